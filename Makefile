@@ -1,0 +1,87 @@
+# flashsale: every target sets up what it needs. `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+BUILD := .build
+HOST  := $(BUILD)/host
+FUNCTIONS := PurchaseFunction FinalizeFunction QueryFunction SeedFunction
+
+# Every local run is cut off from real AWS.
+export AWS_EC2_METADATA_DISABLED := true
+
+# What a function is built for. SAM and `make build` take Lambda's arm64; the
+# local stack builds for this machine.
+GOOS   ?= linux
+GOARCH ?= arm64
+GO_BUILD := CGO_ENABLED=0 go build -buildvcs=false -trimpath
+
+# Where the local stack listens (always on 127.0.0.1) and keeps its data.
+API_PORT      ?= 3000
+LAMBDA_PORT   ?= 3001
+DYNAMODB_PORT ?= 8000
+SQS_PORT      ?= 9324
+DATA          ?= .local
+STACK_FLAGS = -api-port $(API_PORT) -lambda-port $(LAMBDA_PORT) -dynamodb-port $(DYNAMODB_PORT) \
+	-sqs-port $(SQS_PORT) -data $(DATA)
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z%-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+.PHONY: run
+run: host ## set everything up and run the system on this machine, with a demonstration sale open
+	@exec $(HOST)/local $(STACK_FLAGS)
+
+.PHONY: demo
+demo: host ## 1,000 buyers rush for 100 bottles on the running stack (or on one of its own), then the receipt
+	@exec $(HOST)/demo -api-port $(API_PORT) -lambda-port $(LAMBDA_PORT) -dynamodb-port $(DYNAMODB_PORT)
+
+.PHONY: test
+test: host ## run every test, the engines included
+	go test -race -timeout 10m ./...
+
+.PHONY: check
+check: ## formatting, vet, staticcheck, template lint
+	@unformatted=$$(gofmt -l functions shared infra); if [ -n "$$unformatted" ]; then echo "not formatted:" $$unformatted; exit 1; fi
+	go vet ./...
+	go tool staticcheck ./...
+	@if command -v cfn-lint >/dev/null; then cfn-lint template.yaml && echo "cfn-lint: template.yaml is clean"; \
+	else echo "cfn-lint is not installed: the template was not linted (pip install cfn-lint)"; fi
+
+.PHONY: build
+build: ## build every function as it is deployed (linux/arm64) under .build/lambda
+	@for f in $(FUNCTIONS); do mkdir -p $(BUILD)/lambda/$$f && $(MAKE) --no-print-directory build-$$f ARTIFACTS_DIR=$(BUILD)/lambda/$$f; done
+
+# `sam build` calls these with ARTIFACTS_DIR set: build-PurchaseFunction builds
+# functions/purchase, and so on.
+build-%Function:
+	GOOS=$(GOOS) GOARCH=$(GOARCH) $(GO_BUILD) -tags lambda.norpc -ldflags=-s \
+		-o "$(ARTIFACTS_DIR)/bootstrap" ./functions/$(shell echo $* | tr A-Z a-z)
+
+# The functions, the local stack and its engine, for this machine.
+.PHONY: host
+host: engine
+	@for f in $(FUNCTIONS); do mkdir -p $(HOST)/$$f && \
+		$(MAKE) --no-print-directory -s build-$$f ARTIFACTS_DIR=$(HOST)/$$f GOOS=$$(go env GOHOSTOS) GOARCH=$$(go env GOHOSTARCH); done
+	@$(GO_BUILD) -o $(HOST)/local ./infra/local
+	@$(GO_BUILD) -o $(HOST)/demo ./infra/demo
+
+# The DynamoDB engine, pinned by version and integrity. It exists for Linux on
+# x86-64; elsewhere name another one with AWS_ENDPOINT_URL_DYNAMODB.
+.PHONY: engine
+ifeq ($(shell uname -sm),Linux x86_64)
+engine: $(BUILD)/engine/installed
+else
+engine:
+	@if [ -z "$$AWS_ENDPOINT_URL_DYNAMODB" ]; then echo "no engine for $$(uname -sm): set AWS_ENDPOINT_URL_DYNAMODB"; exit 1; fi
+endif
+
+$(BUILD)/engine/installed: infra/local/engine/package.json infra/local/engine/package-lock.json
+	@mkdir -p $(BUILD)/engine && cp $^ $(BUILD)/engine
+	@npm ci --prefix $(BUILD)/engine --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+.PHONY: clean
+clean: ## remove everything that was built (the stack's data stays)
+	rm -rf $(BUILD)

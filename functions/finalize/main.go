@@ -1,0 +1,28 @@
+// Command finalize takes order messages from the queue, gives each claim its
+// global order id and confirms it.
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/config"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/telemetry"
+)
+
+func main() {
+	log := telemetry.New(os.Stdout, "finalize")
+	cfg, err := config.LoadDefaultConfig(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	book, err := ledger.FromEnv(cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	h := handler{book: book, log: log}
+	lambda.Start(h.handle)
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"flashsale/shared/httpapi"
+	"flashsale/shared/ledger"
+	"flashsale/shared/orderq"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+)
+
+// sendTime is what a message may take even when the tries have used up the
+// rest of the time. It lies within telemetry.Margin.
+const sendTime = 300 * time.Millisecond
+
+type book interface {
+	Purchase(context.Context, ledger.Request) (ledger.Purchase, error)
+	MayResend(context.Context, sale.Claim) (bool, error)
+}
+
+type sender interface {
+	Send(context.Context, orderq.Message) error
+}
+
+type handler struct {
+	book  book
+	queue sender
+	log   *telemetry.Log
+}
+
+func (h *handler) handle(ctx context.Context, r httpapi.Request) (response httpapi.Response, _ error) {
+	ctx, cancel, event := h.log.Begin(ctx)
+	defer cancel()
+	var saleID string
+	var err error
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+			response = httpapi.Problem(err, "")
+		}
+		code := sale.CodeOf(err)
+		event.Dimension("result", result(code))
+		event.Metric("purchases", telemetry.Count, 1)
+		event.End(ctx, "purchase", code, err)
+	}()
+
+	var p ledger.Purchase
+	var request ledger.Request
+	if request, err = parse(&r); err != nil {
+		return httpapi.Problem(err, ""), nil
+	}
+	saleID = request.SaleID
+	event.Text("saleId", saleID)
+	event.Text("user", request.User)
+	p, err = h.book.Purchase(ctx, request)
+	event.Int("tries", p.Tries)
+	h.send(ctx, event, p)
+	if err != nil {
+		return httpapi.Problem(err, saleID), nil
+	}
+	return accepted(p.Claim), nil
+}
+
+func parse(r *httpapi.Request) (ledger.Request, error) {
+	var request ledger.Request
+	var err error
+	if request.User, err = httpapi.User(r); err != nil {
+		return request, err
+	}
+	if request.SaleID, err = httpapi.SaleID(r); err != nil {
+		return request, err
+	}
+	if request.Key, err = httpapi.IdempotencyKey(r); err != nil {
+		return request, err
+	}
+	return request, httpapi.EmptyBody(r)
+}
+
+// send sends the order message of a claim that was made just now, or of one
+// that has been pending for so long that its message must be lost: a waiting
+// buyer heals the order by asking again. A failure does not change the answer:
+// the claim itself is what is left to send (P4, P8).
+func (h *handler) send(ctx context.Context, event *telemetry.Event, p ledger.Purchase) {
+	if p.Claim.ID == "" {
+		return
+	}
+	if !p.New {
+		due, err := h.book.MayResend(ctx, p.Claim)
+		if err != nil {
+			event.Text("resendError", err.Error())
+		}
+		if !due {
+			return
+		}
+		event.Metric("resent", telemetry.Count, 1)
+	}
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < sendTime {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), sendTime)
+		defer cancel()
+	}
+	if err := h.queue.Send(ctx, orderq.Of(p.Claim)); err != nil {
+		event.Metric("unsent", telemetry.Count, 1)
+		event.Text("sendError", err.Error())
+	}
+}
+
+func accepted(c sale.Claim) httpapi.Response {
+	c.OrderID = 0 // a repeat gets the same body; the status resource knows more (P9)
+	r := httpapi.JSON(http.StatusAccepted, httpapi.ClaimOf(c))
+	r.Headers["Location"] = httpapi.ClaimPath(c.SaleID)
+	r.Headers["Retry-After"] = httpapi.Seconds(httpapi.Jitter(0, 2*time.Second))
+	return r
+}
+
+func result(code sale.Code) string {
+	if code == "" {
+		return "accepted"
+	}
+	return string(code)
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"flashsale/shared/httpapi"
+	"flashsale/shared/ledger"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+)
+
+type book interface {
+	Sale(ctx context.Context, saleID string) (sale.Sale, error)
+	Remaining(context.Context, sale.Sale) (ledger.Remaining, error)
+	Claim(ctx context.Context, saleID, user string) (sale.Claim, error)
+	Order(ctx context.Context, id uint64) (sale.Order, error)
+}
+
+// route answers one route; saleID is "" where the path has none.
+type route func(ctx context.Context, r *httpapi.Request, event *telemetry.Event) (httpapi.Response, error)
+
+type handler struct {
+	book   book
+	log    *telemetry.Log
+	routes map[string]route
+}
+
+func newHandler(b book, log *telemetry.Log) *handler {
+	h := &handler{book: b, log: log}
+	h.routes = map[string]route{
+		"GET /sales/{saleId}":           h.sale,
+		"GET /sales/{saleId}/orders/me": h.claim,
+		"GET /orders/{orderId}":         h.order,
+	}
+	return h
+}
+
+func (h *handler) handle(ctx context.Context, r httpapi.Request) (response httpapi.Response, _ error) {
+	ctx, cancel, event := h.log.Begin(ctx)
+	defer cancel()
+	var err error
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+		if err != nil {
+			response = httpapi.Problem(err, "")
+		}
+		event.End(ctx, "query", sale.CodeOf(err), err)
+	}()
+
+	event.Text("route", r.RouteKey)
+	answer, ok := h.routes[r.RouteKey]
+	if !ok {
+		err = fmt.Errorf("no such route: %q", r.RouteKey)
+		return response, nil
+	}
+	response, err = answer(ctx, &r, event)
+	return response, nil
+}
+
+type salePage struct {
+	SaleID      string     `json:"saleId"`
+	Name        string     `json:"name"`
+	OpensAt     string     `json:"opensAt"`
+	ClosesAt    string     `json:"closesAt"`
+	Now         string     `json:"now"`
+	State       sale.Phase `json:"state"`
+	Remaining   int64      `json:"remaining"`
+	Approximate bool       `json:"approximate,omitempty"`
+}
+
+// sale is public, and the same for everybody for a second.
+func (h *handler) sale(ctx context.Context, r *httpapi.Request, event *telemetry.Event) (httpapi.Response, error) {
+	saleID, err := httpapi.SaleID(r)
+	if err != nil {
+		return httpapi.Response{}, err
+	}
+	event.Text("saleId", saleID)
+	s, err := h.book.Sale(ctx, saleID)
+	if err != nil {
+		return httpapi.Response{}, err
+	}
+	left, err := h.book.Remaining(ctx, s)
+	if err != nil {
+		return httpapi.Response{}, err
+	}
+	now := time.Now()
+	response := httpapi.JSON(http.StatusOK, salePage{
+		SaleID: s.ID, Name: s.Name, OpensAt: httpapi.Time(s.OpensAt), ClosesAt: httpapi.Time(s.ClosesAt),
+		Now: httpapi.Time(now), State: phase(s, left, now), Remaining: left.Units, Approximate: left.Approximate,
+	})
+	response.Headers["Cache-Control"] = "max-age=1"
+	return response, nil
+}
+
+// phase lets the count speak, too: the shards may all be empty before the sale
+// item says so.
+func phase(s sale.Sale, left ledger.Remaining, now time.Time) sale.Phase {
+	p := s.Phase(now)
+	if p == sale.PhaseOpen && left.Units == 0 {
+		return sale.PhaseSoldOut
+	}
+	return p
+}
+
+// claim is the status of the caller's own order in a sale.
+func (h *handler) claim(ctx context.Context, r *httpapi.Request, event *telemetry.Event) (httpapi.Response, error) {
+	user, err := httpapi.User(r)
+	if err != nil {
+		return httpapi.Response{}, err
+	}
+	saleID, err := httpapi.SaleID(r)
+	if err != nil {
+		return httpapi.Response{}, err
+	}
+	event.Text("saleId", saleID)
+	event.Text("user", user)
+	c, err := h.book.Claim(ctx, saleID, user)
+	if err != nil {
+		return httpapi.Response{}, err
+	}
+	response := httpapi.JSON(http.StatusOK, httpapi.ClaimOf(c))
+	if c.State() == sale.Pending {
+		response.Headers["Retry-After"] = httpapi.Seconds(httpapi.Jitter(0, 2*time.Second))
+	}
+	return response, nil
+}
+
+type orderPage struct {
+	OrderID     string `json:"orderId"`
+	SaleID      string `json:"saleId"`
+	ClaimID     string `json:"claimId"`
+	ConfirmedAt string `json:"confirmedAt"`
+}
+
+// order shows an order to its owner; to others there is no such order.
+func (h *handler) order(ctx context.Context, r *httpapi.Request, event *telemetry.Event) (httpapi.Response, error) {
+	user, err := httpapi.User(r)
+	if err != nil {
+		return httpapi.Response{}, err
+	}
+	id, err := httpapi.OrderID(r)
+	if err != nil {
+		return httpapi.Response{}, err
+	}
+	event.Text("user", user)
+	o, err := h.book.Order(ctx, id)
+	if err == nil && o.User != user {
+		err = sale.Refuse(sale.OrderNotFound, "no such order")
+	}
+	if err != nil {
+		return httpapi.Response{}, err
+	}
+	return httpapi.JSON(http.StatusOK, orderPage{
+		OrderID: orderid.String(o.ID), SaleID: o.SaleID, ClaimID: o.ClaimID, ConfirmedAt: httpapi.Time(orderid.Time(o.ID)),
+	}), nil
+}

@@ -1,0 +1,28 @@
+// Command query answers the GET routes: the public page of a sale, the caller's
+// own claim in it, and the caller's own orders.
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/config"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/telemetry"
+)
+
+func main() {
+	log := telemetry.New(os.Stdout, "query")
+	cfg, err := config.LoadDefaultConfig(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	book, err := ledger.FromEnv(cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	h := newHandler(book, log)
+	lambda.Start(h.handle)
+}

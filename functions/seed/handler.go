@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda/messages"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+)
+
+type book interface {
+	Create(context.Context, sale.Creation) (ledger.Seeding, error)
+	Add(context.Context, sale.Addition) (ledger.Seeding, error)
+	Edit(context.Context, sale.Edit) (ledger.Seeding, error)
+}
+
+type handler struct {
+	book book
+	log  *telemetry.Log
+	now  func() time.Time
+}
+
+// answer is what every action says of the sale it leaves behind.
+type answer struct {
+	SaleID  string `json:"saleId"`
+	Seeded  int64  `json:"seeded"`
+	Shards  int    `json:"shards"`
+	Applied bool   `json:"applied"`
+}
+
+func (h *handler) handle(ctx context.Context, raw json.RawMessage) (out answer, failure error) {
+	ctx, cancel, event := h.log.Begin(ctx)
+	defer cancel()
+	var err error
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+		event.End(ctx, "seed", sale.CodeOf(err), err)
+		failure = told(err)
+	}()
+
+	var r request
+	if r, err = decode(raw); err != nil {
+		return out, nil
+	}
+	event.Text("action", r.Action)
+	event.Text("saleId", r.SaleID)
+	var s ledger.Seeding
+	if s, err = h.apply(ctx, r); err != nil {
+		return out, nil
+	}
+	event.Metric("seeded", telemetry.Count, int(s.Seeded))
+	return answer{SaleID: s.SaleID, Seeded: s.Seeded, Shards: s.Shards, Applied: s.Applied}, nil
+}
+
+func (h *handler) apply(ctx context.Context, r request) (ledger.Seeding, error) {
+	switch r.Action {
+	case "create":
+		c, err := r.creation()
+		if err != nil {
+			return ledger.Seeding{}, err
+		}
+		return h.book.Create(ctx, c)
+	case "add":
+		a, err := r.addition()
+		if err != nil {
+			return ledger.Seeding{}, err
+		}
+		return h.book.Add(ctx, a)
+	}
+	e, err := r.edit(h.now())
+	if err != nil {
+		return ledger.Seeding{}, err
+	}
+	return h.book.Edit(ctx, e)
+}
+
+// told is the function error that the caller sees: the code and what may be
+// told, never a foreign error's text.
+func told(err error) error {
+	if err == nil {
+		return nil
+	}
+	code := sale.CodeOf(err)
+	text := string(code)
+	var e *sale.Error
+	if errors.As(err, &e) && e.Detail != "" {
+		text += ": " + e.Detail
+	}
+	return messages.InvokeResponse_Error{Type: string(code), Message: text}
+}

@@ -1,0 +1,29 @@
+// Command seed takes what a schedule or an operator sends: create a sale with
+// its stock, add units, pause, resume or reschedule it.
+package main
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/config"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/telemetry"
+)
+
+func main() {
+	log := telemetry.New(os.Stdout, "seed")
+	cfg, err := config.LoadDefaultConfig(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	book, err := ledger.FromEnv(cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	h := handler{book: book, log: log, now: time.Now}
+	lambda.Start(h.handle)
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"flashsale/shared/sale"
+)
+
+// request is what an operator or a schedule sends. Fields are pointers so that
+// "absent", null and 0 are told apart: nothing that was not said is assumed.
+type request struct {
+	Action          string  `json:"action"`
+	SaleID          string  `json:"saleId"`
+	Name            string  `json:"name"`
+	OpensAt         string  `json:"opensAt"`
+	ClosesAt        string  `json:"closesAt"`
+	Stock           *int64  `json:"stock"`
+	Shards          *int    `json:"shards"`
+	OrdersPerSecond *int64  `json:"ordersPerSecond"`
+	SeedID          string  `json:"seedId"`
+	At              *string `json:"at"`
+}
+
+// fields lists what each action takes besides action and saleId.
+var fields = map[string][]string{
+	"create":     {"name", "opensAt", "closesAt", "stock", "shards", "ordersPerSecond"},
+	"add":        {"seedId", "stock"},
+	"pause":      {"at"},
+	"resume":     {"at"},
+	"reschedule": {"opensAt", "closesAt", "at"},
+}
+
+// decode reads a seeding request strictly: a misspelt, doubled, null or foreign
+// field is an error, because a schedule's typo must not seed something else.
+func decode(raw []byte) (request, error) {
+	var r request
+	if !utf8.Valid(raw) {
+		return r, invalid("the request is not UTF-8")
+	}
+	names, err := fieldNames(raw)
+	if err != nil {
+		return r, err
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if err := d.Decode(&r); err != nil {
+		return r, invalid("a field has the wrong type")
+	}
+	allowed, known := fields[r.Action]
+	if !known {
+		return r, invalid("action must be create, add, pause, resume or reschedule")
+	}
+	for name := range names {
+		if name != "action" && name != "saleId" && !slices.Contains(allowed, name) {
+			return r, invalid("the action " + r.Action + " takes only saleId, " + strings.Join(allowed, ", "))
+		}
+	}
+	return r, nil
+}
+
+// fieldNames walks the object's tokens, because encoding/json takes the last of
+// two equal names, matches names in any case and ignores null.
+func fieldNames(raw []byte) (map[string]bool, error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, invalid("the request must be a JSON object")
+	}
+	names := map[string]bool{}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return nil, invalid("the request is not valid JSON")
+		}
+		name, _ := t.(string)
+		if names[name] {
+			return nil, invalid("a field is given twice")
+		}
+		names[name] = true
+		value, err := d.Token()
+		if _, nested := value.(json.Delim); err != nil || nested || value == nil {
+			return nil, invalid("a field must be a string or a number")
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, invalid("the request is not valid JSON")
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, invalid("there is data after the request")
+	}
+	return names, nil
+}
+
+func invalid(detail string) error { return sale.Refuse(sale.InvalidRequest, detail) }
+
+func (r *request) creation() (sale.Creation, error) {
+	c := sale.Creation{SaleID: r.SaleID, Name: r.Name}
+	var err error
+	if c.OpensAt, c.ClosesAt, err = r.window(); err != nil {
+		return c, err
+	}
+	if r.Stock == nil {
+		return c, invalid("stock is needed")
+	}
+	c.Stock = *r.Stock
+	if r.Shards != nil {
+		if c.Shards = *r.Shards; c.Shards == 0 {
+			return c, invalid("shards must be at least 1")
+		}
+	}
+	if r.OrdersPerSecond != nil {
+		if c.OrdersPerSecond = *r.OrdersPerSecond; c.OrdersPerSecond == 0 {
+			return c, invalid("ordersPerSecond must be at least 1")
+		}
+	}
+	return c, c.Check()
+}
+
+func (r *request) addition() (sale.Addition, error) {
+	if r.Stock == nil {
+		return sale.Addition{}, invalid("stock is needed")
+	}
+	a := sale.Addition{SaleID: r.SaleID, SeedID: r.SeedID, Stock: *r.Stock}
+	return a, a.Check()
+}
+
+func (r *request) edit(now time.Time) (sale.Edit, error) {
+	e := sale.Edit{SaleID: r.SaleID, At: now}
+	var err error
+	if r.At != nil {
+		if e.At, err = instant("at", *r.At); err != nil {
+			return e, err
+		}
+	}
+	if r.Action == "reschedule" {
+		if e.OpensAt, e.ClosesAt, err = r.window(); err != nil {
+			return e, err
+		}
+	} else {
+		paused := r.Action == "pause"
+		e.Paused = &paused
+	}
+	return e, e.Check(now)
+}
+
+func (r *request) window() (opensAt, closesAt time.Time, err error) {
+	if opensAt, err = instant("opensAt", r.OpensAt); err == nil {
+		closesAt, err = instant("closesAt", r.ClosesAt)
+	}
+	return opensAt, closesAt, err
+}
+
+func instant(name, text string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return t, invalid(name + " must be an RFC 3339 time such as 2026-11-11T20:00:00Z")
+	}
+	return t, nil
+}

@@ -1,0 +1,194 @@
+// Package httpapi is the HTTP contract of the functions: who is calling, what a
+// refusal looks like, and the one table from code to status.
+//
+// A line in here knows API Gateway's payload 2.0, RFC 9457 and the codes of
+// package sale. It knows nothing of tables or queues. Header names are
+// constants and header values are made here, never echoed (P18).
+package httpapi
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"math"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+// MaxBody is the longest request body, in bytes.
+const MaxBody = 1 << 10
+
+// Request and Response are API Gateway's, payload format 2.0.
+type (
+	Request  = events.APIGatewayV2HTTPRequest
+	Response = events.APIGatewayV2HTTPResponse
+)
+
+// User returns the caller: the sub of the token that the gateway verified, and
+// nothing else (P12). It fails with sale.Unauthorized when there is none, and
+// with sale.InvalidRequest when it is not fit to be a user id.
+func User(r *Request) (string, error) {
+	a := r.RequestContext.Authorizer
+	if a == nil || a.JWT == nil || a.JWT.Claims["sub"] == "" {
+		return "", sale.Refuse(sale.Unauthorized, "the request carries no verified user")
+	}
+	sub := a.JWT.Claims["sub"]
+	if !sale.ValidUser(sub) {
+		return "", sale.Refuse(sale.InvalidRequest, "the token's sub must be 1 to 128 printable characters")
+	}
+	return sub, nil
+}
+
+// SaleID returns the path's sale id, or sale.InvalidRequest.
+func SaleID(r *Request) (string, error) {
+	id := r.PathParameters["saleId"]
+	if !sale.ValidID(id) {
+		return "", sale.Refuse(sale.InvalidRequest, "a sale id is 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+	}
+	return id, nil
+}
+
+// OrderID returns the path's order id, or sale.InvalidRequest.
+func OrderID(r *Request) (uint64, error) {
+	id, err := orderid.Parse(r.PathParameters["orderId"])
+	if err != nil {
+		return 0, sale.Refuse(sale.InvalidRequest, "an order id is a decimal number of up to 19 digits")
+	}
+	return id, nil
+}
+
+// IdempotencyKey returns the Idempotency-Key header, "" if there is none. It
+// may be quoted, as a structured-field string is, or bare. Anything that is no
+// valid id is sale.InvalidRequest.
+func IdempotencyKey(r *Request) (string, error) {
+	key, ok := header(r, "idempotency-key")
+	if !ok {
+		return "", nil
+	}
+	if len(key) >= 2 && key[0] == '"' && key[len(key)-1] == '"' {
+		key = key[1 : len(key)-1]
+	}
+	if !sale.ValidID(key) {
+		return "", sale.Refuse(sale.InvalidRequest, "an Idempotency-Key is 1 to 64 characters of A-Z, a-z, 0-9, _ and -, quoted or bare")
+	}
+	return key, nil
+}
+
+// header finds a header by its lower-case name. API Gateway writes names in
+// lower case; an event made by hand may not.
+func header(r *Request, name string) (string, bool) {
+	if value, ok := r.Headers[name]; ok {
+		return value, true
+	}
+	for other, value := range r.Headers {
+		if strings.EqualFold(other, name) {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+// EmptyBody accepts a request without content: no body or an empty JSON object.
+// It fails with sale.BodyTooLarge over 1 KiB, with sale.UnsupportedMediaType
+// for a content type other than application/json, else with
+// sale.InvalidRequest.
+func EmptyBody(r *Request) error {
+	body := r.Body
+	if r.IsBase64Encoded {
+		if base64.StdEncoding.DecodedLen(len(body)) > MaxBody+2 {
+			return tooLarge()
+		}
+		decoded, err := base64.StdEncoding.DecodeString(body)
+		if err != nil {
+			return sale.Refuse(sale.InvalidRequest, "the body is not valid base64")
+		}
+		body = string(decoded)
+	}
+	if len(body) > MaxBody {
+		return tooLarge()
+	}
+	if contentType, ok := header(r, "content-type"); ok {
+		media, _, err := mime.ParseMediaType(contentType)
+		if err != nil || media != "application/json" {
+			return sale.Refuse(sale.UnsupportedMediaType, "the content type must be application/json")
+		}
+	}
+	if body == "" {
+		return nil
+	}
+	inner, ok := strings.CutPrefix(strings.Trim(body, jsonSpace), "{")
+	if ok {
+		inner, ok = strings.CutSuffix(inner, "}")
+	}
+	if !ok || strings.Trim(inner, jsonSpace) != "" {
+		return sale.Refuse(sale.InvalidRequest, "the body must be absent or an empty JSON object")
+	}
+	return nil
+}
+
+const jsonSpace = " \t\r\n"
+
+func tooLarge() error {
+	return sale.Refuse(sale.BodyTooLarge, "the body must not be longer than 1024 bytes")
+}
+
+// ClaimPath is where the caller's own claim in a sale is found.
+func ClaimPath(saleID string) string { return "/sales/" + saleID + "/orders/me" }
+
+// Time writes an instant as bodies carry it: RFC 3339, milliseconds, UTC.
+func Time(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+
+// Seconds writes a Retry-After: whole seconds, at least 1, rounded up.
+func Seconds(d time.Duration) string {
+	return strconv.FormatInt(int64(max(1, math.Ceil(d.Seconds()))), 10)
+}
+
+// Claim is a claim as bodies carry it.
+type Claim struct {
+	ClaimID    string          `json:"claimId"`
+	SaleID     string          `json:"saleId"`
+	State      sale.ClaimState `json:"state"`
+	AcceptedAt string          `json:"acceptedAt"`
+	OrderID    string          `json:"orderId,omitempty"`
+}
+
+// ClaimOf shows a claim.
+func ClaimOf(c sale.Claim) Claim {
+	b := Claim{ClaimID: c.ID, SaleID: c.SaleID, State: c.State(), AcceptedAt: Time(c.AcceptedAt)}
+	if c.OrderID != 0 {
+		b.OrderID = orderid.String(c.OrderID)
+	}
+	return b
+}
+
+// JSON is an answer with a JSON body. Answers are the caller's own unless a
+// handler says otherwise, so nothing on the way may store them.
+func JSON(status int, body any) Response {
+	return response(status, "application/json", body)
+}
+
+func response(status int, contentType string, body any) Response {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(body); err != nil {
+		// The bodies are this program's own structs: they always encode.
+		status, b = http.StatusInternalServerError, *bytes.NewBufferString(`{"code":"internal"}`)
+	}
+	return Response{
+		StatusCode: status,
+		Headers: map[string]string{
+			"Content-Type":  contentType,
+			"Cache-Control": "no-store",
+		},
+		Body: strings.TrimSuffix(b.String(), "\n"),
+	}
+}

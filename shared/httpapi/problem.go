@@ -1,0 +1,84 @@
+package httpapi
+
+import (
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"flashsale/shared/sale"
+)
+
+// kind is how a code appears to a client.
+type kind struct {
+	status int
+	title  string
+}
+
+// kinds is the one table from code to status. A code that is not in it is
+// internal.
+var kinds = map[sale.Code]kind{
+	sale.InvalidRequest:       {http.StatusBadRequest, "Invalid request"},
+	sale.Unauthorized:         {http.StatusUnauthorized, "Unauthorized"},
+	sale.NotOpen:              {http.StatusForbidden, "The sale has not opened yet"},
+	sale.SaleNotFound:         {http.StatusNotFound, "No such sale"},
+	sale.OrderNotFound:        {http.StatusNotFound, "No such order"},
+	sale.AlreadyOrdered:       {http.StatusConflict, "Already ordered"},
+	sale.SoldOut:              {http.StatusConflict, "Sold out"},
+	sale.Closed:               {http.StatusGone, "The sale is closed"},
+	sale.BodyTooLarge:         {http.StatusRequestEntityTooLarge, "Body too large"},
+	sale.UnsupportedMediaType: {http.StatusUnsupportedMediaType, "Unsupported media type"},
+	sale.Paused:               {http.StatusServiceUnavailable, "The sale is paused"},
+	sale.Busy:                 {http.StatusServiceUnavailable, "Busy, please repeat the request"},
+	sale.Internal:             {http.StatusInternalServerError, "Internal error"},
+}
+
+// problem is an RFC 9457 problem.
+type problem struct {
+	Type   string    `json:"type"`
+	Title  string    `json:"title"`
+	Status int       `json:"status"`
+	Code   sale.Code `json:"code"`
+	Detail string    `json:"detail,omitempty"`
+	// Order names the resource that knows more about the caller's own order.
+	Order string `json:"order,omitempty"`
+	Claim *Claim `json:"claim,omitempty"`
+}
+
+// Problem is the answer for an error: its code, the status that belongs to it
+// and what may be told of it. A foreign error tells nothing. saleID, if not
+// empty, must be valid: the answer names the caller's claim in that sale.
+func Problem(err error, saleID string) Response {
+	code := sale.CodeOf(err)
+	k, ok := kinds[code]
+	if !ok {
+		code, k = sale.Internal, kinds[sale.Internal]
+	}
+	p := problem{Type: "urn:flashsale:problem:" + string(code), Title: k.title, Status: k.status, Code: code}
+	var e *sale.Error
+	var wait time.Duration
+	if errors.As(err, &e) && ok {
+		p.Detail, wait = e.Detail, e.RetryAfter
+		if e.Claim != nil {
+			claim := ClaimOf(*e.Claim)
+			p.Claim = &claim
+		}
+	}
+	if saleID != "" && code != sale.SaleNotFound {
+		p.Order = ClaimPath(saleID)
+	}
+	r := response(k.status, "application/problem+json", p)
+	if k.status == http.StatusServiceUnavailable && wait == 0 {
+		wait = Jitter(time.Second, 3*time.Second)
+	}
+	if wait > 0 {
+		r.Headers["Retry-After"] = Seconds(wait)
+	}
+	return r
+}
+
+// Jitter is a random duration between the two, so that those who were told to
+// come back do not come together.
+func Jitter(from, to time.Duration) time.Duration {
+	return from + rand.N(to-from)
+}

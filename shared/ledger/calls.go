@@ -1,0 +1,150 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"flashsale/shared/sale"
+)
+
+const (
+	// callTimeout bounds one call: the SDK itself has no limit, and a hung
+	// connection would eat the whole time budget.
+	callTimeout = time.Second
+	// backoffBase and backoffCap shape the full jitter between two tries.
+	backoffBase = 20 * time.Millisecond
+	backoffCap  = 200 * time.Millisecond
+	// maxTries bounds one call's tries where nobody waits longer (P16).
+	maxTries = 6
+	// patientTries is for seeding, where a scheduled function has minutes.
+	patientTries = 24
+)
+
+// outcome is what an error of the DynamoDB client says about its call.
+type outcome int
+
+const (
+	succeeded   outcome = iota
+	contended           // not applied: conflict or throttle; worth another try
+	unknown             // may have been applied, or may yet be
+	conditioned         // not applied: a condition failed (single-item write)
+	cancelled           // not applied: a transaction's reasons tell more
+	hopeless            // not applied, and no repeat will change that
+)
+
+// judge reads an error of the client. What it does not know for certain is
+// unknown, never a refusal (P5).
+func judge(err error) outcome {
+	var (
+		ours      *sale.Error
+		cancel    *types.TransactionCanceledException
+		condition *types.ConditionalCheckFailedException
+		api       smithy.APIError
+		response  *awshttp.ResponseError
+	)
+	switch {
+	case err == nil:
+		return succeeded
+	case errors.As(err, &ours):
+		return hopeless // the tries are over
+	case errors.As(err, &cancel):
+		return cancelled
+	case errors.As(err, &condition):
+		return conditioned
+	case !errors.As(err, &api):
+		return unknown // no answer at all: a timeout, a broken connection
+	}
+	switch api.ErrorCode() {
+	case "TransactionConflictException", "ProvisionedThroughputExceededException", "RequestLimitExceeded",
+		"ThrottlingException", "ThrottlingError", "Throttling":
+		return contended
+	case "TransactionInProgressException", "InternalServerError", "ServiceUnavailable", "InternalFailure",
+		"RequestTimeout", "RequestTimeoutException":
+		return unknown
+	}
+	if errors.As(err, &response) && response.HTTPStatusCode() >= 500 {
+		return unknown
+	}
+	return hopeless
+}
+
+// attempt runs one call with its own time limit.
+func attempt(ctx context.Context, call func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return call(ctx)
+}
+
+// retry runs a call that may safely run twice until its outcome is final. It
+// returns the client's error for a failed condition, a cancellation or a
+// hopeless call, and sale.Busy when the tries or the time have run out.
+func (l *Ledger) retry(ctx context.Context, tries int, call func(context.Context) error) error {
+	for try := 0; ; try++ {
+		err := attempt(ctx, call)
+		if o := judge(err); o != contended && o != unknown {
+			return err
+		}
+		if try+1 >= tries || !l.backOff(ctx, try) {
+			return sale.Fail(sale.Busy, err)
+		}
+	}
+}
+
+// backOff waits before the try after this one (counted from 0), with full
+// jitter. It reports false, without waiting, when the time budget does not
+// reach.
+func (l *Ledger) backOff(ctx context.Context, try int) bool {
+	limit := min(backoffCap, backoffBase<<min(try, 8))
+	wait := time.Duration(l.random() * float64(limit))
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
+		return false
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// foreign makes an error of the vocabulary out of any other one.
+func foreign(err error) error {
+	var e *sale.Error
+	if err == nil || errors.As(err, &e) {
+		return err
+	}
+	return sale.Fail(sale.Internal, err)
+}
+
+// withoutToken keeps the SDK from adding a ClientRequestToken. Every
+// transaction here recognises its own repeat by what it wrote, at any age; a
+// token would add a ten-minute limit, parameter matching and two more errors.
+var withoutToken = func(o *dynamodb.Options) { o.IdempotencyTokenProvider = nil }
+
+func (l *Ledger) transact(ctx context.Context, actions ...types.TransactWriteItem) error {
+	_, err := l.api.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: actions}, withoutToken)
+	return err
+}
+
+// get reads one item consistently; nil when there is none.
+func (l *Ledger) get(ctx context.Context, key item) (item, error) {
+	var out *dynamodb.GetItemOutput
+	err := l.retry(ctx, maxTries, func(ctx context.Context) (err error) {
+		out, err = l.api.GetItem(ctx, &dynamodb.GetItemInput{TableName: l.table, Key: key, ConsistentRead: &yes})
+		return err
+	})
+	if err != nil {
+		return nil, foreign(err)
+	}
+	return out.Item, nil
+}
+
+var yes = true

@@ -1,0 +1,98 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"flashsale/shared/sale"
+)
+
+// ResendGrace is how long a claim may be pending before its order message is
+// taken for lost. It is longer than a message's way through the queue when
+// nothing fails.
+const ResendGrace = 30 * time.Second
+
+// Claim returns the user's claim in a sale. It fails with sale.OrderNotFound,
+// sale.SaleNotFound, sale.Busy or sale.Internal.
+func (l *Ledger) Claim(ctx context.Context, saleID, user string) (sale.Claim, error) {
+	s, err := l.existing(ctx, saleID)
+	if err != nil {
+		return sale.Claim{}, err
+	}
+	return l.claim(ctx, s, user)
+}
+
+func (l *Ledger) claim(ctx context.Context, s sale.Sale, user string) (sale.Claim, error) {
+	it, err := l.get(ctx, claimKey(s.ID, sale.BucketOf(user, s.Buckets), user))
+	if err != nil {
+		return sale.Claim{}, err
+	}
+	if it == nil {
+		return sale.Claim{}, sale.Refuse(sale.OrderNotFound, "the user has no order in this sale")
+	}
+	c, err := readClaim(s.ID, it)
+	return c, foreign(err)
+}
+
+// MayResend asks whether the order message of a claim should be sent again
+// now, and if so marks the claim, so that of several that ask at once one
+// sends. That is the case when the claim has been pending for longer than
+// ResendGrace and was last sent again longer ago than that and than half its
+// age: ever rarer, never a storm. The mark is all that repair ever writes
+// (P17). It fails with sale.Busy or sale.Internal.
+func (l *Ledger) MayResend(ctx context.Context, c sale.Claim) (bool, error) {
+	now := l.now()
+	age := now.Sub(c.AcceptedAt)
+	if c.State() == sale.Confirmed || age <= ResendGrace {
+		return false, nil
+	}
+	quiet := max(ResendGrace, age/2)
+	if !c.ResentAt.IsZero() && now.Sub(c.ResentAt) <= quiet {
+		return false, nil
+	}
+	s, err := l.existing(ctx, c.SaleID)
+	if err != nil {
+		return false, err
+	}
+	err = l.retry(ctx, maxTries, func(ctx context.Context) error {
+		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName:           l.table,
+			Key:                 claimKey(c.SaleID, sale.BucketOf(c.User, s.Buckets), c.User),
+			UpdateExpression:    &markResent,
+			ConditionExpression: &ifQuiet,
+			ExpressionAttributeNames: map[string]string{
+				"#claimId": "claimId", "#orderId": "orderId", "#resentAt": "resentAt",
+			},
+			ExpressionAttributeValues: item{
+				":claimId": str(c.ID), ":now": millis(now), ":before": millis(now.Add(-quiet)),
+			},
+		})
+		return err
+	})
+	if judge(err) == conditioned {
+		return false, nil
+	}
+	return err == nil, foreign(err)
+}
+
+var (
+	markResent = "SET #resentAt = :now"
+	ifQuiet    = "#claimId = :claimId AND attribute_not_exists(#orderId)" +
+		" AND (attribute_not_exists(#resentAt) OR #resentAt < :before)"
+)
+
+// Order returns an order by its id. It fails with sale.OrderNotFound,
+// sale.Busy or sale.Internal.
+func (l *Ledger) Order(ctx context.Context, id uint64) (sale.Order, error) {
+	it, err := l.get(ctx, orderKey(id))
+	if err != nil {
+		return sale.Order{}, err
+	}
+	if it == nil {
+		return sale.Order{}, sale.Refuse(sale.OrderNotFound, "no such order")
+	}
+	o, err := readOrder(it)
+	return o, foreign(err)
+}

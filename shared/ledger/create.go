@@ -1,0 +1,191 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/sale"
+)
+
+// Seeding is what a seeding or an edit left behind.
+type Seeding struct {
+	SaleID string
+	Seeded int64 // units ever put into the sale
+	Shards int
+	// Applied is false when this very request had been applied before, or was
+	// overtaken by a newer edit.
+	Applied bool
+}
+
+// Create makes a sale with its stock. The request is stored first, with the
+// sale as a draft that no buyer sees; then every shard is put if absent; only
+// then the sale opens. So a repeat resumes where an earlier one was cut off and
+// stock is never reset (P15). c must have passed Check.
+//
+// It fails with sale.Conflicting when the sale was created with other contents,
+// with sale.Busy or sale.Internal.
+func (l *Ledger) Create(ctx context.Context, c sale.Creation) (Seeding, error) {
+	draft := sale.Sale{
+		ID: c.SaleID, Name: c.Name, OpensAt: c.OpensAt, ClosesAt: c.ClosesAt,
+		ChangedAt: time.UnixMilli(0), Seeded: c.Stock, Shards: c.Shards, Buckets: sale.BucketsFor(c.Shards),
+		Version: 1, State: sale.Draft,
+	}
+	if err := l.announce(ctx, c, draft); err != nil {
+		return Seeding{}, err
+	}
+	it, err := l.get(ctx, saleKey(c.SaleID))
+	if err != nil {
+		return Seeding{}, err
+	}
+	current, err := readSale(it)
+	if err != nil {
+		return Seeding{}, foreign(err)
+	}
+	done := Seeding{SaleID: c.SaleID, Seeded: current.Seeded, Shards: current.Shards}
+	if current.State == sale.Open {
+		return done, nil
+	}
+	errs := make([]error, c.Shards)
+	each(c.Shards, func(k int) { errs[k] = l.putShard(ctx, draft, k, sale.Share(c.Stock, k, c.Shards)) })
+	if err := errors.Join(errs...); err != nil {
+		return Seeding{}, worst(errs)
+	}
+	done.Applied, err = l.open(ctx, c.SaleID)
+	return done, err
+}
+
+// announce stores the request, the draft and the listing, or finds that it was
+// stored before with the same contents.
+func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale) error {
+	request := with(createKey(c.SaleID), item{
+		"name":     str(c.Name),
+		"opensAt":  millis(c.OpensAt),
+		"closesAt": millis(c.ClosesAt),
+		"stock":    num(c.Stock),
+		"shards":   num(int64(c.Shards)),
+	})
+	listing := with(listingKey(c.SaleID), item{"closesAt": millis(c.ClosesAt)})
+	err := l.retryTransaction(ctx, l.put(request), l.put(saleItem(draft)), l.put(listing))
+	if judge(err) != cancelled {
+		return foreign(err)
+	}
+	reasons, readErr := reasonsOf(err, 3)
+	if readErr != nil {
+		return foreign(readErr)
+	}
+	stored := reasons[0].Item
+	if aws.ToString(reasons[0].Code) != reasonCondition {
+		return foreign(err)
+	}
+	r := reader{item: stored}
+	same := r.text("name") == c.Name && r.number("opensAt") == c.OpensAt.UnixMilli() &&
+		r.number("closesAt") == c.ClosesAt.UnixMilli() && r.number("stock") == c.Stock &&
+		r.number("shards") == int64(c.Shards)
+	switch {
+	case r.err != nil:
+		return foreign(r.err)
+	case !same:
+		return sale.Refuse(sale.Conflicting, "the sale was created before with other contents")
+	}
+	return nil
+}
+
+// putShard writes a shard unless it is there: one that is there may have sold
+// already.
+func (l *Ledger) putShard(ctx context.Context, s sale.Sale, k int, units int64) error {
+	err := l.retry(ctx, patientTries, func(ctx context.Context) error {
+		_, err := l.api.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: l.table, Item: shardItem(s, k, units), ConditionExpression: &ifAbsent,
+		})
+		return err
+	})
+	if judge(err) == conditioned {
+		return nil
+	}
+	return foreign(err)
+}
+
+// open turns a draft into an open sale, and reports whether this call did.
+func (l *Ledger) open(ctx context.Context, saleID string) (bool, error) {
+	err := l.retry(ctx, patientTries, func(ctx context.Context) error {
+		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName:                 l.table,
+			Key:                       saleKey(saleID),
+			UpdateExpression:          &setState,
+			ConditionExpression:       &ifState,
+			ExpressionAttributeNames:  map[string]string{"#state": "state"},
+			ExpressionAttributeValues: item{":draft": str(string(sale.Draft)), ":open": str(string(sale.Open))},
+		})
+		return err
+	})
+	if judge(err) == conditioned {
+		return false, nil
+	}
+	return err == nil, foreign(err)
+}
+
+var (
+	setState = "SET #state = :open"
+	ifState  = "#state = :draft"
+)
+
+// put is a put-if-absent inside a transaction, whose failure shows what is
+// there.
+func (l *Ledger) put(it item) types.TransactWriteItem {
+	return types.TransactWriteItem{Put: &types.Put{
+		TableName: l.table, Item: it, ConditionExpression: &ifAbsent,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}}
+}
+
+// retryTransaction tries a transaction that recognises its own repeat until it
+// is committed or refused for a reason other than contention.
+func (l *Ledger) retryTransaction(ctx context.Context, actions ...types.TransactWriteItem) error {
+	for try := 0; ; try++ {
+		err := l.retry(ctx, patientTries, func(ctx context.Context) error { return l.transact(ctx, actions...) })
+		if judge(err) != cancelled {
+			return err
+		}
+		reasons, readErr := reasonsOf(err, len(actions))
+		if readErr != nil {
+			return readErr
+		}
+		contended := false
+		for _, reason := range reasons {
+			switch code := aws.ToString(reason.Code); {
+			case code == reasonCondition:
+				return err
+			case contention(code):
+				contended = true
+			}
+		}
+		if !contended {
+			return err
+		}
+		if try+1 >= patientTries || !l.backOff(ctx, try) {
+			return sale.Fail(sale.Busy, err)
+		}
+	}
+}
+
+// worst picks the error that says most about what to do: anything before busy.
+func worst(errs []error) error {
+	var busy error
+	for k, err := range errs {
+		if err == nil {
+			continue
+		}
+		err = fmt.Errorf("shard %d: %w", k, err)
+		if sale.CodeOf(err) != sale.Busy {
+			return err
+		}
+		busy = err
+	}
+	return busy
+}

@@ -1,0 +1,237 @@
+package ledger
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func num(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
+func boolean(b bool) types.AttributeValue { return &types.AttributeValueMemberBOOL{Value: b} }
+
+// millis is how every instant is stored: Unix milliseconds.
+func millis(t time.Time) types.AttributeValue { return num(t.UnixMilli()) }
+
+func numberSet(ks ...int) types.AttributeValue {
+	values := make([]string, len(ks))
+	for i, k := range ks {
+		values[i] = strconv.Itoa(k)
+	}
+	return &types.AttributeValueMemberNS{Value: values}
+}
+
+// with adds attributes to a key, making it an item.
+func with(key item, attributes item) item {
+	for name, value := range attributes {
+		key[name] = value
+	}
+	return key
+}
+
+// reader takes attributes out of an item and keeps the first thing that is not
+// as this program writes it: a malformed item must never pass for an empty one.
+type reader struct {
+	item item
+	err  error
+}
+
+func (r *reader) fail(name, want string) {
+	if r.err == nil {
+		r.err = fmt.Errorf("read item: attribute %s is not %s", name, want)
+	}
+}
+
+func (r *reader) text(name string) string {
+	v, ok := r.item[name].(*types.AttributeValueMemberS)
+	if !ok {
+		r.fail(name, "a string")
+		return ""
+	}
+	return v.Value
+}
+
+func (r *reader) optionalText(name string) string {
+	if r.item[name] == nil {
+		return ""
+	}
+	return r.text(name)
+}
+
+func (r *reader) number(name string) int64 {
+	v, ok := r.item[name].(*types.AttributeValueMemberN)
+	if !ok {
+		r.fail(name, "a number")
+		return 0
+	}
+	n, err := strconv.ParseInt(v.Value, 10, 64)
+	if err != nil {
+		r.fail(name, "an integer")
+	}
+	return n
+}
+
+func (r *reader) optionalNumber(name string) int64 {
+	if r.item[name] == nil {
+		return 0
+	}
+	return r.number(name)
+}
+
+func (r *reader) flag(name string) bool {
+	v, ok := r.item[name].(*types.AttributeValueMemberBOOL)
+	if !ok {
+		r.fail(name, "a boolean")
+		return false
+	}
+	return v.Value
+}
+
+func (r *reader) time(name string) time.Time { return time.UnixMilli(r.number(name)).UTC() }
+
+func (r *reader) shards(name string) sale.Set {
+	var set sale.Set
+	if r.item[name] == nil {
+		return set // DynamoDB stores no empty set
+	}
+	v, ok := r.item[name].(*types.AttributeValueMemberNS)
+	if !ok {
+		r.fail(name, "a number set")
+		return set
+	}
+	for _, text := range v.Value {
+		k, err := strconv.Atoi(text)
+		if err != nil || k < 0 || k >= sale.MaxShards {
+			r.fail(name, "a set of shard numbers")
+		}
+		set.Add(k)
+	}
+	return set
+}
+
+func readSale(it item) (sale.Sale, error) {
+	r := reader{item: it}
+	s := sale.Sale{
+		ID:        strings.TrimPrefix(r.text(attrPK), "SALE#"),
+		Name:      r.text("name"),
+		OpensAt:   r.time("opensAt"),
+		ClosesAt:  r.time("closesAt"),
+		Paused:    r.flag("paused"),
+		ChangedAt: r.time("changedAt"),
+		Seeded:    r.number("seeded"),
+		Shards:    int(r.number("shards")),
+		Buckets:   int(r.number("buckets")),
+		Empty:     r.shards("empty"),
+		Version:   r.number("version"),
+		State:     sale.State(r.text("state")),
+	}
+	if r.err == nil && (s.Shards < 1 || s.Shards > sale.MaxShards || s.Buckets < 1) {
+		r.err = fmt.Errorf("read sale %s: %d shards, %d buckets", s.ID, s.Shards, s.Buckets)
+	}
+	return s, r.err
+}
+
+func saleItem(s sale.Sale) item {
+	return with(saleKey(s.ID), item{
+		"name":      str(s.Name),
+		"opensAt":   millis(s.OpensAt),
+		"closesAt":  millis(s.ClosesAt),
+		"paused":    boolean(s.Paused),
+		"changedAt": millis(s.ChangedAt),
+		"seeded":    num(s.Seeded),
+		"shards":    num(int64(s.Shards)),
+		"buckets":   num(int64(s.Buckets)),
+		"version":   num(s.Version),
+		"state":     str(string(s.State)),
+	})
+}
+
+// shard is one stock shard. It repeats the sale's window and pause flag so that
+// the transaction that takes a unit can check them (P14).
+type shard struct {
+	stock, seeded     int64
+	opensAt, closesAt time.Time
+	paused            bool
+	changedAt         time.Time
+}
+
+func readShard(it item) (shard, error) {
+	r := reader{item: it}
+	return shard{
+		stock:     r.number("stock"),
+		seeded:    r.number("seeded"),
+		opensAt:   r.time("opensAt"),
+		closesAt:  r.time("closesAt"),
+		paused:    r.flag("paused"),
+		changedAt: r.time("changedAt"),
+	}, r.err
+}
+
+func shardItem(s sale.Sale, k int, units int64) item {
+	return with(stockKey(s.ID, k), item{
+		"stock":     num(units),
+		"seeded":    num(units),
+		"opensAt":   millis(s.OpensAt),
+		"closesAt":  millis(s.ClosesAt),
+		"paused":    boolean(s.Paused),
+		"changedAt": millis(s.ChangedAt),
+	})
+}
+
+func readClaim(saleID string, it item) (sale.Claim, error) {
+	r := reader{item: it}
+	c := sale.Claim{
+		SaleID:     saleID,
+		User:       r.text(attrSK),
+		ID:         r.text("claimId"),
+		Shard:      int(r.number("shard")),
+		AcceptedAt: r.time("acceptedAt"),
+		RequestKey: r.optionalText("requestKey"),
+		OrderID:    uint64(r.optionalNumber("orderId")),
+	}
+	if it["resentAt"] != nil {
+		c.ResentAt = r.time("resentAt")
+	}
+	return c, r.err
+}
+
+func claimItem(c sale.Claim, bucket int) item {
+	it := with(claimKey(c.SaleID, bucket, c.User), item{
+		"claimId":    str(c.ID),
+		"shard":      num(int64(c.Shard)),
+		"acceptedAt": millis(c.AcceptedAt),
+	})
+	if c.RequestKey != "" {
+		it["requestKey"] = str(c.RequestKey)
+	}
+	return it
+}
+
+func readOrder(it item) (sale.Order, error) {
+	r := reader{item: it}
+	o := sale.Order{SaleID: r.text("saleId"), User: r.text("user"), ClaimID: r.text("claimId")}
+	id, err := orderid.Parse(strings.TrimPrefix(r.text(attrPK), "ORDER#"))
+	if err != nil && r.err == nil {
+		r.err = fmt.Errorf("read order: %w", err)
+	}
+	o.ID = id
+	return o, r.err
+}
+
+func orderItem(o sale.Order) item {
+	return with(orderKey(o.ID), item{
+		"saleId":  str(o.SaleID),
+		"user":    str(o.User),
+		"claimId": str(o.ClaimID),
+	})
+}

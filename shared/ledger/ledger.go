@@ -1,0 +1,92 @@
+// Package ledger is the one DynamoDB table: every key, expression, transaction
+// and cancellation reason of the system is in here and nowhere else.
+//
+// A line in here knows the table and the rules of package sale. It knows no
+// HTTP, no queue and no Lambda, and it speaks to its callers in the codes of
+// package sale only: no caller ever learns what a cancellation reason is.
+//
+// The ledger is the only retrying layer of its hop (P16): the client it is
+// given makes one attempt per call, see OneAttempt.
+package ledger
+
+import (
+	"context"
+	crand "crypto/rand"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+// API is what the ledger needs of the DynamoDB client.
+type API interface {
+	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
+	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
+	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
+	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
+	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
+}
+
+// Options are the ledger's sources of time and chance; zero fields get the real
+// ones. All must be safe for concurrent use.
+type Options struct {
+	Now    func() time.Time // the current instant
+	Random func() float64   // uniform in [0,1): jitter
+	NewID  func() string    // a fresh, unguessable claim id
+}
+
+// Ledger reads and writes one table. It is safe for concurrent use and meant to
+// live as long as its execution environment, whose memory of sales and claims
+// it keeps.
+type Ledger struct {
+	api       API
+	table     *string
+	now       func() time.Time
+	random    func() float64
+	newID     func() string
+	views     *views
+	recent    *recentClaims
+	remaining *remainders
+}
+
+// New is a ledger over the table of that name.
+func New(api API, table string, o Options) *Ledger {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Random == nil {
+		o.Random = rand.Float64
+	}
+	if o.NewID == nil {
+		o.NewID = crand.Text
+	}
+	return &Ledger{
+		api:       api,
+		table:     aws.String(table),
+		now:       o.Now,
+		random:    o.Random,
+		newID:     o.NewID,
+		views:     newViews(),
+		recent:    newRecentClaims(),
+		remaining: newRemainders(),
+	}
+}
+
+// FromEnv is a ledger over the table named by TABLE_NAME; without the name it
+// fails, so that a misconfigured function dies at its start (P19).
+func FromEnv(cfg aws.Config) (*Ledger, error) {
+	table := os.Getenv("TABLE_NAME")
+	if table == "" {
+		return nil, errors.New("TABLE_NAME is not set")
+	}
+	return New(dynamodb.NewFromConfig(cfg, OneAttempt), table, Options{}), nil
+}
+
+// OneAttempt makes the client try each call once: the ledger retries by itself,
+// because the SDK neither retries a cancelled transaction nor keeps within a
+// request's time budget (its back-off is counted in seconds).
+func OneAttempt(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }

@@ -1,0 +1,213 @@
+package ledgertest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+var purchasing = map[string]func(*testing.T, *World){
+	"a purchase takes one unit and leaves a claim": func(t *testing.T, w *World) {
+		w.Open(10, 1)
+		p := w.Accepted(w.BuyWith("alice", "k1"))
+		if !p.New || p.Tries != 1 {
+			t.Errorf("got %+v, want a new claim at the first try", p)
+		}
+		want := sale.Claim{
+			SaleID: "moutai", User: "alice", ID: p.Claim.ID, Shard: 0, AcceptedAt: Start, RequestKey: "k1",
+		}
+		if p.Claim != want {
+			t.Errorf("got claim %+v, want %+v", p.Claim, want)
+		}
+		stored, err := w.Ledger.Claim(w.Ctx, "moutai", "alice")
+		if err != nil || stored != want {
+			t.Errorf("stored claim %+v (%v), want %+v", stored, err, want)
+		}
+		if left := w.Stock(1); left[0] != 9 {
+			t.Errorf("%d units left, want 9", left[0])
+		}
+	},
+	"a second order by the same user is refused and shows the first": func(t *testing.T, w *World) {
+		w.Open(10, 3)
+		first := w.Accepted(w.Buy("alice"))
+		for name, l := range map[string]*ledger.Ledger{"the same environment": w.Ledger, "another one": w.Environment()} {
+			_, err := l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice", Key: "new"})
+			refused := w.Refused(sale.AlreadyOrdered, err)
+			if refused.Claim == nil || refused.Claim.ID != first.Claim.ID {
+				t.Errorf("%s shows %+v, want the claim %s", name, refused.Claim, first.Claim.ID)
+			}
+		}
+		w.Balanced(3)
+	},
+	"the same Idempotency-Key gets the same claim, in any environment": func(t *testing.T, w *World) {
+		w.Open(10, 3)
+		first := w.Accepted(w.BuyWith("alice", "k1"))
+		for _, l := range []*ledger.Ledger{w.Ledger, w.Environment()} {
+			p := w.Accepted(l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice", Key: "k1"}))
+			if p.New || p.Claim != first.Claim {
+				t.Errorf("got %+v, want the first claim %+v", p, first.Claim)
+			}
+		}
+		w.Balanced(3)
+	},
+	"one user's Idempotency-Key means nothing for another": func(t *testing.T, w *World) {
+		w.Open(10, 1)
+		alice := w.Accepted(w.BuyWith("alice", "k1"))
+		bob := w.Accepted(w.BuyWith("bob", "k1"))
+		if !bob.New || bob.Claim.ID == alice.Claim.ID {
+			t.Errorf("bob got %+v", bob)
+		}
+	},
+	"a claim beats every refusal for a request with its key": func(t *testing.T, w *World) {
+		w.Open(1, 1)
+		first := w.Accepted(w.BuyWith("alice", "k1"))
+		_, err := w.Buy("bob")
+		w.Refused(sale.SoldOut, err)
+		again := func(when string) {
+			t.Helper()
+			p, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice", Key: "k1"})
+			if err != nil || p.Claim != first.Claim {
+				t.Errorf("%s: got %+v (%v), want the first claim", when, p, err)
+			}
+			_, err = w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice", Key: "k2"})
+			if sale.CodeOf(err) != sale.AlreadyOrdered {
+				t.Errorf("%s: another key got %v, want already ordered", when, err)
+			}
+		}
+		again("sold out")
+		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)})
+		again("paused")
+		w.Pass(2 * time.Hour)
+		again("closed")
+	},
+	"the last unit is sold, then the sale is sold out": func(t *testing.T, w *World) {
+		w.Open(25, 5)
+		for i := range 25 {
+			w.Accepted(w.Buy(fmt.Sprintf("user-%d", i)))
+		}
+		_, err := w.Buy("late")
+		w.Refused(sale.SoldOut, err)
+		s, err := w.Environment().Sale(w.Ctx, "moutai")
+		if err != nil || s.Empty.Len() != 5 || !s.SoldOut() {
+			t.Errorf("the sale knows %d empty shards (%v), want 5", s.Empty.Len(), err)
+		}
+		w.Balanced(5)
+	},
+	"64 buyers at once, each clicking twice, get every unit and one each": func(t *testing.T, w *World) {
+		w.Open(40, 4)
+		environments := make([]*ledger.Ledger, 4)
+		for i := range environments {
+			environments[i] = w.Environment()
+		}
+		var mu sync.Mutex
+		count := map[sale.Code]int{}
+		var wait sync.WaitGroup
+		for i := range 128 {
+			wait.Go(func() {
+				_, err := environments[i%4].Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: fmt.Sprintf("user-%d", i/2)})
+				mu.Lock()
+				defer mu.Unlock()
+				count[sale.CodeOf(err)]++
+			})
+		}
+		wait.Wait()
+		if count[""] != 40 || count[""]+count[sale.SoldOut]+count[sale.AlreadyOrdered] != 128 {
+			t.Errorf("got %v, want 40 accepted and the rest sold out or already ordered", count)
+		}
+		w.Balanced(4)
+	},
+	"a sale that has not opened, is closed, paused or unknown sells nothing": func(t *testing.T, w *World) {
+		_, err := w.Buy("alice")
+		w.Refused(sale.SaleNotFound, err)
+		w.Pass(2 * time.Second) // the environment remembers what it did not find
+		c := w.Sale(10, 2)
+		c.OpensAt = w.Now().Add(time.Minute)
+		w.Create(c)
+		_, err = w.Buy("alice")
+		if refused := w.Refused(sale.NotOpen, err); refused.RetryAfter != time.Minute {
+			t.Errorf("retry after %v, want a minute", refused.RetryAfter)
+		}
+		w.Pass(time.Minute)
+		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)})
+		_, err = w.Buy("alice")
+		w.Refused(sale.Paused, err)
+		w.Pass(2 * time.Hour)
+		_, err = w.Buy("alice")
+		w.Refused(sale.Closed, err)
+		if left := w.Stock(2); left[0]+left[1] != 10 {
+			t.Errorf("stock %v, want 10 in all", left)
+		}
+	},
+	"the window is the shard's: an environment with an old snapshot sells nothing past it": func(t *testing.T, w *World) {
+		w.Open(10, 1)
+		w.Accepted(w.Buy("alice")) // the snapshot is fresh now
+		other := w.Environment()
+		pause := sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)}
+		if _, err := other.Edit(w.Ctx, pause); err != nil {
+			t.Fatal(err)
+		}
+		_, err := w.Buy("bob")
+		w.Refused(sale.Paused, err)
+		w.Balanced(1)
+	},
+	"opening is inclusive and closing exclusive, to the millisecond": func(t *testing.T, w *World) {
+		c := w.Sale(10, 1)
+		c.OpensAt, c.ClosesAt = w.Now().Add(5*time.Millisecond), w.Now().Add(10*time.Millisecond)
+		w.Create(c)
+		for _, step := range []struct {
+			user string
+			want sale.Code
+		}{{"a", sale.NotOpen}, {"b", ""}, {"c", ""}, {"d", sale.Closed}} {
+			_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: step.user})
+			if got := sale.CodeOf(err); got != step.want {
+				t.Errorf("%s at +%v: got %q (%v), want %q", step.user, w.Now().Sub(Start), got, err, step.want)
+			}
+			switch step.user {
+			case "a":
+				w.Pass(5 * time.Millisecond)
+			case "b":
+				w.Pass(4 * time.Millisecond)
+			case "c":
+				w.Pass(time.Millisecond)
+			}
+		}
+	},
+	"a restock reopens a sold-out sale for environments that saw it sold out": func(t *testing.T, w *World) {
+		w.Open(2, 2)
+		w.Accepted(w.Buy("a"))
+		w.Accepted(w.Buy("b"))
+		_, err := w.Buy("c")
+		w.Refused(sale.SoldOut, err)
+		if _, err := w.Environment().Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "second", Stock: 1}); err != nil {
+			t.Fatal(err)
+		}
+		w.Pass(2 * time.Second)
+		w.Accepted(w.Buy("c"))
+		_, err = w.Buy("d")
+		w.Refused(sale.SoldOut, err)
+		w.Balanced(2)
+	},
+	"users with separators and foreign letters have claims of their own": func(t *testing.T, w *World) {
+		w.Open(10, 1)
+		users := []string{"a#b", "a", "a#b#c", "用户", "\uff21", "\u00e9", "e\u0301", `"`, "SALE"}
+		for _, user := range users {
+			w.Accepted(w.Buy(user))
+		}
+		w.Balanced(1)
+	},
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func (w *World) edit(e sale.Edit) ledger.Seeding {
+	w.T.Helper()
+	s, err := w.Ledger.Edit(w.Ctx, e)
+	if err != nil {
+		w.T.Fatalf("edit: %v", err)
+	}
+	return s
+}

@@ -1,0 +1,291 @@
+package ledgertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// cutOff is a table whose writer dies after a number of writes: nothing after
+// them is applied, and the writer's context ends.
+type cutOff struct {
+	ledger.API
+	left atomic.Int64
+	die  context.CancelFunc
+}
+
+var errDead = errors.New("the writer is dead")
+
+// cutAfter is a writer that dies after that many writes, and its context.
+func (w *World) cutAfter(writes int) (context.Context, *ledger.Ledger) {
+	ctx, cancel := context.WithCancel(w.Ctx)
+	w.T.Cleanup(cancel)
+	c := &cutOff{API: w.Engine.API, die: cancel}
+	c.left.Store(int64(writes))
+	return ctx, w.EnvironmentOver(c)
+}
+
+func (c *cutOff) dead() bool {
+	if c.left.Add(-1) >= 0 {
+		return false
+	}
+	c.die()
+	return true
+}
+
+func (c *cutOff) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	if c.dead() {
+		return nil, errDead
+	}
+	return c.API.PutItem(ctx, in, o...)
+}
+
+func (c *cutOff) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	if c.dead() {
+		return nil, errDead
+	}
+	return c.API.UpdateItem(ctx, in, o...)
+}
+
+func (c *cutOff) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	if c.dead() {
+		return nil, errDead
+	}
+	return c.API.TransactWriteItems(ctx, in, o...)
+}
+
+var creating = map[string]func(*testing.T, *World){
+	"creating spreads the stock evenly, the remainder to the first shards": func(t *testing.T, w *World) {
+		s := w.Create(w.Sale(103, 10))
+		if want := (ledger.Seeding{SaleID: "moutai", Seeded: 103, Shards: 10, Applied: true}); s != want {
+			t.Errorf("got %+v, want %+v", s, want)
+		}
+		left := w.Stock(10)
+		if fmt.Sprint(left) != "[11 11 11 10 10 10 10 10 10 10]" {
+			t.Errorf("got shards %v", left)
+		}
+		w.Balanced(10)
+	},
+	"creating again changes nothing and says so": func(t *testing.T, w *World) {
+		c := w.Open(10, 2)
+		w.Accepted(w.Buy("alice"))
+		s, err := w.Ledger.Create(w.Ctx, c)
+		if want := (ledger.Seeding{SaleID: "moutai", Seeded: 10, Shards: 2}); err != nil || s != want {
+			t.Errorf("got %+v (%v), want %+v", s, err, want)
+		}
+		w.Balanced(2)
+	},
+	"creating with other contents is an error and changes nothing": func(t *testing.T, w *World) {
+		c := w.Open(10, 2)
+		for _, change := range []func(*sale.Creation){
+			func(c *sale.Creation) { c.Stock = 11 },
+			func(c *sale.Creation) { c.Shards = 3 },
+			func(c *sale.Creation) { c.Name = "another" },
+			func(c *sale.Creation) { c.OpensAt = c.OpensAt.Add(time.Second) },
+			func(c *sale.Creation) { c.ClosesAt = c.ClosesAt.Add(time.Second) },
+		} {
+			other := c
+			change(&other)
+			_, err := w.Ledger.Create(w.Ctx, other)
+			w.Refused(sale.Conflicting, err)
+		}
+		if w.Number("SALE#moutai", "SALE", "seeded") != 10 {
+			t.Error("the sale was changed")
+		}
+	},
+	"a creation that was cut off is a draft nobody sees, and is resumed": func(t *testing.T, w *World) {
+		c := w.Sale(250, 150)
+		for _, writes := range []int{1, 2, 40, 100} {
+			ctx, dying := w.cutAfter(writes)
+			_, err := dying.Create(ctx, c)
+			w.Refused(sale.Busy, err)
+			_, err = w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
+			w.Refused(sale.SaleNotFound, err)
+			_, err = w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "early", Stock: 1})
+			w.Refused(sale.SaleNotFound, err)
+			_, err = w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)})
+			w.Refused(sale.SaleNotFound, err)
+		}
+		if s := w.Create(c); !s.Applied || s.Seeded != 250 || s.Shards != 150 {
+			t.Errorf("got %+v", s)
+		}
+		w.Balanced(150)
+		w.Pass(2 * time.Second)
+		w.Accepted(w.Buy("alice"))
+	},
+	"two creations at once make one sale": func(t *testing.T, w *World) {
+		c := w.Sale(100, 20)
+		var wait sync.WaitGroup
+		for range 4 {
+			wait.Go(func() {
+				if _, err := w.Environment().Create(w.Ctx, c); err != nil {
+					t.Errorf("create: %v", err)
+				}
+			})
+		}
+		wait.Wait()
+		w.Balanced(20)
+		if w.Number("SALE#moutai", "SALE", "seeded") != 100 {
+			t.Error("seeded is not 100")
+		}
+	},
+}
+
+var adding = map[string]func(*testing.T, *World){
+	"units are added once per seed id, and the version rises": func(t *testing.T, w *World) {
+		w.Open(10, 4)
+		a := sale.Addition{SaleID: "moutai", SeedID: "second-batch", Stock: 6}
+		for i, applied := range []bool{true, false, false} {
+			s, err := w.Ledger.Add(w.Ctx, a)
+			if want := (ledger.Seeding{SaleID: "moutai", Seeded: 16, Shards: 4, Applied: applied}); err != nil || s != want {
+				t.Errorf("time %d: got %+v (%v), want %+v", i, s, err, want)
+			}
+		}
+		if left := w.Stock(4); fmt.Sprint(left) != "[5 5 3 3]" {
+			t.Errorf("got shards %v", left)
+		}
+		if v := w.Number("SALE#moutai", "SALE", "version"); v != 5 {
+			t.Errorf("version %d, want 5: one more per shard", v)
+		}
+		w.Balanced(4)
+	},
+	"a seed id with another number of units is an error": func(t *testing.T, w *World) {
+		w.Open(10, 2)
+		if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 2}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 3})
+		w.Refused(sale.Conflicting, err)
+		if left := w.Stock(2); left[0]+left[1] != 12 {
+			t.Errorf("stock %v, want 12 in all", left)
+		}
+	},
+	"an addition that was cut off is completed by its repeat, over more than 99 shards": func(t *testing.T, w *World) {
+		w.Open(120, 120)
+		a := sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 240}
+		for _, writes := range []int{0, 1, 5, 60} {
+			ctx, dying := w.cutAfter(writes)
+			_, err := dying.Add(ctx, a)
+			w.Refused(sale.Busy, err)
+		}
+		s, err := w.Ledger.Add(w.Ctx, a)
+		if err != nil || !s.Applied || s.Seeded != 360 {
+			t.Errorf("got %+v (%v)", s, err)
+		}
+		for k, left := range w.Stock(120) {
+			if left != 3 {
+				t.Errorf("shard %d has %d units, want 3", k, left)
+			}
+		}
+	},
+	"adding to an unknown sale is an error and writes nothing": func(t *testing.T, w *World) {
+		_, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1})
+		w.Refused(sale.SaleNotFound, err)
+		if items := w.Partition("SALE#moutai"); len(items) != 0 {
+			t.Errorf("got items %v", items)
+		}
+	},
+	"a restock takes the shard out of the empty set in the same transaction": func(t *testing.T, w *World) {
+		w.Open(2, 2)
+		w.Accepted(w.Buy("a"))
+		w.Accepted(w.Buy("b"))
+		_, err := w.Buy("c")
+		w.Refused(sale.SoldOut, err)
+		if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
+			t.Fatal(err)
+		}
+		s, err := w.Environment().Sale(w.Ctx, "moutai")
+		if err != nil || s.Empty.Has(0) || !s.Empty.Has(1) {
+			t.Errorf("empty set has 0: %v, 1: %v (%v); want only 1", s.Empty.Has(0), s.Empty.Has(1), err)
+		}
+	},
+}
+
+var editing = map[string]func(*testing.T, *World){
+	"pause and resume reach every shard, each once": func(t *testing.T, w *World) {
+		w.Open(10, 3)
+		for i, step := range []struct {
+			paused  bool
+			want    sale.Code
+			applied bool
+		}{{true, sale.Paused, true}, {false, "", true}} {
+			w.Pass(2 * time.Second)
+			e := sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(step.paused)}
+			if s := w.edit(e); s.Applied != step.applied {
+				t.Errorf("applied %v", s.Applied)
+			}
+			if s := w.edit(e); s.Applied {
+				t.Error("the same edit was applied twice")
+			}
+			_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: fmt.Sprint("user-", i)})
+			if got := sale.CodeOf(err); got != step.want {
+				t.Errorf("paused %v: got %v", step.paused, err)
+			}
+		}
+	},
+	"an older edit changes nothing": func(t *testing.T, w *World) {
+		w.Open(10, 2)
+		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)})
+		if s := w.edit(sale.Edit{SaleID: "moutai", At: w.Now().Add(-time.Second), Paused: ptr(false)}); s.Applied {
+			t.Error("an older edit was applied")
+		}
+		_, err := w.Buy("alice")
+		w.Refused(sale.Paused, err)
+	},
+	"another edit with the same instant is an error": func(t *testing.T, w *World) {
+		w.Open(10, 2)
+		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)})
+		_, err := w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(false)})
+		w.Refused(sale.Conflicting, err)
+	},
+	"rescheduling moves the window of the sale, its shards and its listing": func(t *testing.T, w *World) {
+		w.Open(10, 3)
+		opens, closes := w.Now().Add(time.Hour), w.Now().Add(2*time.Hour)
+		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), OpensAt: opens, ClosesAt: closes})
+		_, err := w.Buy("alice")
+		w.Refused(sale.NotOpen, err)
+		for k := range 3 {
+			pk := fmt.Sprintf("STOCK#moutai#%d", k)
+			if w.Number(pk, "STOCK", "opensAt") != opens.UnixMilli() || w.Number(pk, "STOCK", "closesAt") != closes.UnixMilli() {
+				t.Errorf("shard %d kept its window", k)
+			}
+		}
+		if w.Number("SALES", "moutai", "closesAt") != closes.UnixMilli() {
+			t.Error("the listing kept its end")
+		}
+		w.Pass(90 * time.Minute)
+		w.Accepted(w.Buy("alice"))
+	},
+	"an edit that was cut off and overtaken by another leaves no shard behind": func(t *testing.T, w *World) {
+		w.Open(40, 40)
+		ctx, dying := w.cutAfter(10)
+		_, err := dying.Edit(ctx, sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)})
+		w.Refused(sale.Busy, err)
+		w.Pass(time.Second)
+		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), OpensAt: w.Now().Add(-time.Hour), ClosesAt: w.Now().Add(time.Hour)})
+		for i := range 60 {
+			_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: fmt.Sprint("user-", i)})
+			w.Refused(sale.Paused, err)
+		}
+		if left := w.Stock(40); fmt.Sprint(left) != fmt.Sprint(ones(40)) {
+			t.Errorf("a paused sale sold: %v", left)
+		}
+	},
+}
+
+func ones(n int) []int64 {
+	list := make([]int64, n)
+	for i := range list {
+		list[i] = 1
+	}
+	return list
+}

@@ -1,0 +1,46 @@
+package ledgertest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/ledger"
+)
+
+// unreachable is a table whose reads are never answered.
+type unreachable struct{ ledger.API }
+
+func (unreachable) GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	return nil, errDead
+}
+
+// value is an attribute value as text.
+func value(v types.AttributeValue) string {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return v.Value
+	case *types.AttributeValueMemberN:
+		return v.Value
+	case *types.AttributeValueMemberBOOL:
+		return fmt.Sprint(v.Value)
+	case *types.AttributeValueMemberNS:
+		return fmt.Sprint(v.Value)
+	}
+	return fmt.Sprintf("%T", v)
+}
+
+func (w *World) remaining() ledger.Remaining {
+	w.T.Helper()
+	s, err := w.Ledger.Sale(w.Ctx, "moutai")
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	r, err := w.Ledger.Remaining(w.Ctx, s)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return r
+}

@@ -1,0 +1,254 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/sale"
+)
+
+// Request asks for one unit of a sale for one user. SaleID, User and, if not
+// empty, Key must have passed sale.ValidID and sale.ValidUser.
+type Request struct {
+	SaleID string
+	User   string
+	Key    string // the Idempotency-Key, or ""
+}
+
+// Purchase is an accepted request.
+type Purchase struct {
+	Claim sale.Claim
+	// New tells that this very call took the unit: its order message has not
+	// been sent yet.
+	New bool
+	// Tries counts the transactions that were tried.
+	Tries int
+}
+
+// Purchase takes one unit for the user in one transaction: a stock shard's
+// stock > 0 minus one, and the user's claim if absent (P1, P3). It returns only
+// after the claim is committed (P4).
+//
+// It fails with sale.AlreadyOrdered (with the claim), sale.SaleNotFound,
+// sale.NotOpen, sale.Closed, sale.Paused, sale.SoldOut; with sale.Busy when the
+// outcome is unknown or was not reached in time, and then the same request may
+// be repeated (P5); with sale.Internal for anything that should not happen.
+func (l *Ledger) Purchase(ctx context.Context, r Request) (Purchase, error) {
+	if claim, ok := l.recent.get(r.SaleID, r.User, l.now()); ok {
+		return r.again(claim, 0)
+	}
+	p := purchase{Ledger: l, Request: r, view: l.views.of(r.SaleID)}
+	s, err := l.look(ctx, p.view, r.SaleID)
+	if err != nil {
+		return Purchase{}, err
+	}
+	if refusal := s.refusal(l.now()); refusal != nil {
+		return p.refuse(ctx, s.sale, refusal)
+	}
+	return p.run(ctx)
+}
+
+// again answers a request whose user already holds a claim.
+func (r Request) again(held sale.Claim, tries int) (Purchase, error) {
+	if r.Key != "" && r.Key == held.RequestKey {
+		return Purchase{Claim: held, Tries: tries}, nil
+	}
+	return Purchase{Claim: held, Tries: tries},
+		&sale.Error{Code: sale.AlreadyOrdered, Detail: "the user has already ordered in this sale", Claim: &held}
+}
+
+// purchase is one call on its way through its tries.
+type purchase struct {
+	*Ledger
+	Request
+	view    *view
+	claimID string
+	tries   int
+	// unsure: a try had no answer and may still apply, so no refusal is
+	// certain any more.
+	unsure bool
+	// absent: a transaction of this call saw that the user has no claim.
+	absent bool
+}
+
+func (p *purchase) run(ctx context.Context) (Purchase, error) {
+	p.claimID = p.newID()
+	hop := 0   // shards left because of contention
+	waits := 0 // tries that ended without an answer that counts
+	for {
+		now := p.now()
+		s := p.view.load(now)
+		shard := sale.ShardFor(p.User, hop, &s.avoid, s.sale.Shards)
+		if shard < 0 {
+			if s.sale.SoldOut() {
+				return p.refuse(ctx, s.sale, sale.Refuse(sale.SoldOut, "every unit has been sold"))
+			}
+			// All that is left is what this environment saw by itself: only a
+			// later read makes it certain.
+			if err := p.refresh(ctx, p.view, p.SaleID); err != nil {
+				return p.fail(sale.CodeOf(err), err)
+			}
+			continue
+		}
+		p.tries++
+		claim := sale.Claim{
+			SaleID: p.SaleID, User: p.User, ID: p.claimID,
+			Shard: shard, AcceptedAt: time.UnixMilli(now.UnixMilli()).UTC(), RequestKey: p.Key,
+		}
+		err := attempt(ctx, func(ctx context.Context) error {
+			return p.transact(ctx, p.takeUnit(shard, now), p.putClaim(claim, s.sale.Buckets))
+		})
+		switch judge(err) {
+		case succeeded:
+			p.recent.put(claim, now)
+			return Purchase{Claim: claim, New: true, Tries: p.tries}, nil
+		case cancelled:
+			v, readErr := readPurchase(err, p.SaleID, now)
+			switch {
+			case readErr != nil:
+				return p.fail(sale.Internal, readErr)
+			case v.holder != nil:
+				return p.held(*v.holder, now)
+			case v.refusal != nil:
+				p.absent = true
+				return p.refuse(ctx, s.sale, v.refusal)
+			case v.empty:
+				p.absent = true
+				p.closeShard(ctx, s.sale.Version, shard)
+				continue // the shard is gone from the choice: no waiting
+			}
+			if !v.keepShard {
+				hop++
+			}
+		case contended:
+			hop++
+		case unknown:
+			p.unsure = true
+			hop++
+		default:
+			return p.fail(sale.Internal, err)
+		}
+		if waits++; waits >= maxTries || !p.backOff(ctx, waits-1) {
+			return p.fail(sale.Busy, err)
+		}
+	}
+}
+
+// takeUnit is the stock half of the transaction, with the window and the pause
+// flag checked where they cannot change under it (P14).
+func (p *purchase) takeUnit(shard int, now time.Time) types.TransactWriteItem {
+	return types.TransactWriteItem{Update: &types.Update{
+		TableName:           p.table,
+		Key:                 stockKey(p.SaleID, shard),
+		UpdateExpression:    &takeUnitUpdate,
+		ConditionExpression: &takeUnitCondition,
+		ExpressionAttributeNames: map[string]string{
+			"#stock": "stock", "#opensAt": "opensAt", "#closesAt": "closesAt", "#paused": "paused",
+		},
+		ExpressionAttributeValues: item{
+			":zero": num(0), ":one": num(1), ":now": millis(now), ":no": boolean(false),
+		},
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}}
+}
+
+var (
+	takeUnitUpdate    = "SET #stock = #stock - :one"
+	takeUnitCondition = "#stock > :zero AND #opensAt <= :now AND #closesAt > :now AND #paused = :no"
+	ifAbsent          = "attribute_not_exists(pk)"
+)
+
+// putClaim is the user's half: one claim per sale and user, forever (P3).
+func (p *purchase) putClaim(c sale.Claim, buckets int) types.TransactWriteItem {
+	return types.TransactWriteItem{Put: &types.Put{
+		TableName:                           p.table,
+		Item:                                claimItem(c, sale.BucketOf(c.User, buckets)),
+		ConditionExpression:                 &ifAbsent,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}}
+}
+
+// held ends a call that met a claim of its user: its own from a try whose
+// answer was lost, or that of another request.
+func (p *purchase) held(held sale.Claim, now time.Time) (Purchase, error) {
+	p.recent.put(held, now)
+	if held.ID == p.claimID {
+		return Purchase{Claim: held, New: true, Tries: p.tries}, nil
+	}
+	return p.again(held, p.tries)
+}
+
+// refuse ends a call with a refusal, unless a claim of the user beats it: a
+// winner whose answer was lost must not be told "sold out". Looking costs one
+// consistent read, only for requests that say they may be repeats.
+func (p *purchase) refuse(ctx context.Context, s sale.Sale, refusal *sale.Error) (Purchase, error) {
+	if p.unsure {
+		return p.fail(sale.Busy, refusal)
+	}
+	if p.Key != "" && !p.absent && s.Buckets > 0 {
+		held, err := p.claim(ctx, s, p.User)
+		if err == nil {
+			return p.held(held, p.now())
+		}
+		if sale.CodeOf(err) != sale.OrderNotFound {
+			return Purchase{Tries: p.tries}, err
+		}
+	}
+	return Purchase{Tries: p.tries}, refusal
+}
+
+// fail ends a call without a certain answer. After a try with an unknown
+// outcome even an unexpected failure is "busy": the unit may be the user's.
+func (p *purchase) fail(code sale.Code, err error) (Purchase, error) {
+	if p.unsure {
+		code = sale.Busy
+	}
+	return Purchase{Tries: p.tries}, sale.Fail(code, err)
+}
+
+// closeShard tells everyone that a shard has no stock, if nobody restocked the
+// sale since the version under which it was seen empty. One update is in flight
+// per environment and it is never retried: others will close the shard, too,
+// and this environment skips it anyway.
+func (p *purchase) closeShard(ctx context.Context, version int64, shard int) {
+	p.view.observe(version, shard)
+	select {
+	case p.view.closing <- struct{}{}:
+		defer func() { <-p.view.closing }()
+	default:
+		return
+	}
+	number, now := p.view.begin(), p.now()
+	var out *dynamodb.UpdateItemOutput
+	err := attempt(ctx, func(ctx context.Context) (err error) {
+		out, err = p.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName:                 p.table,
+			Key:                       saleKey(p.SaleID),
+			UpdateExpression:          &closeShardUpdate,
+			ConditionExpression:       &ifVersion,
+			ExpressionAttributeNames:  map[string]string{"#empty": "empty", "#version": "version"},
+			ExpressionAttributeValues: item{":k": numberSet(shard), ":v": num(version)},
+			ReturnValues:              types.ReturnValueAllNew,
+		})
+		return err
+	})
+	switch judge(err) {
+	case succeeded:
+		if s, err := readSale(out.Attributes); err == nil {
+			p.view.accept(number, true, s, now, p.snapshotAge())
+		}
+	case conditioned:
+		// The version has moved on: the observation is worth nothing, and the
+		// new state is. A failed read leaves the old snapshot, which the next
+		// transaction corrects.
+		_ = p.refresh(ctx, p.view, p.SaleID)
+	}
+}
+
+var (
+	closeShardUpdate = "ADD #empty :k"
+	ifVersion        = "#version = :v"
+)

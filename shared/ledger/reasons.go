@@ -1,0 +1,100 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/sale"
+)
+
+// Cancellation reasons, as AWS spells them.
+const (
+	reasonNone       = "None"
+	reasonCondition  = "ConditionalCheckFailed"
+	reasonConflict   = "TransactionConflict"
+	reasonThroughput = "ProvisionedThroughputExceeded"
+	reasonThrottling = "ThrottlingError"
+	reasonInProgress = "TransactionInProgress"
+)
+
+// contention reports whether a reason says nothing about the items, only that
+// now was a bad moment.
+func contention(code string) bool {
+	switch code {
+	case reasonConflict, reasonThroughput, reasonThrottling, reasonInProgress:
+		return true
+	}
+	return false
+}
+
+// reasonsOf returns the reasons of a cancelled transaction of n actions.
+func reasonsOf(err error, n int) ([]types.CancellationReason, error) {
+	var cancel *types.TransactionCanceledException
+	if !errors.As(err, &cancel) {
+		return nil, fmt.Errorf("read cancellation: %w", err)
+	}
+	if len(cancel.CancellationReasons) != n {
+		return nil, fmt.Errorf("read cancellation: %d reasons for %d actions: %w", len(cancel.CancellationReasons), n, err)
+	}
+	return cancel.CancellationReasons, nil
+}
+
+// verdict is what a cancelled purchase means.
+type verdict struct {
+	holder    *sale.Claim // the user's claim, already there
+	again     bool        // try once more…
+	keepShard bool        // …on the same shard
+	empty     bool        // the shard has no stock
+	refusal   *sale.Error // the sale admits no purchase
+}
+
+// purchase actions, in the order of the transaction.
+const (
+	actionStock = iota
+	actionClaim
+	purchaseActions
+)
+
+// readPurchase reads the cancellation of a purchase tried at now. The order
+// matters: an existing claim beats everything; a moment's contention on either
+// item hides what the other would have said (failure A11: one's own double
+// click in flight is not "sold out"); the stock speaks last. Anything it does
+// not know is an error, never a guess.
+func readPurchase(err error, saleID string, now time.Time) (verdict, error) {
+	reasons, readErr := reasonsOf(err, purchaseActions)
+	if readErr != nil {
+		return verdict{}, readErr
+	}
+	stock, claim := reasons[actionStock], reasons[actionClaim]
+	stockCode, claimCode := aws.ToString(stock.Code), aws.ToString(claim.Code)
+	switch {
+	case claimCode == reasonCondition:
+		holder, readErr := readClaim(saleID, claim.Item)
+		if readErr != nil {
+			return verdict{}, readErr
+		}
+		return verdict{holder: &holder}, nil
+	case contention(stockCode):
+		return verdict{again: true}, nil
+	case contention(claimCode):
+		return verdict{again: true, keepShard: stockCode == reasonNone}, nil
+	case stockCode != reasonCondition || claimCode != reasonNone:
+		return verdict{}, fmt.Errorf("read cancellation: reasons %q, %q: %w", stockCode, claimCode, err)
+	}
+	s, readErr := readShard(stock.Item)
+	if readErr != nil {
+		return verdict{}, readErr
+	}
+	as := sale.Sale{State: sale.Open, OpensAt: s.opensAt, ClosesAt: s.closesAt, Paused: s.paused}
+	if refusal := as.Refusal(now); refusal != nil {
+		return verdict{refusal: refusal}, nil
+	}
+	if s.stock <= 0 {
+		return verdict{empty: true}, nil
+	}
+	return verdict{}, fmt.Errorf("read cancellation: the shard meets its condition: %w", err)
+}

@@ -1,0 +1,91 @@
+package ledger
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"flashsale/shared/sale"
+)
+
+const (
+	// sampleShards is how many shards the sale page reads at most.
+	sampleShards = batchKeys
+	// remainingAge is how often an environment reads them.
+	remainingAge = time.Second
+)
+
+// Remaining is what the sale page shows of the stock.
+type Remaining struct {
+	Units int64
+	// Approximate: scaled from a sample, because the sale has more shards with
+	// stock than one read covers.
+	Approximate bool
+}
+
+// remainders keep the last count of each sale.
+type remainders struct {
+	mu sync.Mutex
+	m  map[string]remainder
+}
+
+type remainder struct {
+	Remaining
+	version int64
+	readAt  time.Time
+}
+
+func newRemainders() *remainders { return &remainders{m: map[string]remainder{}} }
+
+func (r *remainders) get(s sale.Sale, now time.Time) (Remaining, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e, ok := r.m[s.ID]
+	fresh := ok && e.version == s.Version && !now.Before(e.readAt) && now.Sub(e.readAt) < remainingAge
+	return e.Remaining, fresh
+}
+
+func (r *remainders) put(s sale.Sale, units Remaining, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.m) >= maxViews {
+		clear(r.m)
+	}
+	r.m[s.ID] = remainder{units, s.Version, now}
+}
+
+// Remaining counts the units left in a sale that Sale returned, at most once a
+// second. It is exact while at most 100 shards have stock, else scaled from 100
+// of them; it is 0 only if every shard is empty. It fails with sale.Busy or
+// sale.Internal.
+func (l *Ledger) Remaining(ctx context.Context, s sale.Sale) (Remaining, error) {
+	now := l.now()
+	if r, ok := l.remaining.get(s, now); ok {
+		return r, nil
+	}
+	open := s.Shards - s.Empty.Len()
+	sampled := min(open, sampleShards)
+	keys := make([]item, 0, sampled)
+	for i := range sampled {
+		// Evenly over the open shards, the first ones being no special case.
+		keys = append(keys, stockKey(s.ID, s.Empty.NthAbsent(i*open/sampled, s.Shards)))
+	}
+	items, err := l.batchGet(ctx, keys, true)
+	if err != nil {
+		return Remaining{}, err
+	}
+	var r Remaining
+	for _, it := range items {
+		shard, err := readShard(it)
+		if err != nil {
+			return Remaining{}, foreign(err)
+		}
+		r.Units += shard.stock
+	}
+	if sampled < open {
+		r.Approximate = true
+		r.Units = max(1, r.Units*int64(open)/int64(sampled))
+	}
+	l.remaining.put(s, r, now)
+	return r, nil
+}

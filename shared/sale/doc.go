@@ -1,0 +1,8 @@
+// Package sale holds the rules of a flash sale: what a sale, a claim and an
+// order are, when a purchase is admitted, how stock is spread over shards and
+// what may be an id.
+//
+// A line in here knows nothing of DynamoDB, SQS, HTTP or Lambda: it imports the
+// standard library only, takes the instant it judges as an argument, and fails
+// with one of the codes of errors.go.
+package sale

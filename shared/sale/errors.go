@@ -1,0 +1,95 @@
+package sale
+
+import (
+	"errors"
+	"time"
+)
+
+// Code is a machine-readable outcome. The set is closed: clients, logs and
+// metrics may rely on the spelling.
+type Code string
+
+const (
+	// InvalidRequest: what was asked is malformed; asking again cannot help.
+	InvalidRequest Code = "invalid-request"
+	// Unauthorized: the request carries no verified user.
+	Unauthorized Code = "unauthorized"
+	// BodyTooLarge: the request body is longer than the limit.
+	BodyTooLarge Code = "body-too-large"
+	// UnsupportedMediaType: the request body is not declared as JSON.
+	UnsupportedMediaType Code = "unsupported-media-type"
+	// SaleNotFound: no such sale, or one that is still being seeded.
+	SaleNotFound Code = "sale-not-found"
+	// OrderNotFound: no such order or claim, or somebody else's.
+	OrderNotFound Code = "order-not-found"
+	// NotOpen: the sale has not begun.
+	NotOpen Code = "sale-not-open"
+	// Closed: the sale is over.
+	Closed Code = "sale-closed"
+	// Paused: the sale is halted by its operator.
+	Paused Code = "sale-paused"
+	// SoldOut: every stock shard was empty within the last two seconds (P6).
+	SoldOut Code = "sold-out"
+	// AlreadyOrdered: the user holds a claim in this sale (P3).
+	AlreadyOrdered Code = "already-ordered"
+	// Busy: the outcome is unknown or could not be reached in time; the same
+	// request may be repeated safely (P5).
+	Busy Code = "busy"
+	// Conflicting: the id was used before with other contents (P9).
+	Conflicting Code = "conflicting-request"
+	// Poison: a message that can never be processed (P10).
+	Poison Code = "poison-message"
+	// Internal: anything this vocabulary does not know. Its cause is for the
+	// log, never for the client.
+	Internal Code = "internal"
+)
+
+// Error is an outcome other than success.
+type Error struct {
+	Code Code
+	// Detail is safe to show to the caller; it never quotes a foreign error.
+	Detail string
+	// Claim is the claim that stands in the way (AlreadyOrdered).
+	Claim *Claim
+	// RetryAfter is how long to wait before asking again makes sense; 0 means
+	// that no time is known.
+	RetryAfter time.Duration
+	// Err is the cause, for the log only.
+	Err error
+}
+
+func (e *Error) Error() string {
+	text := string(e.Code)
+	if e.Detail != "" {
+		text += ": " + e.Detail
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// CodeOf returns the code of err: "" for nil, Internal for an error that is
+// not of this vocabulary.
+func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return Internal
+}
+
+// Refuse is an Error of that code with a detail for the caller.
+func Refuse(code Code, detail string) *Error {
+	return &Error{Code: code, Detail: detail}
+}
+
+// Fail is an Error of that code with a cause for the log.
+func Fail(code Code, err error) *Error {
+	return &Error{Code: code, Err: err}
+}

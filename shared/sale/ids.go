@@ -1,0 +1,52 @@
+package sale
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// MaxID is the longest sale, seed, claim or request id, in bytes.
+	MaxID = 64
+	// MaxUser is the longest user id, in characters. At four bytes each it
+	// stays within DynamoDB's 1,024 bytes for a sort key.
+	MaxUser = 128
+)
+
+// ValidID reports whether s may be a sale, seed or claim id or an idempotency
+// key: 1 to 64 characters of A-Z, a-z, 0-9, '_' and '-'. The alphabet holds no
+// key separator, so keys built from such ids are injective (P13).
+func ValidID(s string) bool {
+	if len(s) == 0 || len(s) > MaxID {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// ValidUser reports whether s may be a user id: 1 to 128 printable characters
+// of valid UTF-8. A user id always stands alone in its key, so it may contain
+// any printable separator.
+func ValidUser(s string) bool {
+	if s == "" || len(s) > MaxUser*utf8.UTFMax || !utf8.ValidString(s) {
+		return false
+	}
+	n := 0
+	for _, r := range s {
+		if n++; n > MaxUser || !printable(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// printable admits letters, marks, numbers, punctuation, symbols and the ASCII
+// space; no control, format or unassigned characters.
+func printable(r rune) bool { return unicode.IsPrint(r) }

@@ -1,0 +1,121 @@
+package sale
+
+import "time"
+
+// State says how far seeding has come.
+type State string
+
+const (
+	// Draft: the shards are still being written; buyers see no such sale.
+	Draft State = "DRAFT"
+	// Open: seeded; the window and the pause flag decide about purchases.
+	Open State = "OPEN"
+)
+
+// Sale is one sale as its item tells, without its stock.
+type Sale struct {
+	ID       string
+	Name     string
+	OpensAt  time.Time // first instant at which a purchase is admitted
+	ClosesAt time.Time // first instant at which it no longer is
+	Paused   bool
+	// ChangedAt orders pauses, resumptions and reschedulings: a later one wins.
+	ChangedAt time.Time
+	Seeded    int64 // units ever put into the sale
+	Shards    int   // stock shards, 1…MaxShards
+	Buckets   int   // claim buckets, fixed when the sale is made
+	// Empty is the set of shards known to have no stock. It is always true:
+	// whoever adds stock raises Version and removes the shard in one
+	// transaction.
+	Empty Set
+	// Version rises with every edit and every restock.
+	Version int64
+	State   State
+}
+
+// Refusal says why a purchase at now is refused without looking at the stock,
+// or returns nil. The order is that of the answers a buyer sees before, during
+// and after a sale.
+func (s *Sale) Refusal(now time.Time) *Error {
+	switch {
+	case s.State != Open:
+		return Refuse(SaleNotFound, "no such sale")
+	case now.Before(s.OpensAt):
+		return &Error{Code: NotOpen, Detail: "the sale has not opened yet", RetryAfter: s.OpensAt.Sub(now)}
+	case !now.Before(s.ClosesAt):
+		return Refuse(Closed, "the sale is closed")
+	case s.Paused:
+		return Refuse(Paused, "the sale is paused")
+	}
+	return nil
+}
+
+// SoldOut reports whether every shard is known to be empty.
+func (s *Sale) SoldOut() bool { return s.Empty.Len() >= s.Shards }
+
+// Phase is what a visitor of the sale page is told.
+type Phase string
+
+const (
+	PhaseNotOpen Phase = "NOT_OPEN"
+	PhaseOpen    Phase = "OPEN"
+	PhasePaused  Phase = "PAUSED"
+	PhaseSoldOut Phase = "SOLD_OUT"
+	PhaseClosed  Phase = "CLOSED"
+)
+
+// Phase names what a purchase at now would meet.
+func (s *Sale) Phase(now time.Time) Phase {
+	refusal := s.Refusal(now)
+	switch {
+	case refusal == nil && s.SoldOut():
+		return PhaseSoldOut
+	case refusal == nil:
+		return PhaseOpen
+	case refusal.Code == NotOpen:
+		return PhaseNotOpen
+	case refusal.Code == Paused:
+		return PhasePaused
+	}
+	return PhaseClosed
+}
+
+// Claim is one unit held by one user: the receipt of the transaction that took
+// it from its shard.
+type Claim struct {
+	SaleID     string
+	User       string
+	ID         string
+	Shard      int
+	AcceptedAt time.Time
+	// RequestKey is the Idempotency-Key the claim was made with, or "".
+	RequestKey string
+	// ResentAt is when its order message was last sent again; zero if never.
+	ResentAt time.Time
+	// OrderID is 0 until the claim is confirmed.
+	OrderID uint64
+}
+
+// ClaimState is derived from the order id, never stored.
+type ClaimState string
+
+const (
+	Pending   ClaimState = "PENDING"
+	Confirmed ClaimState = "CONFIRMED"
+)
+
+// State is Confirmed once the claim has its order id.
+func (c *Claim) State() ClaimState {
+	if c.OrderID != 0 {
+		return Confirmed
+	}
+	return Pending
+}
+
+// Order is a confirmed claim under its global id.
+type Order struct {
+	ID      uint64
+	SaleID  string
+	User    string
+	ClaimID string
+}

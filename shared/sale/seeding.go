@@ -1,0 +1,135 @@
+package sale
+
+import (
+	"fmt"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	// MaxStock is the most units of one seeding. It keeps every sum far from
+	// the limits of a 64-bit integer.
+	MaxStock = 1_000_000_000
+	// MaxName is the longest sale name, in characters.
+	MaxName = 200
+	// MaxOrdersPerSecond is the highest rate a sale may be planned for.
+	MaxOrdersPerSecond = OrdersPerShard * MaxShards
+	// MaxAhead is how far in the future an edit's instant may lie: more than
+	// clocks differ, less than would block later edits for long.
+	MaxAhead = time.Minute
+)
+
+// Creation asks for a new sale.
+type Creation struct {
+	SaleID            string
+	Name              string
+	OpensAt, ClosesAt time.Time
+	Stock             int64
+	// Shards is explicit, or 0 to derive it from OrdersPerSecond; if that is 0
+	// too, DefaultOrdersPerSecond applies.
+	Shards          int
+	OrdersPerSecond int64
+}
+
+// Check validates the creation and fills in its shards and name.
+func (c *Creation) Check() error {
+	if c.Name == "" {
+		c.Name = c.SaleID
+	}
+	switch {
+	case !ValidID(c.SaleID):
+		return Refuse(InvalidRequest, "saleId must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+	case !validText(c.Name):
+		return Refuse(InvalidRequest, fmt.Sprintf("name must be at most %d printable characters", MaxName))
+	case c.Stock < 1 || c.Stock > MaxStock:
+		return Refuse(InvalidRequest, fmt.Sprintf("stock must be 1 to %d", MaxStock))
+	case c.Shards != 0 && c.OrdersPerSecond != 0:
+		return Refuse(InvalidRequest, "give shards or ordersPerSecond, not both")
+	case c.Shards < 0 || int64(c.Shards) > min(c.Stock, MaxShards):
+		return Refuse(InvalidRequest, fmt.Sprintf("shards must be 1 to %d, and not more than the stock", MaxShards))
+	case c.OrdersPerSecond < 0 || c.OrdersPerSecond > MaxOrdersPerSecond:
+		return Refuse(InvalidRequest, fmt.Sprintf("ordersPerSecond must be 1 to %d", MaxOrdersPerSecond))
+	}
+	if c.Shards == 0 {
+		rate := c.OrdersPerSecond
+		if rate == 0 {
+			rate = DefaultOrdersPerSecond
+		}
+		c.Shards = ShardsFor(rate, c.Stock)
+	}
+	return checkWindow(c.OpensAt, c.ClosesAt)
+}
+
+// Addition asks for more units in an existing sale, once per seed id.
+type Addition struct {
+	SaleID string
+	SeedID string
+	Stock  int64
+}
+
+// Check validates the addition.
+func (a *Addition) Check() error {
+	switch {
+	case !ValidID(a.SaleID):
+		return Refuse(InvalidRequest, "saleId must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+	case !ValidID(a.SeedID):
+		return Refuse(InvalidRequest, "seedId must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+	case a.Stock < 1 || a.Stock > MaxStock:
+		return Refuse(InvalidRequest, fmt.Sprintf("stock must be 1 to %d", MaxStock))
+	}
+	return nil
+}
+
+// Edit asks for a change of an existing sale's pause flag or window. Edits are
+// ordered by At: an older one changes nothing.
+type Edit struct {
+	SaleID string
+	At     time.Time
+	// Paused is the new pause flag, or nil to keep it.
+	Paused *bool
+	// OpensAt and ClosesAt are the new window, or both zero to keep it.
+	OpensAt, ClosesAt time.Time
+}
+
+// Check validates the edit at the instant now.
+func (e *Edit) Check(now time.Time) error {
+	switch {
+	case !ValidID(e.SaleID):
+		return Refuse(InvalidRequest, "saleId must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+	case e.At.After(now.Add(MaxAhead)):
+		return Refuse(InvalidRequest, "at must not lie in the future")
+	case !inRange(e.At):
+		return Refuse(InvalidRequest, "at is out of range")
+	case e.Reschedules():
+		return checkWindow(e.OpensAt, e.ClosesAt)
+	}
+	return nil
+}
+
+// Reschedules reports whether the edit sets the window.
+func (e *Edit) Reschedules() bool { return !e.OpensAt.IsZero() || !e.ClosesAt.IsZero() }
+
+func checkWindow(opensAt, closesAt time.Time) error {
+	switch {
+	case !inRange(opensAt) || !inRange(closesAt):
+		return Refuse(InvalidRequest, "opensAt and closesAt are needed, between 2000 and 2100")
+	case opensAt.UnixMilli() >= closesAt.UnixMilli():
+		return Refuse(InvalidRequest, "closesAt must be after opensAt")
+	}
+	return nil
+}
+
+// inRange keeps instants where their milliseconds are exact and positive.
+func inRange(t time.Time) bool { return t.Year() >= 2000 && t.Year() < 2100 }
+
+func validText(s string) bool {
+	if utf8.RuneCountInString(s) > MaxName || !utf8.ValidString(s) {
+		return false
+	}
+	for _, r := range s {
+		if !printable(r) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,139 @@
+// Package telemetry is one JSON line per event: what happened, in the words of
+// package sale, with the metrics that belong to it embedded (P18).
+//
+// A line in here knows slog, CloudWatch's embedded metric format and the
+// invocation it stands in. It knows no business: names and values come from the
+// handlers. User text is capped here and escaped by the JSON encoder; tokens
+// never reach it.
+package telemetry
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"flashsale/shared/sale"
+)
+
+const (
+	// Margin is what a handler keeps of its deadline to answer by itself: the
+	// context's deadline is the instant at which Lambda kills it (P16).
+	Margin = 500 * time.Millisecond
+	// maxText is the longest user text in a log line, in bytes.
+	maxText = 128
+	// Namespace is where CloudWatch files the metrics.
+	Namespace = "flashsale"
+)
+
+// Log writes the events of one function.
+type Log struct {
+	out     *slog.Logger
+	service string
+	warm    atomic.Bool
+	now     func() time.Time
+}
+
+// New writes to w, one line per event, for the service of that name. The
+// environment's AWS_LAMBDA_LOG_LEVEL (DEBUG, INFO, WARN, ERROR) is honoured.
+func New(w io.Writer, service string) *Log {
+	level := slog.LevelInfo
+	_ = level.UnmarshalText([]byte(os.Getenv("AWS_LAMBDA_LOG_LEVEL"))) // unset or unknown: INFO
+	handler := slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: lambdaNames})
+	return &Log{out: slog.New(handler), service: service, now: time.Now}
+}
+
+// lambdaNames renames slog's keys to those that Lambda's JSON logging reads.
+func lambdaNames(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) == 0 {
+		switch a.Key {
+		case slog.TimeKey:
+			a.Key = "timestamp"
+		case slog.MessageKey:
+			a.Key = "message"
+		}
+	}
+	return a
+}
+
+// Fatal logs why a function cannot start and ends the process (P19).
+func (l *Log) Fatal(err error) {
+	l.out.Error("cannot start", slog.String("service", l.service), slog.String("error", err.Error()))
+	os.Exit(1)
+}
+
+// Event is one line in the making. It belongs to one goroutine.
+type Event struct {
+	log     *Log
+	began   time.Time
+	attrs   []slog.Attr
+	metrics []metric
+	dims    []string
+}
+
+// Begin starts the event of one invocation, and bounds its context: it ends
+// Margin before the deadline.
+func (l *Log) Begin(ctx context.Context) (context.Context, context.CancelFunc, *Event) {
+	e := &Event{log: l, began: l.now(), attrs: make([]slog.Attr, 0, 16), dims: []string{"service"}}
+	e.attrs = append(e.attrs, slog.String("service", l.service))
+	if lc, ok := lambdacontext.FromContext(ctx); ok {
+		e.attrs = append(e.attrs, slog.String("requestId", lc.AwsRequestID))
+	}
+	if trace, ok := ctx.Value("x-amzn-trace-id").(string); ok && trace != "" {
+		e.Text("traceId", trace)
+	}
+	e.attrs = append(e.attrs, slog.Bool("coldStart", !l.warm.Swap(true)))
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		ctx, cancel := context.WithCancel(ctx)
+		return ctx, cancel, e
+	}
+	ctx, cancel := context.WithDeadline(ctx, deadline.Add(-Margin))
+	return ctx, cancel, e
+}
+
+// Text adds user text, cut to 128 bytes.
+func (e *Event) Text(name, value string) {
+	if len(value) > maxText {
+		cut := maxText
+		for cut > 0 && !utf8.RuneStart(value[cut]) {
+			cut--
+		}
+		value = value[:cut] + "…"
+	}
+	e.attrs = append(e.attrs, slog.String(name, value))
+}
+
+// Int adds a number.
+func (e *Event) Int(name string, value int) {
+	e.attrs = append(e.attrs, slog.Int(name, value))
+}
+
+// End writes the line: message, outcome code ("ok" for none), milliseconds and,
+// if there is one, the whole error. A foreign or unexpected error is logged as
+// ERROR, one that needs an eye as WARN.
+func (e *Event) End(ctx context.Context, message string, code sale.Code, err error) {
+	level := slog.LevelInfo
+	switch code {
+	case "":
+		code = "ok"
+	case sale.Internal:
+		level = slog.LevelError
+	case sale.Busy, sale.Poison, sale.Conflicting:
+		level = slog.LevelWarn
+	}
+	now := e.log.now()
+	e.attrs = append(e.attrs, slog.String("outcome", string(code)), slog.Int64("ms", now.Sub(e.began).Milliseconds()))
+	if err != nil {
+		e.attrs = append(e.attrs, slog.String("error", err.Error()))
+	}
+	if len(e.metrics) > 0 {
+		e.attrs = append(e.attrs, e.embedded(now))
+	}
+	e.log.out.LogAttrs(ctx, level, message, e.attrs...)
+}
