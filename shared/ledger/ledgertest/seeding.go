@@ -34,33 +34,31 @@ func (w *World) cutAfter(writes int) (context.Context, *ledger.Ledger) {
 	return ctx, w.EnvironmentOver(c)
 }
 
-func (c *cutOff) dead() bool {
-	if c.left.Add(-1) >= 0 {
-		return false
+// write makes one write, unless the writer is dead; what is refused does not
+// count.
+func write[I, O any](c *cutOff, ctx context.Context, call func(context.Context, I, ...func(*dynamodb.Options)) (O, error), in I, o []func(*dynamodb.Options)) (O, error) {
+	var none O
+	if c.left.Add(-1) < 0 {
+		c.die()
+		return none, errDead
 	}
-	c.die()
-	return true
+	out, err := call(ctx, in, o...)
+	if err != nil {
+		c.left.Add(1)
+	}
+	return out, err
 }
 
 func (c *cutOff) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	if c.dead() {
-		return nil, errDead
-	}
-	return c.API.PutItem(ctx, in, o...)
+	return write(c, ctx, c.API.PutItem, in, o)
 }
 
 func (c *cutOff) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	if c.dead() {
-		return nil, errDead
-	}
-	return c.API.UpdateItem(ctx, in, o...)
+	return write(c, ctx, c.API.UpdateItem, in, o)
 }
 
 func (c *cutOff) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	if c.dead() {
-		return nil, errDead
-	}
-	return c.API.TransactWriteItems(ctx, in, o...)
+	return write(c, ctx, c.API.TransactWriteItems, in, o)
 }
 
 var creating = map[string]func(*testing.T, *World){

@@ -1,0 +1,138 @@
+package child
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// drain is how long output is still read after the child has exited. It only
+// matters when the child left a process of its own behind, with the pipe open.
+const drain = time.Second
+
+// Command says what to start.
+type Command struct {
+	Path string
+	Args []string // without the program's name
+	Env  []string // all of it, as "NAME=value": nothing is inherited
+	Dir  string   // this process's own if empty
+	// Output gets stdout and stderr in the order they were written, one Write
+	// per line, each with its newline; empty lines are dropped. The Writes of
+	// one child never overlap;
+	// children that share a Writer need one that is safe for it. Its errors
+	// are ignored: a child is not stopped for a log that cannot be written.
+	// A nil Output discards.
+	Output io.Writer
+}
+
+// Process is a started child. All methods may be called by several goroutines
+// at once and after the child has exited.
+type Process struct {
+	cmd  *exec.Cmd
+	done chan struct{}
+	err  error // of the exit; written before done is closed
+
+	out *lines
+
+	pipe sync.Mutex
+	in   *os.File // our copy of the child's stdout; nil once it has exited
+}
+
+// Start starts the command. On Linux the kernel kills the child when this
+// process dies, whatever it dies of; elsewhere only Stop and Kill end it.
+func Start(c Command) (*Process, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("open pipe: %w", err)
+	}
+	cmd := exec.Command(c.Path, c.Args...)
+	cmd.Dir = c.Dir
+	// A nil Env would mean this process's own.
+	cmd.Env = append([]string{}, c.Env...)
+	cmd.Stdout, cmd.Stderr = w, w
+	if err := start(cmd); err != nil {
+		_ = r.Close()
+		_ = w.Close()
+		return nil, fmt.Errorf("start %s: %w", c.Path, err)
+	}
+	if c.Output == nil {
+		c.Output = io.Discard
+	}
+	p := &Process{cmd: cmd, done: make(chan struct{}), in: w}
+	p.out = &lines{to: c.Output, marker: []byte("\x00" + rand.Text() + "\n"), marks: make(chan struct{}, 1)}
+
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		p.out.copy(r)
+		_ = r.Close()
+	}()
+	go func() {
+		p.err = cmd.Wait()
+		p.pipe.Lock()
+		_ = w.Close()
+		p.in = nil
+		p.pipe.Unlock()
+		_ = r.SetReadDeadline(time.Now().Add(drain))
+		<-read
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// Pid is the child's process id; it stays the same after the exit.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
+// Done is closed once the child has exited and its output was handed on.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Wait returns when Done is closed: nil after exit status 0, otherwise an
+// *exec.ExitError.
+func (p *Process) Wait() error {
+	<-p.done
+	return p.err
+}
+
+// Kill ends the child at once, without waiting for it.
+func (p *Process) Kill() {
+	// It fails only for a child that has exited, which is what was asked for.
+	_ = p.cmd.Process.Kill()
+}
+
+// Stop asks the child to end with SIGTERM, kills it when it is still there
+// after the grace, and waits for it. No grace means no question. The result
+// is Wait's.
+func (p *Process) Stop(grace time.Duration) error {
+	if grace > 0 && p.cmd.Process.Signal(syscall.SIGTERM) == nil {
+		patience := time.NewTimer(grace)
+		defer patience.Stop()
+		select {
+		case <-p.done:
+			return p.err
+		case <-patience.C:
+		}
+	}
+	p.Kill()
+	return p.Wait()
+}
+
+// Flush returns when everything that the child had written before the call
+// was handed to Output. An unfinished line counts as a line.
+func (p *Process) Flush() {
+	p.pipe.Lock()
+	defer p.pipe.Unlock()
+	if p.in == nil {
+		<-p.done
+		return
+	}
+	// What has gone into the pipe before the marker comes out before it. The
+	// newline ends a line of the child's, so that the marker has its own.
+	if _, err := p.in.Write(append([]byte("\n"), p.out.marker...)); err == nil {
+		<-p.out.marks
+	}
+}

@@ -1,0 +1,276 @@
+package child
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	mode = "CHILD_TEST_MODE"
+	// quick keeps the race detector from sleeping a second at each exit.
+	quick = "GORACE=atexit_sleep_ms=0"
+)
+
+// TestMain is also the children of these tests: the test binary starts itself
+// with a mode.
+func TestMain(m *testing.M) {
+	switch os.Getenv(mode) {
+	case "":
+		os.Exit(m.Run())
+	case "print":
+		fmt.Println("one")
+		fmt.Fprintln(os.Stderr, "two")
+		fmt.Print("\nthree")
+	case "environment":
+		fmt.Println(strings.Join(os.Environ(), " "))
+	case "exit":
+		os.Exit(3)
+	case "polite":
+		asked := make(chan os.Signal, 1)
+		signal.Notify(asked, syscall.SIGTERM)
+		fmt.Println("ready")
+		<-asked
+		fmt.Println("goodbye")
+	case "stubborn":
+		signal.Ignore(syscall.SIGTERM)
+		fmt.Println("ready")
+		time.Sleep(time.Hour)
+	case "parent":
+		p, err := Start(self("stubborn", os.Stdout))
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println("pid", p.Pid())
+		time.Sleep(time.Hour)
+	case "long":
+		fmt.Print(strings.Repeat("x", maxLine+10))
+		fmt.Println()
+		fmt.Println("after")
+	case "unfinished":
+		fmt.Print(strings.Repeat("y", maxLine-5))
+		_, _ = io.Copy(os.Stdout, os.Stdin)
+		time.Sleep(time.Hour)
+	}
+	os.Exit(0)
+}
+
+func self(what string, output io.Writer) Command {
+	return Command{Path: os.Args[0], Env: []string{mode + "=" + what, quick}, Output: output}
+}
+
+// recorder is what children write to; each Write is kept apart.
+type recorder struct {
+	mu     sync.Mutex
+	writes []string
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.writes = append(r.writes, string(b))
+	return len(b), nil
+}
+
+func (r *recorder) all() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]string{}, r.writes...)
+}
+
+func (r *recorder) await(t *testing.T, prefix string) string {
+	t.Helper()
+	var found string
+	eventually(t, "a line that starts with "+prefix, func() bool {
+		for _, line := range r.all() {
+			if strings.HasPrefix(line, prefix) {
+				found = strings.TrimSuffix(line, "\n")
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+func launch(t *testing.T, c Command) *Process {
+	t.Helper()
+	p, err := Start(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Stop(0) })
+	return p
+}
+
+func TestOutputArrivesLineByLineInOrder(t *testing.T) {
+	var out recorder
+	if err := launch(t, self("print", &out)).Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprintf("%q", out.all()), `["one\n" "two\n" "three\n"]`; got != want {
+		t.Errorf("output %s, want %s", got, want)
+	}
+}
+
+func TestAnEndlessLineIsHandedOnInPieces(t *testing.T) {
+	var out recorder
+	if err := launch(t, self("long", &out)).Wait(); err != nil {
+		t.Fatal(err)
+	}
+	var sizes []int
+	for _, w := range out.all() {
+		sizes = append(sizes, len(w))
+	}
+	if got, want := fmt.Sprint(sizes), fmt.Sprint([]int{maxLine + 1, 11, 6}); got != want {
+		t.Errorf("sizes %s, want %s", got, want)
+	}
+}
+
+func TestNothingOfTheParentsEnvironmentIsInherited(t *testing.T) {
+	t.Setenv("SECRET", "of the parent")
+	var out recorder
+	if err := launch(t, self("environment", &out)).Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(out.all(), ""), mode+"=environment "+quick+"\n"; got != want {
+		t.Errorf("environment %q, want %q", got, want)
+	}
+}
+
+func TestAnEmptyEnvironmentIsEmpty(t *testing.T) {
+	env, err := exec.LookPath("env")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out recorder
+	if err := launch(t, Command{Path: env, Output: &out}).Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.all(); len(got) != 0 {
+		t.Errorf("environment %q, want none", got)
+	}
+}
+
+func TestWaitTellsTheExitStatus(t *testing.T) {
+	err := launch(t, self("exit", nil)).Wait()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 3 {
+		t.Errorf("Wait: %v, want exit status 3", err)
+	}
+}
+
+func TestAMissingProgramIsAnErrorOfStart(t *testing.T) {
+	_, err := Start(Command{Path: "./no-such-program"})
+	if !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Start: %v, want os.ErrNotExist", err)
+	}
+}
+
+func TestStop(t *testing.T) {
+	t.Run("asks first, and what the child says last is not lost", func(t *testing.T) {
+		var out recorder
+		p := launch(t, self("polite", &out))
+		out.await(t, "ready")
+		if err := p.Stop(20 * time.Second); err != nil {
+			t.Errorf("Stop: %v, want a clean exit", err)
+		}
+		if got := out.all(); got[len(got)-1] != "goodbye\n" {
+			t.Errorf("output %q, want goodbye at its end", got)
+		}
+	})
+	t.Run("kills a child that does not listen", func(t *testing.T) {
+		var out recorder
+		p := launch(t, self("stubborn", &out))
+		out.await(t, "ready")
+		err := p.Stop(50 * time.Millisecond)
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+			t.Errorf("Stop: %v, want killed", err)
+		}
+	})
+	t.Run("says again how a child ended that is gone", func(t *testing.T) {
+		p := launch(t, self("exit", nil))
+		first := p.Wait()
+		if again := p.Stop(time.Second); again != first {
+			t.Errorf("Stop: %v, want %v", again, first)
+		}
+	})
+}
+
+func TestFlushWaitsForWhatWasWrittenBefore(t *testing.T) {
+	t.Run("an unfinished line of any length", func(t *testing.T) {
+		var out recorder
+		p := launch(t, self("unfinished", &out))
+		size := func() (n int) {
+			for _, w := range out.all() {
+				n += len(strings.TrimSpace(w))
+			}
+			return n
+		}
+		eventually(t, "the line", func() bool { p.Flush(); return size() == maxLine-5 })
+		if strings.Contains(strings.Join(out.all(), ""), "\x00") {
+			t.Error("the marker was handed on")
+		}
+	})
+	t.Run("nothing is left to wait for after the exit", func(t *testing.T) {
+		p := launch(t, self("print", nil))
+		_ = p.Wait()
+		p.Flush()
+	})
+	t.Run("callers do not disturb one another or the exit", func(t *testing.T) {
+		var out recorder
+		p := launch(t, self("stubborn", &out))
+		var callers sync.WaitGroup
+		for range 8 {
+			callers.Go(func() {
+				for range 20 {
+					p.Flush()
+				}
+			})
+		}
+		out.await(t, "ready")
+		p.Kill()
+		callers.Wait()
+		_ = p.Wait()
+	})
+}
+
+func FuzzLinesKeepsEveryByteButEmptyLines(f *testing.F) {
+	f.Add([]byte("one\n\ntwo"))
+	f.Add([]byte("\x00mark\n"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		var out bytes.Buffer
+		l := lines{to: &out, marker: []byte("\x00mark\n"), marks: make(chan struct{}, len(in)+1)}
+		l.copy(bytes.NewReader(in))
+		var want []byte
+		for line := range bytes.Lines(in) {
+			if string(line) == "\x00mark\n" || string(line) == "\n" {
+				continue
+			}
+			want = append(append(want, bytes.TrimSuffix(line, []byte("\n"))...), '\n')
+		}
+		if !bytes.Equal(out.Bytes(), want) {
+			t.Errorf("%q became %q, want %q", in, out.Bytes(), want)
+		}
+	})
+}

@@ -1,0 +1,69 @@
+//go:build linux
+
+package child
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestNoChildOutlivesItsParent(t *testing.T) {
+	var out recorder
+	parent := launch(t, self("parent", &out))
+	pid, err := strconv.Atoi(strings.TrimPrefix(out.await(t, "pid "), "pid "))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.await(t, "ready") // the grandchild runs, and ignores SIGTERM
+	if !running(pid) {
+		t.Fatalf("process %d is not there", pid)
+	}
+	parent.Kill()
+	_ = parent.Wait()
+	eventually(t, "the grandchild's end", func() bool { return !running(pid) })
+}
+
+func TestAChildDoesNotEndWithTheThreadThatAskedForIt(t *testing.T) {
+	var out recorder
+	tid := make(chan int)
+	started := make(chan *Process)
+	go func() {
+		// A locked goroutine which ends takes its thread with it.
+		runtime.LockOSThread()
+		p, err := Start(self("stubborn", &out))
+		if err != nil {
+			t.Error(err)
+		}
+		started <- p
+		tid <- syscall.Gettid()
+	}()
+	p := <-started
+	defer func() { _ = p.Stop(0) }()
+	// Go never ends the first thread, whose id is the process's.
+	if id := <-tid; id != os.Getpid() {
+		thread := fmt.Sprintf("/proc/self/task/%d", id)
+		eventually(t, "the thread's end", func() bool { _, err := os.Stat(thread); return os.IsNotExist(err) })
+	}
+	out.await(t, "ready")
+	select {
+	case <-p.Done():
+		t.Errorf("the child ended: %v", p.Wait())
+	default:
+	}
+}
+
+// running tells whether the process is there and more than a zombie, which is
+// what an orphan stays where nobody collects it.
+func running(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || !bytes.Contains(stat, []byte(") Z "))
+}

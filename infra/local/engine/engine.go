@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"flashsale/infra/local/child"
+)
+
+// ErrPortTaken says that another process listens on the port that was asked for.
+var ErrPortTaken = errors.New("port is taken")
+
+const (
+	startLimit = 10 * time.Second
+	stopLimit  = 5 * time.Second
+	startTries = 3
+)
+
+// Options says what to start.
+type Options struct {
+	// Binary is the program's path.
+	Binary string
+	// Port is where it listens on 127.0.0.1; 0 takes a free one.
+	Port int
+	// DBPath is its database file; empty keeps everything in memory.
+	DBPath string
+	// Log takes what the program prints, a line per Write; nil discards it.
+	Log io.Writer
+}
+
+// Engine is a running program.
+type Engine struct {
+	endpoint string
+	process  *child.Process
+}
+
+// BinaryUnder returns where `make engine` puts the program for this machine
+// below the module's root.
+func BinaryUnder(root string) string {
+	// The program is packaged under Node's names for systems and processors.
+	system := map[string]string{"windows": "win32"}[runtime.GOOS]
+	if system == "" {
+		system = runtime.GOOS
+	}
+	cpu := map[string]string{"amd64": "x64"}[runtime.GOARCH]
+	if cpu == "" {
+		cpu = runtime.GOARCH
+	}
+	name := "dynoxide"
+	if system == "win32" {
+		name += ".exe"
+	}
+	return filepath.Join(root, ".build", "engine", "node_modules", "@dynoxide", system+"-"+cpu, name)
+}
+
+// Start starts the program and returns once it answers. ctx bounds the starting
+// only; the engine runs until Stop, or until this process dies. The error is
+// ErrPortTaken if Port is in use.
+func Start(ctx context.Context, o Options) (*Engine, error) {
+	for try := 1; ; try++ {
+		e, err := startOnce(ctx, o)
+		// A free port may be gone again by the time the program listens.
+		if err == nil || o.Port != 0 || try == startTries || ctx.Err() != nil {
+			return e, err
+		}
+	}
+}
+
+func startOnce(ctx context.Context, o Options) (*Engine, error) {
+	port, err := freePort(o.Port)
+	if err != nil {
+		return nil, fmt.Errorf("start engine: %w", err)
+	}
+	args := []string{"--host", "127.0.0.1", "--port", strconv.Itoa(port)}
+	if o.DBPath != "" {
+		args = append(args, "--db-path", o.DBPath)
+	}
+	process, err := child.Start(child.Command{Path: o.Binary, Args: args, Output: o.Log})
+	if err != nil {
+		return nil, fmt.Errorf("start engine: %w", err)
+	}
+	e := &Engine{endpoint: "http://127.0.0.1:" + strconv.Itoa(port), process: process}
+	if err := e.ready(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("start engine: %w", err), e.Stop())
+	}
+	return e, nil
+}
+
+// freePort finds out beforehand whether the port is free: an answer from
+// somebody else's server would pass for the engine's.
+func freePort(port int) (int, error) {
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return 0, fmt.Errorf("listen on port %d: %w", port, ErrPortTaken)
+	}
+	if err != nil {
+		return 0, err
+	}
+	port = l.Addr().(*net.TCPAddr).Port
+	return port, l.Close()
+}
+
+func (e *Engine) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	client := Client(e.endpoint)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		_, err := client.ListTables(ctx, &dynamodb.ListTablesInput{})
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-e.Done():
+			return fmt.Errorf("ended before it answered: %w", errors.Join(err, e.process.Wait()))
+		case <-ctx.Done():
+			return fmt.Errorf("wait for an answer: %w", errors.Join(ctx.Err(), err))
+		case <-tick.C:
+		}
+	}
+}
+
+// Endpoint returns the engine's URL.
+func (e *Engine) Endpoint() string { return e.endpoint }
+
+// Done is closed when the process has ended, whatever the reason.
+func (e *Engine) Done() <-chan struct{} { return e.process.Done() }
+
+// Kill ends the process at once, as a crash would, and waits for it. What was
+// answered is on disk by then, so a killed engine with a DBPath loses nothing.
+func (e *Engine) Kill() {
+	e.process.Kill()
+	<-e.Done()
+}
+
+// Stop ends the process and waits for it. The error is how it ended, if not
+// well; stopping an engine that has ended does nothing.
+func (e *Engine) Stop() error {
+	select {
+	case <-e.Done():
+		return nil
+	default:
+	}
+	if err := e.process.Stop(stopLimit); err != nil {
+		return fmt.Errorf("stop engine: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/infra/local/engine"
+	"flashsale/infra/local/engine/enginetest"
+	"flashsale/infra/local/template"
+)
+
+func item(pk string) map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{
+		"pk": &types.AttributeValueMemberS{Value: pk},
+		"sk": &types.AttributeValueMemberS{Value: "SALE"},
+	}
+}
+
+func start(t *testing.T, o engine.Options) *engine.Engine {
+	t.Helper()
+	o.Binary = enginetest.Binary(t)
+	e, err := engine.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+func TestAnAnsweredWriteIsThereAfterAKill(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ledger.db")
+	e := start(t, engine.Options{DBPath: file})
+	client := engine.Client(e.Endpoint())
+	enginetest.EnsureLedger(t, client, "ledger")
+	if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("ledger"), Item: item("SALE#a")}); err != nil {
+		t.Fatal(err)
+	}
+	e.Kill()
+
+	again := engine.Client(start(t, engine.Options{DBPath: file}).Endpoint())
+	enginetest.EnsureLedger(t, again, "ledger")
+	out, err := again.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String("ledger"), Key: item("SALE#a"), ConsistentRead: aws.Bool(true)})
+	if err != nil || out.Item == nil {
+		t.Errorf("got %v, %v, want the item", out, err)
+	}
+}
+
+func TestStopEndsTheProcessAndMayBeRepeated(t *testing.T) {
+	e := start(t, engine.Options{})
+	for range 2 {
+		if err := e.Stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case <-e.Done():
+	default:
+		t.Error("the process still runs after Stop")
+	}
+	if _, err := engine.Client(e.Endpoint()).ListTables(t.Context(), &dynamodb.ListTablesInput{}); err == nil {
+		t.Error("a stopped engine answers")
+	}
+}
+
+func TestTwoEnginesShareNothing(t *testing.T) {
+	enginetest.Client(t, "ledger")
+	out, err := engine.Client(enginetest.Start(t).Endpoint()).ListTables(t.Context(), &dynamodb.ListTablesInput{})
+	if err != nil || len(out.TableNames) != 0 {
+		t.Errorf("got %v, %v, want no table", out, err)
+	}
+}
+
+func TestATakenPortIsRefusedBeforeSomebodyElseAnswersThere(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	port := l.Addr().(*net.TCPAddr).Port
+	_, err = engine.Start(t.Context(), engine.Options{Binary: enginetest.Binary(t), Port: port})
+	if !errors.Is(err, engine.ErrPortTaken) {
+		t.Errorf("got %v, want ErrPortTaken", err)
+	}
+}
+
+func TestAFixedPortIsUsed(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	u, err := url.Parse(start(t, engine.Options{Port: port}).Endpoint())
+	if err != nil || u.Port() != strconv.Itoa(port) {
+		t.Errorf("endpoint %v, %v, want port %d", u, err, port)
+	}
+}
+
+func TestAProgramThatDoesNotServeIsAnError(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "nothing")
+	if _, err := engine.Start(t.Context(), engine.Options{Binary: missing}); err == nil {
+		t.Error("a missing program was started")
+	}
+	ended := engine.Options{Binary: enginetest.Binary(t), DBPath: filepath.Join(missing, "no-such-folder", "x.db")}
+	if _, err := engine.Start(t.Context(), ended); err == nil {
+		t.Error("a program that ended at once was accepted")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := engine.Start(ctx, engine.Options{Binary: enginetest.Binary(t)}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want the end of the context", err)
+	}
+}
+
+func TestATableIsCreatedOnceWithTheTemplatesKeys(t *testing.T) {
+	client := engine.Client(enginetest.Start(t).Endpoint())
+	table := template.Table{
+		Name:                 "orders",
+		KeySchema:            []template.Key{{Name: "pk", Type: "HASH"}, {Name: "n", Type: "RANGE"}},
+		AttributeDefinitions: []template.Attribute{{Name: "pk", Type: "S"}, {Name: "n", Type: "N"}},
+	}
+	for range 2 {
+		if err := engine.EnsureTable(t.Context(), client, table); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, change := range map[string]func(*template.Table){
+		"another key":         func(o *template.Table) { o.KeySchema = []template.Key{{Name: "pk", Type: "HASH"}} },
+		"another type of key": func(o *template.Table) { o.AttributeDefinitions = []template.Attribute{{Name: "n", Type: "S"}} },
+		"another kind of key": func(o *template.Table) {
+			o.KeySchema = []template.Key{{Name: "pk", Type: "RANGE"}, {Name: "n", Type: "HASH"}}
+		},
+		"a key by another name": func(o *template.Table) {
+			o.KeySchema = []template.Key{{Name: "id", Type: "HASH"}, {Name: "n", Type: "RANGE"}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			other := table
+			change(&other)
+			if err := engine.EnsureTable(t.Context(), client, other); !errors.Is(err, engine.ErrOtherKeys) {
+				t.Errorf("got %v, want ErrOtherKeys", err)
+			}
+		})
+	}
+}
+
+// slowTables is a service in which a table takes a while, and in which somebody
+// else creates it at the same moment.
+type slowTables struct {
+	creates   int
+	describes int
+}
+
+func (s *slowTables) CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error) {
+	s.creates++
+	return nil, &types.ResourceInUseException{}
+}
+
+func (s *slowTables) DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
+	s.describes++
+	if s.describes == 1 {
+		return nil, &types.ResourceNotFoundException{}
+	}
+	status := types.TableStatusCreating
+	if s.describes > 3 {
+		status = types.TableStatusActive
+	}
+	return &dynamodb.DescribeTableOutput{Table: &types.TableDescription{TableStatus: status}}, nil
+}
+
+func TestATableIsWaitedForWhoeverCreatedIt(t *testing.T) {
+	s := &slowTables{}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := engine.EnsureTable(ctx, s, template.Table{Name: "orders"}); err != nil {
+		t.Fatal(err)
+	}
+	if s.creates != 1 || s.describes != 4 {
+		t.Errorf("%d creations and %d looks, want 1 and 4", s.creates, s.describes)
+	}
+}

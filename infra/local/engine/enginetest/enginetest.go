@@ -1,0 +1,107 @@
+// Package enginetest gives tests a DynamoDB engine of their own: in memory, on
+// a free port, stopped when the test ends.
+//
+// It knows where the module keeps the engine and its template; tests that ask
+// for it fail, and are not skipped, where the engine is not installed.
+package enginetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"flashsale/infra/local/engine"
+	"flashsale/infra/local/template"
+)
+
+// binaryVariable names another engine binary than the one that make engine installs.
+const binaryVariable = "FLASHSALE_DYNOXIDE"
+
+// limit is generous: it only keeps a broken engine from hanging a test.
+const limit = 30 * time.Second
+
+// Client starts an engine with the project's ledger table under the given name
+// (3 to 255 characters) and returns a client for it. Starting takes milliseconds.
+func Client(tb testing.TB, table string) *dynamodb.Client {
+	tb.Helper()
+	client := engine.Client(Start(tb).Endpoint())
+	EnsureLedger(tb, client, table)
+	return client
+}
+
+// Start starts an empty engine.
+func Start(tb testing.TB) *engine.Engine {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	var printed bytes.Buffer
+	e, err := engine.Start(ctx, engine.Options{Binary: Binary(tb), Log: &printed})
+	if err != nil {
+		tb.Fatalf("%v; it printed:\n%s", err, &printed)
+	}
+	tb.Cleanup(func() {
+		if err := e.Stop(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return e
+}
+
+// EnsureLedger creates the project's ledger table under the given name.
+func EnsureLedger(tb testing.TB, client *dynamodb.Client, table string) {
+	tb.Helper()
+	s, err := template.Load(filepath.Join(Root(tb), "template.yaml"), template.Options{
+		Parameters: map[string]string{"JwtIssuer": "http://127.0.0.1", "JwtAudience": "test"},
+		TableName:  table,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if len(s.Tables) != 1 {
+		tb.Fatalf("the template has %d tables, want the ledger only", len(s.Tables))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	if err := engine.EnsureTable(ctx, client, s.Tables[0]); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Binary returns the engine's path.
+func Binary(tb testing.TB) string {
+	tb.Helper()
+	path := os.Getenv(binaryVariable)
+	if path == "" {
+		path = engine.BinaryUnder(Root(tb))
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		tb.Fatalf("there is no engine at %s: run make engine", path)
+	}
+	return path
+}
+
+// Root returns the module's folder.
+func Root(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			tb.Fatal("no go.mod above the test")
+		}
+		dir = above
+	}
+}

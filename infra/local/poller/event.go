@@ -1,0 +1,40 @@
+package poller
+
+import (
+	"encoding/json"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+)
+
+// encode makes the event that Lambda gives a function for a batch.
+func encode(batch []types.Message, queueARN, region string) ([]byte, error) {
+	event := events.SQSEvent{Records: make([]events.SQSMessage, 0, len(batch))}
+	for _, m := range batch {
+		record := events.SQSMessage{
+			MessageId:              aws.ToString(m.MessageId),
+			ReceiptHandle:          aws.ToString(m.ReceiptHandle),
+			Body:                   aws.ToString(m.Body),
+			Md5OfBody:              aws.ToString(m.MD5OfBody),
+			Md5OfMessageAttributes: aws.ToString(m.MD5OfMessageAttributes),
+			Attributes:             m.Attributes,
+			MessageAttributes:      make(map[string]events.SQSMessageAttribute, len(m.MessageAttributes)),
+			EventSourceARN:         queueARN,
+			EventSource:            "aws:sqs",
+			AWSRegion:              region,
+		}
+		for name, a := range m.MessageAttributes {
+			// The list values are reserved by SQS; events show them empty, never null.
+			record.MessageAttributes[name] = events.SQSMessageAttribute{
+				StringValue:      a.StringValue,
+				BinaryValue:      a.BinaryValue,
+				StringListValues: []string{},
+				BinaryListValues: [][]byte{},
+				DataType:         aws.ToString(a.DataType),
+			}
+		}
+		event.Records = append(event.Records, record)
+	}
+	return json.Marshal(event)
+}

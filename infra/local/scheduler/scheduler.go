@@ -1,0 +1,203 @@
+package scheduler
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Invoker runs a function to its end. An error means that the function may not
+// have run; functionError is what Lambda's X-Amz-Function-Error header says,
+// empty when the function returned normally.
+type Invoker interface {
+	Invoke(ctx context.Context, function string, payload []byte) (response []byte, functionError string, err error)
+}
+
+// Schedule is one schedule and its target.
+type Schedule struct {
+	Name string
+	// ARN stands for <aws.scheduler.schedule-arn>.
+	ARN string
+	// Function is the name that the Invoker knows.
+	Function   string
+	Expression string
+	// Timezone is an IANA name.
+	Timezone string
+	Enabled  bool
+	// Input is the payload; context attributes such as <aws.scheduler.scheduled-time>
+	// in it are replaced. An empty one is sent as {}.
+	Input string
+	// RetryAttempts is how often a failed invocation is repeated.
+	RetryAttempts int
+	// MaxEventAge is how long after its due time an invocation is still repeated.
+	MaxEventAge time.Duration
+}
+
+// Options may be left zero.
+type Options struct {
+	// Now is the clock, time.Now when nil.
+	Now func() time.Time
+	// RetryBase is the pause before the first repetition, 1 s when zero; it
+	// doubles up to a minute.
+	RetryBase time.Duration
+	// Grace bounds how long running invocations may go on after Run was told to
+	// stop; 10 s when zero.
+	Grace time.Duration
+	// Log takes what goes wrong; nil discards it.
+	Log *slog.Logger
+}
+
+// Scheduler fires schedules.
+type Scheduler struct {
+	o       Options
+	run     Invoker
+	entries []entry
+}
+
+type entry struct {
+	Schedule
+	due Expression
+}
+
+// New parses all schedules, disabled ones too: their mistakes should not wait until they are enabled.
+func New(schedules []Schedule, i Invoker, o Options) (*Scheduler, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.RetryBase == 0 {
+		o.RetryBase = time.Second
+	}
+	if o.Grace == 0 {
+		o.Grace = 10 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Scheduler{o: o, run: i}
+	for _, schedule := range schedules {
+		due, err := Parse(schedule.Expression, schedule.Timezone)
+		if err != nil {
+			return nil, fmt.Errorf("read schedule %s: %w", schedule.Name, err)
+		}
+		if !json.Valid(payload(schedule, o.Now(), 1)) {
+			return nil, fmt.Errorf("read schedule %s: input is not JSON", schedule.Name)
+		}
+		s.entries = append(s.entries, entry{schedule, due})
+	}
+	return s, nil
+}
+
+// Run fires the enabled schedules until ctx ends, then lets running invocations
+// finish within the grace period and returns nil.
+//
+// A rate schedule is first due one period after Run began: deployed, it would
+// first run when it is created, but booting the local stack creates nothing.
+func (s *Scheduler) Run(ctx context.Context) error {
+	work, abandon := context.WithCancel(context.WithoutCancel(ctx))
+	defer abandon()
+	began := s.o.Now()
+	var loops, running sync.WaitGroup
+	for _, e := range s.entries {
+		if !e.Enabled {
+			continue
+		}
+		loops.Go(func() {
+			s.follow(ctx, e, began, func(due time.Time) {
+				// In its own goroutine: a slow invocation does not put off the next one.
+				running.Go(func() { s.fire(ctx, work, e.Schedule, due) })
+			})
+		})
+	}
+	loops.Wait()
+	<-ctx.Done()
+	limit := time.AfterFunc(s.o.Grace, abandon)
+	defer limit.Stop()
+	running.Wait()
+	return nil
+}
+
+// follow calls fire at each due time until ctx ends or nothing is due any more.
+func (s *Scheduler) follow(ctx context.Context, e entry, began time.Time, fire func(time.Time)) {
+	due, ok := e.due.Next(began)
+	for ok {
+		if !s.wait(ctx, due) {
+			return
+		}
+		fire(due)
+		due, ok = e.due.Next(due)
+		// What was missed while the machine slept is not made up for.
+		for now := s.o.Now(); ok && due.Before(now); {
+			due, ok = e.due.Next(due)
+		}
+	}
+}
+
+// wait returns true at the given time and false when ctx ends before. It looks
+// at the clock every minute, since timers do not notice that it was set or that
+// the machine slept.
+func (s *Scheduler) wait(ctx context.Context, until time.Time) bool {
+	for {
+		if ctx.Err() != nil {
+			return false
+		}
+		left := until.Sub(s.o.Now())
+		if left <= 0 {
+			return true
+		}
+		pause(ctx, min(left, time.Minute))
+	}
+}
+
+// fire invokes once and repeats what failed. Repetitions end with ctx; the
+// invocation that is running ends with work.
+func (s *Scheduler) fire(ctx, work context.Context, schedule Schedule, due time.Time) {
+	log := s.o.Log.With("schedule", schedule.Name, "function", schedule.Function, "due", due.UTC())
+	rest := s.o.RetryBase
+	for attempt := 1; ; attempt++ {
+		_, functionError, err := s.run.Invoke(work, schedule.Function, payload(schedule, due, attempt))
+		if err == nil && functionError == "" {
+			return
+		}
+		log.Warn("scheduled invocation failed", "attempt", attempt, "functionError", functionError, "error", err)
+		if attempt > schedule.RetryAttempts || s.o.Now().Add(rest).Sub(due) > schedule.MaxEventAge {
+			log.Error("scheduled invocation given up", "attempts", attempt)
+			return
+		}
+		pause(ctx, rest)
+		if ctx.Err() != nil {
+			return
+		}
+		rest = min(2*rest, time.Minute)
+	}
+}
+
+// payload returns the input with its context attributes replaced.
+func payload(schedule Schedule, due time.Time, attempt int) []byte {
+	if schedule.Input == "" {
+		return []byte("{}")
+	}
+	var id [8]byte
+	rand.Read(id[:])
+	return []byte(strings.NewReplacer(
+		"<aws.scheduler.scheduled-time>", due.UTC().Format(time.RFC3339),
+		"<aws.scheduler.schedule-arn>", schedule.ARN,
+		"<aws.scheduler.execution-id>", hex.EncodeToString(id[:]),
+		"<aws.scheduler.attempt-number>", strconv.Itoa(attempt),
+	).Replace(schedule.Input))
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

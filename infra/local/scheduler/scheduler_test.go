@@ -1,0 +1,218 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+type call struct {
+	at       time.Duration
+	function string
+	payload  string
+}
+
+type fakeFunction struct {
+	start  time.Time
+	answer func(ctx context.Context, call int) (functionError string, err error)
+
+	mu    sync.Mutex
+	calls []call
+}
+
+func (f *fakeFunction) Invoke(ctx context.Context, function string, payload []byte) ([]byte, string, error) {
+	f.mu.Lock()
+	f.calls = append(f.calls, call{time.Since(f.start), function, string(payload)})
+	n := len(f.calls)
+	f.mu.Unlock()
+	if f.answer == nil {
+		return nil, "", nil
+	}
+	functionError, err := f.answer(ctx, n)
+	return nil, functionError, err
+}
+
+func (f *fakeFunction) times() []time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []time.Duration
+	for _, c := range f.calls {
+		out = append(out, c.at)
+	}
+	return out
+}
+
+// play runs schedules for some virtual time, which begins on 2000-01-01T00:00:00Z, then stops.
+func play(t *testing.T, f *fakeFunction, d time.Duration, o Options, schedules ...Schedule) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		f.start = time.Now()
+		s, err := New(schedules, f, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		ended := make(chan error, 1)
+		go func() { ended <- s.Run(ctx) }()
+		time.Sleep(d)
+		synctest.Wait()
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("Run returned %v, want nil", err)
+		}
+	})
+}
+
+func schedule(expression string) Schedule {
+	return Schedule{Name: "S", ARN: "arn:s", Function: "F", Expression: expression, Timezone: "UTC", Enabled: true, MaxEventAge: time.Hour}
+}
+
+func TestARateFirstFiresOnePeriodAfterTheStart(t *testing.T) {
+	f := &fakeFunction{}
+	play(t, f, 11*time.Minute, Options{}, schedule("rate(5 minutes)"))
+	if got := f.times(); !slices.Equal(got, []time.Duration{5 * time.Minute, 10 * time.Minute}) {
+		t.Errorf("fired after %v, want 5 and 10 minutes", got)
+	}
+	if f.calls[0].function != "F" || f.calls[0].payload != "{}" {
+		t.Errorf("call %+v, want function F with {}", f.calls[0])
+	}
+}
+
+func TestAnAtScheduleFiresOnceAndNeverLate(t *testing.T) {
+	f := &fakeFunction{}
+	play(t, f, 48*time.Hour, Options{}, schedule("at(2000-01-01T12:00:00)"), schedule("at(1999-12-31T23:59:59)"))
+	if got := f.times(); !slices.Equal(got, []time.Duration{12 * time.Hour}) {
+		t.Errorf("fired after %v, want only noon", got)
+	}
+}
+
+func TestADisabledScheduleDoesNotFire(t *testing.T) {
+	f := &fakeFunction{}
+	s := schedule("rate(1 minute)")
+	s.Enabled = false
+	play(t, f, time.Hour, Options{}, s)
+	if got := f.times(); len(got) != 0 {
+		t.Errorf("fired after %v", got)
+	}
+}
+
+func TestContextAttributesAreReplacedAndTheDueTimeStaysTheSameOverRetries(t *testing.T) {
+	f := &fakeFunction{answer: func(_ context.Context, n int) (string, error) {
+		if n == 1 {
+			return "Unhandled", nil
+		}
+		return "", nil
+	}}
+	s := schedule("cron(0 1 * * ? *)")
+	s.Input = `{"at":"<aws.scheduler.scheduled-time>","arn":"<aws.scheduler.schedule-arn>","id":"<aws.scheduler.execution-id>","n":<aws.scheduler.attempt-number>}`
+	s.RetryAttempts = 1
+	play(t, f, 2*time.Hour, Options{}, s)
+	if len(f.calls) != 2 {
+		t.Fatalf("%d calls, want the failed one and its repetition", len(f.calls))
+	}
+	pattern := regexp.MustCompile(`^\{"at":"2000-01-01T01:00:00Z","arn":"arn:s","id":"([0-9a-f]{16})","n":([12])\}$`)
+	first, second := pattern.FindStringSubmatch(f.calls[0].payload), pattern.FindStringSubmatch(f.calls[1].payload)
+	if first == nil || second == nil {
+		t.Fatalf("payloads %q and %q do not match %v", f.calls[0].payload, f.calls[1].payload, pattern)
+	}
+	if first[1] == second[1] || first[2] != "1" || second[2] != "2" {
+		t.Errorf("attempts %v and %v, want their own ids and numbers 1 and 2", first[1:], second[1:])
+	}
+}
+
+func TestAFailedInvocationIsRepeatedWithGrowingPauses(t *testing.T) {
+	for name, answer := range map[string]func(context.Context, int) (string, error){
+		"a function error":               func(context.Context, int) (string, error) { return "Unhandled", nil },
+		"an invocation that cannot run":  func(context.Context, int) (string, error) { return "", errors.New("throttled") },
+		"both at once, for good measure": func(context.Context, int) (string, error) { return "Unhandled", errors.New("lost") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fakeFunction{answer: answer}
+			s := schedule("at(2000-01-01T00:01:00)")
+			s.RetryAttempts = 3
+			play(t, f, time.Hour, Options{RetryBase: 2 * time.Second}, s)
+			want := []time.Duration{60 * time.Second, 62 * time.Second, 66 * time.Second, 74 * time.Second}
+			if got := f.times(); !slices.Equal(got, want) {
+				t.Errorf("invoked after %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+func TestRepetitionsEndWhenTheEventIsTooOld(t *testing.T) {
+	f := &fakeFunction{answer: func(context.Context, int) (string, error) { return "Unhandled", nil }}
+	s := schedule("at(2000-01-01T00:01:00)")
+	s.RetryAttempts, s.MaxEventAge = 185, time.Minute
+	play(t, f, time.Hour, Options{RetryBase: 10 * time.Second}, s)
+	want := []time.Duration{60 * time.Second, 70 * time.Second, 90 * time.Second}
+	if got := f.times(); !slices.Equal(got, want) {
+		t.Errorf("invoked after %v, want %v", got, want)
+	}
+}
+
+func TestASlowInvocationDoesNotPutOffTheNextOne(t *testing.T) {
+	f := &fakeFunction{answer: func(context.Context, int) (string, error) {
+		time.Sleep(150 * time.Second)
+		return "", nil
+	}}
+	play(t, f, 190*time.Second, Options{Grace: time.Hour}, schedule("rate(1 minute)"))
+	if got := len(f.times()); got != 3 {
+		t.Errorf("%d invocations in three minutes, want 3", got)
+	}
+}
+
+func TestWhatWasMissedWhileTheMachineSleptIsNotMadeUpFor(t *testing.T) {
+	f := &fakeFunction{}
+	var slept time.Duration
+	began := time.Time{}
+	now := func() time.Time {
+		n := time.Now()
+		if began.IsZero() {
+			began = n
+		}
+		if n.Sub(began) > 90*time.Second {
+			slept = time.Hour
+		}
+		return n.Add(slept)
+	}
+	play(t, f, 5*time.Minute, Options{Now: now}, schedule("rate(1 minute)"))
+	if got := len(f.times()); got > 6 {
+		t.Errorf("%d invocations, want no burst for the hour that was slept through", got)
+	}
+}
+
+func TestStoppingAbandonsAnInvocationAfterTheGracePeriodAndDoesNotRepeatIt(t *testing.T) {
+	var waited time.Duration
+	f := &fakeFunction{answer: func(ctx context.Context, _ int) (string, error) {
+		began := time.Now()
+		<-ctx.Done()
+		waited = time.Since(began)
+		return "", ctx.Err()
+	}}
+	s := schedule("rate(1 minute)")
+	s.RetryAttempts = 5
+	play(t, f, 61*time.Second, Options{}, s)
+	if waited != 11*time.Second || len(f.calls) != 1 {
+		t.Errorf("%d invocations, the first for %v; want one for 1 s and the grace period of 10 s", len(f.calls), waited)
+	}
+}
+
+func TestAScheduleThatCannotWorkIsRefusedEvenWhenDisabled(t *testing.T) {
+	for name, s := range map[string]Schedule{
+		"a bad expression": {Name: "S", Expression: "rate(0 days)", Timezone: "UTC"},
+		"a bad time zone":  {Name: "S", Expression: "rate(1 day)", Timezone: "Moon"},
+		"a bad input":      {Name: "S", Expression: "rate(1 day)", Timezone: "UTC", Input: "{"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := New([]Schedule{s}, &fakeFunction{}, Options{}); err == nil {
+				t.Error("accepted")
+			}
+		})
+	}
+}

@@ -1,0 +1,83 @@
+package template
+
+import (
+	"strconv"
+	"time"
+)
+
+func (r *reader) api() API {
+	all := r.ofType(typeAPI)
+	if len(all) == 0 {
+		return API{}
+	}
+	if len(all) > 1 {
+		r.fail(all[1].key, all[1].id, "the local stack serves one %s", typeAPI)
+		return API{}
+	}
+	if global := r.global.get("HttpApi"); !global.absent() {
+		global.only(nil, []string{"AccessLogSettings", "FailOnWarnings", "PropagateTags", "Tags"})
+	}
+	res := all[0]
+	p := res.props
+	p.only(
+		[]string{"Auth", "CorsConfiguration", "DefaultRouteSettings"},
+		[]string{
+			"AccessLogSettings", "Description", "DisableExecuteApiEndpoint", "Domain", "FailOnWarnings", "Name",
+			"PropagateTags", "RouteSettings", "StageName", "Tags",
+		})
+	a := API{LogicalID: res.id, Authorizers: map[string]Authorizer{}, CORS: cors(p.get("CorsConfiguration"))}
+	settings := p.get("DefaultRouteSettings")
+	if rate := settings.get("ThrottlingRateLimit"); !rate.absent() {
+		limit, err := strconv.ParseFloat(rate.text(""), 64)
+		if err != nil || !(limit >= 0) {
+			rate.fail("must be a number of requests per second")
+		}
+		a.Throttle.PerSecond = limit
+	}
+	a.Throttle.Burst = settings.get("ThrottlingBurstLimit").number(0, 0, 1<<30)
+
+	auth := p.get("Auth")
+	auth.only([]string{"DefaultAuthorizer", "Authorizers"}, nil)
+	for _, f := range auth.get("Authorizers").fields() {
+		f.only([]string{"IdentitySource", "JwtConfiguration", "AuthorizationScopes"}, nil)
+		jwt := f.need("JwtConfiguration")
+		jwt.only([]string{"issuer", "audience"}, nil)
+		a.Authorizers[f.key] = Authorizer{
+			Issuer:         jwt.need("issuer").text(""),
+			Audience:       jwt.need("audience").texts(),
+			IdentitySource: f.get("IdentitySource").text("$request.header.Authorization"),
+		}
+	}
+	if standard := auth.get("DefaultAuthorizer"); !standard.absent() {
+		if _, ok := a.Authorizers[standard.text("")]; !ok {
+			standard.fail("there is no authorizer %q", standard.text(""))
+		}
+	}
+	return a
+}
+
+// cors reads CorsConfiguration: true or one origin in short, otherwise a mapping.
+func cors(v value) *CORS {
+	if v.absent() {
+		return nil
+	}
+	if len(v.n.Content) == 0 && v.n.Value != "" {
+		switch origin := v.text(""); origin {
+		case "false":
+			return nil
+		case "true":
+			return &CORS{AllowOrigins: []string{"*"}}
+		default:
+			return &CORS{AllowOrigins: []string{origin}}
+		}
+	}
+	v.only([]string{"AllowCredentials", "AllowHeaders", "AllowMethods", "AllowOrigins", "ExposeHeaders", "MaxAge"}, nil)
+	return &CORS{
+		AllowOrigins:     v.get("AllowOrigins").texts(),
+		AllowMethods:     v.get("AllowMethods").texts(),
+		AllowHeaders:     v.get("AllowHeaders").texts(),
+		ExposeHeaders:    v.get("ExposeHeaders").texts(),
+		AllowCredentials: v.get("AllowCredentials").flag(false),
+		MaxAge:           time.Duration(v.get("MaxAge").number(0, -1, 86400)) * time.Second,
+	}
+}

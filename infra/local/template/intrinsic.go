@@ -1,0 +1,182 @@
+package template
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxDepth bounds nested intrinsic functions. CloudFormation's own limit is not
+// published; a template that nests deeper is going round in circles.
+const maxDepth = 64
+
+// maxText bounds one resolved string. CloudFormation's largest are far below it.
+const maxText = 1 << 16
+
+// plain resolves the intrinsic function that n is, if it is one. It answers nil
+// for an absent node and for AWS::NoValue.
+func (r *reader) plain(n *yaml.Node, at string) *yaml.Node {
+	if n == nil || r.err != nil {
+		return nil
+	}
+	if r.depth++; r.depth > maxDepth {
+		r.fail(n, at, "functions are nested deeper than %d levels", maxDepth)
+		return nil
+	}
+	defer func() { r.depth-- }()
+
+	name, arg := intrinsic(n)
+	switch name {
+	case "":
+		if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
+			r.fail(n, at, "null values are not allowed")
+			return nil
+		}
+		if n.Kind == yaml.MappingNode && hasFunctionKey(n) {
+			r.fail(n, at, "an intrinsic function must be the only key of its mapping")
+			return nil
+		}
+		return n
+	case "Ref":
+		if arg.Kind != yaml.ScalarNode {
+			r.fail(n, at, "Ref needs a name")
+			return nil
+		}
+		return r.ref(n, at, arg.Value)
+	case "Fn::GetAtt":
+		return r.getAtt(n, arg, at)
+	case "Fn::Sub":
+		return r.sub(n, arg, at)
+	case "Fn::Join":
+		return r.join(n, arg, at)
+	case "Fn::If":
+		if arg.Kind != yaml.SequenceNode || len(arg.Content) != 3 || arg.Content[0].Kind != yaml.ScalarNode {
+			r.fail(n, at, "Fn::If needs a condition's name and two values")
+			return nil
+		}
+		if r.holds(arg.Content[0], at, arg.Content[0].Value) {
+			return r.plain(arg.Content[1], at)
+		}
+		return r.plain(arg.Content[2], at)
+	}
+	r.fail(n, at, "%s cannot be resolved locally", name)
+	return nil
+}
+
+// intrinsic recognises both spellings of an intrinsic function and returns its
+// long name and its argument; an ordinary node has no name.
+func intrinsic(n *yaml.Node) (name string, arg *yaml.Node) {
+	if strings.HasPrefix(n.Tag, "!") && !strings.HasPrefix(n.Tag, "!!") {
+		name = n.Tag[1:]
+		if name != "Ref" && name != "Condition" {
+			name = "Fn::" + name
+		}
+		untagged := *n
+		switch n.Kind {
+		case yaml.MappingNode:
+			untagged.Tag = "!!map"
+		case yaml.SequenceNode:
+			untagged.Tag = "!!seq"
+		default:
+			untagged.Tag = "!!str"
+		}
+		return name, &untagged
+	}
+	if n.Kind == yaml.MappingNode && len(n.Content) == 2 && isFunctionKey(n.Content[0].Value) {
+		return n.Content[0].Value, n.Content[1]
+	}
+	return "", nil
+}
+
+func isFunctionKey(key string) bool { return key == "Ref" || strings.HasPrefix(key, "Fn::") }
+
+func hasFunctionKey(n *yaml.Node) bool {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if isFunctionKey(n.Content[i].Value) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *reader) getAtt(n, arg *yaml.Node, at string) *yaml.Node {
+	var id, attribute string
+	switch {
+	case arg.Kind == yaml.ScalarNode:
+		id, attribute, _ = strings.Cut(arg.Value, ".")
+	case arg.Kind == yaml.SequenceNode && len(arg.Content) == 2:
+		id = value{r, arg.Content[0], at}.text("")
+		attribute = value{r, r.plain(arg.Content[1], at), at}.text("")
+	}
+	if r.err == nil && (id == "" || attribute == "") {
+		r.fail(n, at, "Fn::GetAtt needs a logical id and an attribute")
+	}
+	return r.scalar(n, at, r.attribute(n, at, id, attribute))
+}
+
+func (r *reader) join(n, arg *yaml.Node, at string) *yaml.Node {
+	if arg.Kind != yaml.SequenceNode || len(arg.Content) != 2 {
+		r.fail(n, at, "Fn::Join needs a delimiter and a list")
+		return nil
+	}
+	delimiter := value{r, arg.Content[0], at}.text("")
+	items := value{r, r.plain(arg.Content[1], at), at}.texts()
+	return r.scalar(n, at, strings.Join(items, delimiter))
+}
+
+func (r *reader) sub(n, arg *yaml.Node, at string) *yaml.Node {
+	pattern, names := arg, value{r: r, at: at}
+	if arg.Kind == yaml.SequenceNode && len(arg.Content) == 2 {
+		pattern, names.n = arg.Content[0], arg.Content[1]
+	}
+	if pattern.Kind != yaml.ScalarNode {
+		r.fail(n, at, "Fn::Sub needs a string, or a list of a string and a mapping")
+		return nil
+	}
+	var out strings.Builder
+	rest := pattern.Value
+	for r.err == nil && out.Len() <= maxText {
+		before, after, found := strings.Cut(rest, "${")
+		out.WriteString(before)
+		if !found {
+			break
+		}
+		name, tail, closed := strings.Cut(after, "}")
+		if !closed {
+			r.fail(n, at, "Fn::Sub has a ${ without its }")
+			return nil
+		}
+		rest = tail
+		out.WriteString(r.substitute(n, at, name, names))
+	}
+	return r.scalar(n, at, out.String())
+}
+
+func (r *reader) substitute(n *yaml.Node, at, name string, names value) string {
+	if literal, ok := strings.CutPrefix(name, "!"); ok {
+		return "${" + literal + "}"
+	}
+	name = strings.TrimSpace(name)
+	if v := names.get(name); !v.absent() {
+		return v.text("")
+	}
+	if id, attribute, ok := strings.Cut(name, "."); ok {
+		return r.attribute(n, at, id, attribute)
+	}
+	v := value{r, r.ref(n, at, name), at}
+	if v.absent() {
+		r.fail(n, at, "${%s} has no value", name)
+	}
+	return v.text("")
+}
+
+// scalar makes a string out of what the function at n resolved to.
+func (r *reader) scalar(n *yaml.Node, at, text string) *yaml.Node {
+	if len(text) > maxText {
+		r.fail(n, at, "resolves to more than %d bytes", maxText)
+	}
+	if r.err != nil {
+		return nil
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text, Line: n.Line, Column: n.Column}
+}

@@ -1,0 +1,95 @@
+package template
+
+import (
+	"strings"
+	"testing"
+)
+
+func replace(text, with string) string { return strings.ReplaceAll(text, "%s", with) }
+
+// oneVariable is a template with one function whose variable V is %s.
+const oneVariable = `
+Parameters:
+  Word: {Type: String, Default: hello}
+  List: {Type: CommaDelimitedList, Default: "a, b"}
+  Stage: {Type: String, Default: dev}
+Conditions:
+  IsDev: !Equals [!Ref Stage, dev]
+  IsProd: {"Fn::Equals": [{Ref: Stage}, prod]}
+  Both: !And [!Condition IsDev, !Not [!Condition IsProd]]
+  Either: {"Fn::Or": [{Condition: IsProd}, {"Fn::Not": [{Condition: IsDev}]}]}
+Resources:
+  Q: {Type: AWS::SQS::Queue}
+  Prod: {Type: AWS::SQS::Queue, Condition: IsProd}
+  T:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      AttributeDefinitions: [{AttributeName: pk, AttributeType: S}]
+      KeySchema: [{AttributeName: pk, KeyType: HASH}]
+  Log: {Type: AWS::Logs::LogGroup}
+  Topic: {Type: AWS::SNS::Topic}
+  F:
+    Type: AWS::Serverless::Function
+    Properties:
+      Handler: bootstrap
+      Runtime: provided.al2023
+      Role: !ImportValue somewhere-that-is-not-needed-here
+      Environment:
+        Variables:
+          VV: %s
+`
+
+func TestIntrinsicFunctionsResolveInBothSpellings(t *testing.T) {
+	for _, c := range []struct{ value, want string }{
+		{`plain`, "plain"},
+		{`12`, "12"},
+		{`True`, "true"},
+		{`!Ref Word`, "hello"},
+		{`{Ref: Word}`, "hello"},
+		{`!Ref T`, "T"},
+		{`!Ref Q`, "https://sqs.us-east-1.amazonaws.com/000000000000/Q"},
+		{`!Ref F`, "F"},
+		{`!Ref Log`, "Log"},
+		{`!Ref Topic`, "arn:aws:sns:us-east-1:000000000000:Topic"},
+		{`!Ref AWS::Region`, "us-east-1"},
+		{`!GetAtt Q.Arn`, "arn:aws:sqs:us-east-1:000000000000:Q"},
+		{`!GetAtt [Q, QueueName]`, "Q"},
+		{`{"Fn::GetAtt": [F, Arn]}`, "arn:aws:lambda:us-east-1:000000000000:function:F"},
+		{`{"Fn::GetAtt": T.Arn}`, "arn:aws:dynamodb:us-east-1:000000000000:table/T"},
+		{`!Sub "${Word} ${Q.QueueName} ${!Literal} ${AWS::AccountId}"`, "hello Q ${Literal} 000000000000"},
+		{`!Sub ["${W}-${Word}", {W: !Ref T}]`, "T-hello"},
+		{`{"Fn::Sub": "arn:${AWS::Partition}:s3:::x"}`, "arn:aws:s3:::x"},
+		{`!Join ["-", [a, !Ref Word, b]]`, "a-hello-b"},
+		{`!Join [",", !Ref List]`, "a,b"},
+		{`{"Fn::Join": ["", []]}`, ""},
+		{`!If [IsDev, yes-dev, no-dev]`, "yes-dev"},
+		{`!If [IsProd, !Ref Prod, !Ref Word]`, "hello"},
+		{`!If [Both, x, y]`, "x"},
+		{`{"Fn::If": [Either, x, !If [IsDev, z, y]]}`, "z"},
+	} {
+		t.Run(c.value, func(t *testing.T) {
+			s := parse(t, replace(oneVariable, c.value), Options{})
+			if got := s.Functions[0].Environment["VV"]; got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAResourceExistsOnlyUnderItsCondition(t *testing.T) {
+	text := replace(oneVariable, "x")
+	if got := len(parse(t, text, Options{}).Queues); got != 1 {
+		t.Errorf("%d queues without the condition, want 1", got)
+	}
+	prod := Options{Parameters: map[string]string{"Stage": "prod"}}
+	if got := len(parse(t, text, prod).Queues); got != 2 {
+		t.Errorf("%d queues with the condition, want 2", got)
+	}
+}
+
+func TestAVariableWithoutAValueIsLeftOut(t *testing.T) {
+	s := parse(t, replace(oneVariable, `!If [IsDev, !Ref "AWS::NoValue", x]`), Options{})
+	if v, ok := s.Functions[0].Environment["VV"]; ok {
+		t.Errorf("the variable is %q, want none", v)
+	}
+}

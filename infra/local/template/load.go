@@ -1,0 +1,148 @@
+package template
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Options is what a deployment would have been told besides the template.
+type Options struct {
+	// Parameters overrides the template's parameter defaults.
+	Parameters map[string]string
+	// Region is AWS::Region, us-east-1 when empty.
+	Region string
+	// AccountID is AWS::AccountId, 000000000000 when empty.
+	AccountID string
+	// TableName is the name of the template's only table; empty leaves it to the template.
+	TableName string
+	// QueueURL gives the URL of a queue; nil gives the URL that SQS would give.
+	QueueURL func(name string) string
+}
+
+// Load reads the template at path. Problems inside it are of type *Error.
+func Load(path string, o Options) (*Stack, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read template: %w", err)
+	}
+	return Parse(path, text, o)
+}
+
+// Parse reads a template from memory; file is only named in errors, which are of type *Error.
+func Parse(file string, text []byte, o Options) (*Stack, error) {
+	if o.Region == "" {
+		o.Region = "us-east-1"
+	}
+	if o.AccountID == "" {
+		o.AccountID = "000000000000"
+	}
+	if o.QueueURL == nil {
+		o.QueueURL = func(name string) string {
+			return "https://sqs." + o.Region + ".amazonaws.com/" + o.AccountID + "/" + name
+		}
+	}
+	r := &reader{
+		file:       file,
+		o:          o,
+		parameters: map[string]*parameter{},
+		conditions: map[string]*condition{},
+		resources:  map[string]*resource{},
+	}
+	s := r.read(text)
+	if r.err != nil {
+		return nil, r.err
+	}
+	return s, nil
+}
+
+// reader is one reading of one template. Its first failure stays in err, after
+// which every lookup answers nothing, so callers need not check each step.
+type reader struct {
+	file       string
+	o          Options
+	parameters map[string]*parameter
+	conditions map[string]*condition
+	resources  map[string]*resource
+	// ids holds the keys of resources, sorted.
+	ids    []string
+	global value
+	depth  int
+	err    *Error
+}
+
+func (r *reader) read(text []byte) *Stack {
+	root := r.decode(text)
+	if r.err != nil {
+		return nil
+	}
+	top := value{r: r, n: root}
+	r.readParameters(top.get("Parameters"))
+	r.readConditions(top.get("Conditions"))
+	r.global = top.get("Globals")
+	r.readResources(top.get("Resources"))
+	if r.err != nil {
+		return nil
+	}
+	s := &Stack{Parameters: map[string]string{}}
+	for name, p := range r.parameters {
+		s.Parameters[name] = p.text
+	}
+	s.Tables = r.tables()
+	s.Queues = r.queues()
+	s.API = r.api()
+	for _, res := range r.ofType(typeFunction) {
+		s.Functions = append(s.Functions, r.function(res, s))
+	}
+	return s
+}
+
+// decode returns the template's top mapping, in which no key stands twice and
+// which has no aliases: CloudFormation supports neither.
+func (r *reader) decode(text []byte) *yaml.Node {
+	var doc yaml.Node
+	dec := yaml.NewDecoder(strings.NewReader(string(text)))
+	if err := dec.Decode(&doc); err != nil {
+		if errors.Is(err, io.EOF) {
+			r.fail(nil, "", "the template is empty")
+		} else {
+			r.fail(nil, "", "%v", err)
+		}
+		return nil
+	}
+	if len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
+		r.fail(&doc, "", "a template must be a mapping")
+		return nil
+	}
+	r.check(doc.Content[0])
+	return doc.Content[0]
+}
+
+func (r *reader) check(n *yaml.Node) {
+	switch n.Kind {
+	case yaml.AliasNode:
+		r.fail(n, "", "CloudFormation has no YAML aliases (*%s)", n.Value)
+		return
+	case yaml.MappingNode:
+		seen := make(map[string]bool, len(n.Content)/2)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := n.Content[i]
+			if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
+				r.fail(key, "", "a key must be a plain string")
+				return
+			}
+			if seen[key.Value] {
+				r.fail(key, "", "key %q stands twice", key.Value)
+				return
+			}
+			seen[key.Value] = true
+		}
+	}
+	for _, c := range n.Content {
+		r.check(c)
+	}
+}

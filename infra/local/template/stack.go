@@ -1,0 +1,146 @@
+package template
+
+import "time"
+
+// Stack is what a template describes, reduced to what runs on one machine.
+type Stack struct {
+	// Parameters holds the value of every parameter; list values stay joined by commas.
+	Parameters map[string]string
+	// Functions is sorted by logical id.
+	Functions []Function
+	// API is the template's HTTP API; its LogicalID is empty when there is none.
+	API API
+	// Tables is sorted by logical id.
+	Tables []Table
+	// Queues is sorted by logical id, except that a queue stands after its dead-letter queue.
+	Queues []Queue
+}
+
+// Function is one AWS::Serverless::Function with its Globals merged in.
+type Function struct {
+	LogicalID string
+	Handler   string
+	Runtime   string
+	// Environment is what the template sets; the variables that Lambda adds are not in it.
+	Environment map[string]string
+	// Timeout is between 1 s and 15 min, 3 s unless the template says otherwise.
+	Timeout time.Duration
+	// MemoryMB is between 128 and 32,768, 128 unless the template says otherwise.
+	MemoryMB int
+	// ReservedConcurrency is 0 when nothing is reserved.
+	ReservedConcurrency int
+	Routes              []Route
+	Queues              []QueueSource
+	Schedules           []Schedule
+}
+
+// API is the template's AWS::Serverless::HttpApi.
+type API struct {
+	LogicalID   string
+	Authorizers map[string]Authorizer
+	// Routes holds the routes of all functions, in the order of Stack.Functions.
+	Routes []Route
+	// CORS is nil when the API answers no preflight requests.
+	CORS *CORS
+	// Throttle is the default route setting; zero values mean that none is set.
+	Throttle Throttle
+}
+
+// Authorizer is a JWT authorizer.
+type Authorizer struct {
+	Issuer   string
+	Audience []string
+	// IdentitySource is a selection expression, $request.header.Authorization by default.
+	IdentitySource string
+}
+
+// CORS is an API's preflight configuration.
+type CORS struct {
+	AllowOrigins     []string
+	AllowMethods     []string
+	AllowHeaders     []string
+	ExposeHeaders    []string
+	AllowCredentials bool
+	MaxAge           time.Duration
+}
+
+// Throttle limits the requests of each route.
+type Throttle struct {
+	PerSecond float64
+	Burst     int
+}
+
+// Route is one method and path of the API.
+type Route struct {
+	// Function is the logical id of the function that answers.
+	Function string
+	// Method is in upper case, or ANY.
+	Method string
+	// Path may hold {name} and {name+} segments.
+	Path string
+	// Authorizer is a key of API.Authorizers, or empty for a public route.
+	Authorizer string
+	// Scopes lists the OAuth scopes of which a token needs at least one; empty asks for none.
+	Scopes []string
+}
+
+// QueueSource is a queue whose messages a function receives in batches.
+type QueueSource struct {
+	// Queue is a logical id.
+	Queue string
+	// BatchSize is between 1 and 10,000.
+	BatchSize int
+	// Window is how long a batch may wait to fill, 0 to 5 min.
+	Window time.Duration
+	// ReportBatchItemFailures says that the function names the messages that failed.
+	ReportBatchItemFailures bool
+	// MaximumConcurrency is between 2 and 1,000, or 0 when it is not limited.
+	MaximumConcurrency int
+	Enabled            bool
+}
+
+// Schedule is an EventBridge Scheduler schedule that invokes a function.
+type Schedule struct {
+	// Name is the logical id that SAM gives the schedule: the function's and the event's.
+	Name       string
+	Expression string
+	// Timezone is an IANA name, UTC unless the template says otherwise.
+	Timezone string
+	Enabled  bool
+	// Input is the payload before its context attributes are replaced; empty when not set.
+	Input string
+	// RetryAttempts is between 0 and 185.
+	RetryAttempts int
+	// MaxEventAge is between 1 min and 24 h.
+	MaxEventAge time.Duration
+}
+
+// Table is one AWS::DynamoDB::Table.
+type Table struct {
+	LogicalID            string
+	Name                 string
+	KeySchema            []Key
+	AttributeDefinitions []Attribute
+}
+
+// Key is one element of a table's primary key.
+type Key struct {
+	Name string
+	// Type is HASH or RANGE.
+	Type string
+}
+
+// Attribute is a key attribute's definition.
+type Attribute struct {
+	Name string
+	// Type is S, N or B.
+	Type string
+}
+
+// Queue is one AWS::SQS::Queue, always a standard queue.
+type Queue struct {
+	LogicalID string
+	Name      string
+	// Attributes is what CreateQueue takes; only what the template sets is in it.
+	Attributes map[string]string
+}

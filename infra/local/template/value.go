@@ -1,0 +1,175 @@
+package template
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// value is a node of the template whose own intrinsic function, if it was one,
+// has been resolved; the nodes below it have not been looked at. Its node is
+// nil when the property is absent.
+type value struct {
+	r  *reader
+	n  *yaml.Node
+	at string
+}
+
+type field struct {
+	key string
+	// name is the key's node, for errors.
+	name *yaml.Node
+	value
+}
+
+func (v value) absent() bool { return v.n == nil }
+
+func (v value) fail(format string, args ...any) { v.r.fail(v.n, v.at, format, args...) }
+
+func (v value) below(key string) string {
+	if v.at == "" {
+		return key
+	}
+	return v.at + "." + key
+}
+
+// raw returns the unresolved child of a mapping, nil when it has none.
+func (v value) raw(key string) *yaml.Node {
+	if v.n == nil || v.r.err != nil {
+		return nil
+	}
+	if v.n.Kind != yaml.MappingNode {
+		v.fail("must be a mapping")
+		return nil
+	}
+	for i := 0; i+1 < len(v.n.Content); i += 2 {
+		if v.n.Content[i].Value == key {
+			return v.n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// get returns the resolved child of a mapping.
+func (v value) get(key string) value {
+	at := v.below(key)
+	return value{r: v.r, n: v.r.plain(v.raw(key), at), at: at}
+}
+
+// need is get for a property without which nothing works.
+func (v value) need(key string) value {
+	c := v.get(key)
+	if c.absent() {
+		v.fail("%s is missing", key)
+	}
+	return c
+}
+
+// fields returns the resolved children of a mapping in the template's order,
+// without those that resolve to AWS::NoValue.
+func (v value) fields() []field {
+	var out []field
+	if v.n == nil || v.r.err != nil {
+		return nil
+	}
+	if v.n.Kind != yaml.MappingNode {
+		v.fail("must be a mapping")
+		return nil
+	}
+	for i := 0; i+1 < len(v.n.Content); i += 2 {
+		key := v.n.Content[i]
+		if c := v.get(key.Value); !c.absent() {
+			out = append(out, field{key: key.Value, name: key, value: c})
+		}
+	}
+	return out
+}
+
+// only refuses the keys that are neither used here nor harmless to ignore.
+func (v value) only(used, ignored []string) {
+	if v.n == nil || v.r.err != nil {
+		return
+	}
+	if v.n.Kind != yaml.MappingNode {
+		v.fail("must be a mapping")
+		return
+	}
+	for i := 0; i+1 < len(v.n.Content); i += 2 {
+		key := v.n.Content[i]
+		if !slices.Contains(used, key.Value) && !slices.Contains(ignored, key.Value) {
+			v.r.fail(key, v.below(key.Value), "this property does not run locally")
+			return
+		}
+	}
+}
+
+// list returns the resolved items of a sequence, without AWS::NoValue.
+func (v value) list() []value {
+	if v.n == nil || v.r.err != nil {
+		return nil
+	}
+	if v.n.Kind != yaml.SequenceNode {
+		v.fail("must be a list")
+		return nil
+	}
+	var out []value
+	for i, item := range v.n.Content {
+		at := v.at + "[" + strconv.Itoa(i) + "]"
+		if n := v.r.plain(item, at); n != nil {
+			out = append(out, value{r: v.r, n: n, at: at})
+		}
+	}
+	return out
+}
+
+func (v value) texts() []string {
+	var out []string
+	for _, item := range v.list() {
+		out = append(out, item.text(""))
+	}
+	return out
+}
+
+// text returns a scalar as CloudFormation passes it on: everything is a string there.
+func (v value) text(absent string) string {
+	if v.n == nil || v.r.err != nil {
+		return absent
+	}
+	if v.n.Kind != yaml.ScalarNode {
+		v.fail("must be a string")
+		return absent
+	}
+	if v.n.Tag == "!!bool" {
+		return strings.ToLower(v.n.Value)
+	}
+	return v.n.Value
+}
+
+// number returns an integer of the given range.
+func (v value) number(absent, low, high int) int {
+	if v.n == nil || v.r.err != nil {
+		return absent
+	}
+	i, err := strconv.Atoi(v.text(""))
+	if err != nil || i < low || i > high {
+		v.fail("must be a whole number between %d and %d", low, high)
+		return absent
+	}
+	return i
+}
+
+func (v value) flag(absent bool) bool {
+	if v.n == nil || v.r.err != nil {
+		return absent
+	}
+	switch v.text("") {
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	v.fail("must be true or false")
+	return absent
+}
