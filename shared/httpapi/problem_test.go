@@ -1,0 +1,139 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/shared/sale"
+)
+
+// codes are all codes that package sale declares.
+func codes(t *testing.T) []sale.Code {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "../sale/errors.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []sale.Code
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		if kind, ok := spec.Type.(*ast.Ident); ok && kind.Name == "Code" {
+			text, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = append(found, sale.Code(text))
+		}
+		return true
+	})
+	if len(found) < len(kinds) {
+		t.Fatalf("found %d codes, fewer than have a status", len(found))
+	}
+	return found
+}
+
+func TestEveryCodeHasItsStatus(t *testing.T) {
+	statuses := map[sale.Code]int{
+		"invalid-request":        400,
+		"unauthorized":           401,
+		"sale-not-open":          403,
+		"sale-not-found":         404,
+		"order-not-found":        404,
+		"already-ordered":        409,
+		"sold-out":               409,
+		"sale-closed":            410,
+		"body-too-large":         413,
+		"unsupported-media-type": 415,
+		"sale-paused":            503,
+		"busy":                   503,
+		"internal":               500,
+	}
+	// These never reach an HTTP client; if one does, something is broken.
+	internal := map[sale.Code]bool{sale.Conflicting: true, sale.Poison: true}
+	for _, code := range codes(t) {
+		t.Run(string(code), func(t *testing.T) {
+			shown, want := code, statuses[code]
+			if internal[code] {
+				shown, want = sale.Internal, 500
+			}
+			if want == 0 {
+				t.Fatal("the code has no status in the contract")
+			}
+			r := Problem(fmt.Errorf("wrapped: %w", sale.Fail(code, errors.New("secret"))), "")
+			var p problem
+			if err := json.Unmarshal([]byte(r.Body), &p); err != nil {
+				t.Fatal(err)
+			}
+			if r.StatusCode != want || p.Status != want || p.Code != shown {
+				t.Errorf("status %d, body %s; want %d and %s", r.StatusCode, r.Body, want, shown)
+			}
+			if p.Title == "" || p.Type != "urn:flashsale:problem:"+string(shown) {
+				t.Errorf("title %q, type %q", p.Title, p.Type)
+			}
+			if strings.Contains(r.Body, "secret") || strings.Contains(r.Body, "wrapped") {
+				t.Errorf("the cause leaks: %s", r.Body)
+			}
+			if got := r.Headers["Content-Type"]; got != "application/problem+json" {
+				t.Errorf("content type %q", got)
+			}
+			if got := r.Headers["Cache-Control"]; got != "no-store" {
+				t.Errorf("cache control %q", got)
+			}
+			wait, told := r.Headers["Retry-After"]
+			if told != (want == 503) {
+				t.Errorf("Retry-After %q with status %d", wait, want)
+			}
+			if told && wait != "1" && wait != "2" && wait != "3" {
+				t.Errorf("Retry-After %q, want 1 to 3 seconds", wait)
+			}
+		})
+	}
+}
+
+func TestAForeignErrorTellsNothing(t *testing.T) {
+	for _, err := range []error{
+		errors.New("ProvisionedThroughputExceededException: table ledger-7, request ABC"),
+		fmt.Errorf("panic: %v", "runtime error: index out of range [5]"),
+		&sale.Error{Code: sale.Internal, Err: errors.New("table ledger-7")},
+		&sale.Error{Code: "made-up", Detail: "table ledger-7"},
+	} {
+		r := Problem(err, "")
+		want := `{"type":"urn:flashsale:problem:internal","title":"Internal error","status":500,"code":"internal"}`
+		if r.StatusCode != 500 || r.Body != want {
+			t.Errorf("%v: %d %s, want 500 %s", err, r.StatusCode, r.Body, want)
+		}
+	}
+}
+
+func TestARefusalSaysWhatTheBuyerNeeds(t *testing.T) {
+	claim := sale.Claim{SaleID: "moutai", User: "alice", ID: "C1", Shard: 3, RequestKey: "k", OrderID: 406709376884146177,
+		AcceptedAt: time.Date(2026, 11, 11, 12, 0, 0, 7e6, time.UTC)}
+	r := Problem(&sale.Error{Code: sale.AlreadyOrdered, Detail: "the user has already ordered in this sale", Claim: &claim}, "moutai")
+	want := `{"type":"urn:flashsale:problem:already-ordered","title":"Already ordered","status":409,"code":"already-ordered",` +
+		`"detail":"the user has already ordered in this sale","order":"/sales/moutai/orders/me",` +
+		`"claim":{"claimId":"C1","saleId":"moutai","state":"CONFIRMED","acceptedAt":"2026-11-11T12:00:00.007Z","orderId":"406709376884146177"}}`
+	if diff := cmp.Diff(want, r.Body); diff != "" {
+		t.Errorf("body (-want +got):\n%s", diff)
+	}
+	r = Problem(&sale.Error{Code: sale.NotOpen, RetryAfter: 90*time.Second + 1}, "moutai")
+	if got := r.Headers["Retry-After"]; got != "91" {
+		t.Errorf("Retry-After %q, want 91", got)
+	}
+	r = Problem(sale.Refuse(sale.SaleNotFound, "no such sale"), "nosuch")
+	if strings.Contains(r.Body, "orders/me") {
+		t.Errorf("a sale that does not exist has orders: %s", r.Body)
+	}
+}

@@ -1,0 +1,246 @@
+package httpapi
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"flashsale/shared/sale"
+)
+
+func requestOf(sub string) *Request {
+	r := &Request{}
+	r.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
+		JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: map[string]string{"sub": sub}},
+	}
+	return r
+}
+
+func TestTheUserIsTheVerifiedSubAndNothingElse(t *testing.T) {
+	without := func(change func(*Request)) *Request {
+		r := requestOf("alice")
+		change(r)
+		return r
+	}
+	tests := []struct {
+		name string
+		r    *Request
+		want string
+		code sale.Code
+	}{
+		{"a verified sub", requestOf("alice"), "alice", ""},
+		{"a sub with a key separator", requestOf("auth0|SALE#1"), "auth0|SALE#1", ""},
+		{"a sub of 128 characters", requestOf(strings.Repeat("用", 128)), strings.Repeat("用", 128), ""},
+		{"no authorizer", without(func(r *Request) { r.RequestContext.Authorizer = nil }), "", sale.Unauthorized},
+		{"another kind of authorizer", without(func(r *Request) { r.RequestContext.Authorizer.JWT = nil }), "", sale.Unauthorized},
+		{"no claims", without(func(r *Request) { r.RequestContext.Authorizer.JWT.Claims = nil }), "", sale.Unauthorized},
+		{"an empty sub", requestOf(""), "", sale.Unauthorized},
+		{"a token in a header only", without(func(r *Request) {
+			r.RequestContext.Authorizer = nil
+			r.Headers = map[string]string{"authorization": "Bearer a.b.c", "x-user": "alice", "sub": "alice"}
+			r.QueryStringParameters = map[string]string{"sub": "alice"}
+			r.Body = `{"sub":"alice"}`
+		}), "", sale.Unauthorized},
+		{"a sub with a control character", requestOf("alice\x00"), "", sale.InvalidRequest},
+		{"a sub that is not UTF-8", requestOf("\xff"), "", sale.InvalidRequest},
+		{"a sub of 129 characters", requestOf(strings.Repeat("u", 129)), "", sale.InvalidRequest},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got, err := User(tt.r); got != tt.want || sale.CodeOf(err) != tt.code {
+				t.Errorf("User = %q, %v; want %q and code %q", got, err, tt.want, tt.code)
+			}
+		})
+	}
+}
+
+func TestPathParametersAreValidatedBeforeTheyBecomeKeys(t *testing.T) {
+	for _, id := range []string{"", "a#b", "a b", "..", "a%2Fb", "a\x00", "\xff", strings.Repeat("a", 65)} {
+		r := &Request{PathParameters: map[string]string{"saleId": id}}
+		if got, err := SaleID(r); got != "" || sale.CodeOf(err) != sale.InvalidRequest {
+			t.Errorf("SaleID(%q) = %q, %v; want invalid-request", id, got, err)
+		}
+	}
+	for _, id := range []string{"", "0", "-1", "01", "1.0", "abc", "9223372036854775808", "4294967296", "1#ORDER"} {
+		r := &Request{PathParameters: map[string]string{"orderId": id}}
+		if got, err := OrderID(r); got != 0 || sale.CodeOf(err) != sale.InvalidRequest {
+			t.Errorf("OrderID(%q) = %d, %v; want invalid-request", id, got, err)
+		}
+	}
+	r := &Request{PathParameters: map[string]string{"saleId": "moutai", "orderId": "406709376884146177"}}
+	if got, err := SaleID(r); got != "moutai" || err != nil {
+		t.Errorf("SaleID = %q, %v", got, err)
+	}
+	if got, err := OrderID(r); got != 406709376884146177 || err != nil {
+		t.Errorf("OrderID = %d, %v", got, err)
+	}
+	if got, err := SaleID(&Request{}); got != "" || sale.CodeOf(err) != sale.InvalidRequest {
+		t.Errorf("SaleID without path parameters = %q, %v", got, err)
+	}
+}
+
+func TestAnIdempotencyKeyIsQuotedOrBare(t *testing.T) {
+	long := strings.Repeat("k", 64)
+	tests := []struct {
+		name, value, want string
+		code              sale.Code
+	}{
+		{"bare", "order-1_A", "order-1_A", ""},
+		{"quoted", `"order-1_A"`, "order-1_A", ""},
+		{"64 characters", long, long, ""},
+		{"64 characters and quotes", `"` + long + `"`, long, ""},
+		{"empty", "", "", sale.InvalidRequest},
+		{"empty quotes", `""`, "", sale.InvalidRequest},
+		{"one quote", `"`, "", sale.InvalidRequest},
+		{"an open quote", `"order-1`, "", sale.InvalidRequest},
+		{"a quote in the middle", `or"der`, "", sale.InvalidRequest},
+		{"quotes twice", `""order-1""`, "", sale.InvalidRequest},
+		{"two keys", "a, b", "", sale.InvalidRequest},
+		{"a space", "a b", "", sale.InvalidRequest},
+		{"a separator", "a#b", "", sale.InvalidRequest},
+		{"a control character", "a\x1bb", "", sale.InvalidRequest},
+		{"65 characters", long + "k", "", sale.InvalidRequest},
+		{"65 characters in quotes", `"` + long + `k"`, "", sale.InvalidRequest},
+		{"invalid UTF-8", "\xff", "", sale.InvalidRequest},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, header := range []string{"idempotency-key", "Idempotency-Key"} {
+				got, err := IdempotencyKey(&Request{Headers: map[string]string{header: tt.value}})
+				if got != tt.want || sale.CodeOf(err) != tt.code {
+					t.Errorf("%s %q: %q, %v; want %q and code %q", header, tt.value, got, err, tt.want, tt.code)
+				}
+			}
+		})
+	}
+	if got, err := IdempotencyKey(&Request{Headers: map[string]string{"accept": "*/*"}}); got != "" || err != nil {
+		t.Errorf("without the header: %q, %v; want none and no error", got, err)
+	}
+}
+
+func TestTheBodyIsAbsentOrAnEmptyJSONObject(t *testing.T) {
+	const json = "application/json"
+	spaces := func(n int) string { return "{" + strings.Repeat(" ", n-2) + "}" }
+	tests := []struct {
+		name, contentType, body string
+		want                    sale.Code
+	}{
+		{"no body and no content type", "", "", ""},
+		{"no body, declared as JSON", json, "", ""},
+		{"an empty object", json, "{}", ""},
+		{"an empty object with white space", json, "\r\n {\t} \n", ""},
+		{"a content type with a parameter", "application/json; charset=utf-8", "{}", ""},
+		{"a content type in capitals", "Application/JSON", "{}", ""},
+		{"an empty object without a content type", "", "{}", ""},
+		{"1,024 bytes", json, spaces(1024), ""},
+		{"1,025 bytes", json, spaces(1025), sale.BodyTooLarge},
+		{"a megabyte of another type", "text/plain", strings.Repeat("x", 1<<20), sale.BodyTooLarge},
+		{"text", "text/plain", "{}", sale.UnsupportedMediaType},
+		{"a form", "application/x-www-form-urlencoded", "a=b", sale.UnsupportedMediaType},
+		{"JSON of another kind", "application/problem+json", "{}", sale.UnsupportedMediaType},
+		{"a content type that is none", "json;;", "{}", sale.UnsupportedMediaType},
+		{"an empty content type", " ", "{}", sale.UnsupportedMediaType},
+		{"a field", json, `{"user":"mallory"}`, sale.InvalidRequest},
+		{"the same field twice", json, `{"a":1,"a":2}`, sale.InvalidRequest},
+		{"a cut object", json, "{", sale.InvalidRequest},
+		{"a closing brace", json, "}", sale.InvalidRequest},
+		{"two objects", json, "{}{}", sale.InvalidRequest},
+		{"an object in an object", json, "{{}}", sale.InvalidRequest},
+		{"an array", json, "[]", sale.InvalidRequest},
+		{"null", json, "null", sale.InvalidRequest},
+		{"a number", json, "1", sale.InvalidRequest},
+		{"a string", json, `"{}"`, sale.InvalidRequest},
+		{"white space only", json, "  ", sale.InvalidRequest},
+		{"a NUL", json, "{\x00}", sale.InvalidRequest},
+		{"a no-break space", json, "{\u00a0}", sale.InvalidRequest},
+		{"a byte-order mark", json, "\ufeff{}", sale.InvalidRequest},
+		{"invalid UTF-8", json, "{\xff}", sale.InvalidRequest},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := &Request{Body: tt.body}
+			if tt.contentType != "" {
+				r.Headers = map[string]string{"content-type": tt.contentType}
+			}
+			if err := EmptyBody(r); sale.CodeOf(err) != tt.want {
+				t.Errorf("EmptyBody = %v, want code %q", err, tt.want)
+			}
+			r.Body, r.IsBase64Encoded = base64.StdEncoding.EncodeToString([]byte(tt.body)), true
+			if err := EmptyBody(r); sale.CodeOf(err) != tt.want {
+				t.Errorf("in base64: EmptyBody = %v, want code %q", err, tt.want)
+			}
+		})
+	}
+	if err := EmptyBody(&Request{Body: "no base64!", IsBase64Encoded: true}); sale.CodeOf(err) != sale.InvalidRequest {
+		t.Errorf("a body that is not base64: %v, want invalid-request", err)
+	}
+}
+
+func FuzzEmptyBody(f *testing.F) {
+	f.Add("", "", false)
+	f.Add("application/json", "{}", false)
+	f.Add("application/json; charset=utf-8", " {\n}", false)
+	f.Add("application/json", "e30=", true)
+	f.Add("application/json", "{}{}", false)
+	f.Add("text/plain", "\xff", false)
+	f.Add("application/json", "{"+strings.Repeat(" ", 1100)+"}", false)
+	f.Fuzz(func(t *testing.T, contentType, body string, encoded bool) {
+		r := &Request{Headers: map[string]string{"content-type": contentType}, Body: body, IsBase64Encoded: encoded}
+		err := EmptyBody(r)
+		switch sale.CodeOf(err) {
+		case "", sale.InvalidRequest, sale.BodyTooLarge, sale.UnsupportedMediaType:
+		default:
+			t.Fatalf("EmptyBody = %v: not an answer to a client", err)
+		}
+		content := []byte(body)
+		if encoded {
+			content, _ = base64.StdEncoding.DecodeString(body)
+		}
+		var object map[string]json.RawMessage
+		empty := json.Unmarshal(content, &object) == nil && object != nil && len(object) == 0
+		if err == nil && (len(content) > MaxBody || len(content) > 0 && !empty) {
+			t.Errorf("%q is accepted", content)
+		}
+		if sale.CodeOf(err) == sale.InvalidRequest && empty && !encoded {
+			t.Errorf("%q is refused: %v", content, err)
+		}
+	})
+}
+
+func FuzzIdempotencyKey(f *testing.F) {
+	for _, s := range []string{"", "a", `"a"`, `""`, `"`, "a,b", "\xff", strings.Repeat("k", 66)} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		key, err := IdempotencyKey(&Request{Headers: map[string]string{"idempotency-key": value}})
+		if err != nil {
+			if key != "" || sale.CodeOf(err) != sale.InvalidRequest {
+				t.Errorf("%q: %q, %v", value, key, err)
+			}
+			return
+		}
+		if !sale.ValidID(key) || key != value && `"`+key+`"` != value {
+			t.Errorf("%q is read as %q", value, key)
+		}
+	})
+}
+
+func FuzzUser(f *testing.F) {
+	for _, s := range []string{"", "alice", "a#b", "\x00", "\xff", "用户"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, sub string) {
+		user, err := User(requestOf(sub))
+		switch {
+		case err == nil && (user != sub || !sale.ValidUser(user)):
+			t.Errorf("the user of sub %q is %q", sub, user)
+		case err != nil && user != "":
+			t.Errorf("the user of sub %q is %q beside %v", sub, user, err)
+		case err != nil && (sub == "") != (sale.CodeOf(err) == sale.Unauthorized):
+			t.Errorf("sub %q: %v", sub, err)
+		}
+	})
+}

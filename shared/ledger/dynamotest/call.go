@@ -1,0 +1,96 @@
+package dynamotest
+
+import (
+	"context"
+	"time"
+)
+
+// request is a valid request, ready to be evaluated now or later. It owns all
+// it needs: nothing in it belongs to the caller any more.
+type request struct {
+	keys  []string
+	token string // of a transaction, or ""
+	// evaluate answers the request; db.mu is held. It may run after the caller
+	// has long gone.
+	evaluate func(moment) (any, error)
+}
+
+// moment is what an evaluation knows beside its request.
+type moment struct {
+	now   time.Time
+	fault Fault
+}
+
+// run takes one call through its faults: it is read, may be refused, waits,
+// is evaluated in one step under the lock, and its answer may be lost.
+func run[O any](ctx context.Context, db *DB, op string, input any, r request, invalid error) (*O, error) {
+	call := Call{N: db.count(op), Op: op, Keys: r.keys, Input: input}
+	if err := ctx.Err(); err != nil {
+		return nil, canceled(op, err)
+	}
+	if invalid != nil {
+		return nil, answered(op, invalid)
+	}
+	var f Fault
+	if db.Fault != nil {
+		f = db.Fault(call)
+	}
+	if err := wait(ctx, f.Delay); err != nil {
+		return nil, canceled(op, err)
+	}
+	out, err := db.evaluate(call, r, f)
+	if waitErr := wait(ctx, f.ReplyDelay); waitErr != nil {
+		return nil, canceled(op, waitErr)
+	}
+	if f.Kind == LostReply || f.Kind == ApplyLate {
+		return nil, unanswered(op, f.Reply)
+	}
+	if err != nil {
+		return nil, answered(op, err)
+	}
+	return out.(*O), nil
+}
+
+func (db *DB) count(op string) int {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.number++
+	db.usage.count(op)
+	return db.number
+}
+
+// evaluate answers the request, refuses it, or keeps it for later.
+func (db *DB) evaluate(c Call, r request, f Fault) (any, error) {
+	now := db.now()
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.settle(now)
+	if err := f.refusal(c); err != nil {
+		db.usage.write += f.refusalCost(c)
+		return nil, err
+	}
+	if f.Kind == ApplyLate {
+		p := pendingRequest{request: r}
+		if f.After > 0 {
+			p.due = now.Add(f.After)
+		}
+		db.pending = append(db.pending, p)
+		return nil, nil
+	}
+	return r.evaluate(moment{now: now, fault: f})
+}
+
+// wait waits for d, or fails with the context's error.
+func wait(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

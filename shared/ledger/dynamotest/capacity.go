@@ -1,0 +1,101 @@
+package dynamotest
+
+import (
+	"maps"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+const (
+	writeUnit = 1 << 10 // bytes of one write unit
+	readUnit  = 4 << 10 // bytes of one read unit
+	// transactional is how much more a transaction costs: it prepares and
+	// commits.
+	transactional = 2
+)
+
+// usage counts calls and capacity; guarded by DB.mu.
+type usage struct {
+	calls       map[string]int
+	write, read float64
+}
+
+func (u *usage) count(op string) {
+	if u.calls == nil {
+		u.calls = map[string]int{}
+	}
+	u.calls[op]++
+}
+
+// Calls are the calls of each operation since New or ResetUsage, refused and
+// lost ones included.
+func (db *DB) Calls() map[string]int {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	out := maps.Clone(db.usage.calls)
+	if out == nil {
+		out = map[string]int{}
+	}
+	return out
+}
+
+// Consumed is the capacity used since New or ResetUsage, as AWS bills it. A
+// write whose condition fails costs like one that succeeds. AWS does not say
+// what a cancelled transaction costs: here as much as a committed one, the
+// higher of the figures seen. What was throttled costs nothing.
+func (db *DB) Consumed() (writeUnits, readUnits float64) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.usage.write, db.usage.read
+}
+
+// ResetUsage sets the counts of Calls and Consumed to zero. Call.N counts on.
+func (db *DB) ResetUsage() {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.usage = usage{}
+}
+
+// units is size in started units, at least one.
+func units(size, unit int) float64 { return float64(max(1, (size+unit-1)/unit)) }
+
+// writeUnits is the cost of a plain write of an item, old or new may be nil.
+func writeUnits(old, it item) float64 { return units(max(old.size(), it.size()), writeUnit) }
+
+// readUnits is the cost of reading size bytes in one request.
+func readUnits(size int, consistent bool) float64 {
+	n := units(size, readUnit)
+	if !consistent {
+		return n / 2
+	}
+	return n
+}
+
+// bill adds to the usage and makes the answer's ConsumedCapacity, nil if the
+// request did not ask.
+func (db *DB) bill(tableName string, asked types.ReturnConsumedCapacity, write, read float64) *types.ConsumedCapacity {
+	db.usage.write += write
+	db.usage.read += read
+	if asked != types.ReturnConsumedCapacityTotal && asked != types.ReturnConsumedCapacityIndexes {
+		return nil
+	}
+	out := &types.ConsumedCapacity{TableName: aws.String(tableName), CapacityUnits: aws.Float64(write + read)}
+	if asked == types.ReturnConsumedCapacityIndexes {
+		out.Table = &types.Capacity{CapacityUnits: aws.Float64(write + read)}
+	}
+	return out
+}
+
+// billTransaction is bill for one table of a transaction, which also names the
+// kind of its units.
+func (db *DB) billTransaction(tableName string, asked types.ReturnConsumedCapacity, write, read float64) *types.ConsumedCapacity {
+	out := db.bill(tableName, asked, write, read)
+	if out != nil && write > 0 {
+		out.WriteCapacityUnits = aws.Float64(write)
+	}
+	if out != nil && read > 0 {
+		out.ReadCapacityUnits = aws.Float64(read)
+	}
+	return out
+}

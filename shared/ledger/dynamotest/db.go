@@ -1,0 +1,199 @@
+// Package dynamotest is Amazon DynamoDB in one process, for tests: the real
+// rules of items, expressions, conditions, transactions and capacity, and every
+// way in which the real one may refuse, conflict, lose an answer or apply a
+// request late.
+//
+// A line in here knows DynamoDB and its SDK, and nothing of flash sales. A DB
+// has the methods of the SDK's client with their signatures, makes one attempt
+// per call, and fails with the SDK's own errors. What it does not know (indexes,
+// legacy parameters, parallel scans) it refuses instead of guessing.
+//
+// It is deterministic: the same calls in the same order with the same faults
+// and instants give the same answers. It starts no goroutine, holds no lock
+// while it waits, and takes its time from time.Now or from DB.Now, so it works
+// in the virtual time of testing/synctest.
+package dynamotest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// DB is a set of tables. It is safe for concurrent use; its exported fields must
+// be set while no call is running.
+type DB struct {
+	// Now is the current instant; nil means time.Now. It must be safe for
+	// concurrent use.
+	Now func() time.Time
+	// Fault decides what goes wrong with a call; nil means nothing does. It is
+	// asked once per valid call, without a lock held, and must be safe for
+	// concurrent use.
+	Fault func(Call) Fault
+	// Busy is how long the items of a transaction stay in flight after it was
+	// accepted. Another transaction or write that meets one of them conflicts
+	// at once; reads do not, but TransactGetItems does. 0 means not at all.
+	Busy time.Duration
+	// Lag is how long after a write a read without ConsistentRead still sees
+	// what was before it. 0 means not at all.
+	Lag time.Duration
+	// PageBytes is how much a page of Query or Scan may read; 0 means 1 MB, as
+	// in DynamoDB.
+	PageBytes int
+
+	mu     sync.Mutex
+	number int
+	usage  usage
+	fills  counter // tokens the caller did not give
+	contents
+}
+
+// contents is all that requests change; it is what a Snapshot keeps.
+type contents struct {
+	tables   map[string]*table
+	inFlight map[place]time.Time // until when
+	tokens   map[string]receipt
+	pending  []pendingRequest
+}
+
+// place is an item's key in a named table.
+type place struct {
+	table string
+	key   key
+}
+
+// pendingRequest is a request that arrived and waits to be applied.
+type pendingRequest struct {
+	due     time.Time // zero: only ApplyPending applies it
+	request request
+}
+
+// New makes empty tables. It panics if a description has no Name or PK, or a
+// name twice: that is a mistake in the test.
+func New(tables ...Table) *DB {
+	db := &DB{contents: contents{
+		tables: map[string]*table{}, inFlight: map[place]time.Time{}, tokens: map[string]receipt{},
+	}}
+	for _, t := range tables {
+		if t.Name == "" || t.PK == "" || db.tables[t.Name] != nil {
+			panic(fmt.Sprintf("dynamotest: no valid table: %+v", t))
+		}
+		db.tables[t.Name] = &table{Table: t, partitions: map[string]*partition{}}
+	}
+	return db
+}
+
+func (db *DB) now() time.Time {
+	if db.Now != nil {
+		return db.Now()
+	}
+	return time.Now()
+}
+
+// Items are copies of the table's items, by partition key, then sort key. What
+// is due of the late requests is applied first. It costs no capacity.
+func (db *DB) Items(tableName string) []map[string]types.AttributeValue {
+	now := db.now()
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.settle(now)
+	t := db.tables[tableName]
+	if t == nil {
+		return nil
+	}
+	var out []map[string]types.AttributeValue
+	for _, it := range t.items() {
+		out = append(out, it.copied())
+	}
+	return out
+}
+
+// Dump is all tables as text, one line per item, the same for equal contents:
+// to compare states and to print them.
+func (db *DB) Dump() string {
+	now := db.now()
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.settle(now)
+	var out strings.Builder
+	for _, name := range db.tableNames() {
+		for _, it := range db.tables[name].items() {
+			out.WriteString(name + " " + textOf(it) + "\n")
+		}
+	}
+	return out.String()
+}
+
+func (db *DB) tableNames() []string {
+	names := make([]string, 0, len(db.tables))
+	for name := range db.tables {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// ApplyPending applies all late requests, in the order of their instants, those
+// without one last, and reports how many there were.
+func (db *DB) ApplyPending() int {
+	now := db.now()
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.settle(now)
+	all := db.pending
+	db.pending = nil
+	inOrder(all)
+	for _, p := range all {
+		db.apply(p.request, now)
+	}
+	return len(all)
+}
+
+// Pending is how many late requests have not been applied yet.
+func (db *DB) Pending() int {
+	now := db.now()
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.settle(now)
+	return len(db.pending)
+}
+
+// settle applies the late requests that are due, each as of its own instant.
+// db.mu is held.
+func (db *DB) settle(now time.Time) {
+	if len(db.pending) == 0 {
+		return
+	}
+	var due, later []pendingRequest
+	for _, p := range db.pending {
+		if p.due.IsZero() || p.due.After(now) {
+			later = append(later, p)
+		} else {
+			due = append(due, p)
+		}
+	}
+	db.pending = later
+	inOrder(due)
+	for _, p := range due {
+		db.apply(p.request, p.due)
+	}
+}
+
+// apply evaluates a late request, whose outcome nobody hears any more.
+func (db *DB) apply(r request, now time.Time) { _, _ = r.evaluate(moment{now: now}) }
+
+func inOrder(all []pendingRequest) {
+	slices.SortStableFunc(all, func(a, b pendingRequest) int {
+		if a.due.IsZero() != b.due.IsZero() {
+			if a.due.IsZero() {
+				return 1
+			}
+			return -1
+		}
+		return a.due.Compare(b.due)
+	})
+}

@@ -1,0 +1,93 @@
+package dynamotest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+// errConnectionReset is what a connection says when it breaks before the
+// answer has come.
+var errConnectionReset = errors.New("read tcp: connection reset by peer")
+
+// validation is the error of a request that DynamoDB refuses to look at. The
+// SDK has no type of its own for it.
+func validation(format string, args ...any) error {
+	return &smithy.GenericAPIError{
+		Code: "ValidationException", Message: fmt.Sprintf(format, args...), Fault: smithy.FaultClient,
+	}
+}
+
+// validationMessage returns the message of a ValidationException.
+func validationMessage(err error) (string, bool) {
+	var api *smithy.GenericAPIError
+	if errors.As(err, &api) && api.Code == "ValidationException" {
+		return api.Message, true
+	}
+	return "", false
+}
+
+func conditionFailed(old item) error {
+	return &types.ConditionalCheckFailedException{Message: aws.String("The conditional request failed"), Item: old.copied()}
+}
+
+func conflict() error {
+	return &types.TransactionConflictException{Message: aws.String("Transaction is ongoing for the item")}
+}
+
+func internalError() error {
+	return &types.InternalServerError{Message: aws.String("Internal server error")}
+}
+
+func throughputExceeded() error {
+	return &types.ProvisionedThroughputExceededException{
+		Message: aws.String("The level of configured provisioned throughput for the table was exceeded"),
+	}
+}
+
+func throttling() error {
+	return &types.ThrottlingException{Message: aws.String("Rate of requests exceeds the allowed throughput")}
+}
+
+// answered wraps an error the way the SDK does when the service has answered
+// with it, so that errors.As finds every layer a real client shows.
+func answered(op string, err error) error {
+	status := http.StatusBadRequest
+	var api smithy.APIError
+	if errors.As(err, &api) && api.ErrorFault() == smithy.FaultServer {
+		status = http.StatusInternalServerError
+	}
+	return operationError(op, status, err)
+}
+
+// unanswered wraps the error of a call that got no answer.
+func unanswered(op string, reply Reply) error {
+	switch reply {
+	case ReplyInternalError:
+		return answered(op, internalError())
+	case ReplyBrokenConnection:
+		return operationError(op, 0, &smithyhttp.RequestSendError{Err: errConnectionReset})
+	default:
+		return canceled(op, context.DeadlineExceeded)
+	}
+}
+
+// canceled is what the SDK makes of a context that ended during a call.
+func canceled(op string, cause error) error {
+	return operationError(op, 0, &smithy.CanceledError{Err: cause})
+}
+
+func operationError(op string, status int, err error) error {
+	response := &smithyhttp.Response{Response: &http.Response{StatusCode: status, Header: http.Header{}, Body: http.NoBody}}
+	return &smithy.OperationError{
+		ServiceID: "DynamoDB", OperationName: op,
+		Err: &awshttp.ResponseError{ResponseError: &smithyhttp.ResponseError{Response: response, Err: err}, RequestID: "dynamotest"},
+	}
+}

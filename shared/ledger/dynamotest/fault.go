@@ -1,0 +1,134 @@
+package dynamotest
+
+import "time"
+
+// Kind is what goes wrong with a call.
+type Kind int
+
+// The kinds of faults. An operation that cannot meet one goes on without it: a
+// GetItem never conflicts.
+const (
+	// NoFault lets the call pass; Delay, ReplyDelay and Stale still apply.
+	NoFault Kind = iota
+	// Conflict refuses a write or a transaction: another transaction has
+	// Items of it in flight (all of them if Items is empty). Nothing is applied.
+	Conflict
+	// Throttle refuses the call for want of capacity. A transaction with Items
+	// is cancelled with Code as their reason, without Items the whole request
+	// is refused; nothing is applied.
+	Throttle
+	// ServerError answers InternalServerError; nothing is applied.
+	ServerError
+	// LostReply applies the call, whatever comes of it, and loses the answer:
+	// the caller gets what Reply says.
+	LostReply
+	// ApplyLate answers what Reply says now and applies the call later: once
+	// After has passed, or at ApplyPending if After is 0.
+	ApplyLate
+	// Unprocessed leaves Items of a BatchGetItem unread (all of them if Items is
+	// empty, which DynamoDB answers with an exception).
+	Unprocessed
+)
+
+// Reply is what the caller of a lost or late call gets.
+type Reply int
+
+// The replies of lost calls.
+const (
+	// ReplyTimeout is a cancelled call with context.DeadlineExceeded in it.
+	ReplyTimeout Reply = iota
+	// ReplyInternalError is InternalServerError.
+	ReplyInternalError
+	// ReplyBrokenConnection is the SDK's error for a connection that broke.
+	ReplyBrokenConnection
+)
+
+// Fault is what happens to one call. The zero value is nothing.
+type Fault struct {
+	Kind Kind
+	// Items are indexes into Call.Keys, for Conflict, Throttle and Unprocessed.
+	Items []int
+	// Code is the reason of Throttle in a transaction: "ThrottlingError"
+	// (also if empty) or "ProvisionedThroughputExceeded".
+	Code string
+	// Reply is what the caller gets from LostReply and ApplyLate.
+	Reply Reply
+	// After is how much later ApplyLate applies the call.
+	After time.Duration
+	// Delay passes before anything else. A caller whose context ends in it gets
+	// the SDK's error for that, and nothing is applied.
+	Delay time.Duration
+	// ReplyDelay passes between the evaluation and the answer. A caller whose
+	// context ends in it gets the same error, and the call is applied.
+	ReplyDelay time.Duration
+	// Stale makes a read without ConsistentRead see every item as it was before
+	// its last write.
+	Stale bool
+}
+
+// Call is one valid call of an operation, as DB.Fault sees it.
+type Call struct {
+	// N counts the calls from 1, in the order in which they came.
+	N int
+	// Op is the operation: "GetItem", "TransactWriteItems" and so on.
+	Op string
+	// Keys are the items in the order of the request, each "pk|sk"; of a Query
+	// the partition key, of a Scan nothing.
+	Keys []string
+	// Input is the operation's input. It must not be changed.
+	Input any
+}
+
+// transactional reports whether the call is cancelled rather than refused.
+func (c Call) transactional() bool { return c.Op == "TransactWriteItems" || c.Op == "TransactGetItems" }
+
+// writing reports whether the call is a write of a single item.
+func (c Call) writing() bool {
+	return c.Op == "PutItem" || c.Op == "UpdateItem" || c.Op == "DeleteItem"
+}
+
+// hits reports whether the fault means the item of that index.
+func (f Fault) hits(index int) bool {
+	for _, i := range f.Items {
+		if i == index {
+			return true
+		}
+	}
+	return len(f.Items) == 0
+}
+
+// refusal is the error of a fault that keeps the call from being evaluated; nil
+// if it does not.
+func (f Fault) refusal(c Call) error {
+	switch {
+	case f.Kind == ServerError:
+		return internalError()
+	case f.Kind == Conflict && c.transactional():
+		return canceledBy(len(c.Keys), f.hits, reasonConflict)
+	case f.Kind == Conflict && c.writing():
+		return conflict()
+	case f.Kind == Throttle && !c.transactional():
+		return throughputExceeded()
+	case f.Kind == Throttle && len(f.Items) == 0:
+		return throttling()
+	case f.Kind == Throttle:
+		code := f.Code
+		if code == "" {
+			code = reasonThrottling
+		}
+		return canceledBy(len(c.Keys), f.hits, code)
+	}
+	return nil
+}
+
+// refusalCost is what the refused call costs in write units: a conflict as much
+// as a small item's write, everything else nothing.
+func (f Fault) refusalCost(c Call) float64 {
+	switch {
+	case f.Kind == Conflict && c.Op == "TransactWriteItems":
+		return float64(transactional * len(c.Keys))
+	case f.Kind == Conflict && c.writing():
+		return 1
+	}
+	return 0
+}

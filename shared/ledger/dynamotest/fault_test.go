@@ -1,0 +1,322 @@
+package dynamotest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+	"github.com/google/go-cmp/cmp"
+)
+
+func only(f Fault) func(Call) Fault { return func(Call) Fault { return f } }
+
+func stocked(t *testing.T, units string) *DB {
+	t.Helper()
+	db := newDB()
+	mustPut(t, db, "STOCK", "S", attributes{"stock": num(units)})
+	return db
+}
+
+func put(db *DB, ctx context.Context, sk string) error {
+	_, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String(tableName), Item: keyAt("p", sk)})
+	return err
+}
+
+func TestAFaultIsAskedOncePerCallAndKnowsIt(t *testing.T) {
+	db := stocked(t, "1")
+	var seen []Call
+	db.Fault = func(c Call) Fault {
+		c.Input = nil
+		seen = append(seen, c)
+		return Fault{}
+	}
+	_, _ = db.TransactWriteItems(t.Context(), buy("alice", ""))
+	look(t, db, "CLAIM", "alice")
+	_, _ = db.Query(t.Context(), queryOf("pk = :p", attributes{":p": str("CLAIM")}))
+	want := []Call{
+		{N: 2, Op: "TransactWriteItems", Keys: []string{"STOCK|S", "CLAIM|alice"}},
+		{N: 3, Op: "GetItem", Keys: []string{"CLAIM|alice"}},
+		{N: 4, Op: "Query", Keys: []string{"CLAIM"}},
+	}
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestRefusingFaultsApplyNothing(t *testing.T) {
+	for name, tt := range map[string]struct {
+		fault       Fault
+		transaction string // the error's code, or the reasons
+		single      string
+	}{
+		"a conflict on the claim": {Fault{Kind: Conflict, Items: []int{1}}, "None TransactionConflict ", "TransactionConflictException"},
+		"a conflict on all":       {Fault{Kind: Conflict}, "TransactionConflict TransactionConflict ", "TransactionConflictException"},
+		"a throttled request":     {Fault{Kind: Throttle}, "ThrottlingException", "ProvisionedThroughputExceededException"},
+		"a throttled stock":       {Fault{Kind: Throttle, Items: []int{0}}, "ThrottlingError None ", "ProvisionedThroughputExceededException"},
+		"a hot partition": {Fault{Kind: Throttle, Items: []int{0}, Code: "ProvisionedThroughputExceeded"},
+			"ProvisionedThroughputExceeded None ", "ProvisionedThroughputExceededException"},
+		"a server error": {Fault{Kind: ServerError}, "InternalServerError", "InternalServerError"},
+	} {
+		db := stocked(t, "1")
+		before := db.Dump()
+		db.Fault = only(tt.fault)
+		_, err := db.TransactWriteItems(t.Context(), buy("alice", ""))
+		if tt.transaction[len(tt.transaction)-1] != ' ' {
+			wantCode(t, err, tt.transaction)
+		} else if got := codes(reasonsOf(t, err)); got != tt.transaction {
+			t.Errorf("%s: reasons %s, want %s", name, got, tt.transaction)
+		}
+		wantCode(t, put(db, t.Context(), "x"), tt.single)
+		if db.Dump() != before {
+			t.Errorf("%s: something was applied", name)
+		}
+	}
+}
+
+func TestALostReplyIsAppliedAndLooksLikeARealOne(t *testing.T) {
+	for reply, matches := range map[Reply]func(error) bool{
+		ReplyTimeout: func(err error) bool { return errors.Is(err, context.DeadlineExceeded) },
+		ReplyBrokenConnection: func(err error) bool {
+			var broken *smithyhttp.RequestSendError
+			return errors.As(err, &broken)
+		},
+		ReplyInternalError: func(err error) bool {
+			var response *smithyhttp.ResponseError
+			return errors.As(err, &response) && response.HTTPStatusCode() == 500
+		},
+	} {
+		db := stocked(t, "1")
+		db.Fault = only(Fault{Kind: LostReply, Reply: reply})
+		_, err := db.TransactWriteItems(t.Context(), buy("alice", ""))
+		if !matches(err) {
+			t.Errorf("reply %d: error %v", reply, err)
+		}
+		db.Fault = nil
+		wantItem(t, look(t, db, "CLAIM", "alice"), `{pk: "CLAIM", sk: "alice"}`)
+	}
+}
+
+func TestALateRequestIsEvaluatedWhenItsTimeHasCome(t *testing.T) {
+	db, c := stocked(t, "1"), newClock()
+	db.Now = c.now
+	db.Fault = func(call Call) Fault {
+		if call.Op == "TransactWriteItems" && call.N == 2 {
+			return Fault{Kind: ApplyLate, After: time.Second}
+		}
+		return Fault{}
+	}
+	_, err := db.TransactWriteItems(t.Context(), buy("alice", ""))
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("error %v, want a timeout", err)
+	}
+	wantItem(t, look(t, db, "CLAIM", "alice"), "none")
+	c.at = c.at.Add(time.Second)
+	wantItem(t, look(t, db, "CLAIM", "alice"), `{pk: "CLAIM", sk: "alice"}`)
+	if db.Pending() != 0 {
+		t.Errorf("%d pending, want none", db.Pending())
+	}
+}
+
+func TestALateRequestMeetsTheStateOfItsOwnTime(t *testing.T) {
+	db := stocked(t, "1")
+	first := true
+	db.Fault = func(Call) Fault {
+		if first {
+			first = false
+			return Fault{Kind: ApplyLate, Reply: ReplyBrokenConnection}
+		}
+		return Fault{}
+	}
+	if _, err := db.TransactWriteItems(t.Context(), buy("alice", "")); err == nil {
+		t.Fatal("no error")
+	}
+	if _, err := db.TransactWriteItems(t.Context(), buy("bob", "")); err != nil {
+		t.Fatal(err)
+	}
+	before := db.Dump()
+	if n := db.ApplyPending(); n != 1 || db.Dump() != before {
+		t.Errorf("applied %d, to\n%s", n, db.Dump())
+	}
+}
+
+func TestLateRequestsApplyInTheOrderOfTheirInstants(t *testing.T) {
+	db, c := newDB(), newClock()
+	db.Now = c.now
+	after := []time.Duration{0, 2 * time.Second, time.Second}
+	db.Fault = func(call Call) Fault { return Fault{Kind: ApplyLate, After: after[call.N-1]} }
+	for i := range after {
+		_, _ = db.PutItem(t.Context(), &dynamodb.PutItemInput{
+			TableName: aws.String(tableName),
+			Item:      attributes{"pk": str("p"), "sk": str("s"), "n": num(fmt.Sprint(i))},
+		})
+	}
+	if n := db.ApplyPending(); n != 3 {
+		t.Errorf("applied %d, want 3", n)
+	}
+	db.Fault = nil
+	wantItem(t, look(t, db, "p", "s"), `{n: 0, pk: "p", sk: "s"}`) // the one without an instant comes last
+}
+
+func TestItemsOfATransactionStayInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := stocked(t, "2")
+		db.Busy = 10 * time.Millisecond
+		if _, err := db.TransactWriteItems(t.Context(), buy("alice", "")); err != nil {
+			t.Fatal(err)
+		}
+		_, err := db.TransactWriteItems(t.Context(), buy("bob", ""))
+		if got := codes(reasonsOf(t, err)); got != "TransactionConflict None " {
+			t.Errorf("bob on alice's shard: reasons %s", got)
+		}
+		_, err = db.TransactWriteItems(t.Context(), buy("alice", ""))
+		if got := codes(reasonsOf(t, err)); got != "TransactionConflict TransactionConflict " {
+			t.Errorf("alice again: reasons %s", got)
+		}
+		_, err = db.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{TableName: aws.String(tableName), Key: keyAt("STOCK", "S")})
+		wantCode(t, err, "TransactionConflictException")
+		wantItem(t, look(t, db, "STOCK", "S"), `{pk: "STOCK", sk: "S", stock: 1}`)
+		time.Sleep(db.Busy)
+		if _, err := db.TransactWriteItems(t.Context(), buy("bob", "")); err != nil {
+			t.Errorf("bob after %v: %v", db.Busy, err)
+		}
+	})
+}
+
+func TestADelayEndsWithTheCallersContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := newDB()
+		for name, tt := range map[string]struct {
+			fault Fault
+			want  string
+		}{
+			"on the way in":  {Fault{Delay: 2 * time.Second}, "none"},
+			"on the way out": {Fault{ReplyDelay: 2 * time.Second}, `{pk: "p", sk: "on the way out"}`},
+		} {
+			db.Fault = only(tt.fault)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			start := time.Now()
+			err := put(db, ctx, name)
+			cancel()
+			if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
+				t.Errorf("%s: %v after %v", name, err, time.Since(start))
+			}
+			db.Fault = nil
+			wantItem(t, look(t, db, "p", name), tt.want)
+		}
+		db.Fault = only(Fault{Delay: time.Second, ReplyDelay: time.Second})
+		start := time.Now()
+		if err := put(db, t.Context(), "patient"); err != nil || time.Since(start) != 2*time.Second {
+			t.Errorf("patient: %v after %v", err, time.Since(start))
+		}
+	})
+}
+
+func TestAnEndedContextSendsNothing(t *testing.T) {
+	db := newDB()
+	db.Fault = func(Call) Fault { t.Error("asked for a fault"); return Fault{} }
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := put(db, ctx, "x"); !errors.Is(err, context.Canceled) || db.Dump() != "" {
+		t.Errorf("error %v, contents %q", err, db.Dump())
+	}
+}
+
+func TestAReadMayLagUnlessItIsConsistent(t *testing.T) {
+	db, c := newDB(), newClock()
+	db.Now = c.now
+	read := func(consistent bool) string {
+		out, err := db.GetItem(t.Context(), &dynamodb.GetItemInput{
+			TableName: aws.String(tableName), Key: keyAt("p", "s"), ConsistentRead: &consistent,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text(out.Item)
+	}
+	mustPut(t, db, "p", "s", attributes{"n": num("1")})
+	mustPut(t, db, "p", "s", attributes{"n": num("2")})
+	db.Fault = only(Fault{Stale: true})
+	if fresh, stale := read(true), read(false); fresh != `{n: 2, pk: "p", sk: "s"}` || stale != `{n: 1, pk: "p", sk: "s"}` {
+		t.Errorf("read %s and %s", fresh, stale)
+	}
+	db.Fault, db.Lag = nil, time.Second
+	if lagging := read(false); lagging != `{n: 1, pk: "p", sk: "s"}` {
+		t.Errorf("within the lag: %s", lagging)
+	}
+	if _, err := db.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String(tableName), Key: keyAt("p", "s")}); err != nil {
+		t.Fatal(err)
+	}
+	out, err := db.Query(t.Context(), queryOf("pk = :p", attributes{":p": str("p")}))
+	if err != nil || sortKeys(out.Items) != "s" {
+		t.Errorf("a lagging query after the deletion: %v, %v", out, err)
+	}
+	c.at = c.at.Add(time.Second)
+	if gone := read(false); gone != "none" {
+		t.Errorf("after the lag: %s", gone)
+	}
+}
+
+func TestSeededRatesRepeatThemselvesAndHitTheirShares(t *testing.T) {
+	rates := Rates{Conflict: 0.1, Throttle: 0.1, ServerError: 0.1, LostReply: 0.1, ApplyLate: 0.1, Stale: 0.5, Delay: time.Second}
+	one, same, other := rates.Seeded(7), rates.Seeded(7), rates.Seeded(8)
+	kinds, differs := map[Kind]int{}, false
+	for n := range 5000 {
+		c := Call{N: n, Op: "TransactWriteItems", Keys: []string{"a", "b"}}
+		f := one(c)
+		if diff := cmp.Diff(f, same(c)); diff != "" {
+			t.Fatalf("call %d differs under one seed:\n%s", n, diff)
+		}
+		differs = differs || !cmp.Equal(f, other(c))
+		kinds[f.Kind]++
+		if f.Kind == ApplyLate && f.After <= 0 {
+			t.Fatalf("call %d: applied late without an instant", n)
+		}
+		if g := one(Call{N: n, Op: "GetItem", Keys: []string{"a"}}); g.Kind == Conflict || g.Kind == ApplyLate || g.Kind == Unprocessed {
+			t.Fatalf("call %d: a GetItem met %d", n, g.Kind)
+		}
+	}
+	for _, kind := range []Kind{Conflict, Throttle, ServerError, LostReply, ApplyLate} {
+		if kinds[kind] < 400 || kinds[kind] > 600 {
+			t.Errorf("kind %d: %d of 5000, want about 500", kind, kinds[kind])
+		}
+	}
+	if !differs {
+		t.Error("two seeds agree")
+	}
+}
+
+func TestNoUnitIsLostOrSoldTwiceUnderSeededFaults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := stocked(t, "40")
+		db.Busy = 5 * time.Millisecond
+		db.Fault = Rates{
+			Conflict: 0.1, Throttle: 0.1, ServerError: 0.1, LostReply: 0.1, ApplyLate: 0.1, Delay: 20 * time.Millisecond,
+		}.Seeded(1)
+		done := make(chan struct{})
+		for buyer := range 16 {
+			go func() {
+				defer func() { done <- struct{}{} }()
+				for try := range 10 {
+					_, _ = db.TransactWriteItems(t.Context(), buy(fmt.Sprintf("%d-%d", buyer, try), ""), noToken)
+				}
+			}()
+		}
+		for range 16 {
+			<-done
+		}
+		db.Fault = nil
+		db.ApplyPending()
+		claims := len(db.Items(tableName)) - 1
+		want := fmt.Sprintf(`{pk: "STOCK", sk: "S", stock: %d}`, 40-claims)
+		wantItem(t, look(t, db, "STOCK", "S"), want)
+		if claims == 0 || claims > 40 {
+			t.Errorf("%d claims of 40 units", claims)
+		}
+	})
+}

@@ -1,0 +1,157 @@
+package dynamotest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+)
+
+// api is what both the SDK's client and a DB can do.
+type api interface {
+	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
+	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
+	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
+	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
+	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
+	Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
+	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
+	TransactGetItems(context.Context, *dynamodb.TransactGetItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactGetItemsOutput, error)
+}
+
+var (
+	_ api = (*dynamodb.Client)(nil)
+	_ api = (*DB)(nil)
+)
+
+type attributes = map[string]types.AttributeValue
+
+func str(v string) types.AttributeValue        { return &types.AttributeValueMemberS{Value: v} }
+func num(v string) types.AttributeValue        { return &types.AttributeValueMemberN{Value: v} }
+func boolean(v bool) types.AttributeValue      { return &types.AttributeValueMemberBOOL{Value: v} }
+func numSet(v ...string) types.AttributeValue  { return &types.AttributeValueMemberNS{Value: v} }
+func strSet(v ...string) types.AttributeValue  { return &types.AttributeValueMemberSS{Value: v} }
+func binary(v string) types.AttributeValue     { return &types.AttributeValueMemberB{Value: []byte(v)} }
+func nested(v attributes) types.AttributeValue { return &types.AttributeValueMemberM{Value: v} }
+func list(v ...types.AttributeValue) types.AttributeValue {
+	return &types.AttributeValueMemberL{Value: v}
+}
+
+func binarySet(v ...string) types.AttributeValue {
+	set := &types.AttributeValueMemberBS{}
+	for _, element := range v {
+		set.Value = append(set.Value, []byte(element))
+	}
+	return set
+}
+
+const tableName = "sales"
+
+func newDB() *DB { return New(Table{Name: tableName, PK: "pk", SK: "sk"}) }
+
+// clock is a time that moves only when told to.
+type clock struct{ at time.Time }
+
+func (c *clock) now() time.Time { return c.at }
+
+func newClock() *clock { return &clock{time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)} }
+
+func keyAt(pk, sk string) attributes { return attributes{"pk": str(pk), "sk": str(sk)} }
+
+// mustPut stores an item: its key, then names and values by turns.
+func mustPut(t *testing.T, db *DB, pk, sk string, more attributes) {
+	t.Helper()
+	it := keyAt(pk, sk)
+	for name, v := range more {
+		it[name] = v
+	}
+	if _, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(tableName), Item: it}); err != nil {
+		t.Fatalf("put %s|%s: %v", pk, sk, err)
+	}
+}
+
+// look is the item as it is, nil for none.
+func look(t *testing.T, db *DB, pk, sk string) attributes {
+	t.Helper()
+	out, err := db.GetItem(t.Context(), &dynamodb.GetItemInput{
+		TableName: aws.String(tableName), Key: keyAt(pk, sk), ConsistentRead: aws.Bool(true),
+	})
+	if err != nil {
+		t.Fatalf("get %s|%s: %v", pk, sk, err)
+	}
+	return out.Item
+}
+
+// text spells an item for comparison.
+func text(it attributes) string {
+	if it == nil {
+		return "none"
+	}
+	return textOf(it)
+}
+
+func wantItem(t *testing.T, got attributes, want string) {
+	t.Helper()
+	if text(got) != want {
+		t.Errorf("item\n got %s\nwant %s", text(got), want)
+	}
+}
+
+func wantCode(t *testing.T, err error, code string) {
+	t.Helper()
+	var apiErr smithy.APIError
+	if !errors.As(err, &apiErr) || apiErr.ErrorCode() != code {
+		t.Errorf("error %v, want code %s", err, code)
+	}
+	var operation *smithy.OperationError
+	if !errors.As(err, &operation) || operation.Service() != "DynamoDB" {
+		t.Errorf("error %v is not wrapped as the SDK does", err)
+	}
+}
+
+// reasonsOf are the codes of a cancelled transaction.
+func reasonsOf(t *testing.T, err error) []types.CancellationReason {
+	t.Helper()
+	var canceled *types.TransactionCanceledException
+	if !errors.As(err, &canceled) {
+		t.Fatalf("error %v, want a cancelled transaction", err)
+	}
+	return canceled.CancellationReasons
+}
+
+func codes(reasons []types.CancellationReason) string {
+	out := ""
+	for _, r := range reasons {
+		out += *r.Code + " "
+	}
+	return out
+}
+
+// buy is the transaction of a purchase: a unit of the stock and the buyer's claim.
+func buy(user, token string) *dynamodb.TransactWriteItemsInput {
+	in := &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+		{Update: &types.Update{
+			TableName: aws.String(tableName), Key: keyAt("STOCK", "S"),
+			UpdateExpression: aws.String("SET stock = stock - :one"), ConditionExpression: aws.String("stock > :zero"),
+			ExpressionAttributeValues:           attributes{":one": num("1"), ":zero": num("0")},
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		}},
+		{Put: &types.Put{
+			TableName: aws.String(tableName), Item: keyAt("CLAIM", user),
+			ConditionExpression:                 aws.String("attribute_not_exists(pk)"),
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		}},
+	}}
+	if token != "" {
+		in.ClientRequestToken = aws.String(token)
+	}
+	return in
+}
+
+func noToken(o *dynamodb.Options) { o.IdempotencyTokenProvider = nil }

@@ -1,0 +1,77 @@
+package dynamotest
+
+import (
+	"errors"
+	"testing"
+)
+
+func FuzzEveryExpressionParsesOrFailsWithASyntaxError(f *testing.F) {
+	for _, seed := range []string{
+		"stock > :zero AND opensAt <= :now AND NOT (paused = :true)", "a.b[0].#c IN (:x, :y) OR size(a) BETWEEN :x AND :y",
+		"SET stock = stock - :one, a[1] = list_append(if_not_exists(a, :e), :x) REMOVE b.c ADD n :one DELETE s :x",
+		"attribute_not_exists(pk)", "((a = b))", "SET", "a[99999999999]", "#", ":", "pk, sk, #n.x[3]", "\x00", "a=b\xff",
+	} {
+		f.Add(seed)
+	}
+	grammars := []func(*parser) error{parseConditionText, parseUpdateText, parseProjectionText}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, grammar := range grammars {
+			out, err := parseText(text, grammar)
+			if err == nil {
+				exercise(out)
+				continue
+			}
+			var syntax syntaxError
+			if !errors.As(err, &syntax) {
+				t.Errorf("%q: %v is no syntax error", text, err)
+			}
+		}
+	})
+}
+
+// exercise evaluates an expression with whatever values it asks for.
+func exercise(p *parsed) {
+	stored, _ := admitItem(specimen)
+	s := scope{names: map[string]string{}, values: item{}}
+	for i, name := range p.names {
+		s.names[name] = []string{"n", "doc", "tags", "many"}[i%4]
+	}
+	for i, value := range p.values {
+		s.values[value] = stored[[]string{"n", "s", "tags", "many"}[i%4]]
+	}
+	if p.condition != nil && s.checkCondition(p.condition) == nil {
+		s.holds(p.condition, stored)
+		s.holds(p.condition, nil)
+	}
+	if p.update != nil {
+		u := s.resolveUpdate(p.update)
+		if checkPaths(u.targets()) == nil && s.checkUpdate(u) == nil {
+			_, _ = s.applied(u, stored)
+		}
+	}
+	var paths []path
+	for _, at := range p.projection {
+		paths = append(paths, s.resolve(at))
+	}
+	stored.picked(paths)
+}
+
+func FuzzEveryTextIsANumberInNormalFormOrRefused(f *testing.F) {
+	for _, seed := range []string{"0", "-0", "1e125", "1E-130", "123.4500", ".5", "-.5e+3", "0x1", "1_0", "--1", "1.2.3", "9999999999999999999"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		n, err := parseNumber(text)
+		if err != nil {
+			if _, ok := validationMessage(err); !ok {
+				t.Errorf("%q: %v is no ValidationException", text, err)
+			}
+			return
+		}
+		again, err := parseNumber(n.String())
+		if err != nil || again.String() != n.String() || again.compare(n) != 0 {
+			t.Errorf("%q: %s reads as %v, %v", text, n, again, err)
+		}
+		n.size()
+	})
+}

@@ -1,0 +1,91 @@
+package dynamotest
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Rates are the shares of calls, each in [0,1], that meet a fault. Their sum
+// should not exceed 1; what exceeds it never happens.
+type Rates struct {
+	Conflict    float64 // of writes and transactions
+	Throttle    float64
+	ServerError float64
+	LostReply   float64
+	ApplyLate   float64 // of writes and transactions
+	Unprocessed float64 // of BatchGetItem
+	Stale       float64 // of reads, in addition to the others
+	// Late is the longest delay of ApplyLate, one second if 0.
+	Late time.Duration
+	// Delay is the longest delay before a call and before its answer; each is
+	// drawn evenly from [0, Delay).
+	Delay time.Duration
+}
+
+// Seeded is a source of faults for DB.Fault. What it does to a call follows
+// from the seed, the call's number and its operation alone, so one order of
+// calls always meets the same faults. It may be used by several goroutines.
+func (r Rates) Seeded(seed uint64) func(Call) Fault {
+	return func(c Call) Fault {
+		chance := rand.New(rand.NewPCG(seed, uint64(c.N)))
+		f := r.draw(chance, c)
+		f.Stale = chance.Float64() < r.Stale
+		if r.Delay > 0 {
+			f.Delay = time.Duration(chance.Int64N(int64(r.Delay)))
+			f.ReplyDelay = time.Duration(chance.Int64N(int64(r.Delay)))
+		}
+		return f
+	}
+}
+
+func (r Rates) draw(chance *rand.Rand, c Call) Fault {
+	changes := c.writing() || c.Op == "TransactWriteItems"
+	reply := Reply(chance.IntN(3))
+	dice := chance.Float64()
+	falls := func(rate float64, possible bool) bool {
+		hit := possible && dice >= 0 && dice < rate
+		dice -= rate
+		return hit
+	}
+	switch {
+	case falls(r.Conflict, changes || c.transactional()):
+		return Fault{Kind: Conflict, Items: someOf(chance, len(c.Keys))}
+	case falls(r.Throttle, true):
+		f := Fault{Kind: Throttle, Code: reasonThrottling}
+		if chance.IntN(2) == 0 {
+			f.Code = reasonThroughput
+		}
+		if c.transactional() && chance.IntN(3) > 0 {
+			f.Items = someOf(chance, len(c.Keys))
+		}
+		return f
+	case falls(r.ServerError, true):
+		return Fault{Kind: ServerError}
+	case falls(r.LostReply, true):
+		return Fault{Kind: LostReply, Reply: reply}
+	case falls(r.ApplyLate, changes):
+		late := r.Late
+		if late <= 0 {
+			late = time.Second
+		}
+		return Fault{Kind: ApplyLate, Reply: reply, After: 1 + time.Duration(chance.Int64N(int64(late)))}
+	case falls(r.Unprocessed, c.Op == "BatchGetItem"):
+		return Fault{Kind: Unprocessed, Items: someOf(chance, len(c.Keys))}
+	}
+	return Fault{}
+}
+
+// someOf is a random, not empty set of the indexes below n.
+func someOf(chance *rand.Rand, n int) []int {
+	if n == 0 {
+		return nil
+	}
+	sure := chance.IntN(n)
+	var some []int
+	for i := range n {
+		if i == sure || chance.IntN(2) == 0 {
+			some = append(some, i)
+		}
+	}
+	return some
+}

@@ -1,0 +1,179 @@
+package dynamotest
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+func TestItemsAreCopiedInAndOut(t *testing.T) {
+	db := newDB()
+	deep := list(num("1"))
+	it := keyAt("p", "s")
+	it["doc"] = nested(attributes{"many": deep})
+	if _, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(tableName), Item: it}); err != nil {
+		t.Fatal(err)
+	}
+	want := db.Dump()
+	deep.(*types.AttributeValueMemberL).Value[0] = str("changed by the writer")
+	read := look(t, db, "p", "s")
+	read["doc"].(*types.AttributeValueMemberM).Value["many"] = str("changed by the reader")
+	db.Items(tableName)[0]["doc"] = str("changed by the auditor")
+	if got := db.Dump(); got != want {
+		t.Errorf("stored item changed from outside:\n%s", got)
+	}
+}
+
+func TestAFailedConditionWritesNothingAndShowsTheItemIfAsked(t *testing.T) {
+	db := newDB()
+	mustPut(t, db, "p", "s", attributes{"n": num("1")})
+	before := db.Dump()
+	for name, onFailure := range map[string]types.ReturnValuesOnConditionCheckFailure{
+		"none": "", `{n: 1, pk: "p", sk: "s"}`: types.ReturnValuesOnConditionCheckFailureAllOld,
+	} {
+		condition := aws.String("attribute_not_exists(pk)")
+		_, putErr := db.PutItem(t.Context(), &dynamodb.PutItemInput{
+			TableName: aws.String(tableName), Item: keyAt("p", "s"), ConditionExpression: condition, ReturnValuesOnConditionCheckFailure: onFailure,
+		})
+		_, updateErr := db.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+			TableName: aws.String(tableName), Key: keyAt("p", "s"), ConditionExpression: condition, ReturnValuesOnConditionCheckFailure: onFailure,
+			UpdateExpression: aws.String("REMOVE n"),
+		})
+		_, deleteErr := db.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
+			TableName: aws.String(tableName), Key: keyAt("p", "s"), ConditionExpression: condition, ReturnValuesOnConditionCheckFailure: onFailure,
+		})
+		for _, err := range []error{putErr, updateErr, deleteErr} {
+			var failed *types.ConditionalCheckFailedException
+			if !errors.As(err, &failed) {
+				t.Fatalf("error %v, want a failed condition", err)
+			}
+			wantItem(t, failed.Item, name)
+			wantCode(t, err, "ConditionalCheckFailedException")
+		}
+	}
+	if db.Dump() != before {
+		t.Error("a failed condition wrote")
+	}
+}
+
+func TestPutAndDeleteReturnTheOldItem(t *testing.T) {
+	db := newDB()
+	mustPut(t, db, "p", "s", attributes{"n": num("1")})
+	put, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{
+		TableName: aws.String(tableName), Item: keyAt("p", "s"), ReturnValues: types.ReturnValueAllOld,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantItem(t, put.Attributes, `{n: 1, pk: "p", sk: "s"}`)
+	for _, want := range []string{`{pk: "p", sk: "s"}`, "none"} {
+		deleted, err := db.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
+			TableName: aws.String(tableName), Key: keyAt("p", "s"), ReturnValues: types.ReturnValueAllOld,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantItem(t, deleted.Attributes, want)
+	}
+	_, err = db.PutItem(t.Context(), &dynamodb.PutItemInput{
+		TableName: aws.String(tableName), Item: keyAt("p", "s"), ReturnValues: types.ReturnValueAllNew,
+	})
+	wantCode(t, err, "ValidationException")
+}
+
+func TestItemsThatDynamoDBDoesNotStore(t *testing.T) {
+	with := func(name string, v types.AttributeValue) attributes {
+		it := keyAt("p", "s")
+		it[name] = v
+		return it
+	}
+	deep := str("bottom")
+	for range 33 {
+		deep = list(deep)
+	}
+	for name, it := range map[string]attributes{
+		"no key":                {},
+		"no sort key":           {"pk": str("p")},
+		"an empty key":          keyAt("", "s"),
+		"an empty sort key":     keyAt("p", ""),
+		"a number as a key":     {"pk": num("1"), "sk": str("s")},
+		"a long partition key":  keyAt(strings.Repeat("p", 2049), "s"),
+		"a long sort key":       keyAt("p", strings.Repeat("s", 1025)),
+		"an empty set":          with("a", strSet()),
+		"a set with duplicates": with("a", numSet("1", "1.0")),
+		"an empty set inside":   with("a", list(numSet())),
+		"no number":             with("a", num("1,5")),
+		"no value":              with("a", nil),
+		"a false null":          with("a", &types.AttributeValueMemberNULL{}),
+		"33 levels":             with("a", deep),
+		"more than 400 KB":      with("a", str(strings.Repeat("x", 400<<10))),
+	} {
+		db := newDB()
+		_, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(tableName), Item: it})
+		if err == nil {
+			t.Errorf("%s: stored", name)
+			continue
+		}
+		wantCode(t, err, "ValidationException")
+	}
+	db := newDB()
+	mustPut(t, db, strings.Repeat("p", 2048), strings.Repeat("s", 1024), attributes{"empty": str(""), "a": str(strings.Repeat("x", 390<<10))})
+}
+
+func TestKeysMustMatchTheSchemaAndTheTableExist(t *testing.T) {
+	db := newDB()
+	for name, k := range map[string]attributes{
+		"missing": nil, "part of it": {"pk": str("p")}, "too much": {"pk": str("p"), "sk": str("s"), "a": str("x")},
+		"another name": {"pk": str("p"), "sort": str("s")}, "another type": {"pk": str("p"), "sk": num("1")},
+	} {
+		_, err := db.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String(tableName), Key: k})
+		if err == nil {
+			t.Errorf("%s: no error", name)
+			continue
+		}
+		wantCode(t, err, "ValidationException")
+	}
+	_, err := db.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String("other"), Key: keyAt("p", "s")})
+	wantCode(t, err, "ResourceNotFoundException")
+}
+
+func TestAProjectionShowsItsPathsOnly(t *testing.T) {
+	db := newDB()
+	mustPut(t, db, "p", "s", attributes{
+		"n": num("1"), "doc": nested(attributes{"a": num("1"), "b": num("2"), "many": list(num("0"), num("1"), num("2"))}),
+	})
+	for expression, want := range map[string]string{
+		"n":                                `{n: 1}`,
+		"pk, doc.#b":                       `{doc: {b: 2}, pk: "p"}`,
+		"doc.many[2], doc.many[0], doc.#b": `{doc: {b: 2, many: [0, 2]}}`,
+		"gone, doc.#b.c":                   `{}`,
+	} {
+		in := &dynamodb.GetItemInput{TableName: aws.String(tableName), Key: keyAt("p", "s"), ProjectionExpression: &expression}
+		if strings.Contains(expression, "#b") {
+			in.ExpressionAttributeNames = map[string]string{"#b": "b"}
+		}
+		out, err := db.GetItem(t.Context(), in)
+		if err != nil {
+			t.Fatalf("%s: %v", expression, err)
+		}
+		wantItem(t, out.Item, want)
+	}
+	_, err := db.GetItem(t.Context(), &dynamodb.GetItemInput{
+		TableName: aws.String(tableName), Key: keyAt("p", "s"), ProjectionExpression: aws.String("doc, doc.a"),
+	})
+	wantCode(t, err, "ValidationException")
+}
+
+func TestATableMayHaveAPartitionKeyOnly(t *testing.T) {
+	db := New(Table{Name: "plain", PK: "id"})
+	if _, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("plain"), Item: attributes{"id": str("a")}}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := db.Dump(), "plain {id: \"a\"}\n"; got != want {
+		t.Errorf("stored %q, want %q", got, want)
+	}
+}

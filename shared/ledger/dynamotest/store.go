@@ -1,0 +1,206 @@
+package dynamotest
+
+import (
+	"cmp"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Table describes one table. Both keys are strings; a table without SK has a
+// partition key only.
+type Table struct {
+	Name string
+	PK   string
+	SK   string
+}
+
+// key is the place of an item in its table.
+type key struct{ pk, sk string }
+
+// String is the key as Call.Keys spells it.
+func (k key) String() string {
+	if k.sk == "" {
+		return k.pk
+	}
+	return k.pk + "|" + k.sk
+}
+
+// row is one item, what it was before its last write, and when that was. A
+// deleted item leaves its row, so that a lagging read may still see it.
+type row struct {
+	item    item
+	before  item
+	changed time.Time
+}
+
+// partition is all items of one partition key, with the sort keys in order.
+type partition struct {
+	rows  map[string]row
+	order []string
+}
+
+// table is a table's contents, guarded by DB.mu; the description never changes.
+type table struct {
+	Table
+	partitions map[string]*partition
+}
+
+// view says which version of a row a read sees.
+type view struct {
+	now        time.Time
+	consistent bool
+	stale      bool          // one version behind, whatever the time
+	lag        time.Duration // one version behind for so long after a write
+}
+
+func (v view) of(r row) item {
+	if !v.consistent && (v.stale || v.now.Sub(r.changed) < v.lag) {
+		return r.before
+	}
+	return r.item
+}
+
+// get is the item a read sees, nil for none.
+func (t *table) get(k key, v view) item {
+	p := t.partitions[k.pk]
+	if p == nil {
+		return nil
+	}
+	r, ok := p.rows[k.sk]
+	if !ok {
+		return nil
+	}
+	return v.of(r)
+}
+
+// current is the item as it is.
+func (t *table) current(k key) item { return t.get(k, view{consistent: true}) }
+
+// put stores an item, or deletes it if it is nil.
+func (t *table) put(k key, it item, now time.Time) {
+	p := t.partitions[k.pk]
+	if p == nil {
+		if it == nil {
+			return
+		}
+		p = &partition{rows: map[string]row{}}
+		t.partitions[k.pk] = p
+	}
+	r, known := p.rows[k.sk]
+	if !known {
+		if it == nil {
+			return
+		}
+		at, _ := slices.BinarySearch(p.order, k.sk)
+		p.order = slices.Insert(p.order, at, k.sk)
+	}
+	p.rows[k.sk] = row{item: it, before: r.item, changed: now}
+}
+
+// copied is an independent copy; items are shared because they never change.
+func (t *table) copied() *table {
+	out := &table{Table: t.Table, partitions: make(map[string]*partition, len(t.partitions))}
+	for pk, p := range t.partitions {
+		out.partitions[pk] = &partition{rows: maps.Clone(p.rows), order: slices.Clone(p.order)}
+	}
+	return out
+}
+
+// items are the table's current items, by partition key, then sort key.
+func (t *table) items() []item {
+	var out []item
+	for _, pk := range slices.Sorted(maps.Keys(t.partitions)) {
+		p := t.partitions[pk]
+		for _, sk := range p.order {
+			if it := p.rows[sk].item; it != nil {
+				out = append(out, it)
+			}
+		}
+	}
+	return out
+}
+
+// scanOrder orders partition keys by a hash, as DynamoDB does, so that nobody
+// comes to rely on a sorted scan.
+func scanOrder(a, b string) int { return cmp.Or(cmp.Compare(hash(a), hash(b)), cmp.Compare(a, b)) }
+
+func hash(s string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(s))
+	return h.Sum64()
+}
+
+// keyItem is the key as attributes.
+func (t *table) keyItem(k key) item {
+	out := item{t.PK: &types.AttributeValueMemberS{Value: k.pk}}
+	if t.SK != "" {
+		out[t.SK] = &types.AttributeValueMemberS{Value: k.sk}
+	}
+	return out
+}
+
+// isKey reports whether the attribute is part of the key.
+func (t *table) isKey(name string) bool { return name == t.PK || t.SK != "" && name == t.SK }
+
+const (
+	maxPartitionKey = 2048 // bytes
+	maxSortKey      = 1024 // bytes
+)
+
+// keyOf reads a Key parameter: exactly the key attributes.
+func (t *table) keyOf(attributes map[string]types.AttributeValue) (key, error) {
+	want := 1
+	if t.SK != "" {
+		want = 2
+	}
+	if len(attributes) != want {
+		return key{}, validation("The provided key element does not match the schema")
+	}
+	for name, v := range attributes {
+		if !t.isKey(name) || typeOf(v) != "S" {
+			return key{}, validation("The provided key element does not match the schema")
+		}
+	}
+	return t.keyIn(attributes)
+}
+
+// keyIn reads the key out of a whole item.
+func (t *table) keyIn(attributes map[string]types.AttributeValue) (key, error) {
+	pk, err := keyPart(attributes, t.PK)
+	if err != nil {
+		return key{}, err
+	}
+	if len(pk) > maxPartitionKey {
+		return key{}, validation("One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes")
+	}
+	if t.SK == "" {
+		return key{pk: pk}, nil
+	}
+	sk, err := keyPart(attributes, t.SK)
+	if err != nil {
+		return key{}, err
+	}
+	if len(sk) > maxSortKey {
+		return key{}, validation("One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit of 1024 bytes")
+	}
+	return key{pk, sk}, nil
+}
+
+func keyPart(attributes map[string]types.AttributeValue, name string) (string, error) {
+	v := attributes[name]
+	if v == nil {
+		return "", validation("One or more parameter values were invalid: Missing the key %s in the item", name)
+	}
+	text, ok := stringOf(v)
+	if !ok {
+		return "", validation("One or more parameter values were invalid: Type mismatch for key %s expected: S actual: %s", name, typeOf(v))
+	}
+	if text == "" {
+		return "", validation("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: %s", name)
+	}
+	return text, nil
+}

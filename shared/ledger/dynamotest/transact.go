@@ -1,0 +1,205 @@
+package dynamotest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+const (
+	maxActions         = 100
+	maxTransactionSize = 4 << 20 // bytes
+)
+
+// TransactWriteItems is DynamoDB's TransactWriteItems. Like the SDK's client it
+// fills in a ClientRequestToken if there is none and the options leave their
+// IdempotencyTokenProvider; DB.Fault sees it in the input.
+func (db *DB) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, options ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	const op = "TransactWriteItems"
+	in, err := db.withToken(in, options)
+	if err != nil {
+		return nil, fmt.Errorf("%s: make token: %w", op, err)
+	}
+	tx, err := db.newTransaction(in)
+	if err != nil {
+		return run[dynamodb.TransactWriteItemsOutput](ctx, db, op, in, request{}, err)
+	}
+	r := request{keys: tx.keys(), token: tx.token, evaluate: func(m moment) (any, error) { return db.commit(tx, m) }}
+	return run[dynamodb.TransactWriteItemsOutput](ctx, db, op, in, r, nil)
+}
+
+// transactionInput reads one action of a transaction.
+func transactionInput(a types.TransactWriteItem) (writeInput, error) {
+	var all []writeInput
+	if p := a.Put; p != nil {
+		all = append(all, writeInput{
+			action: actionPut, table: p.TableName, key: p.Item, condition: p.ConditionExpression,
+			names: p.ExpressionAttributeNames, values: p.ExpressionAttributeValues, onFailure: p.ReturnValuesOnConditionCheckFailure,
+		})
+	}
+	if u := a.Update; u != nil {
+		if u.UpdateExpression == nil {
+			return writeInput{}, validation("The update expression of a transaction must not be null")
+		}
+		all = append(all, writeInput{
+			action: actionUpdate, table: u.TableName, key: u.Key, update: u.UpdateExpression, condition: u.ConditionExpression,
+			names: u.ExpressionAttributeNames, values: u.ExpressionAttributeValues, onFailure: u.ReturnValuesOnConditionCheckFailure,
+		})
+	}
+	if d := a.Delete; d != nil {
+		all = append(all, writeInput{
+			action: actionDelete, table: d.TableName, key: d.Key, condition: d.ConditionExpression,
+			names: d.ExpressionAttributeNames, values: d.ExpressionAttributeValues, onFailure: d.ReturnValuesOnConditionCheckFailure,
+		})
+	}
+	if c := a.ConditionCheck; c != nil {
+		if c.ConditionExpression == nil {
+			return writeInput{}, validation("The condition expression of a condition check must not be null")
+		}
+		all = append(all, writeInput{
+			action: actionCheck, table: c.TableName, key: c.Key, condition: c.ConditionExpression,
+			names: c.ExpressionAttributeNames, values: c.ExpressionAttributeValues, onFailure: c.ReturnValuesOnConditionCheckFailure,
+		})
+	}
+	if len(all) != 1 {
+		return writeInput{}, validation("TransactItems can only contain one of Check, Put, Update or Delete")
+	}
+	return all[0], nil
+}
+
+// transaction is a TransactWriteItems, read and checked.
+type transaction struct {
+	writes      []*write
+	token       string
+	fingerprint string
+	asked       types.ReturnConsumedCapacity
+}
+
+func (db *DB) newTransaction(in *dynamodb.TransactWriteItemsInput) (*transaction, error) {
+	if n := len(in.TransactItems); n == 0 || n > maxActions {
+		return nil, validation("Value at 'transactItems' failed to satisfy constraint: Member must have length between 1 and %d", maxActions)
+	}
+	token := aws.ToString(in.ClientRequestToken)
+	if in.ClientRequestToken != nil && (token == "" || len(token) > maxToken) {
+		return nil, validation("Value at 'clientRequestToken' failed to satisfy constraint: Member must have length between 1 and %d", maxToken)
+	}
+	tx := &transaction{token: token, asked: in.ReturnConsumedCapacity}
+	seen, size := map[place]bool{}, 0
+	var fingerprint strings.Builder
+	for _, a := range in.TransactItems {
+		input, err := transactionInput(a)
+		if err != nil {
+			return nil, err
+		}
+		w, err := db.newWrite(input)
+		if err != nil {
+			return nil, err
+		}
+		if seen[w.place()] {
+			return nil, validation("Transaction request cannot include multiple operations on one item")
+		}
+		seen[w.place()] = true
+		if size += w.item.size(); size > maxTransactionSize {
+			return nil, validation("Transaction request size exceeds the limit of 4 MB")
+		}
+		if token != "" {
+			w.describe(&fingerprint, input)
+		}
+		tx.writes = append(tx.writes, w)
+	}
+	tx.fingerprint = fingerprint.String()
+	return tx, nil
+}
+
+func (tx *transaction) keys() []string {
+	keys := make([]string, 0, len(tx.writes))
+	for _, w := range tx.writes {
+		keys = append(keys, w.key.String())
+	}
+	return keys
+}
+
+// commit applies all writes or none. db.mu is held.
+func (db *DB) commit(tx *transaction, m moment) (any, error) {
+	if replay, err := db.replay(tx, m.now); replay != nil || err != nil {
+		return replay, err
+	}
+	results := make([]item, len(tx.writes))
+	reasons := make([]types.CancellationReason, len(tx.writes))
+	cost := map[string]float64{}
+	var accepted []place
+	for i, w := range tx.writes {
+		old := w.table.current(w.key)
+		it, reason := db.prepare(w, old, m.now)
+		results[i], reasons[i] = it, reason
+		if *reason.Code == reasonNone {
+			accepted = append(accepted, w.place())
+		}
+		cost[w.table.Name] += transactional * writeUnits(old, it)
+	}
+	out := &dynamodb.TransactWriteItemsOutput{ConsumedCapacity: db.billTables(cost, nil, tx.asked)}
+	// An item which accepted the transaction is in flight until the outcome has
+	// been applied to it, whatever the outcome is.
+	if db.Busy > 0 {
+		db.forgetLanded(m.now)
+		for _, at := range accepted {
+			db.inFlight[at] = m.now.Add(db.Busy)
+		}
+	}
+	if len(accepted) < len(tx.writes) {
+		return nil, canceledFor(reasons)
+	}
+	for i, w := range tx.writes {
+		w.store(results[i], m.now)
+	}
+	db.remember(tx, m.now)
+	return out, nil
+}
+
+// prepare asks one item whether it accepts its write, and what it becomes.
+func (db *DB) prepare(w *write, old item, now time.Time) (item, types.CancellationReason) {
+	if db.busy(w.place(), now) {
+		return nil, reason(reasonConflict)
+	}
+	it, err := w.result(old)
+	var failed *types.ConditionalCheckFailedException
+	switch {
+	case err == nil:
+		return it, reason(reasonNone)
+	case errors.As(err, &failed):
+		r := reason(reasonCondition)
+		r.Item = failed.Item
+		return nil, r
+	}
+	r := reason(reasonValidation)
+	if message, ok := validationMessage(err); ok {
+		r.Message = aws.String(message)
+	}
+	return nil, r
+}
+
+// billTables bills a transaction table by table, in the order of their names.
+func (db *DB) billTables(write, read map[string]float64, asked types.ReturnConsumedCapacity) []types.ConsumedCapacity {
+	names := map[string]bool{}
+	for name := range write {
+		names[name] = true
+	}
+	for name := range read {
+		names[name] = true
+	}
+	var out []types.ConsumedCapacity
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if used := db.billTransaction(name, asked, write[name], read[name]); used != nil {
+			out = append(out, *used)
+		}
+	}
+	return out
+}

@@ -1,0 +1,215 @@
+package dynamotest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+func TestATransactionAppliesAllOrNothingAndSaysWhyInOrder(t *testing.T) {
+	db := newDB()
+	mustPut(t, db, "STOCK", "S", attributes{"stock": num("1")})
+	if _, err := db.TransactWriteItems(t.Context(), buy("alice", "")); err != nil {
+		t.Fatal(err)
+	}
+	wantItem(t, look(t, db, "STOCK", "S"), `{pk: "STOCK", sk: "S", stock: 0}`)
+	before := db.Dump()
+
+	_, err := db.TransactWriteItems(t.Context(), buy("bob", ""))
+	reasons := reasonsOf(t, err)
+	if got := codes(reasons); got != "ConditionalCheckFailed None " {
+		t.Errorf("reasons %s", got)
+	}
+	wantItem(t, reasons[0].Item, `{pk: "STOCK", sk: "S", stock: 0}`)
+	wantItem(t, reasons[1].Item, "none")
+
+	_, err = db.TransactWriteItems(t.Context(), buy("alice", ""))
+	reasons = reasonsOf(t, err)
+	if got := codes(reasons); got != "ConditionalCheckFailed ConditionalCheckFailed " {
+		t.Errorf("reasons %s", got)
+	}
+	wantItem(t, reasons[1].Item, `{pk: "CLAIM", sk: "alice"}`)
+	wantCode(t, err, "TransactionCanceledException")
+	if db.Dump() != before {
+		t.Error("a cancelled transaction wrote")
+	}
+}
+
+func TestATransactionMayCheckAndDelete(t *testing.T) {
+	db := newDB()
+	mustPut(t, db, "p", "checked", attributes{"n": num("1")})
+	mustPut(t, db, "p", "doomed", nil)
+	in := &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+		{ConditionCheck: &types.ConditionCheck{
+			TableName: aws.String(tableName), Key: keyAt("p", "checked"), ConditionExpression: aws.String("n = :one"),
+			ExpressionAttributeValues: attributes{":one": num("1")},
+		}},
+		{Delete: &types.Delete{TableName: aws.String(tableName), Key: keyAt("p", "doomed")}},
+	}}
+	if _, err := db.TransactWriteItems(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := db.Dump(), "sales {n: 1, pk: \"p\", sk: \"checked\"}\n"; got != want {
+		t.Errorf("left %q, want %q", got, want)
+	}
+}
+
+func TestAnUpdateThatCannotApplyCancelsItsTransaction(t *testing.T) {
+	db := newDB()
+	_, err := db.TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+		{Put: &types.Put{TableName: aws.String(tableName), Item: keyAt("p", "a")}},
+		{Update: &types.Update{TableName: aws.String(tableName), Key: keyAt("p", "b"), UpdateExpression: aws.String("SET n = gone")}},
+	}})
+	if got := codes(reasonsOf(t, err)); got != "None ValidationError " {
+		t.Errorf("reasons %s", got)
+	}
+	if db.Dump() != "" {
+		t.Errorf("stored %s", db.Dump())
+	}
+}
+
+func TestTransactionsThatDynamoDBRefusesToRead(t *testing.T) {
+	put := func(sk string) types.TransactWriteItem {
+		return types.TransactWriteItem{Put: &types.Put{TableName: aws.String(tableName), Item: keyAt("p", sk)}}
+	}
+	var tooMany []types.TransactWriteItem
+	for i := range 101 {
+		tooMany = append(tooMany, put(fmt.Sprint(i)))
+	}
+	both := put("a")
+	both.Delete = &types.Delete{TableName: aws.String(tableName), Key: keyAt("p", "b")}
+	for name, actions := range map[string][]types.TransactWriteItem{
+		"none": {}, "101 actions": tooMany, "two on one item": {put("a"), put("a")}, "two in one action": {both}, "an empty action": {{}},
+	} {
+		db := newDB()
+		_, err := db.TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: actions})
+		if err == nil {
+			t.Errorf("%s: no error", name)
+			continue
+		}
+		wantCode(t, err, "ValidationException")
+	}
+	if _, err := newDB().TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: tooMany[:100]}); err != nil {
+		t.Errorf("100 actions: %v", err)
+	}
+}
+
+func TestATokenMakesARepeatANoOpForTenMinutes(t *testing.T) {
+	db, c := newDB(), newClock()
+	db.Now = c.now
+	mustPut(t, db, "STOCK", "S", attributes{"stock": num("5")})
+	for range 3 {
+		if _, err := db.TransactWriteItems(t.Context(), buy("alice", "token")); err != nil {
+			t.Fatal(err)
+		}
+		c.at = c.at.Add(4 * time.Minute)
+	}
+	wantItem(t, look(t, db, "STOCK", "S"), `{pk: "STOCK", sk: "S", stock: 4}`)
+	_, err := db.TransactWriteItems(t.Context(), buy("alice", "token"))
+	if got := codes(reasonsOf(t, err)); got != "None ConditionalCheckFailed " {
+		t.Errorf("after ten minutes: reasons %s", got)
+	}
+}
+
+func TestATokenWithOtherContentsIsRefused(t *testing.T) {
+	db := newDB()
+	mustPut(t, db, "STOCK", "S", attributes{"stock": num("5")})
+	if _, err := db.TransactWriteItems(t.Context(), buy("alice", "token")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := db.TransactWriteItems(t.Context(), buy("bob", "token"))
+	wantCode(t, err, "IdempotentParameterMismatchException")
+}
+
+func TestATokenStillExecutingIsInProgress(t *testing.T) {
+	db := newDB()
+	mustPut(t, db, "STOCK", "S", attributes{"stock": num("5")})
+	once := true
+	db.Fault = func(Call) Fault {
+		if once {
+			once = false
+			return Fault{Kind: ApplyLate}
+		}
+		return Fault{}
+	}
+	_, _ = db.TransactWriteItems(t.Context(), buy("alice", "token"))
+	_, err := db.TransactWriteItems(t.Context(), buy("alice", "token"))
+	wantCode(t, err, "TransactionInProgressException")
+	db.ApplyPending()
+	if _, err := db.TransactWriteItems(t.Context(), buy("alice", "token")); err != nil {
+		t.Errorf("after it was applied: %v", err)
+	}
+	wantItem(t, look(t, db, "STOCK", "S"), `{pk: "STOCK", sk: "S", stock: 4}`)
+}
+
+func TestTheTokenIsFilledInUnlessTheOptionsForbidIt(t *testing.T) {
+	db := newDB()
+	mustPut(t, db, "STOCK", "S", attributes{"stock": num("5")})
+	var filled []bool
+	db.Fault = func(c Call) Fault {
+		filled = append(filled, c.Input.(*dynamodb.TransactWriteItemsInput).ClientRequestToken != nil)
+		return Fault{}
+	}
+	in := buy("alice", "")
+	if _, err := db.TransactWriteItems(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.TransactWriteItems(t.Context(), buy("bob", ""), noToken); err != nil {
+		t.Fatal(err)
+	}
+	if len(filled) != 2 || !filled[0] || filled[1] || in.ClientRequestToken != nil {
+		t.Errorf("filled %v, want one with a token, one without, the caller's input untouched", filled)
+	}
+}
+
+func TestTransactGetItemsReadsInOrder(t *testing.T) {
+	db := newDB()
+	mustPut(t, db, "p", "a", attributes{"n": num("1"), "m": num("2")})
+	get := func(sk string, projection *string) types.TransactGetItem {
+		return types.TransactGetItem{Get: &types.Get{TableName: aws.String(tableName), Key: keyAt("p", sk), ProjectionExpression: projection}}
+	}
+	out, err := db.TransactGetItems(t.Context(), &dynamodb.TransactGetItemsInput{
+		TransactItems: []types.TransactGetItem{get("gone", nil), get("a", aws.String("n"))},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantItem(t, out.Responses[0].Item, "none")
+	wantItem(t, out.Responses[1].Item, "{n: 1}")
+}
+
+func TestSixtyFourBuyersOfAHundredUnitsGetExactlyAHundred(t *testing.T) {
+	db := newDB()
+	mustPut(t, db, "STOCK", "S", attributes{"stock": num("100")})
+	var sold, soldOut atomic.Int64
+	var buyers sync.WaitGroup
+	for buyer := range 64 {
+		buyers.Go(func() {
+			for try := range 5 {
+				_, err := db.TransactWriteItems(t.Context(), buy(fmt.Sprintf("%d-%d", buyer, try), ""), noToken)
+				var canceled *types.TransactionCanceledException
+				switch {
+				case err == nil:
+					sold.Add(1)
+				case errors.As(err, &canceled) && codes(canceled.CancellationReasons) == "ConditionalCheckFailed None ":
+					soldOut.Add(1)
+				}
+			}
+		})
+	}
+	buyers.Wait()
+	if sold.Load() != 100 || soldOut.Load() != 220 {
+		t.Errorf("%d sold, %d sold out, want 100 and 220", sold.Load(), soldOut.Load())
+	}
+	if got := len(db.Items(tableName)); got != 101 {
+		t.Errorf("%d items, want the stock and 100 claims", got)
+	}
+	wantItem(t, look(t, db, "STOCK", "S"), `{pk: "STOCK", sk: "S", stock: 0}`)
+}

@@ -1,0 +1,206 @@
+package dynamotest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+func TestUpdatesChangeAnItemAsDynamoDBDoes(t *testing.T) {
+	start := attributes{
+		"n": num("10"), "shards": numSet("1", "2"), "doc": nested(attributes{"a": num("1"), "many": list(num("0"), num("1"), num("2"))}),
+		"blobs": binarySet("b", "a"), "words": strSet("a", "b"),
+	}
+	for _, tt := range []struct {
+		expression string
+		values     attributes
+		want       string // of the changed parts, in the order of their names
+	}{
+		{"SET n = n - :v", attributes{":v": num("3")}, `n: 7`},
+		{"SET n = :v + n", attributes{":v": num("0.5")}, `n: 10.5`},
+		{"SET n = if_not_exists(n, :v) + :v", attributes{":v": num("1")}, `n: 11`},
+		{"SET n = if_not_exists(gone, :v) + :v", attributes{":v": num("1")}, `n: 2`},
+		{"SET n = (n + :v)", attributes{":v": num("1")}, `n: 11`},
+		{"SET n = :v, fresh = n", attributes{":v": str("x")}, `fresh: 10, n: "x"`},
+		{"SET doc.a = :v", attributes{":v": str("x")}, `doc: {a: "x", many: [0, 1, 2]}`},
+		{"SET doc.many[1] = :v, doc.many[9] = :w", attributes{":v": str("x"), ":w": str("y")}, `doc: {a: 1, many: [0, "x", 2, "y"]}`},
+		{"SET doc.many = list_append(doc.many, :v)", attributes{":v": list(num("3"))}, `doc: {a: 1, many: [0, 1, 2, 3]}`},
+		{"REMOVE doc.many[0], doc.many[1]", nil, `doc: {a: 1, many: [2]}`},
+		{"REMOVE n, gone", nil, `-n`},
+		{"ADD n :v", attributes{":v": num("-11")}, `n: -1`},
+		{"ADD fresh :v", attributes{":v": num("5")}, `fresh: 5`},
+		{"ADD shards :v", attributes{":v": numSet("2", "10", "3")}, `shards: NS[1 2 3 10]`},
+		{"ADD fresh :v", attributes{":v": strSet("b", "a")}, `fresh: SS["a" "b"]`},
+		{"DELETE shards :v", attributes{":v": numSet("2", "7")}, `shards: NS[1]`},
+		{"DELETE shards :v", attributes{":v": numSet("2", "1")}, `-shards`},
+		{"ADD blobs :v", attributes{":v": binarySet("c", "a")}, `blobs: BS["a" "b" "c"]`},
+		{"DELETE blobs :v", attributes{":v": binarySet("b", "x")}, `blobs: BS["a"]`},
+		{"ADD words :v", attributes{":v": strSet("a", "c")}, `words: SS["a" "b" "c"]`},
+		{"DELETE words :v", attributes{":v": strSet("a")}, `words: SS["b"]`},
+		{"SET doc.many[2] = :v REMOVE doc.many[0], doc.many[7]", attributes{":v": num("9")}, `doc: {a: 1, many: [1, 9]}`},
+		{"DELETE gone :v", attributes{":v": numSet("2")}, ``},
+		{"set n = :v remove shards add fresh :v", attributes{":v": num("1")}, `fresh: 1, n: 1, -shards`},
+	} {
+		db := newDB()
+		mustPut(t, db, "p", "s", start)
+		before := look(t, db, "p", "s")
+		_, err := db.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+			TableName: aws.String(tableName), Key: keyAt("p", "s"), UpdateExpression: &tt.expression, ExpressionAttributeValues: tt.values,
+		})
+		if err != nil {
+			t.Errorf("%s: %v", tt.expression, err)
+			continue
+		}
+		if got := changes(before, look(t, db, "p", "s")); got != tt.want {
+			t.Errorf("%s: changed %s, want %s", tt.expression, got, tt.want)
+		}
+	}
+}
+
+// changes spells what differs between two items.
+func changes(before, after attributes) string {
+	changed, gone := attributes{}, []string{}
+	for name, v := range after {
+		if !equal(before[name], v) {
+			changed[name] = v
+		}
+	}
+	for _, name := range []string{"n", "shards", "doc"} {
+		if before[name] != nil && after[name] == nil {
+			gone = append(gone, "-"+name)
+		}
+	}
+	out := strings.Trim(text(changed), "{}")
+	if out != "" && strings.Contains(text(changed), "}}") {
+		out += "}"
+	}
+	if out != "" && len(gone) > 0 {
+		out += ", "
+	}
+	return out + strings.Join(gone, ", ")
+}
+
+func TestUpdatesThatDynamoDBRefusesChangeNothing(t *testing.T) {
+	v := attributes{":v": num("1")}
+	for name, tt := range map[string]struct {
+		expression string
+		values     attributes
+	}{
+		"arithmetic on a missing attribute":  {"SET n = gone + :v", v},
+		"a copy of a missing attribute":      {"SET n = gone", nil},
+		"arithmetic on a string":             {"SET n = s + :v", v},
+		"arithmetic with a string value":     {"SET n = n + :v", attributes{":v": str("1")}},
+		"a partition key":                    {"SET pk = :v", v},
+		"a sort key removed":                 {"REMOVE sk", nil},
+		"a section twice":                    {"SET a = :v SET b = :v", v},
+		"one path twice":                     {"SET a = :v, a = :v", v},
+		"a path and a part of it":            {"SET doc = :v REMOVE doc.a", v},
+		"a path as a map and as a list":      {"SET doc.a = :v, doc[0] = :v", v},
+		"a parent that does not exist":       {"SET gone.a = :v", v},
+		"a name in a list":                   {"SET many.a = :v", v},
+		"adding a string":                    {"ADD n :v", attributes{":v": str("1")}},
+		"adding a number to a set":           {"ADD shards :v", v},
+		"adding strings to a set of numbers": {"ADD shards :v", attributes{":v": strSet("1")}},
+		"deleting a number from a set":       {"DELETE shards :v", v},
+		"a sum of three":                     {"SET n = n + :v + :v", v},
+		"a condition function":               {"SET n = size(shards)", nil},
+		"an unknown section":                 {"PUT n = :v", v},
+		"an empty expression":                {"", nil},
+		"a number beyond 38 digits":          {"SET n = n + :v", attributes{":v": num("1E+60")}},
+		"an item beyond 400 KB":              {"SET big = :v", attributes{":v": str(strings.Repeat("x", 400<<10))}},
+	} {
+		db := newDB()
+		mustPut(t, db, "p", "s", attributes{
+			"n": num("10"), "s": str("x"), "shards": numSet("1"), "doc": nested(attributes{"a": num("1")}), "many": list(num("1")),
+		})
+		before := db.Dump()
+		_, err := db.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+			TableName: aws.String(tableName), Key: keyAt("p", "s"), UpdateExpression: &tt.expression, ExpressionAttributeValues: tt.values,
+		})
+		if err == nil {
+			t.Errorf("%s: no error", name)
+			continue
+		}
+		wantCode(t, err, "ValidationException")
+		if db.Dump() != before {
+			t.Errorf("%s: the item changed", name)
+		}
+	}
+}
+
+func TestUpdateItemReturnsTheValuesAskedFor(t *testing.T) {
+	for returns, want := range map[types.ReturnValue]string{
+		"":                            "none",
+		types.ReturnValueNone:         "none",
+		types.ReturnValueAllOld:       `{a: 1, n: 10, pk: "p", sk: "s"}`,
+		types.ReturnValueAllNew:       `{a: 1, b: 1, n: 9, pk: "p", sk: "s"}`,
+		types.ReturnValueUpdatedOld:   `{n: 10}`,
+		types.ReturnValueUpdatedNew:   `{b: 1, n: 9}`,
+		types.ReturnValue("SOMEHOW"):  "error",
+		types.ReturnValue("all_new "): "error",
+	} {
+		db := newDB()
+		mustPut(t, db, "p", "s", attributes{"a": num("1"), "n": num("10")})
+		out, err := db.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+			TableName: aws.String(tableName), Key: keyAt("p", "s"), ReturnValues: returns,
+			UpdateExpression: aws.String("SET n = n - :one, b = :one"), ExpressionAttributeValues: attributes{":one": num("1")},
+		})
+		switch {
+		case want == "error":
+			if err == nil {
+				t.Errorf("%q: no error", returns)
+			}
+		case err != nil:
+			t.Errorf("%q: %v", returns, err)
+		default:
+			wantItem(t, out.Attributes, want)
+		}
+	}
+}
+
+func TestAnUpdateOfNoItemMakesOne(t *testing.T) {
+	db := newDB()
+	out, err := db.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+		TableName: aws.String(tableName), Key: keyAt("p", "s"), ReturnValues: types.ReturnValueAllOld,
+		UpdateExpression: aws.String("ADD #n :v"), ExpressionAttributeNames: map[string]string{"#n": "next"},
+		ExpressionAttributeValues: attributes{":v": num("5")},
+	})
+	if err != nil || out.Attributes != nil {
+		t.Errorf("answered %v, %v, want no old values", out, err)
+	}
+	wantItem(t, look(t, db, "p", "s"), `{next: 5, pk: "p", sk: "s"}`)
+}
+
+func TestNumbersAreExactTo38Digits(t *testing.T) {
+	for _, tt := range []struct{ a, b, sum, difference string }{
+		{"1", "2", "3", "-1"},
+		{"9223372036854775807", "1", "9223372036854775808", "9223372036854775806"},
+		{"0.1", "0.2", "0.3", "-0.1"},
+		{"99999999999999999999999999999999999999", "0", "99999999999999999999999999999999999999", "99999999999999999999999999999999999999"},
+		{"99999999999999999999999999999999999999", "1", "1" + strings.Repeat("0", 38), "99999999999999999999999999999999999998"},
+		{"-0", "0", "0", "0"},
+		{"1e3", "1", "1001", "999"},
+	} {
+		a, errA := parseNumber(tt.a)
+		b, errB := parseNumber(tt.b)
+		if errA != nil || errB != nil {
+			t.Fatalf("%s, %s: %v, %v", tt.a, tt.b, errA, errB)
+		}
+		sum, err := a.plus(b)
+		if err != nil || sum.String() != tt.sum {
+			t.Errorf("%s + %s = %s, %v, want %s", tt.a, tt.b, sum, err, tt.sum)
+		}
+		difference, err := a.minus(b)
+		if err != nil || difference.String() != tt.difference {
+			t.Errorf("%s - %s = %s, %v, want %s", tt.a, tt.b, difference, err, tt.difference)
+		}
+	}
+	for _, bad := range []string{"", " ", "x", "1x", "--1", "1e", "1e999", "1E126", "1E-131", strings.Repeat("9", 39), "NaN", "Infinity", "1_000", "0x10"} {
+		if n, err := parseNumber(bad); err == nil {
+			t.Errorf("%q reads as %s", bad, n)
+		}
+	}
+}

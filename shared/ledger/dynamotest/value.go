@@ -1,0 +1,175 @@
+package dynamotest
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+const (
+	maxItemSize = 400 << 10 // bytes, names included
+	maxDepth    = 32        // levels of lists and maps
+)
+
+// item is one stored item. A stored item never changes: a write makes a new
+// one, so readers and snapshots may share it, and only what leaves the package
+// or enters it is copied.
+type item map[string]types.AttributeValue
+
+// copied is a deep copy for the outside world; nil for no item.
+func (it item) copied() map[string]types.AttributeValue {
+	if it == nil {
+		return nil
+	}
+	out := make(map[string]types.AttributeValue, len(it))
+	for name, v := range it {
+		out[name] = copyValue(v)
+	}
+	return out
+}
+
+// admitItem is a deep, checked and normal copy of what a caller passed.
+func admitItem(in map[string]types.AttributeValue) (item, error) {
+	out := make(item, len(in))
+	for name, v := range in {
+		if name == "" {
+			return nil, validation("One or more parameter values were invalid: attribute names must not be empty")
+		}
+		admitted, err := admit(v, 1)
+		if err != nil {
+			return nil, err
+		}
+		out[name] = admitted
+	}
+	return out, nil
+}
+
+// admit checks one value and returns its normal form: numbers in plain digits,
+// sets in order. Nothing of the result belongs to the caller.
+func admit(v types.AttributeValue, depth int) (types.AttributeValue, error) {
+	if depth > maxDepth {
+		return nil, validation("Nesting Levels have exceeded supported limits")
+	}
+	switch v := v.(type) {
+	case *types.AttributeValueMemberN:
+		n, err := parseNumber(v.Value)
+		if err != nil {
+			return nil, err
+		}
+		return &types.AttributeValueMemberN{Value: n.String()}, nil
+	case *types.AttributeValueMemberNULL:
+		if !v.Value {
+			return nil, validation("One or more parameter values were invalid: Null attribute value types must have the value of true")
+		}
+	case *types.AttributeValueMemberSS:
+		set := slices.Clone(v.Value)
+		slices.Sort(set)
+		if slices.Contains(set, "") {
+			return nil, validation("One or more parameter values were invalid: An string set may not have a empty string as a member")
+		}
+		return &types.AttributeValueMemberSS{Value: set}, checkSet("string", len(set), len(slices.Compact(slices.Clone(set))))
+	case *types.AttributeValueMemberNS:
+		set, err := admitNumbers(v.Value)
+		if err != nil {
+			return nil, err
+		}
+		return &types.AttributeValueMemberNS{Value: set}, checkSet("number", len(v.Value), len(set))
+	case *types.AttributeValueMemberBS:
+		set := copyBytes(v.Value)
+		slices.SortFunc(set, bytes.Compare)
+		unique := slices.CompactFunc(slices.Clone(set), bytes.Equal)
+		return &types.AttributeValueMemberBS{Value: set}, checkSet("binary", len(set), len(unique))
+	case *types.AttributeValueMemberL:
+		out := make([]types.AttributeValue, len(v.Value))
+		for i, element := range v.Value {
+			admitted, err := admit(element, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = admitted
+		}
+		return &types.AttributeValueMemberL{Value: out}, nil
+	case *types.AttributeValueMemberM:
+		out := make(map[string]types.AttributeValue, len(v.Value))
+		for name, element := range v.Value {
+			admitted, err := admit(element, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			out[name] = admitted
+		}
+		return &types.AttributeValueMemberM{Value: out}, nil
+	case *types.AttributeValueMemberS, *types.AttributeValueMemberB, *types.AttributeValueMemberBOOL:
+	default:
+		return nil, validation("Supplied AttributeValue is empty, must contain exactly one of the supported datatypes")
+	}
+	return copyValue(v), nil
+}
+
+func checkSet(kind string, size, distinct int) error {
+	switch {
+	case size == 0:
+		return validation("One or more parameter values were invalid: An %s set  may not be empty", kind)
+	case size != distinct:
+		return validation("One or more parameter values were invalid: Input collection contains duplicates.")
+	}
+	return nil
+}
+
+// admitNumbers returns the distinct numbers in order.
+func admitNumbers(texts []string) ([]string, error) {
+	numbers := make([]number, 0, len(texts))
+	for _, text := range texts {
+		n, err := parseNumber(text)
+		if err != nil {
+			return nil, err
+		}
+		numbers = append(numbers, n)
+	}
+	slices.SortFunc(numbers, number.compare)
+	out := make([]string, 0, len(numbers))
+	for _, n := range numbers {
+		out = append(out, n.String())
+	}
+	return slices.Compact(out), nil
+}
+
+func copyBytes(in [][]byte) [][]byte {
+	out := make([][]byte, len(in))
+	for i, b := range in {
+		out[i] = append([]byte{}, b...)
+	}
+	return out
+}
+
+// copyValue is a deep copy of an admitted value.
+func copyValue(v types.AttributeValue) types.AttributeValue {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return &types.AttributeValueMemberS{Value: v.Value}
+	case *types.AttributeValueMemberN:
+		return &types.AttributeValueMemberN{Value: v.Value}
+	case *types.AttributeValueMemberB:
+		return &types.AttributeValueMemberB{Value: append([]byte{}, v.Value...)}
+	case *types.AttributeValueMemberBOOL:
+		return &types.AttributeValueMemberBOOL{Value: v.Value}
+	case *types.AttributeValueMemberNULL:
+		return &types.AttributeValueMemberNULL{Value: v.Value}
+	case *types.AttributeValueMemberSS:
+		return &types.AttributeValueMemberSS{Value: slices.Clone(v.Value)}
+	case *types.AttributeValueMemberNS:
+		return &types.AttributeValueMemberNS{Value: slices.Clone(v.Value)}
+	case *types.AttributeValueMemberBS:
+		return &types.AttributeValueMemberBS{Value: copyBytes(v.Value)}
+	case *types.AttributeValueMemberL:
+		out := make([]types.AttributeValue, len(v.Value))
+		for i, element := range v.Value {
+			out[i] = copyValue(element)
+		}
+		return &types.AttributeValueMemberL{Value: out}
+	case *types.AttributeValueMemberM:
+		return &types.AttributeValueMemberM{Value: item(v.Value).copied()}
+	}
+	return v
+}

@@ -1,0 +1,56 @@
+package dynamotest
+
+import "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+// size is the item's size in bytes as DynamoDB counts it.
+func (it item) size() int {
+	total := 0
+	for name, v := range it {
+		total += len(name) + valueSize(v)
+	}
+	return total
+}
+
+func valueSize(v types.AttributeValue) int {
+	total := 0
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return len(v.Value)
+	case *types.AttributeValueMemberB:
+		return len(v.Value)
+	case *types.AttributeValueMemberN:
+		return numberSize(v.Value)
+	case *types.AttributeValueMemberSS:
+		for _, s := range v.Value {
+			total += len(s)
+		}
+		return total
+	case *types.AttributeValueMemberNS:
+		for _, n := range v.Value {
+			total += numberSize(n)
+		}
+		return total
+	case *types.AttributeValueMemberBS:
+		for _, b := range v.Value {
+			total += len(b)
+		}
+		return total
+	case *types.AttributeValueMemberL:
+		total = 3
+		for _, element := range v.Value {
+			total += 1 + valueSize(element)
+		}
+		return total
+	case *types.AttributeValueMemberM:
+		return 3 + len(v.Value) + item(v.Value).size()
+	}
+	return 1 // BOOL and NULL
+}
+
+func numberSize(text string) int {
+	n, err := parseNumber(text)
+	if err != nil {
+		return len(text)
+	}
+	return n.size()
+}

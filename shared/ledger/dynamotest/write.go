@@ -1,0 +1,151 @@
+package dynamotest
+
+import (
+	"maps"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// action is what a write does to its item.
+type action int
+
+const (
+	actionPut action = iota
+	actionUpdate
+	actionDelete
+	actionCheck
+)
+
+// writeInput is what PutItem, UpdateItem, DeleteItem and the four actions of a
+// transaction have in common.
+type writeInput struct {
+	action    action
+	table     *string
+	key       map[string]types.AttributeValue // the whole item of a put
+	update    *string
+	condition *string
+	names     map[string]string
+	values    map[string]types.AttributeValue
+	onFailure types.ReturnValuesOnConditionCheckFailure
+}
+
+// write is one write, read and checked.
+type write struct {
+	action    action
+	table     *table
+	key       key
+	item      item // of a put
+	update    *update
+	condition condition
+	scope     scope
+	oldItem   bool // wanted with a failed condition
+}
+
+// tableNamed finds a table; the set of tables never changes.
+func (db *DB) tableNamed(name *string) (*table, error) {
+	if aws.ToString(name) == "" {
+		return nil, validation("Value null at 'tableName' failed to satisfy constraint: Member must not be null")
+	}
+	if t := db.tables[*name]; t != nil {
+		return t, nil
+	}
+	return nil, &types.ResourceNotFoundException{Message: aws.String("Requested resource not found")}
+}
+
+func (db *DB) newWrite(in writeInput) (*write, error) {
+	t, err := db.tableNamed(in.table)
+	if err != nil {
+		return nil, err
+	}
+	w := &write{action: in.action, table: t, oldItem: in.onFailure == types.ReturnValuesOnConditionCheckFailureAllOld}
+	if in.action == actionPut {
+		w.key, err = t.keyIn(in.key)
+	} else {
+		w.key, err = t.keyOf(in.key)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if in.action == actionPut {
+		if w.item, err = admitItem(in.key); err != nil {
+			return nil, err
+		}
+		if w.item.size() > maxItemSize {
+			return nil, validation("Item size has exceeded the maximum allowed size")
+		}
+	}
+	b := bind(in.names, in.values)
+	w.update = b.update(in.update)
+	w.condition = b.condition("ConditionExpression", in.condition)
+	if w.scope, err = b.done(); err != nil {
+		return nil, err
+	}
+	if w.update == nil {
+		return w, nil
+	}
+	for _, target := range w.update.targets() {
+		if t.isKey(target[0].name) {
+			return nil, validation("One or more parameter values were invalid: Cannot update attribute %s. This attribute is part of the key", target[0].name)
+		}
+	}
+	return w, nil
+}
+
+func (w *write) place() place { return place{w.table.Name, w.key} }
+
+// result is the item after the write, nil for none. It fails with a
+// ConditionalCheckFailedException or a ValidationException and stores nothing.
+func (w *write) result(old item) (item, error) {
+	if !w.scope.holds(w.condition, old) {
+		if w.oldItem {
+			return nil, conditionFailed(old)
+		}
+		return nil, conditionFailed(nil)
+	}
+	switch w.action {
+	case actionPut:
+		return w.item, nil
+	case actionDelete:
+		return nil, nil
+	case actionCheck:
+		return old, nil
+	}
+	if old == nil {
+		old = w.table.keyItem(w.key)
+	}
+	if w.update == nil {
+		return old, nil
+	}
+	it, err := w.scope.applied(w.update, old)
+	if err == nil && it.size() > maxItemSize {
+		return nil, validation("Item size to update has exceeded the maximum allowed size")
+	}
+	return it, err
+}
+
+// store makes the result of the write the current item.
+func (w *write) store(it item, now time.Time) {
+	if w.action != actionCheck {
+		w.table.put(w.key, it, now)
+	}
+}
+
+// busy reports whether a transaction has the item in flight. db.mu is held.
+func (db *DB) busy(at place, now time.Time) bool {
+	until, ok := db.inFlight[at]
+	if ok && !now.Before(until) {
+		delete(db.inFlight, at)
+		return false
+	}
+	return ok
+}
+
+// forgetLanded keeps the map of items in flight small where most keys are used
+// once. db.mu is held.
+func (db *DB) forgetLanded(now time.Time) {
+	if len(db.inFlight) > 1000 {
+		maps.DeleteFunc(db.inFlight, func(_ place, until time.Time) bool { return !now.Before(until) })
+	}
+}

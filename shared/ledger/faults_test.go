@@ -1,0 +1,372 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/ledger/ledgertest"
+	"flashsale/shared/sale"
+)
+
+// faulty is a world over a fake whose transactions meet the given faults, one
+// after the other, then none.
+func faulty(t *testing.T) (*ledgertest.World, *dynamotest.DB, func(...dynamotest.Fault)) {
+	db := newDB()
+	w := ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: table})
+	return w, db, func(faults ...dynamotest.Fault) {
+		var mu sync.Mutex
+		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			mu.Lock()
+			defer mu.Unlock()
+			if c.Op != "TransactWriteItems" || len(faults) == 0 {
+				return dynamotest.Fault{}
+			}
+			f := faults[0]
+			faults = faults[1:]
+			return f
+		}
+	}
+}
+
+func times(n int, f dynamotest.Fault) []dynamotest.Fault {
+	faults := make([]dynamotest.Fault, n)
+	for i := range faults {
+		faults[i] = f
+	}
+	return faults
+}
+
+func TestAPurchaseWhoseAnswerWasLostFindsItsOwnClaim(t *testing.T) {
+	for _, reply := range []dynamotest.Reply{dynamotest.ReplyTimeout, dynamotest.ReplyInternalError, dynamotest.ReplyBrokenConnection} {
+		w, _, next := faulty(t)
+		w.Open(10, 3)
+		next(dynamotest.Fault{Kind: dynamotest.LostReply, Reply: reply})
+		p := w.Accepted(w.Buy("alice"))
+		if !p.New || p.Tries != 2 {
+			t.Errorf("reply %v: got %+v, want its own claim at the second try", reply, p)
+		}
+		w.Balanced(3)
+	}
+}
+
+func TestAPurchaseRetriesContentionOnAnotherShard(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(100, 10)
+	var keys []string
+	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		if c.Op != "TransactWriteItems" {
+			return dynamotest.Fault{}
+		}
+		if keys = append(keys, c.Keys[0]); len(keys) <= 5 {
+			return dynamotest.Fault{Kind: dynamotest.Conflict, Items: []int{0}}
+		}
+		return dynamotest.Fault{}
+	}
+	p := w.Accepted(w.Buy("alice"))
+	if p.Tries != 6 {
+		t.Errorf("%d tries, want 6", p.Tries)
+	}
+	for i := 1; i < len(keys); i++ {
+		if keys[i] == keys[i-1] {
+			t.Errorf("try %d went to %s again", i, keys[i])
+		}
+	}
+	w.Balanced(10)
+}
+
+func TestAConflictOnTheClaimAloneKeepsTheShard(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(100, 10)
+	var keys []string
+	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		if c.Op != "TransactWriteItems" {
+			return dynamotest.Fault{}
+		}
+		if keys = append(keys, c.Keys[0]); len(keys) == 1 {
+			return dynamotest.Fault{Kind: dynamotest.Conflict, Items: []int{1}}
+		}
+		return dynamotest.Fault{}
+	}
+	w.Accepted(w.Buy("alice"))
+	if len(keys) != 2 || keys[0] != keys[1] {
+		t.Errorf("the tries went to %v, want one shard twice", keys)
+	}
+}
+
+func TestUnansweredOrContendedToTheEndIsBusyNeverARefusal(t *testing.T) {
+	for name, fault := range map[string]dynamotest.Fault{
+		"conflict":        {Kind: dynamotest.Conflict},
+		"throttled":       {Kind: dynamotest.Throttle},
+		"throttled items": {Kind: dynamotest.Throttle, Items: []int{0}, Code: "ProvisionedThroughputExceeded"},
+		"server error":    {Kind: dynamotest.ServerError},
+		"late":            {Kind: dynamotest.ApplyLate, After: time.Hour},
+	} {
+		w, db, next := faulty(t)
+		w.Open(10, 2)
+		next(times(100, fault)...)
+		before := db.Calls()["TransactWriteItems"]
+		p, err := w.Buy("alice")
+		w.Refused(sale.Busy, err)
+		if tries := db.Calls()["TransactWriteItems"] - before; tries != 6 || p.Tries != 6 {
+			t.Errorf("%s: %d tries, %d reported, want 6 (P16)", name, tries, p.Tries)
+		}
+	}
+}
+
+func TestAfterAnUnknownOutcomeNothingIsRefused(t *testing.T) {
+	// The first try is applied later; by then the sale is sold out for all the
+	// others, but not for alice (P5).
+	w, db, next := faulty(t)
+	w.Open(1, 1)
+	w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "bob"}))
+	next(dynamotest.Fault{Kind: dynamotest.ApplyLate})
+	_, err := w.BuyWith("alice", "k1")
+	w.Refused(sale.Busy, err)
+	if _, err := w.Environment().Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if db.ApplyPending() != 1 {
+		t.Fatal("no try was pending")
+	}
+	p := w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice", Key: "k1"}))
+	if p.New {
+		t.Errorf("got %+v, want the claim of the late try", p)
+	}
+	w.Balanced(1)
+}
+
+func TestALateTryDoesNotTakeASecondUnit(t *testing.T) {
+	w, db, next := faulty(t)
+	w.Open(10, 5)
+	next(times(2, dynamotest.Fault{Kind: dynamotest.ApplyLate})...)
+	first := w.Accepted(w.Buy("alice"))
+	db.ApplyPending()
+	_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
+	if held := w.Refused(sale.AlreadyOrdered, err); held.Claim.ID != first.Claim.ID {
+		t.Errorf("got claim %s, want %s", held.Claim.ID, first.Claim.ID)
+	}
+	w.Balanced(5)
+}
+
+func TestOnesOwnDoubleClickInFlightIsNotSoldOut(t *testing.T) {
+	// The stock condition fails while the claim is in conflict (failure A11):
+	// the other click may be about to win.
+	w, _, _ := faulty(t)
+	w.Open(1, 1)
+	w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "bob"}))
+	answers := scripted{API: w.Engine.API, reasons: []types.CancellationReason{
+		{Code: aws.String("ConditionalCheckFailed"), Item: w.Item("STOCK#moutai#0", "STOCK")},
+		{Code: aws.String("TransactionConflict")},
+	}}
+	_, err := w.EnvironmentOver(answers).Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
+	w.Refused(sale.Busy, err)
+}
+
+func TestAReasonNobodyKnowsIsInternalNeverAGuess(t *testing.T) {
+	w, _, _ := faulty(t)
+	w.Open(1, 1)
+	stock := w.Item("STOCK#moutai#0", "STOCK")
+	for name, reasons := range map[string][]types.CancellationReason{
+		"none":                 nil,
+		"too few":              {{Code: aws.String("None")}},
+		"unknown":              {{Code: aws.String("SomethingNew")}, {Code: aws.String("None")}},
+		"unknown on the claim": {{Code: aws.String("ConditionalCheckFailed"), Item: stock}, {Code: aws.String("SomethingNew")}},
+		"no item":              {{Code: aws.String("ConditionalCheckFailed")}, {Code: aws.String("None")}},
+		"a claim without item": {{Code: aws.String("None")}, {Code: aws.String("ConditionalCheckFailed")}},
+		"stock is left":        {{Code: aws.String("ConditionalCheckFailed"), Item: stock}, {Code: aws.String("None")}},
+		"nothing wrong":        {{Code: aws.String("None")}, {Code: aws.String("None")}},
+	} {
+		_, err := w.EnvironmentOver(scripted{w.Engine.API, reasons}).Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
+		if sale.CodeOf(err) != sale.Internal {
+			t.Errorf("%s: got %v, want internal", name, err)
+		}
+	}
+}
+
+// scripted cancels every transaction with the same reasons.
+type scripted struct {
+	ledger.API
+	reasons []types.CancellationReason
+}
+
+func (s scripted) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	return nil, &types.TransactionCanceledException{CancellationReasons: s.reasons}
+}
+
+func TestPurchaseSendsNoClientRequestToken(t *testing.T) {
+	w, _, _ := faulty(t)
+	w.Open(1, 1)
+	spy := &tokens{API: w.Engine.API}
+	w.Accepted(w.EnvironmentOver(spy).Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"}))
+	if !spy.off {
+		t.Error("the SDK would add a ClientRequestToken")
+	}
+}
+
+type tokens struct {
+	ledger.API
+	off bool
+}
+
+func (s *tokens) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	options := dynamodb.New(dynamodb.Options{}).Options()
+	for _, set := range o {
+		set(&options)
+	}
+	s.off = in.ClientRequestToken == nil && options.IdempotencyTokenProvider == nil
+	return s.API.TransactWriteItems(ctx, in, o...)
+}
+
+func TestCallsInTheSteadyState(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(4, 2)
+	calls := func(what string, want map[string]int, do func()) {
+		t.Helper()
+		db.ResetUsage()
+		do()
+		if got := fmt.Sprint(db.Calls()); got != fmt.Sprint(want) {
+			t.Errorf("%s: calls %v, want %v", what, got, want)
+		}
+	}
+	w.Accepted(w.Buy("warm"))
+	calls("accepted", map[string]int{"TransactWriteItems": 1}, func() { w.Accepted(w.Buy("alice")) })
+	calls("duplicate", map[string]int{}, func() { _, err := w.Buy("alice"); w.Refused(sale.AlreadyOrdered, err) })
+	w.Accepted(w.Buy("c"))
+	w.Accepted(w.Buy("d"))
+	_, err := w.Buy("e")
+	w.Refused(sale.SoldOut, err)
+	w.Pass(2 * time.Second)
+	calls("sold out, once a second", map[string]int{"GetItem": 1}, func() { _, err := w.Buy("f"); w.Refused(sale.SoldOut, err) })
+	calls("sold out", map[string]int{}, func() { _, err := w.Buy("g"); w.Refused(sale.SoldOut, err) })
+	calls("sold out, with a key", map[string]int{"GetItem": 1}, func() { _, err := w.BuyWith("h", "k"); w.Refused(sale.SoldOut, err) })
+}
+
+func TestTwoShardsNeverEmptyTogetherAreNotSoldOut(t *testing.T) {
+	// An environment sees shard 0 empty; shard 0 is restocked; then shard 1 runs
+	// empty. At no instant were both empty: "sold out" would be a phantom (P6).
+	w, _, _ := faulty(t)
+	w.Open(2, 2)
+	l := w.EnvironmentOver(&deaf{w.Engine.API}) // nobody hears what it sees
+	buy := func(l *ledger.Ledger, user string) int {
+		t.Helper()
+		return w.Accepted(l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user})).Claim.Shard
+	}
+	if _, err := l.Sale(w.Ctx, "moutai"); err != nil { // its snapshot: nothing is empty
+		t.Fatal(err)
+	}
+	if got := buy(w.Ledger, userOf(0, "a")); got != 0 {
+		t.Fatalf("the first unit came from shard %d", got)
+	}
+	if got := buy(l, userOf(0, "b")); got != 1 {
+		t.Fatalf("the second unit came from shard %d", got)
+	}
+	if _, err := w.Environment().Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
+		t.Fatal(err) // one unit, in shard 0
+	}
+	if got := buy(l, "late"); got != 0 {
+		t.Errorf("the third unit came from shard %d", got)
+	}
+	w.Balanced(2)
+}
+
+// userOf is a user whose first choice of two open shards is that one.
+func userOf(shard int, prefix string) string {
+	for i := 0; ; i++ {
+		user := fmt.Sprint(prefix, i)
+		if sale.ShardFor(user, 0, &sale.Set{}, 2) == shard {
+			return user
+		}
+	}
+}
+
+// deaf loses every closing of a shard.
+type deaf struct{ ledger.API }
+
+func (*deaf) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	return nil, errors.New("lost")
+}
+
+func TestAStaleSnapshotNeverRefuses(t *testing.T) {
+	// The sale cannot be read any more: an environment that last saw it paused
+	// must not go on telling so.
+	w, db, _ := faulty(t)
+	w.Open(10, 1)
+	e := sale.Edit{SaleID: "moutai", At: w.Now(), Paused: aws.Bool(true)}
+	if _, err := w.Ledger.Edit(w.Ctx, e); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.Buy("alice")
+	w.Refused(sale.Paused, err)
+	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		if c.Op == "GetItem" {
+			return dynamotest.Fault{Kind: dynamotest.ServerError}
+		}
+		return dynamotest.Fault{}
+	}
+	w.Pass(2 * time.Second)
+	_, err = w.Buy("alice")
+	w.Refused(sale.Busy, err)
+}
+
+func TestAnOldSnapshotThatAdmitsIsGoodEnoughToBuy(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(10, 1)
+	w.Accepted(w.Buy("alice"))
+	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		if c.Op == "GetItem" {
+			return dynamotest.Fault{Kind: dynamotest.Throttle}
+		}
+		return dynamotest.Fault{}
+	}
+	w.Pass(2 * time.Second)
+	w.Accepted(w.Buy("bob"))
+}
+
+func TestManyBuyersUnderEveryFaultKeepTheBooks(t *testing.T) {
+	for seed := range uint64(8) {
+		db := newDB()
+		w := ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: table})
+		w.Open(60, 6)
+		db.Fault = dynamotest.Rates{
+			Conflict: 0.2, Throttle: 0.05, ServerError: 0.05, LostReply: 0.1, ApplyLate: 0.05, Late: time.Millisecond,
+		}.Seeded(seed)
+		var mu sync.Mutex
+		accepted := map[string]string{}
+		var wait sync.WaitGroup
+		environments := []*ledger.Ledger{w.Environment(), w.Environment(), w.Environment()}
+		for i := range 200 {
+			wait.Go(func() {
+				user := fmt.Sprint("user-", i%100)
+				p, err := environments[i%3].Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user})
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					if other, twice := accepted[user]; twice && other != p.Claim.ID {
+						t.Errorf("seed %d: %s was accepted twice", seed, user)
+					}
+					accepted[user] = p.Claim.ID
+				}
+			})
+		}
+		wait.Wait()
+		db.Fault = nil
+		db.ApplyPending()
+		w.Balanced(6)
+		for user, id := range accepted {
+			c, err := w.Environment().Claim(w.Ctx, "moutai", user)
+			if err != nil || c.ID != id {
+				t.Errorf("seed %d: %s was accepted with %s but holds %+v (%v)", seed, user, id, c, err)
+			}
+		}
+	}
+}

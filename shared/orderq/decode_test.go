@@ -1,0 +1,121 @@
+package orderq
+
+import (
+	"strings"
+	"testing"
+
+	"flashsale/shared/sale"
+)
+
+func TestAMessageSurvivesItsWayThroughTheQueue(t *testing.T) {
+	for _, m := range []Message{
+		{SaleID: "moutai", User: "alice", ClaimID: "5LJQBKBVNQ2XRCM7KD3V4HTYWA"},
+		{SaleID: strings.Repeat("s", 64), User: strings.Repeat("𠀀", 128), ClaimID: strings.Repeat("c", 64)},
+		{SaleID: "a", User: `<script>"&'\ SALE#1`, ClaimID: "-"},
+	} {
+		body, err := Encode(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(body) > 1<<10 {
+			t.Errorf("the body has %d bytes, want at most 1 KiB", len(body))
+		}
+		if back, err := Decode(body); back != m || err != nil {
+			t.Errorf("Decode(Encode(%+v)) = %+v, %v", m, back, err)
+		}
+	}
+}
+
+// The bytes are read by functions of other deployments: they must not change.
+func TestAMessageIsWrittenTheSameWayForever(t *testing.T) {
+	body, err := Encode(Of(sale.Claim{SaleID: "moutai", User: "alice", ID: "C1", Shard: 3, RequestKey: "k", OrderID: 7}))
+	if want := `{"v":1,"saleId":"moutai","user":"alice","claimId":"C1"}`; body != want || err != nil {
+		t.Errorf("Encode = %s, %v; want %s", body, err, want)
+	}
+}
+
+func TestAMessageThatCanNeverBeProcessedIsPoison(t *testing.T) {
+	tests := []struct{ name, body string }{
+		{"nothing", ""},
+		{"white space", " \n"},
+		{"text", "hello"},
+		{"a cut object", `{"v":1,"saleId":"moutai","user":"alice"`},
+		{"null", "null"},
+		{"an array", `[{"v":1,"saleId":"moutai","user":"alice","claimId":"C1"}]`},
+		{"a string", `"{\"v\":1}"`},
+		{"a number", "1"},
+		{"an empty object", "{}"},
+		{"no version", `{"saleId":"moutai","user":"alice","claimId":"C1"}`},
+		{"version 0", `{"v":0,"saleId":"moutai","user":"alice","claimId":"C1"}`},
+		{"version 2", `{"v":2,"saleId":"moutai","user":"alice","claimId":"C1"}`},
+		{"a version as a string", `{"v":"1","saleId":"moutai","user":"alice","claimId":"C1"}`},
+		{"a version as null", `{"v":null,"saleId":"moutai","user":"alice","claimId":"C1"}`},
+		{"a fractional version", `{"v":1.5,"saleId":"moutai","user":"alice","claimId":"C1"}`},
+		{"no sale", `{"v":1,"user":"alice","claimId":"C1"}`},
+		{"a sale as null", `{"v":1,"saleId":null,"user":"alice","claimId":"C1"}`},
+		{"a sale as a number", `{"v":1,"saleId":7,"user":"alice","claimId":"C1"}`},
+		{"a sale with a separator", `{"v":1,"saleId":"moutai#STOCK","user":"alice","claimId":"C1"}`},
+		{"a sale of 65 characters", `{"v":1,"saleId":"` + strings.Repeat("s", 65) + `","user":"alice","claimId":"C1"}`},
+		{"no user", `{"v":1,"saleId":"moutai","claimId":"C1"}`},
+		{"an empty user", `{"v":1,"saleId":"moutai","user":"","claimId":"C1"}`},
+		{"a user as null", `{"v":1,"saleId":"moutai","user":null,"claimId":"C1"}`},
+		{"a user as an object", `{"v":1,"saleId":"moutai","user":{"name":"alice"},"claimId":"C1"}`},
+		{"a user with a control character", `{"v":1,"saleId":"moutai","user":"alice\u0000","claimId":"C1"}`},
+		{"a user of 129 characters", `{"v":1,"saleId":"moutai","user":"` + strings.Repeat("u", 129) + `","claimId":"C1"}`},
+		{"no claim", `{"v":1,"saleId":"moutai","user":"alice"}`},
+		{"a claim with a space", `{"v":1,"saleId":"moutai","user":"alice","claimId":"C 1"}`},
+		{"a claim as a boolean", `{"v":1,"saleId":"moutai","user":"alice","claimId":true}`},
+		{"a second message behind", `{"v":1,"saleId":"moutai","user":"alice","claimId":"C1"}{}`},
+		{"text behind", `{"v":1,"saleId":"moutai","user":"alice","claimId":"C1"} x`},
+		{"a closing brace behind", `{"v":1,"saleId":"moutai","user":"alice","claimId":"C1"}}`},
+		{"invalid UTF-8 in the user", "{\"v\":1,\"saleId\":\"moutai\",\"user\":\"al\xffice\",\"claimId\":\"C1\"}"},
+		{"invalid UTF-8 in an unknown field", "{\"v\":1,\"saleId\":\"moutai\",\"user\":\"alice\",\"claimId\":\"C1\",\"x\":\"\xff\"}"},
+		{"a body over 4 KiB", `{"v":1,"saleId":"moutai","user":"alice","claimId":"C1","x":"` + strings.Repeat("x", 4096) + `"}`},
+		{"a megabyte of brackets", strings.Repeat("[", 1<<20)},
+		{"deep nesting", strings.Repeat(`{"x":`, 800)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if m, err := Decode(tt.body); sale.CodeOf(err) != sale.Poison || m != (Message{}) {
+				t.Errorf("Decode = %+v, %v; want nothing and poison", m, err)
+			}
+		})
+	}
+}
+
+func TestWhatANewerSenderAddsToVersion1IsIgnored(t *testing.T) {
+	m, err := Decode(` {"v":1,"saleId":"moutai","user":"alice","claimId":"C1","trace":["x"]}` + "\n")
+	if want := (Message{"moutai", "alice", "C1"}); m != want || err != nil {
+		t.Errorf("Decode = %+v, %v; want %+v", m, err, want)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, body := range []string{
+		`{"v":1,"saleId":"moutai","user":"alice","claimId":"C1"}`,
+		`{"v":1,"saleId":"moutai","user":"\ud800","claimId":"C1"}`,
+		`{"v":1,"V":2,"saleId":"moutai","user":"a","user":"b","claimId":"C1"}`,
+		`{"v":2}`, `null`, `[]`, ``, "\xff", `{"v":1e400}`,
+	} {
+		f.Add(body)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		m, err := Decode(body)
+		if err != nil {
+			if sale.CodeOf(err) != sale.Poison || m != (Message{}) {
+				t.Errorf("Decode(%q) = %+v, %v", body, m, err)
+			}
+			return
+		}
+		if !sale.ValidID(m.SaleID) || !sale.ValidUser(m.User) || !sale.ValidID(m.ClaimID) {
+			t.Errorf("Decode(%q) lets %+v pass", body, m)
+		}
+		again, err := Encode(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back, err := Decode(again); back != m || err != nil {
+			t.Errorf("Decode(Encode(%+v)) = %+v, %v", m, back, err)
+		}
+	})
+}

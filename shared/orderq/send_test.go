@@ -1,0 +1,84 @@
+package orderq
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+)
+
+// api is a queue that remembers the last call.
+type api struct {
+	input    *sqs.SendMessageInput
+	deadline time.Time
+	err      error
+}
+
+func (a *api) SendMessage(ctx context.Context, in *sqs.SendMessageInput, _ ...func(*sqs.Options)) (*sqs.SendMessageOutput, error) {
+	a.input = in
+	a.deadline, _ = ctx.Deadline()
+	return &sqs.SendMessageOutput{}, a.err
+}
+
+func TestSendGivesTheQueueTheEncodedMessage(t *testing.T) {
+	a := &api{}
+	before := time.Now()
+	if err := NewSender(a, "http://queue").Send(t.Context(), Message{"moutai", "alice", "C1"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := aws.ToString(a.input.MessageBody), `{"v":1,"saleId":"moutai","user":"alice","claimId":"C1"}`; got != want {
+		t.Errorf("body %s, want %s", got, want)
+	}
+	if got := aws.ToString(a.input.QueueUrl); got != "http://queue" {
+		t.Errorf("queue %q", got)
+	}
+	if a.deadline.Before(before) || a.deadline.After(time.Now().Add(sendTimeout)) {
+		t.Errorf("the call may last until %s, want at most %s", a.deadline, sendTimeout)
+	}
+}
+
+func TestSendKeepsTheCauseOfAFailure(t *testing.T) {
+	err := NewSender(&api{err: io.ErrUnexpectedEOF}, "http://queue").Send(t.Context(), Message{"moutai", "alice", "C1"})
+	if !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("err = %v, want its cause", err)
+	}
+}
+
+func TestASendThatFailsIsNotRepeated(t *testing.T) {
+	var calls atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		calls.Add(1)
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer server.Close()
+	t.Setenv("ORDER_QUEUE_URL", server.URL+"/000000000000/OrderQueue")
+	sender, err := FromEnv(aws.Config{
+		Region:       "eu-central-1",
+		BaseEndpoint: aws.String(server.URL),
+		Credentials:  credentials.NewStaticCredentialsProvider("test", "test", ""),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sender.Send(t.Context(), Message{"moutai", "alice", "C1"}); err == nil {
+		t.Error("no error")
+	}
+	if n := calls.Load(); n != 1 {
+		t.Errorf("%d requests, want 1", n)
+	}
+}
+
+func TestASenderNeedsItsQueueURL(t *testing.T) {
+	t.Setenv("ORDER_QUEUE_URL", "")
+	if sender, err := FromEnv(aws.Config{}); sender != nil || err == nil {
+		t.Errorf("FromEnv = %v, %v; want an error", sender, err)
+	}
+}

@@ -1,0 +1,99 @@
+package sale
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+func TestAnIDIsOneTo64CharactersOfItsAlphabet(t *testing.T) {
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+	for b := range 256 {
+		s := string([]byte{byte(b)})
+		if got, want := ValidID(s), strings.Contains(alphabet, s) && b < utf8.RuneSelf; got != want {
+			t.Errorf("ValidID(%q) = %t, want %t", s, got, want)
+		}
+	}
+	for n, want := range map[int]bool{0: false, 1: true, 63: true, 64: true, 65: false, 4096: false} {
+		if got := ValidID(strings.Repeat("a", n)); got != want {
+			t.Errorf("ValidID of %d characters = %t, want %t", n, got, want)
+		}
+	}
+	for _, s := range []string{"moutai#STOCK", "moutai/1", "a b", " a", "a\n", "a\x00", "茅台", "a.b", "a%23b"} {
+		if ValidID(s) {
+			t.Errorf("ValidID(%q) = true, want false", s)
+		}
+	}
+}
+
+func TestAUserIsOneTo128PrintableCharacters(t *testing.T) {
+	tests := []struct {
+		name, user string
+		want       bool
+	}{
+		{"a plain name", "alice", true},
+		{"a UUID", "8e03978e-40d5-43e8-bc93-6894a57f9324", true},
+		{"an identity provider's sub", "auth0|507f1f77bcf86cd799439011", true},
+		{"an address", "alice+sale@example.com", true},
+		{"a key separator", "SALE#moutai", true},
+		{"a space inside", "alice liddell", true},
+		{"Chinese characters", "用户一", true},
+		{"a combining mark", "e\u0301", true},
+		{"128 characters of four bytes", strings.Repeat("𠀀", 128), true},
+		{"nothing", "", false},
+		{"129 characters of one byte", strings.Repeat("a", 129), false},
+		{"129 characters of four bytes", strings.Repeat("𠀀", 129), false},
+		{"a megabyte", strings.Repeat("a", 1<<20), false},
+		{"a NUL", "a\x00b", false},
+		{"a newline", "alice\n", false},
+		{"an escape", "\x1b[31malice", false},
+		{"a delete", "a\x7f", false},
+		{"a C1 control character", "a\u0085", false},
+		{"a line separator", "a\u2028", false},
+		{"a no-break space", "a\u00a0b", false},
+		{"a zero-width space", "a\u200bb", false},
+		{"a byte-order mark", "\ufeffalice", false},
+		{"a text-direction override", "a\u202eb", false},
+		{"an unassigned character", "\U000e0fff", false},
+		{"a lone continuation byte", "a\x80", false},
+		{"an overlong encoding", "\xc0\xaf", false},
+		{"an encoded surrogate", "\xed\xa0\x80", false},
+		{"a cut character", "\xe7\x94", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := ValidUser(tt.user); got != tt.want {
+				t.Errorf("ValidUser(%.40q) = %t, want %t", tt.user, got, tt.want)
+			}
+		})
+	}
+}
+
+func FuzzValidUser(f *testing.F) {
+	for _, s := range []string{"alice", "", "a#b", "用户", "a\x00", "\xff", strings.Repeat("é", 128)} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if !ValidUser(s) {
+			return
+		}
+		if n := utf8.RuneCountInString(s); n < 1 || n > MaxUser || len(s) > 1024 {
+			t.Errorf("a user of %d characters and %d bytes is valid", n, len(s))
+		}
+		if !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
+			t.Errorf("%q is valid", s)
+		}
+	})
+}
+
+func FuzzValidID(f *testing.F) {
+	for _, s := range []string{"moutai", "", "a#b", "a-b_C", "a\x00", "\xff", strings.Repeat("x", 65)} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if ValidID(s) && (s == "" || len(s) > 64 || strings.ContainsAny(s, "#/%\" .\\") || !ValidUser(s)) {
+			t.Errorf("%q is valid", s)
+		}
+	})
+}

@@ -1,0 +1,90 @@
+package sale
+
+import (
+	"testing"
+	"time"
+)
+
+var (
+	opensAt  = time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
+	closesAt = opensAt.Add(time.Hour)
+)
+
+func TestAPurchaseIsAdmittedOnlyInsideTheWindowOfAnOpenSale(t *testing.T) {
+	open := Sale{State: Open, OpensAt: opensAt, ClosesAt: closesAt, Shards: 2}
+	paused, draft, empty := open, open, open
+	paused.Paused = true
+	draft.State = Draft
+	empty.Empty.Add(0)
+	empty.Empty.Add(1)
+	half := open
+	half.Empty.Add(1)
+
+	tests := []struct {
+		name  string
+		sale  Sale
+		now   time.Time
+		code  Code
+		phase Phase
+	}{
+		{"a millisecond before it opens", open, opensAt.Add(-time.Millisecond), NotOpen, PhaseNotOpen},
+		{"at the instant it opens", open, opensAt, "", PhaseOpen},
+		{"a nanosecond before it closes", open, closesAt.Add(-1), "", PhaseOpen},
+		{"at the instant it closes", open, closesAt, Closed, PhaseClosed},
+		{"while paused", paused, opensAt, Paused, PhasePaused},
+		{"paused, before it opens", paused, opensAt.Add(-time.Hour), NotOpen, PhaseNotOpen},
+		{"paused, after it closed", paused, closesAt, Closed, PhaseClosed},
+		{"a draft inside its window", draft, opensAt, SaleNotFound, PhaseClosed},
+		{"a sale without a state", Sale{OpensAt: opensAt, ClosesAt: closesAt}, opensAt, SaleNotFound, PhaseClosed},
+		{"with one shard empty", half, opensAt, "", PhaseOpen},
+		{"with every shard empty", empty, opensAt, "", PhaseSoldOut},
+		{"empty, after it closed", empty, closesAt, Closed, PhaseClosed},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			refusal := tt.sale.Refusal(tt.now)
+			var code Code
+			if refusal != nil {
+				code = refusal.Code
+			}
+			if code != tt.code {
+				t.Errorf("refusal %q, want %q", code, tt.code)
+			}
+			if got := tt.sale.Phase(tt.now); got != tt.phase {
+				t.Errorf("phase %q, want %q", got, tt.phase)
+			}
+		})
+	}
+}
+
+func TestAnEarlyBuyerIsToldHowLongToWait(t *testing.T) {
+	s := Sale{State: Open, OpensAt: opensAt, ClosesAt: closesAt, Shards: 1}
+	refusal := s.Refusal(opensAt.Add(-90 * time.Second))
+	if refusal == nil || refusal.RetryAfter != 90*time.Second {
+		t.Errorf("refusal %v, want a wait of 90 s", refusal)
+	}
+}
+
+func TestASaleIsSoldOutOnlyWhenEveryShardIsEmpty(t *testing.T) {
+	s := Sale{Shards: 130}
+	for k := range s.Shards {
+		if s.SoldOut() {
+			t.Fatalf("sold out with %d of %d shards empty", k, s.Shards)
+		}
+		s.Empty.Add(k)
+	}
+	if !s.SoldOut() {
+		t.Error("not sold out with every shard empty")
+	}
+}
+
+func TestAClaimIsConfirmedOnceItHasItsOrderID(t *testing.T) {
+	c := Claim{}
+	if got := c.State(); got != Pending {
+		t.Errorf("state %q without an order id, want %q", got, Pending)
+	}
+	c.OrderID = 1
+	if got := c.State(); got != Confirmed {
+		t.Errorf("state %q with an order id, want %q", got, Confirmed)
+	}
+}

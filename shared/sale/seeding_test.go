@@ -1,0 +1,139 @@
+package sale
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func creation(change func(*Creation)) Creation {
+	c := Creation{SaleID: "moutai", Name: "Feitian Moutai", OpensAt: opensAt, ClosesAt: closesAt, Stock: 100}
+	change(&c)
+	return c
+}
+
+func TestACreationIsCheckedFieldByField(t *testing.T) {
+	year := func(y int) time.Time { return time.Date(y, 1, 1, 0, 0, 0, 0, time.UTC) }
+	tests := []struct {
+		name   string
+		change func(*Creation)
+		want   Code
+	}{
+		{"a complete one is valid", func(*Creation) {}, ""},
+		{"one unit is enough", func(c *Creation) { c.Stock = 1 }, ""},
+		{"the largest stock is valid", func(c *Creation) { c.Stock = MaxStock }, ""},
+		{"as many shards as units are valid", func(c *Creation) { c.Shards = 100 }, ""},
+		{"the most shards are valid", func(c *Creation) { c.Stock, c.Shards = 1000, MaxShards }, ""},
+		{"the highest rate is valid", func(c *Creation) { c.OrdersPerSecond = MaxOrdersPerSecond }, ""},
+		{"a name of 200 characters is valid", func(c *Creation) { c.Name = strings.Repeat("台", MaxName) }, ""},
+		{"no sale id", func(c *Creation) { c.SaleID = "" }, InvalidRequest},
+		{"a sale id with a separator", func(c *Creation) { c.SaleID = "a#b" }, InvalidRequest},
+		{"a sale id of 65 characters", func(c *Creation) { c.SaleID = strings.Repeat("a", 65) }, InvalidRequest},
+		{"a name of 201 characters", func(c *Creation) { c.Name = strings.Repeat("台", MaxName+1) }, InvalidRequest},
+		{"a name with a newline", func(c *Creation) { c.Name = "a\nb" }, InvalidRequest},
+		{"a name that is not UTF-8", func(c *Creation) { c.Name = "\xff" }, InvalidRequest},
+		{"no stock", func(c *Creation) { c.Stock = 0 }, InvalidRequest},
+		{"negative stock", func(c *Creation) { c.Stock = -1 }, InvalidRequest},
+		{"too much stock", func(c *Creation) { c.Stock = MaxStock + 1 }, InvalidRequest},
+		{"negative shards", func(c *Creation) { c.Shards = -1 }, InvalidRequest},
+		{"more shards than units", func(c *Creation) { c.Shards = 101 }, InvalidRequest},
+		{"more shards than the limit", func(c *Creation) { c.Stock, c.Shards = 5000, MaxShards+1 }, InvalidRequest},
+		{"shards and a rate", func(c *Creation) { c.Shards, c.OrdersPerSecond = 1, 1 }, InvalidRequest},
+		{"a negative rate", func(c *Creation) { c.OrdersPerSecond = -1 }, InvalidRequest},
+		{"a rate above the limit", func(c *Creation) { c.OrdersPerSecond = MaxOrdersPerSecond + 1 }, InvalidRequest},
+		{"no opening", func(c *Creation) { c.OpensAt = time.Time{} }, InvalidRequest},
+		{"no closing", func(c *Creation) { c.ClosesAt = time.Time{} }, InvalidRequest},
+		{"an empty window", func(c *Creation) { c.ClosesAt = c.OpensAt }, InvalidRequest},
+		{"a window below a millisecond", func(c *Creation) { c.ClosesAt = c.OpensAt.Add(time.Microsecond) }, InvalidRequest},
+		{"a window backwards", func(c *Creation) { c.OpensAt, c.ClosesAt = c.ClosesAt, c.OpensAt }, InvalidRequest},
+		{"an opening before 2000", func(c *Creation) { c.OpensAt = year(1999) }, InvalidRequest},
+		{"a closing after 2099", func(c *Creation) { c.ClosesAt = year(2100) }, InvalidRequest},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := creation(tt.change)
+			if err := c.Check(); CodeOf(err) != tt.want {
+				t.Errorf("Check() = %v, want code %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestACreationFillsInItsNameAndShards(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*Creation)
+		shards int
+	}{
+		{"explicit shards stay", func(c *Creation) { c.Shards = 7 }, 7},
+		{"a rate needs a shard per 20 orders a second", func(c *Creation) { c.Stock, c.OrdersPerSecond = 10_000, 201 }, 11},
+		{"the default rate needs 50", func(c *Creation) { c.Stock = 10_000 }, 50},
+		{"at most a tenth of the stock", func(*Creation) {}, 10},
+		{"at least one", func(c *Creation) { c.Stock = 9 }, 1},
+		{"at most 1,000", func(c *Creation) { c.Stock, c.OrdersPerSecond = MaxStock, MaxOrdersPerSecond }, MaxShards},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := creation(tt.change)
+			c.Name = ""
+			if err := c.Check(); err != nil {
+				t.Fatal(err)
+			}
+			if c.Name != c.SaleID || c.Shards != tt.shards {
+				t.Errorf("name %q and %d shards, want %q and %d", c.Name, c.Shards, c.SaleID, tt.shards)
+			}
+		})
+	}
+}
+
+func TestAnAdditionIsCheckedFieldByField(t *testing.T) {
+	tests := []struct {
+		name string
+		a    Addition
+		want Code
+	}{
+		{"a complete one is valid", Addition{"moutai", "second-batch", 50}, ""},
+		{"the largest one is valid", Addition{"moutai", "s", MaxStock}, ""},
+		{"an invalid sale id", Addition{"mou tai", "s", 1}, InvalidRequest},
+		{"no seed id", Addition{"moutai", "", 1}, InvalidRequest},
+		{"a seed id with a separator", Addition{"moutai", "s#1", 1}, InvalidRequest},
+		{"no stock", Addition{"moutai", "s", 0}, InvalidRequest},
+		{"negative stock", Addition{"moutai", "s", -50}, InvalidRequest},
+		{"too much stock", Addition{"moutai", "s", MaxStock + 1}, InvalidRequest},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if err := tt.a.Check(); CodeOf(err) != tt.want {
+				t.Errorf("Check() = %v, want code %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestAnEditIsCheckedFieldByField(t *testing.T) {
+	now := opensAt
+	paused := true
+	tests := []struct {
+		name string
+		e    Edit
+		want Code
+	}{
+		{"a pause is valid", Edit{SaleID: "moutai", At: now, Paused: &paused}, ""},
+		{"a past instant is valid", Edit{SaleID: "moutai", At: now.Add(-time.Hour), Paused: &paused}, ""},
+		{"an instant within a clock's error is valid", Edit{SaleID: "moutai", At: now.Add(MaxAhead), Paused: &paused}, ""},
+		{"a rescheduling is valid", Edit{SaleID: "moutai", At: now, OpensAt: opensAt, ClosesAt: closesAt}, ""},
+		{"an invalid sale id", Edit{SaleID: "", At: now, Paused: &paused}, InvalidRequest},
+		{"an instant in the future", Edit{SaleID: "moutai", At: now.Add(MaxAhead + 1), Paused: &paused}, InvalidRequest},
+		{"no instant", Edit{SaleID: "moutai", Paused: &paused}, InvalidRequest},
+		{"half a window", Edit{SaleID: "moutai", At: now, OpensAt: opensAt}, InvalidRequest},
+		{"the other half", Edit{SaleID: "moutai", At: now, ClosesAt: closesAt}, InvalidRequest},
+		{"a window backwards", Edit{SaleID: "moutai", At: now, OpensAt: closesAt, ClosesAt: opensAt}, InvalidRequest},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if err := tt.e.Check(now); CodeOf(err) != tt.want {
+				t.Errorf("Check() = %v, want code %q", err, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,91 @@
+package sale
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// nthAbsent is NthAbsent as one would say it.
+func nthAbsent(members map[int]bool, n, limit int) int {
+	for k := range limit {
+		if members[k] {
+			continue
+		}
+		if n == 0 {
+			return k
+		}
+		n--
+	}
+	return -1
+}
+
+func TestASetBehavesLikeAMapOfNumbers(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, size := range []int{0, 1, 5, 63, 64, 65, 500, 998, 1000} {
+		var s Set
+		members := map[int]bool{}
+		for _, k := range r.Perm(MaxShards)[:size] {
+			s.Add(k)
+			members[k] = true
+		}
+		if s.Len() != size {
+			t.Errorf("%d members: Len() = %d", size, s.Len())
+		}
+		for k := range MaxShards {
+			if s.Has(k) != members[k] {
+				t.Errorf("%d members: Has(%d) = %t", size, k, s.Has(k))
+			}
+		}
+		for range 300 {
+			limit := r.IntN(MaxShards + 1)
+			n := r.IntN(limit + 2)
+			if got, want := s.NthAbsent(n, limit), nthAbsent(members, n, limit); got != want {
+				t.Fatalf("%d members: NthAbsent(%d, %d) = %d, want %d", size, n, limit, got, want)
+			}
+		}
+	}
+}
+
+func TestNthAbsentFindsEveryNumberAtEveryWordBoundary(t *testing.T) {
+	for _, limit := range []int{0, 1, 63, 64, 65, 127, 128, 129, 999, MaxShards} {
+		var s Set
+		for n := range limit {
+			if got := s.NthAbsent(n, limit); got != n {
+				t.Fatalf("NthAbsent(%d, %d) of the empty set = %d", n, limit, got)
+			}
+		}
+		if got := s.NthAbsent(limit, limit); got != -1 {
+			t.Errorf("NthAbsent(%d, %d) of the empty set = %d, want -1", limit, limit, got)
+		}
+		for k := range limit {
+			s.Add(k)
+		}
+		if got := s.NthAbsent(0, limit); got != -1 {
+			t.Errorf("NthAbsent(0, %d) of a full set = %d, want -1", limit, got)
+		}
+	}
+}
+
+func TestNumbersOutOfRangeNeverJoinASet(t *testing.T) {
+	var s Set
+	for _, k := range []int{-1, -64, MaxShards, MaxShards + 23, 1 << 40} {
+		s.Add(k)
+		if s.Has(k) {
+			t.Errorf("Has(%d) = true", k)
+		}
+	}
+	if s.Len() != 0 {
+		t.Errorf("Len() = %d, want 0", s.Len())
+	}
+}
+
+func TestAUnionLeavesItsSourceAloneAndACopyIsIndependent(t *testing.T) {
+	var a, b Set
+	a.Add(1)
+	b.Add(999)
+	c := a
+	c.Union(b)
+	if a.Len() != 1 || b.Len() != 1 || c.Len() != 2 || !c.Has(1) || !c.Has(999) {
+		t.Errorf("lengths %d, %d, %d; want 1, 1, 2", a.Len(), b.Len(), c.Len())
+	}
+}

@@ -1,0 +1,241 @@
+package telemetry
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/shared/sale"
+)
+
+// newLog is a log into a buffer, by a clock that stands still.
+func newLog(t *testing.T) (*Log, *bytes.Buffer) {
+	t.Helper()
+	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
+	out := &bytes.Buffer{}
+	l := New(out, "purchase")
+	l.now = func() time.Time { return time.UnixMilli(1_800_000_000_000) }
+	return l, out
+}
+
+// fieldsOf decodes the one line that was written.
+func fieldsOf(t *testing.T, out *bytes.Buffer) map[string]any {
+	t.Helper()
+	text := out.String()
+	if strings.Count(text, "\n") != 1 || !strings.HasSuffix(text, "\n") {
+		t.Fatalf("%d lines, want one: %.200q", strings.Count(text, "\n"), text)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal([]byte(text), &fields); err != nil {
+		t.Fatalf("%v: %.200q", err, text)
+	}
+	return fields
+}
+
+func TestAnEventIsOneLineThatSaysWhatHappened(t *testing.T) {
+	l, out := newLog(t)
+	ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})
+	//lint:ignore SA1029 the key is Lambda's
+	ctx = context.WithValue(ctx, "x-amzn-trace-id", "Root=1-2-3")
+	_, cancel, e := l.Begin(ctx)
+	defer cancel()
+	l.now = func() time.Time { return time.UnixMilli(1_800_000_000_042) }
+	e.Text("user", "alice")
+	e.Int("tries", 2)
+	e.End(ctx, "purchase", sale.SoldOut, sale.Refuse(sale.SoldOut, "every unit has been sold"))
+
+	fields := fieldsOf(t, out)
+	if _, err := time.Parse(time.RFC3339, fields["timestamp"].(string)); err != nil {
+		t.Error(err)
+	}
+	delete(fields, "timestamp")
+	want := map[string]any{
+		"level": "INFO", "message": "purchase", "service": "purchase", "requestId": "r-1", "traceId": "Root=1-2-3",
+		"coldStart": true, "user": "alice", "tries": 2.0, "outcome": "sold-out", "ms": 42.0,
+		"error": "sold-out: every unit has been sold",
+	}
+	if diff := cmp.Diff(want, fields); diff != "" {
+		t.Errorf("line (-want +got):\n%s", diff)
+	}
+}
+
+func TestOnlyTheFirstEventOfAnEnvironmentIsAColdStart(t *testing.T) {
+	l, out := newLog(t)
+	for _, want := range []bool{true, false, false} {
+		ctx, cancel, e := l.Begin(t.Context())
+		e.End(ctx, "purchase", "", nil)
+		cancel()
+		fields := fieldsOf(t, out)
+		if fields["coldStart"] != want || fields["outcome"] != "ok" {
+			t.Errorf("coldStart %v, outcome %v; want %t and ok", fields["coldStart"], fields["outcome"], want)
+		}
+		out.Reset()
+	}
+}
+
+func TestTheLevelFollowsTheOutcome(t *testing.T) {
+	for code, want := range map[sale.Code]string{
+		"": "INFO", sale.SoldOut: "INFO", sale.InvalidRequest: "INFO", sale.AlreadyOrdered: "INFO",
+		sale.Busy: "WARN", sale.Poison: "WARN", sale.Conflicting: "WARN", sale.Internal: "ERROR",
+	} {
+		l, out := newLog(t)
+		ctx, cancel, e := l.Begin(t.Context())
+		e.End(ctx, "purchase", code, nil)
+		cancel()
+		if got := fieldsOf(t, out)["level"]; got != want {
+			t.Errorf("%q is logged as %v, want %s", code, got, want)
+		}
+	}
+}
+
+func TestTheEnvironmentSaysWhichLevelsAreKept(t *testing.T) {
+	for level, want := range map[string]int{"DEBUG": 2, "INFO": 2, "": 2, "nonsense": 2, "WARN": 1, "ERROR": 0} {
+		t.Setenv("AWS_LAMBDA_LOG_LEVEL", level)
+		out := &bytes.Buffer{}
+		l := New(out, "purchase")
+		for _, code := range []sale.Code{"", sale.Busy} {
+			ctx, cancel, e := l.Begin(t.Context())
+			e.End(ctx, "purchase", code, nil)
+			cancel()
+		}
+		if got := strings.Count(out.String(), "\n"); got != want {
+			t.Errorf("at level %q: %d lines, want %d", level, got, want)
+		}
+	}
+}
+
+func TestUserTextNeitherBreaksNorLengthensTheLine(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"a newline", "a\nb\r\n", "a\nb\r\n"},
+		{"a forged line", "x\"}\n{\"level\":\"ERROR\"", "x\"}\n{\"level\":\"ERROR\""},
+		{"a line separator", "a\u2028b\u2029c", "a\u2028b\u2029c"},
+		{"an escape sequence", "\x1b[31mred\x1b[0m", "\x1b[31mred\x1b[0m"},
+		{"a NUL", "a\x00b", "a\x00b"},
+		{"invalid UTF-8", "a\xffb", "a\ufffdb"},
+		{"128 bytes", strings.Repeat("x", 128), strings.Repeat("x", 128)},
+		{"129 bytes", strings.Repeat("x", 129), strings.Repeat("x", 128) + "…"},
+		{"a megabyte", strings.Repeat("x", 1<<20), strings.Repeat("x", 128) + "…"},
+		{"a cut inside a character", strings.Repeat("用", 100), strings.Repeat("用", 42) + "…"},
+		{"a megabyte of continuation bytes", strings.Repeat("\x80", 1<<20), "…"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l, out := newLog(t)
+			ctx, cancel, e := l.Begin(t.Context())
+			defer cancel()
+			e.Text("user", tt.text)
+			e.End(ctx, "purchase", "", nil)
+			if got := fieldsOf(t, out)["user"]; got != tt.want {
+				t.Errorf("user = %q, want %q", got, tt.want)
+			}
+			if out.Len() > 1200 {
+				t.Errorf("the line has %d bytes", out.Len())
+			}
+			line := strings.TrimSuffix(out.String(), "\n")
+			if !utf8.ValidString(line) || strings.ContainsAny(line, "\x00\x1b\r\n\u2028\u2029") {
+				t.Errorf("the line is not plain text: %q", line)
+			}
+		})
+	}
+}
+
+func TestMetricsAreEmbeddedTheWayCloudWatchReadsThem(t *testing.T) {
+	l, out := newLog(t)
+	ctx, cancel, e := l.Begin(t.Context())
+	defer cancel()
+	e.Dimension("result", "accepted")
+	e.Metric("purchases", Count, 1)
+	e.Metric("acceptToConfirmMs", Milliseconds, 250)
+	e.End(ctx, "purchase", "", nil)
+
+	fields := fieldsOf(t, out)
+	want := map[string]any{
+		"Timestamp": 1_800_000_000_000.0,
+		"CloudWatchMetrics": []any{map[string]any{
+			"Namespace":  "flashsale",
+			"Dimensions": []any{[]any{"service", "result"}},
+			"Metrics": []any{
+				map[string]any{"Name": "purchases", "Unit": "Count"},
+				map[string]any{"Name": "acceptToConfirmMs", "Unit": "Milliseconds"},
+			},
+		}},
+	}
+	if diff := cmp.Diff(want, fields["_aws"]); diff != "" {
+		t.Errorf("_aws (-want +got):\n%s", diff)
+	}
+	for name, want := range map[string]any{"service": "purchase", "result": "accepted", "purchases": 1.0, "acceptToConfirmMs": 250.0} {
+		if fields[name] != want {
+			t.Errorf("%s = %v beside the directive, want %v", name, fields[name], want)
+		}
+	}
+}
+
+func TestALineWithoutMetricsHasNoDirective(t *testing.T) {
+	l, out := newLog(t)
+	ctx, cancel, e := l.Begin(t.Context())
+	defer cancel()
+	e.End(ctx, "purchase", "", nil)
+	if got, ok := fieldsOf(t, out)["_aws"]; ok {
+		t.Errorf("_aws = %v", got)
+	}
+}
+
+func TestTheContextOfAnEventEndsHalfASecondBeforeTheDeadline(t *testing.T) {
+	l, _ := newLog(t)
+	deadline := time.Now().Add(time.Hour)
+	parent, cancelParent := context.WithDeadline(t.Context(), deadline)
+	defer cancelParent()
+	ctx, cancel, _ := l.Begin(parent)
+	if got, ok := ctx.Deadline(); !ok || !got.Equal(deadline.Add(-500*time.Millisecond)) {
+		t.Errorf("deadline %s, want 500 ms before %s", got, deadline)
+	}
+	cancel()
+	if !errors.Is(ctx.Err(), context.Canceled) {
+		t.Errorf("after its cancellation the context says %v", ctx.Err())
+	}
+
+	late, cancelLate := context.WithDeadline(t.Context(), time.Now().Add(Margin-time.Millisecond))
+	defer cancelLate()
+	ctx, cancel, _ = l.Begin(late)
+	defer cancel()
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		t.Errorf("within the margin the context says %v, want it over at once", ctx.Err())
+	}
+
+	ctx, cancel, _ = l.Begin(context.Background())
+	if _, ok := ctx.Deadline(); ok {
+		t.Error("a context without a deadline got one")
+	}
+	cancel()
+	if ctx.Err() == nil {
+		t.Error("a context without a deadline cannot be cancelled")
+	}
+}
+
+func TestFatalSaysWhyAndEndsTheProcess(t *testing.T) {
+	if os.Getenv("FATAL") != "" {
+		New(os.Stdout, "seed").Fatal(errors.New("TABLE_NAME is not set"))
+		return
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env = []string{"FATAL=1"}
+	text, err := cmd.Output()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Errorf("the process ended with %v, want status 1", err)
+	}
+	fields := fieldsOf(t, bytes.NewBuffer(text))
+	if fields["level"] != "ERROR" || fields["service"] != "seed" || fields["error"] != "TABLE_NAME is not set" {
+		t.Errorf("line %v", fields)
+	}
+}
