@@ -1,0 +1,181 @@
+package gateway
+
+import (
+	"crypto/rsa"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// JWT is a JWT authorizer with the identity source $request.header.Authorization.
+type JWT struct {
+	Issuer string
+	// Audience lists the accepted audiences; a token needs one of them.
+	Audience []string
+	// Keys returns the public key with a token's key id, an error if there is none.
+	Keys func(kid string) (*rsa.PublicKey, error)
+}
+
+// check refuses what would switch a check off.
+func (j *JWT) check() error {
+	if j.Issuer == "" || len(j.Audience) == 0 || slices.Contains(j.Audience, "") || j.Keys == nil {
+		return errors.New("has an authorizer without issuer, audience or keys")
+	}
+	return nil
+}
+
+// authorizer is the event's requestContext.authorizer.
+type authorizer struct {
+	JWT struct {
+		Claims map[string]string `json:"claims"`
+		// Scopes is null for a route without scopes.
+		Scopes []string `json:"scopes"`
+	} `json:"jwt"`
+}
+
+// challenge says why a token was refused.
+type challenge struct {
+	status      int
+	code        string
+	description string
+}
+
+var errAudience = errors.New("no valid audience")
+
+// authorize verifies the token and the route's scopes. API Gateway documents no
+// leeway for clocks, so there is none.
+func (j *JWT) authorize(header, scopes []string, now time.Time) (*authorizer, *challenge) {
+	token, ok := bearerToken(header)
+	if !ok {
+		return nil, &challenge{status: http.StatusUnauthorized}
+	}
+	claims, err := j.verify(token, now)
+	if err != nil {
+		return nil, &challenge{http.StatusUnauthorized, "invalid_token", describe(err)}
+	}
+	a := &authorizer{}
+	a.JWT.Claims = claimTexts(claims)
+	if len(scopes) > 0 {
+		granted := tokenScopes(claims)
+		for _, s := range scopes {
+			if slices.Contains(granted, s) {
+				a.JWT.Scopes = append(a.JWT.Scopes, s)
+			}
+		}
+		if a.JWT.Scopes == nil {
+			return nil, &challenge{http.StatusForbidden, "insufficient_scope", "the token does not have a required scope"}
+		}
+	}
+	return a, nil
+}
+
+// bearerToken takes the token out of the Authorization header, in which the
+// scheme may be missing. Repeated headers are ambiguous and count as none.
+func bearerToken(header []string) (string, bool) {
+	if len(header) != 1 {
+		return "", false
+	}
+	token := strings.Trim(header[0], " \t")
+	if scheme, rest, ok := strings.Cut(token, " "); ok && strings.EqualFold(scheme, "Bearer") {
+		token = strings.Trim(rest, " \t")
+	} else if strings.EqualFold(token, "Bearer") {
+		return "", false
+	}
+	return token, token != ""
+}
+
+func (j *JWT) verify(token string, now time.Time) (jwt.MapClaims, error) {
+	claims := jwt.MapClaims{}
+	_, err := jwt.NewParser(
+		// The list is what keeps out "none", and HMAC with the public key as its secret.
+		jwt.WithValidMethods([]string{jwt.SigningMethodRS256.Alg()}),
+		jwt.WithJSONNumber(),
+		jwt.WithIssuer(j.Issuer),
+		jwt.WithExpirationRequired(),
+		jwt.WithIssuedAt(),
+		jwt.WithTimeFunc(func() time.Time { return now }),
+	).ParseWithClaims(token, claims, func(t *jwt.Token) (any, error) {
+		kid, _ := t.Header["kid"].(string)
+		if kid == "" {
+			return nil, errors.New("the token names no key")
+		}
+		return j.Keys(kid)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return claims, j.verifyAudience(claims)
+}
+
+// verifyAudience looks at client_id only if there is no aud at all.
+func (j *JWT) verifyAudience(claims jwt.MapClaims) error {
+	if _, ok := claims["aud"]; !ok {
+		if id, _ := claims["client_id"].(string); !slices.Contains(j.Audience, id) {
+			return errAudience
+		}
+		return nil
+	}
+	audience, err := claims.GetAudience()
+	if err != nil || !slices.ContainsFunc(audience, func(a string) bool { return slices.Contains(j.Audience, a) }) {
+		return errAudience
+	}
+	return nil
+}
+
+// tokenScopes reads scope, else scp; either may be a list or separated by spaces.
+func tokenScopes(claims jwt.MapClaims) []string {
+	value, ok := claims["scope"]
+	if !ok {
+		value = claims["scp"]
+	}
+	switch v := value.(type) {
+	case string:
+		return strings.Fields(v)
+	case []any:
+		var scopes []string
+		for _, s := range v {
+			if text, ok := s.(string); ok {
+				scopes = append(scopes, text)
+			}
+		}
+		return scopes
+	}
+	return nil
+}
+
+func describe(err error) string {
+	for _, known := range []struct {
+		err  error
+		text string
+	}{
+		{jwt.ErrTokenMalformed, "the token is malformed"},
+		{jwt.ErrTokenUnverifiable, "the token has an unknown key"},
+		{jwt.ErrTokenSignatureInvalid, "the token has an invalid algorithm or signature"},
+		{jwt.ErrTokenInvalidIssuer, "the token does not have a valid issuer"},
+		{errAudience, "the token does not have a valid audience"},
+		{jwt.ErrTokenExpired, "the token has expired"},
+		{jwt.ErrTokenNotValidYet, "the token is not valid yet"},
+		{jwt.ErrTokenUsedBeforeIssued, "the token is not valid yet"},
+	} {
+		if errors.Is(err, known.err) {
+			return known.text
+		}
+	}
+	return "the token has invalid claims"
+}
+
+// answer has the form of API Gateway's www-authenticate header.
+func (c *challenge) answer(scopes []string) answer {
+	a := refuse(c.status)
+	text := "Bearer"
+	if c.code != "" {
+		text = fmt.Sprintf(`Bearer scope="%s" error="%s" error_description="%s"`, strings.Join(scopes, " "), c.code, c.description)
+	}
+	a.header.Set("Www-Authenticate", text)
+	return a
+}

@@ -1,0 +1,212 @@
+package gateway
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"flashsale/infra/local/issuer"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/go-cmp/cmp"
+)
+
+// guarded is one API with a public route, a protected one, and one that wants a scope.
+func guarded() []Route {
+	return []Route{
+		{Method: "GET", Path: "/public", Function: "Public"},
+		{Method: "GET", Path: "/private", Function: "Private", Authorizer: testJWT()},
+		{Method: "GET", Path: "/scoped", Function: "Scoped", Authorizer: testJWT(), Scopes: []string{"buy", "admin"}},
+	}
+}
+
+func TestTokensOpenExactlyTheRoutesTheyShould(t *testing.T) {
+	now := testTime.Unix()
+	other, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKIXPublicKey(&testKey().PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+	good := goodToken(t, nil)
+	header, rest, _ := strings.Cut(good, ".")
+	claims, signature, _ := strings.Cut(rest, ".")
+	with := func(change map[string]any) string { return "Bearer " + goodToken(t, change) }
+
+	const accepted, refused, forbidden = http.StatusOK, http.StatusUnauthorized, http.StatusForbidden
+	for _, c := range []struct {
+		name            string
+		authorization   []string
+		private, scoped int
+	}{
+		{"a valid token", []string{"Bearer " + good}, accepted, forbidden},
+		{"a valid token without the scheme", []string{good}, accepted, forbidden},
+		{"a scheme in other letters", []string{"bEARER  " + good + " "}, accepted, forbidden},
+		{"one of several audiences", []string{with(map[string]any{"aud": []string{"x", "second"}})}, accepted, forbidden},
+		{"a client id instead of an audience", []string{with(map[string]any{"aud": nil, "client_id": testAudience})}, accepted, forbidden},
+		{"one required scope", []string{with(map[string]any{"scope": "read buy"})}, accepted, accepted},
+		{"one required scp", []string{with(map[string]any{"scp": []string{"admin"}})}, accepted, accepted},
+		{"scp beside another scope", []string{with(map[string]any{"scope": "read", "scp": "buy"})}, accepted, forbidden},
+		{"a scope that only begins alike", []string{with(map[string]any{"scope": "buyer"})}, accepted, forbidden},
+		{"no nbf and no iat", []string{with(map[string]any{"nbf": nil, "iat": nil})}, accepted, forbidden},
+
+		{"no header", nil, refused, refused},
+		{"an empty header", []string{""}, refused, refused},
+		{"only the scheme", []string{"Bearer"}, refused, refused},
+		{"another scheme", []string{"Basic " + good}, refused, refused},
+		{"two headers", []string{"Bearer " + good, "Bearer " + good}, refused, refused},
+		{"two tokens", []string{"Bearer " + good + " " + good}, refused, refused},
+		{"garbage", []string{"Bearer garbage"}, refused, refused},
+		{"garbage in three parts", []string{"Bearer a.b.c"}, refused, refused},
+		{"expired this very second", []string{with(map[string]any{"exp": now})}, refused, refused},
+		{"expired long ago", []string{with(map[string]any{"exp": now - 3600})}, refused, refused},
+		{"no expiry", []string{with(map[string]any{"exp": nil})}, refused, refused},
+		{"an expiry that is text", []string{with(map[string]any{"exp": fmt.Sprint(now + 60)})}, refused, refused},
+		{"not yet valid", []string{with(map[string]any{"nbf": now + 1})}, refused, refused},
+		{"issued in the future", []string{with(map[string]any{"iat": now + 1})}, refused, refused},
+		{"another issuer", []string{with(map[string]any{"iss": testIssuer + "/"})}, refused, refused},
+		{"no issuer", []string{with(map[string]any{"iss": nil})}, refused, refused},
+		{"another audience", []string{with(map[string]any{"aud": "other"})}, refused, refused},
+		{"no audience in the list", []string{with(map[string]any{"aud": []string{}})}, refused, refused},
+		{"an audience that is a number", []string{with(map[string]any{"aud": 7})}, refused, refused},
+		{"another audience beside a valid client id", []string{with(map[string]any{"aud": "other", "client_id": testAudience})}, refused, refused},
+		{"another client id", []string{with(map[string]any{"aud": nil, "client_id": "other"})}, refused, refused},
+		{"neither audience nor client id", []string{with(map[string]any{"aud": nil})}, refused, refused},
+		{"algorithm none", []string{signed(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, testKid, goodClaims(nil))}, refused, refused},
+		{"HS256 with the public key as secret", []string{signed(t, jwt.SigningMethodHS256, public, testKid, goodClaims(nil))}, refused, refused},
+		{"HS256 with the public key's DER as secret", []string{signed(t, jwt.SigningMethodHS256, der, testKid, goodClaims(nil))}, refused, refused},
+		{"an unknown key id", []string{signed(t, jwt.SigningMethodRS256, testKey(), "key-2", goodClaims(nil))}, refused, refused},
+		{"no key id", []string{signed(t, jwt.SigningMethodRS256, testKey(), "", goodClaims(nil))}, refused, refused},
+		{"another key", []string{signed(t, jwt.SigningMethodRS256, other, testKid, goodClaims(nil))}, refused, refused},
+		{"no signature", []string{header + "." + claims + "."}, refused, refused},
+		{"claims of another token", []string{header + "." + strings.Split(goodToken(t, map[string]any{"sub": "mallory"}), ".")[1] + "." + signature}, refused, refused},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for path, want := range map[string]int{"/public": accepted, "/private": c.private, "/scoped": c.scoped} {
+				f := &fakeInvoker{response: "{}"}
+				r := httptest.NewRequest(http.MethodGet, path, nil)
+				r.Header["Authorization"] = c.authorization
+				w := serve(newGateway(t, guarded(), f, Options{}), r)
+				challenge := w.Header().Get("Www-Authenticate")
+				switch want {
+				case accepted:
+					if w.Code != http.StatusOK || len(f.functions) != 1 {
+						t.Errorf("%s: answer %d %s, %d invocations", path, w.Code, w.Body, len(f.functions))
+					}
+					if protected := f.event(t).RequestContext.Authorizer != nil; protected != (path != "/public") {
+						t.Errorf("%s: the event has claims: %v", path, protected)
+					}
+				case refused:
+					wantMessage(t, w, refused, "Unauthorized")
+				case forbidden:
+					wantMessage(t, w, forbidden, "Forbidden")
+				}
+				if want != accepted && (len(f.functions) != 0 || !strings.HasPrefix(challenge, "Bearer")) {
+					t.Errorf("%s: %d invocations, challenge %q", path, len(f.functions), challenge)
+				}
+			}
+		})
+	}
+}
+
+func TestTheChallengeSaysWhatIsWrong(t *testing.T) {
+	h := newGateway(t, guarded(), &fakeInvoker{}, Options{})
+	for _, c := range []struct{ name, path, authorization, want string }{
+		{"no token", "/private", "", "Bearer"},
+		{"no valid audience", "/private", goodToken(t, map[string]any{"aud": "x"}),
+			`Bearer scope="" error="invalid_token" error_description="the token does not have a valid audience"`},
+		{"an expired token for a route with scopes", "/scoped", goodToken(t, map[string]any{"exp": 1}),
+			`Bearer scope="buy admin" error="invalid_token" error_description="the token has expired"`},
+		{"a missing scope", "/scoped", goodToken(t, nil),
+			`Bearer scope="buy admin" error="insufficient_scope" error_description="the token does not have a required scope"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := httptest.NewRequest(http.MethodGet, c.path, nil)
+			r.Header.Set("Authorization", c.authorization)
+			if got := serve(h, r).Header().Get("Www-Authenticate"); got != c.want {
+				t.Errorf("www-authenticate is %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestClaimsReachTheFunctionAsText(t *testing.T) {
+	f := &fakeInvoker{response: "{}"}
+	h := newGateway(t, guarded(), f, Options{})
+	r := httptest.NewRequest(http.MethodGet, "/scoped", nil)
+	r.Header.Set("Authorization", goodToken(t, map[string]any{
+		"scope": "read buy", "admin": true, "groups": []any{"a", 1, false}, "level": 1.5, "big": uint64(1<<63 + 1),
+		"far": 1e21, "realm": map[string]any{"roles": []string{"x", "y"}, "id": 7}, "empty": "",
+	}))
+	if w := serve(h, r); w.Code != http.StatusOK {
+		t.Fatalf("answer %d %s", w.Code, w.Body)
+	}
+	got := f.event(t).RequestContext.Authorizer.JWT
+	now := fmt.Sprint(testTime.Unix())
+	want := map[string]string{
+		"iss": testIssuer, "sub": "alice", "aud": testAudience, "iat": now, "nbf": now, "exp": fmt.Sprint(testTime.Unix() + 1),
+		"scope": "read buy", "admin": "true", "groups": "[a 1 false]", "level": "1.5", "big": "9223372036854775809",
+		"far": "1000000000000000000000", "realm": "map[id:7 roles:[x y]]", "empty": "",
+	}
+	if diff := cmp.Diff(want, got.Claims); diff != "" {
+		t.Errorf("claims (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"buy"}, got.Scopes); diff != "" {
+		t.Errorf("scopes (-want +got):\n%s", diff)
+	}
+	t.Run("a claim that is null is left out", func(t *testing.T) {
+		if got := claimTexts(map[string]any{"sub": nil}); len(got) != 0 {
+			t.Errorf("claims %v", got)
+		}
+	})
+}
+
+func TestATokenOfTheDevelopmentIssuerIsAccepted(t *testing.T) {
+	i, err := issuer.Open("", issuer.Options{URL: testIssuer, Audience: testAudience, Now: testNow})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fakeInvoker{response: "{}"}
+	authorizer := &JWT{Issuer: i.URL(), Audience: []string{testAudience}, Keys: i.Key}
+	h := newGateway(t, []Route{{Method: "GET", Path: "/", Function: "F", Authorizer: authorizer}}, f, Options{})
+	for ttl, want := range map[time.Duration]int{time.Second: http.StatusOK, 0: http.StatusUnauthorized} {
+		token, err := i.Token(issuer.Claims{Subject: "alice", TTL: ttl})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header.Set("Authorization", "Bearer "+token)
+		if w := serve(h, r); w.Code != want {
+			t.Errorf("a token for %v: answer %d %s, want %d", ttl, w.Code, w.Body, want)
+		}
+	}
+	if sub := f.event(t).RequestContext.Authorizer.JWT.Claims["sub"]; sub != "alice" {
+		t.Errorf("sub is %q", sub)
+	}
+}
+
+func FuzzBearerToken(f *testing.F) {
+	for _, header := range []string{"Bearer a.b.c", "bearer  a", "a.b.c", "Bearer", "Bearer \t", "Basic x", "", "Bearer Bearer a", "\xff"} {
+		f.Add(header)
+	}
+	j := testJWT()
+	f.Fuzz(func(t *testing.T, header string) {
+		token, ok := bearerToken([]string{header})
+		if ok != (token != "") || !strings.Contains(header, token) || strings.Trim(token, " \t") != token {
+			t.Errorf("bearerToken(%q) = %q, %v", header, token, ok)
+		}
+		if _, refused := j.authorize([]string{header}, nil, testTime); refused == nil {
+			t.Errorf("%q was accepted", header)
+		}
+	})
+}

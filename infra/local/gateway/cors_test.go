@@ -1,0 +1,91 @@
+package gateway
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func corsHeadersOf(w *httptest.ResponseRecorder) map[string]string {
+	got := map[string]string{}
+	for _, name := range corsHeaders {
+		if v := w.Header().Get(name); v != "" {
+			got[name] = v
+		}
+	}
+	return got
+}
+
+func TestCrossOriginRequests(t *testing.T) {
+	config := &CORS{
+		AllowOrigins:     []string{"http://localhost:5173", "https://*"},
+		AllowMethods:     []string{"GET", "POST"},
+		AllowHeaders:     []string{"authorization", "idempotency-key"},
+		ExposeHeaders:    []string{"location"},
+		AllowCredentials: true,
+		MaxAge:           time.Minute,
+	}
+	answered := `{"statusCode":200,"headers":{"access-control-allow-origin":"https://evil.example","Access-Control-Max-Age":"9"}}`
+	f := &fakeInvoker{response: answered}
+	h := newGateway(t, append(routes("ANY /a"), Route{Method: "GET", Path: "/private", Function: "P", Authorizer: testJWT()}), f, Options{CORS: config})
+	readable := func(origin string) map[string]string {
+		return map[string]string{
+			"Access-Control-Allow-Origin": origin, "Access-Control-Allow-Credentials": "true", "Access-Control-Expose-Headers": "location",
+		}
+	}
+	preflight := func(origin string) map[string]string {
+		all := readable(origin)
+		all["Access-Control-Allow-Methods"] = "GET,POST"
+		all["Access-Control-Allow-Headers"] = "authorization,idempotency-key"
+		all["Access-Control-Max-Age"] = "60"
+		return all
+	}
+	for _, c := range []struct {
+		name, method, path, origin, asks string
+		status, invocations              int
+		want                             map[string]string
+	}{
+		{"a preflight is answered by the gateway", "OPTIONS", "/a", "http://localhost:5173", "POST", 204, 0, preflight("http://localhost:5173")},
+		{"a preflight needs neither token nor route", "OPTIONS", "/private", "https://shop.example", "GET", 204, 0, preflight("https://shop.example")},
+		{"a preflight of another origin allows nothing", "OPTIONS", "/a", "http://evil.example", "POST", 204, 0, map[string]string{}},
+		{"OPTIONS without a question is a request", "OPTIONS", "/a", "", "", 200, 1, map[string]string{}},
+		{"a request from an allowed origin is readable there", "GET", "/a", "https://shop.example", "", 200, 1, readable("https://shop.example")},
+		{"a request from another origin is not", "GET", "/a", "http://evil.example", "", 200, 1, map[string]string{}},
+		{"a refusal is readable too", "GET", "/private", "https://shop.example", "", 401, 0, readable("https://shop.example")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f.functions = nil
+			r := httptest.NewRequest(c.method, c.path, nil)
+			if c.origin != "" {
+				r.Header.Set("Origin", c.origin)
+			}
+			if c.asks != "" {
+				r.Header.Set("Access-Control-Request-Method", c.asks)
+			}
+			w := serve(h, r)
+			if w.Code != c.status || len(f.functions) != c.invocations {
+				t.Errorf("answer %d after %d invocations, want %d after %d", w.Code, len(f.functions), c.status, c.invocations)
+			}
+			if diff := cmp.Diff(c.want, corsHeadersOf(w)); diff != "" {
+				t.Errorf("headers (-want +got):\n%s", diff)
+			}
+		})
+	}
+	t.Run("without a configuration the function decides", func(t *testing.T) {
+		r := httptest.NewRequest(http.MethodOptions, "/a", nil)
+		r.Header.Set("Origin", "https://shop.example")
+		r.Header.Set("Access-Control-Request-Method", "GET")
+		w := serve(newGateway(t, routes("ANY /a"), &fakeInvoker{response: answered}, Options{}), r)
+		if got := w.Header().Get("Access-Control-Allow-Origin"); w.Code != http.StatusOK || got != "https://evil.example" {
+			t.Errorf("answer %d, allowed origin %q", w.Code, got)
+		}
+	})
+	t.Run("credentials for every origin are refused", func(t *testing.T) {
+		if _, err := New(nil, &fakeInvoker{}, Options{CORS: &CORS{AllowOrigins: []string{"*"}, AllowCredentials: true}}); err == nil {
+			t.Error("New succeeded")
+		}
+	})
+}

@@ -1,0 +1,170 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+)
+
+// event is payload format 2.0. The two fields that events' types write
+// differently from API Gateway (null scopes, no empty client certificate) stand in for theirs.
+type event struct {
+	events.APIGatewayV2HTTPRequest
+	RequestContext requestContext `json:"requestContext"`
+}
+
+type requestContext struct {
+	events.APIGatewayV2HTTPRequestContext
+	Authorizer     *authorizer `json:"authorizer,omitempty"`
+	Authentication *struct{}   `json:"authentication,omitempty"`
+}
+
+// connectionHeaders concern the connection to the gateway, not the function.
+var connectionHeaders = map[string]bool{
+	"Connection": true, "Keep-Alive": true, "Proxy-Connection": true, "Te": true, "Trailer": true,
+	"Transfer-Encoding": true, "Upgrade": true,
+}
+
+func (g *gateway) event(r *http.Request, id string, route *compiled, parameters map[string]string, caller *authorizer, body []byte) event {
+	now := g.o.Now().UTC()
+	ip := sourceIP(r)
+	domain := host(r)
+	prefix, _, _ := strings.Cut(domain, ".")
+	e := event{}
+	e.Version = "2.0"
+	e.RouteKey = route.key
+	e.RawPath = r.URL.Path // an HTTP API decodes it, in spite of its name
+	e.RawQueryString = r.URL.RawQuery
+	e.Cookies = cookies(r.Header["Cookie"])
+	e.Headers = headers(r, ip, len(body))
+	e.QueryStringParameters = queryParameters(r.URL.RawQuery)
+	e.PathParameters = parameters
+	e.Body, e.IsBase64Encoded = bodyText(r.Header.Get("Content-Type"), body)
+
+	c := &e.RequestContext
+	c.AccountID = g.o.AccountID
+	c.APIID = g.o.APIID
+	c.Authorizer = caller
+	c.DomainName = domain
+	c.DomainPrefix = prefix
+	c.HTTP.Method = r.Method
+	c.HTTP.Path = r.URL.Path
+	c.HTTP.Protocol = r.Proto
+	c.HTTP.SourceIP = ip
+	c.HTTP.UserAgent = r.UserAgent()
+	c.RequestID = id
+	c.RouteKey = route.key
+	c.Stage = g.o.Stage
+	c.Time = now.Format("02/Jan/2006:15:04:05 -0700")
+	c.TimeEpoch = now.UnixMilli()
+	return e
+}
+
+// encodeEvent leaves <, > and & as they are; escaping them for HTML would only make events harder to read.
+func encodeEvent(e event) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(e); err != nil {
+		return nil, fmt.Errorf("encode event: %w", err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+func headers(r *http.Request, ip string, length int) map[string]string {
+	all := make(map[string]string, len(r.Header)+5)
+	for name, values := range r.Header {
+		// Cookies have a field of their own.
+		if name != "Cookie" && !connectionHeaders[name] {
+			all[strings.ToLower(name)] = strings.Join(values, ",")
+		}
+	}
+	all["host"] = r.Host
+	all["content-length"] = strconv.Itoa(length)
+	if before := all["x-forwarded-for"]; before != "" {
+		all["x-forwarded-for"] = before + ", " + ip
+	} else {
+		all["x-forwarded-for"] = ip
+	}
+	_, port, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		port = "80"
+	}
+	all["x-forwarded-port"] = port
+	all["x-forwarded-proto"] = "http"
+	return all
+}
+
+func cookies(lines []string) []string {
+	var all []string
+	for _, line := range lines {
+		for pair := range strings.SplitSeq(line, ";") {
+			if pair = strings.TrimSpace(pair); pair != "" {
+				all = append(all, pair)
+			}
+		}
+	}
+	return all
+}
+
+// queryParameters joins repeated parameters with commas. What cannot be decoded
+// is passed on as it came.
+func queryParameters(raw string) map[string]string {
+	var all map[string]string
+	for pair := range strings.SplitSeq(raw, "&") {
+		if pair == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(pair, "=")
+		name, value = unescapeQuery(name), unescapeQuery(value)
+		if all == nil {
+			all = map[string]string{}
+		}
+		if before, ok := all[name]; ok {
+			value = before + "," + value
+		}
+		all[name] = value
+	}
+	return all
+}
+
+func unescapeQuery(text string) string {
+	if decoded, err := url.QueryUnescape(text); err == nil {
+		return decoded
+	}
+	return text
+}
+
+func bodyText(contentType string, body []byte) (text string, isBase64 bool) {
+	if len(body) == 0 {
+		return "", false
+	}
+	if isText(contentType, body) {
+		return string(body), false
+	}
+	return base64.StdEncoding.EncodeToString(body), true
+}
+
+func sourceIP(r *http.Request) string {
+	ip, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return ip
+}
+
+func host(r *http.Request) string {
+	name, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		return r.Host
+	}
+	return name
+}

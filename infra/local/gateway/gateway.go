@@ -1,0 +1,181 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+const (
+	// integrationTimeout is an HTTP API's fixed maximum.
+	integrationTimeout = 30 * time.Second
+	// longestRun is the longest that any Lambda function may run.
+	longestRun = 15 * time.Minute
+)
+
+// Invoker runs a function to its end. An error means that it could not be run:
+// throttled or not available. functionError is what Lambda's
+// X-Amz-Function-Error header says, empty when the function returned normally.
+type Invoker interface {
+	Invoke(ctx context.Context, function string, payload []byte) (response []byte, functionError string, err error)
+}
+
+// Options says what is not a route. The zero value is usable.
+type Options struct {
+	// APIID is "local" when empty.
+	APIID string
+	// AccountID is "000000000000" when empty.
+	AccountID string
+	// Stage is "$default" when empty; another one only appears in events.
+	Stage string
+	// Timeout is how long a client waits for a function; API Gateway's 30 s when zero.
+	Timeout time.Duration
+	// CORS makes the gateway answer preflight requests; nil leaves OPTIONS to the routes.
+	CORS *CORS
+	// Now is time.Now when nil.
+	Now func() time.Time
+	// Log takes the causes of answers from 500 up, which clients are not told; nil discards them.
+	Log *slog.Logger
+}
+
+type gateway struct {
+	routes  *table
+	invoker Invoker
+	o       Options
+}
+
+// New returns the API as a handler. It fails for a route that API Gateway would
+// refuse and for an authorizer that would let everybody in.
+func New(routes []Route, invoker Invoker, o Options) (http.Handler, error) {
+	t, err := newTable(routes)
+	if err != nil {
+		return nil, fmt.Errorf("configure gateway: %w", err)
+	}
+	if err := o.CORS.check(); err != nil {
+		return nil, fmt.Errorf("configure gateway: %w", err)
+	}
+	if o.APIID == "" {
+		o.APIID = "local"
+	}
+	if o.AccountID == "" {
+		o.AccountID = "000000000000"
+	}
+	if o.Stage == "" {
+		o.Stage = "$default"
+	}
+	if o.Timeout == 0 {
+		o.Timeout = integrationTimeout
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &gateway{routes: t, invoker: invoker, o: o}, nil
+}
+
+func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	id := requestID()
+	a := g.answer(w, r, id)
+	if a.cause != nil {
+		g.o.Log.Error("request failed", "requestId", id, "method", r.Method, "path", r.URL.Path,
+			"status", a.status, "error", a.cause)
+	}
+	g.o.CORS.decorate(a.header, r.Header.Get("Origin"))
+	a.header.Set("Apigw-Requestid", id)
+	a.write(w, r)
+}
+
+// answer decides in API Gateway's order: limits, route, authorizer, integration.
+func (g *gateway) answer(w http.ResponseWriter, r *http.Request, id string) answer {
+	if headBytes(r) > maxHeadBytes {
+		return refuse(http.StatusRequestHeaderFieldsTooLarge)
+	}
+	if g.o.CORS != nil && isPreflight(r) {
+		return g.o.CORS.preflight(r.Header.Get("Origin"))
+	}
+	route, parameters, err := g.routes.match(r.Method, r.URL.EscapedPath())
+	switch {
+	case err != nil:
+		return refuse(http.StatusBadRequest)
+	case route == nil:
+		return refuse(http.StatusNotFound)
+	}
+	var caller *authorizer
+	if route.Authorizer != nil {
+		var refused *challenge
+		if caller, refused = route.Authorizer.authorize(r.Header["Authorization"], route.Scopes, g.o.Now()); refused != nil {
+			return refused.answer(route.Scopes)
+		}
+	}
+	body, err := readBody(w, r)
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return refuse(http.StatusRequestEntityTooLarge)
+	} else if err != nil {
+		return refuse(http.StatusBadRequest)
+	}
+	payload, err := encodeEvent(g.event(r, id, route, parameters, caller, body))
+	if err != nil {
+		return fail(http.StatusInternalServerError, err)
+	}
+	a := g.integrate(r.Context(), route.Function, payload)
+	g.o.CORS.strip(a.header)
+	return a
+}
+
+// integrate invokes the function and waits as long as the client does, up to
+// the integration timeout. Like Lambda, the function does not notice when
+// nobody waits any more: it runs on to its own end.
+func (g *gateway) integrate(ctx context.Context, function string, payload []byte) answer {
+	run, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestRun)
+	done := make(chan answer, 1)
+	go func() {
+		defer cancel()
+		response, functionError, err := g.invoker.Invoke(run, function, payload)
+		switch {
+		case err != nil:
+			done <- fail(http.StatusServiceUnavailable, fmt.Errorf("invoke %s: %w", function, err))
+		case functionError != "":
+			done <- fail(http.StatusInternalServerError, fmt.Errorf("invoke %s: %s: %s", function, functionError, excerpt(response)))
+		default:
+			a, err := decodeResponse(response)
+			if err != nil {
+				a = fail(http.StatusInternalServerError, fmt.Errorf("read response of %s: %w: %s", function, err, excerpt(response)))
+			}
+			done <- a
+		}
+	}()
+	patience := time.NewTimer(g.o.Timeout)
+	defer patience.Stop()
+	select {
+	case a := <-done:
+		return a
+	case <-patience.C:
+		return fail(http.StatusServiceUnavailable, fmt.Errorf("invoke %s: no response within %v", function, g.o.Timeout))
+	case <-ctx.Done():
+		// Most likely nobody reads this; if somebody does, it must not look like a success.
+		return refuse(http.StatusServiceUnavailable)
+	}
+}
+
+// excerpt keeps a log line short.
+func excerpt(response []byte) string {
+	const limit = 500
+	if len(response) > limit {
+		return string(response[:limit]) + "…"
+	}
+	return string(response)
+}
+
+// requestID looks like one of API Gateway's.
+func requestID() string {
+	var b [11]byte
+	rand.Read(b[:])
+	return base64.URLEncoding.EncodeToString(b[:])
+}

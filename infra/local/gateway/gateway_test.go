@@ -1,0 +1,210 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// slowInvoker runs until it is released, as a function that does not notice its caller.
+type slowInvoker struct {
+	started chan struct{}
+	release chan struct{}
+	// ended gets the state of the invocation's context when it has been released.
+	ended chan error
+}
+
+func newSlowInvoker() *slowInvoker {
+	return &slowInvoker{make(chan struct{}, 1), make(chan struct{}), make(chan error, 1)}
+}
+
+func (s *slowInvoker) Invoke(ctx context.Context, _ string, _ []byte) ([]byte, string, error) {
+	s.started <- struct{}{}
+	<-s.release
+	s.ended <- ctx.Err()
+	return []byte(`{"statusCode":202}`), "", nil
+}
+
+func within[T any](t *testing.T, what string, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(time.Minute):
+		t.Fatalf("waited a minute for %s", what)
+		panic("unreachable")
+	}
+}
+
+func TestFailuresOfTheFunction(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		invoker *fakeInvoker
+		status  int
+		message string
+	}{
+		{"a function error is an internal server error", &fakeInvoker{functionError: "Unhandled", response: `{"statusCode":200,"body":"secret"}`}, 500, "Internal Server Error"},
+		{"a function that cannot be run is unavailable", &fakeInvoker{err: errors.New("throttled: secret")}, 503, "Service Unavailable"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var log bytes.Buffer
+			h := newGateway(t, routes("$default"), c.invoker, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+			wantMessage(t, serve(h, httptest.NewRequest(http.MethodGet, "/", nil)), c.status, c.message)
+			if !strings.Contains(log.String(), "secret") {
+				t.Errorf("the log does not say why: %s", &log)
+			}
+		})
+	}
+}
+
+func TestAFunctionThatIsTooSlowIsUnavailableButRunsOn(t *testing.T) {
+	s := newSlowInvoker()
+	h := newGateway(t, routes("$default"), s, Options{Timeout: time.Millisecond})
+	wantMessage(t, serve(h, httptest.NewRequest(http.MethodPost, "/", nil)), http.StatusServiceUnavailable, "Service Unavailable")
+	within(t, "the invocation", s.started)
+	close(s.release)
+	if err := within(t, "the end of the invocation", s.ended); err != nil {
+		t.Errorf("the invocation was cancelled: %v", err)
+	}
+}
+
+func TestAClientThatGoesAwayDoesNotStopTheFunction(t *testing.T) {
+	s := newSlowInvoker()
+	h := newGateway(t, routes("$default"), s, Options{})
+	answered := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer close(answered)
+		h.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	ctx, leave := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := make(chan error, 1)
+	go func() {
+		_, err := server.Client().Do(r)
+		failed <- err
+	}()
+	within(t, "the invocation", s.started)
+	leave()
+	if err := within(t, "the client", failed); !errors.Is(err, context.Canceled) {
+		t.Errorf("the client got %v", err)
+	}
+	within(t, "the gateway to stop waiting", answered)
+	close(s.release)
+	if err := within(t, "the end of the invocation", s.ended); err != nil {
+		t.Errorf("the invocation was cancelled: %v", err)
+	}
+}
+
+// streamed hides a body's length, as chunked transfer does.
+type streamed struct{ io.Reader }
+
+func TestBodiesUpTo10MBPass(t *testing.T) {
+	h := newGateway(t, routes("$default"), &fakeInvoker{response: "{}"}, Options{})
+	for _, c := range []struct {
+		name string
+		body io.Reader
+		want int
+	}{
+		{"exactly 10 MB", strings.NewReader(strings.Repeat("x", maxBodyBytes)), http.StatusOK},
+		{"one byte more", strings.NewReader(strings.Repeat("x", maxBodyBytes+1)), http.StatusRequestEntityTooLarge},
+		{"one byte more of unknown length", streamed{strings.NewReader(strings.Repeat("x", maxBodyBytes+1))}, http.StatusRequestEntityTooLarge},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := serve(h, httptest.NewRequest(http.MethodPost, "/", c.body))
+			if c.want == http.StatusOK {
+				if w.Code != c.want {
+					t.Errorf("answer %d %s", w.Code, w.Body)
+				}
+				return
+			}
+			wantMessage(t, w, c.want, "Request Entity Too Large")
+		})
+	}
+	t.Run("a body that breaks off is a bad request", func(t *testing.T) {
+		broken := streamed{io.MultiReader(strings.NewReader("{"), brokenReader{})}
+		wantMessage(t, serve(h, httptest.NewRequest(http.MethodPost, "/", broken)), http.StatusBadRequest, "Bad Request")
+	})
+}
+
+type brokenReader struct{}
+
+func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+func TestRequestLineAndHeadersUpTo10240BytesPass(t *testing.T) {
+	h := newGateway(t, routes("$default"), &fakeInvoker{response: "{}"}, Options{})
+	// The rest is "GET / HTTP/1.1", "Host: api" and "X: " with their line ends.
+	const rest = 16 + 11 + 5
+	for _, c := range []struct{ size, want int }{
+		{maxHeadBytes, http.StatusOK},
+		{maxHeadBytes + 1, http.StatusRequestHeaderFieldsTooLarge},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Host = "api"
+		r.Header.Set("X", strings.Repeat("x", c.size-rest))
+		w := serve(h, r)
+		if w.Code != c.want {
+			t.Errorf("%d bytes: answer %d, want %d", c.size, w.Code, c.want)
+		}
+		if c.want != http.StatusOK {
+			wantMessage(t, w, c.want, "Request Header Fields Too Large")
+		}
+	}
+}
+
+func TestPathsAreNeitherCleanedNorRedirected(t *testing.T) {
+	server := httptest.NewServer(newGateway(t, routes("GET /sales/{saleId}", "GET /{proxy+}"), &fakeInvoker{response: `"served"`}, Options{}))
+	defer server.Close()
+	for path, want := range map[string]int{"/sales/a": 200, "//sales//a": 200, "/sales/../x": 200, "/": 404} {
+		r, err := http.NewRequest(http.MethodGet, server.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := server.Client().Transport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != want {
+			t.Errorf("%s: answer %d, want %d", path, response.StatusCode, want)
+		}
+	}
+}
+
+func TestHEADIsServedOnlyWhereItIsRouted(t *testing.T) {
+	server := httptest.NewServer(newGateway(t, routes("GET /a", "ANY /b"), &fakeInvoker{response: `"served"`}, Options{}))
+	defer server.Close()
+	for path, want := range map[string]int{"/a": http.StatusNotFound, "/b": http.StatusOK} {
+		response, err := server.Client().Head(server.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != want || response.ContentLength <= 0 {
+			t.Errorf("HEAD %s: answer %d of %d bytes, want %d", path, response.StatusCode, response.ContentLength, want)
+		}
+	}
+}
+
+func TestAResponseWithoutContentHasNoBody(t *testing.T) {
+	server := httptest.NewServer(newGateway(t, routes("$default"), &fakeInvoker{response: `{"statusCode":204,"body":"ignored"}`}, Options{}))
+	defer server.Close()
+	response, err := server.Client().Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if body, err := io.ReadAll(response.Body); err != nil || len(body) != 0 || response.StatusCode != http.StatusNoContent {
+		t.Errorf("answer %d %q, %v", response.StatusCode, body, err)
+	}
+}

@@ -1,0 +1,105 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+)
+
+// decodeResponse reads what a function returned by the rules of payload format
+// 2.0: an object with statusCode is a response, any other JSON is the body of a 200.
+func decodeResponse(payload []byte) (answer, error) {
+	if !json.Valid(payload) {
+		return answer{}, errors.New("not JSON")
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(payload, &fields) == nil && fields["statusCode"] != nil {
+		return formatted(payload)
+	}
+	a := answer{status: http.StatusOK, header: http.Header{"Content-Type": {"application/json"}}, body: bytes.TrimSpace(payload)}
+	var text string
+	if a.body[0] == '"' && json.Unmarshal(a.body, &text) == nil {
+		a.body = []byte(text)
+	}
+	return a, nil
+}
+
+func formatted(payload []byte) (answer, error) {
+	var r events.APIGatewayV2HTTPResponse
+	if err := json.Unmarshal(payload, &r); err != nil {
+		return answer{}, err
+	}
+	// An interim status would not be a response.
+	if r.StatusCode < 200 || r.StatusCode > 599 {
+		return answer{}, fmt.Errorf("status code %d is not between 200 and 599", r.StatusCode)
+	}
+	header, err := responseHeader(r)
+	if err != nil {
+		return answer{}, err
+	}
+	body := []byte(r.Body)
+	if r.IsBase64Encoded {
+		if body, err = base64.StdEncoding.DecodeString(r.Body); err != nil {
+			return answer{}, fmt.Errorf("decode body: %w", err)
+		}
+	}
+	return answer{status: r.StatusCode, header: header, body: body}, nil
+}
+
+// responseHeader puts a multi-value header before a single one of the same name.
+func responseHeader(r events.APIGatewayV2HTTPResponse) (http.Header, error) {
+	header := http.Header{}
+	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
+		if err := set(header, name, r.Headers[name]); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.MultiValueHeaders)) {
+		if err := set(header, name, r.MultiValueHeaders[name]...); err != nil {
+			return nil, err
+		}
+	}
+	cookies := append(slices.Clone(header["Set-Cookie"]), r.Cookies...)
+	if len(cookies) > 0 {
+		if err := set(header, "Set-Cookie", cookies...); err != nil {
+			return nil, err
+		}
+	}
+	// The gateway writes these itself.
+	for name := range connectionHeaders {
+		header.Del(name)
+	}
+	header.Del("Content-Length")
+	if header.Get("Content-Type") == "" {
+		header.Set("Content-Type", "application/json")
+	}
+	return header, nil
+}
+
+// set refuses whatever could end a header line and begin another one.
+func set(header http.Header, name string, values ...string) error {
+	if name == "" || strings.ContainsFunc(name, func(c rune) bool { return !isTokenRune(c) }) {
+		return fmt.Errorf("header name %q is not valid", name)
+	}
+	for _, value := range values {
+		if strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
+			return fmt.Errorf("value of header %s holds a control character", name)
+		}
+	}
+	header[textproto.CanonicalMIMEHeaderKey(name)] = values
+	return nil
+}
+
+// isTokenRune follows RFC 9110's token.
+func isTokenRune(c rune) bool {
+	return c > ' ' && c < 0x7f && !strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
+}

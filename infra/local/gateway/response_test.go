@@ -1,0 +1,119 @@
+package gateway
+
+import (
+	"bytes"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWhatAFunctionReturnsBecomesTheResponse(t *testing.T) {
+	plain := http.Header{"Content-Type": {"application/json"}}
+	for _, c := range []struct {
+		name, response string
+		status         int
+		header         http.Header
+		body           string
+	}{
+		{"a whole response", `{"statusCode":202,"headers":{"content-type":"text/plain","Location":"/x"},"body":"hi"}`,
+			202, http.Header{"Content-Type": {"text/plain"}, "Location": {"/x"}}, "hi"},
+		{"only a status code", `{"statusCode":404}`, 404, plain, ""},
+		{"cookies", `{"statusCode":200,"cookies":["a=1","b=2; Secure"],"headers":{"Set-Cookie":"c=3"}}`,
+			200, http.Header{"Content-Type": {"application/json"}, "Set-Cookie": {"c=3", "a=1", "b=2; Secure"}}, ""},
+		{"multi-value headers beat single ones", `{"statusCode":200,"headers":{"vary":"x"},"multiValueHeaders":{"Vary":["a","b"]}}`,
+			200, http.Header{"Content-Type": {"application/json"}, "Vary": {"a", "b"}}, ""},
+		{"a base64 body", `{"statusCode":200,"isBase64Encoded":true,"body":"aGk="}`, 200, plain, "hi"},
+		{"null headers", `{"statusCode":200,"headers":null,"cookies":null,"body":"hi"}`, 200, plain, "hi"},
+		{"headers about the connection are dropped", `{"statusCode":200,"headers":{"Connection":"close","Content-Length":"99","Transfer-Encoding":"chunked","Apigw-Requestid":"forged"},"body":"hi"}`,
+			200, plain, "hi"},
+		{"an object without a status code", ` {"message":"hi"} `, 200, plain, `{"message":"hi"}`},
+		{"a string", `"hi \u0022there\u0022"`, 200, plain, `hi "there"`},
+		{"a list", `[1, 2]`, 200, plain, `[1, 2]`},
+		{"a number", `7`, 200, plain, `7`},
+		{"null", `null`, 200, plain, `null`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := serve(newGateway(t, routes("$default"), &fakeInvoker{response: c.response}, Options{}), httptest.NewRequest(http.MethodGet, "/", nil))
+			if w.Code != c.status || w.Body.String() != c.body {
+				t.Errorf("answer %d %q, want %d %q", w.Code, w.Body, c.status, c.body)
+			}
+			if id := w.Header().Get("Apigw-Requestid"); id == "" || id == "forged" {
+				t.Errorf("apigw-requestid is %q", id)
+			}
+			w.Header().Del("Apigw-Requestid")
+			w.Header().Del("Content-Length")
+			if diff := cmp.Diff(c.header, w.Header()); diff != "" {
+				t.Errorf("headers (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAnUnusableResponseIsAnInternalServerError(t *testing.T) {
+	for name, response := range map[string]string{
+		"nothing":                        "",
+		"no JSON":                        "hello",
+		"half an object":                 `{"statusCode":200`,
+		"two values":                     `{} {}`,
+		"a status code that is text":     `{"statusCode":"ok"}`,
+		"no status code":                 `{"statusCode":null}`,
+		"a status code too low":          `{"statusCode":101}`,
+		"a status code too high":         `{"statusCode":600}`,
+		"a body that is an object":       `{"statusCode":200,"body":{}}`,
+		"a body that is not base64":      `{"statusCode":200,"isBase64Encoded":true,"body":"%"}`,
+		"a line break in a header":       `{"statusCode":200,"headers":{"X":"a\r\nSet-Cookie: b"}}`,
+		"a line feed in a multi header":  `{"statusCode":200,"multiValueHeaders":{"X":["a","b\n"]}}`,
+		"a carriage return in a cookie":  `{"statusCode":200,"cookies":["a\rb"]}`,
+		"a line break in a header name":  `{"statusCode":200,"headers":{"X\r\nY":"a"}}`,
+		"a space in a header name":       `{"statusCode":200,"headers":{"X Y":"a"}}`,
+		"a header without a name":        `{"statusCode":200,"headers":{"":"a"}}`,
+		"a NUL in a header":              `{"statusCode":200,"headers":{"X":"\u0000"}}`,
+		"a header value that is a list":  `{"statusCode":200,"headers":{"X":["a"]}}`,
+		"a cookie that is not text":      `{"statusCode":200,"cookies":[1]}`,
+		"a status code with a fraction":  `{"statusCode":200.5}`,
+		"a status code beyond all bound": `{"statusCode":1e99}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			h := newGateway(t, routes("$default"), &fakeInvoker{response: response}, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+			w := serve(h, httptest.NewRequest(http.MethodGet, "/", nil))
+			wantMessage(t, w, http.StatusInternalServerError, "Internal Server Error")
+			if !strings.Contains(log.String(), "read response of $default") || !strings.Contains(log.String(), w.Header().Get("Apigw-Requestid")) {
+				t.Errorf("the log does not say why: %s", &log)
+			}
+		})
+	}
+}
+
+func FuzzDecodeResponse(f *testing.F) {
+	for _, response := range []string{
+		`{"statusCode":200,"headers":{"a":"b"},"multiValueHeaders":{"c":["d"]},"cookies":["e"],"body":"Zg==","isBase64Encoded":true}`,
+		`"text"`, `null`, `[1]`, `{`, ``, `{"statusCode":200,"headers":{"a\n":"b\r"}}`,
+	} {
+		f.Add([]byte(response))
+	}
+	f.Fuzz(func(t *testing.T, response []byte) {
+		a, err := decodeResponse(response)
+		if err != nil {
+			return
+		}
+		if a.status < 200 || a.status > 599 {
+			t.Errorf("status %d", a.status)
+		}
+		var head bytes.Buffer
+		if err := a.header.Write(&head); err != nil {
+			t.Fatal(err)
+		}
+		lines := 0
+		for _, values := range a.header {
+			lines += len(values)
+		}
+		if got := strings.Count(head.String(), "\n"); got != lines {
+			t.Errorf("%d values became %d lines: %q", lines, got, &head)
+		}
+	})
+}

@@ -1,0 +1,185 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const (
+	anyMethod    = "ANY"
+	defaultRoute = "$default"
+)
+
+// Route sends one method and path to a function.
+type Route struct {
+	// Method is in upper case, or ANY for all that the path has no other route for.
+	Method string
+	// Path is a template such as /sales/{saleId}/orders; a last segment {proxy+}
+	// takes the rest of the path. $default takes every request that no other
+	// route takes; it has no method, or ANY.
+	Path     string
+	Function string
+	// Authorizer is nil for a public route.
+	Authorizer *JWT
+	// Scopes are those of which a token needs one; none are asked for when empty.
+	Scopes []string
+}
+
+// kind orders segments by how closely they match.
+type kind int
+
+const (
+	literal kind = iota
+	variable
+	greedy
+)
+
+type segment struct {
+	kind kind
+	// text is the decoded literal or the variable's name.
+	text string
+}
+
+type compiled struct {
+	Route
+	key      string
+	segments []segment
+	// rank orders routes as API Gateway prefers them: a full match before a
+	// greedy one, then the one with the earlier literals, then a method before ANY.
+	rank []kind
+}
+
+// table holds the routes, the closest match first.
+type table struct {
+	routes   []compiled
+	fallback *compiled
+}
+
+var (
+	methods      = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", anyMethod}
+	variableName = regexp.MustCompile(`^[A-Za-z0-9._:-]+$`)
+)
+
+func newTable(routes []Route) (*table, error) {
+	t := &table{}
+	shapes := map[string]string{}
+	for _, r := range routes {
+		c, err := compile(r)
+		if err != nil {
+			return nil, fmt.Errorf("route %s %s: %w", r.Method, r.Path, err)
+		}
+		shape := c.shape()
+		if other, ok := shapes[shape]; ok {
+			return nil, fmt.Errorf("route %s %s: takes the same requests as %s", r.Method, r.Path, other)
+		}
+		shapes[shape] = c.key
+		if c.key == defaultRoute {
+			t.fallback = &c
+		} else {
+			t.routes = append(t.routes, c)
+		}
+	}
+	slices.SortStableFunc(t.routes, func(a, b compiled) int { return slices.Compare(a.rank, b.rank) })
+	return t, nil
+}
+
+func compile(r Route) (compiled, error) {
+	if r.Function == "" {
+		return compiled{}, errors.New("has no function")
+	}
+	if r.Authorizer == nil && len(r.Scopes) > 0 {
+		return compiled{}, errors.New("asks for scopes without an authorizer")
+	}
+	if r.Authorizer != nil {
+		if err := r.Authorizer.check(); err != nil {
+			return compiled{}, err
+		}
+	}
+	if r.Path == defaultRoute {
+		if r.Method != "" && r.Method != anyMethod && r.Method != defaultRoute {
+			return compiled{}, errors.New("has a method")
+		}
+		return compiled{Route: r, key: defaultRoute}, nil
+	}
+	if !slices.Contains(methods, r.Method) {
+		return compiled{}, errors.New("has no HTTP method or ANY")
+	}
+	path, ok := strings.CutPrefix(r.Path, "/")
+	if !ok {
+		return compiled{}, errors.New("does not begin with /")
+	}
+	c := compiled{Route: r, key: r.Method + " " + r.Path}
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		s, err := parseSegment(part)
+		last := i == len(parts)-1
+		switch {
+		case err != nil:
+			return compiled{}, err
+		case s.kind == literal && s.text == "" && !last:
+			return compiled{}, errors.New("has an empty segment")
+		case s.kind == greedy && !last:
+			return compiled{}, fmt.Errorf("goes on after {%s+}", s.text)
+		case s.kind != literal && c.names(s.text):
+			return compiled{}, fmt.Errorf("names {%s} twice", s.text)
+		}
+		c.segments = append(c.segments, s)
+		c.rank = append(c.rank, s.kind)
+	}
+	first, last := literal, literal
+	if c.rank[len(c.rank)-1] == greedy {
+		first = greedy
+	}
+	if r.Method == anyMethod {
+		last = variable
+	}
+	c.rank = append([]kind{first}, append(c.rank, last)...)
+	return c, nil
+}
+
+func (c *compiled) names(name string) bool {
+	return slices.ContainsFunc(c.segments, func(s segment) bool { return s.kind != literal && s.text == name })
+}
+
+func parseSegment(part string) (segment, error) {
+	inner, opens := strings.CutPrefix(part, "{")
+	inner, closes := strings.CutSuffix(inner, "}")
+	if opens && closes {
+		s := segment{kind: variable, text: inner}
+		if name, ok := strings.CutSuffix(inner, "+"); ok {
+			s = segment{kind: greedy, text: name}
+		}
+		if !variableName.MatchString(s.text) {
+			return segment{}, fmt.Errorf("has a variable without a valid name: %s", part)
+		}
+		return s, nil
+	}
+	if strings.ContainsAny(part, "{}?#") {
+		return segment{}, fmt.Errorf("has a segment that is neither text nor one variable: %s", part)
+	}
+	text, err := url.PathUnescape(part)
+	if err != nil {
+		return segment{}, err
+	}
+	return segment{kind: literal, text: text}, nil
+}
+
+// shape is equal for two routes that take the same requests, whatever their variables are called.
+func (c *compiled) shape() string {
+	if c.key == defaultRoute {
+		return c.key
+	}
+	shape := c.Method
+	for _, s := range c.segments {
+		if s.kind == literal {
+			shape += fmt.Sprintf("/%q", s.text)
+		} else {
+			shape += fmt.Sprintf("/%d", s.kind)
+		}
+	}
+	return shape
+}

@@ -1,0 +1,192 @@
+package gateway
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func routes(keys ...string) []Route {
+	var all []Route
+	for _, key := range keys {
+		method, path, ok := strings.Cut(key, " ")
+		if !ok {
+			method, path = "", key
+		}
+		all = append(all, Route{Method: method, Path: path, Function: key})
+	}
+	return all
+}
+
+func TestTheClosestRouteTakesTheRequest(t *testing.T) {
+	table, err := newTable(routes(
+		"$default",
+		"ANY /{proxy+}",
+		"ANY /pets/{proxy+}",
+		"GET /pets/{proxy+}",
+		"ANY /pets/{id}",
+		"GET /pets/{id}",
+		"GET /pets/dog",
+		"GET /{kind}/dog",
+		"ANY /pets/{id}/toys",
+		"GET /sales/{saleId}",
+		"GET /sales/{saleId}/orders/me",
+		"GET /sales/{saleId}/orders/{order}",
+		"GET /",
+		"GET /cats/",
+	))
+	if err != nil {
+		t.Fatalf("newTable: %v", err)
+	}
+	for _, c := range []struct {
+		request string
+		want    string
+		params  map[string]string
+	}{
+		{"GET /pets/dog", "GET /pets/dog", nil},
+		{"POST /pets/dog", "ANY /pets/{id}", map[string]string{"id": "dog"}},
+		{"GET /pets/cat", "GET /pets/{id}", map[string]string{"id": "cat"}},
+		{"GET /cats/dog", "GET /{kind}/dog", map[string]string{"kind": "cats"}},
+		{"GET /pets/cat/toys", "ANY /pets/{id}/toys", map[string]string{"id": "cat"}},
+		{"GET /pets/cat/food/dry", "GET /pets/{proxy+}", map[string]string{"proxy": "cat/food/dry"}},
+		{"PUT /pets/cat/food", "ANY /pets/{proxy+}", map[string]string{"proxy": "cat/food"}},
+		{"GET /else", "ANY /{proxy+}", map[string]string{"proxy": "else"}},
+		{"GET /sales/a/orders/me", "GET /sales/{saleId}/orders/me", map[string]string{"saleId": "a"}},
+		{"GET /sales/a/orders/1", "GET /sales/{saleId}/orders/{order}", map[string]string{"saleId": "a", "order": "1"}},
+		{"GET /", "GET /", nil},
+		{"POST /", "$default", nil},
+		{"GET /cats/", "GET /cats/", nil},
+		{"GET /sales/a%2Fb", "GET /sales/{saleId}", map[string]string{"saleId": "a/b"}},
+		{"GET /sales/a%20b+c", "GET /sales/{saleId}", map[string]string{"saleId": "a b+c"}},
+		{"GET /%73ales/%E7%A7%92", "GET /sales/{saleId}", map[string]string{"saleId": "秒"}},
+		{"GET /sales/", "ANY /{proxy+}", map[string]string{"proxy": "sales/"}},
+		{"GET /sales//orders/me", "ANY /{proxy+}", map[string]string{"proxy": "sales//orders/me"}},
+		{"GET /sales/../pets/dog", "ANY /{proxy+}", map[string]string{"proxy": "sales/../pets/dog"}},
+	} {
+		t.Run(c.request, func(t *testing.T) {
+			method, path, _ := strings.Cut(c.request, " ")
+			got, params, err := table.match(method, path)
+			if err != nil || got == nil {
+				t.Fatalf("match: %v, %v", got, err)
+			}
+			if got.key != c.want {
+				t.Errorf("route %q, want %q", got.key, c.want)
+			}
+			if diff := cmp.Diff(c.params, params); diff != "" {
+				t.Errorf("path parameters (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWhatNoRouteTakesIsNotFound(t *testing.T) {
+	f := &fakeInvoker{response: "{}"}
+	h := newGateway(t, routes("POST /sales/{saleId}/orders", "GET /sales/{saleId}"), f, Options{})
+	for _, request := range []string{
+		"GET /", "GET /sales", "GET /sales/", "GET /sales/a/", "GET //sales/a", "GET /sales//orders", "POST /sales//orders",
+		"POST /sales/a", "OPTIONS /sales/a", "GET /Sales/a", "POST /sales/a%2Forders", "GET /sales/a/b",
+	} {
+		t.Run(request, func(t *testing.T) {
+			method, path, _ := strings.Cut(request, " ")
+			w := serve(h, httptest.NewRequest(method, "http://api.example"+path, nil))
+			wantMessage(t, w, http.StatusNotFound, "Not Found")
+		})
+	}
+	if len(f.functions) != 0 {
+		t.Errorf("functions %v were invoked", f.functions)
+	}
+}
+
+func TestAPathThatCannotBeDecodedIsABadRequest(t *testing.T) {
+	f := &fakeInvoker{response: "{}"}
+	h := newGateway(t, routes("GET /sales/{saleId}", "$default"), f, Options{})
+	for name, u := range map[string]*url.URL{
+		"no leading slash": {Path: "sales"},
+		"no path":          {},
+		"not UTF-8":        {Path: "/sales/\xff"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := httptest.NewRequest(http.MethodGet, "/", nil)
+			r.URL = u
+			wantMessage(t, serve(h, r), http.StatusBadRequest, "Bad Request")
+		})
+	}
+	t.Run("broken percent-encoding", func(t *testing.T) {
+		table, _ := newTable(routes("$default"))
+		for _, path := range []string{"/%", "/a%2", "/%zz/b"} {
+			if _, _, err := table.match("GET", path); err == nil {
+				t.Errorf("match(%q) succeeded", path)
+			}
+		}
+	})
+}
+
+func TestNewRefusesRoutesThatAPIGatewayWouldRefuse(t *testing.T) {
+	for name, refused := range map[string][]Route{
+		"twice the same":                  routes("GET /a", "GET /a"),
+		"the same but for variable names": routes("GET /a/{x}", "GET /a/{y}"),
+		"the same literal written twice":  routes("GET /a", "GET /%61"),
+		"two defaults":                    routes("$default", "ANY $default"),
+		"a default with a method":         routes("GET $default"),
+		"no method":                       routes("/a"),
+		"a method in lower case":          routes("get /a"),
+		"no leading slash":                routes("GET a"),
+		"an empty segment":                routes("GET /a//b"),
+		"something after a greedy one":    routes("GET /{p+}/b"),
+		"a variable twice":                routes("GET /{a}/{a}"),
+		"a variable without a name":       routes("GET /{}"),
+		"a greedy one without a name":     routes("GET /{+}"),
+		"half a variable":                 routes("GET /a{b}"),
+		"broken percent-encoding":         routes("GET /%zz"),
+		"no function":                     {{Method: "GET", Path: "/a"}},
+		"scopes without an authorizer":    {{Method: "GET", Path: "/a", Function: "F", Scopes: []string{"s"}}},
+		"an authorizer for any issuer":    {{Method: "GET", Path: "/a", Function: "F", Authorizer: &JWT{Audience: []string{"a"}, Keys: testJWT().Keys}}},
+		"an authorizer for any audience":  {{Method: "GET", Path: "/a", Function: "F", Authorizer: &JWT{Issuer: "i", Keys: testJWT().Keys}}},
+		"an authorizer for no audience":   {{Method: "GET", Path: "/a", Function: "F", Authorizer: &JWT{Issuer: "i", Audience: []string{""}, Keys: testJWT().Keys}}},
+		"an authorizer without keys":      {{Method: "GET", Path: "/a", Function: "F", Authorizer: &JWT{Issuer: "i", Audience: []string{"a"}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := New(refused, &fakeInvoker{}, Options{}); err == nil {
+				t.Error("New succeeded")
+			}
+		})
+	}
+}
+
+func FuzzMatch(f *testing.F) {
+	table, err := newTable(routes("GET /", "GET /a/{x}", "ANY /a/{x}/b", "GET /c/{rest+}"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, path := range []string{"/", "/a/b", "/a/%2F/b", "/c/d//e", "//", "/%zz", "", "/a/\xff", "/a/%ff"} {
+		f.Add(path)
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		route, params, err := table.match("GET", path)
+		if err != nil || route == nil {
+			return
+		}
+		// Encoding the parameters back into the template gives a path that means the same.
+		again := ""
+		for _, s := range route.segments {
+			switch s.kind {
+			case literal:
+				again += "/" + url.PathEscape(s.text)
+			case variable:
+				again += "/" + url.PathEscape(params[s.text])
+			case greedy:
+				for part := range strings.SplitSeq(params[s.text], "/") {
+					again += "/" + url.PathEscape(part)
+				}
+			}
+		}
+		same, sameParams, err := table.match("GET", again)
+		if err != nil || same != route || !cmp.Equal(params, sameParams) {
+			t.Errorf("%q gives %s %v, but %q gives %v %v (%v)", path, route.key, params, again, same, sameParams, err)
+		}
+	})
+}
