@@ -88,7 +88,15 @@ func (h *handler) send(ctx context.Context, event *telemetry.Event, p ledger.Pur
 	if p.Claim.ID == "" {
 		return
 	}
+	defer func() {
+		if p := recover(); p != nil {
+			event.Text("sendError", fmt.Sprintf("panic: %v", p))
+		}
+	}()
 	if !p.New {
+		if p.Claim.State() == sale.Confirmed {
+			return
+		}
 		due, err := h.book.MayResend(ctx, p.Claim)
 		if err != nil {
 			event.Text("resendError", err.Error())

@@ -38,15 +38,21 @@ func (l *Ledger) claim(ctx context.Context, s sale.Sale, user string) (sale.Clai
 
 // MayResend asks whether the order message of a claim should be sent again
 // now, and if so marks the claim, so that of several that ask at once one
-// sends. That is the case when the claim has been pending for longer than
-// ResendGrace and was last sent again longer ago than that and than half its
-// age: ever rarer, never a storm. The mark is all that repair ever writes
-// (P17). It fails with sale.Busy or sale.Internal.
+// sends. That is the case when the claim, as c shows it and as it is now, has
+// been pending for longer than ResendGrace and was last sent again longer ago
+// than that and than half its age: ever rarer, never a storm. A claim that c
+// shows confirmed is one whose order item is missing; the same rule holds. The
+// mark is all that repair ever writes (P17). It fails with sale.Busy or
+// sale.Internal.
 func (l *Ledger) MayResend(ctx context.Context, c sale.Claim) (bool, error) {
 	now := l.now()
 	age := now.Sub(c.AcceptedAt)
-	if c.State() == sale.Confirmed || age <= ResendGrace {
+	if age <= ResendGrace {
 		return false, nil
+	}
+	condition, names := &ifQuiet, map[string]string{"#claimId": "claimId", "#resentAt": "resentAt"}
+	if c.State() == sale.Pending {
+		condition, names["#orderId"] = &ifPendingAndQuiet, "orderId"
 	}
 	quiet := max(ResendGrace, age/2)
 	if !c.ResentAt.IsZero() && now.Sub(c.ResentAt) <= quiet {
@@ -58,13 +64,11 @@ func (l *Ledger) MayResend(ctx context.Context, c sale.Claim) (bool, error) {
 	}
 	err = l.retry(ctx, maxTries, func(ctx context.Context) error {
 		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName:           l.table,
-			Key:                 claimKey(c.SaleID, sale.BucketOf(c.User, s.Buckets), c.User),
-			UpdateExpression:    &markResent,
-			ConditionExpression: &ifQuiet,
-			ExpressionAttributeNames: map[string]string{
-				"#claimId": "claimId", "#orderId": "orderId", "#resentAt": "resentAt",
-			},
+			TableName:                l.table,
+			Key:                      claimKey(c.SaleID, sale.BucketOf(c.User, s.Buckets), c.User),
+			UpdateExpression:         &markResent,
+			ConditionExpression:      condition,
+			ExpressionAttributeNames: names,
 			ExpressionAttributeValues: item{
 				":claimId": str(c.ID), ":now": millis(now), ":before": millis(now.Add(-quiet)),
 			},
@@ -78,9 +82,9 @@ func (l *Ledger) MayResend(ctx context.Context, c sale.Claim) (bool, error) {
 }
 
 var (
-	markResent = "SET #resentAt = :now"
-	ifQuiet    = "#claimId = :claimId AND attribute_not_exists(#orderId)" +
-		" AND (attribute_not_exists(#resentAt) OR #resentAt < :before)"
+	markResent        = "SET #resentAt = :now"
+	ifQuiet           = "#claimId = :claimId AND (attribute_not_exists(#resentAt) OR #resentAt < :before)"
+	ifPendingAndQuiet = ifQuiet + " AND attribute_not_exists(#orderId)"
 )
 
 // Order returns an order by its id. It fails with sale.OrderNotFound,

@@ -71,6 +71,10 @@ func TestASendThatFailsIsNotRepeated(t *testing.T) {
 	if err := sender.Send(t.Context(), Message{"moutai", "alice", "C1"}); err == nil {
 		t.Error("no error")
 	}
+	// One request alone proves little: a back-off may outlast the send.
+	if n := sender.api.(*sqs.Client).Options().Retryer.MaxAttempts(); n != 1 {
+		t.Errorf("the client makes up to %d attempts, want 1", n)
+	}
 	if n := calls.Load(); n != 1 {
 		t.Errorf("%d requests, want 1", n)
 	}

@@ -27,7 +27,7 @@ func TestAPurchaseIsAdmittedOnlyInsideTheWindowOfAnOpenSale(t *testing.T) {
 		code  Code
 		phase Phase
 	}{
-		{"a millisecond before it opens", open, opensAt.Add(-time.Millisecond), NotOpen, PhaseNotOpen},
+		{"a nanosecond before it opens", open, opensAt.Add(-1), NotOpen, PhaseNotOpen},
 		{"at the instant it opens", open, opensAt, "", PhaseOpen},
 		{"a nanosecond before it closes", open, closesAt.Add(-1), "", PhaseOpen},
 		{"at the instant it closes", open, closesAt, Closed, PhaseClosed},

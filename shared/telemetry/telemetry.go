@@ -25,8 +25,10 @@ const (
 	// Margin is what a handler keeps of its deadline to answer by itself: the
 	// context's deadline is the instant at which Lambda kills it (P16).
 	Margin = 500 * time.Millisecond
-	// maxText is the longest user text in a log line, in bytes.
-	maxText = 128
+	// maxText is the longest user text in a log line, in bytes; maxError the
+	// longest error, whose cause is kept whole for any but a hostile one.
+	maxText  = 128
+	maxError = 2048
 	// Namespace is where CloudWatch files the metrics.
 	Namespace = "flashsale"
 )
@@ -99,14 +101,17 @@ func (l *Log) Begin(ctx context.Context) (context.Context, context.CancelFunc, *
 
 // Text adds user text, cut to 128 bytes.
 func (e *Event) Text(name, value string) {
-	if len(value) > maxText {
-		cut := maxText
-		for cut > 0 && !utf8.RuneStart(value[cut]) {
-			cut--
-		}
-		value = value[:cut] + "…"
+	e.attrs = append(e.attrs, slog.String(name, capped(value, maxText)))
+}
+
+func capped(text string, limit int) string {
+	if len(text) <= limit {
+		return text
 	}
-	e.attrs = append(e.attrs, slog.String(name, value))
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit] + "…"
 }
 
 // Int adds a number.
@@ -130,7 +135,7 @@ func (e *Event) End(ctx context.Context, message string, code sale.Code, err err
 	now := e.log.now()
 	e.attrs = append(e.attrs, slog.String("outcome", string(code)), slog.Int64("ms", now.Sub(e.began).Milliseconds()))
 	if err != nil {
-		e.attrs = append(e.attrs, slog.String("error", err.Error()))
+		e.attrs = append(e.attrs, slog.String("error", capped(err.Error(), maxError)))
 	}
 	if len(e.metrics) > 0 {
 		e.attrs = append(e.attrs, e.embedded(now))

@@ -272,7 +272,7 @@ var reading = map[string]func(*testing.T, *World){
 		w.confirmed([]ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: c.ID}})
 		w.Pass(time.Hour)
 		if ok, err := w.Ledger.MayResend(w.Ctx, c); ok || err != nil {
-			t.Errorf("a confirmed claim may be resent: %v (%v)", ok, err)
+			t.Errorf("a claim that was confirmed meanwhile may be resent: %v (%v)", ok, err)
 		}
 	},
 	"an unreachable table is busy, never a refusal": func(t *testing.T, w *World) {

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestEveryEventOfThisFunctionIsHandled(t *testing.T) {
+	tests := map[string][]int{ // the messages that fail
+		"finalize-batch.json":  {},
+		"finalize-poison.json": {1},
+	}
+	files, err := filepath.Glob("../../events/finalize*.json")
+	if err != nil || len(files) != len(tests) {
+		t.Errorf("%d events in events/ and %d here (%v): each needs its test", len(files), len(tests), err)
+	}
+	for name, poison := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := newFunction(t)
+			raw := event(t, name)
+			var sent events.SQSEvent
+			if err := json.Unmarshal(raw, &sent); err != nil {
+				t.Fatal(err)
+			}
+			want := []string{}
+			for _, i := range poison {
+				want = append(want, sent.Records[i].MessageId)
+			}
+			failed, err := f.invoke(t, t.Context(), raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, failed); diff != "" {
+				t.Errorf("failed (-want +got):\n%s", diff)
+			}
+			if f.confirmed() != 2 {
+				t.Errorf("orders %v, want those of alice and bob", f.orders)
+			}
+		})
+	}
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/orderq"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+)
+
+var (
+	alice = ledger.ClaimRef{SaleID: "moutai", User: "alice", ClaimID: "5LJQBKBVNQ2XRCM7KD3V4HTYWA"}
+	bob   = ledger.ClaimRef{SaleID: "moutai", User: "bob", ClaimID: "QZ6WPOE3T2NFGA7JXUHV5RMDCI"}
+	// nobody sends well-formed messages about a claim that was never made.
+	nobody = ledger.ClaimRef{SaleID: "moutai", User: "nobody", ClaimID: "CLAIM0"}
+)
+
+// claims is a ledger in memory that keeps its promises: an order id per claim,
+// given once; poison for a claim that does not exist.
+type claims struct {
+	orders   map[ledger.ClaimRef]uint64 // 0 while pending
+	next     uint64
+	calls    [][]ledger.ClaimRef
+	faults   map[ledger.ClaimRef]error
+	panics   bool
+	deadline time.Time // of the last context
+}
+
+func (c *claims) Confirm(ctx context.Context, refs []ledger.ClaimRef) []ledger.Confirmation {
+	c.calls = append(c.calls, refs)
+	c.deadline, _ = ctx.Deadline()
+	if c.panics {
+		panic("the ledger is on fire")
+	}
+	out := make([]ledger.Confirmation, len(refs))
+	for i, ref := range refs {
+		id, exists := c.orders[ref]
+		switch {
+		case c.faults[ref] != nil:
+			out[i].Err = c.faults[ref]
+			continue
+		case !exists:
+			out[i].Err = sale.Fail(sale.Poison, errors.New("no such claim"))
+			continue
+		case id == 0:
+			c.next++
+			id, out[i].New = c.next, true
+			c.orders[ref] = id
+		}
+		out[i].AcceptedAt = time.Now().Add(-time.Second)
+		out[i].Order = sale.Order{ID: id, SaleID: ref.SaleID, User: ref.User, ClaimID: ref.ClaimID}
+	}
+	return out
+}
+
+// confirmed counts the claims that have an order id.
+func (c *claims) confirmed() int {
+	n := 0
+	for _, id := range c.orders {
+		if id != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// function is the handler as Lambda calls it, with what is around it.
+type function struct {
+	claims
+	log bytes.Buffer
+	lambda.Handler
+}
+
+func newFunction(t *testing.T) *function {
+	t.Helper()
+	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
+	f := &function{claims: claims{
+		orders: map[ledger.ClaimRef]uint64{alice: 0, bob: 0},
+		faults: map[ledger.ClaimRef]error{},
+	}}
+	h := handler{book: &f.claims, log: telemetry.New(&f.log, "finalize")}
+	f.Handler = lambda.NewHandler(h.handle)
+	return f
+}
+
+// invoke runs one event and returns the messages that it reports as failed, in
+// the words of the event source: which are to come again.
+func (f *function) invoke(t *testing.T, ctx context.Context, event []byte) ([]string, error) {
+	t.Helper()
+	f.log.Reset()
+	raw, failure := f.Invoke(ctx, event)
+	if line := f.log.Bytes(); bytes.Count(line, []byte("\n")) != 1 || !json.Valid(line) {
+		t.Errorf("want one JSON line in the log, got %s", line)
+	}
+	if failure != nil {
+		return nil, failure
+	}
+	var answer map[string][]map[string]string
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		t.Fatalf("%v: %s", err, raw)
+	}
+	items, ok := answer["batchItemFailures"]
+	if !ok || items == nil || len(answer) != 1 {
+		t.Fatalf("answer %s, want batchItemFailures and nothing else", raw)
+	}
+	failed := []string{}
+	for _, item := range items {
+		failed = append(failed, item["itemIdentifier"])
+	}
+	return failed, nil
+}
+
+// logged is a field of the event's line.
+func (f *function) logged(t *testing.T, name string) any {
+	t.Helper()
+	var fields map[string]any
+	if err := json.Unmarshal(f.log.Bytes(), &fields); err != nil {
+		t.Fatal(err)
+	}
+	return fields[name]
+}
+
+// event reads a fixture.
+func event(t *testing.T, name string) []byte {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("../../events", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// batch is an event of messages m0, m1 … with those bodies.
+func batch(t *testing.T, bodies ...string) []byte {
+	t.Helper()
+	var e events.SQSEvent
+	for i, body := range bodies {
+		e.Records = append(e.Records, events.SQSMessage{MessageId: "m" + string(rune('0'+i)), Body: body, EventSource: "aws:sqs"})
+	}
+	raw, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// order is the body of the message about a claim.
+func order(t *testing.T, ref ledger.ClaimRef) string {
+	t.Helper()
+	body, err := orderq.Encode(orderq.Message{SaleID: ref.SaleID, User: ref.User, ClaimID: ref.ClaimID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/shared/httpapi"
+	"flashsale/shared/orderq"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+)
+
+const acceptedBody = `{"claimId":"CLAIM1","saleId":"moutai","state":"PENDING","acceptedAt":"2026-01-01T00:00:05.000Z"}`
+
+// isAccepted checks everything about the one answer to an accepted order.
+func isAccepted(t *testing.T, r httpapi.Response) {
+	t.Helper()
+	if r.StatusCode != 202 || r.Body != acceptedBody {
+		t.Errorf("%d %s, want 202 %s", r.StatusCode, r.Body, acceptedBody)
+	}
+	headers := map[string]string{
+		"Content-Type": "application/json", "Cache-Control": "no-store",
+		"Location": "/sales/moutai/orders/me", "Retry-After": r.Headers["Retry-After"],
+	}
+	if diff := cmp.Diff(headers, r.Headers); diff != "" {
+		t.Errorf("headers (-want +got):\n%s", diff)
+	}
+	if wait := r.Headers["Retry-After"]; wait != "1" && wait != "2" {
+		t.Errorf("Retry-After %q, want 1 or 2", wait)
+	}
+}
+
+func TestAnAcceptedOrderIsAnsweredWithItsClaimAndSentOnce(t *testing.T) {
+	f := newFunction(t)
+	isAccepted(t, f.invoke(t, t.Context(), event(t, "purchase.json")))
+	want := []orderq.Message{{SaleID: "moutai", User: "alice", ClaimID: "CLAIM1"}}
+	if diff := cmp.Diff(want, f.queue.sent); diff != "" {
+		t.Errorf("sent (-want +got):\n%s", diff)
+	}
+	for name, want := range map[string]any{"outcome": "ok", "result": "accepted", "purchases": 1.0, "tries": 1.0, "user": "alice", "saleId": "moutai"} {
+		if got := f.logged(t, name); got != want {
+			t.Errorf("logged %s = %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestTheBuyerIsTheTokensSubWhateverElseTheRequestSays(t *testing.T) {
+	f := newFunction(t)
+	f.invoke(t, t.Context(), event(t, "purchase.json", header("x-user", "mallory"), header("sub", "mallory"), func(r *httpapi.Request) {
+		r.QueryStringParameters = map[string]string{"user": "mallory", "saleId": "other"}
+		r.PathParameters["user"] = "mallory"
+	}))
+	if f.claims["alice"] == nil || f.claims["mallory"] != nil {
+		t.Errorf("claims %v, want one of alice", f.claims)
+	}
+}
+
+func TestTheSameIdempotencyKeyGetsTheSameBodyByteForByte(t *testing.T) {
+	f := newFunction(t)
+	purchase := event(t, "purchase-idempotent.json")
+	isAccepted(t, f.invoke(t, t.Context(), purchase))
+	isAccepted(t, f.invoke(t, t.Context(), purchase))
+
+	f.claims["bob"].OrderID = 406709376884146177
+	isAccepted(t, f.invoke(t, t.Context(), purchase))
+
+	f.stock, f.sale.Paused = 0, true
+	f.now = f.sale.ClosesAt
+	bare := event(t, "purchase-idempotent.json", header("idempotency-key", "8e03978e-40d5-43e8-bc93-6894a57f9324"))
+	isAccepted(t, f.invoke(t, t.Context(), bare))
+	if len(f.queue.sent) != 1 || len(f.claims) != 1 {
+		t.Errorf("%d messages and %d claims, want one each", len(f.queue.sent), len(f.claims))
+	}
+}
+
+func TestAClaimStandsAlsoWhenItsMessageCannotBeSent(t *testing.T) {
+	f := newFunction(t)
+	f.queue.fault = errors.New("sqs: secret endpoint is down")
+	isAccepted(t, f.invoke(t, t.Context(), event(t, "purchase.json")))
+	if f.logged(t, "unsent") != 1.0 || f.logged(t, "outcome") != "ok" || f.logged(t, "level") != "INFO" {
+		t.Errorf("the log does not count the message: %s", f.log.String())
+	}
+}
+
+func TestABuyerWhoAsksAgainAfterALongWaitHealsTheOrder(t *testing.T) {
+	f := newFunction(t)
+	f.queue.fault = errors.New("down")
+	f.invoke(t, t.Context(), event(t, "purchase-idempotent.json"))
+	f.queue.fault = nil
+
+	f.now = f.now.Add(30 * time.Second)
+	isAccepted(t, f.invoke(t, t.Context(), event(t, "purchase-idempotent.json")))
+	if len(f.queue.sent) != 0 {
+		t.Fatal("sent again within the grace")
+	}
+	f.now = f.now.Add(time.Second)
+	isAccepted(t, f.invoke(t, t.Context(), event(t, "purchase-idempotent.json")))
+	if len(f.queue.sent) != 1 || f.logged(t, "resent") != 1.0 {
+		t.Errorf("%d messages after the grace, want one: %s", len(f.queue.sent), f.log.String())
+	}
+	refused(t, f.invoke(t, t.Context(), event(t, "purchase.json", user("bob"))), 409, sale.AlreadyOrdered)
+	if len(f.queue.sent) != 1 {
+		t.Errorf("%d messages, want no other at once", len(f.queue.sent))
+	}
+	f.now = f.now.Add(time.Hour)
+	refused(t, f.invoke(t, t.Context(), event(t, "purchase.json", user("bob"))), 409, sale.AlreadyOrdered)
+	if len(f.queue.sent) != 2 {
+		t.Errorf("%d messages, want a repeat without a key to heal the order, too", len(f.queue.sent))
+	}
+	f.claims["bob"].OrderID = 1
+	f.now = f.now.Add(time.Hour)
+	f.invoke(t, t.Context(), event(t, "purchase-idempotent.json"))
+	if len(f.queue.sent) != 2 {
+		t.Errorf("%d messages, want none for a confirmed claim", len(f.queue.sent))
+	}
+}
+
+func TestARepeatIsAnsweredAlsoWhenTheClaimCannotBeMarked(t *testing.T) {
+	f := newFunction(t)
+	f.invoke(t, t.Context(), event(t, "purchase-idempotent.json"))
+	f.now = f.now.Add(time.Hour)
+	f.markErr = sale.Fail(sale.Busy, errors.New("throttled"))
+	isAccepted(t, f.invoke(t, t.Context(), event(t, "purchase-idempotent.json")))
+	if len(f.queue.sent) != 1 {
+		t.Errorf("%d messages, want no second one without a mark", len(f.queue.sent))
+	}
+}
+
+func TestTheTriesEndHalfASecondBeforeTheDeadline(t *testing.T) {
+	f := newFunction(t)
+	deadline := time.Now().Add(time.Hour)
+	ctx, cancel := context.WithDeadline(t.Context(), deadline)
+	defer cancel()
+	isAccepted(t, f.invoke(t, ctx, event(t, "purchase.json")))
+	if want := deadline.Add(-telemetry.Margin); !f.deadline.Equal(want) || !f.queue.deadline.Equal(want) {
+		t.Errorf("the ledger had until %s and the queue until %s, want %s", f.deadline, f.queue.deadline, want)
+	}
+}
+
+func TestAClaimMadeInTheLastMomentIsSentInsideTheMargin(t *testing.T) {
+	f := newFunction(t)
+	deadline := time.Now().Add(telemetry.Margin)
+	ctx, cancel := context.WithDeadline(t.Context(), deadline)
+	defer cancel()
+	isAccepted(t, f.invoke(t, ctx, event(t, "purchase.json")))
+	if len(f.queue.sent) != 1 || f.queue.over != nil {
+		t.Fatalf("%d messages sent, context %v; want one on a live context", len(f.queue.sent), f.queue.over)
+	}
+	if f.queue.deadline.IsZero() || time.Until(f.queue.deadline) > sendTime {
+		t.Errorf("the send may last until %s, want at most %s", f.queue.deadline, sendTime)
+	}
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"flashsale/shared/sale"
+)
+
+func TestEveryEventOfThisFunctionIsAnswered(t *testing.T) {
+	tests := map[string]struct {
+		status int
+		code   sale.Code
+	}{
+		"purchase.json":            {202, ""},
+		"purchase-idempotent.json": {202, ""},
+		"purchase-no-token.json":   {401, sale.Unauthorized},
+		"purchase-bad-body.json":   {400, sale.InvalidRequest},
+	}
+	files, err := filepath.Glob("../../events/purchase*.json")
+	if err != nil || len(files) != len(tests) {
+		t.Errorf("%d events in events/ and %d here (%v): each needs its test", len(files), len(tests), err)
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := newFunction(t)
+			r := f.invoke(t, t.Context(), event(t, name))
+			if tt.code == "" {
+				isAccepted(t, r)
+				return
+			}
+			refused(t, r, tt.status, tt.code)
+		})
+	}
+}

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+func TestEveryEventOfThisFunctionIsAnswered(t *testing.T) {
+	tests := map[string]int{
+		"query-sale.json":           200,
+		"query-claim.json":          200,
+		"query-order.json":          200,
+		"query-order-not-mine.json": 404,
+	}
+	files, err := filepath.Glob("../../events/query*.json")
+	if err != nil || len(files) != len(tests) {
+		t.Errorf("%d events in events/ and %d here (%v): each needs its test", len(files), len(tests), err)
+	}
+	for name, want := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := newFunction(t)
+			if r := f.invoke(t, t.Context(), event(t, name)); r.StatusCode != want {
+				t.Errorf("%d %s, want %d", r.StatusCode, r.Body, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"flashsale/shared/httpapi"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+)
+
+const orderID = 406709376884146177 // reserved at 2026-01-01T00:00:06Z
+
+// books are one sale, its claims and orders, in memory.
+type books struct {
+	sale      sale.Sale
+	remaining ledger.Remaining
+	claims    map[string]sale.Claim // by user
+	orders    map[uint64]sale.Order
+	fault     error
+	panics    bool
+	calls     int
+	deadline  time.Time // of the last context
+}
+
+func newBooks() *books {
+	opensAt := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	claim := sale.Claim{
+		SaleID: "moutai", User: "alice", ID: "5LJQBKBVNQ2XRCM7KD3V4HTYWA",
+		AcceptedAt: opensAt.Add(5 * time.Second), RequestKey: "k", OrderID: orderID,
+	}
+	return &books{
+		sale: sale.Sale{
+			ID: "moutai", Name: "Feitian Moutai", State: sale.Open, Shards: 5,
+			OpensAt: opensAt, ClosesAt: time.Date(2036, 1, 1, 0, 0, 0, 0, time.UTC),
+		},
+		remaining: ledger.Remaining{Units: 99},
+		claims:    map[string]sale.Claim{"alice": claim},
+		orders:    map[uint64]sale.Order{orderID: {ID: orderID, SaleID: "moutai", User: "alice", ClaimID: claim.ID}},
+	}
+}
+
+func (b *books) call(ctx context.Context) error {
+	b.calls++
+	b.deadline, _ = ctx.Deadline()
+	if b.panics {
+		panic("table ledger-7 is on fire")
+	}
+	return b.fault
+}
+
+func (b *books) Sale(ctx context.Context, saleID string) (sale.Sale, error) {
+	if err := b.call(ctx); err != nil {
+		return sale.Sale{}, err
+	}
+	if saleID != b.sale.ID || b.sale.State != sale.Open {
+		return sale.Sale{}, sale.Refuse(sale.SaleNotFound, "no such sale")
+	}
+	return b.sale, nil
+}
+
+func (b *books) Remaining(ctx context.Context, _ sale.Sale) (ledger.Remaining, error) {
+	return b.remaining, b.call(ctx)
+}
+
+func (b *books) Claim(ctx context.Context, saleID, user string) (sale.Claim, error) {
+	if _, err := b.Sale(ctx, saleID); err != nil {
+		return sale.Claim{}, err
+	}
+	claim, ok := b.claims[user]
+	if !ok {
+		return sale.Claim{}, sale.Refuse(sale.OrderNotFound, "the user has no order in this sale")
+	}
+	return claim, nil
+}
+
+func (b *books) Order(ctx context.Context, id uint64) (sale.Order, error) {
+	if err := b.call(ctx); err != nil {
+		return sale.Order{}, err
+	}
+	order, ok := b.orders[id]
+	if !ok {
+		return sale.Order{}, sale.Refuse(sale.OrderNotFound, "no such order")
+	}
+	return order, nil
+}
+
+// function is the handler as Lambda calls it, with what is around it.
+type function struct {
+	*books
+	log bytes.Buffer
+	lambda.Handler
+}
+
+func newFunction(t *testing.T) *function {
+	t.Helper()
+	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
+	f := &function{books: newBooks()}
+	h := newHandler(f.books, telemetry.New(&f.log, "query"))
+	f.Handler = lambda.NewHandler(h.handle)
+	return f
+}
+
+// invoke runs one event, and checks what holds for every answer: it is no
+// function error and it leaves one log line.
+func (f *function) invoke(t *testing.T, ctx context.Context, event []byte) httpapi.Response {
+	t.Helper()
+	f.log.Reset()
+	raw, err := f.Invoke(ctx, event)
+	if err != nil {
+		t.Fatalf("the function failed: %v", err)
+	}
+	var response httpapi.Response
+	if err := json.Unmarshal(raw, &response); err != nil {
+		t.Fatal(err)
+	}
+	line := f.log.Bytes()
+	if bytes.Count(line, []byte("\n")) != 1 || !json.Valid(line) {
+		t.Errorf("want one JSON line in the log, got %s", line)
+	}
+	if bytes.Contains(line, []byte("header.claims.signature")) {
+		t.Errorf("the token is in the log: %s", line)
+	}
+	return response
+}
+
+// event is a fixture, changed.
+func event(t *testing.T, name string, changes ...func(*httpapi.Request)) []byte {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("../../events", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(changes) == 0 {
+		return raw
+	}
+	var r httpapi.Request
+	if err := json.Unmarshal(raw, &r); err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range changes {
+		change(&r)
+	}
+	if raw, err = json.Marshal(r); err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+func user(name string) func(*httpapi.Request) {
+	return func(r *httpapi.Request) { r.RequestContext.Authorizer.JWT.Claims["sub"] = name }
+}
+
+func path(name, value string) func(*httpapi.Request) {
+	return func(r *httpapi.Request) { r.PathParameters[name] = value }
+}
+
+func anonymous(r *httpapi.Request) { r.RequestContext.Authorizer = nil }
+
+// answered checks an answer and returns its body.
+func answered(t *testing.T, r httpapi.Response, cacheControl string) map[string]any {
+	t.Helper()
+	var body map[string]any
+	if err := json.Unmarshal([]byte(r.Body), &body); err != nil {
+		t.Fatal(err)
+	}
+	if r.StatusCode != 200 || r.Headers["Content-Type"] != "application/json" || r.Headers["Cache-Control"] != cacheControl {
+		t.Errorf("%d %v %s, want 200, JSON, %s", r.StatusCode, r.Headers, r.Body, cacheControl)
+	}
+	return body
+}
+
+// refused checks a refusal, which nobody may store.
+func refused(t *testing.T, r httpapi.Response, status int, code sale.Code) {
+	t.Helper()
+	var body map[string]any
+	if err := json.Unmarshal([]byte(r.Body), &body); err != nil {
+		t.Fatal(err)
+	}
+	if r.StatusCode != status || body["code"] != string(code) || body["status"] != float64(status) {
+		t.Errorf("%d %s, want %d %s", r.StatusCode, r.Body, status, code)
+	}
+	if r.Headers["Content-Type"] != "application/problem+json" || r.Headers["Cache-Control"] != "no-store" {
+		t.Errorf("headers %v", r.Headers)
+	}
+	for _, word := range []string{"goroutine", "panic", "Exception", "ledger"} {
+		if strings.Contains(r.Body, word) {
+			t.Errorf("the body tells %q: %s", word, r.Body)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"flashsale/shared/sale"
+)
+
+func TestARequestIsReadStrictly(t *testing.T) {
+	const create = `"action":"create","saleId":"moutai","name":"M","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","stock":100`
+	tests := []struct {
+		name, raw string
+		ok        bool
+	}{
+		{"a creation", `{` + create + `}`, true},
+		{"a creation with shards", `{` + create + `,"shards":5}`, true},
+		{"a creation with a rate", `{` + create + `,"ordersPerSecond":500}`, true},
+		{"an addition", `{"action":"add","saleId":"moutai","seedId":"s","stock":50}`, true},
+		{"a pause", `{"action":"pause","saleId":"moutai"}`, true},
+		{"a pause at an instant", `{"action":"pause","saleId":"moutai","at":"2026-01-01T00:00:00Z"}`, true},
+		{"a rescheduling", `{"action":"reschedule","saleId":"moutai","opensAt":"a","closesAt":"b","at":"c"}`, true},
+		{"white space around", " \n{\"action\":\"resume\",\"saleId\":\"moutai\"}\t", true},
+
+		{"nothing", ``, false},
+		{"null", `null`, false},
+		{"an empty object", `{}`, false},
+		{"a list of requests", `[{` + create + `}]`, false},
+		{"a string", `"create"`, false},
+		{"a number", `7`, false},
+		{"a cut request", `{` + create, false},
+		{"a cut field", `{"action":`, false},
+		{"a second request behind", `{` + create + `}{` + create + `}`, false},
+		{"text behind", `{` + create + `} x`, false},
+		{"no action", `{"saleId":"moutai"}`, false},
+		{"an unknown action", `{"action":"drop","saleId":"moutai"}`, false},
+		{"an action in capitals", `{"action":"CREATE","saleId":"moutai"}`, false},
+		{"an action that is a number", `{"action":1,"saleId":"moutai"}`, false},
+		{"a misspelt field", `{"action":"add","saleId":"moutai","seedId":"s","stok":50}`, false},
+		{"a field in capitals", `{"action":"add","saleId":"moutai","seedId":"s","STOCK":50}`, false},
+		{"the action in capitals", `{"ACTION":"pause","saleId":"moutai"}`, false},
+		{"a field twice", `{"action":"add","saleId":"moutai","seedId":"s","stock":5,"stock":50}`, false},
+		{"a field twice, once escaped", `{"action":"add","saleId":"moutai","seedId":"s","stock":5,"st\u006fck":50}`, false},
+		{"a field twice, once in capitals", `{"action":"pause","Action":"resume","saleId":"moutai"}`, false},
+		{"a field of another action", `{"action":"pause","saleId":"moutai","stock":50}`, false},
+		{"a window when adding", `{"action":"add","saleId":"m","seedId":"s","stock":1,"opensAt":"2026-01-01T00:00:00Z"}`, false},
+		{"an event's envelope", `{"version":"0","detail-type":"Scheduled Event","detail":{}}`, false},
+		{"a null field", `{"action":"pause","saleId":"moutai","at":null}`, false},
+		{"a null sale", `{"action":"pause","saleId":null}`, false},
+		{"a nested field", `{"action":"add","saleId":"moutai","seedId":"s","stock":{"n":5}}`, false},
+		{"a list as field", `{"action":"add","saleId":"moutai","seedId":["s"],"stock":5}`, false},
+		{"a boolean field", `{"action":"add","saleId":"moutai","seedId":"s","stock":true}`, false},
+		{"a number as sale id", `{"action":"pause","saleId":7}`, false},
+		{"a stock as text", `{"action":"add","saleId":"moutai","seedId":"s","stock":"50"}`, false},
+		{"a fractional stock", `{"action":"add","saleId":"moutai","seedId":"s","stock":1.5}`, false},
+		{"a stock beyond 64 bits", `{"action":"add","saleId":"moutai","seedId":"s","stock":9223372036854775808}`, false},
+		{"an instant as a number", `{"action":"pause","saleId":"moutai","at":1767225600}`, false},
+		{"invalid UTF-8", "{\"action\":\"pause\",\"saleId\":\"mou\xfftai\"}", false},
+		{"a control character in a string", "{\"action\":\"pause\",\"saleId\":\"mou\x00tai\"}", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := decode([]byte(tt.raw))
+			if tt.ok && err != nil || !tt.ok && sale.CodeOf(err) != sale.InvalidRequest {
+				t.Errorf("decode = %v, want success %t", err, tt.ok)
+			}
+		})
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, raw := range []string{
+		`{"action":"create","saleId":"moutai","name":"M","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","stock":100,"shards":5}`,
+		`{"action":"add","saleId":"moutai","seedId":"s","stock":50}`,
+		`{"action":"pause","saleId":"moutai","at":"2026-01-01T00:00:00Z"}`,
+		`{"action":"reschedule","saleId":"moutai","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z"}`,
+		`{"action":"pause","ACTION":"resume"}`, `{"a":1,"a":2}`, `{"stock":1e400}`, `null`, `[]`, ``, "\xff", `{"":""}`,
+	} {
+		f.Add([]byte(raw))
+	}
+	now := time.Date(2026, 11, 11, 0, 0, 0, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		r, err := decode(raw)
+		if err != nil {
+			if sale.CodeOf(err) != sale.InvalidRequest {
+				t.Errorf("decode(%q) = %v", raw, err)
+			}
+			return
+		}
+		var said map[string]any
+		if err := json.Unmarshal(raw, &said); err != nil {
+			t.Fatalf("decode(%q) takes what is not JSON: %v", raw, err)
+		}
+		for name := range said {
+			if name != "action" && name != "saleId" && !slices.Contains(fields[r.Action], name) {
+				t.Errorf("decode(%q) takes the field %q", raw, name)
+			}
+		}
+		var id string
+		switch r.Action {
+		case "create":
+			var c sale.Creation
+			c, err = r.creation()
+			id = c.SaleID
+			if err == nil && (c.Shards < 1 || c.Shards > sale.MaxShards || c.Stock < 1 || !c.OpensAt.Before(c.ClosesAt)) {
+				t.Errorf("%q becomes %+v", raw, c)
+			}
+		case "add":
+			var a sale.Addition
+			a, err = r.addition()
+			id = a.SaleID
+			if err == nil && (a.Stock < 1 || !sale.ValidID(a.SeedID)) {
+				t.Errorf("%q becomes %+v", raw, a)
+			}
+		default:
+			var e sale.Edit
+			e, err = r.edit(now)
+			id = e.SaleID
+			if err == nil && (e.Paused == nil) != (r.Action == "reschedule") {
+				t.Errorf("%q becomes %+v", raw, e)
+			}
+		}
+		if err == nil && (!sale.ValidID(id) || strings.Contains(id, "#")) {
+			t.Errorf("%q lets the sale id %q pass", raw, id)
+		}
+		if err != nil && sale.CodeOf(err) != sale.InvalidRequest {
+			t.Errorf("%q fails with %v", raw, err)
+		}
+	})
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambda/messages"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+)
+
+var now = time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
+
+// ledgerOfSales keeps sales in memory by the ledger's rules: a creation and an
+// addition apply once, an edit only if it is newer than the last one.
+type ledgerOfSales struct {
+	created  map[string]sale.Creation
+	seeded   map[string]int64
+	added    map[string]int64 // by sale and seed id
+	edits    map[string]sale.Edit
+	fault    error
+	panics   bool
+	calls    int
+	deadline time.Time // of the last context
+}
+
+func (l *ledgerOfSales) call(ctx context.Context) error {
+	l.calls++
+	l.deadline, _ = ctx.Deadline()
+	if l.panics {
+		panic("the table is on fire")
+	}
+	return l.fault
+}
+
+func (l *ledgerOfSales) left(saleID string, applied bool) (ledger.Seeding, error) {
+	c, ok := l.created[saleID]
+	if !ok {
+		return ledger.Seeding{}, sale.Refuse(sale.SaleNotFound, "no such sale")
+	}
+	return ledger.Seeding{SaleID: saleID, Seeded: l.seeded[saleID], Shards: c.Shards, Applied: applied}, nil
+}
+
+func (l *ledgerOfSales) Create(ctx context.Context, c sale.Creation) (ledger.Seeding, error) {
+	if err := l.call(ctx); err != nil {
+		return ledger.Seeding{}, err
+	}
+	before, exists := l.created[c.SaleID]
+	if exists && before != c {
+		return ledger.Seeding{}, sale.Refuse(sale.Conflicting, "the sale was created with other contents")
+	}
+	if !exists {
+		l.created[c.SaleID], l.seeded[c.SaleID] = c, c.Stock
+	}
+	return l.left(c.SaleID, !exists)
+}
+
+func (l *ledgerOfSales) Add(ctx context.Context, a sale.Addition) (ledger.Seeding, error) {
+	if err := l.call(ctx); err != nil {
+		return ledger.Seeding{}, err
+	}
+	if _, ok := l.created[a.SaleID]; !ok {
+		return l.left(a.SaleID, false)
+	}
+	id := a.SaleID + "/" + a.SeedID
+	before, exists := l.added[id]
+	if exists && before != a.Stock {
+		return ledger.Seeding{}, sale.Refuse(sale.Conflicting, "the seedId was used before with another stock")
+	}
+	if !exists {
+		l.added[id] = a.Stock
+		l.seeded[a.SaleID] += a.Stock
+	}
+	return l.left(a.SaleID, !exists)
+}
+
+func (l *ledgerOfSales) Edit(ctx context.Context, e sale.Edit) (ledger.Seeding, error) {
+	if err := l.call(ctx); err != nil {
+		return ledger.Seeding{}, err
+	}
+	newer := l.edits[e.SaleID].At.Before(e.At)
+	if newer {
+		l.edits[e.SaleID] = e
+	}
+	return l.left(e.SaleID, newer)
+}
+
+// function is the handler as Lambda calls it, with what is around it.
+type function struct {
+	ledgerOfSales
+	log bytes.Buffer
+	lambda.Handler
+}
+
+func newFunction(t *testing.T) *function {
+	t.Helper()
+	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
+	f := &function{ledgerOfSales: ledgerOfSales{
+		created: map[string]sale.Creation{}, seeded: map[string]int64{},
+		added: map[string]int64{}, edits: map[string]sale.Edit{},
+	}}
+	h := handler{book: &f.ledgerOfSales, log: telemetry.New(&f.log, "seed"), now: func() time.Time { return now }}
+	f.Handler = lambda.NewHandler(h.handle)
+	return f
+}
+
+// invoke runs one event and returns its answer or its function error.
+func (f *function) invoke(t *testing.T, ctx context.Context, event []byte) (string, *messages.InvokeResponse_Error) {
+	t.Helper()
+	f.log.Reset()
+	raw, err := f.Invoke(ctx, event)
+	if line := f.log.Bytes(); bytes.Count(line, []byte("\n")) != 1 || !json.Valid(line) {
+		t.Errorf("want one JSON line in the log, got %s", line)
+	}
+	if err == nil {
+		return string(raw), nil
+	}
+	// Lambda takes type and message from an error of exactly this type.
+	failure, ok := err.(messages.InvokeResponse_Error)
+	if !ok {
+		t.Fatalf("the function failed with %T: %v", err, err)
+	}
+	return "", &failure
+}
+
+// succeed runs one event that must succeed.
+func (f *function) succeed(t *testing.T, event []byte, want string) {
+	t.Helper()
+	if got, failure := f.invoke(t, t.Context(), event); failure != nil || got != want {
+		t.Errorf("%s: answer %s, error %+v; want %s", event, got, failure, want)
+	}
+}
+
+// refuse runs one event that must fail with that code, and tell no secrets.
+func (f *function) refuse(t *testing.T, event []byte, want sale.Code) {
+	t.Helper()
+	_, failure := f.invoke(t, t.Context(), event)
+	if failure == nil {
+		t.Errorf("%s: no error, want %s", event, want)
+		return
+	}
+	if failure.Type != string(want) || !strings.HasPrefix(failure.Message, string(want)) || len(failure.StackTrace) != 0 || failure.ShouldExit {
+		t.Errorf("%s: error %+v, want %s", event, failure, want)
+	}
+	for _, word := range []string{"goroutine", "panic", "Exception", "ledger-7", "on fire"} {
+		if strings.Contains(failure.Message, word) {
+			t.Errorf("the error tells %q: %s", word, failure.Message)
+		}
+	}
+	var line map[string]any
+	if err := json.Unmarshal(f.log.Bytes(), &line); err != nil || line["outcome"] != string(want) {
+		t.Errorf("outcome %v, want %s", line["outcome"], want)
+	}
+}
+
+// event reads a fixture.
+func event(t *testing.T, name string) []byte {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("../../events", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+var errForeign = errors.New("ValidationException: the table ledger-7 has no such index")

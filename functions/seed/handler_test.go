@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+)
+
+func TestACreationAppliesOnceAndOtherContentsAreAnError(t *testing.T) {
+	f := newFunction(t)
+	f.succeed(t, event(t, "seed-create.json"), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
+	f.succeed(t, event(t, "seed-create.json"), `{"saleId":"moutai","seeded":100,"shards":5,"applied":false}`)
+	want := sale.Creation{
+		SaleID: "moutai", Name: "Feitian Moutai", Stock: 100, Shards: 5,
+		OpensAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), ClosesAt: time.Date(2036, 1, 1, 0, 0, 0, 0, time.UTC),
+	}
+	if diff := cmp.Diff(want, f.created["moutai"]); diff != "" {
+		t.Errorf("created (-want +got):\n%s", diff)
+	}
+	f.refuse(t, []byte(`{"action":"create","saleId":"moutai","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","stock":1000}`), sale.Conflicting)
+	if f.seeded["moutai"] != 100 {
+		t.Errorf("%d units, want 100", f.seeded["moutai"])
+	}
+}
+
+func TestAnAdditionAppliesOnceAndOtherContentsAreAnError(t *testing.T) {
+	f := newFunction(t)
+	f.refuse(t, event(t, "seed-add.json"), sale.SaleNotFound)
+	f.succeed(t, event(t, "seed-create.json"), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
+	f.succeed(t, event(t, "seed-add.json"), `{"saleId":"moutai","seeded":150,"shards":5,"applied":true}`)
+	f.succeed(t, event(t, "seed-add.json"), `{"saleId":"moutai","seeded":150,"shards":5,"applied":false}`)
+	f.refuse(t, []byte(`{"action":"add","saleId":"moutai","seedId":"second-batch","stock":51}`), sale.Conflicting)
+}
+
+func TestAnEditSaysWhatItChangesAndWhen(t *testing.T) {
+	yes, no := true, false
+	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	opensAt, closesAt := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2036, 1, 1, 0, 0, 0, 0, time.UTC)
+	tests := map[string]sale.Edit{
+		"seed-pause.json":           {SaleID: "moutai", At: now, Paused: &yes},
+		"seed-pause-scheduled.json": {SaleID: "moutai", At: at, Paused: &yes},
+		"seed-resume.json":          {SaleID: "moutai", At: now, Paused: &no},
+		"seed-reschedule.json":      {SaleID: "moutai", At: now, OpensAt: opensAt, ClosesAt: closesAt},
+	}
+	for name, want := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := newFunction(t)
+			f.succeed(t, event(t, "seed-create.json"), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
+			f.succeed(t, event(t, name), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
+			if diff := cmp.Diff(want, f.edits["moutai"]); diff != "" {
+				t.Errorf("edit (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAnOlderEditChangesNothing(t *testing.T) {
+	f := newFunction(t)
+	f.succeed(t, event(t, "seed-create.json"), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
+	f.succeed(t, event(t, "seed-resume.json"), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
+	f.succeed(t, event(t, "seed-pause-scheduled.json"), `{"saleId":"moutai","seeded":100,"shards":5,"applied":false}`)
+}
+
+func TestAnInvalidRequestReachesNothing(t *testing.T) {
+	const window = `"opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z"`
+	for _, raw := range []string{
+		`null`, `[]`, `"create"`, `{}`,
+		`{"action":"create","saleId":"moutai",` + window + `}`,
+		`{"action":"create","saleId":"moutai",` + window + `,"stock":0}`,
+		`{"action":"create","saleId":"moutai",` + window + `,"stock":-1}`,
+		`{"action":"create","saleId":"moutai",` + window + `,"stock":100,"shards":0}`,
+		`{"action":"create","saleId":"moutai",` + window + `,"stock":100,"shards":101}`,
+		`{"action":"create","saleId":"moutai",` + window + `,"stock":100,"ordersPerSecond":0}`,
+		`{"action":"create","saleId":"moutai",` + window + `,"stock":100,"shards":1,"ordersPerSecond":1}`,
+		`{"action":"create","saleId":"moutai","stock":100}`,
+		`{"action":"create","saleId":"moutai","stock":100,"opensAt":"tomorrow","closesAt":"2036-01-01T00:00:00Z"}`,
+		`{"action":"create","saleId":"moutai","stock":100,"opensAt":"2026-01-01","closesAt":"2036-01-01T00:00:00Z"}`,
+		`{"action":"create","saleId":"moutai","stock":100,"opensAt":"2026-01-01T00:00:00","closesAt":"2036-01-01T00:00:00Z"}`,
+		`{"action":"create","saleId":"moutai","stock":100,"opensAt":"2036-01-01T00:00:00Z","closesAt":"2026-01-01T00:00:00Z"}`,
+		`{"action":"create","saleId":"mou#tai",` + window + `,"stock":100}`,
+		`{"action":"create",` + window + `,"stock":100}`,
+		`{"action":"create","saleId":"moutai","name":"a\nb",` + window + `,"stock":100}`,
+		`{"action":"add","saleId":"moutai","seedId":"s"}`,
+		`{"action":"add","saleId":"moutai","stock":1}`,
+		`{"action":"add","saleId":"moutai","seedId":"s#1","stock":1}`,
+		`{"action":"pause"}`,
+		`{"action":"pause","saleId":"moutai","at":"noon"}`,
+		`{"action":"pause","saleId":"moutai","at":""}`,
+		`{"action":"pause","saleId":"moutai","at":"2026-01-02T00:01:01Z"}`,
+		`{"action":"reschedule","saleId":"moutai"}`,
+		`{"action":"reschedule","saleId":"moutai","opensAt":"2026-01-01T00:00:00Z"}`,
+	} {
+		f := newFunction(t)
+		f.refuse(t, []byte(raw), sale.InvalidRequest)
+		if f.calls != 0 {
+			t.Errorf("%s reaches the ledger", raw)
+		}
+	}
+}
+
+func TestTheErrorTypeIsTheCodeAndACauseStaysInside(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*function)
+		want   sale.Code
+	}{
+		{"a busy table", func(f *function) { f.fault = fmt.Errorf("shard 3: %w", sale.Fail(sale.Busy, errForeign)) }, sale.Busy},
+		{"a foreign error", func(f *function) { f.fault = errForeign }, sale.Internal},
+		{"a panic", func(f *function) { f.panics = true }, sale.Internal},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, name := range []string{"seed-create.json", "seed-add.json", "seed-pause.json"} {
+				f := newFunction(t)
+				tt.change(f)
+				f.refuse(t, event(t, name), tt.want)
+			}
+		})
+	}
+}
+
+func TestSeedingEndsHalfASecondBeforeTheDeadline(t *testing.T) {
+	f := newFunction(t)
+	deadline := time.Now().Add(time.Hour)
+	ctx, cancel := context.WithDeadline(t.Context(), deadline)
+	defer cancel()
+	if _, failure := f.invoke(t, ctx, event(t, "seed-create.json")); failure != nil {
+		t.Fatal(failure)
+	}
+	if want := deadline.Add(-telemetry.Margin); !f.deadline.Equal(want) {
+		t.Errorf("the ledger had until %s, want %s", f.deadline, want)
+	}
+}
