@@ -31,7 +31,7 @@ help: ## list the targets
 
 .PHONY: run
 run: host ## set everything up and run the system on this machine, with a demonstration sale open
-	@exec $(HOST)/local $(STACK_FLAGS)
+	@exec $(HOST)/local $(STACK_FLAGS) -demo-sale
 
 .PHONY: demo
 demo: host ## 1,000 buyers rush for 100 bottles on the running stack (or on one of its own), then the receipt

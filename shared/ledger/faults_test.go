@@ -279,6 +279,40 @@ func TestTwoShardsNeverEmptyTogetherAreNotSoldOut(t *testing.T) {
 	w.Balanced(2)
 }
 
+func TestAKeyedClickWhoseTwinTookTheLastUnitIsNotSoldOut(t *testing.T) {
+	// One click finds shard 0 empty; before it goes on, its twin takes the last
+	// unit, of shard 1. Whatever the first is told, it is not "sold out".
+	w, _, _ := faulty(t)
+	w.Open(2, 2)
+	user := userOf(0, "twin")
+	w.Accepted(w.Ledger.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: userOf(0, "other")}))
+	request := ledger.Request{SaleID: "moutai", User: user, Key: "k"}
+	var twin ledger.Purchase
+	slow := &interrupted{API: w.Engine.API, closing: func() {
+		twin = w.Accepted(w.Environment().Purchase(w.Ctx, request))
+		_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "closes the shard"})
+		w.Refused(sale.SoldOut, err)
+	}}
+	p, err := w.EnvironmentOver(slow).Purchase(w.Ctx, request)
+	if err != nil || p.Claim != twin.Claim {
+		t.Errorf("got %+v (%v), want the twin's claim %+v", p, err, twin.Claim)
+	}
+}
+
+// interrupted lets something happen before it closes its first shard.
+type interrupted struct {
+	ledger.API
+	closing func()
+}
+
+func (i *interrupted) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	if happens := i.closing; happens != nil {
+		i.closing = nil
+		happens()
+	}
+	return i.API.UpdateItem(ctx, in, o...)
+}
+
 // userOf is a user whose first choice of two open shards is that one.
 func userOf(shard int, prefix string) string {
 	for i := 0; ; i++ {

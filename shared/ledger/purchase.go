@@ -70,8 +70,6 @@ type purchase struct {
 	// unsure: a try had no answer and may still apply, so no refusal is
 	// certain any more.
 	unsure bool
-	// absent: a transaction of this call saw that the user has no claim.
-	absent bool
 }
 
 func (p *purchase) run(ctx context.Context) (Purchase, error) {
@@ -112,11 +110,12 @@ func (p *purchase) run(ctx context.Context) (Purchase, error) {
 				return p.fail(sale.Internal, readErr)
 			case v.holder != nil:
 				return p.held(*v.holder, now)
+			case v.refusal != nil && p.unsure:
+				return p.fail(sale.Busy, v.refusal)
 			case v.refusal != nil:
-				p.absent = true
-				return p.refuse(ctx, s.sale, v.refusal)
+				// The same transaction saw that the user has no claim.
+				return Purchase{Tries: p.tries}, v.refusal
 			case v.empty:
-				p.absent = true
 				p.closeShard(ctx, s.sale.Version, shard)
 				continue // the shard is gone from the choice: no waiting
 			}
@@ -182,13 +181,14 @@ func (p *purchase) held(held sale.Claim, now time.Time) (Purchase, error) {
 }
 
 // refuse ends a call with a refusal, unless a claim of the user beats it: a
-// winner whose answer was lost must not be told "sold out". Looking costs one
-// consistent read, only for requests that say they may be repeats.
+// winner whose answer was lost must not be told "sold out", nor one whose other
+// click took the last unit while this one found its shard empty. Looking costs
+// one consistent read, only for requests that say they may be repeats.
 func (p *purchase) refuse(ctx context.Context, s sale.Sale, refusal *sale.Error) (Purchase, error) {
 	if p.unsure {
 		return p.fail(sale.Busy, refusal)
 	}
-	if p.Key != "" && !p.absent && s.Buckets > 0 {
+	if p.Key != "" && s.Buckets > 0 {
 		held, err := p.claim(ctx, s, p.User)
 		if err == nil {
 			return p.held(held, p.now())

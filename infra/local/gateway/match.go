@@ -4,10 +4,9 @@ import (
 	"errors"
 	"net/url"
 	"strings"
-	"unicode/utf8"
 )
 
-var errPath = errors.New("not a percent-encoded UTF-8 path")
+var errPath = errors.New("not a percent-encoded path")
 
 // match finds the route of a request; it is nil when there is none. The path is
 // split before it is decoded, so that an encoded slash stays inside its segment.
@@ -36,11 +35,12 @@ func splitPath(escaped string) ([]string, error) {
 	segments := strings.Split(rest, "/")
 	for i, s := range segments {
 		text, err := url.PathUnescape(s)
-		// Replacing bytes that are not UTF-8, as JSON does, could make two ids one.
-		if err != nil || !utf8.ValidString(text) {
+		if err != nil {
 			return nil, errPath
 		}
-		segments[i] = text
+		// An event is JSON: what is not UTF-8 arrives as the replacement
+		// character, and the function says what it thinks of that.
+		segments[i] = strings.ToValidUTF8(text, "\ufffd")
 	}
 	return segments, nil
 }

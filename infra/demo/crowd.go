@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	// maxTries bounds the repeats of one click.
+	maxTries = 20
+	// A client waits as long as it is told to, within these bounds.
+	minWait = 50 * time.Millisecond
+	maxWait = 5 * time.Second
+	// unsaidWait is for an answer without a Retry-After.
+	unsaidWait = 500 * time.Millisecond
+)
+
+// buyer is one of the crowd. All clicks of one buyer carry the same key.
+type buyer struct {
+	user   string
+	key    string // Idempotency-Key, or "" for those who send none
+	clicks int
+	token  string
+}
+
+// plan makes the crowd: 1 to clicks clicks each, every other buyer or so with
+// an Idempotency-Key. The same seed makes the same crowd.
+func plan(seed uint64, buyers, clicks int) []buyer {
+	r := rand.New(rand.NewPCG(seed, 0))
+	crowd := make([]buyer, buyers)
+	for i := range crowd {
+		crowd[i] = buyer{user: fmt.Sprintf("buyer-%05d", i+1), clicks: 1 + r.IntN(clicks)}
+		if r.IntN(2) == 0 {
+			crowd[i].key = fmt.Sprintf("key-%016x", r.Uint64())
+		}
+	}
+	r.Shuffle(len(crowd), func(i, j int) { crowd[i], crowd[j] = crowd[j], crowd[i] })
+	return crowd
+}
+
+func totalClicks(crowd []buyer) int {
+	n := 0
+	for _, b := range crowd {
+		n += b.clicks
+	}
+	return n
+}
+
+// verdict is what an answer to a click means.
+type verdict int
+
+const (
+	unanswered verdict = iota // no final answer: ask again
+	accepted
+	alreadyOrdered
+	soldOut
+	unexpected // nothing that an open sale may answer
+)
+
+// judge reads the answer to a click. Whatever may pass is no answer yet: a
+// repeat is safe (P5).
+func judge(saleID string, r reply) verdict {
+	switch {
+	case r.status == http.StatusAccepted && r.claim.ClaimID != "" && r.claim.SaleID == saleID && r.claim.State == "PENDING":
+		return accepted
+	case r.status == http.StatusConflict && r.code == "already-ordered" && r.claim.ClaimID != "":
+		return alreadyOrdered
+	case r.status == http.StatusConflict && r.code == "sold-out":
+		return soldOut
+	case r.status == http.StatusTooManyRequests, r.status == http.StatusServiceUnavailable:
+		return unanswered
+	case r.status >= http.StatusInternalServerError && r.code == "":
+		return unanswered // the gateway's: what the function did is unknown
+	}
+	return unexpected
+}
+
+// result is what became of one click.
+type result struct {
+	buyer    int // index in the crowd
+	verdict  verdict
+	reply    reply // the last one
+	err      error // of the last try, if it had no answer
+	tries    int
+	answered time.Time       // when the last answer came
+	took     []time.Duration // each answer's time
+}
+
+// door is where clicks go.
+type door interface {
+	order(ctx context.Context, saleID, token, key string) (reply, error)
+	status(ctx context.Context, saleID, token string) (reply, error)
+}
+
+// rush lets everybody click at once: every click is its own goroutine, and only
+// the requests in flight are bounded, so that a buyer who waits for a
+// Retry-After holds up nobody. It ends when every click has its final answer,
+// has been repeated maxTries times, or ctx is done; answered is called after
+// each click's end, concurrently.
+func rush(ctx context.Context, d door, saleID string, crowd []buyer, concurrency int, now func() time.Time, answered func()) []result {
+	results := make([]result, 0, totalClicks(crowd))
+	for i, b := range crowd {
+		for range b.clicks {
+			results = append(results, result{buyer: i})
+		}
+	}
+	slots, start := make(chan struct{}, concurrency), make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range results {
+		wg.Go(func() {
+			<-start
+			r := &results[i]
+			r.click(ctx, d, saleID, crowd[r.buyer], slots, now)
+			answered()
+		})
+	}
+	close(start)
+	wg.Wait()
+	return results
+}
+
+// click asks until there is a final answer.
+func (r *result) click(ctx context.Context, d door, saleID string, b buyer, slots chan struct{}, now func() time.Time) {
+	for r.tries < maxTries {
+		if r.err = enter(ctx, slots); r.err != nil {
+			return
+		}
+		r.tries++
+		asked := now()
+		r.reply, r.err = d.order(ctx, saleID, b.token, b.key)
+		r.answered = now()
+		<-slots
+		if r.err == nil {
+			r.took = append(r.took, r.answered.Sub(asked))
+			if r.verdict = judge(saleID, r.reply); r.verdict != unanswered {
+				return
+			}
+		}
+		if !pause(ctx, r.reply.retryAfter) {
+			return
+		}
+	}
+}
+
+// enter takes a slot, unless ctx is done first.
+func enter(ctx context.Context, slots chan struct{}) error {
+	select {
+	case slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// pause waits as told and reports whether ctx still lasts.
+func pause(ctx context.Context, told time.Duration) bool {
+	if told == 0 {
+		told = unsaidWait
+	}
+	timer := time.NewTimer(min(max(told, minWait), maxWait))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTheSameSeedMakesTheSameCrowd(t *testing.T) {
+	a, b := plan(3, 200, 3), plan(3, 200, 3)
+	if diff := cmp.Diff(a, b, cmp.AllowUnexported(buyer{})); diff != "" {
+		t.Errorf("two crowds of one seed differ:\n%s", diff)
+	}
+	if cmp.Equal(a, plan(4, 200, 3), cmp.AllowUnexported(buyer{})) {
+		t.Error("two seeds make the same crowd")
+	}
+	users, clicks, keyed := map[string]bool{}, map[int]int{}, 0
+	for _, b := range a {
+		users[b.user] = true
+		clicks[b.clicks]++
+		if b.key != "" {
+			keyed++
+		}
+	}
+	if len(users) != 200 {
+		t.Errorf("%d different buyers of 200", len(users))
+	}
+	if len(clicks) != 3 || clicks[1] == 0 || clicks[2] == 0 || clicks[3] == 0 {
+		t.Errorf("clicks per buyer are %v, want 1 to 3, each by some", clicks)
+	}
+	if keyed == 0 || keyed == 200 {
+		t.Errorf("%d of 200 send an Idempotency-Key, want some and not all", keyed)
+	}
+}
+
+func TestAnAnswerMeans(t *testing.T) {
+	held := claimBody{ClaimID: "c", SaleID: "s", State: "PENDING"}
+	for _, c := range []struct {
+		name  string
+		reply reply
+		want  verdict
+	}{
+		{"202 with the claim: accepted", reply{status: 202, claim: held}, accepted},
+		{"202 without a claim: nothing that is promised", reply{status: 202}, unexpected},
+		{"202 about another sale: nothing that is promised", reply{status: 202, claim: claimBody{ClaimID: "c", SaleID: "x", State: "PENDING"}}, unexpected},
+		{"409 with the claim: already ordered", reply{status: 409, code: "already-ordered", claim: held}, alreadyOrdered},
+		{"409 already ordered without the claim: nothing that is promised", reply{status: 409, code: "already-ordered"}, unexpected},
+		{"409: sold out", reply{status: 409, code: "sold-out"}, soldOut},
+		{"503 busy: ask again", reply{status: 503, code: "busy"}, unanswered},
+		{"429: ask again", reply{status: 429}, unanswered},
+		{"the gateway's own 500: ask again", reply{status: 500}, unanswered},
+		{"the function's own 500: unexpected", reply{status: 500, code: "internal"}, unexpected},
+		{"401: unexpected", reply{status: 401}, unexpected},
+		{"410: unexpected", reply{status: 410, code: "sale-closed"}, unexpected},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := judge("s", c.reply); got != c.want {
+				t.Errorf("verdict is %d, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+// gauge is a door that counts who is inside.
+type gauge struct {
+	mu           sync.Mutex
+	inside, most int
+	meet         chan struct{} // if not nil, each request waits for another one
+	reply        func(token string) (reply, error)
+}
+
+func (g *gauge) order(_ context.Context, _, token, _ string) (reply, error) {
+	g.mu.Lock()
+	g.inside++
+	g.most = max(g.most, g.inside)
+	g.mu.Unlock()
+	if g.meet != nil {
+		select {
+		case g.meet <- struct{}{}:
+		case <-g.meet:
+		case <-time.After(30 * time.Second):
+			return reply{}, errors.New("nobody else came")
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.inside--
+	return g.reply(token)
+}
+
+func (g *gauge) status(context.Context, string, string) (reply, error) {
+	return reply{}, errors.New("nobody asks")
+}
+
+func refusal(string) (reply, error) { return reply{status: http.StatusConflict, code: "sold-out"}, nil }
+
+func TestTheClicksOfABuyerComeTogether(t *testing.T) {
+	g := &gauge{meet: make(chan struct{}), reply: refusal}
+	results := rush(t.Context(), g, "s", []buyer{{user: "a", clicks: 2}}, 2, time.Now, func() {})
+	if len(results) != 2 || results[0].verdict != soldOut || results[1].verdict != soldOut {
+		t.Errorf("results are %+v, want two answers", results)
+	}
+}
+
+func TestNoMoreRequestsAreInFlightThanAllowed(t *testing.T) {
+	g := &gauge{reply: refusal}
+	clicks := 0
+	var mu sync.Mutex
+	rush(t.Context(), g, "s", plan(1, 50, 3), 4, time.Now, func() { mu.Lock(); clicks++; mu.Unlock() })
+	if g.most > 4 {
+		t.Errorf("%d requests at once, want at most 4", g.most)
+	}
+	if want := totalClicks(plan(1, 50, 3)); clicks != want {
+		t.Errorf("progress was told of %d clicks, want %d", clicks, want)
+	}
+}
+
+func TestABusyAnswerIsAskedAgainAndTheClickStaysOne(t *testing.T) {
+	asked := 0
+	g := &gauge{reply: func(string) (reply, error) {
+		if asked++; asked < 3 {
+			return reply{status: 503, code: "busy", retryAfter: time.Nanosecond}, nil
+		}
+		return reply{status: 409, code: "sold-out"}, nil
+	}}
+	r := rush(t.Context(), g, "s", []buyer{{user: "a", clicks: 1}}, 1, time.Now, func() {})
+	if r[0].verdict != soldOut || r[0].tries != 3 || len(r[0].took) != 3 {
+		t.Errorf("result is %+v, want sold out after 3 tries", r[0])
+	}
+}
+
+func TestARushThatGetsNoAnswersEnds(t *testing.T) {
+	t.Run("after its last try", func(t *testing.T) {
+		g := &gauge{reply: func(string) (reply, error) { return reply{status: 503, retryAfter: time.Nanosecond}, nil }}
+		r := rush(t.Context(), g, "s", []buyer{{user: "a", clicks: 1}}, 1, time.Now, func() {})
+		if r[0].verdict != unanswered || r[0].tries != maxTries {
+			t.Errorf("result is %+v, want no answer after %d tries", r[0], maxTries)
+		}
+	})
+	t.Run("when its time is up", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		g := &gauge{reply: func(string) (reply, error) { cancel(); return reply{}, errors.New("no route") }}
+		r := rush(ctx, g, "s", []buyer{{user: "a", clicks: 3}}, 1, time.Now, func() {})
+		for _, r := range r {
+			if r.verdict != unanswered || r.err == nil {
+				t.Errorf("result is %+v, want no answer and why", r)
+			}
+		}
+	})
+}
+
+func TestBuyersFollowUpWhoWereToldOfAClaimOrCannotBeSure(t *testing.T) {
+	got := whoAsks([]result{
+		{buyer: 0, verdict: accepted, tries: 1}, {buyer: 0, verdict: alreadyOrdered, tries: 1},
+		{buyer: 1, verdict: soldOut, tries: 1},
+		{buyer: 2, verdict: soldOut, tries: 2},
+		{buyer: 3, verdict: alreadyOrdered, tries: 1},
+	})
+	if diff := cmp.Diff([]int{0, 2, 3}, got); diff != "" {
+		t.Errorf("who asks (-want +got):\n%s", diff)
+	}
+}

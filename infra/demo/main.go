@@ -1,0 +1,163 @@
+// Command demo is the demonstration: a crowd rushes for far fewer bottles, then
+// the books are recounted and every promise is checked.
+//
+// A line in here is a client's: it speaks plain HTTP to a running stack (or
+// starts one) and trusts nothing it is told. The recount reads the table's raw
+// items by itself, sharing no code with what wrote them, so that a fault of the
+// ledger cannot hide in the demonstration.
+//
+// It exits with 0 if every promise held, 1 if one is broken, 2 if it could not
+// run.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+)
+
+const (
+	exitFine   = 0
+	exitBroken = 1
+	exitNotRun = 2
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, term.IsTerminal(int(os.Stderr.Fd())))
+	stop()
+	os.Exit(code)
+}
+
+// options are the flags.
+type options struct {
+	apiPort, lambdaPort, dynamodbPort int
+	table, local                      string
+	buyers, stock, shards, clicks     int
+	concurrency                       int
+	seed                              uint64
+}
+
+func parse(args []string, stderr io.Writer) (options, error) {
+	var o options
+	f := flag.NewFlagSet("demo", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.IntVar(&o.apiPort, "api-port", 3000, "the stack's API `port`")
+	f.IntVar(&o.lambdaPort, "lambda-port", 3001, "the stack's Lambda `port`")
+	f.IntVar(&o.dynamodbPort, "dynamodb-port", 8000, "the stack's DynamoDB `port`")
+	f.StringVar(&o.table, "table", "", "the table's `name` (default what the stack says, else "+defaultTable+")")
+	f.StringVar(&o.local, "local", "", "the stack's `program`, started if no stack runs (default: local, beside this program)")
+	f.IntVar(&o.buyers, "buyers", 1000, "people who want a bottle, 1 to 20,000")
+	f.IntVar(&o.stock, "stock", 100, "bottles, at least 1")
+	f.IntVar(&o.shards, "shards", 5, "stock shards, 1 to 1,000; never more than the stock")
+	f.IntVar(&o.clicks, "clicks", 3, "most clicks of one buyer, 1 to 10")
+	f.IntVar(&o.concurrency, "concurrency", 64, "requests in flight, 1 to 1,000")
+	f.Uint64Var(&o.seed, "seed", 0, "repeats the crowd of an earlier run (default random)")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	between := func(name string, n, low, high int) error {
+		if n < low || n > high {
+			return fmt.Errorf("-%s must be %d to %d", name, low, high)
+		}
+		return nil
+	}
+	err := errors.Join(
+		between("buyers", o.buyers, 1, 20_000), between("stock", o.stock, 1, 1_000_000),
+		between("shards", o.shards, 1, 1_000), between("clicks", o.clicks, 1, 10),
+		between("concurrency", o.concurrency, 1, 1_000))
+	if f.NArg() > 0 {
+		err = errors.Join(err, fmt.Errorf("unexpected argument %q", f.Arg(0)))
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return o, err
+	}
+	o.shards = min(o.shards, o.stock)
+	if o.seed == 0 {
+		o.seed = uint64(rand.Uint32()) + 1
+	}
+	return o, nil
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer, terminal bool) int {
+	o, err := parse(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return exitFine
+	}
+	if err != nil {
+		return exitNotRun
+	}
+	fmt.Fprintf(stdout, "%s bottles, %s buyers, up to %d clicks each, %d requests at a time (-seed %d)\n",
+		thousands(o.stock), thousands(o.buyers), o.clicks, o.concurrency, o.seed)
+
+	where, own, err := findStack(ctx, o, stdout)
+	if err != nil {
+		fmt.Fprintf(stderr, "demo: %v\n", err)
+		return exitNotRun
+	}
+	d := demonstration{
+		options: o, where: where, out: stdout,
+		progress: newProgress(stderr, terminal, time.Now), now: time.Now, patience: confirmTime,
+	}
+	lines, err := d.run(ctx)
+	held := err == nil && allHold(lines)
+	if own != nil {
+		own.end(stdout, !held && ctx.Err() == nil)
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		fmt.Fprintln(stderr, "demo: interrupted")
+		return exitNotRun
+	case err != nil:
+		fmt.Fprintf(stderr, "demo: %v\n", err)
+		return exitNotRun
+	}
+	if !held {
+		fmt.Fprintf(stdout, "\nThe sale %s is left as it is, for inspection.\n", d.saleID)
+	}
+	printReceipt(stdout, d.saleID, lines)
+	if !held {
+		return exitBroken
+	}
+	return exitFine
+}
+
+// findStack is the stack that runs already, else one of the demonstration's own.
+func findStack(ctx context.Context, o options, stdout io.Writer) (endpoints, *stack, error) {
+	where := localEndpoints(o.apiPort, o.lambdaPort, o.dynamodbPort)
+	where.table = o.table
+	health, err := newClient(where, 1).health(ctx)
+	if err == nil {
+		fmt.Fprintf(stdout, "using the stack that runs on %s\n", where.api)
+		return where.corrected(health), nil, nil
+	}
+	if ctx.Err() != nil {
+		return where, nil, ctx.Err()
+	}
+	program := o.local
+	if program == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return where, nil, fmt.Errorf("find own program: %w", err)
+		}
+		program = filepath.Join(filepath.Dir(self), "local")
+	}
+	fmt.Fprintln(stdout, "no stack is running: starting one for this demonstration")
+	own, err := startStack(ctx, program, stdout)
+	if err != nil {
+		return where, nil, err
+	}
+	own.where.table = o.table
+	return own.where.corrected(own.health), own, nil
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// examples is how many findings of one promise are printed.
+const examples = 5
+
+// printReceipt writes what is broken and, last, the receipt, within 80 columns.
+func printReceipt(w io.Writer, saleID string, lines []line) {
+	for _, l := range lines {
+		for i, b := range l.broken {
+			if i == examples {
+				fmt.Fprintf(w, "%s: and %d more\n", l.promise, len(l.broken)-examples)
+				break
+			}
+			fmt.Fprintf(w, "%s: %s\n", l.promise, b)
+		}
+	}
+	fmt.Fprintf(w, "\nreceipt of sale %s\n", saleID)
+	for _, l := range lines {
+		verdict := "ok"
+		if len(l.broken) > 0 {
+			verdict = "BROKEN"
+		}
+		fmt.Fprintf(w, "  %-5s  %-46s  %15s  %s\n", l.promise, l.says, l.figure, verdict)
+	}
+}
+
+// printRush tells what the crowd heard.
+func printRush(w io.Writer, results []result) {
+	count := map[verdict]int{}
+	repeats := 0
+	for _, r := range results {
+		count[r.verdict]++
+		repeats += max(0, r.tries-1)
+	}
+	fmt.Fprintf(w, "%s clicks: %s accepted, %s already ordered, %s sold out", thousands(len(results)),
+		thousands(count[accepted]), thousands(count[alreadyOrdered]), thousands(count[soldOut]))
+	if n := count[unanswered] + count[unexpected]; n > 0 {
+		fmt.Fprintf(w, ", %s other", thousands(n))
+	}
+	if repeats > 0 {
+		fmt.Fprintf(w, " (%s repeated as told)", thousands(repeats))
+	}
+	fmt.Fprintln(w)
+}
+
+// printPace is information only: it says more about the machine than about the
+// system, and no promise hangs on it.
+func printPace(w io.Writer, startedAt time.Time, results []result, sightings []sighting) {
+	var took []time.Duration
+	var firstWins, confirmed int
+	rushed, lastWin, settled := startedAt, startedAt, startedAt
+	won := map[string]bool{}
+	for _, r := range results {
+		took = append(took, r.took...)
+		rushed = later(rushed, r.answered)
+		if id := r.reply.claim.ClaimID; r.verdict == accepted && !won[id] {
+			won[id] = true
+			firstWins++
+			lastWin = later(lastWin, r.answered)
+		}
+	}
+	for _, s := range sightings {
+		if s.orderID != "" {
+			confirmed++
+			settled = later(settled, s.confirmedBy)
+		}
+	}
+	fmt.Fprintf(w, "information only: answers p50 %s, p99 %s; %s answers/s,\n  %s accepted/s until the last was, %s confirmed/s from the first click on\n",
+		percentile(took, 50).Round(100*time.Microsecond), percentile(took, 99).Round(100*time.Microsecond),
+		rate(len(took), rushed.Sub(startedAt)), rate(firstWins, lastWin.Sub(startedAt)), rate(confirmed, settled.Sub(startedAt)))
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+func rate(n int, d time.Duration) string {
+	if n == 0 || d <= 0 {
+		return "0"
+	}
+	return thousands(int(float64(n)/d.Seconds() + 0.5))
+}
+
+// percentile is the smallest of ds that p percent of them do not exceed.
+func percentile(ds []time.Duration, p int) time.Duration {
+	if len(ds) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(ds))
+	return sorted[max(0, (len(sorted)*p+99)/100-1)]
+}
+
+// thousands writes 1234567 as 1,234,567.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

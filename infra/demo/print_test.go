@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+func TestTheReceiptIsTheLastThingPrintedAndFitsEightyColumns(t *testing.T) {
+	e := good()
+	e.stock, e.books.claims[0].orderID = 1, ""
+	lines := audit(e)
+	for i := range 2 * examples {
+		lines[0].breaks("finding %d", i)
+	}
+	var out bytes.Buffer
+	printReceipt(&out, "demo-x", lines)
+	findings, table, ok := strings.Cut(out.String(), "\nreceipt of sale demo-x\n")
+	if !ok {
+		t.Fatalf("no receipt in:\n%s", out.String())
+	}
+	if !strings.Contains(findings, "P1: 3 units were sold, not 1") || !strings.Contains(findings, "P1: and 6 more") {
+		t.Errorf("findings are:\n%s", findings)
+	}
+	rows := strings.Split(strings.TrimSuffix(table, "\n"), "\n")
+	if len(rows) != len(lines) {
+		t.Errorf("%d rows for %d promises", len(rows), len(lines))
+	}
+	for i, row := range rows {
+		if n := utf8.RuneCountInString(row); n > 80 {
+			t.Errorf("%d columns: %s", n, row)
+		}
+		want := "ok"
+		if len(lines[i].broken) > 0 {
+			want = "BROKEN"
+		}
+		if !strings.HasSuffix(row, "  "+want) {
+			t.Errorf("row %q does not end with %s", row, want)
+		}
+	}
+}
+
+func TestPercentilesAreMeasuredValues(t *testing.T) {
+	var ds []time.Duration
+	for i := 200; i > 0; i-- {
+		ds = append(ds, time.Duration(i))
+	}
+	for p, want := range map[int]time.Duration{50: 100, 99: 198, 100: 200} {
+		if got := percentile(ds, p); got != want {
+			t.Errorf("p%d is %d, want %d", p, got, want)
+		}
+	}
+	if percentile(nil, 50) != 0 || percentile(ds[:1], 50) != 200 {
+		t.Error("none and one are not measured as 0 and itself")
+	}
+}
+
+func TestThousandsAreSetApart(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000", -100: "-100"} {
+		if got := thousands(n); got != want {
+			t.Errorf("%d is written %s, want %s", n, got, want)
+		}
+	}
+}
+
+func TestWithoutATerminalProgressIsALineNowAndThen(t *testing.T) {
+	now := start
+	var out bytes.Buffer
+	one, end := newProgress(&out, false, func() time.Time { return now }).step("clicks", 4)
+	one()
+	now = now.Add(lineEvery)
+	one()
+	one()
+	now = now.Add(lineEvery)
+	one()
+	end()
+	if got, want := out.String(), "clicks: 2 of 4\n"; got != want {
+		t.Errorf("printed %q, want %q", got, want)
+	}
+}
+
+func TestOnATerminalProgressIsABarThatGoesAway(t *testing.T) {
+	var out bytes.Buffer
+	one, end := newProgress(&out, true, time.Now).step("clicks", 2)
+	one()
+	one()
+	end()
+	if !strings.Contains(out.String(), "\r") || strings.Contains(out.String(), "\n") {
+		t.Errorf("drawn: %q", out.String())
+	}
+	printPace(io.Discard, start, nil, nil) // nothing measured is printed, too
+}

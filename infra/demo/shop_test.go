@@ -1,0 +1,237 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"flashsale/shared/orderid"
+)
+
+// flaws are the ways in which a shop may break its promises.
+type flaws struct {
+	oversells      bool // takes no notice of the stock
+	sellsTwice     bool // takes no notice of the buyer's earlier order
+	forgets        bool // accepts without writing it down
+	turnsAway      bool // says sold out with units left
+	ignoresKeys    bool // treats a repeat as another request
+	rewords        bool // answers a repeat differently
+	neverConfirms  bool
+	sharesID       bool // one order id for all
+	backdates      bool // ids of last year
+	losesOrders    bool // no order items
+	miscounts      bool // takes units from a shard without counting them
+	breaks         bool // internal errors now and then
+	hidesStatus    bool // knows no order of anybody
+	busyFirst      bool // no flaw: "busy" to the first try of each buyer
+	dropsSomeReply bool // no flaw: closes the connection after accepting
+}
+
+// shop is a whole stack with simple real rules: API, Invoke API and the Scan of
+// DynamoDB on one handler.
+type shop struct {
+	flaws
+	mu       sync.Mutex
+	saleID   string
+	stock    []int64
+	seeded   []int64
+	claims   []*shopClaim
+	requests map[string]int
+	sequence uint64
+}
+
+type shopClaim struct {
+	user, key, id string
+	shard         int
+	at            time.Time
+	orderID       uint64
+}
+
+func newShop(f flaws) *shop { return &shop{flaws: f, requests: map[string]int{}} }
+
+func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	user := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer token-of-")
+	switch r.Method + " " + r.URL.Path {
+	case "GET /_local/health":
+		answer(w, 200, map[string]string{"status": "ok", "table": "ShopTable"})
+	case "GET /_local/token":
+		fmt.Fprintf(w, "token-of-%s\n", url.PathEscape(r.URL.Query().Get("sub")))
+	case "POST /2015-03-31/functions/SeedFunction/invocations":
+		s.create(w, r)
+	case "POST /sales/" + s.saleID + "/orders":
+		s.order(w, user, r.Header.Get("Idempotency-Key"))
+	case "GET /sales/" + s.saleID + "/orders/me":
+		s.status(w, user)
+	case "POST /":
+		s.scan(w)
+	default:
+		answer(w, 404, map[string]string{"message": "Not Found"})
+	}
+}
+
+func answer(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+func refuse(w http.ResponseWriter, status int, code string) {
+	answer(w, status, map[string]any{"code": code, "status": status})
+}
+
+func (s *shop) create(w http.ResponseWriter, r *http.Request) {
+	var c creation
+	if json.NewDecoder(r.Body).Decode(&c) != nil || c.Action != "create" {
+		w.Header().Set("X-Amz-Function-Error", "Unhandled")
+		answer(w, 200, map[string]string{"errorType": "invalid-request"})
+		return
+	}
+	s.saleID = c.SaleID
+	s.stock, s.seeded = make([]int64, c.Shards), make([]int64, c.Shards)
+	for i := range c.Stock {
+		s.stock[i%c.Shards]++
+		s.seeded[i%c.Shards]++
+	}
+	answer(w, 200, map[string]any{"saleId": c.SaleID, "seeded": c.Stock, "shards": c.Shards, "applied": true})
+}
+
+func (s *shop) held(user string) *shopClaim {
+	for _, c := range s.claims {
+		if c.user == user {
+			return c
+		}
+	}
+	return nil
+}
+
+func (s *shop) order(w http.ResponseWriter, user, key string) {
+	s.requests[user]++
+	n := s.requests[user]
+	switch held := s.held(user); {
+	case s.busyFirst && n == 1:
+		w.Header().Set("Retry-After", "0")
+		refuse(w, 503, "busy")
+		return
+	case s.breaks && len(s.requests)%7 == 0:
+		refuse(w, 500, "internal")
+		return
+	case held != nil && !s.sellsTwice:
+		if key != "" && key == held.key && !s.ignoresKeys {
+			s.accept(w, held, s.rewords)
+			return
+		}
+		answer(w, 409, map[string]any{"code": "already-ordered", "claim": s.body(held, true)})
+		return
+	}
+	shard := s.open()
+	if shard < 0 && s.oversells {
+		shard = 0
+	}
+	if shard < 0 || s.turnsAway && len(s.claims) >= 3 {
+		refuse(w, 409, "sold-out")
+		return
+	}
+	s.stock[shard]--
+	c := &shopClaim{user: user, key: key, id: "claim-" + strconv.Itoa(len(s.claims)), shard: shard, at: time.Now()}
+	if s.miscounts && len(s.claims) == 1 {
+		s.stock[shard]--
+	}
+	if s.forgets && len(s.claims) == 2 {
+		c.id = "forgotten"
+	} else {
+		s.claims = append(s.claims, c)
+	}
+	if s.dropsSomeReply && n == 1 && len(s.claims)%2 == 0 {
+		panic(http.ErrAbortHandler)
+	}
+	s.accept(w, c, false)
+}
+
+func (s *shop) open() int {
+	for k, units := range s.stock {
+		if units > 0 {
+			return k
+		}
+	}
+	return -1
+}
+
+func (s *shop) body(c *shopClaim, withOrder bool) map[string]string {
+	b := map[string]string{"claimId": c.id, "saleId": s.saleID, "state": "PENDING", "acceptedAt": c.at.UTC().Format(time.RFC3339Nano)}
+	if withOrder && c.orderID != 0 {
+		b["state"], b["orderId"] = "CONFIRMED", orderid.String(c.orderID)
+	}
+	return b
+}
+
+func (s *shop) accept(w http.ResponseWriter, c *shopClaim, reword bool) {
+	b := s.body(c, false)
+	if reword {
+		b["acceptedAt"] = "later"
+	}
+	answer(w, 202, b)
+}
+
+func (s *shop) status(w http.ResponseWriter, user string) {
+	c := s.held(user)
+	if c == nil || s.hidesStatus {
+		refuse(w, 404, "order-not-found")
+		return
+	}
+	if c.orderID == 0 && !s.neverConfirms {
+		at := time.Now()
+		if s.backdates {
+			at = at.AddDate(-1, 0, 0)
+		}
+		if s.sequence++; s.sharesID {
+			s.sequence = 1
+		}
+		c.orderID, _ = orderid.New(at, s.sequence)
+	}
+	answer(w, 200, s.body(c, true))
+}
+
+// scan answers with every item, and one of another sale.
+func (s *shop) scan(w http.ResponseWriter) {
+	text := func(v string) map[string]string { return map[string]string{"S": v} }
+	number := func(n int64) map[string]string { return map[string]string{"N": strconv.FormatInt(n, 10)} }
+	var total int64
+	items := []map[string]any{
+		{"pk": text("STOCK#other#0"), "sk": text("STOCK"), "stock": number(7), "seeded": number(9)},
+		{"pk": text("SALES"), "sk": text(s.saleID)},
+	}
+	for k := range s.stock {
+		total += s.seeded[k]
+		items = append(items, map[string]any{"pk": text(fmt.Sprintf("STOCK#%s#%d", s.saleID, k)), "sk": text("STOCK"),
+			"stock": number(s.stock[k]), "seeded": number(s.seeded[k])})
+	}
+	items = append(items, map[string]any{"pk": text("SALE#" + s.saleID), "sk": text("SALE"),
+		"seeded": number(total), "shards": number(int64(len(s.stock)))})
+	for _, c := range s.claims {
+		it := map[string]any{"pk": text("CLAIM#" + s.saleID + "#0"), "sk": text(c.user), "claimId": text(c.id),
+			"shard": number(int64(c.shard)), "acceptedAt": number(c.at.UnixMilli())}
+		if c.orderID != 0 {
+			it["orderId"] = number(int64(c.orderID))
+			if !s.losesOrders {
+				items = append(items, map[string]any{"pk": text("ORDER#" + orderid.String(c.orderID)), "sk": text("ORDER"),
+					"saleId": text(s.saleID), "user": text(c.user), "claimId": text(c.id)})
+			}
+		}
+		items = append(items, it)
+	}
+	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	_ = json.NewEncoder(w).Encode(map[string]any{"Items": items, "Count": len(items), "ScannedCount": len(items)})
+}
+
+// offline keeps the SDK from looking for anything outside the test.
+func offline(t *testing.T) {
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// sighting is what a buyer last saw of the own order.
+type sighting struct {
+	buyer   int // index in the crowd
+	found   bool
+	claimID string
+	orderID string // "" while pending
+	// confirmedBy is when the confirmation had been seen.
+	confirmedBy time.Time
+	err         error
+}
+
+// whoAsks are the buyers who follow up: those who were told of a claim, and
+// those who had to repeat a click. The outcome of a click without an answer is
+// unknown, and a refusal of its repeat then names the status resource (P5).
+func whoAsks(results []result) []int {
+	var asks []int
+	seen := map[int]bool{}
+	for _, r := range results {
+		told := r.verdict == accepted || r.verdict == alreadyOrdered
+		if (told || r.tries > 1) && !seen[r.buyer] {
+			seen[r.buyer] = true
+			asks = append(asks, r.buyer)
+		}
+	}
+	return asks
+}
+
+// follow lets the buyers poll until each order is confirmed or ctx is done.
+// seen is called when a buyer stops asking, concurrently.
+func follow(ctx context.Context, d door, saleID string, crowd []buyer, asks []int, concurrency int, now func() time.Time, seen func()) []sighting {
+	sightings := make([]sighting, len(asks))
+	slots := make(chan struct{}, concurrency)
+	var wg sync.WaitGroup
+	for i, b := range asks {
+		wg.Go(func() {
+			sightings[i].buyer = b
+			sightings[i].watch(ctx, d, saleID, crowd[b], slots, now)
+			seen()
+		})
+	}
+	wg.Wait()
+	return sightings
+}
+
+func (s *sighting) watch(ctx context.Context, d door, saleID string, b buyer, slots chan struct{}, now func() time.Time) {
+	for {
+		if s.err = enter(ctx, slots); s.err != nil {
+			return
+		}
+		var r reply
+		r, s.err = d.status(ctx, saleID, b.token)
+		at := now()
+		<-slots
+		switch {
+		case s.err == nil && r.status == http.StatusOK:
+			s.found, s.claimID = true, r.claim.ClaimID
+			if r.claim.State == "CONFIRMED" {
+				s.orderID, s.confirmedBy = r.claim.OrderID, at
+				return
+			}
+		case s.err == nil && r.status == http.StatusNotFound && r.code == "order-not-found":
+			return
+		}
+		if !pause(ctx, r.retryAfter) {
+			return
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+)
+
+func (s *stack) queueURL(name string) *string {
+	s.t.Helper()
+	out, err := s.queues().GetQueueUrl(s.t.Context(), &sqs.GetQueueUrlInput{QueueName: &name})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return out.QueueUrl
+}
+
+func (s *stack) send(body string) {
+	s.t.Helper()
+	if _, err := s.queues().SendMessage(s.t.Context(), &sqs.SendMessageInput{QueueUrl: s.queueURL("OrderQueue"), MessageBody: &body}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// depth counts the messages of a queue, in flight or not.
+func (s *stack) depth(name string) int {
+	s.t.Helper()
+	out, err := s.queues().GetQueueAttributes(s.t.Context(), &sqs.GetQueueAttributesInput{
+		QueueUrl: s.queueURL(name), AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameAll},
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	visible, _ := strconv.Atoi(out.Attributes["ApproximateNumberOfMessages"])
+	hidden, _ := strconv.Atoi(out.Attributes["ApproximateNumberOfMessagesNotVisible"])
+	return visible + hidden
+}
+
+func TestPoisonReachesTheDeadLetterQueueAndHurtsNobody(t *testing.T) {
+	s := boot(t, "-parameter", "OrderVisibilityTimeout=5")
+	s.open("moutai", 20, 2)
+	claim := s.must(s.buy("moutai", s.bearer("alice")...)).text("claimId")
+	poison := []string{
+		`not json`,
+		`{"v":2,"saleId":"moutai","user":"alice","claimId":"` + claim + `"}`,
+		`{"v":1,"saleId":"nowhere","user":"alice","claimId":"` + claim + `"}`,
+		`{"v":1,"saleId":"moutai","user":"nobody","claimId":"` + claim + `"}`,
+		`{"v":1,"saleId":"moutai","user":"alice","claimId":"another"}`,
+		`{"v":1,"saleId":"mou#tai","user":"alice","claimId":"x"}`,
+	}
+	for i, body := range poison {
+		s.send(body)
+		s.must(s.buy("moutai", s.bearer(fmt.Sprint("user-", i))...))
+	}
+	if b := s.balanced("moutai"); len(b.claims) != 7 {
+		t.Errorf("%d claims, want 7", len(b.claims))
+	}
+	s.eventually("the poison is in the dead-letter queue", func() bool {
+		return s.depth("OrderDeadLetterQueue") == len(poison) && s.depth("OrderQueue") == 0
+	})
+	bodies := map[string]bool{}
+	for len(bodies) < len(poison) {
+		out, err := s.queues().ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{
+			QueueUrl: s.queueURL("OrderDeadLetterQueue"), MaxNumberOfMessages: 10, WaitTimeSeconds: 5, VisibilityTimeout: 60,
+		})
+		if err != nil || len(out.Messages) == 0 {
+			t.Fatalf("dead-letter queue: %v %v", out, err)
+		}
+		for _, m := range out.Messages {
+			bodies[aws.ToString(m.Body)] = true
+		}
+	}
+	for _, body := range poison {
+		if !bodies[body] {
+			t.Errorf("not in the dead-letter queue: %s", body)
+		}
+	}
+}
+
+func TestAMessageDeliveredAgainChangesNothing(t *testing.T) {
+	s := boot(t)
+	s.open("moutai", 5, 1)
+	claim := s.must(s.buy("moutai", s.bearer("alice")...)).text("claimId")
+	before := s.balanced("moutai")
+	for range 5 {
+		s.send(`{"v":1,"saleId":"moutai","user":"alice","claimId":"` + claim + `"}`)
+	}
+	s.eventually("the messages are gone", func() bool { return s.depth("OrderQueue") == 0 })
+	after := s.balanced("moutai")
+	if fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("before %v\nafter %v", before, after)
+	}
+}
+
+func TestNothingAnsweredIsLostWhenTheStackIsKilled(t *testing.T) {
+	s := boot(t, "-parameter", "OrderVisibilityTimeout=5")
+	const users, stock = 120, 80
+	s.open("moutai", stock, 4)
+	headers := make([][]string, users)
+	for i := range headers {
+		headers[i] = append(s.bearer(fmt.Sprint("user-", i)), "Idempotency-Key", fmt.Sprint("key-", i))
+	}
+	var mu sync.Mutex
+	promised := map[string]string{}
+	clicking := func(until *sync.WaitGroup) {
+		for i := range users {
+			until.Go(func() {
+				a, err := s.buy("moutai", headers[i]...)
+				if err != nil || a.status != http.StatusAccepted {
+					return // unknown, busy or refused: not promised
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				user := fmt.Sprint("user-", i)
+				if other, twice := promised[user]; twice && other != a.text("claimId") {
+					t.Errorf("%s was promised two claims", user)
+				}
+				promised[user] = a.text("claimId")
+			})
+		}
+	}
+	for round := range 3 {
+		var wait sync.WaitGroup
+		clicking(&wait)
+		time.Sleep(time.Duration(20+60*round) * time.Millisecond)
+		s.kill()
+		wait.Wait()
+		s.start()
+	}
+	// Whoever was not answered asks again; the data is the same.
+	for i := range users {
+		s.eventually("an answer", func() bool {
+			a, err := s.buy("moutai", headers[i]...)
+			if err == nil && a.status == http.StatusAccepted {
+				promised[fmt.Sprint("user-", i)] = a.text("claimId")
+			}
+			return err == nil && (a.status == http.StatusAccepted || a.text("code") == "sold-out")
+		})
+	}
+	b := s.books("moutai")
+	if len(promised) != stock || len(b.claims) != stock {
+		t.Errorf("%d promised, %d claims, want %d", len(promised), len(b.claims), stock)
+	}
+	for user, claimID := range promised {
+		if b.claims[user]["claimId"] != claimID {
+			t.Errorf("%s was promised %s, the table has %v (P4)", user, claimID, b.claims[user])
+		}
+	}
+}

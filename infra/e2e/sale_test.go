@@ -1,0 +1,237 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+)
+
+// crowd lets users click at once, at most 64 at a time, and returns what each
+// click was answered, by user.
+func (s *stack) crowd(saleID string, users, clicks int) map[string][]answer {
+	s.t.Helper()
+	headers := make([][]string, users)
+	for i := range users {
+		headers[i] = s.bearer(fmt.Sprintf("user-%d", i))
+	}
+	var mu sync.Mutex
+	answers := map[string][]answer{}
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, 64)
+	for n := range users * clicks {
+		wait.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			i := n / clicks // one user's clicks stand together: they meet
+			for range 20 {
+				a, err := s.buy(saleID, headers[i]...)
+				if err == nil && a.text("code") == "busy" {
+					time.Sleep(time.Duration(rand.IntN(200)) * time.Millisecond)
+					continue
+				}
+				if err != nil {
+					s.t.Errorf("user-%d: %v", i, err)
+				}
+				mu.Lock()
+				user := fmt.Sprintf("user-%d", i)
+				answers[user] = append(answers[user], a)
+				mu.Unlock()
+				return
+			}
+			s.t.Errorf("user-%d was told busy 20 times", i)
+		})
+	}
+	wait.Wait()
+	return answers
+}
+
+func TestASaleSellsOutUnderDoubleClicks(t *testing.T) {
+	s := boot(t)
+	for _, c := range []struct{ stock, shards, users int }{{40, 4, 150}, {7, 1, 60}, {80, 8, 50}} {
+		t.Run(fmt.Sprintf("%d units in %d shards for %d users", c.stock, c.shards, c.users), func(t *testing.T) {
+			id := fmt.Sprintf("sale-%d", c.stock)
+			s.t = t
+			s.open(id, c.stock, c.shards)
+			winners := map[string]string{}
+			for user, answers := range s.crowd(id, c.users, 3) {
+				accepted := 0
+				for _, a := range answers {
+					switch {
+					case a.status == http.StatusAccepted:
+						accepted++
+						winners[user] = a.text("claimId")
+					case a.status == http.StatusConflict && (a.text("code") == "sold-out" || a.text("code") == "already-ordered"):
+					default:
+						t.Errorf("%s was told %v", user, a)
+					}
+				}
+				if accepted > 1 {
+					t.Errorf("%s was accepted %d times (P3)", user, accepted)
+				}
+			}
+			if want := min(c.stock, c.users); len(winners) != want {
+				t.Errorf("%d were accepted, want %d", len(winners), want)
+			}
+			b := s.balanced(id)
+			for user, claimID := range winners {
+				if b.claims[user]["claimId"] != claimID {
+					t.Errorf("%s was promised %s, the table has %v (P4)", user, claimID, b.claims[user])
+				}
+			}
+			a := s.must(s.call("GET", "/sales/"+id, ""))
+			if left := c.stock - len(winners); a.body["remaining"] != float64(left) || (left == 0) != (a.text("state") == "SOLD_OUT") {
+				t.Errorf("the sale page says %v, want %d left", a, left)
+			}
+		})
+	}
+}
+
+func TestABuyerFollowsTheOrderToItsID(t *testing.T) {
+	s := boot(t)
+	s.open("moutai", 5, 1)
+	alice := append(s.bearer("alice"), "Idempotency-Key", `"once"`)
+	first := s.must(s.buy("moutai", alice...))
+	if first.status != http.StatusAccepted || first.header.Get("Location") != "/sales/moutai/orders/me" ||
+		first.header.Get("Retry-After") == "" || first.text("state") != "PENDING" || len(first.body) != 4 {
+		t.Fatalf("got %v %v", first, first.header)
+	}
+	var order string
+	s.eventually("the claim is confirmed", func() bool {
+		a := s.must(s.call("GET", "/sales/moutai/orders/me", "", alice...))
+		if a.status != http.StatusOK || a.text("claimId") != first.text("claimId") {
+			t.Fatalf("status: %v", a)
+		}
+		order = a.text("orderId")
+		return a.text("state") == "CONFIRMED"
+	})
+	a := s.must(s.call("GET", "/orders/"+order, "", alice...))
+	if a.status != http.StatusOK || a.text("orderId") != order || a.text("saleId") != "moutai" {
+		t.Errorf("own order: %v", a)
+	}
+	if a := s.must(s.call("GET", "/orders/"+order, "", s.bearer("bob")...)); a.status != http.StatusNotFound || a.text("code") != "order-not-found" {
+		t.Errorf("somebody else's order: %v", a)
+	}
+	if a := s.must(s.call("GET", "/sales/moutai/orders/me", "", s.bearer("bob")...)); a.status != http.StatusNotFound {
+		t.Errorf("no order: %v", a)
+	}
+	for i := range 4 {
+		s.must(s.buy("moutai", s.bearer(fmt.Sprint("other-", i))...))
+	}
+	if a := s.must(s.buy("moutai", s.bearer("late")...)); a.text("code") != "sold-out" || a.text("order") != "/sales/moutai/orders/me" {
+		t.Errorf("late: %v", a)
+	}
+	alice[3] = "once" // bare this time
+	if again := s.must(s.buy("moutai", alice...)); again.status != http.StatusAccepted || again.raw != first.raw {
+		t.Errorf("the repeat after sell-out: %v, want %v", again, first)
+	}
+	alice[3] = "twice"
+	again := s.must(s.buy("moutai", alice...))
+	claim, _ := again.body["claim"].(map[string]any)
+	if again.status != http.StatusConflict || again.text("code") != "already-ordered" || claim["claimId"] != first.text("claimId") {
+		t.Errorf("another request: %v", again)
+	}
+}
+
+func TestALostAnswerIsFoundAgain(t *testing.T) {
+	s := boot(t)
+	s.open("moutai", 20, 2)
+	var wait sync.WaitGroup
+	for i := range 20 {
+		header := append(s.bearer(fmt.Sprint("user-", i)), "Idempotency-Key", fmt.Sprint("key-", i))
+		wait.Go(func() {
+			// The client gives up while the request is on its way.
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*time.Millisecond)
+			defer cancel()
+			request, err := http.NewRequestWithContext(ctx, "POST", s.api("/sales/moutai/orders"), nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for h := 0; h < len(header); h += 2 {
+				request.Header.Set(header[h], header[h+1])
+			}
+			_, _ = s.do(request)
+			for range 20 {
+				a, err := s.buy("moutai", header...)
+				if err != nil {
+					t.Error(err)
+				}
+				if a.status == http.StatusAccepted {
+					return
+				}
+				if a.text("code") != "busy" {
+					t.Errorf("user-%d: %v", i, a)
+					return
+				}
+			}
+			t.Errorf("user-%d never got an answer", i)
+		})
+	}
+	wait.Wait()
+	if b := s.balanced("moutai"); len(b.claims) != 20 {
+		t.Errorf("%d claims, want 20", len(b.claims))
+	}
+}
+
+func TestTheWindowAndTheOperatorDecide(t *testing.T) {
+	s := boot(t)
+	now := time.Now()
+	s.create("later", 5, 1, now.Add(time.Hour), now.Add(2*time.Hour))
+	s.create("over", 5, 1, now.Add(-2*time.Hour), now.Add(-time.Hour))
+	s.open("now", 1, 1)
+	alice, bob := s.bearer("alice"), s.bearer("bob")
+	expect := func(saleID string, header []string, status int, code string) answer {
+		t.Helper()
+		a := s.must(s.buy(saleID, header...))
+		if a.status != status || a.text("code") != code || (status >= 400 && a.header.Get("Content-Type") != "application/problem+json") {
+			t.Errorf("%s: got %v %v, want %d %s", saleID, a, a.header, status, code)
+		}
+		return a
+	}
+	if a := expect("later", alice, 403, "sale-not-open"); a.header.Get("Retry-After") != "3600" && a.header.Get("Retry-After") != "3599" {
+		t.Errorf("Retry-After is %q, want the seconds until it opens", a.header.Get("Retry-After"))
+	}
+	expect("over", alice, 410, "sale-closed")
+	expect("nowhere", alice, 404, "sale-not-found")
+	operate := func(payload string, applied bool) {
+		t.Helper()
+		body, failed := s.seed(payload)
+		if failed != "" || body["applied"] != applied {
+			t.Errorf("%s: %v %s", payload, body, failed)
+		}
+	}
+	operate(`{"action":"pause","saleId":"now"}`, true)
+	s.eventually("the pause is known everywhere", func() bool {
+		return s.must(s.buy("now", alice...)).text("code") == "sale-paused"
+	})
+	if a := expect("now", alice, 503, "sale-paused"); a.header.Get("Retry-After") == "" {
+		t.Error("a paused sale does not say when to come back")
+	}
+	operate(`{"action":"resume","saleId":"now"}`, true)
+	s.eventually("the sale goes on", func() bool { return s.must(s.buy("now", alice...)).status == 202 })
+	expect("now", bob, 409, "sold-out")
+	operate(`{"action":"add","saleId":"now","seedId":"second","stock":1}`, true)
+	operate(`{"action":"add","saleId":"now","seedId":"second","stock":1}`, false)
+	s.eventually("the restocked sale sells", func() bool { return s.must(s.buy("now", bob...)).status == 202 })
+	operate(fmt.Sprintf(`{"action":"reschedule","saleId":"later","opensAt":%q,"closesAt":%q}`,
+		now.Add(-time.Hour).Format(time.RFC3339), now.Add(time.Hour).Format(time.RFC3339)), true)
+	s.eventually("the rescheduled sale sells", func() bool { return s.must(s.buy("later", bob...)).status == 202 })
+	s.balanced("now")
+}
+
+func TestTheDemonstrationSaleIsSeededByTheSchedule(t *testing.T) {
+	s := boot(t, "-demo-sale")
+	s.eventually("the demonstration sale is open", func() bool {
+		a := s.must(s.call("GET", "/sales/demo", ""))
+		return a.status == http.StatusOK && a.text("state") == "OPEN" && a.header.Get("Cache-Control") == "max-age=1"
+	})
+	s.stop()
+	s.start()
+	if a := s.must(s.buy("demo", s.bearer("alice")...)); a.status != http.StatusAccepted {
+		t.Errorf("after a restart: %v", a)
+	}
+}

@@ -1,0 +1,93 @@
+// Command local runs the whole system on this machine, from template.yaml
+// itself: `make run`.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"flashsale/infra/local/stack"
+)
+
+// parameters collects -parameter Name=value.
+type parameters map[string]string
+
+func (p parameters) String() string { return "" }
+
+func (p parameters) Set(text string) error {
+	name, value, ok := strings.Cut(text, "=")
+	if !ok {
+		return errors.New("want Name=value")
+	}
+	p[name] = value
+	return nil
+}
+
+func main() {
+	o := stack.Options{Parameters: parameters{}, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
+	flag.StringVar(&o.Root, "root", ".", "the project's folder")
+	flag.StringVar(&o.Data, "data", ".local", "where the stack keeps its data")
+	flag.IntVar(&o.APIPort, "api-port", 3000, "port of the HTTP API")
+	flag.IntVar(&o.LambdaPort, "lambda-port", 3001, "port of the Lambda Invoke API")
+	flag.IntVar(&o.DynamoDBPort, "dynamodb-port", 8000, "port of the DynamoDB engine")
+	flag.IntVar(&o.SQSPort, "sqs-port", 9324, "port of the SQS queues")
+	flag.StringVar(&o.TableName, "table-name", os.Getenv("TABLE_NAME"), "the table's name, if not its logical id")
+	flag.IntVar(&o.Processes, "processes", 0, "most processes of one function (0: as suits a small machine)")
+	flag.BoolVar(&o.DemoSale, "demo-sale", false, "seed a demonstration sale by the template's schedule")
+	flag.Var(parameters(o.Parameters), "parameter", "a template parameter as Name=value; may be repeated")
+	flag.Parse()
+	o.DynamoDBEndpoint = os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")
+	o.SQSEndpoint = os.Getenv("AWS_ENDPOINT_URL_SQS")
+	if err := run(o); err != nil {
+		fmt.Fprintln(os.Stderr, "flashsale:", err)
+		os.Exit(1)
+	}
+}
+
+func run(o stack.Options) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	starting, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	s, err := stack.Start(starting, o)
+	if err != nil {
+		return err
+	}
+	welcome(s, o)
+	var failure error
+	select {
+	case <-ctx.Done():
+		fmt.Println("\nstopping ...")
+	case failure = <-s.Failed:
+	}
+	stop() // a second Ctrl-C ends at once
+	return errors.Join(failure, s.Stop())
+}
+
+func welcome(s *stack.Stack, o stack.Options) {
+	fmt.Printf(`flashsale runs on this machine. Ctrl-C stops it; %s keeps its data.
+
+  API        %s   HTTP API; tokens at /_local/token?sub=NAME
+  Lambda     %s   Invoke API: PurchaseFunction, FinalizeFunction, QueryFunction, SeedFunction
+  DynamoDB   %s   table %s
+  SQS        %s   OrderQueue, OrderDeadLetterQueue
+  logs       %s
+
+`, o.Data, s.API, s.Lambda, s.DynamoDB, s.Table, s.SQS, s.FunctionLog)
+	if o.DemoSale {
+		fmt.Printf(`Three things to try in another terminal (the sale "demo" opens in two seconds):
+
+  curl -s %[1]s/sales/demo
+  curl -si -X POST -H "Authorization: Bearer $(curl -s '%[1]s/_local/token?sub=alice')" %[1]s/sales/demo/orders
+  make demo
+`, s.API)
+	}
+}

@@ -1,0 +1,208 @@
+package stack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"flashsale/infra/local/gateway"
+	"flashsale/infra/local/lambda"
+	"flashsale/infra/local/poller"
+	"flashsale/infra/local/scheduler"
+	"flashsale/infra/local/template"
+)
+
+func (s *Stack) queueClient() *awssqs.Client {
+	return awssqs.New(awssqs.Options{
+		BaseEndpoint: aws.String(s.SQS), Region: region,
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+		Retryer:     aws.NopRetryer{},
+	})
+}
+
+// ensureQueues makes the template's queues, or brings the attributes of those
+// that exist up to date.
+func (s *Stack) ensureQueues(ctx context.Context) error {
+	client := s.queueClient()
+	for _, q := range s.described.Queues {
+		_, err := client.CreateQueue(ctx, &awssqs.CreateQueueInput{QueueName: &q.Name, Attributes: q.Attributes})
+		var exists *sqstypes.QueueNameExists
+		if errors.As(err, &exists) {
+			_, err = client.SetQueueAttributes(ctx, &awssqs.SetQueueAttributesInput{
+				QueueUrl: aws.String(s.queueURL(q)), Attributes: q.Attributes,
+			})
+		}
+		if err != nil {
+			return fmt.Errorf("ensure queue %s: %w", q.Name, err)
+		}
+	}
+	return nil
+}
+
+func (s *Stack) queueURL(q template.Queue) string { return s.SQS + "/" + accountID + "/" + q.Name }
+
+func queueARN(q template.Queue) string {
+	return "arn:aws:sqs:" + region + ":" + accountID + ":" + q.Name
+}
+
+// startFunctions starts the Lambda service with the template's functions.
+func (s *Stack) startFunctions(l net.Listener) error {
+	s.FunctionLog = filepath.Join(s.o.Data, "functions.log")
+	log, err := os.OpenFile(s.FunctionLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("open function log: %w", err)
+	}
+	s.onStop(log.Close)
+	var functions []lambda.Function
+	for _, f := range s.described.Functions {
+		command := s.o.bootstrap(f.LogicalID)
+		if _, err := os.Stat(command); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("function %s is not built: %s is missing (make host builds it)", f.LogicalID, command)
+		}
+		env := maps.Clone(f.Environment)
+		if env == nil {
+			env = map[string]string{}
+		}
+		env["AWS_ENDPOINT_URL_DYNAMODB"] = s.DynamoDB
+		env["AWS_ENDPOINT_URL_SQS"] = s.SQS
+		functions = append(functions, lambda.Function{
+			Name: f.LogicalID, Command: command, Env: env,
+			Timeout: f.Timeout, MemoryMB: f.MemoryMB, Concurrency: s.processes(f),
+		})
+	}
+	s.functions, err = lambda.New(functions, lambda.Options{Region: region, AccountID: accountID, Logs: log})
+	if err != nil {
+		return err
+	}
+	s.onStop(s.functions.Close)
+	s.serve(l, s.functions.InvokeHandler())
+	return nil
+}
+
+// processes is how many processes a function may have here.
+func (s *Stack) processes(f template.Function) int {
+	if f.ReservedConcurrency > 0 {
+		return min(f.ReservedConcurrency, s.o.Processes)
+	}
+	return s.o.Processes
+}
+
+// startPollers connects queues with functions.
+func (s *Stack) startPollers() error {
+	queues := map[string]template.Queue{}
+	for _, q := range s.described.Queues {
+		queues[q.LogicalID] = q
+	}
+	for _, f := range s.described.Functions {
+		for _, source := range f.Queues {
+			if !source.Enabled {
+				continue
+			}
+			concurrency := s.processes(f)
+			if source.MaximumConcurrency > 0 {
+				concurrency = min(concurrency, source.MaximumConcurrency)
+			}
+			q := queues[source.Queue]
+			p, err := poller.New(poller.Config{
+				QueueURL: s.queueURL(q), QueueARN: queueARN(q), Function: f.LogicalID, Region: region,
+				BatchSize: source.BatchSize, Window: source.Window,
+				ReportBatchItemFailures: source.ReportBatchItemFailures, Concurrency: concurrency, Log: s.o.Log,
+			}, s.queueClient(), s.functions)
+			if err != nil {
+				return err
+			}
+			s.keep(p.Run)
+		}
+	}
+	return nil
+}
+
+// startAPI opens the front door, with what only exists locally beside it.
+func (s *Stack) startAPI(l net.Listener) error {
+	var routes []gateway.Route
+	for _, r := range s.described.API.Routes {
+		route := gateway.Route{Method: r.Method, Path: r.Path, Function: r.Function, Scopes: r.Scopes}
+		if r.Authorizer != "" {
+			a := s.described.API.Authorizers[r.Authorizer]
+			route.Authorizer = &gateway.JWT{Issuer: a.Issuer, Audience: a.Audience, Keys: s.issuer.Key}
+		}
+		routes = append(routes, route)
+	}
+	o := gateway.Options{AccountID: accountID, Log: s.o.Log}
+	if c := s.described.API.CORS; c != nil {
+		o.CORS = &gateway.CORS{
+			AllowOrigins: c.AllowOrigins, AllowMethods: c.AllowMethods, AllowHeaders: c.AllowHeaders,
+			ExposeHeaders: c.ExposeHeaders, AllowCredentials: c.AllowCredentials, MaxAge: c.MaxAge,
+		}
+	}
+	api, err := gateway.New(routes, s.functions, o)
+	if err != nil {
+		return err
+	}
+	local := http.NewServeMux()
+	local.Handle("/_local/", s.issuer.Handler())
+	local.HandleFunc("GET /_local/health", s.health)
+	s.serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// A mux would clean and redirect paths, which API Gateway does not.
+		if len(r.URL.Path) >= len("/_local/") && r.URL.Path[:len("/_local/")] == "/_local/" {
+			local.ServeHTTP(w, r)
+			return
+		}
+		api.ServeHTTP(w, r)
+	}))
+	return nil
+}
+
+// health tells that the stack serves, and where its parts are.
+func (s *Stack) health(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]string{
+		"status": "ok", "api": s.API, "lambda": s.Lambda, "dynamodb": s.DynamoDB, "sqs": s.SQS, "table": s.Table,
+	})
+}
+
+// startScheduler fires the template's schedules. The demonstration sale is
+// seeded by the template's own seeding schedule, due in a moment: so a new
+// machine shows the scheduled door, too.
+func (s *Stack) startScheduler() error {
+	described := s.described
+	if s.o.DemoSale {
+		var err error
+		if described, err = s.load(map[string]string{
+			"SeedScheduleState":      "ENABLED",
+			"SeedScheduleExpression": "at(" + time.Now().UTC().Add(2*time.Second).Format("2006-01-02T15:04:05") + ")",
+			"SeedScheduleInput":      demoSale,
+		}); err != nil {
+			return err
+		}
+	}
+	var schedules []scheduler.Schedule
+	for _, f := range described.Functions {
+		for _, e := range f.Schedules {
+			schedules = append(schedules, scheduler.Schedule{
+				Name: e.Name, ARN: "arn:aws:scheduler:" + region + ":" + accountID + ":schedule/default/" + e.Name,
+				Function: f.LogicalID, Expression: e.Expression, Timezone: e.Timezone, Enabled: e.Enabled, Input: e.Input,
+				RetryAttempts: e.RetryAttempts, MaxEventAge: e.MaxEventAge,
+			})
+		}
+	}
+	sched, err := scheduler.New(schedules, s.functions, scheduler.Options{Log: s.o.Log})
+	if err != nil {
+		return err
+	}
+	s.keep(sched.Run)
+	return nil
+}

@@ -1,0 +1,252 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"flashsale/infra/local/engine"
+	"flashsale/infra/local/issuer"
+	"flashsale/infra/local/lambda"
+	"flashsale/infra/local/sqs"
+	"flashsale/infra/local/template"
+)
+
+// stopLimit bounds how long running requests may take when the stack stops.
+const stopLimit = 10 * time.Second
+
+// Stack is a running system.
+type Stack struct {
+	// API, Lambda, DynamoDB and SQS are URLs; Table is the table's name;
+	// FunctionLog is the file with everything that the functions print.
+	API, Lambda, DynamoDB, SQS, Table, FunctionLog string
+
+	o         Options
+	described *template.Stack
+	issuer    *issuer.Issuer
+	functions *lambda.Service
+	// Failed gets the error of a part that ended by itself.
+	Failed chan error
+
+	background context.Context
+	stopWork   context.CancelFunc
+	work       sync.WaitGroup
+	// closers stop the parts, last started first.
+	closers []func() error
+}
+
+// Start boots the stack and returns once it serves. ctx bounds the start only.
+func Start(ctx context.Context, o Options) (*Stack, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Processes <= 0 {
+		o.Processes = defaultProcesses
+	}
+	s := &Stack{o: o, Failed: make(chan error, 8)}
+	s.background, s.stopWork = context.WithCancel(context.Background())
+	if err := s.start(ctx); err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
+	return s, nil
+}
+
+func (s *Stack) start(ctx context.Context) error {
+	if err := os.MkdirAll(s.o.Data, 0o755); err != nil {
+		return fmt.Errorf("make data folder: %w", err)
+	}
+	var listeners [3]net.Listener
+	for i, port := range []int{s.o.APIPort, s.o.LambdaPort, s.o.SQSPort} {
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			return fmt.Errorf("listen: %w", err)
+		}
+		listeners[i] = l
+		s.onStop(func() error { _ = l.Close(); return nil })
+	}
+	s.API, s.Lambda, s.SQS = address(listeners[0]), address(listeners[1]), address(listeners[2])
+	if s.o.SQSEndpoint != "" {
+		s.SQS = s.o.SQSEndpoint
+	}
+
+	var err error
+	if s.described, err = s.load(nil); err != nil {
+		return err
+	}
+	if s.issuer, err = issuer.Open(s.o.Data, issuer.Options{URL: s.API + "/_local", Audience: audience}); err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context) error{
+		s.startEngine,
+		func(context.Context) error { return s.startQueues(listeners[2]) },
+		s.ensureQueues,
+		func(context.Context) error { return s.startFunctions(listeners[1]) },
+		func(context.Context) error { return s.startPollers() },
+		func(context.Context) error { return s.startAPI(listeners[0]) },
+		func(context.Context) error { return s.startScheduler() },
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func address(l net.Listener) string { return "http://" + l.Addr().String() }
+
+// load reads the template with the stack's parameters and those given.
+func (s *Stack) load(more map[string]string) (*template.Stack, error) {
+	parameters := map[string]string{"JwtIssuer": s.API + "/_local", "JwtAudience": audience}
+	for _, set := range []map[string]string{s.o.Parameters, more} {
+		for name, value := range set {
+			parameters[name] = value
+		}
+	}
+	return template.Load(s.o.template(), template.Options{
+		Parameters: parameters,
+		Region:     region,
+		AccountID:  accountID,
+		TableName:  s.o.TableName,
+		QueueURL:   func(name string) string { return s.SQS + "/" + accountID + "/" + name },
+	})
+}
+
+// onStop registers what ends a part.
+func (s *Stack) onStop(stop func() error) { s.closers = append(s.closers, stop) }
+
+// Stop ends the stack in order: no new requests, running ones finish, then the
+// functions, then the queue and the engine. It may be called once.
+func (s *Stack) Stop() error {
+	s.stopWork()
+	var errs []error
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		errs = append(errs, s.closers[i]())
+	}
+	s.work.Wait()
+	return errors.Join(errs...)
+}
+
+// serve runs an HTTP server until the stack stops.
+func (s *Stack) serve(l net.Listener, h http.Handler) {
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelWarn)}
+	s.work.Go(func() {
+		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			s.fail(err)
+		}
+	})
+	s.onStop(func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
+		defer cancel()
+		if err := server.Shutdown(ctx); err != nil {
+			return errors.Join(err, server.Close())
+		}
+		return nil
+	})
+}
+
+// keep runs a part in the background until the stack stops. Its closer waits
+// for it: what was started before it must outlive it.
+func (s *Stack) keep(run func(context.Context) error) {
+	done := make(chan struct{})
+	s.work.Go(func() {
+		defer close(done)
+		if err := run(s.background); err != nil {
+			s.fail(err)
+		}
+	})
+	s.onStop(func() error { <-done; return nil })
+}
+
+func (s *Stack) fail(err error) {
+	select {
+	case s.Failed <- err:
+	default: // one failure is enough to end the stack
+	}
+}
+
+// startEngine starts the DynamoDB engine, unless another one is named, and
+// makes the template's tables in it. An engine that dies is started again on
+// the same file.
+func (s *Stack) startEngine(ctx context.Context) error {
+	s.DynamoDB = s.o.DynamoDBEndpoint
+	if s.DynamoDB == "" {
+		e, err := s.launchEngine(ctx, s.o.DynamoDBPort)
+		if err != nil {
+			return err
+		}
+		s.DynamoDB = e.Endpoint()
+		_, port, err := net.SplitHostPort(e.Endpoint()[len("http://"):])
+		if err != nil {
+			return fmt.Errorf("read engine endpoint: %w", err)
+		}
+		number, err := strconv.Atoi(port)
+		if err != nil {
+			return fmt.Errorf("read engine endpoint: %w", err)
+		}
+		s.keepEngine(e, number)
+	}
+	client := engine.Client(s.DynamoDB)
+	for _, table := range s.described.Tables {
+		if err := engine.EnsureTable(ctx, client, table); err != nil {
+			return err
+		}
+		s.Table = table.Name
+	}
+	return nil
+}
+
+func (s *Stack) launchEngine(ctx context.Context, port int) (*engine.Engine, error) {
+	return engine.Start(ctx, engine.Options{
+		Binary: engine.BinaryUnder(s.o.Root), Port: port, DBPath: filepath.Join(s.o.Data, "dynamodb.sqlite"),
+	})
+}
+
+func (s *Stack) keepEngine(e *engine.Engine, port int) {
+	// The engine outlives everything that uses it, so it does not end with
+	// s.background but with its own closer.
+	stop, stopped := make(chan struct{}), make(chan error, 1)
+	go func() {
+		for {
+			select {
+			case <-stop:
+				stopped <- e.Stop()
+				return
+			case <-e.Done():
+			}
+			s.o.Log.Warn("the DynamoDB engine ended; starting it again")
+			next, err := s.launchEngine(context.Background(), port)
+			if err != nil {
+				s.fail(err)
+				<-stop
+				stopped <- nil
+				return
+			}
+			e = next
+		}
+	}()
+	s.onStop(func() error { close(stop); return <-stopped })
+}
+
+// startQueues opens the embedded SQS, unless another one is named.
+func (s *Stack) startQueues(l net.Listener) error {
+	if s.o.SQSEndpoint != "" {
+		return nil
+	}
+	server, err := sqs.Open(sqs.Options{
+		Dir: filepath.Join(s.o.Data, "sqs"), BaseURL: s.SQS, AccountID: accountID, Region: region,
+	})
+	if err != nil {
+		return err
+	}
+	s.onStop(server.Close)
+	s.serve(l, server)
+	return nil
+}
