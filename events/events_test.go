@@ -32,10 +32,10 @@ func TestEveryEventBelongsToAFunction(t *testing.T) {
 	}
 	for _, file := range files {
 		function, _, _ := strings.Cut(strings.TrimSuffix(file, ".json"), "-")
-		if _, err := os.Stat(filepath.Join("../functions", function, "handler.go")); err != nil {
+		if _, err := os.Stat(filepath.Join("../functions", function, "handler", "handler.go")); err != nil {
 			t.Errorf("%s: no function is called %q", file, function)
 		}
-		tests, err := os.ReadFile(filepath.Join("../functions", function, "events_test.go"))
+		tests, err := os.ReadFile(filepath.Join("../functions", function, "handler", "events_test.go"))
 		if err != nil || !bytes.Contains(tests, []byte(`"`+file+`"`)) {
 			t.Errorf("%s: the tests of %q do not run it (%v)", file, function, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/config"
 
+	"flashsale/functions/purchase/handler"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
 	"flashsale/shared/telemetry"
@@ -28,6 +29,5 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	h := handler{book: book, queue: queue, log: log}
-	lambda.Start(h.handle)
+	lambda.Start(handler.New(book, queue, log).Handle)
 }

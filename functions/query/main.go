@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/config"
 
+	"flashsale/functions/query/handler"
 	"flashsale/shared/ledger"
 	"flashsale/shared/telemetry"
 )
@@ -23,6 +24,5 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	h := newHandler(book, log)
-	lambda.Start(h.handle)
+	lambda.Start(handler.New(book, log).Handle)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/config"
 
+	"flashsale/functions/seed/handler"
 	"flashsale/shared/ledger"
 	"flashsale/shared/telemetry"
 )
@@ -24,6 +25,5 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	h := handler{book: book, log: log, now: time.Now}
-	lambda.Start(h.handle)
+	lambda.Start(handler.New(book, log, time.Now).Handle)
 }

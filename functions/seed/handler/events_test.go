@@ -1,4 +1,4 @@
-package main
+package handler
 
 import (
 	"path/filepath"
@@ -22,7 +22,7 @@ func TestEveryEventOfThisFunctionDoesItsPart(t *testing.T) {
 		{"seed-reschedule.json", `{"saleId":"moutai","seeded":150,"shards":5,"applied":false}`, ""},
 		{"seed-invalid.json", "", sale.InvalidRequest},
 	}
-	files, err := filepath.Glob("../../events/seed*.json")
+	files, err := filepath.Glob("../../../events/seed*.json")
 	if err != nil || len(files) != len(tests) {
 		t.Errorf("%d events in events/ and %d here (%v): each needs its test", len(files), len(tests), err)
 	}

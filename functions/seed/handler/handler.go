@@ -1,4 +1,9 @@
-package main
+// Package handler takes what a schedule or an operator sends: create a sale with its
+// stock, add units, pause, resume or reschedule it.
+//
+// A line in here knows the event and the domain. It knows no key, no expression
+// and no retry.
+package handler
 
 import (
 	"context"
@@ -14,14 +19,16 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-type book interface {
+// Book is what the handler needs of the ledger.
+type Book interface {
 	Create(context.Context, sale.Creation) (ledger.Seeding, error)
 	Add(context.Context, sale.Addition) (ledger.Seeding, error)
 	Edit(context.Context, sale.Edit) (ledger.Seeding, error)
 }
 
-type handler struct {
-	book book
+// Handler serves one execution environment; it is safe for concurrent use.
+type Handler struct {
+	book Book
 	log  *telemetry.Log
 	now  func() time.Time
 }
@@ -34,7 +41,13 @@ type answer struct {
 	Applied bool   `json:"applied"`
 }
 
-func (h *handler) handle(ctx context.Context, raw json.RawMessage) (out answer, failure error) {
+// New is a handler over a ledger; now is the current instant.
+func New(b Book, log *telemetry.Log, now func() time.Time) *Handler {
+	return &Handler{book: b, log: log, now: now}
+}
+
+// Handle applies one request. A failure is a function error of the code's name.
+func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (out answer, failure error) {
 	ctx, cancel, event := h.log.Begin(ctx)
 	defer cancel()
 	var err error
@@ -60,7 +73,7 @@ func (h *handler) handle(ctx context.Context, raw json.RawMessage) (out answer, 
 	return answer{SaleID: s.SaleID, Seeded: s.Seeded, Shards: s.Shards, Applied: s.Applied}, nil
 }
 
-func (h *handler) apply(ctx context.Context, r request) (ledger.Seeding, error) {
+func (h *Handler) apply(ctx context.Context, r request) (ledger.Seeding, error) {
 	switch r.Action {
 	case "create":
 		c, err := r.creation()

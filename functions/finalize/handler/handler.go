@@ -1,4 +1,9 @@
-package main
+// Package handler takes batches of order messages: each claim they name gets its order
+// id, and exactly the messages that must come again are reported.
+//
+// A line in here knows the event and the domain. It knows no key, no expression
+// and no retry.
+package handler
 
 import (
 	"context"
@@ -14,12 +19,14 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-type book interface {
+// Book is what the handler needs of the ledger.
+type Book interface {
 	Confirm(context.Context, []ledger.ClaimRef) []ledger.Confirmation
 }
 
-type handler struct {
-	book book
+// Handler serves one execution environment; it is safe for concurrent use.
+type Handler struct {
+	book Book
 	log  *telemetry.Log
 }
 
@@ -27,9 +34,12 @@ type handler struct {
 // batch could be handled: with partial failures the invocation succeeds.
 var errAllFailed = errors.New("every message of the batch failed")
 
-// handle confirms the claims that the batch names and reports exactly the
+// New is a handler over a ledger.
+func New(b Book, log *telemetry.Log) *Handler { return &Handler{book: b, log: log} }
+
+// Handle confirms the claims that the batch names and reports exactly the
 // messages that must come again.
-func (h *handler) handle(ctx context.Context, batch events.SQSEvent) (answer events.SQSEventResponse, err error) {
+func (h *Handler) Handle(ctx context.Context, batch events.SQSEvent) (answer events.SQSEventResponse, err error) {
 	ctx, cancel, event := h.log.Begin(ctx)
 	defer cancel()
 	defer func() {
@@ -64,7 +74,7 @@ func (h *handler) handle(ctx context.Context, batch events.SQSEvent) (answer eve
 
 // confirm returns, per record, why it failed or nil. Messages that name the
 // same claim share one confirmation.
-func (h *handler) confirm(ctx context.Context, records []events.SQSMessage, event *telemetry.Event) []error {
+func (h *Handler) confirm(ctx context.Context, records []events.SQSMessage, event *telemetry.Event) []error {
 	failures := make([]error, len(records))
 	position := make(map[ledger.ClaimRef]int, len(records))
 	refs := make([]ledger.ClaimRef, 0, len(records))

@@ -1,4 +1,9 @@
-package main
+// Package handler answers POST /sales/{saleId}/orders: one unit for the caller, or the
+// reason why not.
+//
+// A line in here knows the event and the domain. It knows no key, no expression
+// and no retry.
+package handler
 
 import (
 	"context"
@@ -17,22 +22,31 @@ import (
 // rest of the time. It lies within telemetry.Margin.
 const sendTime = 300 * time.Millisecond
 
-type book interface {
+// Book is what the handler needs of the ledger.
+type Book interface {
 	Purchase(context.Context, ledger.Request) (ledger.Purchase, error)
 	MayResend(context.Context, sale.Claim) (bool, error)
 }
 
-type sender interface {
+// Sender is what the handler needs of the order queue.
+type Sender interface {
 	Send(context.Context, orderq.Message) error
 }
 
-type handler struct {
-	book  book
-	queue sender
+// Handler serves one execution environment; it is safe for concurrent use.
+type Handler struct {
+	book  Book
+	queue Sender
 	log   *telemetry.Log
 }
 
-func (h *handler) handle(ctx context.Context, r httpapi.Request) (response httpapi.Response, _ error) {
+// New is a handler over a ledger and an order queue.
+func New(b Book, q Sender, log *telemetry.Log) *Handler {
+	return &Handler{book: b, queue: q, log: log}
+}
+
+// Handle answers one request; it never returns an error.
+func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpapi.Response, _ error) {
 	ctx, cancel, event := h.log.Begin(ctx)
 	defer cancel()
 	var saleID string
@@ -84,7 +98,7 @@ func parse(r *httpapi.Request) (ledger.Request, error) {
 // that has been pending for so long that its message must be lost: a waiting
 // buyer heals the order by asking again. A failure does not change the answer:
 // the claim itself is what is left to send (P4, P8).
-func (h *handler) send(ctx context.Context, event *telemetry.Event, p ledger.Purchase) {
+func (h *Handler) send(ctx context.Context, event *telemetry.Event, p ledger.Purchase) {
 	if p.Claim.ID == "" {
 		return
 	}

@@ -1,4 +1,4 @@
-package main
+package handler
 
 import (
 	"path/filepath"
@@ -12,7 +12,7 @@ func TestEveryEventOfThisFunctionIsAnswered(t *testing.T) {
 		"query-order.json":          200,
 		"query-order-not-mine.json": 404,
 	}
-	files, err := filepath.Glob("../../events/query*.json")
+	files, err := filepath.Glob("../../../events/query*.json")
 	if err != nil || len(files) != len(tests) {
 		t.Errorf("%d events in events/ and %d here (%v): each needs its test", len(files), len(tests), err)
 	}

@@ -1,4 +1,4 @@
-package main
+package handler
 
 import (
 	"path/filepath"
@@ -17,7 +17,7 @@ func TestEveryEventOfThisFunctionIsAnswered(t *testing.T) {
 		"purchase-no-token.json":   {401, sale.Unauthorized},
 		"purchase-bad-body.json":   {400, sale.InvalidRequest},
 	}
-	files, err := filepath.Glob("../../events/purchase*.json")
+	files, err := filepath.Glob("../../../events/purchase*.json")
 	if err != nil || len(files) != len(tests) {
 		t.Errorf("%d events in events/ and %d here (%v): each needs its test", len(files), len(tests), err)
 	}

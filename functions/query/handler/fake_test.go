@@ -1,4 +1,4 @@
-package main
+package handler
 
 import (
 	"bytes"
@@ -105,8 +105,8 @@ func newFunction(t *testing.T) *function {
 	t.Helper()
 	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
 	f := &function{books: newBooks()}
-	h := newHandler(f.books, telemetry.New(&f.log, "query"))
-	f.Handler = lambda.NewHandler(h.handle)
+	h := New(f.books, telemetry.New(&f.log, "query"))
+	f.Handler = lambda.NewHandler(h.Handle)
 	return f
 }
 
@@ -136,7 +136,7 @@ func (f *function) invoke(t *testing.T, ctx context.Context, event []byte) httpa
 // event is a fixture, changed.
 func event(t *testing.T, name string, changes ...func(*httpapi.Request)) []byte {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("../../events", name))
+	raw, err := os.ReadFile(filepath.Join("../../../events", name))
 	if err != nil {
 		t.Fatal(err)
 	}

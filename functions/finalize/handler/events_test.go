@@ -1,4 +1,4 @@
-package main
+package handler
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ func TestEveryEventOfThisFunctionIsHandled(t *testing.T) {
 		"finalize-batch.json":  {},
 		"finalize-poison.json": {1},
 	}
-	files, err := filepath.Glob("../../events/finalize*.json")
+	files, err := filepath.Glob("../../../events/finalize*.json")
 	if err != nil || len(files) != len(tests) {
 		t.Errorf("%d events in events/ and %d here (%v): each needs its test", len(files), len(tests), err)
 	}

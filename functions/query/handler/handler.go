@@ -1,4 +1,9 @@
-package main
+// Package handler answers the GET routes: the public page of a sale, the caller's own
+// claim in it, and the caller's own orders.
+//
+// A line in here knows the event and the domain. It knows no key, no expression
+// and no retry.
+package handler
 
 import (
 	"context"
@@ -13,7 +18,8 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-type book interface {
+// Book is what the handler needs of the ledger.
+type Book interface {
 	Sale(ctx context.Context, saleID string) (sale.Sale, error)
 	Remaining(context.Context, sale.Sale) (ledger.Remaining, error)
 	Claim(ctx context.Context, saleID, user string) (sale.Claim, error)
@@ -23,14 +29,16 @@ type book interface {
 // route answers one route; saleID is "" where the path has none.
 type route func(ctx context.Context, r *httpapi.Request, event *telemetry.Event) (httpapi.Response, error)
 
-type handler struct {
-	book   book
+// Handler serves one execution environment; it is safe for concurrent use.
+type Handler struct {
+	book   Book
 	log    *telemetry.Log
 	routes map[string]route
 }
 
-func newHandler(b book, log *telemetry.Log) *handler {
-	h := &handler{book: b, log: log}
+// New is a handler over a ledger.
+func New(b Book, log *telemetry.Log) *Handler {
+	h := &Handler{book: b, log: log}
 	h.routes = map[string]route{
 		"GET /sales/{saleId}":           h.sale,
 		"GET /sales/{saleId}/orders/me": h.claim,
@@ -39,7 +47,8 @@ func newHandler(b book, log *telemetry.Log) *handler {
 	return h
 }
 
-func (h *handler) handle(ctx context.Context, r httpapi.Request) (response httpapi.Response, _ error) {
+// Handle answers one request; it never returns an error.
+func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpapi.Response, _ error) {
 	ctx, cancel, event := h.log.Begin(ctx)
 	defer cancel()
 	var err error
@@ -75,7 +84,7 @@ type salePage struct {
 }
 
 // sale is public, and the same for everybody for a second.
-func (h *handler) sale(ctx context.Context, r *httpapi.Request, event *telemetry.Event) (httpapi.Response, error) {
+func (h *Handler) sale(ctx context.Context, r *httpapi.Request, event *telemetry.Event) (httpapi.Response, error) {
 	saleID, err := httpapi.SaleID(r)
 	if err != nil {
 		return httpapi.Response{}, err
@@ -109,7 +118,7 @@ func phase(s sale.Sale, left ledger.Remaining, now time.Time) sale.Phase {
 }
 
 // claim is the status of the caller's own order in a sale.
-func (h *handler) claim(ctx context.Context, r *httpapi.Request, event *telemetry.Event) (httpapi.Response, error) {
+func (h *Handler) claim(ctx context.Context, r *httpapi.Request, event *telemetry.Event) (httpapi.Response, error) {
 	user, err := httpapi.User(r)
 	if err != nil {
 		return httpapi.Response{}, err
@@ -139,7 +148,7 @@ type orderPage struct {
 }
 
 // order shows an order to its owner; to others there is no such order.
-func (h *handler) order(ctx context.Context, r *httpapi.Request, event *telemetry.Event) (httpapi.Response, error) {
+func (h *Handler) order(ctx context.Context, r *httpapi.Request, event *telemetry.Event) (httpapi.Response, error) {
 	user, err := httpapi.User(r)
 	if err != nil {
 		return httpapi.Response{}, err

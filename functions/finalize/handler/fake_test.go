@@ -1,4 +1,4 @@
-package main
+package handler
 
 import (
 	"bytes"
@@ -89,8 +89,8 @@ func newFunction(t *testing.T) *function {
 		orders: map[ledger.ClaimRef]uint64{alice: 0, bob: 0},
 		faults: map[ledger.ClaimRef]error{},
 	}}
-	h := handler{book: &f.claims, log: telemetry.New(&f.log, "finalize")}
-	f.Handler = lambda.NewHandler(h.handle)
+	h := New(&f.claims, telemetry.New(&f.log, "finalize"))
+	f.Handler = lambda.NewHandler(h.Handle)
 	return f
 }
 
@@ -134,7 +134,7 @@ func (f *function) logged(t *testing.T, name string) any {
 // event reads a fixture.
 func event(t *testing.T, name string) []byte {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("../../events", name))
+	raw, err := os.ReadFile(filepath.Join("../../../events", name))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package handler
 
 import (
 	"bytes"
@@ -124,8 +124,8 @@ func newFunction(t *testing.T) *function {
 	t.Helper()
 	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
 	f := &function{shop: newShop()}
-	h := handler{book: f.shop, queue: &f.queue, log: telemetry.New(&f.log, "purchase")}
-	f.Handler = lambda.NewHandler(h.handle)
+	h := New(f.shop, &f.queue, telemetry.New(&f.log, "purchase"))
+	f.Handler = lambda.NewHandler(h.Handle)
 	return f
 }
 
@@ -171,7 +171,7 @@ func (f *function) logged(t *testing.T, name string) any {
 // event is a fixture, changed.
 func event(t *testing.T, name string, changes ...func(*httpapi.Request)) []byte {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("../../events", name))
+	raw, err := os.ReadFile(filepath.Join("../../../events", name))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package handler
 
 import (
 	"bytes"
@@ -109,8 +109,8 @@ func newFunction(t *testing.T) *function {
 		created: map[string]sale.Creation{}, seeded: map[string]int64{},
 		added: map[string]int64{}, edits: map[string]sale.Edit{},
 	}}
-	h := handler{book: &f.ledgerOfSales, log: telemetry.New(&f.log, "seed"), now: func() time.Time { return now }}
-	f.Handler = lambda.NewHandler(h.handle)
+	h := New(&f.ledgerOfSales, telemetry.New(&f.log, "seed"), func() time.Time { return now })
+	f.Handler = lambda.NewHandler(h.Handle)
 	return f
 }
 
@@ -166,7 +166,7 @@ func (f *function) refuse(t *testing.T, event []byte, want sale.Code) {
 // event reads a fixture.
 func event(t *testing.T, name string) []byte {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("../../events", name))
+	raw, err := os.ReadFile(filepath.Join("../../../events", name))
 	if err != nil {
 		t.Fatal(err)
 	}
