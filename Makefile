@@ -5,7 +5,7 @@ SHELL := /bin/bash
 
 BUILD := .build
 HOST  := $(BUILD)/host
-FUNCTIONS := PurchaseFunction FinalizeFunction QueryFunction SeedFunction
+FUNCTIONS := PurchaseFunction FinalizeFunction QueryFunction SeedFunction ReconcileFunction
 
 # Every local run is cut off from real AWS.
 export AWS_EC2_METADATA_DISABLED := true

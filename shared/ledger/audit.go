@@ -21,9 +21,9 @@ const (
 	SettleTime = 10 * time.Second
 	// maxFindings bounds what a receipt lists; the first ones say enough.
 	maxFindings = 20
-	// recheck is how far before a pass's beginning the next one looks at the
+	// Recheck is how far before a pass's beginning the next one looks at the
 	// orders again: an order item follows its id by less.
-	recheck = time.Minute
+	Recheck = time.Minute
 )
 
 // Audit is one pass over a sale's books on its way: it reads the shards, then

@@ -1,7 +1,7 @@
 // Package orderq is the order message: what travels from an accepted claim to
 // the function that confirms it.
 //
-// A line in here knows the message's shape and SQS's SendMessage. The message
+// A line in here knows the message's shape and two calls of SQS. The message
 // names a claim and nothing else; the truth about it stays in the table, so a
 // message may come twice, late, out of order or not at all.
 package orderq
@@ -14,12 +14,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"flashsale/shared/sale"
 )
@@ -97,9 +99,10 @@ func Decode(body string) (Message, error) {
 
 func poison(err error) error { return sale.Fail(sale.Poison, err) }
 
-// API is what a Sender needs of the SQS client.
+// API is what a Sender needs of the SQS client; only Depth uses the second.
 type API interface {
 	SendMessage(context.Context, *sqs.SendMessageInput, ...func(*sqs.Options)) (*sqs.SendMessageOutput, error)
+	GetQueueAttributes(context.Context, *sqs.GetQueueAttributesInput, ...func(*sqs.Options)) (*sqs.GetQueueAttributesOutput, error)
 }
 
 // Sender sends order messages to one queue.
@@ -141,4 +144,31 @@ func (s *Sender) Send(ctx context.Context, m Message) error {
 		return fmt.Errorf("send order message: %w", err)
 	}
 	return nil
+}
+
+// depths are the counts that together are every message of a queue.
+var depths = []types.QueueAttributeName{
+	types.QueueAttributeNameApproximateNumberOfMessages,
+	types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
+	types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
+}
+
+// Depth is about how many messages the queue holds, in flight and delayed ones
+// included.
+func (s *Sender) Depth(ctx context.Context) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	out, err := s.api.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: aws.String(s.url), AttributeNames: depths})
+	if err != nil {
+		return 0, fmt.Errorf("count order messages: %w", err)
+	}
+	total := 0
+	for _, name := range depths {
+		n, err := strconv.Atoi(out.Attributes[string(name)])
+		if err != nil {
+			return 0, fmt.Errorf("count order messages: %s: %w", name, err)
+		}
+		total += n
+	}
+	return total, nil
 }

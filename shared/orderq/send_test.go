@@ -20,12 +20,35 @@ type api struct {
 	input    *sqs.SendMessageInput
 	deadline time.Time
 	err      error
+
+	attributes map[string]string
 }
 
 func (a *api) SendMessage(ctx context.Context, in *sqs.SendMessageInput, _ ...func(*sqs.Options)) (*sqs.SendMessageOutput, error) {
 	a.input = in
 	a.deadline, _ = ctx.Deadline()
 	return &sqs.SendMessageOutput{}, a.err
+}
+
+func (a *api) GetQueueAttributes(_ context.Context, in *sqs.GetQueueAttributesInput, _ ...func(*sqs.Options)) (*sqs.GetQueueAttributesOutput, error) {
+	return &sqs.GetQueueAttributesOutput{Attributes: a.attributes}, a.err
+}
+
+func TestDepthCountsVisibleHiddenAndDelayedMessages(t *testing.T) {
+	a := &api{attributes: map[string]string{
+		"ApproximateNumberOfMessages": "5", "ApproximateNumberOfMessagesNotVisible": "20", "ApproximateNumberOfMessagesDelayed": "100",
+	}}
+	if n, err := NewSender(a, "http://queue").Depth(t.Context()); n != 125 || err != nil {
+		t.Errorf("got %d (%v), want 125", n, err)
+	}
+	a.attributes["ApproximateNumberOfMessagesDelayed"] = "many"
+	if _, err := NewSender(a, "http://queue").Depth(t.Context()); err == nil {
+		t.Error("a count that is no number is taken for one")
+	}
+	a.err = io.ErrUnexpectedEOF
+	if _, err := NewSender(a, "http://queue").Depth(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("err = %v, want its cause", err)
+	}
 }
 
 func TestSendGivesTheQueueTheEncodedMessage(t *testing.T) {

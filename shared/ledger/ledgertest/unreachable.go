@@ -44,3 +44,38 @@ func (w *World) remaining() ledger.Remaining {
 	}
 	return r
 }
+
+// cutReads is a reader whose process dies after that many reads.
+func (w *World) cutReads(reads int) (context.Context, *ledger.Ledger) {
+	ctx, cancel := context.WithCancel(w.Ctx)
+	w.T.Cleanup(cancel)
+	return ctx, w.EnvironmentOver(&mortal{API: w.Engine.API, left: reads, die: cancel})
+}
+
+type mortal struct {
+	ledger.API
+	left int
+	die  context.CancelFunc
+}
+
+func (m *mortal) dead() bool {
+	if m.left--; m.left >= 0 {
+		return false
+	}
+	m.die()
+	return true
+}
+
+func (m *mortal) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	if m.dead() {
+		return nil, errDead
+	}
+	return m.API.Query(ctx, in, o...)
+}
+
+func (m *mortal) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	if m.dead() {
+		return nil, errDead
+	}
+	return m.API.BatchGetItem(ctx, in, o...)
+}

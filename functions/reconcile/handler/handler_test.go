@@ -1,0 +1,288 @@
+package handler
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/orderq"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+)
+
+// queue counts what is sent; its messages wait until somebody takes them.
+type queue struct {
+	sent    []orderq.Message
+	waiting int
+	err     error
+}
+
+func (q *queue) Send(_ context.Context, m orderq.Message) error {
+	if q.err != nil {
+		return q.err
+	}
+	q.sent = append(q.sent, m)
+	return nil
+}
+
+func (q *queue) Depth(context.Context) (int, error) { return q.waiting, q.err }
+
+// world is a real ledger over the in-process table, in virtual time.
+type world struct {
+	t      *testing.T
+	db     *dynamotest.DB
+	ledger *ledger.Ledger
+	queue  queue
+	log    bytes.Buffer
+}
+
+func in(t *testing.T, test func(w *world)) {
+	synctest.Test(t, func(t *testing.T) {
+		// A bubble begins in 2000, before the first order id.
+		time.Sleep(time.Until(time.Date(2026, 11, 11, 20, 0, 0, 0, time.UTC)))
+		w := &world{t: t, db: dynamotest.New(dynamotest.Table{Name: "Ledger", PK: "pk", SK: "sk"})}
+		w.ledger = ledger.New(w.db, "Ledger", ledger.Options{})
+		test(w)
+	})
+}
+
+func (w *world) open(saleID string, stock int64, shards int) {
+	w.t.Helper()
+	c := sale.Creation{SaleID: saleID, Stock: stock, Shards: shards, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour)}
+	if err := c.Check(); err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := w.ledger.Create(w.t.Context(), c); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) buy(saleID string, users int) []ledger.ClaimRef {
+	w.t.Helper()
+	refs := make([]ledger.ClaimRef, users)
+	for i := range refs {
+		p, err := w.ledger.Purchase(w.t.Context(), ledger.Request{SaleID: saleID, User: fmt.Sprint("user-", i)})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		refs[i] = ledger.ClaimRef{SaleID: saleID, User: p.Claim.User, ClaimID: p.Claim.ID}
+	}
+	return refs
+}
+
+func (w *world) confirm(refs []ledger.ClaimRef) {
+	w.t.Helper()
+	for _, c := range w.ledger.Confirm(w.t.Context(), refs) {
+		if c.Err != nil {
+			w.t.Fatal(c.Err)
+		}
+	}
+}
+
+// reconcile invokes the function as Lambda does, with the given time.
+func (w *world) reconcile(payload string, timeout time.Duration) ([]Receipt, error) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), timeout)
+	defer cancel()
+	h := New(ledger.New(w.db, "Ledger", ledger.Options{}), &w.queue, telemetry.New(&w.log, "reconcile"))
+	out, err := lambda.NewHandler(h.Handle).Invoke(ctx, []byte(payload))
+	if err != nil {
+		return nil, err
+	}
+	var a Answer
+	if err := json.Unmarshal(out, &a); err != nil {
+		w.t.Fatalf("answer %s: %v", out, err)
+	}
+	return a.Receipts, nil
+}
+
+func (w *world) receipts(payload string) []Receipt {
+	w.t.Helper()
+	r, err := w.reconcile(payload, 5*time.Minute)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+func TestALostMessageIsSentAgainEverRarer(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("moutai", 10, 2)
+		w.buy("moutai", 3)
+		var sent []int
+		for range 20 { // minutes
+			time.Sleep(time.Minute)
+			before := len(w.queue.sent)
+			w.receipts(`{}`)
+			sent = append(sent, len(w.queue.sent)-before)
+		}
+		if got, want := fmt.Sprint(sent), "[3 0 3 0 0 0 3 0 0 0 0 0 0 0 3 0 0 0 0 0]"; got != want {
+			t.Errorf("sent per minute %s, want %s", got, want)
+		}
+	})
+}
+
+func TestNothingIsSentAgainWhileTheQueueHoldsAsMuch(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("moutai", 10, 2)
+		w.buy("moutai", 3)
+		time.Sleep(time.Hour / 2)
+		w.queue.waiting = 3
+		w.receipts(`{}`)
+		if len(w.queue.sent) != 0 {
+			t.Errorf("sent %v", w.queue.sent)
+		}
+		w.queue.waiting = 2
+		if r := w.receipts(`{}`); len(w.queue.sent) != 3 || r[0].Resent != 3 || r[0].OldestPendingSeconds != 1800 {
+			t.Errorf("sent %v, receipt %+v", w.queue.sent, r)
+		}
+	})
+}
+
+func TestReconcilingWritesNeitherStockNorOrders(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("moutai", 10, 2)
+		w.confirm(w.buy("moutai", 5)[:3])
+		time.Sleep(time.Minute)
+		before := w.books()
+		for range 3 {
+			w.receipts(`{}`)
+			w.receipts(`{"saleId":"moutai"}`)
+		}
+		if after := w.books(); after != before {
+			t.Errorf("before\n%s\nafter\n%s (P17)", before, after)
+		}
+	})
+}
+
+// books are the stock and order items.
+func (w *world) books() string {
+	var lines []string
+	for line := range strings.Lines(w.db.Dump()) {
+		if strings.Contains(line, "STOCK#") || strings.Contains(line, "ORDER#") {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+func TestABalancedSaleIsDrainedAQuarterOfAnHourAfterItsEnd(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("moutai", 10, 2)
+		refs := w.buy("moutai", 5)
+		time.Sleep(time.Hour + 14*time.Minute)
+		w.confirm(refs[:4])
+		w.receipts(`{}`)
+		time.Sleep(2 * time.Minute)
+		if r := w.receipts(`{}`); len(r) != 1 || r[0].Pending != 1 {
+			t.Fatalf("got %+v", r)
+		}
+		if r := w.receipts(`{}`); len(r) != 1 {
+			t.Fatal("a sale with a pending claim was drained")
+		}
+		w.confirm(refs)
+		if r := w.receipts(`{}`); len(r) != 1 || !r[0].Balanced {
+			t.Fatalf("got %+v", r)
+		}
+		if r := w.receipts(`{}`); len(r) != 0 {
+			t.Errorf("a drained sale was audited again: %+v", r)
+		}
+		if r := w.receipts(`{"saleId":"moutai"}`); len(r) != 1 || r[0].Confirmed != 5 {
+			t.Errorf("a drained sale has no receipt by hand: %+v", r)
+		}
+	})
+}
+
+func TestAMismatchThatPassesIsNone(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("moutai", 10, 1)
+		w.buy("moutai", 2)
+		intact := w.db.Snapshot()
+		w.tamper(-1)
+		go func() {
+			time.Sleep(5 * time.Second) // the other half of a transaction arrives
+			w.db.Restore(intact)
+		}()
+		if r := w.receipts(`{"saleId":"moutai"}`); !r[0].Balanced {
+			t.Errorf("got %+v", r)
+		}
+	})
+}
+
+func TestAMismatchThatStaysIsReportedAndLogged(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("moutai", 10, 1)
+		w.buy("moutai", 2)
+		w.tamper(-1)
+		r := w.receipts(`{"saleId":"moutai"}`)
+		if r[0].Balanced || len(r[0].Findings) == 0 || !strings.Contains(r[0].Findings[0], "P1") {
+			t.Errorf("got %+v", r)
+		}
+		if log := w.log.String(); !strings.Contains(log, `"unbalanced":1`) || !strings.Contains(log, `"level":"ERROR"`) {
+			t.Errorf("log: %s", log)
+		}
+	})
+}
+
+func TestASaleTooLargeForOneRunIsFinishedByTheNext(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("moutai", 100, 40) // ten buckets
+		w.confirm(w.buy("moutai", 60))
+		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op == "Query" {
+				return dynamotest.Fault{Delay: 900 * time.Millisecond}
+			}
+			return dynamotest.Fault{}
+		}
+		runs := 0
+		for {
+			r, err := w.reconcile(`{}`, 8*time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if runs++; len(r) == 1 {
+				if !r[0].Balanced || r[0].Confirmed != 60 {
+					t.Errorf("got %+v", r[0])
+				}
+				break
+			}
+			if runs > 10 {
+				t.Fatal("no run comes to the end")
+			}
+		}
+		if runs < 2 {
+			t.Error("one run was enough: nothing was resumed")
+		}
+	})
+}
+
+func TestARequestThatIsNoneIsRefused(t *testing.T) {
+	in(t, func(w *world) {
+		for payload, want := range map[string]string{
+			`[]`: "invalid-request", `{"saleId":"a#b"}`: "invalid-request", `{"saleId":5}`: "invalid-request",
+			`{"saleId":"nowhere"}`: "sale-not-found",
+		} {
+			if _, err := w.reconcile(payload, time.Minute); err == nil || !strings.Contains(w.log.String(), want) {
+				t.Errorf("%s: %v, log %s", payload, err, w.log.String())
+			}
+			w.log.Reset()
+		}
+	})
+}
+
+// tamper adds units to the stock behind the ledger's back.
+func (w *world) tamper(units int) {
+	w.t.Helper()
+	if err := addStock(w.t.Context(), w.db, "moutai", units); err != nil {
+		w.t.Fatal(err)
+	}
+}

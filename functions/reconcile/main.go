@@ -1,0 +1,33 @@
+// Command reconcile looks after every sale that is not drained: it sends order
+// messages again that must have been lost, and audits the books.
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/config"
+
+	"flashsale/functions/reconcile/handler"
+	"flashsale/shared/ledger"
+	"flashsale/shared/orderq"
+	"flashsale/shared/telemetry"
+)
+
+func main() {
+	log := telemetry.New(os.Stdout, "reconcile")
+	cfg, err := config.LoadDefaultConfig(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	book, err := ledger.FromEnv(cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	queue, err := orderq.FromEnv(cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	lambda.Start(handler.New(book, queue, log).Handle)
+}

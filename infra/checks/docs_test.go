@@ -1,0 +1,198 @@
+package checks
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	makeAssignment = regexp.MustCompile(`(?m)^([A-Z_]+)\s*[:?]?=\s*(.*)$`)
+	makeTarget     = regexp.MustCompile(`(?m)^([A-Za-z%][A-Za-z0-9%_-]*):(?:[^=]|$)`)
+)
+
+// assignment is the words of a Makefile variable.
+func assignment(makefile, name string) []string {
+	for _, m := range makeAssignment.FindAllStringSubmatch(makefile, -1) {
+		if m[1] == name {
+			return strings.Fields(m[2])
+		}
+	}
+	return nil
+}
+
+// targetsOf is the rules of a Makefile, pattern rules as they are written.
+func targetsOf(makefile string) map[string]bool {
+	all := map[string]bool{}
+	for _, m := range makeTarget.FindAllStringSubmatch(makefile, -1) {
+		all[m[1]] = true
+	}
+	return all
+}
+
+// quote is something that a document sets in code type.
+type quote struct {
+	line int
+	text string
+}
+
+var inlineQuote = regexp.MustCompile("`([^`]+)`")
+
+// quotesOf are a Markdown document's inline quotes and the lines of its fenced
+// blocks.
+func quotesOf(markdown string) (all []quote) {
+	fenced := false
+	for i, line := range strings.Split(markdown, "\n") {
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			fenced = !fenced
+			continue
+		}
+		if fenced {
+			all = append(all, quote{i + 1, line})
+			continue
+		}
+		for _, m := range inlineQuote.FindAllStringSubmatch(line, -1) {
+			all = append(all, quote{i + 1, m[1]})
+		}
+	}
+	return all
+}
+
+// makeCall is a make command at the start of a line or after another command.
+var makeCall = regexp.MustCompile(`(?:^|[;&|(]|\$)\s*make +([a-z][A-Za-z0-9_-]*)`)
+
+func unknownTargets(name, markdown, makefile string) (found []finding) {
+	targets := targetsOf(makefile)
+	for _, q := range quotesOf(markdown) {
+		for _, m := range makeCall.FindAllStringSubmatch(q.text, -1) {
+			if !targets[m[1]] {
+				found = append(found, finding{name, q.line, "the Makefile has no target " + m[1]})
+			}
+		}
+	}
+	return found
+}
+
+var (
+	plainPath     = regexp.MustCompile(`^[A-Za-z0-9_.*-]+(/[A-Za-z0-9_.*-]+)*/?$`)
+	fileExtension = regexp.MustCompile(`\.(go|md|yaml|json)$`)
+)
+
+// repository answers which paths exist; the documents' check is tried on a made
+// up one.
+type repository struct {
+	all     []string // every file
+	ignored []string // what version control leaves out: it exists only after a build
+}
+
+// missingPaths finds the words in quotes that look like a path of the repository
+// and name nothing: those with a file's extension, and those which begin with a
+// folder that is at the root or beside the document.
+func (r repository) missingPaths(name, markdown string) (found []finding) {
+	for _, q := range quotesOf(markdown) {
+		for word := range strings.FieldsSeq(q.text) {
+			word = strings.TrimSuffix(strings.TrimPrefix(strings.TrimRight(word, ".,;:)"), "file://"), "/...")
+			word = strings.Trim(strings.TrimPrefix(word, "./"), `"'`)
+			if plainPath.MatchString(word) && !r.exists(path.Dir(name), word) {
+				found = append(found, finding{name, q.line, word + " does not exist"})
+			}
+		}
+	}
+	return found
+}
+
+func (r repository) exists(beside, word string) bool {
+	first, _, nested := strings.Cut(word, "/")
+	if slices.Contains(r.ignored, first) {
+		return true
+	}
+	isFile := fileExtension.MatchString(word)
+	if !isFile && (!nested || !r.matches(first) && !r.matches(path.Join(beside, first))) {
+		return true // not a path of this repository
+	}
+	if r.matches(word) || r.matches(path.Join(beside, word)) {
+		return true
+	}
+	// A bare file name may lie anywhere.
+	return !nested && slices.ContainsFunc(r.all, func(file string) bool {
+		ok, err := path.Match(word, path.Base(file))
+		return ok && err == nil
+	})
+}
+
+// matches reports whether a path, which may hold *, is a file or a folder.
+func (r repository) matches(pattern string) bool {
+	pattern = path.Clean(pattern)
+	depth := strings.Count(pattern, "/") + 1
+	return slices.ContainsFunc(r.all, func(file string) bool {
+		parts := strings.Split(file, "/")
+		if len(parts) < depth {
+			return false
+		}
+		ok, err := path.Match(pattern, strings.Join(parts[:depth], "/"))
+		return ok && err == nil
+	})
+}
+
+func TestDocumentsNameWhatExists(t *testing.T) {
+	repo := repository{all: files(t)}
+	for line := range strings.FieldsSeq(read(t, ".gitignore")) {
+		repo.ignored = append(repo.ignored, strings.Trim(line, "/"))
+	}
+	documents := []string{"README.md"}
+	for _, name := range repo.all {
+		if under(name, "infra") && strings.HasSuffix(name, ".md") {
+			documents = append(documents, name)
+		}
+	}
+	makefile := read(t, "Makefile")
+	for _, name := range documents {
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join(root(t), filepath.FromSlash(name)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			report(t, unknownTargets(name, string(text), makefile))
+			report(t, repo.missingPaths(name, string(text)))
+		})
+	}
+}
+
+func TestDocumentsThatNameWhatDoesNotExistAreNoticed(t *testing.T) {
+	const makefile = "RUN := x\nrun: host ## run\n\t@exec x\ntest:\n"
+	repo := repository{
+		all:     []string{"README.md", "shared/sale/sale.go", "infra/local/NOTES.md", "infra/local/sqs/queue.go", "events/seed-add.json"},
+		ignored: []string{".build"},
+	}
+	tests := []struct {
+		text string
+		want int
+	}{
+		{"`make run`, then `make test PORT=1`", 0},
+		{"```\nmake run && make tset\n```", 1},
+		{"we make things; `make: nothing`", 0},
+		{"`make walk`", 1},
+		{"`shared/sale`, `shared/sale/sale.go`, `./shared/...`, `events/*.json`, `sale.go`, `.build/x.go`", 0},
+		{"`shared/sail`", 1},
+		{"`shared/sale/sail.go`", 1},
+		{"`docs/guide.md`", 1},
+		{"`guide.md`", 1},
+		{"`events/buy-*.json`", 1},
+		{"`go test ./infra/sqs`", 1},
+		{"`--payload file://events/seed-sub.json`", 1},
+		{"`sqs/queue.go` and `sqs`", 0},
+		{"`application/json`, `net/http`, `/sales/{saleId}/orders`, `https://example.com/a.json`", 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.text, func(t *testing.T) {
+			found := append(unknownTargets("infra/local/NOTES.md", tt.text, makefile), repo.missingPaths("infra/local/NOTES.md", tt.text)...)
+			if len(found) != tt.want {
+				t.Errorf("found %v, want %d findings", found, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,160 @@
+package checks
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "flashsale"
+
+const (
+	dynamodbPackage = "github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	sqsPackage      = "github.com/aws/aws-sdk-go-v2/service/sqs"
+)
+
+// edges calls allow for every import of the files that from accepts; what it
+// returns false for is a finding.
+func edges(from func(*source) bool, says string, allow func(s *source, imported string) bool) func([]*source) []finding {
+	return func(all []*source) (found []finding) {
+		for _, s := range all {
+			if !from(s) {
+				continue
+			}
+			for _, spec := range s.ast.Imports {
+				imported, err := strconv.Unquote(spec.Path.Value)
+				if err != nil || !allow(s, imported) {
+					found = append(found, s.find(spec.Pos(), "imports %s: %s", imported, says))
+				}
+			}
+		}
+		return found
+	}
+}
+
+// inModule is the folder of an imported package of this module.
+func inModule(imported string) (dir string, ok bool) {
+	return strings.CutPrefix(imported, module+"/")
+}
+
+// functionOf is the folder of the function that a file below functions/ is part
+// of.
+func functionOf(s *source) string {
+	steps := strings.Split(s.dir(), "/")
+	return strings.Join(steps[:min(2, len(steps))], "/")
+}
+
+// isStandard tells the standard library: its first path element has no dot.
+func isStandard(imported string) bool {
+	first, _, _ := strings.Cut(imported, "/")
+	return first != module && !strings.Contains(first, ".")
+}
+
+func codeIn(dirs ...string) func(*source) bool {
+	return func(s *source) bool {
+		return !s.isTest() && slices.ContainsFunc(dirs, func(d string) bool { return under(s.dir(), d) })
+	}
+}
+
+func anyIn(dirs ...string) func(*source) bool {
+	return func(s *source) bool {
+		return slices.ContainsFunc(dirs, func(d string) bool { return under(s.dir(), d) })
+	}
+}
+
+func imports(name, imported string) broken {
+	return broken{name, "package p\nimport _ " + strconv.Quote(imported) + "\n"}
+}
+
+func TestImportsPointOneWay(t *testing.T) {
+	checkCode(t, []codeRule{
+		{
+			name: "a function imports shared packages and its own, never infra and never another function",
+			check: edges(anyIn("functions"), "a function may import shared packages and its own only",
+				func(s *source, imported string) bool {
+					dir, ours := inModule(imported)
+					return !ours || under(dir, "shared") || under(dir, functionOf(s))
+				}),
+			breaks: []broken{
+				imports("functions/query/main.go", module+"/functions/seed/handler"),
+				imports("functions/query/handler/x.go", module+"/functions/seed"),
+				imports("functions/query/x_test.go", module+"/infra/local/engine"),
+			},
+		},
+		{
+			name: "a shared package imports shared packages, never functions and never infra",
+			check: edges(anyIn("shared"), "a shared package may import shared packages only",
+				func(_ *source, imported string) bool {
+					dir, ours := inModule(imported)
+					return !ours || under(dir, "shared")
+				}),
+			breaks: []broken{
+				imports("shared/ledger/x.go", module+"/functions/seed"),
+				imports("shared/sale/x_test.go", module+"/infra/local"),
+			},
+		},
+		{
+			name: "nothing but infra imports infra",
+			check: edges(func(s *source) bool { return !under(s.dir(), "infra") }, "only infra may",
+				func(_ *source, imported string) bool {
+					dir, ours := inModule(imported)
+					return !ours || !under(dir, "infra")
+				}),
+			breaks: []broken{imports("tools/x.go", module+"/infra/local/sqs")},
+		},
+		{
+			name: "the rules and the order ids import the standard library only",
+			check: edges(codeIn("shared/sale", "shared/orderid"), "only the standard library is allowed here",
+				func(_ *source, imported string) bool { return isStandard(imported) }),
+			breaks: []broken{
+				imports("shared/sale/x.go", "github.com/aws/aws-sdk-go-v2/aws"),
+				imports("shared/orderid/x.go", module+"/shared/sale"),
+			},
+		},
+		{
+			name: "the HTTP contract knows Lambda's events and no AWS client",
+			check: edges(codeIn("shared/httpapi"), "of AWS only the Lambda events are allowed here",
+				func(_ *source, imported string) bool {
+					return !strings.HasPrefix(imported, "github.com/aws/") || imported == "github.com/aws/aws-lambda-go/events"
+				}),
+			breaks: []broken{
+				imports("shared/httpapi/x.go", "github.com/aws/aws-sdk-go-v2/aws"),
+				imports("shared/httpapi/x.go", "github.com/aws/smithy-go"),
+				imports("shared/httpapi/x.go", "github.com/aws/aws-lambda-go/lambda"),
+			},
+		},
+		{
+			name: "of shared and functions only the ledger knows the DynamoDB client",
+			check: edges(anyIn("shared", "functions"), "only shared/ledger may",
+				func(s *source, imported string) bool {
+					return under(s.dir(), "shared/ledger") || !under(imported, dynamodbPackage)
+				}),
+			breaks: []broken{
+				imports("functions/query/x.go", dynamodbPackage+"/types"),
+				imports("shared/orderq/x_test.go", dynamodbPackage),
+			},
+		},
+		{
+			name: "of shared and functions only the order queue knows the SQS client",
+			check: edges(anyIn("shared", "functions"), "only shared/orderq may",
+				func(s *source, imported string) bool {
+					return s.dir() == "shared/orderq" || !under(imported, sqsPackage)
+				}),
+			breaks: []broken{imports("shared/ledger/x.go", sqsPackage), imports("functions/purchase/x_test.go", sqsPackage)},
+		},
+		{
+			name: "what is deployed imports nothing that exists for tests",
+			check: edges(func(s *source) bool {
+				return codeIn("shared", "functions")(s) && !isTestSupport(s.dir())
+			}, "it exists for tests", func(_ *source, imported string) bool {
+				dir, ours := inModule(imported)
+				return imported != "testing" && (!ours || !isTestSupport(dir))
+			}),
+			breaks: []broken{
+				imports("shared/ledger/x.go", "testing"),
+				imports("functions/seed/x.go", module+"/shared/ledger/dynamotest"),
+			},
+		},
+	})
+}

@@ -1,0 +1,204 @@
+package checks
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// needs is what the code of one function can ask of its surroundings, each with
+// a place that asks.
+type needs struct {
+	actions   map[string]token.Pos // IAM actions of DynamoDB and SQS
+	variables map[string]token.Pos // environment variables, except AWS's own
+}
+
+// members are the IAM actions that authorise a write transaction, by the type of
+// the member that is used: TransactWriteItems is no action of its own.
+var members = map[string]string{
+	"Update":         "dynamodb:UpdateItem",
+	"Put":            "dynamodb:PutItem",
+	"Delete":         "dynamodb:DeleteItem",
+	"ConditionCheck": "dynamodb:ConditionCheckItem",
+}
+
+// walk finds everything that main of one function can reach. Whatever a reached
+// function mentions counts as called, also when it is only handed on; a call
+// through an interface reaches every type of the function's packages that
+// implements it. So it may find too much and never too little.
+type walk struct {
+	*program
+	t       testing.TB
+	scope   map[string]*types.Package // the packages of this module that main needs
+	seen    map[types.Object]bool
+	todo    []ast.Node
+	found   needs
+	members map[string]token.Pos
+}
+
+// needsOf are the needs of functions/<folder>.
+func needsOf(t testing.TB, folder string) needs {
+	t.Helper()
+	p := deployed(t)
+	pkg := p.packages[module+"/functions/"+folder]
+	if pkg == nil {
+		t.Fatalf("functions/%s is not a package", folder)
+	}
+	w := &walk{
+		program: p, t: t,
+		scope: map[string]*types.Package{}, seen: map[types.Object]bool{},
+		found:   needs{map[string]token.Pos{}, map[string]token.Pos{}},
+		members: map[string]token.Pos{},
+	}
+	w.include(pkg)
+	w.enter(pkg.Scope().Lookup("main").(*types.Func), token.NoPos)
+	for _, fn := range p.inits {
+		if w.scope[fn.Pkg().Path()] != nil {
+			w.enter(fn, token.NoPos)
+		}
+	}
+	for len(w.todo) > 0 {
+		next := w.todo[0]
+		w.todo = w.todo[1:]
+		ast.Inspect(next, w.visit)
+	}
+	if _, transacts := w.found.actions["dynamodb:TransactWriteItems"]; transacts {
+		delete(w.found.actions, "dynamodb:TransactWriteItems")
+		for action, at := range w.members {
+			w.found.actions[action] = at
+		}
+	}
+	return w.found
+}
+
+func (w *walk) include(pkg *types.Package) {
+	if w.packages[pkg.Path()] == nil || w.scope[pkg.Path()] != nil {
+		return
+	}
+	w.scope[pkg.Path()] = pkg
+	for _, imported := range pkg.Imports() {
+		w.include(imported)
+	}
+}
+
+func (w *walk) visit(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.CallExpr:
+		w.environment(n)
+	case *ast.Ident:
+		switch obj := w.info.Uses[n].(type) {
+		case *types.Func:
+			w.enter(obj.Origin(), n.Pos())
+		case *types.Var:
+			w.value(obj, n.Pos())
+		}
+	}
+	return true
+}
+
+// enter notes a mentioned function, and what it may stand for.
+func (w *walk) enter(fn *types.Func, at token.Pos) {
+	signature := fn.Signature()
+	if action := actionOf(signature); action != "" {
+		if _, known := w.found.actions[action]; !known {
+			w.found.actions[action] = at
+		}
+	}
+	if w.seen[fn] {
+		return
+	}
+	w.seen[fn] = true
+	if body, ours := w.bodies[fn]; ours {
+		w.todo = append(w.todo, body)
+	}
+	if recv := signature.Recv(); recv != nil {
+		if iface, ok := recv.Type().Underlying().(*types.Interface); ok {
+			w.implementations(fn, iface, at)
+		}
+	}
+}
+
+func (w *walk) implementations(method *types.Func, iface *types.Interface, at token.Pos) {
+	for _, named := range w.types {
+		if w.scope[named.Pkg().Path()] == nil || !types.Implements(types.NewPointer(named.Type()), iface) {
+			continue
+		}
+		obj, _, _ := types.LookupFieldOrMethod(named.Type(), true, method.Pkg(), method.Name())
+		if fn, ok := obj.(*types.Func); ok {
+			w.enter(fn.Origin(), at)
+		}
+	}
+}
+
+// value notes a mentioned variable: what a package-level one was given may be
+// called, and a field may be the member of a transaction.
+func (w *walk) value(v *types.Var, at token.Pos) {
+	if v.IsField() {
+		if pointer, ok := v.Type().(*types.Pointer); ok {
+			if pkg, name := typeName(pointer.Elem()); pkg == dynamodbPackage+"/types" && members[name] != "" {
+				w.members[members[name]] = at
+			}
+		}
+		return
+	}
+	if given, ok := w.values[v]; ok && !w.seen[v] {
+		w.seen[v] = true
+		w.todo = append(w.todo, given)
+	}
+}
+
+// environment notes which variable a call of os.Getenv or os.LookupEnv reads.
+func (w *walk) environment(call *ast.CallExpr) {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || len(call.Args) != 1 {
+		return
+	}
+	fn, ok := w.info.Uses[sel.Sel].(*types.Func)
+	if !ok || !slices.Contains([]string{"os.Getenv", "os.LookupEnv"}, fn.FullName()) {
+		return
+	}
+	value := w.info.Types[call.Args[0]].Value
+	if value == nil {
+		w.t.Errorf("%s: reads an environment variable whose name is not a constant", w.position(call.Pos()))
+		return
+	}
+	if name := constant.StringVal(value); !strings.HasPrefix(name, "AWS_") {
+		w.found.variables[name] = call.Pos()
+	}
+}
+
+// actionOf is the IAM action of a function that takes an operation's input: the
+// client's own method, an interface's, or a helper such as a paginator's
+// constructor.
+func actionOf(signature *types.Signature) string {
+	for v := range signature.Params().Variables() {
+		pointer, ok := v.Type().(*types.Pointer)
+		if !ok {
+			continue
+		}
+		pkg, name := typeName(pointer.Elem())
+		operation, isInput := strings.CutSuffix(name, "Input")
+		switch {
+		case !isInput:
+		case pkg == dynamodbPackage && operation == "TransactGetItems":
+			return "dynamodb:GetItem"
+		case pkg == dynamodbPackage:
+			return "dynamodb:" + operation
+		case pkg == sqsPackage:
+			return "sqs:" + strings.TrimSuffix(operation, "Batch")
+		}
+	}
+	return ""
+}
+
+func typeName(t types.Type) (pkg, name string) {
+	named, ok := t.(*types.Named)
+	if !ok || named.Obj().Pkg() == nil {
+		return "", ""
+	}
+	return named.Obj().Pkg().Path(), named.Obj().Name()
+}

@@ -1,0 +1,178 @@
+package checks
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// templateRule is a rule over template.yaml. Each of breaks, made alone, is an
+// edit that it must refuse.
+type templateRule struct {
+	name   string
+	check  func(template) []finding
+	breaks []edit
+}
+
+func checkTemplate(t *testing.T, rules []templateRule) {
+	t.Helper()
+	text := read(t, templateFile)
+	for _, rule := range rules {
+		t.Run(rule.name, func(t *testing.T) {
+			report(t, rule.check(parseTemplate(t, text)))
+			for _, e := range rule.breaks {
+				changed := parseTemplate(t, text)
+				e.apply(t, changed)
+				if len(rule.check(changed)) == 0 {
+					t.Errorf("the rule does not notice %s: %q", e.place, e.yaml)
+				}
+			}
+		})
+	}
+}
+
+func TestParametersAndOutputsOfTheTemplate(t *testing.T) {
+	checkTemplate(t, []templateRule{
+		{
+			name: "every parameter has a type and a description",
+			check: func(tmpl template) (found []finding) {
+				for key, p := range tmpl.at("Parameters").pairs() {
+					if p.at("Type").text() == "" || p.at("Description").text() == "" {
+						found = append(found, key.find("parameter %s lacks a type or a description", key.Value))
+					}
+				}
+				return found
+			},
+			breaks: []edit{{"Parameters/LogLevel/Description", ""}, {"Parameters/LogLevel/Type", ""}},
+		},
+		{
+			name: "every parameter is used",
+			check: func(tmpl template) (found []finding) {
+				var used []string
+				for section, value := range tmpl.pairs() {
+					if section.Value != "Parameters" {
+						used = append(used, value.references()...)
+					}
+				}
+				for key := range tmpl.at("Parameters").pairs() {
+					if !slices.Contains(used, key.Value) {
+						found = append(found, key.find("parameter %s is not used", key.Value))
+					}
+				}
+				return found
+			},
+			breaks: []edit{
+				{"Parameters/Spare", "{Type: String, Description: spare}"},
+				{"Resources/OrderQueue/Properties/VisibilityTimeout", "35"},
+			},
+		},
+		{
+			name: "every output says what it is",
+			check: func(tmpl template) (found []finding) {
+				for key, o := range tmpl.at("Outputs").pairs() {
+					if o.at("Description").text() == "" {
+						found = append(found, key.find("output %s has no description", key.Value))
+					}
+				}
+				return found
+			},
+			breaks: []edit{{"Outputs/ApiUrl/Description", ""}},
+		},
+	})
+}
+
+// publicRoutes are the only ones that need no token.
+var publicRoutes = []string{"GET /sales/{saleId}"}
+
+func TestRoutesOfTheTemplate(t *testing.T) {
+	checkTemplate(t, []templateRule{
+		{
+			name:  "every API has a default authorizer that it defines",
+			check: defaultAuthorizers,
+			breaks: []edit{
+				{"Resources/Api/Properties/Auth/DefaultAuthorizer", ""},
+				{"Resources/Api/Properties/Auth/DefaultAuthorizer", "Other"},
+				{"Resources/Api/Properties/Auth/Authorizers/Jwt/JwtConfiguration/audience", ""},
+			},
+		},
+		{
+			name: "only the sale page is public, and every other route keeps the default authorizer",
+			check: func(tmpl template) (found []finding) {
+				for _, f := range tmpl.functions() {
+					for _, e := range f.events("HttpApi") {
+						p := e.at("Properties")
+						route := p.at("Method").text() + " " + p.at("Path").text()
+						if _, ok := tmpl.resource("AWS::Serverless::HttpApi", p.at("ApiId").target()); !ok {
+							found = append(found, e.find("%s is not on an API of this template, and so has no authorizer", route))
+						}
+						switch authorizer := p.at("Auth", "Authorizer"); {
+						case slices.Contains(publicRoutes, route):
+							if authorizer.text() != "NONE" {
+								found = append(found, e.find("%s is public and must say NONE", route))
+							}
+						case authorizer.Node != nil:
+							found = append(found, authorizer.find("%s: Authorizer is %q, want the default", route, authorizer.Value))
+						}
+					}
+				}
+				return found
+			},
+			breaks: []edit{
+				{"Resources/PurchaseFunction/Properties/Events/Purchase/Properties/Auth", "{Authorizer: NONE}"},
+				{"Resources/PurchaseFunction/Properties/Events/Purchase/Properties/ApiId", ""},
+				{"Resources/QueryFunction/Properties/Events/Sale/Properties/Auth", ""},
+				{"Resources/QueryFunction/Properties/Events/Sale/Properties/Path", "/orders/{orderId}"},
+			},
+		},
+	})
+}
+
+func defaultAuthorizers(tmpl template) (found []finding) {
+	for _, api := range tmpl.resources("AWS::Serverless::HttpApi") {
+		auth := api.at("Properties", "Auth")
+		name := auth.at("DefaultAuthorizer").text()
+		jwt := auth.at("Authorizers").at(name, "JwtConfiguration")
+		if name == "" || jwt.at("issuer").Node == nil || len(jwt.at("audience").list()) == 0 {
+			found = append(found, api.find("%s has no default authorizer with an issuer and an audience", api.id))
+		}
+	}
+	return found
+}
+
+func TestTableOfTheTemplate(t *testing.T) {
+	const table = "Resources/LedgerTable/"
+	wanted := map[string]string{
+		"DeletionPolicy":                       "Retain",
+		"UpdateReplacePolicy":                  "Retain",
+		"Properties/BillingMode":               "PAY_PER_REQUEST",
+		"Properties/DeletionProtectionEnabled": "true",
+		"Properties/PointInTimeRecoverySpecification/PointInTimeRecoveryEnabled": "true",
+		"Properties/SSESpecification/SSEEnabled":                                 "true",
+		"Properties/KeySchema/0/AttributeName":                                   "pk",
+		"Properties/KeySchema/0/KeyType":                                         "HASH",
+		"Properties/KeySchema/1/AttributeName":                                   "sk",
+		"Properties/KeySchema/1/KeyType":                                         "RANGE",
+		"Properties/AttributeDefinitions/0/AttributeName":                        "pk",
+		"Properties/AttributeDefinitions/0/AttributeType":                        "S",
+		"Properties/AttributeDefinitions/1/AttributeName":                        "sk",
+		"Properties/AttributeDefinitions/1/AttributeType":                        "S",
+	}
+	var breaks []edit
+	for place := range wanted {
+		breaks = append(breaks, edit{table + place, "Other"})
+	}
+	checkTemplate(t, []templateRule{{
+		name: "every table is on demand, recoverable, encrypted, kept when the stack goes, and keyed by pk and sk",
+		check: func(tmpl template) (found []finding) {
+			for _, r := range tmpl.resources("AWS::DynamoDB::Table") {
+				for place, want := range wanted {
+					if got := r.at(strings.Split(place, "/")...); got.text() != want {
+						found = append(found, r.find("%s: %s is %q, want %s", r.id, place, got.text(), want))
+					}
+				}
+			}
+			return found
+		},
+		breaks: breaks,
+	}})
+}

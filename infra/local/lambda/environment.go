@@ -1,0 +1,89 @@
+package lambda
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// reserved are the variables that Lambda lets no function set. It also reserves
+// the credentials, which a local function may need to choose for its engines.
+var reserved = map[string]bool{
+	"_HANDLER": true, "_X_AMZN_TRACE_ID": true, "AWS_DEFAULT_REGION": true, "AWS_REGION": true,
+	"AWS_EXECUTION_ENV": true, "AWS_LAMBDA_FUNCTION_NAME": true, "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": true,
+	"AWS_LAMBDA_FUNCTION_VERSION": true, "AWS_LAMBDA_INITIALIZATION_TYPE": true, "AWS_LAMBDA_LOG_GROUP_NAME": true,
+	"AWS_LAMBDA_LOG_STREAM_NAME": true, "AWS_LAMBDA_RUNTIME_API": true, "LAMBDA_TASK_ROOT": true, "LAMBDA_RUNTIME_DIR": true,
+}
+
+func checkEnv(env map[string]string) error {
+	for name := range env {
+		if reserved[name] {
+			return fmt.Errorf("environment variable %s is reserved by Lambda", name)
+		}
+	}
+	return nil
+}
+
+// environment is everything a process of the function finds in its
+// environment. Nothing comes from this process's own: a function must not work
+// here because of something that it would not have on AWS.
+func (s *Service) environment(f Function, runtimeAPI string, now time.Time) []string {
+	env := map[string]string{
+		"AWS_ACCESS_KEY_ID":     "local",
+		"AWS_SECRET_ACCESS_KEY": "local",
+		"AWS_SESSION_TOKEN":     "local",
+		// Not Lambda's: it keeps the SDK from ever looking for an instance role.
+		"AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_LAMBDA_LOG_FORMAT":     "JSON",
+		"LANG":                      "en_US.UTF-8",
+		"PATH":                      "/usr/local/bin:/usr/bin/:/bin:/opt/bin",
+		"TZ":                        ":UTC",
+	}
+	for name, value := range f.Env {
+		env[name] = value
+	}
+	for name, value := range map[string]string{
+		"AWS_REGION":                      s.opts.Region,
+		"AWS_DEFAULT_REGION":              s.opts.Region,
+		"AWS_LAMBDA_FUNCTION_NAME":        f.Name,
+		"AWS_LAMBDA_FUNCTION_VERSION":     latest,
+		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": strconv.Itoa(f.MemoryMB),
+		"AWS_LAMBDA_INITIALIZATION_TYPE":  "on-demand",
+		"AWS_LAMBDA_LOG_GROUP_NAME":       "/aws/lambda/" + f.Name,
+		"AWS_LAMBDA_LOG_STREAM_NAME":      now.UTC().Format("2006/01/02") + "/[" + latest + "]" + randomHex(16),
+		"AWS_LAMBDA_RUNTIME_API":          runtimeAPI,
+		"LAMBDA_TASK_ROOT":                filepath.Dir(f.Command),
+		"_HANDLER":                        "bootstrap",
+	} {
+		env[name] = value
+	}
+	out := make([]string, 0, len(env))
+	for name, value := range env {
+		out = append(out, name+"="+value)
+	}
+	return out
+}
+
+// newRequestID makes a random UUID, version 4.
+func newRequestID() string {
+	var b [16]byte
+	// crypto/rand never fails.
+	_, _ = rand.Read(b[:])
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// newTraceID makes an X-Ray trace header which says that nothing is sampled.
+func newTraceID(now time.Time) string {
+	return fmt.Sprintf("Root=1-%08x-%s;Parent=%s;Sampled=0", now.Unix(), randomHex(12), randomHex(8))
+}
+
+func randomHex(bytes int) string {
+	b := make([]byte, bytes)
+	_, _ = rand.Read(b)
+	return hex.EncodeToString(b)
+}

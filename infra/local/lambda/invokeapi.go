@@ -1,0 +1,117 @@
+package lambda
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// InvokeHandler is Lambda's Invoke API: synchronous, asynchronous and dry-run
+// invocations. Everything else of Lambda's API is an unknown operation.
+// Signatures are not checked.
+func (s *Service) InvokeHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /2015-03-31/functions/{function}/invocations", s.serveInvoke)
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		writeError(w, newRequestID(), http.StatusNotFound, "UnknownOperationException", "User", "Message",
+			"The operation is not supported here")
+	})
+	return mux
+}
+
+func (s *Service) serveInvoke(w http.ResponseWriter, r *http.Request) {
+	id, function := newRequestID(), functionName(r.PathValue("function"))
+	// One byte more than allowed tells a request that is too large from one
+	// that just fits.
+	payload, err := io.ReadAll(io.LimitReader(r.Body, maxRequest+1))
+	if err != nil {
+		return // the caller is gone
+	}
+	if len(payload) > maxRequest {
+		// Few callers read an answer before they have written their request.
+		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, 10*maxRequest))
+	}
+	e := event{id: id, payload: payload}
+	switch r.Header.Get("X-Amz-Invocation-Type") {
+	case "", "RequestResponse":
+		e.tail = r.Header.Get("X-Amz-Log-Type") == "Tail"
+		out, err := s.invoke(r.Context(), function, e)
+		if err != nil {
+			s.refuseInvoke(w, id, function, err)
+			return
+		}
+		writeOutcome(w, e, out)
+	case "Event":
+		if err := s.enqueue(function, e); err != nil {
+			s.refuseInvoke(w, id, function, err)
+			return
+		}
+		w.Header().Set("X-Amzn-RequestId", id)
+		w.WriteHeader(http.StatusAccepted)
+	case "DryRun":
+		if _, _, err := s.admit(function, e, maxRequest); err != nil {
+			s.refuseInvoke(w, id, function, err)
+			return
+		}
+		w.Header().Set("X-Amzn-RequestId", id)
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		writeError(w, id, http.StatusBadRequest, "InvalidParameterValueException", "User", "message",
+			"Invocation type must be RequestResponse, Event or DryRun")
+	}
+}
+
+func writeOutcome(w http.ResponseWriter, e event, out outcome) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("X-Amzn-RequestId", e.id)
+	h.Set("X-Amz-Executed-Version", latest)
+	if out.functionError != "" {
+		h.Set("X-Amz-Function-Error", out.functionError)
+	}
+	if e.tail {
+		h.Set("X-Amz-Log-Result", base64.StdEncoding.EncodeToString(out.log))
+	}
+	_, _ = w.Write(out.payload)
+}
+
+// refuseInvoke words an error of admission as Lambda does, down to the case of
+// the field that carries the message.
+func (s *Service) refuseInvoke(w http.ResponseWriter, id, function string, err error) {
+	switch {
+	case errors.Is(err, ErrFunctionNotFound):
+		writeError(w, id, http.StatusNotFound, "ResourceNotFoundException", "User", "Message",
+			"Function not found: "+s.arn(function))
+	case errors.Is(err, ErrPayloadTooLarge):
+		writeError(w, id, http.StatusRequestEntityTooLarge, "RequestTooLargeException", "User", "message", err.Error())
+	case errors.Is(err, ErrPayloadInvalid):
+		writeError(w, id, http.StatusBadRequest, "InvalidRequestContentException", "User", "message",
+			"Could not parse request body into json")
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		// The caller is gone: nobody reads an answer.
+	default:
+		writeError(w, id, http.StatusInternalServerError, "ServiceException", "Service", "Message", err.Error())
+	}
+}
+
+func writeError(w http.ResponseWriter, id string, status int, code, fault, field, message string) {
+	w.Header().Set("X-Amzn-RequestId", id)
+	w.Header().Set("X-Amzn-ErrorType", code)
+	writeJSON(w, status, map[string]string{"Type": fault, field: message})
+}
+
+// functionName finds the function's name in all forms that Lambda takes: name,
+// account:function:name, a whole ARN, each also with :qualifier. There is only
+// one version of a function, so every qualifier means it.
+func functionName(reference string) string {
+	parts := strings.Split(reference, ":")
+	for i, part := range parts[:len(parts)-1] {
+		if part == "function" && i > 0 {
+			return parts[i+1]
+		}
+	}
+	return parts[0]
+}

@@ -1,0 +1,146 @@
+package lambda
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// pool is the processes of one function. At any time there are at most as many
+// as there are places, for a process is started only by an invocation which
+// has a place and finds none idle.
+type pool struct {
+	service *Service
+	fn      Function
+	logs    *sink
+	places  chan struct{} // one element per invocation; those who wait are served in order
+
+	mu   sync.Mutex
+	all  map[*process]bool
+	idle []*process // the most recently used one last
+}
+
+func newPool(s *Service, f Function, logs *sink) *pool {
+	return &pool{service: s, fn: f, logs: logs, places: make(chan struct{}, f.Concurrency), all: map[*process]bool{}}
+}
+
+// enter waits for a place.
+func (p *pool) enter(ctx context.Context) error {
+	// Without this a free place could win against a context that is done.
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	select {
+	case p.places <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for one of %d processes: %w", p.fn.Concurrency, context.Cause(ctx))
+	case <-p.service.ctx.Done():
+		return ErrClosed
+	}
+}
+
+func (p *pool) leave() { <-p.places }
+
+// serve runs an event in the most recently used idle process or in a new one.
+// The error is ErrClosed.
+func (p *pool) serve(e event) (outcome, error) {
+	for {
+		proc, warm := p.takeIdle()
+		if !warm {
+			var err error
+			if proc, err = p.start(); err != nil {
+				out := cannotStart(e.id, err)
+				p.newLog().event(e.id, "failure", string(out.payload))
+				return out, nil
+			}
+		}
+		out, took, err := proc.run(e, warm)
+		if took == parked {
+			p.putIdle(proc)
+		} else {
+			proc.end()
+		}
+		// An idle process can die, or never ask again, between two events. An
+		// event which it did not take has run nowhere and may go to another.
+		if err == nil && took == untouched && warm {
+			continue
+		}
+		return out, err
+	}
+}
+
+func (p *pool) takeIdle() (proc *process, warm bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.idle) > 0 && proc == nil {
+		last := len(p.idle) - 1
+		proc, p.idle = p.idle[last], p.idle[:last]
+		if proc.gone() {
+			proc = nil
+		}
+	}
+	return proc, proc != nil
+}
+
+func (p *pool) putIdle(proc *process) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	// The process may have died, and been forgotten, since it asked for more.
+	if p.all[proc] {
+		p.idle = append(p.idle, proc)
+	}
+}
+
+// forget removes a process that has ended, wherever it was.
+func (p *pool) forget(proc *process) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.all, proc)
+	p.idle = slices.DeleteFunc(p.idle, func(other *process) bool { return other == proc })
+}
+
+func (p *pool) start() (*process, error) {
+	proc, err := startProcess(p)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	p.all[proc] = true
+	p.mu.Unlock()
+	// Only now is there something to forget.
+	go proc.watch()
+	return proc, nil
+}
+
+func (p *pool) pids() []int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pids := make([]int, 0, len(p.all))
+	for proc := range p.all {
+		pids = append(pids, proc.child.Pid())
+	}
+	return pids
+}
+
+// killAll ends all processes; none may be started any more.
+func (p *pool) killAll() {
+	p.mu.Lock()
+	var procs []*process
+	for proc := range p.all {
+		procs = append(procs, proc)
+	}
+	p.mu.Unlock()
+	for _, proc := range procs {
+		proc.child.Kill()
+	}
+	for _, proc := range procs {
+		proc.end()
+	}
+}
+
+// newLog is for one process, or for what no process can say.
+func (p *pool) newLog() *stream {
+	return &stream{sink: p.logs, prefix: p.fn.Name + " | "}
+}

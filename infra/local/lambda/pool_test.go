@@ -1,0 +1,194 @@
+package lambda
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestEveryCallerGetsItsOwnAnswer(t *testing.T) {
+	const callers, each, most = 20, 10, 16
+	s := open(t, Options{}, function(func(f *Function) { f.Concurrency = most }))
+	var all sync.WaitGroup
+	for caller := range callers {
+		all.Go(func() {
+			for i := range each {
+				text := fmt.Sprintf("%d of %d", i, caller)
+				out, functionError, err := s.Invoke(context.Background(), "TestFunction", fmt.Appendf(nil, `{"mode":"echo","text":%q}`, text))
+				if want := fmt.Sprintf("%q", text); err != nil || functionError != "" || string(out) != want {
+					t.Errorf("answer %s, error %q %v, want %s", out, functionError, err, want)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if n := len(s.Processes("TestFunction")); n < 1 || n > most {
+		t.Errorf("%d processes, want 1 to %d", n, most)
+	}
+}
+
+func TestAWarmProcessIsUsedAgain(t *testing.T) {
+	s := open(t, Options{}, function(func(f *Function) { f.Concurrency = 8 }))
+	first := pid(t, s)
+	for range 20 {
+		if again := pid(t, s); again != first {
+			t.Fatalf("process %d, then %d", first, again)
+		}
+	}
+	if got := s.Processes("TestFunction"); !slices.Equal(got, []int{first}) {
+		t.Errorf("processes %v, want only %d", got, first)
+	}
+}
+
+func TestBeyondItsConcurrencyAFunctionMakesCallersWait(t *testing.T) {
+	s := open(t, Options{}, function(nil))
+	busy, release := context.WithCancel(context.Background())
+	defer release()
+	holder := make(chan error, 1)
+	go func() {
+		_, _, err := s.Invoke(busy, "TestFunction", []byte(`{"mode":"hang"}`))
+		holder <- err
+	}()
+	eventually(t, "the process", func() bool { return len(s.Processes("TestFunction")) == 1 })
+
+	t.Run("as long as they are willing to", func(t *testing.T) {
+		cause := errors.New("client hung up")
+		ctx, cancel := context.WithCancelCause(context.Background())
+		waiting := make(chan error, 1)
+		go func() {
+			_, _, err := s.Invoke(ctx, "TestFunction", nil)
+			waiting <- err
+		}()
+		cancel(cause)
+		if err := <-waiting; !errors.Is(err, cause) {
+			t.Errorf("Invoke: %v, want %v", err, cause)
+		}
+	})
+	t.Run("and one who leaves does not stop the function", func(t *testing.T) {
+		release()
+		if err := <-holder; !errors.Is(err, context.Canceled) {
+			t.Errorf("Invoke: %v, want context.Canceled", err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		defer cancel()
+		if _, _, err := s.Invoke(ctx, "TestFunction", nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Invoke: %v, want to wait behind the running invocation", err)
+		}
+	})
+	t.Run("until Close", func(t *testing.T) {
+		waiting := make(chan error, 1)
+		go func() {
+			_, _, err := s.Invoke(context.Background(), "TestFunction", nil)
+			waiting <- err
+		}()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-waiting; !errors.Is(err, ErrClosed) {
+			t.Errorf("Invoke: %v, want ErrClosed", err)
+		}
+	})
+}
+
+func TestCloseEndsRunningInvocationsAndAllProcesses(t *testing.T) {
+	s := open(t, Options{}, function(func(f *Function) { f.Concurrency = 3 }))
+	first := pid(t, s)
+	ended := make(chan error, 2)
+	for range 2 {
+		go func() {
+			_, _, err := s.Invoke(context.Background(), "TestFunction", []byte(`{"mode":"hang"}`))
+			ended <- err
+		}()
+	}
+	eventually(t, "two processes", func() bool { return len(s.Processes("TestFunction")) == 2 })
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := <-ended; !errors.Is(err, ErrClosed) {
+			t.Errorf("Invoke: %v, want ErrClosed", err)
+		}
+	}
+	if left := s.Processes("TestFunction"); len(left) != 0 || syscall.Kill(first, 0) == nil {
+		t.Errorf("processes %v left", left)
+	}
+}
+
+func TestAProcessThatDiesIdleIsReplaced(t *testing.T) {
+	for name, die := range map[string]func(t *testing.T, s *Service){
+		"it exits by itself": func(t *testing.T, s *Service) { call(t, s, `{"mode":"exit-after-answer"}`) },
+		"somebody kills it":  func(t *testing.T, s *Service) { _ = syscall.Kill(pid(t, s), syscall.SIGKILL) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, Options{}, function(nil))
+			before := pid(t, s)
+			die(t, s)
+			eventually(t, "its end", func() bool { return len(s.Processes("TestFunction")) == 0 })
+			if after := pid(t, s); after == before {
+				t.Errorf("process %d again", after)
+			}
+		})
+	}
+}
+
+func TestAProcessThatDoesNotWaitForItsNextEventIsReplaced(t *testing.T) {
+	for name, mode := range map[string]string{
+		"it never asks for it":         "deaf",
+		"it asks for it and goes away": "absent",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var logs logBook
+			s := open(t, Options{Logs: &logs}, function(func(f *Function) {
+				f.Timeout, f.Env = time.Second, map[string]string{"INIT": mode}
+			}))
+			before := pid(t, s)
+			if mode == "absent" {
+				eventually(t, "it to go away", func() bool { return strings.Contains(logs.String(), "gone") })
+				eventually(t, "the Runtime API to notice", func() bool {
+					stacks := make([]byte, 1<<20)
+					return !bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("serveNext"))
+				})
+			}
+			if after := pid(t, s); after == before {
+				t.Errorf("process %d again", after)
+			}
+		})
+	}
+}
+
+func TestAProcessKilledAtItsResponseHasDoneTheWorkButNobodyHears(t *testing.T) {
+	var logs logBook
+	var killing atomic.Bool
+	answered := make(chan string, 3)
+	s := open(t, Options{Logs: &logs, AfterResponse: func(function, requestID string) bool {
+		answered <- function + " " + requestID
+		return killing.Load()
+	}}, function(nil))
+	before := pid(t, s)
+	killing.Store(true)
+	response, functionError := call(t, s, `{"mode":"print","text":"work done"}`)
+	killing.Store(false)
+
+	if functionError != unhandled || !strings.Contains(response, "Runtime exited with error: signal: killed") {
+		t.Errorf("response %s, error %q, want an exit by a signal", response, functionError)
+	}
+	if !strings.Contains(logs.String(), "TestFunction | work done\n") {
+		t.Errorf("log %q, want the work", logs.String())
+	}
+	<-answered
+	if who := <-answered; !strings.HasPrefix(who, "TestFunction ") || !strings.Contains(response, strings.TrimPrefix(who, "TestFunction ")) {
+		t.Errorf("hook called with %q, response %s", who, response)
+	}
+	if after := pid(t, s); after == before {
+		t.Errorf("process %d again", after)
+	}
+}

@@ -1,0 +1,136 @@
+package lambda
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// latest is the only version of every function here.
+const latest = "$LATEST"
+
+// runtimeAPI is the Lambda Runtime API, version 2018-06-01, for one process.
+func (p *process) runtimeAPI() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /2018-06-01/runtime/invocation/next", p.serveNext)
+	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/response", func(w http.ResponseWriter, r *http.Request) {
+		p.serveAnswer(w, r, "")
+	})
+	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/error", func(w http.ResponseWriter, r *http.Request) {
+		p.serveAnswer(w, r, unhandled)
+	})
+	mux.HandleFunc("POST /2018-06-01/runtime/init/error", p.serveInitError)
+	return mux
+}
+
+func (p *process) serveNext(w http.ResponseWriter, r *http.Request) {
+	if p.unanswered() {
+		refuse(w, http.StatusForbidden, "InvalidStateTransition", "the previous invocation has not been answered")
+		return
+	}
+	select {
+	case p.polled <- struct{}{}:
+	default:
+	}
+	var inv *invocation
+	select {
+	case inv = <-p.events:
+	case <-r.Context().Done(): // the program is gone, or the server closes
+		return
+	}
+	p.mu.Lock()
+	p.current = inv
+	p.mu.Unlock()
+
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(inv.payload)))
+	h.Set("Lambda-Runtime-Aws-Request-Id", inv.id)
+	h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(inv.deadline.UnixMilli(), 10))
+	h.Set("Lambda-Runtime-Invoked-Function-Arn", p.pool.service.arn(p.pool.fn.Name))
+	h.Set("Lambda-Runtime-Trace-Id", newTraceID(time.Now()))
+	// A failed write means that the program is ending, which watch will see.
+	_, _ = w.Write(inv.payload)
+}
+
+func (p *process) unanswered() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.current != nil
+}
+
+// serveAnswer takes the result or the error of the invocation in progress.
+func (p *process) serveAnswer(w http.ResponseWriter, r *http.Request, functionError string) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxResponse+1))
+	if err != nil {
+		return // the program died in the middle of its answer: there is none
+	}
+	out, tooLarge := outcome{payload: body, functionError: functionError}, len(body) > maxResponse
+	if tooLarge {
+		out = responseTooLarge()
+		// The program reads the refusal only after it has written everything.
+		_, _ = io.Copy(io.Discard, r.Body)
+	}
+
+	inv := p.claimAnswer(r.PathValue("id"))
+	if inv == nil {
+		refuse(w, http.StatusBadRequest, "InvalidRequestID", "there is no such invocation in progress")
+		return
+	}
+	if hook := p.pool.service.opts.AfterResponse; hook != nil && hook(p.pool.fn.Name, inv.id) {
+		p.child.Kill()
+		// The program must not see its connection close before it dies.
+		<-p.child.Done()
+		panic(http.ErrAbortHandler)
+	}
+	inv.result <- out
+	if tooLarge {
+		refuse(w, http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", string(out.payload))
+		return
+	}
+	accept(w)
+}
+
+// claimAnswer returns the invocation in progress if it has this id. Its second
+// caller gets nil: an event is answered once.
+func (p *process) claimAnswer(id string) *invocation {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	inv := p.current
+	if inv == nil || inv.id != id {
+		return nil
+	}
+	p.current = nil
+	return inv
+}
+
+func (p *process) serveInitError(w http.ResponseWriter, r *http.Request) {
+	report, err := io.ReadAll(io.LimitReader(r.Body, maxResponse))
+	if err != nil {
+		return
+	}
+	select {
+	case p.initFailed <- report:
+	default:
+	}
+	accept(w)
+}
+
+func accept(w http.ResponseWriter) {
+	writeJSON(w, http.StatusAccepted, map[string]string{"status": "OK"})
+}
+
+func refuse(w http.ResponseWriter, status int, errorType, message string) {
+	writeJSON(w, status, map[string]string{"errorType": errorType, "errorMessage": message})
+}
+
+func writeJSON(w http.ResponseWriter, status int, body any) {
+	// Only maps and structs of strings come here, and these always marshal.
+	text, _ := json.Marshal(body)
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	w.WriteHeader(status)
+	_, _ = w.Write(text)
+}

@@ -1,0 +1,221 @@
+package lambda
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"sync"
+	"time"
+)
+
+// Function is one function of the service.
+type Function struct {
+	Name    string // the template's logical id
+	Command string // path of the bootstrap program
+	// Env is what the template sets. The variables that Lambda reserves for
+	// itself are refused, the credentials excepted.
+	Env      map[string]string
+	Timeout  time.Duration // of one invocation, more than 0
+	MemoryMB int           // only told to the function, nothing is enforced; 128 if 0
+	// Concurrency is the most processes, and so events, at one time; at least 1.
+	Concurrency int
+}
+
+// Options are what the functions have in common.
+type Options struct {
+	Region    string // us-east-1 if empty
+	AccountID string // 000000000000 if empty
+	// Logs gets every line that a function prints, and one for each invocation
+	// that Lambda itself had to end, in one Write per line which never
+	// overlap, like "PurchaseFunction | {…}". Nil discards.
+	Logs io.Writer
+	// AfterResponse is called with every answer of a function, result or
+	// error, before anybody gets it. If it returns true, the process is killed
+	// at this point: the work is done and the reply is lost. May be nil. It is
+	// called by many goroutines at once.
+	AfterResponse func(function, requestID string) (kill bool)
+	// InitTimeout is how long a process may take to ask for its first event;
+	// Lambda's 10 s if 0.
+	InitTimeout time.Duration
+	// RetryPause lies before each of the two retries of a failed asynchronous
+	// invocation; 1 s if 0 (Lambda waits for minutes).
+	RetryPause time.Duration
+}
+
+// Service runs functions until it is closed. Its methods may be called by
+// several goroutines at once.
+type Service struct {
+	opts  Options
+	pools map[string]*pool
+
+	ctx    context.Context // done, with ErrClosed, when Close begins
+	cancel context.CancelCauseFunc
+
+	mu     sync.Mutex
+	closed bool
+	work   sync.WaitGroup // invocations; grows only while not closed
+}
+
+var validName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// New makes a service of functions with different names. It starts nothing:
+// a function's first process comes with its first event.
+func New(functions []Function, o Options) (*Service, error) {
+	if o.Region == "" {
+		o.Region = "us-east-1"
+	}
+	if o.AccountID == "" {
+		o.AccountID = "000000000000"
+	}
+	if o.Logs == nil {
+		o.Logs = io.Discard
+	}
+	if o.InitTimeout == 0 {
+		o.InitTimeout = initLimit
+	}
+	if o.RetryPause == 0 {
+		o.RetryPause = time.Second
+	}
+	s := &Service{opts: o, pools: make(map[string]*pool, len(functions))}
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	logs := &sink{to: o.Logs}
+	for _, f := range functions {
+		if f.MemoryMB == 0 {
+			f.MemoryMB = 128
+		}
+		if err := f.check(); err != nil {
+			return nil, fmt.Errorf("check function %q: %w", f.Name, err)
+		}
+		if s.pools[f.Name] != nil {
+			return nil, fmt.Errorf("check function %q: name is taken", f.Name)
+		}
+		s.pools[f.Name] = newPool(s, f, logs)
+	}
+	return s, nil
+}
+
+func (f Function) check() error {
+	switch {
+	case !validName.MatchString(f.Name):
+		return fmt.Errorf("name does not match %s", validName)
+	case f.Command == "":
+		return fmt.Errorf("command is missing")
+	case f.Timeout <= 0:
+		return fmt.Errorf("timeout %v is not above 0", f.Timeout)
+	case f.Concurrency < 1:
+		return fmt.Errorf("concurrency %d is below 1", f.Concurrency)
+	}
+	return checkEnv(f.Env)
+}
+
+func (s *Service) arn(function string) string {
+	return "arn:aws:lambda:" + s.opts.Region + ":" + s.opts.AccountID + ":function:" + function
+}
+
+// Invoke runs a function with an event and waits for its answer; an empty
+// payload is passed on as {}. The function error is empty, or "Unhandled" when
+// the function failed: the response then is Lambda's error object.
+//
+// The error is ErrFunctionNotFound, ErrPayloadTooLarge (above 6 MiB),
+// ErrPayloadInvalid, ErrClosed, or the cause of ctx. A ctx that ends while the
+// function runs does not stop the function, as on AWS.
+func (s *Service) Invoke(ctx context.Context, function string, payload []byte) (response []byte, functionError string, err error) {
+	out, err := s.invoke(ctx, function, event{id: newRequestID(), payload: payload})
+	if err != nil {
+		return nil, "", fmt.Errorf("invoke %s: %w", function, err)
+	}
+	return out.payload, out.functionError, nil
+}
+
+// event is what an invocation starts from.
+type event struct {
+	id      string // the request id
+	payload []byte
+	tail    bool // whether the end of the log is wanted
+}
+
+func (s *Service) invoke(ctx context.Context, function string, e event) (outcome, error) {
+	p, e, err := s.admit(function, e, maxRequest)
+	if err != nil {
+		return outcome{}, err
+	}
+	if err := p.enter(ctx); err != nil {
+		return outcome{}, err
+	}
+	if !s.begin() {
+		p.leave()
+		return outcome{}, ErrClosed
+	}
+	type answer struct {
+		outcome
+		error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		defer s.work.Done()
+		out, err := p.serve(e)
+		p.leave()
+		done <- answer{out, err}
+	}()
+	select {
+	case a := <-done:
+		return a.outcome, a.error
+	case <-ctx.Done():
+		return outcome{}, context.Cause(ctx)
+	}
+}
+
+// admit checks a request and says which pool it is for.
+func (s *Service) admit(function string, e event, limit int) (*pool, event, error) {
+	p := s.pools[function]
+	if p == nil {
+		return nil, e, ErrFunctionNotFound
+	}
+	if len(e.payload) > limit {
+		return nil, e, fmt.Errorf("%w: %d bytes of at most %d", ErrPayloadTooLarge, len(e.payload), limit)
+	}
+	if len(e.payload) == 0 {
+		e.payload = []byte("{}")
+	}
+	if !json.Valid(e.payload) {
+		return nil, e, ErrPayloadInvalid
+	}
+	return p, e, nil
+}
+
+// begin registers an invocation with Close, unless it is too late.
+func (s *Service) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.work.Add(1)
+	return true
+}
+
+// Processes lists the process ids of a function's live processes, the busy
+// and the idle ones, in no order.
+func (s *Service) Processes(function string) []int {
+	if p := s.pools[function]; p != nil {
+		return p.pids()
+	}
+	return nil
+}
+
+// Close kills every process, lets running and waiting invocations end with
+// ErrClosed, and returns when all of them are gone. It always returns nil.
+func (s *Service) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.cancel(ErrClosed)
+	// An invocation may be starting a process: the pools empty for good after it.
+	s.work.Wait()
+	for _, p := range s.pools {
+		p.killAll()
+	}
+	return nil
+}

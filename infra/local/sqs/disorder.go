@@ -1,0 +1,59 @@
+package sqs
+
+import (
+	"container/list"
+	"math/rand/v2"
+	"time"
+)
+
+// A Disorder is how far a queue departs from first in, first out, exactly once.
+// A real standard queue may do all of it; a quiet local one never would. Shares
+// are between 0 (never) and 1 (always).
+type Disorder struct {
+	Seed      uint64        // of the chances below: equal seeds disturb equally
+	Duplicate float64       // share of deliveries whose message shows again at once
+	Reorder   float64       // share of deliveries that take a message from anywhere in the queue
+	Delay     float64       // share of sent messages that show later than asked
+	MaxDelay  time.Duration // most by which they do
+}
+
+// Disturb changes the disorder of a running server.
+func (s *Server) Disturb(d Disorder) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.setDisorder(d)
+}
+
+func (s *Server) setDisorder(d Disorder) {
+	s.disorder, s.chance = d, rand.New(rand.NewPCG(d.Seed, 0))
+}
+
+// delay is how much later a sent message shows.
+func (d Disorder) delay(chance *rand.Rand) time.Duration {
+	if d.Delay <= 0 || d.MaxDelay <= 0 || chance.Float64() >= d.Delay {
+		return 0
+	}
+	return time.Duration(1 + chance.Int64N(int64(d.MaxDelay)))
+}
+
+// visibility is how long a delivered message is hidden from others.
+func (d Disorder) visibility(chance *rand.Rand, asked time.Duration) time.Duration {
+	if d.Duplicate > 0 && chance.Float64() < d.Duplicate {
+		return 0
+	}
+	return asked
+}
+
+// reach is how deep into the queue a reordered delivery looks.
+const reach = 100
+
+// pick chooses the next message to deliver from a list that is not empty.
+func (d Disorder) pick(chance *rand.Rand, ready *list.List) *message {
+	e := ready.Front()
+	if d.Reorder > 0 && chance.Float64() < d.Reorder {
+		for range chance.IntN(min(ready.Len(), reach)) {
+			e = e.Next()
+		}
+	}
+	return e.Value.(*message)
+}

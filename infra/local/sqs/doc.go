@@ -1,0 +1,13 @@
+// Package sqs is Amazon SQS for one machine: standard queues behind the AWS
+// JSON 1.0 protocol, kept in memory and, when given a folder, in a journal that
+// loses nothing it has answered for.
+//
+// A line in here knows the protocol and the rules of Amazon SQS. It knows
+// nothing of orders, functions or templates: whatever speaks SQS can use it,
+// and in production the real service takes its place.
+//
+// The state changes through records only (record.go): an operation decides under
+// the server's lock, applies its records and appends them to the journal, and
+// answers after the group commit that carries them. Replaying the journal runs
+// the same apply.
+package sqs

@@ -1,0 +1,218 @@
+package sqs
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+)
+
+// A journal is the file that holds every change since the last rewrite. Changes
+// are collected while a write is on its way, and written and synced together: one
+// fsync for all who wait. A nil journal keeps nothing and makes nobody wait.
+type journal struct {
+	dir   string
+	lock  *os.File
+	grown chan struct{} // gets a token when the file has grown far beyond the state
+	work  chan struct{} // gets a token when there is something to write
+	ended chan struct{} // closed when the writer has stopped
+
+	file sync.Mutex // held while the file is written or replaced; taken before state
+	f    *os.File
+	size int64
+	mark int64 // the size at which a rewrite pays
+
+	state             sync.Mutex
+	synced            *sync.Cond // durable or failed has changed
+	pending           []byte     // lines not yet written
+	appended, durable uint64     // lines so far: handed in, on disk
+	failed            error      // once set, nothing is accepted any more
+}
+
+const (
+	journalName = "queues.journal"
+	lockName    = "queues.lock"
+	// growth is how often the state fits into the journal before a rewrite.
+	growth    = 4
+	leastMark = 4 << 20
+)
+
+var errJournalClosed = errors.New("journal is closed")
+
+// openJournal takes the folder and replays what its journal holds. It leaves out
+// a last write that was cut off; the rewrite that must follow drops it.
+func openJournal(dir string, replay func(line []byte) error) (*journal, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	// The kernel frees the lock with the process, however that ends.
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("folder %s is used by another queue server: %w", dir, err), lock.Close())
+	}
+	j := &journal{
+		dir: dir, lock: lock,
+		grown: make(chan struct{}, 1), work: make(chan struct{}, 1), ended: make(chan struct{}),
+	}
+	j.synced = sync.NewCond(&j.state)
+	data, err := os.ReadFile(j.path())
+	if err == nil {
+		err = replayFrames(data, replay)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, errors.Join(fmt.Errorf("read %s: %w", j.path(), err), lock.Close())
+	}
+	go j.write()
+	return j, nil
+}
+
+func (j *journal) path() string { return filepath.Join(j.dir, journalName) }
+
+// append hands in a change. It is on disk when wait says so.
+func (j *journal) append(r record) error {
+	if j == nil {
+		return nil
+	}
+	line, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("encode record: %w", err)
+	}
+	j.state.Lock()
+	defer j.state.Unlock()
+	if j.failed != nil {
+		return j.failed
+	}
+	j.pending = append(append(j.pending, line...), '\n')
+	j.appended++
+	signal(j.work)
+	return nil
+}
+
+// last is the number of the last change handed in.
+func (j *journal) last() uint64 {
+	if j == nil {
+		return 0
+	}
+	j.state.Lock()
+	defer j.state.Unlock()
+	return j.appended
+}
+
+// wait returns once that change and all before it are on disk.
+func (j *journal) wait(change uint64) error {
+	if j == nil {
+		return nil
+	}
+	j.state.Lock()
+	defer j.state.Unlock()
+	for j.durable < change && j.failed == nil {
+		j.synced.Wait()
+	}
+	if j.durable < change {
+		return j.failed
+	}
+	return nil
+}
+
+// write is the one writer of the journal. It runs until work is closed.
+func (j *journal) write() {
+	defer close(j.ended)
+	for range j.work {
+		j.flush()
+	}
+}
+
+// flush writes what has been handed in as one frame.
+func (j *journal) flush() {
+	j.file.Lock()
+	defer j.file.Unlock()
+	j.state.Lock()
+	lines, last, failed := j.pending, j.appended, j.failed
+	j.pending = nil
+	j.state.Unlock()
+	if len(lines) == 0 || failed != nil && !errors.Is(failed, errJournalClosed) {
+		return
+	}
+	b := frame(lines)
+	_, err := j.f.Write(b)
+	if err == nil {
+		err = j.f.Sync()
+	}
+	if err == nil {
+		j.size += int64(len(b))
+		if j.size > j.mark {
+			signal(j.grown)
+		}
+	}
+	j.settle(last, err)
+}
+
+// settle tells everybody who waits how far the disk is. After an error nothing is
+// certain about the file any more, so nothing more is accepted.
+func (j *journal) settle(last uint64, err error) {
+	j.state.Lock()
+	defer j.state.Unlock()
+	if err != nil {
+		j.failed = fmt.Errorf("write journal: %w", err)
+	} else {
+		j.durable = last
+	}
+	j.synced.Broadcast()
+}
+
+// rewrite replaces the journal by one that holds these records only. They must
+// be the state after every change handed in, and no change may be handed in
+// meanwhile. If the new one cannot be written the old one stays in use.
+func (j *journal) rewrite(records []record) error {
+	j.file.Lock()
+	defer j.file.Unlock()
+	f, size, err := writeJournal(j.dir, records)
+	if err != nil {
+		j.mark = max(growth*j.size, leastMark)
+		return err
+	}
+	if j.f != nil {
+		// Its contents are in the new file; nothing of it is needed any more.
+		_ = j.f.Close()
+	}
+	j.f, j.size, j.mark = f, size, max(growth*size, leastMark)
+	j.state.Lock()
+	j.pending = nil
+	last := j.appended
+	j.state.Unlock()
+	err = syncDir(j.dir)
+	j.settle(last, err)
+	return err
+}
+
+// close writes the rest and gives the folder free.
+func (j *journal) close() error {
+	if j == nil {
+		return nil
+	}
+	j.state.Lock()
+	if j.failed == nil {
+		j.failed = errJournalClosed
+	}
+	close(j.work)
+	j.state.Unlock()
+	<-j.ended
+	j.flush()
+	if j.f == nil {
+		return j.lock.Close()
+	}
+	return errors.Join(j.f.Close(), j.lock.Close())
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

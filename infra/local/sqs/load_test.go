@@ -1,0 +1,116 @@
+package sqs_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"flashsale/infra/local/sqs"
+)
+
+// exchange lets senders and receivers work at once until every message has been
+// received and deleted. It returns how often each was received.
+func exchange(t *testing.T, f *fixture, url string, senders, each, receivers int) map[string]int {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var mu sync.Mutex
+	times := map[string]int{}
+	var sending, receiving sync.WaitGroup
+	for s := range senders {
+		sending.Go(func() {
+			for i := range each {
+				body := fmt.Sprintf("%d/%d", s, i)
+				if _, err := f.client.SendMessage(ctx, &awssqs.SendMessageInput{QueueUrl: &url, MessageBody: &body}); err != nil {
+					t.Errorf("send: %v", err)
+				}
+			}
+		})
+	}
+	for range receivers {
+		receiving.Go(func() {
+			for ctx.Err() == nil {
+				out, err := f.client.ReceiveMessage(ctx, &awssqs.ReceiveMessageInput{QueueUrl: &url, MaxNumberOfMessages: 10, WaitTimeSeconds: 20})
+				if ctx.Err() != nil {
+					return
+				}
+				if err != nil {
+					t.Errorf("receive: %v", err)
+					return
+				}
+				for _, m := range out.Messages {
+					mu.Lock()
+					times[*m.Body]++
+					mu.Unlock()
+					if _, err := f.client.DeleteMessage(ctx, &awssqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: m.ReceiptHandle}); err != nil && ctx.Err() == nil {
+						t.Errorf("delete: %v", err)
+					}
+				}
+			}
+		})
+	}
+	sending.Wait()
+	eventually(t, "an empty queue", func() bool { return f.counts(url) == [3]string{"0", "0", "0"} })
+	cancel()
+	receiving.Wait()
+	if len(times) != senders*each {
+		t.Errorf("%d messages arrived, want %d", len(times), senders*each)
+	}
+	return times
+}
+
+func TestSendersAndReceiversAtOnceLoseNothing(t *testing.T) {
+	for name, dir := range map[string]string{"in memory": "", "on disk": t.TempDir()} {
+		t.Run(name, func(t *testing.T) {
+			f := open(t, sqs.Options{Dir: dir})
+			url := f.queue("q", "VisibilityTimeout", "600")
+			for body, n := range exchange(t, f, url, 4, 50, 4) {
+				if n != 1 {
+					t.Errorf("%s arrived %d times", body, n)
+				}
+			}
+		})
+	}
+}
+
+func TestDisorder(t *testing.T) {
+	t.Run("duplicates, late and out of order, and still every message arrives", func(t *testing.T) {
+		f := open(t, sqs.Options{Disorder: sqs.Disorder{Seed: 1, Duplicate: 0.3, Reorder: 0.5, Delay: 0.3, MaxDelay: 20_000_000}})
+		duplicates := 0
+		for _, n := range exchange(t, f, f.queue("q", "VisibilityTimeout", "600"), 2, 50, 3) {
+			duplicates += n - 1
+		}
+		if duplicates == 0 {
+			t.Error("no message arrived twice")
+		}
+	})
+	t.Run("can begin and end while the server runs", func(t *testing.T) {
+		f := open(t, sqs.Options{})
+		url := f.queue("q")
+		f.send(url, "b")
+		f.server.Disturb(sqs.Disorder{Duplicate: 1})
+		first := f.one(url)
+		f.server.Disturb(sqs.Disorder{})
+		second := f.one(url)
+		if *first.MessageId != *second.MessageId || *first.ReceiptHandle == *second.ReceiptHandle {
+			t.Error("the second delivery is not a duplicate of the first")
+		}
+		f.none(url)
+	})
+	t.Run("without it messages come in the order in which they were sent", func(t *testing.T) {
+		f := open(t, sqs.Options{})
+		url := f.queue("q")
+		if _, err := f.client.SendMessageBatch(t.Context(), &awssqs.SendMessageBatchInput{QueueUrl: &url, Entries: entries("a", "b", "c")}); err != nil {
+			t.Fatal(err)
+		}
+		for i, m := range f.receive(url) {
+			if want := aws.ToString(entries("a", "b", "c")[i].MessageBody); *m.Body != want {
+				t.Errorf("message %d is %q, want %q", i, *m.Body, want)
+			}
+		}
+	})
+}

@@ -1,0 +1,157 @@
+package sqs
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+)
+
+const (
+	contentType  = "application/x-amz-json-1.0"
+	targetPrefix = "AmazonSQS."
+	// Every byte of a largest message can arrive as six of JSON (\u0022).
+	maxRequestBytes = 8 * maxMessageBytes
+)
+
+// A call is one request on its way through an operation.
+type call struct {
+	ctx     context.Context
+	body    []byte
+	baseURL string // what queue URLs in the answer begin with
+}
+
+// decode reads a request's members. An absent body is an empty request.
+func decode[T any](c call) (T, error) {
+	var in T
+	if len(c.body) == 0 {
+		return in, nil
+	}
+	if err := json.Unmarshal(c.body, &in); err != nil {
+		return in, errSerialization(err)
+	}
+	return in, nil
+}
+
+// empty is the answer of an operation that answers nothing.
+type empty struct{}
+
+type operation func(*Server, call) (any, error)
+
+var operations = map[string]operation{
+	"CreateQueue":                  (*Server).createQueue,
+	"DeleteQueue":                  (*Server).deleteQueue,
+	"GetQueueUrl":                  (*Server).getQueueURL,
+	"GetQueueAttributes":           (*Server).getQueueAttributes,
+	"SetQueueAttributes":           (*Server).setQueueAttributes,
+	"ListQueues":                   (*Server).listQueues,
+	"ListDeadLetterSourceQueues":   (*Server).listDeadLetterSourceQueues,
+	"TagQueue":                     (*Server).tagQueue,
+	"UntagQueue":                   (*Server).untagQueue,
+	"ListQueueTags":                (*Server).listQueueTags,
+	"PurgeQueue":                   (*Server).purgeQueue,
+	"SendMessage":                  (*Server).sendMessage,
+	"SendMessageBatch":             (*Server).sendMessageBatch,
+	"ReceiveMessage":               (*Server).receiveMessage,
+	"DeleteMessage":                (*Server).deleteMessage,
+	"DeleteMessageBatch":           (*Server).deleteMessageBatch,
+	"ChangeMessageVisibility":      (*Server).changeVisibility,
+	"ChangeMessageVisibilityBatch": (*Server).changeVisibilityBatch,
+	"StartMessageMoveTask":         (*Server).startMoveTask,
+	"ListMessageMoveTasks":         (*Server).listMoveTasks,
+	"CancelMessageMoveTask":        (*Server).cancelMoveTask,
+}
+
+// ServeHTTP answers one request of the AWS JSON 1.0 protocol. Signatures are
+// not checked.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("x-amzn-RequestId", newID())
+	target, ok := strings.CutPrefix(r.Header.Get("X-Amz-Target"), targetPrefix)
+	if !ok || r.Method != http.MethodPost {
+		refuseProtocol(w, r)
+		return
+	}
+	op := operations[target]
+	if op == nil {
+		writeFault(w, errUnknownOperation(target))
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequestBytes))
+	if err != nil {
+		writeFault(w, errSerialization(err))
+		return
+	}
+	base := s.options.BaseURL
+	if base == "" {
+		base = "http://" + r.Host
+	}
+	out, err := op(s, call{ctx: r.Context(), body: body, baseURL: base})
+	var f *fault
+	switch {
+	case err == nil:
+		writeJSON(w, http.StatusOK, out)
+	case errors.As(err, &f):
+		writeFault(w, f)
+	case r.Context().Err() != nil:
+		// The caller has gone; there is nobody to answer.
+	default:
+		writeFault(w, errInternal(err))
+	}
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		status, body = http.StatusInternalServerError, []byte(`{"__type":"InternalFailure"}`)
+	}
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(status)
+	// A failed write means that the caller has gone: it asks again.
+	_, _ = w.Write(body)
+}
+
+func writeFault(w http.ResponseWriter, f *fault) {
+	side := "Sender"
+	if !f.sender() {
+		side = "Receiver"
+	}
+	w.Header().Set("x-amzn-query-error", f.code+";"+side)
+	writeJSON(w, f.status, map[string]string{"__type": f.shape, "message": f.message})
+}
+
+// refuseProtocol answers what is not the JSON protocol. Clients of the older
+// query protocol can read nothing but XML, so the refusal is XML for them.
+func refuseProtocol(w http.ResponseWriter, r *http.Request) {
+	const message = "This queue speaks the AWS JSON 1.0 protocol only: POST with the header X-Amz-Target: AmazonSQS.<operation>."
+	query := r.URL.Query().Has("Action") || strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded")
+	if !query {
+		writeFault(w, newFault(400, unmodelled+"UnknownOperationException", "UnknownOperationException", message))
+		return
+	}
+	answer := struct {
+		XMLName   xml.Name `xml:"http://queue.amazonaws.com/doc/2012-11-05/ ErrorResponse"`
+		Type      string   `xml:"Error>Type"`
+		Code      string   `xml:"Error>Code"`
+		Message   string   `xml:"Error>Message"`
+		RequestID string   `xml:"RequestId"`
+	}{Type: "Sender", Code: legacy + "UnsupportedOperation", Message: message, RequestID: w.Header().Get("x-amzn-RequestId")}
+	w.Header().Set("Content-Type", "text/xml")
+	w.WriteHeader(http.StatusBadRequest)
+	// As in writeJSON: whoever cannot be written to has gone.
+	_ = xml.NewEncoder(w).Encode(answer)
+}
+
+// newID is a random UUID (version 4).
+func newID() string {
+	var b [16]byte
+	// crypto/rand.Read never fails: it ends the program first.
+	_, _ = rand.Read(b[:])
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	h := hex.EncodeToString(b[:])
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+}

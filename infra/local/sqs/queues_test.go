@@ -1,0 +1,311 @@
+package sqs_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/infra/local/sqs"
+)
+
+func TestCreateQueue(t *testing.T) {
+	f := open(t, sqs.Options{})
+	dlq := f.arn(f.queue("dead"))
+	f.queue("there", "VisibilityTimeout", "60", "RedrivePolicy", `{"maxReceiveCount":"5", "deadLetterTargetArn":"`+dlq+`"}`)
+	tests := []struct {
+		name       string
+		queue      string
+		attributes []string
+		want       string
+	}{
+		{"a name of 80 characters is a name", strings.Repeat("a", 80), nil, ""},
+		{"letters, digits, hyphens and underscores are a name", "A-z_09", nil, ""},
+		{"81 characters are too many", strings.Repeat("a", 81), nil, "InvalidParameterValue"},
+		{"other characters are refused", "a.b", nil, "InvalidParameterValue"},
+		{"no name is refused", "", nil, "MissingParameter"},
+		{"a FIFO name without the attribute is refused", "q.fifo", nil, "InvalidParameterValue"},
+		{"a FIFO queue is not supported", "q.fifo", []string{"FifoQueue", "true"}, "AWS.SimpleQueueService.UnsupportedOperation"},
+		{"a FIFO queue needs a FIFO name", "q", []string{"FifoQueue", "true"}, "InvalidParameterValue"},
+		{"a standard queue has no FIFO attribute", "q", []string{"FifoQueue", "false"}, "InvalidAttributeName"},
+		{"the same queue again is no error", "there", []string{"VisibilityTimeout", "60"}, ""},
+		{"the same policy in other words is the same", "there", []string{"RedrivePolicy", `{"deadLetterTargetArn":"` + dlq + `","maxReceiveCount":5}`}, ""},
+		{"no attributes match any", "there", nil, ""},
+		{"another value is another queue", "there", []string{"VisibilityTimeout", "61"}, "QueueAlreadyExists"},
+		{"another value than the default is another queue", "there", []string{"DelaySeconds", "1"}, "QueueAlreadyExists"},
+		{"an unknown attribute is refused", "q", []string{"Colour", "red"}, "InvalidAttributeName"},
+		{"a read-only attribute is refused", "q", []string{"QueueArn", dlq}, "InvalidAttributeName"},
+		{"a value out of range is refused", "q", []string{"VisibilityTimeout", "43201"}, "InvalidAttributeValue"},
+		{"a dead-letter queue must exist", "q", []string{"RedrivePolicy", `{"deadLetterTargetArn":"` + dlq + `x","maxReceiveCount":1}`}, "InvalidParameterValue"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			out, err := f.client.CreateQueue(t.Context(), &awssqs.CreateQueueInput{QueueName: &tt.queue, Attributes: pairs(tt.attributes)})
+			if got := code(err); got != tt.want {
+				t.Fatalf("error %q, want %q", got, tt.want)
+			}
+			if err == nil && *out.QueueUrl != f.url+"/000000000000/"+tt.queue {
+				t.Errorf("URL %s", *out.QueueUrl)
+			}
+		})
+	}
+}
+
+func TestSetQueueAttributesChecksEveryRange(t *testing.T) {
+	f := open(t, sqs.Options{})
+	url := f.queue("q")
+	dlq := f.arn(f.queue("dead"))
+	policy := func(count string) string {
+		return `{"deadLetterTargetArn":"` + dlq + `","maxReceiveCount":` + count + `}`
+	}
+	tests := []struct{ attribute, value, want string }{
+		{"VisibilityTimeout", "0", ""}, {"VisibilityTimeout", "43200", ""},
+		{"VisibilityTimeout", "-1", "InvalidAttributeValue"}, {"VisibilityTimeout", "43201", "InvalidAttributeValue"},
+		{"VisibilityTimeout", "ten", "InvalidAttributeValue"}, {"VisibilityTimeout", "", "InvalidAttributeValue"},
+		{"DelaySeconds", "900", ""}, {"DelaySeconds", "901", "InvalidAttributeValue"},
+		{"MessageRetentionPeriod", "60", ""}, {"MessageRetentionPeriod", "59", "InvalidAttributeValue"},
+		{"MessageRetentionPeriod", "1209600", ""}, {"MessageRetentionPeriod", "1209601", "InvalidAttributeValue"},
+		{"ReceiveMessageWaitTimeSeconds", "20", ""}, {"ReceiveMessageWaitTimeSeconds", "21", "InvalidAttributeValue"},
+		{"MaximumMessageSize", "1024", ""}, {"MaximumMessageSize", "1023", "InvalidAttributeValue"},
+		{"MaximumMessageSize", "1048576", ""}, {"MaximumMessageSize", "1048577", "InvalidAttributeValue"},
+		{"Policy", `{"Version":"2012-10-17"}`, ""}, {"Policy", `{`, "InvalidAttributeValue"}, {"Policy", "", ""},
+		{"SqsManagedSseEnabled", "false", ""}, {"SqsManagedSseEnabled", "maybe", "InvalidAttributeValue"},
+		{"RedrivePolicy", policy("1"), ""}, {"RedrivePolicy", policy("1000"), ""}, {"RedrivePolicy", policy(`"7"`), ""},
+		{"RedrivePolicy", policy("0"), "InvalidParameterValue"}, {"RedrivePolicy", policy("1001"), "InvalidParameterValue"},
+		{"RedrivePolicy", `{"deadLetterTargetArn":"` + dlq + `"}`, "InvalidParameterValue"},
+		{"RedrivePolicy", `{"maxReceiveCount":1}`, "InvalidParameterValue"},
+		{"RedrivePolicy", `{"deadLetterTargetArn":"dummy","maxReceiveCount":1}`, "InvalidParameterValue"},
+		{"RedrivePolicy", `nonsense`, "InvalidParameterValue"},
+		{"RedriveAllowPolicy", `{"redrivePermission":"denyAll"}`, ""},
+		{"RedriveAllowPolicy", `{"redrivePermission":"byQueue"}`, "InvalidParameterValue"},
+		{"FifoQueue", "true", "InvalidAttributeName"}, {"Colour", "red", "InvalidAttributeName"},
+		{"CreatedTimestamp", "1", "InvalidAttributeName"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.attribute+" "+tt.value, func(t *testing.T) {
+			_, err := f.client.SetQueueAttributes(t.Context(), &awssqs.SetQueueAttributesInput{
+				QueueUrl: &url, Attributes: map[string]string{tt.attribute: tt.value},
+			})
+			if got := code(err); got != tt.want {
+				t.Errorf("error %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestAttributesOfAQueue(t *testing.T) {
+	clock := newClock()
+	f := open(t, sqs.Options{Now: clock.Now, Region: "eu-central-1", AccountID: "123456789012"})
+	url := f.queue("q", "VisibilityTimeout", "120")
+	created := "1794391200"
+	want := map[string]string{
+		"QueueArn":                    "arn:aws:sqs:eu-central-1:123456789012:q",
+		"ApproximateNumberOfMessages": "0", "ApproximateNumberOfMessagesNotVisible": "0", "ApproximateNumberOfMessagesDelayed": "0",
+		"CreatedTimestamp": created, "LastModifiedTimestamp": created,
+		"VisibilityTimeout": "120", "DelaySeconds": "0", "MaximumMessageSize": "1048576", "MessageRetentionPeriod": "345600",
+		"ReceiveMessageWaitTimeSeconds": "0", "SqsManagedSseEnabled": "true",
+	}
+	if diff := cmp.Diff(want, f.attributes(url)); diff != "" {
+		t.Errorf("All (-want +got):\n%s", diff)
+	}
+	get := func(names ...types.QueueAttributeName) (map[string]string, error) {
+		out, err := f.client.GetQueueAttributes(t.Context(), &awssqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: names})
+		if err != nil {
+			return nil, err
+		}
+		return out.Attributes, nil
+	}
+	t.Run("one by name is answered alone", func(t *testing.T) {
+		got, err := get("VisibilityTimeout", "RedrivePolicy")
+		if diff := cmp.Diff(map[string]string{"VisibilityTimeout": "120"}, got); err != nil || diff != "" {
+			t.Errorf("%v %s", err, diff)
+		}
+	})
+	t.Run("none asked for is none answered", func(t *testing.T) {
+		if got, err := get(); err != nil || len(got) != 0 {
+			t.Errorf("%v %v", got, err)
+		}
+	})
+	t.Run("an unknown name is refused", func(t *testing.T) {
+		if _, err := get("Colour"); code(err) != "InvalidAttributeName" {
+			t.Errorf("error %v", err)
+		}
+	})
+	t.Run("a change shows in LastModifiedTimestamp", func(t *testing.T) {
+		clock.advance(5 * time.Second)
+		if _, err := f.client.SetQueueAttributes(t.Context(), &awssqs.SetQueueAttributesInput{
+			QueueUrl: &url, Attributes: map[string]string{"DelaySeconds": "7"},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		got := f.attributes(url)
+		if got["DelaySeconds"] != "7" || got["CreatedTimestamp"] != created || got["LastModifiedTimestamp"] != "1794391205" {
+			t.Errorf("got %v", got)
+		}
+	})
+	t.Run("the two kinds of encryption exclude each other", func(t *testing.T) {
+		both := map[string]string{"KmsMasterKeyId": "alias/k", "SqsManagedSseEnabled": "true"}
+		if _, err := f.client.SetQueueAttributes(t.Context(), &awssqs.SetQueueAttributesInput{QueueUrl: &url, Attributes: both}); code(err) != "InvalidAttributeName" {
+			t.Errorf("both: %v", err)
+		}
+		delete(both, "SqsManagedSseEnabled")
+		if _, err := f.client.SetQueueAttributes(t.Context(), &awssqs.SetQueueAttributesInput{QueueUrl: &url, Attributes: both}); err != nil {
+			t.Fatal(err)
+		}
+		got := f.attributes(url)
+		if got["KmsMasterKeyId"] != "alias/k" || got["SqsManagedSseEnabled"] != "false" || got["KmsDataKeyReusePeriodSeconds"] != "300" {
+			t.Errorf("got %v", got)
+		}
+	})
+}
+
+func TestGetQueueUrl(t *testing.T) {
+	f := open(t, sqs.Options{})
+	url := f.queue("q")
+	get := func(name string, owner *string) (string, error) {
+		out, err := f.client.GetQueueUrl(t.Context(), &awssqs.GetQueueUrlInput{QueueName: &name, QueueOwnerAWSAccountId: owner})
+		if err != nil {
+			return "", err
+		}
+		return *out.QueueUrl, nil
+	}
+	if got, err := get("q", nil); err != nil || got != url {
+		t.Errorf("got %q %v, want %q", got, err, url)
+	}
+	if _, err := get("none", nil); code(err) != "AWS.SimpleQueueService.NonExistentQueue" {
+		t.Errorf("a missing queue: %v", err)
+	}
+	if _, err := get("q", aws.String("999999999999")); code(err) != "AWS.SimpleQueueService.NonExistentQueue" {
+		t.Errorf("another account's queue: %v", err)
+	}
+}
+
+func TestDeleteQueueTakesEverythingWithIt(t *testing.T) {
+	f := open(t, sqs.Options{})
+	url := f.queue("q")
+	f.send(url, "b")
+	if _, err := f.client.DeleteQueue(t.Context(), &awssqs.DeleteQueueInput{QueueUrl: &url}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.client.SendMessage(t.Context(), &awssqs.SendMessageInput{QueueUrl: &url, MessageBody: aws.String("b")}); code(err) != "AWS.SimpleQueueService.NonExistentQueue" {
+		t.Errorf("send: %v", err)
+	}
+	if _, err := f.client.DeleteQueue(t.Context(), &awssqs.DeleteQueueInput{QueueUrl: &url}); code(err) != "AWS.SimpleQueueService.NonExistentQueue" {
+		t.Errorf("delete again: %v", err)
+	}
+	f.queue("q")
+	f.none(url)
+}
+
+func TestListQueues(t *testing.T) {
+	f := open(t, sqs.Options{})
+	var all []string
+	for _, name := range []string{"b1", "a2", "a1", "a3"} {
+		all = append(all, f.queue(name))
+	}
+	slices.Sort(all)
+	list := func(prefix *string, most *int32, token *string) *awssqs.ListQueuesOutput {
+		out, err := f.client.ListQueues(t.Context(), &awssqs.ListQueuesInput{QueueNamePrefix: prefix, MaxResults: most, NextToken: token})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	if diff := cmp.Diff(all, list(nil, nil, nil).QueueUrls); diff != "" {
+		t.Errorf("all (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(all[:3], list(aws.String("a"), nil, nil).QueueUrls); diff != "" {
+		t.Errorf("prefix (-want +got):\n%s", diff)
+	}
+	if got := list(aws.String("zzz"), nil, nil); len(got.QueueUrls) != 0 || got.NextToken != nil {
+		t.Errorf("no match: %v", got)
+	}
+	first := list(nil, aws.Int32(3), nil)
+	if diff := cmp.Diff(all[:3], first.QueueUrls); diff != "" || first.NextToken == nil {
+		t.Fatalf("first page: token %v %s", first.NextToken, diff)
+	}
+	second := list(nil, aws.Int32(3), first.NextToken)
+	if diff := cmp.Diff(all[3:], second.QueueUrls); diff != "" || second.NextToken != nil {
+		t.Errorf("second page: token %v %s", second.NextToken, diff)
+	}
+	for _, most := range []int32{0, 1001} {
+		if _, err := f.client.ListQueues(t.Context(), &awssqs.ListQueuesInput{MaxResults: &most}); code(err) != "InvalidParameterValue" {
+			t.Errorf("MaxResults %d: %v", most, err)
+		}
+	}
+}
+
+func TestTagsComeAndGo(t *testing.T) {
+	f := open(t, sqs.Options{})
+	url := f.queue("q")
+	tags := func() map[string]string {
+		out, err := f.client.ListQueueTags(t.Context(), &awssqs.ListQueueTagsInput{QueueUrl: &url})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Tags
+	}
+	if _, err := f.client.TagQueue(t.Context(), &awssqs.TagQueueInput{QueueUrl: &url, Tags: map[string]string{"a": "1", "b": ""}}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"a": "1", "b": ""}, tags()); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := f.client.UntagQueue(t.Context(), &awssqs.UntagQueueInput{QueueUrl: &url, TagKeys: []string{"a", "c"}}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"b": ""}, tags()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPurgeEmptiesAQueueOnceAMinute(t *testing.T) {
+	clock := newClock()
+	f := open(t, sqs.Options{Now: clock.Now})
+	url := f.queue("q")
+	for range 3 {
+		f.send(url, "b")
+	}
+	f.one(url, func(in *awssqs.ReceiveMessageInput) { in.MaxNumberOfMessages = 1 })
+	purge := func() error {
+		_, err := f.client.PurgeQueue(t.Context(), &awssqs.PurgeQueueInput{QueueUrl: &url})
+		return err
+	}
+	if err := purge(); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.counts(url); got != [3]string{"0", "0", "0"} {
+		t.Errorf("counts after the purge: %v", got)
+	}
+	clock.advance(59 * time.Second)
+	if err := purge(); code(err) != "AWS.SimpleQueueService.PurgeQueueInProgress" {
+		t.Errorf("a second purge within a minute: %v", err)
+	}
+	clock.advance(time.Second)
+	if err := purge(); err != nil {
+		t.Errorf("a second purge after a minute: %v", err)
+	}
+}
+
+func TestEnsureQueue(t *testing.T) {
+	f := open(t, sqs.Options{BaseURL: "http://127.0.0.1:9324/"})
+	url, err := f.server.EnsureQueue("q", map[string]string{"VisibilityTimeout": "90"})
+	if err != nil || url != "http://127.0.0.1:9324/000000000000/q" {
+		t.Fatalf("made %q, %v", url, err)
+	}
+	f.send(url, "b")
+	if _, err := f.server.EnsureQueue("q", map[string]string{"VisibilityTimeout": "91", "DelaySeconds": "0"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.attributes(url); got["VisibilityTimeout"] != "91" || got["ApproximateNumberOfMessages"] != "1" {
+		t.Errorf("attributes %v", got)
+	}
+	if _, err := f.server.EnsureQueue("no name", nil); err == nil {
+		t.Error("a name with a space was accepted")
+	}
+}

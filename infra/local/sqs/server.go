@@ -1,0 +1,165 @@
+package sqs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Options say where and as whom a server lives.
+type Options struct {
+	Dir       string           // folder of the journal, made if absent; "" keeps everything in memory only
+	BaseURL   string           // what queue URLs begin with, http://127.0.0.1:9324; "" takes each request's Host
+	AccountID string           // "" is 000000000000
+	Region    string           // "" is us-east-1
+	Now       func() time.Time // nil is time.Now; safe for concurrent use
+	Disorder  Disorder         // zero: none
+}
+
+// Server is a queue service. It is an http.Handler and safe for concurrent use.
+type Server struct {
+	options Options
+	journal *journal
+	ctx     context.Context // ends with Close
+	stop    context.CancelFunc
+	running sync.WaitGroup // move tasks, compaction
+
+	mu       sync.Mutex
+	closed   bool
+	named    map[string]*queue // by name
+	keyed    map[string]*queue // by key
+	tasks    map[string]*moveTask
+	disorder Disorder
+	chance   *rand.Rand
+}
+
+// Open starts a server with the state its folder holds. It fails if another
+// server has that folder, and if the journal is damaged anywhere but in a last
+// write that was cut off, which nobody was ever answered for.
+func Open(o Options) (*Server, error) {
+	if o.AccountID == "" {
+		o.AccountID = "000000000000"
+	}
+	if o.Region == "" {
+		o.Region = "us-east-1"
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	o.BaseURL = strings.TrimSuffix(o.BaseURL, "/")
+	s := &Server{options: o, named: map[string]*queue{}, keyed: map[string]*queue{}, tasks: map[string]*moveTask{}}
+	s.setDisorder(o.Disorder)
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	if o.Dir != "" {
+		j, err := openJournal(o.Dir, s.replay)
+		if err != nil {
+			s.stop()
+			return nil, fmt.Errorf("open queue journal: %w", err)
+		}
+		s.journal = j
+		if err := j.rewrite(s.snapshot()); err != nil {
+			s.stop()
+			return nil, fmt.Errorf("compact queue journal: %w", errors.Join(err, j.close()))
+		}
+		s.running.Go(s.compact)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.tasks {
+		if t.Status == taskRunning {
+			s.runTask(t)
+		}
+	}
+	return s, nil
+}
+
+// Close ends long polls and move tasks, writes what is left and gives the folder
+// free. Requests that come later are answered with an error. A second Close does
+// nothing.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	again := s.closed
+	s.closed = true
+	s.mu.Unlock()
+	if again {
+		return nil
+	}
+	s.stop()
+	s.running.Wait()
+	return s.journal.close()
+}
+
+// compact rewrites the journal whenever it has grown far beyond the state.
+func (s *Server) compact() {
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-s.journal.grown:
+		}
+		s.mu.Lock()
+		// Either the old journal stays in use and grows on, or the journal has
+		// failed and the next change says so.
+		_ = s.journal.rewrite(s.snapshot())
+		s.mu.Unlock()
+	}
+}
+
+// update runs a change under the lock and returns once it is on disk, with
+// everything before it: also "nothing to do" is an answer about changes that may
+// still be on their way.
+func (s *Server) update(change func(now time.Time) error) error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return errClosed()
+	}
+	err := change(s.options.Now())
+	last := s.journal.last()
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return s.journal.wait(last)
+}
+
+func errClosed() *fault {
+	return newFault(503, unmodelled+"ServiceUnavailableException", "ServiceUnavailable", "The queue server is stopping.")
+}
+
+// find returns the queue a QueueUrl names with its last segment, brought up to
+// the instant. The caller holds the lock.
+func (s *Server) find(url string, now time.Time) (*queue, error) {
+	switch {
+	case s.closed:
+		return nil, errClosed()
+	case url == "":
+		return nil, errMissing("QueueUrl")
+	}
+	q := s.named[url[strings.LastIndexByte(url, '/')+1:]]
+	if q == nil {
+		return nil, errNoQueue()
+	}
+	return q, s.refresh(q, now)
+}
+
+// refresh lets time pass in a queue: expired messages go, due ones show. The
+// removal is recorded, so that a longer retention period set later does not
+// bring them back.
+func (s *Server) refresh(q *queue, now time.Time) error {
+	for m, ok := q.expired(now); ok; m, ok = q.expired(now) {
+		if err := s.commit(record{Op: opDelete, Queue: q.Key, ID: m.ID}); err != nil {
+			return err
+		}
+	}
+	q.advance(now)
+	return nil
+}
+
+func (s *Server) url(base, name string) string {
+	return base + "/" + s.options.AccountID + "/" + name
+}

@@ -1,0 +1,236 @@
+package sqs_test
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"flashsale/infra/local/sqs"
+)
+
+const (
+	notInFlight = "AWS.SimpleQueueService.MessageNotInflight"
+	badHandle   = "ReceiptHandleIsInvalid"
+	badValue    = "InvalidParameterValue"
+)
+
+func TestAMessageBecomesVisibleAgainAfterItsVisibilityTimeout(t *testing.T) {
+	clock := newClock()
+	f := open(t, sqs.Options{Now: clock.Now})
+	url := f.queue("q", "VisibilityTimeout", "40")
+	id := f.send(url, "b")
+	first := f.one(url)
+	clock.advance(40*time.Second - time.Nanosecond)
+	f.none(url)
+	clock.advance(time.Nanosecond)
+	again := f.one(url)
+	if *again.MessageId != id || again.Attributes["ApproximateReceiveCount"] != "2" {
+		t.Errorf("received %+v", again)
+	}
+	if *again.ReceiptHandle == *first.ReceiptHandle {
+		t.Error("both receives have one handle")
+	}
+	if first.Attributes["ApproximateFirstReceiveTimestamp"] != again.Attributes["ApproximateFirstReceiveTimestamp"] {
+		t.Error("the first receive has moved")
+	}
+	t.Run("a receive's own timeout goes before the queue's", func(t *testing.T) {
+		clock.advance(40 * time.Second)
+		f.one(url, visibility(5))
+		clock.advance(5 * time.Second)
+		f.one(url)
+	})
+}
+
+func TestDelay(t *testing.T) {
+	clock := newClock()
+	f := open(t, sqs.Options{Now: clock.Now})
+	url := f.queue("q", "DelaySeconds", "10")
+	f.send(url, "with the queue's delay")
+	if _, err := f.client.SendMessage(t.Context(), &awssqs.SendMessageInput{QueueUrl: &url, MessageBody: aws.String("with its own"), DelaySeconds: 5}); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.counts(url); got != [3]string{"0", "0", "2"} {
+		t.Errorf("counts %v", got)
+	}
+	f.none(url)
+	clock.advance(5 * time.Second)
+	if m := f.one(url); *m.Body != "with its own" {
+		t.Errorf("received %q", *m.Body)
+	}
+	if got := f.counts(url); got != [3]string{"0", "1", "1"} {
+		t.Errorf("counts %v", got)
+	}
+	clock.advance(5 * time.Second)
+	f.one(url)
+}
+
+func TestChangeMessageVisibility(t *testing.T) {
+	clock := newClock()
+	f := open(t, sqs.Options{Now: clock.Now})
+	url := f.queue("q")
+	f.send(url, "b")
+	m := f.one(url)
+	t.Run("counts from now", func(t *testing.T) {
+		clock.advance(20 * time.Second)
+		if err := f.changeVisibility(url, m.ReceiptHandle, 60); err != nil {
+			t.Fatal(err)
+		}
+		clock.advance(59 * time.Second)
+		f.none(url)
+	})
+	t.Run("is refused out of range", func(t *testing.T) {
+		for _, seconds := range []int32{-1, 43201} {
+			if got := code(f.changeVisibility(url, m.ReceiptHandle, seconds)); got != badValue {
+				t.Errorf("%d s: %q", seconds, got)
+			}
+		}
+	})
+	t.Run("cannot hold a message for more than twelve hours in all", func(t *testing.T) {
+		if got := code(f.changeVisibility(url, m.ReceiptHandle, 43200)); got != badValue {
+			t.Errorf("error %q", got)
+		}
+	})
+	t.Run("of zero shows the message at once", func(t *testing.T) {
+		if err := f.changeVisibility(url, m.ReceiptHandle, 0); err != nil {
+			t.Fatal(err)
+		}
+		if got := code(f.changeVisibility(url, m.ReceiptHandle, 10)); got != notInFlight {
+			t.Errorf("once visible: %q, want %q", got, notInFlight)
+		}
+		f.one(url)
+	})
+	t.Run("is refused with the handle of an earlier receive", func(t *testing.T) {
+		if got := code(f.changeVisibility(url, m.ReceiptHandle, 10)); got != badValue {
+			t.Errorf("error %q", got)
+		}
+	})
+	t.Run("is refused when the timeout has passed", func(t *testing.T) {
+		clock.advance(30 * time.Second)
+		last := f.one(url, visibility(1))
+		clock.advance(time.Second)
+		if got := code(f.changeVisibility(url, last.ReceiptHandle, 10)); got != notInFlight {
+			t.Errorf("error %q", got)
+		}
+		f.one(url)
+	})
+	t.Run("is refused with garbage and with another queue's handle", func(t *testing.T) {
+		for _, handle := range []string{"garbage", "AAAA", "", *m.ReceiptHandle + "A"} {
+			if got := code(f.changeVisibility(url, &handle, 10)); got != badHandle && handle != "" {
+				t.Errorf("%q: %q", handle, got)
+			}
+		}
+		if got := code(f.changeVisibility(f.queue("other"), m.ReceiptHandle, 10)); got != badHandle {
+			t.Errorf("another queue's: %q", got)
+		}
+	})
+}
+
+func TestDeleteMessage(t *testing.T) {
+	clock := newClock()
+	f := open(t, sqs.Options{Now: clock.Now})
+	url := f.queue("q")
+	f.send(url, "b")
+	old := f.one(url, visibility(1))
+	clock.advance(time.Second)
+	t.Run("with the handle of an earlier receive is accepted and deletes nothing", func(t *testing.T) {
+		m := f.one(url, visibility(1))
+		f.delete(url, old.ReceiptHandle)
+		if got := f.counts(url); got != [3]string{"0", "1", "0"} {
+			t.Errorf("counts %v", got)
+		}
+		old = m
+	})
+	t.Run("with the last handle deletes a message that is visible again", func(t *testing.T) {
+		clock.advance(time.Second)
+		f.delete(url, old.ReceiptHandle)
+		f.none(url)
+	})
+	t.Run("of a deleted message is accepted", func(t *testing.T) { f.delete(url, old.ReceiptHandle) })
+	t.Run("with garbage is refused", func(t *testing.T) {
+		_, err := f.client.DeleteMessage(t.Context(), &awssqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: aws.String("garbage")})
+		if code(err) != badHandle {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestAMessageExpiresWithItsRetentionPeriod(t *testing.T) {
+	clock := newClock()
+	f := open(t, sqs.Options{Now: clock.Now})
+	url := f.queue("q", "MessageRetentionPeriod", "60")
+	f.send(url, "held")
+	f.one(url, visibility(3600))
+	clock.advance(30 * time.Second)
+	f.send(url, "younger")
+	clock.advance(29 * time.Second)
+	if got := f.counts(url); got != [3]string{"1", "1", "0"} {
+		t.Errorf("before: counts %v", got)
+	}
+	clock.advance(time.Second)
+	if got := f.counts(url); got != [3]string{"1", "0", "0"} {
+		t.Errorf("after: counts %v", got)
+	}
+	clock.advance(30 * time.Second)
+	f.none(url)
+}
+
+func TestDeadLetters(t *testing.T) {
+	clock := newClock()
+	f := open(t, sqs.Options{Now: clock.Now})
+	dead := f.queue("dead")
+	url := f.queue("q", "RedrivePolicy", `{"deadLetterTargetArn":"`+f.arn(dead)+`","maxReceiveCount":"2"}`)
+	if got := f.attributes(url)["RedrivePolicy"]; got != `{"deadLetterTargetArn":"`+f.arn(dead)+`","maxReceiveCount":2}` {
+		t.Errorf("policy %s", got)
+	}
+	id := f.send(url, "poison")
+	sent := strconv.FormatInt(clock.Now().UnixMilli(), 10)
+	for range 2 {
+		clock.advance(30 * time.Second)
+		f.one(url)
+	}
+	clock.advance(30 * time.Second)
+	f.none(dead)
+	f.send(url, "behind it")
+	t.Run("a message received too often moves at the next receive, which takes the one behind it", func(t *testing.T) {
+		if m := f.one(url); *m.Body != "behind it" {
+			t.Errorf("received %q", *m.Body)
+		}
+	})
+	t.Run("a dead letter is the message it was, and counts from the start", func(t *testing.T) {
+		m := f.one(dead)
+		if *m.MessageId != id || *m.Body != "poison" || m.Attributes["SentTimestamp"] != sent ||
+			m.Attributes["ApproximateReceiveCount"] != "1" || m.Attributes["DeadLetterQueueSourceArn"] != f.arn(url) {
+			t.Errorf("received %q %v", *m.Body, m.Attributes)
+		}
+	})
+	t.Run("the source of a dead-letter queue is listed", func(t *testing.T) {
+		out, err := f.client.ListDeadLetterSourceQueues(t.Context(), &awssqs.ListDeadLetterSourceQueuesInput{QueueUrl: &dead})
+		if err != nil || len(out.QueueUrls) != 1 || out.QueueUrls[0] != url {
+			t.Errorf("%v %v", out, err)
+		}
+		out, err = f.client.ListDeadLetterSourceQueues(t.Context(), &awssqs.ListDeadLetterSourceQueuesInput{QueueUrl: &url})
+		if err != nil || len(out.QueueUrls) != 0 {
+			t.Errorf("a queue with no source: %v %v", out, err)
+		}
+	})
+	t.Run("a dead-letter queue that is gone takes nothing", func(t *testing.T) {
+		if _, err := f.client.DeleteQueue(t.Context(), &awssqs.DeleteQueueInput{QueueUrl: &dead}); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			clock.advance(30 * time.Second)
+			f.one(url)
+		}
+	})
+	t.Run("a queue that denies all sources is nobody's dead-letter queue", func(t *testing.T) {
+		deny := f.queue("deny", "RedriveAllowPolicy", `{"redrivePermission":"denyAll"}`)
+		_, err := f.client.SetQueueAttributes(t.Context(), &awssqs.SetQueueAttributesInput{QueueUrl: &url,
+			Attributes: map[string]string{"RedrivePolicy": `{"deadLetterTargetArn":"` + f.arn(deny) + `","maxReceiveCount":2}`}})
+		if code(err) != badValue {
+			t.Errorf("error %v", err)
+		}
+	})
+}

@@ -1,0 +1,155 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/sale"
+)
+
+func TestCallsInTheSteadyState(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(4, 2)
+	calls := func(what string, want map[string]int, do func()) {
+		t.Helper()
+		db.ResetUsage()
+		do()
+		if got := fmt.Sprint(db.Calls()); got != fmt.Sprint(want) {
+			t.Errorf("%s: calls %v, want %v", what, got, want)
+		}
+	}
+	w.Accepted(w.Buy("warm"))
+	calls("accepted", map[string]int{"TransactWriteItems": 1}, func() { w.Accepted(w.Buy("alice")) })
+	calls("duplicate", map[string]int{}, func() { _, err := w.Buy("alice"); w.Refused(sale.AlreadyOrdered, err) })
+	w.Accepted(w.Buy("c"))
+	w.Accepted(w.Buy("d"))
+	_, err := w.Buy("e")
+	w.Refused(sale.SoldOut, err)
+	w.Pass(2 * time.Second)
+	calls("sold out, once a second", map[string]int{"GetItem": 1}, func() { _, err := w.Buy("f"); w.Refused(sale.SoldOut, err) })
+	calls("sold out", map[string]int{}, func() { _, err := w.Buy("g"); w.Refused(sale.SoldOut, err) })
+	calls("sold out, with a key", map[string]int{"GetItem": 1}, func() { _, err := w.BuyWith("h", "k"); w.Refused(sale.SoldOut, err) })
+}
+
+func TestTwoShardsNeverEmptyTogetherAreNotSoldOut(t *testing.T) {
+	// An environment sees shard 0 empty; shard 0 is restocked; then shard 1 runs
+	// empty. At no instant were both empty: "sold out" would be a phantom (P6).
+	w, _, _ := faulty(t)
+	w.Open(2, 2)
+	l := w.EnvironmentOver(&deaf{w.Engine.API}) // nobody hears what it sees
+	buy := func(l *ledger.Ledger, user string) int {
+		t.Helper()
+		return w.Accepted(l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user})).Claim.Shard
+	}
+	if _, err := l.Sale(w.Ctx, "moutai"); err != nil { // its snapshot: nothing is empty
+		t.Fatal(err)
+	}
+	if got := buy(w.Ledger, userOf(0, "a")); got != 0 {
+		t.Fatalf("the first unit came from shard %d", got)
+	}
+	if got := buy(l, userOf(0, "b")); got != 1 {
+		t.Fatalf("the second unit came from shard %d", got)
+	}
+	if _, err := w.Environment().Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
+		t.Fatal(err) // one unit, in shard 0
+	}
+	if got := buy(l, "late"); got != 0 {
+		t.Errorf("the third unit came from shard %d", got)
+	}
+	w.Balanced(2)
+}
+
+func TestAKeyedClickWhoseTwinTookTheLastUnitIsNotSoldOut(t *testing.T) {
+	// One click finds shard 0 empty; before it goes on, its twin takes the last
+	// unit, of shard 1. Whatever the first is told, it is not "sold out".
+	w, _, _ := faulty(t)
+	w.Open(2, 2)
+	user := userOf(0, "twin")
+	w.Accepted(w.Ledger.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: userOf(0, "other")}))
+	request := ledger.Request{SaleID: "moutai", User: user, Key: "k"}
+	var twin ledger.Purchase
+	slow := &interrupted{API: w.Engine.API, closing: func() {
+		twin = w.Accepted(w.Environment().Purchase(w.Ctx, request))
+		_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "closes the shard"})
+		w.Refused(sale.SoldOut, err)
+	}}
+	p, err := w.EnvironmentOver(slow).Purchase(w.Ctx, request)
+	if err != nil || p.Claim != twin.Claim {
+		t.Errorf("got %+v (%v), want the twin's claim %+v", p, err, twin.Claim)
+	}
+}
+
+// interrupted lets something happen before it closes its first shard.
+type interrupted struct {
+	ledger.API
+	closing func()
+}
+
+func (i *interrupted) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	if happens := i.closing; happens != nil {
+		i.closing = nil
+		happens()
+	}
+	return i.API.UpdateItem(ctx, in, o...)
+}
+
+// userOf is a user whose first choice of two open shards is that one.
+func userOf(shard int, prefix string) string {
+	for i := 0; ; i++ {
+		user := fmt.Sprint(prefix, i)
+		if sale.ShardFor(user, 0, &sale.Set{}, 2) == shard {
+			return user
+		}
+	}
+}
+
+// deaf loses every closing of a shard.
+type deaf struct{ ledger.API }
+
+func (*deaf) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	return nil, errors.New("lost")
+}
+
+func TestAStaleSnapshotNeverRefuses(t *testing.T) {
+	// The sale cannot be read any more: an environment that last saw it paused
+	// must not go on telling so.
+	w, db, _ := faulty(t)
+	w.Open(10, 1)
+	e := sale.Edit{SaleID: "moutai", At: w.Now(), Paused: aws.Bool(true)}
+	if _, err := w.Ledger.Edit(w.Ctx, e); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.Buy("alice")
+	w.Refused(sale.Paused, err)
+	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		if c.Op == "GetItem" {
+			return dynamotest.Fault{Kind: dynamotest.ServerError}
+		}
+		return dynamotest.Fault{}
+	}
+	w.Pass(2 * time.Second)
+	_, err = w.Buy("alice")
+	w.Refused(sale.Busy, err)
+}
+
+func TestAnOldSnapshotThatAdmitsIsGoodEnoughToBuy(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(10, 1)
+	w.Accepted(w.Buy("alice"))
+	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		if c.Op == "GetItem" {
+			return dynamotest.Fault{Kind: dynamotest.Throttle}
+		}
+		return dynamotest.Fault{}
+	}
+	w.Pass(2 * time.Second)
+	w.Accepted(w.Buy("bob"))
+}
