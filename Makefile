@@ -27,7 +27,7 @@ STACK_FLAGS = -api-port $(API_PORT) -lambda-port $(LAMBDA_PORT) -dynamodb-port $
 
 .PHONY: help
 help: ## list the targets
-	@grep -hE '^[a-z%-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z%-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
 
 .PHONY: run
 run: host ## set everything up and run the system on this machine, with a demonstration sale open
@@ -36,6 +36,26 @@ run: host ## set everything up and run the system on this machine, with a demons
 .PHONY: demo
 demo: host ## 1,000 buyers rush for 100 bottles on the running stack (or on one of its own), then the receipt
 	@exec $(HOST)/demo -api-port $(API_PORT) -lambda-port $(LAMBDA_PORT) -dynamodb-port $(DYNAMODB_PORT)
+
+# What an operator asks and does. The local stack by default; on AWS name
+# TABLE=… (and QUEUE=… DLQ=…) and have credentials in the environment.
+OPERATOR = $(HOST)/operator $(if $(TABLE),-table $(TABLE) -queue "$(QUEUE)" -dead-letter-queue "$(DLQ)",-api-port $(API_PORT))
+
+.PHONY: receipt
+receipt: operator ## the books of SALE=…, recounted from the table (JSON=1 for machines); fails unless they balance
+	@$(OPERATOR) receipt -sale "$(SALE)" $(if $(JSON),-json)
+
+.PHONY: buyer
+buyer: operator ## what happened to the order of BUYER=… in SALE=…
+	@$(OPERATOR) buyer -sale "$(SALE)" -user "$(BUYER)"
+
+.PHONY: redrive
+redrive: operator ## what is in the dead-letter queue and why; GO=1 moves it back
+	@$(OPERATOR) redrive $(if $(GO),-go)
+
+.PHONY: operator
+operator:
+	@$(GO_BUILD) -o $(HOST)/operator ./infra/operator
 
 .PHONY: test
 test: host ## run every test, the engines included
@@ -61,7 +81,7 @@ build-%Function:
 
 # The functions, the local stack and its engine, for this machine.
 .PHONY: host
-host: engine
+host: engine operator
 	@for f in $(FUNCTIONS); do mkdir -p $(HOST)/$$f && \
 		$(MAKE) --no-print-directory -s build-$$f ARTIFACTS_DIR=$(HOST)/$$f GOOS=$$(go env GOHOSTOS) GOARCH=$$(go env GOHOSTARCH); done
 	@$(GO_BUILD) -o $(HOST)/local ./infra/local

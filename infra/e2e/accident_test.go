@@ -24,7 +24,12 @@ func (s *stack) queueURL(name string) *string {
 
 func (s *stack) send(body string) {
 	s.t.Helper()
-	if _, err := s.queues().SendMessage(s.t.Context(), &sqs.SendMessageInput{QueueUrl: s.queueURL("OrderQueue"), MessageBody: &body}); err != nil {
+	s.sendTo(s.queueURL("OrderQueue"), body)
+}
+
+func (s *stack) sendTo(url *string, body string) {
+	s.t.Helper()
+	if _, err := s.queues().SendMessage(s.t.Context(), &sqs.SendMessageInput{QueueUrl: url, MessageBody: &body}); err != nil {
 		s.t.Fatal(err)
 	}
 }

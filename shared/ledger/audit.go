@@ -24,6 +24,9 @@ const (
 	// Recheck is how far before a pass's beginning the next one looks at the
 	// orders again: an order item follows its id by less.
 	Recheck = time.Minute
+	// clockSkew is by how much two machines' clocks may differ: an order id's
+	// second may lie that much before its claim.
+	clockSkew = time.Minute
 )
 
 // Audit is one pass over a sale's books on its way: it reads the shards, then
@@ -251,6 +254,10 @@ func (l *Ledger) takeIn(s sale.Sale, a *Audit, claims []sale.Claim, stranded Str
 		}
 		if c.State() == sale.Confirmed {
 			a.Confirmed++
+			if at := orderid.Time(c.OrderID); at.Before(c.AcceptedAt.Add(-clockSkew)) || at.After(now.Add(clockSkew)) {
+				a.find("user %q: order %s says %s, the claim is of %s (P7)", c.User, orderid.String(c.OrderID),
+					at.Format(time.RFC3339), c.AcceptedAt.Format(time.RFC3339))
+			}
 			continue
 		}
 		if a.Pending++; a.Pending == 1 || c.AcceptedAt.Before(a.OldestPending) {

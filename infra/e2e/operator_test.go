@@ -1,0 +1,149 @@
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/ledger"
+)
+
+// operator runs the operator's command and returns what it says and its status.
+func (s *stack) operator(args ...string) (string, int) {
+	s.t.Helper()
+	command := exec.Command(filepath.Join(s.root, ".build/host/operator"), append([]string{"-api-port", strconv.Itoa(s.ports[0])}, args...)...)
+	out, err := command.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		s.t.Fatal(err)
+	}
+	return string(out), command.ProcessState.ExitCode()
+}
+
+func (s *stack) reconcile() []map[string]any {
+	s.t.Helper()
+	r, err := s.client.Post(fmt.Sprintf("http://127.0.0.1:%d/2015-03-31/functions/ReconcileFunction/invocations", s.ports[1]),
+		"application/json", strings.NewReader("{}"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer r.Body.Close()
+	var body struct{ Receipts []map[string]any }
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil || r.StatusCode != http.StatusOK || r.Header.Get("X-Amz-Function-Error") != "" {
+		s.t.Fatalf("reconcile: %d %v %v", r.StatusCode, body, err)
+	}
+	return body.Receipts
+}
+
+// strand makes a claim as a purchase does that dies before it sends its
+// message, that long ago.
+func (s *stack) strand(saleID, user string, ago time.Duration) {
+	s.t.Helper()
+	l := ledger.New(s.table(), "LedgerTable", ledger.Options{Now: func() time.Time { return time.Now().Add(-ago) }})
+	if _, err := l.Purchase(s.t.Context(), ledger.Request{SaleID: saleID, User: user}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func TestAnOrderWhoseMessageWasNeverSentIsFinalized(t *testing.T) {
+	s := boot(t)
+	s.create("moutai", 10, 2, time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	t.Run("by reconciliation", func(t *testing.T) {
+		s.t = t
+		for i := range 3 {
+			s.strand("moutai", fmt.Sprint("stranded-", i), 2*time.Minute)
+		}
+		if r := s.reconcile(); len(r) != 1 || r[0]["resent"] != 3.0 || r[0]["balanced"] != true {
+			t.Errorf("got %v", r)
+		}
+		if b := s.balanced("moutai"); len(b.claims) != 3 {
+			t.Errorf("%d claims", len(b.claims))
+		}
+		if r := s.reconcile(); r[0]["resent"] != 0.0 || r[0]["confirmed"] != 3.0 {
+			t.Errorf("got %v", r)
+		}
+	})
+	t.Run("by the buyer who asks again", func(t *testing.T) {
+		s.t = t
+		s.strand("moutai", "alice", 2*time.Minute)
+		if a := s.must(s.buy("moutai", s.bearer("alice")...)); a.text("code") != "already-ordered" {
+			t.Errorf("got %v", a)
+		}
+		s.balanced("moutai")
+	})
+}
+
+func TestTheOperatorSeesTheBooks(t *testing.T) {
+	s := boot(t, "-parameter", "OrderVisibilityTimeout=5")
+	s.open("moutai", 10, 2)
+	for i := range 4 {
+		s.must(s.buy("moutai", s.bearer(fmt.Sprint("user-", i))...))
+	}
+	s.balanced("moutai")
+	out, code := s.operator("receipt", "-sale", "moutai", "-json")
+	var r map[string]any
+	if err := json.Unmarshal([]byte(out), &r); err != nil || code != 0 || r["balanced"] != true || r["claims"] != 4.0 || r["stock"] != 6.0 {
+		t.Errorf("status %d: %s (%v)", code, out, err)
+	}
+	if out, code := s.operator("receipt", "-sale", "moutai"); code != 0 || !strings.Contains(out, "balanced: stock left + claims = seeded") {
+		t.Errorf("status %d: %s", code, out)
+	}
+	if out, code := s.operator("buyer", "-sale", "moutai", "-user", "user-1"); code != 0 || !strings.Contains(out, "confirmed: order") {
+		t.Errorf("status %d: %s", code, out)
+	}
+	if out, code := s.operator("receipt", "-sale", "nowhere"); code != 2 {
+		t.Errorf("unknown sale: status %d: %s", code, out)
+	}
+	_, err := s.table().UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+		TableName: aws.String("LedgerTable"), UpdateExpression: aws.String("ADD stock :one"),
+		Key: map[string]types.AttributeValue{
+			"pk": &types.AttributeValueMemberS{Value: "STOCK#moutai#0"}, "sk": &types.AttributeValueMemberS{Value: "STOCK"},
+		},
+		ExpressionAttributeValues: map[string]types.AttributeValue{":one": &types.AttributeValueMemberN{Value: "1"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, code := s.operator("receipt", "-sale", "moutai"); code != 1 || !strings.Contains(out, "shard 0") {
+		t.Errorf("a unit too many: status %d: %s", code, out)
+	}
+}
+
+func TestDeadLettersAreShownAndMovedBack(t *testing.T) {
+	s := boot(t, "-parameter", "OrderVisibilityTimeout=5")
+	s.open("moutai", 10, 2)
+	url := s.queueURL("OrderDeadLetterQueue")
+	for _, body := range []string{"not json", `{"v":1,"saleId":"moutai","user":"nobody","claimId":"x"}`} {
+		s.sendTo(url, body)
+	}
+	s.strand("moutai", "alice", time.Second)
+	claim, err := ledger.New(s.table(), "LedgerTable", ledger.Options{}).Claim(t.Context(), "moutai", "alice")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.sendTo(url, `{"v":1,"saleId":"moutai","user":"alice","claimId":"`+claim.ID+`"}`)
+	out, code := s.operator("redrive")
+	for _, want := range []string{"1  poison: no order message", "1  poison: no such claim", "1  pending: moving it back", "nothing was moved"} {
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("status %d, %q is not in: %s", code, want, out)
+		}
+	}
+	if s.depth("OrderDeadLetterQueue") != 3 {
+		t.Error("the preview took messages")
+	}
+	if out, code = s.operator("redrive", "-go"); code != 0 || !strings.Contains(out, "COMPLETED: 3 moved") {
+		t.Errorf("status %d: %s", code, out)
+	}
+	s.balanced("moutai")
+}

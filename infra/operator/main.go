@@ -1,0 +1,74 @@
+// Command operator is what an operator asks and does by hand: the receipt of a
+// sale, one buyer's timeline, and the dead-letter queue.
+//
+// It works on the local stack, which it finds by its API port, or on any AWS
+// account with ordinary credentials when the table (and queue) are named. A
+// line in here knows how to show things to a person; the questions themselves
+// are the ledger's.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// Exit codes: 1 says that the books are wrong, 2 that nobody could look.
+const (
+	exitFine    = 0
+	exitBroken  = 1
+	exitFailure = 2
+)
+
+// errBroken: what was asked was answered, and the answer is bad news.
+var errBroken = errors.New("the books do not balance")
+
+const usage = `usage:
+  operator [where] receipt -sale ID [-json] [-bound 5m]   the books of a sale
+  operator [where] buyer -sale ID -user ID                what happened to one buyer's order
+  operator [where] redrive [-go]                          what is in the dead-letter queue; -go moves it back
+
+where: -api-port N (the local stack, the default), or for AWS
+  -table NAME [-queue URL -dead-letter-queue URL], with the credentials and region of the environment
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := run(ctx, os.Args[1:], os.Stdout)
+	switch {
+	case err == nil:
+		os.Exit(exitFine)
+	case errors.Is(err, errBroken):
+		os.Exit(exitBroken)
+	}
+	fmt.Fprintln(os.Stderr, "operator:", err)
+	os.Exit(exitFailure)
+}
+
+// run does one command and writes what it has to say to out.
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("operator", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	var p place
+	flags.IntVar(&p.apiPort, "api-port", 3000, "")
+	flags.StringVar(&p.table, "table", "", "")
+	flags.StringVar(&p.queue, "queue", "", "")
+	flags.StringVar(&p.deadLetters, "dead-letter-queue", "", "")
+	if err := flags.Parse(args); err != nil {
+		return fmt.Errorf("%w\n%s", err, usage)
+	}
+	commands := map[string]func(context.Context, place, []string, io.Writer) error{
+		"receipt": receipt, "buyer": buyer, "redrive": redrive,
+	}
+	command, ok := commands[flags.Arg(0)]
+	if !ok {
+		return fmt.Errorf("no such command: %q\n%s", flags.Arg(0), usage)
+	}
+	return command(ctx, p, flags.Args()[1:], out)
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"flashsale/infra/local/engine"
+	"flashsale/shared/ledger"
+)
+
+// place says which system is meant: the local stack, or the named resources of
+// an AWS account.
+type place struct {
+	apiPort     int
+	table       string
+	queue       string
+	deadLetters string
+}
+
+// ledger opens the table.
+func (p place) ledger(ctx context.Context) (*ledger.Ledger, error) {
+	if p.table == "" {
+		where, err := p.local(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return ledger.New(engine.Client(where.DynamoDB), where.Table, ledger.Options{}), nil
+	}
+	cfg, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("load AWS configuration: %w", err)
+	}
+	return ledger.New(dynamodb.NewFromConfig(cfg, ledger.OneAttempt), p.table, ledger.Options{}), nil
+}
+
+// queues opens the order queue and its dead-letter queue.
+func (p place) queues(ctx context.Context) (client *sqs.Client, source, deadLetters string, err error) {
+	if p.table == "" {
+		where, err := p.local(ctx)
+		if err != nil {
+			return nil, "", "", err
+		}
+		client := sqs.New(sqs.Options{
+			BaseEndpoint: aws.String(where.SQS), Region: engine.Region,
+			Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+		})
+		base := where.SQS + "/000000000000/"
+		return client, base + "OrderQueue", base + "OrderDeadLetterQueue", nil
+	}
+	if p.queue == "" || p.deadLetters == "" {
+		return nil, "", "", errors.New("with -table, -queue and -dead-letter-queue are needed, too")
+	}
+	cfg, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, "", "", fmt.Errorf("load AWS configuration: %w", err)
+	}
+	return sqs.NewFromConfig(cfg), p.queue, p.deadLetters, nil
+}
+
+// stackParts is what a local stack says of itself.
+type stackParts struct {
+	DynamoDB string `json:"dynamodb"`
+	SQS      string `json:"sqs"`
+	Table    string `json:"table"`
+}
+
+func (p place) local(ctx context.Context) (stackParts, error) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	var parts stackParts
+	url := fmt.Sprintf("http://127.0.0.1:%d/_local/health", p.apiPort)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return parts, fmt.Errorf("ask the local stack: %w", err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return parts, fmt.Errorf("no local stack answers (make run starts one; for AWS name the table): %w", err)
+	}
+	defer response.Body.Close()
+	if err := json.NewDecoder(response.Body).Decode(&parts); err != nil || parts.Table == "" {
+		return parts, fmt.Errorf("%s is no local stack: %v", url, err)
+	}
+	return parts, nil
+}
