@@ -277,6 +277,11 @@ var editing = map[string]func(*testing.T, *World){
 		if left := w.Stock(40); fmt.Sprint(left) != fmt.Sprint(ones(40)) {
 			t.Errorf("a paused sale sold: %v", left)
 		}
+		for k := range 40 {
+			if paused := value(w.Item(fmt.Sprintf("STOCK#moutai#%d", k), "STOCK")["paused"]); paused != "true" {
+				t.Errorf("shard %d: paused is %s", k, paused)
+			}
+		}
 	},
 }
 

@@ -1,0 +1,97 @@
+package handler
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+)
+
+// timeout is PurchaseFunction's, as in template.yaml.
+const timeout = 6 * time.Second
+
+// TestTheWorstCaseStaysInsideTheTimeBudget measures, in virtual time, the most
+// that one request can cost when nothing ever succeeds (P16).
+func TestTheWorstCaseStaysInsideTheTimeBudget(t *testing.T) {
+	hang := time.Hour
+	for name, fault := range map[string]dynamotest.Fault{
+		"total conflict":          {Kind: dynamotest.Conflict, Delay: 30 * time.Millisecond},
+		"total throttling":        {Kind: dynamotest.Throttle, Delay: 30 * time.Millisecond},
+		"nothing but 5xx":         {Kind: dynamotest.ServerError, Delay: 30 * time.Millisecond},
+		"every answer is lost":    {Kind: dynamotest.ApplyLate, After: hang, Delay: 30 * time.Millisecond},
+		"every connection hangs":  {Delay: hang},
+		"slow and then conflicts": {Kind: dynamotest.Conflict, Delay: 900 * time.Millisecond},
+	} {
+		for _, everything := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { worstCase(t, fault, everything) })
+			})
+		}
+	}
+}
+
+// worstCase lets one request meet the fault at every transaction, or at every
+// call at all.
+func worstCase(t *testing.T, fault dynamotest.Fault, everything bool) {
+	db := dynamotest.New(dynamotest.Table{Name: "Ledger", PK: "pk", SK: "sk"})
+	c := sale.Creation{SaleID: "moutai", Stock: 100, Shards: 10, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour)}
+	if err := c.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ledger.New(db, "Ledger", ledger.Options{}).Create(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	db.ResetUsage()
+	db.Fault = func(call dynamotest.Call) dynamotest.Fault {
+		if everything || call.Op == "TransactWriteItems" {
+			return fault
+		}
+		return dynamotest.Fault{}
+	}
+	// The worst jitter there is.
+	book := ledger.New(db, "Ledger", ledger.Options{Random: func() float64 { return 0.999 }})
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	defer cancel()
+	began := time.Now()
+	h := lambda.NewHandler(New(book, nil, telemetry.New(io.Discard, "purchase")).Handle)
+	out, err := h.Invoke(ctx, event(t, "purchase-idempotent.json"))
+	took := time.Since(began)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var response struct {
+		StatusCode int
+		Headers    map[string]string
+		Body       string
+	}
+	if err := json.Unmarshal(out, &response); err != nil {
+		t.Fatal(err)
+	}
+	var problem struct{ Code sale.Code }
+	if err := json.Unmarshal([]byte(response.Body), &problem); err != nil || problem.Code != sale.Busy {
+		t.Errorf("got %s (%v), want busy (P5)", response.Body, err)
+	}
+	if response.StatusCode != 503 || response.Headers["Retry-After"] == "" {
+		t.Errorf("got %d %v", response.StatusCode, response.Headers)
+	}
+	calls := 0
+	for _, n := range db.Calls() {
+		calls += n
+	}
+	if took > timeout-telemetry.Margin {
+		t.Errorf("it took %v, want at most %v", took, timeout-telemetry.Margin)
+	}
+	if calls > 7 {
+		t.Errorf("%d calls: %v", calls, db.Calls())
+	}
+	t.Logf("%d calls in %v: %v", calls, took, db.Calls())
+}

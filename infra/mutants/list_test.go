@@ -1,0 +1,130 @@
+package mutants
+
+// edit replaces the one place in a file where old stands.
+type edit struct{ file, old, new string }
+
+// mutant is one way to break the system, and the test that must notice.
+type mutant struct {
+	name    string
+	promise string
+	pkg     string
+	test    string // as go test -run takes it
+	edits   []edit
+}
+
+const (
+	purchasing  = "shared/ledger/purchase.go"
+	ledgerTests = "./shared/ledger"
+	overFake    = "^TestTheLedgerOverTheFake$/"
+)
+
+var mutants = []mutant{
+	{"no stock condition", "P1", ledgerTests, overFake + "^64_buyers", []edit{{purchasing,
+		`"#stock > :zero AND `, `"(#stock > :zero OR #stock <= :zero) AND `}}},
+	{"no uniqueness", "P3", ledgerTests, overFake + "^a_second_order", []edit{{purchasing,
+		`		ConditionExpression:                 &ifAbsent,`, `		ConditionExpression:                 &takeAny,`}, {purchasing,
+		`	ifAbsent          = `, "	takeAny           = \"attribute_not_exists(nothing)\"\n	ifAbsent          = "}}},
+	{"the window and the pause checked outside the transaction", "P14", ledgerTests, overFake + "^the_window_is_the_shard", []edit{{purchasing,
+		`#opensAt <= :now AND #closesAt > :now AND #paused = :no`,
+		`(#opensAt <= :now OR #opensAt > :now) AND (#closesAt > :now OR #closesAt <= :now) AND (#paused = :no OR #paused <> :no)`}}},
+	{"an error means no", "P5", ledgerTests, "^TestUnansweredOrContendedToTheEnd", []edit{{purchasing,
+		`			return p.fail(sale.Busy, err)
+		}
+	}
+}`, `			return Purchase{}, sale.Refuse(sale.SoldOut, "")
+		}
+	}
+}`}}},
+	{"after an unknown outcome a refusal is believed", "P5", ledgerTests, "^TestAfterAnUnknownOutcome", []edit{{purchasing,
+		`			p.unsure = true
+`, ``}}},
+	{"own claim taken for somebody else's after an unknown outcome", "P5", ledgerTests, "^TestAPurchaseWhoseAnswerWasLost", []edit{{purchasing,
+		`if held.ID == p.claimID {`, `if false {`}}},
+	{"sold out from a guess", "P6", ledgerTests, "^TestTwoShardsNeverEmpty", []edit{{purchasing,
+		`if s.sale.SoldOut() {`, `if true {`}}},
+	{"sold out beats a claim", "P9", ledgerTests, overFake + "^a_claim_beats", []edit{{purchasing,
+		`if p.Key != "" && s.Buckets > 0 {`, `if false {`}}},
+	{"a shard closed although the sale was restocked meanwhile", "P6", ledgerTests, "^TestAShardThatWasRestocked", []edit{{purchasing,
+		`ifVersion        = "#version = :v"`, `ifVersion        = "#version >= :v"`}}},
+	{"no idempotency key equals no idempotency key", "P3", ledgerTests, "^TestCallsInTheSteadyState$", []edit{{purchasing,
+		`if r.Key != "" && r.Key == held.RequestKey {`, `if r.Key == held.RequestKey {`}}},
+	{"a refusal from a snapshot that could not be read anew", "P6", ledgerTests, "^TestAStaleSnapshotNeverRefuses", []edit{{"shared/ledger/snapshot.go",
+		`(!s.known || s.refusal(now) != nil)`, `!s.known`}}},
+	{"one's own double click in flight is sold out", "P5", ledgerTests, "^TestOnesOwnDoubleClick", []edit{{"shared/ledger/reasons.go",
+		`	case contention(claimCode):
+		return verdict{again: true, keepShard: stockCode == reasonNone}, nil
+	case stockCode != reasonCondition || claimCode != reasonNone:`, `	case stockCode != reasonCondition:`}}},
+	{"an unknown reason means an empty shard", "P19", ledgerTests, "^TestAReasonNobodyKnows", []edit{{"shared/ledger/reasons.go",
+		`	return verdict{}, fmt.Errorf("read cancellation: the shard meets its condition: %w", err)
+`, `	return verdict{empty: true}, nil
+`}}},
+	{"an order id issued again on redelivery", "P7", ledgerTests, overFake + "^confirming_again", []edit{{"shared/ledger/confirm.go",
+		`if claims[i].State() == sale.Pending {`, `if true {`}, {"shared/ledger/confirm.go",
+		`AND attribute_not_exists(#orderId)"`, `AND (attribute_not_exists(#orderId) OR attribute_exists(#orderId))"`}}},
+	{"the order item is not ensured", "P8", ledgerTests, overFake + "^a_confirmed_claim_whose_order", []edit{{"shared/ledger/confirm.go",
+		`		out[i].Err = l.putOrder(ctx, out[i].Order)
+`, `		if out[i].New {
+			out[i].Err = l.putOrder(ctx, out[i].Order)
+		}
+`}}},
+	{"a poison message takes a number", "P10", ledgerTests, overFake + "^each_poison_claim", []edit{{"shared/ledger/confirm.go",
+		`l.reserve(ctx, len(pending))`, `l.reserve(ctx, len(refs))`}}},
+	{"restock without reopening the shard", "P6", ledgerTests, overFake + "^a_restock_takes", []edit{{"shared/ledger/add.go",
+		`":k": numberSet(k)`, `":k": numberSet(sale.MaxShards - 1)`}}},
+	{"an addition applied at every repeat", "P15", ledgerTests, overFake + "^units_are_added_once", []edit{{"shared/ledger/add.go",
+		`		l.put(receipt),
+`, `		types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: receipt}},
+`}, {"shared/ledger/add.go",
+		`		if applied[seedShardSK(a.SeedID, k)] {
+			continue
+		}
+`, `		_ = applied
+`}}},
+	{"an edit writes its own part into the shards only", "P14", ledgerTests, overFake + "^an_edit_that_was_cut_off", []edit{{"shared/ledger/edit.go",
+		`#closesAt = :closesAt, #paused = :paused, #changedAt = :at"),`, `#closesAt = :closesAt, #changedAt = :at"),`}, {"shared/ledger/edit.go",
+		`"#opensAt": "opensAt", "#closesAt": "closesAt", "#paused": "paused", "#changedAt": "changedAt",`,
+		`"#opensAt": "opensAt", "#closesAt": "closesAt", "#changedAt": "changedAt",`}, {"shared/ledger/edit.go",
+		`":paused": boolean(s.Paused), ":at": millis(s.ChangedAt),`, `":at": millis(s.ChangedAt),`}}},
+	{"resending without grace or memory", "P17", ledgerTests, overFake + "^a_pending_claim_may_be_resent", []edit{{"shared/ledger/claims.go",
+		`quiet := max(ResendGrace, age/2)`, `quiet := ResendGrace / 2`}}},
+	{"reconcile ignoring its grace", "P17", ledgerTests, overFake + "^a_claim_within_its_grace", []edit{{"shared/ledger/audit.go",
+		`if now.Sub(c.AcceptedAt) > ResendGrace {`, `if true {`}}},
+	{"no reconcile", "P8", "./functions/reconcile/handler", "^TestALostMessageIsSentAgain", []edit{{"functions/reconcile/handler/handler.go",
+		`if len(stranded) == 0 {`, `if true {`}}},
+	{"a sale drained with a claim pending", "P8", "./functions/reconcile/handler", "^TestABalancedSaleIsDrained", []edit{{"functions/reconcile/handler/handler.go",
+		`books.Pending == 0 && `, ``}}},
+	{"send before commit", "P4", "./functions/purchase/handler", "^TestEachRefusal|^TestTheLastUnit", []edit{{"functions/purchase/handler/handler.go",
+		`	p, err = h.book.Purchase(ctx, request)
+`, `	h.send(ctx, event, ledger.Purchase{Claim: sale.Claim{ID: "early", SaleID: saleID, User: request.User}, New: true})
+	p, err = h.book.Purchase(ctx, request)
+`}}},
+	{"fail on send failure", "P4", "./functions/purchase/handler", "^TestAClaimStands", []edit{{"functions/purchase/handler/handler.go",
+		`	h.send(ctx, event, p)
+`, `	if p.New && h.queue.Send(ctx, orderq.Of(p.Claim)) != nil {
+		return httpapi.Problem(sale.Refuse(sale.Busy, ""), saleID), nil
+	}
+`}}},
+	{"one poison message fails its batch", "P10", "./functions/finalize/handler", "^TestEveryShapeOfPoison", []edit{{"functions/finalize/handler/handler.go",
+		`			failures[i] = err
+			continue
+`, `			for k := range failures {
+				failures[k] = err
+			}
+			return failures
+`}}},
+	{"somebody else's order is shown", "P12", "./functions/query/handler", "^TestSomebodyElsesOrder", []edit{{"functions/query/handler/handler.go",
+		`err == nil && o.User != user`, `err == nil && o.User == ""`}}},
+	{"the user from a header", "P12", "./functions/purchase/handler", "^TestTheBuyerIsTheTokensSub", []edit{{"shared/httpapi/httpapi.go",
+		`	sub := a.JWT.Claims["sub"]
+`, `	sub := a.JWT.Claims["sub"]
+	if forged, ok := header(r, "x-user"); ok {
+		sub = forged
+	}
+`}}},
+	{"a separator in an id", "P13", "./shared/sale", "ID", []edit{{"shared/sale/ids.go",
+		`c == '_', c == '-':`, `c == '_', c == '-', c == '#':`}}},
+	{"an unknown schema version is read", "P19", "./shared/orderq", ".", []edit{{"shared/orderq/orderq.go",
+		`case w.V != Version:`, `case w.V < Version:`}}},
+	{"endless tries", "P16", ledgerTests, "^TestUnansweredOrContendedToTheEnd", []edit{{"shared/ledger/calls.go",
+		`maxTries = 6`, `maxTries = 60`}}},
+}
