@@ -42,26 +42,42 @@ func main() {
 	flag.StringVar(&o.TableName, "table-name", os.Getenv("TABLE_NAME"), "the table's name, if not its logical id")
 	flag.IntVar(&o.Processes, "processes", 0, "most processes of one function (0: as suits a small machine)")
 	flag.BoolVar(&o.DemoSale, "demo-sale", false, "seed a demonstration sale by the template's schedule")
+	flag.Float64Var(&o.KillAtResponse, "kill-at-response", 0, "share of the functions' answers, 0 to 1, at which the process is killed and the answer lost")
+	flag.StringVar(&o.Faults, "faults", "", `what the functions meet at DynamoDB and SQS: "mild", "harsh" or as in "harsh,send=0,seed=7"`)
+	only := flag.String("only", "", `run one part alone: "sqs", the queues on their port and data`)
 	flag.Var(parameters(o.Parameters), "parameter", "a template parameter as Name=value; may be repeated")
 	flag.Parse()
 	o.DynamoDBEndpoint = os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")
 	o.SQSEndpoint = os.Getenv("AWS_ENDPOINT_URL_SQS")
-	if err := run(o); err != nil {
+	if err := run(o, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "flashsale:", err)
 		os.Exit(1)
 	}
 }
 
-func run(o stack.Options) error {
+func run(o stack.Options, only string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	starting, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	s, err := stack.Start(starting, o)
+	var s *stack.Stack
+	var err error
+	switch only {
+	case "":
+		s, err = stack.Start(starting, o)
+	case "sqs":
+		s, err = stack.StartQueues(o)
+	default:
+		err = fmt.Errorf("run %q alone: only sqs can", only)
+	}
 	if err != nil {
 		return err
 	}
-	welcome(s, o)
+	if only == "" {
+		welcome(s, o)
+	} else {
+		fmt.Printf("SQS serves at %s. Ctrl-C stops it.\n", s.SQS)
+	}
 	var failure error
 	select {
 	case <-ctx.Done():
@@ -82,6 +98,9 @@ func welcome(s *stack.Stack, o stack.Options) {
   logs       %s
 
 `, o.Data, s.API, s.Lambda, s.DynamoDB, s.Table, s.SQS, s.FunctionLog)
+	if settings, _ := s.Faults(); settings != "" {
+		fmt.Printf("  faults     %s\n             met by the functions only; how many so far is in %s/_local/health\n\n", settings, s.API)
+	}
 	if o.DemoSale {
 		fmt.Printf(`Three things to try in another terminal (the sale "demo" opens in two seconds):
 

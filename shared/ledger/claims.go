@@ -2,9 +2,11 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/sale"
 )
@@ -62,6 +64,7 @@ func (l *Ledger) MayResend(ctx context.Context, c sale.Claim) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	unsure := false // a try had no answer: the mark may be this call's own
 	err = l.retry(ctx, maxTries, func(ctx context.Context) error {
 		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 			TableName:                l.table,
@@ -72,13 +75,17 @@ func (l *Ledger) MayResend(ctx context.Context, c sale.Claim) (bool, error) {
 			ExpressionAttributeValues: item{
 				":claimId": str(c.ID), ":now": millis(now), ":before": millis(now.Add(-quiet)),
 			},
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		})
+		unsure = unsure || judge(err) == unknown
 		return err
 	})
-	if judge(err) == conditioned {
-		return false, nil
+	var failed *types.ConditionalCheckFailedException
+	if !errors.As(err, &failed) {
+		return err == nil, foreign(err)
 	}
-	return err == nil, foreign(err)
+	held := reader{item: failed.Item}
+	return unsure && held.optionalNumber("resentAt") == now.UnixMilli(), nil
 }
 
 var (

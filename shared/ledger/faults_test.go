@@ -264,3 +264,24 @@ func TestManyBuyersUnderEveryFaultKeepTheBooks(t *testing.T) {
 		}
 	}
 }
+
+func TestAMarkWhoseAnswerWasLostIsStillThisCallsOwn(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(10, 1)
+	p := w.Accepted(w.Buy("alice"))
+	w.Pass(time.Minute)
+	lost := false
+	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		if c.Op != "UpdateItem" || lost {
+			return dynamotest.Fault{}
+		}
+		lost = true
+		return dynamotest.Fault{Kind: dynamotest.LostReply}
+	}
+	if ok, err := w.Ledger.MayResend(w.Ctx, p.Claim); !ok || err != nil {
+		t.Errorf("got %v (%v): nobody would send the message before the next quiet period ends", ok, err)
+	}
+	if ok, err := w.Ledger.MayResend(w.Ctx, p.Claim); ok || err != nil {
+		t.Errorf("a second call may send, too: %v (%v)", ok, err)
+	}
+}

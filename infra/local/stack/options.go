@@ -28,6 +28,15 @@ type Options struct {
 	// Processes bounds how many processes one function may have, below what the
 	// template reserves for it.
 	Processes int
+	// NoPollers leaves messages in their queues: no function takes them.
+	NoPollers bool
+	// KillAtResponse is the share, 0 to 1, of the functions' answers at which the
+	// process that gave it is killed: the work is done and the reply is lost.
+	KillAtResponse float64
+	// Faults are what the functions meet on their way to DynamoDB and SQS, and
+	// what the queue does to deliveries, as package infra/faults reads it; empty
+	// is none.
+	Faults string
 	// Log takes what goes wrong in the stack itself; nil discards it.
 	Log *slog.Logger
 }

@@ -76,14 +76,16 @@ func (s *Stack) startFunctions(l net.Listener) error {
 		if env == nil {
 			env = map[string]string{}
 		}
-		env["AWS_ENDPOINT_URL_DYNAMODB"] = s.DynamoDB
-		env["AWS_ENDPOINT_URL_SQS"] = s.SQS
+		env["AWS_ENDPOINT_URL_DYNAMODB"] = s.functionsDynamoDB
+		env["AWS_ENDPOINT_URL_SQS"] = s.functionsSQS
 		functions = append(functions, lambda.Function{
 			Name: f.LogicalID, Command: command, Env: env,
 			Timeout: f.Timeout, MemoryMB: f.MemoryMB, Concurrency: s.processes(f),
 		})
 	}
-	s.functions, err = lambda.New(functions, lambda.Options{Region: region, AccountID: accountID, Logs: log})
+	s.functions, err = lambda.New(functions, lambda.Options{
+		Region: region, AccountID: accountID, Logs: log, AfterResponse: s.killAtResponse(),
+	})
 	if err != nil {
 		return err
 	}
@@ -102,6 +104,9 @@ func (s *Stack) processes(f template.Function) int {
 
 // startPollers connects queues with functions.
 func (s *Stack) startPollers() error {
+	if s.o.NoPollers {
+		return nil
+	}
 	queues := map[string]template.Queue{}
 	for _, q := range s.described.Queues {
 		queues[q.LogicalID] = q
@@ -168,10 +173,14 @@ func (s *Stack) startAPI(l net.Listener) error {
 
 // health tells that the stack serves, and where its parts are.
 func (s *Stack) health(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]string{
+	parts := map[string]any{
 		"status": "ok", "api": s.API, "lambda": s.Lambda, "dynamodb": s.DynamoDB, "sqs": s.SQS, "table": s.Table,
-	})
+	}
+	if settings, met := s.Faults(); settings != "" {
+		parts["faults"], parts["faultsMet"] = settings, met
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(parts)
 }
 
 // startScheduler fires the template's schedules. The demonstration sale is

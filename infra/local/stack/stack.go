@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"flashsale/infra/faults"
 	"flashsale/infra/local/engine"
 	"flashsale/infra/local/issuer"
 	"flashsale/infra/local/lambda"
@@ -22,6 +23,12 @@ import (
 
 // stopLimit bounds how long running requests may take when the stack stops.
 const stopLimit = 10 * time.Second
+
+// An engine that died is started at most so many times in a row.
+const (
+	relaunches    = 5
+	relaunchPause = 100 * time.Millisecond
+)
 
 // Stack is a running system.
 type Stack struct {
@@ -33,6 +40,10 @@ type Stack struct {
 	described *template.Stack
 	issuer    *issuer.Issuer
 	functions *lambda.Service
+	faults    faults.Transport
+	// functionsDynamoDB and functionsSQS are what the functions take for the
+	// engines.
+	functionsDynamoDB, functionsSQS string
 	// Failed gets the error of a part that ended by itself.
 	Failed chan error
 
@@ -60,6 +71,9 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 }
 
 func (s *Stack) start(ctx context.Context) error {
+	if err := s.readFaults(); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(s.o.Data, 0o755); err != nil {
 		return fmt.Errorf("make data folder: %w", err)
 	}
@@ -88,6 +102,7 @@ func (s *Stack) start(ctx context.Context) error {
 		s.startEngine,
 		func(context.Context) error { return s.startQueues(listeners[2]) },
 		s.ensureQueues,
+		func(context.Context) error { return s.startFaults() },
 		func(context.Context) error { return s.startFunctions(listeners[1]) },
 		func(context.Context) error { return s.startPollers() },
 		func(context.Context) error { return s.startAPI(listeners[0]) },
@@ -209,6 +224,19 @@ func (s *Stack) launchEngine(ctx context.Context, port int) (*engine.Engine, err
 	})
 }
 
+// relaunchEngine starts the engine again. What killed it may also kill its
+// successor while it starts, so a few starts may fail in a row.
+func (s *Stack) relaunchEngine(port int) (e *engine.Engine, err error) {
+	for range relaunches {
+		if e, err = s.launchEngine(context.Background(), port); err == nil {
+			return e, nil
+		}
+		s.o.Log.Warn("the DynamoDB engine did not start", "error", err)
+		time.Sleep(relaunchPause)
+	}
+	return nil, err
+}
+
 func (s *Stack) keepEngine(e *engine.Engine, port int) {
 	// The engine outlives everything that uses it, so it does not end with
 	// s.background but with its own closer.
@@ -222,7 +250,7 @@ func (s *Stack) keepEngine(e *engine.Engine, port int) {
 			case <-e.Done():
 			}
 			s.o.Log.Warn("the DynamoDB engine ended; starting it again")
-			next, err := s.launchEngine(context.Background(), port)
+			next, err := s.relaunchEngine(port)
 			if err != nil {
 				s.fail(err)
 				<-stop
@@ -242,6 +270,7 @@ func (s *Stack) startQueues(l net.Listener) error {
 	}
 	server, err := sqs.Open(sqs.Options{
 		Dir: filepath.Join(s.o.Data, "sqs"), BaseURL: s.SQS, AccountID: accountID, Region: region,
+		Disorder: s.disorder(),
 	})
 	if err != nil {
 		return err

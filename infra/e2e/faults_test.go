@@ -1,0 +1,128 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// faultsMet is how many calls of the functions met which fault.
+func (s *stack) faultsMet() map[string]int {
+	s.t.Helper()
+	r, err := s.client.Get(s.api("/_local/health"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer r.Body.Close()
+	var health struct{ FaultsMet map[string]int }
+	if err := json.NewDecoder(r.Body).Decode(&health); err != nil {
+		s.t.Fatal(err)
+	}
+	return health.FaultsMet
+}
+
+// recovered waits until every claim of the sale has its order. A claim whose
+// message was lost is sent again after half a minute at the earliest, so it
+// takes about as long; where the mark of a re-send was lost, too, twice that.
+func (s *stack) recovered(saleID string) {
+	s.t.Helper()
+	for end := time.Now().Add(4 * patience); time.Now().Before(end); time.Sleep(time.Second) {
+		s.reconcile()
+		b := s.books(saleID)
+		confirmed := 0
+		for _, claim := range b.claims {
+			if claim["orderId"] != nil {
+				confirmed++
+			}
+		}
+		if confirmed == len(b.claims) && len(b.orders) == confirmed {
+			return
+		}
+	}
+	s.t.Fatalf("claims of %s are still pending (P8)", saleID)
+}
+
+func TestThePromisesHoldUnderFaultsAndEverythingIsFinalizedOnceTheyStop(t *testing.T) {
+	s := boot(t, "-faults", "harsh,send=0.3,seed=1", "-parameter", "OrderVisibilityTimeout=5")
+	const users, stock = 150, 60
+	s.open("moutai", stock, 4)
+	promised := map[string]string{}
+	for user, answers := range s.crowd("moutai", users, 2) {
+		for _, a := range answers {
+			switch {
+			case a.status == http.StatusAccepted:
+				if other := promised[user]; other != "" && other != a.text("claimId") {
+					t.Errorf("%s was promised two claims (P3)", user)
+				}
+				promised[user] = a.text("claimId")
+			case a.status == http.StatusConflict && (a.text("code") == "sold-out" || a.text("code") == "already-ordered"):
+			default:
+				t.Errorf("%s was told %v", user, a)
+			}
+		}
+	}
+	met := s.faultsMet()
+	t.Logf("faults met: %v", met)
+	for _, kind := range []string{"conflict", "inflight", "throttle", "error", "lost", "late", "send-failed", "send-lost"} {
+		if met[kind] == 0 {
+			t.Errorf("no call met %s: %v", kind, met)
+		}
+	}
+
+	s.stop()
+	s.extra = s.extra[2:] // on the same data, without faults
+	s.start()
+	if met := s.faultsMet(); met != nil {
+		t.Fatalf("the faults have not stopped: %v", met)
+	}
+	s.recovered("moutai")
+	b := s.balanced("moutai")
+	if len(b.claims) != stock {
+		t.Errorf("%d claims, want %d", len(b.claims), stock)
+	}
+	for user, claimID := range promised {
+		if b.claims[user]["claimId"] != claimID {
+			t.Errorf("%s was promised %s, the table has %v (P4)", user, claimID, b.claims[user])
+		}
+	}
+}
+
+func TestAnOperatorsRequestsAreAppliedOnceUnderFaults(t *testing.T) {
+	s := boot(t, "-faults", "harsh,seed=3")
+	s.open("moutai", 10, 5)
+	const batches = 6
+	for i := range batches {
+		for range 2 {
+			body, failed := s.seed(fmt.Sprintf(`{"action":"add","saleId":"moutai","seedId":"batch-%d","stock":5}`, i))
+			if failed != "" || body["seeded"] == nil {
+				t.Errorf("batch %d: %v %s", i, body, failed)
+			}
+		}
+	}
+	s.stop() // what is late has been applied after it
+	s.extra = nil
+	s.start()
+	b := s.balanced("moutai")
+	seeded, left := 0, 0
+	for pk := range b.stock {
+		seeded, left = seeded+b.seeded[pk], left+b.stock[pk]
+	}
+	if want := 10 + 5*batches; seeded != want || left != want {
+		t.Errorf("%d seeded, %d left, want %d (P15)", seeded, left, want)
+	}
+}
+
+func TestFaultsThatCannotBeReadAreRefusedAtTheStart(t *testing.T) {
+	for _, c := range []struct{ faults, says string }{{"hash", "hash"}, {"conflict=2", "conflict"}} {
+		command := exec.Command(filepath.Join(moduleRoot(t), ".build/host/local"), "-faults", c.faults, "-data", t.TempDir())
+		out, err := command.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), c.says) {
+			t.Errorf("%s: %v, %s", c.faults, err, out)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package faults
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Config says how often which fault happens. Shares are between 0 (never) and 1
+// (always). The zero value is a world without faults.
+type Config struct {
+	// Shares of the DynamoDB calls that can meet the fault; their sum is at
+	// most 1.
+	Conflict float64 // writes and transactions: refused, an item is in another transaction
+	Throttle float64 // refused for want of capacity
+	Error    float64 // answered with 500, not applied
+	Lost     float64 // applied, then the connection breaks
+	Late     float64 // writes: the connection breaks, the request is applied later
+
+	LateBy   time.Duration // most by which a late request is late
+	Latency  time.Duration // most by which any call is delayed, evenly drawn
+	InFlight time.Duration // how long a transaction occupies its items; 0 is not at all
+
+	// Send is the share of calls that send messages which fail: half of them
+	// answered with 500 and not sent, half of them sent and the answer lost.
+	Send float64
+
+	// What the queue does to deliveries; see Disorder in package infra/local/sqs.
+	Duplicate float64
+	Delay     float64
+	DelayBy   time.Duration // most by which a delayed message is late
+	Reorder   float64
+
+	Seed uint64 // equal seeds decide equally about the call of a running number
+}
+
+const (
+	// longest bounds every duration: a caller's patience is seconds.
+	longest = time.Minute
+	// defaultBy is what LateBy and DelayBy are if only the share was given.
+	defaultBy = time.Second
+	// rounding is what a sum of shares may exceed 1 by.
+	rounding = 1e-9
+)
+
+// presets are the named settings that a text may begin with.
+var presets = map[string]string{
+	"mild": "conflict=0.05,throttle=0.01,error=0.005,lost=0.01,late=0.005,lateby=500ms,latency=5ms,inflight=5ms," +
+		"send=0.01,duplicate=0.02,delay=0.02,delayby=1s,reorder=0.05",
+	"harsh": "conflict=0.2,throttle=0.05,error=0.02,lost=0.05,late=0.02,lateby=2s,latency=10ms,inflight=10ms," +
+		"send=0.05,duplicate=0.1,delay=0.1,delayby=2s,reorder=0.2",
+}
+
+// setting is one name of the text form and its place, a *float64 for a share,
+// a *time.Duration or a *uint64.
+type setting struct {
+	name  string
+	place any
+}
+
+// settings are all settings of a configuration, in the order of its text.
+func (c *Config) settings() []setting {
+	return []setting{
+		{"conflict", &c.Conflict}, {"throttle", &c.Throttle}, {"error", &c.Error}, {"lost", &c.Lost},
+		{"late", &c.Late}, {"lateby", &c.LateBy}, {"latency", &c.Latency}, {"inflight", &c.InFlight},
+		{"send", &c.Send}, {"duplicate", &c.Duplicate}, {"delay", &c.Delay}, {"delayby", &c.DelayBy},
+		{"reorder", &c.Reorder}, {"seed", &c.Seed},
+	}
+}
+
+// Parse reads a configuration such as "conflict=0.2,inflight=10ms,seed=42".
+// It may begin with a preset, "mild" or "harsh", whose settings those after it
+// replace: "harsh,send=0". The empty text is the zero Config. Unknown or
+// repeated names, shares outside [0,1] and durations outside [0s,1m] are
+// errors, and so are shares of DynamoDB calls that exceed 1 together.
+func Parse(text string) (Config, error) {
+	var c Config
+	if text == "" {
+		return c, nil
+	}
+	parts := strings.Split(text, ",")
+	if preset, ok := presets[parts[0]]; ok {
+		if err := c.read(strings.Split(preset, ",")); err != nil {
+			return Config{}, err
+		}
+		parts = parts[1:]
+	}
+	if err := c.read(parts); err != nil {
+		return Config{}, err
+	}
+	if c.Late > 0 && c.LateBy == 0 {
+		c.LateBy = defaultBy
+	}
+	if c.Delay > 0 && c.DelayBy == 0 {
+		c.DelayBy = defaultBy
+	}
+	if sum := c.Conflict + c.Throttle + c.Error + c.Lost + c.Late; sum > 1+rounding {
+		return Config{}, fmt.Errorf("read faults: conflict, throttle, error, lost and late are %g together, more than 1", sum)
+	}
+	return c, nil
+}
+
+func (c *Config) read(parts []string) error {
+	settings, seen := c.settings(), map[string]bool{}
+	for _, part := range parts {
+		name, value, ok := strings.Cut(part, "=")
+		if !ok {
+			return fmt.Errorf("read faults: %q is not name=value, nor a preset at the beginning", part)
+		}
+		i := slices.IndexFunc(settings, func(s setting) bool { return s.name == name })
+		if i < 0 {
+			return fmt.Errorf("read faults: unknown name %q", name)
+		}
+		if seen[name] {
+			return fmt.Errorf("read faults: %s is set twice", name)
+		}
+		seen[name] = true
+		if err := settings[i].read(value); err != nil {
+			return fmt.Errorf("read faults: %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (s setting) read(value string) (err error) {
+	switch place := s.place.(type) {
+	case *float64:
+		if *place, err = strconv.ParseFloat(value, 64); err == nil && !(*place >= 0 && *place <= 1) {
+			err = errors.New("a share is 0 to 1")
+		}
+		*place = math.Abs(*place) // of -0, which would not be equal to what its text says
+	case *time.Duration:
+		if *place, err = time.ParseDuration(value); err == nil && (*place < 0 || *place > longest) {
+			err = fmt.Errorf("a duration is 0s to %v", longest)
+		}
+	case *uint64:
+		*place, err = strconv.ParseUint(value, 10, 64)
+	}
+	return err
+}
+
+// String is the text that Parse reads c from; "" for the zero Config.
+func (c Config) String() string {
+	var parts []string
+	for _, s := range c.settings() {
+		var value string
+		switch place := s.place.(type) {
+		case *float64:
+			if *place != 0 {
+				value = strconv.FormatFloat(*place, 'g', -1, 64)
+			}
+		case *time.Duration:
+			if *place != 0 {
+				value = place.String()
+			}
+		case *uint64:
+			if *place != 0 {
+				value = strconv.FormatUint(*place, 10)
+			}
+		}
+		if value != "" {
+			parts = append(parts, s.name+"="+value)
+		}
+	}
+	return strings.Join(parts, ",")
+}

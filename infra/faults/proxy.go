@@ -1,0 +1,30 @@
+package faults
+
+import (
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+)
+
+// Proxy is a reverse proxy to target, through t. Where a RoundTripper returns
+// an error, the proxy breaks the connection: that is what its client would see
+// of the service itself. One Transport may serve several proxies.
+func Proxy(target *url.URL, t *Transport) http.Handler {
+	return &httputil.ReverseProxy{
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		Transport: t,
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
+			hang(w)
+		},
+	}
+}
+
+// hang ends the connection without an answer.
+func hang(w http.ResponseWriter) {
+	connection, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		// HTTP/2 has no connection to take; the server ends the stream instead.
+		panic(http.ErrAbortHandler)
+	}
+	_ = connection.Close()
+}

@@ -1,0 +1,151 @@
+package faults
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// class is what can happen to an operation.
+type class int
+
+const (
+	untouched   class = iota // none of the package's business: passes as it is
+	plain                    // a read, or something that never conflicts
+	write                    // of one item
+	transaction              // writes of many items, which it occupies
+	glance                   // a transaction that only reads: conflicts, occupies nothing
+	sending                  // of messages
+	queueing                 // any other call of a queue
+)
+
+const (
+	dynamoPrefix = "DynamoDB_20120810."
+	sqsPrefix    = "AmazonSQS."
+)
+
+var classes = map[string]class{
+	dynamoPrefix + "GetItem": plain, dynamoPrefix + "BatchGetItem": plain, dynamoPrefix + "Query": plain,
+	dynamoPrefix + "Scan": plain, dynamoPrefix + "BatchWriteItem": plain, dynamoPrefix + "ExecuteStatement": plain,
+	dynamoPrefix + "BatchExecuteStatement": plain, dynamoPrefix + "ExecuteTransaction": plain,
+	dynamoPrefix + "PutItem": write, dynamoPrefix + "UpdateItem": write, dynamoPrefix + "DeleteItem": write,
+	dynamoPrefix + "TransactWriteItems": transaction, dynamoPrefix + "TransactGetItems": glance,
+	sqsPrefix + "SendMessage": sending, sqsPrefix + "SendMessageBatch": sending,
+}
+
+func classOf(target string) class {
+	if c, ok := classes[target]; ok {
+		return c
+	}
+	if strings.HasPrefix(target, sqsPrefix) {
+		return queueing
+	}
+	return untouched
+}
+
+// call is a request as the faults see it.
+type call struct {
+	class class
+	// items are what the call writes, or a transaction names, in order. One
+	// that cannot be told is "", and meets no other.
+	items []string
+}
+
+// writes reports whether the call changes items that another call may meet.
+func (c call) writes() bool { return c.class == write || c.class == transaction }
+
+// conflicts reports whether a transaction in flight can refuse the call.
+func (c call) conflicts() bool { return c.writes() || c.class == glance }
+
+// cancelled reports whether the call is cancelled, with reasons, rather than
+// refused.
+func (c call) cancelled() bool { return c.class == transaction || c.class == glance }
+
+// action names one item, by its key or, if it puts it, as a whole.
+type action struct {
+	TableName string
+	Key, Item map[string]any
+}
+
+// item is the identity of what the action is about.
+func (a *action) item(keyNames []string) string {
+	if a == nil {
+		return ""
+	}
+	attributes := a.Key
+	if attributes == nil {
+		attributes = a.Item
+	}
+	values := []any{a.TableName}
+	for _, name := range keyNames {
+		if value, ok := attributes[name]; ok {
+			values = append(values, name, value)
+		}
+	}
+	text, err := json.Marshal(values) // maps are written sorted
+	if len(values) == 1 || err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// readCall reads a request's X-Amz-Target and body. What cannot be read has no
+// items: the engine behind will refuse it.
+func readCall(target string, body []byte, keyNames []string) call {
+	c := call{class: classOf(target)}
+	switch c.class {
+	case write:
+		var a action
+		if json.Unmarshal(body, &a) == nil {
+			c.items = []string{a.item(keyNames)}
+		}
+	case transaction, glance:
+		var request struct {
+			TransactItems []struct{ Put, Update, Delete, ConditionCheck, Get *action }
+		}
+		if json.Unmarshal(body, &request) != nil {
+			return c
+		}
+		for _, t := range request.TransactItems {
+			name := ""
+			for _, a := range []*action{t.Put, t.Update, t.Delete, t.ConditionCheck, t.Get} {
+				if a != nil {
+					name = a.item(keyNames)
+				}
+			}
+			c.items = append(c.items, name)
+		}
+	}
+	return c
+}
+
+// maxBody is above what either service takes (16 MB, a batch write).
+const maxBody = 20 << 20
+
+// takeBody reads a request's body and closes it, as a RoundTripper must.
+func takeBody(r *http.Request) ([]byte, error) {
+	if r.Body == nil {
+		return nil, nil
+	}
+	defer r.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	if err != nil {
+		return nil, fmt.Errorf("read request: %w", err)
+	}
+	if len(body) > maxBody {
+		return nil, fmt.Errorf("read request: more than %d bytes", maxBody)
+	}
+	return body, nil
+}
+
+// setBody gives a cloned request the body that was read.
+func setBody(r *http.Request, body []byte) {
+	if len(body) == 0 {
+		r.Body, r.ContentLength = http.NoBody, 0
+		return
+	}
+	r.Body, r.ContentLength, r.GetBody = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
+}

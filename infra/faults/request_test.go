@@ -1,0 +1,49 @@
+package faults
+
+import (
+	"net/http"
+	"testing"
+	"time"
+)
+
+func TestAnItemIsKnownByItsKeyHoweverItIsNamed(t *testing.T) {
+	keys := []string{"pk", "sk"}
+	put := readCall(dynamoPrefix+"PutItem", []byte(`{"TableName":"T","Item":{"more":{"N":"1"},"sk":{"S":"b"},"pk":{"S":"a"}}}`), keys)
+	update := readCall(dynamoPrefix+"UpdateItem", []byte(`{"Key":{"pk":{"S":"\u0061"}, "sk":{"S":"b"}},"TableName":"T"}`), keys)
+	if len(put.items) != 1 || len(update.items) != 1 || put.items[0] != update.items[0] || put.items[0] == "" {
+		t.Errorf("got %q and %q", put.items, update.items)
+	}
+	for _, other := range []string{
+		`{"TableName":"T2","Key":{"pk":{"S":"a"},"sk":{"S":"b"}}}`, `{"TableName":"T","Key":{"pk":{"S":"a"}}}`,
+		`{"TableName":"T","Key":{"pk":{"S":"b"},"sk":{"S":"a"}}}`, `{"TableName":"T","Key":{"pk":{"N":"1"},"sk":{"S":"b"}}}`,
+	} {
+		if c := readCall(dynamoPrefix+"UpdateItem", []byte(other), keys); len(c.items) != 1 || c.items[0] == update.items[0] {
+			t.Errorf("%s is %q", other, c.items)
+		}
+	}
+}
+
+func FuzzReadCall(f *testing.F) {
+	f.Add("PutItem", []byte(`{"TableName":"T","Item":{"pk":{"S":"a"},"sk":{"S":"b"}}}`))
+	f.Add("TransactWriteItems", []byte(`{"TransactItems":[{"Put":{"TableName":"T","Item":{}}},{},{"Update":null}]}`))
+	f.Add("TransactGetItems", []byte(`{"TransactItems":[{"Get":{"Key":{"pk":{"S":"a"}}}}]}`))
+	f.Add("TransactWriteItems", []byte(`{"TransactItems":"x"}`))
+	f.Add("SendMessage", []byte(`not json`))
+	f.Fuzz(func(t *testing.T, operation string, body []byte) {
+		for _, prefix := range []string{dynamoPrefix, sqsPrefix, ""} {
+			c := readCall(prefix+operation, body, []string{"pk", "sk"})
+			var flying inFlight
+			flying.enter(c, time.Time{}, time.Second)
+			busy := flying.enter(c, time.Time{}, time.Second)
+			for n := range uint64(8) {
+				p := Config{Throttle: 0.5, Conflict: 0.5, Seed: n}.plan(n, c)
+				for _, refused := range []refusal{conflicting(c, busy), conflicting(c, p.some), throttling(c, p), broken(c)} {
+					answer, err := refused.answer(&http.Request{}, n)
+					if err != nil || answer.StatusCode < 400 {
+						t.Fatalf("%s %q: %v %v", operation, body, answer, err)
+					}
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,168 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// ErrBroken is what a caller gets whose connection breaks before the answer
+// has come: the request may have been applied, or may yet be. It is an
+// io.ErrUnexpectedEOF.
+var ErrBroken = fmt.Errorf("connection broken before the answer: %w", io.ErrUnexpectedEOF)
+
+// patience bounds a request that goes on without its caller.
+const patience = 5 * time.Second
+
+// Transport passes requests to DynamoDB and SQS on and lets some of them meet
+// faults. It is an http.RoundTripper for the SDK's HTTP client; any other
+// request passes untouched. It is safe for concurrent use; the exported fields
+// must not be changed after the first request.
+type Transport struct {
+	// Base sends requests; nil is http.DefaultTransport.
+	Base   http.RoundTripper
+	Config Config
+	// Keys are the names of the key attributes of the tables, by which an item
+	// is known again; nil is pk and sk.
+	Keys []string
+
+	flying inFlight
+
+	mu      sync.Mutex
+	calls   uint64
+	counts  map[string]int
+	waiting int
+	closing chan struct{} // made with the first late request
+	closed  bool
+	late    sync.WaitGroup
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := takeBody(r)
+	if err != nil {
+		return nil, err
+	}
+	keys := t.Keys
+	if keys == nil {
+		keys = []string{"pk", "sk"}
+	}
+	c := readCall(r.Header.Get("X-Amz-Target"), body, keys)
+	if c.class == untouched {
+		return t.base().RoundTrip(repeat(r.Context(), r, body))
+	}
+	n := t.number()
+	p := t.Config.plan(n, c)
+	if err := pause(r.Context(), p.wait); err != nil {
+		return nil, err
+	}
+	if p.kind == kindLate && !t.later(p.late, func(ctx context.Context) { t.apply(repeat(ctx, r, body), c, n) }) {
+		p.kind = kindError
+	}
+	t.count(p.kind)
+	switch p.kind {
+	case kindConflict:
+		return conflicting(c, p.some).answer(r, n)
+	case kindThrottle:
+		return throttling(c, p).answer(r, n)
+	case kindError, kindSendFailed:
+		return broken(c).answer(r, n)
+	case kindLost, kindSendLost:
+		// The caller may have given up by now; the service would not notice.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), patience)
+		defer cancel()
+		t.apply(repeat(ctx, r, body), c, n)
+		return nil, ErrBroken
+	case kindLate:
+		return nil, ErrBroken
+	}
+	return t.send(repeat(r.Context(), r, body), c, n)
+}
+
+// send passes a request on, unless a transaction in flight has one of its items.
+func (t *Transport) send(r *http.Request, c call, n uint64) (*http.Response, error) {
+	if t.Config.InFlight > 0 && c.conflicts() {
+		if busy := t.flying.enter(c, time.Now(), t.Config.InFlight); len(busy) > 0 {
+			t.count(kindInFlight)
+			return conflicting(c, busy).answer(r, n)
+		}
+	}
+	return t.base().RoundTrip(r)
+}
+
+// apply sends a request whose answer nobody will see, and waits for its end.
+func (t *Transport) apply(r *http.Request, c call, n uint64) {
+	answer, err := t.send(r, c, n)
+	if err != nil {
+		return // it was not applied, or was: its caller does not know in any case
+	}
+	_, _ = io.Copy(io.Discard, answer.Body)
+	_ = answer.Body.Close()
+}
+
+func (t *Transport) base() http.RoundTripper {
+	if t.Base != nil {
+		return t.Base
+	}
+	return http.DefaultTransport
+}
+
+// repeat is the request with the body that was read from it.
+func repeat(ctx context.Context, r *http.Request, body []byte) *http.Request {
+	again := r.Clone(ctx)
+	setBody(again, body)
+	return again
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// number counts a call and returns its running number, from 1.
+func (t *Transport) number() uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.calls++
+	return t.calls
+}
+
+func (t *Transport) count(kind string) {
+	if kind == "" {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.counts == nil {
+		t.counts = map[string]int{}
+	}
+	t.counts[kind]++
+}
+
+// Counts returns how many calls met which fault so far: "conflict" (by chance),
+// "inflight" (by another transaction), "throttle", "error", "lost", "late",
+// "send-failed" and "send-lost"; "calls" is how many there were at all. A call
+// may meet two: a lost or late one may also find its item in flight.
+func (t *Transport) Counts() map[string]int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	counts := maps.Clone(t.counts)
+	if counts == nil {
+		counts = map[string]int{}
+	}
+	counts["calls"] = int(t.calls)
+	return counts
+}

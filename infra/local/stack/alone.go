@@ -1,0 +1,55 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"os"
+	"strconv"
+)
+
+// StartQueues serves the embedded SQS alone, on its port and data folder. A
+// stack that names it as SQSEndpoint makes the template's queues in it, so the
+// queues can die and come back while that stack lives, as they can on AWS.
+func StartQueues(o Options) (*Stack, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	o.SQSEndpoint = "" // who wants these queues does not want others
+	s := &Stack{o: o, Failed: make(chan error, 8)}
+	s.background, s.stopWork = context.WithCancel(context.Background())
+	if err := s.readFaults(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(o.Data, 0o755); err != nil {
+		return nil, fmt.Errorf("make data folder: %w", err)
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(o.SQSPort)))
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	s.onStop(func() error { _ = l.Close(); return nil })
+	s.SQS = address(l)
+	if err := s.startQueues(l); err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
+	return s, nil
+}
+
+// killAtResponse decides, answer by answer, whether a function dies at it.
+func (s *Stack) killAtResponse() func(function, requestID string) bool {
+	share := s.o.KillAtResponse
+	if share <= 0 {
+		return nil
+	}
+	return func(function, requestID string) bool {
+		if rand.Float64() >= share {
+			return false
+		}
+		s.o.Log.Info("killed at its response", "function", function, "request", requestID)
+		return true
+	}
+}
