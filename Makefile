@@ -16,6 +16,9 @@ GOOS   ?= linux
 GOARCH ?= arm64
 GO_BUILD := CGO_ENABLED=0 go build -buildvcs=false -trimpath
 
+# The race detector needs a C compiler; tests run without it where there is none.
+RACE := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race)
+
 # Where the local stack listens (always on 127.0.0.1) and keeps its data.
 API_PORT      ?= 3000
 LAMBDA_PORT   ?= 3001
@@ -23,7 +26,7 @@ DYNAMODB_PORT ?= 8000
 SQS_PORT      ?= 9324
 DATA          ?= .local
 STACK_FLAGS = -api-port $(API_PORT) -lambda-port $(LAMBDA_PORT) -dynamodb-port $(DYNAMODB_PORT) \
-	-sqs-port $(SQS_PORT) -data $(DATA)
+	-sqs-port $(SQS_PORT) -data $(DATA) $(if $(FAULTS),-faults "$(FAULTS)")
 
 .PHONY: help
 help: ## list the targets
@@ -57,9 +60,27 @@ redrive: operator ## what is in the dead-letter queue and why; GO=1 moves it bac
 operator:
 	@$(GO_BUILD) -o $(HOST)/operator ./infra/operator
 
+# An open-loop load: RATE and PEAK in buyers a second, DURATION like 30s, STOCK,
+# SHARDS, SEED, REPORT. A deployed API: URL=… SALE=… TOKENS=file ALLOW_REMOTE=1, and
+# TABLE=… for the receipt.
+URL ?= http://127.0.0.1:$(API_PORT)
+.PHONY: load
+load: operator ## buyers at RATE=… for DURATION=… with a PEAK=… at the opening, an HTML report and the receipt
+	@$(GO_BUILD) -o $(HOST)/load ./infra/load
+	@exec $(HOST)/load -url "$(URL)" -report "$(or $(REPORT),$(BUILD)/load.html)" \
+		$(if $(RATE),-rate $(RATE)) $(if $(PEAK),-peak $(PEAK)) $(if $(DURATION),-duration $(DURATION)) \
+		$(if $(STOCK),-stock $(STOCK)) $(if $(SHARDS),-shards $(SHARDS)) $(if $(SEED),-seed $(SEED)) \
+		$(if $(SALE),-sale "$(SALE)") $(if $(TOKENS),-tokens "$(TOKENS)") $(if $(TABLE),-table "$(TABLE)") \
+		$(if $(ALLOW_REMOTE),-allow-remote)
+
+.PHONY: compare-engine
+compare-engine: host ## the local stack's orders a second over its engine's raw rate for the same writes
+	@$(GO_BUILD) -o $(HOST)/compare ./infra/load/compare
+	@exec $(HOST)/compare $(if $(ROUNDS),-rounds $(ROUNDS)) $(if $(PROCESSES),-processes $(PROCESSES))
+
 .PHONY: test
 test: host ## run every test, the engines included
-	go test -race -timeout 10m ./...
+	go test $(RACE) -timeout 10m ./...
 
 .PHONY: check
 check: ## formatting, vet, staticcheck, template lint
@@ -68,6 +89,11 @@ check: ## formatting, vet, staticcheck, template lint
 	go tool staticcheck ./...
 	@if command -v cfn-lint >/dev/null; then cfn-lint template.yaml && echo "cfn-lint: template.yaml is clean"; \
 	else echo "cfn-lint is not installed: the template was not linted (pip install cfn-lint)"; fi
+
+.PHONY: torture
+torture: host ## kill -9 anything while it sells, ROUNDS=… times or for MINUTES=…, and audit the books
+	@$(GO_BUILD) -o $(HOST)/torture ./infra/torture
+	@exec $(HOST)/torture $(if $(ROUNDS),-rounds $(ROUNDS)) $(if $(MINUTES),-minutes $(MINUTES)) $(if $(SEED),-seed $(SEED))
 
 .PHONY: build
 build: ## build every function as it is deployed (linux/arm64) under .build/lambda

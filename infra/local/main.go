@@ -44,9 +44,11 @@ func main() {
 	flag.BoolVar(&o.DemoSale, "demo-sale", false, "seed a demonstration sale by the template's schedule")
 	flag.Float64Var(&o.KillAtResponse, "kill-at-response", 0, "share of the functions' answers, 0 to 1, at which the process is killed and the answer lost")
 	flag.StringVar(&o.Faults, "faults", "", `what the functions meet at DynamoDB and SQS: "mild", "harsh" or as in "harsh,send=0,seed=7"`)
+	pollers := flag.Bool("pollers", true, "let functions take messages from their queues")
 	only := flag.String("only", "", `run one part alone: "sqs", the queues on their port and data`)
 	flag.Var(parameters(o.Parameters), "parameter", "a template parameter as Name=value; may be repeated")
 	flag.Parse()
+	o.NoPollers = !*pollers
 	o.DynamoDBEndpoint = os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")
 	o.SQSEndpoint = os.Getenv("AWS_ENDPOINT_URL_SQS")
 	if err := run(o, *only); err != nil {

@@ -78,6 +78,11 @@ func (s *Stack) startFunctions(l net.Listener) error {
 		}
 		env["AWS_ENDPOINT_URL_DYNAMODB"] = s.functionsDynamoDB
 		env["AWS_ENDPOINT_URL_SQS"] = s.functionsSQS
+		for name, value := range localRuntime {
+			if _, set := env[name]; !set {
+				env[name] = value
+			}
+		}
 		functions = append(functions, lambda.Function{
 			Name: f.LogicalID, Command: command, Env: env,
 			Timeout: f.Timeout, MemoryMB: f.MemoryMB, Concurrency: s.processes(f),
@@ -93,6 +98,12 @@ func (s *Stack) startFunctions(l net.Listener) error {
 	s.serve(l, s.functions.InvokeHandler())
 	return nil
 }
+
+// localRuntime fits Go programs to a machine on which dozens of them share a few
+// processors: one processor each, as one event needs no more, and memory spent
+// instead of collecting a tiny heap every few events. The template's own values
+// win.
+var localRuntime = map[string]string{"GOMAXPROCS": "1", "GOGC": "400"}
 
 // processes is how many processes a function may have here.
 func (s *Stack) processes(f template.Function) int {

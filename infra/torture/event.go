@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// event is one sale under torture, with its crowd and what it was told.
+type event struct {
+	id       string
+	shards   int
+	stock    int   // at its creation
+	restocks []int // units of each later batch
+	buyers   []*buyer
+	told     *history
+}
+
+// newEvent draws a sale: mostly with more buyers than units.
+func newEvent(chance *rand.Rand, id string, buyers int, chaos time.Duration) *event {
+	e := &event{id: id, shards: []int{1, 2, 4, 8}[chance.IntN(4)], told: newHistory()}
+	units := buyers * (30 + chance.IntN(50)) / 100
+	if chance.IntN(6) == 0 {
+		units = buyers + 10
+	}
+	for range chance.IntN(3) {
+		e.restocks = append(e.restocks, 1+units/6)
+		units -= 1 + units/6
+	}
+	e.stock = max(units, 10*e.shards)
+	for i := range buyers {
+		b := &buyer{
+			name:   fmt.Sprintf("buyer-%d", i),
+			clicks: 1 + chance.IntN(3), curious: chance.IntN(2) == 0,
+			arrives: time.Duration(chance.Int64N(int64(chaos * 3 / 4))),
+			again:   200*time.Millisecond + time.Duration(chance.Int64N(int64(time.Second))),
+		}
+		if chance.IntN(2) == 0 {
+			b.key = fmt.Sprintf("key-%d", i)
+		}
+		e.buyers = append(e.buyers, b)
+	}
+	return e
+}
+
+// seeded is how many units the sale has got in all.
+func (e *event) seeded() int64 {
+	sum := e.stock
+	for _, units := range e.restocks {
+		sum += units
+	}
+	return int64(sum)
+}
+
+// unanswered notes a request that got no answer in all the time it had.
+func (e *event) unanswered(who string) {
+	e.told.problem("%s got no answer in %v after the kills had ended (P5, P8)", who, answerTime)
+}
+
+// open creates the sale, however often that takes.
+func (e *event) open(ctx context.Context, c *client, now time.Time) bool {
+	return e.seed(ctx, c, map[string]any{
+		"action": "create", "saleId": e.id, "stock": e.stock, "shards": e.shards,
+		"opensAt": now.Add(-time.Minute).UTC().Format(time.RFC3339), "closesAt": now.Add(24 * time.Hour).UTC().Format(time.RFC3339),
+	})
+}
+
+// restock adds batch i.
+func (e *event) restock(ctx context.Context, c *client, i int) bool {
+	from := time.Now()
+	done := e.seed(ctx, c, map[string]any{
+		"action": "add", "saleId": e.id, "seedId": fmt.Sprintf("batch-%d", i), "stock": e.restocks[i],
+	})
+	e.told.restocked(span{from, time.Now()})
+	return done
+}
+
+// seed repeats one seeding request until it has succeeded. Any failure may be
+// a kill's; one that lasts is a violation (P9, P15).
+func (e *event) seed(ctx context.Context, c *client, request map[string]any) bool {
+	for {
+		r, ok := c.invoke(ctx, "SeedFunction", request)
+		var answer struct{ SaleID string }
+		if ok && json.Unmarshal([]byte(r.body), &answer) == nil && answer.SaleID == e.id {
+			return true
+		}
+		if !pause(ctx, 50*time.Millisecond) {
+			e.told.problem("the seeding %v did not succeed; its last answer: %s (P15)", request, r)
+			return false
+		}
+	}
+}

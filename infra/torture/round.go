@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+const (
+	// answerTime bounds how long a buyer may go without an answer once the
+	// kills have ended.
+	answerTime = time.Minute
+	// quietTime bounds how long it may take until every claim has its order.
+	quietTime = 3 * time.Minute
+	quietPoll = 300 * time.Millisecond
+	// grace is how long a claim may be pending before ReconcileFunction sends
+	// its message again.
+	grace = 30 * time.Second
+	// interrupted is how many repairs of a round are killed while they run.
+	interrupted = 2
+	reconcile   = "ReconcileFunction"
+)
+
+// round is some sales at a time, from their creation to the audit.
+type round struct {
+	events  []*event
+	client  *client
+	table   *dynamodb.Client
+	nemesis *nemesis
+}
+
+// run lets the sales go on under kills for a while, and then waits until all is
+// quiet. It returns the violations.
+func (r *round) run(ctx context.Context, chance *rand.Rand, chaos time.Duration) ([]string, error) {
+	if err := r.torture(ctx, chance, chaos); err != nil {
+		return nil, err
+	}
+	r.clickAgain(ctx) // now nobody kills, and who left without an answer gets one
+	if err := r.awaitQuiet(ctx); err != nil {
+		return nil, err
+	}
+	r.clickAgain(ctx)
+	all, err := r.readBooks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.nemesis.revive(ctx); err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, e := range r.events {
+		for _, problem := range append(e.told.problems, e.audit(all[e.id])...) {
+			found = append(found, e.id+": "+problem)
+		}
+	}
+	return found, context.Cause(ctx)
+}
+
+// torture creates the sales, lets their buyers come, and kills meanwhile.
+func (r *round) torture(ctx context.Context, chance *rand.Rand, chaos time.Duration) error {
+	killing, stop := context.WithTimeout(ctx, chaos)
+	defer stop()
+	answering, cancel := context.WithTimeout(ctx, chaos+answerTime)
+	defer cancel()
+	nemesis := make(chan error, 1)
+	go func() { nemesis <- r.nemesis.run(killing) }()
+
+	end := time.Now().Add(chaos)
+	var all sync.WaitGroup
+	for _, e := range r.events {
+		var batches []time.Duration
+		for range e.restocks {
+			batches = append(batches, chaos*time.Duration(20+chance.IntN(60))/100)
+		}
+		slices.Sort(batches)
+		all.Go(func() {
+			if !e.open(answering, r.client, time.Now()) {
+				return
+			}
+			for _, b := range e.buyers {
+				all.Go(func() { b.shop(answering, r.client, e, end) })
+			}
+			begun := time.Now()
+			for i, at := range batches {
+				if !pause(answering, at-time.Since(begun)) || !e.restock(answering, r.client, i) {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	// Who is done early does not spare the others of the machine.
+	return <-nemesis
+}
+
+// clickAgain lets every buyer make the same request once more: who has a claim
+// must be told of it again, and who has none may be told "sold out" only if
+// there is nothing left.
+func (r *round) clickAgain(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	hands := make(chan struct{}, 32)
+	var all sync.WaitGroup
+	for _, e := range r.events {
+		for _, b := range e.buyers {
+			all.Go(func() {
+				hands <- struct{}{}
+				defer func() { <-hands }()
+				if !b.login(ctx, r.client) {
+					e.unanswered(b.name)
+					return
+				}
+				b.order(ctx, r.client, e)
+				if e.told.holds(b.name) {
+					b.ask(ctx, r.client, e)
+				}
+			})
+		}
+	}
+	all.Wait()
+}
+
+// awaitQuiet waits until every claim of the round has its order. Claims whose
+// message is lost are ReconcileFunction's: it runs every minute, and here as
+// soon as there is something for it to do.
+func (r *round) awaitQuiet(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, quietTime, fmt.Errorf("not every claim got its order in %v (P8)", quietTime))
+	defer cancel()
+	for repairs := 0; ; {
+		all, err := r.readBooks(ctx)
+		if err != nil {
+			return err
+		}
+		oldest, quiet := time.Now(), true
+		for _, e := range r.events {
+			if b := all[e.id]; b != nil {
+				if at, ok := b.quiet(); !ok {
+					quiet = false
+					if at.Before(oldest) {
+						oldest = at
+					}
+				}
+			}
+		}
+		if quiet {
+			return nil
+		}
+		if time.Since(oldest) > grace {
+			repairs++
+			if err := r.repair(ctx, repairs <= interrupted); err != nil {
+				return err
+			}
+		}
+		if !pause(ctx, quietPoll) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// repair runs ReconcileFunction, or kills it while it runs. That it failed is
+// for its next run to make good.
+func (r *round) repair(ctx context.Context, interrupt bool) (err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = r.client.invoke(ctx, reconcile, struct{}{})
+	}()
+	if interrupt && pause(ctx, time.Duration(r.nemesis.chance.IntN(60))*time.Millisecond) {
+		err = r.nemesis.killOne(reconcile)
+	}
+	<-done
+	return err
+}
+
+// readBooks reads the table, which answers unless ctx ends.
+func (r *round) readBooks(ctx context.Context) (map[string]*books, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	for {
+		all, err := readBooks(ctx, r.table)
+		if err == nil || !pause(ctx, quietPoll) {
+			return all, err
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// root is the project's folder, where make host builds.
+const root = "../.."
+
+func TestNothingPromisedIsLostWhateverIsKilled(t *testing.T) {
+	var out bytes.Buffer
+	sum, err := run(t.Context(), config{
+		rounds: 1, seed: 1, root: root, sales: 2, buyers: 100, chaos: 8 * time.Second, killAtResponse: 0.04,
+	}, &out)
+	if err != nil || sum.violations > 0 {
+		t.Errorf("%v %v", sum, err)
+	}
+	if sum.rounds != 1 || sum.kills < 10 || sum.accepted < 20 {
+		t.Errorf("%v: too little happened to prove anything", sum)
+	}
+	if strings.Contains(out.String(), "answering 0") {
+		t.Error("no function was killed at its answer")
+	}
+	if t.Failed() {
+		t.Logf("it said:\n%s", &out)
+	}
+}
+
+func TestTheSummaryIsOneLineForMachines(t *testing.T) {
+	sum := summary{rounds: 3, kills: 40, accepted: 500, violations: 1}
+	if got, want := sum.String(), "rounds=3 kills=40 accepted=500 violations=1"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestWithoutABuiltStackNothingIsTortured(t *testing.T) {
+	if _, err := newMachine(t.TempDir(), 0); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v, want that the stack is missing", err)
+	}
+}
+
+func TestAProgramIsStartedAgainUntilItServes(t *testing.T) {
+	m, err := newMachine(root, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(m.dir) })
+	if err := m.start(t.Context(), m.queues); err != nil {
+		t.Fatal(err)
+	}
+	first := m.queues.process.Pid()
+	m.queues.kill()
+	if !m.queues.ended() {
+		t.Error("the killed queues have not ended")
+	}
+	if err := m.start(t.Context(), m.queues); err != nil {
+		t.Fatal(err)
+	}
+	if again := m.queues.process.Pid(); again == first {
+		t.Errorf("process %d again", again)
+	}
+	if err := m.stop(); err != nil {
+		t.Error(err)
+	}
+	log, err := os.ReadFile(filepath.Join(m.dir, "stack.log"))
+	if served := strings.Count(string(log), "SQS serves at "+m.queues.readyURL); err != nil || served != 2 {
+		t.Errorf("served %d times, want 2: %s %v", served, log, err)
+	}
+}
