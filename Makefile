@@ -56,6 +56,15 @@ buyer: operator ## what happened to the order of BUYER=… in SALE=…
 redrive: operator ## what is in the dead-letter queue and why; GO=1 moves it back
 	@$(OPERATOR) redrive $(if $(GO),-go)
 
+# What happens if so many come for so little, played in virtual time with the
+# real functions. W (how long a transaction keeps an item busy), LATENCY (its
+# median) and MEMORY (MB) may be given, too.
+.PHONY: plan
+plan: ## size a sale and price it: USERS=500000 STOCK=10000 PEAK=50000 (JSON=1 for machines)
+	@$(GO_BUILD) -o $(HOST)/plan ./infra/plan
+	@$(HOST)/plan -users "$(or $(USERS),500000)" -stock "$(or $(STOCK),10000)" -peak "$(or $(PEAK),50000)" \
+		-w "$(or $(W),10ms)" -latency "$(or $(LATENCY),20ms)" -memory "$(or $(MEMORY),512)" -chart $(BUILD)/plan.html $(if $(JSON),-json)
+
 .PHONY: operator
 operator:
 	@$(GO_BUILD) -o $(HOST)/operator ./infra/operator
@@ -77,6 +86,11 @@ load: operator ## buyers at RATE=… for DURATION=… with a PEAK=… at the ope
 compare-engine: host ## the local stack's orders a second over its engine's raw rate for the same writes
 	@$(GO_BUILD) -o $(HOST)/compare ./infra/load/compare
 	@exec $(HOST)/compare $(if $(ROUNDS),-rounds $(ROUNDS)) $(if $(PROCESSES),-processes $(PROCESSES))
+
+.PHONY: bench
+bench: ## what the handlers cost above the AWS calls they make; benchstat's format, then one ratio per case
+	@$(GO_BUILD) -o $(HOST)/bench ./infra/bench
+	@$(HOST)/bench
 
 .PHONY: test
 test: host ## run every test, the engines included

@@ -24,5 +24,5 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	lambda.Start(handler.New(book, log).Handle)
+	lambda.Start(handler.New(book, log))
 }

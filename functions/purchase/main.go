@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 
 	"flashsale/functions/purchase/handler"
+	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
 	"flashsale/shared/telemetry"
@@ -29,5 +30,5 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	lambda.Start(handler.New(book, queue, log).Handle)
+	lambda.Start(httpapi.Serve(handler.New(book, queue, log).Handle))
 }

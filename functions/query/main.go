@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 
 	"flashsale/functions/query/handler"
+	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/telemetry"
 )
@@ -24,5 +25,5 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	lambda.Start(handler.New(book, log).Handle)
+	lambda.Start(httpapi.Serve(handler.New(book, log).Handle))
 }

@@ -94,7 +94,8 @@ func TestPermissionsAreWhatTheCodeNeeds(t *testing.T) {
 	tmpl := parseTemplate(t, text)
 	known := map[string]bool{
 		"dynamodb:DeleteItem": true, "dynamodb:ConditionCheckItem": true, "dynamodb:Scan": true, "dynamodb:Query": true,
-		"dynamodb:BatchWriteItem": true, "sqs:PurgeQueue": true, "sqs:SendMessage": true,
+		"dynamodb:BatchWriteItem": true, "dynamodb:PartiQLDelete": true, "dynamodb:PartiQLSelect": true,
+		"sqs:PurgeQueue": true, "sqs:SendMessage": true,
 	}
 	for _, f := range tmpl.functions() {
 		for action := range required(t, f) {

@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -16,6 +17,9 @@ type needs struct {
 	actions   map[string]token.Pos // IAM actions of DynamoDB and SQS
 	variables map[string]token.Pos // environment variables, except AWS's own
 }
+
+// lambdaPackage calls what it is handed: a function, or a value's Invoke.
+const lambdaPackage = "github.com/aws/aws-lambda-go/lambda"
 
 // members are the IAM actions that authorise a write transaction, by the type of
 // the member that is used: TransactWriteItems is no action of its own.
@@ -38,6 +42,7 @@ type walk struct {
 	todo    []ast.Node
 	found   needs
 	members map[string]token.Pos
+	texts   map[string]token.Pos // actions of the statements that are written out
 }
 
 // needsOf are the needs of functions/<folder>.
@@ -52,7 +57,7 @@ func needsOf(t testing.TB, folder string) needs {
 		program: p, t: t,
 		scope: map[string]*types.Package{}, seen: map[types.Object]bool{},
 		found:   needs{map[string]token.Pos{}, map[string]token.Pos{}},
-		members: map[string]token.Pos{},
+		members: map[string]token.Pos{}, texts: map[string]token.Pos{},
 	}
 	w.include(pkg)
 	w.enter(pkg.Scope().Lookup("main").(*types.Func), token.NoPos)
@@ -72,6 +77,7 @@ func needsOf(t testing.TB, folder string) needs {
 			w.found.actions[action] = at
 		}
 	}
+	w.execute()
 	return w.found
 }
 
@@ -89,8 +95,17 @@ func (w *walk) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.CallExpr:
 		w.environment(n)
+		w.handler(n)
+	case *ast.BasicLit:
+		if text, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING {
+			w.text(text, n.Pos())
+		}
 	case *ast.Ident:
 		switch obj := w.info.Uses[n].(type) {
+		case *types.Const:
+			if obj.Val().Kind() == constant.String {
+				w.text(constant.StringVal(obj.Val()), n.Pos())
+			}
 		case *types.Func:
 			w.enter(obj.Origin(), n.Pos())
 		case *types.Var:
@@ -148,6 +163,25 @@ func (w *walk) value(v *types.Var, at token.Pos) {
 	if given, ok := w.values[v]; ok && !w.seen[v] {
 		w.seen[v] = true
 		w.todo = append(w.todo, given)
+	}
+}
+
+// handler enters the Invoke of a value that is handed to aws-lambda-go: it is
+// called from there, past everything that a mention shows.
+func (w *walk) handler(call *ast.CallExpr) {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return
+	}
+	start, ok := w.info.Uses[sel.Sel].(*types.Func)
+	if !ok || start.Pkg() == nil || start.Pkg().Path() != lambdaPackage {
+		return
+	}
+	for _, arg := range call.Args {
+		obj, _, _ := types.LookupFieldOrMethod(w.info.Types[arg].Type, true, start.Pkg(), "Invoke")
+		if invoke, ok := obj.(*types.Func); ok {
+			w.enter(invoke.Origin(), arg.Pos())
+		}
 	}
 }
 

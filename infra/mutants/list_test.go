@@ -59,16 +59,26 @@ var mutants = []mutant{
 `, `	return verdict{empty: true}, nil
 `}}},
 	{"an order id issued again on redelivery", "P7", ledgerTests, overFake + "^confirming_again", []edit{{"shared/ledger/confirm.go",
-		`if claims[i].State() == sale.Pending {`, `if true {`}, {"shared/ledger/confirm.go",
-		`AND attribute_not_exists(#orderId)"`, `AND (attribute_not_exists(#orderId) OR attribute_exists(#orderId))"`}}},
+		`if c.claim.State() == sale.Pending {`, `if true {`}, {"shared/ledger/confirm_statements.go",
+		` AND orderId IS MISSING`, ` AND (orderId IS MISSING OR orderId IS NOT MISSING)`}}},
 	{"the order item is not ensured", "P8", ledgerTests, overFake + "^a_confirmed_claim_whose_order", []edit{{"shared/ledger/confirm.go",
-		`		out[i].Err = l.putOrder(ctx, out[i].Order)
-`, `		if out[i].New {
-			out[i].Err = l.putOrder(ctx, out[i].Order)
+		`l.putOrders(ctx, standing(batch))`,
+		`l.putOrders(ctx, slices.DeleteFunc(standing(batch), func(c *confirming) bool { return !c.New }))`}}},
+	{"somebody else's order item is taken for one's own", "P7", ledgerTests, "^TestBrokenBooks", []edit{{"shared/ledger/confirm.go",
+		`	l.checkOrders(ctx, there)
+`, ``}}},
+	{"one contended statement fails for good", "P5", ledgerTests, "^TestTheStatementThatMeetsContention", []edit{{"shared/ledger/batches.go",
+		`if o := judge(err); o == contended || o == unknown {`, `if o := judge(err); o == unknown {`}}},
+	{"a whole batch is tried again for one statement", "P16", ledgerTests, "^TestTheStatementThatMeetsContention", []edit{{"shared/ledger/batches.go",
+		`				again = append(again, left[n])
+			}
 		}
-`}}},
+		left = again`, `				again = left
+			}
+		}
+		left = again`}}},
 	{"a poison message takes a number", "P10", ledgerTests, overFake + "^each_poison_claim", []edit{{"shared/ledger/confirm.go",
-		`l.reserve(ctx, len(pending))`, `l.reserve(ctx, len(refs))`}}},
+		`l.giveIDs(ctx, standing(batch))`, `l.giveIDs(ctx, batch)`}}},
 	{"restock without reopening the shard", "P6", ledgerTests, overFake + "^a_restock_takes", []edit{{"shared/ledger/add.go",
 		`":k": numberSet(k)`, `":k": numberSet(sale.MaxShards - 1)`}}},
 	{"an addition applied at every repeat", "P15", ledgerTests, overFake + "^units_are_added_once", []edit{{"shared/ledger/add.go",
@@ -120,7 +130,16 @@ var mutants = []mutant{
 	if forged, ok := header(r, "x-user"); ok {
 		sub = forged
 	}
+`}, {"shared/httpapi/event.go",
+		`			known[idempotencyKey] = s.Text()
+		default:
+			s.Skip()
+`, `			known[idempotencyKey] = s.Text()
+		default:
+			known[string(name)] = s.Text()
 `}}},
+	{"the user from a claim of another name", "P12", "./shared/httpapi", "^TestOnlyTheClaimSub", []edit{{"shared/httpapi/event.go",
+		`if string(found) == name {`, `if strings.EqualFold(string(found), name) {`}}},
 	{"a separator in an id", "P13", "./shared/sale", "ID", []edit{{"shared/sale/ids.go",
 		`c == '_', c == '-':`, `c == '_', c == '-', c == '#':`}}},
 	{"an unknown schema version is read", "P19", "./shared/orderq", ".", []edit{{"shared/orderq/orderq.go",

@@ -26,10 +26,28 @@ import (
 // MaxBody is the longest request body, in bytes.
 const MaxBody = 1 << 10
 
-// Request and Response are API Gateway's, payload format 2.0.
-type (
-	Request  = events.APIGatewayV2HTTPRequest
-	Response = events.APIGatewayV2HTTPResponse
+// Request is API Gateway's, payload format 2.0.
+type Request = events.APIGatewayV2HTTPRequest
+
+// Response is an answer in payload format 2.0.
+type Response struct {
+	StatusCode int     `json:"statusCode"`
+	Headers    Headers `json:"headers"`
+	Body       string  `json:"body"`
+}
+
+// Headers are all that an answer may carry.
+type Headers struct {
+	ContentType  string `json:"Content-Type,omitempty"`
+	CacheControl string `json:"Cache-Control,omitempty"`
+	Location     string `json:"Location,omitempty"`
+	RetryAfter   string `json:"Retry-After,omitempty"` // see Seconds
+}
+
+// The request headers that are looked at, as API Gateway writes them.
+const (
+	idempotencyKey = "idempotency-key"
+	contentType    = "content-type"
 )
 
 // User returns the caller: the sub of the token that the gateway verified, and
@@ -69,7 +87,7 @@ func OrderID(r *Request) (uint64, error) {
 // may be quoted, as a structured-field string is, or bare. Anything that is no
 // valid id is sale.InvalidRequest.
 func IdempotencyKey(r *Request) (string, error) {
-	key, ok := header(r, "idempotency-key")
+	key, ok := header(r, idempotencyKey)
 	if !ok {
 		return "", nil
 	}
@@ -115,9 +133,9 @@ func EmptyBody(r *Request) error {
 	if len(body) > MaxBody {
 		return tooLarge()
 	}
-	if contentType, ok := header(r, "content-type"); ok {
-		media, _, err := mime.ParseMediaType(contentType)
-		if err != nil || media != "application/json" {
+	if content, ok := header(r, contentType); ok && content != jsonMedia {
+		media, _, err := mime.ParseMediaType(content)
+		if err != nil || media != jsonMedia {
 			return sale.Refuse(sale.UnsupportedMediaType, "the content type must be application/json")
 		}
 	}
@@ -134,7 +152,10 @@ func EmptyBody(r *Request) error {
 	return nil
 }
 
-const jsonSpace = " \t\r\n"
+const (
+	jsonMedia = "application/json"
+	jsonSpace = " \t\r\n"
+)
 
 func tooLarge() error {
 	return sale.Refuse(sale.BodyTooLarge, "the body must not be longer than 1024 bytes")
@@ -172,10 +193,10 @@ func ClaimOf(c sale.Claim) Claim {
 // JSON is an answer with a JSON body. Answers are the caller's own unless a
 // handler says otherwise, so nothing on the way may store them.
 func JSON(status int, body any) Response {
-	return response(status, "application/json", body)
+	return response(status, jsonMedia, body)
 }
 
-func response(status int, contentType string, body any) Response {
+func response(status int, media string, body any) Response {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -185,10 +206,7 @@ func response(status int, contentType string, body any) Response {
 	}
 	return Response{
 		StatusCode: status,
-		Headers: map[string]string{
-			"Content-Type":  contentType,
-			"Cache-Control": "no-store",
-		},
-		Body: strings.TrimSuffix(b.String(), "\n"),
+		Headers:    Headers{ContentType: media, CacheControl: "no-store"},
+		Body:       strings.TrimSuffix(b.String(), "\n"),
 	}
 }

@@ -55,9 +55,8 @@ func Problem(err error, saleID string) Response {
 		code, k = sale.Internal, kinds[sale.Internal]
 	}
 	p := problem{Type: "urn:flashsale:problem:" + string(code), Title: k.title, Status: k.status, Code: code}
-	var e *sale.Error
 	var wait time.Duration
-	if errors.As(err, &e) && ok {
+	if e, ours := errors.AsType[*sale.Error](err); ours && ok {
 		p.Detail, wait = e.Detail, e.RetryAfter
 		if e.Claim != nil {
 			claim := ClaimOf(*e.Claim)
@@ -72,7 +71,7 @@ func Problem(err error, saleID string) Response {
 		wait = Jitter(time.Second, 3*time.Second)
 	}
 	if wait > 0 {
-		r.Headers["Retry-After"] = Seconds(wait)
+		r.Headers.RetryAfter = Seconds(wait)
 	}
 	return r
 }

@@ -86,13 +86,14 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 			if strings.Contains(r.Body, "secret") || strings.Contains(r.Body, "wrapped") {
 				t.Errorf("the cause leaks: %s", r.Body)
 			}
-			if got := r.Headers["Content-Type"]; got != "application/problem+json" {
+			if got := r.Headers.ContentType; got != "application/problem+json" {
 				t.Errorf("content type %q", got)
 			}
-			if got := r.Headers["Cache-Control"]; got != "no-store" {
+			if got := r.Headers.CacheControl; got != "no-store" {
 				t.Errorf("cache control %q", got)
 			}
-			wait, told := r.Headers["Retry-After"]
+			wait := r.Headers.RetryAfter
+			told := wait != ""
 			if told != (want == 503) {
 				t.Errorf("Retry-After %q with status %d", wait, want)
 			}
@@ -129,7 +130,7 @@ func TestARefusalSaysWhatTheBuyerNeeds(t *testing.T) {
 		t.Errorf("body (-want +got):\n%s", diff)
 	}
 	r = Problem(&sale.Error{Code: sale.NotOpen, RetryAfter: 90*time.Second + 1}, "moutai")
-	if got := r.Headers["Retry-After"]; got != "91" {
+	if got := r.Headers.RetryAfter; got != "91" {
 		t.Errorf("Retry-After %q, want 91", got)
 	}
 	r = Problem(sale.Refuse(sale.SaleNotFound, "no such sale"), "nosuch")

@@ -14,7 +14,7 @@ func TestAnAnswerIsJSONThatNobodyMayStore(t *testing.T) {
 	got := JSON(200, map[string]string{"name": "<茅台> & \u2028"})
 	want := Response{
 		StatusCode: 200,
-		Headers:    map[string]string{"Content-Type": "application/json", "Cache-Control": "no-store"},
+		Headers:    Headers{ContentType: "application/json", CacheControl: "no-store"},
 		Body:       `{"name":"<茅台> & \u2028"}`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -41,34 +41,31 @@ const (
 // judge reads an error of the client. What it does not know for certain is
 // unknown, never a refusal (P5).
 func judge(err error) outcome {
-	var (
-		ours      *sale.Error
-		cancel    *types.TransactionCanceledException
-		condition *types.ConditionalCheckFailedException
-		api       smithy.APIError
-		response  *awshttp.ResponseError
-	)
-	switch {
-	case err == nil:
+	if err == nil {
 		return succeeded
-	case errors.As(err, &ours):
+	}
+	if _, ours := errors.AsType[*sale.Error](err); ours {
 		return hopeless // the tries are over
-	case errors.As(err, &cancel):
+	}
+	if _, cancel := errors.AsType[*types.TransactionCanceledException](err); cancel {
 		return cancelled
-	case errors.As(err, &condition):
+	}
+	if _, condition := errors.AsType[*types.ConditionalCheckFailedException](err); condition {
 		return conditioned
-	case !errors.As(err, &api):
+	}
+	api, answered := errors.AsType[smithy.APIError](err)
+	if !answered {
 		return unknown // no answer at all: a timeout, a broken connection
 	}
 	switch api.ErrorCode() {
 	case "TransactionConflictException", "ProvisionedThroughputExceededException", "RequestLimitExceeded",
-		"ThrottlingException", "ThrottlingError", "Throttling":
+		"ThrottlingException", "ThrottlingError", "Throttling", reasonConflict, reasonThroughput:
 		return contended
 	case "TransactionInProgressException", "InternalServerError", "ServiceUnavailable", "InternalFailure",
 		"RequestTimeout", "RequestTimeoutException":
 		return unknown
 	}
-	if errors.As(err, &response) && response.HTTPStatusCode() >= 500 {
+	if response, ok := errors.AsType[*awshttp.ResponseError](err); ok && response.HTTPStatusCode() >= 500 {
 		return unknown
 	}
 	return hopeless
@@ -117,8 +114,10 @@ func (l *Ledger) backOff(ctx context.Context, try int) bool {
 
 // foreign makes an error of the vocabulary out of any other one.
 func foreign(err error) error {
-	var e *sale.Error
-	if err == nil || errors.As(err, &e) {
+	if err == nil {
+		return nil
+	}
+	if _, ours := errors.AsType[*sale.Error](err); ours {
 		return err
 	}
 	return sale.Fail(sale.Internal, err)

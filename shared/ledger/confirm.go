@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -12,13 +12,6 @@ import (
 
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
-)
-
-const (
-	// batchKeys is DynamoDB's limit of one BatchGetItem.
-	batchKeys = 100
-	// atOnce bounds the writes in flight of one batch of confirmations.
-	atOnce = 16
 )
 
 // ClaimRef names a claim. Its parts must have passed sale.ValidID and
@@ -38,144 +31,210 @@ type Confirmation struct {
 }
 
 // Confirm gives each claim its order id and makes sure of its order item. The
-// answers stand in the order of refs. Calling it again, at once, later or
-// concurrently, gives every claim the id it got first (P7, P9); one claim's
-// failure touches no other's (P10).
+// answers stand in the order of refs; of equal refs the first is New. Calling
+// it again, at once, later or concurrently, gives every claim the id it got
+// first (P7, P9); one claim's failure touches no other's (P10).
+//
+// Every 25 claims cost the same four calls: one read of the claims, one
+// reservation, one batch for the ids and one for the orders. What was confirmed
+// before, and an engine that tells no reasons, cost one read more per batch.
 func (l *Ledger) Confirm(ctx context.Context, refs []ClaimRef) []Confirmation {
+	all := make([]*confirming, 0, len(refs))
+	// A claim stands in a batch once: DynamoDB refuses a whole batch for an
+	// item in it twice.
+	byRef := make(map[ClaimRef]*confirming, len(refs))
+	for _, ref := range refs {
+		if byRef[ref] == nil {
+			c := &confirming{ref: ref}
+			byRef[ref], all = c, append(all, c)
+		}
+	}
+	for batch := range slices.Chunk(all, maxStatements) {
+		l.locate(ctx, batch)
+		l.readClaims(ctx, standing(batch))
+		l.giveIDs(ctx, standing(batch))
+		l.putOrders(ctx, standing(batch))
+	}
 	out := make([]Confirmation, len(refs))
-	claims := make([]sale.Claim, len(refs))
-	buckets := make([]int, len(refs))
-	each(len(refs), func(i int) {
-		s, err := l.existing(ctx, refs[i].SaleID)
-		if sale.CodeOf(err) == sale.SaleNotFound {
-			err = poisonous(fmt.Errorf("no such sale: %s", refs[i].SaleID))
-		}
-		if out[i].Err = err; err == nil {
-			buckets[i] = sale.BucketOf(refs[i].User, s.Buckets)
-		}
-	})
-	l.readClaims(ctx, refs, buckets, claims, out)
-
-	var pending []int
-	for i := range refs {
-		if out[i].Err != nil {
-			continue
-		}
-		out[i].AcceptedAt = claims[i].AcceptedAt
-		if claims[i].State() == sale.Pending {
-			pending = append(pending, i)
-		}
+	for i, ref := range refs {
+		out[i] = byRef[ref].Confirmation
+		byRef[ref].New = false
 	}
-	fresh := make([]bool, len(refs)) // has a reserved id, not recorded yet
-	ids, err := l.reserve(ctx, len(pending))
-	for n, i := range pending {
-		if err != nil {
-			out[i].Err = err
-			continue
-		}
-		claims[i].OrderID, fresh[i] = ids[n], true
-	}
-	each(len(refs), func(i int) {
-		if out[i].Err != nil {
-			return
-		}
-		id := claims[i].OrderID
-		if fresh[i] {
-			id, out[i].Err = l.confirm(ctx, claims[i], buckets[i])
-			if out[i].Err != nil {
-				return
-			}
-		}
-		out[i].New = fresh[i] && id == claims[i].OrderID
-		out[i].Order = sale.Order{ID: id, SaleID: refs[i].SaleID, User: refs[i].User, ClaimID: refs[i].ClaimID}
-		out[i].Err = l.putOrder(ctx, out[i].Order)
-	})
 	return out
 }
 
-// readClaims reads the claims that refs name, consistently, before anything is
-// written: a message about a claim that does not exist must leave no trace, not
-// even a gap in the sequence (P10).
-func (l *Ledger) readClaims(ctx context.Context, refs []ClaimRef, buckets []int, claims []sale.Claim, out []Confirmation) {
-	asked := make(map[string]bool, len(refs))
-	keys := make([]item, 0, len(refs))
-	for i, ref := range refs {
-		k := claimKey(ref.SaleID, buckets[i], ref.User)
-		// DynamoDB refuses a key twice; of two claim ids for one user at most
-		// one is right.
-		if id := identity(k); out[i].Err == nil && !asked[id] {
-			asked[id] = true
-			keys = append(keys, k)
-		}
+// confirming is one claim on its way to its order.
+type confirming struct {
+	Confirmation
+	ref   ClaimRef
+	key   item // of the claim
+	claim sale.Claim
+}
+
+// standing are those that nothing stopped so far.
+func standing(batch []*confirming) []*confirming {
+	return slices.DeleteFunc(slices.Clone(batch), func(c *confirming) bool { return c.Err != nil })
+}
+
+func failAll(batch []*confirming, err error) {
+	for _, c := range batch {
+		c.Err = err
 	}
-	found, err := l.batchGet(ctx, keys, true)
-	byKey := make(map[string]item, len(found))
-	for _, it := range found {
-		byKey[identity(it)] = it
+}
+
+// learn takes over the claim as it lies in the table; nil is none.
+func (c *confirming) learn(it item) {
+	if it == nil {
+		c.Err = poisonous(errors.New("no such claim"))
+		return
 	}
-	for i, ref := range refs {
-		if out[i].Err != nil {
-			continue
-		}
-		if err != nil {
-			out[i].Err = err
-			continue
-		}
-		it := byKey[identity(claimKey(ref.SaleID, buckets[i], ref.User))]
-		if it == nil {
-			out[i].Err = poisonous(errors.New("no such claim"))
-			continue
-		}
-		c, readErr := readClaim(ref.SaleID, it)
-		switch {
-		case readErr != nil:
-			out[i].Err = foreign(readErr)
-		case c.ID != ref.ClaimID:
-			out[i].Err = poisonous(errors.New("the user holds another claim"))
-		}
-		claims[i] = c
+	held, err := readClaim(c.ref.SaleID, it)
+	switch {
+	case err != nil:
+		c.Err = foreign(err)
+	case held.ID != c.ref.ClaimID:
+		c.Err = poisonous(errors.New("the user holds another claim"))
+	default:
+		c.claim, c.AcceptedAt = held, held.AcceptedAt
 	}
 }
 
 func poisonous(err error) error { return sale.Fail(sale.Poison, err) }
 
-// identity makes a comparable value of a key. No '\x00' can stand in a key part.
-func identity(k item) string {
-	pk, _ := k[attrPK].(*types.AttributeValueMemberS)
-	sk, _ := k[attrSK].(*types.AttributeValueMemberS)
-	if pk == nil || sk == nil {
-		return ""
+// locate finds each claim's key: its sale knows the bucket.
+func (l *Ledger) locate(ctx context.Context, batch []*confirming) {
+	ofSale := make(map[string][]*confirming, 1)
+	var sales []string
+	for _, c := range batch {
+		if ofSale[c.ref.SaleID] == nil {
+			sales = append(sales, c.ref.SaleID)
+		}
+		ofSale[c.ref.SaleID] = append(ofSale[c.ref.SaleID], c)
 	}
-	return pk.Value + "\x00" + sk.Value
+	each(len(sales), func(i int) {
+		claims := ofSale[sales[i]]
+		s, err := l.existing(ctx, sales[i])
+		if sale.CodeOf(err) == sale.SaleNotFound {
+			err = poisonous(fmt.Errorf("no such sale: %s", sales[i]))
+		}
+		if err != nil {
+			failAll(claims, err)
+			return
+		}
+		for _, c := range claims {
+			c.key = claimKey(s.ID, sale.BucketOf(c.ref.User, s.Buckets), c.ref.User)
+		}
+	})
 }
 
-// batchGet reads items in as few calls as the limits allow. Items that do not
-// exist are missing from the answer.
-func (l *Ledger) batchGet(ctx context.Context, keys []item, consistent bool) ([]item, error) {
-	var found []item
-	for start := 0; start < len(keys); start += batchKeys {
-		left := keys[start:min(start+batchKeys, len(keys))]
-		for try := 0; len(left) > 0; try++ {
-			if try > 0 && (try >= maxTries || !l.backOff(ctx, try-1)) {
-				return nil, sale.Fail(sale.Busy, fmt.Errorf("%d keys stay unprocessed", len(left)))
-			}
-			var out *dynamodb.BatchGetItemOutput
-			err := l.retry(ctx, maxTries, func(ctx context.Context) (err error) {
-				out, err = l.api.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
-					RequestItems: map[string]types.KeysAndAttributes{
-						*l.table: {Keys: left, ConsistentRead: &consistent},
-					},
-				})
-				return err
-			})
-			if err != nil {
-				return nil, foreign(err)
-			}
-			found = append(found, out.Responses[*l.table]...)
-			left = out.UnprocessedKeys[*l.table].Keys
+// readClaims reads claims consistently. That happens before anything is
+// written: a message about a claim that does not exist must leave no trace, not
+// even a gap in the sequence (P10).
+func (l *Ledger) readClaims(ctx context.Context, batch []*confirming) {
+	keys := make([]item, len(batch))
+	for i, c := range batch {
+		keys[i] = c.key
+	}
+	// Of two claim ids for one user at most one is right.
+	found, err := l.batchGet(ctx, distinct(keys), true)
+	if err != nil {
+		failAll(batch, err)
+		return
+	}
+	byKey := byIdentity(found)
+	for i, c := range batch {
+		c.learn(byKey[identity(keys[i])])
+	}
+}
+
+// giveIDs records an order id on every claim that has none. A repeat after a
+// lost answer finds its own id there; one that another finalizer confirmed
+// meanwhile keeps that id.
+func (l *Ledger) giveIDs(ctx context.Context, batch []*confirming) {
+	var pending []*confirming
+	for _, c := range batch {
+		if c.claim.State() == sale.Pending {
+			pending = append(pending, c)
 		}
 	}
-	return found, nil
+	ids, err := l.reserve(ctx, len(pending))
+	if err != nil {
+		failAll(pending, err)
+		return
+	}
+	updates := make([]types.BatchStatementRequest, len(pending))
+	for i, c := range pending {
+		updates[i] = l.statements.setOrder(c.key, c.ref.ClaimID, ids[i])
+	}
+	var untold []*confirming
+	for i, err := range l.execute(ctx, updates) {
+		c := pending[i]
+		failed, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
+		switch {
+		case err == nil:
+			c.claim.OrderID = ids[i]
+		case !refused:
+			c.Err = foreign(err)
+		case failed.Item != nil:
+			c.learn(failed.Item)
+		default: // not every engine says what stood in the way
+			untold = append(untold, c)
+		}
+	}
+	l.readClaims(ctx, untold)
+	for i, c := range pending {
+		if c.Err == nil && c.claim.OrderID == 0 {
+			c.Err = foreign(errors.New("a pending claim refused its order id"))
+		}
+		c.New = c.Err == nil && c.claim.OrderID == ids[i]
+	}
+}
+
+// putOrders makes sure that the order items exist. An item that another claim
+// put there would be a broken promise (P7), never overwritten.
+func (l *Ledger) putOrders(ctx context.Context, batch []*confirming) {
+	var fresh, there []*confirming
+	var inserts []types.BatchStatementRequest
+	taken := make(map[uint64]bool, len(batch))
+	for _, c := range batch {
+		id := c.claim.OrderID
+		c.Order = sale.Order{ID: id, SaleID: c.ref.SaleID, User: c.ref.User, ClaimID: c.ref.ClaimID}
+		if taken[id] { // broken books; they must not cost the whole batch
+			there = append(there, c)
+			continue
+		}
+		taken[id] = true
+		fresh, inserts = append(fresh, c), append(inserts, l.statements.insertOrder(c.Order))
+	}
+	for i, err := range l.execute(ctx, inserts) {
+		if _, duplicate := errors.AsType[*types.DuplicateItemException](err); duplicate {
+			there = append(there, fresh[i])
+			continue
+		}
+		fresh[i].Err = foreign(err)
+	}
+	l.checkOrders(ctx, there)
+}
+
+// checkOrders makes sure that the orders that exist already are these claims'.
+func (l *Ledger) checkOrders(ctx context.Context, there []*confirming) {
+	keys := make([]item, len(there))
+	for i, c := range there {
+		keys[i] = orderKey(c.Order.ID)
+	}
+	found, err := l.batchGet(ctx, distinct(keys), true)
+	if err != nil {
+		failAll(there, err)
+		return
+	}
+	byKey := byIdentity(found)
+	for i, c := range there {
+		held, err := readOrder(byKey[identity(keys[i])])
+		if err == nil && held != c.Order {
+			err = fmt.Errorf("order %s belongs to claim %s of sale %s", orderid.String(c.Order.ID), held.ClaimID, held.SaleID)
+		}
+		c.Err = foreign(err)
+	}
 }
 
 // reserve takes a block of n order ids in one write. The ids' second and their
@@ -216,84 +275,3 @@ func (l *Ledger) reserve(ctx context.Context, n int) ([]uint64, error) {
 }
 
 var advance = "ADD #next :n"
-
-// confirm records the claim's order id unless it has one, and returns the one
-// it has in the end. A repeat after a lost answer finds its own id there.
-func (l *Ledger) confirm(ctx context.Context, c sale.Claim, bucket int) (uint64, error) {
-	err := l.retry(ctx, maxTries, func(ctx context.Context) error {
-		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName:           l.table,
-			Key:                 claimKey(c.SaleID, bucket, c.User),
-			UpdateExpression:    &setOrder,
-			ConditionExpression: &ifPending,
-			ExpressionAttributeNames: map[string]string{
-				"#claimId": "claimId", "#orderId": "orderId",
-			},
-			ExpressionAttributeValues: item{
-				":claimId": str(c.ID), ":orderId": num(int64(c.OrderID)),
-			},
-			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-		})
-		return err
-	})
-	var failed *types.ConditionalCheckFailedException
-	if !errors.As(err, &failed) {
-		return c.OrderID, foreign(err)
-	}
-	held, err := readClaim(c.SaleID, failed.Item)
-	switch {
-	case err != nil:
-		return 0, foreign(err)
-	case held.ID != c.ID:
-		return 0, poisonous(errors.New("the user holds another claim"))
-	case held.OrderID == 0:
-		return 0, foreign(errors.New("a pending claim refused its order id"))
-	}
-	return held.OrderID, nil
-}
-
-var (
-	setOrder  = "SET #orderId = :orderId"
-	ifPending = "#claimId = :claimId AND attribute_not_exists(#orderId)"
-)
-
-// putOrder makes sure that the order item exists. An item that another claim
-// put there would be a broken promise (P7), never overwritten.
-func (l *Ledger) putOrder(ctx context.Context, o sale.Order) error {
-	err := l.retry(ctx, maxTries, func(ctx context.Context) error {
-		_, err := l.api.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName:                           l.table,
-			Item:                                orderItem(o),
-			ConditionExpression:                 &ifAbsent,
-			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-		})
-		return err
-	})
-	var failed *types.ConditionalCheckFailedException
-	if !errors.As(err, &failed) {
-		return foreign(err)
-	}
-	held, err := readOrder(failed.Item)
-	if err == nil && held != o {
-		err = fmt.Errorf("order %s belongs to claim %s of sale %s", orderid.String(o.ID), held.ClaimID, held.SaleID)
-	}
-	return foreign(err)
-}
-
-// each calls f for 0…n-1, at most atOnce at a time, and waits for all.
-func each(n int, f func(i int)) {
-	if n == 1 {
-		f(0)
-		return
-	}
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, atOnce)
-	for i := range n {
-		slots <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-slots }()
-			f(i)
-		})
-	}
-	wait.Wait()
-}

@@ -206,11 +206,10 @@ func readClaim(saleID string, it item) (sale.Claim, error) {
 }
 
 func claimItem(c sale.Claim, bucket int) item {
-	it := with(claimKey(c.SaleID, bucket, c.User), item{
-		"claimId":    str(c.ID),
-		"shard":      num(int64(c.Shard)),
-		"acceptedAt": millis(c.AcceptedAt),
-	})
+	it := claimKey(c.SaleID, bucket, c.User)
+	it["claimId"] = str(c.ID)
+	it["shard"] = num(int64(c.Shard))
+	it["acceptedAt"] = millis(c.AcceptedAt)
 	if c.RequestKey != "" {
 		it["requestKey"] = str(c.RequestKey)
 	}
@@ -229,9 +228,9 @@ func readOrder(it item) (sale.Order, error) {
 }
 
 func orderItem(o sale.Order) item {
-	return with(orderKey(o.ID), item{
-		"saleId":  str(o.SaleID),
-		"user":    str(o.User),
-		"claimId": str(o.ClaimID),
-	})
+	it := orderKey(o.ID)
+	it["saleId"] = str(o.SaleID)
+	it["user"] = str(o.User)
+	it["claimId"] = str(o.ClaimID)
+	return it
 }

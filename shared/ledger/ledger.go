@@ -28,6 +28,7 @@ type API interface {
 	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
 	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
 	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
+	BatchExecuteStatement(context.Context, *dynamodb.BatchExecuteStatementInput, ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error)
 	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
 }
 
@@ -43,14 +44,15 @@ type Options struct {
 // live as long as its execution environment, whose memory of sales and claims
 // it keeps.
 type Ledger struct {
-	api       API
-	table     *string
-	now       func() time.Time
-	random    func() float64
-	newID     func() string
-	views     *views
-	recent    *recentClaims
-	remaining *remainders
+	api        API
+	table      *string
+	statements statements
+	now        func() time.Time
+	random     func() float64
+	newID      func() string
+	views      *views
+	recent     *recentClaims
+	remaining  *remainders
 }
 
 // New is a ledger over the table of that name.
@@ -65,14 +67,15 @@ func New(api API, table string, o Options) *Ledger {
 		o.NewID = crand.Text
 	}
 	return &Ledger{
-		api:       api,
-		table:     aws.String(table),
-		now:       o.Now,
-		random:    o.Random,
-		newID:     o.NewID,
-		views:     newViews(),
-		recent:    newRecentClaims(),
-		remaining: newRemainders(),
+		api:        api,
+		table:      aws.String(table),
+		statements: newStatements(table),
+		now:        o.Now,
+		random:     o.Random,
+		newID:      o.NewID,
+		views:      newViews(),
+		recent:     newRecentClaims(),
+		remaining:  newRemainders(),
 	}
 }
 

@@ -33,8 +33,8 @@ func contention(code string) bool {
 
 // reasonsOf returns the reasons of a cancelled transaction of n actions.
 func reasonsOf(err error, n int) ([]types.CancellationReason, error) {
-	var cancel *types.TransactionCanceledException
-	if !errors.As(err, &cancel) {
+	cancel, ok := errors.AsType[*types.TransactionCanceledException](err)
+	if !ok {
 		return nil, fmt.Errorf("read cancellation: %w", err)
 	}
 	if len(cancel.CancellationReasons) != n {

@@ -59,6 +59,7 @@ type view struct {
 	known   bool      // the sale was read at least once
 	found   bool      // and existed
 	sale    sale.Sale // if found
+	told    sale.Set  // the empty set as the table itself says it
 	readAt  time.Time // when the read began that the above is from
 	age     time.Duration
 	seen    sale.Set // found empty since the newest read began
@@ -136,6 +137,7 @@ func (v *view) accept(number int, found bool, s sale.Sale, readAt time.Time, age
 	if v.found && found && s.Version < v.sale.Version || number < v.done && (same || !found) {
 		return
 	}
+	v.told = s.Empty
 	if same {
 		s.Empty.Union(v.sale.Empty)
 		if number == v.begun {
@@ -147,6 +149,21 @@ func (v *view) accept(number int, found bool, s sale.Sale, readAt time.Time, age
 	}
 	v.known, v.found, v.sale = true, found, s
 	v.readAt, v.age, v.done = readAt, age, max(v.done, number)
+}
+
+// isNews reports whether the table, as far as this environment has read, does
+// not say yet that a shard seen empty under that version is empty.
+func (v *view) isNews(version int64, shard int) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.sale.Version == version && !v.told.Has(shard)
+}
+
+// isOlder reports whether what is known was read longer ago than age.
+func (v *view) isOlder(now time.Time, age time.Duration) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return now.Sub(v.readAt) > age
 }
 
 // look returns a snapshot that is at most snapshotAge ± 25 % old. If it cannot

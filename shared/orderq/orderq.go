@@ -12,7 +12,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -77,12 +76,8 @@ func Decode(body string) (Message, error) {
 		return Message{}, poison(errors.New("body is not UTF-8"))
 	}
 	var w wire
-	d := json.NewDecoder(strings.NewReader(body))
-	if err := d.Decode(&w); err != nil {
+	if err := json.Unmarshal([]byte(body), &w); err != nil {
 		return Message{}, poison(fmt.Errorf("decode: %w", err))
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return Message{}, poison(errors.New("data after the message"))
 	}
 	switch {
 	case w.V != Version:

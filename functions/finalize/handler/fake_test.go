@@ -90,7 +90,7 @@ func newFunction(t *testing.T) *function {
 		faults: map[ledger.ClaimRef]error{},
 	}}
 	h := New(&f.claims, telemetry.New(&f.log, "finalize"))
-	f.Handler = lambda.NewHandler(h.Handle)
+	f.Handler = lambda.NewHandler(h)
 	return f
 }
 

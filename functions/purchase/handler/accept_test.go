@@ -22,14 +22,14 @@ func isAccepted(t *testing.T, r httpapi.Response) {
 	if r.StatusCode != 202 || r.Body != acceptedBody {
 		t.Errorf("%d %s, want 202 %s", r.StatusCode, r.Body, acceptedBody)
 	}
-	headers := map[string]string{
-		"Content-Type": "application/json", "Cache-Control": "no-store",
-		"Location": "/sales/moutai/orders/me", "Retry-After": r.Headers["Retry-After"],
+	headers := httpapi.Headers{
+		ContentType: "application/json", CacheControl: "no-store",
+		Location: "/sales/moutai/orders/me", RetryAfter: r.Headers.RetryAfter,
 	}
 	if diff := cmp.Diff(headers, r.Headers); diff != "" {
 		t.Errorf("headers (-want +got):\n%s", diff)
 	}
-	if wait := r.Headers["Retry-After"]; wait != "1" && wait != "2" {
+	if wait := r.Headers.RetryAfter; wait != "1" && wait != "2" {
 		t.Errorf("Retry-After %q, want 1 or 2", wait)
 	}
 }

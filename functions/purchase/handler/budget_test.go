@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/dynamotest"
 	"flashsale/shared/sale"
@@ -62,7 +63,7 @@ func worstCase(t *testing.T, fault dynamotest.Fault, everything bool) {
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	began := time.Now()
-	h := lambda.NewHandler(New(book, nil, telemetry.New(io.Discard, "purchase")).Handle)
+	h := lambda.NewHandler(httpapi.Serve(New(book, nil, telemetry.New(io.Discard, "purchase")).Handle))
 	out, err := h.Invoke(ctx, event(t, "purchase-idempotent.json"))
 	took := time.Since(began)
 	if err != nil {

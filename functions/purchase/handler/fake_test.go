@@ -125,7 +125,7 @@ func newFunction(t *testing.T) *function {
 	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
 	f := &function{shop: newShop()}
 	h := New(f.shop, &f.queue, telemetry.New(&f.log, "purchase"))
-	f.Handler = lambda.NewHandler(h.Handle)
+	f.Handler = lambda.NewHandler(httpapi.Serve(h.Handle))
 	return f
 }
 
@@ -142,7 +142,7 @@ func (f *function) invoke(t *testing.T, ctx context.Context, event []byte) httpa
 	if err := json.Unmarshal(raw, &response); err != nil {
 		t.Fatal(err)
 	}
-	if got := response.Headers["Cache-Control"]; got != "no-store" {
+	if got := response.Headers.CacheControl; got != "no-store" {
 		t.Errorf("Cache-Control %q, want no-store", got)
 	}
 	if !json.Valid([]byte(response.Body)) {
@@ -209,7 +209,7 @@ func refused(t *testing.T, r httpapi.Response, status int, code sale.Code) map[s
 	if r.StatusCode != status || body["code"] != string(code) || body["status"] != float64(status) {
 		t.Errorf("%d %s, want %d %s", r.StatusCode, r.Body, status, code)
 	}
-	if got := r.Headers["Content-Type"]; got != "application/problem+json" {
+	if got := r.Headers.ContentType; got != "application/problem+json" {
 		t.Errorf("Content-Type %q", got)
 	}
 	for _, word := range []string{"goroutine", "panic", "Exception", "ledger"} {

@@ -134,8 +134,8 @@ func (h *Handler) send(ctx context.Context, event *telemetry.Event, p ledger.Pur
 func accepted(c sale.Claim) httpapi.Response {
 	c.OrderID = 0 // a repeat gets the same body; the status resource knows more (P9)
 	r := httpapi.JSON(http.StatusAccepted, httpapi.ClaimOf(c))
-	r.Headers["Location"] = httpapi.ClaimPath(c.SaleID)
-	r.Headers["Retry-After"] = httpapi.Seconds(httpapi.Jitter(0, 2*time.Second))
+	r.Headers.Location = httpapi.ClaimPath(c.SaleID)
+	r.Headers.RetryAfter = httpapi.Seconds(httpapi.Jitter(0, 2*time.Second))
 	return r
 }
 

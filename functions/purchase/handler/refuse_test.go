@@ -37,7 +37,7 @@ func TestEachRefusalHasItsStatusCodeAndWait(t *testing.T) {
 			tt.change(f)
 			r := f.invoke(t, t.Context(), event(t, "purchase.json"))
 			refused(t, r, tt.status, tt.code)
-			wait := r.Headers["Retry-After"]
+			wait := r.Headers.RetryAfter
 			if tt.wait == "1 to 3" && (wait == "1" || wait == "2" || wait == "3") {
 				wait = tt.wait
 			}

@@ -106,7 +106,7 @@ func newFunction(t *testing.T) *function {
 	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
 	f := &function{books: newBooks()}
 	h := New(f.books, telemetry.New(&f.log, "query"))
-	f.Handler = lambda.NewHandler(h.Handle)
+	f.Handler = lambda.NewHandler(httpapi.Serve(h.Handle))
 	return f
 }
 
@@ -173,7 +173,7 @@ func answered(t *testing.T, r httpapi.Response, cacheControl string) map[string]
 	if err := json.Unmarshal([]byte(r.Body), &body); err != nil {
 		t.Fatal(err)
 	}
-	if r.StatusCode != 200 || r.Headers["Content-Type"] != "application/json" || r.Headers["Cache-Control"] != cacheControl {
+	if r.StatusCode != 200 || r.Headers.ContentType != "application/json" || r.Headers.CacheControl != cacheControl {
 		t.Errorf("%d %v %s, want 200, JSON, %s", r.StatusCode, r.Headers, r.Body, cacheControl)
 	}
 	return body
@@ -189,7 +189,7 @@ func refused(t *testing.T, r httpapi.Response, status int, code sale.Code) {
 	if r.StatusCode != status || body["code"] != string(code) || body["status"] != float64(status) {
 		t.Errorf("%d %s, want %d %s", r.StatusCode, r.Body, status, code)
 	}
-	if r.Headers["Content-Type"] != "application/problem+json" || r.Headers["Cache-Control"] != "no-store" {
+	if r.Headers.ContentType != "application/problem+json" || r.Headers.CacheControl != "no-store" {
 		t.Errorf("headers %v", r.Headers)
 	}
 	for _, word := range []string{"goroutine", "panic", "Exception", "ledger"} {

@@ -103,7 +103,7 @@ func (h *Handler) sale(ctx context.Context, r *httpapi.Request, event *telemetry
 		SaleID: s.ID, Name: s.Name, OpensAt: httpapi.Time(s.OpensAt), ClosesAt: httpapi.Time(s.ClosesAt),
 		Now: httpapi.Time(now), State: phase(s, left, now), Remaining: left.Units, Approximate: left.Approximate,
 	})
-	response.Headers["Cache-Control"] = "max-age=1"
+	response.Headers.CacheControl = "max-age=1"
 	return response, nil
 }
 
@@ -135,7 +135,7 @@ func (h *Handler) claim(ctx context.Context, r *httpapi.Request, event *telemetr
 	}
 	response := httpapi.JSON(http.StatusOK, httpapi.ClaimOf(c))
 	if c.State() == sale.Pending {
-		response.Headers["Retry-After"] = httpapi.Seconds(httpapi.Jitter(0, 2*time.Second))
+		response.Headers.RetryAfter = httpapi.Seconds(httpapi.Jitter(0, 2*time.Second))
 	}
 	return response, nil
 }

@@ -83,7 +83,7 @@ func TestABuyerSeesTheirOwnClaim(t *testing.T) {
 	if diff := cmp.Diff(want, answered(t, r, "no-store")); diff != "" {
 		t.Errorf("confirmed (-want +got):\n%s", diff)
 	}
-	if wait, told := r.Headers["Retry-After"]; told {
+	if wait := r.Headers.RetryAfter; wait != "" {
 		t.Errorf("Retry-After %s with a confirmed claim", wait)
 	}
 
@@ -96,7 +96,7 @@ func TestABuyerSeesTheirOwnClaim(t *testing.T) {
 	if diff := cmp.Diff(want, answered(t, r, "no-store")); diff != "" {
 		t.Errorf("pending (-want +got):\n%s", diff)
 	}
-	if wait := r.Headers["Retry-After"]; wait != "1" && wait != "2" {
+	if wait := r.Headers.RetryAfter; wait != "1" && wait != "2" {
 		t.Errorf("Retry-After %q with a pending claim, want 1 or 2", wait)
 	}
 }
@@ -180,8 +180,8 @@ func TestAFaultIsBusyOrInternalOnEveryRouteAndTellsNothing(t *testing.T) {
 				fault.change(f.books)
 				r := f.invoke(t, t.Context(), event(t, fixture))
 				refused(t, r, fault.status, fault.code)
-				if _, told := r.Headers["Retry-After"]; told != (fault.status == 503) {
-					t.Errorf("Retry-After %q with status %d", r.Headers["Retry-After"], fault.status)
+				if told := r.Headers.RetryAfter != ""; told != (fault.status == 503) {
+					t.Errorf("Retry-After %q with status %d", r.Headers.RetryAfter, fault.status)
 				}
 			})
 		}

@@ -15,6 +15,8 @@ type parser struct {
 	at     int
 	depth  int
 	out    *parsed
+	// partiQL admits what only a statement's condition may say: IS MISSING.
+	partiQL bool
 }
 
 // cache keeps every parsed expression by its grammar and text: a program has a
@@ -205,6 +207,8 @@ func (p *parser) comparison() (condition, error) {
 		}
 	}
 	switch {
+	case p.partiQL && p.takeKeyword("IS"):
+		return p.missing(first)
 	case p.takeKeyword("BETWEEN"):
 		low, err := p.operand()
 		if err != nil {

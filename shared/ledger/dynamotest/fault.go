@@ -1,6 +1,9 @@
 package dynamotest
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Kind is what goes wrong with a call.
 type Kind int
@@ -11,11 +14,13 @@ const (
 	// NoFault lets the call pass; Delay, ReplyDelay and Stale still apply.
 	NoFault Kind = iota
 	// Conflict refuses a write or a transaction: another transaction has
-	// Items of it in flight (all of them if Items is empty). Nothing is applied.
+	// Items of it in flight (all of them if Items is empty). Nothing is applied,
+	// except in a batch of statements, where only Items are refused.
 	Conflict
 	// Throttle refuses the call for want of capacity. A transaction with Items
-	// is cancelled with Code as their reason, without Items the whole request
-	// is refused; nothing is applied.
+	// is cancelled with Code as their reason, of a batch of statements Items
+	// alone are refused with Code, without Items the whole request is refused;
+	// but for a batch's other statements nothing is applied.
 	Throttle
 	// ServerError answers InternalServerError; nothing is applied.
 	ServerError
@@ -48,8 +53,8 @@ type Fault struct {
 	Kind Kind
 	// Items are indexes into Call.Keys, for Conflict, Throttle and Unprocessed.
 	Items []int
-	// Code is the reason of Throttle in a transaction: "ThrottlingError"
-	// (also if empty) or "ProvisionedThroughputExceeded".
+	// Code is the reason of Throttle in a transaction or a batch of statements:
+	// "ThrottlingError" (also if empty) or "ProvisionedThroughputExceeded".
 	Code string
 	// Reply is what the caller gets from LostReply and ApplyLate.
 	Reply Reply
@@ -73,7 +78,8 @@ type Call struct {
 	// Op is the operation: "GetItem", "TransactWriteItems" and so on.
 	Op string
 	// Keys are the items in the order of the request, each "pk|sk"; of a Query
-	// the partition key, of a Scan nothing.
+	// the partition key, of a Scan nothing, of a statement that is refused for
+	// what it says "".
 	Keys []string
 	// Input is the operation's input. It must not be changed.
 	Input any
@@ -86,6 +92,10 @@ func (c Call) transactional() bool { return c.Op == "TransactWriteItems" || c.Op
 func (c Call) writing() bool {
 	return c.Op == "PutItem" || c.Op == "UpdateItem" || c.Op == "DeleteItem"
 }
+
+// batched reports whether the call is a batch of statements, which are refused
+// one by one.
+func (c Call) batched() bool { return c.Op == "BatchExecuteStatement" }
 
 // hits reports whether the fault means the item of that index.
 func (f Fault) hits(index int) bool {
@@ -107,19 +117,19 @@ func (f Fault) refusal(c Call) error {
 		return canceledBy(len(c.Keys), f.hits, reasonConflict)
 	case f.Kind == Conflict && c.writing():
 		return conflict()
+	case f.Kind == Throttle && c.batched() && len(f.Items) > 0:
+		return nil // its statements are
 	case f.Kind == Throttle && !c.transactional():
 		return throughputExceeded()
 	case f.Kind == Throttle && len(f.Items) == 0:
 		return throttling()
 	case f.Kind == Throttle:
-		code := f.Code
-		if code == "" {
-			code = reasonThrottling
-		}
-		return canceledBy(len(c.Keys), f.hits, code)
+		return canceledBy(len(c.Keys), f.hits, f.throttleCode())
 	}
 	return nil
 }
+
+func (f Fault) throttleCode() string { return cmp.Or(f.Code, reasonThrottling) }
 
 // refusalCost is what the refused call costs in write units: a conflict as much
 // as a small item's write, everything else nothing.

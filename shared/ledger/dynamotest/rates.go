@@ -39,7 +39,7 @@ func (r Rates) Seeded(seed uint64) func(Call) Fault {
 }
 
 func (r Rates) draw(chance *rand.Rand, c Call) Fault {
-	changes := c.writing() || c.Op == "TransactWriteItems"
+	changes := c.writing() || c.batched() || c.Op == "TransactWriteItems"
 	reply := Reply(chance.IntN(3))
 	dice := chance.Float64()
 	falls := func(rate float64, possible bool) bool {
@@ -55,7 +55,7 @@ func (r Rates) draw(chance *rand.Rand, c Call) Fault {
 		if chance.IntN(2) == 0 {
 			f.Code = reasonThroughput
 		}
-		if c.transactional() && chance.IntN(3) > 0 {
+		if (c.transactional() || c.batched()) && chance.IntN(3) > 0 {
 			f.Items = someOf(chance, len(c.Keys))
 		}
 		return f

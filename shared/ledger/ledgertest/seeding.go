@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
@@ -55,6 +57,15 @@ func (c *cutOff) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...fu
 
 func (c *cutOff) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	return write(c, ctx, c.API.UpdateItem, in, o)
+}
+
+func (c *cutOff) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
+	out, err := write(c, ctx, c.API.BatchExecuteStatement, in, o)
+	applied := func(r types.BatchStatementResponse) bool { return r.Error == nil }
+	if err == nil && !slices.ContainsFunc(out.Responses, applied) {
+		c.left.Add(1)
+	}
+	return out, err
 }
 
 func (c *cutOff) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {

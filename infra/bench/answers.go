@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	table  = "Ledger"
+	saleID = "moutai"
+	shards = 50
+)
+
+// saleAnswer is GetItem's answer for a sale that is open, with every shard in
+// stock or none.
+func saleAnswer(soldOut bool) answer {
+	now := time.Now()
+	empty := ""
+	if soldOut {
+		ks := make([]string, shards)
+		for k := range ks {
+			ks[k] = strconv.Quote(strconv.Itoa(k))
+		}
+		empty = `,"empty":{"NS":[` + strings.Join(ks, ",") + `]}`
+	}
+	return answerOf(http.StatusOK, fmt.Sprintf(`{"Item":{"pk":{"S":"SALE#%s"},"sk":{"S":"SALE"},"name":{"S":"Feitian Moutai"},`+
+		`"opensAt":{"N":"%d"},"closesAt":{"N":"%d"},"changedAt":{"N":"0"},"paused":{"BOOL":false},"seeded":{"N":"100000"},`+
+		`"shards":{"N":"%d"},"buckets":{"N":"%d"},"version":{"N":"1"},"state":{"S":"OPEN"}%s}}`,
+		saleID, now.Add(-time.Hour).UnixMilli(), now.Add(24*time.Hour).UnixMilli(), shards, buckets, empty))
+}
+
+// claimText is a claim item, confirmed if it has an order id.
+func claimText(pk, user, orderID string) string {
+	text := fmt.Sprintf(`{"pk":{"S":%q},"sk":{"S":%q},"claimId":{"S":%q},"shard":{"N":"7"},"acceptedAt":{"N":"%d"}`,
+		pk, user, claimID, time.Now().UnixMilli())
+	if orderID != "" {
+		text += `,"orderId":{"N":"` + orderID + `"}`
+	}
+	return text + "}"
+}
+
+const (
+	claimID = "5LJQBKBVNQ2XRCM7KD3V4HTYWA"
+	orderID = "407422741651947521"
+)
+
+// takenAnswer cancels a purchase: its user already holds a confirmed claim.
+func takenAnswer() answer {
+	return answerOf(http.StatusBadRequest, `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException",`+
+		`"Message":"Transaction cancelled, please refer cancellation reasons for specific reasons [None, ConditionalCheckFailed]",`+
+		`"CancellationReasons":[{"Code":"None"},{"Code":"ConditionalCheckFailed","Message":"The conditional request failed","Item":`+
+		claimText(claimKey("alice"), "alice", orderID)+`}]}`)
+}
+
+func done() answer { return answerOf(http.StatusOK, `{}`) }

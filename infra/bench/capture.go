@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/smithy-go/middleware"
+
+	"flashsale/shared/ledger"
+)
+
+// capture keeps the inputs of the calls that a handler makes, so that the bare
+// side makes exactly these, however the ledger changes.
+type capture struct {
+	mu     sync.Mutex
+	inputs []any
+}
+
+func (c *capture) take() []any {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	inputs := c.inputs
+	c.inputs = nil
+	return inputs
+}
+
+// attach makes every client of the configuration show its inputs.
+func (c *capture) attach(cfg aws.Config) aws.Config {
+	cfg = cfg.Copy()
+	note := middleware.InitializeMiddlewareFunc("capture", func(
+		ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+	) (middleware.InitializeOutput, middleware.Metadata, error) {
+		c.mu.Lock()
+		c.inputs = append(c.inputs, in.Parameters)
+		c.mu.Unlock()
+		return next.HandleInitialize(ctx, in)
+	})
+	cfg.APIOptions = append(cfg.APIOptions, func(stack *middleware.Stack) error {
+		return stack.Initialize.Add(note, middleware.Before)
+	})
+	return cfg
+}
+
+// bareClients are the clients as the functions make them, and nothing else.
+type bareClients struct {
+	table *dynamodb.Client
+	queue *sqs.Client
+}
+
+func newBareClients(cfg aws.Config) bareClients {
+	return bareClients{
+		dynamodb.NewFromConfig(cfg, ledger.OneAttempt, func(o *dynamodb.Options) { o.IdempotencyTokenProvider = nil }),
+		sqs.NewFromConfig(cfg, func(o *sqs.Options) { o.Retryer = aws.NopRetryer{} }),
+	}
+}
+
+// replay makes the calls again, one after the other. A cancelled transaction is
+// an answer as good as any.
+func (b bareClients) replay(ctx context.Context, inputs []any) error {
+	for _, input := range inputs {
+		err := b.call(ctx, input)
+		if _, cancelled := errors.AsType[*types.TransactionCanceledException](err); err != nil && !cancelled {
+			return fmt.Errorf("replay %T: %w", input, err)
+		}
+	}
+	return nil
+}
+
+func (b bareClients) call(ctx context.Context, input any) (err error) {
+	switch in := input.(type) {
+	case *dynamodb.GetItemInput:
+		_, err = b.table.GetItem(ctx, in)
+	case *dynamodb.BatchGetItemInput:
+		_, err = b.table.BatchGetItem(ctx, in)
+	case *dynamodb.PutItemInput:
+		_, err = b.table.PutItem(ctx, in)
+	case *dynamodb.UpdateItemInput:
+		_, err = b.table.UpdateItem(ctx, in)
+	case *dynamodb.TransactWriteItemsInput:
+		_, err = b.table.TransactWriteItems(ctx, in)
+	case *dynamodb.BatchExecuteStatementInput:
+		_, err = b.table.BatchExecuteStatement(ctx, in)
+	case *sqs.SendMessageInput:
+		_, err = b.queue.SendMessage(ctx, in)
+	default:
+		err = errUnknownCall
+	}
+	return err
+}
+
+// errUnknownCall: the ledger makes a call that call does not know yet.
+var errUnknownCall = errors.New("no such call")

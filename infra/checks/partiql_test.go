@@ -1,0 +1,77 @@
+package checks
+
+import (
+	"go/token"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// executions are the operations that run PartiQL statements. None is an action
+// of its own either: each statement needs the action of its first word.
+var executions = []string{
+	"dynamodb:ExecuteStatement", "dynamodb:BatchExecuteStatement", "dynamodb:ExecuteTransaction",
+}
+
+var firstWords = map[string]string{
+	"INSERT": "dynamodb:PartiQLInsert", "UPDATE": "dynamodb:PartiQLUpdate",
+	"DELETE": "dynamodb:PartiQLDelete", "SELECT": "dynamodb:PartiQLSelect",
+}
+
+// statementText tells a PartiQL statement, or its beginning, from other texts.
+var statementText = regexp.MustCompile(`(?is)^\s*(?:(insert)\s+into\s|(update)\s+(?:"|\S+\s+(?:set|remove)\s)|(delete)\s+from\s|(select)\s.*\sfrom\s)`)
+
+// statementAction is the IAM action that a text needs if it is run as a
+// statement; "" if it is none.
+func statementAction(text string) string {
+	for i, word := range statementText.FindStringSubmatch(text) {
+		if i > 0 && word != "" {
+			return firstWords[strings.ToUpper(word)]
+		}
+	}
+	return ""
+}
+
+// execute puts the actions of statements in the place of their execution.
+func (w *walk) execute() {
+	for _, execution := range executions {
+		at, executes := w.found.actions[execution]
+		if !executes {
+			continue
+		}
+		delete(w.found.actions, execution)
+		if len(w.texts) == 0 {
+			w.t.Errorf("%s: runs statements that are written out nowhere", w.position(at))
+		}
+		for action, at := range w.texts {
+			w.found.actions[action] = at
+		}
+	}
+}
+
+// text notes which action a text needs if it is a statement.
+func (w *walk) text(text string, at token.Pos) {
+	if action := statementAction(text); action != "" {
+		w.texts[action] = at
+	}
+}
+
+func TestStatementsNeedTheActionOfTheirFirstWord(t *testing.T) {
+	for text, want := range map[string]string{
+		`UPDATE "T" SET a = ?`:       "dynamodb:PartiQLUpdate",
+		`UPDATE "`:                   "dynamodb:PartiQLUpdate",
+		"update t\n remove a where":  "dynamodb:PartiQLUpdate",
+		` INSERT INTO "`:             "dynamodb:PartiQLInsert",
+		"Delete From T WHERE pk = ?": "dynamodb:PartiQLDelete",
+		`SELECT * FROM "T"`:          "dynamodb:PartiQLSelect",
+		"update shard: %w":           "",
+		"select a shard":             "",
+		"SET #orderId = :orderId":    "",
+		`"UPDATE"`:                   "",
+		"insert into":                "",
+	} {
+		if got := statementAction(text); got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,196 @@
+// Command compare measures what the local stack costs above its engine: the
+// rate of accepted and finalized orders through the whole stack, over the rate
+// of the same writes sent to the same engine by the SDK alone, in one run on one
+// machine.
+//
+// Absolute rates belong to the machine and its other work; the rounds are
+// interleaved so that both sides meet the same of it, and the medians' ratios
+// are what counts. A line in here measures; it knows no key and no expression:
+// the raw writes are recorded from the real ledger.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// options are the flags.
+type options struct {
+	root                       string
+	rounds, callers, processes int
+	users, confirmers, batch   int
+	round                      time.Duration
+	profile, only              string
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "compare:", err)
+		os.Exit(1)
+	}
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	f := flag.NewFlagSet("compare", flag.ContinueOnError)
+	f.StringVar(&o.root, "root", ".", "the project's `folder`")
+	f.IntVar(&o.rounds, "rounds", 3, "rounds of each measurement, 1 to 20")
+	f.DurationVar(&o.round, "round", 3*time.Second, "how long each measurement takes, 200ms to 10s")
+	f.IntVar(&o.callers, "callers", 64, "buyers at a time, 1 to 256")
+	f.IntVar(&o.processes, "processes", 0, "most processes of one function (0: the stack's default)")
+	f.IntVar(&o.confirmers, "confirmers", 8, "batches that are finalized at a time by the raw side, 1 to 64")
+	f.IntVar(&o.users, "users", 1000, "different buyers, 64 to 10,000; each buys once in every sale of a round")
+	f.StringVar(&o.profile, "profile", "", "`file` for a CPU profile of this process, in which the stack runs")
+	f.StringVar(&o.only, "only", "", "measure only the sides with this in their `name`, for a profile")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	o.batch = 25
+	between := func(name string, n, low, high int) error {
+		if n < low || n > high {
+			return fmt.Errorf("-%s must be %d to %d", name, low, high)
+		}
+		return nil
+	}
+	err := errors.Join(between("rounds", o.rounds, 1, 20), between("callers", o.callers, 1, 256),
+		between("processes", o.processes, 0, 256), between("confirmers", o.confirmers, 1, 64),
+		between("users", o.users, 64, 10_000), between("round in milliseconds", int(o.round.Milliseconds()), 200, 10_000))
+	return o, err
+}
+
+// rates are what one measurement saw, per second.
+type rates struct{ accepted, finalized float64 }
+
+// side is something that can sell for a while.
+type side struct {
+	name string
+	sell func(ctx context.Context, d time.Duration) (rates, error)
+	seen []rates
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "flashsale-compare-")
+	if err != nil {
+		return fmt.Errorf("make folder: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	sides, stop, err := start(ctx, o, dir, out)
+	defer func() {
+		if err := stop(); err != nil {
+			fmt.Fprintln(out, "stop:", err)
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	if o.profile != "" {
+		f, err := os.Create(o.profile)
+		if err != nil {
+			return fmt.Errorf("write profile: %w", err)
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return fmt.Errorf("write profile: %w", err)
+		}
+		defer pprof.StopCPUProfile()
+	}
+	if err := measure(ctx, o, sides, out); err != nil {
+		return err
+	}
+	if o.only == "" {
+		summary(sides, out)
+	}
+	return nil
+}
+
+// measure runs the rounds, every side once in each, after a short one that only
+// warms up: processes start, connections open.
+func measure(ctx context.Context, o options, sides []*side, out io.Writer) error {
+	for round := range o.rounds + 1 {
+		for _, s := range sides {
+			if !strings.Contains(s.name, o.only) {
+				continue
+			}
+			d := o.round
+			if round == 0 {
+				d = min(d, time.Second)
+			}
+			r, err := s.sell(ctx, d)
+			if err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+			if round == 0 {
+				continue
+			}
+			s.seen = append(s.seen, r)
+			fmt.Fprintf(out, "round %d  %-22s accepted %6.0f/s  finalized %6.0f/s\n", round, s.name, r.accepted, r.finalized)
+		}
+	}
+	return nil
+}
+
+// summary prints the medians of the rates, and of the ratios of each round: the
+// two sides of a round were measured within seconds of each other. With both,
+// the slower half counts: an order is done when it is finalized.
+func summary(sides []*side, out io.Writer) {
+	rawAlone, stackAlone, rawBoth, stackBoth := sides[0], sides[1], sides[2], sides[3]
+	accepted := func(r rates) float64 { return r.accepted }
+	finalized := func(r rates) float64 { return r.finalized }
+	done := func(r rates) float64 { return min(r.accepted, r.finalized) }
+	fmt.Fprintf(out, "\nmedian   transactions: raw %.0f/s, stack %.0f/s accepted\n", rawAlone.median(accepted), stackAlone.median(accepted))
+	fmt.Fprintf(out, "median   with finalize: raw %.0f/s accepted, %.0f/s finalized; stack %.0f/s accepted, %.0f/s finalized\n",
+		rawBoth.median(accepted), rawBoth.median(finalized), stackBoth.median(accepted), stackBoth.median(finalized))
+	fmt.Fprintf(out, "ratio accepted=%.2f\n", ratios(stackAlone, rawAlone, accepted))
+	fmt.Fprintf(out, "ratio both=%.2f\n", ratios(stackBoth, rawBoth, done))
+}
+
+// ratios is the median over the rounds of one side's rate over another's.
+func ratios(a, b *side, of func(rates) float64) float64 {
+	var all []float64
+	for i := range min(len(a.seen), len(b.seen)) {
+		all = append(all, ratio(of(a.seen[i]), of(b.seen[i])))
+	}
+	return median(all)
+}
+
+func ratio(a, b float64) float64 {
+	if b <= 0 {
+		return 0
+	}
+	return a / b
+}
+
+func (s *side) median(of func(rates) float64) float64 {
+	values := make([]float64, len(s.seen))
+	for i, r := range s.seen {
+		values[i] = of(r)
+	}
+	return median(values)
+}
+
+// median is the middle value, or the mean of the two; 0 of none.
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	slices.Sort(values)
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
+}

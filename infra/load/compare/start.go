@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"flashsale/infra/local/engine"
+	"flashsale/infra/local/stack"
+	"flashsale/infra/local/template"
+)
+
+// start starts an engine for the raw side and two stacks, one of which leaves
+// its messages in the queue. stop ends what was started, also after an error.
+func start(ctx context.Context, o options, dir string, out io.Writer) (sides []*side, stop func() error, err error) {
+	var stops []func() error
+	stop = func() error {
+		var errs []error
+		for i := len(stops) - 1; i >= 0; i-- {
+			errs = append(errs, stops[i]())
+		}
+		return errors.Join(errs...)
+	}
+	users := make([]string, o.users)
+	for i := range users {
+		users[i] = fmt.Sprintf("buyer-%05d", i)
+	}
+
+	e, err := engine.Start(ctx, engine.Options{Binary: engine.BinaryUnder(o.root), DBPath: filepath.Join(dir, "raw.sqlite")})
+	if err != nil {
+		return nil, stop, fmt.Errorf("start engine (make host installs it): %w", err)
+	}
+	stops = append(stops, e.Stop)
+	described, err := template.Load(filepath.Join(o.root, "template.yaml"), template.Options{
+		Region: engine.Region, AccountID: "000000000000",
+		Parameters: map[string]string{"JwtIssuer": "http://127.0.0.1", "JwtAudience": "none"},
+		QueueURL:   func(name string) string { return "http://127.0.0.1/" + name },
+	})
+	if err != nil {
+		return nil, stop, err
+	}
+	r := &raw{o: o, client: engine.Client(e.Endpoint()), users: users}
+	for _, table := range described.Tables {
+		if err := engine.EnsureTable(ctx, r.client, table); err != nil {
+			return nil, stop, err
+		}
+		r.table = table.Name
+	}
+
+	stacks := make([]*through, 2)
+	for i, idle := range []bool{true, false} {
+		s, err := stack.Start(ctx, stack.Options{
+			Root: o.root, Data: filepath.Join(dir, fmt.Sprintf("stack-%d", i)), Processes: o.processes, NoPollers: idle,
+		})
+		if err != nil {
+			return nil, stop, fmt.Errorf("start stack: %w", err)
+		}
+		stops = append(stops, s.Stop)
+		client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: o.callers}}
+		stops = append(stops, func() error { client.CloseIdleConnections(); return nil })
+		stacks[i] = &through{o: o, stack: s, http: client, users: users, drained: !idle}
+		if err := stacks[i].fetchTokens(ctx); err != nil {
+			return nil, stop, err
+		}
+	}
+	fmt.Fprintf(out, "%d callers, %d rounds of %v, %d processors, Go %s\n\n", o.callers, o.rounds, o.round, runtime.NumCPU(), runtime.Version())
+	return []*side{
+		{name: "raw transactions", sell: r.accept},
+		{name: "stack, finalize idle", sell: stacks[0].sell},
+		{name: "raw with finalize", sell: r.both},
+		{name: "stack with finalize", sell: stacks[1].sell},
+	}, stop, nil
+}

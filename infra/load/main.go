@@ -1,0 +1,108 @@
+// Command load sends buyers to a running sale at a given rate and reports what
+// they met.
+//
+// It is an open loop: every buyer has an intended time, made up before the clock
+// starts, and comes at it whatever the earlier ones are doing. Every latency is
+// measured from the intended time, so a server that stalls looks as bad as it is
+// to those who came meanwhile. A line in here is a client's: it speaks HTTP, and
+// knows neither table nor queue.
+//
+// It exits with 0 if every promise held, 1 if one is visibly broken or the books
+// do not balance, 2 if it could not run.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+)
+
+const (
+	exitFine   = 0
+	exitBroken = 1
+	exitNotRun = 2
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, term.IsTerminal(int(os.Stderr.Fd())))
+	stop()
+	os.Exit(code)
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer, terminal bool) int {
+	o, err := parse(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return exitFine
+	case err != nil:
+		fmt.Fprintf(stderr, "load: %v\n", err)
+		return exitNotRun
+	}
+	var bar progress
+	if terminal {
+		bar.w = stderr
+	}
+	broken, err := measure(ctx, o, stdout, bar)
+	switch {
+	case err != nil:
+		fmt.Fprintf(stderr, "load: %v\n", err)
+		return exitNotRun
+	case broken:
+		return exitBroken
+	}
+	return exitFine
+}
+
+// measure does a whole run and tells whether anything is broken.
+func measure(ctx context.Context, o options, stdout io.Writer, bar progress) (broken bool, err error) {
+	visits, err := o.plan()
+	if err != nil {
+		return false, err
+	}
+	c := newClient(o.url, o.inflight, o.allowRemote)
+	defer c.close()
+	place, err := prepare(ctx, o, c, visits, bar)
+	if err != nil {
+		return false, err
+	}
+	fmt.Fprintf(stdout, "%d buyers in %v at %.0f/s (peak %.0f/s) to sale %s at %s (-seed %d)\n",
+		len(visits), o.duration, o.rate, max(o.peak, o.rate), place.sale, o.url, o.seed)
+
+	r := rush{
+		client: c, sale: place.sale, visits: visits, tokens: place.tokens,
+		inflight: o.inflight, patience: o.patience, tally: newTally(), witness: newWitness(place.stock),
+	}
+	step := bar.step("buyers", len(visits))
+	limited, cancel := context.WithTimeout(ctx, o.duration+o.drain)
+	started := time.Now()
+	r.run(limited, started, step.one)
+	cancel()
+	step.end()
+	if ctx.Err() != nil {
+		return false, errors.New("interrupted")
+	}
+
+	res := r.tally.result(time.Since(started))
+	res.title = fmt.Sprintf("%d buyers, sale %s", len(visits), place.sale)
+	res.settings = o.settings(place)
+	res.findings = r.witness.findings()
+	books := o.receipt(ctx, place)
+	res.receipt, res.receiptMade = books.text, books.made
+	broken = len(res.findings) > 0 || books.broken
+	res.broken = broken
+	res.print(stdout)
+	if err := writeReport(o.report, res); err != nil {
+		return broken, err
+	}
+	fmt.Fprintf(stdout, "\nreport: %s\n", o.report)
+	return broken, nil
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	// mostBuyers bounds a run in memory and in tokens.
+	mostBuyers = 200_000
+	// mostRate, in buyers a second, is beyond what one machine can send.
+	mostRate = 20_000
+	// longest is the longest schedule.
+	longest = 30 * time.Minute
+)
+
+// options are the flags.
+type options struct {
+	url, lambda, sale, tokensFile, table, report, operator string
+	allowRemote                                            bool
+	rate, peak                                             float64
+	duration, peakFor, patience, drain                     time.Duration
+	greedy, late, keyed                                    float64
+	clicks, inflight, stock, shards                        int
+	seed                                                   uint64
+}
+
+func parse(args []string, stderr io.Writer) (options, error) {
+	var o options
+	f := flag.NewFlagSet("load", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.StringVar(&o.url, "url", "http://127.0.0.1:3000", "the API's address")
+	f.StringVar(&o.lambda, "lambda", "", "the local stack's Lambda `address` (default what the stack says)")
+	f.BoolVar(&o.allowRemote, "allow-remote", false, "let -url be another machine: real calls, which somebody pays for")
+	f.StringVar(&o.sale, "sale", "", "an existing sale's `id` (default: the local stack makes a new one)")
+	f.StringVar(&o.tokensFile, "tokens", "", "`file` with one access token per line, each of another user (default: the local stack's)")
+	f.StringVar(&o.table, "table", "", "the deployed table's `name`, for the receipt")
+	f.StringVar(&o.operator, "operator", "", "the operator `program` (default: operator, beside this program)")
+	f.StringVar(&o.report, "report", "load.html", "`file` of the HTML report")
+	f.Float64Var(&o.rate, "rate", 200, "buyers a second")
+	f.Float64Var(&o.peak, "peak", 0, "buyers a second at the opening (default -rate)")
+	f.DurationVar(&o.duration, "duration", 30*time.Second, "how long buyers come, up to 30m")
+	f.DurationVar(&o.peakFor, "peak-for", 2*time.Second, "how long the peak lasts")
+	f.DurationVar(&o.patience, "patience", time.Minute, "how long a buyer waits for a final answer")
+	f.DurationVar(&o.drain, "drain", 2*time.Minute, "how long after the last arrival everything ends, up to 10m")
+	f.Float64Var(&o.greedy, "greedy", 0.2, "share of buyers who click many times at once, 0 to 1")
+	f.Float64Var(&o.late, "late", 0.2, "share of buyers who come in the last third, 0 to 1")
+	f.Float64Var(&o.keyed, "keyed", 0.5, "share of buyers who send an Idempotency-Key, 0 to 1")
+	f.IntVar(&o.clicks, "clicks", 5, "most clicks of a greedy buyer, 2 to 20")
+	f.IntVar(&o.inflight, "inflight", 256, "most requests in flight, 1 to 10,000")
+	f.IntVar(&o.stock, "stock", 0, "units of a new sale (default half of the buyers who are not late)")
+	f.IntVar(&o.shards, "shards", 16, "stock shards of a new sale, 1 to 1,000")
+	f.Uint64Var(&o.seed, "seed", 0, "repeats the buyers of an earlier run (default random)")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if f.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	o.url = strings.TrimSuffix(o.url, "/")
+	o.peak = max(o.peak, 0)
+	if o.seed == 0 {
+		o.seed = uint64(rand.Uint32()) + 1
+	}
+	return o, o.check()
+}
+
+func (o *options) check() error {
+	between := func(name string, v, low, high float64) error {
+		if !(v >= low && v <= high) { // refuses NaN, too
+			return fmt.Errorf("-%s must be %v to %v", name, low, high)
+		}
+		return nil
+	}
+	err := errors.Join(
+		between("rate", o.rate, 0.1, mostRate), between("peak", o.peak, 0, mostRate),
+		between("duration in seconds", o.duration.Seconds(), 0.1, longest.Seconds()),
+		between("peak-for in seconds", o.peakFor.Seconds(), 0, longest.Seconds()),
+		between("patience in seconds", o.patience.Seconds(), 1, 600),
+		between("drain in seconds", o.drain.Seconds(), 0, 600),
+		between("greedy", o.greedy, 0, 1), between("late", o.late, 0, 1), between("keyed", o.keyed, 0, 1),
+		between("clicks", float64(o.clicks), 2, 20), between("inflight", float64(o.inflight), 1, 10_000),
+		between("stock", float64(o.stock), 0, 1e9), between("shards", float64(o.shards), 1, 1000))
+	if err != nil {
+		return err
+	}
+	if o.report == "" {
+		return errors.New("-report must name a file")
+	}
+	if err := checkTarget(o.url, o.allowRemote); err != nil {
+		return err
+	}
+	if o.lambda != "" {
+		// A sale is only ever made on this machine.
+		if err := checkTarget(o.lambda, false); err != nil {
+			return err
+		}
+	}
+	if o.tokensFile != "" && o.sale == "" {
+		return errors.New("with -tokens, -sale is needed, too")
+	}
+	if o.allowRemote && o.tokensFile == "" {
+		return errors.New("another machine's API needs -sale and -tokens")
+	}
+	return nil
+}
+
+// errRemote: the target is not this machine, and nobody said that this is meant.
+var errRemote = errors.New("only this machine may be loaded; another one needs -allow-remote (its owner pays for every call)")
+
+// checkTarget refuses addresses that are not this machine's.
+func checkTarget(address string, allowRemote bool) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return fmt.Errorf("read address: %w", err)
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return fmt.Errorf("read address: %q is no http or https address of an API", address)
+	}
+	if allowRemote || isLoopback(u.Hostname()) {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", u.Hostname(), errRemote)
+}
+
+// isLoopback does not ask DNS: what a name means may change until it is dialled.
+func isLoopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// settings are what the report says about the run.
+func (o *options) settings(p place) [][2]string {
+	stock := "unknown"
+	if p.stock > 0 {
+		stock = fmt.Sprint(p.stock)
+	}
+	return [][2]string{
+		{"API", o.url}, {"sale", p.sale}, {"stock", stock},
+		{"rate", fmt.Sprintf("%g/s for %v", o.rate, o.duration)},
+		{"peak", fmt.Sprintf("%g/s for the first %v", max(o.peak, o.rate), o.peakFor)},
+		{"greedy", fmt.Sprintf("%.0f %%, up to %d clicks at once", 100*o.greedy, o.clicks)},
+		{"late", fmt.Sprintf("%.0f %%, in the last third", 100*o.late)},
+		{"with Idempotency-Key", fmt.Sprintf("%.0f %%", 100*o.keyed)},
+		{"requests in flight", fmt.Sprintf("at most %d", o.inflight)},
+		{"seed", fmt.Sprint(o.seed)},
+	}
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// receiptTime bounds the recount.
+const receiptTime = 5 * time.Minute
+
+// books is what the recount of a sale said.
+type books struct {
+	text         string
+	made, broken bool
+}
+
+// receipt lets the operator program recount the sale from the table: no code of
+// this package can talk it into anything.
+func (o *options) receipt(ctx context.Context, p place) books {
+	if !p.local && o.table == "" {
+		return books{text: "no receipt: name the deployed table with TABLE=... (-table)"}
+	}
+	program := o.operator
+	if program == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return books{text: "no receipt: " + err.Error(), broken: true}
+		}
+		program = filepath.Join(filepath.Dir(self), "operator")
+	}
+	args := []string{"-api-port", p.apiPort}
+	if o.table != "" {
+		args = []string{"-table", o.table}
+	}
+	ctx, cancel := context.WithTimeout(ctx, receiptTime)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, program, append(args, "receipt", "-sale", p.sale)...).CombinedOutput()
+	b := books{text: strings.TrimSpace(string(out)), made: err == nil}
+	// A receipt that was expected and could not be made is no good news either.
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		b.broken, b.made = true, exit.ExitCode() == 1
+	case err != nil:
+		b.broken, b.text = true, "no receipt: "+err.Error()
+	}
+	return b
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"time"
+)
+
+//go:embed report.html
+var page string
+
+// The template escapes everything that is not an SVG of this package's making.
+var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
+	"ms":      ms,
+	"percent": func(v float64) string { return fmt.Sprintf("%.1f %%", v) },
+}).Parse(page))
+
+// chart is a plot with its heading.
+type chart struct {
+	Title, Says string
+	SVG         template.HTML
+}
+
+// writeReport writes the HTML file: everything in one file, nothing loaded from
+// elsewhere.
+func writeReport(path string, r result) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	if err := r.html(f); err != nil {
+		_ = f.Close()
+		return fmt.Errorf("write report: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
+}
+
+func (r *result) html(w io.Writer) error {
+	return pageTemplate.Execute(w, map[string]any{
+		"Title": r.title, "Settings": r.settings, "Took": r.took.Round(100 * time.Millisecond).String(),
+		"Latencies": r.latencies, "Outcomes": r.outcomes, "Polls": r.polls, "Kinds": r.byKind,
+		"Accepted": r.acceptedTotal, "PeakAccepted": r.peakAccepted, "Confirmed": r.confirmedTotal,
+		"GivenUp": r.givenUp, "Unconfirmed": r.unconfirmed,
+		"Findings": r.findings, "Receipt": r.receipt, "ReceiptMade": r.receiptMade, "Broken": r.broken,
+		"Charts": r.charts(),
+	})
+}
+
+func (r *result) charts() []chart {
+	quantiles := func(of func(second) latencies, at ...float64) []line {
+		var lines []line
+		for _, q := range at {
+			lines = append(lines, r.line(fmt.Sprintf("p%g", q), func(s second) float64 {
+				if of(s).count() == 0 {
+					return math.NaN()
+				}
+				return float64(of(s).at(q)) / float64(time.Millisecond)
+			}))
+		}
+		return lines
+	}
+	count := func(o outcome) line {
+		return r.line(string(o), func(s second) float64 { return float64(s.counts[o]) })
+	}
+	names := map[outcome]bool{}
+	for _, s := range r.seconds {
+		for o := range s.counts {
+			names[o] = true
+		}
+	}
+	delete(names, confirmed)
+	var answers []line
+	for _, o := range slices.Sorted(maps.Keys(names)) {
+		answers = append(answers, count(o))
+	}
+	return []chart{
+		{"Latency", "from a click's intended time to its first answer, by the second it was intended for",
+			plot{unit: "ms", log: true, lines: quantiles(func(s second) latencies { return s.click }, 50, 90, 99, 100)}.svg()},
+		{"Orders", "purchases accepted and order ids seen, each second",
+			plot{unit: "/s", lines: []line{count(accepted), count(confirmed)}}.svg()},
+		{"Answers", "every answer to a purchase, each second", plot{unit: "/s", lines: answers}.svg()},
+		{"Queueing", "how late the generator itself sent its requests; if this is high, so is everything above",
+			plot{unit: "ms", log: true, lines: quantiles(func(s second) latencies { return s.queue }, 50, 99, 100)}.svg()},
+	}
+}
+
+// line has a value for every second.
+func (r *result) line(name string, value func(second) float64) line {
+	l := line{name: name, values: make([]float64, len(r.seconds))}
+	for i, s := range r.seconds {
+		l.values[i] = value(s)
+	}
+	return l
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"strings"
+	"testing"
+	"time"
+)
+
+func page1(t *testing.T, r result) string {
+	t.Helper()
+	var b strings.Builder
+	if err := r.html(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestTheReportShowsWhatWasMeasured(t *testing.T) {
+	tally := newTally()
+	for i := range 100 {
+		at := time.Duration(i) * 50 * time.Millisecond
+		tally.first(honest, accepted, at, time.Duration(i+1)*time.Millisecond)
+		tally.answered(accepted, at)
+		tally.queued(at, time.Microsecond)
+	}
+	tally.answered("sold-out", 7*time.Second)
+	tally.confirmed(2*time.Second, time.Second)
+	r := tally.result(5 * time.Second)
+	r.title, r.receipt, r.receiptMade = "100 buyers", "the books of the sale", true
+	r.settings = [][2]string{{"seed", "7"}}
+	text := page1(t, r)
+	for _, want := range []string{
+		"100 buyers", "the books of the sale", "and the books balance", "seed", "sold-out", "99.0 %", "honest buyers",
+		"<svg", "p99.9", "50ms", "99ms", "click to first answer", "queueing in the generator", "at most 20 in a second",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report does not say %q", want)
+		}
+	}
+	if got := strings.Count(text, "<svg"); got != 4 {
+		t.Errorf("%d plots, want 4", got)
+	}
+	for _, foreign := range []string{"<script", "http://", "https://", "<link", "@import"} {
+		if strings.Contains(text, foreign) {
+			t.Errorf("the report is not self-contained: %s", foreign)
+		}
+	}
+}
+
+func TestTheReportEscapesWhatOthersSay(t *testing.T) {
+	const evil = `<script>alert("x")</script>`
+	tally := newTally()
+	tally.first(honest, evil, 0, time.Second)
+	tally.answered(evil, 0)
+	tally.polled(evil, 0)
+	r := tally.result(time.Second)
+	r.title, r.receipt, r.findings, r.broken, r.settings = evil, evil, []string{evil}, true, [][2]string{{evil, evil}}
+	text := page1(t, r)
+	if strings.Contains(text, "<script") {
+		t.Error("a script got into the report")
+	}
+	if got := strings.Count(text, "&lt;script&gt;"); got < 8 {
+		t.Errorf("%d places show the text, want at least 8", got)
+	}
+	if !strings.Contains(text, "<b>Broken.</b>") {
+		t.Error("the report does not say that something is broken")
+	}
+}
+
+func TestThePlotsAreDrawnForEveryShapeOfData(t *testing.T) {
+	nan := math.NaN()
+	for name, p := range map[string]plot{
+		"nothing":             {},
+		"no line has a value": {log: true, lines: []line{{"a", []float64{nan, nan}}}},
+		"one value":           {lines: []line{{"a", []float64{5}}}},
+		"zeros":               {lines: []line{{"a", []float64{0, 0}}}},
+		"zeros, logarithmic":  {log: true, lines: []line{{"a", []float64{0, 0}}}},
+		"a hole":              {log: true, lines: []line{{"a", []float64{1, nan, 1000}}}},
+		"large":               {lines: []line{{"a", []float64{1e9, 3}}, {"b", []float64{0.001}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := string(p.svg())
+			if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
+				t.Errorf("a coordinate is no number: %s", text)
+			}
+			if strings.Count(text, "<line") > 20 {
+				t.Error("more grid lines than anybody can read")
+			}
+			d := xml.NewDecoder(strings.NewReader("<x>" + strings.ReplaceAll(text, "&#9632;", "") + "</x>"))
+			for {
+				_, err := d.Token()
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func TestALineIsInterruptedWhereNothingWasMeasured(t *testing.T) {
+	p := plot{lines: []line{{"a", []float64{1, math.NaN(), 1, 1}}}}
+	path := p.path(p.lines[0], func(i int) float64 { return float64(i) }, func(v float64) float64 { return v })
+	if want := "M0.0 1.0h.1M2.0 1.0h.1L3.0 1.0"; path != want {
+		t.Errorf("path %s, want %s", path, want)
+	}
+}
+
+func TestQuantilesAreThoseOfTheValues(t *testing.T) {
+	l := newLatencies()
+	for i := 1; i <= 1000; i++ {
+		l.record(time.Duration(i) * time.Millisecond)
+	}
+	l.record(-time.Second) // a clock that went back
+	l.record(10 * time.Hour)
+	for q, want := range map[float64]time.Duration{50: 500 * time.Millisecond, 90: 900 * time.Millisecond, 99: 991 * time.Millisecond} {
+		if got := l.at(q); !near(got, want) {
+			t.Errorf("p%v %v, want %v", q, got, want)
+		}
+	}
+	if l.count() != 1002 || !near(l.at(100), 20*time.Minute) {
+		t.Errorf("%d values up to %v, want 1002 up to the bound of 20m", l.count(), l.at(100))
+	}
+}
+
+func TestABreakdownIsSortedAndAddsUp(t *testing.T) {
+	rows := breakdown(map[outcome]int64{"b": 1, "a": 1, "c": 6})
+	sum := 0.0
+	var order string
+	for _, row := range rows {
+		sum, order = sum+row.Percent, order+string(row.Outcome)
+	}
+	if order != "cab" || math.Abs(sum-100) > 1e-9 || rows[0].Percent != 75 {
+		t.Errorf("%v", rows)
+	}
+	if len(breakdown(nil)) != 0 {
+		t.Error("a breakdown of nothing has rows")
+	}
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+)
+
+// result is everything that a report says.
+type result struct {
+	title     string
+	settings  [][2]string
+	took      time.Duration
+	latencies []latencyRow
+	// outcomes are those of every request for a purchase; byKind are the first
+	// answers of each kind of buyer.
+	outcomes, polls []counted
+	byKind          []kindRow
+	seconds         []second
+	// peakAccepted is the most purchases accepted in one second.
+	peakAccepted, acceptedTotal, confirmedTotal int64
+	givenUp, unconfirmed                        int64
+	findings                                    []string
+	receipt                                     string
+	receiptMade, broken                         bool
+}
+
+type kindRow struct {
+	Kind   kind
+	Firsts []counted
+}
+
+// result ends the tally: nothing may be added afterwards.
+func (t *tally) result(took time.Duration) result {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := result{
+		took:     took,
+		outcomes: breakdown(t.all), polls: breakdown(t.polls), seconds: t.seconds,
+		givenUp: t.givenUp, unconfirmed: t.lost, acceptedTotal: t.all[accepted], confirmedTotal: t.toOrderID.count(),
+		latencies: []latencyRow{
+			t.firstAnswer.row("click to first answer"), t.finalAnswer.row("click to final answer"),
+			t.toOrderID.row("click to order id seen"), t.poll.row("status poll"), t.queue.row("queueing in the generator"),
+		},
+	}
+	for _, s := range t.seconds {
+		r.peakAccepted = max(r.peakAccepted, s.counts[accepted])
+	}
+	for _, k := range slices.Sorted(maps.Keys(t.firsts)) {
+		r.byKind = append(r.byKind, kindRow{k, breakdown(t.firsts[k])})
+	}
+	return r
+}
+
+// print is the short form, for a terminal.
+func (r *result) print(w io.Writer) {
+	fmt.Fprintf(w, "\n%-26s %9s %9s %9s %9s %9s %9s\n", "from the intended time", "count", "p50", "p90", "p99", "p99.9", "max")
+	for _, l := range r.latencies {
+		fmt.Fprintf(w, "%-26s %9d %9s %9s %9s %9s %9s\n", l.Name, l.Count, ms(l.P50), ms(l.P90), ms(l.P99), ms(l.P999), ms(l.Max))
+	}
+	fmt.Fprintf(w, "\naccepted %d (most in a second: %d), order ids seen %d, gave up %d, no order id in time %d, took %v\n",
+		r.acceptedTotal, r.peakAccepted, r.confirmedTotal, r.givenUp, r.unconfirmed, r.took.Round(100*time.Millisecond))
+	for _, c := range r.outcomes {
+		fmt.Fprintf(w, "  %-20s %9d  %5.1f %%\n", c.Outcome, c.Count, c.Percent)
+	}
+	fmt.Fprintf(w, "\n%s\n", cmp.Or(r.receipt, "no receipt"))
+	if len(r.findings) == 0 {
+		fmt.Fprintln(w, "no promise was seen broken")
+		return
+	}
+	fmt.Fprintln(w, "BROKEN:")
+	for _, f := range r.findings {
+		fmt.Fprintln(w, "  -", f)
+	}
+}
+
+// ms prints a time for a column.
+func ms(d time.Duration) string {
+	v := float64(d) / float64(time.Millisecond)
+	if v < 10 {
+		return fmt.Sprintf("%.2fms", v)
+	}
+	return fmt.Sprintf("%.0fms", v)
+}

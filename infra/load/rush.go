@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+const (
+	// maxTries bounds the requests of one click, and of one wait for an order id.
+	maxTries = 200
+	// A client waits as long as it is told to, within these bounds.
+	minWait = 50 * time.Millisecond
+	maxWait = 30 * time.Second
+	// unsaidWait is for an answer without a Retry-After, and for none at all.
+	unsaidWait = time.Second
+	// sendLimit is how late a request may be sent: beyond it, the generator
+	// itself is what is too slow, and says so.
+	sendLimit = 5 * time.Second
+)
+
+// door is where buyers go.
+type door interface {
+	order(ctx context.Context, saleID, token, key string) (reply, error)
+	status(ctx context.Context, saleID, token string) (reply, error)
+}
+
+// rush is one run of a schedule.
+type rush struct {
+	client   door
+	sale     string
+	visits   []visit
+	tokens   []string // of each visit
+	inflight int
+	patience time.Duration
+	tally    *tally
+	witness  *witness
+	slots    chan struct{}
+	start    time.Time
+}
+
+// run lets everybody come at their time, waits until all are done or ctx ends,
+// and calls done after each buyer, concurrently.
+func (r *rush) run(ctx context.Context, start time.Time, done func()) {
+	r.slots, r.start = make(chan struct{}, r.inflight), start
+	var wg sync.WaitGroup
+	for i, v := range r.visits {
+		if !waitUntil(ctx, start.Add(v.at)) {
+			// What was not tried is counted, too.
+			for _, missed := range r.visits[i:] {
+				for range missed.clicks {
+					r.tally.answered(notSent, time.Since(start))
+					r.tally.first(missed.kind, notSent, missed.at, time.Since(start.Add(missed.at)))
+				}
+			}
+			break
+		}
+		wg.Go(func() {
+			r.visit(ctx, i)
+			done()
+		})
+	}
+	wg.Wait()
+}
+
+// visit is everything that one buyer does.
+func (r *rush) visit(ctx context.Context, i int) {
+	v := r.visits[i]
+	intended := r.start.Add(v.at)
+	ctx, cancel := context.WithDeadline(ctx, intended.Add(r.patience))
+	defer cancel()
+	answers := make([]outcome, v.clicks)
+	waits := make([]time.Duration, v.clicks)
+	var clicks sync.WaitGroup
+	for n := range v.clicks {
+		clicks.Go(func() { answers[n], waits[n] = r.click(ctx, i, intended) })
+	}
+	clicks.Wait()
+	for n, a := range answers {
+		if a == accepted || a == acceptedAgain {
+			r.follow(ctx, i, intended, waits[n])
+			return
+		}
+	}
+}
+
+// attempt is one request at its intended time: it waits for a free slot, and the
+// wait counts. sent is false if that took too long.
+func (r *rush) attempt(ctx context.Context, intended time.Time, call func(context.Context) (reply, error)) (answer reply, sent bool, err error) {
+	patience := time.NewTimer(time.Until(intended.Add(sendLimit)))
+	defer patience.Stop()
+	select {
+	case r.slots <- struct{}{}:
+	default:
+		select {
+		case r.slots <- struct{}{}:
+		case <-patience.C:
+			return answer, false, nil
+		case <-ctx.Done():
+			return answer, false, ctx.Err()
+		}
+	}
+	defer func() { <-r.slots }()
+	r.tally.queued(intended.Sub(r.start), time.Since(intended))
+	answer, err = call(ctx)
+	return answer, true, err
+}
+
+// click asks until there is a final answer. It returns it, and how long the
+// server then wants the buyer to wait.
+func (r *rush) click(ctx context.Context, i int, intended time.Time) (outcome, time.Duration) {
+	v := r.visits[i]
+	due := intended
+	for try := range maxTries {
+		a, sent, err := r.attempt(ctx, due, func(ctx context.Context) (reply, error) {
+			return r.client.order(ctx, r.sale, r.tokens[i], v.key)
+		})
+		o, final := noAnswer, false
+		switch {
+		case !sent:
+			o = notSent
+		case err == nil:
+			o, final = judge(r.sale, a)
+			o = r.witness.clicked(i, o, a)
+		}
+		now := time.Now()
+		took := now.Sub(intended)
+		r.tally.answered(o, now.Sub(r.start))
+		if try == 0 {
+			r.tally.first(v.kind, o, v.at, took)
+		}
+		if final {
+			r.tally.final(v.at, took)
+			return o, wait(a.retryAfter)
+		}
+		due = now.Add(wait(a.retryAfter))
+		if !sent || err != nil {
+			due = now.Add(unsaidWait)
+		}
+		if !waitUntil(ctx, due) {
+			break
+		}
+	}
+	r.tally.gaveUp()
+	return noAnswer, 0
+}
+
+// follow polls as the server asks until the order has its id.
+func (r *rush) follow(ctx context.Context, i int, intended time.Time, pause time.Duration) {
+	due := time.Now().Add(pause)
+	for range maxTries {
+		if !waitUntil(ctx, due) {
+			break
+		}
+		a, sent, err := r.attempt(ctx, due, func(ctx context.Context) (reply, error) {
+			return r.client.status(ctx, r.sale, r.tokens[i])
+		})
+		now := time.Now()
+		o, final := noAnswer, false
+		switch {
+		case !sent:
+			o = notSent
+		case err == nil:
+			o, final = judgeStatus(r.sale, a)
+			r.witness.polled(i, o, a)
+		}
+		r.tally.polled(o, now.Sub(due))
+		if o == confirmed {
+			r.tally.confirmed(now.Sub(r.start), now.Sub(intended))
+		}
+		if final {
+			return
+		}
+		due = now.Add(wait(a.retryAfter))
+		if !sent || err != nil {
+			due = now.Add(unsaidWait)
+		}
+	}
+	r.tally.unconfirmed()
+}
+
+// wait is how long a client waits that was told so.
+func wait(told time.Duration) time.Duration {
+	if told < 0 {
+		return unsaidWait
+	}
+	return min(max(told, minWait), maxWait)
+}
+
+// waitUntil reports false if ctx ends first.
+func waitUntil(ctx context.Context, at time.Time) bool {
+	d := time.Until(at)
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

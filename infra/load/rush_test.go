@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// shop is a door whose answers a test gives. Times are virtual: the tests run
+// in a bubble of their own.
+type shop struct {
+	mu     sync.Mutex
+	start  time.Time
+	clicks []time.Duration // when they came
+	polls  []time.Duration
+	// onOrder and onStatus get how many came before, and since when the run goes.
+	onOrder, onStatus func(n int, at time.Duration, token string) (reply, error)
+}
+
+func (s *shop) order(_ context.Context, _, token, _ string) (reply, error) {
+	s.mu.Lock()
+	n, at := len(s.clicks), time.Since(s.start)
+	s.clicks = append(s.clicks, at)
+	s.mu.Unlock()
+	return s.onOrder(n, at, token)
+}
+
+func (s *shop) status(_ context.Context, _, token string) (reply, error) {
+	s.mu.Lock()
+	n, at := len(s.polls), time.Since(s.start)
+	s.polls = append(s.polls, at)
+	s.mu.Unlock()
+	return s.onStatus(n, at, token)
+}
+
+const testSale = "s"
+
+func taken(token string) reply {
+	return reply{status: http.StatusAccepted, retryAfter: 2 * time.Second, claim: claimBody{ClaimID: "c-" + token, SaleID: testSale, State: "PENDING"}}
+}
+
+func refused(code string, status int, retryAfter time.Duration) reply {
+	return reply{status: status, code: code, retryAfter: retryAfter}
+}
+
+// rushed runs visits through the shop in virtual time.
+func rushed(t *testing.T, s *shop, visits []visit, inflight int) (r result, w *witness) {
+	t.Helper()
+	w = newWitness(0)
+	synctest.Test(t, func(t *testing.T) {
+		tokens := make([]string, len(visits))
+		for i := range tokens {
+			tokens[i] = fmt.Sprint(i)
+		}
+		s.start = time.Now()
+		run := rush{client: s, sale: testSale, visits: visits, tokens: tokens, inflight: inflight, patience: time.Minute, tally: newTally(), witness: w}
+		run.run(t.Context(), s.start, func() {})
+		r = run.tally.result(time.Since(s.start))
+	})
+	return r, w
+}
+
+// everyTenth are buyers 100 ms apart.
+func everyTenth(n int) []visit {
+	visits := make([]visit, n)
+	for i := range visits {
+		visits[i] = visit{at: time.Duration(i) * 100 * time.Millisecond, clicks: 1}
+	}
+	return visits
+}
+
+func near(got, want time.Duration) bool { return got >= want*98/100 && got <= want*102/100 }
+
+func count(rows []counted, o outcome) int64 {
+	for _, row := range rows {
+		if row.Outcome == o {
+			return row.Count
+		}
+	}
+	return 0
+}
+
+func TestAStalledServerIsSeenByEverybodyWhoCameMeanwhile(t *testing.T) {
+	for _, inflight := range []int{1, 1000} {
+		t.Run(fmt.Sprintf("with %d requests in flight", inflight), func(t *testing.T) {
+			s := &shop{onOrder: func(_ int, at time.Duration, _ string) (reply, error) {
+				if at >= time.Second && at < 4*time.Second {
+					time.Sleep(4*time.Second - at) // nobody is answered before 4 s
+				}
+				return refused("sold-out", http.StatusConflict, -1), nil
+			}}
+			r, _ := rushed(t, s, everyTenth(60), inflight)
+			first := r.latencies[0]
+			if first.Count != 60 {
+				t.Errorf("%d latencies, want all 60", first.Count)
+			}
+			// Half of the buyers came in the stall, 3 s to 0.1 s before its end. A closed
+			// loop of one would have seen a single slow answer.
+			if !near(first.Max, 3*time.Second) || !near(first.P90, 2400*time.Millisecond) {
+				t.Errorf("max %v, p90 %v; want 3s and 2.4s", first.Max, first.P90)
+			}
+			if queue := r.latencies[4]; inflight == 1 && !near(queue.Max, 2900*time.Millisecond) {
+				t.Errorf("longest queueing %v, want 2.9s", queue.Max)
+			}
+		})
+	}
+}
+
+func TestWhatCannotBeSentInTimeIsCounted(t *testing.T) {
+	s := &shop{onOrder: func(n int, _ time.Duration, _ string) (reply, error) {
+		if n == 0 {
+			time.Sleep(8 * time.Second)
+		}
+		return refused("sold-out", http.StatusConflict, -1), nil
+	}}
+	r, _ := rushed(t, s, everyTenth(2), 1)
+	if got := count(r.outcomes, notSent); got != 1 {
+		t.Errorf("%d not sent in time, want 1", got)
+	}
+	if got := count(r.outcomes, "sold-out"); got != 2 {
+		t.Errorf("%d sold out, want 2: the one that was late is sent again", got)
+	}
+	if first := r.latencies[0]; first.Count != 2 || !near(first.Max, 8*time.Second) {
+		t.Errorf("%d first answers, max %v; want 2 and 8s", first.Count, first.Max)
+	}
+}
+
+func TestAnHonestBuyerWaitsAsLongAsTheServerSays(t *testing.T) {
+	s := &shop{
+		onOrder: func(n int, _ time.Duration, token string) (reply, error) {
+			switch n {
+			case 0:
+				return refused("busy", http.StatusServiceUnavailable, 3*time.Second), nil
+			case 1:
+				return reply{}, errors.New("connection reset")
+			}
+			return taken(token), nil
+		},
+		onStatus: func(n int, _ time.Duration, token string) (reply, error) {
+			claim := taken(token).claim
+			if n == 0 {
+				return reply{status: http.StatusOK, retryAfter: 4 * time.Second, claim: claim}, nil
+			}
+			claim.State, claim.OrderID = "CONFIRMED", "17"
+			return reply{status: http.StatusOK, claim: claim}, nil
+		},
+	}
+	r, w := rushed(t, s, everyTenth(1), 8)
+	clicks, polls := []time.Duration{0, 3 * time.Second, 4 * time.Second}, []time.Duration{6 * time.Second, 10 * time.Second}
+	if fmt.Sprint(s.clicks) != fmt.Sprint(clicks) || fmt.Sprint(s.polls) != fmt.Sprint(polls) {
+		t.Errorf("clicks at %v and polls at %v, want %v and %v", s.clicks, s.polls, clicks, polls)
+	}
+	if r.acceptedTotal != 1 || r.confirmedTotal != 1 || !near(r.latencies[2].Max, 10*time.Second) {
+		t.Errorf("accepted %d, confirmed %d after %v; want one after 10s", r.acceptedTotal, r.confirmedTotal, r.latencies[2].Max)
+	}
+	if found := w.findings(); len(found) > 0 {
+		t.Error(found)
+	}
+}
+
+func TestAGreedyBuyerClicksAllAtOnce(t *testing.T) {
+	s := &shop{
+		onOrder: func(n int, _ time.Duration, token string) (reply, error) {
+			if n == 0 {
+				return taken(token), nil
+			}
+			return reply{status: http.StatusConflict, code: "already-ordered", retryAfter: -1, claim: taken(token).claim}, nil
+		},
+		onStatus: func(_ int, _ time.Duration, token string) (reply, error) {
+			claim := taken(token).claim
+			claim.State, claim.OrderID = "CONFIRMED", "17"
+			return reply{status: http.StatusOK, claim: claim}, nil
+		},
+	}
+	r, w := rushed(t, s, []visit{{at: time.Second, kind: greedy, clicks: 4}}, 8)
+	for _, at := range s.clicks {
+		if at != time.Second {
+			t.Errorf("a click came at %v", at)
+		}
+	}
+	if len(s.clicks) != 4 || len(s.polls) != 1 || count(r.outcomes, "already-ordered") != 3 || len(w.findings()) > 0 {
+		t.Errorf("%d clicks, %d polls, outcomes %v, findings %v", len(s.clicks), len(s.polls), r.outcomes, w.findings())
+	}
+}
+
+func TestABuyerWithoutAFinalAnswerGivesUp(t *testing.T) {
+	s := &shop{onOrder: func(int, time.Duration, string) (reply, error) {
+		return refused("busy", http.StatusServiceUnavailable, 11*time.Second), nil
+	}}
+	r, w := rushed(t, s, everyTenth(1), 1)
+	if r.givenUp != 1 || len(s.clicks) != 6 || len(w.findings()) > 0 {
+		t.Errorf("gave up %d after %d tries, findings %v; want 1 after 6 in a minute, and none", r.givenUp, len(s.clicks), w.findings())
+	}
+}
+
+func TestARunThatIsCutOffCountsWhoDidNotCome(t *testing.T) {
+	tally := newTally()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		s := &shop{onOrder: func(int, time.Duration, string) (reply, error) {
+			return refused("sold-out", http.StatusConflict, -1), nil
+		}}
+		run := rush{client: s, sale: testSale, visits: everyTenth(20), tokens: make([]string, 20), inflight: 4, patience: time.Minute, tally: tally, witness: newWitness(0)}
+		run.run(ctx, time.Now(), func() {})
+	})
+	if missed := tally.firsts[honest][notSent]; missed < 9 || missed+tally.firsts[honest]["sold-out"] != 20 {
+		t.Errorf("first answers %v: want 20, about half of them not sent", tally.firsts[honest])
+	}
+}

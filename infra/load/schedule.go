@@ -1,0 +1,128 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// kind is how a buyer behaves.
+type kind int
+
+const (
+	honest kind = iota // clicks once
+	greedy             // clicks many times at once
+	late               // clicks once, in the last third: usually after the sell-out
+)
+
+func (k kind) String() string { return [...]string{"honest", "greedy", "late"}[k] }
+
+// visit is one buyer's intended arrival.
+type visit struct {
+	at     time.Duration // after the opening
+	kind   kind
+	clicks int
+	key    string // Idempotency-Key, or ""
+}
+
+// stretch is a time of constant rate.
+type stretch struct {
+	from, to time.Duration
+	rate     float64 // arrivals a second
+}
+
+// arrivals draws a Poisson process of piecewise constant rate: between two
+// arrivals of a constant rate lies an exponentially distributed time, and as
+// that has no memory, every stretch may begin anew. At most limit are drawn.
+func arrivals(r *rand.Rand, stretches []stretch, limit int) []time.Duration {
+	var all []time.Duration
+	for _, s := range stretches {
+		if s.rate <= 0 {
+			continue
+		}
+		at := s.from.Seconds()
+		for {
+			at += r.ExpFloat64() / s.rate
+			if at >= s.to.Seconds() || len(all) >= limit {
+				break
+			}
+			all = append(all, time.Duration(at*float64(time.Second)))
+		}
+	}
+	return all
+}
+
+// shape is the rate over time: the peak first, then the base.
+func (o *options) shape() []stretch {
+	if o.peak <= o.rate || o.peakFor <= 0 {
+		return []stretch{{0, o.duration, o.rate}}
+	}
+	end := min(o.peakFor, o.duration)
+	return []stretch{{0, end, o.peak}, {end, o.duration, o.rate}}
+}
+
+// expected is the mean number of arrivals.
+func expected(stretches []stretch) float64 {
+	n := 0.0
+	for _, s := range stretches {
+		n += s.rate * (s.to - s.from).Seconds()
+	}
+	return n
+}
+
+// plan makes the whole schedule, in the order of arrival; the same seed makes the
+// same one. Late buyers are a Poisson process of their own, laid over the
+// others', which is one again: so that they are late by intention, not because
+// somebody waited for something.
+func (o *options) plan() ([]visit, error) {
+	whole := o.shape()
+	total := expected(whole)
+	if total > 0.95*mostBuyers {
+		return nil, fmt.Errorf("the schedule has about %.0f buyers, more than %d", total, mostBuyers)
+	}
+	early := slices.Clone(whole)
+	for i := range early {
+		early[i].rate *= 1 - o.late
+	}
+	third := o.duration / 3
+	lastThird := []stretch{{o.duration - third, o.duration, o.late * total / third.Seconds()}}
+
+	r := rand.New(rand.NewPCG(o.seed, 0))
+	var visits []visit
+	for _, at := range arrivals(r, early, mostBuyers) {
+		v := visit{at: at, clicks: 1}
+		if r.Float64() < o.greedy {
+			v.kind, v.clicks = greedy, 2+r.IntN(o.clicks-1)
+		}
+		visits = append(visits, v)
+	}
+	for _, at := range arrivals(r, lastThird, mostBuyers-len(visits)) {
+		visits = append(visits, visit{at: at, kind: late, clicks: 1})
+	}
+	for i := range visits {
+		if r.Float64() < o.keyed {
+			visits[i].key = fmt.Sprintf("key-%016x", r.Uint64())
+		}
+	}
+	slices.SortStableFunc(visits, func(a, b visit) int { return int(a.at - b.at) })
+	if len(visits) == 0 {
+		return nil, fmt.Errorf("no buyer comes at %g/s in %v", o.rate, o.duration)
+	}
+	return visits, nil
+}
+
+// stockFor is a new sale's stock: by default half of those who are not late get
+// a unit, so that the sale sells out before the late ones come.
+func (o *options) stockFor(visits []visit) int {
+	if o.stock > 0 {
+		return o.stock
+	}
+	n := 0
+	for _, v := range visits {
+		if v.kind != late {
+			n++
+		}
+	}
+	return max(1, n/2)
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func scheduled(t *testing.T, o options) []visit {
+	t.Helper()
+	visits, err := o.plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return visits
+}
+
+func someOptions() options {
+	return options{rate: 200, duration: 30 * time.Second, peakFor: 2 * time.Second, greedy: 0.3, late: 0.2, keyed: 0.5, clicks: 5, seed: 7}
+}
+
+func TestTheScheduleHasTheRateThatWasAskedFor(t *testing.T) {
+	for _, rate := range []float64{50, 200, 1000} {
+		o := someOptions()
+		o.rate = rate
+		want := rate * o.duration.Seconds()
+		// Five standard deviations of a Poisson count.
+		if got := float64(len(scheduled(t, o))); math.Abs(got-want) > 5*math.Sqrt(want) {
+			t.Errorf("rate %v: %v buyers, want about %v", rate, got, want)
+		}
+	}
+}
+
+func TestTheScheduleBeginsWithThePeak(t *testing.T) {
+	o := someOptions()
+	o.peak, o.late = 2000, 0
+	n := 0
+	for _, v := range scheduled(t, o) {
+		if v.at < o.peakFor {
+			n++
+		}
+	}
+	if want := 4000.0; math.Abs(float64(n)-want) > 5*math.Sqrt(want) {
+		t.Errorf("%d buyers in the peak, want about %v", n, want)
+	}
+}
+
+func TestTimesBetweenArrivalsAreExponential(t *testing.T) {
+	all := arrivals(rand.New(rand.NewPCG(3, 0)), []stretch{{0, 100 * time.Second, 200}}, mostBuyers)
+	var sum, squares float64
+	for i := 1; i < len(all); i++ {
+		gap := (all[i] - all[i-1]).Seconds()
+		sum, squares = sum+gap, squares+gap*gap
+	}
+	n := float64(len(all) - 1)
+	mean := sum / n
+	deviation := math.Sqrt(squares/n - mean*mean)
+	// An even rhythm would have no deviation; the exponential's is its mean.
+	if got := deviation / mean; got < 0.95 || got > 1.05 {
+		t.Errorf("deviation over mean is %.3f, want about 1", got)
+	}
+}
+
+func TestTheSameSeedMakesTheSameSchedule(t *testing.T) {
+	o := someOptions()
+	first := scheduled(t, o)
+	if diff := cmp.Diff(first, scheduled(t, o), cmp.AllowUnexported(visit{})); diff != "" {
+		t.Error(diff)
+	}
+	o.seed++
+	if slices.Equal(first, scheduled(t, o)) {
+		t.Error("another seed makes the same schedule")
+	}
+}
+
+func TestBuyersComeInOrderAndLateOnesInTheLastThird(t *testing.T) {
+	o := someOptions()
+	visits := scheduled(t, o)
+	counts := map[kind]int{}
+	keyed := 0
+	for i, v := range visits {
+		counts[v.kind]++
+		if i > 0 && v.at < visits[i-1].at {
+			t.Fatalf("buyer %d comes before the one before", i)
+		}
+		if v.at < 0 || v.at >= o.duration {
+			t.Errorf("buyer %d comes at %v", i, v.at)
+		}
+		if v.kind == late && v.at < o.duration*2/3 {
+			t.Errorf("a late buyer comes at %v", v.at)
+		}
+		if many := v.clicks > 1; many != (v.kind == greedy) || v.clicks < 1 || v.clicks > o.clicks {
+			t.Errorf("a %v buyer clicks %d times", v.kind, v.clicks)
+		}
+		if v.key != "" {
+			keyed++
+		}
+	}
+	share := func(n int) float64 { return float64(n) / float64(len(visits)) }
+	for _, c := range []struct {
+		name      string
+		got, want float64
+	}{
+		{"late", share(counts[late]), 0.2}, {"greedy", share(counts[greedy]), 0.8 * 0.3}, {"keyed", share(keyed), 0.5},
+	} {
+		if math.Abs(c.got-c.want) > 0.04 {
+			t.Errorf("share of %s: %.3f, want about %.2f", c.name, c.got, c.want)
+		}
+	}
+}
+
+func TestAScheduleBeyondTheBoundIsRefused(t *testing.T) {
+	o := someOptions()
+	o.rate, o.duration = mostRate, longest
+	if _, err := o.plan(); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestHalfOfThoseWhoAreNotLateGetAUnit(t *testing.T) {
+	o := someOptions()
+	visits := []visit{{kind: honest}, {kind: greedy}, {kind: honest}, {kind: honest}, {kind: late}, {kind: late}}
+	if got := o.stockFor(visits); got != 2 {
+		t.Errorf("stock %d, want 2", got)
+	}
+	o.stock = 9
+	if got := o.stockFor(visits); got != 9 {
+		t.Errorf("stock %d, want the 9 asked for", got)
+	}
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// longestLatency is the most that is told apart, in microseconds.
+const longestLatency = int64(20 * time.Minute / time.Microsecond)
+
+// latencies is a histogram of times, in microseconds, to 2 significant digits
+// (1 %): there is one for every second of a run.
+type latencies struct{ h *hdrhistogram.Histogram }
+
+func newLatencies() latencies { return latencies{hdrhistogram.New(1, longestLatency, 2)} }
+
+func (l latencies) record(d time.Duration) {
+	// Clamped into the range, so it cannot fail.
+	_ = l.h.RecordValue(min(max(d.Microseconds(), 1), longestLatency))
+}
+
+func (l latencies) at(quantile float64) time.Duration {
+	return time.Duration(l.h.ValueAtQuantile(quantile)) * time.Microsecond
+}
+
+func (l latencies) count() int64 { return l.h.TotalCount() }
+
+// second is what happened in one second of a run.
+type second struct {
+	click  latencies         // to the first answer, by the intended second
+	queue  latencies         // inside the generator, by the intended second
+	counts map[outcome]int64 // answers, by the second they came in
+}
+
+// tally collects a run. It is safe for concurrent use.
+type tally struct {
+	mu sync.Mutex
+
+	firstAnswer, finalAnswer, toOrderID, poll, queue latencies
+
+	// firsts counts the first outcomes of clicks by kind, all the outcomes of
+	// every request for a purchase, polls those of the status resource.
+	firsts        map[kind]map[outcome]int64
+	all, polls    map[outcome]int64
+	givenUp, lost int64
+	seconds       []second
+}
+
+func newTally() *tally {
+	return &tally{
+		firstAnswer: newLatencies(), finalAnswer: newLatencies(), toOrderID: newLatencies(), poll: newLatencies(), queue: newLatencies(),
+		firsts: map[kind]map[outcome]int64{}, all: map[outcome]int64{}, polls: map[outcome]int64{},
+	}
+}
+
+// second finds the record of an instant after the start.
+func (t *tally) second(at time.Duration) *second {
+	n := int(max(at, 0) / time.Second)
+	for len(t.seconds) <= n {
+		t.seconds = append(t.seconds, second{newLatencies(), newLatencies(), map[outcome]int64{}})
+	}
+	return &t.seconds[n]
+}
+
+// first takes the first outcome of a click that was intended at an instant, also
+// when that outcome is that there was none.
+func (t *tally) first(k kind, o outcome, at, took time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.firstAnswer.record(took)
+	t.second(at).click.record(took)
+	if t.firsts[k] == nil {
+		t.firsts[k] = map[outcome]int64{}
+	}
+	t.firsts[k][o]++
+}
+
+// answered takes the outcome of every request for a purchase.
+func (t *tally) answered(o outcome, at time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all[o]++
+	t.second(at).counts[o]++
+}
+
+// final takes the time from a click's intended instant to its final answer.
+func (t *tally) final(at, took time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.finalAnswer.record(took)
+}
+
+func (t *tally) gaveUp() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.givenUp++
+}
+
+// queued takes how long a request waited inside the generator.
+func (t *tally) queued(at, waited time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.queue.record(waited)
+	t.second(at).queue.record(waited)
+}
+
+// polled takes the outcome of a question for an order, and the time since it was
+// due.
+func (t *tally) polled(o outcome, took time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.polls[o]++
+	t.poll.record(took)
+}
+
+// confirmed takes an order id that was seen at an instant, and the time since
+// its buyer's intended click.
+func (t *tally) confirmed(at, took time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.toOrderID.record(took)
+	t.second(at).counts[confirmed]++
+}
+
+func (t *tally) unconfirmed() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lost++
+}
+
+// counted is one row of a breakdown.
+type counted struct {
+	Outcome outcome
+	Count   int64
+	Percent float64
+}
+
+// breakdown sorts counts, the largest first.
+func breakdown(counts map[outcome]int64) []counted {
+	total := int64(0)
+	for _, n := range counts {
+		total += n
+	}
+	rows := make([]counted, 0, len(counts))
+	for _, o := range slices.Sorted(maps.Keys(counts)) {
+		rows = append(rows, counted{o, counts[o], 100 * float64(counts[o]) / float64(total)})
+	}
+	slices.SortStableFunc(rows, func(a, b counted) int { return int(b.Count - a.Count) })
+	return rows
+}
+
+// latencyRow is one line of the table of latencies.
+type latencyRow struct {
+	Name                     string
+	Count                    int64
+	P50, P90, P99, P999, Max time.Duration
+}
+
+func (l latencies) row(name string) latencyRow {
+	return latencyRow{name, l.count(), l.at(50), l.at(90), l.at(99), l.at(99.9), time.Duration(l.h.Max()) * time.Microsecond}
+}

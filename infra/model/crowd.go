@@ -1,0 +1,115 @@
+package model
+
+import (
+	"encoding/json"
+	"math"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"flashsale/shared/sale"
+)
+
+const (
+	// settled is how long after the last unit was sold everybody is still
+	// simulated, before a sample may stand for the rest.
+	settled = 3 * time.Second
+	// frontDoor is what the gateway adds to every answer.
+	frontDoor = 10 * time.Millisecond
+)
+
+// crowd is everybody who comes, at instants that depend on nobody's answer.
+type crowd struct {
+	config Config
+	table  *table
+	fleet  *fleet
+	tally  *tally
+	dice   *dice
+	opened time.Time
+	buyers sync.WaitGroup
+	// each is how many users one stands for since sampledAt, at the end.
+	each      int
+	sampledAt time.Time
+}
+
+// come lets all users come and returns when the last has his answer.
+func (c *crowd) come() {
+	mass, report := 0.0, time.Now()
+	c.each = 1
+	for i := 0; i < c.config.Users; {
+		if c.config.Sample > 0 && c.each == 1 && c.soldOutFor() > settled {
+			c.each, c.sampledAt = (c.config.Users-i)/c.config.Sample+1, time.Now()
+		}
+		weight := min(c.each, c.config.Users-i)
+		mass += float64(c.dice.exponential(1)) / float64(time.Second) * float64(weight)
+		time.Sleep(time.Until(c.opened.Add(c.instant(mass))))
+		number := i
+		c.buyers.Go(func() { c.buy(number, float64(weight)) })
+		i += weight
+		if c.config.Progress != nil && time.Since(report) >= BinWidth {
+			report = time.Now()
+			c.config.Progress(Progress{Elapsed: time.Since(c.opened), Sold: c.table.sold.Load(), Came: i})
+		}
+	}
+	c.buyers.Wait()
+}
+
+// instant is when the rate has added up to that many users.
+func (c *crowd) instant(mass float64) time.Duration {
+	seconds := mass / c.config.Peak
+	if !c.config.Steady {
+		n := float64(c.config.Users)
+		seconds = -n / c.config.Peak * math.Log(max(1-mass/n, 0.5/n))
+	}
+	return time.Duration(seconds * float64(time.Second))
+}
+
+func (c *crowd) soldOutFor() time.Duration {
+	if c.table.sold.Load() < c.config.Stock {
+		return 0
+	}
+	c.tally.mu.Lock()
+	defer c.tally.mu.Unlock()
+	return time.Since(c.opened) - c.tally.lastSold
+}
+
+// buy is one user: he repeats his request, after the time he is told to wait,
+// until he has a final answer.
+func (c *crowd) buy(number int, weight float64) {
+	user, began := "user-"+strconv.Itoa(number), time.Now()
+	for try := 0; ; try++ {
+		a := c.fleet.serve(user, weight)
+		wait := time.Second
+		switch {
+		case a.throttled:
+		case a.response.StatusCode == http.StatusAccepted:
+			c.tally.accepted(time.Since(began) + frontDoor)
+			return
+		default:
+			var problem struct {
+				Code sale.Code `json:"code"`
+			}
+			_ = json.Unmarshal([]byte(a.response.Body), &problem) // no code: unexpected below
+			switch problem.Code {
+			case sale.SoldOut:
+				left := c.table.sold.Load() < c.config.Stock
+				c.tally.refused(time.Since(began)+frontDoor, weight, a.transactions > 0, left)
+				return
+			case sale.Busy:
+				c.tally.count(func(n *Counts) { n.GiveUps += weight })
+				if s, err := strconv.Atoi(a.response.Headers.RetryAfter); err == nil {
+					wait = time.Duration(s) * time.Second
+				}
+			default:
+				c.tally.count(func(n *Counts) { n.Unexpected += weight })
+				return
+			}
+		}
+		if try >= c.config.Repeats {
+			c.tally.count(func(n *Counts) { n.Unanswered += weight })
+			return
+		}
+		time.Sleep(c.dice.between(wait, 2*wait))
+	}
+}

@@ -1,0 +1,13 @@
+// Package model is a model of the rented parts under one sale: how often
+// DynamoDB's transactions conflict and where it throttles, how long its calls
+// take, how Lambda scales and what all of it costs.
+//
+// A line in here knows AWS's published limits and prices and runs the real
+// purchase and finalize handlers over them. It knows no key format and no rule
+// of the ledger. It runs in the virtual time of testing/synctest: Run must be
+// called inside a bubble, see Virtually.
+//
+// What it leaves out: lost answers and stuck transactions (other packages are
+// about those), the splitting of hot partitions, and several partition keys
+// that share one partition.
+package model

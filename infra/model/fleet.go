@@ -1,0 +1,167 @@
+package model
+
+import (
+	"context"
+	"io"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	purchase "flashsale/functions/purchase/handler"
+	"flashsale/shared/httpapi"
+	"flashsale/shared/ledger"
+	"flashsale/shared/orderq"
+	"flashsale/shared/telemetry"
+)
+
+const (
+	saleID = "sale"
+	// functionTimeout is PurchaseFunction's own.
+	functionTimeout = 6 * time.Second
+	// startsPerSecond and startBurst are Lambda's scale-out of one function:
+	// 1,000 new environments every ten seconds, refilled continuously.
+	startsPerSecond, startBurst = 100, 1000
+	// fullCPU is the memory that buys one whole processor.
+	fullCPU = 1769
+	// cpuPerEvent and cpuPerCall are what an event and a call to AWS cost on a
+	// whole processor; a smaller share takes longer.
+	cpuPerEvent, cpuPerCall = 200 * time.Microsecond, 250 * time.Microsecond
+)
+
+// slowdown is how much longer a function of that memory computes.
+func slowdown(memoryMB int) float64 { return max(1, fullCPU/float64(memoryMB)) }
+
+// environment is one execution environment of PurchaseFunction.
+type environment struct {
+	client *client
+	handle func(context.Context, httpapi.Request) (httpapi.Response, error)
+}
+
+// fleet is PurchaseFunction: its environments, each serving one request at a
+// time with a memory of its own.
+type fleet struct {
+	config Config
+	table  *table
+	queue  *queue
+	tally  *tally
+	dice   *dice
+
+	mu     sync.Mutex
+	free   []*environment
+	made   int
+	starts *bucket
+	rate   *bucket // nil: unlimited
+	busy   int
+	claims atomic.Int64
+}
+
+func newFleet(c Config, t *table, q *queue, n *tally) *fleet {
+	f := &fleet{config: c, table: t, queue: q, tally: n, dice: newDice(c.Seed, 1)}
+	f.starts = newBucket(startsPerSecond, startBurst/startsPerSecond*time.Second, time.Now())
+	if c.RequestRate > 0 {
+		f.rate = newBucket(c.RequestRate, time.Second, time.Now())
+	}
+	for range c.Environments {
+		f.free = append(f.free, f.start())
+	}
+	return f
+}
+
+func (f *fleet) start() *environment {
+	f.made++
+	random := newDice(f.config.Seed, 1000+uint64(f.made))
+	cpu := time.Duration(float64(cpuPerCall) * slowdown(f.config.MemoryMB))
+	c := &client{table: f.table, dice: random, cpu: cpu}
+	book := ledger.New(c, tableName, ledger.Options{Random: random.float, NewID: func() string {
+		return "claim-000000000000000000-" + strconv.FormatInt(f.claims.Add(1), 10)
+	}})
+	sender := orderq.NewSender(&sender{queue: f.queue, dice: random, cpu: cpu}, "queue")
+	return &environment{c, purchase.New(book, sender, telemetry.New(io.Discard, "purchase")).Handle}
+}
+
+// take returns an environment that is free now, any of them with the same
+// chance, because Lambda promises no order; or starts one. nil means that the
+// request is refused.
+func (f *fleet) take() (e *environment, cold bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.rate != nil {
+		if !f.rate.open(time.Now()) {
+			return nil, false
+		}
+		f.rate.level--
+	}
+	if n := len(f.free); n > 0 {
+		i := f.dice.intn(n)
+		e, f.free[i] = f.free[i], f.free[n-1]
+		f.free = f.free[:n-1]
+		f.use()
+		return e, false
+	}
+	if f.made >= f.config.Concurrency || !f.starts.open(time.Now()) {
+		return nil, false
+	}
+	f.starts.level--
+	f.use()
+	return f.start(), true
+}
+
+func (f *fleet) use() {
+	f.busy++
+	f.tally.count(func(n *Counts) { n.Concurrency = max(n.Concurrency, f.busy) })
+}
+
+// answer is what a client gets.
+type answer struct {
+	throttled    bool // Lambda had no environment
+	response     httpapi.Response
+	transactions int
+}
+
+func (f *fleet) serve(user string, weight float64) answer {
+	e, cold := f.take()
+	if e == nil {
+		f.tally.count(func(n *Counts) { n.LambdaThrottled += weight })
+		return answer{throttled: true}
+	}
+	billed := time.Duration(0)
+	if cold {
+		init := f.dice.lognormal(f.config.ColdStart, f.config.Spread)
+		time.Sleep(init)
+		billed = init / 2 // the rest is Lambda's own and not billed
+	}
+	began := time.Now()
+	e.client.transactions.Store(0)
+	time.Sleep(time.Duration(float64(cpuPerEvent) * slowdown(f.config.MemoryMB)))
+	ctx, cancel := context.WithTimeout(context.Background(), functionTimeout)
+	response, _ := e.handle(ctx, request(user))
+	cancel()
+	billed += time.Since(began)
+	a := answer{response: response, transactions: int(e.client.transactions.Load())}
+	f.tally.count(func(n *Counts) {
+		n.Invocations += weight
+		n.Busy += time.Duration(weight * float64(billed.Truncate(time.Millisecond)+time.Millisecond))
+		if cold {
+			n.ColdStarts++
+		}
+	})
+	f.mu.Lock()
+	f.free = append(f.free, e)
+	f.busy--
+	f.mu.Unlock()
+	return a
+}
+
+func request(user string) httpapi.Request {
+	return httpapi.Request{
+		PathParameters: map[string]string{"saleId": saleID},
+		RequestContext: events.APIGatewayV2HTTPRequestContext{
+			Authorizer: &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
+				JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: map[string]string{"sub": user}},
+			},
+		},
+	}
+}

@@ -1,0 +1,73 @@
+package model
+
+import (
+	"flag"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+var runs = flag.Int("runs", 1000, "tiny sales whose last unit must be sold")
+
+func TestTheLastUnitOfEveryShardSells(t *testing.T) {
+	n := *runs
+	if raced {
+		n = min(n, 100)
+	}
+	for i := range n {
+		random := rand.New(rand.NewPCG(42, uint64(i)))
+		shards := 1 + random.IntN(12)
+		c := Config{
+			Seed: uint64(i), Shards: shards, Stock: int64(shards + random.IntN(4)), Peak: 20 + random.Float64()*2000, Steady: true,
+			Environments: 1 + random.IntN(20), TableWrites: 200 + random.Float64()*4000, Repeats: 100, NoFinalize: true,
+		}
+		c.Users = int(c.Stock) + random.IntN(20)
+		c.Concurrency = c.Environments + random.IntN(20)
+		r := play(t, c)
+		if r.Left != 0 || r.Unanswered != 0 {
+			t.Errorf("seed %d: %d units left of %d in %d shards, %g of %d buyers without an answer",
+				i, r.Left, c.Stock, shards, r.Unanswered, c.Users)
+		}
+	}
+	t.Logf("%d sales", n)
+}
+
+func TestTheNewsThatAllIsSoldSpreads(t *testing.T) {
+	cases := []struct{ shards, perShard int }{{50, 20}, {500, 10}}
+	rate, environments := 20_000.0, 1000
+	if raced {
+		cases, rate, environments = cases[:1], 2000, 100
+	}
+	for _, k := range cases {
+		c := roomy(k.shards, rate)
+		c.Environments, c.Concurrency = environments, environments
+		c.Stock = int64(k.shards * k.perShard)
+		c.Users, c.Repeats, c.NoFinalize = int(c.Stock)+int(2.5*rate), 20, true
+		r := play(t, c)
+		quiet := r.QuietAfter(0.999)
+		t.Logf("%d shards: sold out after %v, 99.9 %% of the refusals from memory %v later", k.shards, r.LastSold.Round(time.Millisecond), quiet.Round(time.Millisecond))
+		if r.Left != 0 || quiet > 1500*time.Millisecond {
+			t.Errorf("%d shards: %d units left, quiet after %v, want within 1.5 s", k.shards, r.Left, quiet)
+		}
+	}
+}
+
+func TestTheTailCostsAtMostTwoTransactionsPerOrder(t *testing.T) {
+	cases := []struct{ shards, perShard int }{{10, 20}, {50, 20}, {50, 100}, {200, 20}}
+	if raced {
+		cases = cases[:1]
+	}
+	tries, sold := 0, 0
+	for _, k := range cases {
+		c := roomy(k.shards, 20*float64(k.shards))
+		c.Stock = int64(k.shards * k.perShard)
+		c.Users, c.Repeats, c.NoFinalize = int(1.3*float64(c.Stock)), 20, true
+		r := play(t, c)
+		t.Logf("%d shards of %d: the tail's %d orders took %.2f transactions each; with those of the losers %.2f",
+			k.shards, k.perShard, r.TailSold, float64(r.TailTries)/float64(r.TailSold), r.TailCost())
+		tries, sold = tries+r.TailTries, sold+r.TailSold
+	}
+	if sold == 0 || float64(tries) > 2*float64(sold) {
+		t.Errorf("%d transactions for %d orders after the first shard was empty, want at most 2 each", tries, sold)
+	}
+}

@@ -1,0 +1,152 @@
+package model
+
+import (
+	"context"
+	"io"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	finalize "flashsale/functions/finalize/handler"
+	"flashsale/shared/ledger"
+	"flashsale/shared/telemetry"
+)
+
+const (
+	// batchSize, batchWindow and visibility are those of template.yaml.
+	batchSize   = 25
+	batchWindow = time.Second
+	visibility  = 35 * time.Second
+	// finalizeTimeout is FinalizeFunction's own.
+	finalizeTimeout = 5 * time.Second
+	// perCall is how many messages the event source receives and deletes in one
+	// billed request.
+	perCall = 10
+)
+
+// queue is the order queue and the event source on it.
+type queue struct {
+	config   Config
+	tally    *tally
+	messages chan string
+	open     atomic.Int64 // sent and not confirmed
+	stop     chan struct{}
+	done     sync.WaitGroup
+}
+
+func newQueue(c Config, n *tally) *queue {
+	return &queue{config: c, tally: n, messages: make(chan string, c.Stock+1), stop: make(chan struct{})}
+}
+
+// sender is the queue as one environment reaches it; it is an orderq.API.
+type sender struct {
+	queue *queue
+	dice  *dice
+	cpu   time.Duration
+}
+
+// SendMessage is the client's call.
+func (s *sender) SendMessage(ctx context.Context, in *sqs.SendMessageInput, _ ...func(*sqs.Options)) (*sqs.SendMessageOutput, error) {
+	c := s.queue.config
+	// A queue's tail is longer than a table's: p99 is five medians.
+	if err := pause(ctx, s.cpu+s.dice.lognormal(c.Send, 5)); err != nil {
+		return nil, err
+	}
+	s.queue.tally.count(func(n *Counts) { n.QueueCalls++ })
+	if !c.NoFinalize {
+		s.queue.open.Add(1)
+		s.queue.messages <- aws.ToString(in.MessageBody)
+	}
+	return &sqs.SendMessageOutput{MessageId: aws.String("m")}, nil
+}
+
+// GetQueueAttributes is the client's call; nothing in a purchase makes it.
+func (s *sender) GetQueueAttributes(context.Context, *sqs.GetQueueAttributesInput, ...func(*sqs.Options)) (*sqs.GetQueueAttributesOutput, error) {
+	return &sqs.GetQueueAttributesOutput{}, nil
+}
+
+// run starts the event source: as many batches at once as the mapping allows.
+func (q *queue) run(t *table) {
+	for i := range q.config.Finalizers {
+		random := newDice(q.config.Seed, 100_000_000+uint64(i))
+		cpu := time.Duration(float64(cpuPerCall) * slowdown(q.config.MemoryMB))
+		book := ledger.New(&client{table: t, dice: random, cpu: cpu}, tableName, ledger.Options{Random: random.float})
+		handle := finalize.New(book, telemetry.New(io.Discard, "finalize")).Handle
+		q.done.Go(func() {
+			for batch := q.gather(); batch != nil; batch = q.gather() {
+				q.invoke(handle, batch)
+			}
+		})
+	}
+}
+
+// gather waits for a batch: full, or a window old. nil ends the work.
+func (q *queue) gather() []string {
+	var batch []string
+	select {
+	case m := <-q.messages:
+		batch = append(batch, m)
+	case <-q.stop:
+		return nil
+	}
+	window := time.NewTimer(batchWindow)
+	defer window.Stop()
+	for len(batch) < batchSize {
+		select {
+		case m := <-q.messages:
+			batch = append(batch, m)
+		case <-window.C:
+			return batch
+		}
+	}
+	return batch
+}
+
+func (q *queue) invoke(handle func(context.Context, events.SQSEvent) (events.SQSEventResponse, error), batch []string) {
+	var event events.SQSEvent
+	for i, body := range batch {
+		event.Records = append(event.Records, events.SQSMessage{MessageId: strconv.Itoa(i), Body: body})
+	}
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(context.Background(), finalizeTimeout)
+	response, err := handle(ctx, event)
+	cancel()
+	failed := map[string]bool{}
+	for _, f := range response.BatchItemFailures {
+		failed[f.ItemIdentifier] = true
+	}
+	confirmed := 0
+	for _, m := range event.Records {
+		if err == nil && !failed[m.MessageId] {
+			confirmed++
+			continue
+		}
+		q.done.Go(func() {
+			time.Sleep(visibility)
+			q.messages <- m.Body
+		})
+	}
+	q.open.Add(-int64(confirmed))
+	q.tally.count(func(n *Counts) {
+		calls := (len(batch) + perCall - 1) / perCall
+		n.QueueCalls += float64(2 * calls)
+		n.Invocations++
+		n.Busy += time.Since(began).Truncate(time.Millisecond) + time.Millisecond
+		n.Confirmed += int64(confirmed)
+		n.LastConfirmed = time.Since(n.opened)
+	})
+}
+
+// drain waits until every message is confirmed, at most limit, and stops.
+func (q *queue) drain(limit time.Duration) {
+	for deadline := time.Now().Add(limit); q.open.Load() > 0 && time.Now().Before(deadline); {
+		time.Sleep(50 * time.Millisecond)
+	}
+	close(q.stop)
+	q.done.Wait()
+}

@@ -1,0 +1,190 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/ledger/dynamotest"
+)
+
+const tableName = "Ledger"
+
+// table is DynamoDB as all environments share it.
+type table struct {
+	config Config
+	db     *dynamotest.DB
+	limits *limits
+	tally  *tally
+	// sold counts the units taken, at the instant at which they were.
+	sold atomic.Int64
+}
+
+func newTable(c Config, t *tally) *table {
+	tb := &table{
+		config: c, tally: t, limits: newLimits(c, time.Now()),
+		db: dynamotest.New(dynamotest.Table{Name: tableName, PK: "pk", SK: "sk"}),
+	}
+	tb.db.Busy = c.Window
+	return tb
+}
+
+// limited makes every further call respect the limits.
+func (t *table) limited() {
+	t.db.ResetUsage()
+	t.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		pks := make([]string, len(c.Keys))
+		for i, key := range c.Keys {
+			pks[i], _, _ = strings.Cut(key, "|")
+		}
+		d := demand{units: 1, write: true}
+		kind := dynamotest.Throttle
+		switch c.Op {
+		case "TransactWriteItems":
+			d.units = 2
+		case "GetItem", "Query":
+			d.write = false
+		case "BatchGetItem":
+			d.write, d.piecemeal, kind = false, true, dynamotest.Unprocessed
+		case "BatchExecuteStatement":
+			d.write, d.piecemeal = !selects(c.Input), true
+		}
+		exhausted := t.limits.take(pks, d, time.Now())
+		if len(exhausted) == 0 {
+			return dynamotest.Fault{}
+		}
+		t.tally.count(func(n *Counts) { n.Throttled++ })
+		return dynamotest.Fault{Kind: kind, Items: exhausted}
+	}
+}
+
+// selects reports whether a batch of statements reads: DynamoDB lets no batch do
+// both.
+func selects(input any) bool {
+	in, ok := input.(*dynamodb.BatchExecuteStatementInput)
+	return ok && len(in.Statements) > 0 && strings.HasPrefix(aws.ToString(in.Statements[0].Statement), "SELECT")
+}
+
+// client is the table as one environment reaches it; it is a ledger.API.
+type client struct {
+	*table
+	dice *dice
+	// cpu is what one call costs its environment beside the waiting.
+	cpu time.Duration
+	// transactions counts those of the invocation that runs.
+	transactions atomic.Int32
+}
+
+// call takes one call through its two ways and the evaluation between them. A
+// transaction holds its items for the window in the second half of its time.
+func (c *client) call(ctx context.Context, median time.Duration, hold time.Duration, evaluate func()) error {
+	took := c.dice.lognormal(median, c.config.Spread)
+	back := max(took/2, hold)
+	if err := pause(ctx, c.cpu+max(took-back, took/4)); err != nil {
+		return err
+	}
+	evaluate()
+	return pause(ctx, back)
+}
+
+// pause waits like a network: a caller whose context ends gets no answer.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// through makes a call of the SDK out of an evaluation of the database.
+func through[I, O any](ctx context.Context, c *client, median time.Duration, in I,
+	do func(context.Context, I, ...func(*dynamodb.Options)) (*O, error), o []func(*dynamodb.Options)) (*O, error) {
+	var out *O
+	var err error
+	if lost := c.call(ctx, median, 0, func() { out, err = do(context.WithoutCancel(ctx), in, o...) }); lost != nil {
+		return nil, lost
+	}
+	return out, err
+}
+
+// GetItem is the client's call.
+func (c *client) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	return through(ctx, c, c.config.Read, in, c.db.GetItem, o)
+}
+
+// BatchGetItem is the client's call.
+func (c *client) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	return through(ctx, c, c.config.Read, in, c.db.BatchGetItem, o)
+}
+
+// Query is the client's call.
+func (c *client) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	return through(ctx, c, c.config.Read, in, c.db.Query, o)
+}
+
+// PutItem is the client's call.
+func (c *client) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	return through(ctx, c, c.config.Write, in, c.db.PutItem, o)
+}
+
+// UpdateItem is the client's call. A sale item with hundreds of closed shards
+// costs several units, which the limits learn from its answer.
+func (c *client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	asked := *in
+	asked.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+	out, err := through(ctx, c, c.config.Write, &asked, c.db.UpdateItem, o)
+	if err == nil && out.ConsumedCapacity != nil {
+		if pk, ok := in.Key["pk"].(*types.AttributeValueMemberS); ok {
+			c.limits.charge(pk.Value, aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)-1, time.Now())
+		}
+	}
+	return out, err
+}
+
+// BatchExecuteStatement is the client's call: it waits for the slowest of its
+// statements.
+func (c *client) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
+	return through(ctx, c, 2*c.config.Write, in, c.db.BatchExecuteStatement, o)
+}
+
+// TransactWriteItems is the client's call.
+func (c *client) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	var out *dynamodb.TransactWriteItemsOutput
+	var err error
+	c.transactions.Add(1)
+	lost := c.call(ctx, c.config.Transaction, c.config.Window, func() {
+		out, err = c.db.TransactWriteItems(context.WithoutCancel(ctx), in, o...)
+		if err == nil {
+			c.sold.Add(1)
+		}
+		if conflict, refused := read(err); err == nil || conflict || refused {
+			c.tally.transaction(err == nil, conflict, refused, int(c.transactions.Load()))
+		}
+	})
+	if lost != nil {
+		return nil, lost
+	}
+	return out, err
+}
+
+// read tells why a transaction was cancelled, if it was not throttled.
+func read(err error) (conflict, refused bool) {
+	var cancelled *types.TransactionCanceledException
+	if !errors.As(err, &cancelled) {
+		return false, false
+	}
+	for _, r := range cancelled.CancellationReasons {
+		conflict = conflict || aws.ToString(r.Code) == "TransactionConflict"
+		refused = refused || aws.ToString(r.Code) == "ConditionalCheckFailed"
+	}
+	return conflict, refused && !conflict
+}

@@ -1,0 +1,166 @@
+package model
+
+import (
+	"math"
+	"sync"
+	"time"
+)
+
+// Counts are what happened in a run. Figures that stand for more users than
+// were simulated one by one are weighted, and so not whole.
+type Counts struct {
+	Accepted int64
+	Refused  float64 // told "sold out"
+	// Phantom counts "sold out" answered while a unit was left (P6).
+	Phantom int
+	// GiveUps are requests that PurchaseFunction answered with "busy".
+	GiveUps float64
+	// LambdaThrottled are requests for which there was no environment.
+	LambdaThrottled float64
+	// Unanswered are buyers who stopped repeating without a final answer.
+	Unanswered float64
+	Unexpected float64 // any other answer
+
+	Transactions int // tried and not throttled
+	Conflicts    int // of them met a busy item
+	Empty        int // of them met an empty shard
+	Throttled    int // calls of DynamoDB that were throttled
+
+	Confirmed     int64
+	LastConfirmed time.Duration // since the sale opened
+
+	Invocations float64
+	Busy        time.Duration // billed time of both functions
+	ColdStarts  int
+	Concurrency int // most purchases at once
+	QueueCalls  float64
+
+	opened time.Time
+}
+
+// Bin is one slice of the timeline.
+type Bin struct {
+	Accepted, Transactions, Conflicts, Empty int
+	// Refused are the "sold out" answers; Probing those of them for which a
+	// transaction was tried.
+	Refused, Probing float64
+}
+
+// BinWidth is how long a Bin lasts.
+const BinWidth = 100 * time.Millisecond
+
+type tally struct {
+	mu     sync.Mutex
+	counts Counts
+	bins   []Bin
+	// firstEmpty and lastSold are instants of the sale, since its opening.
+	firstEmpty, lastSold time.Duration
+	// tail are the transactions since the first shard was met empty until the
+	// last unit was sold, and how many of them sold one.
+	tail, tailSold, tailConflicts int
+	// tailTries are those of the winners among them.
+	tailTries int
+	winners   histogram
+	losers    histogram
+	left      int64
+}
+
+func (t *tally) count(add func(*Counts)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	add(&t.counts)
+}
+
+// bin is the one of this instant; t.mu is held.
+func (t *tally) bin() *Bin {
+	i := int(time.Since(t.counts.opened) / BinWidth)
+	for len(t.bins) <= i {
+		t.bins = append(t.bins, Bin{})
+	}
+	return &t.bins[i]
+}
+
+func (t *tally) transaction(won, conflict, empty bool, tries int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	b, now := t.bin(), time.Since(t.counts.opened)
+	t.counts.Transactions++
+	b.Transactions++
+	if empty && t.firstEmpty == 0 {
+		t.firstEmpty = now
+	}
+	if t.firstEmpty > 0 && t.left > 0 {
+		t.tail++
+	}
+	switch {
+	case won:
+		b.Accepted++
+		t.lastSold = now
+		if t.left--; t.firstEmpty > 0 {
+			t.tailSold++
+			t.tailTries += tries
+		}
+	case conflict:
+		t.counts.Conflicts++
+		b.Conflicts++
+		if t.firstEmpty > 0 && t.left > 0 {
+			t.tailConflicts++
+		}
+	case empty:
+		t.counts.Empty++
+		b.Empty++
+	}
+}
+
+// accepted notes a winner's answer.
+func (t *tally) accepted(took time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.counts.Accepted++
+	t.winners.add(took, 1)
+}
+
+// refused notes a loser's answer.
+func (t *tally) refused(took time.Duration, weight float64, probed, phantom bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.counts.Refused += weight
+	if phantom {
+		t.counts.Phantom++
+	}
+	b := t.bin()
+	b.Refused += weight
+	if probed {
+		b.Probing += weight
+	}
+	t.losers.add(took, weight)
+}
+
+// histogram holds durations to within 1 %.
+type histogram struct {
+	buckets [2400]float64
+	total   float64
+}
+
+const growth = 1.01
+
+func (h *histogram) add(d time.Duration, weight float64) {
+	i := int(math.Log(max(1, float64(d)/float64(10*time.Microsecond))) / math.Log(growth))
+	h.buckets[min(i, len(h.buckets)-1)] += weight
+	h.total += weight
+}
+
+// quantile is the duration that a share q in (0,1] does not exceed; 0 if there
+// is none.
+func (h *histogram) quantile(q float64) time.Duration {
+	if h.total == 0 {
+		return 0
+	}
+	sum := 0.0
+	for i, n := range h.buckets {
+		if sum += n; sum >= q*h.total {
+			return time.Duration(math.Pow(growth, float64(i)+0.5) * float64(10*time.Microsecond))
+		}
+	}
+	return time.Duration(math.Pow(growth, float64(len(h.buckets))) * float64(10*time.Microsecond))
+}

@@ -1,0 +1,80 @@
+// Command plan sizes a sale before it happens: shards, capacity, concurrency and
+// quotas for a crowd, and what then is to be expected in seconds and dollars.
+//
+// A line in here knows rules of thumb, prices and how to print; what really
+// happens is played by package model with the real functions, in virtual time.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"testing"
+	"time"
+
+	"flashsale/infra/model"
+)
+
+func main() {
+	w, o, err := parse(os.Args[1:], os.Stderr)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "plan:", err)
+		os.Exit(2)
+	}
+	model.Virtually(&os.Args, func(t *testing.T) int {
+		if err := run(t, w, o); err != nil {
+			fmt.Fprintln(os.Stderr, "plan:", err)
+			return 1
+		}
+		return 0
+	}, os.Exit)
+}
+
+// output is where the answer goes.
+type output struct {
+	json          bool
+	chart         string
+	out, progress io.Writer
+}
+
+func parse(arguments []string, stderr io.Writer) (wish, output, error) {
+	f := flag.NewFlagSet("plan", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	o := output{out: os.Stdout, progress: stderr}
+	var w wish
+	f.IntVar(&w.users, "users", 0, "users who want a unit")
+	f.Int64Var(&w.stock, "stock", 0, "units")
+	f.Float64Var(&w.peak, "peak", 0, "first requests a second when the sale opens")
+	f.DurationVar(&w.window, "w", 10*time.Millisecond, "how long a transaction keeps an item busy")
+	f.DurationVar(&w.latency, "latency", 20*time.Millisecond, "median of a transaction")
+	f.IntVar(&w.memory, "memory", 512, "MB of each function")
+	f.Uint64Var(&w.seed, "seed", 1, "seed of all chance")
+	f.BoolVar(&o.json, "json", false, "one JSON object instead of text")
+	f.StringVar(&o.chart, "chart", ".build/plan.html", "file for the chart")
+	if err := f.Parse(arguments); err != nil {
+		return w, o, fmt.Errorf("read arguments: %w", err)
+	}
+	if f.NArg() > 0 {
+		return w, o, fmt.Errorf("read arguments: what is %q?", f.Arg(0))
+	}
+	return w, o, w.check()
+}
+
+func run(t *testing.T, w wish, o output) error {
+	a := advise(w)
+	p := newProgress(o.progress, w)
+	r, err := model.In(t, scene(w, a, p.show))
+	p.end()
+	if err != nil {
+		return err
+	}
+	if err := writeChart(o.chart, w, a, &r); err != nil {
+		return err
+	}
+	if o.json {
+		return printJSON(o.out, summary(a, &r))
+	}
+	printText(o.out, w, a, &r, o.chart)
+	return nil
+}

@@ -1,0 +1,151 @@
+package simulate
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// shop lets one buyer do what the draft has planned.
+func (m *simulation) shop(b buyer) {
+	m.n.wait(b.user, b.first)
+	for i, c := range b.clicks {
+		var both sync.WaitGroup
+		both.Go(func() { m.click(b.user, c.key, fmt.Sprint(b.user, " ", i)) })
+		if c.twice {
+			both.Go(func() { m.click(b.user, c.key, fmt.Sprint(b.user, " ", i, " again")) })
+		}
+		both.Wait()
+		m.n.wait(b.user, c.pause)
+		if c.asks {
+			m.look(b.user)
+			m.visit(b.user)
+		}
+	}
+}
+
+// click sends one purchase and judges the answer.
+func (m *simulation) click(user, key, name string) reply {
+	m.n.wait(name, time.Microsecond)
+	call := time.Now()
+	e := m.pools[purchasing].take(name)
+	m.write("%s clicks, key %q, in purchase %d #%d", user, key, e.number, e.invocation)
+	began := time.Now()
+	r, took, ok := e.buy(user, key)
+	asked := e.asked
+	m.inTime(purchasing, took)
+	m.pools[purchasing].give(e)
+	m.write("%s is told %t %d %s %s", user, ok, r.status, r.code, r.claim.ClaimID)
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	m.history.Attempts = append(m.history.Attempts, Attempt{
+		User: user, Key: key, Call: int64(call.Sub(m.began)), Return: m.since(), Answer: answerOf(r), Claim: r.claim.ClaimID,
+	})
+	if ok {
+		m.judge(user, key, r, call, began)
+	}
+	if ok && r.refuses() {
+		m.watch.refuse(user, asked)
+	}
+	return r
+}
+
+// judge checks the answer of a purchase against what was true while it was
+// made. Both locks are held.
+func (m *simulation) judge(user, key string, r reply, call, began time.Time) {
+	w, now := m.watch, time.Now()
+	// An answer from memory may be as old as P6 allows, counted from the
+	// instant at which the function began to look.
+	from := began.Add(-remembered)
+	claim := w.claims[user]
+	switch {
+	case r.status == 202 || r.code == "already-ordered":
+		if claim == nil || claim.id != r.claim.ClaimID {
+			w.violate("P4: %s was told of claim %q, the table holds %+v", user, r.claim.ClaimID, claim)
+			return
+		}
+		if r.status == 202 && key != "" {
+			if first, again := m.bodies[user+key]; again && first != r.body {
+				w.violate("P9: %s was told %s, then %s", user, first, r.body)
+			}
+			m.bodies[user+key] = r.body
+		}
+	case r.code == "sold-out":
+		if !w.wasEmpty(from, now) {
+			w.violate("P6: %s was told sold-out; there were always units from %v on, %d now", user, from.Sub(m.began), w.total)
+		}
+		if key != "" && claim != nil && claim.at.Before(call) {
+			w.violate("P5: %s held %s since %v and was told sold-out at a repeat with a key", user, claim.id, claim.at.Sub(m.began))
+		}
+	case r.code == "busy":
+	case r.code == "sale-paused" || r.code == "sale-not-open" || r.code == "sale-closed" || r.code == "sale-not-found":
+		if !w.wasShut(r.code, from, call, now) {
+			w.violate("P14: %s was told %s, which it was not from %v on", user, r.code, from.Sub(m.began))
+		}
+		if key != "" && claim != nil && claim.at.Before(call) && r.code != "sale-not-found" {
+			w.violate("P5: %s held %s and was told %s at a repeat with a key", user, claim.id, r.code)
+		}
+	default:
+		w.violate("%s was told %d %q %s", user, r.status, r.code, r.body)
+	}
+}
+
+func answerOf(r reply) Answer {
+	switch {
+	case r.status == 202:
+		return Bought
+	case r.code == "already-ordered":
+		return Already
+	case r.code == "sold-out":
+		return SoldOut
+	}
+	return Unknown
+}
+
+// remembered is how old what a refusal says may be.
+const remembered = 2 * time.Second
+
+// look asks for the state of the user's own order.
+func (m *simulation) look(user string) {
+	call := time.Now()
+	e := m.pools[querying].take(user)
+	r, took, ok := e.status(user)
+	m.inTime(querying, took)
+	m.pools[querying].give(e)
+	m.write("%s looks: %t %d %s %+v", user, ok, r.status, r.code, r.claim)
+	if !ok || r.code == "busy" {
+		return
+	}
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	claim := m.watch.claims[user]
+	switch {
+	case r.status == 404:
+		if r.code == "order-not-found" && claim != nil && claim.at.Before(call) {
+			m.watch.violate("P4: %s held %s and was told that there is no order", user, claim.id)
+		}
+	case r.status != 200 || claim == nil || claim.id != r.claim.ClaimID:
+		m.watch.violate("P4: %s was told %d %s, the table holds %+v", user, r.status, r.body, claim)
+	case r.claim.OrderID != "" && claim.orderID != r.claim.OrderID:
+		m.watch.violate("P7: %s was told of order %s, the table holds %s", user, r.claim.OrderID, claim.orderID)
+	}
+}
+
+// visit looks at the sale page.
+func (m *simulation) visit(user string) {
+	e := m.pools[querying].take(user)
+	began := time.Now()
+	r, took, ok := e.salePage()
+	m.inTime(querying, took)
+	m.pools[querying].give(e)
+	m.write("%s visits: %t %d %s", user, ok, r.status, r.body)
+	if !ok || r.status != 200 {
+		return
+	}
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	// The count is remembered for another second.
+	if r.page.Remaining <= 0 && !m.watch.wasEmpty(began.Add(-remembered-time.Second), time.Now()) {
+		m.watch.violate("P6: the sale page says %d units; there were always some", r.page.Remaining)
+	}
+}

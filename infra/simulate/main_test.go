@@ -1,0 +1,25 @@
+package simulate
+
+import (
+	"flag"
+	"os"
+	"runtime/debug"
+	"testing"
+)
+
+var (
+	faults   = flag.Int("faults", defaultFaults, "how many faults a plan of the enumeration has at most")
+	seeds    = flag.Int("seeds", defaultSeeds, "how many random sales are simulated")
+	seed     = flag.Uint64("seed", 0, "simulate the sale of this seed only")
+	progress = flag.Bool("progress", false, "tell how far the simulation has come")
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// Nobody reads the functions' log lines here, and memory is plenty.
+	if err := os.Setenv("AWS_LAMBDA_LOG_LEVEL", "ERROR"); err != nil {
+		panic(err)
+	}
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}

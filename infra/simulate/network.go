@@ -1,0 +1,297 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"flashsale/shared/ledger/dynamotest"
+)
+
+// weather is how often what goes wrong; all shares are in [0,1].
+type weather struct {
+	table dynamotest.Rates
+	// sends is the share of queue calls that are refused, and again of those
+	// whose reply is lost.
+	sends float64
+	// latency is the longest usual way of a call or its answer; slow is the
+	// share of ways that take up to slowest instead.
+	latency time.Duration
+	slow    float64
+	// crash is the share of calls at which the environment dies, recycle that of
+	// invocations after which it is not used again.
+	crash, recycle float64
+	disorder       struct{ shuffled, twice float64 }
+}
+
+const slowest = 1500 * time.Millisecond
+
+// network is the guard of a simulation: calls take time, go wrong as the
+// weather has it, and are watched and written down.
+type network struct {
+	*schedule
+	world *world
+	watch *watch
+	log   *journal
+
+	mu      sync.Mutex // one call at a time reaches table or queue
+	weather weather
+	calm    atomic.Bool // nothing goes wrong any more
+	fault   func(dynamotest.Call) dynamotest.Fault
+	met     string   // the fault of the call under way
+	late    bool     // which may apply later
+	touched []string // the items of the call under way, as the table read them
+	calls   int
+	faults  int
+}
+
+// errTimeout is what a client gets when its context ends before the answer.
+var errTimeout = fmt.Errorf("request canceled: %w", context.DeadlineExceeded)
+
+func (n *network) call(ctx context.Context, e *environment, p point, do func() error) error {
+	n.live(e)
+	deadline, _ := ctx.Deadline()
+	var after time.Duration
+	var crash float64
+	name := p.String()
+	n.pass(e.invocation, name, deadline, func(r *rand.Rand) time.Duration {
+		before := n.way(r)
+		if r.IntN(2) == 0 {
+			after = n.way(r)
+		}
+		crash = r.Float64()
+		return before
+	})
+	n.live(e)
+	if expired(deadline) {
+		n.note(e, name, "not sent in time")
+		return errTimeout
+	}
+	if n.crashes(crash) {
+		n.note(e, name, "crash before")
+		e.die()
+	}
+	err := n.reach(e, p, do)
+	if n.crashes(1 - crash) {
+		n.note(e, name, "crash after")
+		e.die()
+	}
+	if after > 0 {
+		n.pass(e.invocation, name, deadline, func(*rand.Rand) time.Duration { return after })
+		n.live(e)
+		if expired(deadline) {
+			n.note(e, name, "not answered in time")
+			return errTimeout
+		}
+	}
+	return err
+}
+
+// live ends a goroutine of an environment that has died meanwhile.
+func (n *network) live(e *environment) {
+	if e.dead.Load() {
+		runtime.Goexit()
+	}
+}
+
+func expired(deadline time.Time) bool { return !deadline.IsZero() && !time.Now().Before(deadline) }
+
+// way is how long one way takes.
+func (n *network) way(r *rand.Rand) time.Duration {
+	if !n.calm.Load() && r.Float64() < n.weather.slow {
+		return between(r, 0, slowest)
+	}
+	return between(r, time.Millisecond, n.weather.latency)
+}
+
+func (n *network) crashes(dice float64) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.calm.Load() || dice >= n.weather.crash {
+		return false
+	}
+	n.faults++
+	return true
+}
+
+// reach lets the call happen, and watches what it does.
+func (n *network) reach(e *environment, p point, do func() error) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.calls++
+	n.met, n.late, n.touched = "", false, nil
+	err := do()
+	if p.writes {
+		n.watch.permitted(e.function, n.touched)
+		n.watch.after(n.touched, n.late)
+	} else {
+		n.watch.after(nil, false)
+	}
+	n.log.write("%s %d #%d %v: %s%s", e.function, e.number, e.invocation, p, n.met, result(err))
+	return err
+}
+
+func result(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	return err.Error()
+}
+
+func (n *network) note(e *environment, name, what string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.log.write("%s %d #%d %s: %s", e.function, e.number, e.invocation, name, what)
+}
+
+// tableFault is the table's source of faults. n.mu is held: only reach leads
+// here, and the watch's own reads.
+func (n *network) tableFault(c dynamotest.Call) dynamotest.Fault {
+	if n.watch.looking {
+		return dynamotest.Fault{}
+	}
+	n.touched = c.Keys
+	if n.calm.Load() {
+		return dynamotest.Fault{}
+	}
+	f := n.fault(c)
+	n.count(f)
+	return f
+}
+
+func (n *network) queueFault(op string) dynamotest.Fault {
+	if n.calm.Load() {
+		return dynamotest.Fault{}
+	}
+	var f dynamotest.Fault
+	switch dice := n.random(); {
+	case dice < n.weather.sends:
+		f.Kind = dynamotest.ServerError
+	case dice < 2*n.weather.sends:
+		f.Kind = dynamotest.LostReply
+		f.After = time.Duration(n.random() * float64(2*time.Second))
+	}
+	n.count(f)
+	return f
+}
+
+var faultNames = map[dynamotest.Kind]string{
+	dynamotest.Conflict: "conflict", dynamotest.Throttle: "throttled", dynamotest.ServerError: "server error",
+	dynamotest.LostReply: "reply lost", dynamotest.ApplyLate: "applied late", dynamotest.Unprocessed: "unprocessed",
+}
+
+func (n *network) count(f dynamotest.Fault) {
+	if f.Kind == dynamotest.NoFault {
+		return
+	}
+	n.faults++
+	n.met = faultNames[f.Kind] + ": "
+	n.late = f.Kind == dynamotest.ApplyLate
+}
+
+// calmDown ends every accident.
+func (n *network) calmDown() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.calm.Store(true)
+	n.log.write("everything is calm")
+}
+
+// pool is the environments of one function.
+type pool struct {
+	n        *network
+	function function
+	most     int
+	running  int
+	idle     []*environment
+	waiting  []chan *environment
+}
+
+// take gives a free environment, a warm or a cold one, or waits for one.
+func (p *pool) take(who string) *environment {
+	p.n.mu.Lock()
+	cold := p.running < p.most && (len(p.idle) == 0 || p.n.random() < 0.1)
+	switch {
+	case cold:
+		p.running++
+		e := p.n.startLocked(p.function)
+		p.n.mu.Unlock()
+		return e
+	case len(p.idle) > 0:
+		i := draw(p.n.schedule, func(r *rand.Rand) int { return r.IntN(len(p.idle)) })
+		e := p.idle[i]
+		p.idle = slices.Delete(p.idle, i, i+1)
+		p.n.numberLocked(e)
+		p.n.mu.Unlock()
+		return e
+	}
+	free := make(chan *environment, 1)
+	p.waiting = append(p.waiting, free)
+	p.n.mu.Unlock()
+	e := <-free
+	// The one who gave it away is running, too.
+	p.n.wait("free "+who, time.Microsecond)
+	p.n.mu.Lock()
+	defer p.n.mu.Unlock()
+	p.n.numberLocked(e)
+	return e
+}
+
+// give returns an environment, dead or alive.
+func (p *pool) give(e *environment) {
+	p.n.mu.Lock()
+	defer p.n.mu.Unlock()
+	if e.dead.Load() || !p.n.calm.Load() && p.n.random() < p.n.weather.recycle {
+		if len(p.waiting) == 0 {
+			p.running--
+			return
+		}
+		e = p.n.startLocked(p.function)
+	}
+	if len(p.waiting) > 0 {
+		p.waiting[0] <- e
+		p.waiting = p.waiting[1:]
+		return
+	}
+	p.idle = append(p.idle, e)
+}
+
+// startLocked makes an environment whose clock is wrong by up to maxSkew.
+func (n *network) startLocked(f function) *environment {
+	skew := draw(n.schedule, func(r *rand.Rand) time.Duration { return between(r, -maxSkew, maxSkew) })
+	e := n.world.start(f, skew)
+	n.numberLocked(e)
+	return e
+}
+
+func (n *network) numberLocked(e *environment) {
+	n.world.invocations++
+	e.invocation = n.world.invocations
+}
+
+// maxSkew is how far a clock is off at most.
+const maxSkew = 50 * time.Millisecond
+
+// journal is what happened, line by line.
+type journal struct {
+	began time.Time
+	text  strings.Builder
+}
+
+func (j *journal) write(format string, args ...any) {
+	fmt.Fprintf(&j.text, "%14v ", time.Since(j.began))
+	fmt.Fprintf(&j.text, format, args...)
+	j.text.WriteByte('\n')
+}
+
+// tail is the last lines.
+func (j *journal) tail(lines int) string {
+	all := strings.Split(strings.TrimSuffix(j.text.String(), "\n"), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}

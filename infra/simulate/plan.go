@@ -1,0 +1,36 @@
+package simulate
+
+// plan walks, depth first, through every sequence of choices that a run of a
+// deterministic scenario meets. Which choices come later, and how many options
+// they have, may follow from those made before: nothing needs to be known ahead.
+type plan struct {
+	path []branch
+	at   int
+}
+
+type branch struct{ taken, options int }
+
+// choose returns this run's option, 0…options-1. The first run takes 0
+// everywhere.
+func (p *plan) choose(options int) int {
+	if options < 2 {
+		return 0
+	}
+	if p.at == len(p.path) {
+		p.path = append(p.path, branch{0, options})
+	}
+	p.at++
+	return p.path[p.at-1].taken
+}
+
+// next moves on to the next run, or reports that there is none.
+func (p *plan) next() bool {
+	p.path, p.at = p.path[:p.at], 0
+	for i := len(p.path) - 1; i >= 0; i-- {
+		if p.path[i].taken++; p.path[i].taken < p.path[i].options {
+			p.path = p.path[:i+1]
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,190 @@
+package simulate
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"flashsale/shared/ledger/dynamotest"
+)
+
+const (
+	visibility  = 35 * time.Second
+	maxReceives = 5
+)
+
+// errUnanswered is what a caller gets from a queue that refuses or is not heard.
+var errUnanswered = errors.New("the queue gave no answer")
+
+// queue has the semantics of a standard SQS queue: every message at least once,
+// in no order, invisible while somebody handles it, and to the dead-letter queue
+// after five receipts without a deletion. It never waits; time is told to it.
+type queue struct {
+	// fault is asked once per call of the API: ServerError and other refusals
+	// refuse, LostReply and ApplyLate apply the call and lose the answer.
+	fault func(op string) dynamotest.Fault
+
+	mu       sync.Mutex
+	count    int
+	messages []*message
+	dead     []*message
+	// sent is every body that was ever taken, once.
+	sent    []string
+	known   map[string]bool
+	arrived chan struct{} // holds one token after something was sent
+}
+
+// message is one message; a duplicate is the same message received twice.
+type message struct {
+	id        string
+	body      string
+	visibleAt time.Time
+	receives  int
+}
+
+func newQueue() *queue {
+	return &queue{
+		fault: func(string) dynamotest.Fault { return dynamotest.Fault{} },
+		known: map[string]bool{}, arrived: make(chan struct{}, 1),
+	}
+}
+
+// SendMessage is the client's call.
+func (q *queue) SendMessage(in *sqs.SendMessageInput) (*sqs.SendMessageOutput, error) {
+	f := q.fault("SendMessage")
+	if f.Kind != dynamotest.NoFault && f.Kind != dynamotest.LostReply && f.Kind != dynamotest.ApplyLate {
+		return nil, errUnanswered
+	}
+	id := q.put(aws.ToString(in.MessageBody), time.Now().Add(f.After))
+	if f.Kind != dynamotest.NoFault {
+		return nil, errUnanswered
+	}
+	return &sqs.SendMessageOutput{MessageId: &id}, nil
+}
+
+// attributes answers the three counts in one.
+func (q *queue) attributes() (*sqs.GetQueueAttributesOutput, error) {
+	if q.fault("GetQueueAttributes").Kind != dynamotest.NoFault {
+		return nil, errUnanswered
+	}
+	return &sqs.GetQueueAttributesOutput{Attributes: map[string]string{
+		"ApproximateNumberOfMessages":           strconv.Itoa(q.depth()),
+		"ApproximateNumberOfMessagesNotVisible": "0",
+		"ApproximateNumberOfMessagesDelayed":    "0",
+	}}, nil
+}
+
+// put puts a message into the queue, to be received from at on.
+func (q *queue) put(body string, at time.Time) string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.count++
+	m := &message{id: "message-" + strconv.Itoa(q.count), body: body, visibleAt: at}
+	q.messages = append(q.messages, m)
+	if !q.known[body] {
+		q.known[body] = true
+		q.sent = append(q.sent, body)
+	}
+	select {
+	case q.arrived <- struct{}{}:
+	default:
+	}
+	return m.id
+}
+
+// disorder is how far a queue strays from first in, first out and from once.
+type disorder struct {
+	chance *rand.Rand
+	shares struct{ shuffled, twice float64 }
+}
+
+// receive hands out up to most visible messages. One that was received too often
+// goes to the dead-letter queue instead.
+func (q *queue) receive(now time.Time, most int, d *disorder) []events.SQSMessage {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if d != nil && d.chance.Float64() < d.shares.shuffled {
+		d.chance.Shuffle(len(q.messages), func(i, j int) { q.messages[i], q.messages[j] = q.messages[j], q.messages[i] })
+	}
+	var batch []events.SQSMessage
+	kept := q.messages[:0]
+	for _, m := range q.messages {
+		switch {
+		case m.visibleAt.After(now) || len(batch) == most:
+		case m.receives == maxReceives:
+			q.dead = append(q.dead, m)
+			continue
+		default:
+			m.receives++
+			m.visibleAt = now.Add(visibility)
+			if d != nil && d.chance.Float64() < d.shares.twice {
+				m.visibleAt = now.Add(time.Duration(d.chance.Int64N(int64(3 * time.Second))))
+			}
+			batch = append(batch, events.SQSMessage{
+				MessageId: m.id, ReceiptHandle: m.id + "/" + strconv.Itoa(m.receives), Body: m.body,
+				EventSource: "aws:sqs", EventSourceARN: "arn:aws:sqs:eu-central-1:123456789012:OrderQueue", AWSRegion: "eu-central-1",
+				Attributes: map[string]string{"ApproximateReceiveCount": strconv.Itoa(m.receives)},
+			})
+		}
+		kept = append(kept, m)
+	}
+	clear(q.messages[len(kept):])
+	q.messages = kept
+	return batch
+}
+
+// remove deletes what a receipt handle stands for; that of an earlier receipt
+// does nothing.
+func (q *queue) remove(handle string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i, m := range q.messages {
+		if m.id+"/"+strconv.Itoa(m.receives) == handle {
+			q.messages = append(q.messages[:i], q.messages[i+1:]...)
+			return
+		}
+	}
+}
+
+// depth counts every message that is not in the dead-letter queue.
+func (q *queue) depth() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.messages)
+}
+
+// next is when the next message becomes visible; ok is false for an empty queue.
+func (q *queue) next() (at time.Time, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, m := range q.messages {
+		if !ok || m.visibleAt.Before(at) {
+			at, ok = m.visibleAt, true
+		}
+	}
+	return at, ok
+}
+
+// deadBodies are the messages of the dead-letter queue.
+func (q *queue) deadBodies() map[string]bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	bodies := make(map[string]bool, len(q.dead))
+	for _, m := range q.dead {
+		bodies[m.body] = true
+	}
+	return bodies
+}
+
+// everSent is every body that was ever in the queue, in the order of arrival.
+func (q *queue) everSent() []string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return append([]string(nil), q.sent...)
+}

@@ -1,0 +1,8 @@
+//go:build !race
+
+package simulate
+
+const (
+	defaultSeeds  = 2000
+	defaultFaults = 2
+)

@@ -1,0 +1,10 @@
+//go:build race
+
+package simulate
+
+// Under the race detector every step takes longer, and what is looked for is
+// races: few runs do. The full numbers run without it.
+const (
+	defaultSeeds  = 100
+	defaultFaults = 1
+)

@@ -1,0 +1,158 @@
+package simulate
+
+import "time"
+
+// scenarios are the small sales of the enumeration.
+var scenarios = []scenario{
+	{
+		name: "two buyers and one unit", stock: 1, shards: 1,
+		act: func(r *run) {
+			// The other's whole click may come between any two calls of hers.
+			alice, bob := r.start(purchasing, 0), r.start(purchasing, 0)
+			r.during(func() { r.buys(bob, "bob", "") }, func() { r.buys(alice, "alice", "first") })
+		},
+		judge: func(r *run) { r.sold(1) },
+	},
+	{
+		name: "one buyer's double click on the last units of two shards", stock: 2, shards: 2,
+		act: func(r *run) {
+			one, other := r.start(purchasing, 0), r.start(purchasing, 0)
+			r.during(func() { r.buys(other, "alice", "") }, func() { r.buys(one, "alice", "") })
+		},
+		judge: func(r *run) { r.sold(1) },
+	},
+	{
+		name: "a repeat with the same key", stock: 1, shards: 1,
+		act: func(r *run) {
+			e := r.start(purchasing, 0)
+			r.buys(e, "alice", "first")
+			if e.dead.Load() {
+				e = r.start(purchasing, 0)
+			}
+			// The second time from memory, the third time from the table.
+			r.buys(e, "alice", "first")
+			r.buys(r.start(purchasing, 0), "alice", "first")
+		},
+		judge: func(r *run) {
+			r.sold(1)
+			for _, a := range r.answers {
+				if a.ok && a.reply.status != 202 && a.reply.code != "busy" {
+					r.violate("P9: the repeat was told %d %s", a.reply.status, a.reply.code)
+				}
+			}
+		},
+	},
+	{
+		name: "a restock while a shard is being closed", stock: 1, shards: 1,
+		prepare: func(r *run) { r.buys(r.start(purchasing, 0), "alice", "") },
+		act: func(r *run) {
+			e := r.start(purchasing, 0)
+			r.during(r.restocks, func() { r.buys(e, "bob", "") })
+			time.Sleep(remembered) // now everybody must know of the unit
+			if e.dead.Load() {
+				e = r.start(purchasing, 0)
+			}
+			r.buys(e, "bob", "second")
+		},
+		judge: func(r *run) {
+			r.sold(2)
+			if r.commands(restock) {
+				r.violate("P15: the addition was applied twice")
+			}
+		},
+	},
+	{
+		// Alice takes the unit of shard 0. Bob looks there first and may find it
+		// empty; then it gets another unit, and Carol takes that of shard 1. So
+		// each shard was empty, and the sale never.
+		name: "two shards that are never empty together", stock: 2, shards: 2,
+		prepare: func(r *run) { r.buys(r.start(purchasing, 0), "alice", "") },
+		act: func(r *run) {
+			bob, carol := r.start(purchasing, 0), r.start(purchasing, 0)
+			r.during(func() {
+				// Accidents in here are the other scenarios' matter.
+				r.chooser.active = false
+				r.restocks()
+				r.buys(carol, "carol", "")
+				r.chooser.active = true
+			}, func() { r.buys(bob, "bob", "") })
+		},
+		judge: func(r *run) {
+			r.sold(3)
+			for _, a := range r.answers {
+				if a.reply.code == "sold-out" {
+					r.violate("P6: %s was told sold-out", a.user)
+				}
+			}
+		},
+	},
+	{
+		name: "an order message that was never sent", stock: 1, shards: 1,
+		prepare: func(r *run) {
+			r.buys(r.start(purchasing, 0), "alice", "first")
+			r.dropQueue()
+			time.Sleep(time.Minute)
+		},
+		act:   func(r *run) { r.reconcile() },
+		judge: func(r *run) { r.sold(1) },
+	},
+	{
+		name: "poison beside an order message", stock: 1, shards: 1,
+		prepare: func(r *run) {
+			for _, body := range poisons {
+				r.queue.put(body, time.Now())
+			}
+		},
+		act: func(r *run) { r.buys(r.start(purchasing, 0), "alice", "first") },
+		judge: func(r *run) {
+			r.sold(1)
+			for _, body := range poisons {
+				if !r.queue.deadBodies()[body] {
+					r.violate("P10: %q is not in the dead-letter queue", body)
+				}
+			}
+		},
+	},
+}
+
+// during runs act, and other at any one instant of it, or after it.
+func (r *run) during(other, act func()) {
+	r.chooser.meanwhile = other
+	act()
+	if r.chooser.meanwhile != nil {
+		r.chooser.meanwhile = nil
+		other()
+	}
+}
+
+const restock = `{"action":"add","saleId":"` + saleID + `","seedId":"second-batch","stock":1}`
+
+// poisons are messages that can never be processed.
+var poisons = []string{
+	"not an order message",
+	`{"v":2,"saleId":"moutai","user":"mallory","claimId":"claim-1"}`,
+	orderMessage("nobody", "claim-of-nobody"),
+}
+
+// restocks adds a unit, however many accidents the addition meets.
+func (r *run) restocks() {
+	before := readBooks(r.db).sale.seeded
+	r.commands(restock)
+	if after := readBooks(r.db).sale.seeded; after != before+1 {
+		r.violate("P15: %d units before and %d after the addition of one", before, after)
+	}
+	r.restocked = time.Now()
+}
+
+// sold expects that many claims, all with an order, and nothing left.
+func (r *run) sold(claims int) {
+	b := readBooks(r.db)
+	if len(b.claims) != claims || len(b.orders) != claims {
+		r.violate("%d claims and %d orders, want %d", len(b.claims), len(b.orders), claims)
+	}
+	for user, id := range r.claimOf {
+		if b.claims[user].id != id {
+			r.violate("P4: %s was told of claim %s and holds %q", user, id, b.claims[user].id)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package simulate
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing/synctest"
+	"time"
+)
+
+// schedule makes a simulation repeatable on any number of processors: every
+// goroutine goes on at an instant that no other one has, so one runs at a time,
+// in an order that follows from the seed alone.
+//
+// Whoever wants to go on asks for a turn and waits. When every goroutine of the
+// bubble waits, all turns asked for at this instant are put into the order of
+// their names, which does not depend on who came first, and only then chance
+// gives each its instant. So goroutines that woke together (from a channel, or
+// from timers of the code under test) may run side by side up to their next
+// turn, and must draw nothing until then.
+type schedule struct {
+	mu      sync.Mutex
+	chance  *rand.Rand
+	waiting []*turn
+	taken   map[int64]bool // instants in use, in nanoseconds
+	asked   chan struct{}  // holds a token while somebody waits
+	stop    chan struct{}
+}
+
+// turn is one goroutine's wish to go on.
+type turn struct {
+	// group, then name order turns of the same instant. Two with the same name
+	// must be interchangeable.
+	group int
+	name  string
+	// draw draws how long to wait, and whatever else of chance the turn needs.
+	draw func(*rand.Rand) time.Duration
+	// limit is the last instant that makes sense; zero means any.
+	limit time.Time
+	at    chan time.Time
+}
+
+// newSchedule starts a schedule in the caller's bubble; close stop to end it
+// when nobody will ask any more.
+func newSchedule(seed uint64) *schedule {
+	s := &schedule{
+		chance: rand.New(rand.NewPCG(seed, 0x666c617368)), taken: map[int64]bool{},
+		asked: make(chan struct{}, 1), stop: make(chan struct{}),
+	}
+	go s.run()
+	return s
+}
+
+func (s *schedule) run() {
+	for {
+		select {
+		case <-s.asked:
+		case <-s.stop:
+			return
+		}
+		synctest.Wait() // whoever can ask for this instant has asked
+		s.mu.Lock()
+		turns := s.waiting
+		s.waiting = nil
+		slices.SortStableFunc(turns, func(a, b *turn) int {
+			return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.name, b.name))
+		})
+		for _, t := range turns {
+			t.at <- s.instant(t)
+		}
+		s.mu.Unlock()
+	}
+}
+
+// instant gives a turn an instant that nobody has. s.mu is held.
+func (s *schedule) instant(t *turn) time.Time {
+	at := time.Now().Add(max(1, t.draw(s.chance)))
+	if !t.limit.IsZero() && at.After(t.limit) {
+		at = t.limit
+	}
+	if now := time.Now(); !at.After(now) {
+		at = now.Add(1)
+	}
+	for s.taken[at.UnixNano()] {
+		at = at.Add(1)
+	}
+	s.taken[at.UnixNano()] = true
+	return at
+}
+
+// pass waits for a turn.
+func (s *schedule) pass(group int, name string, limit time.Time, draw func(*rand.Rand) time.Duration) {
+	t := &turn{group: group, name: name, draw: draw, limit: limit, at: make(chan time.Time, 1)}
+	s.mu.Lock()
+	s.waiting = append(s.waiting, t)
+	s.mu.Unlock()
+	select {
+	case s.asked <- struct{}{}:
+	default:
+	}
+	at := <-t.at
+	time.Sleep(time.Until(at))
+	s.mu.Lock()
+	delete(s.taken, at.UnixNano())
+	s.mu.Unlock()
+}
+
+// wait waits for about d, at least: as long as it takes to find a free instant.
+func (s *schedule) wait(name string, d time.Duration) {
+	s.pass(0, name, time.Time{}, func(*rand.Rand) time.Duration { return d })
+}
+
+// draw lets the goroutine whose turn it is draw.
+func draw[T any](s *schedule, from func(*rand.Rand) T) T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return from(s.chance)
+}
+
+// random is uniform in [0,1), for the goroutine whose turn it is.
+func (s *schedule) random() float64 { return draw(s, (*rand.Rand).Float64) }
+
+// between is uniform in [from, to).
+func between(r *rand.Rand, from, to time.Duration) time.Duration {
+	if to <= from {
+		return from
+	}
+	return from + time.Duration(r.Int64N(int64(to-from)))
+}

@@ -1,0 +1,184 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"flashsale/shared/ledger"
+)
+
+// patience is how many minutes without accidents may pass until every order is
+// finished: a claim is sent again after at most half its age.
+const patience = 60
+
+// settle is the time after the accidents. Everybody who asked asks again, new
+// buyers try to get what is left, and then the promises are checked that hold
+// when a sale is quiet.
+func (m *simulation) settle() {
+	m.n.calmDown()
+	m.n.wait("director", 10*time.Second) // late requests apply
+	for _, b := range m.draft.buyers {
+		m.insist(b.user, b.clicks[0].key)
+	}
+	m.probe()
+	m.becomeQuiet()
+	b := readBooks(m.world.db)
+	for _, text := range b.audit() {
+		m.violate("%s", text)
+	}
+	m.compare(b)
+	m.checkHistory(b)
+	m.checkReceipt(b)
+	m.replay()
+	m.drain()
+}
+
+// insist clicks until there is an answer. When nothing is wrong, transactions in
+// flight are all that can keep a buyer waiting (P5).
+func (m *simulation) insist(user, key string) reply {
+	for range 5 {
+		if r := m.click(user, key, user+" insists"); r.code != "busy" && r.status != 0 {
+			return r
+		}
+		m.n.wait(user, time.Second)
+	}
+	m.violate("P5: %s gets no answer although nothing is wrong", user)
+	return reply{}
+}
+
+// probe lets new buyers try: while there are units and the sale is open each
+// must get one, and afterwards each must be told the truth (P6).
+func (m *simulation) probe() {
+	for i := range 3 {
+		left := readBooks(m.world.db).stock()
+		user := fmt.Sprintf("probe-%d", i)
+		r := m.insist(user, "")
+		shut := r.code == "sale-closed" || r.code == "sale-paused" || r.code == "sale-not-open"
+		if left > 0 && r.status != 202 && !shut {
+			m.violate("P6: %d units are left, and %s is told %d %s", left, user, r.status, r.code)
+		}
+		m.n.wait(user, 3*time.Second)
+	}
+}
+
+// becomeQuiet waits until every claim has its order and the queue is empty (P8).
+func (m *simulation) becomeQuiet() {
+	for minute := 0; ; minute++ {
+		b := readBooks(m.world.db)
+		unfinished := b.unfinished()
+		if b.drained && len(unfinished) > 0 {
+			m.violate("P8: the sale is drained, and %v are without an order", unfinished)
+		}
+		if len(unfinished) == 0 && m.world.queue.depth() == 0 {
+			return
+		}
+		if minute == patience {
+			m.violate("P8: after %d minutes %v are without an order, %d messages wait", minute, unfinished, m.world.queue.depth())
+			return
+		}
+		m.n.wait("director", time.Minute)
+	}
+}
+
+// compare checks the table against what the watch saw and the operator did.
+func (m *simulation) compare(b *books) {
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	w := m.watch
+	for _, user := range sorted(w.claims) {
+		if held := b.claims[user]; held.id != w.claims[user].id {
+			w.violate("P4: %s had claim %s and has %q", user, w.claims[user].id, held.id)
+		}
+	}
+	if len(b.claims) != len(w.claims) {
+		w.violate("P2: %d claims were seen to be made, %d are there", len(w.claims), len(b.claims))
+	}
+	units := 0
+	for _, r := range m.history.Restocks {
+		units += r.Units
+	}
+	if b.sale.seeded != int64(units) {
+		w.violate("P15: %d units were put into the sale, it says %d", units, b.sale.seeded)
+	}
+	dead := m.world.queue.deadBodies()
+	for _, body := range m.draft.poisons {
+		if !dead[body] {
+			w.violate("P10: %q is not in the dead-letter queue", body)
+		}
+	}
+}
+
+func (m *simulation) checkHistory(b *books) {
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	m.history.Final = map[string]bool{}
+	for user := range b.claims {
+		m.history.Final[user] = true
+	}
+	for _, text := range m.history.Check(int64(remembered)) {
+		m.watch.violate("P1, P3, P6: %s", text)
+	}
+}
+
+// checkReceipt compares the receipt with an own recount.
+func (m *simulation) checkReceipt(b *books) {
+	receipts := m.reconcile(fmt.Sprintf(`{"saleId":%q}`, saleID))
+	if len(receipts) != 1 {
+		m.violate("P11: there are %d receipts", len(receipts))
+		return
+	}
+	r := receipts[0]
+	if r.Stock != b.stock() || r.Seeded != b.sale.seeded || r.Claims != int64(len(b.claims)) || r.Pending != 0 {
+		m.violate("P2: the receipt says %+v; there are %d units, %d claims, %d seeded", r, b.stock(), len(b.claims), b.sale.seeded)
+	}
+}
+
+// replay repeats every message, every seeding and every accepted purchase: the
+// answers must be the same, and the table must not change (P9).
+func (m *simulation) replay() {
+	before := m.dump()
+	for _, body := range m.world.queue.everSent() {
+		m.world.queue.put(body, time.Now())
+	}
+	for m.world.queue.depth() > 0 {
+		m.n.wait("director", time.Minute)
+	}
+	for _, c := range m.draft.commands {
+		if event := m.said[c.number]; event != "" {
+			m.command(c, event, true)
+		}
+	}
+	for _, b := range m.draft.buyers {
+		if key := b.clicks[0].key; m.bodies[b.user+key] != "" {
+			if r := m.insist(b.user, key); r.status != 202 {
+				m.violate("P9: %s repeats an accepted purchase and is told %d %s", b.user, r.status, r.code)
+			}
+		}
+	}
+	if after := m.dump(); after != before {
+		m.violate("P9: replays changed the table from\n%s to\n%s", before, after)
+	}
+}
+
+// drain waits until reconciliation must have left a closed sale alone.
+func (m *simulation) drain() {
+	m.n.mu.Lock()
+	all := m.watch.windows["SALE#"+saleID+"|SALE"]
+	closesAt := all[len(all)-1].closesAt
+	m.n.mu.Unlock()
+	if time.Until(closesAt) > 0 {
+		return
+	}
+	m.n.wait("director", time.Until(closesAt.Add(ledger.DrainAfter+5*time.Minute)))
+	if !readBooks(m.world.db).drained {
+		m.violate("P8: the sale closed at %v and is not drained", closesAt.Sub(m.began))
+	}
+}
+
+// dump is the table without the listing, where reconciliation keeps its place.
+func (m *simulation) dump() string {
+	lines := strings.SplitAfter(m.world.db.Dump(), "\n")
+	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(l, `"SALES"`) }), "")
+}

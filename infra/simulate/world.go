@@ -1,0 +1,269 @@
+package simulate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	finalizehandler "flashsale/functions/finalize/handler"
+	purchasehandler "flashsale/functions/purchase/handler"
+	queryhandler "flashsale/functions/query/handler"
+	reconcilehandler "flashsale/functions/reconcile/handler"
+	seedhandler "flashsale/functions/seed/handler"
+	"flashsale/shared/httpapi"
+	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/orderq"
+	"flashsale/shared/telemetry"
+)
+
+const (
+	tableName = "Ledger"
+	saleID    = "moutai"
+)
+
+// function names a deployed function.
+type function string
+
+const (
+	purchasing  function = "purchase"
+	finalizing  function = "finalize"
+	querying    function = "query"
+	seeding     function = "seed"
+	reconciling function = "reconcile"
+)
+
+// timeouts are the functions' own, as template.yaml sets them.
+var timeouts = map[function]time.Duration{
+	purchasing: 6 * time.Second, finalizing: 5 * time.Second, querying: 6 * time.Second,
+	seeding: 120 * time.Second, reconciling: 300 * time.Second,
+}
+
+// world is what the environments share: the table, the queue, and whoever
+// decides about their calls.
+type world struct {
+	db     *dynamotest.DB
+	queue  *queue
+	guard  guard
+	random func() float64 // jitter; must be safe for concurrent use
+	claims atomic.Int64   // claim ids given so far
+	made   atomic.Int64   // environments made so far
+	// invocations numbers those of a guard that needs to know.
+	invocations int
+}
+
+func newWorld(g guard, random func() float64) *world {
+	return &world{
+		db:    dynamotest.New(dynamotest.Table{Name: tableName, PK: "pk", SK: "sk"}),
+		queue: newQueue(), guard: g, random: random,
+	}
+}
+
+// environment is one execution environment of a function: a process with its
+// own memory that serves one event at a time.
+type environment struct {
+	world    *world
+	function function
+	number   int64
+	// invocation numbers what it is doing just now, for the guard.
+	invocation int
+	// asked are the claim ids that it has tried to get in this invocation.
+	asked []string
+	dead  atomic.Bool
+
+	http  func(context.Context, httpapi.Request) (httpapi.Response, error)
+	batch func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
+	raw   func(context.Context, json.RawMessage) (any, error)
+}
+
+// start makes a cold environment whose clock is wrong by skew.
+func (w *world) start(f function, skew time.Duration) *environment {
+	e := &environment{world: w, function: f, number: w.made.Add(1)}
+	now := func() time.Time { return time.Now().Add(skew) }
+	newID := func() string {
+		id := "claim-" + strconv.FormatInt(w.claims.Add(1), 10)
+		e.asked = append(e.asked, id)
+		return id
+	}
+	book := ledger.New(tableAPI{e}, tableName, ledger.Options{Now: now, Random: w.random, NewID: newID})
+	sender := orderq.NewSender(queueAPI{e}, "https://sqs.eu-central-1.amazonaws.com/123456789012/OrderQueue")
+	log := telemetry.New(io.Discard, string(f))
+	switch f {
+	case purchasing:
+		e.http = purchasehandler.New(book, sender, log).Handle
+	case querying:
+		e.http = queryhandler.New(book, log).Handle
+	case finalizing:
+		e.batch = finalizehandler.New(book, log).Handle
+	case seeding:
+		h := seedhandler.New(book, log, now)
+		e.raw = func(ctx context.Context, raw json.RawMessage) (any, error) { return h.Handle(ctx, raw) }
+	case reconciling:
+		h := reconcilehandler.New(book, sender, log)
+		e.raw = func(ctx context.Context, raw json.RawMessage) (any, error) { return h.Handle(ctx, raw) }
+	}
+	return e
+}
+
+// die ends the environment in the middle of whatever it does: the goroutine that
+// calls it goes no further, and every other one of this environment stops at its
+// next outside call. Deferred functions still run; none of the handlers reaches
+// outside in one.
+func (e *environment) die() {
+	e.dead.Store(true)
+	runtime.Goexit()
+}
+
+// invocation is how one invocation ended.
+type outcome struct {
+	died bool // with its environment: nobody gets an answer
+	took time.Duration
+}
+
+// invoke runs one invocation to its end.
+func (e *environment) invoke(run func(context.Context)) outcome {
+	ctx, cancel := context.WithTimeout(context.Background(), timeouts[e.function])
+	defer cancel()
+	began := time.Now()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		run(ctx)
+	}()
+	<-done
+	return outcome{died: e.dead.Load(), took: time.Since(began)}
+}
+
+// reply is an HTTP answer with what the judges look at.
+type reply struct {
+	status int
+	body   string
+	code   string // of a refusal
+	claim  claimBody
+	page   struct {
+		Remaining int64  `json:"remaining"`
+		State     string `json:"state"`
+	}
+}
+
+type claimBody struct {
+	ClaimID    string `json:"claimId"`
+	State      string `json:"state"`
+	AcceptedAt string `json:"acceptedAt"`
+	OrderID    string `json:"orderId"`
+}
+
+// ask sends one HTTP request to the environment. ok is false when the
+// environment died.
+func (e *environment) ask(route, path, user string, parameters, headers map[string]string) (r reply, took time.Duration, ok bool) {
+	request := httpapi.Request{
+		Version: "2.0", RouteKey: route, RawPath: path, Headers: headers, PathParameters: parameters,
+		RequestContext: events.APIGatewayV2HTTPRequestContext{RouteKey: route, Stage: "$default"},
+	}
+	if user != "" {
+		request.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
+			JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: map[string]string{"sub": user}},
+		}
+	}
+	var response httpapi.Response
+	var err error
+	end := e.invoke(func(ctx context.Context) { response, err = e.http(ctx, request) })
+	if end.died {
+		return reply{}, end.took, false
+	}
+	if err != nil {
+		return reply{code: fmt.Sprintf("invocation failed: %v", err)}, end.took, true
+	}
+	r = reply{status: response.StatusCode, body: response.Body}
+	var b struct {
+		claimBody
+		Code  string    `json:"code"`
+		Claim claimBody `json:"claim"`
+	}
+	if json.Unmarshal([]byte(response.Body), &b) == nil {
+		r.code, r.claim = b.Code, b.claimBody
+		if r.claim.ClaimID == "" {
+			r.claim = b.Claim
+		}
+	}
+	_ = json.Unmarshal([]byte(response.Body), &r.page) // other bodies leave it empty
+	return r, end.took, true
+}
+
+// refuses reports whether the answer says that this request got no unit.
+func (r reply) refuses() bool {
+	switch r.code {
+	case "sold-out", "already-ordered", "sale-closed", "sale-paused", "sale-not-open", "sale-not-found":
+		return true
+	}
+	return false
+}
+
+// buy is POST /sales/{saleId}/orders.
+func (e *environment) buy(user, key string) (reply, time.Duration, bool) {
+	e.asked = nil
+	headers := map[string]string{"content-type": "application/json"}
+	if key != "" {
+		headers["idempotency-key"] = key
+	}
+	return e.ask("POST /sales/{saleId}/orders", "/sales/"+saleID+"/orders", user, map[string]string{"saleId": saleID}, headers)
+}
+
+// status is GET /sales/{saleId}/orders/me.
+func (e *environment) status(user string) (reply, time.Duration, bool) {
+	return e.ask("GET /sales/{saleId}/orders/me", "/sales/"+saleID+"/orders/me", user, map[string]string{"saleId": saleID}, nil)
+}
+
+// salePage is GET /sales/{saleId}.
+func (e *environment) salePage() (reply, time.Duration, bool) {
+	return e.ask("GET /sales/{saleId}", "/sales/"+saleID, "", map[string]string{"saleId": saleID}, nil)
+}
+
+// deliver hands a batch to the environment and returns the handles of what may
+// be deleted: all but the failures it reports, nothing if it failed or died.
+func (e *environment) deliver(batch []events.SQSMessage) (done []string, took time.Duration) {
+	var answer events.SQSEventResponse
+	var err error
+	end := e.invoke(func(ctx context.Context) { answer, err = e.batch(ctx, events.SQSEvent{Records: batch}) })
+	if end.died || err != nil {
+		return nil, end.took
+	}
+	failed := map[string]bool{}
+	for _, f := range answer.BatchItemFailures {
+		failed[f.ItemIdentifier] = true
+	}
+	for _, m := range batch {
+		if !failed[m.MessageId] {
+			done = append(done, m.ReceiptHandle)
+		}
+	}
+	return done, end.took
+}
+
+// command sends a raw event and decodes the answer into out. The error is the
+// function's, or errDied.
+func (e *environment) command(event string, out any) (took time.Duration, err error) {
+	var answer any
+	end := e.invoke(func(ctx context.Context) { answer, err = e.raw(ctx, json.RawMessage(event)) })
+	if end.died {
+		return end.took, errDied
+	}
+	if err != nil {
+		return end.took, err
+	}
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return end.took, fmt.Errorf("encode answer: %w", err)
+	}
+	return end.took, json.Unmarshal(text, out)
+}
+
+// errDied: the environment died, and nobody knows how far it came.
+var errDied = fmt.Errorf("the environment died")

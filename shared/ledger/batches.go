@@ -1,0 +1,156 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"flashsale/shared/sale"
+)
+
+const (
+	// batchKeys is DynamoDB's limit of one BatchGetItem.
+	batchKeys = 100
+	// maxStatements is DynamoDB's limit of one BatchExecuteStatement.
+	maxStatements = 25
+	// atOnce bounds the calls in flight of one operation.
+	atOnce = 16
+)
+
+// batchGet reads items in as few calls as the limits allow. Items that do not
+// exist are missing from the answer.
+func (l *Ledger) batchGet(ctx context.Context, keys []item, consistent bool) ([]item, error) {
+	var found []item
+	for start := 0; start < len(keys); start += batchKeys {
+		left := keys[start:min(start+batchKeys, len(keys))]
+		for try := 0; len(left) > 0; try++ {
+			if try > 0 && (try >= maxTries || !l.backOff(ctx, try-1)) {
+				return nil, sale.Fail(sale.Busy, fmt.Errorf("%d keys stay unprocessed", len(left)))
+			}
+			var out *dynamodb.BatchGetItemOutput
+			err := l.retry(ctx, maxTries, func(ctx context.Context) (err error) {
+				out, err = l.api.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
+					RequestItems: map[string]types.KeysAndAttributes{
+						*l.table: {Keys: left, ConsistentRead: &consistent},
+					},
+				})
+				return err
+			})
+			if err != nil {
+				return nil, foreign(err)
+			}
+			found = append(found, out.Responses[*l.table]...)
+			left = out.UnprocessedKeys[*l.table].Keys
+		}
+	}
+	return found, nil
+}
+
+// identity makes a comparable value of a key. No '\x00' can stand in a key part.
+func identity(k item) string {
+	pk, _ := k[attrPK].(*types.AttributeValueMemberS)
+	sk, _ := k[attrSK].(*types.AttributeValueMemberS)
+	if pk == nil || sk == nil {
+		return ""
+	}
+	return pk.Value + "\x00" + sk.Value
+}
+
+func byIdentity(items []item) map[string]item {
+	out := make(map[string]item, len(items))
+	for _, it := range items {
+		out[identity(it)] = it
+	}
+	return out
+}
+
+// execute runs up to maxStatements writes of different items in one call. Those
+// alone that meet contention or an unknown outcome are tried again, by the
+// rules of retry. It returns one error per statement: nil,
+// types.ConditionalCheckFailedException, types.DuplicateItemException, sale.Busy
+// when the tries or the time have run out, or whatever made it hopeless.
+func (l *Ledger) execute(ctx context.Context, all []types.BatchStatementRequest) []error {
+	errs := make([]error, len(all))
+	left := make([]int, len(all)) // positions
+	for i := range left {
+		left[i] = i
+	}
+	for try := 0; len(left) > 0; try++ {
+		if try > 0 && (try >= maxTries || !l.backOff(ctx, try-1)) {
+			for _, i := range left {
+				errs[i] = sale.Fail(sale.Busy, errs[i])
+			}
+			return errs
+		}
+		batch := make([]types.BatchStatementRequest, len(left))
+		for n, i := range left {
+			batch[n] = all[i]
+		}
+		var again []int
+		for n, err := range l.executeOnce(ctx, batch) {
+			errs[left[n]] = err
+			if o := judge(err); o == contended || o == unknown {
+				again = append(again, left[n])
+			}
+		}
+		left = again
+	}
+	return errs
+}
+
+// executeOnce makes one call and returns what became of each statement.
+func (l *Ledger) executeOnce(ctx context.Context, batch []types.BatchStatementRequest) []error {
+	var out *dynamodb.BatchExecuteStatementOutput
+	err := attempt(ctx, func(ctx context.Context) (err error) {
+		out, err = l.api.BatchExecuteStatement(ctx, &dynamodb.BatchExecuteStatementInput{Statements: batch})
+		return err
+	})
+	if err == nil && len(out.Responses) != len(batch) {
+		err = foreign(fmt.Errorf("read batch: %d responses to %d statements", len(out.Responses), len(batch)))
+	}
+	errs := make([]error, len(batch))
+	for i := range errs {
+		if errs[i] = err; err == nil {
+			errs[i] = statementError(out.Responses[i].Error)
+		}
+	}
+	return errs
+}
+
+// statementError makes of a statement's refusal the error that the same refusal
+// of a single write is, so that one judge reads both.
+func statementError(e *types.BatchStatementError) error {
+	if e == nil {
+		return nil
+	}
+	switch e.Code {
+	case types.BatchStatementErrorCodeEnumConditionalCheckFailed:
+		return &types.ConditionalCheckFailedException{Message: e.Message, Item: e.Item}
+	case types.BatchStatementErrorCodeEnumDuplicateItem:
+		return &types.DuplicateItemException{Message: e.Message}
+	}
+	return &smithy.GenericAPIError{Code: string(e.Code), Message: aws.ToString(e.Message)}
+}
+
+// each calls f for 0…n-1, at most atOnce at a time, and waits for all.
+func each(n int, f func(i int)) {
+	if n == 1 {
+		f(0)
+		return
+	}
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, atOnce)
+	for i := range n {
+		slots <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-slots }()
+			f(i)
+		})
+	}
+	wait.Wait()
+}

@@ -1,0 +1,342 @@
+package ledger_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/ledger/ledgertest"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+// claimed is a world with the claims of n buyers, and the books before them.
+func claimed(t *testing.T, n int) (*ledgertest.World, *dynamotest.DB, []ledger.ClaimRef) {
+	t.Helper()
+	db := newDB()
+	w := ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: table})
+	w.Open(int64(n), 1)
+	refs := make([]ledger.ClaimRef, n)
+	for i := range refs {
+		c := w.Accepted(w.Buy(fmt.Sprintf("user-%02d", i))).Claim
+		refs[i] = ledger.ClaimRef{SaleID: c.SaleID, User: c.User, ClaimID: c.ID}
+	}
+	return w, db, refs
+}
+
+// batches lets the n-th batch of statements, counted from 0, meet a fault, and
+// records how many statements each batch had.
+func batches(db *dynamotest.DB, faults map[int]dynamotest.Fault) *[]int {
+	var mu sync.Mutex
+	sizes := &[]int{}
+	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		if c.Op != "BatchExecuteStatement" {
+			return dynamotest.Fault{}
+		}
+		*sizes = append(*sizes, len(c.Keys))
+		return faults[len(*sizes)-1]
+	}
+	return sizes
+}
+
+// inOrder checks that every claim has its own order: one id, recorded on the
+// claim and on the order item.
+func inOrder(t *testing.T, w *ledgertest.World, got []ledger.Confirmation, refs []ledger.ClaimRef) {
+	t.Helper()
+	seen := map[uint64]bool{}
+	for i, c := range got {
+		if c.Err != nil {
+			t.Errorf("%v: %v", refs[i], c.Err)
+			continue
+		}
+		held, err := w.Ledger.Claim(w.Ctx, refs[i].SaleID, refs[i].User)
+		if err != nil || held.OrderID != c.Order.ID || seen[c.Order.ID] {
+			t.Errorf("%v: order %d, on the claim %d (%v), issued before: %v", refs[i], c.Order.ID, held.OrderID, err, seen[c.Order.ID])
+		}
+		seen[c.Order.ID] = true
+		want := sale.Order{ID: c.Order.ID, SaleID: refs[i].SaleID, User: refs[i].User, ClaimID: refs[i].ClaimID}
+		if o, err := w.Ledger.Order(w.Ctx, c.Order.ID); err != nil || o != want || c.Order != want {
+			t.Errorf("got order %+v and %+v (%v), want %+v", c.Order, o, err, want)
+		}
+	}
+}
+
+func fresh(got []ledger.Confirmation) (n int) {
+	for _, c := range got {
+		if c.New {
+			n++
+		}
+	}
+	return n
+}
+
+func TestABatchOfConfirmationsCostsTheSameCallsHoweverLarge(t *testing.T) {
+	for n, chunks := range map[int]int{1: 1, 10: 1, 25: 1, 26: 2, 60: 3} {
+		w, db, refs := claimed(t, n)
+		db.ResetUsage()
+		got := w.Ledger.Confirm(w.Ctx, refs)
+		want := map[string]int{"BatchGetItem": chunks, "UpdateItem": chunks, "BatchExecuteStatement": 2 * chunks}
+		if diff := cmp.Diff(want, db.Calls()); diff != "" {
+			t.Errorf("%d claims, calls (-want +got):\n%s", n, diff)
+		}
+		if fresh(got) != n {
+			t.Errorf("%d of %d are new", fresh(got), n)
+		}
+		inOrder(t, w, got, refs)
+
+		db.ResetUsage()
+		w.Ledger.Confirm(w.Ctx, refs) // the same message again
+		want = map[string]int{"BatchGetItem": 2 * chunks, "BatchExecuteStatement": chunks}
+		if diff := cmp.Diff(want, db.Calls()); diff != "" {
+			t.Errorf("%d claims again, calls (-want +got):\n%s", n, diff)
+		}
+	}
+}
+
+func TestANewEnvironmentReadsEachSaleOnce(t *testing.T) {
+	w, db, refs := claimed(t, 25)
+	db.ResetUsage()
+	got := w.Environment().Confirm(w.Ctx, refs)
+	if n := db.Calls()["GetItem"]; n != 1 {
+		t.Errorf("%d reads of the sale, want one", n)
+	}
+	inOrder(t, w, got, refs)
+}
+
+func TestTheStatementThatMeetsContentionIsTriedAgainAlone(t *testing.T) {
+	for name, fault := range map[string]dynamotest.Fault{
+		"a conflict":      {Kind: dynamotest.Conflict, Items: []int{7}},
+		"throttled":       {Kind: dynamotest.Throttle, Items: []int{7}},
+		"a hot partition": {Kind: dynamotest.Throttle, Items: []int{7}, Code: "ProvisionedThroughputExceeded"},
+	} {
+		for at, want := range [][]int{{25, 1, 25}, {25, 25, 1}} {
+			w, db, refs := claimed(t, 25)
+			sizes := batches(db, map[int]dynamotest.Fault{at: fault})
+			got := w.Ledger.Confirm(w.Ctx, refs)
+			if diff := cmp.Diff(want, *sizes); diff != "" {
+				t.Errorf("%s in batch %d: batches (-want +got):\n%s", name, at, diff)
+			}
+			if fresh(got) != 25 {
+				t.Errorf("%s: %d of 25 are new", name, fresh(got))
+			}
+			inOrder(t, w, got, refs)
+		}
+	}
+}
+
+func TestAStatementContendedToTheEndIsBusyAlone(t *testing.T) {
+	for at := range 2 {
+		w, db, refs := claimed(t, 25)
+		faults := map[int]dynamotest.Fault{at: {Kind: dynamotest.Conflict, Items: []int{7}}}
+		for try := range 5 {
+			faults[at+1+try] = dynamotest.Fault{Kind: dynamotest.Conflict}
+		}
+		sizes := batches(db, faults)
+		got := w.Ledger.Confirm(w.Ctx, refs)
+		for i, c := range got {
+			if want := map[bool]sale.Code{true: sale.Busy}[i == 7]; sale.CodeOf(c.Err) != want {
+				t.Errorf("batch %d, claim %d: %v, want %q", at, i, c.Err, want)
+			}
+		}
+		if n := len(*sizes); n != 7 {
+			t.Errorf("batch %d: %v statements, want 6 tries of one batch and 1 of the other (P16)", at, *sizes)
+		}
+		inOrder(t, w, w.Environment().Confirm(w.Ctx, refs), refs)
+	}
+}
+
+func TestABatchWhoseAnswerWasLostFindsItsOwnWrites(t *testing.T) {
+	for _, reply := range []dynamotest.Reply{dynamotest.ReplyTimeout, dynamotest.ReplyInternalError, dynamotest.ReplyBrokenConnection} {
+		for at := range 2 {
+			w, db, refs := claimed(t, 25)
+			batches(db, map[int]dynamotest.Fault{at: {Kind: dynamotest.LostReply, Reply: reply}})
+			got := w.Ledger.Confirm(w.Ctx, refs)
+			if fresh(got) != 25 {
+				t.Errorf("reply %v of batch %d: %d of 25 are new", reply, at, fresh(got))
+			}
+			if next := w.Number("SEQ#2026-11-11", "SEQ", "next"); next != 25 {
+				t.Errorf("reply %v of batch %d: %d numbers taken, want 25", reply, at, next)
+			}
+			inOrder(t, w, got, refs)
+		}
+	}
+}
+
+func TestABatchThatIsAppliedLateChangesNoOrder(t *testing.T) {
+	late := dynamotest.Fault{Kind: dynamotest.ApplyLate}
+	for at := range 2 { // retried in the same invocation
+		w, db, refs := claimed(t, 25)
+		batches(db, map[int]dynamotest.Fault{at: late})
+		got := w.Ledger.Confirm(w.Ctx, refs)
+		before := db.Dump()
+		if db.ApplyPending() != 1 || db.Dump() != before {
+			t.Errorf("the late batch %d changed something", at)
+		}
+		inOrder(t, w, got, refs)
+	}
+	for _, first := range []bool{true, false} { // redelivered after the late batch, or before it
+		w, db, refs := claimed(t, 25)
+		batches(db, map[int]dynamotest.Fault{0: late, 1: late, 2: late, 3: late, 4: late, 5: late})
+		for _, c := range w.Ledger.Confirm(w.Ctx, refs) {
+			if sale.CodeOf(c.Err) != sale.Busy {
+				t.Fatalf("got %+v, want busy", c)
+			}
+		}
+		db.Fault = nil
+		if first {
+			db.ApplyPending()
+		}
+		got := w.Environment().Confirm(w.Ctx, refs)
+		db.ApplyPending()
+		inOrder(t, w, got, refs)
+		if sequence := orderid.Sequence(got[0].Order.ID); (sequence <= 25) != first {
+			t.Errorf("applied before the redelivery %v: the claim has number %d", first, sequence)
+		}
+		if got[0].New == first {
+			t.Errorf("applied before the redelivery %v: new is %v", first, got[0].New)
+		}
+	}
+}
+
+func TestAnEngineThatDoesNotSayWhatStoodInTheWayIsAsked(t *testing.T) {
+	w, db, refs := claimed(t, 10)
+	sizes := batches(db, map[int]dynamotest.Fault{0: {Kind: dynamotest.LostReply}})
+	db.ResetUsage()
+	got := w.EnvironmentOver(terse{db}).Confirm(w.Ctx, refs)
+	inOrder(t, w, got, refs)
+	if fresh(got) != 10 {
+		t.Errorf("%d of 10 are new", fresh(got))
+	}
+	if reads := db.Calls()["BatchGetItem"]; reads != 2 || len(*sizes) != 3 {
+		t.Errorf("%d reads and %v statements, want the claims read once more", reads, *sizes)
+	}
+}
+
+// terse is a table that returns no item with a failed condition.
+type terse struct{ ledger.API }
+
+func (s terse) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
+	out, err := s.API.BatchExecuteStatement(ctx, in, o...)
+	if err == nil {
+		for _, r := range out.Responses {
+			if r.Error != nil {
+				r.Error.Item = nil
+			}
+		}
+	}
+	return out, err
+}
+
+func TestEqualRefsShareOneConfirmation(t *testing.T) {
+	w, _, refs := claimed(t, 2)
+	twice := []ledger.ClaimRef{refs[0], refs[1], refs[0], {SaleID: "moutai", User: refs[0].User, ClaimID: "other"}}
+	got := w.Ledger.Confirm(w.Ctx, twice)
+	if got[0].Order != got[2].Order || !got[0].New || got[2].New || sale.CodeOf(got[3].Err) != sale.Poison {
+		t.Errorf("got %+v", got)
+	}
+	inOrder(t, w, got[:2], refs)
+	if next := w.Number("SEQ#2026-11-11", "SEQ", "next"); next != 2 {
+		t.Errorf("%d numbers taken, want 2", next)
+	}
+}
+
+func TestBrokenBooksCostOnlyTheClaimThatIsBroken(t *testing.T) {
+	w, db, refs := claimed(t, 3)
+	first := w.Ledger.Confirm(w.Ctx, refs[:2])
+	// Claim 1 shows the id of claim 0's order.
+	less := int64(first[0].Order.ID) - int64(first[1].Order.ID)
+	if err := db.Tamper(w.Ctx, table, "CLAIM#moutai#0", refs[1].User, "orderId", less); err != nil {
+		t.Fatal(err)
+	}
+	got := w.Ledger.Confirm(w.Ctx, refs)
+	if got[0].Err != nil || sale.CodeOf(got[1].Err) != sale.Internal || got[2].Err != nil {
+		t.Errorf("got %+v", got)
+	}
+	if o, err := w.Ledger.Order(w.Ctx, first[0].Order.ID); err != nil || o != first[0].Order {
+		t.Errorf("the order of claim 0 is %+v (%v), want %+v", o, err, first[0].Order)
+	}
+}
+
+func TestAnAnswerNobodyKnowsIsInternalNeverAGuess(t *testing.T) {
+	for name, responses := range map[string][]types.BatchStatementResponse{
+		"none":         {},
+		"too few":      {{}},
+		"unknown code": {{Error: &types.BatchStatementError{Code: "SomethingNew"}}, {Error: &types.BatchStatementError{Code: "SomethingNew"}}},
+		"no code":      {{Error: &types.BatchStatementError{}}, {Error: &types.BatchStatementError{}}},
+		"denied":       {{Error: &types.BatchStatementError{Code: "AccessDenied"}}, {Error: &types.BatchStatementError{Code: "ValidationError"}}},
+	} {
+		w, db, refs := claimed(t, 2)
+		for i, c := range w.EnvironmentOver(answering{db, responses}).Confirm(w.Ctx, refs) {
+			if sale.CodeOf(c.Err) != sale.Internal {
+				t.Errorf("%s: claim %d: got %v, want internal", name, i, c.Err)
+			}
+		}
+		if strings.Contains(db.Dump(), "ORDER#") {
+			t.Errorf("%s: an order was written", name)
+		}
+	}
+}
+
+// answering gives every batch of statements the same answer and applies none.
+type answering struct {
+	ledger.API
+	responses []types.BatchStatementResponse
+}
+
+func (s answering) BatchExecuteStatement(context.Context, *dynamodb.BatchExecuteStatementInput, ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
+	return &dynamodb.BatchExecuteStatementOutput{Responses: s.responses}, nil
+}
+
+func TestManyFinalizersUnderEveryFaultGiveEachClaimOneOrder(t *testing.T) {
+	for seed := range uint64(6) {
+		w, db, refs := claimed(t, 60)
+		db.Fault = dynamotest.Rates{
+			Conflict: 0.2, Throttle: 0.1, ServerError: 0.05, LostReply: 0.1, ApplyLate: 0.1, Unprocessed: 0.2, Late: 5 * time.Millisecond,
+		}.Seeded(seed)
+		var mu sync.Mutex
+		answered := map[string]uint64{}
+		var wait sync.WaitGroup
+		for range 3 {
+			finalizer := w.Environment()
+			wait.Go(func() {
+				for i, c := range finalizer.Confirm(w.Ctx, refs) {
+					mu.Lock()
+					id, before := answered[refs[i].User]
+					if c.Err == nil && before && id != c.Order.ID {
+						t.Errorf("seed %d: %s was told %d and %d", seed, refs[i].User, id, c.Order.ID)
+					}
+					if c.Err == nil {
+						answered[refs[i].User] = c.Order.ID
+					} else if code := sale.CodeOf(c.Err); code != sale.Busy {
+						t.Errorf("seed %d: %s: %v, want at worst busy", seed, refs[i].User, c.Err)
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		wait.Wait()
+		db.Fault = nil
+		db.ApplyPending()
+		got := w.Environment().Confirm(w.Ctx, refs)
+		inOrder(t, w, got, refs)
+		for i, c := range got {
+			if id, before := answered[refs[i].User]; before && id != c.Order.ID {
+				t.Errorf("seed %d: %s was told %d and holds %d", seed, refs[i].User, id, c.Order.ID)
+			}
+		}
+		if orders := strings.Count(db.Dump(), "pk: \"ORDER#"); orders != 60 {
+			t.Errorf("seed %d: %d orders of 60 claims", seed, orders)
+		}
+	}
+}
