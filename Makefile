@@ -92,9 +92,12 @@ bench: ## what the handlers cost above the AWS calls they make; benchstat's form
 	@$(GO_BUILD) -o $(HOST)/bench ./infra/bench
 	@$(HOST)/bench
 
+# Under the race detector the simulation runs few seeds; the full number runs
+# without it.
 .PHONY: test
 test: host ## run every test, the engines included
 	go test $(RACE) -timeout 10m ./...
+	$(if $(RACE),go test -timeout 10m ./infra/simulate)
 
 .PHONY: check
 check: ## formatting, vet, staticcheck, template lint
@@ -103,6 +106,11 @@ check: ## formatting, vet, staticcheck, template lint
 	go tool staticcheck ./...
 	@if command -v cfn-lint >/dev/null; then cfn-lint template.yaml && echo "cfn-lint: template.yaml is clean"; \
 	else echo "cfn-lint is not installed: the template was not linted (pip install cfn-lint)"; fi
+
+.PHONY: simulate
+simulate: ## SEEDS=… random sales in virtual time under all faults; SEED=… one of them again
+	@go test ./infra/simulate -count=1 -timeout 0 -run '^TestSimulation$$' -args \
+		-seeds "$(or $(SEEDS),2000)" $(if $(SEED),-seed "$(SEED)") -progress
 
 .PHONY: torture
 torture: host ## kill -9 anything while it sells, ROUNDS=… times or for MINUTES=…, and audit the books

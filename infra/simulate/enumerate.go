@@ -45,8 +45,8 @@ func (r *run) violate(format string, args ...any) {
 	r.found = append(r.found, fmt.Sprintf(format, args...))
 }
 
-// Enumeration is the result of a scenario.
-type Enumeration struct {
+// enumeration is the result of a scenario.
+type enumeration struct {
 	Runs       int
 	Complete   bool // every plan was run within the budget
 	Violations []string
@@ -54,7 +54,7 @@ type Enumeration struct {
 
 // enumerate runs the scenario through every plan of up to faults accidents, but
 // not more than budget runs. It must be called in a bubble.
-func enumerate(s scenario, faults, budget int) Enumeration {
+func enumerate(s scenario, faults, budget int) enumeration {
 	c := &chooser{plan: &plan{}}
 	r := &run{world: newWorld(c, func() float64 { return 0.5 }), chooser: c}
 	r.db.Fault = func(dynamotest.Call) dynamotest.Fault { return c.fault }
@@ -62,7 +62,7 @@ func enumerate(s scenario, faults, budget int) Enumeration {
 	r.commands(fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":"2089-01-01T00:00:00Z","stock":%d,"shards":%d}`,
 		saleID, opens.UTC().Format(time.RFC3339), s.stock, s.shards))
 	before := r.db.Snapshot()
-	var result Enumeration
+	var result enumeration
 	for result.Runs < budget {
 		result.Runs++
 		r.db.Restore(before)

@@ -3,6 +3,7 @@ package simulate
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -266,4 +267,4 @@ func (e *environment) command(event string, out any) (took time.Duration, err er
 }
 
 // errDied: the environment died, and nobody knows how far it came.
-var errDied = fmt.Errorf("the environment died")
+var errDied = errors.New("the environment died")
