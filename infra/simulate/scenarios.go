@@ -1,6 +1,9 @@
 package simulate
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // scenarios are the small sales of the enumeration.
 var scenarios = []scenario{
@@ -155,4 +158,18 @@ func (r *run) sold(claims int) {
 			r.violate("P4: %s was told of claim %s and holds %q", user, id, b.claims[user].id)
 		}
 	}
+}
+
+// orderMessage is the body of an order message.
+func orderMessage(user, claimID string) string {
+	text, err := json.Marshal(struct {
+		V       int    `json:"v"`
+		SaleID  string `json:"saleId"`
+		User    string `json:"user"`
+		ClaimID string `json:"claimId"`
+	}{1, saleID, user, claimID})
+	if err != nil {
+		panic(err) // strings and a number always encode
+	}
+	return string(text)
 }

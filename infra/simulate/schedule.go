@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"cmp"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -128,3 +129,11 @@ func between(r *rand.Rand, from, to time.Duration) time.Duration {
 	}
 	return from + time.Duration(r.Int64N(int64(to-from)))
 }
+
+// travel takes the bubble's clock from the year 2000, where it starts, to one in
+// which there are sales.
+func travel() { time.Sleep(time.Until(time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC))) }
+
+// sorted are the keys of a map in their order: the order in which a map is
+// walked is the one thing that no seed brings back.
+func sorted[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

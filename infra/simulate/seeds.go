@@ -138,7 +138,11 @@ func drawCommands(r *rand.Rand, d draft) []command {
 	all := []command{{event: created, units: d.stock, again: -1}}
 	during := func() time.Duration { return d.opensAt + time.Duration(r.ExpFloat64()*float64(8*time.Second)) }
 	if sometimes(r, 0.5) {
-		for i := range 1 + r.IntN(3) {
+		times := 1 + r.IntN(3)
+		if sometimes(r, 0.3) {
+			times = 4 + r.IntN(8)
+		}
+		for i := range times {
 			units := 1 + r.IntN(1+d.stock/2)
 			if sometimes(r, 0.5) {
 				units = 1 + r.IntN(d.shards)

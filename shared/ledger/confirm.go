@@ -101,30 +101,28 @@ func (c *confirming) learn(it item) {
 
 func poisonous(err error) error { return sale.Fail(sale.Poison, err) }
 
-// locate finds each claim's key: its sale knows the bucket.
+// locate finds each claim's key: its sale knows the bucket. A batch is of one
+// sale nearly always, and that one is known: nothing is gained by reading several
+// at once, and one after the other keeps a run repeatable.
 func (l *Ledger) locate(ctx context.Context, batch []*confirming) {
-	ofSale := make(map[string][]*confirming, 1)
-	var sales []string
-	for _, c := range batch {
-		if ofSale[c.ref.SaleID] == nil {
-			sales = append(sales, c.ref.SaleID)
-		}
-		ofSale[c.ref.SaleID] = append(ofSale[c.ref.SaleID], c)
+	type found struct {
+		sale sale.Sale
+		err  error
 	}
-	each(len(sales), func(i int) {
-		claims := ofSale[sales[i]]
-		s, err := l.existing(ctx, sales[i])
-		if sale.CodeOf(err) == sale.SaleNotFound {
-			err = poisonous(fmt.Errorf("no such sale: %s", sales[i]))
+	sales := make(map[string]found, 1)
+	for _, c := range batch {
+		f, known := sales[c.ref.SaleID]
+		if !known {
+			f.sale, f.err = l.existing(ctx, c.ref.SaleID)
+			if sale.CodeOf(f.err) == sale.SaleNotFound {
+				f.err = poisonous(fmt.Errorf("no such sale: %s", c.ref.SaleID))
+			}
+			sales[c.ref.SaleID] = f
 		}
-		if err != nil {
-			failAll(claims, err)
-			return
+		if c.Err = f.err; c.Err == nil {
+			c.key = claimKey(f.sale.ID, sale.BucketOf(c.ref.User, f.sale.Buckets), c.ref.User)
 		}
-		for _, c := range claims {
-			c.key = claimKey(s.ID, sale.BucketOf(c.ref.User, s.Buckets), c.ref.User)
-		}
-	})
+	}
 }
 
 // readClaims reads claims consistently. That happens before anything is
