@@ -113,6 +113,12 @@ simulate: ## SEEDS=… random sales in virtual time under all faults; SEED=… o
 	@$(HOST)/simulate -test.run '^TestSimulation$$' -test.timeout 0 -seeds "$(or $(SEEDS),2000)" \
 		$(if $(SEED),-seed "$(SEED)") -progress | grep -vx PASS
 
+.PHONY: enumerate
+enumerate: ## every plan of up to FAULTS=3 faults, a request that overlaps counting as one (OVERLAP=1: as none)
+	@mkdir -p $(HOST) && go test -c -o $(HOST)/simulate ./infra/simulate
+	@$(HOST)/simulate -test.run '^TestEveryPlan' -test.timeout 0 -faults "$(or $(FAULTS),3)" \
+		$(if $(OVERLAP),-overlap) -progress | grep -vx PASS
+
 .PHONY: torture
 torture: host ## kill -9 anything while it sells, ROUNDS=… times or for MINUTES=…, and audit the books
 	@$(GO_BUILD) -o $(HOST)/torture ./infra/torture

@@ -18,10 +18,10 @@ const (
 	coralService    = "com.amazon.coral.service#"
 )
 
-// refusal is an answer of a service that applied nothing.
+// refusal is an answer of a service that applied nothing, or not all.
 type refusal struct {
 	status int
-	kind   string // the error's name with its namespace
+	kind   string // the error's name with its namespace; "" with status 200
 	body   map[string]any
 }
 
@@ -101,7 +101,9 @@ func broken(c call) refusal {
 // answer is the refusal as it comes over the wire, to request r with the
 // running number n.
 func (f refusal) answer(r *http.Request, n uint64) (*http.Response, error) {
-	f.body["__type"] = f.kind
+	if f.kind != "" {
+		f.body["__type"] = f.kind
+	}
 	body, err := json.Marshal(f.body)
 	if err != nil {
 		return nil, fmt.Errorf("encode refusal: %w", err)

@@ -18,6 +18,7 @@ const (
 	write                    // of one item
 	transaction              // writes of many items, which it occupies
 	glance                   // a transaction that only reads: conflicts, occupies nothing
+	statements               // a batch of writes that are refused one by one
 	sending                  // of messages
 	queueing                 // any other call of a queue
 )
@@ -30,7 +31,7 @@ const (
 var classes = map[string]class{
 	dynamoPrefix + "GetItem": plain, dynamoPrefix + "BatchGetItem": plain, dynamoPrefix + "Query": plain,
 	dynamoPrefix + "Scan": plain, dynamoPrefix + "BatchWriteItem": plain, dynamoPrefix + "ExecuteStatement": plain,
-	dynamoPrefix + "BatchExecuteStatement": plain, dynamoPrefix + "ExecuteTransaction": plain,
+	dynamoPrefix + "BatchExecuteStatement": statements, dynamoPrefix + "ExecuteTransaction": plain,
 	dynamoPrefix + "PutItem": write, dynamoPrefix + "UpdateItem": write, dynamoPrefix + "DeleteItem": write,
 	dynamoPrefix + "TransactWriteItems": transaction, dynamoPrefix + "TransactGetItems": glance,
 	sqsPrefix + "SendMessage": sending, sqsPrefix + "SendMessageBatch": sending,
@@ -55,7 +56,9 @@ type call struct {
 }
 
 // writes reports whether the call changes items that another call may meet.
-func (c call) writes() bool { return c.class == write || c.class == transaction }
+func (c call) writes() bool {
+	return c.class == write || c.class == transaction || c.class == statements
+}
 
 // conflicts reports whether a transaction in flight can refuse the call.
 func (c call) conflicts() bool { return c.writes() || c.class == glance }
@@ -117,6 +120,11 @@ func readCall(target string, body []byte, keyNames []string) call {
 				}
 			}
 			c.items = append(c.items, name)
+		}
+	case statements:
+		var writes bool
+		if c.items, writes = readBatch(body, keyNames); !writes {
+			c.class = plain
 		}
 	}
 	return c

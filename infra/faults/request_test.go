@@ -23,11 +23,35 @@ func TestAnItemIsKnownByItsKeyHoweverItIsNamed(t *testing.T) {
 	}
 }
 
+func TestAStatementWritesTheItemOfItsKey(t *testing.T) {
+	keys := []string{"pk", "sk"}
+	key := `{"S":"a"},{"S":"b"}`
+	update := readCall(dynamoPrefix+"UpdateItem", []byte(`{"Key":{"pk":{"S":"a"},"sk":{"S":"b"}},"TableName":"T"}`), keys)
+	c := readCall(dynamoPrefix+"BatchExecuteStatement", []byte(`{"Statements":[
+		{"Statement":"UPDATE \"T\" SET orderId = ? WHERE pk = ? AND sk = ? AND x = ? AND orderId IS MISSING","Parameters":[{"N":"1"},`+key+`,{"S":"x"}]},
+		{"Statement":"INSERT INTO \"T\" VALUE {'pk': ?, 'sk': ?, 'x': ?}","Parameters":[`+key+`,{"S":"x"}]},
+		{"Statement":"DELETE FROM T WHERE sk=? AND pk=?","Parameters":[{"S":"b"},{"S":"a"}]},
+		{"Statement":"UPDATE \"T2\" SET x = ? WHERE pk = ? AND sk = ?","Parameters":[{"N":"1"},`+key+`]}]}`), keys)
+	if c.class != statements || len(c.items) != 4 {
+		t.Fatalf("got %+v", c)
+	}
+	for i, item := range c.items {
+		if same := item == update.items[0]; same != (i < 3) {
+			t.Errorf("statement %d writes %q, the update %q", i, item, update.items[0])
+		}
+	}
+	reads := readCall(dynamoPrefix+"BatchExecuteStatement", []byte(`{"Statements":[{"Statement":"SELECT * FROM T WHERE pk = ?","Parameters":[{"S":"a"}]}]}`), keys)
+	if reads.conflicts() || reads.writes() {
+		t.Errorf("reading statements are %+v", reads)
+	}
+}
+
 func FuzzReadCall(f *testing.F) {
 	f.Add("PutItem", []byte(`{"TableName":"T","Item":{"pk":{"S":"a"},"sk":{"S":"b"}}}`))
 	f.Add("TransactWriteItems", []byte(`{"TransactItems":[{"Put":{"TableName":"T","Item":{}}},{},{"Update":null}]}`))
 	f.Add("TransactGetItems", []byte(`{"TransactItems":[{"Get":{"Key":{"pk":{"S":"a"}}}}]}`))
 	f.Add("TransactWriteItems", []byte(`{"TransactItems":"x"}`))
+	f.Add("BatchExecuteStatement", []byte(`{"Statements":[{"Statement":"UPDATE \"T\" SET a = ? WHERE pk = ? AND sk = ?","Parameters":[{},{"S":"a"}]}]}`))
 	f.Add("SendMessage", []byte(`not json`))
 	f.Fuzz(func(t *testing.T, operation string, body []byte) {
 		for _, prefix := range []string{dynamoPrefix, sqsPrefix, ""} {

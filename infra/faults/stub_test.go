@@ -37,8 +37,21 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 	answer := "{}"
-	if operation == "SendMessage" {
+	switch operation {
+	case "SendMessage":
 		answer = `{"MessageId":"m"}`
+	case "BatchExecuteStatement":
+		// Each statement is answered with its own first parameter.
+		var responses []any
+		for _, one := range body.(map[string]any)["Statements"].([]any) {
+			parameter := one.(map[string]any)["Parameters"].([]any)[0]
+			responses = append(responses, map[string]any{"Item": map[string]any{"pk": parameter}})
+		}
+		text, err := json.Marshal(map[string]any{"Responses": responses})
+		if err != nil {
+			panic(err) // it was decoded from JSON
+		}
+		answer = string(text)
 	}
 	_, _ = io.WriteString(w, answer)
 }

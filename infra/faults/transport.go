@@ -66,8 +66,11 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	t.count(p.kind)
 	switch p.kind {
 	case kindConflict:
-		return conflicting(c, p.some).answer(r, n)
+		return t.conflict(repeat(r.Context(), r, body), c, p.some, n)
 	case kindThrottle:
+		if c.class == statements && p.variant {
+			return t.except(repeat(r.Context(), r, body), p.some, throttled, n)
+		}
 		return throttling(c, p).answer(r, n)
 	case kindError, kindSendFailed:
 		return broken(c).answer(r, n)
@@ -88,10 +91,19 @@ func (t *Transport) send(r *http.Request, c call, n uint64) (*http.Response, err
 	if t.Config.InFlight > 0 && c.conflicts() {
 		if busy := t.flying.enter(c, time.Now(), t.Config.InFlight); len(busy) > 0 {
 			t.count(kindInFlight)
-			return conflicting(c, busy).answer(r, n)
+			return t.conflict(r, c, busy, n)
 		}
 	}
 	return t.base().RoundTrip(r)
+}
+
+// conflict refuses a call some of whose items are in another transaction, or
+// those statements of a batch.
+func (t *Transport) conflict(r *http.Request, c call, some []int, n uint64) (*http.Response, error) {
+	if c.class == statements {
+		return t.except(r, some, ongoing, n)
+	}
+	return conflicting(c, some).answer(r, n)
 }
 
 // apply sends a request whose answer nobody will see, and waits for its end.

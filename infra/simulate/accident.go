@@ -70,8 +70,10 @@ type chooser struct {
 	left   int
 	active bool
 	// meanwhile is what may run between two calls of the invocation that is
-	// under way, once, in another environment.
+	// under way, once, in another environment. overlap is how many accidents
+	// that stands for: 0, or 1 for fewer plans.
 	meanwhile func()
+	overlap   int
 	fault     dynamotest.Fault
 	// story is what happened, for whoever has to understand a violation.
 	story []line
@@ -126,9 +128,10 @@ func (c *chooser) choose(p point) accident {
 }
 
 func (c *chooser) interleave() {
-	if c.meanwhile == nil || !c.active || c.plan.choose(2) == 0 {
+	if c.meanwhile == nil || !c.active || c.left < c.overlap || c.plan.choose(2) == 0 {
 		return
 	}
+	c.left -= c.overlap
 	other := c.meanwhile
 	c.meanwhile = nil
 	c.tell("meanwhile:")

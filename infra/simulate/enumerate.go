@@ -46,10 +46,11 @@ type enumeration struct {
 	Violations []string
 }
 
-// enumerate runs the scenario through every plan of up to faults accidents, but
-// not more than budget runs. It must be called in a bubble.
-func enumerate(s scenario, faults, budget int) enumeration {
-	c := &chooser{plan: &plan{}}
+// enumerate runs the scenario through every plan of up to faults accidents, of
+// which another's request that overlaps is as many as overlap says, but not more
+// than budget runs. It must be called in a bubble.
+func enumerate(s scenario, faults, overlap, budget int) enumeration {
+	c := &chooser{plan: &plan{}, overlap: overlap}
 	r := &run{world: newWorld(c, func() float64 { return 0.5 }), chooser: c}
 	r.db.Fault = func(dynamotest.Call) dynamotest.Fault { return c.fault }
 	opens := time.Now().Add(-time.Minute)
@@ -59,6 +60,9 @@ func enumerate(s scenario, faults, budget int) enumeration {
 	var result enumeration
 	for result.Runs < budget {
 		result.Runs++
+		// Every run begins at the same second of a minute: order ids know no
+		// fractions of one, so what a run meets may depend on when in it it began.
+		time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute)))
 		r.db.Restore(before)
 		r.reset()
 		if s.prepare != nil {
@@ -76,7 +80,10 @@ func enumerate(s scenario, faults, budget int) enumeration {
 			return result
 		}
 		if !c.plan.next() {
-			result.Complete = true
+			result.Complete = !c.plan.astray
+			return result
+		}
+		if c.plan.astray {
 			return result
 		}
 	}

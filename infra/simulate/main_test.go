@@ -9,6 +9,7 @@ import (
 
 var (
 	faults   = flag.Int("faults", defaultFaults, "how many faults a plan of the enumeration has at most")
+	overlap  = flag.Bool("overlap", false, "let another's request overlap besides that many faults, instead of standing for one")
 	seeds    = flag.Int("seeds", defaultSeeds, "how many random sales are simulated")
 	seed     = flag.Uint64("seed", 0, "simulate the sale of this seed only")
 	progress = flag.Bool("progress", false, "tell how far the simulation has come")

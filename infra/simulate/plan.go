@@ -6,6 +6,9 @@ package simulate
 type plan struct {
 	path []branch
 	at   int
+	// astray: a run met other choices than the run before under the same plan,
+	// so the scenario is not deterministic and the walk proves nothing.
+	astray bool
 }
 
 type branch struct{ taken, options int }
@@ -19,12 +22,18 @@ func (p *plan) choose(options int) int {
 	if p.at == len(p.path) {
 		p.path = append(p.path, branch{0, options})
 	}
+	b := p.path[p.at]
 	p.at++
-	return p.path[p.at-1].taken
+	if b.options != options {
+		p.astray = true
+		return 0
+	}
+	return b.taken
 }
 
 // next moves on to the next run, or reports that there is none.
 func (p *plan) next() bool {
+	p.astray = p.astray || p.at < len(p.path)
 	p.path, p.at = p.path[:p.at], 0
 	for i := len(p.path) - 1; i >= 0; i-- {
 		if p.path[i].taken++; p.path[i].taken < p.path[i].options {

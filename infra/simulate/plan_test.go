@@ -24,3 +24,24 @@ func TestAPlanWalksThroughEverySequenceOfChoicesOnce(t *testing.T) {
 		t.Errorf("walked %v, want %v", got, want)
 	}
 }
+
+func TestAPlanNoticesARunThatGoesAstray(t *testing.T) {
+	var p plan
+	p.choose(2)
+	p.choose(3)
+	if !p.next() || p.astray {
+		t.Fatalf("after one run: %+v", p)
+	}
+	p.choose(2)
+	if p.choose(4); !p.astray {
+		t.Error("other options than before were not noticed")
+	}
+	p = plan{}
+	p.choose(2)
+	p.choose(3)
+	p.next()
+	p.choose(2)
+	if p.next(); !p.astray {
+		t.Error("a run that ended early was not noticed")
+	}
+}

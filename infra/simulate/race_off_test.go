@@ -4,5 +4,5 @@ package simulate
 
 const (
 	defaultSeeds  = 2000
-	defaultFaults = 2
+	defaultFaults = 3
 )
