@@ -49,7 +49,11 @@ type Config struct {
 	RequestRate float64
 	ColdStart   time.Duration // median, as a client sees it
 	Finalizers  int           // most concurrent batches of order messages
-	NoFinalize  bool
+	// Batch is how many order messages an invocation gets at most, and Gather how
+	// long the event source waits for them: those of template.yaml unless given.
+	Batch      int
+	Gather     time.Duration
+	NoFinalize bool
 
 	// Progress, if set, is called about ten times per simulated second.
 	Progress func(Progress)
@@ -78,6 +82,8 @@ func (c Config) withDefaults() Config {
 	set(&c.Concurrency, 1000)
 	set(&c.ColdStart, 250*time.Millisecond)
 	set(&c.Finalizers, 20)
+	set(&c.Batch, 25)
+	set(&c.Gather, time.Second)
 	return c
 }
 

@@ -18,10 +18,8 @@ import (
 )
 
 const (
-	// batchSize, batchWindow and visibility are those of template.yaml.
-	batchSize   = 25
-	batchWindow = time.Second
-	visibility  = 35 * time.Second
+	// visibility is that of template.yaml.
+	visibility = 35 * time.Second
 	// finalizeTimeout is FinalizeFunction's own.
 	finalizeTimeout = 5 * time.Second
 	// perCall is how many messages the event source receives and deletes in one
@@ -94,9 +92,9 @@ func (q *queue) gather() []string {
 	case <-q.stop:
 		return nil
 	}
-	window := time.NewTimer(batchWindow)
+	window := time.NewTimer(q.config.Gather)
 	defer window.Stop()
-	for len(batch) < batchSize {
+	for len(batch) < q.config.Batch {
 		select {
 		case m := <-q.messages:
 			batch = append(batch, m)
