@@ -4,12 +4,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/config"
 
 	"flashsale/functions/purchase/handler"
+	"flashsale/shared/eligibility"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
@@ -22,13 +24,17 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	book, err := ledger.FromEnv(cfg)
-	if err != nil {
+	cfg = telemetry.Watch(cfg)
+	book, noBook := ledger.FromEnv(cfg)
+	queue, noQueue := orderq.FromEnv(cfg)
+	users, noUsers := eligibility.FromEnv()
+	origin, noOrigin := httpapi.OriginFromEnv()
+	if err := errors.Join(noBook, noQueue, noUsers, noOrigin); err != nil {
 		log.Fatal(err)
 	}
-	queue, err := orderq.FromEnv(cfg)
-	if err != nil {
-		log.Fatal(err)
+	h := handler.New(book, queue, log).Behind(origin)
+	if users != nil {
+		h.Checking(users)
 	}
-	lambda.Start(httpapi.Serve(handler.New(book, queue, log).Handle))
+	lambda.Start(httpapi.Serve(h.Handle))
 }

@@ -21,9 +21,14 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	cfg = telemetry.Watch(cfg)
 	book, err := ledger.FromEnv(cfg)
 	if err != nil {
 		log.Fatal(err)
 	}
-	lambda.Start(httpapi.Serve(handler.New(book, log).Handle))
+	origin, err := httpapi.OriginFromEnv()
+	if err != nil {
+		log.Fatal(err)
+	}
+	lambda.Start(httpapi.Serve(handler.New(book, log).Behind(origin).Handle))
 }

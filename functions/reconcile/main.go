@@ -21,6 +21,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	cfg = telemetry.Watch(cfg)
 	book, err := ledger.FromEnv(cfg)
 	if err != nil {
 		log.Fatal(err)

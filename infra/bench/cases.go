@@ -28,7 +28,7 @@ type benchCase struct {
 	name       string
 	handler    func() error // one invocation, event and answer in JSON
 	bare       func() error // the same calls alone; nil if a steady invocation makes none
-	operations int          // in one round
+	operations int          // in one round: many collections of garbage, which come by the megabyte
 	status     int          // of the answer, 0 where there is none
 	// calls are the bare side's.
 	calls []any
@@ -76,13 +76,13 @@ func cases(ctx context.Context, root string, log io.Writer) (all []*benchCase, c
 		endpoint func(*config.LoadOptions) error
 	}
 	plans := []plan{
-		{benchCase{name: "purchase-accepted", operations: 600, status: 202}, newPurchase, buy, inMemory(accepting)},
-		{benchCase{name: "purchase-accepted-socket", operations: 400, status: 202}, newPurchase, buy, config.WithBaseEndpoint(socket.URL)},
-		{benchCase{name: "purchase-duplicate", operations: 800, status: 409}, newPurchase, buy,
+		{benchCase{name: "purchase-accepted", operations: 1800, status: 202}, newPurchase, buy, inMemory(accepting)},
+		{benchCase{name: "purchase-accepted-socket", operations: 800, status: 202}, newPurchase, buy, config.WithBaseEndpoint(socket.URL)},
+		{benchCase{name: "purchase-duplicate", operations: 1800, status: 409}, newPurchase, buy,
 			inMemory(endpoints{getSale: saleAnswer(false), "TransactWriteItems": takenAnswer()})},
 		{benchCase{name: "purchase-sold-out", operations: 4000, status: 409}, newPurchase, buy,
 			inMemory(endpoints{getSale: saleAnswer(true)})},
-		{benchCase{name: "query-claim", operations: 800, status: 200}, newQuery, ask,
+		{benchCase{name: "query-claim", operations: 2400, status: 200}, newQuery, ask,
 			inMemory(endpoints{getSale: saleAnswer(false), "GetItem": answerOf(http.StatusOK, `{"Item":`+claimText(claimKey("alice"), "alice", orderID)+`}`)})},
 	}
 	for _, n := range []int{1, 10, 25} {
@@ -95,7 +95,7 @@ func cases(ctx context.Context, root string, log io.Writer) (all []*benchCase, c
 			socket.Close()
 			return nil, nil, err
 		}
-		plans = append(plans, plan{benchCase{name: fmt.Sprintf("finalize-%d", n), operations: 2000 / (n + 3)}, newFinalize,
+		plans = append(plans, plan{benchCase{name: fmt.Sprintf("finalize-%d", n), operations: 6000 / (n + 3)}, newFinalize,
 			func() []byte { return batch }, inMemory(finalizeEndpoints(users))})
 	}
 	for _, p := range plans {
@@ -156,6 +156,7 @@ func (c *benchCase) prepare(
 }
 
 func build(cfg aws.Config, make factory, log io.Writer) (lambda.Handler, error) {
+	cfg = telemetry.Watch(cfg)
 	book, err := ledger.FromEnv(cfg)
 	if err != nil {
 		return nil, err

@@ -62,6 +62,7 @@ func TestFunctionsOfTheTemplate(t *testing.T) {
 	makefile := read(t, "Makefile")
 	checkTemplate(t, []templateRule{
 		{
+			row:  2,
 			name: "every function is a folder of functions, and every folder a function",
 			check: func(tmpl template) (found []finding) {
 				missing := maps.Clone(folders)
@@ -82,6 +83,7 @@ func TestFunctionsOfTheTemplate(t *testing.T) {
 			},
 		},
 		{
+			row:  2,
 			name: "every function is one that the Makefile builds",
 			check: func(tmpl template) (found []finding) {
 				built := assignment(makefile, "FUNCTIONS")
@@ -107,7 +109,8 @@ func TestFunctionsOfTheTemplate(t *testing.T) {
 			},
 		},
 		{
-			name: "every function is a bootstrap for arm64, built by make, traced, with a timeout and a memory size",
+			row:  2,
+			name: "every function is a bootstrap for arm64, built by make, with a timeout and a memory size",
 			check: func(tmpl template) (found []finding) {
 				for _, f := range tmpl.functions() {
 					for _, want := range []struct {
@@ -118,7 +121,6 @@ func TestFunctionsOfTheTemplate(t *testing.T) {
 						{f.property("Handler"), "Handler", "bootstrap"},
 						{f.property("Runtime"), "Runtime", "provided.al2023"},
 						{f.property("Architectures", "0"), "Architectures", "arm64"},
-						{f.property("Tracing"), "Tracing", "Active"},
 						{f.at("Metadata", "BuildMethod"), "BuildMethod", "makefile"},
 					} {
 						if want.got.text() != want.text {
@@ -138,12 +140,28 @@ func TestFunctionsOfTheTemplate(t *testing.T) {
 				{"Globals/Function/Runtime", "go1.x"},
 				{"Globals/Function/Architectures", "[x86_64]"},
 				{"Globals/Function/MemorySize", ""},
-				{"Globals/Function/Tracing", "PassThrough"},
 				{"Resources/SeedFunction/Properties/Timeout", ""},
 				{"Resources/SeedFunction/Metadata", ""},
 			},
 		},
 		{
+			row:  13,
+			name: "every function is traced",
+			check: func(tmpl template) (found []finding) {
+				for _, f := range tmpl.functions() {
+					if f.property("Tracing").text() != "Active" {
+						found = append(found, f.find("%s is not traced", f.id))
+					}
+				}
+				return found
+			},
+			breaks: []edit{
+				{"Globals/Function/Tracing", "PassThrough"},
+				{"Resources/SeedFunction/Properties/Tracing", "PassThrough"},
+			},
+		},
+		{
+			row:  2,
 			name: "a function behind the API gives up before the API does",
 			check: func(tmpl template) (found []finding) {
 				for _, f := range tmpl.functions() {
@@ -156,6 +174,7 @@ func TestFunctionsOfTheTemplate(t *testing.T) {
 			breaks: []edit{{"Resources/PurchaseFunction/Properties/Timeout", "30"}},
 		},
 		{
+			row:   12,
 			name:  "every function has a log group of its own, with a retention, and logs JSON",
 			check: logGroups,
 			breaks: []edit{
@@ -167,6 +186,7 @@ func TestFunctionsOfTheTemplate(t *testing.T) {
 			},
 		},
 		{
+			row:  3,
 			name: "every function has a role of its own",
 			check: func(tmpl template) (found []finding) {
 				user := map[string]string{}

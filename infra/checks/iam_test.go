@@ -30,18 +30,19 @@ func (t template) statements(roleID string) (all []statement) {
 	return all
 }
 
-// isData tells the actions that move orders: those of the table and the queues.
-func isData(action string) bool {
-	return strings.HasPrefix(action, "dynamodb:") || strings.HasPrefix(action, "sqs:")
-}
-
-// required is every data action that the function's code and events need, with
-// the reason.
+// required is every action that the function's code, its events, its log group
+// and its traces need, with the reason.
 func required(t testing.TB, f function) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for action, at := range needsOf(t, f.folder()).actions {
 		all[action] = deployed(t).position(at)
+	}
+	if f.property("LoggingConfig", "LogGroup").Node != nil {
+		all["logs:CreateLogStream"], all["logs:PutLogEvents"] = "its log group", "its log group"
+	}
+	if f.property("Tracing").text() == "Active" {
+		all["xray:PutTraceSegments"], all["xray:PutTelemetryRecords"] = "its traces", "its traces"
 	}
 	if len(f.events("SQS")) > 0 {
 		for _, action := range pollActions {
@@ -72,9 +73,6 @@ func permissions(tmpl template, f function, need map[string]string) (found []fin
 	allowed := map[string]bool{}
 	for _, s := range tmpl.statements(f.property("Role").target()) {
 		for _, action := range s.at("Action").list() {
-			if !isData(action.text()) {
-				continue
-			}
 			allowed[action.text()] = true
 			if need[action.text()] == "" {
 				found = append(found, action.find("%s may %s and never does", f.id, action.text()))
@@ -95,7 +93,8 @@ func TestPermissionsAreWhatTheCodeNeeds(t *testing.T) {
 	known := map[string]bool{
 		"dynamodb:DeleteItem": true, "dynamodb:ConditionCheckItem": true, "dynamodb:Scan": true, "dynamodb:Query": true,
 		"dynamodb:BatchWriteItem": true, "dynamodb:PartiQLDelete": true, "dynamodb:PartiQLSelect": true,
-		"sqs:PurgeQueue": true, "sqs:SendMessage": true,
+		"sqs:PurgeQueue": true, "sqs:SendMessage": true, "logs:CreateLogGroup": true, "xray:GetTraceSummaries": true,
+		"kms:Decrypt": true, "lambda:InvokeFunction": true, "ec2:CreateNetworkInterface": true,
 	}
 	for _, f := range tmpl.functions() {
 		for action := range required(t, f) {
@@ -103,14 +102,14 @@ func TestPermissionsAreWhatTheCodeNeeds(t *testing.T) {
 		}
 	}
 	for _, f := range tmpl.functions() {
-		t.Run(f.id+" may do exactly what its code does", func(t *testing.T) {
+		t.Run("row 4: "+f.id+" may do exactly what its code does", func(t *testing.T) {
 			need := required(t, f)
 			if len(need) == 0 {
 				t.Errorf("%s: the code seems to need nothing: it was not understood", f.id)
 			}
 			report(t, permissions(tmpl, f, need))
 		})
-		t.Run(f.id+" with one action more or one less is noticed", func(t *testing.T) {
+		t.Run("row 4: "+f.id+" with one action more or one less is noticed", func(t *testing.T) {
 			need := required(t, f)
 			role := f.property("Role").target()
 			if len(tmpl.statements(role)) == 0 {
@@ -118,9 +117,7 @@ func TestPermissionsAreWhatTheCodeNeeds(t *testing.T) {
 			}
 			for _, s := range tmpl.statements(role) {
 				for _, action := range s.at("Action").list() {
-					if isData(action.text()) {
-						expectNoticed(t, text, f.id, need, edit{s.place + "/Action", without(s.at("Action"), action.text())})
-					}
+					expectNoticed(t, text, f.id, need, edit{s.place + "/Action", without(s.at("Action"), action.text())})
 				}
 			}
 			first := tmpl.statements(role)[0]

@@ -174,12 +174,15 @@ func (t template) number(n node) (int, bool) {
 }
 
 // edit changes one place of a parsed template: its value becomes the YAML text,
-// or the place goes away if the text is "".
+// or the place goes away if the text is "". A slash within a step is written ~1.
 type edit struct{ place, yaml string }
 
 func (e edit) apply(t testing.TB, in template) {
 	t.Helper()
 	steps := strings.Split(e.place, "/")
+	for i := range steps {
+		steps[i] = strings.ReplaceAll(steps[i], "~1", "/")
+	}
 	parent, last := in.at(steps[:len(steps)-1]...), steps[len(steps)-1]
 	if parent.Node == nil {
 		t.Fatalf("no place %s in the template", e.place)

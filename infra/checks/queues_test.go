@@ -8,6 +8,9 @@ const (
 	// minReceives is AWS's advice for a Lambda event source: fewer, and a
 	// throttled function sends healthy messages to the dead-letter queue.
 	minReceives = 5
+	// minConcurrency is what the pollers of a queue begin with: fewer environments
+	// refuse some of them, and healthy messages use up their receives.
+	minConcurrency = 5
 	// visibilityFactor is AWS's advice, too: the queue hides a message for six
 	// times the function's timeout, plus the batching window.
 	visibilityFactor = 6
@@ -42,6 +45,7 @@ func TestQueuesOfTheTemplate(t *testing.T) {
 	)
 	checkTemplate(t, []templateRule{
 		{
+			row:  7,
 			name: "every queue is encrypted and says how long it keeps a message",
 			check: func(tmpl template) (found []finding) {
 				for _, q := range tmpl.resources("AWS::SQS::Queue") {
@@ -58,6 +62,7 @@ func TestQueuesOfTheTemplate(t *testing.T) {
 			breaks: []edit{{queue + "SqsManagedSseEnabled", "false"}, {dead + "MessageRetentionPeriod", ""}},
 		},
 		{
+			row:  8,
 			name: "a function that reads a queue reports each message's failure and is bounded in concurrency",
 			check: func(tmpl template) (found []finding) {
 				for _, s := range tmpl.eventSources() {
@@ -65,8 +70,8 @@ func TestQueuesOfTheTemplate(t *testing.T) {
 					if p.at("FunctionResponseTypes", "0").text() != "ReportBatchItemFailures" {
 						found = append(found, s.event.find("%s fails whole batches", s.function.id))
 					}
-					if n, ok := tmpl.number(p.at("ScalingConfig", "MaximumConcurrency")); !ok || n < 2 {
-						found = append(found, s.event.find("%s: MaximumConcurrency is %d, want at least 2", s.function.id, n))
+					if n, ok := tmpl.number(p.at("ScalingConfig", "MaximumConcurrency")); !ok || n < minConcurrency {
+						found = append(found, s.event.find("%s: MaximumConcurrency is %d, want at least %d", s.function.id, n, minConcurrency))
 					}
 				}
 				return found
@@ -74,10 +79,11 @@ func TestQueuesOfTheTemplate(t *testing.T) {
 			breaks: []edit{
 				{event + "FunctionResponseTypes", ""},
 				{event + "ScalingConfig", ""},
-				{event + "ScalingConfig/MaximumConcurrency", "1"},
+				{event + "ScalingConfig/MaximumConcurrency", "4"},
 			},
 		},
 		{
+			row:  8,
 			name: "a batch of more than ten messages has a window to be gathered in",
 			check: func(tmpl template) (found []finding) {
 				for _, s := range tmpl.eventSources() {
@@ -92,6 +98,7 @@ func TestQueuesOfTheTemplate(t *testing.T) {
 			breaks: []edit{{event + "MaximumBatchingWindowInSeconds", ""}},
 		},
 		{
+			row:  7,
 			name: "a message stays hidden for six timeouts of its function and the batching window",
 			check: func(tmpl template) (found []finding) {
 				for _, s := range tmpl.eventSources() {
@@ -112,6 +119,7 @@ func TestQueuesOfTheTemplate(t *testing.T) {
 			},
 		},
 		{
+			row:   7,
 			name:  "a queue that a function reads gives its hopeless messages to a dead-letter queue, which keeps them longer",
 			check: redrives,
 			breaks: []edit{

@@ -16,6 +16,8 @@ import (
 type needs struct {
 	actions   map[string]token.Pos // IAM actions of DynamoDB and SQS
 	variables map[string]token.Pos // environment variables, except AWS's own
+	service   string               // under which its metrics are filed
+	metrics   map[string]emission  // by name
 }
 
 // lambdaPackage calls what it is handed: a function, or a value's Invoke.
@@ -56,7 +58,9 @@ func needsOf(t testing.TB, folder string) needs {
 	w := &walk{
 		program: p, t: t,
 		scope: map[string]*types.Package{}, seen: map[types.Object]bool{},
-		found:   needs{map[string]token.Pos{}, map[string]token.Pos{}},
+		found: needs{
+			actions: map[string]token.Pos{}, variables: map[string]token.Pos{}, metrics: map[string]emission{},
+		},
 		members: map[string]token.Pos{}, texts: map[string]token.Pos{},
 	}
 	w.include(pkg)
@@ -95,6 +99,7 @@ func (w *walk) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.CallExpr:
 		w.environment(n)
+		w.telemetry(n)
 		w.handler(n)
 	case *ast.BasicLit:
 		if text, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING {

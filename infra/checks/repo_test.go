@@ -127,7 +127,7 @@ func under(name, dir string) bool { return name == dir || strings.HasPrefix(name
 
 // isTestSupport tells the packages that exist for tests only.
 func isTestSupport(dir string) bool {
-	return under(dir, "shared/ledger/dynamotest") || under(dir, "shared/ledger/ledgertest")
+	return under(dir, "shared/ledger/dynamotest") || under(dir, "shared/ledger/ledgertest") || under(dir, "shared/telemetry/telemetrytest")
 }
 
 // codeRule is a rule over Go files. Each of breaks is a file that it must

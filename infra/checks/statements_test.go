@@ -10,6 +10,7 @@ func TestStatementsAreNarrow(t *testing.T) {
 	const statements = "Resources/PurchaseRole/Properties/Policies/0/PolicyDocument/Statement/"
 	checkTemplate(t, []templateRule{
 		{
+			row:  3,
 			name: "roles allow named actions, by policies of their own",
 			check: func(tmpl template) (found []finding) {
 				for _, role := range tmpl.resources("AWS::IAM::Role") {
@@ -50,6 +51,7 @@ func TestStatementsAreNarrow(t *testing.T) {
 			},
 		},
 		{
+			row:   3,
 			name:  "each action is allowed on the one thing that it is for, and on anything only for traces",
 			check: resourcesOfStatements,
 			breaks: []edit{

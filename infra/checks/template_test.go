@@ -1,14 +1,16 @@
 package checks
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// templateRule is a rule over template.yaml. Each of breaks, made alone, is an
-// edit that it must refuse.
+// templateRule is a rule over template.yaml, for a row of CHECKLIST.md. Each of
+// breaks, made alone, is an edit that it must refuse.
 type templateRule struct {
+	row    int
 	name   string
 	check  func(template) []finding
 	breaks []edit
@@ -18,7 +20,7 @@ func checkTemplate(t *testing.T, rules []templateRule) {
 	t.Helper()
 	text := read(t, templateFile)
 	for _, rule := range rules {
-		t.Run(rule.name, func(t *testing.T) {
+		t.Run(fmt.Sprintf("row %d: %s", rule.row, rule.name), func(t *testing.T) {
 			report(t, rule.check(parseTemplate(t, text)))
 			for _, e := range rule.breaks {
 				changed := parseTemplate(t, text)
@@ -34,6 +36,7 @@ func checkTemplate(t *testing.T, rules []templateRule) {
 func TestParametersAndOutputsOfTheTemplate(t *testing.T) {
 	checkTemplate(t, []templateRule{
 		{
+			row:  18,
 			name: "every parameter has a type and a description",
 			check: func(tmpl template) (found []finding) {
 				for key, p := range tmpl.at("Parameters").pairs() {
@@ -46,6 +49,7 @@ func TestParametersAndOutputsOfTheTemplate(t *testing.T) {
 			breaks: []edit{{"Parameters/LogLevel/Description", ""}, {"Parameters/LogLevel/Type", ""}},
 		},
 		{
+			row:  1,
 			name: "every parameter is used",
 			check: func(tmpl template) (found []finding) {
 				var used []string
@@ -67,6 +71,27 @@ func TestParametersAndOutputsOfTheTemplate(t *testing.T) {
 			},
 		},
 		{
+			row:  1,
+			name: "every reference is to a parameter, a resource, or what CloudFormation itself knows",
+			check: func(tmpl template) (found []finding) {
+				for key, value := range tmpl.pairs() {
+					for _, id := range value.references() {
+						known := tmpl.at("Parameters", id).Node != nil || tmpl.at("Resources", id).Node != nil
+						if !known && !strings.HasPrefix(id, "AWS::") {
+							found = append(found, key.find("%s names %s, which is not there", key.Value, id))
+						}
+					}
+				}
+				return found
+			},
+			breaks: []edit{
+				{"Parameters/WarmTimezone", ""},
+				{"Resources/UserPoolClient", ""},
+				{"Resources/Front", ""},
+			},
+		},
+		{
+			row:  18,
 			name: "every output says what it is",
 			check: func(tmpl template) (found []finding) {
 				for key, o := range tmpl.at("Outputs").pairs() {
@@ -87,6 +112,7 @@ var publicRoutes = []string{"GET /sales/{saleId}"}
 func TestRoutesOfTheTemplate(t *testing.T) {
 	checkTemplate(t, []templateRule{
 		{
+			row:   11,
 			name:  "every API has a default authorizer that it defines",
 			check: defaultAuthorizers,
 			breaks: []edit{
@@ -96,7 +122,8 @@ func TestRoutesOfTheTemplate(t *testing.T) {
 			},
 		},
 		{
-			name: "only the sale page is public, and every other route keeps the default authorizer",
+			row:  11,
+			name: "only the sale page is public, and every other route has the default authorizer",
 			check: func(tmpl template) (found []finding) {
 				for _, f := range tmpl.functions() {
 					for _, e := range f.events("HttpApi") {
@@ -110,7 +137,7 @@ func TestRoutesOfTheTemplate(t *testing.T) {
 							if authorizer.text() != "NONE" {
 								found = append(found, e.find("%s is public and must say NONE", route))
 							}
-						case authorizer.Node != nil:
+						case authorizer.Node != nil && authorizer.text() != tmpl.at("Resources", p.at("ApiId").target(), "Properties", "Auth", "DefaultAuthorizer").text():
 							found = append(found, authorizer.find("%s: Authorizer is %q, want the default", route, authorizer.Value))
 						}
 					}
@@ -119,6 +146,7 @@ func TestRoutesOfTheTemplate(t *testing.T) {
 			},
 			breaks: []edit{
 				{"Resources/PurchaseFunction/Properties/Events/Purchase/Properties/Auth", "{Authorizer: NONE}"},
+				{"Resources/PurchaseFunction/Properties/Events/Purchase/Properties/Auth/Authorizer", "Other"},
 				{"Resources/PurchaseFunction/Properties/Events/Purchase/Properties/ApiId", ""},
 				{"Resources/QueryFunction/Properties/Events/Sale/Properties/Auth", ""},
 				{"Resources/QueryFunction/Properties/Events/Sale/Properties/Path", "/orders/{orderId}"},
@@ -162,6 +190,7 @@ func TestTableOfTheTemplate(t *testing.T) {
 		breaks = append(breaks, edit{table + place, "Other"})
 	}
 	checkTemplate(t, []templateRule{{
+		row:  6,
 		name: "every table is on demand, recoverable, encrypted, kept when the stack goes, and keyed by pk and sk",
 		check: func(tmpl template) (found []finding) {
 			for _, r := range tmpl.resources("AWS::DynamoDB::Table") {

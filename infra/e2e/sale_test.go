@@ -108,10 +108,14 @@ func TestABuyerFollowsTheOrderToItsID(t *testing.T) {
 		order = a.text("orderId")
 		return a.text("state") == "CONFIRMED"
 	})
-	a := s.must(s.call("GET", "/orders/"+order, "", alice...))
-	if a.status != http.StatusOK || a.text("orderId") != order || a.text("saleId") != "moutai" {
-		t.Errorf("own order: %v", a)
-	}
+	// The claim is confirmed a moment before the order is written.
+	s.eventually("the own order is there", func() bool {
+		a := s.must(s.call("GET", "/orders/"+order, "", alice...))
+		if a.status != http.StatusNotFound && (a.status != http.StatusOK || a.text("orderId") != order || a.text("saleId") != "moutai") {
+			t.Fatalf("own order: %v", a)
+		}
+		return a.status == http.StatusOK
+	})
 	if a := s.must(s.call("GET", "/orders/"+order, "", s.bearer("bob")...)); a.status != http.StatusNotFound || a.text("code") != "order-not-found" {
 		t.Errorf("somebody else's order: %v", a)
 	}

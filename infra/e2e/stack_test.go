@@ -44,10 +44,8 @@ type stack struct {
 // boot starts a stack with empty data and stops it with the test.
 func boot(t *testing.T, extra ...string) *stack {
 	t.Helper()
-	s := &stack{t: t, root: moduleRoot(t), data: t.TempDir(), extra: extra, client: &http.Client{
-		Timeout:   30 * time.Second,
-		Transport: &http.Transport{MaxIdleConnsPerHost: 128},
-	}}
+	s := &stack{t: t, root: moduleRoot(t), data: t.TempDir(), extra: extra}
+	s.client = &http.Client{Timeout: 30 * time.Second, Transport: s.checked(&http.Transport{MaxIdleConnsPerHost: 128})}
 	for i := range s.ports {
 		s.ports[i] = freePort(t)
 	}

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -58,6 +59,9 @@ func main() {
 }
 
 func run(o stack.Options, only string) error {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(stack.GCPercent)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	starting, cancel := context.WithTimeout(ctx, time.Minute)
@@ -96,7 +100,7 @@ func welcome(s *stack.Stack, o stack.Options) {
   API        %s   HTTP API; tokens at /_local/token?sub=NAME
   Lambda     %s   Invoke API: PurchaseFunction, FinalizeFunction, QueryFunction, SeedFunction, ReconcileFunction
   DynamoDB   %s   table %s
-  SQS        %s   OrderQueue, OrderDeadLetterQueue
+  SQS        %s   OrderQueue, OrderDeadLetterQueue, ScheduleDeadLetterQueue
   logs       %s
 
 `, o.Data, s.API, s.Lambda, s.DynamoDB, s.Table, s.SQS, s.FunctionLog)

@@ -30,11 +30,9 @@ var mutants = []mutant{
 	{"an error means no", "P5", ledgerTests, "^TestUnansweredOrContendedToTheEnd", []edit{{purchasing,
 		`			return p.fail(sale.Busy, err)
 		}
-	}
-}`, `			return Purchase{}, sale.Refuse(sale.SoldOut, "")
+		if !s.tail() {`, `			return Purchase{}, sale.Refuse(sale.SoldOut, "")
 		}
-	}
-}`}}},
+		if !s.tail() {`}}},
 	{"after an unknown outcome a refusal is believed", "P5", ledgerTests, "^TestAfterAnUnknownOutcome", []edit{{purchasing,
 		`			p.unsure = true
 `, ``}}},
@@ -59,26 +57,28 @@ var mutants = []mutant{
 `, `	return verdict{empty: true}, nil
 `}}},
 	{"an order id issued again on redelivery", "P7", ledgerTests, overFake + "^confirming_again", []edit{{"shared/ledger/confirm.go",
-		`if c.claim.State() == sale.Pending {`, `if true {`}, {"shared/ledger/confirm_statements.go",
+		`if c.held == 0 {`, `if true {`}, {"shared/ledger/confirm_statements.go",
 		` AND orderId IS MISSING`, ` AND (orderId IS MISSING OR orderId IS NOT MISSING)`}}},
 	{"the order item is not ensured", "P8", ledgerTests, overFake + "^a_confirmed_claim_whose_order", []edit{{"shared/ledger/confirm.go",
-		`l.putOrders(ctx, standing(batch))`,
-		`l.putOrders(ctx, slices.DeleteFunc(standing(batch), func(c *confirming) bool { return !c.New }))`}}},
+		`l.putOrders(ctx, left)`,
+		`l.putOrders(ctx, slices.DeleteFunc(left, func(c *confirming) bool { return !c.New }))`}}},
 	{"somebody else's order item is taken for one's own", "P7", ledgerTests, "^TestBrokenBooks", []edit{{"shared/ledger/confirm.go",
 		`	l.checkOrders(ctx, there)
 `, ``}}},
 	{"one contended statement fails for good", "P5", ledgerTests, "^TestTheStatementThatMeetsContention", []edit{{"shared/ledger/batches.go",
 		`if o := judge(err); o == contended || o == unknown {`, `if o := judge(err); o == unknown {`}}},
 	{"a whole batch is tried again for one statement", "P16", ledgerTests, "^TestTheStatementThatMeetsContention", []edit{{"shared/ledger/batches.go",
-		`				again = append(again, left[n])
-			}
-		}
-		left = again`, `				again = left
-			}
-		}
-		left = again`}}},
+		`				again = append(again, i)
+`, `				again = again[:0]
+				for i = range errs {
+					again = append(again, i)
+				}
+`}}},
 	{"a poison message takes a number", "P10", ledgerTests, overFake + "^each_poison_claim", []edit{{"shared/ledger/confirm.go",
-		`l.giveIDs(ctx, standing(batch))`, `l.giveIDs(ctx, batch)`}}},
+		`		l.readClaims(ctx, left)
+		left = standing(left)
+`, `		l.readClaims(ctx, left)
+`}}},
 	{"restock without reopening the shard", "P6", ledgerTests, overFake + "^a_restock_takes", []edit{{"shared/ledger/add.go",
 		`":k": numberSet(k)`, `":k": numberSet(sale.MaxShards - 1)`}}},
 	{"an addition applied at every repeat", "P15", ledgerTests, overFake + "^units_are_added_once", []edit{{"shared/ledger/add.go",
@@ -117,8 +117,8 @@ var mutants = []mutant{
 	{"one poison message fails its batch", "P10", "./functions/finalize/handler", "^TestEveryShapeOfPoison", []edit{{"functions/finalize/handler/handler.go",
 		`			failures[i] = err
 			continue
-`, `			for k := range failures {
-				failures[k] = err
+`, `			for i = range failures {
+				failures[i] = err
 			}
 			return failures
 `}}},
@@ -138,8 +138,14 @@ var mutants = []mutant{
 		`if p.view.isOlder(p.now(), newsAge) && `, `if false && `}}},
 	{"a separator in an id", "P13", "./shared/sale", "ID", []edit{{"shared/sale/ids.go",
 		`c == '_', c == '-':`, `c == '_', c == '-', c == '#':`}}},
-	{"an unknown schema version is read", "P19", "./shared/orderq", ".", []edit{{"shared/orderq/orderq.go",
+	{"an unknown schema version is read", "P19", "./shared/orderq", ".", []edit{{"shared/orderq/message.go",
 		`case w.V != Version:`, `case w.V < Version:`}}},
 	{"endless tries", "P16", ledgerTests, "^TestUnansweredOrContendedToTheEnd", []edit{{"shared/ledger/calls.go",
 		`maxTries = 6`, `maxTries = 60`}}},
+	{"whoever goes around the front comes in", "P12", "./shared/httpapi", "^TestOnlyRequestsWithTheSecret", []edit{{"shared/httpapi/origin.go",
+		`digest[:], o.digest[:]) != 1 {`, `digest[:], o.digest[:]) == 2 {`}}},
+	{"an open breaker lets everybody try", "P16", "./shared/eligibility", "^TestOneCallMayTry", []edit{{"shared/eligibility/breaker.go",
+		`b.pause > 0 && (b.probing || now.Before(b.until))`, `b.pause > 0 && now.Before(b.until)`}}},
+	{"a try in the tail of a sale knows only what is old", "P6", "./infra/model", "^TestTheTailCosts", []edit{{"shared/ledger/snapshot.go",
+		`tailAge = 30 * time.Millisecond`, `tailAge = time.Minute`}}},
 }

@@ -65,9 +65,13 @@ type advice struct {
 	warmWrites      int
 	concurrency     int // reserved
 	provisioned     int
-	limit           float64 // orders a second
-	limitedBy       string
-	quotas          []string // to raise, in words
+	// throttle is how many purchases a second the gateway shall let in. What
+	// comes beyond the functions' concurrency would be refused by Lambda, as a
+	// 503 of the gateway's; its throttle says 429 instead.
+	throttle  float64
+	limit     float64 // orders a second
+	limitedBy string
+	quotas    []string // to raise, in words
 }
 
 // advise sizes the parts for the peak: shards so that a fifth of the
@@ -84,12 +88,14 @@ func advise(w wish) advice {
 	if quota < a.limit {
 		a.limit, a.limitedBy = quota, "the table's quota"
 	}
-	// Conflicts rise above the plan while more come than can be served.
-	units := min(want, a.limit) * (unitsPerTry/(1-targetConflicts) + unitsToConfirm)
-	a.warmWrites = int(min(tableQuota, max(coldWrites, 1000*math.Ceil(1.5*units/1000))))
+	// Conflicts rise above the plan while more come than can be served, and when
+	// shards run empty everybody who comes before the news tries in vain.
+	units := max(1.5*min(want, a.limit)*(unitsPerTry/(1-targetConflicts)+unitsToConfirm), w.peak*unitsPerTry)
+	a.warmWrites = int(min(tableQuota, max(coldWrites, 1000*math.Ceil(units/1000))))
 	inside := w.peak * purchaseTime(w).Seconds()
 	a.provisioned = max(1, int(math.Ceil(inside)))
 	a.concurrency = max(int(math.Ceil(1.2*inside)), int(math.Ceil(w.peak/perConcurrency)), 10)
+	a.throttle = math.Floor(min(float64(a.concurrency)/purchaseTime(w).Seconds(), perConcurrency*float64(a.concurrency)))
 	a.quotas = quotas(w, a)
 	return a
 }

@@ -47,6 +47,15 @@ func TestAWiderWindowNeedsMoreShards(t *testing.T) {
 	}
 }
 
+func TestTheThrottleLetsThePeakInAndNoMoreThanTheFunctionsTake(t *testing.T) {
+	for _, w := range []wish{wished(1000, 100, 5), wished(100_000, 10_000, 1000), wished(500_000, 10_000, 50_000)} {
+		a := advise(w)
+		if most := float64(a.concurrency) * perConcurrency; a.throttle < w.peak || a.throttle > most {
+			t.Errorf("a peak of %g: the gateway lets in %g, Lambda %g", w.peak, a.throttle, most)
+		}
+	}
+}
+
 func TestQuotasBelowThePeakAreNamed(t *testing.T) {
 	if got := advise(wished(1000, 100, 500)).quotas; len(got) != 0 {
 		t.Errorf("a small sale: %v, want none", got)
@@ -78,7 +87,7 @@ func TestAPlanIsPrintedAndDrawn(t *testing.T) {
 	if err := run(t, w, output{out: &out, progress: &progress, chart: chart}); err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"shards", "WarmThroughput", "sold out after", "winners", "losers", "conflicts", "give-ups", "per 1,000 orders", chart} {
+	for _, part := range []string{"shards", "WarmWriteUnitsPerSecond", "PurchaseRateLimit", "sold out after", "winners", "losers", "conflicts", "give-ups", "per 1,000 orders", chart} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("the plan says nothing of %q:\n%s", part, out.String())
 		}

@@ -3,19 +3,12 @@ package main
 import (
 	"time"
 
+	"flashsale/infra/deploy/price"
 	"flashsale/infra/model"
 )
 
-// Prices in dollars: us-east-1, on demand, arm64, without free tiers.
 const (
-	perRequest     = 1.00 / 1e6 // HTTP API
-	perInvocation  = 0.20 / 1e6
-	perGBSecond    = 0.0000133334
-	perWarmGB      = 0.0000041667 // provisioned concurrency, per GB-second
-	perWriteUnit   = 0.625 / 1e6
-	perReadUnit    = 0.125 / 1e6
-	perQueueCall   = 0.40 / 1e6
-	perLogGB       = 0.50
+	perWarmGB      = 0.0000041667 // provisioned concurrency, dollars per GB-second
 	bytesPerLine   = 700
 	provisionedFor = 15 * time.Minute
 )
@@ -31,13 +24,13 @@ type cost struct {
 func bill(r *model.Result, a advice) []cost {
 	gb := float64(r.Config.MemoryMB) / 1024
 	return []cost{
-		{"HTTP API requests", (r.Invocations + r.LambdaThrottled) * perRequest},
-		{"Lambda", r.Invocations*perInvocation + r.Busy.Seconds()*gb*perGBSecond},
+		{"HTTP API requests", (r.Invocations + r.LambdaThrottled) * price.PerRequest},
+		{"Lambda", r.Invocations*price.PerInvocation + r.Busy.Seconds()*gb*price.PerGBSecond},
 		{"provisioned for 15 minutes", float64(a.provisioned) * gb * provisionedFor.Seconds() * perWarmGB},
-		{"DynamoDB writes", r.WriteUnits * perWriteUnit},
-		{"DynamoDB reads", r.ReadUnits * perReadUnit},
-		{"SQS", r.QueueCalls * perQueueCall},
-		{"logs", r.Invocations * bytesPerLine / (1 << 30) * perLogGB},
+		{"DynamoDB writes", r.WriteUnits * price.PerWriteUnit},
+		{"DynamoDB reads", r.ReadUnits * price.PerReadUnit},
+		{"SQS", r.QueueCalls * price.PerQueueCall},
+		{"logs", r.Invocations * bytesPerLine / (1 << 30) * price.PerLogGB},
 	}
 }
 

@@ -70,9 +70,11 @@ func printText(out io.Writer, w wish, a advice, r *model.Result, chart string) {
 	_, _ = fmt.Fprintf(out, "%s users for %s units, at most %s requests a second at the opening\n\nConfigure\n",
 		grouped(float64(w.users)), grouped(float64(w.stock)), grouped(w.peak))
 	line("shards", "%d (buckets %d follow from them)", a.shards, a.buckets)
-	line("WarmThroughput", "%s write units a second", grouped(float64(a.warmWrites)))
-	line("PurchaseFunction", "reserved concurrency %s, %s of it provisioned, %d MB",
+	line("table", "%s write units a second warm (WarmWriteUnitsPerSecond)", grouped(float64(a.warmWrites)))
+	line("PurchaseFunction", "reserved concurrency %s (PurchaseReservedConcurrency), %s of it provisioned (PurchaseProvisionedConcurrency), %d MB",
 		grouped(float64(a.concurrency)), grouped(float64(a.provisioned)), w.memory)
+	line("API throttle", "%s purchases a second and at one instant (PurchaseRateLimit, PurchaseBurstLimit): what the functions can take",
+		grouped(a.throttle))
 	for _, q := range a.quotas {
 		line("quota to raise", "%s", q)
 	}

@@ -35,6 +35,7 @@ type event struct {
 	Headers  struct {
 		ContentType    *string `json:"content-type,case:ignore"`
 		IdempotencyKey *string `json:"idempotency-key,case:ignore"`
+		OriginVerify   *string `json:"x-origin-verify,case:ignore"`
 	} `json:"headers"`
 	PathParameters map[string]string `json:"pathParameters"`
 	RequestContext struct {
@@ -73,6 +74,9 @@ func Decode(payload []byte) (Request, error) {
 	}
 	if e.Headers.IdempotencyKey != nil {
 		r.Headers[idempotencyKey] = *e.Headers.IdempotencyKey
+	}
+	if e.Headers.OriginVerify != nil {
+		r.Headers[originVerify] = *e.Headers.OriginVerify
 	}
 	if sub := e.RequestContext.Authorizer.JWT.Claims.Sub; sub != "" {
 		r.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{

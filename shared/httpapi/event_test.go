@@ -15,17 +15,18 @@ import (
 
 // looked is what of a request the package looks at.
 type looked struct {
-	Route, Body, Key, Content string
-	Path                      map[string]string
-	Base64                    bool
-	User                      string
-	Code                      sale.Code
+	Route, Body, Key, Content, Origin string
+	Path                              map[string]string
+	Base64                            bool
+	User                              string
+	Code                              sale.Code
 }
 
 func look(r Request) looked {
 	l := looked{Route: r.RouteKey, Body: r.Body, Path: r.PathParameters, Base64: r.IsBase64Encoded}
 	l.Key, _ = header(&r, idempotencyKey)
 	l.Content, _ = header(&r, contentType)
+	l.Origin, _ = header(&r, originVerify)
 	user, err := User(&r)
 	l.User, l.Code = user, sale.CodeOf(err)
 	return l
@@ -85,12 +86,12 @@ func TestOnlyTheClaimSubNamesTheCaller(t *testing.T) {
 }
 
 func TestHeadersAreFoundWhateverTheirCase(t *testing.T) {
-	r, err := Decode([]byte(`{"headers":{"Content-Type":"text/plain","IDEMPOTENCY-KEY":"k1","x-other":"y"}}`))
+	r, err := Decode([]byte(`{"headers":{"Content-Type":"text/plain","IDEMPOTENCY-KEY":"k1","X-Origin-Verify":"s1","x-other":"y"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := look(r); got.Content != "text/plain" || got.Key != "k1" {
-		t.Errorf("content type %q, key %q", got.Content, got.Key)
+	if got := look(r); got.Content != "text/plain" || got.Key != "k1" || got.Origin != "s1" {
+		t.Errorf("content type %q, key %q, origin %q", got.Content, got.Key, got.Origin)
 	}
 }
 
@@ -140,7 +141,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, ok := r.Headers["authorization"]; ok || len(r.Headers) > 2 {
+		if _, ok := r.Headers["authorization"]; ok || len(r.Headers) > 3 {
 			t.Errorf("headers that nobody asked for: %v", r.Headers)
 		}
 	})

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -48,6 +49,7 @@ type Headers struct {
 const (
 	idempotencyKey = "idempotency-key"
 	contentType    = "content-type"
+	originVerify   = "x-origin-verify"
 )
 
 // User returns the caller: the sub of the token that the gateway verified, and
@@ -59,7 +61,9 @@ func User(r *Request) (string, error) {
 		return "", sale.Refuse(sale.Unauthorized, "the request carries no verified user")
 	}
 	sub := a.JWT.Claims["sub"]
-	if !sale.ValidUser(sub) {
+	// The replacement character stands for what JSON could not carry, such as half
+	// a surrogate pair: two different subs may have become this one (P13).
+	if !sale.ValidUser(sub) || strings.ContainsRune(sub, utf8.RuneError) {
 		return "", sale.Refuse(sale.InvalidRequest, "the token's sub must be 1 to 128 printable characters")
 	}
 	return sub, nil

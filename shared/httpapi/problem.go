@@ -20,6 +20,8 @@ type kind struct {
 var kinds = map[sale.Code]kind{
 	sale.InvalidRequest:       {http.StatusBadRequest, "Invalid request"},
 	sale.Unauthorized:         {http.StatusUnauthorized, "Unauthorized"},
+	sale.Forbidden:            {http.StatusForbidden, "Forbidden"},
+	sale.NotEligible:          {http.StatusForbidden, "Not eligible"},
 	sale.NotOpen:              {http.StatusForbidden, "The sale has not opened yet"},
 	sale.SaleNotFound:         {http.StatusNotFound, "No such sale"},
 	sale.OrderNotFound:        {http.StatusNotFound, "No such order"},

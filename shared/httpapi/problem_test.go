@@ -49,6 +49,8 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 	statuses := map[sale.Code]int{
 		"invalid-request":        400,
 		"unauthorized":           401,
+		"forbidden":              403,
+		"not-eligible":           403,
 		"sale-not-open":          403,
 		"sale-not-found":         404,
 		"order-not-found":        404,

@@ -46,6 +46,7 @@ func TestTheUserIsTheVerifiedSubAndNothingElse(t *testing.T) {
 		}), "", sale.Unauthorized},
 		{"a sub with a control character", requestOf("alice\x00"), "", sale.InvalidRequest},
 		{"a sub that is not UTF-8", requestOf("\xff"), "", sale.InvalidRequest},
+		{"a sub that lost a character on its way", requestOf("alice\ufffd"), "", sale.InvalidRequest},
 		{"a sub of 129 characters", requestOf(strings.Repeat("u", 129)), "", sale.InvalidRequest},
 	}
 	for _, tt := range tests {

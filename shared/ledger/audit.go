@@ -158,10 +158,10 @@ func (a *Audit) find(format string, args ...any) {
 // totals of stock and seeded.
 func (l *Ledger) countSold(ctx context.Context, s sale.Sale, a *Audit) ([]int64, shard, error) {
 	keys := make([]item, s.Shards)
-	number := make(map[string]int, s.Shards)
+	number := make(map[identity]int, s.Shards)
 	for k := range keys {
 		keys[k] = stockKey(s.ID, k)
-		number[identity(keys[k])] = k
+		number[identityOf(keys[k])] = k
 	}
 	items, err := l.batchGet(ctx, keys, true)
 	if err != nil {
@@ -178,7 +178,7 @@ func (l *Ledger) countSold(ctx context.Context, s sale.Sale, a *Audit) ([]int64,
 		if err != nil {
 			return nil, shard{}, foreign(err)
 		}
-		k := number[identity(it)]
+		k := number[identityOf(it)]
 		sold[k] = one.seeded - one.stock
 		totals.stock += one.stock
 		totals.seeded += one.seeded
@@ -280,9 +280,9 @@ func (l *Ledger) auditOrders(ctx context.Context, a *Audit, claims []sale.Claim)
 		}
 	}
 	errs := make([]error, (len(keys)+batchKeys-1)/batchKeys)
-	orders := make([][]item, len(errs))
+	orders := make([]map[identity]item, len(errs))
 	each(len(errs), func(i int) {
-		orders[i], errs[i] = l.batchGet(ctx, distinct(keys[i*batchKeys:min((i+1)*batchKeys, len(keys))]), true)
+		orders[i], errs[i] = l.getAll(ctx, keys[i*batchKeys:min((i+1)*batchKeys, len(keys))])
 	})
 	if err := errors.Join(errs...); err != nil {
 		return nil, nil, worst(errs)
@@ -291,6 +291,9 @@ func (l *Ledger) auditOrders(ctx context.Context, a *Audit, claims []sale.Claim)
 	byID := make(map[uint64]sale.Order, len(keys))
 	for _, batch := range orders {
 		for _, it := range batch {
+			if it == nil {
+				continue
+			}
 			o, err := readOrder(it)
 			if err != nil {
 				return nil, nil, foreign(err)
@@ -308,16 +311,4 @@ func (l *Ledger) auditOrders(ctx context.Context, a *Audit, claims []sale.Claim)
 		}
 	}
 	return missing, found, nil
-}
-
-// distinct drops keys that stand twice: DynamoDB refuses them, and two claims
-// with one order id are just what an audit must survive.
-func distinct(keys []item) []item {
-	seen := make(map[string]bool, len(keys))
-	return slices.DeleteFunc(slices.Clone(keys), func(k item) bool {
-		id := identity(k)
-		twice := seen[id]
-		seen[id] = true
-		return twice
-	})
 }

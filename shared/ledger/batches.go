@@ -51,22 +51,25 @@ func (l *Ledger) batchGet(ctx context.Context, keys []item, consistent bool) ([]
 	return found, nil
 }
 
-// identity makes a comparable value of a key. No '\x00' can stand in a key part.
-func identity(k item) string {
-	pk, _ := k[attrPK].(*types.AttributeValueMemberS)
-	sk, _ := k[attrSK].(*types.AttributeValueMemberS)
-	if pk == nil || sk == nil {
-		return ""
+// getAll reads items consistently, each once however often its key stands there,
+// for which it reorders keys. What does not exist is nil in the answer.
+func (l *Ledger) getAll(ctx context.Context, keys []item) (map[identity]item, error) {
+	held := make(map[identity]item, len(keys))
+	asked := keys[:0]
+	for _, k := range keys {
+		held[identityOf(k)] = nil
+		if len(held) > len(asked) { // DynamoDB refuses a key that stands twice
+			asked = append(asked, k)
+		}
 	}
-	return pk.Value + "\x00" + sk.Value
-}
-
-func byIdentity(items []item) map[string]item {
-	out := make(map[string]item, len(items))
-	for _, it := range items {
-		out[identity(it)] = it
+	found, err := l.batchGet(ctx, asked, true)
+	if err != nil {
+		return nil, err
 	}
-	return out
+	for _, it := range found {
+		held[identityOf(it)] = it
+	}
+	return held, nil
 }
 
 // execute runs up to maxStatements writes of different items in one call. Those
@@ -75,32 +78,34 @@ func byIdentity(items []item) map[string]item {
 // types.ConditionalCheckFailedException, types.DuplicateItemException, sale.Busy
 // when the tries or the time have run out, or whatever made it hopeless.
 func (l *Ledger) execute(ctx context.Context, all []types.BatchStatementRequest) []error {
-	errs := make([]error, len(all))
-	left := make([]int, len(all)) // positions
-	for i := range left {
-		left[i] = i
+	if len(all) == 0 {
+		return nil
 	}
-	for try := 0; len(left) > 0; try++ {
-		if try > 0 && (try >= maxTries || !l.backOff(ctx, try-1)) {
-			for _, i := range left {
+	errs := l.executeOnce(ctx, all)
+	for try := 1; ; try++ {
+		var again []int // positions
+		for i, err := range errs {
+			if o := judge(err); o == contended || o == unknown {
+				again = append(again, i)
+			}
+		}
+		if len(again) == 0 {
+			return errs
+		}
+		if try >= maxTries || !l.backOff(ctx, try-1) {
+			for _, i := range again {
 				errs[i] = sale.Fail(sale.Busy, errs[i])
 			}
 			return errs
 		}
-		batch := make([]types.BatchStatementRequest, len(left))
-		for n, i := range left {
+		batch := make([]types.BatchStatementRequest, len(again))
+		for n, i := range again {
 			batch[n] = all[i]
 		}
-		var again []int
 		for n, err := range l.executeOnce(ctx, batch) {
-			errs[left[n]] = err
-			if o := judge(err); o == contended || o == unknown {
-				again = append(again, left[n])
-			}
+			errs[again[n]] = err
 		}
-		left = again
 	}
-	return errs
 }
 
 // executeOnce makes one call and returns what became of each statement.

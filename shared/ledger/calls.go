@@ -22,7 +22,9 @@ const (
 	backoffCap  = 200 * time.Millisecond
 	// maxTries bounds one call's tries where nobody waits longer (P16).
 	maxTries = 6
-	// patientTries is for seeding, where a scheduled function has minutes.
+	// patientTries is for who has nobody waiting: seeding, and finalizing when it
+	// first reads a sale, whose item is the one that a whole crowd reads. The time
+	// budget ends them, too.
 	patientTries = 24
 )
 
@@ -126,17 +128,21 @@ func foreign(err error) error {
 // withoutToken keeps the SDK from adding a ClientRequestToken. Every
 // transaction here recognises its own repeat by what it wrote, at any age; a
 // token would add a ten-minute limit, parameter matching and two more errors.
-var withoutToken = func(o *dynamodb.Options) { o.IdempotencyTokenProvider = nil }
+var withoutToken = []func(*dynamodb.Options){func(o *dynamodb.Options) { o.IdempotencyTokenProvider = nil }}
 
 func (l *Ledger) transact(ctx context.Context, actions ...types.TransactWriteItem) error {
-	_, err := l.api.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: actions}, withoutToken)
+	_, err := l.api.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: actions}, withoutToken...)
 	return err
 }
 
 // get reads one item consistently; nil when there is none.
 func (l *Ledger) get(ctx context.Context, key item) (item, error) {
+	return l.getWithin(ctx, maxTries, key)
+}
+
+func (l *Ledger) getWithin(ctx context.Context, tries int, key item) (item, error) {
 	var out *dynamodb.GetItemOutput
-	err := l.retry(ctx, maxTries, func(ctx context.Context) (err error) {
+	err := l.retry(ctx, tries, func(ctx context.Context) (err error) {
 		out, err = l.api.GetItem(ctx, &dynamodb.GetItemInput{TableName: l.table, Key: key, ConsistentRead: &yes})
 		return err
 	})

@@ -19,7 +19,7 @@ const ResendGrace = 30 * time.Second
 // Claim returns the user's claim in a sale. It fails with sale.OrderNotFound,
 // sale.SaleNotFound, sale.Busy or sale.Internal.
 func (l *Ledger) Claim(ctx context.Context, saleID, user string) (sale.Claim, error) {
-	s, err := l.existing(ctx, saleID)
+	s, err := l.existing(ctx, maxTries, saleID)
 	if err != nil {
 		return sale.Claim{}, err
 	}
@@ -60,7 +60,7 @@ func (l *Ledger) MayResend(ctx context.Context, c sale.Claim) (bool, error) {
 	if !c.ResentAt.IsZero() && now.Sub(c.ResentAt) <= quiet {
 		return false, nil
 	}
-	s, err := l.existing(ctx, c.SaleID)
+	s, err := l.existing(ctx, maxTries, c.SaleID)
 	if err != nil {
 		return false, err
 	}

@@ -39,41 +39,63 @@ type Confirmation struct {
 // reservation, one batch for the ids and one for the orders. What was confirmed
 // before, and an engine that tells no reasons, cost one read more per batch.
 func (l *Ledger) Confirm(ctx context.Context, refs []ClaimRef) []Confirmation {
-	all := make([]*confirming, 0, len(refs))
+	out := make([]Confirmation, len(refs))
+	all := make([]confirming, 0, len(refs)) // never grows: pointers into it stay good
 	// A claim stands in a batch once: DynamoDB refuses a whole batch for an
 	// item in it twice.
-	byRef := make(map[ClaimRef]*confirming, len(refs))
-	for _, ref := range refs {
-		if byRef[ref] == nil {
-			c := &confirming{ref: ref}
-			byRef[ref], all = c, append(all, c)
+	first := make(map[ClaimRef]int, len(refs))
+	again := map[int]int{} // position of a ref that stands there before
+	for i, ref := range refs {
+		before, twice := first[ref]
+		if twice {
+			again[i] = before
+			continue
 		}
+		first[ref] = i
+		all = append(all, confirming{Confirmation: &out[i], ref: &refs[i]})
 	}
 	for batch := range slices.Chunk(all, maxStatements) {
-		l.locate(ctx, batch)
-		l.readClaims(ctx, standing(batch))
-		l.giveIDs(ctx, standing(batch))
-		l.putOrders(ctx, standing(batch))
+		left := make([]*confirming, len(batch))
+		for i := range batch {
+			left[i] = &batch[i]
+		}
+		l.locate(ctx, left)
+		left = standing(left)
+		l.readClaims(ctx, left)
+		left = standing(left)
+		l.giveIDs(ctx, left)
+		left = standing(left)
+		l.putOrders(ctx, left)
 	}
-	out := make([]Confirmation, len(refs))
-	for i, ref := range refs {
-		out[i] = byRef[ref].Confirmation
-		byRef[ref].New = false
+	for i, before := range again {
+		out[i] = out[before]
+		out[i].New = false
 	}
 	return out
 }
 
-// confirming is one claim on its way to its order.
+// confirming is one claim on its way to its order. The attribute values that
+// its calls name lie in here, so that a batch is one piece of memory; none
+// changes once a call has named it.
 type confirming struct {
-	Confirmation
-	ref   ClaimRef
-	key   item // of the claim
-	claim sale.Claim
+	*Confirmation
+	ref  *ClaimRef
+	held uint64 // the order id on the claim, 0 while it is pending
+
+	pk, saleID, user, claimID types.AttributeValueMemberS
+	orderID                   types.AttributeValueMemberN
+	orderPK                   types.AttributeValueMemberS
+	setOrder                  [4]types.AttributeValue // parameters of the statements
+	insertOrder               [5]types.AttributeValue
 }
 
-// standing are those that nothing stopped so far.
+func (c *confirming) key() item { return item{attrPK: &c.pk, attrSK: &c.user} }
+
+func (c *confirming) identity() identity { return identity{c.pk.Value, c.user.Value} }
+
+// standing are those that nothing stopped so far, in the memory of batch.
 func standing(batch []*confirming) []*confirming {
-	return slices.DeleteFunc(slices.Clone(batch), func(c *confirming) bool { return c.Err != nil })
+	return slices.DeleteFunc(batch, func(c *confirming) bool { return c.Err != nil })
 }
 
 func failAll(batch []*confirming, err error) {
@@ -95,7 +117,7 @@ func (c *confirming) learn(it item) {
 	case held.ID != c.ref.ClaimID:
 		c.Err = poisonous(errors.New("the user holds another claim"))
 	default:
-		c.claim, c.AcceptedAt = held, held.AcceptedAt
+		c.AcceptedAt, c.held = held.AcceptedAt, held.OrderID
 	}
 }
 
@@ -113,14 +135,15 @@ func (l *Ledger) locate(ctx context.Context, batch []*confirming) {
 	for _, c := range batch {
 		f, known := sales[c.ref.SaleID]
 		if !known {
-			f.sale, f.err = l.existing(ctx, c.ref.SaleID)
+			f.sale, f.err = l.existing(ctx, patientTries, c.ref.SaleID)
 			if sale.CodeOf(f.err) == sale.SaleNotFound {
 				f.err = poisonous(fmt.Errorf("no such sale: %s", c.ref.SaleID))
 			}
 			sales[c.ref.SaleID] = f
 		}
 		if c.Err = f.err; c.Err == nil {
-			c.key = claimKey(f.sale.ID, sale.BucketOf(c.ref.User, f.sale.Buckets), c.ref.User)
+			c.pk.Value = claimPK(f.sale.ID, sale.BucketOf(c.ref.User, f.sale.Buckets))
+			c.saleID.Value, c.user.Value, c.claimID.Value = c.ref.SaleID, c.ref.User, c.ref.ClaimID
 		}
 	}
 }
@@ -131,17 +154,16 @@ func (l *Ledger) locate(ctx context.Context, batch []*confirming) {
 func (l *Ledger) readClaims(ctx context.Context, batch []*confirming) {
 	keys := make([]item, len(batch))
 	for i, c := range batch {
-		keys[i] = c.key
+		keys[i] = c.key()
 	}
-	// Of two claim ids for one user at most one is right.
-	found, err := l.batchGet(ctx, distinct(keys), true)
+	// Of two claim ids for one user at most one is right: a key may stand twice.
+	held, err := l.getAll(ctx, keys)
 	if err != nil {
 		failAll(batch, err)
 		return
 	}
-	byKey := byIdentity(found)
-	for i, c := range batch {
-		c.learn(byKey[identity(keys[i])])
+	for _, c := range batch {
+		c.learn(held[c.identity()])
 	}
 }
 
@@ -149,20 +171,20 @@ func (l *Ledger) readClaims(ctx context.Context, batch []*confirming) {
 // lost answer finds its own id there; one that another finalizer confirmed
 // meanwhile keeps that id.
 func (l *Ledger) giveIDs(ctx context.Context, batch []*confirming) {
-	var pending []*confirming
+	pending := make([]*confirming, 0, len(batch))
 	for _, c := range batch {
-		if c.claim.State() == sale.Pending {
+		if c.held == 0 {
 			pending = append(pending, c)
 		}
 	}
-	ids, err := l.reserve(ctx, len(pending))
+	ids, err := l.ReserveOrderIDs(ctx, len(pending))
 	if err != nil {
 		failAll(pending, err)
 		return
 	}
 	updates := make([]types.BatchStatementRequest, len(pending))
 	for i, c := range pending {
-		updates[i] = l.statements.setOrder(c.key, c.ref.ClaimID, ids[i])
+		updates[i] = l.statements.setOrder(c, ids[i])
 	}
 	var untold []*confirming
 	for i, err := range l.execute(ctx, updates) {
@@ -170,7 +192,7 @@ func (l *Ledger) giveIDs(ctx context.Context, batch []*confirming) {
 		failed, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
 		switch {
 		case err == nil:
-			c.claim.OrderID = ids[i]
+			c.held = ids[i]
 		case !refused:
 			c.Err = foreign(err)
 		case failed.Item != nil:
@@ -181,28 +203,28 @@ func (l *Ledger) giveIDs(ctx context.Context, batch []*confirming) {
 	}
 	l.readClaims(ctx, untold)
 	for i, c := range pending {
-		if c.Err == nil && c.claim.OrderID == 0 {
+		if c.Err == nil && c.held == 0 {
 			c.Err = foreign(errors.New("a pending claim refused its order id"))
 		}
-		c.New = c.Err == nil && c.claim.OrderID == ids[i]
+		c.New = c.Err == nil && c.held == ids[i]
 	}
 }
 
 // putOrders makes sure that the order items exist. An item that another claim
 // put there would be a broken promise (P7), never overwritten.
 func (l *Ledger) putOrders(ctx context.Context, batch []*confirming) {
-	var fresh, there []*confirming
-	var inserts []types.BatchStatementRequest
-	taken := make(map[uint64]bool, len(batch))
+	fresh := make([]*confirming, 0, len(batch))
+	inserts := make([]types.BatchStatementRequest, 0, len(batch))
+	taken := make([]uint64, 0, maxStatements)
+	var there []*confirming
 	for _, c := range batch {
-		id := c.claim.OrderID
-		c.Order = sale.Order{ID: id, SaleID: c.ref.SaleID, User: c.ref.User, ClaimID: c.ref.ClaimID}
-		if taken[id] { // broken books; they must not cost the whole batch
+		c.Order = sale.Order{ID: c.held, SaleID: c.ref.SaleID, User: c.ref.User, ClaimID: c.ref.ClaimID}
+		if slices.Contains(taken, c.held) { // broken books; they must not cost the whole batch
 			there = append(there, c)
 			continue
 		}
-		taken[id] = true
-		fresh, inserts = append(fresh, c), append(inserts, l.statements.insertOrder(c.Order))
+		taken = append(taken, c.held)
+		fresh, inserts = append(fresh, c), append(inserts, l.statements.insertOrder(c))
 	}
 	for i, err := range l.execute(ctx, inserts) {
 		if _, duplicate := errors.AsType[*types.DuplicateItemException](err); duplicate {
@@ -220,25 +242,24 @@ func (l *Ledger) checkOrders(ctx context.Context, there []*confirming) {
 	for i, c := range there {
 		keys[i] = orderKey(c.Order.ID)
 	}
-	found, err := l.batchGet(ctx, distinct(keys), true)
+	held, err := l.getAll(ctx, keys)
 	if err != nil {
 		failAll(there, err)
 		return
 	}
-	byKey := byIdentity(found)
-	for i, c := range there {
-		held, err := readOrder(byKey[identity(keys[i])])
-		if err == nil && held != c.Order {
-			err = fmt.Errorf("order %s belongs to claim %s of sale %s", orderid.String(c.Order.ID), held.ClaimID, held.SaleID)
+	for _, c := range there {
+		o, err := readOrder(held[identity{c.orderPK.Value, orderSK}])
+		if err == nil && o != c.Order {
+			err = fmt.Errorf("order %s belongs to claim %s of sale %s", orderid.String(c.Order.ID), o.ClaimID, o.SaleID)
 		}
 		c.Err = foreign(err)
 	}
 }
 
-// reserve takes a block of n order ids in one write. The ids' second and their
+// ReserveOrderIDs takes a block of n order ids in one write. The ids' second and their
 // sequence's day come from one instant. A lost answer burns a block: gaps are
 // allowed, doubles are not.
-func (l *Ledger) reserve(ctx context.Context, n int) ([]uint64, error) {
+func (l *Ledger) ReserveOrderIDs(ctx context.Context, n int) ([]uint64, error) {
 	if n == 0 {
 		return nil, nil
 	}
@@ -249,7 +270,7 @@ func (l *Ledger) reserve(ctx context.Context, n int) ([]uint64, error) {
 			TableName:                 l.table,
 			Key:                       sequenceKey(orderid.Day(now)),
 			UpdateExpression:          &advance,
-			ExpressionAttributeNames:  map[string]string{"#next": "next"},
+			ExpressionAttributeNames:  advanceNames,
 			ExpressionAttributeValues: item{":n": num(int64(n))},
 			ReturnValues:              types.ReturnValueUpdatedNew,
 		})
@@ -272,4 +293,7 @@ func (l *Ledger) reserve(ctx context.Context, n int) ([]uint64, error) {
 	return ids, nil
 }
 
-var advance = "ADD #next :n"
+var (
+	advance      = "ADD #next :n"
+	advanceNames = map[string]string{"#next": "next"}
+)

@@ -3,8 +3,6 @@ package ledger
 import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"flashsale/shared/sale"
 )
 
 // statements are the texts of the writes that go in batches, made once for the
@@ -22,19 +20,24 @@ func newStatements(table string) statements {
 }
 
 // setOrder records the order id of a claim unless it has one or is another's.
-func (s statements) setOrder(claim item, claimID string, orderID uint64) types.BatchStatementRequest {
+func (s statements) setOrder(c *confirming, id uint64) types.BatchStatementRequest {
+	c.orderPK.Value = orderPK(id)
+	c.orderID.Value = c.orderPK.Value[len(orderPKHead):] // written once for both
+	c.setOrder = [...]types.AttributeValue{&c.orderID, &c.pk, &c.user, &c.claimID}
 	return types.BatchStatementRequest{
 		Statement:                           s.setOrderText,
-		Parameters:                          []types.AttributeValue{num(int64(orderID)), claim[attrPK], claim[attrSK], str(claimID)},
+		Parameters:                          c.setOrder[:],
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
 }
 
-// insertOrder puts an order item unless there is one.
-func (s statements) insertOrder(o sale.Order) types.BatchStatementRequest {
-	it := orderItem(o)
-	return types.BatchStatementRequest{
-		Statement:  s.insertOrderText,
-		Parameters: []types.AttributeValue{it[attrPK], it[attrSK], it["saleId"], it["user"], it["claimId"]},
+// insertOrder puts the order item of a claim unless there is one.
+func (s statements) insertOrder(c *confirming) types.BatchStatementRequest {
+	if !c.New {
+		c.orderPK.Value = orderPK(c.held)
 	}
+	c.insertOrder = [...]types.AttributeValue{&c.orderPK, orderSKValue, &c.saleID, &c.user, &c.claimID}
+	return types.BatchStatementRequest{Statement: s.insertOrderText, Parameters: c.insertOrder[:]}
 }
+
+var orderSKValue = str(orderSK)

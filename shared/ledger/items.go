@@ -219,18 +219,10 @@ func claimItem(c sale.Claim, bucket int) item {
 func readOrder(it item) (sale.Order, error) {
 	r := reader{item: it}
 	o := sale.Order{SaleID: r.text("saleId"), User: r.text("user"), ClaimID: r.text("claimId")}
-	id, err := orderid.Parse(strings.TrimPrefix(r.text(attrPK), "ORDER#"))
+	id, err := orderid.Parse(strings.TrimPrefix(r.text(attrPK), orderPKHead))
 	if err != nil && r.err == nil {
 		r.err = fmt.Errorf("read order: %w", err)
 	}
 	o.ID = id
 	return o, r.err
-}
-
-func orderItem(o sale.Order) item {
-	it := orderKey(o.ID)
-	it["saleId"] = str(o.SaleID)
-	it["user"] = str(o.User)
-	it["claimId"] = str(o.ClaimID)
-	return it
 }

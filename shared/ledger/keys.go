@@ -4,8 +4,6 @@ import (
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"flashsale/shared/orderid"
 )
 
 // The keys of the table. Every variable part is a validated id without '#', a
@@ -23,6 +21,19 @@ func key(pk, sk string) item {
 	return item{attrPK: str(pk), attrSK: str(sk)}
 }
 
+// identity is what tells one key, or one item, from all others.
+type identity struct{ pk, sk string }
+
+// identityOf is the zero identity for what is no key of this table.
+func identityOf(k item) identity {
+	pk, _ := k[attrPK].(*types.AttributeValueMemberS)
+	sk, _ := k[attrSK].(*types.AttributeValueMemberS)
+	if pk == nil || sk == nil {
+		return identity{}
+	}
+	return identity{pk.Value, sk.Value}
+}
+
 func saleKey(saleID string) item       { return key("SALE#"+saleID, "SALE") }
 func createKey(saleID string) item     { return key("SALE#"+saleID, "CREATE") }
 func listingKey(saleID string) item    { return key("SALES", saleID) }
@@ -32,14 +43,31 @@ func seedShardKey(saleID, seed string, shard int) item {
 	return key("SALE#"+saleID, "SEED#"+seed+"#"+strconv.Itoa(shard))
 }
 
+var stockSK = str("STOCK")
+
 func stockKey(saleID string, shard int) item {
-	return key("STOCK#"+saleID+"#"+strconv.Itoa(shard), "STOCK")
+	return item{attrPK: str("STOCK#" + saleID + "#" + strconv.Itoa(shard)), attrSK: stockSK}
 }
 
 func claimKey(saleID string, bucket int, user string) item {
-	return key("CLAIM#"+saleID+"#"+strconv.Itoa(bucket), user)
+	return key(claimPK(saleID, bucket), user)
 }
 
-func orderKey(id uint64) item { return key("ORDER#"+orderid.String(id), "ORDER") }
+func claimPK(saleID string, bucket int) string {
+	return "CLAIM#" + saleID + "#" + strconv.Itoa(bucket)
+}
+
+const (
+	orderPKHead = "ORDER#"
+	orderSK     = "ORDER"
+)
+
+// orderPK ends with the id as orderid.String writes it.
+func orderPK(id uint64) string {
+	pk := append(make([]byte, 0, 32), orderPKHead...)
+	return string(strconv.AppendUint(pk, id, 10))
+}
+
+func orderKey(id uint64) item { return key(orderPK(id), orderSK) }
 
 func sequenceKey(day string) item { return key("SEQ#"+day, "SEQ") }

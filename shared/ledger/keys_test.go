@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"strings"
 	"testing"
 
 	"flashsale/shared/orderid"
@@ -51,12 +50,13 @@ func FuzzKeysAreInjectiveAndBounded(f *testing.F) {
 		}
 		first, second := names(sale1, user1, seed1, n1, id1), names(sale2, user2, seed2, n2, id2)
 		for kind1, k1 := range first {
-			pk, sk, _ := strings.Cut(identity(k1), "\x00")
+			id := identityOf(k1)
+			pk, sk := id.pk, id.sk
 			if len(pk) > 2048 || len(sk) > 1024 || pk == "" || sk == "" {
 				t.Errorf("%s key %q %q is out of DynamoDB's bounds", kind1, pk, sk)
 			}
 			for kind2, k2 := range second {
-				if identity(k1) != identity(k2) {
+				if id != identityOf(k2) {
 					continue
 				}
 				of := parts[kind1]
@@ -65,8 +65,8 @@ func FuzzKeysAreInjectiveAndBounded(f *testing.F) {
 					(!of.number || int(n1)%sale.MaxShards == int(n2)%sale.MaxShards) &&
 					(!of.id || orderid.String(id1) == orderid.String(id2))
 				if !same {
-					t.Errorf("%s of (%q %q %q %d %d) and %s of (%q %q %q %d %d) share the key %q", kind1, sale1, user1, seed1, n1, id1,
-						kind2, sale2, user2, seed2, n2, id2, identity(k1))
+					t.Errorf("%s of (%q %q %q %d %d) and %s of (%q %q %q %d %d) share the key %v", kind1, sale1, user1, seed1, n1, id1,
+						kind2, sale2, user2, seed2, n2, id2, id)
 				}
 			}
 		}

@@ -130,11 +130,22 @@ func (p *purchase) run(ctx context.Context) (Purchase, error) {
 		default:
 			return p.fail(sale.Internal, err)
 		}
-		if waits++; waits >= maxTries || !p.backOff(ctx, waits-1) {
+		if waits++; waits >= maxTries || !p.backOff(ctx, waits-1+s.crowding()) {
 			return p.fail(sale.Busy, err)
+		}
+		if !s.tail() {
+			continue
+		}
+		// What cannot be read leaves the old snapshot.
+		if s, _ := p.look(ctx, p.view, p.SaleID); s.sale.SoldOut() {
+			return p.refuse(ctx, s.sale, sale.Refuse(sale.SoldOut, "every unit has been sold"))
 		}
 	}
 }
+
+// crowding is by how many tries a pause is longer because fewer shards serve the
+// same crowd: up to 3.
+func (s *snapshot) crowding() int { return 3 * s.avoid.Len() / s.sale.Shards }
 
 // takeUnit is the stock half of the transaction, with the window and the pause
 // flag checked where they cannot change under it (P14).
@@ -146,7 +157,7 @@ func (p *purchase) takeUnit(shard int, now time.Time) types.TransactWriteItem {
 		ConditionExpression:      &takeUnitCondition,
 		ExpressionAttributeNames: takeUnitNames,
 		ExpressionAttributeValues: item{
-			":zero": num(0), ":one": num(1), ":now": millis(now), ":no": boolean(false),
+			":zero": zero, ":one": one, ":now": millis(now), ":no": no,
 		},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}
@@ -157,6 +168,7 @@ var (
 	takeUnitNames     = map[string]string{"#stock": "stock", "#opensAt": "opensAt", "#closesAt": "closesAt", "#paused": "paused"}
 	takeUnitCondition = "#stock > :zero AND #opensAt <= :now AND #closesAt > :now AND #paused = :no"
 	ifAbsent          = "attribute_not_exists(pk)"
+	zero, one, no     = num(0), num(1), boolean(false)
 )
 
 // putClaim is the user's half: one claim per sale and user, forever (P3).

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +14,9 @@ const (
 	// one; each read varies it by ±25 % so that environments spread. With the
 	// read itself it keeps "sold out" true within two seconds (P6).
 	snapshotAge = time.Second
+	// tailAge is how old it may be for a try in the tail of a sale: a read costs a
+	// unit and a few milliseconds, a try on an empty shard four and twenty.
+	tailAge = 30 * time.Millisecond
 	// maxViews bounds the sales an environment remembers, existing or not.
 	maxViews = 1000
 )
@@ -38,7 +42,7 @@ func (vs *views) of(saleID string) *view {
 			}
 		}
 		v = &view{reading: make(chan struct{}, 1), closing: make(chan struct{}, 1)}
-		vs.m[saleID] = v
+		vs.m[strings.Clone(saleID)] = v // not all of what the id was read from
 	}
 	return v
 }
@@ -91,6 +95,10 @@ func (v *view) load(now time.Time) snapshot {
 	s.avoid.Union(v.pending)
 	return s
 }
+
+// tail reports whether some shards, but not all, are known to be empty: the end
+// of the sale, when every shard in turn runs empty under those who try it.
+func (s *snapshot) tail() bool { return s.sale.Empty.Len() > 0 && !s.sale.SoldOut() }
 
 // refusal is what a purchase at now meets without touching the stock, or nil.
 func (s *snapshot) refusal(now time.Time) *sale.Error {
@@ -166,13 +174,13 @@ func (v *view) isOlder(now time.Time, age time.Duration) bool {
 	return now.Sub(v.readAt) > age
 }
 
-// look returns a snapshot that is at most snapshotAge ± 25 % old. If it cannot
-// be read anew, an older one that would admit a purchase still serves: the
-// transaction checks everything itself. For a refusal it would not be enough,
-// so that ends in sale.Busy (P5).
+// look returns a snapshot that is at most snapshotAge ± 25 % old, in the tail of
+// a sale at most tailAge. If it cannot be read anew, an older one that would
+// admit a purchase still serves: the transaction checks everything itself. For a
+// refusal it would not be enough, so that ends in sale.Busy (P5).
 func (l *Ledger) look(ctx context.Context, v *view, saleID string) (snapshot, error) {
 	s := v.load(l.now())
-	if s.fresh {
+	if s.fresh && !(s.tail() && v.isOlder(l.now(), tailAge)) {
 		return s, nil
 	}
 	err := l.refresh(ctx, v, saleID)
@@ -187,6 +195,10 @@ func (l *Ledger) look(ctx context.Context, v *view, saleID string) (snapshot, er
 // refresh reads the sale, or waits for a read that another handler began after
 // this call. It fails with sale.Busy or sale.Internal.
 func (l *Ledger) refresh(ctx context.Context, v *view, saleID string) error {
+	return l.refreshWithin(ctx, maxTries, v, saleID)
+}
+
+func (l *Ledger) refreshWithin(ctx context.Context, tries int, v *view, saleID string) error {
 	v.mu.Lock()
 	asked := v.begun
 	v.mu.Unlock()
@@ -203,7 +215,7 @@ func (l *Ledger) refresh(ctx context.Context, v *view, saleID string) error {
 		return nil
 	}
 	number, now := v.begin(), l.now()
-	it, err := l.get(ctx, saleKey(saleID))
+	it, err := l.getWithin(ctx, tries, saleKey(saleID))
 	if err != nil {
 		return err
 	}
@@ -226,27 +238,33 @@ func (l *Ledger) snapshotAge() time.Duration {
 // existing returns a snapshot of a sale that exists, of any age: its buckets
 // and shards never change. It fails with sale.SaleNotFound, sale.Busy or
 // sale.Internal.
-func (l *Ledger) existing(ctx context.Context, saleID string) (sale.Sale, error) {
-	v := l.views.of(saleID)
-	if s := v.load(l.now()); s.found && s.sale.State == sale.Open {
+func (l *Ledger) existing(ctx context.Context, tries int, saleID string) (sale.Sale, error) {
+	if s := l.views.of(saleID).load(l.now()); s.isOpen() {
 		return s.sale, nil
 	}
-	return l.Sale(ctx, saleID)
+	return l.saleWithin(ctx, tries, saleID)
 }
 
 // Sale returns the sale as it was at most 1.25 seconds ago. It fails with
 // sale.SaleNotFound (a draft counts as not found), sale.Busy or sale.Internal.
 func (l *Ledger) Sale(ctx context.Context, saleID string) (sale.Sale, error) {
+	return l.saleWithin(ctx, maxTries, saleID)
+}
+
+func (l *Ledger) saleWithin(ctx context.Context, tries int, saleID string) (sale.Sale, error) {
 	v := l.views.of(saleID)
 	s := v.load(l.now())
 	if !s.fresh {
-		if err := l.refresh(ctx, v, saleID); err != nil {
+		if err := l.refreshWithin(ctx, tries, v, saleID); err != nil {
 			return sale.Sale{}, err
 		}
 		s = v.load(l.now())
 	}
-	if !s.found || s.sale.State != sale.Open {
+	if !s.isOpen() {
 		return sale.Sale{}, sale.Refuse(sale.SaleNotFound, "no such sale")
 	}
 	return s.sale, nil
 }
+
+// isOpen reports whether the sale exists and is no draft.
+func (s *snapshot) isOpen() bool { return s.found && s.sale.State == sale.Open }

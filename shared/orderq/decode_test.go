@@ -1,6 +1,8 @@
 package orderq
 
 import (
+	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -22,6 +24,21 @@ func TestAMessageSurvivesItsWayThroughTheQueue(t *testing.T) {
 		}
 		if back, err := Decode(body); back != m || err != nil {
 			t.Errorf("Decode(Encode(%+v)) = %+v, %v", m, back, err)
+		}
+	}
+}
+
+func TestAPlainMessageIsTheVeryTextThatTheJSONPackageWrites(t *testing.T) {
+	for _, user := range []string{"alice", "auth0|5f7c8ec7c33c6c004bbafe82", "a b", "~", "<&>", `a"b`, `a\b`, "a\tb", "a\x7fb", "茅台", "\u2028", ""} {
+		var want bytes.Buffer
+		e := json.NewEncoder(&want)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(wire{Version, "moutai", user, "C1"}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Encode(Message{"moutai", user, "C1"})
+		if got+"\n" != want.String() || err != nil {
+			t.Errorf("Encode = %s, %v; want %s", got, err, want.String())
 		}
 	}
 }
@@ -95,11 +112,20 @@ func FuzzDecode(f *testing.F) {
 		`{"v":1,"saleId":"moutai","user":"alice","claimId":"C1"}`,
 		`{"v":1,"saleId":"moutai","user":"\ud800","claimId":"C1"}`,
 		`{"v":1,"V":2,"saleId":"moutai","user":"a","user":"b","claimId":"C1"}`,
+		`{"v":1,"saleId":"moutai","user":"a","user":"b","claimId":"C1"}`,
+		`{"v":1,"saleId":"moutai","user":"a","claimId":"C1","claimId":"C2"}`,
+		`{"v":1,"saleId":"moutai","user":"a\","claimId":"C1"}`,
+		`{"v":1,"saleId":""}`, `{"v":1,"saleId":"`,
 		`{"v":2}`, `null`, `[]`, ``, "\xff", `{"v":1e400}`,
 	} {
 		f.Add(body)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
+		if short, ok := cut(body); ok {
+			if long, err := unmarshal(body); long != short || err != nil {
+				t.Errorf("%q is %+v as text and %+v (%v) as JSON", body, short, long, err)
+			}
+		}
 		m, err := Decode(body)
 		if err != nil {
 			if sale.CodeOf(err) != sale.Poison || m != (Message{}) {

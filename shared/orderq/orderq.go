@@ -7,92 +7,20 @@
 package orderq
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
-
-	"flashsale/shared/sale"
 )
-
-// Version is the schema version written and the only one read: an unknown one
-// fails closed (P19).
-const Version = 1
-
-// maxBody bounds what Decode looks at; a real message is below 1 KiB.
-const maxBody = 4 << 10
 
 // sendTimeout bounds one SendMessage: the SDK itself has no limit.
 const sendTimeout = time.Second
-
-// Message names one accepted claim.
-type Message struct {
-	SaleID  string
-	User    string
-	ClaimID string
-}
-
-// Of is the message of a claim.
-func Of(c sale.Claim) Message {
-	return Message{SaleID: c.SaleID, User: c.User, ClaimID: c.ID}
-}
-
-type wire struct {
-	V       int    `json:"v"`
-	SaleID  string `json:"saleId"`
-	User    string `json:"user"`
-	ClaimID string `json:"claimId"`
-}
-
-// Encode writes the message as JSON.
-func Encode(m Message) (string, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	// User ids may hold <, > or &; escaping them would only lengthen the body.
-	e.SetEscapeHTML(false)
-	if err := e.Encode(wire{Version, m.SaleID, m.User, m.ClaimID}); err != nil {
-		return "", fmt.Errorf("encode order message: %w", err)
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
-}
-
-// Decode reads a message. Anything but a complete, valid message of a known
-// version is sale.Poison: another delivery cannot make it better (P10).
-func Decode(body string) (Message, error) {
-	if len(body) > maxBody {
-		return Message{}, poison(errors.New("body too long"))
-	}
-	if !utf8.ValidString(body) {
-		return Message{}, poison(errors.New("body is not UTF-8"))
-	}
-	var w wire
-	if err := json.Unmarshal([]byte(body), &w); err != nil {
-		return Message{}, poison(fmt.Errorf("decode: %w", err))
-	}
-	switch {
-	case w.V != Version:
-		return Message{}, poison(fmt.Errorf("schema version %d", w.V))
-	case !sale.ValidID(w.SaleID):
-		return Message{}, poison(errors.New("invalid saleId"))
-	case !sale.ValidUser(w.User):
-		return Message{}, poison(errors.New("invalid user"))
-	case !sale.ValidID(w.ClaimID):
-		return Message{}, poison(errors.New("invalid claimId"))
-	}
-	return Message{SaleID: w.SaleID, User: w.User, ClaimID: w.ClaimID}, nil
-}
-
-func poison(err error) error { return sale.Fail(sale.Poison, err) }
 
 // API is what a Sender needs of the SQS client; only Depth uses the second.
 type API interface {
@@ -132,8 +60,8 @@ func (s *Sender) Send(ctx context.Context, m Message) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	_, err = s.api.SendMessage(ctx, &sqs.SendMessageInput{
-		QueueUrl:    aws.String(s.url),
-		MessageBody: aws.String(body),
+		QueueUrl:    &s.url,
+		MessageBody: &body,
 	})
 	if err != nil {
 		return fmt.Errorf("send order message: %w", err)

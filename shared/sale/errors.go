@@ -14,6 +14,8 @@ const (
 	InvalidRequest Code = "invalid-request"
 	// Unauthorized: the request carries no verified user.
 	Unauthorized Code = "unauthorized"
+	// Forbidden: the request did not come the way it has to come.
+	Forbidden Code = "forbidden"
 	// BodyTooLarge: the request body is longer than the limit.
 	BodyTooLarge Code = "body-too-large"
 	// UnsupportedMediaType: the request body is not declared as JSON.
@@ -30,6 +32,9 @@ const (
 	Paused Code = "sale-paused"
 	// SoldOut: every stock shard was empty within the last two seconds (P6).
 	SoldOut Code = "sold-out"
+	// NotEligible: the operator's own check says that the user may not buy in
+	// this sale.
+	NotEligible Code = "not-eligible"
 	// AlreadyOrdered: the user holds a claim in this sale (P3).
 	AlreadyOrdered Code = "already-ordered"
 	// Busy: the outcome is unknown or could not be reached in time; the same

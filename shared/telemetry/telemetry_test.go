@@ -62,6 +62,7 @@ func TestAnEventIsOneLineThatSaysWhatHappened(t *testing.T) {
 	want := map[string]any{
 		"level": "INFO", "message": "purchase", "service": "purchase", "requestId": "r-1", "traceId": "Root=1-2-3",
 		"coldStart": true, "user": "alice", "tries": 2.0, "outcome": "sold-out", "ms": 42.0,
+		"dynamodbMs": 0.0, "sqsMs": 0.0,
 		"error": "sold-out: every unit has been sold",
 	}
 	if diff := cmp.Diff(want, fields); diff != "" {
@@ -114,6 +115,20 @@ func TestTheEnvironmentSaysWhichLevelsAreKept(t *testing.T) {
 	}
 }
 
+func TestALineWithMetricsIsKeptAtEveryLevel(t *testing.T) {
+	for _, level := range []string{"DEBUG", "INFO", "WARN", "ERROR"} {
+		t.Setenv("AWS_LAMBDA_LOG_LEVEL", level)
+		out := &bytes.Buffer{}
+		ctx, cancel, e := New(out, "purchase").Begin(t.Context())
+		e.CountBy("purchases", "result", "accepted")
+		e.End(ctx, "purchase", "", nil)
+		cancel()
+		if fields := fieldsOf(t, out); fields["level"] != "INFO" || fields["_aws"] == nil {
+			t.Errorf("at level %s the line is %v", level, fields)
+		}
+	}
+}
+
 func TestUserTextNeitherBreaksNorLengthensTheLine(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"a newline", "a\nb\r\n", "a\nb\r\n"},
@@ -121,6 +136,8 @@ func TestUserTextNeitherBreaksNorLengthensTheLine(t *testing.T) {
 		{"a line separator", "a\u2028b\u2029c", "a\u2028b\u2029c"},
 		{"an escape sequence", "\x1b[31mred\x1b[0m", "\x1b[31mred\x1b[0m"},
 		{"a NUL", "a\x00b", "a\x00b"},
+		{"a DEL and a higher control", "a\x7fb\u009bc", "a\ufffdb\ufffdc"},
+		{"marks that turn and hide text", "a\u202eb\u200bc", "a\ufffdb\ufffdc"},
 		{"invalid UTF-8", "a\xffb", "a\ufffdb"},
 		{"128 bytes", strings.Repeat("x", 128), strings.Repeat("x", 128)},
 		{"129 bytes", strings.Repeat("x", 129), strings.Repeat("x", 128) + "…"},
@@ -146,47 +163,6 @@ func TestUserTextNeitherBreaksNorLengthensTheLine(t *testing.T) {
 				t.Errorf("the line is not plain text: %q", line)
 			}
 		})
-	}
-}
-
-func TestMetricsAreEmbeddedTheWayCloudWatchReadsThem(t *testing.T) {
-	l, out := newLog(t)
-	ctx, cancel, e := l.Begin(t.Context())
-	defer cancel()
-	e.Dimension("result", "accepted")
-	e.Metric("purchases", Count, 1)
-	e.Metric("acceptToConfirmMs", Milliseconds, 250)
-	e.End(ctx, "purchase", "", nil)
-
-	fields := fieldsOf(t, out)
-	want := map[string]any{
-		"Timestamp": 1_800_000_000_000.0,
-		"CloudWatchMetrics": []any{map[string]any{
-			"Namespace":  "flashsale",
-			"Dimensions": []any{[]any{"service", "result"}},
-			"Metrics": []any{
-				map[string]any{"Name": "purchases", "Unit": "Count"},
-				map[string]any{"Name": "acceptToConfirmMs", "Unit": "Milliseconds"},
-			},
-		}},
-	}
-	if diff := cmp.Diff(want, fields["_aws"]); diff != "" {
-		t.Errorf("_aws (-want +got):\n%s", diff)
-	}
-	for name, want := range map[string]any{"service": "purchase", "result": "accepted", "purchases": 1.0, "acceptToConfirmMs": 250.0} {
-		if fields[name] != want {
-			t.Errorf("%s = %v beside the directive, want %v", name, fields[name], want)
-		}
-	}
-}
-
-func TestALineWithoutMetricsHasNoDirective(t *testing.T) {
-	l, out := newLog(t)
-	ctx, cancel, e := l.Begin(t.Context())
-	defer cancel()
-	e.End(ctx, "purchase", "", nil)
-	if got, ok := fieldsOf(t, out)["_aws"]; ok {
-		t.Errorf("_aws = %v", got)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -37,14 +39,54 @@ func TestABatchIsReadAsTheStandardLibraryReadsIt(t *testing.T) {
 	}
 }
 
+func TestWhatIsNoBatchFailsTheInvocation(t *testing.T) {
+	for _, text := range []string{
+		``, `[]`, `{`, `{} {}`, `{"Records":{}}`, `{"Records":[7]}`, `{"Records":[{"body":7}]}`, `{"Records":[{"messageId":{}}]}`,
+		`{"Records":[{"body":"x"}`, `{"Records":[{"body":"x"}]`, `{"Records":[{"body":"x"},]}`, `{"Records":[{"body":"x"}}]`, `{"Records":[{"body"}]}`,
+	} {
+		if batch, err := decode([]byte(text)); err == nil || batch.Records != nil {
+			t.Errorf("%s is read as %+v", text, batch)
+		}
+	}
+}
+
+func TestOnlyAMessagesOwnMembersAreRead(t *testing.T) {
+	got, err := decode([]byte(`{"body":"a","Records":[{"attributes":{"body":"b"},"body":"c","Body":"d",` +
+		`"messageAttributes":{"messageId":{"body":["e"]}},"messageId":"\u006d\ud800","x":"\"body\":\"f\""},{"body":null}]}`))
+	want := []events.SQSMessage{{MessageId: "m\ufffd", Body: "c"}, {}}
+	if diff := cmp.Diff(want, got.Records); diff != "" || err != nil {
+		t.Errorf("error %v, messages (-want +got):\n%s", err, diff)
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"Records":[{"messageId":"m","body":"{\"v\":1}"},{}]}`))
 	f.Add([]byte(`{"Records":null}`))
+	f.Add([]byte(`{"Records":[null,{}]}`))
+	f.Add([]byte(`null`))
 	f.Add([]byte(`{"Records":[{"body":7}]}`))
+	f.Add([]byte(`{"Records":[{"body":null,"attributes":{"body":"x"}}],"x":[]} `))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		batch, err := decode(text)
-		if err != nil && len(batch.Records) > 0 {
-			t.Errorf("%d messages of a batch that is none", len(batch.Records))
+		got, err := decode(text)
+		if err != nil && len(got.Records) > 0 {
+			t.Errorf("%d messages of a batch that is none", len(got.Records))
+		}
+		var want struct {
+			Records []struct {
+				MessageID string `json:"messageId"`
+				Body      string `json:"body"`
+			}
+		}
+		if jsonv2.Unmarshal(text, &want, jsontext.AllowInvalidUTF8(true)) != nil {
+			return // no batch, or one that says a thing twice
+		}
+		if len(got.Records) != len(want.Records) {
+			t.Fatalf("%d messages (%v), want %d", len(got.Records), err, len(want.Records))
+		}
+		for i, m := range want.Records {
+			if got.Records[i].MessageId != m.MessageID || got.Records[i].Body != m.Body {
+				t.Errorf("message %d is %+v, want %+v", i, got.Records[i], m)
+			}
 		}
 	})
 }

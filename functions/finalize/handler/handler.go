@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -45,13 +46,12 @@ func (h *Handler) Handle(ctx context.Context, batch events.SQSEvent) (answer eve
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
-			event.End(ctx, "finalize", sale.Internal, err)
+			end(ctx, event, len(batch.Records), len(batch.Records), err)
 		}
 	}()
 
 	failures := h.confirm(ctx, batch.Records, event)
 	answer.BatchItemFailures = make([]events.SQSBatchItemFailure, 0, len(failures))
-	worst := sale.Code("")
 	var cause error
 	for i, record := range batch.Records {
 		failure := failures[i]
@@ -59,47 +59,51 @@ func (h *Handler) Handle(ctx context.Context, batch events.SQSEvent) (answer eve
 			continue
 		}
 		answer.BatchItemFailures = append(answer.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: record.MessageId})
-		if code := sale.CodeOf(failure); cause == nil || code == sale.Internal {
-			worst, cause = code, fmt.Errorf("message %q: %w", record.MessageId, failure)
+		if cause == nil || sale.CodeOf(failure) == sale.Internal {
+			cause = fmt.Errorf("message %q: %w", record.MessageId, failure)
 		}
 	}
-	event.Int("messages", len(batch.Records))
-	event.Metric("failed", telemetry.Count, len(answer.BatchItemFailures))
-	event.End(ctx, "finalize", worst, cause)
+	end(ctx, event, len(batch.Records), len(answer.BatchItemFailures), cause)
 	if len(batch.Records) > 0 && len(answer.BatchItemFailures) == len(batch.Records) {
 		return answer, errAllFailed
 	}
 	return answer, nil
 }
 
+// end writes the line of a batch; cause is the worst that happened to a message.
+func end(ctx context.Context, event *telemetry.Event, messages, failed int, cause error) {
+	code := sale.CodeOf(cause)
+	event.Int("messages", messages)
+	event.Metric("failed", telemetry.Count, failed)
+	event.CountBy("batches", "result", telemetry.Outcome(code))
+	event.End(ctx, "finalize", code, cause)
+}
+
 // confirm returns, per record, why it failed or nil. Messages that name the
-// same claim share one confirmation.
+// same claim share one confirmation: Confirm answers equal refs alike.
 func (h *Handler) confirm(ctx context.Context, records []events.SQSMessage, event *telemetry.Event) []error {
 	failures := make([]error, len(records))
-	position := make(map[ledger.ClaimRef]int, len(records))
 	refs := make([]ledger.ClaimRef, 0, len(records))
-	of := make([]int, len(records))
 	for i, record := range records {
 		m, err := orderq.Decode(record.Body)
 		if err != nil {
 			failures[i] = err
 			continue
 		}
-		ref := ledger.ClaimRef{SaleID: m.SaleID, User: m.User, ClaimID: m.ClaimID}
-		at, known := position[ref]
-		if !known {
-			at = len(refs)
-			position[ref], refs = at, append(refs, ref)
-		}
-		of[i] = at
+		refs = append(refs, ledger.ClaimRef{SaleID: m.SaleID, User: m.User, ClaimID: m.ClaimID})
 	}
 	if len(refs) == 0 {
 		return failures
 	}
+	if !slices.ContainsFunc(refs, func(r ledger.ClaimRef) bool { return r.SaleID != refs[0].SaleID }) {
+		event.Text("saleId", refs[0].SaleID)
+	}
 	results := h.book.Confirm(ctx, refs)
+	next := 0
 	for i := range records {
 		if failures[i] == nil {
-			failures[i] = results[of[i]].Err
+			failures[i] = results[next].Err
+			next++
 		}
 	}
 	confirmed, slowest := 0, time.Duration(0)

@@ -82,6 +82,16 @@ func (s *shop) Purchase(ctx context.Context, r ledger.Request) (ledger.Purchase,
 	return ledger.Purchase{Claim: claim, New: true, Tries: 1}, nil
 }
 
+// Outlook knows the claims and the sale's refusals, as the ledger does.
+func (s *shop) Outlook(ctx context.Context, r ledger.Request) (ledger.Outlook, error) {
+	held := s.claims[r.User]
+	if held == nil && s.fault == nil && s.sale.Refusal(s.now) == nil && s.stock > 0 && r.SaleID == s.sale.ID {
+		return ledger.Outlook{ClosesAt: s.sale.ClosesAt}, nil
+	}
+	p, err := s.Purchase(ctx, r)
+	return ledger.Outlook{Purchase: p, ClosesAt: s.sale.ClosesAt}, err
+}
+
 func (s *shop) MayResend(_ context.Context, c sale.Claim) (bool, error) {
 	if s.markErr != nil {
 		return false, s.markErr
@@ -115,8 +125,9 @@ func (m *mailbox) Send(ctx context.Context, message orderq.Message) error {
 // function is the handler as Lambda calls it, with what is around it.
 type function struct {
 	*shop
-	queue mailbox
-	log   bytes.Buffer
+	queue   mailbox
+	log     bytes.Buffer
+	handler *Handler
 	lambda.Handler
 }
 
@@ -124,8 +135,8 @@ func newFunction(t *testing.T) *function {
 	t.Helper()
 	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
 	f := &function{shop: newShop()}
-	h := New(f.shop, &f.queue, telemetry.New(&f.log, "purchase"))
-	f.Handler = lambda.NewHandler(httpapi.Serve(h.Handle))
+	f.handler = New(f.shop, &f.queue, telemetry.New(&f.log, "purchase"))
+	f.Handler = lambda.NewHandler(httpapi.Serve(f.handler.Handle))
 	return f
 }
 

@@ -24,6 +24,7 @@ const sendTime = 300 * time.Millisecond
 
 // Book is what the handler needs of the ledger.
 type Book interface {
+	Outlook(context.Context, ledger.Request) (ledger.Outlook, error)
 	Purchase(context.Context, ledger.Request) (ledger.Purchase, error)
 	MayResend(context.Context, sale.Claim) (bool, error)
 }
@@ -35,14 +36,22 @@ type Sender interface {
 
 // Handler serves one execution environment; it is safe for concurrent use.
 type Handler struct {
-	book  Book
-	queue Sender
-	log   *telemetry.Log
+	book   Book
+	queue  Sender
+	log    *telemetry.Log
+	origin httpapi.Origin
+	users  Users // nil for none
 }
 
 // New is a handler over a ledger and an order queue.
 func New(b Book, q Sender, log *telemetry.Log) *Handler {
 	return &Handler{book: b, queue: q, log: log}
+}
+
+// Behind makes the handler refuse requests that did not come through that origin.
+func (h *Handler) Behind(o httpapi.Origin) *Handler {
+	h.origin = o
+	return h
 }
 
 // Handle answers one request; it never returns an error.
@@ -57,20 +66,25 @@ func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpa
 			response = httpapi.Problem(err, "")
 		}
 		code := sale.CodeOf(err)
-		event.Dimension("result", result(code))
-		event.Metric("purchases", telemetry.Count, 1)
+		event.CountBy("purchases", "result", result(code))
 		event.End(ctx, "purchase", code, err)
 	}()
 
 	var p ledger.Purchase
 	var request ledger.Request
+	if err = h.origin.Check(&r); err != nil {
+		return httpapi.Problem(err, ""), nil
+	}
 	if request, err = parse(&r); err != nil {
 		return httpapi.Problem(err, ""), nil
 	}
 	saleID = request.SaleID
 	event.Text("saleId", saleID)
 	event.Text("user", request.User)
-	p, err = h.book.Purchase(ctx, request)
+	var answered bool
+	if p, answered, err = h.check(ctx, event, request); !answered {
+		p, err = h.book.Purchase(ctx, request)
+	}
 	event.Int("tries", p.Tries)
 	h.send(ctx, event, p)
 	if err != nil {

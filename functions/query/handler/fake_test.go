@@ -97,7 +97,8 @@ func (b *books) Order(ctx context.Context, id uint64) (sale.Order, error) {
 // function is the handler as Lambda calls it, with what is around it.
 type function struct {
 	*books
-	log bytes.Buffer
+	log     bytes.Buffer
+	handler *Handler
 	lambda.Handler
 }
 
@@ -105,8 +106,8 @@ func newFunction(t *testing.T) *function {
 	t.Helper()
 	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
 	f := &function{books: newBooks()}
-	h := New(f.books, telemetry.New(&f.log, "query"))
-	f.Handler = lambda.NewHandler(httpapi.Serve(h.Handle))
+	f.handler = New(f.books, telemetry.New(&f.log, "query"))
+	f.Handler = lambda.NewHandler(httpapi.Serve(f.handler.Handle))
 	return f
 }
 

@@ -33,6 +33,7 @@ type route func(ctx context.Context, r *httpapi.Request, event *telemetry.Event)
 type Handler struct {
 	book   Book
 	log    *telemetry.Log
+	origin httpapi.Origin
 	routes map[string]route
 }
 
@@ -44,6 +45,12 @@ func New(b Book, log *telemetry.Log) *Handler {
 		"GET /sales/{saleId}/orders/me": h.claim,
 		"GET /orders/{orderId}":         h.order,
 	}
+	return h
+}
+
+// Behind makes the handler refuse requests that did not come through that origin.
+func (h *Handler) Behind(o httpapi.Origin) *Handler {
+	h.origin = o
 	return h
 }
 
@@ -59,13 +66,18 @@ func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpa
 		if err != nil {
 			response = httpapi.Problem(err, "")
 		}
-		event.End(ctx, "query", sale.CodeOf(err), err)
+		code := sale.CodeOf(err)
+		event.CountBy("queries", "result", telemetry.Outcome(code))
+		event.End(ctx, "query", code, err)
 	}()
 
 	event.Text("route", r.RouteKey)
 	answer, ok := h.routes[r.RouteKey]
 	if !ok {
 		err = fmt.Errorf("no such route: %q", r.RouteKey)
+		return response, nil
+	}
+	if err = h.origin.Check(&r); err != nil {
 		return response, nil
 	}
 	response, err = answer(ctx, &r, event)
@@ -165,6 +177,7 @@ func (h *Handler) order(ctx context.Context, r *httpapi.Request, event *telemetr
 	if err != nil {
 		return httpapi.Response{}, err
 	}
+	event.Text("saleId", o.SaleID)
 	return httpapi.JSON(http.StatusOK, orderPage{
 		OrderID: orderid.String(o.ID), SaleID: o.SaleID, ClaimID: o.ClaimID, ConfirmedAt: httpapi.Time(orderid.Time(o.ID)),
 	}), nil

@@ -94,10 +94,12 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (answer Answe
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
 		}
+		code := sale.CodeOf(err)
 		event.Int("sales", len(answer.Receipts))
-		event.End(ctx, "reconcile", sale.CodeOf(err), err)
+		event.CountBy("reconciliations", "result", telemetry.Outcome(code))
+		event.End(ctx, "reconcile", code, err)
 		if err != nil {
-			failure = messages.InvokeResponse_Error{Type: string(sale.CodeOf(err)), Message: "not every sale could be reconciled"}
+			failure = messages.InvokeResponse_Error{Type: string(code), Message: "not every sale could be reconciled"}
 		}
 	}()
 
@@ -108,12 +110,13 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (answer Answe
 	}
 	var errs []error
 	for _, listing := range listings {
-		receipt, saleErr := h.reconcile(ctx, listing)
+		passCtx, part := event.Part(ctx)
+		receipt, saleErr := h.reconcile(passCtx, listing)
 		if saleErr != nil {
 			errs = append(errs, fmt.Errorf("sale %s: %w", listing.SaleID, saleErr))
 		}
 		if receipt != nil {
-			h.report(ctx, *receipt)
+			report(passCtx, part, *receipt)
 			answer.Receipts = append(answer.Receipts, *receipt)
 		}
 	}
@@ -238,14 +241,13 @@ func (h *Handler) save(ctx context.Context, audit *ledger.Audit) error {
 }
 
 // report writes one line per sale, with the figures that alarms watch (P11).
-func (h *Handler) report(ctx context.Context, r Receipt) {
-	ctx, cancel, event := h.log.Begin(ctx)
-	defer cancel()
+func report(ctx context.Context, event *telemetry.Event, r Receipt) {
 	event.Text("saleId", r.SaleID)
+	event.Metric("oversold", telemetry.Count, int(max(0, -r.Stock, r.Claims-r.Seeded)))
 	event.Metric("unbalanced", telemetry.Count, map[bool]int{false: 1, true: 0}[r.Balanced])
 	event.Metric("pending", telemetry.Count, int(r.Pending))
 	event.Metric("resent", telemetry.Count, int(r.Resent))
-	event.Metric("oldestPendingMs", telemetry.Milliseconds, int(r.OldestPendingSeconds)*1000)
+	event.Metric("oldestPendingSeconds", telemetry.Seconds, int(r.OldestPendingSeconds))
 	event.Metric("readUnits", telemetry.Count, int(r.ReadUnits))
 	var err error
 	code := sale.Code("")

@@ -55,7 +55,9 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (out answer, 
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
 		}
-		event.End(ctx, "seed", sale.CodeOf(err), err)
+		code := sale.CodeOf(err)
+		event.CountBy("seedings", "result", telemetry.Outcome(code))
+		event.End(ctx, "seed", code, err)
 		failure = told(err)
 	}()
 

@@ -25,16 +25,24 @@ func TestTheMedianIsTheMiddle(t *testing.T) {
 func TestTheSummaryComparesWithinRoundsAndCountsTheSlowerHalf(t *testing.T) {
 	var out strings.Builder
 	summary([]*side{
-		{seen: []rates{{1000, 0}, {2000, 0}, {400, 0}}}, // the machine got busy
-		{seen: []rates{{750, 0}, {1600, 0}, {200, 0}}},
-		{seen: []rates{{800, 600}, {800, 600}, {600, 800}}},
-		{seen: []rates{{700, 300}, {300, 700}, {900, 120}}},
+		{seen: seen([][2]float64{{1000, 0}, {2000, 0}, {400, 0}})}, // the machine got busy
+		{seen: seen([][2]float64{{750, 0}, {1600, 0}, {200, 0}})},
+		{seen: seen([][2]float64{{800, 600}, {800, 600}, {600, 800}})},
+		{seen: seen([][2]float64{{700, 300}, {300, 700}, {900, 120}})},
 	}, &out)
 	for _, want := range []string{"raw 1000/s, stack 750/s accepted", "ratio accepted=0.75\n", "ratio both=0.50\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in:\n%s", want, out.String())
 		}
 	}
+}
+
+func seen(rounds [][2]float64) []rates {
+	var all []rates
+	for _, r := range rounds {
+		all = append(all, rates{accepted: r[0], finalized: r[1]})
+	}
+	return all
 }
 
 func TestNothingIsNoRatio(t *testing.T) {
@@ -48,7 +56,7 @@ func TestACrowdBuysUntilItsTimeIsOver(t *testing.T) {
 		p := &purchases{sales: []string{"a", "b"}, users: make([]string, 1000)}
 		seen := map[[2]int]bool{}
 		turn := make(chan struct{}, 1)
-		n, took, err := crowd(t.Context(), 4, 10*time.Second, p, func(_ context.Context, s, u int) error {
+		got, err := crowd(t.Context(), 4, 10*time.Second, p, func(_ context.Context, s, u int) error {
 			time.Sleep(100 * time.Millisecond)
 			turn <- struct{}{}
 			if seen[[2]int{s, u}] {
@@ -58,21 +66,21 @@ func TestACrowdBuysUntilItsTimeIsOver(t *testing.T) {
 			<-turn
 			return nil
 		})
-		if err != nil || n < 396 || n > 404 || perSecond(n, took) < 39 || perSecond(n, took) > 41 {
-			t.Errorf("%d purchases in %v, error %v; want 400 in 10s", n, took, err)
+		if rate := got.rates(0).accepted; err != nil || got.orders < 396 || got.orders > 404 || rate < 39 || rate > 41 {
+			t.Errorf("%d purchases in %v, error %v; want 400 in 10s", got.orders, got.took, err)
 		}
 	})
 }
 
 func TestACrowdSaysWhenItCannotGoOn(t *testing.T) {
 	p := &purchases{sales: []string{"a"}, users: make([]string, 10)}
-	_, _, err := crowd(t.Context(), 4, time.Minute, p, func(context.Context, int, int) error { return nil })
+	_, err := crowd(t.Context(), 4, time.Minute, p, func(context.Context, int, int) error { return nil })
 	if !errors.Is(err, errUsedUp) {
 		t.Errorf("%v, want %v", err, errUsedUp)
 	}
 	broken := errors.New("broken")
 	p = &purchases{sales: []string{"a"}, users: make([]string, 10)}
-	_, _, err = crowd(t.Context(), 1, time.Minute, p, func(context.Context, int, int) error { return broken })
+	_, err = crowd(t.Context(), 1, time.Minute, p, func(context.Context, int, int) error { return broken })
 	if !errors.Is(err, broken) {
 		t.Errorf("%v, want %v", err, broken)
 	}

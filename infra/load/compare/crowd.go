@@ -23,10 +23,17 @@ func (p *purchases) take() (sale, user int, ok bool) {
 
 var errUsedUp = errors.New("every buyer has bought: take more users or a shorter round")
 
-// crowd lets so many callers buy one after the other for a while, and returns
-// how many purchases ended well and how long that took.
-func crowd(ctx context.Context, callers int, d time.Duration, p *purchases, buy func(ctx context.Context, sale, user int) error) (int, time.Duration, error) {
-	start := time.Now()
+// sold is what a crowd did: how many purchases ended well, how long that took
+// and the processor time it cost.
+type sold struct {
+	orders int
+	took   time.Duration
+	spent  usage
+}
+
+// crowd lets so many callers buy one after the other for a while.
+func crowd(ctx context.Context, callers int, d time.Duration, p *purchases, buy func(ctx context.Context, sale, user int) error) (sold, error) {
+	before, start := usageNow(), time.Now()
 	timed, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	var done atomic.Int64
@@ -53,10 +60,11 @@ func crowd(ctx context.Context, callers int, d time.Duration, p *purchases, buy 
 	took := time.Since(start)
 	select {
 	case err := <-failures:
-		return 0, took, err
+		return sold{}, err
 	default:
-		return int(done.Load()), took, ctx.Err()
+		return sold{int(done.Load()), took, usageNow().since(before)}, ctx.Err()
 	}
 }
 
-func perSecond(n int, took time.Duration) float64 { return float64(n) / took.Seconds() }
+// perSecond is the rate of n things in the time the crowd took.
+func (s sold) perSecond(n int) float64 { return float64(n) / s.took.Seconds() }

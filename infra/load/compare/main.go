@@ -1,7 +1,11 @@
 // Command compare measures what the local stack costs above its engine: the
 // rate of accepted and finalized orders through the whole stack, over the rate
-// of the same writes sent to the same engine by the SDK alone, in one run on one
-// machine.
+// of the same writes sent straight to the same engine, in one run on one machine.
+// Both sides are pressed by the same client, which sends requests that were
+// written beforehand: it costs next to nothing, and alike. Each line also says
+// which processes the processor time of an order went to, for on a small machine
+// that is what bounds the stack, while the engine waits for an fsync per
+// transaction.
 //
 // Absolute rates belong to the machine and its other work; the rounds are
 // interleaved so that both sides meet the same of it, and the medians' ratios
@@ -17,11 +21,15 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
+	"runtime/debug"
 	"runtime/pprof"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"flashsale/infra/local/stack"
 )
 
 // options are the flags.
@@ -71,8 +79,17 @@ func parse(args []string) (options, error) {
 	return o, err
 }
 
-// rates are what one measurement saw, per second.
-type rates struct{ accepted, finalized float64 }
+// rates are what one measurement saw, per second, and the processor time of an
+// accepted order.
+type rates struct {
+	accepted, finalized float64
+	cost                usage
+}
+
+// rates are those of a crowd of whose orders so many were finalized.
+func (s sold) rates(finalized int) rates {
+	return rates{s.perSecond(s.orders), s.perSecond(finalized), s.spent.each(s.orders)}
+}
 
 // side is something that can sell for a while.
 type side struct {
@@ -86,6 +103,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	// As in the stack's own program, which this one plays.
+	debug.SetGCPercent(stack.GCPercent)
 	dir, err := os.MkdirTemp("", "flashsale-compare-")
 	if err != nil {
 		return fmt.Errorf("make folder: %w", err)
@@ -140,7 +159,7 @@ func measure(ctx context.Context, o options, sides []*side, out io.Writer) error
 				continue
 			}
 			s.seen = append(s.seen, r)
-			fmt.Fprintf(out, "round %d  %-22s accepted %6.0f/s  finalized %6.0f/s\n", round, s.name, r.accepted, r.finalized)
+			fmt.Fprintf(out, "round %d  %-22s accepted %6.0f/s  finalized %6.0f/s  %v\n", round, s.name, r.accepted, r.finalized, r.cost)
 		}
 	}
 	return nil
@@ -157,6 +176,13 @@ func summary(sides []*side, out io.Writer) {
 	fmt.Fprintf(out, "\nmedian   transactions: raw %.0f/s, stack %.0f/s accepted\n", rawAlone.median(accepted), stackAlone.median(accepted))
 	fmt.Fprintf(out, "median   with finalize: raw %.0f/s accepted, %.0f/s finalized; stack %.0f/s accepted, %.0f/s finalized\n",
 		rawBoth.median(accepted), rawBoth.median(finalized), stackBoth.median(accepted), stackBoth.median(finalized))
+	for _, s := range sides {
+		cost := s.median(func(r rates) float64 { return r.cost.total().Seconds() })
+		if cost > 0 {
+			fmt.Fprintf(out, "median   %-22s %.2f ms of processor time an order: at most %.0f/s on %d processors\n",
+				s.name, 1000*cost, float64(runtime.NumCPU())/cost, runtime.NumCPU())
+		}
+	}
 	fmt.Fprintf(out, "ratio accepted=%.2f\n", ratios(stackAlone, rawAlone, accepted))
 	fmt.Fprintf(out, "ratio both=%.2f\n", ratios(stackBoth, rawBoth, done))
 }

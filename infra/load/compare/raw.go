@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,66 +15,36 @@ import (
 	"flashsale/shared/sale"
 )
 
-// raw is the engine with nothing but the SDK before it.
+// raw is the engine with nothing before it.
 type raw struct {
-	o      options
-	client *dynamodb.Client
-	table  string
-	users  []string
-	made   int
-}
-
-// recorder is a client whose transactions are kept instead of sent: they are
-// exactly what the ledger writes for a purchase.
-type recorder struct {
-	*dynamodb.Client
-	mu       sync.Mutex
-	recorded *dynamodb.TransactWriteItemsInput
-}
-
-func (r *recorder) TransactWriteItems(_ context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.recorded = in
-	return &dynamodb.TransactWriteItemsOutput{}, nil
-}
-
-// order is a purchase ready to be sent.
-type order struct {
-	ref   ledger.ClaimRef
-	input *dynamodb.TransactWriteItemsInput
+	o       options
+	address string
+	client  *dynamodb.Client
+	table   string
+	users   []string
+	made    int
 }
 
 // prepare makes the sales and records the transactions of as many orders as
 // there may be; the clock does not run yet.
 func (r *raw) prepare(ctx context.Context) (*purchases, [][]order, error) {
 	p := &purchases{users: r.users}
-	rec := &recorder{Client: r.client}
-	book := ledger.New(rec, r.table, ledger.Options{})
-	orders := make([][]order, salesPerRound)
-	for n := range orders {
+	book := ledger.New(r.client, r.table, ledger.Options{})
+	for range salesPerRound {
 		r.made++
 		c := newSale(fmt.Sprintf("raw-%d", r.made), len(r.users))
-		// The recorder would keep the seeding's transactions, too.
-		if _, err := ledger.New(r.client, r.table, ledger.Options{}).Create(ctx, c); err != nil {
+		if _, err := book.Create(ctx, c); err != nil {
 			return nil, nil, fmt.Errorf("make sale: %w", err)
 		}
 		p.sales = append(p.sales, c.SaleID)
-		for _, user := range r.users {
-			bought, err := book.Purchase(ctx, ledger.Request{SaleID: c.SaleID, User: user})
-			if err != nil {
-				return nil, nil, fmt.Errorf("record purchase: %w", err)
-			}
-			orders[n] = append(orders[n], order{ledger.ClaimRef{SaleID: c.SaleID, User: user, ClaimID: bought.Claim.ID}, rec.recorded})
-		}
 	}
-	return p, orders, nil
-}
-
-// send writes one order as the ledger does: without a token.
-func (r *raw) send(ctx context.Context, o order) error {
-	_, err := r.client.TransactWriteItems(ctx, o.input, func(o *dynamodb.Options) { o.IdempotencyTokenProvider = nil })
-	return err
+	orders, errs := make([][]order, salesPerRound), make([]error, salesPerRound)
+	var wg sync.WaitGroup
+	for i, saleID := range p.sales {
+		wg.Go(func() { orders[i], errs[i] = record(ctx, r.client, r.table, saleID, r.users) })
+	}
+	wg.Wait()
+	return p, orders, errors.Join(errs...)
 }
 
 // accept measures the transactions alone.
@@ -82,8 +53,15 @@ func (r *raw) accept(ctx context.Context, d time.Duration) (rates, error) {
 	if err != nil {
 		return rates{}, err
 	}
-	n, took, err := crowd(ctx, r.o.callers, d, p, func(ctx context.Context, s, u int) error { return r.send(ctx, orders[s][u]) })
-	return rates{accepted: perSecond(n, took)}, err
+	w, err := dial(ctx, r.address, r.o.callers)
+	if err != nil {
+		return rates{}, err
+	}
+	defer w.close()
+	got, err := crowd(ctx, r.o.callers, d, p, func(_ context.Context, s, u int) error {
+		return w.send(orders[s][u].request, http.StatusOK)
+	})
+	return got.rates(0), err
 }
 
 // both measures the transactions while the ledger confirms the orders in full
@@ -94,6 +72,11 @@ func (r *raw) both(ctx context.Context, d time.Duration) (rates, error) {
 	if err != nil {
 		return rates{}, err
 	}
+	w, err := dial(ctx, r.address, r.o.callers)
+	if err != nil {
+		return rates{}, err
+	}
+	defer w.close()
 	book := ledger.New(r.client, r.table, ledger.Options{})
 	accepted := make(chan ledger.ClaimRef, r.o.batch)
 	end := make(chan struct{})
@@ -122,8 +105,8 @@ func (r *raw) both(ctx context.Context, d time.Duration) (rates, error) {
 			}
 		})
 	}
-	n, took, err := crowd(ctx, r.o.callers, d, p, func(ctx context.Context, s, u int) error {
-		if err := r.send(ctx, orders[s][u]); err != nil {
+	got, err := crowd(ctx, r.o.callers, d, p, func(ctx context.Context, s, u int) error {
+		if err := w.send(orders[s][u].request, http.StatusOK); err != nil {
 			return err
 		}
 		select {
@@ -141,7 +124,7 @@ func (r *raw) both(ctx context.Context, d time.Duration) (rates, error) {
 		err = errors.Join(err, failure)
 	default:
 	}
-	return rates{perSecond(n, took), perSecond(done, took)}, err
+	return got.rates(done), err
 }
 
 func confirm(ctx context.Context, book *ledger.Ledger, batch []ledger.ClaimRef) error {

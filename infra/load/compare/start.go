@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"flashsale/infra/local/engine"
@@ -44,7 +45,7 @@ func start(ctx context.Context, o options, dir string, out io.Writer) (sides []*
 	if err != nil {
 		return nil, stop, err
 	}
-	r := &raw{o: o, client: engine.Client(e.Endpoint()), users: users}
+	r := &raw{o: o, address: strings.TrimPrefix(e.Endpoint(), "http://"), client: engine.Client(e.Endpoint()), users: users}
 	for _, table := range described.Tables {
 		if err := engine.EnsureTable(ctx, r.client, table); err != nil {
 			return nil, stop, err
@@ -61,7 +62,7 @@ func start(ctx context.Context, o options, dir string, out io.Writer) (sides []*
 			return nil, stop, fmt.Errorf("start stack: %w", err)
 		}
 		stops = append(stops, s.Stop)
-		client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: o.callers}}
+		client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{}}
 		stops = append(stops, func() error { client.CloseIdleConnections(); return nil })
 		stacks[i] = &through{o: o, stack: s, http: client, users: users, drained: !idle}
 		if err := stacks[i].fetchTokens(ctx); err != nil {

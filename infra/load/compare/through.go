@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -115,15 +116,22 @@ func (t *through) sell(ctx context.Context, d time.Duration) (rates, error) {
 			return rates{}, err
 		}
 	}
-	n, took, err := crowd(ctx, t.o.callers, d, p, func(ctx context.Context, s, u int) error {
-		_, err := t.call(ctx, http.MethodPost, t.stack.API+"/sales/"+p.sales[s]+"/orders", t.tokens[u], nil, http.StatusAccepted)
-		return err
+	host := strings.TrimPrefix(t.stack.API, "http://")
+	w, err := dial(ctx, host, t.o.callers)
+	if err != nil {
+		return rates{}, err
+	}
+	defer w.close()
+	got, err := crowd(ctx, t.o.callers, d, p, func(_ context.Context, s, u int) error {
+		request := "POST /sales/" + p.sales[s] + "/orders HTTP/1.1\r\nHost: " + host +
+			"\r\nAuthorization: " + t.tokens[u] + "\r\nContent-Length: 0\r\n\r\n"
+		return w.send([]byte(request), http.StatusAccepted)
 	})
 	if err != nil || !t.drained {
-		return rates{accepted: perSecond(n, took)}, err
+		return got.rates(0), err
 	}
 	left, err := t.queued(ctx)
-	return rates{perSecond(n, took), perSecond(n-left, took)}, err
+	return got.rates(got.orders - left), err
 }
 
 // queued is how many messages wait or are being worked on.

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"crypto/rsa"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,6 +20,8 @@ type JWT struct {
 	Audience []string
 	// Keys returns the public key with a token's key id, an error if there is none.
 	Keys func(kid string) (*rsa.PublicKey, error)
+
+	tokens verifiedTokens
 }
 
 // check refuses what would switch a check off.
@@ -54,14 +57,14 @@ func (j *JWT) authorize(header, scopes []string, now time.Time) (*authorizer, *c
 	if !ok {
 		return nil, &challenge{status: http.StatusUnauthorized}
 	}
-	claims, err := j.verify(token, now)
+	v, err := j.verify(token, now)
 	if err != nil {
 		return nil, &challenge{http.StatusUnauthorized, "invalid_token", describe(err)}
 	}
 	a := &authorizer{}
-	a.JWT.Claims = claimTexts(claims)
+	a.JWT.Claims = v.texts
 	if len(scopes) > 0 {
-		granted := tokenScopes(claims)
+		granted := tokenScopes(v.claims)
 		for _, s := range scopes {
 			if slices.Contains(granted, s) {
 				a.JWT.Scopes = append(a.JWT.Scopes, s)
@@ -89,27 +92,54 @@ func bearerToken(header []string) (string, bool) {
 	return token, token != ""
 }
 
-func (j *JWT) verify(token string, now time.Time) (jwt.MapClaims, error) {
-	claims := jwt.MapClaims{}
-	_, err := jwt.NewParser(
-		// The list is what keeps out "none", and HMAC with the public key as its secret.
-		jwt.WithValidMethods([]string{jwt.SigningMethodRS256.Alg()}),
-		jwt.WithJSONNumber(),
+// verify checks the signature, unless this very token's is known to be good
+// under a key that is still valid, and then the claims.
+func (j *JWT) verify(token string, now time.Time) (*verified, error) {
+	id := sha256.Sum256([]byte(token))
+	v := j.tokens.get(id)
+	if v == nil || !j.stillValid(v) {
+		var err error
+		if v, err = j.verifySignature(token); err != nil {
+			return nil, err
+		}
+		j.tokens.put(id, v)
+	}
+	if err := jwt.NewValidator(
 		jwt.WithIssuer(j.Issuer),
 		jwt.WithExpirationRequired(),
 		jwt.WithIssuedAt(),
 		jwt.WithTimeFunc(func() time.Time { return now }),
-	).ParseWithClaims(token, claims, func(t *jwt.Token) (any, error) {
-		kid, _ := t.Header["kid"].(string)
-		if kid == "" {
+	).Validate(v.claims); err != nil {
+		return nil, err
+	}
+	return v, j.verifyAudience(v.claims)
+}
+
+func (j *JWT) stillValid(v *verified) bool {
+	key, err := j.Keys(v.kid)
+	return err == nil && key != nil && (key == v.key || v.key.Equal(key))
+}
+
+func (j *JWT) verifySignature(token string) (*verified, error) {
+	v := &verified{claims: jwt.MapClaims{}}
+	_, err := jwt.NewParser(
+		// The list is what keeps out "none", and HMAC with the public key as its secret.
+		jwt.WithValidMethods([]string{jwt.SigningMethodRS256.Alg()}),
+		jwt.WithJSONNumber(),
+		jwt.WithoutClaimsValidation(),
+	).ParseWithClaims(token, v.claims, func(t *jwt.Token) (key any, err error) {
+		v.kid, _ = t.Header["kid"].(string)
+		if v.kid == "" {
 			return nil, errors.New("the token names no key")
 		}
-		return j.Keys(kid)
+		v.key, err = j.Keys(v.kid)
+		return v.key, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return claims, j.verifyAudience(claims)
+	v.texts = claimTexts(v.claims)
+	return v, nil
 }
 
 // verifyAudience looks at client_id only if there is no aud at all.

@@ -5,6 +5,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -29,12 +30,24 @@ func headBytes(r *http.Request) int {
 }
 
 // readBody fails with *http.MaxBytesError beyond the limit, before reading
-// anything when the request says its length.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// anything when the request says its length, and with os.ErrDeadlineExceeded if
+// the body takes longer than the limit to arrive.
+func readBody(w http.ResponseWriter, r *http.Request, limit time.Duration) ([]byte, error) {
 	if r.ContentLength > maxBodyBytes {
 		return nil, &http.MaxBytesError{Limit: maxBodyBytes}
 	}
-	return io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
+	if r.ContentLength == 0 {
+		return nil, nil
+	}
+	// It fails for a writer without a connection, for which nobody waits.
+	connection := http.NewResponseController(w)
+	_ = connection.SetReadDeadline(time.Now().Add(limit))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
+	if err == nil {
+		// The server goes on reading to notice when the client leaves.
+		_ = connection.SetReadDeadline(time.Time{})
+	}
+	return body, err
 }
 
 // isText says whether an event holds the body as it is: of the content types

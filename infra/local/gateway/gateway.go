@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"time"
 )
 
@@ -33,7 +34,8 @@ type Options struct {
 	AccountID string
 	// Stage is "$default" when empty; another one only appears in events.
 	Stage string
-	// Timeout is how long a client waits for a function; API Gateway's 30 s when zero.
+	// Timeout is how long a client waits for a function, and the gateway for a
+	// body; API Gateway's 30 s when zero.
 	Timeout time.Duration
 	// CORS makes the gateway answer preflight requests; nil leaves OPTIONS to the routes.
 	CORS *CORS
@@ -114,9 +116,11 @@ func (g *gateway) answer(w http.ResponseWriter, r *http.Request, id string) answ
 			return refused.answer(route.Scopes)
 		}
 	}
-	body, err := readBody(w, r)
+	body, err := readBody(w, r, g.o.Timeout)
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return refuse(http.StatusRequestEntityTooLarge)
+	} else if errors.Is(err, os.ErrDeadlineExceeded) {
+		return refuse(http.StatusRequestTimeout)
 	} else if err != nil {
 		return refuse(http.StatusBadRequest)
 	}

@@ -13,17 +13,48 @@ import (
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
+	jsonv2 "github.com/go-json-experiment/json"
 )
+
+// plain is what nearly every function returns, read in one pass. What it cannot
+// read for certain as payload format 2.0 does is left to decodeResponse: a
+// status that is missing, a field that is unknown, spelt otherwise or twice.
+type plain struct {
+	StatusCode        *int                `json:"statusCode"`
+	Headers           map[string]string   `json:"headers"`
+	MultiValueHeaders map[string][]string `json:"multiValueHeaders"`
+	Body              string              `json:"body"`
+	IsBase64Encoded   bool                `json:"isBase64Encoded"`
+	Cookies           []string            `json:"cookies"`
+}
+
+func decodePlain(payload []byte) (events.APIGatewayV2HTTPResponse, bool) {
+	var p plain
+	if jsonv2.Unmarshal(payload, &p, jsonv2.RejectUnknownMembers(true)) != nil || p.StatusCode == nil {
+		return events.APIGatewayV2HTTPResponse{}, false
+	}
+	return events.APIGatewayV2HTTPResponse{
+		StatusCode: *p.StatusCode, Headers: p.Headers, MultiValueHeaders: p.MultiValueHeaders,
+		Body: p.Body, IsBase64Encoded: p.IsBase64Encoded, Cookies: p.Cookies,
+	}, true
+}
 
 // decodeResponse reads what a function returned by the rules of payload format
 // 2.0: an object with statusCode is a response, any other JSON is the body of a 200.
 func decodeResponse(payload []byte) (answer, error) {
+	if r, ok := decodePlain(payload); ok {
+		return format(r)
+	}
 	if !json.Valid(payload) {
 		return answer{}, errors.New("not JSON")
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(payload, &fields) == nil && fields["statusCode"] != nil {
-		return formatted(payload)
+		var r events.APIGatewayV2HTTPResponse
+		if err := json.Unmarshal(payload, &r); err != nil {
+			return answer{}, err
+		}
+		return format(r)
 	}
 	a := answer{status: http.StatusOK, header: http.Header{"Content-Type": {"application/json"}}, body: bytes.TrimSpace(payload)}
 	var text string
@@ -33,11 +64,7 @@ func decodeResponse(payload []byte) (answer, error) {
 	return a, nil
 }
 
-func formatted(payload []byte) (answer, error) {
-	var r events.APIGatewayV2HTTPResponse
-	if err := json.Unmarshal(payload, &r); err != nil {
-		return answer{}, err
-	}
+func format(r events.APIGatewayV2HTTPResponse) (answer, error) {
 	// An interim status would not be a response.
 	if r.StatusCode < 200 || r.StatusCode > 599 {
 		return answer{}, fmt.Errorf("status code %d is not between 200 and 599", r.StatusCode)

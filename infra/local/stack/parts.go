@@ -148,12 +148,15 @@ func (s *Stack) startPollers() error {
 
 // startAPI opens the front door, with what only exists locally beside it.
 func (s *Stack) startAPI(l net.Listener) error {
+	authorizers := map[string]*gateway.JWT{}
+	for name, a := range s.described.API.Authorizers {
+		authorizers[name] = &gateway.JWT{Issuer: a.Issuer, Audience: a.Audience, Keys: s.issuer.Key}
+	}
 	var routes []gateway.Route
 	for _, r := range s.described.API.Routes {
 		route := gateway.Route{Method: r.Method, Path: r.Path, Function: r.Function, Scopes: r.Scopes}
 		if r.Authorizer != "" {
-			a := s.described.API.Authorizers[r.Authorizer]
-			route.Authorizer = &gateway.JWT{Issuer: a.Issuer, Audience: a.Audience, Keys: s.issuer.Key}
+			route.Authorizer = authorizers[r.Authorizer]
 		}
 		routes = append(routes, route)
 	}

@@ -49,6 +49,8 @@ func (r *reader) plain(n *yaml.Node, at string) *yaml.Node {
 		return r.sub(n, arg, at)
 	case "Fn::Join":
 		return r.join(n, arg, at)
+	case "Fn::Split":
+		return r.split(n, arg, at)
 	case "Fn::If":
 		if arg.Kind != yaml.SequenceNode || len(arg.Content) != 3 || arg.Content[0].Kind != yaml.ScalarNode {
 			r.fail(n, at, "Fn::If needs a condition's name and two values")
@@ -122,6 +124,25 @@ func (r *reader) join(n, arg *yaml.Node, at string) *yaml.Node {
 	delimiter := value{r, arg.Content[0], at}.text("")
 	items := value{r, r.plain(arg.Content[1], at), at}.texts()
 	return r.scalar(n, at, strings.Join(items, delimiter))
+}
+
+func (r *reader) split(n, arg *yaml.Node, at string) *yaml.Node {
+	var delimiter string
+	if arg.Kind == yaml.SequenceNode && len(arg.Content) == 2 {
+		delimiter = value{r, arg.Content[0], at}.text("")
+	}
+	if r.err == nil && delimiter == "" {
+		r.fail(n, at, "Fn::Split needs a delimiter and a string")
+	}
+	if r.err != nil {
+		return nil
+	}
+	text := value{r, r.plain(arg.Content[1], at), at}.text("")
+	list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Line: n.Line, Column: n.Column}
+	for item := range strings.SplitSeq(text, delimiter) {
+		list.Content = append(list.Content, r.scalar(n, at, item))
+	}
+	return list
 }
 
 func (r *reader) sub(n, arg *yaml.Node, at string) *yaml.Node {

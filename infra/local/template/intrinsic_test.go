@@ -62,6 +62,8 @@ func TestIntrinsicFunctionsResolveInBothSpellings(t *testing.T) {
 		{`!Join ["-", [a, !Ref Word, b]]`, "a-hello-b"},
 		{`!Join [",", !Ref List]`, "a,b"},
 		{`{"Fn::Join": ["", []]}`, ""},
+		{`!Join ["+", !Split [",", !Sub "${Word},,you"]]`, "hello++you"},
+		{`!Join ["+", {"Fn::Split": ["-", whole]}]`, "whole"},
 		{`!If [IsDev, yes-dev, no-dev]`, "yes-dev"},
 		{`!If [IsProd, !Ref Prod, !Ref Word]`, "hello"},
 		{`!If [Both, x, y]`, "x"},

@@ -83,6 +83,7 @@ func (r *reader) read(text []byte) *Stack {
 	top := value{r: r, n: root}
 	r.readParameters(top.get("Parameters"))
 	r.readConditions(top.get("Conditions"))
+	r.assert(top.get("Rules"))
 	r.global = top.get("Globals")
 	r.readResources(top.get("Resources"))
 	if r.err != nil {

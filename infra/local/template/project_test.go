@@ -1,8 +1,11 @@
 package template
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -74,5 +77,74 @@ func TestProjectTemplateBootsWithAnIssuerAndAnAudience(t *testing.T) {
 	}
 	if len(s.API.Authorizers) != 1 || len(s.API.Routes) < 4 {
 		t.Errorf("api = %+v, want one authorizer and all routes", s.API)
+	}
+}
+
+func TestProjectTemplateFollowsItsParameters(t *testing.T) {
+	s, err := Load(projectTemplate(t), Options{Parameters: map[string]string{
+		"JwtIssuer": "https://issuer.example", "JwtAudience": "shop", "PurchaseScope": "buy",
+		"CorsAllowedOrigins": "https://a.example,https://b.example", "OriginSecret": strings.Repeat("s", 32),
+		"PurchaseReservedConcurrency": "7", "ReconcileReservedConcurrency": "0", "FinalizeMaximumConcurrency": "9",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.API.CORS == nil || !slices.Equal(s.API.CORS.AllowOrigins, []string{"https://a.example", "https://b.example"}) {
+		t.Errorf("CORS = %+v, want the two origins", s.API.CORS)
+	}
+	for _, f := range s.Functions {
+		secret, has := f.Environment["ORIGIN_SECRET"]
+		switch f.LogicalID {
+		case "PurchaseFunction":
+			if f.ReservedConcurrency != 7 || !slices.Equal(f.Routes[0].Scopes, []string{"buy"}) || len(secret) != 32 {
+				t.Errorf("purchase = %+v, want 7 environments, the scope and the secret", f)
+			}
+		case "QueryFunction":
+			for _, route := range f.Routes {
+				if len(route.Scopes) != 0 {
+					t.Errorf("%s asks for %v, want nothing but a token", route.Path, route.Scopes)
+				}
+			}
+		case "FinalizeFunction":
+			if f.Queues[0].MaximumConcurrency != 9 || has {
+				t.Errorf("finalize = %+v, want 9 batches at once and no secret", f)
+			}
+		case "ReconcileFunction":
+			if f.ReservedConcurrency != 0 {
+				t.Errorf("reconcile reserves %d, want none", f.ReservedConcurrency)
+			}
+		}
+	}
+}
+
+func TestProjectTemplateRefusesParametersThatDoNotGoTogether(t *testing.T) {
+	issuer := map[string]string{"JwtIssuer": "https://issuer.example", "JwtAudience": "shop"}
+	for _, c := range []struct {
+		name   string
+		more   map[string]string
+		region string
+		want   string
+	}{
+		{"no issuer", map[string]string{"JwtIssuer": ""}, "", "JwtIssuer"},
+		{"no audience", map[string]string{"JwtAudience": ""}, "", "JwtAudience"},
+		{"a front without a secret", map[string]string{"CreateFront": "true"}, "", "OriginSecret"},
+		{"a front whose web ACL cannot be made", map[string]string{"CreateFront": "true", "OriginSecret": strings.Repeat("s", 32)}, "eu-west-1", "FrontWebAclArn"},
+		{"environments ahead of no time", map[string]string{"PurchaseProvisionedConcurrency": "10"}, "", "WarmFrom"},
+		{"a secret that is none", map[string]string{"OriginSecret": "short"}, "", "32 to 128"},
+		{"an origin with a wildcard", map[string]string{"CorsAllowedOrigins": "https://*"}, "", "CorsAllowedOrigins"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := Options{Region: c.region, Parameters: map[string]string{}}
+			for _, set := range []map[string]string{issuer, c.more} {
+				for name, value := range set {
+					o.Parameters[name] = value
+				}
+			}
+			_, err := Load(projectTemplate(t), o)
+			var e *Error
+			if !errors.As(err, &e) || !strings.Contains(e.Error(), c.want) {
+				t.Errorf("got %v, want a refusal that names %s", err, c.want)
+			}
+		})
 	}
 }

@@ -65,7 +65,7 @@ func (r *reader) queue(res *resource) (Queue, *resource) {
 		q.Attributes["SqsManagedSseEnabled"] = strconv.FormatBool(v.flag(false))
 	}
 	if v := p.get("RedriveAllowPolicy"); !v.absent() {
-		q.Attributes["RedriveAllowPolicy"] = redriveAllowPolicy(v)
+		q.Attributes["RedriveAllowPolicy"] = r.redriveAllowPolicy(v)
 	}
 	policy := p.get("RedrivePolicy")
 	if policy.absent() {
@@ -81,12 +81,15 @@ func (r *reader) queue(res *resource) (Queue, *resource) {
 	return q, deadLetters
 }
 
-func redriveAllowPolicy(v value) string {
+func (r *reader) redriveAllowPolicy(v value) string {
 	v.only([]string{"redrivePermission", "sourceQueueArns"}, nil)
 	policy := struct {
 		Permission string   `json:"redrivePermission"`
 		Sources    []string `json:"sourceQueueArns,omitempty"`
-	}{v.need("redrivePermission").text(""), v.get("sourceQueueArns").texts()}
+	}{Permission: v.need("redrivePermission").text("")}
+	for _, source := range v.get("sourceQueueArns").list() {
+		policy.Sources = append(policy.Sources, r.localARN(source))
+	}
 	switch policy.Permission {
 	case "allowAll", "denyAll", "byQueue":
 	default:

@@ -2,6 +2,9 @@ package template
 
 import "go.yaml.in/yaml/v3"
 
+// stackName is AWS::StackName.
+const stackName = "local"
+
 // pseudo returns the value of a pseudo parameter.
 func (r *reader) pseudo(name string) (string, bool) {
 	switch name {
@@ -14,7 +17,7 @@ func (r *reader) pseudo(name string) (string, bool) {
 	case "AWS::URLSuffix":
 		return "amazonaws.com", true
 	case "AWS::StackName":
-		return "local", true
+		return stackName, true
 	}
 	return "", false
 }
@@ -106,4 +109,16 @@ func (r *reader) queueOf(v value) *resource {
 	}
 	v.fail("no queue of this template has the ARN %q", arn)
 	return nil
+}
+
+// localARN is the ARN by which the queue is known here that the template names
+// by an ARN it has put together itself; any other ARN stays as it is.
+func (r *reader) localARN(v value) string {
+	arn := v.text("")
+	for _, res := range r.ofType(typeQueue) {
+		if name := r.queueName(v.n, v.at, res); r.arn("sqs", res.declared) == arn {
+			return r.arn("sqs", name)
+		}
+	}
+	return arn
 }

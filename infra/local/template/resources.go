@@ -2,6 +2,7 @@ package template
 
 import (
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -41,9 +42,10 @@ type resource struct {
 	props value
 	// active is false when the resource's condition does not hold.
 	active bool
-	// name is worked out once; naming guards against names that refer to themselves.
-	name   string
-	naming bool
+	// name is worked out once; naming guards against names that refer to
+	// themselves. declared is the name as the template puts it together.
+	name, declared string
+	naming         bool
 }
 
 func (r *reader) readResources(section value) {
@@ -98,8 +100,9 @@ func (r *reader) need(n *yaml.Node, at, id string) *resource {
 	return res
 }
 
-// nameOf returns the name a table or queue has: the property's, or the logical
-// id, which stands for the name that CloudFormation would make up.
+// nameOf returns the name a table or queue has: the property's without the
+// stack's name before it, or the logical id, which stands for the name that
+// CloudFormation would make up.
 func (r *reader) nameOf(n *yaml.Node, at string, res *resource, property string) string {
 	if res.name != "" || r.err != nil {
 		return res.name
@@ -109,7 +112,9 @@ func (r *reader) nameOf(n *yaml.Node, at string, res *resource, property string)
 		return ""
 	}
 	res.naming = true
-	res.name = res.props.get(property).text(res.id)
+	// One stack runs here, so what a name owes to the stack's own is left out.
+	res.declared = res.props.get(property).text(res.id)
+	res.name = strings.TrimPrefix(res.declared, stackName+"-")
 	if res.name == "" {
 		res.props.get(property).fail("must not be empty")
 	}

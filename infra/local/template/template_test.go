@@ -187,7 +187,7 @@ Resources:
 	for _, c := range []struct{ property, option, want string }{
 		{`!Ref AWS::NoValue`, "", "T"},
 		{"orders", "", "orders"},
-		{`!Sub "${AWS::StackName}-orders"`, "", "local-orders"},
+		{`!Sub "${AWS::StackName}-orders"`, "", "orders"},
 		{"orders", "given", "given"},
 	} {
 		t.Run(c.property+" and option "+c.option, func(t *testing.T) {
@@ -205,5 +205,35 @@ Resources:
 				t.Errorf("references give %v, want the name %q", env, c.want)
 			}
 		})
+	}
+}
+
+func TestAQueueThatIsAdmittedByNameIsAdmittedHereToo(t *testing.T) {
+	s := parse(t, `
+Resources:
+  Work:
+    Type: AWS::SQS::Queue
+    Properties:
+      QueueName: !Sub ${AWS::StackName}-Work
+      RedrivePolicy: {deadLetterTargetArn: !GetAtt Dead.Arn, maxReceiveCount: 5}
+  Dead:
+    Type: AWS::SQS::Queue
+    Properties:
+      RedriveAllowPolicy:
+        redrivePermission: byQueue
+        sourceQueueArns:
+          - !Sub arn:${AWS::Partition}:sqs:${AWS::Region}:${AWS::AccountId}:${AWS::StackName}-Work
+          - arn:aws:sqs:us-east-1:000000000000:Elsewhere
+`, Options{})
+	want := []Queue{
+		{LogicalID: "Dead", Name: "Dead", Attributes: map[string]string{
+			"RedriveAllowPolicy": `{"redrivePermission":"byQueue","sourceQueueArns":["arn:aws:sqs:us-east-1:000000000000:Work","arn:aws:sqs:us-east-1:000000000000:Elsewhere"]}`,
+		}},
+		{LogicalID: "Work", Name: "Work", Attributes: map[string]string{
+			"RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:Dead","maxReceiveCount":5}`,
+		}},
+	}
+	if diff := cmp.Diff(want, s.Queues); diff != "" {
+		t.Errorf("queues (-want +got):\n%s", diff)
 	}
 }

@@ -1,0 +1,167 @@
+package handler
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"flashsale/shared/eligibility"
+	"flashsale/shared/httpapi"
+	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/orderq"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+)
+
+// office is the operator's check on users, in memory. It takes as long as slow says
+// for its n-th call.
+type office struct {
+	mu    sync.Mutex
+	slow  func(n int) time.Duration
+	says  string
+	calls int
+	about map[string]int // calls, by user
+}
+
+// RoundTrip implements http.RoundTripper.
+func (o *office) RoundTrip(r *http.Request) (*http.Response, error) {
+	var question struct{ User string }
+	if err := json.NewDecoder(r.Body).Decode(&question); err != nil {
+		return nil, err
+	}
+	o.mu.Lock()
+	o.calls++
+	o.about[question.User]++
+	wait, says := o.slow(o.calls), o.says
+	o.mu.Unlock()
+	select {
+	case <-time.After(wait):
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(says)), Request: r}, nil
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+}
+
+func (o *office) takes(slow func(n int) time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.slow = slow
+}
+
+// always is for an office that takes the same time for all.
+func always(d time.Duration) func(int) time.Duration { return func(int) time.Duration { return d } }
+
+func (o *office) count() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.calls
+}
+
+// hall is a sale of real handlers over the in-process table, all of which ask one
+// office, in virtual time.
+type hall struct {
+	t      *testing.T
+	db     *dynamotest.DB
+	office *office
+	queue  lockedMailbox
+}
+
+// lockedMailbox is a queue that many environments send to.
+type lockedMailbox struct {
+	mu   sync.Mutex
+	sent int
+}
+
+func (m *lockedMailbox) Send(context.Context, orderq.Message) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sent++
+	return nil
+}
+
+func at(t *testing.T, stock int64, test func(*hall)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		h := &hall{
+			t: t, db: dynamotest.New(dynamotest.Table{Name: "Ledger", PK: "pk", SK: "sk"}),
+			office: &office{slow: always(20 * time.Millisecond), says: `{"eligible":true}`, about: map[string]int{}},
+		}
+		c := sale.Creation{SaleID: "moutai", Stock: stock, Shards: int(min(stock, 5)), OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour)}
+		if err := c.Check(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.book().Create(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		h.db.Fault = func(dynamotest.Call) dynamotest.Fault { return dynamotest.Fault{Delay: 4 * time.Millisecond} }
+		test(h)
+	})
+}
+
+func (h *hall) book() *ledger.Ledger { return ledger.New(h.db, "Ledger", ledger.Options{}) }
+
+// environment is one that is invoked as Lambda does.
+func (h *hall) environment(failOpen bool) lambda.Handler {
+	h.t.Helper()
+	users, err := eligibility.New(eligibility.Options{
+		URL: "https://check.example.com", Timeout: 300 * time.Millisecond, Concurrency: 8, FailOpen: failOpen, Transport: h.office,
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	handler := New(h.book(), &h.queue, telemetry.New(io.Discard, "purchase")).Checking(users)
+	return lambda.NewHandler(httpapi.Serve(handler.Handle))
+}
+
+// answer is what a buyer gets to see.
+type answer struct {
+	status int
+	code   sale.Code
+	wait   time.Duration // Retry-After
+	took   time.Duration
+}
+
+func (h *hall) buy(e lambda.Handler, event []byte) answer {
+	ctx, cancel := context.WithTimeout(h.t.Context(), timeout)
+	defer cancel()
+	began := time.Now()
+	out, err := e.Invoke(ctx, event)
+	if err != nil {
+		h.t.Errorf("the function failed: %v", err)
+		return answer{}
+	}
+	var response httpapi.Response
+	if err := json.Unmarshal(out, &response); err != nil {
+		h.t.Error(err)
+	}
+	var problem struct{ Code sale.Code }
+	if err := json.Unmarshal([]byte(response.Body), &problem); err != nil {
+		h.t.Error(err)
+	}
+	a := answer{status: response.StatusCode, code: problem.Code, took: time.Since(began)}
+	if response.Headers.RetryAfter != "" {
+		if a.wait, err = time.ParseDuration(response.Headers.RetryAfter + "s"); err != nil {
+			h.t.Error(err)
+		}
+	}
+	return a
+}
+
+// receipt is the books as the table itself shows them.
+func (h *hall) receipt() *ledger.Receipt {
+	h.t.Helper()
+	r, err := h.book().Step(h.t.Context(), &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
+	if err != nil || r == nil {
+		h.t.Fatalf("receipt %v, %v", r, err)
+	}
+	return r
+}

@@ -1,0 +1,143 @@
+package handler
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/telemetry/telemetrytest"
+)
+
+// lines are the log's lines since the last call, by message.
+func (w *world) lines() map[string]telemetrytest.Line {
+	w.t.Helper()
+	all := map[string]telemetrytest.Line{}
+	for text := range bytes.Lines(w.log.Bytes()) {
+		line, err := telemetrytest.Parse(text)
+		if err != nil {
+			w.t.Error(err)
+		}
+		message, _ := line.Fields["message"].(string)
+		if _, double := all[message]; double {
+			w.t.Errorf("two lines say %q", message)
+		}
+		all[message] = line
+	}
+	w.log.Reset()
+	return all
+}
+
+func TestAReceiptIsALineWithTheFiguresThatAlarmsWatch(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("moutai", 10, 2)
+		w.confirm(w.buy("moutai", 5)[:2])
+		time.Sleep(time.Hour / 2)
+		w.receipts(`{}`)
+		lines := w.lines()
+		receipt := map[string]any{
+			"level": "INFO", "message": "receipt", "service": "reconcile", "coldStart": true, "outcome": "ok", "saleId": "moutai",
+			"oversold": 0.0, "unbalanced": 0.0, "pending": 3.0, "resent": 3.0, "oldestPendingSeconds": 1800.0,
+			"readUnits": lines["receipt"].Fields["readUnits"],
+		}
+		if diff := cmp.Diff(receipt, lines["receipt"].Fields); diff != "" {
+			t.Errorf("receipt (-want +got):\n%s", diff)
+		}
+		if units, _ := lines["receipt"].Fields["readUnits"].(float64); units < 5 {
+			t.Errorf("it cost %v read units", units)
+		}
+		metrics := map[string]string{
+			"oversold": "Count by service", "unbalanced": "Count by service", "pending": "Count by service", "resent": "Count by service",
+			"oldestPendingSeconds": "Seconds by service", "readUnits": "Count by service",
+		}
+		if diff := cmp.Diff(metrics, lines["receipt"].Metrics); diff != "" {
+			t.Errorf("metrics (-want +got):\n%s", diff)
+		}
+		whole := map[string]any{
+			"level": "INFO", "message": "reconcile", "service": "reconcile", "coldStart": true,
+			"outcome": "ok", "result": "ok", "reconciliations": 1.0, "sales": 1.0,
+		}
+		if diff := cmp.Diff(whole, lines["reconcile"].Fields); diff != "" {
+			t.Errorf("line (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(map[string]string{"reconciliations": "Count by service, result"}, lines["reconcile"].Metrics); diff != "" {
+			t.Errorf("metrics (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAnOversellIsCountedInUnits(t *testing.T) {
+	for name, tt := range map[string]struct {
+		sold   int
+		tamper int64 // what is added to the stock behind the ledger's back
+		want   float64
+	}{
+		"all is well":                  {10, 0, 0},
+		"units are missing":            {5, -2, 0},
+		"units too many, not sold yet": {5, 2, 0},
+		"the stock is below zero":      {10, -3, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(w *world) {
+				w.open("moutai", 10, 1)
+				w.buy("moutai", tt.sold)
+				if tt.tamper != 0 {
+					w.tamper(tt.tamper)
+				}
+				w.receipts(`{"saleId":"moutai"}`)
+				fields := w.lines()["receipt"].Fields
+				if fields["oversold"] != tt.want {
+					t.Errorf("oversold %v, want %v", fields["oversold"], tt.want)
+				}
+				if wrong := tt.tamper != 0; (fields["unbalanced"] == 1.0) != wrong || (fields["level"] == "ERROR") != wrong || (fields["error"] != nil) != wrong {
+					t.Errorf("line %v", fields)
+				}
+			})
+		})
+	}
+}
+
+func TestUnitsSoldTwiceAreAnOversell(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("moutai", 2, 1)
+		w.buy("moutai", 2)
+		w.tamper(1) // a reset of the stock, as it must never happen (P15)
+		if _, err := w.ledger.Purchase(w.t.Context(), ledger.Request{SaleID: "moutai", User: "late"}); err != nil {
+			t.Fatal(err)
+		}
+		w.receipts(`{"saleId":"moutai"}`)
+		if fields := w.lines()["receipt"].Fields; fields["oversold"] != 1.0 || fields["unbalanced"] != 1.0 {
+			t.Errorf("line %v, want one unit oversold", fields)
+		}
+	})
+}
+
+func TestAFailureLeavesItsLine(t *testing.T) {
+	tests := []struct {
+		name, payload, level, outcome string
+		fault                         dynamotest.Fault
+	}{
+		{"no request", `[]`, "INFO", "invalid-request", dynamotest.Fault{}},
+		{"no such sale", `{"saleId":"nowhere"}`, "INFO", "sale-not-found", dynamotest.Fault{}},
+		{"a throttled table", `{}`, "WARN", "busy", dynamotest.Fault{Kind: dynamotest.Throttle}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, func(w *world) {
+				w.open("moutai", 10, 2)
+				w.db.Fault = func(dynamotest.Call) dynamotest.Fault { return tt.fault }
+				if r, err := w.reconcile(tt.payload, time.Minute); err == nil {
+					t.Errorf("no error, but %v", r)
+				}
+				lines := w.lines()
+				fields := lines["reconcile"].Fields
+				if len(lines) != 1 || fields["level"] != tt.level || fields["outcome"] != tt.outcome || fields["result"] != tt.outcome || fields["error"] == nil {
+					t.Errorf("lines %v", lines)
+				}
+			})
+		})
+	}
+}

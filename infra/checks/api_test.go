@@ -1,0 +1,226 @@
+package checks
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// personal are the variables of API Gateway that tell who called, or hold what
+// only the caller may know: a log line has none of them (P18).
+var personal = []string{"identity", "authorizer.claims", "requestOverride"}
+
+var logVariable = regexp.MustCompile(`\$context\.([A-Za-z.]+)`)
+
+func TestTheFrontDoorOfTheTemplate(t *testing.T) {
+	const api = "Resources/Api/Properties/"
+	checkTemplate(t, []templateRule{
+		{
+			row:   11,
+			name:  "the API writes JSON access lines, without persons, to a log group of its own",
+			check: accessLog,
+			breaks: []edit{
+				{api + "AccessLogSettings", ""},
+				{api + "AccessLogSettings/DestinationArn", "!GetAtt PurchaseLogGroup.Arn"},
+				{api + "AccessLogSettings/Format", "$context.requestId"},
+				{api + "AccessLogSettings/Format", `'{"requestId":"$context.requestId","status":"$context.status","ip":"$context.identity.sourceIp"}'`},
+				{api + "AccessLogSettings/Format", `'{"requestId":"$context.requestId"}'`},
+				{"Resources/ApiLogGroup/Properties/RetentionInDays", ""},
+			},
+		},
+		{
+			row:   11,
+			name:  "the default route and each route have a rate, a burst and metrics of their own",
+			check: throttles,
+			breaks: []edit{
+				{api + "DefaultRouteSettings", ""},
+				{api + "DefaultRouteSettings/DetailedMetricsEnabled", "false"},
+				{api + "RouteSettings/POST ~1sales~1{saleId}~1orders", ""},
+				{api + "RouteSettings/GET ~1orders~1{orderId}/ThrottlingBurstLimit", ""},
+				{api + "RouteSettings/GET ~1orders~1{orderId}/DetailedMetricsEnabled", ""},
+				{api + "RouteSettings/GET ~1baskets", "{ThrottlingRateLimit: 1, ThrottlingBurstLimit: 1, DetailedMetricsEnabled: true}"},
+			},
+		},
+		{
+			row:  11,
+			name: "the API fails on warnings",
+			check: func(tmpl template) (found []finding) {
+				for _, a := range tmpl.resources("AWS::Serverless::HttpApi") {
+					if a.at("Properties", "FailOnWarnings").text() != "true" {
+						found = append(found, a.find("%s is deployed in spite of warnings", a.id))
+					}
+				}
+				return found
+			},
+			breaks: []edit{{api + "FailOnWarnings", ""}},
+		},
+		{
+			row:   11,
+			name:  "only the origins of a parameter may call the API from a page, and * is none",
+			check: origins,
+			breaks: []edit{
+				{api + "CorsConfiguration", "true"},
+				{api + "CorsConfiguration/1/AllowOrigins", "['*']"},
+				{api + "CorsConfiguration/1/AllowCredentials", "true"},
+				{"Parameters/CorsAllowedOrigins/AllowedPattern", "'.*'"},
+				{"Parameters/CorsAllowedOrigins/Default", "https://localhost"},
+			},
+		},
+		{
+			row:   11,
+			name:  "issuer, audience and scopes are parameters",
+			check: tokens,
+			breaks: []edit{
+				{api + "Auth/Authorizers/Jwt/JwtConfiguration/issuer", "https://issuer.example"},
+				{api + "Auth/Authorizers/Jwt/JwtConfiguration/audience", "[shop]"},
+				{"Resources/PurchaseFunction/Properties/Events/Purchase/Properties/Auth/AuthorizationScopes", ""},
+				{"Resources/QueryFunction/Properties/Events/Claim/Properties/Auth/AuthorizationScopes", "[orders]"},
+				{"Rules/TokensHaveAnIssuer", ""},
+			},
+		},
+		{
+			row:    11,
+			name:   "execute-api is shut, or the API says why not",
+			check:  unless("AWS::Serverless::HttpApi", "row 11", "answers at execute-api", property("DisableExecuteApiEndpoint")),
+			breaks: []edit{{"Resources/Api/Metadata", ""}},
+		},
+		{
+			row:  16,
+			name: "who may invoke a function is named with the source and its account, or the API says why not",
+			check: func(tmpl template) (found []finding) {
+				for _, p := range tmpl.resources("AWS::Lambda::Permission") {
+					for _, name := range []string{"SourceArn", "SourceAccount", "Principal"} {
+						if v := p.at("Properties", name); v.Node == nil || v.text() == "*" {
+							found = append(found, p.find("%s: %s is not one", p.id, name))
+						}
+					}
+				}
+				for _, a := range tmpl.resources("AWS::Serverless::HttpApi") {
+					if !a.excused("row 16") {
+						found = append(found, a.find("%s is let in by SAM, without a SourceAccount", a.id))
+					}
+				}
+				return found
+			},
+			breaks: []edit{
+				{"Resources/Api/Metadata/checklist/1", ""},
+				{"Resources/Door", "{Type: 'AWS::Lambda::Permission', Properties: {Principal: '*', SourceArn: x, SourceAccount: x}}"},
+				{"Resources/Door", "{Type: 'AWS::Lambda::Permission', Properties: {Principal: s3.amazonaws.com, SourceArn: x}}"},
+			},
+		},
+	})
+}
+
+func accessLog(tmpl template) (found []finding) {
+	for _, a := range tmpl.resources("AWS::Serverless::HttpApi") {
+		settings := a.at("Properties", "AccessLogSettings")
+		group, ok := tmpl.resource("AWS::Logs::LogGroup", settings.at("DestinationArn").target())
+		if !ok || group.at("Properties", "RetentionInDays").Node == nil {
+			found = append(found, a.find("%s has no access log that ends", a.id))
+		}
+		for _, f := range tmpl.functions() {
+			if ok && f.property("LoggingConfig", "LogGroup").target() == group.id {
+				found = append(found, a.find("%s logs where %s does", a.id, f.id))
+			}
+		}
+		format := settings.at("Format")
+		var line map[string]string
+		if json.Unmarshal([]byte(format.text()), &line) != nil || strings.Contains(format.text(), "\n") {
+			found = append(found, a.find("%s: the access log is not one line of JSON", a.id))
+		}
+		for _, name := range []string{"requestId", "routeKey", "status"} {
+			if line[name] != "$context."+name {
+				found = append(found, format.find("%s: the access log lacks %s", a.id, name))
+			}
+		}
+		for _, m := range logVariable.FindAllStringSubmatch(format.text(), -1) {
+			if slices.ContainsFunc(personal, func(p string) bool { return strings.HasPrefix(m[1], p) }) {
+				found = append(found, format.find("%s logs %s", a.id, m[1]))
+			}
+		}
+	}
+	return found
+}
+
+func throttles(tmpl template) (found []finding) {
+	for _, a := range tmpl.resources("AWS::Serverless::HttpApi") {
+		routes := map[string]bool{}
+		for _, f := range tmpl.functions() {
+			for _, e := range f.events("HttpApi") {
+				if e.at("Properties", "ApiId").target() == a.id {
+					routes[e.at("Properties", "Method").text()+" "+e.at("Properties", "Path").text()] = true
+				}
+			}
+		}
+		settings := map[string]node{"the default route": a.at("Properties", "DefaultRouteSettings")}
+		for route := range routes {
+			settings[route] = a.at("Properties", "RouteSettings", route)
+		}
+		for route, s := range settings {
+			rate, ok := tmpl.number(s.at("ThrottlingRateLimit"))
+			burst, also := tmpl.number(s.at("ThrottlingBurstLimit"))
+			if !ok || !also || rate < 1 || burst < 1 || s.at("DetailedMetricsEnabled").text() != "true" {
+				found = append(found, a.find("%s lacks a rate, a burst or its metrics", route))
+			}
+		}
+		for key := range a.at("Properties", "RouteSettings").pairs() {
+			if !routes[key.Value] {
+				found = append(found, key.find("%s is no route: API Gateway would refuse the stage", key.Value))
+			}
+		}
+	}
+	return found
+}
+
+func origins(tmpl template) (found []finding) {
+	for _, a := range tmpl.resources("AWS::Serverless::HttpApi") {
+		cors := a.at("Properties", "CorsConfiguration")
+		if cors.Node == nil || cors.Tag != "!If" {
+			found = append(found, a.find("%s: CorsConfiguration is not under a condition", a.id))
+			continue
+		}
+		allowed := cors.at("1", "AllowOrigins").references()
+		if len(allowed) != 1 || tmpl.at("Parameters", allowed[0]).Node == nil {
+			found = append(found, cors.find("%s: the allowed origins are not those of a parameter", a.id))
+			continue
+		}
+		p := tmpl.at("Parameters", allowed[0])
+		pattern, err := regexp.Compile("^(?:" + p.at("AllowedPattern").text() + ")$")
+		if err != nil || pattern.MatchString("*") || pattern.MatchString("https://*") || !pattern.MatchString("https://a.example,https://b.example") {
+			found = append(found, p.find("%s takes what is no list of origins", allowed[0]))
+		}
+		if p.at("Default").Node == nil || p.at("Default").text() != "" {
+			found = append(found, p.find("%s lets somebody in by default", allowed[0]))
+		}
+		if cors.at("1", "AllowCredentials").Node != nil {
+			found = append(found, cors.find("%s: tokens travel in a header; no credentials are needed", a.id))
+		}
+	}
+	return found
+}
+
+func tokens(tmpl template) (found []finding) {
+	wants := func(n node, parameter string) {
+		if !slices.Contains(n.references(), parameter) {
+			found = append(found, n.find("%s has no effect here", parameter))
+		}
+	}
+	for _, a := range tmpl.resources("AWS::Serverless::HttpApi") {
+		jwt := a.at("Properties", "Auth", "Authorizers", "Jwt", "JwtConfiguration")
+		wants(jwt.at("issuer"), "JwtIssuer")
+		wants(jwt.at("audience"), "JwtAudience")
+	}
+	for _, f := range tmpl.functions() {
+		for _, e := range f.events("HttpApi") {
+			if auth := e.at("Properties", "Auth"); auth.at("Authorizer").text() != "NONE" {
+				wants(auth.at("AuthorizationScopes"), strings.TrimSuffix(f.id, "Function")+"Scope")
+			}
+		}
+	}
+	rule := tmpl.at("Rules", "TokensHaveAnIssuer", "Assertions")
+	wants(rule, "JwtIssuer")
+	wants(rule, "JwtAudience")
+	return found
+}

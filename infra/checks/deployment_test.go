@@ -1,0 +1,195 @@
+package checks
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// frontFile is the template of the front, nested in the project's.
+const frontFile = "infra/front.yaml"
+
+func TestDeploymentOfTheTemplate(t *testing.T) {
+	checkTemplate(t, []templateRule{
+		{
+			row:  19,
+			name: "every function is published under an alias with every change, and rolled back by its alarms",
+			check: func(tmpl template) (found []finding) {
+				for _, f := range tmpl.functions() {
+					if f.property("AutoPublishAlias").text() == "" || f.property("AutoPublishAliasAllProperties").text() != "true" {
+						found = append(found, f.find("%s: a changed parameter would not reach the alias", f.id))
+					}
+					if tmpl.at("Globals", "Function", "DeploymentPreference", "Type").target() != "DeploymentType" {
+						found = append(found, f.find("%s: nobody can choose how it is rolled out", f.id))
+					}
+					own := strings.TrimSuffix(f.id, "Function") + "ErrorsAlarm"
+					preference := f.at("Properties", "DeploymentPreference", "Alarms")
+					// CodeDeploy begins nothing while an alarm is on: AllAtOnce must not ask
+					// them, or what is broken could not be repaired.
+					if preference.at("0").text() != "HasCanary" || len(alternatives(preference)) != 2 {
+						found = append(found, f.find("%s: alarms keep it from being repaired", f.id))
+					}
+					alarms := preference.at("1").references()
+					if !slices.Contains(alarms, own) {
+						found = append(found, f.find("%s: %s does not stop a deployment", f.id, own))
+					}
+					for _, id := range alarms {
+						if _, ok := tmpl.resource("AWS::CloudWatch::Alarm", id); !ok {
+							found = append(found, f.find("%s: %s is no alarm", f.id, id))
+						}
+					}
+					if f.property("RecursiveLoop").text() != "Terminate" {
+						found = append(found, f.find("%s may call itself forever", f.id))
+					}
+				}
+				return found
+			},
+			breaks: []edit{
+				{"Globals/Function/AutoPublishAlias", ""},
+				{"Globals/Function/AutoPublishAliasAllProperties", "false"},
+				{"Globals/Function/DeploymentPreference", "{Type: AllAtOnce}"},
+				{"Globals/Function/RecursiveLoop", "Allow"},
+				{"Resources/SeedFunction/Properties/DeploymentPreference", ""},
+				{"Resources/QueryFunction/Properties/DeploymentPreference/Alarms/1/0", "!Ref OversoldAlarm"},
+				{"Resources/QueryFunction/Properties/DeploymentPreference/Alarms", "[!Ref QueryErrorsAlarm]"},
+			},
+		},
+		{
+			row:  19,
+			name: "a canary is among the ways to deploy, and the cheap way is the default",
+			check: func(tmpl template) (found []finding) {
+				p := tmpl.at("Parameters", "DeploymentType")
+				canary := slices.ContainsFunc(p.at("AllowedValues").list(), func(n node) bool { return strings.HasPrefix(n.text(), "Canary") })
+				if !canary || p.at("Default").text() != "AllAtOnce" {
+					found = append(found, p.find("DeploymentType has no canary, or is one by default"))
+				}
+				return found
+			},
+			breaks: []edit{{"Parameters/DeploymentType/AllowedValues", "[AllAtOnce]"}, {"Parameters/DeploymentType/Default", "Canary10Percent5Minutes"}},
+		},
+		{
+			row:   11,
+			name:  "the front is off by default, cannot be walked around, and gets the parameters that it declares",
+			check: front(read(t, frontFile)),
+			breaks: []edit{
+				{"Parameters/CreateFront/Default", "'true'"},
+				{"Resources/Front/Condition", ""},
+				{"Resources/Front/Properties/TemplateURL", "infra/back.yaml"},
+				{"Resources/Front/Properties/Parameters/OriginSecret", ""},
+				{"Resources/Front/Properties/Parameters/Spare", "x"},
+				{"Rules/TheFrontCannotBeWalkedAround", ""},
+				{"Resources/PurchaseFunction/Properties/Environment/Variables/ORIGIN_SECRET", ""},
+			},
+		},
+	})
+}
+
+func front(text string) func(template) []finding {
+	return func(tmpl template) (found []finding) {
+		stack := tmpl.at("Resources", "Front")
+		if stack.at("Condition").text() != "HasFront" || tmpl.at("Parameters", "CreateFront", "Default").text() != "false" {
+			found = append(found, stack.find("the front is not off by default"))
+		}
+		if stack.at("Properties", "TemplateURL").text() != frontFile {
+			found = append(found, stack.find("the front is not %s", frontFile))
+		}
+		var doc yaml.Node
+		if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+			return append(found, stack.find("%s: %v", frontFile, err))
+		}
+		declared := node{doc.Content[0]}.at("Parameters")
+		given := stack.at("Properties", "Parameters")
+		for key, p := range declared.pairs() {
+			if given.at(key.Value).Node == nil && p.at("Default").Node == nil {
+				found = append(found, stack.find("the front is not given %s", key.Value))
+			}
+		}
+		for key := range given.pairs() {
+			if declared.at(key.Value).Node == nil {
+				found = append(found, key.find("the front does not know %s", key.Value))
+			}
+		}
+		if !slices.Contains(tmpl.at("Rules", "TheFrontCannotBeWalkedAround", "Assertions").references(), "OriginSecret") {
+			found = append(found, stack.find("the front may be walked around"))
+		}
+		for _, f := range tmpl.functions() {
+			if len(f.events("HttpApi")) > 0 && f.variables()["ORIGIN_SECRET"].target() != "OriginSecret" {
+				found = append(found, f.find("%s answers whoever walks around the front", f.id))
+			}
+		}
+		return found
+	}
+}
+
+func TestTheFrontSignsItsRequestsAndTurnsFloodsAway(t *testing.T) {
+	text := read(t, frontFile)
+	report(t, frontRules(parseTemplate(t, text)))
+	for _, e := range []edit{
+		{"Resources/Distribution/Properties/DistributionConfig/Origins/0/OriginCustomHeaders/0/HeaderName", "X-Origin"},
+		{"Resources/Distribution/Properties/DistributionConfig/Origins/0/CustomOriginConfig/OriginProtocolPolicy", "http-only"},
+		{"Resources/Distribution/Properties/DistributionConfig/WebACLId", ""},
+		{"Resources/Distribution/Properties/DistributionConfig/DefaultCacheBehavior/ViewerProtocolPolicy", "allow-all"},
+		{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/0", ""},
+		{"Resources/WebAcl/Properties/Rules", "[]"},
+		{"Resources/WebAcl/Properties/Rules/1/Action", "{Count: {}}"},
+		{"Resources/Distribution/Properties/DistributionConfig/CustomErrorResponses", ""},
+		{"Resources/Distribution/Properties/DistributionConfig/CustomErrorResponses/4/ErrorCachingMinTTL", "10"},
+		{"Resources/WebAcl/Properties/Scope", "REGIONAL"},
+		{"Parameters/OriginSecret/NoEcho", ""},
+	} {
+		changed := parseTemplate(t, text)
+		e.apply(t, changed)
+		if len(frontRules(changed)) == 0 {
+			t.Errorf("nobody notices %s: %q", e.place, e.yaml)
+		}
+	}
+}
+
+func frontRules(tmpl template) (found []finding) {
+	wants := func(n node, want, why string) {
+		if n.text() != want && n.target() != want {
+			found = append(found, finding{frontFile, 1, why})
+		}
+	}
+	d := tmpl.at("Resources", "Distribution", "Properties", "DistributionConfig")
+	header := d.at("Origins", "0", "OriginCustomHeaders", "0")
+	wants(header.at("HeaderName"), "X-Origin-Verify", "the API cannot tell the front's requests")
+	wants(header.at("HeaderValue"), "OriginSecret", "the API cannot tell the front's requests")
+	wants(tmpl.at("Parameters", "OriginSecret", "NoEcho"), "true", "the secret is shown")
+	wants(d.at("Origins", "0", "CustomOriginConfig", "OriginProtocolPolicy"), "https-only", "the API is called in the clear")
+	behaviours := append([]node{d.at("DefaultCacheBehavior")}, d.at("CacheBehaviors").list()...)
+	for _, b := range behaviours {
+		wants(b.at("ViewerProtocolPolicy"), "https-only", "the front answers in the clear")
+	}
+	// The first behaviour that matches counts: a buyer's own claim must not be kept
+	// as if it were the sale page.
+	if first := d.at("CacheBehaviors", "0"); first.at("PathPattern").text() != "/sales/*/orders*" || first.at("CachePolicyId").target() != "" {
+		found = append(found, finding{frontFile, 1, "a buyer's claim is kept for the next buyer"})
+	}
+	for _, e := range d.at("CustomErrorResponses").list() {
+		if n, ok := tmpl.number(e.at("ErrorCachingMinTTL")); !ok || n > 1 {
+			found = append(found, finding{frontFile, 1, "a refusal of one is everybody's"})
+		}
+	}
+	if len(d.at("CustomErrorResponses").list()) == 0 {
+		found = append(found, finding{frontFile, 1, "CloudFront keeps errors for ten seconds"})
+	}
+	if d.at("WebACLId").Node == nil {
+		found = append(found, finding{frontFile, 1, "the web ACL is not used"})
+	}
+	acl := tmpl.at("Resources", "WebAcl", "Properties")
+	wants(acl.at("Scope"), "CLOUDFRONT", "CloudFront takes no such web ACL")
+	limits := 0
+	for _, rule := range acl.at("Rules").list() {
+		limit := rule.at("Statement", "RateBasedStatement", "Limit").target()
+		if (limit == "RequestLimit" || limit == "PurchaseLimit") && rule.at("Action", "Block").Node != nil {
+			limits++
+		}
+	}
+	if limits != 2 {
+		found = append(found, finding{frontFile, 1, "a flood from one address comes through"})
+	}
+	return found
+}

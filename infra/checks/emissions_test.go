@@ -1,0 +1,87 @@
+package checks
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/types"
+	"strings"
+)
+
+const telemetryPackage = module + "/shared/telemetry"
+
+// emission is how the code files one metric.
+type emission struct {
+	dimension string          // beside the service; "" for none
+	values    map[string]bool // that the dimension can take
+}
+
+// telemetry notes a call that names the service or files a metric. A call
+// within package telemetry itself only hands on what it was given.
+func (w *walk) telemetry(call *ast.CallExpr) {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || strings.HasPrefix(w.position(call.Pos()), "shared/telemetry/") {
+		return
+	}
+	fn, ok := w.info.Uses[sel.Sel].(*types.Func)
+	if !ok {
+		return
+	}
+	switch fn.FullName() {
+	case telemetryPackage + ".New":
+		w.found.service = w.constant(call.Args[1])
+	case "(*" + telemetryPackage + ".Event).Metric":
+		w.found.metrics[w.constant(call.Args[0])] = emission{}
+	case "(*" + telemetryPackage + ".Event).CountBy":
+		w.found.metrics[w.constant(call.Args[0])] = emission{w.constant(call.Args[1]), w.spellings(call.Args[2])}
+	}
+}
+
+// constant is the text of a constant expression.
+func (w *walk) constant(e ast.Expr) string {
+	v := w.info.Types[e].Value
+	if v == nil || v.Kind() != constant.String {
+		w.t.Errorf("%s: names a metric, or a dimension, by what is not a constant", w.position(e.Pos()))
+		return ""
+	}
+	return constant.StringVal(v)
+}
+
+// spellings are the texts that an expression can have: its own, those that the
+// called function writes out, and every code of the rules, which such a function
+// turns into text.
+func (w *walk) spellings(e ast.Expr) map[string]bool {
+	all := map[string]bool{}
+	if v := w.info.Types[e].Value; v != nil && v.Kind() == constant.String {
+		all[constant.StringVal(v)] = true
+	}
+	call, ok := e.(*ast.CallExpr)
+	if !ok {
+		return all
+	}
+	callee, ok := call.Fun.(*ast.Ident)
+	if sel, selects := call.Fun.(*ast.SelectorExpr); selects {
+		callee, ok = sel.Sel, true
+	}
+	if !ok {
+		return all
+	}
+	if fn, known := w.info.Uses[callee].(*types.Func); known && w.bodies[fn] != nil {
+		ast.Inspect(w.bodies[fn], func(n ast.Node) bool {
+			if r, returns := n.(*ast.ReturnStmt); returns {
+				for _, result := range r.Results {
+					if v := w.info.Types[result].Value; v != nil && v.Kind() == constant.String {
+						all[constant.StringVal(v)] = true
+					}
+				}
+			}
+			return true
+		})
+	}
+	scope := w.packages[module+"/shared/sale"].Scope()
+	for _, name := range scope.Names() {
+		if c, isConst := scope.Lookup(name).(*types.Const); isConst && types.Identical(c.Type(), scope.Lookup("Code").Type()) {
+			all[constant.StringVal(c.Val())] = true
+		}
+	}
+	return all
+}

@@ -1,0 +1,41 @@
+package checks
+
+import (
+	"regexp"
+	"slices"
+	"testing"
+)
+
+var alarmQuote = regexp.MustCompile(`^\w+Alarm$`)
+
+// unexplained are the alarms that the runbook does not explain, and those that
+// it explains and nobody raises.
+func unexplained(tmpl template, name, runbook string) (found []finding) {
+	raised := map[string]bool{}
+	for _, kind := range []string{"AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm"} {
+		for _, a := range tmpl.resources(kind) {
+			raised[a.id] = true
+			if !slices.ContainsFunc(quotesOf(runbook), func(q quote) bool { return q.text == a.id }) {
+				found = append(found, finding{name, 0, "nothing is said of " + a.id})
+			}
+		}
+	}
+	for _, q := range quotesOf(runbook) {
+		if alarmQuote.MatchString(q.text) && !raised[q.text] {
+			found = append(found, finding{name, q.line, "there is no alarm " + q.text})
+		}
+	}
+	return found
+}
+
+func TestTheRunbookExplainsEveryAlarm(t *testing.T) {
+	const name = "infra/RUNBOOK.md"
+	tmpl, runbook := parseTemplate(t, read(t, templateFile)), string(read(t, name))
+	for _, f := range unexplained(tmpl, name, runbook) {
+		t.Error(f)
+	}
+	without := regexp.MustCompile("`OversoldAlarm`").ReplaceAllString(runbook, "`NoSuchAlarm`")
+	if got := unexplained(tmpl, name, without); len(got) != 2 {
+		t.Errorf("of an alarm exchanged for another one is said: %v", got)
+	}
+}

@@ -1,0 +1,216 @@
+package contract
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/shared/ledger/dynamotest"
+)
+
+// scene is a world in which one operation is asked once.
+type scene struct {
+	*world
+	operation Operation
+	path      string
+	user      string
+	header    []string
+	body      string
+}
+
+// ask makes the request at a front door.
+func (s *scene) ask(d door) Answer {
+	server := s.front(d)
+	defer server.Close()
+	return s.at(server.URL)
+}
+
+func (s *scene) at(base string) Answer {
+	header := s.header
+	if s.user != "" {
+		header = append([]string{"Authorization", s.bearer(s.user)}, header...)
+	}
+	return do(s.t, http.DefaultTransport, s.operation.Method, base+s.path, strings.NewReader(s.body), header...)
+}
+
+// raw sends bytes as they are, and reads the answer.
+func (s *scene) raw(server *httptest.Server, text string) Answer {
+	connection, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer connection.Close()
+	if _, err := io.WriteString(connection, text); err != nil {
+		s.t.Fatal(err)
+	}
+	return answered(s.t, func() (*http.Response, error) { return http.ReadResponse(bufio.NewReader(connection), nil) })
+}
+
+// head is the beginning of the request, as it goes over the wire.
+func (s *scene) head(more string) string {
+	text := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: api\r\n%s\r\n", s.operation.Method, s.path, more)
+	if s.user != "" {
+		text += "Authorization: " + s.bearer(s.user) + "\r\n"
+	}
+	return text + "\r\n"
+}
+
+func (s *scene) on(saleID string) *scene {
+	s.path = strings.Replace(s.path, "/"+open, "/"+saleID, 1)
+	return s
+}
+
+func (s *scene) failing(err error) *scene {
+	s.book.with.Store(&err)
+	return s
+}
+
+// scenes say how each outcome comes about: "status schema" for every operation
+// that has it, "operation status schema" for one.
+var scenes = map[string]func(s *scene) Answer{
+	"purchase 202 PendingClaim": func(s *scene) Answer { return s.ask(door{}) },
+	"claim 200 PendingClaim": func(s *scene) Answer {
+		s.user = s.buy(open).User
+		return s.ask(door{})
+	},
+	"claim 200 ConfirmedClaim": func(s *scene) Answer {
+		s.user, _ = s.confirmed()
+		return s.ask(door{})
+	},
+	"order 200 Order": func(s *scene) Answer {
+		user, order := s.confirmed()
+		s.user, s.path = user, fmt.Sprintf("/orders/%d", order.ID)
+		return s.ask(door{})
+	},
+	"sale 200 Sale": func(s *scene) Answer { return s.ask(door{}) },
+
+	"400 InvalidRequest": func(s *scene) Answer {
+		s.path = strings.NewReplacer("/"+open, "/mou%23tai", "/4294967297", "/x").Replace(s.path)
+		return s.ask(door{})
+	},
+	"401 Unauthorized":            func(s *scene) Answer { return s.ask(door{open: true}) },
+	"403 Forbidden":               func(s *scene) Answer { return s.ask(door{hidden: true}) },
+	"purchase 403 SaleNotOpen":    func(s *scene) Answer { return s.on(later).ask(door{}) },
+	"purchase 403 NotEligible":    func(s *scene) Answer { return s.ask(door{picky: true}) },
+	"404 SaleNotFound":            func(s *scene) Answer { return s.on("nowhere").ask(door{}) },
+	"404 OrderNotFound":           func(s *scene) Answer { return s.ask(door{}) },
+	"purchase 409 SoldOut":        func(s *scene) Answer { return s.on(empty).ask(door{}) },
+	"purchase 410 SaleClosed":     func(s *scene) Answer { return s.on(over).ask(door{}) },
+	"purchase 503 SalePaused":     func(s *scene) Answer { return s.on(paused).ask(door{}) },
+	"500 Internal":                func(s *scene) Answer { return s.failing(errors.New("nobody foresaw this")).ask(door{}) },
+	"purchase 409 AlreadyOrdered": func(s *scene) Answer { s.ask(door{}); return s.ask(door{}) },
+	"purchase 413 BodyTooLarge":   func(s *scene) Answer { s.body = strings.Repeat(" ", 1025); return s.ask(door{}) },
+	"purchase 415 UnsupportedMediaType": func(s *scene) Answer {
+		s.header = []string{"Content-Type", "text/plain"}
+		return s.ask(door{})
+	},
+	"503 Busy": func(s *scene) Answer {
+		s.fault.Store(&dynamotest.Fault{Kind: dynamotest.Throttle})
+		return s.ask(door{})
+	},
+
+	"400 GatewayAnswer": func(s *scene) Answer {
+		return s.raw(s.front(door{}), s.head("Transfer-Encoding: chunked")+"no length\r\n")
+	},
+	"401 TokenRefused": func(s *scene) Answer { s.user = ""; return s.ask(door{}) },
+	"403 TokenRefused": func(s *scene) Answer { return s.ask(door{scopes: []string{"orders"}}) },
+	"408 GatewayAnswer": func(s *scene) Answer {
+		return s.raw(s.front(door{patient: 50 * time.Millisecond}), s.head("Content-Length: 2")+"{")
+	},
+	"413 GatewayAnswer": func(s *scene) Answer { return s.raw(s.front(door{}), s.head("Content-Length: 10485761")) },
+	"429 GatewayAnswer": func(s *scene) Answer { return s.at(throttled(s.t).URL) },
+	"431 GatewayAnswer": func(s *scene) Answer {
+		s.header = []string{"X-Long", strings.Repeat("x", 10_241)}
+		return s.ask(door{})
+	},
+	"500 GatewayAnswer": func(s *scene) Answer { s.crashed.Store(true); return s.ask(door{}) },
+	"503 GatewayAnswer": func(s *scene) Answer {
+		err := errors.New("throttled")
+		s.broken.Store(&err)
+		return s.ask(door{})
+	},
+
+	"elsewhere 204": func(s *scene) Answer {
+		s.operation.Method, s.path = http.MethodOptions, "/sales/moutai/orders"
+		s.header = []string{"Origin", "https://shop.example", "Access-Control-Request-Method", "POST"}
+		return s.ask(door{cors: true})
+	},
+	"elsewhere 400 GatewayAnswer": func(s *scene) Answer {
+		return s.raw(s.front(door{}), "GET http://api HTTP/1.1\r\nHost: api\r\n\r\n")
+	},
+	"elsewhere 404 GatewayAnswer": func(s *scene) Answer { return s.ask(door{}) },
+}
+
+// throttled answers as API Gateway does above the set rate; the local gateway
+// sets none.
+func throttled(t testing.TB) *httptest.Server {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Apigw-Requestid", "WkX2mhT8FiAEMOw=")
+		w.WriteHeader(http.StatusTooManyRequests)
+		_, _ = io.WriteString(w, `{"message":"Too Many Requests"}`)
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+func TestEveryOutcomeOfTheDocumentHappens(t *testing.T) {
+	c := opened(t)
+	operations := map[string]Operation{elsewhere: {ID: elsewhere, Method: http.MethodGet, Path: "/elsewhere"}}
+	for _, o := range c.Operations() {
+		operations[o.ID] = o
+	}
+	used := map[string]bool{}
+	for _, outcome := range c.Outcomes() {
+		t.Run(outcome.String(), func(t *testing.T) {
+			name := outcome.String()
+			if scenes[name] == nil {
+				_, name, _ = strings.Cut(name, " ")
+			}
+			if scenes[name] == nil {
+				t.Fatal("no scene brings it about")
+			}
+			used[name] = true
+			o := operations[outcome.Operation]
+			s := &scene{world: newWorld(t), operation: o}
+			s.user, s.path = s.buyer(), strings.NewReplacer("{saleId}", open, "{orderId}", "4294967297").Replace(o.Path)
+			answer := scenes[name](s)
+			got, err := c.Check(s.operation.Method, &url.URL{Path: s.path}, answer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(outcome, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", answer.Body, diff)
+			}
+		})
+	}
+	for name := range scenes {
+		if !used[name] {
+			t.Errorf("%s: the document has no such outcome", name)
+		}
+	}
+}
+
+// opening reads the document once, so that what is known of an answer is known in
+// every test.
+var opening = sync.OnceValues(Open)
+
+func opened(t testing.TB) *Contract {
+	t.Helper()
+	c, err := opening()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}

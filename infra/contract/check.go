@@ -1,0 +1,172 @@
+package contract
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+)
+
+// Answer is what came back to a request.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// transportHeaders are every HTTP server's; corsHeaders are there where the API
+// is set up for other origins. The document has neither.
+var (
+	transportHeaders = []string{"Content-Type", "Content-Length", "Date", "Connection"}
+	corsHeaders      = []string{
+		"Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers",
+		"Access-Control-Expose-Headers", "Access-Control-Allow-Credentials", "Access-Control-Max-Age", "Vary",
+	}
+)
+
+// requiredHeaders is a schema's extension: the headers without which its body
+// may not come. OpenAPI can only demand headers of a whole status.
+const requiredHeaders = "x-required-headers"
+
+// Check compares an answer with the document and says which of the document's
+// outcomes it is. It fails if the status, a header or the body is not one that
+// the document has for this request.
+func (c *Contract) Check(method string, u *url.URL, a Answer) (Outcome, error) {
+	route := c.find(method, u)
+	outcome := Outcome{Operation: route.Operation.OperationID, Status: a.Status}
+	schema, err := c.judge(route, method, a)
+	if err != nil {
+		return outcome, fmt.Errorf("%s %s was answered %d %s: not in the contract of %s: %w",
+			method, u.Path, a.Status, excerpt(a.Body), outcome.Operation, err)
+	}
+	if schema != nil {
+		outcome.Schema = nameOf(schema)
+	}
+	return outcome, nil
+}
+
+// judge returns the schema that the body follows, nil if there is none.
+func (c *Contract) judge(route *routers.Route, method string, a Answer) (*openapi3.SchemaRef, error) {
+	response := route.Operation.Responses.Status(a.Status)
+	if response == nil {
+		return nil, errors.New("no such status")
+	}
+	place := fmt.Sprintf("%s %d", route.Operation.OperationID, a.Status)
+	if _, err := c.heads.of(place+" "+headText(a.Header), func() (struct{}, error) {
+		return struct{}{}, checkHeader(route, method, a)
+	}); err != nil {
+		return nil, err
+	}
+	if len(response.Value.Content) == 0 || method == http.MethodHead {
+		if len(a.Body) > 0 {
+			return nil, errors.New("it has a body")
+		}
+		return nil, nil
+	}
+	// Content.Get would take the media type's family for it.
+	media, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
+	content := response.Value.Content[media]
+	if content == nil {
+		return nil, fmt.Errorf("no such content type: %q", media)
+	}
+	schema, err := c.bodies.of(place+" "+media+" "+string(a.Body), func() (*openapi3.SchemaRef, error) {
+		return follows(content.Schema, a.Body)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range headersOf(schema.Value) {
+		if a.Header.Get(name) == "" {
+			return nil, fmt.Errorf("%s comes without the header %s", nameOf(schema), name)
+		}
+	}
+	return schema, nil
+}
+
+func checkHeader(route *routers.Route, method string, a Answer) error {
+	response := route.Operation.Responses.Status(a.Status)
+	for name, values := range a.Header {
+		switch {
+		case slices.Contains(corsHeaders, name):
+		case response.Value.Headers[name] == nil && !slices.Contains(transportHeaders, name):
+			return fmt.Errorf("no such header: %s", name)
+		case len(values) > 1:
+			return fmt.Errorf("header %s comes more than once", name)
+		}
+	}
+	return openapi3filter.ValidateResponse(context.Background(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: &http.Request{Method: method}, Route: route},
+		Status:                 a.Status, Header: a.Header,
+		Options: &openapi3filter.Options{ExcludeResponseBody: true},
+	})
+}
+
+// headText leaves out what is different in every answer and may be anything.
+func headText(header http.Header) string {
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		if name != "Date" && name != "Apigw-Requestid" && name != "Content-Length" {
+			fmt.Fprintf(&text, "%s=%q ", name, header[name])
+		}
+	}
+	return text.String()
+}
+
+// follows returns the alternative that a body follows.
+func follows(schema *openapi3.SchemaRef, body []byte) (*openapi3.SchemaRef, error) {
+	var value any
+	if err := json.Unmarshal(body, &value); err != nil {
+		return nil, fmt.Errorf("read body: %w", err)
+	}
+	all := alternatives(schema)
+	for _, ref := range all {
+		if len(all) == 1 || speaks(ref.Value, value) {
+			return ref, ref.Value.VisitJSON(value, openapi3.EnableJSONSchema2020(), openapi3.VisitAsResponse())
+		}
+	}
+	return nil, errors.New("the body is of no alternative's kind")
+}
+
+// speaks reports whether an alternative's constants, such as its code, are those
+// of the value.
+func speaks(schema *openapi3.Schema, value any) bool {
+	object, _ := value.(map[string]any)
+	for name, property := range schema.Properties {
+		if want := property.Value.Const; want != nil && object[name] != nil && object[name] != want {
+			return false
+		}
+	}
+	return true
+}
+
+func headersOf(schema *openapi3.Schema) []string {
+	var names []string
+	if list, ok := schema.Extensions[requiredHeaders].([]any); ok {
+		for _, name := range list {
+			names = append(names, fmt.Sprint(name))
+		}
+	}
+	for _, base := range schema.AllOf {
+		names = append(names, headersOf(base.Value)...)
+	}
+	return names
+}
+
+// excerpt keeps a message short.
+func excerpt(body []byte) string {
+	const limit = 300
+	if len(body) > limit {
+		return string(body[:limit]) + "…"
+	}
+	return string(body)
+}

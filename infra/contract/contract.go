@@ -1,0 +1,163 @@
+package contract
+
+import (
+	_ "embed"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/routers"
+)
+
+//go:embed openapi.yaml
+var document []byte
+
+// elsewhere names the extension of the document that says what is answered to a
+// method and path which it does not have; it is an operation of that name here.
+const elsewhere = "elsewhere"
+
+// Contract is the document, ready to judge. It is safe for concurrent use.
+type Contract struct {
+	doc        *openapi3.T
+	operations []Operation
+	elsewhere  *routers.Route
+	heads      memo[struct{}]
+	bodies     memo[*openapi3.SchemaRef]
+}
+
+// Operation is one method and path of the document.
+type Operation struct {
+	ID     string
+	Method string
+	Path   string // a template such as /sales/{saleId}
+	// Public is true for an operation that asks for no token.
+	Public   bool
+	segments []string
+	route    *routers.Route
+}
+
+// Open reads the document that this package carries. It fails if that is not a
+// valid OpenAPI document.
+func Open() (*Contract, error) { return Read(document) }
+
+// Read reads another document.
+func Read(text []byte) (*Contract, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(text)
+	if err != nil {
+		return nil, fmt.Errorf("read contract: %w", err)
+	}
+	c := &Contract{doc: doc}
+	for _, path := range slices.Sorted(slices.Values(doc.Paths.InMatchingOrder())) {
+		item := doc.Paths.Value(path)
+		for method, operation := range item.Operations() {
+			if operation.OperationID == "" || operation.Security == nil {
+				return nil, fmt.Errorf("read contract: %s %s has no operationId or does not say who may call it", method, path)
+			}
+			c.operations = append(c.operations, Operation{
+				ID: operation.OperationID, Method: method, Path: path, Public: len(*operation.Security) == 0,
+				segments: strings.Split(path, "/"),
+				route:    &routers.Route{Spec: doc, Path: path, PathItem: item, Method: method, Operation: operation},
+			})
+		}
+	}
+	slices.SortFunc(c.operations, func(a, b Operation) int { return strings.Compare(a.Path+a.Method, b.Path+b.Method) })
+	if c.elsewhere, err = readElsewhere(doc); err != nil {
+		return nil, fmt.Errorf("read contract: %w", err)
+	}
+	return c, nil
+}
+
+func readElsewhere(doc *openapi3.T) (*routers.Route, error) {
+	named, ok := doc.Extensions["x-"+elsewhere].(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("x-%s is missing", elsewhere)
+	}
+	responses := openapi3.NewResponsesWithCapacity(len(named))
+	for status, name := range named {
+		response := doc.Components.Responses[fmt.Sprint(name)]
+		if response == nil {
+			return nil, fmt.Errorf("x-%s: no response %v", elsewhere, name)
+		}
+		responses.Set(status, response)
+	}
+	operation := &openapi3.Operation{OperationID: elsewhere, Responses: responses}
+	return &routers.Route{Spec: doc, Path: elsewhere, PathItem: &openapi3.PathItem{}, Operation: operation}, nil
+}
+
+// Operations are the document's, in the order of their paths.
+func (c *Contract) Operations() []Operation { return slices.Clone(c.operations) }
+
+// find is the operation of a request. As at API Gateway, a path is split before
+// it is decoded, an encoded slash stays in its segment, and no variable is empty.
+func (c *Contract) find(method string, u *url.URL) *routers.Route {
+	segments := strings.Split(u.EscapedPath(), "/")
+	for _, o := range c.operations {
+		if o.Method == method && o.takes(segments) {
+			return o.route
+		}
+	}
+	return c.elsewhere
+}
+
+func (o *Operation) takes(segments []string) bool {
+	if len(segments) != len(o.segments) {
+		return false
+	}
+	for i, want := range o.segments {
+		got, err := url.PathUnescape(segments[i])
+		if err != nil {
+			return false
+		}
+		if isVariable := strings.HasPrefix(want, "{"); isVariable && got == "" || !isVariable && got != want {
+			return false
+		}
+	}
+	return true
+}
+
+// Outcome is one kind of answer: an operation's status, and the schema of its
+// body, which for a refusal stands for its code. Schema is "" for no body.
+type Outcome struct {
+	Operation string
+	Status    int
+	Schema    string
+}
+
+func (o Outcome) String() string {
+	return strings.TrimSpace(fmt.Sprintf("%s %d %s", o.Operation, o.Status, o.Schema))
+}
+
+// Outcomes are all that the document has, sorted.
+func (c *Contract) Outcomes() []Outcome {
+	var all []Outcome
+	for _, o := range append(c.Operations(), Operation{route: c.elsewhere}) {
+		for status, response := range o.route.Operation.Responses.Map() {
+			number, _ := strconv.Atoi(status)
+			outcome := Outcome{Operation: o.route.Operation.OperationID, Status: number}
+			if len(response.Value.Content) == 0 {
+				all = append(all, outcome)
+			}
+			for _, media := range response.Value.Content {
+				for _, ref := range alternatives(media.Schema) {
+					outcome.Schema = nameOf(ref)
+					all = append(all, outcome)
+				}
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Outcome) int { return strings.Compare(a.String(), b.String()) })
+	return all
+}
+
+// alternatives are the schemas of which a body follows one.
+func alternatives(schema *openapi3.SchemaRef) openapi3.SchemaRefs {
+	if len(schema.Value.OneOf) > 0 {
+		return schema.Value.OneOf
+	}
+	return openapi3.SchemaRefs{schema}
+}
+
+func nameOf(ref *openapi3.SchemaRef) string { return ref.Ref[strings.LastIndex(ref.Ref, "/")+1:] }

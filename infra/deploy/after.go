@@ -1,0 +1,134 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"flashsale/infra/deploy/demand"
+	"flashsale/infra/deploy/place"
+	"flashsale/infra/deploy/preflight"
+	"flashsale/infra/deploy/rehearse"
+	"flashsale/infra/deploy/samconfig"
+	"flashsale/infra/deploy/smoke"
+)
+
+// saleTime is how long a smoke test's sale is open.
+const saleTime = 10 * time.Minute
+
+// localURL is where the local stack is unless somebody says otherwise.
+const localURL = "http://127.0.0.1:3000"
+
+// fresh is an id that no earlier sale or request has.
+func fresh(prefix string) string { return prefix + "-" + strings.ToLower(rand.Text()[:12]) }
+
+// find finds the system that -url or -env names.
+func (f files) find(ctx context.Context, url string) (place.Place, samconfig.Environment, error) {
+	if *f.env == "" {
+		p, err := place.Find(ctx, place.Wanted{URL: cmp.Or(url, localURL)})
+		return p, samconfig.Environment{}, err
+	}
+	e, err := f.environment(nil)
+	if err != nil {
+		return place.Place{}, e, err
+	}
+	p, err := place.Find(ctx, place.Wanted{URL: url, Stack: e.StackName, Region: e.Region})
+	return p, e, err
+}
+
+func parse(f *flag.FlagSet, args []string) error {
+	if err := f.Parse(args); err != nil {
+		return fmt.Errorf("%w: %w", errUsage, err)
+	}
+	if f.NArg() > 0 {
+		return fmt.Errorf("%w: what is %q?", errUsage, f.Arg(0))
+	}
+	return nil
+}
+
+func runSmoke(ctx context.Context, args []string, out, complaints io.Writer) error {
+	f, file := flags("smoke", complaints)
+	url := f.String("url", "", "the API's address")
+	sale := f.String("sale", "", "an open sale's `id` (default: a new one of one unit)")
+	token := f.String("token", os.Getenv("TOKEN"), "access token of a user without a claim in the sale (default: $TOKEN)")
+	bound := f.Duration("bound", 30*time.Second, "how long an order id may take")
+	if err := parse(f, args); err != nil {
+		return err
+	}
+	p, _, err := file.find(ctx, *url)
+	if err != nil {
+		return err
+	}
+	r := smoke.Round{URL: p.URL, Sale: *sale, Token: *token, Key: fresh("smoke"), Bound: *bound}
+	if r.Token == "" && p.Local {
+		if r.Token, err = p.Token(ctx, fresh("smoke-buyer")); err != nil {
+			return err
+		}
+	}
+	if r.Sale == "" {
+		r.Sale, r.LastUnit = fresh("smoke"), true
+		now := time.Now()
+		if err := p.Seed(ctx, place.Sale{
+			ID: r.Sale, Name: "Smoke test", OpensAt: now.Add(-time.Second), ClosesAt: now.Add(saleTime), Stock: 1, Shards: 1,
+		}); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(out, "smoke test of %s with sale %s\n", p.URL, r.Sale)
+	return smoke.Print(out, r.Run(ctx))
+}
+
+func runRehearse(ctx context.Context, args []string, out, complaints io.Writer) error {
+	f, file := flags("rehearse", complaints)
+	r := rehearse.Rehearsal{Sale: fresh("rehearsal"), Now: time.Now}
+	url := f.String("url", "", "the API's address")
+	f.Float64Var(&r.Rate, "rate", 50, "buyers a second")
+	f.Float64Var(&r.Peak, "peak", 0, "buyers a second at the opening (default -rate)")
+	f.DurationVar(&r.Duration, "duration", 30*time.Second, "how long buyers come")
+	f.IntVar(&r.Stock, "stock", 0, "units (default half of the buyers)")
+	f.IntVar(&r.Shards, "shards", 16, "stock shards")
+	f.StringVar(&r.Tokens, "tokens", "", "`file` with one access token per line, each of another user")
+	f.BoolVar(&r.AllowRemote, "allow-remote", false, "let it be another machine: real calls, which somebody pays for")
+	f.StringVar(&r.Report, "report", ".build/rehearsal.html", "`file` of the HTML report")
+	log := f.String("log", ".local/functions.log", "the local functions' log `file`")
+	settle := f.Duration("settle", 3*time.Minute, "how long CloudWatch may need to have counted everything")
+	if err := parse(f, args); err != nil {
+		return err
+	}
+	var e samconfig.Environment
+	var err error
+	// Before anything is asked elsewhere.
+	if *file.env != "" && !r.AllowRemote {
+		return rehearse.ErrRemote
+	}
+	if r.Place, e, err = file.find(ctx, *url); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find the other programs: %w", err)
+	}
+	r.Region = e.Region
+	r.Load, r.Operator = filepath.Join(filepath.Dir(self), "load"), filepath.Join(filepath.Dir(self), "operator")
+	d, err := demand.Read(*file.template, e.Region, e.Parameters)
+	if err != nil {
+		return err
+	}
+	memory := map[string]int{}
+	for _, function := range d.Functions {
+		memory[function.ID] = function.MemoryMB
+	}
+	if r.Place.Local {
+		r.Meter = &rehearse.LocalLog{Path: *log, MemoryMB: memory}
+	} else {
+		r.Meter = &rehearse.CloudWatch{CLI: preflight.AWS(e.Region), Parts: r.Place.Parts, MemoryMB: memory, Settle: *settle}
+	}
+	return r.Run(ctx, out, complaints)
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"flashsale/infra/deploy/demand"
+	"flashsale/infra/deploy/preflight"
+	"flashsale/infra/deploy/samconfig"
+)
+
+// root is the repository's top folder.
+const root = "../.."
+
+func environment(t *testing.T, name string) samconfig.Environment {
+	t.Helper()
+	e, err := samconfig.Read(filepath.Join(root, "infra", "samconfig.toml"), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// problems are what the template has against an environment's parameters.
+func problems(t *testing.T, e samconfig.Environment) []string {
+	t.Helper()
+	d, err := demand.Read(filepath.Join(root, "template.yaml"), e.Region, e.Parameters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := d.Broken
+	for _, p := range d.Parameters {
+		if p.Problem != "" || p.Missing {
+			all = append(all, p.Name+": "+p.Problem)
+		}
+	}
+	return all
+}
+
+func TestDevDeploysWithNothingAdded(t *testing.T) {
+	if found := problems(t, environment(t, "dev")); len(found) != 0 {
+		t.Errorf("the template has against it: %q", found)
+	}
+}
+
+func TestProdDeploysWithAnIssuerAndNothingLess(t *testing.T) {
+	e := environment(t, production)
+	if found := problems(t, e); len(found) != 1 || !strings.Contains(found[0], "JwtIssuer") {
+		t.Errorf("the template has against it: %q; want that it has no issuer", found)
+	}
+	if err := e.Override("JwtIssuer=https://issuer.example.com JwtAudience=shop"); err != nil {
+		t.Fatal(err)
+	}
+	if found := problems(t, e); len(found) != 0 {
+		t.Errorf("with an issuer, the template has against it: %q", found)
+	}
+}
+
+func TestEnvironmentsShareNeitherStackNorSecrets(t *testing.T) {
+	dev, prod := environment(t, "dev"), environment(t, production)
+	if dev.StackName == "" || prod.StackName == "" || dev.StackName == prod.StackName {
+		t.Errorf("stacks %q and %q", dev.StackName, prod.StackName)
+	}
+	for _, e := range []samconfig.Environment{dev, prod} {
+		if e.Region == "" {
+			t.Errorf("%s: its region depends on who deploys", e.Name)
+		}
+		if e.Parameters["OriginSecret"] != "" {
+			t.Errorf("%s: a secret stands in the file", e.Name)
+		}
+	}
+}
+
+// The day's parameters that DEPLOYING.md shows must be ones that work.
+func TestTheDocumentsOpeningDayPassesThePreflight(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "infra", "DEPLOYING.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, found := strings.Cut(string(text), "```\n\"SeedScheduleState=")
+	block, _, closed := strings.Cut(block, "```")
+	if !found || !closed {
+		t.Fatal("the document has no block of parameters")
+	}
+	day, err := samconfig.Parse([]byte("[day.deploy.parameters]\nparameter_overrides = [\n\"SeedScheduleState="+block+"]"), "day")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := environment(t, production)
+	maps.Copy(e.Parameters, day.Parameters)
+	if err := e.Override("JwtIssuer=https://issuer.example.com JwtAudience=shop AlarmEmail=ops@example.com"); err != nil {
+		t.Fatal(err)
+	}
+	d, err := demand.Read(filepath.Join(root, "template.yaml"), e.Region, e.Parameters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	findings := preflight.Run(t.Context(), preflight.Deployment{
+		Stack: e.StackName, Production: true, Demand: d, Account: usual{}, Now: time.Date(2026, 11, 9, 12, 0, 0, 0, time.UTC),
+	})
+	var table strings.Builder
+	if err := preflight.Print(&table, findings); err != nil {
+		t.Errorf("%v\n%s", err, &table)
+	}
+	for _, check := range []string{"ok    schedule SeedFunction", "ok    warming PurchaseFunction", "reserved 801", "warm 40,000"} {
+		if !strings.Contains(table.String(), check) {
+			t.Errorf("no %q in\n%s", check, &table)
+		}
+	}
+}
+
+// usual is an account with AWS's default quotas and nothing in it.
+type usual struct{}
+
+func (usual) Limits(context.Context, string) (preflight.Limits, error) {
+	return preflight.Limits{Concurrency: 1000, Unreserved: 1000, TableWrites: 40_000, Rate: 10_000, Burst: 5000}, nil
+}
+
+// The SAM CLI takes a path in the file from the template's folder if one is named
+// and from its own if none is: a path would mean two things.
+func TestTheFileHoldsNoPaths(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "infra", "samconfig.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		key, _, _ := strings.Cut(line, " =")
+		if slices.Contains([]string{"template", "template_file", "build_dir", "cache_dir", "base_dir", "config_file"}, key) {
+			t.Errorf("a path: %s", line)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package demand
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// read takes the parameters' values, in the template's order and then the
+// unknown ones, and judges each as CloudFormation would.
+func (t *template) read(section *yaml.Node, given map[string]string) []Parameter {
+	var all []Parameter
+	known := map[string]bool{}
+	for name, about := range pairs(section) {
+		known[name] = true
+		value, ok := given[name]
+		hidden := false
+		if echo := member(about, "NoEcho"); echo != nil {
+			hidden = echo.Value == "true"
+		}
+		p := Parameter{Name: name, Kept: hidden && !ok}
+		if standard := member(about, "Default"); !ok && standard != nil {
+			value, ok = standard.Value, true
+		}
+		p.Missing = !ok && !p.Kept
+		if ok && !p.Kept {
+			t.values[name], p.Value = value, value
+			p.Problem = problem(about, value)
+		}
+		if hidden {
+			p.Value = ""
+		}
+		all = append(all, p)
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !known[name] {
+			all = append(all, Parameter{Name: name, Value: given[name], Problem: "the template has no such parameter"})
+		}
+	}
+	return all
+}
+
+// broken are the rules that the values break, in the template's words.
+func (t *template) broken(rules *yaml.Node) []string {
+	var all []string
+	for name, rule := range pairs(rules) {
+		if when := member(rule, "RuleCondition"); when != nil && !t.test(when) {
+			continue
+		}
+		for _, assertion := range items(member(rule, "Assertions")) {
+			if !t.test(member(assertion, "Assert")) {
+				all = append(all, or(t.text(assertion, "AssertDescription"), name))
+			}
+		}
+	}
+	return all
+}
+
+// problem is why CloudFormation would refuse a value, or empty.
+func problem(about *yaml.Node, value string) string {
+	at := func(key string) string {
+		if n := member(about, key); n != nil {
+			return n.Value
+		}
+		return ""
+	}
+	values := []string{value}
+	if kind := at("Type"); kind == "CommaDelimitedList" || strings.HasPrefix(kind, "List<") {
+		values = strings.Split(value, ",")
+	}
+	for _, v := range values {
+		if strings.Contains(at("Type"), "Number") {
+			if text := outside(strings.TrimSpace(v), at("MinValue"), at("MaxValue")); text != "" {
+				return text
+			}
+		}
+		if allowed := items(member(about, "AllowedValues")); allowed != nil {
+			if !slices.ContainsFunc(allowed, func(n *yaml.Node) bool { return n.Value == v }) {
+				return "it is not one of the allowed values"
+			}
+		}
+	}
+	if least, err := strconv.Atoi(at("MinLength")); err == nil && len(value) < least {
+		return "it is too short"
+	}
+	if most, err := strconv.Atoi(at("MaxLength")); err == nil && len(value) > most {
+		return "it is too long"
+	}
+	if pattern := at("AllowedPattern"); pattern != "" {
+		// A pattern that Go cannot read is left to CloudFormation: it reads Java's.
+		if re, err := regexp.Compile("^(?:" + pattern + ")$"); err == nil && !re.MatchString(value) {
+			return "it does not match " + pattern
+		}
+	}
+	return ""
+}
+
+func outside(value, least, most string) string {
+	number, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		return "it is not a number"
+	}
+	if low, err := strconv.ParseFloat(least, 64); err == nil && number < low {
+		return fmt.Sprintf("it is below %v", low)
+	}
+	if high, err := strconv.ParseFloat(most, 64); err == nil && number > high {
+		return fmt.Sprintf("it is above %v", high)
+	}
+	return ""
+}

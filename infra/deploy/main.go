@@ -1,0 +1,86 @@
+// Command deploy is what surrounds `sam deploy`: the preflight before it, the
+// smoke test after it, and a rehearsal of the sale with its bill.
+//
+// Smoke test and rehearsal do the same to the local stack as to a deployed one. A
+// line in here knows flags and exit codes; what is done stands in the packages
+// beside it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"flashsale/infra/deploy/preflight"
+	"flashsale/infra/deploy/rehearse"
+	"flashsale/infra/deploy/smoke"
+)
+
+// Exit codes: 1 says that something is wrong, 2 that nobody could look.
+const (
+	exitFine   = 0
+	exitWrong  = 1
+	exitNotRun = 2
+)
+
+const usage = `usage:
+  deploy preflight  -env NAME [-offline] [Parameter=value ...]   can this deployment succeed?
+  deploy parameters -env NAME [Parameter=value ...]              all parameters, as sam deploy takes them
+  deploy smoke      [where] [-sale ID] [-token T] [-bound 30s]   one buyer's round through a running system
+  deploy rehearse   [where] [-rate 50] [-peak N] [-duration 30s] [-stock N] [-shards 16] [-tokens FILE] [-allow-remote]
+
+where: -url of a local stack (the default, http://127.0.0.1:3000) or of any API, or -env NAME for the
+stack of an environment in infra/samconfig.toml, with AWS credentials in the environment
+`
+
+// errUsage: the command line makes no sense.
+var errUsage = errors.New("wrong usage")
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(exitCode(err, os.Stderr))
+}
+
+// exitCode says on w what is wrong.
+func exitCode(err error, w io.Writer) int {
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return exitFine
+	case errors.Is(err, preflight.ErrFailed), errors.Is(err, smoke.ErrMismatch), errors.Is(err, rehearse.ErrBroken):
+		fmt.Fprintln(w, "deploy:", err)
+		return exitWrong
+	}
+	fmt.Fprintln(w, "deploy:", err)
+	return exitNotRun
+}
+
+// run does one command.
+func run(ctx context.Context, args []string, out, complaints io.Writer) error {
+	commands := map[string]func(context.Context, []string, io.Writer, io.Writer) error{
+		"preflight": runPreflight, "parameters": runParameters, "smoke": runSmoke, "rehearse": runRehearse,
+	}
+	if len(args) == 0 || commands[args[0]] == nil {
+		return fmt.Errorf("%w\n%s", errUsage, usage)
+	}
+	return commands[args[0]](ctx, args[1:], out, complaints)
+}
+
+// flags are a command's, and those that name the files which most commands read.
+func flags(command string, complaints io.Writer) (f *flag.FlagSet, file files) {
+	f = flag.NewFlagSet(command, flag.ContinueOnError)
+	f.SetOutput(complaints)
+	f.Usage = func() { fmt.Fprint(complaints, usage) }
+	file.env = f.String("env", "", "environment in the configuration file")
+	file.config = f.String("config", "infra/samconfig.toml", "the SAM CLI's configuration `file`")
+	file.template = f.String("template", "template.yaml", "the template's `file`")
+	return f, file
+}
+
+type files struct{ env, config, template *string }

@@ -1,0 +1,230 @@
+package preflight
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"flashsale/infra/deploy/demand"
+)
+
+var now = time.Date(2026, 11, 10, 12, 0, 0, 0, time.UTC)
+
+// account is one with AWS's default quotas.
+type account struct {
+	limits Limits
+	fault  error
+	asked  string // the stack
+}
+
+func (a *account) Limits(_ context.Context, stack string) (Limits, error) {
+	a.asked = stack
+	return a.limits, a.fault
+}
+
+func usual() *account {
+	return &account{limits: Limits{Account: "123456789012", Concurrency: 1000, Unreserved: 1000, TableWrites: 40_000, Rate: 10_000, Burst: 5000}}
+}
+
+type committed []string
+
+func (c committed) Uncommitted(context.Context) ([]string, error) { return c, nil }
+
+type issuersSay map[string]error
+
+func (i issuersSay) Check(_ context.Context, issuer string) error { return i[issuer] }
+
+// sound is a production deployment that nothing is wrong with.
+func sound() Deployment {
+	return Deployment{
+		Stack: "shop", Production: true, Account: usual(), Issuers: issuersSay{}, Tree: committed{}, Now: now,
+		Demand: demand.Demand{
+			Parameters: []demand.Parameter{{Name: "AlarmEmail", Value: "ops@example.com"}},
+			Functions: []demand.Function{
+				{ID: "Buy", Timeout: 6, Reserved: 500, Provisioned: 300, Warming: []demand.Warming{
+					{Name: "warm", Expression: "at(2026-11-11T19:50:00)", Timezone: "Asia/Shanghai", Environments: 300},
+					{Name: "cool", Expression: "at(2026-11-11T22:00:00)", Timezone: "Asia/Shanghai"},
+				}},
+				{ID: "Finish", Timeout: 5, Reserved: 20, Sources: []demand.Source{{Queue: "Orders", Visibility: 31, Window: 1, MaxConcurrency: 20}}},
+				{ID: "Seed", Timeout: 120, Schedules: []demand.Schedule{{
+					Name: "SeedOnce", Enabled: true, Expression: "at(2026-11-11T09:00:00)", Timezone: "Asia/Shanghai",
+					Input: `{"action":"create","saleId":"s","opensAt":"2026-11-11T12:00:00Z","closesAt":"2026-11-11T14:00:00Z"}`,
+				}}},
+			},
+			Tables: []demand.Table{{ID: "Ledger", WarmWrites: 20_000, MaxWrite: 40_000}},
+			Rate:   8000, Burst: 4000, Issuers: []string{"https://i.test"},
+		},
+	}
+}
+
+// failed are the checks that failed, in a line.
+func failed(findings []Finding) string {
+	var out []string
+	for _, f := range findings {
+		if f.Verdict == Failed {
+			out = append(out, f.Check+": "+f.Says)
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+func TestASoundDeploymentPasses(t *testing.T) {
+	d := sound()
+	findings := Run(t.Context(), d)
+	var table strings.Builder
+	if err := Print(&table, findings); err != nil {
+		t.Errorf("%v:\n%s", err, &table)
+	}
+	for _, check := range []string{"parameters", "alarms", "visibility", "schedule SeedOnce", "warming Buy", "issuer", "work tree", "account", "Lambda concurrency", "DynamoDB writes", "API throttle"} {
+		if !strings.Contains(table.String(), "ok    "+check) {
+			t.Errorf("%s was not checked:\n%s", check, &table)
+		}
+	}
+	if asked := d.Account.(*account).asked; asked != "shop" {
+		t.Errorf("asked for stack %q", asked)
+	}
+}
+
+func TestWhatCannotSucceedIsStopped(t *testing.T) {
+	tests := []struct {
+		name, says string
+		spoil      func(*Deployment)
+	}{
+		{"a parameter without a value", "JwtIssuer has no value", func(d *Deployment) {
+			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "JwtIssuer", Missing: true})
+		}},
+		{"a parameter that CloudFormation refuses", `LogLevel="LOUD": it is not`, func(d *Deployment) {
+			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "LogLevel", Value: "LOUD", Problem: "it is not one of them"})
+		}},
+		{"nobody is told in production", "nobody is told", func(d *Deployment) { d.Demand.Parameters[0].Value = "" }},
+		{"a message is seen again too early", "hides a message for 30 s", func(d *Deployment) { d.Demand.Functions[1].Sources[0].Visibility = 30 }},
+		{"a schedule that is over", "it will never run", func(d *Deployment) {
+			d.Demand.Functions[2].Schedules[0].Expression = "at(2026-11-10T19:59:59)" // 11:59:59Z
+		}},
+		{"a schedule that is none", "parse schedule", func(d *Deployment) { d.Demand.Functions[2].Schedules[0].Expression = "tomorrow" }},
+		{"a time zone that is none", "load time zone", func(d *Deployment) { d.Demand.Functions[2].Schedules[0].Timezone = "Local" }},
+		{"a sale that opens before it is seeded", "opens at 2026-11-11T01:00:00Z, before it is seeded", func(d *Deployment) {
+			d.Demand.Functions[2].Schedules[0].Input = `{"action":"create","saleId":"s","opensAt":"2026-11-11T01:00:00Z","closesAt":"2026-11-11T14:00:00Z"}`
+		}},
+		{"a sale that closes before it opens", "closes before it opens", func(d *Deployment) {
+			d.Demand.Functions[2].Schedules[0].Input = `{"action":"create","saleId":"s","opensAt":"2026-11-11T12:00:00Z","closesAt":"2026-11-11T12:00:00Z"}`
+		}},
+		{"a sale without a time", "opensAt", func(d *Deployment) {
+			d.Demand.Functions[2].Schedules[0].Input = `{"action":"create","saleId":"s"}`
+		}},
+		{"an input that is no JSON", "no JSON object", func(d *Deployment) { d.Demand.Functions[2].Schedules[0].Input = "{" }},
+		{"a rule of the template that does not hold", "give JwtIssuer", func(d *Deployment) { d.Demand.Broken = []string{"give JwtIssuer"} }},
+		{"a warming that is over", "is over", func(d *Deployment) { d.Demand.Functions[0].Warming[0].Expression = "at(2026-11-10T19:50:00)" }},
+		{"a warming that is none", "parse schedule", func(d *Deployment) { d.Demand.Functions[0].Warming[0].Expression = "" }},
+		{"a cooling before the warming", "before what it ends", func(d *Deployment) { d.Demand.Functions[0].Warming[1].Expression = "at(2026-11-11T19:00:00)" }},
+		{"an issuer that nobody can reach", "https://i.test: connection refused", func(d *Deployment) {
+			d.Issuers = issuersSay{"https://i.test": errors.New("connection refused")}
+		}},
+		{"a work tree with changes in production", "1 files are not committed, the first: M x.go", func(d *Deployment) { d.Tree = committed{" M x.go"} }},
+		{"an account that does not answer", "does not answer: no credentials", func(d *Deployment) {
+			d.Account = &account{fault: errors.New("no credentials")}
+		}},
+		{"more reserved than the account has", "of which 519 can still be taken", func(d *Deployment) { d.Account.(*account).limits.Unreserved = 619 }},
+		{"a new account's ten", "allows 10, of which 0 can", func(d *Deployment) {
+			d.Account.(*account).limits.Concurrency, d.Account.(*account).limits.Unreserved = 10, 10
+		}},
+		{"provisioned without a reservation does not fit either", "reserved 20 and provisioned 900 besides", func(d *Deployment) {
+			d.Demand.Functions[0].Reserved, d.Demand.Functions[0].Provisioned = 0, 900
+		}},
+		{"more provisioned than reserved", "Buy: 501 provisioned of 500 reserved", func(d *Deployment) { d.Demand.Functions[0].Provisioned = 501 }},
+		{"a poller beyond its function", "its poller may run 21, of 20 reserved", func(d *Deployment) { d.Demand.Functions[1].Sources[0].MaxConcurrency = 21 }},
+		{"a table warmer than the quota", "warm 50,000, at most the quota; the account allows a table 40,000", func(d *Deployment) {
+			d.Demand.Tables[0].WarmWrites, d.Demand.Tables[0].MaxWrite = 50_000, 0
+		}},
+		{"a table limited beyond the quota", "at most 40,001", func(d *Deployment) { d.Demand.Tables[0].MaxWrite = 40_001 }},
+		{"a table warmer than its own limit", "above its own limit of 10000", func(d *Deployment) { d.Demand.Tables[0].MaxWrite = 10_000 }},
+		{"a table that is to be colder than any", "below the 4000", func(d *Deployment) { d.Demand.Tables[0].WarmWrites = 3999 }},
+		{"a throttle above the account's", "10,001 requests a second", func(d *Deployment) { d.Demand.Rate = 10_001 }},
+		{"a burst above the account's", "a burst of 5,001", func(d *Deployment) { d.Demand.Burst = 5001 }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			d := sound()
+			tt.spoil(&d)
+			findings := Run(t.Context(), d)
+			if got := failed(findings); !strings.Contains(got, tt.says) || strings.Contains(got, "\n") {
+				t.Errorf("failed:\n%s\nwant one that says %q", got, tt.says)
+			}
+			var table strings.Builder
+			if err := Print(&table, findings); !errors.Is(err, ErrFailed) {
+				t.Errorf("%v, want %v", err, ErrFailed)
+			}
+		})
+	}
+}
+
+func TestWhatIsAllRightElsewhereStopsNothing(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*Deployment)
+	}{
+		{"changes in a work tree, when trying out", func(d *Deployment) { d.Production, d.Tree = false, committed{"?? x"} }},
+		{"nobody told, when trying out", func(d *Deployment) { d.Production, d.Demand.Parameters = false, nil }},
+		{"an account that is not asked", func(d *Deployment) { d.Account, d.Issuers = nil, nil }},
+		{"an issuer that the deployment makes", func(d *Deployment) { d.Demand.Issuers = nil }},
+		{"a schedule that is off", func(d *Deployment) {
+			s := &d.Demand.Functions[2].Schedules[0]
+			s.Enabled, s.Expression = false, "at(2020-01-01T00:00:00)"
+		}},
+		{"what this stack has reserved before", func(d *Deployment) {
+			l := &d.Account.(*account).limits
+			l.Unreserved, l.Own = 480, 520
+		}},
+		{"just what fits", func(d *Deployment) { d.Demand.Functions[0].Reserved = 880 }},
+		{"a topic instead of an address", func(d *Deployment) {
+			d.Demand.Parameters = []demand.Parameter{{Name: "AlarmTopicArn", Value: "arn:aws:sns:us-east-1:123456789012:ops"}}
+		}},
+		{"a schedule that fills in its own time", func(d *Deployment) {
+			d.Demand.Functions[2].Schedules[0].Input = `{"action":"pause","at":"<aws.scheduler.scheduled-time>"}`
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			d := sound()
+			tt.change(&d)
+			if got := failed(Run(t.Context(), d)); got != "" {
+				t.Errorf("failed:\n%s", got)
+			}
+		})
+	}
+}
+
+func TestWhatWasNotAskedIsAWarning(t *testing.T) {
+	d := sound()
+	d.Account, d.Issuers = nil, nil
+	warnings := 0
+	for _, f := range Run(t.Context(), d) {
+		if f.Verdict == Warning {
+			warnings++
+		}
+	}
+	if warnings != 2 {
+		t.Errorf("%d warnings, want one for the quotas and one for the issuer", warnings)
+	}
+}
+
+func TestATreeThatCannotBeReadIsAFailure(t *testing.T) {
+	d := sound()
+	d.Tree = Git{Dir: t.TempDir()}
+	if got := failed(Run(t.Context(), d)); !strings.HasPrefix(got, "work tree: ") {
+		t.Errorf("failed: %s", got)
+	}
+}
+
+func ExamplePrint() {
+	var w strings.Builder
+	err := Print(&w, []Finding{{OK, "parameters", "12"}, {Failed, "issuer", "silent"}})
+	fmt.Print(w.String(), err)
+	// Output:
+	//   ok    parameters             12
+	//   FAIL  issuer                 silent
+	// the preflight failed: 1 of 2 checks
+}

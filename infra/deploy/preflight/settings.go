@@ -1,0 +1,211 @@
+package preflight
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"flashsale/infra/deploy/demand"
+	"flashsale/infra/local/scheduler"
+)
+
+// deliveries is how many times a function's timeout must fit into the time for
+// which a message is hidden: the Lambda guide's rule for queues.
+const deliveries = 6
+
+// alarmParameters name who is told when something breaks. One of them is needed
+// where real orders are taken.
+var alarmParameters = []string{"AlarmEmail", "AlarmTopicArn"}
+
+func parameters(r *report, d Deployment) {
+	fine := true
+	for _, p := range d.Demand.Parameters {
+		switch {
+		case p.Missing:
+			fine = false
+			r.add(Failed, "parameters", "%s has no value: put it into the file's section or into PARAMETERS", p.Name)
+		case p.Problem != "":
+			fine = false
+			r.add(Failed, "parameters", "%s=%q: %s", p.Name, p.Value, p.Problem)
+		}
+	}
+	for _, rule := range d.Demand.Broken {
+		fine = false
+		r.add(Failed, "parameters", "%s", rule)
+	}
+	if fine {
+		r.add(OK, "parameters", "%d, every one with a value that CloudFormation takes", len(d.Demand.Parameters))
+	}
+	if d.Production {
+		told := ""
+		for _, name := range alarmParameters {
+			if v := value(d.Demand, name); v != "" {
+				told = name + "=" + v
+			}
+		}
+		r.check(told != "", "alarms", "%s", or(told, "nobody is told: set "+strings.Join(alarmParameters, " or ")))
+	}
+}
+
+func value(d demand.Demand, name string) string {
+	for _, p := range d.Parameters {
+		if p.Name == name {
+			return p.Value
+		}
+	}
+	return ""
+}
+
+func queues(r *report, d Deployment) {
+	for _, f := range d.Demand.Functions {
+		for _, s := range f.Sources {
+			least := deliveries*f.Timeout + s.Window
+			r.check(s.Visibility >= least, "visibility",
+				"%s hides a message for %d s; %d × %s's timeout of %d s and its window of %d s make %d s",
+				s.Queue, s.Visibility, deliveries, f.ID, f.Timeout, s.Window, least)
+		}
+	}
+}
+
+func schedules(r *report, d Deployment) {
+	for _, f := range d.Demand.Functions {
+		for _, s := range f.Schedules {
+			if s.Enabled {
+				says, err := schedule(s, d.Now)
+				r.check(err == nil, "schedule "+s.Name, "%s%s", says, text(err))
+			}
+		}
+		if len(f.Warming) > 0 {
+			says, err := warming(f.Warming, d.Now)
+			r.check(err == nil, "warming "+f.ID, "%s%s", says, text(err))
+		}
+	}
+}
+
+// seeding is as much of SeedFunction's request as tells whether it comes in time.
+type seeding struct {
+	Action, SaleID    string
+	OpensAt, ClosesAt string
+}
+
+func schedule(s demand.Schedule, now time.Time) (string, error) {
+	expression, err := scheduler.Parse(s.Expression, s.Timezone)
+	if err != nil {
+		return "", err
+	}
+	next, ok := expression.Next(now)
+	if !ok {
+		return "", fmt.Errorf("%s (%s) is over: it will never run", s.Expression, s.Timezone)
+	}
+	says := "next at " + next.UTC().Format(time.RFC3339)
+	if strings.TrimSpace(s.Input) == "" {
+		return says, nil
+	}
+	if strings.Contains(s.Input, "<aws.scheduler.") {
+		return says, nil // what the scheduler puts in there makes it whole
+	}
+	var request seeding
+	if err := json.Unmarshal([]byte(s.Input), &request); err != nil {
+		return says, fmt.Errorf("its input is no JSON object: %w", err)
+	}
+	if request.Action != "create" {
+		return says, nil
+	}
+	opens, err := time.Parse(time.RFC3339, request.OpensAt)
+	if err != nil {
+		return says, fmt.Errorf("sale %s: opensAt: %w", request.SaleID, err)
+	}
+	closes, err := time.Parse(time.RFC3339, request.ClosesAt)
+	switch {
+	case err != nil:
+		return says, fmt.Errorf("sale %s: closesAt: %w", request.SaleID, err)
+	case !closes.After(opens):
+		return says, fmt.Errorf("sale %s closes before it opens", request.SaleID)
+	case !opens.After(next):
+		return says, fmt.Errorf("sale %s opens at %s, before it is seeded", request.SaleID, request.OpensAt)
+	}
+	return says + ", for sale " + strconv.Quote(request.SaleID) + " which opens at " + request.OpensAt, nil
+}
+
+// warming says when environments are started ahead. They must be let go, too, and
+// later: until then they cost money.
+func warming(all []demand.Warming, now time.Time) (string, error) {
+	var says []string
+	var last time.Time
+	for _, w := range all {
+		expression, err := scheduler.Parse(w.Expression, w.Timezone)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", w.Name, err)
+		}
+		next, ok := expression.Next(now)
+		switch {
+		case !ok:
+			return "", fmt.Errorf("%s: %s (%s) is over", w.Name, w.Expression, w.Timezone)
+		case strings.HasPrefix(w.Expression, "at(") && next.Before(last):
+			return "", fmt.Errorf("%s at %s is before what it ends", w.Name, next.UTC().Format(time.RFC3339))
+		}
+		last = next
+		says = append(says, fmt.Sprintf("%d environments at %s", w.Environments, next.UTC().Format(time.RFC3339)))
+	}
+	return strings.Join(says, ", "), nil
+}
+
+func issuers(ctx context.Context, r *report, d Deployment) {
+	if len(d.Demand.Issuers) == 0 {
+		r.add(OK, "issuer", "none is known before the deployment")
+	}
+	for _, issuer := range d.Demand.Issuers {
+		if d.Issuers == nil {
+			r.add(Warning, "issuer", "%s was not asked", issuer)
+			continue
+		}
+		err := d.Issuers.Check(ctx, issuer)
+		r.check(err == nil, "issuer", "%s%s", issuer, text(err))
+	}
+}
+
+func tree(ctx context.Context, r *report, d Deployment) {
+	if d.Tree == nil {
+		return
+	}
+	files, err := d.Tree.Uncommitted(ctx)
+	switch {
+	case err != nil:
+		r.add(Failed, "work tree", "%v", err)
+	case len(files) == 0:
+		r.add(OK, "work tree", "everything is committed")
+	default:
+		v := Warning
+		if d.Production {
+			v = Failed
+		}
+		r.add(v, "work tree", "%d files are not committed, the first: %s", len(files), strings.TrimSpace(files[0]))
+	}
+}
+
+// text puts an error behind what a finding says.
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return ": " + err.Error()
+}
+
+func or(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+// grouped writes a number with a comma between thousands.
+func grouped(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}

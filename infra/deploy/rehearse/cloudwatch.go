@@ -1,0 +1,133 @@
+package rehearse
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"time"
+
+	"flashsale/infra/deploy/preflight"
+	"flashsale/infra/deploy/price"
+)
+
+// period is the finest that all of these metrics have.
+const period = time.Minute
+
+// CloudWatch counts a deployed stack's use by the meters of the services
+// themselves: what else happens there in those minutes is counted, too.
+type CloudWatch struct {
+	CLI preflight.Program
+	// Parts are the stack's physical ids by type and logical id.
+	Parts map[string]map[string]string
+	// MemoryMB is each function's, by logical id.
+	MemoryMB map[string]int
+	// Settle is how long to wait until the metrics are all there.
+	Settle time.Duration
+}
+
+// Begin implements Meter.
+func (c *CloudWatch) Begin() error { return nil }
+
+// query is one metric, and what its sum adds to the use.
+type query struct {
+	namespace, metric, dimension, value string
+	add                                 func(u *price.Usage, sum float64)
+}
+
+func (c *CloudWatch) queries() []query {
+	var all []query
+	each := func(kind, namespace, dimension string, metrics map[string]func(*price.Usage, float64)) {
+		for _, id := range slices.Sorted(maps.Values(c.Parts[kind])) {
+			for _, metric := range slices.Sorted(maps.Keys(metrics)) {
+				all = append(all, query{namespace, metric, dimension, path.Base(id), metrics[metric]})
+			}
+		}
+	}
+	each("AWS::ApiGatewayV2::Api", "AWS/ApiGateway", "ApiId", map[string]func(*price.Usage, float64){
+		"Count": func(u *price.Usage, sum float64) { u.Requests += sum },
+	})
+	for _, logical := range slices.Sorted(maps.Keys(c.Parts["AWS::Lambda::Function"])) {
+		name, gb := c.Parts["AWS::Lambda::Function"][logical], float64(c.MemoryMB[logical])/1024
+		all = append(all,
+			query{"AWS/Lambda", "Invocations", "FunctionName", name, func(u *price.Usage, sum float64) { u.Invocations += sum }},
+			query{"AWS/Lambda", "Duration", "FunctionName", name, func(u *price.Usage, sum float64) { u.GBSeconds += gb * sum / 1000 }})
+	}
+	each("AWS::DynamoDB::Table", "AWS/DynamoDB", "TableName", map[string]func(*price.Usage, float64){
+		"ConsumedWriteCapacityUnits": func(u *price.Usage, sum float64) { u.WriteUnits += sum },
+		"ConsumedReadCapacityUnits":  func(u *price.Usage, sum float64) { u.ReadUnits += sum },
+	})
+	// A queue's physical id is its URL. Lambda's poller takes and deletes up to ten
+	// messages with a call; a send is a call for each.
+	each("AWS::SQS::Queue", "AWS/SQS", "QueueName", map[string]func(*price.Usage, float64){
+		"NumberOfMessagesSent":     func(u *price.Usage, sum float64) { u.QueueCalls += sum },
+		"NumberOfMessagesReceived": func(u *price.Usage, sum float64) { u.QueueCalls += sum / perCall },
+		"NumberOfMessagesDeleted":  func(u *price.Usage, sum float64) { u.QueueCalls += sum / perCall },
+		"NumberOfEmptyReceives":    func(u *price.Usage, sum float64) { u.QueueCalls += sum },
+	})
+	for _, group := range slices.Sorted(maps.Values(c.Parts["AWS::Logs::LogGroup"])) {
+		all = append(all, query{"AWS/Logs", "IncomingBytes", "LogGroupName", group,
+			func(u *price.Usage, sum float64) { u.LogBytes += sum }})
+	}
+	return all
+}
+
+// Usage implements Meter. It waits for Settle first.
+func (c *CloudWatch) Usage(ctx context.Context, from, to time.Time) (price.Usage, string, error) {
+	from, to = from.UTC().Truncate(period), to.UTC().Add(period).Truncate(period)
+	how := fmt.Sprintf("counted by CloudWatch\nover the whole stack from %s to %s", from.Format(time.TimeOnly), to.Format(time.TimeOnly))
+	var u price.Usage
+	select {
+	case <-ctx.Done():
+		return u, how, ctx.Err()
+	case <-time.After(c.Settle):
+	}
+	queries := c.queries()
+	// GetMetricData takes 500 queries; a stack of this project has some forty.
+	text, err := json.Marshal(asked(queries))
+	if err != nil {
+		return u, how, fmt.Errorf("ask CloudWatch: %w", err)
+	}
+	var answer struct {
+		MetricDataResults []struct {
+			ID     string `json:"Id"`
+			Values []float64
+		}
+	}
+	if err := c.CLI.Into(ctx, &answer, "cloudwatch", "get-metric-data", "--start-time", from.Format(time.RFC3339),
+		"--end-time", to.Format(time.RFC3339), "--metric-data-queries", string(text)); err != nil {
+		return u, how, err
+	}
+	sums := map[string]float64{}
+	for _, r := range answer.MetricDataResults {
+		for _, v := range r.Values {
+			sums[r.ID] += v
+		}
+	}
+	for i, q := range queries {
+		q.add(&u, sums[id(i)])
+	}
+	if u.Invocations == 0 {
+		return u, how, fmt.Errorf("ask CloudWatch: it knows of no invocation in that time")
+	}
+	return u, how, nil
+}
+
+func id(i int) string { return fmt.Sprintf("m%d", i) }
+
+// asked spells the queries for the API.
+func asked(queries []query) []map[string]any {
+	var all []map[string]any
+	for i, q := range queries {
+		all = append(all, map[string]any{"Id": id(i), "MetricStat": map[string]any{
+			"Metric": map[string]any{
+				"Namespace": q.namespace, "MetricName": q.metric,
+				"Dimensions": []map[string]string{{"Name": q.dimension, "Value": q.value}},
+			},
+			"Period": int(period / time.Second), "Stat": "Sum",
+		}})
+	}
+	return all
+}

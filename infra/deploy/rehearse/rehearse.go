@@ -1,0 +1,161 @@
+// Package rehearse plays a sale on a running system: it seeds one, sends buyers
+// at a chosen rate, and says what that has cost.
+//
+// A line in here knows how the steps follow each other and how use is counted.
+// The buyers are infra/load's, the receipt is infra/operator's, the prices are
+// package price's.
+package rehearse
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"time"
+
+	"flashsale/infra/deploy/place"
+	"flashsale/infra/deploy/price"
+)
+
+// afterwards is how long the sale stays open after the last buyer came, for
+// those who were told to come again.
+const afterwards = 10 * time.Minute
+
+// Rehearsal is one.
+type Rehearsal struct {
+	Place    place.Place
+	Sale     string // the id of the sale to be made
+	Rate     float64
+	Peak     float64 // at the opening; 0: Rate
+	Duration time.Duration
+	Stock    int // 0: half of the buyers
+	Shards   int
+	Tokens   string // file with a token for each buyer; the local stack makes its own
+	Region   string // for the receipt; empty: the environment's
+	Report   string // the HTML report's file
+	// AllowRemote lets buyers go to another machine, whose owner pays for them.
+	AllowRemote bool
+	// Load and Operator are the programs.
+	Load, Operator string
+	Meter          Meter
+	Now            func() time.Time
+}
+
+// Meter counts what was used between two instants.
+type Meter interface {
+	// Begin is called before the first buyer comes.
+	Begin() error
+	// Usage says how it was counted, too.
+	Usage(ctx context.Context, from, to time.Time) (u price.Usage, how string, err error)
+}
+
+// ErrRemote: the target is another machine, and nobody said that this is meant.
+var ErrRemote = errors.New("a rehearsal elsewhere than on this machine needs ALLOW_REMOTE=1: its owner pays for every request")
+
+// ErrBroken: the buyers saw a promise broken, or the books do not balance.
+var ErrBroken = errors.New("the rehearsal found something broken")
+
+// Run rehearses and prints as it goes.
+func (r *Rehearsal) Run(ctx context.Context, out, complaints io.Writer) error {
+	if !r.Place.Local && !r.AllowRemote {
+		return ErrRemote
+	}
+	if r.Stock == 0 {
+		r.Stock = max(1, int(r.Rate*r.Duration.Seconds()/2))
+	}
+	r.Shards = min(max(r.Shards, 1), r.Stock)
+	began := r.Now()
+	if err := r.Place.Seed(ctx, place.Sale{
+		ID: r.Sale, Name: "Rehearsal", Stock: r.Stock, Shards: r.Shards,
+		OpensAt: began.Add(-time.Second), ClosesAt: began.Add(r.Duration + afterwards),
+	}); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "rehearsal: sale %s of %d units on %d shards at %s\n", r.Sale, r.Stock, r.Shards, r.Place.URL)
+	if err := r.Meter.Begin(); err != nil {
+		return err
+	}
+	from := r.Now()
+	broken, err := r.buyers(ctx, out, complaints)
+	if err != nil {
+		return err
+	}
+	to := r.Now()
+	usage, how, err := r.Meter.Usage(ctx, from, to)
+	if err != nil {
+		return err
+	}
+	orders, err := r.orders(ctx, complaints)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\ncost of %d orders, us-east-1's prices without free tier; %s\n", orders, how)
+	price.Print(out, price.Bill(usage), orders)
+	if broken {
+		return ErrBroken
+	}
+	return nil
+}
+
+// buyers runs the load generator, which prints the receipt, too.
+func (r *Rehearsal) buyers(ctx context.Context, out, complaints io.Writer) (broken bool, err error) {
+	args := []string{
+		"-url", r.Place.URL, "-sale", r.Sale, "-stock", strconv.Itoa(r.Stock), "-report", r.Report,
+		"-rate", fmt.Sprint(r.Rate), "-duration", r.Duration.String(),
+	}
+	if r.Peak > 0 {
+		args = append(args, "-peak", fmt.Sprint(r.Peak))
+	}
+	if r.Tokens != "" {
+		args = append(args, "-tokens", r.Tokens)
+	}
+	if !r.Place.Local {
+		args = append(args, "-table", r.Place.Table, "-allow-remote")
+	}
+	c := r.program(ctx, r.Load, args...)
+	c.Stdout, c.Stderr = out, complaints
+	err = c.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+		return true, nil // it ran, and what it saw is bad
+	}
+	if err != nil {
+		return false, fmt.Errorf("send buyers: %w", err)
+	}
+	return false, nil
+}
+
+// orders is how many claims the receipt counts.
+func (r *Rehearsal) orders(ctx context.Context, complaints io.Writer) (int64, error) {
+	where := []string{"-table", r.Place.Table}
+	if r.Place.Local {
+		where = []string{"-api-port", r.Place.Port()}
+	}
+	c := r.program(ctx, r.Operator, append(where, "receipt", "-sale", r.Sale, "-json")...)
+	c.Stderr = complaints
+	text, err := c.Output()
+	var receipt struct {
+		SaleID string
+		Claims int64
+	}
+	// Exit code 1 says that the books are wrong; they are on paper all the same.
+	if json.Unmarshal(text, &receipt) != nil || receipt.SaleID != r.Sale {
+		return 0, fmt.Errorf("make receipt: %w", errors.Join(errNoReceipt, err))
+	}
+	return receipt.Claims, nil
+}
+
+var errNoReceipt = errors.New("the operator printed none")
+
+func (r *Rehearsal) program(ctx context.Context, path string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, path, args...)
+	c.Env = os.Environ()
+	if r.Region != "" {
+		c.Env = append(c.Env, "AWS_REGION="+r.Region)
+	}
+	return c
+}

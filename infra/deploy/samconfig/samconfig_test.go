@@ -1,0 +1,161 @@
+package samconfig
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const file = `version = 0.1
+[dev.global.parameters]
+stack_name = "shop-dev"
+region = "eu-west-1"
+[dev.build.parameters]
+parallel = true
+[dev.deploy.parameters]
+region = "us-east-1"
+parameter_overrides = ["A=1", "B=two words"]
+[prod.deploy.parameters]
+stack_name = "shop"
+parameter_overrides = "A=1 B=\"two words\" C='x'"
+[broken.deploy.parameters]
+parameter_overrides = 7
+[ci.build.parameters]
+cached = true
+`
+
+func TestAnEnvironmentIsWhatItsSectionsSay(t *testing.T) {
+	got, err := Parse([]byte(file), "prod")
+	want := Environment{Name: "prod", StackName: "shop", Parameters: map[string]string{"A": "1", "B": "two words", "C": "x"}}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestACommandsSectionWinsOverTheOneForAllCommands(t *testing.T) {
+	got, err := Parse([]byte(`[dev.global.parameters]
+stack_name = "a"
+region = "eu-west-1"
+[dev.deploy.parameters]
+region = "us-east-1"`), "dev")
+	if err != nil || got.Region != "us-east-1" || got.StackName != "a" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestAnEnvironmentThatIsNotThereIsNamedWithThoseThatAre(t *testing.T) {
+	_, err := Parse([]byte(file), "staging")
+	if !errors.Is(err, ErrNoEnvironment) {
+		t.Errorf("%v, want %v", err, ErrNoEnvironment)
+	}
+	if _, err := Parse([]byte(file), "ci"); !errors.Is(err, ErrNoEnvironment) {
+		t.Errorf("an environment without deployment: %v, want %v", err, ErrNoEnvironment)
+	}
+}
+
+func TestAFileThatSaysNothingCertainIsRefused(t *testing.T) {
+	for name, text := range map[string]string{
+		"no TOML":            "[",
+		"a number":           "[e.deploy.parameters]\nparameter_overrides = 7",
+		"a list of numbers":  "[e.deploy.parameters]\nparameter_overrides = [7]",
+		"no pair":            "[e.deploy.parameters]\nparameter_overrides = \"A\"",
+		"two words unquoted": "[e.deploy.parameters]\nparameter_overrides = [\"B=two words\"]",
+		"a stack of numbers": "[e.deploy.parameters]\nstack_name = 7",
+	} {
+		if e, err := Parse([]byte(text), "e"); err == nil {
+			t.Errorf("%s: %+v, want an error", name, e)
+		}
+	}
+}
+
+func TestOverridesAreReadAsTheSAMCLIReadsThem(t *testing.T) {
+	tests := []struct {
+		text string
+		want map[string]string // nil: refused
+	}{
+		{"", map[string]string{}},
+		{"A=", map[string]string{"A": ""}},
+		{"A= B=2", map[string]string{"A": "", "B": "2"}},
+		{`A=""`, map[string]string{"A": ""}},
+		{`A="x y"  B=z`, map[string]string{"A": "x y", "B": "z"}},
+		{`A=x\ y`, map[string]string{"A": "x y"}},
+		{`A="{\"a\":\"b c\"}"`, map[string]string{"A": `{"a":"b c"}`}},
+		{`A='{"a":1}'`, map[string]string{"A": `{"a":1}`}},
+		{"A=cron(0 12 * * ? *)", nil},
+		{`A="cron(0 12 * * ? *)"`, map[string]string{"A": "cron(0 12 * * ? *)"}},
+		{"A=https://x.test/?a=b", map[string]string{"A": "https://x.test/?a=b"}},
+		{"A", nil}, {"=1", nil}, {"A-B=1", nil}, {"A=1 A=2", nil}, {`A="x`, nil}, {`A="x"y`, nil}, {`A=x"y"`, nil}, {`A=\`, nil},
+	}
+	for _, tt := range tests {
+		got, err := parseOverrides(tt.text)
+		if (err != nil) != (tt.want == nil) {
+			t.Errorf("%s: %v, %v", tt.text, got, err)
+			continue
+		}
+		if diff := cmp.Diff(tt.want, got); err == nil && diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.text, diff)
+		}
+	}
+}
+
+func TestArgumentsSayTheSameAgain(t *testing.T) {
+	e := Environment{Parameters: map[string]string{"B": `{"a":"b c"}`, "A": "", "C": "it's"}}
+	again := Environment{Parameters: map[string]string{}}
+	arguments, err := e.Arguments()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Override(arguments...); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(e.Parameters, again.Parameters); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{`A=""`, `B="{\"a\":\"b c\"}"`, `C="it's"`}, arguments); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAValueWithoutASpellingIsRefused(t *testing.T) {
+	for _, value := range []string{`a\ b`, `a\"b`, `a\`} {
+		e := Environment{Parameters: map[string]string{"A": value}}
+		if got, err := e.Arguments(); err == nil {
+			t.Errorf("%s is spelled %s", value, got)
+		}
+	}
+}
+
+func TestALaterOverrideWins(t *testing.T) {
+	e := Environment{Parameters: map[string]string{"A": "1", "B": "2"}}
+	if err := e.Override("A=3"); err != nil || e.Parameters["A"] != "3" || e.Parameters["B"] != "2" {
+		t.Errorf("%v, %v", e.Parameters, err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(file), "dev")
+	f.Add([]byte("[e.deploy.parameters]\nparameter_overrides = \"A=\\\"x y\\\"\""), "e")
+	f.Fuzz(func(t *testing.T, text []byte, name string) {
+		e, err := Parse(text, name)
+		if err != nil {
+			return
+		}
+		for parameter := range e.Parameters {
+			if !parameterName.MatchString(parameter) {
+				t.Errorf("%q becomes a parameter", parameter)
+			}
+		}
+	})
+}
+
+func FuzzParseOverrides(f *testing.F) {
+	for _, seed := range []string{"A=1 B=2", `A="x y"`, `A='x' B=\ `, `A="\"" B=`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if read, err := parseOverrides(text); err == nil && len(read) > len(text) {
+			t.Errorf("%q becomes %v", text, read)
+		}
+	})
+}

@@ -1,0 +1,165 @@
+// Package smoke makes one buyer's round through a running system: the public
+// page, the closed doors, one purchase, its repeats, its order id.
+//
+// A line in here is a client's: it speaks HTTP and knows what the README promises,
+// neither table nor queue. It sends about a dozen requests.
+package smoke
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Round is one round.
+type Round struct {
+	URL   string // of the API, without a slash at the end
+	Sale  string // an open sale
+	Token string // of a user who has no claim there; empty leaves the purchase out
+	Key   string // the purchase's Idempotency-Key, new for each round
+	// LastUnit says that the sale has one unit: after the purchase it is sold out.
+	LastUnit bool
+	// Bound is how long an order id, and the news that a sale is sold out, may take.
+	Bound time.Duration
+}
+
+// Row is the outcome of one check.
+type Row struct {
+	Check, Want, Got string
+	Passed, Skipped  bool
+	Took             time.Duration
+}
+
+// ErrMismatch: the system did not answer as it should.
+var ErrMismatch = errors.New("the smoke test failed")
+
+// Run makes the round. Later checks are made even if earlier ones failed, unless
+// they need their answers.
+func (r Round) Run(ctx context.Context) []Row {
+	c := newCaller(r.URL, r.Bound)
+	defer c.close()
+	page, mine := "/sales/"+r.Sale, "/sales/"+r.Sale+"/orders/me"
+	post := call{method: "POST", path: "/sales/" + r.Sale + "/orders"}
+	keyed := post.as(r.Token)
+	keyed.key = r.Key
+
+	t := table{ctx: ctx, caller: c}
+	t.check("open sale's page", "200 OPEN", get(page), func(a answer) bool {
+		return a.status == 200 && a.body.SaleID == r.Sale && a.body.State == "OPEN"
+	})
+	t.check("unknown sale's page", "404 sale-not-found", get(page+"-none"), is(404, "sale-not-found"))
+	t.check("purchase without token", "401", post, is(401, ""))
+	t.check("purchase with forged token", "401", post.as(forged), is(401, ""))
+	t.check("claim without token", "401", get(mine), is(401, ""))
+	if r.Token == "" {
+		t.skip("purchase", "no TOKEN was given")
+		return t.rows
+	}
+	bought := t.check("purchase", "202 PENDING", keyed, func(a answer) bool {
+		return a.status == 202 && a.body.State == "PENDING" && a.body.ClaimID != "" && a.location == mine
+	})
+	claim := bought.body.ClaimID
+	t.check("the same request again", "202, same claim", keyed, func(a answer) bool {
+		return a.status == 202 && claim != "" && a.body.ClaimID == claim
+	})
+	t.check("another purchase", "409 already-ordered", post.as(r.Token), func(a answer) bool {
+		return is(409, "already-ordered")(a) && claim != "" && a.body.Claim.ClaimID == claim
+	})
+	confirmed := t.wait("order id", "200 CONFIRMED", get(mine).as(r.Token), func(a answer) bool {
+		return a.status == 200 && a.body.State == "CONFIRMED" && a.body.OrderID != "" && a.body.ClaimID == claim
+	})
+	if confirmed.body.OrderID != "" {
+		t.check("the order", "200, same claim", get("/orders/"+confirmed.body.OrderID).as(r.Token), func(a answer) bool {
+			return a.status == 200 && a.body.ClaimID == claim && a.body.SaleID == r.Sale
+		})
+		t.check("the order without token", "401", get("/orders/"+confirmed.body.OrderID), is(401, ""))
+	}
+	if r.LastUnit {
+		t.wait("the last unit is sold", "200 SOLD_OUT", get(page), func(a answer) bool {
+			return a.status == 200 && a.body.State == "SOLD_OUT"
+		})
+	}
+	return t.rows
+}
+
+// forged is a token that says alg none: whoever accepts it verifies nothing.
+const forged = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJtYWxsb3J5In0."
+
+// is tells an answer by its status and, if it is a refusal, by its code.
+func is(status int, code string) func(answer) bool {
+	return func(a answer) bool { return a.status == status && a.body.Code == code }
+}
+
+// table collects the rows.
+type table struct {
+	ctx    context.Context
+	caller *caller
+	rows   []Row
+}
+
+func (t *table) check(name, want string, c call, fine func(answer) bool) answer {
+	return t.row(name, want, fine, func() answer { return t.caller.ask(t.ctx, c) })
+}
+
+// wait asks again, as the answers say, until one is fine or the bound is over.
+func (t *table) wait(name, want string, c call, fine func(answer) bool) answer {
+	return t.row(name, want, fine, func() answer { return t.caller.until(t.ctx, c, fine) })
+}
+
+func (t *table) row(name, want string, fine func(answer) bool, ask func() answer) answer {
+	began := time.Now()
+	a := ask()
+	t.rows = append(t.rows, Row{Check: name, Want: want, Got: a.String(), Passed: fine(a), Took: time.Since(began)})
+	return a
+}
+
+func (t *table) skip(name, why string) {
+	t.rows = append(t.rows, Row{Check: name, Got: why, Skipped: true})
+}
+
+// Print writes the rows as a table. The error is ErrMismatch unless all passed
+// or were left out.
+func Print(w io.Writer, rows []Row) error {
+	failed := 0
+	for _, r := range rows {
+		verdict := "ok"
+		switch {
+		case r.Skipped:
+			verdict = "skip"
+		case !r.Passed:
+			verdict = "FAIL"
+			failed++
+		}
+		fmt.Fprintf(w, "  %-4s  %-26s %-20s %6d ms  %s\n", verdict, r.Check, r.Want, r.Took.Milliseconds(), r.Got)
+	}
+	if failed > 0 {
+		return fmt.Errorf("%w: %d of %d checks", ErrMismatch, failed, len(rows))
+	}
+	return nil
+}
+
+// body is what any answer may hold.
+type body struct {
+	claim
+	Code  string `json:"code"`
+	Claim claim  `json:"claim"`
+}
+
+type claim struct {
+	ClaimID string `json:"claimId"`
+	SaleID  string `json:"saleId"`
+	State   string `json:"state"`
+	OrderID string `json:"orderId"`
+}
+
+// decode reads an answer's body. What is no JSON object stays empty.
+func decode(text []byte) body {
+	var b body
+	if json.Unmarshal(text, &b) != nil {
+		return body{}
+	}
+	return b
+}

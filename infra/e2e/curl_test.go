@@ -1,0 +1,200 @@
+package e2e
+
+import (
+	"bufio"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/infra/contract"
+)
+
+var update = flag.Bool("update", false, "write the answers of this machine into infra/contract/curl.md")
+
+// example is a command of a document and the answer that is printed below it.
+type example struct {
+	line    int
+	command string
+	answer  string
+}
+
+// examplesOf are the commands of a document's console blocks, which stand behind
+// a dollar sign.
+func examplesOf(markdown string) []example {
+	var all []example
+	console := false
+	for i, line := range strings.Split(markdown, "\n") {
+		command, ok := strings.CutPrefix(line, "$ ")
+		switch {
+		case strings.HasPrefix(line, "```"):
+			console = line == "```console"
+		case console && ok:
+			all = append(all, example{line: i + 1, command: command})
+		case console && len(all) > 0:
+			all[len(all)-1].answer += line + "\n"
+		}
+	}
+	return all
+}
+
+// shell runs commands one after the other in one shell, and returns what each
+// printed. curl finds this stack where the documents say that it is.
+func (s *stack) shell(commands []string) []string {
+	s.t.Helper()
+	home := s.t.TempDir()
+	config := fmt.Sprintf("connect-to = \"127.0.0.1:3000:127.0.0.1:%d\"\nconnect-to = \"127.0.0.1:3001:127.0.0.1:%d\"\nmax-time = 60\n", s.ports[0], s.ports[1])
+	if err := os.WriteFile(filepath.Join(home, ".curlrc"), []byte(config), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	const end = "--- end of an answer ---"
+	script := ""
+	for _, command := range commands {
+		script += command + "\nprintf '%s' '" + end + "'\n"
+	}
+	bash := exec.CommandContext(s.t.Context(), "bash")
+	bash.Stdin = strings.NewReader(script)
+	bash.Env = append(os.Environ(), "CURL_HOME="+home, "http_proxy=", "HTTP_PROXY=", "ALL_PROXY=", "all_proxy=")
+	out, err := bash.CombinedOutput()
+	answers := strings.Split(string(out), end)
+	if err != nil || len(answers) != len(commands)+1 {
+		s.t.Fatalf("%d commands, %d answers, %v:\n%s", len(commands), len(answers)-1, err, out)
+	}
+	return answers[:len(commands)]
+}
+
+// volatile is what is different each time, by its shape. Ids are numbered in the
+// order in which they come, so that the same id must come in the same places.
+var volatile = regexp.MustCompile(`"claimId":"([A-Z2-7]{26})"` +
+	`|"orderId":"([1-9][0-9]{17,18})"` +
+	`|"(?:acceptedAt|confirmedAt|now)":"([0-9-]{10}T[0-9:]{8}\.[0-9]{3}Z)"` +
+	`|(?m:^Date: (.+ GMT)\r?$)|(?m:^Apigw-Requestid: ([A-Za-z0-9_=-]{16})\r?$)|(?m:^Retry-After: ([1-9][0-9]*)\r?$)`)
+
+type mask struct{ ids map[string]string }
+
+func (m *mask) of(text string) string {
+	text = strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	return volatile.ReplaceAllStringFunc(text, func(found string) string {
+		groups := volatile.FindStringSubmatch(found)
+		for i, kind := range []string{"claim", "order", "time", "date", "request", "seconds"} {
+			value := groups[i+1]
+			if value == "" {
+				continue
+			}
+			name := "<" + kind + ">"
+			if kind == "claim" || kind == "order" {
+				if m.ids[value] == "" {
+					m.ids[value] = fmt.Sprintf("<%s %d>", kind, len(m.ids)+1)
+				}
+				name = m.ids[value]
+			}
+			return strings.Replace(found, value, name, 1)
+		}
+		return found
+	})
+}
+
+func TestTheCurlExamplesAnswerAsPrinted(t *testing.T) {
+	s := boot(t, "-demo-sale")
+	s.eventually("the demonstration sale is open", func() bool {
+		return s.must(s.call("GET", "/sales/demo", "")).text("state") == "OPEN"
+	})
+	file := filepath.Join(s.root, "infra/contract/curl.md")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := examplesOf(string(text))
+	if len(examples) < 30 {
+		t.Fatalf("%d examples", len(examples))
+	}
+	var commands []string
+	for _, e := range examples {
+		commands = append(commands, e.command)
+	}
+	answers := s.shell(commands)
+	if *update {
+		updated := printed(string(text), answers)
+		if err := os.WriteFile(file, []byte(updated), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		examples = examplesOf(updated)
+	}
+	want, got := mask{map[string]string{}}, mask{map[string]string{}}
+	for i, e := range examples {
+		if diff := cmp.Diff(want.of(e.answer), got.of(answers[i])); diff != "" {
+			t.Errorf("curl.md:%d: %s (-printed +answered):\n%s", e.line, e.command, diff)
+		}
+		if strings.HasPrefix(answers[i], "HTTP/") {
+			s.inContract(e.command, answers[i])
+		}
+	}
+}
+
+// printed is the document with other answers.
+func printed(markdown string, answers []string) string {
+	var b strings.Builder
+	console := false
+	for line := range strings.Lines(markdown) {
+		isCommand := strings.HasPrefix(line, "$ ")
+		if strings.HasPrefix(line, "```") {
+			console = line == "```console\n"
+		} else if console && !isCommand {
+			continue
+		}
+		b.WriteString(line)
+		if console && isCommand {
+			if answer := strings.TrimRight(strings.ReplaceAll(answers[0], "\r\n", "\n"), "\n"); answer != "" {
+				b.WriteString(answer + "\n")
+			}
+			answers = answers[1:]
+		}
+	}
+	return b.String()
+}
+
+var (
+	urlOf    = regexp.MustCompile(`http://127\.0\.0\.1:3000[^' ]*`)
+	methodOf = regexp.MustCompile(`-X ([A-Z]+)`)
+)
+
+// inContract judges the answer of a `curl -i`.
+func (s *stack) inContract(command, text string) {
+	s.t.Helper()
+	u, err := url.Parse(urlOf.FindString(command))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	u.Path = strings.Replace(u.Path, "$ORDER", "1", 1)
+	method := http.MethodGet
+	if m := methodOf.FindStringSubmatch(command); m != nil {
+		method = m[1]
+	}
+	response, err := http.ReadResponse(bufio.NewReader(strings.NewReader(text)), nil)
+	if err != nil {
+		s.t.Errorf("%s: %v", command, err)
+		return
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		s.t.Error(err)
+	}
+	c, err := document()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := c.Check(method, u, contract.Answer{Status: response.StatusCode, Header: response.Header, Body: body}); err != nil {
+		s.t.Errorf("%s: %v", command, err)
+	}
+}

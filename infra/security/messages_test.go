@@ -1,0 +1,231 @@
+package security
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"flashsale/infra/local/stack"
+)
+
+// scene is a sale with two pending claims, of alice and of bob; mallory has
+// none.
+type scene struct{ sale, alice, bob string }
+
+func (s *system) scene(t *testing.T, sale string) scene {
+	t.Helper()
+	s.openSale(t, sale, 200)
+	return scene{sale, s.buy(t, sale, "alice"), s.buy(t, sale, "bob")}
+}
+
+// hostile are messages that must be refused, by name.
+func (c scene) hostile() map[string]string {
+	message := func(sale, user, claim string) string { return orderNote("", sale, user, claim).body }
+	good := message(c.sale, "alice", c.alice)
+	changed := func(old, new string) string { return strings.Replace(good, old, new, 1) }
+	return map[string]string{
+		"another's claim under the own name":   message(c.sale, "mallory", c.alice),
+		"the own claim under another's name":   message(c.sale, "alice", c.bob),
+		"a claim that is not there":            message(c.sale, "mallory", "AAAAAAAAAAAAAAAAAAAAAAAAAA"),
+		"an unknown sale":                      message("nowhere", "alice", c.alice),
+		"a sale with a separator":              message(c.sale+"#0", "alice", c.alice),
+		"a sale that is a key":                 message("CLAIM#"+c.sale, "alice", c.alice),
+		"a sale that is a path":                message("../"+c.sale, "alice", c.alice),
+		"an empty sale":                        message("", "alice", c.alice),
+		"a sale of 65 characters":              message(strings.Repeat("s", 65), "alice", c.alice),
+		"a sale of look-alikes":                message(strings.Replace(c.sale, "o", "\u043e", 1), "alice", c.alice),
+		"a user with a separator":              message(c.sale, "0#alice", c.alice),
+		"a user with a NUL":                    message(c.sale, "alice\x00", c.alice),
+		"a user in capitals":                   message(c.sale, "ALICE", c.alice),
+		"a user with a zero-width space":       message(c.sale, "alice\u200b", c.alice),
+		"a user of 129 characters":             message(c.sale, strings.Repeat("u", 129), c.alice),
+		"an empty user":                        message(c.sale, "", c.alice),
+		"an empty claim":                       message(c.sale, "alice", ""),
+		"a claim with a separator":             message(c.sale, "alice", c.alice+"#"),
+		"a claim in lower case":                message(c.sale, "alice", strings.ToLower(c.alice)),
+		"an order's id for a claim":            message(c.sale, "alice", "9223372036854775807"),
+		"no version":                           changed(`"v":1,`, ``),
+		"version 2":                            changed(`"v":1`, `"v":2`),
+		"version -1":                           changed(`"v":1`, `"v":-1`),
+		"version 1.5":                          changed(`"v":1`, `"v":1.5`),
+		"version 10^18":                        changed(`"v":1`, `"v":1000000000000000000`),
+		"a version beyond 64 bits":             changed(`"v":1`, `"v":18446744073709551617`),
+		"a version of text":                    changed(`"v":1`, `"v":"1"`),
+		"a user that is a number":              changed(`"alice"`, `-1`),
+		"a user that is an object":             changed(`"alice"`, `{"user":"alice"}`),
+		"a user that is a list":                changed(`"alice"`, `["alice"]`),
+		"a user that is null":                  changed(`"alice"`, `null`),
+		"a second user":                        strings.TrimSuffix(good, "}") + `,"user":"mallory"}`,
+		"a second claim":                       strings.TrimSuffix(good, "}") + `,"claimId":` + quoted(c.bob) + "}",
+		"a second version":                     strings.TrimSuffix(good, "}") + `,"v":2}`,
+		"a second user within the user's text": changed(`"alice"`, `"alice","user":"mallory","x":"`),
+		"a text that goes on after the object": good + `{"v":1}`,
+		"a list of messages":                   "[" + good + "]",
+		"a message in a message":               quoted(good),
+		"an SNS envelope":                      `{"Type":"Notification","Message":` + quoted(good) + `}`,
+		"a prototype":                          `{"__proto__":` + good + `}`,
+		"a constructor":                        `{"constructor":{"prototype":` + good + `}}`,
+		"null":                                 "null",
+		"nothing":                              "",
+		"a byte-order mark":                    "\ufeff" + good,
+		"a cut object":                         good[:len(good)-1],
+		"5 KB of spaces around":                good + strings.Repeat(" ", 5000),
+		"a megabyte of JSON":                   strings.TrimSuffix(good, "}") + `,"x":"` + strings.Repeat("x", 1<<20) + `"}`,
+		"10,000 nested lists":                  strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000),
+		"1,000 fields":                         `{` + strings.Repeat(`"v":1,`, 1000) + good[1:],
+	}
+}
+
+func TestAHostileMessageFailsAloneAndWritesNothing(t *testing.T) {
+	s := shared(t)
+	c := s.scene(t, "notes")
+	good := 0
+	hostile := c.hostile()
+	for _, name := range slices.Sorted(maps.Keys(hostile)) {
+		t.Run(name, func(t *testing.T) {
+			before := s.books(t)
+			if failed, all := s.finalize(t, note{"hostile", hostile[name]}); !all {
+				t.Errorf("alone it is taken; failed are %q", failed)
+			}
+			s.unchanged(t, before)
+			// A stranger's good message in the same batch must not suffer.
+			user := fmt.Sprint("stranger-", good)
+			good++
+			claim := s.buy(t, c.sale, user)
+			failed, all := s.finalize(t, note{"hostile", hostile[name]}, orderNote("good", c.sale, user, claim))
+			if all || len(failed) != 1 || failed[0] != "hostile" {
+				t.Errorf("failed are %q (all: %t), want the hostile one only", failed, all)
+			}
+		})
+	}
+	b := s.books(t)
+	for user, claim := range b.claims(t, c.sale) {
+		switch owner := b.orders(c.sale)[claim["orderId"]]["user"]; {
+		case strings.HasPrefix(user, "stranger-"):
+			if owner != user {
+				t.Errorf("the order of %s is %s's", user, owner)
+			}
+		case claim["orderId"] != "":
+			t.Errorf("the claim of %s was confirmed by a forged message: %v", user, claim)
+		}
+	}
+	if held := b.claims(t, c.sale); len(held) != good+2 || len(b.orders(c.sale)) != good {
+		t.Errorf("%d claims and %d orders, want %d and %d", len(held), len(b.orders(c.sale)), good+2, good)
+	}
+}
+
+// What is not refused must do exactly what an honest message of that claim
+// would: its owner gets his order, which was due anyway.
+func TestWhatAMessageSaysBesidesItsClaimIsIgnored(t *testing.T) {
+	s := shared(t)
+	c := s.scene(t, "extras")
+	for name, extra := range map[string]string{
+		"an order id":          `"orderId":"4294967297"`,
+		"another's token":      `"orderToken":"` + c.alice + `","token":"` + c.alice + `"`,
+		"a price and a number": `"price":-1,"quantity":1000`,
+		"a shard":              `"shard":-1`,
+		"a time":               `"acceptedAt":0,"at":"1970-01-01T00:00:00Z"`,
+		"a prototype":          `"__proto__":{"user":"alice"},"constructor":{"prototype":{"user":"alice"}}`,
+		"a state":              `"state":"CANCELLED","orderId":null`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			user := "owner of " + name
+			claim := s.buy(t, c.sale, user)
+			body := strings.TrimSuffix(orderNote("", c.sale, user, claim).body, "}") + "," + extra + "}"
+			failed, all := s.finalize(t, note{"m", body}, note{"again", body})
+			b := s.books(t)
+			held := b.claims(t, c.sale)[user]
+			if all || len(failed) > 0 {
+				if held["orderId"] != "" {
+					t.Errorf("refused and yet confirmed: %v", held)
+				}
+				return
+			}
+			order := b.orders(c.sale)[held["orderId"]]
+			if held["orderId"] == "4294967297" || order["user"] != user || order["claimId"] != claim {
+				t.Errorf("claim %v, order %v", held, order)
+			}
+		})
+	}
+	if b := s.books(t); b.claims(t, c.sale)["alice"]["orderId"] != "" {
+		t.Error("alice's claim was confirmed by a message about another")
+	}
+}
+
+func TestAHostileBatchConfirmsNothingTwice(t *testing.T) {
+	s := shared(t)
+	c := s.scene(t, "batches")
+	forged := orderNote("", c.sale, "mallory", c.alice).body
+	before := s.books(t)
+	for name, payload := range map[string]string{
+		"no object": `[]`, "null": `null`, "no records": `{}`, "null records": `{"Records":null}`, "an object for records": `{"Records":{"0":{}}}`,
+		"records twice":         `{"Records":[],"Records":[{"messageId":"x","body":` + quoted(forged) + `}]}`,
+		"a body that is JSON":   `{"Records":[{"messageId":"x","body":` + forged + `}]}`,
+		"a record that is null": `{"Records":[null]}`,
+		"records in lower case": `{"records":[{"messageId":"x","body":` + quoted(forged) + `}]}`,
+		"another's event":       `{"version":"2.0","routeKey":"POST /sales/{saleId}/orders","body":"{}"}`,
+	} {
+		o := s.invoke(t, "FinalizeFunction", payload)
+		if o.status >= 500 || strings.Contains(o.raw, "goroutine") {
+			t.Errorf("%s: %v", name, o)
+		}
+	}
+	s.unchanged(t, before)
+	notes := make([]note, 1000)
+	for i := range notes {
+		notes[i] = orderNote(fmt.Sprint("copy-", i), c.sale, "alice", c.alice)
+	}
+	if failed, all := s.finalize(t, notes...); all || len(failed) > 0 {
+		t.Errorf("%d of a thousand copies failed", len(failed))
+	}
+	if orders := s.books(t).orders(c.sale); len(orders) != 1 {
+		t.Errorf("a thousand copies made %d orders, want 1", len(orders))
+	}
+}
+
+func TestHostileMessagesReachTheDeadLetterQueueOverTheRealQueue(t *testing.T) {
+	t.Parallel()
+	s := own(t, rootOf(t), stack.Options{Parameters: map[string]string{"OrderVisibilityTimeout": "5"}})
+	c := s.scene(t, "postbox")
+	queue := sqs.New(sqs.Options{
+		BaseEndpoint: aws.String(s.SQS), Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+		Retryer: aws.NopRetryer{},
+	})
+	url := func(name string) *string {
+		out, err := queue.GetQueueUrl(t.Context(), &sqs.GetQueueUrlInput{QueueName: &name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.QueueUrl
+	}
+	hostile := c.hostile()
+	sent := []string{"another's claim under the own name", "an unknown sale", "a sale with a separator", "version -1", "a text that goes on after the object"}
+	for _, name := range sent {
+		if _, err := queue.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: url("OrderQueue"), MessageBody: aws.String(hostile[name])}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "honest buyers have their orders", func() bool {
+		a := s.must(t, http.MethodGet, "/sales/postbox/orders/me", "", bearer(s.token("alice")))
+		b := s.must(t, http.MethodGet, "/sales/postbox/orders/me", "", bearer(s.token("bob")))
+		return a.text("orderId") != "" && b.text("orderId") != ""
+	})
+	eventually(t, "every hostile message is in the dead-letter queue", func() bool {
+		out, err := queue.GetQueueAttributes(t.Context(), &sqs.GetQueueAttributesInput{
+			QueueUrl: url("OrderDeadLetterQueue"), AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameApproximateNumberOfMessages},
+		})
+		return err == nil && out.Attributes["ApproximateNumberOfMessages"] == fmt.Sprint(len(sent))
+	})
+	b := s.books(t)
+	if len(b.orders(c.sale)) != 2 || len(b.claims(t, c.sale)) != 2 {
+		t.Errorf("%d orders and %d claims, want alice's and bob's", len(b.orders(c.sale)), len(b.claims(t, c.sale)))
+	}
+}

@@ -1,0 +1,65 @@
+package security
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// answer is what came back over HTTP.
+type answer struct {
+	status int
+	header http.Header
+	raw    string
+}
+
+func (a answer) String() string { return fmt.Sprintf("%d %s", a.status, a.raw) }
+
+// text is a text field of a JSON body.
+func (a answer) text(name string) string {
+	var body map[string]any
+	_ = json.Unmarshal([]byte(a.raw), &body)
+	s, _ := body[name].(string)
+	return s
+}
+
+// pair is a header line.
+type pair struct{ name, value string }
+
+func bearer(token string) pair { return pair{"Authorization", "Bearer " + token} }
+
+func (s *system) get(path string, header ...pair) (answer, error) {
+	return s.send(http.MethodGet, path, "", header...)
+}
+
+// send makes a request. Repeated header names make repeated lines, and the path
+// is sent as it is.
+func (s *system) send(method, path, body string, header ...pair) (answer, error) {
+	request, err := http.NewRequest(method, s.API+"/", strings.NewReader(body))
+	if err != nil {
+		return answer{}, err
+	}
+	request.URL.Opaque = path
+	for _, h := range header {
+		request.Header.Add(h.name, h.value)
+	}
+	response, err := s.client.Do(request)
+	if err != nil {
+		return answer{}, err
+	}
+	defer response.Body.Close()
+	raw, err := io.ReadAll(response.Body)
+	return answer{response.StatusCode, response.Header, string(raw)}, err
+}
+
+func (s *system) must(t *testing.T, method, path, body string, header ...pair) answer {
+	t.Helper()
+	a, err := s.send(method, path, body, header...)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return a
+}

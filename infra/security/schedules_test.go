@@ -1,0 +1,176 @@
+package security
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// lapses are hostile or careless inputs of SeedFunction, by name. The sale of
+// the name exists.
+func lapses(sale string) map[string]string {
+	const window = `"opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z"`
+	add := func(stock string) string {
+		return fmt.Sprintf(`{"action":"add","saleId":%q,"seedId":"lapse","stock":%s}`, sale, stock)
+	}
+	create := func(more string) string { return `{"action":"create","saleId":"lapse",` + more + `}` }
+	pause := func(more string) string { return fmt.Sprintf(`{"action":"pause","saleId":%q%s}`, sale, more) }
+	named := func(id string) string {
+		return `{"action":"add","saleId":` + quoted(id) + `,"seedId":"lapse","stock":1}`
+	}
+	return map[string]string{
+		"stock of -1":                           add("-1"),
+		"stock of -0":                           add("-0"),
+		"stock of 0":                            add("0"),
+		"stock of a billion and one":            add("1000000001"),
+		"stock of 10^18":                        add("1000000000000000000"),
+		"stock of the largest 64-bit number":    add("9223372036854775807"),
+		"stock of one more":                     add("9223372036854775808"),
+		"stock of the smallest 64-bit number":   add("-9223372036854775808"),
+		"stock beyond every number":             add("1e400"),
+		"stock with an exponent":                add("1e3"),
+		"stock with a fraction":                 add("1.0"),
+		"stock of text":                         add(`"5"`),
+		"stock in hexadecimal":                  add("0x10"),
+		"stock that is true":                    add("true"),
+		"stock that is null":                    add("null"),
+		"stock in a list":                       add("[5]"),
+		"stock in an object":                    add(`{"$numberLong":"5"}`),
+		"stock twice":                           add(`1,"stock":1000`),
+		"stock twice, once in escapes":          add(`1,"\u0073tock":1000`),
+		"stock in another case besides":         add(`1,"Stock":1000`),
+		"stock with a long s besides":           add(`1,"ſtock":1000`),
+		"no stock":                              `{"action":"add","saleId":"` + sale + `","seedId":"lapse"}`,
+		"no seed id":                            `{"action":"add","saleId":"` + sale + `","stock":1}`,
+		"a seed id that is a shard's receipt":   `{"action":"add","saleId":"` + sale + `","seedId":"x#0","stock":1}`,
+		"a sale id with a separator":            named(sale + "#0"),
+		"a sale id that is a key":               named("SALE#" + sale),
+		"a sale id that is a path":              named("../" + sale),
+		"a sale id with a NUL":                  named(sale + "\x00"),
+		"a sale id of look-alikes":              named("sеed"),
+		"a sale id of 65 characters":            named(strings.Repeat("s", 65)),
+		"an unknown sale":                       named("nowhere"),
+		"an unknown action":                     `{"action":"delete","saleId":"` + sale + `"}`,
+		"an action in capitals":                 `{"action":"PAUSE","saleId":"` + sale + `"}`,
+		"an action of look-alikes":              `{"action":"раuse","saleId":"` + sale + `"}`,
+		"an action that is a number":            `{"action":1,"saleId":"` + sale + `"}`,
+		"two actions":                           pause(`,"action":"resume"`),
+		"no action":                             `{"saleId":"` + sale + `"}`,
+		"an extra field":                        pause(`,"force":true`),
+		"another action's field":                pause(`,"stock":1`),
+		"a prototype":                           pause(`,"__proto__":{"action":"create"}`),
+		"a constructor":                         pause(`,"constructor":{"prototype":{}}`),
+		"a field without a name":                pause(`,"":1`),
+		"a name of the language":                pause(`,"toString":"x"`),
+		"an instant in the future":              pause(`,"at":"2099-01-01T00:00:00Z"`),
+		"an instant before all":                 pause(`,"at":"0001-01-01T00:00:00Z"`),
+		"an instant without a zone":             pause(`,"at":"2026-01-01T00:00:00"`),
+		"an instant that is a number":           pause(`,"at":0`),
+		"shards of 0":                           create(window + `,"stock":5,"shards":0`),
+		"shards of -1":                          create(window + `,"stock":5,"shards":-1`),
+		"more shards than units":                create(window + `,"stock":5,"shards":6`),
+		"1,001 shards":                          create(window + `,"stock":5000,"shards":1001`),
+		"2^32 shards and one":                   create(window + `,"stock":5,"shards":4294967297`),
+		"a rate of 10^18":                       create(window + `,"stock":5,"ordersPerSecond":1000000000000000000`),
+		"a rate of -1":                          create(window + `,"stock":5,"ordersPerSecond":-1`),
+		"a window backwards":                    create(`"opensAt":"2036-01-01T00:00:00Z","closesAt":"2026-01-01T00:00:00Z","stock":5`),
+		"a window of the year 9999":             create(`"opensAt":"2026-01-01T00:00:00Z","closesAt":"9999-12-31T23:59:59Z","stock":5`),
+		"a window of a day that is none":        create(`"opensAt":"2026-02-30T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","stock":5`),
+		"no window":                             create(`"stock":5`),
+		"a name with a control character":       create(window + `,"stock":5,"name":"x\u001b[2J"`),
+		"a name that turns the direction":       create(window + `,"stock":5,"name":"\u202ex"`),
+		"a name of 201 characters":              create(window + `,"stock":5,"name":"` + strings.Repeat("n", 201) + `"`),
+		"a name of a megabyte":                  create(window + `,"stock":5,"name":"` + strings.Repeat("n", 1<<20) + `"`),
+		"the same sale with other units":        `{"action":"create","saleId":"` + sale + `",` + window + `,"stock":999999}`,
+		"a list of requests":                    `[` + pause("") + `]`,
+		"a request in a text":                   quoted(pause("")),
+		"a number":                              `1`,
+		"null":                                  `null`,
+		"5,000 nested lists":                    strings.Repeat("[", 5000) + strings.Repeat("]", 5000),
+		"a scheduler's variable left as it is":  pause(`,"at":"<aws.scheduler.scheduled-time>"`),
+		"an event of EventBridge":               `{"version":"0","source":"aws.events","detail-type":"Scheduled Event","detail":` + pause("") + `}`,
+		"an event of SQS":                       batch(note{"m", pause("")}),
+		"an event of HTTP with it as a body":    `{"version":"2.0","routeKey":"$default","headers":{},"isBase64Encoded":false,"body":` + quoted(pause("")) + `}`,
+		"an event of HTTP that says the action": `{"version":"2.0","routeKey":"$default","action":"pause","saleId":"` + sale + `"}`,
+	}
+}
+
+func TestAHostileSeedingIsRefusedAndChangesNothing(t *testing.T) {
+	s := shared(t)
+	s.openSale(t, "seed", 5)
+	before := s.books(t)
+	all := lapses("seed")
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		o := s.invoke(t, "SeedFunction", all[name])
+		// What is not JSON at all, the Lambda service itself refuses.
+		if o.status == http.StatusBadRequest && !json.Valid([]byte(all[name])) {
+			continue
+		}
+		switch o.errorType() {
+		case "invalid-request", "sale-not-found", "conflicting-request":
+		default:
+			t.Errorf("%s: %.300s", name, o)
+		}
+		for _, inside := range []string{".go:", "goroutine", "dynamodb", "ConditionalCheck", "LedgerTable", "json:"} {
+			if strings.Contains(o.raw, inside) {
+				t.Errorf("%s: the answer tells of the inside: %.300s", name, o)
+			}
+		}
+	}
+	s.unchanged(t, before)
+}
+
+func TestAddingUnitsForEverNeverOverflows(t *testing.T) {
+	s := shared(t)
+	s.openSale(t, "hoard", 1)
+	for i := range 5 {
+		o := s.invoke(t, "SeedFunction", fmt.Sprintf(`{"action":"add","saleId":"hoard","seedId":"batch-%d","stock":1000000000}`, i))
+		if o.failed != "" || !strings.Contains(o.raw, fmt.Sprintf(`"seeded":%d`, 1_000_000_000*int64(i+1)+1)) {
+			t.Errorf("batch %d: %v", i, o)
+		}
+	}
+	if got := s.books(t)["STOCK#hoard#0 | STOCK"]["stock"]; got != "5000000001" {
+		t.Errorf("the stock is %s, want 5000000001", got)
+	}
+}
+
+func TestNoInputOfReconcilingChangesTheBooks(t *testing.T) {
+	s := shared(t)
+	s.openSale(t, "audit", 5)
+	s.ordered(t, "audit", "alice")
+	s.buy(t, "audit", "bob")
+	before := s.books(t)
+	for name, c := range map[string]struct{ payload, code string }{
+		"every sale":                 {`{}`, ""},
+		"null":                       {`null`, ""},
+		"one sale":                   {`{"saleId":"audit"}`, ""},
+		"an action":                  {`{"action":"drain","saleId":"audit"}`, ""},
+		"figures to believe":         {`{"saleId":"audit","seeded":-1,"stock":1000000000000000000,"balanced":true,"resent":-5}`, ""},
+		"a prototype":                {`{"saleId":"audit","__proto__":{"drained":true},"constructor":{"prototype":{}}}`, ""},
+		"a time":                     {`{"saleId":"audit","at":"9999-01-01T00:00:00Z","closesAt":"1970-01-01T00:00:00Z"}`, ""},
+		"an unknown sale":            {`{"saleId":"nowhere"}`, "sale-not-found"},
+		"a sale with a separator":    {`{"saleId":"audit#0"}`, "invalid-request"},
+		"a sale that is a key":       {`{"saleId":"SALE#audit"}`, "invalid-request"},
+		"a sale of 65 characters":    {`{"saleId":"` + strings.Repeat("a", 65) + `"}`, "invalid-request"},
+		"a sale with a NUL":          {`{"saleId":"audit\u0000"}`, "invalid-request"},
+		"a sale of look-alikes":      {`{"saleId":"аudit"}`, "invalid-request"},
+		"a sale that is a number":    {`{"saleId":-1}`, "invalid-request"},
+		"a sale that is a list":      {`{"saleId":["audit"]}`, "invalid-request"},
+		"a sale that is an object":   {`{"saleId":{"saleId":"audit"}}`, "invalid-request"},
+		"a list":                     {`["audit"]`, "invalid-request"},
+		"a text":                     {`"audit"`, "invalid-request"},
+		"a number":                   {`1000000000000000000`, "invalid-request"},
+		"5,000 nested lists":         {strings.Repeat("[", 5000) + strings.Repeat("]", 5000), "invalid-request"},
+		"a megabyte for a sale's id": {`{"saleId":"` + strings.Repeat("a", 1<<20) + `"}`, "invalid-request"},
+	} {
+		o := s.invoke(t, "ReconcileFunction", c.payload)
+		if o.errorType() != c.code {
+			t.Errorf("%s: %.300s, want %q", name, o, c.code)
+		}
+	}
+	s.unchanged(t, before)
+}

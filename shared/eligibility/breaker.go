@@ -1,0 +1,104 @@
+package eligibility
+
+import (
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+const (
+	// maxFailures in a row open the breaker.
+	maxFailures = 5
+	// firstPause and longestPause are how long it stays open before one call may
+	// try: doubled by every try that fails, and spread by ±25 %, because every
+	// environment has a breaker of its own and all of them fail at one moment.
+	firstPause   = time.Second
+	longestPause = 4 * time.Second
+)
+
+// breaker keeps calls away from a service that has failed. It is closed while calls
+// succeed, open after too many failures in a row, and half open once the pause is
+// over: then one call at a time may try.
+type breaker struct {
+	random func() float64
+
+	mu       sync.Mutex
+	state    int           // a number for every time that it opened, closed or let one try
+	failures int           // in a row
+	pause    time.Duration // the last one; 0 while closed
+	until    time.Time     // the end of the last pause
+	probing  bool          // the one call that may try is under way
+}
+
+func newBreaker(random func() float64) *breaker {
+	if random == nil {
+		random = rand.Float64
+	}
+	return &breaker{random: random}
+}
+
+// isOpen reports whether a call has no chance to enter at now.
+func (b *breaker) isOpen(now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.shut(now)
+}
+
+func (b *breaker) shut(now time.Time) bool {
+	return b.pause > 0 && (b.probing || now.Before(b.until))
+}
+
+// enter asks for permission to call at now. Whoever gets it must tell how the call
+// ended, with the state it came in: of a call that came in another state than the
+// present one the end is no news.
+func (b *breaker) enter(now time.Time) (state int, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.shut(now) {
+		return 0, false
+	}
+	if b.pause > 0 {
+		b.probing = true
+		b.state++
+	}
+	return b.state, true
+}
+
+// succeed tells that a call was answered.
+func (b *breaker) succeed(state int, _ time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if state != b.state {
+		return
+	}
+	b.failures = 0
+	if b.pause > 0 {
+		b.pause, b.probing = 0, false
+		b.state++
+	}
+}
+
+// fail tells that a call was not answered as it should be.
+func (b *breaker) fail(state int, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if state != b.state {
+		return
+	}
+	if b.failures++; b.pause == 0 && b.failures < maxFailures {
+		return
+	}
+	b.pause = min(max(2*b.pause, firstPause), longestPause)
+	b.until = now.Add(time.Duration((0.75 + 0.5*b.random()) * float64(b.pause)))
+	b.probing = false
+	b.state++
+}
+
+// abandon tells that a call was given up before the service could be judged by it.
+func (b *breaker) abandon(state int, _ time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if state == b.state {
+		b.probing = false
+	}
+}

@@ -1,0 +1,140 @@
+// Package eligibility asks a service of the operator's whether a user may buy in a
+// sale: the check on the user that the incident began with, as slow as it likes.
+//
+// A line in here knows HTTP and how to live with a slow or broken service. It knows
+// neither the ledger nor a queue, and it holds nothing of theirs: whoever waits in
+// here has no unit, no claim and no lock.
+package eligibility
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// The bounds of the options.
+const (
+	MaxTimeout     = time.Second // with it a purchase still has time for its tries (P16)
+	MaxConcurrency = 1000
+)
+
+// Options say whom to ask and with how much patience.
+type Options struct {
+	// URL is the service's, http or https. It is sent POST requests.
+	URL string
+	// Timeout bounds one call, 1 ms to MaxTimeout, and as much again may be spent on
+	// waiting for a turn. It is not one bound for both: a call with little time left
+	// would fail and make a service look broken that is only busy.
+	Timeout time.Duration
+	// Concurrency bounds the calls at once: 1 to MaxConcurrency.
+	Concurrency int
+	// FailOpen admits users about whom there is no answer; otherwise they are not
+	// admitted until there is one.
+	FailOpen bool
+
+	// Transport carries the requests; nil is one of the checker's own, which verifies
+	// certificates.
+	Transport http.RoundTripper
+	// Now is the current instant and Random, uniform in [0,1), spreads the probes of
+	// many environments; nil are the real ones. They must be safe for concurrent use.
+	Now    func() time.Time
+	Random func() float64
+}
+
+// Checker remembers and asks. It is safe for concurrent use and meant to live as
+// long as its execution environment.
+type Checker struct {
+	service  service
+	timeout  time.Duration
+	failOpen bool
+	turns    chan struct{} // holds one token per call under way
+	now      func() time.Time
+	breaker  *breaker
+	answers  *answers
+}
+
+// New is a checker; it fails for options outside their bounds.
+func New(o Options) (*Checker, error) {
+	if o.Timeout < time.Millisecond || o.Timeout > MaxTimeout {
+		return nil, fmt.Errorf("read eligibility timeout %s: must be 1 ms to %s", o.Timeout, MaxTimeout)
+	}
+	if o.Concurrency < 1 || o.Concurrency > MaxConcurrency {
+		return nil, fmt.Errorf("read eligibility concurrency %d: must be 1 to %d", o.Concurrency, MaxConcurrency)
+	}
+	s, err := newService(o.URL, o.Transport, o.Concurrency)
+	if err != nil {
+		return nil, err
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Checker{
+		service: s, timeout: o.Timeout, failOpen: o.FailOpen, now: o.Now,
+		turns: make(chan struct{}, o.Concurrency), breaker: newBreaker(o.Random), answers: newAnswers(),
+	}, nil
+}
+
+// Why there is no answer without a call that failed.
+var (
+	errOpen = errors.New("the service has failed and is left alone for a moment")
+	errTurn = errors.New("too many calls are under way")
+)
+
+// Admit reports whether the user may buy in the sale. The first answer about a user
+// is remembered until the given end of the sale, so that nobody is asked about
+// twice. If there is no answer within twice the timeout, or the service is being left
+// alone, err says why, and admitted is what FailOpen says.
+func (c *Checker) Admit(ctx context.Context, saleID, user string, end time.Time) (admitted bool, err error) {
+	now := c.now()
+	if eligible, ok := c.answers.get(saleID, user, now); ok {
+		return eligible, nil
+	}
+	eligible, err := c.ask(ctx, saleID, user)
+	if err != nil {
+		return c.failOpen, fmt.Errorf("check user: %w", err)
+	}
+	c.answers.put(saleID, user, eligible, now, end)
+	return eligible, nil
+}
+
+// ask calls the service, unless it is being left alone.
+func (c *Checker) ask(ctx context.Context, saleID, user string) (bool, error) {
+	if err := c.turn(ctx); err != nil {
+		return false, err
+	}
+	defer func() { <-c.turns }()
+	state, ok := c.breaker.enter(c.now())
+	if !ok {
+		return false, errOpen // it failed while this call waited for its turn
+	}
+	// Whatever ends a call that the service has not ended says nothing about it.
+	ended := c.breaker.abandon
+	defer func() { ended(state, c.now()) }()
+	call, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	eligible, err := c.service.ask(call, saleID, user)
+	switch {
+	case err == nil:
+		ended = c.breaker.succeed
+	case ctx.Err() == nil:
+		ended = c.breaker.fail
+	}
+	return eligible, err
+}
+
+// turn waits until a call may be made; whoever has a turn must give it back.
+func (c *Checker) turn(ctx context.Context) error {
+	if c.breaker.isOpen(c.now()) {
+		return errOpen
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	select {
+	case c.turns <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return errTurn
+	}
+}

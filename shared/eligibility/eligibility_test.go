@@ -1,0 +1,264 @@
+package eligibility
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// office is a service in memory that takes its time.
+type office struct {
+	mu          sync.Mutex
+	delay       time.Duration
+	status      int
+	body        string
+	calls       int
+	busy, worst int // calls at once, and the most of them
+}
+
+// RoundTrip implements http.RoundTripper.
+func (o *office) RoundTrip(r *http.Request) (*http.Response, error) {
+	o.mu.Lock()
+	o.calls++
+	o.busy++
+	o.worst = max(o.worst, o.busy)
+	delay, status, body := o.delay, o.status, o.body
+	o.mu.Unlock()
+	defer func() {
+		o.mu.Lock()
+		o.busy--
+		o.mu.Unlock()
+	}()
+	select {
+	case <-time.After(delay):
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+	return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body)), Header: http.Header{}, Request: r}, nil
+}
+
+func (o *office) set(delay time.Duration, status int, body string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.delay, o.status, o.body = delay, status, body
+}
+
+func (o *office) count() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.calls
+}
+
+const (
+	yes = `{"eligible":true}`
+	no  = `{"eligible":false}`
+)
+
+// at opens an office and a checker that asks it, in virtual time.
+func at(t *testing.T, change func(*Options), test func(*testing.T, *office, *Checker)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		o := &office{}
+		o.set(10*time.Millisecond, http.StatusOK, yes)
+		options := Options{
+			URL: "https://check.example.com", Timeout: 300 * time.Millisecond, Concurrency: 8,
+			Transport: o, Random: func() float64 { return 0.5 },
+		}
+		if change != nil {
+			change(&options)
+		}
+		c, err := New(options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(t, o, c)
+	})
+}
+
+func inAnHour() time.Time { return time.Now().Add(time.Hour) }
+
+func TestAUserIsAskedAboutOnceInASale(t *testing.T) {
+	for body, want := range map[string]bool{yes: true, no: false} {
+		at(t, nil, func(t *testing.T, o *office, c *Checker) {
+			o.set(time.Millisecond, http.StatusOK, body)
+			end := inAnHour()
+			for range 5 {
+				if admitted, err := c.Admit(t.Context(), "moutai", "alice", end); admitted != want || err != nil {
+					t.Errorf("admitted %t, %v; want %t", admitted, err, want)
+				}
+				time.Sleep(10 * time.Minute)
+			}
+			if o.count() != 1 {
+				t.Errorf("%d calls during the sale, want 1", o.count())
+			}
+			c.Admit(t.Context(), "moutai", "bob", end)
+			c.Admit(t.Context(), "cognac", "alice", end)
+			if o.count() != 3 {
+				t.Errorf("%d calls, want one per sale and user", o.count())
+			}
+			time.Sleep(time.Hour)
+			c.Admit(t.Context(), "moutai", "alice", inAnHour())
+			if o.count() != 4 {
+				t.Errorf("%d calls, want another one after the end that was known", o.count())
+			}
+		})
+	}
+}
+
+func TestWhatIsRememberedIsBounded(t *testing.T) {
+	a, now := newAnswers(), time.Now()
+	for i := range maxAnswers + 10 {
+		a.put("moutai", fmt.Sprint(i), true, now, now.Add(time.Hour))
+		a.put("moutai", fmt.Sprint(i), false, now, now.Add(time.Hour)) // takes no place of its own
+	}
+	if len(a.m) != maxAnswers || len(a.order) != maxAnswers {
+		t.Errorf("%d answers in %d places, want %d", len(a.m), len(a.order), maxAnswers)
+	}
+	for user, want := range map[string]bool{"0": false, "9": false, "10": true, fmt.Sprint(maxAnswers + 9): true} {
+		if eligible, ok := a.get("moutai", user, now); ok != want || eligible {
+			t.Errorf("user %s: remembered %t as %t, want %t", user, ok, eligible, want)
+		}
+	}
+}
+
+func TestAFailureIsNotRememberedAsAnAnswer(t *testing.T) {
+	at(t, nil, func(t *testing.T, o *office, c *Checker) {
+		o.set(0, http.StatusInternalServerError, no)
+		if admitted, err := c.Admit(t.Context(), "moutai", "alice", inAnHour()); admitted || err == nil {
+			t.Errorf("admitted %t, %v; want an error", admitted, err)
+		}
+		o.set(0, http.StatusOK, yes)
+		if admitted, err := c.Admit(t.Context(), "moutai", "alice", inAnHour()); !admitted || err != nil {
+			t.Errorf("admitted %t, %v, once the service is well", admitted, err)
+		}
+	})
+}
+
+func TestNobodyWaitsLongerThanForATurnAndACall(t *testing.T) {
+	for _, delay := range []time.Duration{301 * time.Millisecond, 10 * time.Second, 30 * time.Second, time.Hour} {
+		at(t, func(o *Options) { o.Concurrency = 2 }, func(t *testing.T, o *office, c *Checker) {
+			o.set(delay, http.StatusOK, yes)
+			var all sync.WaitGroup
+			for i := range 50 {
+				all.Go(func() {
+					began := time.Now()
+					admitted, err := c.Admit(t.Context(), "moutai", fmt.Sprint("user-", i), inAnHour())
+					if took := time.Since(began); admitted || err == nil || took > 600*time.Millisecond {
+						t.Errorf("admitted %t, %v after %s", admitted, err, took)
+					}
+				})
+			}
+			all.Wait()
+			if o.worst > 2 || o.busy != 0 {
+				t.Errorf("%d calls at once and %d left behind, want at most 2 and none", o.worst, o.busy)
+			}
+		})
+	}
+}
+
+func TestAStampedeReachesTheServiceInTurns(t *testing.T) {
+	at(t, nil, func(t *testing.T, o *office, c *Checker) {
+		var admitted, without sync.Map
+		var all sync.WaitGroup
+		for i := range 1000 {
+			all.Go(func() {
+				if ok, err := c.Admit(t.Context(), "moutai", fmt.Sprint("user-", i), inAnHour()); ok && err == nil {
+					admitted.Store(i, true)
+				} else if errors.Is(err, errTurn) && !ok {
+					without.Store(i, true)
+				} else {
+					t.Errorf("user %d: admitted %t, %v", i, ok, err)
+				}
+			})
+		}
+		all.Wait()
+		if o.worst != 8 {
+			t.Errorf("%d calls at once, want 8", o.worst)
+		}
+		// 8 at once, 10 ms each, begun within 300 ms; and those without a turn are no failures.
+		if n := size(&admitted); n < 240 || n > 248 || size(&without) != 1000-n {
+			t.Errorf("%d admitted and %d without a turn", n, size(&without))
+		}
+		if ok, err := c.Admit(t.Context(), "moutai", "late", inAnHour()); !ok || err != nil {
+			t.Errorf("afterwards: admitted %t, %v", ok, err)
+		}
+	})
+}
+
+func size(m *sync.Map) (n int) {
+	m.Range(func(any, any) bool { n++; return true })
+	return n
+}
+
+func TestAServiceThatFailsIsLeftAloneAndTriedByOne(t *testing.T) {
+	at(t, nil, func(t *testing.T, o *office, c *Checker) {
+		admit := func(user string) (bool, error) { return c.Admit(t.Context(), "moutai", user, inAnHour()) }
+		o.set(10*time.Second, http.StatusOK, yes)
+		for i := range maxFailures {
+			admit(fmt.Sprint("user-", i))
+		}
+		began := time.Now()
+		for i := range 100 {
+			if ok, err := admit(fmt.Sprint("user-", i)); ok || !errors.Is(err, errOpen) {
+				t.Errorf("admitted %t, %v; want it left alone", ok, err)
+			}
+		}
+		if o.count() != maxFailures || time.Since(began) != 0 {
+			t.Errorf("%d calls, and %s of waiting while it is left alone", o.count(), time.Since(began))
+		}
+		time.Sleep(firstPause)
+		var all sync.WaitGroup
+		for i := range 100 {
+			all.Go(func() { admit(fmt.Sprint("user-", i)) })
+		}
+		all.Wait()
+		if o.count() != maxFailures+1 {
+			t.Errorf("%d calls when the pause is over, want one more than %d", o.count(), maxFailures)
+		}
+		o.set(10*time.Millisecond, http.StatusOK, yes)
+		time.Sleep(2 * firstPause)
+		for i := range 20 {
+			if ok, err := admit(fmt.Sprint("user-", i)); !ok || err != nil {
+				t.Errorf("once it is well, user %d: admitted %t, %v", i, ok, err)
+			}
+		}
+	})
+}
+
+func TestFailOpenAdmitsWhomNobodyKnowsAndStillSaysWhy(t *testing.T) {
+	at(t, func(o *Options) { o.FailOpen = true }, func(t *testing.T, o *office, c *Checker) {
+		o.set(0, http.StatusOK, no)
+		if admitted, err := c.Admit(t.Context(), "moutai", "mallory", inAnHour()); admitted || err != nil {
+			t.Errorf("a user who was refused: admitted %t, %v", admitted, err)
+		}
+		o.set(30*time.Second, http.StatusOK, no)
+		for i := range 2 * maxFailures {
+			if admitted, err := c.Admit(t.Context(), "moutai", fmt.Sprint("user-", i), inAnHour()); !admitted || err == nil {
+				t.Errorf("user %d: admitted %t, %v; want both", i, admitted, err)
+			}
+		}
+		if admitted, err := c.Admit(t.Context(), "moutai", "mallory", inAnHour()); admitted || err != nil {
+			t.Errorf("a user who was refused, later: admitted %t, %v", admitted, err)
+		}
+	})
+}
+
+func TestAnInvocationThatEndsTakesItsCallAlong(t *testing.T) {
+	at(t, nil, func(t *testing.T, o *office, c *Checker) {
+		o.set(time.Hour, http.StatusOK, yes)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		admitted, err := c.Admit(ctx, "moutai", "alice", inAnHour())
+		if admitted || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 20*time.Millisecond || o.busy != 0 {
+			t.Errorf("admitted %t, %v after %s, %d calls left behind", admitted, err, time.Since(began), o.busy)
+		}
+	})
+}

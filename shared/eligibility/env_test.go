@@ -1,0 +1,82 @@
+package eligibility
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestTheEnvironmentSaysWhomToAskAndWithHowMuchPatience(t *testing.T) {
+	const url = "https://check.example.com"
+	tests := []struct {
+		name                           string
+		url, timeout, concurrency, how string
+		want                           *Checker // only its options; nil for none
+		missing                        string   // the variable that the error names
+	}{
+		{"nobody to ask", "", "", "", "", nil, ""},
+		{"nobody to ask, with the template's defaults", "", "300", "8", "false", nil, ""},
+		{"the defaults", url, "", "", "", &Checker{timeout: 300 * time.Millisecond, turns: make(chan struct{}, 8)}, ""},
+		{"all said", url, "900", "2", "true", &Checker{timeout: 900 * time.Millisecond, turns: make(chan struct{}, 2), failOpen: true}, ""},
+		{"closed by name", url, "1", "1000", "false", &Checker{timeout: time.Millisecond, turns: make(chan struct{}, 1000)}, ""},
+		{"no time", url, "0", "", "", nil, "ELIGIBILITY_TIMEOUT_MS"},
+		{"too much time", url, "1001", "", "", nil, "ELIGIBILITY_TIMEOUT_MS"},
+		{"a time that is none", url, "300ms", "", "", nil, "ELIGIBILITY_TIMEOUT_MS"},
+		{"nobody at once", url, "", "0", "", nil, "ELIGIBILITY_CONCURRENCY"},
+		{"too many at once", url, "", "1001", "", nil, "ELIGIBILITY_CONCURRENCY"},
+		{"a number that is none", url, "", "eight", "", nil, "ELIGIBILITY_CONCURRENCY"},
+		{"neither open nor closed", url, "", "", "yes", nil, "ELIGIBILITY_FAIL_OPEN"},
+		{"a mistake beside nobody to ask", "", "", "", "TRUE", nil, "ELIGIBILITY_FAIL_OPEN"},
+		{"a URL that is none", "check.example.com", "", "", "", nil, "eligibility URL"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Setenv("ELIGIBILITY_URL", tt.url)
+			t.Setenv("ELIGIBILITY_TIMEOUT_MS", tt.timeout)
+			t.Setenv("ELIGIBILITY_CONCURRENCY", tt.concurrency)
+			t.Setenv("ELIGIBILITY_FAIL_OPEN", tt.how)
+			got, err := FromEnv()
+			if tt.missing != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.missing) || got != nil {
+					t.Errorf("%v, %v; want an error about %s", got, err, tt.missing)
+				}
+				return
+			}
+			if err != nil || (got == nil) != (tt.want == nil) {
+				t.Fatalf("%v, %v; want %v", got, err, tt.want)
+			}
+			if got == nil {
+				return
+			}
+			if got.timeout != tt.want.timeout || cap(got.turns) != cap(tt.want.turns) || got.failOpen != tt.want.failOpen {
+				t.Errorf("timeout %s, %d at once, fail open %t; want %s, %d, %t", got.timeout, cap(got.turns), got.failOpen,
+					tt.want.timeout, cap(tt.want.turns), tt.want.failOpen)
+			}
+			if got.service.url != url {
+				t.Errorf("asks %s", got.service.url)
+			}
+		})
+	}
+}
+
+func TestOptionsOutsideTheirBoundsAreRefused(t *testing.T) {
+	good := Options{URL: "http://127.0.0.1:1", Timeout: time.Second, Concurrency: 1}
+	if _, err := New(good); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*Options){
+		"no URL":               func(o *Options) { o.URL = "" },
+		"no timeout":           func(o *Options) { o.Timeout = 0 },
+		"a timeout too long":   func(o *Options) { o.Timeout = MaxTimeout + 1 },
+		"no concurrency":       func(o *Options) { o.Concurrency = 0 },
+		"too much concurrency": func(o *Options) { o.Concurrency = MaxConcurrency + 1 },
+		"a negative timeout":   func(o *Options) { o.Timeout = -time.Second },
+		"negative concurrency": func(o *Options) { o.Concurrency = -1 },
+	} {
+		o := good
+		change(&o)
+		if _, err := New(o); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}

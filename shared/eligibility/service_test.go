@@ -1,0 +1,203 @@
+package eligibility
+
+import (
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// asked serves a handler and asks it about alice.
+func asked(t *testing.T, answer http.HandlerFunc) (bool, error) {
+	t.Helper()
+	server := httptest.NewServer(answer)
+	defer server.Close()
+	s, err := newService(server.URL+"/check?for=sales", nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.client.CloseIdleConnections()
+	return s.ask(t.Context(), "moutai", "alice \"#茅台\"")
+}
+
+func says(status int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		io.WriteString(w, body)
+	}
+}
+
+func TestTheServiceIsToldTheSaleAndTheUserAndNothingElse(t *testing.T) {
+	eligible, err := asked(t, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		var got map[string]any
+		if err := json.Unmarshal(body, &got); err != nil {
+			t.Errorf("%v: %s", err, body)
+		}
+		if diff := cmp.Diff(map[string]any{"saleId": "moutai", "user": "alice \"#茅台\""}, got); diff != "" {
+			t.Errorf("body (-want +got):\n%s", diff)
+		}
+		if r.Method != http.MethodPost || r.URL.String() != "/check?for=sales" || r.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s %s with %v", r.Method, r.URL, r.Header)
+		}
+		for _, name := range []string{"Authorization", "Cookie", "Idempotency-Key", "X-Origin-Verify"} {
+			if r.Header.Get(name) != "" {
+				t.Errorf("%s is sent along", name)
+			}
+		}
+		io.WriteString(w, `{"eligible":true}`)
+	})
+	if err != nil || !eligible {
+		t.Errorf("eligible %t, %v", eligible, err)
+	}
+}
+
+func TestOnlyTheAgreedAnswersAreAnswers(t *testing.T) {
+	tests := []struct {
+		name   string
+		status int
+		body   string
+		want   string // "yes", "no", or "" for a failure
+	}{
+		{"yes", 200, `{"eligible":true}`, "yes"},
+		{"no", 200, `{"eligible":false}`, "no"},
+		{"white space", 200, " {\n\"eligible\" : false }\r\n", "no"},
+		{"more members", 200, `{"reason":"verified","eligible":true,"score":0.9}`, "yes"},
+		{"just under the limit", 200, `{"eligible":true,"pad":"` + strings.Repeat("x", maxAnswer-28) + `"}`, "yes"},
+		{"over the limit", 200, `{"eligible":true,"pad":"` + strings.Repeat("x", maxAnswer) + `"}`, ""},
+		{"yes, and megabytes of nothing", 200, `{"eligible":true}` + strings.Repeat(" ", 4<<20), ""},
+		{"nothing", 200, ``, ""},
+		{"an empty object", 200, `{}`, ""},
+		{"null", 200, `null`, ""},
+		{"a null member", 200, `{"eligible":null}`, ""},
+		{"a text", 200, `{"eligible":"true"}`, ""},
+		{"a number", 200, `{"eligible":1}`, ""},
+		{"another case", 200, `{"Eligible":true}`, ""},
+		{"both answers", 200, `{"eligible":false,"eligible":true}`, ""},
+		{"an answer and more", 200, `{"eligible":true}{"eligible":false}`, ""},
+		{"a bare true", 200, `true`, ""},
+		{"a page", 200, `<html>welcome to the café's wi-fi</html>`, ""},
+		{"created", 201, `{"eligible":true}`, ""},
+		{"no content", 204, ``, ""},
+		{"not found", 404, `{"eligible":true}`, ""},
+		{"too many requests", 429, `{"eligible":false}`, ""},
+		{"unavailable", 503, `{"eligible":true}`, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			eligible, err := asked(t, says(tt.status, tt.body))
+			got := map[bool]string{true: "yes", false: "no"}[eligible]
+			if err != nil {
+				got = ""
+			}
+			if got != tt.want || err != nil && eligible {
+				t.Errorf("eligible %t, %v; want %q", eligible, err, tt.want)
+			}
+			if err != nil && strings.Contains(err.Error(), "wi-fi") {
+				t.Errorf("the error quotes the answer: %v", err)
+			}
+		})
+	}
+}
+
+func TestARedirectIsNotFollowed(t *testing.T) {
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			t.Errorf("a redirect with %d was followed", status)
+		}))
+		_, err := asked(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, status) })
+		if err == nil {
+			t.Errorf("%d is an answer", status)
+		}
+		elsewhere.Close()
+	}
+}
+
+func TestACertificateThatNobodyVouchesForIsRefused(t *testing.T) {
+	called := false
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called = true }))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // it tells of the broken handshake
+	server.StartTLS()
+	defer server.Close()
+	s, err := newService(server.URL+"/?key=in-the-url", nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.ask(t.Context(), "moutai", "alice")
+	if _, unknown := errors.AsType[x509.UnknownAuthorityError](err); !unknown || called {
+		t.Errorf("err = %v and called %t, want an unknown authority and no request", err, called)
+	}
+	if strings.Contains(fmt.Sprint(err), "in-the-url") {
+		t.Errorf("the error tells the URL: %v", err)
+	}
+}
+
+func TestAnAnswerThatNeverEndsIsCutOffByTheTimeout(t *testing.T) {
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, `{"eligible":`)
+		http.NewResponseController(w).Flush()
+		<-release
+	}))
+	defer server.Close()
+	defer close(release)
+	c, err := New(Options{URL: server.URL, Timeout: 50 * time.Millisecond, Concurrency: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if admitted, err := c.Admit(t.Context(), "moutai", "alice", time.Now().Add(time.Hour)); admitted || err == nil {
+		t.Errorf("admitted %t, %v; want an error", admitted, err)
+	}
+}
+
+func TestAURLThatCannotBeMeantIsRefusedAndNotQuoted(t *testing.T) {
+	for _, text := range []string{
+		"", "check.example.com", "//check.example.com", "ftp://check.example.com", "file:///etc/passwd", "http:check",
+		"http://", "https:///check", "https://:443", "https://sesame:open@check.example.com", "https://check.example.com/#sesame", "https://sesame\x00",
+	} {
+		_, err := newService(text, nil, 1)
+		if err == nil {
+			t.Errorf("%q is accepted", text)
+			continue
+		}
+		if strings.Contains(err.Error(), "sesame") {
+			t.Errorf("%q is quoted: %v", text, err)
+		}
+	}
+	for _, text := range []string{"http://127.0.0.1:8080", "https://check.example.com/v1/eligibility?key=k", "HTTPS://check.example.com"} {
+		if _, err := newService(text, nil, 1); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, text := range []string{`{"eligible":true}`, `{"eligible":false,"a":[1,{}]}`, `{"eligible":null}`, `{}`, `[]`, "\xff", `{"eligible":true}x`, `{"ELIGIBLE":true}`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		eligible, err := decode(text)
+		if err != nil {
+			if eligible {
+				t.Errorf("%q: eligible beside %v", text, err)
+			}
+			return
+		}
+		var all map[string]any
+		if err := json.Unmarshal(text, &all); err != nil || all["eligible"] != eligible || len(text) > maxAnswer {
+			t.Errorf("%q is read as %t, but is %v (%v)", text, eligible, all, err)
+		}
+	})
+}

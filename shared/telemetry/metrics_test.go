@@ -1,0 +1,103 @@
+package telemetry
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/shared/sale"
+)
+
+// embeddedIn is what a line says to CloudWatch, the time left out.
+func embeddedIn(t *testing.T, fields map[string]any) any {
+	t.Helper()
+	aws, ok := fields["_aws"].(map[string]any)
+	if !ok || aws["Timestamp"] != 1_800_000_000_000.0 || len(aws) != 2 {
+		t.Fatalf("_aws = %v", fields["_aws"])
+	}
+	return aws["CloudWatchMetrics"]
+}
+
+func filed(dimensions []any, metrics ...any) any {
+	return map[string]any{"Namespace": "flashsale", "Dimensions": []any{dimensions}, "Metrics": metrics}
+}
+
+func named(name, unit string) any { return map[string]any{"Name": name, "Unit": unit} }
+
+func TestMetricsAreEmbeddedTheWayCloudWatchReadsThem(t *testing.T) {
+	byService, byResult := []any{"service"}, []any{"service", "result"}
+	tests := []struct {
+		name string
+		tell func(*Event)
+		want []any
+		line map[string]any // values beside the directives
+	}{
+		{
+			"metrics alone are filed by service",
+			func(e *Event) { e.Metric("confirmed", Count, 3); e.Metric("acceptToConfirmMs", Milliseconds, 250) },
+			[]any{filed(byService, named("confirmed", "Count"), named("acceptToConfirmMs", "Milliseconds"))},
+			map[string]any{"service": "purchase", "confirmed": 3.0, "acceptToConfirmMs": 250.0},
+		},
+		{
+			"a count is filed by its result, too",
+			func(e *Event) { e.CountBy("purchases", "result", "accepted") },
+			[]any{filed(byResult, named("purchases", "Count"))},
+			map[string]any{"service": "purchase", "purchases": 1.0, "result": "accepted"},
+		},
+		{
+			"metrics around a count stay apart from it",
+			func(e *Event) {
+				e.Metric("unsent", Count, 1)
+				e.CountBy("purchases", "result", "sold-out")
+				e.Metric("oldestPendingSeconds", Seconds, 7)
+			},
+			[]any{
+				filed(byService, named("unsent", "Count"), named("oldestPendingSeconds", "Seconds")),
+				filed(byResult, named("purchases", "Count")),
+			},
+			map[string]any{"unsent": 1.0, "purchases": 1.0, "result": "sold-out", "oldestPendingSeconds": 7.0},
+		},
+		{
+			"a count before the metrics stays apart from them",
+			func(e *Event) { e.CountBy("queries", "result", "ok"); e.Metric("readUnits", Count, 2) },
+			[]any{filed(byResult, named("queries", "Count")), filed(byService, named("readUnits", "Count"))},
+			map[string]any{"queries": 1.0, "readUnits": 2.0},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l, out := newLog(t)
+			ctx, cancel, e := l.Begin(t.Context())
+			defer cancel()
+			tt.tell(e)
+			e.End(ctx, "purchase", "", nil)
+			fields := fieldsOf(t, out)
+			if diff := cmp.Diff(tt.want, embeddedIn(t, fields)); diff != "" {
+				t.Errorf("directives (-want +got):\n%s", diff)
+			}
+			for name, want := range tt.line {
+				if fields[name] != want {
+					t.Errorf("%s = %v beside the directives, want %v", name, fields[name], want)
+				}
+			}
+		})
+	}
+}
+
+func TestALineWithoutMetricsHasNoDirective(t *testing.T) {
+	l, out := newLog(t)
+	ctx, cancel, e := l.Begin(t.Context())
+	defer cancel()
+	e.End(ctx, "purchase", "", nil)
+	if got, ok := fieldsOf(t, out)["_aws"]; ok {
+		t.Errorf("_aws = %v", got)
+	}
+}
+
+func TestAnOutcomeIsItsCodeOrOK(t *testing.T) {
+	for code, want := range map[sale.Code]string{"": "ok", sale.SoldOut: "sold-out", sale.Internal: "internal"} {
+		if got := Outcome(code); got != want {
+			t.Errorf("Outcome(%q) = %q, want %q", code, got, want)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+// Package telemetrytest reads log lines as those who rely on them do: a person with a
+// query, CloudWatch looking for metrics, and whoever must not find anything personal.
+//
+// A line in here knows what every line of every function has in common. It is for
+// tests.
+package telemetrytest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"flashsale/shared/httpapi"
+	"flashsale/shared/telemetry"
+)
+
+// Line is one log line.
+type Line struct {
+	// Fields are its members without those that differ from run to run
+	// (timestamp, ms, dynamodbMs, sqsMs) and without the metrics' directives.
+	Fields map[string]any
+	// Metrics are the units and dimensions of what CloudWatch counts, such as
+	// "Count by service, result".
+	Metrics map[string]string
+	// DynamoDBMs and SQSMs are the milliseconds spent there.
+	DynamoDBMs, SQSMs float64
+}
+
+type directive struct {
+	Namespace  string
+	Dimensions [][]string
+	Metrics    []struct{ Name, Unit string }
+}
+
+// Parse reads a log of exactly one line. It fails unless the line has what every line
+// must have, names nothing twice, and describes its metrics as CloudWatch wants it.
+func Parse(log []byte) (Line, error) {
+	text, ok := bytes.CutSuffix(log, []byte("\n"))
+	if !ok || bytes.ContainsAny(text, "\n\r") {
+		return Line{}, fmt.Errorf("read log: not one line: %q", log)
+	}
+	line := Line{Metrics: map[string]string{}}
+	// This decoder refuses members of the same name, as CloudWatch's queries do not.
+	if err := jsonv2.Unmarshal(text, &line.Fields); err != nil {
+		return Line{}, fmt.Errorf("read log: %w: %q", err, log)
+	}
+	return line, errors.Join(line.common(), line.metrics(text))
+}
+
+// common checks and takes out what is in every line.
+func (l *Line) common() error {
+	var errs []error
+	for name, of := range map[string][]any{
+		"level": {"DEBUG", "INFO", "WARN", "ERROR"}, "coldStart": {true, false}, "message": nil, "service": nil, "outcome": nil,
+	} {
+		text, isText := l.Fields[name].(string)
+		if of == nil && (!isText || text == "") || of != nil && !slices.Contains(of, l.Fields[name]) {
+			errs = append(errs, fmt.Errorf("%s is %v", name, l.Fields[name]))
+		}
+	}
+	at, _ := l.Fields["timestamp"].(string)
+	if _, err := time.Parse(time.RFC3339Nano, at); err != nil {
+		errs = append(errs, err)
+	}
+	for name, to := range map[string]*float64{"ms": new(float64), "dynamodbMs": &l.DynamoDBMs, "sqsMs": &l.SQSMs} {
+		if *to, _ = l.Fields[name].(float64); *to < 0 || l.Fields[name] == nil {
+			errs = append(errs, fmt.Errorf("%s is %v", name, l.Fields[name]))
+		}
+		delete(l.Fields, name)
+	}
+	delete(l.Fields, "timestamp")
+	return errors.Join(errs...)
+}
+
+// metrics checks and takes out the directives.
+func (l *Line) metrics(text []byte) error {
+	var embedded struct {
+		AWS *struct {
+			Timestamp         int64
+			CloudWatchMetrics []directive
+		} `json:"_aws"`
+	}
+	if err := jsonv2.Unmarshal(text, &embedded); err != nil {
+		return err
+	}
+	delete(l.Fields, "_aws")
+	if embedded.AWS == nil {
+		return nil
+	}
+	var errs []error
+	if embedded.AWS.Timestamp <= 0 || len(embedded.AWS.CloudWatchMetrics) == 0 {
+		errs = append(errs, fmt.Errorf("_aws is %+v", embedded.AWS))
+	}
+	for _, d := range embedded.AWS.CloudWatchMetrics {
+		if d.Namespace != telemetry.Namespace || len(d.Dimensions) != 1 || len(d.Metrics) == 0 {
+			errs = append(errs, fmt.Errorf("directive %+v", d))
+			continue
+		}
+		for _, name := range d.Dimensions[0] {
+			value, ok := l.Fields[name].(string)
+			// Anything else could be a value per buyer.
+			if !ok || value == "" || name != "service" && name != "result" {
+				errs = append(errs, fmt.Errorf("dimension %s is %v", name, l.Fields[name]))
+			}
+		}
+		for _, m := range d.Metrics {
+			if _, ok := l.Fields[m.Name].(float64); !ok {
+				errs = append(errs, fmt.Errorf("metric %s is %v", m.Name, l.Fields[m.Name]))
+			}
+			if l.Metrics[m.Name] != "" {
+				errs = append(errs, fmt.Errorf("metric %s is counted twice", m.Name))
+			}
+			l.Metrics[m.Name] = m.Unit + " by " + strings.Join(d.Dimensions[0], ", ")
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// secrets are what Confide puts into a request, and what no log may hold.
+var secrets = []string{
+	"header.claims.signature", "alice@example.com", "Alice Liddell", "+49 151 555", "198.51.100.77", "Wonder/1.0",
+	"session=5f4dcc3b", "sesame-sesame-sesame-sesame-sesame", "coupon-98", "Christ Church",
+}
+
+// Confide fills a request with what its sender would not want to find in a log: a
+// token, names, addresses, cookies.
+func Confide(r *httpapi.Request) {
+	if r.Headers == nil {
+		r.Headers = map[string]string{}
+	}
+	for name, value := range map[string]string{
+		"authorization": "Bearer " + secrets[0], "x-forwarded-for": secrets[4], "user-agent": secrets[5],
+		"cookie": secrets[6], "x-origin-verify": secrets[7], "referer": "https://example.com/?coupon=" + secrets[8],
+	} {
+		r.Headers[name] = value
+	}
+	if a := r.RequestContext.Authorizer; a != nil && a.JWT != nil {
+		for name, value := range map[string]string{
+			"email": secrets[1], "name": secrets[2], "phone_number": secrets[3], "address": secrets[9],
+		} {
+			a.JWT.Claims[name] = value
+		}
+	}
+	r.RequestContext.HTTP.SourceIP, r.RequestContext.HTTP.UserAgent = secrets[4], secrets[5]
+	r.Cookies = []string{secrets[6]}
+	r.RawQueryString = "email=" + secrets[1]
+	r.QueryStringParameters = map[string]string{"email": secrets[1], "coupon": secrets[8]}
+}
+
+// Told returns what a log holds of what Confide put into the request.
+func Told(log []byte) (found []string) {
+	for _, secret := range secrets {
+		if bytes.Contains(log, []byte(secret)) {
+			found = append(found, secret)
+		}
+	}
+	return found
+}
