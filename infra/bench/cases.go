@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambdacontext"
@@ -33,6 +34,9 @@ type benchCase struct {
 	// calls are the bare side's.
 	calls []any
 }
+
+// invocationTime is PurchaseFunction's timeout.
+const invocationTime = 6 * time.Second
 
 // factory makes a handler as its main.go does.
 type factory func(book *ledger.Ledger, queue *orderq.Sender, log *telemetry.Log) any
@@ -144,13 +148,20 @@ func (c *benchCase) prepare(
 	if err != nil {
 		return err
 	}
+	// Both sides get the deadline that Lambda gives every invocation.
 	c.handler = func() error {
+		ctx, cancel := context.WithTimeout(ctx, invocationTime)
+		defer cancel()
 		_, err := handler.Invoke(ctx, event())
 		return err
 	}
 	if len(c.calls) > 0 {
 		clients := newBareClients(cfg)
-		c.bare = func() error { return clients.replay(ctx, c.calls) }
+		c.bare = func() error {
+			ctx, cancel := context.WithTimeout(ctx, invocationTime)
+			defer cancel()
+			return clients.replay(ctx, c.calls)
+		}
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 const (
 	// maxRecent and recentFor bound what an environment remembers of its own
 	// claims: enough that a winner who keeps clicking blocks no shard.
-	maxRecent = 10_000
+	maxRecent = 2000
 	recentFor = time.Minute
 )
 
