@@ -157,6 +157,25 @@ torture: host ## kill -9 anything while it sells, ROUNDS=… times or for MINUTE
 	@$(GO_BUILD) -o $(HOST)/torture ./infra/torture
 	@exec $(HOST)/torture $(if $(ROUNDS),-rounds $(ROUNDS)) $(if $(MINUTES),-minutes $(MINUTES)) $(if $(SEED),-seed $(SEED))
 
+# The strategies' engines come from the system's packages; the lab says which
+# one is missing. `make lab IDS=1` compares the order-id generators alone.
+.PHONY: lab
+lab: host ## every way to sell that the field has tried, side by side: STRATEGY=… SCENARIO=… SEED=… SEEDS=… (JSON=1)
+	@$(GO_BUILD) -o $(HOST)/lab ./infra/lab
+	@exec $(HOST)/lab -page $(BUILD)/lab.html $(if $(STRATEGY),-strategy "$(STRATEGY)") $(if $(SCENARIO),-scenario "$(SCENARIO)") \
+		$(if $(SEED),-seed "$(SEED)") $(if $(SEEDS),-seeds "$(SEEDS)") $(if $(IDS),-ids) $(if $(JSON),-json)
+
+.PHONY: lab-engines
+lab-engines: ## install Redis and MariaDB for the lab, where this is Debian and one may
+	@if command -v redis-server >/dev/null && { [ -x /usr/sbin/mariadbd ] || command -v mariadbd >/dev/null; }; then exit 0; fi; \
+	if ! command -v apt-get >/dev/null || [ "$$(id -u)" != 0 ]; then \
+		echo "install redis-server and mariadb-server with this system's packages"; exit 1; fi; \
+	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq redis-server mariadb-server >/dev/null
+
+.PHONY: lab-check
+lab-check: lab-engines host ## a reduced lab on real engines: the unsafe strategies fail in their scenario, the safe ones never
+	LAB_ENGINES=required go test -count 1 -timeout 10m ./infra/lab/...
+
 .PHONY: build
 build: ## build every function as it is deployed (linux/arm64) under .build/lambda
 	@for f in $(FUNCTIONS); do mkdir -p $(BUILD)/lambda/$$f && $(MAKE) --no-print-directory build-$$f ARTIFACTS_DIR=$(BUILD)/lambda/$$f; done

@@ -1,0 +1,68 @@
+package catalogue
+
+import (
+	"regexp"
+	"slices"
+	"testing"
+
+	"flashsale/infra/lab/scenario"
+	"flashsale/infra/lab/tally"
+)
+
+func TestEveryStrategyIsDescribed(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range All() {
+		if seen[s.Name] || !regexp.MustCompile(`^[a-z0-9-]+$`).MatchString(s.Name) {
+			t.Errorf("%q: the name is taken or malformed", s.Name)
+		}
+		seen[s.Name] = true
+		if s.Family == "" || s.Does == "" || s.Open == nil || s.Orders == nil {
+			t.Errorf("%s is incomplete", s.Name)
+		}
+		if found, ok := Find(s.Name); !ok || found.Name != s.Name {
+			t.Errorf("%s is not found by its name", s.Name)
+		}
+	}
+	if _, ok := Find("no-such"); ok {
+		t.Error("a strategy that does not exist is found")
+	}
+}
+
+func TestEveryVerdictIsExpectedOfSomethingThatExists(t *testing.T) {
+	names := map[string]bool{}
+	for _, s := range All() {
+		names[s.Name] = true
+		if _, ok := expected()[s.Name]; !ok {
+			t.Errorf("nothing is expected of %s", s.Name)
+		}
+	}
+	for name, e := range expected() {
+		if !names[name] {
+			t.Errorf("verdicts are expected of %s, which does not exist", name)
+		}
+		for sc, verdicts := range e.except {
+			if !slices.ContainsFunc(scenario.All(), func(s scenario.Scenario) bool { return s.Name == sc }) {
+				t.Errorf("%s: there is no scenario %s", name, sc)
+			}
+			if len(verdicts) == 0 || slices.Contains(verdicts, tally.NotRun) {
+				t.Errorf("%s in %s: expects %q", name, sc, verdicts)
+			}
+		}
+	}
+}
+
+// A strategy without a flaw holds everywhere, ours among them; one that fails
+// somewhere names what is wrong with it.
+func TestWhoFailsSomewhereNamesAFlaw(t *testing.T) {
+	for _, spec := range All() {
+		for _, sc := range scenario.All() {
+			holds := slices.Equal(Expected(spec.Name, sc.Name), only(tally.Holds))
+			if !holds && sc.Applies(&spec) && spec.Flaw == "" {
+				t.Errorf("%s: %v expected in %s and no flaw named", spec.Name, Expected(spec.Name, sc.Name), sc.Name)
+			}
+			if spec.Family == "ours" && !holds {
+				t.Errorf("%s in %s: expected %v", spec.Name, sc.Name, Expected(spec.Name, sc.Name))
+			}
+		}
+	}
+}

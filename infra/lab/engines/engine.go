@@ -1,0 +1,143 @@
+package engines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"flashsale/infra/lab/shop"
+)
+
+// Engine is a running server, or several that are used together.
+type Engine interface {
+	// Reset forgets everything that was stored.
+	Reset(ctx context.Context) error
+	// Describe writes into the place how to reach the engine.
+	Describe(p *shop.Place)
+	// Crash kills it (of several, the first) as kill -9 does.
+	Crash() error
+	// Recover starts it again on the same port with the data it had, or lets
+	// its replica take its place. It returns once the engine serves.
+	Recover(ctx context.Context) error
+	// Stop ends it and waits for it.
+	Stop() error
+}
+
+// Ailing is an engine whose death announces itself.
+type Ailing interface {
+	// Ail begins what goes before Crash, while the engine still serves, and
+	// tells how long that lasts.
+	Ail() time.Duration
+}
+
+// MissingError says that a program is not installed.
+type MissingError struct {
+	Program string
+	Install string // the command that installs it
+}
+
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("%s is not installed: %s", e.Program, e.Install)
+}
+
+const (
+	// startLimit bounds a start; a loaded machine may take seconds.
+	startLimit = 30 * time.Second
+	startPoll  = 5 * time.Millisecond
+	stopGrace  = 5 * time.Second
+	// starts is how often a start is tried: a free port may be gone again by
+	// the time a program listens on it.
+	starts = 3
+)
+
+// Options say where engines find what they need.
+type Options struct {
+	// Dir is the folder for their data.
+	Dir string
+	// Root is the project's folder, for dynoxide and the stack.
+	Root string
+	// Path is searched for programs before the system's own folders; "" takes
+	// $PATH. It exists so that a missing engine can be shown.
+	Path string
+}
+
+// Start starts the engine of a need. Its error is a *MissingError if a program
+// is not installed.
+func Start(ctx context.Context, need shop.Need, o Options) (Engine, error) {
+	dir, err := os.MkdirTemp(o.Dir, string(need)+"-")
+	if err != nil {
+		return nil, fmt.Errorf("make folder for %s: %w", need, err)
+	}
+	switch need {
+	case shop.Redis:
+		return startRedis(ctx, dir, o, 1, false)
+	case shop.RedisAppend:
+		return startRedis(ctx, dir, o, 1, true)
+	case shop.RedisTrio:
+		return startRedis(ctx, dir, o, 3, false)
+	case shop.RedisPair:
+		return startPair(ctx, dir, o)
+	case shop.MariaDB:
+		return startMariaDB(ctx, dir, o)
+	case shop.DynamoDB:
+		return startDynamo(ctx, dir, o)
+	case shop.Stack:
+		return startStack(ctx, dir, o)
+	}
+	return nil, fmt.Errorf("start engine: nothing is known of %q", need)
+}
+
+// find is the path of the first program that is installed. Debian keeps servers
+// in folders that are not on every user's path.
+func find(o Options, install string, programs ...string) (string, error) {
+	folders := []string{"/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/libexec", "/usr/local/bin", "/usr/bin"}
+	if o.Path != "" {
+		folders = strings.Split(o.Path, string(os.PathListSeparator))
+	}
+	for _, program := range programs {
+		if o.Path == "" {
+			if path, err := exec.LookPath(program); err == nil {
+				return path, nil
+			}
+		}
+		for _, folder := range folders {
+			if path, err := exec.LookPath(folder + "/" + program); err == nil {
+				return path, nil
+			}
+		}
+	}
+	return "", &MissingError{Program: programs[0], Install: install}
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("find free port: %w", err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// await polls until ask succeeds, the process ends or the limit is reached.
+func await(ctx context.Context, ended <-chan struct{}, ask func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	for {
+		err := ask(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ended:
+			return fmt.Errorf("ended before it answered: %w", err)
+		case <-ctx.Done():
+			return fmt.Errorf("wait for an answer: %w", errors.Join(ctx.Err(), err))
+		case <-time.After(startPoll):
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package engines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"flashsale/infra/lab/shop"
+)
+
+// pair is a primary and its replica behind one address, as a managed Redis or a
+// Sentinel offers it: after a fail-over the address leads to the replica.
+// Replication is asynchronous, so what the primary answered may not have
+// reached the replica.
+type pair struct {
+	primary, replica *server
+	// front leads clients to whichever is the primary, copies the replica to
+	// what it copies.
+	front, copies *relay
+}
+
+// lag is how far the replica is behind when the primary dies: the network
+// between the two failed before.
+const lag = 150 * time.Millisecond
+
+func startPair(ctx context.Context, dir string, o Options) (Engine, error) {
+	p := &pair{}
+	for i, s := range []**server{&p.primary, &p.replica} {
+		made, err := newRedis(filepath.Join(dir, strconv.Itoa(i)), o, false)
+		if err != nil {
+			return nil, err
+		}
+		if err := made.start(ctx); err != nil {
+			return nil, errors.Join(err, p.Stop())
+		}
+		*s = made
+	}
+	for _, r := range []**relay{&p.front, &p.copies} {
+		made, err := newRelay(address(p.primary.port))
+		if err != nil {
+			return nil, errors.Join(err, p.Stop())
+		}
+		*r = made
+	}
+	if err := p.Reset(ctx); err != nil {
+		return nil, errors.Join(err, p.Stop())
+	}
+	return p, nil
+}
+
+// Reset makes the first server the primary again, if it is not, and empties it;
+// then it waits until the replica has nothing left to copy.
+func (p *pair) Reset(ctx context.Context) error {
+	err := p.primary.ask(func(c *redis.Client) error {
+		return errors.Join(c.ReplicaOf(ctx, "NO", "ONE").Err(), c.FlushAll(ctx).Err())
+	})
+	if err != nil {
+		return fmt.Errorf("empty redis: %w", err)
+	}
+	p.front.lead(address(p.primary.port))
+	p.copies.lead(address(p.primary.port))
+	host, port, err := net.SplitHostPort(p.copies.address())
+	if err != nil {
+		return fmt.Errorf("read relay address: %w", err)
+	}
+	err = p.replica.ask(func(c *redis.Client) error { return c.ReplicaOf(ctx, host, port).Err() })
+	if err != nil {
+		return fmt.Errorf("make a replica: %w", err)
+	}
+	return await(ctx, p.replica.process.Done(), func(ctx context.Context) error {
+		return p.replica.ask(func(c *redis.Client) error {
+			info, err := c.Info(ctx, "replication").Result()
+			if err == nil && !strings.Contains(info, "master_link_status:up") {
+				err = errors.New("the replica is not connected")
+			}
+			return err
+		})
+	})
+}
+
+// Describe offers the one address that leads to the primary.
+func (p *pair) Describe(place *shop.Place) { place.Redis = []string{p.front.address()} }
+
+// Ail cuts the replica off, as the failing network of a real fail-over does:
+// what the primary answers from here on is what the replica will not have.
+func (p *pair) Ail() time.Duration {
+	p.copies.lead("")
+	return lag
+}
+
+// Crash kills the primary, and nobody reaches anything until Recover.
+func (p *pair) Crash() error {
+	p.copies.lead("")
+	p.front.lead("")
+	p.primary.kill()
+	return nil
+}
+
+// Recover lets the replica take over, and starts the old primary, empty, for
+// the next Reset.
+func (p *pair) Recover(ctx context.Context) error {
+	err := p.replica.ask(func(c *redis.Client) error { return c.ReplicaOf(ctx, "NO", "ONE").Err() })
+	if err != nil {
+		return fmt.Errorf("promote the replica: %w", err)
+	}
+	p.front.lead(address(p.replica.port))
+	return p.primary.start(ctx)
+}
+
+func (p *pair) Stop() error {
+	for _, r := range []*relay{p.front, p.copies} {
+		if r != nil {
+			r.close()
+		}
+	}
+	for _, s := range []*server{p.primary, p.replica} {
+		if s != nil {
+			s.stop()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,304 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"flashsale/infra/lab/catalogue"
+	"flashsale/infra/lab/engines"
+	"flashsale/infra/lab/fleet"
+	"flashsale/infra/lab/ids"
+	"flashsale/infra/lab/scenario"
+	"flashsale/infra/lab/tally"
+	"flashsale/infra/lab/trial"
+	"flashsale/infra/local/engine/enginetest"
+)
+
+// required makes a missing engine a failure, as it is where they are installed.
+var required = os.Getenv("LAB_ENGINES") == "required"
+
+func TestMain(m *testing.M) {
+	if fleet.Hosting() {
+		if err := fleet.Host(catalogue.Find, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(exitNotRun)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// laboratory is a lab whose application servers are this test's program.
+func laboratory(t *testing.T) *trial.Lab {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	pool := engines.NewPool(engines.Options{Dir: dir, Root: enginetest.Root(t)})
+	t.Cleanup(func() {
+		if err := pool.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &trial.Lab{Program: program, Dir: dir, Engines: pool}
+}
+
+func find(t *testing.T, strategy, sc string) cell {
+	t.Helper()
+	spec, ok := catalogue.Find(strategy)
+	if !ok {
+		t.Fatalf("there is no strategy %q", strategy)
+	}
+	for _, s := range scenario.All() {
+		if s.Name == sc {
+			return cell{spec, s, 0}
+		}
+	}
+	t.Fatalf("there is no scenario %q", sc)
+	return cell{}
+}
+
+// verdicts runs some strategies in some scenarios, "strategy: scenario
+// scenario", and holds the verdicts against what is expected.
+func verdicts(t *testing.T, seed uint64, some ...string) {
+	t.Helper()
+	lab := laboratory(t)
+	for _, line := range some {
+		name, scenarios, _ := strings.Cut(line, ": ")
+		for sc := range strings.FieldsSeq(scenarios) {
+			c := find(t, name, sc)
+			row, err := lab.Run(t.Context(), c.spec, c.scenario, seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if row.Verdict == tally.NotRun && !required {
+				if !strings.Contains(row.Why, "apt-get install -y ") {
+					t.Errorf("%s was not run and says only %q", name, row.Why)
+				}
+				continue
+			}
+			if !catalogue.Meets(name, sc, row.Verdict) {
+				t.Errorf("%s in %s: %s, want %v: %s", name, sc, row.Verdict, catalogue.Expected(name, sc), row.Why)
+			}
+		}
+	}
+}
+
+func TestOneProcessProtectsItselfAndNoOther(t *testing.T) {
+	t.Parallel()
+	verdicts(t, 1,
+		"unprotected: calm ample-stock",
+		"mutex: calm server-killed server-added fifteen-clicks",
+		"mutex-x3: calm fifteen-clicks",
+		"semaphore: scarce-stock fifteen-clicks",
+		"semaphore-x3: calm",
+		"channel-owner: server-killed fifteen-clicks",
+		"channel-owner-x3: calm",
+	)
+}
+
+func TestADatabaseDecidesRightOnlyWhatItIsAsked(t *testing.T) {
+	t.Parallel()
+	verdicts(t, 2,
+		"sql-read-then-write: calm",
+		"sql-for-update: slow-check server-killed",
+		"sql-version: calm fifteen-clicks",
+		"sql-conditional: engine-killed fifteen-clicks",
+		"sql-unique: engine-killed fifteen-clicks scarce-stock",
+		"sql-lock-in-transaction: calm",
+		"sql-lock-then-transaction: calm",
+	)
+}
+
+// Each in the accident that it is known for, and beside it the one that differs
+// in nothing but what is missing there.
+func TestALockIsWorthAsMuchAsItsExpiry(t *testing.T) {
+	t.Parallel()
+	verdicts(t, 1,
+		"redis-set-nx-ex: slow-check",
+		"redis-watchdog: slow-check server-frozen",
+		"redis-token-unlock: server-frozen",
+		"redis-reentrant: server-frozen",
+		"redis-pubsub: server-frozen",
+		"sql-for-update: server-frozen",
+	)
+}
+
+func TestALockOutlivesItsOwnerOrItsServer(t *testing.T) {
+	t.Parallel()
+	verdicts(t, 1,
+		"redis-setnx-expire: server-killed",
+		"redis-redlock: server-frozen engine-killed",
+		"redis-failover: engine-killed",
+	)
+}
+
+func TestACounterKnowsUnitsAndAScriptKnowsBuyers(t *testing.T) {
+	t.Parallel()
+	verdicts(t, 2,
+		"redis-decr: fifteen-clicks",
+		"redis-hincrby: fifteen-clicks server-killed",
+		"redis-lua-queue: server-killed",
+		"redis-lua-stream: server-killed engine-killed",
+		"redis-lua-stream-aof: server-killed engine-killed fifteen-clicks-scarce",
+		"split-shares: server-added",
+		"split-flag: fifteen-clicks-scarce",
+		"split-two-counters: fifteen-clicks",
+	)
+}
+
+func TestOursHoldsInEveryScenario(t *testing.T) {
+	t.Parallel()
+	var all []string
+	for _, s := range scenario.All() {
+		all = append(all, s.Name)
+	}
+	verdicts(t, 3, "ours-ledger: "+strings.Join(all, " "), "ours-http: slow-check server-killed server-frozen engine-killed fifteen-clicks")
+}
+
+func TestTheRowsAreJSONWithTheirOwnCommand(t *testing.T) {
+	t.Parallel()
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), []string{"-json", "-strategy", "semaphore", "-scenario", "scarce-stock,calm", "-seed", "5", "-seeds", "2"}, &stdout, &stderr, false)
+	if code != exitFine {
+		t.Fatalf("exit %d: %s", code, &stderr)
+	}
+	var rows []map[string]any
+	if err := json.Unmarshal(stdout.Bytes(), &rows); err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 4 {
+		t.Fatalf("%d rows, want 4", len(rows))
+	}
+	want := map[string]any{
+		"strategy": "semaphore", "scenario": "calm", "seed": 5.0, "sold": 20.0, "oversold": 0.0, "unsold": 0.0, "doubles": 0.0,
+		"lost": 0.0, "verdict": "holds", "run": "make lab STRATEGY=semaphore SCENARIO=calm SEED=5",
+	}
+	for field, value := range want {
+		if rows[0][field] != value {
+			t.Errorf("%s is %v, want %v", field, rows[0][field], value)
+		}
+	}
+	for _, field := range []string{"perSecond", "p50Ms", "p99Ms"} {
+		if n, ok := rows[0][field].(float64); !ok || n <= 0 {
+			t.Errorf("%s is %v", field, rows[0][field])
+		}
+	}
+	if progress := stderr.String(); !strings.Contains(progress, "scarce-stock   seed 6   holds\n") || !strings.Contains(progress, "4 rows in ") {
+		t.Errorf("the progress was:\n%s", progress)
+	}
+}
+
+func TestWhatIsMissingIsInTheTableAndNotRun(t *testing.T) {
+	t.Parallel()
+	nowhere := t.TempDir()
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), []string{"-engines", nowhere, "-root", nowhere, "-strategy", "sql-unique,redis-lua-queue,redis-redlock,ours", "-scenario", "calm"}, &stdout, &stderr, false)
+	if code != exitFine {
+		t.Fatalf("exit %d: %s", code, &stderr)
+	}
+	for _, want := range []string{"redis-server is not installed: apt-get install -y redis-server", "mariadbd is not installed: apt-get install -y mariadb-server", "dynoxide is not installed: make engine", "the stack is not installed: make host"} {
+		if !strings.Contains(stdout.String(), want) {
+			t.Errorf("the table does not say %q:\n%s", want, &stdout)
+		}
+	}
+	if n := strings.Count(stdout.String(), "not run"); n != 5 {
+		t.Errorf("%d rows were not run, want 5:\n%s", n, &stdout)
+	}
+}
+
+func TestTheTableMarksWhatNobodyExpected(t *testing.T) {
+	var out bytes.Buffer
+	row := trial.Row{Strategy: "mutex", Scenario: "calm", Sold: 3, Stock: 2, Oversold: 1, Verdict: tally.Oversells, Why: "3 orders"}
+	if err := printTable(&out, []trial.Row{row}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "3/2") || !strings.Contains(out.String(), "3 orders  (expected: holds)") {
+		t.Errorf("the table is\n%s", &out)
+	}
+}
+
+func TestWhatIsNotThereIsRefusedWithWhatIs(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"-strategy abacus", `there is no strategy "abacus"; there are unprotected, `},
+		{"-scenario rain", `there is no scenario "rain"; there are calm, `},
+		{"-seeds 0", "-seeds must be 1 to 100"},
+		{"-ids -scenario calm", "-ids runs no strategy and no scenario"},
+		{"calm", `unexpected argument "calm"`},
+		{"-no-such-flag", "flag provided but not defined"},
+	} {
+		var stderr bytes.Buffer
+		if code := run(t.Context(), strings.Fields(c.args), &stderr, &stderr, false); code != exitNotRun || !strings.Contains(stderr.String(), c.want) {
+			t.Errorf("%s: exit %d, %q, want %q", c.args, code, &stderr, c.want)
+		}
+	}
+	if code := run(t.Context(), []string{"-help"}, &bytes.Buffer{}, &bytes.Buffer{}, false); code != exitFine {
+		t.Errorf("-help: exit %d", code)
+	}
+}
+
+func TestAFamilyIsChosenByItsName(t *testing.T) {
+	o, err := parse([]string{"-strategy", "ours,mutex", "-seeds", "3"}, &bytes.Buffer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, s := range o.strategies {
+		names = append(names, s.Name)
+	}
+	if got := strings.Join(names, " "); got != "mutex ours-ledger ours-http" {
+		t.Errorf("chose %s", got)
+	}
+	// The mutex has no engine to lose.
+	if n, want := len(o.cells()), 3*(3*len(scenario.All())-1); n != want {
+		t.Errorf("%d cells, want %d", n, want)
+	}
+}
+
+func TestTheGeneratorsAreComparedAndShownOnThePage(t *testing.T) {
+	t.Parallel()
+	nowhere := t.TempDir()
+	path := filepath.Join(nowhere, "lab.html")
+	var stdout, stderr bytes.Buffer
+	if code := run(t.Context(), []string{"-ids", "-json", "-engines", nowhere, "-root", nowhere, "-page", path}, &stdout, &stderr, false); code != exitFine {
+		t.Fatalf("exit %d: %s", code, &stderr)
+	}
+	var rows []ids.Row
+	if err := json.Unmarshal(stdout.Bytes(), &rows); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, r := range rows {
+		names = append(names, r.Generator)
+		if r.NotRun == "" && r.Issued == 0 {
+			t.Errorf("%s issued nothing", r.Generator)
+		}
+	}
+	if got := strings.Join(names, " "); got != "uuid-v4 uuid-v7 auto-increment redis-dated-counter flashsale" {
+		t.Errorf("compared %s", got)
+	}
+	if rows[3].NotRun != "redis-server is not installed: apt-get install -y redis-server" {
+		t.Errorf("without Redis: %+v", rows[3])
+	}
+	html, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(html), "uuid-v7") || !strings.Contains(stderr.String(), "page: "+path) {
+		t.Errorf("the page is not there or nobody says where:\n%s", &stderr)
+	}
+	var table bytes.Buffer
+	if err := printIDs(&table, rows); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(table.String(), "not run: mariadbd is not installed: apt-get install -y mariadb-server") {
+		t.Errorf("the table is\n%s", &table)
+	}
+}

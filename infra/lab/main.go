@@ -1,0 +1,42 @@
+// Command lab runs every approach the field has tried, side by side: real
+// engines, at least three application servers in processes of their own, the
+// same crowds and accidents for all, and a verdict counted from what each
+// strategy durably stored.
+//
+// A line in here reads flags and prints. It exits with 0 if every verdict is the
+// expected one (rows that were not run count as such), 1 if one is not, 2 if it
+// could not run.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/term"
+
+	"flashsale/infra/lab/catalogue"
+	"flashsale/infra/lab/fleet"
+)
+
+const (
+	exitFine       = 0
+	exitUnexpected = 1
+	exitNotRun     = 2
+)
+
+func main() {
+	if fleet.Hosting() {
+		if err := fleet.Host(catalogue.Find, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(exitNotRun)
+		}
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, term.IsTerminal(int(os.Stderr.Fd())))
+	stop()
+	os.Exit(code)
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"flashsale/infra/lab/catalogue"
+	"flashsale/infra/lab/scenario"
+	"flashsale/infra/lab/shop"
+)
+
+// options are the flags, resolved.
+type options struct {
+	strategies []shop.Spec
+	scenarios  []scenario.Scenario
+	seed       uint64
+	seeds      int
+	json       bool
+	// ids: compare the id generators, and with onlyIDs nothing else.
+	ids, onlyIDs bool
+	page         string
+	root, path   string
+}
+
+func parse(args []string, stderr io.Writer) (options, error) {
+	var o options
+	var strategies, scenarios string
+	f := flag.NewFlagSet("lab", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.StringVar(&strategies, "strategy", "", "only these strategies or families, by `name`, separated by commas")
+	f.StringVar(&scenarios, "scenario", "", "only these scenarios, by `name`, separated by commas")
+	f.Uint64Var(&o.seed, "seed", 1, "repeats the crowd and the accidents of an earlier run")
+	f.IntVar(&o.seeds, "seeds", 1, "how many seeds, counted from -seed, 1 to 100")
+	f.BoolVar(&o.json, "json", false, "print an array of rows instead of a table")
+	f.BoolVar(&o.onlyIDs, "ids", false, "compare the order-id generators and run no strategy; a run of everything compares them at its end")
+	f.StringVar(&o.page, "page", "", "write an HTML page of the run to this `file`")
+	f.StringVar(&o.root, "root", "", "the project's `folder` (default: the one with go.mod, from here upwards)")
+	f.StringVar(&o.path, "engines", "", "look for engines in these `folders` only")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	var errs []error
+	if f.NArg() > 0 {
+		errs = append(errs, fmt.Errorf("unexpected argument %q", f.Arg(0)))
+	}
+	if o.seeds < 1 || o.seeds > 100 {
+		errs = append(errs, errors.New("-seeds must be 1 to 100"))
+	}
+	if o.onlyIDs && (strategies != "" || scenarios != "") {
+		errs = append(errs, errors.New("-ids runs no strategy and no scenario"))
+	}
+	o.ids = strategies == "" && scenarios == ""
+	var err error
+	o.strategies, err = choose("strategy", catalogue.All(), strategies, func(s shop.Spec) []string { return []string{s.Name, s.Family} })
+	errs = append(errs, err)
+	o.scenarios, err = choose("scenario", scenario.All(), scenarios, func(s scenario.Scenario) []string { return []string{s.Name} })
+	errs = append(errs, err)
+	if o.root == "" {
+		o.root, err = moduleRoot()
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		fmt.Fprintln(stderr, err)
+		return o, err
+	}
+	return o, nil
+}
+
+// choose is what of all is named, in the order of all.
+func choose[T any](kind string, all []T, names string, of func(T) []string) ([]T, error) {
+	if names == "" {
+		return all, nil
+	}
+	var chosen []T
+	wanted := strings.Split(names, ",")
+	known := map[string]bool{}
+	for _, one := range all {
+		for _, name := range of(one) {
+			known[name] = true
+		}
+		if slices.ContainsFunc(of(one), func(name string) bool { return slices.Contains(wanted, name) }) {
+			chosen = append(chosen, one)
+		}
+	}
+	for _, name := range wanted {
+		if !known[name] {
+			var names []string
+			for _, one := range all {
+				names = append(names, of(one)[0])
+			}
+			return nil, fmt.Errorf("there is no %s %q; there are %s", kind, name, strings.Join(names, ", "))
+		}
+	}
+	return chosen, nil
+}
+
+// moduleRoot is the folder with go.mod above the working directory.
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find project: %w", err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return "", errors.New("find project: no go.mod from here upwards; name it with -root")
+		}
+		dir = above
+	}
+}

@@ -1,0 +1,91 @@
+package page
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"flashsale/infra/lab/ids"
+	"flashsale/infra/lab/scenario"
+	"flashsale/infra/lab/shop"
+	"flashsale/infra/lab/tally"
+	"flashsale/infra/lab/trial"
+)
+
+//go:embed page.html
+var text string
+
+// The template escapes everything that is not an SVG of this package's making.
+var page = template.Must(template.New("lab").Funcs(template.FuncMap{
+	"class": class,
+	"percent": func(share float64) string {
+		return fmt.Sprintf("%.1f %%", 100*share)
+	},
+	"count": func(v float64) string { return fmt.Sprintf("%.0f", v) },
+}).Parse(text))
+
+// Report is one run.
+type Report struct {
+	// Rows and IDs are what was measured; either may be empty.
+	Rows []trial.Row
+	IDs  []ids.Row
+	// Strategies and Scenarios are what was run, in the order of the page.
+	Strategies []shop.Spec
+	Scenarios  []scenario.Scenario
+	// Made is when the run ended, Took how long it was.
+	Made time.Time
+	Took time.Duration
+	// Machine says in a few words what it ran on.
+	Machine string
+}
+
+// Write writes the file, and its folder if there is none.
+func Write(path string, r Report) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	if err := r.html(f); err != nil {
+		_ = f.Close()
+		return fmt.Errorf("write page: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	return nil
+}
+
+func (r *Report) html(w io.Writer) error {
+	unexpected, missing := 0, map[string]bool{}
+	for _, row := range r.Rows {
+		if !row.Expected {
+			unexpected++
+		}
+		if row.Verdict == tally.NotRun {
+			missing[row.Why] = true
+		}
+	}
+	for _, row := range r.IDs {
+		if row.NotRun != "" {
+			missing[row.NotRun] = true
+		}
+	}
+	firstSeed := uint64(0)
+	if len(r.Rows) > 0 {
+		firstSeed = r.Rows[0].Seed
+	}
+	return page.Execute(w, map[string]any{
+		"FirstSeed": firstSeed,
+		"Made":      r.Made.UTC().Format("2 January 2006, 15:04 UTC"), "Took": r.Took.Round(time.Second).String(), "Machine": r.Machine,
+		"Rows": len(r.Rows), "Unexpected": unexpected, "Missing": missing,
+		"Scenarios": r.Scenarios, "Lines": r.lines(), "Charts": r.charts(), "IDs": r.IDs,
+		"Verdicts": severity[:len(severity)-1],
+	})
+}

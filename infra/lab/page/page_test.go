@@ -1,0 +1,129 @@
+package page
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"flashsale/infra/lab/ids"
+	"flashsale/infra/lab/scenario"
+	"flashsale/infra/lab/shop"
+	"flashsale/infra/lab/tally"
+	"flashsale/infra/lab/trial"
+)
+
+func row(strategy, sc string, seed uint64, v tally.Verdict) trial.Row {
+	return trial.Row{
+		Strategy: strategy, Scenario: sc, Seed: seed, Stock: 10, Sold: 10, PerSecond: 50, P99Ms: 7, Verdict: v,
+		Why: "because of " + strategy, Expected: true, Run: "make lab STRATEGY=" + strategy,
+	}
+}
+
+func report() Report {
+	over := row("bold", "calm", 1, tally.Oversells)
+	over.Sold, over.Oversold = 14, 4
+	missing := row("careful", "storm", 1, tally.NotRun)
+	missing.Why = "redis-server is not installed: apt-get install -y redis-server"
+	return Report{
+		Rows:       []trial.Row{over, row("careful", "calm", 1, tally.Holds), missing},
+		IDs:        []ids.Row{{Generator: "uuid", Issued: 3, PerSecond: 1.5, Disorder: 0.25, Example: "<id>"}},
+		Strategies: []shop.Spec{{Name: "bold", Family: "a", Does: "takes & runs", Flaw: "it runs"}, {Name: "careful", Family: "b"}},
+		Scenarios:  []scenario.Scenario{{Name: "calm"}, {Name: "storm"}},
+		Made:       time.Unix(0, 0), Took: time.Minute, Machine: "2 CPUs",
+	}
+}
+
+func TestThePageHasEveryVerdictWithItsReasonAndItsCommand(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "lab.html")
+	if err := Write(path, report()); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	html := string(data)
+	for _, want := range []string{
+		`<td class="oversells"><a href="#bold-in-calm">oversells &#43;4</a></td>`, `id="bold-in-calm"`,
+		`<td class="not-run"><a href="#careful-in-storm">not run</a></td>`,
+		"because of bold<br><code>make lab STRATEGY=bold</code>", "takes &amp; runs. Known flaw: it runs.",
+		"<li>redis-server is not installed: apt-get install -y redis-server</li>",
+		"<td>25.0 %</td>", "&lt;id&gt;", "14 of 10, calm", "1 January 1970, 00:00 UTC", "Every verdict is what is expected.",
+	} {
+		if !strings.Contains(html, want) {
+			t.Errorf("the page does not have %s", want)
+		}
+	}
+	for _, no := range []string{"http://", "https://", "src=", "<script", "ZgotmplZ"} {
+		if strings.Contains(html, no) {
+			t.Errorf("the page has %q", no)
+		}
+	}
+}
+
+func TestACellShowsTheWorstOfItsSeedsAndHowOften(t *testing.T) {
+	odd := row("a", "calm", 3, tally.Doubles)
+	odd.Doubles, odd.Expected = 2, false
+	for _, c := range []struct {
+		rows []trial.Row
+		want cell
+	}{
+		{nil, cell{Anchor: "x"}},
+		{[]trial.Row{odd}, cell{"x", tally.Doubles, "doubles 2", true}},
+		{[]trial.Row{row("a", "calm", 1, tally.Holds), row("a", "calm", 2, tally.Holds)}, cell{"x", tally.Holds, "holds 2/2", false}},
+		{[]trial.Row{row("a", "calm", 1, tally.Holds), odd, row("a", "calm", 2, tally.Holds)}, cell{"x", tally.Doubles, "doubles 1/3", true}},
+	} {
+		if got := cellOf("x", c.rows); got != c.want {
+			t.Errorf("got %+v, want %+v", got, c.want)
+		}
+	}
+}
+
+func TestWhatWasSoldManyTimesIsCutOff(t *testing.T) {
+	r := report()
+	r.Rows[0].Sold, r.Rows[0].Oversold = 500, 490
+	svg := string(r.charts()[0].SVG)
+	if want := `width="333.3" height="12" fill="#c00000"`; !strings.Contains(svg, want) || !strings.Contains(svg, "500 of 10, calm") {
+		t.Errorf("the drawing does not have %s:\n%s", want, svg)
+	}
+}
+
+func TestAVerdictThatNobodyExpectedIsAtTheTop(t *testing.T) {
+	r := report()
+	r.Rows[1].Expected = false
+	var out strings.Builder
+	if err := r.html(&out); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "<b>Not what is expected: 1,</b>") {
+		t.Error("the page does not say so")
+	}
+}
+
+func TestBarsAreDrawnToOneScale(t *testing.T) {
+	svg := string(draw([]bar{
+		{"<half>", "5", []part{{5, plain}}},
+		{"whole", "6+4", []part{{6, soldColour}, {4, overColour}}},
+	}, 8))
+	for _, want := range []string{`width="250.0"`, `width="300.0"`, `x="490.0" y="22" width="200.0"`, `x1="590.0"`, "&lt;half&gt;"} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("the drawing does not have %s:\n%s", want, svg)
+		}
+	}
+}
+
+func TestTheRunFarthestFromRightIsShown(t *testing.T) {
+	under, over, more := row("a", "u", 1, tally.Undersells), row("a", "o", 1, tally.Oversells), row("a", "m", 1, tally.Oversells)
+	under.Unsold, over.Oversold, more.Oversold = 9, 1, 2
+	if got, _ := farthest([]trial.Row{under, over, more}); got.Scenario != "m" {
+		t.Errorf("got %s, want m", got.Scenario)
+	}
+	if got, _ := farthest([]trial.Row{row("a", "h", 1, tally.Holds), under}); got.Scenario != "u" {
+		t.Errorf("got %s, want u", got.Scenario)
+	}
+	if _, ok := farthest(nil); ok {
+		t.Error("there is a run among none")
+	}
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"time"
+
+	"flashsale/infra/lab/catalogue"
+	"flashsale/infra/lab/engines"
+	"flashsale/infra/lab/ids"
+	"flashsale/infra/lab/page"
+	"flashsale/infra/lab/scenario"
+	"flashsale/infra/lab/shop"
+	"flashsale/infra/lab/tally"
+	"flashsale/infra/lab/trial"
+)
+
+// cell is one row to come.
+type cell struct {
+	spec     shop.Spec
+	scenario scenario.Scenario
+	seed     uint64
+}
+
+// cells are all combinations that make sense, strategy by strategy.
+func (o *options) cells() []cell {
+	var all []cell
+	for _, spec := range o.strategies {
+		for _, sc := range o.scenarios {
+			for n := range o.seeds {
+				if sc.Applies(&spec) {
+					all = append(all, cell{spec, sc, o.seed + uint64(n)})
+				}
+			}
+		}
+	}
+	return all
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer, terminal bool) int {
+	o, err := parse(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return exitFine
+	}
+	if err != nil {
+		return exitNotRun
+	}
+	begun := time.Now()
+	r, err := runAll(ctx, o, progress{stderr, terminal})
+	if err != nil && ctx.Err() != nil {
+		fmt.Fprintln(stderr, "lab: interrupted")
+		return exitNotRun
+	}
+	if err == nil {
+		r.Made = time.Now()
+		r.Took = r.Made.Sub(begun)
+		err = report(o, r, stdout, stderr)
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "lab: %v\n", err)
+		return exitNotRun
+	}
+	for _, row := range r.Rows {
+		if !row.Expected {
+			return exitUnexpected
+		}
+	}
+	return exitFine
+}
+
+// report prints what was asked for and writes the page.
+func report(o options, r page.Report, stdout, stderr io.Writer) (err error) {
+	out := json.NewEncoder(stdout)
+	out.SetIndent("", "  ")
+	switch {
+	case o.json && o.onlyIDs:
+		err = out.Encode(r.IDs)
+	case o.json:
+		err = out.Encode(r.Rows)
+	default:
+		if !o.onlyIDs {
+			err = printTable(stdout, r.Rows)
+		}
+		if err == nil && o.ids {
+			err = printIDs(stdout, r.IDs)
+		}
+	}
+	if err != nil || o.page == "" {
+		return err
+	}
+	if err := page.Write(o.page, r); err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "page: %s\n", o.page)
+	return nil
+}
+
+// runAll runs cell after cell, and the id generators. Engines are started when
+// the first cell needs them and stopped at the end.
+func runAll(ctx context.Context, o options, p progress) (r page.Report, err error) {
+	program, err := os.Executable()
+	if err != nil {
+		return r, fmt.Errorf("find own program: %w", err)
+	}
+	dir, err := os.MkdirTemp("", "flashsale-lab-")
+	if err != nil {
+		return r, fmt.Errorf("make folder: %w", err)
+	}
+	pool := engines.NewPool(engines.Options{Dir: dir, Root: o.root, Path: o.path})
+	defer func() { err = errors.Join(err, pool.Stop(), os.RemoveAll(dir)) }()
+	r = page.Report{
+		Rows: []trial.Row{}, IDs: []ids.Row{}, Scenarios: o.scenarios,
+		Machine: fmt.Sprintf("%d CPUs, %s/%s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH),
+	}
+	if !o.onlyIDs {
+		r.Strategies = o.strategies
+		if err := runCells(ctx, o, p, &trial.Lab{Program: program, Dir: dir, Engines: pool}, &r); err != nil {
+			return r, err
+		}
+	}
+	if o.ids {
+		r.IDs, err = compareIDs(ctx, pool, p)
+	}
+	return r, err
+}
+
+func runCells(ctx context.Context, o options, p progress, lab *trial.Lab, r *page.Report) error {
+	all := o.cells()
+	begun := time.Now()
+	for i, c := range all {
+		p.begin(i, len(all), c)
+		row, err := lab.Run(ctx, c.spec, c.scenario, c.seed)
+		if err != nil {
+			return err
+		}
+		row.Expected = row.Verdict == tally.NotRun || catalogue.Meets(row.Strategy, row.Scenario, row.Verdict)
+		p.end(row)
+		r.Rows = append(r.Rows, row)
+	}
+	p.done(len(all), time.Since(begun))
+	return nil
+}

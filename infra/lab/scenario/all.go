@@ -1,0 +1,79 @@
+package scenario
+
+import (
+	"time"
+
+	"flashsale/infra/lab/shop"
+)
+
+const (
+	// patience is generous: on a loaded machine a slow strategy shall crawl,
+	// and only one that is stuck shall stall.
+	patience = 8 * time.Second
+	// enginePatience covers an engine's restart, too.
+	enginePatience = 10 * time.Second
+	rush           = 100 * time.Millisecond
+)
+
+// All are the lab's scenarios.
+func All() []Scenario {
+	return []Scenario{
+		{
+			Name: "calm", Does: "80 buyers for 20 units, quick user checks, nothing fails",
+			Stock: 20, Buyers: 80, Spread: rush, Patience: patience,
+		},
+		{
+			Name: "slow-check", Does: "the incident: at the opening a user check takes longer than a lock lasts",
+			Stock: 60, Buyers: 160, Spread: rush, SlowFor: 800 * time.Millisecond, Patience: patience,
+		},
+		{
+			Name: "server-killed", Does: "application servers are killed in the middle of a purchase and come back",
+			Stock: 60, Buyers: 40, Spread: rush, Later: 80, LaterSpread: 2 * rush, Patience: patience,
+			Faults: []Fault{
+				{KillServer, []Trigger{at(0, shop.HalfLocked, 2), at(0, shop.Locked, 3), answered(0, 0.3)}},
+				{KillServer, []Trigger{at(1, shop.Queued, 2), at(1, shop.Taken, 2), answered(1, 0.5)}},
+				{KillServer, []Trigger{at(2, shop.Recorded, 2), answered(2, 0.7)}},
+			},
+		},
+		{
+			Name: "server-frozen", Does: "an application server stands still for longer than a lock lasts, with a purchase half done",
+			Stock: 40, Buyers: 60, Spread: rush, Later: 80, LaterSpread: rush, Patience: patience,
+			Faults: []Fault{
+				// Whoever is the first: everybody else is still to come.
+				{FreezeServer, []Trigger{
+					at(0, shop.Read, 1), at(1, shop.Read, 1), at(2, shop.Read, 1),
+					at(0, shop.Taken, 2), at(1, shop.Taken, 2), at(2, shop.Taken, 2),
+					at(0, shop.Recorded, 3), at(1, shop.Recorded, 3), at(2, shop.Recorded, 3), answered(0, 0.5),
+				}},
+			},
+		},
+		{
+			Name: "engine-killed", Does: "the engine is killed in the middle of a purchase and comes back",
+			Stock: 40, Buyers: 40, Spread: rush, Later: 60, LaterSpread: rush, Patience: enginePatience,
+			Faults: []Fault{
+				{KillEngine, []Trigger{at(0, shop.Queued, 3), at(0, shop.Taken, 3), at(0, shop.Recorded, 3), answered(0, 0.3)}},
+			},
+		},
+		{
+			Name: "server-added", Does: "an application server is added while the sale runs",
+			Stock: 60, Buyers: 30, Spread: rush, Later: 100, LaterSpread: 3 * rush, Patience: patience,
+			Faults: []Fault{{AddServer, []Trigger{answered(0, 0.3)}}},
+		},
+		{
+			Name: "fifteen-clicks", Does: "one buyer clicks 15 times at once",
+			Stock: 60, Buyers: 20, Spread: rush, Clicks: 15, Ahead: 30 * time.Millisecond, Check: 50 * time.Millisecond, Patience: patience,
+		},
+		{
+			Name: "fifteen-clicks-scarce", Does: "one buyer's 15 clicks come first, for 4 units that 40 others want as well",
+			Stock: 4, Buyers: 40, Spread: rush, Clicks: 15, Ahead: 250 * time.Millisecond, Check: 30 * time.Millisecond, Patience: patience,
+		},
+		{
+			Name: "ample-stock", Does: "150 units for 50 buyers: everybody must get one",
+			Stock: 150, Buyers: 50, Spread: rush, Patience: patience,
+		},
+		{
+			Name: "scarce-stock", Does: "10 units for 160 buyers",
+			Stock: 10, Buyers: 160, Spread: rush, Patience: patience,
+		},
+	}
+}

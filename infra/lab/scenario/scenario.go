@@ -1,0 +1,89 @@
+package scenario
+
+import (
+	"time"
+
+	"flashsale/infra/lab/fleet"
+	"flashsale/infra/lab/shop"
+)
+
+// Scenario is one crowd and what happens to it.
+type Scenario struct {
+	// Name is unique, of a-z and '-'; Does says in one line what happens.
+	Name, Does string
+	// Stock units and so many Buyers, who arrive within Spread of the opening.
+	Stock, Buyers int
+	Spread        time.Duration
+	// Later buyers come when every fault has happened and what it broke is up
+	// again, within LaterSpread of that: how long a process takes to start must
+	// not decide what is seen.
+	Later       int
+	LaterSpread time.Duration
+	// Clicks is how often the first buyer clicks at the opening, all at once; 0
+	// or 1 is a buyer like all others.
+	Clicks int
+	// Ahead is how long the buyer of many clicks is there before anybody else:
+	// the clicks then meet each other, and not a queue of different lengths.
+	Ahead time.Duration
+	// Check is the least that a user check takes; 0 means a millisecond. It
+	// takes up to 2 ms more.
+	Check time.Duration
+	// SlowFor is how long after the opening the user service is slow: each
+	// check takes longer than shop.LockTTL.
+	SlowFor time.Duration
+	Faults  []Fault
+	// Patience is how long a buyer clicks again when there is no decision.
+	Patience time.Duration
+}
+
+// Action is what a fault does.
+type Action string
+
+const (
+	// KillServer kills an application server and starts it again.
+	KillServer Action = "kill server"
+	// KillEngine kills the engine (and what runs beside it) and starts it again.
+	KillEngine Action = "kill engine"
+	// FreezeServer stops an application server, as a full garbage collection or
+	// a moved virtual machine does, for longer than shop.LockTTL, and lets it go
+	// on where it was.
+	FreezeServer Action = "freeze server"
+	// AddServer adds an application server.
+	AddServer Action = "add server"
+)
+
+// Fault happens once, at the first of its triggers.
+type Fault struct {
+	Do   Action
+	When []Trigger
+}
+
+// Trigger is a moment. If it has no point, it is the moment at which the share,
+// 0 to 1, of those who came first has been answered.
+type Trigger struct {
+	// Server passes the point for the Pass-th time since it was started. A
+	// strategy with fewer servers has this one's number modulo theirs. Of a
+	// trigger by share it is the server that is killed.
+	Server int
+	fleet.Stop
+	Share float64
+}
+
+// at is the moment of a point's passing.
+func at(server int, p shop.Point, pass int) Trigger {
+	return Trigger{Server: server, Stop: fleet.Stop{Point: p, Pass: pass}}
+}
+
+// answered is the moment of a share of answers.
+func answered(server int, share float64) Trigger { return Trigger{Server: server, Share: share} }
+
+// Applies tells whether a strategy can meet the scenario: who has no engine has
+// none that could be killed.
+func (s *Scenario) Applies(spec *shop.Spec) bool {
+	for _, f := range s.Faults {
+		if f.Do == KillEngine && len(spec.Needs) == 0 {
+			return false
+		}
+	}
+	return true
+}

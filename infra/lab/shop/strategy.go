@@ -1,0 +1,91 @@
+package shop
+
+import "context"
+
+// Outcome is what a buyer is told.
+type Outcome string
+
+const (
+	// Accepted: the buyer has an order.
+	Accepted Outcome = "accepted"
+	// AlreadyOrdered: the buyer has had an order before.
+	AlreadyOrdered Outcome = "already-ordered"
+	// SoldOut: there is nothing left; the buyer goes home.
+	SoldOut Outcome = "sold-out"
+	// Busy: no decision was reached; the buyer clicks again.
+	Busy Outcome = "busy"
+)
+
+// Strategy is one way to sell. It must be safe for concurrent use: an
+// application server has one and lets all its requests call it.
+//
+// If it is an io.Closer, it is closed when its server is asked to stop.
+type Strategy interface {
+	// Buy tries to get one unit for the user. An error means that nobody knows
+	// what happened; the buyer sees a failed page and clicks again.
+	Buy(ctx context.Context, user string) (Outcome, error)
+}
+
+// Order is one order as the durable store holds it.
+type Order struct {
+	User string
+}
+
+// Need is an engine that a strategy cannot run without.
+type Need string
+
+const (
+	// Redis is one server, persisting as Debian's default configuration does.
+	Redis Need = "redis"
+	// RedisAppend is one server with an append-only file.
+	RedisAppend Need = "redis-append"
+	// RedisTrio is three servers that know nothing of each other.
+	RedisTrio Need = "redis-trio"
+	// RedisPair is a primary with an asynchronous replica that takes its place
+	// when it dies.
+	RedisPair Need = "redis-pair"
+	// MariaDB is one MariaDB (or MySQL) server with an empty database.
+	MariaDB Need = "mariadb"
+	// DynamoDB is one dynoxide with an empty ledger table.
+	DynamoDB Need = "dynamodb"
+	// Stack is the project's whole local stack over a dynoxide.
+	Stack Need = "stack"
+)
+
+// Spec describes a strategy to the lab.
+type Spec struct {
+	// Name is unique, of a-z, 0-9 and '-'; Family groups rows.
+	Name, Family string
+	// Does says in one line how it decides; Flaw what is known to be wrong with
+	// it, or "" for none.
+	Does, Flaw string
+	// Servers is how many application servers host it: 0 means 3.
+	Servers int
+	// Sticky routes a user's clicks to one server, chosen by the user's hash.
+	// Otherwise each click goes to the next server in turn.
+	Sticky bool
+	// Needs are the engines.
+	Needs []Need
+	// Prepare puts the stock where the strategy expects it. It runs once,
+	// before any server starts; nil does nothing.
+	Prepare func(ctx context.Context, p Place) error
+	// Open makes the strategy, once in each application server's process, and
+	// again in a server's successor after a kill. ctx bounds the opening only.
+	Open func(ctx context.Context, h Host) (Strategy, error)
+	// Orders reads every order of the sale from the durable store, after the
+	// run or while nothing is being bought. It is called in the lab's own
+	// process and may use nothing that an application server remembers.
+	Orders func(ctx context.Context, p Place) ([]Order, error)
+}
+
+// DefaultServers is how many application servers host a strategy that does not
+// say otherwise.
+const DefaultServers = 3
+
+// ServerCount is the number of application servers at the beginning.
+func (s *Spec) ServerCount() int {
+	if s.Servers == 0 {
+		return DefaultServers
+	}
+	return s.Servers
+}

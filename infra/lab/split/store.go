@@ -1,0 +1,56 @@
+package split
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"flashsale/infra/lab/shop"
+)
+
+// store is what the servers of the other strategies share.
+type store struct {
+	host  shop.Host
+	redis *redis.Client
+}
+
+func connect(p shop.Place) *redis.Client { return redis.NewClient(&redis.Options{Addr: p.Redis[0]}) }
+
+// Close ends the connections.
+func (s *store) Close() error { return s.redis.Close() }
+
+func stockKey(p shop.Place) string  { return "split:stock:" + p.Sale }
+func buyersKey(p shop.Place) string { return "split:buyers:" + p.Sale }
+func ordersKey(p shop.Place) string { return "split:orders:" + p.Sale }
+
+func stockUp(ctx context.Context, p shop.Place) error {
+	c := connect(p)
+	defer c.Close()
+	if err := c.Set(ctx, stockKey(p), p.Stock, 0).Err(); err != nil {
+		return fmt.Errorf("set stock: %w", err)
+	}
+	return nil
+}
+
+func recorded(ctx context.Context, p shop.Place) ([]shop.Order, error) {
+	c := connect(p)
+	defer c.Close()
+	users, err := c.LRange(ctx, ordersKey(p), 0, -1).Result()
+	if err != nil {
+		return nil, fmt.Errorf("read orders: %w", err)
+	}
+	var orders []shop.Order
+	for _, user := range users {
+		orders = append(orders, shop.Order{User: user})
+	}
+	return orders, nil
+}
+
+func (s *store) record(ctx context.Context, user string) error {
+	if err := s.redis.RPush(ctx, ordersKey(s.host.Place), user).Err(); err != nil {
+		return fmt.Errorf("record order: %w", err)
+	}
+	s.host.At(ctx, shop.Recorded)
+	return nil
+}

@@ -1,0 +1,225 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"flashsale/infra/lab/engines"
+	"flashsale/infra/lab/fleet"
+	"flashsale/infra/lab/scenario"
+	"flashsale/infra/lab/shop"
+)
+
+// down is how long what was killed stays away: somebody has to notice.
+const down = 100 * time.Millisecond
+
+// A server stands still for frozen: a lock that nobody renews expires in it. It
+// goes on when so many others were answered meanwhile, or at the latest after
+// frozenLimit, where nobody can buy: a loaded machine must not hide what they did.
+const (
+	frozen         = 5 * shop.LockTTL / 2
+	frozenLimit    = 3 * frozen
+	frozenAnswered = 5
+	frozenPoll     = 5 * time.Millisecond
+)
+
+// nemesis makes the accidents of one trial happen, each once.
+type nemesis struct {
+	ctx      context.Context
+	scenario scenario.Scenario
+	servers  int // at the opening
+	engines  []engines.Engine
+	fleet    *fleet.Fleet // set before the first click
+
+	repairs sync.WaitGroup
+	done    atomic.Int64 // clicks answered of those who came first
+	// settled is closed when all faults have happened and are repaired.
+	settled chan struct{}
+
+	mu      sync.Mutex
+	fired   map[int]bool // by the fault's index
+	pending int          // faults that are not repaired yet
+	said    []string
+	errs    []error
+	over    bool
+}
+
+func newNemesis(ctx context.Context, spec shop.Spec, sc scenario.Scenario, running []engines.Engine) *nemesis {
+	n := &nemesis{
+		ctx: ctx, scenario: sc, servers: spec.ServerCount(), engines: running,
+		settled: make(chan struct{}), fired: map[int]bool{}, pending: len(sc.Faults),
+	}
+	if n.pending == 0 {
+		close(n.settled)
+	}
+	return n
+}
+
+// stops are the points at which a server asks: those of faults to come.
+func (n *nemesis) stops(number int) []fleet.Stop {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var all []fleet.Stop
+	for i, f := range n.scenario.Faults {
+		for _, t := range f.When {
+			if !n.fired[i] && t.Point != "" && t.Server%n.servers == number {
+				all = append(all, t.Stop)
+			}
+		}
+	}
+	return all
+}
+
+// at is called when a server is at a stop. It returns when what had to happen
+// to the purchase has happened.
+func (n *nemesis) at(number int, s fleet.Stop) {
+	for i, f := range n.scenario.Faults {
+		for _, t := range f.When {
+			if t.Stop == s && t.Server%n.servers == number && n.once(i) {
+				n.strike(f.Do, number, fmt.Sprintf("at point %q", s.Point))
+			}
+		}
+	}
+}
+
+// answered is called after the end of each click of those who came first: the
+// last of them makes what has not happened yet happen.
+func (n *nemesis) answered(done, of int) {
+	n.done.Store(int64(done))
+	for i, f := range n.scenario.Faults {
+		for _, t := range f.When {
+			if t.Point == "" && float64(done) >= t.Share*float64(of) && n.once(i) {
+				n.strike(f.Do, t.Server%n.servers, fmt.Sprintf("after %d of %d answers", done, of))
+			}
+		}
+	}
+}
+
+// once reports whether the fault is still to happen, and marks it.
+func (n *nemesis) once(i int) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.fired[i] || n.over {
+		return false
+	}
+	n.fired[i] = true
+	n.repairs.Add(1) // under the lock, so that rest has it or it never happens
+	return true
+}
+
+// strike does it at once and repairs it in the background.
+func (n *nemesis) strike(do scenario.Action, number int, when string) {
+	var err error
+	var repair func() error
+	pause := down
+	switch do {
+	case scenario.KillServer:
+		n.say(fmt.Sprintf("server %d killed %s", number, when))
+		killed := n.fleet.Kill(number)
+		err = n.signalWorkers(syscall.SIGKILL, "killed")
+		repair = func() error {
+			if !killed {
+				return nil // it was down already, and somebody else repairs it
+			}
+			return n.fleet.Restart(n.ctx, number)
+		}
+	case scenario.KillEngine:
+		n.say("engine killed " + when)
+		repair = func() error { return n.engines[0].Recover(n.ctx) }
+		if ailing, ok := n.engines[0].(engines.Ailing); ok {
+			// It serves on for a while, and whoever is at the point with it.
+			pause = ailing.Ail()
+			repair = func() error {
+				err := n.engines[0].Crash()
+				time.Sleep(down)
+				return errors.Join(err, n.engines[0].Recover(n.ctx))
+			}
+			break
+		}
+		err = n.engines[0].Crash()
+	case scenario.FreezeServer:
+		n.say(fmt.Sprintf("server %d stood still %s", number, when))
+		repair, err = n.freeze(number)
+	case scenario.AddServer:
+		n.say("server added " + when)
+		repair, pause = func() error { return n.fleet.Add(n.ctx) }, 0
+	}
+	go func() {
+		defer n.repairs.Done()
+		time.Sleep(pause)
+		n.repaired(do, errors.Join(err, repair()))
+	}()
+}
+
+// freeze stops a server and what runs the strategy's code beside it.
+func (n *nemesis) freeze(number int) (thaw func() error, err error) {
+	before, begun := n.done.Load(), time.Now()
+	server, err := n.fleet.Freeze(number)
+	err = errors.Join(err, n.signalWorkers(syscall.SIGSTOP, "stopped"))
+	return func() error {
+		time.Sleep(frozen - down)
+		for n.done.Load() < before+frozenAnswered && time.Since(begun) < frozenLimit {
+			time.Sleep(frozenPoll)
+		}
+		return errors.Join(server(), n.signalWorkers(syscall.SIGCONT, ""))
+	}, err
+}
+
+// signalWorkers does it to what runs the strategy's code beside the servers.
+func (n *nemesis) signalWorkers(s syscall.Signal, done string) error {
+	for _, e := range n.engines {
+		w, ok := e.(engines.Workers)
+		if !ok {
+			continue
+		}
+		signalled, err := w.SignalWorkers(s)
+		if err != nil {
+			return err
+		}
+		if done != "" {
+			n.say(fmt.Sprintf("%d functions %s with it", signalled, done))
+		}
+	}
+	return nil
+}
+
+// rest ends the accidents and returns once everything is up again.
+func (n *nemesis) rest() error {
+	n.mu.Lock()
+	n.over = true
+	n.mu.Unlock()
+	n.repairs.Wait()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return errors.Join(n.errs...)
+}
+
+func (n *nemesis) say(text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.said = append(n.said, text)
+}
+
+// repaired notes how a repair ended.
+func (n *nemesis) repaired(do scenario.Action, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err != nil {
+		n.errs = append(n.errs, fmt.Errorf("%s: %w", do, err))
+	}
+	if n.pending--; n.pending == 0 {
+		close(n.settled)
+	}
+}
+
+// accidents are what happened, in order.
+func (n *nemesis) accidents() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.said
+}

@@ -1,0 +1,134 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"flashsale/infra/lab/engines"
+	"flashsale/infra/lab/fleet"
+	"flashsale/infra/lab/scenario"
+	"flashsale/infra/lab/shop"
+	"flashsale/infra/lab/tally"
+)
+
+const (
+	// Orders may follow an answer: a queue drains. They are waited for as long
+	// as their number grows, at most drainLimit.
+	drainPoll  = 40 * time.Millisecond
+	drainQuiet = 400 * time.Millisecond
+	drainLimit = 5 * time.Second
+)
+
+// Lab is what all trials share.
+type Lab struct {
+	// Program is what application servers are started from: it must call
+	// fleet.Host when fleet.Hosting says so.
+	Program string
+	// Dir is a folder for the trials' own.
+	Dir     string
+	Engines *engines.Pool
+
+	trials atomic.Uint64
+}
+
+// Run runs one trial. A missing engine is no error but a row that says so; an
+// error means that the trial itself did not work.
+func (l *Lab) Run(ctx context.Context, spec shop.Spec, sc scenario.Scenario, seed uint64) (Row, error) {
+	row := Row{
+		Strategy: spec.Name, Family: spec.Family, Scenario: sc.Name, Seed: seed, Stock: sc.Stock,
+		Run: fmt.Sprintf("make lab STRATEGY=%s SCENARIO=%s SEED=%d", spec.Name, sc.Name, seed),
+	}
+	running, err := l.Engines.Get(ctx, spec.Needs)
+	var missing *engines.MissingError
+	if errors.As(err, &missing) {
+		row.Verdict, row.Why = tally.NotRun, missing.Error()
+		return row, nil
+	}
+	if err != nil {
+		return row, err
+	}
+	place, err := l.place(sc, running)
+	if err != nil {
+		return row, err
+	}
+	count, accidents, err := l.sell(ctx, spec, sc, seed, place, running)
+	if err != nil {
+		return row, fmt.Errorf("%s in %s: %w", spec.Name, sc.Name, errors.Join(err, os.RemoveAll(place.Dir)))
+	}
+	row.fill(count)
+	row.Verdict, row.Why = count.Judge(accidents)
+	return row, os.RemoveAll(place.Dir)
+}
+
+func (l *Lab) place(sc scenario.Scenario, running []engines.Engine) (shop.Place, error) {
+	dir, err := os.MkdirTemp(l.Dir, "sale-")
+	if err != nil {
+		return shop.Place{}, fmt.Errorf("make folder: %w", err)
+	}
+	p := shop.Place{Sale: fmt.Sprintf("lab-%d-%d", os.Getpid(), l.trials.Add(1)), Stock: sc.Stock, Dir: dir}
+	for _, e := range running {
+		e.Describe(&p)
+	}
+	return p, nil
+}
+
+// sell is the sale from the layout to the count.
+func (l *Lab) sell(ctx context.Context, spec shop.Spec, sc scenario.Scenario, seed uint64, place shop.Place, running []engines.Engine) (tally.Count, []string, error) {
+	if spec.Prepare != nil {
+		if err := spec.Prepare(ctx, place); err != nil {
+			return tally.Count{}, nil, fmt.Errorf("prepare: %w", err)
+		}
+	}
+	n := newNemesis(ctx, spec, sc, running)
+	c := &crowd{scenario: sc, seed: seed}
+	f, err := fleet.Start(ctx, fleet.Options{
+		Program: l.Program, Spec: spec, Place: place, Seed: seed,
+		Stops: n.stops, OnStop: n.at, CheckTime: c.checkTime,
+	})
+	if err != nil {
+		return tally.Count{}, nil, err
+	}
+	defer f.Stop()
+	n.fleet = f
+	answers := c.rush(ctx, f, n)
+	if err := n.rest(); err != nil {
+		return tally.Count{}, nil, err
+	}
+	if ctx.Err() != nil {
+		return tally.Count{}, nil, ctx.Err()
+	}
+	// An order by itself says that something went right: without any, an error
+	// that every buyer met is worth more than the verdict.
+	count, err := drained(ctx, spec, place, answers)
+	if err == nil && count.Sold == 0 && len(n.accidents()) == 0 {
+		err = c.failure()
+	}
+	return count, n.accidents(), err
+}
+
+// drained counts the orders once no more of them come.
+func drained(ctx context.Context, spec shop.Spec, place shop.Place, answers []tally.Answer) (tally.Count, error) {
+	begun := time.Now()
+	quiet, last := begun, -1
+	for {
+		orders, err := spec.Orders(ctx, place)
+		if err != nil {
+			return tally.Count{}, fmt.Errorf("count orders: %w", err)
+		}
+		now := time.Now()
+		if len(orders) != last {
+			quiet, last = now, len(orders)
+		} else if count := tally.Of(place.Stock, orders, answers); count.Lost == 0 || now.Sub(quiet) > drainQuiet || now.Sub(begun) > drainLimit {
+			return count, nil
+		}
+		select {
+		case <-time.After(drainPoll):
+		case <-ctx.Done():
+			return tally.Count{}, ctx.Err()
+		}
+	}
+}
