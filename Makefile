@@ -174,7 +174,7 @@ lab-engines: ## install Redis and MariaDB for the lab, where this is Debian and 
 
 .PHONY: lab-check
 lab-check: lab-engines host ## a reduced lab on real engines: the unsafe strategies fail in their scenario, the safe ones never
-	LAB_ENGINES=required go test -count 1 -timeout 10m ./infra/lab/...
+	LAB_ENGINES=required go test -count 1 -parallel 1 -p 1 -timeout 10m ./infra/lab/...
 
 .PHONY: build
 build: ## build every function as it is deployed (linux/arm64) under .build/lambda
