@@ -141,7 +141,7 @@ func TestALockOutlivesItsOwnerOrItsServer(t *testing.T) {
 	t.Parallel()
 	verdicts(t, 1,
 		"redis-setnx-expire: server-killed",
-		"redis-redlock: server-frozen engine-killed",
+		"redis-redlock: server-frozen",
 		"redis-failover: engine-killed",
 	)
 }

@@ -3,6 +3,8 @@ package cache
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
+	"time"
 
 	"github.com/go-redsync/redsync/v4"
 	redsyncredis "github.com/go-redsync/redsync/v4/redis"
@@ -30,8 +32,17 @@ func redlock() shop.Spec {
 				pools = append(pools, goredis.NewPool(c))
 			}
 			m := majority{d, redsync.New(pools...)}
-			return &majorityShop{locked{desk: d, lock: m}, clients}, nil
+			return &majorityShop{locked{desk: d, lock: m, free: awaitTurn}, clients}, nil
 		},
+	}
+}
+
+// awaitTurn waits as redsync does between two tries, by chance: who asks all
+// servers at the same time as others gets one vote each, and nobody the lock.
+func awaitTurn(ctx context.Context, limit time.Duration) {
+	select {
+	case <-time.After(min(limit, 50*time.Millisecond+rand.N(200*time.Millisecond))):
+	case <-ctx.Done():
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 const (
 	// patience is generous: on a loaded machine a slow strategy shall crawl,
 	// and only one that is stuck shall stall.
-	patience = 8 * time.Second
+	patience = 12 * time.Second
 	// enginePatience covers an engine's restart, too.
-	enginePatience = 10 * time.Second
+	enginePatience = 14 * time.Second
 	rush           = 100 * time.Millisecond
 )
 
