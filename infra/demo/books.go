@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/infra/rows"
 )
 
 type item = map[string]types.AttributeValue
@@ -74,72 +76,39 @@ func readBooks(ctx context.Context, db scanner, table, saleID string) (books, er
 
 // add enters an item, if it belongs to the sale.
 func (b *books) add(saleID string, it item) {
-	f := fields{item: it}
-	pk := f.text("pk")
+	f := rows.Fields{Item: it}
+	pk := f.Text("pk")
 	kind, rest, _ := strings.Cut(pk, "#")
 	sale, part, _ := strings.Cut(rest, "#")
 	switch {
-	case kind == "SALE" && sale == saleID && f.text("sk") == "SALE":
-		b.seeded, b.shardCount = f.number("seeded"), f.number("shards")
+	case kind == "SALE" && sale == saleID && f.Text("sk") == "SALE":
+		b.seeded, b.shardCount = f.Number("seeded"), f.Number("shards")
 	case kind == "STOCK" && sale == saleID:
-		b.shards[f.index(part)] = shard{stock: f.number("stock"), seeded: f.number("seeded")}
+		b.shards[index(&f, part)] = shard{stock: f.Number("stock"), seeded: f.Number("seeded")}
 	case kind == "CLAIM" && sale == saleID:
 		c := claim{
-			bucket: f.index(part), user: f.text("sk"), claimID: f.text("claimId"),
-			shard: int(f.number("shard")), acceptedAt: time.UnixMilli(f.number("acceptedAt")),
+			bucket: index(&f, part), user: f.Text("sk"), claimID: f.Text("claimId"),
+			shard: int(f.Number("shard")), acceptedAt: time.UnixMilli(f.Number("acceptedAt")),
 		}
 		if it["orderId"] != nil {
-			c.orderID = strconv.FormatInt(f.number("orderId"), 10)
+			c.orderID = strconv.FormatInt(f.Number("orderId"), 10)
 		}
 		b.claims = append(b.claims, c)
-	case kind == "ORDER" && it["saleId"] != nil && f.text("saleId") == saleID:
-		b.orders = append(b.orders, order{orderID: rest, user: f.text("user"), claimID: f.text("claimId")})
+	case kind == "ORDER" && it["saleId"] != nil && f.Text("saleId") == saleID:
+		b.orders = append(b.orders, order{orderID: rest, user: f.Text("user"), claimID: f.Text("claimId")})
 	default:
 		return // another sale's
 	}
-	if f.problem != "" {
-		b.malformed = append(b.malformed, fmt.Sprintf("%s: %s", pk, f.problem))
+	if f.Problem != "" {
+		b.malformed = append(b.malformed, fmt.Sprintf("%s: %s", pk, f.Problem))
 	}
-}
-
-// fields reads an item's attributes and keeps the first thing that is wrong.
-type fields struct {
-	item    item
-	problem string
-}
-
-func (f *fields) fail(problem string) {
-	if f.problem == "" {
-		f.problem = problem
-	}
-}
-
-func (f *fields) text(name string) string {
-	if v, ok := f.item[name].(*types.AttributeValueMemberS); ok {
-		return v.Value
-	}
-	f.fail(name + " is not a string")
-	return ""
-}
-
-func (f *fields) number(name string) int64 {
-	v, ok := f.item[name].(*types.AttributeValueMemberN)
-	if !ok {
-		f.fail(name + " is not a number")
-		return 0
-	}
-	n, err := strconv.ParseInt(v.Value, 10, 64)
-	if err != nil {
-		f.fail(name + " is not an integer")
-	}
-	return n
 }
 
 // index reads the number at the end of a partition key.
-func (f *fields) index(part string) int {
+func index(f *rows.Fields, part string) int {
 	n, err := strconv.Atoi(part)
 	if err != nil || n < 0 || strconv.Itoa(n) != part {
-		f.fail("the key does not end with a number")
+		f.Fail("the key does not end with a number")
 		return -1
 	}
 	return n

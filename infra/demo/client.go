@@ -9,9 +9,10 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
+
+	"flashsale/infra/replies"
 )
 
 const (
@@ -48,35 +49,17 @@ type reply struct {
 	body       string
 	retryAfter time.Duration // 0 if the answer does not say
 	code       string        // of a refusal
-	claim      claimBody     // of an acceptance, a status or an "already ordered"
-}
-
-type claimBody struct {
-	ClaimID string `json:"claimId"`
-	SaleID  string `json:"saleId"`
-	State   string `json:"state"`
-	OrderID string `json:"orderId"`
+	claim      replies.Claim // of an acceptance, a status or an "already ordered"
 }
 
 // decode reads an answer. What is not as the contract says stays zero: it is
 // for the checks to find it missing.
 func decode(status int, header http.Header, body []byte) reply {
 	r := reply{status: status, body: string(body)}
-	if s, err := strconv.ParseUint(header.Get("Retry-After"), 10, 16); err == nil {
-		r.retryAfter = time.Duration(s) * time.Second
+	if pause, ok := replies.RetryAfter(header); ok {
+		r.retryAfter = pause
 	}
-	var b struct {
-		claimBody
-		Code  string    `json:"code"`
-		Claim claimBody `json:"claim"`
-	}
-	if json.Unmarshal(body, &b) != nil {
-		return r
-	}
-	r.code, r.claim = b.Code, b.claimBody
-	if r.claim.ClaimID == "" {
-		r.claim = b.Claim
-	}
+	r.code, r.claim = replies.Read(body)
 	return r
 }
 

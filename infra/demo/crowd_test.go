@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"flashsale/infra/replies"
 )
 
 func TestTheSameSeedMakesTheSameCrowd(t *testing.T) {
@@ -39,7 +41,7 @@ func TestTheSameSeedMakesTheSameCrowd(t *testing.T) {
 }
 
 func TestAnAnswerMeans(t *testing.T) {
-	held := claimBody{ClaimID: "c", SaleID: "s", State: "PENDING"}
+	held := replies.Claim{ClaimID: "c", SaleID: "s", State: "PENDING"}
 	for _, c := range []struct {
 		name  string
 		reply reply
@@ -47,7 +49,7 @@ func TestAnAnswerMeans(t *testing.T) {
 	}{
 		{"202 with the claim: accepted", reply{status: 202, claim: held}, accepted},
 		{"202 without a claim: nothing that is promised", reply{status: 202}, unexpected},
-		{"202 about another sale: nothing that is promised", reply{status: 202, claim: claimBody{ClaimID: "c", SaleID: "x", State: "PENDING"}}, unexpected},
+		{"202 about another sale: nothing that is promised", reply{status: 202, claim: replies.Claim{ClaimID: "c", SaleID: "x", State: "PENDING"}}, unexpected},
 		{"409 with the claim: already ordered", reply{status: 409, code: "already-ordered", claim: held}, alreadyOrdered},
 		{"409 already ordered without the claim: nothing that is promised", reply{status: 409, code: "already-ordered"}, unexpected},
 		{"409: sold out", reply{status: 409, code: "sold-out"}, soldOut},

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"flashsale/infra/replies"
 	"flashsale/shared/orderid"
 )
 
@@ -23,7 +24,7 @@ func good() evidence {
 	}
 	yes := func(buyer int, claim string) result {
 		return result{buyer: buyer, verdict: accepted, tries: 1,
-			reply: reply{status: 202, body: "claim " + claim, claim: claimBody{ClaimID: claim}}}
+			reply: reply{status: 202, body: "claim " + claim, claim: replies.Claim{ClaimID: claim}}}
 	}
 	no := func(buyer int) result { return result{buyer: buyer, verdict: soldOut, tries: 1} }
 	return evidence{
@@ -31,7 +32,7 @@ func good() evidence {
 		crowd: []buyer{{user: "a", key: "ka"}, {user: "b", key: "kb"}, {user: "c"}, {user: "d"}, {user: "e", key: "ke"}},
 		results: []result{
 			yes(0, "A"), yes(0, "A"), yes(1, "B"),
-			{buyer: 2, verdict: alreadyOrdered, tries: 1, reply: reply{claim: claimBody{ClaimID: "C"}}}, yes(2, "C"),
+			{buyer: 2, verdict: alreadyOrdered, tries: 1, reply: reply{claim: replies.Claim{ClaimID: "C"}}}, yes(2, "C"),
 			no(3), no(4),
 		},
 		sightings: []sighting{

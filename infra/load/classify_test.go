@@ -3,10 +3,12 @@ package main
 import (
 	"testing"
 	"time"
+
+	"flashsale/infra/replies"
 )
 
 func TestAnswersToClicksAreJudged(t *testing.T) {
-	claim := claimBody{ClaimID: "c", SaleID: "s", State: "PENDING"}
+	claim := replies.Claim{ClaimID: "c", SaleID: "s", State: "PENDING"}
 	for _, c := range []struct {
 		name  string
 		r     reply
@@ -14,7 +16,7 @@ func TestAnswersToClicksAreJudged(t *testing.T) {
 		final bool
 	}{
 		{"an acceptance", reply{status: 202, claim: claim}, accepted, true},
-		{"an acceptance of another sale", reply{status: 202, claim: claimBody{ClaimID: "c", SaleID: "other", State: "PENDING"}}, wrong, true},
+		{"an acceptance of another sale", reply{status: 202, claim: replies.Claim{ClaimID: "c", SaleID: "other", State: "PENDING"}}, wrong, true},
 		{"an acceptance without a claim", reply{status: 202}, wrong, true},
 		{"sold out", reply{status: 409, code: "sold-out"}, "sold-out", true},
 		{"sold out with another status", reply{status: 410, code: "sold-out"}, wrong, true},
@@ -47,10 +49,10 @@ func TestAnswersToPollsAreJudged(t *testing.T) {
 		want  outcome
 		final bool
 	}{
-		{"confirmed", reply{status: 200, claim: claimBody{"c", "s", "CONFIRMED", "1"}}, confirmed, true},
-		{"confirmed without an order id", reply{status: 200, claim: claimBody{"c", "s", "CONFIRMED", ""}}, wrong, true},
-		{"pending", reply{status: 200, claim: claimBody{"c", "s", "PENDING", ""}}, pending, false},
-		{"another sale's", reply{status: 200, claim: claimBody{"c", "other", "PENDING", ""}}, wrong, true},
+		{"confirmed", reply{status: 200, claim: replies.Claim{ClaimID: "c", SaleID: "s", State: "CONFIRMED", OrderID: "1"}}, confirmed, true},
+		{"confirmed without an order id", reply{status: 200, claim: replies.Claim{ClaimID: "c", SaleID: "s", State: "CONFIRMED", OrderID: ""}}, wrong, true},
+		{"pending", reply{status: 200, claim: replies.Claim{ClaimID: "c", SaleID: "s", State: "PENDING", OrderID: ""}}, pending, false},
+		{"another sale's", reply{status: 200, claim: replies.Claim{ClaimID: "c", SaleID: "other", State: "PENDING", OrderID: ""}}, wrong, true},
 		{"none", reply{status: 404, code: "order-not-found"}, noSuchItem, true},
 		{"no such route", reply{status: 404}, wrong, true},
 		{"busy", reply{status: 503, code: "busy"}, busy, false},
@@ -66,8 +68,8 @@ func TestAnswersToPollsAreJudged(t *testing.T) {
 }
 
 func TestBrokenPromisesAreNoticed(t *testing.T) {
-	claim := func(id string) reply { return reply{claim: claimBody{ClaimID: id}} }
-	order := func(id, order string) reply { return reply{claim: claimBody{ClaimID: id, OrderID: order}} }
+	claim := func(id string) reply { return reply{claim: replies.Claim{ClaimID: id}} }
+	order := func(id, order string) reply { return reply{claim: replies.Claim{ClaimID: id, OrderID: order}} }
 	for _, c := range []struct {
 		name string
 		tell func(*witness)

@@ -4,15 +4,15 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"syscall"
 	"time"
+
+	"flashsale/infra/replies"
 )
 
 const (
@@ -65,35 +65,17 @@ type reply struct {
 	status     int
 	retryAfter time.Duration // negative if the answer does not say
 	code       string        // of a refusal
-	claim      claimBody
+	claim      replies.Claim
 	body       []byte
-}
-
-type claimBody struct {
-	ClaimID string `json:"claimId"`
-	SaleID  string `json:"saleId"`
-	State   string `json:"state"`
-	OrderID string `json:"orderId"`
 }
 
 // decode reads an answer. What is not as the contract says stays zero.
 func decode(status int, header http.Header, body []byte) reply {
 	r := reply{status: status, retryAfter: -1, body: body}
-	if s, err := strconv.ParseUint(header.Get("Retry-After"), 10, 16); err == nil {
-		r.retryAfter = time.Duration(s) * time.Second
+	if pause, ok := replies.RetryAfter(header); ok {
+		r.retryAfter = pause
 	}
-	var b struct {
-		claimBody
-		Code  string    `json:"code"`
-		Claim claimBody `json:"claim"`
-	}
-	if json.Unmarshal(body, &b) != nil {
-		return r
-	}
-	r.code, r.claim = b.Code, b.claimBody
-	if r.claim.ClaimID == "" {
-		r.claim = b.Claim
-	}
+	r.code, r.claim = replies.Read(body)
 	return r
 }
 

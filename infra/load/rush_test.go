@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"flashsale/infra/replies"
 )
 
 // shop is a door whose answers a test gives. Times are virtual: the tests run
@@ -41,7 +43,7 @@ func (s *shop) status(_ context.Context, _, token string) (reply, error) {
 const testSale = "s"
 
 func taken(token string) reply {
-	return reply{status: http.StatusAccepted, retryAfter: 2 * time.Second, claim: claimBody{ClaimID: "c-" + token, SaleID: testSale, State: "PENDING"}}
+	return reply{status: http.StatusAccepted, retryAfter: 2 * time.Second, claim: replies.Claim{ClaimID: "c-" + token, SaleID: testSale, State: "PENDING"}}
 }
 
 func refused(code string, status int, retryAfter time.Duration) reply {

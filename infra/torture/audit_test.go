@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"flashsale/infra/replies"
 )
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -113,19 +115,19 @@ func TestARestockExcusesAnEarlierRefusal(t *testing.T) {
 }
 
 func TestAHistoryNotesContradictions(t *testing.T) {
-	first := told{ClaimID: "c1", SaleID: "s", State: "CONFIRMED", OrderID: "101"}
+	first := replies.Claim{ClaimID: "c1", SaleID: "s", State: "CONFIRMED", OrderID: "101"}
 	for name, c := range map[string]struct {
-		second   told
+		second   replies.Claim
 		problems int
 	}{
 		"the same again":                 {first, 0},
-		"less is known, not denied":      {told{ClaimID: "c1", SaleID: "s", State: "PENDING"}, 0},
-		"another claim":                  {told{ClaimID: "c2", SaleID: "s", State: "PENDING"}, 1},
-		"another order":                  {told{ClaimID: "c1", SaleID: "s", State: "CONFIRMED", OrderID: "102"}, 1},
-		"another sale":                   {told{ClaimID: "c1", SaleID: "t", State: "PENDING"}, 1},
-		"no claim":                       {told{SaleID: "s", State: "PENDING"}, 1},
-		"confirmed without an order":     {told{ClaimID: "c1", SaleID: "s", State: "CONFIRMED"}, 1},
-		"an order that is not confirmed": {told{ClaimID: "c1", SaleID: "s", State: "PENDING", OrderID: "101"}, 1},
+		"less is known, not denied":      {replies.Claim{ClaimID: "c1", SaleID: "s", State: "PENDING"}, 0},
+		"another claim":                  {replies.Claim{ClaimID: "c2", SaleID: "s", State: "PENDING"}, 1},
+		"another order":                  {replies.Claim{ClaimID: "c1", SaleID: "s", State: "CONFIRMED", OrderID: "102"}, 1},
+		"another sale":                   {replies.Claim{ClaimID: "c1", SaleID: "t", State: "PENDING"}, 1},
+		"no claim":                       {replies.Claim{SaleID: "s", State: "PENDING"}, 1},
+		"confirmed without an order":     {replies.Claim{ClaimID: "c1", SaleID: "s", State: "CONFIRMED"}, 1},
+		"an order that is not confirmed": {replies.Claim{ClaimID: "c1", SaleID: "s", State: "PENDING", OrderID: "101"}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHistory()

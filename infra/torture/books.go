@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/infra/rows"
 )
 
 type item = map[string]types.AttributeValue
@@ -83,12 +85,12 @@ func readBooks(ctx context.Context, db scanner) (map[string]*books, error) {
 
 // enter puts an item into the books of its sale.
 func enter(all map[string]*books, it item) {
-	f := fields{item: it}
-	kind, rest, _ := strings.Cut(f.text("pk"), "#")
+	f := rows.Fields{Item: it}
+	kind, rest, _ := strings.Cut(f.Text("pk"), "#")
 	saleID, part, _ := strings.Cut(rest, "#")
 	if kind == "ORDER" {
-		saleID = f.text("saleId")
-	} else if kind != "STOCK" && kind != "CLAIM" && (kind != "SALE" || f.text("sk") != "SALE") {
+		saleID = f.Text("saleId")
+	} else if kind != "STOCK" && kind != "CLAIM" && (kind != "SALE" || f.Text("sk") != "SALE") {
 		return // receipts of seedings, the listing, sequences
 	}
 	b := all[saleID]
@@ -98,58 +100,25 @@ func enter(all map[string]*books, it item) {
 	}
 	switch kind {
 	case "SALE":
-		b.seeded, b.shardCount = f.number("seeded"), f.number("shards")
+		b.seeded, b.shardCount = f.Number("seeded"), f.Number("shards")
 		if set, ok := it["empty"].(*types.AttributeValueMemberNS); ok {
 			b.empty = set.Value
 		}
 	case "STOCK":
-		b.shards[part] = shard{f.number("stock"), f.number("seeded")}
+		b.shards[part] = shard{f.Number("stock"), f.Number("seeded")}
 	case "CLAIM":
 		c := claim{
-			user: f.text("sk"), claimID: f.text("claimId"), shard: strconv.FormatInt(f.number("shard"), 10),
-			acceptedAt: time.UnixMilli(f.number("acceptedAt")),
+			user: f.Text("sk"), claimID: f.Text("claimId"), shard: strconv.FormatInt(f.Number("shard"), 10),
+			acceptedAt: time.UnixMilli(f.Number("acceptedAt")),
 		}
 		if it["orderId"] != nil {
-			c.orderID = strconv.FormatInt(f.number("orderId"), 10)
+			c.orderID = strconv.FormatInt(f.Number("orderId"), 10)
 		}
 		b.claims = append(b.claims, c)
 	case "ORDER":
-		b.orders = append(b.orders, order{rest, f.text("user"), f.text("claimId")})
+		b.orders = append(b.orders, order{rest, f.Text("user"), f.Text("claimId")})
 	}
-	if f.problem != "" {
-		b.malformed = append(b.malformed, f.text("pk")+": "+f.problem)
+	if f.Problem != "" {
+		b.malformed = append(b.malformed, f.Text("pk")+": "+f.Problem)
 	}
-}
-
-// fields reads an item's attributes and keeps the first thing that is wrong.
-type fields struct {
-	item    item
-	problem string
-}
-
-func (f *fields) fail(problem string) {
-	if f.problem == "" {
-		f.problem = problem
-	}
-}
-
-func (f *fields) text(name string) string {
-	if v, ok := f.item[name].(*types.AttributeValueMemberS); ok {
-		return v.Value
-	}
-	f.fail(name + " is not a string")
-	return ""
-}
-
-func (f *fields) number(name string) int64 {
-	v, ok := f.item[name].(*types.AttributeValueMemberN)
-	if !ok {
-		f.fail(name + " is not a number")
-		return 0
-	}
-	n, err := strconv.ParseInt(v.Value, 10, 64)
-	if err != nil {
-		f.fail(name + " is not an integer")
-	}
-	return n
 }

@@ -8,9 +8,10 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
+
+	"flashsale/infra/replies"
 )
 
 const (
@@ -42,36 +43,17 @@ type reply struct {
 	retryAfter time.Duration // 0 if the answer does not say
 	body       string
 	code       string // of a refusal
-	claim      told
-}
-
-// told is what an answer says of the caller's own claim.
-type told struct {
-	ClaimID string `json:"claimId"`
-	SaleID  string `json:"saleId"`
-	State   string `json:"state"`
-	OrderID string `json:"orderId"`
+	claim      replies.Claim
 }
 
 // decode reads an answer; what is not as promised stays zero and so fails the
 // caller's checks.
 func decode(status int, header http.Header, body []byte) reply {
 	r := reply{status: status, body: string(body), failed: header.Get("X-Amz-Function-Error") != ""}
-	if s, err := strconv.ParseUint(header.Get("Retry-After"), 10, 16); err == nil {
-		r.retryAfter = time.Duration(s) * time.Second
+	if pause, ok := replies.RetryAfter(header); ok {
+		r.retryAfter = pause
 	}
-	var b struct {
-		told
-		Code  string `json:"code"`
-		Claim told   `json:"claim"`
-	}
-	if json.Unmarshal(body, &b) != nil {
-		return r
-	}
-	r.code, r.claim = b.Code, b.told
-	if r.claim.ClaimID == "" {
-		r.claim = b.Claim
-	}
+	r.code, r.claim = replies.Read(body)
 	return r
 }
 

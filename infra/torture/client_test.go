@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"flashsale/infra/replies"
 )
 
 func TestAnswersAreRead(t *testing.T) {
@@ -12,16 +14,16 @@ func TestAnswersAreRead(t *testing.T) {
 		status  int
 		body    string
 		code    string
-		claim   told
+		claim   replies.Claim
 		unknown bool
 	}{
-		"accepted":             {202, accepted, "", told{ClaimID: "c1", SaleID: "s", State: "PENDING"}, false},
-		"already ordered":      {409, `{"code":"already-ordered","claim":` + accepted + `}`, "already-ordered", told{ClaimID: "c1", SaleID: "s", State: "PENDING"}, false},
-		"sold out":             {409, `{"code":"sold-out"}`, "sold-out", told{}, false},
-		"busy":                 {503, `{"code":"busy"}`, "busy", told{}, true},
-		"a function that died": {500, `{"message":"Internal Server Error"}`, "", told{}, true},
-		"too many at the door": {429, `{"message":"Too Many Requests"}`, "", told{}, true},
-		"something else":       {200, `nonsense`, "", told{}, false},
+		"accepted":             {202, accepted, "", replies.Claim{ClaimID: "c1", SaleID: "s", State: "PENDING"}, false},
+		"already ordered":      {409, `{"code":"already-ordered","claim":` + accepted + `}`, "already-ordered", replies.Claim{ClaimID: "c1", SaleID: "s", State: "PENDING"}, false},
+		"sold out":             {409, `{"code":"sold-out"}`, "sold-out", replies.Claim{}, false},
+		"busy":                 {503, `{"code":"busy"}`, "busy", replies.Claim{}, true},
+		"a function that died": {500, `{"message":"Internal Server Error"}`, "", replies.Claim{}, true},
+		"too many at the door": {429, `{"message":"Too Many Requests"}`, "", replies.Claim{}, true},
+		"something else":       {200, `nonsense`, "", replies.Claim{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := decode(c.status, http.Header{"Retry-After": {"2"}}, []byte(c.body))

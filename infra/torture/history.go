@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"flashsale/infra/replies"
 )
 
 // span is a stretch of time.
@@ -41,7 +43,7 @@ func (h *history) note(format string, a ...any) {
 }
 
 // accepted notes that a user was told of a claim, and perhaps of its order.
-func (h *history) accepted(user, saleID string, t told) {
+func (h *history) accepted(user, saleID string, t replies.Claim) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if t.ClaimID == "" || t.SaleID != saleID || (t.State == "CONFIRMED") != (t.OrderID != "") {
