@@ -69,9 +69,7 @@ func batchOf(root string, users []string) ([]byte, error) {
 	batch.Records = nil
 	for i, user := range users {
 		like.MessageId = fmt.Sprintf("380f4dc3-3844-4c8a-8806-2b1fbd87%04d", i)
-		if like.Body, err = orderq.Encode(orderq.Message{SaleID: saleID, User: user, ClaimID: claimID}); err != nil {
-			return nil, err
-		}
+		like.Body = orderq.Encode(orderq.Message{SaleID: saleID, User: user, ClaimID: claimID})
 		batch.Records = append(batch.Records, like)
 	}
 	return json.Marshal(batch)

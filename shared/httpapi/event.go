@@ -1,12 +1,15 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"strings"
+	"sync"
 
 	"github.com/aws/aws-lambda-go/events"
-	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -23,65 +26,209 @@ func (s Serve) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(response)
+	return response.json(), nil
 }
-
-// event is what the functions look at of an event of payload format 2.0. Header
-// names match in any case; the claims' names are exact, which encoding/json's
-// would not be: "Sub" is another claim than the one by which the caller is known
-// (P12).
-type event struct {
-	RouteKey string `json:"routeKey"`
-	Headers  struct {
-		ContentType    *string `json:"content-type,case:ignore"`
-		IdempotencyKey *string `json:"idempotency-key,case:ignore"`
-		OriginVerify   *string `json:"x-origin-verify,case:ignore"`
-	} `json:"headers"`
-	PathParameters map[string]string `json:"pathParameters"`
-	RequestContext struct {
-		Authorizer struct {
-			JWT struct {
-				Claims struct {
-					Sub string `json:"sub"`
-				} `json:"claims"`
-			} `json:"jwt"`
-		} `json:"authorizer"`
-	} `json:"requestContext"`
-	Body            string `json:"body"`
-	IsBase64Encoded bool   `json:"isBase64Encoded"`
-}
-
-// lenient: what is strange in an event is for the functions to answer, and an
-// event that cannot be decoded would be a 500.
-var lenient = jsonv2.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 
 // Decode reads an event of payload format 2.0: its route, path parameters and
 // body, the caller's sub, and the headers that this package looks at.
-// Everything else of the Request stays zero: decoding all of it costs more than
-// everything else that a refusal from memory does. It fails if the event is not
-// JSON or one of these is not of its type.
-func Decode(payload []byte) (Request, error) {
-	var e event
-	if err := jsonv2.Unmarshal(payload, &e, lenient); err != nil {
+// Everything else of the Request stays zero, and the event is read token by token:
+// decoding all of it costs more than everything else that a refusal from memory
+// does. It fails if the event is not JSON or one of these is not of its type.
+func Decode(payload []byte) (r Request, err error) {
+	e := readers.Get().(*eventReader)
+	e.open(payload)
+	if err = e.event(&r); err == nil {
+		err = e.end()
+	}
+	e.open(nil) // the pool must not keep the event alive
+	readers.Put(e)
+	if err != nil {
 		return Request{}, fmt.Errorf("decode event: %w", err)
 	}
-	r := Request{
-		RouteKey: e.RouteKey, Body: e.Body, IsBase64Encoded: e.IsBase64Encoded,
-		PathParameters: e.PathParameters, Headers: make(map[string]string, 2),
+	return r, nil
+}
+
+// eventReader reads events one after the other.
+type eventReader struct {
+	tokens *jsontext.Decoder
+	from   bytes.Buffer
+}
+
+var readers = sync.Pool{New: func() any { return &eventReader{tokens: jsontext.NewDecoder(strings.NewReader(""))} }}
+
+// lenient: what is strange in an event is for the functions to answer, and an
+// event that cannot be decoded would be a 500.
+var lenient = jsontext.AllowInvalidUTF8(true)
+
+func (e *eventReader) open(payload []byte) {
+	e.from = *bytes.NewBuffer(payload)
+	e.tokens.Reset(&e.from, lenient, jsontext.AllowDuplicateNames(true))
+}
+
+var (
+	errType  = errors.New("a member is not of its type")
+	errAfter = errors.New("there is something after the event")
+)
+
+// end makes sure that nothing follows.
+func (e *eventReader) end() error {
+	_, err := e.tokens.ReadToken()
+	switch {
+	case err == io.EOF:
+		return nil
+	case err == nil:
+		return errAfter
 	}
-	if e.Headers.ContentType != nil {
-		r.Headers[contentType] = *e.Headers.ContentType
+	return err
+}
+
+// members reads the object that comes next: visit is told each member's name,
+// valid until it reads the value, which it must. The names are exact, as
+// encoding/json's would not be: "Sub" is another claim than the one by which the
+// caller is known (P12). null has no members.
+func (e *eventReader) members(visit func(name []byte) error) error {
+	switch t, err := e.tokens.ReadToken(); {
+	case err != nil:
+		return err
+	case t.Kind() == 'n':
+		return nil
+	case t.Kind() != '{':
+		return errType
 	}
-	if e.Headers.IdempotencyKey != nil {
-		r.Headers[idempotencyKey] = *e.Headers.IdempotencyKey
+	for e.tokens.PeekKind() == '"' {
+		quoted, err := e.tokens.ReadValue()
+		if err != nil {
+			return err
+		}
+		name := quoted[1 : len(quoted)-1]
+		if bytes.IndexByte(name, '\\') >= 0 {
+			// It fails at most for a name that is no UTF-8, and none such is looked for.
+			name, _ = jsontext.AppendUnquote(nil, quoted)
+		}
+		if err := visit(name); err != nil {
+			return err
+		}
 	}
-	if e.Headers.OriginVerify != nil {
-		r.Headers[originVerify] = *e.Headers.OriginVerify
+	_, err := e.tokens.ReadToken() // the object's end, or what is wrong with it
+	return err
+}
+
+// skip reads past the value that comes next, at once: SkipValue would go token by
+// token.
+func (e *eventReader) skip() error {
+	_, err := e.tokens.ReadValue()
+	return err
+}
+
+// text reads a string; null is an empty one and not there.
+func (e *eventReader) text() (text string, there bool, err error) {
+	switch t, err := e.tokens.ReadToken(); {
+	case err != nil:
+		return "", false, err
+	case t.Kind() == '"':
+		return t.String(), true, nil
+	case t.Kind() == 'n':
+		return "", false, nil
 	}
-	if sub := e.RequestContext.Authorizer.JWT.Claims.Sub; sub != "" {
+	return "", false, errType
+}
+
+func (e *eventReader) event(r *Request) error {
+	return e.members(func(name []byte) (err error) {
+		switch string(name) {
+		case "routeKey":
+			r.RouteKey, _, err = e.text()
+		case "body":
+			r.Body, _, err = e.text()
+		case "isBase64Encoded":
+			r.IsBase64Encoded, err = e.boolean()
+		case "headers":
+			r.Headers = nil
+			return e.headers(r)
+		case "pathParameters":
+			r.PathParameters = nil
+			return e.pathParameters(r)
+		case "requestContext":
+			r.RequestContext.Authorizer = nil
+			return e.requestContext(r)
+		default:
+			return e.skip()
+		}
+		return err
+	})
+}
+
+func (e *eventReader) boolean() (bool, error) {
+	switch t, err := e.tokens.ReadToken(); {
+	case err != nil:
+		return false, err
+	case t.Kind() == 't':
+		return true, nil
+	case t.Kind() == 'f', t.Kind() == 'n':
+		return false, nil
+	}
+	return false, errType
+}
+
+// headers reads those that this package looks at. Their names match in any case.
+func (e *eventReader) headers(r *Request) error {
+	return e.members(func(name []byte) error {
+		for _, looked := range [...]string{contentType, idempotencyKey, originVerify} {
+			if len(name) != len(looked) || !strings.EqualFold(string(name), looked) {
+				continue
+			}
+			value, there, err := e.text()
+			if there {
+				r.Headers = with(r.Headers, looked, value)
+			}
+			return err
+		}
+		return e.skip()
+	})
+}
+
+func (e *eventReader) pathParameters(r *Request) error {
+	return e.members(func(name []byte) error {
+		key := string(name)
+		value, _, err := e.text()
+		r.PathParameters = with(r.PathParameters, key, value)
+		return err
+	})
+}
+
+func with(m map[string]string, key, value string) map[string]string {
+	if m == nil {
+		return map[string]string{key: value}
+	}
+	m[key] = value
+	return m
+}
+
+// requestContext reads the one thing in it that is looked at: the claim that names
+// the caller.
+func (e *eventReader) requestContext(r *Request) error {
+	var sub string
+	err := e.deep(&sub, "authorizer", "jwt", "claims", "sub")
+	if sub != "" {
 		r.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
 			JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: map[string]string{"sub": sub}},
 		}
 	}
-	return r, nil
+	return err
+}
+
+// deep reads the text at the end of a path through the object that comes next, and
+// skips everything else. Of members with one name the last one counts.
+func (e *eventReader) deep(to *string, path ...string) error {
+	return e.members(func(name []byte) (err error) {
+		if string(name) != path[0] {
+			return e.skip()
+		}
+		*to = ""
+		if len(path) > 1 {
+			return e.deep(to, path[1:]...)
+		}
+		*to, _, err = e.text()
+		return err
+	})
 }

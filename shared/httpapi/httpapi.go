@@ -20,6 +20,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"flashsale/shared/jsonwrite"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
@@ -35,6 +36,21 @@ type Response struct {
 	StatusCode int     `json:"statusCode"`
 	Headers    Headers `json:"headers"`
 	Body       string  `json:"body"`
+}
+
+// json is the answer as Lambda gives it to API Gateway.
+func (r Response) json() []byte {
+	o := make(jsonwrite.Object, 0, 256+len(r.Body)+len(r.Body)/4)
+	o.Int("statusCode", int64(r.StatusCode))
+	o.Name("headers")
+	var h jsonwrite.Object
+	h.TextIf("Content-Type", r.Headers.ContentType)
+	h.TextIf("Cache-Control", r.Headers.CacheControl)
+	h.TextIf("Location", r.Headers.Location)
+	h.TextIf("Retry-After", r.Headers.RetryAfter)
+	o = append(o, h.Close()...)
+	o.Text("body", r.Body)
+	return o.Close()
 }
 
 // Headers are all that an answer may carry.
@@ -178,11 +194,21 @@ func Seconds(d time.Duration) string {
 
 // Claim is a claim as bodies carry it.
 type Claim struct {
-	ClaimID    string          `json:"claimId"`
-	SaleID     string          `json:"saleId"`
-	State      sale.ClaimState `json:"state"`
-	AcceptedAt string          `json:"acceptedAt"`
-	OrderID    string          `json:"orderId,omitempty"`
+	ClaimID    string
+	SaleID     string
+	State      sale.ClaimState
+	AcceptedAt string
+	OrderID    string // none if empty
+}
+
+func (c Claim) json() []byte {
+	o := make(jsonwrite.Object, 0, 192)
+	o.Text("claimId", c.ClaimID)
+	o.Text("saleId", c.SaleID)
+	o.Text("state", string(c.State))
+	o.Text("acceptedAt", c.AcceptedAt)
+	o.TextIf("orderId", c.OrderID)
+	return o.Close()
 }
 
 // ClaimOf shows a claim.
@@ -201,16 +227,19 @@ func JSON(status int, body any) Response {
 }
 
 func response(status int, media string, body any) Response {
+	text, ok := body.(interface{ json() []byte })
+	r := Response{StatusCode: status, Headers: Headers{ContentType: media, CacheControl: "no-store"}}
+	if ok {
+		r.Body = string(text.json())
+		return r
+	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(body); err != nil {
 		// The bodies are this program's own structs: they always encode.
-		status, b = http.StatusInternalServerError, *bytes.NewBufferString(`{"code":"internal"}`)
+		r.StatusCode, b = http.StatusInternalServerError, *bytes.NewBufferString(`{"code":"internal"}`)
 	}
-	return Response{
-		StatusCode: status,
-		Headers:    Headers{ContentType: media, CacheControl: "no-store"},
-		Body:       strings.TrimSuffix(b.String(), "\n"),
-	}
+	r.Body = strings.TrimSuffix(b.String(), "\n")
+	return r
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"flashsale/shared/jsonwrite"
 	"flashsale/shared/sale"
 )
 
@@ -37,14 +38,26 @@ var kinds = map[sale.Code]kind{
 
 // problem is an RFC 9457 problem.
 type problem struct {
-	Type   string    `json:"type"`
-	Title  string    `json:"title"`
-	Status int       `json:"status"`
-	Code   sale.Code `json:"code"`
-	Detail string    `json:"detail,omitempty"`
-	// Order names the resource that knows more about the caller's own order.
-	Order string `json:"order,omitempty"`
-	Claim *Claim `json:"claim,omitempty"`
+	kind
+	code   sale.Code
+	detail string
+	order  string // the resource that knows more about the caller's own order
+	claim  *sale.Claim
+}
+
+func (p problem) json() []byte {
+	o := make(jsonwrite.Object, 0, 256)
+	o.Text("type", "urn:flashsale:problem:"+string(p.code))
+	o.Text("title", p.title)
+	o.Int("status", int64(p.status))
+	o.Text("code", string(p.code))
+	o.TextIf("detail", p.detail)
+	o.TextIf("order", p.order)
+	if p.claim != nil {
+		o.Name("claim")
+		o = append(o, ClaimOf(*p.claim).json()...)
+	}
+	return o.Close()
 }
 
 // Problem is the answer for an error: its code, the status that belongs to it
@@ -56,17 +69,13 @@ func Problem(err error, saleID string) Response {
 	if !ok {
 		code, k = sale.Internal, kinds[sale.Internal]
 	}
-	p := problem{Type: "urn:flashsale:problem:" + string(code), Title: k.title, Status: k.status, Code: code}
+	p := problem{kind: k, code: code}
 	var wait time.Duration
 	if e, ours := errors.AsType[*sale.Error](err); ours && ok {
-		p.Detail, wait = e.Detail, e.RetryAfter
-		if e.Claim != nil {
-			claim := ClaimOf(*e.Claim)
-			p.Claim = &claim
-		}
+		p.detail, p.claim, wait = e.Detail, e.Claim, e.RetryAfter
 	}
 	if saleID != "" && code != sale.SaleNotFound {
-		p.Order = ClaimPath(saleID)
+		p.order = ClaimPath(saleID)
 	}
 	r := response(k.status, "application/problem+json", p)
 	if k.status == http.StatusServiceUnavailable && wait == 0 {

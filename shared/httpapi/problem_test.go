@@ -75,7 +75,11 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 				t.Fatal("the code has no status in the contract")
 			}
 			r := Problem(fmt.Errorf("wrapped: %w", sale.Fail(code, errors.New("secret"))), "")
-			var p problem
+			var p struct {
+				Type, Title string
+				Status      int
+				Code        sale.Code
+			}
 			if err := json.Unmarshal([]byte(r.Body), &p); err != nil {
 				t.Fatal(err)
 			}

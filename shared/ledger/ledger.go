@@ -86,7 +86,10 @@ func FromEnv(cfg aws.Config) (*Ledger, error) {
 	if table == "" {
 		return nil, errors.New("TABLE_NAME is not set")
 	}
-	return New(dynamodb.NewFromConfig(cfg, OneAttempt), table, Options{}), nil
+	client := dynamodb.NewFromConfig(cfg, OneAttempt, func(o *dynamodb.Options) {
+		o.EndpointResolverV2 = &resolver{own: o.EndpointResolverV2}
+	})
+	return New(client, table, Options{}), nil
 }
 
 // OneAttempt makes the client try each call once: the ledger retries by itself,

@@ -1,13 +1,13 @@
 package orderq
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
+	"flashsale/shared/jsonwrite"
 	"flashsale/shared/sale"
 )
 
@@ -38,8 +38,8 @@ type wire struct {
 }
 
 // Nearly every message is of parts that JSON quotes as they are. Those are
-// written and read as text: the JSON package would cost more than everything else
-// that happens to a message.
+// read as text: the JSON package would cost more than everything else that happens
+// to a message.
 const (
 	head    = `{"v":1,"saleId":"` // with Version
 	toUser  = `","user":"`
@@ -58,18 +58,13 @@ func plain(text string) bool {
 }
 
 // Encode writes the message as JSON.
-func Encode(m Message) (string, error) {
-	if plain(m.SaleID) && plain(m.User) && plain(m.ClaimID) {
-		return head + m.SaleID + toUser + m.User + toClaim + m.ClaimID + tail, nil
-	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	// User ids may hold <, > or &; escaping them would only lengthen the body.
-	e.SetEscapeHTML(false)
-	if err := e.Encode(wire{Version, m.SaleID, m.User, m.ClaimID}); err != nil {
-		return "", fmt.Errorf("encode order message: %w", err)
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
+func Encode(m Message) string {
+	o := make(jsonwrite.Object, 0, 192)
+	o.Int("v", Version)
+	o.Text("saleId", m.SaleID)
+	o.Text("user", m.User)
+	o.Text("claimId", m.ClaimID)
+	return string(o.Close())
 }
 
 // Decode reads a message. Anything but a complete, valid message of a known

@@ -45,7 +45,10 @@ func FromEnv(cfg aws.Config) (*Sender, error) {
 	if url == "" {
 		return nil, errors.New("ORDER_QUEUE_URL is not set")
 	}
-	client := sqs.NewFromConfig(cfg, func(o *sqs.Options) { o.Retryer = aws.NopRetryer{} })
+	client := sqs.NewFromConfig(cfg, func(o *sqs.Options) {
+		o.Retryer = aws.NopRetryer{}
+		o.EndpointResolverV2 = &resolver{own: o.EndpointResolverV2}
+	})
 	return NewSender(client, url), nil
 }
 
@@ -53,13 +56,10 @@ func FromEnv(cfg aws.Config) (*Sender, error) {
 // error the message may nevertheless have been sent; a second one does no harm
 // (P9).
 func (s *Sender) Send(ctx context.Context, m Message) error {
-	body, err := Encode(m)
-	if err != nil {
-		return err
-	}
+	body := Encode(m)
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	_, err = s.api.SendMessage(ctx, &sqs.SendMessageInput{
+	_, err := s.api.SendMessage(ctx, &sqs.SendMessageInput{
 		QueueUrl:    &s.url,
 		MessageBody: &body,
 	})

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -11,50 +13,60 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
-	"github.com/aws/smithy-go/middleware"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/google/go-cmp/cmp"
 )
 
-// call makes one call of a client of that service as the SDK does: through the
-// stack that the configuration's options have had their way with.
-func call(t *testing.T, ctx context.Context, cfg aws.Config, service string, took time.Duration, fault error) error {
+// server answers after a while, or never.
+type server struct {
+	took  time.Duration
+	fault error
+}
+
+func (s server) RoundTrip(*http.Request) (*http.Response, error) {
+	time.Sleep(s.took)
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, s.fault
+}
+
+// call makes one call of a service, through the configuration's client.
+func call(t *testing.T, ctx context.Context, cfg aws.Config, target string) error {
 	t.Helper()
-	stack := middleware.NewStack("PutItem", func() any { return nil })
-	metadata := &awsmiddleware.RegisterServiceMetadata{ServiceID: service, OperationName: "PutItem"}
-	if err := stack.Initialize.Add(metadata, middleware.Before); err != nil {
-		t.Error(err)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1/", nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, option := range cfg.APIOptions {
-		if err := option(stack); err != nil {
-			t.Error(err)
-		}
-	}
-	serve := middleware.HandlerFunc(func(context.Context, any) (any, middleware.Metadata, error) {
-		time.Sleep(took)
-		return nil, middleware.Metadata{}, fault
-	})
-	_, _, err := middleware.DecorateHandler(serve, stack).Handle(ctx, nil)
+	r.Header.Set("X-Amz-Target", target)
+	_, err = cfg.HTTPClient.Do(r)
 	return err
 }
+
+// answering is a watched configuration whose calls take so long.
+func answering(took time.Duration, fault error) aws.Config {
+	return Watch(aws.Config{HTTPClient: &http.Client{Transport: server{took, fault}}})
+}
+
+const (
+	putItem = "DynamoDB_20120810.PutItem"
+	send    = "AmazonSQS.SendMessage"
+)
 
 func TestTheTimeInEachServiceIsAddedUpAndKeptApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &bytes.Buffer{}
-		l, cfg := New(out, "purchase"), Watch(aws.Config{})
+		l := New(out, "purchase")
 		ctx, cancel, e := l.Begin(t.Context())
 		defer cancel()
 		nested, stop := context.WithTimeout(ctx, time.Minute)
 		defer stop()
-		call(t, ctx, cfg, "DynamoDB", 5*time.Millisecond, nil)
-		if err := call(t, nested, cfg, "DynamoDB", 7*time.Millisecond, io.ErrUnexpectedEOF); err != io.ErrUnexpectedEOF {
+		call(t, ctx, answering(5*time.Millisecond, nil), putItem)
+		if err := call(t, nested, answering(7*time.Millisecond, io.ErrUnexpectedEOF), putItem); err != io.ErrUnexpectedEOF {
 			t.Errorf("the stopwatch makes %v of an error", err)
 		}
-		call(t, nested, cfg, "SQS", 3*time.Millisecond, nil)
-		call(t, ctx, cfg, "Lambda", time.Second, nil)
-		call(t, t.Context(), cfg, "DynamoDB", time.Second, nil)      // outside of every event
-		call(t, ctx, aws.Config{}, "DynamoDB", 100*time.Second, nil) // of a client that nobody watches
-		e.End(ctx, "purchase", "", nil)
+		call(t, nested, answering(3*time.Millisecond, nil), send)
+		call(t, ctx, answering(time.Second, nil), "AWSLambda.Invoke")
+		call(t, t.Context(), answering(time.Second, nil), putItem)                                              // outside of every event
+		call(t, ctx, aws.Config{HTTPClient: &http.Client{Transport: server{took: 100 * time.Second}}}, putItem) // of a client that nobody watches
+		e.End("purchase", "", nil)
 		fields := fieldsOf(t, out)
 		if fields["dynamodbMs"] != 12.0 || fields["sqsMs"] != 3.0 {
 			t.Errorf("%v ms in DynamoDB and %v in SQS, want 12 and 3", fields["dynamodbMs"], fields["sqsMs"])
@@ -65,47 +77,71 @@ func TestTheTimeInEachServiceIsAddedUpAndKeptApart(t *testing.T) {
 func TestCallsSideBySideAreAddedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &bytes.Buffer{}
-		l, cfg := New(out, "reconcile"), Watch(aws.Config{})
+		l := New(out, "reconcile")
 		ctx, cancel, e := l.Begin(t.Context())
 		defer cancel()
 		var calls sync.WaitGroup
 		for range 20 {
-			calls.Go(func() { call(t, ctx, cfg, "DynamoDB", 10*time.Millisecond, nil) })
+			calls.Go(func() { call(t, ctx, answering(10*time.Millisecond, nil), putItem) })
 		}
 		calls.Wait()
-		e.End(ctx, "reconcile", "", nil)
+		e.End("reconcile", "", nil)
 		if fields := fieldsOf(t, out); fields["dynamodbMs"] != 200.0 || fields["ms"] != 10.0 {
 			t.Errorf("%v ms in DynamoDB in an event of %v ms, want 200 in 10", fields["dynamodbMs"], fields["ms"])
 		}
 	})
 }
 
-func TestWatchingChangesNoOtherConfiguration(t *testing.T) {
-	base := aws.Config{APIOptions: make([]func(*middleware.Stack) error, 0, 4)}
-	once, twice := Watch(base), Watch(base)
-	if len(base.APIOptions) != 0 || len(once.APIOptions) != 1 || len(twice.APIOptions) != 1 {
-		t.Errorf("%d, %d and %d options, want 0, 1 and 1", len(base.APIOptions), len(once.APIOptions), len(twice.APIOptions))
-	}
-	if &once.APIOptions[0] == &twice.APIOptions[0] {
-		t.Error("two configurations share their options")
+func TestEveryKindOfClientIsWatched(t *testing.T) {
+	for name, client := range map[string]aws.HTTPClient{
+		"none": nil, "the SDK's": awshttp.NewBuildableClient(), "a plain one": &http.Client{},
+		"an unknown one": struct{ aws.HTTPClient }{&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}},
+	} {
+		host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			time.Sleep(3 * time.Millisecond)
+			http.Redirect(w, httptest.NewRequest(http.MethodPost, "/", nil), "/elsewhere", http.StatusTemporaryRedirect)
+		}))
+		base := aws.Config{HTTPClient: client}
+		cfg := Watch(base)
+		if base.HTTPClient != client {
+			t.Errorf("%s: the configuration itself has changed", name)
+		}
+		ctx := context.WithValue(t.Context(), callsKey{}, &calls{})
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, host.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-Amz-Target", putItem)
+		response, err := cfg.HTTPClient.Do(r)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		response.Body.Close()
+		if response.StatusCode != http.StatusTemporaryRedirect {
+			t.Errorf("%s: got %d, want the server's own answer", name, response.StatusCode)
+		}
+		if took := time.Duration(callsOf(ctx).dynamodb.Load()); took < 3*time.Millisecond {
+			t.Errorf("%s: the call took %v, want at least what the server did", name, took)
+		}
+		host.Close()
 	}
 }
 
 func TestAPartIsALineOfItsOwnOfTheSameInvocation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &bytes.Buffer{}
-		l, cfg := New(out, "reconcile"), Watch(aws.Config{})
+		l := New(out, "reconcile")
 		ctx, cancel, e := l.Begin(lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"}))
 		defer cancel()
 		e.Text("saleId", "the whole event's own")
 		e.Metric("resent", Count, 1)
 		time.Sleep(time.Second)
-		call(t, ctx, cfg, "DynamoDB", 10*time.Millisecond, nil)
+		call(t, ctx, answering(10*time.Millisecond, nil), putItem)
 
 		inner, part := e.Part(ctx)
-		call(t, inner, cfg, "DynamoDB", 20*time.Millisecond, nil)
+		call(t, inner, answering(20*time.Millisecond, nil), putItem)
 		part.Text("saleId", "moutai")
-		part.End(inner, "receipt", "", nil)
+		part.End("receipt", "", nil)
 		fields := fieldsOf(t, out)
 		delete(fields, "timestamp")
 		want := map[string]any{
@@ -117,7 +153,7 @@ func TestAPartIsALineOfItsOwnOfTheSameInvocation(t *testing.T) {
 		}
 
 		out.Reset()
-		e.End(ctx, "reconcile", "", nil)
+		e.End("reconcile", "", nil)
 		if fields := fieldsOf(t, out); fields["dynamodbMs"] != 30.0 || fields["ms"] != 1030.0 || fields["coldStart"] != true {
 			t.Errorf("the whole event's line: %v", fields)
 		}

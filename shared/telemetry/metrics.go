@@ -1,9 +1,10 @@
 package telemetry
 
 import (
-	"log/slog"
+	"strconv"
 	"time"
 
+	"flashsale/shared/jsonwrite"
 	"flashsale/shared/sale"
 )
 
@@ -17,12 +18,16 @@ const (
 	Seconds      Unit = "Seconds"
 )
 
-// serviceOnly is how every metric is filed: apart by function.
-var serviceOnly = []string{"service"}
-
 type metric struct {
-	Name string `json:"Name"`
-	Unit Unit   `json:"Unit"`
+	name string
+	unit Unit
+}
+
+// directive tells CloudWatch which members of the line are metrics, and which
+// are their dimensions: the service, and one more if it is not empty.
+type directive struct {
+	dimension string
+	metrics   []metric
 }
 
 // Metric adds a metric of the event, filed under its service: it appears in the
@@ -30,13 +35,7 @@ type metric struct {
 // attributes.
 func (e *Event) Metric(name string, unit Unit, value int) {
 	e.Int(name, value)
-	for i := range e.directives {
-		if len(e.directives[i].Dimensions[0]) == len(serviceOnly) {
-			e.directives[i].Metrics = append(e.directives[i].Metrics, metric{name, unit})
-			return
-		}
-	}
-	e.file(serviceOnly, metric{name, unit})
+	e.file("", metric{name, unit})
 }
 
 // CountBy counts the event itself once, under that name and apart by its service
@@ -44,8 +43,51 @@ func (e *Event) Metric(name string, unit Unit, value int) {
 // for closed sets of values: every value is a metric of its own, so a user or an
 // order id must never be one.
 func (e *Event) CountBy(name, dimension, value string) {
-	e.attrs = append(e.attrs, slog.String(dimension, value), slog.Int(name, 1))
-	e.file([]string{serviceOnly[0], dimension}, metric{name, Count})
+	e.members.Text(dimension, value)
+	e.Int(name, 1)
+	e.file(dimension, metric{name, Count})
+}
+
+func (e *Event) file(dimension string, m metric) {
+	for i := range e.directives {
+		if d := &e.directives[i]; d.dimension == dimension {
+			d.metrics = append(d.metrics, m)
+			return
+		}
+	}
+	e.directives = append(e.directives, directive{dimension, []metric{m}})
+}
+
+// embed adds the member by which CloudWatch finds the metrics in the line, if
+// there are any.
+func (e *Event) embed(now time.Time) {
+	if len(e.directives) == 0 {
+		return
+	}
+	e.members.Name("_aws")
+	b := append(e.members, `{"Timestamp":`...)
+	b = append(strconv.AppendInt(b, now.UnixMilli(), 10), `,"CloudWatchMetrics":[`...)
+	for i, d := range e.directives {
+		b = append(separated(b, i), `{"Namespace":"`+Namespace+`","Dimensions":[["service"`...)
+		if d.dimension != "" {
+			b = jsonwrite.Quote(append(b, ','), d.dimension)
+		}
+		b = append(b, `]],"Metrics":[`...)
+		for i, m := range d.metrics {
+			b = jsonwrite.Quote(append(separated(b, i), `{"Name":`...), m.name)
+			b = append(jsonwrite.Quote(append(b, `,"Unit":`...), string(m.unit)), '}')
+		}
+		b = append(b, "]}"...)
+	}
+	e.members = append(b, "]}"...)
+}
+
+// separated appends a comma before every element but the first.
+func separated(to []byte, element int) []byte {
+	if element == 0 {
+		return to
+	}
+	return append(to, ',')
 }
 
 // Outcome is a code as the line's outcome and the counts by result spell it.
@@ -54,24 +96,4 @@ func Outcome(code sale.Code) string {
 		return "ok"
 	}
 	return string(code)
-}
-
-func (e *Event) file(dimensions []string, m metric) {
-	e.directives = append(e.directives, directive{Namespace, [][]string{dimensions}, []metric{m}})
-}
-
-// directive tells CloudWatch which members of the line are metrics, and which
-// are their dimensions.
-type directive struct {
-	Namespace  string     `json:"Namespace"`
-	Dimensions [][]string `json:"Dimensions"`
-	Metrics    []metric   `json:"Metrics"`
-}
-
-// embedded is the attribute by which CloudWatch finds the metrics in the line.
-func (e *Event) embedded(now time.Time) slog.Attr {
-	return slog.Any("_aws", struct {
-		Timestamp         int64       `json:"Timestamp"`
-		CloudWatchMetrics []directive `json:"CloudWatchMetrics"`
-	}{now.UnixMilli(), e.directives})
 }

@@ -67,10 +67,10 @@ func TestMetricsAreEmbeddedTheWayCloudWatchReadsThem(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			l, out := newLog(t)
-			ctx, cancel, e := l.Begin(t.Context())
+			_, cancel, e := l.Begin(t.Context())
 			defer cancel()
 			tt.tell(e)
-			e.End(ctx, "purchase", "", nil)
+			e.End("purchase", "", nil)
 			fields := fieldsOf(t, out)
 			if diff := cmp.Diff(tt.want, embeddedIn(t, fields)); diff != "" {
 				t.Errorf("directives (-want +got):\n%s", diff)
@@ -86,9 +86,9 @@ func TestMetricsAreEmbeddedTheWayCloudWatchReadsThem(t *testing.T) {
 
 func TestALineWithoutMetricsHasNoDirective(t *testing.T) {
 	l, out := newLog(t)
-	ctx, cancel, e := l.Begin(t.Context())
+	_, cancel, e := l.Begin(t.Context())
 	defer cancel()
-	e.End(ctx, "purchase", "", nil)
+	e.End("purchase", "", nil)
 	if got, ok := fieldsOf(t, out)["_aws"]; ok {
 		t.Errorf("_aws = %v", got)
 	}

@@ -1,10 +1,10 @@
 // Package telemetry is one JSON line per event: what happened, in the words of
 // package sale, how long it took, and the metrics that belong to it (P18).
 //
-// A line in here knows slog, CloudWatch's embedded metric format, the invocation
-// it stands in and the seam at which the AWS clients can be timed. It knows no
-// business: names and values come from the handlers. User text is capped here and escaped by the JSON encoder; tokens
-// never reach it.
+// A line in here knows Lambda's JSON logging, CloudWatch's embedded metric format,
+// the invocation it stands in and the seam at which the AWS clients can be timed. It
+// knows no business: names and values come from the handlers. User text is capped
+// and escaped here; tokens never reach it.
 package telemetry
 
 import (
@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unicode"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
+	"flashsale/shared/jsonwrite"
 	"flashsale/shared/sale"
 )
 
@@ -37,14 +39,16 @@ const (
 
 // Log writes the events of one function.
 type Log struct {
-	out     *slog.Logger
 	service string
 	warm    atomic.Bool
 	least   slog.Level // of the lines without metrics
 	now     func() time.Time
+
+	mu  sync.Mutex // one line at a time
+	out io.Writer
 }
 
-// New writes to w, one line per event, for the service of that name. The
+// New writes to w, one line and one Write per event, for the service of that name. The
 // environment's AWS_LAMBDA_LOG_LEVEL (DEBUG, INFO, WARN, ERROR) is honoured for
 // lines without metrics: those with metrics are always written, because a filter
 // of log lines must not silence alarms. Lambda itself filters by the line's level,
@@ -52,53 +56,68 @@ type Log struct {
 func New(w io.Writer, service string) *Log {
 	level := slog.LevelInfo
 	_ = level.UnmarshalText([]byte(os.Getenv("AWS_LAMBDA_LOG_LEVEL"))) // unset or unknown: INFO
-	handler := slog.NewJSONHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: lambdaNames})
-	return &Log{out: slog.New(handler), service: service, least: level, now: time.Now}
+	return &Log{out: w, service: service, least: level, now: time.Now}
 }
 
-// lambdaNames renames slog's keys to those that Lambda's JSON logging reads.
-func lambdaNames(groups []string, a slog.Attr) slog.Attr {
-	if len(groups) == 0 {
-		switch a.Key {
-		case slog.TimeKey:
-			a.Key = "timestamp"
-		case slog.MessageKey:
-			a.Key = "message"
-		}
-	}
-	return a
+// write writes one line, in the names that Lambda's JSON logging reads. What cannot
+// be written is lost: there is nobody to tell.
+func (l *Log) write(now time.Time, level slog.Level, message string, o jsonwrite.Object) {
+	text := lines.Get().(*[]byte)
+	b := append((*text)[:0], `{"timestamp":"`...)
+	b = append(now.UTC().AppendFormat(b, "2006-01-02T15:04:05.000Z07:00"), `","level":"`...)
+	b = append(append(b, level.String()...), `","message":`...)
+	b = append(jsonwrite.Quote(b, message), ',')
+	b = append(append(b, o.Members()...), "}\n"...)
+	l.mu.Lock()
+	_, _ = l.out.Write(b)
+	l.mu.Unlock()
+	*text = b
+	lines.Put(text)
 }
+
+// lines are buffers for the text of one event.
+var lines = sync.Pool{New: func() any { b := make([]byte, 0, 1<<10); return &b }}
 
 // Fatal logs why a function cannot start and ends the process (P19).
 func (l *Log) Fatal(err error) {
-	l.out.Error("cannot start", slog.String("service", l.service), slog.String("error", err.Error()))
+	var m jsonwrite.Object
+	m.Text("service", l.service)
+	m.Text("error", err.Error())
+	l.write(l.now(), slog.LevelError, "cannot start", m)
 	os.Exit(1)
 }
 
-// Event is one line in the making. It belongs to one goroutine.
+// Event is one line in the making. It belongs to one goroutine, and is over with
+// its End.
 type Event struct {
 	log        *Log
 	began      time.Time
-	attrs      []slog.Attr
-	known      int // attributes that tell the invocation
+	text       *[]byte // the members' buffer, to be given back
+	members    jsonwrite.Object
+	known      int // bytes of members that tell the invocation
 	directives []directive
 	calls      calls
+}
+
+func (l *Log) event() *Event {
+	text := lines.Get().(*[]byte)
+	return &Event{log: l, began: l.now(), text: text, members: (*text)[:0]}
 }
 
 // Begin starts the event of one invocation, and bounds its context: it ends
 // Margin before the deadline. AWS calls made with the context are timed, if their
 // client is made of a watched configuration.
 func (l *Log) Begin(ctx context.Context) (context.Context, context.CancelFunc, *Event) {
-	e := &Event{log: l, began: l.now(), attrs: make([]slog.Attr, 0, 20)}
-	e.attrs = append(e.attrs, slog.String("service", l.service))
+	e := l.event()
+	e.members.Text("service", l.service)
 	if lc, ok := lambdacontext.FromContext(ctx); ok {
-		e.attrs = append(e.attrs, slog.String("requestId", lc.AwsRequestID))
+		e.members.Text("requestId", lc.AwsRequestID)
 	}
 	if trace, ok := ctx.Value("x-amzn-trace-id").(string); ok && trace != "" {
 		e.Text("traceId", trace)
 	}
-	e.attrs = append(e.attrs, slog.Bool("coldStart", !l.warm.Swap(true)))
-	e.known = len(e.attrs)
+	e.members.Bool("coldStart", !l.warm.Swap(true))
+	e.known = len(e.members)
 	deadline, ok := ctx.Deadline()
 	ctx = context.WithValue(ctx, callsKey{}, &e.calls)
 	if !ok {
@@ -112,14 +131,15 @@ func (l *Log) Begin(ctx context.Context) (context.Context, context.CancelFunc, *
 // Part starts an event of its own within this one, of the same invocation. What
 // is called with its context counts for both.
 func (e *Event) Part(ctx context.Context) (context.Context, *Event) {
-	part := &Event{log: e.log, began: e.log.now(), attrs: append(make([]slog.Attr, 0, 20), e.attrs[:e.known]...)}
+	part := e.log.event()
+	part.members = append(part.members, e.members[:e.known]...)
 	part.known, part.calls.whole = e.known, &e.calls
 	return context.WithValue(ctx, callsKey{}, &part.calls), part
 }
 
 // Text adds user text, cut to 128 bytes.
 func (e *Event) Text(name, value string) {
-	e.attrs = append(e.attrs, slog.String(name, capped(value, maxText)))
+	e.members.Text(name, capped(value, maxText))
 }
 
 // capped is the text cut to limit bytes, without what JSON leaves as it is though a
@@ -155,13 +175,13 @@ func plain(text string) bool {
 
 // Int adds a number.
 func (e *Event) Int(name string, value int) {
-	e.attrs = append(e.attrs, slog.Int(name, value))
+	e.members.Int(name, int64(value))
 }
 
 // End writes the line: message, outcome code ("ok" for none), milliseconds, those
 // of them spent in DynamoDB and in SQS and, if there is one, the error. A foreign
 // or unexpected error is logged as ERROR, one that needs an eye as WARN.
-func (e *Event) End(ctx context.Context, message string, code sale.Code, err error) {
+func (e *Event) End(message string, code sale.Code, err error) {
 	level := slog.LevelInfo
 	switch code {
 	case sale.Internal:
@@ -170,16 +190,17 @@ func (e *Event) End(ctx context.Context, message string, code sale.Code, err err
 		level = slog.LevelWarn
 	}
 	now := e.log.now()
-	e.attrs = append(e.attrs, slog.String("outcome", Outcome(code)), slog.Int64("ms", now.Sub(e.began).Milliseconds()),
-		slog.Int64("dynamodbMs", time.Duration(e.calls.dynamodb.Load()).Milliseconds()),
-		slog.Int64("sqsMs", time.Duration(e.calls.sqs.Load()).Milliseconds()))
+	e.members.Text("outcome", Outcome(code))
+	e.members.Int("ms", now.Sub(e.began).Milliseconds())
+	e.members.Int("dynamodbMs", time.Duration(e.calls.dynamodb.Load()).Milliseconds())
+	e.members.Int("sqsMs", time.Duration(e.calls.sqs.Load()).Milliseconds())
 	if err != nil {
-		e.attrs = append(e.attrs, slog.String("error", capped(err.Error(), maxError)))
+		e.members.Text("error", capped(err.Error(), maxError))
 	}
-	if len(e.directives) > 0 {
-		e.attrs = append(e.attrs, e.embedded(now))
-	} else if level < e.log.least {
-		return
+	if len(e.directives) > 0 || level >= e.log.least {
+		e.embed(now)
+		e.log.write(now, level, message, e.members)
 	}
-	e.log.out.LogAttrs(ctx, level, message, e.attrs...)
+	*e.text = e.members
+	lines.Put(e.text)
 }

@@ -52,7 +52,7 @@ func TestAnEventIsOneLineThatSaysWhatHappened(t *testing.T) {
 	l.now = func() time.Time { return time.UnixMilli(1_800_000_000_042) }
 	e.Text("user", "alice")
 	e.Int("tries", 2)
-	e.End(ctx, "purchase", sale.SoldOut, sale.Refuse(sale.SoldOut, "every unit has been sold"))
+	e.End("purchase", sale.SoldOut, sale.Refuse(sale.SoldOut, "every unit has been sold"))
 
 	fields := fieldsOf(t, out)
 	if _, err := time.Parse(time.RFC3339, fields["timestamp"].(string)); err != nil {
@@ -73,8 +73,8 @@ func TestAnEventIsOneLineThatSaysWhatHappened(t *testing.T) {
 func TestOnlyTheFirstEventOfAnEnvironmentIsAColdStart(t *testing.T) {
 	l, out := newLog(t)
 	for _, want := range []bool{true, false, false} {
-		ctx, cancel, e := l.Begin(t.Context())
-		e.End(ctx, "purchase", "", nil)
+		_, cancel, e := l.Begin(t.Context())
+		e.End("purchase", "", nil)
 		cancel()
 		fields := fieldsOf(t, out)
 		if fields["coldStart"] != want || fields["outcome"] != "ok" {
@@ -90,8 +90,8 @@ func TestTheLevelFollowsTheOutcome(t *testing.T) {
 		sale.Busy: "WARN", sale.Poison: "WARN", sale.Conflicting: "WARN", sale.Internal: "ERROR",
 	} {
 		l, out := newLog(t)
-		ctx, cancel, e := l.Begin(t.Context())
-		e.End(ctx, "purchase", code, nil)
+		_, cancel, e := l.Begin(t.Context())
+		e.End("purchase", code, nil)
 		cancel()
 		if got := fieldsOf(t, out)["level"]; got != want {
 			t.Errorf("%q is logged as %v, want %s", code, got, want)
@@ -105,8 +105,8 @@ func TestTheEnvironmentSaysWhichLevelsAreKept(t *testing.T) {
 		out := &bytes.Buffer{}
 		l := New(out, "purchase")
 		for _, code := range []sale.Code{"", sale.Busy} {
-			ctx, cancel, e := l.Begin(t.Context())
-			e.End(ctx, "purchase", code, nil)
+			_, cancel, e := l.Begin(t.Context())
+			e.End("purchase", code, nil)
 			cancel()
 		}
 		if got := strings.Count(out.String(), "\n"); got != want {
@@ -119,9 +119,9 @@ func TestALineWithMetricsIsKeptAtEveryLevel(t *testing.T) {
 	for _, level := range []string{"DEBUG", "INFO", "WARN", "ERROR"} {
 		t.Setenv("AWS_LAMBDA_LOG_LEVEL", level)
 		out := &bytes.Buffer{}
-		ctx, cancel, e := New(out, "purchase").Begin(t.Context())
+		_, cancel, e := New(out, "purchase").Begin(t.Context())
 		e.CountBy("purchases", "result", "accepted")
-		e.End(ctx, "purchase", "", nil)
+		e.End("purchase", "", nil)
 		cancel()
 		if fields := fieldsOf(t, out); fields["level"] != "INFO" || fields["_aws"] == nil {
 			t.Errorf("at level %s the line is %v", level, fields)
@@ -148,10 +148,10 @@ func TestUserTextNeitherBreaksNorLengthensTheLine(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			l, out := newLog(t)
-			ctx, cancel, e := l.Begin(t.Context())
+			_, cancel, e := l.Begin(t.Context())
 			defer cancel()
 			e.Text("user", tt.text)
-			e.End(ctx, "purchase", "", nil)
+			e.End("purchase", "", nil)
 			if got := fieldsOf(t, out)["user"]; got != tt.want {
 				t.Errorf("user = %q, want %q", got, tt.want)
 			}

@@ -40,7 +40,7 @@ func decode(payload []byte) (events.SQSEvent, error) {
 	var batch events.SQSEvent
 	err := d.object(func(name []byte) (err error) {
 		if string(name) != `"Records"` {
-			return d.SkipValue()
+			return d.skip()
 		}
 		batch.Records, err = d.records(len(payload)/leastMessage + 1)
 		return err
@@ -73,9 +73,16 @@ func (d *decoder) finds(kind jsontext.Kind) (bool, error) {
 	case kind:
 		return true, nil
 	case 'n':
-		return false, d.SkipValue()
+		return false, d.skip()
 	}
 	return false, errNoBatch
+}
+
+// skip reads past the value that comes next, at once: SkipValue would go token by
+// token.
+func (d *decoder) skip() error {
+	_, err := d.ReadValue()
+	return err
 }
 
 // object reads an object. It calls member with each name, quoted as it stands
@@ -114,7 +121,7 @@ func (d *decoder) records(about int) ([]events.SQSMessage, error) {
 			case `"body"`:
 				m.Body, err = d.text()
 			default:
-				err = d.SkipValue()
+				err = d.skip()
 			}
 			return err
 		})

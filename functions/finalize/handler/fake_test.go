@@ -156,11 +156,6 @@ func batch(t *testing.T, bodies ...string) []byte {
 }
 
 // order is the body of the message about a claim.
-func order(t *testing.T, ref ledger.ClaimRef) string {
-	t.Helper()
-	body, err := orderq.Encode(orderq.Message{SaleID: ref.SaleID, User: ref.User, ClaimID: ref.ClaimID})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return body
+func order(ref ledger.ClaimRef) string {
+	return orderq.Encode(orderq.Message{SaleID: ref.SaleID, User: ref.User, ClaimID: ref.ClaimID})
 }

@@ -76,7 +76,7 @@ func end(ctx context.Context, event *telemetry.Event, messages, failed int, caus
 	event.Int("messages", messages)
 	event.Metric("failed", telemetry.Count, failed)
 	event.CountBy("batches", "result", telemetry.Outcome(code))
-	event.End(ctx, "finalize", code, cause)
+	event.End("finalize", code, cause)
 }
 
 // confirm returns, per record, why it failed or nil. Messages that name the

@@ -16,7 +16,7 @@ import (
 
 func TestABatchIsConfirmedInOneCallAndCountedByClaims(t *testing.T) {
 	f := newFunction(t)
-	failed, err := f.invoke(t, t.Context(), batch(t, order(t, alice), order(t, bob), order(t, alice), order(t, alice)))
+	failed, err := f.invoke(t, t.Context(), batch(t, order(alice), order(bob), order(alice), order(alice)))
 	if err != nil || len(failed) != 0 {
 		t.Errorf("failed %v, %v; want none", failed, err)
 	}
@@ -35,7 +35,7 @@ func TestABatchIsConfirmedInOneCallAndCountedByClaims(t *testing.T) {
 
 func TestTheSameBatchAgainChangesNothing(t *testing.T) {
 	f := newFunction(t)
-	messages := batch(t, order(t, alice), order(t, bob))
+	messages := batch(t, order(alice), order(bob))
 	var first map[ledger.ClaimRef]uint64
 	for round := range 3 {
 		if failed, err := f.invoke(t, t.Context(), messages); err != nil || len(failed) != 0 {
@@ -57,7 +57,7 @@ func TestTheSameBatchAgainChangesNothing(t *testing.T) {
 func TestExactlyTheFailedMessagesComeAgain(t *testing.T) {
 	f := newFunction(t)
 	f.faults[bob] = sale.Fail(sale.Busy, errors.New("throttled"))
-	failed, err := f.invoke(t, t.Context(), batch(t, order(t, bob), order(t, alice), "poison", order(t, bob), order(t, nobody)))
+	failed, err := f.invoke(t, t.Context(), batch(t, order(bob), order(alice), "poison", order(bob), order(nobody)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestDuplicatesShareTheFateOfTheirOwnClaim(t *testing.T) {
 		sent := []ledger.ClaimRef{alice, alice, bob, alice, bob}
 		want, bodies := []string{}, []string{}
 		for i, ref := range sent {
-			bodies = append(bodies, order(t, ref))
+			bodies = append(bodies, order(ref))
 			if ref == busy {
 				want = append(want, "m"+string(rune('0'+i)))
 			}
@@ -122,7 +122,7 @@ func TestEveryShapeOfPoisonFailsAlone(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			for at := range 3 {
 				f := newFunction(t)
-				bodies := []string{order(t, alice), order(t, bob)}
+				bodies := []string{order(alice), order(bob)}
 				bodies = append(bodies[:min(at, 2)], append([]string{tt.body}, bodies[min(at, 2):]...)...)
 				failed, err := f.invoke(t, t.Context(), batch(t, bodies...))
 				if err != nil {
@@ -159,7 +159,7 @@ func TestWhenEveryMessageFailsTheInvocationFails(t *testing.T) {
 	f := newFunction(t)
 	f.faults[alice] = sale.Fail(sale.Busy, errors.New("down"))
 	f.faults[bob] = errors.New("a foreign failure")
-	if _, err := f.invoke(t, t.Context(), batch(t, order(t, alice), order(t, bob))); !errors.Is(err, errAllFailed) {
+	if _, err := f.invoke(t, t.Context(), batch(t, order(alice), order(bob))); !errors.Is(err, errAllFailed) {
 		t.Errorf("err = %v, want %v", err, errAllFailed)
 	}
 	if f.logged(t, "outcome") != "internal" || f.logged(t, "level") != "ERROR" {
@@ -182,7 +182,7 @@ func TestAnEmptyBatchIsDone(t *testing.T) {
 func TestAPanicFailsTheWholeBatch(t *testing.T) {
 	f := newFunction(t)
 	f.panics = true
-	if failed, err := f.invoke(t, t.Context(), batch(t, order(t, alice), order(t, bob))); err == nil {
+	if failed, err := f.invoke(t, t.Context(), batch(t, order(alice), order(bob))); err == nil {
 		t.Errorf("failed %v and no error: the batch would be deleted", failed)
 	}
 	if f.logged(t, "level") != "ERROR" || f.logged(t, "outcome") != "internal" {
@@ -195,7 +195,7 @@ func TestConfirmingEndsHalfASecondBeforeTheDeadline(t *testing.T) {
 	deadline := time.Now().Add(time.Hour)
 	ctx, cancel := context.WithDeadline(t.Context(), deadline)
 	defer cancel()
-	if _, err := f.invoke(t, ctx, batch(t, order(t, alice))); err != nil {
+	if _, err := f.invoke(t, ctx, batch(t, order(alice))); err != nil {
 		t.Fatal(err)
 	}
 	if want := deadline.Add(-telemetry.Margin); !f.deadline.Equal(want) {

@@ -67,7 +67,7 @@ func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpa
 		}
 		code := sale.CodeOf(err)
 		event.CountBy("purchases", "result", result(code))
-		event.End(ctx, "purchase", code, err)
+		event.End("purchase", code, err)
 	}()
 
 	var p ledger.Purchase

@@ -68,7 +68,7 @@ func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpa
 		}
 		code := sale.CodeOf(err)
 		event.CountBy("queries", "result", telemetry.Outcome(code))
-		event.End(ctx, "query", code, err)
+		event.End("query", code, err)
 	}()
 
 	event.Text("route", r.RouteKey)

@@ -97,7 +97,7 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (answer Answe
 		code := sale.CodeOf(err)
 		event.Int("sales", len(answer.Receipts))
 		event.CountBy("reconciliations", "result", telemetry.Outcome(code))
-		event.End(ctx, "reconcile", code, err)
+		event.End("reconcile", code, err)
 		if err != nil {
 			failure = messages.InvokeResponse_Error{Type: string(code), Message: "not every sale could be reconciled"}
 		}
@@ -254,7 +254,7 @@ func report(ctx context.Context, event *telemetry.Event, r Receipt) {
 	if !r.Balanced {
 		code, err = sale.Internal, fmt.Errorf("the books do not balance: %q", r.Findings)
 	}
-	event.End(ctx, "receipt", code, err)
+	event.End("receipt", code, err)
 }
 
 func shown(r ledger.Receipt, resent int64) Receipt {

@@ -57,7 +57,7 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (out answer, 
 		}
 		code := sale.CodeOf(err)
 		event.CountBy("seedings", "result", telemetry.Outcome(code))
-		event.End(ctx, "seed", code, err)
+		event.End("seed", code, err)
 		failure = told(err)
 	}()
 

@@ -1,0 +1,86 @@
+// Package jsonwrite writes flat JSON objects as text: answers, log lines, messages.
+// Making them by reflection costs more than everything else that a refusal from
+// memory does.
+//
+// A line in here knows JSON's grammar. Whatever is not plain ASCII is quoted by the
+// standard library.
+package jsonwrite
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+)
+
+// Object is a JSON object without its closing brace; the zero Object has no member.
+// Names must be ASCII without quotes and backslashes: they are this program's own.
+type Object []byte
+
+// Name begins a member, whose value is appended next.
+func (o *Object) Name(name string) {
+	separator := byte(',')
+	if len(*o) == 0 {
+		separator = '{'
+	}
+	*o = append(append(append(*o, separator, '"'), name...), `":`...)
+}
+
+// Text adds a string, see Quote.
+func (o *Object) Text(name, value string) {
+	o.Name(name)
+	*o = Quote(*o, value)
+}
+
+// TextIf adds a string that is not empty.
+func (o *Object) TextIf(name, value string) {
+	if value != "" {
+		o.Text(name, value)
+	}
+}
+
+// Int adds a number.
+func (o *Object) Int(name string, value int64) {
+	o.Name(name)
+	*o = strconv.AppendInt(*o, value, 10)
+}
+
+// Bool adds a boolean.
+func (o *Object) Bool(name string, value bool) {
+	o.Name(name)
+	*o = strconv.AppendBool(*o, value)
+}
+
+// Members are the object's members as they stand in it, without the brace before.
+func (o Object) Members() []byte {
+	if len(o) == 0 {
+		return nil
+	}
+	return o[1:]
+}
+
+// Close ends the object and returns its text.
+func (o Object) Close() []byte {
+	if len(o) == 0 {
+		return []byte("{}")
+	}
+	return append(o, '}')
+}
+
+// Quote appends the text as a JSON string. What is not UTF-8 becomes U+FFFD; control
+// characters and the line separators U+2028 and U+2029 are escaped.
+func Quote(to []byte, text string) []byte {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return escape(to, text)
+		}
+	}
+	return append(append(append(to, '"'), text...), '"')
+}
+
+func escape(to []byte, text string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // nothing here is a web page, and it lengthens the text
+	_ = e.Encode(text)     // a string always encodes
+	return append(to, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+}
