@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
-
 	purchase "flashsale/functions/purchase/handler"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
@@ -156,12 +154,7 @@ func (f *fleet) serve(user string, weight float64) answer {
 }
 
 func request(user string) httpapi.Request {
-	return httpapi.Request{
-		PathParameters: map[string]string{"saleId": saleID},
-		RequestContext: events.APIGatewayV2HTTPRequestContext{
-			Authorizer: &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
-				JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: map[string]string{"sub": user}},
-			},
-		},
-	}
+	r := httpapi.Request{Sub: user}
+	r.Path.SaleID = saleID
+	return r
 }

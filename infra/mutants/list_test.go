@@ -125,15 +125,20 @@ var mutants = []mutant{
 	{"somebody else's order is shown", "P12", "./functions/query/handler", "^TestSomebodyElsesOrder", []edit{{"functions/query/handler/handler.go",
 		`err == nil && o.User != user`, `err == nil && o.User == ""`}}},
 	{"the user from a header", "P12", "./functions/purchase/handler", "^TestTheBuyerIsTheTokensSub", []edit{{"shared/httpapi/event.go",
-		`		IdempotencyKey *string `, `		User           *string ` + "`json:\"x-user\"`\n" + `		IdempotencyKey *string `}, {"shared/httpapi/event.go",
-		`	if sub := e.RequestContext.Authorizer.JWT.Claims.Sub; sub != "" {
-`, `	if sub := e.RequestContext.Authorizer.JWT.Claims.Sub; sub != "" {
-		if e.Headers.User != nil {
-			sub = *e.Headers.User
-		}
-`}}},
+		`		case is(name, originVerify):
+			h = &r.OriginVerify
+`, `		case is(name, originVerify):
+			h = &r.OriginVerify
+		case is(name, "x-user"):
+			r.Sub, _, err = e.text()
+			return err
+`}, {"shared/httpapi/event.go",
+		`			err = e.deep(&r.Sub,`, `			if r.Sub != "" {
+				return e.skip()
+			}
+			err = e.deep(&r.Sub,`}}},
 	{"the user from a claim of another name", "P12", "./shared/httpapi", "^TestOnlyTheClaimSub", []edit{{"shared/httpapi/event.go",
-		"`json:\"sub\"`", "`json:\"sub,case:ignore\"`"}}},
+		`string(name) != path[0] {`, `!strings.EqualFold(string(name), path[0]) {`}}},
 	{"an empty shard closed without reading first", "P6", ledgerTests, "^TestAnEmptyShardIsReadAboutBeforeItIsClosedAgain", []edit{{purchasing,
 		`if p.view.isOlder(p.now(), newsAge) && `, `if false && `}}},
 	{"a separator in an id", "P13", "./shared/sale", "ID", []edit{{"shared/sale/ids.go",

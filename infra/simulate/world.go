@@ -163,16 +163,8 @@ type claimBody struct {
 
 // ask sends one HTTP request to the environment. ok is false when the
 // environment died.
-func (e *environment) ask(route, path, user string, parameters, headers map[string]string) (r reply, took time.Duration, ok bool) {
-	request := httpapi.Request{
-		Version: "2.0", RouteKey: route, RawPath: path, Headers: headers, PathParameters: parameters,
-		RequestContext: events.APIGatewayV2HTTPRequestContext{RouteKey: route, Stage: "$default"},
-	}
-	if user != "" {
-		request.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
-			JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: map[string]string{"sub": user}},
-		}
-	}
+func (e *environment) ask(request httpapi.Request) (r reply, took time.Duration, ok bool) {
+	request.Path.SaleID = saleID
 	var response httpapi.Response
 	var err error
 	end := e.invoke(func(ctx context.Context) { response, err = e.http(ctx, request) })
@@ -210,21 +202,21 @@ func (r reply) refuses() bool {
 // buy is POST /sales/{saleId}/orders.
 func (e *environment) buy(user, key string) (reply, time.Duration, bool) {
 	e.asked = nil
-	headers := map[string]string{"content-type": "application/json"}
-	if key != "" {
-		headers["idempotency-key"] = key
-	}
-	return e.ask("POST /sales/{saleId}/orders", "/sales/"+saleID+"/orders", user, map[string]string{"saleId": saleID}, headers)
+	return e.ask(httpapi.Request{
+		RouteKey: "POST /sales/{saleId}/orders", Sub: user,
+		ContentType:    httpapi.Header{Value: "application/json", Given: true},
+		IdempotencyKey: httpapi.Header{Value: key, Given: key != ""},
+	})
 }
 
 // status is GET /sales/{saleId}/orders/me.
 func (e *environment) status(user string) (reply, time.Duration, bool) {
-	return e.ask("GET /sales/{saleId}/orders/me", "/sales/"+saleID+"/orders/me", user, map[string]string{"saleId": saleID}, nil)
+	return e.ask(httpapi.Request{RouteKey: "GET /sales/{saleId}/orders/me", Sub: user})
 }
 
 // salePage is GET /sales/{saleId}.
 func (e *environment) salePage() (reply, time.Duration, bool) {
-	return e.ask("GET /sales/{saleId}", "/sales/"+saleID, "", map[string]string{"saleId": saleID}, nil)
+	return e.ask(httpapi.Request{RouteKey: "GET /sales/{saleId}"})
 }
 
 // deliver hands a batch to the environment and returns the handles of what may

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -29,11 +28,10 @@ func (s Serve) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	return response.json(), nil
 }
 
-// Decode reads an event of payload format 2.0: its route, path parameters and
-// body, the caller's sub, and the headers that this package looks at.
-// Everything else of the Request stays zero, and the event is read token by token:
-// decoding all of it costs more than everything else that a refusal from memory
-// does. It fails if the event is not JSON or one of these is not of its type.
+// Decode reads an event of payload format 2.0, token by token: reading it all into
+// structs costs more than everything else that a refusal from memory does. Of members
+// with one name the last one counts. It fails if the event is not JSON or something
+// that is looked at is not of its type.
 func Decode(payload []byte) (r Request, err error) {
 	e := readers.Get().(*eventReader)
 	e.open(payload)
@@ -143,16 +141,13 @@ func (e *eventReader) event(r *Request) error {
 		case "isBase64Encoded":
 			r.IsBase64Encoded, err = e.boolean()
 		case "headers":
-			r.Headers = nil
-			return e.headers(r)
+			err = e.headers(r)
 		case "pathParameters":
-			r.PathParameters = nil
-			return e.pathParameters(r)
+			err = e.pathParameters(r)
 		case "requestContext":
-			r.RequestContext.Authorizer = nil
-			return e.requestContext(r)
+			err = e.deep(&r.Sub, "authorizer", "jwt", "claims", "sub")
 		default:
-			return e.skip()
+			err = e.skip()
 		}
 		return err
 	})
@@ -170,51 +165,42 @@ func (e *eventReader) boolean() (bool, error) {
 	return false, errType
 }
 
-// headers reads those that this package looks at. Their names match in any case.
+// headers reads those that are looked at. API Gateway writes names in lower case;
+// an event made by hand may not.
 func (e *eventReader) headers(r *Request) error {
-	return e.members(func(name []byte) error {
-		for _, looked := range [...]string{contentType, idempotencyKey, originVerify} {
-			if len(name) != len(looked) || !strings.EqualFold(string(name), looked) {
-				continue
-			}
-			value, there, err := e.text()
-			if there {
-				r.Headers = with(r.Headers, looked, value)
-			}
-			return err
+	return e.members(func(name []byte) (err error) {
+		var h *Header
+		switch {
+		case is(name, contentType):
+			h = &r.ContentType
+		case is(name, idempotencyKey):
+			h = &r.IdempotencyKey
+		case is(name, originVerify):
+			h = &r.OriginVerify
+		default:
+			return e.skip()
 		}
-		return e.skip()
-	})
-}
-
-func (e *eventReader) pathParameters(r *Request) error {
-	return e.members(func(name []byte) error {
-		key := string(name)
-		value, _, err := e.text()
-		r.PathParameters = with(r.PathParameters, key, value)
+		h.Value, h.Given, err = e.text()
 		return err
 	})
 }
 
-func with(m map[string]string, key, value string) map[string]string {
-	if m == nil {
-		return map[string]string{key: value}
-	}
-	m[key] = value
-	return m
+func is(name []byte, header string) bool {
+	return len(name) == len(header) && strings.EqualFold(string(name), header)
 }
 
-// requestContext reads the one thing in it that is looked at: the claim that names
-// the caller.
-func (e *eventReader) requestContext(r *Request) error {
-	var sub string
-	err := e.deep(&sub, "authorizer", "jwt", "claims", "sub")
-	if sub != "" {
-		r.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
-			JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: map[string]string{"sub": sub}},
+func (e *eventReader) pathParameters(r *Request) error {
+	return e.members(func(name []byte) (err error) {
+		switch string(name) {
+		case "saleId":
+			r.Path.SaleID, _, err = e.text()
+		case "orderId":
+			r.Path.OrderID, _, err = e.text()
+		default:
+			err = e.skip()
 		}
-	}
-	return err
+		return err
+	})
 }
 
 // deep reads the text at the end of a path through the object that comes next, and

@@ -18,8 +18,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/aws/aws-lambda-go/events"
-
 	"flashsale/shared/jsonwrite"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
@@ -28,8 +26,25 @@ import (
 // MaxBody is the longest request body, in bytes.
 const MaxBody = 1 << 10
 
-// Request is API Gateway's, payload format 2.0.
-type Request = events.APIGatewayV2HTTPRequest
+// Request is what the functions look at of API Gateway's event, payload format 2.0.
+type Request struct {
+	RouteKey string // like "POST /sales/{saleId}/orders"
+	// Sub is the claim by which the token that the gateway verified names the
+	// caller; empty if there is none.
+	Sub  string
+	Path struct{ SaleID, OrderID string } // as they came
+
+	ContentType, IdempotencyKey, OriginVerify Header
+
+	Body            string
+	IsBase64Encoded bool
+}
+
+// Header is a request's header.
+type Header struct {
+	Value string
+	Given bool
+}
 
 // Response is an answer in payload format 2.0.
 type Response struct {
@@ -61,7 +76,7 @@ type Headers struct {
 	RetryAfter   string `json:"Retry-After,omitempty"` // see Seconds
 }
 
-// The request headers that are looked at, as API Gateway writes them.
+// The request headers that are looked at.
 const (
 	idempotencyKey = "idempotency-key"
 	contentType    = "content-type"
@@ -72,22 +87,20 @@ const (
 // nothing else (P12). It fails with sale.Unauthorized when there is none, and
 // with sale.InvalidRequest when it is not fit to be a user id.
 func User(r *Request) (string, error) {
-	a := r.RequestContext.Authorizer
-	if a == nil || a.JWT == nil || a.JWT.Claims["sub"] == "" {
+	if r.Sub == "" {
 		return "", sale.Refuse(sale.Unauthorized, "the request carries no verified user")
 	}
-	sub := a.JWT.Claims["sub"]
 	// The replacement character stands for what JSON could not carry, such as half
 	// a surrogate pair: two different subs may have become this one (P13).
-	if !sale.ValidUser(sub) || strings.ContainsRune(sub, utf8.RuneError) {
+	if !sale.ValidUser(r.Sub) || strings.ContainsRune(r.Sub, utf8.RuneError) {
 		return "", sale.Refuse(sale.InvalidRequest, "the token's sub must be 1 to 128 printable characters")
 	}
-	return sub, nil
+	return r.Sub, nil
 }
 
 // SaleID returns the path's sale id, or sale.InvalidRequest.
 func SaleID(r *Request) (string, error) {
-	id := r.PathParameters["saleId"]
+	id := r.Path.SaleID
 	if !sale.ValidID(id) {
 		return "", sale.Refuse(sale.InvalidRequest, "a sale id is 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
 	}
@@ -96,7 +109,7 @@ func SaleID(r *Request) (string, error) {
 
 // OrderID returns the path's order id, or sale.InvalidRequest.
 func OrderID(r *Request) (uint64, error) {
-	id, err := orderid.Parse(r.PathParameters["orderId"])
+	id, err := orderid.Parse(r.Path.OrderID)
 	if err != nil {
 		return 0, sale.Refuse(sale.InvalidRequest, "an order id is a decimal number of up to 19 digits")
 	}
@@ -107,10 +120,10 @@ func OrderID(r *Request) (uint64, error) {
 // may be quoted, as a structured-field string is, or bare. Anything that is no
 // valid id is sale.InvalidRequest.
 func IdempotencyKey(r *Request) (string, error) {
-	key, ok := header(r, idempotencyKey)
-	if !ok {
+	if !r.IdempotencyKey.Given {
 		return "", nil
 	}
+	key := r.IdempotencyKey.Value
 	if len(key) >= 2 && key[0] == '"' && key[len(key)-1] == '"' {
 		key = key[1 : len(key)-1]
 	}
@@ -118,20 +131,6 @@ func IdempotencyKey(r *Request) (string, error) {
 		return "", sale.Refuse(sale.InvalidRequest, "an Idempotency-Key is 1 to 64 characters of A-Z, a-z, 0-9, _ and -, quoted or bare")
 	}
 	return key, nil
-}
-
-// header finds a header by its lower-case name. API Gateway writes names in
-// lower case; an event made by hand may not.
-func header(r *Request, name string) (string, bool) {
-	if value, ok := r.Headers[name]; ok {
-		return value, true
-	}
-	for other, value := range r.Headers {
-		if strings.EqualFold(other, name) {
-			return value, true
-		}
-	}
-	return "", false
 }
 
 // EmptyBody accepts a request without content: no body or an empty JSON object.
@@ -153,8 +152,8 @@ func EmptyBody(r *Request) error {
 	if len(body) > MaxBody {
 		return tooLarge()
 	}
-	if content, ok := header(r, contentType); ok && content != jsonMedia {
-		media, _, err := mime.ParseMediaType(content)
+	if r.ContentType.Given && r.ContentType.Value != jsonMedia {
+		media, _, err := mime.ParseMediaType(r.ContentType.Value)
 		if err != nil || media != jsonMedia {
 			return sale.Refuse(sale.UnsupportedMediaType, "the content type must be application/json")
 		}

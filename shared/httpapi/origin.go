@@ -50,8 +50,7 @@ func (o Origin) Check(r *Request) error {
 	if !o.isKnown {
 		return nil
 	}
-	given, _ := header(r, originVerify)
-	digest := sha256.Sum256([]byte(given))
+	digest := sha256.Sum256([]byte(r.OriginVerify.Value))
 	if subtle.ConstantTimeCompare(digest[:], o.digest[:]) != 1 {
 		return sale.Refuse(sale.Forbidden, "requests are taken at the public address only")
 	}

@@ -15,23 +15,21 @@ func TestOnlyRequestsWithTheSecretComeIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	tests := []struct {
-		name    string
-		headers map[string]string
-		want    sale.Code
+		name  string
+		given Header
+		want  sale.Code
 	}{
-		{"the secret", map[string]string{"x-origin-verify": secret}, ""},
-		{"the secret under a name in capitals", map[string]string{"X-Origin-Verify": secret}, ""},
-		{"no header", nil, sale.Forbidden},
-		{"an empty header", map[string]string{"x-origin-verify": ""}, sale.Forbidden},
-		{"another secret of the same length", map[string]string{"x-origin-verify": strings.ToUpper(secret)}, sale.Forbidden},
-		{"the beginning of the secret", map[string]string{"x-origin-verify": secret[:20]}, sale.Forbidden},
-		{"the secret and more", map[string]string{"x-origin-verify": secret + "x"}, sale.Forbidden},
-		{"the secret twice, as the gateway joins headers", map[string]string{"x-origin-verify": secret + "," + secret}, sale.Forbidden},
-		{"the secret in another header", map[string]string{"x-origin": secret, "authorization": secret}, sale.Forbidden},
+		{"the secret", given(secret), ""},
+		{"no header", Header{}, sale.Forbidden},
+		{"an empty header", given(""), sale.Forbidden},
+		{"another secret of the same length", given(strings.ToUpper(secret)), sale.Forbidden},
+		{"the beginning of the secret", given(secret[:20]), sale.Forbidden},
+		{"the secret and more", given(secret + "x"), sale.Forbidden},
+		{"the secret twice, as the gateway joins headers", given(secret + "," + secret), sale.Forbidden},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			err := o.Check(&Request{Headers: tt.headers})
+			err := o.Check(&Request{OriginVerify: tt.given})
 			if sale.CodeOf(err) != tt.want {
 				t.Errorf("Check = %v, want code %q", err, tt.want)
 			}
@@ -51,8 +49,8 @@ func TestWithoutASecretEverybodyComesIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, headers := range []map[string]string{nil, {"x-origin-verify": "anything"}} {
-		if err := o.Check(&Request{Headers: headers}); err != nil {
+	for _, h := range []Header{{}, given("anything")} {
+		if err := o.Check(&Request{OriginVerify: h}); err != nil {
 			t.Errorf("Check = %v", err)
 		}
 	}
@@ -64,7 +62,7 @@ func TestTheSecretOfTheEnvironmentIsExpected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Check(&Request{Headers: map[string]string{"x-origin-verify": secret}}); err != nil {
+	if err := o.Check(&Request{OriginVerify: given(secret)}); err != nil {
 		t.Errorf("Check = %v", err)
 	}
 	if err := o.Check(&Request{}); sale.CodeOf(err) != sale.Forbidden {

@@ -6,24 +6,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-lambda-go/events"
-
 	"flashsale/shared/sale"
 )
 
-func requestOf(sub string) *Request {
-	r := &Request{}
-	r.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
-		JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: map[string]string{"sub": sub}},
-	}
-	return r
-}
+func requestOf(sub string) *Request { return &Request{Sub: sub} }
+
+// given is a header of that value.
+func given(value string) Header { return Header{Value: value, Given: true} }
 
 func TestTheUserIsTheVerifiedSubAndNothingElse(t *testing.T) {
-	without := func(change func(*Request)) *Request {
-		r := requestOf("alice")
-		change(r)
-		return r
+	eventOf := func(text string) *Request {
+		r, err := Decode([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &r
 	}
 	tests := []struct {
 		name string
@@ -34,16 +31,13 @@ func TestTheUserIsTheVerifiedSubAndNothingElse(t *testing.T) {
 		{"a verified sub", requestOf("alice"), "alice", ""},
 		{"a sub with a key separator", requestOf("auth0|SALE#1"), "auth0|SALE#1", ""},
 		{"a sub of 128 characters", requestOf(strings.Repeat("用", 128)), strings.Repeat("用", 128), ""},
-		{"no authorizer", without(func(r *Request) { r.RequestContext.Authorizer = nil }), "", sale.Unauthorized},
-		{"another kind of authorizer", without(func(r *Request) { r.RequestContext.Authorizer.JWT = nil }), "", sale.Unauthorized},
-		{"no claims", without(func(r *Request) { r.RequestContext.Authorizer.JWT.Claims = nil }), "", sale.Unauthorized},
+		{"a sub in an event", eventOf(`{"requestContext":{"authorizer":{"jwt":{"claims":{"sub":"alice"}}}}}`), "alice", ""},
+		{"no authorizer", eventOf(`{"requestContext":{}}`), "", sale.Unauthorized},
+		{"another kind of authorizer", eventOf(`{"requestContext":{"authorizer":{"lambda":{"sub":"alice"}}}}`), "", sale.Unauthorized},
+		{"no claims", eventOf(`{"requestContext":{"authorizer":{"jwt":{"sub":"alice","claims":null}}}}`), "", sale.Unauthorized},
 		{"an empty sub", requestOf(""), "", sale.Unauthorized},
-		{"a token in a header only", without(func(r *Request) {
-			r.RequestContext.Authorizer = nil
-			r.Headers = map[string]string{"authorization": "Bearer a.b.c", "x-user": "alice", "sub": "alice"}
-			r.QueryStringParameters = map[string]string{"sub": "alice"}
-			r.Body = `{"sub":"alice"}`
-		}), "", sale.Unauthorized},
+		{"a token in a header only", eventOf(`{"headers":{"authorization":"Bearer a.b.c","x-user":"alice","sub":"alice"},` +
+			`"queryStringParameters":{"sub":"alice"},"body":"{\"sub\":\"alice\"}"}`), "", sale.Unauthorized},
 		{"a sub with a control character", requestOf("alice\x00"), "", sale.InvalidRequest},
 		{"a sub that is not UTF-8", requestOf("\xff"), "", sale.InvalidRequest},
 		{"a sub that lost a character on its way", requestOf("alice\ufffd"), "", sale.InvalidRequest},
@@ -60,18 +54,21 @@ func TestTheUserIsTheVerifiedSubAndNothingElse(t *testing.T) {
 
 func TestPathParametersAreValidatedBeforeTheyBecomeKeys(t *testing.T) {
 	for _, id := range []string{"", "a#b", "a b", "..", "a%2Fb", "a\x00", "\xff", strings.Repeat("a", 65)} {
-		r := &Request{PathParameters: map[string]string{"saleId": id}}
+		r := &Request{}
+		r.Path.SaleID = id
 		if got, err := SaleID(r); got != "" || sale.CodeOf(err) != sale.InvalidRequest {
 			t.Errorf("SaleID(%q) = %q, %v; want invalid-request", id, got, err)
 		}
 	}
 	for _, id := range []string{"", "0", "-1", "01", "1.0", "abc", "9223372036854775808", "4294967296", "1#ORDER"} {
-		r := &Request{PathParameters: map[string]string{"orderId": id}}
+		r := &Request{}
+		r.Path.OrderID = id
 		if got, err := OrderID(r); got != 0 || sale.CodeOf(err) != sale.InvalidRequest {
 			t.Errorf("OrderID(%q) = %d, %v; want invalid-request", id, got, err)
 		}
 	}
-	r := &Request{PathParameters: map[string]string{"saleId": "moutai", "orderId": "406709376884146177"}}
+	r := &Request{}
+	r.Path.SaleID, r.Path.OrderID = "moutai", "406709376884146177"
 	if got, err := SaleID(r); got != "moutai" || err != nil {
 		t.Errorf("SaleID = %q, %v", got, err)
 	}
@@ -109,15 +106,13 @@ func TestAnIdempotencyKeyIsQuotedOrBare(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			for _, header := range []string{"idempotency-key", "Idempotency-Key"} {
-				got, err := IdempotencyKey(&Request{Headers: map[string]string{header: tt.value}})
-				if got != tt.want || sale.CodeOf(err) != tt.code {
-					t.Errorf("%s %q: %q, %v; want %q and code %q", header, tt.value, got, err, tt.want, tt.code)
-				}
+			got, err := IdempotencyKey(&Request{IdempotencyKey: given(tt.value)})
+			if got != tt.want || sale.CodeOf(err) != tt.code {
+				t.Errorf("%q: %q, %v; want %q and code %q", tt.value, got, err, tt.want, tt.code)
 			}
 		})
 	}
-	if got, err := IdempotencyKey(&Request{Headers: map[string]string{"accept": "*/*"}}); got != "" || err != nil {
+	if got, err := IdempotencyKey(&Request{}); got != "" || err != nil {
 		t.Errorf("without the header: %q, %v; want none and no error", got, err)
 	}
 }
@@ -164,7 +159,7 @@ func TestTheBodyIsAbsentOrAnEmptyJSONObject(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := &Request{Body: tt.body}
 			if tt.contentType != "" {
-				r.Headers = map[string]string{"content-type": tt.contentType}
+				r.ContentType = given(tt.contentType)
 			}
 			if err := EmptyBody(r); sale.CodeOf(err) != tt.want {
 				t.Errorf("EmptyBody = %v, want code %q", err, tt.want)
@@ -189,7 +184,7 @@ func FuzzEmptyBody(f *testing.F) {
 	f.Add("text/plain", "\xff", false)
 	f.Add("application/json", "{"+strings.Repeat(" ", 1100)+"}", false)
 	f.Fuzz(func(t *testing.T, contentType, body string, encoded bool) {
-		r := &Request{Headers: map[string]string{"content-type": contentType}, Body: body, IsBase64Encoded: encoded}
+		r := &Request{ContentType: given(contentType), Body: body, IsBase64Encoded: encoded}
 		err := EmptyBody(r)
 		switch sale.CodeOf(err) {
 		case "", sale.InvalidRequest, sale.BodyTooLarge, sale.UnsupportedMediaType:
@@ -216,7 +211,7 @@ func FuzzIdempotencyKey(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
-		key, err := IdempotencyKey(&Request{Headers: map[string]string{"idempotency-key": value}})
+		key, err := IdempotencyKey(&Request{IdempotencyKey: given(value)})
 		if err != nil {
 			if key != "" || sale.CodeOf(err) != sale.InvalidRequest {
 				t.Errorf("%q: %q, %v", value, key, err)

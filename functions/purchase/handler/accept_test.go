@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/shared/httpapi"
@@ -50,7 +51,7 @@ func TestAnAcceptedOrderIsAnsweredWithItsClaimAndSentOnce(t *testing.T) {
 
 func TestTheBuyerIsTheTokensSubWhateverElseTheRequestSays(t *testing.T) {
 	f := newFunction(t)
-	f.invoke(t, t.Context(), event(t, "purchase.json", header("x-user", "mallory"), header("sub", "mallory"), func(r *httpapi.Request) {
+	f.invoke(t, t.Context(), event(t, "purchase.json", header("x-user", "mallory"), header("sub", "mallory"), func(r *events.APIGatewayV2HTTPRequest) {
 		r.QueryStringParameters = map[string]string{"user": "mallory", "saleId": "other"}
 		r.PathParameters["user"] = "mallory"
 	}))

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"flashsale/shared/httpapi"
@@ -180,7 +181,7 @@ func (f *function) logged(t *testing.T, name string) any {
 }
 
 // event is a fixture, changed.
-func event(t *testing.T, name string, changes ...func(*httpapi.Request)) []byte {
+func event(t *testing.T, name string, changes ...func(*events.APIGatewayV2HTTPRequest)) []byte {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("../../../events", name))
 	if err != nil {
@@ -189,7 +190,7 @@ func event(t *testing.T, name string, changes ...func(*httpapi.Request)) []byte 
 	if len(changes) == 0 {
 		return raw
 	}
-	var r httpapi.Request
+	var r events.APIGatewayV2HTTPRequest
 	if err := json.Unmarshal(raw, &r); err != nil {
 		t.Fatal(err)
 	}
@@ -202,12 +203,12 @@ func event(t *testing.T, name string, changes ...func(*httpapi.Request)) []byte 
 	return raw
 }
 
-func user(name string) func(*httpapi.Request) {
-	return func(r *httpapi.Request) { r.RequestContext.Authorizer.JWT.Claims["sub"] = name }
+func user(name string) func(*events.APIGatewayV2HTTPRequest) {
+	return func(r *events.APIGatewayV2HTTPRequest) { r.RequestContext.Authorizer.JWT.Claims["sub"] = name }
 }
 
-func header(name, value string) func(*httpapi.Request) {
-	return func(r *httpapi.Request) { r.Headers[name] = value }
+func header(name, value string) func(*events.APIGatewayV2HTTPRequest) {
+	return func(r *events.APIGatewayV2HTTPRequest) { r.Headers[name] = value }
 }
 
 // refused checks a refusal and returns its body.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/shared/httpapi"
@@ -40,7 +41,7 @@ func TestEveryOutcomeLeavesItsLine(t *testing.T) {
 	tests := []struct {
 		name    string
 		prepare func(*function)
-		change  func(*httpapi.Request)
+		change  func(*events.APIGatewayV2HTTPRequest)
 		outcome sale.Code
 		want    fields // beside what every line has
 		metrics []string
@@ -71,11 +72,11 @@ func TestEveryOutcomeLeavesItsLine(t *testing.T) {
 			fields{"tries": 0.0, "level": "ERROR", "error": "strange\n\x1b[31m"}, nil},
 		{"a panic", func(f *function) { f.panics = true }, nil, sale.Internal,
 			fields{"level": "ERROR", "error": "panic: table ledger-7 is on fire"}, nil},
-		{"nobody", nil, func(r *httpapi.Request) { r.RequestContext.Authorizer = nil }, sale.Unauthorized,
+		{"nobody", nil, func(r *events.APIGatewayV2HTTPRequest) { r.RequestContext.Authorizer = nil }, sale.Unauthorized,
 			fields{"user": nil, "saleId": nil, "error": "unauthorized: the request carries no verified user"}, nil},
-		{"an impossible sale", nil, func(r *httpapi.Request) { r.PathParameters["saleId"] = "a\n{}" }, sale.InvalidRequest,
+		{"an impossible sale", nil, func(r *events.APIGatewayV2HTTPRequest) { r.PathParameters["saleId"] = "a\n{}" }, sale.InvalidRequest,
 			fields{"user": nil, "saleId": nil, "error": "invalid-request: a sale id is 1 to 64 characters of A-Z, a-z, 0-9, _ and -"}, nil},
-		{"a body too large", nil, func(r *httpapi.Request) { r.Body = string(make([]byte, 2000)) }, sale.BodyTooLarge,
+		{"a body too large", nil, func(r *events.APIGatewayV2HTTPRequest) { r.Body = string(make([]byte, 2000)) }, sale.BodyTooLarge,
 			fields{"user": nil, "saleId": nil, "error": "body-too-large: the body must not be longer than 1024 bytes"}, nil},
 		{"a body of another type", nil, header("content-type", "text/xml"), sale.UnsupportedMediaType,
 			fields{"user": nil, "saleId": nil, "error": "unsupported-media-type: the content type must be application/json"}, nil},
@@ -88,7 +89,7 @@ func TestEveryOutcomeLeavesItsLine(t *testing.T) {
 			if tt.prepare != nil {
 				tt.prepare(f)
 			}
-			changes := []func(*httpapi.Request){telemetrytest.Confide}
+			changes := []func(*events.APIGatewayV2HTTPRequest){telemetrytest.Confide}
 			if tt.change != nil {
 				changes = append(changes, tt.change)
 			}

@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"flashsale/shared/httpapi"
+	"github.com/aws/aws-lambda-go/events"
+
 	"flashsale/shared/sale"
 )
 
@@ -67,7 +68,7 @@ func TestASecondOrderIsRefusedWithTheFirst(t *testing.T) {
 	f := newFunction(t)
 	f.invoke(t, t.Context(), event(t, "purchase.json"))
 	for _, key := range []string{"", "another-key"} {
-		change := func(r *httpapi.Request) {
+		change := func(r *events.APIGatewayV2HTTPRequest) {
 			if key != "" {
 				r.Headers["idempotency-key"] = key
 			}
@@ -100,21 +101,23 @@ func TestTheLastUnitIsSoldOnce(t *testing.T) {
 }
 
 func TestBadInputIsAnsweredAndReachesNothing(t *testing.T) {
-	body := func(text string) func(*httpapi.Request) { return func(r *httpapi.Request) { r.Body = text } }
-	saleID := func(id string) func(*httpapi.Request) {
-		return func(r *httpapi.Request) { r.PathParameters["saleId"] = id }
+	body := func(text string) func(*events.APIGatewayV2HTTPRequest) {
+		return func(r *events.APIGatewayV2HTTPRequest) { r.Body = text }
+	}
+	saleID := func(id string) func(*events.APIGatewayV2HTTPRequest) {
+		return func(r *events.APIGatewayV2HTTPRequest) { r.PathParameters["saleId"] = id }
 	}
 	tests := []struct {
 		name   string
-		change func(*httpapi.Request)
+		change func(*events.APIGatewayV2HTTPRequest)
 		status int
 		code   sale.Code
 	}{
-		{"no authorizer", func(r *httpapi.Request) { r.RequestContext.Authorizer = nil }, 401, sale.Unauthorized},
-		{"no sub", func(r *httpapi.Request) { delete(r.RequestContext.Authorizer.JWT.Claims, "sub") }, 401, sale.Unauthorized},
+		{"no authorizer", func(r *events.APIGatewayV2HTTPRequest) { r.RequestContext.Authorizer = nil }, 401, sale.Unauthorized},
+		{"no sub", func(r *events.APIGatewayV2HTTPRequest) { delete(r.RequestContext.Authorizer.JWT.Claims, "sub") }, 401, sale.Unauthorized},
 		{"a sub with a control character", user("alice\x00"), 400, sale.InvalidRequest},
 		{"a sub of 129 characters", user(strings.Repeat("u", 129)), 400, sale.InvalidRequest},
-		{"no path parameters", func(r *httpapi.Request) { r.PathParameters = nil }, 400, sale.InvalidRequest},
+		{"no path parameters", func(r *events.APIGatewayV2HTTPRequest) { r.PathParameters = nil }, 400, sale.InvalidRequest},
 		{"a sale id with a separator", saleID("moutai#STOCK"), 400, sale.InvalidRequest},
 		{"a sale id with a newline", saleID("moutai\n"), 400, sale.InvalidRequest},
 		{"a sale id of 65 characters", saleID(strings.Repeat("s", 65)), 400, sale.InvalidRequest},
@@ -127,8 +130,8 @@ func TestBadInputIsAnsweredAndReachesNothing(t *testing.T) {
 		{"a body of null", body("null"), 400, sale.InvalidRequest},
 		{"a body of a number", body("1"), 400, sale.InvalidRequest},
 		{"a body cut off", body("{"), 400, sale.InvalidRequest},
-		{"a body that is no base64", func(r *httpapi.Request) { r.Body, r.IsBase64Encoded = "%", true }, 400, sale.InvalidRequest},
-		{"a body of invalid UTF-8", func(r *httpapi.Request) {
+		{"a body that is no base64", func(r *events.APIGatewayV2HTTPRequest) { r.Body, r.IsBase64Encoded = "%", true }, 400, sale.InvalidRequest},
+		{"a body of invalid UTF-8", func(r *events.APIGatewayV2HTTPRequest) {
 			r.Body, r.IsBase64Encoded = base64.StdEncoding.EncodeToString([]byte("{\xff}")), true
 		}, 400, sale.InvalidRequest},
 		{"a body over 1 KiB", body("{" + strings.Repeat(" ", 1024) + "}"), 413, sale.BodyTooLarge},

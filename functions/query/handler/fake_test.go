@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"flashsale/shared/httpapi"
@@ -135,7 +136,7 @@ func (f *function) invoke(t *testing.T, ctx context.Context, event []byte) httpa
 }
 
 // event is a fixture, changed.
-func event(t *testing.T, name string, changes ...func(*httpapi.Request)) []byte {
+func event(t *testing.T, name string, changes ...func(*events.APIGatewayV2HTTPRequest)) []byte {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("../../../events", name))
 	if err != nil {
@@ -144,7 +145,7 @@ func event(t *testing.T, name string, changes ...func(*httpapi.Request)) []byte 
 	if len(changes) == 0 {
 		return raw
 	}
-	var r httpapi.Request
+	var r events.APIGatewayV2HTTPRequest
 	if err := json.Unmarshal(raw, &r); err != nil {
 		t.Fatal(err)
 	}
@@ -157,15 +158,15 @@ func event(t *testing.T, name string, changes ...func(*httpapi.Request)) []byte 
 	return raw
 }
 
-func user(name string) func(*httpapi.Request) {
-	return func(r *httpapi.Request) { r.RequestContext.Authorizer.JWT.Claims["sub"] = name }
+func user(name string) func(*events.APIGatewayV2HTTPRequest) {
+	return func(r *events.APIGatewayV2HTTPRequest) { r.RequestContext.Authorizer.JWT.Claims["sub"] = name }
 }
 
-func path(name, value string) func(*httpapi.Request) {
-	return func(r *httpapi.Request) { r.PathParameters[name] = value }
+func path(name, value string) func(*events.APIGatewayV2HTTPRequest) {
+	return func(r *events.APIGatewayV2HTTPRequest) { r.PathParameters[name] = value }
 }
 
-func anonymous(r *httpapi.Request) { r.RequestContext.Authorizer = nil }
+func anonymous(r *events.APIGatewayV2HTTPRequest) { r.RequestContext.Authorizer = nil }
 
 // answered checks an answer and returns its body.
 func answered(t *testing.T, r httpapi.Response, cacheControl string) map[string]any {

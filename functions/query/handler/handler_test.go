@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
-	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
@@ -131,7 +131,7 @@ func TestRefusalsOfTheQueries(t *testing.T) {
 	tests := []struct {
 		name    string
 		fixture string
-		change  func(*httpapi.Request)
+		change  func(*events.APIGatewayV2HTTPRequest)
 		status  int
 		code    sale.Code
 		reads   bool // whether the request gets to the table
@@ -190,7 +190,7 @@ func TestAFaultIsBusyOrInternalOnEveryRouteAndTellsNothing(t *testing.T) {
 
 func TestARouteThatTheTemplateDoesNotHaveIsInternal(t *testing.T) {
 	f := newFunction(t)
-	r := f.invoke(t, t.Context(), event(t, "query-sale.json", func(r *httpapi.Request) { r.RouteKey = "DELETE /sales/{saleId}" }))
+	r := f.invoke(t, t.Context(), event(t, "query-sale.json", func(r *events.APIGatewayV2HTTPRequest) { r.RouteKey = "DELETE /sales/{saleId}" }))
 	refused(t, r, 500, sale.Internal)
 	if f.calls != 0 {
 		t.Errorf("%d reads", f.calls)

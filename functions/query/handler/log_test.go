@@ -5,6 +5,7 @@ import (
 	"maps"
 	"testing"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/shared/httpapi"
@@ -14,11 +15,11 @@ import (
 
 func TestEveryOutcomeLeavesItsLine(t *testing.T) {
 	const salePage, claimPage, orderPage = "GET /sales/{saleId}", "GET /sales/{saleId}/orders/me", "GET /orders/{orderId}"
-	same := func(*httpapi.Request) {}
+	same := func(*events.APIGatewayV2HTTPRequest) {}
 	throttled := sale.Fail(sale.Busy, errors.New("ThrottlingException"))
 	tests := []struct {
 		name, fixture string
-		change        func(*httpapi.Request)
+		change        func(*events.APIGatewayV2HTTPRequest)
 		books         func(*books)
 		outcome       sale.Code
 		want          map[string]any // beside what every line has
@@ -45,7 +46,7 @@ func TestEveryOutcomeLeavesItsLine(t *testing.T) {
 			map[string]any{"route": salePage, "saleId": "moutai", "level": "ERROR", "error": "strange"}},
 		{"a panic", "query-sale.json", same, func(b *books) { b.panics = true }, sale.Internal,
 			map[string]any{"route": salePage, "saleId": "moutai", "level": "ERROR", "error": "panic: table ledger-7 is on fire"}},
-		{"an unknown route", "query-sale.json", func(r *httpapi.Request) { r.RouteKey = "GET /\n" }, nil, sale.Internal,
+		{"an unknown route", "query-sale.json", func(r *events.APIGatewayV2HTTPRequest) { r.RouteKey = "GET /\n" }, nil, sale.Internal,
 			map[string]any{"route": "GET /\n", "level": "ERROR", "error": `no such route: "GET /\n"`}},
 	}
 	for _, tt := range tests {
@@ -90,7 +91,7 @@ func TestARequestAroundTheFrontIsRefusedBeforeItReachesAnything(t *testing.T) {
 		if line, err := telemetrytest.Parse(f.log.Bytes()); err != nil || line.Fields["outcome"] != "forbidden" || f.calls != 0 {
 			t.Errorf("%s: line %v, %v; %d reads", fixture, line.Fields, err, f.calls)
 		}
-		f.invoke(t, t.Context(), event(t, fixture, func(r *httpapi.Request) { r.Headers["x-origin-verify"] = secret }))
+		f.invoke(t, t.Context(), event(t, fixture, func(r *events.APIGatewayV2HTTPRequest) { r.Headers["x-origin-verify"] = secret }))
 		if line, err := telemetrytest.Parse(f.log.Bytes()); err != nil || line.Fields["outcome"] != "ok" || telemetrytest.Told(f.log.Bytes()) != nil {
 			t.Errorf("%s: line %v, %v", fixture, line.Fields, err)
 		}

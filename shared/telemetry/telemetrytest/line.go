@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	jsonv2 "github.com/go-json-experiment/json"
 
-	"flashsale/shared/httpapi"
 	"flashsale/shared/telemetry"
 )
 
@@ -129,7 +129,7 @@ var secrets = []string{
 
 // Confide fills a request with what its sender would not want to find in a log: a
 // token, names, addresses, cookies.
-func Confide(r *httpapi.Request) {
+func Confide(r *events.APIGatewayV2HTTPRequest) {
 	if r.Headers == nil {
 		r.Headers = map[string]string{}
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
-	"flashsale/shared/httpapi"
 	"flashsale/shared/telemetry"
 	"flashsale/shared/telemetry/telemetrytest"
 )
@@ -75,7 +74,7 @@ func TestALineThatLacksSomethingIsRefused(t *testing.T) {
 }
 
 func TestWhatIsConfidedIsFound(t *testing.T) {
-	r := httpapi.Request{}
+	r := events.APIGatewayV2HTTPRequest{}
 	r.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
 		JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: map[string]string{"sub": "alice"}},
 	}
