@@ -69,7 +69,7 @@ func batchOf(root string, users []string) ([]byte, error) {
 	batch.Records = nil
 	for i, user := range users {
 		like.MessageId = fmt.Sprintf("380f4dc3-3844-4c8a-8806-2b1fbd87%04d", i)
-		like.Body = orderq.Encode(orderq.Message{SaleID: saleID, User: user, ClaimID: claimID})
+		like.Body = orderq.Encode(orderq.Message{SaleID: saleID, User: user, ClaimID: claimID, Buckets: buckets})
 		batch.Records = append(batch.Records, like)
 	}
 	return json.Marshal(batch)

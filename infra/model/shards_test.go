@@ -96,4 +96,8 @@ func TestWhatLimitsTheTableLimitsTheSale(t *testing.T) {
 	if r.Confirmed != r.Accepted {
 		t.Errorf("%d confirmed of %d accepted", r.Confirmed, r.Accepted)
 	}
+	// A message that is given up comes again only after its visibility timeout.
+	if wait := r.LastConfirmed - r.LastSold; wait > 5*time.Second {
+		t.Errorf("the last order is confirmed %v after the last unit was sold: a batch gave up too soon", wait)
+	}
 }

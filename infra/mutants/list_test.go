@@ -75,9 +75,9 @@ var mutants = []mutant{
 				}
 `}}},
 	{"a poison message takes a number", "P10", ledgerTests, overFake + "^each_poison_claim", []edit{{"shared/ledger/confirm.go",
-		`		l.readClaims(ctx, left)
+		`		l.find(ctx, left)
 		left = standing(left)
-`, `		l.readClaims(ctx, left)
+`, `		l.find(ctx, left)
 `}}},
 	{"restock without reopening the shard", "P6", ledgerTests, overFake + "^a_restock_takes", []edit{{"shared/ledger/add.go",
 		`":k": numberSet(k)`, `":k": numberSet(sale.MaxShards - 1)`}}},
@@ -145,6 +145,10 @@ var mutants = []mutant{
 		`c == '_', c == '-':`, `c == '_', c == '-', c == '#':`}}},
 	{"an unknown schema version is read", "P19", "./shared/orderq", ".", []edit{{"shared/orderq/message.go",
 		`case w.V != Version:`, `case w.V < Version:`}}},
+	{"finalize gives up as soon as a purchase does", "P8", "./infra/model", "^TestWhatLimitsTheTable", []edit{{"shared/ledger/calls.go",
+		`patientTries = 24`, `patientTries = 6`}}},
+	{"a message with wrong buckets is poison", "P8", ledgerTests, "^TestTheLedgerOverTheFake$", []edit{{"shared/ledger/confirm.go",
+		`if c.Err == errNoClaim && c.ref.Buckets > 0 {`, `if false {`}}},
 	{"endless tries", "P16", ledgerTests, "^TestUnansweredOrContendedToTheEnd", []edit{{"shared/ledger/calls.go",
 		`maxTries = 6`, `maxTries = 60`}}},
 	{"whoever goes around the front comes in", "P12", "./shared/httpapi", "^TestOnlyRequestsWithTheSecret", []edit{{"shared/httpapi/origin.go",

@@ -163,7 +163,7 @@ func (l *Ledger) countSold(ctx context.Context, s sale.Sale, a *Audit) ([]int64,
 		keys[k] = stockKey(s.ID, k)
 		number[identityOf(keys[k])] = k
 	}
-	items, err := l.batchGet(ctx, keys, true)
+	items, err := l.batchGet(ctx, maxTries, keys, true)
 	if err != nil {
 		return nil, shard{}, err
 	}
@@ -214,7 +214,7 @@ func (l *Ledger) auditPage(ctx context.Context, s sale.Sale, a *Audit, stranded 
 	}
 	claims := make([]sale.Claim, len(out.Items))
 	for i, it := range out.Items {
-		if claims[i], err = readClaim(s.ID, it); err != nil {
+		if claims[i], err = readClaim(s.ID, s.Buckets, it); err != nil {
 			return foreign(err)
 		}
 	}

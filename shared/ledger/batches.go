@@ -22,18 +22,18 @@ const (
 	atOnce = 16
 )
 
-// batchGet reads items in as few calls as the limits allow. Items that do not
-// exist are missing from the answer.
-func (l *Ledger) batchGet(ctx context.Context, keys []item, consistent bool) ([]item, error) {
+// batchGet reads items in as few calls as the limits allow, each in so many tries.
+// Items that do not exist are missing from the answer.
+func (l *Ledger) batchGet(ctx context.Context, tries int, keys []item, consistent bool) ([]item, error) {
 	var found []item
 	for start := 0; start < len(keys); start += batchKeys {
 		left := keys[start:min(start+batchKeys, len(keys))]
 		for try := 0; len(left) > 0; try++ {
-			if try > 0 && (try >= maxTries || !l.backOff(ctx, try-1)) {
+			if try > 0 && (try >= tries || !l.backOff(ctx, try-1)) {
 				return nil, sale.Fail(sale.Busy, fmt.Errorf("%d keys stay unprocessed", len(left)))
 			}
 			var out *dynamodb.BatchGetItemOutput
-			err := l.retry(ctx, maxTries, func(ctx context.Context) (err error) {
+			err := l.retry(ctx, tries, func(ctx context.Context) (err error) {
 				out, err = l.api.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
 					RequestItems: map[string]types.KeysAndAttributes{
 						*l.table: {Keys: left, ConsistentRead: &consistent},
@@ -62,7 +62,7 @@ func (l *Ledger) getAll(ctx context.Context, keys []item) (map[identity]item, er
 			asked = append(asked, k)
 		}
 	}
-	found, err := l.batchGet(ctx, asked, true)
+	found, err := l.batchGet(ctx, patientTries, asked, true)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (l *Ledger) execute(ctx context.Context, all []types.BatchStatementRequest)
 		if len(again) == 0 {
 			return errs
 		}
-		if try >= maxTries || !l.backOff(ctx, try-1) {
+		if try >= patientTries || !l.backOff(ctx, try-1) {
 			for _, i := range again {
 				errs[i] = sale.Fail(sale.Busy, errs[i])
 			}

@@ -20,11 +20,11 @@ const (
 	// backoffBase and backoffCap shape the full jitter between two tries.
 	backoffBase = 20 * time.Millisecond
 	backoffCap  = 200 * time.Millisecond
-	// maxTries bounds one call's tries where nobody waits longer (P16).
+	// maxTries bounds one call's tries where somebody waits (P16).
 	maxTries = 6
-	// patientTries is for who has nobody waiting: seeding, and finalizing when it
-	// first reads a sale, whose item is the one that a whole crowd reads. The time
-	// budget ends them, too.
+	// patientTries is for who has nobody waiting, as seeding and finalizing: a crowd
+	// exhausts a table for seconds, while a message that is given up comes again
+	// only after its visibility timeout. The time budget ends them, too.
 	patientTries = 24
 )
 

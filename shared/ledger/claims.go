@@ -34,7 +34,7 @@ func (l *Ledger) claim(ctx context.Context, s sale.Sale, user string) (sale.Clai
 	if it == nil {
 		return sale.Claim{}, sale.Refuse(sale.OrderNotFound, "the user has no order in this sale")
 	}
-	c, err := readClaim(s.ID, it)
+	c, err := readClaim(s.ID, s.Buckets, it)
 	return c, foreign(err)
 }
 

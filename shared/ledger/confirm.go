@@ -16,7 +16,11 @@ import (
 
 // ClaimRef names a claim. Its parts must have passed sale.ValidID and
 // sale.ValidUser.
-type ClaimRef struct{ SaleID, User, ClaimID string }
+type ClaimRef struct {
+	SaleID, User, ClaimID string
+	// Buckets is its sale's number of them; 0 if not known: then the sale is read.
+	Buckets int
+}
 
 // Confirmation is what became of one claim.
 type Confirmation struct {
@@ -46,6 +50,7 @@ func (l *Ledger) Confirm(ctx context.Context, refs []ClaimRef) []Confirmation {
 	first := make(map[ClaimRef]int, len(refs))
 	again := map[int]int{} // position of a ref that stands there before
 	for i, ref := range refs {
+		ref.Buckets = 0 // whoever knows it names the same claim
 		before, twice := first[ref]
 		if twice {
 			again[i] = before
@@ -59,9 +64,7 @@ func (l *Ledger) Confirm(ctx context.Context, refs []ClaimRef) []Confirmation {
 		for i := range batch {
 			left[i] = &batch[i]
 		}
-		l.locate(ctx, left)
-		left = standing(left)
-		l.readClaims(ctx, left)
+		l.find(ctx, left)
 		left = standing(left)
 		l.giveIDs(ctx, left)
 		left = standing(left)
@@ -107,10 +110,10 @@ func failAll(batch []*confirming, err error) {
 // learn takes over the claim as it lies in the table; nil is none.
 func (c *confirming) learn(it item) {
 	if it == nil {
-		c.Err = poisonous(errors.New("no such claim"))
+		c.Err = errNoClaim
 		return
 	}
-	held, err := readClaim(c.ref.SaleID, it)
+	held, err := readClaim(c.ref.SaleID, c.ref.Buckets, it)
 	switch {
 	case err != nil:
 		c.Err = foreign(err)
@@ -121,7 +124,41 @@ func (c *confirming) learn(it item) {
 	}
 }
 
+var errNoClaim = poisonous(errors.New("no such claim"))
+
 func poisonous(err error) error { return sale.Fail(sale.Poison, err) }
+
+// find reads the claims. Where a ref says how many buckets its sale has, that is
+// not looked up: the sale's item is the one that a whole crowd reads, and in a cold
+// environment it would have to be read first. What is not there is looked for by
+// what the sale itself says before it is called missing.
+func (l *Ledger) find(ctx context.Context, batch []*confirming) {
+	var unknown []*confirming
+	for _, c := range batch {
+		if c.ref.Buckets > 0 {
+			c.lies(c.ref.Buckets)
+		} else {
+			unknown = append(unknown, c)
+		}
+	}
+	l.locate(ctx, unknown)
+	l.readClaims(ctx, standing(slices.Clone(batch)))
+	unknown = unknown[:0]
+	for _, c := range batch {
+		if c.Err == errNoClaim && c.ref.Buckets > 0 {
+			c.Err = nil
+			unknown = append(unknown, c)
+		}
+	}
+	l.locate(ctx, unknown)
+	l.readClaims(ctx, standing(unknown))
+}
+
+// lies sets the claim's key.
+func (c *confirming) lies(buckets int) {
+	c.pk.Value = claimPK(c.ref.SaleID, sale.BucketOf(c.ref.User, buckets))
+	c.saleID.Value, c.user.Value, c.claimID.Value = c.ref.SaleID, c.ref.User, c.ref.ClaimID
+}
 
 // locate finds each claim's key: its sale knows the bucket. A batch is of one
 // sale nearly always, and that one is known: nothing is gained by reading several
@@ -131,7 +168,7 @@ func (l *Ledger) locate(ctx context.Context, batch []*confirming) {
 		sale sale.Sale
 		err  error
 	}
-	sales := make(map[string]found, 1)
+	sales := map[string]found{}
 	for _, c := range batch {
 		f, known := sales[c.ref.SaleID]
 		if !known {
@@ -142,8 +179,7 @@ func (l *Ledger) locate(ctx context.Context, batch []*confirming) {
 			sales[c.ref.SaleID] = f
 		}
 		if c.Err = f.err; c.Err == nil {
-			c.pk.Value = claimPK(f.sale.ID, sale.BucketOf(c.ref.User, f.sale.Buckets))
-			c.saleID.Value, c.user.Value, c.claimID.Value = c.ref.SaleID, c.ref.User, c.ref.ClaimID
+			c.lies(f.sale.Buckets)
 		}
 	}
 }
@@ -152,6 +188,9 @@ func (l *Ledger) locate(ctx context.Context, batch []*confirming) {
 // written: a message about a claim that does not exist must leave no trace, not
 // even a gap in the sequence (P10).
 func (l *Ledger) readClaims(ctx context.Context, batch []*confirming) {
+	if len(batch) == 0 {
+		return
+	}
 	keys := make([]item, len(batch))
 	for i, c := range batch {
 		keys[i] = c.key()
@@ -265,7 +304,7 @@ func (l *Ledger) ReserveOrderIDs(ctx context.Context, n int) ([]uint64, error) {
 	}
 	now := l.now()
 	var out *dynamodb.UpdateItemOutput
-	err := l.retry(ctx, maxTries, func(ctx context.Context) (err error) {
+	err := l.retry(ctx, patientTries, func(ctx context.Context) (err error) {
 		out, err = l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 			TableName:                 l.table,
 			Key:                       sequenceKey(orderid.Day(now)),

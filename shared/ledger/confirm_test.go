@@ -104,6 +104,20 @@ func TestABatchOfConfirmationsCostsTheSameCallsHoweverLarge(t *testing.T) {
 	}
 }
 
+func TestWhoIsToldTheBucketsReadsNoSale(t *testing.T) {
+	w, db, refs := claimed(t, 25)
+	for i := range refs {
+		refs[i].Buckets = 1
+	}
+	db.ResetUsage()
+	got := w.Environment().Confirm(w.Ctx, refs)
+	want := map[string]int{"BatchGetItem": 1, "UpdateItem": 1, "BatchExecuteStatement": 2}
+	if diff := cmp.Diff(want, db.Calls()); diff != "" {
+		t.Errorf("calls in a new environment (-want +got):\n%s", diff)
+	}
+	inOrder(t, w, got, refs)
+}
+
 func TestANewEnvironmentReadsEachSaleOnce(t *testing.T) {
 	w, db, refs := claimed(t, 25)
 	db.ResetUsage()
@@ -135,11 +149,14 @@ func TestTheStatementThatMeetsContentionIsTriedAgainAlone(t *testing.T) {
 	}
 }
 
+// patience is how often a call is tried for which nobody waits.
+const patience = 24
+
 func TestAStatementContendedToTheEndIsBusyAlone(t *testing.T) {
 	for at := range 2 {
 		w, db, refs := claimed(t, 25)
 		faults := map[int]dynamotest.Fault{at: {Kind: dynamotest.Conflict, Items: []int{7}}}
-		for try := range 5 {
+		for try := range patience - 1 {
 			faults[at+1+try] = dynamotest.Fault{Kind: dynamotest.Conflict}
 		}
 		sizes := batches(db, faults)
@@ -149,8 +166,8 @@ func TestAStatementContendedToTheEndIsBusyAlone(t *testing.T) {
 				t.Errorf("batch %d, claim %d: %v, want %q", at, i, c.Err, want)
 			}
 		}
-		if n := len(*sizes); n != 7 {
-			t.Errorf("batch %d: %v statements, want 6 tries of one batch and 1 of the other (P16)", at, *sizes)
+		if n := len(*sizes); n != patience+1 {
+			t.Errorf("batch %d: %v statements, want %d tries of one batch and 1 of the other (P16)", at, *sizes, patience)
 		}
 		inOrder(t, w, w.Environment().Confirm(w.Ctx, refs), refs)
 	}
@@ -187,7 +204,11 @@ func TestABatchThatIsAppliedLateChangesNoOrder(t *testing.T) {
 	}
 	for _, first := range []bool{true, false} { // redelivered after the late batch, or before it
 		w, db, refs := claimed(t, 25)
-		batches(db, map[int]dynamotest.Fault{0: late, 1: late, 2: late, 3: late, 4: late, 5: late})
+		faults := map[int]dynamotest.Fault{}
+		for try := range patience {
+			faults[try] = late
+		}
+		batches(db, faults)
 		for _, c := range w.Ledger.Confirm(w.Ctx, refs) {
 			if sale.CodeOf(c.Err) != sale.Busy {
 				t.Fatalf("got %+v, want busy", c)

@@ -188,10 +188,11 @@ func shardItem(s sale.Sale, k int, units int64) item {
 	})
 }
 
-func readClaim(saleID string, it item) (sale.Claim, error) {
+func readClaim(saleID string, buckets int, it item) (sale.Claim, error) {
 	r := reader{item: it}
 	c := sale.Claim{
 		SaleID:     saleID,
+		Buckets:    buckets,
 		User:       r.text(attrSK),
 		ID:         r.text("claimId"),
 		Shard:      int(r.number("shard")),

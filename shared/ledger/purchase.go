@@ -94,17 +94,17 @@ func (p *purchase) run(ctx context.Context) (Purchase, error) {
 		p.tries++
 		claim := sale.Claim{
 			SaleID: p.SaleID, User: p.User, ID: p.claimID,
-			Shard: shard, AcceptedAt: time.UnixMilli(now.UnixMilli()).UTC(), RequestKey: p.Key,
+			Shard: shard, AcceptedAt: time.UnixMilli(now.UnixMilli()).UTC(), RequestKey: p.Key, Buckets: s.sale.Buckets,
 		}
 		err := attempt(ctx, func(ctx context.Context) error {
-			return p.transact(ctx, p.takeUnit(shard, now), p.putClaim(claim, s.sale.Buckets))
+			return p.transact(ctx, p.takeUnit(shard, now), p.putClaim(claim))
 		})
 		switch judge(err) {
 		case succeeded:
 			p.recent.put(claim, now)
 			return Purchase{Claim: claim, New: true, Tries: p.tries}, nil
 		case cancelled:
-			v, readErr := readPurchase(err, p.SaleID, now)
+			v, readErr := readPurchase(err, &s.sale, now)
 			switch {
 			case readErr != nil:
 				return p.fail(sale.Internal, readErr)
@@ -172,10 +172,10 @@ var (
 )
 
 // putClaim is the user's half: one claim per sale and user, forever (P3).
-func (p *purchase) putClaim(c sale.Claim, buckets int) types.TransactWriteItem {
+func (p *purchase) putClaim(c sale.Claim) types.TransactWriteItem {
 	return types.TransactWriteItem{Put: &types.Put{
 		TableName:                           p.table,
-		Item:                                claimItem(c, sale.BucketOf(c.User, buckets)),
+		Item:                                claimItem(c, sale.BucketOf(c.User, c.Buckets)),
 		ConditionExpression:                 &ifAbsent,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}

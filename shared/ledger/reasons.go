@@ -64,7 +64,7 @@ const (
 // item hides what the other would have said (failure A11: one's own double
 // click in flight is not "sold out"); the stock speaks last. Anything it does
 // not know is an error, never a guess.
-func readPurchase(err error, saleID string, now time.Time) (verdict, error) {
+func readPurchase(err error, of *sale.Sale, now time.Time) (verdict, error) {
 	reasons, readErr := reasonsOf(err, purchaseActions)
 	if readErr != nil {
 		return verdict{}, readErr
@@ -73,7 +73,7 @@ func readPurchase(err error, saleID string, now time.Time) (verdict, error) {
 	stockCode, claimCode := aws.ToString(stock.Code), aws.ToString(claim.Code)
 	switch {
 	case claimCode == reasonCondition:
-		holder, readErr := readClaim(saleID, claim.Item)
+		holder, readErr := readClaim(of.ID, of.Buckets, claim.Item)
 		if readErr != nil {
 			return verdict{}, readErr
 		}

@@ -70,7 +70,7 @@ func (l *Ledger) Remaining(ctx context.Context, s sale.Sale) (Remaining, error) 
 		// Evenly over the open shards, the first ones being no special case.
 		keys = append(keys, stockKey(s.ID, s.Empty.NthAbsent(i*open/sampled, s.Shards)))
 	}
-	items, err := l.batchGet(ctx, keys, true)
+	items, err := l.batchGet(ctx, maxTries, keys, true)
 	if err != nil {
 		return Remaining{}, err
 	}

@@ -13,6 +13,8 @@ func TestAMessageSurvivesItsWayThroughTheQueue(t *testing.T) {
 	for _, m := range []Message{
 		{SaleID: "moutai", User: "alice", ClaimID: "5LJQBKBVNQ2XRCM7KD3V4HTYWA"},
 		{SaleID: strings.Repeat("s", 64), User: strings.Repeat("𠀀", 128), ClaimID: strings.Repeat("c", 64)},
+		{SaleID: "moutai", User: "alice", ClaimID: "C1", Buckets: 1},
+		{SaleID: "moutai", User: "用户", ClaimID: "C1", Buckets: sale.MaxShards},
 		{SaleID: "a", User: `<script>"&'\ SALE#1`, ClaimID: "-"},
 	} {
 		body := Encode(m)
@@ -30,10 +32,10 @@ func TestAMessageIsTheVeryTextThatTheJSONPackageWrites(t *testing.T) {
 		var want bytes.Buffer
 		e := json.NewEncoder(&want)
 		e.SetEscapeHTML(false)
-		if err := e.Encode(wire{Version, "moutai", user, "C1"}); err != nil {
+		if err := e.Encode(wire{Version, "moutai", user, "C1", 13}); err != nil {
 			t.Fatal(err)
 		}
-		if got := Encode(Message{"moutai", user, "C1"}); got+"\n" != want.String() {
+		if got := Encode(Message{"moutai", user, "C1", 13}); got+"\n" != want.String() {
 			t.Errorf("Encode = %s, want %s", got, want.String())
 		}
 	}
@@ -41,9 +43,13 @@ func TestAMessageIsTheVeryTextThatTheJSONPackageWrites(t *testing.T) {
 
 // The bytes are read by functions of other deployments: they must not change.
 func TestAMessageIsWrittenTheSameWayForever(t *testing.T) {
-	body := Encode(Of(sale.Claim{SaleID: "moutai", User: "alice", ID: "C1", Shard: 3, RequestKey: "k", OrderID: 7}))
-	if want := `{"v":1,"saleId":"moutai","user":"alice","claimId":"C1"}`; body != want {
-		t.Errorf("Encode = %s, want %s", body, want)
+	c := sale.Claim{SaleID: "moutai", User: "alice", ID: "C1", Shard: 3, RequestKey: "k", OrderID: 7}
+	if got, want := Encode(Of(c)), `{"v":1,"saleId":"moutai","user":"alice","claimId":"C1"}`; got != want {
+		t.Errorf("Encode = %s, want %s", got, want)
+	}
+	c.Buckets = 13
+	if got, want := Encode(Of(c)), `{"v":1,"saleId":"moutai","user":"alice","claimId":"C1","buckets":13}`; got != want {
+		t.Errorf("Encode = %s, want %s", got, want)
 	}
 }
 
@@ -78,6 +84,11 @@ func TestAMessageThatCanNeverBeProcessedIsPoison(t *testing.T) {
 		{"no claim", `{"v":1,"saleId":"moutai","user":"alice"}`},
 		{"a claim with a space", `{"v":1,"saleId":"moutai","user":"alice","claimId":"C 1"}`},
 		{"a claim as a boolean", `{"v":1,"saleId":"moutai","user":"alice","claimId":true}`},
+		{"fewer buckets than none", `{"v":1,"saleId":"moutai","user":"alice","claimId":"C1","buckets":-1}`},
+		{"more buckets than any sale has", `{"v":1,"saleId":"moutai","user":"alice","claimId":"C1","buckets":1000000}`},
+		{"half a bucket", `{"v":1,"saleId":"moutai","user":"alice","claimId":"C1","buckets":0.5}`},
+		{"buckets as a string", `{"v":1,"saleId":"moutai","user":"alice","claimId":"C1","buckets":"7"}`},
+		{"buckets in octal", `{"v":1,"saleId":"moutai","user":"alice","claimId":"C1","buckets":013}`},
 		{"a second message behind", `{"v":1,"saleId":"moutai","user":"alice","claimId":"C1"}{}`},
 		{"text behind", `{"v":1,"saleId":"moutai","user":"alice","claimId":"C1"} x`},
 		{"a closing brace behind", `{"v":1,"saleId":"moutai","user":"alice","claimId":"C1"}}`},
@@ -98,7 +109,7 @@ func TestAMessageThatCanNeverBeProcessedIsPoison(t *testing.T) {
 
 func TestWhatANewerSenderAddsToVersion1IsIgnored(t *testing.T) {
 	m, err := Decode(` {"v":1,"saleId":"moutai","user":"alice","claimId":"C1","trace":["x"]}` + "\n")
-	if want := (Message{"moutai", "alice", "C1"}); m != want || err != nil {
+	if want := (Message{SaleID: "moutai", User: "alice", ClaimID: "C1"}); m != want || err != nil {
 		t.Errorf("Decode = %+v, %v; want %+v", m, err, want)
 	}
 }
@@ -111,6 +122,9 @@ func FuzzDecode(f *testing.F) {
 		`{"v":1,"saleId":"moutai","user":"a","user":"b","claimId":"C1"}`,
 		`{"v":1,"saleId":"moutai","user":"a","claimId":"C1","claimId":"C2"}`,
 		`{"v":1,"saleId":"moutai","user":"a\","claimId":"C1"}`,
+		`{"v":1,"saleId":"moutai","user":"alice","claimId":"C1","buckets":13}`,
+		`{"v":1,"saleId":"moutai","user":"alice","claimId":"C1","buckets":+1}`,
+		`{"v":1,"saleId":"moutai","user":"alice","claimId":"C1","buckets":1_0}`,
 		`{"v":1,"saleId":""}`, `{"v":1,"saleId":"`,
 		`{"v":2}`, `null`, `[]`, ``, "\xff", `{"v":1e400}`,
 	} {

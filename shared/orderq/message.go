@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -23,11 +24,14 @@ type Message struct {
 	SaleID  string
 	User    string
 	ClaimID string
+	// Buckets is the sale's number of them, see sale.Claim; 0 if not known. With it
+	// the claim is found without a look at its sale, the item that a whole crowd reads.
+	Buckets int
 }
 
 // Of is the message of a claim.
 func Of(c sale.Claim) Message {
-	return Message{SaleID: c.SaleID, User: c.User, ClaimID: c.ID}
+	return Message{SaleID: c.SaleID, User: c.User, ClaimID: c.ID, Buckets: c.Buckets}
 }
 
 type wire struct {
@@ -35,16 +39,18 @@ type wire struct {
 	SaleID  string `json:"saleId"`
 	User    string `json:"user"`
 	ClaimID string `json:"claimId"`
+	Buckets int    `json:"buckets"`
 }
 
 // Nearly every message is of parts that JSON quotes as they are. Those are
 // read as text: the JSON package would cost more than everything else that happens
 // to a message.
 const (
-	head    = `{"v":1,"saleId":"` // with Version
-	toUser  = `","user":"`
-	toClaim = `","claimId":"`
-	tail    = `"}`
+	head      = `{"v":1,"saleId":"` // with Version
+	toUser    = `","user":"`
+	toClaim   = `","claimId":"`
+	toBuckets = `","buckets":`
+	tail      = `}`
 )
 
 // plain reports whether JSON quotes the text as it is.
@@ -64,6 +70,9 @@ func Encode(m Message) string {
 	o.Text("saleId", m.SaleID)
 	o.Text("user", m.User)
 	o.Text("claimId", m.ClaimID)
+	if m.Buckets != 0 {
+		o.Int("buckets", int64(m.Buckets))
+	}
 	return string(o.Close())
 }
 
@@ -89,8 +98,10 @@ func Decode(body string) (Message, error) {
 		return Message{}, poison(errors.New("invalid user"))
 	case !sale.ValidID(w.ClaimID):
 		return Message{}, poison(errors.New("invalid claimId"))
+	case w.Buckets < 0 || w.Buckets > sale.MaxShards:
+		return Message{}, poison(errors.New("invalid buckets"))
 	}
-	return Message{SaleID: w.SaleID, User: w.User, ClaimID: w.ClaimID}, nil
+	return Message{SaleID: w.SaleID, User: w.User, ClaimID: w.ClaimID, Buckets: w.Buckets}, nil
 }
 
 // cut reads a message of plain parts exactly as Encode writes it; it reports false
@@ -99,11 +110,15 @@ func cut(body string) (wire, bool) {
 	rest, isHead := strings.CutPrefix(body, head)
 	rest, isTail := strings.CutSuffix(rest, tail)
 	saleID, rest, isSale := strings.Cut(rest, toUser)
-	user, claimID, isUser := strings.Cut(rest, toClaim)
-	if !isHead || !isTail || !isSale || !isUser || !plain(saleID) || !plain(user) || !plain(claimID) {
+	user, rest, isUser := strings.Cut(rest, toClaim)
+	claimID, number, isClaim := strings.Cut(rest, toBuckets)
+	buckets, err := strconv.Atoi(number)
+	// What strconv reads more generously than JSON is not what Encode writes.
+	isClaim = isClaim && err == nil && buckets > 0 && number[0] != '0' && number[0] != '+'
+	if !isHead || !isTail || !isSale || !isUser || !isClaim || !plain(saleID) || !plain(user) || !plain(claimID) {
 		return wire{}, false
 	}
-	return wire{Version, saleID, user, claimID}, true
+	return wire{Version, saleID, user, claimID, buckets}, true
 }
 
 func unmarshal(body string) (w wire, err error) {

@@ -54,7 +54,7 @@ func TestDepthCountsVisibleHiddenAndDelayedMessages(t *testing.T) {
 func TestSendGivesTheQueueTheEncodedMessage(t *testing.T) {
 	a := &api{}
 	before := time.Now()
-	if err := NewSender(a, "http://queue").Send(t.Context(), Message{"moutai", "alice", "C1"}); err != nil {
+	if err := NewSender(a, "http://queue").Send(t.Context(), Message{SaleID: "moutai", User: "alice", ClaimID: "C1"}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := aws.ToString(a.input.MessageBody), `{"v":1,"saleId":"moutai","user":"alice","claimId":"C1"}`; got != want {
@@ -69,7 +69,7 @@ func TestSendGivesTheQueueTheEncodedMessage(t *testing.T) {
 }
 
 func TestSendKeepsTheCauseOfAFailure(t *testing.T) {
-	err := NewSender(&api{err: io.ErrUnexpectedEOF}, "http://queue").Send(t.Context(), Message{"moutai", "alice", "C1"})
+	err := NewSender(&api{err: io.ErrUnexpectedEOF}, "http://queue").Send(t.Context(), Message{SaleID: "moutai", User: "alice", ClaimID: "C1"})
 	if !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("err = %v, want its cause", err)
 	}
@@ -91,7 +91,7 @@ func TestASendThatFailsIsNotRepeated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := sender.Send(t.Context(), Message{"moutai", "alice", "C1"}); err == nil {
+	if err := sender.Send(t.Context(), Message{SaleID: "moutai", User: "alice", ClaimID: "C1"}); err == nil {
 		t.Error("no error")
 	}
 	// One request alone proves little: a back-off may outlast the send.

@@ -94,6 +94,8 @@ type Claim struct {
 	ResentAt time.Time
 	// OrderID is 0 until the claim is confirmed.
 	OrderID uint64
+	// Buckets is its sale's number of them, by which it is found; 0 if not known.
+	Buckets int
 }
 
 // ClaimState is derived from the order id, never stored.

@@ -90,7 +90,7 @@ func (h *Handler) confirm(ctx context.Context, records []events.SQSMessage, even
 			failures[i] = err
 			continue
 		}
-		refs = append(refs, ledger.ClaimRef{SaleID: m.SaleID, User: m.User, ClaimID: m.ClaimID})
+		refs = append(refs, ledger.ClaimRef{SaleID: m.SaleID, User: m.User, ClaimID: m.ClaimID, Buckets: m.Buckets})
 	}
 	if len(refs) == 0 {
 		return failures

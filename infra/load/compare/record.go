@@ -59,7 +59,7 @@ func record(ctx context.Context, client *dynamodb.Client, table, saleID string, 
 		if err != nil {
 			return nil, fmt.Errorf("record purchase: %w", err)
 		}
-		orders[i] = order{ledger.ClaimRef{SaleID: saleID, User: user, ClaimID: bought.Claim.ID}, r.recorded}
+		orders[i] = order{ledger.ClaimRef{SaleID: saleID, User: user, ClaimID: bought.Claim.ID, Buckets: bought.Claim.Buckets}, r.recorded}
 	}
 	r.client.CloseIdleConnections()
 	return orders, nil

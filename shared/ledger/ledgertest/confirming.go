@@ -112,6 +112,27 @@ var confirming = map[string]func(*testing.T, *World){
 			t.Errorf("%d confirmations were new, want 20", fresh)
 		}
 	},
+	"a claim is found whatever is told of its sale's buckets": func(t *testing.T, w *World) {
+		w.Open(400, 40)
+		refs := w.bought(people(30)...)
+		for i := range refs {
+			refs[i].Buckets = []int{0, 10, 3, sale.MaxShards}[i%4] // not known, right, wrong, wrong
+		}
+		twice := append(slices.Clone(refs[:3]), refs[:3]...)
+		for i := range 3 {
+			twice[3+i].Buckets = 10 - twice[i].Buckets
+		}
+		for i, c := range w.Environment().Confirm(w.Ctx, twice) {
+			if c.Err != nil || c.New != (i < 3) {
+				t.Errorf("%v: %+v, want it confirmed once", twice[i], c)
+			}
+		}
+		for i, c := range w.Environment().Confirm(w.Ctx, refs) {
+			if c.Err != nil || c.New != (i >= 3) {
+				t.Errorf("%v: %+v", refs[i], c)
+			}
+		}
+	},
 	"each poison claim fails alone and leaves no trace": func(t *testing.T, w *World) {
 		w.Open(10, 4)
 		good := w.bought("alice", "bob")
@@ -120,6 +141,9 @@ var confirming = map[string]func(*testing.T, *World){
 			{SaleID: "unknown", User: "alice", ClaimID: "claim-1"},
 			{SaleID: "moutai", User: "nobody", ClaimID: "claim-1"},
 			{SaleID: "moutai", User: "alice", ClaimID: "another"},
+			{SaleID: "unknown", User: "alice", ClaimID: "claim-1", Buckets: 1},
+			{SaleID: "moutai", User: "nobody", ClaimID: "claim-1", Buckets: 1},
+			{SaleID: "moutai", User: "alice", ClaimID: "another", Buckets: 7},
 		}
 		for i, c := range w.Ledger.Confirm(w.Ctx, poison) {
 			if sale.CodeOf(c.Err) != sale.Poison {
@@ -129,9 +153,9 @@ var confirming = map[string]func(*testing.T, *World){
 		if after := w.everything(); after != before {
 			t.Errorf("poison wrote:\n%s\nbefore:\n%s", after, before)
 		}
-		mixed := []ledger.ClaimRef{good[0], poison[0], poison[1], poison[2], good[1]}
+		mixed := append(append([]ledger.ClaimRef{good[0]}, poison...), good[1])
 		for i, c := range w.Ledger.Confirm(w.Ctx, mixed) {
-			if isGood := i == 0 || i == 4; isGood != (c.Err == nil) {
+			if isGood := i == 0 || i == len(mixed)-1; isGood != (c.Err == nil) {
 				t.Errorf("%v: got %v", mixed[i], c.Err)
 			}
 		}

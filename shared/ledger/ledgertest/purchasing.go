@@ -18,7 +18,7 @@ var purchasing = map[string]func(*testing.T, *World){
 			t.Errorf("got %+v, want a new claim at the first try", p)
 		}
 		want := sale.Claim{
-			SaleID: "moutai", User: "alice", ID: p.Claim.ID, Shard: 0, AcceptedAt: Start, RequestKey: "k1",
+			SaleID: "moutai", User: "alice", ID: p.Claim.ID, Shard: 0, AcceptedAt: Start, RequestKey: "k1", Buckets: 1,
 		}
 		if p.Claim != want {
 			t.Errorf("got claim %+v, want %+v", p.Claim, want)
