@@ -7,6 +7,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
+
+	"flashsale/shared/ledger"
 )
 
 func TestEveryEventOfThisFunctionIsHandled(t *testing.T) {
@@ -41,5 +43,20 @@ func TestEveryEventOfThisFunctionIsHandled(t *testing.T) {
 				t.Errorf("orders %v, want those of alice and bob", f.orders)
 			}
 		})
+	}
+}
+
+func TestWhatAMessageTellsOfItsClaimReachesTheLedger(t *testing.T) {
+	f := newFunction(t)
+	if _, err := f.invoke(t, t.Context(), event(t, "finalize-batch.json")); err != nil {
+		t.Fatal(err)
+	}
+	want := []ledger.ClaimRef{
+		{SaleID: "moutai", User: "alice", ClaimID: "5LJQBKBVNQ2XRCM7KD3V4HTYWA", Buckets: 2},
+		{SaleID: "moutai", User: "bob", ClaimID: "QZ6WPOE3T2NFGA7JXUHV5RMDCI"},
+		{SaleID: "moutai", User: "alice", ClaimID: "5LJQBKBVNQ2XRCM7KD3V4HTYWA"},
+	}
+	if diff := cmp.Diff([][]ledger.ClaimRef{want}, f.calls); diff != "" {
+		t.Errorf("calls of the ledger (-want +got):\n%s", diff)
 	}
 }
