@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -62,6 +64,10 @@ func parse(arguments []string, stderr io.Writer) (wish, output, error) {
 }
 
 func run(t *testing.T, w wish, o output) error {
+	// In virtual time goroutines mostly wait for each other: a second processor is
+	// woken for nothing, and the heap is small for what is allocated.
+	runtime.GOMAXPROCS(1)
+	debug.SetGCPercent(400)
 	a := advise(w)
 	p := newProgress(o.progress, w)
 	r, err := model.In(t, scene(w, a, p.show))

@@ -136,5 +136,7 @@ func (n number) size() int {
 	if n.coef.Sign() < 0 {
 		return (digits-1+1)/2 + 2
 	}
-	return (digits+1)/2 + 1
+	return sizeOfDigits(digits)
 }
+
+func sizeOfDigits(n int) int { return (n+1)/2 + 1 }

@@ -57,7 +57,7 @@ func exercise(p *parsed) {
 }
 
 func FuzzEveryTextIsANumberInNormalFormOrRefused(f *testing.F) {
-	for _, seed := range []string{"0", "-0", "1e125", "1E-130", "123.4500", ".5", "-.5e+3", "0x1", "1_0", "--1", "1.2.3", "9999999999999999999"} {
+	for _, seed := range []string{"0", "-0", "1e125", "1E-130", "123.4500", ".5", "-.5e+3", "0x1", "1_0", "--1", "1.2.3", "9999999999999999999", "100", "1767225605010", "00", "010"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -72,6 +72,8 @@ func FuzzEveryTextIsANumberInNormalFormOrRefused(f *testing.F) {
 		if err != nil || again.String() != n.String() || again.compare(n) != 0 {
 			t.Errorf("%q: %s reads as %v, %v", text, n, again, err)
 		}
-		n.size()
+		if got := numberSize(text); got != n.size() {
+			t.Errorf("%q counts for %d bytes, want %d", text, got, n.size())
+		}
 	})
 }
