@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -27,10 +30,11 @@ func TestTheSummaryComparesWithinRoundsAndCountsTheSlowerHalf(t *testing.T) {
 	summary([]*side{
 		{seen: seen([][2]float64{{1000, 0}, {2000, 0}, {400, 0}})}, // the machine got busy
 		{seen: seen([][2]float64{{750, 0}, {1600, 0}, {200, 0}})},
+		{seen: seen([][2]float64{{1500, 0}, {1600, 0}, {250, 0}})},
 		{seen: seen([][2]float64{{800, 600}, {800, 600}, {600, 800}})},
 		{seen: seen([][2]float64{{700, 300}, {300, 700}, {900, 120}})},
 	}, &out)
-	for _, want := range []string{"raw 1000/s, stack 750/s accepted", "ratio accepted=0.75\n", "ratio both=0.50\n"} {
+	for _, want := range []string{"raw 1000/s, stack 750/s accepted, with a bare function 1500/s", "ratio function=0.80\n", "ratio accepted=0.75\n", "ratio both=0.50\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in:\n%s", want, out.String())
 		}
@@ -86,6 +90,37 @@ func TestACrowdSaysWhenItCannotGoOn(t *testing.T) {
 	}
 }
 
+func TestAnOverlayIsTheFolderWithOneFileReplaced(t *testing.T) {
+	of, file := t.TempDir(), filepath.Join(t.TempDir(), "new")
+	for path, text := range map[string]string{
+		"top": "1", "a/beside": "2", "a/b/bootstrap": "old", "a/b/other": "3", "c/deep/down": "4",
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(of, path)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(of, path), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(file, []byte("new"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(t.TempDir(), "over")
+	if err := overlay(of, folder, "a/b/bootstrap", file); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"top": "1", "a/beside": "2", "a/b/bootstrap": "new", "a/b/other": "3", "c/deep/down": "4",
+	} {
+		if got, err := os.ReadFile(filepath.Join(folder, path)); string(got) != want || err != nil {
+			t.Errorf("%s is %q (%v), want %q", path, got, err, want)
+		}
+	}
+	if got, err := os.ReadFile(filepath.Join(of, "a/b/bootstrap")); string(got) != "old" || err != nil {
+		t.Errorf("the folder itself has changed: %q (%v)", got, err)
+	}
+}
+
 func TestFlagsOutOfRangeAreRefused(t *testing.T) {
 	for _, args := range []string{"-rounds 0", "-callers 0", "-users 1", "-round 1ms", "-round 1m", "-confirmers 0", "-processes -1"} {
 		if _, err := parse(strings.Fields(args)); err == nil {
@@ -98,12 +133,16 @@ func TestFlagsOutOfRangeAreRefused(t *testing.T) {
 // both sides can do their work and that every figure is there.
 func TestAWholeComparisonPrintsItsRatios(t *testing.T) {
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+	bare := filepath.Join(t.TempDir(), "bare")
+	if text, err := exec.CommandContext(t.Context(), "go", "build", "-o", bare, "./bare").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, text)
+	}
 	var out strings.Builder
-	args := strings.Fields("-root ../../.. -rounds 1 -round 200ms -users 200 -callers 8 -processes 2")
+	args := strings.Fields("-root ../../.. -rounds 1 -round 200ms -users 200 -callers 8 -processes 2 -bare " + bare)
 	if err := run(t.Context(), args, &out); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
-	for _, want := range []string{"raw transactions", "stack with finalize", "ratio accepted=", "ratio both="} {
+	for _, want := range []string{"raw transactions", "stack with finalize", "ratio function=", "ratio accepted=", "ratio both="} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in:\n%s", want, out.String())
 		}

@@ -34,7 +34,7 @@ import (
 
 // options are the flags.
 type options struct {
-	root                       string
+	root, bare                 string
 	rounds, callers, processes int
 	users, confirmers, batch   int
 	round                      time.Duration
@@ -55,6 +55,7 @@ func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("compare", flag.ContinueOnError)
 	f.StringVar(&o.root, "root", ".", "the project's `folder`")
+	f.StringVar(&o.bare, "bare", ".build/host/compare-bare", "the program that is the bare function")
 	f.IntVar(&o.rounds, "rounds", 3, "rounds of each measurement, 1 to 20")
 	f.DurationVar(&o.round, "round", 3*time.Second, "how long each measurement takes, 200ms to 10s")
 	f.IntVar(&o.callers, "callers", 64, "buyers at a time, 1 to 256")
@@ -169,11 +170,12 @@ func measure(ctx context.Context, o options, sides []*side, out io.Writer) error
 // two sides of a round were measured within seconds of each other. With both,
 // the slower half counts: an order is done when it is finalized.
 func summary(sides []*side, out io.Writer) {
-	rawAlone, stackAlone, rawBoth, stackBoth := sides[0], sides[1], sides[2], sides[3]
+	rawAlone, stackAlone, stackBare, rawBoth, stackBoth := sides[0], sides[1], sides[2], sides[3], sides[4]
 	accepted := func(r rates) float64 { return r.accepted }
 	finalized := func(r rates) float64 { return r.finalized }
 	done := func(r rates) float64 { return min(r.accepted, r.finalized) }
-	fmt.Fprintf(out, "\nmedian   transactions: raw %.0f/s, stack %.0f/s accepted\n", rawAlone.median(accepted), stackAlone.median(accepted))
+	fmt.Fprintf(out, "\nmedian   transactions: raw %.0f/s, stack %.0f/s accepted, with a bare function %.0f/s\n",
+		rawAlone.median(accepted), stackAlone.median(accepted), stackBare.median(accepted))
 	fmt.Fprintf(out, "median   with finalize: raw %.0f/s accepted, %.0f/s finalized; stack %.0f/s accepted, %.0f/s finalized\n",
 		rawBoth.median(accepted), rawBoth.median(finalized), stackBoth.median(accepted), stackBoth.median(finalized))
 	for _, s := range sides {
@@ -183,6 +185,7 @@ func summary(sides []*side, out io.Writer) {
 				s.name, 1000*cost, float64(runtime.NumCPU())/cost, runtime.NumCPU())
 		}
 	}
+	fmt.Fprintf(out, "ratio function=%.2f\n", ratios(stackAlone, stackBare, accepted))
 	fmt.Fprintf(out, "ratio accepted=%.2f\n", ratios(stackAlone, rawAlone, accepted))
 	fmt.Fprintf(out, "ratio both=%.2f\n", ratios(stackBoth, rawBoth, done))
 }
