@@ -69,12 +69,19 @@ func (o Object) Close() []byte {
 // Quote appends the text as a JSON string. What is not UTF-8 becomes U+FFFD; control
 // characters and the line separators U+2028 and U+2029 are escaped.
 func Quote(to []byte, text string) []byte {
+	start := len(to)
+	to = append(to, '"')
+	copied := 0 // of text
 	for i := range len(text) {
-		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			return escape(to, text)
+		switch c := text[i]; {
+		case c < ' ' || c > '~':
+			return escape(to[:start], text)
+		case c == '"' || c == '\\': // as in an answer, whose body is JSON in JSON
+			to = append(append(to, text[copied:i]...), '\\')
+			copied = i
 		}
 	}
-	return append(append(append(to, '"'), text...), '"')
+	return append(append(to, text[copied:]...), '"')
 }
 
 func escape(to []byte, text string) []byte {
