@@ -70,7 +70,16 @@ func cases(ctx context.Context, root string, log io.Writer) (all []*benchCase, c
 	inMemory := func(e endpoints) func(*config.LoadOptions) error {
 		return config.WithHTTPClient(&http.Client{Transport: e})
 	}
-	socket := httptest.NewServer(accepting)
+	var servers []*httptest.Server
+	clean = func() {
+		for _, s := range servers {
+			s.Close()
+		}
+	}
+	overSocket := func(e endpoints) func(*config.LoadOptions) error {
+		servers = append(servers, httptest.NewServer(e))
+		return config.WithBaseEndpoint(servers[len(servers)-1].URL)
+	}
 	buy, ask := requests["purchase.json"].next, requests["query-claim.json"].next
 
 	type plan struct {
@@ -81,7 +90,7 @@ func cases(ctx context.Context, root string, log io.Writer) (all []*benchCase, c
 	}
 	plans := []plan{
 		{benchCase{name: "purchase-accepted", operations: 1800, status: 202}, newPurchase, buy, inMemory(accepting)},
-		{benchCase{name: "purchase-accepted-socket", operations: 800, status: 202}, newPurchase, buy, config.WithBaseEndpoint(socket.URL)},
+		{benchCase{name: "purchase-accepted-socket", operations: 800, status: 202}, newPurchase, buy, overSocket(accepting)},
 		{benchCase{name: "purchase-duplicate", operations: 1800, status: 409}, newPurchase, buy,
 			inMemory(endpoints{getSale: saleAnswer(false), "TransactWriteItems": takenAnswer()})},
 		{benchCase{name: "purchase-sold-out", operations: 4000, status: 409}, newPurchase, buy,
@@ -96,21 +105,23 @@ func cases(ctx context.Context, root string, log io.Writer) (all []*benchCase, c
 		}
 		batch, err := batchOf(root, users)
 		if err != nil {
-			socket.Close()
+			clean()
 			return nil, nil, err
 		}
-		plans = append(plans, plan{benchCase{name: fmt.Sprintf("finalize-%d", n), operations: 6000 / (n + 3)}, newFinalize,
-			func() []byte { return batch }, inMemory(finalizeEndpoints(users))})
+		name, next, confirming := fmt.Sprintf("finalize-%d", n), func() []byte { return batch }, finalizeEndpoints(users)
+		plans = append(plans,
+			plan{benchCase{name: name, operations: 6000 / (n + 3)}, newFinalize, next, inMemory(confirming)},
+			plan{benchCase{name: name + "-socket", operations: 3000 / (n + 3)}, newFinalize, next, overSocket(confirming)})
 	}
 	for _, p := range plans {
 		c := p.benchCase
 		if err := c.prepare(ctx, p.make, p.event, p.endpoint, log); err != nil {
-			socket.Close()
+			clean()
 			return nil, nil, fmt.Errorf("prepare %s: %w", c.name, err)
 		}
 		all = append(all, &c)
 	}
-	return all, socket.Close, nil
+	return all, clean, nil
 }
 
 // prepare makes both sides over the same endpoint. The calls of the bare side
