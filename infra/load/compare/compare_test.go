@@ -134,7 +134,7 @@ func TestFlagsOutOfRangeAreRefused(t *testing.T) {
 func TestAWholeComparisonPrintsItsRatios(t *testing.T) {
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 	bare := filepath.Join(t.TempDir(), "bare")
-	if text, err := exec.CommandContext(t.Context(), "go", "build", "-o", bare, "./bare").CombinedOutput(); err != nil {
+	if text, err := exec.CommandContext(t.Context(), "go", "build", "-o", bare, "../../bench/bare").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, text)
 	}
 	var out strings.Builder

@@ -149,4 +149,5 @@ func newSale(id string, users int) sale.Creation {
 	}
 }
 
+// shards is what the bare function takes for granted.
 const shards = 16
