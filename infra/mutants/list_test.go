@@ -75,9 +75,9 @@ var mutants = []mutant{
 				}
 `}}},
 	{"a poison message takes a number", "P10", ledgerTests, overFake + "^each_poison_claim", []edit{{"shared/ledger/confirm.go",
-		`		l.find(ctx, left)
-		left = standing(left)
-`, `		l.find(ctx, left)
+		`	l.find(ctx, left)
+	left = standing(left)
+`, `	l.find(ctx, left)
 `}}},
 	{"restock without reopening the shard", "P6", ledgerTests, overFake + "^a_restock_takes", []edit{{"shared/ledger/add.go",
 		`":k": numberSet(k)`, `":k": numberSet(sale.MaxShards - 1)`}}},

@@ -44,37 +44,44 @@ type Confirmation struct {
 // before, and an engine that tells no reasons, cost one read more per batch.
 func (l *Ledger) Confirm(ctx context.Context, refs []ClaimRef) []Confirmation {
 	out := make([]Confirmation, len(refs))
-	all := make([]confirming, 0, len(refs)) // never grows: pointers into it stay good
-	// A claim stands in a batch once: DynamoDB refuses a whole batch for an
-	// item in it twice.
-	first := make(map[ClaimRef]int, len(refs))
-	again := map[int]int{} // position of a ref that stands there before
-	for i, ref := range refs {
-		ref.Buckets = 0 // whoever knows it names the same claim
-		before, twice := first[ref]
-		if twice {
-			again[i] = before
-			continue
-		}
-		first[ref] = i
-		all = append(all, confirming{Confirmation: &out[i], ref: &refs[i]})
-	}
-	for batch := range slices.Chunk(all, maxStatements) {
-		left := make([]*confirming, len(batch))
-		for i := range batch {
-			left[i] = &batch[i]
-		}
-		l.find(ctx, left)
-		left = standing(left)
-		l.giveIDs(ctx, left)
-		left = standing(left)
-		l.putOrders(ctx, left)
-	}
-	for i, before := range again {
-		out[i] = out[before]
-		out[i].New = false
+	for start := 0; start < len(refs); start += maxStatements {
+		end := min(start+maxStatements, len(refs))
+		l.confirm(ctx, refs[start:end], out[start:end])
 	}
 	return out
+}
+
+// confirm confirms the claims of one batch.
+func (l *Ledger) confirm(ctx context.Context, refs []ClaimRef, out []Confirmation) {
+	all := make([]confirming, 0, len(refs)) // never grows: pointers into it stay good
+	left := make([]*confirming, 0, len(refs))
+	for i := range refs {
+		// A claim stands in a batch once: DynamoDB refuses a whole batch for an
+		// item in it twice.
+		if refs[i].first(refs) == i {
+			all = append(all, confirming{Confirmation: &out[i], ref: &refs[i]})
+			left = append(left, &all[len(all)-1])
+		}
+	}
+	l.find(ctx, left)
+	left = standing(left)
+	l.giveIDs(ctx, left)
+	left = standing(left)
+	l.putOrders(ctx, left)
+	for i := range refs {
+		if before := refs[i].first(refs); before != i {
+			out[i] = out[before]
+			out[i].New = false
+		}
+	}
+}
+
+// first is where the same claim, whoever knows its buckets, stands first. So few are
+// compared faster than hashed.
+func (r *ClaimRef) first(refs []ClaimRef) int {
+	return slices.IndexFunc(refs, func(other ClaimRef) bool {
+		return other.ClaimID == r.ClaimID && other.User == r.User && other.SaleID == r.SaleID
+	})
 }
 
 // confirming is one claim on its way to its order. The attribute values that
@@ -191,19 +198,35 @@ func (l *Ledger) readClaims(ctx context.Context, batch []*confirming) {
 	if len(batch) == 0 {
 		return
 	}
-	keys := make([]item, len(batch))
+	keys := make([]item, 0, len(batch))
 	for i, c := range batch {
-		keys[i] = c.key()
+		// Of two claim ids for one user at most one is right: a key may stand twice,
+		// which DynamoDB refuses.
+		if !slices.ContainsFunc(batch[:i], c.liesBy) {
+			keys = append(keys, c.key())
+		}
 	}
-	// Of two claim ids for one user at most one is right: a key may stand twice.
-	held, err := l.getAll(ctx, keys)
+	held, err := l.batchGet(ctx, patientTries, keys, true)
 	if err != nil {
 		failAll(batch, err)
 		return
 	}
-	for _, c := range batch {
-		c.learn(held[c.identity()])
+	found := make([]identity, len(held))
+	for i, it := range held {
+		found[i] = identityOf(it)
 	}
+	for _, c := range batch {
+		if i := slices.Index(found, c.identity()); i >= 0 {
+			c.learn(held[i])
+		} else {
+			c.learn(nil)
+		}
+	}
+}
+
+// liesBy reports whether both claims have one key.
+func (c *confirming) liesBy(other *confirming) bool {
+	return c.user.Value == other.user.Value && c.pk.Value == other.pk.Value
 }
 
 // giveIDs records an order id on every claim that has none. A repeat after a

@@ -79,8 +79,8 @@ func end(ctx context.Context, event *telemetry.Event, messages, failed int, caus
 	event.End("finalize", code, cause)
 }
 
-// confirm returns, per record, why it failed or nil. Messages that name the
-// same claim share one confirmation: Confirm answers equal refs alike.
+// confirm returns, per record, why it failed or nil. Messages that name the same
+// claim get the same order.
 func (h *Handler) confirm(ctx context.Context, records []events.SQSMessage, event *telemetry.Event) []error {
 	failures := make([]error, len(records))
 	refs := make([]ledger.ClaimRef, 0, len(records))
