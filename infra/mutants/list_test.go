@@ -130,13 +130,13 @@ var mutants = []mutant{
 `, `		case is(name, originVerify):
 			h = &r.OriginVerify
 		case is(name, "x-user"):
-			r.Sub, _, err = e.text()
+			r.Sub, _, err = e.Text()
 			return err
 `}, {"shared/httpapi/event.go",
-		`			err = e.deep(&r.Sub,`, `			if r.Sub != "" {
-				return e.skip()
+		`			err = readDeep(e, &r.Sub,`, `			if r.Sub != "" {
+				return e.Skip()
 			}
-			err = e.deep(&r.Sub,`}}},
+			err = readDeep(e, &r.Sub,`}}},
 	{"the user from a claim of another name", "P12", "./shared/httpapi", "^TestOnlyTheClaimSub", []edit{{"shared/httpapi/event.go",
 		`string(name) != path[0] {`, `!strings.EqualFold(string(name), path[0]) {`}}},
 	{"an empty shard closed without reading first", "P6", ledgerTests, "^TestAnEmptyShardIsReadAboutBeforeItIsClosedAgain", []edit{{purchasing,

@@ -55,10 +55,11 @@ func (l *Ledger) Confirm(ctx context.Context, refs []ClaimRef) []Confirmation {
 func (l *Ledger) confirm(ctx context.Context, refs []ClaimRef, out []Confirmation) {
 	all := make([]confirming, 0, len(refs)) // never grows: pointers into it stay good
 	left := make([]*confirming, 0, len(refs))
+	first := make([]int, len(refs)) // where the same claim stands first
 	for i := range refs {
 		// A claim stands in a batch once: DynamoDB refuses a whole batch for an
 		// item in it twice.
-		if refs[i].first(refs) == i {
+		if first[i] = refs[i].first(refs); first[i] == i {
 			all = append(all, confirming{Confirmation: &out[i], ref: &refs[i]})
 			left = append(left, &all[len(all)-1])
 		}
@@ -68,8 +69,8 @@ func (l *Ledger) confirm(ctx context.Context, refs []ClaimRef, out []Confirmatio
 	l.giveIDs(ctx, left)
 	left = standing(left)
 	l.putOrders(ctx, left)
-	for i := range refs {
-		if before := refs[i].first(refs); before != i {
+	for i, before := range first {
+		if before != i {
 			out[i] = out[before]
 			out[i].New = false
 		}
@@ -198,35 +199,19 @@ func (l *Ledger) readClaims(ctx context.Context, batch []*confirming) {
 	if len(batch) == 0 {
 		return
 	}
-	keys := make([]item, 0, len(batch))
+	keys := make([]item, len(batch))
 	for i, c := range batch {
-		// Of two claim ids for one user at most one is right: a key may stand twice,
-		// which DynamoDB refuses.
-		if !slices.ContainsFunc(batch[:i], c.liesBy) {
-			keys = append(keys, c.key())
-		}
+		keys[i] = c.key()
 	}
-	held, err := l.batchGet(ctx, patientTries, keys, true)
+	// Of two claim ids for one user at most one is right: a key may stand twice.
+	held, err := l.getAll(ctx, keys)
 	if err != nil {
 		failAll(batch, err)
 		return
 	}
-	found := make([]identity, len(held))
-	for i, it := range held {
-		found[i] = identityOf(it)
-	}
 	for _, c := range batch {
-		if i := slices.Index(found, c.identity()); i >= 0 {
-			c.learn(held[i])
-		} else {
-			c.learn(nil)
-		}
+		c.learn(held[c.identity()])
 	}
-}
-
-// liesBy reports whether both claims have one key.
-func (c *confirming) liesBy(other *confirming) bool {
-	return c.user.Value == other.user.Value && c.pk.Value == other.pk.Value
 }
 
 // giveIDs records an order id on every claim that has none. A repeat after a

@@ -1,0 +1,118 @@
+package jsonread
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// whole takes any value, and returns it as encoding/json would.
+func whole(r *Reader) (any, error) {
+	switch r.tokens.PeekKind() {
+	case '{':
+		all := map[string]any{}
+		err := r.Object(func(name []byte) (err error) {
+			key := string(name)
+			all[key], err = whole(r)
+			return err
+		})
+		return all, err
+	case '[':
+		all := []any{}
+		err := r.Array(func() error {
+			one, err := whole(r)
+			all = append(all, one)
+			return err
+		})
+		return all, err
+	case '"':
+		text, _, err := r.Text()
+		return text, err
+	case 't', 'f':
+		return r.Bool()
+	}
+	return nil, r.Skip()
+}
+
+func FuzzReadAgainstTheStandardLibrary(f *testing.F) {
+	for _, text := range []string{
+		`{"a":[1,{"b":null}],"c":"\u0041\n","t":true,"f":false}`, `null`, `[]`, `[[],{}]`, ` "x" `, `{"\u0061":"1"}`,
+		``, `{`, `{}{}`, `[1,]`, `{"a"}`, `{"a":1,}`, `[1 2]`, `{"a":1 "b":2}`, `]`, `{"a":"\ud800"}`,
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var got any
+		err := Read(text, func(r *Reader) (err error) {
+			got, err = whole(r)
+			return err
+		})
+		if json.Valid(text) != (err == nil) {
+			t.Fatalf("%q: %v, for the standard library it is valid: %t", text, err, json.Valid(text))
+		}
+		var want any
+		numbers := json.NewDecoder(bytes.NewReader(text))
+		numbers.UseNumber() // of any size
+		if wrong := numbers.Decode(&want); wrong != nil && err == nil {
+			t.Fatal(wrong)
+		}
+		// A name that is not UTF-8 is told as it stands: nobody looks for one.
+		if err == nil && utf8.Valid(text) && cmp.Diff(numberless(want), got) != "" {
+			t.Errorf("%q is %v, want %v", text, got, want)
+		}
+	})
+}
+
+// numberless is the value with null for numbers, which are only ever skipped.
+func numberless(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		return nil
+	case map[string]any:
+		for name, inner := range v {
+			v[name] = numberless(inner)
+		}
+	case []any:
+		for i, inner := range v {
+			v[i] = numberless(inner)
+		}
+	}
+	return v
+}
+
+func TestAValueOfAnotherKindIsRefusedAndNullIsEmpty(t *testing.T) {
+	takes := map[string]func(*Reader) error{
+		`{}`:   func(r *Reader) error { return r.Object(func([]byte) error { return r.Skip() }) },
+		`[]`:   func(r *Reader) error { return r.Array(r.Skip) },
+		`"x"`:  func(r *Reader) error { _, _, err := r.Text(); return err },
+		`true`: func(r *Reader) error { _, err := r.Bool(); return err },
+	}
+	for own, take := range takes {
+		for _, text := range []string{`{}`, `[]`, `"x"`, `true`, `7`, `null`} {
+			if err := Read([]byte(text), take); (err == nil) != (text == own || text == "null") {
+				t.Errorf("%s taken for %s: %v", text, own, err)
+			}
+		}
+	}
+	if err := Read([]byte(`null`), func(r *Reader) error {
+		text, given, err := r.Text()
+		if text != "" || given {
+			t.Errorf("null is %q, given %t", text, given)
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAReaderKeepsNothingOfItsText(t *testing.T) {
+	if err := Read([]byte(`{"a":`), (*Reader).Skip); err == nil {
+		t.Error("half a text is one")
+	}
+	if err := Read([]byte(`7`), (*Reader).Skip); err != nil {
+		t.Errorf("the next text: %v", err)
+	}
+}
