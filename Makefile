@@ -118,7 +118,7 @@ rehearse: deployer operator ## a sale of its own at RATE=… for DURATION=…, i
 .PHONY: compare-engine
 compare-engine: host ## the local stack's orders a second over its engine's raw rate for the same writes
 	@$(GO_BUILD) -o $(HOST)/compare ./infra/load/compare
-	@$(GO_BUILD) -tags lambda.norpc -ldflags=-s -o $(HOST)/compare-bare ./infra/bench/bare
+	@$(GO_BUILD) -tags lambda.norpc -ldflags=-s -o $(HOST)/bare/PurchaseFunction/bootstrap ./infra/bench/bare
 	@exec $(HOST)/compare $(if $(ROUNDS),-rounds $(ROUNDS)) $(if $(PROCESSES),-processes $(PROCESSES))
 
 .PHONY: bench

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
+	"io"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -90,37 +90,6 @@ func TestACrowdSaysWhenItCannotGoOn(t *testing.T) {
 	}
 }
 
-func TestAnOverlayIsTheFolderWithOneFileReplaced(t *testing.T) {
-	of, file := t.TempDir(), filepath.Join(t.TempDir(), "new")
-	for path, text := range map[string]string{
-		"top": "1", "a/beside": "2", "a/b/bootstrap": "old", "a/b/other": "3", "c/deep/down": "4",
-	} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(of, path)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(of, path), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(file, []byte("new"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	folder := filepath.Join(t.TempDir(), "over")
-	if err := overlay(of, folder, "a/b/bootstrap", file); err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]string{
-		"top": "1", "a/beside": "2", "a/b/bootstrap": "new", "a/b/other": "3", "c/deep/down": "4",
-	} {
-		if got, err := os.ReadFile(filepath.Join(folder, path)); string(got) != want || err != nil {
-			t.Errorf("%s is %q (%v), want %q", path, got, err, want)
-		}
-	}
-	if got, err := os.ReadFile(filepath.Join(of, "a/b/bootstrap")); string(got) != "old" || err != nil {
-		t.Errorf("the folder itself has changed: %q (%v)", got, err)
-	}
-}
-
 func TestFlagsOutOfRangeAreRefused(t *testing.T) {
 	for _, args := range []string{"-rounds 0", "-callers 0", "-users 1", "-round 1ms", "-round 1m", "-confirmers 0", "-processes -1"} {
 		if _, err := parse(strings.Fields(args)); err == nil {
@@ -133,7 +102,7 @@ func TestFlagsOutOfRangeAreRefused(t *testing.T) {
 // both sides can do their work and that every figure is there.
 func TestAWholeComparisonPrintsItsRatios(t *testing.T) {
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
-	bare := filepath.Join(t.TempDir(), "bare")
+	bare := filepath.Join(t.TempDir(), "PurchaseFunction", "bootstrap")
 	if text, err := exec.CommandContext(t.Context(), "go", "build", "-o", bare, "../../bench/bare").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, text)
 	}
@@ -146,5 +115,13 @@ func TestAWholeComparisonPrintsItsRatios(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in:\n%s", want, out.String())
 		}
+	}
+}
+
+func TestABareFunctionThatIsNotThereIsToldOf(t *testing.T) {
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+	args := strings.Fields("-root ../../.. -rounds 1 -round 200ms -users 64 -bare nowhere/PurchaseFunction/bootstrap")
+	if err := run(t.Context(), args, io.Discard); err == nil || !strings.Contains(err.Error(), "nowhere") {
+		t.Errorf("err = %v, want the program's path in it", err)
 	}
 }

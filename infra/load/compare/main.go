@@ -57,7 +57,7 @@ func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("compare", flag.ContinueOnError)
 	f.StringVar(&o.root, "root", ".", "the project's `folder`")
-	f.StringVar(&o.bare, "bare", ".build/host/compare-bare", "the program that is the bare function")
+	f.StringVar(&o.bare, "bare", ".build/host/bare/PurchaseFunction/bootstrap", "the `program` of the bare function, in a folder of its name")
 	f.IntVar(&o.rounds, "rounds", 3, "rounds of each measurement, 1 to 20")
 	f.DurationVar(&o.round, "round", 3*time.Second, "how long each measurement takes, 200ms to 10s")
 	f.IntVar(&o.callers, "callers", 64, "buyers at a time, 1 to 256")

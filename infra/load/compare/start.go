@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -18,7 +17,8 @@ import (
 )
 
 // start starts an engine for the raw side and three stacks: two leave their
-// messages in the queue, and one of these has a bare function. stop ends what was started, also after an error.
+// messages in the queue, and one of these has a bare function. stop ends what was
+// started, also after an error.
 func start(ctx context.Context, o options, dir string, out io.Writer) (sides []*side, stop func() error, err error) {
 	var stops []func() error
 	stop = func() error {
@@ -54,15 +54,13 @@ func start(ctx context.Context, o options, dir string, out io.Writer) (sides []*
 		r.table = table.Name
 	}
 
-	bareRoot := filepath.Join(dir, "bare")
-	if err := overlay(o.root, bareRoot, filepath.Join(".build", "host", "PurchaseFunction", "bootstrap"), o.bare); err != nil {
-		return nil, stop, err
-	}
+	bare := map[string]string{"PurchaseFunction": o.bare}
 	stacks := make([]*through, 3)
-	for i, root := range []string{o.root, o.root, bareRoot} {
+	for i, programs := range []map[string]string{nil, nil, bare} {
 		idle := i != 1
 		s, err := stack.Start(ctx, stack.Options{
-			Root: root, Data: filepath.Join(dir, fmt.Sprintf("stack-%d", i)), Processes: o.processes, NoPollers: idle,
+			Root: o.root, Data: filepath.Join(dir, fmt.Sprintf("stack-%d", i)), Programs: programs,
+			Processes: o.processes, NoPollers: idle,
 		})
 		if err != nil {
 			return nil, stop, fmt.Errorf("start stack: %w", err)
@@ -83,48 +81,4 @@ func start(ctx context.Context, o options, dir string, out io.Writer) (sides []*
 		{name: "raw with finalize", sell: r.both},
 		{name: "stack with finalize", sell: stacks[1].sell},
 	}, stop, nil
-}
-
-// overlay makes a folder that shows another one, with one file in place of another.
-func overlay(of, folder, path, file string) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return fmt.Errorf("make folder: %w", err)
-	}
-	name, rest, deeper := strings.Cut(path, string(filepath.Separator))
-	all, err := os.ReadDir(of)
-	if err != nil {
-		return fmt.Errorf("read folder: %w", err)
-	}
-	for _, one := range all {
-		from, to := filepath.Join(of, one.Name()), filepath.Join(folder, one.Name())
-		switch {
-		case one.Name() == name && deeper:
-			err = overlay(from, to, rest, file)
-		case one.Name() == name:
-			err = copyProgram(file, to)
-		default:
-			err = link(from, to)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// copyProgram copies, so that a process of it is known by where it lies.
-func copyProgram(from, to string) error {
-	text, err := os.ReadFile(from)
-	if err != nil {
-		return fmt.Errorf("copy program: %w", err)
-	}
-	return os.WriteFile(to, text, 0o755)
-}
-
-func link(from, to string) error {
-	from, err := filepath.Abs(from)
-	if err != nil {
-		return fmt.Errorf("link file: %w", err)
-	}
-	return os.Symlink(from, to)
 }

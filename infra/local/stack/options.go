@@ -14,6 +14,8 @@ type Options struct {
 	// Data is the folder that a stack keeps its state in; the next one carries
 	// on with it.
 	Data string
+	// Programs are functions' programs in place of those that `make host` built.
+	Programs map[string]string
 	// Ports; 0 takes a free one.
 	APIPort, LambdaPort, DynamoDBPort, SQSPort int
 	// Parameters override the template's.
@@ -56,6 +58,9 @@ const (
 func (o *Options) template() string { return filepath.Join(o.Root, "template.yaml") }
 
 func (o *Options) bootstrap(function string) string {
+	if program := o.Programs[function]; program != "" {
+		return program
+	}
 	return filepath.Join(o.Root, ".build", "host", function, "bootstrap")
 }
 
