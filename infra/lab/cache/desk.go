@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"flashsale/infra/lab/redisbook"
 	"flashsale/infra/lab/shop"
 )
 
@@ -33,29 +34,12 @@ func buyersKey(p shop.Place) string { return "seckill:buyers:" + p.Sale }
 func ordersKey(p shop.Place) string { return "seckill:orders:" + p.Sale }
 func lockKey(p shop.Place) string   { return "lock:seckill:" + p.Sale }
 
-// stockUp puts the whole stock under one key.
 func stockUp(ctx context.Context, p shop.Place) error {
-	c := stockServer(p)
-	defer c.Close()
-	if err := c.Set(ctx, stockKey(p), p.Stock, 0).Err(); err != nil {
-		return fmt.Errorf("set stock: %w", err)
-	}
-	return nil
+	return redisbook.StockUp(ctx, stockServer(p), stockKey(p), p)
 }
 
-// recorded reads the orders as the servers have appended them.
 func recorded(ctx context.Context, p shop.Place) ([]shop.Order, error) {
-	c := stockServer(p)
-	defer c.Close()
-	users, err := c.LRange(ctx, ordersKey(p), 0, -1).Result()
-	if err != nil {
-		return nil, fmt.Errorf("read orders: %w", err)
-	}
-	var orders []shop.Order
-	for _, user := range users {
-		orders = append(orders, shop.Order{User: user})
-	}
-	return orders, nil
+	return redisbook.Orders(ctx, stockServer(p), ordersKey(p))
 }
 
 // record appends the order and remembers the buyer.

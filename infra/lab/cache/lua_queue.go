@@ -33,9 +33,9 @@ func scriptAndQueue() shop.Spec {
 	}
 }
 
-// checkAndCount answers 0 when the unit is the user's, 1 when there is none
-// left, 2 when the user has one.
-var checkAndCount = redis.NewScript(`
+// countOnce answers 1 when there is no unit left and 2 when the user has one; else it
+// counts one off, remembers the user and goes on.
+const countOnce = `
 if tonumber(redis.call('get', KEYS[1]) or '0') <= 0 then
 	return 1
 end
@@ -44,7 +44,10 @@ if redis.call('sismember', KEYS[2], ARGV[1]) == 1 then
 end
 redis.call('incrby', KEYS[1], -1)
 redis.call('sadd', KEYS[2], ARGV[1])
-return 0`)
+`
+
+// checkAndCount answers 0 when the unit is the user's, else as countOnce.
+var checkAndCount = redis.NewScript(countOnce + `return 0`)
 
 var told = []shop.Outcome{shop.Accepted, shop.SoldOut, shop.AlreadyOrdered}
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"flashsale/infra/lab/redisbook"
 	"flashsale/infra/lab/shop"
 )
 
@@ -25,26 +26,11 @@ func buyersKey(p shop.Place) string { return "split:buyers:" + p.Sale }
 func ordersKey(p shop.Place) string { return "split:orders:" + p.Sale }
 
 func stockUp(ctx context.Context, p shop.Place) error {
-	c := connect(p)
-	defer c.Close()
-	if err := c.Set(ctx, stockKey(p), p.Stock, 0).Err(); err != nil {
-		return fmt.Errorf("set stock: %w", err)
-	}
-	return nil
+	return redisbook.StockUp(ctx, connect(p), stockKey(p), p)
 }
 
 func recorded(ctx context.Context, p shop.Place) ([]shop.Order, error) {
-	c := connect(p)
-	defer c.Close()
-	users, err := c.LRange(ctx, ordersKey(p), 0, -1).Result()
-	if err != nil {
-		return nil, fmt.Errorf("read orders: %w", err)
-	}
-	var orders []shop.Order
-	for _, user := range users {
-		orders = append(orders, shop.Order{User: user})
-	}
-	return orders, nil
+	return redisbook.Orders(ctx, connect(p), ordersKey(p))
 }
 
 func (s *store) record(ctx context.Context, user string) error {
