@@ -79,15 +79,11 @@ func (l *Ledger) reread(ctx context.Context, saleID string) (sale.Sale, error) {
 
 // announceAddition stores what the seed id stands for, or finds it stored.
 func (l *Ledger) announceAddition(ctx context.Context, a sale.Addition) error {
-	err := l.retryTransaction(ctx, l.put(with(seedKey(a.SaleID, a.SeedID), item{
+	reasons, err := l.retryTransaction(ctx, l.put(with(seedKey(a.SaleID, a.SeedID), item{
 		"units": num(a.Stock), "at": millis(l.now()),
 	})))
-	if judge(err) != cancelled {
+	if reasons == nil {
 		return foreign(err)
-	}
-	reasons, readErr := reasonsOf(err, 1)
-	if readErr != nil {
-		return foreign(readErr)
 	}
 	r := reader{item: reasons[0].Item}
 	units := r.number("units")
@@ -139,7 +135,7 @@ func (l *Ledger) appliedShards(ctx context.Context, a sale.Addition) (map[string
 // addToShard adds units to one shard, and reports whether this call did.
 func (l *Ledger) addToShard(ctx context.Context, a sale.Addition, k int, units int64) (bool, error) {
 	receipt := with(seedShardKey(a.SaleID, a.SeedID, k), item{"units": num(units), "at": millis(l.now())})
-	err := l.retryTransaction(ctx,
+	reasons, err := l.retryTransaction(ctx,
 		l.put(receipt),
 		types.TransactWriteItem{Update: &types.Update{
 			TableName:                 l.table,
@@ -163,17 +159,10 @@ func (l *Ledger) addToShard(ctx context.Context, a sale.Addition, k int, units i
 		}},
 		l.undrain(a.SaleID),
 	)
-	if judge(err) != cancelled {
-		return err == nil, foreign(err)
-	}
-	reasons, readErr := reasonsOf(err, 4)
-	if readErr != nil {
-		return false, foreign(readErr)
-	}
-	if aws.ToString(reasons[0].Code) == reasonCondition {
+	if reasons != nil && failed(reasons[0]) {
 		return false, nil // its receipt is there: applied before
 	}
-	return false, foreign(err)
+	return err == nil, foreign(err)
 }
 
 // undrain puts a sale back among those that reconciliation looks at.

@@ -13,13 +13,12 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Seeding is what a seeding or an edit left behind.
+// Seeding is what a creation or an addition left behind.
 type Seeding struct {
 	SaleID string
 	Seeded int64 // units ever put into the sale
 	Shards int
-	// Applied is false when this very request had been applied before, or was
-	// overtaken by a newer edit.
+	// Applied is false when this very request had been applied before.
 	Applied bool
 }
 
@@ -71,19 +70,15 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 		"shards":   num(int64(c.Shards)),
 	})
 	listing := with(listingKey(c.SaleID), item{"closesAt": millis(c.ClosesAt)})
-	err := l.retryTransaction(ctx, l.put(request), l.put(saleItem(draft)), l.put(listing))
-	if judge(err) != cancelled {
+	reasons, err := l.retryTransaction(ctx, l.put(request), l.put(saleItem(draft)), l.put(listing))
+	if reasons == nil {
 		return foreign(err)
 	}
-	reasons, readErr := reasonsOf(err, 3)
-	if readErr != nil {
-		return foreign(readErr)
+	// One transaction writes all three, and nothing deletes them.
+	if there := [...]bool{failed(reasons[0]), failed(reasons[1]), failed(reasons[2])}; there != [...]bool{true, true, true} {
+		return foreign(fmt.Errorf("the sale is stored in part (its request, its item, its listing: %t): %w", there, err))
 	}
-	stored := reasons[0].Item
-	if aws.ToString(reasons[0].Code) != reasonCondition {
-		return foreign(err)
-	}
-	r := reader{item: stored}
+	r := reader{item: reasons[0].Item}
 	same := r.text("name") == c.Name && r.number("opensAt") == c.OpensAt.UnixMilli() &&
 		r.number("closesAt") == c.ClosesAt.UnixMilli() && r.number("stock") == c.Stock &&
 		r.number("shards") == int64(c.Shards)
@@ -145,33 +140,45 @@ func (l *Ledger) put(it item) types.TransactWriteItem {
 }
 
 // retryTransaction tries a transaction that recognises its own repeat until it
-// is committed or refused for a reason other than contention.
-func (l *Ledger) retryTransaction(ctx context.Context, actions ...types.TransactWriteItem) error {
+// is committed or refused. It returns the reasons only if a condition failed and
+// every other action's reason is certain, too: contention on one action hides
+// what its condition would have said, so the transaction is tried again. The
+// error is the client's then, for the log; otherwise it is of the vocabulary.
+func (l *Ledger) retryTransaction(ctx context.Context, actions ...types.TransactWriteItem) ([]types.CancellationReason, error) {
 	for try := 0; ; try++ {
 		err := l.retry(ctx, patientTries, func(ctx context.Context) error { return l.transact(ctx, actions...) })
 		if judge(err) != cancelled {
-			return err
+			return nil, foreign(err)
 		}
 		reasons, readErr := reasonsOf(err, len(actions))
 		if readErr != nil {
-			return readErr
+			return nil, foreign(readErr)
 		}
-		contended := false
+		refused, contended := false, false
 		for _, reason := range reasons {
 			switch code := aws.ToString(reason.Code); {
 			case code == reasonCondition:
-				return err
+				refused = true
 			case contention(code):
 				contended = true
+			case code != reasonNone:
+				return nil, foreign(fmt.Errorf("read cancellation: reason %q: %w", code, err))
 			}
 		}
-		if !contended {
-			return err
-		}
-		if try+1 >= patientTries || !l.backOff(ctx, try) {
-			return sale.Fail(sale.Busy, err)
+		switch {
+		case !contended && refused:
+			return reasons, err
+		case !contended:
+			return nil, foreign(err)
+		case try+1 >= patientTries || !l.backOff(ctx, try):
+			return nil, sale.Fail(sale.Busy, err)
 		}
 	}
+}
+
+// failed reports whether an action was refused by its condition.
+func failed(reason types.CancellationReason) bool {
+	return aws.ToString(reason.Code) == reasonCondition
 }
 
 // worst picks the error that says most about what to do: anything before busy.

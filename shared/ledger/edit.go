@@ -3,6 +3,8 @@ package ledger
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -11,112 +13,148 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Edit pauses, resumes or reschedules a sale: the sale item first, if the edit
-// is newer than the last one, then every shard; it returns after the last, so
-// when a pause is answered no unit leaves any shard any more (P14). e must have
-// passed Check.
-//
-// Each shard is given the whole of window and pause flag as the newest edit
-// left them, not this edit's part only: otherwise an edit cut off half-way and
-// overtaken by another would leave its trace in some shards and not in others.
-//
-// The same edit again drives the shards anew; an older one changes nothing. It
-// fails with sale.SaleNotFound (a draft included), with sale.Conflicting when
-// another edit has the same instant, with sale.Busy or sale.Internal.
-func (l *Ledger) Edit(ctx context.Context, e sale.Edit) (Seeding, error) {
-	before, err := l.reread(ctx, e.SaleID)
-	if err != nil {
-		return Seeding{}, err
-	}
-	done := Seeding{SaleID: e.SaleID, Seeded: before.Seeded, Shards: before.Shards}
-	if done.Applied, err = l.editSale(ctx, e); err != nil {
-		return Seeding{}, err
-	}
-	after, err := l.reread(ctx, e.SaleID)
-	if err != nil {
-		return Seeding{}, err
-	}
-	done.Seeded = after.Seeded
-	if after.ChangedAt.UnixMilli() == e.At.UnixMilli() && !agrees(after, e) {
-		return Seeding{}, sale.Refuse(sale.Conflicting, "another edit was made for the same instant")
-	}
-	errs := make([]error, after.Shards)
-	each(after.Shards, func(k int) { errs[k] = l.editShard(ctx, after, k) })
-	return done, foreign(worst(errs))
+// Edited is a sale after an edit.
+type Edited struct {
+	// Sale is as it was read after every shard had been written.
+	Sale sale.Sale
+	// Applied is false when the edit had been applied before, or when a newer
+	// one stands that agrees with it.
+	Applied bool
 }
 
-// agrees reports whether the sale is as the edit wants it.
-func agrees(s sale.Sale, e sale.Edit) bool {
-	if e.Paused != nil && s.Paused != *e.Paused {
-		return false
+// Edit pauses, resumes or reschedules a sale: the sale item first, then every
+// shard. It returns after the last shard, so once a pause is answered no unit
+// leaves any shard (P14). e must have passed Check.
+//
+// An edit without an instant always applies. Its instant is now, or a
+// millisecond after the newest edit if that is later: a clock that is ahead, or
+// an edit that was sent with an instant ahead, cannot block it. Repeating it
+// applies it again, so whoever may deliver a request twice gives an instant.
+//
+// An edit with an instant applies if it is newer than the newest one. If it is
+// older, the newest edit stands, and its shards are written again in case it was
+// cut off.
+//
+// It succeeds only if the sale then is as the edit asks. It fails with
+// sale.Conflicting, whose detail names the edit that stands, if the sale is not;
+// with sale.SaleNotFound (a draft included), sale.Busy or sale.Internal.
+func (l *Ledger) Edit(ctx context.Context, e sale.Edit) (Edited, error) {
+	s, applied, err := l.editSale(ctx, e)
+	if err != nil {
+		return Edited{}, err
 	}
-	return !e.Reschedules() ||
-		s.OpensAt.UnixMilli() == e.OpensAt.UnixMilli() && s.ClosesAt.UnixMilli() == e.ClosesAt.UnixMilli()
+	errs := make([]error, s.Shards)
+	each(s.Shards, func(k int) { errs[k] = l.editShard(ctx, s, k) })
+	if err := worst(errs); err != nil {
+		return Edited{}, foreign(err)
+	}
+	if s, err = l.reread(ctx, e.SaleID); err != nil {
+		return Edited{}, err
+	}
+	if !e.Agrees(s) {
+		return Edited{}, overruled(s, e)
+	}
+	return Edited{Sale: s, Applied: applied}, nil
 }
 
-// editSale writes the edit into the sale item, and reports whether it was newer
-// than what was there. A rescheduling moves the listing along.
-func (l *Ledger) editSale(ctx context.Context, e sale.Edit) (bool, error) {
-	set := "SET #changedAt = :at, #version = #version + :one"
-	names := map[string]string{"#changedAt": "changedAt", "#version": "version", "#state": "state"}
-	values := item{":at": millis(e.At), ":one": num(1), ":open": str(string(sale.Open))}
-	if e.Paused != nil {
-		set += ", #paused = :paused"
-		names["#paused"], values[":paused"] = "paused", boolean(*e.Paused)
+// overruled is the error for an edit that a newer one contradicts.
+func overruled(s sale.Sale, e sale.Edit) error {
+	stamp := func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+	says := "not paused"
+	switch {
+	case e.Reschedules():
+		says = "open from " + stamp(s.OpensAt) + " to " + stamp(s.ClosesAt)
+	case s.Paused:
+		says = "paused"
 	}
-	actions := make([]types.TransactWriteItem, 1, 2)
-	if e.Reschedules() {
-		set += ", #opensAt = :opensAt, #closesAt = :closesAt"
-		names["#opensAt"], values[":opensAt"] = "opensAt", millis(e.OpensAt)
-		names["#closesAt"], values[":closesAt"] = "closesAt", millis(e.ClosesAt)
+	return sale.Refuse(sale.Conflicting, fmt.Sprintf("an edit of %s stands: the sale is %s", stamp(s.ChangedAt), says))
+}
+
+// editSale writes the edit into the sale item unless a newer one is there. It
+// returns the sale that the shards must follow, and whether this call wrote it.
+func (l *Ledger) editSale(ctx context.Context, e sale.Edit) (sale.Sale, bool, error) {
+	var after sale.Sale // what this call tried to write last
+	for try := 0; ; try++ {
+		before, err := l.reread(ctx, e.SaleID)
+		if err != nil {
+			return before, false, err
+		}
+		if before.ChangedAt.Equal(after.ChangedAt) && e.Agrees(before) {
+			return before, true, nil // written by the last try, whose answer was lost
+		}
+		at := e.At.UnixMilli()
+		switch newest := before.ChangedAt.UnixMilli(); {
+		case e.At.IsZero():
+			at = max(l.now().UnixMilli(), newest+1)
+		case at <= newest:
+			return before, false, nil
+		}
+		after = e.Apply(before, time.UnixMilli(at))
+		reasons, err := l.retryTransaction(ctx, l.saleEdit(before, after, e.Reschedules())...)
+		switch {
+		case err == nil:
+			return after, true, nil
+		case reasons == nil || !failed(reasons[0]):
+			return after, false, foreign(err)
+		case try+1 >= patientTries || !l.backOff(ctx, try):
+			return after, false, sale.Fail(sale.Busy, err)
+		}
+	}
+}
+
+// saleEdit writes the sale as it is after an edit, if the newest edit is still
+// the one that was read. A rescheduling moves the listing along.
+func (l *Ledger) saleEdit(before, after sale.Sale, reschedules bool) []types.TransactWriteItem {
+	values := windowOf(after)
+	values[":before"], values[":one"] = millis(before.ChangedAt), num(1)
+	actions := []types.TransactWriteItem{{Update: &types.Update{
+		TableName:           l.table,
+		Key:                 saleKey(after.ID),
+		UpdateExpression:    aws.String(setWindow + ", #version = #version + :one"),
+		ConditionExpression: aws.String("#changedAt = :before"),
+		ExpressionAttributeNames: map[string]string{
+			"#opensAt": "opensAt", "#closesAt": "closesAt", "#paused": "paused", "#changedAt": "changedAt", "#version": "version",
+		},
+		ExpressionAttributeValues: values,
+	}}}
+	if reschedules {
 		actions = append(actions, types.TransactWriteItem{Update: &types.Update{
 			TableName:                 l.table,
-			Key:                       listingKey(e.SaleID),
+			Key:                       listingKey(after.ID),
 			UpdateExpression:          aws.String("SET #closesAt = :closesAt REMOVE #drained"),
 			ConditionExpression:       aws.String("attribute_exists(pk)"),
 			ExpressionAttributeNames:  map[string]string{"#closesAt": "closesAt", "#drained": "drained"},
-			ExpressionAttributeValues: item{":closesAt": millis(e.ClosesAt)},
+			ExpressionAttributeValues: item{":closesAt": millis(after.ClosesAt)},
 		}})
 	}
-	actions[0] = types.TransactWriteItem{Update: &types.Update{
-		TableName:                 l.table,
-		Key:                       saleKey(e.SaleID),
-		UpdateExpression:          &set,
-		ConditionExpression:       aws.String("#state = :open AND #changedAt < :at"),
-		ExpressionAttributeNames:  names,
-		ExpressionAttributeValues: values,
-	}}
-	err := l.retryTransaction(ctx, actions...)
-	if judge(err) != cancelled {
-		return err == nil, foreign(err)
+	return actions
+}
+
+// setWindow sets what windowOf gives.
+const setWindow = "SET #opensAt = :opensAt, #closesAt = :closesAt, #paused = :paused, #changedAt = :at"
+
+func windowOf(s sale.Sale) item {
+	return item{
+		":opensAt": millis(s.OpensAt), ":closesAt": millis(s.ClosesAt),
+		":paused": boolean(s.Paused), ":at": millis(s.ChangedAt),
 	}
-	reasons, readErr := reasonsOf(err, len(actions))
-	if readErr != nil {
-		return false, foreign(readErr)
-	}
-	if aws.ToString(reasons[0].Code) == reasonCondition {
-		return false, nil
-	}
-	return false, foreign(err)
 }
 
 // editShard brings one shard to the window and pause flag of the sale, unless a
-// newer edit has been there.
+// newer edit has been there. It writes all of them, not only what the edit
+// changes: otherwise an edit that is cut off half-way and overtaken by another
+// would leave its part in some shards and not in others.
 func (l *Ledger) editShard(ctx context.Context, s sale.Sale, k int) error {
 	err := l.retry(ctx, patientTries, func(ctx context.Context) error {
 		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: l.table,
-			Key:       stockKey(s.ID, k),
-			UpdateExpression: aws.String(
-				"SET #opensAt = :opensAt, #closesAt = :closesAt, #paused = :paused, #changedAt = :at"),
+			TableName:           l.table,
+			Key:                 stockKey(s.ID, k),
+			UpdateExpression:    aws.String(setWindow),
 			ConditionExpression: aws.String("#changedAt < :at"),
 			ExpressionAttributeNames: map[string]string{
 				"#opensAt": "opensAt", "#closesAt": "closesAt", "#paused": "paused", "#changedAt": "changedAt",
 			},
-			ExpressionAttributeValues: item{
-				":opensAt": millis(s.OpensAt), ":closesAt": millis(s.ClosesAt),
-				":paused": boolean(s.Paused), ":at": millis(s.ChangedAt),
-			},
+			ExpressionAttributeValues:           windowOf(s),
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		})
 		return err

@@ -81,10 +81,12 @@ func (a *Addition) Check() error {
 }
 
 // Edit asks for a change of an existing sale's pause flag or window. Edits are
-// ordered by At: an older one changes nothing.
+// ordered by their instants.
 type Edit struct {
 	SaleID string
-	At     time.Time
+	// At is the edit's instant: an edit that is older than the newest one changes
+	// nothing. Zero means that the edit applies in any case, as the newest one.
+	At time.Time
 	// Paused is the new pause flag, or nil to keep it.
 	Paused *bool
 	// OpensAt and ClosesAt are the new window, or both zero to keep it.
@@ -98,7 +100,7 @@ func (e *Edit) Check(now time.Time) error {
 		return Refuse(InvalidRequest, "saleId must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
 	case e.At.After(now.Add(MaxAhead)):
 		return Refuse(InvalidRequest, "at must not lie in the future")
-	case !inRange(e.At):
+	case !e.At.IsZero() && !inRange(e.At):
 		return Refuse(InvalidRequest, "at is out of range")
 	case e.Reschedules():
 		return checkWindow(e.OpensAt, e.ClosesAt)
@@ -108,6 +110,27 @@ func (e *Edit) Check(now time.Time) error {
 
 // Reschedules reports whether the edit sets the window.
 func (e *Edit) Reschedules() bool { return !e.OpensAt.IsZero() || !e.ClosesAt.IsZero() }
+
+// Apply is the sale after the edit, of which at is the instant.
+func (e *Edit) Apply(s Sale, at time.Time) Sale {
+	s.ChangedAt = at
+	if e.Paused != nil {
+		s.Paused = *e.Paused
+	}
+	if e.Reschedules() {
+		s.OpensAt, s.ClosesAt = e.OpensAt, e.ClosesAt
+	}
+	return s
+}
+
+// Agrees reports whether the sale is as the edit asks.
+func (e *Edit) Agrees(s Sale) bool {
+	if e.Paused != nil && s.Paused != *e.Paused {
+		return false
+	}
+	return !e.Reschedules() ||
+		s.OpensAt.UnixMilli() == e.OpensAt.UnixMilli() && s.ClosesAt.UnixMilli() == e.ClosesAt.UnixMilli()
+}
 
 func checkWindow(opensAt, closesAt time.Time) error {
 	switch {

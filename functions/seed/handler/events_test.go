@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -8,18 +9,23 @@ import (
 )
 
 func TestEveryEventOfThisFunctionDoesItsPart(t *testing.T) {
-	// In this order they are the life of one sale.
+	// In this order they are the life of one sale. The clock stands still, so each
+	// edit without an instant is a millisecond younger than the one before.
+	holds := func(paused bool, changedAt string) string {
+		return fmt.Sprintf(`,"applied":true,"paused":%t,"opensAt":"2026-01-01T00:00:00.000Z","closesAt":"2036-01-01T00:00:00.000Z","changedAt":%q}`,
+			paused, changedAt)
+	}
 	tests := []struct {
 		name   string
 		answer string
 		code   sale.Code
 	}{
 		{"seed-create.json", `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`, ""},
-		{"seed-pause-scheduled.json", `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`, ""},
-		{"seed-pause.json", `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`, ""},
+		{"seed-pause-scheduled.json", `{"saleId":"moutai","seeded":100,"shards":5` + holds(true, "2026-01-01T12:00:00.000Z"), ""},
+		{"seed-pause.json", `{"saleId":"moutai","seeded":100,"shards":5` + holds(true, "2026-01-02T00:00:00.000Z"), ""},
 		{"seed-add.json", `{"saleId":"moutai","seeded":150,"shards":5,"applied":true}`, ""},
-		{"seed-resume.json", `{"saleId":"moutai","seeded":150,"shards":5,"applied":false}`, ""}, // the clock stands still
-		{"seed-reschedule.json", `{"saleId":"moutai","seeded":150,"shards":5,"applied":false}`, ""},
+		{"seed-resume.json", `{"saleId":"moutai","seeded":150,"shards":5` + holds(false, "2026-01-02T00:00:00.001Z"), ""},
+		{"seed-reschedule.json", `{"saleId":"moutai","seeded":150,"shards":5` + holds(false, "2026-01-02T00:00:00.002Z"), ""},
 		{"seed-invalid.json", "", sale.InvalidRequest},
 	}
 	files, err := filepath.Glob("../../../events/seed*.json")

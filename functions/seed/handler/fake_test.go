@@ -22,12 +22,13 @@ import (
 var now = time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 
 // ledgerOfSales keeps sales in memory by the ledger's rules: a creation and an
-// addition apply once, an edit only if it is newer than the last one.
+// addition apply once, an edit if it has no instant or a newer one than the last.
 type ledgerOfSales struct {
 	created  map[string]sale.Creation
 	seeded   map[string]int64
 	added    map[string]int64 // by sale and seed id
-	edits    map[string]sale.Edit
+	edited   map[string]sale.Sale
+	edits    []sale.Edit
 	fault    error
 	panics   bool
 	calls    int
@@ -84,15 +85,36 @@ func (l *ledgerOfSales) Add(ctx context.Context, a sale.Addition) (ledger.Seedin
 	return l.left(a.SaleID, !exists)
 }
 
-func (l *ledgerOfSales) Edit(ctx context.Context, e sale.Edit) (ledger.Seeding, error) {
+func (l *ledgerOfSales) Edit(ctx context.Context, e sale.Edit) (ledger.Edited, error) {
 	if err := l.call(ctx); err != nil {
-		return ledger.Seeding{}, err
+		return ledger.Edited{}, err
 	}
-	newer := l.edits[e.SaleID].At.Before(e.At)
-	if newer {
-		l.edits[e.SaleID] = e
+	c, ok := l.created[e.SaleID]
+	if !ok {
+		return ledger.Edited{}, sale.Refuse(sale.SaleNotFound, "no such sale")
 	}
-	return l.left(e.SaleID, newer)
+	before, ok := l.edited[e.SaleID]
+	if !ok {
+		before = sale.Sale{ID: c.SaleID, OpensAt: c.OpensAt, ClosesAt: c.ClosesAt, Shards: c.Shards}
+	}
+	before.Seeded = l.seeded[e.SaleID]
+	at := e.At
+	if at.IsZero() {
+		at = now
+		if !before.ChangedAt.Before(now) {
+			at = before.ChangedAt.Add(time.Millisecond)
+		}
+	}
+	l.edits = append(l.edits, e)
+	after := before
+	if at.After(before.ChangedAt) {
+		after = e.Apply(before, at)
+	}
+	l.edited[e.SaleID] = after
+	if !e.Agrees(after) {
+		return ledger.Edited{}, sale.Refuse(sale.Conflicting, "an edit of 2026-01-02T00:00:00.000Z stands: the sale is not paused")
+	}
+	return ledger.Edited{Sale: after, Applied: at.After(before.ChangedAt)}, nil
 }
 
 // function is the handler as Lambda calls it, with what is around it.
@@ -107,7 +129,7 @@ func newFunction(t *testing.T) *function {
 	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
 	f := &function{ledgerOfSales: ledgerOfSales{
 		created: map[string]sale.Creation{}, seeded: map[string]int64{},
-		added: map[string]int64{}, edits: map[string]sale.Edit{},
+		added: map[string]int64{}, edited: map[string]sale.Sale{},
 	}}
 	h := New(&f.ledgerOfSales, telemetry.New(&f.log, "seed"), func() time.Time { return now })
 	f.Handler = lambda.NewHandler(h.Handle)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda/messages"
 
+	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
@@ -23,7 +24,7 @@ import (
 type Book interface {
 	Create(context.Context, sale.Creation) (ledger.Seeding, error)
 	Add(context.Context, sale.Addition) (ledger.Seeding, error)
-	Edit(context.Context, sale.Edit) (ledger.Seeding, error)
+	Edit(context.Context, sale.Edit) (ledger.Edited, error)
 }
 
 // Handler serves one execution environment; it is safe for concurrent use.
@@ -39,6 +40,16 @@ type answer struct {
 	Seeded  int64  `json:"seeded"`
 	Shards  int    `json:"shards"`
 	Applied bool   `json:"applied"`
+	*edited
+}
+
+// edited is what the answer to an edit says besides: what holds now, in the sale
+// and in every shard.
+type edited struct {
+	Paused    bool   `json:"paused"`
+	OpensAt   string `json:"opensAt"`
+	ClosesAt  string `json:"closesAt"`
+	ChangedAt string `json:"changedAt"` // the newest edit's instant
 }
 
 // New is a handler over a ledger; now is the current instant.
@@ -67,34 +78,45 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (out answer, 
 	}
 	event.Text("action", r.Action)
 	event.Text("saleId", r.SaleID)
-	var s ledger.Seeding
-	if s, err = h.apply(ctx, r); err != nil {
+	var a answer
+	if a, err = h.apply(ctx, r); err != nil {
 		return out, nil
 	}
-	event.Metric("seeded", telemetry.Count, int(s.Seeded))
-	return answer{SaleID: s.SaleID, Seeded: s.Seeded, Shards: s.Shards, Applied: s.Applied}, nil
+	event.Metric("seeded", telemetry.Count, int(a.Seeded))
+	return a, nil
 }
 
-func (h *Handler) apply(ctx context.Context, r request) (ledger.Seeding, error) {
+func (h *Handler) apply(ctx context.Context, r request) (answer, error) {
 	switch r.Action {
 	case "create":
 		c, err := r.creation()
 		if err != nil {
-			return ledger.Seeding{}, err
+			return answer{}, err
 		}
-		return h.book.Create(ctx, c)
+		return seeded(h.book.Create(ctx, c))
 	case "add":
 		a, err := r.addition()
 		if err != nil {
-			return ledger.Seeding{}, err
+			return answer{}, err
 		}
-		return h.book.Add(ctx, a)
+		return seeded(h.book.Add(ctx, a))
 	}
 	e, err := r.edit(h.now())
 	if err != nil {
-		return ledger.Seeding{}, err
+		return answer{}, err
 	}
-	return h.book.Edit(ctx, e)
+	after, err := h.book.Edit(ctx, e)
+	s := after.Sale
+	return answer{
+		SaleID: s.ID, Seeded: s.Seeded, Shards: s.Shards, Applied: after.Applied,
+		edited: &edited{
+			Paused: s.Paused, OpensAt: httpapi.Time(s.OpensAt), ClosesAt: httpapi.Time(s.ClosesAt), ChangedAt: httpapi.Time(s.ChangedAt),
+		},
+	}, err
+}
+
+func seeded(s ledger.Seeding, err error) (answer, error) {
+	return answer{SaleID: s.SaleID, Seeded: s.Seeded, Shards: s.Shards, Applied: s.Applied}, err
 }
 
 // told is the function error that the caller sees: the code and what may be

@@ -38,33 +38,44 @@ func TestAnAdditionAppliesOnceAndOtherContentsAreAnError(t *testing.T) {
 	f.refuse(t, []byte(`{"action":"add","saleId":"moutai","seedId":"second-batch","stock":51}`), sale.Conflicting)
 }
 
-func TestAnEditSaysWhatItChangesAndWhen(t *testing.T) {
+func TestAnEditSaysWhatItChangesAndWhenAndIsToldWhatHolds(t *testing.T) {
 	yes, no := true, false
 	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	opensAt, closesAt := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2036, 1, 1, 0, 0, 0, 0, time.UTC)
-	tests := map[string]sale.Edit{
-		"seed-pause.json":           {SaleID: "moutai", At: now, Paused: &yes},
-		"seed-pause-scheduled.json": {SaleID: "moutai", At: at, Paused: &yes},
-		"seed-resume.json":          {SaleID: "moutai", At: now, Paused: &no},
-		"seed-reschedule.json":      {SaleID: "moutai", At: now, OpensAt: opensAt, ClosesAt: closesAt},
+	const window = `,"opensAt":"2026-01-01T00:00:00.000Z","closesAt":"2036-01-01T00:00:00.000Z","changedAt":`
+	tests := map[string]struct {
+		want  sale.Edit
+		holds string
+	}{
+		"seed-pause.json":           {sale.Edit{SaleID: "moutai", Paused: &yes}, `"paused":true` + window + `"2026-01-02T00:00:00.000Z"`},
+		"seed-pause-scheduled.json": {sale.Edit{SaleID: "moutai", At: at, Paused: &yes}, `"paused":true` + window + `"2026-01-01T12:00:00.000Z"`},
+		"seed-resume.json":          {sale.Edit{SaleID: "moutai", Paused: &no}, `"paused":false` + window + `"2026-01-02T00:00:00.000Z"`},
+		"seed-reschedule.json": {
+			sale.Edit{SaleID: "moutai", OpensAt: opensAt, ClosesAt: closesAt}, `"paused":false` + window + `"2026-01-02T00:00:00.000Z"`,
+		},
 	}
-	for name, want := range tests {
+	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			f := newFunction(t)
 			f.succeed(t, event(t, "seed-create.json"), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
-			f.succeed(t, event(t, name), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
-			if diff := cmp.Diff(want, f.edits["moutai"]); diff != "" {
+			f.succeed(t, event(t, name), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true,`+tt.holds+`}`)
+			if diff := cmp.Diff([]sale.Edit{tt.want}, f.edits); diff != "" {
 				t.Errorf("edit (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestAnOlderEditChangesNothing(t *testing.T) {
+func TestAnOlderEditIsToldWhichOneStands(t *testing.T) {
 	f := newFunction(t)
 	f.succeed(t, event(t, "seed-create.json"), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
-	f.succeed(t, event(t, "seed-resume.json"), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
-	f.succeed(t, event(t, "seed-pause-scheduled.json"), `{"saleId":"moutai","seeded":100,"shards":5,"applied":false}`)
+	f.invoke(t, t.Context(), event(t, "seed-resume.json"))
+	f.refuse(t, event(t, "seed-pause-scheduled.json"), sale.Conflicting)
+	_, failure := f.invoke(t, t.Context(), event(t, "seed-pause-scheduled.json"))
+	want := "conflicting-request: an edit of 2026-01-02T00:00:00.000Z stands: the sale is not paused"
+	if failure == nil || failure.Message != want {
+		t.Errorf("got %+v, want %s", failure, want)
+	}
 }
 
 func TestAnInvalidRequestReachesNothing(t *testing.T) {
@@ -92,6 +103,7 @@ func TestAnInvalidRequestReachesNothing(t *testing.T) {
 		`{"action":"pause"}`,
 		`{"action":"pause","saleId":"moutai","at":"noon"}`,
 		`{"action":"pause","saleId":"moutai","at":""}`,
+		`{"action":"pause","saleId":"moutai","at":"0001-01-01T00:00:00Z"}`,
 		`{"action":"pause","saleId":"moutai","at":"2026-01-02T00:01:01Z"}`,
 		`{"action":"reschedule","saleId":"moutai"}`,
 		`{"action":"reschedule","saleId":"moutai","opensAt":"2026-01-01T00:00:00Z"}`,

@@ -129,12 +129,17 @@ func (r *request) addition() (sale.Addition, error) {
 	return a, a.Check()
 }
 
+// edit is of the instant that the request gives. Without one it applies in any
+// case.
 func (r *request) edit(now time.Time) (sale.Edit, error) {
-	e := sale.Edit{SaleID: r.SaleID, At: now}
+	e := sale.Edit{SaleID: r.SaleID}
 	var err error
 	if r.At != nil {
 		if e.At, err = instant("at", *r.At); err != nil {
 			return e, err
+		}
+		if e.At.IsZero() {
+			return e, invalid("at is out of range")
 		}
 	}
 	if r.Action == "reschedule" {

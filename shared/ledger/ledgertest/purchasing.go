@@ -203,7 +203,7 @@ var purchasing = map[string]func(*testing.T, *World){
 
 func ptr[T any](v T) *T { return &v }
 
-func (w *World) edit(e sale.Edit) ledger.Seeding {
+func (w *World) edit(e sale.Edit) ledger.Edited {
 	w.T.Helper()
 	s, err := w.Ledger.Edit(w.Ctx, e)
 	if err != nil {

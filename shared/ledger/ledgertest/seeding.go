@@ -131,6 +131,20 @@ var creating = map[string]func(*testing.T, *World){
 		w.Pass(2 * time.Second)
 		w.Accepted(w.Buy("alice"))
 	},
+	"a creation that comes too late to a shard that has sold does not reset its stock": func(t *testing.T, w *World) {
+		c := w.Sale(10, 1)
+		late := &hook{API: w.Engine.API, put: func() {
+			w.Create(c)
+			w.Accepted(w.Buy("alice"))
+		}}
+		if s, err := w.EnvironmentOver(late).Create(w.Ctx, c); err != nil || s.Applied {
+			t.Errorf("got %+v (%v), want nothing applied", s, err)
+		}
+		if left := w.Stock(1); left[0] != 9 {
+			t.Errorf("%d units left, want 9", left[0])
+		}
+		w.Balanced(1)
+	},
 	"two creations at once make one sale": func(t *testing.T, w *World) {
 		c := w.Sale(100, 20)
 		var wait sync.WaitGroup
@@ -241,20 +255,127 @@ var editing = map[string]func(*testing.T, *World){
 			}
 		}
 	},
-	"an older edit changes nothing": func(t *testing.T, w *World) {
-		w.Open(10, 2)
-		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)})
-		if s := w.edit(sale.Edit{SaleID: "moutai", At: w.Now().Add(-time.Second), Paused: ptr(false)}); s.Applied {
-			t.Error("an older edit was applied")
+	"an edit without an instant is of now, and applies over one that lies ahead": func(t *testing.T, w *World) {
+		w.Open(10, 3)
+		ahead := w.Now().Add(sale.MaxAhead)
+		w.edit(sale.Edit{SaleID: "moutai", At: ahead, Paused: ptr(false)})
+		for i, want := range []time.Time{ahead.Add(time.Millisecond), ahead.Add(2 * time.Millisecond)} {
+			got := w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true)})
+			if !got.Applied || !got.Sale.Paused || !got.Sale.ChangedAt.Equal(want) {
+				t.Errorf("pause %d: got %+v, want it applied at %v", i, got, want)
+			}
 		}
-		_, err := w.Buy("alice")
-		w.Refused(sale.Paused, err)
+		for i := range 10 {
+			_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: fmt.Sprint("user-", i)})
+			w.Refused(sale.Paused, err)
+		}
+		w.changed(3, true, ahead.Add(2*time.Millisecond))
+		w.Pass(time.Hour / 2)
+		if got := w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)}); !got.Applied || !got.Sale.ChangedAt.Equal(w.Now()) {
+			t.Errorf("resume: got %+v, want it applied at %v", got, w.Now())
+		}
+		w.changed(3, false, w.Now())
+		w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"}))
 	},
-	"another edit with the same instant is an error": func(t *testing.T, w *World) {
+	"the first edit without an instant applies even if it changes nothing": func(t *testing.T, w *World) {
+		w.Open(10, 2)
+		if got := w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)}); !got.Applied || !got.Sale.ChangedAt.Equal(w.Now()) {
+			t.Errorf("got %+v, want it applied at %v", got, w.Now())
+		}
+		w.changed(2, false, w.Now())
+	},
+	"an older edit that disagrees is an error that names the edit that stands": func(t *testing.T, w *World) {
 		w.Open(10, 2)
 		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)})
-		_, err := w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(false)})
+		for _, older := range []time.Duration{0, time.Millisecond, time.Hour} { // 0: another edit of the same instant
+			for says, e := range map[string]sale.Edit{
+				"the sale is paused": {Paused: ptr(false)},
+				"the sale is open from 2026-11-11T19:59:00.000Z to 2026-11-11T21:00:00.000Z": {OpensAt: w.Now(), ClosesAt: w.Now().Add(2 * time.Hour)},
+			} {
+				e.SaleID, e.At = "moutai", w.Now().Add(-older)
+				_, err := w.Ledger.Edit(w.Ctx, e)
+				if got, want := w.Refused(sale.Conflicting, err).Detail, "an edit of 2026-11-11T20:00:00.000Z stands: "+says; got != want {
+					t.Errorf("got %q, want %q", got, want)
+				}
+			}
+		}
+		w.changed(2, true, w.Now())
+		w.Pass(time.Second)
+		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(false)})
+		_, err := w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: w.Now().Add(-time.Second), Paused: ptr(true)})
+		if got, want := w.Refused(sale.Conflicting, err).Detail, "an edit of 2026-11-11T20:00:01.000Z stands: the sale is not paused"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		w.changed(2, false, w.Now())
+	},
+	"an older edit that agrees changes nothing, and completes the one that stands": func(t *testing.T, w *World) {
+		w.Open(40, 40)
+		ctx, dying := w.cutAfter(10)
+		_, err := dying.Edit(ctx, sale.Edit{SaleID: "moutai", Paused: ptr(true)})
+		w.Refused(sale.Busy, err)
+		got := w.edit(sale.Edit{SaleID: "moutai", At: w.Now().Add(-time.Second), Paused: ptr(true)})
+		if got.Applied || !got.Sale.Paused || !got.Sale.ChangedAt.Equal(w.Now()) {
+			t.Errorf("got %+v, want a sale paused at %v before", got, w.Now())
+		}
+		w.changed(40, true, w.Now())
+	},
+	"a scheduled pause that is delivered again after a resumption does not pause again": func(t *testing.T, w *World) {
+		w.Open(10, 2)
+		pause := sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)}
+		for i, applied := range []bool{true, false} {
+			if got := w.edit(pause); got.Applied != applied || !got.Sale.Paused {
+				t.Errorf("delivery %d: got %+v", i, got)
+			}
+		}
+		// The resumption comes within the same millisecond.
+		resumed := w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)}).Sale.ChangedAt
+		_, err := w.Ledger.Edit(w.Ctx, pause)
 		w.Refused(sale.Conflicting, err)
+		w.changed(2, false, resumed)
+	},
+	"an edit that loses the race to a newer one applies after it": func(t *testing.T, w *World) {
+		ahead := w.Now().Add(time.Second)
+		w.race(sale.Edit{SaleID: "moutai", At: ahead, Paused: ptr(false)}, ahead.Add(time.Millisecond))
+	},
+	"an edit that loses the race to an older one that agrees is still of now": func(t *testing.T, w *World) {
+		w.race(sale.Edit{SaleID: "moutai", At: w.Now().Add(-time.Hour), Paused: ptr(true)}, w.Now())
+	},
+	"an edit that another overtakes before it is answered is an error": func(t *testing.T, w *World) {
+		w.Open(10, 2)
+		var h *hook
+		h = &hook{API: w.Engine.API, transaction: func() {
+			// The next read is the one before the answer.
+			h.read = func() { w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)}) }
+		}}
+		_, err := w.EnvironmentOver(h).Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: ptr(true)})
+		w.Refused(sale.Conflicting, err)
+		w.changed(2, false, w.Now().Add(time.Millisecond))
+	},
+	"edits at once apply one after the other, and the last one is in every shard": func(t *testing.T, w *World) {
+		w.Open(10, 5)
+		opens, closes := w.Now().Add(-time.Hour), w.Now().Add(2*time.Hour)
+		var wait sync.WaitGroup
+		for i := range 8 {
+			e := sale.Edit{SaleID: "moutai", Paused: ptr(i%2 == 0)}
+			if i == 7 {
+				e = sale.Edit{SaleID: "moutai", OpensAt: opens, ClosesAt: closes}
+			}
+			wait.Go(func() {
+				// Overtaken by another one, it is an error that says so.
+				if _, err := w.Environment().Edit(w.Ctx, e); err != nil && sale.CodeOf(err) != sale.Conflicting {
+					t.Errorf("edit: %v", err)
+				}
+			})
+		}
+		wait.Wait()
+		if v := w.Number("SALE#moutai", "SALE", "version"); v != 9 {
+			t.Errorf("version %d, want 9: each of 8 edits once", v)
+		}
+		paused := value(w.Item("SALE#moutai", "SALE")["paused"]) == "true"
+		w.changed(5, paused, w.Now().Add(7*time.Millisecond))
+		if w.Number("STOCK#moutai#4", "STOCK", "closesAt") != closes.UnixMilli() {
+			t.Error("the rescheduling is lost")
+		}
 	},
 	"rescheduling moves the window of the sale, its shards and its listing": func(t *testing.T, w *World) {
 		w.Open(10, 3)
@@ -294,6 +415,64 @@ var editing = map[string]func(*testing.T, *World){
 			}
 		}
 	},
+}
+
+// changed checks that the sale and every shard have the newest edit.
+func (w *World) changed(shards int, paused bool, at time.Time) {
+	w.T.Helper()
+	check := func(pk, sk string) {
+		w.T.Helper()
+		it := w.Item(pk, sk)
+		if got, when := value(it["paused"]), w.Number(pk, sk, "changedAt"); got != fmt.Sprint(paused) || when != at.UnixMilli() {
+			w.T.Errorf("%s: paused is %s since %v, want %t since %v", pk, got, time.UnixMilli(when).UTC(), paused, at)
+		}
+	}
+	check("SALE#moutai", "SALE")
+	for k := range shards {
+		check(fmt.Sprintf("STOCK#moutai#%d", k), "STOCK")
+	}
+}
+
+// race lets another edit win against a pause without an instant, which must
+// then apply at want.
+func (w *World) race(winner sale.Edit, want time.Time) {
+	w.T.Helper()
+	w.Open(10, 3)
+	h := &hook{API: w.Engine.API, transaction: func() { w.edit(winner) }}
+	got, err := w.EnvironmentOver(h).Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: ptr(true)})
+	if err != nil || !got.Applied || !got.Sale.ChangedAt.Equal(want) {
+		w.T.Errorf("got %+v (%v), want it applied at %v", got, err, want)
+	}
+	w.changed(3, true, want)
+}
+
+// hook runs something else right before the next call of a kind, once.
+type hook struct {
+	ledger.API
+	transaction, put, read func()
+}
+
+// before runs what is due, in which other calls of its kind meet nothing.
+func before(due *func()) {
+	if run := *due; run != nil {
+		*due = nil
+		run()
+	}
+}
+
+func (h *hook) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	before(&h.transaction)
+	return h.API.TransactWriteItems(ctx, in, o...)
+}
+
+func (h *hook) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	before(&h.put)
+	return h.API.PutItem(ctx, in, o...)
+}
+
+func (h *hook) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	before(&h.read)
+	return h.API.GetItem(ctx, in, o...)
 }
 
 func ones(n int) []int64 {
