@@ -13,9 +13,13 @@ type mutant struct {
 }
 
 const (
-	purchasing  = "shared/ledger/purchase.go"
-	ledgerTests = "./shared/ledger"
-	overFake    = "^TestTheLedgerOverTheFake$/"
+	purchasing   = "shared/ledger/purchase.go"
+	creating     = "shared/ledger/create.go"
+	adding       = "shared/ledger/add.go"
+	editing      = "shared/ledger/edit.go"
+	seedingRules = "shared/sale/seeding.go"
+	ledgerTests  = "./shared/ledger"
+	overFake     = "^TestTheLedgerOverTheFake$/"
 )
 
 var mutants = []mutant{
@@ -90,11 +94,73 @@ var mutants = []mutant{
 		}
 `, `		_ = applied
 `}}},
-	{"an edit writes its own part into the shards only", "P14", ledgerTests, overFake + "^an_edit_that_was_cut_off", []edit{{"shared/ledger/edit.go",
-		`#closesAt = :closesAt, #paused = :paused, #changedAt = :at"),`, `#closesAt = :closesAt, #changedAt = :at"),`}, {"shared/ledger/edit.go",
-		`"#opensAt": "opensAt", "#closesAt": "closesAt", "#paused": "paused", "#changedAt": "changedAt",`,
-		`"#opensAt": "opensAt", "#closesAt": "closesAt", "#changedAt": "changedAt",`}, {"shared/ledger/edit.go",
-		`":paused": boolean(s.Paused), ":at": millis(s.ChangedAt),`, `":at": millis(s.ChangedAt),`}}},
+	{"an edit writes its own part into the shards only", "P14", ledgerTests, overFake + "^an_edit_that_was_cut_off", []edit{{editing,
+		`	errs := make([]error, s.Shards)
+`, `	s.Paused = e.Paused != nil && *e.Paused
+	errs := make([]error, s.Shards)
+`}}},
+	{"an edit without an instant is of now, whatever stands", "P14", ledgerTests, overFake + "^an_edit_without_an_instant", []edit{{editing,
+		`max(l.now().UnixMilli(), newest+1)`, `l.now().UnixMilli()`}}},
+	{"an edit without an instant is of the instant that stands", "P14", ledgerTests, overFake + "^a_scheduled_pause_that_is_delivered", []edit{{editing,
+		`max(l.now().UnixMilli(), newest+1)`, `max(l.now().UnixMilli(), newest)`}}},
+	{"an edit without an instant is just after the one that stands", "P14", ledgerTests, overFake + "^an_edit_without_an_instant", []edit{{editing,
+		`max(l.now().UnixMilli(), newest+1)`, `newest+1`}}},
+	{"an edit takes the sale's state for its own", "P14", ledgerTests, overFake + "^the_first_edit_without", []edit{{editing,
+		`if before.ChangedAt.Equal(after.ChangedAt) && e.Agrees(before) {`, `if e.Agrees(before) {`}}},
+	{"an edit takes another of its instant for its own", "P14", ledgerTests, overFake + "^an_edit_that_loses_the_race_to_another_of", []edit{{editing,
+		`if before.ChangedAt.Equal(after.ChangedAt) && e.Agrees(before) {`, `if before.ChangedAt.Equal(after.ChangedAt) {`}}},
+	{"an edit whose answer was lost applies again", "P9", ledgerTests, "^TestAnEditWhoseAnswerWasLost", []edit{{editing,
+		`if before.ChangedAt.Equal(after.ChangedAt) && e.Agrees(before) {`, `if false {`}}},
+	{"an edit that lost a race takes a sale that agrees for its own", "P14", ledgerTests, overFake + "^an_edit_that_loses_the_race_to_an_older", []edit{{editing,
+		`if before.ChangedAt.Equal(after.ChangedAt) && e.Agrees(before) {`, `if !after.ChangedAt.IsZero() && e.Agrees(before) {`}}},
+	{"an edit of the instant that stands applies again", "P9", ledgerTests, overFake + "^pause_and_resume_reach", []edit{{editing,
+		`		case at <= newest:`, `		case at < newest:`}}},
+	{"an edit writes over one that it has not read", "P14", ledgerTests, overFake + "^an_edit_that_loses_the_race_to_a_newer", []edit{{editing,
+		`"#changedAt = :before"`, `"#changedAt = :before OR #changedAt <> :before"`}}},
+	{"an edit races without end", "P16", ledgerTests, "^TestAnEditThatAlwaysLosesTheRace", []edit{{editing,
+		`case try+1 >= patientTries || !l.backOff(ctx, try):
+			return after`, `case try+1 >= 2*patientTries || !l.backOff(ctx, try):
+			return after`}}},
+	{"an older edit writes over a newer one in the shards", "P14", ledgerTests, overFake + "^an_edit_that_is_overtaken_before_its_shards", []edit{{editing,
+		`"#changedAt < :at"`, `"#changedAt < :at OR #changedAt >= :at"`}}},
+	{"a shard is made by an edit", "P15", ledgerTests, "^TestWhatNeedsAnItemThatIsGone", []edit{{editing,
+		`"#changedAt < :at"`, `"#changedAt < :at OR attribute_not_exists(pk)"`}}},
+	{"a listing is made by a rescheduling", "P15", ledgerTests, "^TestWhatNeedsAnItemThatIsGone", []edit{{editing,
+		`"attribute_exists(pk)"`, `"attribute_exists(pk) OR attribute_not_exists(pk)"`}}},
+	{"a listing is made by an addition", "P15", ledgerTests, "^TestWhatNeedsAnItemThatIsGone", []edit{{adding,
+		`		UpdateExpression:         aws.String("REMOVE #drained"),
+		ConditionExpression:      aws.String("attribute_exists(pk)"),`, `		UpdateExpression:         aws.String("REMOVE #drained"),
+		ConditionExpression:      aws.String("attribute_exists(pk) OR attribute_not_exists(pk)"),`}}},
+	{"an edit is content with a sale that is not as it asks", "P14", ledgerTests, overFake + "^an_edit_that_another_overtakes", []edit{{editing,
+		`	if !e.Agrees(s) {`, `	if false {`}}},
+	{"an edit is answered before its last shard is written", "P14", ledgerTests, overFake + "^an_older_edit_that_agrees", []edit{{editing,
+		`	each(s.Shards, func(k int) {`, `	each(s.Shards-1, func(k int) {`}}},
+	{"contention beside a failed condition is taken for an answer", "P5", ledgerTests, "^TestContentionInEveryPosition", []edit{{creating,
+		`case !contended && refused:`, `case refused:`}}},
+	{"a transaction in contention is given up", "P5", ledgerTests, "^TestContentionInEveryPosition", []edit{{creating,
+		`				contended = true
+`, `				return nil, foreign(err)
+`}}},
+	{"a sale that is stored in part is taken for whole", "P19", ledgerTests, "^TestASaleThatIsStoredInPart", []edit{{creating,
+		`failed(reasons[1]), failed(reasons[2])}; there`, `failed(reasons[1]), true}; there`}}},
+	{"a sale without its item is taken for whole", "P19", ledgerTests, "^TestASaleThatIsStoredInPart", []edit{{creating,
+		`failed(reasons[1]), failed(reasons[2])}; there`, `true, failed(reasons[2])}; there`}}},
+	{"a sale without its request is taken for another request's", "P19", ledgerTests, "^TestASaleThatIsStoredInPart", []edit{{creating,
+		`there := [...]bool{failed(reasons[0]),`, `there := [...]bool{true,`}}},
+	{"a shard is put without its condition", "P15", ledgerTests, overFake + "^a_creation_that_comes_too_late", []edit{{creating,
+		`TableName: l.table, Item: shardItem(s, k, units), ConditionExpression: &ifAbsent,`, `TableName: l.table, Item: shardItem(s, k, units),`}}},
+	{"the SDK tries again under the ledger", "P16", ledgerTests, "^TestTheClientOfAFunctionMakesOneAttempt", []edit{{"shared/ledger/ledger.go",
+		`dynamodb.NewFromConfig(cfg, OneAttempt, func`, `dynamodb.NewFromConfig(cfg, func`}}},
+	{"an instant that is given is not used", "P9", "./functions/seed/handler", "^TestAnEditSaysWhatItChanges", []edit{{"functions/seed/handler/request.go",
+		`	if r.At != nil {`, `	if false {`}}},
+	{"the zero instant passes for none", "P14", "./functions/seed/handler", "^TestAnInvalidRequest", []edit{{"functions/seed/handler/request.go",
+		`		if e.At.IsZero() {`, `		if false {`}}},
+	{"an agreeing pause flag is not asked for", "P14", ledgerTests, overFake + "^an_older_edit_that_disagrees", []edit{{seedingRules,
+		`	if e.Paused != nil && s.Paused != *e.Paused {`, `	if false {`}}},
+	{"an agreeing opening is not asked for", "P14", "./shared/sale", "^TestAnEditAgrees", []edit{{seedingRules,
+		`s.OpensAt.UnixMilli() == e.OpensAt.UnixMilli() && `, ``}}},
+	{"an agreeing end is not asked for", "P14", "./shared/sale", "^TestAnEditAgrees", []edit{{seedingRules,
+		` && s.ClosesAt.UnixMilli() == e.ClosesAt.UnixMilli()`, ``}}},
 	{"resending without grace or memory", "P17", ledgerTests, overFake + "^a_pending_claim_may_be_resent", []edit{{"shared/ledger/claims.go",
 		`quiet := max(ResendGrace, age/2)`, `quiet := ResendGrace / 2`}}},
 	{"reconcile ignoring its grace", "P17", ledgerTests, overFake + "^a_claim_within_its_grace", []edit{{"shared/ledger/audit.go",

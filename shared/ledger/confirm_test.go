@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -153,24 +154,26 @@ func TestTheStatementThatMeetsContentionIsTriedAgainAlone(t *testing.T) {
 const patience = 24
 
 func TestAStatementContendedToTheEndIsBusyAlone(t *testing.T) {
-	for at := range 2 {
-		w, db, refs := claimed(t, 25)
-		faults := map[int]dynamotest.Fault{at: {Kind: dynamotest.Conflict, Items: []int{7}}}
-		for try := range patience - 1 {
-			faults[at+1+try] = dynamotest.Fault{Kind: dynamotest.Conflict}
-		}
-		sizes := batches(db, faults)
-		got := w.Ledger.Confirm(w.Ctx, refs)
-		for i, c := range got {
-			if want := map[bool]sale.Code{true: sale.Busy}[i == 7]; sale.CodeOf(c.Err) != want {
-				t.Errorf("batch %d, claim %d: %v, want %q", at, i, c.Err, want)
+	synctest.Test(t, func(t *testing.T) {
+		for at := range 2 {
+			w, db, refs := claimed(t, 25)
+			faults := map[int]dynamotest.Fault{at: {Kind: dynamotest.Conflict, Items: []int{7}}}
+			for try := range patience - 1 {
+				faults[at+1+try] = dynamotest.Fault{Kind: dynamotest.Conflict}
 			}
+			sizes := batches(db, faults)
+			got := w.Ledger.Confirm(w.Ctx, refs)
+			for i, c := range got {
+				if want := map[bool]sale.Code{true: sale.Busy}[i == 7]; sale.CodeOf(c.Err) != want {
+					t.Errorf("batch %d, claim %d: %v, want %q", at, i, c.Err, want)
+				}
+			}
+			if n := len(*sizes); n != patience+1 {
+				t.Errorf("batch %d: %v statements, want %d tries of one batch and 1 of the other (P16)", at, *sizes, patience)
+			}
+			inOrder(t, w, w.Environment().Confirm(w.Ctx, refs), refs)
 		}
-		if n := len(*sizes); n != patience+1 {
-			t.Errorf("batch %d: %v statements, want %d tries of one batch and 1 of the other (P16)", at, *sizes, patience)
-		}
-		inOrder(t, w, w.Environment().Confirm(w.Ctx, refs), refs)
-	}
+	})
 }
 
 func TestABatchWhoseAnswerWasLostFindsItsOwnWrites(t *testing.T) {
@@ -191,43 +194,45 @@ func TestABatchWhoseAnswerWasLostFindsItsOwnWrites(t *testing.T) {
 }
 
 func TestABatchThatIsAppliedLateChangesNoOrder(t *testing.T) {
-	late := dynamotest.Fault{Kind: dynamotest.ApplyLate}
-	for at := range 2 { // retried in the same invocation
-		w, db, refs := claimed(t, 25)
-		batches(db, map[int]dynamotest.Fault{at: late})
-		got := w.Ledger.Confirm(w.Ctx, refs)
-		before := db.Dump()
-		if db.ApplyPending() != 1 || db.Dump() != before {
-			t.Errorf("the late batch %d changed something", at)
+	synctest.Test(t, func(t *testing.T) {
+		late := dynamotest.Fault{Kind: dynamotest.ApplyLate}
+		for at := range 2 { // retried in the same invocation
+			w, db, refs := claimed(t, 25)
+			batches(db, map[int]dynamotest.Fault{at: late})
+			got := w.Ledger.Confirm(w.Ctx, refs)
+			before := db.Dump()
+			if db.ApplyPending() != 1 || db.Dump() != before {
+				t.Errorf("the late batch %d changed something", at)
+			}
+			inOrder(t, w, got, refs)
 		}
-		inOrder(t, w, got, refs)
-	}
-	for _, first := range []bool{true, false} { // redelivered after the late batch, or before it
-		w, db, refs := claimed(t, 25)
-		faults := map[int]dynamotest.Fault{}
-		for try := range patience {
-			faults[try] = late
-		}
-		batches(db, faults)
-		for _, c := range w.Ledger.Confirm(w.Ctx, refs) {
-			if sale.CodeOf(c.Err) != sale.Busy {
-				t.Fatalf("got %+v, want busy", c)
+		for _, first := range []bool{true, false} { // redelivered after the late batch, or before it
+			w, db, refs := claimed(t, 25)
+			faults := map[int]dynamotest.Fault{}
+			for try := range patience {
+				faults[try] = late
+			}
+			batches(db, faults)
+			for _, c := range w.Ledger.Confirm(w.Ctx, refs) {
+				if sale.CodeOf(c.Err) != sale.Busy {
+					t.Fatalf("got %+v, want busy", c)
+				}
+			}
+			db.Fault = nil
+			if first {
+				db.ApplyPending()
+			}
+			got := w.Environment().Confirm(w.Ctx, refs)
+			db.ApplyPending()
+			inOrder(t, w, got, refs)
+			if sequence := orderid.Sequence(got[0].Order.ID); (sequence <= 25) != first {
+				t.Errorf("applied before the redelivery %v: the claim has number %d", first, sequence)
+			}
+			if got[0].New == first {
+				t.Errorf("applied before the redelivery %v: new is %v", first, got[0].New)
 			}
 		}
-		db.Fault = nil
-		if first {
-			db.ApplyPending()
-		}
-		got := w.Environment().Confirm(w.Ctx, refs)
-		db.ApplyPending()
-		inOrder(t, w, got, refs)
-		if sequence := orderid.Sequence(got[0].Order.ID); (sequence <= 25) != first {
-			t.Errorf("applied before the redelivery %v: the claim has number %d", first, sequence)
-		}
-		if got[0].New == first {
-			t.Errorf("applied before the redelivery %v: new is %v", first, got[0].New)
-		}
-	}
+	})
 }
 
 func TestAnEngineThatDoesNotSayWhatStoodInTheWayIsAsked(t *testing.T) {

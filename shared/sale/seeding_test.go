@@ -138,3 +138,32 @@ func TestAnEditIsCheckedFieldByField(t *testing.T) {
 		})
 	}
 }
+
+func TestAnEditAgreesWithASaleThatIsAsItAsks(t *testing.T) {
+	yes, no := true, false
+	s := Sale{Paused: true, OpensAt: opensAt, ClosesAt: closesAt}
+	later := opensAt.Add(time.Millisecond)
+	tests := []struct {
+		name string
+		e    Edit
+		want bool
+	}{
+		{"the same pause flag", Edit{Paused: &yes}, true},
+		{"another pause flag", Edit{Paused: &no}, false},
+		{"the same window", Edit{OpensAt: opensAt, ClosesAt: closesAt}, true},
+		{"the same window to the millisecond", Edit{OpensAt: opensAt.Add(time.Nanosecond), ClosesAt: closesAt}, true},
+		{"another opening", Edit{OpensAt: later, ClosesAt: closesAt}, false},
+		{"another end", Edit{OpensAt: opensAt, ClosesAt: closesAt.Add(time.Millisecond)}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := tt.e.Agrees(s); got != tt.want {
+				t.Errorf("Agrees = %t, want %t", got, tt.want)
+			}
+			after := tt.e.Apply(s, later)
+			if !tt.e.Agrees(after) || !after.ChangedAt.Equal(later) {
+				t.Errorf("after it was applied the sale is %+v", after)
+			}
+		})
+	}
+}

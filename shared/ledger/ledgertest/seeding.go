@@ -337,6 +337,9 @@ var editing = map[string]func(*testing.T, *World){
 		ahead := w.Now().Add(time.Second)
 		w.race(sale.Edit{SaleID: "moutai", At: ahead, Paused: ptr(false)}, ahead.Add(time.Millisecond))
 	},
+	"an edit that loses the race to another of its instant applies after it": func(t *testing.T, w *World) {
+		w.race(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(false)}, w.Now().Add(time.Millisecond))
+	},
 	"an edit that loses the race to an older one that agrees is still of now": func(t *testing.T, w *World) {
 		w.race(sale.Edit{SaleID: "moutai", At: w.Now().Add(-time.Hour), Paused: ptr(true)}, w.Now())
 	},
@@ -350,6 +353,14 @@ var editing = map[string]func(*testing.T, *World){
 		_, err := w.EnvironmentOver(h).Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: ptr(true)})
 		w.Refused(sale.Conflicting, err)
 		w.changed(2, false, w.Now().Add(time.Millisecond))
+	},
+	"an edit that is overtaken before its shards leaves the newer one in them": func(t *testing.T, w *World) {
+		w.Open(10, 3)
+		newer := w.Now().Add(time.Millisecond)
+		h := &hook{API: w.Engine.API, update: func() { w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)}) }}
+		_, err := w.EnvironmentOver(h).Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: ptr(true)})
+		w.Refused(sale.Conflicting, err)
+		w.changed(3, false, newer)
 	},
 	"edits at once apply one after the other, and the last one is in every shard": func(t *testing.T, w *World) {
 		w.Open(10, 5)
@@ -446,14 +457,17 @@ func (w *World) race(winner sale.Edit, want time.Time) {
 	w.changed(3, true, want)
 }
 
-// hook runs something else right before the next call of a kind, once.
+// hook runs something else right before the next call of a kind, once. Other
+// calls of that kind wait for it.
 type hook struct {
 	ledger.API
-	transaction, put, read func()
+	mu                             sync.Mutex
+	transaction, put, update, read func()
 }
 
-// before runs what is due, in which other calls of its kind meet nothing.
-func before(due *func()) {
+func (h *hook) before(due *func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if run := *due; run != nil {
 		*due = nil
 		run()
@@ -461,17 +475,22 @@ func before(due *func()) {
 }
 
 func (h *hook) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	before(&h.transaction)
+	h.before(&h.transaction)
 	return h.API.TransactWriteItems(ctx, in, o...)
 }
 
 func (h *hook) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	before(&h.put)
+	h.before(&h.put)
 	return h.API.PutItem(ctx, in, o...)
 }
 
+func (h *hook) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	h.before(&h.update)
+	return h.API.UpdateItem(ctx, in, o...)
+}
+
 func (h *hook) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
-	before(&h.read)
+	h.before(&h.read)
 	return h.API.GetItem(ctx, in, o...)
 }
 

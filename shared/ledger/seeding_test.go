@@ -1,0 +1,313 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/ledger/ledgertest"
+	"flashsale/shared/sale"
+)
+
+// contended is a table on which one transaction meets contention: the reasons
+// of some of its actions are replaced by a code.
+type contended struct {
+	*dynamotest.DB
+	at      int    // the transaction, counted from 0; -1 for none
+	actions uint   // a set of bits
+	code    string // the reason of those actions
+	sizes   []int  // how many actions each transaction had
+}
+
+func (i *contended) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	i.sizes = append(i.sizes, len(in.TransactItems))
+	if len(i.sizes)-1 != i.at {
+		return i.DB.TransactWriteItems(ctx, in, o...)
+	}
+	// The other actions say what they would have said.
+	before := i.Snapshot()
+	_, err := i.DB.TransactWriteItems(ctx, in, o...)
+	i.Restore(before)
+	cancelled := &types.TransactionCanceledException{CancellationReasons: make([]types.CancellationReason, len(in.TransactItems))}
+	for k := range cancelled.CancellationReasons {
+		cancelled.CancellationReasons[k].Code = aws.String("None")
+	}
+	if refused, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
+		cancelled = refused
+	}
+	for k := range cancelled.CancellationReasons {
+		if i.actions&(1<<k) != 0 {
+			cancelled.CancellationReasons[k] = types.CancellationReason{Code: &i.code}
+		}
+	}
+	return nil, cancelled
+}
+
+// unread is a table whose receipts of additions are not found by Query.
+type unread struct{ ledger.API }
+
+func (unread) Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	return &dynamodb.QueryOutput{}, nil
+}
+
+func TestContentionInEveryPositionIsTriedAgainAndNeverMisread(t *testing.T) {
+	addition := sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 2}
+	add := func(w *ledgertest.World, api ledger.API, a sale.Addition) (any, error) {
+		return w.EnvironmentOver(api).Add(w.Ctx, a)
+	}
+	create := func(w *ledgertest.World, api ledger.API, stock int64) (any, error) {
+		return w.EnvironmentOver(api).Create(w.Ctx, w.Sale(stock, 2))
+	}
+	edit := func(w *ledgertest.World, api ledger.API, e sale.Edit) (any, error) {
+		e.SaleID = "moutai"
+		return w.EnvironmentOver(api).Edit(w.Ctx, e)
+	}
+	buy := func(w *ledgertest.World, api ledger.API, user string) (any, error) {
+		p, err := w.EnvironmentOver(api).Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user})
+		p.Tries = 0
+		return p, err
+	}
+	open := func(w *ledgertest.World) { w.Open(4, 2) }
+	added := func(w *ledgertest.World) {
+		w.Open(4, 2)
+		if _, err := w.Ledger.Add(w.Ctx, addition); err != nil {
+			w.T.Fatal(err)
+		}
+	}
+	sold := func(w *ledgertest.World) {
+		w.Open(1, 1)
+		w.Accepted(w.Buy("alice"))
+	}
+	for name, tt := range map[string]struct {
+		given func(*ledgertest.World)
+		call  func(*ledgertest.World, ledger.API) (any, error)
+		want  sale.Code
+	}{
+		"a creation":                         {func(*ledgertest.World) {}, func(w *ledgertest.World, api ledger.API) (any, error) { return create(w, api, 4) }, ""},
+		"a creation again":                   {open, func(w *ledgertest.World, api ledger.API) (any, error) { return create(w, api, 4) }, ""},
+		"a creation with other contents":     {open, func(w *ledgertest.World, api ledger.API) (any, error) { return create(w, api, 5) }, sale.Conflicting},
+		"an addition":                        {open, func(w *ledgertest.World, api ledger.API) (any, error) { return add(w, api, addition) }, ""},
+		"an addition again":                  {added, func(w *ledgertest.World, api ledger.API) (any, error) { return add(w, api, addition) }, ""},
+		"an addition whose receipts are met": {added, func(w *ledgertest.World, api ledger.API) (any, error) { return add(w, unread{api}, addition) }, ""},
+		"an addition of other units": {added, func(w *ledgertest.World, api ledger.API) (any, error) {
+			return add(w, api, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 3})
+		}, sale.Conflicting},
+		"a pause": {open, func(w *ledgertest.World, api ledger.API) (any, error) {
+			return edit(w, api, sale.Edit{Paused: aws.Bool(true)})
+		}, ""},
+		"a pause with an instant": {open, func(w *ledgertest.World, api ledger.API) (any, error) {
+			return edit(w, api, sale.Edit{Paused: aws.Bool(true), At: w.Now()})
+		}, ""},
+		"a rescheduling": {open, func(w *ledgertest.World, api ledger.API) (any, error) {
+			return edit(w, api, sale.Edit{OpensAt: w.Now(), ClosesAt: w.Now().Add(time.Minute)})
+		}, ""},
+		"a purchase":                    {func(w *ledgertest.World) { w.Open(4, 1) }, func(w *ledgertest.World, api ledger.API) (any, error) { return buy(w, api, "alice") }, ""},
+		"a second purchase":             {sold, func(w *ledgertest.World, api ledger.API) (any, error) { return buy(w, api, "alice") }, sale.AlreadyOrdered},
+		"a purchase after the last one": {sold, func(w *ledgertest.World, api ledger.API) (any, error) { return buy(w, api, "bob") }, sale.SoldOut},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				// run makes the call in a new world; it returns what the call left behind.
+				run := func(at int, actions uint, code string) (left string, sizes []int) {
+					db := newDB()
+					w := ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: table})
+					tt.given(w)
+					api := &contended{DB: db, at: at, actions: actions, code: code}
+					got, err := tt.call(w, api)
+					if sale.CodeOf(err) != tt.want {
+						t.Errorf("%s in %b of transaction %d: %v, want %q", code, actions, at, err, tt.want)
+					}
+					return fmt.Sprintf("%+v\n%s", got, db.Dump()), api.sizes
+				}
+				want, sizes := run(-1, 0, "")
+				if len(sizes) == 0 {
+					t.Fatal("no transaction")
+				}
+				for at, size := range sizes {
+					for actions := range uint(1) << size {
+						for _, code := range []string{"TransactionConflict", "ProvisionedThroughputExceeded", "ThrottlingError", "TransactionInProgress"} {
+							if actions == 0 {
+								continue
+							}
+							// A claim that is there beats everything: no second try is needed.
+							once := tt.want == sale.AlreadyOrdered && actions&2 == 0
+							got, tries := run(at, actions, code)
+							if got != want {
+								t.Errorf("%s in %b of transaction %d leaves\n%s, want\n%s", code, actions, at, got, want)
+							}
+							if !once && len(tries) != len(sizes)+1 {
+								t.Errorf("%s in %b of transaction %d: %d transactions, want %d", code, actions, at, len(tries), len(sizes)+1)
+							}
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+// remove deletes an item behind the back of the ledger.
+func remove(t *testing.T, db *dynamotest.DB, pk, sk string) {
+	t.Helper()
+	_, err := db.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String(table), Key: map[string]types.AttributeValue{
+		"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestASaleThatIsStoredInPartIsInternalAndIsLeftAsItIs(t *testing.T) {
+	parts := [][2]string{{"SALE#moutai", "CREATE"}, {"SALE#moutai", "SALE"}, {"SALES", "moutai"}}
+	for gone := range 1<<len(parts) - 1 {
+		w, db, _ := faulty(t)
+		c := w.Open(4, 2)
+		for i, part := range parts {
+			if gone&(1<<i) != 0 {
+				remove(t, db, part[0], part[1])
+			}
+		}
+		before := db.Dump()
+		_, err := w.Environment().Create(w.Ctx, c)
+		switch {
+		case gone == 0 && err != nil:
+			t.Errorf("the whole sale: %v", err)
+		case gone != 0 && (sale.CodeOf(err) != sale.Internal || !strings.Contains(err.Error(), "stored in part")):
+			t.Errorf("without the parts %03b: %v, want internal", gone, err)
+		}
+		if db.Dump() != before {
+			t.Errorf("without the parts %03b: the table was changed", gone)
+		}
+	}
+}
+
+func TestWhatNeedsAnItemThatIsGoneIsInternalAndPutsNoneInItsPlace(t *testing.T) {
+	add := func(w *ledgertest.World, api ledger.API) error {
+		_, err := w.EnvironmentOver(api).Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 2})
+		return err
+	}
+	edit := func(w *ledgertest.World, api ledger.API, e sale.Edit) error {
+		e.SaleID = "moutai"
+		_, err := w.EnvironmentOver(api).Edit(w.Ctx, e)
+		return err
+	}
+	pause := func(w *ledgertest.World, api ledger.API) error {
+		return edit(w, api, sale.Edit{Paused: aws.Bool(true)})
+	}
+	move := func(w *ledgertest.World, api ledger.API) error {
+		return edit(w, api, sale.Edit{OpensAt: w.Now(), ClosesAt: w.Now().Add(time.Minute)})
+	}
+	for name, tt := range map[string]struct {
+		pk, sk string
+		call   func(*ledgertest.World, ledger.API) error
+	}{
+		"adding to a shard":             {"STOCK#moutai#1", "STOCK", add},
+		"adding to a sale":              {"SALE#moutai", "SALE", add},
+		"adding to a sale's listing":    {"SALES", "moutai", add},
+		"pausing a shard":               {"STOCK#moutai#1", "STOCK", pause},
+		"rescheduling a sale's listing": {"SALES", "moutai", move},
+	} {
+		w, db, _ := faulty(t)
+		w.Open(4, 2)
+		// The sale itself goes after the call has read it.
+		if tt.sk != "SALE" {
+			remove(t, db, tt.pk, tt.sk)
+		}
+		transactions := 0
+		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op == "TransactWriteItems" {
+				transactions++
+			}
+			return dynamotest.Fault{}
+		}
+		api := ledger.API(db)
+		if tt.sk == "SALE" {
+			api = &vanishing{DB: db, remove: func() { remove(t, db, tt.pk, tt.sk) }}
+		}
+		if err := tt.call(w, api); sale.CodeOf(err) != sale.Internal {
+			t.Errorf("%s: got %v, want internal", name, err)
+		}
+		if transactions == 0 {
+			t.Errorf("%s: nothing was tried", name)
+		}
+		if it := w.Item(tt.pk, tt.sk); it != nil {
+			t.Errorf("%s: made %v", name, it)
+		}
+	}
+}
+
+// vanishing loses an item after the first transaction.
+type vanishing struct {
+	*dynamotest.DB
+	remove func()
+}
+
+func (v *vanishing) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	out, err := v.DB.TransactWriteItems(ctx, in, o...)
+	v.remove()
+	return out, err
+}
+
+func TestAnEditWhoseAnswerWasLostFindsItsOwnInstant(t *testing.T) {
+	for _, reply := range []dynamotest.Reply{dynamotest.ReplyTimeout, dynamotest.ReplyInternalError, dynamotest.ReplyBrokenConnection} {
+		for _, kind := range []dynamotest.Kind{dynamotest.LostReply, dynamotest.ApplyLate} {
+			for _, at := range []time.Time{{}, ledgertest.Start} {
+				w, db, next := faulty(t)
+				w.Open(4, 2)
+				next(dynamotest.Fault{Kind: kind, Reply: reply})
+				// The clock goes on with every look at it.
+				ticking := ledger.New(db, table, ledger.Options{Now: func() time.Time { w.Pass(time.Millisecond); return w.Now() }})
+				got, err := ticking.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: at, Paused: aws.Bool(true)})
+				if err != nil || !got.Applied || !got.Sale.Paused {
+					t.Errorf("fault %v, reply %v: got %+v (%v), want it applied", kind, reply, got, err)
+				}
+				before := db.Dump()
+				db.ApplyPending()
+				if got.Sale.Version != 2 || db.Dump() != before {
+					t.Errorf("fault %v, reply %v: version %d, want 2: the edit applied once", kind, reply, got.Sale.Version)
+				}
+			}
+		}
+	}
+}
+
+func TestAnEditThatAlwaysLosesTheRaceIsBusyInTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := newDB()
+		w := ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: table})
+		w.Open(4, 2)
+		rival := &racing{DB: db, rival: func() {
+			if _, err := w.Environment().Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: aws.Bool(false)}); err != nil {
+				t.Error(err)
+			}
+		}}
+		_, err := w.EnvironmentOver(rival).Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: aws.Bool(true)})
+		w.Refused(sale.Busy, err)
+		if rival.tries != patience {
+			t.Errorf("%d tries, want %d (P16)", rival.tries, patience)
+		}
+	})
+}
+
+// racing is a table on which somebody else edits before each transaction.
+type racing struct {
+	*dynamotest.DB
+	rival func()
+	tries int
+}
+
+func (r *racing) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	r.tries++
+	r.rival()
+	return r.DB.TransactWriteItems(ctx, in, o...)
+}
