@@ -40,6 +40,18 @@ run: host ## set everything up and run the system on this machine, with a demons
 demo: host ## 1,000 buyers rush for 100 bottles on the running stack (or on one of its own), then the receipt
 	@exec $(HOST)/demo -api-port $(API_PORT) -lambda-port $(LAMBDA_PORT) -dynamodb-port $(DYNAMODB_PORT)
 
+# Values that a person gives reach these commands through the environment: they
+# never become part of a shell command's text.
+export API_PORT SALE
+
+.PHONY: pause
+pause: operator ## stop SALE=… on the local stack: when it says so, no unit leaves any shard
+	@$(HOST)/operator -api-port "$$API_PORT" pause -sale "$${SALE-}"
+
+.PHONY: resume
+resume: operator ## let SALE=… go on
+	@$(HOST)/operator -api-port "$$API_PORT" resume -sale "$${SALE-}"
+
 # What an operator asks and does. The local stack by default; on AWS name
 # TABLE=… (and QUEUE=… DLQ=…) and have credentials in the environment.
 OPERATOR = $(HOST)/operator $(if $(TABLE),-table $(TABLE) -queue "$(QUEUE)" -dead-letter-queue "$(DLQ)",-api-port $(API_PORT))

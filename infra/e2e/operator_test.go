@@ -1,12 +1,15 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -117,6 +120,76 @@ func TestTheOperatorSeesTheBooks(t *testing.T) {
 	}
 	if out, code := s.operator("receipt", "-sale", "moutai"); code != 1 || !strings.Contains(out, "shard 0") {
 		t.Errorf("a unit too many: status %d: %s", code, out)
+	}
+}
+
+// make runs a target of the Makefile on this stack and returns what it says, and
+// whether it succeeded.
+func (s *stack) make(target string, variables ...string) (string, bool) {
+	s.t.Helper()
+	command := exec.Command("make", append([]string{"--no-print-directory", "-s", target, "API_PORT=" + strconv.Itoa(s.ports[0])}, variables...)...)
+	command.Dir = s.root
+	// The target's own make is not part of the one that runs the tests.
+	command.Env = append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=")
+	var out bytes.Buffer
+	command.Stdout = &out
+	err := command.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		s.t.Fatal(err)
+	}
+	return out.String(), err == nil
+}
+
+func TestTheOperatorPausesAndResumesASale(t *testing.T) {
+	s := boot(t)
+	s.open("moutai", 10, 4)
+	pause := func() {
+		t.Helper()
+		out, ok := s.make("pause", "SALE=moutai")
+		want := regexp.MustCompile("^moutai is paused since [0-9:]{8}Z: no unit leaves until `make resume SALE=moutai`\n$")
+		if !ok || !want.MatchString(out) {
+			t.Errorf("succeeded: %t, said %q", ok, out)
+		}
+	}
+	s.must(s.buy("moutai", s.bearer("first")...))
+	pause()
+	// An environment that remembers the sale as open is refused by the shards.
+	for i := range 8 {
+		if a := s.must(s.buy("moutai", s.bearer(fmt.Sprint("early-", i))...)); a.text("code") != "sale-paused" {
+			t.Errorf("paused: %v", a)
+		}
+	}
+	out, ok := s.make("resume", "SALE=moutai")
+	want := regexp.MustCompile("^moutai is resumed since [0-9:]{8}Z: it sells from [0-9T:-]+Z to [0-9T:-]+Z\n$")
+	if !ok || !want.MatchString(out) {
+		t.Errorf("succeeded: %t, said %q", ok, out)
+	}
+	alice := s.bearer("alice")
+	s.eventually("the sale goes on", func() bool { return s.must(s.buy("moutai", alice...)).status == http.StatusAccepted })
+
+	// An edit that lies ahead does not keep the next pause out.
+	ahead := time.Now().Add(50 * time.Second).UTC().Format(time.RFC3339)
+	if body, failed := s.seed(fmt.Sprintf(`{"action":"resume","saleId":"moutai","at":%q}`, ahead)); failed != "" {
+		t.Fatalf("resume at %s: %v", ahead, body)
+	}
+	pause()
+	if body, failed := s.seed(fmt.Sprintf(`{"action":"resume","saleId":"moutai","at":%q}`, ahead)); failed == "" || body["errorType"] != "conflicting-request" {
+		t.Errorf("the resumption of %s again: %v", ahead, body)
+	}
+	if a := s.must(s.buy("moutai", s.bearer("bob")...)); a.text("code") != "sale-paused" {
+		t.Errorf("paused again: %v", a)
+	}
+
+	for _, variables := range [][]string{
+		{"SALE=nowhere"}, {}, {"SALE="},
+		{`SALE="; echo moutai is paused; "`}, {"SALE=`echo moutai`"},
+		{"SALE=moutai", "API_PORT=" + strconv.Itoa(freePort(t))},
+	} {
+		out, ok := s.make("pause", variables...)
+		if ok || !strings.HasPrefix(out, "NOT PAUSED: ") || strings.Count(out, "\n") != 1 {
+			t.Errorf("%q: succeeded: %t, said %q", variables, ok, out)
+		}
 	}
 }
 

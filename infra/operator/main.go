@@ -1,5 +1,5 @@
-// Command operator is what an operator asks and does by hand: the receipt of a
-// sale, one buyer's timeline, and the dead-letter queue.
+// Command operator is what an operator asks and does by hand: pause and resume a
+// sale, the receipt of a sale, one buyer's timeline, and the dead-letter queue.
 //
 // It works on the local stack, which it finds by its API port, or on any AWS
 // account with ordinary credentials when the table (and queue) are named. A
@@ -18,7 +18,8 @@ import (
 	"syscall"
 )
 
-// Exit codes: 1 says that the books are wrong, 2 that nobody could look.
+// Exit codes: 1 says that the books are wrong or that an edit does not stand, 2
+// that nobody could look.
 const (
 	exitFine    = 0
 	exitBroken  = 1
@@ -29,12 +30,15 @@ const (
 var errBroken = errors.New("the books do not balance")
 
 const usage = `usage:
+  operator [where] pause -sale ID                         no unit leaves any more, whatever edit stands
+  operator [where] resume -sale ID                        the sale goes on
   operator [where] receipt -sale ID [-json] [-bound 5m]   the books of a sale
   operator [where] buyer -sale ID -user ID                what happened to one buyer's order
   operator [where] redrive [-go]                          what is in the dead-letter queue; -go moves it back
 
 where: -api-port N (the local stack, the default), or for AWS
   -table NAME [-queue URL -dead-letter-queue URL], with the credentials and region of the environment
+  (pause and resume know the local stack only)
 `
 
 func main() {
@@ -44,7 +48,7 @@ func main() {
 	switch {
 	case err == nil:
 		os.Exit(exitFine)
-	case errors.Is(err, errBroken):
+	case errors.Is(err, errBroken), errors.Is(err, errNotDone):
 		os.Exit(exitBroken)
 	}
 	fmt.Fprintln(os.Stderr, "operator:", err)
@@ -64,6 +68,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return fmt.Errorf("%w\n%s", err, usage)
 	}
 	commands := map[string]func(context.Context, place, []string, io.Writer) error{
+		"pause": edit("pause", true), "resume": edit("resume", false),
 		"receipt": receipt, "buyer": buyer, "redrive": redrive,
 	}
 	command, ok := commands[flags.Arg(0)]

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	system "flashsale/infra/deploy/place"
 	"flashsale/infra/local/engine"
 	"flashsale/shared/ledger"
 )
@@ -65,6 +66,14 @@ func (p place) queues(ctx context.Context) (client *sqs.Client, source, deadLett
 		return nil, "", "", fmt.Errorf("load AWS configuration: %w", err)
 	}
 	return sqs.NewFromConfig(cfg), p.queue, p.deadLetters, nil
+}
+
+// system is where SeedFunction can be asked.
+func (p place) system(ctx context.Context) (system.Place, error) {
+	if p.table != "" {
+		return system.Place{}, errors.New("a table is no system: invoke SeedFunction by its name")
+	}
+	return system.Find(ctx, system.Wanted{URL: fmt.Sprintf("http://127.0.0.1:%d", p.apiPort)})
 }
 
 // stackParts is what a local stack says of itself.

@@ -190,26 +190,54 @@ type Sale struct {
 	Stock, Shards     int
 }
 
-// Seed makes a sale through SeedFunction, by lambda:InvokeFunction.
+// Seed makes a sale through SeedFunction.
 func (p *Place) Seed(ctx context.Context, s Sale) error {
+	err := p.Ask(ctx, map[string]any{
+		"action": "create", "saleId": s.ID, "name": s.Name, "stock": s.Stock, "shards": s.Shards,
+		"opensAt": s.OpensAt.UTC().Format(time.RFC3339), "closesAt": s.ClosesAt.UTC().Format(time.RFC3339),
+	}, nil)
+	if err != nil {
+		return fmt.Errorf("seed sale %s: %w", s.ID, err)
+	}
+	return nil
+}
+
+// Refusal is SeedFunction's own error.
+type Refusal struct {
+	Code   string `json:"errorType"`    // of the project's vocabulary, if the function itself failed
+	Detail string `json:"errorMessage"` // the code, and what else the caller may know
+}
+
+func (r *Refusal) Error() string { return fmt.Sprintf("SeedFunction answers %.300q", r.Detail) }
+
+// Ask sends a request to SeedFunction by lambda:InvokeFunction, waits, and decodes
+// its answer, unless that is nil. The error is a *Refusal if the function failed.
+func (p *Place) Ask(ctx context.Context, request, answer any) error {
 	if p.lambda == nil || p.SeedFunction == "" {
-		return fmt.Errorf("seed sale %s: nobody to ask; name the stack, or a sale that exists", s.ID)
+		return errors.New("nobody to ask; name the stack, or a sale that exists")
 	}
 	ctx, cancel := context.WithTimeout(ctx, seedTime)
 	defer cancel()
-	payload, err := json.Marshal(map[string]any{
-		"action": "create", "saleId": s.ID, "name": s.Name, "stock": s.Stock, "shards": s.Shards,
-		"opensAt": s.OpensAt.UTC().Format(time.RFC3339), "closesAt": s.ClosesAt.UTC().Format(time.RFC3339),
-	})
+	payload, err := json.Marshal(request)
 	if err != nil {
-		return fmt.Errorf("seed sale %s: %w", s.ID, err)
+		return fmt.Errorf("write request: %w", err)
 	}
 	out, err := p.lambda.Invoke(ctx, &lambda.InvokeInput{FunctionName: &p.SeedFunction, Payload: payload})
 	if err != nil {
-		return fmt.Errorf("seed sale %s: %w", s.ID, err)
+		return fmt.Errorf("invoke SeedFunction: %w", err)
 	}
 	if aws.ToString(out.FunctionError) != "" {
-		return fmt.Errorf("seed sale %s: SeedFunction answers %.300q", s.ID, out.Payload)
+		var refusal Refusal
+		if json.Unmarshal(out.Payload, &refusal) != nil || refusal.Detail == "" {
+			refusal.Detail = string(out.Payload)
+		}
+		return &refusal
+	}
+	if answer == nil {
+		return nil
+	}
+	if err := json.Unmarshal(out.Payload, answer); err != nil {
+		return fmt.Errorf("read SeedFunction's answer: %w", err)
 	}
 	return nil
 }
