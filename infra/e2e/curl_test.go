@@ -77,7 +77,7 @@ func (s *stack) shell(commands []string) []string {
 // order in which they come, so that the same id must come in the same places.
 var volatile = regexp.MustCompile(`"claimId":"([A-Z2-7]{26})"` +
 	`|"orderId":"([1-9][0-9]{17,18})"` +
-	`|"(?:acceptedAt|confirmedAt|now)":"([0-9-]{10}T[0-9:]{8}\.[0-9]{3}Z)"` +
+	`|"(?:acceptedAt|changedAt|confirmedAt|now)":"([0-9-]{10}T[0-9:]{8}\.[0-9]{3}Z)"` +
 	`|(?m:^Date: (.+ GMT)\r?$)|(?m:^Apigw-Requestid: ([A-Za-z0-9_=-]{16})\r?$)|(?m:^Retry-After: ([1-9][0-9]*)\r?$)`)
 
 type mask struct{ ids map[string]string }

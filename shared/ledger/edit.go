@@ -80,7 +80,9 @@ func (l *Ledger) editSale(ctx context.Context, e sale.Edit) (sale.Sale, bool, er
 			return before, false, err
 		}
 		if before.ChangedAt.Equal(after.ChangedAt) && e.Agrees(before) {
-			return before, true, nil // written by the last try, whose answer was lost
+			// Written by the last try, whose answer was lost, or by another call
+			// that asked the same for the same instant: the sale looks the same.
+			return before, true, nil
 		}
 		at := e.At.UnixMilli()
 		switch newest := before.ChangedAt.UnixMilli(); {

@@ -115,6 +115,9 @@ func TestWhatCannotSucceedIsStopped(t *testing.T) {
 		{"a sale without a time", "opensAt", func(d *Deployment) {
 			d.Demand.Functions[2].Schedules[0].Input = `{"action":"create","saleId":"s"}`
 		}},
+		{"a scheduled edit without an instant", `pause needs "at"`, func(d *Deployment) {
+			d.Demand.Functions[2].Schedules[0].Input = `{"action":"pause","saleId":"s"}`
+		}},
 		{"an input that is no JSON", "no JSON object", func(d *Deployment) { d.Demand.Functions[2].Schedules[0].Input = "{" }},
 		{"a rule of the template that does not hold", "give JwtIssuer", func(d *Deployment) { d.Demand.Broken = []string{"give JwtIssuer"} }},
 		{"a warming that is over", "is over", func(d *Deployment) { d.Demand.Functions[0].Warming[0].Expression = "at(2026-11-10T19:50:00)" }},

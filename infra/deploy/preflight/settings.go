@@ -87,8 +87,8 @@ func schedules(r *report, d Deployment) {
 
 // seeding is as much of SeedFunction's request as tells whether it comes in time.
 type seeding struct {
-	Action, SaleID    string
-	OpensAt, ClosesAt string
+	Action, SaleID, At string
+	OpensAt, ClosesAt  string
 }
 
 func schedule(s demand.Schedule, now time.Time) (string, error) {
@@ -111,7 +111,14 @@ func schedule(s demand.Schedule, now time.Time) (string, error) {
 	if err := json.Unmarshal([]byte(s.Input), &request); err != nil {
 		return says, fmt.Errorf("its input is no JSON object: %w", err)
 	}
-	if request.Action != "create" {
+	switch request.Action {
+	case "create":
+	case "pause", "resume", "reschedule":
+		if request.At == "" {
+			return says, fmt.Errorf(`%s needs "at":"<aws.scheduler.scheduled-time>": the request may be delivered again after a newer edit`, request.Action)
+		}
+		return says, nil
+	default:
 		return says, nil
 	}
 	opens, err := time.Parse(time.RFC3339, request.OpensAt)

@@ -1,0 +1,245 @@
+package ledgertest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+var editing = map[string]func(*testing.T, *World){
+	"pause and resume reach every shard, each once": func(t *testing.T, w *World) {
+		w.Open(10, 3)
+		for i, step := range []struct {
+			paused  bool
+			want    sale.Code
+			applied bool
+		}{{true, sale.Paused, true}, {false, "", true}} {
+			w.Pass(2 * time.Second)
+			e := sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(step.paused)}
+			if s := w.edit(e); s.Applied != step.applied {
+				t.Errorf("applied %v", s.Applied)
+			}
+			if s := w.edit(e); s.Applied {
+				t.Error("the same edit was applied twice")
+			}
+			_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: fmt.Sprint("user-", i)})
+			if got := sale.CodeOf(err); got != step.want {
+				t.Errorf("paused %v: got %v", step.paused, err)
+			}
+		}
+	},
+	"an edit without an instant is of now, and applies over one that lies ahead": func(t *testing.T, w *World) {
+		w.Open(10, 3)
+		ahead := w.Now().Add(sale.MaxAhead)
+		w.edit(sale.Edit{SaleID: "moutai", At: ahead, Paused: ptr(false)})
+		for i, want := range []time.Time{ahead.Add(time.Millisecond), ahead.Add(2 * time.Millisecond)} {
+			got := w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true)})
+			if !got.Applied || !got.Sale.Paused || !got.Sale.ChangedAt.Equal(want) {
+				t.Errorf("pause %d: got %+v, want it applied at %v", i, got, want)
+			}
+		}
+		for i := range 10 {
+			_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: fmt.Sprint("user-", i)})
+			w.Refused(sale.Paused, err)
+		}
+		w.changed(3, true, ahead.Add(2*time.Millisecond))
+		w.Pass(time.Hour / 2)
+		if got := w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)}); !got.Applied || !got.Sale.ChangedAt.Equal(w.Now()) {
+			t.Errorf("resume: got %+v, want it applied at %v", got, w.Now())
+		}
+		w.changed(3, false, w.Now())
+		w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"}))
+	},
+	"the first edit without an instant applies even if it changes nothing": func(t *testing.T, w *World) {
+		w.Open(10, 2)
+		if got := w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)}); !got.Applied || !got.Sale.ChangedAt.Equal(w.Now()) {
+			t.Errorf("got %+v, want it applied at %v", got, w.Now())
+		}
+		w.changed(2, false, w.Now())
+	},
+	"an older edit that disagrees is an error that names the edit that stands": func(t *testing.T, w *World) {
+		w.Open(10, 2)
+		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)})
+		for _, older := range []time.Duration{0, time.Millisecond, time.Hour} { // 0: another edit of the same instant
+			for says, e := range map[string]sale.Edit{
+				"the sale is paused": {Paused: ptr(false)},
+				"the sale is open from 2026-11-11T19:59:00.000Z to 2026-11-11T21:00:00.000Z": {OpensAt: w.Now(), ClosesAt: w.Now().Add(2 * time.Hour)},
+			} {
+				e.SaleID, e.At = "moutai", w.Now().Add(-older)
+				_, err := w.Ledger.Edit(w.Ctx, e)
+				if got, want := w.Refused(sale.Conflicting, err).Detail, "an edit of 2026-11-11T20:00:00.000Z stands: "+says; got != want {
+					t.Errorf("got %q, want %q", got, want)
+				}
+			}
+		}
+		w.changed(2, true, w.Now())
+		w.Pass(time.Second)
+		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(false)})
+		_, err := w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: w.Now().Add(-time.Second), Paused: ptr(true)})
+		if got, want := w.Refused(sale.Conflicting, err).Detail, "an edit of 2026-11-11T20:00:01.000Z stands: the sale is not paused"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		w.changed(2, false, w.Now())
+	},
+	"an older edit that agrees changes nothing, and completes the one that stands": func(t *testing.T, w *World) {
+		w.Open(40, 40)
+		ctx, dying := w.cutAfter(10)
+		_, err := dying.Edit(ctx, sale.Edit{SaleID: "moutai", Paused: ptr(true)})
+		w.Refused(sale.Busy, err)
+		got := w.edit(sale.Edit{SaleID: "moutai", At: w.Now().Add(-time.Second), Paused: ptr(true)})
+		if got.Applied || !got.Sale.Paused || !got.Sale.ChangedAt.Equal(w.Now()) {
+			t.Errorf("got %+v, want a sale paused at %v before", got, w.Now())
+		}
+		w.changed(40, true, w.Now())
+	},
+	"a scheduled pause that is delivered again after a resumption does not pause again": func(t *testing.T, w *World) {
+		w.Open(10, 2)
+		pause := sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)}
+		for i, applied := range []bool{true, false} {
+			if got := w.edit(pause); got.Applied != applied || !got.Sale.Paused {
+				t.Errorf("delivery %d: got %+v", i, got)
+			}
+		}
+		// The resumption comes within the same millisecond.
+		resumed := w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)}).Sale.ChangedAt
+		_, err := w.Ledger.Edit(w.Ctx, pause)
+		w.Refused(sale.Conflicting, err)
+		w.changed(2, false, resumed)
+	},
+	"an edit that loses the race to a newer one applies after it": func(t *testing.T, w *World) {
+		ahead := w.Now().Add(time.Second)
+		w.race(sale.Edit{SaleID: "moutai", At: ahead, Paused: ptr(false)}, ahead.Add(time.Millisecond))
+	},
+	"an edit that loses the race to another of its instant applies after it": func(t *testing.T, w *World) {
+		w.race(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(false)}, w.Now().Add(time.Millisecond))
+	},
+	"an edit that loses the race to an older one that agrees is still of now": func(t *testing.T, w *World) {
+		w.race(sale.Edit{SaleID: "moutai", At: w.Now().Add(-time.Hour), Paused: ptr(true)}, w.Now())
+	},
+	"an edit that another overtakes before it is answered is an error": func(t *testing.T, w *World) {
+		w.Open(10, 2)
+		var h *hook
+		h = &hook{API: w.Engine.API, transaction: func() {
+			// The next read is the one before the answer.
+			h.read = func() { w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)}) }
+		}}
+		_, err := w.EnvironmentOver(h).Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: ptr(true)})
+		w.Refused(sale.Conflicting, err)
+		w.changed(2, false, w.Now().Add(time.Millisecond))
+	},
+	"an edit that is overtaken before its shards leaves the newer one in them": func(t *testing.T, w *World) {
+		w.Open(10, 3)
+		newer := w.Now().Add(time.Millisecond)
+		h := &hook{API: w.Engine.API, update: func() { w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)}) }}
+		_, err := w.EnvironmentOver(h).Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: ptr(true)})
+		w.Refused(sale.Conflicting, err)
+		w.changed(3, false, newer)
+	},
+	"edits at once apply one after the other, and the last one is in every shard": func(t *testing.T, w *World) {
+		w.Open(10, 5)
+		opens, closes := w.Now().Add(-time.Hour), w.Now().Add(2*time.Hour)
+		var wait sync.WaitGroup
+		for i := range 8 {
+			e := sale.Edit{SaleID: "moutai", Paused: ptr(i%2 == 0)}
+			if i == 7 {
+				e = sale.Edit{SaleID: "moutai", OpensAt: opens, ClosesAt: closes}
+			}
+			wait.Go(func() {
+				// Overtaken by another one, it is an error that says so.
+				if _, err := w.Environment().Edit(w.Ctx, e); err != nil && sale.CodeOf(err) != sale.Conflicting {
+					t.Errorf("edit: %v", err)
+				}
+			})
+		}
+		wait.Wait()
+		// Two that ask the same for the same instant are one write.
+		writes := w.Number("SALE#moutai", "SALE", "version") - 1
+		if writes < 3 || writes > 8 {
+			t.Errorf("%d writes, want 3 to 8: a pause, a resumption, the rescheduling, and each edit at most once", writes)
+		}
+		paused := value(w.Item("SALE#moutai", "SALE")["paused"]) == "true"
+		w.changed(5, paused, w.Now().Add(time.Duration(writes-1)*time.Millisecond))
+		if w.Number("STOCK#moutai#4", "STOCK", "closesAt") != closes.UnixMilli() {
+			t.Error("the rescheduling is lost")
+		}
+	},
+	"rescheduling moves the window of the sale, its shards and its listing": func(t *testing.T, w *World) {
+		w.Open(10, 3)
+		opens, closes := w.Now().Add(time.Hour), w.Now().Add(2*time.Hour)
+		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), OpensAt: opens, ClosesAt: closes})
+		_, err := w.Buy("alice")
+		w.Refused(sale.NotOpen, err)
+		for k := range 3 {
+			pk := fmt.Sprintf("STOCK#moutai#%d", k)
+			if w.Number(pk, "STOCK", "opensAt") != opens.UnixMilli() || w.Number(pk, "STOCK", "closesAt") != closes.UnixMilli() {
+				t.Errorf("shard %d kept its window", k)
+			}
+		}
+		if w.Number("SALES", "moutai", "closesAt") != closes.UnixMilli() {
+			t.Error("the listing kept its end")
+		}
+		w.Pass(90 * time.Minute)
+		w.Accepted(w.Buy("alice"))
+	},
+	"an edit that was cut off and overtaken by another leaves no shard behind": func(t *testing.T, w *World) {
+		w.Open(40, 40)
+		ctx, dying := w.cutAfter(10)
+		_, err := dying.Edit(ctx, sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)})
+		w.Refused(sale.Busy, err)
+		w.Pass(time.Second)
+		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), OpensAt: w.Now().Add(-time.Hour), ClosesAt: w.Now().Add(time.Hour)})
+		for i := range 60 {
+			_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: fmt.Sprint("user-", i)})
+			w.Refused(sale.Paused, err)
+		}
+		if left := w.Stock(40); fmt.Sprint(left) != fmt.Sprint(ones(40)) {
+			t.Errorf("a paused sale sold: %v", left)
+		}
+		for k := range 40 {
+			if paused := value(w.Item(fmt.Sprintf("STOCK#moutai#%d", k), "STOCK")["paused"]); paused != "true" {
+				t.Errorf("shard %d: paused is %s", k, paused)
+			}
+		}
+	},
+}
+
+// changed checks that the sale and every shard have the newest edit.
+func (w *World) changed(shards int, paused bool, at time.Time) {
+	w.T.Helper()
+	check := func(pk, sk string) {
+		w.T.Helper()
+		it := w.Item(pk, sk)
+		if got, when := value(it["paused"]), w.Number(pk, sk, "changedAt"); got != fmt.Sprint(paused) || when != at.UnixMilli() {
+			w.T.Errorf("%s: paused is %s since %v, want %t since %v", pk, got, time.UnixMilli(when).UTC(), paused, at)
+		}
+	}
+	check("SALE#moutai", "SALE")
+	for k := range shards {
+		check(fmt.Sprintf("STOCK#moutai#%d", k), "STOCK")
+	}
+}
+
+// race lets another edit win against a pause without an instant, which must
+// then apply at want.
+func (w *World) race(winner sale.Edit, want time.Time) {
+	w.T.Helper()
+	w.Open(10, 3)
+	h := &hook{API: w.Engine.API, transaction: func() { w.edit(winner) }}
+	got, err := w.EnvironmentOver(h).Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: ptr(true)})
+	if err != nil || !got.Applied || !got.Sale.ChangedAt.Equal(want) {
+		w.T.Errorf("got %+v (%v), want it applied at %v", got, err, want)
+	}
+	w.changed(3, true, want)
+}
+
+func ones(n int) []int64 {
+	list := make([]int64, n)
+	for i := range list {
+		list[i] = 1
+	}
+	return list
+}
