@@ -6,6 +6,9 @@ import (
 	"go/types"
 	"strings"
 	"testing"
+	"time"
+
+	"flashsale/shared/ledger"
 )
 
 // ours is where the functions file their metrics, the constant
@@ -115,11 +118,18 @@ func TestMetricsOfTheTemplateAreThoseOfTheCode(t *testing.T) {
 						found = append(found, tmpl.at("Resources").find("%s goes unnoticed", strict))
 					}
 				}
+				bound := int(ledger.ResendBound / time.Second)
+				a, n, _ := tmpl.alarmOn(ours, "oldestPendingSeconds", "Maximum", "service", "reconcile")
+				if periods, _ := tmpl.number(a.at("Properties", "EvaluationPeriods")); n != bound || periods != 1 {
+					found = append(found, tmpl.at("Resources").find("an order may be unfinished for longer than %d s unnoticed", bound))
+				}
 				return found
 			},
 			breaks: []edit{
 				{"Resources/OversoldAlarm", ""},
 				{"Resources/OversoldAlarm/Properties/Threshold", "2"},
+				{"Resources/OldestPendingAlarm/Properties/Threshold", "301"},
+				{"Resources/OldestPendingAlarm/Properties/EvaluationPeriods", "2"},
 				{"Resources/AcceptToConfirmAlarm", ""},
 				{"Resources/FailedItemsAlarm", ""},
 				{"Resources/BusyAlarm/Properties/Metrics/0", ""},

@@ -146,12 +146,12 @@ func TestNoInputOfReconcilingChangesTheBooks(t *testing.T) {
 	before := s.books(t)
 	for name, c := range map[string]struct{ payload, code string }{
 		"every sale":                 {`{}`, ""},
-		"null":                       {`null`, ""},
+		"null":                       {`null`, "invalid-request"},
 		"one sale":                   {`{"saleId":"audit"}`, ""},
-		"an action":                  {`{"action":"drain","saleId":"audit"}`, ""},
-		"figures to believe":         {`{"saleId":"audit","seeded":-1,"stock":1000000000000000000,"balanced":true,"resent":-5}`, ""},
-		"a prototype":                {`{"saleId":"audit","__proto__":{"drained":true},"constructor":{"prototype":{}}}`, ""},
-		"a time":                     {`{"saleId":"audit","at":"9999-01-01T00:00:00Z","closesAt":"1970-01-01T00:00:00Z"}`, ""},
+		"an action":                  {`{"action":"drain","saleId":"audit"}`, "invalid-request"},
+		"figures to believe":         {`{"saleId":"audit","seeded":-1,"stock":1000000000000000000,"balanced":true,"resent":-5}`, "invalid-request"},
+		"a prototype":                {`{"saleId":"audit","__proto__":{"drained":true},"constructor":{"prototype":{}}}`, "invalid-request"},
+		"a time":                     {`{"saleId":"audit","at":"9999-01-01T00:00:00Z","closesAt":"1970-01-01T00:00:00Z"}`, "invalid-request"},
 		"an unknown sale":            {`{"saleId":"nowhere"}`, "sale-not-found"},
 		"a sale with a separator":    {`{"saleId":"audit#0"}`, "invalid-request"},
 		"a sale that is a key":       {`{"saleId":"SALE#audit"}`, "invalid-request"},

@@ -16,6 +16,8 @@ type point struct {
 	// keys name what it is about: items, each "pk|sk", a query's partition, the
 	// parameters of statements.
 	keys []string
+	// checked are the items that a transaction reads and leaves alone.
+	checked []string
 	// writes tells a call that may change something.
 	writes bool
 	// many tells a write of several items.
@@ -93,6 +95,8 @@ func (t tableAPI) TransactWriteItems(ctx context.Context, in *dynamodb.TransactW
 			p.keys = append(p.keys, keyOf(action.Update.Key))
 		case action.Put != nil:
 			p.keys = append(p.keys, keyOf(action.Put.Item))
+		case action.ConditionCheck != nil:
+			p.checked = append(p.checked, keyOf(action.ConditionCheck.Key))
 		}
 	}
 	return through(ctx, t.e, p, func() (*dynamodb.TransactWriteItemsOutput, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -126,7 +127,9 @@ func (n *network) reach(e *environment, p point, do func() error) error {
 	n.met, n.late, n.touched = "", false, nil
 	err := do()
 	if p.writes {
-		n.watch.permitted(e.function, n.touched)
+		written := slices.Clone(n.touched)
+		written = slices.DeleteFunc(written, func(key string) bool { return slices.Contains(p.checked, key) })
+		n.watch.permitted(e.function, written)
 		n.watch.after(n.touched, n.late)
 	} else {
 		n.watch.after(nil, false)

@@ -107,7 +107,7 @@ func (w *world) start(f function, skew time.Duration) *environment {
 		h := seedhandler.New(book, log, now)
 		e.raw = func(ctx context.Context, raw json.RawMessage) (any, error) { return h.Handle(ctx, raw) }
 	case reconciling:
-		h := reconcilehandler.New(book, sender, log)
+		h := reconcilehandler.New(book, sender, log, now)
 		e.raw = func(ctx context.Context, raw json.RawMessage) (any, error) { return h.Handle(ctx, raw) }
 	}
 	return e

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -57,6 +58,11 @@ func seedShardSK(seedID string, shard int) string {
 	return seedShardKey("", seedID, shard)[attrSK].(*types.AttributeValueMemberS).Value
 }
 
+// DraftError is the cause of a sale.SaleNotFound whose sale is still being created.
+type DraftError struct{ OpensAt time.Time }
+
+func (e *DraftError) Error() string { return "a draft that opens at " + e.OpensAt.Format(time.RFC3339) }
+
 // reread reads the sale itself, past the snapshots. A draft counts as not
 // found.
 func (l *Ledger) reread(ctx context.Context, saleID string) (sale.Sale, error) {
@@ -72,7 +78,9 @@ func (l *Ledger) reread(ctx context.Context, saleID string) (sale.Sale, error) {
 		return sale.Sale{}, foreign(err)
 	}
 	if s.State != sale.Open {
-		return sale.Sale{}, sale.Refuse(sale.SaleNotFound, "the sale is still being created")
+		return sale.Sale{}, &sale.Error{
+			Code: sale.SaleNotFound, Detail: "the sale is still being created", Err: &DraftError{OpensAt: s.OpensAt},
+		}
 	}
 	return s, nil
 }

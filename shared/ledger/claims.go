@@ -11,10 +11,17 @@ import (
 	"flashsale/shared/sale"
 )
 
-// ResendGrace is how long a claim may be pending before its order message is
-// taken for lost. It is longer than a message's way through the queue when
-// nothing fails.
-const ResendGrace = 30 * time.Second
+const (
+	// ResendGrace is how long a claim may be pending before its order message is
+	// taken for lost. It is longer than a message's way through the queue when
+	// nothing fails.
+	ResendGrace = 30 * time.Second
+	// ResendBound is when the message of a claim has been sent again at the latest,
+	// counted from its acceptance, however full the queue is (P8, P11): once if it
+	// was lost once, twice if it was lost twice. An order that is still pending then
+	// is an alarm.
+	ResendBound = 5 * time.Minute
+)
 
 // Claim returns the user's claim in a sale. It fails with sale.OrderNotFound,
 // sale.SaleNotFound, sale.Busy or sale.Internal.
@@ -38,27 +45,21 @@ func (l *Ledger) claim(ctx context.Context, s sale.Sale, user string) (sale.Clai
 	return c, foreign(err)
 }
 
-// MayResend asks whether the order message of a claim should be sent again
-// now, and if so marks the claim, so that of several that ask at once one
-// sends. That is the case when the claim, as c shows it and as it is now, has
-// been pending for longer than ResendGrace and was last sent again longer ago
-// than that and than half its age: ever rarer, never a storm. A claim that c
-// shows confirmed is one whose order item is missing; the same rule holds. The
-// mark is all that repair ever writes (P17). It fails with sale.Busy or
-// sale.Internal.
+// MayResend asks whether the order message of a claim is due to be sent again
+// now, and if so marks the claim, so that of several that ask at once one sends.
+// It is due when the claim, as c shows it and as it is now, has been pending for
+// longer than ResendGrace and was last sent again longer ago than that and than
+// half its age: ever rarer, never a storm. A claim that c shows confirmed is one
+// whose order item is missing; the same rule holds. The mark is all that repair
+// ever writes (P17). It fails with sale.Busy or sale.Internal.
 func (l *Ledger) MayResend(ctx context.Context, c sale.Claim) (bool, error) {
 	now := l.now()
-	age := now.Sub(c.AcceptedAt)
-	if age <= ResendGrace {
+	if !resendDue(c, now) {
 		return false, nil
 	}
 	condition, names := &ifQuiet, map[string]string{"#claimId": "claimId", "#resentAt": "resentAt"}
 	if c.State() == sale.Pending {
 		condition, names["#orderId"] = &ifPendingAndQuiet, "orderId"
-	}
-	quiet := max(ResendGrace, age/2)
-	if !c.ResentAt.IsZero() && now.Sub(c.ResentAt) <= quiet {
-		return false, nil
 	}
 	s, err := l.existing(ctx, maxTries, c.SaleID)
 	if err != nil {
@@ -73,7 +74,7 @@ func (l *Ledger) MayResend(ctx context.Context, c sale.Claim) (bool, error) {
 			ConditionExpression:      condition,
 			ExpressionAttributeNames: names,
 			ExpressionAttributeValues: item{
-				":claimId": str(c.ID), ":now": millis(now), ":before": millis(now.Add(-quiet)),
+				":claimId": str(c.ID), ":now": millis(now), ":before": millis(now.Add(-quietTime(c, now))),
 			},
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		})
@@ -86,6 +87,19 @@ func (l *Ledger) MayResend(ctx context.Context, c sale.Claim) (bool, error) {
 	}
 	held := reader{item: failed.Item}
 	return unsure && held.optionalNumber("resentAt") == now.UnixMilli(), nil
+}
+
+// resendDue reports whether a claim, as it was read, is to be sent again at now.
+func resendDue(c sale.Claim, now time.Time) bool {
+	if now.Sub(c.AcceptedAt) <= ResendGrace {
+		return false
+	}
+	return c.ResentAt.IsZero() || now.Sub(c.ResentAt) > quietTime(c, now)
+}
+
+// quietTime is how long a claim is left alone after its message was sent again.
+func quietTime(c sale.Claim, now time.Time) time.Duration {
+	return max(ResendGrace, now.Sub(c.AcceptedAt)/2)
 }
 
 var (

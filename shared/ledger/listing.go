@@ -13,16 +13,17 @@ import (
 	"flashsale/shared/sale"
 )
 
-// DrainAfter is how long a sale must be closed before it may be drained: longer
-// than any request or message that could still touch it.
+// DrainAfter is how long before a pass begins a sale must have closed for the pass
+// to drain it, by the clock of the pass's own machine. A buyer's machine admits a
+// purchase by its own clock and commits it within the function's timeout of 6 s, so
+// the rule holds as long as the two clocks differ by less than 14 minutes.
 const DrainAfter = 15 * time.Minute
 
-// Listing is a sale as the list of sales tells.
+// Listing is a sale as the list of sales shows it.
 type Listing struct {
-	SaleID   string
-	ClosesAt time.Time
-	Drained  bool
-	// Cursor is where the last reconciliation stopped, or nil.
+	SaleID  string
+	Drained bool
+	// Cursor is the pass to go on with; nil to begin a new one.
 	Cursor *Audit
 }
 
@@ -77,55 +78,76 @@ func (l *Ledger) Listing(ctx context.Context, saleID string) (Listing, error) {
 
 func readListing(it item) (Listing, error) {
 	r := reader{item: it}
-	one := Listing{SaleID: r.text(attrSK), ClosesAt: r.time("closesAt")}
+	one := Listing{SaleID: r.text(attrSK)}
 	if it["drained"] != nil {
 		one.Drained = r.flag("drained")
 	}
 	if text := r.optionalText("cursor"); text != "" {
 		one.Cursor = &Audit{}
-		if err := json.Unmarshal([]byte(text), one.Cursor); err != nil {
-			return one, fmt.Errorf("read cursor of %s: %w", one.SaleID, err)
+		if json.Unmarshal([]byte(text), one.Cursor) != nil || one.Cursor.SaleID != one.SaleID {
+			// Another version of this program wrote it. It costs a new pass; an error
+			// here would keep every other sale from its turn.
+			one.Cursor = nil
 		}
 	}
 	return one, r.err
 }
 
-// SaveCursor keeps where a reconciliation stopped. A lost or overwritten cursor
-// costs a pass, nothing else.
+// SaveCursor stores a pass for the next invocation. A lost or overwritten cursor
+// costs a pass, nothing else. It fails with sale.Busy or sale.Internal.
 func (l *Ledger) SaveCursor(ctx context.Context, a *Audit) error {
+	a.SavedAt = l.now()
 	text, err := json.Marshal(a)
 	if err != nil {
 		return foreign(fmt.Errorf("write cursor: %w", err))
 	}
-	return l.updateListing(ctx, &dynamodb.UpdateItemInput{
-		Key:                       listingKey(a.SaleID),
-		UpdateExpression:          aws.String("SET #cursor = :cursor"),
-		ConditionExpression:       aws.String("attribute_exists(pk)"),
-		ExpressionAttributeNames:  map[string]string{"#cursor": "cursor"},
-		ExpressionAttributeValues: item{":cursor": str(string(text))},
-	})
-}
-
-// Drain takes a sale off the reconciler's list, if its end has not moved since.
-func (l *Ledger) Drain(ctx context.Context, saleID string, closesAt time.Time) error {
-	return l.updateListing(ctx, &dynamodb.UpdateItemInput{
-		Key:                       listingKey(saleID),
-		UpdateExpression:          aws.String("SET #drained = :yes REMOVE #cursor"),
-		ConditionExpression:       aws.String("#closesAt = :closesAt"),
-		ExpressionAttributeNames:  map[string]string{"#drained": "drained", "#cursor": "cursor", "#closesAt": "closesAt"},
-		ExpressionAttributeValues: item{":yes": boolean(true), ":closesAt": millis(closesAt)},
-	})
-}
-
-func (l *Ledger) updateListing(ctx context.Context, in *dynamodb.UpdateItemInput) error {
-	in.TableName = l.table
-	in.ReturnValues = types.ReturnValueNone
-	err := l.retry(ctx, maxTries, func(ctx context.Context) error {
-		_, err := l.api.UpdateItem(ctx, in)
+	err = l.retry(ctx, maxTries, func(ctx context.Context) error {
+		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName:                 l.table,
+			Key:                       listingKey(a.SaleID),
+			UpdateExpression:          aws.String("SET #cursor = :cursor"),
+			ConditionExpression:       aws.String("attribute_exists(pk)"),
+			ExpressionAttributeNames:  map[string]string{"#cursor": "cursor"},
+			ExpressionAttributeValues: item{":cursor": str(string(text))},
+		})
 		return err
 	})
-	if judge(err) == conditioned {
-		return nil // it moved on: the next pass sees why
-	}
 	return foreign(err)
+}
+
+// Drain takes a finished sale off the list of those that are reconciled, unless it
+// has been edited or restocked since the pass of that receipt began: each of these
+// raises the version, so a schedule that was moved and moved back counts, too. It
+// reports whether the sale is drained, and fails with sale.Busy or sale.Internal.
+func (l *Ledger) Drain(ctx context.Context, r *Receipt) (bool, error) {
+	err := l.retryTransaction(ctx,
+		types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+			TableName:                 l.table,
+			Key:                       saleKey(r.SaleID),
+			ConditionExpression:       aws.String("#version = :version"),
+			ExpressionAttributeNames:  map[string]string{"#version": "version"},
+			ExpressionAttributeValues: item{":version": num(r.Version)},
+		}},
+		types.TransactWriteItem{Update: &types.Update{
+			TableName:                 l.table,
+			Key:                       listingKey(r.SaleID),
+			UpdateExpression:          aws.String("SET #drained = :yes REMOVE #cursor"),
+			ConditionExpression:       aws.String("#closesAt = :closesAt"),
+			ExpressionAttributeNames:  map[string]string{"#drained": "drained", "#cursor": "cursor", "#closesAt": "closesAt"},
+			ExpressionAttributeValues: item{":yes": boolean(true), ":closesAt": millis(r.ClosesAt)},
+		}},
+	)
+	if judge(err) != cancelled {
+		return err == nil, foreign(err)
+	}
+	reasons, readErr := reasonsOf(err, 2)
+	if readErr != nil {
+		return false, foreign(readErr)
+	}
+	for _, reason := range reasons {
+		if aws.ToString(reason.Code) == reasonCondition {
+			return false, nil
+		}
+	}
+	return false, foreign(err)
 }

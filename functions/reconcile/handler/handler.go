@@ -1,33 +1,27 @@
-// Package handler looks after the sales: per sale that is not drained one pass
-// over its books, the order messages that must have been lost sent again, and a
-// receipt.
+// Package handler looks after the sales: for each that is not drained it makes one
+// pass over the books, sends the order messages again that must have been lost, and
+// writes a receipt.
 //
 // A line in here knows what repair may do (P17): send messages, mark when, and
 // report. It never writes stock or orders.
 package handler
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda/messages"
 
-	"flashsale/shared/httpapi"
+	"flashsale/shared/jsonread"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
-)
-
-const (
-	// maxStranded bounds what one pass may send again; the next one goes on.
-	maxStranded = 5000
-	// saveTime is what keeping the cursor may take after the time is up. It
-	// lies within telemetry.Margin.
-	saveTime = 300 * time.Millisecond
 )
 
 // Book is what the handler needs of the ledger.
@@ -36,7 +30,7 @@ type Book interface {
 	Listing(ctx context.Context, saleID string) (ledger.Listing, error)
 	Step(context.Context, *ledger.Audit, ledger.Stranded) (*ledger.Receipt, error)
 	SaveCursor(context.Context, *ledger.Audit) error
-	Drain(ctx context.Context, saleID string, closesAt time.Time) error
+	Drain(context.Context, *ledger.Receipt) (bool, error)
 	MayResend(context.Context, sale.Claim) (bool, error)
 }
 
@@ -51,41 +45,24 @@ type Handler struct {
 	book  Book
 	queue Queue
 	log   *telemetry.Log
+	now   func() time.Time
+	// most is how many messages one pass may send again.
+	most int
 }
 
-// New is a handler over a ledger and an order queue.
-func New(b Book, q Queue, log *telemetry.Log) *Handler { return &Handler{book: b, queue: q, log: log} }
+// New is a handler over a ledger and an order queue; now is the current instant.
+func New(b Book, q Queue, log *telemetry.Log, now func() time.Time) *Handler {
+	return &Handler{book: b, queue: q, log: log, now: now, most: maxResent}
+}
 
 // Request names one sale, or none for every sale that is not drained.
 type Request struct {
-	SaleID string `json:"saleId"`
+	SaleID *string `json:"saleId"`
 }
 
-// Answer has one receipt per sale whose pass was completed.
-type Answer struct {
-	Receipts []Receipt `json:"receipts"`
-}
-
-// Receipt is the books of one sale as operators read them.
-type Receipt struct {
-	SaleID               string   `json:"saleId"`
-	AsOf                 string   `json:"asOf"`
-	Seeded               int64    `json:"seeded"`
-	Stock                int64    `json:"stock"`
-	Claims               int64    `json:"claims"`
-	Pending              int64    `json:"pending"`
-	Confirmed            int64    `json:"confirmed"`
-	Resent               int64    `json:"resent"`
-	OldestPendingSeconds int64    `json:"oldestPendingSeconds"`
-	Balanced             bool     `json:"balanced"`
-	Findings             []string `json:"findings"`
-	// ReadUnits is what the pass cost, in DynamoDB read request units.
-	ReadUnits float64 `json:"readUnits"`
-}
-
-// Handle reconciles. A sale that fails does not keep the others from their
-// turn; if any failed, the invocation fails in the end, and the next minute's
-// goes on where it stopped.
+// Handle reconciles. A sale that fails does not keep the others from their turn or
+// their receipts from the log; if any failed, the invocation fails in the end, and
+// the next minute's goes on where it stopped.
 func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (answer Answer, failure error) {
 	ctx, cancel, event := h.log.Begin(ctx)
 	defer cancel()
@@ -104,19 +81,25 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (answer Answe
 	}()
 
 	answer.Receipts = []Receipt{}
-	var listings []ledger.Listing
-	if listings, err = h.sales(ctx, raw); err != nil {
+	listings, named, err := h.sales(ctx, raw)
+	if err != nil {
 		return answer, nil
 	}
 	var errs []error
-	for _, listing := range listings {
-		passCtx, part := event.Part(ctx)
-		receipt, saleErr := h.reconcile(passCtx, listing)
-		if saleErr != nil {
+	for i, listing := range listings {
+		turn, part := event.Part(ctx)
+		turn, cancel := share(turn, len(listings)-i)
+		receipt, saleErr := h.reconcile(turn, listing)
+		cancel()
+		draft, isDraft := errors.AsType[*ledger.DraftError](saleErr)
+		switch {
+		case isDraft && !named:
+			h.reportDraft(part, listing.SaleID, draft)
+		case saleErr != nil:
 			errs = append(errs, fmt.Errorf("sale %s: %w", listing.SaleID, saleErr))
 		}
 		if receipt != nil {
-			report(passCtx, part, *receipt)
+			report(part, *receipt)
 			answer.Receipts = append(answer.Receipts, *receipt)
 		}
 	}
@@ -124,115 +107,108 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (answer Answe
 	return answer, nil
 }
 
-// sales are those to look at. One that was asked for by name is looked at from
-// the beginning, drained or not.
-func (h *Handler) sales(ctx context.Context, raw json.RawMessage) ([]ledger.Listing, error) {
+// sales are those to look at, the one that has waited longest first: when the time
+// does not suffice for all, the others come first the next time. A sale that was
+// asked for by name is looked at from the beginning, drained or not.
+func (h *Handler) sales(ctx context.Context, raw json.RawMessage) (listings []ledger.Listing, named bool, err error) {
 	var r Request
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return nil, sale.Refuse(sale.InvalidRequest, `the request must be {} or {"saleId": …}`)
+	names, err := jsonread.Flat(raw, &r)
+	if err != nil || slices.ContainsFunc(names, func(name string) bool { return name != "saleId" }) {
+		// A misspelt saleId must not mean every sale.
+		return nil, false, &sale.Error{Code: sale.InvalidRequest, Detail: `the request must be {} or {"saleId": …}`, Err: err}
 	}
-	if r.SaleID == "" {
-		return h.book.Listings(ctx)
+	if r.SaleID == nil {
+		listings, err = h.book.Listings(ctx)
+		slices.SortStableFunc(listings, func(a, b ledger.Listing) int { return savedAt(a).Compare(savedAt(b)) })
+		return listings, false, err
 	}
-	if !sale.ValidID(r.SaleID) {
-		return nil, sale.Refuse(sale.InvalidRequest, "saleId must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+	if !sale.ValidID(*r.SaleID) {
+		return nil, true, sale.Refuse(sale.InvalidRequest, "saleId must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
 	}
-	listing, err := h.book.Listing(ctx, r.SaleID)
+	listing, err := h.book.Listing(ctx, *r.SaleID)
 	listing.Cursor = nil
-	return []ledger.Listing{listing}, err
+	return []ledger.Listing{listing}, true, err
 }
 
-// reconcile makes or goes on with one pass. A nil receipt without an error
-// means that the pass goes on next time.
-func (h *Handler) reconcile(ctx context.Context, listing ledger.Listing) (*Receipt, error) {
-	audit := listing.Cursor
-	if audit == nil {
-		audit = &ledger.Audit{SaleID: listing.SaleID}
+// savedAt is when a sale was last looked at; zero if never.
+func savedAt(l ledger.Listing) time.Time {
+	if l.Cursor == nil {
+		return time.Time{}
 	}
-	final := time.Since(listing.ClosesAt) >= ledger.DrainAfter
-	if final && audit.Sold == nil {
-		audit.OrdersFrom = time.Time{} // every order, before the sale is drained
+	return l.Cursor.SavedAt
+}
+
+// share bounds one sale's turn by its part of the time that is left, so that a sale
+// of millions of claims does not take the turn of a small one.
+func share(ctx context.Context, sales int) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
 	}
-	whole := audit.OrdersFrom.IsZero()
-	var stranded []sale.Claim
-	books, err := h.pass(ctx, audit, func(c sale.Claim) {
-		if len(stranded) < maxStranded {
-			stranded = append(stranded, c)
+	return context.WithTimeout(ctx, time.Until(deadline)/time.Duration(sales))
+}
+
+// reconcile begins a pass or goes on with one. A nil receipt without an error means
+// that the pass goes on next time.
+func (h *Handler) reconcile(ctx context.Context, listing ledger.Listing) (receipt *Receipt, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
 		}
-	})
+	}()
+	audit := cmp.Or(listing.Cursor, &ledger.Audit{SaleID: listing.SaleID})
+	stranded := &stranded{most: h.most}
+	books, err := h.pass(ctx, audit, stranded)
 	if books == nil {
 		// What was found so far need not wait for the end of the pass.
-		_, sendErr := h.resend(ctx, stranded, audit.Pending+audit.Missing)
+		_, sendErr := h.resend(ctx, stranded.oldest(), audit.Pending+audit.Missing)
 		return nil, errors.Join(err, sendErr, h.save(ctx, audit))
 	}
-	resent, err := h.resend(ctx, stranded, books.Pending+books.Missing)
-	receipt := shown(*books, resent)
-	if final && whole && books.Pending == 0 && books.Missing == 0 && books.Balanced {
-		return &receipt, errors.Join(err, h.book.Drain(ctx, listing.SaleID, listing.ClosesAt))
+	resent, err := h.resend(ctx, stranded.oldest(), books.Pending+books.Missing)
+	receipt = shown(*books, resent)
+	if books.Finished {
+		drained, drainErr := h.book.Drain(ctx, books)
+		if err = errors.Join(err, drainErr); drained {
+			return receipt, err
+		}
 	}
-	next := &ledger.Audit{SaleID: listing.SaleID, OrdersFrom: audit.OrdersFrom}
-	if books.Missing == 0 {
-		next.OrdersFrom = audit.Began.Add(-ledger.Recheck)
-	}
-	return &receipt, errors.Join(err, h.save(ctx, next))
+	return receipt, errors.Join(err, h.save(ctx, audit.Next()))
 }
 
-// pass steps until the pass is complete or the time is up; then the receipt is
-// nil.
-func (h *Handler) pass(ctx context.Context, audit *ledger.Audit, stranded ledger.Stranded) (*ledger.Receipt, error) {
+// pass steps until the pass is complete or its time is up; then the receipt is nil.
+// It leaves half of the turn to sending messages again.
+func (h *Handler) pass(ctx context.Context, audit *ledger.Audit, stranded *stranded) (*ledger.Receipt, error) {
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
+		defer cancel()
+	}
 	for {
-		books, err := h.book.Step(ctx, audit, stranded)
-		if books != nil || err != nil {
-			if sale.CodeOf(err) == sale.Busy && ctx.Err() != nil {
-				return nil, nil
-			}
-			return books, err
-		}
-		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < 2*ledger.SettleTime {
+		books, err := h.book.Step(ctx, audit, stranded.add)
+		if err != nil && sale.CodeOf(err) == sale.Busy && over(ctx, saveTime) {
 			return nil, nil
+		}
+		if books != nil || err != nil || over(ctx, 2*ledger.SettleTime) {
+			return books, err
 		}
 		select {
 		case <-time.After(ledger.SettleTime):
 		case <-ctx.Done():
 			return nil, nil
 		}
+		stranded.claims = nil // the new pass finds them again
 	}
 }
 
-// resend sends the messages of stranded claims again, unless the queue holds as
-// many messages as there are orders to finish: then they are only waiting
-// their turn, and more messages would make that longer.
-func (h *Handler) resend(ctx context.Context, stranded []sale.Claim, unfinished int64) (int64, error) {
-	if len(stranded) == 0 {
-		return 0, nil
-	}
-	depth, err := h.queue.Depth(ctx)
-	if err != nil {
-		return 0, err
-	}
-	if int64(depth) >= unfinished {
-		return 0, nil
-	}
-	resent := int64(0)
-	for _, c := range stranded {
-		due, err := h.book.MayResend(ctx, c)
-		if err != nil {
-			return resent, err
-		}
-		if !due {
-			continue
-		}
-		if err := h.queue.Send(ctx, orderq.Of(c)); err != nil {
-			return resent, err
-		}
-		resent++
-	}
-	return resent, nil
+// over reports whether ctx ends within d.
+func over(ctx context.Context, d time.Duration) bool {
+	deadline, ok := ctx.Deadline()
+	return ctx.Err() != nil || ok && time.Until(deadline) < d
 }
 
-// save keeps the cursor, also when the time is up.
+// save stores the pass for the next invocation, also when the turn is over.
 func (h *Handler) save(ctx context.Context, audit *ledger.Audit) error {
-	if ctx.Err() != nil {
+	if over(ctx, saveTime) {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), saveTime)
 		defer cancel()
@@ -240,31 +216,6 @@ func (h *Handler) save(ctx context.Context, audit *ledger.Audit) error {
 	return h.book.SaveCursor(ctx, audit)
 }
 
-// report writes one line per sale, with the figures that alarms watch (P11).
-func report(ctx context.Context, event *telemetry.Event, r Receipt) {
-	event.Text("saleId", r.SaleID)
-	event.Metric("oversold", telemetry.Count, int(max(0, -r.Stock, r.Claims-r.Seeded)))
-	event.Metric("unbalanced", telemetry.Count, map[bool]int{false: 1, true: 0}[r.Balanced])
-	event.Metric("pending", telemetry.Count, int(r.Pending))
-	event.Metric("resent", telemetry.Count, int(r.Resent))
-	event.Metric("oldestPendingSeconds", telemetry.Seconds, int(r.OldestPendingSeconds))
-	event.Metric("readUnits", telemetry.Count, int(r.ReadUnits))
-	var err error
-	code := sale.Code("")
-	if !r.Balanced {
-		code, err = sale.Internal, fmt.Errorf("the books do not balance: %q", r.Findings)
-	}
-	event.End("receipt", code, err)
-}
-
-func shown(r ledger.Receipt, resent int64) Receipt {
-	findings := r.Findings
-	if findings == nil {
-		findings = []string{}
-	}
-	return Receipt{
-		SaleID: r.SaleID, AsOf: httpapi.Time(r.AsOf), Seeded: r.Seeded, Stock: r.Stock, Claims: r.Claims,
-		Pending: r.Pending, Confirmed: r.Confirmed, Resent: resent, OldestPendingSeconds: r.OldestPendingSeconds,
-		Balanced: r.Balanced, Findings: findings, ReadUnits: r.ReadUnits,
-	}
-}
+// saveTime is what storing a pass may take after the time is up. It lies within
+// telemetry.Margin.
+const saveTime = 300 * time.Millisecond

@@ -1,15 +1,11 @@
 package handler
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"io"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"flashsale/shared/jsonread"
 	"flashsale/shared/sale"
 )
 
@@ -41,59 +37,22 @@ var fields = map[string][]string{
 // field is an error, because a schedule's typo must not seed something else.
 func decode(raw []byte) (request, error) {
 	var r request
-	if !utf8.Valid(raw) {
-		return r, invalid("the request is not UTF-8")
-	}
-	names, err := fieldNames(raw)
+	names, err := jsonread.Flat(raw, &r)
 	if err != nil {
-		return r, err
-	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if err := d.Decode(&r); err != nil {
-		return r, invalid("a field has the wrong type")
+		return r, &sale.Error{
+			Code: sale.InvalidRequest, Detail: "the request must be one JSON object of strings and numbers, each name once", Err: err,
+		}
 	}
 	allowed, known := fields[r.Action]
 	if !known {
 		return r, invalid("action must be create, add, pause, resume or reschedule")
 	}
-	for name := range names {
+	for _, name := range names {
 		if name != "action" && name != "saleId" && !slices.Contains(allowed, name) {
 			return r, invalid("the action " + r.Action + " takes only saleId, " + strings.Join(allowed, ", "))
 		}
 	}
 	return r, nil
-}
-
-// fieldNames walks the object's tokens, because encoding/json takes the last of
-// two equal names, matches names in any case and ignores null.
-func fieldNames(raw []byte) (map[string]bool, error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, invalid("the request must be a JSON object")
-	}
-	names := map[string]bool{}
-	for d.More() {
-		t, err := d.Token()
-		if err != nil {
-			return nil, invalid("the request is not valid JSON")
-		}
-		name, _ := t.(string)
-		if names[name] {
-			return nil, invalid("a field is given twice")
-		}
-		names[name] = true
-		value, err := d.Token()
-		if _, nested := value.(json.Delim); err != nil || nested || value == nil {
-			return nil, invalid("a field must be a string or a number")
-		}
-	}
-	if _, err := d.Token(); err != nil {
-		return nil, invalid("the request is not valid JSON")
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, invalid("there is data after the request")
-	}
-	return names, nil
 }
 
 func invalid(detail string) error { return sale.Refuse(sale.InvalidRequest, detail) }

@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,8 +17,13 @@ import (
 // audit makes a whole pass and returns its receipt and the stranded claims.
 func (w *World) audit() (ledger.Receipt, []sale.Claim) {
 	w.T.Helper()
+	return w.auditFrom(&ledger.Audit{SaleID: "moutai"})
+}
+
+// auditFrom goes on with a pass to its end.
+func (w *World) auditFrom(a *ledger.Audit) (ledger.Receipt, []sale.Claim) {
+	w.T.Helper()
 	var stranded []sale.Claim
-	a := &ledger.Audit{SaleID: "moutai"}
 	for range 3 {
 		r, err := w.Ledger.Step(w.Ctx, a, func(c sale.Claim) { stranded = append(stranded, c) })
 		if err != nil {
@@ -27,6 +33,7 @@ func (w *World) audit() (ledger.Receipt, []sale.Claim) {
 			return *r, stranded
 		}
 		stranded = nil
+		w.Pass(ledger.SettleTime)
 	}
 	w.T.Fatal("the audit comes to no end")
 	return ledger.Receipt{}, nil
@@ -42,8 +49,10 @@ func (w *World) tamper(pk, sk, update string, values map[string]types.AttributeV
 		},
 	}
 	in.ExpressionAttributeValues = values
-	if strings.Contains(update, "#shard") { // a reserved word
-		in.ExpressionAttributeNames = map[string]string{"#shard": "shard"}
+	for _, reserved := range []string{"shard", "cursor", "empty"} {
+		if strings.Contains(update, "#"+reserved) {
+			in.ExpressionAttributeNames = map[string]string{"#" + reserved: reserved}
+		}
 	}
 	if _, err := look(w.Ctx, w.Engine.API.UpdateItem, in); err != nil {
 		w.T.Fatal(err)
@@ -63,7 +72,7 @@ var auditing = map[string]func(*testing.T, *World){
 		r, stranded := w.audit()
 		want := ledger.Receipt{
 			SaleID: "moutai", AsOf: w.Now(), Seeded: 20, Stock: 8, Claims: 12, Pending: 5, Confirmed: 7,
-			OldestPendingSeconds: 40, Balanced: true, ClosesAt: Start.Add(time.Hour), ReadUnits: r.ReadUnits,
+			OldestPendingSeconds: 40, Balanced: true, ClosesAt: Start.Add(time.Hour), Version: 1, ReadUnits: r.ReadUnits,
 		}
 		if fmt.Sprintf("%+v", r) != fmt.Sprintf("%+v", want) {
 			t.Errorf("got  %+v\nwant %+v", r, want)
@@ -84,31 +93,97 @@ var auditing = map[string]func(*testing.T, *World){
 		}
 	},
 	"each kind of broken books is found": func(t *testing.T, w *World) {
-		w.Open(20, 1)
+		w.Open(20, 8) // two buckets
 		refs := w.bought("alice", "bob", "carol")
 		ids := w.confirmed(refs)
+		home := fmt.Sprintf("CLAIM#moutai#%d", sale.BucketOf("alice", 2))
+		abroad := fmt.Sprintf("CLAIM#moutai#%d", 1-sale.BucketOf("alice", 2))
+		alice := w.Item(home, "alice")
+		shard := "STOCK#moutai#" + alice["shard"].(*types.AttributeValueMemberN).Value
 		if r, _ := w.audit(); !r.Balanced {
 			t.Fatalf("not balanced before: %v", r.Findings)
 		}
-		for _, c := range []struct {
-			name, pk, sk, breaks, mends, want string
-		}{
-			{"a unit vanished", "STOCK#moutai#0", "STOCK", "SET stock = stock - :one", "SET stock = stock + :one", "(P1, P2)"},
-			{"a unit appeared", "STOCK#moutai#0", "STOCK", "SET stock = stock + :one", "SET stock = stock - :one", "(P1, P2)"},
-			{"a seeding nobody ordered", "STOCK#moutai#0", "STOCK", "SET stock = stock + :one, seeded = seeded + :one", "SET stock = stock - :one, seeded = seeded - :one", "(P2)"},
-			{"a claim in a shard that does not exist", "CLAIM#moutai#0", "alice", "SET #shard = #shard + :one", "SET #shard = #shard - :one", "(P2)"},
-		} {
-			w.tamper(c.pk, c.sk, c.breaks, one())
-			r, _ := w.audit()
-			if r.Balanced || !strings.Contains(strings.Join(r.Findings, "\n"), c.want) {
-				t.Errorf("%s: got %+v", c.name, r)
-			}
-			w.tamper(c.pk, c.sk, c.mends, one())
+		value := func(v types.AttributeValue) map[string]types.AttributeValue {
+			return map[string]types.AttributeValue{":v": v}
 		}
-		order := fmt.Sprintf("ORDER#%d", ids[0])
-		w.tamper(order, "ORDER", "SET claimId = :x", map[string]types.AttributeValue{":x": &types.AttributeValueMemberS{Value: "other"}})
-		if r, _ := w.audit(); r.Balanced || !strings.Contains(r.Findings[0], "(P7)") {
-			t.Errorf("somebody else's order: %+v", r)
+		number := func(n int64) map[string]types.AttributeValue {
+			return value(&types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)})
+		}
+		text := value(&types.AttributeValueMemberS{Value: "other"})
+		start := Start.UnixMilli()
+		for _, c := range []struct {
+			name, pk, sk, breaks string
+			broken               map[string]types.AttributeValue
+			mends                string
+			mended               map[string]types.AttributeValue
+			want                 string
+		}{
+			{"a unit vanished", shard, "STOCK", "SET stock = stock - :v", number(1), "SET stock = stock + :v", number(1), "units sold, "},
+			{"a unit appeared", shard, "STOCK", "SET stock = stock + :v", number(1), "SET stock = stock - :v", number(1), "units sold, "},
+			{"a stock below zero", shard, "STOCK", "SET stock = stock - :v, seeded = seeded - :v", number(20),
+				"SET stock = stock + :v, seeded = seeded + :v", number(20), "stock is -"},
+			{"a seeding nobody ordered", shard, "STOCK", "SET stock = stock + :v, seeded = seeded + :v", number(1),
+				"SET stock = stock - :v, seeded = seeded - :v", number(1), "the shards were given 21 units, the sale 20 (P2)"},
+			{"a unit less than was ordered", shard, "STOCK", "SET stock = stock - :v, seeded = seeded - :v", number(1),
+				"SET stock = stock + :v, seeded = seeded + :v", number(1), "the shards were given 19 units, the sale 20 (P2)"},
+			{"a shard with stock that is marked empty", "SALE#moutai", "SALE", "ADD #empty :v",
+				value(&types.AttributeValueMemberNS{Value: []string{"3"}}), "REMOVE #empty", nil, "units but is marked empty: nobody can buy them (P6)"},
+			{"a shard that cannot be read", shard, "STOCK", "SET seeded = :v", text,
+				"SET seeded = :v", value(w.Item(shard, "STOCK")["seeded"]), "seeded is not a number"},
+			{"a claim in a shard that does not exist", home, "alice", "SET #shard = #shard + :v", number(8), "SET #shard = #shard - :v", number(8), "names shard"},
+			{"a claim of the future", home, "alice", "SET acceptedAt = :v", number(start + 1_200_000), "SET acceptedAt = :v", value(alice["acceptedAt"]), "yet to come (P14)"},
+			{"a claim of before the sale", home, "alice", "SET acceptedAt = :v", number(start - 61_000), "SET acceptedAt = :v", value(alice["acceptedAt"]), "outside of the sale's window (P14)"},
+			{"an order id of another time", home, "alice", "SET orderId = :v", number(1<<32 | 1), "SET orderId = :v", value(alice["orderId"]), "says 2023-01-01T00:00:01Z"},
+			{"a claim that cannot be read", home, "alice", "SET acceptedAt = :v", text, "SET acceptedAt = :v", value(alice["acceptedAt"]), `user "alice": read item`},
+			{"somebody else's order", fmt.Sprintf("ORDER#%d", ids[0]), "ORDER", "SET claimId = :v", text,
+				"SET claimId = :v", value(&types.AttributeValueMemberS{Value: refs[0].ClaimID}), "belongs to another claim (P7)"},
+			{"an order that cannot be read", fmt.Sprintf("ORDER#%d", ids[0]), "ORDER", "REMOVE claimId", nil,
+				"SET claimId = :v", value(&types.AttributeValueMemberS{Value: refs[0].ClaimID}), "claimId is not a string"},
+		} {
+			w.tamper(c.pk, c.sk, c.breaks, c.broken)
+			r, _ := w.audit()
+			if r.Balanced || r.Finished || !strings.Contains(strings.Join(r.Findings, "\n"), c.want) {
+				t.Errorf("%s: got %+v, want %q", c.name, r, c.want)
+			}
+			w.tamper(c.pk, c.sk, c.mends, c.mended)
+			if r, _ := w.audit(); !r.Balanced {
+				t.Fatalf("%s: mended, and still %+v", c.name, r)
+			}
+		}
+		// The same claim once more, in the bucket where nobody looks for it.
+		w.tamper(abroad, "alice", "SET claimId = :id, #shard = :shard, acceptedAt = :at", map[string]types.AttributeValue{
+			":id": alice["claimId"], ":shard": alice["shard"], ":at": alice["acceptedAt"],
+		})
+		if r, _ := w.audit(); !strings.Contains(strings.Join(r.Findings, "\n"), `user "alice": a claim outside of its bucket (P3)`) {
+			t.Errorf("a claim outside of its bucket: got %+v", r)
+		}
+	},
+	"a window or pause that stays different from the sale's is found, one on its way is not": func(t *testing.T, w *World) {
+		w.Open(20, 2)
+		flag := func(name string, is bool) map[string]types.AttributeValue {
+			return map[string]types.AttributeValue{name: &types.AttributeValueMemberBOOL{Value: is}}
+		}
+		for _, change := range []struct {
+			breaks string
+			broken map[string]types.AttributeValue
+			mends  string
+			mended map[string]types.AttributeValue
+		}{
+			{"SET paused = :yes", flag(":yes", true), "SET paused = :no", flag(":no", false)},
+			{"SET opensAt = opensAt + :one", one(), "SET opensAt = opensAt - :one", one()},
+			{"SET closesAt = closesAt + :one", one(), "SET closesAt = closesAt - :one", one()},
+		} {
+			w.tamper("STOCK#moutai#1", "STOCK", change.breaks, change.broken)
+			a := &ledger.Audit{SaleID: "moutai"}
+			if r, _ := w.auditFrom(a); !r.Balanced {
+				t.Errorf("%s: an edit may be on its way, but got %+v", change.breaks, r)
+			}
+			w.Pass(10 * time.Minute)
+			r, _ := w.auditFrom(a.Next())
+			if r.Balanced || !strings.Contains(r.Findings[0], "shard 1: its window or pause differs") {
+				t.Errorf("%s: got %+v", change.breaks, r)
+			}
+			w.tamper("STOCK#moutai#1", "STOCK", change.mends, change.mended)
 		}
 	},
 	"a missing order item strands its claim, and finalizing it mends that": func(t *testing.T, w *World) {
@@ -120,11 +195,11 @@ var auditing = map[string]func(*testing.T, *World){
 				t.Fatal("an order item was written")
 			}
 		}
+		w.Pass(time.Minute)
 		r, stranded := w.audit()
-		if r.Missing != 2 || len(stranded) != 2 || r.Confirmed != 2 || !r.Balanced {
+		if r.Missing != 2 || len(stranded) != 2 || r.Confirmed != 2 || r.OldestPendingSeconds != 60 || !r.Balanced {
 			t.Fatalf("got %+v, stranded %v", r, stranded)
 		}
-		w.Pass(time.Minute)
 		if ok, err := w.Ledger.MayResend(w.Ctx, stranded[0]); !ok || err != nil {
 			t.Errorf("it may not be sent again: %v", err)
 		}
@@ -153,45 +228,31 @@ var auditing = map[string]func(*testing.T, *World){
 			}
 		}
 	},
-	"the list of sales tells which are drained, and keeps the cursor": func(t *testing.T, w *World) {
-		c := w.Open(4, 2)
-		lists := func(want int) []ledger.Listing {
-			t.Helper()
-			l, err := w.Ledger.Listings(w.Ctx)
-			if err != nil || len(l) != want {
-				t.Fatalf("got %v (%v), want %d", l, err, want)
-			}
-			return l
+	"a claim whose message was just sent again is not stranded": func(t *testing.T, w *World) {
+		w.Open(20, 4)
+		w.bought("alice")
+		w.Pass(time.Minute)
+		_, stranded := w.audit()
+		if len(stranded) != 1 {
+			t.Fatalf("stranded: %v", stranded)
 		}
-		if l := lists(1); l[0].SaleID != "moutai" || !l[0].ClosesAt.Equal(c.ClosesAt) || l[0].Cursor != nil {
-			t.Errorf("got %+v", l)
+		if ok, err := w.Ledger.MayResend(w.Ctx, stranded[0]); !ok || err != nil {
+			t.Fatalf("it may not be sent again: %v", err)
 		}
-		a := &ledger.Audit{SaleID: "moutai", Sold: []int64{1, 2}, Claims: []int64{0, 1}, Bucket: 3, After: "用户", Suspects: []int{1}}
-		if err := w.Ledger.SaveCursor(w.Ctx, a); err != nil {
-			t.Fatal(err)
+		w.Pass(ledger.ResendGrace)
+		if _, stranded := w.audit(); len(stranded) != 0 {
+			t.Errorf("stranded: %v", stranded)
 		}
-		if l := lists(1); fmt.Sprintf("%+v", *l[0].Cursor) != fmt.Sprintf("%+v", *a) {
-			t.Errorf("got cursor %+v, want %+v", *l[0].Cursor, *a)
+	},
+	"the age of an order is its age when it was read, however long the pass takes": func(t *testing.T, w *World) {
+		w.Open(40, 16) // four buckets
+		w.confirmed(w.bought(usersOf(3, 4, 3)...))
+		w.bought(usersOf(0, 4, 2)...)
+		w.Pass(20 * time.Second)
+		a := w.cutPass()
+		w.Pass(20 * time.Minute)
+		if r, _ := w.auditFrom(a); r.OldestPendingSeconds != 20 {
+			t.Errorf("the oldest is %d s old, want 20: since then it may have been confirmed", r.OldestPendingSeconds)
 		}
-		if err := w.Ledger.Drain(w.Ctx, "moutai", c.ClosesAt.Add(time.Second)); err != nil {
-			t.Fatal(err)
-		}
-		lists(1) // its end has moved: not drained
-		if err := w.Ledger.Drain(w.Ctx, "moutai", c.ClosesAt); err != nil {
-			t.Fatal(err)
-		}
-		lists(0)
-		if l, err := w.Ledger.Listing(w.Ctx, "moutai"); err != nil || !l.Drained {
-			t.Errorf("got %+v (%v)", l, err)
-		}
-		if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
-			t.Fatal(err)
-		}
-		lists(1) // a restock brings it back
-		if err := w.Ledger.Drain(w.Ctx, "moutai", c.ClosesAt); err != nil {
-			t.Fatal(err)
-		}
-		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(time.Hour)})
-		lists(1) // so does another end
 	},
 }

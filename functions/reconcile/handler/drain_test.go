@@ -1,0 +1,127 @@
+package handler
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/sale"
+)
+
+// slowly makes each page of claims take that long.
+func (w *world) slowly(page time.Duration) {
+	w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		if c.Op == "Query" && len(c.Keys) > 0 {
+			return dynamotest.Fault{Delay: page}
+		}
+		return dynamotest.Fault{}
+	}
+}
+
+func TestAPassThatBeganBeforeTheLastPurchasesDrainsNothing(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("moutai", 100, 40) // ten buckets
+		w.confirm(w.buy("moutai", 20))
+		time.Sleep(time.Hour - time.Minute)
+		w.slowly(900 * time.Millisecond)
+		if r, err := w.reconcile(`{}`, 8*time.Second); err != nil || len(r) != 0 {
+			w.t.Fatalf("got %+v (%v), want a pass that is cut off", r, err)
+		}
+		w.db.Fault = nil
+		late := 0
+		for i := range 200 {
+			user := fmt.Sprint("late-", i)
+			if sale.BucketOf(user, 10) != 0 { // the pass has read that bucket already
+				continue
+			}
+			if _, err := w.ledger.Purchase(w.t.Context(), ledger.Request{SaleID: "moutai", User: user}); err != nil {
+				w.t.Fatal(err)
+			}
+			late++
+		}
+		time.Sleep(time.Minute + ledger.DrainAfter + time.Minute)
+		w.receipts(`{}`) // the old pass ends
+		r := w.receipts(`{}`)
+		if len(r) != 1 || r[0].Pending != int64(late) {
+			w.t.Fatalf("got %+v, want a receipt with %d pending orders", r, late)
+		}
+		sent := map[string]bool{}
+		for _, m := range w.queue.sent {
+			sent[m.User] = true
+		}
+		if late == 0 || len(sent) != late {
+			w.t.Errorf("the messages of %d lost orders were sent again, want %d", len(sent), late)
+		}
+	})
+}
+
+func TestABalancedSaleIsDrainedAQuarterOfAnHourAfterItsEnd(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("moutai", 10, 2)
+		refs := w.buy("moutai", 5)
+		time.Sleep(time.Hour + 14*time.Minute)
+		w.confirm(refs[:4])
+		w.receipts(`{}`)
+		time.Sleep(2 * time.Minute)
+		if r := w.receipts(`{}`); len(r) != 1 || r[0].Pending != 1 {
+			t.Fatalf("got %+v", r)
+		}
+		if r := w.receipts(`{}`); len(r) != 1 {
+			t.Fatal("a sale with a pending claim was drained")
+		}
+		w.confirm(refs)
+		if r := w.receipts(`{}`); len(r) != 1 || !r[0].Balanced {
+			t.Fatalf("got %+v", r)
+		}
+		if r := w.receipts(`{}`); len(r) != 0 {
+			t.Errorf("a drained sale was audited again: %+v", r)
+		}
+		if r := w.receipts(`{"saleId":"moutai"}`); len(r) != 1 || r[0].Confirmed != 5 {
+			t.Errorf("a drained sale has no receipt by hand: %+v", r)
+		}
+	})
+}
+
+func TestASaleThatChangesWhileItsLastPassRunsIsLookedAtAgain(t *testing.T) {
+	for name, change := range map[string]func(w *world){
+		"a restock": func(w *world) {
+			if _, err := w.ledger.Add(w.t.Context(), sale.Addition{SaleID: "moutai", SeedID: "more", Stock: 4}); err != nil {
+				w.t.Error(err)
+			}
+		},
+		"another end and back to the old": func(w *world) {
+			l := w.sale("moutai")
+			for _, closesAt := range []time.Time{l.ClosesAt.Add(time.Hour), l.ClosesAt} {
+				time.Sleep(time.Millisecond)
+				e := sale.Edit{SaleID: "moutai", At: time.Now(), OpensAt: l.OpensAt, ClosesAt: closesAt}
+				if _, err := w.ledger.Edit(w.t.Context(), e); err != nil {
+					w.t.Error(err)
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(w *world) {
+				w.open("moutai", 10, 4)
+				w.confirm(w.buy("moutai", 5))
+				time.Sleep(time.Hour + ledger.DrainAfter)
+				w.slowly(900 * time.Millisecond)
+				go func() {
+					time.Sleep(1500 * time.Millisecond) // after the list of sales, before the end of the page
+					change(w)
+				}()
+				if r := w.receipts(`{}`); len(r) != 1 || !r[0].Balanced {
+					w.t.Fatalf("got %+v", r)
+				}
+				if r := w.receipts(`{}`); len(r) != 1 || !r[0].Balanced {
+					w.t.Fatalf("got %+v: it was drained by what was seen before", r)
+				}
+				if r := w.receipts(`{}`); len(r) != 0 {
+					w.t.Errorf("got %+v, want it drained by a whole new pass", r)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,75 @@
+package handler
+
+import (
+	"fmt"
+
+	"flashsale/shared/httpapi"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+)
+
+// Answer has one receipt per sale whose pass was completed.
+type Answer struct {
+	Receipts []Receipt `json:"receipts"`
+}
+
+// Receipt is the books of one sale as operators read them.
+type Receipt struct {
+	SaleID    string `json:"saleId"`
+	AsOf      string `json:"asOf"`
+	Seeded    int64  `json:"seeded"`
+	Stock     int64  `json:"stock"`
+	Claims    int64  `json:"claims"`
+	Pending   int64  `json:"pending"`
+	Confirmed int64  `json:"confirmed"`
+	Resent    int64  `json:"resent"`
+	// OldestPendingSeconds is the age of the oldest order that is pending or whose
+	// order item is missing, when the pass came by.
+	OldestPendingSeconds int64    `json:"oldestPendingSeconds"`
+	Balanced             bool     `json:"balanced"`
+	Findings             []string `json:"findings"`
+	// ReadUnits is what the pass cost, in DynamoDB read request units.
+	ReadUnits float64 `json:"readUnits"`
+}
+
+func shown(r ledger.Receipt, resent int64) *Receipt {
+	findings := r.Findings
+	if findings == nil {
+		findings = []string{}
+	}
+	return &Receipt{
+		SaleID: r.SaleID, AsOf: httpapi.Time(r.AsOf), Seeded: r.Seeded, Stock: r.Stock, Claims: r.Claims,
+		Pending: r.Pending, Confirmed: r.Confirmed, Resent: resent, OldestPendingSeconds: r.OldestPendingSeconds,
+		Balanced: r.Balanced, Findings: findings, ReadUnits: r.ReadUnits,
+	}
+}
+
+// report writes one line per sale, with the figures that alarms watch (P11).
+func report(event *telemetry.Event, r Receipt) {
+	event.Text("saleId", r.SaleID)
+	event.Metric("oversold", telemetry.Count, int(max(0, -r.Stock, r.Claims-r.Seeded)))
+	event.Metric("unbalanced", telemetry.Count, map[bool]int{false: 1, true: 0}[r.Balanced])
+	event.Metric("pending", telemetry.Count, int(r.Pending))
+	event.Metric("resent", telemetry.Count, int(r.Resent))
+	event.Metric("oldestPendingSeconds", telemetry.Seconds, int(r.OldestPendingSeconds))
+	event.Metric("readUnits", telemetry.Count, int(r.ReadUnits))
+	var err error
+	code := sale.Code("")
+	if !r.Balanced {
+		code, err = sale.Internal, fmt.Errorf("the books do not balance: %q", r.Findings)
+	}
+	event.End("receipt", code, err)
+}
+
+// reportDraft writes a line about a sale that is still being created. Creating takes
+// seconds, so a draft that ought to be open is logged as a warning: its creation was
+// cut off, and its buyers are told that there is no such sale.
+func (h *Handler) reportDraft(event *telemetry.Event, saleID string, draft *ledger.DraftError) {
+	event.Text("saleId", saleID)
+	code := sale.SaleNotFound
+	if h.now().Sub(draft.OpensAt) >= 0 {
+		code = sale.Busy // a warning in the log
+	}
+	event.End("draft", code, fmt.Errorf("repeat its creation: %w", draft))
+}

@@ -1,0 +1,160 @@
+package handler
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/sale"
+)
+
+// breaking lets every read of a sale's claims fail in some way.
+func breaking(saleID string, f func() dynamotest.Fault) func(dynamotest.Call) dynamotest.Fault {
+	return func(c dynamotest.Call) dynamotest.Fault {
+		if c.Op == "Query" && strings.HasPrefix(c.Keys[0], "CLAIM#"+saleID+"#") {
+			return f()
+		}
+		return dynamotest.Fault{}
+	}
+}
+
+// logged counts the lines of a message about a sale.
+func (w *world) logged(message, saleID string) int {
+	n := 0
+	for line := range strings.Lines(w.log.String()) {
+		if strings.Contains(line, `"message":"`+message+`"`) && strings.Contains(line, `"saleId":"`+saleID+`"`) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestASaleThatFailsDoesNotKeepTheOthersFromTheirReceipts(t *testing.T) {
+	for name, fault := range map[string]func() dynamotest.Fault{
+		"throttled": func() dynamotest.Fault { return dynamotest.Fault{Kind: dynamotest.Throttle} },
+		"a panic":   func() dynamotest.Fault { panic("a bug") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(w *world) {
+				for _, saleID := range []string{"a", "bad", "c"} {
+					w.open(saleID, 10, 2)
+					w.buy(saleID, 1)
+				}
+				time.Sleep(time.Minute)
+				w.db.Fault = breaking("bad", fault)
+				if _, err := w.reconcile(`{}`, 5*time.Minute); err == nil {
+					w.t.Error("the invocation does not fail")
+				}
+				if a, bad, c := w.logged("receipt", "a"), w.logged("receipt", "bad"), w.logged("receipt", "c"); a != 1 || bad != 0 || c != 1 {
+					w.t.Errorf("receipts of a: %d, bad: %d, c: %d", a, bad, c)
+				}
+				if len(w.queue.sent) != 2 {
+					w.t.Errorf("sent %v, want the messages of a and c", w.queue.sent)
+				}
+				if log := w.log.String(); !strings.Contains(log, "sale bad: ") {
+					w.t.Errorf("the log does not name the sale: %s", log)
+				}
+			})
+		})
+	}
+}
+
+func TestADraftIsNoFailureAndNoSecret(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("moutai", 10, 2)
+		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op == "PutItem" {
+				return dynamotest.Fault{Kind: dynamotest.ServerError}
+			}
+			return dynamotest.Fault{}
+		}
+		c := sale.Creation{SaleID: "draft", Stock: 4, Shards: 2, OpensAt: time.Now().Add(time.Hour), ClosesAt: time.Now().Add(2 * time.Hour)}
+		if _, err := w.ledger.Create(w.t.Context(), c); err == nil {
+			w.t.Fatal("created")
+		}
+		w.db.Fault = nil
+		for _, tt := range []struct {
+			after time.Duration
+			level string
+		}{{0, "INFO"}, {2 * time.Hour, "WARN"}} {
+			time.Sleep(tt.after)
+			if r := w.receipts(`{}`); len(r) != 1 || r[0].SaleID != "moutai" {
+				w.t.Errorf("got %+v", r)
+			}
+			line := w.lines()["draft"]
+			if line.Fields["level"] != tt.level || line.Fields["saleId"] != "draft" {
+				w.t.Errorf("after %v: line %v, want %s", tt.after, line.Fields, tt.level)
+			}
+		}
+		if _, err := w.reconcile(`{"saleId":"draft"}`, time.Minute); err == nil {
+			w.t.Error("a receipt of a draft that was asked for by name")
+		}
+	})
+}
+
+func TestAHugeSaleLeavesTheOthersTheirTime(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("a-huge", 100, 40)
+		w.buy("a-huge", 60)
+		w.open("small", 10, 2)
+		w.buy("small", 1)
+		time.Sleep(time.Minute)
+		w.db.Fault = breaking("a-huge", func() dynamotest.Fault { return dynamotest.Fault{Delay: 900 * time.Millisecond} })
+		if r, err := w.reconcile(`{}`, 6*time.Second); err != nil || len(r) != 1 || r[0].SaleID != "small" {
+			w.t.Errorf("got %+v (%v), want the small sale's receipt", r, err)
+		}
+	})
+}
+
+func TestTheSaleThatHasWaitedLongestComesFirst(t *testing.T) {
+	in(t, func(w *world) {
+		for _, saleID := range []string{"a", "b", "c"} {
+			w.open(saleID, 10, 1)
+			time.Sleep(time.Second)
+		}
+		order := func(r []Receipt) string {
+			text := ""
+			for _, one := range r {
+				text += one.SaleID
+			}
+			return text
+		}
+		if got := order(w.receipts(`{}`)); got != "abc" {
+			w.t.Errorf("got %s", got)
+		}
+		// a is looked at by hand, so it has waited least.
+		time.Sleep(time.Second)
+		w.receipts(`{"saleId":"a"}`)
+		if got := order(w.receipts(`{}`)); got != "bca" {
+			w.t.Errorf("got %s, want the one that was just looked at last", got)
+		}
+		w.open("new", 10, 1)
+		if got := order(w.receipts(`{}`)); !strings.HasPrefix(got, "new") {
+			w.t.Errorf("got %s, want the new sale first", got)
+		}
+	})
+}
+
+func TestALongPassDoesNotMakeItsFirstClaimsOld(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("moutai", 100, 40) // ten buckets
+		w.buy("moutai", 60)
+		time.Sleep(20 * time.Second)
+		w.slowly(900 * time.Millisecond)
+		if r, err := w.reconcile(`{}`, 8*time.Second); err != nil || len(r) != 0 {
+			w.t.Fatalf("got %+v (%v), want a pass that is cut off", r, err)
+		}
+		w.db.Fault = nil
+		var refs []ledger.ClaimRef
+		for i := range 60 {
+			refs = append(refs, w.ref("moutai", i))
+		}
+		w.confirm(refs)
+		time.Sleep(time.Hour / 2)
+		if r := w.receipts(`{}`); len(r) != 1 || r[0].OldestPendingSeconds > 30 {
+			w.t.Errorf("got %+v: an order that was finished long ago is an alarm", r)
+		}
+	})
+}

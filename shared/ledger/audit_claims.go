@@ -1,0 +1,158 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+// auditPage reads one page of claims and takes it into the pass, all or
+// nothing.
+func (l *Ledger) auditPage(ctx context.Context, s sale.Sale, a *Audit, stranded Stranded) error {
+	pk := claimKey(s.ID, a.Bucket, "")[attrPK]
+	in := &dynamodb.QueryInput{
+		TableName:                 l.table,
+		ConsistentRead:            &yes,
+		KeyConditionExpression:    aws.String("#pk = :pk"),
+		ExpressionAttributeNames:  map[string]string{"#pk": attrPK},
+		ExpressionAttributeValues: item{":pk": pk},
+		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
+	}
+	if a.After != "" {
+		in.ExclusiveStartKey = item{attrPK: pk, attrSK: str(a.After)}
+	}
+	var out *dynamodb.QueryOutput
+	err := l.retry(ctx, maxTries, func(ctx context.Context) (err error) {
+		out, err = l.api.Query(ctx, in)
+		return err
+	})
+	if err != nil {
+		return foreign(err)
+	}
+	claims := make([]sale.Claim, 0, len(out.Items))
+	var unreadable []string
+	for _, it := range out.Items {
+		c, err := readClaim(s.ID, s.Buckets, it)
+		if err != nil {
+			unreadable = append(unreadable, fmt.Sprintf("user %q: %v (P19)", identityOf(it).sk, err))
+			continue
+		}
+		claims = append(claims, c)
+	}
+	missing, found, err := l.auditOrders(ctx, a, claims)
+	if err != nil {
+		return err
+	}
+	if out.ConsumedCapacity != nil {
+		a.ReadUnits += aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)
+	}
+	for _, text := range append(unreadable, found...) {
+		a.find("%s", text)
+	}
+	l.countClaims(s, a, claims, stranded)
+	now := l.now()
+	for _, c := range missing {
+		a.Missing++
+		a.age(now.Sub(orderid.Time(c.OrderID)))
+		if resendDue(c, now) {
+			stranded(c)
+		}
+	}
+	if len(out.LastEvaluatedKey) == 0 {
+		a.Bucket, a.After = a.Bucket+1, ""
+		return nil
+	}
+	r := reader{item: out.LastEvaluatedKey}
+	a.After = r.text(attrSK)
+	return foreign(r.err)
+}
+
+// age takes note of how long an order has been unfinished. A pass may go on for
+// longer than that, so the age is taken when the claim is read.
+func (a *Audit) age(d time.Duration) { a.OldestSeconds = max(a.OldestSeconds, int64(d/time.Second)) }
+
+func (l *Ledger) countClaims(s sale.Sale, a *Audit, claims []sale.Claim, stranded Stranded) {
+	now := l.now()
+	for _, c := range claims {
+		if sale.BucketOf(c.User, s.Buckets) != a.Bucket {
+			a.find("user %q: a claim outside of its bucket (P3)", c.User)
+		}
+		if c.Shard < 0 || c.Shard >= s.Shards {
+			a.find("user %q: the claim names shard %d of %d (P2)", c.User, c.Shard, s.Shards)
+		} else {
+			a.Claims[c.Shard]++
+		}
+		checkAccepted(s, a, c, now)
+		if c.State() == sale.Confirmed {
+			a.Confirmed++
+			if at := orderid.Time(c.OrderID); at.Before(c.AcceptedAt.Add(-clockSkew)) || at.After(now.Add(clockSkew)) {
+				a.find("user %q: order %s says %s, the claim is of %s (P7)", c.User, orderid.String(c.OrderID),
+					at.Format(time.RFC3339), c.AcceptedAt.Format(time.RFC3339))
+			}
+			continue
+		}
+		a.Pending++
+		a.age(now.Sub(c.AcceptedAt))
+		if resendDue(c, now) {
+			stranded(c)
+		}
+	}
+}
+
+// checkAccepted compares the instant of a claim with the window. It is the one
+// that the purchase's condition was given, so no clock's error counts against a
+// window that was never edited; where it was, nobody knows which window the claim
+// was accepted under.
+func checkAccepted(s sale.Sale, a *Audit, c sale.Claim, now time.Time) {
+	if c.AcceptedAt.After(now.Add(clockSkew)) {
+		a.find("user %q: the claim is of %s, which is yet to come (P14)", c.User, c.AcceptedAt.Format(time.RFC3339))
+	}
+	if s.ChangedAt.UnixMilli() == 0 && (c.AcceptedAt.Before(s.OpensAt) || !c.AcceptedAt.Before(s.ClosesAt)) {
+		// An edit after the sale was read may have moved the window.
+		a.suspect("accepted "+c.User, "user %q: the claim is of %s, outside of the sale's window (P14)",
+			c.User, c.AcceptedAt.Format(time.RFC3339))
+	}
+}
+
+// auditOrders looks at the orders of the confirmed claims of a page. An order
+// that names its claim belongs to it alone, so ids are unique if all do (P7).
+func (l *Ledger) auditOrders(ctx context.Context, a *Audit, claims []sale.Claim) (missing []sale.Claim, found []string, err error) {
+	var keys []item
+	var asked []sale.Claim
+	for _, c := range claims {
+		if c.State() == sale.Confirmed && !orderid.Time(c.OrderID).Before(a.OrdersFrom) {
+			keys, asked = append(keys, orderKey(c.OrderID)), append(asked, c)
+		}
+	}
+	errs := make([]error, (len(keys)+batchKeys-1)/batchKeys)
+	orders := make([]map[identity]item, len(errs))
+	each(len(errs), func(i int) {
+		orders[i], errs[i] = l.getAll(ctx, keys[i*batchKeys:min((i+1)*batchKeys, len(keys))])
+	})
+	if err := errors.Join(errs...); err != nil {
+		return nil, nil, worst(errs)
+	}
+	a.ReadUnits += float64(len(keys))
+	for i, c := range asked {
+		it := orders[i/batchKeys][identityOf(orderKey(c.OrderID))]
+		if it == nil {
+			missing = append(missing, c)
+			continue
+		}
+		switch o, err := readOrder(it); {
+		case err != nil:
+			found = append(found, fmt.Sprintf("order %s: %v (P19)", orderid.String(c.OrderID), err))
+		case o != sale.Order{ID: c.OrderID, SaleID: c.SaleID, User: c.User, ClaimID: c.ID}:
+			found = append(found, fmt.Sprintf("user %q: order %s belongs to another claim (P7)", c.User, orderid.String(c.OrderID)))
+		}
+	}
+	return missing, found, nil
+}

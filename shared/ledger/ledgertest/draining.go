@@ -1,0 +1,222 @@
+package ledgertest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// cutPass begins a pass that is cut off after the first bucket.
+func (w *World) cutPass() *ledger.Audit {
+	w.T.Helper()
+	for try := range 200 { // a fault takes a read, too
+		a := &ledger.Audit{SaleID: "moutai"}
+		ctx, dying := w.cutReads(2 + try%8)
+		r, err := dying.Step(ctx, a, func(sale.Claim) {})
+		if r == nil && sale.CodeOf(err) == sale.Busy && a.Bucket == 1 {
+			return a
+		}
+	}
+	w.T.Fatal("no pass is cut off after bucket 0")
+	return nil
+}
+
+// usersOf are n users of one bucket of a sale with that many.
+func usersOf(bucket, buckets, n int) []string {
+	var users []string
+	for i := 0; len(users) < n; i++ {
+		if user := fmt.Sprint("user-", i); sale.BucketOf(user, buckets) == bucket {
+			users = append(users, user)
+		}
+	}
+	return users
+}
+
+// drained tries to drain the sale by a receipt.
+func (w *World) drained(r ledger.Receipt) bool {
+	w.T.Helper()
+	done, err := w.Ledger.Drain(w.Ctx, &r)
+	if err != nil {
+		w.T.Fatalf("drain: %v", err)
+	}
+	listed, err := w.Ledger.Listing(w.Ctx, "moutai")
+	if err != nil || listed.Drained != done {
+		w.T.Fatalf("drain says %t, the listing %+v (%v)", done, listed, err)
+	}
+	return done
+}
+
+// restock adds one unit.
+func (w *World) restock(seedID string) {
+	w.T.Helper()
+	if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: seedID, Stock: 1}); err != nil {
+		w.T.Fatalf("add: %v", err)
+	}
+}
+
+var draining = map[string]func(*testing.T, *World){
+	"only a pass that began long after the end finishes a sale": func(t *testing.T, w *World) {
+		c := w.Open(40, 16) // four buckets
+		w.confirmed(w.bought(usersOf(0, 4, 3)...))
+		w.Pass(c.ClosesAt.Sub(w.Now()) - time.Second)
+		a := w.cutPass()
+		late := w.bought(usersOf(0, 4, 5)[3:]...) // after their bucket was read, and their messages are lost
+		w.Pass(time.Second + 2*ledger.DrainAfter)
+		if r, _ := w.auditFrom(a); r.Finished || r.Pending != 0 {
+			t.Errorf("got %+v, want an unfinished sale of which the pass has not seen the last claims", r)
+		}
+		if r, _ := w.auditFrom(a.Next()); r.Finished || r.Pending != 2 {
+			t.Errorf("got %+v, want an unfinished sale with 2 pending claims", r)
+		}
+		w.confirmed(late)
+		if r, _ := w.auditFrom(a.Next()); !r.Finished || !w.drained(r) {
+			t.Errorf("got %+v, want a finished sale", r)
+		}
+	},
+	"a pass that finishes a sale looks at every order": func(t *testing.T, w *World) {
+		c := w.Open(20, 2)
+		w.confirmed(w.bought("alice"))
+		ctx, dying := w.cutAfter(2) // the sequence, the claim; no order
+		if c := dying.Confirm(ctx, w.bought("bob")); c[0].Err == nil {
+			t.Fatal("an order item was written")
+		}
+		w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter)
+		r, stranded := w.auditFrom(&ledger.Audit{SaleID: "moutai", OrdersFrom: w.Now()})
+		if r.Finished || r.Missing != 1 || len(stranded) != 1 {
+			t.Errorf("got %+v, stranded %v, want the order of long ago found missing", r, stranded)
+		}
+	},
+	"a sale is finished a quarter of an hour after the end of every shard, to the millisecond": func(t *testing.T, w *World) {
+		c := w.Open(20, 2)
+		w.confirmed(w.bought("alice"))
+		w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter - time.Millisecond)
+		if r, _ := w.audit(); r.Finished {
+			t.Errorf("a millisecond early: got %+v", r)
+		}
+		w.Pass(time.Millisecond)
+		w.tamper("STOCK#moutai#1", "STOCK", "SET closesAt = closesAt + :one", one()) // an edit that was cut off
+		if r, _ := w.audit(); r.Finished {
+			t.Errorf("a shard closed later: got %+v", r)
+		}
+		w.Pass(time.Millisecond)
+		if r, _ := w.audit(); !r.Finished || !w.drained(r) {
+			t.Errorf("got %+v, want a finished sale", r)
+		}
+	},
+	"clocks half a minute apart finish no sale that still sells": func(t *testing.T, w *World) {
+		c := w.Open(20, 2)
+		w.confirmed(w.bought("alice"))
+		skewed := func(by time.Duration) *ledger.Ledger {
+			return ledger.New(w.Engine.API, w.Engine.Table, ledger.Options{Now: func() time.Time { return w.Now().Add(by) }})
+		}
+		slow, fast := skewed(-30*time.Second), skewed(30*time.Second)
+		w.Pass(c.ClosesAt.Sub(w.Now()) + 29*time.Second)
+		if _, err := slow.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "late"}); err != nil {
+			t.Fatalf("a slow clock sells for longer, but got %v", err)
+		}
+		w.Pass(ledger.DrainAfter - 30*time.Second)
+		finished := func() bool {
+			r, err := fast.Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.Finished
+		}
+		if finished() {
+			t.Error("finished with a pending order")
+		}
+		_, err := slow.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "later"})
+		w.Refused(sale.Closed, err)
+		claim, err := w.Ledger.Claim(w.Ctx, "moutai", "late")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.confirmed([]ledger.ClaimRef{{SaleID: "moutai", User: "late", ClaimID: claim.ID}})
+		if !finished() {
+			t.Error("a quarter of an hour after its end by the clock of its pass a sale is not finished")
+		}
+	},
+	"whatever happens to a sale while a pass looks at it keeps the pass from draining it": func(t *testing.T, w *World) {
+		c := w.Open(20, 2)
+		w.confirmed(w.bought("alice"))
+		w.Pass(c.ClosesAt.Sub(w.Now()) + 2*ledger.DrainAfter)
+		reschedule := func(closesAt time.Time) {
+			w.Pass(time.Millisecond)
+			w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), OpensAt: c.OpensAt, ClosesAt: closesAt})
+		}
+		for name, change := range map[string]func(){
+			"another end":                     func() { reschedule(c.ClosesAt.Add(time.Hour)) },
+			"another end and back to the old": func() { reschedule(c.ClosesAt.Add(time.Hour)); reschedule(c.ClosesAt) },
+			"a restock":                       func() { w.restock("s") },
+			"an hour more with a purchase": func() {
+				reschedule(w.Now().Add(time.Hour))
+				w.bought("zoe")
+				reschedule(c.ClosesAt)
+			},
+		} {
+			reschedule(c.ClosesAt)
+			r, _ := w.audit()
+			if !r.Finished && r.Pending == 0 {
+				t.Fatalf("%s: got %+v, want a finished sale", name, r)
+			}
+			change()
+			if w.drained(r) {
+				t.Errorf("%s: drained by what was seen before", name)
+			}
+		}
+		r, _ := w.audit()
+		if r.ClosesAt = r.ClosesAt.Add(time.Second); w.drained(r) {
+			t.Error("drained although its listing has another end")
+		}
+		if r.SaleID = "nowhere"; w.drained(r) {
+			t.Error("a sale that does not exist is drained")
+		}
+	},
+	"the list of sales shows which are drained, and keeps the cursor": func(t *testing.T, w *World) {
+		c := w.Open(4, 2)
+		lists := func(want int) []ledger.Listing {
+			t.Helper()
+			l, err := w.Ledger.Listings(w.Ctx)
+			if err != nil || len(l) != want {
+				t.Fatalf("got %v (%v), want %d", l, err, want)
+			}
+			return l
+		}
+		if l := lists(1); l[0].SaleID != "moutai" || l[0].Drained || l[0].Cursor != nil {
+			t.Errorf("got %+v", l)
+		}
+		a := &ledger.Audit{SaleID: "moutai", Sold: []int64{1, 2}, Claims: []int64{0, 1}, Bucket: 3, After: "用户", Suspects: []string{"x"}}
+		if err := w.Ledger.SaveCursor(w.Ctx, a); err != nil {
+			t.Fatal(err)
+		}
+		if l := lists(1); fmt.Sprintf("%+v", *l[0].Cursor) != fmt.Sprintf("%+v", *a) || !a.SavedAt.Equal(w.Now()) {
+			t.Errorf("got cursor %+v, want %+v", *l[0].Cursor, *a)
+		}
+		w.Refused(sale.Internal, w.Ledger.SaveCursor(w.Ctx, &ledger.Audit{SaleID: "nowhere"}))
+		lists(1)
+		for _, cursor := range []string{`{"suspects":[1]}`, `{"saleId":"other"}`, `not JSON`} {
+			w.tamper("SALES", "moutai", "SET #cursor = :c", map[string]types.AttributeValue{":c": &types.AttributeValueMemberS{Value: cursor}})
+			if l := lists(1); l[0].Cursor != nil {
+				t.Errorf("cursor %s is read as %+v", cursor, *l[0].Cursor)
+			}
+		}
+		w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter)
+		r, _ := w.audit()
+		if !r.Finished || !w.drained(r) {
+			t.Fatalf("got %+v, want a finished sale", r)
+		}
+		lists(0)
+		w.restock("s")
+		lists(1) // a restock brings it back
+		if r, _ := w.audit(); !w.drained(r) {
+			t.Fatalf("got %+v", r)
+		}
+		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(time.Hour)})
+		lists(1) // so does another end
+	},
+}
