@@ -20,6 +20,12 @@ const (
 	seedingRules = "shared/sale/seeding.go"
 	ledgerTests  = "./shared/ledger"
 	overFake     = "^TestTheLedgerOverTheFake$/"
+
+	auditing       = "shared/ledger/audit.go"
+	auditingClaims = "shared/ledger/audit_claims.go"
+	reconciling    = "./functions/reconcile/handler"
+	reconcile      = "functions/reconcile/handler/handler.go"
+	resending      = "functions/reconcile/handler/resend.go"
 )
 
 var mutants = []mutant{
@@ -166,13 +172,61 @@ var mutants = []mutant{
 	{"an agreeing end is not asked for", "P14", "./shared/sale", "^TestAnEditAgrees", []edit{{seedingRules,
 		` && s.ClosesAt.UnixMilli() == e.ClosesAt.UnixMilli()`, ``}}},
 	{"resending without grace or memory", "P17", ledgerTests, overFake + "^a_pending_claim_may_be_resent", []edit{{"shared/ledger/claims.go",
-		`quiet := max(ResendGrace, age/2)`, `quiet := ResendGrace / 2`}}},
-	{"reconcile ignoring its grace", "P17", ledgerTests, overFake + "^a_claim_within_its_grace", []edit{{"shared/ledger/audit.go",
-		`if now.Sub(c.AcceptedAt) > ResendGrace {`, `if true {`}}},
-	{"no reconcile", "P8", "./functions/reconcile/handler", "^TestALostMessageIsSentAgain", []edit{{"functions/reconcile/handler/handler.go",
-		`if len(stranded) == 0 {`, `if true {`}}},
-	{"a sale drained with a claim pending", "P8", "./functions/reconcile/handler", "^TestABalancedSaleIsDrained", []edit{{"functions/reconcile/handler/handler.go",
-		`books.Pending == 0 && `, ``}}},
+		`return max(ResendGrace, now.Sub(c.AcceptedAt)/2)`, `return ResendGrace / 2`}}},
+	{"reconcile ignoring its grace", "P17", ledgerTests, overFake + "^a_claim_within_its_grace", []edit{{"shared/ledger/claims.go",
+		`if now.Sub(c.AcceptedAt) <= ResendGrace {`, `if false {`}}},
+	{"no reconcile", "P8", reconciling, "^TestALostMessageIsSentAgain", []edit{{"functions/reconcile/handler/resend.go",
+		`if len(claims) == 0 {`, `if true {`}}},
+	{"a sale drained with a claim pending", "P8", reconciling, "^TestABalancedSaleIsDrained", []edit{{auditing,
+		`r.Pending == 0 && `, ``}}},
+	{"a sale drained by a pass that began before its last purchases", "P8", reconciling, "^TestAPassThatBegan", []edit{{auditing,
+		`Finished: a.Closed,`, `Finished: true,`}, {auditing,
+		`		r.Finished = r.Finished && a.Claims[k] == sold
+`, ``}}},
+	{"a sale drained soon after its end", "P8", ledgerTests, overFake + "^a_sale_is_finished", []edit{{auditing,
+		`Finished: a.Closed,`, `Finished: true,`}}},
+	{"a sale drained that was prolonged", "P8", ledgerTests, overFake + "^a_sale_is_finished", []edit{{auditing,
+		`a.Closed = began.Sub(s.ClosesAt) >= DrainAfter`, `a.Closed = true`}}},
+	{"a sale drained while a shard is open", "P8", ledgerTests, overFake + "^a_sale_is_finished", []edit{{auditing,
+		`		a.Closed = a.Closed && began.Sub(one.closesAt) >= DrainAfter
+`, ``}}},
+	{"a sale drained whose last claim nobody has seen", "P8", ledgerTests, overFake + "^a_purchase_that_slips", []edit{{auditing,
+		`		r.Finished = r.Finished && a.Claims[k] == sold
+`, ``}}},
+	{"a sale drained without a look at its old orders", "P8", ledgerTests, overFake + "^a_pass_that_finishes", []edit{{auditing,
+		`		a.OrdersFrom = time.Time{}
+`, ``}}},
+	{"a sale drained although it was changed meanwhile", "P8", ledgerTests, overFake + "^whatever_happens", []edit{{"shared/ledger/listing.go",
+		`"#version = :version"`, `"#version >= :version"`}}},
+	{"a full queue forbids to send again", "P8", reconciling, "^TestAMessageLostTwice", []edit{{resending,
+		`if full && h.now().Sub(claims[0].AcceptedAt) < maxDelay {`, `if full {`}}},
+	{"a full queue delays for too long", "P11", reconciling, "^TestAMessageLostTwice", []edit{{resending,
+		`ledger.ResendBound / 5`, `ledger.ResendBound / 2`}}},
+	{"of many lost messages always the same are sent", "P8", reconciling, "^TestOfMoreThanOnePass", []edit{{resending,
+		`lastSent(a).Compare(lastSent(b))`, `lastSent(b).Compare(lastSent(a))`}}},
+	{"what a pass has found is lost when it is cut off", "P8", reconciling, "^TestWhatACutOffPass", []edit{{reconcile,
+		`time.Until(deadline)/2)`, `time.Until(deadline))`}}},
+	{"reconcile stops at the first sale that fails", "P11", reconciling, "^TestASaleThatFails", []edit{{reconcile,
+		`			errs = append(errs, fmt.Errorf("sale %s: %w", listing.SaleID, saleErr))
+`, `			err = saleErr
+			return answer, nil
+`}}},
+	{"one huge sale takes the time of all", "P11", reconciling, "^TestAHugeSale", []edit{{reconcile,
+		`time.Until(deadline)/time.Duration(sales)`, `time.Until(deadline)`}}},
+	{"a misspelt saleId means every sale", "P19", reconciling, "^TestARequestIsReadStrictly", []edit{{reconcile,
+		`name != "saleId"`, `name == ""`}}},
+	{"null is read as nothing", "P19", "./shared/jsonread", "^TestAFlatObject", []edit{{"shared/jsonread/flat.go",
+		`kind != '"' && kind != '0'`, `kind == '{' || kind == '['`}}},
+	{"the audit is blind to a stock below zero", "P1", ledgerTests, overFake + "^each_kind_of_broken", []edit{{auditing,
+		`; one.stock < 0 {`, `; false {`}}},
+	{"the audit is blind to a claim in another bucket", "P3", ledgerTests, overFake + "^each_kind_of_broken", []edit{{auditingClaims,
+		`if sale.BucketOf(c.User, s.Buckets) != a.Bucket {`, `if false {`}}},
+	{"the audit is blind to an order id's time", "P7", ledgerTests, overFake + "^each_kind_of_broken", []edit{{auditingClaims,
+		`at.Before(c.AcceptedAt.Add(-clockSkew)) || at.After(now.Add(clockSkew))`, `at.IsZero()`}}},
+	{"the audit is blind to stock that nobody can buy", "P6", ledgerTests, overFake + "^each_kind_of_broken", []edit{{auditing,
+		`if s.Empty.Has(k) && one.stock > 0 {`, `if false {`}}},
+	{"the audit takes what passes for a finding", "P2", ledgerTests, overFake + "^what_changes_while", []edit{{auditing,
+		`if slices.Contains(a.Suspects, m.Key) {`, `if true {`}}},
 	{"send before commit", "P4", "./functions/purchase/handler", "^TestEachRefusal|^TestTheLastUnit", []edit{{"functions/purchase/handler/handler.go",
 		`	p, err = h.book.Purchase(ctx, request)
 `, `	h.send(ctx, event, ledger.Purchase{Claim: sale.Claim{ID: "early", SaleID: saleID, User: request.User}, New: true})

@@ -120,7 +120,7 @@ func (l *Ledger) SaveCursor(ctx context.Context, a *Audit) error {
 // raises the version, so a schedule that was moved and moved back counts, too. It
 // reports whether the sale is drained, and fails with sale.Busy or sale.Internal.
 func (l *Ledger) Drain(ctx context.Context, r *Receipt) (bool, error) {
-	err := l.retryTransaction(ctx,
+	refused, err := l.retryTransaction(ctx,
 		types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
 			TableName:                 l.table,
 			Key:                       saleKey(r.SaleID),
@@ -137,17 +137,8 @@ func (l *Ledger) Drain(ctx context.Context, r *Receipt) (bool, error) {
 			ExpressionAttributeValues: item{":yes": boolean(true), ":closesAt": millis(r.ClosesAt)},
 		}},
 	)
-	if judge(err) != cancelled {
-		return err == nil, foreign(err)
+	if refused != nil {
+		return false, nil
 	}
-	reasons, readErr := reasonsOf(err, 2)
-	if readErr != nil {
-		return false, foreign(readErr)
-	}
-	for _, reason := range reasons {
-		if aws.ToString(reason.Code) == reasonCondition {
-			return false, nil
-		}
-	}
-	return false, foreign(err)
+	return err == nil, err
 }

@@ -70,6 +70,9 @@ func (h *Handler) resend(ctx context.Context, claims []sale.Claim, unfinished in
 			continue
 		}
 		sent, err := h.sendAgain(ctx, claims[0])
+		if err != nil && over(ctx, saveTime) {
+			break // the turn ended in the middle of a call: the rest goes on next time
+		}
 		if err != nil {
 			failures++
 			errs = append(errs, err)

@@ -82,8 +82,12 @@ func TestAQueueThatDoesNotTellItsDepthDelaysNoOldClaim(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 10, 2)
 		w.buy("moutai", 3)
-		time.Sleep(2 * time.Minute)
 		w.queue.depthErr = errors.New("access denied")
+		time.Sleep(45 * time.Second)
+		if _, err := w.reconcile(`{}`, time.Minute); err == nil || len(w.queue.sent) != 0 {
+			w.t.Errorf("sent %v (%v) for young claims", w.queue.sent, err)
+		}
+		time.Sleep(time.Minute)
 		if r, err := w.reconcile(`{}`, time.Minute); err == nil || len(w.queue.sent) != 3 {
 			w.t.Errorf("sent %v, answered %v (%v): want 3 messages and a failed invocation", w.queue.sent, r, err)
 		}

@@ -1,9 +1,11 @@
 package ledgertest
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -61,6 +63,17 @@ func (w *World) tamper(pk, sk, update string, values map[string]types.AttributeV
 
 func one() map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{":one": &types.AttributeValueMemberN{Value: "1"}}
+}
+
+// intruder acts before every page of claims.
+type intruder struct {
+	ledger.API
+	act func()
+}
+
+func (i *intruder) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	i.act()
+	return i.API.Query(ctx, in, o...)
 }
 
 var auditing = map[string]func(*testing.T, *World){
@@ -134,6 +147,7 @@ var auditing = map[string]func(*testing.T, *World){
 			{"a claim of the future", home, "alice", "SET acceptedAt = :v", number(start + 1_200_000), "SET acceptedAt = :v", value(alice["acceptedAt"]), "yet to come (P14)"},
 			{"a claim of before the sale", home, "alice", "SET acceptedAt = :v", number(start - 61_000), "SET acceptedAt = :v", value(alice["acceptedAt"]), "outside of the sale's window (P14)"},
 			{"an order id of another time", home, "alice", "SET orderId = :v", number(1<<32 | 1), "SET orderId = :v", value(alice["orderId"]), "says 2023-01-01T00:00:01Z"},
+			{"an order id of the future", home, "alice", "SET orderId = :v", number(1<<62 | 1), "SET orderId = :v", value(alice["orderId"]), "says 2057-01-09T"},
 			{"a claim that cannot be read", home, "alice", "SET acceptedAt = :v", text, "SET acceptedAt = :v", value(alice["acceptedAt"]), `user "alice": read item`},
 			{"somebody else's order", fmt.Sprintf("ORDER#%d", ids[0]), "ORDER", "SET claimId = :v", text,
 				"SET claimId = :v", value(&types.AttributeValueMemberS{Value: refs[0].ClaimID}), "belongs to another claim (P7)"},
@@ -184,6 +198,46 @@ var auditing = map[string]func(*testing.T, *World){
 				t.Errorf("%s: got %+v", change.breaks, r)
 			}
 			w.tamper("STOCK#moutai#1", "STOCK", change.mends, change.mended)
+		}
+	},
+	"what changes while a pass looks is no finding": func(t *testing.T, w *World) {
+		w.Open(2, 2)
+		w.bought("alice", "bob")
+		_, err := w.Buy("late") // marks both shards empty
+		w.Refused(sale.SoldOut, err)
+		seeds := 0
+		restocking := w.EnvironmentOver(&intruder{API: w.Engine.API, act: func() {
+			seeds++
+			w.restock(fmt.Sprint("s", seeds))
+		}})
+		a := &ledger.Audit{SaleID: "moutai"}
+		r, err := restocking.Step(w.Ctx, a, func(sale.Claim) {})
+		if r != nil || err != nil || len(a.Suspects) == 0 {
+			t.Fatalf("got %+v (%v), suspects %v: the restock is not seen at all", r, err, a.Suspects)
+		}
+		if r, err = restocking.Step(w.Ctx, a, func(sale.Claim) {}); err != nil || !r.Balanced {
+			t.Errorf("two restocks while two passes look: got %+v (%v)", r, err)
+		}
+	},
+	"a claim of a window that was moved is no finding": func(t *testing.T, w *World) {
+		c := w.Open(4, 2)
+		reschedule := func(closesAt time.Time) {
+			w.Pass(time.Millisecond)
+			w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), OpensAt: c.OpensAt, ClosesAt: closesAt})
+		}
+		once := sync.OnceFunc(func() {
+			reschedule(c.ClosesAt.Add(time.Hour))
+			w.Pass(90 * time.Minute)
+			w.bought("late")
+			reschedule(c.ClosesAt)
+		})
+		a := &ledger.Audit{SaleID: "moutai"}
+		r, err := w.EnvironmentOver(&intruder{API: w.Engine.API, act: once}).Step(w.Ctx, a, func(sale.Claim) {})
+		if r != nil || err != nil || len(a.Suspects) == 0 {
+			t.Fatalf("got %+v (%v), suspects %v: the claim is not seen at all", r, err, a.Suspects)
+		}
+		if r, _ := w.auditFrom(a); !r.Balanced || r.Claims != 1 {
+			t.Errorf("got %+v", r)
 		}
 	},
 	"a missing order item strands its claim, and finalizing it mends that": func(t *testing.T, w *World) {

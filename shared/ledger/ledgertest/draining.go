@@ -78,6 +78,20 @@ var draining = map[string]func(*testing.T, *World){
 			t.Errorf("got %+v, want a finished sale", r)
 		}
 	},
+	"a purchase that slips into the last pass keeps it from finishing the sale": func(t *testing.T, w *World) {
+		c := w.Open(40, 16) // four buckets
+		w.confirmed(w.bought(usersOf(0, 4, 3)...))
+		w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter)
+		a := w.cutPass()
+		// Its clock is slower than any clock may be.
+		wrong := ledger.New(w.Engine.API, w.Engine.Table, ledger.Options{Now: func() time.Time { return w.Now().Add(-ledger.DrainAfter - time.Second) }})
+		if _, err := wrong.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: usersOf(0, 4, 4)[3]}); err != nil {
+			t.Fatal(err)
+		}
+		if r, _ := w.auditFrom(a); r.Finished {
+			t.Errorf("got %+v, of which the pass has not seen the last claim", r)
+		}
+	},
 	"a pass that finishes a sale looks at every order": func(t *testing.T, w *World) {
 		c := w.Open(20, 2)
 		w.confirmed(w.bought("alice"))
@@ -104,8 +118,15 @@ var draining = map[string]func(*testing.T, *World){
 			t.Errorf("a shard closed later: got %+v", r)
 		}
 		w.Pass(time.Millisecond)
-		if r, _ := w.audit(); !r.Finished || !w.drained(r) {
+		if r, _ := w.audit(); !r.Finished {
 			t.Errorf("got %+v, want a finished sale", r)
+		}
+		ctx, dying := w.cutAfter(1) // the sale, no shard
+		if _, err := dying.Edit(ctx, sale.Edit{SaleID: "moutai", At: w.Now(), OpensAt: c.OpensAt, ClosesAt: w.Now().Add(time.Hour)}); err == nil {
+			t.Fatal("the edit was not cut off")
+		}
+		if r, _ := w.audit(); r.Finished {
+			t.Errorf("a longer sale of which the shards do not know yet: got %+v", r)
 		}
 	},
 	"clocks half a minute apart finish no sale that still sells": func(t *testing.T, w *World) {
