@@ -10,20 +10,21 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 
 	"flashsale/functions/finalize/handler"
+	"flashsale/shared/clock"
 	"flashsale/shared/ledger"
 	"flashsale/shared/telemetry"
 )
 
 func main() {
-	log := telemetry.New(os.Stdout, "finalize")
+	log := telemetry.New(os.Stdout, "finalize", clock.Wall)
 	cfg, err := config.LoadDefaultConfig(context.Background())
 	if err != nil {
 		log.Fatal(err)
 	}
 	cfg = telemetry.Watch(cfg)
-	book, err := ledger.FromEnv(cfg)
+	book, err := ledger.FromEnv(cfg, clock.Wall)
 	if err != nil {
 		log.Fatal(err)
 	}
-	lambda.Start(handler.New(book, log))
+	lambda.Start(handler.New(book, log, clock.Wall))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 
 	"flashsale/functions/purchase/handler"
+	"flashsale/shared/clock"
 	"flashsale/shared/eligibility"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
@@ -19,15 +20,15 @@ import (
 )
 
 func main() {
-	log := telemetry.New(os.Stdout, "purchase")
+	log := telemetry.New(os.Stdout, "purchase", clock.Wall)
 	cfg, err := config.LoadDefaultConfig(context.Background())
 	if err != nil {
 		log.Fatal(err)
 	}
 	cfg = telemetry.Watch(cfg)
-	book, noBook := ledger.FromEnv(cfg)
+	book, noBook := ledger.FromEnv(cfg, clock.Wall)
 	queue, noQueue := orderq.FromEnv(cfg)
-	users, noUsers := eligibility.FromEnv()
+	users, noUsers := eligibility.FromEnv(clock.Wall)
 	origin, noOrigin := httpapi.OriginFromEnv()
 	if err := errors.Join(noBook, noQueue, noUsers, noOrigin); err != nil {
 		log.Fatal(err)

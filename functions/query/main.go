@@ -10,19 +10,20 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 
 	"flashsale/functions/query/handler"
+	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/telemetry"
 )
 
 func main() {
-	log := telemetry.New(os.Stdout, "query")
+	log := telemetry.New(os.Stdout, "query", clock.Wall)
 	cfg, err := config.LoadDefaultConfig(context.Background())
 	if err != nil {
 		log.Fatal(err)
 	}
 	cfg = telemetry.Watch(cfg)
-	book, err := ledger.FromEnv(cfg)
+	book, err := ledger.FromEnv(cfg, clock.Wall)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -30,5 +31,5 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	lambda.Start(httpapi.Serve(handler.New(book, log).Behind(origin).Handle))
+	lambda.Start(httpapi.Serve(handler.New(book, log, clock.Wall).Behind(origin).Handle))
 }

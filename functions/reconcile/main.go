@@ -5,25 +5,25 @@ package main
 import (
 	"context"
 	"os"
-	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/config"
 
 	"flashsale/functions/reconcile/handler"
+	"flashsale/shared/clock"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
 	"flashsale/shared/telemetry"
 )
 
 func main() {
-	log := telemetry.New(os.Stdout, "reconcile")
+	log := telemetry.New(os.Stdout, "reconcile", clock.Wall)
 	cfg, err := config.LoadDefaultConfig(context.Background())
 	if err != nil {
 		log.Fatal(err)
 	}
 	cfg = telemetry.Watch(cfg)
-	book, err := ledger.FromEnv(cfg)
+	book, err := ledger.FromEnv(cfg, clock.Wall)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -31,5 +31,5 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	lambda.Start(handler.New(book, queue, log, time.Now).Handle)
+	lambda.Start(handler.New(book, queue, log, clock.Wall).Handle)
 }

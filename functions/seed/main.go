@@ -5,26 +5,26 @@ package main
 import (
 	"context"
 	"os"
-	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/config"
 
 	"flashsale/functions/seed/handler"
+	"flashsale/shared/clock"
 	"flashsale/shared/ledger"
 	"flashsale/shared/telemetry"
 )
 
 func main() {
-	log := telemetry.New(os.Stdout, "seed")
+	log := telemetry.New(os.Stdout, "seed", clock.Wall)
 	cfg, err := config.LoadDefaultConfig(context.Background())
 	if err != nil {
 		log.Fatal(err)
 	}
 	cfg = telemetry.Watch(cfg)
-	book, err := ledger.FromEnv(cfg)
+	book, err := ledger.FromEnv(cfg, clock.Wall)
 	if err != nil {
 		log.Fatal(err)
 	}
-	lambda.Start(handler.New(book, log, time.Now).Handle)
+	lambda.Start(handler.New(book, log, clock.Wall).Handle)
 }

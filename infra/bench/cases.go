@@ -18,6 +18,7 @@ import (
 	finalize "flashsale/functions/finalize/handler"
 	purchase "flashsale/functions/purchase/handler"
 	query "flashsale/functions/query/handler"
+	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
@@ -46,11 +47,11 @@ func newPurchase(b *ledger.Ledger, q *orderq.Sender, log *telemetry.Log) any {
 }
 
 func newFinalize(b *ledger.Ledger, _ *orderq.Sender, log *telemetry.Log) any {
-	return finalize.New(b, log)
+	return finalize.New(b, log, clock.Wall)
 }
 
 func newQuery(b *ledger.Ledger, _ *orderq.Sender, log *telemetry.Log) any {
-	return httpapi.Serve(query.New(b, log).Handle)
+	return httpapi.Serve(query.New(b, log, clock.Wall).Handle)
 }
 
 // cases are all of them. Log lines go to log; root is the repository; clean
@@ -179,7 +180,7 @@ func (c *benchCase) prepare(
 
 func build(cfg aws.Config, make factory, log io.Writer) (lambda.Handler, error) {
 	cfg = telemetry.Watch(cfg)
-	book, err := ledger.FromEnv(cfg)
+	book, err := ledger.FromEnv(cfg, clock.Wall)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +188,7 @@ func build(cfg aws.Config, make factory, log io.Writer) (lambda.Handler, error) 
 	if err != nil {
 		return nil, err
 	}
-	return lambda.NewHandler(make(book, queue, telemetry.New(log, "bench"))), nil
+	return lambda.NewHandler(make(book, queue, telemetry.New(log, "bench", clock.Wall))), nil
 }
 
 // expect makes sure that what is measured is what the case is named after.

@@ -49,28 +49,6 @@ func TestCodeKeepsToItsPlace(t *testing.T) {
 				{"functions/seed/x.go", "package main\nfunc f(e error) { switch e.Error() { case \"x\": } }\n"},
 			},
 		},
-		{
-			name: "the rules and the order ids are told the time",
-			check: func(all []*source) (found []finding) {
-				for _, s := range all {
-					if !codeIn("shared/sale", "shared/orderid")(s) {
-						continue
-					}
-					ast.Inspect(s.ast, func(n ast.Node) bool {
-						if sel, ok := n.(*ast.SelectorExpr); ok && isName(sel.X, "time") &&
-							slices.Contains([]string{"Now", "Since", "Until"}, sel.Sel.Name) {
-							found = append(found, s.find(n.Pos(), "reads the clock; take the time as an argument"))
-						}
-						return true
-					})
-				}
-				return found
-			},
-			breaks: []broken{
-				{"shared/sale/x.go", "package sale\nvar clock = time.Now\n"},
-				{"shared/orderid/x.go", "package orderid\nfunc f() { _ = time.Since(epoch) }\n"},
-			},
-		},
 	})
 }
 

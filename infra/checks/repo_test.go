@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -127,7 +128,9 @@ func under(name, dir string) bool { return name == dir || strings.HasPrefix(name
 
 // isTestSupport tells the packages that exist for tests only.
 func isTestSupport(dir string) bool {
-	return under(dir, "shared/ledger/dynamotest") || under(dir, "shared/ledger/ledgertest") || under(dir, "shared/telemetry/telemetrytest")
+	return slices.ContainsFunc([]string{
+		"shared/clock/clocktest", "shared/ledger/dynamotest", "shared/ledger/ledgertest", "shared/telemetry/telemetrytest",
+	}, func(support string) bool { return under(dir, support) })
 }
 
 // codeRule is a rule over Go files. Each of breaks is a file that it must

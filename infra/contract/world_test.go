@@ -17,6 +17,7 @@ import (
 	"flashsale/infra/local/gateway"
 	"flashsale/infra/local/issuer"
 	"flashsale/infra/local/template"
+	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/dynamotest"
@@ -207,8 +208,8 @@ func (w *world) bearer(user string) string {
 
 // functions are the template's functions, by their logical ids.
 func (w *world) functions(d door) gateway.Invoker {
-	query := queryhandler.New(w.book, telemetry.New(io.Discard, "query"))
-	purchase := purchasehandler.New(w.book, unsent{}, telemetry.New(io.Discard, "purchase"))
+	query := queryhandler.New(w.book, telemetry.New(io.Discard, "query", clock.Wall), clock.Wall)
+	purchase := purchasehandler.New(w.book, unsent{}, telemetry.New(io.Discard, "purchase", clock.Wall))
 	if d.picky {
 		purchase.Checking(nobody{})
 	}

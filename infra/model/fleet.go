@@ -9,6 +9,7 @@ import (
 	"time"
 
 	purchase "flashsale/functions/purchase/handler"
+	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
@@ -77,7 +78,7 @@ func (f *fleet) start() *environment {
 		return "claim-000000000000000000-" + strconv.FormatInt(f.claims.Add(1), 10)
 	}})
 	sender := orderq.NewSender(&sender{queue: f.queue, dice: random, cpu: cpu}, "queue")
-	return &environment{c, purchase.New(book, sender, telemetry.New(io.Discard, "purchase")).Handle}
+	return &environment{c, purchase.New(book, sender, telemetry.New(io.Discard, "purchase", clock.Wall)).Handle}
 }
 
 // take returns an environment that is free now, any of them with the same

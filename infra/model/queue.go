@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	finalize "flashsale/functions/finalize/handler"
+	"flashsale/shared/clock"
 	"flashsale/shared/ledger"
 	"flashsale/shared/telemetry"
 )
@@ -74,7 +75,7 @@ func (q *queue) run(t *table) {
 		random := newDice(q.config.Seed, 100_000_000+uint64(i))
 		cpu := time.Duration(float64(cpuPerCall) * slowdown(q.config.MemoryMB))
 		book := ledger.New(&client{table: t, dice: random, cpu: cpu}, tableName, ledger.Options{Random: random.float})
-		handle := finalize.New(book, telemetry.New(io.Discard, "finalize")).Handle
+		handle := finalize.New(book, telemetry.New(io.Discard, "finalize", clock.Wall), clock.Wall).Handle
 		q.done.Go(func() {
 			for batch := q.gather(); batch != nil; batch = q.gather() {
 				q.invoke(handle, batch)

@@ -95,14 +95,14 @@ func (w *world) start(f function, skew time.Duration) *environment {
 	}
 	book := ledger.New(tableAPI{e}, tableName, ledger.Options{Now: now, Random: w.random, NewID: newID})
 	sender := orderq.NewSender(queueAPI{e}, "https://sqs.eu-central-1.amazonaws.com/123456789012/OrderQueue")
-	log := telemetry.New(io.Discard, string(f))
+	log := telemetry.New(io.Discard, string(f), now)
 	switch f {
 	case purchasing:
 		e.http = purchasehandler.New(book, sender, log).Handle
 	case querying:
-		e.http = queryhandler.New(book, log).Handle
+		e.http = queryhandler.New(book, log, now).Handle
 	case finalizing:
-		e.batch = finalizehandler.New(book, log).Handle
+		e.batch = finalizehandler.New(book, log, now).Handle
 	case seeding:
 		h := seedhandler.New(book, log, now)
 		e.raw = func(ctx context.Context, raw json.RawMessage) (any, error) { return h.Handle(ctx, raw) }

@@ -26,7 +26,8 @@ type breaker struct {
 	state    int           // a number for every time that it opened, closed or let one try
 	failures int           // in a row
 	pause    time.Duration // the last one; 0 while closed
-	until    time.Time     // the end of the last pause
+	since    time.Time     // when the last pause began
+	spread   time.Duration // how long it lasts in this environment
 	probing  bool          // the one call that may try is under way
 }
 
@@ -45,7 +46,8 @@ func (b *breaker) isOpen(now time.Time) bool {
 }
 
 func (b *breaker) shut(now time.Time) bool {
-	return b.pause > 0 && (b.probing || now.Before(b.until))
+	passed := now.Sub(b.since) // negative once the wall clock has stepped back: no pause to trust
+	return b.pause > 0 && (b.probing || 0 <= passed && passed < b.spread)
 }
 
 // enter asks for permission to call at now. Whoever gets it must tell how the call
@@ -89,7 +91,7 @@ func (b *breaker) fail(state int, now time.Time) {
 		return
 	}
 	b.pause = min(max(2*b.pause, firstPause), longestPause)
-	b.until = now.Add(time.Duration((0.75 + 0.5*b.random()) * float64(b.pause)))
+	b.since, b.spread = now, time.Duration((0.75+0.5*b.random())*float64(b.pause))
 	b.probing = false
 	b.state++
 }

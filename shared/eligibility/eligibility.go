@@ -37,9 +37,11 @@ type Options struct {
 	// Transport carries the requests; nil is one of the checker's own, which verifies
 	// certificates.
 	Transport http.RoundTripper
-	// Now is the current instant and Random, uniform in [0,1), spreads the probes of
-	// many environments; nil are the real ones. They must be safe for concurrent use.
-	Now    func() time.Time
+	// Now is the current instant. It must be given, and its times must have no
+	// monotonic reading: see package clock.
+	Now func() time.Time
+	// Random, uniform in [0,1), spreads the probes of many environments; nil is the
+	// real one. Both must be safe for concurrent use.
 	Random func() float64
 }
 
@@ -55,8 +57,11 @@ type Checker struct {
 	answers  *answers
 }
 
-// New is a checker; it fails for options outside their bounds.
+// New is a checker; it fails for options outside their bounds and without a clock.
 func New(o Options) (*Checker, error) {
+	if o.Now == nil {
+		return nil, errors.New("no clock is given")
+	}
 	if o.Timeout < time.Millisecond || o.Timeout > MaxTimeout {
 		return nil, fmt.Errorf("read eligibility timeout %s: must be 1 ms to %s", o.Timeout, MaxTimeout)
 	}
@@ -66,9 +71,6 @@ func New(o Options) (*Checker, error) {
 	s, err := newService(o.URL, o.Transport, o.Concurrency)
 	if err != nil {
 		return nil, err
-	}
-	if o.Now == nil {
-		o.Now = time.Now
 	}
 	return &Checker{
 		service: s, timeout: o.Timeout, failOpen: o.FailOpen, now: o.Now,

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"flashsale/shared/clock"
 )
 
 // office is a service in memory that takes its time.
@@ -69,7 +71,7 @@ func at(t *testing.T, change func(*Options), test func(*testing.T, *office, *Che
 		o.set(10*time.Millisecond, http.StatusOK, yes)
 		options := Options{
 			URL: "https://check.example.com", Timeout: 300 * time.Millisecond, Concurrency: 8,
-			Transport: o, Random: func() float64 { return 0.5 },
+			Transport: o, Now: clock.Wall, Random: func() float64 { return 0.5 },
 		}
 		if change != nil {
 			change(&options)

@@ -17,9 +17,9 @@ const (
 // to ask because ELIGIBILITY_URL is empty. ELIGIBILITY_TIMEOUT_MS (300),
 // ELIGIBILITY_CONCURRENCY (8) and ELIGIBILITY_FAIL_OPEN ("false", or "true") have
 // defaults. It fails for values that cannot be meant, so that a misconfigured
-// function dies at its start (P19).
-func FromEnv() (*Checker, error) {
-	o := Options{URL: os.Getenv("ELIGIBILITY_URL"), Timeout: defaultTimeout, Concurrency: defaultConcurrency}
+// function dies at its start (P19). now is Options.Now.
+func FromEnv(now func() time.Time) (*Checker, error) {
+	o := Options{URL: os.Getenv("ELIGIBILITY_URL"), Timeout: defaultTimeout, Concurrency: defaultConcurrency, Now: now}
 	if text := os.Getenv("ELIGIBILITY_TIMEOUT_MS"); text != "" {
 		ms, err := strconv.Atoi(text)
 		if err != nil || ms < 1 || ms > int(MaxTimeout/time.Millisecond) {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"flashsale/shared/clock"
 )
 
 func TestTheEnvironmentSaysWhomToAskAndWithHowMuchPatience(t *testing.T) {
@@ -35,7 +37,7 @@ func TestTheEnvironmentSaysWhomToAskAndWithHowMuchPatience(t *testing.T) {
 			t.Setenv("ELIGIBILITY_TIMEOUT_MS", tt.timeout)
 			t.Setenv("ELIGIBILITY_CONCURRENCY", tt.concurrency)
 			t.Setenv("ELIGIBILITY_FAIL_OPEN", tt.how)
-			got, err := FromEnv()
+			got, err := FromEnv(clock.Wall)
 			if tt.missing != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.missing) || got != nil {
 					t.Errorf("%v, %v; want an error about %s", got, err, tt.missing)
@@ -60,7 +62,7 @@ func TestTheEnvironmentSaysWhomToAskAndWithHowMuchPatience(t *testing.T) {
 }
 
 func TestOptionsOutsideTheirBoundsAreRefused(t *testing.T) {
-	good := Options{URL: "http://127.0.0.1:1", Timeout: time.Second, Concurrency: 1}
+	good := Options{URL: "http://127.0.0.1:1", Timeout: time.Second, Concurrency: 1, Now: clock.Wall}
 	if _, err := New(good); err != nil {
 		t.Fatal(err)
 	}
@@ -72,6 +74,7 @@ func TestOptionsOutsideTheirBoundsAreRefused(t *testing.T) {
 		"too much concurrency": func(o *Options) { o.Concurrency = MaxConcurrency + 1 },
 		"a negative timeout":   func(o *Options) { o.Timeout = -time.Second },
 		"negative concurrency": func(o *Options) { o.Concurrency = -1 },
+		"no clock":             func(o *Options) { o.Now = nil },
 	} {
 		o := good
 		change(&o)

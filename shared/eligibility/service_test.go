@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"flashsale/shared/clock"
 )
 
 // asked serves a handler and asks it about alice.
@@ -153,7 +155,7 @@ func TestAnAnswerThatNeverEndsIsCutOffByTheTimeout(t *testing.T) {
 	}))
 	defer server.Close()
 	defer close(release)
-	c, err := New(Options{URL: server.URL, Timeout: 50 * time.Millisecond, Concurrency: 1})
+	c, err := New(Options{URL: server.URL, Timeout: 50 * time.Millisecond, Concurrency: 1, Now: clock.Wall})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"flashsale/shared/clock"
 )
 
 func TestTheClientOfAFunctionMakesOneAttemptPerCall(t *testing.T) {
@@ -25,7 +27,7 @@ func TestTheClientOfAFunctionMakesOneAttemptPerCall(t *testing.T) {
 	l, err := FromEnv(aws.Config{
 		Region: "eu-central-1", BaseEndpoint: &table.URL,
 		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
-	})
+	}, clock.Wall)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
+	"flashsale/shared/invocation"
 	"flashsale/shared/sale"
 )
 
@@ -101,7 +102,7 @@ func (l *Ledger) retry(ctx context.Context, tries int, call func(context.Context
 func (l *Ledger) backOff(ctx context.Context, try int) bool {
 	limit := min(backoffCap, backoffBase<<min(try, 8))
 	wait := time.Duration(l.random() * float64(limit))
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
+	if !invocation.Outlasts(ctx, wait) {
 		return false
 	}
 	timer := time.NewTimer(wait)

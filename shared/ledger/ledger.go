@@ -19,6 +19,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"flashsale/shared/clock"
 )
 
 // API is what the ledger needs of the DynamoDB client.
@@ -35,9 +37,12 @@ type API interface {
 // Options are the ledger's sources of time and chance; zero fields get the real
 // ones. All must be safe for concurrent use.
 type Options struct {
-	Now    func() time.Time // the current instant
-	Random func() float64   // uniform in [0,1): jitter
-	NewID  func() string    // a fresh, unguessable claim id
+	// Now is the current instant. Its times must have no monotonic reading, because
+	// by them everything ages that an environment remembers; the real one is
+	// clock.Wall.
+	Now    func() time.Time
+	Random func() float64 // uniform in [0,1): jitter
+	NewID  func() string  // a fresh, unguessable claim id
 }
 
 // Ledger reads and writes one table. It is safe for concurrent use and meant to
@@ -58,7 +63,7 @@ type Ledger struct {
 // New is a ledger over the table of that name.
 func New(api API, table string, o Options) *Ledger {
 	if o.Now == nil {
-		o.Now = time.Now
+		o.Now = clock.Wall
 	}
 	if o.Random == nil {
 		o.Random = rand.Float64
@@ -80,8 +85,9 @@ func New(api API, table string, o Options) *Ledger {
 }
 
 // FromEnv is a ledger over the table named by TABLE_NAME; without the name it
-// fails, so that a misconfigured function dies at its start (P19).
-func FromEnv(cfg aws.Config) (*Ledger, error) {
+// fails, so that a misconfigured function dies at its start (P19). now is
+// Options.Now.
+func FromEnv(cfg aws.Config, now func() time.Time) (*Ledger, error) {
 	table := os.Getenv("TABLE_NAME")
 	if table == "" {
 		return nil, errors.New("TABLE_NAME is not set")
@@ -89,7 +95,7 @@ func FromEnv(cfg aws.Config) (*Ledger, error) {
 	client := dynamodb.NewFromConfig(cfg, OneAttempt, func(o *dynamodb.Options) {
 		o.EndpointResolverV2 = &resolver{own: o.EndpointResolverV2}
 	})
-	return New(client, table, Options{}), nil
+	return New(client, table, Options{Now: now}), nil
 }
 
 // OneAttempt makes the client try each call once: the ledger retries by itself,

@@ -27,7 +27,7 @@ type recentClaims struct {
 
 type recentClaim struct {
 	claim sale.Claim
-	until time.Time
+	since time.Time
 }
 
 func newRecentClaims() *recentClaims { return &recentClaims{m: map[buyer]recentClaim{}} }
@@ -36,7 +36,7 @@ func (r *recentClaims) get(saleID, user string, now time.Time) (sale.Claim, bool
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e, ok := r.m[buyer{saleID, user}]
-	if !ok || !now.Before(e.until) {
+	if !ok || !isFresh(now, e.since, recentFor) {
 		return sale.Claim{}, false
 	}
 	return e.claim, true
@@ -55,5 +55,5 @@ func (r *recentClaims) put(c sale.Claim, now time.Time) {
 			r.next = (r.next + 1) % maxRecent
 		}
 	}
-	r.m[b] = recentClaim{c, now.Add(recentFor)}
+	r.m[b] = recentClaim{c, now}
 }

@@ -41,8 +41,7 @@ func (r *remainders) get(s sale.Sale, now time.Time) (Remaining, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e, ok := r.m[s.ID]
-	fresh := ok && e.version == s.Version && !now.Before(e.readAt) && now.Sub(e.readAt) < remainingAge
-	return e.Remaining, fresh
+	return e.Remaining, ok && e.version == s.Version && isFresh(now, e.readAt, remainingAge)
 }
 
 func (r *remainders) put(s sale.Sale, units Remaining, now time.Time) {

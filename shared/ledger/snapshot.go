@@ -87,7 +87,7 @@ func (v *view) load(now time.Time) snapshot {
 	s := snapshot{
 		known: v.known,
 		found: v.found,
-		fresh: v.known && !now.Before(v.readAt) && now.Sub(v.readAt) < v.age,
+		fresh: v.known && isFresh(now, v.readAt, v.age),
 		sale:  v.sale,
 		avoid: v.sale.Empty,
 	}
@@ -171,7 +171,15 @@ func (v *view) isNews(version int64, shard int) bool {
 func (v *view) isOlder(now time.Time, age time.Duration) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return now.Sub(v.readAt) > age
+	return !isFresh(now, v.readAt, age)
+}
+
+// isFresh reports whether what an environment has remembered since that instant is
+// younger than age. After the wall clock has stepped back it cannot be known how old
+// a thing is, so a negative age is no fresh one.
+func isFresh(now, since time.Time, age time.Duration) bool {
+	passed := now.Sub(since)
+	return 0 <= passed && passed < age
 }
 
 // look returns a snapshot that is at most snapshotAge ± 25 % old, in the tail of

@@ -15,6 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/google/go-cmp/cmp"
+
+	"flashsale/shared/clock"
 )
 
 // server answers after a while, or never.
@@ -53,7 +55,7 @@ const (
 func TestTheTimeInEachServiceIsAddedUpAndKeptApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &bytes.Buffer{}
-		l := New(out, "purchase")
+		l := New(out, "purchase", clock.Wall)
 		ctx, cancel, e := l.Begin(t.Context())
 		defer cancel()
 		nested, stop := context.WithTimeout(ctx, time.Minute)
@@ -77,7 +79,7 @@ func TestTheTimeInEachServiceIsAddedUpAndKeptApart(t *testing.T) {
 func TestCallsSideBySideAreAddedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &bytes.Buffer{}
-		l := New(out, "reconcile")
+		l := New(out, "reconcile", clock.Wall)
 		ctx, cancel, e := l.Begin(t.Context())
 		defer cancel()
 		var calls sync.WaitGroup
@@ -130,7 +132,7 @@ func TestEveryKindOfClientIsWatched(t *testing.T) {
 func TestAPartIsALineOfItsOwnOfTheSameInvocation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &bytes.Buffer{}
-		l := New(out, "reconcile")
+		l := New(out, "reconcile", clock.Wall)
 		ctx, cancel, e := l.Begin(lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"}))
 		defer cancel()
 		e.Text("saleId", "the whole event's own")

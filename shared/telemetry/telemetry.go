@@ -21,14 +21,12 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
+	"flashsale/shared/invocation"
 	"flashsale/shared/jsonwrite"
 	"flashsale/shared/sale"
 )
 
 const (
-	// Margin is what a handler keeps of its deadline to answer by itself: the
-	// context's deadline is the instant at which Lambda kills it (P16).
-	Margin = 500 * time.Millisecond
 	// maxText is the longest user text in a log line, in bytes; maxError the
 	// longest error, whose cause is kept whole for any but a hostile one.
 	maxText  = 128
@@ -52,11 +50,12 @@ type Log struct {
 // environment's AWS_LAMBDA_LOG_LEVEL (DEBUG, INFO, WARN, ERROR) is honoured for
 // lines without metrics: those with metrics are always written, because a filter
 // of log lines must not silence alarms. Lambda itself filters by the line's level,
-// too, so a function's LogLevel must not be above INFO.
-func New(w io.Writer, service string) *Log {
+// too, so a function's LogLevel must not be above INFO. now is the current instant;
+// it dates the lines and measures nothing.
+func New(w io.Writer, service string, now func() time.Time) *Log {
 	level := slog.LevelInfo
 	_ = level.UnmarshalText([]byte(os.Getenv("AWS_LAMBDA_LOG_LEVEL"))) // unset or unknown: INFO
-	return &Log{out: w, service: service, least: level, now: time.Now}
+	return &Log{out: w, service: service, least: level, now: now}
 }
 
 // write writes one line, in the names that Lambda's JSON logging reads. What cannot
@@ -91,7 +90,7 @@ func (l *Log) Fatal(err error) {
 // its End.
 type Event struct {
 	log        *Log
-	began      time.Time
+	stopwatch  invocation.Stopwatch
 	text       *[]byte // the members' buffer, to be given back
 	members    jsonwrite.Object
 	known      int // bytes of members that tell the invocation
@@ -101,11 +100,11 @@ type Event struct {
 
 func (l *Log) event() *Event {
 	text := lines.Get().(*[]byte)
-	return &Event{log: l, began: l.now(), text: text, members: (*text)[:0]}
+	return &Event{log: l, stopwatch: invocation.Start(), text: text, members: (*text)[:0]}
 }
 
 // Begin starts the event of one invocation, and bounds its context: it ends
-// Margin before the deadline. AWS calls made with the context are timed, if their
+// invocation.Margin before the deadline. AWS calls made with the context are timed, if their
 // client is made of a watched configuration.
 func (l *Log) Begin(ctx context.Context) (context.Context, context.CancelFunc, *Event) {
 	e := l.event()
@@ -118,13 +117,7 @@ func (l *Log) Begin(ctx context.Context) (context.Context, context.CancelFunc, *
 	}
 	e.members.Bool("coldStart", !l.warm.Swap(true))
 	e.known = len(e.members)
-	deadline, ok := ctx.Deadline()
-	ctx = context.WithValue(ctx, callsKey{}, &e.calls)
-	if !ok {
-		ctx, cancel := context.WithCancel(ctx)
-		return ctx, cancel, e
-	}
-	ctx, cancel := context.WithDeadline(ctx, deadline.Add(-Margin))
+	ctx, cancel := invocation.Bound(context.WithValue(ctx, callsKey{}, &e.calls))
 	return ctx, cancel, e
 }
 
@@ -189,15 +182,15 @@ func (e *Event) End(message string, code sale.Code, err error) {
 	case sale.Busy, sale.Poison, sale.Conflicting:
 		level = slog.LevelWarn
 	}
-	now := e.log.now()
 	e.members.Text("outcome", Outcome(code))
-	e.members.Int("ms", now.Sub(e.began).Milliseconds())
+	e.members.Int("ms", e.stopwatch.Elapsed().Milliseconds())
 	e.members.Int("dynamodbMs", time.Duration(e.calls.dynamodb.Load()).Milliseconds())
 	e.members.Int("sqsMs", time.Duration(e.calls.sqs.Load()).Milliseconds())
 	if err != nil {
 		e.members.Text("error", capped(err.Error(), maxError))
 	}
 	if len(e.directives) > 0 || level >= e.log.least {
+		now := e.log.now()
 		e.embed(now)
 		e.log.write(now, level, message, e.members)
 	}

@@ -9,12 +9,14 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/google/go-cmp/cmp"
 
+	"flashsale/shared/clock"
 	"flashsale/shared/sale"
 )
 
@@ -23,9 +25,7 @@ func newLog(t *testing.T) (*Log, *bytes.Buffer) {
 	t.Helper()
 	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
 	out := &bytes.Buffer{}
-	l := New(out, "purchase")
-	l.now = func() time.Time { return time.UnixMilli(1_800_000_000_000) }
-	return l, out
+	return New(out, "purchase", func() time.Time { return time.UnixMilli(1_800_000_000_000) }), out
 }
 
 // fieldsOf decodes the one line that was written.
@@ -43,31 +43,30 @@ func fieldsOf(t *testing.T, out *bytes.Buffer) map[string]any {
 }
 
 func TestAnEventIsOneLineThatSaysWhatHappened(t *testing.T) {
-	l, out := newLog(t)
-	ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})
-	//lint:ignore SA1029 the key is Lambda's
-	ctx = context.WithValue(ctx, "x-amzn-trace-id", "Root=1-2-3")
-	_, cancel, e := l.Begin(ctx)
-	defer cancel()
-	l.now = func() time.Time { return time.UnixMilli(1_800_000_000_042) }
-	e.Text("user", "alice")
-	e.Int("tries", 2)
-	e.End("purchase", sale.SoldOut, sale.Refuse(sale.SoldOut, "every unit has been sold"))
+	synctest.Test(t, func(t *testing.T) {
+		out := &bytes.Buffer{}
+		l := New(out, "purchase", func() time.Time { return time.UnixMilli(1_800_000_000_042) })
+		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})
+		//lint:ignore SA1029 the key is Lambda's
+		ctx = context.WithValue(ctx, "x-amzn-trace-id", "Root=1-2-3")
+		_, cancel, e := l.Begin(ctx)
+		defer cancel()
+		time.Sleep(42 * time.Millisecond)
+		e.Text("user", "alice")
+		e.Int("tries", 2)
+		e.End("purchase", sale.SoldOut, sale.Refuse(sale.SoldOut, "every unit has been sold"))
 
-	fields := fieldsOf(t, out)
-	if _, err := time.Parse(time.RFC3339, fields["timestamp"].(string)); err != nil {
-		t.Error(err)
-	}
-	delete(fields, "timestamp")
-	want := map[string]any{
-		"level": "INFO", "message": "purchase", "service": "purchase", "requestId": "r-1", "traceId": "Root=1-2-3",
-		"coldStart": true, "user": "alice", "tries": 2.0, "outcome": "sold-out", "ms": 42.0,
-		"dynamodbMs": 0.0, "sqsMs": 0.0,
-		"error": "sold-out: every unit has been sold",
-	}
-	if diff := cmp.Diff(want, fields); diff != "" {
-		t.Errorf("line (-want +got):\n%s", diff)
-	}
+		fields := fieldsOf(t, out)
+		want := map[string]any{
+			"timestamp": "2027-01-15T08:00:00.042Z", "level": "INFO", "message": "purchase", "service": "purchase", "requestId": "r-1", "traceId": "Root=1-2-3",
+			"coldStart": true, "user": "alice", "tries": 2.0, "outcome": "sold-out", "ms": 42.0,
+			"dynamodbMs": 0.0, "sqsMs": 0.0,
+			"error": "sold-out: every unit has been sold",
+		}
+		if diff := cmp.Diff(want, fields); diff != "" {
+			t.Errorf("line (-want +got):\n%s", diff)
+		}
+	})
 }
 
 func TestOnlyTheFirstEventOfAnEnvironmentIsAColdStart(t *testing.T) {
@@ -103,7 +102,7 @@ func TestTheEnvironmentSaysWhichLevelsAreKept(t *testing.T) {
 	for level, want := range map[string]int{"DEBUG": 2, "INFO": 2, "": 2, "nonsense": 2, "WARN": 1, "ERROR": 0} {
 		t.Setenv("AWS_LAMBDA_LOG_LEVEL", level)
 		out := &bytes.Buffer{}
-		l := New(out, "purchase")
+		l := New(out, "purchase", clock.Wall)
 		for _, code := range []sale.Code{"", sale.Busy} {
 			_, cancel, e := l.Begin(t.Context())
 			e.End("purchase", code, nil)
@@ -119,7 +118,7 @@ func TestALineWithMetricsIsKeptAtEveryLevel(t *testing.T) {
 	for _, level := range []string{"DEBUG", "INFO", "WARN", "ERROR"} {
 		t.Setenv("AWS_LAMBDA_LOG_LEVEL", level)
 		out := &bytes.Buffer{}
-		_, cancel, e := New(out, "purchase").Begin(t.Context())
+		_, cancel, e := New(out, "purchase", clock.Wall).Begin(t.Context())
 		e.CountBy("purchases", "result", "accepted")
 		e.End("purchase", "", nil)
 		cancel()
@@ -166,41 +165,9 @@ func TestUserTextNeitherBreaksNorLengthensTheLine(t *testing.T) {
 	}
 }
 
-func TestTheContextOfAnEventEndsHalfASecondBeforeTheDeadline(t *testing.T) {
-	l, _ := newLog(t)
-	deadline := time.Now().Add(time.Hour)
-	parent, cancelParent := context.WithDeadline(t.Context(), deadline)
-	defer cancelParent()
-	ctx, cancel, _ := l.Begin(parent)
-	if got, ok := ctx.Deadline(); !ok || !got.Equal(deadline.Add(-500*time.Millisecond)) {
-		t.Errorf("deadline %s, want 500 ms before %s", got, deadline)
-	}
-	cancel()
-	if !errors.Is(ctx.Err(), context.Canceled) {
-		t.Errorf("after its cancellation the context says %v", ctx.Err())
-	}
-
-	late, cancelLate := context.WithDeadline(t.Context(), time.Now().Add(Margin-time.Millisecond))
-	defer cancelLate()
-	ctx, cancel, _ = l.Begin(late)
-	defer cancel()
-	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		t.Errorf("within the margin the context says %v, want it over at once", ctx.Err())
-	}
-
-	ctx, cancel, _ = l.Begin(context.Background())
-	if _, ok := ctx.Deadline(); ok {
-		t.Error("a context without a deadline got one")
-	}
-	cancel()
-	if ctx.Err() == nil {
-		t.Error("a context without a deadline cannot be cancelled")
-	}
-}
-
 func TestFatalSaysWhyAndEndsTheProcess(t *testing.T) {
 	if os.Getenv("FATAL") != "" {
-		New(os.Stdout, "seed").Fatal(errors.New("TABLE_NAME is not set"))
+		New(os.Stdout, "seed", clock.Wall).Fatal(errors.New("TABLE_NAME is not set"))
 		return
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"flashsale/shared/clock"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
@@ -90,7 +91,7 @@ func newFunction(t *testing.T) *function {
 		orders: map[ledger.ClaimRef]uint64{alice: 0, bob: 0},
 		faults: map[ledger.ClaimRef]error{},
 	}}
-	h := New(&f.claims, telemetry.New(&f.log, "finalize"))
+	h := New(&f.claims, telemetry.New(&f.log, "finalize", clock.Wall), clock.Wall)
 	f.Handler = lambda.NewHandler(h)
 	return f
 }

@@ -29,14 +29,17 @@ type Book interface {
 type Handler struct {
 	book Book
 	log  *telemetry.Log
+	now  func() time.Time
 }
 
 // errAllFailed makes the function's error metric tell that not one message of a
 // batch could be handled: with partial failures the invocation succeeds.
 var errAllFailed = errors.New("every message of the batch failed")
 
-// New is a handler over a ledger.
-func New(b Book, log *telemetry.Log) *Handler { return &Handler{book: b, log: log} }
+// New is a handler over a ledger; now is the current instant.
+func New(b Book, log *telemetry.Log, now func() time.Time) *Handler {
+	return &Handler{book: b, log: log, now: now}
+}
 
 // Handle confirms the claims that the batch names and reports exactly the
 // messages that must come again.
@@ -107,7 +110,7 @@ func (h *Handler) confirm(ctx context.Context, records []events.SQSMessage, even
 		}
 	}
 	confirmed, slowest := 0, time.Duration(0)
-	now := time.Now()
+	now := h.now()
 	for _, r := range results {
 		if r.New {
 			confirmed++

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"flashsale/shared/invocation"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
-	"flashsale/shared/telemetry"
 )
 
 func TestABatchIsConfirmedInOneCallAndCountedByClaims(t *testing.T) {
@@ -198,7 +198,7 @@ func TestConfirmingEndsHalfASecondBeforeTheDeadline(t *testing.T) {
 	if _, err := f.invoke(t, ctx, batch(t, order(alice))); err != nil {
 		t.Fatal(err)
 	}
-	if want := deadline.Add(-telemetry.Margin); !f.deadline.Equal(want) {
+	if want := deadline.Add(-invocation.Margin); !f.deadline.Equal(want) {
 		t.Errorf("the ledger had until %s, want %s", f.deadline, want)
 	}
 }

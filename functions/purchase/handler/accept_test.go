@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/shared/httpapi"
+	"flashsale/shared/invocation"
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
-	"flashsale/shared/telemetry"
 )
 
 const acceptedBody = `{"claimId":"CLAIM1","saleId":"moutai","state":"PENDING","acceptedAt":"2026-01-01T00:00:05.000Z"}`
@@ -137,14 +137,14 @@ func TestTheTriesEndHalfASecondBeforeTheDeadline(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), deadline)
 	defer cancel()
 	isAccepted(t, f.invoke(t, ctx, event(t, "purchase.json")))
-	if want := deadline.Add(-telemetry.Margin); !f.deadline.Equal(want) || !f.queue.deadline.Equal(want) {
+	if want := deadline.Add(-invocation.Margin); !f.deadline.Equal(want) || !f.queue.deadline.Equal(want) {
 		t.Errorf("the ledger had until %s and the queue until %s, want %s", f.deadline, f.queue.deadline, want)
 	}
 }
 
 func TestAClaimMadeInTheLastMomentIsSentInsideTheMargin(t *testing.T) {
 	f := newFunction(t)
-	deadline := time.Now().Add(telemetry.Margin)
+	deadline := time.Now().Add(invocation.Margin)
 	ctx, cancel := context.WithDeadline(t.Context(), deadline)
 	defer cancel()
 	isAccepted(t, f.invoke(t, ctx, event(t, "purchase.json")))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"flashsale/shared/invocation"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
@@ -36,9 +37,9 @@ func (h *Handler) check(ctx context.Context, event *telemetry.Event, r ledger.Re
 	if err != nil || o.Claim.ID != "" {
 		return o.Purchase, true, err
 	}
-	began := time.Now()
+	call := invocation.Start()
 	admitted, err := h.users.Admit(ctx, r.SaleID, r.User, o.ClosesAt)
-	event.Int("checkMs", int(time.Since(began).Milliseconds()))
+	event.Int("checkMs", int(call.Elapsed().Milliseconds()))
 	if err != nil {
 		event.Metric("unchecked", telemetry.Count, 1)
 	}

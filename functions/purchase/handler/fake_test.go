@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
@@ -136,7 +137,7 @@ func newFunction(t *testing.T) *function {
 	t.Helper()
 	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
 	f := &function{shop: newShop()}
-	f.handler = New(f.shop, &f.queue, telemetry.New(&f.log, "purchase"))
+	f.handler = New(f.shop, &f.queue, telemetry.New(&f.log, "purchase", clock.Wall))
 	f.Handler = lambda.NewHandler(httpapi.Serve(f.handler.Handle))
 	return f
 }

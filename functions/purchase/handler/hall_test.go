@@ -13,6 +13,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"flashsale/shared/clock"
 	"flashsale/shared/eligibility"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
@@ -113,12 +114,12 @@ func (h *hall) book() *ledger.Ledger { return ledger.New(h.db, "Ledger", ledger.
 func (h *hall) environment(failOpen bool) lambda.Handler {
 	h.t.Helper()
 	users, err := eligibility.New(eligibility.Options{
-		URL: "https://check.example.com", Timeout: 300 * time.Millisecond, Concurrency: 8, FailOpen: failOpen, Transport: h.office,
+		URL: "https://check.example.com", Timeout: 300 * time.Millisecond, Concurrency: 8, FailOpen: failOpen, Transport: h.office, Now: clock.Wall,
 	})
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	handler := New(h.book(), &h.queue, telemetry.New(io.Discard, "purchase")).Checking(users)
+	handler := New(h.book(), &h.queue, telemetry.New(io.Discard, "purchase", clock.Wall)).Checking(users)
 	return lambda.NewHandler(httpapi.Serve(handler.Handle))
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"flashsale/shared/httpapi"
+	"flashsale/shared/invocation"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
@@ -19,7 +20,7 @@ import (
 )
 
 // sendTime is what a message may take even when the tries have used up the
-// rest of the time. It lies within telemetry.Margin.
+// rest of the time. It lies within invocation.Margin.
 const sendTime = 300 * time.Millisecond
 
 // Book is what the handler needs of the ledger.
@@ -134,11 +135,8 @@ func (h *Handler) send(ctx context.Context, event *telemetry.Event, p ledger.Pur
 		}
 		event.Metric("resent", telemetry.Count, 1)
 	}
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < sendTime {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), sendTime)
-		defer cancel()
-	}
+	ctx, cancel := invocation.AtLeast(ctx, sendTime)
+	defer cancel()
 	if err := h.queue.Send(ctx, orderq.Of(p.Claim)); err != nil {
 		event.Metric("unsent", telemetry.Count, 1)
 		event.Text("sendError", err.Error())

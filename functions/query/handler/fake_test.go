@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
@@ -107,7 +108,7 @@ func newFunction(t *testing.T) *function {
 	t.Helper()
 	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
 	f := &function{books: newBooks()}
-	f.handler = New(f.books, telemetry.New(&f.log, "query"))
+	f.handler = New(f.books, telemetry.New(&f.log, "query", clock.Wall), clock.Wall)
 	f.Handler = lambda.NewHandler(httpapi.Serve(f.handler.Handle))
 	return f
 }

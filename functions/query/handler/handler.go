@@ -33,13 +33,14 @@ type route func(ctx context.Context, r *httpapi.Request, event *telemetry.Event)
 type Handler struct {
 	book   Book
 	log    *telemetry.Log
+	now    func() time.Time
 	origin httpapi.Origin
 	routes map[string]route
 }
 
-// New is a handler over a ledger.
-func New(b Book, log *telemetry.Log) *Handler {
-	h := &Handler{book: b, log: log}
+// New is a handler over a ledger; now is the current instant.
+func New(b Book, log *telemetry.Log, now func() time.Time) *Handler {
+	h := &Handler{book: b, log: log, now: now}
 	h.routes = map[string]route{
 		"GET /sales/{saleId}":           h.sale,
 		"GET /sales/{saleId}/orders/me": h.claim,
@@ -110,7 +111,7 @@ func (h *Handler) sale(ctx context.Context, r *httpapi.Request, event *telemetry
 	if err != nil {
 		return httpapi.Response{}, err
 	}
-	now := time.Now()
+	now := h.now()
 	response := httpapi.JSON(http.StatusOK, salePage{
 		SaleID: s.ID, Name: s.Name, OpensAt: httpapi.Time(s.OpensAt), ClosesAt: httpapi.Time(s.ClosesAt),
 		Now: httpapi.Time(now), State: phase(s, left, now), Remaining: left.Units, Approximate: left.Approximate,

@@ -10,9 +10,9 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
+	"flashsale/shared/invocation"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
-	"flashsale/shared/telemetry"
 )
 
 func TestTheSalePageIsTheSameForEverybodyForASecond(t *testing.T) {
@@ -203,7 +203,7 @@ func TestQueriesEndHalfASecondBeforeTheDeadline(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), deadline)
 	defer cancel()
 	answered(t, f.invoke(t, ctx, event(t, "query-order.json")), "no-store")
-	if want := deadline.Add(-telemetry.Margin); !f.deadline.Equal(want) {
+	if want := deadline.Add(-invocation.Margin); !f.deadline.Equal(want) {
 		t.Errorf("the ledger had until %s, want %s", f.deadline, want)
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda/messages"
 
+	"flashsale/shared/invocation"
 	"flashsale/shared/jsonread"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
@@ -88,7 +89,7 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (answer Answe
 	var errs []error
 	for i, listing := range listings {
 		turn, part := event.Part(ctx)
-		turn, cancel := share(turn, len(listings)-i)
+		turn, cancel := invocation.Share(turn, len(listings)-i)
 		receipt, saleErr := h.reconcile(turn, listing)
 		cancel()
 		draft, isDraft := errors.AsType[*ledger.DraftError](saleErr)
@@ -138,16 +139,6 @@ func savedAt(l ledger.Listing) time.Time {
 	return l.Cursor.SavedAt
 }
 
-// share bounds one sale's turn by its part of the time that is left, so that a sale
-// of millions of claims does not take the turn of a small one.
-func share(ctx context.Context, sales int) (context.Context, context.CancelFunc) {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeout(ctx, time.Until(deadline)/time.Duration(sales))
-}
-
 // reconcile begins a pass or goes on with one. A nil receipt without an error means
 // that the pass goes on next time.
 func (h *Handler) reconcile(ctx context.Context, listing ledger.Listing) (receipt *Receipt, err error) {
@@ -178,17 +169,14 @@ func (h *Handler) reconcile(ctx context.Context, listing ledger.Listing) (receip
 // pass steps until the pass is complete or its time is up; then the receipt is nil.
 // It leaves half of the turn to sending messages again.
 func (h *Handler) pass(ctx context.Context, audit *ledger.Audit, stranded *stranded) (*ledger.Receipt, error) {
-	if deadline, ok := ctx.Deadline(); ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
-		defer cancel()
-	}
+	ctx, cancel := invocation.Share(ctx, 2)
+	defer cancel()
 	for {
 		books, err := h.book.Step(ctx, audit, stranded.add)
-		if err != nil && sale.CodeOf(err) == sale.Busy && over(ctx, saveTime) {
+		if err != nil && sale.CodeOf(err) == sale.Busy && !invocation.Outlasts(ctx, saveTime) {
 			return nil, nil
 		}
-		if books != nil || err != nil || over(ctx, 2*ledger.SettleTime) {
+		if books != nil || err != nil || !invocation.Outlasts(ctx, 2*ledger.SettleTime) {
 			return books, err
 		}
 		select {
@@ -200,22 +188,13 @@ func (h *Handler) pass(ctx context.Context, audit *ledger.Audit, stranded *stran
 	}
 }
 
-// over reports whether ctx ends within d.
-func over(ctx context.Context, d time.Duration) bool {
-	deadline, ok := ctx.Deadline()
-	return ctx.Err() != nil || ok && time.Until(deadline) < d
-}
-
 // save stores the pass for the next invocation, also when the turn is over.
 func (h *Handler) save(ctx context.Context, audit *ledger.Audit) error {
-	if over(ctx, saveTime) {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), saveTime)
-		defer cancel()
-	}
+	ctx, cancel := invocation.AtLeast(ctx, saveTime)
+	defer cancel()
 	return h.book.SaveCursor(ctx, audit)
 }
 
 // saveTime is what storing a pass may take after the time is up. It lies within
-// telemetry.Margin.
+// invocation.Margin.
 const saveTime = 300 * time.Millisecond

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"flashsale/shared/clock"
 	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/dynamotest"
 	"flashsale/shared/orderq"
@@ -105,7 +106,7 @@ func (w *world) reconcile(payload string, timeout time.Duration) ([]Receipt, err
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), timeout)
 	defer cancel()
-	h := New(ledger.New(w.db, "Ledger", ledger.Options{}), &w.queue, telemetry.New(&w.log, "reconcile"), time.Now)
+	h := New(ledger.New(w.db, "Ledger", ledger.Options{}), &w.queue, telemetry.New(&w.log, "reconcile", clock.Wall), clock.Wall)
 	if w.most > 0 {
 		h.most = w.most
 	}
@@ -232,7 +233,7 @@ func TestARequestIsReadStrictly(t *testing.T) {
 			`{"saleId":"nowhere"}`: "sale-not-found",
 		} {
 			ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
-			h := New(w.ledger, &w.queue, telemetry.New(&w.log, "reconcile"), time.Now)
+			h := New(w.ledger, &w.queue, telemetry.New(&w.log, "reconcile", clock.Wall), clock.Wall)
 			answer, err := h.Handle(ctx, json.RawMessage(payload))
 			cancel()
 			if err == nil || len(answer.Receipts) != 0 || !strings.Contains(w.log.String(), `"outcome":"`+want+`"`) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"flashsale/shared/invocation"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
@@ -65,12 +66,12 @@ func (h *Handler) resend(ctx context.Context, claims []sale.Claim, unfinished in
 	depth, err := h.queue.Depth(ctx)
 	full := err != nil || int64(depth) >= unfinished
 	errs := []error{err}
-	for failures := 0; len(claims) > 0 && failures < maxFailures && !over(ctx, saveTime); claims = claims[1:] {
+	for failures := 0; len(claims) > 0 && failures < maxFailures && invocation.Outlasts(ctx, saveTime); claims = claims[1:] {
 		if full && h.now().Sub(claims[0].AcceptedAt) < maxDelay {
 			continue
 		}
 		sent, err := h.sendAgain(ctx, claims[0])
-		if err != nil && over(ctx, saveTime) {
+		if err != nil && !invocation.Outlasts(ctx, saveTime) {
 			break // the turn ended in the middle of a call: the rest goes on next time
 		}
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambda/messages"
 
+	"flashsale/shared/clock"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
@@ -131,7 +132,7 @@ func newFunction(t *testing.T) *function {
 		created: map[string]sale.Creation{}, seeded: map[string]int64{},
 		added: map[string]int64{}, edited: map[string]sale.Sale{},
 	}}
-	h := New(&f.ledgerOfSales, telemetry.New(&f.log, "seed"), func() time.Time { return now })
+	h := New(&f.ledgerOfSales, telemetry.New(&f.log, "seed", clock.Wall), func() time.Time { return now })
 	f.Handler = lambda.NewHandler(h.Handle)
 	return f
 }

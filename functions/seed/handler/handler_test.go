@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"flashsale/shared/invocation"
 	"flashsale/shared/sale"
-	"flashsale/shared/telemetry"
 )
 
 func TestACreationAppliesOnceAndOtherContentsAreAnError(t *testing.T) {
@@ -145,7 +145,7 @@ func TestSeedingEndsHalfASecondBeforeTheDeadline(t *testing.T) {
 	if _, failure := f.invoke(t, ctx, event(t, "seed-create.json")); failure != nil {
 		t.Fatal(failure)
 	}
-	if want := deadline.Add(-telemetry.Margin); !f.deadline.Equal(want) {
+	if want := deadline.Add(-invocation.Margin); !f.deadline.Equal(want) {
 		t.Errorf("the ledger had until %s, want %s", f.deadline, want)
 	}
 }

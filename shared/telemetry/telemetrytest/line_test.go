@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
+	"flashsale/shared/clock"
 	"flashsale/shared/telemetry"
 	"flashsale/shared/telemetry/telemetrytest"
 )
@@ -15,7 +16,7 @@ import (
 func TestARealLineIsTakenApart(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
 	var log bytes.Buffer
-	_, cancel, e := telemetry.New(&log, "purchase").Begin(t.Context())
+	_, cancel, e := telemetry.New(&log, "purchase", clock.Wall).Begin(t.Context())
 	defer cancel()
 	e.Text("saleId", "moutai")
 	e.CountBy("purchases", "result", "accepted")

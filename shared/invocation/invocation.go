@@ -1,0 +1,62 @@
+// Package invocation measures time within one invocation: how much is left of it,
+// and how long a call took. No environment is frozen during an invocation, so the
+// monotonic clock is right here, and here only; what outlives an invocation ages by
+// package clock.
+package invocation
+
+import (
+	"context"
+	"time"
+)
+
+// Margin is what a handler keeps of its deadline to answer by itself: the context's
+// deadline is the instant at which Lambda kills it (P16).
+const Margin = 500 * time.Millisecond
+
+// Bound returns a context that ends Margin before the deadline of ctx, if it has
+// one. Lambda's deadline is an instant of the environment's wall clock, without a
+// monotonic reading; the context's timer is set for what is left of it at this call
+// and does not follow a wall clock that steps later.
+func Bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, deadline.Add(-Margin))
+}
+
+// Share returns a context that ends when an n-th of the time that ctx has left is
+// over; without a deadline it is bounded by nothing.
+func Share(ctx context.Context, n int) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, time.Until(deadline)/time.Duration(n))
+}
+
+// Outlasts reports whether ctx ends later than in d. One that has no deadline and was
+// not cancelled does.
+func Outlasts(ctx context.Context, d time.Duration) bool {
+	deadline, ok := ctx.Deadline()
+	return ctx.Err() == nil && (!ok || time.Until(deadline) > d)
+}
+
+// AtLeast returns ctx, or a context that ends in d if ctx ends sooner or has ended.
+// It is for the one call that must still be made when the time is up; d must lie
+// within Margin.
+func AtLeast(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if Outlasts(ctx, d) {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), d)
+}
+
+// Stopwatch measures how long something takes.
+type Stopwatch struct{ began time.Time }
+
+// Start is a stopwatch that runs.
+func Start() Stopwatch { return Stopwatch{time.Now()} }
+
+// Elapsed is the time since its start.
+func (s Stopwatch) Elapsed() time.Duration { return time.Since(s.began) }

@@ -1,0 +1,136 @@
+package invocation
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// lasting is a context with so much time left, as Lambda gives it: its deadline has
+// no monotonic reading.
+func lasting(t *testing.T, left time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Round(0).Add(left))
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func TestABoundContextEndsHalfASecondBeforeTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		ctx, cancel := Bound(lasting(t, 6*time.Second))
+		defer cancel()
+		<-ctx.Done()
+		if took := time.Since(began); took != 5500*time.Millisecond || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			t.Errorf("it ended after %v with %v, want 5.5 s and its deadline", took, ctx.Err())
+		}
+
+		ctx, cancel = Bound(lasting(t, Margin-time.Millisecond))
+		defer cancel()
+		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			t.Errorf("within the margin the context says %v, want it over at once", ctx.Err())
+		}
+	})
+}
+
+func TestABoundContextCanBeCancelled(t *testing.T) {
+	for name, parent := range map[string]context.Context{"with a deadline": lasting(t, time.Hour), "without": context.Background()} {
+		ctx, cancel := Bound(parent)
+		if _, has := ctx.Deadline(); has != (name == "with a deadline") {
+			t.Errorf("%s: a deadline is there: %t", name, has)
+		}
+		cancel()
+		if !errors.Is(ctx.Err(), context.Canceled) {
+			t.Errorf("%s: after its cancellation the context says %v", name, ctx.Err())
+		}
+	}
+}
+
+func TestAContextOutlastsWhatItsDeadlineAllows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := lasting(t, time.Second)
+		for d, want := range map[time.Duration]bool{0: true, time.Second - 1: true, time.Second: false, time.Minute: false} {
+			if got := Outlasts(ctx, d); got != want {
+				t.Errorf("with a second left it outlasts %v: %t", d, got)
+			}
+		}
+		time.Sleep(time.Second)
+		if Outlasts(ctx, 0) {
+			t.Error("a context that has ended outlasts something")
+		}
+		endless, cancel := context.WithCancel(context.Background())
+		if !Outlasts(endless, time.Hour) {
+			t.Error("a context without a deadline does not last")
+		}
+		if cancel(); Outlasts(endless, 0) {
+			t.Error("a context that was cancelled outlasts something")
+		}
+	})
+}
+
+func TestAShareEndsWhenItsPartOfTheTimeIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		ctx, cancel := Share(lasting(t, 6*time.Second), 3)
+		defer cancel()
+		<-ctx.Done()
+		if took := time.Since(began); took != 2*time.Second {
+			t.Errorf("it ended after %v, want 2 s of 6", took)
+		}
+		ctx, cancel = Share(context.Background(), 3)
+		if _, has := ctx.Deadline(); has {
+			t.Error("a share of endless time has a deadline")
+		}
+		if cancel(); ctx.Err() == nil {
+			t.Error("it cannot be cancelled")
+		}
+	})
+}
+
+func TestTheLastCallGetsItsTimeAlsoWhenTheTimeIsUp(t *testing.T) {
+	const last = 300 * time.Millisecond
+	type key struct{}
+	for name, tt := range map[string]struct {
+		left      time.Duration
+		cancelled bool
+		want      time.Duration
+	}{
+		"enough is left":    {left: time.Minute, want: time.Minute},
+		"too little is":     {left: last - 1, want: last},
+		"nothing is":        {left: 0, want: last},
+		"it was cancelled":  {left: time.Minute, cancelled: true, want: last},
+		"exactly that much": {left: last, want: last},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				parent, cancel := context.WithCancel(context.WithValue(lasting(t, tt.left), key{}, "kept"))
+				defer cancel()
+				if tt.cancelled {
+					cancel()
+				}
+				ctx, cancel := AtLeast(parent, last)
+				defer cancel()
+				if ctx.Err() != nil || ctx.Value(key{}) != "kept" {
+					t.Errorf("the context says %v and holds %v", ctx.Err(), ctx.Value(key{}))
+				}
+				<-ctx.Done()
+				if took := time.Since(began); took != tt.want {
+					t.Errorf("it ended after %v, want %v", took, tt.want)
+				}
+			})
+		})
+	}
+}
+
+func TestAStopwatchMeasuresWhatHasPassed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := Start()
+		time.Sleep(42 * time.Millisecond)
+		if got := s.Elapsed(); got != 42*time.Millisecond {
+			t.Errorf("it shows %v, want 42 ms", got)
+		}
+	})
+}
