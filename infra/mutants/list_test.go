@@ -301,4 +301,23 @@ var mutants = []mutant{
 		`!ok || !now.Before(known.end)`, `!ok`}}},
 	{"the last message has no time of its own", "P4", "./functions/purchase/handler", "^TestAClaimMadeInTheLastMoment", []edit{{"shared/invocation/invocation.go",
 		`if Outlasts(ctx, d) {`, `if true {`}}},
+	{"an unexpected error after an unknown outcome is internal", "P5", ledgerTests, "^TestAnUnexpectedErrorAfterAnUnknown", []edit{{purchasing,
+		`	if p.unsure {
+		code = sale.Busy
+	}
+`, ``}}},
+	{"an order id's second and its day of two instants", "P7", ledgerTests, "^TestAnOrderIDsSecondAndItsDay", []edit{{"shared/ledger/confirm.go",
+		`orderid.New(now, `, `orderid.New(l.now(), `}}},
+	{"the instant of closing belongs to the sale", "P14", "./shared/sale", "^TestAPurchaseIsAdmittedOnly", []edit{{"shared/sale/sale.go",
+		`case !now.Before(s.ClosesAt):`, `case now.After(s.ClosesAt):`}}},
+	{"the instant of opening does not belong to the sale", "P14", "./shared/sale", "^TestAPurchaseIsAdmittedOnly", []edit{{"shared/sale/sale.go",
+		`case now.Before(s.OpensAt):`, `case !now.After(s.OpensAt):`}}},
+	{"a shard sells at the instant of closing", "P14", ledgerTests, "^TestATryAtTheInstantOfClosing", []edit{{purchasing,
+		`#closesAt > :now`, `#closesAt >= :now`}}},
+	{"a shard sells nothing at the instant of opening", "P14", ledgerTests, overFake + "^opening_is_inclusive", []edit{{purchasing,
+		`#opensAt <= :now`, `#opensAt < :now`}}},
+	{"of two callers in an event the last one counts", "P12", "./shared/httpapi", "^TestAnEventThatNamesItsCallerTwice", []edit{{"shared/httpapi/event.go",
+		`if found {`, `if false {`}}},
+	{"of two request contexts the last one counts", "P12", "./shared/httpapi", "^TestAnEventThatNamesItsCallerTwice", []edit{{"shared/httpapi/event.go",
+		`if identified {`, `if false {`}}},
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -25,8 +26,9 @@ func (s Serve) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 }
 
 // Decode reads what is looked at of an event of payload format 2.0. Of members with
-// one name the last one counts. It fails if the event is not JSON or something that
-// is looked at is not of its type.
+// one name the last one counts, except on the way to the caller's identity, where a
+// second one is refused. It fails if the event is not JSON, something that is looked
+// at is not of its type, or the event names its caller twice.
 func Decode(payload []byte) (r Request, err error) {
 	if err := jsonread.Read(payload, func(e *jsonread.Reader) error { return readEvent(e, &r) }); err != nil {
 		return Request{}, fmt.Errorf("decode event: %w", err)
@@ -35,6 +37,7 @@ func Decode(payload []byte) (r Request, err error) {
 }
 
 func readEvent(e *jsonread.Reader, r *Request) error {
+	identified := false
 	return e.Object(func(name []byte) (err error) {
 		switch string(name) {
 		case "routeKey":
@@ -48,6 +51,10 @@ func readEvent(e *jsonread.Reader, r *Request) error {
 		case "pathParameters":
 			err = readPath(e, r)
 		case "requestContext":
+			if identified {
+				return errTwice
+			}
+			identified = true
 			err = readDeep(e, &r.Sub, "authorizer", "jwt", "claims", "sub")
 		default:
 			err = e.Skip()
@@ -94,15 +101,22 @@ func readPath(e *jsonread.Reader, r *Request) error {
 	})
 }
 
+// errTwice: API Gateway writes each member once. Which of two it meant nobody knows.
+var errTwice = errors.New("a member that identifies the caller stands there twice")
+
 // readDeep reads the text at the end of a path through the object that comes next, and
 // skips everything else. The names are exact: "Sub" is another claim than the one by
-// which the caller is known (P12).
+// which the caller is known (P12). It fails if a name on the path stands there twice.
 func readDeep(e *jsonread.Reader, to *string, path ...string) error {
+	found := false
 	return e.Object(func(name []byte) (err error) {
 		if string(name) != path[0] {
 			return e.Skip()
 		}
-		*to = ""
+		if found {
+			return errTwice
+		}
+		found = true
 		if len(path) > 1 {
 			return readDeep(e, to, path[1:]...)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,6 +90,25 @@ func TestOnlyTheClaimSubNamesTheCaller(t *testing.T) {
 	}
 }
 
+func TestAnEventThatNamesItsCallerTwiceIsRefused(t *testing.T) {
+	const alice, mallory = `{"sub":"alice"}`, `{"sub":"mallory"}`
+	for level, text := range map[string]string{
+		"requestContext": `{"requestContext":{"authorizer":{"jwt":{"claims":` + alice + `}}},"requestContext":{"authorizer":{"jwt":{"claims":` + mallory + `}}}}`,
+		"authorizer":     `{"requestContext":{"authorizer":{"jwt":{"claims":` + alice + `}},"authorizer":{"jwt":{"claims":` + mallory + `}}}}`,
+		"jwt":            `{"requestContext":{"authorizer":{"jwt":{"claims":` + alice + `},"jwt":{"claims":` + mallory + `}}}}`,
+		"claims":         `{"requestContext":{"authorizer":{"jwt":{"claims":` + alice + `,"claims":` + mallory + `}}}}`,
+		"sub":            `{"requestContext":{"authorizer":{"jwt":{"claims":{"sub":"alice","sub":"mallory"}}}}}`,
+		"an escaped sub": `{"requestContext":{"authorizer":{"jwt":{"claims":{"sub":"alice","s\u0075b":"mallory"}}}}}`,
+		"equal subs":     `{"requestContext":{"authorizer":{"jwt":{"claims":{"sub":"alice","sub":"alice"}}}}}`,
+		"first null":     `{"requestContext":null,"requestContext":{"authorizer":{"jwt":{"claims":` + alice + `}}}}`,
+		"last null":      `{"requestContext":{"authorizer":{"jwt":{"claims":` + alice + `},"jwt":null}}}`,
+	} {
+		if r, err := Decode([]byte(text)); !errors.Is(err, errTwice) || r != (Request{}) {
+			t.Errorf("%s: %+v, %v; want it refused", level, r, err)
+		}
+	}
+}
+
 func TestHeadersAreFoundWhateverTheirCaseAndNoOther(t *testing.T) {
 	r, err := Decode([]byte(`{"headers":{"Content-Type":"text/plain","IDEMPOTENCY-KEY":"k1","X-Origin-Verify":"s1",` +
 		`"x-origin":"y","idempotency_key":"k2","xorigin-verify":"s2","content-typ\u0065s":"x"}}`))
@@ -144,12 +164,20 @@ func TestAnAnswerGoesOutAsAPIGatewayReadsIt(t *testing.T) {
 	}
 }
 
+// toCaller are the members on the way to the caller's identity.
+var toCaller = []string{
+	"/requestContext", "/requestContext/authorizer", "/requestContext/authorizer/jwt",
+	"/requestContext/authorizer/jwt/claims", "/requestContext/authorizer/jwt/claims/sub",
+}
+
 func FuzzDecodeAgainstTheJSONPackage(f *testing.F) {
 	for _, text := range fixtures(f) {
 		f.Add(text)
 	}
 	f.Add([]byte(`{"headers":{"content-type":"\ud800"},"pathParameters":{"saleId":"a"},"isBase64Encoded":true}`))
 	f.Add([]byte(`{"headers":null,"pathParameters":{"saleId":null},"requestContext":{"authorizer":null},"isBase64Encoded":null}`))
+	f.Add([]byte(`{"requestContext":{"authorizer":{"jwt":{"claims":{"sub":"a","sub":"b"}}}}}`))
+	f.Add([]byte(`{"requestContext":null,"requestContext":{"authorizer":{"jwt":{"claims":{"sub":"a"}}}}}`))
 	f.Add([]byte(`{"requestContext":{"authorizer":{"jwt":{"claims":{"sub":"a","s\u0075b ":"b"}}}},"x":[{"sub":"c"}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var want struct {
@@ -170,7 +198,13 @@ func FuzzDecodeAgainstTheJSONPackage(f *testing.F) {
 		}
 		got, err := Decode(text)
 		if failed := jsonv2.Unmarshal(text, &want, jsontext.AllowInvalidUTF8(true)); failed != nil {
-			return // no event, or one that says a thing twice
+			// No event, or one that says a thing twice: that is refused here, too, if
+			// it is said about the caller.
+			duplicate, ok := errors.AsType[*jsontext.SyntacticError](failed)
+			if ok && errors.Is(failed, jsontext.ErrDuplicateName) && slices.Contains(toCaller, string(duplicate.JSONPointer)) && err == nil {
+				t.Errorf("%s names its caller twice and is %+v", text, got)
+			}
+			return
 		}
 		e := Request{RouteKey: want.RouteKey, Body: want.Body, IsBase64Encoded: want.IsBase64Encoded}
 		e.Sub = want.RequestContext.Authorizer.JWT.Claims.Sub

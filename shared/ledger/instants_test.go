@@ -1,0 +1,118 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/ledger/ledgertest"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+// between lets something happen before every reservation of order ids, and after
+// every transaction.
+type between struct {
+	ledger.API
+	reserve  func()
+	transact func()
+}
+
+func (b between) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	if b.reserve != nil {
+		b.reserve()
+	}
+	return b.API.UpdateItem(ctx, in, o...)
+}
+
+func (b between) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	if b.transact != nil {
+		defer b.transact()
+	}
+	return b.API.TransactWriteItems(ctx, in, o...)
+}
+
+func TestAnOrderIDsSecondAndItsDayAreOfOneInstant(t *testing.T) {
+	// The reservation of one environment takes until the next day, in whose first
+	// second another environment takes that day's first number (P7).
+	w, _, _ := faulty(t)
+	midnight := ledgertest.Start.Truncate(24 * time.Hour).Add(24 * time.Hour)
+	w.Pass(midnight.Add(-time.Second).Sub(w.Now()))
+	slow := between{API: w.Engine.API, reserve: func() { w.Pass(midnight.Sub(w.Now())) }}
+	before, err := w.EnvironmentOver(slow).ReserveOrderIDs(w.Ctx, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := w.Environment().ReserveOrderIDs(w.Ctx, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if before[0] == after[0] {
+		t.Errorf("order id %d is issued twice", before[0])
+	}
+	if got := orderid.Time(before[0]); !got.Equal(midnight.Add(-time.Second)) {
+		t.Errorf("the first id says %v, want the second in which its reservation began", got)
+	}
+}
+
+func TestATryAtTheInstantOfClosingSellsNothing(t *testing.T) {
+	// The first try conflicts; the second is at the very instant at which the sale
+	// closes, after the snapshot was looked at, so only the shard can refuse it.
+	for _, tt := range []struct {
+		left time.Duration
+		want sale.Code
+	}{{time.Millisecond, ""}, {0, sale.Closed}} {
+		w, _, next := faulty(t)
+		c := w.Open(1, 1)
+		next(dynamotest.Fault{Kind: dynamotest.Conflict, Items: []int{0}})
+		late := between{API: w.Engine.API, transact: func() { w.Pass(c.ClosesAt.Add(-tt.left).Sub(w.Now())) }}
+		p, err := w.EnvironmentOver(late).Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
+		if got := sale.CodeOf(err); got != tt.want || p.Tries != 2 {
+			t.Errorf("%v before closing: got %q (%v) after %d tries, want %q after 2", tt.left, got, err, p.Tries, tt.want)
+		}
+		w.Balanced(1)
+	}
+}
+
+// failing answers its first transaction with nothing and every later one with err.
+type failing struct {
+	ledger.API
+	tries int
+	err   error
+}
+
+func (f *failing) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	if f.tries++; f.tries == 1 {
+		return nil, errors.New("the connection broke")
+	}
+	return nil, f.err
+}
+
+func TestAnUnexpectedErrorAfterAnUnknownOutcomeIsBusy(t *testing.T) {
+	// The unit may be the user's: "internal" would read as if nothing had been
+	// bought (P5).
+	for name, unexpected := range map[string]error{
+		"the table is gone":        &types.ResourceNotFoundException{},
+		"a reason that none knows": &types.TransactionCanceledException{CancellationReasons: []types.CancellationReason{{Code: aws.String("SomethingNew")}, {Code: aws.String("None")}}},
+	} {
+		w, _, _ := faulty(t)
+		w.Open(10, 2)
+		api := &failing{API: w.Engine.API, err: unexpected}
+		_, err := w.EnvironmentOver(api).Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
+		if sale.CodeOf(err) != sale.Busy || api.tries != 2 {
+			t.Errorf("%s: got %v after %d tries, want busy after 2", name, err, api.tries)
+		}
+		api.tries = 1 // the outcome of no try is unknown
+		_, err = w.EnvironmentOver(api).Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "bob"})
+		if sale.CodeOf(err) != sale.Internal {
+			t.Errorf("%s: got %v at the first try, want internal", name, err)
+		}
+	}
+}
