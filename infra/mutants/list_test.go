@@ -52,7 +52,7 @@ var mutants = []mutant{
 		`if s.sale.SoldOut() {`, `if true {`}}},
 	{"sold out beats a claim", "P9", ledgerTests, overFake + "^a_claim_beats", []edit{{purchasing,
 		`if p.Key != "" && s.Buckets > 0 {`, `if false {`}}},
-	{"a shard closed although the sale was restocked meanwhile", "P6", ledgerTests, "^TestAShardThatWasRestocked", []edit{{purchasing,
+	{"a shard closed although the sale was restocked meanwhile", "P6", ledgerTests, overFake + "^a_shard_that_was_restocked", []edit{{purchasing,
 		`ifVersion        = "#version = :v"`, `ifVersion        = "#version >= :v"`}}},
 	{"no idempotency key equals no idempotency key", "P3", ledgerTests, "^TestCallsInTheSteadyState$", []edit{{purchasing,
 		`if r.Key != "" && r.Key == held.RequestKey {`, `if r.Key == held.RequestKey {`}}},

@@ -153,21 +153,3 @@ func TestAnOldSnapshotThatAdmitsIsGoodEnoughToBuy(t *testing.T) {
 	w.Pass(2 * time.Second)
 	w.Accepted(w.Buy("bob"))
 }
-
-func TestAShardThatWasRestockedIsNotClosed(t *testing.T) {
-	// The restock comes between the try that found the shard empty and the
-	// closing: the observation is stale, the set of empty shards stays true.
-	w, _, _ := faulty(t)
-	w.Open(1, 1)
-	w.Accepted(w.Buy("first"))
-	restocked := &interrupted{API: w.Engine.API, closing: func() {
-		if _, err := w.Environment().Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
-			t.Fatal(err)
-		}
-	}}
-	w.Accepted(w.EnvironmentOver(restocked).Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "second"}))
-	s, err := w.Environment().Sale(w.Ctx, "moutai")
-	if err != nil || s.Empty.Len() != 0 {
-		t.Errorf("%d shards are said to be empty (%v), want none: nobody found it empty since", s.Empty.Len(), err)
-	}
-}

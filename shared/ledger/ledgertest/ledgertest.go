@@ -27,12 +27,15 @@ import (
 type Engine struct {
 	API   ledger.API
 	Table string
+	// Between, if set, wraps the API for every ledger, but not for what the tests
+	// themselves read and write.
+	Between func(ledger.API) ledger.API
 }
 
 // Run runs the whole suite; each behaviour gets an engine of its own.
 func Run(t *testing.T, newEngine func(t *testing.T) Engine) {
 	for _, group := range []map[string]func(*testing.T, *World){
-		creating, adding, editing, purchasing, confirming, reading, auditing, draining,
+		creating, adding, editing, purchasing, confirming, reading, auditing, draining, overtaking,
 	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) { test(t, NewWorld(t, newEngine(t))) })
@@ -71,6 +74,9 @@ func (w *World) Environment() *ledger.Ledger { return w.EnvironmentOver(w.Engine
 
 // EnvironmentOver is the same over another view of the table.
 func (w *World) EnvironmentOver(api ledger.API) *ledger.Ledger {
+	if w.Engine.Between != nil {
+		api = w.Engine.Between(api)
+	}
 	return ledger.New(api, w.Engine.Table, ledger.Options{Now: w.Now, NewID: w.newID})
 }
 

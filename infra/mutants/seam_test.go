@@ -1,0 +1,211 @@
+package mutants
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/ledger"
+)
+
+// seam stands between the ledger and its table. It knows every change that one
+// can make to the expressions and reads of the requests that pass, tells seen of
+// each, and makes the one that is named, everywhere it is met.
+type seam struct {
+	ledger.API
+	make string                    // the change to make, or ""
+	seen func(change, text string) // safe for concurrent use
+}
+
+// site is a request, or an action of one, at a place in the ledger.
+type site struct {
+	*seam
+	name string
+}
+
+// at names the place by two of the ledger's functions on the stack: the one that
+// was called from outside and the one that made the request. Those between them
+// depend on who meets whom.
+func (s *seam) at(operation string) site {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	var chain []string
+	for {
+		frame, more := frames.Next()
+		if name, ok := strings.CutPrefix(frame.Function, "flashsale/shared/ledger."); ok {
+			name = closure.ReplaceAllString(receiver.ReplaceAllString(name, ""), "")
+			if !carriers[name] && (len(chain) == 0 || chain[len(chain)-1] != name) {
+				chain = append(chain, name) // the innermost first
+			}
+		}
+		// A test may be called in the middle of a call, and call the ledger itself.
+		if inTest := strings.Contains(frame.Function, "/ledgertest."); !more || inTest && len(chain) > 0 {
+			break
+		}
+	}
+	name := chain[len(chain)-1]
+	if len(chain) > 1 {
+		name += " > " + chain[0]
+	}
+	return site{s, name + ": " + operation}
+}
+
+var (
+	receiver = regexp.MustCompile(`^\(\*?\w+\)\.`)
+	closure  = regexp.MustCompile(`(\.func\d+|\.gowrap\d+|\.\d+|-range\d+)+$`)
+	carriers = map[string]bool{"attempt": true, "retry": true, "each": true, "transact": true, "retryTransaction": true}
+)
+
+// wants notes a change, and reports whether it is the one to make.
+func (s site) wants(change, text string) bool {
+	name := s.name + " " + change
+	s.seen(name, text)
+	return name == s.make
+}
+
+// expression returns the text with the change to make, if it is one of it.
+func (s site) expression(kind string, text *string, variants func(string) []variant) *string {
+	if text == nil {
+		return nil
+	}
+	for _, v := range variants(*text) {
+		if s.wants(kind+" "+v.change, *text) {
+			if v.text == "" {
+				return nil
+			}
+			return &v.text
+		}
+	}
+	return text
+}
+
+func (s site) condition(text *string) *string {
+	return s.expression("condition", text, conditionVariants)
+}
+
+func (s site) update(text *string) *string { return s.expression("update", text, updateVariants) }
+
+// consistent returns whether to read consistently.
+func (s site) consistent(asked *bool) *bool {
+	if aws.ToBool(asked) && s.wants("eventually consistent", "") {
+		return aws.Bool(false)
+	}
+	return asked
+}
+
+// used are the placeholders that the texts still name: DynamoDB refuses others.
+func used[V any](placeholders map[string]V, texts ...*string) map[string]V {
+	left := maps.Clone(placeholders)
+	maps.DeleteFunc(left, func(name string, _ V) bool {
+		word := regexp.MustCompile(regexp.QuoteMeta(name) + `\b`)
+		return !slices.ContainsFunc(texts, func(text *string) bool { return text != nil && word.MatchString(*text) })
+	})
+	if len(left) == 0 {
+		return nil // an empty one is refused, too
+	}
+	return left
+}
+
+func (s *seam) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	mutated := *in
+	mutated.ConsistentRead = s.at("GetItem").consistent(in.ConsistentRead)
+	return s.API.GetItem(ctx, &mutated, o...)
+}
+
+func (s *seam) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	mutated, here := *in, s.at("BatchGetItem")
+	mutated.RequestItems = maps.Clone(in.RequestItems)
+	for table, keys := range mutated.RequestItems {
+		keys.ConsistentRead = here.consistent(keys.ConsistentRead)
+		mutated.RequestItems[table] = keys
+	}
+	return s.API.BatchGetItem(ctx, &mutated, o...)
+}
+
+func (s *seam) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	mutated, here := *in, s.at("Query")
+	mutated.ConsistentRead = here.consistent(in.ConsistentRead)
+	mutated.FilterExpression = here.expression("filter", in.FilterExpression, conditionVariants)
+	// Without the partition key there is no query.
+	mutated.KeyConditionExpression = here.expression("key condition", in.KeyConditionExpression, func(text string) []variant {
+		return slices.DeleteFunc(termVariants(text), func(v variant) bool { return strings.HasPrefix(v.change, "without #pk = ") })
+	})
+	texts := []*string{mutated.FilterExpression, mutated.KeyConditionExpression, in.ProjectionExpression}
+	mutated.ExpressionAttributeNames = used(in.ExpressionAttributeNames, texts...)
+	mutated.ExpressionAttributeValues = used(in.ExpressionAttributeValues, texts...)
+	return s.API.Query(ctx, &mutated, o...)
+}
+
+func (s *seam) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	mutated := *in
+	mutated.ConditionExpression = s.at("PutItem").condition(in.ConditionExpression)
+	mutated.ExpressionAttributeNames = used(in.ExpressionAttributeNames, mutated.ConditionExpression)
+	mutated.ExpressionAttributeValues = used(in.ExpressionAttributeValues, mutated.ConditionExpression)
+	return s.API.PutItem(ctx, &mutated, o...)
+}
+
+func (s *seam) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	mutated, here := *in, s.at("UpdateItem")
+	mutated.ConditionExpression, mutated.UpdateExpression = here.condition(in.ConditionExpression), here.update(in.UpdateExpression)
+	mutated.ExpressionAttributeNames = used(in.ExpressionAttributeNames, mutated.ConditionExpression, mutated.UpdateExpression)
+	mutated.ExpressionAttributeValues = used(in.ExpressionAttributeValues, mutated.ConditionExpression, mutated.UpdateExpression)
+	return s.API.UpdateItem(ctx, &mutated, o...)
+}
+
+func (s *seam) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	mutated := *in
+	mutated.TransactItems = slices.Clone(in.TransactItems)
+	for i, action := range in.TransactItems {
+		here := s.at(fmt.Sprintf("TransactWriteItems[%d]", i))
+		out := &mutated.TransactItems[i]
+		switch {
+		case action.Put != nil:
+			put := *action.Put
+			put.ConditionExpression = here.condition(put.ConditionExpression)
+			put.ExpressionAttributeNames = used(put.ExpressionAttributeNames, put.ConditionExpression)
+			put.ExpressionAttributeValues = used(put.ExpressionAttributeValues, put.ConditionExpression)
+			out.Put = &put
+		case action.Update != nil:
+			update := *action.Update
+			update.ConditionExpression, update.UpdateExpression = here.condition(update.ConditionExpression), here.update(update.UpdateExpression)
+			update.ExpressionAttributeNames = used(update.ExpressionAttributeNames, update.ConditionExpression, update.UpdateExpression)
+			update.ExpressionAttributeValues = used(update.ExpressionAttributeValues, update.ConditionExpression, update.UpdateExpression)
+			out.Update = &update
+		default:
+			panic("a transaction's action that is neither Put nor Update")
+		}
+	}
+	return s.API.TransactWriteItems(ctx, &mutated, o...)
+}
+
+func (s *seam) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
+	mutated, here := *in, s.at("BatchExecuteStatement")
+	mutated.Statements = slices.Clone(in.Statements)
+	for i := range mutated.Statements {
+		one := &mutated.Statements[i]
+		text := here.expression("statement", one.Statement, statementVariants)
+		if text == one.Statement {
+			continue
+		}
+		var left []types.AttributeValue
+		plain := parameter.ReplaceAllStringFunc(*text, func(p string) string {
+			at, err := strconv.Atoi(p[1:])
+			if err != nil {
+				panic(err)
+			}
+			left = append(left, one.Parameters[at])
+			return "?"
+		})
+		one.Statement, one.Parameters = &plain, left
+	}
+	return s.API.BatchExecuteStatement(ctx, &mutated, o...)
+}

@@ -1,0 +1,144 @@
+package mutants
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// expressionFields are the members of requests that hold an expression.
+var expressionFields = []string{
+	"ConditionExpression", "UpdateExpression", "KeyConditionExpression", "FilterExpression", "Statement",
+}
+
+// usedAll checks that the suite has sent every expression that is written in the
+// ledger, and has read consistently wherever the ledger does: what it never
+// sends, no change is made to. changes name the functions that read.
+func usedAll(t *testing.T, texts map[string]bool, changes []string) {
+	packages, err := parser.ParseDir(token.NewFileSet(), "../../shared/ledger",
+		func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := writings{}
+	var requests []ast.Expr
+	reads := 0
+	for _, file := range packages["ledger"].Files {
+		for _, declaration := range file.Decls {
+			source.note(declaration)
+			ast.Inspect(declaration, func(n ast.Node) bool {
+				field, ok := n.(*ast.KeyValueExpr)
+				if !ok {
+					return true
+				}
+				name, _ := field.Key.(*ast.Ident)
+				if name == nil {
+					return true
+				}
+				if slices.Contains(expressionFields, name.Name) {
+					requests = append(requests, field.Value)
+				}
+				if name.Name == "ConsistentRead" {
+					reads++
+					reader := declaration.(*ast.FuncDecl).Name.Name
+					if !slices.ContainsFunc(changes, func(c string) bool {
+						chain, change, _ := strings.Cut(c, ": ")
+						return strings.HasSuffix(change, " eventually consistent") && strings.HasSuffix(chain, reader)
+					}) {
+						t.Errorf("the suite never reads consistently in %s", reader)
+					}
+				}
+				return true
+			})
+		}
+	}
+	if len(requests) < 15 || reads < 5 {
+		t.Fatalf("only %d expressions and %d reads in the source", len(requests), reads)
+	}
+	for _, request := range requests {
+		fragments := source.fragments(request, nil)
+		if len(fragments) == 0 {
+			t.Errorf("no text found for an expression: %#v", request)
+		}
+		for _, fragment := range fragments {
+			seen := false
+			for text := range texts {
+				seen = seen || strings.Contains(text, strings.TrimSpace(fragment))
+			}
+			if !seen {
+				t.Errorf("the suite never sends %q", fragment)
+			}
+		}
+	}
+}
+
+// writings are what is assigned to each name, anywhere in the package.
+type writings map[string][]ast.Expr
+
+func (w writings) note(n ast.Node) {
+	pair := func(names, values []ast.Expr) {
+		if len(names) != len(values) {
+			return // a call with several results: no text
+		}
+		for i, name := range names {
+			if id, ok := name.(*ast.Ident); ok {
+				w[id.Name] = append(w[id.Name], values[i])
+			}
+		}
+	}
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ValueSpec:
+			names := make([]ast.Expr, len(n.Names))
+			for i, name := range n.Names {
+				names[i] = name
+			}
+			pair(names, n.Values)
+		case *ast.AssignStmt:
+			pair(n.Lhs, n.Rhs)
+		case *ast.KeyValueExpr:
+			pair([]ast.Expr{n.Key}, []ast.Expr{n.Value})
+		}
+		return true
+	})
+}
+
+// fragments are the texts that an expression of the source is made of.
+func (w writings) fragments(e ast.Expr, through []string) []string {
+	follow := func(name string) []string {
+		if slices.Contains(through, name) {
+			return nil
+		}
+		var all []string
+		for _, value := range w[name] {
+			all = append(all, w.fragments(value, append(through, name))...)
+		}
+		return all
+	}
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		if text, err := strconv.Unquote(e.Value); err == nil && len(text) > 1 {
+			return []string{text}
+		}
+	case *ast.Ident:
+		return follow(e.Name)
+	case *ast.SelectorExpr:
+		return follow(e.Sel.Name)
+	case *ast.UnaryExpr:
+		return w.fragments(e.X, through)
+	case *ast.ParenExpr:
+		return w.fragments(e.X, through)
+	case *ast.BinaryExpr:
+		return append(w.fragments(e.X, through), w.fragments(e.Y, through)...)
+	case *ast.CallExpr:
+		if f, ok := e.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "String" { // aws.String
+			return w.fragments(e.Args[0], through)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,257 @@
+package ledgertest
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// overtaken is a table on which something else happens once, between the
+// caller's reads and its first write by that operation.
+type overtaken struct {
+	ledger.API
+	operation string
+	meanwhile func()
+	once      sync.Once
+}
+
+// overtaken is an environment that something else overtakes before its first
+// call of that operation; with "Query", after it.
+func (w *World) overtaken(operation string, meanwhile func()) *ledger.Ledger {
+	return w.EnvironmentOver(&overtaken{API: w.Engine.API, operation: operation, meanwhile: meanwhile})
+}
+
+func (o *overtaken) at(operation string) {
+	if o.operation == operation {
+		o.once.Do(o.meanwhile)
+	}
+}
+
+func (o *overtaken) Query(ctx context.Context, in *dynamodb.QueryInput, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	defer o.at("Query")
+	return o.API.Query(ctx, in, opts...)
+}
+
+func (o *overtaken) PutItem(ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	o.at("PutItem")
+	return o.API.PutItem(ctx, in, opts...)
+}
+
+func (o *overtaken) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	o.at("UpdateItem")
+	return o.API.UpdateItem(ctx, in, opts...)
+}
+
+func (o *overtaken) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
+	o.at("BatchExecuteStatement")
+	return o.API.BatchExecuteStatement(ctx, in, opts...)
+}
+
+// place writes an item behind the ledger's back.
+func (w *World) place(it map[string]types.AttributeValue) {
+	w.T.Helper()
+	if _, err := look(w.Ctx, w.Engine.API.PutItem, &dynamodb.PutItemInput{TableName: &w.Engine.Table, Item: it}); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// moved is an item under another key.
+func moved(it map[string]types.AttributeValue, pk, sk string) map[string]types.AttributeValue {
+	out := maps.Clone(it)
+	out["pk"], out["sk"] = &types.AttributeValueMemberS{Value: pk}, &types.AttributeValueMemberS{Value: sk}
+	return out
+}
+
+func text(s string) map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{":x": &types.AttributeValueMemberS{Value: s}}
+}
+
+var overtaking = map[string]func(*testing.T, *World){
+	"a creation that is overtaken by its own repeat neither resets a shard nor opens the sale again": func(t *testing.T, w *World) {
+		c := w.Sale(5, 1)
+		slow := w.overtaken("PutItem", func() {
+			w.Create(c)
+			w.Accepted(w.Buy("alice"))
+		})
+		s, err := slow.Create(w.Ctx, c)
+		if err != nil || s.Applied {
+			t.Errorf("got %+v (%v), want it not applied", s, err)
+		}
+		w.Balanced(1)
+	},
+	"an addition that is overtaken by its own repeat is applied once": func(t *testing.T, w *World) {
+		w.Open(2, 2)
+		a := sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 2}
+		slow := w.overtaken("Query", func() {
+			if s, err := w.Ledger.Add(w.Ctx, a); err != nil || !s.Applied {
+				t.Fatalf("got %+v (%v)", s, err)
+			}
+		})
+		s, err := slow.Add(w.Ctx, a)
+		if err != nil || s.Applied || s.Seeded != 4 {
+			t.Errorf("got %+v (%v), want 4 units, not applied by this one", s, err)
+		}
+		w.Balanced(2)
+	},
+	"an edit that is overtaken by a newer one does not undo it in the shards": func(t *testing.T, w *World) {
+		w.Open(3, 3)
+		at := w.Now()
+		slow := w.overtaken("UpdateItem", func() {
+			w.edit(sale.Edit{SaleID: "moutai", At: at.Add(time.Second), Paused: ptr(true)})
+		})
+		w.Pass(time.Second)
+		if _, err := slow.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: at, Paused: ptr(false)}); err != nil {
+			t.Fatal(err)
+		}
+		for k, pk := range []string{"STOCK#moutai#0", "STOCK#moutai#1", "STOCK#moutai#2"} {
+			if paused := value(w.Item(pk, "STOCK")["paused"]); paused != "true" {
+				t.Errorf("shard %d: paused is %s", k, paused)
+			}
+		}
+	},
+	"a shard that was restocked since it was found empty is not closed": func(t *testing.T, w *World) {
+		w.Open(1, 1)
+		w.Accepted(w.Buy("first"))
+		slow := w.overtaken("UpdateItem", func() {
+			if _, err := w.Environment().Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
+				t.Fatal(err)
+			}
+		})
+		w.Accepted(slow.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "second"}))
+		s, err := w.Environment().Sale(w.Ctx, "moutai")
+		if err != nil || s.Empty.Len() != 0 {
+			t.Errorf("%d shards are said to be empty (%v), want none: nobody found it empty since", s.Empty.Len(), err)
+		}
+	},
+	"a claim that becomes another between its reading and its order id gets none": func(t *testing.T, w *World) {
+		w.Open(2, 1)
+		refs := w.bought("alice")
+		slow := w.overtaken("BatchExecuteStatement", func() {
+			w.tamper("CLAIM#moutai#0", "alice", "SET claimId = :x", text("another"))
+		})
+		if c := slow.Confirm(w.Ctx, refs); sale.CodeOf(c[0].Err) != sale.Poison {
+			t.Errorf("got %+v, want poison", c[0])
+		}
+		if it := w.Item("CLAIM#moutai#0", "alice"); it["orderId"] != nil {
+			t.Errorf("got an order id: %v", it)
+		}
+	},
+	"the window of the shards holds for an environment with an old snapshot, to the millisecond": func(t *testing.T, w *World) {
+		c := w.Open(10, 1)
+		w.Accepted(w.Buy("alice")) // the snapshot stays fresh: no time passes
+		for i, window := range []struct {
+			opens, closes time.Time
+			want          sale.Code
+		}{
+			{w.Now().Add(time.Millisecond), c.ClosesAt, sale.NotOpen},
+			{w.Now(), c.ClosesAt, ""},
+			{c.OpensAt, w.Now().Add(time.Millisecond), ""},
+			{c.OpensAt, w.Now(), sale.Closed},
+		} {
+			e := sale.Edit{SaleID: "moutai", At: w.Now().Add(time.Duration(i) * time.Millisecond), OpensAt: window.opens, ClosesAt: window.closes}
+			if _, err := w.Environment().Edit(w.Ctx, e); err != nil {
+				t.Fatal(err)
+			}
+			_, err := w.Buy(people(4)[i])
+			if got := sale.CodeOf(err); got != window.want {
+				t.Errorf("window %v to %v at %v: got %v, want %q", window.opens, window.closes, w.Now(), err, window.want)
+			}
+		}
+	},
+	"every edit and every restocked shard raises the sale's version by one": func(t *testing.T, w *World) {
+		w.Open(4, 4)
+		w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: ptr(true)})
+		w.edit(sale.Edit{SaleID: "moutai", At: w.Now().Add(1e6), OpensAt: w.Now(), ClosesAt: w.Now().Add(time.Hour)})
+		if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 2}); err != nil {
+			t.Fatal(err)
+		}
+		if v := w.Number("SALE#moutai", "SALE", "version"); v != 5 {
+			t.Errorf("version %d, want 5", v)
+		}
+	},
+	"a sale that comes back after it was drained begins a new pass": func(t *testing.T, w *World) {
+		c := w.Open(2, 1)
+		if err := w.Ledger.SaveCursor(w.Ctx, &ledger.Audit{SaleID: "moutai", Sold: []int64{0}, Claims: []int64{0}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Ledger.Drain(w.Ctx, "moutai", c.ClosesAt); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if l, err := w.Ledger.Listings(w.Ctx); err != nil || len(l) != 1 || l[0].Cursor != nil {
+			t.Errorf("got %+v (%v), want one without a cursor", l, err)
+		}
+	},
+	"the cursor of an unknown sale is not kept": func(t *testing.T, w *World) {
+		if err := w.Ledger.SaveCursor(w.Ctx, &ledger.Audit{SaleID: "unknown"}); err != nil {
+			t.Fatal(err)
+		}
+		if all := w.Partition("SALES"); len(all) != 0 {
+			t.Errorf("got listings %v", all)
+		}
+	},
+	"a claim whose order item is missing may be resent by one of many, and not for another claim": func(t *testing.T, w *World) {
+		w.Open(2, 1)
+		w.confirmed(w.bought("alice"))
+		c, err := w.Ledger.Claim(w.Ctx, "moutai", "alice")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Pass(time.Minute)
+		other := c
+		other.ID = "another"
+		for i, step := range []struct {
+			claim sale.Claim
+			want  bool
+		}{{other, false}, {c, true}, {c, false}} {
+			if ok, err := w.Ledger.MayResend(w.Ctx, step.claim); err != nil || ok != step.want {
+				t.Errorf("step %d: got %v (%v), want %v", i, ok, err, step.want)
+			}
+		}
+		// Two minutes old, marked one minute ago: half its age is not more than that.
+		w.Pass(time.Minute)
+		if ok, err := w.Ledger.MayResend(w.Ctx, c); err != nil || ok {
+			t.Errorf("got %v (%v) at exactly half its age, want false", ok, err)
+		}
+	},
+	"nothing is created over a sale or a listing whose request is missing": func(t *testing.T, w *World) {
+		w.Open(2, 1)
+		w.place(moved(w.Item("SALE#moutai", "SALE"), "SALE#bare", "SALE"))
+		w.place(moved(w.Item("SALES", "moutai"), "SALES", "listed"))
+		for _, id := range []string{"bare", "listed"} {
+			before := len(w.Partition("SALE#" + id))
+			c := w.Sale(2, 1)
+			c.SaleID = id
+			_, err := w.Ledger.Create(w.Ctx, c)
+			w.Refused(sale.Internal, err)
+			if after := len(w.Partition("SALE#" + id)); after != before {
+				t.Errorf("%s: %d items, before %d", id, after, before)
+			}
+		}
+	},
+	"a sale that is not listed is neither restocked nor rescheduled": func(t *testing.T, w *World) {
+		w.Open(2, 1)
+		w.place(moved(w.Item("SALE#moutai", "SALE"), "SALE#unlisted", "SALE"))
+		w.place(moved(w.Item("STOCK#moutai#0", "STOCK"), "STOCK#unlisted#0", "STOCK"))
+		_, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "unlisted", SeedID: "s", Stock: 1})
+		w.Refused(sale.Internal, err)
+		_, err = w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "unlisted", At: w.Now(), OpensAt: w.Now(), ClosesAt: w.Now().Add(time.Hour)})
+		w.Refused(sale.Internal, err)
+		if it := w.Item("SALES", "unlisted"); it != nil {
+			t.Errorf("it was listed: %v", it)
+		}
+		if stock := w.Number("STOCK#unlisted#0", "STOCK", "stock"); stock != 2 {
+			t.Errorf("%d units, want 2", stock)
+		}
+	},
+}
