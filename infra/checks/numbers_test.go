@@ -1,0 +1,207 @@
+package checks
+
+import (
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"flashsale/shared/eligibility"
+	"flashsale/shared/ledger"
+)
+
+const (
+	// longestOutage, in seconds, is how long FinalizeFunction may fail without an
+	// order message being lost: a night until somebody comes, and the day to mend it.
+	longestOutage = 86400
+	// soon, in seconds, is how quickly an alarm must know: a sale lasts minutes.
+	soon = 300
+	// callTime, in seconds, is the limit of one call to the table, to the queue and to
+	// the eligibility service each.
+	callTime = 1
+)
+
+var rateSchedule = regexp.MustCompile(`^rate\((\d+) (minute|hour|day)s?\)$`)
+
+// period is how often a schedule runs, in seconds; false if its expression is
+// no rate, or a parameter.
+func (t template) period(schedule resource) (int, bool) {
+	m := rateSchedule.FindStringSubmatch(schedule.at("Properties", "ScheduleExpression").text())
+	if m == nil {
+		return 0, false
+	}
+	n, err := strconv.Atoi(m[1])
+	return n * map[string]int{"minute": 60, "hour": 3600, "day": 86400}[m[2]], err == nil
+}
+
+func seconds(d time.Duration) int { return int(d / time.Second) }
+
+// TestNumbersOfTheTemplate holds numbers to the others that they depend on.
+func TestNumbersOfTheTemplate(t *testing.T) {
+	const (
+		seed      = "Resources/SeedFunction/Properties/"
+		reconcile = "Resources/ReconcileFunction/Properties/"
+		rate      = reconcile + "Events/Reconciling/Properties/ScheduleExpression"
+	)
+	checkTemplate(t, []templateRule{
+		{
+			row:  7,
+			name: "a queue keeps a message for as long as its function may fail, and through all its receives",
+			check: func(tmpl template) (found []finding) {
+				for _, s := range tmpl.eventSources() {
+					p := s.queue.at("Properties")
+					kept, _ := tmpl.number(p.at("MessageRetentionPeriod"))
+					hidden, _ := tmpl.number(p.at("VisibilityTimeout"))
+					receives, _ := tmpl.number(p.at("RedrivePolicy", "maxReceiveCount"))
+					if least := max(longestOutage, 2*receives*hidden); kept < least {
+						found = append(found, s.queue.find("%s keeps a message for %d s, want at least %d s", s.queue.id, kept, least))
+					}
+				}
+				return found
+			},
+			breaks: []edit{
+				{"Resources/OrderQueue/Properties/MessageRetentionPeriod", "60"},
+				{"Parameters/OrderVisibilityTimeout/Default", "43200"},
+			},
+		},
+		{
+			row:  9,
+			name: "what a schedule starts is retried, unless the schedule itself comes again at once",
+			check: func(tmpl template) (found []finding) {
+				for _, f := range tmpl.functions() {
+					for _, e := range f.events("ScheduleV2") {
+						if again, ok := tmpl.period(e); ok && again <= 60 {
+							continue
+						}
+						for what, retry := range map[string]node{
+							"schedule": e.at("Properties", "RetryPolicy", "MaximumRetryAttempts"),
+							"function": f.property("EventInvokeConfig", "MaximumRetryAttempts"),
+						} {
+							if n, _ := tmpl.number(retry); n < 1 {
+								found = append(found, e.find("%s: the %s gives up after one failure", f.id, what))
+							}
+						}
+					}
+				}
+				return found
+			},
+			breaks: []edit{
+				{seed + "Events/Seeding/Properties/RetryPolicy/MaximumRetryAttempts", "0"},
+				{seed + "EventInvokeConfig/MaximumRetryAttempts", "0"},
+				{rate, "rate(1 hour)"},
+			},
+		},
+		{
+			row:  9,
+			name: "reconciling comes often enough for its alarms: two passes before a lost message counts as waiting too long",
+			check: func(tmpl template) (found []finding) {
+				for _, f := range tmpl.functions() {
+					_, waiting, reconciles := tmpl.alarmOn("flashsale", "oldestPendingSeconds", "Maximum", "service", f.folder())
+					if !reconciles {
+						continue
+					}
+					silence, _, watched := tmpl.alarmOn("AWS/Lambda", "Invocations", "Sum", "FunctionName", f.id)
+					patience, _ := tmpl.number(silence.at("Properties", "Period"))
+					for _, e := range f.events("ScheduleV2") {
+						every, ok := tmpl.period(e)
+						switch {
+						case !ok:
+							found = append(found, e.find("%s: no rate", f.id))
+						case !watched || every > patience:
+							found = append(found, e.find("%s runs every %d s, its alarm expects it every %d s", f.id, every, patience))
+						case seconds(ledger.ResendGrace)+2*every > waiting:
+							found = append(found, e.find("%s: two passes end after %d s, the alarm goes off at %d s", f.id, 2*every, waiting))
+						}
+					}
+					return found
+				}
+				return append(found, tmpl.at("Resources").find("no function tells the age of the oldest pending claim"))
+			},
+			breaks: []edit{
+				{rate, "rate(1 hour)"},
+				{rate, "rate(2 minutes)"},
+				{rate, "cron(0 * * * ? *)"},
+				{"Resources/OldestPendingAlarm/Properties/Threshold", "120"},
+				{"Resources/OldestPendingAlarm", ""},
+			},
+		},
+		{
+			row:  2,
+			name: "a function behind the API has time for one slow call to each service that it needs",
+			check: func(tmpl template) (found []finding) {
+				for _, f := range tmpl.functions() {
+					if n, _ := tmpl.number(f.property("Timeout")); len(f.events("HttpApi")) > 0 && n < 3*callTime {
+						found = append(found, f.find("%s: Timeout is %d s, want at least %d s", f.id, n, 3*callTime))
+					}
+				}
+				return found
+			},
+			breaks: []edit{{"Resources/PurchaseFunction/Properties/Timeout", "2"}},
+		},
+		{
+			row:  18,
+			name: "the time for the question whether a buyer is eligible is bounded as in the code",
+			check: func(tmpl template) (found []finding) {
+				p := tmpl.at("Parameters", "EligibilityTimeoutMs")
+				if n, ok := tmpl.number(p.at("MaxValue")); !ok || n != int(eligibility.MaxTimeout/time.Millisecond) || n > 1000*callTime {
+					found = append(found, p.find("EligibilityTimeoutMs may be %d, the code takes up to %v", n, eligibility.MaxTimeout))
+				}
+				return found
+			},
+			breaks: []edit{{"Parameters/EligibilityTimeoutMs/MaxValue", "5000"}, {"Parameters/EligibilityTimeoutMs/MaxValue", ""}},
+		},
+		{
+			row:  17,
+			name: "a queue's age is an alarm after a second delivery and before claims count as waiting too long",
+			check: func(tmpl template) (found []finding) {
+				for _, s := range tmpl.eventSources() {
+					_, age, _ := tmpl.alarmOn("AWS/SQS", "ApproximateAgeOfOldestMessage", "Maximum", "QueueName", s.queue.id)
+					_, waiting, _ := tmpl.alarmOn("flashsale", "oldestPendingSeconds", "Maximum", "service", "reconcile")
+					hidden, _ := tmpl.number(s.queue.at("Properties", "VisibilityTimeout"))
+					if age < 2*hidden || age > waiting {
+						found = append(found, s.queue.find("%s: an age of %d s is an alarm, want %d to %d s", s.queue.id, age, 2*hidden, waiting))
+					}
+				}
+				return found
+			},
+			breaks: []edit{
+				{"Resources/OrderQueueAgeAlarm/Properties/Threshold", "60"},
+				{"Resources/OrderQueueAgeAlarm/Properties/Threshold", "3600"},
+				{"Parameters/OrderVisibilityTimeout/Default", "300"},
+			},
+		},
+		{
+			row:  17,
+			name: "every alarm looks every minute and knows within five",
+			check: func(tmpl template) (found []finding) {
+				for _, a := range tmpl.alarms() {
+					p := a.at("Properties")
+					periods := []node{p.at("Period")}
+					for _, m := range p.at("Metrics").list() {
+						if s := m.at("MetricStat"); s.Node != nil {
+							periods = append(periods, s.at("Period"))
+						}
+					}
+					looks := 0
+					for _, period := range periods {
+						n, ok := tmpl.number(period)
+						if period.Node != nil && (!ok || n != 60) {
+							found = append(found, a.find("%s looks every %q s, want 60", a.id, period.text()))
+						}
+						looks = max(looks, n)
+					}
+					if n, ok := tmpl.number(p.at("EvaluationPeriods")); !ok || looks == 0 || n*looks > soon {
+						found = append(found, a.find("%s knows after %d times %d s, want at most %d s", a.id, n, looks, soon))
+					}
+				}
+				return found
+			},
+			breaks: []edit{
+				{"Resources/OversoldAlarm/Properties/Period", "3600"},
+				{"Resources/OversoldAlarm/Properties/Period", ""},
+				{"Resources/OversoldAlarm/Properties/EvaluationPeriods", "60"},
+				{"Resources/BusyAlarm/Properties/Metrics/0/MetricStat/Period", "900"},
+			},
+		},
+	})
+}
