@@ -138,12 +138,28 @@ bench: ## what the handlers cost above the AWS calls they make; benchstat's form
 	@$(GO_BUILD) -o $(HOST)/bench ./infra/bench
 	@GOGC=400 $(HOST)/bench # as template.yaml has it
 
-# Under the race detector the simulation runs few seeds; the full number runs
-# without it.
+# The race detector costs several times the time, so it watches the packages
+# whose goroutines share memory. Every package is in one of the three runs: the
+# tests that start whole systems mostly wait, so more of them run at once.
+RACED := ./functions/... ./shared/... ./infra/demo ./infra/faults ./infra/load ./infra/local/...
 .PHONY: test
-test: host ## run every test, the engines included
-	go test $(RACE) -timeout 10m ./...
-	$(if $(RACE),go test -timeout 10m ./infra/simulate)
+test: host ## run every test, the engines included; `make prove` runs the long proofs in full
+	go test $(RACE) -timeout 10m $(RACED)
+	go test -p 4 -timeout 10m $$(go list ./... | grep -vxFf <(go list $(RACED) ./infra/simulate))
+	go test -timeout 10m ./infra/simulate -seeds 300 -faults 2
+
+.PHONY: prove
+prove: ## the long proofs in full: 2,000 random sales, every plan of three faults, a million claims, races in the simulation
+	go test -timeout 30m ./infra/simulate -seeds 2000 -faults 3
+	go test -timeout 10m ./shared/ledger -run '^TestASaleOfAMillionClaims'
+	$(if $(RACE),go test $(RACE) -timeout 30m ./infra/simulate)
+
+# A test binary of a package holds all changes of its operators, so that each
+# costs a run and no build. infra/mutants/survivors_test.go lists what survives.
+MUTATED ?= $(shell go list -f '{{if .TestGoFiles}}{{.Dir}}{{else if .XTestGoFiles}}{{.Dir}}{{end}}' ./functions/... ./shared/... | sed "s|^$$PWD/||" | grep -v test$$)
+.PHONY: mutate
+mutate: ## change every operator of functions and shared in turn; the package's own tests must notice (MUTATED=shared/sale)
+	go test -timeout 0 ./infra/mutants -run '^TestEveryOperatorIsNeeded$$' -v -packages "$(MUTATED)" | grep -v '^=== \|--- PASS'
 
 .PHONY: check
 check: ## formatting, vet, staticcheck, known vulnerabilities, both templates and what SAM makes of them linted

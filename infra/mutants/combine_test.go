@@ -11,7 +11,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -208,7 +210,7 @@ func (c *combined) text() []byte {
 			whole = d.only
 		}
 		c.removed[c.offset(whole.Pos())] = c.offset(whole.End())
-		fmt.Fprintf(&c.more, "\nvar %s = %s\n", name, c.values[name])
+		fmt.Fprintf(&c.more, "\nvar %s = %s // %s\n", name, c.values[name], d.kind)
 	}
 	var out bytes.Buffer
 	for i := 0; i < len(c.source); {
@@ -268,4 +270,47 @@ func overlay(dir string, files map[string][]byte) (string, error) {
 	}
 	file := filepath.Join(dir, "overlay.json")
 	return file, os.WriteFile(file, raw, 0o600)
+}
+
+var (
+	compileError   = regexp.MustCompile(`(?m)^(\S+\.go):(\d+):`)
+	functionNumber = regexp.MustCompile(`^func .*?_mutant(\d+)\(`)
+	valueNumber    = regexp.MustCompile(`chooseMutant(?:\[[^(]*\])?\((\d+),`)
+)
+
+// blame returns the numbers of the mutants whose text the compiler refuses: first
+// those of constants, which have become variables that other text may not take.
+func blame(errors string, files map[string][]byte) (numbers []int) {
+	add := func(found [][]string) {
+		for _, f := range found {
+			number, err := strconv.Atoi(f[1])
+			if err == nil && !slices.Contains(numbers, number) {
+				numbers = append(numbers, number)
+			}
+		}
+	}
+	for _, text := range files {
+		for line := range strings.Lines(string(text)) {
+			if strings.HasSuffix(line, " // const\n") {
+				add(valueNumber.FindAllStringSubmatch(line, -1))
+			}
+		}
+	}
+	if numbers != nil {
+		return numbers
+	}
+	for _, place := range compileError.FindAllStringSubmatch(errors, -1) {
+		raw, err := os.ReadFile(place[1])
+		lines := strings.Split(string(raw), "\n")
+		at, lineErr := strconv.Atoi(place[2])
+		if err != nil || lineErr != nil || at > len(lines) {
+			continue
+		}
+		found := valueNumber.FindAllStringSubmatch(lines[at-1], -1)
+		for ; found == nil && at > 0 && !strings.HasPrefix(lines[at-1], "}"); at-- {
+			found = functionNumber.FindAllStringSubmatch(lines[at-1], 1)
+		}
+		add(found)
+	}
+	return numbers
 }

@@ -26,7 +26,11 @@ func TestEveryMutantIsCaught(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	builds := newBuilds(root, t.TempDir())
+	all := make([]*change, len(mutants))
+	for i, m := range mutants {
+		all[i] = &change{name: m.promise + " " + m.name, pkg: m.pkg, files: m.files}
+	}
+	builds := newBuilds(root, t.TempDir(), all)
 	first := map[string]int{} // by package
 	tests := map[string]string{}
 	for number, m := range mutants {
@@ -36,7 +40,7 @@ func TestEveryMutantIsCaught(t *testing.T) {
 		} else {
 			tests[m.pkg] += "|" + top
 		}
-		t.Run(m.promise+" "+m.name, func(t *testing.T) {
+		t.Run(all[number].name, func(t *testing.T) {
 			t.Parallel()
 			out, err := builds.run(t, number, number, m.test)
 			switch {
@@ -58,17 +62,54 @@ func TestEveryMutantIsCaught(t *testing.T) {
 	}
 }
 
-// run runs tests in the binary that one mutant is in, as that or another mutant,
-// or as none of them (-1). Whatever is no failure of a test ends t.
+// change is one changed program; files are the files that differ, by path.
+type change struct {
+	name, pkg string
+	files     func(root string) (map[string][]byte, error)
+}
+
+// builds are test binaries: one for each package, with all changes that its
+// tests must catch, and one for each change that cannot be built with others. A
+// change's number is its position in all.
+type builds struct {
+	root, dir string
+	all       []*change
+	pkgs      map[string]func(context.Context) (string, map[int]error) // binary, and who is not in it
+}
+
+func newBuilds(root, dir string, all []*change) *builds {
+	b := &builds{root, dir, all, map[string]func(context.Context) (string, map[int]error){}}
+	for _, c := range all {
+		if b.pkgs[c.pkg] == nil {
+			n := len(b.pkgs)
+			var once sync.Once
+			var binary string
+			var left map[int]error
+			b.pkgs[c.pkg] = func(ctx context.Context) (string, map[int]error) {
+				once.Do(func() { binary, left = b.combine(ctx, c.pkg, fmt.Sprint("package", n)) })
+				return binary, left
+			}
+		}
+	}
+	return b
+}
+
+// run runs tests in the binary that one change is in, as that or another
+// change, or as none of them (-1).
 func (b *builds) run(t *testing.T, in, as int, tests string) ([]byte, error) {
 	binary, err := b.binary(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return b.runBinary(t, binary, b.all[in].pkg, as, tests)
+}
+
+// runBinary runs tests of a binary. Whatever is no failure of a test ends t.
+func (b *builds) runBinary(t *testing.T, binary, pkg string, as int, tests string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	command := exec.CommandContext(ctx, binary, "-test.run", tests, "-test.failfast")
-	command.Dir = filepath.Join(b.root, mutants[in].pkg)
+	command := exec.CommandContext(ctx, binary, "-test.run", tests, "-test.failfast", "-test.skip", slowTests)
+	command.Dir = filepath.Join(b.root, pkg)
 	command.Env = append(os.Environ(), mutantVariable+"="+strconv.Itoa(as))
 	out, err := command.CombinedOutput()
 	if err != nil && ctx.Err() == nil && !bytes.Contains(out, []byte("--- FAIL")) && !bytes.Contains(out, []byte("panic:")) {
@@ -77,72 +118,55 @@ func (b *builds) run(t *testing.T, in, as int, tests string) ([]byte, error) {
 	return out, err
 }
 
-// builds are the test binaries: one for each package, with all mutants that its
-// tests must catch, and one for each mutant that cannot be built with others.
-type builds struct {
-	root, dir string
-	pkgs      map[string]func(context.Context) (string, map[int]error) // binary, and who is not in it
-}
-
-func newBuilds(root, dir string) *builds {
-	b := &builds{root, dir, map[string]func(context.Context) (string, map[int]error){}}
-	for _, m := range mutants {
-		if b.pkgs[m.pkg] == nil {
-			n := len(b.pkgs)
-			var once sync.Once
-			var binary string
-			var left map[int]error
-			b.pkgs[m.pkg] = func(ctx context.Context) (string, map[int]error) {
-				once.Do(func() { binary, left = b.combine(ctx, m.pkg, fmt.Sprint("package", n)) })
-				return binary, left
-			}
-		}
-	}
-	return b
-}
-
-// binary is the test binary that can be that mutant.
+// binary is the test binary that can be that change.
 func (b *builds) binary(ctx context.Context, number int) (string, error) {
-	m := mutants[number]
-	files, err := m.files(b.root)
+	c := b.all[number]
+	files, err := c.files(b.root)
 	if err != nil {
 		return "", err
 	}
-	binary, left := b.pkgs[m.pkg](ctx)
+	binary, left := b.pkgs[c.pkg](ctx)
 	switch err := left[number]; {
 	case err == nil && binary != "":
 		return binary, nil
 	case err != nil && !errors.Is(err, errAlone):
 		return "", err
 	}
-	return b.build(ctx, m.pkg, fmt.Sprint("mutant", number), files)
+	return b.build(ctx, c.pkg, fmt.Sprint("change", number), files)
 }
 
-// combine builds all mutants of a package's tests. Those that do not fit are
-// left with the reason; if what fits does not build, there is no binary, and a
-// build of each by itself tells who is to blame.
+// combine builds all changes of a package's tests. Those that do not fit or do
+// not build with the others are left, with the reason.
 func (b *builds) combine(ctx context.Context, pkg, name string) (binary string, left map[int]error) {
 	left = map[int]error{}
-	sources := map[string]*combined{}
-	for number, m := range mutants {
-		if m.pkg == pkg {
-			left[number] = b.join(sources, number, m)
+	for attempt := 0; ; attempt++ {
+		sources := map[string]*combined{}
+		for number, c := range b.all {
+			if c.pkg == pkg && left[number] == nil {
+				left[number] = b.join(sources, number, c)
+			}
+		}
+		files := map[string][]byte{}
+		for path, c := range sources {
+			files[path] = c.text()
+			files[filepath.Join(filepath.Dir(path), "mutant_number.go")] = fmt.Appendf(nil, numberFile, c.parsed.Name.Name)
+		}
+		binary, err := b.build(ctx, pkg, fmt.Sprint(name, "_", attempt), files)
+		if err == nil {
+			return binary, left
+		}
+		guilty := blame(err.Error(), files)
+		if len(guilty) == 0 || attempt == 5 {
+			return "", left // a build of each by itself tells
+		}
+		for _, number := range guilty {
+			left[number] = fmt.Errorf("%w: %w", errAlone, err)
 		}
 	}
-	files := map[string][]byte{}
-	for path, c := range sources {
-		files[path] = c.text()
-		files[filepath.Join(filepath.Dir(path), "mutant_number.go")] = fmt.Appendf(nil, numberFile, c.parsed.Name.Name)
-	}
-	binary, err := b.build(ctx, pkg, name, files)
-	if err != nil {
-		return "", left
-	}
-	return binary, left
 }
 
-func (b *builds) join(sources map[string]*combined, number int, m mutant) error {
-	files, err := m.files(b.root)
+func (b *builds) join(sources map[string]*combined, number int, c *change) error {
+	files, err := c.files(b.root)
 	if err != nil {
 		return err
 	}
@@ -173,7 +197,7 @@ func (b *builds) build(ctx context.Context, pkg, name string, files map[string][
 		return "", err
 	}
 	binary := filepath.Join(dir, "mutants.test")
-	command := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-o", binary, "-overlay", list, pkg)
+	command := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-gcflags=-e", "-o", binary, "-overlay", list, pkg)
 	command.Dir = b.root
 	if out, err := command.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("the mutant does not build: %w\n%s", err, out)

@@ -138,7 +138,7 @@ func (c *crowd) Query(_ context.Context, in *dynamodb.QueryInput, _ ...func(*dyn
 }
 
 func TestASaleOfAMillionClaimsIsAuditedPageByPage(t *testing.T) {
-	const claims, shards = 1_000_000, 1000
+	const claims, shards = auditedClaims, 1000
 	c := newCrowd(shards, claims)
 	l := ledger.New(c, table, ledger.Options{Now: func() time.Time { return c.began.Add(time.Hour) }})
 	var before, after runtime.MemStats

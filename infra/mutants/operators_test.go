@@ -1,0 +1,154 @@
+package mutants
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+var operatorPackages = flag.String("packages", "shared/orderid shared/sale", "packages whose operators are changed in turn; `make mutate` names all")
+
+// swaps are what each operator is changed to: a comparison into its neighbour
+// and into its opposite, a sum into a difference, and into or.
+var swaps = map[token.Token][]token.Token{
+	token.LSS: {token.LEQ, token.GEQ}, token.LEQ: {token.LSS, token.GTR},
+	token.GTR: {token.GEQ, token.LEQ}, token.GEQ: {token.GTR, token.LSS},
+	token.EQL: {token.NEQ}, token.NEQ: {token.EQL},
+	token.ADD: {token.SUB}, token.SUB: {token.ADD}, token.MUL: {token.QUO}, token.QUO: {token.MUL}, token.REM: {token.MUL},
+	token.INC: {token.DEC}, token.DEC: {token.INC},
+	token.LAND: {token.LOR}, token.LOR: {token.LAND},
+}
+
+// slowTests are not run for each operator.
+const slowTests = "^TestASaleOfAMillionClaims"
+
+// TestEveryOperatorIsNeeded changes one operator after the other, and runs the
+// tests of its own package: one of them must fail. What survives stands in
+// survivors with the reason, and what stands there must survive.
+func TestEveryOperatorIsNeeded(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, pkg := range strings.Fields(*operatorPackages) {
+		all, err := operatorChanges(root, pkg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(pkg, func(t *testing.T) {
+			if len(all) == 0 {
+				t.Skip("no operators")
+			}
+			built := newBuilds(root, t.TempDir(), all)
+			binary, left := built.pkgs["./"+pkg](t.Context())
+			var killed, lived, other atomic.Int64
+			t.Run("operators", func(t *testing.T) {
+				if binary != "" {
+					if out, err := built.runBinary(t, binary, "./"+pkg, -1, "."); err != nil {
+						t.Fatalf("the tests fail without a change: %v\n%s", err, out)
+					}
+				}
+				for number, c := range all {
+					t.Run(c.name, func(t *testing.T) {
+						t.Parallel()
+						own := binary
+						if binary == "" || left[number] != nil {
+							var err error
+							if own, err = built.binary(t.Context(), number); err != nil {
+								other.Add(1) // not a program: 1 << -2, "a" - "b"
+								return
+							}
+							defer os.Remove(own)
+						}
+						out, err := built.runBinary(t, own, "./"+pkg, number, ".")
+						if err != nil {
+							killed.Add(1)
+						} else {
+							lived.Add(1)
+						}
+						reason, listed := survivors[c.name]
+						switch {
+						case err == nil && !listed:
+							t.Errorf("no test of %s notices", pkg)
+						case err != nil && listed:
+							t.Errorf("listed as a survivor (%s), but a test fails:\n%s", reason, out)
+						}
+					})
+				}
+			})
+			t.Logf("%d changes are noticed, %d are not, %d are no programs", killed.Load(), lived.Load(), other.Load())
+		})
+		for _, c := range all {
+			seen[c.name] = true
+		}
+	}
+	for name := range survivors {
+		file, _, _ := strings.Cut(name, ": ")
+		if !seen[name] && slices.Contains(strings.Fields(*operatorPackages), filepath.Dir(file)) {
+			t.Errorf("a listed survivor that is no change any more: %s", name)
+		}
+	}
+}
+
+// operatorChanges are all changes of one operator in a package's source.
+func operatorChanges(root, pkg string) ([]*change, error) {
+	files, err := filepath.Glob(filepath.Join(root, pkg, "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	var all []*change
+	count := map[string]int{}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		fset := token.NewFileSet()
+		parsed, err := parser.ParseFile(fset, path, source, 0)
+		if err != nil {
+			return nil, err
+		}
+		add := func(at token.Pos, was token.Token) {
+			offset := fset.Position(at).Offset
+			start := bytes.LastIndexByte(source[:offset], '\n') + 1
+			end := start + bytes.IndexByte(source[start:], '\n')
+			for _, is := range swaps[was] {
+				name := fmt.Sprintf("%s: %s: %s for %s", filepath.Join(pkg, filepath.Base(path)), bytes.TrimSpace(source[start:end]), is, was)
+				if count[name]++; count[name] > 1 {
+					name += fmt.Sprintf(" (%d)", count[name])
+				}
+				mutated := slices.Concat(source[:offset], []byte(is.String()), source[offset+len(was.String()):])
+				all = append(all, &change{name: name, pkg: "./" + pkg, files: func(string) (map[string][]byte, error) {
+					return map[string][]byte{path: mutated}, nil
+				}})
+			}
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.BinaryExpr:
+				add(n.OpPos, n.Op)
+			case *ast.IncDecStmt:
+				add(n.TokPos, n.Tok)
+			case *ast.UnaryExpr:
+				if n.Op == token.SUB {
+					add(n.OpPos, n.Op)
+				}
+			}
+			return true
+		})
+	}
+	return all, nil
+}
