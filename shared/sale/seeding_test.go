@@ -94,6 +94,7 @@ func TestAnAdditionIsCheckedFieldByField(t *testing.T) {
 	}{
 		{"a complete one is valid", Addition{"moutai", "second-batch", 50}, ""},
 		{"the largest one is valid", Addition{"moutai", "s", MaxStock}, ""},
+		{"one unit is valid", Addition{"moutai", "s", 1}, ""},
 		{"an invalid sale id", Addition{"mou tai", "s", 1}, InvalidRequest},
 		{"no seed id", Addition{"moutai", "", 1}, InvalidRequest},
 		{"a seed id with a separator", Addition{"moutai", "s#1", 1}, InvalidRequest},
@@ -122,6 +123,8 @@ func TestAnEditIsCheckedFieldByField(t *testing.T) {
 		{"a past instant is valid", Edit{SaleID: "moutai", At: now.Add(-time.Hour), Paused: &paused}, ""},
 		{"an instant within a clock's error is valid", Edit{SaleID: "moutai", At: now.Add(MaxAhead), Paused: &paused}, ""},
 		{"a rescheduling is valid", Edit{SaleID: "moutai", At: now, OpensAt: opensAt, ClosesAt: closesAt}, ""},
+		{"the year 2000 is valid", Edit{SaleID: "moutai", At: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), Paused: &paused}, ""},
+		{"the year 1999", Edit{SaleID: "moutai", At: time.Date(1999, 12, 31, 23, 59, 59, 0, time.UTC), Paused: &paused}, InvalidRequest},
 		{"an invalid sale id", Edit{SaleID: "", At: now, Paused: &paused}, InvalidRequest},
 		{"an instant in the future", Edit{SaleID: "moutai", At: now.Add(MaxAhead + 1), Paused: &paused}, InvalidRequest},
 		{"no instant is valid", Edit{SaleID: "moutai", Paused: &paused}, ""},
