@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-var operatorPackages = flag.String("packages", "shared/orderid shared/sale", "packages whose operators are changed in turn; `make mutate` names all")
+var operatorPackages = flag.String("packages", "shared/orderid shared/orderq shared/jsonwrite", "packages whose operators are changed in turn; `make mutate` names all")
 
 // swaps are what each operator is changed to: a comparison into its neighbour
 // and into its opposite, a sum into a difference, and into or.
@@ -47,7 +47,8 @@ func TestEveryOperatorIsNeeded(t *testing.T) {
 		}
 		t.Run(pkg, func(t *testing.T) {
 			if len(all) == 0 {
-				t.Skip("no operators")
+				t.Log("no operators")
+				return
 			}
 			built := newBuilds(root, t.TempDir(), all)
 			binary, left := built.pkgs["./"+pkg](t.Context())

@@ -4,7 +4,16 @@ package mutants
 // notice, and why.
 var survivors = map[string]string{
 	"shared/orderq/message.go: if !isHead || !isTail || !isSale || !isUser || !isClaim || !plain(saleID) || !plain(user) || !plain(claimID) {: && for || (5)": "without its user's part a message has no claim's part",
-	"shared/sale/set.go: if left <= 0 {: < for <=":                                                   "without a number left the mask is empty, and so are all words behind",
-	"shared/sale/set.go: if left := limit - i*64; left < 64 {: <= for <":                             "a mask of 64 numbers masks nothing",
-	"shared/sale/set.go: return k >= 0 && k < MaxShards && s.words[k/64]&(1<<(k%64)) != 0: <= for <": "Add lets no number MaxShards in",
+	"shared/sale/set.go: if left <= 0 {: < for <=":                                                                                 "without a number left the mask is empty, and so are all words behind",
+	"shared/sale/set.go: if left := limit - i*64; left < 64 {: <= for <":                                                           "a mask of 64 numbers masks nothing",
+	"shared/sale/set.go: return k >= 0 && k < MaxShards && s.words[k/64]&(1<<(k%64)) != 0: <= for <":                               "Add lets no number MaxShards in",
+	"shared/eligibility/breaker.go: return b.pause > 0 && (b.probing || now.Before(b.until)): >= for >":                            "without a pause no call is probing, and the last pause is over",
+	"shared/eligibility/breaker.go: b.state++: -- for ++ (2)":                                                                      "a state that no call in flight has come in is as good as a new one",
+	`shared/httpapi/httpapi.go: if len(key) >= 2 && key[0] == '"' && key[len(key)-1] == '"' {: > for >=`:                           "two quotes are no valid key, whether they are taken off or not",
+	"shared/httpapi/httpapi.go: o := make(jsonwrite.Object, 0, 256+len(r.Body)+len(r.Body)/4): - for +":                            "how much memory is made ready changes no text",
+	"shared/httpapi/httpapi.go: o := make(jsonwrite.Object, 0, 256+len(r.Body)+len(r.Body)/4): - for + (2)":                        "how much memory is made ready changes no text",
+	"shared/httpapi/httpapi.go: o := make(jsonwrite.Object, 0, 256+len(r.Body)+len(r.Body)/4): * for /":                            "how much memory is made ready changes no text",
+	"functions/purchase/handler/handler.go: if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < sendTime {: <= for <":  "the two differ at one instant of the real clock",
+	"functions/seed/handler/request.go: if t, err := d.Token(); err != nil || t != json.Delim('{') {: && for ||":                   "what is no object is refused by the second decoding as well",
+	"functions/seed/handler/request.go: if _, nested := value.(json.Delim); err != nil || nested || value == nil {: && for || (2)": "no field takes an object or a list: the second decoding refuses it as well",
 }

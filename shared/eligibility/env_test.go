@@ -21,8 +21,9 @@ func TestTheEnvironmentSaysWhomToAskAndWithHowMuchPatience(t *testing.T) {
 		{"the defaults", url, "", "", "", &Checker{timeout: 300 * time.Millisecond, turns: make(chan struct{}, 8)}, ""},
 		{"all said", url, "900", "2", "true", &Checker{timeout: 900 * time.Millisecond, turns: make(chan struct{}, 2), failOpen: true}, ""},
 		{"closed by name", url, "1", "1000", "false", &Checker{timeout: time.Millisecond, turns: make(chan struct{}, 1000)}, ""},
+		{"the other bounds", url, "1000", "1", "", &Checker{timeout: MaxTimeout, turns: make(chan struct{}, 1)}, ""},
 		{"no time", url, "0", "", "", nil, "ELIGIBILITY_TIMEOUT_MS"},
-		{"too much time", url, "1001", "", "", nil, "ELIGIBILITY_TIMEOUT_MS"},
+		{"too much time", url, "1001", "", "", nil, "ELIGIBILITY_TIMEOUT_MS is \"1001\", want 1 to 1000\n"},
 		{"a time that is none", url, "300ms", "", "", nil, "ELIGIBILITY_TIMEOUT_MS"},
 		{"nobody at once", url, "", "0", "", nil, "ELIGIBILITY_CONCURRENCY"},
 		{"too many at once", url, "", "1001", "", nil, "ELIGIBILITY_CONCURRENCY"},
@@ -39,7 +40,7 @@ func TestTheEnvironmentSaysWhomToAskAndWithHowMuchPatience(t *testing.T) {
 			t.Setenv("ELIGIBILITY_FAIL_OPEN", tt.how)
 			got, err := FromEnv(clock.Wall)
 			if tt.missing != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.missing) || got != nil {
+				if err == nil || !strings.Contains(err.Error()+"\n", tt.missing) || got != nil {
 					t.Errorf("%v, %v; want an error about %s", got, err, tt.missing)
 				}
 				return

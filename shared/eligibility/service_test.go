@@ -77,7 +77,7 @@ func TestOnlyTheAgreedAnswersAreAnswers(t *testing.T) {
 		{"no", 200, `{"eligible":false}`, "no"},
 		{"white space", 200, " {\n\"eligible\" : false }\r\n", "no"},
 		{"more members", 200, `{"reason":"verified","eligible":true,"score":0.9}`, "yes"},
-		{"just under the limit", 200, `{"eligible":true,"pad":"` + strings.Repeat("x", maxAnswer-28) + `"}`, "yes"},
+		{"at the limit", 200, `{"eligible":true,"pad":"` + strings.Repeat("x", maxAnswer-26) + `"}`, "yes"},
 		{"over the limit", 200, `{"eligible":true,"pad":"` + strings.Repeat("x", maxAnswer) + `"}`, ""},
 		{"yes, and megabytes of nothing", 200, `{"eligible":true}` + strings.Repeat(" ", 4<<20), ""},
 		{"nothing", 200, ``, ""},
