@@ -4,7 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,15 +20,21 @@ var expressionFields = []string{
 // ledger, and has read consistently wherever the ledger does: what it never
 // sends, no change is made to. changes name the functions that read.
 func usedAll(t *testing.T, texts map[string]bool, changes []string) {
-	packages, err := parser.ParseDir(token.NewFileSet(), "../../shared/ledger",
-		func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0)
+	paths, err := filepath.Glob("../../shared/ledger/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	source := writings{}
 	var requests []ast.Expr
 	reads := 0
-	for _, file := range packages["ledger"].Files {
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, declaration := range file.Decls {
 			source.note(declaration)
 			ast.Inspect(declaration, func(n ast.Node) bool {

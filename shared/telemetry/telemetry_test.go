@@ -165,6 +165,19 @@ func TestUserTextNeitherBreaksNorLengthensTheLine(t *testing.T) {
 	}
 }
 
+func TestTextThatTurnsOrHidesWhatFollowsIsReplaced(t *testing.T) {
+	for _, mark := range []string{"\u202e", "\u200b", "\u0085", "\x7f", "a\u202eb"} {
+		if got, want := capped(mark, 100), strings.Map(func(r rune) rune {
+			if r == 'a' || r == 'b' {
+				return r
+			}
+			return '\ufffd'
+		}, mark); got != want {
+			t.Errorf("%q is logged as %q, want %q", mark, got, want)
+		}
+	}
+}
+
 func TestFatalSaysWhyAndEndsTheProcess(t *testing.T) {
 	if os.Getenv("FATAL") != "" {
 		New(os.Stdout, "seed", clock.Wall).Fatal(errors.New("TABLE_NAME is not set"))

@@ -182,8 +182,8 @@ var overtaking = map[string]func(*testing.T, *World){
 		if err := w.Ledger.SaveCursor(w.Ctx, &ledger.Audit{SaleID: "moutai", Sold: []int64{0}, Claims: []int64{0}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Ledger.Drain(w.Ctx, "moutai", c.ClosesAt); err != nil {
-			t.Fatal(err)
+		if drained, err := w.Ledger.Drain(w.Ctx, &ledger.Receipt{SaleID: "moutai", Version: 1, ClosesAt: c.ClosesAt}); err != nil || !drained {
+			t.Fatalf("drained %t, %v", drained, err)
 		}
 		if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
 			t.Fatal(err)
