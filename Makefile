@@ -57,8 +57,8 @@ resume: operator ## let SALE=… go on
 OPERATOR = $(HOST)/operator $(if $(TABLE),-table $(TABLE) -queue "$(QUEUE)" -dead-letter-queue "$(DLQ)",-api-port $(API_PORT))
 
 .PHONY: receipt
-receipt: operator ## the books of SALE=…, recounted from the table (JSON=1 for machines); fails unless they balance
-	@$(OPERATOR) receipt -sale "$(SALE)" $(if $(JSON),-json)
+receipt: operator ## SALE=… (or ALL=1) recounted from the table, fails unless it balances; JSON=1, FULL=1 scans any table
+	@$(OPERATOR) receipt -sale "$${SALE-}" $(if $(ALL),-all) $(if $(JSON),-json) $(if $(FULL),-full)
 
 .PHONY: buyer
 buyer: operator ## what happened to the order of BUYER=… in SALE=…

@@ -144,6 +144,20 @@ func TestImportsPointOneWay(t *testing.T) {
 			breaks: []broken{imports("shared/ledger/x.go", sqsPackage), imports("functions/purchase/x_test.go", sqsPackage)},
 		},
 		{
+			name: "the recount shares no code with what it judges",
+			check: edges(codeIn("infra/books"), "the recount knows DynamoDB's client and the items' documentation only",
+				func(_ *source, imported string) bool {
+					return isStandard(imported) || imported == dynamodbPackage || imported == dynamodbPackage+"/types" ||
+						imported == "github.com/aws/aws-sdk-go-v2/aws" || imported == "github.com/aws/smithy-go"
+				}),
+			breaks: []broken{
+				imports("infra/books/x.go", module+"/shared/sale"),
+				imports("infra/books/x.go", module+"/shared/orderid"),
+				imports("infra/books/sub/x.go", module+"/shared/ledger"),
+				imports("infra/books/x.go", module+"/infra/client"),
+			},
+		},
+		{
 			name: "what is deployed imports nothing that exists for tests",
 			check: edges(func(s *source) bool {
 				return codeIn("shared", "functions")(s) && !isTestSupport(s.dir())

@@ -93,13 +93,13 @@ func (d *demonstration) run(ctx context.Context) ([]line, error) {
 
 	recountCtx, cancel := context.WithTimeout(ctx, recountTime)
 	defer cancel()
-	b, err := readBooks(recountCtx, newTable(d.where.dynamodb), d.where.table, d.saleID)
+	sale, findings, err := readBooks(recountCtx, newTable(d.where.dynamodb), d.where.table, d.saleID, d.now)
 	if err != nil {
 		return nil, err
 	}
 	return audit(evidence{
 		stock: d.stock, shards: d.shards, crowd: crowd, results: results,
-		sightings: sightings, books: b, endedAt: d.now(),
+		sightings: sightings, books: sale, findings: findings, endedAt: d.now(),
 	}), nil
 }
 

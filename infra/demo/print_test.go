@@ -7,11 +7,13 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"flashsale/infra/books"
 )
 
 func TestTheReceiptIsTheLastThingPrintedAndFitsEightyColumns(t *testing.T) {
 	e := good()
-	e.stock, e.books.claims[0].orderID = 1, ""
+	e.stock, e.findings = 1, []books.Finding{{Promise: "P8", Text: "1 claims are pending"}}
 	lines := audit(e)
 	for i := range 2 * examples {
 		lines[0].breaks("finding %d", i)

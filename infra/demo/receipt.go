@@ -2,9 +2,10 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
+
+	"flashsale/infra/books"
 )
 
 // evidence is everything the receipt is made of: what the crowd was told and
@@ -14,7 +15,8 @@ type evidence struct {
 	crowd         []buyer
 	results       []result
 	sightings     []sighting
-	books         books
+	books         *books.Sale
+	findings      []books.Finding // of the recount
 	// endedAt is when the books were read.
 	endedAt time.Time
 }
@@ -33,6 +35,19 @@ func allHold(lines []line) bool {
 	return !slices.ContainsFunc(lines, func(l line) bool { return len(l.broken) > 0 })
 }
 
+// recounted enters what the recount found of the line's own promise.
+func (l *line) recounted(e *evidence) {
+	for _, f := range e.findings {
+		if f.Promise == l.promise || l.promise == "P2" && !slices.Contains(ownLine, f.Promise) {
+			l.breaks("%s", f.Text)
+		}
+	}
+}
+
+// ownLine are the promises of the recount that have a line of their own; the others' findings
+// stand with P2.
+var ownLine = []string{"P1", "P3", "P7", "P8"}
+
 // audit checks every promise that one rush can show. It is pure.
 func audit(e evidence) []line {
 	return []line{
@@ -43,46 +58,27 @@ func audit(e evidence) []line {
 // sold: P1, and that scarcity was not made up: who could be served, was.
 func (e *evidence) sold() line {
 	want := min(e.stock, len(e.crowd))
-	l := line{promise: "P1", says: "sold exactly min(stock, buyers)", figure: thousands(len(e.books.claims)) + " of " + thousands(want)}
-	if n := len(e.books.claims); n != want {
+	l := line{promise: "P1", says: "sold exactly min(stock, buyers)", figure: thousands(len(e.books.Claims)) + " of " + thousands(want)}
+	if n := len(e.books.Claims); n != want {
 		l.breaks("%d units were sold, not %d", n, want)
 	}
-	for _, k := range slices.Sorted(maps.Keys(e.books.shards)) {
-		if s := e.books.shards[k]; s.stock < 0 {
-			l.breaks("shard %d has %d units left", k, s.stock)
-		}
-	}
+	l.recounted(e)
 	return l
 }
 
-// conserved: P2, per shard and in total.
+// conserved: P2, that the sale is the one that was asked for, and whatever the
+// recount found that has no line of its own.
 func (e *evidence) conserved() line {
-	b := &e.books
-	var left, seeded int64
-	claims := map[int]int64{}
-	for _, c := range b.claims {
-		claims[c.shard]++
-	}
+	b := e.books
 	l := line{promise: "P2", says: "stock left + claims = seeded, on every shard"}
-	l.broken = append(l.broken, b.malformed...)
-	for _, k := range slices.Sorted(maps.Keys(b.shards)) {
-		s := b.shards[k]
-		left, seeded = left+s.stock, seeded+s.seeded
-		if s.stock+claims[k] != s.seeded {
-			l.breaks("shard %d: %d left + %d claims, but %d seeded", k, s.stock, claims[k], s.seeded)
-		}
-		delete(claims, k)
+	l.recounted(e)
+	if len(b.Shards) != e.shards {
+		l.breaks("%d shards are stored, but %d were asked for", len(b.Shards), e.shards)
 	}
-	for _, k := range slices.Sorted(maps.Keys(claims)) {
-		l.breaks("%d claims name shard %d, which does not exist", claims[k], k)
+	if b.Seeded != int64(e.stock) {
+		l.breaks("%d units were seeded, but %d were asked for", b.Seeded, e.stock)
 	}
-	if len(b.shards) != e.shards || b.shardCount != int64(e.shards) {
-		l.breaks("%d shards are stored and the sale says %d, but %d were asked for", len(b.shards), b.shardCount, e.shards)
-	}
-	if seeded != int64(e.stock) || b.seeded != int64(e.stock) {
-		l.breaks("the shards were seeded with %d and the sale says %d, but %d were asked for", seeded, b.seeded, e.stock)
-	}
-	l.figure = fmt.Sprintf("%d + %d = %d", left, len(b.claims), seeded)
+	l.figure = fmt.Sprintf("%d + %d = %d", b.Stock(), len(b.Claims), b.Seeded)
 	return l
 }
 
@@ -93,13 +89,11 @@ func (e *evidence) oneEach() line {
 	for _, b := range e.crowd {
 		known[b.user] = true
 	}
-	units := map[string]int{}
-	for _, c := range e.books.claims {
-		if units[c.user]++; units[c.user] == 2 {
-			l.breaks("%s holds more than one unit", c.user)
-		}
-		if !known[c.user] {
-			l.breaks("%s is not of the crowd and holds a unit", c.user)
+	l.recounted(e)
+	units := map[string]bool{}
+	for _, c := range e.books.Claims {
+		if units[c.User] = true; !known[c.User] {
+			l.breaks("%s is not of the crowd and holds a unit", c.User)
 		}
 	}
 	l.figure = thousands(len(units)) + " buyers"
@@ -119,7 +113,7 @@ func (e *evidence) durable() line {
 			n++
 		}
 		user := e.crowd[r.buyer].user
-		if !slices.ContainsFunc(held[user], func(c claim) bool { return c.claimID == r.reply.claim.ClaimID }) {
+		if !slices.ContainsFunc(held[user], func(c books.Claim) bool { return c.ClaimID == r.reply.claim.ClaimID }) {
 			l.breaks("%s was told of claim %s, which the books do not have", user, r.reply.claim.ClaimID)
 		}
 	}
@@ -156,15 +150,12 @@ func (e *evidence) truthful() line {
 			l.breaks("a click of %s was answered %s", user, r.reply.short())
 		}
 	}
-	for _, c := range e.books.claims {
-		if !told[c.user] && refused[c.user] {
-			l.breaks("%s holds a unit and was told only that it is sold out", c.user)
+	for _, c := range e.books.Claims {
+		if !told[c.User] && refused[c.User] {
+			l.breaks("%s holds a unit and was told only that it is sold out", c.User)
 		}
 	}
-	var left int64
-	for _, s := range e.books.shards {
-		left += max(0, s.stock)
-	}
+	left := e.books.Stock()
 	if left > 0 && len(refused) > 0 {
 		l.breaks("%d buyers were told that it is sold out, but %d units are left", len(refused), left)
 	}
@@ -216,10 +207,10 @@ func (e *evidence) repeatable() line {
 	return l
 }
 
-func (e *evidence) claimsByUser() map[string][]claim {
-	m := make(map[string][]claim, len(e.books.claims))
-	for _, c := range e.books.claims {
-		m[c.user] = append(m[c.user], c)
+func (e *evidence) claimsByUser() map[string][]books.Claim {
+	m := make(map[string][]books.Claim, len(e.books.Claims))
+	for _, c := range e.books.Claims {
+		m[c.User] = append(m[c.User], c)
 	}
 	return m
 }

@@ -39,6 +39,7 @@ type shop struct {
 	flaws
 	mu       sync.Mutex
 	saleID   string
+	opened   time.Time
 	stock    []int64
 	seeded   []int64
 	claims   []*shopClaim
@@ -94,7 +95,7 @@ func (s *shop) create(w http.ResponseWriter, r *http.Request) {
 		answer(w, 200, map[string]string{"errorType": "invalid-request"})
 		return
 	}
-	s.saleID = c.SaleID
+	s.saleID, s.opened = c.SaleID, time.Now().Add(-time.Second)
 	s.stock, s.seeded = make([]int64, c.Shards), make([]int64, c.Shards)
 	for i := range c.Stock {
 		s.stock[i%c.Shards]++
@@ -199,33 +200,47 @@ func (s *shop) status(w http.ResponseWriter, user string) {
 	answer(w, 200, s.body(c, true))
 }
 
-// scan answers with every item, and one of another sale.
+// scan answers with every item, and those of another sale.
 func (s *shop) scan(w http.ResponseWriter) {
-	text := func(v string) map[string]string { return map[string]string{"S": v} }
-	number := func(n int64) map[string]string { return map[string]string{"N": strconv.FormatInt(n, 10)} }
-	var total int64
-	items := []map[string]any{
-		{"pk": text("STOCK#other#0"), "sk": text("STOCK"), "stock": number(7), "seeded": number(9)},
-		{"pk": text("SALES"), "sk": text(s.saleID)},
+	text := func(v string) map[string]any { return map[string]any{"S": v} }
+	number := func(n int64) map[string]any { return map[string]any{"N": strconv.FormatInt(n, 10)} }
+	var items []map[string]any
+	put := func(pk, sk string, attributes map[string]any) {
+		attributes["pk"], attributes["sk"] = text(pk), text(sk)
+		items = append(items, attributes)
 	}
+	window := func(more map[string]any) map[string]any {
+		more["opensAt"], more["closesAt"] = number(s.opened.UnixMilli()), number(s.opened.Add(time.Hour).UnixMilli())
+		return more
+	}
+	var total int64
 	for k := range s.stock {
 		total += s.seeded[k]
-		items = append(items, map[string]any{"pk": text(fmt.Sprintf("STOCK#%s#%d", s.saleID, k)), "sk": text("STOCK"),
-			"stock": number(s.stock[k]), "seeded": number(s.seeded[k])})
+		put(fmt.Sprintf("STOCK#%s#%d", s.saleID, k), "STOCK", window(map[string]any{"stock": number(s.stock[k]), "seeded": number(s.seeded[k]),
+			"paused": map[string]any{"BOOL": false}, "changedAt": number(0)}))
 	}
-	items = append(items, map[string]any{"pk": text("SALE#" + s.saleID), "sk": text("SALE"),
-		"seeded": number(total), "shards": number(int64(len(s.stock)))})
+	for id, state := range map[string]string{s.saleID: "OPEN", "other": "DRAFT"} {
+		shards := int64(len(s.stock))
+		put("SALE#"+id, "SALE", window(map[string]any{"name": text("x"), "paused": map[string]any{"BOOL": false}, "changedAt": number(0),
+			"seeded": number(total), "shards": number(shards), "buckets": number((shards + 3) / 4), "version": number(1), "state": text(state)}))
+		put("SALE#"+id, "CREATE", window(map[string]any{"name": text("x"), "stock": number(total), "shards": number(shards)}))
+		put("SALES", id, map[string]any{"closesAt": number(s.opened.Add(time.Hour).UnixMilli())})
+	}
+	held := map[string]int{}
 	for _, c := range s.claims {
-		it := map[string]any{"pk": text("CLAIM#" + s.saleID + "#0"), "sk": text(c.user), "claimId": text(c.id),
-			"shard": number(int64(c.shard)), "acceptedAt": number(c.at.UnixMilli())}
+		it := map[string]any{"claimId": text(c.id), "shard": number(int64(c.shard)), "acceptedAt": number(c.at.UnixMilli())}
 		if c.orderID != 0 {
 			it["orderId"] = number(int64(c.orderID))
 			if !s.losesOrders {
-				items = append(items, map[string]any{"pk": text("ORDER#" + orderid.String(c.orderID)), "sk": text("ORDER"),
-					"saleId": text(s.saleID), "user": text(c.user), "claimId": text(c.id)})
+				put("ORDER#"+orderid.String(c.orderID), "ORDER", map[string]any{"saleId": text(s.saleID), "user": text(c.user), "claimId": text(c.id)})
 			}
 		}
-		items = append(items, it)
+		// A second claim of one buyer only has room in another bucket.
+		put(fmt.Sprintf("CLAIM#%s#%d", s.saleID, held[c.user]), c.user, it)
+		held[c.user]++
+	}
+	for _, day := range []time.Time{time.Now(), time.Now().AddDate(-1, 0, 0)} {
+		put("SEQ#"+orderid.Day(day), "SEQ", map[string]any{"next": number(int64(s.sequence) + 1)})
 	}
 	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 	_ = json.NewEncoder(w).Encode(map[string]any{"Items": items, "Count": len(items), "ScannedCount": len(items)})

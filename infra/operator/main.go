@@ -32,7 +32,8 @@ var errBroken = errors.New("the books do not balance")
 const usage = `usage:
   operator [where] pause -sale ID                         no unit leaves any more, whatever edit stands
   operator [where] resume -sale ID                        the sale goes on
-  operator [where] receipt -sale ID [-json] [-bound 5m]   the books of a sale
+  operator [where] receipt                                which sales there are
+  operator [where] receipt -sale ID|-all [-json] [-full] [-bound 5m]   recounts a sale; -full scans any table
   operator [where] buyer -sale ID -user ID                what happened to one buyer's order
   operator [where] redrive [-go]                          what is in the dead-letter queue; -go moves it back
 

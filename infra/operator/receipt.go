@@ -3,115 +3,201 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 	"time"
 
-	"flashsale/shared/httpapi"
-	"flashsale/shared/ledger"
-	"flashsale/shared/sale"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"flashsale/infra/books"
+	"flashsale/infra/local/engine"
 )
 
-// shown is the receipt as JSON; the field names are ReconcileFunction's.
-type shown struct {
-	SaleID               string   `json:"saleId"`
-	AsOf                 string   `json:"asOf"`
-	Seeded               int64    `json:"seeded"`
-	Stock                int64    `json:"stock"`
-	Claims               int64    `json:"claims"`
-	Pending              int64    `json:"pending"`
-	Confirmed            int64    `json:"confirmed"`
-	OldestPendingSeconds int64    `json:"oldestPendingSeconds"`
-	Balanced             bool     `json:"balanced"`
-	Findings             []string `json:"findings"`
-	ReadUnits            float64  `json:"readUnits"`
+// A table that cannot be reached is known within 30 s: callTries attempts of
+// callTime with pauses of at most callPause, and reachTime for everything before
+// the first answer, credentials included.
+const (
+	callTries = 3
+	reachTime = 28 * time.Second
+)
+
+var (
+	callTime  = 8 * time.Second
+	callPause = 2 * time.Second
+)
+
+func retryer() aws.Retryer {
+	return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts, o.MaxBackoff = callTries, callPause })
 }
 
-// receipt derives the books of a sale from its items and fails with errBroken
-// unless they balance and nothing has been pending beyond the bound.
+// receipt recounts a sale from its items and fails with errBroken unless
+// everything adds up. Without a sale it says which there are; with -all it recounts all of them.
 func receipt(ctx context.Context, p place, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("receipt", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	saleID := flags.String("sale", "", "")
+	all := flags.Bool("all", false, "")
 	asJSON := flags.Bool("json", false, "")
+	full := flags.Bool("full", false, "")
 	bound := flags.Duration("bound", 5*time.Minute, "")
-	if err := flags.Parse(args); err != nil || !sale.ValidID(*saleID) {
-		return fmt.Errorf("receipt needs -sale ID\n%s", usage)
+	if err := flags.Parse(args); err != nil {
+		return fmt.Errorf("receipt: %w\n%s", err, usage)
 	}
-	book, err := p.ledger(ctx)
+	db, table, err := p.dynamodb(ctx)
 	if err != nil {
 		return err
 	}
-	books, err := audit(ctx, book, *saleID, settle)
+	sales, err := reach(ctx, db, table)
 	if err != nil {
 		return err
 	}
-	r := judge(books, *bound)
-	if *asJSON {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		if err := encoder.Encode(r); err != nil {
-			return fmt.Errorf("write receipt: %w", err)
+	if *saleID == "" && !*all {
+		listSales(out, table, sales)
+		return nil
+	}
+	ids := []string{*saleID}
+	if *all {
+		ids = nil
+		for _, s := range sales {
+			ids = append(ids, s.SaleID)
 		}
-	} else {
-		print(out, r)
 	}
-	if !r.Balanced {
-		return errBroken
+	err = recountEach(ctx, db, table, ids, books.Options{Full: *full, Overdue: *bound}, *asJSON, out)
+	if errors.Is(err, books.ErrNoSale) {
+		return fmt.Errorf("%w; %s", err, saleNames(table, sales))
+	}
+	return err
+}
+
+// recountEach writes a receipt of each sale, and fails with errBroken if any does not balance.
+func recountEach(ctx context.Context, db books.DynamoDB, table string, ids []string, o books.Options, asJSON bool, out io.Writer) error {
+	var broken error
+	for _, id := range ids {
+		r, err := recount(ctx, db, table, id, o)
+		if err != nil {
+			return err
+		}
+		if err := write(out, r, asJSON); err != nil {
+			return err
+		}
+		if !r.Balanced {
+			broken = errBroken
+		}
+	}
+	return broken
+}
+
+// dynamodb opens the table for reading.
+func (p place) dynamodb(ctx context.Context) (*dynamodb.Client, string, error) {
+	client := awshttp.NewBuildableClient().WithTimeout(callTime)
+	if p.table == "" {
+		where, err := p.local(ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		return dynamodb.New(dynamodb.Options{
+			BaseEndpoint: &where.DynamoDB, Region: engine.Region, Retryer: retryer(), HTTPClient: client,
+			Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+		}), where.Table, nil
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, config.WithHTTPClient(client), config.WithRetryer(retryer))
+	if err != nil {
+		return nil, "", fmt.Errorf("load AWS configuration: %s", oneLine(err))
+	}
+	return dynamodb.NewFromConfig(cfg), p.table, nil
+}
+
+// reach reads the list of sales, to know that the table can be reached at all.
+func reach(ctx context.Context, db books.DynamoDB, table string) ([]books.Listing, error) {
+	ctx, cancel := context.WithTimeout(ctx, reachTime)
+	defer cancel()
+	sales, err := books.Sales(ctx, db, table)
+	if err != nil {
+		return nil, fmt.Errorf("the table %s cannot be read: %s", table, oneLine(err))
+	}
+	return sales, nil
+}
+
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+func listSales(out io.Writer, table string, sales []books.Listing) {
+	if len(sales) == 0 {
+		fmt.Fprintf(out, "the table %s has no sale\n", table)
+		return
+	}
+	fmt.Fprintf(out, "the sales of the table %s (make receipt SALE=… or ALL=1 recounts):\n", table)
+	for _, s := range sales {
+		state := "closes"
+		switch {
+		case s.Drained:
+			state = "drained, closed"
+		case !s.ClosesAt.After(time.Now()):
+			state = "closed"
+		}
+		fmt.Fprintf(out, "  %-30s  %s %s\n", s.SaleID, state, s.ClosesAt.Format(time.RFC3339))
+	}
+}
+
+// saleNames names the first sales that there are.
+func saleNames(table string, sales []books.Listing) string {
+	var names []string
+	for _, s := range sales[:min(len(sales), 10)] {
+		names = append(names, s.SaleID)
+	}
+	if len(names) == 0 {
+		return "the table " + table + " has no sale"
+	}
+	if len(sales) > len(names) {
+		names = append(names, "…")
+	}
+	return "the table " + table + " has " + strings.Join(names, ", ")
+}
+
+// recount recounts one sale, with a bar on a terminal.
+func recount(ctx context.Context, db books.DynamoDB, table, saleID string, o books.Options) (*books.Receipt, error) {
+	if term.IsTerminal(int(os.Stderr.Fd())) {
+		bar := progressbar.NewOptions64(1, progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription("claims"),
+			progressbar.OptionShowCount(), progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionClearOnFinish())
+		o.Progress = func(claims, about int64) {
+			bar.ChangeMax64(max(about, 1))
+			_ = bar.Set64(claims) // a terminal that cannot be drawn on must not stop a recount
+		}
+		defer func() { _ = bar.Clear() }()
+	}
+	r, err := books.Recount(ctx, db, table, saleID, o)
+	if err != nil && !errors.Is(err, books.ErrNoSale) {
+		return nil, errors.New(oneLine(err))
+	}
+	return r, err
+}
+
+func write(out io.Writer, r *books.Receipt, asJSON bool) error {
+	if !asJSON {
+		print(out, r)
+		return nil
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(r); err != nil {
+		return fmt.Errorf("write receipt: %w", err)
 	}
 	return nil
 }
 
-// settle waits until what was half done is done.
-func settle(ctx context.Context) error { return pause(ctx, ledger.SettleTime) }
-
-// audit makes a whole pass, and another one if anything looked unfinished.
-func audit(ctx context.Context, book *ledger.Ledger, saleID string, settle func(context.Context) error) (*ledger.Receipt, error) {
-	a := &ledger.Audit{SaleID: saleID}
-	looked := false
-	for {
-		r, err := book.Step(ctx, a, func(sale.Claim) {})
-		if sale.CodeOf(err) == sale.Busy && ctx.Err() == nil {
-			err = settle(ctx) // throttled: the pass goes on where it stopped
-			if err == nil {
-				continue
-			}
-		}
-		if err != nil {
-			return nil, err
-		}
-		if r != nil && (r.Missing == 0 || looked) {
-			return r, nil
-		}
-		if r != nil {
-			looked = true
-			a = &ledger.Audit{SaleID: saleID, Suspects: a.Suspects}
-		}
-		if err := settle(ctx); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// judge adds to the ledger's findings what only time makes wrong.
-func judge(books *ledger.Receipt, bound time.Duration) shown {
-	findings := append([]string{}, books.Findings...)
-	if books.Missing > 0 {
-		findings = append(findings, fmt.Sprintf("%d confirmed claims have no order item (P7)", books.Missing))
-	}
-	if oldest := time.Duration(books.OldestPendingSeconds) * time.Second; oldest > bound {
-		findings = append(findings, fmt.Sprintf("a claim has been pending for %v, more than %v (P8)", oldest, bound))
-	}
-	return shown{
-		SaleID: books.SaleID, AsOf: httpapi.Time(books.AsOf), Seeded: books.Seeded, Stock: books.Stock,
-		Claims: books.Claims, Pending: books.Pending, Confirmed: books.Confirmed,
-		OldestPendingSeconds: books.OldestPendingSeconds, Balanced: len(findings) == 0, Findings: findings,
-		ReadUnits: books.ReadUnits,
-	}
-}
-
-func print(out io.Writer, r shown) {
+func print(out io.Writer, r *books.Receipt) {
 	fmt.Fprintf(out, "receipt of sale %s as of %s\n", r.SaleID, r.AsOf)
 	for _, line := range []struct {
 		name  string
@@ -125,12 +211,27 @@ func print(out io.Writer, r shown) {
 		fmt.Fprintf(out, "  %-14s %11ds\n", "  oldest", r.OldestPendingSeconds)
 	}
 	fmt.Fprintf(out, "  %-14s %12.0f read units\n", "cost", r.ReadUnits)
+	list := func(title string, lines []string) {
+		if len(lines) == 0 {
+			return
+		}
+		fmt.Fprintln(out, title)
+		for _, line := range lines {
+			fmt.Fprintln(out, "  -", line)
+		}
+	}
+	list("not finished:", r.Unfinished)
 	if r.Balanced {
 		fmt.Fprintln(out, "balanced: stock left + claims = seeded, on every shard; one claim per buyer;\nevery confirmed claim has its own order")
-		return
+	} else {
+		var findings []string
+		for _, f := range r.Findings {
+			findings = append(findings, f.String())
+		}
+		list("NOT BALANCED:", findings)
 	}
-	fmt.Fprintln(out, "NOT BALANCED:")
-	for _, finding := range r.Findings {
-		fmt.Fprintln(out, "  -", finding)
+	if len(r.NotLookedFor) == 0 {
+		fmt.Fprintln(out, "every item of the table was looked at")
 	}
+	list("it did not look for:", r.NotLookedFor)
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"flashsale/infra/books"
 	"flashsale/infra/replies"
 )
 
@@ -94,26 +95,26 @@ const (
 // is left, or was claimed after a refusal, with no restock that may have
 // brought it, was there when the buyer was told otherwise. A claim's acceptedAt
 // lies before its commit, so it can be held against the refusal.
-func (h *history) untrue(claims []claim, left int64) []string {
+func (h *history) untrue(claims []books.Claim, left int64) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var found []string
-	own := map[string]claim{}
+	own := map[string]books.Claim{}
 	for _, c := range claims {
-		own[c.user] = c
+		own[c.User] = c
 	}
 	for _, r := range h.refusals {
 		// A buyer with a key is recognised whatever the stock (P5).
-		if c, has := own[r.user]; has && r.keyed && c.acceptedAt.Add(afterlife).Before(r.from) {
-			found = append(found, fmt.Sprintf("%s held claim %s and was told sold out to the same key (P5)", r.user, c.claimID))
+		if c, has := own[r.user]; has && r.keyed && c.AcceptedAt.Add(afterlife).Before(r.from) {
+			found = append(found, fmt.Sprintf("%s held claim %s and was told sold out to the same key (P5)", r.user, c.ClaimID))
 		}
 		if left > 0 && !h.restockedWithin(r.from.Add(-staleness), time.Now()) {
 			found = append(found, fmt.Sprintf("%s was told sold out at %s and %d units are left (P6)", r.user, r.until.Format(clock), left))
 		}
 		for _, c := range claims {
-			if c.acceptedAt.After(r.until) && !h.restockedWithin(r.from.Add(-staleness), c.acceptedAt) {
+			if c.AcceptedAt.After(r.until) && !h.restockedWithin(r.from.Add(-staleness), c.AcceptedAt) {
 				found = append(found, fmt.Sprintf("%s was told sold out until %s, but %s got a unit at %s without a restock (P6)",
-					r.user, r.until.Format(clock), c.user, c.acceptedAt.Format(clock)))
+					r.user, r.until.Format(clock), c.User, c.AcceptedAt.Format(clock)))
 				break
 			}
 		}

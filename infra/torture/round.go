@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"flashsale/infra/books"
 )
 
 const (
@@ -54,7 +56,7 @@ func (r *round) run(ctx context.Context, chance *rand.Rand, chaos time.Duration)
 	}
 	var found []string
 	for _, e := range r.events {
-		for _, problem := range append(e.told.problems, e.audit(all[e.id])...) {
+		for _, problem := range append(e.told.problems, e.audit(ctx, all)...) {
 			found = append(found, e.id+": "+problem)
 		}
 	}
@@ -136,18 +138,16 @@ func (r *round) awaitQuiet(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		oldest, quiet := time.Now(), true
+		oldest, done := time.Now(), true
 		for _, e := range r.events {
-			if b := all[e.id]; b != nil {
-				if at, ok := b.quiet(); !ok {
-					quiet = false
-					if at.Before(oldest) {
-						oldest = at
-					}
+			if at, ok := quiet(all.Sale(e.id)); !ok {
+				done = false
+				if at.Before(oldest) {
+					oldest = at
 				}
 			}
 		}
-		if quiet {
+		if done {
 			return nil
 		}
 		if time.Since(oldest) > grace {
@@ -178,11 +178,11 @@ func (r *round) repair(ctx context.Context, interrupt bool) (err error) {
 }
 
 // readBooks reads the table, which answers unless ctx ends.
-func (r *round) readBooks(ctx context.Context) (map[string]*books, error) {
+func (r *round) readBooks(ctx context.Context) (*books.Books, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	for {
-		all, err := readBooks(ctx, r.table)
+		all, err := books.Read(ctx, r.table, tableName)
 		if err == nil || !pause(ctx, quietPoll) {
 			return all, err
 		}

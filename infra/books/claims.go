@@ -1,0 +1,191 @@
+package books
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// readClaims reads every claim of every bucket, page by page, and the orders of
+// each page.
+func (p *pass) readClaims(ctx context.Context) error {
+	about := int64(0)
+	for _, s := range p.shards0 {
+		if s != nil {
+			about += max(0, s.seeded-s.stock)
+		}
+	}
+	p.hashes = make([]uint64, 0, min(max(about, 0), maxHashes))
+	for bucket := range p.buckets {
+		err := p.partition(ctx, p.claimPK(bucket), 0, func(items []item) error {
+			claims := make([]Claim, len(items))
+			for i, it := range items {
+				var problem string
+				claims[i], problem = readClaim(it, bucket)
+				p.malformed(it, problem)
+				p.take(claims[i], problem == "")
+			}
+			p.Progress(p.total, max(about, p.total))
+			return p.checkOrders(ctx, claims)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	p.findDoubles()
+	return nil
+}
+
+// take counts one claim and looks at what it says.
+func (p *pass) take(c Claim, sound bool) {
+	p.total++
+	about := func(what string) string { return fmt.Sprintf("claim %d %s %s", c.Bucket, c.User, what) }
+	switch {
+	case c.Shard >= p.n:
+		p.find("P2", about("shard"), "the claim of %q names shard %d, but the sale has %d", c.User, c.Shard, p.n)
+	case c.Shard >= 0:
+		p.claims[c.Shard]++
+	}
+	if right := bucketOf(c.User, p.buckets); c.Bucket != right {
+		p.find("P3", about("bucket"), "a claim of %q lies in bucket %d, where nobody looks for it; the user's bucket is %d", c.User, c.Bucket, right)
+	}
+	if c.OrderID == "" {
+		if p.pending++; p.pending == 1 || c.AcceptedAt.Before(p.oldest) {
+			p.oldest = c.AcceptedAt
+		}
+	}
+	if !sound {
+		return
+	}
+	p.remember(c)
+	now := p.Now()
+	at := c.AcceptedAt.UnixMilli()
+	if c.AcceptedAt.After(now.Add(skew)) {
+		p.find("P14", about("acceptedAt"), "the claim of %q was accepted at %s, which is in the future", c.User, clock(at))
+	} else if !p.before.admits(at) {
+		if p.unjudged++; len(p.outside) < remembered {
+			p.outside = append(p.outside, c)
+		}
+	}
+	if c.resentAt != 0 {
+		if resent := time.UnixMilli(c.resentAt); resent.Before(c.AcceptedAt.Add(resendGrace-skew)) || resent.After(now.Add(skew)) {
+			p.find("P17", about("resentAt"), "the message of %q, accepted at %s, was sent again at %s", c.User, clock(at), clock(c.resentAt))
+		}
+	}
+	if c.OrderID == "" {
+		return
+	}
+	if second := secondOf(c.orderID); second.Before(c.AcceptedAt.Add(-skew)) || second.After(now.Add(skew)) {
+		p.find("P7", about("second"), "order %s of %q says that it was confirmed at %s, but its claim was accepted at %s",
+			c.OrderID, c.User, clock(second.UnixMilli()), clock(at))
+	}
+	day := dayOf(c.orderID)
+	if high, known := p.days[day]; (known || len(p.days) < maxDays) && numberOf(c.orderID) > numberOf(high) {
+		p.days[day] = c.orderID
+	}
+}
+
+// admits reports whether a claim accepted then lies inside a window that the header knows.
+func (h *header) admits(at int64) bool {
+	return h.hasSale && h.sale.opensAt <= at && at < h.sale.closesAt ||
+		h.hasCreate && h.create.opensAt <= at && at < h.create.closesAt
+}
+
+// remember notes a claim's id, to find it a second time. The users are only noted for the ids that
+// the first pass found twice.
+func (p *pass) remember(c Claim) {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, c.ClaimID) // a hash takes everything
+	sum := h.Sum64()
+	if len(p.hashes) < maxHashes {
+		p.hashes = append(p.hashes, sum)
+	}
+	if p.first != nil && p.first.about[claimIDOf(sum)] {
+		p.doubles[sum] = append(p.doubles[sum], c.User)
+	}
+}
+
+func claimIDOf(hash uint64) string { return "claimId " + strconv.FormatUint(hash, 16) }
+
+// findDoubles looks for a claim id that two claims have.
+func (p *pass) findDoubles() {
+	slices.Sort(p.hashes)
+	for i := 1; i < len(p.hashes); i++ {
+		if sum := p.hashes[i]; sum == p.hashes[i-1] {
+			users := p.doubles[sum]
+			p.find("P13", claimIDOf(sum), "%d users have claims with the same claimId: %q", len(users), users[:min(len(users), 5)])
+		}
+	}
+	p.hashes = p.hashes[:0]
+}
+
+// checkOrders looks at the orders of a page of claims. An order that names its
+// claim belongs to it alone, so ids are unique if all do.
+func (p *pass) checkOrders(ctx context.Context, claims []Claim) error {
+	keys := make([]key, 0, len(claims))
+	for _, c := range claims {
+		if c.OrderID != "" {
+			keys = append(keys, key{"ORDER#" + c.OrderID, "ORDER"})
+		}
+	}
+	orders, err := p.get(ctx, keys)
+	if err != nil {
+		return err
+	}
+	for _, c := range claims {
+		if c.OrderID == "" {
+			continue
+		}
+		about := func() string { return fmt.Sprintf("claim %d %s order", c.Bucket, c.User) }
+		it := orders[key{"ORDER#" + c.OrderID, "ORDER"}]
+		if it == nil {
+			if p.missing++; secondOf(c.orderID).Before(p.Now().Add(-p.Overdue)) {
+				p.find("P7", about(), "order %s of %q has no order item", c.OrderID, c.User)
+			}
+			continue
+		}
+		o, problem := readOrder(it)
+		p.malformed(it, problem)
+		if o.SaleID != p.saleID || o.User != c.User || o.ClaimID != c.ClaimID {
+			p.find("P7", about(), "order %s of %q (claim %s) names sale %q, user %q and claim %s", c.OrderID, c.User, c.ClaimID, o.SaleID, o.User, o.ClaimID)
+		}
+	}
+	return nil
+}
+
+// readSequences checks that no order id is ahead of its day's sequence: the next order would get the same number.
+func (p *pass) readSequences(ctx context.Context) error {
+	days := slices.Sorted(maps.Keys(p.days))
+	keys := make([]key, len(days))
+	for i, day := range days {
+		keys[i] = key{"SEQ#" + day, "SEQ"}
+	}
+	items, err := p.get(ctx, keys)
+	if err != nil {
+		return err
+	}
+	for i, day := range days {
+		it := items[keys[i]]
+		id := p.days[day]
+		if it == nil {
+			p.find("P7", "sequence "+day, "the sequence of %s is missing, but order %d has number %d of that day: the number will be given again", day, id, numberOf(id))
+			continue
+		}
+		next, problem := readSequence(it)
+		p.malformed(it, problem)
+		if problem == "" && next < numberOf(id) {
+			p.find("P7", "sequence "+day, "the sequence of %s stands at %d, but order %d has number %d of that day: the number will be given again", day, next, id, numberOf(id))
+		}
+	}
+	return nil
+}
+
+// clock writes an instant as the API does.
+func clock(millis int64) string {
+	return time.UnixMilli(millis).UTC().Format("2006-01-02T15:04:05.000Z")
+}

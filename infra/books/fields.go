@@ -1,0 +1,177 @@
+package books
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// item is an item of the table.
+type item = map[string]types.AttributeValue
+
+// key is the key of an item.
+type key struct{ pk, sk string }
+
+func keyOf(it item) key {
+	pk, _ := it["pk"].(*types.AttributeValueMemberS)
+	sk, _ := it["sk"].(*types.AttributeValueMemberS)
+	if pk == nil || sk == nil {
+		return key{}
+	}
+	return key{pk.Value, sk.Value}
+}
+
+// fields reads an item's attributes and keeps the first thing that is not as
+// ITEMS.md says.
+type fields struct {
+	item    item
+	read    []string // attributes that were read and are there
+	problem string   // "" if everything was as documented
+}
+
+func newFields(it item) *fields {
+	return &fields{item: it, read: append(make([]string, 0, 16), "pk", "sk")}
+}
+
+func (f *fields) fail(problem string) {
+	if f.problem == "" {
+		f.problem = problem
+	}
+}
+
+// has reports whether an attribute that may be missing is there.
+func (f *fields) has(name string) bool { return f.item[name] != nil }
+
+func (f *fields) value(name string) types.AttributeValue {
+	v := f.item[name]
+	if v != nil {
+		f.read = append(f.read, name)
+	}
+	return v
+}
+
+// text is a string's value, or "" and a problem.
+func (f *fields) text(name string) string {
+	v, ok := f.value(name).(*types.AttributeValueMemberS)
+	if !ok {
+		f.fail(name + " is not a string")
+		return ""
+	}
+	return v.Value
+}
+
+// number is an integer's value, or 0 and a problem.
+func (f *fields) number(name string) int64 {
+	v, ok := f.value(name).(*types.AttributeValueMemberN)
+	if !ok {
+		f.fail(name + " is not a number")
+		return 0
+	}
+	n, err := strconv.ParseInt(v.Value, 10, 64)
+	if err != nil {
+		f.fail(name + " is not an integer")
+	}
+	return n
+}
+
+// within is a number from low to high.
+func (f *fields) within(name string, low, high int64) int64 {
+	n := f.number(name)
+	if n < low || n > high {
+		f.fail(name + " is out of range")
+	}
+	return n
+}
+
+// The years in which every instant of a sale must lie, as Unix milliseconds.
+var (
+	year2000 = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+	year2100 = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+)
+
+// instant is a time in Unix milliseconds.
+func (f *fields) instant(name string) int64 { return f.within(name, year2000, year2100-1) }
+
+func (f *fields) flag(name string) bool {
+	v, ok := f.value(name).(*types.AttributeValueMemberBOOL)
+	if !ok {
+		f.fail(name + " is not a boolean")
+		return false
+	}
+	return v.Value
+}
+
+// numbers is a set of whole numbers, none if the attribute is missing.
+func (f *fields) numbers(name string) map[int]bool {
+	if !f.has(name) {
+		return nil
+	}
+	v, ok := f.value(name).(*types.AttributeValueMemberNS)
+	if !ok {
+		f.fail(name + " is not a set of numbers")
+		return nil
+	}
+	set := make(map[int]bool, len(v.Value))
+	for _, text := range v.Value {
+		k, ok := index(text)
+		if !ok {
+			f.fail(name + " holds " + text + ", which is no shard number")
+			continue
+		}
+		set[k] = true
+	}
+	return set
+}
+
+// shard is the number of a shard, or -1 and a problem.
+func (f *fields) shard() int {
+	if v, ok := f.value("shard").(*types.AttributeValueMemberN); ok {
+		if k, ok := index(v.Value); ok {
+			return k
+		}
+	}
+	f.fail("shard is not a shard number")
+	return -1
+}
+
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// id is a text of the alphabet that all ids of the sale are made of.
+func (f *fields) id(name string) string {
+	s := f.text(name)
+	if !idPattern.MatchString(s) {
+		f.fail(name + " is not 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+	}
+	return s
+}
+
+// end returns what is wrong with the item, attributes included that are not
+// documented.
+func (f *fields) end() string {
+	if f.problem == "" && len(f.read) != len(f.item) {
+		unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(f.item)), func(name string) bool { return slices.Contains(f.read, name) })
+		f.fail("has attributes that are not documented: " + strings.Join(unknown, ", "))
+	}
+	return f.problem
+}
+
+// isText reports whether s is printable text of at most that many characters.
+func isText(s string, most int) bool {
+	return utf8.ValidString(s) && utf8.RuneCountInString(s) <= most &&
+		!strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+func isUser(s string) bool { return s != "" && isText(s, 128) }
+
+// index reads a whole number as it stands at the end of a key: no sign, no leading zero.
+func index(text string) (int, bool) {
+	n, err := strconv.Atoi(text)
+	return n, err == nil && n >= 0 && strconv.Itoa(n) == text
+}

@@ -1,0 +1,112 @@
+package books
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+func text(s string) types.AttributeValue   { return &types.AttributeValueMemberS{Value: s} }
+func number(s string) types.AttributeValue { return &types.AttributeValueMemberN{Value: s} }
+
+func TestTheFirstThingThatIsWrongWithAnItemIsKept(t *testing.T) {
+	it := item{"pk": text("p"), "sk": text("s"), "name": text("moutai"), "stock": number("-3"), "half": number("0.5")}
+	f := newFields(it)
+	if f.text("name") != "moutai" || f.number("stock") != -3 || f.problem != "" {
+		t.Errorf("read %+v", f)
+	}
+	f.number("half")
+	f.text("stock")
+	if got, want := f.end(), "half is not an integer"; got != want {
+		t.Errorf("the problem is %q, want %q", got, want)
+	}
+	for wrong, read := range map[string]func(*fields){
+		"stock is not a string":                                     func(f *fields) { f.text("stock") },
+		"missing is not a number":                                   func(f *fields) { f.number("missing") },
+		"name is not a boolean":                                     func(f *fields) { f.flag("name") },
+		"stock is not a set of numbers":                             func(f *fields) { f.numbers("stock") },
+		"has attributes that are not documented: half, name, stock": func(*fields) {},
+	} {
+		f := newFields(it)
+		if read(f); f.end() != wrong {
+			t.Errorf("the problem is %q, want %q", f.end(), wrong)
+		}
+	}
+}
+
+var documentedItem = regexp.MustCompile("(?m)^\\| ([^|]+) \\| `([^`]+)` \\| `([^`]+)` \\| ([^|]+) \\|$")
+
+// readers are the readers of all kinds of items, with values that fit an attribute.
+var kinds = map[string]func(item) string{
+	"sale":                          func(it item) string { _, problem := readSale(it); return problem },
+	"what its creation asked for":   func(it item) string { _, problem := readCreate(it); return problem },
+	"addition":                      func(it item) string { _, problem := readSeed(it); return problem },
+	"addition's receipt of a shard": func(it item) string { _, problem := readSeed(it); return problem },
+	"listing":                       func(it item) string { _, problem := readListing(it); return problem },
+	"stock shard":                   func(it item) string { _, problem := readShard(it); return problem },
+	"claim":                         func(it item) string { _, problem := readClaim(it, 0); return problem },
+	"order":                         func(it item) string { _, problem := readOrder(it); return problem },
+	"sequence":                      func(it item) string { _, problem := readSequence(it); return problem },
+}
+
+func TestTheItemsAreReadAsTheDocumentDescribesThem(t *testing.T) {
+	document, err := os.ReadFile("ITEMS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]types.AttributeValue{
+		"string": text("OPEN"), "number": number("1"), "boolean": &types.AttributeValueMemberBOOL{Value: true},
+		"number-set": &types.AttributeValueMemberNS{Value: []string{"0"}},
+		"opensAt":    number("1762866000000"), "closesAt": number("1762869600000"), "acceptedAt": number("1762866000000"),
+		"resentAt": number("1762866000000"), "at": number("1762866000000"), "orderId": number("406709376884146177"),
+		"cursor": text("{}"),
+	}
+	described := documentedItem.FindAllStringSubmatch(string(document), -1)
+	if len(described) != len(kinds) {
+		t.Errorf("%d kinds are described, %d are read", len(described), len(kinds))
+	}
+	for _, d := range described {
+		read := kinds[d[1]]
+		if read == nil {
+			t.Errorf("no reader for %q", d[1])
+			continue
+		}
+		fill := strings.NewReplacer("<sale>", "s", "<shard>", "0", "<bucket>", "0", "<user>", "u", "<order>", "406709376884146177", "<day>", "2026-11-11", "<seed>", "x")
+		whole := func() item { return item{"pk": text(fill.Replace(d[2])), "sk": text(fill.Replace(d[3]))} }
+		it := whole()
+		optional := map[string]bool{}
+		for _, a := range strings.Split(d[4], ", ") {
+			name, kind, ok := strings.Cut(a, " ")
+			if !ok || values[kind] == nil {
+				t.Fatalf("%s: %q is no attribute", d[1], a)
+			}
+			name, maybe := strings.CutSuffix(name, "?")
+			optional[name] = maybe
+			if it[name] = values[name]; it[name] == nil {
+				it[name] = values[kind]
+			}
+		}
+		if problem := read(it); problem != "" {
+			t.Errorf("%s as it is described: %s", d[1], problem)
+		}
+		for name, maybe := range optional {
+			value := it[name]
+			delete(it, name)
+			if problem := read(it); (problem == "") != maybe {
+				t.Errorf("%s without %s: %q", d[1], name, problem)
+			}
+			it[name] = &types.AttributeValueMemberB{}
+			if read(it) == "" {
+				t.Errorf("%s: %s may be binary", d[1], name)
+			}
+			it[name] = value
+		}
+		it["extra"] = text("x")
+		if problem := read(it); problem != "has attributes that are not documented: extra" {
+			t.Errorf("%s with an attribute that is not described: %q", d[1], problem)
+		}
+	}
+}

@@ -1,0 +1,309 @@
+package books
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// set changes an attribute of an item that is there.
+func (all items) set(pk, sk, name string, v types.AttributeValue) {
+	all[key{pk, sk}][name] = v
+}
+
+// add adds to a number of an item.
+func (all items) add(pk, sk, name string, n int64) {
+	f := newFields(all[key{pk, sk}])
+	all.set(pk, sk, name, number(fmt.Sprint(f.number(name)+n)))
+}
+
+// move puts an item under another key.
+func (all items) move(from, to key) {
+	it := all[from]
+	delete(all, from)
+	it["pk"], it["sk"] = text(to.pk), text(to.sk)
+	all[to] = it
+}
+
+// claim is the key of a user's claim, and the user's order.
+func (all items) claim(user string) (key, string) {
+	for k, it := range all {
+		if strings.HasPrefix(k.pk, "CLAIM#") && k.sk == user {
+			c, _ := readClaim(it, 0)
+			return k, c.OrderID
+		}
+	}
+	panic("no claim of " + user)
+}
+
+// copy puts a copy of an item under another key.
+func (all items) copy(from, to key, changes item) {
+	it := item{}
+	for name, v := range all[from] {
+		it[name] = v
+	}
+	it["pk"], it["sk"] = text(to.pk), text(to.sk)
+	for name, v := range changes {
+		it[name] = v
+	}
+	all[to] = it
+}
+
+const (
+	salePK = "SALE#moutai"
+	shard0 = "STOCK#moutai#0"
+	hour   = int64(time.Hour / time.Millisecond)
+)
+
+var yes = &types.AttributeValueMemberBOOL{Value: true}
+
+func TestEachKindOfBrokenBooksIsNamed(t *testing.T) {
+	w := sold(t)
+	now := w.Now()
+	whole := w.balanced()
+	if whole.Seeded != 11 || whole.Claims != 9 || whole.Stock != 2 || whole.Pending != 1 || whole.Confirmed != 8 ||
+		whole.OldestPendingSeconds != 180 || len(whole.Unfinished) > 0 || len(whole.NotLookedFor) > 0 {
+		t.Fatalf("untouched: %+v", whole)
+	}
+	// One shard has units and one is marked empty; both are known by their stock.
+	some, none := -1, -1
+	marked, _ := readSale(w.items()[key{salePK, "SALE"}])
+	for k := range 5 {
+		s, _ := readShard(w.items()[key{fmt.Sprintf("STOCK#moutai#%d", k), "STOCK"}])
+		if s.stock > 0 {
+			some = k
+		} else if marked.empty[k] {
+			none = k
+		}
+	}
+	if some < 0 || none < 0 {
+		t.Fatalf("no shard with units (%d) or none marked empty (%d)", some, none)
+	}
+	full, empty := fmt.Sprintf("STOCK#moutai#%d", some), fmt.Sprintf("STOCK#moutai#%d", none)
+	stock, _ := readShard(w.items()[key{full, "STOCK"}])
+	bare, _ := readShard(w.items()[key{empty, "STOCK"}])
+
+	for _, c := range []struct {
+		name    string
+		tamper  func(all items)
+		promise string
+		finds   string
+	}{
+		{"units put into a shard by hand", func(all items) { all.add(full, "STOCK", "stock", 18) }, "P2",
+			fmt.Sprintf("shard %d: stock is %d, should be %d (seeded %d - claims %d): 18 too many", some, stock.stock+18, stock.stock, stock.seeded, stock.seeded-stock.stock)},
+		{"a unit gone", func(all items) { all.add(full, "STOCK", "stock", -1) }, "P2", ": 1 too few"},
+		{"a unit gone with seeded - 1 on its shard", func(all items) {
+			all.add(full, "STOCK", "stock", -1)
+			all.add(full, "STOCK", "seeded", -1)
+		}, "P15", fmt.Sprintf("shard %d: it says that %d units were seeded, should be %d", some, stock.seeded-1, stock.seeded)},
+		{"a shard below zero", func(all items) { all.add(empty, "STOCK", "stock", -1) }, "P1", fmt.Sprintf("shard %d: stock is -1, below zero", none)},
+		{"one shard has lost what another has won", func(all items) {
+			all.add(full, "STOCK", "stock", -1)
+			all.add(empty, "STOCK", "stock", 1)
+		}, "P2", fmt.Sprintf("shard %d: stock is 1, should be 0 (seeded %d - claims %d): 1 too many", none, bare.seeded, bare.seeded)},
+		{"units put into a shard that is marked empty", func(all items) {
+			all.add(empty, "STOCK", "stock", 22)
+		}, "P6", fmt.Sprintf("shard %d has 22 units but is marked empty: nobody can buy them", none)},
+		{"every shard marked empty with stock left", func(all items) {
+			all.set(salePK, "SALE", "empty", &types.AttributeValueMemberNS{Value: []string{"0", "1", "2", "3", "4"}})
+		}, "P6", fmt.Sprintf("shard %d has %d units but is marked empty", some, stock.stock)},
+		{"a shard marked empty that is not there", func(all items) {
+			all.set(salePK, "SALE", "empty", &types.AttributeValueMemberNS{Value: []string{"9"}})
+		}, "P6", "shard 9 is marked empty, but the sale has 5 shards"},
+		{"the sale's seeded + 1", func(all items) { all.add(salePK, "SALE", "seeded", 1) }, "P15", "the sale says that 12 units were seeded, should be 11 (created with 8 + 3 added): 1 too many"},
+		{"an addition twice in a shard", func(all items) {
+			all.add(shard0, "STOCK", "seeded", 1)
+			all.add(shard0, "STOCK", "stock", 1)
+		}, "P15", "shard 0: it says that 4 units were seeded, should be 3 (created with 2 + 1 added): 1 too many"},
+		{"a receipt of an addition without its units", func(all items) {
+			all.copy(key{salePK, "SEED#second-batch#0"}, key{salePK, "SEED#second-batch#3"}, nil)
+		}, "P15", "shard 3: it says that 1 units were seeded, should be 2"},
+		{"a receipt of units that were never announced", func(all items) { delete(all, key{salePK, "SEED#second-batch"}) }, "P15",
+			`addition "second-batch" has receipts of 3 shards, but its own item SEED#second-batch is missing`},
+		{"a receipt of another share", func(all items) { all.add(salePK, "SEED#second-batch#1", "units", 1) }, "P15",
+			`addition "second-batch" of 3 units gave shard 1 2 of them, should be 1`},
+		{"a receipt of a shard that is not there", func(all items) {
+			all.copy(key{salePK, "SEED#second-batch#0"}, key{salePK, "SEED#second-batch#5"}, nil)
+		}, "P15", `addition "second-batch" has a receipt of shard 5, but the sale has 5 shards`},
+		{"a receipt from before its addition", func(all items) { all.add(salePK, "SEED#second-batch#1", "at", -hour) }, "P15", "but reached shard 1 at 2026-11-11T19:00:00.000Z"},
+		{"an addition of tomorrow", func(all items) { all.add(salePK, "SEED#second-batch", "at", 24*hour) }, "P15", "which is in the future"},
+		{"a shard is missing", func(all items) { delete(all, key{full, "STOCK"}) }, "P2", fmt.Sprintf("shard %d is missing, with %d claims", some, stock.seeded-stock.stock)},
+		{"a shard too many", func(all items) { all.copy(key{full, "STOCK"}, key{"STOCK#moutai#5", "STOCK"}, nil) }, "P2",
+			"STOCK#moutai#5 is there, but the sale has shards 0 to 4 only: nobody can buy its units"},
+		{"a shard with a name of two parts", func(all items) { all.copy(key{full, "STOCK"}, key{"STOCK#moutai#01", "STOCK"}, nil) }, "P19", "STOCK#moutai#01, STOCK is not as documented"},
+		{"a shard paused alone", func(all items) { all.set(full, "STOCK", "paused", yes) }, "P14", fmt.Sprintf("shard %d is paused, but the sale is not paused", some)},
+		{"a shard with a window of its own", func(all items) { all.add(full, "STOCK", "closesAt", -hour/2) }, "P14", fmt.Sprintf("shard %d is open from 2026-11-11T19:59:00.000Z to 2026-11-11T20:30:00.000Z, but the sale", some)},
+		{"a shard edited after the sale", func(all items) { all.add(full, "STOCK", "changedAt", 1) }, "P14", "edits of the sale will not reach it"},
+		{"the sale paused and no shard", func(all items) { all.set(salePK, "SALE", "paused", yes) }, "P14", "shard 0 is not paused, but the sale is paused"},
+		{"sale and shards paused without an edit", func(all items) {
+			all.set(salePK, "SALE", "paused", yes)
+			for k := range 5 {
+				all.set(fmt.Sprintf("STOCK#moutai#%d", k), "STOCK", "paused", yes)
+			}
+		}, "P14", "the sale is paused, but was never edited"},
+		{"a window that nobody set", func(all items) {
+			all.add(salePK, "SALE", "closesAt", hour)
+			all.add("SALES", "moutai", "closesAt", hour)
+			for k := range 5 {
+				all.add(fmt.Sprintf("STOCK#moutai#%d", k), "STOCK", "closesAt", hour)
+			}
+		}, "P14", "but it was created with 2026-11-11T19:59:00.000Z to 2026-11-11T21:00:00.000Z and never rescheduled"},
+		{"an edit that nobody made", func(all items) { all.set(salePK, "SALE", "changedAt", number(fmt.Sprint(now.UnixMilli()-hour/2))) }, "P6", "the sale's version is 4, should be at least 5: it was edited at"},
+		{"an edit that has reached no shard", func(all items) {
+			all.set(salePK, "SALE", "changedAt", number(fmt.Sprint(now.UnixMilli()-hour/2)))
+			all.add(salePK, "SALE", "version", 1)
+		}, "P14", "shard 0 still is as the edit of 1970-01-01T00:00:00.000Z left it (not paused, open"},
+		{"an edit of tomorrow", func(all items) { all.set(salePK, "SALE", "changedAt", number(fmt.Sprint(now.UnixMilli()+24*hour))) }, "P14", "no edit applies until then"},
+		{"a version too low", func(all items) { all.add(salePK, "SALE", "version", -1) }, "P6", "the sale's version is 3, should be at least 4 (1 + 3 receipts"},
+		{"a version too high", func(all items) { all.add(salePK, "SALE", "version", 1) }, "P6", "the sale's version is 5, should be 4: it was never edited"},
+		{"other shards than at the creation", func(all items) { all.add(salePK, "SALE", "shards", -1) }, "P2", "the sale has 4 shards, but was created with 5"},
+		{"other buckets", func(all items) { all.add(salePK, "SALE", "buckets", -1) }, "P3", "the sale has 1 buckets, should be 2"},
+		{"another name", func(all items) { all.set(salePK, "SALE", "name", text("Maotai")) }, "P15", `the sale is named "Maotai", but was created as "Feitian Moutai"`},
+		{"a sale that is a draft again", func(all items) { all.set(salePK, "SALE", "state", text("DRAFT")) }, "P15", "the sale is a DRAFT, but has claims"},
+		{"a state that is none", func(all items) { all.set(salePK, "SALE", "state", text("CLOSED")) }, "P19", "state is neither DRAFT nor OPEN"},
+		{"no sale item", func(all items) { delete(all, key{salePK, "SALE"}) }, "P11", "the sale item is missing"},
+		{"no creation", func(all items) { delete(all, key{salePK, "CREATE"}) }, "P9", "the CREATE item is missing"},
+		{"no listing", func(all items) { delete(all, key{"SALES", "moutai"}) }, "P8", "the sale is not on the list of sales"},
+		{"a listing that closes at another time", func(all items) { all.add("SALES", "moutai", "closesAt", hour) }, "P8", "the list of sales says that it closes at 2026-11-11T22:00:00.000Z, the sale 2026-11-11T21:00:00.000Z"},
+		{"drained before its end", func(all items) { all.set("SALES", "moutai", "drained", yes) }, "P8", "the sale is drained, but closes at 2026-11-11T21:00:00.000Z"},
+		{"drained with an order unfinished", func(all items) { all.set("SALES", "moutai", "drained", yes) }, "P8", "the sale is drained with 1 orders unfinished"},
+		{"drained is false", func(all items) { all.set("SALES", "moutai", "drained", &types.AttributeValueMemberBOOL{}) }, "P19", "drained is there and not true"},
+		{"an item of no kind under the sale", func(all items) { all.copy(key{salePK, "SALE"}, key{salePK, "NOTE"}, nil) }, "P19", "no such item is documented under a sale's key"},
+		{"an item of no kind", func(all items) { all.copy(key{salePK, "SALE"}, key{"LOCK#moutai", "x"}, nil) }, "P19", "the item LOCK#moutai, x is not as documented: no such item is documented"},
+		{"a claim of a sale that is not there", func(all items) {
+			from, _ := all.claim("user-1")
+			all.copy(from, key{"CLAIM#maotai#0", "user-1"}, nil)
+		}, "P13", `the item CLAIM#maotai#0, user-1 belongs to sale "maotai", which does not exist`},
+
+		{"a claim gone", func(all items) {
+			k, _ := all.claim("user-1")
+			delete(all, k)
+		}, "P2", "1 too few"},
+		{"a claim gone, whose order stands", func(all items) {
+			k, _ := all.claim("user-1")
+			delete(all, k)
+		}, "P7", `of "user-1" belongs to no claim: the user has none`},
+		{"a claim too many", func(all items) {
+			from, _ := all.claim("user-8")
+			all.copy(from, key{fmt.Sprintf("CLAIM#moutai#%d", bucketOf("eve", 2)), "eve"}, item{"claimId": text("forged"), "shard": number(fmt.Sprint(none))})
+		}, "P1", fmt.Sprintf("shard %d: %d claims, but only %d units were seeded: 1 oversold", none, bare.seeded+1, bare.seeded)},
+		{"a claim in the wrong bucket", func(all items) {
+			from, _ := all.claim("user-1")
+			all.move(from, key{fmt.Sprintf("CLAIM#moutai#%d", 1-bucketOf("user-1", 2)), "user-1"})
+		}, "P3", fmt.Sprintf(`a claim of "user-1" lies in bucket %d, where nobody looks for it; the user's bucket is %d`, 1-bucketOf("user-1", 2), bucketOf("user-1", 2))},
+		{"a second claim of a user in the other bucket", func(all items) {
+			from, _ := all.claim("user-1")
+			all.copy(from, key{fmt.Sprintf("CLAIM#moutai#%d", 1-bucketOf("user-1", 2)), "user-1"}, nil)
+		}, "P3", `a claim of "user-1" lies in bucket`},
+		{"a claim in a bucket that the sale does not have", func(all items) {
+			from, _ := all.claim("user-1")
+			all.move(from, key{"CLAIM#moutai#7", "user-1"})
+		}, "P3", `a claim of "user-1" lies in CLAIM#moutai#7, but the sale has buckets 0 to 1 only`},
+		{"a claim on a shard that is not there", func(all items) {
+			k, _ := all.claim("user-1")
+			all.set(k.pk, k.sk, "shard", number("7"))
+		}, "P2", `the claim of "user-1" names shard 7, but the sale has 5`},
+		{"a claim moved to another shard", func(all items) {
+			k, _ := all.claim("user-1")
+			c, _ := readClaim(all[k], 0)
+			all.set(k.pk, k.sk, "shard", number(fmt.Sprint((c.Shard+1)%5)))
+		}, "P2", "1 too"},
+		{"two claims with one id", func(all items) {
+			k, _ := all.claim("user-1")
+			other, _ := all.claim("user-2")
+			all.set(k.pk, k.sk, "claimId", all[other]["claimId"])
+		}, "P13", `2 users have claims with the same claimId: ["user-`},
+		{"accepted before the opening", func(all items) {
+			k, _ := all.claim("user-1")
+			all.add(k.pk, k.sk, "acceptedAt", -hour)
+		}, "P14", `the claim of "user-1" was accepted at 2026-11-11T19:00:00.000Z, when the sale was not open`},
+		{"accepted tomorrow", func(all items) {
+			k, _ := all.claim("user-8")
+			all.add(k.pk, k.sk, "acceptedAt", 24*hour)
+		}, "P14", `the claim of "user-8" was accepted at 2026-11-12T20:00:00.000Z, which is in the future`},
+		{"sent again before it was accepted", func(all items) {
+			k, _ := all.claim("user-8")
+			all.add(k.pk, k.sk, "resentAt", -hour/2)
+		}, "P17", `the message of "user-8", accepted at 2026-11-11T20:00:00.000Z, was sent again at 2026-11-11T19:31:00.000Z`},
+		{"a pending claim of long ago", func(all items) {
+			k, _ := all.claim("user-8")
+			all.add(k.pk, k.sk, "acceptedAt", -hour)
+		}, "P8", "1 claims are pending, the oldest for 1h3m0s: more than 5m0s"},
+		{"a user that is none", func(all items) {
+			from, _ := all.claim("user-8")
+			all.move(from, key{fmt.Sprintf("CLAIM#moutai#%d", bucketOf("a\nb", 2)), "a\nb"})
+		}, "P19", "sk is no user id"},
+
+		{"a claim's order id removed while its order stands", func(all items) {
+			k, _ := all.claim("user-1")
+			delete(all[k], "orderId")
+		}, "P7", `of "user-1" belongs to no claim: the user's claim claim-2 is pending and will get a second order`},
+		{"an order that no claim knows", func(all items) {
+			_, id := all.claim("user-1")
+			all.copy(key{"ORDER#" + id, "ORDER"}, key{"ORDER#99", "ORDER"}, nil)
+		}, "P7", `order 99 of "user-1" belongs to no claim: the user's claim claim-2 has order `},
+		{"an order of a stranger", func(all items) {
+			_, id := all.claim("user-1")
+			all.copy(key{"ORDER#" + id, "ORDER"}, key{"ORDER#99", "ORDER"}, item{"user": text("eve")})
+		}, "P7", `order 99 of "eve" belongs to no claim: the user has none`},
+		{"an order that names another user", func(all items) {
+			_, id := all.claim("user-1")
+			all.set("ORDER#"+id, "ORDER", "user", text("user-2"))
+		}, "P7", `of "user-1" (claim claim-2) names sale "moutai", user "user-2" and claim claim-2`},
+		{"an order that names another claim", func(all items) {
+			_, id := all.claim("user-1")
+			all.set("ORDER#"+id, "ORDER", "claimId", text("claim-9"))
+		}, "P7", "and claim claim-9"},
+		{"an order that names another sale", func(all items) {
+			_, id := all.claim("user-1")
+			all.set("ORDER#"+id, "ORDER", "saleId", text("maotai"))
+		}, "P7", `names sale "maotai"`},
+		{"two claims with their order ids swapped", func(all items) {
+			a, _ := all.claim("user-1")
+			b, _ := all.claim("user-2")
+			all[a]["orderId"], all[b]["orderId"] = all[b]["orderId"], all[a]["orderId"]
+		}, "P7", `of "user-2" (claim claim-3) names sale "moutai", user "user-1" and claim claim-2`},
+		{"two claims with one order", func(all items) {
+			a, _ := all.claim("user-1")
+			b, _ := all.claim("user-2")
+			all[a]["orderId"] = all[b]["orderId"]
+		}, "P7", `of "user-1" (claim claim-2) names sale "moutai", user "user-2" and claim claim-3`},
+		{"an order id without a number", func(all items) {
+			k, _ := all.claim("user-1")
+			all.set(k.pk, k.sk, "orderId", number("4294967296"))
+		}, "P19", "orderId has no number of its day"},
+		{"an order id of another day", func(all items) {
+			k, id := all.claim("user-1")
+			all.add(k.pk, k.sk, "orderId", -(24*3600)<<32)
+			c, _ := readClaim(all[k], 0)
+			all.move(key{"ORDER#" + id, "ORDER"}, key{"ORDER#" + c.OrderID, "ORDER"})
+		}, "P7", `of "user-1" says that it was confirmed at 2026-11-10T20:01:00.000Z, but its claim was accepted at 2026-11-11T20:00:00.000Z`},
+		{"a day without a sequence", func(all items) { delete(all, key{"SEQ#2026-11-11", "SEQ"}) }, "P7", "the sequence of 2026-11-11 is missing"},
+		{"a sequence behind the ids that it gave", func(all items) { all.add("SEQ#2026-11-11", "SEQ", "next", -1) }, "P7", "the sequence of 2026-11-11 stands at 7, but order "},
+		{"a sequence of no day", func(all items) { all.move(key{"SEQ#2026-11-11", "SEQ"}, key{"SEQ#2026-11-31", "SEQ"}) }, "P19", "its key names no day"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			all := w.items()
+			c.tamper(all)
+			has(t, all.recount(t, now), c.promise, c.finds)
+		})
+	}
+	t.Run("an order item that has been missing for long", func(t *testing.T) {
+		all := w.items()
+		_, id := all.claim("user-1")
+		delete(all, key{"ORDER#" + id, "ORDER"})
+		if r := all.recount(t, now); !r.Balanced || !slices.Equal(r.Unfinished, []string{"1 confirmed claims have no order item yet"}) {
+			t.Errorf("just now: %+v", r)
+		}
+		has(t, all.recount(t, now.Add(10*time.Minute)), "P7", "of \"user-1\" has no order item")
+	})
+	t.Run("nothing at all", func(t *testing.T) {
+		if r, err := Of(nil).Recount(t.Context(), "moutai", at(now)); err == nil {
+			t.Errorf("got %+v", r)
+		}
+	})
+}

@@ -1,0 +1,364 @@
+package books
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// agrees makes the pass of reconcile over the sale, which shares no code with the
+// recount, and expects the same of it.
+func (w *world) agrees(r *Receipt) {
+	w.T.Helper()
+	audit := &ledger.Audit{SaleID: "moutai"}
+	for {
+		theirs, err := w.Ledger.Step(w.Ctx, audit, func(sale.Claim) {})
+		if err != nil {
+			w.T.Fatal(err)
+		}
+		if theirs == nil {
+			continue
+		}
+		if theirs.Balanced != r.Balanced || theirs.Stock != r.Stock || theirs.Claims != r.Claims || theirs.Pending != r.Pending {
+			w.T.Errorf("reconcile says %+v, the recount %+v", theirs, r)
+		}
+		return
+	}
+}
+
+// dying is a table whose writer dies after a number of writes.
+type dying struct {
+	ledger.API
+	left int
+	die  context.CancelFunc
+}
+
+func (d *dying) spend() error {
+	if d.left--; d.left < 0 {
+		d.die()
+		return errors.New("the writer is dead")
+	}
+	return nil
+}
+
+func (d *dying) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	if err := d.spend(); err != nil {
+		return nil, err
+	}
+	return d.API.PutItem(ctx, in, o...)
+}
+
+func (d *dying) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	if err := d.spend(); err != nil {
+		return nil, err
+	}
+	return d.API.UpdateItem(ctx, in, o...)
+}
+
+func (d *dying) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	if err := d.spend(); err != nil {
+		return nil, err
+	}
+	return d.API.TransactWriteItems(ctx, in, o...)
+}
+
+// cutOff runs what a writer does that dies after that many writes.
+func (w *world) cutOff(writes int, do func(context.Context, *ledger.Ledger) error) {
+	w.T.Helper()
+	ctx, cancel := context.WithCancel(w.Ctx)
+	defer cancel()
+	if err := do(ctx, w.EnvironmentOver(&dying{API: w.Engine.API, left: writes, die: cancel})); err == nil {
+		w.T.Fatalf("nothing was cut off after %d writes", writes)
+	}
+}
+
+func TestEveryHonestSaleBalances(t *testing.T) {
+	for name, play := range map[string]struct {
+		play       func(*world)
+		unfinished string // part of what is
+	}{
+		"nothing was sold yet":    {func(w *world) { w.Open(7, 3) }, ""},
+		"one shard, all sold":     {func(w *world) { w.Open(3, 1); w.confirm(w.buy(0, 6)) }, ""},
+		"1,000 shards":            {func(w *world) { w.Open(1500, 1000); w.confirm(w.buy(0, 40)) }, ""},
+		"some claims are pending": {func(w *world) { w.Open(30, 7); w.confirm(w.buy(0, 9)[:4]) }, ""},
+		"restocked after it was sold out": {func(w *world) {
+			w.Open(4, 2)
+			w.confirm(w.buy(0, 6))
+			w.add("a", 3)
+			w.add("b", 1)
+			w.Pass(3 * time.Second)
+			w.buy(6, 3)
+			w.add("a", 3)
+		}, ""},
+		"paused":             {func(w *world) { w.Open(9, 4); w.buy(0, 2); w.pause(true) }, ""},
+		"paused and resumed": {func(w *world) { w.Open(9, 4); w.pause(true); w.pause(false); w.buy(0, 2) }, ""},
+		"rescheduled": {func(w *world) {
+			c := w.Open(9, 4)
+			w.confirm(w.buy(0, 2))
+			w.edit(sale.Edit{OpensAt: c.OpensAt.Add(time.Hour), ClosesAt: c.ClosesAt.Add(time.Hour)})
+			w.Pass(time.Hour)
+			w.buy(2, 2)
+		}, ""},
+		"rescheduled twice, to where no claim lies": {func(w *world) {
+			c := w.Open(9, 4)
+			w.confirm(w.buy(0, 2))
+			w.edit(sale.Edit{OpensAt: c.OpensAt.Add(time.Hour), ClosesAt: c.ClosesAt.Add(time.Hour)})
+			w.Pass(time.Hour)
+			w.confirm(w.buy(2, 2))
+			w.edit(sale.Edit{OpensAt: c.OpensAt.Add(5 * time.Hour), ClosesAt: c.ClosesAt.Add(5 * time.Hour)})
+		}, ""},
+		"over midnight, with two sequences": {func(w *world) {
+			w.Pass(3*time.Hour + 50*time.Minute)
+			w.Open(9, 4)
+			w.confirm(w.buy(0, 5))
+			w.Pass(15 * time.Minute)
+			w.confirm(w.buy(5, 3))
+		}, ""},
+		"a creation that was cut off": {func(w *world) {
+			c := w.Sale(9, 4)
+			w.cutOff(3, func(ctx context.Context, l *ledger.Ledger) error { _, err := l.Create(ctx, c); return err })
+		}, "2 of 4 shards are still to be made"},
+		"a creation that was cut off before it opened": {func(w *world) {
+			c := w.Sale(9, 4)
+			w.cutOff(5, func(ctx context.Context, l *ledger.Ledger) error { _, err := l.Create(ctx, c); return err })
+		}, "the sale is a DRAFT"},
+		"an addition that was cut off": {func(w *world) {
+			w.Open(9, 4)
+			w.cutOff(3, func(ctx context.Context, l *ledger.Ledger) error {
+				_, err := l.Add(ctx, sale.Addition{SaleID: "moutai", SeedID: "x", Stock: 10})
+				return err
+			})
+		}, `addition "x" has reached 2 of 4 shards`},
+		"a pause that was cut off": {func(w *world) {
+			w.Open(9, 4)
+			w.Pass(time.Second)
+			w.cutOff(2, func(ctx context.Context, l *ledger.Ledger) error {
+				yes := true
+				_, err := l.Edit(ctx, sale.Edit{SaleID: "moutai", At: w.Now(), Paused: &yes})
+				return err
+			})
+		}, "has not reached 3 of 4 shards"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			play.play(w)
+			r := w.balanced()
+			if (play.unfinished == "") != (len(r.Unfinished) == 0) || !strings.Contains(strings.Join(r.Unfinished, "\n"), play.unfinished) {
+				t.Errorf("unfinished: %q, want %q", r.Unfinished, play.unfinished)
+			}
+			if s := Of(w.db.Items(tableName)).Sale("moutai"); s.Open {
+				w.agrees(r)
+			}
+		})
+	}
+}
+
+func TestASaleThatWasEditedOftenSaysWhatItCannotJudge(t *testing.T) {
+	w := newWorld(t)
+	c := w.Open(9, 4)
+	w.edit(sale.Edit{OpensAt: c.OpensAt.Add(2 * time.Hour), ClosesAt: c.ClosesAt.Add(2 * time.Hour)})
+	w.Pass(2 * time.Hour)
+	w.confirm(w.buy(0, 2))
+	w.edit(sale.Edit{OpensAt: c.OpensAt, ClosesAt: c.ClosesAt})
+	r := w.items().recount(t, w.Now())
+	if !r.Balanced || len(r.NotLookedFor) != 1 || !strings.Contains(r.NotLookedFor[0], "whether 2 claims outside the windows") {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func TestAnEditThatWasCutOffLongAgoIsFound(t *testing.T) {
+	w := newWorld(t)
+	w.Open(9, 4)
+	w.Pass(time.Second)
+	w.cutOff(3, func(ctx context.Context, l *ledger.Ledger) error {
+		yes := true
+		_, err := l.Edit(ctx, sale.Edit{SaleID: "moutai", At: w.Now(), Paused: &yes})
+		return err
+	})
+	w.Pass(6 * time.Minute)
+	has(t, w.items().recount(t, w.Now()), "P14", "(not paused, open 2026-11-11T19:59:00.000Z to 2026-11-11T21:00:00.000Z), not as that of 2026-11-11T20:00:01.000Z: repeat the last edit")
+}
+
+// histories is how many random histories are played.
+const histories = 60
+
+func TestEveryRandomHistoryBalances(t *testing.T) {
+	for seed := range uint64(histories) {
+		w := newWorld(t)
+		chance := rand.New(rand.NewPCG(seed, 0))
+		w.Pass(time.Duration(chance.Int64N(int64(24 * time.Hour))))
+		c := w.Open(1+chance.Int64N(60), 1)
+		if c.Stock > 1 {
+			w = newWorld(t)
+			c = w.Open(1+chance.Int64N(60), 0)
+		}
+		var bought []ledger.ClaimRef
+		for step := range 40 {
+			w.Pass(time.Duration(chance.Int64N(int64(3 * time.Second))))
+			switch n := chance.IntN(20); {
+			case n < 9:
+				if p, err := w.BuyWith(fmt.Sprintf("user-%d", chance.IntN(50)), fmt.Sprint("key-", chance.IntN(2))); err == nil && p.New {
+					bought = append(bought, ledger.ClaimRef{SaleID: "moutai", User: p.Claim.User, ClaimID: p.Claim.ID})
+				}
+			case n < 14:
+				w.confirm(bought[:chance.IntN(len(bought)+1)])
+			case n < 16:
+				w.add(fmt.Sprint("seed-", step), 1+chance.Int64N(9))
+			case n < 17:
+				w.cutOff(1, func(ctx context.Context, l *ledger.Ledger) error {
+					_, err := l.Add(ctx, sale.Addition{SaleID: "moutai", SeedID: fmt.Sprint("cut-", step), Stock: 5 + chance.Int64N(9)})
+					return err
+				})
+			case n < 18:
+				w.pause(chance.IntN(2) == 0)
+			case n < 19:
+				open, length := w.Now().Add(time.Duration(chance.IntN(3)-2)*time.Second), time.Duration(1+chance.IntN(9000))*time.Second
+				w.edit(sale.Edit{OpensAt: open, ClosesAt: open.Add(length)})
+			default:
+				w.Ledger = w.Environment()
+			}
+		}
+		r := w.balanced()
+		w.agrees(r)
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+// between is a table where something happens between the reads of a recount.
+type between struct {
+	engine
+	happen func(call string)
+}
+
+func (b between) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	defer b.happen("Query")
+	return b.engine.Query(ctx, in, o...)
+}
+
+func (b between) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	defer b.happen("BatchGetItem")
+	return b.engine.BatchGetItem(ctx, in, o...)
+}
+
+func TestASaleBalancesInTheMiddleOfSelling(t *testing.T) {
+	for seed := range uint64(40) {
+		w := newWorld(t)
+		w.Open(60, 6)
+		chance := rand.New(rand.NewPCG(seed, 1))
+		var bought []ledger.ClaimRef
+		users, seeds := 0, 0
+		act := func(string) {
+			w.Pass(time.Millisecond)
+			switch chance.IntN(6) {
+			case 0, 1, 2:
+				bought = append(bought, w.buy(users, 1+chance.IntN(4))...)
+				users += 4
+			case 3:
+				w.confirm(bought[:chance.IntN(len(bought)+1)])
+			case 4:
+				if chance.IntN(3) == 0 {
+					seeds++
+					w.add(fmt.Sprint("seed-", seeds), 1+chance.Int64N(9))
+				}
+			case 5:
+				if chance.IntN(4) == 0 {
+					w.edit(sale.Edit{OpensAt: w.Now().Add(-time.Minute), ClosesAt: w.Now().Add(time.Hour)})
+				}
+			}
+		}
+		r, err := Recount(w.Ctx, between{w.db, act}, tableName, "moutai", Options{Now: w.Now, Sleep: noSleep})
+		if err != nil || !r.Balanced {
+			t.Fatalf("seed %d: %+v (%v)", seed, r, err)
+		}
+	}
+}
+
+// TestATransactionHalfVisibleIsNoFinding shows the shard of a purchase without its claim, until the reader has paused.
+func TestATransactionHalfVisibleIsNoFinding(t *testing.T) {
+	for _, half := range []string{"shard", "claim"} {
+		w := newWorld(t)
+		w.Open(5, 1)
+		before := w.items()
+		w.buy(0, 1)
+		visible := w.items()
+		hidden := key{"STOCK#moutai#0", "STOCK"}
+		if half == "shard" {
+			hidden, _ = visible.claim("user-0")
+		}
+		partly := w.items()
+		if partly[hidden] = before[hidden]; partly[hidden] == nil {
+			delete(partly, hidden)
+		}
+		src := &switching{now: partly}
+		paused := 0
+		r, err := recount(t.Context(), src, "moutai", Options{Now: w.Now, Progress: func(int64, int64) {}, Overdue: time.Minute,
+			Sleep: func(context.Context, time.Duration) error { paused++; src.now = visible; return nil }})
+		if err != nil || !r.Balanced || r.Claims != 1 || paused == 0 {
+			t.Errorf("only the %s was visible at first: %+v (%v)", half, r, err)
+		}
+		src = &switching{now: partly}
+		r, err = recount(t.Context(), src, "moutai", Options{Now: w.Now, Progress: func(int64, int64) {}, Overdue: time.Minute, Sleep: noSleep})
+		if err != nil || r.Balanced {
+			t.Errorf("only the %s was ever visible: %+v (%v)", half, r, err)
+		}
+	}
+}
+
+// switching is a source that shows other items later.
+type switching struct {
+	source
+	now items
+}
+
+func (s *switching) books() *Books {
+	var all []item
+	for _, it := range s.now {
+		all = append(all, it)
+	}
+	return Of(all)
+}
+func (s *switching) partition(ctx context.Context, pk string, n int32, page func([]item) error) error {
+	return s.books().partition(ctx, pk, n, page)
+}
+func (s *switching) get(ctx context.Context, keys []key) (map[key]item, error) {
+	return s.books().get(ctx, keys)
+}
+func (s *switching) scans(ctx context.Context) (string, error) { return s.books().scans(ctx) }
+func (s *switching) scan(ctx context.Context, page func([]item) error) (string, error) {
+	return s.books().scan(ctx, page)
+}
+func (s *switching) cost() float64 { return 0 }
+
+func TestSalesAndTheirRowsAreRead(t *testing.T) {
+	w := sold(t)
+	all, err := Sales(w.Ctx, w.db, tableName)
+	if err != nil || len(all) != 1 || all[0].SaleID != "moutai" || all[0].Drained || !all[0].ClosesAt.Equal(time.Date(2026, 11, 11, 21, 0, 0, 0, time.UTC)) {
+		t.Errorf("got %+v (%v)", all, err)
+	}
+	b, err := Read(w.Ctx, w.db, tableName)
+	if err != nil || !slices.Equal(b.Sales(), []string{"moutai"}) {
+		t.Fatalf("sales %v (%v)", b.Sales(), err)
+	}
+	s := b.Sale("moutai")
+	if s.Seeded != 11 || !s.Open || s.Drained || len(s.Shards) != 5 || s.Stock() != 2 || len(s.Claims) != 9 || len(s.Orders) != 8 {
+		t.Errorf("got %+v", s)
+	}
+	if u := s.Unfinished(); len(u) != 1 || u[0].User != "user-8" || s.Claim("user-8").ClaimID != u[0].ClaimID || s.Claim("nobody").ClaimID != "" {
+		t.Errorf("unfinished %+v", u)
+	}
+	if s := b.Sale("maotai"); s.Open || len(s.Claims)+len(s.Orders)+len(s.Shards) > 0 {
+		t.Errorf("a sale that is not there: %+v", s)
+	}
+}

@@ -1,0 +1,223 @@
+package books
+
+import (
+	"encoding/json"
+	"hash/fnv"
+	"io"
+	"math"
+	"strconv"
+	"time"
+)
+
+const (
+	maxShards  = 1000
+	maxBuckets = (maxShards + 3) / 4
+	maxUnits   = 1_000_000_000 // of one seeding
+)
+
+// saleItem is SALE#<sale>, SALE. All instants are Unix milliseconds.
+type saleItem struct {
+	name              string
+	opensAt, closesAt int64
+	paused            bool
+	changedAt         int64
+	seeded            int64
+	shards, buckets   int
+	empty             map[int]bool
+	version           int64
+	state             string
+}
+
+func readSale(it item) (s saleItem, problem string) {
+	f := newFields(it)
+	s = saleItem{
+		name: f.text("name"), opensAt: f.instant("opensAt"), closesAt: f.instant("closesAt"), paused: f.flag("paused"),
+		changedAt: f.within("changedAt", 0, year2100), seeded: f.within("seeded", 1, math.MaxInt64),
+		shards: int(f.within("shards", 1, maxShards)), buckets: int(f.within("buckets", 1, maxBuckets)),
+		empty: f.numbers("empty"), version: f.within("version", 1, math.MaxInt64), state: f.text("state"),
+	}
+	f.window(s.opensAt, s.closesAt)
+	f.name(s.name)
+	if s.state != "DRAFT" && s.state != "OPEN" {
+		f.fail("state is neither DRAFT nor OPEN")
+	}
+	return s, f.end()
+}
+
+func (f *fields) window(opensAt, closesAt int64) {
+	if opensAt >= closesAt {
+		f.fail("closesAt is not after opensAt")
+	}
+}
+
+func (f *fields) name(name string) {
+	if name == "" || !isText(name, 200) {
+		f.fail("name is not 1 to 200 printable characters")
+	}
+}
+
+// createItem is SALE#<sale>, CREATE.
+type createItem struct {
+	name              string
+	opensAt, closesAt int64
+	stock             int64
+	shards            int
+}
+
+func readCreate(it item) (c createItem, problem string) {
+	f := newFields(it)
+	c = createItem{
+		name: f.text("name"), opensAt: f.instant("opensAt"), closesAt: f.instant("closesAt"),
+		stock: f.within("stock", 1, maxUnits), shards: int(f.within("shards", 1, maxShards)),
+	}
+	f.window(c.opensAt, c.closesAt)
+	f.name(c.name)
+	return c, f.end()
+}
+
+// seedItem is SALE#<sale>, SEED#<seed> or SEED#<seed>#<shard>.
+type seedItem struct{ units, at int64 }
+
+func readSeed(it item) (s seedItem, problem string) {
+	f := newFields(it)
+	s = seedItem{units: f.within("units", 1, maxUnits), at: f.instant("at")}
+	return s, f.end()
+}
+
+// listingItem is SALES, <sale>.
+type listingItem struct {
+	closesAt int64
+	drained  bool
+}
+
+func readListing(it item) (l listingItem, problem string) {
+	f := newFields(it)
+	l.closesAt = f.instant("closesAt")
+	if f.has("drained") {
+		if l.drained = f.flag("drained"); !l.drained {
+			f.fail("drained is there and not true")
+		}
+	}
+	if f.has("cursor") && !json.Valid([]byte(f.text("cursor"))) {
+		f.fail("cursor is not JSON")
+	}
+	return l, f.end()
+}
+
+// shardItem is STOCK#<sale>#<shard>, STOCK.
+type shardItem struct {
+	stock, seeded     int64
+	opensAt, closesAt int64
+	paused            bool
+	changedAt         int64
+}
+
+func readShard(it item) (s shardItem, problem string) {
+	f := newFields(it)
+	s = shardItem{
+		stock: f.number("stock"), seeded: f.number("seeded"), opensAt: f.number("opensAt"), closesAt: f.number("closesAt"),
+		paused: f.flag("paused"), changedAt: f.number("changedAt"),
+	}
+	return s, f.end()
+}
+
+// Claim is one unit held by one buyer: CLAIM#<sale>#<bucket>, <user>.
+type Claim struct {
+	User       string
+	ClaimID    string
+	Bucket     int
+	Shard      int
+	AcceptedAt time.Time
+	// OrderID is "" while the claim is pending; ConfirmedAt is the second that it says.
+	OrderID     string
+	ConfirmedAt time.Time
+
+	orderID  uint64
+	resentAt int64 // 0 if its message was never sent again
+}
+
+// readClaim reads the claim of a user. The shard is -1 if there is none to read.
+func readClaim(it item, bucket int) (c Claim, problem string) {
+	f := newFields(it)
+	c = Claim{User: keyOf(it).sk, Bucket: bucket, ClaimID: f.id("claimId")}
+	if !isUser(c.User) {
+		f.fail("sk is no user id")
+	}
+	c.Shard = f.shard()
+	c.AcceptedAt = time.UnixMilli(f.instant("acceptedAt")).UTC()
+	if f.has("requestKey") {
+		f.id("requestKey")
+	}
+	if f.has("resentAt") {
+		c.resentAt = f.instant("resentAt")
+	}
+	if f.has("orderId") {
+		if c.orderID = uint64(f.within("orderId", 1, math.MaxInt64)); numberOf(c.orderID) == 0 {
+			f.fail("orderId has no number of its day")
+		}
+		c.OrderID, c.ConfirmedAt = strconv.FormatUint(c.orderID, 10), secondOf(c.orderID)
+	}
+	return c, f.end()
+}
+
+// Order is ORDER#<order id>, ORDER.
+type Order struct {
+	ID, SaleID, User, ClaimID string
+}
+
+func readOrder(it item) (o Order, problem string) {
+	f := newFields(it)
+	_, id, _ := cutKind(keyOf(it).pk)
+	o = Order{ID: id, SaleID: f.text("saleId"), User: f.text("user"), ClaimID: f.id("claimId")}
+	if n, err := strconv.ParseUint(id, 10, 63); err != nil || strconv.FormatUint(n, 10) != id || numberOf(n) == 0 {
+		f.fail("its key is no order id")
+	}
+	if keyOf(it).sk != "ORDER" {
+		f.fail("sk is not ORDER")
+	}
+	return o, f.end()
+}
+
+// readSequence reads SEQ#<yyyy-mm-dd>, SEQ: the last number of the day that was
+// given to an order id.
+func readSequence(it item) (next int64, problem string) {
+	f := newFields(it)
+	next = f.within("next", 1, math.MaxUint32)
+	_, day, _ := cutKind(keyOf(it).pk)
+	if _, err := time.Parse(time.DateOnly, day); err != nil || keyOf(it).sk != "SEQ" {
+		f.fail("its key names no day")
+	}
+	return next, f.end()
+}
+
+// An order id is the seconds since this instant, above 32 bits of the number
+// within the day of that second.
+var orderEpoch = time.Date(2023, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+func secondOf(orderID uint64) time.Time {
+	return time.Unix(orderEpoch.Unix()+int64(orderID>>32), 0).UTC()
+}
+
+func numberOf(orderID uint64) int64 { return int64(orderID & 0xffff_ffff) }
+
+func dayOf(orderID uint64) string { return secondOf(orderID).Format(time.DateOnly) }
+
+// share is what shard k of n gets of the units of one seeding: as many as every
+// other, and of the remainder the first shards one each.
+func share(units int64, k, n int) int64 {
+	if int64(k) < units%int64(n) {
+		return units/int64(n) + 1
+	}
+	return units / int64(n)
+}
+
+// bucketOf is the bucket in which a user's claim lies: FNV-1a of the user's bytes,
+// mixed by SplitMix64's finalizer, modulo the number of buckets.
+func bucketOf(user string, buckets int) int {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, user) // a hash takes everything
+	z := h.Sum64() + 0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return int((z ^ z>>31) % uint64(buckets))
+}

@@ -1,0 +1,299 @@
+package books
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// still reports whether nobody edited the sale or added units to it during the
+// pass: only then do its items and its shards have to agree.
+func (p *pass) still() bool {
+	a, b := &p.before, &p.after
+	return a.sale.version == b.sale.version && a.sale.changedAt == b.sale.changedAt && a.sale.seeded == b.sale.seeded &&
+		a.sale.state == b.sale.state && a.receipts == b.receipts && a.hasSale == b.hasSale
+}
+
+// judge compares what the pass has read.
+func (p *pass) judge() {
+	h := &p.after
+	if !h.hasSale {
+		p.find("P11", "sale", "the sale item is missing: to everybody this sale does not exist")
+	}
+	if !h.hasCreate {
+		p.find("P9", "create", "the CREATE item is missing: a repeat of the creation is not recognised, and what was seeded cannot be recounted")
+	}
+	if h.hasSale && h.hasCreate {
+		p.judgeSale(h)
+	}
+	if h.hasCreate {
+		p.judgeSeedings(h)
+	}
+	p.judgeShards()
+	p.judgeListing(h)
+	p.judgeClaims(h)
+}
+
+// judgeSale holds the sale item against its creation and its additions.
+func (p *pass) judgeSale(h *header) {
+	s, c := &h.sale, &h.create
+	if s.shards != c.shards {
+		p.find("P2", "sale shards", "the sale has %d shards, but was created with %d", s.shards, c.shards)
+	}
+	if want := (s.shards + 3) / 4; s.buckets != want {
+		p.find("P3", "sale buckets", "the sale has %d buckets, should be %d (a quarter of %d shards)", s.buckets, want, s.shards)
+	}
+	if s.name != c.name {
+		p.find("P15", "sale name", "the sale is named %q, but was created as %q", s.name, c.name)
+	}
+	if low, high := p.before.all(), h.all(); s.seeded < low || p.before.sale.seeded > high {
+		p.find("P15", "sale seeded", "the sale says that %d units were seeded, should be %d (created with %d + %d added): %s",
+			s.seeded, high, c.stock, high-c.stock, difference(s.seeded-high))
+	}
+	for k := range s.empty {
+		if k >= s.shards {
+			p.find("P6", "empty "+shardName(k), "shard %d is marked empty, but the sale has %d shards", k, s.shards)
+		}
+	}
+	if !p.still() {
+		return
+	}
+	edits := h.edits()
+	switch {
+	case edits < 0:
+		p.find("P6", "sale version", "the sale's version is %d, should be at least %d (1 + %d receipts of additions)", s.version, 1+h.receipts, h.receipts)
+	case s.changedAt == 0 && edits > 0:
+		p.find("P6", "sale version", "the sale's version is %d, should be %d: it was never edited", s.version, 1+h.receipts)
+	case s.changedAt > 0 && edits == 0:
+		p.find("P6", "sale version", "the sale's version is %d, should be at least %d: it was edited at %s", s.version, 2+h.receipts, clock(s.changedAt))
+	}
+	if s.changedAt > p.Now().Add(2*skew).UnixMilli() {
+		p.find("P14", "sale changedAt", "the sale was last edited at %s, which is in the future: no edit applies until then", clock(s.changedAt))
+	}
+	if s.changedAt == 0 && (s.opensAt != c.opensAt || s.closesAt != c.closesAt) {
+		p.find("P14", "sale window", "the sale's window is %s to %s, but it was created with %s to %s and never rescheduled",
+			clock(s.opensAt), clock(s.closesAt), clock(c.opensAt), clock(c.closesAt))
+	}
+	if s.changedAt == 0 && s.paused {
+		p.find("P14", "sale paused", "the sale is paused, but was never edited")
+	}
+	if s.state == "DRAFT" {
+		if p.total > 0 || s.changedAt > 0 || len(s.empty) > 0 || len(h.seeds) > 0 {
+			p.find("P15", "sale state", "the sale is a DRAFT, but has claims, additions or edits: buyers do not see it")
+			return
+		}
+		p.unfinish("the sale is a DRAFT, which buyers do not see: its creation is under way or was cut off; create it again")
+	}
+}
+
+// difference says by how many units a count is off.
+func difference(n int64) string {
+	if n < 0 {
+		return fmt.Sprintf("%d too few", -n)
+	}
+	return fmt.Sprintf("%d too many", n)
+}
+
+// judgeSeedings checks that each addition gave each shard its share, once.
+func (p *pass) judgeSeedings(h *header) {
+	future := p.Now().Add(skew).UnixMilli()
+	for _, id := range slices.Sorted(maps.Keys(h.seeds)) {
+		s := h.seeds[id]
+		if !s.announced {
+			p.find("P15", "seed "+id, "addition %q has receipts of %d shards, but its own item SEED#%s is missing: a repeat would apply it with any number of units",
+				id, len(s.shards), id)
+			continue
+		}
+		if s.at > future {
+			p.find("P15", "seed at "+id, "addition %q was made at %s, which is in the future", id, clock(s.at))
+		}
+		due := 0
+		for k := range p.n {
+			if share(s.units, k, p.n) > 0 {
+				due++
+			}
+		}
+		for _, k := range slices.Sorted(maps.Keys(s.shards)) {
+			one, about := s.shards[k], fmt.Sprintf("seed %s %d", id, k)
+			switch want := share(s.units, k, max(p.n, 1)); {
+			case k >= p.n:
+				p.find("P15", about, "addition %q has a receipt of shard %d, but the sale has %d shards", id, k, p.n)
+			case one.units != want:
+				p.find("P15", about, "addition %q of %d units gave shard %d %d of them, should be %d", id, s.units, k, one.units, want)
+			case one.at > future || one.at < s.at-skew.Milliseconds():
+				p.find("P15", about, "addition %q was made at %s, but reached shard %d at %s", id, clock(s.at), k, clock(one.at))
+			}
+		}
+		if done := len(s.shards); done < due {
+			p.unfinish("addition %q has reached %d of %d shards: it is under way or was cut off; repeat it", id, done, due)
+		}
+	}
+}
+
+// judgeShards holds each shard against the seedings, its claims and the sale.
+func (p *pass) judgeShards() {
+	missing, late := 0, 0
+	for k := range p.n {
+		s0, s := p.shards0[k], p.shards1[k]
+		switch {
+		case s == nil && p.after.sale.state == "DRAFT":
+			missing++
+			continue
+		case s == nil:
+			p.find("P2", shardName(k), "%s is missing, with %d claims of its units", shardName(k), p.claims[k])
+			continue
+		case s0 == nil:
+			s0 = s // it was made between the reads
+		}
+		p.judgeStock(k, s0, s)
+		if p.after.hasSale && p.still() && p.judgeEdit(k, s) {
+			late++
+		}
+	}
+	if missing > 0 {
+		p.unfinish("%d of %d shards are still to be made", missing, p.n)
+	}
+	if late > 0 {
+		p.unfinish("the edit of %s has not reached %d of %d shards: it is under way or was cut off; repeat it", clock(p.after.sale.changedAt), late, p.n)
+	}
+}
+
+// judgeStock counts the units of one shard.
+func (p *pass) judgeStock(k int, s0, s *shardItem) {
+	name, claims := shardName(k), p.claims[k]
+	low, high := p.before.given(k, p.n), p.after.given(k, p.n)
+	if !p.after.hasCreate {
+		low, high = s0.seeded, s.seeded
+	}
+	if s.seeded < low || s0.seeded > high {
+		p.find("P15", name+" seeded", "%s: it says that %d units were seeded, should be %d (created with %d + %d added): %s", name, s.seeded, high,
+			share(p.after.create.stock, k, p.n), p.after.units[k], difference(s.seeded-high))
+	}
+	if s.stock < 0 {
+		p.find("P1", name+" below zero", "%s: stock is %d, below zero", name, s.stock)
+	}
+	if claims > high {
+		p.find("P1", name+" oversold", "%s: %d claims, but only %d units were seeded: %d oversold", name, claims, high, claims-high)
+	}
+	switch quiet := *s0 == *s && low == high; {
+	case quiet && s.stock != high-claims:
+		p.find("P2", name+" stock", "%s: stock is %d, should be %d (seeded %d - claims %d): %s", name, s.stock, high-claims, high, claims,
+			difference(s.stock-(high-claims)))
+	case !quiet && (claims < s0.seeded-s0.stock || claims > s.seeded-s.stock):
+		p.find("P2", name+" stock", "%s: %d to %d units were sold while it was counted, but it has %d claims", name, s0.seeded-s0.stock, s.seeded-s.stock, claims)
+	}
+	if s.stock > 0 && p.still() && p.before.sale.empty[k] && p.after.sale.empty[k] {
+		p.find("P6", name+" empty", "%s has %d units but is marked empty: nobody can buy them", name, s.stock)
+	}
+}
+
+// judgeEdit holds the window and the pause flag of a shard against the sale's. It reports whether an edit
+// has not reached the shard yet.
+func (p *pass) judgeEdit(k int, s *shardItem) (late bool) {
+	sale, name := &p.after.sale, shardName(k)
+	pausedText := func(paused bool) string {
+		if paused {
+			return "paused"
+		}
+		return "not paused"
+	}
+	switch {
+	case s.changedAt > sale.changedAt:
+		p.find("P14", name+" edit", "%s was last edited at %s, after the sale (%s): edits of the sale will not reach it", name, clock(s.changedAt), clock(sale.changedAt))
+	case s.changedAt < sale.changedAt:
+		if time.UnixMilli(sale.changedAt).After(p.Now().Add(-p.Overdue)) {
+			return true
+		}
+		p.find("P14", name+" edit", "%s still is as the edit of %s left it (%s, open %s to %s), not as that of %s: repeat the last edit", name,
+			clock(s.changedAt), pausedText(s.paused), clock(s.opensAt), clock(s.closesAt), clock(sale.changedAt))
+	case s.paused != sale.paused:
+		p.find("P14", name+" paused", "%s is %s, but the sale is %s", name, pausedText(s.paused), pausedText(sale.paused))
+	case s.opensAt != sale.opensAt || s.closesAt != sale.closesAt:
+		p.find("P14", name+" window", "%s is open from %s to %s, but the sale from %s to %s", name,
+			clock(s.opensAt), clock(s.closesAt), clock(sale.opensAt), clock(sale.closesAt))
+	}
+	return false
+}
+
+// judgeListing holds the listing against the sale: reconcile finds its sales there.
+func (p *pass) judgeListing(h *header) {
+	if !h.hasSale {
+		return
+	}
+	if !h.listed {
+		p.find("P8", "listing", "the sale is not on the list of sales: reconcile neither audits it nor sends a lost message again")
+		return
+	}
+	l := &h.listing
+	if p.still() && l.closesAt != h.sale.closesAt {
+		p.find("P8", "listing closesAt", "the list of sales says that it closes at %s, the sale %s", clock(l.closesAt), clock(h.sale.closesAt))
+	}
+	if !l.drained || !p.before.listing.drained {
+		return
+	}
+	if p.Now().Add(skew).UnixMilli() < h.sale.closesAt+drainAfter.Milliseconds() {
+		p.find("P8", "listing drained", "the sale is drained, but closes at %s: reconcile does not look at it any more", clock(h.sale.closesAt))
+	}
+	if n := p.pending + p.missing; n > 0 {
+		p.find("P8", "listing orders", "the sale is drained with %d orders unfinished: nobody sends their messages again", n)
+	}
+}
+
+// judgeClaims says what only time makes wrong, and what the windows say.
+func (p *pass) judgeClaims(h *header) {
+	if age := p.Now().Sub(p.oldest); p.pending > 0 && age > p.Overdue {
+		p.find("P8", "pending", "%d claims are pending, the oldest for %v: more than %v", p.pending, age.Round(time.Second), p.Overdue)
+	}
+	if p.missing > 0 {
+		p.unfinish("%d confirmed claims have no order item yet", p.missing)
+	}
+	// With two edits or more there may have been a window that is stored nowhere.
+	if max(h.edits(), p.before.edits()) >= 2 {
+		return
+	}
+	p.unjudged = 0
+	for _, c := range p.outside {
+		if at := c.AcceptedAt.UnixMilli(); !h.admits(at) {
+			p.find("P14", fmt.Sprintf("claim %d %s window", c.Bucket, c.User), "the claim of %q was accepted at %s, when the sale was not open", c.User, clock(at))
+		}
+	}
+}
+
+// receipt sums up.
+func (p *pass) receipt() *Receipt {
+	now := p.Now()
+	r := &Receipt{
+		SaleID: p.saleID, AsOf: clock(now.UnixMilli()), Seeded: p.after.all(), Claims: p.total, Pending: p.pending,
+		Confirmed: p.total - p.pending, Balanced: len(p.found) == 0, Findings: append([]Finding{}, p.found[:min(len(p.found), maxFindings)]...),
+		Unfinished: append([]string{}, p.unfinished...), NotLookedFor: []string{}, ReadUnits: p.cost(),
+	}
+	for _, s := range p.shards1 {
+		if s != nil {
+			r.Stock += s.stock
+		}
+	}
+	if p.pending > 0 {
+		r.OldestPendingSeconds = max(0, int64(now.Sub(p.oldest)/time.Second))
+	}
+	if more := len(p.found) - maxFindings; more > 0 {
+		r.Findings = append(r.Findings, Finding{p.found[maxFindings].Promise, fmt.Sprintf("and %d more", more)})
+	}
+	if p.whyNoScan != "" {
+		r.NotLookedFor = append(r.NotLookedFor, "orders that no claim knows, and items that belong to no sale: "+p.whyNoScan)
+	}
+	if p.unjudged > 0 {
+		r.NotLookedFor = append(r.NotLookedFor, fmt.Sprintf(
+			"whether %d claims outside the windows that are stored were accepted in an earlier one: the sale was edited more than once", p.unjudged))
+	}
+	if !p.still() {
+		r.NotLookedFor = append(r.NotLookedFor, "whether the shards agree with the sale's window, pause flag and empty set: it was edited or added to during the count")
+	}
+	if p.total > maxHashes {
+		r.NotLookedFor = append(r.NotLookedFor, fmt.Sprintf("equal claim ids among more than %d claims", maxHashes))
+	}
+	if len(p.days) == maxDays {
+		r.NotLookedFor = append(r.NotLookedFor, fmt.Sprintf("sequences of more than %d days", maxDays))
+	}
+	return r
+}

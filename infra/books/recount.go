@@ -1,0 +1,272 @@
+package books
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// pass is one count of a sale.
+type pass struct {
+	source
+	Options
+	saleID string
+	// first is the pass before, nil if there was none.
+	first *pass
+
+	before, after    header // the sale's own items, before and after everything else
+	n                int    // shards
+	buckets          int
+	shards0, shards1 []*shardItem // before and after the claims; nil is missing
+	claims           []int64      // per shard
+	total            int64
+	pending          int64
+	oldest           time.Time // of the pending claims
+	missing          int64     // confirmed claims without their order item
+	unjudged         int64     // claims that lie outside the windows that are known
+	hashes           []uint64  // of the claim ids
+	doubles          map[uint64][]string
+	days             map[string]uint64 // of each day, the order id with the highest number
+	outside          []Claim           // accepted in no window that is known, as far as remembered
+	whyNoScan        string
+	found            []Finding
+	about            map[string]bool // what the findings are about
+	unfinished       []string
+}
+
+const (
+	// remembered bounds the findings of the first pass, against which those of the second are held.
+	remembered = 100_000
+	// maxHashes bounds the claims among which equal claim ids are looked for: 32 MB.
+	maxHashes = 1 << 22
+	// maxDays bounds the days whose sequence is looked at: far more than a sale lasts.
+	maxDays = 1000
+)
+
+// find notes that something is wrong with what about names, once. In a second pass
+// it counts only if the first found something wrong with the same, or could not
+// tell because the sale was edited meanwhile.
+func (p *pass) find(promise, about, format string, args ...any) {
+	if p.about[about] || len(p.about) == remembered {
+		return
+	}
+	if p.first != nil && p.first.still() && !p.first.about[about] && len(p.first.about) < remembered {
+		return
+	}
+	if p.about == nil {
+		p.about = map[string]bool{}
+	}
+	p.about[about] = true
+	p.found = append(p.found, Finding{promise, fmt.Sprintf(format, args...)})
+}
+
+// malformed notes an item that is not as ITEMS.md describes it.
+func (p *pass) malformed(it item, problem string) {
+	if problem != "" {
+		k := keyOf(it)
+		p.find("P19", "item "+k.pk+" "+k.sk, "the item %s, %s is not as documented: %s", k.pk, k.sk, problem)
+	}
+}
+
+func (p *pass) unfinish(format string, args ...any) {
+	p.unfinished = append(p.unfinished, fmt.Sprintf(format, args...))
+}
+
+// pause lets, in a second pass, what was half visible become visible.
+func (p *pass) pause(ctx context.Context) error {
+	if p.first == nil {
+		return nil
+	}
+	return p.Sleep(ctx, readPause)
+}
+
+// run reads in an order that lets a quiet sale be judged by equality and a busy
+// one by bounds: the sale's items, the shards, the claims with their orders, the
+// shards again, the sale's items again.
+func (p *pass) run(ctx context.Context) (err error) {
+	if p.first == nil {
+		p.whyNoScan, err = p.scans(ctx)
+	} else {
+		p.whyNoScan = p.first.whyNoScan
+	}
+	if err != nil {
+		return err
+	}
+	if p.before, err = p.readHeader(ctx); err != nil {
+		return err
+	}
+	p.size()
+	steps := []func(context.Context) error{
+		p.pause,
+		func(ctx context.Context) (err error) { p.shards0, err = p.readShards(ctx); return err },
+		p.pause, p.readClaims, p.pause,
+		func(ctx context.Context) (err error) { p.shards1, err = p.readShards(ctx); return err },
+		p.pause,
+		func(ctx context.Context) (err error) { p.after, err = p.readHeader(ctx); return err },
+		p.readSequences, p.readStrays,
+	}
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	if !p.before.any && !p.after.any && p.total == 0 && len(p.found) == 0 && !slices.ContainsFunc(p.shards1, func(s *shardItem) bool { return s != nil }) {
+		return fmt.Errorf("%w: %s", ErrNoSale, p.saleID)
+	}
+	p.judge()
+	return nil
+}
+
+// size is what the sale item says of shards and buckets; without it, what the
+// creation asked for.
+func (p *pass) size() {
+	p.n, p.buckets = p.before.sale.shards, p.before.sale.buckets
+	if p.n < 1 || p.n > maxShards {
+		p.n = min(max(p.before.create.shards, 0), maxShards)
+	}
+	if p.buckets < 1 || p.buckets > maxBuckets {
+		p.buckets = (p.n + 3) / 4
+	}
+	p.claims = make([]int64, p.n)
+	p.days = map[string]uint64{}
+	p.doubles = map[uint64][]string{}
+}
+
+// header is what lies under the sale's own key, and its listing.
+type header struct {
+	any                        bool
+	sale                       saleItem
+	create                     createItem
+	listing                    listingItem
+	hasSale, hasCreate, listed bool
+	seeds                      map[string]*seeding
+	receipts                   int64         // of the additions, one a shard
+	units                      map[int]int64 // by the additions' receipts, per shard
+}
+
+// seeding is one addition.
+type seeding struct {
+	announced bool
+	seedItem
+	shards map[int]seedItem
+}
+
+// given is how many units a shard was given in all.
+func (h *header) given(k, n int) int64 { return share(h.create.stock, k, n) + h.units[k] }
+
+// all is how many units the sale was given.
+func (h *header) all() int64 {
+	sum := h.create.stock
+	for _, units := range h.units {
+		sum += units
+	}
+	return sum
+}
+
+// edits is how many edits the version counts.
+func (h *header) edits() int64 { return h.sale.version - 1 - h.receipts }
+
+func (p *pass) readHeader(ctx context.Context) (header, error) {
+	h := header{seeds: map[string]*seeding{}, units: map[int]int64{}}
+	pk := "SALE#" + p.saleID
+	err := p.partition(ctx, pk, 0, func(items []item) error {
+		for _, it := range items {
+			h.any = true
+			p.malformed(it, h.take(it))
+		}
+		return nil
+	})
+	if err != nil {
+		return h, err
+	}
+	at := key{"SALES", p.saleID}
+	listings, err := p.get(ctx, []key{at})
+	if err != nil {
+		return h, err
+	}
+	if it := listings[at]; it != nil {
+		var problem string
+		h.any, h.listed = true, true
+		h.listing, problem = readListing(it)
+		p.malformed(it, problem)
+	}
+	return h, nil
+}
+
+// take reads one item under the sale's key and returns what is wrong with it.
+func (h *header) take(it item) (problem string) {
+	sk := keyOf(it).sk
+	kind, rest, _ := strings.Cut(sk, "#")
+	id, shard, ofShard := strings.Cut(rest, "#")
+	switch {
+	case sk == "SALE":
+		h.hasSale = true
+		h.sale, problem = readSale(it)
+	case sk == "CREATE":
+		h.hasCreate = true
+		h.create, problem = readCreate(it)
+	case kind == "SEED" && idPattern.MatchString(id):
+		s := h.seeds[id]
+		if s == nil {
+			s = &seeding{shards: map[int]seedItem{}}
+			h.seeds[id] = s
+		}
+		if !ofShard {
+			s.announced = true
+			s.seedItem, problem = readSeed(it)
+			return problem
+		}
+		k, ok := index(shard)
+		if !ok {
+			return "sk does not end with a shard number"
+		}
+		s.shards[k], problem = readSeed(it)
+		h.receipts++
+		h.units[k] += s.shards[k].units
+	default:
+		problem = "no such item is documented under a sale's key"
+	}
+	return problem
+}
+
+func (p *pass) stockKey(k int) key { return key{"STOCK#" + p.saleID + "#" + strconv.Itoa(k), "STOCK"} }
+
+func (p *pass) claimPK(bucket int) string { return "CLAIM#" + p.saleID + "#" + strconv.Itoa(bucket) }
+
+// readShards reads the shards of the sale. A scan finds those that are too many; without one they
+// are asked for by their keys.
+func (p *pass) readShards(ctx context.Context) ([]*shardItem, error) {
+	upTo := p.n
+	if p.whyNoScan != "" {
+		upTo = maxShards
+	}
+	keys := make([]key, upTo)
+	for k := range keys {
+		keys[k] = p.stockKey(k)
+	}
+	items, err := p.get(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	shards := make([]*shardItem, p.n)
+	for k, at := range keys {
+		it := items[at]
+		switch {
+		case it == nil:
+		case k >= p.n:
+			p.strayShard(at.pk)
+		default:
+			s, problem := readShard(it)
+			p.malformed(it, problem)
+			shards[k] = &s
+		}
+	}
+	return shards, nil
+}
+
+func (p *pass) strayShard(pk string) {
+	p.find("P2", "stray "+pk, "%s is there, but the sale has shards 0 to %d only: nobody can buy its units", pk, p.n-1)
+}

@@ -1,0 +1,143 @@
+package books
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Sale is what books hold of one sale, unjudged: for those who compare it with what
+// somebody was told. An attribute that is not as documented is zero.
+type Sale struct {
+	Seeded  int64 // as the sale item says
+	Open    bool
+	Drained bool
+	Shards  map[int]Shard
+	Claims  []Claim          // in the order of bucket and user
+	Orders  map[string]Order // by id
+}
+
+// Shard is the stock of one shard.
+type Shard struct{ Stock, Seeded int64 }
+
+// Sales returns the ids of all sales that any item names, in their order.
+func (b *Books) Sales() []string {
+	ids := map[string]bool{}
+	for pk, items := range b.partitions {
+		kind, rest, _ := cutKind(pk)
+		switch kind {
+		case "SALE":
+			ids[rest] = true
+		case "STOCK", "CLAIM":
+			saleID, _, _ := cutNumber(rest)
+			ids[saleID] = true
+		case "ORDER":
+			for _, it := range items {
+				ids[newFields(it).text("saleId")] = true
+			}
+		case "SALES":
+			for _, it := range items {
+				ids[keyOf(it).sk] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(ids))
+}
+
+// Sale returns what the books hold of a sale; without one, everything in it is empty.
+func (b *Books) Sale(saleID string) *Sale {
+	s := &Sale{Shards: map[int]Shard{}, Orders: map[string]Order{}}
+	for pk, items := range b.partitions {
+		kind, rest, _ := cutKind(pk)
+		of, n, _ := cutNumber(rest)
+		switch {
+		case pk == "SALE#"+saleID:
+			for _, it := range items {
+				if keyOf(it).sk == "SALE" {
+					item, _ := readSale(it)
+					s.Seeded, s.Open = item.seeded, item.state == "OPEN"
+				}
+			}
+		case pk == "SALES":
+			for _, it := range items {
+				if keyOf(it).sk == saleID {
+					listing, _ := readListing(it)
+					s.Drained = listing.drained
+				}
+			}
+		case kind == "STOCK" && of == saleID:
+			for _, it := range items {
+				shard, _ := readShard(it)
+				s.Shards[n] = Shard{shard.stock, shard.seeded}
+			}
+		case kind == "CLAIM" && of == saleID:
+			for _, it := range items {
+				c, _ := readClaim(it, n)
+				s.Claims = append(s.Claims, c)
+			}
+		case kind == "ORDER":
+			for _, it := range items {
+				if o, _ := readOrder(it); o.SaleID == saleID {
+					s.Orders[o.ID] = o
+				}
+			}
+		}
+	}
+	slices.SortFunc(s.Claims, func(a, b Claim) int {
+		return cmp.Or(cmp.Compare(a.Bucket, b.Bucket), strings.Compare(a.User, b.User))
+	})
+	return s
+}
+
+// Stock is the units that are left in all shards.
+func (s *Sale) Stock() int64 {
+	left := int64(0)
+	for _, shard := range s.Shards {
+		left += shard.Stock
+	}
+	return left
+}
+
+// Claim returns the claim of a user, or a claim without an id.
+func (s *Sale) Claim(user string) Claim {
+	for _, c := range s.Claims {
+		if c.User == user {
+			return c
+		}
+	}
+	return Claim{}
+}
+
+// Unfinished returns the claims that have no order yet.
+func (s *Sale) Unfinished() []Claim {
+	return slices.DeleteFunc(slices.Clone(s.Claims), func(c Claim) bool { return s.Orders[c.OrderID].ClaimID == c.ClaimID })
+}
+
+// Listing is a sale as the list of sales names it.
+type Listing struct {
+	SaleID   string
+	ClosesAt time.Time
+	Drained  bool
+}
+
+// Sales reads the list of sales.
+func Sales(ctx context.Context, db DynamoDB, name string) ([]Listing, error) {
+	var all []Listing
+	err := (&table{db: db, name: name}).partition(ctx, "SALES", 0, func(items []map[string]types.AttributeValue) error {
+		for _, it := range items {
+			l, problem := readListing(it)
+			if problem != "" {
+				return fmt.Errorf("the listing of sale %q is not as documented: %s", keyOf(it).sk, problem)
+			}
+			all = append(all, Listing{keyOf(it).sk, time.UnixMilli(l.closesAt).UTC(), l.drained})
+		}
+		return nil
+	})
+	return all, err
+}

@@ -1,0 +1,277 @@
+package books
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+)
+
+// DynamoDB is what a recount calls of the client. The client itself must have time
+// limits and retry what was throttled.
+type DynamoDB interface {
+	Scanner
+	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
+	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
+	DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+}
+
+// Scanner is the one call that reads a whole table.
+type Scanner interface {
+	Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
+}
+
+// source is where the items come from. It hands out pages; a page is only valid during the call.
+type source interface {
+	// partition reads the items under pk in the order of their sk; at most is 0 for all.
+	partition(ctx context.Context, pk string, atMost int32, page func([]item) error) error
+	get(ctx context.Context, keys []key) (map[key]item, error)
+	// scan reads the whole table, or says why it does not.
+	scan(ctx context.Context, page func([]item) error) (whyNot string, err error)
+	// scans reports whether scan reads the table; if not, it says why.
+	scans(ctx context.Context) (whyNot string, err error)
+	cost() (readUnits float64)
+}
+
+const (
+	// A page of a scan has at most 1 MB, so this many are the largest table that
+	// is scanned without being asked to: 16,384 read units.
+	maxPages  = 64
+	batchKeys = 100 // DynamoDB's limit for BatchGetItem
+	readers   = 8   // batches read at once
+	// Throttled keys of a batch are asked for again after pauses from 50 ms to
+	// 1 s: about 15 s in all.
+	maxTries = 20
+)
+
+// table is the table in DynamoDB.
+type table struct {
+	db    DynamoDB
+	name  string
+	full  bool
+	sleep func(context.Context, time.Duration) error
+
+	mu    sync.Mutex
+	units float64
+}
+
+func (t *table) add(c ...types.ConsumedCapacity) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, one := range c {
+		t.units += aws.ToFloat64(one.CapacityUnits)
+	}
+}
+
+func (t *table) cost() float64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.units
+}
+
+func (t *table) partition(ctx context.Context, pk string, atMost int32, page func([]item) error) error {
+	in := &dynamodb.QueryInput{
+		TableName: &t.name, ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("pk = :pk"),
+		ExpressionAttributeValues: item{":pk": &types.AttributeValueMemberS{Value: pk}},
+		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
+	}
+	if atMost > 0 {
+		in.Limit = &atMost
+	}
+	for {
+		out, err := t.db.Query(ctx, in)
+		if err != nil {
+			return fmt.Errorf("query %s: %w", pk, err)
+		}
+		if out.ConsumedCapacity != nil {
+			t.add(*out.ConsumedCapacity)
+		}
+		if err := page(out.Items); err != nil {
+			return err
+		}
+		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 || atMost > 0 {
+			return nil
+		}
+	}
+}
+
+func (t *table) get(ctx context.Context, keys []key) (map[key]item, error) {
+	found := make(map[key]item, len(keys))
+	var mu sync.Mutex
+	err := inParallel(slices.Collect(slices.Chunk(keys, batchKeys)), func(chunk []key) error {
+		items, err := t.batch(ctx, chunk)
+		mu.Lock()
+		defer mu.Unlock()
+		for _, it := range items {
+			found[keyOf(it)] = it
+		}
+		return err
+	})
+	return found, err
+}
+
+// inParallel does all the parts, readers at a time.
+func inParallel[T any](parts []T, do func(T) error) error {
+	errs := make([]error, len(parts))
+	hands := make(chan struct{}, readers)
+	var all sync.WaitGroup
+	for i, part := range parts {
+		hands <- struct{}{}
+		all.Go(func() {
+			errs[i] = do(part)
+			<-hands
+		})
+	}
+	all.Wait()
+	return cmp.Or(errs...)
+}
+
+// batch reads at most batchKeys items.
+func (t *table) batch(ctx context.Context, keys []key) ([]item, error) {
+	asked := make([]item, len(keys))
+	for i, k := range keys {
+		asked[i] = item{"pk": &types.AttributeValueMemberS{Value: k.pk}, "sk": &types.AttributeValueMemberS{Value: k.sk}}
+	}
+	request := map[string]types.KeysAndAttributes{t.name: {Keys: asked, ConsistentRead: aws.Bool(true)}}
+	var found []item
+	for try := range maxTries {
+		if try > 0 {
+			if err := t.sleep(ctx, min(50*time.Millisecond<<min(try-1, 10), time.Second)); err != nil {
+				return nil, err
+			}
+		}
+		out, err := t.db.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
+			RequestItems: request, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read %d items: %w", len(keys), err)
+		}
+		t.add(out.ConsumedCapacity...)
+		found = append(found, out.Responses[t.name]...)
+		if request = out.UnprocessedKeys; len(request) == 0 {
+			return found, nil
+		}
+	}
+	return nil, fmt.Errorf("read %d items: throttled %d times", len(keys), maxTries)
+}
+
+func (t *table) scans(ctx context.Context) (whyNot string, err error) {
+	if t.full {
+		return "", nil
+	}
+	out, err := t.db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.name})
+	if denied(err) {
+		return "dynamodb:DescribeTable is not permitted, so nobody knows how large the table is (FULL=1 scans it)", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("describe table %s: %w", t.name, err)
+	}
+	if aws.ToInt64(out.Table.TableSizeBytes) > maxPages<<20 {
+		return tooLarge, nil
+	}
+	return "", nil
+}
+
+var tooLarge = fmt.Sprintf("the table is larger than %d MB (FULL=1 scans it)", maxPages)
+
+func (t *table) scan(ctx context.Context, page func([]item) error) (whyNot string, err error) {
+	in := &dynamodb.ScanInput{
+		TableName: &t.name, ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+	}
+	for pages := 0; ; pages++ {
+		if pages == maxPages && !t.full { // what DescribeTable says is up to six hours old
+			return tooLarge, nil
+		}
+		out, err := t.db.Scan(ctx, in)
+		if denied(err) {
+			return "dynamodb:Scan is not permitted", nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("scan table %s: %w", t.name, err)
+		}
+		if out.ConsumedCapacity != nil {
+			t.add(*out.ConsumedCapacity)
+		}
+		if err := page(out.Items); err != nil {
+			return "", err
+		}
+		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
+			return "", nil
+		}
+	}
+}
+
+func denied(err error) bool {
+	var api smithy.APIError
+	return errors.As(err, &api) && api.ErrorCode() == "AccessDeniedException"
+}
+
+// Books are all items of a table, read at one time.
+type Books struct {
+	partitions map[string][]item // in the order of sk
+}
+
+// Of makes books of a table's items.
+func Of(items []map[string]types.AttributeValue) *Books {
+	b := &Books{partitions: map[string][]item{}}
+	for _, it := range items {
+		pk := keyOf(it).pk
+		b.partitions[pk] = append(b.partitions[pk], it)
+	}
+	for _, p := range b.partitions {
+		slices.SortFunc(p, func(a, b item) int { return strings.Compare(keyOf(a).sk, keyOf(b).sk) })
+	}
+	return b
+}
+
+// Read scans a whole table into memory. It is for tables of tests and
+// demonstrations.
+func Read(ctx context.Context, db Scanner, name string) (*Books, error) {
+	var items []item
+	pages := dynamodb.NewScanPaginator(db, &dynamodb.ScanInput{TableName: &name, ConsistentRead: aws.Bool(true)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("scan table %s: %w", name, err)
+		}
+		items = append(items, page.Items...)
+	}
+	return Of(items), nil
+}
+
+func (b *Books) partition(_ context.Context, pk string, _ int32, page func([]item) error) error {
+	return page(b.partitions[pk])
+}
+
+func (b *Books) get(_ context.Context, keys []key) (map[key]item, error) {
+	found := make(map[key]item, len(keys))
+	for _, k := range keys {
+		p := b.partitions[k.pk]
+		if i, ok := slices.BinarySearchFunc(p, k.sk, func(it item, sk string) int { return strings.Compare(keyOf(it).sk, sk) }); ok {
+			found[k] = p[i]
+		}
+	}
+	return found, nil
+}
+
+func (b *Books) scans(context.Context) (string, error) { return "", nil }
+
+func (b *Books) scan(_ context.Context, page func([]item) error) (string, error) {
+	for _, p := range b.partitions {
+		if err := page(p); err != nil {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+func (b *Books) cost() float64 { return 0 }

@@ -1,0 +1,182 @@
+package books
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// cutKind splits a partition key at its first '#'.
+func cutKind(pk string) (kind, rest string, ok bool) { return strings.Cut(pk, "#") }
+
+// cutNumber splits what follows the kind into a sale and a shard or bucket; ok is false
+// unless the number is written as the documentation says.
+func cutNumber(rest string) (sale string, n int, ok bool) {
+	at := strings.LastIndexByte(rest, '#')
+	if at < 0 {
+		return rest, -1, false
+	}
+	n, ok = index(rest[at+1:])
+	return rest[:at], n, ok
+}
+
+// readStrays looks for what lies where no reader of the sale looks. Without a scan
+// that is only what is asked for by its key: shards and buckets beyond the sale's.
+func (p *pass) readStrays(ctx context.Context) error {
+	if p.whyNoScan == "" {
+		if err := p.scanStrays(ctx); err != nil || p.whyNoScan == "" {
+			return err
+		}
+		if _, err := p.readShards(ctx); err != nil {
+			return err
+		}
+	}
+	return p.probeBuckets(ctx)
+}
+
+// scanStrays scans the table for orders that no claim knows, for shards and claims
+// beyond the sale's, and for items of no documented kind and of no sale.
+func (p *pass) scanStrays(ctx context.Context) (err error) {
+	s := strays{pass: p, exist: map[string]bool{}, named: map[string]string{}}
+	p.whyNoScan, err = p.scan(ctx, func(items []item) error {
+		var orders []Order
+		for _, it := range items {
+			if o, mine := s.take(it); mine {
+				orders = append(orders, o)
+			}
+		}
+		return p.checkOwners(ctx, orders)
+	})
+	if err != nil || p.whyNoScan != "" {
+		return err
+	}
+	for _, saleID := range slices.Sorted(maps.Keys(s.named)) {
+		if !s.exist[saleID] {
+			p.find("P13", "no sale "+saleID, "%s belongs to sale %q, which does not exist", s.named[saleID], saleID)
+		}
+	}
+	return nil
+}
+
+// strays is one scan.
+type strays struct {
+	*pass
+	exist map[string]bool   // sales
+	named map[string]string // sales that an item names, and which
+}
+
+// take looks at one item and returns it if it is an order of the sale.
+func (s *strays) take(it item) (o Order, mine bool) {
+	k := keyOf(it)
+	kind, rest, cut := cutKind(k.pk)
+	saleID, n, numbered := cutNumber(rest)
+	mine = saleID == s.saleID
+	switch {
+	case k.pk == "SALES":
+		s.name(k.sk, k)
+	case kind == "SALE" && idPattern.MatchString(rest):
+		if k.sk == "SALE" {
+			s.exist[rest] = true
+		}
+		s.name(rest, k)
+	case kind == "STOCK" && numbered:
+		s.name(saleID, k)
+		if mine && k.sk != "STOCK" {
+			s.malformed(it, "sk is not STOCK")
+		} else if mine && n >= s.n {
+			s.strayShard(k.pk)
+		}
+	case kind == "CLAIM" && numbered:
+		s.name(saleID, k)
+		if mine && n >= s.buckets {
+			s.strayClaim(k)
+		}
+	case kind == "ORDER" && cut:
+		o, problem := readOrder(it)
+		if o.SaleID == s.saleID || o.SaleID == "" {
+			s.malformed(it, problem)
+		}
+		if o.SaleID != "" {
+			s.name(o.SaleID, k)
+		}
+		return o, o.SaleID == s.saleID && problem == ""
+	case kind == "SEQ" && cut:
+		_, problem := readSequence(it)
+		s.malformed(it, problem)
+	default:
+		s.malformed(it, "no such item is documented")
+	}
+	return o, false
+}
+
+func (s *strays) name(saleID string, k key) {
+	if _, known := s.named[saleID]; !known && len(s.named) < remembered {
+		s.named[saleID] = "the item " + k.pk + ", " + k.sk
+	}
+}
+
+func (p *pass) strayClaim(k key) {
+	p.find("P3", "stray "+k.pk+" "+k.sk, "a claim of %q lies in %s, but the sale has buckets 0 to %d only: nobody looks for it there", k.sk, k.pk, p.buckets-1)
+}
+
+// probeBuckets asks for claims in buckets that the sale does not have.
+func (p *pass) probeBuckets(ctx context.Context) error {
+	beyond := make([][]item, maxBuckets)
+	buckets := make([]int, 0, maxBuckets)
+	for b := p.buckets; b < maxBuckets; b++ {
+		buckets = append(buckets, b)
+	}
+	err := inParallel(buckets, func(b int) error {
+		return p.partition(ctx, p.claimPK(b), 1, func(items []item) error {
+			beyond[b] = items
+			return nil
+		})
+	})
+	for _, items := range beyond {
+		for _, it := range items {
+			p.strayClaim(keyOf(it))
+		}
+	}
+	return err
+}
+
+// checkOwners finds the orders among a page's that no claim knows.
+func (p *pass) checkOwners(ctx context.Context, orders []Order) error {
+	owner := func(o Order) key { return key{p.claimPK(bucketOf(o.User, p.buckets)), o.User} }
+	if p.buckets == 0 || len(orders) == 0 {
+		return nil
+	}
+	keys := make([]key, 0, len(orders))
+	seen := make(map[key]bool, len(orders))
+	for _, o := range orders {
+		if k := owner(o); isUser(o.User) && !seen[k] { // a key may be in a batch once
+			seen[k] = true
+			keys = append(keys, k)
+		}
+	}
+	claims, err := p.get(ctx, keys)
+	if err != nil {
+		return err
+	}
+	for _, o := range orders {
+		it := claims[owner(o)]
+		if it == nil {
+			p.find("P7", "order "+o.ID, "order %s of %q belongs to no claim: the user has none", o.ID, o.User)
+			continue
+		}
+		c, _ := readClaim(it, 0)
+		switch {
+		case c.OrderID == o.ID:
+		case c.OrderID == "":
+			p.find("P7", "order "+o.ID, "order %s of %q belongs to no claim: the user's claim %s is pending and will get a second order", o.ID, o.User, c.ClaimID)
+		default:
+			p.find("P7", "order "+o.ID, "order %s of %q belongs to no claim: the user's claim %s has order %s", o.ID, o.User, c.ClaimID, c.OrderID)
+		}
+	}
+	return nil
+}
+
+// shardName is how a finding names a shard.
+func shardName(k int) string { return "shard " + strconv.Itoa(k) }

@@ -1,0 +1,188 @@
+package books
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/ledger/ledgertest"
+	"flashsale/shared/sale"
+)
+
+const tableName = "Ledger"
+
+// engine is a DynamoDB in this process, which also describes its table.
+type engine struct {
+	*dynamotest.DB
+	bytes int64 // as DescribeTable says
+}
+
+func newEngine() engine {
+	return engine{DB: dynamotest.New(dynamotest.Table{Name: tableName, PK: "pk", SK: "sk"})}
+}
+
+func (e engine) DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
+	return &dynamodb.DescribeTableOutput{Table: &types.TableDescription{TableSizeBytes: aws.Int64(e.bytes)}}, nil
+}
+
+// world is a table that the real ledger writes.
+type world struct {
+	*ledgertest.World
+	db engine
+}
+
+func newWorld(t *testing.T) *world {
+	db := newEngine()
+	return &world{ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: tableName}), db}
+}
+
+// buy buys for that many users, from user-<from> on; who is refused has bought nothing.
+func (w *world) buy(from, n int) (refs []ledger.ClaimRef) {
+	w.T.Helper()
+	for i := from; i < from+n; i++ {
+		p, err := w.BuyWith(fmt.Sprintf("user-%d", i), "key")
+		if sale.CodeOf(err) == sale.SoldOut {
+			continue
+		}
+		c := w.Accepted(p, err).Claim
+		refs = append(refs, ledger.ClaimRef{SaleID: c.SaleID, User: c.User, ClaimID: c.ID})
+	}
+	return refs
+}
+
+func (w *world) confirm(refs []ledger.ClaimRef) {
+	w.T.Helper()
+	for i, c := range w.Ledger.Confirm(w.Ctx, refs) {
+		if c.Err != nil {
+			w.T.Fatalf("confirm %v: %v", refs[i], c.Err)
+		}
+	}
+}
+
+func (w *world) add(seedID string, units int64) {
+	w.T.Helper()
+	if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: seedID, Stock: units}); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+func (w *world) edit(e sale.Edit) {
+	w.T.Helper()
+	w.Pass(time.Second)
+	e.SaleID, e.At = "moutai", w.Now()
+	if _, err := w.Ledger.Edit(w.Ctx, e); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+func (w *world) pause(paused bool) { w.T.Helper(); w.edit(sale.Edit{Paused: &paused}) }
+
+// items are copies of all items, by pk and sk.
+func (w *world) items() items {
+	all := items{}
+	for _, it := range w.db.Items(tableName) {
+		all[keyOf(it)] = it
+	}
+	return all
+}
+
+// items are a table that a test may tamper with.
+type items map[key]item
+
+func (all items) recount(t *testing.T, now time.Time) *Receipt {
+	t.Helper()
+	r, err := Of(slices.Collect(maps.Values(all))).Recount(t.Context(), "moutai", at(now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// balanced recounts the sale from the table in every way there is, and expects no findings.
+func (w *world) balanced() *Receipt {
+	w.T.Helper()
+	r := w.items().recount(w.T, w.Now())
+	if !r.Balanced || len(r.Findings) > 0 {
+		w.T.Errorf("read at once: %v", r.Findings)
+	}
+	for _, db := range []engine{w.db, {w.db.DB, 1 << 40}} {
+		remote, err := Recount(w.Ctx, db, tableName, "moutai", Options{Now: w.Now, Sleep: noSleep})
+		if err != nil || !remote.Balanced {
+			w.T.Fatalf("read by calls: %+v (%v)", remote, err)
+		}
+		if strings.Contains(strings.Join(remote.NotLookedFor, "\n"), "the table is larger than 64 MB (FULL=1 scans it)") != (db.bytes > 0) {
+			w.T.Errorf("of a table of %d bytes it did not look for %q", db.bytes, remote.NotLookedFor)
+		}
+		if db.bytes == 0 && remote.ReadUnits == 0 {
+			w.T.Error("the recount cost nothing")
+		}
+		remote.NotLookedFor, remote.ReadUnits = r.NotLookedFor, 0
+		if fmt.Sprintf("%+v", remote) != fmt.Sprintf("%+v", r) {
+			w.T.Errorf("read by calls %+v\nread at once  %+v", remote, r)
+		}
+	}
+	return r
+}
+
+func noSleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+
+// has expects that a receipt has a finding of a promise which holds that text.
+func has(t *testing.T, r *Receipt, promise, part string) {
+	t.Helper()
+	if r.Balanced || !slices.ContainsFunc(r.Findings, func(f Finding) bool {
+		return f.Promise == promise && strings.Contains(f.Text, part)
+	}) {
+		t.Errorf("%s with %q is not among %q", promise, part, r.Findings)
+	}
+}
+
+// sold is a sale that was never edited: 8 units on 5 shards, 3 more, 9 claims, of which one is pending and
+// one was sent again; at least one shard is marked empty.
+func sold(t *testing.T) *world {
+	w := newWorld(t)
+	w.Open(8, 5)
+	w.add("second-batch", 3)
+	refs := w.buy(0, 9)
+	for i := range refs[8:] {
+		c, err := w.Ledger.Claim(w.Ctx, "moutai", refs[8+i].User)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Pass(time.Minute)
+		if sent, err := w.Ledger.MayResend(w.Ctx, c); !sent || err != nil {
+			t.Fatalf("not sent again: %v", err)
+		}
+	}
+	w.confirm(refs[:8])
+	w.Pass(2 * time.Minute)
+	return w
+}
+
+// drained is a sale that was paused, resumed and rescheduled, is over and drained.
+func drained(t *testing.T) *world {
+	w := newWorld(t)
+	c := w.Open(12, 5)
+	refs := w.buy(0, 3)
+	w.pause(true)
+	w.pause(false)
+	w.edit(sale.Edit{OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(time.Hour)})
+	w.confirm(append(refs, w.buy(3, 3)...))
+	w.Pass(3 * time.Hour)
+	if err := w.Ledger.Drain(w.Ctx, "moutai", c.ClosesAt.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// at are the options of a recount at that instant.
+func at(now time.Time) Options { return Options{Now: func() time.Time { return now }} }

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"flashsale/infra/books"
+)
+
+// system is the local stack's word for a DynamoDB that answers with this handler.
+func system(t *testing.T, dynamodb http.HandlerFunc) place {
+	t.Helper()
+	engine := httptest.NewServer(dynamodb)
+	t.Cleanup(engine.Close)
+	return pointing(t, engine.URL)
+}
+
+// pointing is a local stack whose DynamoDB is at the URL.
+func pointing(t *testing.T, url string) place {
+	t.Helper()
+	stack := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(map[string]string{"dynamodb": url, "table": "T"})
+	}))
+	t.Cleanup(stack.Close)
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(stack.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return place{apiPort: n}
+}
+
+func offline(t *testing.T) {
+	for name, value := range map[string]string{
+		"AWS_EC2_METADATA_DISABLED": "true", "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_PROFILE": "",
+		"AWS_CONFIG_FILE": t.TempDir() + "/none", "AWS_SHARED_CREDENTIALS_FILE": t.TempDir() + "/none",
+	} {
+		t.Setenv(name, value)
+	}
+}
+
+func TestATableThatCannotBeReadEndsWithOneLine(t *testing.T) {
+	offline(t)
+	if total := callTries*callTime + (callTries-1)*callPause; total >= 30*time.Second || reachTime >= 30*time.Second {
+		t.Errorf("a call may take %v, the first one %v", total, reachTime)
+	}
+	oldTime, oldPause := callTime, callPause
+	callTime, callPause = 20*time.Millisecond, time.Millisecond
+	defer func() { callTime, callPause = oldTime, oldPause }()
+	hang := make(chan struct{})
+	defer close(hang)
+	t.Setenv("AWS_REGION", "us-east-1")
+	for name, p := range map[string]place{
+		"nobody listens":   pointing(t, "http://127.0.0.1:1"),
+		"nobody answers":   system(t, func(http.ResponseWriter, *http.Request) { <-hang }),
+		"it fails":         system(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "{}", http.StatusInternalServerError) }),
+		"no credentials":   {table: "T"},
+		"no stack is here": {apiPort: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			err := receipt(t.Context(), p, []string{"-sale", "moutai"}, &out)
+			if err == nil || errors.Is(err, errBroken) || strings.Contains(err.Error(), "\n") || out.Len() > 0 {
+				t.Errorf("error %v, printed %q", err, &out)
+			}
+		})
+	}
+}
+
+// answers is a DynamoDB with a list of sales and nothing else.
+func answers(ids ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		items := []any{}
+		for _, id := range ids {
+			items = append(items, map[string]any{"pk": map[string]string{"S": "SALES"}, "sk": map[string]string{"S": id}, "closesAt": map[string]string{"N": "4070908800000"}})
+		}
+		if !bytes.Contains(body, []byte(`"SALES"`)) {
+			items = []any{}
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"Items": items, "Responses": map[string]any{"T": items}, "Table": map[string]any{"TableSizeBytes": 1}})
+	}
+}
+
+func TestWithoutASaleTheReceiptSaysWhichThereAre(t *testing.T) {
+	for _, c := range []struct {
+		ids  []string
+		want []string
+	}{
+		{nil, []string{"the table T has no sale"}},
+		{[]string{"moutai", "other"}, []string{"  moutai  ", "  other  ", "closes 2099-01-01T00:00:00Z"}},
+	} {
+		var out bytes.Buffer
+		err := receipt(t.Context(), system(t, answers(c.ids...)), nil, &out)
+		for _, want := range c.want {
+			if err != nil || !strings.Contains(out.String(), want) {
+				t.Errorf("printed %q (%v), want %q", &out, err, want)
+			}
+		}
+	}
+	err := receipt(t.Context(), system(t, answers("moutai")), []string{"-sale", "maotai"}, &bytes.Buffer{})
+	if !errors.Is(err, books.ErrNoSale) || !strings.Contains(err.Error(), "the table T has moutai") {
+		t.Errorf("a sale that is not there: %v", err)
+	}
+}
+
+func TestAllSalesAreRecountedAndOneThatIsBrokenFailsAll(t *testing.T) {
+	db, table, err := system(t, answers("moutai", "other")).dynamodb(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	o := books.Options{Sleep: func(context.Context, time.Duration) error { return nil }}
+	err = recountEach(t.Context(), db, table, []string{"moutai", "other"}, o, true, &out)
+	if n := strings.Count(out.String(), `"the sale item is missing: to everybody this sale does not exist (P11)"`); n != 2 || !errors.Is(err, errBroken) {
+		t.Errorf("printed %q (%v)", &out, err)
+	}
+}
+
+func TestAReceiptIsPrintedForPeopleAndForMachines(t *testing.T) {
+	r := &books.Receipt{SaleID: "moutai", AsOf: "2026-11-11T20:00:00.000Z", Seeded: 25, Stock: 40, Claims: 3, Pending: 1, Confirmed: 2, OldestPendingSeconds: 12,
+		Findings:   []books.Finding{{Promise: "P2", Text: "shard 0: stock is 40, should be 22 (seeded 25 - claims 3): 18 too many"}},
+		Unfinished: []string{"1 confirmed claims have no order item yet"}, NotLookedFor: []string{"orders that no claim knows"}}
+	var out bytes.Buffer
+	if err := write(&out, r, false); err != nil {
+		t.Fatal(err)
+	}
+	want := `receipt of sale moutai as of 2026-11-11T20:00:00.000Z
+  seeded                   25
+  stock left               40
+  claims                    3
+    confirmed               2
+    pending                 1
+    oldest                12s
+  cost                      0 read units
+not finished:
+  - 1 confirmed claims have no order item yet
+NOT BALANCED:
+  - shard 0: stock is 40, should be 22 (seeded 25 - claims 3): 18 too many (P2)
+it did not look for:
+  - orders that no claim knows
+`
+	if out.String() != want {
+		t.Errorf("printed\n%s\nwant\n%s", &out, want)
+	}
+	out.Reset()
+	if err := write(&out, r, true); err != nil {
+		t.Fatal(err)
+	}
+	var back map[string]any
+	if err := json.Unmarshal(out.Bytes(), &back); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]any{
+		"saleId": "moutai", "asOf": "2026-11-11T20:00:00.000Z", "seeded": 25.0, "stock": 40.0, "claims": 3.0, "pending": 1.0, "confirmed": 2.0,
+		"oldestPendingSeconds": 12.0, "balanced": false, "readUnits": 0.0,
+		"findings": []any{"shard 0: stock is 40, should be 22 (seeded 25 - claims 3): 18 too many (P2)"},
+	} {
+		if fmt.Sprint(back[name]) != fmt.Sprint(want) {
+			t.Errorf("%s is %v, want %v", name, back[name], want)
+		}
+	}
+}
