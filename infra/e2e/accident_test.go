@@ -64,8 +64,8 @@ func TestPoisonReachesTheDeadLetterQueueAndHurtsNobody(t *testing.T) {
 		s.send(body)
 		s.must(s.buy("moutai", s.bearer(fmt.Sprint("user-", i))...))
 	}
-	if b := s.balanced("moutai"); len(b.claims) != 7 {
-		t.Errorf("%d claims, want 7", len(b.claims))
+	if b := s.balanced("moutai"); len(b.Claims) != 7 {
+		t.Errorf("%d claims, want 7", len(b.Claims))
 	}
 	s.eventually("the poison is in the dead-letter queue", func() bool {
 		return s.depth("OrderDeadLetterQueue") == len(poison) && s.depth("OrderQueue") == 0
@@ -150,12 +150,12 @@ func TestNothingAnsweredIsLostWhenTheStackIsKilled(t *testing.T) {
 		})
 	}
 	b := s.books("moutai")
-	if len(promised) != stock || len(b.claims) != stock {
-		t.Errorf("%d promised, %d claims, want %d", len(promised), len(b.claims), stock)
+	if len(promised) != stock || len(b.Claims) != stock {
+		t.Errorf("%d promised, %d claims, want %d", len(promised), len(b.Claims), stock)
 	}
 	for user, claimID := range promised {
-		if b.claims[user]["claimId"] != claimID {
-			t.Errorf("%s was promised %s, the table has %v (P4)", user, claimID, b.claims[user])
+		if b.Claim(user).ClaimID != claimID {
+			t.Errorf("%s was promised %s, the table has %v (P4)", user, claimID, b.Claim(user))
 		}
 	}
 }

@@ -86,7 +86,7 @@ func TestNoRequestGetsAnAnswerOutsideTheContract(t *testing.T) {
 		}
 	}
 	// Whatever was asked, the books are as they were but for those who bought.
-	if b := s.balanced("moutai"); len(b.claims) == 0 || len(b.claims) > 2 {
-		t.Errorf("claims: %v", b.claims)
+	if b := s.balanced("moutai"); len(b.Claims) == 0 || len(b.Claims) > 2 {
+		t.Errorf("claims: %v", b.Claims)
 	}
 }

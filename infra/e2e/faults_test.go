@@ -34,13 +34,7 @@ func (s *stack) recovered(saleID string) {
 	for end := time.Now().Add(4 * patience); time.Now().Before(end); time.Sleep(time.Second) {
 		s.reconcile()
 		b := s.books(saleID)
-		confirmed := 0
-		for _, claim := range b.claims {
-			if claim["orderId"] != nil {
-				confirmed++
-			}
-		}
-		if confirmed == len(b.claims) && len(b.orders) == confirmed {
+		if len(b.Unfinished()) == 0 {
 			return
 		}
 	}
@@ -82,12 +76,12 @@ func TestThePromisesHoldUnderFaultsAndEverythingIsFinalizedOnceTheyStop(t *testi
 	}
 	s.recovered("moutai")
 	b := s.balanced("moutai")
-	if len(b.claims) != stock {
-		t.Errorf("%d claims, want %d", len(b.claims), stock)
+	if len(b.Claims) != stock {
+		t.Errorf("%d claims, want %d", len(b.Claims), stock)
 	}
 	for user, claimID := range promised {
-		if b.claims[user]["claimId"] != claimID {
-			t.Errorf("%s was promised %s, the table has %v (P4)", user, claimID, b.claims[user])
+		if b.Claim(user).ClaimID != claimID {
+			t.Errorf("%s was promised %s, the table has %v (P4)", user, claimID, b.Claim(user))
 		}
 	}
 }
@@ -108,12 +102,8 @@ func TestAnOperatorsRequestsAreAppliedOnceUnderFaults(t *testing.T) {
 	s.extra = nil
 	s.start()
 	b := s.balanced("moutai")
-	seeded, left := 0, 0
-	for pk := range b.stock {
-		seeded, left = seeded+b.seeded[pk], left+b.stock[pk]
-	}
-	if want := 10 + 5*batches; seeded != want || left != want {
-		t.Errorf("%d seeded, %d left, want %d (P15)", seeded, left, want)
+	if want := int64(10 + 5*batches); b.Seeded != want || b.Stock() != want {
+		t.Errorf("%d seeded, %d left, want %d (P15)", b.Seeded, b.Stock(), want)
 	}
 }
 

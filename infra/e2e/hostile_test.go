@@ -66,8 +66,8 @@ func TestBadInputIsAnsweredAndWritesNothing(t *testing.T) {
 			t.Errorf("%s: the gateway says %v", c.name, a)
 		}
 	}
-	if b := s.books("moutai"); len(b.claims) != 0 || len(b.orders) != 0 {
-		t.Errorf("bad input left %v %v", b.claims, b.orders)
+	if b := s.books("moutai"); len(b.Claims) != 0 || len(b.Orders) != 0 {
+		t.Errorf("bad input left %v %v", b.Claims, b.Orders)
 	}
 }
 
@@ -121,8 +121,8 @@ func TestOnlyTheIssuersOwnValidTokensOpenTheDoor(t *testing.T) {
 	if a.status != http.StatusAccepted {
 		t.Errorf("the good token: %v", a)
 	}
-	if b := s.balanced("moutai"); len(b.claims) != 1 || b.claims["mallory"] == nil {
-		t.Errorf("claims: %v (P12)", b.claims)
+	if b := s.balanced("moutai"); len(b.Claims) != 1 || b.Claims[0].User != "mallory" {
+		t.Errorf("claims: %v (P12)", b.Claims)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestSeedingRefusesWhatIsNotExactlyARequest(t *testing.T) {
 			t.Errorf("%s leaks: %v", name, body)
 		}
 	}
-	if b := s.books("moutai"); b.stock["STOCK#moutai#0"] != 5 {
-		t.Errorf("stock is %v, want 5", b.stock)
+	if b := s.books("moutai"); b.Stock() != 5 {
+		t.Errorf("stock is %v, want 5", b.Stock())
 	}
 }

@@ -70,8 +70,8 @@ func TestAnOrderWhoseMessageWasNeverSentIsFinalized(t *testing.T) {
 		if r := s.reconcile(); len(r) != 1 || r[0]["resent"] != 3.0 || r[0]["balanced"] != true {
 			t.Errorf("got %v", r)
 		}
-		if b := s.balanced("moutai"); len(b.claims) != 3 {
-			t.Errorf("%d claims", len(b.claims))
+		if b := s.balanced("moutai"); len(b.Claims) != 3 {
+			t.Errorf("%d claims", len(b.Claims))
 		}
 		if r := s.reconcile(); r[0]["resent"] != 0.0 || r[0]["confirmed"] != 3.0 {
 			t.Errorf("got %v", r)

@@ -78,8 +78,8 @@ func TestASaleSellsOutUnderDoubleClicks(t *testing.T) {
 			}
 			b := s.balanced(id)
 			for user, claimID := range winners {
-				if b.claims[user]["claimId"] != claimID {
-					t.Errorf("%s was promised %s, the table has %v (P4)", user, claimID, b.claims[user])
+				if b.Claim(user).ClaimID != claimID {
+					t.Errorf("%s was promised %s, the table has %v (P4)", user, claimID, b.Claim(user))
 				}
 			}
 			a := s.must(s.call("GET", "/sales/"+id, ""))
@@ -176,8 +176,8 @@ func TestALostAnswerIsFoundAgain(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if b := s.balanced("moutai"); len(b.claims) != 20 {
-		t.Errorf("%d claims, want 20", len(b.claims))
+	if b := s.balanced("moutai"); len(b.Claims) != 20 {
+		t.Errorf("%d claims, want 20", len(b.Claims))
 	}
 }
 
