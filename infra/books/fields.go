@@ -2,7 +2,6 @@ package books
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -141,12 +140,18 @@ func (f *fields) shard() int {
 	return -1
 }
 
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+// isID reports whether s is of the alphabet that all ids of a sale are made of: 1 to
+// 64 characters of A-Z, a-z, 0-9, _ and -.
+func isID(s string) bool {
+	return s != "" && len(s) <= 64 && !strings.ContainsFunc(s, func(r rune) bool {
+		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	})
+}
 
-// id is a text of the alphabet that all ids of the sale are made of.
+// id is a text that may be an id.
 func (f *fields) id(name string) string {
 	s := f.text(name)
-	if !idPattern.MatchString(s) {
+	if !isID(s) {
 		f.fail(name + " is not 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
 	}
 	return s

@@ -119,7 +119,7 @@ func (b *Books) Recount(ctx context.Context, saleID string, o Options) (*Receipt
 // recount counts once, and if anything does not add up, once more with pauses:
 // only what is found again counts.
 func recount(ctx context.Context, src source, saleID string, o Options) (*Receipt, error) {
-	if !idPattern.MatchString(saleID) {
+	if !isID(saleID) {
 		return nil, fmt.Errorf("%w: a sale's id is 1 to 64 characters of A-Z, a-z, 0-9, _ and -", ErrNoSale)
 	}
 	first := &pass{source: src, saleID: saleID, Options: o}

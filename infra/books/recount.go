@@ -102,11 +102,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 	steps := []func(context.Context) error{
 		p.pause,
 		func(ctx context.Context) (err error) { p.shards0, err = p.readShards(ctx); return err },
-		p.pause, p.readClaims, p.pause,
-		func(ctx context.Context) (err error) { p.shards1, err = p.readShards(ctx); return err },
-		p.pause,
-		func(ctx context.Context) (err error) { p.after, err = p.readHeader(ctx); return err },
-		p.readSequences, p.readStrays,
+		p.pause, p.readClaims, p.pause, p.readAgain, p.readSequences, p.readStrays,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -118,6 +114,22 @@ func (p *pass) run(ctx context.Context) (err error) {
 	}
 	p.judge()
 	return nil
+}
+
+// readAgain reads a second time what purchases, additions and edits change.
+func (p *pass) readAgain(ctx context.Context) (err error) {
+	if _, atOnce := p.source.(*Books); atOnce {
+		p.shards1, p.after = p.shards0, p.before
+		return nil
+	}
+	if p.shards1, err = p.readShards(ctx); err != nil {
+		return err
+	}
+	if err = p.pause(ctx); err != nil {
+		return err
+	}
+	p.after, err = p.readHeader(ctx)
+	return err
 }
 
 // size is what the sale item says of shards and buckets; without it, what the
@@ -208,7 +220,7 @@ func (h *header) take(it item) (problem string) {
 	case sk == "CREATE":
 		h.hasCreate = true
 		h.create, problem = readCreate(it)
-	case kind == "SEED" && idPattern.MatchString(id):
+	case kind == "SEED" && isID(id):
 		s := h.seeds[id]
 		if s == nil {
 			s = &seeding{shards: map[int]seedItem{}}

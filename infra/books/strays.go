@@ -76,7 +76,7 @@ func (s *strays) take(it item) (o Order, mine bool) {
 	switch {
 	case k.pk == "SALES":
 		s.name(k.sk, k)
-	case kind == "SALE" && idPattern.MatchString(rest):
+	case kind == "SALE" && isID(rest):
 		if k.sk == "SALE" {
 			s.exist[rest] = true
 		}
