@@ -121,7 +121,7 @@ func (p *pass) findDoubles() {
 			p.find("P13", claimIDOf(sum), "%d users have claims with the same claimId: %q", len(users), users[:min(len(users), 5)])
 		}
 	}
-	p.hashes = p.hashes[:0]
+	p.hashes = nil
 }
 
 // checkOrders looks at the orders of a page of claims. An order that names its

@@ -24,7 +24,6 @@ type crowd struct {
 	shards  int
 	users   [][]int32 // by bucket
 	perPage int
-	reads   int
 	onPage  func()
 }
 

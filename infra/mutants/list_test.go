@@ -19,6 +19,7 @@ const (
 	editing      = "shared/ledger/edit.go"
 	seedingRules = "shared/sale/seeding.go"
 	ledgerTests  = "./shared/ledger"
+	bookTests    = "./infra/books"
 	overFake     = "^TestTheLedgerOverTheFake$/"
 
 	auditing       = "shared/ledger/audit.go"
@@ -320,4 +321,14 @@ var mutants = []mutant{
 		`if found {`, `if found && false {`}}},
 	{"of two request contexts the last one counts", "P12", "./shared/httpapi", "^TestAnEventThatNamesItsCallerTwice", []edit{{"shared/httpapi/event.go",
 		`if identified {`, `if identified && false {`}}},
+	{"the recount believes a shard's own word for what it was given", "P15", bookTests, "^TestEachKindOfBrokenBooksIsNamed$", []edit{{"infra/books/judge.go",
+		`low, high := p.before.given(k, p.n), p.after.given(k, p.n)`, `low, high := s0.seeded, s.seeded`}}},
+	{"the recount judges a sale that sells as a quiet one", "P2", bookTests, "^TestASaleBalancesInTheMiddle", []edit{{"infra/books/judge.go",
+		`quiet := *s0 == *s && low == high`, `quiet := true`}}},
+	{"the recount does not wait for the other half of a transaction", "P2", bookTests, "^TestATransactionHalfVisible", []edit{{"infra/books/receipt.go",
+		`len(first.found) == 0 && first.still()`, `true`}}},
+	{"the recount does not look for orders without a claim", "P7", bookTests, "^TestEachKindOfBrokenBooksIsNamed$", []edit{{"infra/books/strays.go",
+		`return p.checkOwners(ctx, orders)`, `return nil`}}},
+	{"the recount counts a claim in the wrong bucket", "P3", bookTests, "^TestEachKindOfBrokenBooksIsNamed$", []edit{{"infra/books/claims.go",
+		`c.Bucket != right`, `false`}}},
 }
