@@ -1,0 +1,234 @@
+package books
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// between is a table where something happens between the reads of a recount.
+type between struct {
+	engine
+	happen func(call string)
+}
+
+func (b between) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	defer b.happen("Query")
+	return b.engine.Query(ctx, in, o...)
+}
+
+func (b between) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	defer b.happen("BatchGetItem")
+	return b.engine.BatchGetItem(ctx, in, o...)
+}
+
+func TestASaleBalancesInTheMiddleOfSelling(t *testing.T) {
+	for seed := range uint64(40) {
+		w := newWorld(t)
+		w.Open(60, 6)
+		chance := rand.New(rand.NewPCG(seed, 1))
+		var bought []ledger.ClaimRef
+		users, seeds := 0, 0
+		act := func(string) {
+			w.Pass(time.Millisecond)
+			switch chance.IntN(6) {
+			case 0, 1, 2:
+				bought = append(bought, w.buy(users, 1+chance.IntN(4))...)
+				users += 4
+			case 3:
+				w.confirm(bought[:chance.IntN(len(bought)+1)])
+			case 4:
+				if chance.IntN(3) == 0 {
+					seeds++
+					w.add(fmt.Sprint("seed-", seeds), 1+chance.Int64N(9))
+				}
+			case 5:
+				if chance.IntN(4) == 0 {
+					w.edit(sale.Edit{OpensAt: w.Now().Add(-time.Minute), ClosesAt: w.Now().Add(time.Hour)})
+				}
+			}
+		}
+		r, err := Recount(w.Ctx, between{w.db, act}, tableName, "moutai", Options{Now: w.Now, Sleep: noSleep})
+		if err != nil || !r.Balanced {
+			t.Fatalf("seed %d: %+v (%v)", seed, r, err)
+		}
+	}
+}
+
+func TestASaleThatChangesBetweenAllReadsIsNotHeldAgainstWhatWasReadBefore(t *testing.T) {
+	for name, change := range map[string]func(w *world, n int){
+		"rescheduled, by a schedule that is late": func(w *world, n int) {
+			at := w.Now().Add(-time.Hour).Add(time.Duration(n) * time.Second)
+			e := sale.Edit{SaleID: "moutai", At: at, OpensAt: w.Now().Add(-time.Minute), ClosesAt: w.Now().Add(time.Hour).Add(time.Duration(n) * time.Second)}
+			if _, err := w.Ledger.Edit(w.Ctx, e); err != nil {
+				w.T.Fatal(err)
+			}
+		},
+		"restocked": func(w *world, n int) { w.add(fmt.Sprint("seed-", n), 2) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.Open(2, 2)
+			w.confirm(w.buy(0, 6)) // all sold, and marked empty
+			n := 0
+			db := between{w.db, func(string) { n++; change(w, n) }}
+			r, err := Recount(w.Ctx, db, tableName, "moutai", Options{Now: w.Now, Sleep: noSleep})
+			if err != nil || !r.Balanced || len(r.NotLookedFor) != 1 || !strings.Contains(r.NotLookedFor[0], "it was edited or added to during the count") {
+				t.Errorf("got %+v (%v)", r, err)
+			}
+		})
+	}
+}
+
+func TestASaleIsFoundBrokenInTheMiddleOfSelling(t *testing.T) {
+	for name, c := range map[string]struct {
+		tamper func(items)
+		finds  string
+	}{
+		"a claim is gone": {func(all items) {
+			for i := range 5 {
+				k, _ := all.claim(fmt.Sprint("user-", i))
+				delete(all, k)
+			}
+		}, "sold while it was counted, but it has"},
+		"units are too many":  {func(all items) { all.add(shard0, "STOCK", "stock", 9) }, "sold while it was counted, but it has"},
+		"seeded is too high":  {func(all items) { all.add(shard0, "STOCK", "seeded", 9) }, "9 too many"},
+		"seeded is too low":   {func(all items) { all.add(shard0, "STOCK", "seeded", -1) }, "1 too few"},
+		"the sale's is wrong": {func(all items) { all.add(salePK, "SALE", "seeded", 1) }, "the sale says that"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.Open(60, 1)
+			w.confirm(w.buy(0, 5))
+			all := w.items()
+			c.tamper(all)
+			w.db = load(t, all)
+			w.Ledger = w.EnvironmentOver(w.db)
+			users := 5
+			db := between{w.db, func(string) { w.buy(users, 1); users++ }}
+			r, err := Recount(w.Ctx, db, tableName, "moutai", Options{Now: w.Now, Sleep: noSleep})
+			if err != nil || r.Balanced || !strings.Contains(fmt.Sprint(r.Findings), c.finds) {
+				t.Errorf("got %+v (%v)", r, err)
+			}
+		})
+	}
+}
+
+// TestATransactionHalfVisibleIsNoFinding shows the shard of a purchase without its claim, until the reader has paused.
+func TestATransactionHalfVisibleIsNoFinding(t *testing.T) {
+	for _, half := range []string{"shard", "claim"} {
+		w := newWorld(t)
+		w.Open(5, 1)
+		before := w.items()
+		w.buy(0, 1)
+		visible := w.items()
+		hidden := key{"STOCK#moutai#0", "STOCK"}
+		if half == "shard" {
+			hidden, _ = visible.claim("user-0")
+		}
+		partly := w.items()
+		if partly[hidden] = before[hidden]; partly[hidden] == nil {
+			delete(partly, hidden)
+		}
+		src := &switching{now: partly}
+		paused := 0
+		r, err := recount(t.Context(), src, "moutai", Options{Now: w.Now, Progress: func(int64, int64) {}, Overdue: time.Minute,
+			Sleep: func(context.Context, time.Duration) error { paused++; src.now = visible; return nil }})
+		if err != nil || !r.Balanced || r.Claims != 1 || paused == 0 {
+			t.Errorf("only the %s was visible at first: %+v (%v)", half, r, err)
+		}
+		src = &switching{now: partly}
+		r, err = recount(t.Context(), src, "moutai", Options{Now: w.Now, Progress: func(int64, int64) {}, Overdue: time.Minute, Sleep: noSleep})
+		if err != nil || r.Balanced {
+			t.Errorf("only the %s was ever visible: %+v (%v)", half, r, err)
+		}
+	}
+}
+
+// switching is a source that shows other items later.
+type switching struct{ now items }
+
+func (s *switching) books() *Books { return Of(slices.Collect(maps.Values(s.now))) }
+
+func (s *switching) partition(ctx context.Context, pk string, n int32, page func([]item) error) error {
+	return s.books().partition(ctx, pk, n, page)
+}
+
+func (s *switching) get(ctx context.Context, keys []key) (map[key]item, error) {
+	return s.books().get(ctx, keys)
+}
+
+func (s *switching) scans(ctx context.Context) (string, error) { return "", nil }
+
+func (s *switching) scan(ctx context.Context, page func([]item) error) (string, error) {
+	return s.books().scan(ctx, page)
+}
+
+func (s *switching) cost() float64 { return 0 }
+
+// selling is a source where a purchase is committed just before each read of a kind, and
+// where one of its items becomes visible only while the reader sleeps.
+type selling struct {
+	*world
+	switching
+	before string // the reads, by how their pk begins
+	hides  string // the item, likewise
+	users  int
+	hidden items
+}
+
+func (s *selling) look(pk string) {
+	if strings.HasPrefix(pk, s.before) {
+		before := s.items()
+		s.buy(s.users, 1)
+		s.users++
+		for k, it := range s.items() {
+			if strings.HasPrefix(k.pk, s.hides) && fmt.Sprint(before[k]) != fmt.Sprint(it) {
+				if _, already := s.hidden[k]; !already {
+					s.hidden[k] = before[k]
+				}
+			}
+		}
+	}
+	s.now = s.items()
+	for k, it := range s.hidden {
+		if s.now[k] = it; it == nil {
+			delete(s.now, k)
+		}
+	}
+}
+
+func (s *selling) partition(ctx context.Context, pk string, n int32, page func([]item) error) error {
+	s.look(pk)
+	return s.switching.partition(ctx, pk, n, page)
+}
+
+func (s *selling) get(ctx context.Context, keys []key) (map[key]item, error) {
+	if len(keys) > 0 {
+		s.look(keys[0].pk)
+	}
+	return s.switching.get(ctx, keys)
+}
+
+func TestPurchasesThatAreAlwaysHalfVisibleAreNoFinding(t *testing.T) {
+	for _, c := range []struct{ before, hides string }{{"STOCK#", "CLAIM#"}, {"CLAIM#", "STOCK#"}} {
+		w := newWorld(t)
+		w.Open(40, 1)
+		src := &selling{world: w, before: c.before, hides: c.hides, hidden: items{}}
+		o := Options{Now: w.Now, Sleep: func(context.Context, time.Duration) error { src.hidden = items{}; return nil }}
+		o.setDefaults()
+		if r, err := recount(t.Context(), src, "moutai", o); err != nil || !r.Balanced {
+			t.Errorf("before each read of %s the %s was late: %+v (%v)", c.before, c.hides, r, err)
+		}
+	}
+}
