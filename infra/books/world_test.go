@@ -178,8 +178,12 @@ func drained(t *testing.T) *world {
 	w.edit(sale.Edit{OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(time.Hour)})
 	w.confirm(append(refs, w.buy(3, 3)...))
 	w.Pass(3 * time.Hour)
-	if err := w.Ledger.Drain(w.Ctx, "moutai", c.ClosesAt.Add(time.Hour)); err != nil {
+	r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
+	if err != nil {
 		t.Fatal(err)
+	}
+	if done, err := w.Ledger.Drain(w.Ctx, r); !done || err != nil {
+		t.Fatalf("not drained: %v", err)
 	}
 	return w
 }

@@ -18,8 +18,8 @@ import (
 	"flashsale/infra/books"
 )
 
-// system is the local stack's word for a DynamoDB that answers with this handler.
-func system(t *testing.T, dynamodb http.HandlerFunc) place {
+// stackOver is the local stack's word for a DynamoDB that answers with this handler.
+func stackOver(t *testing.T, dynamodb http.HandlerFunc) place {
 	t.Helper()
 	engine := httptest.NewServer(dynamodb)
 	t.Cleanup(engine.Close)
@@ -66,8 +66,8 @@ func TestATableThatCannotBeReadEndsWithOneLine(t *testing.T) {
 	t.Setenv("AWS_REGION", "us-east-1")
 	for name, p := range map[string]place{
 		"nobody listens":   pointing(t, "http://127.0.0.1:1"),
-		"nobody answers":   system(t, func(http.ResponseWriter, *http.Request) { <-hang }),
-		"it fails":         system(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "{}", http.StatusInternalServerError) }),
+		"nobody answers":   stackOver(t, func(http.ResponseWriter, *http.Request) { <-hang }),
+		"it fails":         stackOver(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "{}", http.StatusInternalServerError) }),
 		"no credentials":   {table: "T"},
 		"no stack is here": {apiPort: 1},
 	} {
@@ -105,21 +105,21 @@ func TestWithoutASaleTheReceiptSaysWhichThereAre(t *testing.T) {
 		{[]string{"moutai", "other"}, []string{"  moutai  ", "  other  ", "closes 2099-01-01T00:00:00Z"}},
 	} {
 		var out bytes.Buffer
-		err := receipt(t.Context(), system(t, answers(c.ids...)), nil, &out)
+		err := receipt(t.Context(), stackOver(t, answers(c.ids...)), nil, &out)
 		for _, want := range c.want {
 			if err != nil || !strings.Contains(out.String(), want) {
 				t.Errorf("printed %q (%v), want %q", &out, err, want)
 			}
 		}
 	}
-	err := receipt(t.Context(), system(t, answers("moutai")), []string{"-sale", "maotai"}, &bytes.Buffer{})
+	err := receipt(t.Context(), stackOver(t, answers("moutai")), []string{"-sale", "maotai"}, &bytes.Buffer{})
 	if !errors.Is(err, books.ErrNoSale) || !strings.Contains(err.Error(), "the table T has moutai") {
 		t.Errorf("a sale that is not there: %v", err)
 	}
 }
 
 func TestAllSalesAreRecountedAndOneThatIsBrokenFailsAll(t *testing.T) {
-	db, table, err := system(t, answers("moutai", "other")).dynamodb(t.Context())
+	db, table, err := stackOver(t, answers("moutai", "other")).dynamodb(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
