@@ -108,8 +108,8 @@ var overtaking = map[string]func(*testing.T, *World){
 			w.edit(sale.Edit{SaleID: "moutai", At: at.Add(time.Second), Paused: ptr(true)})
 		})
 		w.Pass(time.Second)
-		if _, err := slow.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: at, Paused: ptr(false)}); err != nil {
-			t.Fatal(err)
+		if _, err := slow.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: at, Paused: ptr(false)}); sale.CodeOf(err) != sale.Conflicting {
+			t.Errorf("got %v, want to be told that the newer edit stands", err)
 		}
 		for k, pk := range []string{"STOCK#moutai#0", "STOCK#moutai#1", "STOCK#moutai#2"} {
 			if paused := value(w.Item(pk, "STOCK")["paused"]); paused != "true" {
@@ -193,8 +193,8 @@ var overtaking = map[string]func(*testing.T, *World){
 		}
 	},
 	"the cursor of an unknown sale is not kept": func(t *testing.T, w *World) {
-		if err := w.Ledger.SaveCursor(w.Ctx, &ledger.Audit{SaleID: "unknown"}); err != nil {
-			t.Fatal(err)
+		if err := w.Ledger.SaveCursor(w.Ctx, &ledger.Audit{SaleID: "unknown"}); sale.CodeOf(err) != sale.Internal {
+			t.Errorf("got %v, want an error: a listing is never removed", err)
 		}
 		if all := w.Partition("SALES"); len(all) != 0 {
 			t.Errorf("got listings %v", all)
