@@ -42,6 +42,7 @@ func main() {
 	flag.IntVar(&o.SQSPort, "sqs-port", 9324, "port of the SQS queues")
 	flag.StringVar(&o.TableName, "table-name", os.Getenv("TABLE_NAME"), "the table's name, if not its logical id")
 	flag.IntVar(&o.Processes, "processes", 0, "most processes of one function (0: as suits a small machine)")
+	flag.IntVar(&o.Concurrency, "concurrency", 0, "the account's Lambda concurrency, beyond which invocations are throttled (0: a new account's 1,000)")
 	flag.BoolVar(&o.DemoSale, "demo-sale", false, "seed a demonstration sale by the template's schedule")
 	flag.Float64Var(&o.KillAtResponse, "kill-at-response", 0, "share of the functions' answers, 0 to 1, at which the process is killed and the answer lost")
 	flag.StringVar(&o.Faults, "faults", "", `what the functions meet at DynamoDB and SQS: "mild", "harsh" or as in "harsh,send=0,seed=7"`)

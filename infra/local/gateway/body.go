@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// maxBodyBytes is an HTTP API's payload limit.
-	maxBodyBytes = 10 << 20
+	// maxEventBytes is Lambda's limit of an event. A body goes into it, as Base64
+	// where it is not text, so an HTTP API's own limit of 10 MB is never reached.
+	maxEventBytes = 6 << 20
 	// maxHeadBytes is an HTTP API's limit for the request line and all headers.
 	maxHeadBytes = 10240
 )
@@ -33,8 +34,8 @@ func headBytes(r *http.Request) int {
 // anything when the request says its length, and with os.ErrDeadlineExceeded if
 // the body takes longer than the limit to arrive.
 func readBody(w http.ResponseWriter, r *http.Request, limit time.Duration) ([]byte, error) {
-	if r.ContentLength > maxBodyBytes {
-		return nil, &http.MaxBytesError{Limit: maxBodyBytes}
+	if r.ContentLength > maxEventBytes {
+		return nil, &http.MaxBytesError{Limit: maxEventBytes}
 	}
 	if r.ContentLength == 0 {
 		return nil, nil
@@ -42,7 +43,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit time.Duration) ([]by
 	// It fails for a writer without a connection, for which nobody waits.
 	connection := http.NewResponseController(w)
 	_ = connection.SetReadDeadline(time.Now().Add(limit))
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxEventBytes))
 	if err == nil {
 		// The server goes on reading to notice when the client leaves.
 		_ = connection.SetReadDeadline(time.Time{})

@@ -38,6 +38,9 @@ func isPreflight(r *http.Request) bool {
 	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != ""
 }
 
+// Allows reports whether pages of the origin may read the API's answers.
+func (c *CORS) Allows(origin string) bool { return c.allowed(origin) != "" }
+
 // allowed returns what to tell the origin, empty if it is not allowed.
 func (c *CORS) allowed(origin string) string {
 	if origin == "" {

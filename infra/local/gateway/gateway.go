@@ -19,8 +19,8 @@ const (
 	longestRun = 15 * time.Minute
 )
 
-// Invoker runs a function to its end. An error means that it could not be run:
-// throttled or not available. functionError is what Lambda's
+// Invoker runs a function to its end. An error means that it could not be run; one
+// with a method Throttled() bool that returns true, that its concurrency is used up. functionError is what Lambda's
 // X-Amz-Function-Error header says, empty when the function returned normally.
 type Invoker interface {
 	Invoke(ctx context.Context, function string, payload []byte) (response []byte, functionError string, err error)
@@ -94,7 +94,8 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.write(w, r)
 }
 
-// answer decides in API Gateway's order: limits, route, authorizer, integration.
+// answer decides in API Gateway's order: limits, route, throttle, authorizer,
+// integration. So requests without a token use up the throttle, too.
 func (g *gateway) answer(w http.ResponseWriter, r *http.Request, id string) answer {
 	if headBytes(r) > maxHeadBytes {
 		return refuse(http.StatusRequestHeaderFieldsTooLarge)
@@ -108,6 +109,9 @@ func (g *gateway) answer(w http.ResponseWriter, r *http.Request, id string) answ
 		return refuse(http.StatusBadRequest)
 	case route == nil:
 		return refuse(http.StatusNotFound)
+	}
+	if route.bucket != nil && !route.bucket.AllowN(g.o.Now(), 1) {
+		return refuse(http.StatusTooManyRequests)
 	}
 	var caller *authorizer
 	if route.Authorizer != nil {
@@ -128,6 +132,9 @@ func (g *gateway) answer(w http.ResponseWriter, r *http.Request, id string) answ
 	if err != nil {
 		return fail(http.StatusInternalServerError, err)
 	}
+	if len(payload) > maxEventBytes {
+		return refuse(http.StatusRequestEntityTooLarge)
+	}
 	a := g.integrate(r.Context(), route.Function, payload)
 	g.o.CORS.strip(a.header)
 	return a
@@ -142,7 +149,13 @@ func (g *gateway) integrate(ctx context.Context, function string, payload []byte
 	go func() {
 		defer cancel()
 		response, functionError, err := g.invoker.Invoke(run, function, payload)
+		throttled, known := errors.AsType[interface {
+			error
+			Throttled() bool
+		}](err)
 		switch {
+		case known && throttled.Throttled():
+			done <- refuse(http.StatusServiceUnavailable) // as expected under overload: not worth a log line each
 		case err != nil:
 			done <- fail(http.StatusServiceUnavailable, fmt.Errorf("invoke %s: %w", function, err))
 		case functionError != "":

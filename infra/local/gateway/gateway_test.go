@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -109,16 +111,18 @@ func TestAClientThatGoesAwayDoesNotStopTheFunction(t *testing.T) {
 // streamed hides a body's length, as chunked transfer does.
 type streamed struct{ io.Reader }
 
-func TestBodiesUpTo10MBPass(t *testing.T) {
+func TestBodiesThatFitLambdasEventPass(t *testing.T) {
 	h := newGateway(t, routes("$default"), &fakeInvoker{response: "{}"}, Options{})
 	for _, c := range []struct {
 		name string
 		body io.Reader
 		want int
 	}{
-		{"exactly 10 MB", strings.NewReader(strings.Repeat("x", maxBodyBytes)), http.StatusOK},
-		{"one byte more", strings.NewReader(strings.Repeat("x", maxBodyBytes+1)), http.StatusRequestEntityTooLarge},
-		{"one byte more of unknown length", streamed{strings.NewReader(strings.Repeat("x", maxBodyBytes+1))}, http.StatusRequestEntityTooLarge},
+		{"with room for the rest of the event", strings.NewReader(strings.Repeat("x", maxEventBytes-10_000)), http.StatusOK},
+		{"without", strings.NewReader(strings.Repeat("x", maxEventBytes)), http.StatusRequestEntityTooLarge},
+		{"as Base64 without", strings.NewReader(strings.Repeat("\xff", maxEventBytes-10_000)), http.StatusRequestEntityTooLarge},
+		{"larger than the event", strings.NewReader(strings.Repeat("x", maxEventBytes+1)), http.StatusRequestEntityTooLarge},
+		{"larger, of unknown length", streamed{strings.NewReader(strings.Repeat("x", maxEventBytes+1))}, http.StatusRequestEntityTooLarge},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := serve(h, httptest.NewRequest(http.MethodPost, "/", c.body))
@@ -206,5 +210,48 @@ func TestAResponseWithoutContentHasNoBody(t *testing.T) {
 	defer response.Body.Close()
 	if body, err := io.ReadAll(response.Body); err != nil || len(body) != 0 || response.StatusCode != http.StatusNoContent {
 		t.Errorf("answer %d %q, %v", response.StatusCode, body, err)
+	}
+}
+
+// throttledInvoker has no concurrency left.
+type throttledInvoker struct{}
+
+func (throttledInvoker) Error() string   { return "no concurrency is left" }
+func (throttledInvoker) Throttled() bool { return true }
+func (t throttledInvoker) Invoke(context.Context, string, []byte) ([]byte, string, error) {
+	return nil, "", fmt.Errorf("invoke: %w", t)
+}
+
+func TestAFunctionWithoutConcurrencyIsUnavailableWithoutALogLineEach(t *testing.T) {
+	var log bytes.Buffer
+	h := newGateway(t, routes("$default"), throttledInvoker{}, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	wantMessage(t, serve(h, httptest.NewRequest(http.MethodGet, "/", nil)), http.StatusServiceUnavailable, "Service Unavailable")
+	if log.Len() > 0 {
+		t.Errorf("logged %s", &log)
+	}
+}
+
+func TestAThrottledRouteRefusesBeforeItLooksAtTheTokenAndRefills(t *testing.T) {
+	now := testTime
+	limited := Route{Method: http.MethodPost, Path: "/limited", Function: "F", Authorizer: testJWT(), Throttle: Throttle{PerSecond: 2, Burst: 3}}
+	free := Route{Method: http.MethodGet, Path: "/free", Function: "F"}
+	f := &fakeInvoker{response: `{"statusCode":200}`}
+	h := newGateway(t, []Route{limited, free}, f, Options{Now: func() time.Time { return now }})
+	statuses := func(n int) (got []int) {
+		for range n {
+			got = append(got, serve(h, httptest.NewRequest(http.MethodPost, "/limited", nil)).Code)
+		}
+		return got
+	}
+	if got := statuses(5); !slices.Equal(got, []int{401, 401, 401, 429, 429}) {
+		t.Errorf("at once: %v", got)
+	}
+	wantMessage(t, serve(h, httptest.NewRequest(http.MethodPost, "/limited", nil)), http.StatusTooManyRequests, "Too Many Requests")
+	if got := serve(h, httptest.NewRequest(http.MethodGet, "/free", nil)).Code; got != 200 {
+		t.Errorf("another route: %d", got)
+	}
+	now = now.Add(time.Second)
+	if got := statuses(3); !slices.Equal(got, []int{401, 401, 429}) {
+		t.Errorf("a second later: %v", got)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"golang.org/x/time/rate"
 )
 
 const (
@@ -27,6 +29,8 @@ type Route struct {
 	Authorizer *JWT
 	// Scopes are those of which a token needs one; none are asked for when empty.
 	Scopes []string
+	// Throttle limits the route; the zero value sets no limit.
+	Throttle Throttle
 }
 
 // kind orders segments by how closely they match.
@@ -44,8 +48,16 @@ type segment struct {
 	text string
 }
 
+// Throttle is a token bucket: PerSecond tokens are added to it, up to Burst, and a
+// request takes one.
+type Throttle struct {
+	PerSecond float64
+	Burst     int
+}
+
 type compiled struct {
 	Route
+	bucket   *rate.Limiter // nil for no limit
 	key      string
 	segments []segment
 	// rank orders routes as API Gateway prefers them: a full match before a
@@ -84,7 +96,20 @@ func newTable(routes []Route) (*table, error) {
 		}
 	}
 	slices.SortStableFunc(t.routes, func(a, b compiled) int { return slices.Compare(a.rank, b.rank) })
+	for i := range t.routes {
+		t.routes[i].fill()
+	}
+	if t.fallback != nil {
+		t.fallback.fill()
+	}
 	return t, nil
+}
+
+// fill makes the route's token bucket.
+func (c *compiled) fill() {
+	if c.Throttle != (Throttle{}) {
+		c.bucket = rate.NewLimiter(rate.Limit(c.Throttle.PerSecond), c.Throttle.Burst)
+	}
 }
 
 func compile(r Route) (compiled, error) {

@@ -1,6 +1,7 @@
 package lambda
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -11,7 +12,8 @@ const asyncRetries = 2
 // InvokeAsync runs a function with an event in the background and returns the
 // request id. When the function fails, it runs again up to two times with the
 // same request id; then the event is dropped, with a line in the log. The
-// payload may have 1 MiB; the errors are Invoke's.
+// payload may have 1 MiB; the errors are Invoke's without ErrThrottled: a throttled
+// event waits for its turn.
 func (s *Service) InvokeAsync(function string, payload []byte) (requestID string, err error) {
 	e := event{id: newRequestID(), payload: payload}
 	if err := s.enqueue(function, e); err != nil {
@@ -33,6 +35,8 @@ func (s *Service) enqueue(function string, e event) error {
 		for try := 0; ; try++ {
 			out, err := s.invoke(s.ctx, function, e)
 			switch {
+			case errors.Is(err, ErrThrottled):
+				try-- // Lambda keeps a throttled event for hours; it costs no retry
 			case err != nil, out.functionError == "":
 				// The error can only be ErrClosed: the event was admitted before.
 				return

@@ -14,6 +14,10 @@ const (
 	maxAsyncRequest = 1 << 20
 	maxResponse     = 6_291_556
 	initLimit       = 10 * time.Second
+	// accountConcurrency is a new account's quota, of which functions may reserve
+	// all but minUnreserved. On AWS that rest is 100; here an account may be smaller.
+	accountConcurrency = 1000
+	minUnreserved      = 1
 )
 
 // What Invoke refuses before any function sees it.
@@ -22,6 +26,16 @@ var (
 	ErrPayloadTooLarge  = errors.New("payload is too large")
 	ErrPayloadInvalid   = errors.New("payload is not JSON")
 )
+
+// ErrThrottled refuses an invocation beyond a concurrency limit.
+var ErrThrottled error = throttled{}
+
+type throttled struct{}
+
+func (throttled) Error() string { return "rate exceeded: no concurrency is left" }
+
+// Throttled tells callers that do not know this package why nothing ran.
+func (throttled) Throttled() bool { return true }
 
 // ErrClosed answers every invocation that Close cut short or came before.
 var ErrClosed = errors.New("lambda service is closed")

@@ -87,6 +87,8 @@ func (s *Service) refuseInvoke(w http.ResponseWriter, id, function string, err e
 			"Function not found: "+s.arn(function))
 	case errors.Is(err, ErrPayloadTooLarge):
 		writeError(w, id, http.StatusRequestEntityTooLarge, "RequestTooLargeException", "User", "message", err.Error())
+	case errors.Is(err, ErrThrottled):
+		writeError(w, id, http.StatusTooManyRequests, "TooManyRequestsException", "User", "message", "Rate Exceeded.")
 	case errors.Is(err, ErrPayloadInvalid):
 		writeError(w, id, http.StatusBadRequest, "InvalidRequestContentException", "User", "message",
 			"Could not parse request body into json")

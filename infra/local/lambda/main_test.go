@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 }
 
 func runParent(command string) {
-	s, err := New([]Function{{Name: "TestFunction", Command: command, Timeout: time.Minute, Concurrency: 2}}, Options{})
+	s, err := New([]Function{{Name: "TestFunction", Command: command, Timeout: time.Minute, Processes: 2}}, Options{})
 	if err == nil {
 		go func() { _, _, _ = s.Invoke(context.Background(), "TestFunction", []byte(`{"mode":"hang"}`)) }()
 		_, _, err = s.Invoke(context.Background(), "TestFunction", nil)
@@ -80,7 +80,7 @@ func (l *logBook) String() string {
 
 // function is a function that the tests change as they need.
 func function(change func(*Function)) Function {
-	f := Function{Name: "TestFunction", Command: bootstrap, Timeout: 20 * time.Second, Concurrency: 1}
+	f := Function{Name: "TestFunction", Command: bootstrap, Timeout: 20 * time.Second, Processes: 1}
 	if change != nil {
 		change(&f)
 	}

@@ -131,7 +131,7 @@ func TestNewRefusesWhatLambdaRefuses(t *testing.T) {
 		"a name with a colon": func(f *Function) { f.Name = "a:b" },
 		"no command":          func(f *Function) { f.Command = "" },
 		"no timeout":          func(f *Function) { f.Timeout = 0 },
-		"no concurrency":      func(f *Function) { f.Concurrency = 0 },
+		"no concurrency":      func(f *Function) { f.Processes = 0 },
 		"a reserved variable": func(f *Function) { f.Env = map[string]string{"AWS_REGION": "x"} },
 	} {
 		t.Run(name, func(t *testing.T) {

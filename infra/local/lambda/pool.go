@@ -14,34 +14,56 @@ type pool struct {
 	service *Service
 	fn      Function
 	logs    *sink
-	places  chan struct{} // one element per invocation; those who wait are served in order
+	limit   limit
+	places  chan struct{} // one element per running invocation; those who wait are served in order
 
 	mu   sync.Mutex
 	all  map[*process]bool
 	idle []*process // the most recently used one last
 }
 
-func newPool(s *Service, f Function, logs *sink) *pool {
-	return &pool{service: s, fn: f, logs: logs, places: make(chan struct{}, f.Concurrency), all: map[*process]bool{}}
+func newPool(s *Service, f Function, logs *sink, l limit) *pool {
+	return &pool{service: s, fn: f, logs: logs, limit: l, places: make(chan struct{}, f.Processes), all: map[*process]bool{}}
 }
 
-// enter waits for a place.
-func (p *pool) enter(ctx context.Context) error {
+// limit is a concurrency limit: one element per invocation that runs or waits for
+// a process. On AWS nobody waits: an environment is there or is started. Here the
+// machine has too few processors for that, so the waiting ones count, too.
+type limit chan struct{}
+
+func newLimit(n int) limit { return make(limit, n) }
+
+// enter waits for a process. It fails at once with ErrThrottled where the
+// concurrency limit is reached.
+func (p *pool) enter(ctx context.Context) (err error) {
 	// Without this a free place could win against a context that is done.
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	select {
+	case p.limit <- struct{}{}:
+	default:
+		return ErrThrottled
+	}
+	defer func() {
+		if err != nil {
+			<-p.limit
+		}
+	}()
+	select {
 	case p.places <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("wait for one of %d processes: %w", p.fn.Concurrency, context.Cause(ctx))
+		return fmt.Errorf("wait for one of %d processes: %w", p.fn.Processes, context.Cause(ctx))
 	case <-p.service.ctx.Done():
 		return ErrClosed
 	}
 }
 
-func (p *pool) leave() { <-p.places }
+func (p *pool) leave() {
+	<-p.places
+	<-p.limit
+}
 
 // serve runs an event in the most recently used idle process or in a new one.
 // The error is ErrClosed.

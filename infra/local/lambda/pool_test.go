@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"slices"
 	"strings"
@@ -17,7 +19,7 @@ import (
 
 func TestEveryCallerGetsItsOwnAnswer(t *testing.T) {
 	const callers, each, most = 20, 10, 16
-	s := open(t, Options{}, function(func(f *Function) { f.Concurrency = most }))
+	s := open(t, Options{}, function(func(f *Function) { f.Processes = most }))
 	var all sync.WaitGroup
 	for caller := range callers {
 		all.Go(func() {
@@ -37,7 +39,7 @@ func TestEveryCallerGetsItsOwnAnswer(t *testing.T) {
 }
 
 func TestAWarmProcessIsUsedAgain(t *testing.T) {
-	s := open(t, Options{}, function(func(f *Function) { f.Concurrency = 8 }))
+	s := open(t, Options{}, function(func(f *Function) { f.Processes = 8 }))
 	first := pid(t, s)
 	for range 20 {
 		if again := pid(t, s); again != first {
@@ -100,7 +102,7 @@ func TestBeyondItsConcurrencyAFunctionMakesCallersWait(t *testing.T) {
 }
 
 func TestCloseEndsRunningInvocationsAndAllProcesses(t *testing.T) {
-	s := open(t, Options{}, function(func(f *Function) { f.Concurrency = 3 }))
+	s := open(t, Options{}, function(func(f *Function) { f.Processes = 3 }))
 	first := pid(t, s)
 	ended := make(chan error, 2)
 	for range 2 {
@@ -191,4 +193,43 @@ func TestAProcessKilledAtItsResponseHasDoneTheWorkButNobodyHears(t *testing.T) {
 	if after := pid(t, s); after == before {
 		t.Errorf("process %d again", after)
 	}
+}
+
+func TestBeyondItsConcurrencyLimitAFunctionIsThrottledAndOthersAreNot(t *testing.T) {
+	reserved := function(func(f *Function) { f.Reserved = 2 })
+	other := function(func(f *Function) { f.Name = "OtherFunction" })
+	s := open(t, Options{Concurrency: 3}, reserved, other)
+	ctx, release := context.WithCancel(t.Context())
+	var held sync.WaitGroup
+	for range 2 { // one runs, one waits for the only process
+		held.Go(func() { _, _, _ = s.Invoke(ctx, "TestFunction", []byte(`{"mode":"hang"}`)) })
+	}
+	eventually(t, "both to be counted", func() bool { return len(s.pools["TestFunction"].limit) == 2 })
+	if _, _, err := s.Invoke(t.Context(), "TestFunction", nil); !errors.Is(err, ErrThrottled) {
+		t.Errorf("the third is told %v, want ErrThrottled", err)
+	}
+	if _, failure, err := s.Invoke(t.Context(), "OtherFunction", nil); err != nil || failure != "" {
+		t.Errorf("another function is told %q, %v", failure, err)
+	}
+	r := invokeRequest(t, s, "TestFunction", "RequestResponse")
+	if r.Code != http.StatusTooManyRequests || r.Header().Get("X-Amzn-ErrorType") != "TooManyRequestsException" {
+		t.Errorf("the Invoke API says %d %s", r.Code, r.Header().Get("X-Amzn-ErrorType"))
+	}
+	release()
+	held.Wait()
+}
+
+func TestReservationsLeaveConcurrencyForTheOthers(t *testing.T) {
+	if _, err := New([]Function{function(func(f *Function) { f.Reserved = 1000 })}, Options{}); err == nil {
+		t.Error("the whole account could be reserved")
+	}
+}
+
+func invokeRequest(t *testing.T, s *Service, function, kind string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodPost, "/2015-03-31/functions/"+function+"/invocations", strings.NewReader("{}"))
+	r.Header.Set("X-Amz-Invocation-Type", kind)
+	w := httptest.NewRecorder()
+	s.InvokeHandler().ServeHTTP(w, r)
+	return w
 }

@@ -19,8 +19,13 @@ type Function struct {
 	Env      map[string]string
 	Timeout  time.Duration // of one invocation, more than 0
 	MemoryMB int           // only told to the function, nothing is enforced; 128 if 0
-	// Concurrency is the most processes, and so events, at one time; at least 1.
-	Concurrency int
+	// Processes bounds the processes, and so the events that run at one time, by
+	// what this machine can take; at least 1. Beyond it an invocation waits.
+	Processes int
+	// Reserved is the function's reserved concurrency: invocations beyond it, the
+	// waiting ones included, are throttled. 0 reserves none: the function then
+	// shares what the account has left.
+	Reserved int
 }
 
 // Options are what the functions have in common.
@@ -36,6 +41,9 @@ type Options struct {
 	// at this point: the work is done and the reply is lost. May be nil. It is
 	// called by many goroutines at once.
 	AfterResponse func(function, requestID string) (kill bool)
+	// Concurrency is the account's concurrency; Lambda's 1,000 if 0. What functions
+	// reserve comes out of it.
+	Concurrency int
 	// InitTimeout is how long a process may take to ask for its first event;
 	// Lambda's 10 s if 0.
 	InitTimeout time.Duration
@@ -75,12 +83,23 @@ func New(functions []Function, o Options) (*Service, error) {
 	if o.InitTimeout == 0 {
 		o.InitTimeout = initLimit
 	}
+	if o.Concurrency == 0 {
+		o.Concurrency = accountConcurrency
+	}
 	if o.RetryPause == 0 {
 		o.RetryPause = time.Second
 	}
 	s := &Service{opts: o, pools: make(map[string]*pool, len(functions))}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	logs := &sink{to: o.Logs}
+	unreserved := o.Concurrency
+	for _, f := range functions {
+		unreserved -= f.Reserved
+	}
+	if unreserved < minUnreserved {
+		return nil, fmt.Errorf("reserve concurrency: %d of %d are left for the other functions, need %d", unreserved, o.Concurrency, minUnreserved)
+	}
+	shared := newLimit(unreserved)
 	for _, f := range functions {
 		if f.MemoryMB == 0 {
 			f.MemoryMB = 128
@@ -91,7 +110,11 @@ func New(functions []Function, o Options) (*Service, error) {
 		if s.pools[f.Name] != nil {
 			return nil, fmt.Errorf("check function %q: name is taken", f.Name)
 		}
-		s.pools[f.Name] = newPool(s, f, logs)
+		limit := shared
+		if f.Reserved > 0 {
+			limit = newLimit(f.Reserved)
+		}
+		s.pools[f.Name] = newPool(s, f, logs, limit)
 	}
 	return s, nil
 }
@@ -104,8 +127,8 @@ func (f Function) check() error {
 		return fmt.Errorf("command is missing")
 	case f.Timeout <= 0:
 		return fmt.Errorf("timeout %v is not above 0", f.Timeout)
-	case f.Concurrency < 1:
-		return fmt.Errorf("concurrency %d is below 1", f.Concurrency)
+	case f.Processes < 1:
+		return fmt.Errorf("%d processes are fewer than 1", f.Processes)
 	}
 	return checkEnv(f.Env)
 }
@@ -119,7 +142,7 @@ func (s *Service) arn(function string) string {
 // the function failed: the response then is Lambda's error object.
 //
 // The error is ErrFunctionNotFound, ErrPayloadTooLarge (above 6 MiB),
-// ErrPayloadInvalid, ErrClosed, or the cause of ctx. A ctx that ends while the
+// ErrPayloadInvalid, ErrThrottled, ErrClosed, or the cause of ctx. A ctx that ends while the
 // function runs does not stop the function, as on AWS.
 func (s *Service) Invoke(ctx context.Context, function string, payload []byte) (response []byte, functionError string, err error) {
 	out, err := s.invoke(ctx, function, event{id: newRequestID(), payload: payload})

@@ -61,7 +61,7 @@ func (s *Stack) startFaults() error {
 		if err != nil {
 			return fmt.Errorf("listen: %w", err)
 		}
-		s.serve(l, faults.Proxy(target, &s.faults))
+		s.serve(l, faults.Proxy(target, &s.faults), noOrigin)
 		*endpoint = address(l)
 	}
 	return nil

@@ -30,6 +30,8 @@ type Options struct {
 	// Processes bounds how many processes one function may have, below what the
 	// template reserves for it.
 	Processes int
+	// Concurrency is the account's Lambda concurrency; 0 is a new account's, 1,000.
+	Concurrency int
 	// NoPollers leaves messages in their queues: no function takes them.
 	NoPollers bool
 	// KillAtResponse is the share, 0 to 1, of the functions' answers at which the

@@ -85,17 +85,17 @@ func (s *Stack) startFunctions(l net.Listener) error {
 		}
 		functions = append(functions, lambda.Function{
 			Name: f.LogicalID, Command: command, Env: env,
-			Timeout: f.Timeout, MemoryMB: f.MemoryMB, Concurrency: s.processes(f),
+			Timeout: f.Timeout, MemoryMB: f.MemoryMB, Processes: s.processes(f), Reserved: f.ReservedConcurrency,
 		})
 	}
 	s.functions, err = lambda.New(functions, lambda.Options{
-		Region: region, AccountID: accountID, Logs: log, AfterResponse: s.killAtResponse(),
+		Region: region, AccountID: accountID, Logs: log, AfterResponse: s.killAtResponse(), Concurrency: s.o.Concurrency,
 	})
 	if err != nil {
 		return err
 	}
 	s.onStop(s.functions.Close)
-	s.serve(l, s.functions.InvokeHandler())
+	s.serve(l, s.functions.InvokeHandler(), noOrigin)
 	return nil
 }
 
@@ -154,18 +154,22 @@ func (s *Stack) startAPI(l net.Listener) error {
 	}
 	var routes []gateway.Route
 	for _, r := range s.described.API.Routes {
-		route := gateway.Route{Method: r.Method, Path: r.Path, Function: r.Function, Scopes: r.Scopes}
+		route := gateway.Route{
+			Method: r.Method, Path: r.Path, Function: r.Function, Scopes: r.Scopes, Throttle: gateway.Throttle(r.Throttle),
+		}
 		if r.Authorizer != "" {
 			route.Authorizer = authorizers[r.Authorizer]
 		}
 		routes = append(routes, route)
 	}
 	o := gateway.Options{AccountID: accountID, Log: s.o.Log}
+	allowed := noOrigin
 	if c := s.described.API.CORS; c != nil {
-		o.CORS = &gateway.CORS{
+		cors := &gateway.CORS{
 			AllowOrigins: c.AllowOrigins, AllowMethods: c.AllowMethods, AllowHeaders: c.AllowHeaders,
 			ExposeHeaders: c.ExposeHeaders, AllowCredentials: c.AllowCredentials, MaxAge: c.MaxAge,
 		}
+		o.CORS, allowed = cors, cors.Allows
 	}
 	api, err := gateway.New(routes, s.functions, o)
 	if err != nil {
@@ -181,7 +185,7 @@ func (s *Stack) startAPI(l net.Listener) error {
 			return
 		}
 		api.ServeHTTP(w, r)
-	}))
+	}), allowed)
 	return nil
 }
 

@@ -149,9 +149,13 @@ func (s *Stack) Stop() error {
 	return errors.Join(errs...)
 }
 
-// serve runs an HTTP server until the stack stops.
-func (s *Stack) serve(l net.Listener, h http.Handler) {
-	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelWarn)}
+// serve runs an HTTP server until the stack stops; pages of the allowed origins may
+// call it.
+func (s *Stack) serve(l net.Listener, h http.Handler, allowed func(origin string) bool) {
+	server := &http.Server{
+		Handler: guard(h, allowed), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelWarn),
+	}
 	s.work.Go(func() {
 		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			s.fail(err)
@@ -276,6 +280,6 @@ func (s *Stack) startQueues(l net.Listener) error {
 		return err
 	}
 	s.onStop(server.Close)
-	s.serve(l, server)
+	s.serve(l, server, noOrigin)
 	return nil
 }

@@ -20,22 +20,12 @@ func (r *reader) api() API {
 	res := all[0]
 	p := res.props
 	p.only(
-		[]string{"Auth", "CorsConfiguration", "DefaultRouteSettings"},
+		[]string{"Auth", "CorsConfiguration", "DefaultRouteSettings", "RouteSettings"},
 		[]string{
 			"AccessLogSettings", "Description", "DisableExecuteApiEndpoint", "Domain", "FailOnWarnings", "Name",
-			"PropagateTags", "RouteSettings", "StageName", "Tags",
+			"PropagateTags", "StageName", "Tags",
 		})
 	a := API{LogicalID: res.id, Authorizers: map[string]Authorizer{}, CORS: cors(p.get("CorsConfiguration"))}
-	settings := p.get("DefaultRouteSettings")
-	if rate := settings.get("ThrottlingRateLimit"); !rate.absent() {
-		limit, err := strconv.ParseFloat(rate.text(""), 64)
-		if err != nil || !(limit >= 0) {
-			rate.fail("must be a number of requests per second")
-		}
-		a.Throttle.PerSecond = limit
-	}
-	a.Throttle.Burst = settings.get("ThrottlingBurstLimit").number(0, 0, 1<<30)
-
 	auth := p.get("Auth")
 	auth.only([]string{"DefaultAuthorizer", "Authorizers"}, nil)
 	for _, f := range auth.get("Authorizers").fields() {
@@ -80,4 +70,25 @@ func cors(v value) *CORS {
 		AllowCredentials: v.get("AllowCredentials").flag(false),
 		MaxAge:           time.Duration(v.get("MaxAge").number(0, -1, 86400)) * time.Second,
 	}
+}
+
+// throttle reads a route's settings. Its own replace the default ones as a whole.
+func (r *reader) throttle(s *Stack, method, path string) Throttle {
+	api := r.resources[s.API.LogicalID]
+	if api == nil {
+		return Throttle{}
+	}
+	settings := api.props.get("RouteSettings").get(method + " " + path)
+	if settings.absent() {
+		settings = api.props.get("DefaultRouteSettings")
+	}
+	t := Throttle{Burst: settings.get("ThrottlingBurstLimit").number(0, 0, 1<<30)}
+	if rate := settings.get("ThrottlingRateLimit"); !rate.absent() {
+		limit, err := strconv.ParseFloat(rate.text(""), 64)
+		if err != nil || !(limit >= 0) {
+			rate.fail("must be a number of requests per second")
+		}
+		t.PerSecond = limit
+	}
+	return t
 }

@@ -35,6 +35,7 @@ func (r *reader) route(res *resource, event field, s *Stack) Route {
 		p.get("Path").fail("must begin with /")
 	}
 	r.authorize(&route, p, s)
+	route.Throttle = r.throttle(s, route.Method, route.Path)
 	same := func(o Route) bool { return o.Method == route.Method && o.Path == route.Path }
 	if slices.ContainsFunc(s.API.Routes, same) {
 		p.fail("another event has the same method and path")

@@ -42,8 +42,6 @@ type API struct {
 	Routes []Route
 	// CORS is nil when the API answers no preflight requests.
 	CORS *CORS
-	// Throttle is the default route setting; zero values mean that none is set.
-	Throttle Throttle
 }
 
 // Authorizer is a JWT authorizer.
@@ -64,7 +62,7 @@ type CORS struct {
 	MaxAge           time.Duration
 }
 
-// Throttle limits the requests of each route.
+// Throttle limits the requests of one route.
 type Throttle struct {
 	PerSecond float64
 	Burst     int
@@ -82,6 +80,9 @@ type Route struct {
 	Authorizer string
 	// Scopes lists the OAuth scopes of which a token needs at least one; empty asks for none.
 	Scopes []string
+	// Throttle is the route's own setting, or else the API's default one as a whole;
+	// zero values mean that none is set.
+	Throttle Throttle
 }
 
 // QueueSource is a queue whose messages a function receives in batches.

@@ -93,6 +93,7 @@ Resources:
     Properties:
       CorsConfiguration: {AllowOrigins: ["https://shop.example"], AllowMethods: [GET], MaxAge: 60}
       DefaultRouteSettings: {ThrottlingRateLimit: 50.5, ThrottlingBurstLimit: 100}
+      RouteSettings: {"POST /c": {ThrottlingRateLimit: 7}}
       Auth:
         DefaultAuthorizer: Jwt
         Authorizers:
@@ -119,13 +120,12 @@ Resources:
 			"Jwt":   {Issuer: "https://issuer", Audience: []string{"a", "b"}, IdentitySource: "$request.header.Authorization"},
 			"Staff": {Issuer: "https://staff", Audience: []string{"c"}, IdentitySource: "$request.querystring.token"},
 		},
-		CORS:     &CORS{AllowOrigins: []string{"https://shop.example"}, AllowMethods: []string{"GET"}, MaxAge: time.Minute},
-		Throttle: Throttle{PerSecond: 50.5, Burst: 100},
+		CORS: &CORS{AllowOrigins: []string{"https://shop.example"}, AllowMethods: []string{"GET"}, MaxAge: time.Minute},
 		Routes: []Route{
-			{Function: "F", Method: "GET", Path: "/a", Authorizer: "Jwt"},
-			{Function: "F", Method: "ANY", Path: "/b/{id}"},
-			{Function: "F", Method: "POST", Path: "/c", Authorizer: "Staff", Scopes: []string{"staff"}},
-			{Function: "F", Method: "POST", Path: "/d", Authorizer: "Staff", Scopes: []string{"admin"}},
+			{Function: "F", Method: "GET", Path: "/a", Authorizer: "Jwt", Throttle: Throttle{PerSecond: 50.5, Burst: 100}},
+			{Function: "F", Method: "ANY", Path: "/b/{id}", Throttle: Throttle{PerSecond: 50.5, Burst: 100}},
+			{Function: "F", Method: "POST", Path: "/c", Authorizer: "Staff", Scopes: []string{"staff"}, Throttle: Throttle{PerSecond: 7}},
+			{Function: "F", Method: "POST", Path: "/d", Authorizer: "Staff", Scopes: []string{"admin"}, Throttle: Throttle{PerSecond: 50.5, Burst: 100}},
 		},
 	}
 	if diff := cmp.Diff(want, s.API); diff != "" {
