@@ -22,9 +22,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	cognito "github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"flashsale/infra/deploy/preflight"
+	"flashsale/infra/deploy/tokens"
 )
 
 const (
@@ -41,13 +43,16 @@ type Place struct {
 	URL          string // of the API, without a slash at the end
 	Table        string // empty if not known
 	SeedFunction string // empty: nobody can be asked for a sale
-	Stack        string // CloudFormation's name, empty for the local stack
-	Local        bool
+	// ReconcileFunction gives receipts; empty if not known.
+	ReconcileFunction string
+	Stack             string // CloudFormation's name, empty for the local stack
+	Local             bool
 	// Parts are the physical ids of a deployed stack's resources by logical id, by
 	// type.
 	Parts map[string]map[string]string
 
 	lambda *lambda.Client
+	pool   tokens.Pool // without an id where the stack has no issuer of its own
 }
 
 // Wanted says which system is meant.
@@ -76,6 +81,10 @@ func find(ctx context.Context, w Wanted, cli preflight.Program) (Place, error) {
 			return p, fmt.Errorf("load AWS configuration: %w", err)
 		}
 		p.lambda = lambda.NewFromConfig(cfg)
+		p.pool = tokens.Pool{
+			API: cognito.NewFromConfig(cfg),
+			ID:  p.Parts["AWS::Cognito::UserPool"]["UserPool"], Client: p.Parts["AWS::Cognito::UserPoolClient"]["UserPoolClient"],
+		}
 		return p, nil
 	}
 	u, err := url.Parse(p.URL)
@@ -109,7 +118,7 @@ func (p *Place) local(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w at %s (make run starts one): %w", ErrNowhere, p.URL, err)
 	}
-	p.Local, p.Table, p.SeedFunction = true, parts.Table, "SeedFunction"
+	p.Local, p.Table, p.SeedFunction, p.ReconcileFunction = true, parts.Table, "SeedFunction", "ReconcileFunction"
 	p.lambda = lambda.New(lambda.Options{
 		BaseEndpoint: &parts.Lambda, Region: "us-east-1",
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
@@ -151,6 +160,7 @@ func (p *Place) deployed(ctx context.Context, cli preflight.Program) error {
 		}
 	}
 	p.Table, p.SeedFunction = outputs["TableName"], outputs["SeedFunctionName"]
+	p.ReconcileFunction = outputs["ReconcileFunctionName"]
 	if p.URL == "" {
 		// With a front, the API itself turns everybody else away.
 		p.URL = strings.TrimSuffix(cmp.Or(outputs["FrontUrl"], outputs["ApiUrl"]), "/")
@@ -216,15 +226,21 @@ func (p *Place) Ask(ctx context.Context, request, answer any) error {
 	if p.lambda == nil || p.SeedFunction == "" {
 		return errors.New("nobody to ask; name the stack, or a sale that exists")
 	}
+	return p.invoke(ctx, p.SeedFunction, request, answer)
+}
+
+// invoke asks one of the system's functions. It fails with a *Refusal where the
+// function itself does; answer may be nil.
+func (p *Place) invoke(ctx context.Context, function string, request, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, seedTime)
 	defer cancel()
 	payload, err := json.Marshal(request)
 	if err != nil {
 		return fmt.Errorf("write request: %w", err)
 	}
-	out, err := p.lambda.Invoke(ctx, &lambda.InvokeInput{FunctionName: &p.SeedFunction, Payload: payload})
+	out, err := p.lambda.Invoke(ctx, &lambda.InvokeInput{FunctionName: &function, Payload: payload})
 	if err != nil {
-		return fmt.Errorf("invoke SeedFunction: %w", err)
+		return fmt.Errorf("invoke %s: %w", function, err)
 	}
 	if aws.ToString(out.FunctionError) != "" {
 		var refusal Refusal
@@ -237,19 +253,63 @@ func (p *Place) Ask(ctx context.Context, request, answer any) error {
 		return nil
 	}
 	if err := json.Unmarshal(out.Payload, answer); err != nil {
-		return fmt.Errorf("read SeedFunction's answer: %w", err)
+		return fmt.Errorf("read %s's answer: %w", function, err)
 	}
 	return nil
 }
 
-// Token is a signed access token for a user; only the local stack gives any.
-func (p *Place) Token(ctx context.Context, user string) (string, error) {
+// ErrUnbalanced: a sale's books do not balance.
+var ErrUnbalanced = errors.New("the books do not balance")
+
+// Receipt asks ReconcileFunction for a sale's books, and says them in a few words. It
+// fails with ErrUnbalanced when they do not balance or an order is not confirmed.
+func (p *Place) Receipt(ctx context.Context, saleID string) (string, error) {
+	var answer struct {
+		Receipts []struct {
+			SaleID          string
+			Seeded, Stock   int64
+			Claims, Pending int64
+			Balanced        bool
+			Findings        []string
+		}
+	}
+	if err := p.invoke(ctx, p.ReconcileFunction, map[string]string{"saleId": saleID}, &answer); err != nil {
+		return "", fmt.Errorf("read receipt: %w", err)
+	}
+	if len(answer.Receipts) != 1 || answer.Receipts[0].SaleID != saleID {
+		return "", fmt.Errorf("read receipt: ReconcileFunction answers with %d receipts", len(answer.Receipts))
+	}
+	r := answer.Receipts[0]
+	words := fmt.Sprintf("%d seeded = %d left + %d claims", r.Seeded, r.Stock, r.Claims)
+	if !r.Balanced || r.Pending > 0 {
+		return words, fmt.Errorf("%w: %s, %d pending, %q", ErrUnbalanced, words, r.Pending, r.Findings)
+	}
+	return words, nil
+}
+
+// HasIssuer reports whether the system has an issuer of its own, of which tokens can
+// be had: the local one, or a deployed stack's user pool.
+func (p *Place) HasIssuer() bool { return p.Local || p.pool.ID != "" }
+
+// Tokens are access tokens of n users of that prefix, each of another user. It fails
+// with tokens.ErrNotAllowed where the user pool does not let test users in.
+func (p *Place) Tokens(ctx context.Context, prefix string, n int) ([]string, error) {
+	if !p.HasIssuer() {
+		return nil, errors.New("make tokens: the system has no issuer of its own; get them from yours")
+	}
 	if !p.Local {
-		return "", errors.New("get token: only the local stack makes tokens")
+		return p.pool.Make(ctx, prefix, n)
 	}
-	body, err := get(ctx, p.URL+"/_local/token?sub="+url.QueryEscape(user))
-	if err != nil {
-		return "", fmt.Errorf("get token: %w", err)
+	if n < 1 || n > tokens.MaxUsers {
+		return nil, fmt.Errorf("make %d tokens: must be 1 to %d", n, tokens.MaxUsers)
 	}
-	return string(body), nil
+	made := make([]string, n)
+	for i := range made {
+		body, err := get(ctx, fmt.Sprintf("%s/_local/token?sub=%s-%06d", p.URL, url.QueryEscape(prefix), i+1))
+		if err != nil {
+			return nil, fmt.Errorf("make tokens: %w", err)
+		}
+		made[i] = string(body)
+	}
+	return made, nil
 }

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,8 +68,12 @@ func TestALocalStackIsFoundByItsAddress(t *testing.T) {
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Errorf("SeedFunction is asked (-want +got):\n%s", diff)
 	}
-	if token, err := p.Token(t.Context(), "a b"); err != nil || token != "token of a b" {
-		t.Errorf("%q, %v", token, err)
+	made, err := p.Tokens(t.Context(), "a b", 2)
+	if want := []string{"token of a b-000001", "token of a b-000002"}; err != nil || !slices.Equal(made, want) {
+		t.Errorf("tokens %q, %v, want %q", made, err, want)
+	}
+	if _, err := p.Tokens(t.Context(), "a", 0); err == nil {
+		t.Error("no tokens were made of no users")
 	}
 }
 
@@ -85,6 +91,37 @@ func TestASeedingThatFailsIsAnError(t *testing.T) {
 	}
 }
 
+func TestAReceiptIsAskedForBySaleAndJudged(t *testing.T) {
+	const balanced = `{"receipts":[{"saleId":"s","seeded":1,"stock":0,"claims":1,"pending":0,"balanced":true,"findings":[]}]}`
+	for _, tt := range []struct{ name, answer, want string }{
+		{"a balanced one", balanced, ""},
+		{"an unbalanced one", strings.Replace(balanced, "true", "false", 1), "do not balance"},
+		{"with a pending order", strings.Replace(balanced, `"pending":0`, `"pending":1`, 1), "1 pending"},
+		{"of another sale", strings.Replace(balanced, `"s"`, `"other"`, 1), "answers with"},
+		{"none", `{"receipts":[]}`, "answers with 0"},
+		{"no JSON", `no`, "answer"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p, err := Find(t.Context(), Wanted{URL: stack(t, func(w http.ResponseWriter, r *http.Request) {
+				if body, _ := io.ReadAll(r.Body); r.PathValue("name") != "ReconcileFunction" || string(body) != `{"saleId":"s"}` {
+					t.Errorf("%s is asked %s", r.PathValue("name"), body)
+				}
+				fmt.Fprint(w, tt.answer)
+			})})
+			if err != nil {
+				t.Fatal(err)
+			}
+			words, err := p.Receipt(t.Context(), "s")
+			if tt.want == "" && (err != nil || words != "1 seeded = 0 left + 1 claims") {
+				t.Errorf("%q, %v", words, err)
+			}
+			if tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("%q, %v, want an error with %q", words, err, tt.want)
+			}
+		})
+	}
+}
+
 const deployed = `case "$*" in
 "cloudformation describe-stacks --stack-name shop") echo '{"Stacks":[{"Outputs":[
  {"OutputKey":"ApiUrl","OutputValue":"https://abc.test/"},{"OutputKey":"TableName","OutputValue":"shop-T"},{"OutputKey":"SeedFunctionName","OutputValue":"shop-Seed"}]}]}';;
@@ -93,6 +130,11 @@ const deployed = `case "$*" in
 "cloudformation describe-stacks --stack-name fronted") echo '{"Stacks":[{"Outputs":[{"OutputKey":"FrontUrl","OutputValue":"https://cdn.test"},
  {"OutputKey":"ApiUrl","OutputValue":"https://abc.test/"},{"OutputKey":"TableName","OutputValue":"T"},{"OutputKey":"SeedFunctionName","OutputValue":"S"}]}]}';;
 "cloudformation list-stack-resources --stack-name fronted") echo '{}';;
+"cloudformation describe-stacks --stack-name issuing") echo '{"Stacks":[{"Outputs":[{"OutputKey":"ApiUrl","OutputValue":"https://abc.test/"},
+ {"OutputKey":"TableName","OutputValue":"T"},{"OutputKey":"SeedFunctionName","OutputValue":"S"},{"OutputKey":"ReconcileFunctionName","OutputValue":"R"}]}]}';;
+"cloudformation list-stack-resources --stack-name issuing") echo '{"StackResourceSummaries":[
+ {"ResourceType":"AWS::Cognito::UserPool","LogicalResourceId":"UserPool","PhysicalResourceId":"pool-1"},
+ {"ResourceType":"AWS::Cognito::UserPoolClient","LogicalResourceId":"UserPoolClient","PhysicalResourceId":"client-1"}]}';;
 "cloudformation describe-stacks --stack-name bare") echo '{"Stacks":[{}]}';;
 *) echo "does not exist" >&2; exit 254;;
 esac
@@ -119,8 +161,12 @@ func TestADeployedStackIsFoundByItsName(t *testing.T) {
 	if err != nil || p.URL != "https://cdn.test" {
 		t.Errorf("behind a front: %q, %v", p.URL, err)
 	}
-	if _, err := p.Token(t.Context(), "a"); err == nil {
-		t.Error("a deployed stack makes tokens")
+	if _, err := p.Tokens(t.Context(), "a", 1); err == nil || p.HasIssuer() {
+		t.Error("a stack without a user pool makes tokens")
+	}
+	p, err = find(t.Context(), Wanted{Stack: "issuing", Region: "us-east-1"}, program(t, deployed))
+	if err != nil || !p.HasIssuer() || p.pool.ID != "pool-1" || p.pool.Client != "client-1" || p.ReconcileFunction != "R" {
+		t.Errorf("a stack with a user pool: %+v, %v", p, err)
 	}
 }
 

@@ -22,6 +22,9 @@ type Round struct {
 	Key   string // the purchase's Idempotency-Key, new for each round
 	// LastUnit says that the sale has one unit: after the purchase it is sold out.
 	LastUnit bool
+	// Receipt, if not nil, asks for the sale's books when the order stands: it says them
+	// in a few words, or why they do not balance.
+	Receipt func(context.Context) (string, error)
 	// Bound is how long an order id, and the news that a sale is sold out, may take.
 	Bound time.Duration
 }
@@ -81,6 +84,14 @@ func (r Round) Run(ctx context.Context) []Row {
 		t.wait("the last unit is sold", "200 SOLD_OUT", get(page), func(a answer) bool {
 			return a.status == 200 && a.body.State == "SOLD_OUT"
 		})
+	}
+	if r.Receipt != nil {
+		began := time.Now()
+		got, err := r.Receipt(ctx)
+		if err != nil {
+			got = err.Error()
+		}
+		t.rows = append(t.rows, Row{Check: "the receipt", Want: "balanced", Got: got, Passed: err == nil, Took: time.Since(began)})
 	}
 	return t.rows
 }

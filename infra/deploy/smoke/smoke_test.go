@@ -1,6 +1,7 @@
 package smoke
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -106,6 +107,19 @@ func TestAnHonestShopPassesEveryCheck(t *testing.T) {
 	var w strings.Builder
 	if err := Print(&w, rows); err != nil || strings.Count(w.String(), "\n") != 12 {
 		t.Errorf("%v\n%s", err, &w)
+	}
+}
+
+func TestTheReceiptIsARowOfItsOwn(t *testing.T) {
+	for _, tt := range []struct {
+		err    error
+		failed int
+	}{{nil, 0}, {errors.New("1 unit too few"), 1}} {
+		r := round(t, &shop{})
+		r.Receipt = func(context.Context) (string, error) { return "1 seeded = 0 left + 1 claims", tt.err }
+		if passed, failed, _ := outcome(r.Run(t.Context())); len(failed) != tt.failed || len(passed)+len(failed) != 13 {
+			t.Errorf("%v: passed %q, failed %q", tt.err, passed, failed)
+		}
 	}
 }
 
