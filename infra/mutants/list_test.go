@@ -57,8 +57,22 @@ var mutants = []mutant{
 		`ifVersion        = "#version = :v"`, `ifVersion        = "#version >= :v"`}}},
 	{"no idempotency key equals no idempotency key", "P3", ledgerTests, "^TestCallsInTheSteadyState$", []edit{{purchasing,
 		`if r.Key != "" && r.Key == held.RequestKey {`, `if r.Key == held.RequestKey {`}}},
-	{"a refusal from a snapshot that could not be read anew", "P6", ledgerTests, "^TestAStaleSnapshotNeverRefuses", []edit{{"shared/ledger/snapshot.go",
-		`(!s.known || s.refusal(now) != nil)`, `!s.known`}}},
+	{"a refusal from a snapshot that could not be read anew", "P6", ledgerTests, "^TestSoldOutIsToldForLess", []edit{{"shared/ledger/snapshot.go",
+		`refusalAge = 1900 * time.Millisecond`, `refusalAge = time.Minute`}}},
+	{"a stale read refuses", "P6", ledgerTests, "^TestAStaleReadNeverRefuses", []edit{{"shared/ledger/snapshot.go",
+		`v.known, v.found, v.certain, v.sale = true, true, false, s`, `v.known, v.found, v.certain, v.sale = true, true, true, s`}}},
+	{"a stale read confirms what was seen empty", "P6", ledgerTests, "^TestAStaleReadConfirms", []edit{{"shared/ledger/snapshot.go",
+		`		v.told.Union(s.Empty)
+		s.Empty.Union(v.sale.Empty)`, `		v.told.Union(s.Empty)
+		s.Empty.Union(v.sale.Empty)
+		s.Empty.Union(v.seen)
+		s.Empty.Union(v.pending)
+		v.known, v.found, v.certain, v.sale = true, true, true, s
+		return`}}},
+	{"every purchase asks a throttled item", "P16", ledgerTests, "^TestAThrottledSaleItem", []edit{{"shared/ledger/snapshot.go",
+		`return v.failed > 0 && since`, `return v.failed < 0 && since`}}},
+	{"nobody repeats a throttled closing", "P6", ledgerTests, "^TestAThrottledClosing", []edit{{"shared/ledger/purchase.go",
+		`err := p.retry(ctx, maxTries, func`, `err := p.retry(ctx, 1, func`}}},
 	{"one's own double click in flight is sold out", "P5", ledgerTests, "^TestOnesOwnDoubleClick", []edit{{"shared/ledger/reasons.go",
 		`	case contention(claimCode):
 		return verdict{again: true, keepShard: stockCode == reasonNone}, nil

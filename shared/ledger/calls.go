@@ -142,9 +142,14 @@ func (l *Ledger) get(ctx context.Context, key item) (item, error) {
 }
 
 func (l *Ledger) getWithin(ctx context.Context, tries int, key item) (item, error) {
+	return l.readItem(ctx, tries, key, true)
+}
+
+// readItem reads one item; nil when there is none.
+func (l *Ledger) readItem(ctx context.Context, tries int, key item, consistent bool) (item, error) {
 	var out *dynamodb.GetItemOutput
 	err := l.retry(ctx, tries, func(ctx context.Context) (err error) {
-		out, err = l.api.GetItem(ctx, &dynamodb.GetItemInput{TableName: l.table, Key: key, ConsistentRead: &yes})
+		out, err = l.api.GetItem(ctx, &dynamodb.GetItemInput{TableName: l.table, Key: key, ConsistentRead: &consistent})
 		return err
 	})
 	if err != nil {

@@ -29,12 +29,12 @@ func (l *Ledger) Outlook(ctx context.Context, r Request) (Outlook, error) {
 		return Outlook{Purchase: p}, err
 	}
 	p := purchase{Ledger: l, Request: r, view: l.views.of(r.SaleID)}
-	s, err := l.look(ctx, p.view, r.SaleID)
+	s, refusal, err := l.look(ctx, p.view, r.SaleID)
 	if err != nil {
 		return Outlook{}, err
 	}
 	o := Outlook{ClosesAt: s.sale.ClosesAt}
-	if refusal := s.refusal(l.now()); refusal != nil {
+	if refusal != nil {
 		o.Purchase, err = p.refuse(ctx, s.sale, refusal)
 		return o, err
 	}

@@ -41,11 +41,11 @@ func (l *Ledger) Purchase(ctx context.Context, r Request) (Purchase, error) {
 		return r.again(claim, 0)
 	}
 	p := purchase{Ledger: l, Request: r, view: l.views.of(r.SaleID)}
-	s, err := l.look(ctx, p.view, r.SaleID)
+	s, refusal, err := l.look(ctx, p.view, r.SaleID)
 	if err != nil {
 		return Purchase{}, err
 	}
-	if refusal := s.refusal(l.now()); refusal != nil {
+	if refusal != nil {
 		return p.refuse(ctx, s.sale, refusal)
 	}
 	return p.run(ctx)
@@ -81,11 +81,11 @@ func (p *purchase) run(ctx context.Context) (Purchase, error) {
 		s := p.view.load(now)
 		shard := sale.ShardFor(p.User, hop, &s.avoid, s.sale.Shards)
 		if shard < 0 {
-			if s.sale.SoldOut() {
+			if s.certain && s.sale.SoldOut() {
 				return p.refuse(ctx, s.sale, sale.Refuse(sale.SoldOut, "every unit has been sold"))
 			}
 			// All that is left is what this environment saw by itself: only a
-			// later read makes it certain.
+			// later consistent read makes it certain.
 			if err := p.refresh(ctx, p.view, p.SaleID); err != nil {
 				return p.fail(sale.CodeOf(err), err)
 			}
@@ -137,8 +137,8 @@ func (p *purchase) run(ctx context.Context) (Purchase, error) {
 			continue
 		}
 		// What cannot be read leaves the old snapshot.
-		if s, _ := p.look(ctx, p.view, p.SaleID); s.sale.SoldOut() {
-			return p.refuse(ctx, s.sale, sale.Refuse(sale.SoldOut, "every unit has been sold"))
+		if s, refusal, _ := p.look(ctx, p.view, p.SaleID); refusal != nil && refusal.Code == sale.SoldOut {
+			return p.refuse(ctx, s.sale, refusal)
 		}
 	}
 }
@@ -222,17 +222,17 @@ func (p *purchase) fail(code sale.Code, err error) (Purchase, error) {
 
 // closeShard tells everyone that a shard has no stock, if nobody restocked the
 // sale since the version under which it was seen empty. One update is in flight
-// per environment and it is never retried: others will close the shard, too,
-// and this environment skips it anyway.
+// per environment. It is repeated when it is throttled: at the end of a large sale
+// the purchases exhaust the table, and until this write gets through they go on.
 //
-// Who has not looked for a while is probably not the first to notice, so it
-// reads before it writes: an update costs the one item that everybody needs up
-// to four of its 1,000 write units a second, a read one of its 3,000 read units,
-// and a read also tells of all other shards that have run empty. Without it the
-// updates of 1,000 environments throttle each other, and the news takes seconds.
+// An environment that has not read the sale for a while is probably not the first
+// to notice, so it reads before it writes: an update takes up to four of the sale
+// item's 1,000 write units a second, a read one of its 3,000 read units, and a read
+// also tells of all other shards that have run empty. Without it the updates of
+// 1,000 environments throttle each other, and the news takes seconds.
 func (p *purchase) closeShard(ctx context.Context, version int64, shard int) {
 	p.view.observe(version, shard)
-	if p.view.isOlder(p.now(), newsAge) && (p.refresh(ctx, p.view, p.SaleID) != nil || !p.view.isNews(version, shard)) {
+	if p.view.isOlder(p.now(), newsAge) && !p.isWorthClosing(ctx, version, shard) {
 		return
 	}
 	select {
@@ -243,7 +243,7 @@ func (p *purchase) closeShard(ctx context.Context, version int64, shard int) {
 	}
 	number, now := p.view.begin(), p.now()
 	var out *dynamodb.UpdateItemOutput
-	err := attempt(ctx, func(ctx context.Context) (err error) {
+	err := p.retry(ctx, maxTries, func(ctx context.Context) (err error) {
 		out, err = p.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 			TableName:                 p.table,
 			Key:                       saleKey(p.SaleID),
@@ -268,9 +268,24 @@ func (p *purchase) closeShard(ctx context.Context, version int64, shard int) {
 	}
 }
 
-// newsAge is how old a snapshot may be for its reader to think that an empty
-// shard which it does not name is news.
-const newsAge = 50 * time.Millisecond
+// isWorthClosing reports whether the table does not say yet that the shard is
+// empty. When that cannot be read, some environments write all the same, because
+// the answer to a write tells what a read would have told.
+func (p *purchase) isWorthClosing(ctx context.Context, version int64, shard int) bool {
+	if !p.view.isPausing(p.now()) && p.refreshWithin(ctx, 1, p.view, p.SaleID) == nil {
+		return p.view.isNews(version, shard)
+	}
+	return p.random() < blindClosing
+}
+
+const (
+	// newsAge is how old a snapshot may be for its reader to think that an empty
+	// shard which it does not name is news.
+	newsAge = 50 * time.Millisecond
+	// blindClosing is the share of environments that close a shard without having
+	// been able to read the sale.
+	blindClosing = 0.2
+)
 
 var (
 	closeShardUpdate = "ADD #empty :k"

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+
 	"context"
 	"strings"
 	"sync"
@@ -10,13 +11,18 @@ import (
 )
 
 const (
-	// snapshotAge is how old a snapshot may be before a refusal needs a new
-	// one; each read varies it by ±25 % so that environments spread. With the
-	// read itself it keeps "sold out" true within two seconds (P6).
-	snapshotAge = time.Second
+	// snapshotAge is how old a snapshot may be before it is read anew; each read
+	// varies it by ±10 % so that environments spread.
+	snapshotAge = 1500 * time.Millisecond
 	// tailAge is how old it may be for a try in the tail of a sale: a read costs a
 	// unit and a few milliseconds, a try on an empty shard four and twenty.
 	tailAge = 30 * time.Millisecond
+	// refusalAge is how old a snapshot may be that still refuses when it cannot be
+	// read anew. "Sold out" must have been true within two seconds (P6).
+	refusalAge = 1900 * time.Millisecond
+	// longestPause bounds how long an environment leaves the sale item alone after
+	// reads that failed.
+	longestPause = 500 * time.Millisecond
 	// maxViews bounds the sales an environment remembers, existing or not.
 	maxViews = 1000
 )
@@ -62,6 +68,7 @@ type view struct {
 	mu      sync.Mutex
 	known   bool      // the sale was read at least once
 	found   bool      // and existed
+	certain bool      // what is known is from a consistent read
 	sale    sale.Sale // if found
 	told    sale.Set  // the empty set as the table itself says it
 	readAt  time.Time // when the read began that the above is from
@@ -70,12 +77,16 @@ type view struct {
 	pending sale.Set // found empty before it began, not confirmed yet
 	begun   int      // number of the newest read that has begun
 	done    int      // number of the newest read that has succeeded
+	// failed counts failed reads, see note; failedAt is when the last one ended.
+	failed   int
+	failedAt time.Time
 }
 
 // snapshot is a consistent copy of a view.
 type snapshot struct {
 	known, found bool
 	fresh        bool
+	certain      bool // from a consistent read, so it may refuse
 	sale         sale.Sale
 	// avoid is the confirmed empty set and what this environment saw since.
 	avoid sale.Set
@@ -85,11 +96,12 @@ func (v *view) load(now time.Time) snapshot {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	s := snapshot{
-		known: v.known,
-		found: v.found,
-		fresh: v.known && isFresh(now, v.readAt, v.age),
-		sale:  v.sale,
-		avoid: v.sale.Empty,
+		known:   v.known,
+		found:   v.found,
+		certain: v.certain,
+		fresh:   v.known && isFresh(now, v.readAt, v.age),
+		sale:    v.sale,
+		avoid:   v.sale.Empty,
 	}
 	s.avoid.Union(v.seen)
 	s.avoid.Union(v.pending)
@@ -155,8 +167,48 @@ func (v *view) accept(number int, found bool, s sale.Sale, readAt time.Time, age
 	} else {
 		v.seen, v.pending = sale.Set{}, sale.Set{}
 	}
-	v.known, v.found, v.sale = true, found, s
+	v.known, v.found, v.certain, v.sale = true, found, true, s
 	v.readAt, v.age, v.done = readAt, age, max(v.done, number)
+}
+
+// hear takes over the result of an eventually consistent read, which may show the
+// sale as it was some time ago. The result never replaces a higher version, and it
+// confirms nothing: neither the shards that this environment saw empty nor a refusal.
+func (v *view) hear(s sale.Sale, readAt time.Time, age time.Duration) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.found && s.Version < v.sale.Version {
+		return
+	}
+	if v.found && s.Version == v.sale.Version {
+		v.told.Union(s.Empty)
+		s.Empty.Union(v.sale.Empty)
+	} else {
+		v.told, v.seen, v.pending = s.Empty, sale.Set{}, sale.Set{}
+	}
+	v.known, v.found, v.certain, v.sale = true, true, false, s
+	v.readAt, v.age = readAt, age
+}
+
+// note counts a failed read; a read that succeeded halves the count.
+func (v *view) note(err error, now time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if err == nil {
+		v.failed /= 2
+		return
+	}
+	v.failed, v.failedAt = v.failed+1, now
+}
+
+// isPausing reports whether a read failed so recently that the next one must wait:
+// for tailAge after the first failure, twice as long after each further one, at
+// most longestPause.
+func (v *view) isPausing(now time.Time) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	since := now.Sub(v.failedAt)
+	return v.failed > 0 && since >= 0 && since < min(longestPause, tailAge<<min(v.failed-1, 8))
 }
 
 // isNews reports whether the table, as far as this environment has read, does
@@ -182,22 +234,68 @@ func isFresh(now, since time.Time, age time.Duration) bool {
 	return 0 <= passed && passed < age
 }
 
-// look returns a snapshot that is at most snapshotAge ± 25 % old, in the tail of
-// a sale at most tailAge. If it cannot be read anew, an older one that would
-// admit a purchase still serves: the transaction checks everything itself. For a
-// refusal it would not be enough, so that ends in sale.Busy (P5).
-func (l *Ledger) look(ctx context.Context, v *view, saleID string) (snapshot, error) {
-	s := v.load(l.now())
-	if s.fresh && !(s.tail() && v.isOlder(l.now(), tailAge)) {
-		return s, nil
-	}
-	err := l.refresh(ctx, v, saleID)
+// look returns a snapshot, and the refusal of a purchase that follows from it, if
+// any. The snapshot is at most snapshotAge ± 10 % old, in the tail of a sale at most
+// tailAge, unless the table is too busy to be read that often. look fails with
+// sale.Busy or sale.Internal when there is no snapshot at all, or none that may
+// refuse any more: a refusal needs a consistent read that is not older than
+// refusalAge (P5, P6).
+//
+// All environments read one item, and a DynamoDB partition serves 3,000 read units
+// a second: a consistent read takes one, an eventually consistent read half of one.
+// Thousands of environments want the item at the same moment when a sale opens and
+// when its shards run empty. Repeated tries would take capacity from each other, so
+// an environment that has a usable snapshot tries once, and pauses after a failure.
+// A snapshot that admits is usable at any age and may be stale, because the
+// transaction checks everything itself.
+func (l *Ledger) look(ctx context.Context, v *view, saleID string) (snapshot, *sale.Error, error) {
 	now := l.now()
-	s = v.load(now)
-	if err != nil && (!s.known || s.refusal(now) != nil) {
-		return s, err
+	s := v.load(now)
+	refusal := s.refusal(now)
+	isTail := s.known && s.tail()
+	if s.fresh && (refusal == nil && !(isTail && v.isOlder(now, tailAge)) || refusal != nil && s.certain) {
+		return s, refusal, nil
 	}
-	return s, nil
+	switch {
+	case !s.known:
+		if err := l.ask(ctx, maxTries, v, saleID); err != nil {
+			return s, nil, err
+		}
+	case v.isPausing(now):
+	case refusal == nil && !isTail:
+		_ = l.ask(ctx, 1, v, saleID)
+	default:
+		_ = l.refreshWithin(ctx, 1, v, saleID)
+	}
+	now = l.now()
+	s = v.load(now)
+	refusal = s.refusal(now)
+	if s.known && (refusal == nil || s.certain && !v.isOlder(now, refusalAge)) {
+		return s, refusal, nil
+	}
+	if err := l.refresh(ctx, v, saleID); err != nil {
+		return s, nil, err
+	}
+	now = l.now()
+	s = v.load(now)
+	return s, s.refusal(now), nil
+}
+
+// ask reads the sale with an eventually consistent read, which costs half a unit.
+// If it finds no sale, that proves nothing: the sale may have been created since.
+func (l *Ledger) ask(ctx context.Context, tries int, v *view, saleID string) error {
+	now := l.now()
+	it, err := l.readItem(ctx, tries, saleKey(saleID), false)
+	v.note(err, l.now())
+	if err != nil || it == nil {
+		return err
+	}
+	s, err := readSale(it)
+	if err != nil {
+		return foreign(err)
+	}
+	v.hear(s, now, l.snapshotAge())
+	return nil
 }
 
 // refresh reads the sale, or waits for a read that another handler began after
@@ -224,6 +322,7 @@ func (l *Ledger) refreshWithin(ctx context.Context, tries int, v *view, saleID s
 	}
 	number, now := v.begin(), l.now()
 	it, err := l.getWithin(ctx, tries, saleKey(saleID))
+	v.note(err, l.now())
 	if err != nil {
 		return err
 	}
@@ -240,7 +339,7 @@ func (l *Ledger) refreshWithin(ctx context.Context, tries int, v *view, saleID s
 }
 
 func (l *Ledger) snapshotAge() time.Duration {
-	return time.Duration((0.75 + 0.5*l.random()) * float64(snapshotAge))
+	return time.Duration((0.9 + 0.2*l.random()) * float64(snapshotAge))
 }
 
 // existing returns a snapshot of a sale that exists, of any age: its buckets
@@ -253,7 +352,7 @@ func (l *Ledger) existing(ctx context.Context, tries int, saleID string) (sale.S
 	return l.saleWithin(ctx, tries, saleID)
 }
 
-// Sale returns the sale as it was at most 1.25 seconds ago. It fails with
+// Sale returns the sale as it was at most 1.65 seconds ago. It fails with
 // sale.SaleNotFound (a draft counts as not found), sale.Busy or sale.Internal.
 func (l *Ledger) Sale(ctx context.Context, saleID string) (sale.Sale, error) {
 	return l.saleWithin(ctx, maxTries, saleID)
@@ -262,7 +361,7 @@ func (l *Ledger) Sale(ctx context.Context, saleID string) (sale.Sale, error) {
 func (l *Ledger) saleWithin(ctx context.Context, tries int, saleID string) (sale.Sale, error) {
 	v := l.views.of(saleID)
 	s := v.load(l.now())
-	if !s.fresh {
+	if !s.fresh || !s.certain {
 		if err := l.refreshWithin(ctx, tries, v, saleID); err != nil {
 			return sale.Sale{}, err
 		}

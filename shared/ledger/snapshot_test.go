@@ -140,6 +140,111 @@ func TestAStaleSnapshotNeverRefuses(t *testing.T) {
 	w.Refused(sale.Busy, err)
 }
 
+func TestAStaleReadNeverRefuses(t *testing.T) {
+	// Eventually consistent reads still show the sale as it was before it was
+	// resumed, or restocked: only a consistent one may refuse.
+	w, db, _ := faulty(t)
+	db.Lag = time.Minute
+	w.Open(1, 1)
+	w.Accepted(w.Buy("first"))
+	_, err := w.Buy("second")
+	w.Refused(sale.SoldOut, err)
+	w.Pass(2 * db.Lag) // every read shows that now
+	if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
+		t.Fatal(err)
+	}
+	w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "second"}))
+}
+
+func TestAStaleReadConfirmsNoEmptyShard(t *testing.T) {
+	// An environment meets the only shard empty, cannot close it, and hears from a
+	// stale read that the version is still the same. It was restocked since.
+	w, db, _ := faulty(t)
+	w.Open(1, 1)
+	l := w.EnvironmentOver(&deaf{w.Engine.API})
+	if _, err := l.Sale(w.Ctx, "moutai"); err != nil {
+		t.Fatal(err)
+	}
+	w.Accepted(w.Buy("first"))
+	db.Lag = time.Minute
+	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		if in, ok := c.Input.(*dynamodb.GetItemInput); ok && aws.ToBool(in.ConsistentRead) {
+			return dynamotest.Fault{Kind: dynamotest.Throttle}
+		}
+		return dynamotest.Fault{}
+	}
+	_, err := l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "second"})
+	w.Refused(sale.Busy, err)
+	w.Pass(2 * time.Second)
+	_, err = l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "second"})
+	w.Refused(sale.Busy, err)
+}
+
+func TestSoldOutIsToldForLessThanTwoSecondsWithoutAReading(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(1, 1)
+	w.Accepted(w.Buy("first"))
+	_, err := w.Buy("second")
+	w.Refused(sale.SoldOut, err)
+	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		if c.Op == "GetItem" {
+			return dynamotest.Fault{Kind: dynamotest.Throttle}
+		}
+		return dynamotest.Fault{}
+	}
+	w.Pass(1800 * time.Millisecond)
+	_, err = w.Buy("third")
+	w.Refused(sale.SoldOut, err)
+	w.Pass(150 * time.Millisecond)
+	_, err = w.Buy("fourth")
+	w.Refused(sale.Busy, err)
+}
+
+func TestAThrottledSaleItemIsNotAskedAgainAtOnce(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(10, 1)
+	w.Accepted(w.Buy("warm"))
+	reads := 0
+	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		if c.Op == "GetItem" {
+			reads++
+			return dynamotest.Fault{Kind: dynamotest.Throttle}
+		}
+		return dynamotest.Fault{}
+	}
+	w.Pass(2 * time.Second)
+	for i := range 5 {
+		w.Accepted(w.Buy(fmt.Sprint("buyer", i)))
+	}
+	if reads != 1 {
+		t.Errorf("five purchases in one instant read the throttled sale %d times, want once", reads)
+	}
+	w.Pass(time.Second)
+	w.Accepted(w.Buy("later"))
+	if reads != 2 {
+		t.Errorf("%d reads a second later, want another one", reads)
+	}
+}
+
+func TestAThrottledClosingIsRepeated(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(2, 2)
+	w.Accepted(w.Buy(userOf(0, "first")))
+	throttled := 0
+	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		if c.Op == "UpdateItem" && throttled < 2 {
+			throttled++
+			return dynamotest.Fault{Kind: dynamotest.Throttle}
+		}
+		return dynamotest.Fault{}
+	}
+	w.Accepted(w.Buy(userOf(0, "second")))
+	s, err := w.Environment().Sale(w.Ctx, "moutai")
+	if err != nil || !s.Empty.Has(0) {
+		t.Errorf("after two throttled tries shard 0 is not closed (%v)", err)
+	}
+}
+
 func TestAnOldSnapshotThatAdmitsIsGoodEnoughToBuy(t *testing.T) {
 	w, db, _ := faulty(t)
 	w.Open(10, 1)
