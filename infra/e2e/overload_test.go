@@ -58,7 +58,7 @@ func TestOverItsLimitsTheStackAnswersAsAWSDoesAndServesTheOthers(t *testing.T) {
 	if a := s.must(s.call("GET", "/sales/rush", "")); a.status != http.StatusOK {
 		t.Errorf("the sale's page: %v", a)
 	}
-	if claims := len(s.books("rush").claims); claims != told[http.StatusAccepted] {
+	if claims := len(s.books("rush").Claims); claims != told[http.StatusAccepted] {
 		t.Errorf("%d claims of %d accepted", claims, told[http.StatusAccepted])
 	}
 }

@@ -40,20 +40,31 @@ type Config struct {
 	PartitionReads  float64
 	// Burst is how much unused capacity is kept, as time at the full rate.
 	Burst time.Duration
+	// Partitions is on how many partitions the keys lie, each key by its hash; 0
+	// gives every key one of its own, as if DynamoDB had split the hot ones.
+	Partitions int
 
 	MemoryMB     int // of the functions
 	Environments int // ready when the sale opens (provisioned concurrency)
 	Concurrency  int // most at once (reserved concurrency)
+	// GatewayRate is how many purchases a second API Gateway lets in; one second's
+	// worth may come at an instant. It refuses the others itself, unbilled. 0 means
+	// any number.
+	GatewayRate float64
 	// RequestRate is how many requests a second Lambda lets through (ten per unit
 	// of concurrency); 0 means any number.
 	RequestRate float64
 	ColdStart   time.Duration // median, as a client sees it
-	Finalizers  int           // most concurrent batches of order messages
+	// Finalizers is the most concurrent batches of order messages. Lambda begins
+	// with pollersAtFirst of them.
+	Finalizers int
 	// Batch is how many order messages an invocation gets at most, and Gather how
 	// long the event source waits for them: those of template.yaml unless given.
 	Batch      int
 	Gather     time.Duration
 	NoFinalize bool
+	// UntilSold ends the run when the last unit is sold: nobody comes any more.
+	UntilSold bool
 
 	// Progress, if set, is called about ten times per simulated second.
 	Progress func(Progress)

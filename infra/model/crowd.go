@@ -38,6 +38,9 @@ func (c *crowd) come() {
 	mass, report := 0.0, time.Now()
 	c.each = 1
 	for i := 0; i < c.config.Users; {
+		if c.config.UntilSold && c.table.sold.Load() >= c.config.Stock {
+			break
+		}
 		if c.config.Sample > 0 && c.each == 1 && c.soldOutFor() > settled {
 			c.each, c.sampledAt = (c.config.Users-i)/c.config.Sample+1, time.Now()
 		}

@@ -8,6 +8,5 @@
 // called inside a bubble, see Virtually.
 //
 // What it leaves out: lost answers and stuck transactions (other packages are
-// about those), the splitting of hot partitions, and several partition keys
-// that share one partition.
+// about those) and the splitting of hot partitions, which takes DynamoDB minutes.
 package model

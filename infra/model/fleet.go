@@ -35,8 +35,10 @@ func slowdown(memoryMB int) float64 { return max(1, fullCPU/float64(memoryMB)) }
 
 // environment is one execution environment of PurchaseFunction.
 type environment struct {
-	client *client
-	handle func(context.Context, httpapi.Request) (httpapi.Response, error)
+	// provisioned ones were ready before the sale opened.
+	provisioned bool
+	client      *client
+	handle      func(context.Context, httpapi.Request) (httpapi.Response, error)
 }
 
 // fleet is PurchaseFunction: its environments, each serving one request at a
@@ -52,6 +54,7 @@ type fleet struct {
 	free   []*environment
 	made   int
 	starts *bucket
+	door   *bucket // API Gateway's throttle; nil: unlimited
 	rate   *bucket // nil: unlimited
 	busy   int
 	claims atomic.Int64
@@ -63,8 +66,13 @@ func newFleet(c Config, t *table, q *queue, n *tally) *fleet {
 	if c.RequestRate > 0 {
 		f.rate = newBucket(c.RequestRate, time.Second, time.Now())
 	}
+	if c.GatewayRate > 0 {
+		f.door = newBucket(c.GatewayRate, time.Second, time.Now())
+	}
 	for range c.Environments {
-		f.free = append(f.free, f.start())
+		e := f.start()
+		e.provisioned = true
+		f.free = append(f.free, e)
 	}
 	return f
 }
@@ -78,20 +86,22 @@ func (f *fleet) start() *environment {
 		return "claim-000000000000000000-" + strconv.FormatInt(f.claims.Add(1), 10)
 	}})
 	sender := orderq.NewSender(&sender{queue: f.queue, dice: random, cpu: cpu}, "queue")
-	return &environment{c, purchase.New(book, sender, telemetry.New(io.Discard, "purchase", clock.Wall)).Handle}
+	return &environment{client: c, handle: purchase.New(book, sender, telemetry.New(io.Discard, "purchase", clock.Wall)).Handle}
 }
 
 // take returns an environment that is free now, any of them with the same
 // chance, because Lambda promises no order; or starts one. nil means that the
-// request is refused.
-func (f *fleet) take() (e *environment, cold bool) {
+// request is refused, as often as weight says.
+func (f *fleet) take(weight float64) (e *environment, cold bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.rate != nil {
-		if !f.rate.open(time.Now()) {
-			return nil, false
-		}
-		f.rate.level--
+	if !f.door.pass(time.Now()) {
+		f.tally.count(func(n *Counts) { n.GatewayThrottled += weight })
+		return nil, false
+	}
+	if !f.rate.pass(time.Now()) {
+		f.tally.count(func(n *Counts) { n.RateThrottled += weight })
+		return nil, false
 	}
 	if n := len(f.free); n > 0 {
 		i := f.dice.intn(n)
@@ -100,10 +110,10 @@ func (f *fleet) take() (e *environment, cold bool) {
 		f.use()
 		return e, false
 	}
-	if f.made >= f.config.Concurrency || !f.starts.open(time.Now()) {
+	if f.made >= f.config.Concurrency || !f.starts.pass(time.Now()) {
+		f.tally.count(func(n *Counts) { n.LambdaThrottled += weight })
 		return nil, false
 	}
-	f.starts.level--
 	f.use()
 	return f.start(), true
 }
@@ -115,15 +125,14 @@ func (f *fleet) use() {
 
 // answer is what a client gets.
 type answer struct {
-	throttled    bool // Lambda had no environment
+	throttled    bool // no function was invoked
 	response     httpapi.Response
 	transactions int
 }
 
 func (f *fleet) serve(user string, weight float64) answer {
-	e, cold := f.take()
+	e, cold := f.take(weight)
 	if e == nil {
-		f.tally.count(func(n *Counts) { n.LambdaThrottled += weight })
 		return answer{throttled: true}
 	}
 	billed := time.Duration(0)
@@ -142,7 +151,12 @@ func (f *fleet) serve(user string, weight float64) answer {
 	a := answer{response: response, transactions: int(e.client.transactions.Load())}
 	f.tally.count(func(n *Counts) {
 		n.Invocations += weight
-		n.Busy += time.Duration(weight * float64(billed.Truncate(time.Millisecond)+time.Millisecond))
+		took := time.Duration(weight * float64(billed.Truncate(time.Millisecond)+time.Millisecond))
+		if e.provisioned {
+			n.Warm += took
+		} else {
+			n.Busy += took
+		}
 		if cold {
 			n.ColdStarts++
 		}

@@ -1,6 +1,9 @@
 package model
 
 import (
+	"fmt"
+	"hash/fnv"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -23,8 +26,20 @@ func (b *bucket) open(now time.Time) bool {
 	return b.level > 0
 }
 
-// limits are those of a table: one pair for all of it and one per partition
-// key. It is safe for concurrent use.
+// pass takes one, if there is one. A bucket that does not exist has no limit.
+func (b *bucket) pass(now time.Time) bool {
+	if b == nil {
+		return true
+	}
+	if !b.open(now) {
+		return false
+	}
+	b.level--
+	return true
+}
+
+// limits are those of a table: one pair for all of it and one per partition. It
+// is safe for concurrent use.
 type limits struct {
 	config Config
 
@@ -44,6 +59,11 @@ func newLimits(c Config, now time.Time) *limits {
 }
 
 func (l *limits) of(pk string, now time.Time) *partition {
+	if n := l.config.Partitions; n > 0 {
+		h := fnv.New64a()
+		_, _ = fmt.Fprint(h, l.config.Seed, pk)
+		pk = strconv.FormatUint(h.Sum64()%uint64(n), 10)
+	}
 	p := l.partitions[pk]
 	if p == nil {
 		p = &partition{

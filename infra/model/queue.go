@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"io"
+	"math"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -26,20 +27,34 @@ const (
 	// perCall is how many messages the event source receives and deletes in one
 	// billed request.
 	perCall = 10
+	// pollersAtFirst is with how many concurrent batches Lambda begins on a
+	// standard queue, and pollersPerSecond how many more there are as long as
+	// messages are left: 300 a minute (Lambda guide, "Configuring scaling behavior
+	// for SQS event source mappings").
+	pollersAtFirst, pollersPerSecond = 5, 5
+	// pollEvery is the mean time between two of a winner's questions for the order:
+	// between one and two seconds, as the answers' Retry-After says.
+	pollEvery = 1500 * time.Millisecond
 )
+
+// message is an order message and when it was sent.
+type message struct {
+	body string
+	sent time.Time
+}
 
 // queue is the order queue and the event source on it.
 type queue struct {
 	config   Config
 	tally    *tally
-	messages chan string
+	messages chan message
 	open     atomic.Int64 // sent and not confirmed
 	stop     chan struct{}
 	done     sync.WaitGroup
 }
 
 func newQueue(c Config, n *tally) *queue {
-	return &queue{config: c, tally: n, messages: make(chan string, c.Stock+1), stop: make(chan struct{})}
+	return &queue{config: c, tally: n, messages: make(chan message, c.Stock+1), stop: make(chan struct{})}
 }
 
 // sender is the queue as one environment reaches it; it is an orderq.API.
@@ -59,7 +74,7 @@ func (s *sender) SendMessage(ctx context.Context, in *sqs.SendMessageInput, _ ..
 	s.queue.tally.count(func(n *Counts) { n.QueueCalls++ })
 	if !c.NoFinalize {
 		s.queue.open.Add(1)
-		s.queue.messages <- aws.ToString(in.MessageBody)
+		s.queue.messages <- message{aws.ToString(in.MessageBody), time.Now()}
 	}
 	return &sqs.SendMessageOutput{MessageId: aws.String("m")}, nil
 }
@@ -77,6 +92,13 @@ func (q *queue) run(t *table) {
 		book := ledger.New(&client{table: t, dice: random, cpu: cpu}, tableName, ledger.Options{Random: random.float})
 		handle := finalize.New(book, telemetry.New(io.Discard, "finalize", clock.Wall), clock.Wall).Handle
 		q.done.Go(func() {
+			if later := i + 1 - pollersAtFirst; later > 0 {
+				select {
+				case <-time.After(time.Duration(later) * time.Second / pollersPerSecond):
+				case <-q.stop:
+					return
+				}
+			}
 			for batch := q.gather(); batch != nil; batch = q.gather() {
 				q.invoke(handle, batch)
 			}
@@ -85,8 +107,8 @@ func (q *queue) run(t *table) {
 }
 
 // gather waits for a batch: full, or a window old. nil ends the work.
-func (q *queue) gather() []string {
-	var batch []string
+func (q *queue) gather() []message {
+	var batch []message
 	select {
 	case m := <-q.messages:
 		batch = append(batch, m)
@@ -106,10 +128,10 @@ func (q *queue) gather() []string {
 	return batch
 }
 
-func (q *queue) invoke(handle func(context.Context, events.SQSEvent) (events.SQSEventResponse, error), batch []string) {
+func (q *queue) invoke(handle func(context.Context, events.SQSEvent) (events.SQSEventResponse, error), batch []message) {
 	var event events.SQSEvent
-	for i, body := range batch {
-		event.Records = append(event.Records, events.SQSMessage{MessageId: strconv.Itoa(i), Body: body})
+	for i, m := range batch {
+		event.Records = append(event.Records, events.SQSMessage{MessageId: strconv.Itoa(i), Body: m.body})
 	}
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), finalizeTimeout)
@@ -119,15 +141,16 @@ func (q *queue) invoke(handle func(context.Context, events.SQSEvent) (events.SQS
 	for _, f := range response.BatchItemFailures {
 		failed[f.ItemIdentifier] = true
 	}
-	confirmed := 0
-	for _, m := range event.Records {
-		if err == nil && !failed[m.MessageId] {
+	confirmed, polls := 0, 0.0
+	for i, m := range batch {
+		if err == nil && !failed[strconv.Itoa(i)] {
 			confirmed++
+			polls += 1 + math.Floor(float64(time.Since(m.sent))/float64(pollEvery))
 			continue
 		}
 		q.done.Go(func() {
 			time.Sleep(visibility)
-			q.messages <- m.Body
+			q.messages <- m
 		})
 	}
 	q.open.Add(-int64(confirmed))
@@ -137,6 +160,7 @@ func (q *queue) invoke(handle func(context.Context, events.SQSEvent) (events.SQS
 		n.Invocations++
 		n.Busy += time.Since(began).Truncate(time.Millisecond) + time.Millisecond
 		n.Confirmed += int64(confirmed)
+		n.Polls += polls
 		n.LastConfirmed = time.Since(n.opened)
 	})
 }

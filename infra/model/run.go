@@ -43,6 +43,7 @@ func Run(c Config) (Result, error) {
 	}
 	time.Sleep(time.Until(opensAt) - time.Minute)
 	n := &tally{left: c.Stock}
+	n.counts.refusedReads = map[string]int{}
 	t := newTable(c, n)
 	if err := seed(c, t); err != nil {
 		return Result{}, err

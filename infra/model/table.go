@@ -50,6 +50,9 @@ func (t *table) limited() {
 			d.units = 2
 		case "GetItem", "Query":
 			d.write = false
+			if in, ok := c.Input.(*dynamodb.GetItemInput); ok && !aws.ToBool(in.ConsistentRead) {
+				d.units = 0.5
+			}
 		case "BatchGetItem":
 			d.write, d.piecemeal, kind = false, true, dynamotest.Unprocessed
 		case "BatchExecuteStatement":
@@ -59,7 +62,13 @@ func (t *table) limited() {
 		if len(exhausted) == 0 {
 			return dynamotest.Fault{}
 		}
-		t.tally.count(func(n *Counts) { n.Throttled++ })
+		t.tally.count(func(n *Counts) {
+			n.Throttled++
+			if c.Op == "GetItem" {
+				n.refusedReads[pks[0]]++
+				n.HotReads = max(n.HotReads, n.refusedReads[pks[0]])
+			}
+		})
 		return dynamotest.Fault{Kind: kind, Items: exhausted}
 	}
 }

@@ -15,8 +15,10 @@ type Counts struct {
 	Phantom int
 	// GiveUps are requests that PurchaseFunction answered with "busy".
 	GiveUps float64
-	// LambdaThrottled are requests for which there was no environment.
-	LambdaThrottled float64
+	// GatewayThrottled are requests that API Gateway's throttle refused; nobody
+	// pays for them. RateThrottled are those that Lambda refused for its limit of
+	// requests a second, and LambdaThrottled those for which it had no environment.
+	GatewayThrottled, RateThrottled, LambdaThrottled float64
 	// Unanswered are buyers who stopped repeating without a final answer.
 	Unanswered float64
 	Unexpected float64 // any other answer
@@ -25,17 +27,24 @@ type Counts struct {
 	Conflicts    int // of them met a busy item
 	Empty        int // of them met an empty shard
 	Throttled    int // calls of DynamoDB that were throttled
+	// HotReads are those of them that read the one item which was refused most.
+	HotReads int
 
 	Confirmed     int64
 	LastConfirmed time.Duration // since the sale opened
 
 	Invocations float64
-	Busy        time.Duration // billed time of both functions
+	Busy        time.Duration // billed time of both functions, on demand
+	Warm        time.Duration // billed time in provisioned environments
+	// Polls are the winners' questions for their order, until it is confirmed.
+	Polls       float64
 	ColdStarts  int
 	Concurrency int // most purchases at once
 	QueueCalls  float64
 
 	opened time.Time
+	// refusedReads are the throttled single reads of each partition key.
+	refusedReads map[string]int
 }
 
 // Bin is one slice of the timeline.
