@@ -72,10 +72,11 @@ redrive: operator ## what is in the dead-letter queue and why; GO=1 moves it bac
 # real functions. W (how long a transaction keeps an item busy), LATENCY (its
 # median) and MEMORY (MB) may be given, too.
 .PHONY: plan
-plan: ## size a sale and price it: USERS=500000 STOCK=10000 PEAK=50000 (JSON=1 for machines)
+plan: ## size a sale and price it: USERS=500000 STOCK=10000 PEAK=50000 (JSON=1; APPLY=dev OPENS=… configures it, APPLY=dev REST=1 takes it back)
 	@$(GO_BUILD) -o $(HOST)/plan ./infra/plan
 	@$(HOST)/plan -users "$(or $(USERS),500000)" -stock "$(or $(STOCK),10000)" -peak "$(or $(PEAK),50000)" \
-		-w "$(or $(W),10ms)" -latency "$(or $(LATENCY),20ms)" -memory "$(or $(MEMORY),512)" -chart $(BUILD)/plan.html $(if $(JSON),-json)
+		-w "$(or $(W),10ms)" -latency "$(or $(LATENCY),20ms)" -memory "$(or $(MEMORY),512)" -chart $(BUILD)/plan.html $(if $(JSON),-json) \
+		-seed "$(or $(SEED),1)" $(if $(FRONT),-front) $(if $(APPLY),-apply "$(APPLY)" -opens "$(OPENS)" $(if $(REST),-rest))
 
 .PHONY: operator
 operator:

@@ -151,6 +151,7 @@ func (f *fleet) serve(user string, weight float64) answer {
 	a := answer{response: response, transactions: int(e.client.transactions.Load())}
 	f.tally.count(func(n *Counts) {
 		n.Invocations += weight
+		n.PurchaseInvocations += weight
 		took := time.Duration(weight * float64(billed.Truncate(time.Millisecond)+time.Millisecond))
 		if e.provisioned {
 			n.Warm += took

@@ -33,9 +33,11 @@ type Counts struct {
 	Confirmed     int64
 	LastConfirmed time.Duration // since the sale opened
 
-	Invocations float64
-	Busy        time.Duration // billed time of both functions, on demand
-	Warm        time.Duration // billed time in provisioned environments
+	Invocations float64 // of both functions
+	// PurchaseInvocations are those that a request of a buyer made.
+	PurchaseInvocations float64
+	Busy                time.Duration // billed time of both functions, on demand
+	Warm                time.Duration // billed time in provisioned environments
 	// Polls are the winners' questions for their order, until it is confirmed.
 	Polls       float64
 	ColdStarts  int

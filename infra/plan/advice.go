@@ -16,6 +16,20 @@ const (
 	// unitsPerTry is what a transaction of two small items costs, unitsToConfirm
 	// what an order costs afterwards: claim, order and a share of its number.
 	unitsPerTry, unitsToConfirm = 4, 2.04
+	// busyLoad is how much of the time an item is in a transaction when 1 % of the
+	// buyers hear "busy": six tries, each on another shard.
+	busyLoad = 0.5
+	// unitsInBucket is what an order takes of its claim bucket: two for the claim,
+	// about one for tries that conflict, one to confirm it.
+	unitsInBucket = 4
+	// partitionWrites is what DynamoDB gives one partition, in write units a second.
+	partitionWrites = 1000
+	// batch is how many order messages finalize gets at once, and batchTime about
+	// how long it takes for them.
+	batch, batchTime = 25, 100 * time.Millisecond
+	// queryTime is about how long QueryFunction takes, pollEvery how often a winner
+	// asks, and waiting how long winners wait for their order at most.
+	queryTime, pollEvery, waiting = 10 * time.Millisecond, 1500 * time.Millisecond, 3 * time.Second
 	// tableQuota, lambdaQuota and gatewayQuota are an account's defaults in
 	// write units, concurrent executions and requests a second.
 	tableQuota, lambdaQuota, gatewayQuota = 40_000, 1000, 10_000
@@ -39,6 +53,9 @@ type wish struct {
 	latency time.Duration
 	memory  int
 	seed    uint64
+	// front: CloudFront answers the sale page, so QueryFunction sees buyers only.
+	front  bool
+	region string // whose prices
 }
 
 func (w wish) check() error {
@@ -63,16 +80,42 @@ func (w wish) check() error {
 type advice struct {
 	shards, buckets int
 	warmWrites      int
-	concurrency     int // reserved
+	concurrency     int // reserved for PurchaseFunction
 	provisioned     int
+	finalizers      int     // reserved for FinalizeFunction, and its batches at once
+	queries         int     // reserved for QueryFunction
+	queryRate       float64 // requests a second
 	// throttle is how many purchases a second the gateway shall let in. What
 	// comes beyond the functions' concurrency would be refused by Lambda, as a
 	// 503 of the gateway's; its throttle says 429 instead.
-	throttle  float64
-	limit     float64 // orders a second
-	limitedBy string
-	quotas    []string // to raise, in words
+	throttle float64
+	rates    rates
+	quotas   []string // to raise, in words
 }
+
+// rates are orders a second.
+type rates struct {
+	// advised is where a fifth of the transactions conflict, busy where about 1 %
+	// of the buyers hear "busy", and ceiling where the shards are in transactions
+	// all the time. None of them is a limit for a short while: with shards to choose
+	// from, a sale can sell faster than advised, at the price of conflicts.
+	advised, busy, ceiling float64
+	// buckets is the ceiling of the claim buckets, table that of the write units at
+	// the advised share of conflicts.
+	buckets, table float64
+}
+
+// bound is the lower of what the shards are advised for and what the table gives.
+func (r rates) bound() float64 { return min(r.advised, r.table) }
+
+// reserved is what all functions take of the account's concurrency.
+func (a advice) reserved() int { return a.concurrency + a.finalizers + a.queries + reconcilers }
+
+// accountConcurrency is the quota that the advice needs.
+func (a advice) accountConcurrency() int { return max(lambdaQuota, a.reserved()+keptFree) }
+
+// reconcilers is ReconcileFunction's reserved concurrency in template.yaml.
+const reconcilers = 1
 
 // advise sizes the parts for the peak: shards so that a fifth of the
 // transactions conflict, the table for what they cost, and an environment for
@@ -84,18 +127,28 @@ func advise(w wish) advice {
 	a := advice{shards: int(math.Ceil(want / perShard))}
 	a.shards = int(max(1, min(int64(a.shards), w.stock/10, sale.MaxShards)))
 	a.buckets = sale.BucketsFor(a.shards)
-	a.limit, a.limitedBy = float64(a.shards)*perShard, "the shards"
-	if quota < a.limit {
-		a.limit, a.limitedBy = quota, "the table's quota"
+	perOrder := unitsPerTry/(1-targetConflicts) + unitsToConfirm
+	a.rates = rates{
+		advised: float64(a.shards) * perShard, busy: float64(a.shards) * busyLoad / w.window.Seconds(),
+		ceiling: float64(a.shards) / w.window.Seconds(), buckets: float64(a.buckets) * partitionWrites / unitsInBucket,
 	}
 	// Conflicts rise above the plan while more come than can be served, and when
 	// shards run empty everybody who comes before the news tries in vain.
-	units := max(1.5*min(want, a.limit)*(unitsPerTry/(1-targetConflicts)+unitsToConfirm), w.peak*unitsPerTry)
+	units := max(1.5*min(want, a.rates.advised)*perOrder, w.peak*unitsPerTry)
 	a.warmWrites = int(min(tableQuota, max(coldWrites, 1000*math.Ceil(units/1000))))
+	a.rates.table = float64(a.warmWrites) / perOrder
 	inside := w.peak * purchaseTime(w).Seconds()
 	a.provisioned = max(1, int(math.Ceil(inside)))
 	a.concurrency = max(int(math.Ceil(1.2*inside)), int(math.Ceil(w.peak/perConcurrency)), 10)
 	a.throttle = math.Floor(min(float64(a.concurrency)/purchaseTime(w).Seconds(), perConcurrency*float64(a.concurrency)))
+	orders := min(w.peak, a.rates.ceiling, a.rates.table)
+	a.finalizers = min(1000, max(20, int(math.Ceil(1.5*orders/batch*batchTime.Seconds()))))
+	a.queryRate = min(float64(w.stock), orders*waiting.Seconds()) / pollEvery.Seconds()
+	if !w.front {
+		a.queryRate += w.peak // everybody looks at the sale page once
+	}
+	a.queryRate = math.Ceil(1.2 * a.queryRate)
+	a.queries = max(10, int(math.Ceil(a.queryRate*queryTime.Seconds())), int(math.Ceil(a.queryRate/perConcurrency)))
 	a.quotas = quotas(w, a)
 	return a
 }
@@ -109,14 +162,14 @@ func purchaseTime(w wish) time.Duration {
 
 func quotas(w wish, a advice) []string {
 	var out []string
-	if w.peak > gatewayQuota {
+	if rate := a.throttle + a.queryRate; rate > gatewayQuota {
 		out = append(out, fmt.Sprintf("API Gateway: throttle rate of the account from %s to %s requests a second (and its burst)",
-			grouped(gatewayQuota), grouped(1.2*w.peak)))
+			grouped(gatewayQuota), grouped(rate)))
 	}
-	if total := a.concurrency + keptFree; total > lambdaQuota {
+	if total := a.accountConcurrency(); total > lambdaQuota {
 		out = append(out, fmt.Sprintf("Lambda: concurrent executions from %s to at least %s", grouped(lambdaQuota), grouped(float64(total))))
 	}
-	if a.limitedBy == "the table's quota" || a.warmWrites == tableQuota {
+	if a.warmWrites == tableQuota {
 		out = append(out, fmt.Sprintf("DynamoDB: write units of a table above %s would sell faster", grouped(tableQuota)))
 	}
 	return out
@@ -127,7 +180,8 @@ func scene(w wish, a advice, progress func(model.Progress)) model.Config {
 	return model.Config{
 		Seed: w.seed, Stock: w.stock, Shards: a.shards, Users: w.users, Peak: w.peak, Repeats: 60, Sample: sampled,
 		Window: w.window, Transaction: w.latency, MemoryMB: w.memory, TableWrites: float64(a.warmWrites),
-		Environments: a.provisioned, Concurrency: a.concurrency,
-		RequestRate: perConcurrency * float64(a.concurrency), Progress: progress,
+		Environments: a.provisioned, Concurrency: a.concurrency, Finalizers: a.finalizers,
+		GatewayRate: a.throttle, RequestRate: perConcurrency * float64(a.concurrency), Progress: progress,
+		Partitions: a.warmWrites / partitionWrites,
 	}
 }

@@ -55,7 +55,7 @@ func curves(a advice, r *model.Result) (all []curve, seconds float64) {
 	}
 	return []curve{
 		draw("units left", "#33691e", stock, 0),
-		draw("accepted a second (dashed: the limit)", "#0d47a1", accepted, a.limit),
+		draw("accepted a second (dashed: the advised rate)", "#0d47a1", accepted, a.rates.bound()),
 		draw("conflicts a second", "#b71c1c", conflicts, 0),
 		draw("\"sold out\" answers a second", "#616161", refused, 0),
 	}, float64(end) * model.BinWidth.Seconds()

@@ -6,6 +6,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"flashsale/infra/deploy/samconfig"
 	"flashsale/infra/model"
 )
 
@@ -37,6 +39,10 @@ func main() {
 type output struct {
 	json          bool
 	chart         string
+	config        string    // the SAM CLI's configuration file
+	environment   string    // whose parameters to write; empty: none
+	opens         time.Time // when the sale opens
+	rest          bool      // write those of the time after it
 	out, progress io.Writer
 }
 
@@ -52,13 +58,34 @@ func parse(arguments []string, stderr io.Writer) (wish, output, error) {
 	f.DurationVar(&w.latency, "latency", 20*time.Millisecond, "median of a transaction")
 	f.IntVar(&w.memory, "memory", 512, "MB of each function")
 	f.Uint64Var(&w.seed, "seed", 1, "seed of all chance")
+	f.BoolVar(&w.front, "front", false, "CloudFront answers the sale page")
+	f.StringVar(&w.region, "region", "us-east-1", "whose prices")
 	f.BoolVar(&o.json, "json", false, "one JSON object instead of text")
+	f.StringVar(&o.config, "config", "infra/samconfig.toml", "the SAM CLI's configuration `file`")
+	f.StringVar(&o.environment, "apply", "", "`environment` whose parameters are written beside the configuration file")
+	f.BoolVar(&o.rest, "rest", false, "with -apply: take back what a sale needed")
+	opens := f.String("opens", "", "with -apply: when the sale opens, RFC 3339")
 	f.StringVar(&o.chart, "chart", ".build/plan.html", "file for the chart")
 	if err := f.Parse(arguments); err != nil {
 		return w, o, fmt.Errorf("read arguments: %w", err)
 	}
-	if f.NArg() > 0 {
+	switch {
+	case f.NArg() > 0:
 		return w, o, fmt.Errorf("read arguments: what is %q?", f.Arg(0))
+	case o.environment == "":
+		return w, o, w.check()
+	}
+	e, err := samconfig.Read(o.config, o.environment)
+	if err != nil {
+		return w, o, err
+	}
+	w.front = w.front || e.Parameters["CreateFront"] == "true"
+	w.region = cmp.Or(e.Region, w.region)
+	if o.rest {
+		return w, o, nil
+	}
+	if o.opens, err = time.Parse(time.RFC3339, *opens); err != nil {
+		return w, o, fmt.Errorf("read arguments: APPLY needs OPENS, when the sale opens, such as 2026-11-11T12:00:00Z: %w", err)
 	}
 	return w, o, w.check()
 }
@@ -68,19 +95,34 @@ func run(t *testing.T, w wish, o output) error {
 	// woken for nothing, and the heap is small for what is allocated.
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(400)
+	if o.rest {
+		return rest(o)
+	}
 	a := advise(w)
 	p := newProgress(o.progress, w)
-	r, err := model.In(t, scene(w, a, p.show))
+	shared := scene(w, a, p.show)
+	r, err := model.In(t, shared)
 	p.end()
 	if err != nil {
 		return err
+	}
+	// The other end of the range is only asked how fast it sells.
+	shared.Partitions, shared.UntilSold, shared.NoFinalize, shared.Progress = 0, true, true, nil
+	unshared, err := model.In(t, shared)
+	if err != nil {
+		return err
+	}
+	if o.environment != "" {
+		if err := apply(o, a); err != nil {
+			return err
+		}
 	}
 	if err := writeChart(o.chart, w, a, &r); err != nil {
 		return err
 	}
 	if o.json {
-		return printJSON(o.out, summary(a, &r))
+		return printJSON(o.out, summary(w, a, &r, &unshared))
 	}
-	printText(o.out, w, a, &r, o.chart)
+	printText(o.out, w, a, &r, &unshared, o.chart)
 	return nil
 }

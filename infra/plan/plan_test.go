@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"os"
@@ -10,11 +11,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/infra/deploy/demand"
+	"flashsale/infra/deploy/preflight"
+	"flashsale/infra/deploy/samconfig"
 	"flashsale/infra/model"
 )
 
 func wished(users int, stock int64, peak float64) wish {
-	return wish{users: users, stock: stock, peak: peak, window: 10 * time.Millisecond, latency: 20 * time.Millisecond, memory: 512, seed: 1}
+	return wish{users: users, stock: stock, peak: peak, window: 10 * time.Millisecond, latency: 20 * time.Millisecond, memory: 512, seed: 1, region: "us-east-1"}
 }
 
 func TestAdviceFollowsTheDemandUpToWhatLimitsIt(t *testing.T) {
@@ -22,19 +28,17 @@ func TestAdviceFollowsTheDemandUpToWhatLimitsIt(t *testing.T) {
 		name           string
 		wish           wish
 		shards, writes int
-		limitedBy      string
 	}{
-		{"a small sale has a tenth as many shards as units", wished(1000, 100, 500), 10, 4000, "the shards"},
-		{"one unit has one shard", wished(1000, 1, 500), 1, 4000, "the shards"},
-		{"a rate has a shard for 20 orders a second", wished(100_000, 10_000, 1000), 50, 11_000, "the shards"},
-		{"a peak beyond the table's quota is planned for the quota", wished(500_000, 10_000, 50_000), 285, 40_000, "the table's quota"},
+		{"a small sale has a tenth as many shards as units", wished(1000, 100, 500), 10, 4000},
+		{"one unit has one shard", wished(1000, 1, 500), 1, 4000},
+		{"a rate has a shard for 20 orders a second", wished(100_000, 10_000, 1000), 50, 11_000},
+		{"a peak beyond the table's quota is planned for the quota", wished(500_000, 10_000, 50_000), 285, 40_000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := advise(c.wish)
-			if a.limitedBy == c.limitedBy && a.shards == c.shards && a.warmWrites == c.writes {
-				return
+			if a.shards != c.shards || a.warmWrites != c.writes {
+				t.Errorf("%d shards, %d writes; want %d, %d", a.shards, a.warmWrites, c.shards, c.writes)
 			}
-			t.Errorf("%d shards, %d writes, limited by %s; want %d, %d, %s", a.shards, a.warmWrites, a.limitedBy, c.shards, c.writes, c.limitedBy)
 		})
 	}
 }
@@ -87,7 +91,8 @@ func TestAPlanIsPrintedAndDrawn(t *testing.T) {
 	if err := run(t, w, output{out: &out, progress: &progress, chart: chart}); err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"shards", "WarmWriteUnitsPerSecond", "PurchaseRateLimit", "sold out after", "winners", "losers", "conflicts", "give-ups", "per 1,000 orders", chart} {
+	for _, part := range []string{"shards", "WarmWriteUnitsPerSecond", "PurchaseRateLimit", "FinalizeMaximumConcurrency", "QueryReservedConcurrency",
+		"advised rate", "busy rate", "ceiling", "refused unbilled", "sold out after", "winners", "losers", "conflicts", "give-ups", "per 1,000", chart} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("the plan says nothing of %q:\n%s", part, out.String())
 		}
@@ -115,7 +120,9 @@ func TestForMachinesItIsOneObjectWithTheAgreedKeys(t *testing.T) {
 		t.Fatalf("%v: %s", err, out.String())
 	}
 	want := []string{
-		"shards", "buckets", "warmWrites", "concurrency", "ordersPerSecond", "limitOrdersPerSecond", "secondsToSellOut",
+		"shards", "buckets", "warmWrites", "concurrency", "finalizeConcurrency", "queryConcurrency", "accountConcurrency",
+		"ordersPerSecond", "ordersPerSecondUnshared", "advisedOrdersPerSecond", "busyOrdersPerSecond", "ceilingOrdersPerSecond",
+		"bucketOrdersPerSecond", "tableOrdersPerSecond", "secondsToSellOut",
 		"winnersP99Ms", "losersP99Ms", "conflictRate", "giveUps", "writeUnits", "dollars", "dollarsPer1000Orders",
 	}
 	for _, key := range want {
@@ -129,14 +136,113 @@ func TestForMachinesItIsOneObjectWithTheAgreedKeys(t *testing.T) {
 }
 
 func TestTheBillCountsWhatAWSCounts(t *testing.T) {
-	r := &model.Result{Config: model.Config{MemoryMB: 1024}, WriteUnits: 2e6, ReadUnits: 8e6}
-	r.Invocations, r.QueueCalls, r.Busy = 1e6, 1e6, 1000*time.Second
-	want := map[string]float64{"HTTP API requests": 1, "Lambda": 0.2133334, "DynamoDB writes": 1.25, "DynamoDB reads": 1, "SQS": 0.4}
-	for _, c := range bill(r, advice{}) {
-		if w, ok := want[c.what]; ok && (c.dollars < 0.999*w || c.dollars > 1.001*w) {
-			t.Errorf("%s: $%.4f, want $%.4f", c.what, c.dollars, w)
+	r := &model.Result{Config: model.Config{MemoryMB: 1024}, WriteUnits: 2e6, ReadUnits: 7e6}
+	r.Invocations, r.PurchaseInvocations, r.QueueCalls = 3e6, 2e6, 1e6
+	r.Busy, r.Warm, r.Polls = 1000*time.Second, 2000*time.Second, 1e6
+	r.GatewayThrottled, r.RateThrottled, r.LambdaThrottled = 7e6, 5e5, 5e5
+	perSecond := map[string]float64{ // what Lambda's GB-seconds count
+		"Lambda": 1000 + 1e6*queryTime.Seconds(), "Lambda, in provisioned environments": 2000, "provisioned concurrency": 10 * 900,
+	}
+	want := map[string]float64{"requests": 4e6, "invocations": 4e6, "write units": 2e6, "read units": 8e6, "calls": 1e6}
+	for _, line := range bill(r, advice{provisioned: 10}, "us-east-1") {
+		if w, ok := want[line.Unit]; ok && line.Counted != w {
+			t.Errorf("%s: %g %s, want %g: API Gateway bills no request that its throttle refused", line.What, line.Counted, line.Unit, w)
+		}
+		if line.Unit == "GB-seconds" && line.Counted != perSecond[line.What] {
+			t.Errorf("%s: %g GB-seconds, want %g", line.What, line.Counted, perSecond[line.What])
 		}
 	}
+}
+
+func TestTheRatesHaveTheirOrder(t *testing.T) {
+	for _, w := range []wish{wished(1000, 100, 500), wished(500_000, 10_000, 50_000)} {
+		r := advise(w).rates
+		if n := float64(advise(w).shards); r.advised != 20*n || r.busy != 50*n || r.ceiling != 100*n || r.buckets < 50*n {
+			t.Errorf("%g shards: %+v; want 20, 50 and 100 orders a second of each, and about 60 of the buckets", n, r)
+		}
+	}
+}
+
+func TestWhatThePlanWritesPassesThePreflight(t *testing.T) {
+	for _, w := range []wish{wished(50_000, 5000, 2000), wished(500_000, 10_000, 50_000)} {
+		o := applied(t)
+		a := advise(w)
+		if err := apply(o, a); err != nil {
+			t.Fatal(err)
+		}
+		d := deployment(t, o, preflight.Limits{
+			Concurrency: a.accountConcurrency(), Unreserved: a.accountConcurrency(), TableWrites: tableQuota,
+			Rate: max(gatewayQuota, a.throttle, a.queryRate), Burst: int(max(gatewayQuota, a.throttle, a.queryRate)),
+		})
+		for _, f := range preflight.Run(t.Context(), d) {
+			if f.Verdict == preflight.Failed {
+				t.Errorf("%g requests a second: %s: %s", w.peak, f.Check, f.Says)
+			}
+		}
+		d.Account = account{preflight.Limits{Concurrency: a.accountConcurrency() - 1, Unreserved: a.accountConcurrency() - 1}}
+		if a.accountConcurrency() > lambdaQuota && preflight.Print(io.Discard, preflight.Run(t.Context(), d)) == nil {
+			t.Errorf("%g requests a second: the preflight takes an account with one execution less than the plan asks for", w.peak)
+		}
+	}
+}
+
+func TestAfterTheSaleOnlyWhatCannotBeTakenBackStays(t *testing.T) {
+	o := applied(t)
+	if err := apply(o, advise(wished(500_000, 10_000, 50_000))); err != nil {
+		t.Fatal(err)
+	}
+	if err := rest(o); err != nil {
+		t.Fatal(err)
+	}
+	e, err := samconfig.Read(o.config, o.environment)
+	want := map[string]string{"CreateUserPool": "true", "WarmWriteUnitsPerSecond": "40000", "MaxWriteRequestUnits": "-1"}
+	if diff := cmp.Diff(want, e.Parameters); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	// A smaller sale later: the table cannot be cooled.
+	small := advise(wished(100_000, 10_000, 1000))
+	if err := apply(o, small); err != nil {
+		t.Fatal(err)
+	}
+	if e, err = samconfig.Read(o.config, o.environment); err != nil || e.Parameters["WarmWriteUnitsPerSecond"] != "40000" {
+		t.Errorf("after a plan for %d write units the table is to have %s (%v), want the 40000 that it has", small.warmWrites, e.Parameters["WarmWriteUnitsPerSecond"], err)
+	}
+	for _, f := range preflight.Run(t.Context(), deployment(t, o, preflight.Limits{Concurrency: 2000, Unreserved: 2000, TableWrites: tableQuota, Rate: 10_000, Burst: 10_000})) {
+		if f.Verdict == preflight.Failed {
+			t.Errorf("%s: %s", f.Check, f.Says)
+		}
+	}
+}
+
+var opens = time.Date(2030, 11, 11, 12, 0, 0, 0, time.UTC)
+
+// applied is an environment to apply plans to.
+func applied(t *testing.T) output {
+	t.Helper()
+	o := output{config: filepath.Join(t.TempDir(), "samconfig.toml"), environment: "dev", opens: opens, progress: io.Discard}
+	text := "[dev.deploy.parameters]\nregion = \"us-east-1\"\nparameter_overrides = [\"CreateUserPool=true\"]\n"
+	if err := os.WriteFile(o.config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+type account struct{ limits preflight.Limits }
+
+func (a account) Limits(context.Context, string) (preflight.Limits, error) { return a.limits, nil }
+
+// deployment is what make preflight judges, the day before.
+func deployment(t *testing.T, o output, limits preflight.Limits) preflight.Deployment {
+	t.Helper()
+	e, err := samconfig.Read(o.config, o.environment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := demand.Read("../../template.yaml", e.Region, e.Parameters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return preflight.Deployment{Demand: d, Account: account{limits}, Now: opens.Add(-24 * time.Hour)}
 }
 
 func TestThousandsAreGrouped(t *testing.T) {

@@ -8,36 +8,30 @@ import (
 )
 
 const (
-	perWarmGB      = 0.0000041667 // provisioned concurrency, dollars per GB-second
-	bytesPerLine   = 700
-	provisionedFor = 15 * time.Minute
+	bytesPerLine = 700
+	// warmBefore and warmAfter are how long before and after the opening the
+	// environments are provisioned.
+	warmBefore, warmAfter = 10 * time.Minute, 5 * time.Minute
+	// unitsPerPoll is a consistent read of a claim.
+	unitsPerPoll = 1
 )
 
-// cost is one line of the bill.
-type cost struct {
-	what    string
-	dollars float64
-}
-
-// bill prices a run as AWS would. The one-time charge of WarmThroughput is not
-// in it, nor storage, metrics and data transfer.
-func bill(r *model.Result, a advice) []cost {
+// bill prices a run as AWS would. The one-time charge of WarmThroughput is not in
+// it, nor storage, metrics, data transfer and the sale page.
+func bill(r *model.Result, a advice, region string) []price.Line {
 	gb := float64(r.Config.MemoryMB) / 1024
-	return []cost{
-		{"HTTP API requests", (r.Invocations + r.LambdaThrottled) * price.PerRequest},
-		{"Lambda", r.Invocations*price.PerInvocation + r.Busy.Seconds()*gb*price.PerGBSecond},
-		{"provisioned for 15 minutes", float64(a.provisioned) * gb * provisionedFor.Seconds() * perWarmGB},
-		{"DynamoDB writes", r.WriteUnits * price.PerWriteUnit},
-		{"DynamoDB reads", r.ReadUnits * price.PerReadUnit},
-		{"SQS", r.QueueCalls * price.PerQueueCall},
-		{"logs", r.Invocations * bytesPerLine / (1 << 30) * price.PerLogGB},
-	}
-}
-
-func sum(costs []cost) float64 {
-	total := 0.0
-	for _, c := range costs {
-		total += c.dollars
-	}
-	return total
+	list, _ := price.Find(region, price.Architecture)
+	return price.Bill(list, price.Usage{
+		// Lambda's own refusals reach it through API Gateway, which bills them; what
+		// the gateway's throttle refuses costs nothing.
+		Requests:      r.PurchaseInvocations + r.RateThrottled + r.LambdaThrottled + r.Polls,
+		Invocations:   r.Invocations + r.Polls,
+		GBSeconds:     gb * (r.Busy.Seconds() + r.Polls*queryTime.Seconds()),
+		WarmGBSeconds: gb * r.Warm.Seconds(),
+		HeldGBSeconds: gb * float64(a.provisioned) * (warmBefore + warmAfter).Seconds(),
+		WriteUnits:    r.WriteUnits,
+		ReadUnits:     r.ReadUnits + unitsPerPoll*r.Polls,
+		QueueCalls:    r.QueueCalls,
+		LogBytes:      bytesPerLine * (r.Invocations + r.Polls),
+	})
 }

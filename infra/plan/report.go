@@ -8,33 +8,56 @@ import (
 	"strconv"
 	"time"
 
+	"flashsale/infra/deploy/price"
 	"flashsale/infra/model"
 )
 
-// plan is the answer in one object.
-type plan struct {
-	Shards               int     `json:"shards"`
-	Buckets              int     `json:"buckets"`
-	WarmWrites           int     `json:"warmWrites"`
-	Concurrency          int     `json:"concurrency"`
-	OrdersPerSecond      float64 `json:"ordersPerSecond"`
-	LimitOrdersPerSecond float64 `json:"limitOrdersPerSecond"`
-	SecondsToSellOut     float64 `json:"secondsToSellOut"` // 0: not sold out
-	WinnersP99Ms         float64 `json:"winnersP99Ms"`
-	LosersP99Ms          float64 `json:"losersP99Ms"`
-	ConflictRate         float64 `json:"conflictRate"`
-	GiveUps              float64 `json:"giveUps"`
-	WriteUnits           float64 `json:"writeUnits"`
-	Dollars              float64 `json:"dollars"`
-	DollarsPer1000Orders float64 `json:"dollarsPer1000Orders"`
+// pageBy says who answers the sale page.
+func pageBy(w wish) string {
+	if w.front {
+		return "winners only: the front answers the sale page"
+	}
+	return "winners, and everybody once for the sale page; FRONT=1 leaves that to the front"
 }
 
-func summary(a advice, r *model.Result) plan {
-	dollars := sum(bill(r, a))
+// plan is the answer in one object.
+type plan struct {
+	Shards              int `json:"shards"`
+	Buckets             int `json:"buckets"`
+	WarmWrites          int `json:"warmWrites"`
+	Concurrency         int `json:"concurrency"`
+	FinalizeConcurrency int `json:"finalizeConcurrency"`
+	QueryConcurrency    int `json:"queryConcurrency"`
+	AccountConcurrency  int `json:"accountConcurrency"`
+	// OrdersPerSecond is with hot keys on shared partitions, which everything else
+	// here is, too; OrdersPerSecondUnshared with a partition for each key.
+	OrdersPerSecond         float64 `json:"ordersPerSecond"`
+	OrdersPerSecondUnshared float64 `json:"ordersPerSecondUnshared"`
+	AdvisedOrdersPerSecond  float64 `json:"advisedOrdersPerSecond"`
+	BusyOrdersPerSecond     float64 `json:"busyOrdersPerSecond"`
+	CeilingOrdersPerSecond  float64 `json:"ceilingOrdersPerSecond"`
+	BucketOrdersPerSecond   float64 `json:"bucketOrdersPerSecond"`
+	TableOrdersPerSecond    float64 `json:"tableOrdersPerSecond"`
+	SecondsToSellOut        float64 `json:"secondsToSellOut"` // 0: not sold out
+	WinnersP99Ms            float64 `json:"winnersP99Ms"`
+	LosersP99Ms             float64 `json:"losersP99Ms"`
+	ConflictRate            float64 `json:"conflictRate"`
+	GiveUps                 float64 `json:"giveUps"`
+	WriteUnits              float64 `json:"writeUnits"`
+	Dollars                 float64 `json:"dollars"`
+	DollarsPer1000Orders    float64 `json:"dollarsPer1000Orders"`
+}
+
+func summary(w wish, a advice, r, unshared *model.Result) plan {
+	dollars := price.Sum(bill(r, a, w.region))
 	p := plan{
 		Shards: a.shards, Buckets: a.buckets, WarmWrites: a.warmWrites, Concurrency: a.concurrency,
-		OrdersPerSecond: rounded(r.OrdersPerSecond(), 10), LimitOrdersPerSecond: rounded(a.limit, 10),
-		WinnersP99Ms: float64(r.WinnersP99.Milliseconds()), LosersP99Ms: float64(r.LosersP99.Milliseconds()),
+		FinalizeConcurrency: a.finalizers, QueryConcurrency: a.queries, AccountConcurrency: a.accountConcurrency(),
+		OrdersPerSecond: rounded(r.OrdersPerSecond(), 10), OrdersPerSecondUnshared: rounded(unshared.OrdersPerSecond(), 10),
+		AdvisedOrdersPerSecond: rounded(a.rates.advised, 10), BusyOrdersPerSecond: rounded(a.rates.busy, 10),
+		CeilingOrdersPerSecond: rounded(a.rates.ceiling, 10), BucketOrdersPerSecond: rounded(a.rates.buckets, 10),
+		TableOrdersPerSecond: rounded(a.rates.table, 10),
+		WinnersP99Ms:         float64(r.WinnersP99.Milliseconds()), LosersP99Ms: float64(r.LosersP99.Milliseconds()),
 		ConflictRate: rounded(r.ConflictRate(), 10_000), GiveUps: rounded(r.GiveUps, 1), WriteUnits: rounded(r.WriteUnits, 1),
 		Dollars: rounded(dollars, 100), DollarsPer1000Orders: rounded(1000*dollars/max(1, float64(r.Accepted)), 10_000),
 	}
@@ -62,25 +85,34 @@ func grouped(x float64) string {
 	return text
 }
 
-func printText(out io.Writer, w wish, a advice, r *model.Result, chart string) {
-	p := summary(a, r)
+func printText(out io.Writer, w wish, a advice, r, unshared *model.Result, chart string) {
+	p := summary(w, a, r, unshared)
 	line := func(name, format string, values ...any) {
 		_, _ = fmt.Fprintf(out, "  %-26s %s\n", name, fmt.Sprintf(format, values...))
 	}
 	_, _ = fmt.Fprintf(out, "%s users for %s units, at most %s requests a second at the opening\n\nConfigure\n",
 		grouped(float64(w.users)), grouped(float64(w.stock)), grouped(w.peak))
 	line("shards", "%d (buckets %d follow from them)", a.shards, a.buckets)
-	line("table", "%s write units a second warm (WarmWriteUnitsPerSecond)", grouped(float64(a.warmWrites)))
+	line("table", "%s write units a second warm (WarmWriteUnitsPerSecond), and not more (MaxWriteRequestUnits)", grouped(float64(a.warmWrites)))
 	line("PurchaseFunction", "reserved concurrency %s (PurchaseReservedConcurrency), %s of it provisioned (PurchaseProvisionedConcurrency), %d MB",
 		grouped(float64(a.concurrency)), grouped(float64(a.provisioned)), w.memory)
 	line("API throttle", "%s purchases a second and at one instant (PurchaseRateLimit, PurchaseBurstLimit): what the functions can take",
 		grouped(a.throttle))
+	line("FinalizeFunction", "%d batches at once (FinalizeMaximumConcurrency), as many reserved (FinalizeReservedConcurrency)", a.finalizers)
+	line("QueryFunction", "reserved concurrency %s (QueryReservedConcurrency), %s requests a second (QueryRateLimit, QueryBurstLimit), %s",
+		grouped(float64(a.queries)), grouped(a.queryRate), pageBy(w))
+	line("account", "%s concurrent executions: what is reserved, %d for ReconcileFunction and %d that stay free",
+		grouped(float64(a.accountConcurrency())), reconcilers, keptFree)
 	for _, q := range a.quotas {
 		line("quota to raise", "%s", q)
 	}
 	_, _ = fmt.Fprintf(out, "\nPredicted (transactions take %v and keep an item busy for %v)\n", w.latency, w.window)
-	line("orders a second", "%s until the last unit; %s is the limit that %s set at %.0f %% conflicts",
-		grouped(p.OrdersPerSecond), grouped(a.limit), a.limitedBy, 100*targetConflicts)
+	line("orders a second", "%s until the last unit with keys on shared partitions, as everything below; %s with a partition for each",
+		grouped(p.OrdersPerSecond), grouped(p.OrdersPerSecondUnshared))
+	line("advised rate", "%s orders a second: %.0f %% of the transactions conflict", grouped(a.rates.advised), 100*targetConflicts)
+	line("busy rate", "%s: about 1 %% of the buyers hear \"busy\"", grouped(a.rates.busy))
+	line("ceiling", "%s of the shards, %s of the claim buckets, %s of the table's write units",
+		grouped(a.rates.ceiling), grouped(a.rates.buckets), grouped(a.rates.table))
 	if r.Left == 0 {
 		line("sold out after", "%.1f s", r.LastSold.Seconds())
 	} else {
@@ -91,14 +123,22 @@ func printText(out io.Writer, w wish, a advice, r *model.Result, chart string) {
 	line("orders confirmed", "%s, the last after %.1f s", grouped(float64(r.Confirmed)), r.LastConfirmed.Seconds())
 	line("conflicts", "%.1f %% of %s transactions", 100*r.ConflictRate(), grouped(float64(r.Transactions)))
 	line("give-ups", "%s requests answered \"busy\"; they are safe to repeat", grouped(r.GiveUps))
-	line("without an environment", "%s requests, repeated after 1-2 s", grouped(r.LambdaThrottled))
-	line("throttled", "%s calls of DynamoDB", grouped(float64(r.Throttled)))
+	line("refused unbilled", "%s requests by the API throttle, repeated after 1-2 s", grouped(r.GatewayThrottled))
+	line("refused by Lambda", "%s requests without an environment, %s above its request rate; repeated after 1-2 s",
+		grouped(r.LambdaThrottled), grouped(r.RateThrottled))
+	line("throttled", "%s calls of DynamoDB, %s of them reads of the sale item", grouped(float64(r.Throttled)), grouped(float64(r.HotReads)))
+	line("sold out from memory", "99.9 %% of the refusals %.1f s after the last unit", r.QuietAfter(0.999).Seconds())
+	line("winners' polls", "%s until every order was confirmed", grouped(r.Polls))
 	line("write units", "%s", grouped(r.WriteUnits))
-	_, _ = fmt.Fprintln(out, "\nCost (us-east-1, no free tier, without WarmThroughput's one-time charge)")
-	for _, c := range bill(r, a) {
-		line(c.what, "$%.2f", c.dollars)
+	list, known := price.Find(w.region, price.Architecture)
+	_, _ = fmt.Fprintf(out, "\nCost (%s, %s, no free tier, without WarmThroughput's one-time charge and the sale page)\n", list.Region, list.Architecture)
+	if !known {
+		line("prices", "those of %s are not known here", w.region)
 	}
-	line("total", "$%.2f for the sale, $%.2f per 1,000 orders", p.Dollars, p.DollarsPer1000Orders)
+	price.Print(out, bill(r, a, w.region), r.Accepted)
+	if a.warmWrites > coldWrites {
+		_, _ = fmt.Fprintf(out, "\nWarm throughput is charged once, when it is raised, and can never be lowered: the table keeps it for good.\n")
+	}
 	if r.Sampled > 1 {
 		_, _ = fmt.Fprintf(out, "\nFrom 3 s after the last unit was sold, one simulated loser in %d was played and counted as %d; winners never are.\n",
 			r.Sampled, r.Sampled)

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-
 	"context"
 	"strings"
 	"sync"

@@ -88,6 +88,26 @@ func TestASoundDeploymentPasses(t *testing.T) {
 	}
 }
 
+func TestARollBackOnTheDayIsNotStoppedByWhatIsOver(t *testing.T) {
+	d := sound()
+	d.Demand.Functions[2].Schedules[0].Expression = "at(2026-11-10T19:59:59)" // 11:59:59Z
+	for i := range d.Demand.Functions[0].Warming {
+		d.Demand.Functions[0].Warming[i].Expression = "at(2026-11-10T19:50:00)"
+	}
+	over := 0
+	for _, f := range Run(t.Context(), d) {
+		if f.Verdict == Failed {
+			t.Errorf("%s: %s", f.Check, f.Says)
+		}
+		if f.Verdict == Warning && strings.Contains(f.Says, "is over") {
+			over++
+		}
+	}
+	if over != 2 {
+		t.Errorf("%d warnings of what is over, want those of the schedule and of the warming", over)
+	}
+}
+
 func TestWhatCannotSucceedIsStopped(t *testing.T) {
 	tests := []struct {
 		name, says string
@@ -101,9 +121,6 @@ func TestWhatCannotSucceedIsStopped(t *testing.T) {
 		}},
 		{"nobody is told in production", "nobody is told", func(d *Deployment) { d.Demand.Parameters[0].Value = "" }},
 		{"a message is seen again too early", "hides a message for 30 s", func(d *Deployment) { d.Demand.Functions[1].Sources[0].Visibility = 30 }},
-		{"a schedule that is over", "it will never run", func(d *Deployment) {
-			d.Demand.Functions[2].Schedules[0].Expression = "at(2026-11-10T19:59:59)" // 11:59:59Z
-		}},
 		{"a schedule that is none", "parse schedule", func(d *Deployment) { d.Demand.Functions[2].Schedules[0].Expression = "tomorrow" }},
 		{"a time zone that is none", "load time zone", func(d *Deployment) { d.Demand.Functions[2].Schedules[0].Timezone = "Local" }},
 		{"a sale that opens before it is seeded", "opens at 2026-11-11T01:00:00Z, before it is seeded", func(d *Deployment) {
@@ -120,7 +137,6 @@ func TestWhatCannotSucceedIsStopped(t *testing.T) {
 		}},
 		{"an input that is no JSON", "no JSON object", func(d *Deployment) { d.Demand.Functions[2].Schedules[0].Input = "{" }},
 		{"a rule of the template that does not hold", "give JwtIssuer", func(d *Deployment) { d.Demand.Broken = []string{"give JwtIssuer"} }},
-		{"a warming that is over", "is over", func(d *Deployment) { d.Demand.Functions[0].Warming[0].Expression = "at(2026-11-10T19:50:00)" }},
 		{"a warming that is none", "parse schedule", func(d *Deployment) { d.Demand.Functions[0].Warming[0].Expression = "" }},
 		{"a cooling before the warming", "before what it ends", func(d *Deployment) { d.Demand.Functions[0].Warming[1].Expression = "at(2026-11-11T19:00:00)" }},
 		{"an issuer that nobody can reach", "https://i.test: connection refused", func(d *Deployment) {

@@ -83,7 +83,7 @@ func concurrency(r *report, d Deployment, l Limits) {
 }
 
 func unlimited(n int) string {
-	if n == 0 {
+	if n <= 0 {
 		return "the quota"
 	}
 	return grouped(n)

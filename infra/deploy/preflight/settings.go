@@ -3,6 +3,7 @@ package preflight
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -75,14 +76,26 @@ func schedules(r *report, d Deployment) {
 		for _, s := range f.Schedules {
 			if s.Enabled {
 				says, err := schedule(s, d.Now)
-				r.check(err == nil, "schedule "+s.Name, "%s%s", says, text(err))
+				r.unlessOver(err, "schedule "+s.Name, says)
 			}
 		}
 		if len(f.Warming) > 0 {
 			says, err := warming(f.Warming, d.Now)
-			r.check(err == nil, "warming "+f.ID, "%s%s", says, text(err))
+			r.unlessOver(err, "warming "+f.ID, says)
 		}
 	}
+}
+
+// errOver: it would have happened before now. On the day of a sale that is as it
+// should be: who rolls back then deploys the same parameters once more.
+var errOver = errors.New("it will never run again; on the day of its sale that is fine")
+
+func (r *report) unlessOver(err error, check, says string) {
+	if errors.Is(err, errOver) {
+		r.add(Warning, check, "%s%s", says, text(err))
+		return
+	}
+	r.check(err == nil, check, "%s%s", says, text(err))
 }
 
 // seeding is as much of SeedFunction's request as tells whether it comes in time.
@@ -98,7 +111,7 @@ func schedule(s demand.Schedule, now time.Time) (string, error) {
 	}
 	next, ok := expression.Next(now)
 	if !ok {
-		return "", fmt.Errorf("%s (%s) is over: it will never run", s.Expression, s.Timezone)
+		return "", fmt.Errorf("%s (%s) is over: %w", s.Expression, s.Timezone, errOver)
 	}
 	says := "next at " + next.UTC().Format(time.RFC3339)
 	if strings.TrimSpace(s.Input) == "" {
@@ -140,7 +153,7 @@ func schedule(s demand.Schedule, now time.Time) (string, error) {
 // warming says when environments are started ahead. They must be let go, too, and
 // later: until then they cost money.
 func warming(all []demand.Warming, now time.Time) (string, error) {
-	var says []string
+	var says, over []string
 	var last time.Time
 	for _, w := range all {
 		expression, err := scheduler.Parse(w.Expression, w.Timezone)
@@ -150,12 +163,16 @@ func warming(all []demand.Warming, now time.Time) (string, error) {
 		next, ok := expression.Next(now)
 		switch {
 		case !ok:
-			return "", fmt.Errorf("%s: %s (%s) is over", w.Name, w.Expression, w.Timezone)
+			over = append(over, fmt.Sprintf("%s: %s (%s)", w.Name, w.Expression, w.Timezone))
+			continue
 		case strings.HasPrefix(w.Expression, "at(") && next.Before(last):
 			return "", fmt.Errorf("%s at %s is before what it ends", w.Name, next.UTC().Format(time.RFC3339))
 		}
 		last = next
 		says = append(says, fmt.Sprintf("%d environments at %s", w.Environments, next.UTC().Format(time.RFC3339)))
+	}
+	if len(over) > 0 {
+		return strings.Join(says, ", "), fmt.Errorf("%s is over: %w", strings.Join(over, ", "), errOver)
 	}
 	return strings.Join(says, ", "), nil
 }

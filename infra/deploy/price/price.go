@@ -1,4 +1,5 @@
-// Package price turns what a run has used into dollars.
+// Package price turns what a run has used into dollars. All prices of the project
+// stand in its file prices.go.
 //
 // A line in here knows AWS's price list and nothing of how the use was counted.
 package price
@@ -8,26 +9,18 @@ import (
 	"io"
 )
 
-// Prices in dollars: us-east-1, on demand, arm64, without free tiers.
-const (
-	PerRequest    = 1.00 / 1e6 // HTTP API
-	PerInvocation = 0.20 / 1e6
-	PerGBSecond   = 0.0000133334
-	PerWriteUnit  = 0.625 / 1e6
-	PerReadUnit   = 0.125 / 1e6
-	PerQueueCall  = 0.40 / 1e6
-	PerLogGB      = 0.50
-)
-
 // Usage is what was counted.
 type Usage struct {
-	Requests    float64 // of the API
+	Requests    float64 // of the API, without those that its throttle refused
 	Invocations float64
-	GBSeconds   float64
-	WriteUnits  float64
-	ReadUnits   float64
-	QueueCalls  float64
-	LogBytes    float64
+	GBSeconds   float64 // in environments that were started on demand
+	// WarmGBSeconds are those in provisioned environments, and HeldGBSeconds are
+	// those for which the environments were provisioned, used or not.
+	WarmGBSeconds, HeldGBSeconds float64
+	WriteUnits                   float64
+	ReadUnits                    float64
+	QueueCalls                   float64
+	LogBytes                     float64
 }
 
 // Line is one line of the bill.
@@ -38,19 +31,26 @@ type Line struct {
 	Dollars float64
 }
 
-// Bill prices the use. Storage, metrics, traces, data transfer and what costs
-// money without being used are not in it.
-func Bill(u Usage) []Line {
+// Bill prices the use. Storage, metrics, traces, data transfer, warm throughput and
+// what costs money without being used are not in it, except provisioned concurrency.
+func Bill(l List, u Usage) []Line {
 	logs := u.LogBytes / (1 << 30)
-	return []Line{
-		{"HTTP API", u.Requests, "requests", u.Requests * PerRequest},
-		{"Lambda", u.Invocations, "invocations", u.Invocations * PerInvocation},
-		{"Lambda", u.GBSeconds, "GB-seconds", u.GBSeconds * PerGBSecond},
-		{"DynamoDB", u.WriteUnits, "write units", u.WriteUnits * PerWriteUnit},
-		{"DynamoDB", u.ReadUnits, "read units", u.ReadUnits * PerReadUnit},
-		{"SQS", u.QueueCalls, "calls", u.QueueCalls * PerQueueCall},
-		{"logs", 1024 * logs, "MB", logs * PerLogGB},
+	var bill []Line
+	add := func(what string, counted float64, unit string, each Price) {
+		if counted > 0 {
+			bill = append(bill, Line{what, counted, unit, counted * each.Dollars})
+		}
 	}
+	add("HTTP API", u.Requests, "requests", l.Request)
+	add("Lambda", u.Invocations, "invocations", l.Invocation)
+	add("Lambda", u.GBSeconds, "GB-seconds", l.GBSecond)
+	add("Lambda, in provisioned environments", u.WarmGBSeconds, "GB-seconds", l.WarmGBSecond)
+	add("provisioned concurrency", u.HeldGBSeconds, "GB-seconds", l.HeldGBSecond)
+	add("DynamoDB", u.WriteUnits, "write units", l.WriteUnit)
+	add("DynamoDB", u.ReadUnits, "read units", l.ReadUnit)
+	add("SQS", u.QueueCalls, "calls", l.QueueCall)
+	add("logs", 1024*logs, "MB", Price{Dollars: l.LogGB.Dollars / 1024})
+	return bill
 }
 
 // Sum is the bill's total in dollars.
@@ -65,10 +65,10 @@ func Sum(bill []Line) float64 {
 // Print writes the bill as a table, and what so many orders cost each thousand.
 func Print(w io.Writer, bill []Line, orders int64) {
 	for _, l := range bill {
-		fmt.Fprintf(w, "  %-10s %14.1f %-12s $%.6f\n", l.What, l.Counted, l.Unit, l.Dollars)
+		fmt.Fprintf(w, "  %-35s %14.1f %-12s $%.6f\n", l.What, l.Counted, l.Unit, l.Dollars)
 	}
-	fmt.Fprintf(w, "  %-10s %14s %-12s $%.6f\n", "total", "", "", Sum(bill))
+	fmt.Fprintf(w, "  %-35s %14s %-12s $%.6f\n", "total", "", "", Sum(bill))
 	if orders > 0 {
-		fmt.Fprintf(w, "  %-10s %14s %-12s $%.4f\n", "per 1,000", "", "orders", 1000*Sum(bill)/float64(orders))
+		fmt.Fprintf(w, "  %-35s %14s %-12s $%.4f\n", "per 1,000", "", "orders", 1000*Sum(bill)/float64(orders))
 	}
 }

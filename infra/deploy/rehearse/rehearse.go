@@ -93,8 +93,9 @@ func (r *Rehearsal) Run(ctx context.Context, out, complaints io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\ncost of %d orders, us-east-1's prices without free tier; %s\n", orders, how)
-	price.Print(out, price.Bill(usage), orders)
+	list, _ := price.Find(r.Region, price.Architecture)
+	fmt.Fprintf(out, "\ncost of %d orders, %s's prices for %s, on demand, without free tier; %s\n", orders, list.Region, list.Architecture, how)
+	price.Print(out, price.Bill(list, usage), orders)
 	if broken {
 		return ErrBroken
 	}

@@ -8,8 +8,10 @@ package samconfig
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -28,14 +30,32 @@ type Environment struct {
 // ErrNoEnvironment: the file has no such section.
 var ErrNoEnvironment = errors.New("no such environment")
 
-// Read returns the environment of that name. The error is ErrNoEnvironment if
-// the file does not describe its deployment.
+// Read returns the environment of that name, with the parameters of SaleFile, if
+// there is one, over those of the file. The error is ErrNoEnvironment if the file
+// does not describe its deployment.
 func Read(path, name string) (Environment, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return Environment{}, fmt.Errorf("read samconfig: %w", err)
 	}
-	return Parse(text, name)
+	e, err := Parse(text, name)
+	if err != nil {
+		return e, err
+	}
+	sale, err := os.ReadFile(SaleFile(path, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return e, nil
+	}
+	if err != nil {
+		return e, fmt.Errorf("read the sale's parameters: %w", err)
+	}
+	return e, e.Override(strings.FieldsFunc(string(sale), func(c rune) bool { return c == '\n' })...)
+}
+
+// SaleFile is where `make plan … APPLY=name` puts the parameters of the next sale,
+// beside the configuration file: one Name=value on each line.
+func SaleFile(path, name string) string {
+	return filepath.Join(filepath.Dir(path), "sale-"+name+".parameters")
 }
 
 // Parse is Read on a file's contents.

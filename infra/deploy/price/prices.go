@@ -1,0 +1,73 @@
+package price
+
+// Architecture is that of every function in template.yaml.
+const Architecture = "arm64"
+
+// Price is one price in dollars, where it stands and when it was read there.
+type Price struct {
+	Dollars      float64
+	Source, Read string
+}
+
+// List is the price list of one region and one architecture of functions: on
+// demand, the first tier, without free tiers.
+type List struct {
+	Region, Architecture string
+	Request              Price // HTTP API
+	Invocation           Price
+	// GBSecond is the duration of an environment that was started on demand,
+	// WarmGBSecond that of a provisioned one, and HeldGBSecond what provisioning
+	// costs by itself.
+	GBSecond, WarmGBSecond, HeldGBSecond Price
+	WriteUnit, ReadUnit                  Price // of an on-demand table, standard class
+	QueueCall                            Price // of a standard queue, up to 64 KB
+	LogGB                                Price // ingested by CloudWatch Logs
+}
+
+const (
+	lambdaPage = "https://aws.amazon.com/lambda/pricing/"
+	priceList  = "AWS Price List API"
+	toolkit    = "https://github.com/aws/agent-toolkit-for-aws"
+	sqsPage    = "https://cloudburn.io/blog/amazon-sqs-pricing"
+)
+
+// lists are all that are known. us-east-1 is where both environments of
+// infra/samconfig.toml are.
+var lists = []List{virginia("arm64"), virginia("x86_64")}
+
+func virginia(architecture string) List {
+	l := List{
+		Region: "us-east-1", Architecture: architecture,
+		Request:      Price{1.00 / 1e6, priceList, "2026-09-13"},
+		Invocation:   Price{0.20 / 1e6, priceList, "2026-09-13"},
+		GBSecond:     Price{0.0000133334, priceList, "2026-09-13"},
+		WarmGBSecond: Price{0.0000077778, priceList, "2026-11-21"},
+		HeldGBSecond: Price{0.0000033334, priceList, "2026-11-21"},
+		WriteUnit:    Price{0.625 / 1e6, priceList, "2026-09-13"},
+		ReadUnit:     Price{0.125 / 1e6, priceList, "2026-09-13"},
+		QueueCall:    Price{0.40 / 1e6, sqsPage, "2026-03-14"},
+		LogGB:        Price{0.50, toolkit, "2026-08-20"},
+	}
+	if architecture == "x86_64" {
+		l.GBSecond = Price{0.0000166667, lambdaPage, "2026-11-21"}
+		l.WarmGBSecond = Price{0.0000097222, priceList, "2026-11-21"}
+		l.HeldGBSecond = Price{0.0000041667, priceList, "2026-11-21"}
+	}
+	return l
+}
+
+// Find returns the list of a region and an architecture. Where there is none for
+// the region, it is that of us-east-1, and known is false.
+func Find(region, architecture string) (l List, known bool) {
+	found := lists[0]
+	for _, l := range lists {
+		if l.Architecture != architecture {
+			continue
+		}
+		if l.Region == region {
+			return l, true
+		}
+		found = l
+	}
+	return found, false
+}
