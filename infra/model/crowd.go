@@ -2,9 +2,9 @@ package model
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
@@ -80,7 +80,10 @@ func (c *crowd) soldOutFor() time.Duration {
 // buy is one user: he repeats his request, after the time he is told to wait,
 // until he has a final answer.
 func (c *crowd) buy(number int, weight float64) {
-	user, began := "user-"+strconv.Itoa(number), time.Now()
+	// The seed is in the name because the name decides the shards.
+	user, began := fmt.Sprintf("user-%d-%d", c.config.Seed, number), time.Now()
+	// Of the buyer's own, so that it does not matter who draws first.
+	chance := newDice(c.config.Seed, 1_000_000_000+uint64(number))
 	for try := 0; ; try++ {
 		a := c.fleet.serve(user, weight)
 		wait := time.Second
@@ -100,10 +103,9 @@ func (c *crowd) buy(number int, weight float64) {
 				c.tally.refused(time.Since(began)+frontDoor, weight, a.transactions > 0, left)
 				return
 			case sale.Busy:
+				// As the answer's Retry-After, whose own jitter comes from no seed.
+				wait = chance.between(time.Second, 3*time.Second)
 				c.tally.count(func(n *Counts) { n.GiveUps += weight })
-				if s, err := strconv.Atoi(a.response.Headers.RetryAfter); err == nil {
-					wait = time.Duration(s) * time.Second
-				}
 			default:
 				c.tally.count(func(n *Counts) { n.Unexpected += weight })
 				return
@@ -113,6 +115,6 @@ func (c *crowd) buy(number int, weight float64) {
 			c.tally.count(func(n *Counts) { n.Unanswered += weight })
 			return
 		}
-		time.Sleep(c.dice.between(wait, 2*wait))
+		time.Sleep(chance.between(wait, 2*wait))
 	}
 }

@@ -137,7 +137,7 @@ func (f *fleet) serve(user string, weight float64) answer {
 	}
 	billed := time.Duration(0)
 	if cold {
-		init := f.dice.lognormal(f.config.ColdStart, f.config.Spread)
+		init := e.client.dice.lognormal(f.config.ColdStart, f.config.Spread)
 		time.Sleep(init)
 		billed = init / 2 // the rest is Lambda's own and not billed
 	}
