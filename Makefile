@@ -99,6 +99,7 @@ load: operator ## buyers at RATE=… for DURATION=… with a PEAK=… at the ope
 # ENV=dev or ENV=prod in infra/samconfig.toml, with AWS credentials in the environment.
 SYSTEM = $(if $(ENV),-env "$(ENV)") $(if $(or $(if $(ENV),,always),$(filter-out file,$(origin URL))),-url "$(URL)")
 SAM_CONFIG = --config-file infra/samconfig.toml --config-env "$(ENV)"
+SAM_BUILT := $(BUILD)/sam
 
 .PHONY: deployer
 deployer:
@@ -110,11 +111,11 @@ preflight: deployer ## can ENV=dev or ENV=prod be deployed? PARAMETERS='Name=val
 
 .PHONY: deploy
 deploy: preflight ## preflight, build and deploy ENV=dev or ENV=prod with the SAM CLI (YES=1 without asking)
-	sam build $(SAM_CONFIG)
-	@parameters=$$($(HOST)/deploy parameters -env "$(ENV)" "$${PARAMETERS-}"); \
+	sam build $(SAM_CONFIG) --build-dir $(SAM_BUILT)
+	@parameters=$$($(HOST)/deploy parameters -env "$(ENV)" -built $(SAM_BUILT) "$${PARAMETERS-}"); \
 	set --; while IFS= read -r one; do if [ -n "$$one" ]; then set -- "$$@" "$$one"; fi; done <<<"$$parameters"; \
 	if [ $$# -gt 0 ]; then set -- --parameter-overrides "$$@"; fi; \
-	sam deploy $(SAM_CONFIG) $(if $(YES),--no-confirm-changeset) "$$@"
+	sam deploy $(SAM_CONFIG) --template-file $(SAM_BUILT)/template.yaml $(if $(YES),--no-confirm-changeset) "$$@"
 
 .PHONY: smoke
 smoke: deployer ## one buyer's round through the running stack, or URL=… SALE=…, or ENV=…; TOKEN=… buys

@@ -18,7 +18,8 @@ func TestDeploymentOfTheTemplate(t *testing.T) {
 			name: "every function is published under an alias with every change, and rolled back by its alarms",
 			check: func(tmpl template) (found []finding) {
 				for _, f := range tmpl.functions() {
-					if f.property("AutoPublishAlias").text() == "" || f.property("AutoPublishAliasAllProperties").text() != "true" {
+					fingerprint := strings.TrimSuffix(f.id, "Function") + "Fingerprint"
+					if f.property("AutoPublishAlias").text() == "" || f.property("AutoPublishCodeSha256").target() != fingerprint {
 						found = append(found, f.find("%s: a changed parameter would not reach the alias", f.id))
 					}
 					if tmpl.at("Globals", "Function", "DeploymentPreference", "Type").target() != "DeploymentType" {
@@ -48,7 +49,8 @@ func TestDeploymentOfTheTemplate(t *testing.T) {
 			},
 			breaks: []edit{
 				{"Globals/Function/AutoPublishAlias", ""},
-				{"Globals/Function/AutoPublishAliasAllProperties", "false"},
+				{"Resources/SeedFunction/Properties/AutoPublishCodeSha256", ""},
+				{"Resources/QueryFunction/Properties/AutoPublishCodeSha256", "!Ref PurchaseFingerprint"},
 				{"Globals/Function/DeploymentPreference", "{Type: AllAtOnce}"},
 				{"Globals/Function/RecursiveLoop", "Allow"},
 				{"Resources/SeedFunction/Properties/DeploymentPreference", ""},

@@ -1,11 +1,15 @@
 """Translates a SAM template with SAM's own translator and prints CloudFormation JSON.
 
-usage: translate.py TEMPLATE [NAME=VALUE ...]
+usage: translate.py TEMPLATE [NAME=VALUE ...]    the translated template
+       translate.py --versions                   reads a JSON list of [template text, {name: value}]
+                                                 and prints the logical ids of the published versions of each
 
 Nothing is uploaded and AWS is not asked: the code's place is made up, as the
 translator takes no local one.
 """
 
+import copy
+import functools
 import json
 import logging
 import os
@@ -19,18 +23,35 @@ from samtranslator.translator.translator import Translator
 from samtranslator.yaml_helper import yaml_parse
 
 
-def main(path, *overrides):
-    logging.disable(logging.CRITICAL)
-    with open(path, encoding="utf-8") as f:
-        template = yaml_parse(f.read())
+@functools.cache
+def parsed(text):
+    return yaml_parse(text)
+
+
+def translate(text, overrides):
+    template = copy.deepcopy(parsed(text))
     template["Globals"]["Function"]["CodeUri"] = "s3://bucket/code.zip"
+    functions = [r for r in template["Resources"].values() if r["Type"] == "AWS::Serverless::Function"]
+    fingerprints = [f["Properties"]["AutoPublishCodeSha256"]["Ref"] for f in functions]
     parameters = {name: p["Default"] for name, p in template["Parameters"].items() if "Default" in p}
-    parameters.update(o.split("=", 1) for o in overrides)
+    parameters.update(overrides)
     try:
         out = Translator({}, Parser()).translate(template, parameters, passthrough_metadata=True)
     except InvalidDocumentException as e:
-        sys.exit("\n".join([f"{path} cannot be translated:"] + ["  " + cause.message for cause in e.causes]))
-    json.dump(out, sys.stdout, indent=1)
+        sys.exit("\n".join(["the template cannot be translated:"] + ["  " + cause.message for cause in e.causes]))
+    for name in fingerprints:  # the translator has put in their values
+        del out["Parameters"][name]
+    return out
 
 
-main(*sys.argv[1:])
+def versions(text, overrides):
+    resources = translate(text, overrides)["Resources"]
+    return sorted(id for id, r in resources.items() if r["Type"] == "AWS::Lambda::Version")
+
+
+logging.disable(logging.CRITICAL)
+if sys.argv[1] == "--versions":
+    json.dump([versions(*one) for one in json.load(sys.stdin)], sys.stdout)
+else:
+    with open(sys.argv[1], encoding="utf-8") as f:
+        json.dump(translate(f.read(), dict(o.split("=", 1) for o in sys.argv[2:])), sys.stdout, indent=1)

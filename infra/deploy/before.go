@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -31,6 +34,7 @@ func (f files) environment(overrides []string) (samconfig.Environment, error) {
 
 func runParameters(_ context.Context, args []string, out, complaints io.Writer) error {
 	f, file := flags("parameters", complaints)
+	built := f.String("built", ".aws-sam/build", "the `folder` into which sam build put the functions")
 	if err := f.Parse(args); err != nil {
 		return fmt.Errorf("%w: %w", errUsage, err)
 	}
@@ -49,6 +53,11 @@ func runParameters(_ context.Context, args []string, out, complaints io.Writer) 
 			e.Parameters[p.Name] = p.Value
 		}
 	}
+	for _, function := range d.Functions {
+		if e.Parameters[function.FingerprintParameter], err = fingerprint(*built, function); err != nil {
+			return err
+		}
+	}
 	arguments, err := e.Arguments()
 	if err != nil {
 		return err
@@ -57,6 +66,28 @@ func runParameters(_ context.Context, args []string, out, complaints io.Writer) 
 		fmt.Fprintln(out, argument)
 	}
 	return nil
+}
+
+// fingerprint changes with the function's program and with whatever else a
+// published version holds. Without it a changed parameter would stay on $LATEST:
+// SAM publishes a version only if the code's hash that it is given has changed
+// (aws/serverless-application-model issue 3820), and names it by the first ten
+// characters.
+func fingerprint(built string, f demand.Function) (string, error) {
+	if f.FingerprintParameter == "" {
+		return "", fmt.Errorf("fingerprint %s: it has no AutoPublishCodeSha256 that names a parameter", f.ID)
+	}
+	program, err := os.Open(filepath.Join(built, f.ID, "bootstrap"))
+	if err != nil {
+		return "", fmt.Errorf("fingerprint %s: %w", f.ID, err)
+	}
+	defer program.Close()
+	hash := sha256.New()
+	io.WriteString(hash, f.Settings)
+	if _, err := io.Copy(hash, program); err != nil {
+		return "", fmt.Errorf("fingerprint %s: %w", f.ID, err)
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
 func runPreflight(ctx context.Context, args []string, out, complaints io.Writer) error {

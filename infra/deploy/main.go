@@ -30,7 +30,7 @@ const (
 
 const usage = `usage:
   deploy preflight  -env NAME [-offline] [Parameter=value ...]   can this deployment succeed?
-  deploy parameters -env NAME [Parameter=value ...]              all parameters, as sam deploy takes them
+  deploy parameters -env NAME [-built DIR] [Parameter=value ...] all parameters, as sam deploy takes them
   deploy smoke      [where] [-sale ID] [-token T] [-bound 30s]   one buyer's round through a running system
   deploy tokens     [where] -n 1 [-out FILE]                     access tokens of test users, one a line (dev only)
   deploy rehearse   [where] [-rate 50] [-peak N] [-duration 30s] [-stock N] [-shards 16] [-tokens FILE] [-allow-remote]

@@ -48,7 +48,13 @@ func newBench(t *testing.T, concurrency string) *bench {
 	services := httptest.NewServer(mux)
 	t.Cleanup(services.Close)
 	b := &bench{t: t, bin: t.TempDir(), calls: filepath.Join(t.TempDir(), "calls")}
-	b.program("sam", `{ for word; do printf '%s\n' "$word"; done; echo; } >>`+b.calls+"\n")
+	// The SAM CLI builds a program for each function into the folder that it is given.
+	b.program("sam", `{ for word; do printf '%s\n' "$word"; done; echo; } >>`+b.calls+`
+if [ "$1" = build ]; then
+	while [ "$1" != --build-dir ]; do shift; done
+	for f in Purchase Finalize Query Seed Reconcile; do mkdir -p "$2/${f}Function"; echo "$f" >"$2/${f}Function/bootstrap"; done
+fi
+`)
 	b.program("aws", awsCLI)
 	b.program("git", "true\n")
 	b.env = append(os.Environ(), "PATH="+b.bin+":"+os.Getenv("PATH"), "AWS_ENDPOINT_URL="+services.URL,
@@ -121,7 +127,7 @@ func TestMakeDeployBuildsAndDeploysDevAsTheFileSays(t *testing.T) {
 		t.Fatalf("sam was called %q\n%s", calls, out)
 	}
 	config := []string{"--config-file", "infra/samconfig.toml", "--config-env", "dev"}
-	if diff := cmp.Diff(append([]string{"build"}, config...), calls[0]); diff != "" {
+	if diff := cmp.Diff(append(append([]string{"build"}, config...), "--build-dir", ".build/sam"), calls[0]); diff != "" {
 		t.Errorf("sam (-want +got):\n%s", diff)
 	}
 	e := environment(t, "dev")
@@ -137,11 +143,16 @@ func TestMakeDeployBuildsAndDeploysDevAsTheFileSays(t *testing.T) {
 			e.Parameters[p.Name] = p.Value // the template's own, where the file says nothing
 		}
 	}
+	for _, f := range d.Functions {
+		if e.Parameters[f.FingerprintParameter], err = fingerprint(filepath.Join(root, ".build", "sam"), f); err != nil {
+			t.Fatal(err)
+		}
+	}
 	parameters, err := e.Arguments()
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := append(append([]string{"deploy"}, config...), append([]string{"--no-confirm-changeset", "--parameter-overrides"}, parameters...)...)
+	want := append(append([]string{"deploy"}, config...), append([]string{"--template-file", ".build/sam/template.yaml", "--no-confirm-changeset", "--parameter-overrides"}, parameters...)...)
 	if diff := cmp.Diff(want, calls[1]); diff != "" {
 		t.Errorf("sam (-want +got):\n%s", diff)
 	}

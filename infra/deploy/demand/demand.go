@@ -48,8 +48,11 @@ type Function struct {
 	Timeout               int    // seconds
 	MemoryMB              int
 	Reserved, Provisioned int // concurrent executions
-	Sources               []Source
-	Schedules             []Schedule
+	// Settings is a digest of what a published version holds beside its code, and
+	// FingerprintParameter the parameter that must change for one to be published.
+	Settings, FingerprintParameter string
+	Sources                        []Source
+	Schedules                      []Schedule
 	// Warming are the scheduled changes of its provisioned concurrency.
 	Warming []Warming
 }
@@ -135,6 +138,7 @@ func (t *template) function(id string, global *yaml.Node) Function {
 		ID: id, Timeout: own("Timeout"), MemoryMB: own("MemorySize"), Reserved: own("ReservedConcurrentExecutions"),
 		Provisioned: own("ProvisionedConcurrencyConfig", "ProvisionedConcurrentExecutions"),
 	}
+	f.Settings, f.FingerprintParameter = t.settings(id, global), target(member(p, "AutoPublishCodeSha256"))
 	// Lambda's defaults.
 	if f.Timeout == 0 {
 		f.Timeout = 3
