@@ -91,7 +91,10 @@ type Receipt struct {
 	Findings             []string
 	// Missing is the number of order items that are not there; ReadUnits what the
 	// pass has cost.
-	Missing   int64
+	Missing int64
+	// Available is the stock that buyers can have now: none of a sale that is
+	// paused, closed or not open yet.
+	Available int64
 	ReadUnits float64
 	// Finished tells that nothing is left to do for the sale, see Drain. ClosesAt
 	// and Version are the sale's, as the pass knows them.
@@ -208,6 +211,9 @@ func (l *Ledger) compare(s sale.Sale, a *Audit, shards []shard) *Receipt {
 			a.suspect(fmt.Sprintf("window %d, version %d", k, s.Version),
 				"shard %d: its window or pause differs from the sale's; repeat the last edit (P14)", k)
 		}
+	}
+	if s.Refusal(now) == nil {
+		r.Available = r.Stock
 	}
 	if r.Seeded != s.Seeded {
 		a.suspect(fmt.Sprintf("seeded, version %d", s.Version), "the shards were given %d units, the sale %d (P2)", r.Seeded, s.Seeded)

@@ -33,7 +33,9 @@ type Handler struct {
 }
 
 // errAllFailed makes the function's error metric tell that not one message of a
-// batch could be handled: with partial failures the invocation succeeds.
+// batch could be handled: with partial failures the invocation succeeds. Batches of
+// poison alone succeed, too: whoever can send a message could otherwise make a
+// sound deployment roll back.
 var errAllFailed = errors.New("every message of the batch failed")
 
 // New is a handler over a ledger; now is the current instant.
@@ -67,7 +69,8 @@ func (h *Handler) Handle(ctx context.Context, batch events.SQSEvent) (answer eve
 		}
 	}
 	end(ctx, event, len(batch.Records), len(answer.BatchItemFailures), cause)
-	if len(batch.Records) > 0 && len(answer.BatchItemFailures) == len(batch.Records) {
+	retryable := slices.ContainsFunc(failures, func(err error) bool { return err != nil && sale.CodeOf(err) != sale.Poison })
+	if retryable && len(answer.BatchItemFailures) == len(batch.Records) {
 		return answer, errAllFailed
 	}
 	return answer, nil

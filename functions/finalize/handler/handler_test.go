@@ -145,13 +145,22 @@ func TestEveryShapeOfPoisonFailsAlone(t *testing.T) {
 	}
 }
 
-func TestABatchOfPoisonOnlyTouchesNothingAndIsAnError(t *testing.T) {
+func TestABatchOfPoisonOnlyTouchesNothingAndIsNoFunctionError(t *testing.T) {
 	f := newFunction(t)
-	if _, err := f.invoke(t, t.Context(), batch(t, "", "null")); !errors.Is(err, errAllFailed) {
-		t.Errorf("err = %v, want %v", err, errAllFailed)
+	failed, err := f.invoke(t, t.Context(), batch(t, "", "null"))
+	if err != nil || len(failed) != 2 {
+		t.Errorf("%d messages failed with the error %v, want both and none", len(failed), err)
 	}
 	if len(f.calls) != 0 {
 		t.Errorf("%d calls, want none", len(f.calls))
+	}
+}
+
+func TestPoisonDoesNotHideThatEveryOtherMessageFails(t *testing.T) {
+	f := newFunction(t)
+	f.faults[alice] = errors.New("a foreign failure")
+	if _, err := f.invoke(t, t.Context(), batch(t, "null", order(alice))); !errors.Is(err, errAllFailed) {
+		t.Errorf("err = %v, want %v", err, errAllFailed)
 	}
 }
 

@@ -41,7 +41,7 @@ func TestAReceiptIsALineWithTheFiguresThatAlarmsWatch(t *testing.T) {
 		receipt := map[string]any{
 			"level": "INFO", "message": "receipt", "service": "reconcile", "coldStart": true, "outcome": "ok", "saleId": "moutai",
 			"oversold": 0.0, "unbalanced": 0.0, "pending": 3.0, "resent": 3.0, "oldestPendingSeconds": 1800.0,
-			"readUnits": lines["receipt"].Fields["readUnits"],
+			"available": 5.0, "readUnits": lines["receipt"].Fields["readUnits"],
 		}
 		if diff := cmp.Diff(receipt, lines["receipt"].Fields); diff != "" {
 			t.Errorf("receipt (-want +got):\n%s", diff)
@@ -51,7 +51,7 @@ func TestAReceiptIsALineWithTheFiguresThatAlarmsWatch(t *testing.T) {
 		}
 		metrics := map[string]string{
 			"oversold": "Count by service", "unbalanced": "Count by service", "pending": "Count by service", "resent": "Count by service",
-			"oldestPendingSeconds": "Seconds by service", "readUnits": "Count by service",
+			"oldestPendingSeconds": "Seconds by service", "readUnits": "Count by service", "available": "Count by service",
 		}
 		if diff := cmp.Diff(metrics, lines["receipt"].Metrics); diff != "" {
 			t.Errorf("metrics (-want +got):\n%s", diff)

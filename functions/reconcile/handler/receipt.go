@@ -31,6 +31,8 @@ type Receipt struct {
 	Findings             []string `json:"findings"`
 	// ReadUnits is what the pass cost, in DynamoDB read request units.
 	ReadUnits float64 `json:"readUnits"`
+	// Available is the stock that can be bought now; a metric, no part of the books.
+	Available int64 `json:"-"`
 }
 
 func shown(r ledger.Receipt, resent int64) *Receipt {
@@ -41,7 +43,7 @@ func shown(r ledger.Receipt, resent int64) *Receipt {
 	return &Receipt{
 		SaleID: r.SaleID, AsOf: httpapi.Time(r.AsOf), Seeded: r.Seeded, Stock: r.Stock, Claims: r.Claims,
 		Pending: r.Pending, Confirmed: r.Confirmed, Resent: resent, OldestPendingSeconds: r.OldestPendingSeconds,
-		Balanced: r.Balanced, Findings: findings, ReadUnits: r.ReadUnits,
+		Balanced: r.Balanced, Findings: findings, ReadUnits: r.ReadUnits, Available: r.Available,
 	}
 }
 
@@ -54,6 +56,7 @@ func report(event *telemetry.Event, r Receipt) {
 	event.Metric("resent", telemetry.Count, int(r.Resent))
 	event.Metric("oldestPendingSeconds", telemetry.Seconds, int(r.OldestPendingSeconds))
 	event.Metric("readUnits", telemetry.Count, int(r.ReadUnits))
+	event.Metric("available", telemetry.Count, int(r.Available))
 	var err error
 	code := sale.Code("")
 	if !r.Balanced {

@@ -85,7 +85,7 @@ var auditing = map[string]func(*testing.T, *World){
 		r, stranded := w.audit()
 		want := ledger.Receipt{
 			SaleID: "moutai", AsOf: w.Now(), Seeded: 20, Stock: 8, Claims: 12, Pending: 5, Confirmed: 7,
-			OldestPendingSeconds: 40, Balanced: true, ClosesAt: Start.Add(time.Hour), Version: 1, ReadUnits: r.ReadUnits,
+			OldestPendingSeconds: 40, Balanced: true, ClosesAt: Start.Add(time.Hour), Version: 1, ReadUnits: r.ReadUnits, Available: 8,
 		}
 		if fmt.Sprintf("%+v", r) != fmt.Sprintf("%+v", want) {
 			t.Errorf("got  %+v\nwant %+v", r, want)
@@ -95,6 +95,23 @@ var auditing = map[string]func(*testing.T, *World){
 		}
 		if len(stranded) != 5 {
 			t.Errorf("%d claims are stranded, want the 5 pending ones", len(stranded))
+		}
+	},
+	"what can be bought now is the stock of a sale that is open and not paused": func(t *testing.T, w *World) {
+		w.Open(20, 4)
+		w.bought("alice")
+		for _, c := range []struct {
+			paused bool
+			passes time.Duration
+			want   int64
+		}{{false, 0, 19}, {true, 0, 0}, {false, 0, 19}, {false, time.Hour, 0}} {
+			if _, err := w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: w.Now(), Paused: &c.paused}); err != nil {
+				t.Fatal(err)
+			}
+			w.Pass(c.passes + time.Second)
+			if r, _ := w.audit(); r.Available != c.want || r.Stock != 19 {
+				t.Errorf("%+v: %d of %d units are available", c, r.Available, r.Stock)
+			}
 		}
 	},
 	"a claim within its grace is not stranded": func(t *testing.T, w *World) {
