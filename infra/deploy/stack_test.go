@@ -80,8 +80,8 @@ func TestTheLocalStackIsSmokedAndRehearsedOn(t *testing.T) {
 	b.program("aws", "echo asked >&2; exit 1\n")
 
 	out, err := b.make("smoke", "URL="+url)
-	if err != nil || strings.Count(out, "  ok  ") != 12 {
-		t.Errorf("%v; want 12 checks that pass:\n%s", err, out)
+	if err != nil || strings.Count(out, "  ok  ") != 13 {
+		t.Errorf("%v; want 13 checks that pass:\n%s", err, out)
 	}
 	report := filepath.Join(t.TempDir(), "report.html")
 	out, err = b.make("rehearse", "URL="+url, "DATA="+data, "REPORT="+report, "RATE=10", "DURATION=2s", "STOCK=5", "SHARDS=1")
