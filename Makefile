@@ -7,8 +7,11 @@ BUILD := .build
 HOST  := $(BUILD)/host
 FUNCTIONS := PurchaseFunction FinalizeFunction QueryFunction SeedFunction ReconcileFunction
 
-# Every local run is cut off from real AWS.
+# Every local run is cut off from real AWS. What is told a stack or a table there may
+# take its credentials from the machine that it runs on.
+ifeq ($(ENV)$(TABLE)$(ALLOW_REMOTE),)
 export AWS_EC2_METADATA_DISABLED := true
+endif
 
 # What a function is built for. SAM and `make build` take Lambda's arm64; the
 # local stack builds for this machine.

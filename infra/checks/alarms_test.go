@@ -8,6 +8,10 @@ import (
 	"testing"
 )
 
+// alarmsFile is the template of the alarms, nested in the project's. Its parameters
+// have the names of the resources that they stand for.
+const alarmsFile = "infra/alarms.yaml"
+
 // watched is one metric that an alarm reads.
 type watched struct {
 	namespace, metric, stat string
@@ -21,6 +25,22 @@ func (w watched) about(dimension string) string {
 		return ids[0]
 	}
 	return ""
+}
+
+// subject names the metric with the resource or the service that it is about, such
+// as "PurchaseFunction Errors" or "purchase purchases busy".
+func (w watched) subject() string {
+	words := []string{}
+	for _, d := range []string{"FunctionName", "QueueName", "TableName", "ApiId", "DistributionId", "WebACL"} {
+		if w.dimensions[d].Node != nil {
+			words = append(words, w.about(d))
+		}
+	}
+	words = append(words, w.dimensions["service"].text(), w.metric)
+	for _, d := range []string{"result", "Operation"} {
+		words = append(words, w.dimensions[d].text())
+	}
+	return strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), " ")
 }
 
 func dimensions(n node) map[string]node {
@@ -50,176 +70,162 @@ func (r resource) watches() (all []watched) {
 
 func (t template) alarms() []resource { return t.resources("AWS::CloudWatch::Alarm") }
 
-// alarmOn is the alarm on that metric, statistic and subject, with its threshold.
-func (t template) alarmOn(namespace, metric, stat, dimension, subject string) (a resource, threshold int, ok bool) {
-	for _, a := range t.alarms() {
-		for _, w := range a.watches() {
-			if w.namespace == namespace && w.metric == metric && w.stat == stat &&
-				(w.about(dimension) == subject || w.dimensions[dimension].text() == subject) {
-				n, known := t.number(a.at("Properties", "Threshold"))
-				return a, n, known
-			}
-		}
-	}
-	return resource{}, 0, false
-}
-
-func TestAlarmsOfTheTemplate(t *testing.T) {
-	checkTemplate(t, []templateRule{
-		{
-			row:  17,
-			name: "every function has alarms on errors, throttles, and a slowest hundredth near its timeout",
-			check: func(tmpl template) (found []finding) {
-				for _, f := range tmpl.functions() {
-					for _, metric := range []string{"Errors", "Throttles"} {
-						if _, n, ok := tmpl.alarmOn("AWS/Lambda", metric, "Sum", "FunctionName", f.id); !ok || n != 1 {
-							found = append(found, f.find("%s has no alarm on %s", f.id, metric))
-						}
-					}
-					timeout, _ := tmpl.number(f.property("Timeout"))
-					if _, n, ok := tmpl.alarmOn("AWS/Lambda", "Duration", "p99", "FunctionName", f.id); !ok || n < 500*timeout || n > 900*timeout {
-						found = append(found, f.find("%s has no alarm on a duration from half to nine tenths of its timeout", f.id))
-					}
-				}
-				return found
-			},
-			breaks: []edit{
-				{"Resources/SeedErrorsAlarm", ""},
-				{"Resources/QueryThrottlesAlarm/Properties/Dimensions/0/Value", "!Ref SeedFunction"},
-				{"Resources/PurchaseDurationAlarm/Properties/Threshold", "6000"},
-				{"Resources/FinalizeFunction/Properties/Timeout", "60"},
-			},
-		},
-		{
-			row:  17,
-			name: "the API has alarms on server errors and on latency",
-			check: func(tmpl template) (found []finding) {
-				for _, a := range tmpl.resources("AWS::Serverless::HttpApi") {
-					for metric, stat := range map[string]string{"5xx": "Sum", "Latency": "p99"} {
-						if _, _, ok := tmpl.alarmOn("AWS/ApiGateway", metric, stat, "ApiId", a.id); !ok {
-							found = append(found, a.find("%s has no alarm on %s", a.id, metric))
-						}
-					}
-				}
-				return found
-			},
-			breaks: []edit{{"Resources/ApiServerErrorsAlarm", ""}, {"Resources/ApiLatencyAlarm", ""}},
-		},
-		{
-			row:  17,
-			name: "every queue that is read has alarms on age and depth, every other one on its first message",
-			check: func(tmpl template) (found []finding) {
-				for _, q := range tmpl.resources("AWS::SQS::Queue") {
-					_, depth, ok := tmpl.alarmOn("AWS/SQS", "ApproximateNumberOfMessagesVisible", "Maximum", "QueueName", q.id)
-					_, age, aged := tmpl.alarmOn("AWS/SQS", "ApproximateAgeOfOldestMessage", "Maximum", "QueueName", q.id)
-					isRead := slices.ContainsFunc(tmpl.eventSources(), func(s eventSource) bool { return s.queue.id == q.id })
-					if !ok || isRead && (!aged || age < 1) || !isRead && depth != 1 {
-						found = append(found, q.find("%s is not watched", q.id))
-					}
-				}
-				return found
-			},
-			breaks: []edit{
-				{"Resources/OrderQueueAgeAlarm", ""},
-				{"Resources/OrderQueueDepthAlarm", ""},
-				{"Resources/OrderDeadLetterQueueDepthAlarm/Properties/Threshold", "2"},
-				{"Resources/ScheduleDeadLetterQueueDepthAlarm", ""},
-			},
-		},
-		{
-			row:   17,
-			name:  "the table has alarms on throttles by reason, system errors, conflicts and what is consumed",
-			check: tableAlarms,
-			breaks: []edit{
-				{"Resources/LedgerHotKeysAlarm", ""},
-				{"Resources/LedgerConflictsAlarm", ""},
-				{"Resources/LedgerHotKeysAlarm/Properties/Metrics/0/MetricStat/Metric/Dimensions/0/Value", "other"},
-				{"Resources/LedgerRetryStormAlarm", ""},
-				{"Resources/LedgerSystemErrorsAlarm", ""},
-				{"Resources/LedgerAccountLimitAlarm/Properties/Metrics/1/Expression", "counted"},
-				{"Resources/LedgerSystemErrorsAlarm/Properties/Metrics/0/MetricStat/Metric/Dimensions/1/Value", "Scan"},
-			},
-		},
-		{
-			row:  17,
-			name: "a scheduled function that falls silent is an alarm",
-			check: func(tmpl template) (found []finding) {
-				a, _, ok := tmpl.alarmOn("AWS/Lambda", "Invocations", "Sum", "FunctionName", "ReconcileFunction")
-				if !ok || a.at("Properties", "TreatMissingData").text() != "breaching" || a.at("Properties", "ComparisonOperator").text() != "LessThanThreshold" {
-					found = append(found, tmpl.at("Resources", "ReconcileFunction").find("nobody notices when reconciling stops"))
-				}
-				return found
-			},
-			breaks: []edit{{"Resources/ReconcileSilentAlarm/Properties/TreatMissingData", "notBreaching"}},
-		},
-		{
-			row:  17,
-			name: "every alarm says what it means, whom it tells and what missing data are",
-			check: func(tmpl template) (found []finding) {
-				for _, a := range tmpl.alarms() {
-					p := a.at("Properties")
-					told := p.at("AlarmActions").references()
-					if len(p.at("AlarmDescription").text()) < leastReason || !slices.Contains(told, "AlarmTopic") || !slices.Contains(told, "AlarmTopicArn") {
-						found = append(found, a.find("%s does not say what it means, or tells nobody", a.id))
-					}
-					if missing := p.at("TreatMissingData").text(); missing != "notBreaching" && missing != "breaching" {
-						found = append(found, a.find("%s does not say what missing data are", a.id))
-					}
-				}
-				return found
-			},
-			breaks: []edit{
-				{"Resources/OversoldAlarm/Properties/AlarmActions", ""},
-				{"Resources/OversoldAlarm/Properties/AlarmDescription", "oh"},
-				{"Resources/OversoldAlarm/Properties/TreatMissingData", ""},
-			},
-		},
-		{
-			row:   17,
-			name:  "an expression reads the metrics beside it, all of them, and is the alarm's only result",
-			check: expressions,
-			breaks: []edit{
-				{"Resources/BusyAlarm/Properties/Metrics/3/Expression", "busy + refused"},
-				{"Resources/BusyAlarm/Properties/Metrics/3/Expression", "busy + accepted"},
-				{"Resources/BusyAlarm/Properties/Metrics/0/ReturnData", "true"},
-			},
-		},
-		{
-			row:   17,
-			name:  "one composite alarm says that the sale is down",
-			check: composite,
-			breaks: []edit{
-				{"Resources/SaleDownAlarm", ""},
-				{"Resources/SaleDownAlarm/Properties/AlarmRule", `!Sub 'ALARM("${OversoldAlarm}")'`},
-				{"Resources/SaleDownAlarm/Properties/AlarmActions", ""},
-				{"Resources/OrderQueueAgeAlarm", ""},
-			},
-		},
+// watches reports whether an alarm of the template reads the metric.
+func (t template) watches(subject string) bool {
+	return slices.ContainsFunc(t.alarms(), func(a resource) bool {
+		return slices.ContainsFunc(a.watches(), func(w watched) bool { return w.subject() == subject })
 	})
 }
 
-func tableAlarms(tmpl template) (found []finding) {
-	for _, r := range tmpl.resources("AWS::DynamoDB::Table") {
-		for _, metric := range []string{
-			"WriteKeyRangeThroughputThrottleEvents", "WriteMaxOnDemandThroughputThrottleEvents", "WriteAccountLimitThrottleEvents",
-			"ReadThrottleEvents", "TransactionConflict", "ConsumedWriteCapacityUnits", "SystemErrors",
-		} {
-			if _, _, ok := tmpl.alarmOn("AWS/DynamoDB", metric, "Sum", "TableName", r.id); !ok {
-				found = append(found, r.find("%s has no alarm on %s", r.id, metric))
-			}
+// watchedOnes are what some alarm must read, by row 17.
+var watchedOnes = map[string][]string{
+	templateFile: {
+		"PurchaseFunction Errors", "FinalizeFunction Errors", "QueryFunction Errors", "ReconcileFunction Errors",
+		"purchase purchases internal", "query queries internal", "finalize batches internal", "seed seedings internal",
+	},
+	alarmsFile: {
+		"PurchaseFunction Errors", "PurchaseFunction Throttles", "FinalizeFunction Throttles", "QueryFunction Throttles", "SeedFunction Throttles",
+		"ReconcileFunction Throttles", "ReconcileFunction Invocations", "PurchaseFunction Duration", "FinalizeFunction Duration", "QueryFunction Duration",
+		"Api 5xx", "Api Latency", "OrderQueue ApproximateAgeOfOldestMessage", "OrderQueue ApproximateNumberOfMessagesVisible",
+		"OrderDeadLetterQueue ApproximateNumberOfMessagesVisible", "ScheduleDeadLetterQueue ApproximateNumberOfMessagesVisible",
+		"LedgerTable WriteKeyRangeThroughputThrottleEvents", "LedgerTable WriteMaxOnDemandThroughputThrottleEvents",
+		"LedgerTable WriteAccountLimitThrottleEvents", "LedgerTable ReadThrottleEvents", "LedgerTable TransactionConflict",
+		"LedgerTable ConsumedWriteCapacityUnits", "LedgerTable SystemErrors TransactWriteItems",
+		"reconcile oversold", "reconcile unbalanced", "reconcile oldestPendingSeconds", "reconcile resent", "reconcile available",
+		"finalize acceptToConfirmMs", "finalize confirmed", "finalize batches busy", "finalize batches internal",
+		"purchase unsent", "purchase unchecked", "purchase purchases busy", "purchase purchases internal", "asked", "refused",
+	},
+}
+
+func TestAlarmsOfTheTemplates(t *testing.T) {
+	for _, file := range []string{templateFile, alarmsFile, frontFile} {
+		rules := []templateRule{
+			{
+				row:  17,
+				name: "every function, queue, table and API has alarms on what can go wrong with it",
+				check: func(tmpl template) (found []finding) {
+					for _, subject := range watchedOnes[file] {
+						if !tmpl.watches(subject) {
+							found = append(found, tmpl.at("Resources").find("no alarm reads %s", subject))
+						}
+					}
+					return found
+				},
+				breaks: map[string][]edit{
+					templateFile: {{"Resources/FunctionErrorsAlarm/Properties/Metrics/3", ""}},
+					alarmsFile: {
+						{"Resources/ApiSlowAlarm", ""}, {"Resources/DeadLettersAlarm/Properties/Metrics/1", ""},
+						{"Resources/TableThrottledAlarm/Properties/Metrics/0/MetricStat/Metric/Dimensions/0/Value", "other"},
+					},
+				}[file],
+			},
+			{
+				row:   17,
+				name:  "every alarm says what it means, tells one topic, and what missing data are",
+				check: told,
+				breaks: map[string][]edit{
+					templateFile: {{"Resources/FunctionErrorsAlarm/Properties/AlarmActions", ""}},
+					alarmsFile: {
+						{"Resources/BooksWrongAlarm/Properties/AlarmActions", "[!Ref PageTopic, !Ref TicketTopic]"},
+						{"Resources/BooksWrongAlarm/Properties/AlarmDescription", "oh"},
+						{"Resources/BooksWrongAlarm/Properties/TreatMissingData", ""},
+					},
+				}[file],
+			},
+			{
+				row:  17,
+				name: "a page needs several minutes, and an alarm that fills does not need the last one",
+				check: func(tmpl template) (found []finding) {
+					for _, r := range tmpl.alarms() {
+						a := tmpl.rule(t, r)
+						fills := slices.ContainsFunc(a.expressions, func(e [2]string) bool { return strings.Contains(e[1], "FILL(") })
+						if a.page && a.m < 2 || (a.page || fills) && a.n <= a.m || a.period != 60 {
+							found = append(found, r.find("%s goes off after %d of %d periods of %d s", r.id, a.m, a.n, a.period))
+						}
+					}
+					return found
+				},
+				breaks: map[string][]edit{
+					templateFile: {{"Resources/FunctionErrorsAlarm/Properties/EvaluationPeriods", "1"}},
+					alarmsFile: {
+						{"Resources/PurchasesFailingAlarm/Properties/DatapointsToAlarm", "1"},
+						{"Resources/ApiSlowAlarm/Properties/EvaluationPeriods", "3"},
+						{"Resources/TableSpendingAlarm/Properties/EvaluationPeriods", "1"},
+						{"Resources/RetryStormAlarm/Properties/DatapointsToAlarm", ""},
+					},
+				}[file],
+			},
+			{
+				row:   17,
+				name:  "an expression reads the metrics beside it, all of them, is the only result, and fills what DynamoDB leaves out",
+				check: expressions,
+				breaks: map[string][]edit{
+					templateFile: {{"Resources/FunctionErrorsAlarm/Properties/Metrics/8/Expression", "purchase + nobody"}},
+					alarmsFile: {
+						{"Resources/PurchasesFailingAlarm/Properties/Metrics/5/Expression", "busy + refused"},
+						{"Resources/PurchasesFailingAlarm/Properties/Metrics/5/Expression", "busy + internal"},
+						{"Resources/PurchasesFailingAlarm/Properties/Metrics/0/ReturnData", "true"},
+						{"Resources/TableSpendingAlarm/Properties/Metrics/1/Expression", "written"},
+						{"Resources/TableFailsAlarm/Properties/Metrics/0/MetricStat/Metric/Dimensions/1/Value", "Scan"},
+					},
+				}[file],
+			},
 		}
-		if storm, _, ok := tmpl.alarmOn("flashsale", "confirmed", "Sum", "service", "finalize"); !ok ||
-			!slices.ContainsFunc(storm.watches(), func(w watched) bool { return w.metric == "ConsumedWriteCapacityUnits" && w.about("TableName") == r.id }) {
-			found = append(found, r.find("nobody notices that %s is written and nothing is sold", r.id))
+		checkFile(t, file, rules)
+	}
+}
+
+func told(tmpl template) (found []finding) {
+	for _, a := range tmpl.alarms() {
+		p := a.at("Properties")
+		topics := slices.DeleteFunc(p.at("AlarmActions").references(), func(id string) bool { return strings.HasSuffix(id, "Arn") })
+		if len(p.at("AlarmDescription").text()) < leastReason || len(topics) != 1 || topics[0] != "PageTopic" && topics[0] != "TicketTopic" {
+			found = append(found, a.find("%s does not say what it means, or tells %q", a.id, topics))
+		}
+		if missing := p.at("TreatMissingData").text(); missing != "notBreaching" && missing != "breaching" {
+			found = append(found, a.find("%s does not say what missing data are", a.id))
 		}
 	}
-	// CloudWatch ignores missing data of this namespace whatever TreatMissingData
-	// says: without FILL an alarm that went off once would stay.
+	return found
+}
+
+// tableOperations are the operations on the way of an order.
+var tableOperations = []string{"TransactWriteItems", "GetItem", "BatchGetItem", "BatchExecuteStatement", "UpdateItem"}
+
+var mathName = regexp.MustCompile(`\b[a-z][A-Za-z0-9_]*\b`)
+
+func expressions(tmpl template) (found []finding) {
 	for _, a := range tmpl.alarms() {
+		metrics := a.at("Properties", "Metrics").list()
+		var all strings.Builder
+		ids, used, results := map[string]bool{}, map[string]bool{}, 0
+		for _, m := range metrics {
+			ids[m.at("Id").text()] = true
+			if returns, err := strconv.ParseBool(m.at("ReturnData").text()); err != nil || returns {
+				results++
+				used[m.at("Id").text()] = true
+			}
+		}
+		for _, m := range metrics {
+			text := m.at("Expression").text()
+			all.WriteString(text)
+			for _, name := range mathName.FindAllString(text, -1) {
+				used[name] = true
+				if !ids[name] {
+					found = append(found, m.find("%s: the expression reads %s, which is not there", a.id, name))
+				}
+			}
+			if strings.Contains(text, "METRICS()") {
+				used = ids
+			}
+		}
+		if len(metrics) > 0 && (results != 1 || len(used) != len(ids)) {
+			found = append(found, a.find("%s has %d results and reads %d of %d metrics", a.id, results, len(used), len(ids)))
+		}
 		for _, w := range a.watches() {
-			filled := slices.ContainsFunc(a.at("Properties", "Metrics").list(), func(m node) bool {
-				return strings.Contains(m.at("Expression").text(), "FILL("+w.at("Id").text()+",") || strings.Contains(m.at("Expression").text(), "FILL(METRICS()")
-			})
+			// CloudWatch ignores missing data of this namespace whatever TreatMissingData
+			// says: without FILL an alarm that went off once would stay.
+			filled := strings.Contains(all.String(), "FILL("+w.at("Id").text()+",") || strings.Contains(all.String(), "FILL(METRICS()")
 			if w.namespace == "AWS/DynamoDB" && !filled {
 				found = append(found, a.find("%s does not fill what is missing of %s", a.id, w.metric))
 			}
@@ -231,67 +237,44 @@ func tableAlarms(tmpl template) (found []finding) {
 	return found
 }
 
-// tableOperations are the operations on the way of an order.
-var tableOperations = []string{"TransactWriteItems", "GetItem", "BatchGetItem", "BatchExecuteStatement", "UpdateItem"}
-
-var (
-	mathName = regexp.MustCompile(`\b[a-z][A-Za-z0-9_]*\b`)
-	ruleName = regexp.MustCompile(`ALARM\("\$\{([A-Za-z0-9]+)\}"\)`)
-)
-
-func expressions(tmpl template) (found []finding) {
-	for _, a := range tmpl.alarms() {
-		metrics := a.at("Properties", "Metrics").list()
-		if len(metrics) == 0 {
-			continue
+func TestTheNestedAlarmsAreGivenWhatTheyAreCalledAfter(t *testing.T) {
+	text := read(t, templateFile)
+	declared := parseTemplate(t, read(t, alarmsFile)).at("Parameters")
+	check := func(tmpl template) (found []finding) {
+		stack := tmpl.at("Resources", "Alarms", "Properties")
+		if stack.at("TemplateURL").text() != alarmsFile {
+			found = append(found, stack.find("the alarms are not %s", alarmsFile))
 		}
-		ids, used, results := map[string]bool{}, map[string]bool{}, 0
-		for _, m := range metrics {
-			ids[m.at("Id").text()] = true
-			if returns, err := strconv.ParseBool(m.at("ReturnData").text()); err != nil || returns {
-				results++
-				used[m.at("Id").text()] = true
+		for key := range declared.pairs() {
+			given := stack.at("Parameters", key.Value)
+			want := map[string]string{"Stack": "AWS::StackName", "WriteUnits": "WriteUnitsAlarm"}[key.Value]
+			if want == "" {
+				want = key.Value
+			}
+			if !slices.Contains(given.references(), want) && given.target() != want {
+				found = append(found, stack.find("the alarms do not take %s for %s", want, key.Value))
 			}
 		}
-		for _, m := range metrics {
-			text := m.at("Expression").text()
-			for _, name := range mathName.FindAllString(text, -1) {
-				used[name] = true
-				if !ids[name] {
-					found = append(found, m.find("%s: the expression reads %s, which is not there", a.id, name))
-				}
-			}
-			if strings.Contains(text, "METRICS()") {
-				used = ids
+		for key := range stack.at("Parameters").pairs() {
+			if declared.at(key.Value).Node == nil {
+				found = append(found, key.find("the alarms do not know %s", key.Value))
 			}
 		}
-		if results != 1 || len(used) != len(ids) {
-			found = append(found, a.find("%s has %d results and reads %d of %d metrics", a.id, results, len(used), len(ids)))
+		return found
+	}
+	report(t, check(parseTemplate(t, text)))
+	for _, e := range []edit{
+		{"Resources/Alarms/Properties/TemplateURL", "infra/front.yaml"},
+		{"Resources/Alarms/Properties/Parameters/Api", ""},
+		{"Resources/Alarms/Properties/Parameters/QueryFunction", "!Ref PurchaseFunction"},
+		{"Resources/Alarms/Properties/Parameters/Stack", "flashsale"},
+		{"Resources/Alarms/Properties/Parameters/Spare", "x"},
+		{"Resources/Alarms/Properties/Parameters/PageTopic", "!Ref TicketTopic"},
+	} {
+		changed := parseTemplate(t, text)
+		e.apply(t, changed)
+		if len(check(changed)) == 0 {
+			t.Errorf("nobody notices %s: %q", e.place, e.yaml)
 		}
 	}
-	return found
-}
-
-func composite(tmpl template) (found []finding) {
-	all := tmpl.resources("AWS::CloudWatch::CompositeAlarm")
-	if len(all) != 1 {
-		return append(found, tmpl.at("Resources").find("%d composite alarms, want one", len(all)))
-	}
-	p := all[0].at("Properties")
-	named := map[string]bool{}
-	for _, m := range ruleName.FindAllStringSubmatch(p.at("AlarmRule").Value, -1) {
-		named[m[1]] = true
-		if _, ok := tmpl.resource("AWS::CloudWatch::Alarm", m[1]); !ok {
-			found = append(found, all[0].find("%s names %s, which is no alarm", all[0].id, m[1]))
-		}
-	}
-	for _, id := range []string{"ApiServerErrorsAlarm", "PurchaseErrorsAlarm", "PurchaseThrottlesAlarm", "OversoldAlarm", "UnbalancedAlarm"} {
-		if !named[id] {
-			found = append(found, all[0].find("%s does not count %s", all[0].id, id))
-		}
-	}
-	if !slices.Contains(p.at("AlarmActions").references(), "AlarmTopic") {
-		found = append(found, all[0].find("%s tells nobody", all[0].id))
-	}
-	return found
 }

@@ -92,6 +92,9 @@ func templateNames(tmpl template) map[string]bool {
 	for _, r := range tmpl.all() {
 		all[r.id] = true
 	}
+	for p := range tmpl.at("Parameters").pairs() {
+		all[p.Value] = true
+	}
 	return all
 }
 

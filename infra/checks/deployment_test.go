@@ -25,20 +25,21 @@ func TestDeploymentOfTheTemplate(t *testing.T) {
 					if tmpl.at("Globals", "Function", "DeploymentPreference", "Type").target() != "DeploymentType" {
 						found = append(found, f.find("%s: nobody can choose how it is rolled out", f.id))
 					}
-					own := strings.TrimSuffix(f.id, "Function") + "ErrorsAlarm"
-					preference := f.at("Properties", "DeploymentPreference", "Alarms")
+					preference := f.property("DeploymentPreference", "Alarms")
 					// CodeDeploy begins nothing while an alarm is on: AllAtOnce must not ask
 					// them, or what is broken could not be repaired.
 					if preference.at("0").text() != "HasCanary" || len(alternatives(preference)) != 2 {
 						found = append(found, f.find("%s: alarms keep it from being repaired", f.id))
 					}
 					alarms := preference.at("1").references()
-					if !slices.Contains(alarms, own) {
-						found = append(found, f.find("%s: %s does not stop a deployment", f.id, own))
+					if len(alarms) == 0 {
+						found = append(found, f.find("%s: no alarm stops a deployment", f.id))
 					}
 					for _, id := range alarms {
-						if _, ok := tmpl.resource("AWS::CloudWatch::Alarm", id); !ok {
-							found = append(found, f.find("%s: %s is no alarm", f.id, id))
+						if a, _ := tmpl.resource("AWS::CloudWatch::Alarm", id); !slices.ContainsFunc(a.watches(), func(w watched) bool {
+							return w.subject() == f.id+" Errors" || f.id == "SeedFunction" && w.subject() == "seed seedings internal"
+						}) {
+							found = append(found, f.find("%s: %s does not see it fail", f.id, id))
 						}
 					}
 					if f.property("RecursiveLoop").text() != "Terminate" {
@@ -53,9 +54,10 @@ func TestDeploymentOfTheTemplate(t *testing.T) {
 				{"Resources/QueryFunction/Properties/AutoPublishCodeSha256", "!Ref PurchaseFingerprint"},
 				{"Globals/Function/DeploymentPreference", "{Type: AllAtOnce}"},
 				{"Globals/Function/RecursiveLoop", "Allow"},
-				{"Resources/SeedFunction/Properties/DeploymentPreference", ""},
-				{"Resources/QueryFunction/Properties/DeploymentPreference/Alarms/1/0", "!Ref OversoldAlarm"},
-				{"Resources/QueryFunction/Properties/DeploymentPreference/Alarms", "[!Ref QueryErrorsAlarm]"},
+				{"Resources/SeedFunction/Properties/DeploymentPreference", "{Enabled: false, Alarms: []}"},
+				{"Globals/Function/DeploymentPreference/Alarms/1/0", "!Ref OversoldAlarm"},
+				{"Globals/Function/DeploymentPreference/Alarms", "[!Ref FunctionErrorsAlarm]"},
+				{"Resources/FunctionErrorsAlarm/Properties/Metrics/3/MetricStat/Metric/MetricName", "Throttles"},
 			},
 		},
 		{
@@ -86,6 +88,37 @@ func TestDeploymentOfTheTemplate(t *testing.T) {
 			},
 		},
 	})
+}
+
+func TestAnAPIWithADomainAnswersNowhereElse(t *testing.T) {
+	checkTemplate(t, []templateRule{{
+		row:  11,
+		name: "an API that has a domain of its own is shut at execute-api, and the front reaches it at the domain",
+		check: func(tmpl template) (found []finding) {
+			closed := tmpl.at("Resources", "Api", "Properties", "DisableExecuteApiEndpoint")
+			if closed.at("0").text() != "HasApiDomain" || closed.at("1").text() != "true" {
+				found = append(found, closed.find("execute-api stays open beside the domain"))
+			}
+			mapping, ok := tmpl.resource("AWS::ApiGatewayV2::ApiMapping", "ApiDomainMapping")
+			if !ok || mapping.at("Condition").text() != "HasApiDomain" || mapping.at("Properties", "ApiId").target() != "Api" {
+				found = append(found, tmpl.at("Resources").find("the domain leads nowhere"))
+			}
+			if origin := tmpl.at("Resources", "Front", "Properties", "Parameters", "ApiDomainName"); origin.at("1").target() != "ApiDomainName" {
+				found = append(found, tmpl.at("Resources", "Front").find("the front does not reach the API at its domain"))
+			}
+			if refs := tmpl.at("Rules", "DomainsHaveCertificates", "Assertions").references(); !slices.Contains(refs, "ApiCertificateArn") || !slices.Contains(refs, "FrontCertificateArn") {
+				found = append(found, tmpl.at("Resources").find("a domain may have no certificate"))
+			}
+			return found
+		},
+		breaks: []edit{
+			{"Resources/Api/Properties/DisableExecuteApiEndpoint", ""},
+			{"Resources/Api/Properties/DisableExecuteApiEndpoint/1", "false"},
+			{"Resources/ApiDomainMapping", ""},
+			{"Resources/Front/Properties/Parameters/ApiDomainName", "!Sub '${Api}.execute-api.${AWS::Region}.${AWS::URLSuffix}'"},
+			{"Rules/DomainsHaveCertificates", ""},
+		},
+	}})
 }
 
 func front(text string) func(template) []finding {
@@ -136,6 +169,8 @@ func TestTheFrontSignsItsRequestsAndTurnsFloodsAway(t *testing.T) {
 		{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/0", ""},
 		{"Resources/WebAcl/Properties/Rules", "[]"},
 		{"Resources/WebAcl/Properties/Rules/1/Action", "{Count: {}}"},
+		{"Resources/WebAcl/Properties/Rules/2/Statement/RateBasedStatement/CustomKeys", ""},
+		{"Resources/SalePageCache/Properties/CachePolicyConfig/ParametersInCacheKeyAndForwardedToOrigin/HeadersConfig", "{HeaderBehavior: whitelist, Headers: [Origin]}"},
 		{"Resources/Distribution/Properties/DistributionConfig/CustomErrorResponses", ""},
 		{"Resources/Distribution/Properties/DistributionConfig/CustomErrorResponses/4/ErrorCachingMinTTL", "10"},
 		{"Resources/WebAcl/Properties/Scope", "REGIONAL"},
@@ -183,14 +218,23 @@ func frontRules(tmpl template) (found []finding) {
 	}
 	acl := tmpl.at("Resources", "WebAcl", "Properties")
 	wants(acl.at("Scope"), "CLOUDFRONT", "CloudFront takes no such web ACL")
-	limits := 0
+	limits, tokens := 0, 0
 	for _, rule := range acl.at("Rules").list() {
 		limit := rule.at("Statement", "RateBasedStatement", "Limit").target()
 		if (limit == "RequestLimit" || limit == "PurchaseLimit") && rule.at("Action", "Block").Node != nil {
 			limits++
 		}
+		if key := rule.at("Statement", "RateBasedStatement", "CustomKeys", "0", "Header", "Name"); key.text() == "authorization" {
+			tokens++
+		}
 	}
-	if limits != 2 {
+	if headers := tmpl.at("Resources", "SalePageCache", "Properties", "CachePolicyConfig", "ParametersInCacheKeyAndForwardedToOrigin", "HeadersConfig", "HeaderBehavior"); headers.text() != "none" {
+		found = append(found, finding{frontFile, 1, "whoever changes a header gets a page that is not kept yet"})
+	}
+	if tokens != 1 {
+		found = append(found, finding{frontFile, 1, "a flood with one token comes through"})
+	}
+	if limits != 3 {
 		found = append(found, finding{frontFile, 1, "a flood from one address comes through"})
 	}
 	return found

@@ -1,46 +1,35 @@
 package checks
 
 import (
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 )
 
 // leastReason is the shortest text that may pass for a reason, in bytes.
 const leastReason = 20
 
-// excuse is a check of a linter, or a row of CHECKLIST.md, that a resource's
-// Metadata says does not apply to it.
-type excuse struct {
-	id, reason string
-	node
-}
+// excuseRow is a row of the table of CHECKLIST.md that says which rules of a linter, or
+// rows of the checklist, do not apply to which resources.
+var excuseRow = regexp.MustCompile("(?m)^\\| ((?:`[A-Za-z]+`(?:, )?)+) \\| (row \\d+|W\\d+|CKV_AWS_\\d+) \\| (.+) \\|$")
 
-// excuses are all of a resource's: in the words of cfn_nag and checkov, which
-// read them too, and under "checklist" by the number of the row.
-func (r resource) excuses() (all []excuse) {
-	meta := r.at("Metadata")
-	for _, n := range meta.at("cfn_nag", "rules_to_suppress").list() {
-		all = append(all, excuse{n.at("id").text(), n.at("reason").text(), n})
-	}
-	for _, n := range meta.at("checkov", "skip").list() {
-		all = append(all, excuse{n.at("id").text(), n.at("comment").text(), n})
-	}
-	for _, n := range meta.at("checklist").list() {
-		all = append(all, excuse{"row " + n.at("row").text(), n.at("reason").text(), n})
-	}
-	for _, n := range meta.at("cfn-lint", "config", "ignore_checks").list() {
-		all = append(all, excuse{n.text(), meta.at("reason").text(), n})
+// excuses are the reasons, by resource and rule, such as "LedgerTable CKV_AWS_119".
+func excuses(t testing.TB) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, row := range excuseRow.FindAllStringSubmatch(read(t, checklistFile), -1) {
+		for id := range strings.SplitSeq(strings.ReplaceAll(row[1], "`", ""), ", ") {
+			all[id+" "+row[2]] = row[3]
+		}
 	}
 	return all
 }
 
-// excused reports whether the resource gives a reason for that id.
-func (r resource) excused(id string) bool {
-	for _, e := range r.excuses() {
-		if e.id == id && len(e.reason) >= leastReason {
-			return true
-		}
-	}
-	return false
+// excused reports whether a reason is given why that rule does not apply to the
+// resource.
+func (t template) excused(r resource, rule string) bool {
+	return len(t.excuses[r.id+" "+rule]) >= leastReason
 }
 
 // all are the resources of every kind.
@@ -51,13 +40,13 @@ func (t template) all() (all []resource) {
 	return all
 }
 
-// unless makes a rule out of what resources of a kind must have, each unless its
-// Metadata says why not.
+// unless makes a rule out of what resources of a kind must have, each unless the
+// checklist says why not.
 func unless(kind, id, says string, has func(template, resource) bool) func(template) []finding {
 	return func(tmpl template) (found []finding) {
 		for _, r := range tmpl.resources(kind) {
-			if !has(tmpl, r) && !r.excused(id) {
-				found = append(found, r.find("%s %s, and its Metadata gives no reason (%s)", r.id, says, id))
+			if !has(tmpl, r) && !tmpl.excused(r, id) {
+				found = append(found, r.find("%s %s, and the checklist gives no reason (%s)", r.id, says, id))
 			}
 		}
 		return found
@@ -70,71 +59,75 @@ func property(steps ...string) func(template, resource) bool {
 
 func TestWhatIsLeftOutHasAReason(t *testing.T) {
 	const function = "AWS::Serverless::Function"
+	front := parseTemplate(t, read(t, frontFile))
 	checkTemplate(t, []templateRule{
 		{
 			row:  20,
-			name: "every excuse has an id and a reason",
+			name: "every excuse is for a resource that there is, and gives a reason",
 			check: func(tmpl template) (found []finding) {
-				for _, r := range tmpl.all() {
-					for _, e := range r.excuses() {
-						if e.id == "" || len(e.reason) < leastReason {
-							found = append(found, e.find("%s: %q is excused without a reason", r.id, e.id))
-						}
+				for excuse, reason := range tmpl.excuses {
+					id, _, _ := strings.Cut(excuse, " ")
+					if tmpl.at("Resources", id).Node == nil && front.at("Resources", id).Node == nil || len(reason) < leastReason {
+						found = append(found, finding{checklistFile, 1, excuse + " is excused without a reason, or is not there"})
+					}
+				}
+				for _, r := range slices.Concat(tmpl.all(), front.all()) {
+					meta := r.at("Metadata")
+					if len(meta.at("cfn-lint", "config", "ignore_checks").list()) > 0 && len(meta.at("reason").text()) < leastReason {
+						found = append(found, r.find("%s ignores a rule of cfn-lint without a reason", r.id))
 					}
 				}
 				return found
 			},
 			breaks: []edit{
-				{"Resources/LedgerTable/Metadata/checkov/skip/0/comment", "no"},
-				{"Resources/OrderQueue/Metadata/cfn_nag/rules_to_suppress/0/id", ""},
-				{"Resources/Api/Metadata/checklist/0/reason", ""},
+				{"Resources/SeedLogGroup", ""},
 				{"Resources/Front/Metadata/reason", ""},
 			},
 		},
 		{
 			row: 20, name: "a function is in a VPC, or says why not",
 			check:  unless(function, "CKV_AWS_117", "is in no VPC", property("VpcConfig")),
-			breaks: []edit{{"Resources/SeedFunction/Metadata/checkov", ""}},
+			breaks: []edit{{"excuse SeedFunction CKV_AWS_117", ""}},
 		},
 		{
 			row: 20, name: "a function's code is signed, or it says why not",
 			check:  unless(function, "CKV_AWS_272", "has unsigned code", property("CodeSigningConfigArn")),
-			breaks: []edit{{"Resources/SeedFunction/Metadata/checkov", ""}},
+			breaks: []edit{{"excuse SeedFunction CKV_AWS_272", ""}},
 		},
 		{
 			row: 14, name: "a function's environment has a key of its own, or says why not",
 			check:  unless(function, "CKV_AWS_173", "has no KmsKeyArn", property("KmsKeyArn")),
-			breaks: []edit{{"Resources/PurchaseFunction/Metadata/checkov", ""}},
+			breaks: []edit{{"excuse PurchaseFunction CKV_AWS_173", ""}},
 		},
 		{
 			row: 6, name: "a table has a key of its own, or says why not",
 			check:  unless("AWS::DynamoDB::Table", "CKV_AWS_119", "has no key of its own", property("SSESpecification", "KMSMasterKeyId")),
-			breaks: []edit{{"Resources/LedgerTable/Metadata/checkov", ""}},
+			breaks: []edit{{"excuse LedgerTable CKV_AWS_119", ""}},
 		},
 		{
 			row: 6, name: "a table has a time to live, or says why not",
 			check:  unless("AWS::DynamoDB::Table", "row 6", "has no time to live", property("TimeToLiveSpecification")),
-			breaks: []edit{{"Resources/LedgerTable/Metadata/checklist", ""}},
+			breaks: []edit{{"excuse LedgerTable row 6", ""}},
 		},
 		{
 			row: 7, name: "a queue has a key of its own, or says why not",
 			check:  unless("AWS::SQS::Queue", "W48", "has no key of its own", property("KmsMasterKeyId")),
-			breaks: []edit{{"Resources/OrderQueue/Metadata", ""}},
+			breaks: []edit{{"excuse OrderQueue W48", ""}},
 		},
 		{
 			row: 7, name: "a queue has a dead-letter queue, or says why not",
 			check:  unless("AWS::SQS::Queue", "row 7", "has no RedrivePolicy", property("RedrivePolicy")),
-			breaks: []edit{{"Resources/OrderDeadLetterQueue/Metadata/checklist", ""}, {"Resources/OrderQueue/Properties/RedrivePolicy", ""}},
+			breaks: []edit{{"excuse OrderDeadLetterQueue row 7", ""}, {"Resources/OrderQueue/Properties/RedrivePolicy", ""}},
 		},
 		{
 			row: 12, name: "a log group has a key of its own, or says why not",
 			check:  unless("AWS::Logs::LogGroup", "W84", "has no KmsKeyId", property("KmsKeyId")),
-			breaks: []edit{{"Resources/ApiLogGroup/Metadata", ""}},
+			breaks: []edit{{"excuse ApiLogGroup W84", ""}},
 		},
 		{
 			row: 17, name: "the alarms' topic has a key of its own, or says why not",
 			check:  unless("AWS::SNS::Topic", "W47", "has no KmsMasterKeyId", property("KmsMasterKeyId")),
-			breaks: []edit{{"Resources/AlarmTopic/Metadata", ""}},
+			breaks: []edit{{"excuse PageTopic W47", ""}},
 		},
 		{
 			row: 3, name: "a role that allows something on everything says why",
@@ -148,7 +141,7 @@ func TestWhatIsLeftOutHasAReason(t *testing.T) {
 				}
 				return true
 			}),
-			breaks: []edit{{"Resources/QueryRole/Metadata", ""}},
+			breaks: []edit{{"excuse QueryRole W11", ""}},
 		},
 	})
 }

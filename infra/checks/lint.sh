@@ -4,7 +4,7 @@
 # its defaults and with everything switched on. What is not installed is named.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-templates=(template.yaml infra/front.yaml)
+templates=(template.yaml infra/front.yaml infra/alarms.yaml)
 
 lint=$(command -v cfn-lint) || {
 	echo "cfn-lint is not installed: no template was linted (pip install cfn-lint)"
@@ -35,6 +35,8 @@ everything=(
 	PurchaseScope=buy QueryScope=look WarmWriteUnitsPerSecond=40000 MaxWriteRequestUnits=40000
 	PurchaseReservedConcurrency=500 QueryReservedConcurrency=200 FinalizeReservedConcurrency=20
 	PurchaseProvisionedConcurrency=300 QueryProvisionedConcurrency=100 "WarmFrom=cron(45 11 11 11 ? *)" "WarmUntil=cron(0 14 11 11 ? *)"
+	ApiDomainName=api.shop.example ApiCertificateArn=arn:aws:acm:us-east-1:123456789012:certificate/a
+	FrontDomainName=shop.example FrontCertificateArn=arn:aws:acm:us-east-1:123456789012:certificate/b
 	EligibilityUrl=https://eligible.example AlarmEmail=alarms@shop.example
 )
 $python infra/checks/translate.py template.yaml >"$made/defaults.json"

@@ -4,24 +4,15 @@ import (
 	"fmt"
 	"go/constant"
 	"go/types"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"flashsale/shared/ledger"
 )
 
 // ours is where the functions file their metrics, the constant
 // telemetry.Namespace.
 const ours = "flashsale"
-
-// business are the metrics of the functions that must have an alarm: service,
-// name and, where the metric has one, the value of its second dimension.
-var business = []string{
-	"reconcile oversold", "reconcile unbalanced", "reconcile oldestPendingSeconds", "reconcile resent",
-	"finalize acceptToConfirmMs", "finalize failed", "finalize confirmed", "purchase unsent", "purchase unchecked",
-	"purchase purchases busy", "purchase purchases sold-out", "purchase purchases internal",
-}
 
 // emissions are the metrics of every function, by service and name.
 func emissions(t testing.TB) map[string]emission {
@@ -39,13 +30,29 @@ func emissions(t testing.TB) map[string]emission {
 	return all
 }
 
-// unknown says what of a metric that is read no function files; "" if all is
-// well.
-func unknown(known map[string]emission, metric string, dimensions map[string]string) string {
+// filtered are the metrics that the alarms' template makes of the access log.
+func filtered(alarms template) map[string]bool {
+	all := map[string]bool{}
+	for _, f := range alarms.resources("AWS::Logs::MetricFilter") {
+		all[f.at("Properties", "MetricTransformations", "0", "MetricName").text()] = true
+	}
+	return all
+}
+
+// unknown says what of a metric that is read no function files and no filter
+// counts; "" if all is well. The stack is a dimension of each, so that two of one
+// account do not ring each other's alarms.
+func unknown(known map[string]emission, filtered map[string]bool, metric string, dimensions map[string]string) string {
 	e, ok := known[dimensions["service"]+" "+metric]
-	switch want := 1 + min(len(e.dimension), 1); {
+	want := 2 + min(len(e.dimension), 1)
+	if dimensions["service"] == "" && filtered[metric] {
+		ok, want = true, 1
+	}
+	switch _, ofStack := dimensions["stack"]; {
 	case !ok:
 		return fmt.Sprintf("service %q files no %s", dimensions["service"], metric)
+	case !ofStack:
+		return metric + " is that of every stack of the account"
 	case len(dimensions) != want:
 		return fmt.Sprintf("%s has %d dimensions, want %d: CloudWatch knows it by all of them only", metric, len(dimensions), want)
 	case e.dimension != "" && !e.values[dimensions[e.dimension]]:
@@ -62,14 +69,14 @@ func plain(dimensions map[string]node) map[string]string {
 	return all
 }
 
-func TestMetricsOfTheTemplateAreThoseOfTheCode(t *testing.T) {
+func TestMetricsOfTheTemplatesAreThoseOfTheCode(t *testing.T) {
 	known := emissions(t)
 	namespace, ok := deployed(t).packages[telemetryPackage].Scope().Lookup("Namespace").(*types.Const)
 	if !ok || constant.StringVal(namespace.Val()) != ours {
 		t.Fatalf("the code files its metrics under %v, want %q", namespace, ours)
 	}
-	checkTemplate(t, []templateRule{
-		{
+	for _, file := range []string{templateFile, alarmsFile} {
+		checkFile(t, file, []templateRule{{
 			row:  17,
 			name: "an alarm reads a metric as a function files it: namespace, name and all dimensions",
 			check: func(tmpl template) (found []finding) {
@@ -78,66 +85,61 @@ func TestMetricsOfTheTemplateAreThoseOfTheCode(t *testing.T) {
 						if strings.HasPrefix(w.namespace, "AWS/") {
 							continue
 						}
-						if why := unknown(known, w.metric, plain(w.dimensions)); w.namespace != ours || why != "" {
+						if stack := w.dimensions["stack"].target(); stack != "Stack" && stack != "AWS::StackName" {
+							found = append(found, w.find("%s: %s is not this stack's", a.id, w.metric))
+						}
+						if why := unknown(known, filtered(tmpl), w.metric, plain(w.dimensions)); w.namespace != ours || why != "" {
 							found = append(found, w.find("%s: %s %s", a.id, w.namespace, why))
 						}
 					}
 				}
 				return found
 			},
-			breaks: []edit{
-				{"Resources/OversoldAlarm/Properties/MetricName", "oversell"},
-				{"Resources/OversoldAlarm/Properties/Namespace", "Flashsale"},
-				{"Resources/OversoldAlarm/Properties/Dimensions/0/Value", "purchase"},
-				{"Resources/OversoldAlarm/Properties/Dimensions", "[]"},
-				{"Resources/SoldOutAlarm/Properties/Dimensions/1/Value", "soldout"},
-				{"Resources/SoldOutAlarm/Properties/Dimensions/1/Name", "outcome"},
-				{"Resources/SoldOutAlarm/Properties/Dimensions", "[{Name: service, Value: purchase}]"},
-			},
-		},
+			breaks: map[string][]edit{
+				templateFile: {{"Resources/FunctionErrorsAlarm/Properties/Metrics/5/MetricStat/Metric/Dimensions/0/Value", "flashsale-dev"}},
+				alarmsFile: {
+					{"Resources/OldestPendingAlarm/Properties/MetricName", "oldest"},
+					{"Resources/OldestPendingAlarm/Properties/Namespace", "Flashsale"},
+					{"Resources/OldestPendingAlarm/Properties/Dimensions/0", ""},
+					{"Resources/OldestPendingAlarm/Properties/Dimensions/1/Value", "purchase"},
+					{"Resources/OldestPendingAlarm/Properties/Dimensions", "[]"},
+					{"Resources/PurchasesFailingAlarm/Properties/Metrics/0/MetricStat/Metric/Dimensions/2/Value", "lazy"},
+					{"Resources/PurchasesFailingAlarm/Properties/Metrics/0/MetricStat/Metric/Dimensions/2/Name", "outcome"},
+					{"Resources/RefusedFilter", ""},
+				},
+			}[file],
+		}})
+	}
+	checkFile(t, alarmsFile, []templateRule{
 		{
 			row:  17,
-			name: "the business has its alarms",
+			name: "the access log's metrics are counted of lines that have what the filter looks for",
 			check: func(tmpl template) (found []finding) {
-				has := map[string]bool{}
-				for _, a := range tmpl.alarms() {
-					for _, w := range a.watches() {
-						if w.namespace == ours {
-							d := plain(w.dimensions)
-							has[strings.TrimSpace(d["service"]+" "+w.metric+" "+d["result"])] = true
+				format := parseTemplate(t, read(t, templateFile)).at("Resources", "Api", "Properties", "AccessLogSettings", "Format").Value
+				for _, f := range tmpl.resources("AWS::Logs::MetricFilter") {
+					p := f.at("Properties")
+					transformation := p.at("MetricTransformations", "0")
+					fields := fieldOfLog.FindAllStringSubmatch(p.at("FilterPattern").text()+transformation.at("Dimensions", "0", "Value").text(), -1)
+					for _, field := range fields {
+						if !strings.Contains(format, `"`+field[1]+`":`) {
+							found = append(found, f.find("%s: no line has %s", f.id, field[1]))
 						}
 					}
-				}
-				for _, want := range business {
-					if !has[want] {
-						found = append(found, tmpl.at("Resources").find("no alarm reads %s", want))
+					if len(fields) < 2 || transformation.at("Dimensions", "0", "Key").text() != "stack" || transformation.at("MetricNamespace").text() != ours {
+						found = append(found, f.find("%s: is filed where nobody looks", f.id))
 					}
-				}
-				for _, strict := range []string{"oversold", "unbalanced"} {
-					if _, n, ok := tmpl.alarmOn(ours, strict, "Maximum", "service", "reconcile"); !ok || n != 1 {
-						found = append(found, tmpl.at("Resources").find("%s goes unnoticed", strict))
-					}
-				}
-				bound := int(ledger.ResendBound / time.Second)
-				a, n, _ := tmpl.alarmOn(ours, "oldestPendingSeconds", "Maximum", "service", "reconcile")
-				if periods, _ := tmpl.number(a.at("Properties", "EvaluationPeriods")); n != bound || periods != 1 {
-					found = append(found, tmpl.at("Resources").find("an order may be unfinished for longer than %d s unnoticed", bound))
 				}
 				return found
 			},
 			breaks: []edit{
-				{"Resources/OversoldAlarm", ""},
-				{"Resources/OversoldAlarm/Properties/Threshold", "2"},
-				{"Resources/OldestPendingAlarm/Properties/Threshold", "301"},
-				{"Resources/OldestPendingAlarm/Properties/EvaluationPeriods", "2"},
-				{"Resources/AcceptToConfirmAlarm", ""},
-				{"Resources/FailedItemsAlarm", ""},
-				{"Resources/BusyAlarm/Properties/Metrics/0", ""},
+				{"Resources/AskedFilter/Properties/FilterPattern", "'{ $.route = \"POST /\" }'"},
+				{"Resources/AskedFilter/Properties/MetricTransformations/0/Dimensions", "[]"},
+				{"Resources/RefusedFilter/Properties/MetricTransformations/0/MetricNamespace", "other"},
 			},
 		},
 		{
 			row:  17,
-			name: "the dashboard shows every function, queue, table and API, and every metric of the business that has an alarm",
+			name: "the dashboard shows every function, queue, table and API, and only metrics that somebody files",
 			check: func(tmpl template) (found []finding) {
 				body, shown, err := dashboard(tmpl)
 				if err != nil {
@@ -146,7 +148,7 @@ func TestMetricsOfTheTemplateAreThoseOfTheCode(t *testing.T) {
 				seen := map[string]bool{}
 				for _, m := range shown {
 					if m.namespace == ours {
-						if why := unknown(known, m.metric, m.dimensions); why != "" {
+						if why := unknown(known, filtered(tmpl), m.metric, m.dimensions); why != "" {
 							found = append(found, body.find("the dashboard shows nothing: %s", why))
 						}
 						seen[strings.TrimSpace(m.dimensions["service"]+" "+m.metric+" "+m.dimensions["result"])] = true
@@ -155,16 +157,19 @@ func TestMetricsOfTheTemplateAreThoseOfTheCode(t *testing.T) {
 						seen[value] = true
 					}
 				}
-				for _, want := range business {
+				for _, a := range tmpl.alarms() {
+					if slices.Contains(a.at("Properties", "AlarmActions").references(), "PageTopic") && !strings.Contains(body.Value, "${"+a.id+".Arn}") {
+						found = append(found, body.find("the dashboard does not show %s", a.id))
+					}
+				}
+				for _, want := range []string{"reconcile available", "purchase purchases busy", "finalize confirmed", "refused"} {
 					if !seen[want] {
 						found = append(found, body.find("the dashboard does not show %s", want))
 					}
 				}
-				for _, kind := range []string{"AWS::Serverless::Function", "AWS::SQS::Queue", "AWS::DynamoDB::Table", "AWS::Serverless::HttpApi"} {
-					for _, r := range tmpl.resources(kind) {
-						if !seen["${"+r.id+"}"] && !seen["${"+r.id+".QueueName}"] {
-							found = append(found, body.find("the dashboard does not show %s", r.id))
-						}
+				for p := range tmpl.at("Parameters").pairs() {
+					if !strings.HasSuffix(p.Value, "Topic") && p.Value != "ApiLogGroup" && p.Value != "WriteUnits" && !seen["${"+p.Value+"}"] {
+						found = append(found, body.find("the dashboard does not show %s", p.Value))
 					}
 				}
 				return found
@@ -173,11 +178,15 @@ func TestMetricsOfTheTemplateAreThoseOfTheCode(t *testing.T) {
 				{"Resources/Dashboard", ""},
 				{"Resources/Dashboard/Properties/DashboardBody", "!Sub '{\"widgets\":[]}'"},
 				{"Resources/Dashboard/Properties/DashboardBody", "!Sub '{\"widgets\":['"},
-				{"Resources/BasketQueue", "{Type: 'AWS::SQS::Queue'}"},
+				{"Parameters/BasketQueue", "{Type: String}"},
+				{"Resources/SpareAlarm", "{Type: 'AWS::CloudWatch::Alarm', Properties: {AlarmActions: [!Ref PageTopic]}}"},
 			},
 		},
 	})
 }
+
+// fieldOfLog is a field of a log line in a filter pattern.
+var fieldOfLog = regexp.MustCompile(`\$\.(\w+)`)
 
 func TestAMetricThatNobodyFilesIsNoticed(t *testing.T) {
 	known := map[string]emission{"purchase sent": {}, "purchase answers": {"result", map[string]bool{"busy": true}}}
@@ -186,16 +195,19 @@ func TestAMetricThatNobodyFilesIsNoticed(t *testing.T) {
 		dimensions map[string]string
 		ok         bool
 	}{
-		{"sent", map[string]string{"service": "purchase"}, true},
-		{"sent", map[string]string{"service": "query"}, false},
-		{"sent", map[string]string{"service": "purchase", "result": "busy"}, false},
+		{"sent", map[string]string{"stack": "s", "service": "purchase"}, true},
+		{"sent", map[string]string{"service": "purchase"}, false},
+		{"sent", map[string]string{"stack": "s", "service": "query"}, false},
+		{"sent", map[string]string{"stack": "s", "service": "purchase", "result": "busy"}, false},
 		{"sent", nil, false},
-		{"answers", map[string]string{"service": "purchase", "result": "busy"}, true},
-		{"answers", map[string]string{"service": "purchase", "result": "lazy"}, false},
-		{"answers", map[string]string{"service": "purchase", "outcome": "busy"}, false},
-		{"answers", map[string]string{"service": "purchase"}, false},
+		{"logged", map[string]string{"stack": "s"}, true},
+		{"logged", nil, false},
+		{"answers", map[string]string{"stack": "s", "service": "purchase", "result": "busy"}, true},
+		{"answers", map[string]string{"stack": "s", "service": "purchase", "result": "lazy"}, false},
+		{"answers", map[string]string{"stack": "s", "service": "purchase", "outcome": "busy"}, false},
+		{"answers", map[string]string{"stack": "s", "service": "purchase"}, false},
 	} {
-		if why := unknown(known, tt.metric, tt.dimensions); (why == "") != tt.ok {
+		if why := unknown(known, map[string]bool{"logged": true}, tt.metric, tt.dimensions); (why == "") != tt.ok {
 			t.Errorf("%s %v: %q", tt.metric, tt.dimensions, why)
 		}
 	}

@@ -1,8 +1,10 @@
 package checks
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +21,8 @@ const (
 	// callTime, in seconds, is the limit of one call to the table, to the queue and to
 	// the eligibility service each.
 	callTime = 1
+	// ageAlarm, in seconds, is the age of the oldest order message that is an alarm.
+	ageAlarm = 120
 )
 
 var rateSchedule = regexp.MustCompile(`^rate\((\d+) (minute|hour|day)s?\)$`)
@@ -43,6 +47,7 @@ func TestNumbersOfTheTemplate(t *testing.T) {
 		reconcile = "Resources/ReconcileFunction/Properties/"
 		rate      = reconcile + "Events/Reconciling/Properties/ScheduleExpression"
 	)
+	alarms := parseTemplate(t, read(t, alarmsFile))
 	checkTemplate(t, []templateRule{
 		{
 			row:  7,
@@ -95,34 +100,30 @@ func TestNumbersOfTheTemplate(t *testing.T) {
 			row:  9,
 			name: "reconciling comes often enough for its alarms: two passes before a lost message counts as waiting too long",
 			check: func(tmpl template) (found []finding) {
+				waiting, _ := alarms.number(alarms.at("Resources", "OldestPendingAlarm", "Properties", "Threshold"))
+				patience, _ := alarms.number(alarms.at("Resources", "ReconcileSilentAlarm", "Properties", "Period"))
 				for _, f := range tmpl.functions() {
-					_, waiting, reconciles := tmpl.alarmOn("flashsale", "oldestPendingSeconds", "Maximum", "service", f.folder())
-					if !reconciles {
+					if f.folder() != "reconcile" {
 						continue
 					}
-					silence, _, watched := tmpl.alarmOn("AWS/Lambda", "Invocations", "Sum", "FunctionName", f.id)
-					patience, _ := tmpl.number(silence.at("Properties", "Period"))
 					for _, e := range f.events("ScheduleV2") {
 						every, ok := tmpl.period(e)
 						switch {
 						case !ok:
 							found = append(found, e.find("%s: no rate", f.id))
-						case !watched || every > patience:
+						case every > patience:
 							found = append(found, e.find("%s runs every %d s, its alarm expects it every %d s", f.id, every, patience))
 						case seconds(ledger.ResendGrace)+2*every > waiting:
 							found = append(found, e.find("%s: two passes end after %d s, the alarm goes off at %d s", f.id, 2*every, waiting))
 						}
 					}
-					return found
 				}
-				return append(found, tmpl.at("Resources").find("no function tells the age of the oldest pending claim"))
+				return found
 			},
 			breaks: []edit{
 				{rate, "rate(1 hour)"},
 				{rate, "rate(2 minutes)"},
 				{rate, "cron(0 * * * ? *)"},
-				{"Resources/OldestPendingAlarm/Properties/Threshold", "120"},
-				{"Resources/OldestPendingAlarm", ""},
 			},
 		},
 		{
@@ -155,19 +156,34 @@ func TestNumbersOfTheTemplate(t *testing.T) {
 			name: "a queue's age is an alarm after a second delivery and before claims count as waiting too long",
 			check: func(tmpl template) (found []finding) {
 				for _, s := range tmpl.eventSources() {
-					_, age, _ := tmpl.alarmOn("AWS/SQS", "ApproximateAgeOfOldestMessage", "Maximum", "QueueName", s.queue.id)
-					_, waiting, _ := tmpl.alarmOn("flashsale", "oldestPendingSeconds", "Maximum", "service", "reconcile")
 					hidden, _ := tmpl.number(s.queue.at("Properties", "VisibilityTimeout"))
-					if age < 2*hidden || age > waiting {
-						found = append(found, s.queue.find("%s: an age of %d s is an alarm, want %d to %d s", s.queue.id, age, 2*hidden, waiting))
+					if ageAlarm < 2*hidden || ageAlarm > seconds(ledger.ResendBound) {
+						found = append(found, s.queue.find("%s: an age of %d s is an alarm, want at least %d s", s.queue.id, ageAlarm, 2*hidden))
 					}
 				}
 				return found
 			},
+			breaks: []edit{{"Parameters/OrderVisibilityTimeout/Default", "300"}},
+		},
+	})
+	checkFile(t, alarmsFile, []templateRule{
+		{
+			row:  17,
+			name: "the oldest pending order and the queue's age ring at their bounds",
+			check: func(tmpl template) (found []finding) {
+				if n, _ := tmpl.number(tmpl.at("Resources", "OldestPendingAlarm", "Properties", "Threshold")); n != seconds(ledger.ResendBound) {
+					found = append(found, tmpl.at("Resources").find("an order may be unfinished for longer than %v unnoticed", ledger.ResendBound))
+				}
+				worst := tmpl.at("Resources", "OrdersWaitAlarm", "Properties", "Metrics", "3", "Expression")
+				if !strings.Contains(worst.text(), fmt.Sprintf("FILL(age, 0) / %d,", ageAlarm)) {
+					found = append(found, worst.find("the age is not measured against %d s", ageAlarm))
+				}
+				return found
+			},
 			breaks: []edit{
-				{"Resources/OrderQueueAgeAlarm/Properties/Threshold", "60"},
-				{"Resources/OrderQueueAgeAlarm/Properties/Threshold", "3600"},
-				{"Parameters/OrderVisibilityTimeout/Default", "300"},
+				{"Resources/OldestPendingAlarm/Properties/Threshold", "301"},
+				{"Resources/OldestPendingAlarm", ""},
+				{"Resources/OrdersWaitAlarm/Properties/Metrics/3/Expression", "MAX([FILL(age, 0) / 3600, FILL(depth, 0) / 10000])"},
 			},
 		},
 		{
@@ -197,10 +213,10 @@ func TestNumbersOfTheTemplate(t *testing.T) {
 				return found
 			},
 			breaks: []edit{
-				{"Resources/OversoldAlarm/Properties/Period", "3600"},
-				{"Resources/OversoldAlarm/Properties/Period", ""},
-				{"Resources/OversoldAlarm/Properties/EvaluationPeriods", "60"},
-				{"Resources/BusyAlarm/Properties/Metrics/0/MetricStat/Period", "900"},
+				{"Resources/OldestPendingAlarm/Properties/Period", "3600"},
+				{"Resources/OldestPendingAlarm/Properties/Period", ""},
+				{"Resources/OldestPendingAlarm/Properties/EvaluationPeriods", "60"},
+				{"Resources/PurchasesFailingAlarm/Properties/Metrics/0/MetricStat/Period", "900"},
 			},
 		},
 	})

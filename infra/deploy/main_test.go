@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"flashsale/infra/deploy/demand"
 	"flashsale/infra/deploy/place"
 	"flashsale/infra/deploy/preflight"
 	"flashsale/infra/deploy/rehearse"
@@ -47,8 +48,12 @@ func TestAnEnvironmentMustBeInTheFile(t *testing.T) {
 
 func TestEveryParameterIsPrintedAsSAMTakesIt(t *testing.T) {
 	var out strings.Builder
+	d, err := demand.Read(root+"/template.yaml", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	args := []string{
-		"parameters", "-config", root + "/infra/samconfig.toml", "-template", root + "/template.yaml", "-env", "prod",
+		"parameters", "-built", build(t, d.Functions, nil), "-config", root + "/infra/samconfig.toml", "-template", root + "/template.yaml", "-env", "prod",
 		`JwtAudience="two words"`, "LogLevel=DEBUG",
 	}
 	if err := run(t.Context(), args, &out, io.Discard); err != nil {

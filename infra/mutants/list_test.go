@@ -248,6 +248,12 @@ var mutants = []mutant{
 		return httpapi.Problem(sale.Refuse(sale.Busy, ""), saleID), nil
 	}
 `}}},
+	{"poison alone fails an invocation", "P10", "./functions/finalize/handler", "^TestABatchOfPoisonOnly", []edit{{"functions/finalize/handler/handler.go",
+		`err != nil && sale.CodeOf(err) != sale.Poison`, `err != nil`}}},
+	{"units of a paused sale counted as available", "P11", ledgerTests, overFake + "^what_can_be_bought", []edit{{"shared/ledger/audit.go",
+		`if s.Refusal(now) == nil {`, `if true {`}}},
+	{"metrics of two stacks counted together", "P11", "./shared/telemetry", "^TestMetricsOfAStack", []edit{{"shared/telemetry/metrics.go",
+		`		dimensions = ` + "`[\"stack\",\"service\"`", ``}}},
 	{"one poison message fails its batch", "P10", "./functions/finalize/handler", "^TestEveryShapeOfPoison", []edit{{"functions/finalize/handler/handler.go",
 		`			failures[i] = err
 			continue

@@ -92,8 +92,8 @@ func TestAHostileMessageFailsAloneAndWritesNothing(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(hostile)) {
 		t.Run(name, func(t *testing.T) {
 			before := s.books(t)
-			if failed, all := s.finalize(t, note{"hostile", hostile[name]}); !all {
-				t.Errorf("alone it is taken; failed are %q", failed)
+			if failed, all := s.finalize(t, note{"hostile", hostile[name]}); all || len(failed) != 1 || failed[0] != "hostile" {
+				t.Errorf("alone: failed are %q (all: %t), want the message and not the invocation", failed, all)
 			}
 			s.unchanged(t, before)
 			// A stranger's good message in the same batch must not suffer.

@@ -24,7 +24,7 @@ type metric struct {
 }
 
 // directive tells CloudWatch which members of the line are metrics, and which
-// are their dimensions: the service, and one more if it is not empty.
+// are their dimensions: the stack, the service, and one more if it is not empty.
 type directive struct {
 	dimension string
 	metrics   []metric
@@ -64,11 +64,16 @@ func (e *Event) embed(now time.Time) {
 	if len(e.directives) == 0 {
 		return
 	}
+	dimensions := `["service"`
+	if e.log.stack != "" {
+		e.members.Text("stack", e.log.stack)
+		dimensions = `["stack","service"`
+	}
 	e.members.Name("_aws")
 	b := append(e.members, `{"Timestamp":`...)
 	b = append(strconv.AppendInt(b, now.UnixMilli(), 10), `,"CloudWatchMetrics":[`...)
 	for i, d := range e.directives {
-		b = append(separated(b, i), `{"Namespace":"`+Namespace+`","Dimensions":[["service"`...)
+		b = append(separated(b, i), `{"Namespace":"`+Namespace+`","Dimensions":[`+dimensions...)
 		if d.dimension != "" {
 			b = jsonwrite.Quote(append(b, ','), d.dimension)
 		}

@@ -84,6 +84,24 @@ func TestMetricsAreEmbeddedTheWayCloudWatchReadsThem(t *testing.T) {
 	}
 }
 
+func TestMetricsOfAStackAreFiledUnderIt(t *testing.T) {
+	t.Setenv("STACK_NAME", "flashsale-dev")
+	l, out := newLog(t)
+	_, cancel, e := l.Begin(t.Context())
+	defer cancel()
+	e.Metric("unsent", Count, 1)
+	e.CountBy("purchases", "result", "accepted")
+	e.End("purchase", "", nil)
+	fields := fieldsOf(t, out)
+	want := []any{
+		filed([]any{"stack", "service"}, named("unsent", "Count")),
+		filed([]any{"stack", "service", "result"}, named("purchases", "Count")),
+	}
+	if diff := cmp.Diff(want, embeddedIn(t, fields)); diff != "" || fields["stack"] != "flashsale-dev" {
+		t.Errorf("stack %v, directives (-want +got):\n%s", fields["stack"], diff)
+	}
+}
+
 func TestALineWithoutMetricsHasNoDirective(t *testing.T) {
 	l, out := newLog(t)
 	_, cancel, e := l.Begin(t.Context())

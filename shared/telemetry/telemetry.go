@@ -38,6 +38,7 @@ const (
 // Log writes the events of one function.
 type Log struct {
 	service string
+	stack   string // that the metrics are filed under, "" outside of a stack
 	warm    atomic.Bool
 	least   slog.Level // of the lines without metrics
 	now     func() time.Time
@@ -50,12 +51,13 @@ type Log struct {
 // environment's AWS_LAMBDA_LOG_LEVEL (DEBUG, INFO, WARN, ERROR) is honoured for
 // lines without metrics: those with metrics are always written, because a filter
 // of log lines must not silence alarms. Lambda itself filters by the line's level,
-// too, so a function's LogLevel must not be above INFO. now is the current instant;
-// it dates the lines and measures nothing.
+// too, so a function's LogLevel must not be above INFO. STACK_NAME is a dimension of
+// every metric, so that two stacks of one account do not count each other. now is
+// the current instant; it dates the lines and measures nothing.
 func New(w io.Writer, service string, now func() time.Time) *Log {
 	level := slog.LevelInfo
 	_ = level.UnmarshalText([]byte(os.Getenv("AWS_LAMBDA_LOG_LEVEL"))) // unset or unknown: INFO
-	return &Log{out: w, service: service, least: level, now: now}
+	return &Log{out: w, service: service, stack: os.Getenv("STACK_NAME"), least: level, now: now}
 }
 
 // write writes one line, in the names that Lambda's JSON logging reads. What cannot

@@ -198,8 +198,9 @@ func TestWhatIsAllRightElsewhereStopsNothing(t *testing.T) {
 			l.Unreserved, l.Own = 480, 520
 		}},
 		{"just what fits", func(d *Deployment) { d.Demand.Functions[0].Reserved = 880 }},
-		{"a topic instead of an address", func(d *Deployment) {
-			d.Demand.Parameters = []demand.Parameter{{Name: "AlarmTopicArn", Value: "arn:aws:sns:us-east-1:123456789012:ops"}}
+		{"topics instead of an address", func(d *Deployment) {
+			const topic = "arn:aws:sns:us-east-1:123456789012:ops"
+			d.Demand.Parameters = []demand.Parameter{{Name: "PageTopicArn", Value: topic}, {Name: "TicketTopicArn", Value: topic}}
 		}},
 		{"a schedule that fills in its own time", func(d *Deployment) {
 			d.Demand.Functions[2].Schedules[0].Input = `{"action":"pause","at":"<aws.scheduler.scheduled-time>"}`

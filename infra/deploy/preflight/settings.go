@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,9 +18,9 @@ import (
 // which a message is hidden: the Lambda guide's rule for queues.
 const deliveries = 6
 
-// alarmParameters name who is told when something breaks. One of them is needed
-// where real orders are taken.
-var alarmParameters = []string{"AlarmEmail", "AlarmTopicArn"}
+// alarmTopics replace the stack's own topics, which only AlarmEmail is told of. Where
+// real orders are taken, both must reach somebody.
+var alarmTopics = []string{"PageTopicArn", "TicketTopicArn"}
 
 func parameters(r *report, d Deployment) {
 	fine := true
@@ -41,13 +42,13 @@ func parameters(r *report, d Deployment) {
 		r.add(OK, "parameters", "%d, every one with a value that CloudFormation takes", len(d.Demand.Parameters))
 	}
 	if d.Production {
-		told := ""
-		for _, name := range alarmParameters {
-			if v := value(d.Demand, name); v != "" {
-				told = name + "=" + v
-			}
+		email := value(d.Demand, "AlarmEmail")
+		topics := slices.DeleteFunc([]string{value(d.Demand, alarmTopics[0]), value(d.Demand, alarmTopics[1])}, func(s string) bool { return s == "" })
+		if email == "" && len(topics) < len(alarmTopics) {
+			r.add(Failed, "alarms", "nobody is told: set AlarmEmail, or both of %s", strings.Join(alarmTopics, " and "))
+		} else {
+			r.add(OK, "alarms", "%s", strings.Join(append(topics, email), " "))
 		}
-		r.check(told != "", "alarms", "%s", or(told, "nobody is told: set "+strings.Join(alarmParameters, " or ")))
 	}
 }
 
@@ -216,13 +217,6 @@ func text(err error) string {
 		return ""
 	}
 	return ": " + err.Error()
-}
-
-func or(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }
 
 // grouped writes a number with a comma between thousands.

@@ -104,7 +104,7 @@ func (l *Line) metrics(text []byte) error {
 		for _, name := range d.Dimensions[0] {
 			value, ok := l.Fields[name].(string)
 			// Anything else could be a value per buyer.
-			if !ok || value == "" || name != "service" && name != "result" {
+			if !ok || value == "" || !slices.Contains([]string{"stack", "service", "result"}, name) {
 				errs = append(errs, fmt.Errorf("dimension %s is %v", name, l.Fields[name]))
 			}
 		}

@@ -1,0 +1,377 @@
+package checks
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"testing"
+	"unicode"
+)
+
+// points is a metric's data, or an expression's, by minute.
+type points map[int]float64
+
+// cloudWatch evaluates alarms by the rules of the CloudWatch user guide: "Using math
+// expressions", "Alarm evaluation" and "Configuring how CloudWatch alarms treat
+// missing data". It knows as much of metric math as this project's alarms use.
+type cloudWatch struct {
+	from, to int // the minutes that an evaluation looks at, both included
+	values   map[string]points
+}
+
+// value is what an expression gives: a number, a series or a list of series.
+type value struct {
+	number float64
+	series points
+	list   []points
+}
+
+func (v value) at(minute int) (float64, bool) {
+	if v.series == nil {
+		return v.number, true
+	}
+	n, ok := v.series[minute]
+	return n, ok
+}
+
+// math evaluates an expression; it panics on what it does not know, which a test
+// reports.
+func (c *cloudWatch) math(text string) points {
+	p := &mathParser{c: c, tokens: mathTokens(text)}
+	v := p.either()
+	if len(p.tokens) > 0 || v.series == nil {
+		panic(fmt.Sprintf("%q: no series, or %q left over", text, p.tokens))
+	}
+	return v.series
+}
+
+func mathTokens(text string) (tokens []string) {
+	for i := 0; i < len(text); {
+		word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '.' }
+		switch {
+		case text[i] == ' ':
+			i++
+		case word(rune(text[i])):
+			j := i
+			for j < len(text) && word(rune(text[j])) {
+				j++
+			}
+			tokens, i = append(tokens, text[i:j]), j
+		case i+1 < len(text) && slices.Contains([]string{">=", "<=", "=="}, text[i:i+2]):
+			tokens, i = append(tokens, text[i:i+2]), i+2
+		default:
+			tokens, i = append(tokens, text[i:i+1]), i+1
+		}
+	}
+	return tokens
+}
+
+type mathParser struct {
+	c      *cloudWatch
+	tokens []string
+}
+
+func (p *mathParser) next() string {
+	if len(p.tokens) == 0 {
+		panic("the expression ends too early")
+	}
+	t := p.tokens[0]
+	p.tokens = p.tokens[1:]
+	return t
+}
+
+func (p *mathParser) want(token string) {
+	if t := p.next(); t != token {
+		panic(fmt.Sprintf("%q stands where %q is wanted", t, token))
+	}
+}
+
+// binary reads operands of a stronger level with operators of this one between.
+func (p *mathParser) binary(operand func() value, operators map[string]func(a, b float64) float64) value {
+	left := operand()
+	for len(p.tokens) > 0 && operators[p.tokens[0]] != nil {
+		apply := operators[p.next()]
+		left = p.c.each(apply, left, operand())
+	}
+	return left
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (p *mathParser) either() value {
+	return p.binary(p.both, map[string]func(a, b float64) float64{"OR": func(a, b float64) float64 { return truth(a != 0 || b != 0) }})
+}
+
+func (p *mathParser) both() value {
+	return p.binary(p.comparison, map[string]func(a, b float64) float64{"AND": func(a, b float64) float64 { return truth(a != 0 && b != 0) }})
+}
+
+func (p *mathParser) comparison() value {
+	return p.binary(p.sum, map[string]func(a, b float64) float64{
+		">=": func(a, b float64) float64 { return truth(a >= b) }, ">": func(a, b float64) float64 { return truth(a > b) },
+		"<=": func(a, b float64) float64 { return truth(a <= b) }, "<": func(a, b float64) float64 { return truth(a < b) },
+		"==": func(a, b float64) float64 { return truth(a == b) },
+	})
+}
+
+func (p *mathParser) sum() value {
+	return p.binary(p.product, map[string]func(a, b float64) float64{
+		"+": func(a, b float64) float64 { return a + b }, "-": func(a, b float64) float64 { return a - b },
+	})
+}
+
+func (p *mathParser) product() value {
+	return p.binary(p.operand, map[string]func(a, b float64) float64{
+		"*": func(a, b float64) float64 { return a * b }, "/": func(a, b float64) float64 { return a / b },
+	})
+}
+
+func (p *mathParser) operand() value {
+	switch t := p.next(); {
+	case t == "(":
+		v := p.either()
+		p.want(")")
+		return v
+	case t == "[":
+		var v value
+		for {
+			v.list = append(v.list, p.either().series)
+			if p.tokens[0] == "]" {
+				p.next()
+				return v
+			}
+			p.want(",")
+		}
+	case unicode.IsDigit(rune(t[0])):
+		n, err := strconv.ParseFloat(t, 64)
+		if err != nil {
+			panic(err)
+		}
+		return value{number: n}
+	case len(p.tokens) > 0 && p.tokens[0] == "(":
+		return p.call(t)
+	default:
+		s, ok := p.c.values[t]
+		if !ok {
+			panic(fmt.Sprintf("no metric has the id %q", t))
+		}
+		return value{series: s}
+	}
+}
+
+func (p *mathParser) call(name string) value {
+	p.want("(")
+	switch name {
+	case "METRICS":
+		p.want(")")
+		var v value
+		for _, s := range p.c.values {
+			v.list = append(v.list, s)
+		}
+		return v
+	case "FILL":
+		of := p.either()
+		p.want(",")
+		with := p.next()
+		p.want(")")
+		if of.series != nil {
+			return value{series: p.c.filled(of.series, with)}
+		}
+		for i := range of.list {
+			of.list[i] = p.c.filled(of.list[i], with)
+		}
+		return of
+	case "IF":
+		condition := p.either()
+		p.want(",")
+		then := p.either()
+		p.want(",")
+		otherwise := p.either()
+		p.want(")")
+		chosen := points{}
+		for m := p.c.from; m <= p.c.to; m++ {
+			holds, ok := condition.at(m)
+			v := otherwise
+			if holds != 0 {
+				v = then
+			}
+			if n, known := v.at(m); ok && known {
+				chosen[m] = n
+			}
+		}
+		return value{series: chosen}
+	case "SUM", "MAX":
+		of := p.either()
+		p.want(")")
+		total := points{}
+		for _, s := range of.list {
+			for m, n := range s {
+				old, ok := total[m]
+				switch {
+				case name == "SUM":
+					n += old
+				case ok:
+					n = max(n, old)
+				}
+				total[m] = n
+			}
+		}
+		return value{series: total}
+	}
+	panic("the function " + name + " is not known here")
+}
+
+// filled puts a value, or the last one there was, where a series has none.
+func (c *cloudWatch) filled(s points, with string) points {
+	out := points{}
+	last, known := 0.0, false
+	if with != "REPEAT" {
+		n, err := strconv.ParseFloat(with, 64)
+		if err != nil {
+			panic(err)
+		}
+		last, known = n, true
+	}
+	for m := c.from; m <= c.to; m++ {
+		if n, ok := s[m]; ok {
+			out[m] = n
+			if with == "REPEAT" {
+				last, known = n, true
+			}
+		} else if known {
+			out[m] = last
+		}
+	}
+	return out
+}
+
+// each applies an operator minute by minute. Where one side has no data, or a
+// division is by zero, there is none.
+func (c *cloudWatch) each(apply func(a, b float64) float64, a, b value) value {
+	if a.series == nil && b.series == nil {
+		return value{number: apply(a.number, b.number)}
+	}
+	out := points{}
+	for m := c.from; m <= c.to; m++ {
+		left, ok := a.at(m)
+		right, known := b.at(m)
+		if n := apply(left, right); ok && known && !math.IsInf(n, 0) && !math.IsNaN(n) {
+			out[m] = n
+		}
+	}
+	return value{series: out}
+}
+
+// beyond is how many minutes more than its evaluation periods an alarm looks at
+// when data are missing. The guide shows two for alarms of a few periods, and says
+// that the number is not fixed.
+const beyond = 2
+
+// alarmRule is an alarm as CloudWatch reads it, its thresholds resolved.
+type alarmRule struct {
+	id          string
+	period      int
+	n, m        int
+	threshold   float64
+	below       bool // it goes off below the threshold
+	missing     string
+	page        bool
+	metrics     map[string]watched // by id
+	expressions [][2]string        // id and text, in order; the last one is the result
+}
+
+// result is the series that the alarm compares, over the given minutes.
+func (a alarmRule) result(data func(watched) points, from, to int) points {
+	c := &cloudWatch{from: from, to: to, values: map[string]points{}}
+	metrics := map[string]points{}
+	for id, w := range a.metrics {
+		metrics[id] = points{}
+		for m, n := range data(w) {
+			if from <= m && m <= to {
+				metrics[id][m] = n
+			}
+		}
+		c.values[id] = metrics[id]
+	}
+	var result points
+	for id := range metrics {
+		result = metrics[id] // of an alarm on one metric
+	}
+	for _, e := range a.expressions {
+		result = c.math(e[1])
+		c.values[e[0]] = result
+	}
+	return result
+}
+
+// rings reports whether the alarm is on after the minute.
+func (a alarmRule) rings(data func(watched) points, minute int) bool {
+	from := minute - a.n - beyond + 1
+	result := a.result(data, from, minute)
+	var recent []bool // the most recent data that there are, whether they breach
+	for m := minute; m >= from && len(recent) < a.n; m-- {
+		if n, ok := result[m]; ok {
+			recent = append(recent, a.below == (n < a.threshold))
+		}
+	}
+	breaching := 0
+	for _, b := range recent {
+		if b {
+			breaching++
+		}
+	}
+	if a.missing == "breaching" {
+		breaching += a.n - len(recent)
+	}
+	return breaching >= a.m
+}
+
+// rule reads an alarm of a template.
+func (t template) rule(tb testing.TB, r resource) alarmRule {
+	tb.Helper()
+	p := r.at("Properties")
+	number := func(n node) float64 {
+		text := n.text()
+		switch id := n.target(); id {
+		case "":
+		case "WriteUnits": // of the template around this one
+			text = "240000"
+		default:
+			text = t.at("Parameters", id, "Default").text()
+		}
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			tb.Fatalf("%s: %q is no number", r.id, n.Value)
+		}
+		return f
+	}
+	a := alarmRule{
+		id: r.id, n: int(number(p.at("EvaluationPeriods"))), m: int(number(p.at("EvaluationPeriods"))), threshold: number(p.at("Threshold")),
+		missing: p.at("TreatMissingData").text(), metrics: map[string]watched{}, period: 60,
+		below: p.at("ComparisonOperator").text() == "LessThanThreshold",
+		page:  slices.Contains(p.at("AlarmActions").references(), "PageTopic"),
+	}
+	if n := p.at("DatapointsToAlarm"); n.Node != nil {
+		a.m = int(number(n))
+	}
+	if p.at("MetricName").Node != nil {
+		a.metrics["metric"] = r.watches()[0]
+		a.period = int(number(p.at("Period")))
+	}
+	watches := r.watches()
+	for _, m := range p.at("Metrics").list() {
+		if m.at("MetricStat").Node == nil {
+			a.expressions = append(a.expressions, [2]string{m.at("Id").text(), m.at("Expression").text()})
+			continue
+		}
+		a.period = int(number(m.at("MetricStat", "Period")))
+		a.metrics[m.at("Id").text()], watches = watches[0], watches[1:]
+	}
+	return a
+}

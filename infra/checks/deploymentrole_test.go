@@ -1,0 +1,131 @@
+package checks
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const roleFile = "infra/deploy/role.json"
+
+// makes are the actions that CloudFormation calls with the deployment role to create
+// and delete a resource of a type; a SAM type stands for all that SAM makes of it. What
+// is kept when the stack goes has no deletion.
+var makes = map[string][]string{
+	"AWS::ApiGatewayV2::ApiMapping":               {"apigateway:POST", "apigateway:DELETE"},
+	"AWS::ApiGatewayV2::DomainName":               {"apigateway:POST", "apigateway:PATCH", "apigateway:DELETE"},
+	"AWS::ApplicationAutoScaling::ScalableTarget": {"application-autoscaling:RegisterScalableTarget", "application-autoscaling:PutScheduledAction", "application-autoscaling:DeregisterScalableTarget"},
+	"AWS::CloudFormation::Stack":                  {"cloudformation:CreateStack", "cloudformation:UpdateStack", "cloudformation:DeleteStack", "s3:GetObject"},
+	"AWS::CloudFront::CachePolicy":                {"cloudfront:CreateCachePolicy", "cloudfront:UpdateCachePolicy", "cloudfront:DeleteCachePolicy"},
+	"AWS::CloudFront::Distribution":               {"cloudfront:CreateDistribution", "cloudfront:UpdateDistribution", "cloudfront:DeleteDistribution"},
+	"AWS::CloudWatch::Alarm":                      {"cloudwatch:PutMetricAlarm", "cloudwatch:DeleteAlarms"},
+	"AWS::CloudWatch::Dashboard":                  {"cloudwatch:PutDashboard", "cloudwatch:DeleteDashboards"},
+	"AWS::Cognito::UserPool":                      {"cognito-idp:CreateUserPool", "cognito-idp:UpdateUserPool"},
+	"AWS::Cognito::UserPoolClient":                {"cognito-idp:CreateUserPoolClient", "cognito-idp:UpdateUserPoolClient", "cognito-idp:DeleteUserPoolClient"},
+	"AWS::DynamoDB::Table":                        {"dynamodb:CreateTable", "dynamodb:UpdateTable", "dynamodb:UpdateContinuousBackups"},
+	"AWS::IAM::Role":                              {"iam:CreateRole", "iam:PutRolePolicy", "iam:PassRole", "iam:DeleteRolePolicy", "iam:DeleteRole"},
+	"AWS::Logs::LogGroup":                         {"logs:CreateLogGroup", "logs:PutRetentionPolicy", "logs:DeleteLogGroup"},
+	"AWS::Logs::MetricFilter":                     {"logs:PutMetricFilter", "logs:DeleteMetricFilter"},
+	"AWS::SNS::Subscription":                      {"sns:Subscribe", "sns:Unsubscribe"},
+	"AWS::SNS::Topic":                             {"sns:CreateTopic", "sns:SetTopicAttributes", "sns:DeleteTopic"},
+	"AWS::SNS::TopicPolicy":                       {"sns:SetTopicAttributes"},
+	"AWS::SQS::Queue":                             {"sqs:CreateQueue", "sqs:SetQueueAttributes", "sqs:DeleteQueue"},
+	"AWS::SQS::QueuePolicy":                       {"sqs:SetQueueAttributes"},
+	"AWS::Serverless::Function": {
+		"lambda:CreateFunction", "lambda:UpdateFunctionCode", "lambda:UpdateFunctionConfiguration", "lambda:DeleteFunction", "lambda:PublishVersion",
+		"lambda:CreateAlias", "lambda:UpdateAlias", "lambda:DeleteAlias", "lambda:AddPermission", "lambda:RemovePermission", "lambda:PutFunctionConcurrency",
+		"lambda:PutFunctionEventInvokeConfig", "lambda:CreateEventSourceMapping", "lambda:DeleteEventSourceMapping", "lambda:PutFunctionRecursionConfig",
+		"scheduler:CreateSchedule", "scheduler:UpdateSchedule", "scheduler:DeleteSchedule",
+		"codedeploy:CreateApplication", "codedeploy:CreateDeploymentGroup", "codedeploy:CreateDeployment", "codedeploy:DeleteApplication", "iam:AttachRolePolicy", "s3:GetObject",
+	},
+	"AWS::Serverless::HttpApi":         {"apigateway:POST", "apigateway:PUT", "apigateway:PATCH", "apigateway:DELETE", "logs:CreateLogDelivery"},
+	"AWS::WAFv2::LoggingConfiguration": {"wafv2:PutLoggingConfiguration", "wafv2:DeleteLoggingConfiguration", "logs:PutResourcePolicy"},
+	"AWS::WAFv2::WebACL":               {"wafv2:CreateWebACL", "wafv2:UpdateWebACL", "wafv2:DeleteWebACL"},
+}
+
+// anywhere are the actions that AWS lets nobody restrict to a resource, or whose
+// resource has no name before it is made.
+var anywhere = []string{"Pollers", "LogDelivery", "Warming", "NewUserPool", "Preflight"}
+
+type deploymentPolicy struct {
+	Statement []struct {
+		Sid, Effect      string
+		Action, Resource []string
+		Condition        map[string]map[string]any
+	}
+}
+
+// wrong is what speaks against a deployment role for resources of those types.
+func (p deploymentPolicy) wrong(types []string) (found []string) {
+	allowed := map[string]bool{}
+	for _, s := range p.Statement {
+		for _, action := range s.Action {
+			allowed[action] = true
+			if strings.Contains(action, "*") || s.Effect != "Allow" {
+				found = append(found, s.Sid+" allows more than it names: "+action)
+			}
+			if action == "iam:PassRole" && s.Condition["StringEquals"]["iam:PassedToService"] == nil {
+				found = append(found, s.Sid+" may give a role to anybody")
+			}
+			if action == "iam:AttachRolePolicy" && s.Condition["ArnEquals"]["iam:PolicyARN"] == nil {
+				found = append(found, s.Sid+" may make an administrator")
+			}
+		}
+		for _, resource := range s.Resource {
+			if resource == "*" && !slices.Contains(anywhere, s.Sid) {
+				found = append(found, s.Sid+" reaches everything in the account")
+			}
+		}
+	}
+	for _, kind := range types {
+		if makes[kind] == nil {
+			found = append(found, "nobody has said what "+kind+" needs")
+		}
+		for _, action := range makes[kind] {
+			if !allowed[action] {
+				found = append(found, kind+" needs "+action)
+			}
+		}
+	}
+	return found
+}
+
+func TestTheDeploymentRoleMayMakeWhatTheTemplatesHoldAndNoMore(t *testing.T) {
+	var types []string
+	for _, file := range []string{templateFile, alarmsFile, frontFile} {
+		for _, r := range parseTemplate(t, read(t, file)).all() {
+			types = append(types, r.at("Type").text())
+		}
+	}
+	slices.Sort(types)
+	types = slices.Compact(types)
+	text := read(t, roleFile)
+	judge := func(text string, types []string) []string {
+		var p deploymentPolicy
+		if err := json.Unmarshal([]byte(text), &p); err != nil {
+			t.Fatal(err)
+		}
+		return p.wrong(types)
+	}
+	for _, found := range judge(text, types) {
+		t.Errorf("row 3: %s: %s", roleFile, found)
+	}
+	for kind := range makes {
+		if !slices.Contains(types, kind) {
+			t.Errorf("no template holds a %s any more", kind)
+		}
+	}
+	for _, change := range [][2]string{
+		{`"sqs:CreateQueue"`, `"sqs:GetQueueUrl"`}, {`"sqs:CreateQueue"`, `"sqs:*"`}, {`"iam:PassedToService"`, `"iam:Passed"`},
+		{`"iam:PolicyARN"`, `"iam:Policy"`}, {`["arn:aws:sqs:us-east-1:123456789012:flashsale-*"]`, `["*"]`},
+	} {
+		spoilt := strings.Replace(text, change[0], change[1], 1)
+		if spoilt == text || len(judge(spoilt, types)) == 0 {
+			t.Errorf("nobody notices %s instead of %s", change[1], change[0])
+		}
+	}
+	if len(judge(text, append(types, "AWS::EC2::Instance"))) == 0 {
+		t.Error("nobody notices a type that the role cannot make")
+	}
+}

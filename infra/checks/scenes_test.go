@@ -1,0 +1,289 @@
+package checks
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// scene is an hour or so of metrics, by what they are about (watched.subject).
+type scene map[string]points
+
+// set writes the same figure into the minutes from first to last.
+func (s scene) set(subject string, first, last int, figure float64) scene {
+	if s[subject] == nil {
+		s[subject] = points{}
+	}
+	for m := first; m <= last; m++ {
+		s[subject][m] = figure
+	}
+	return s
+}
+
+// with sets several metrics in those minutes; a negative figure takes the data away.
+func (s scene) with(first, last int, figures map[string]float64) scene {
+	for subject, figure := range figures {
+		if s.set(subject, first, last, figure); figure < 0 {
+			for m := first; m <= last; m++ {
+				delete(s[subject], m)
+			}
+		}
+	}
+	return s
+}
+
+// length is how many minutes a scene has, and begins when a fault in it begins.
+const length, begins = 40, 15
+
+// quiet is a stack at rest: reconciling runs, and nobody comes.
+func quiet() scene {
+	return scene{}.with(0, length, map[string]float64{
+		"ReconcileFunction Invocations": 1, "ReconcileFunction Throttles": 0, "ReconcileFunction Errors": 0,
+		"reconcile available": 0, "reconcile oversold": 0, "reconcile unbalanced": 0, "reconcile oldestPendingSeconds": 0, "reconcile resent": 0,
+		"OrderQueue ApproximateNumberOfMessagesVisible": 0, "OrderDeadLetterQueue ApproximateNumberOfMessagesVisible": 0,
+		"ScheduleDeadLetterQueue ApproximateNumberOfMessagesVisible": 0,
+	})
+}
+
+// open is an ordinary minute-by-minute sale: two hundred of three hundred purchases a
+// minute are accepted, some buyers repeat, and all look at the page.
+func open() scene {
+	return quiet().with(5, length, map[string]float64{
+		"asked": 300, "purchase purchases accepted": 200, "purchase purchases already-ordered": 99, "purchase purchases busy": 1,
+		"PurchaseFunction Invocations": 300, "PurchaseFunction Errors": 0, "PurchaseFunction Throttles": 0, "PurchaseFunction Duration": 60,
+		"QueryFunction Duration": 20, "FinalizeFunction Duration": 90, "FinalizeFunction Errors": 0, "FinalizeFunction Throttles": 0,
+		"Api Count": 2000, "Api 5xx": 1, "Api Latency": 80, "reconcile available": 50000,
+		"finalize confirmed": 200, "finalize acceptToConfirmMs": 900, "LedgerTable ConsumedWriteCapacityUnits": 2600,
+		"LedgerTable TransactionConflict": 20, "OrderQueue ApproximateAgeOfOldestMessage": 1,
+	})
+}
+
+// planned is the opening that `make plan USERS=500000 STOCK=10000 PEAK=50000` predicts
+// (seed 1): 10,000 units gone after 1.8 s, 8,372 requests answered "busy", 82,432
+// without an environment, 84,000 to 156,046 throttled calls, 15.1 % of 23,946
+// transactions in conflict, 115,810 write units, the last order confirmed after
+// 2.8 s. It opens in the middle of a minute, so the rush fills two; the rest of the
+// crowd comes, and is refused, in those that follow.
+func planned() scene {
+	s := quiet().with(0, 9, map[string]float64{"asked": 500, "purchase purchases sale-not-open": 500, "PurchaseFunction Invocations": 500, "Api Count": 60000})
+	s.set("reconcile available", 10, 10, 10000)
+	s.with(10, 10, map[string]float64{
+		"asked": 350000, "Api Count": 500000, "Api 5xx": 55000, "Api Latency": 4046, "purchase purchases accepted": 10000, "purchase purchases busy": 5400,
+		"purchase purchases sold-out": 285000, "PurchaseFunction Invocations": 300400, "PurchaseFunction Throttles": 49600, "PurchaseFunction Duration": 1143,
+		"finalize confirmed": 9000, "finalize batches busy": 3, "finalize acceptToConfirmMs": 2800, "FinalizeFunction Throttles": 12,
+		"LedgerTable ReadThrottleEvents": 84000, "LedgerTable WriteKeyRangeThroughputThrottleEvents": 20000, "LedgerTable TransactionConflict": 3616,
+		"LedgerTable ConsumedWriteCapacityUnits": 110000, "OrderQueue ApproximateNumberOfMessagesVisible": 6000, "OrderQueue ApproximateAgeOfOldestMessage": 3,
+		"QueryFunction Throttles": 900, "refused": 40000,
+	})
+	s.with(11, 11, map[string]float64{
+		"asked": 250000, "Api Count": 400000, "Api 5xx": 36000, "Api Latency": 3100, "purchase purchases busy": 2972,
+		"purchase purchases sold-out": 214000, "PurchaseFunction Invocations": 217000, "PurchaseFunction Throttles": 32832, "PurchaseFunction Duration": 900,
+		"finalize confirmed": 1000, "finalize acceptToConfirmMs": 2800, "LedgerTable ReadThrottleEvents": 52046,
+		"LedgerTable ConsumedWriteCapacityUnits": 5810, "QueryFunction Throttles": 300, "refused": 12000,
+	})
+	for m := 12; m <= 30; m++ {
+		come := 60000 / float64(m-11)
+		s.with(m, m, map[string]float64{
+			"asked": come, "Api Count": 3 * come, "Api 5xx": 2, "Api Latency": 120, "purchase purchases sold-out": come,
+			"PurchaseFunction Invocations": come, "PurchaseFunction Throttles": 0, "LedgerTable ReadThrottleEvents": 0, "refused": 10,
+		})
+	}
+	return s
+}
+
+// silences are what no alarm may ring in.
+var silences = map[string]scene{
+	"a stack at rest":             quiet(),
+	"an ordinary sale":            open(),
+	"an opening as it is planned": planned(),
+	"a sale that is paused for ten minutes": open().with(begins, begins+10, map[string]float64{
+		"purchase purchases accepted": 0, "purchase purchases already-ordered": 0, "purchase purchases sale-paused": 300, "Api 5xx": 301, "Distribution Requests": 2000, "Distribution 5xxErrorRate": 15, "reconcile available": 0, "finalize confirmed": -1,
+	}),
+	"two sales: one is sold out and besieged, nobody wants the other's units": open().with(begins, length, map[string]float64{
+		"purchase purchases accepted": 0, "purchase purchases already-ordered": 0, "asked": 5000, "purchase purchases sold-out": 4990, "PurchaseFunction Invocations": 5000, "finalize confirmed": -1,
+	}),
+	"one poison message, delivered five times": open().with(begins, begins+3, map[string]float64{
+		"finalize batches poison-message": 2, "finalize failed": 2, "finalize confirmed": -1, "purchase purchases accepted": 1,
+	}),
+	"a mistyped seeding, tried three times": open().with(begins, begins+2, map[string]float64{"SeedFunction Errors": 1, "seed seedings invalid-request": 1}),
+}
+
+// faults are what each alarm is there for: the alarm, what is broken, in how many
+// minutes it must ring, and the metrics that tell it.
+var faults = []struct {
+	alarm, fault string
+	within       int
+	metrics      scene
+}{
+	{"PurchasesFailingAlarm", "the table is gone, purchases are told to come back", 6, breaking(map[string]float64{"purchase purchases busy": 290, "purchase purchases accepted": 10, "purchase purchases already-ordered": 0})},
+	{"PurchasesFailingAlarm", "purchase crashes at its start and files nothing", 6, breaking(map[string]float64{"purchase purchases busy": -1, "purchase purchases accepted": -1, "purchase purchases already-ordered": -1, "PurchaseFunction Errors": 300})},
+	{"PurchasesFailingAlarm", "purchase gets no environments", 6, breaking(map[string]float64{"PurchaseFunction Invocations": -1, "purchase purchases busy": -1, "purchase purchases accepted": -1, "PurchaseFunction Throttles": 300})},
+	{"ApiFailingAlarm", "query crashes", 6, breaking(map[string]float64{"Api 5xx": 1700})},
+	{"ApiFailingAlarm", "query crashes while the sale is paused", 6, breaking(map[string]float64{"Api 5xx": 2000, "purchase purchases sale-paused": 300, "purchase purchases accepted": 0, "reconcile available": 0})},
+	{"ApiSlowAlarm", "every hundredth request takes five seconds", 6, breaking(map[string]float64{"Api Latency": 5000})},
+	{"NothingSoldAlarm", "the authorizer refuses every token", 6, breaking(map[string]float64{
+		"purchase purchases accepted": -1, "purchase purchases already-ordered": -1, "purchase purchases busy": -1, "PurchaseFunction Invocations": -1, "refused": 300, "finalize confirmed": -1})},
+	{"NothingSoldAlarm", "the eligibility check takes everybody for a bot", 6, breaking(map[string]float64{"purchase purchases accepted": 0, "purchase purchases already-ordered": 0, "purchase purchases not-eligible": 300})},
+	{"BooksWrongAlarm", "one unit too many was sold", 4, breaking(map[string]float64{"reconcile oversold": 1, "reconcile unbalanced": 1})},
+	{"BooksWrongAlarm", "a receipt does not balance, and a pass takes three minutes", 8, breaking(map[string]float64{"reconcile unbalanced": 1}).every(3, "reconcile unbalanced", "reconcile oversold")},
+	{"OldestPendingAlarm", "an order gets no id", 4, breaking(map[string]float64{"reconcile oldestPendingSeconds": 310})},
+	{"FinalizeFailingAlarm", "finalize crashes at its start and files nothing", 3, breaking(map[string]float64{"finalize confirmed": -1, "FinalizeFunction Errors": 40})},
+	{"FinalizeFailingAlarm", "every batch fails", 3, breaking(map[string]float64{"finalize confirmed": 0, "finalize batches internal": 40, "FinalizeFunction Errors": 40})},
+	{"FinalizeFailingAlarm", "finalize gets no environment", 3, breaking(map[string]float64{"finalize confirmed": -1, "FinalizeFunction Throttles": 9})},
+	{"FunctionErrorsAlarm", "query crashes once", 4, breaking(map[string]float64{"QueryFunction Errors": 1})},
+	{"FunctionErrorsAlarm", "a new version of finalize cannot read the table", 4, breaking(map[string]float64{"finalize batches internal": 3})},
+	{"FunctionErrorsAlarm", "a seeding meets what nobody knows", 4, breaking(map[string]float64{"SeedFunction Errors": 1, "seed seedings internal": 1})},
+	{"FunctionErrorsAlarm", "one purchase is answered 500", 4, quiet().set("purchase purchases internal", begins, begins, 1)},
+	{"FunctionsThrottledAlarm", "query is refused environments", 6, breaking(map[string]float64{"QueryFunction Throttles": 3})},
+	{"FunctionsThrottledAlarm", "passes of reconcile overlap", 6, breaking(map[string]float64{"ReconcileFunction Throttles": 1})},
+	{"FunctionsSlowAlarm", "the table answers late", 6, breaking(map[string]float64{"PurchaseFunction Duration": 5000})},
+	{"FunctionsSlowAlarm", "finalize comes near its timeout", 6, breaking(map[string]float64{"FinalizeFunction Duration": 4200})},
+	{"ReconcileSilentAlarm", "the schedule is off", 8, breaking(map[string]float64{"ReconcileFunction Invocations": -1})},
+	{"OrdersWaitAlarm", "the queue is not read", 6, breaking(map[string]float64{"OrderQueue ApproximateAgeOfOldestMessage": 150})},
+	{"OrdersWaitAlarm", "more orders come than are finalized", 6, breaking(map[string]float64{"OrderQueue ApproximateNumberOfMessagesVisible": 12000})},
+	{"OrdersWaitAlarm", "some orders are late", 6, breaking(map[string]float64{"finalize acceptToConfirmMs": 45000})},
+	{"DeadLettersAlarm", "an order message is given up", 4, breaking(map[string]float64{"OrderDeadLetterQueue ApproximateNumberOfMessagesVisible": 1})},
+	{"DeadLettersAlarm", "a seeding is given up", 4, breaking(map[string]float64{"ScheduleDeadLetterQueue ApproximateNumberOfMessagesVisible": 1})},
+	{"MessagesLostAlarm", "SQS refuses messages", 5, breaking(map[string]float64{"purchase unsent": 12})},
+	{"MessagesLostAlarm", "messages get lost", 5, breaking(map[string]float64{"reconcile resent": 150})},
+	{"UncheckedAlarm", "the eligibility check does not answer", 5, breaking(map[string]float64{"purchase unchecked": 30})},
+	{"TableThrottledAlarm", "the table is at its limit", 6, breaking(map[string]float64{"LedgerTable WriteMaxOnDemandThroughputThrottleEvents": 5})},
+	{"TableThrottledAlarm", "a sale has too few shards", 6, breaking(map[string]float64{"LedgerTable TransactionConflict": 3500})},
+	{"TableFailsAlarm", "DynamoDB fails", 5, breaking(map[string]float64{"LedgerTable SystemErrors TransactWriteItems": 4})},
+	{"TableSpendingAlarm", "somebody writes the table full", 4, breaking(map[string]float64{"LedgerTable ConsumedWriteCapacityUnits": 300000})},
+	{"RetryStormAlarm", "conflicts are retried for ever", 7, breaking(map[string]float64{"finalize confirmed": -1, "LedgerTable ConsumedWriteCapacityUnits": 9000})},
+	{"FrontFailingAlarm", "the front does not reach the API", 6, breaking(map[string]float64{"Distribution Requests": 2000, "Distribution 5xxErrorRate": 100})},
+	{"FrontBlocksAlarm", "one address buys for thousands", 6, breaking(map[string]float64{"Stack BlockedRequests": 3000})},
+	{"RefusalsAlarm", "forged tokens by the thousand", 6, breaking(map[string]float64{"refused": 5000})},
+}
+
+// breaking is an ordinary sale in which something breaks and stays so.
+func breaking(metrics map[string]float64) scene { return open().with(begins, length, metrics) }
+
+// every leaves of some metrics only each n-th minute.
+func (s scene) every(n int, subjects ...string) scene {
+	for _, subject := range subjects {
+		maps.DeleteFunc(s[subject], func(minute int, _ float64) bool { return minute%n != 0 })
+	}
+	return s
+}
+
+// lateness is how many of the last minutes CloudWatch does not have yet: of AWS's own
+// metrics, and of those in log lines.
+type lateness struct{ aws, ours int }
+
+var latenesses = []lateness{{0, 0}, {1, 0}, {0, 1}, {1, 1}}
+
+// seen is what an alarm reads of a scene after a minute.
+func (s scene) seen(minute int, late lateness) func(watched) points {
+	return func(w watched) points {
+		last := minute - late.ours
+		if strings.HasPrefix(w.namespace, "AWS/") {
+			last = minute - late.aws
+		}
+		there := points{}
+		for m, n := range s[w.subject()] {
+			if m <= last {
+				there[m] = n
+			}
+		}
+		return there
+	}
+}
+
+// ringsIn is the first minute after which the alarm is on, or -1.
+func (a alarmRule) ringsIn(s scene, late lateness) int {
+	for m := 10; m <= length; m++ {
+		if a.rings(s.seen(m, late), m) {
+			return m
+		}
+	}
+	return -1
+}
+
+func alarmRules(t *testing.T) map[string]alarmRule {
+	t.Helper()
+	all := map[string]alarmRule{}
+	for _, file := range []string{templateFile, alarmsFile, frontFile} {
+		tmpl := parseTemplate(t, read(t, file))
+		for _, r := range tmpl.alarms() {
+			all[r.id] = tmpl.rule(t, r)
+		}
+	}
+	return all
+}
+
+func TestNoAlarmRingsWhenAllGoesAsPlanned(t *testing.T) {
+	for id, a := range alarmRules(t) {
+		for name, s := range silences {
+			for _, late := range latenesses {
+				if m := a.ringsIn(s, late); m >= 0 {
+					t.Errorf("row 17: %s rings in minute %d of %s (%+v)", id, m, name, late)
+				}
+			}
+		}
+	}
+}
+
+func TestEveryAlarmRingsForItsFault(t *testing.T) {
+	rules := alarmRules(t)
+	unproven := slices.Sorted(maps.Keys(rules))
+	for _, f := range faults {
+		a, ok := rules[f.alarm]
+		if !ok {
+			t.Errorf("there is no %s", f.alarm)
+			continue
+		}
+		unproven = slices.DeleteFunc(unproven, func(id string) bool { return id == f.alarm })
+		for _, late := range latenesses {
+			// A minute that is over is seen when its data are there.
+			by := begins + f.within - 1 + max(late.aws, late.ours)
+			if m := a.ringsIn(f.metrics, late); m < begins || m > by {
+				t.Errorf("row 17: when %s, %s rings in minute %d, want one from %d to %d (%+v)", f.fault, f.alarm, m, begins, by, late)
+			}
+		}
+	}
+	if len(unproven) > 0 {
+		t.Errorf("row 17: no fault rings %q", unproven)
+	}
+}
+
+// A threshold or a period that is wrong must show: each of these edits either lets an
+// alarm ring in silence or keeps it from ringing.
+func TestASpoiltAlarmIsNoticed(t *testing.T) {
+	text := read(t, alarmsFile)
+	for _, e := range []edit{
+		{"Resources/PurchasesFailingAlarm/Properties/DatapointsToAlarm", "2"},
+		{"Resources/ApiFailingAlarm/Properties/Metrics/3/Expression", "'100 * FILL(failed, 0) / answers'"},
+		{"Resources/NothingSoldAlarm/Properties/Metrics/8/Expression", "'FILL(asked, 0)'"},
+		{"Resources/NothingSoldAlarm/Properties/Metrics/9/Expression", "'IF(available > 0 AND accepted == 0, turnedAway, 0)'"},
+		{"Resources/FinalizeFailingAlarm/Properties/Metrics/5/Expression", "'IF(confirmed == 0, FILL(errors, 0), 0)'"},
+		{"Resources/TableThrottledAlarm/Properties/DatapointsToAlarm", "2"},
+		{"Resources/TableSpendingAlarm/Properties/EvaluationPeriods", "1"},
+		{"Resources/RetryStormAlarm/Properties/DatapointsToAlarm", "5"},
+		{"Resources/ReconcileSilentAlarm/Properties/TreatMissingData", "notBreaching"},
+		{"Resources/RefusalsAlarm/Properties/Threshold", "10"},
+	} {
+		tmpl := parseTemplate(t, text)
+		e.apply(t, tmpl)
+		id := strings.Split(e.place, "/")[1]
+		r, _ := tmpl.resource("AWS::CloudWatch::Alarm", id)
+		a := tmpl.rule(t, r)
+		noticed := false
+		for _, late := range latenesses {
+			for _, s := range silences {
+				noticed = noticed || a.ringsIn(s, late) >= 0
+			}
+			for _, f := range faults {
+				if f.alarm == id {
+					m := a.ringsIn(f.metrics, late)
+					noticed = noticed || m < begins || m > begins+f.within-1+max(late.aws, late.ours)
+				}
+			}
+		}
+		if !noticed {
+			t.Errorf("nobody notices %s: %s", e.place, e.yaml)
+		}
+	}
+}
