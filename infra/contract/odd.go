@@ -36,7 +36,7 @@ var oddMediaTypes = []string{
 var oddHeaders = [][2]string{
 	{"Accept", "text/html;q=0"}, {"Accept-Encoding", "br, zstd, identity;q=0"}, {"Content-Encoding", "gzip"}, {"Cookie", "sub=victim; a"},
 	{"Range", "bytes=0-1"}, {"If-None-Match", "*"}, {"X-Http-Method-Override", "DELETE"}, {"X-Forwarded-For", "\xff, 127.0.0.1"},
-	{"X-User-Id", "victim"}, {"Forwarded", "for=\"[::1]\""}, {"Origin", "null"}, {"X-Amzn-Trace-Id", "Root=1-茅台"}, {"User-Agent", "\"\\\x80"},
+	{"X-User-Id", "victim"}, {"Forwarded", "for=\"[::1]\""}, {"Referer", "null"}, {"X-Amzn-Trace-Id", "Root=1-茅台"}, {"User-Agent", "\"\\\x80"},
 	{"X-Origin-Verify", "guess"}, {"Idempotency", "1"},
 }
 
