@@ -313,6 +313,20 @@ var mutants = []mutant{
 		` && isFresh(now, e.readAt, remainingAge)`, ``}}},
 	{"a breaker stays open until a clock that stepped back catches up", "P16", "./shared/eligibility", "^TestABreakersPauseIsOver", []edit{{"shared/eligibility/breaker.go",
 		`0 <= passed && passed < b.spread`, `passed < b.spread`}}},
+	{"a 4xx about one user counts against the service", "P16", "./shared/eligibility", "^TestOneStrangeUserCutsOff", []edit{{"shared/eligibility/service.go",
+		`	case status >= 400:
+		return false, nil
+`, `	case status >= 400:
+		return false, fmt.Errorf("read answer: status %d", status)
+`}}},
+	{"an answer that cannot be used counts against the service", "P16", "./shared/eligibility", "^TestOneStrangeUserCutsOff", []edit{{"shared/eligibility/eligibility.go",
+		` && !errors.Is(err, errAnswer)`, ``}}},
+	{"a throttled service is taken for one that refuses the user", "P16", "./shared/eligibility", "^TestOneStrangeUserCutsOff", []edit{{"shared/eligibility/service.go",
+		`status >= 500, status == http.StatusTooManyRequests, `, `status >= 500, `}}},
+	{"our own refused credentials refuse every user", "P16", "./shared/eligibility", "^TestOneStrangeUserCutsOff", []edit{{"shared/eligibility/service.go",
+		`	case status == http.StatusUnauthorized, `, `	case `}}},
+	{"users are asked about in the clear", "P12", "./shared/eligibility", "^TestAURLThatCannotBeMeant", []edit{{"shared/eligibility/service.go",
+		` && !isLoopback(u.Hostname()):`, ` && false:`}}},
 	{"an answer about a user outlives its sale", "P14", "./shared/eligibility", "^TestAnAnswerPastItsSalesEnd", []edit{{"shared/eligibility/answers.go",
 		`!ok || !now.Before(known.end)`, `!ok`}}},
 	{"the last message has no time of its own", "P4", "./functions/purchase/handler", "^TestAClaimMadeInTheLastMoment", []edit{{"shared/invocation/invocation.go",

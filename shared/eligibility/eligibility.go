@@ -22,7 +22,7 @@ const (
 
 // Options say whom to ask and with how much patience.
 type Options struct {
-	// URL is the service's, http or https. It is sent POST requests.
+	// URL is the service's: https, or http on loopback. It is sent POST requests.
 	URL string
 	// Timeout bounds one call, 1 ms to MaxTimeout, and as much again may be spent on
 	// waiting for a turn. It is not one bound for both: a call with little time left
@@ -87,7 +87,8 @@ var (
 // Admit reports whether the user may buy in the sale. The first answer about a user
 // is remembered until the given end of the sale, so that nobody is asked about
 // twice. If there is no answer within twice the timeout, or the service is being left
-// alone, err says why, and admitted is what FailOpen says.
+// alone, err says why, and admitted is what FailOpen says. What counts as an answer, and
+// what counts against the service, is written at type service.
 func (c *Checker) Admit(ctx context.Context, saleID, user string, end time.Time) (admitted bool, err error) {
 	now := c.now()
 	if eligible, ok := c.answers.get(saleID, user, now); ok {
@@ -111,7 +112,8 @@ func (c *Checker) ask(ctx context.Context, saleID, user string) (bool, error) {
 	if !ok {
 		return false, errOpen // it failed while this call waited for its turn
 	}
-	// Whatever ends a call that the service has not ended says nothing about it.
+	// A call that the caller ended says nothing about the service, and an answer that
+	// cannot be used says nothing about other users.
 	ended := c.breaker.abandon
 	defer func() { ended(state, c.now()) }()
 	call, cancel := context.WithTimeout(ctx, c.timeout)
@@ -120,7 +122,7 @@ func (c *Checker) ask(ctx context.Context, saleID, user string) (bool, error) {
 	switch {
 	case err == nil:
 		ended = c.breaker.succeed
-	case ctx.Err() == nil:
+	case ctx.Err() == nil && !errors.Is(err, errAnswer):
 		ended = c.breaker.fail
 	}
 	return eligible, err

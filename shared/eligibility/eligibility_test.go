@@ -234,6 +234,55 @@ func TestAServiceThatFailsIsLeftAloneAndTriedByOne(t *testing.T) {
 	})
 }
 
+func TestOneStrangeUserCutsOffNobodyElse(t *testing.T) {
+	tests := []struct {
+		name   string
+		status int
+		body   string
+		want   string // about the strange user: "no", or "" for no answer
+		opens  bool   // the breaker, after maxFailures in a row
+	}{
+		{"an unknown user", 404, "", "no", false},
+		{"an id that cannot be read", 400, "{}", "no", false},
+		{"a user who is forbidden", 403, yes, "no", false},
+		{"our credentials", 401, "", "", false},
+		{"a redirect", 302, "", "", false},
+		{"a 200 that is no answer", 200, "<html>", "", false},
+		{"no content", 204, "", "", false},
+		{"a timeout told by status", 408, "", "", true},
+		{"too many requests", 429, no, "", true},
+		{"a server's error", 500, no, "", true},
+		{"a gateway's error", 502, "", "", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			at(t, nil, func(t *testing.T, o *office, c *Checker) {
+				o.set(time.Millisecond, tt.status, tt.body)
+				for i := range 2 * maxFailures {
+					admitted, err := c.Admit(t.Context(), "moutai", fmt.Sprint("strange-", i), inAnHour())
+					if got := err == nil; admitted || got != (tt.want == "no") {
+						t.Errorf("strange user %d: admitted %t, %v", i, admitted, err)
+					}
+				}
+				if want := map[bool]int{false: 2 * maxFailures, true: maxFailures}[tt.opens]; o.count() != want {
+					t.Errorf("%d calls, want %d", o.count(), want)
+				}
+				o.set(time.Millisecond, http.StatusOK, yes)
+				if admitted, err := c.Admit(t.Context(), "moutai", "alice", inAnHour()); admitted == tt.opens || errors.Is(err, errOpen) != tt.opens {
+					t.Errorf("the next user: admitted %t, %v", admitted, err)
+				}
+				// What was an answer stays one; what was none is asked about anew.
+				time.Sleep(longestPause)
+				asked := o.count()
+				admitted, err := c.Admit(t.Context(), "moutai", "strange-0", inAnHour())
+				if again := o.count() > asked; err != nil || again != (tt.want == "") || admitted != again {
+					t.Errorf("the strange user later: admitted %t, %v, asked about again %t", admitted, err, again)
+				}
+			})
+		})
+	}
+}
+
 func TestFailOpenAdmitsWhomNobodyKnowsAndStillSaysWhy(t *testing.T) {
 	at(t, func(o *Options) { o.FailOpen = true }, func(t *testing.T, o *office, c *Checker) {
 		o.set(0, http.StatusOK, no)

@@ -31,6 +31,7 @@ func TestTheEnvironmentSaysWhomToAskAndWithHowMuchPatience(t *testing.T) {
 		{"neither open nor closed", url, "", "", "yes", nil, "ELIGIBILITY_FAIL_OPEN"},
 		{"a mistake beside nobody to ask", "", "", "", "TRUE", nil, "ELIGIBILITY_FAIL_OPEN"},
 		{"a URL that is none", "check.example.com", "", "", "", nil, "eligibility URL"},
+		{"a URL in the clear", "http://check.example.com", "", "", "", nil, "ELIGIBILITY_URL: read eligibility URL: it must begin with https:// outside of loopback"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
 )
@@ -17,28 +19,66 @@ import (
 // maxAnswer bounds what is read of an answer, in bytes.
 const maxAnswer = 4 << 10
 
-// service is the other side: POST {"saleId": …, "user": …}, answered by 200 and
-// {"eligible": true} or {"eligible": false}. Members of other names are ignored,
-// and everything else is a failure.
+// service is the operator's service: POST {"saleId": …, "user": …} with one of three
+// kinds of outcome.
+//
+// An answer is 200 with {"eligible": true} or {"eligible": false}, whose members of
+// other names are ignored, or any 4xx that speaks of the user: 404 for a user whom the
+// service does not know, 400 or 422 for an id that it cannot read. A 4xx means "not
+// eligible", whatever its body says.
+//
+// A fault of the service is a connection that fails, a timeout (408 included), 429
+// and any 5xx. Only these count against the breaker, so that a single user about
+// whom the service says something strange cannot cut off all others.
+//
+// Everything else is no answer about this user and says nothing about others
+// (errAnswer): a 3xx, another 2xx, a 200 with another body, and 401 or 407, which
+// speak of our own credentials: remembered as "not eligible" an expired key would
+// keep every buyer out until the sale's end, even after it is renewed.
 type service struct {
 	url    string
 	client *http.Client
 }
 
-func newService(text string, transport http.RoundTripper, concurrency int) (service, error) {
+// CheckURL reports what is wrong with a service's URL, without quoting it: it may hold
+// a key. http is for the machine's own loopback only: on any other way whoever listens
+// reads who buys, and whoever writes decides it.
+func CheckURL(text string) error {
+	_, err := parseURL(text)
+	return err
+}
+
+func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return service{}, errors.New("read eligibility URL: it is no URL") // the cause would quote it, and a password in it
+		return nil, errors.New("read eligibility URL: it is no URL") // the cause would quote it, and a password in it
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return service{}, errors.New("read eligibility URL: it must begin with http:// or https://")
+		return nil, errors.New("read eligibility URL: it must begin with https://")
 	case u.Hostname() == "" || u.Opaque != "":
-		return service{}, errors.New("read eligibility URL: it names no host")
+		return nil, errors.New("read eligibility URL: it names no host")
+	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+		return nil, errors.New("read eligibility URL: it must begin with https:// outside of loopback")
 	case u.User != nil:
-		return service{}, errors.New("read eligibility URL: it must not hold a user or a password")
+		return nil, errors.New("read eligibility URL: it must not hold a user or a password")
 	case u.Fragment != "":
-		return service{}, errors.New("read eligibility URL: it must not have a fragment")
+		return nil, errors.New("read eligibility URL: it must not have a fragment")
+	}
+	return u, nil
+}
+
+// isLoopback reports whether the host is this machine. Other names than localhost are
+// not looked up: what they resolve to may change between the check and the call.
+func isLoopback(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && address.IsLoopback()
+}
+
+func newService(text string, transport http.RoundTripper, concurrency int) (service, error) {
+	u, err := parseURL(text)
+	if err != nil {
+		return service{}, err
 	}
 	if transport == nil {
 		own := http.DefaultTransport.(*http.Transport).Clone()
@@ -48,7 +88,7 @@ func newService(text string, transport http.RoundTripper, concurrency int) (serv
 	}
 	return service{u.String(), &http.Client{
 		Transport: transport,
-		// A redirect is an answer like any other: it is not the one that was asked for.
+		// A redirect is not followed: it would lead to a host that nobody has checked.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
@@ -78,26 +118,34 @@ func (s service) ask(ctx context.Context, saleID, user string) (bool, error) {
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
-	switch {
+	switch status := response.StatusCode; {
+	case status == http.StatusUnauthorized, status == http.StatusProxyAuthRequired:
+		return false, fmt.Errorf("%w: status %d", errAnswer, status)
+	case status >= 500, status == http.StatusTooManyRequests, status == http.StatusRequestTimeout:
+		return false, fmt.Errorf("read answer: status %d", status)
+	case status >= 400:
+		return false, nil
+	case status != http.StatusOK:
+		return false, fmt.Errorf("%w: status %d", errAnswer, status)
 	case err != nil:
 		return false, fmt.Errorf("read answer: %w", err)
-	case response.StatusCode != http.StatusOK:
-		return false, fmt.Errorf("read answer: status %d", response.StatusCode)
 	}
 	return decode(text)
 }
 
-var errAnswer = errors.New(`the answer is not {"eligible": true} or {"eligible": false}`)
+// errAnswer: the service answered, but not about the user.
+var errAnswer = errors.New("the service gave no answer about the user")
 
 func decode(text []byte) (bool, error) {
 	var said struct {
 		Eligible *bool `json:"eligible"`
 	}
 	if len(text) > maxAnswer {
-		return false, fmt.Errorf("read answer: more than %d bytes", maxAnswer)
+		return false, fmt.Errorf("%w: more than %d bytes", errAnswer, maxAnswer)
 	}
 	if err := jsonv2.Unmarshal(text, &said); err != nil || said.Eligible == nil {
-		return false, errAnswer // what it is instead is not for the log
+		// What the body is instead is not for the log.
+		return false, fmt.Errorf(`%w: the body is not {"eligible": true} or {"eligible": false}`, errAnswer)
 	}
 	return *said.Eligible, nil
 }

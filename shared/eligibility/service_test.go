@@ -93,8 +93,16 @@ func TestOnlyTheAgreedAnswersAreAnswers(t *testing.T) {
 		{"a page", 200, `<html>welcome to the café's wi-fi</html>`, ""},
 		{"created", 201, `{"eligible":true}`, ""},
 		{"no content", 204, ``, ""},
-		{"not found", 404, `{"eligible":true}`, ""},
+		{"not found", 404, `{"eligible":true}`, "no"},
+		{"a bad request", 400, `which user?`, "no"},
+		{"forbidden", 403, ``, "no"},
+		{"unprocessable", 422, strings.Repeat("x", 2*maxAnswer), "no"},
+		{"the last 4xx", 499, ``, "no"},
+		{"our credentials are refused", 401, `{"eligible":true}`, ""},
+		{"a proxy refuses our credentials", 407, `{"eligible":true}`, ""},
+		{"a timeout told by status", 408, `{"eligible":false}`, ""},
 		{"too many requests", 429, `{"eligible":false}`, ""},
+		{"internal", 500, `{"eligible":true}`, ""},
 		{"unavailable", 503, `{"eligible":true}`, ""},
 	}
 	for _, tt := range tests {
@@ -178,7 +186,15 @@ func TestAURLThatCannotBeMeantIsRefusedAndNotQuoted(t *testing.T) {
 			t.Errorf("%q is quoted: %v", text, err)
 		}
 	}
-	for _, text := range []string{"http://127.0.0.1:8080", "https://check.example.com/v1/eligibility?key=k", "HTTPS://check.example.com"} {
+	for _, text := range []string{
+		"http://check.example.com", "http://10.0.0.7/", "http://127.0.0.1.example.com", "http://localhost.example.com",
+		"HTTP://check.example.com:443/", "http://0.0.0.0/", "http://[::ffff:10.0.0.7]/",
+	} {
+		if err := CheckURL(text); err == nil || !strings.Contains(err.Error(), "outside of loopback") {
+			t.Errorf("%q in the clear: %v", text, err)
+		}
+	}
+	for _, text := range []string{"http://127.0.0.1:8080", "http://localhost:8080/", "http://[::1]:8080/", "http://127.9.9.9", "https://check.example.com/v1/eligibility?key=k", "HTTPS://check.example.com"} {
 		if _, err := newService(text, nil, 1); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}

@@ -119,6 +119,9 @@ func TestWhatCannotSucceedIsStopped(t *testing.T) {
 		{"a parameter that CloudFormation refuses", `LogLevel="LOUD": it is not`, func(d *Deployment) {
 			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "LogLevel", Value: "LOUD", Problem: "it is not one of them"})
 		}},
+		{"users are asked about in the clear", "must begin with https:// outside of loopback", func(d *Deployment) {
+			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "EligibilityUrl", Value: "http://check.example.com/?key=k"})
+		}},
 		{"nobody is told in production", "nobody is told", func(d *Deployment) { d.Demand.Parameters[0].Value = "" }},
 		{"a message is seen again too early", "hides a message for 30 s", func(d *Deployment) { d.Demand.Functions[1].Sources[0].Visibility = 30 }},
 		{"a schedule that is none", "parse schedule", func(d *Deployment) { d.Demand.Functions[2].Schedules[0].Expression = "tomorrow" }},

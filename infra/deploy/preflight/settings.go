@@ -12,6 +12,7 @@ import (
 
 	"flashsale/infra/deploy/demand"
 	"flashsale/infra/local/scheduler"
+	"flashsale/shared/eligibility"
 )
 
 // deliveries is how many times a function's timeout must fit into the time for
@@ -32,6 +33,12 @@ func parameters(r *report, d Deployment) {
 		case p.Problem != "":
 			fine = false
 			r.add(Failed, "parameters", "%s=%q: %s", p.Name, p.Value, p.Problem)
+		}
+	}
+	if u := value(d.Demand, "EligibilityUrl"); u != "" {
+		if err := eligibility.CheckURL(u); err != nil {
+			fine = false
+			r.add(Failed, "parameters", "EligibilityUrl: PurchaseFunction would not start: %v", err)
 		}
 	}
 	for _, rule := range d.Demand.Broken {
