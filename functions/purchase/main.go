@@ -25,7 +25,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	cfg = telemetry.Watch(cfg)
+	cfg = log.Watch(cfg)
 	book, noBook := ledger.FromEnv(cfg, clock.Wall)
 	queue, noQueue := orderq.FromEnv(cfg)
 	users, noUsers := eligibility.FromEnv(clock.Wall)
@@ -33,7 +33,7 @@ func main() {
 	if err := errors.Join(noBook, noQueue, noUsers, noOrigin); err != nil {
 		log.Fatal(err)
 	}
-	h := handler.New(book, queue, log).Behind(origin)
+	h := handler.New(book, queue, log, clock.Wall).Behind(origin)
 	if users != nil {
 		h.Checking(users)
 	}

@@ -21,7 +21,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	cfg = telemetry.Watch(cfg)
+	cfg = log.Watch(cfg)
 	book, err := ledger.FromEnv(cfg, clock.Wall)
 	if err != nil {
 		log.Fatal(err)

@@ -43,7 +43,7 @@ const invocationTime = 6 * time.Second
 type factory func(book *ledger.Ledger, queue *orderq.Sender, log *telemetry.Log) any
 
 func newPurchase(b *ledger.Ledger, q *orderq.Sender, log *telemetry.Log) any {
-	return httpapi.Serve(purchase.New(b, q, log).Handle)
+	return httpapi.Serve(purchase.New(b, q, log, clock.Wall).Handle)
 }
 
 func newFinalize(b *ledger.Ledger, _ *orderq.Sender, log *telemetry.Log) any {
@@ -178,8 +178,9 @@ func (c *benchCase) prepare(
 	return nil
 }
 
-func build(cfg aws.Config, make factory, log io.Writer) (lambda.Handler, error) {
-	cfg = telemetry.Watch(cfg)
+func build(cfg aws.Config, make factory, out io.Writer) (lambda.Handler, error) {
+	log := telemetry.New(out, "bench", clock.Wall)
+	cfg = log.Watch(cfg)
 	book, err := ledger.FromEnv(cfg, clock.Wall)
 	if err != nil {
 		return nil, err
@@ -188,7 +189,7 @@ func build(cfg aws.Config, make factory, log io.Writer) (lambda.Handler, error) 
 	if err != nil {
 		return nil, err
 	}
-	return lambda.NewHandler(make(book, queue, telemetry.New(log, "bench", clock.Wall))), nil
+	return lambda.NewHandler(make(book, queue, log)), nil
 }
 
 // expect makes sure that what is measured is what the case is named after.

@@ -155,6 +155,7 @@ type door struct {
 	open    bool // no authorizer: the functions are reached without a user
 	hidden  bool // the functions take requests of the public address only
 	picky   bool // the operator's check admits nobody
+	calm    bool // by the clock that limits users, a minute passes between two purchases
 	cors    bool
 	patient time.Duration
 }
@@ -208,8 +209,13 @@ func (w *world) bearer(user string) string {
 
 // functions are the template's functions, by their logical ids.
 func (w *world) functions(d door) gateway.Invoker {
+	now := clock.Wall
+	if d.calm {
+		var purchases atomic.Int64
+		now = func() time.Time { return clock.Wall().Add(time.Duration(purchases.Add(1)) * time.Minute) }
+	}
 	query := queryhandler.New(w.book, telemetry.New(io.Discard, "query", clock.Wall), clock.Wall)
-	purchase := purchasehandler.New(w.book, unsent{}, telemetry.New(io.Discard, "purchase", clock.Wall))
+	purchase := purchasehandler.New(w.book, unsent{}, telemetry.New(io.Discard, "purchase", clock.Wall), now)
 	if d.picky {
 		purchase.Checking(nobody{})
 	}

@@ -236,8 +236,21 @@ func (s *stack) bearer(user string) []string {
 	return []string{"Authorization", "Bearer " + s.token(user)}
 }
 
-func (s *stack) buy(saleID string, header ...string) (answer, error) {
-	return s.call("POST", "/sales/"+saleID+"/orders", "", header...)
+// buy makes a purchase. Told that the user has sent too many, it waits for as long as
+// Retry-After says and repeats the request, as every client should.
+func (s *stack) buy(saleID string, header ...string) (a answer, err error) {
+	for range 5 {
+		a, err = s.call("POST", "/sales/"+saleID+"/orders", "", header...)
+		if err != nil || a.text("code") != "too-many-requests" {
+			break
+		}
+		seconds, err := strconv.Atoi(a.header.Get("Retry-After"))
+		if err != nil || seconds < 1 || seconds > 3 {
+			return a, fmt.Errorf("Retry-After %q beside 429", a.header.Get("Retry-After"))
+		}
+		time.Sleep(time.Duration(seconds) * time.Second)
+	}
+	return a, err
 }
 
 // seed invokes SeedFunction as `aws lambda invoke` does; it returns the payload

@@ -27,17 +27,20 @@ var refusals = map[string]int{
 	"sale-closed": http.StatusGone, "sale-not-found": http.StatusNotFound,
 }
 
-// passing are the answers after which the same request may be repeated (P5).
-var passing = map[string]bool{"busy": true, "sale-paused": true}
+// passing are the answers after which the same request may be repeated (P5), with
+// their statuses.
+var passing = map[string]int{
+	"busy": http.StatusServiceUnavailable, "sale-paused": http.StatusServiceUnavailable, "too-many-requests": http.StatusTooManyRequests,
+}
 
 // judge reads the answer to a click. final is false if the buyer may ask again.
 func judge(saleID string, r reply) (o outcome, final bool) {
 	switch {
 	case r.status == http.StatusAccepted && r.claim.ClaimID != "" && r.claim.SaleID == saleID && r.claim.State == "PENDING":
 		return accepted, true
-	case r.status == http.StatusServiceUnavailable && passing[r.code]:
+	case r.code != "" && passing[r.code] == r.status:
 		return outcome(r.code), false
-	case r.status == http.StatusTooManyRequests:
+	case r.status == http.StatusTooManyRequests && r.code == "":
 		return throttled, false // API Gateway's own answer has no code
 	case r.status == http.StatusUnauthorized:
 		return "unauthorized", true // an expired token, most likely: the caller's fault

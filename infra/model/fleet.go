@@ -86,7 +86,7 @@ func (f *fleet) start() *environment {
 		return "claim-000000000000000000-" + strconv.FormatInt(f.claims.Add(1), 10)
 	}})
 	sender := orderq.NewSender(&sender{queue: f.queue, dice: random, cpu: cpu}, "queue")
-	return &environment{client: c, handle: purchase.New(book, sender, telemetry.New(io.Discard, "purchase", clock.Wall)).Handle}
+	return &environment{client: c, handle: purchase.New(book, sender, telemetry.New(io.Discard, "purchase", clock.Wall), clock.Wall).Handle}
 }
 
 // take returns an environment that is free now, any of them with the same

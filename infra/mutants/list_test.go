@@ -313,6 +313,27 @@ var mutants = []mutant{
 		` && isFresh(now, e.readAt, remainingAge)`, ``}}},
 	{"a breaker stays open until a clock that stepped back catches up", "P16", "./shared/eligibility", "^TestABreakersPauseIsOver", []edit{{"shared/eligibility/breaker.go",
 		`0 <= passed && passed < b.spread`, `passed < b.spread`}}},
+	{"what the SDK logs is not a line of ours", "P18", "./shared/telemetry", "^TestWhatTheSDKLogs", []edit{{"shared/telemetry/calls.go",
+		`	cfg.Logger = sdkLogger{l}
+`, ``}}},
+	{"a user sends as much as he likes", "P16", "./functions/purchase/handler", "^TestTooManyRequestsOfAUser", []edit{{"functions/purchase/handler/handler.go",
+		`if !h.callers.admit(request.User, h.now()) {`, `if !h.callers.admit(request.User, h.now()) && false {`}}},
+	{"too many requests are noticed after the purchase", "P16", "./functions/purchase/handler", "^TestTooManyRequestsOfAUser", []edit{{"functions/purchase/handler/handler.go",
+		`	if !h.callers.admit(request.User, h.now()) {
+`, `	if _, _ = h.book.Purchase(ctx, request); !h.callers.admit(request.User, h.now()) {
+`}}},
+	{"a refused request costs a token", "P16", "./functions/purchase/handler", "^TestAUserSendsABurst", []edit{{"functions/purchase/handler/callers.go",
+		`		return false
+`, `		c.m[user] = caller{now, debt}
+		return false
+`}}},
+	{"a user's bucket stays empty until a clock that stepped back catches up", "P16", "./functions/purchase/handler", "^TestAUsersBucketAges", []edit{{"functions/purchase/handler/callers.go",
+		`ok && passed >= 0 {`, `ok {`}}},
+	{"the memory of users has no bound", "P16", "./functions/purchase/handler", "^TestTheUsersWhoAreRemembered", []edit{{"functions/purchase/handler/callers.go",
+		`	delete(c.m, c.order[c.next])
+`, ``}}},
+	{"too many requests do not say when to come back", "P5", "./shared/httpapi", "^TestEveryCodeHasItsStatus", []edit{{"shared/httpapi/problem.go",
+		` || k.status == http.StatusTooManyRequests)`, `)`}}},
 	{"a 4xx about one user counts against the service", "P16", "./shared/eligibility", "^TestOneStrangeUserCutsOff", []edit{{"shared/eligibility/service.go",
 		`	case status >= 400:
 		return false, nil

@@ -16,7 +16,7 @@ import (
 func TestTheThreatModelNamesTestsAndFilesThatExist(t *testing.T) {
 	root := rootOf(t)
 	tests := map[string]bool{}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	find := func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
@@ -30,9 +30,11 @@ func TestTheThreatModelNamesTestsAndFilesThatExist(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+	}
+	for _, folder := range []string{"functions", "shared", "infra"} {
+		if err := filepath.WalkDir(filepath.Join(root, folder), find); err != nil {
+			t.Fatal(err)
+		}
 	}
 	text := read(t, ".github/SECURITY.md")
 	named := regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(text, -1)

@@ -98,7 +98,7 @@ func (w *world) start(f function, skew time.Duration) *environment {
 	log := telemetry.New(io.Discard, string(f), now)
 	switch f {
 	case purchasing:
-		e.http = purchasehandler.New(book, sender, log).Handle
+		e.http = purchasehandler.New(book, sender, log, now).Handle
 	case querying:
 		e.http = queryhandler.New(book, log, now).Handle
 	case finalizing:

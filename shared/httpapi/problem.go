@@ -31,6 +31,7 @@ var kinds = map[sale.Code]kind{
 	sale.Closed:               {http.StatusGone, "The sale is closed"},
 	sale.BodyTooLarge:         {http.StatusRequestEntityTooLarge, "Body too large"},
 	sale.UnsupportedMediaType: {http.StatusUnsupportedMediaType, "Unsupported media type"},
+	sale.TooManyRequests:      {http.StatusTooManyRequests, "Too many requests"},
 	sale.Paused:               {http.StatusServiceUnavailable, "The sale is paused"},
 	sale.Busy:                 {http.StatusServiceUnavailable, "Busy, please repeat the request"},
 	sale.Internal:             {http.StatusInternalServerError, "Internal error"},
@@ -78,7 +79,7 @@ func Problem(err error, saleID string) Response {
 		p.order = ClaimPath(saleID)
 	}
 	r := response(k.status, "application/problem+json", p)
-	if k.status == http.StatusServiceUnavailable && wait == 0 {
+	if wait == 0 && (k.status == http.StatusServiceUnavailable || k.status == http.StatusTooManyRequests) {
 		wait = Jitter(time.Second, 3*time.Second)
 	}
 	if wait > 0 {

@@ -59,6 +59,7 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 		"sale-closed":            410,
 		"body-too-large":         413,
 		"unsupported-media-type": 415,
+		"too-many-requests":      429,
 		"sale-paused":            503,
 		"busy":                   503,
 		"internal":               500,
@@ -100,7 +101,7 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 			}
 			wait := r.Headers.RetryAfter
 			told := wait != ""
-			if told != (want == 503) {
+			if told != (want == 503 || want == 429) {
 				t.Errorf("Retry-After %q with status %d", wait, want)
 			}
 			if told && wait != "1" && wait != "2" && wait != "3" {

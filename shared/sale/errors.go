@@ -37,6 +37,9 @@ const (
 	NotEligible Code = "not-eligible"
 	// AlreadyOrdered: the user holds a claim in this sale (P3).
 	AlreadyOrdered Code = "already-ordered"
+	// TooManyRequests: the user sends more than one person does; nothing was looked
+	// at, and the same request may be repeated later (P5).
+	TooManyRequests Code = "too-many-requests"
 	// Busy: the outcome is unknown or could not be reached in time; the same
 	// request may be repeated safely (P5).
 	Busy Code = "busy"

@@ -2,6 +2,8 @@ package telemetry
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -9,8 +11,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/smithy-go/logging"
 
 	"flashsale/shared/invocation"
+	"flashsale/shared/jsonwrite"
 )
 
 // calls is the time that the AWS calls of one event took. It travels in the
@@ -43,14 +47,36 @@ func (c *calls) add(target string, took time.Duration) {
 // Watch returns cfg with a stopwatch for the clients that are made of it: the time
 // of each call, from its request's first byte to its answer's header, is added to
 // the event in whose context it is made. Calls that run side by side are added up,
-// so their sum may be longer than the event.
+// so their sum may be longer than the event. What the SDK itself logs becomes lines of
+// this log, in JSON like all others.
 //
 // The clients get the configuration's transport without the http.Client around it:
 // AWS sends no cookie and no redirect that should be followed, and the ledger and
 // the queue bound the time of each call themselves.
-func Watch(cfg aws.Config) aws.Config {
+func (l *Log) Watch(cfg aws.Config) aws.Config {
+	cfg.Logger = sdkLogger{l}
 	cfg.HTTPClient = stopwatch{transportOf(cfg.HTTPClient)}
 	return cfg
+}
+
+// sdkLogger is the log as the SDK sees it.
+type sdkLogger struct{ log *Log }
+
+// Logf implements logging.Logger. Apart from warnings there is nothing unless somebody
+// sets a ClientLogMode, and none may be set that shows headers or bodies: they hold
+// signatures and users.
+func (s sdkLogger) Logf(class logging.Classification, format string, values ...any) {
+	level := slog.LevelWarn
+	if class == logging.Debug {
+		level = slog.LevelDebug
+	}
+	if level < s.log.least {
+		return
+	}
+	var m jsonwrite.Object
+	m.Text("service", s.log.service)
+	m.Text("detail", capped(fmt.Sprintf(format, values...), maxError))
+	s.log.write(s.log.now(), level, "AWS SDK", m)
 }
 
 func transportOf(client aws.HTTPClient) http.RoundTripper {

@@ -3,9 +3,11 @@ package telemetry
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,9 +16,11 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/smithy-go/logging"
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/shared/clock"
+	"flashsale/shared/orderq"
 )
 
 // server answers after a while, or never.
@@ -44,7 +48,7 @@ func call(t *testing.T, ctx context.Context, cfg aws.Config, target string) erro
 
 // answering is a watched configuration whose calls take so long.
 func answering(took time.Duration, fault error) aws.Config {
-	return Watch(aws.Config{HTTPClient: &http.Client{Transport: server{took, fault}}})
+	return New(io.Discard, "purchase", clock.Wall).Watch(aws.Config{HTTPClient: &http.Client{Transport: server{took, fault}}})
 }
 
 const (
@@ -76,6 +80,59 @@ func TestTheTimeInEachServiceIsAddedUpAndKeptApart(t *testing.T) {
 	})
 }
 
+// unclosable is a server whose answers cannot be closed, about which the SDK itself
+// logs a warning.
+type unclosable struct{ io.Reader }
+
+func (unclosable) Close() error { return errors.New("the connection\n{\"level\":\"ERROR\"} is \x1b[31mgone") }
+
+func (u unclosable) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: u}, nil
+}
+
+func TestWhatTheSDKLogsIsALineLikeAllOthers(t *testing.T) {
+	l, out := newLog(t)
+	cfg := l.Watch(aws.Config{
+		Region: "eu-central-1", Credentials: aws.AnonymousCredentials{},
+		HTTPClient: &http.Client{Transport: unclosable{strings.NewReader("{}")}},
+	})
+	t.Setenv("ORDER_QUEUE_URL", "http://127.0.0.1:1/queue")
+	queue, err := orderq.FromEnv(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := queue.Send(t.Context(), orderq.Message{}); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"timestamp": "2027-01-15T08:00:00.000Z", "level": "WARN", "message": "AWS SDK", "service": "purchase",
+		"detail": "failed to close HTTP response body, this may affect connection reuse: the connection\n{\"level\":\"ERROR\"} is \x1b[31mgone",
+	}
+	if diff := cmp.Diff(want, fieldsOf(t, out)); diff != "" {
+		t.Errorf("line (-want +got):\n%s", diff)
+	}
+}
+
+func TestALineOfTheSDKIsBoundedAndFollowsTheLevel(t *testing.T) {
+	l, out := newLog(t)
+	logger := l.Watch(aws.Config{}).Logger
+	logger.Logf(logging.Debug, "request %d", 1)
+	if out.Len() != 0 {
+		t.Errorf("at level INFO the log has %s", out)
+	}
+	logger.Logf(logging.Warn, "%s", "a\n{\"level\":\"ERROR\"}\x1b[31m"+strings.Repeat("x", 1<<20))
+	fields := fieldsOf(t, out)
+	if detail, _ := fields["detail"].(string); fields["level"] != "WARN" || !strings.HasPrefix(detail, "a\n{\"level\"") || out.Len() > 3000 {
+		t.Errorf("%d bytes: %.200v", out.Len(), fields)
+	}
+	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "DEBUG")
+	out.Reset()
+	New(out, "purchase", clock.Wall).Watch(aws.Config{}).Logger.Logf(logging.Debug, "request %d", 1)
+	if fields := fieldsOf(t, out); fields["level"] != "DEBUG" || fields["detail"] != "request 1" {
+		t.Errorf("line %v", fields)
+	}
+}
+
 func TestCallsSideBySideAreAddedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &bytes.Buffer{}
@@ -104,7 +161,7 @@ func TestEveryKindOfClientIsWatched(t *testing.T) {
 			http.Redirect(w, httptest.NewRequest(http.MethodPost, "/", nil), "/elsewhere", http.StatusTemporaryRedirect)
 		}))
 		base := aws.Config{HTTPClient: client}
-		cfg := Watch(base)
+		cfg := New(io.Discard, "purchase", clock.Wall).Watch(base)
 		if base.HTTPClient != client {
 			t.Errorf("%s: the configuration itself has changed", name)
 		}

@@ -65,7 +65,7 @@ func worstCase(t *testing.T, fault dynamotest.Fault, everything bool) {
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	began := time.Now()
-	h := lambda.NewHandler(httpapi.Serve(New(book, nil, telemetry.New(io.Discard, "purchase", clock.Wall)).Handle))
+	h := lambda.NewHandler(httpapi.Serve(New(book, nil, telemetry.New(io.Discard, "purchase", clock.Wall), clock.Wall).Handle))
 	out, err := h.Invoke(ctx, event(t, "purchase-idempotent.json"))
 	took := time.Since(began)
 	if err != nil {

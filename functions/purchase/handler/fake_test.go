@@ -137,7 +137,7 @@ func newFunction(t *testing.T) *function {
 	t.Helper()
 	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
 	f := &function{shop: newShop()}
-	f.handler = New(f.shop, &f.queue, telemetry.New(&f.log, "purchase", clock.Wall))
+	f.handler = New(f.shop, &f.queue, telemetry.New(&f.log, "purchase", clock.Wall), func() time.Time { return f.now })
 	f.Handler = lambda.NewHandler(httpapi.Serve(f.handler.Handle))
 	return f
 }

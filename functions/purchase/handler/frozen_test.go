@@ -56,7 +56,7 @@ func TestAnEnvironmentThatWasFrozenSellsWhatIsThereNow(t *testing.T) {
 					t.Fatal(err)
 				}
 				book := ledger.New(h.db, "Ledger", ledger.Options{Now: environment.Wall})
-				handler := New(book, &h.queue, telemetry.New(io.Discard, "purchase", environment.Wall)).Checking(users)
+				handler := New(book, &h.queue, telemetry.New(io.Discard, "purchase", environment.Wall), environment.Wall).Checking(users)
 				frozen := lambda.NewHandler(httpapi.Serve(handler.Handle))
 
 				if err := tt.before(h); err != nil {

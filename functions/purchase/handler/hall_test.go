@@ -119,7 +119,7 @@ func (h *hall) environment(failOpen bool) lambda.Handler {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	handler := New(h.book(), &h.queue, telemetry.New(io.Discard, "purchase", clock.Wall)).Checking(users)
+	handler := New(h.book(), &h.queue, telemetry.New(io.Discard, "purchase", clock.Wall), clock.Wall).Checking(users)
 	return lambda.NewHandler(httpapi.Serve(handler.Handle))
 }
 

@@ -37,16 +37,20 @@ type Sender interface {
 
 // Handler serves one execution environment; it is safe for concurrent use.
 type Handler struct {
-	book   Book
-	queue  Sender
-	log    *telemetry.Log
-	origin httpapi.Origin
-	users  Users // nil for none
+	book    Book
+	queue   Sender
+	log     *telemetry.Log
+	now     func() time.Time
+	origin  httpapi.Origin
+	users   Users // nil for none
+	callers *callers
 }
 
-// New is a handler over a ledger and an order queue.
-func New(b Book, q Sender, log *telemetry.Log) *Handler {
-	return &Handler{book: b, queue: q, log: log}
+// New is a handler over a ledger and an order queue. now is the current instant, by
+// which users' requests are limited; its times must have no monotonic reading: see
+// package clock.
+func New(b Book, q Sender, log *telemetry.Log, now func() time.Time) *Handler {
+	return &Handler{book: b, queue: q, log: log, now: now, callers: newCallers()}
 }
 
 // Behind makes the handler refuse requests that did not come through that origin.
@@ -82,6 +86,10 @@ func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpa
 	saleID = request.SaleID
 	event.Text("saleId", saleID)
 	event.Text("user", request.User)
+	if !h.callers.admit(request.User, h.now()) {
+		err = errTooMany
+		return httpapi.Problem(err, saleID), nil
+	}
 	var answered bool
 	if p, answered, err = h.check(ctx, event, request); !answered {
 		p, err = h.book.Purchase(ctx, request)

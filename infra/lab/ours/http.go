@@ -106,7 +106,7 @@ func (b *browser) Buy(ctx context.Context, user string) (shop.Outcome, error) {
 		return shop.AlreadyOrdered, nil
 	case sale.SoldOut:
 		return shop.SoldOut, nil
-	case sale.Busy:
+	case sale.Busy, sale.TooManyRequests:
 		return shop.Busy, nil
 	}
 	return "", fmt.Errorf("order: %s: %s", answer.Status, text)

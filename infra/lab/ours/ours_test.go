@@ -88,6 +88,7 @@ func TestAnAnswerOfTheAPIIsReadByItsCode(t *testing.T) {
 		{409, `{"code":"already-ordered"}`, shop.AlreadyOrdered},
 		{409, `{"code":"sold-out"}`, shop.SoldOut},
 		{503, `{"code":"busy"}`, shop.Busy},
+		{429, `{"code":"too-many-requests"}`, shop.Busy},
 		{500, `{"code":"internal"}`, ""},
 		{500, `{"message":"Internal Server Error"}`, ""},
 		{502, `no JSON`, ""},
