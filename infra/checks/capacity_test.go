@@ -18,8 +18,10 @@ func alternatives(n node) []node {
 // AWS::NoValue.
 func byParameter(tmpl template, n node, parameter string) bool {
 	all := alternatives(n)
-	return len(all) == 2 && slices.Contains(all[0].references(), parameter) && all[1].target() == "AWS::NoValue" &&
-		tmpl.at("Parameters", parameter, "Type").text() == "Number"
+	// -1, which removes a limit, is below the schema's minimum: a number cannot be bounded at it.
+	declared := tmpl.at("Parameters", parameter)
+	isNumber := declared.at("Type").text() == "Number" || strings.HasSuffix(declared.at("AllowedPattern").text(), "[0-9]*)$")
+	return len(all) == 2 && slices.Contains(all[0].references(), parameter) && all[1].target() == "AWS::NoValue" && isNumber
 }
 
 func TestCapacityOfTheTemplate(t *testing.T) {
