@@ -27,6 +27,9 @@ const (
 	reconciling    = "./functions/reconcile/handler"
 	reconcile      = "functions/reconcile/handler/handler.go"
 	resending      = "functions/reconcile/handler/resend.go"
+
+	// Here a read that should be consistent and is not sees nothing.
+	overLaggingFake = "^TestTheLedgerOverAFakeWhoseReadsLag$"
 )
 
 var mutants = []mutant{
@@ -381,4 +384,23 @@ var mutants = []mutant{
 		`return p.checkOwners(ctx, orders)`, `return nil`}}},
 	{"the recount counts a claim in the wrong bucket", "P3", bookTests, "^TestEachKindOfBrokenBooksIsNamed$", []edit{{"infra/books/claims.go",
 		`c.Bucket != right`, `false`}}},
+	{"an item read eventually", "P6", ledgerTests, overLaggingFake, []edit{{"shared/ledger/calls.go",
+		`Key: key, ConsistentRead: &yes}`, `Key: key}`}}},
+	{"shards counted by eventual reads", "P2", ledgerTests, overLaggingFake, []edit{{"shared/ledger/audit.go",
+		`l.batchGet(ctx, maxTries, keys, true)`, `l.batchGet(ctx, maxTries, keys, false)`}}},
+	{"claims counted by eventual reads", "P2", ledgerTests, overLaggingFake, []edit{{"shared/ledger/audit_claims.go",
+		`		ConsistentRead:            &yes,
+`, ``}}},
+	{"a claim's message handled by an eventual read", "P8", ledgerTests, overLaggingFake, []edit{{"shared/ledger/batches.go",
+		`l.batchGet(ctx, patientTries, asked, true)`, `l.batchGet(ctx, patientTries, asked, false)`}}},
+	{"the units left read eventually", "P6", ledgerTests, overLaggingFake, []edit{{"shared/ledger/remaining.go",
+		`l.batchGet(ctx, maxTries, keys, true)`, `l.batchGet(ctx, maxTries, keys, false)`}}},
+	{"the list of sales read eventually", "P8", ledgerTests, overLaggingFake, []edit{{"shared/ledger/listing.go",
+		`				ConsistentRead:            &yes,
+`, ``}}},
+	{"an addition's receipts read eventually", "P15", ledgerTests, "^TestARepeatedAddition", []edit{{"shared/ledger/add.go",
+		`				ConsistentRead:           &yes,
+`, ``}}},
+	{"a hot partition in a cancellation is an unknown reason", "P5", ledgerTests, "^TestContentionInAnyPlaceOfACancellation", []edit{{"shared/ledger/reasons.go",
+		`case reasonConflict, reasonThroughput, reasonThrottling, reasonInProgress:`, `case reasonConflict, reasonThrottling, reasonInProgress:`}}},
 }

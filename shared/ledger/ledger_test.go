@@ -2,9 +2,11 @@ package ledger_test
 
 import (
 	"testing"
+	"time"
 
 	"flashsale/shared/ledger/dynamotest"
 	"flashsale/shared/ledger/ledgertest"
+	"flashsale/shared/sale"
 )
 
 const table = "Ledger"
@@ -25,4 +27,31 @@ func TestTheLedgerOverAFakeFullOfContention(t *testing.T) {
 		db.Fault = dynamotest.Rates{Conflict: 0.05, Throttle: 0.02, Unprocessed: 0.2}.Seeded(7)
 		return ledgertest.Engine{API: db, Table: table}
 	})
+}
+
+// Every read of the ledger decides something, so every one is consistent. Here each
+// other one sees nothing of what the test has written.
+func TestTheLedgerOverAFakeWhoseReadsLag(t *testing.T) {
+	ledgertest.Run(t, func(*testing.T) ledgertest.Engine {
+		db := newDB()
+		db.Lag = time.Hour
+		return ledgertest.Engine{API: db, Table: table}
+	})
+}
+
+func TestARepeatedAdditionTouchesNoShardThatHasItsUnits(t *testing.T) {
+	w, db, _ := faulty(t)
+	db.Lag = time.Hour
+	w.Open(4, 4)
+	addition := sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 4}
+	if _, err := w.Ledger.Add(w.Ctx, addition); err != nil {
+		t.Fatal(err)
+	}
+	db.ResetUsage()
+	if done, err := w.Ledger.Add(w.Ctx, addition); err != nil || done.Applied {
+		t.Errorf("the repeat: %+v (%v), want that nothing is applied", done, err)
+	}
+	if n := db.Calls()["TransactWriteItems"]; n != 1 {
+		t.Errorf("%d transactions, want only the one that compares the requests", n)
+	}
 }

@@ -93,7 +93,7 @@ func (db *DB) execute(s *boundStatement, at int, asked types.ReturnConsumedCapac
 	used := db.bill(w.table.Name, asked, writeUnits(old, it), 0)
 	switch {
 	case err == nil:
-		w.store(it, m.now)
+		db.store(w, it, m.now)
 	case s.verb == verbInsert:
 		answer.Error = &types.BatchStatementError{
 			Code: types.BatchStatementErrorCodeEnumDuplicateItem, Message: aws.String("Duplicate primary key exists in table"),

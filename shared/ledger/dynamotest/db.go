@@ -38,8 +38,8 @@ type DB struct {
 	// accepted. Another transaction or write that meets one of them conflicts
 	// at once; reads do not, but TransactGetItems does. 0 means not at all.
 	Busy time.Duration
-	// Lag is how long after a write a read without ConsistentRead still sees
-	// what was before it. 0 means not at all.
+	// Lag is how far reads without ConsistentRead are behind: they see the items as
+	// they were so long ago. 0 means not at all.
 	Lag time.Duration
 	// PageBytes is how much a page of Query or Scan may read; 0 means 1 MB, as
 	// in DynamoDB.
@@ -110,6 +110,21 @@ func (db *DB) Items(tableName string) []map[string]types.AttributeValue {
 		out = append(out, it.copied())
 	}
 	return out
+}
+
+// Item is one item as it lies in the table, nil for none: not a copy, so it must
+// not be changed. It costs no capacity and meets no fault, and nothing is hidden
+// from it. What is due of the late requests is applied first.
+func (db *DB) Item(tableName, pk, sk string) map[string]types.AttributeValue {
+	now := db.now()
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.settle(now)
+	t := db.tables[tableName]
+	if t == nil {
+		return nil
+	}
+	return t.current(key{pk, sk})
 }
 
 // Dump is all tables as text, one line per item, the same for equal contents:

@@ -3,6 +3,8 @@ package dynamotest
 import (
 	"cmp"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // Kind is what goes wrong with a call.
@@ -33,6 +35,8 @@ const (
 	// Unprocessed leaves Items of a BatchGetItem unread (all of them if Items is
 	// empty, which DynamoDB answers with an exception).
 	Unprocessed
+	// Cancel cancels a TransactWriteItems with Codes as its reasons.
+	Cancel
 )
 
 // Reply is what the caller of a lost or late call gets.
@@ -56,6 +60,10 @@ type Fault struct {
 	// Code is the reason of Throttle in a transaction or a batch of statements:
 	// "ThrottlingError" (also if empty) or "ProvisionedThroughputExceeded".
 	Code string
+	// Codes are the reasons of Cancel, in the order of the request. "" is what the
+	// item says by itself, "None" hides it: DynamoDB may give up a transaction for one
+	// item before the others have answered.
+	Codes []string
 	// Reply is what the caller gets from LostReply and ApplyLate.
 	Reply Reply
 	// After is how much later ApplyLate applies the call.
@@ -69,6 +77,13 @@ type Fault struct {
 	// Stale makes a read without ConsistentRead see every item as it was before
 	// its last write.
 	Stale bool
+	// Hidden are indexes of a TransactWriteItems. For HiddenFor after its commit plain
+	// reads, consistent ones too, see those items as they were before it, as readers
+	// of DynamoDB may; only TransactGetItems does not. Writes of all its items
+	// conflict until then. The answer must not come earlier, so ReplyDelay should not
+	// be less.
+	Hidden    []int
+	HiddenFor time.Duration
 }
 
 // Call is one valid call of an operation, as DB.Fault sees it.
@@ -105,6 +120,20 @@ func (f Fault) hits(index int) bool {
 		}
 	}
 	return len(f.Items) == 0
+}
+
+// disguise replaces reasons by those of a Cancel, and reports whether there is
+// one.
+func (f Fault) disguise(reasons []types.CancellationReason) bool {
+	if f.Kind != Cancel {
+		return false
+	}
+	for i, code := range f.Codes[:min(len(f.Codes), len(reasons))] {
+		if code != "" {
+			reasons[i] = reason(code)
+		}
+	}
+	return true
 }
 
 // refusal is the error of a fault that keeps the call from being evaluated; nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"github.com/google/go-cmp/cmp"
 )
@@ -263,7 +264,7 @@ func TestAReadMayLagUnlessItIsConsistent(t *testing.T) {
 }
 
 func TestSeededRatesRepeatThemselvesAndHitTheirShares(t *testing.T) {
-	rates := Rates{Conflict: 0.1, Throttle: 0.1, ServerError: 0.1, LostReply: 0.1, ApplyLate: 0.1, Stale: 0.5, Delay: time.Second}
+	rates := Rates{Conflict: 0.1, Throttle: 0.1, ServerError: 0.1, LostReply: 0.1, ApplyLate: 0.1, Cancel: 0.1, Stale: 0.5, Delay: time.Second}
 	one, same, other := rates.Seeded(7), rates.Seeded(7), rates.Seeded(8)
 	kinds, differs := map[Kind]int{}, false
 	for n := range 5000 {
@@ -281,7 +282,7 @@ func TestSeededRatesRepeatThemselvesAndHitTheirShares(t *testing.T) {
 			t.Fatalf("call %d: a GetItem met %d", n, g.Kind)
 		}
 	}
-	for _, kind := range []Kind{Conflict, Throttle, ServerError, LostReply, ApplyLate} {
+	for _, kind := range []Kind{Conflict, Throttle, ServerError, LostReply, ApplyLate, Cancel} {
 		if kinds[kind] < 400 || kinds[kind] > 600 {
 			t.Errorf("kind %d: %d of 5000, want about 500", kind, kinds[kind])
 		}
@@ -319,4 +320,74 @@ func TestNoUnitIsLostOrSoldTwiceUnderSeededFaults(t *testing.T) {
 			t.Errorf("%d claims of 40 units", claims)
 		}
 	})
+}
+
+func TestALaggingReadSeesTheStateOfThatLongAgo(t *testing.T) {
+	db, c := newDB(), newClock()
+	db.Now, db.Lag = c.now, 3*time.Second
+	for n := range 4 {
+		mustPut(t, db, "p", "s", attributes{"n": num(fmt.Sprint(n))})
+		c.at = c.at.Add(time.Second)
+	}
+	for _, want := range []string{"1", "2", "3"} {
+		out, err := db.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String(tableName), Key: keyAt("p", "s")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantItem(t, out.Item, `{n: `+want+`, pk: "p", sk: "s"}`)
+		c.at = c.at.Add(time.Second)
+	}
+}
+
+func TestHalfOfATransactionMayBeHiddenFromPlainReads(t *testing.T) {
+	db, c := stocked(t, "1"), newClock()
+	db.Now = c.now
+	db.Fault = only(Fault{Hidden: []int{1}, HiddenFor: time.Second})
+	if _, err := db.TransactWriteItems(t.Context(), buy("alice", "")); err != nil {
+		t.Fatal(err)
+	}
+	db.Fault = nil
+	wantItem(t, look(t, db, "STOCK", "S"), `{pk: "STOCK", sk: "S", stock: 0}`)
+	wantItem(t, look(t, db, "CLAIM", "alice"), "none")
+	wantItem(t, db.Item(tableName, "CLAIM", "alice"), `{pk: "CLAIM", sk: "alice"}`)
+	page := queryOf("pk = :p", attributes{":p": str("CLAIM")})
+	page.ConsistentRead = aws.Bool(true)
+	if out, err := db.Query(t.Context(), page); err != nil || len(out.Items) != 0 {
+		t.Errorf("a query sees %v (%v), want nothing", out, err)
+	}
+	if err := put(db, t.Context(), "other"); err != nil {
+		t.Error(err)
+	}
+	_, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(tableName), Item: keyAt("CLAIM", "alice")})
+	wantCode(t, err, "TransactionConflictException")
+	_, err = db.TransactGetItems(t.Context(), &dynamodb.TransactGetItemsInput{TransactItems: []types.TransactGetItem{
+		{Get: &types.Get{TableName: aws.String(tableName), Key: keyAt("CLAIM", "alice")}},
+	}})
+	if got := codes(reasonsOf(t, err)); got != "TransactionConflict " {
+		t.Errorf("a transaction reads half of it: %s", got)
+	}
+	c.at = c.at.Add(time.Second)
+	wantItem(t, look(t, db, "CLAIM", "alice"), `{pk: "CLAIM", sk: "alice"}`)
+}
+
+func TestACancellationMaySayLessThanTheItemsWould(t *testing.T) {
+	for _, tt := range []struct {
+		codes []string
+		want  string
+	}{
+		{[]string{"TransactionConflict", ""}, "TransactionConflict ConditionalCheckFailed "},
+		{[]string{"ThrottlingError", "None"}, "ThrottlingError None "},
+		{[]string{"", "TransactionConflict"}, "None TransactionConflict "},
+	} {
+		db := stocked(t, "2")
+		if _, err := db.TransactWriteItems(t.Context(), buy("alice", "")); err != nil {
+			t.Fatal(err)
+		}
+		before := db.Dump()
+		db.Fault = only(Fault{Kind: Cancel, Codes: tt.codes})
+		_, err := db.TransactWriteItems(t.Context(), buy("alice", ""))
+		if got := codes(reasonsOf(t, err)); got != tt.want || db.Dump() != before {
+			t.Errorf("codes %q: reasons %s, want %s; the table is\n%s", tt.codes, got, tt.want, db.Dump())
+		}
+	}
 }

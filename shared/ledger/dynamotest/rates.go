@@ -14,7 +14,11 @@ type Rates struct {
 	LostReply   float64
 	ApplyLate   float64 // of writes and transactions
 	Unprocessed float64 // of BatchGetItem
+	Cancel      float64 // of transactions: for contention on one item at least, the others say anything
 	Stale       float64 // of reads, in addition to the others
+	Hidden      float64 // of transactions, in addition to the others
+	// HiddenFor is the longest time for which an item of a transaction is hidden.
+	HiddenFor time.Duration
 	// Late is the longest delay of ApplyLate, one second if 0.
 	Late time.Duration
 	// Delay is the longest delay before a call and before its answer; each is
@@ -33,6 +37,11 @@ func (r Rates) Seeded(seed uint64) func(Call) Fault {
 		if r.Delay > 0 {
 			f.Delay = time.Duration(chance.Int64N(int64(r.Delay)))
 			f.ReplyDelay = time.Duration(chance.Int64N(int64(r.Delay)))
+		}
+		if c.Op == "TransactWriteItems" && chance.Float64() < r.Hidden {
+			f.Hidden = someOf(chance, len(c.Keys))
+			f.HiddenFor = 1 + time.Duration(chance.Int64N(int64(r.HiddenFor)))
+			f.ReplyDelay = max(f.ReplyDelay, f.HiddenFor)
 		}
 		return f
 	}
@@ -69,10 +78,25 @@ func (r Rates) draw(chance *rand.Rand, c Call) Fault {
 			late = time.Second
 		}
 		return Fault{Kind: ApplyLate, Reply: reply, After: 1 + time.Duration(chance.Int64N(int64(late)))}
+	case falls(r.Cancel, c.Op == "TransactWriteItems"):
+		return Fault{Kind: Cancel, Codes: someCodes(chance, len(c.Keys))}
 	case falls(r.Unprocessed, c.Op == "BatchGetItem"):
 		return Fault{Kind: Unprocessed, Items: someOf(chance, len(c.Keys))}
 	}
 	return Fault{}
+}
+
+// someCodes are reasons of n actions: contention in one place, anything in the
+// others.
+func someCodes(chance *rand.Rand, n int) []string {
+	contention := []string{reasonConflict, reasonThrottling, reasonThroughput}
+	anything := append([]string{"", reasonNone}, contention...)
+	codes := make([]string, n)
+	for i := range codes {
+		codes[i] = anything[chance.IntN(len(anything))]
+	}
+	codes[chance.IntN(n)] = contention[chance.IntN(len(contention))]
+	return codes
 }
 
 // someOf is a random, not empty set of the indexes below n.

@@ -124,7 +124,7 @@ func (db *DB) writeRequest(in writeInput, returns types.ReturnValue, asked types
 		if err != nil {
 			return nil, err
 		}
-		w.store(it, m.now)
+		db.store(w, it, m.now)
 		return answer(w.returned(returns, old, it).copied(), used), nil
 	}}, nil
 }

@@ -29,12 +29,28 @@ func (k key) String() string {
 	return k.pk + "|" + k.sk
 }
 
-// row is one item, what it was before its last write, and when that was. A
-// deleted item leaves its row, so that a lagging read may still see it.
+// row is one item and what it was before. A deleted item leaves its row, so that a
+// lagging read may still see it.
 type row struct {
-	item    item
-	before  item
-	changed time.Time
+	item item
+	past []version // oldest first: the last one, and those within DB.Lag
+	// shownAt is when plain reads see the last write: later than the write itself
+	// for one half of a transaction.
+	shownAt time.Time
+}
+
+// version is an item as it was until an instant.
+type version struct {
+	item  item
+	until time.Time
+}
+
+// before is the item before its last write.
+func (r row) before() item {
+	if len(r.past) == 0 {
+		return nil
+	}
+	return r.past[len(r.past)-1].item
 }
 
 // partition is all items of one partition key, with the sort keys in order.
@@ -52,14 +68,26 @@ type table struct {
 // view says which version of a row a read sees.
 type view struct {
 	now        time.Time
+	latest     bool // whatever is hidden from plain reads
 	consistent bool
 	stale      bool          // one version behind, whatever the time
-	lag        time.Duration // one version behind for so long after a write
+	lag        time.Duration // the state of so long ago
 }
 
 func (v view) of(r row) item {
-	if !v.consistent && (v.stale || v.now.Sub(r.changed) < v.lag) {
-		return r.before
+	switch {
+	case v.latest:
+		return r.item
+	case v.now.Before(r.shownAt), !v.consistent && v.stale:
+		return r.before()
+	case v.consistent:
+		return r.item
+	}
+	at := v.now.Add(-v.lag)
+	for _, p := range r.past {
+		if at.Before(p.until) {
+			return p.item
+		}
 	}
 	return r.item
 }
@@ -78,10 +106,20 @@ func (t *table) get(k key, v view) item {
 }
 
 // current is the item as it is.
-func (t *table) current(k key) item { return t.get(k, view{consistent: true}) }
+func (t *table) current(k key) item { return t.get(k, view{latest: true}) }
 
-// put stores an item, or deletes it if it is nil.
-func (t *table) put(k key, it item, now time.Time) {
+// hide keeps the last write of an item from plain reads until that instant.
+func (t *table) hide(k key, until time.Time) {
+	if p := t.partitions[k.pk]; p != nil {
+		r := p.rows[k.sk]
+		r.shownAt = until
+		p.rows[k.sk] = r
+	}
+}
+
+// put stores an item, or deletes it if it is nil. Older versions are kept for as
+// long as a read may lag.
+func (t *table) put(k key, it item, now time.Time, lag time.Duration) {
 	p := t.partitions[k.pk]
 	if p == nil {
 		if it == nil {
@@ -98,7 +136,12 @@ func (t *table) put(k key, it item, now time.Time) {
 		at, _ := slices.BinarySearch(p.order, k.sk)
 		p.order = slices.Insert(p.order, at, k.sk)
 	}
-	p.rows[k.sk] = row{item: it, before: r.item, changed: now}
+	past := []version{{r.item, now}}
+	if lag > 0 {
+		old := slices.DeleteFunc(slices.Clone(r.past), func(v version) bool { return now.Sub(v.until) >= lag })
+		past = append(old, past...)
+	}
+	p.rows[k.sk] = row{item: it, past: past}
 }
 
 // copied is an independent copy; items are shared because they never change.

@@ -138,27 +138,32 @@ func (db *DB) commit(tx *transaction, m moment) (any, error) {
 	var accepted []place
 	for i, w := range tx.writes {
 		old := w.table.current(w.key)
-		it, reason := db.prepare(w, old, m.now)
-		results[i], reasons[i] = it, reason
-		if *reason.Code == reasonNone {
+		results[i], reasons[i] = db.prepare(w, old, m.now)
+		if *reasons[i].Code == reasonNone {
 			accepted = append(accepted, w.place())
 		}
-		cost[w.table.Name] += transactional * writeUnits(old, it)
+		cost[w.table.Name] += transactional * writeUnits(old, results[i])
 	}
 	out := &dynamodb.TransactWriteItemsOutput{ConsumedCapacity: db.billTables(cost, nil, tx.asked)}
 	// An item which accepted the transaction is in flight until the outcome has
 	// been applied to it, whatever the outcome is.
-	if db.Busy > 0 {
+	if busy := max(db.Busy, m.fault.HiddenFor); busy > 0 {
 		db.forgetLanded(m.now)
 		for _, at := range accepted {
-			db.inFlight[at] = m.now.Add(db.Busy)
+			db.inFlight[at] = m.now.Add(busy)
 		}
 	}
-	if len(accepted) < len(tx.writes) {
+	cancelled := m.fault.disguise(reasons)
+	if cancelled || len(accepted) < len(tx.writes) {
 		return nil, canceledFor(reasons)
 	}
 	for i, w := range tx.writes {
-		w.store(results[i], m.now)
+		db.store(w, results[i], m.now)
+	}
+	if m.fault.HiddenFor > 0 {
+		for _, i := range m.fault.Hidden {
+			tx.writes[i].table.hide(tx.writes[i].key, m.now.Add(m.fault.HiddenFor))
+		}
 	}
 	db.remember(tx, m.now)
 	return out, nil

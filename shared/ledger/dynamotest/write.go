@@ -125,10 +125,10 @@ func (w *write) result(old item) (item, error) {
 	return it, err
 }
 
-// store makes the result of the write the current item.
-func (w *write) store(it item, now time.Time) {
+// store makes the result of the write the current item. db.mu is held.
+func (db *DB) store(w *write, it item, now time.Time) {
 	if w.action != actionCheck {
-		w.table.put(w.key, it, now)
+		w.table.put(w.key, it, now, db.Lag)
 	}
 }
 
