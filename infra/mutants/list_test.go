@@ -235,7 +235,7 @@ var mutants = []mutant{
 	{"the audit is blind to a claim in another bucket", "P3", ledgerTests, overFake + "^each_kind_of_broken", []edit{{auditingClaims,
 		`if sale.BucketOf(c.User, s.Buckets) != a.Bucket {`, `if false {`}}},
 	{"the audit is blind to an order id's time", "P7", ledgerTests, overFake + "^each_kind_of_broken", []edit{{auditingClaims,
-		`at.Before(c.AcceptedAt.Add(-clockSkew)) || at.After(now.Add(clockSkew))`, `at.IsZero()`}}},
+		`at.Before(earliest) || at.After(now.Add(clockSkew))`, `at.IsZero()`}}},
 	{"the audit is blind to stock that nobody can buy", "P6", ledgerTests, overFake + "^each_kind_of_broken", []edit{{auditing,
 		`if s.Empty.Has(k) && one.stock > 0 {`, `if false {`}}},
 	{"the audit takes what passes for a finding", "P2", ledgerTests, overFake + "^what_changes_while", []edit{{auditing,

@@ -93,7 +93,9 @@ func (l *Ledger) countClaims(s sale.Sale, a *Audit, claims []sale.Claim, strande
 		checkAccepted(s, a, c, now)
 		if c.State() == sale.Confirmed {
 			a.Confirmed++
-			if at := orderid.Time(c.OrderID); at.Before(c.AcceptedAt.Add(-clockSkew)) || at.After(now.Add(clockSkew)) {
+			// An id has whole seconds only.
+			earliest := c.AcceptedAt.Add(-clockSkew).Truncate(time.Second)
+			if at := orderid.Time(c.OrderID); at.Before(earliest) || at.After(now.Add(clockSkew)) {
 				a.find("user %q: order %s says %s, the claim is of %s (P7)", c.User, orderid.String(c.OrderID),
 					at.Format(time.RFC3339), c.AcceptedAt.Format(time.RFC3339))
 			}
