@@ -30,6 +30,9 @@ const (
 
 	// Here a read that should be consistent and is not sees nothing.
 	overLaggingFake = "^TestTheLedgerOverAFakeWhoseReadsLag$"
+
+	simulation = "./infra/simulate"
+	under      = "^TestSimulationUnder$/"
 )
 
 var mutants = []mutant{
@@ -403,4 +406,27 @@ var mutants = []mutant{
 `, ``}}},
 	{"a hot partition in a cancellation is an unknown reason", "P5", ledgerTests, "^TestContentionInAnyPlaceOfACancellation", []edit{{"shared/ledger/reasons.go",
 		`case reasonConflict, reasonThroughput, reasonThrottling, reasonInProgress:`, `case reasonConflict, reasonThrottling, reasonInProgress:`}}},
+	{"whether an item exists is read eventually, simulated", "P15", simulation, under + "^lagging_reads$", []edit{{"shared/ledger/calls.go",
+		`Key: key, ConsistentRead: &yes}`, `Key: key}`}}},
+	{"an environment believes what it knew before it was frozen", "P6", simulation, under + "^freezes$", []edit{{"shared/clock/clock.go",
+		`return t.Round(0).UTC()`, `return t`}}},
+	{"half of a transaction is taken for broken books", "P2", simulation, under + "^half-visibility$", []edit{{auditing,
+		`if slices.Contains(a.Suspects, m.Key) {`, `if true {`}, {auditing,
+		`if len(keys) > 0 && a.Suspects == nil {`, `if false {`}}},
+	{"contention on the claim beside a failed condition is an unknown reason", "P5", simulation, under + "^vague_reasons$", []edit{{"shared/ledger/reasons.go",
+		`	case contention(claimCode):
+		return verdict{again: true, keepShard: stockCode == reasonNone}, nil
+	case stockCode != reasonCondition || claimCode != reasonNone:`, `	case stockCode != reasonCondition:`}}},
+	{"clocks that differ by a minute are broken books", "P7", simulation, under + "^skewed_clocks$", []edit{{auditingClaims,
+		`.Add(-clockSkew).Truncate(time.Second)`, `.Add(-clockSkew)`}}},
+	{"an order id's second and its day of two instants, simulated", "P7", simulation, under + "^midnight$", []edit{{"shared/ledger/confirm.go",
+		`orderid.New(now, `, `orderid.New(l.now(), `}}},
+	{"a shard put without its condition", "P15", simulation, under + "^rough_seeding$", []edit{{creating,
+		`Item: shardItem(s, k, units), ConditionExpression: &ifAbsent,`, `Item: shardItem(s, k, units),`}}},
+	{"a lost message waits for as long as poison comes", "P8", simulation, under + "^poison$", []edit{{resending,
+		`if full && h.now().Sub(claims[0].AcceptedAt) < maxDelay {`, `if full {`}}},
+	{"whether a sale may be drained is decided when its pass is resumed", "P8", simulation, "^TestEveryPlan/^scenarios$/^a_pass_that_began", []edit{{auditing,
+		`Finished: a.Closed,`, `Finished: now.Sub(s.ClosesAt) >= DrainAfter,`}, {auditing,
+		`		r.Finished = r.Finished && a.Claims[k] == sold
+`, ``}}},
 }

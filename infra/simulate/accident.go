@@ -16,6 +16,8 @@ type accident struct {
 	fault dynamotest.Fault
 	// crash ends the environment after the call was applied.
 	crash bool
+	// cutOff lets the invocation's time run out in place of the call.
+	cutOff bool
 }
 
 // What may happen to a call. A crash before a call leaves the same world behind
@@ -45,9 +47,11 @@ var (
 		{name: "failed", fault: dynamotest.Fault{Kind: dynamotest.ServerError}},
 		{name: "crash", crash: true},
 	}
+	// A pass of reconciliation that runs out of time is resumed.
+	passAccidents = append([]accident{{name: "the time is up", cutOff: true}}, readAccidents...)
 )
 
-func accidentsOf(p point) []accident {
+func accidentsOf(f function, p point) []accident {
 	switch {
 	case p.op == "SendMessage":
 		return sendAccidents
@@ -57,6 +61,8 @@ func accidentsOf(p point) []accident {
 		return manyAccidents
 	case p.writes:
 		return writeAccidents
+	case f == reconciling:
+		return passAccidents
 	}
 	return readAccidents
 }
@@ -102,8 +108,12 @@ func (c *chooser) call(ctx context.Context, e *environment, p point, do func() e
 		runtime.Goexit()
 	}
 	c.interleave()
-	a := c.choose(p)
+	a := c.choose(e.function, p)
 	c.tell("%s %d: %v: %s", e.function, e.number, p, a.name)
+	if a.cutOff {
+		time.Sleep(time.Until(e.deadline.Add(-invocationMargin)))
+		return errTimeout
+	}
 	c.fault = a.fault
 	err := do()
 	c.fault = dynamotest.Fault{}
@@ -113,12 +123,12 @@ func (c *chooser) call(ctx context.Context, e *environment, p point, do func() e
 	return err
 }
 
-func (c *chooser) choose(p point) accident {
+func (c *chooser) choose(f function, p point) accident {
 	none := accident{name: "ok"}
 	if !c.active || c.left == 0 {
 		return none
 	}
-	possible := accidentsOf(p)
+	possible := accidentsOf(f, p)
 	n := c.plan.choose(1 + len(possible))
 	if n == 0 {
 		return none

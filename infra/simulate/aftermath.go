@@ -21,16 +21,16 @@ func (r *run) settle(s scenario) {
 			r.violate("P5: %s never gets an answer", a.user)
 		}
 	}
-	for minute := 0; len(readBooks(r.db).unfinished()) > 0 || r.queue.depth() > 0; minute++ {
-		if minute == 30 {
-			r.violate("P8: after %d minutes %v are without an order, %d messages", minute, readBooks(r.db).unfinished(), r.queue.depth())
+	for minute := 0; len(readBooks(r.db, saleID).unfinished()) > 0 || r.queue.depth() > 0; minute++ {
+		if minute == patience {
+			r.violate("P8: after %d minutes %v are without an order, %d messages", minute, readBooks(r.db, saleID).unfinished(), r.queue.depth())
 			return
 		}
 		time.Sleep(time.Minute)
 		r.reconcile()
 		r.deliverAll(r.start(finalizing, 0))
 	}
-	b := readBooks(r.db)
+	b := readBooks(r.db, saleID)
 	r.found = append(r.found, b.audit()...)
 	for user, c := range b.claims {
 		if slices.Contains(r.refused, c.id) {
@@ -54,7 +54,7 @@ func (r *run) replay() {
 		if a.key == "" || a.reply.status != 202 {
 			continue
 		}
-		again, _, _ := r.start(purchasing, 0).buy(a.user, a.key)
+		again, _, _ := r.start(purchasing, 0).buy(saleID, a.user, a.key)
 		if again.status != 202 || again.body != a.reply.body {
 			r.violate("P9: %s was told %s, then %d %s", a.user, a.reply.body, again.status, again.body)
 		}

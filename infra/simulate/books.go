@@ -12,8 +12,10 @@ import (
 	"flashsale/shared/ledger/dynamotest"
 )
 
-// books is the table read by its documentation, not by the ledger's code.
+// books is one sale's part of the table, read by its documentation, not by the
+// ledger's code.
 type books struct {
+	id      string
 	sale    saleRow
 	shards  []shardRow
 	claims  map[string]claimRow // by user
@@ -40,12 +42,27 @@ type claimRow struct {
 
 type orderRow struct{ user, claimID string }
 
-// readBooks reads the whole table, past every fault.
-func readBooks(db *dynamotest.DB) *books {
-	b := &books{claims: map[string]claimRow{}, orders: map[string]orderRow{}, items: db.Items(tableName)}
+// readBooks reads the whole table, past every fault, for one sale. Orders that name
+// no sale of the table count as this one's, too.
+func readBooks(db *dynamotest.DB, id string) *books {
+	b := &books{id: id, claims: map[string]claimRow{}, orders: map[string]orderRow{}, items: db.Items(tableName)}
 	for _, it := range b.items {
 		pk, sk := text(it["pk"]), text(it["sk"])
-		switch kind, rest, _ := strings.Cut(pk, "#"); {
+		kind, rest, _ := strings.Cut(pk, "#")
+		of, _, _ := strings.Cut(rest, "#")
+		switch kind {
+		case "SALES":
+			of = sk
+		case "ORDER":
+			of = text(it["saleId"])
+			if db.Item(tableName, "SALE#"+of, "SALE") == nil {
+				of = id
+			}
+		}
+		if of != id {
+			continue
+		}
+		switch {
 		case kind == "SALE" && sk == "SALE":
 			b.sale.seeded, _ = number(it["seeded"])
 			b.sale.shards, _ = number(it["shards"])
@@ -91,7 +108,7 @@ func (b *books) unfinished() []string {
 
 // audit recounts a sale that must be quiet.
 func (b *books) audit() (found []string) {
-	receipt, err := recount.Of(b.items).Recount(context.Background(), saleID, recount.Options{Overdue: recount.AtOnce})
+	receipt, err := recount.Of(b.items).Recount(context.Background(), b.id, recount.Options{Overdue: recount.AtOnce})
 	if err != nil {
 		return []string{fmt.Sprintf("P11: %v", err)}
 	}

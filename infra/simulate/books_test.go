@@ -25,7 +25,7 @@ func quietSale() *run {
 func TestAnAuditNoticesBooksThatWereTamperedWith(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		travel()
-		if found := readBooks(quietSale().db).audit(); len(found) > 0 {
+		if found := readBooks(quietSale().db, saleID).audit(); len(found) > 0 {
 			t.Fatalf("untouched books: %q", found)
 		}
 		for name, tamper := range map[string]func(*testing.T, *dynamotest.DB){
@@ -54,7 +54,7 @@ func TestAnAuditNoticesBooksThatWereTamperedWith(t *testing.T) {
 		} {
 			r := quietSale()
 			tamper(t, r.db)
-			if len(readBooks(r.db).audit()) == 0 {
+			if len(readBooks(r.db, saleID).audit()) == 0 {
 				t.Errorf("%s: not noticed", name)
 			}
 		}

@@ -7,16 +7,16 @@ import (
 )
 
 // shop lets one buyer do what the draft has planned.
-func (m *simulation) shop(b buyer) {
-	m.n.wait(b.user, b.first)
+func (m *selling) shop(b buyer) {
+	m.n.wait(m.id+" "+b.user, b.first)
 	for i, c := range b.clicks {
 		var both sync.WaitGroup
-		both.Go(func() { m.click(b.user, c.key, fmt.Sprint(b.user, " ", i)) })
+		both.Go(func() { m.click(b.user, c.key, fmt.Sprint(m.id, " ", b.user, " ", i)) })
 		if c.twice {
-			both.Go(func() { m.click(b.user, c.key, fmt.Sprint(b.user, " ", i, " again")) })
+			both.Go(func() { m.click(b.user, c.key, fmt.Sprint(m.id, " ", b.user, " ", i, " again")) })
 		}
 		both.Wait()
-		m.n.wait(b.user, c.pause)
+		m.n.wait(m.id+" "+b.user, c.pause)
 		if c.asks {
 			m.look(b.user)
 			m.visit(b.user)
@@ -25,16 +25,21 @@ func (m *simulation) shop(b buyer) {
 }
 
 // click sends one purchase and judges the answer.
-func (m *simulation) click(user, key, name string) reply {
+func (m *selling) click(user, key, name string) reply {
 	m.n.wait(name, time.Microsecond)
 	call := time.Now()
 	e := m.pools[purchasing].take(name)
-	m.write("%s clicks, key %q, in purchase %d #%d", user, key, e.number, e.invocation)
+	defer m.pools[purchasing].give(e)
+	return m.clickIn(e, user, key, call)
+}
+
+// clickIn sends a purchase to that environment.
+func (m *selling) clickIn(e *environment, user, key string, call time.Time) reply {
+	m.write("%s clicks in %s, key %q, in purchase %d #%d", user, m.id, key, e.number, e.invocation)
 	began := time.Now()
-	r, took, ok := e.buy(user, key)
+	r, took, ok := e.buy(m.id, user, key)
 	asked := e.asked
 	m.inTime(purchasing, took)
-	m.pools[purchasing].give(e)
 	m.write("%s is told %t %d %s %s", user, ok, r.status, r.code, r.claim.ClaimID)
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
@@ -52,7 +57,7 @@ func (m *simulation) click(user, key, name string) reply {
 
 // judge checks the answer of a purchase against what was true while it was
 // made. Both locks are held.
-func (m *simulation) judge(user, key string, r reply, call, began time.Time) {
+func (m *selling) judge(user, key string, r reply, call, began time.Time) {
 	w, now := m.watch, time.Now()
 	// An answer from memory may be as old as P6 allows, counted from the
 	// instant at which the function began to look.
@@ -74,7 +79,7 @@ func (m *simulation) judge(user, key string, r reply, call, began time.Time) {
 		if !w.wasEmpty(from, now) {
 			w.violate("P6: %s was told sold-out; there were always units from %v on, %d now", user, from.Sub(m.began), w.total)
 		}
-		if key != "" && claim != nil && claim.at.Before(call) {
+		if key != "" && claim != nil && claim.shown().Before(call) {
 			w.violate("P5: %s held %s since %v and was told sold-out at a repeat with a key", user, claim.id, claim.at.Sub(m.began))
 		}
 	case r.code == "busy":
@@ -82,7 +87,7 @@ func (m *simulation) judge(user, key string, r reply, call, began time.Time) {
 		if !w.wasShut(r.code, from, call, now) {
 			w.violate("P14: %s was told %s, which it was not from %v on", user, r.code, from.Sub(m.began))
 		}
-		if key != "" && claim != nil && claim.at.Before(call) && r.code != "sale-not-found" {
+		if key != "" && claim != nil && claim.shown().Before(call) && r.code != "sale-not-found" {
 			w.violate("P5: %s held %s and was told %s at a repeat with a key", user, claim.id, r.code)
 		}
 	default:
@@ -106,10 +111,10 @@ func answerOf(r reply) Answer {
 const remembered = 2 * time.Second
 
 // look asks for the state of the user's own order.
-func (m *simulation) look(user string) {
+func (m *selling) look(user string) {
 	call := time.Now()
-	e := m.pools[querying].take(user)
-	r, took, ok := e.status(user)
+	e := m.pools[querying].take(m.id + " " + user)
+	r, took, ok := e.status(m.id, user)
 	m.inTime(querying, took)
 	m.pools[querying].give(e)
 	m.write("%s looks: %t %d %s %+v", user, ok, r.status, r.code, r.claim)
@@ -121,7 +126,7 @@ func (m *simulation) look(user string) {
 	claim := m.watch.claims[user]
 	switch {
 	case r.status == 404:
-		if r.code == "order-not-found" && claim != nil && claim.at.Before(call) {
+		if r.code == "order-not-found" && claim != nil && claim.shown().Before(call) {
 			m.watch.violate("P4: %s held %s and was told that there is no order", user, claim.id)
 		}
 	case r.status != 200 || claim == nil || claim.id != r.claim.ClaimID:
@@ -132,12 +137,17 @@ func (m *simulation) look(user string) {
 }
 
 // visit looks at the sale page.
-func (m *simulation) visit(user string) {
-	e := m.pools[querying].take(user)
+func (m *selling) visit(user string) {
+	e := m.pools[querying].take(m.id + " " + user)
+	defer m.pools[querying].give(e)
+	m.visitIn(e, user)
+}
+
+// visitIn asks that environment for the sale page.
+func (m *selling) visitIn(e *environment, user string) {
 	began := time.Now()
-	r, took, ok := e.salePage()
+	r, took, ok := e.salePage(m.id)
 	m.inTime(querying, took)
-	m.pools[querying].give(e)
 	m.write("%s visits: %t %d %s", user, ok, r.status, r.body)
 	if !ok || r.status != 200 {
 		return

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,9 +25,22 @@ type weather struct {
 	latency time.Duration
 	slow    float64
 	// crash is the share of calls at which the environment dies, recycle that of
-	// invocations after which it is not used again.
-	crash, recycle float64
-	disorder       struct{ shuffled, twice float64 }
+	// invocations after which it is not used again, freeze that after which it is not
+	// used for a long time.
+	crash, recycle, freeze float64
+	disorder               struct{ shuffled, twice float64 }
+	// seeding is what SeedFunction meets in place of table and crash, if it has
+	// worse weather than the others.
+	seeding *weather
+	// spared: ReconcileFunction meets nothing of all this.
+	spared bool
+}
+
+// cutOff is the call of an invocation that waits until its time is up.
+type cutOff struct {
+	function function
+	point    string // how the call begins, as a point is written
+	calls    int    // such calls left, this one included; 0 is never
 }
 
 const slowest = 1500 * time.Millisecond
@@ -42,12 +56,20 @@ type network struct {
 	mu      sync.Mutex // one call at a time reaches table or queue
 	weather weather
 	calm    atomic.Bool // nothing goes wrong any more
-	fault   func(dynamotest.Call) dynamotest.Fault
-	met     string   // the fault of the call under way
-	late    bool     // which may apply later
-	touched []string // the items of the call under way, as the table read them
+	faultOf map[function]func(dynamotest.Call) dynamotest.Fault
+	skew    time.Duration // how far clocks are off at most
+	cut     cutOff
+	// Of the call under way: who makes it, the fault that it meets, whether that may
+	// apply later, for how long half of what it writes is hidden, and the items, as
+	// the table read them.
+	caller  function
+	met     string
+	late    bool
+	hidden  time.Duration
+	touched []string
 	calls   int
 	faults  int
+	freezes int
 }
 
 // errTimeout is what a client gets when its context ends before the answer.
@@ -72,12 +94,18 @@ func (n *network) call(ctx context.Context, e *environment, p point, do func() e
 		n.note(e, name, "not sent in time")
 		return errTimeout
 	}
-	if n.crashes(crash) {
+	if n.cutsOff(e, name) {
+		n.note(e, name, "the invocation's time is up")
+		n.pass(e.invocation, name, time.Time{}, func(*rand.Rand) time.Duration { return time.Until(e.deadline.Add(-invocationMargin)) })
+		return errTimeout
+	}
+	if n.crashes(e.function, crash) {
 		n.note(e, name, "crash before")
 		e.die()
 	}
-	err := n.reach(e, p, do)
-	if n.crashes(1 - crash) {
+	hidden, err := n.reach(e, p, do)
+	after = max(after, hidden)
+	if n.crashes(e.function, 1-crash) {
 		n.note(e, name, "crash after")
 		e.die()
 	}
@@ -109,10 +137,49 @@ func (n *network) way(r *rand.Rand) time.Duration {
 	return between(r, time.Millisecond, n.weather.latency)
 }
 
-func (n *network) crashes(dice float64) bool {
+// cutOff lets the time of an invocation run out.
+func (n *network) cutOff(c cutOff) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.calm.Load() || dice >= n.weather.crash {
+	n.cut = c
+}
+
+// repairs notes that nothing disturbs reconciliation any more.
+func (n *network) repairs() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.cut = cutOff{} // the pass may have been too short for it
+	n.watch.repairing = time.Now()
+}
+
+// cutsOff counts the calls until one is cut off.
+func (n *network) cutsOff(e *environment, point string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if e.function != n.cut.function || n.cut.calls == 0 || !strings.HasPrefix(point, n.cut.point) {
+		return false
+	}
+	n.cut.calls--
+	return n.cut.calls == 0
+}
+
+// invocationMargin is what is left of an invocation's time when its handler gives
+// up, or a little less.
+const invocationMargin = 490 * time.Millisecond
+
+// spares reports whether nothing goes wrong for the function.
+func (n *network) spares(f function) bool {
+	return n.calm.Load() || f == reconciling && n.weather.spared
+}
+
+func (n *network) crashes(f function, dice float64) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	rate := n.weather.crash
+	if f == seeding && n.weather.seeding != nil {
+		rate = n.weather.seeding.crash
+	}
+	if n.spares(f) || dice >= rate {
 		return false
 	}
 	n.faults++
@@ -120,12 +187,13 @@ func (n *network) crashes(dice float64) bool {
 }
 
 // reach lets the call happen, and watches what it does.
-func (n *network) reach(e *environment, p point, do func() error) error {
+func (n *network) reach(e *environment, p point, do func() error) (hidden time.Duration, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.calls++
-	n.met, n.late, n.touched = "", false, nil
-	err := do()
+	n.met, n.late, n.hidden, n.touched = "", false, 0, nil
+	n.caller, n.watch.invocation = e.function, e.invocation
+	err = do()
 	if p.writes {
 		written := slices.Clone(n.touched)
 		written = slices.DeleteFunc(written, func(key string) bool { return slices.Contains(p.checked, key) })
@@ -135,7 +203,7 @@ func (n *network) reach(e *environment, p point, do func() error) error {
 		n.watch.after(nil, false)
 	}
 	n.log.write("%s %d #%d %v: %s%s", e.function, e.number, e.invocation, p, n.met, result(err))
-	return err
+	return n.hidden, err
 }
 
 func result(err error) string {
@@ -152,22 +220,25 @@ func (n *network) note(e *environment, name, what string) {
 }
 
 // tableFault is the table's source of faults. n.mu is held: only reach leads
-// here, and the watch's own reads.
+// here.
 func (n *network) tableFault(c dynamotest.Call) dynamotest.Fault {
-	if n.watch.looking {
-		return dynamotest.Fault{}
-	}
 	n.touched = c.Keys
-	if n.calm.Load() {
-		return dynamotest.Fault{}
+	fault := n.faultOf[n.caller]
+	if fault == nil {
+		fault = n.faultOf[""]
 	}
-	f := n.fault(c)
+	f := fault(c)
+	// That reads lag and see halves is how DynamoDB is at all times.
+	if n.hidden = f.HiddenFor; n.spares(n.caller) {
+		return dynamotest.Fault{Stale: f.Stale, Hidden: f.Hidden, HiddenFor: f.HiddenFor}
+	}
+	f.ReplyDelay = 0 // call waits, without the lock
 	n.count(f)
 	return f
 }
 
 func (n *network) queueFault(op string) dynamotest.Fault {
-	if n.calm.Load() {
+	if n.spares(n.caller) {
 		return dynamotest.Fault{}
 	}
 	var f dynamotest.Fault
@@ -185,6 +256,7 @@ func (n *network) queueFault(op string) dynamotest.Fault {
 var faultNames = map[dynamotest.Kind]string{
 	dynamotest.Conflict: "conflict", dynamotest.Throttle: "throttled", dynamotest.ServerError: "server error",
 	dynamotest.LostReply: "reply lost", dynamotest.ApplyLate: "applied late", dynamotest.Unprocessed: "unprocessed",
+	dynamotest.Cancel: "cancelled",
 }
 
 func (n *network) count(f dynamotest.Fault) {

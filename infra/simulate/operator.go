@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda/messages"
@@ -13,21 +14,17 @@ import (
 
 // operate carries out the operator's commands, one after the other, each until
 // it succeeds: as its schedule, or somebody with a checklist, would.
-func (m *simulation) operate(commands []command) {
+func (m *selling) operate(commands []command) {
 	order := slices.Clone(commands)
 	// The creation comes first.
 	slices.SortStableFunc(order[1:], func(a, b command) int { return cmp.Compare(a.at, b.at) })
 	for _, c := range order {
 		pause := time.Until(m.began.Add(c.at))
 		if c.whenGone {
-			// Whichever comes first, what follows is the same.
-			select {
-			case <-m.watch.gone:
-			case <-time.After(pause):
-			}
+			m.untilGone(pause)
 			pause = c.delay
 		}
-		m.n.wait("operator", max(time.Millisecond, pause))
+		m.n.wait(m.id+" operator", max(time.Millisecond, pause))
 		if c.again < 0 {
 			m.said[c.number] = c.event(time.Now())
 			m.command(c, m.said[c.number], false)
@@ -37,14 +34,43 @@ func (m *simulation) operate(commands []command) {
 	}
 }
 
-// command sends one event until it succeeds.
-func (m *simulation) command(c command, event string, repeated bool) {
+// untilGone waits until the last unit was sold, or for that long. If both is the case
+// already, the former counts: a select would let chance decide.
+func (m *selling) untilGone(pause time.Duration) {
+	select {
+	case <-m.watch.gone:
+		return
+	default:
+	}
+	select {
+	case <-m.watch.gone:
+	case <-time.After(pause):
+	}
+}
+
+// command sends one event until it succeeds, perhaps twice at once.
+func (m *selling) command(c command, event string, repeated bool) {
 	if !repeated {
 		m.begin(c)
 	}
 	call := m.since()
+	var both sync.WaitGroup
+	both.Go(func() { m.insistOn(c, event, repeated, m.id+" operator") })
+	if m.draft.twice {
+		both.Go(func() { m.insistOn(c, event, repeated, m.id+" other operator") })
+	}
+	both.Wait()
+	m.n.wait(m.id+" operator", time.Microsecond)
+	if !repeated {
+		m.end(c, call)
+	}
+}
+
+// insistOn sends one event until it succeeds.
+func (m *selling) insistOn(c command, event string, repeated bool, who string) {
+	m.n.wait(who, time.Microsecond)
 	for {
-		e := m.pools[seeding].take("operator")
+		e := m.pools[seeding].take(who)
 		var out struct {
 			Seeded  int64 `json:"seeded"`
 			Applied bool  `json:"applied"`
@@ -57,9 +83,6 @@ func (m *simulation) command(c command, event string, repeated bool) {
 			if repeated && out.Applied {
 				m.violate("P9: applied a second time: %s", event)
 			}
-			if !repeated {
-				m.end(c, call)
-			}
 			return
 		}
 		if repeated && codeOf(err) == "conflicting-request" && strings.Contains(event, `"at":`) {
@@ -69,7 +92,7 @@ func (m *simulation) command(c command, event string, repeated bool) {
 			m.violate("P15: %s: %v", event, err)
 			return
 		}
-		m.n.pass(0, "operator", time.Time{}, func(r *rand.Rand) time.Duration { return between(r, time.Second, 5*time.Second) })
+		m.n.pass(0, who, time.Time{}, func(r *rand.Rand) time.Duration { return between(r, time.Second, 5*time.Second) })
 	}
 }
 
@@ -83,7 +106,7 @@ func codeOf(err error) string {
 }
 
 // begin notes that the window may change from now on.
-func (m *simulation) begin(c command) {
+func (m *selling) begin(c command) {
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
 	if c.edit {
@@ -93,13 +116,13 @@ func (m *simulation) begin(c command) {
 
 // end notes that a command was answered: its units are all there, its edit is in
 // every shard.
-func (m *simulation) end(c command, call int64) {
+func (m *selling) end(c command, call int64) {
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
 	if c.units > 0 {
 		m.history.Restocks = append(m.history.Restocks, Restock{Call: call, Return: m.since(), Units: c.units})
 	}
-	if all := m.watch.windows["SALE#"+saleID+"|SALE"]; c.edit && len(all) > 0 {
+	if all := m.watch.windows["SALE#"+m.id+"|SALE"]; c.edit && len(all) > 0 {
 		settled := all[len(all)-1]
 		m.watch.settled = &settled
 	}

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -13,12 +14,23 @@ type pool struct {
 	most     int
 	running  int
 	idle     []*environment
+	frozen   []frozen
 	waiting  []chan *environment
+}
+
+// frozen is an environment that nobody uses until an instant.
+type frozen struct {
+	*environment
+	until time.Time
 }
 
 // take gives a free environment, a warm or a cold one, or waits for one.
 func (p *pool) take(who string) *environment {
 	p.n.mu.Lock()
+	if e := p.thawLocked(time.Now()); e != nil {
+		p.n.mu.Unlock()
+		return e
+	}
 	cold := p.running < p.most && (len(p.idle) == 0 || p.n.random() < 0.1)
 	switch {
 	case cold:
@@ -56,6 +68,16 @@ func (p *pool) give(e *environment) {
 			return
 		}
 		e = p.n.startLocked(p.function)
+	} else if !p.n.calm.Load() && p.n.random() < p.n.weather.freeze {
+		// Most are short: from three seconds to twenty minutes.
+		pause := time.Duration(float64(3*time.Second) * math.Pow(400, p.n.random()))
+		p.n.log.write("%s %d is frozen for %v", e.function, e.number, pause)
+		p.frozen = append(p.frozen, frozen{e, time.Now().Add(pause)})
+		if len(p.waiting) == 0 {
+			p.running--
+			return
+		}
+		e = p.n.startLocked(p.function)
 	}
 	if len(p.waiting) > 0 {
 		p.waiting[0] <- e
@@ -65,9 +87,49 @@ func (p *pool) give(e *environment) {
 	p.idle = append(p.idle, e)
 }
 
-// startLocked makes an environment whose clock is wrong by up to maxSkew.
+// thawLocked is an environment that was frozen until now, if there is one.
+func (p *pool) thawLocked(now time.Time) *environment {
+	for i, f := range p.frozen {
+		if !f.until.After(now) {
+			p.frozen = slices.Delete(p.frozen, i, i+1)
+			p.running++
+			p.n.freezes++
+			p.n.numberLocked(f.environment)
+			p.n.log.write("%s %d is thawed", f.function, f.number)
+			return f.environment
+		}
+	}
+	return nil
+}
+
+// thaw is the next of the frozen environments, however long that takes; nil if there
+// is none.
+func (p *pool) thaw() *environment {
+	p.n.mu.Lock()
+	var until time.Time
+	for _, f := range p.frozen {
+		if until.IsZero() || f.until.Before(until) {
+			until = f.until
+		}
+	}
+	p.n.mu.Unlock()
+	if until.IsZero() {
+		return nil
+	}
+	p.n.wait("thaw", max(time.Microsecond, time.Until(until)))
+	p.n.mu.Lock()
+	defer p.n.mu.Unlock()
+	return p.thawLocked(time.Now())
+}
+
+// startLocked makes an environment, whose clock is wrong.
 func (n *network) startLocked(f function) *environment {
-	skew := draw(n.schedule, func(r *rand.Rand) time.Duration { return between(r, -maxSkew, maxSkew) })
+	skew := draw(n.schedule, func(r *rand.Rand) time.Duration {
+		if sometimes(r, 0.5) {
+			return between(r, -n.skew, n.skew)
+		}
+		return []time.Duration{-n.skew, n.skew}[r.IntN(2)]
+	})
 	e := n.world.start(f, skew)
 	n.numberLocked(e)
 	return e
@@ -77,6 +139,3 @@ func (n *network) numberLocked(e *environment) {
 	n.world.invocations++
 	e.invocation = n.world.invocations
 }
-
-// maxSkew is how far a clock is off at most.
-const maxSkew = 50 * time.Millisecond

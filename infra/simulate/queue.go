@@ -29,6 +29,9 @@ type queue struct {
 	// fault is asked once per call of the API: ServerError and other refusals
 	// refuse, LostReply and ApplyLate apply the call and lose the answer.
 	fault func(op string) dynamotest.Fault
+	// sending is told of every message that a client sends, and whether the queue
+	// takes it.
+	sending func(body string, taken bool)
 
 	mu       sync.Mutex
 	count    int
@@ -50,15 +53,18 @@ type message struct {
 
 func newQueue() *queue {
 	return &queue{
-		fault: func(string) dynamotest.Fault { return dynamotest.Fault{} },
-		known: map[string]bool{}, arrived: make(chan struct{}, 1),
+		fault:   func(string) dynamotest.Fault { return dynamotest.Fault{} },
+		sending: func(string, bool) {},
+		known:   map[string]bool{}, arrived: make(chan struct{}, 1),
 	}
 }
 
 // SendMessage is the client's call.
 func (q *queue) SendMessage(in *sqs.SendMessageInput) (*sqs.SendMessageOutput, error) {
 	f := q.fault("SendMessage")
-	if f.Kind != dynamotest.NoFault && f.Kind != dynamotest.LostReply && f.Kind != dynamotest.ApplyLate {
+	taken := f.Kind == dynamotest.NoFault || f.Kind == dynamotest.LostReply || f.Kind == dynamotest.ApplyLate
+	q.sending(aws.ToString(in.MessageBody), taken)
+	if !taken {
 		return nil, errUnanswered
 	}
 	id := q.put(aws.ToString(in.MessageBody), time.Now().Add(f.After))

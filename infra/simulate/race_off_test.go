@@ -3,6 +3,7 @@
 package simulate
 
 const (
-	defaultSeeds  = 2000
-	defaultFaults = 3
+	defaultSeeds  = 300
+	seedsUnder    = 20 // each condition
+	defaultFaults = 2
 )

@@ -6,5 +6,6 @@ package simulate
 // races: few runs do. The full numbers run without it.
 const (
 	defaultSeeds  = 100
+	seedsUnder    = 3
 	defaultFaults = 1
 )

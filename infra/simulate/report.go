@@ -8,24 +8,33 @@ import (
 
 // Total is what many seeds came to.
 type Total struct {
-	Seeds, Calls, Faults, Violations int
-	Virtual                          time.Duration
+	Seeds, Sales, Calls, Faults, Freezes, Resent, Violations int
+	Longest, Virtual                                         time.Duration
+	// Hash is the sum of the seeds' hashes, the same in whatever order they ran.
+	Hash uint64
 }
 
 // Add takes one seed in.
 func (t *Total) Add(r Result) {
 	t.Seeds++
 	t.Calls += r.Calls
+	t.Sales += r.Sales
 	t.Faults += r.Faults
+	t.Freezes += r.Freezes
+	t.Resent += r.Resent
+	t.Longest = max(t.Longest, r.Longest)
 	t.Virtual += r.Virtual
 	t.Violations += r.Violations
+	t.Hash += r.Hash
 }
 
 // String is the one line that a simulation ends with: operations are the calls
-// that the functions made to table and queue.
+// that the functions made to table and queue, resent the order messages that were
+// lost and sent again, and longest-loss the longest time from such a loss to the
+// next message while nothing disturbed reconciliation.
 func (t Total) String() string {
-	return fmt.Sprintf("seeds=%d operations=%d faults=%d virtual=%v violations=%d",
-		t.Seeds, t.Calls, t.Faults, t.Virtual.Round(time.Second), t.Violations)
+	return fmt.Sprintf("seeds=%d sales=%d operations=%d faults=%d freezes=%d resent=%d longest-loss=%v (bound %v) virtual=%.1fh hash=%016x violations=%d",
+		t.Seeds, t.Sales, t.Calls, t.Faults, t.Freezes, t.Resent, t.Longest.Round(time.Second), resendBound, t.Virtual.Hours(), t.Hash, t.Violations)
 }
 
 // maxShown bounds the violations that one seed shows: the first says most.

@@ -19,7 +19,7 @@ func (r *run) inTime(f function, took time.Duration) {
 // buys lets a user click in that environment and keeps the answer.
 func (r *run) buys(e *environment, user, key string) answer {
 	r.chooser.tell("%s clicks in %s %d", user, e.function, e.number)
-	reply, took, ok := e.buy(user, key)
+	reply, took, ok := e.buy(saleID, user, key)
 	r.inTime(purchasing, took)
 	a := answer{user, key, reply, ok}
 	r.chooser.tell("%s is told %d %s %s", user, reply.status, reply.code, reply.claim.ClaimID)
@@ -37,7 +37,7 @@ func (r *run) truthful(a answer) {
 	if !a.ok {
 		return
 	}
-	b := readBooks(r.db)
+	b := readBooks(r.db, saleID)
 	held, holds := b.claims[a.user]
 	switch {
 	case a.reply.status == 202, a.reply.code == "already-ordered":
@@ -88,7 +88,7 @@ func (r *run) deliverAll(e *environment) {
 	done, took := e.deliver(batch)
 	r.inTime(finalizing, took)
 	for _, handle := range done {
-		a := r.chooser.choose(point{op: "DeleteMessage"})
+		a := r.chooser.choose(finalizing, point{op: "DeleteMessage"})
 		r.chooser.tell("delete %s: %s", handle, a.name)
 		if a.name != "failed" {
 			r.queue.remove(handle)
@@ -101,7 +101,7 @@ func (r *run) deliverAll(e *environment) {
 func (r *run) repair() {
 	r.deliverAll(r.start(finalizing, 0))
 	for range 2 {
-		if len(readBooks(r.db).unfinished()) == 0 {
+		if len(readBooks(r.db, saleID).unfinished()) == 0 {
 			return
 		}
 		time.Sleep(time.Minute)

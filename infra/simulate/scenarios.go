@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -108,6 +109,26 @@ var scenarios = []scenario{
 		judge: func(r *run) { r.sold(1) },
 	},
 	{
+		// The pass may be cut off before Bob buys, and is resumed when a pass that
+		// began now could drain the sale.
+		name: "a pass that began before the last purchase", stock: 2, shards: 1,
+		prepare: func(r *run) {
+			r.commands(fmt.Sprintf(`{"action":"reschedule","saleId":%q,"opensAt":%q,"closesAt":%q,"at":%q}`, saleID,
+				stamp(time.Now().Add(-time.Minute)), stamp(time.Now().Add(10*time.Minute)), stamp(time.Now())))
+			r.buys(r.start(purchasing, 0), "alice", "")
+			r.deliverAll(r.start(finalizing, 0))
+		},
+		act: func(r *run) {
+			r.reconcile()
+			r.chooser.left = 0 // what comes later may only go wrong because of this pass
+			r.buys(r.start(purchasing, 0), "bob", "")
+			r.dropQueue()
+			time.Sleep(26 * time.Minute)
+			r.reconcile()
+		},
+		judge: func(r *run) { r.sold(2) },
+	},
+	{
 		name: "poison beside an order message", stock: 1, shards: 1,
 		prepare: func(r *run) {
 			for _, body := range poisons {
@@ -155,9 +176,9 @@ var poisons = []string{
 
 // restocks adds a unit, however many accidents the addition meets.
 func (r *run) restocks() {
-	before := readBooks(r.db).sale.seeded
+	before := readBooks(r.db, saleID).sale.seeded
 	r.commands(restock)
-	if after := readBooks(r.db).sale.seeded; after != before+1 {
+	if after := readBooks(r.db, saleID).sale.seeded; after != before+1 {
 		r.violate("P15: %d units before and %d after the addition of one", before, after)
 	}
 	r.restocked = time.Now()
@@ -165,7 +186,7 @@ func (r *run) restocks() {
 
 // sold expects that many claims, all with an order, and nothing left.
 func (r *run) sold(claims int) {
-	b := readBooks(r.db)
+	b := readBooks(r.db, saleID)
 	if len(b.claims) != claims || len(b.orders) != claims {
 		r.violate("%d claims and %d orders, want %d", len(b.claims), len(b.orders), claims)
 	}

@@ -9,20 +9,87 @@ import (
 	"flashsale/shared/ledger/dynamotest"
 )
 
-// draft is a whole sale as its seed draws it, before anything runs. Every seed
-// draws which kinds of accidents and surprises it has at all, so that rare
-// combinations are not drowned by everything happening everywhere.
+// conditions are what a seed may have beside the usual accidents.
+type conditions struct {
+	sales int           // 1 to 4 of them, at once
+	skew  time.Duration // how far clocks are off at most
+	// midnight: a day of UTC ends while the sales are open.
+	midnight bool
+	// freezes: environments stand still for up to twenty minutes.
+	freezes bool
+	// lag: reads that are not consistent see an older state.
+	lag bool
+	// halves: readers may see one item of a transaction before another.
+	halves bool
+	// vague: cancellations tell of contention, and of the rest as they please.
+	vague bool
+	// seeding: sales are created, restocked and edited by requests that are cut off,
+	// come twice at once and are applied late, when buyers are there already.
+	seeding bool
+	// poison: what can never be handled comes again and again, while messages of
+	// buyers are lost; reconciliation itself meets no accidents.
+	poison bool
+	// outage: the last pass of reconciliation before a sale closes is cut off, and the
+	// next one comes when the sale may be drained; messages are lost meanwhile.
+	outage bool
+}
+
+func drawConditions(r *rand.Rand) conditions {
+	c := conditions{
+		sales: 1, skew: usualSkew, midnight: sometimes(r, 0.2), freezes: sometimes(r, 0.2), lag: sometimes(r, 0.3),
+		halves: sometimes(r, 0.3), vague: sometimes(r, 0.3), seeding: sometimes(r, 0.2), poison: sometimes(r, 0.15), outage: sometimes(r, 0.1),
+	}
+	if sometimes(r, 0.4) {
+		c.sales = 2 + r.IntN(3)
+	}
+	if sometimes(r, 0.2) {
+		c.skew = farthestSkew
+	}
+	return c
+}
+
+const (
+	// usualSkew is how far clocks are off at most, farthestSkew how far they may be.
+	usualSkew    = 50 * time.Millisecond
+	farthestSkew = 30 * time.Second
+	// hiddenAtMost is how long one item of a transaction may be seen later than
+	// another.
+	hiddenAtMost = 30 * time.Millisecond
+)
+
+// draft is all that a seed draws before anything runs. Every seed draws which kinds
+// of accidents and surprises it has at all, so that rare combinations are not
+// drowned by everything happening everywhere.
 type draft struct {
+	sales        []saleDraft
+	poisons      []string
+	poisoned     time.Duration // until when they come again
+	silent       silence
+	firstPass    time.Duration // of reconciliation; the others follow every minute
+	environments map[function]int
+	batch        int
+	busy         time.Duration // how long a transaction keeps its items
+	lag          time.Duration // of reads that are not consistent
+	weather      weather
+}
+
+// silence is a time without reconciliation, after a pass that is cut off. Instants
+// are counted from the beginning, like every one here.
+type silence struct {
+	from, to time.Duration
+	cut      cutOff
+}
+
+// saleDraft is one sale.
+type saleDraft struct {
+	id            string
 	stock, shards int
+	opensAt       time.Duration
+	closesAt      time.Duration
 	buyers        []buyer
 	commands      []command
-	poisons       []string
-	environments  map[function]int
-	batch         int
-	opensAt       time.Duration // from the beginning, like every instant here
-	closesAt      time.Duration
-	busy          time.Duration // how long a transaction keeps its items
-	weather       weather
+	// twice: each command is sent by two operators at once.
+	twice bool
 }
 
 // buyer is what one user does.
@@ -57,32 +124,94 @@ type command struct {
 	again int
 }
 
-func drawSale(r *rand.Rand) draft {
-	users := int(5 * math.Pow(40, r.Float64()))
+func drawSales(r *rand.Rand, c conditions) draft {
 	d := draft{
-		stock:        max(1, int(float64(users)*math.Pow(10, 2*r.Float64()-1))),
 		environments: map[function]int{seeding: 1, reconciling: 1},
 		batch:        1 + r.IntN(25),
-		opensAt:      between(r, 5*time.Second, 20*time.Second),
 		busy:         between(r, 0, 15*time.Millisecond),
 	}
-	d.shards = 1 + r.IntN(min(8, d.stock))
 	for _, f := range []function{purchasing, finalizing, querying} {
 		d.environments[f] = 1 + r.IntN(6)
-	}
-	d.closesAt = d.opensAt + 24*time.Hour
-	if sometimes(r, 0.3) {
-		d.closesAt = d.opensAt + between(r, 5*time.Second, 3*time.Minute)
 	}
 	d.weather = drawWeather(r)
 	if sometimes(r, 0.3) {
 		d.poisons = poisons
 	}
-	for i := range users {
-		d.buyers = append(d.buyers, drawBuyer(r, i, d.opensAt))
+	users := max(3, int(5*math.Pow(40, r.Float64()))/c.sales)
+	opens := between(r, 5*time.Second, 20*time.Second)
+	for i := range c.sales {
+		d.sales = append(d.sales, drawSale(r, c, i, users, opens))
+		opens += between(r, 0, 3*time.Second)
 	}
-	d.commands = drawCommands(r, d)
+	d.firstPass = between(r, 0, time.Minute)
+	d.under(r, c)
 	return d
+}
+
+// under changes the draft to what the conditions want.
+func (d *draft) under(r *rand.Rand, c conditions) {
+	w := &d.weather
+	if c.lag {
+		d.lag, w.table.Stale = between(r, time.Millisecond, 10*time.Second), 0.3
+	}
+	if c.halves {
+		w.table.Hidden, w.table.HiddenFor = 0.5, hiddenAtMost
+		d.firstPass = max(0, d.sales[0].opensAt) + between(r, 0, 3*time.Second) // while most of them come
+	}
+	if c.vague {
+		w.table.Cancel = 0.2
+	}
+	if c.freezes {
+		w.freeze = 0.1
+	}
+	if c.seeding {
+		worse := *w
+		worse.crash = 0.1
+		worse.table.LostReply, worse.table.ApplyLate, worse.table.Late = 0.15, 0.15, 4*time.Second
+		w.seeding = &worse
+		d.environments[seeding] = 3
+	}
+	if c.poison {
+		d.poisons, d.poisoned = poisons, 12*time.Minute
+		w.sends, w.spared = 0.3, true
+	}
+	if c.outage {
+		// The pass sees few claims, and most come after it.
+		from := max(d.sales[0].opensAt, time.Second) + between(r, -500*time.Millisecond, 500*time.Millisecond)
+		d.silent = silence{from: from, cut: cutOff{reconciling, "", 1 + r.IntN(8*c.sales)}}
+		if sometimes(r, 0.5) {
+			// Where the claims have been read, and the shards are compared with them.
+			d.silent.cut = cutOff{reconciling, "BatchGetItem STOCK", 2 * (1 + r.IntN(c.sales))}
+		}
+		w.sends, w.spared = 0.45, true
+		for i := range d.sales {
+			s := &d.sales[i]
+			d.silent.to = max(d.silent.to, s.closesAt+16*time.Minute)
+		}
+	}
+}
+
+func drawSale(r *rand.Rand, c conditions, number, users int, opensAt time.Duration) saleDraft {
+	s := saleDraft{id: saleID, opensAt: opensAt, stock: max(1, int(float64(users)*math.Pow(10, 2*r.Float64()-1)))}
+	if number > 0 {
+		s.id = fmt.Sprint(saleID, "-", number+1)
+	}
+	s.shards = 1 + r.IntN(min(8, s.stock))
+	if c.seeding {
+		// It opens while it is still being created.
+		s.opensAt, s.twice = between(r, -time.Second, 2*time.Second), true
+	}
+	s.closesAt = s.opensAt + 24*time.Hour
+	if c.outage {
+		s.closesAt = s.opensAt + between(r, 10*time.Second, time.Minute)
+	} else if sometimes(r, 0.3) {
+		s.closesAt = s.opensAt + between(r, 5*time.Second, 3*time.Minute)
+	}
+	for i := range users {
+		s.buyers = append(s.buyers, drawBuyer(r, i, max(0, s.opensAt)))
+	}
+	s.commands = drawCommands(r, s, !c.outage)
+	return s
 }
 
 func sometimes(r *rand.Rand, share float64) bool { return r.Float64() < share }
@@ -129,11 +258,11 @@ func drawBuyer(r *rand.Rand, number int, opensAt time.Duration) buyer {
 
 // drawCommands draws the operator's day: always the creation, perhaps restocks,
 // pauses, reschedulings and repeats.
-func drawCommands(r *rand.Rand, d draft) []command {
+func drawCommands(r *rand.Rand, d saleDraft, reschedules bool) []command {
 	created := func(now time.Time) string {
 		began := now
 		return fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":%q,"stock":%d,"shards":%d}`,
-			saleID, stamp(began.Add(d.opensAt)), stamp(began.Add(d.closesAt)), d.stock, d.shards)
+			d.id, stamp(began.Add(d.opensAt)), stamp(began.Add(d.closesAt)), d.stock, d.shards)
 	}
 	all := []command{{event: created, units: d.stock, again: -1}}
 	during := func() time.Duration { return d.opensAt + time.Duration(r.ExpFloat64()*float64(8*time.Second)) }
@@ -150,7 +279,7 @@ func drawCommands(r *rand.Rand, d draft) []command {
 			all = append(all, command{
 				at: during(), units: units, again: -1, whenGone: sometimes(r, 0.7), delay: time.Duration(r.ExpFloat64() * float64(20*time.Millisecond)),
 				event: func(time.Time) string {
-					return fmt.Sprintf(`{"action":"add","saleId":%q,"seedId":"batch-%d","stock":%d}`, saleID, i, units)
+					return fmt.Sprintf(`{"action":"add","saleId":%q,"seedId":"batch-%d","stock":%d}`, d.id, i, units)
 				},
 			})
 		}
@@ -158,17 +287,17 @@ func drawCommands(r *rand.Rand, d draft) []command {
 	if sometimes(r, 0.3) {
 		at := during()
 		for range 1 + r.IntN(2) {
-			all = append(all, paused(at, "pause"))
+			all = append(all, paused(d.id, at, "pause"))
 			at += between(r, 100*time.Millisecond, 15*time.Second)
-			all = append(all, paused(at, "resume"))
+			all = append(all, paused(d.id, at, "resume"))
 			at += between(r, 100*time.Millisecond, 15*time.Second)
 		}
 	}
-	if sometimes(r, 0.2) {
+	if sometimes(r, 0.2) && reschedules {
 		opens, closes := between(r, -10*time.Second, 10*time.Second), between(r, 11*time.Second, 2*time.Minute)
 		all = append(all, command{at: during(), edit: true, again: -1, event: func(now time.Time) string {
 			return fmt.Sprintf(`{"action":"reschedule","saleId":%q,"opensAt":%q,"closesAt":%q,"at":%q}`,
-				saleID, stamp(now.Add(opens)), stamp(now.Add(closes)), stamp(now))
+				d.id, stamp(now.Add(opens)), stamp(now.Add(closes)), stamp(now))
 		}})
 	}
 	for range r.IntN(3) {
@@ -180,9 +309,9 @@ func drawCommands(r *rand.Rand, d draft) []command {
 	return all
 }
 
-func paused(at time.Duration, action string) command {
+func paused(sale string, at time.Duration, action string) command {
 	return command{at: at, edit: true, again: -1, event: func(now time.Time) string {
-		return fmt.Sprintf(`{"action":%q,"saleId":%q,"at":%q}`, action, saleID, stamp(now))
+		return fmt.Sprintf(`{"action":%q,"saleId":%q,"at":%q}`, action, sale, stamp(now))
 	}}
 }
 

@@ -10,11 +10,11 @@ import (
 	"testing/synctest"
 )
 
-// simulated is the sale of one seed, in a bubble of its own.
-func simulated(t *testing.T, seed uint64) (r Result) {
+// simulated is what a seed comes to, in a bubble of its own.
+func simulated(t *testing.T, seed uint64, force func(*conditions)) (r Result) {
 	synctest.Test(t, func(*testing.T) {
 		travel()
-		r = Simulate(seed)
+		r = Simulate(seed, force)
 	})
 	return r
 }
@@ -37,7 +37,7 @@ func TestSimulation(t *testing.T) {
 			t.Run(fmt.Sprint("worker ", worker), func(t *testing.T) {
 				t.Parallel()
 				for n := next.Add(1) - 1; n <= last; n = next.Add(1) - 1 {
-					r := simulated(t, n)
+					r := simulated(t, n, nil)
 					mu.Lock()
 					total.Add(r)
 					if *progress && total.Seeds%100 == 0 {
@@ -57,15 +57,48 @@ func TestSimulation(t *testing.T) {
 	fmt.Println(total)
 }
 
+// TestSimulationUnder runs a few sales under one condition each, so that what only
+// that one shows is found by a few seeds.
+func TestSimulationUnder(t *testing.T) {
+	for name, force := range map[string]func(*conditions){
+		"several sales":   func(c *conditions) { c.sales = 4 },
+		"skewed clocks":   func(c *conditions) { c.skew = farthestSkew },
+		"midnight":        func(c *conditions) { c.midnight = true },
+		"freezes":         func(c *conditions) { c.freezes = true },
+		"lagging reads":   func(c *conditions) { c.lag = true },
+		"half-visibility": func(c *conditions) { c.halves = true },
+		"vague reasons":   func(c *conditions) { c.vague = true },
+		"rough seeding":   func(c *conditions) { c.seeding = true },
+		"poison":          func(c *conditions) { c.poison, c.sales = true, 2 },
+		"an outage":       func(c *conditions) { c.outage, c.sales = true, 2 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var total Total
+			for n := range uint64(seedsUnder) {
+				r := simulated(t, 1+n, func(c *conditions) {
+					*c = conditions{sales: 1, skew: usualSkew}
+					force(c)
+				})
+				total.Add(r)
+				if r.Violations > 0 {
+					t.Fatal(r.Report())
+				}
+			}
+			t.Log(total)
+		})
+	}
+}
+
 func TestASeedBringsBackTheSameSaleOnAnyNumberOfProcessors(t *testing.T) {
-	const count = 20
+	const count = 10
 	hashes := map[int][]uint64{}
 	before := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(before)
 	for _, processors := range []int{1, 2} {
 		runtime.GOMAXPROCS(processors)
 		for n := range uint64(count) {
-			hashes[processors] = append(hashes[processors], simulated(t, 1000+n).Hash)
+			hashes[processors] = append(hashes[processors], simulated(t, 1000+n, nil).Hash)
 		}
 	}
 	for n, one := range hashes[1] {

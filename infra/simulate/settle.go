@@ -2,7 +2,9 @@ package simulate
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,33 +15,78 @@ import (
 // finished: a claim is sent again after at most half its age.
 const patience = 60
 
-// settle is the time after the accidents. Everybody who asked asks again, new
-// buyers try to get what is left, and then the promises are checked that hold
-// when a sale is quiet.
+// settle is the time after the accidents. Frozen environments are thawed, everybody
+// who asked asks again, new buyers try to get what is left, and then the promises are
+// checked that hold when sales are quiet.
 func (m *simulation) settle() {
 	m.n.calmDown()
 	m.n.wait("director", 10*time.Second) // late requests apply
-	for _, b := range m.draft.buyers {
-		m.insist(b.user, b.clicks[0].key)
+	m.thaw()
+	for _, s := range m.sales {
+		for _, b := range s.draft.buyers {
+			s.insist(b.user, b.clicks[0].key)
+		}
+		s.probe()
 	}
-	m.probe()
 	m.becomeQuiet()
-	b := readBooks(m.world.db)
-	for _, text := range b.audit() {
-		m.violate("%s", text)
+	for _, s := range m.sales {
+		b := readBooks(m.world.db, s.id)
+		for _, text := range b.audit() {
+			m.violate("%s: %s", s.id, text)
+		}
+		s.compare(b)
+		s.checkHistory(b)
+		s.checkReceipt(b)
 	}
-	m.compare(b)
-	m.checkHistory(b)
-	m.checkReceipt(b)
+	m.checkPoisons()
+	m.checkOrderIDs()
 	m.replay()
-	m.drain()
+	for _, s := range m.sales {
+		s.drain()
+	}
+}
+
+// thaw changes every sale while some environments are frozen, and then asks these:
+// they must answer nothing from before (P5, P6, P14).
+func (m *simulation) thaw() {
+	frozen := m.pools[purchasing].frozen
+	if len(frozen)+len(m.pools[querying].frozen) == 0 {
+		return
+	}
+	for _, s := range m.sales {
+		units := s.draft.shards + len(frozen)
+		s.command(command{units: units, event: nil, again: -1},
+			fmt.Sprintf(`{"action":"add","saleId":%q,"seedId":"thaw","stock":%d}`, s.id, units), false)
+	}
+	m.n.wait("director", remembered+time.Second)
+	for i := 0; ; i++ {
+		e := m.pools[purchasing].thaw()
+		if e == nil {
+			break
+		}
+		for _, s := range m.sales {
+			call := time.Now()
+			s.clickIn(e, fmt.Sprint("thaw-", i), "", call)
+		}
+		m.pools[purchasing].give(e)
+	}
+	for {
+		e := m.pools[querying].thaw()
+		if e == nil {
+			break
+		}
+		for _, s := range m.sales {
+			s.visitIn(e, "somebody")
+		}
+		m.pools[querying].give(e)
+	}
 }
 
 // insist clicks until there is an answer. When nothing is wrong, transactions in
 // flight are all that can keep a buyer waiting (P5).
-func (m *simulation) insist(user, key string) reply {
+func (m *selling) insist(user, key string) reply {
 	for range 5 {
-		if r := m.click(user, key, user+" insists"); r.code != "busy" && r.status != 0 {
+		if r := m.click(user, key, m.id+" "+user+" insists"); r.code != "busy" && r.status != 0 {
 			return r
 		}
 		m.n.wait(user, time.Second)
@@ -50,9 +97,9 @@ func (m *simulation) insist(user, key string) reply {
 
 // probe lets new buyers try: while there are units and the sale is open each
 // must get one, and afterwards each must be told the truth (P6).
-func (m *simulation) probe() {
+func (m *selling) probe() {
 	for i := range 3 {
-		left := readBooks(m.world.db).stock()
+		left := readBooks(m.world.db, m.id).stock()
 		user := fmt.Sprintf("probe-%d", i)
 		r := m.insist(user, "")
 		shut := r.code == "sale-closed" || r.code == "sale-paused" || r.code == "sale-not-open"
@@ -66,10 +113,14 @@ func (m *simulation) probe() {
 // becomeQuiet waits until every claim has its order and the queue is empty (P8).
 func (m *simulation) becomeQuiet() {
 	for minute := 0; ; minute++ {
-		b := readBooks(m.world.db)
-		unfinished := b.unfinished()
-		if b.drained && len(unfinished) > 0 {
-			m.violate("P8: the sale is drained, and %v are without an order", unfinished)
+		var unfinished []string
+		for _, s := range m.sales {
+			b := readBooks(m.world.db, s.id)
+			users := b.unfinished()
+			if b.drained && len(users) > 0 {
+				m.violate("P8: %s is drained, and %v are without an order", s.id, users)
+			}
+			unfinished = append(unfinished, users...)
 		}
 		if len(unfinished) == 0 && m.world.queue.depth() == 0 {
 			return
@@ -83,7 +134,7 @@ func (m *simulation) becomeQuiet() {
 }
 
 // compare checks the table against what the watch saw and the operator did.
-func (m *simulation) compare(b *books) {
+func (m *selling) compare(b *books) {
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
 	w := m.watch
@@ -102,15 +153,46 @@ func (m *simulation) compare(b *books) {
 	if b.sale.seeded != int64(units) {
 		w.violate("P15: %d units were put into the sale, it says %d", units, b.sale.seeded)
 	}
+}
+
+func (m *simulation) checkPoisons() {
 	dead := m.world.queue.deadBodies()
 	for _, body := range m.draft.poisons {
 		if !dead[body] {
-			w.violate("P10: %q is not in the dead-letter queue", body)
+			m.violate("P10: %q is not in the dead-letter queue", body)
 		}
 	}
 }
 
-func (m *simulation) checkHistory(b *books) {
+// checkOrderIDs reads every order id as it is documented: seconds since 2023 above 32
+// bits of a number that counts the orders of the second's day. It must be one that
+// the day's sequence gave, and once (P7).
+func (m *simulation) checkOrderIDs() {
+	epoch := time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC)
+	given := map[string]string{}
+	for _, s := range m.sales {
+		b := readBooks(m.world.db, s.id)
+		for _, id := range sorted(b.orders) {
+			n, err := strconv.ParseUint(id, 10, 63)
+			if err != nil {
+				m.violate("P7: %q is no order id", id)
+				continue
+			}
+			day := epoch.Add(time.Duration(n>>32) * time.Second).Format(time.DateOnly)
+			last, _ := number(m.world.db.Item(tableName, "SEQ#"+day, "SEQ")["next"])
+			if n&math.MaxUint32 > uint64(last) {
+				m.violate("P7: order %s is number %d of %s, which has given %d", id, n&math.MaxUint32, day, last)
+			}
+			number := fmt.Sprint(day, " ", n&math.MaxUint32)
+			if other := given[number]; other != "" {
+				m.violate("P7: orders %s and %s have one number", other, id)
+			}
+			given[number] = id
+		}
+	}
+}
+
+func (m *selling) checkHistory(b *books) {
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
 	m.history.Final = map[string]bool{}
@@ -123,8 +205,8 @@ func (m *simulation) checkHistory(b *books) {
 }
 
 // checkReceipt compares the receipt with an own recount.
-func (m *simulation) checkReceipt(b *books) {
-	receipts := m.reconcile(fmt.Sprintf(`{"saleId":%q}`, saleID))
+func (m *selling) checkReceipt(b *books) {
+	receipts := m.reconcile(fmt.Sprintf(`{"saleId":%q}`, m.id))
 	if len(receipts) != 1 {
 		m.violate("P11: there are %d receipts", len(receipts))
 		return
@@ -145,6 +227,16 @@ func (m *simulation) replay() {
 	for m.world.queue.depth() > 0 {
 		m.n.wait("director", time.Minute)
 	}
+	for _, s := range m.sales {
+		s.repeat()
+	}
+	if after := m.dump(); after != before {
+		m.violate("P9: replays changed the table from\n%s to\n%s", before, after)
+	}
+}
+
+// repeat says again what operator and buyers said.
+func (m *selling) repeat() {
 	for _, c := range m.draft.commands {
 		if event := m.said[c.number]; event != "" {
 			m.command(c, event, true)
@@ -157,23 +249,20 @@ func (m *simulation) replay() {
 			}
 		}
 	}
-	if after := m.dump(); after != before {
-		m.violate("P9: replays changed the table from\n%s to\n%s", before, after)
-	}
 }
 
 // drain waits until reconciliation must have left a closed sale alone.
-func (m *simulation) drain() {
+func (m *selling) drain() {
 	m.n.mu.Lock()
-	all := m.watch.windows["SALE#"+saleID+"|SALE"]
+	all := m.watch.windows["SALE#"+m.id+"|SALE"]
 	closesAt := all[len(all)-1].closesAt
 	m.n.mu.Unlock()
 	if time.Until(closesAt) > 0 {
 		return
 	}
 	m.n.wait("director", time.Until(closesAt.Add(ledger.DrainAfter+5*time.Minute)))
-	if !readBooks(m.world.db).drained {
-		m.violate("P8: the sale closed at %v and is not drained", closesAt.Sub(m.began))
+	if !readBooks(m.world.db, m.id).drained {
+		m.violate("P8: %s closed at %v and is not drained", m.id, closesAt.Sub(m.began))
 	}
 }
 

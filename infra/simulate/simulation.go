@@ -6,9 +6,12 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"flashsale/shared/ledger/dynamotest"
 )
 
-// simulation is one random sale under way.
+// simulation is a few random sales under way, which share their functions and their
+// queue.
 type simulation struct {
 	began time.Time
 	n     *network
@@ -16,9 +19,18 @@ type simulation struct {
 	world *world
 	draft draft
 	pools map[function]*pool
+	sales []*selling
 
 	stop chan struct{}
-	said map[int]string // the operator's events, by their number
+}
+
+// selling is one of the sales.
+type selling struct {
+	*simulation
+	id    string
+	draft saleDraft
+	watch *watchedSale
+	said  map[int]string // the operator's events, by their number
 
 	// Guarded by the network's lock:
 	history History
@@ -28,8 +40,14 @@ type simulation struct {
 // Result is what one seed came to.
 type Result struct {
 	Seed    uint64
+	Sales   int
 	Calls   int // of table and queue
 	Faults  int
+	Freezes int // environments that were used again after a long time
+	// Resent counts the order messages that were lost and sent again; Longest is the
+	// longest time that took while nothing disturbed reconciliation.
+	Resent  int
+	Longest time.Duration
 	Virtual time.Duration
 	// Violations counts them; Shown are the first.
 	Violations int
@@ -39,14 +57,24 @@ type Result struct {
 	Tail string
 }
 
-// Simulate runs the sale of a seed from its creation to its last order. It must
-// be called in a bubble of testing/synctest, whose clock stands at a time when
-// there are sales.
-func Simulate(seed uint64) Result {
+// Simulate runs the sales of a seed from their creation to their last orders, under
+// the conditions that the seed draws and force changes, if it is not nil. It must be
+// called in a bubble of testing/synctest, whose clock stands at a time when there
+// are sales.
+func Simulate(seed uint64, force func(*conditions)) Result {
 	s := newSchedule(seed)
 	defer close(s.stop)
-	d := draw(s, drawSale)
-	m := newSimulation(seed, s, d)
+	c := draw(s, drawConditions)
+	if force != nil {
+		force(&c)
+	}
+	d := draw(s, func(r *rand.Rand) draft { return drawSales(r, c) })
+	if c.midnight {
+		// The day ends while the first sale sells.
+		day := time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
+		time.Sleep(time.Until(day.Add(-d.sales[0].opensAt - draw(s, func(r *rand.Rand) time.Duration { return between(r, 0, 3*time.Second) }))))
+	}
+	m := newSimulation(seed, s, c, d)
 	m.play()
 	m.settle()
 	m.close()
@@ -54,46 +82,78 @@ func Simulate(seed uint64) Result {
 	text := m.n.log.text.String()
 	_, _ = hash.Write([]byte(text)) // a hash takes everything
 	return Result{
-		Seed: seed, Calls: m.n.calls, Faults: m.n.faults, Virtual: time.Since(m.began),
+		Seed: seed, Sales: len(m.sales), Calls: m.n.calls, Faults: m.n.faults, Freezes: m.n.freezes,
+		Resent: m.watch.resent, Longest: m.watch.longest, Virtual: time.Since(m.began),
 		Violations: m.watch.count, Shown: m.watch.found, Hash: hash.Sum64(), Tail: m.n.log.tail(80),
 	}
 }
 
-func newSimulation(seed uint64, s *schedule, d draft) *simulation {
+func newSimulation(seed uint64, s *schedule, c conditions, d draft) *simulation {
 	n := &network{
-		schedule: s, weather: d.weather, fault: d.weather.table.Seeded(seed),
-		log: &journal{began: time.Now()},
+		schedule: s, weather: d.weather, skew: c.skew, log: &journal{began: time.Now()},
+		faultOf: map[function]func(dynamotest.Call) dynamotest.Fault{"": d.weather.table.Seeded(seed)},
+	}
+	if worse := d.weather.seeding; worse != nil {
+		n.faultOf[seeding] = worse.table.Seeded(seed)
 	}
 	n.world = newWorld(n, s.random)
 	n.world.db.Fault = n.tableFault
-	n.world.db.Busy = d.busy
+	n.world.db.Busy, n.world.db.Lag = d.busy, d.lag
 	n.world.queue.fault = n.queueFault
-	n.watch = newWatch(n.world.db)
+	n.watch = newWatch(n.world.db, c.skew)
+	if d.weather.spared && !c.outage {
+		n.watch.repairing = time.Now()
+	}
+	n.world.queue.sending = n.watch.sending
 	m := &simulation{
 		began: time.Now(), n: n, watch: n.watch, world: n.world, draft: d, pools: map[function]*pool{},
-		bodies: map[string]string{}, said: map[int]string{}, stop: make(chan struct{}),
+		stop: make(chan struct{}),
 	}
 	for _, f := range sorted(d.environments) {
 		m.pools[f] = &pool{n: n, function: f, most: d.environments[f]}
 	}
+	for _, one := range d.sales {
+		m.sales = append(m.sales, &selling{
+			simulation: m, id: one.id, draft: one, watch: n.watch.add(one.id), said: map[int]string{}, bodies: map[string]string{},
+		})
+	}
 	return m
 }
 
-// play is the sale: operator, buyers, messages and schedules, all at once.
+// play is what happens while accidents may: operators, buyers, messages and
+// schedules, all at once.
 func (m *simulation) play() {
 	go m.pump()
 	go m.reconcileEveryMinute()
+	go m.poison()
 	var all sync.WaitGroup
-	all.Go(func() { m.operate(m.draft.commands) })
-	for _, b := range m.draft.buyers {
-		all.Go(func() { m.shop(b) })
-	}
-	for i, body := range m.draft.poisons {
-		m.n.wait("poison", time.Duration(i+1)*7*time.Second)
-		m.world.queue.put(body, time.Now())
+	for _, s := range m.sales {
+		all.Go(func() { s.operate(s.draft.commands) })
+		for _, b := range s.draft.buyers {
+			all.Go(func() { s.shop(b) })
+		}
 	}
 	all.Wait()
 	m.n.wait("director", time.Millisecond)
+	m.n.wait("director", time.Until(m.began.Add(max(m.draft.poisoned, m.draft.silent.to))))
+}
+
+// poison sends what can never be handled: each kind once, or for a while again and
+// again, so that the queue is never empty.
+func (m *simulation) poison() {
+	if len(m.draft.poisons) == 0 {
+		return
+	}
+	for {
+		for i, body := range m.draft.poisons {
+			m.n.wait(fmt.Sprint("poison ", i), 7*time.Second)
+			m.world.queue.put(body, time.Now())
+		}
+		if time.Since(m.began) >= m.draft.poisoned {
+			return
+		}
+		m.n.wait("poison", visibility)
+	}
 }
 
 // close ends what would go on forever.
@@ -140,10 +200,23 @@ func (m *simulation) pump() {
 }
 
 // reconcileEveryMinute is the schedule of the reconciling function; one that
-// comes while the last is still running is dropped.
+// comes while the last is still running is dropped. It may be silent for a time: the
+// last invocation before that is cut off.
 func (m *simulation) reconcileEveryMinute() {
+	pause := m.draft.firstPass
+	silent := m.draft.silent
 	for {
-		m.n.wait("reconcile", time.Minute)
+		if left := time.Until(m.began.Add(silent.from)); silent.to > 0 && left < pause {
+			m.n.wait("reconcile", left)
+			m.n.cutOff(silent.cut)
+			m.reconcile("{}")
+			m.n.wait("reconcile", time.Until(m.began.Add(silent.to)))
+			m.n.repairs()
+			silent = silence{}
+		} else {
+			m.n.wait("reconcile", pause)
+		}
+		pause = time.Minute
 		select {
 		case <-m.stop:
 			return
@@ -153,8 +226,9 @@ func (m *simulation) reconcileEveryMinute() {
 	}
 }
 
-// receipt is what reconciliation says of the sale.
+// receipt is what reconciliation says of a sale.
 type receipt struct {
+	SaleID                         string
 	Stock, Claims, Pending, Seeded int64
 	Balanced                       bool
 	Findings                       []string
@@ -169,7 +243,7 @@ func (m *simulation) reconcile(event string) []receipt {
 	m.write("reconcile %s: %+v %v", event, out.Receipts, err)
 	for _, r := range out.Receipts {
 		if !r.Balanced {
-			m.violate("P2: the receipt does not balance: %q", r.Findings)
+			m.violate("P2: the receipt of %s does not balance: %q", r.SaleID, r.Findings)
 		}
 	}
 	return out.Receipts
@@ -179,7 +253,7 @@ func (m *simulation) reconcile(event string) []receipt {
 func (n *network) deletion() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.met = ""
+	n.met, n.caller = "", finalizing
 	return n.queueFault("DeleteMessage").Kind == 0
 }
 

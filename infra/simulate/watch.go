@@ -1,44 +1,55 @@
 package simulate
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/ledger/dynamotest"
 )
 
 // watch looks at the table after every call that may have changed it, and keeps
-// what the answers will be judged by: when there was no stock, who got which
-// claim when, and what window was written where. The network's lock is held in
-// every method.
+// what the answers will be judged by. The network's lock is held in every method.
 type watch struct {
 	db    *dynamotest.DB
 	began time.Time
-	// looking tells the table's faults to leave the watch's own reads alone.
-	looking bool
-	late    map[string]bool // items that a late request may still change
-
-	stock  map[string]int64
-	total  int64
-	zeros  []span        // when all shards together had nothing; the last may be open
-	gone   chan struct{} // holds a token after the last unit was sold
-	claims map[string]*held
+	skew  time.Duration   // how far a clock is off at most
+	late  map[string]bool // items that a late request may still change
+	sales map[string]*watchedSale
+	// invocation is the one whose call is under way.
+	invocation int
 	// refused are the claim ids of requests that were told no.
 	refused map[string]bool
+	// claims are those of all sales, by their id.
+	claims map[string]*held
+	// repairing is since when nothing disturbs reconciliation; zero if something may:
+	// a re-send that fails is due again only after half of the claim's age. resent counts the messages that were lost and sent again, longest is how
+	// long that took at most while nothing disturbed it.
+	repairing time.Time
+	resent    int
+	longest   time.Duration
+	found     []string // the first violations, of
+	count     int      // so many
+}
+
+// watchedSale is what the watch knows of one sale: when there was no stock, who got
+// which claim when, and what window was written where.
+type watchedSale struct {
+	*watch
+	id     string
+	stock  map[string]int64
+	total  int64
+	zeros  []span           // when all shards together had nothing; the last may be open
+	gone   chan struct{}    // holds a token after the last unit was sold
+	claims map[string]*held // by user
 	// windows are those written in the sale and in each shard, in their order.
 	windows map[string][]window
 	// settled is the window that the newest answered edit left behind; nil while
 	// an edit is under way.
 	settled *window
-	found   []string // the first violations, of
-	count   int      // so many
 }
 
 // span is a time; to is zero as long as it lasts.
@@ -54,7 +65,16 @@ type held struct {
 	id, orderID string
 	acceptedAt  time.Time
 	at          time.Time
+	invocation  int // that made it
+	// lostAt is when its message failed to be sent last, zero if never; queued tells
+	// that one was sent.
+	lostAt time.Time
+	queued bool
 }
+
+// shown is from when every reader sees the claim: it may be the half of its
+// transaction that comes later.
+func (h *held) shown() time.Time { return h.at.Add(hiddenAtMost) }
 
 // window is what one item said about when a purchase is admitted, and since
 // when it said so.
@@ -65,12 +85,21 @@ type window struct {
 	paused            bool
 }
 
-func newWatch(db *dynamotest.DB) *watch {
-	now := time.Now()
+func newWatch(db *dynamotest.DB, skew time.Duration) *watch {
 	return &watch{
-		db: db, began: now, late: map[string]bool{}, stock: map[string]int64{}, zeros: []span{{from: now}}, gone: make(chan struct{}, 1),
-		claims: map[string]*held{}, refused: map[string]bool{}, windows: map[string][]window{},
+		db: db, began: time.Now(), skew: skew, late: map[string]bool{}, sales: map[string]*watchedSale{},
+		refused: map[string]bool{}, claims: map[string]*held{},
 	}
+}
+
+// add watches a sale.
+func (w *watch) add(id string) *watchedSale {
+	s := &watchedSale{
+		watch: w, id: id, stock: map[string]int64{}, zeros: []span{{from: w.began}}, gone: make(chan struct{}, 1),
+		claims: map[string]*held{}, windows: map[string][]window{},
+	}
+	w.sales[id] = s
+	return s
 }
 
 func (w *watch) violate(format string, args ...any) {
@@ -120,35 +149,29 @@ func (w *watch) after(keys []string, late bool) {
 
 // look reads one item past every fault, and compares.
 func (w *watch) look(key string) {
-	kind, _, _ := strings.Cut(key, "#")
-	if kind != "STOCK" && kind != "CLAIM" && !strings.HasSuffix(key, "|SALE") {
-		return
-	}
 	pk, sk, _ := strings.Cut(key, "|")
-	w.looking = true
-	out, err := w.db.GetItem(context.Background(), &dynamodb.GetItemInput{
-		TableName: aws.String(tableName), ConsistentRead: aws.Bool(true),
-		Key: map[string]types.AttributeValue{
-			"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk},
-		},
-	})
-	w.looking = false
-	if err != nil {
-		w.violate("the table cannot be read: %v", err)
+	parts := strings.SplitN(pk, "#", 3)
+	if len(parts) < 2 {
 		return
 	}
+	s := w.sales[parts[1]]
+	kind := parts[0]
+	if s == nil || kind != "STOCK" && kind != "CLAIM" && sk != "SALE" {
+		return
+	}
+	it := w.db.Item(tableName, pk, sk)
 	switch {
-	case out.Item == nil:
+	case it == nil:
 	case kind == "STOCK":
-		w.lookAtShard(key, out.Item)
+		s.lookAtShard(key, it)
 	case kind == "CLAIM":
-		w.lookAtClaim(sk, out.Item)
+		s.lookAtClaim(sk, it)
 	default:
-		w.lookAtWindow(key, out.Item)
+		s.lookAtWindow(key, it)
 	}
 }
 
-func (w *watch) lookAtShard(key string, it map[string]types.AttributeValue) {
+func (w *watchedSale) lookAtShard(key string, it map[string]types.AttributeValue) {
 	stock, ok := number(it["stock"])
 	if !ok || stock < 0 {
 		w.violate("P1: %s has %d units", key, stock)
@@ -170,13 +193,16 @@ func (w *watch) lookAtShard(key string, it map[string]types.AttributeValue) {
 	w.lookAtWindow(key, it)
 }
 
-func (w *watch) lookAtClaim(user string, it map[string]types.AttributeValue) {
+func (w *watchedSale) lookAtClaim(user string, it map[string]types.AttributeValue) {
 	id, orderID := text(it["claimId"]), text(it["orderId"])
 	known := w.claims[user]
 	if known == nil {
 		accepted, _ := number(it["acceptedAt"])
-		c := &held{id: id, orderID: orderID, acceptedAt: time.UnixMilli(accepted), at: time.Now()}
+		c := &held{
+			id: id, orderID: orderID, acceptedAt: time.UnixMilli(accepted), at: time.Now(), invocation: w.invocation,
+		}
 		w.claims[user] = c
+		w.watch.claims[id] = c
 		w.admitted(user, c)
 		if w.refused[id] {
 			w.violate("P5: a request of %s was refused, and got %s afterwards", user, id)
@@ -194,7 +220,7 @@ func (w *watch) lookAtClaim(user string, it map[string]types.AttributeValue) {
 
 // refuse notes that a request was told no: none of the claims that it asked for
 // is there, and none may come.
-func (w *watch) refuse(user string, asked []string) {
+func (w *watchedSale) refuse(user string, asked []string) {
 	for _, id := range asked {
 		w.refused[id] = true
 		if c := w.claims[user]; c != nil && c.id == id {
@@ -205,7 +231,7 @@ func (w *watch) refuse(user string, asked []string) {
 
 // admitted checks that a unit left inside of the window that the last edit's
 // answer promised (P14).
-func (w *watch) admitted(user string, c *held) {
+func (w *watchedSale) admitted(user string, c *held) {
 	s := w.settled
 	if s == nil {
 		return
@@ -215,7 +241,7 @@ func (w *watch) admitted(user string, c *held) {
 	}
 }
 
-func (w *watch) lookAtWindow(key string, it map[string]types.AttributeValue) {
+func (w *watchedSale) lookAtWindow(key string, it map[string]types.AttributeValue) {
 	opens, _ := number(it["opensAt"])
 	closes, _ := number(it["closesAt"])
 	paused, _ := it["paused"].(*types.AttributeValueMemberBOOL)
@@ -235,7 +261,7 @@ func (w *watch) lookAtWindow(key string, it map[string]types.AttributeValue) {
 }
 
 // wasEmpty reports whether there was an instant in [from, to] without stock.
-func (w *watch) wasEmpty(from, to time.Time) bool {
+func (w *watchedSale) wasEmpty(from, to time.Time) bool {
 	for i := len(w.zeros) - 1; i >= 0; i-- {
 		if w.zeros[i].overlaps(from, to) {
 			return true
@@ -246,7 +272,7 @@ func (w *watch) wasEmpty(from, to time.Time) bool {
 
 // wasShut reports whether some item, in [from, to], gave the reason code for
 // refusing a purchase at an instant of [call, to]. Clocks may be wrong.
-func (w *watch) wasShut(code string, from, call, to time.Time) bool {
+func (w *watchedSale) wasShut(code string, from, call, to time.Time) bool {
 	for _, all := range w.windows {
 		for _, v := range all {
 			if !v.overlaps(from, to) {
@@ -254,12 +280,12 @@ func (w *watch) wasShut(code string, from, call, to time.Time) bool {
 			}
 			switch {
 			case code == "sale-paused" && v.paused,
-				code == "sale-not-open" && call.Add(-maxSkew).Before(v.opensAt),
-				code == "sale-closed" && !to.Add(maxSkew).Before(v.closesAt),
+				code == "sale-not-open" && call.Add(-w.skew).Before(v.opensAt),
+				code == "sale-closed" && !to.Add(w.skew).Before(v.closesAt),
 				code == "sale-not-found" && !v.open:
 				return true
 			}
 		}
 	}
-	return code == "sale-not-found" && len(w.windows["SALE#"+saleID+"|SALE"]) == 0
+	return code == "sale-not-found" && len(w.windows["SALE#"+w.id+"|SALE"]) == 0
 }

@@ -18,6 +18,8 @@ import (
 	queryhandler "flashsale/functions/query/handler"
 	reconcilehandler "flashsale/functions/reconcile/handler"
 	seedhandler "flashsale/functions/seed/handler"
+	"flashsale/shared/clock"
+	"flashsale/shared/clock/clocktest"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/dynamotest"
@@ -73,8 +75,14 @@ type environment struct {
 	world    *world
 	function function
 	number   int64
-	// invocation numbers what it is doing just now, for the guard.
+	// invocation numbers what it is doing just now, for the guard; deadline is when
+	// Lambda kills it.
 	invocation int
+	deadline   time.Time
+	// stopped is when its last invocation ended, zero while one runs; frozen how
+	// long it has stood still in all.
+	stopped time.Time
+	frozen  time.Duration
 	// asked are the claim ids that it has tried to get in this invocation.
 	asked []string
 	dead  atomic.Bool
@@ -87,7 +95,7 @@ type environment struct {
 // start makes a cold environment whose clock is wrong by skew.
 func (w *world) start(f function, skew time.Duration) *environment {
 	e := &environment{world: w, function: f, number: w.made.Add(1)}
-	now := func() time.Time { return time.Now().Add(skew) }
+	now := func() time.Time { return clock.Strip(clocktest.Frozen(time.Now(), e.frozen)).Add(skew) }
 	newID := func() string {
 		id := "claim-" + strconv.FormatInt(w.claims.Add(1), 10)
 		e.asked = append(e.asked, id)
@@ -133,6 +141,11 @@ func (e *environment) invoke(run func(context.Context)) outcome {
 	ctx, cancel := context.WithTimeout(context.Background(), timeouts[e.function])
 	defer cancel()
 	began := time.Now()
+	e.deadline = began.Add(timeouts[e.function])
+	if !e.stopped.IsZero() {
+		e.frozen += began.Sub(e.stopped)
+	}
+	defer func() { e.stopped = time.Now() }()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -163,8 +176,8 @@ type claimBody struct {
 
 // ask sends one HTTP request to the environment. ok is false when the
 // environment died.
-func (e *environment) ask(request httpapi.Request) (r reply, took time.Duration, ok bool) {
-	request.Path.SaleID = saleID
+func (e *environment) ask(sale string, request httpapi.Request) (r reply, took time.Duration, ok bool) {
+	request.Path.SaleID = sale
 	var response httpapi.Response
 	var err error
 	end := e.invoke(func(ctx context.Context) { response, err = e.http(ctx, request) })
@@ -200,9 +213,9 @@ func (r reply) refuses() bool {
 }
 
 // buy is POST /sales/{saleId}/orders.
-func (e *environment) buy(user, key string) (reply, time.Duration, bool) {
+func (e *environment) buy(sale, user, key string) (reply, time.Duration, bool) {
 	e.asked = nil
-	return e.ask(httpapi.Request{
+	return e.ask(sale, httpapi.Request{
 		RouteKey: "POST /sales/{saleId}/orders", Sub: user,
 		ContentType:    httpapi.Header{Value: "application/json", Given: true},
 		IdempotencyKey: httpapi.Header{Value: key, Given: key != ""},
@@ -210,13 +223,13 @@ func (e *environment) buy(user, key string) (reply, time.Duration, bool) {
 }
 
 // status is GET /sales/{saleId}/orders/me.
-func (e *environment) status(user string) (reply, time.Duration, bool) {
-	return e.ask(httpapi.Request{RouteKey: "GET /sales/{saleId}/orders/me", Sub: user})
+func (e *environment) status(sale, user string) (reply, time.Duration, bool) {
+	return e.ask(sale, httpapi.Request{RouteKey: "GET /sales/{saleId}/orders/me", Sub: user})
 }
 
 // salePage is GET /sales/{saleId}.
-func (e *environment) salePage() (reply, time.Duration, bool) {
-	return e.ask(httpapi.Request{RouteKey: "GET /sales/{saleId}"})
+func (e *environment) salePage(sale string) (reply, time.Duration, bool) {
+	return e.ask(sale, httpapi.Request{RouteKey: "GET /sales/{saleId}"})
 }
 
 // deliver hands a batch to the environment and returns the handles of what may

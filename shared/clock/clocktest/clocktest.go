@@ -23,9 +23,7 @@ type Environment struct {
 }
 
 // New is a clock that stands at the present.
-func New() *Environment {
-	return &Environment{began: started.Add(time.Now().Round(0).Sub(started.Round(0)))}
-}
+func New() *Environment { return &Environment{began: time.Now()} }
 
 // started has a monotonic reading, which time.Now lacks in a bubble of synctest.
 var started = time.Now()
@@ -50,14 +48,20 @@ func (e *Environment) move(ran, leaped time.Duration) {
 func (e *Environment) Now() time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	t := e.began.Add(e.ran + e.leaped)
+	return Frozen(e.began.Add(e.ran+e.leaped), e.leaped)
+}
+
+// Frozen is the instant t as time.Now returns it in an environment that was frozen
+// for that long in all.
+func Frozen(t time.Time, frozen time.Duration) time.Time {
+	t = started.Add(t.Round(0).Sub(started.Round(0)))
 	// Package time has no call that moves one reading without the other. The test
 	// of package clock notices if this layout ever changes.
 	(*struct {
 		wall      uint64
 		monotonic int64
 		location  *time.Location
-	})(unsafe.Pointer(&t)).monotonic -= int64(e.leaped)
+	})(unsafe.Pointer(&t)).monotonic -= int64(frozen)
 	return t
 }
 
