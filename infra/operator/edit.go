@@ -41,7 +41,11 @@ func edit(action string, paused bool) func(context.Context, place, []string, io.
 			fmt.Fprintf(out, "NOT %sD: %v\n", strings.ToUpper(action), err)
 			return errNotDone
 		case paused:
-			fmt.Fprintf(out, "%s is paused since %s: no unit leaves until `make resume SALE=%s`\n", after.SaleID, since, after.SaleID)
+			where := ""
+			if p.env != "" {
+				where = "ENV=" + p.env + " "
+			}
+			fmt.Fprintf(out, "%s is paused since %s: no unit leaves until `make resume %sSALE=%s`\n", after.SaleID, since, where, after.SaleID)
 		default:
 			fmt.Fprintf(out, "%s is resumed since %s: it sells from %s to %s\n", after.SaleID, since,
 				after.OpensAt.UTC().Format(time.RFC3339), after.ClosesAt.UTC().Format(time.RFC3339))

@@ -1,9 +1,9 @@
 // Command operator is what an operator asks and does by hand: pause and resume a
 // sale, the receipt of a sale, one buyer's timeline, and the dead-letter queue.
 //
-// It works on the local stack, which it finds by its API port, or on any AWS
-// account with ordinary credentials when the table (and queue) are named. A
-// line in here knows how to show things to a person; the questions themselves
+// It works on the local stack, which it finds by its API port, or with ordinary
+// credentials on the stack of an environment in infra/samconfig.toml, or on a table
+// (and queues) that are named. A line in here knows how to show things to a person; the questions themselves
 // are the ledger's.
 package main
 
@@ -37,9 +37,9 @@ const usage = `usage:
   operator [where] buyer -sale ID -user ID                what happened to one buyer's order
   operator [where] redrive [-go]                          what is in the dead-letter queue; -go moves it back
 
-where: -api-port N (the local stack, the default), or for AWS
-  -table NAME [-queue URL -dead-letter-queue URL], with the credentials and region of the environment
-  (pause and resume know the local stack only)
+where: -api-port N (the local stack, the default), or for AWS, with credentials in the environment,
+  -env NAME, the stack of an environment in infra/samconfig.toml, or
+  -table NAME [-queue URL -dead-letter-queue URL], which cannot pause or resume
 `
 
 func main() {
@@ -62,6 +62,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.SetOutput(io.Discard)
 	var p place
 	flags.IntVar(&p.apiPort, "api-port", 3000, "")
+	flags.StringVar(&p.env, "env", "", "")
+	flags.StringVar(&p.config, "config", "infra/samconfig.toml", "")
 	flags.StringVar(&p.table, "table", "", "")
 	flags.StringVar(&p.queue, "queue", "", "")
 	flags.StringVar(&p.deadLetters, "dead-letter-queue", "", "")
@@ -75,6 +77,12 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	command, ok := commands[flags.Arg(0)]
 	if !ok {
 		return fmt.Errorf("no such command: %q\n%s", flags.Arg(0), usage)
+	}
+	if p.env != "" && p.table != "" {
+		return fmt.Errorf("-env and -table: name one of them\n%s", usage)
+	}
+	if p.env != "" {
+		p.lost = p.deployed(ctx)
 	}
 	return command(ctx, p, flags.Args()[1:], out)
 }

@@ -15,17 +15,38 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	system "flashsale/infra/deploy/place"
+	"flashsale/infra/deploy/samconfig"
 	"flashsale/infra/local/engine"
 	"flashsale/shared/ledger"
 )
 
-// place says which system is meant: the local stack, or the named resources of
-// an AWS account.
+// place says which system is meant: the local stack, the stack of an environment, or
+// the named resources of an AWS account.
 type place struct {
 	apiPort     int
+	env         string // in the configuration file
+	config      string // that file's path
+	region      string // of the stack; empty: the environment's
 	table       string
 	queue       string
 	deadLetters string
+	stack       *system.Place // of env
+	lost        error         // why env has no stack
+}
+
+// deployed finds the stack of the environment, its table and its queues.
+func (p *place) deployed(ctx context.Context) error {
+	e, err := samconfig.Read(p.config, p.env)
+	if err != nil {
+		return err
+	}
+	found, err := system.Find(ctx, system.Wanted{Stack: e.StackName, Region: e.Region})
+	if err != nil {
+		return err
+	}
+	p.stack, p.region = &found, e.Region
+	p.table, p.queue, p.deadLetters = found.Table, found.OrderQueue, found.OrderDeadLetterQueue
+	return nil
 }
 
 // ledger opens the table.
@@ -37,7 +58,7 @@ func (p place) ledger(ctx context.Context) (*ledger.Ledger, error) {
 		}
 		return ledger.New(engine.Client(where.DynamoDB), where.Table, ledger.Options{}), nil
 	}
-	cfg, err := config.LoadDefaultConfig(ctx)
+	cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(p.region))
 	if err != nil {
 		return nil, fmt.Errorf("load AWS configuration: %w", err)
 	}
@@ -59,9 +80,9 @@ func (p place) queues(ctx context.Context) (client *sqs.Client, source, deadLett
 		return client, base + "OrderQueue", base + "OrderDeadLetterQueue", nil
 	}
 	if p.queue == "" || p.deadLetters == "" {
-		return nil, "", "", errors.New("with -table, -queue and -dead-letter-queue are needed, too")
+		return nil, "", "", errors.New("name the queues (QUEUE=… DLQ=…), or the environment (ENV=dev)")
 	}
-	cfg, err := config.LoadDefaultConfig(ctx)
+	cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(p.region))
 	if err != nil {
 		return nil, "", "", fmt.Errorf("load AWS configuration: %w", err)
 	}
@@ -70,8 +91,14 @@ func (p place) queues(ctx context.Context) (client *sqs.Client, source, deadLett
 
 // system is where SeedFunction can be asked.
 func (p place) system(ctx context.Context) (system.Place, error) {
+	if p.lost != nil {
+		return system.Place{}, p.lost
+	}
+	if p.stack != nil {
+		return *p.stack, nil
+	}
 	if p.table != "" {
-		return system.Place{}, errors.New("a table is no system: invoke SeedFunction by its name")
+		return system.Place{}, errors.New("a table alone cannot be asked for an edit: name its environment (ENV=dev)")
 	}
 	return system.Find(ctx, system.Wanted{URL: fmt.Sprintf("http://127.0.0.1:%d", p.apiPort)})
 }
@@ -84,6 +111,9 @@ type stackParts struct {
 }
 
 func (p place) local(ctx context.Context) (stackParts, error) {
+	if p.lost != nil {
+		return stackParts{}, p.lost
+	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	var parts stackParts

@@ -111,7 +111,7 @@ func (p place) dynamodb(ctx context.Context) (*dynamodb.Client, string, error) {
 			Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 		}), where.Table, nil
 	}
-	cfg, err := config.LoadDefaultConfig(ctx, config.WithHTTPClient(client), config.WithRetryer(retryer))
+	cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(p.region), config.WithHTTPClient(client), config.WithRetryer(retryer))
 	if err != nil {
 		return nil, "", fmt.Errorf("load AWS configuration: %s", oneLine(err))
 	}

@@ -45,8 +45,10 @@ type Place struct {
 	SeedFunction string // empty: nobody can be asked for a sale
 	// ReconcileFunction gives receipts; empty if not known.
 	ReconcileFunction string
-	Stack             string // CloudFormation's name, empty for the local stack
-	Local             bool
+	// OrderQueue and OrderDeadLetterQueue are URLs; empty if not known.
+	OrderQueue, OrderDeadLetterQueue string
+	Stack                            string // CloudFormation's name, empty for the local stack
+	Local                            bool
 	// Parts are the physical ids of a deployed stack's resources by logical id, by
 	// type.
 	Parts map[string]map[string]string
@@ -161,6 +163,7 @@ func (p *Place) deployed(ctx context.Context, cli preflight.Program) error {
 	}
 	p.Table, p.SeedFunction = outputs["TableName"], outputs["SeedFunctionName"]
 	p.ReconcileFunction = outputs["ReconcileFunctionName"]
+	p.OrderQueue, p.OrderDeadLetterQueue = outputs["OrderQueueUrl"], outputs["OrderDeadLetterQueueUrl"]
 	if p.URL == "" {
 		// With a front, the API itself turns everybody else away.
 		p.URL = strings.TrimSuffix(cmp.Or(outputs["FrontUrl"], outputs["ApiUrl"]), "/")

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// call is a request to AWS: which service was asked where, and for what.
+type call struct {
+	Region, Service, Name string
+	Body                  map[string]any
+}
+
+// account is an AWS account with the stack "shop" in eu-west-1, whose services answer
+// what a test says, by the operation or the function. It returns the calls.
+func account(t *testing.T, answers map[string]string) (config string, calls *[]call) {
+	t.Helper()
+	offline(t)
+	calls = &[]call{}
+	services := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Credential=ID/DATE/REGION/SERVICE/aws4_request
+		scope := strings.Split(r.Header.Get("Authorization"), "/")
+		c := call{Region: scope[2], Service: scope[3], Name: r.Header.Get("X-Amz-Target")}
+		if c.Name == "" {
+			c.Name = r.URL.Path
+		}
+		if err := json.NewDecoder(r.Body).Decode(&c.Body); err != nil {
+			t.Error(err)
+		}
+		*calls = append(*calls, c)
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		answer, ok := answers[c.Name]
+		if !ok {
+			answer = "{}"
+		}
+		fmt.Fprint(w, answer)
+	}))
+	t.Cleanup(services.Close)
+	bin := t.TempDir()
+	const cli = `#!/bin/sh
+case "$*" in
+*"--region eu-west-1"*"describe-stacks --stack-name shop") echo '{"Stacks":[{"Outputs":[
+ {"OutputKey":"ApiUrl","OutputValue":"https://abc.test"},{"OutputKey":"TableName","OutputValue":"shop-Table"},
+ {"OutputKey":"SeedFunctionName","OutputValue":"shop-Seed:live"},
+ {"OutputKey":"OrderQueueUrl","OutputValue":"https://sqs.test/1/orders"},{"OutputKey":"OrderDeadLetterQueueUrl","OutputValue":"https://sqs.test/1/dead"}]}]}';;
+*"list-stack-resources"*) echo '{}';;
+*) echo "unexpected: $*" >&2; exit 254;;
+esac
+`
+	if err := os.WriteFile(filepath.Join(bin, "aws"), []byte(cli), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	config = filepath.Join(bin, "samconfig.toml")
+	file := "[dev.deploy.parameters]\nstack_name = \"shop\"\nregion = \"eu-west-1\"\n[other.deploy.parameters]\nstack_name = \"none\"\nregion = \"eu-west-1\"\n"
+	if err := os.WriteFile(config, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"PATH": bin + ":" + os.Getenv("PATH"), "AWS_ENDPOINT_URL": services.URL, "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
+		"AWS_REGION": "us-east-1", // the stack's wins
+	} {
+		t.Setenv(name, value)
+	}
+	return config, calls
+}
+
+func TestAnEnvironmentsSaleIsPausedAndResumedThroughItsSeedFunction(t *testing.T) {
+	const function = "/2015-03-31/functions/shop-Seed:live/invocations"
+	for _, tt := range []struct{ action, answer, want string }{
+		{"pause", `{"saleId":"moutai","paused":true,"changedAt":"2026-11-11T12:00:00Z"}`,
+			"moutai is paused since 12:00:00Z: no unit leaves until `make resume ENV=dev SALE=moutai`\n"},
+		{"resume", `{"saleId":"moutai","changedAt":"2026-11-11T12:00:00Z","opensAt":"2026-11-11T12:00:00Z","closesAt":"2026-11-11T14:00:00Z"}`,
+			"moutai is resumed since 12:00:00Z: it sells from 2026-11-11T12:00:00Z to 2026-11-11T14:00:00Z\n"},
+	} {
+		t.Run(tt.action, func(t *testing.T) {
+			config, calls := account(t, map[string]string{function: tt.answer})
+			var out bytes.Buffer
+			if err := run(t.Context(), []string{"-env", "dev", "-config", config, tt.action, "-sale", "moutai"}, &out); err != nil || out.String() != tt.want {
+				t.Errorf("%v, %q, want %q", err, &out, tt.want)
+			}
+			want := []call{{"eu-west-1", "lambda", function, map[string]any{"action": tt.action, "saleId": "moutai"}}}
+			if diff := cmp.Diff(want, *calls); diff != "" {
+				t.Errorf("asked (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAnEnvironmentsTableAndQueuesAreThoseOfItsStack(t *testing.T) {
+	config, calls := account(t, map[string]string{
+		"AmazonSQS.GetQueueAttributes": `{"Attributes":{"ApproximateNumberOfMessages":"0"}}`,
+		"DynamoDB_20120810.Query":      `{"Items":[],"Count":0}`,
+	})
+	for _, command := range [][]string{{"receipt"}, {"redrive"}, {"buyer", "-sale", "moutai", "-user", "alice"}} {
+		var out bytes.Buffer
+		err := run(t.Context(), append([]string{"-env", "dev", "-config", config}, command...), &out)
+		if err != nil && !strings.Contains(err.Error(), "sale-not-found") {
+			t.Errorf("%s: %v\n%s", command[0], err, &out)
+		}
+	}
+	services := map[string]bool{}
+	for _, c := range *calls {
+		services[c.Service] = true
+		table, queue := c.Body["TableName"], c.Body["QueueUrl"]
+		if c.Region != "eu-west-1" || table != nil && table != "shop-Table" || queue != nil && queue != "https://sqs.test/1/dead" {
+			t.Errorf("%+v", c)
+		}
+	}
+	if !services["dynamodb"] || !services["sqs"] {
+		t.Errorf("asked: %+v", *calls)
+	}
+}
+
+func TestAnEnvironmentThatIsNotThereIsAskedNothing(t *testing.T) {
+	config, calls := account(t, nil)
+	for says, where := range map[string][]string{
+		"there are: dev, other": {"-env", "staging"}, "stack none": {"-env", "other"}, "name one of them": {"-env", "dev", "-table", "T"},
+	} {
+		for _, command := range [][]string{{"pause", "-sale", "moutai"}, {"receipt"}, {"redrive"}} {
+			var out bytes.Buffer
+			err := run(t.Context(), slices.Concat(where, []string{"-config", config}, command), &out)
+			if err == nil || !strings.Contains(out.String()+err.Error(), says) {
+				t.Errorf("%v %s: %v, said %q, want %q", where, command[0], err, &out, says)
+			}
+			if errors.Is(err, errNotDone) && !strings.HasPrefix(out.String(), "NOT PAUSED: ") {
+				t.Errorf("%v: said %q", where, &out)
+			}
+		}
+	}
+	if err := run(t.Context(), []string{"-table", "T", "pause", "-sale", "moutai"}, &bytes.Buffer{}); err == nil {
+		t.Error("a table was paused")
+	}
+	if len(*calls) > 0 {
+		t.Errorf("asked: %+v", *calls)
+	}
+}
