@@ -1,26 +1,35 @@
 # flashsale: every target sets up what it needs. `make help` lists them.
-SHELL := /bin/bash
-.SHELLFLAGS := -euo pipefail -c
+#
+# What a person gives (SALE=…, RATE=…) is data. It reaches the programs through the
+# environment, and a recipe names it as the shell does: "$$SALE", or for a flag that
+# may be left out $${RATE:+-rate "$$RATE"}. Never write $(SALE): make would put the value
+# into the command's text, and the shell would run it. A condition on whether
+# something is given is $(if $(value SALE),…). What is not given is `override`, so that
+# nobody replaces a part of a command.
+override SHELL := /bin/bash
+override .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-BUILD := .build
-HOST  := $(BUILD)/host
-FUNCTIONS := PurchaseFunction FinalizeFunction QueryFunction SeedFunction ReconcileFunction
+override BUILD := .build
+override HOST := $(BUILD)/host
+override SAM_BUILT := $(BUILD)/sam
+override FUNCTIONS := PurchaseFunction FinalizeFunction QueryFunction SeedFunction ReconcileFunction
+override GO_BUILD := CGO_ENABLED=0 go build -buildvcs=false -trimpath
+
+# make would expand the `$` in a value of its command line when it exports it: this
+# takes the value as it stands. It comes before the first $(shell …), which gets the
+# exported variables from make 4.4 on.
+$(foreach v,$(filter-out MAKE% -%,$(.VARIABLES)),$(if $(filter command,$(origin $v)),\
+	$(eval override $v := $$(value $v))$(eval export $v)))
 
 # Every local run is cut off from real AWS. What is told a stack or a table there may
 # take its credentials from the machine that it runs on.
-ifeq ($(ENV)$(TABLE)$(ALLOW_REMOTE),)
+ifeq ($(value ENV)$(value TABLE)$(value ALLOW_REMOTE),)
 export AWS_EC2_METADATA_DISABLED := true
 endif
 
-# What a function is built for. SAM and `make build` take Lambda's arm64; the
-# local stack builds for this machine.
-GOOS   ?= linux
-GOARCH ?= arm64
-GO_BUILD := CGO_ENABLED=0 go build -buildvcs=false -trimpath
-
 # The race detector needs a C compiler; tests run without it where there is none.
-RACE := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race)
+override RACE := $(if $(shell command -v "$$(go env CC)" 2>/dev/null),-race)
 
 # Where the local stack listens (always on 127.0.0.1) and keeps its data.
 API_PORT      ?= 3000
@@ -28,48 +37,48 @@ LAMBDA_PORT   ?= 3001
 DYNAMODB_PORT ?= 8000
 SQS_PORT      ?= 9324
 DATA          ?= .local
-STACK_FLAGS = -api-port $(API_PORT) -lambda-port $(LAMBDA_PORT) -dynamodb-port $(DYNAMODB_PORT) \
-	-sqs-port $(SQS_PORT) -data $(DATA) $(if $(FAULTS),-faults "$(FAULTS)")
+export API_PORT LAMBDA_PORT DYNAMODB_PORT SQS_PORT DATA
+override PORTS := -api-port "$$API_PORT" -lambda-port "$$LAMBDA_PORT" -dynamodb-port "$$DYNAMODB_PORT"
+override LOCAL_URL := http://127.0.0.1:$$API_PORT
 
 .PHONY: help
 help: ## list the targets
-	@grep -hE '^[a-z%-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z%-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
 
 .PHONY: run
-run: host ## set everything up and run the system on this machine, with a demonstration sale open
-	@exec $(HOST)/local $(STACK_FLAGS) -demo-sale
+run: host ## the system on this machine, with a demonstration sale open (FAULTS=… CONCURRENCY=… PARAMETERS='Name=value …')
+	@exec $(HOST)/local $(PORTS) -sqs-port "$$SQS_PORT" -data "$$DATA" -demo-sale $${FAULTS:+-faults "$$FAULTS"} \
+		$${CONCURRENCY:+-concurrency "$$CONCURRENCY"} $${PARAMETERS:+-parameters "$$PARAMETERS"}
 
 .PHONY: demo
 demo: host ## 1,000 buyers rush for 100 bottles on the running stack (or on one of its own), then the receipt
-	@exec $(HOST)/demo -api-port $(API_PORT) -lambda-port $(LAMBDA_PORT) -dynamodb-port $(DYNAMODB_PORT)
+	@exec $(HOST)/demo $(PORTS)
 
-# Values that a person gives reach these commands through the environment: they
-# never become part of a shell command's text.
-export API_PORT SALE
+# What an operator asks and does: on the local stack, or on the stack of ENV=dev or
+# ENV=prod in infra/samconfig.toml, with AWS credentials in the environment. What only
+# looks at table and queues may name TABLE=… (and QUEUE=… DLQ=…) instead.
+override OPERATOR := $(HOST)/operator -api-port "$$API_PORT" $${ENV:+-env "$$ENV"} \
+	$${TABLE:+-table "$$TABLE" -queue "$${QUEUE-}" -dead-letter-queue "$${DLQ-}"}
 
 .PHONY: pause
-pause: operator ## stop SALE=… on the local stack: when it says so, no unit leaves any shard
-	@$(HOST)/operator -api-port "$$API_PORT" pause -sale "$${SALE-}"
+pause: operator ## stop SALE=… (on AWS: ENV=…): when it says so, no unit leaves any shard
+	@$(OPERATOR) pause -sale "$${SALE-}"
 
 .PHONY: resume
 resume: operator ## let SALE=… go on
-	@$(HOST)/operator -api-port "$$API_PORT" resume -sale "$${SALE-}"
-
-# What an operator asks and does. The local stack by default; on AWS name
-# TABLE=… (and QUEUE=… DLQ=…) and have credentials in the environment.
-OPERATOR = $(HOST)/operator $(if $(TABLE),-table $(TABLE) -queue "$(QUEUE)" -dead-letter-queue "$(DLQ)",-api-port $(API_PORT))
+	@$(OPERATOR) resume -sale "$${SALE-}"
 
 .PHONY: receipt
 receipt: operator ## SALE=… (or ALL=1) recounted from the table, fails unless it balances; JSON=1, FULL=1 scans any table
-	@$(OPERATOR) receipt -sale "$${SALE-}" $(if $(ALL),-all) $(if $(JSON),-json) $(if $(FULL),-full)
+	@$(OPERATOR) receipt -sale "$${SALE-}" $${ALL:+-all} $${JSON:+-json} $${FULL:+-full}
 
 .PHONY: buyer
 buyer: operator ## what happened to the order of BUYER=… in SALE=…
-	@$(OPERATOR) buyer -sale "$(SALE)" -user "$(BUYER)"
+	@$(OPERATOR) buyer -sale "$${SALE-}" -user "$${BUYER-}"
 
 .PHONY: redrive
 redrive: operator ## what is in the dead-letter queue and why; GO=1 moves it back
-	@$(OPERATOR) redrive $(if $(GO),-go)
+	@$(OPERATOR) redrive $${GO:+-go}
 
 # What happens if so many come for so little, played in virtual time with the
 # real functions. W (how long a transaction keeps an item busy), LATENCY (its
@@ -77,9 +86,9 @@ redrive: operator ## what is in the dead-letter queue and why; GO=1 moves it bac
 .PHONY: plan
 plan: ## size a sale and price it: USERS=500000 STOCK=10000 PEAK=50000 (JSON=1; APPLY=dev OPENS=… configures it, APPLY=dev REST=1 takes it back)
 	@$(GO_BUILD) -o $(HOST)/plan ./infra/plan
-	@$(HOST)/plan -users "$(or $(USERS),500000)" -stock "$(or $(STOCK),10000)" -peak "$(or $(PEAK),50000)" \
-		-w "$(or $(W),10ms)" -latency "$(or $(LATENCY),20ms)" -memory "$(or $(MEMORY),512)" -chart $(BUILD)/plan.html $(if $(JSON),-json) \
-		-seed "$(or $(SEED),1)" $(if $(FRONT),-front) $(if $(APPLY),-apply "$(APPLY)" -opens "$(OPENS)" $(if $(REST),-rest))
+	@$(HOST)/plan -users "$${USERS:-500000}" -stock "$${STOCK:-10000}" -peak "$${PEAK:-50000}" \
+		-w "$${W:-10ms}" -latency "$${LATENCY:-20ms}" -memory "$${MEMORY:-512}" -chart $(BUILD)/plan.html $${JSON:+-json} \
+		-seed "$${SEED:-1}" $${FRONT:+-front} $${APPLY:+-apply "$$APPLY" -opens "$${OPENS-}" $${REST:+-rest}}
 
 .PHONY: operator
 operator:
@@ -88,21 +97,19 @@ operator:
 # An open-loop load: RATE and PEAK in buyers a second, DURATION like 30s, STOCK,
 # SHARDS, SEED, REPORT. A deployed API: URL=… SALE=… TOKENS=file ALLOW_REMOTE=1, and
 # TABLE=… for the receipt.
-URL ?= http://127.0.0.1:$(API_PORT)
 .PHONY: load
 load: operator ## buyers at RATE=… for DURATION=… with a PEAK=… at the opening, an HTML report and the receipt
 	@$(GO_BUILD) -o $(HOST)/load ./infra/load
-	@exec $(HOST)/load -url "$(URL)" -report "$(or $(REPORT),$(BUILD)/load.html)" \
-		$(if $(RATE),-rate $(RATE)) $(if $(PEAK),-peak $(PEAK)) $(if $(DURATION),-duration $(DURATION)) \
-		$(if $(STOCK),-stock $(STOCK)) $(if $(SHARDS),-shards $(SHARDS)) $(if $(SEED),-seed $(SEED)) \
-		$(if $(SALE),-sale "$(SALE)") $(if $(TOKENS),-tokens "$(TOKENS)") $(if $(TABLE),-table "$(TABLE)") \
-		$(if $(ALLOW_REMOTE),-allow-remote)
+	@exec $(HOST)/load -url "$${URL:-$(LOCAL_URL)}" -report "$${REPORT:-$(BUILD)/load.html}" \
+		$${RATE:+-rate "$$RATE"} $${PEAK:+-peak "$$PEAK"} $${DURATION:+-duration "$$DURATION"} \
+		$${STOCK:+-stock "$$STOCK"} $${SHARDS:+-shards "$$SHARDS"} $${SEED:+-seed "$$SEED"} \
+		$${SALE:+-sale "$$SALE"} $${TOKENS:+-tokens "$$TOKENS"} $${TABLE:+-table "$$TABLE"} \
+		$${ALLOW_REMOTE:+-allow-remote}
 
 # Which system is meant: the local stack, any API by URL=…, or the stack of
 # ENV=dev or ENV=prod in infra/samconfig.toml, with AWS credentials in the environment.
-SYSTEM = $(if $(ENV),-env "$(ENV)") $(if $(or $(if $(ENV),,always),$(filter-out file,$(origin URL))),-url "$(URL)")
-SAM_CONFIG = --config-file infra/samconfig.toml --config-env "$(ENV)"
-SAM_BUILT := $(BUILD)/sam
+override SYSTEM := $${ENV:+-env "$$ENV"} -url "$(if $(value ENV),$${URL-},$${URL:-$(LOCAL_URL)})"
+override SAM_CONFIG := --config-file infra/samconfig.toml --config-env "$$ENV"
 
 .PHONY: deployer
 deployer:
@@ -110,33 +117,37 @@ deployer:
 
 .PHONY: preflight
 preflight: deployer ## can ENV=dev or ENV=prod be deployed? PARAMETERS='Name=value …' (OFFLINE=1 asks nobody)
-	@$(HOST)/deploy preflight -env "$(ENV)" $(if $(OFFLINE),-offline) "$${PARAMETERS-}"
+	@$(HOST)/deploy preflight -env "$${ENV-}" $${OFFLINE:+-offline} -- "$${PARAMETERS-}"
 
 .PHONY: deploy
 deploy: preflight ## preflight, build and deploy ENV=dev or ENV=prod with the SAM CLI (YES=1 without asking)
 	sam build $(SAM_CONFIG) --build-dir $(SAM_BUILT)
-	@parameters=$$($(HOST)/deploy parameters -env "$(ENV)" -built $(SAM_BUILT) "$${PARAMETERS-}"); \
+	@parameters=$$($(HOST)/deploy parameters -env "$$ENV" -built $(SAM_BUILT) -- "$${PARAMETERS-}"); \
 	set --; while IFS= read -r one; do if [ -n "$$one" ]; then set -- "$$@" "$$one"; fi; done <<<"$$parameters"; \
 	if [ $$# -gt 0 ]; then set -- --parameter-overrides "$$@"; fi; \
-	sam deploy $(SAM_CONFIG) --template-file $(SAM_BUILT)/template.yaml $(if $(YES),--no-confirm-changeset) "$$@"
+	sam deploy $(SAM_CONFIG) --template-file $(SAM_BUILT)/template.yaml $${YES:+--no-confirm-changeset} "$$@"
 
 .PHONY: smoke
 smoke: deployer ## one buyer's round through the running stack, or URL=… SALE=…, or ENV=…; TOKEN=… buys
-	@$(HOST)/deploy smoke $(SYSTEM) $(if $(SALE),-sale "$(SALE)") $(if $(BOUND),-bound "$(BOUND)")
+	@$(HOST)/deploy smoke $(SYSTEM) $${SALE:+-sale "$$SALE"} $${BOUND:+-bound "$$BOUND"}
+
+.PHONY: tokens
+tokens: deployer ## N=… access tokens of test users for OUT=file, of the local stack or of ENV=dev's user pool
+	@$(HOST)/deploy tokens $(SYSTEM) -n "$${N:-1}" -out "$${OUT:-$(BUILD)/tokens}"
 
 .PHONY: rehearse
 rehearse: deployer operator ## a sale of its own at RATE=… for DURATION=…, its receipt and its bill; ENV=… TOKENS=file ALLOW_REMOTE=1
 	@$(GO_BUILD) -o $(HOST)/load ./infra/load
-	@exec $(HOST)/deploy rehearse $(SYSTEM) -log "$(DATA)/functions.log" -report "$(or $(REPORT),$(BUILD)/rehearsal.html)" \
-		$(if $(RATE),-rate "$(RATE)") $(if $(PEAK),-peak "$(PEAK)") $(if $(DURATION),-duration "$(DURATION)") \
-		$(if $(STOCK),-stock "$(STOCK)") $(if $(SHARDS),-shards "$(SHARDS)") $(if $(TOKENS),-tokens "$(TOKENS)") \
-		$(if $(ALLOW_REMOTE),-allow-remote)
+	@exec $(HOST)/deploy rehearse $(SYSTEM) -log "$$DATA/functions.log" -report "$${REPORT:-$(BUILD)/rehearsal.html}" \
+		$${RATE:+-rate "$$RATE"} $${PEAK:+-peak "$$PEAK"} $${DURATION:+-duration "$$DURATION"} \
+		$${STOCK:+-stock "$$STOCK"} $${SHARDS:+-shards "$$SHARDS"} $${TOKENS:+-tokens "$$TOKENS"} \
+		$${ALLOW_REMOTE:+-allow-remote}
 
 .PHONY: compare-engine
 compare-engine: host ## the local stack's orders a second over its engine's raw rate for the same writes
 	@$(GO_BUILD) -o $(HOST)/compare ./infra/load/compare
 	@$(GO_BUILD) -tags lambda.norpc -ldflags=-s -o $(HOST)/bare/PurchaseFunction/bootstrap ./infra/bench/bare
-	@exec $(HOST)/compare $(if $(ROUNDS),-rounds $(ROUNDS)) $(if $(PROCESSES),-processes $(PROCESSES))
+	@exec $(HOST)/compare $${ROUNDS:+-rounds "$$ROUNDS"} $${PROCESSES:+-processes "$$PROCESSES"}
 
 .PHONY: bench
 bench: ## what the handlers cost above the AWS calls they make; benchstat's format, then one ratio per case
@@ -146,7 +157,7 @@ bench: ## what the handlers cost above the AWS calls they make; benchstat's form
 # The race detector costs several times the time, so it watches the packages
 # whose goroutines share memory. Every package is in one of the three runs: the
 # tests that start whole systems mostly wait, so more of them run at once.
-RACED := ./functions/... ./shared/... ./infra/demo ./infra/faults ./infra/load ./infra/local/...
+override RACED := ./functions/... ./shared/... ./infra/demo ./infra/faults ./infra/load ./infra/local/...
 .PHONY: test
 test: host ## run every test, the engines included; `make prove` runs the long proofs in full
 	go test $(RACE) -timeout 10m $(RACED)
@@ -161,10 +172,10 @@ prove: ## the long proofs in full: 2,000 random sales, every plan of three fault
 
 # A test binary of a package holds all changes of its operators, so that each
 # costs a run and no build. infra/mutants/survivors_test.go lists what survives.
-MUTATED ?= $(shell go list -f '{{if .TestGoFiles}}{{.Dir}}{{else if .XTestGoFiles}}{{.Dir}}{{end}}' ./functions/... ./shared/... | sed "s|^$$PWD/||" | grep -v test$$)
 .PHONY: mutate
 mutate: ## change every operator of functions and shared in turn; the package's own tests must notice (MUTATED=shared/sale)
-	go test -timeout 0 ./infra/mutants -run '^TestEveryOperatorIsNeeded$$' -v -packages "$(MUTATED)" | grep -v '^=== \|--- PASS'
+	go test -timeout 0 ./infra/mutants -run '^TestEveryOperatorIsNeeded$$' -v -packages "$${MUTATED-$$(go list -f \
+		'{{if .TestGoFiles}}{{.Dir}}{{else if .XTestGoFiles}}{{.Dir}}{{end}}' ./functions/... ./shared/... | sed "s|^$$PWD/||" | grep -v 'test$$')}" | grep -v '^=== \|--- PASS'
 
 .PHONY: check
 check: ## formatting, vet, staticcheck, known vulnerabilities, both templates and what SAM makes of them linted
@@ -177,27 +188,27 @@ check: ## formatting, vet, staticcheck, known vulnerabilities, both templates an
 .PHONY: simulate
 simulate: ## SEEDS=… random sales in virtual time under all faults; SEED=… one of them again
 	@mkdir -p $(HOST) && go test -c -o $(HOST)/simulate ./infra/simulate
-	@$(HOST)/simulate -test.run '^TestSimulation$$' -test.timeout 0 -seeds "$(or $(SEEDS),2000)" \
-		$(if $(SEED),-seed "$(SEED)") -progress | grep -vx PASS
+	@$(HOST)/simulate -test.run '^TestSimulation$$' -test.timeout 0 -seeds "$${SEEDS:-2000}" \
+		$${SEED:+-seed "$$SEED"} -progress | grep -vx PASS
 
 .PHONY: enumerate
 enumerate: ## every plan of up to FAULTS=3 faults, a request that overlaps counting as one (OVERLAP=1: as none)
 	@mkdir -p $(HOST) && go test -c -o $(HOST)/simulate ./infra/simulate
-	@$(HOST)/simulate -test.run '^TestEveryPlan' -test.timeout 0 -faults "$(or $(FAULTS),3)" \
-		$(if $(OVERLAP),-overlap) -progress | grep -vx PASS
+	@$(HOST)/simulate -test.run '^TestEveryPlan' -test.timeout 0 -faults "$${FAULTS:-3}" \
+		$${OVERLAP:+-overlap} -progress | grep -vx PASS
 
 .PHONY: torture
 torture: host ## kill -9 anything while it sells, ROUNDS=… times or for MINUTES=…, and audit the books
 	@$(GO_BUILD) -o $(HOST)/torture ./infra/torture
-	@exec $(HOST)/torture $(if $(ROUNDS),-rounds $(ROUNDS)) $(if $(MINUTES),-minutes $(MINUTES)) $(if $(SEED),-seed $(SEED))
+	@exec $(HOST)/torture $${ROUNDS:+-rounds "$$ROUNDS"} $${MINUTES:+-minutes "$$MINUTES"} $${SEED:+-seed "$$SEED"}
 
 # The strategies' engines come from the system's packages; the lab says which
 # one is missing. `make lab IDS=1` compares the order-id generators alone.
 .PHONY: lab
 lab: host ## every way to sell that the field has tried, side by side: STRATEGY=… SCENARIO=… SEED=… SEEDS=… (JSON=1)
 	@$(GO_BUILD) -o $(HOST)/lab ./infra/lab
-	@exec $(HOST)/lab -page $(BUILD)/lab.html $(if $(STRATEGY),-strategy "$(STRATEGY)") $(if $(SCENARIO),-scenario "$(SCENARIO)") \
-		$(if $(SEED),-seed "$(SEED)") $(if $(SEEDS),-seeds "$(SEEDS)") $(if $(IDS),-ids) $(if $(JSON),-json)
+	@exec $(HOST)/lab -page $(BUILD)/lab.html $${STRATEGY:+-strategy "$$STRATEGY"} $${SCENARIO:+-scenario "$$SCENARIO"} \
+		$${SEED:+-seed "$$SEED"} $${SEEDS:+-seeds "$$SEEDS"} $${IDS:+-ids} $${JSON:+-json}
 
 .PHONY: lab-engines
 lab-engines: ## install Redis and MariaDB for the lab, where this is Debian and one may
@@ -215,16 +226,17 @@ build: ## build every function as it is deployed (linux/arm64) under .build/lamb
 	@for f in $(FUNCTIONS); do mkdir -p $(BUILD)/lambda/$$f && $(MAKE) --no-print-directory build-$$f ARTIFACTS_DIR=$(BUILD)/lambda/$$f; done
 
 # `sam build` calls these with ARTIFACTS_DIR set: build-PurchaseFunction builds
-# functions/purchase, and so on.
-build-%Function:
-	GOOS=$(GOOS) GOARCH=$(GOARCH) $(GO_BUILD) -tags lambda.norpc -ldflags=-s \
-		-o "$(ARTIFACTS_DIR)/bootstrap" ./functions/$(shell echo $* | tr A-Z a-z)
+# functions/purchase, and so on, for Lambda's arm64; `make host` builds for this machine.
+# Only these names have a rule: a pattern would take any text into the command.
+$(FUNCTIONS:%=build-%): build-%Function:
+	GOOS="$${GOOS:-linux}" GOARCH="$${GOARCH:-arm64}" $(GO_BUILD) -tags lambda.norpc -ldflags=-s \
+		-o "$${ARTIFACTS_DIR:?}/bootstrap" ./functions/$$(echo $* | tr A-Z a-z)
 
 # The functions, the local stack and its engine, for this machine.
 .PHONY: host
 host: engine operator
 	@for f in $(FUNCTIONS); do mkdir -p $(HOST)/$$f && \
-		$(MAKE) --no-print-directory -s build-$$f ARTIFACTS_DIR=$(HOST)/$$f GOOS=$$(go env GOHOSTOS) GOARCH=$$(go env GOHOSTARCH); done
+		$(MAKE) --no-print-directory -s build-$$f ARTIFACTS_DIR=$(HOST)/$$f GOOS="$$(go env GOHOSTOS)" GOARCH="$$(go env GOHOSTARCH)"; done
 	@$(GO_BUILD) -o $(HOST)/local ./infra/local
 	@$(GO_BUILD) -o $(HOST)/demo ./infra/demo
 

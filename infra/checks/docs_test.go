@@ -11,8 +11,8 @@ import (
 )
 
 var (
-	makeAssignment = regexp.MustCompile(`(?m)^([A-Z_]+)\s*[:?]?=\s*(.*)$`)
-	makeTarget     = regexp.MustCompile(`(?m)^([A-Za-z%][A-Za-z0-9%_-]*):(?:[^=]|$)`)
+	makeAssignment = regexp.MustCompile(`(?m)^(?:override )?([A-Z_]+)\s*[:?]?=\s*(.*)$`)
+	makeTarget     = regexp.MustCompile(`(?m)^(?:\$\(FUNCTIONS:%=build-%\): )?([A-Za-z%][A-Za-z0-9%_-]*):(?:[^=]|$)`)
 )
 
 // assignment is the words of a Makefile variable.

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"flashsale/infra/deploy/samconfig"
 	"flashsale/infra/local/stack"
 )
 
@@ -49,6 +50,10 @@ func main() {
 	pollers := flag.Bool("pollers", true, "let functions take messages from their queues")
 	only := flag.String("only", "", `run one part alone: "sqs", the queues on their port and data`)
 	flag.Var(parameters(o.Parameters), "parameter", "a template parameter as Name=value; may be repeated")
+	flag.Func("parameters", `template parameters as infra/deploy takes them: Name=value Other="two words"`, func(text string) error {
+		given := samconfig.Environment{Parameters: o.Parameters}
+		return given.Override(text)
+	})
 	flag.Parse()
 	o.NoPollers = !*pollers
 	o.DynamoDBEndpoint = os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")

@@ -147,12 +147,13 @@ func (e *Environment) Override(texts ...string) error {
 // Arguments spells the parameters for `--parameter-overrides`, sorted, one
 // argument each. The SAM CLI takes the command line's overrides instead of the
 // file's, not besides them, so these must be all. The error is for a
-// value that the SAM CLI has no spelling for: a backslash before a quote or a space.
+// value that has no spelling: a backslash before a quote or a space has none for the SAM
+// CLI, and a line break would end the line that `make deploy` reads the argument from.
 func (e *Environment) Arguments() ([]string, error) {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(e.Parameters)) {
 		argument := name + "=" + quote(e.Parameters[name])
-		if read, err := parseOverrides(argument); err != nil || read[name] != e.Parameters[name] {
+		if read, err := parseOverrides(argument); err != nil || read[name] != e.Parameters[name] || strings.ContainsAny(argument, "\r\n") {
 			return nil, fmt.Errorf("spell parameter %s: the SAM CLI cannot be told %q", name, e.Parameters[name])
 		}
 		out = append(out, argument)

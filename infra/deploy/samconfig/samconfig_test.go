@@ -99,6 +99,16 @@ func TestOverridesAreReadAsTheSAMCLIReadsThem(t *testing.T) {
 	}
 }
 
+// `make deploy` takes each line that it is told for an argument of sam.
+func TestNoArgumentHasASecondLine(t *testing.T) {
+	for _, value := range []string{"x\n--no-confirm-changeset", "x\r"} {
+		e := Environment{Parameters: map[string]string{"A": value}}
+		if arguments, err := e.Arguments(); err == nil {
+			t.Errorf("%q is spelled %q", value, arguments)
+		}
+	}
+}
+
 func TestArgumentsSayTheSameAgain(t *testing.T) {
 	e := Environment{Parameters: map[string]string{"B": `{"a":"b c"}`, "A": "", "C": "it's"}}
 	again := Environment{Parameters: map[string]string{}}
