@@ -20,8 +20,9 @@ import (
 	"flashsale/infra/deploy/samconfig"
 )
 
-// production is the environment whose buyers are real.
-const production = "prod"
+// production is the environment whose buyers are real, development the only one that
+// may have test users.
+const production, development = "prod", "dev"
 
 // environment reads the file's section and lays the command line over it.
 func (f files) environment(overrides []string) (samconfig.Environment, error) {
@@ -101,7 +102,7 @@ func runPreflight(ctx context.Context, args []string, out, complaints io.Writer)
 		return err
 	}
 	d := preflight.Deployment{
-		Stack: e.StackName, Production: e.Name == production, Now: time.Now(),
+		Stack: e.StackName, Production: e.Name == production, TestUsers: e.Name == development, Now: time.Now(),
 		Tree: preflight.Git{Dir: filepath.Dir(*file.template)},
 	}
 	if d.Demand, err = demand.Read(*file.template, e.Region, e.Parameters); err != nil {

@@ -192,6 +192,7 @@ func TestMakeDeployStopsBeforeSAMIfThePreflightFails(t *testing.T) {
 		{"no environment", "there are: dev, prod", newBench(t, "1000"), nil},
 		{"prod without an issuer", "give JwtIssuer", newBench(t, "1000"), []string{"ENV=prod", "PARAMETERS=AlarmEmail=ops@example.com"}},
 		{"prod with an issuer that is not there", "FAIL  issuer", newBench(t, "1000"), []string{"ENV=prod", "PARAMETERS=JwtIssuer=https://127.0.0.1:1" + sound}},
+		{"prod with test users", "FAIL  test users", newBench(t, "1000"), []string{"ENV=prod", "PARAMETERS=AllowTestUsers=true"}},
 		{"prod with changes", "1 files are not committed", spoilt("1000", func(b *bench) { b.program("git", "echo ' M x.go'\n") }), []string{"ENV=prod"}},
 		{"no credentials", "Unable to locate credentials", spoilt("1000", func(b *bench) { b.program("aws", "echo Unable to locate credentials >&2; exit 255\n") }), []string{"ENV=dev"}},
 	} {

@@ -66,6 +66,7 @@ type Issuers interface {
 type Deployment struct {
 	Stack      string
 	Production bool
+	TestUsers  bool // administrators may sign in as any user there
 	Demand     demand.Demand
 	Account    Account
 	Issuers    Issuers

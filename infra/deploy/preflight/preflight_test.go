@@ -123,6 +123,10 @@ func TestWhatCannotSucceedIsStopped(t *testing.T) {
 			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "EligibilityUrl", Value: "http://check.example.com/?key=k"})
 		}},
 		{"nobody is told in production", "nobody is told", func(d *Deployment) { d.Demand.Parameters[0].Value = "" }},
+		{"test users outside dev", "test users: AllowTestUsers=true", func(d *Deployment) {
+			d.Production = false
+			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "AllowTestUsers", Value: "true"})
+		}},
 		{"a message is seen again too early", "hides a message for 30 s", func(d *Deployment) { d.Demand.Functions[1].Sources[0].Visibility = 30 }},
 		{"a schedule that is none", "parse schedule", func(d *Deployment) { d.Demand.Functions[2].Schedules[0].Expression = "tomorrow" }},
 		{"a time zone that is none", "load time zone", func(d *Deployment) { d.Demand.Functions[2].Schedules[0].Timezone = "Local" }},
@@ -189,6 +193,10 @@ func TestWhatIsAllRightElsewhereStopsNothing(t *testing.T) {
 		change func(*Deployment)
 	}{
 		{"changes in a work tree, when trying out", func(d *Deployment) { d.Production, d.Tree = false, committed{"?? x"} }},
+		{"test users in dev", func(d *Deployment) {
+			d.TestUsers = true
+			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "AllowTestUsers", Value: "true"})
+		}},
 		{"nobody told, when trying out", func(d *Deployment) { d.Production, d.Demand.Parameters = false, nil }},
 		{"an account that is not asked", func(d *Deployment) { d.Account, d.Issuers = nil, nil }},
 		{"an issuer that the deployment makes", func(d *Deployment) { d.Demand.Issuers = nil }},

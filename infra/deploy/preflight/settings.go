@@ -48,6 +48,9 @@ func parameters(r *report, d Deployment) {
 	if fine {
 		r.add(OK, "parameters", "%d, every one with a value that CloudFormation takes", len(d.Demand.Parameters))
 	}
+	if value(d.Demand, "AllowTestUsers") == "true" {
+		r.check(d.TestUsers, "test users", "AllowTestUsers=true: whoever has the account's credentials signs in as any user; only dev may")
+	}
 	if d.Production {
 		email := value(d.Demand, "AlarmEmail")
 		topics := slices.DeleteFunc([]string{value(d.Demand, alarmTopics[0]), value(d.Demand, alarmTopics[1])}, func(s string) bool { return s == "" })
