@@ -180,8 +180,16 @@ func (s *seam) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWrit
 			update.ExpressionAttributeNames = used(update.ExpressionAttributeNames, update.ConditionExpression, update.UpdateExpression)
 			update.ExpressionAttributeValues = used(update.ExpressionAttributeValues, update.ConditionExpression, update.UpdateExpression)
 			out.Update = &update
+		case action.ConditionCheck != nil:
+			check := *action.ConditionCheck
+			if check.ConditionExpression = here.condition(check.ConditionExpression); check.ConditionExpression == nil {
+				check.ConditionExpression = aws.String("attribute_exists(pk) OR attribute_not_exists(pk)") // it must have one
+			}
+			check.ExpressionAttributeNames = used(check.ExpressionAttributeNames, check.ConditionExpression)
+			check.ExpressionAttributeValues = used(check.ExpressionAttributeValues, check.ConditionExpression)
+			out.ConditionCheck = &check
 		default:
-			panic("a transaction's action that is neither Put nor Update")
+			panic("a transaction's action that is none of Put, Update and ConditionCheck")
 		}
 	}
 	return s.API.TransactWriteItems(ctx, &mutated, o...)

@@ -144,6 +144,18 @@ var overtaking = map[string]func(*testing.T, *World){
 			t.Errorf("got an order id: %v", it)
 		}
 	},
+	"a claim that another finalizer confirms between its reading and its order id keeps the other's id": func(t *testing.T, w *World) {
+		w.Open(2, 1)
+		refs := w.bought("alice")
+		var first []uint64
+		slow := w.overtaken("BatchExecuteStatement", func() { first = w.confirmed(refs) })
+		if c := slow.Confirm(w.Ctx, refs)[0]; c.Err != nil || c.New || c.Order.ID != first[0] {
+			t.Errorf("got %+v, want order %d, not new", c, first[0])
+		}
+		if c, err := w.Ledger.Claim(w.Ctx, "moutai", "alice"); err != nil || c.OrderID != first[0] {
+			t.Errorf("got claim %+v (%v), want order %d", c, err, first[0])
+		}
+	},
 	"the window of the shards holds for an environment with an old snapshot, to the millisecond": func(t *testing.T, w *World) {
 		c := w.Open(10, 1)
 		w.Accepted(w.Buy("alice")) // the snapshot stays fresh: no time passes
