@@ -17,9 +17,6 @@ import (
 	"strings"
 )
 
-// mutantVariable tells a test binary which of its mutants to be, by its number.
-const mutantVariable = "FLASHSALE_MUTANT"
-
 // combined is a source file that holds all its mutants: a function that some
 // mutant changes stands in it once more for each of them and is called instead
 // of the original; a variable or constant takes the mutant's value at the start.
@@ -226,19 +223,23 @@ func (c *combined) text() []byte {
 	return out.Bytes()
 }
 
-// numberFile tells a package which of its mutants to be.
+// numberFile tells a package which of its mutants to be: the number that the name of
+// its program ends with. So does a process that a test makes of its own program, with
+// whatever environment.
 const numberFile = `package %s
 
 import (
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 )
 
 var mutantNumber = readMutantNumber()
 
-// -1 is no mutant: processes that a test starts may have no environment.
+// -1 is no mutant.
 func readMutantNumber() int {
-	number, err := strconv.Atoi(os.Getenv("` + mutantVariable + `"))
+	number, err := strconv.Atoi(strings.TrimPrefix(filepath.Ext(os.Args[0]), "."))
 	if err != nil {
 		return -1
 	}

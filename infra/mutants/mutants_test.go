@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,8 +16,13 @@ import (
 	"time"
 )
 
-// limit bounds one mutant: a mutant that hangs is caught, too, but slowly.
-const limit = 3 * time.Minute
+const (
+	// limit bounds one mutant's tests: a mutant that hangs is noticed, too, but late.
+	limit = 3 * time.Minute
+	// limited runs a program with at most 6 GB of address space, where the system
+	// can: an endless loop that appends would take all memory of the machine.
+	limited = `ulimit -v 6000000 2>/dev/null; exec "$0" "$@"`
+)
 
 func TestEveryMutantIsCaught(t *testing.T) {
 	if len(mutants) < 15 {
@@ -62,10 +68,11 @@ func TestEveryMutantIsCaught(t *testing.T) {
 	}
 }
 
-// change is one changed program; files are the files that differ, by path.
+// change is one changed program; files are the files that differ, by path. place is
+// where an operator is changed, and gremlins' name for that.
 type change struct {
-	name, pkg string
-	files     func(root string) (map[string][]byte, error)
+	name, pkg, place string
+	files            func(root string) (map[string][]byte, error)
 }
 
 // builds are test binaries: one for each package, with all changes that its
@@ -101,18 +108,24 @@ func (b *builds) run(t *testing.T, in, as int, tests string) ([]byte, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b.runBinary(t, binary, b.all[in].pkg, as, tests)
+	return b.runBinary(t, binary, b.all[in].pkg, as, tests, limit)
 }
 
+// testFailure is in the output of tests that failed or that the program's end cut off.
+var testFailure = regexp.MustCompile(`--- FAIL|panic:|fatal error:`)
+
 // runBinary runs tests of a binary. Whatever is no failure of a test ends t.
-func (b *builds) runBinary(t *testing.T, binary, pkg string, as int, tests string) ([]byte, error) {
+func (b *builds) runBinary(t *testing.T, binary, pkg string, as int, tests string, limit time.Duration) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	command := exec.CommandContext(ctx, binary, "-test.run", tests, "-test.failfast", "-test.skip", slowTests)
+	named := filepath.Join(t.TempDir(), "mutant."+strconv.Itoa(as))
+	if err := os.Symlink(binary, named); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(ctx, "sh", "-c", limited, named, "-test.run", tests, "-test.failfast", "-test.skip", slowTests)
 	command.Dir = filepath.Join(b.root, pkg)
-	command.Env = append(os.Environ(), mutantVariable+"="+strconv.Itoa(as))
 	out, err := command.CombinedOutput()
-	if err != nil && ctx.Err() == nil && !bytes.Contains(out, []byte("--- FAIL")) && !bytes.Contains(out, []byte("panic:")) {
+	if err != nil && ctx.Err() == nil && !testFailure.Match(out) {
 		t.Fatalf("the test failed for another reason: %v\n%s", err, out)
 	}
 	return out, err

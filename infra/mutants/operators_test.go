@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 var operatorPackages = flag.String("packages", "shared/orderid shared/orderq shared/jsonwrite", "packages whose operators are changed in turn; `make mutate` names all")
@@ -40,6 +41,10 @@ func TestEveryOperatorIsNeeded(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
+	tree := ""
+	if *gremlins != "" {
+		tree = sourceTree(t, root)
+	}
 	for _, pkg := range strings.Fields(*operatorPackages) {
 		all, err := operatorChanges(root, pkg)
 		if err != nil {
@@ -50,14 +55,22 @@ func TestEveryOperatorIsNeeded(t *testing.T) {
 				t.Log("no operators")
 				return
 			}
+			// gremlins runs no tests of a command: it looks for a folder that is called main.
+			if _, err := os.Stat(filepath.Join(root, pkg, "main.go")); *gremlins != "" && err != nil {
+				t.Run("gremlins", func(t *testing.T) { askGremlins(t, tree, pkg, all) })
+			}
 			built := newBuilds(root, t.TempDir(), all)
 			binary, left := built.pkgs["./"+pkg](t.Context())
 			var killed, lived, other atomic.Int64
+			patience := limit
 			t.Run("operators", func(t *testing.T) {
 				if binary != "" {
-					if out, err := built.runBinary(t, binary, "./"+pkg, -1, "."); err != nil {
+					start := time.Now()
+					if out, err := built.runBinary(t, binary, "./"+pkg, -1, ".", limit); err != nil {
 						t.Fatalf("the tests fail without a change: %v\n%s", err, out)
 					}
+					// Tests that run beside others take longer, but not ten times as long.
+					patience = min(limit, 20*time.Second+10*time.Since(start))
 				}
 				for number, c := range all {
 					t.Run(c.name, func(t *testing.T) {
@@ -71,7 +84,7 @@ func TestEveryOperatorIsNeeded(t *testing.T) {
 							}
 							defer os.Remove(own)
 						}
-						out, err := built.runBinary(t, own, "./"+pkg, number, ".")
+						out, err := built.runBinary(t, own, "./"+pkg, number, ".", patience)
 						if err != nil {
 							killed.Add(1)
 						} else {
@@ -132,7 +145,8 @@ func operatorChanges(root, pkg string) ([]*change, error) {
 					name += fmt.Sprintf(" (%d)", count[name])
 				}
 				mutated := slices.Concat(source[:offset], []byte(is.String()), source[offset+len(was.String()):])
-				all = append(all, &change{name: name, pkg: "./" + pkg, files: func(string) (map[string][]byte, error) {
+				place := fmt.Sprintf("%s:%d:%d %s", filepath.Base(path), fset.Position(at).Line, fset.Position(at).Column, mutator(was, is))
+				all = append(all, &change{name: name, pkg: "./" + pkg, place: place, files: func(string) (map[string][]byte, error) {
 					return map[string][]byte{path: mutated}, nil
 				}})
 			}
