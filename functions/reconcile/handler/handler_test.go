@@ -26,6 +26,7 @@ type queue struct {
 	waiting  int
 	err      error // of Send
 	depthErr error
+	asked    func() // when it is asked for its depth; may be nil
 }
 
 func (q *queue) Send(_ context.Context, m orderq.Message) error {
@@ -36,7 +37,12 @@ func (q *queue) Send(_ context.Context, m orderq.Message) error {
 	return nil
 }
 
-func (q *queue) Depth(context.Context) (int, error) { return q.waiting, q.depthErr }
+func (q *queue) Depth(context.Context) (int, error) {
+	if q.asked != nil {
+		q.asked()
+	}
+	return q.waiting, q.depthErr
+}
 
 // world is a real ledger over the in-process table, in virtual time.
 type world struct {
@@ -169,6 +175,21 @@ func TestAMismatchThatPassesIsNone(t *testing.T) {
 		}()
 		if r := w.receipts(`{"saleId":"moutai"}`); !r[0].Balanced {
 			t.Errorf("got %+v", r)
+		}
+	})
+}
+
+func TestAMismatchIsLeftToTheNextRunIfThereIsNoTimeToLookAgain(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("moutai", 10, 1)
+		w.tamper(-1)
+		start := time.Now()
+		r, err := w.reconcile(`{}`, 3*ledger.SettleTime) // half of it is for the pass
+		if took := time.Since(start); err != nil || len(r) != 0 || took >= ledger.SettleTime {
+			t.Errorf("got %+v (%v) after %v, want no receipt yet", r, err, took)
+		}
+		if r := w.receipts(`{}`); len(r) != 1 || r[0].Balanced {
+			t.Errorf("got %+v, want the mismatch", r)
 		}
 	})
 }

@@ -3,10 +3,13 @@ package handler
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/sale"
 )
 
 func TestALostMessageIsSentAgainEverRarer(t *testing.T) {
@@ -37,6 +40,67 @@ func TestAFullQueueDelaysAReSendForAMinute(t *testing.T) {
 		}
 		w.queue.waiting = 2
 		if r := w.receipts(`{}`); len(w.queue.sent) != 3 || r[0].Resent != 3 || r[0].OldestPendingSeconds != 45 {
+			w.t.Errorf("sent %v, receipt %+v", w.queue.sent, r)
+		}
+	})
+}
+
+func TestAFullQueueDelaysNoClaimThatIsAMinuteOld(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("moutai", 10, 2)
+		w.buy("moutai", 3)
+		w.queue.waiting = 1_000
+		time.Sleep(time.Minute - time.Millisecond)
+		if w.receipts(`{}`); len(w.queue.sent) != 0 {
+			w.t.Errorf("sent %v a millisecond too early", w.queue.sent)
+		}
+		time.Sleep(time.Millisecond)
+		if w.receipts(`{}`); len(w.queue.sent) != 3 {
+			w.t.Errorf("sent %v, want 3 messages", w.queue.sent)
+		}
+	})
+}
+
+// losesOrders confirms claims whose order items are not written.
+func (w *world) losesOrders(refs []ledger.ClaimRef) {
+	w.t.Helper()
+	w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		if strings.HasPrefix(c.Keys[0], "ORDER#") {
+			return dynamotest.Fault{Kind: dynamotest.ServerError}
+		}
+		return dynamotest.Fault{}
+	}
+	for _, c := range w.ledger.Confirm(w.t.Context(), refs) {
+		if c.Err == nil {
+			w.t.Fatal("an order item was written")
+		}
+	}
+	w.db.Fault = nil
+}
+
+func TestAnOrderWhoseItemIsMissingIsUnfinished(t *testing.T) {
+	for name, page := range map[string]time.Duration{"in a whole pass": 0, "in a pass that is cut off": 900 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(w *world) {
+				w.open("moutai", 100, 40) // ten buckets
+				w.losesOrders(w.buy("moutai", 60))
+				time.Sleep(40 * time.Second)
+				w.slowly(page)
+				if _, err := w.reconcile(`{}`, 8*time.Second); err != nil || len(w.queue.sent) == 0 {
+					w.t.Errorf("sent %d messages (%v) while the queue is empty", len(w.queue.sent), err)
+				}
+			})
+		})
+	}
+}
+
+func TestAClaimThatIsConfirmedBeforeItsTurnIsNotSentAgain(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("moutai", 10, 2)
+		refs := w.buy("moutai", 3)
+		time.Sleep(45 * time.Second)
+		w.queue.asked = func() { w.confirm(refs) }
+		if r := w.receipts(`{}`); len(w.queue.sent) != 0 || r[0].Resent != 0 {
 			w.t.Errorf("sent %v, receipt %+v", w.queue.sent, r)
 		}
 	})
@@ -100,11 +164,18 @@ func TestAnUnreachableQueueIsTriedAFewTimesOnly(t *testing.T) {
 		w.buy("moutai", 20)
 		time.Sleep(time.Hour)
 		w.queue.err = errors.New("no route")
+		marks := 0
+		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op == "UpdateItem" && strings.HasPrefix(c.Keys[0], "CLAIM#") {
+				marks++
+			}
+			return dynamotest.Fault{}
+		}
 		if _, err := w.reconcile(`{}`, time.Minute); err == nil {
 			w.t.Error("no error")
 		}
-		if marks := w.db.Calls()["UpdateItem"]; marks > 10 {
-			w.t.Errorf("%d claims were marked, none was sent", marks)
+		if marks != maxFailures {
+			w.t.Errorf("%d claims were marked, want %d: none was sent", marks, maxFailures)
 		}
 	})
 }
@@ -127,6 +198,19 @@ func TestOfMoreThanOnePassCanSendEachGetsItsTurn(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestTheStrandedClaimsAreCutToTheOldestWhenTheyAreTwiceAsManyAsAPassSends(t *testing.T) {
+	s := stranded{most: 2}
+	for i, want := range []int{1, 2, 3, 2, 3, 2} {
+		s.add(sale.Claim{AcceptedAt: time.Unix(int64(-i), 0)})
+		if len(s.claims) != want {
+			t.Errorf("%d claims after %d, want %d", len(s.claims), i+1, want)
+		}
+	}
+	if left := s.oldest(); left[0].AcceptedAt.Unix() != -5 || left[1].AcceptedAt.Unix() != -4 {
+		t.Errorf("left are %v", left)
+	}
 }
 
 func TestWhatACutOffPassHasFoundIsSentAgain(t *testing.T) {

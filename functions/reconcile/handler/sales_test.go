@@ -44,8 +44,12 @@ func TestASaleThatFailsDoesNotKeepTheOthersFromTheirReceipts(t *testing.T) {
 				}
 				time.Sleep(time.Minute)
 				w.db.Fault = breaking("bad", fault)
+				start := time.Now()
 				if _, err := w.reconcile(`{}`, 5*time.Minute); err == nil {
 					w.t.Error("the invocation does not fail")
+				}
+				if took := time.Since(start); took >= ledger.SettleTime {
+					w.t.Errorf("the sale was tried again in this run, which took %v", took)
 				}
 				if a, bad, c := w.logged("receipt", "a"), w.logged("receipt", "bad"), w.logged("receipt", "c"); a != 1 || bad != 0 || c != 1 {
 					w.t.Errorf("receipts of a: %d, bad: %d, c: %d", a, bad, c)
@@ -78,8 +82,8 @@ func TestADraftIsNoFailureAndNoSecret(t *testing.T) {
 		for _, tt := range []struct {
 			after time.Duration
 			level string
-		}{{0, "INFO"}, {2 * time.Hour, "WARN"}} {
-			time.Sleep(tt.after)
+		}{{-time.Millisecond, "INFO"}, {0, "WARN"}} {
+			time.Sleep(time.Until(c.OpensAt.Add(tt.after)))
 			if r := w.receipts(`{}`); len(r) != 1 || r[0].SaleID != "moutai" {
 				w.t.Errorf("got %+v", r)
 			}
@@ -109,6 +113,24 @@ func TestAHugeSaleLeavesTheOthersTheirTime(t *testing.T) {
 		}
 		if r, err := w.reconcile(`{}`, 20*time.Second); err != nil || len(r) != 1 || r[0].SaleID != "small" || r[0].Resent != 1 {
 			w.t.Errorf("got %+v (%v), want the small sale's receipt and its message sent again", r, err)
+		}
+	})
+}
+
+func TestTheLastSaleHasAllTheTimeThatIsLeft(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("a-small", 10, 2)
+		w.open("huge", 100, 40)
+		w.buy("huge", 60)
+		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if strings.HasPrefix(c.Keys[0], "CLAIM#huge#") {
+				return dynamotest.Fault{Delay: 600 * time.Millisecond}
+			}
+			return dynamotest.Fault{}
+		}
+		// The pass takes six of the nearly ten seconds that are half of its turn.
+		if r, err := w.reconcile(`{}`, 20*time.Second); err != nil || len(r) != 2 {
+			w.t.Errorf("got %+v (%v), want both receipts", r, err)
 		}
 	})
 }
