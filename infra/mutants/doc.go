@@ -1,8 +1,9 @@
-// Package mutants guards the guards: a list of named ways to break the system,
-// each of which some named test must catch. A mutant that survives means that a
-// promise is no longer watched.
+// Package mutants breaks the system on purpose and checks that its tests notice:
+// named mutants, each with the test that must fail; the ledger's expressions without
+// each of their terms; and the code of functions and shared with each operator
+// changed (by gremlins and by a runner of our own, `make mutate`). A mutant that
+// survives means that a promise is no longer watched.
 //
-// A line in here knows a few lines of the code by heart. When one of them
-// changes, the mutant must be brought along: an edit that no longer fits is a
-// failure, not a pass.
+// The named mutants replace exact text. When that text changes, the mutant must be
+// brought along: an edit that no longer fits is a failure, not a pass.
 package mutants
