@@ -53,6 +53,8 @@ var mutants = []mutant{
 	{"after an unknown outcome a refusal is believed", "P5", ledgerTests, "^TestAfterAnUnknownOutcome", []edit{{purchasing,
 		`			p.unsure = true
 `, ``}}},
+	{"after an unknown outcome a shard's refusal is believed", "P5", ledgerTests, "^TestAfterAnUnknownOutcomeTheShards", []edit{{purchasing,
+		`case v.refusal != nil && p.unsure:`, `case false:`}}},
 	{"own claim taken for somebody else's after an unknown outcome", "P5", ledgerTests, "^TestAPurchaseWhoseAnswerWasLost", []edit{{purchasing,
 		`if held.ID == p.claimID {`, `if false {`}}},
 	{"sold out from a guess", "P6", ledgerTests, "^TestTwoShardsNeverEmpty", []edit{{purchasing,

@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -175,11 +176,13 @@ func TestAReasonNobodyKnowsIsInternalNeverAGuess(t *testing.T) {
 	w, _, _ := faulty(t)
 	w.Open(1, 1)
 	stock := w.Item("STOCK#moutai#0", "STOCK")
+	none := maps.Clone(stock)
+	none["stock"] = &types.AttributeValueMemberN{Value: "0"}
 	for name, reasons := range map[string][]types.CancellationReason{
 		"none":                 nil,
 		"too few":              {{Code: aws.String("None")}},
 		"unknown":              {{Code: aws.String("SomethingNew")}, {Code: aws.String("None")}},
-		"unknown on the claim": {{Code: aws.String("ConditionalCheckFailed"), Item: stock}, {Code: aws.String("SomethingNew")}},
+		"unknown on the claim": {{Code: aws.String("ConditionalCheckFailed"), Item: none}, {Code: aws.String("SomethingNew")}},
 		"no item":              {{Code: aws.String("ConditionalCheckFailed")}, {Code: aws.String("None")}},
 		"a claim without item": {{Code: aws.String("None")}, {Code: aws.String("ConditionalCheckFailed")}},
 		"stock is left":        {{Code: aws.String("ConditionalCheckFailed"), Item: stock}, {Code: aws.String("None")}},
