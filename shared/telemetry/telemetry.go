@@ -151,17 +151,20 @@ func capped(text string, limit int) string {
 		return text
 	}
 	return strings.Map(func(r rune) rune {
-		if r > '~' && unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+		if r >= del && unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
 			return utf8.RuneError
 		}
 		return r
 	}, text)
 }
 
+// del is the first control character behind the printable ones of ASCII.
+const del = '\x7f'
+
 // plain reports whether the text is ASCII below DEL, as nearly all is.
 func plain(text string) bool {
 	for i := range len(text) {
-		if text[i] > '~' {
+		if text[i] >= del {
 			return false
 		}
 	}
