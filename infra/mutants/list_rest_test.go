@@ -1,0 +1,247 @@
+package mutants
+
+// ofEverythingElse break what looks after a sale, its callers and its clocks.
+var ofEverythingElse = []mutant{
+	{"resending without grace or memory", "P17", ledgerTests, overFake + "^a_pending_claim_may_be_resent", []edit{{"shared/ledger/claims.go",
+		`return max(ResendGrace, now.Sub(c.AcceptedAt)/2)`, `return ResendGrace / 2`}}},
+	{"reconcile ignoring its grace", "P17", ledgerTests, overFake + "^a_claim_within_its_grace", []edit{{"shared/ledger/claims.go",
+		`if now.Sub(c.AcceptedAt) <= ResendGrace {`, `if false {`}}},
+	{"no reconcile", "P8", reconciling, "^TestALostMessageIsSentAgain", []edit{{"functions/reconcile/handler/resend.go",
+		`if len(claims) == 0 {`, `if true {`}}},
+	{"a sale drained with a claim pending", "P8", reconciling, "^TestABalancedSaleIsDrained", []edit{{auditing,
+		`r.Pending == 0 && `, ``}}},
+	{"a sale drained by a pass that began before its last purchases", "P8", reconciling, "^TestAPassThatBegan", []edit{{auditing,
+		`Finished: a.Closed,`, `Finished: true,`}, {auditing,
+		`		r.Finished = r.Finished && a.Claims[k] == sold
+`, ``}}},
+	{"a sale drained soon after its end", "P8", ledgerTests, overFake + "^a_sale_is_finished", []edit{{auditing,
+		`Finished: a.Closed,`, `Finished: true,`}}},
+	{"a sale drained that was prolonged", "P8", ledgerTests, overFake + "^a_sale_is_finished", []edit{{auditing,
+		`a.Closed = began.Sub(s.ClosesAt) >= DrainAfter`, `a.Closed = true`}}},
+	{"a sale drained while a shard is open", "P8", ledgerTests, overFake + "^a_sale_is_finished", []edit{{auditing,
+		`		a.Closed = a.Closed && began.Sub(one.closesAt) >= DrainAfter
+`, ``}}},
+	{"a sale drained whose last claim nobody has seen", "P8", ledgerTests, overFake + "^a_purchase_that_slips", []edit{{auditing,
+		`		r.Finished = r.Finished && a.Claims[k] == sold
+`, ``}}},
+	{"a sale drained without a look at its old orders", "P8", ledgerTests, overFake + "^a_pass_that_finishes", []edit{{auditing,
+		`		a.OrdersFrom = time.Time{}
+`, ``}}},
+	{"a sale drained although it was changed meanwhile", "P8", ledgerTests, overFake + "^whatever_happens", []edit{{"shared/ledger/listing.go",
+		`"#version = :version"`, `"#version >= :version"`}}},
+	{"a full queue forbids to send again", "P8", reconciling, "^TestAMessageLostTwice", []edit{{resending,
+		`if full && h.now().Sub(claims[0].AcceptedAt) < maxDelay {`, `if full {`}}},
+	{"a full queue delays for too long", "P11", reconciling, "^TestAMessageLostTwice", []edit{{resending,
+		`ledger.ResendBound / 5`, `ledger.ResendBound / 2`}}},
+	{"of many lost messages always the same are sent", "P8", reconciling, "^TestOfMoreThanOnePass", []edit{{resending,
+		`lastSent(a).Compare(lastSent(b))`, `lastSent(b).Compare(lastSent(a))`}}},
+	{"what a pass has found is lost when it is cut off", "P8", reconciling, "^TestWhatACutOffPass", []edit{{reconcile,
+		`invocation.Share(ctx, 2)`, `invocation.Share(ctx, 1)`}}},
+	{"reconcile stops at the first sale that fails", "P11", reconciling, "^TestASaleThatFails", []edit{{reconcile,
+		`			errs = append(errs, fmt.Errorf("sale %s: %w", listing.SaleID, saleErr))
+`, `			err = saleErr
+			return answer, nil
+`}}},
+	{"one huge sale takes the time of all", "P11", reconciling, "^TestAHugeSale", []edit{{reconcile,
+		`invocation.Share(turn, len(listings)-i)`, `invocation.Share(turn, min(1, len(listings)-i))`}}},
+	{"a misspelt saleId means every sale", "P19", reconciling, "^TestARequestIsReadStrictly", []edit{{reconcile,
+		`name != "saleId"`, `name == ""`}}},
+	{"null is read as nothing", "P19", "./shared/jsonread", "^TestAFlatObject", []edit{{"shared/jsonread/flat.go",
+		`kind != '"' && kind != '0'`, `kind == '{' || kind == '['`}}},
+	{"the audit is blind to a stock below zero", "P1", ledgerTests, overFake + "^each_kind_of_broken", []edit{{auditing,
+		`; one.stock < 0 {`, `; false {`}}},
+	{"the audit is blind to a claim in another bucket", "P3", ledgerTests, overFake + "^each_kind_of_broken", []edit{{auditingClaims,
+		`if sale.BucketOf(c.User, s.Buckets) != a.Bucket {`, `if false {`}}},
+	{"the audit is blind to an order id's time", "P7", ledgerTests, overFake + "^each_kind_of_broken", []edit{{auditingClaims,
+		`at.Before(earliest) || at.After(now.Add(clockSkew))`, `at.IsZero()`}}},
+	{"the audit is blind to stock that nobody can buy", "P6", ledgerTests, overFake + "^each_kind_of_broken", []edit{{auditing,
+		`if s.Empty.Has(k) && one.stock > 0 {`, `if false {`}}},
+	{"the audit takes what passes for a finding", "P2", ledgerTests, overFake + "^what_changes_while", []edit{{auditing,
+		`if slices.Contains(a.Suspects, m.Key) {`, `if true {`}}},
+	{"send before commit", "P4", "./functions/purchase/handler", "^TestEachRefusal|^TestTheLastUnit", []edit{{"functions/purchase/handler/handler.go",
+		`	p, err = h.book.Purchase(ctx, request)
+`, `	h.send(ctx, event, ledger.Purchase{Claim: sale.Claim{ID: "early", SaleID: saleID, User: request.User}, New: true})
+	p, err = h.book.Purchase(ctx, request)
+`}}},
+	{"fail on send failure", "P4", "./functions/purchase/handler", "^TestAClaimStands", []edit{{"functions/purchase/handler/handler.go",
+		`	h.send(ctx, event, p)
+`, `	if p.New && h.queue.Send(ctx, orderq.Of(p.Claim)) != nil {
+		return httpapi.Problem(sale.Refuse(sale.Busy, ""), saleID), nil
+	}
+`}}},
+	{"poison alone fails an invocation", "P10", "./functions/finalize/handler", "^TestABatchOfPoisonOnly", []edit{{"functions/finalize/handler/handler.go",
+		`err != nil && sale.CodeOf(err) != sale.Poison`, `err != nil`}}},
+	{"units of a paused sale counted as available", "P11", ledgerTests, overFake + "^what_can_be_bought", []edit{{"shared/ledger/audit.go",
+		`if s.Refusal(now) == nil {`, `if true {`}}},
+	{"metrics of two stacks counted together", "P11", "./shared/telemetry", "^TestMetricsOfAStack", []edit{{"shared/telemetry/metrics.go",
+		`		dimensions = ` + "`[\"stack\",\"service\"`", ``}}},
+	{"one poison message fails its batch", "P10", "./functions/finalize/handler", "^TestEveryShapeOfPoison", []edit{{"functions/finalize/handler/handler.go",
+		`			failures[i] = err
+			continue
+`, `			for i = range failures {
+				failures[i] = err
+			}
+			return failures
+`}}},
+	{"somebody else's order is shown", "P12", "./functions/query/handler", "^TestSomebodyElsesOrder", []edit{{"functions/query/handler/handler.go",
+		`err == nil && o.User != user`, `err == nil && o.User == ""`}}},
+	{"the user from a header", "P12", "./functions/purchase/handler", "^TestTheBuyerIsTheTokensSub", []edit{{"shared/httpapi/event.go",
+		`		case is(name, originVerify):
+			h = &r.OriginVerify
+`, `		case is(name, originVerify):
+			h = &r.OriginVerify
+		case is(name, "x-user"):
+			r.Sub, _, err = e.Text()
+			return err
+`}, {"shared/httpapi/event.go",
+		`			err = readDeep(e, &r.Sub,`, `			if r.Sub != "" {
+				return e.Skip()
+			}
+			err = readDeep(e, &r.Sub,`}}},
+	{"the user from a claim of another name", "P12", "./shared/httpapi", "^TestOnlyTheClaimSub", []edit{{"shared/httpapi/event.go",
+		`string(name) != path[0] {`, `!strings.EqualFold(string(name), path[0]) {`}}},
+	{"an empty shard closed without reading first", "P6", ledgerTests, "^TestAnEmptyShardIsReadAboutBeforeItIsClosedAgain", []edit{{purchasing,
+		`if p.view.isOlder(p.now(), newsAge) && `, `if false && `}}},
+	{"a separator in an id", "P13", "./shared/sale", "ID", []edit{{"shared/sale/ids.go",
+		`c == '_', c == '-':`, `c == '_', c == '-', c == '#':`}}},
+	{"an unknown schema version is read", "P19", "./shared/orderq", ".", []edit{{"shared/orderq/message.go",
+		`case w.V != Version:`, `case w.V < Version:`}}},
+	{"finalize gives up as soon as a purchase does", "P8", "./infra/model", "^TestWhatLimitsTheTable", []edit{{"shared/ledger/calls.go",
+		`patientTries = 24`, `patientTries = 6`}}},
+	{"a message with wrong buckets is poison", "P8", ledgerTests, "^TestTheLedgerOverTheFake$", []edit{{"shared/ledger/confirm.go",
+		`if c.Err == errNoClaim && c.ref.Buckets > 0 {`, `if false {`}}},
+	{"endless tries", "P16", ledgerTests, "^TestUnansweredOrContendedToTheEnd", []edit{{"shared/ledger/calls.go",
+		`maxTries = 6`, `maxTries = 60`}}},
+	{"whoever goes around the front comes in", "P12", "./shared/httpapi", "^TestOnlyRequestsWithTheSecret", []edit{{"shared/httpapi/origin.go",
+		`digest[:], o.digest[:]) != 1 {`, `digest[:], o.digest[:]) == 2 {`}}},
+	{"an open breaker lets everybody try", "P16", "./shared/eligibility", "^TestOneCallMayTry", []edit{{"shared/eligibility/breaker.go",
+		`(b.probing || 0 <= passed && passed < b.spread)`, `0 <= passed && passed < b.spread`}}},
+	{"a try in the tail of a sale knows only what is old", "P6", "./infra/model", "^TestTheTailCosts", []edit{{"shared/ledger/snapshot.go",
+		`tailAge = 30 * time.Millisecond`, `tailAge = time.Minute`}}},
+	{"the clock of the functions stops while an environment is frozen", "P6", "./shared/clock", "^TestTheWallClock", []edit{{"shared/clock/clock.go",
+		`return Strip(time.Now())`, `return time.Now()`}}},
+	{"what is sold out ages by a clock that stops", "P6", "./functions/purchase/handler", "^TestAnEnvironmentThatWasFrozen", []edit{{"shared/clock/clock.go",
+		`return t.Round(0).UTC()`, `return t`}}},
+	{"a ledger without a clock takes one that stops", "P6", ledgerTests, "^TestALedgerThatIsGivenNoClock", []edit{{"shared/ledger/ledger.go",
+		`o.Now = clock.Wall`, `_, o.Now = clock.Wall, time.Now`}}},
+	{"a snapshot never ages", "P6", ledgerTests, "^TestAnEnvironmentThatWasFrozenRefusesNothing", []edit{{"shared/ledger/snapshot.go",
+		`v.known && isFresh(now, v.readAt, v.age)`, `v.known`}}},
+	{"what was read in the future is fresh", "P6", ledgerTests, "^TestAnEnvironmentThatWasFrozenRefusesNothing", []edit{{"shared/ledger/snapshot.go",
+		`return 0 <= passed && passed < age`, `return passed < age`}}},
+	{"a remembered claim never ages", "P9", ledgerTests, "^TestAnEnvironmentThatWasFrozenReadsTheClaim", []edit{{"shared/ledger/memory.go",
+		`!ok || !isFresh(now, e.since, recentFor)`, `!ok`}}},
+	{"a count of the remaining units never ages", "P6", ledgerTests, "^TestAnEnvironmentThatWasFrozenCounts", []edit{{"shared/ledger/remaining.go",
+		` && isFresh(now, e.readAt, remainingAge)`, ``}}},
+	{"a breaker stays open until a clock that stepped back catches up", "P16", "./shared/eligibility", "^TestABreakersPauseIsOver", []edit{{"shared/eligibility/breaker.go",
+		`0 <= passed && passed < b.spread`, `passed < b.spread`}}},
+	{"what the SDK logs is not a line of ours", "P18", "./shared/telemetry", "^TestWhatTheSDKLogs", []edit{{"shared/telemetry/calls.go",
+		`	cfg.Logger = sdkLogger{l}
+`, ``}}},
+	{"a user sends as much as he likes", "P16", "./functions/purchase/handler", "^TestTooManyRequestsOfAUser", []edit{{"functions/purchase/handler/handler.go",
+		`if !h.callers.admit(request.User, h.now()) {`, `if !h.callers.admit(request.User, h.now()) && false {`}}},
+	{"too many requests are noticed after the purchase", "P16", "./functions/purchase/handler", "^TestTooManyRequestsOfAUser", []edit{{"functions/purchase/handler/handler.go",
+		`	if !h.callers.admit(request.User, h.now()) {
+`, `	if _, _ = h.book.Purchase(ctx, request); !h.callers.admit(request.User, h.now()) {
+`}}},
+	{"a refused request costs a token", "P16", "./functions/purchase/handler", "^TestAUserSendsABurst", []edit{{"functions/purchase/handler/callers.go",
+		`		return false
+`, `		c.m[user] = caller{now, debt}
+		return false
+`}}},
+	{"a user's bucket stays empty until a clock that stepped back catches up", "P16", "./functions/purchase/handler", "^TestAUsersBucketAges", []edit{{"functions/purchase/handler/callers.go",
+		`ok && passed >= 0 {`, `ok {`}}},
+	{"the memory of users has no bound", "P16", "./functions/purchase/handler", "^TestTheUsersWhoAreRemembered", []edit{{"functions/purchase/handler/callers.go",
+		`	delete(c.m, c.order[c.next])
+`, ``}}},
+	{"too many requests do not say when to come back", "P5", "./shared/httpapi", "^TestEveryCodeHasItsStatus", []edit{{"shared/httpapi/problem.go",
+		` || k.status == http.StatusTooManyRequests)`, `)`}}},
+	{"a 4xx about one user counts against the service", "P16", "./shared/eligibility", "^TestOneStrangeUserCutsOff", []edit{{"shared/eligibility/service.go",
+		`	case status >= 400:
+		return false, nil
+`, `	case status >= 400:
+		return false, fmt.Errorf("read answer: status %d", status)
+`}}},
+	{"an answer that cannot be used counts against the service", "P16", "./shared/eligibility", "^TestOneStrangeUserCutsOff", []edit{{"shared/eligibility/eligibility.go",
+		` && !errors.Is(err, errAnswer)`, ``}}},
+	{"a throttled service is taken for one that refuses the user", "P16", "./shared/eligibility", "^TestOneStrangeUserCutsOff", []edit{{"shared/eligibility/service.go",
+		`status >= 500, status == http.StatusTooManyRequests, `, `status >= 500, `}}},
+	{"our own refused credentials refuse every user", "P16", "./shared/eligibility", "^TestOneStrangeUserCutsOff", []edit{{"shared/eligibility/service.go",
+		`	case status == http.StatusUnauthorized, `, `	case `}}},
+	{"users are asked about in the clear", "P12", "./shared/eligibility", "^TestAURLThatCannotBeMeant", []edit{{"shared/eligibility/service.go",
+		` && !isLoopback(u.Hostname()):`, ` && false:`}}},
+	{"an answer about a user outlives its sale", "P14", "./shared/eligibility", "^TestAnAnswerPastItsSalesEnd", []edit{{"shared/eligibility/answers.go",
+		`!ok || !now.Before(known.end)`, `!ok`}}},
+	{"the last message has no time of its own", "P4", "./functions/purchase/handler", "^TestAClaimMadeInTheLastMoment", []edit{{"shared/invocation/invocation.go",
+		`if Outlasts(ctx, d) {`, `if true {`}}},
+	{"an unexpected error after an unknown outcome is internal", "P5", ledgerTests, "^TestAnUnexpectedErrorAfterAnUnknown", []edit{{purchasing,
+		`	if p.unsure {
+		code = sale.Busy
+	}
+`, ``}}},
+	{"an order id's second and its day of two instants", "P7", ledgerTests, "^TestAnOrderIDsSecondAndItsDay", []edit{{"shared/ledger/confirm.go",
+		`orderid.New(now, `, `orderid.New(l.now(), `}}},
+	{"the instant of closing belongs to the sale", "P14", "./shared/sale", "^TestAPurchaseIsAdmittedOnly", []edit{{"shared/sale/sale.go",
+		`case !now.Before(s.ClosesAt):`, `case now.After(s.ClosesAt):`}}},
+	{"the instant of opening does not belong to the sale", "P14", "./shared/sale", "^TestAPurchaseIsAdmittedOnly", []edit{{"shared/sale/sale.go",
+		`case now.Before(s.OpensAt):`, `case !now.After(s.OpensAt):`}}},
+	{"a shard sells at the instant of closing", "P14", ledgerTests, "^TestATryAtTheInstantOfClosing", []edit{{purchasing,
+		`#closesAt > :now`, `#closesAt >= :now`}}},
+	{"a shard sells nothing at the instant of opening", "P14", ledgerTests, overFake + "^opening_is_inclusive", []edit{{purchasing,
+		`#opensAt <= :now`, `#opensAt < :now`}}},
+	{"of two callers in an event the last one counts", "P12", "./shared/httpapi", "^TestAnEventThatNamesItsCallerTwice", []edit{{"shared/httpapi/event.go",
+		`if found {`, `if found && false {`}}},
+	{"of two request contexts the last one counts", "P12", "./shared/httpapi", "^TestAnEventThatNamesItsCallerTwice", []edit{{"shared/httpapi/event.go",
+		`if identified {`, `if identified && false {`}}},
+	{"the recount believes a shard's own word for what it was given", "P15", bookTests, "^TestEachKindOfBrokenBooksIsNamed$", []edit{{"infra/books/judge.go",
+		`low, high := p.before.given(k, p.n), p.after.given(k, p.n)`, `low, high := s0.seeded, s.seeded`}}},
+	{"the recount judges a sale that sells as a quiet one", "P2", bookTests, "^TestASaleBalancesInTheMiddle", []edit{{"infra/books/judge.go",
+		`quiet := *s0 == *s && low == high`, `quiet := true`}}},
+	{"the recount does not wait for the other half of a transaction", "P2", bookTests, "^TestATransactionHalfVisible", []edit{{"infra/books/receipt.go",
+		`len(first.found) == 0 && first.still()`, `true`}}},
+	{"the recount does not look for orders without a claim", "P7", bookTests, "^TestEachKindOfBrokenBooksIsNamed$", []edit{{"infra/books/strays.go",
+		`return p.checkOwners(ctx, orders)`, `return nil`}}},
+	{"the recount counts a claim in the wrong bucket", "P3", bookTests, "^TestEachKindOfBrokenBooksIsNamed$", []edit{{"infra/books/claims.go",
+		`c.Bucket != right`, `false`}}},
+	{"an item read eventually", "P6", ledgerTests, overLaggingFake, []edit{{"shared/ledger/calls.go",
+		`Key: key, ConsistentRead: &yes}`, `Key: key}`}}},
+	{"shards counted by eventual reads", "P2", ledgerTests, overLaggingFake, []edit{{"shared/ledger/audit.go",
+		`l.batchGet(ctx, maxTries, keys, true)`, `l.batchGet(ctx, maxTries, keys, false)`}}},
+	{"claims counted by eventual reads", "P2", ledgerTests, overLaggingFake, []edit{{"shared/ledger/audit_claims.go",
+		`		ConsistentRead:            &yes,
+`, ``}}},
+	{"a claim's message handled by an eventual read", "P8", ledgerTests, overLaggingFake, []edit{{"shared/ledger/batches.go",
+		`l.batchGet(ctx, patientTries, asked, true)`, `l.batchGet(ctx, patientTries, asked, false)`}}},
+	{"the units left read eventually", "P6", ledgerTests, overLaggingFake, []edit{{"shared/ledger/remaining.go",
+		`l.batchGet(ctx, maxTries, keys, true)`, `l.batchGet(ctx, maxTries, keys, false)`}}},
+	{"the list of sales read eventually", "P8", ledgerTests, overLaggingFake, []edit{{"shared/ledger/listing.go",
+		`				ConsistentRead:            &yes,
+`, ``}}},
+	{"an addition's receipts read eventually", "P15", ledgerTests, "^TestARepeatedAddition", []edit{{"shared/ledger/add.go",
+		`				ConsistentRead:           &yes,
+`, ``}}},
+	{"a hot partition in a cancellation is an unknown reason", "P5", ledgerTests, "^TestContentionInAnyPlaceOfACancellation", []edit{{"shared/ledger/reasons.go",
+		`case reasonConflict, reasonThroughput, reasonThrottling, reasonInProgress:`, `case reasonConflict, reasonThrottling, reasonInProgress:`}}},
+	{"whether an item exists is read eventually, simulated", "P15", simulation, under + "^lagging_reads$", []edit{{"shared/ledger/calls.go",
+		`Key: key, ConsistentRead: &yes}`, `Key: key}`}}},
+	{"an environment believes what it knew before it was frozen", "P6", simulation, under + "^freezes$", []edit{{"shared/clock/clock.go",
+		`return t.Round(0).UTC()`, `return t`}}},
+	{"half of a transaction is taken for broken books", "P2", simulation, under + "^half-visibility$", []edit{{auditing,
+		`if slices.Contains(a.Suspects, m.Key) {`, `if true {`}, {auditing,
+		`if len(keys) > 0 && a.Suspects == nil {`, `if false {`}}},
+	{"contention on the claim beside a failed condition is an unknown reason", "P5", simulation, under + "^vague_reasons$", []edit{{"shared/ledger/reasons.go",
+		`	case contention(claimCode):
+		return verdict{again: true, keepShard: stockCode == reasonNone}, nil
+	case stockCode != reasonCondition || claimCode != reasonNone:`, `	case stockCode != reasonCondition:`}}},
+	{"clocks that differ by a minute are broken books", "P7", simulation, under + "^skewed_clocks$", []edit{{auditingClaims,
+		`.Add(-clockSkew).Truncate(time.Second)`, `.Add(-clockSkew)`}}},
+	{"an order id's second and its day of two instants, simulated", "P7", simulation, under + "^midnight$", []edit{{"shared/ledger/confirm.go",
+		`orderid.New(now, `, `orderid.New(l.now(), `}}},
+	{"a shard put without its condition", "P15", simulation, under + "^rough_seeding$", []edit{{creating,
+		`Item: shardItem(s, k, units), ConditionExpression: &ifAbsent,`, `Item: shardItem(s, k, units),`}}},
+	{"a lost message waits for as long as poison comes", "P8", simulation, under + "^poison$", []edit{{resending,
+		`if full && h.now().Sub(claims[0].AcceptedAt) < maxDelay {`, `if full {`}}},
+	{"whether a sale may be drained is decided when its pass is resumed", "P8", simulation, "^TestEveryPlan/^scenarios$/^a_pass_that_began", []edit{{auditing,
+		`Finished: a.Closed,`, `Finished: now.Sub(s.ClosesAt) >= DrainAfter,`}, {auditing,
+		`		r.Finished = r.Finished && a.Claims[k] == sold
+`, ``}}},
+}

@@ -1,0 +1,160 @@
+package mutants
+
+// ofBuyingAndSeeding break what buys, confirms, seeds and edits.
+var ofBuyingAndSeeding = []mutant{
+	{"no stock condition", "P1", ledgerTests, overFake + "^64_buyers", []edit{{purchasing,
+		`"#stock > :zero AND `, `"(#stock > :zero OR #stock <= :zero) AND `}}},
+	{"no uniqueness", "P3", ledgerTests, overFake + "^a_second_order", []edit{{purchasing,
+		`		ConditionExpression:                 &ifAbsent,`, `		ConditionExpression:                 &takeAny,`}, {purchasing,
+		`	ifAbsent          = `, "	takeAny           = \"attribute_not_exists(nothing)\"\n	ifAbsent          = "}}},
+	{"the window and the pause checked outside the transaction", "P14", ledgerTests, overFake + "^the_window_is_the_shard", []edit{{purchasing,
+		`#opensAt <= :now AND #closesAt > :now AND #paused = :no`,
+		`(#opensAt <= :now OR #opensAt > :now) AND (#closesAt > :now OR #closesAt <= :now) AND (#paused = :no OR #paused <> :no)`}}},
+	{"an error means no", "P5", ledgerTests, "^TestUnansweredOrContendedToTheEnd", []edit{{purchasing,
+		`			return p.fail(sale.Busy, err)
+		}
+		if !s.tail() {`, `			return Purchase{}, sale.Refuse(sale.SoldOut, "")
+		}
+		if !s.tail() {`}}},
+	{"after an unknown outcome a refusal is believed", "P5", ledgerTests, "^TestAfterAnUnknownOutcome", []edit{{purchasing,
+		`			p.unsure = true
+`, ``}}},
+	{"after an unknown outcome a shard's refusal is believed", "P5", ledgerTests, "^TestAfterAnUnknownOutcomeTheShards", []edit{{purchasing,
+		`case v.refusal != nil && p.unsure:`, `case false:`}}},
+	{"own claim taken for somebody else's after an unknown outcome", "P5", ledgerTests, "^TestAPurchaseWhoseAnswerWasLost", []edit{{purchasing,
+		`if held.ID == p.claimID {`, `if false {`}}},
+	{"sold out from a guess", "P6", ledgerTests, "^TestTwoShardsNeverEmpty", []edit{{purchasing,
+		`if s.certain && s.sale.SoldOut() {`, `if true {`}}},
+	{"sold out beats a claim", "P9", ledgerTests, overFake + "^a_claim_beats", []edit{{purchasing,
+		`if p.Key != "" && s.Buckets > 0 {`, `if false {`}}},
+	{"a shard closed although the sale was restocked meanwhile", "P6", ledgerTests, overFake + "^a_shard_that_was_restocked", []edit{{purchasing,
+		`ifVersion        = "#version = :v"`, `ifVersion        = "#version >= :v"`}}},
+	{"no idempotency key equals no idempotency key", "P3", ledgerTests, "^TestCallsInTheSteadyState$", []edit{{purchasing,
+		`if r.Key != "" && r.Key == held.RequestKey {`, `if r.Key == held.RequestKey {`}}},
+	{"a refusal from a snapshot that could not be read anew", "P6", ledgerTests, "^TestSoldOutIsToldForLess", []edit{{"shared/ledger/snapshot.go",
+		`refusalAge = 1900 * time.Millisecond`, `refusalAge = time.Minute`}}},
+	{"a stale read refuses", "P6", ledgerTests, "^TestAStaleReadNeverRefuses", []edit{{"shared/ledger/snapshot.go",
+		`v.known, v.found, v.certain, v.sale = true, true, false, s`, `v.known, v.found, v.certain, v.sale = true, true, true, s`}}},
+	{"a stale read confirms what was seen empty", "P6", ledgerTests, "^TestAStaleReadConfirms", []edit{{"shared/ledger/snapshot.go",
+		`v.known, v.found, v.certain, v.sale = true, true, false, s`,
+		`s.Empty.Union(v.pending); v.known, v.found, v.certain, v.sale = true, true, true, s`}}},
+	{"every purchase asks a throttled item", "P16", ledgerTests, "^TestAThrottledSaleItem", []edit{{"shared/ledger/snapshot.go",
+		`return v.failed > 0 && since`, `return v.failed < 0 && since`}}},
+	{"nobody repeats a throttled closing", "P6", ledgerTests, "^TestAThrottledClosing", []edit{{"shared/ledger/purchase.go",
+		`err := p.retry(ctx, maxTries, func`, `err := p.retry(ctx, 1, func`}}},
+	{"one's own double click in flight is sold out", "P5", ledgerTests, "^TestOnesOwnDoubleClick", []edit{{"shared/ledger/reasons.go",
+		`	case contention(claimCode):
+		return verdict{again: true, keepShard: stockCode == reasonNone}, nil
+	case stockCode != reasonCondition || claimCode != reasonNone:`, `	case stockCode != reasonCondition:`}}},
+	{"an unknown reason means an empty shard", "P19", ledgerTests, "^TestAReasonNobodyKnows", []edit{{"shared/ledger/reasons.go",
+		`	return verdict{}, fmt.Errorf("read cancellation: the shard meets its condition: %w", err)
+`, `	return verdict{empty: true}, nil
+`}}},
+	{"an order id issued again on redelivery", "P7", ledgerTests, overFake + "^confirming_again", []edit{{"shared/ledger/confirm.go",
+		`if c.held == 0 {`, `if true {`}, {"shared/ledger/confirm_statements.go",
+		` AND orderId IS MISSING`, ` AND (orderId IS MISSING OR orderId IS NOT MISSING)`}}},
+	{"an order id replaced by a finalizer that was overtaken", "P7", ledgerTests, overFake + "^a_claim_that_another_finalizer", []edit{{"shared/ledger/confirm_statements.go",
+		` AND orderId IS MISSING`, ` AND (orderId IS MISSING OR orderId IS NOT MISSING)`}}},
+	{"the order item is not ensured", "P8", ledgerTests, overFake + "^a_confirmed_claim_whose_order", []edit{{"shared/ledger/confirm.go",
+		`l.putOrders(ctx, left)`,
+		`l.putOrders(ctx, slices.DeleteFunc(left, func(c *confirming) bool { return !c.New }))`}}},
+	{"somebody else's order item is taken for one's own", "P7", ledgerTests, "^TestBrokenBooks", []edit{{"shared/ledger/confirm.go",
+		`	l.checkOrders(ctx, there)
+`, ``}}},
+	{"one contended statement fails for good", "P5", ledgerTests, "^TestTheStatementThatMeetsContention", []edit{{"shared/ledger/batches.go",
+		`if o := judge(err); o == contended || o == unknown {`, `if o := judge(err); o == unknown {`}}},
+	{"a whole batch is tried again for one statement", "P16", ledgerTests, "^TestTheStatementThatMeetsContention", []edit{{"shared/ledger/batches.go",
+		`				again = append(again, i)
+`, `				again = again[:0]
+				for i = range errs {
+					again = append(again, i)
+				}
+`}}},
+	{"a poison message takes a number", "P10", ledgerTests, overFake + "^each_poison_claim", []edit{{"shared/ledger/confirm.go",
+		`	l.find(ctx, left)
+	left = standing(left)
+`, `	l.find(ctx, left)
+`}}},
+	{"restock without reopening the shard", "P6", ledgerTests, overFake + "^a_restock_takes", []edit{{"shared/ledger/add.go",
+		`":k": numberSet(k)`, `":k": numberSet(sale.MaxShards - 1)`}}},
+	{"an addition applied at every repeat", "P15", ledgerTests, overFake + "^units_are_added_once", []edit{{"shared/ledger/add.go",
+		`		l.put(receipt),
+`, `		types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: receipt}},
+`}, {"shared/ledger/add.go",
+		`		if applied[seedShardSK(a.SeedID, k)] {
+			continue
+		}
+`, `		_ = applied
+`}}},
+	{"an edit writes its own part into the shards only", "P14", ledgerTests, overFake + "^an_edit_that_was_cut_off", []edit{{editing,
+		`	errs := make([]error, s.Shards)
+`, `	s.Paused = e.Paused != nil && *e.Paused
+	errs := make([]error, s.Shards)
+`}}},
+	{"an edit without an instant is of now, whatever stands", "P14", ledgerTests, overFake + "^an_edit_without_an_instant", []edit{{editing,
+		`max(l.now().UnixMilli(), newest+1)`, `l.now().UnixMilli()`}}},
+	{"an edit without an instant is of the instant that stands", "P14", ledgerTests, overFake + "^a_scheduled_pause_that_is_delivered", []edit{{editing,
+		`max(l.now().UnixMilli(), newest+1)`, `max(l.now().UnixMilli(), newest)`}}},
+	{"an edit without an instant is just after the one that stands", "P14", ledgerTests, overFake + "^an_edit_without_an_instant", []edit{{editing,
+		`max(l.now().UnixMilli(), newest+1)`, `newest+1`}}},
+	{"an edit takes the sale's state for its own", "P14", ledgerTests, overFake + "^the_first_edit_without", []edit{{editing,
+		`if before.ChangedAt.Equal(after.ChangedAt) && e.Agrees(before) {`, `if e.Agrees(before) {`}}},
+	{"an edit takes another of its instant for its own", "P14", ledgerTests, overFake + "^an_edit_that_loses_the_race_to_another_of", []edit{{editing,
+		`if before.ChangedAt.Equal(after.ChangedAt) && e.Agrees(before) {`, `if before.ChangedAt.Equal(after.ChangedAt) {`}}},
+	{"an edit whose answer was lost applies again", "P9", ledgerTests, "^TestAnEditWhoseAnswerWasLost", []edit{{editing,
+		`if before.ChangedAt.Equal(after.ChangedAt) && e.Agrees(before) {`, `if false {`}}},
+	{"an edit that lost a race takes a sale that agrees for its own", "P14", ledgerTests, overFake + "^an_edit_that_loses_the_race_to_an_older", []edit{{editing,
+		`if before.ChangedAt.Equal(after.ChangedAt) && e.Agrees(before) {`, `if !after.ChangedAt.IsZero() && e.Agrees(before) {`}}},
+	{"an edit of the instant that stands applies again", "P9", ledgerTests, overFake + "^pause_and_resume_reach", []edit{{editing,
+		`		case at <= newest:`, `		case at < newest:`}}},
+	{"an edit writes over one that it has not read", "P14", ledgerTests, overFake + "^an_edit_that_loses_the_race_to_a_newer", []edit{{editing,
+		`"#changedAt = :before"`, `"#changedAt = :before OR #changedAt <> :before"`}}},
+	{"an edit races without end", "P16", ledgerTests, "^TestAnEditThatAlwaysLosesTheRace", []edit{{editing,
+		`case try+1 >= patientTries || !l.backOff(ctx, try):
+			return after`, `case try+1 >= 2*patientTries || !l.backOff(ctx, try):
+			return after`}}},
+	{"an older edit writes over a newer one in the shards", "P14", ledgerTests, overFake + "^an_edit_that_is_overtaken_before_its_shards", []edit{{editing,
+		`"#changedAt < :at"`, `"#changedAt < :at OR #changedAt >= :at"`}}},
+	{"a shard is made by an edit", "P15", ledgerTests, "^TestWhatNeedsAnItemThatIsGone", []edit{{editing,
+		`"#changedAt < :at"`, `"#changedAt < :at OR attribute_not_exists(pk)"`}}},
+	{"a listing is made by a rescheduling", "P15", ledgerTests, "^TestWhatNeedsAnItemThatIsGone", []edit{{editing,
+		`"attribute_exists(pk)"`, `"attribute_exists(pk) OR attribute_not_exists(pk)"`}}},
+	{"a listing is made by an addition", "P15", ledgerTests, "^TestWhatNeedsAnItemThatIsGone", []edit{{adding,
+		`		UpdateExpression:         aws.String("REMOVE #drained"),
+		ConditionExpression:      aws.String("attribute_exists(pk)"),`, `		UpdateExpression:         aws.String("REMOVE #drained"),
+		ConditionExpression:      aws.String("attribute_exists(pk) OR attribute_not_exists(pk)"),`}}},
+	{"an edit is content with a sale that is not as it asks", "P14", ledgerTests, overFake + "^an_edit_that_another_overtakes", []edit{{editing,
+		`	if !e.Agrees(s) {`, `	if false {`}}},
+	{"an edit is answered before its last shard is written", "P14", ledgerTests, overFake + "^an_older_edit_that_agrees", []edit{{editing,
+		`	each(s.Shards, func(k int) {`, `	each(s.Shards-1, func(k int) {`}}},
+	{"contention beside a failed condition is taken for an answer", "P5", ledgerTests, "^TestContentionInEveryPosition", []edit{{creating,
+		`case !contended && refused:`, `case refused:`}}},
+	{"a transaction in contention is given up", "P5", ledgerTests, "^TestContentionInEveryPosition", []edit{{creating,
+		`				contended = true
+`, `				return nil, foreign(err)
+`}}},
+	{"a sale that is stored in part is taken for whole", "P19", ledgerTests, "^TestASaleThatIsStoredInPart", []edit{{creating,
+		`failed(reasons[1]), failed(reasons[2])}; there`, `failed(reasons[1]), true}; there`}}},
+	{"a sale without its item is taken for whole", "P19", ledgerTests, "^TestASaleThatIsStoredInPart", []edit{{creating,
+		`failed(reasons[1]), failed(reasons[2])}; there`, `true, failed(reasons[2])}; there`}}},
+	{"a sale without its request is taken for another request's", "P19", ledgerTests, "^TestASaleThatIsStoredInPart", []edit{{creating,
+		`there := [...]bool{failed(reasons[0]),`, `there := [...]bool{true,`}}},
+	{"a shard is put without its condition", "P15", ledgerTests, overFake + "^a_creation_that_comes_too_late", []edit{{creating,
+		`TableName: l.table, Item: shardItem(s, k, units), ConditionExpression: &ifAbsent,`, `TableName: l.table, Item: shardItem(s, k, units),`}}},
+	{"a late creation opens the sale again", "P15", ledgerTests, overFake + "^a_creation_that_comes_too_late", []edit{{creating,
+		`	ifState  = "#state = :draft"`, `	ifState  = "#state = :draft OR #state <> :draft"`}}},
+	{"a creation that is repeated writes over the sale", "P15", ledgerTests, overFake + "^creating_again", []edit{{creating,
+		`		TableName: l.table, Item: it, ConditionExpression: &ifAbsent,`, `		TableName: l.table, Item: it,`}}},
+	{"the SDK tries again under the ledger", "P16", ledgerTests, "^TestTheClientOfAFunctionMakesOneAttempt", []edit{{"shared/ledger/ledger.go",
+		`dynamodb.NewFromConfig(cfg, OneAttempt, func`, `dynamodb.NewFromConfig(cfg, func`}}},
+	{"an instant that is given is not used", "P9", "./functions/seed/handler", "^TestAnEditSaysWhatItChanges", []edit{{"functions/seed/handler/request.go",
+		`	if r.At != nil {`, `	if false {`}}},
+	{"the zero instant passes for none", "P14", "./functions/seed/handler", "^TestAnInvalidRequest", []edit{{"functions/seed/handler/request.go",
+		`		if e.At.IsZero() {`, `		if false {`}}},
+	{"an agreeing pause flag is not asked for", "P14", ledgerTests, overFake + "^an_older_edit_that_disagrees", []edit{{seedingRules,
+		`	if e.Paused != nil && s.Paused != *e.Paused {`, `	if false {`}}},
+	{"an agreeing opening is not asked for", "P14", "./shared/sale", "^TestAnEditAgrees", []edit{{seedingRules,
+		`s.OpensAt.UnixMilli() == e.OpensAt.UnixMilli() && `, ``}}},
+	{"an agreeing end is not asked for", "P14", "./shared/sale", "^TestAnEditAgrees", []edit{{seedingRules,
+		` && s.ClosesAt.UnixMilli() == e.ClosesAt.UnixMilli()`, ``}}},
+}
