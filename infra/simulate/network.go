@@ -82,9 +82,9 @@ func (n *network) call(ctx context.Context, e *environment, p point, do func() e
 	var crash float64
 	name := p.String()
 	n.pass(e.invocation, name, deadline, func(r *rand.Rand) time.Duration {
-		before := n.way(r)
+		before := n.way(r, e.function)
 		if r.IntN(2) == 0 {
-			after = n.way(r)
+			after = n.way(r, e.function)
 		}
 		crash = r.Float64()
 		return before
@@ -130,8 +130,8 @@ func (n *network) live(e *environment) {
 func expired(deadline time.Time) bool { return !deadline.IsZero() && !time.Now().Before(deadline) }
 
 // way is how long one way takes.
-func (n *network) way(r *rand.Rand) time.Duration {
-	if !n.calm.Load() && r.Float64() < n.weather.slow {
+func (n *network) way(r *rand.Rand, f function) time.Duration {
+	if !n.spares(f) && r.Float64() < n.weather.slow {
 		return between(r, 0, slowest)
 	}
 	return between(r, time.Millisecond, n.weather.latency)
