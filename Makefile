@@ -155,18 +155,17 @@ bench: ## what the handlers cost above the AWS calls they make; benchstat's form
 	@GOGC=400 $(HOST)/bench # as template.yaml has it
 
 # The race detector costs several times the time, so it watches the packages
-# whose goroutines share memory. Every package is in one of the three runs: the
-# tests that start whole systems mostly wait, so more of them run at once.
+# whose goroutines share memory. Every package is in one of the three runs.
 override RACED := ./functions/... ./shared/... ./infra/demo ./infra/faults ./infra/load ./infra/local/...
 .PHONY: test
 test: host ## run every test, the engines included; `make prove` runs the long proofs in full
 	go test $(RACE) -timeout 10m $(RACED)
-	go test -p 4 -timeout 10m $$(go list ./... | grep -vxFf <(go list $(RACED) ./infra/simulate))
+	go test -timeout 10m $$(go list ./... | grep -vxFf <(go list $(RACED) ./infra/simulate))
 	go test -timeout 10m ./infra/simulate -seeds 300 -faults 2
 
 .PHONY: prove
-prove: ## the long proofs in full: 2,000 random sales, every plan of three faults, a million claims, races in the simulation
-	go test -timeout 30m ./infra/simulate -seeds 2000 -faults 3
+prove: ## the long proofs in full: SEEDS=2000 random sales, every plan of three faults, a million claims, races in the simulation
+	go test -timeout 30m ./infra/simulate -seeds "$${SEEDS:-2000}" -faults 3
 	go test -timeout 10m ./shared/ledger -run '^TestASaleOfAMillionClaims'
 	$(if $(RACE),go test $(RACE) -timeout 30m ./infra/simulate)
 
