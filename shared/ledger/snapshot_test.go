@@ -144,7 +144,7 @@ func TestAStaleReadNeverRefuses(t *testing.T) {
 	// Eventually consistent reads still show the sale as it was before it was
 	// resumed, or restocked: only a consistent one may refuse.
 	w, db, _ := faulty(t)
-	db.Lag = time.Minute
+	db.Now, db.Lag = w.Now, time.Minute
 	w.Open(1, 1)
 	w.Accepted(w.Buy("first"))
 	_, err := w.Buy("second")
@@ -160,6 +160,7 @@ func TestAStaleReadConfirmsNoEmptyShard(t *testing.T) {
 	// An environment meets the only shard empty, cannot close it, and hears from a
 	// stale read that the version is still the same. It was restocked since.
 	w, db, _ := faulty(t)
+	db.Now = w.Now
 	w.Open(1, 1)
 	l := w.EnvironmentOver(&deaf{w.Engine.API})
 	if _, err := l.Sale(w.Ctx, "moutai"); err != nil {

@@ -126,7 +126,7 @@ func (f *Fleet) Freeze(number int) (thaw func() error, err error) {
 	if m == nil {
 		return func() error { return nil }, nil
 	}
-	return func() error { return m.signal(syscall.SIGCONT) }, m.signal(syscall.SIGSTOP)
+	return func() error { return m.signal(syscall.SIGCONT) }, m.freeze()
 }
 
 // Stop stops all application servers.

@@ -155,7 +155,7 @@ func TestAFrozenServerAnswersOnceItIsThawed(t *testing.T) {
 	}
 	select {
 	case got := <-answer:
-		t.Errorf("the frozen server says %q", got)
+		t.Fatalf("the frozen server says %q", got)
 	default:
 	}
 	if err := thaw(); err != nil {

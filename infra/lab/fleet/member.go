@@ -1,11 +1,14 @@
 package fleet
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -16,6 +19,9 @@ import (
 
 // stopGrace is how long a server may take to close its strategy.
 const stopGrace = time.Second
+
+// freezeLimit is how long the threads of a server may take to stop.
+const freezeLimit = 5 * time.Second
 
 // member is one application server as the lab sees it.
 type member struct {
@@ -65,6 +71,30 @@ func (m *member) signal(s syscall.Signal) error {
 		return fmt.Errorf("send %v to application server: %w", s, err)
 	}
 	return nil
+}
+
+// freeze stops all threads of the server. The signal takes effect when each thread
+// next runs, so until then the server may still answer.
+func (m *member) freeze() error {
+	if err := m.signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	threads := fmt.Sprintf("/proc/%d/task/*/stat", m.process.Pid())
+	for end := time.Now().Add(freezeLimit); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		files, err := filepath.Glob(threads)
+		if err != nil || !slices.ContainsFunc(files, isRunning) {
+			return err // none is left, or there is no /proc
+		}
+	}
+	return fmt.Errorf("freeze application server: it still runs after %v", freezeLimit)
+}
+
+// isRunning reads a thread's state, the field after its name in parentheses: T is
+// stopped. A thread that has ended runs no more.
+func isRunning(stat string) bool {
+	text, err := os.ReadFile(stat)
+	_, state, _ := bytes.Cut(text, []byte(") "))
+	return err == nil && !bytes.HasPrefix(state, []byte("T"))
 }
 
 // stop ends the server in order. What it is worth is in the durable store, so
