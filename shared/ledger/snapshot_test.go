@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -258,4 +259,33 @@ func TestAnOldSnapshotThatAdmitsIsGoodEnoughToBuy(t *testing.T) {
 	}
 	w.Pass(2 * time.Second)
 	w.Accepted(w.Buy("bob"))
+}
+
+func TestARefusalThatNoConsistentReadConfirmsIsBusyEachTime(t *testing.T) {
+	// The sale was restocked; eventually consistent reads still show it sold out, and
+	// consistent ones are throttled.
+	synctest.Test(t, func(t *testing.T) {
+		w, db, _ := faulty(t)
+		db.Lag = 10 * time.Second
+		w.Open(1, 1)
+		w.Accepted(w.Buy("first"))
+		_, err := w.Buy("second")
+		w.Refused(sale.SoldOut, err)
+		w.Pass(2 * db.Lag)
+		time.Sleep(2 * db.Lag)
+		if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
+			t.Fatal(err)
+		}
+		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if in, ok := c.Input.(*dynamodb.GetItemInput); ok && aws.ToBool(in.ConsistentRead) {
+				return dynamotest.Fault{Kind: dynamotest.Throttle}
+			}
+			return dynamotest.Fault{}
+		}
+		l := w.Environment()
+		for range 2 {
+			_, err := l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "second"})
+			w.Refused(sale.Busy, err)
+		}
+	})
 }

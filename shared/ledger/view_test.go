@@ -1,0 +1,188 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"flashsale/shared/sale"
+)
+
+var readAt = time.UnixMilli(1_800_000_000_000).UTC()
+
+// version is a sale of two shards that are known to be empty as listed.
+func version(n int64, empty ...int) sale.Sale {
+	s := sale.Sale{ID: "moutai", State: sale.Open, Shards: 2, Version: n}
+	for _, k := range empty {
+		s.Empty.Add(k)
+	}
+	return s
+}
+
+// known is the view of an environment whose first read showed that sale.
+func known(s sale.Sale) *view {
+	v := newViews().of(s.ID)
+	v.accept(v.begin(), true, s, readAt, snapshotAge)
+	return v
+}
+
+func TestAReadReplacesWhatIsKnownUnlessItIsOlder(t *testing.T) {
+	later := readAt.Add(time.Second)
+	tests := []struct {
+		name    string
+		read    int64
+		version int64
+		readAt  time.Time
+		empty   []int // shard 0 is empty in what is known, shard 1 in what is read
+	}{
+		{"an older version", 4, 5, readAt, []int{0}},
+		{"the same version", 5, 5, later, []int{0, 1}},
+		{"a newer version", 6, 6, later, []int{1}},
+	}
+	take := map[string]func(v *view, s sale.Sale){
+		"consistent":            func(v *view, s sale.Sale) { v.accept(v.begin(), true, s, later, snapshotAge) },
+		"eventually consistent": func(v *view, s sale.Sale) { v.hear(s, later, snapshotAge) },
+	}
+	for kind, take := range take {
+		for _, tt := range tests {
+			t.Run(kind+", "+tt.name, func(t *testing.T) {
+				v := known(version(5, 0))
+				take(v, version(tt.read, 1))
+				got, want := v.load(later), version(tt.version, tt.empty...)
+				if got.sale != want || v.readAt != tt.readAt {
+					t.Errorf("known is %+v of %v, want %+v of %v", got.sale, v.readAt, want, tt.readAt)
+				}
+			})
+		}
+	}
+}
+
+func TestAReadThatAnotherOneOvertookCountsOnlyIfItShowsANewerVersion(t *testing.T) {
+	tests := []struct {
+		name    string
+		found   bool
+		read    sale.Sale
+		version int64
+		readAt  time.Time
+	}{
+		{"no sale", false, sale.Sale{}, 5, readAt.Add(time.Second)},
+		{"the same version", true, version(5), 5, readAt.Add(time.Second)},
+		{"a newer version", true, version(6), 6, readAt},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			v := newViews().of("moutai")
+			slow, fast := v.begin(), v.begin()
+			v.accept(fast, true, version(5), readAt.Add(time.Second), snapshotAge)
+			v.accept(slow, tt.found, tt.read, readAt, snapshotAge)
+			if s := v.load(readAt); !s.found || s.sale.Version != tt.version || v.readAt != tt.readAt {
+				t.Errorf("known is %+v of %v, want version %d of %v", s.sale, v.readAt, tt.version, tt.readAt)
+			}
+		})
+	}
+}
+
+func TestASaleThatIsGoneIsNotKnownAnyMore(t *testing.T) {
+	v := known(version(5))
+	v.accept(v.begin(), false, sale.Sale{}, readAt, snapshotAge)
+	if s := v.load(readAt); s.found || !s.known || s.isOpen() {
+		t.Errorf("the sale is still there: %+v", s)
+	}
+}
+
+func TestOnlyAReadThatBeganLaterConfirmsAnEmptyShard(t *testing.T) {
+	// Both reads show version 5. The second alone began after the shard was found
+	// empty, so it alone proves that nobody has restocked the sale since (P6).
+	v := known(version(5))
+	first := v.begin()
+	v.observe(5, 0)
+	second := v.begin()
+	v.accept(first, true, version(5), readAt, snapshotAge)
+	if s := v.load(readAt); s.sale.Empty.Has(0) || !s.avoid.Has(0) {
+		t.Errorf("after the first read: %+v, want shard 0 avoided and not in the empty set", s)
+	}
+	v.accept(second, true, version(5), readAt, snapshotAge)
+	if s := v.load(readAt); !s.sale.Empty.Has(0) {
+		t.Errorf("after the second read: %+v, want shard 0 in the empty set", s)
+	}
+}
+
+func TestAShardIsSeenEmptyOnlyUnderTheVersionThatIsKnown(t *testing.T) {
+	v := known(version(5))
+	v.observe(4, 0)
+	v.observe(5, 1)
+	if s := v.load(readAt); s.avoid.Has(0) || !s.avoid.Has(1) {
+		t.Errorf("avoided: %v, want shard 1 alone", s.avoid)
+	}
+	if v.isNews(4, 0) || !v.isNews(5, 1) {
+		t.Error("a shard is news under the version that is known, and under no other")
+	}
+	nothing := newViews().of("moutai")
+	nothing.observe(0, 0)
+	if s := nothing.load(readAt); s.avoid.Len() > 0 {
+		t.Errorf("shards of an unknown sale are avoided: %v", s.avoid)
+	}
+}
+
+func TestAThingIsFreshUntilItReachesItsAge(t *testing.T) {
+	for passed, want := range map[time.Duration]bool{-1: false, 0: true, time.Second - 1: true, time.Second: false} {
+		if isFresh(readAt.Add(passed), readAt, time.Second) != want {
+			t.Errorf("after %v: fresh is %v, want %v", passed, !want, want)
+		}
+	}
+}
+
+func TestThePauseAfterFailedReadsDoublesUntilHalfASecond(t *testing.T) {
+	v := newViews().of("moutai")
+	if v.isPausing(readAt) {
+		t.Error("a pause before anything has failed")
+	}
+	for _, ms := range []time.Duration{30, 60, 120, 240, 480, 500, 500, 500, 500, 500, 500} {
+		v.note(errors.New("no answer"), readAt)
+		for passed, want := range map[time.Duration]bool{-1: false, 0: true, ms*time.Millisecond - 1: true, ms * time.Millisecond: false} {
+			if v.isPausing(readAt.Add(passed)) != want {
+				t.Errorf("%d failures, %v later: pausing is %v, want %v", v.failed, passed, !want, want)
+			}
+		}
+	}
+}
+
+func TestASnapshotIsReadAnewAfterOneAndAHalfSecondsMoreOrLess(t *testing.T) {
+	for random, want := range map[float64]time.Duration{0: 1350, 0.5: 1500, 1: 1650} {
+		l := New(nil, "Ledger", Options{Random: func() float64 { return random }})
+		if age := l.snapshotAge().Round(time.Microsecond); age != want*time.Millisecond {
+			t.Errorf("random number %v: %v, want %v ms", random, age, int64(want))
+		}
+	}
+}
+
+func TestADraftIsNotOpen(t *testing.T) {
+	draft := snapshot{known: true, found: true, sale: sale.Sale{State: sale.Draft}}
+	nothing := snapshot{sale: sale.Sale{State: sale.Open}}
+	open := snapshot{known: true, found: true, sale: sale.Sale{State: sale.Open}}
+	if draft.isOpen() || nothing.isOpen() || !open.isOpen() {
+		t.Errorf("open: the draft %v, no sale %v, the sale %v; want the last one alone", draft.isOpen(), nothing.isOpen(), open.isOpen())
+	}
+}
+
+func TestWhatAnEnvironmentRemembersIsBounded(t *testing.T) {
+	vs, counts := newViews(), newRemainders()
+	for i := range maxViews + 10 {
+		id := fmt.Sprint("sale-", i)
+		vs.of(id)
+		counts.put(sale.Sale{ID: id}, Remaining{}, readAt)
+		if want := min(i+1, maxViews); len(vs.m) != want || len(counts.m) != i%maxViews+1 {
+			t.Fatalf("after %d sales: %d snapshots and %d counts", i+1, len(vs.m), len(counts.m))
+		}
+	}
+	recent := newRecentClaims()
+	for i := range 2*maxRecent + 10 {
+		recent.put(sale.Claim{SaleID: "moutai", User: fmt.Sprint(i)}, readAt)
+		_, oldest := recent.get("moutai", fmt.Sprint(i-maxRecent+1), readAt)
+		_, forgotten := recent.get("moutai", fmt.Sprint(i-maxRecent), readAt)
+		if oldest != (i >= maxRecent-1) || forgotten || len(recent.m) > maxRecent || len(recent.order) > maxRecent {
+			t.Fatalf("after %d claims: %d are remembered, the oldest that should be: %v", i+1, len(recent.m), oldest)
+		}
+	}
+}
