@@ -72,3 +72,11 @@ func FuzzKeysAreInjectiveAndBounded(f *testing.F) {
 		}
 	})
 }
+
+func TestWhatLacksHalfOfAKeyHasNoIdentity(t *testing.T) {
+	for name, it := range map[string]item{"nothing": {}, "half": {attrPK: str("SEQ#1")}, "the other half": {attrSK: str("SEQ")}} {
+		if got := identityOf(it); got != (identity{}) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package ledger_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/sale"
+)
+
+func TestKeysThatStayUnprocessedAreAskedForSixTimesWithPauses(t *testing.T) {
+	for unprocessed, want := range map[int]struct {
+		calls int
+		code  sale.Code
+	}{0: {1, ""}, 1: {2, ""}, 5: {6, ""}, 6: {6, sale.Busy}, 9: {6, sale.Busy}} {
+		synctest.Test(t, func(t *testing.T) {
+			w, db, _ := faulty(t)
+			w.Open(10, 10)
+			s, err := w.Ledger.Sale(w.Ctx, "moutai")
+			if err != nil {
+				t.Fatal(err)
+			}
+			calls := 0
+			db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+				if c.Op != "BatchGetItem" {
+					return dynamotest.Fault{}
+				}
+				if calls++; calls <= unprocessed {
+					all := []int{0, 1, 2, 3, 4, 5, 6, 7, 8}
+					return dynamotest.Fault{Kind: dynamotest.Unprocessed, Items: all[:len(c.Keys)-1]} // each call reads one key
+				}
+				return dynamotest.Fault{}
+			}
+			start := time.Now()
+			_, err = w.Ledger.Remaining(w.Ctx, s)
+			if sale.CodeOf(err) != want.code || calls != want.calls || (time.Since(start) > 0) != (want.calls > 1) {
+				t.Errorf("unprocessed %d times: %v after %d calls and %v, want %q after %d", unprocessed, err, calls, time.Since(start), want.code, want.calls)
+			}
+		})
+	}
+}
+
+func TestRemainingUnitsAreCountedOnceASecondAndAfterEachRestock(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(10, 1)
+	count := func(want int64, calls int) {
+		t.Helper()
+		s, err := w.Environment().Sale(w.Ctx, "moutai")
+		if err != nil {
+			t.Fatal(err)
+		}
+		db.ResetUsage()
+		r, err := w.Ledger.Remaining(w.Ctx, s)
+		if got := db.Calls()["BatchGetItem"]; err != nil || r.Units != want || got != calls {
+			t.Errorf("%+v (%v) after %d calls, want %d after %d", r, err, got, want, calls)
+		}
+	}
+	count(10, 1)
+	w.Accepted(w.Buy("alice"))
+	w.Pass(time.Second - 1)
+	count(10, 0)
+	w.Pass(1)
+	count(9, 1)
+	if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 5}); err != nil {
+		t.Fatal(err)
+	}
+	count(14, 1)
+}
