@@ -125,3 +125,15 @@ func TestASaleWithImpossibleNumbersIsInternal(t *testing.T) {
 		})
 	}
 }
+
+func TestAPassStatesTheReadUnitsThatItCost(t *testing.T) {
+	w, db, _ := claimed(t, 3)
+	db.ResetUsage()
+	r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
+	if err != nil || r == nil {
+		t.Fatalf("%+v (%v)", r, err)
+	}
+	if _, units := db.Consumed(); r.ReadUnits != units {
+		t.Errorf("%v read units, want %v", r.ReadUnits, units)
+	}
+}

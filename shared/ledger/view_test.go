@@ -164,3 +164,23 @@ func TestADraftIsNotOpen(t *testing.T) {
 		t.Errorf("open: the draft %v, no sale %v, the sale %v; want the last one alone", draft.isOpen(), nothing.isOpen(), open.isOpen())
 	}
 }
+
+func TestOneEnvironmentInFiveClosesAShardThatItCannotReadAbout(t *testing.T) {
+	for random, want := range map[float64]bool{0.1: true, 0.3: false} {
+		l := New(nil, "Ledger", Options{Now: func() time.Time { return readAt }, Random: func() float64 { return random }})
+		v := known(version(5))
+		v.note(errors.New("throttled"), readAt) // it pauses
+		p := purchase{Ledger: l, view: v}
+		if got := p.isWorthClosing(t.Context(), 5, 0); got != want {
+			t.Errorf("random number %v: closes is %v, want %v", random, got, want)
+		}
+	}
+}
+
+func TestTheNextPassLooksAtTheOrdersOfTheLastTwoMinutesAgain(t *testing.T) {
+	for missing, want := range map[int64]time.Time{0: readAt.Add(-2 * time.Minute), 1: {}} {
+		if next := (&Audit{Began: readAt, Missing: missing}).Next(); !next.OrdersFrom.Equal(want) {
+			t.Errorf("%d missing: from %v, want %v", missing, next.OrdersFrom, want)
+		}
+	}
+}
