@@ -84,7 +84,9 @@ func TestTheTimeInEachServiceIsAddedUpAndKeptApart(t *testing.T) {
 // logs a warning.
 type unclosable struct{ io.Reader }
 
-func (unclosable) Close() error { return errors.New("the connection\n{\"level\":\"ERROR\"} is \x1b[31mgone") }
+func (unclosable) Close() error {
+	return errors.New("the connection\n{\"level\":\"ERROR\"} is \x1b[31mgone")
+}
 
 func (u unclosable) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: u}, nil
