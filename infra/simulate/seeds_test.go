@@ -47,6 +47,9 @@ func TestSimulation(t *testing.T) {
 					if r.Violations == 0 {
 						continue
 					}
+					if *progress { // the test's own output comes at its end
+						fmt.Fprintf(os.Stderr, "seed %d: %d violations\n", n, r.Violations)
+					}
 					if t.Error(r.Report()); failed.Add(1) >= maxFailed {
 						return
 					}
