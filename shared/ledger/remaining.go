@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -62,6 +63,29 @@ func (l *Ledger) Remaining(ctx context.Context, s sale.Sale) (Remaining, error) 
 	if r, ok := l.remaining.get(s, now); ok {
 		return r, nil
 	}
+	for range maxTries {
+		r, err := l.countRemaining(ctx, s)
+		if err != nil {
+			return Remaining{}, err
+		}
+		version := s.Version
+		if r.Units == 0 && !s.SoldOut() {
+			// The set of empty shards is older than the count of the others. Only if
+			// nobody has restocked the sale since were all of them empty at once (P6).
+			if s, err = l.reread(ctx, s.ID); err != nil {
+				return Remaining{}, err
+			}
+		}
+		if s.Version == version {
+			l.remaining.put(s, r, now)
+			return r, nil
+		}
+	}
+	return Remaining{}, sale.Fail(sale.Busy, errors.New("the sale is restocked at every count"))
+}
+
+// countRemaining counts the units in the shards that are not known to be empty.
+func (l *Ledger) countRemaining(ctx context.Context, s sale.Sale) (Remaining, error) {
 	open := s.Shards - s.Empty.Len()
 	sampled := min(open, sampleShards)
 	keys := make([]item, 0, sampled)
@@ -85,6 +109,5 @@ func (l *Ledger) Remaining(ctx context.Context, s sale.Sale) (Remaining, error) 
 		r.Approximate = true
 		r.Units = max(1, r.Units*int64(open)/int64(sampled))
 	}
-	l.remaining.put(s, r, now)
 	return r, nil
 }

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/dynamotest"
 	"flashsale/shared/sale"
 )
@@ -66,4 +67,32 @@ func TestRemainingUnitsAreCountedOnceASecondAndAfterEachRestock(t *testing.T) {
 		t.Fatal(err)
 	}
 	count(14, 1)
+}
+
+func TestNothingIsLeftOnlyIfTheShardsWereEmptyAtOneInstant(t *testing.T) {
+	w, _, _ := faulty(t)
+	w.Open(2, 2)
+	buy := func(user string) {
+		t.Helper()
+		w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user}))
+	}
+	buy(userOf(0, "first"))
+	w.Pass(time.Second)
+	if _, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: userOf(0, "second")}); err != nil {
+		t.Fatal(err) // found shard 0 empty, closed it, and took the unit of shard 1
+	}
+	s, err := w.Environment().Sale(w.Ctx, "moutai")
+	if err != nil || s.Empty.Len() != 1 {
+		t.Fatalf("%d shards are known to be empty (%v), want 1", s.Empty.Len(), err)
+	}
+	if r, err := w.Ledger.Remaining(w.Ctx, s); err != nil || r.Units != 0 {
+		t.Errorf("before the restock: %+v (%v), want nothing", r, err)
+	}
+	w.Pass(time.Second)
+	if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := w.Ledger.Remaining(w.Ctx, s); err != nil || r.Units != 1 {
+		t.Errorf("shard 0 was restocked after the sale was read: %+v (%v), want 1 unit", r, err)
+	}
 }
