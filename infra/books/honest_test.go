@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,40 +37,39 @@ func (w *world) agrees(r *Receipt) {
 	}
 }
 
-// dying is a table whose writer dies after a number of writes.
+// dying is a table whose writer dies after a number of writes. One write is
+// counted and applied at a time: otherwise a write that was counted could still
+// be cancelled by the death that the next one causes.
 type dying struct {
 	ledger.API
+	die context.CancelFunc
+
+	mu   sync.Mutex
 	left int
-	die  context.CancelFunc
 }
 
-func (d *dying) spend() error {
+// spend counts a write and applies it, or lets the writer die.
+func spend[In, Out any](ctx context.Context, d *dying, in In, o []func(*dynamodb.Options),
+	write func(context.Context, In, ...func(*dynamodb.Options)) (*Out, error)) (*Out, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if d.left--; d.left < 0 {
 		d.die()
-		return errors.New("the writer is dead")
+		return nil, errors.New("the writer is dead")
 	}
-	return nil
+	return write(ctx, in, o...)
 }
 
 func (d *dying) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	if err := d.spend(); err != nil {
-		return nil, err
-	}
-	return d.API.PutItem(ctx, in, o...)
+	return spend(ctx, d, in, o, d.API.PutItem)
 }
 
 func (d *dying) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	if err := d.spend(); err != nil {
-		return nil, err
-	}
-	return d.API.UpdateItem(ctx, in, o...)
+	return spend(ctx, d, in, o, d.API.UpdateItem)
 }
 
 func (d *dying) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	if err := d.spend(); err != nil {
-		return nil, err
-	}
-	return d.API.TransactWriteItems(ctx, in, o...)
+	return spend(ctx, d, in, o, d.API.TransactWriteItems)
 }
 
 // cutOff runs what a writer does that dies after that many writes.

@@ -234,6 +234,8 @@ var ofEverythingElse = []mutant{
 		`	case contention(claimCode):
 		return verdict{again: true, keepShard: stockCode == reasonNone}, nil
 	case stockCode != reasonCondition || claimCode != reasonNone:`, `	case stockCode != reasonCondition:`}}},
+	{"a sale is refused for what a lagging read says", "P6", simulation, under + "^lagging_reads$", []edit{{"shared/ledger/snapshot.go",
+		"v.known, v.found, v.certain, v.sale = true, true, false, s", "v.known, v.found, v.certain, v.sale = true, true, true, s"}}},
 	{"clocks that differ by a minute are broken books", "P7", simulation, under + "^skewed_clocks$", []edit{{auditingClaims,
 		`.Add(-clockSkew).Truncate(time.Second)`, `.Add(-clockSkew)`}}},
 	{"an order id's second and its day of two instants, simulated", "P7", simulation, under + "^midnight$", []edit{{"shared/ledger/confirm.go",
