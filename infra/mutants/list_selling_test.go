@@ -5,8 +5,8 @@ var ofBuyingAndSeeding = []mutant{
 	{"no stock condition", "P1", ledgerTests, overFake + "^64_buyers", []edit{{purchasing,
 		`"#stock > :zero AND `, `"(#stock > :zero OR #stock <= :zero) AND `}}},
 	{"no uniqueness", "P3", ledgerTests, overFake + "^a_second_order", []edit{{purchasing,
-		`		ConditionExpression:                 &ifAbsent,`, `		ConditionExpression:                 &takeAny,`}, {purchasing,
-		`	ifAbsent          = `, "	takeAny           = \"attribute_not_exists(nothing)\"\n	ifAbsent          = "}}},
+		`		ConditionExpression:                 &ifAbsent,`, `		ConditionExpression:                 aws.String("attribute_not_exists(nothing)"),`}, {purchasing,
+		`import (`, "import (\n\t\"github.com/aws/aws-sdk-go-v2/aws\""}}},
 	{"the window and the pause checked outside the transaction", "P14", ledgerTests, overFake + "^the_window_is_the_shard", []edit{{purchasing,
 		`#opensAt <= :now AND #closesAt > :now AND #paused = :no`,
 		`(#opensAt <= :now OR #opensAt > :now) AND (#closesAt > :now OR #closesAt <= :now) AND (#paused = :no OR #paused <> :no)`}}},
@@ -71,9 +71,9 @@ var ofBuyingAndSeeding = []mutant{
 				}
 `}}},
 	{"a poison message takes a number", "P10", ledgerTests, overFake + "^each_poison_claim", []edit{{"shared/ledger/confirm.go",
-		`	l.find(ctx, left)
-	left = standing(left)
-`, `	l.find(ctx, left)
+		`	l.loadClaims(ctx, left)
+	left = withoutFailed(left)
+`, `	l.loadClaims(ctx, left)
 `}}},
 	{"restock without reopening the shard", "P6", ledgerTests, overFake + "^a_restock_takes", []edit{{"shared/ledger/add.go",
 		`":k": numberSet(k)`, `":k": numberSet(sale.MaxShards - 1)`}}},
@@ -127,11 +127,11 @@ var ofBuyingAndSeeding = []mutant{
 		`	if !e.Agrees(s) {`, `	if false {`}}},
 	{"an edit is answered before its last shard is written", "P14", ledgerTests, overFake + "^an_older_edit_that_agrees", []edit{{editing,
 		`	each(s.Shards, func(k int) {`, `	each(s.Shards-1, func(k int) {`}}},
-	{"contention beside a failed condition is taken for an answer", "P5", ledgerTests, "^TestContentionInEveryPosition", []edit{{creating,
+	{"contention beside a failed condition is taken for an answer", "P5", ledgerTests, "^TestContentionInEveryPosition", []edit{{"shared/ledger/transact.go",
 		`case !contended && refused:`, `case refused:`}}},
-	{"a transaction in contention is given up", "P5", ledgerTests, "^TestContentionInEveryPosition", []edit{{creating,
+	{"a transaction in contention is given up", "P5", ledgerTests, "^TestContentionInEveryPosition", []edit{{"shared/ledger/transact.go",
 		`				contended = true
-`, `				return nil, foreign(err)
+`, `				return nil, asInternal(err)
 `}}},
 	{"a sale that is stored in part is taken for whole", "P19", ledgerTests, "^TestASaleThatIsStoredInPart", []edit{{creating,
 		`failed(reasons[1]), failed(reasons[2])}; there`, `failed(reasons[1]), true}; there`}}},
@@ -143,7 +143,7 @@ var ofBuyingAndSeeding = []mutant{
 		`TableName: l.table, Item: shardItem(s, k, units), ConditionExpression: &ifAbsent,`, `TableName: l.table, Item: shardItem(s, k, units),`}}},
 	{"a late creation opens the sale again", "P15", ledgerTests, overFake + "^a_creation_that_comes_too_late", []edit{{creating,
 		`	ifState  = "#state = :draft"`, `	ifState  = "#state = :draft OR #state <> :draft"`}}},
-	{"a creation that is repeated writes over the sale", "P15", ledgerTests, overFake + "^creating_again", []edit{{creating,
+	{"a creation that is repeated writes over the sale", "P15", ledgerTests, overFake + "^creating_again", []edit{{"shared/ledger/transact.go",
 		`		TableName: l.table, Item: it, ConditionExpression: &ifAbsent,`, `		TableName: l.table, Item: it,`}}},
 	{"the SDK tries again under the ledger", "P16", ledgerTests, "^TestTheClientOfAFunctionMakesOneAttempt", []edit{{"shared/ledger/ledger.go",
 		`dynamodb.NewFromConfig(cfg, OneAttempt, func`, `dynamodb.NewFromConfig(cfg, func`}}},

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -21,7 +20,7 @@ import (
 // when the seed id was used with another number of units, with sale.Busy or
 // sale.Internal.
 func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
-	s, err := l.reread(ctx, a.SaleID)
+	s, err := l.readOpenSale(ctx, a.SaleID)
 	if err != nil {
 		return Seeding{}, err
 	}
@@ -49,7 +48,7 @@ func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 		}
 		done.Applied = done.Applied || new
 	}
-	s, err = l.reread(ctx, a.SaleID)
+	s, err = l.readOpenSale(ctx, a.SaleID)
 	done.Seeded = s.Seeded
 	return done, err
 }
@@ -58,46 +57,19 @@ func seedShardSK(seedID string, shard int) string {
 	return seedShardKey("", seedID, shard)[attrSK].(*types.AttributeValueMemberS).Value
 }
 
-// DraftError is the cause of a sale.SaleNotFound whose sale is still being created.
-type DraftError struct{ OpensAt time.Time }
-
-func (e *DraftError) Error() string { return "a draft that opens at " + e.OpensAt.Format(time.RFC3339) }
-
-// reread reads the sale itself, past the snapshots. A draft counts as not
-// found.
-func (l *Ledger) reread(ctx context.Context, saleID string) (sale.Sale, error) {
-	it, err := l.get(ctx, saleKey(saleID))
-	if err != nil {
-		return sale.Sale{}, err
-	}
-	if it == nil {
-		return sale.Sale{}, sale.Refuse(sale.SaleNotFound, "no such sale")
-	}
-	s, err := readSale(it)
-	if err != nil {
-		return sale.Sale{}, foreign(err)
-	}
-	if s.State != sale.Open {
-		return sale.Sale{}, &sale.Error{
-			Code: sale.SaleNotFound, Detail: "the sale is still being created", Err: &DraftError{OpensAt: s.OpensAt},
-		}
-	}
-	return s, nil
-}
-
 // announceAddition stores what the seed id stands for, or finds it stored.
 func (l *Ledger) announceAddition(ctx context.Context, a sale.Addition) error {
 	reasons, err := l.retryTransaction(ctx, l.put(with(seedKey(a.SaleID, a.SeedID), item{
 		"units": num(a.Stock), "at": millis(l.now()),
 	})))
 	if reasons == nil {
-		return foreign(err)
+		return asInternal(err)
 	}
 	r := reader{item: reasons[0].Item}
 	units := r.number("units")
 	switch {
 	case r.err != nil:
-		return foreign(r.err)
+		return asInternal(r.err)
 	case units != a.Stock:
 		return sale.Refuse(sale.Conflicting, "the seedId was used before with another stock")
 	}
@@ -128,7 +100,7 @@ func (l *Ledger) appliedShards(ctx context.Context, a sale.Addition) (map[string
 			return err
 		})
 		if err != nil {
-			return nil, foreign(err)
+			return nil, asInternal(err)
 		}
 		for _, it := range out.Items {
 			r := reader{item: it}
@@ -170,7 +142,7 @@ func (l *Ledger) addToShard(ctx context.Context, a sale.Addition, k int, units i
 	if reasons != nil && failed(reasons[0]) {
 		return false, nil // its receipt is there: applied before
 	}
-	return err == nil, foreign(err)
+	return err == nil, asInternal(err)
 }
 
 // undrain puts a sale back among those that reconciliation looks at.

@@ -76,33 +76,6 @@ type Mismatch struct {
 	Text string `json:"text"`
 }
 
-// Receipt is the books of one sale at one instant. Balanced is P1, P2, P3 and
-// P7 as the table itself shows them.
-type Receipt struct {
-	SaleID             string
-	AsOf               time.Time
-	Seeded, Stock      int64
-	Claims             int64
-	Pending, Confirmed int64
-	// OldestPendingSeconds is the age of the oldest order that is pending or whose
-	// order item is missing.
-	OldestPendingSeconds int64
-	Balanced             bool
-	Findings             []string
-	// Missing is the number of order items that are not there; ReadUnits what the
-	// pass has cost.
-	Missing int64
-	// Available is the stock that buyers can have now: none of a sale that is
-	// paused, closed or not open yet.
-	Available int64
-	ReadUnits float64
-	// Finished tells that nothing is left to do for the sale, see Drain. ClosesAt
-	// and Version are the sale's, as the pass knows them.
-	Finished bool
-	ClosesAt time.Time
-	Version  int64
-}
-
 // Stranded receives the claims of a pass whose message is due to be sent again:
 // pending ones, and confirmed ones without their order item.
 type Stranded func(sale.Claim)
@@ -114,7 +87,7 @@ type Stranded func(sale.Claim)
 // sale.Busy (step again later; a has moved on as far as it came) or
 // sale.Internal.
 func (l *Ledger) Step(ctx context.Context, a *Audit, stranded Stranded) (*Receipt, error) {
-	s, err := l.reread(ctx, a.SaleID)
+	s, err := l.readOpenSale(ctx, a.SaleID)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +111,7 @@ func (l *Ledger) Step(ctx context.Context, a *Audit, stranded Stranded) (*Receip
 	for _, m := range a.Mismatches {
 		keys = append(keys, m.Key)
 		if slices.Contains(a.Suspects, m.Key) {
-			a.find("%s", m.Text)
+			a.note("%s", m.Text)
 		}
 	}
 	if len(keys) > 0 && a.Suspects == nil {
@@ -221,7 +194,7 @@ func (l *Ledger) compare(s sale.Sale, a *Audit, shards []shard) *Receipt {
 	return r
 }
 
-func (a *Audit) find(format string, args ...any) {
+func (a *Audit) note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if len(a.Findings) < maxFindings && !slices.Contains(a.Findings, text) {
 		a.Findings = append(a.Findings, text)
@@ -254,16 +227,16 @@ func (l *Ledger) readShards(ctx context.Context, s sale.Sale, a *Audit) ([]shard
 	for k := range shards {
 		it := held[identityOf(stockKey(s.ID, k))]
 		if it == nil {
-			a.find("shard %d does not exist (P2)", k)
+			a.note("shard %d does not exist (P2)", k)
 			continue
 		}
 		one, err := readShard(it)
 		if err != nil {
-			a.find("shard %d: %v (P19)", k, err)
+			a.note("shard %d: %v (P19)", k, err)
 			continue
 		}
 		if shards[k] = one; one.stock < 0 {
-			a.find("shard %d: stock is %d (P1)", k, one.stock)
+			a.note("shard %d: stock is %d (P1)", k, one.stock)
 		}
 	}
 	return shards, nil

@@ -35,7 +35,7 @@ func (l *Ledger) auditPage(ctx context.Context, s sale.Sale, a *Audit, stranded 
 		return err
 	})
 	if err != nil {
-		return foreign(err)
+		return asInternal(err)
 	}
 	claims := make([]sale.Claim, 0, len(out.Items))
 	var unreadable []string
@@ -55,7 +55,7 @@ func (l *Ledger) auditPage(ctx context.Context, s sale.Sale, a *Audit, stranded 
 		a.ReadUnits += aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)
 	}
 	for _, text := range append(unreadable, found...) {
-		a.find("%s", text)
+		a.note("%s", text)
 	}
 	l.countClaims(s, a, claims, stranded)
 	now := l.now()
@@ -72,7 +72,7 @@ func (l *Ledger) auditPage(ctx context.Context, s sale.Sale, a *Audit, stranded 
 	}
 	r := reader{item: out.LastEvaluatedKey}
 	a.After = r.text(attrSK)
-	return foreign(r.err)
+	return asInternal(r.err)
 }
 
 // age takes note of how long an order has been unfinished. A pass may go on for
@@ -83,10 +83,10 @@ func (l *Ledger) countClaims(s sale.Sale, a *Audit, claims []sale.Claim, strande
 	now := l.now()
 	for _, c := range claims {
 		if sale.BucketOf(c.User, s.Buckets) != a.Bucket {
-			a.find("user %q: a claim outside of its bucket (P3)", c.User)
+			a.note("user %q: a claim outside of its bucket (P3)", c.User)
 		}
 		if c.Shard < 0 || c.Shard >= s.Shards {
-			a.find("user %q: the claim names shard %d of %d (P2)", c.User, c.Shard, s.Shards)
+			a.note("user %q: the claim names shard %d of %d (P2)", c.User, c.Shard, s.Shards)
 		} else {
 			a.Claims[c.Shard]++
 		}
@@ -96,7 +96,7 @@ func (l *Ledger) countClaims(s sale.Sale, a *Audit, claims []sale.Claim, strande
 			// An id has whole seconds only.
 			earliest := c.AcceptedAt.Add(-clockSkew).Truncate(time.Second)
 			if at := orderid.Time(c.OrderID); at.Before(earliest) || at.After(now.Add(clockSkew)) {
-				a.find("user %q: order %s says %s, the claim is of %s (P7)", c.User, orderid.String(c.OrderID),
+				a.note("user %q: order %s says %s, the claim is of %s (P7)", c.User, orderid.String(c.OrderID),
 					at.Format(time.RFC3339), c.AcceptedAt.Format(time.RFC3339))
 			}
 			continue
@@ -115,7 +115,7 @@ func (l *Ledger) countClaims(s sale.Sale, a *Audit, claims []sale.Claim, strande
 // was accepted under.
 func checkAccepted(s sale.Sale, a *Audit, c sale.Claim, now time.Time) {
 	if c.AcceptedAt.After(now.Add(clockSkew)) {
-		a.find("user %q: the claim is of %s, which is yet to come (P14)", c.User, c.AcceptedAt.Format(time.RFC3339))
+		a.note("user %q: the claim is of %s, which is yet to come (P14)", c.User, c.AcceptedAt.Format(time.RFC3339))
 	}
 	if s.ChangedAt.UnixMilli() == 0 && (c.AcceptedAt.Before(s.OpensAt) || !c.AcceptedAt.Before(s.ClosesAt)) {
 		// An edit after the sale was read may have moved the window.

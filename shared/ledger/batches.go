@@ -42,7 +42,7 @@ func (l *Ledger) batchGet(ctx context.Context, tries int, keys []item, consisten
 				return err
 			})
 			if err != nil {
-				return nil, foreign(err)
+				return nil, asInternal(err)
 			}
 			found = append(found, out.Responses[*l.table]...)
 			left = out.UnprocessedKeys[*l.table].Keys
@@ -116,7 +116,7 @@ func (l *Ledger) executeOnce(ctx context.Context, batch []types.BatchStatementRe
 		return err
 	})
 	if err == nil && len(out.Responses) != len(batch) {
-		err = foreign(fmt.Errorf("read batch: %d responses to %d statements", len(out.Responses), len(batch)))
+		err = asInternal(fmt.Errorf("read batch: %d responses to %d statements", len(out.Responses), len(batch)))
 	}
 	errs := make([]error, len(batch))
 	for i := range errs {
@@ -158,4 +158,20 @@ func each(n int, f func(i int)) {
 		})
 	}
 	wait.Wait()
+}
+
+// worst picks the error that says most about what to do: anything before busy.
+func worst(errs []error) error {
+	var busy error
+	for k, err := range errs {
+		if err == nil {
+			continue
+		}
+		err = fmt.Errorf("shard %d: %w", k, err)
+		if sale.CodeOf(err) != sale.Busy {
+			return err
+		}
+		busy = err
+	}
+	return busy
 }

@@ -31,7 +31,7 @@ func TestWhatAnEnvironmentRemembersIsBounded(t *testing.T) {
 func TestAPassListsTwentyFindingsAndTwentyMismatchesAtMost(t *testing.T) {
 	a := &Audit{}
 	for i := range 25 {
-		a.find("finding %d", i)
+		a.note("finding %d", i)
 		a.suspect(fmt.Sprint("key ", i), "mismatch %d", i)
 		if want := min(i+1, 20); len(a.Findings) != want || len(a.Mismatches) != want {
 			t.Fatalf("after %d: %d findings and %d mismatches", i+1, len(a.Findings), len(a.Mismatches))

@@ -42,7 +42,7 @@ func (l *Ledger) claim(ctx context.Context, s sale.Sale, user string) (sale.Clai
 		return sale.Claim{}, sale.Refuse(sale.OrderNotFound, "the user has no order in this sale")
 	}
 	c, err := readClaim(s.ID, s.Buckets, it)
-	return c, foreign(err)
+	return c, asInternal(err)
 }
 
 // MayResend asks whether the order message of a claim is due to be sent again
@@ -83,7 +83,7 @@ func (l *Ledger) MayResend(ctx context.Context, c sale.Claim) (bool, error) {
 	})
 	var failed *types.ConditionalCheckFailedException
 	if !errors.As(err, &failed) {
-		return err == nil, foreign(err)
+		return err == nil, asInternal(err)
 	}
 	held := reader{item: failed.Item}
 	return unsure && held.optionalNumber("resentAt") == now.UnixMilli(), nil
@@ -119,5 +119,5 @@ func (l *Ledger) Order(ctx context.Context, id uint64) (sale.Order, error) {
 		return sale.Order{}, sale.Refuse(sale.OrderNotFound, "no such order")
 	}
 	o, err := readOrder(it)
-	return o, foreign(err)
+	return o, asInternal(err)
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/orderid"
@@ -40,8 +39,9 @@ type Confirmation struct {
 // first (P7, P9); one claim's failure touches no other's (P10).
 //
 // Every 25 claims cost the same four calls: one read of the claims, one
-// reservation, one batch for the ids and one for the orders. What was confirmed
-// before, and an engine that tells no reasons, cost one read more per batch.
+// reservation, one batch for the ids and one for the orders. Claims that were
+// confirmed before, and an engine that returns no item with a failure, cost one
+// more read per batch.
 func (l *Ledger) Confirm(ctx context.Context, refs []ClaimRef) []Confirmation {
 	out := make([]Confirmation, len(refs))
 	for start := 0; start < len(refs); start += maxStatements {
@@ -64,10 +64,10 @@ func (l *Ledger) confirm(ctx context.Context, refs []ClaimRef, out []Confirmatio
 			left = append(left, &all[len(all)-1])
 		}
 	}
-	l.find(ctx, left)
-	left = standing(left)
+	l.loadClaims(ctx, left)
+	left = withoutFailed(left)
 	l.giveIDs(ctx, left)
-	left = standing(left)
+	left = withoutFailed(left)
 	l.putOrders(ctx, left)
 	for i, before := range first {
 		if before != i {
@@ -77,8 +77,8 @@ func (l *Ledger) confirm(ctx context.Context, refs []ClaimRef, out []Confirmatio
 	}
 }
 
-// first is where the same claim, whoever knows its buckets, stands first. So few are
-// compared faster than hashed.
+// first returns the index of the first ref to the same claim, ignoring Buckets. At
+// most 25 refs are compared, so a scan is faster than a map.
 func (r *ClaimRef) first(refs []ClaimRef) int {
 	return slices.IndexFunc(refs, func(other ClaimRef) bool {
 		return other.ClaimID == r.ClaimID && other.User == r.User && other.SaleID == r.SaleID
@@ -104,8 +104,8 @@ func (c *confirming) key() item { return item{attrPK: &c.pk, attrSK: &c.user} }
 
 func (c *confirming) identity() identity { return identity{c.pk.Value, c.user.Value} }
 
-// standing are those that nothing stopped so far, in the memory of batch.
-func standing(batch []*confirming) []*confirming {
+// withoutFailed drops, in place, the claims that have failed.
+func withoutFailed(batch []*confirming) []*confirming {
 	return slices.DeleteFunc(batch, func(c *confirming) bool { return c.Err != nil })
 }
 
@@ -115,8 +115,8 @@ func failAll(batch []*confirming, err error) {
 	}
 }
 
-// learn takes over the claim as it lies in the table; nil is none.
-func (c *confirming) learn(it item) {
+// load copies the stored claim; a nil item means that there is none.
+func (c *confirming) load(it item) {
 	if it == nil {
 		c.Err = errNoClaim
 		return
@@ -124,7 +124,7 @@ func (c *confirming) learn(it item) {
 	held, err := readClaim(c.ref.SaleID, c.ref.Buckets, it)
 	switch {
 	case err != nil:
-		c.Err = foreign(err)
+		c.Err = asInternal(err)
 	case held.ID != c.ref.ClaimID:
 		c.Err = poisonous(errors.New("the user holds another claim"))
 	default:
@@ -132,25 +132,27 @@ func (c *confirming) learn(it item) {
 	}
 }
 
+// errNoClaim is the error of a message that names no claim. No repeat of such a
+// message can succeed, so it is poison and ends in the dead-letter queue (P10).
 var errNoClaim = poisonous(errors.New("no such claim"))
 
 func poisonous(err error) error { return sale.Fail(sale.Poison, err) }
 
-// find reads the claims. Where a ref says how many buckets its sale has, that is
-// not looked up: the sale's item is the one that a whole crowd reads, and in a cold
-// environment it would have to be read first. What is not there is looked for by
-// what the sale itself says before it is called missing.
-func (l *Ledger) find(ctx context.Context, batch []*confirming) {
+// loadClaims reads the claims. If a ref says how many buckets its sale has, the
+// sale is not read first: a whole crowd reads that item, and a cold environment
+// would have to wait for it. A claim that is not where the ref points is looked for
+// once more where the sale itself points before it counts as missing.
+func (l *Ledger) loadClaims(ctx context.Context, batch []*confirming) {
 	var unknown []*confirming
 	for _, c := range batch {
 		if c.ref.Buckets > 0 {
-			c.lies(c.ref.Buckets)
+			c.setKey(c.ref.Buckets)
 		} else {
 			unknown = append(unknown, c)
 		}
 	}
-	l.locate(ctx, unknown)
-	l.readClaims(ctx, standing(slices.Clone(batch)))
+	l.readKeys(ctx, unknown)
+	l.readClaims(ctx, withoutFailed(slices.Clone(batch)))
 	unknown = unknown[:0]
 	for _, c := range batch {
 		if c.Err == errNoClaim && c.ref.Buckets > 0 {
@@ -158,20 +160,20 @@ func (l *Ledger) find(ctx context.Context, batch []*confirming) {
 			unknown = append(unknown, c)
 		}
 	}
-	l.locate(ctx, unknown)
-	l.readClaims(ctx, standing(unknown))
+	l.readKeys(ctx, unknown)
+	l.readClaims(ctx, withoutFailed(unknown))
 }
 
-// lies sets the claim's key.
-func (c *confirming) lies(buckets int) {
+// setKey fills in the claim's table key.
+func (c *confirming) setKey(buckets int) {
 	c.pk.Value = claimPK(c.ref.SaleID, sale.BucketOf(c.ref.User, buckets))
 	c.saleID.Value, c.user.Value, c.claimID.Value = c.ref.SaleID, c.ref.User, c.ref.ClaimID
 }
 
-// locate finds each claim's key: its sale knows the bucket. A batch is of one
-// sale nearly always, and that one is known: nothing is gained by reading several
-// at once, and one after the other keeps a run repeatable.
-func (l *Ledger) locate(ctx context.Context, batch []*confirming) {
+// readKeys reads each claim's sale, which says how many buckets it has, and sets
+// the claim's key. A batch nearly always belongs to one sale that is known already,
+// so sales are read one by one, which also keeps simulations reproducible.
+func (l *Ledger) readKeys(ctx context.Context, batch []*confirming) {
 	type found struct {
 		sale sale.Sale
 		err  error
@@ -187,7 +189,7 @@ func (l *Ledger) locate(ctx context.Context, batch []*confirming) {
 			sales[c.ref.SaleID] = f
 		}
 		if c.Err = f.err; c.Err == nil {
-			c.lies(f.sale.Buckets)
+			c.setKey(f.sale.Buckets)
 		}
 	}
 }
@@ -210,7 +212,7 @@ func (l *Ledger) readClaims(ctx context.Context, batch []*confirming) {
 		return
 	}
 	for _, c := range batch {
-		c.learn(held[c.identity()])
+		c.load(held[c.identity()])
 	}
 }
 
@@ -241,9 +243,9 @@ func (l *Ledger) giveIDs(ctx context.Context, batch []*confirming) {
 		case err == nil:
 			c.held = ids[i]
 		case !refused:
-			c.Err = foreign(err)
+			c.Err = asInternal(err)
 		case failed.Item != nil:
-			c.learn(failed.Item)
+			c.load(failed.Item)
 		default: // not every engine says what stood in the way
 			untold = append(untold, c)
 		}
@@ -251,7 +253,7 @@ func (l *Ledger) giveIDs(ctx context.Context, batch []*confirming) {
 	l.readClaims(ctx, untold)
 	for i, c := range pending {
 		if c.Err == nil && c.held == 0 {
-			c.Err = foreign(errors.New("a pending claim refused its order id"))
+			c.Err = asInternal(errors.New("a pending claim refused its order id"))
 		}
 		c.New = c.Err == nil && c.held == ids[i]
 	}
@@ -278,7 +280,7 @@ func (l *Ledger) putOrders(ctx context.Context, batch []*confirming) {
 			there = append(there, fresh[i])
 			continue
 		}
-		fresh[i].Err = foreign(err)
+		fresh[i].Err = asInternal(err)
 	}
 	l.checkOrders(ctx, there)
 }
@@ -299,48 +301,6 @@ func (l *Ledger) checkOrders(ctx context.Context, there []*confirming) {
 		if err == nil && o != c.Order {
 			err = fmt.Errorf("order %s belongs to claim %s of sale %s", orderid.String(c.Order.ID), o.ClaimID, o.SaleID)
 		}
-		c.Err = foreign(err)
+		c.Err = asInternal(err)
 	}
 }
-
-// ReserveOrderIDs takes a block of n order ids in one write. The ids' second and their
-// sequence's day come from one instant. A lost answer burns a block: gaps are
-// allowed, doubles are not.
-func (l *Ledger) ReserveOrderIDs(ctx context.Context, n int) ([]uint64, error) {
-	if n == 0 {
-		return nil, nil
-	}
-	now := l.now()
-	var out *dynamodb.UpdateItemOutput
-	err := l.retry(ctx, patientTries, func(ctx context.Context) (err error) {
-		out, err = l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName:                 l.table,
-			Key:                       sequenceKey(orderid.Day(now)),
-			UpdateExpression:          &advance,
-			ExpressionAttributeNames:  advanceNames,
-			ExpressionAttributeValues: item{":n": num(int64(n))},
-			ReturnValues:              types.ReturnValueUpdatedNew,
-		})
-		return err
-	})
-	if err != nil {
-		return nil, foreign(err)
-	}
-	r := reader{item: out.Attributes}
-	last := r.number("next")
-	if r.err != nil {
-		return nil, foreign(r.err)
-	}
-	ids := make([]uint64, n)
-	for i := range ids {
-		if ids[i], err = orderid.New(now, uint64(last-int64(n)+int64(i)+1)); err != nil {
-			return nil, foreign(err)
-		}
-	}
-	return ids, nil
-}
-
-var (
-	advance      = "ADD #next :n"
-	advanceNames = map[string]string{"#next": "next"}
-)

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/sale"
 )
@@ -44,7 +42,7 @@ func (l *Ledger) Create(ctx context.Context, c sale.Creation) (Seeding, error) {
 	}
 	current, err := readSale(it)
 	if err != nil {
-		return Seeding{}, foreign(err)
+		return Seeding{}, asInternal(err)
 	}
 	done := Seeding{SaleID: c.SaleID, Seeded: current.Seeded, Shards: current.Shards}
 	if current.State == sale.Open {
@@ -72,11 +70,11 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 	listing := with(listingKey(c.SaleID), item{"closesAt": millis(c.ClosesAt)})
 	reasons, err := l.retryTransaction(ctx, l.put(request), l.put(saleItem(draft)), l.put(listing))
 	if reasons == nil {
-		return foreign(err)
+		return asInternal(err)
 	}
 	// One transaction writes all three, and nothing deletes them.
 	if there := [...]bool{failed(reasons[0]), failed(reasons[1]), failed(reasons[2])}; there != [...]bool{true, true, true} {
-		return foreign(fmt.Errorf("the sale is stored in part (its request, its item, its listing: %t): %w", there, err))
+		return asInternal(fmt.Errorf("the sale is stored in part (its request, its item, its listing: %t): %w", there, err))
 	}
 	r := reader{item: reasons[0].Item}
 	same := r.text("name") == c.Name && r.number("opensAt") == c.OpensAt.UnixMilli() &&
@@ -84,7 +82,7 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 		r.number("shards") == int64(c.Shards)
 	switch {
 	case r.err != nil:
-		return foreign(r.err)
+		return asInternal(r.err)
 	case !same:
 		return sale.Refuse(sale.Conflicting, "the sale was created before with other contents")
 	}
@@ -103,7 +101,7 @@ func (l *Ledger) putShard(ctx context.Context, s sale.Sale, k int, units int64) 
 	if judge(err) == conditioned {
 		return nil
 	}
-	return foreign(err)
+	return asInternal(err)
 }
 
 // open turns a draft into an open sale, and reports whether this call did.
@@ -122,77 +120,10 @@ func (l *Ledger) open(ctx context.Context, saleID string) (bool, error) {
 	if judge(err) == conditioned {
 		return false, nil
 	}
-	return err == nil, foreign(err)
+	return err == nil, asInternal(err)
 }
 
 var (
 	setState = "SET #state = :open"
 	ifState  = "#state = :draft"
 )
-
-// put is a put-if-absent inside a transaction, whose failure shows what is
-// there.
-func (l *Ledger) put(it item) types.TransactWriteItem {
-	return types.TransactWriteItem{Put: &types.Put{
-		TableName: l.table, Item: it, ConditionExpression: &ifAbsent,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}}
-}
-
-// retryTransaction tries a transaction that recognises its own repeat until it
-// is committed or refused. It returns the reasons only if a condition failed and
-// every other action's reason is certain, too: contention on one action hides
-// what its condition would have said, so the transaction is tried again. The
-// error is the client's then, for the log; otherwise it is of the vocabulary.
-func (l *Ledger) retryTransaction(ctx context.Context, actions ...types.TransactWriteItem) ([]types.CancellationReason, error) {
-	for try := 0; ; try++ {
-		err := l.retry(ctx, patientTries, func(ctx context.Context) error { return l.transact(ctx, actions...) })
-		if judge(err) != cancelled {
-			return nil, foreign(err)
-		}
-		reasons, readErr := reasonsOf(err, len(actions))
-		if readErr != nil {
-			return nil, foreign(readErr)
-		}
-		refused, contended := false, false
-		for _, reason := range reasons {
-			switch code := aws.ToString(reason.Code); {
-			case code == reasonCondition:
-				refused = true
-			case contention(code):
-				contended = true
-			case code != reasonNone:
-				return nil, foreign(fmt.Errorf("read cancellation: reason %q: %w", code, err))
-			}
-		}
-		switch {
-		case !contended && refused:
-			return reasons, err
-		case !contended:
-			return nil, foreign(err)
-		case try+1 >= patientTries || !l.backOff(ctx, try):
-			return nil, sale.Fail(sale.Busy, err)
-		}
-	}
-}
-
-// failed reports whether an action was refused by its condition.
-func failed(reason types.CancellationReason) bool {
-	return aws.ToString(reason.Code) == reasonCondition
-}
-
-// worst picks the error that says most about what to do: anything before busy.
-func worst(errs []error) error {
-	var busy error
-	for k, err := range errs {
-		if err == nil {
-			continue
-		}
-		err = fmt.Errorf("shard %d: %w", k, err)
-		if sale.CodeOf(err) != sale.Busy {
-			return err
-		}
-		busy = err
-	}
-	return busy
-}

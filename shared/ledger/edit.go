@@ -46,9 +46,9 @@ func (l *Ledger) Edit(ctx context.Context, e sale.Edit) (Edited, error) {
 	errs := make([]error, s.Shards)
 	each(s.Shards, func(k int) { errs[k] = l.editShard(ctx, s, k) })
 	if err := worst(errs); err != nil {
-		return Edited{}, foreign(err)
+		return Edited{}, asInternal(err)
 	}
-	if s, err = l.reread(ctx, e.SaleID); err != nil {
+	if s, err = l.readOpenSale(ctx, e.SaleID); err != nil {
 		return Edited{}, err
 	}
 	if !e.Agrees(s) {
@@ -75,7 +75,7 @@ func overruled(s sale.Sale, e sale.Edit) error {
 func (l *Ledger) editSale(ctx context.Context, e sale.Edit) (sale.Sale, bool, error) {
 	var after sale.Sale // what this call tried to write last
 	for try := 0; ; try++ {
-		before, err := l.reread(ctx, e.SaleID)
+		before, err := l.readOpenSale(ctx, e.SaleID)
 		if err != nil {
 			return before, false, err
 		}
@@ -97,7 +97,7 @@ func (l *Ledger) editSale(ctx context.Context, e sale.Edit) (sale.Sale, bool, er
 		case err == nil:
 			return after, true, nil
 		case reasons == nil || !failed(reasons[0]):
-			return after, false, foreign(err)
+			return after, false, asInternal(err)
 		case try+1 >= patientTries || !l.backOff(ctx, try):
 			return after, false, sale.Fail(sale.Busy, err)
 		}
@@ -163,10 +163,10 @@ func (l *Ledger) editShard(ctx context.Context, s sale.Sale, k int) error {
 	})
 	var failed *types.ConditionalCheckFailedException
 	if !errors.As(err, &failed) {
-		return foreign(err)
+		return asInternal(err)
 	}
 	if failed.Item == nil {
-		return foreign(errors.New("the shard does not exist"))
+		return asInternal(errors.New("the shard does not exist"))
 	}
 	return nil
 }

@@ -47,12 +47,12 @@ func (l *Ledger) Listings(ctx context.Context) ([]Listing, error) {
 			return err
 		})
 		if err != nil {
-			return nil, foreign(err)
+			return nil, asInternal(err)
 		}
 		for _, it := range out.Items {
 			one, err := readListing(it)
 			if err != nil {
-				return nil, foreign(err)
+				return nil, asInternal(err)
 			}
 			list = append(list, one)
 		}
@@ -73,7 +73,7 @@ func (l *Ledger) Listing(ctx context.Context, saleID string) (Listing, error) {
 		return Listing{}, sale.Refuse(sale.SaleNotFound, "no such sale")
 	}
 	one, err := readListing(it)
-	return one, foreign(err)
+	return one, asInternal(err)
 }
 
 func readListing(it item) (Listing, error) {
@@ -99,7 +99,7 @@ func (l *Ledger) SaveCursor(ctx context.Context, a *Audit) error {
 	a.SavedAt = l.now()
 	text, err := json.Marshal(a)
 	if err != nil {
-		return foreign(fmt.Errorf("write cursor: %w", err))
+		return asInternal(fmt.Errorf("write cursor: %w", err))
 	}
 	err = l.retry(ctx, maxTries, func(ctx context.Context) error {
 		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
@@ -112,7 +112,7 @@ func (l *Ledger) SaveCursor(ctx context.Context, a *Audit) error {
 		})
 		return err
 	})
-	return foreign(err)
+	return asInternal(err)
 }
 
 // Drain takes a finished sale off the list of those that are reconciled, unless it

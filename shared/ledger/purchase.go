@@ -167,7 +167,6 @@ var (
 	takeUnitUpdate    = "SET #stock = #stock - :one"
 	takeUnitNames     = map[string]string{"#stock": "stock", "#opensAt": "opensAt", "#closesAt": "closesAt", "#paused": "paused"}
 	takeUnitCondition = "#stock > :zero AND #opensAt <= :now AND #closesAt > :now AND #paused = :no"
-	ifAbsent          = "attribute_not_exists(pk)"
 	zero, one, no     = num(0), num(1), boolean(false)
 )
 

@@ -72,7 +72,7 @@ func (l *Ledger) Remaining(ctx context.Context, s sale.Sale) (Remaining, error) 
 		if r.Units == 0 && !s.SoldOut() {
 			// The set of empty shards is older than the count of the others. Only if
 			// nobody has restocked the sale since were all of them empty at once (P6).
-			if s, err = l.reread(ctx, s.ID); err != nil {
+			if s, err = l.readOpenSale(ctx, s.ID); err != nil {
 				return Remaining{}, err
 			}
 		}
@@ -101,7 +101,7 @@ func (l *Ledger) countRemaining(ctx context.Context, s sale.Sale) (Remaining, er
 	for _, it := range items {
 		shard, err := readShard(it)
 		if err != nil {
-			return Remaining{}, foreign(err)
+			return Remaining{}, asInternal(err)
 		}
 		r.Units += shard.stock
 	}

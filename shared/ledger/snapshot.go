@@ -291,7 +291,7 @@ func (l *Ledger) ask(ctx context.Context, tries int, v *view, saleID string) err
 	}
 	s, err := readSale(it)
 	if err != nil {
-		return foreign(err)
+		return asInternal(err)
 	}
 	v.hear(s, now, l.snapshotAge())
 	return nil
@@ -331,7 +331,7 @@ func (l *Ledger) refreshWithin(ctx context.Context, tries int, v *view, saleID s
 	}
 	s, err := readSale(it)
 	if err != nil {
-		return foreign(err)
+		return asInternal(err)
 	}
 	v.accept(number, true, s, now, l.snapshotAge())
 	return nil
@@ -340,37 +340,3 @@ func (l *Ledger) refreshWithin(ctx context.Context, tries int, v *view, saleID s
 func (l *Ledger) snapshotAge() time.Duration {
 	return time.Duration((0.9 + 0.2*l.random()) * float64(snapshotAge))
 }
-
-// existing returns a snapshot of a sale that exists, of any age: its buckets
-// and shards never change. It fails with sale.SaleNotFound, sale.Busy or
-// sale.Internal.
-func (l *Ledger) existing(ctx context.Context, tries int, saleID string) (sale.Sale, error) {
-	if s := l.views.of(saleID).load(l.now()); s.isOpen() {
-		return s.sale, nil
-	}
-	return l.saleWithin(ctx, tries, saleID)
-}
-
-// Sale returns the sale as it was at most 1.65 seconds ago. It fails with
-// sale.SaleNotFound (a draft counts as not found), sale.Busy or sale.Internal.
-func (l *Ledger) Sale(ctx context.Context, saleID string) (sale.Sale, error) {
-	return l.saleWithin(ctx, maxTries, saleID)
-}
-
-func (l *Ledger) saleWithin(ctx context.Context, tries int, saleID string) (sale.Sale, error) {
-	v := l.views.of(saleID)
-	s := v.load(l.now())
-	if !s.fresh || !s.certain {
-		if err := l.refreshWithin(ctx, tries, v, saleID); err != nil {
-			return sale.Sale{}, err
-		}
-		s = v.load(l.now())
-	}
-	if !s.isOpen() {
-		return sale.Sale{}, sale.Refuse(sale.SaleNotFound, "no such sale")
-	}
-	return s.sale, nil
-}
-
-// isOpen reports whether the sale exists and is no draft.
-func (s *snapshot) isOpen() bool { return s.found && s.sale.State == sale.Open }

@@ -1,12 +1,15 @@
 package ledger
 
+// All of this package's tries follow the rules of this file. Five loops try again:
+// retry (one call), retryTransaction in transact.go, batchGet and execute in batches.go
+// (what a batch left over), and run in purchase.go (a purchase, on another shard).
+
 import (
 	"context"
 	"errors"
 	"time"
 
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
@@ -23,9 +26,9 @@ const (
 	backoffCap  = 200 * time.Millisecond
 	// maxTries bounds one call's tries where somebody waits (P16).
 	maxTries = 6
-	// patientTries is for who has nobody waiting, as seeding and finalizing: a crowd
-	// exhausts a table for seconds, while a message that is given up comes again
-	// only after its visibility timeout. The time budget ends them, too.
+	// patientTries bounds one call's tries where nobody waits, as in seeding and
+	// finalizing: a crowd can exhaust a table for seconds, and a message that is given
+	// up comes back only after its visibility timeout. The time budget ends them, too.
 	patientTries = 24
 )
 
@@ -115,8 +118,8 @@ func (l *Ledger) backOff(ctx context.Context, try int) bool {
 	}
 }
 
-// foreign makes an error of the vocabulary out of any other one.
-func foreign(err error) error {
+// asInternal turns any error from outside the vocabulary into sale.Internal.
+func asInternal(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -125,37 +128,3 @@ func foreign(err error) error {
 	}
 	return sale.Fail(sale.Internal, err)
 }
-
-// withoutToken keeps the SDK from adding a ClientRequestToken. Every
-// transaction here recognises its own repeat by what it wrote, at any age; a
-// token would add a ten-minute limit, parameter matching and two more errors.
-var withoutToken = []func(*dynamodb.Options){func(o *dynamodb.Options) { o.IdempotencyTokenProvider = nil }}
-
-func (l *Ledger) transact(ctx context.Context, actions ...types.TransactWriteItem) error {
-	_, err := l.api.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: actions}, withoutToken...)
-	return err
-}
-
-// get reads one item consistently; nil when there is none.
-func (l *Ledger) get(ctx context.Context, key item) (item, error) {
-	return l.getWithin(ctx, maxTries, key)
-}
-
-func (l *Ledger) getWithin(ctx context.Context, tries int, key item) (item, error) {
-	return l.readItem(ctx, tries, key, true)
-}
-
-// readItem reads one item; nil when there is none.
-func (l *Ledger) readItem(ctx context.Context, tries int, key item, consistent bool) (item, error) {
-	var out *dynamodb.GetItemOutput
-	err := l.retry(ctx, tries, func(ctx context.Context) (err error) {
-		out, err = l.api.GetItem(ctx, &dynamodb.GetItemInput{TableName: l.table, Key: key, ConsistentRead: &consistent})
-		return err
-	})
-	if err != nil {
-		return nil, foreign(err)
-	}
-	return out.Item, nil
-}
-
-var yes = true

@@ -1,0 +1,75 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/sale"
+)
+
+// withoutToken keeps the SDK from adding a ClientRequestToken. Every
+// transaction here recognises its own repeat by what it wrote, at any age; a
+// token would add a ten-minute limit, parameter matching and two more errors.
+var withoutToken = []func(*dynamodb.Options){func(o *dynamodb.Options) { o.IdempotencyTokenProvider = nil }}
+
+func (l *Ledger) transact(ctx context.Context, actions ...types.TransactWriteItem) error {
+	_, err := l.api.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: actions}, withoutToken...)
+	return err
+}
+
+// retryTransaction tries a transaction that recognises its own repeat until it
+// is committed or refused. It returns the reasons only if a condition failed and
+// every other action's reason is certain, too: contention on one action hides
+// what its condition would have said, so the transaction is tried again. The
+// error is the client's then, for the log; otherwise it is of the vocabulary.
+func (l *Ledger) retryTransaction(ctx context.Context, actions ...types.TransactWriteItem) ([]types.CancellationReason, error) {
+	for try := 0; ; try++ {
+		err := l.retry(ctx, patientTries, func(ctx context.Context) error { return l.transact(ctx, actions...) })
+		if judge(err) != cancelled {
+			return nil, asInternal(err)
+		}
+		reasons, readErr := reasonsOf(err, len(actions))
+		if readErr != nil {
+			return nil, asInternal(readErr)
+		}
+		refused, contended := false, false
+		for _, reason := range reasons {
+			switch code := aws.ToString(reason.Code); {
+			case code == reasonCondition:
+				refused = true
+			case contention(code):
+				contended = true
+			case code != reasonNone:
+				return nil, asInternal(fmt.Errorf("read cancellation: reason %q: %w", code, err))
+			}
+		}
+		switch {
+		case !contended && refused:
+			return reasons, err
+		case !contended:
+			return nil, asInternal(err)
+		case try+1 >= patientTries || !l.backOff(ctx, try):
+			return nil, sale.Fail(sale.Busy, err)
+		}
+	}
+}
+
+// failed reports whether an action was refused by its condition.
+func failed(reason types.CancellationReason) bool {
+	return aws.ToString(reason.Code) == reasonCondition
+}
+
+// put is a put-if-absent inside a transaction, whose failure shows what is
+// there.
+func (l *Ledger) put(it item) types.TransactWriteItem {
+	return types.TransactWriteItem{Put: &types.Put{
+		TableName: l.table, Item: it, ConditionExpression: &ifAbsent,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}}
+}
+
+var ifAbsent = "attribute_not_exists(pk)"

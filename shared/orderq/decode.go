@@ -1,0 +1,101 @@
+package orderq
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"flashsale/shared/sale"
+)
+
+// maxBody bounds what Decode looks at, in bytes; a real message is below 1 KiB.
+const maxBody = 4 << 10
+
+// Decode reads a message. Anything but a complete, valid message of a known
+// version is sale.Poison: another delivery cannot make it better (P10).
+func Decode(body string) (Message, error) {
+	if len(body) > maxBody {
+		return Message{}, poison(errors.New("body too long"))
+	}
+	w, ok := cut(body)
+	if !ok {
+		var err error
+		if w, err = unmarshal(body); err != nil {
+			return Message{}, poison(err)
+		}
+	}
+	switch {
+	case w.V != Version:
+		return Message{}, poison(fmt.Errorf("schema version %d", w.V))
+	case !sale.ValidID(w.SaleID):
+		return Message{}, poison(errors.New("invalid saleId"))
+	case !sale.ValidUser(w.User):
+		return Message{}, poison(errors.New("invalid user"))
+	case !sale.ValidID(w.ClaimID):
+		return Message{}, poison(errors.New("invalid claimId"))
+	case w.Buckets < 0 || w.Buckets > sale.MaxShards:
+		return Message{}, poison(errors.New("invalid buckets"))
+	}
+	return Message{SaleID: w.SaleID, User: w.User, ClaimID: w.ClaimID, Buckets: w.Buckets}, nil
+}
+
+// cut reads a message of plain parts exactly as Encode writes it; it reports false
+// for any other, which may nevertheless be a good one.
+func cut(body string) (wire, bool) {
+	rest, isHead := strings.CutPrefix(body, head)
+	rest, isTail := strings.CutSuffix(rest, tail)
+	saleID, rest, isSale := strings.Cut(rest, toUser)
+	user, rest, isUser := strings.Cut(rest, toClaim)
+	claimID, number, isClaim := strings.Cut(rest, toBuckets)
+	buckets, err := strconv.Atoi(number)
+	// What strconv reads more generously than JSON is not what Encode writes.
+	isClaim = isClaim && err == nil && buckets > 0 && number[0] != '0' && number[0] != '+'
+	if !isHead || !isTail || !isSale || !isUser || !isClaim || !plain(saleID) || !plain(user) || !plain(claimID) {
+		return wire{}, false
+	}
+	return wire{Version, saleID, user, claimID, buckets}, true
+}
+
+func unmarshal(body string) (w wire, err error) {
+	if !utf8.ValidString(body) {
+		return w, errors.New("body is not UTF-8")
+	}
+	if err := json.Unmarshal([]byte(body), &w); err != nil {
+		return w, fmt.Errorf("decode: %w", err)
+	}
+	return w, nil
+}
+
+func poison(err error) error { return sale.Fail(sale.Poison, err) }
+
+type wire struct {
+	V       int    `json:"v"`
+	SaleID  string `json:"saleId"`
+	User    string `json:"user"`
+	ClaimID string `json:"claimId"`
+	Buckets int    `json:"buckets"`
+}
+
+// Fast path: a message whose parts need no JSON escaping is cut at these texts.
+// encoding/json would cost more than everything else that finalize does with a
+// message besides its calls.
+const (
+	head      = `{"v":1,"saleId":"` // with Version
+	toUser    = `","user":"`
+	toClaim   = `","claimId":"`
+	toBuckets = `","buckets":`
+	tail      = `}`
+)
+
+// plain reports whether JSON quotes the text as it is.
+func plain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
