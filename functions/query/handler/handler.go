@@ -148,10 +148,25 @@ func (h *Handler) claim(ctx context.Context, r *httpapi.Request, event *telemetr
 	}
 	response := httpapi.JSON(http.StatusOK, httpapi.ClaimOf(c))
 	if c.State() == sale.Pending {
-		response.Headers.RetryAfter = httpapi.Seconds(httpapi.Jitter(0, 2*time.Second))
+		response.Headers.RetryAfter = httpapi.Seconds(httpapi.Jitter(pollingRange(h.now().Sub(c.AcceptedAt))))
 	}
 	return response, nil
 }
+
+// pollingRange bounds how long a buyer waits before asking again about a claim that
+// has been pending for so long. Most claims are confirmed within a second or two; one
+// that is still pending after a minute waits for a repair, and asking every other
+// second only costs requests. The wait is at most half the age, so a buyer learns of
+// the confirmation after at most one and a half times as long as it took.
+func pollingRange(age time.Duration) (from, to time.Duration) {
+	to = min(max(shortestPolling, age/2), longestPolling)
+	return to/2 - shortestPolling/2, to
+}
+
+const (
+	shortestPolling = 2 * time.Second
+	longestPolling  = 30 * time.Second
+)
 
 type orderPage struct {
 	OrderID     string `json:"orderId"`

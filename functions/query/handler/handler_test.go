@@ -3,6 +3,7 @@ package handler
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -96,9 +97,52 @@ func TestABuyerSeesTheirOwnClaim(t *testing.T) {
 	if diff := cmp.Diff(want, answered(t, r, "no-store")); diff != "" {
 		t.Errorf("pending (-want +got):\n%s", diff)
 	}
-	if wait := r.Headers.RetryAfter; wait != "1" && wait != "2" {
-		t.Errorf("Retry-After %q with a pending claim, want 1 or 2", wait)
+}
+
+func TestABuyerIsAskedToWaitLongerTheLongerTheClaimIsPending(t *testing.T) {
+	f := newFunction(t)
+	claim := f.claims["alice"]
+	claim.OrderID = 0
+	f.claims["alice"] = claim
+	// The age of the claim in seconds, and the waits that may be asked for.
+	for _, c := range []struct{ age, from, to int }{
+		{-60, 1, 2}, {0, 1, 2}, {4, 1, 2}, {6, 1, 3}, {20, 5, 10}, {60, 15, 30}, {86_400, 15, 30},
+	} {
+		f.handler.now = func() time.Time { return claim.AcceptedAt.Add(time.Duration(c.age) * time.Second) }
+		met := map[int]bool{}
+		for range 400 {
+			r := f.invoke(t, t.Context(), event(t, "query-claim.json"))
+			wait, err := strconv.Atoi(r.Headers.RetryAfter)
+			if err != nil || wait < c.from || wait > c.to {
+				t.Fatalf("Retry-After %q after %d s, want %d to %d", r.Headers.RetryAfter, c.age, c.from, c.to)
+			}
+			met[wait] = true
+		}
+		if !met[c.from] || !met[c.to] {
+			t.Errorf("after %d s the waits are %v, want all from %d to %d", c.age, met, c.from, c.to)
+		}
 	}
+}
+
+func TestABuyerWhoseClaimStaysPendingPollsRarely(t *testing.T) {
+	f := newFunction(t)
+	claim := f.claims["alice"]
+	claim.OrderID = 0
+	f.claims["alice"] = claim
+	age, polls := time.Duration(0), 0
+	f.handler.now = func() time.Time { return claim.AcceptedAt.Add(age) }
+	for age < 140*time.Second {
+		wait, err := strconv.Atoi(f.invoke(t, t.Context(), event(t, "query-claim.json")).Headers.RetryAfter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		age += time.Duration(wait) * time.Second
+		polls++
+	}
+	if polls > 25 { // one or two seconds each time would be about 93
+		t.Errorf("%d polls in 140 seconds", polls)
+	}
+	t.Logf("%d polls in 140 seconds", polls)
 }
 
 func TestABuyerSeesTheirOwnOrder(t *testing.T) {
