@@ -11,8 +11,23 @@ const maxTail = 4 << 10
 
 // sink is the one place all functions' lines end in.
 type sink struct {
-	mu sync.Mutex
-	to io.Writer
+	mu  sync.Mutex
+	to  io.Writer
+	cut bool // the last line could not be written whole
+}
+
+// write writes a whole line. A log that cannot be written, as on a full disk, is no
+// reason to stop a function: the line is lost, and the next one begins a line.
+func (s *sink) write(line []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cut {
+		if _, err := s.to.Write([]byte("\n")); err != nil {
+			return
+		}
+	}
+	_, err := s.to.Write(line)
+	s.cut = err != nil
 }
 
 // stream is the log of one process.
@@ -34,10 +49,7 @@ func (s *stream) Write(line []byte) (int, error) {
 	s.mu.Unlock()
 
 	prefixed := append(append(make([]byte, 0, len(s.prefix)+len(line)), s.prefix...), line...)
-	s.sink.mu.Lock()
-	defer s.sink.mu.Unlock()
-	// A log that cannot be written is no reason to stop a function.
-	_, _ = s.sink.to.Write(prefixed)
+	s.sink.write(prefixed)
 	return len(line), nil
 }
 

@@ -17,7 +17,7 @@ import (
 type journal struct {
 	dir   string
 	lock  *os.File
-	grown chan struct{} // gets a token when the file has grown far beyond the state
+	stale chan struct{} // gets a token when the file wants a rewrite: it has grown, or a write failed
 	work  chan struct{} // gets a token when there is something to write
 	ended chan struct{} // closed when the writer has stopped
 
@@ -31,7 +31,7 @@ type journal struct {
 	pending           []byte     // lines not yet written
 	appended, durable uint64     // lines so far: handed in, on disk
 	waiting           int        // callers of wait that are not answered yet
-	failed            error      // once set, nothing is accepted any more
+	failed            error      // while it is set nothing is accepted
 }
 
 const (
@@ -62,7 +62,7 @@ func openJournal(dir string, replay func(line []byte) error) (*journal, error) {
 	}
 	j := &journal{
 		dir: dir, lock: lock,
-		grown: make(chan struct{}, 1), work: make(chan struct{}, 1), ended: make(chan struct{}),
+		stale: make(chan struct{}, 1), work: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	j.synced = sync.NewCond(&j.state)
 	data, err := os.ReadFile(j.path())
@@ -160,22 +160,33 @@ func (j *journal) flush() (answered int) {
 	if err == nil {
 		j.size += int64(len(b))
 		if j.size > j.mark {
-			signal(j.grown)
+			signal(j.stale)
 		}
 	}
 	return j.settle(last, err)
 }
 
+// failure is why nothing is accepted, or nil.
+func (j *journal) failure() error {
+	j.state.Lock()
+	defer j.state.Unlock()
+	return j.failed
+}
+
 // settle tells everybody who waits how far the disk is, and returns how many
 // those are. After an error nothing is certain about the file any more, so
-// nothing more is accepted.
+// nothing is accepted until a rewrite has replaced it.
 func (j *journal) settle(last uint64, err error) (waiting int) {
 	j.state.Lock()
 	defer j.state.Unlock()
-	if err != nil {
+	switch {
+	case err != nil:
 		j.failed = fmt.Errorf("write journal: %w", err)
-	} else {
+		signal(j.stale)
+	case errors.Is(j.failed, errJournalClosed):
 		j.durable = last
+	default:
+		j.durable, j.failed = last, nil
 	}
 	j.synced.Broadcast()
 	return j.waiting

@@ -18,6 +18,10 @@ type Options struct {
 	Region    string           // "" is us-east-1
 	Now       func() time.Time // nil is time.Now; safe for concurrent use
 	Disorder  Disorder         // zero: none
+	// Report is told when the journal cannot be written any more, as on a full disk,
+	// and with nil when it can be written again. nil: nobody is told.
+	Report    func(error)
+	HealPause time.Duration // between two tries to write it again; 0 is one second
 }
 
 // Server is a queue service. It is an http.Handler and safe for concurrent use.
@@ -49,6 +53,12 @@ func Open(o Options) (*Server, error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Report == nil {
+		o.Report = func(error) {}
+	}
+	if o.HealPause == 0 {
+		o.HealPause = time.Second
 	}
 	o.BaseURL = strings.TrimSuffix(o.BaseURL, "/")
 	s := &Server{options: o, named: map[string]*queue{}, keyed: map[string]*queue{}, tasks: map[string]*moveTask{}}
@@ -93,19 +103,37 @@ func (s *Server) Close() error {
 	return s.journal.close()
 }
 
-// compact rewrites the journal whenever it has grown far beyond the state.
+// compact rewrites the journal whenever it has grown far beyond the state, and when
+// it could not be written. In the second case nobody knows what is in the file, so
+// nothing is accepted until a new file with the whole state has taken its place.
 func (s *Server) compact() {
+	failed := false
 	for {
 		select {
 		case <-s.ctx.Done():
 			return
-		case <-s.journal.grown:
+		case <-s.journal.stale:
+		}
+		if err := s.journal.failure(); err != nil && !failed {
+			failed = true
+			s.options.Report(err)
 		}
 		s.mu.Lock()
-		// Either the old journal stays in use and grows on, or the journal has
-		// failed and the next change says so.
+		// An error leaves the old file as it is: it grows on, or is tried again.
 		_ = s.journal.rewrite(s.snapshot())
 		s.mu.Unlock()
+		switch err := s.journal.failure(); {
+		case err != nil:
+			select {
+			case <-s.ctx.Done():
+				return
+			case <-time.After(s.options.HealPause):
+				signal(s.journal.stale)
+			}
+		case failed:
+			failed = false
+			s.options.Report(nil)
+		}
 	}
 }
 

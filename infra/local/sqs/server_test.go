@@ -85,6 +85,11 @@ func (f *fixture) send(url, body string) string {
 	return *out.MessageId
 }
 
+func (f *fixture) trySend(url, body string) error {
+	_, err := f.client.SendMessage(f.Context(), &awssqs.SendMessageInput{QueueUrl: &url, MessageBody: &body})
+	return err
+}
+
 // receive takes up to ten messages, with everything there is to know of them.
 func (f *fixture) receive(url string, change ...func(*awssqs.ReceiveMessageInput)) []types.Message {
 	f.Helper()

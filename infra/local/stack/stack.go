@@ -267,6 +267,16 @@ func (s *Stack) keepEngine(e *engine.Engine, port int) {
 	s.onStop(func() error { close(stop); return <-stopped })
 }
 
+// reportDisk tells that the queue's folder cannot be written, and when it can again.
+func (s *Stack) reportDisk(err error) {
+	if err == nil {
+		s.o.Log.Info("the queue works again")
+		return
+	}
+	s.o.Log.Error("the queue takes nothing new until its folder can be written; nothing that was accepted is lost: "+
+		"free space, or end the stack and run it again", "error", err)
+}
+
 // startQueues opens the embedded SQS, unless another one is named.
 func (s *Stack) startQueues(l net.Listener) error {
 	if s.o.SQSEndpoint != "" {
@@ -274,7 +284,7 @@ func (s *Stack) startQueues(l net.Listener) error {
 	}
 	server, err := sqs.Open(sqs.Options{
 		Dir: filepath.Join(s.o.Data, "sqs"), BaseURL: s.SQS, AccountID: accountID, Region: region,
-		Disorder: s.disorder(),
+		Disorder: s.disorder(), Report: s.reportDisk,
 	})
 	if err != nil {
 		return err
