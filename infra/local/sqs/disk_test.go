@@ -1,32 +1,10 @@
 package sqs_test
 
 import (
-	"errors"
-	"syscall"
 	"testing"
 
 	"flashsale/infra/local/sqs"
 )
-
-// fillDisk makes every write of this process to a file fail, as on a full disk, until
-// the function that it returns frees the disk. The process must run no other test
-// meanwhile.
-func fillDisk(t *testing.T) (free func()) {
-	t.Helper()
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
-		t.Fatal(err)
-	}
-	set := func(bytes uint64) {
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: bytes, Max: limit.Max}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	free = func() { set(limit.Cur) }
-	set(0)
-	t.Cleanup(free)
-	return free
-}
 
 func TestAQueueWorksAgainWhenTheDiskHasSpaceAgain(t *testing.T) {
 	dir := t.TempDir()
@@ -35,7 +13,7 @@ func TestAQueueWorksAgainWhenTheDiskHasSpaceAgain(t *testing.T) {
 	url := f.queue("q")
 	f.send(url, "before")
 
-	free := fillDisk(t)
+	free := f.server.FillDisk(t)
 	if err := f.trySend(url, "meanwhile"); err == nil {
 		t.Error("a message is taken although it cannot be kept")
 	}
@@ -53,7 +31,7 @@ func TestAQueueWorksAgainWhenTheDiskHasSpaceAgain(t *testing.T) {
 	if err := f.server.Close(); err != nil {
 		t.Error(err)
 	}
-	if len(told) != 2 || !errors.Is(told[0], syscall.EFBIG) || told[1] != nil {
+	if len(told) != 2 || told[0] == nil || told[1] != nil {
 		t.Errorf("told %v, want the error once and then that it is over", told)
 	}
 }
