@@ -60,6 +60,10 @@ demo: host ## 1,000 buyers rush for 100 bottles on the running stack (or on one 
 override OPERATOR := $(HOST)/operator -api-port "$$API_PORT" $${ENV:+-env "$$ENV"} \
 	$${TABLE:+-table "$$TABLE" -queue "$${QUEUE-}" -dead-letter-queue "$${DLQ-}"}
 
+.PHONY: sales
+sales: operator ## every sale with its state, its units and whether its books balance
+	@$(OPERATOR) sales
+
 .PHONY: pause
 pause: operator ## stop SALE=… (on AWS: ENV=…): when it says so, no unit leaves any shard
 	@$(OPERATOR) pause -sale "$${SALE-}"
@@ -67,6 +71,14 @@ pause: operator ## stop SALE=… (on AWS: ENV=…): when it says so, no unit lea
 .PHONY: resume
 resume: operator ## let SALE=… go on
 	@$(OPERATOR) resume -sale "$${SALE-}"
+
+.PHONY: reschedule
+reschedule: operator ## SALE=… sells from OPENS=2026-11-11T12:00:00Z to CLOSES=…
+	@$(OPERATOR) reschedule -sale "$${SALE-}" -opens "$${OPENS-}" -closes "$${CLOSES-}"
+
+.PHONY: add
+add: operator ## STOCK=… more units for SALE=…; a repeat with the same SEED_ID=… changes nothing
+	@$(OPERATOR) add -sale "$${SALE-}" -stock "$${STOCK-}" -seed-id "$${SEED_ID-}"
 
 .PHONY: receipt
 receipt: operator ## SALE=… (or ALL=1) recounted from the table, fails unless it balances; JSON=1, FULL=1 scans any table
@@ -77,8 +89,8 @@ buyer: operator ## what happened to the order of BUYER=… in SALE=…
 	@$(OPERATOR) buyer -sale "$${SALE-}" -user "$${BUYER-}"
 
 .PHONY: redrive
-redrive: operator ## what is in the dead-letter queue and why; GO=1 moves it back
-	@$(OPERATOR) redrive $${GO:+-go}
+redrive: operator ## what is in the dead-letter queue and why; GO=1 moves what is pending back, DROP=poison deletes the rest
+	@$(OPERATOR) redrive $${GO:+-go} $${DROP:+-drop "$$DROP"}
 
 # What happens if so many come for so little, played in virtual time with the
 # real functions. W (how long a transaction keeps an item busy), LATENCY (its

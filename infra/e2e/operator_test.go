@@ -215,8 +215,14 @@ func TestDeadLettersAreShownAndMovedBack(t *testing.T) {
 	if s.depth("OrderDeadLetterQueue") != 3 {
 		t.Error("the preview took messages")
 	}
-	if out, code = s.operator("redrive", "-go"); code != 0 || !strings.Contains(out, "COMPLETED: 3 moved") {
+	if out, code = s.operator("redrive", "-go"); code != 0 || !strings.Contains(out, "1 moved back to the order queue, 0 deleted") {
 		t.Errorf("status %d: %s", code, out)
 	}
 	s.balanced("moutai")
+	if out, code = s.operator("redrive", "-drop", "poison"); code != 0 || !strings.Contains(out, "2 deleted") || s.depth("OrderDeadLetterQueue") != 0 {
+		t.Errorf("status %d: %s", code, out)
+	}
+	if out, code = s.operator("sales"); code != 0 || !strings.Contains(out, "moutai") || !strings.Contains(out, "balanced") {
+		t.Errorf("status %d: %s", code, out)
+	}
 }

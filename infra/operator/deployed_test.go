@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -75,21 +76,37 @@ esac
 	return config, calls
 }
 
-func TestAnEnvironmentsSaleIsPausedAndResumedThroughItsSeedFunction(t *testing.T) {
+func TestAnEnvironmentsSaleIsChangedThroughItsSeedFunction(t *testing.T) {
 	const function = "/2015-03-31/functions/shop-Seed:live/invocations"
-	for _, tt := range []struct{ action, answer, want string }{
-		{"pause", `{"saleId":"moutai","paused":true,"changedAt":"2026-11-11T12:00:00Z"}`,
-			"moutai is paused since 12:00:00Z: no unit leaves until `make resume ENV=dev SALE=moutai`\n"},
-		{"resume", `{"saleId":"moutai","changedAt":"2026-11-11T12:00:00Z","opensAt":"2026-11-11T12:00:00Z","closesAt":"2026-11-11T14:00:00Z"}`,
-			"moutai is resumed since 12:00:00Z: it sells from 2026-11-11T12:00:00Z to 2026-11-11T14:00:00Z\n"},
+	const opens, closes = "2026-11-11T12:00:00Z", "2026-11-11T14:00:00Z"
+	for _, tt := range []struct {
+		action, answer, want string
+		flags                []string
+		members              map[string]any
+	}{
+		{action: "pause", answer: `{"saleId":"moutai","paused":true,"changedAt":"2026-11-11T12:00:00Z"}`,
+			want: "moutai is paused since 12:00:00Z: no unit leaves until `make resume ENV=dev SALE=moutai`\n"},
+		{action: "resume", answer: `{"saleId":"moutai","changedAt":"2026-11-11T12:00:00Z","opensAt":"2026-11-11T12:00:00Z","closesAt":"2026-11-11T14:00:00Z"}`,
+			want: "moutai is resumed since 12:00:00Z: it sells from 2026-11-11T12:00:00Z to 2026-11-11T14:00:00Z\n"},
+		{action: "reschedule", answer: `{"saleId":"moutai","paused":true,"changedAt":"2026-11-10T12:00:00Z","opensAt":"2026-11-11T12:00:00.000Z","closesAt":"2026-11-11T14:00:00.000Z"}`,
+			want:  "moutai is rescheduled since 12:00:00Z: it sells from 2026-11-11T12:00:00Z to 2026-11-11T14:00:00Z, but it is paused: `make resume ENV=dev SALE=moutai`\n",
+			flags: []string{"-opens", "2026-11-11T13:00:00+01:00", "-closes", closes}, members: map[string]any{"opensAt": opens, "closesAt": closes}},
+		{action: "add", answer: `{"saleId":"moutai","seeded":150,"shards":2,"applied":true}`,
+			want:  "moutai has 50 units more, 150 seeded in all; `make add` with SEED_ID=second-batch again changes nothing; `make receipt ENV=dev SALE=moutai` counts them\n",
+			flags: []string{"-stock", "50", "-seed-id", "second-batch"}, members: map[string]any{"stock": 50.0, "seedId": "second-batch"}},
+		{action: "add", answer: `{"saleId":"moutai","seeded":150,"shards":2,"applied":false}`,
+			want:  "moutai: 50 units were added as second-batch before, and nothing changed now; 150 units were seeded in all\n",
+			flags: []string{"-stock", "50", "-seed-id", "second-batch"}, members: map[string]any{"stock": 50.0, "seedId": "second-batch"}},
 	} {
 		t.Run(tt.action, func(t *testing.T) {
 			config, calls := account(t, map[string]string{function: tt.answer})
 			var out bytes.Buffer
-			if err := run(t.Context(), []string{"-env", "dev", "-config", config, tt.action, "-sale", "moutai"}, &out); err != nil || out.String() != tt.want {
+			if err := run(t.Context(), append([]string{"-env", "dev", "-config", config, tt.action, "-sale", "moutai"}, tt.flags...), &out); err != nil || out.String() != tt.want {
 				t.Errorf("%v, %q, want %q", err, &out, tt.want)
 			}
-			want := []call{{"eu-west-1", "lambda", function, map[string]any{"action": tt.action, "saleId": "moutai"}}}
+			body := map[string]any{"action": tt.action, "saleId": "moutai"}
+			maps.Copy(body, tt.members)
+			want := []call{{"eu-west-1", "lambda", function, body}}
 			if diff := cmp.Diff(want, *calls); diff != "" {
 				t.Errorf("asked (-want +got):\n%s", diff)
 			}
@@ -140,6 +157,27 @@ func TestAnEnvironmentThatIsNotThereIsAskedNothing(t *testing.T) {
 	}
 	if err := run(t.Context(), []string{"-table", "T", "pause", "-sale", "moutai"}, &bytes.Buffer{}); err == nil {
 		t.Error("a table was paused")
+	}
+	if len(*calls) > 0 {
+		t.Errorf("asked: %+v", *calls)
+	}
+}
+
+func TestAChangeThatCannotBeMeantIsAskedOfNobody(t *testing.T) {
+	config, calls := account(t, nil)
+	for says, command := range map[string][]string{
+		"NOT PAUSED: \"\" is no sale id; name the sale: make pause SALE=moutai\n":   {"pause"},
+		"NOT RESCHEDULED: OPENS=\"tomorrow\" is no instant; name both: OPENS=":      {"reschedule", "-sale", "m", "-opens", "tomorrow", "-closes", "2026-11-11T14:00:00Z"},
+		"NOT RESCHEDULED: CLOSES=\"\" is no instant; name both: OPENS=":             {"reschedule", "-sale", "m", "-opens", "2026-11-11T14:00:00Z"},
+		"NOT ADDED: \"\" is no name; give the request one that was not used before": {"add", "-sale", "m", "-stock", "5"},
+		"NOT ADDED: \"-5\" is no number of units: STOCK=50":                         {"add", "-sale", "m", "-stock", "-5", "-seed-id", "x"},
+		"NOT ADDED: \"5 0\" is no number of units: STOCK=50":                        {"add", "-sale", "m", "-stock", "5 0", "-seed-id", "x"},
+	} {
+		var out bytes.Buffer
+		err := run(t.Context(), append([]string{"-env", "dev", "-config", config}, command...), &out)
+		if !errors.Is(err, errNotDone) || !strings.HasPrefix(out.String(), says) || strings.Count(out.String(), "\n") != 1 {
+			t.Errorf("%v: %v, said %q, want %q", command, err, &out, says)
+		}
 	}
 	if len(*calls) > 0 {
 		t.Errorf("asked: %+v", *calls)

@@ -1,10 +1,10 @@
-// Command operator is what an operator asks and does by hand: pause and resume a
-// sale, the receipt of a sale, one buyer's timeline, and the dead-letter queue.
+// Command operator is what an operator asks and does by hand: list the sales, change
+// one, recount it, follow one buyer's order, and empty the dead-letter queue.
 //
 // It works on the local stack, which it finds by its API port, or with ordinary
 // credentials on the stack of an environment in infra/samconfig.toml, or on a table
-// (and queues) that are named. A line in here knows how to show things to a person; the questions themselves
-// are the ledger's.
+// (and queues) that are named. It only asks and prints: SeedFunction changes sales,
+// and infra/books recounts them.
 package main
 
 import (
@@ -30,16 +30,18 @@ const (
 var errBroken = errors.New("the books do not balance")
 
 const usage = `usage:
+  operator [where] sales                                  every sale with its state and its books
   operator [where] pause -sale ID                         no unit leaves any more, whatever edit stands
   operator [where] resume -sale ID                        the sale goes on
-  operator [where] receipt                                which sales there are
+  operator [where] reschedule -sale ID -opens T -closes T
+  operator [where] add -sale ID -stock N -seed-id NAME    more units, once per name
   operator [where] receipt -sale ID|-all [-json] [-full] [-bound 5m]   recounts a sale; -full scans any table
   operator [where] buyer -sale ID -user ID                what happened to one buyer's order
-  operator [where] redrive [-go]                          what is in the dead-letter queue; -go moves it back
+  operator [where] redrive [-go] [-drop poison]            what is in the dead-letter queue; -go moves what is pending back
 
 where: -api-port N (the local stack, the default), or for AWS, with credentials in the environment,
   -env NAME, the stack of an environment in infra/samconfig.toml, or
-  -table NAME [-queue URL -dead-letter-queue URL], which cannot pause or resume
+  -table NAME [-queue URL -dead-letter-queue URL], which cannot change a sale
 `
 
 func main() {
@@ -71,8 +73,10 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return fmt.Errorf("%w\n%s", err, usage)
 	}
 	commands := map[string]func(context.Context, place, []string, io.Writer) error{
-		"pause": edit("pause", true), "resume": edit("resume", false),
-		"receipt": receipt, "buyer": buyer, "redrive": redrive,
+		"sales": sales, "receipt": receipt, "buyer": buyer, "redrive": redrive,
+	}
+	for _, c := range changes {
+		commands[c.action] = c.run
 	}
 	command, ok := commands[flags.Arg(0)]
 	if !ok {

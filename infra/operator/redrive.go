@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
-	"sort"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,27 +19,43 @@ import (
 )
 
 const (
-	// previewed bounds how many dead letters are looked at; previewHide is how
-	// long one stays hidden if it cannot be put back at once.
-	previewed   = 100
+	// previewed bounds how many dead letters are looked at when none is moved.
+	previewed = 100
+	// previewHide is how long a dead letter stays hidden if it cannot be put back at
+	// once; moveHide is the same while all of them are moved, which ends by moveLimit.
 	previewHide = 30 * time.Second
-	// moveLimit bounds how long a redrive is watched; the move itself goes on.
-	moveLimit = 10 * time.Minute
+	moveLimit   = 10 * time.Minute
+	moveHide    = moveLimit + time.Minute
 )
 
-// claims is what a preview needs of the ledger.
+// fate is what becomes of a dead letter.
+type fate string
+
+const (
+	pending fate = "pending" // finalizing it again gives the order its id
+	done    fate = "done"    // the order is confirmed: nothing is left to do
+	poison  fate = "poison"  // no delivery can ever succeed
+	unknown fate = "unknown" // the table does not answer
+)
+
+// claims is what redrive needs of the ledger.
 type claims interface {
 	Claim(ctx context.Context, saleID, user string) (sale.Claim, error)
 }
 
-// redrive shows what lies in the dead-letter queue and why, and with -go moves
-// it back to the order queue.
+// redrive shows what lies in the dead-letter queue and why. With -go it moves what is
+// pending back to the order queue and deletes what is done; with -drop poison it
+// deletes what is poison.
 func redrive(ctx context.Context, p place, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("redrive", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	move := flags.Bool("go", false, "")
+	drop := flags.String("drop", "", "")
 	if err := flags.Parse(args); err != nil {
 		return fmt.Errorf("%w\n%s", err, usage)
+	}
+	if *drop != "" && *drop != string(poison) {
+		return fmt.Errorf("DROP=%q: only DROP=poison deletes", *drop)
 	}
 	book, err := p.ledger(ctx)
 	if err != nil {
@@ -49,151 +65,175 @@ func redrive(ctx context.Context, p place, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	total, err := preview(ctx, client, deadLetters, book, out)
-	if err != nil || total == 0 {
-		return err
+	r := redriving{client: client, book: book, deadLetters: deadLetters, found: map[string]*group{}}
+	if *move {
+		r.source = source
 	}
-	if !*move {
-		fmt.Fprintln(out, "nothing was moved; add GO=1 (-go) to move all of it back to the order queue.\n"+
-			"What is poison comes back here; what is only pending gets its order id.")
-		return nil
-	}
-	return moveBack(ctx, client, deadLetters, source, out)
+	r.drop = *drop != ""
+	return r.run(ctx, out)
 }
 
-// preview groups the dead letters by why they are there.
-func preview(ctx context.Context, client *sqs.Client, deadLetters string, book claims, out io.Writer) (int, error) {
-	attributes, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
-		QueueUrl: &deadLetters, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameApproximateNumberOfMessages},
-	})
+// redriving is one walk over the dead-letter queue.
+type redriving struct {
+	client      *sqs.Client
+	book        claims
+	deadLetters string
+	source      string // where pending messages go; empty: nowhere
+	drop        bool   // poison is deleted
+
+	found          map[string]*group // by the reason
+	moved, deleted int
+}
+
+// group is the dead letters that are there for one reason.
+type group struct {
+	count   int
+	example string
+}
+
+func (r *redriving) run(ctx context.Context, out io.Writer) error {
+	total, err := r.depth(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("look at dead-letter queue: %w", err)
-	}
-	total, err := strconv.Atoi(attributes.Attributes["ApproximateNumberOfMessages"])
-	if err != nil {
-		return 0, fmt.Errorf("look at dead-letter queue: %w", err)
+		return err
 	}
 	fmt.Fprintf(out, "the dead-letter queue holds about %d messages\n", total)
-	reasons, example := map[string]int{}, map[string]string{}
-	var handles []*string
-	defer func() { putBack(context.WithoutCancel(ctx), client, deadLetters, handles) }()
-	for seen := 0; seen < min(total, previewed); {
-		got, err := client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
-			QueueUrl: &deadLetters, MaxNumberOfMessages: 10, VisibilityTimeout: int32(previewHide / time.Second), WaitTimeSeconds: 1,
+	if total == 0 {
+		return nil
+	}
+	walks := r.source != "" || r.drop
+	limit, hide := total, moveHide
+	if !walks {
+		limit, hide = min(total, previewed), previewHide
+	}
+	err = r.walk(ctx, limit, hide, out)
+	for _, why := range slices.Sorted(maps.Keys(r.found)) {
+		g := r.found[why]
+		fmt.Fprintf(out, "  %4d  %s, for example %s\n", g.count, why, shorten(g.example))
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case r.source != "":
+		fmt.Fprintf(out, "%d moved back to the order queue, %d deleted; watch `make receipt` until nothing is pending\n", r.moved, r.deleted)
+	case r.drop:
+		fmt.Fprintf(out, "%d deleted\n", r.deleted)
+	default:
+		fmt.Fprintln(out, "nothing was moved. First fix what failed; then GO=1 moves what is pending back to the order queue.\n"+
+			"DROP=poison deletes what is poison and prints it.")
+	}
+	return nil
+}
+
+func (r *redriving) depth(ctx context.Context) (int, error) {
+	attributes, err := r.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+		QueueUrl: &r.deadLetters, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameApproximateNumberOfMessages},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("look at dead-letter queue: %s", oneLine(err))
+	}
+	n, err := strconv.Atoi(attributes.Attributes["ApproximateNumberOfMessages"])
+	if err != nil {
+		return 0, fmt.Errorf("look at dead-letter queue: %w", err)
+	}
+	return n, nil
+}
+
+// walk looks at so many messages once, each hidden meanwhile, and puts back what stays.
+func (r *redriving) walk(ctx context.Context, limit int, hide time.Duration, out io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, moveLimit)
+	defer cancel()
+	var staying []string
+	defer func() { r.putBack(context.WithoutCancel(ctx), staying) }()
+	for seen := 0; seen < limit; {
+		got, err := r.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
+			QueueUrl: &r.deadLetters, MaxNumberOfMessages: 10, VisibilityTimeout: int32(hide / time.Second), WaitTimeSeconds: 1,
 		})
 		if err != nil {
-			return 0, fmt.Errorf("look at dead-letter queue: %w", err)
+			return fmt.Errorf("look at dead-letter queue: %s", oneLine(err))
 		}
 		if len(got.Messages) == 0 {
-			break
+			return nil
 		}
+		seen += len(got.Messages)
 		for _, m := range got.Messages {
-			handles = append(handles, m.ReceiptHandle)
-			why := reason(ctx, book, aws.ToString(m.Body))
-			reasons[why]++
-			if example[why] == "" {
-				example[why] = aws.ToString(m.Body)
+			left, err := r.settle(ctx, aws.ToString(m.Body), aws.ToString(m.ReceiptHandle), out)
+			if left {
+				staying = append(staying, aws.ToString(m.ReceiptHandle))
 			}
-			seen++
+			if err != nil {
+				return err
+			}
 		}
 	}
-	order := make([]string, 0, len(reasons))
-	for why := range reasons {
-		order = append(order, why)
+	return nil
+}
+
+// settle does with one message what its fate asks for, and reports whether it stays.
+func (r *redriving) settle(ctx context.Context, body, handle string, out io.Writer) (stays bool, err error) {
+	f, why := fateOf(ctx, r.book, body)
+	g := r.found[why]
+	if g == nil {
+		g = &group{example: body}
+		r.found[why] = g
 	}
-	sort.Strings(order)
-	for _, why := range order {
-		text, err := json.Marshal(example[why]) // quoted: a dead letter may hold anything
-		if err != nil {
-			return 0, fmt.Errorf("show dead letter: %w", err)
+	g.count++
+	switch {
+	case f == pending && r.source != "":
+		// Sent before it is deleted: if this ends in between, finalizing it twice
+		// changes nothing (P9).
+		if _, err := r.client.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &r.source, MessageBody: &body}); err != nil {
+			return true, fmt.Errorf("move message: %s", oneLine(err))
 		}
-		fmt.Fprintf(out, "  %4d  %s, for example %.120s\n", reasons[why], why, text)
+		r.moved++
+	case f == done && r.source != "":
+		r.deleted++
+	case f == poison && r.drop:
+		fmt.Fprintf(out, "  deleted: %s: %s\n", why, quote(body))
+		r.deleted++
+	default:
+		return true, nil
 	}
-	return total, nil
+	if _, err := r.client.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &r.deadLetters, ReceiptHandle: &handle}); err != nil {
+		return true, fmt.Errorf("delete message: %s", oneLine(err))
+	}
+	return false, nil
 }
 
 // putBack makes messages visible again that were only looked at. If it fails
-// they come back by themselves after previewHide.
-func putBack(ctx context.Context, client *sqs.Client, url string, handles []*string) {
+// they come back by themselves.
+func (r *redriving) putBack(ctx context.Context, handles []string) {
 	for _, handle := range handles {
-		_, _ = client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &url, ReceiptHandle: handle})
+		_, _ = r.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &r.deadLetters, ReceiptHandle: &handle})
 	}
 }
 
-// reason says why finalize gave a message up, as far as message and table tell.
-func reason(ctx context.Context, book claims, body string) string {
+// fateOf says what is to become of a message that finalize gave up, and why, as far as
+// message and table tell.
+func fateOf(ctx context.Context, book claims, body string) (fate, string) {
 	m, err := orderq.Decode(body)
 	if err != nil {
-		return "poison: no order message"
+		return poison, "poison: no order message"
 	}
 	c, err := book.Claim(ctx, m.SaleID, m.User)
 	switch {
 	case sale.CodeOf(err) == sale.SaleNotFound:
-		return "poison: no such sale"
+		return poison, "poison: no such sale"
 	case sale.CodeOf(err) == sale.OrderNotFound:
-		return "poison: no such claim"
+		return poison, "poison: no such claim"
 	case err != nil:
-		return "unknown: the table does not answer"
+		return unknown, "unknown: the table does not answer"
 	case c.ID != m.ClaimID:
-		return "poison: the buyer holds another claim"
+		return poison, "poison: the buyer holds another claim"
 	case c.State() == sale.Confirmed:
-		return "done meanwhile: the order is confirmed"
+		return done, "done meanwhile: the order is confirmed"
 	}
-	return "pending: moving it back finalizes it"
+	return pending, "pending: moving it back finalizes it"
 }
 
-func moveBack(ctx context.Context, client *sqs.Client, deadLetters, source string, out io.Writer) error {
-	from, err := arn(ctx, client, deadLetters)
-	if err != nil {
-		return err
-	}
-	to, err := arn(ctx, client, source)
-	if err != nil {
-		return err
-	}
-	if _, err := client.StartMessageMoveTask(ctx, &sqs.StartMessageMoveTaskInput{SourceArn: &from, DestinationArn: &to}); err != nil {
-		return fmt.Errorf("start redrive: %w", err)
-	}
-	for end := time.Now().Add(moveLimit); time.Now().Before(end); {
-		tasks, err := client.ListMessageMoveTasks(ctx, &sqs.ListMessageMoveTasksInput{SourceArn: &from, MaxResults: aws.Int32(1)})
-		if err != nil {
-			return fmt.Errorf("watch redrive: %w", err)
-		}
-		if len(tasks.Results) == 1 {
-			task := tasks.Results[0]
-			fmt.Fprintf(out, "  %s: %d moved\n", aws.ToString(task.Status), task.ApproximateNumberOfMessagesMoved)
-			switch aws.ToString(task.Status) {
-			case "COMPLETED":
-				return nil
-			case "FAILED", "CANCELLED":
-				return fmt.Errorf("redrive: %s %s", aws.ToString(task.Status), aws.ToString(task.FailureReason))
-			}
-		}
-		if err := pause(ctx, time.Second); err != nil {
-			return err
-		}
-	}
-	fmt.Fprintln(out, "the redrive goes on by itself")
-	return nil
+// quote writes a dead letter, which may hold anything, as one line.
+func quote(body string) string {
+	return strconv.QuoteToASCII(body)
 }
 
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func arn(ctx context.Context, client *sqs.Client, url string) (string, error) {
-	out, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
-		QueueUrl: &url, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameQueueArn},
-	})
-	if err != nil {
-		return "", fmt.Errorf("read queue ARN: %w", err)
-	}
-	return out.Attributes[string(types.QueueAttributeNameQueueArn)], nil
-}
+func shorten(body string) string { return fmt.Sprintf("%.120s", quote(body)) }

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"strings"
+	"time"
+
+	system "flashsale/infra/deploy/place"
+	"flashsale/shared/sale"
+)
+
+// errNotDone: the line that says so has been printed.
+var errNotDone = errors.New("the sale is not as it was asked to be")
+
+// changed is what SeedFunction answers to a change of a sale. Which fields it has
+// depends on the action.
+type changed struct {
+	SaleID    string    `json:"saleId"`
+	Seeded    int64     `json:"seeded"`
+	Applied   bool      `json:"applied"`
+	Paused    bool      `json:"paused"`
+	OpensAt   time.Time `json:"opensAt"`
+	ClosesAt  time.Time `json:"closesAt"`
+	ChangedAt time.Time `json:"changedAt"`
+}
+
+// A change is a command that asks SeedFunction to change a sale. No request carries an
+// instant, so it applies whatever edit stands; it may be sent twice, because the
+// command ends with the last word on the sale.
+type change struct {
+	action string // the request's
+	done   string // its participle
+	// members reads what the request has besides the action and the sale; nil: nothing.
+	members func(values map[string]string) (map[string]any, error)
+	// say describes the sale as it is now, or fails if it is not as asked. where is
+	// "ENV=prod ", or empty for the local stack.
+	say func(c changed, values map[string]string, where string) (string, error)
+}
+
+var errUnsaid = errors.New("SeedFunction's answer does not say so")
+
+var changes = []change{
+	{action: "pause", done: "PAUSED", say: func(c changed, _ map[string]string, where string) (string, error) {
+		if !c.Paused {
+			return "", errUnsaid
+		}
+		return fmt.Sprintf("%s is paused since %s: no unit leaves until `make resume %sSALE=%s`", c.SaleID, at(c.ChangedAt), where, c.SaleID), nil
+	}},
+	{action: "resume", done: "RESUMED", say: func(c changed, _ map[string]string, _ string) (string, error) {
+		if c.Paused {
+			return "", errUnsaid
+		}
+		return fmt.Sprintf("%s is resumed since %s: it sells from %s to %s", c.SaleID, at(c.ChangedAt), instant(c.OpensAt), instant(c.ClosesAt)), nil
+	}},
+	{action: "reschedule", done: "RESCHEDULED", members: window, say: func(c changed, values map[string]string, where string) (string, error) {
+		if instant(c.OpensAt) != values["opens"] || instant(c.ClosesAt) != values["closes"] {
+			return "", errUnsaid
+		}
+		text := fmt.Sprintf("%s is rescheduled since %s: it sells from %s to %s", c.SaleID, at(c.ChangedAt), instant(c.OpensAt), instant(c.ClosesAt))
+		if c.Paused {
+			text += fmt.Sprintf(", but it is paused: `make resume %sSALE=%s`", where, c.SaleID)
+		}
+		return text, nil
+	}},
+	{action: "add", done: "ADDED", members: units, say: func(c changed, values map[string]string, where string) (string, error) {
+		if !c.Applied {
+			return fmt.Sprintf("%s: %s units were added as %s before, and nothing changed now; %d units were seeded in all", c.SaleID,
+				values["stock"], values["seed-id"], c.Seeded), nil
+		}
+		return fmt.Sprintf("%s has %s units more, %d seeded in all; `make add` with SEED_ID=%s again changes nothing; `make receipt %sSALE=%s` counts them",
+			c.SaleID, values["stock"], c.Seeded, values["seed-id"], where, c.SaleID), nil
+	}},
+}
+
+func at(t time.Time) string { return t.UTC().Format("15:04:05Z") }
+
+func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// window reads the new schedule, and leaves its instants as instant writes them.
+func window(values map[string]string) (map[string]any, error) {
+	members := map[string]any{}
+	for flag, member := range map[string]string{"opens": "opensAt", "closes": "closesAt"} {
+		t, err := time.Parse(time.RFC3339, values[flag])
+		if err != nil {
+			return nil, fmt.Errorf("%s=%q is no instant; name both: OPENS=2026-11-11T12:00:00Z CLOSES=2026-11-11T14:00:00Z", strings.ToUpper(flag), values[flag])
+		}
+		members[member], values[flag] = instant(t), instant(t)
+	}
+	return members, nil
+}
+
+// units reads how many units are meant, and the name that makes the request count once.
+func units(values map[string]string) (map[string]any, error) {
+	if !sale.ValidID(values["seed-id"]) {
+		return nil, fmt.Errorf("%q is no name; give the request one that was not used before, so that it counts once: SEED_ID=second-batch", values["seed-id"])
+	}
+	var stock int64
+	if _, err := fmt.Sscanf(values["stock"]+" ", "%d ", &stock); err != nil || stock < 1 || fmt.Sprint(stock) != values["stock"] {
+		return nil, fmt.Errorf("%q is no number of units: STOCK=50", values["stock"])
+	}
+	return map[string]any{"seedId": values["seed-id"], "stock": stock}, nil
+}
+
+// run asks for the change and prints one line: the state that results, or why it does
+// not, and then fails with errNotDone.
+func (c change) run(ctx context.Context, p place, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet(c.action, flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	values := map[string]string{}
+	for _, name := range []string{"sale", "stock", "seed-id", "opens", "closes"} {
+		flags.Func(name, "", func(value string) error { values[name] = value; return nil })
+	}
+	err := flags.Parse(args)
+	var after changed
+	if err == nil {
+		after, err = c.ask(ctx, p, values)
+	}
+	where, line := "", ""
+	if p.env != "" {
+		where = "ENV=" + p.env + " "
+	}
+	if err == nil {
+		line, err = c.say(after, values, where)
+	}
+	if err != nil {
+		fmt.Fprintf(out, "NOT %s: %v\n", c.done, err)
+		return errNotDone
+	}
+	fmt.Fprintln(out, line)
+	return nil
+}
+
+func (c change) ask(ctx context.Context, p place, values map[string]string) (changed, error) {
+	var after changed
+	if !sale.ValidID(values["sale"]) {
+		return after, fmt.Errorf("%q is no sale id; name the sale: make %s SALE=moutai", values["sale"], c.action)
+	}
+	request := map[string]any{"action": c.action, "saleId": values["sale"]}
+	if c.members != nil {
+		members, err := c.members(values)
+		if err != nil {
+			return after, err
+		}
+		maps.Copy(request, members)
+	}
+	where, err := p.system(ctx)
+	if err != nil {
+		return after, err
+	}
+	err = where.Ask(ctx, request, &after)
+	var refusal *system.Refusal
+	switch {
+	case errors.As(err, &refusal) && refusal.Code == string(sale.Conflicting):
+		return after, errors.New(strings.TrimPrefix(refusal.Detail, string(sale.Conflicting)+": "))
+	case errors.As(err, &refusal) && refusal.Code != string(sale.Busy):
+		return after, errors.New(refusal.Detail)
+	case err != nil:
+		return after, fmt.Errorf("%w; it may yet happen: repeat it until it says so", err)
+	}
+	return after, nil
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"flashsale/infra/local/sqs"
+	"flashsale/shared/orderq"
+	"flashsale/shared/sale"
+)
+
+// held are the claims of a table, by user; "busy" asks a table that does not answer.
+type held map[string]sale.Claim
+
+func (h held) Claim(_ context.Context, saleID, user string) (sale.Claim, error) {
+	if user == "busy" {
+		return sale.Claim{}, sale.Fail(sale.Busy, errors.New("throttled"))
+	}
+	if saleID != "moutai" {
+		return sale.Claim{}, sale.Refuse(sale.SaleNotFound, "")
+	}
+	c, ok := h[user]
+	if !ok {
+		return sale.Claim{}, sale.Refuse(sale.OrderNotFound, "")
+	}
+	return c, nil
+}
+
+// deadLetters is a dead-letter queue with these messages, and its order queue.
+func deadLetters(t *testing.T, book claims, bodies ...string) *redriving {
+	t.Helper()
+	server, err := sqs.Open(sqs.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewServer(server)
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		h.Close()
+	})
+	r := &redriving{book: book, found: map[string]*group{}, client: awssqs.New(awssqs.Options{
+		BaseEndpoint: &h.URL, Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+	})}
+	for name, url := range map[string]*string{"orders": &r.source, "dead": &r.deadLetters} {
+		if *url, err = server.EnsureQueue(name, nil); err != nil {
+			t.Fatal(err)
+		}
+		*url = h.URL + *url
+	}
+	for _, body := range bodies {
+		if _, err := r.client.SendMessage(t.Context(), &awssqs.SendMessageInput{QueueUrl: &r.deadLetters, MessageBody: &body}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+// lying counts the messages of a queue by their bodies.
+func (r *redriving) lying(t *testing.T, url string) map[string]int {
+	t.Helper()
+	bodies := map[string]int{}
+	for {
+		got, err := r.client.ReceiveMessage(t.Context(), &awssqs.ReceiveMessageInput{QueueUrl: &url, MaxNumberOfMessages: 10, VisibilityTimeout: 600})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Messages) == 0 {
+			return bodies
+		}
+		for _, m := range got.Messages {
+			bodies[aws.ToString(m.Body)]++
+		}
+	}
+}
+
+func order(user, claimID string) string {
+	return orderq.Encode(orderq.Message{SaleID: "moutai", User: user, ClaimID: claimID})
+}
+
+func TestOnlyWhatIsPendingGoesBackAndPoisonIsDeletedOnRequestOnly(t *testing.T) {
+	book := held{"alice": {ID: "C1"}, "bob": {ID: "C2", OrderID: 7}}
+	waiting, confirmed, other := order("alice", "C1"), order("bob", "C2"), order("alice", "C9")
+	nobody, unsure, garbage := order("nobody", "C1"), order("busy", "C1"), "\u009b31mnot json"
+	all := []string{waiting, confirmed, other, nobody, unsure, garbage}
+	for _, c := range []struct {
+		name       string
+		move, drop bool
+		back, left []string
+		says       []string
+	}{
+		{"a look", false, false, nil, all, []string{"about 6 messages", "1  pending: moving it back", "1  done meanwhile", "1  poison: no order message", "nothing was moved"}},
+		{"GO=1", true, false, []string{waiting}, []string{other, nobody, unsure, garbage}, []string{"1 moved back to the order queue, 1 deleted"}},
+		{"DROP=poison", false, true, nil, []string{waiting, confirmed, unsure}, []string{`deleted: poison: no order message: "\u009b31mnot json"`, "3 deleted"}},
+		{"both", true, true, []string{waiting}, []string{unsure}, []string{"1 moved back to the order queue, 4 deleted"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := deadLetters(t, book, all...)
+			source := r.source
+			if !c.move {
+				r.source = ""
+			}
+			r.drop = c.drop
+			var out bytes.Buffer
+			if err := r.run(t.Context(), &out); err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range c.says {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("%q is not in: %s", want, &out)
+				}
+			}
+			if got, want := fmt.Sprint(r.lying(t, source)), fmt.Sprint(counted(c.back)); got != want {
+				t.Errorf("the order queue has %s, want %s", got, want)
+			}
+			if got, want := fmt.Sprint(r.lying(t, r.deadLetters)), fmt.Sprint(counted(c.left)); got != want {
+				t.Errorf("the dead-letter queue has %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+func counted(bodies []string) map[string]int {
+	n := map[string]int{}
+	for _, b := range bodies {
+		n[b]++
+	}
+	return n
+}
+
+func TestALookDoesNotGoThroughAllOfALongQueue(t *testing.T) {
+	bodies := make([]string, previewed+50)
+	for i := range bodies {
+		bodies[i] = "garbage"
+	}
+	r := deadLetters(t, held{}, bodies...)
+	r.source = ""
+	var out bytes.Buffer
+	if err := r.run(t.Context(), &out); err != nil || r.found["poison: no order message"].count != previewed {
+		t.Errorf("%v: %s", err, &out)
+	}
+	if n := r.lying(t, r.deadLetters)["garbage"]; n != len(bodies) {
+		t.Errorf("%d messages are left of %d", n, len(bodies))
+	}
+}

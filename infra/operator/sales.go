@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"flashsale/infra/books"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// sales lists every sale with its state and, unless it is drained, what a recount
+// finds. It fails with errBroken if one does not balance.
+func sales(ctx context.Context, p place, args []string, out io.Writer) error {
+	if len(args) > 0 {
+		return fmt.Errorf("sales takes nothing\n%s", usage)
+	}
+	db, table, err := p.dynamodb(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := reach(ctx, db, table)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		fmt.Fprintf(out, "the table %s has no sale\n", table)
+		return nil
+	}
+	book, err := p.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	lines := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(lines, "SALE\tSTATE\tCLOSES\tUNITS LEFT\tSEEDED\tPENDING\tBOOKS")
+	var broken error
+	for _, l := range list {
+		state, err := stateOf(ctx, book, l.SaleID)
+		if err != nil {
+			return err
+		}
+		left, seeded, pending, verdict := "-", "-", "-", "balanced and drained"
+		if !l.Drained {
+			r, err := recount(ctx, db, table, l.SaleID, books.Options{})
+			if err != nil {
+				return err
+			}
+			left, seeded, pending = strconv.FormatInt(r.Stock, 10), strconv.FormatInt(r.Seeded, 10), strconv.FormatInt(r.Pending, 10)
+			verdict = "balanced"
+			if !r.Balanced {
+				verdict, broken = "NOT BALANCED: make receipt SALE="+l.SaleID, errBroken
+			}
+		}
+		fmt.Fprintf(lines, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.SaleID, state, instant(l.ClosesAt), left, seeded, pending, verdict)
+	}
+	if err := lines.Flush(); err != nil {
+		return fmt.Errorf("write list: %w", err)
+	}
+	return broken
+}
+
+// stateOf is the state that the sale's page shows, or DRAFT for a sale whose creation
+// is under way or was cut off.
+func stateOf(ctx context.Context, book *ledger.Ledger, saleID string) (string, error) {
+	s, err := book.Sale(ctx, saleID)
+	switch {
+	case sale.CodeOf(err) == sale.SaleNotFound:
+		return string(sale.Draft), nil
+	case err != nil:
+		return "", errors.New(oneLine(err))
+	}
+	return string(s.Phase(time.Now())), nil
+}
