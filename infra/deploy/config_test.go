@@ -79,7 +79,7 @@ func TestEnvironmentsShareNeitherStackNorSecrets(t *testing.T) {
 
 // The day's parameters that DEPLOYING.md shows must be ones that work.
 func TestTheDocumentsOpeningDayPassesThePreflight(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "infra", "DEPLOYING.md"))
+	text, err := os.ReadFile(filepath.Join(root, "infra", "docs", "DEPLOYING.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

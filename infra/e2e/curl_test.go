@@ -20,7 +20,7 @@ import (
 	"flashsale/infra/contract"
 )
 
-var update = flag.Bool("update", false, "write the answers of this machine into infra/contract/curl.md")
+var update = flag.Bool("update", false, "write the answers of this machine into infra/docs/HTTP.md")
 
 // example is a command of a document and the answer that is printed below it.
 type example struct {
@@ -109,7 +109,7 @@ func TestTheCurlExamplesAnswerAsPrinted(t *testing.T) {
 	s.eventually("the demonstration sale is open", func() bool {
 		return s.must(s.call("GET", "/sales/demo", "")).text("state") == "OPEN"
 	})
-	file := filepath.Join(s.root, "infra/contract/curl.md")
+	file := filepath.Join(s.root, "infra/docs/HTTP.md")
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestTheCurlExamplesAnswerAsPrinted(t *testing.T) {
 	want, got := mask{map[string]string{}}, mask{map[string]string{}}
 	for i, e := range examples {
 		if diff := cmp.Diff(want.of(e.answer), got.of(answers[i])); diff != "" {
-			t.Errorf("curl.md:%d: %s (-printed +answered):\n%s", e.line, e.command, diff)
+			t.Errorf("HTTP.md:%d: %s (-printed +answered):\n%s", e.line, e.command, diff)
 		}
 		if strings.HasPrefix(answers[i], "HTTP/") {
 			s.inContract(e.command, answers[i])

@@ -1,6 +1,6 @@
 // Package estimate plays the selling of a sale a second time, to check the plan.
 //
-// It is an event simulation that was written from README.md, infra/GUARANTEES.md and
+// It is an event simulation that was written from README.md, infra/docs/GUARANTEES.md and
 // AWS's documents. It shares no code with infra/model or with the functions, so a
 // mistake in one of them shows as a difference between the two.
 package estimate
