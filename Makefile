@@ -54,6 +54,10 @@ run: host ## the system on this machine, with a demonstration sale open (FAULTS=
 demo: host ## 1,000 buyers rush for 100 bottles on the running stack (or on one of its own), then the receipt
 	@exec $(HOST)/demo $(PORTS)
 
+.PHONY: events
+events: ## the sale and orders that the files in events/ name, in the running stack
+	@go run ./events
+
 # What an operator asks and does: on the local stack, or on the stack of ENV=dev or
 # ENV=prod in infra/samconfig.toml, with AWS credentials in the environment. What only
 # looks at table and queues may name TABLE=… (and QUEUE=… DLQ=…) instead.

@@ -1,6 +1,4 @@
-// Package events_test makes sure that the events in this folder are what AWS
-// sends. That each of them is handled is tested in its function's folder.
-package events_test
+package main
 
 import (
 	"bytes"

@@ -1,0 +1,84 @@
+// Command events puts the sale, the claims and the order that the events in this
+// folder name into the table of the local stack, so that each event finds what it asks
+// for. The ledger itself writes them, with the clock and the claim ids of the events, so
+// the order gets the id that query-order.json asks for. Repeating it changes nothing.
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// accepted and reserved are the instants of the claims and of the order's id.
+var (
+	accepted = time.Date(2026, 1, 1, 0, 0, 5, 0, time.UTC)
+	reserved = time.Date(2026, 1, 1, 0, 0, 6, 0, time.UTC)
+)
+
+// buyers are those of finalize-batch.json; the first one's claim is confirmed.
+var buyers = []struct{ user, claim, key string }{
+	{"alice", "5LJQBKBVNQ2XRCM7KD3V4HTYWA", ""},
+	{"bob", "QZ6WPOE3T2NFGA7JXUHV5RMDCI", "8e03978e-40d5-43e8-bc93-6894a57f9324"},
+}
+
+func main() {
+	// The credentials are no account's, so this cannot write to a table on AWS.
+	endpoint := cmp.Or(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"), "http://127.0.0.1:"+cmp.Or(os.Getenv("DYNAMODB_PORT"), "8000"))
+	client := dynamodb.New(dynamodb.Options{
+		BaseEndpoint: aws.String(endpoint), Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+	}, ledger.OneAttempt)
+	creation, err := os.ReadFile("events/seed-create.json")
+	if err == nil {
+		err = fill(context.Background(), client, cmp.Or(os.Getenv("TABLE_NAME"), "LedgerTable"), creation)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "events: %v (is `make run` running?)\n", err)
+		os.Exit(1)
+	}
+	fmt.Println("sale moutai: alice's order is 406709376884146177, bob's claim is accepted")
+}
+
+// fill creates the sale and sells a unit to each buyer.
+func fill(ctx context.Context, table ledger.API, name string, creation []byte) error {
+	var c sale.Creation
+	if err := json.Unmarshal(creation, &c); err != nil {
+		return fmt.Errorf("read the creation: %w", err)
+	}
+	if err := c.Check(); err != nil {
+		return err
+	}
+	now := accepted
+	claims := make([]ledger.ClaimRef, len(buyers))
+	for i, b := range buyers {
+		l := ledger.New(table, name, ledger.Options{Now: func() time.Time { return now }, NewID: func() string { return b.claim }})
+		if _, err := l.Create(ctx, c); err != nil {
+			return fmt.Errorf("create sale %s: %w", c.SaleID, err)
+		}
+		p, err := l.Purchase(ctx, ledger.Request{SaleID: c.SaleID, User: b.user, Key: b.key})
+		if err != nil && sale.CodeOf(err) != sale.AlreadyOrdered {
+			return fmt.Errorf("buy a unit for %s: %w", b.user, err)
+		}
+		if p.Claim.ID != b.claim {
+			return fmt.Errorf("%s has bought in sale %s before, with the claim id %s: start the stack with an empty folder, such as DATA=.build/events", b.user, c.SaleID, p.Claim.ID)
+		}
+		claims[i] = ledger.ClaimRef{SaleID: c.SaleID, User: b.user, ClaimID: b.claim}
+	}
+	now = reserved
+	confirmed := ledger.New(table, name, ledger.Options{Now: func() time.Time { return now }}).Confirm(ctx, claims[:1])
+	if len(confirmed) != 1 {
+		return errors.New("the ledger did not say what became of the claim")
+	}
+	return confirmed[0].Err
+}
