@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -110,7 +109,7 @@ func TestEveryQueueEventFindsItsClaims(t *testing.T) {
 
 func TestAnOrderThatSomebodyElseMadeIsNamed(t *testing.T) {
 	db := dynamotest.New(dynamotest.Table{Name: "LedgerTable", PK: "pk", SK: "sk"})
-	book := ledger.New(db, "LedgerTable", ledger.Options{Now: func() time.Time { return accepted }})
+	book := ledger.New(db, "LedgerTable", ledger.Options{Now: at(accepted)})
 	if err := fill(t.Context(), db, "LedgerTable", []byte(`{"saleId":"moutai","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","stock":0}`)); err == nil {
 		t.Error("a sale without stock was created")
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"flashsale/shared/clock"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
@@ -27,7 +28,8 @@ var (
 	reserved = time.Date(2026, 1, 1, 0, 0, 6, 0, time.UTC)
 )
 
-// buyers are those of finalize-batch.json; the first one's claim is confirmed.
+// buyers are those of finalize-batch.json. The first one's claim is confirmed; the other
+// one's is made now, because a claim that stays without an order for long is a fault.
 var buyers = []struct{ user, claim, key string }{
 	{"alice", "5LJQBKBVNQ2XRCM7KD3V4HTYWA", ""},
 	{"bob", "QZ6WPOE3T2NFGA7JXUHV5RMDCI", "8e03978e-40d5-43e8-bc93-6894a57f9324"},
@@ -50,6 +52,9 @@ func main() {
 	fmt.Println("sale moutai: alice's order is 406709376884146177, bob's claim is accepted")
 }
 
+// at is a clock that stands still.
+func at(instant time.Time) func() time.Time { return func() time.Time { return instant } }
+
 // fill creates the sale and sells a unit to each buyer.
 func fill(ctx context.Context, table ledger.API, name string, creation []byte) error {
 	var c sale.Creation
@@ -59,10 +64,10 @@ func fill(ctx context.Context, table ledger.API, name string, creation []byte) e
 	if err := c.Check(); err != nil {
 		return err
 	}
-	now := accepted
+	now := at(accepted)
 	claims := make([]ledger.ClaimRef, len(buyers))
 	for i, b := range buyers {
-		l := ledger.New(table, name, ledger.Options{Now: func() time.Time { return now }, NewID: func() string { return b.claim }})
+		l := ledger.New(table, name, ledger.Options{Now: now, NewID: func() string { return b.claim }})
 		if _, err := l.Create(ctx, c); err != nil {
 			return fmt.Errorf("create sale %s: %w", c.SaleID, err)
 		}
@@ -74,9 +79,9 @@ func fill(ctx context.Context, table ledger.API, name string, creation []byte) e
 			return fmt.Errorf("%s has bought in sale %s before, with the claim id %s: start the stack with an empty folder, such as DATA=.build/events", b.user, c.SaleID, p.Claim.ID)
 		}
 		claims[i] = ledger.ClaimRef{SaleID: c.SaleID, User: b.user, ClaimID: b.claim}
+		now = clock.Wall
 	}
-	now = reserved
-	confirmed := ledger.New(table, name, ledger.Options{Now: func() time.Time { return now }}).Confirm(ctx, claims[:1])
+	confirmed := ledger.New(table, name, ledger.Options{Now: at(reserved)}).Confirm(ctx, claims[:1])
 	if len(confirmed) != 1 {
 		return errors.New("the ledger did not say what became of the claim")
 	}
