@@ -106,6 +106,10 @@ var silences = map[string]scene{
 	"one poison message, delivered five times": open().with(begins, begins+3, map[string]float64{
 		"finalize batches poison-message": 2, "finalize failed": 2, "finalize confirmed": -1, "purchase purchases accepted": 1,
 	}),
+	"a draft that opens tomorrow": quiet().set("reconcile unseeded", begins, length, 0),
+	"some links name a sale that is long over and deleted": open().with(begins, length, map[string]float64{
+		"asked": 330, "purchase purchases sale-not-found": 30, "PurchaseFunction Invocations": 330,
+	}),
 	"a mistyped seeding, tried three times": open().with(begins, begins+2, map[string]float64{"SeedFunction Errors": 1, "seed seedings invalid-request": 1}),
 }
 
@@ -131,6 +135,12 @@ var faults = []struct {
 	{"FinalizeFailingAlarm", "finalize crashes at its start and files nothing", 3, breaking(map[string]float64{"finalize confirmed": -1, "FinalizeFunction Errors": 40})},
 	{"FinalizeFailingAlarm", "every batch fails", 3, breaking(map[string]float64{"finalize confirmed": 0, "finalize batches internal": 40, "FinalizeFunction Errors": 40})},
 	{"FinalizeFailingAlarm", "finalize gets no environment", 3, breaking(map[string]float64{"finalize confirmed": -1, "FinalizeFunction Throttles": 9})},
+	{"SaleNotSeededAlarm", "a seeding was cut off a quarter of an hour before the opening, and nobody comes yet", 3, quiet().set("reconcile unseeded", begins, length, 1)},
+	{"SaleNotSeededAlarm", "the same, and a pass takes three minutes", 8, quiet().set("reconcile unseeded", begins, length, 1).every(3, "reconcile unseeded")},
+	{"SaleNotSeededAlarm", "no schedule has seeded the sale, and its buyers come", 3, quiet().with(begins, length, map[string]float64{
+		"asked": 300, "PurchaseFunction Invocations": 300, "purchase purchases sale-not-found": 300})},
+	{"SaleNotSeededAlarm", "one of two sales is not there", 3, breaking(map[string]float64{
+		"asked": 700, "PurchaseFunction Invocations": 700, "purchase purchases sale-not-found": 400})},
 	{"FunctionErrorsAlarm", "query crashes once", 4, breaking(map[string]float64{"QueryFunction Errors": 1})},
 	{"FunctionErrorsAlarm", "a new version of finalize cannot read the table", 4, breaking(map[string]float64{"finalize batches internal": 3})},
 	{"FunctionErrorsAlarm", "a seeding meets what nobody knows", 4, breaking(map[string]float64{"SeedFunction Errors": 1, "seed seedings internal": 1})},
@@ -259,6 +269,10 @@ func TestASpoiltAlarmIsNoticed(t *testing.T) {
 		{"Resources/NothingSoldAlarm/Properties/Metrics/8/Expression", "'FILL(asked, 0)'"},
 		{"Resources/NothingSoldAlarm/Properties/Metrics/9/Expression", "'IF(available > 0 AND accepted == 0, turnedAway, 0)'"},
 		{"Resources/FinalizeFailingAlarm/Properties/Metrics/5/Expression", "'IF(confirmed == 0, FILL(errors, 0), 0)'"},
+		{"Resources/SaleNotSeededAlarm/Properties/DatapointsToAlarm", "3"},
+		{"Resources/SaleNotSeededAlarm/Properties/Threshold", "5"},
+		{"Resources/SaleNotSeededAlarm/Properties/Metrics/3/Expression", "'IF(FILL(unknown, 0) >= 20, 100 * unknown / invocations, 0)'"},
+		{"Resources/SaleNotSeededAlarm/Properties/Metrics/3/Expression", "'100 * FILL(unseeded, 0)'"},
 		{"Resources/TableThrottledAlarm/Properties/DatapointsToAlarm", "2"},
 		{"Resources/TableSpendingAlarm/Properties/EvaluationPeriods", "1"},
 		{"Resources/RetryStormAlarm/Properties/DatapointsToAlarm", "5"},

@@ -42,7 +42,7 @@ func (l *Ledger) saleWithin(ctx context.Context, tries int, saleID string) (sale
 func (s *snapshot) isOpen() bool { return s.found && s.sale.State == sale.Open }
 
 // DraftError is the cause of a sale.SaleNotFound whose sale is still being created.
-type DraftError struct{ OpensAt time.Time }
+type DraftError struct{ OpensAt, ClosesAt time.Time }
 
 func (e *DraftError) Error() string { return "a draft that opens at " + e.OpensAt.Format(time.RFC3339) }
 
@@ -62,7 +62,7 @@ func (l *Ledger) readOpenSale(ctx context.Context, saleID string) (sale.Sale, er
 	}
 	if s.State != sale.Open {
 		return sale.Sale{}, &sale.Error{
-			Code: sale.SaleNotFound, Detail: "the sale is still being created", Err: &DraftError{OpensAt: s.OpensAt},
+			Code: sale.SaleNotFound, Detail: "the sale is still being created", Err: &DraftError{OpensAt: s.OpensAt, ClosesAt: s.ClosesAt},
 		}
 	}
 	return s, nil

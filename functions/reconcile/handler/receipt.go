@@ -2,6 +2,7 @@ package handler
 
 import (
 	"fmt"
+	"time"
 
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
@@ -65,14 +66,19 @@ func report(event *telemetry.Event, r Receipt) {
 	event.End("receipt", code, err)
 }
 
-// reportDraft writes a line about a sale that is still being created. Creating takes
-// seconds, so a draft that ought to be open is logged as a warning: its creation was
-// cut off, and its buyers are told that there is no such sale.
+// seedingMargin is how long before the opening a sale must be complete. Creating it takes
+// seconds; whoever is told that it was cut off needs minutes to repeat it.
+const seedingMargin = 15 * time.Minute
+
+// reportDraft writes a line about a sale that is still being created. From
+// seedingMargin before its opening until its end a draft is a warning and counts as
+// unseeded: its creation was cut off, and its buyers are told that there is no such sale.
 func (h *Handler) reportDraft(event *telemetry.Event, saleID string, draft *ledger.DraftError) {
 	event.Text("saleId", saleID)
-	code := sale.SaleNotFound
-	if h.now().Sub(draft.OpensAt) >= 0 {
-		code = sale.Busy // a warning in the log
+	code, unseeded := sale.SaleNotFound, 0
+	if now := h.now(); now.Sub(draft.OpensAt) >= -seedingMargin && now.Before(draft.ClosesAt) {
+		code, unseeded = sale.Busy, 1 // a warning in the log
 	}
+	event.Metric("unseeded", telemetry.Count, unseeded)
 	event.End("draft", code, fmt.Errorf("repeat its creation: %w", draft))
 }

@@ -74,22 +74,29 @@ func TestADraftIsNoFailureAndNoSecret(t *testing.T) {
 			}
 			return dynamotest.Fault{}
 		}
-		c := sale.Creation{SaleID: "draft", Stock: 4, Shards: 2, OpensAt: time.Now().Add(time.Hour), ClosesAt: time.Now().Add(2 * time.Hour)}
+		c := sale.Creation{SaleID: "draft", Stock: 4, Shards: 2, OpensAt: time.Now().Add(30 * time.Minute), ClosesAt: time.Now().Add(40 * time.Minute)}
 		if _, err := w.ledger.Create(w.t.Context(), c); err == nil {
 			w.t.Fatal("created")
 		}
 		w.db.Fault = nil
 		for _, tt := range []struct {
-			after time.Duration
-			level string
-		}{{-time.Millisecond, "INFO"}, {0, "WARN"}} {
-			time.Sleep(time.Until(c.OpensAt.Add(tt.after)))
+			at       time.Time
+			level    string
+			unseeded float64
+		}{
+			{c.OpensAt.Add(-15*time.Minute - time.Millisecond), "INFO", 0}, {c.OpensAt.Add(-15 * time.Minute), "WARN", 1},
+			{c.OpensAt, "WARN", 1}, {c.ClosesAt.Add(-time.Millisecond), "WARN", 1}, {c.ClosesAt, "INFO", 0},
+		} {
+			time.Sleep(time.Until(tt.at))
 			if r := w.receipts(`{}`); len(r) != 1 || r[0].SaleID != "moutai" {
 				w.t.Errorf("got %+v", r)
 			}
 			line := w.lines()["draft"]
-			if line.Fields["level"] != tt.level || line.Fields["saleId"] != "draft" {
-				w.t.Errorf("after %v: line %v, want %s", tt.after, line.Fields, tt.level)
+			if line.Fields["level"] != tt.level || line.Fields["saleId"] != "draft" || line.Fields["unseeded"] != tt.unseeded {
+				w.t.Errorf("at %v: line %v, want %s and %g unseeded", tt.at, line.Fields, tt.level, tt.unseeded)
+			}
+			if line.Metrics["unseeded"] != "Count by service" {
+				w.t.Errorf("at %v: metrics %v", tt.at, line.Metrics)
 			}
 		}
 		if _, err := w.reconcile(`{"saleId":"draft"}`, time.Minute); err == nil {
