@@ -98,12 +98,13 @@ redrive: operator ## what is in the dead-letter queue and why; GO=1 moves what i
 
 # What happens if so many come for so little, played in virtual time with the
 # real functions. W (how long a transaction keeps an item busy), LATENCY (its
-# median) and MEMORY (MB) may be given, too.
+# median), MEMORY (MB) and WRITES (the account's quota of write units a table) may
+# be given, too.
 .PHONY: plan
 plan: ## size a sale and price it: USERS=500000 STOCK=10000 PEAK=50000 (JSON=1; APPLY=dev OPENS=… configures it, APPLY=dev REST=1 takes it back)
 	@$(GO_BUILD) -o $(HOST)/plan ./infra/plan
 	@$(HOST)/plan -users "$${USERS:-500000}" -stock "$${STOCK:-10000}" -peak "$${PEAK:-50000}" \
-		-w "$${W:-10ms}" -latency "$${LATENCY:-20ms}" -memory "$${MEMORY:-512}" -chart $(BUILD)/plan.html $${JSON:+-json} \
+		-w "$${W:-10ms}" -latency "$${LATENCY:-20ms}" -memory "$${MEMORY:-512}" -writes "$${WRITES:-40000}" -chart $(BUILD)/plan.html $${JSON:+-json} \
 		-seed "$${SEED:-1}" $${FRONT:+-front} $${APPLY:+-apply "$$APPLY" -opens "$${OPENS-}" $${REST:+-rest}}
 
 .PHONY: operator

@@ -75,6 +75,20 @@ func (k keyed) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWrit
 	return k.DB.TransactWriteItems(ctx, in, o...)
 }
 
+// BatchExecuteStatement needs an action for each statement; the table knows which item
+// each is about.
+func (k keyed) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
+	k.DB.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		for i, key := range c.Keys {
+			pk, _, _ := strings.Cut(key, "|")
+			k.calls[statementAction(aws.ToString(in.Statements[i].Statement))+" "+pk] = true
+		}
+		return dynamotest.Fault{}
+	}
+	defer func() { k.DB.Fault = nil }()
+	return k.DB.BatchExecuteStatement(ctx, in, o...)
+}
+
 // callsOfASale plays a sale from its creation to its audit, each part by the ledger
 // of the function that does it, and returns the calls of each.
 func callsOfASale(t *testing.T) map[string]map[string]bool {
@@ -209,6 +223,9 @@ func TestRolesReachTheItemsTheirFunctionsNeed(t *testing.T) {
 			{"Resources/PurchaseRole/" + statements + "0/Condition/ForAllValues:StringLike/dynamodb:LeadingKeys/2", ""},
 			{"Resources/ReconcileRole/" + statements + "1/Condition/ForAllValues:StringLike/dynamodb:LeadingKeys", `["CLAIM#*", "SALES", "STOCK#*"]`},
 			{"Resources/FinalizeRole/" + statements + "1/Condition", ""},
+			{"Resources/FinalizeRole/" + statements + "2/Condition", ""},
+			{"Resources/FinalizeRole/" + statements + "2/Condition/ForAllValues:StringLike/dynamodb:LeadingKeys/0", "CLAIM#*"},
+			{"Resources/FinalizeRole/" + statements + "3/Action/0", "dynamodb:PartiQLDelete"},
 		},
 	}})
 }

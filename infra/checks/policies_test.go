@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -194,6 +195,8 @@ func TestNamesAndTagsOfTheTemplate(t *testing.T) {
 			breaks: []edit{
 				{"Parameters/LogLevel/AllowedValues", ""},
 				{"Parameters/EligibilityUrl/AllowedPattern", ""},
+				{"Parameters/EligibilityUrl/AllowedPattern", "^(https?://.+)?$"},
+				{"Parameters/JwtIssuer/AllowedPattern", "^(https?://.+)?$"},
 				{"Parameters/PurchaseRateLimit/MinValue", ""},
 				{"Parameters/OriginSecret/NoEcho", ""},
 				{"Outputs/Secret", "{Description: the secret, Value: !Ref OriginSecret}"},
@@ -213,6 +216,11 @@ func parameters(tmpl template) (found []finding) {
 		}
 		if !bounded && !slices.Contains(free, key.Value) {
 			found = append(found, key.find("%s takes anything", key.Value))
+		}
+		if pattern, err := regexp.Compile(p.at("AllowedPattern").text()); strings.HasSuffix(key.Value, "Url") || strings.HasSuffix(key.Value, "Issuer") {
+			if err != nil || pattern.MatchString("http://x.example/") || !pattern.MatchString("https://x.example/") {
+				found = append(found, key.find("%s takes what is not https", key.Value))
+			}
 		}
 		if strings.Contains(key.Value, "Secret") {
 			if p.at("NoEcho").text() != "true" {

@@ -123,7 +123,7 @@ func newWorld(t testing.TB) *world {
 
 // tokens makes the one issuer of all worlds: its key takes a while.
 var tokens = sync.OnceValues(func() (*issuer.Issuer, error) {
-	return issuer.Open("", issuer.Options{URL: "http://issuer.example", Audience: "flashsale"})
+	return issuer.Open("", issuer.Options{URL: "https://issuer.example", Audience: "flashsale"})
 })
 
 func (w *world) buyer() string { return fmt.Sprintf("buyer-%d", w.buyers.Add(1)) }

@@ -31,7 +31,7 @@ const (
 	// asks, and waiting how long winners wait for their order at most.
 	queryTime, pollEvery, waiting = 10 * time.Millisecond, 1500 * time.Millisecond, 3 * time.Second
 	// tableQuota, lambdaQuota and gatewayQuota are an account's defaults in
-	// write units, concurrent executions and requests a second.
+	// write units of a table, concurrent executions and requests a second.
 	tableQuota, lambdaQuota, gatewayQuota = 40_000, 1000, 10_000
 	// coldWrites is what a new on-demand table takes.
 	coldWrites = 4000
@@ -52,7 +52,9 @@ type wish struct {
 	window  time.Duration
 	latency time.Duration
 	memory  int
-	seed    uint64
+	// writes is what the account allows a table, in write units a second.
+	writes int
+	seed   uint64
 	// front: CloudFront answers the sale page, so QueryFunction sees buyers only.
 	front  bool
 	region string // whose prices
@@ -72,6 +74,8 @@ func (w wish) check() error {
 		return errors.New("check arguments: LATENCY must be 2ms to 500ms")
 	case w.memory < 128 || w.memory > 10_240:
 		return errors.New("check arguments: MEMORY must be 128 to 10240 MB")
+	case w.writes < coldWrites || w.writes > 1_000_000:
+		return errors.New("check arguments: WRITES must be 4,000 to 1,000,000 write units a second")
 	}
 	return nil
 }
@@ -121,13 +125,12 @@ const reconcilers = 1
 // transactions conflict, the table for what they cost, and an environment for
 // everybody who is inside at once.
 func advise(w wish) advice {
-	quota := tableQuota / (unitsPerTry/(1-targetConflicts) + unitsToConfirm)
-	want := min(w.peak, quota)
+	perOrder := unitsPerTry/(1-targetConflicts) + unitsToConfirm
+	want := min(w.peak, float64(w.writes)/perOrder)
 	perShard := targetConflicts / w.window.Seconds()
 	a := advice{shards: int(math.Ceil(want / perShard))}
 	a.shards = int(max(1, min(int64(a.shards), w.stock/10, sale.MaxShards)))
 	a.buckets = sale.BucketsFor(a.shards)
-	perOrder := unitsPerTry/(1-targetConflicts) + unitsToConfirm
 	a.rates = rates{
 		advised: float64(a.shards) * perShard, busy: float64(a.shards) * busyLoad / w.window.Seconds(),
 		ceiling: float64(a.shards) / w.window.Seconds(), buckets: float64(a.buckets) * partitionWrites / unitsInBucket,
@@ -135,7 +138,7 @@ func advise(w wish) advice {
 	// Conflicts rise above the plan while more come than can be served, and when
 	// shards run empty everybody who comes before the news tries in vain.
 	units := max(1.5*min(want, a.rates.advised)*perOrder, w.peak*unitsPerTry)
-	a.warmWrites = int(min(tableQuota, max(coldWrites, 1000*math.Ceil(units/1000))))
+	a.warmWrites = int(min(float64(w.writes), max(coldWrites, 1000*math.Ceil(units/1000))))
 	a.rates.table = float64(a.warmWrites) / perOrder
 	inside := w.peak * purchaseTime(w).Seconds()
 	a.provisioned = max(1, int(math.Ceil(inside)))
@@ -169,8 +172,10 @@ func quotas(w wish, a advice) []string {
 	if total := a.accountConcurrency(); total > lambdaQuota {
 		out = append(out, fmt.Sprintf("Lambda: concurrent executions from %s to at least %s", grouped(lambdaQuota), grouped(float64(total))))
 	}
-	if a.warmWrites == tableQuota {
-		out = append(out, fmt.Sprintf("DynamoDB: write units of a table above %s would sell faster", grouped(tableQuota)))
+	if a.warmWrites > tableQuota {
+		out = append(out, fmt.Sprintf("DynamoDB: write units of a table from %s to %s", grouped(tableQuota), grouped(float64(a.warmWrites))))
+	} else if a.warmWrites == tableQuota {
+		out = append(out, fmt.Sprintf("DynamoDB: write units of a table above %s would sell faster (WRITES=%d shows by how much)", grouped(tableQuota), 2*tableQuota))
 	}
 	return out
 }

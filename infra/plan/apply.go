@@ -88,7 +88,10 @@ func rest(o output) error {
 		}
 	}
 	if own.Parameters["MaxWriteRequestUnits"] == "" && e.Parameters["MaxWriteRequestUnits"] != "" {
-		p["MaxWriteRequestUnits"] = "-1" // leaving it out would leave the limit in place
+		// Leaving it out would leave the limit in place, and CloudFormation may refuse
+		// -1: its schema of the table has a minimum of 1.
+		warm, _ := strconv.Atoi(p["WarmWriteUnitsPerSecond"])
+		p["MaxWriteRequestUnits"] = strconv.Itoa(max(tableQuota, warm))
 	}
 	if err := write(o, p); err != nil {
 		return err

@@ -57,6 +57,7 @@ func parse(arguments []string, stderr io.Writer) (wish, output, error) {
 	f.DurationVar(&w.window, "w", 10*time.Millisecond, "how long a transaction keeps an item busy")
 	f.DurationVar(&w.latency, "latency", 20*time.Millisecond, "median of a transaction")
 	f.IntVar(&w.memory, "memory", 512, "MB of each function")
+	f.IntVar(&w.writes, "writes", tableQuota, "write units a second that the account allows a table")
 	f.Uint64Var(&w.seed, "seed", 1, "seed of all chance")
 	f.BoolVar(&w.front, "front", false, "CloudFront answers the sale page")
 	f.StringVar(&w.region, "region", "us-east-1", "whose prices")

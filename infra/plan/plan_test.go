@@ -20,7 +20,7 @@ import (
 )
 
 func wished(users int, stock int64, peak float64) wish {
-	return wish{users: users, stock: stock, peak: peak, window: 10 * time.Millisecond, latency: 20 * time.Millisecond, memory: 512, seed: 1, region: "us-east-1"}
+	return wish{users: users, stock: stock, peak: peak, window: 10 * time.Millisecond, latency: 20 * time.Millisecond, memory: 512, writes: tableQuota, seed: 1, region: "us-east-1"}
 }
 
 func TestAdviceFollowsTheDemandUpToWhatLimitsIt(t *testing.T) {
@@ -75,7 +75,7 @@ func TestQuotasBelowThePeakAreNamed(t *testing.T) {
 func TestArgumentsOutOfRangeAreRefused(t *testing.T) {
 	for _, arguments := range []string{
 		"", "-users 0 -stock 1 -peak 1", "-users 1 -stock 0 -peak 1", "-users 1 -stock 1 -peak 0", "-users 1 -stock 1 -peak NaN",
-		"-users 1 -stock 1 -peak 1 -w 1s", "-users 1 -stock 1 -peak 1 -latency 0s", "-users 1 -stock 1 -peak 1 -memory 64",
+		"-users 1 -stock 1 -peak 1 -w 1s", "-users 1 -stock 1 -peak 1 -latency 0s", "-users 1 -stock 1 -peak 1 -memory 64", "-users 1 -stock 1 -peak 1 -writes 100",
 		"-users 1 -stock 1 -peak 1 more", "-users x",
 	} {
 		if _, _, err := parse(strings.Fields(arguments), io.Discard); err == nil {
@@ -195,7 +195,7 @@ func TestAfterTheSaleOnlyWhatCannotBeTakenBackStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	e, err := samconfig.Read(o.config, o.environment)
-	want := map[string]string{"CreateUserPool": "true", "WarmWriteUnitsPerSecond": "40000", "MaxWriteRequestUnits": "-1"}
+	want := map[string]string{"CreateUserPool": "true", "WarmWriteUnitsPerSecond": "40000", "MaxWriteRequestUnits": "40000"}
 	if diff := cmp.Diff(want, e.Parameters); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}

@@ -3,6 +3,8 @@ package template
 import (
 	"fmt"
 	"math"
+	"net"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -90,7 +92,7 @@ func (r *reader) constrain(f field, kind string, p *parameter) {
 				re, err := regexp.Compile(`^(?:` + pattern.text("") + `)$`)
 				if err != nil {
 					pattern.fail("%v", err)
-				} else if !re.MatchString(v) {
+				} else if !re.MatchString(v) && !re.MatchString(overTLS(v)) {
 					problem = fmt.Sprintf("does not match %s", pattern.text(""))
 				}
 			}
@@ -111,6 +113,15 @@ func (r *reader) constrain(f field, kind string, p *parameter) {
 		f.fail("%s %s", shown, problem)
 		return
 	}
+}
+
+// overTLS is a URL of this machine as it would be elsewhere: what must be https when it
+// is deployed may be http here, where nobody listens in.
+func overTLS(v string) string {
+	if u, err := url.Parse(v); err == nil && u.Scheme == "http" && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback()) {
+		return "https" + strings.TrimPrefix(v, "http")
+	}
+	return v
 }
 
 func outOfRange(f field, v string) string {

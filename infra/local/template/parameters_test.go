@@ -8,6 +8,7 @@ import (
 const parameters = `
 Parameters:
   Url: {Type: String, AllowedPattern: "https?://[^ ]+", ConstraintDescription: must be a URL}
+  Safe: {Type: String, Default: "", AllowedPattern: "(https://.+)?"}
   Who: {Type: String, MinLength: 1, MaxLength: 3}
   Seconds: {Type: Number, Default: 35, MinValue: 1, MaxValue: 43200}
   Level: {Type: String, Default: INFO, AllowedValues: [DEBUG, INFO]}
@@ -30,6 +31,10 @@ func TestParametersAreCheckedAsCloudFormationDoes(t *testing.T) {
 	for _, c := range []struct{ name, value, reason string }{
 		{"Url", "ftp://x", "must be a URL"},
 		{"Url", "xhttp://x", "does not match"},
+		{"Safe", "http://x/", "does not match"},
+		{"Safe", "http://127.0.0.1.example/", "does not match"},
+		{"Safe", "http://127.0.0.1@x/", "does not match"},
+		{"Safe", "ftp://127.0.0.1/", "does not match"},
 		{"Who", "", "is shorter than 1"},
 		{"Who", "four", "is longer than 3"},
 		{"Seconds", "0", "is below 1"},
@@ -49,6 +54,15 @@ func TestParametersAreCheckedAsCloudFormationDoes(t *testing.T) {
 				t.Errorf("reason %q, want %q in it", e.Reason, c.reason)
 			}
 		})
+	}
+}
+
+func TestWhatMustBeHTTPSMayBeHTTPOnThisMachine(t *testing.T) {
+	for _, url := range []string{"https://x/", "http://127.0.0.1:80/check?a=b", "http://localhost/", "http://[::1]:1/"} {
+		s := parse(t, parameters, Options{Parameters: map[string]string{"Url": "http://x", "Who": "me", "Safe": url}})
+		if got := s.Parameters["Safe"]; got != url {
+			t.Errorf("%s became %s", url, got)
+		}
 	}
 }
 
