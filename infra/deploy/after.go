@@ -13,13 +13,13 @@ import (
 	"strings"
 	"time"
 
+	"flashsale/infra/client"
+	"flashsale/infra/client/place"
 	"flashsale/infra/deploy/demand"
-	"flashsale/infra/deploy/place"
 	"flashsale/infra/deploy/preflight"
 	"flashsale/infra/deploy/rehearse"
 	"flashsale/infra/deploy/samconfig"
 	"flashsale/infra/deploy/smoke"
-	"flashsale/infra/deploy/tokens"
 )
 
 // saleTime is how long a smoke test's sale is open.
@@ -68,10 +68,10 @@ func runSmoke(ctx context.Context, args []string, out, complaints io.Writer) err
 	if err != nil {
 		return err
 	}
-	r := smoke.Round{URL: p.URL, Sale: *sale, Token: *token, Key: fresh("smoke"), Bound: *bound}
+	r := smoke.Round{URL: p.API, Sale: *sale, Token: *token, Key: fresh("smoke"), Bound: *bound}
 	if r.Token == "" && p.HasIssuer() {
 		made, err := p.Tokens(ctx, fresh("smoke-buyer"), 1)
-		if err != nil && !errors.Is(err, tokens.ErrNotAllowed) {
+		if err != nil && !errors.Is(err, place.ErrNotAllowed) {
 			return err
 		}
 		if err == nil {
@@ -81,16 +81,16 @@ func runSmoke(ctx context.Context, args []string, out, complaints io.Writer) err
 	if r.Sale == "" {
 		r.Sale, r.LastUnit = fresh("smoke"), true
 		now := time.Now()
-		if err := p.Seed(ctx, place.Sale{
+		if err := p.Seed(ctx, client.Sale{
 			ID: r.Sale, Name: "Smoke test", OpensAt: now.Add(-time.Second), ClosesAt: now.Add(saleTime), Stock: 1, Shards: 1,
 		}); err != nil {
 			return err
 		}
 	}
-	if p.ReconcileFunction != "" && r.LastUnit && r.Token != "" {
+	if p.Functions[client.ReconcileFunction] != "" && r.LastUnit && r.Token != "" {
 		r.Receipt = func(ctx context.Context) (string, error) { return p.Receipt(ctx, r.Sale) }
 	}
-	fmt.Fprintf(out, "smoke test of %s with sale %s\n", p.URL, r.Sale)
+	fmt.Fprintf(out, "smoke test of %s with sale %s\n", p.API, r.Sale)
 	return smoke.Print(out, r.Run(ctx))
 }
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"flashsale/infra/client"
 	"flashsale/infra/deploy/demand"
-	"flashsale/infra/deploy/place"
 	"flashsale/infra/deploy/preflight"
 	"flashsale/infra/deploy/rehearse"
 	"flashsale/infra/deploy/samconfig"
@@ -19,7 +19,7 @@ import (
 func TestExitCodesTellWhatIsWrongFromWhatCouldNotBeSeen(t *testing.T) {
 	for err, want := range map[error]int{
 		nil: exitFine, preflight.ErrFailed: exitWrong, smoke.ErrMismatch: exitWrong, rehearse.ErrBroken: exitWrong,
-		errUsage: exitNotRun, place.ErrNowhere: exitNotRun, rehearse.ErrRemote: exitNotRun, errors.New("x"): exitNotRun,
+		errUsage: exitNotRun, client.ErrNoSystem: exitNotRun, rehearse.ErrRemote: exitNotRun, errors.New("x"): exitNotRun,
 	} {
 		if got := exitCode(err, io.Discard); got != want {
 			t.Errorf("%v: exit code %d, want %d", err, got, want)
@@ -95,7 +95,7 @@ func TestARehearsalNeedsASystem(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
 	err := run(t.Context(), []string{"rehearse", "-url", server.URL}, io.Discard, io.Discard)
-	if !errors.Is(err, place.ErrNowhere) {
-		t.Errorf("%v, want %v", err, place.ErrNowhere)
+	if !errors.Is(err, client.ErrNoSystem) {
+		t.Errorf("%v, want %v", err, client.ErrNoSystem)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	system "flashsale/infra/deploy/place"
+	"flashsale/infra/client"
 	"flashsale/shared/sale"
 )
 
@@ -152,8 +152,8 @@ func (c change) ask(ctx context.Context, p place, values map[string]string) (cha
 	if err != nil {
 		return after, err
 	}
-	err = where.Ask(ctx, request, &after)
-	var refusal *system.Refusal
+	err = where.Ask(ctx, client.SeedFunction, request, &after)
+	var refusal *client.Refusal
 	switch {
 	case errors.As(err, &refusal) && refusal.Code == string(sale.Conflicting):
 		return after, errors.New(strings.TrimPrefix(refusal.Detail, string(sale.Conflicting)+": "))

@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -14,7 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	system "flashsale/infra/deploy/place"
+	"flashsale/infra/client"
+	system "flashsale/infra/client/place"
 	"flashsale/infra/deploy/samconfig"
 	"flashsale/infra/local/engine"
 	"flashsale/shared/ledger"
@@ -66,18 +64,17 @@ func (p place) ledger(ctx context.Context) (*ledger.Ledger, error) {
 }
 
 // queues opens the order queue and its dead-letter queue.
-func (p place) queues(ctx context.Context) (client *sqs.Client, source, deadLetters string, err error) {
+func (p place) queues(ctx context.Context) (api *sqs.Client, source, deadLetters string, err error) {
 	if p.table == "" {
 		where, err := p.local(ctx)
 		if err != nil {
 			return nil, "", "", err
 		}
-		client := sqs.New(sqs.Options{
+		api := sqs.New(sqs.Options{
 			BaseEndpoint: aws.String(where.SQS), Region: engine.Region,
 			Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 		})
-		base := where.SQS + "/000000000000/"
-		return client, base + "OrderQueue", base + "OrderDeadLetterQueue", nil
+		return api, where.OrderQueue, where.OrderDeadLetterQueue, nil
 	}
 	if p.queue == "" || p.deadLetters == "" {
 		return nil, "", "", errors.New("name the queues (QUEUE=… DLQ=…), or the environment (ENV=dev)")
@@ -100,35 +97,19 @@ func (p place) system(ctx context.Context) (system.Place, error) {
 	if p.table != "" {
 		return system.Place{}, errors.New("a table alone cannot be asked for an edit: name its environment (ENV=dev)")
 	}
-	return system.Find(ctx, system.Wanted{URL: fmt.Sprintf("http://127.0.0.1:%d", p.apiPort)})
+	return system.Find(ctx, system.Wanted{URL: p.localAPI()})
 }
 
-// stackParts is what a local stack says of itself.
-type stackParts struct {
-	DynamoDB string `json:"dynamodb"`
-	SQS      string `json:"sqs"`
-	Table    string `json:"table"`
-}
+func (p place) localAPI() string { return fmt.Sprintf("http://127.0.0.1:%d", p.apiPort) }
 
-func (p place) local(ctx context.Context) (stackParts, error) {
+// local is the stack on this machine.
+func (p place) local(ctx context.Context) (client.System, error) {
 	if p.lost != nil {
-		return stackParts{}, p.lost
+		return client.System{}, p.lost
 	}
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	var parts stackParts
-	url := fmt.Sprintf("http://127.0.0.1:%d/_local/health", p.apiPort)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	found, err := client.Find(ctx, p.localAPI(), client.Options{})
 	if err != nil {
-		return parts, fmt.Errorf("ask the local stack: %w", err)
+		err = fmt.Errorf("%w; for AWS name the environment or the table", err)
 	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return parts, fmt.Errorf("no local stack answers (make run starts one; for AWS name the table): %w", err)
-	}
-	defer response.Body.Close()
-	if err := json.NewDecoder(response.Body).Decode(&parts); err != nil || parts.Table == "" {
-		return parts, fmt.Errorf("%s is no local stack: %v", url, err)
-	}
-	return parts, nil
+	return found, err
 }

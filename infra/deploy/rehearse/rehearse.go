@@ -17,7 +17,8 @@ import (
 	"strconv"
 	"time"
 
-	"flashsale/infra/deploy/place"
+	"flashsale/infra/client"
+	"flashsale/infra/client/place"
 	"flashsale/infra/deploy/price"
 )
 
@@ -69,13 +70,13 @@ func (r *Rehearsal) Run(ctx context.Context, out, complaints io.Writer) error {
 	}
 	r.Shards = min(max(r.Shards, 1), r.Stock)
 	began := r.Now()
-	if err := r.Place.Seed(ctx, place.Sale{
+	if err := r.Place.Seed(ctx, client.Sale{
 		ID: r.Sale, Name: "Rehearsal", Stock: r.Stock, Shards: r.Shards,
 		OpensAt: began.Add(-time.Second), ClosesAt: began.Add(r.Duration + afterwards),
 	}); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "rehearsal: sale %s of %d units on %d shards at %s\n", r.Sale, r.Stock, r.Shards, r.Place.URL)
+	fmt.Fprintf(out, "rehearsal: sale %s of %d units on %d shards at %s\n", r.Sale, r.Stock, r.Shards, r.Place.API)
 	if err := r.Meter.Begin(); err != nil {
 		return err
 	}
@@ -105,7 +106,7 @@ func (r *Rehearsal) Run(ctx context.Context, out, complaints io.Writer) error {
 // buyers runs the load generator, which prints the receipt, too.
 func (r *Rehearsal) buyers(ctx context.Context, out, complaints io.Writer) (broken bool, err error) {
 	args := []string{
-		"-url", r.Place.URL, "-sale", r.Sale, "-stock", strconv.Itoa(r.Stock), "-report", r.Report,
+		"-url", r.Place.API, "-sale", r.Sale, "-stock", strconv.Itoa(r.Stock), "-report", r.Report,
 		"-rate", fmt.Sprint(r.Rate), "-duration", r.Duration.String(),
 	}
 	if r.Peak > 0 {

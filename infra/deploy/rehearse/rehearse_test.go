@@ -13,7 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"flashsale/infra/deploy/place"
+	"flashsale/infra/client"
+	"flashsale/infra/client/place"
 	"flashsale/infra/deploy/price"
 )
 
@@ -66,7 +67,7 @@ func local(t *testing.T) (place.Place, *map[string]any) {
 		if err := json.NewDecoder(r.Body).Decode(asked); err != nil {
 			t.Error(err)
 		}
-		fmt.Fprint(w, "{}")
+		fmt.Fprintf(w, `{"saleId":%q,"seeded":%v,"shards":%v}`, (*asked)["saleId"], (*asked)["stock"], (*asked)["shards"])
 	})
 	p, err := place.Find(t.Context(), place.Wanted{URL: server.URL})
 	if err != nil {
@@ -96,7 +97,7 @@ func TestARehearsalSeedsSendsBuyersAndPrintsTheBill(t *testing.T) {
 		t.Errorf("seeded %v, want half as many units as buyers, open at once", seeded)
 	}
 	for _, want := range []string{
-		"load -url " + r.Place.URL + " -sale r1 -stock 100 -report r.html -rate 20 -duration 10s\n",
+		"load -url " + r.Place.API + " -sale r1 -stock 100 -report r.html -rate 20 -duration 10s\n",
 		"cost of 50 orders", "counted by a test", "requests     $0.001000", "per 1,000", "$0.0200",
 	} {
 		if !strings.Contains(out.String(), want) {
@@ -156,7 +157,7 @@ func TestARehearsalThatDidNotHappenIsAnError(t *testing.T) {
 		"it could not run":   func(r *Rehearsal) { r.Load = program(t, "sorry", 2) },
 		"no receipt":         func(r *Rehearsal) { r.Operator = program(t, "sorry", 2) },
 		"another's receipt":  func(r *Rehearsal) { r.Operator = receipt(t, "r2", 50, 0) },
-		"nobody to seed":     func(r *Rehearsal) { r.Place.SeedFunction = "" },
+		"nobody to seed":     func(r *Rehearsal) { r.Place.Client = client.New(r.Place.API, client.Options{}) },
 		"a meter that fails": func(r *Rehearsal) { r.Meter = &LocalLog{Path: filepath.Join(t.TempDir(), "none")} },
 	} {
 		r, _ := rehearsal(t)

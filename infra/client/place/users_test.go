@@ -1,4 +1,4 @@
-package tokens
+package place
 
 import (
 	"encoding/json"
@@ -16,8 +16,8 @@ import (
 	cognito "github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 )
 
-// userPool answers as Cognito does, as far as the calls go that are made of it.
-type userPool struct {
+// cognitoStub answers as Cognito does, as far as the calls go that are made of it.
+type cognitoStub struct {
 	allowed bool // ADMIN_USER_PASSWORD_AUTH
 
 	mu        sync.Mutex
@@ -26,7 +26,7 @@ type userPool struct {
 	throttle  int // calls that are put off first
 }
 
-func (p *userPool) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p *cognitoStub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var in struct {
@@ -97,47 +97,48 @@ func (p *userPool) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func open(t *testing.T, p *userPool) Pool {
+func placeOf(t *testing.T, p *cognitoStub) Place {
 	t.Helper()
 	p.users, p.permanent = map[string]string{}, map[string]bool{}
 	server := httptest.NewServer(p)
 	t.Cleanup(server.Close)
-	return Pool{ID: "pool", Client: "client", API: cognito.New(cognito.Options{
+	return Place{users: userPool{id: "pool", client: "client", api: cognito.New(cognito.Options{
 		BaseEndpoint: &server.URL, Region: "us-east-1",
 		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
-	})}
+	})}}
 }
 
 func TestEveryUserGetsATokenOfItsOwnAndTheSameOnesAgain(t *testing.T) {
-	pool := open(t, &userPool{allowed: true, throttle: 1})
-	first, err := pool.Make(t.Context(), "buyer", 20)
+	place := placeOf(t, &cognitoStub{allowed: true, throttle: 1})
+	first, err := place.Tokens(t.Context(), "buyer", 20)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(first) != 20 || first[0] != "token of buyer-000001@test.invalid" || len(slices.Compact(slices.Clone(first))) != 20 {
 		t.Errorf("tokens %q", first)
 	}
-	again, err := pool.Make(t.Context(), "buyer", 20)
+	again, err := place.Tokens(t.Context(), "buyer", 20)
 	if err != nil || !slices.Equal(first, again) {
 		t.Errorf("again: %q, %v", again, err)
 	}
 }
 
 func TestAClientThatForbidsItIsNamedWithTheCure(t *testing.T) {
-	if _, err := open(t, &userPool{}).Make(t.Context(), "buyer", 1); !errors.Is(err, ErrNotAllowed) {
+	place := placeOf(t, &cognitoStub{})
+	if _, err := place.Tokens(t.Context(), "buyer", 1); !errors.Is(err, ErrNotAllowed) {
 		t.Errorf("%v, want ErrNotAllowed", err)
 	}
 }
 
 func TestWhatCannotBeMadeIsAnError(t *testing.T) {
-	pool := open(t, &userPool{allowed: true})
-	for _, n := range []int{-1, 0, MaxUsers + 1} {
-		if _, err := pool.Make(t.Context(), "buyer", n); err == nil {
+	place := placeOf(t, &cognitoStub{allowed: true})
+	for _, n := range []int{-1, 0, maxUsers + 1} {
+		if _, err := place.Tokens(t.Context(), "buyer", n); err == nil {
 			t.Errorf("%d tokens were made", n)
 		}
 	}
-	pool.ID = "another"
-	if tokens, err := pool.Make(t.Context(), "buyer", 2); err == nil {
+	place.users.id = "another"
+	if tokens, err := place.Tokens(t.Context(), "buyer", 2); err == nil {
 		t.Errorf("another pool gives %q", tokens)
 	}
 }

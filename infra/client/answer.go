@@ -1,0 +1,60 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Answer is an answer of the API or of the Lambda service. What does not follow the contract
+// leaves Code and Claim empty, for the caller's checks to find missing.
+type Answer struct {
+	Status     int
+	Header     http.Header
+	Body       []byte
+	Code       string        // of a problem
+	Claim      Claim         // in the body, or inside a problem
+	RetryAfter time.Duration // whole seconds; negative if the answer asks for no pause
+}
+
+// Claim is a claim as an answer shows it.
+type Claim struct {
+	ClaimID string `json:"claimId"`
+	SaleID  string `json:"saleId"`
+	State   string `json:"state"`
+	OrderID string `json:"orderId"`
+}
+
+// Read reads an answer.
+func Read(status int, header http.Header, body []byte) Answer {
+	a := Answer{Status: status, Header: header, Body: body, RetryAfter: -1}
+	if seconds, err := strconv.ParseUint(header.Get("Retry-After"), 10, 16); err == nil {
+		a.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	var b struct {
+		Claim
+		Code  string `json:"code"`
+		Inner Claim  `json:"claim"`
+	}
+	if json.Unmarshal(body, &b) != nil {
+		return a
+	}
+	a.Code, a.Claim = b.Code, b.Claim
+	if b.ClaimID == "" {
+		a.Claim = b.Inner
+	}
+	return a
+}
+
+// String is the answer in one line.
+func (a Answer) String() string {
+	const most = 160
+	body := strings.Join(strings.Fields(string(a.Body)), " ")
+	if len(body) > most {
+		body = strings.ToValidUTF8(body[:most], "") + "..."
+	}
+	return fmt.Sprintf("%d %q", a.Status, body)
+}

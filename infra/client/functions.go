@@ -1,0 +1,131 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Names of the functions that an operator invokes, as in the template.
+const (
+	SeedFunction      = "SeedFunction"
+	ReconcileFunction = "ReconcileFunction"
+)
+
+// FunctionError is the header by which the Lambda service says that the function failed.
+const FunctionError = "X-Amz-Function-Error"
+
+var (
+	// ErrNoFunctions: only the address of the API is known.
+	ErrNoFunctions = errors.New("nobody to ask; name the stack, or a sale that exists")
+	// ErrUnbalanced: a sale's books do not balance.
+	ErrUnbalanced = errors.New("the books do not balance")
+)
+
+// Refusal is a function's own error.
+type Refusal struct {
+	Function string `json:"-"`
+	Code     string `json:"errorType"`    // of the project's vocabulary, if the function itself failed
+	Detail   string `json:"errorMessage"` // the code, and what else the caller may know
+}
+
+func (r *Refusal) Error() string { return fmt.Sprintf("%s answers %.300q", r.Function, r.Detail) }
+
+// Invoke calls a function by its name in the template and waits for it; header is names and
+// values in turn, for a local stack only.
+func (c *Client) Invoke(ctx context.Context, function string, payload []byte, header ...string) (Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, invokeTime)
+	defer cancel()
+	switch {
+	case c.invoke != nil:
+		return c.invoke(ctx, function, payload)
+	case c.lambda == "":
+		return Answer{}, ErrNoFunctions
+	}
+	address := c.lambda + "/2015-03-31/functions/" + url.PathEscape(function) + "/invocations"
+	return c.send(ctx, http.MethodPost, address, string(payload), append([]string{"Content-Type", "application/json"}, header...))
+}
+
+// Ask calls a function with a request and decodes its answer, unless that is nil. The error is
+// a *Refusal if the function failed.
+func (c *Client) Ask(ctx context.Context, function string, request, answer any) error {
+	payload, err := json.Marshal(request)
+	if err != nil {
+		return fmt.Errorf("write request: %w", err)
+	}
+	a, err := c.Invoke(ctx, function, payload)
+	switch {
+	case err != nil:
+		return fmt.Errorf("invoke %s: %w", function, err)
+	case a.Header.Get(FunctionError) != "":
+		refusal := Refusal{Function: function}
+		if json.Unmarshal(a.Body, &refusal) != nil || refusal.Detail == "" {
+			refusal.Detail = string(a.Body)
+		}
+		return &refusal
+	case a.Status != http.StatusOK:
+		return fmt.Errorf("invoke %s: %w", function, unexpected(a))
+	case answer == nil:
+		return nil
+	}
+	if err := json.Unmarshal(a.Body, answer); err != nil {
+		return fmt.Errorf("read the answer of %s: %w", function, err)
+	}
+	return nil
+}
+
+// Sale is a sale to be made.
+type Sale struct {
+	ID, Name          string
+	OpensAt, ClosesAt time.Time
+	Stock, Shards     int
+}
+
+// Seed makes a sale through SeedFunction.
+func (c *Client) Seed(ctx context.Context, s Sale) error {
+	var made struct {
+		SaleID         string
+		Seeded, Shards int
+	}
+	err := c.Ask(ctx, SeedFunction, map[string]any{
+		"action": "create", "saleId": s.ID, "name": s.Name, "stock": s.Stock, "shards": s.Shards,
+		"opensAt": s.OpensAt.UTC().Format(time.RFC3339Nano), "closesAt": s.ClosesAt.UTC().Format(time.RFC3339Nano),
+	}, &made)
+	if err == nil && (made.SaleID != s.ID || made.Seeded != s.Stock || made.Shards != s.Shards) {
+		err = fmt.Errorf("SeedFunction answers that it made %+v", made)
+	}
+	if err != nil {
+		return fmt.Errorf("create sale %s: %w", s.ID, err)
+	}
+	return nil
+}
+
+// Receipt asks ReconcileFunction for a sale's books and sums them up in a few words. It fails
+// with ErrUnbalanced when they do not balance or an order is not confirmed.
+func (c *Client) Receipt(ctx context.Context, saleID string) (string, error) {
+	var answer struct {
+		Receipts []struct {
+			SaleID          string
+			Seeded, Stock   int64
+			Claims, Pending int64
+			Balanced        bool
+			Findings        []string
+		}
+	}
+	if err := c.Ask(ctx, ReconcileFunction, map[string]string{"saleId": saleID}, &answer); err != nil {
+		return "", fmt.Errorf("read receipt: %w", err)
+	}
+	if len(answer.Receipts) != 1 || answer.Receipts[0].SaleID != saleID {
+		return "", fmt.Errorf("read receipt: ReconcileFunction answers with %d receipts", len(answer.Receipts))
+	}
+	r := answer.Receipts[0]
+	words := fmt.Sprintf("%d seeded = %d left + %d claims", r.Seeded, r.Stock, r.Claims)
+	if !r.Balanced || r.Pending > 0 {
+		return words, fmt.Errorf("%w: %s, %d pending, %q", ErrUnbalanced, words, r.Pending, r.Findings)
+	}
+	return words, nil
+}

@@ -1,0 +1,82 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// healthTime bounds the question whether a local stack answers.
+const healthTime = 5 * time.Second
+
+// ErrNoSystem: there is no system where one was looked for.
+var ErrNoSystem = errors.New("no system found")
+
+// System is a running system. What is not known of it is empty.
+type System struct {
+	*Client
+	Local                            bool
+	Table                            string
+	DynamoDB, SQS                    string // addresses of a local stack's
+	OrderQueue, OrderDeadLetterQueue string // URLs
+}
+
+// Find asks the local stack at the address where its parts are.
+func Find(ctx context.Context, api string, o Options) (System, error) {
+	c := New(api, o)
+	ctx, cancel := context.WithTimeout(ctx, healthTime)
+	defer cancel()
+	var parts struct{ Lambda, DynamoDB, SQS, Table string }
+	a, err := c.Send(ctx, http.MethodGet, "/_local/health", "")
+	switch {
+	case err != nil:
+	case a.Status != http.StatusOK:
+		err = unexpected(a)
+	case json.Unmarshal(a.Body, &parts) != nil || parts.Table == "":
+		err = errors.New("what answers is no local stack")
+	}
+	if err != nil {
+		c.Close()
+		return System{}, fmt.Errorf("%w at %s (make run starts one): %w", ErrNoSystem, c.API, err)
+	}
+	c.lambda = parts.Lambda
+	s := System{Client: c, Local: true, Table: parts.Table, DynamoDB: parts.DynamoDB, SQS: parts.SQS}
+	if s.SQS != "" {
+		queues := s.SQS + "/000000000000/"
+		s.OrderQueue, s.OrderDeadLetterQueue = queues+"OrderQueue", queues+"OrderDeadLetterQueue"
+	}
+	return s, nil
+}
+
+// Port is the API's, by which other programs find a local stack.
+func (c *Client) Port() string {
+	if u, err := url.Parse(c.API); err == nil && u.Port() != "" {
+		return u.Port()
+	}
+	return "80"
+}
+
+// CheckAddress fails unless it is the http or https address of an API.
+func CheckAddress(address string) (*url.URL, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("read address: %w", err)
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("read address: %q is no http or https address of an API", address)
+	}
+	return u, nil
+}
+
+// Loopback tells whether a host is this machine. It does not ask DNS: what a name means may
+// change until it is dialled.
+func Loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
