@@ -1,17 +1,18 @@
 // Package smoke makes one buyer's round through a running system: the public
 // page, the closed doors, one purchase, its repeats, its order id.
 //
-// A line in here is a client's: it speaks HTTP and knows what the README promises,
-// neither table nor queue. It sends about a dozen requests.
+// It speaks HTTP and checks what the README promises; it knows neither table nor queue. It
+// sends about a dozen requests.
 package smoke
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"time"
+
+	"flashsale/infra/client"
 )
 
 // Round is one round.
@@ -42,47 +43,55 @@ var ErrMismatch = errors.New("the smoke test failed")
 // Run makes the round. Later checks are made even if earlier ones failed, unless
 // they need their answers.
 func (r Round) Run(ctx context.Context) []Row {
-	c := newCaller(r.URL, r.Bound)
-	defer c.close()
-	page, mine := "/sales/"+r.Sale, "/sales/"+r.Sale+"/orders/me"
-	post := call{method: "POST", path: "/sales/" + r.Sale + "/orders"}
-	keyed := post.as(r.Token)
-	keyed.key = r.Key
+	c := client.New(r.URL, client.Options{})
+	defer c.Close()
+	page := func(sale string) call {
+		return func(ctx context.Context) (client.Answer, error) { return c.Sale(ctx, sale) }
+	}
+	buy := func(token, key string) call {
+		return func(ctx context.Context) (client.Answer, error) { return c.Buy(ctx, r.Sale, token, key) }
+	}
+	mine := func(token string) call {
+		return func(ctx context.Context) (client.Answer, error) { return c.Mine(ctx, r.Sale, token) }
+	}
 
-	t := table{ctx: ctx, caller: c}
-	t.check("open sale's page", "200 OPEN", get(page), func(a answer) bool {
-		return a.status == 200 && a.body.SaleID == r.Sale && a.body.State == "OPEN"
+	t := table{ctx: ctx, bound: r.Bound}
+	t.check("open sale's page", "200 OPEN", page(r.Sale), func(a answer) bool {
+		return a.Status == 200 && a.page().SaleID == r.Sale && a.state() == "OPEN"
 	})
-	t.check("unknown sale's page", "404 sale-not-found", get(page+"-none"), is(404, "sale-not-found"))
-	t.check("purchase without token", "401", post, is(401, ""))
-	t.check("purchase with forged token", "401", post.as(forged), is(401, ""))
-	t.check("claim without token", "401", get(mine), is(401, ""))
+	t.check("unknown sale's page", "404 sale-not-found", page(r.Sale+"-none"), is(404, "sale-not-found"))
+	t.check("purchase without token", "401", buy("", ""), is(401, ""))
+	t.check("purchase with forged token", "401", buy(forged, ""), is(401, ""))
+	t.check("claim without token", "401", mine(""), is(401, ""))
 	if r.Token == "" {
 		t.skip("purchase", "no TOKEN was given")
 		return t.rows
 	}
-	bought := t.check("purchase", "202 PENDING", keyed, func(a answer) bool {
-		return a.status == 202 && a.body.State == "PENDING" && a.body.ClaimID != "" && a.location == mine
+	bought := t.check("purchase", "202 PENDING", buy(r.Token, r.Key), func(a answer) bool {
+		return a.Status == 202 && a.state() == "PENDING" && a.Claim.ClaimID != "" && a.Header.Get("Location") == "/sales/"+r.Sale+"/orders/me"
 	})
-	claim := bought.body.ClaimID
-	t.check("the same request again", "202, same claim", keyed, func(a answer) bool {
-		return a.status == 202 && claim != "" && a.body.ClaimID == claim
+	claim := bought.Claim.ClaimID
+	t.check("the same request again", "202, same claim", buy(r.Token, r.Key), func(a answer) bool {
+		return a.Status == 202 && claim != "" && a.Claim.ClaimID == claim
 	})
-	t.check("another purchase", "409 already-ordered", post.as(r.Token), func(a answer) bool {
-		return is(409, "already-ordered")(a) && claim != "" && a.body.Claim.ClaimID == claim
+	t.check("another purchase", "409 already-ordered", buy(r.Token, ""), func(a answer) bool {
+		return is(409, "already-ordered")(a) && claim != "" && a.Claim.ClaimID == claim
 	})
-	confirmed := t.wait("order id", "200 CONFIRMED", get(mine).as(r.Token), func(a answer) bool {
-		return a.status == 200 && a.body.State == "CONFIRMED" && a.body.OrderID != "" && a.body.ClaimID == claim
+	confirmed := t.wait("order id", "200 CONFIRMED", mine(r.Token), func(a answer) bool {
+		return a.Status == 200 && a.state() == "CONFIRMED" && a.Claim.OrderID != "" && a.Claim.ClaimID == claim
 	})
-	if confirmed.body.OrderID != "" {
-		t.check("the order", "200, same claim", get("/orders/"+confirmed.body.OrderID).as(r.Token), func(a answer) bool {
-			return a.status == 200 && a.body.ClaimID == claim && a.body.SaleID == r.Sale
+	if id := confirmed.Claim.OrderID; id != "" {
+		order := func(token string) call {
+			return func(ctx context.Context) (client.Answer, error) { return c.Order(ctx, id, token) }
+		}
+		t.check("the order", "200, same claim", order(r.Token), func(a answer) bool {
+			return a.Status == 200 && a.Claim.ClaimID == claim && a.Claim.SaleID == r.Sale
 		})
-		t.check("the order without token", "401", get("/orders/"+confirmed.body.OrderID), is(401, ""))
+		t.check("the order without token", "401", order(""), is(401, ""))
 	}
 	if r.LastUnit {
-		t.wait("the last unit is sold", "200 SOLD_OUT", get(page), func(a answer) bool {
-			return a.status == 200 && a.body.State == "SOLD_OUT"
+		t.wait("the last unit is sold", "200 SOLD_OUT", page(r.Sale), func(a answer) bool {
+			return a.Status == 200 && a.state() == "SOLD_OUT"
 		})
 	}
 	if r.Receipt != nil {
@@ -101,23 +110,23 @@ const forged = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJtYWxsb3J5In0."
 
 // is tells an answer by its status and, if it is a refusal, by its code.
 func is(status int, code string) func(answer) bool {
-	return func(a answer) bool { return a.status == status && a.body.Code == code }
+	return func(a answer) bool { return a.Status == status && a.Code == code }
 }
 
 // table collects the rows.
 type table struct {
-	ctx    context.Context
-	caller *caller
-	rows   []Row
+	ctx   context.Context
+	bound time.Duration
+	rows  []Row
 }
 
 func (t *table) check(name, want string, c call, fine func(answer) bool) answer {
-	return t.row(name, want, fine, func() answer { return t.caller.ask(t.ctx, c) })
+	return t.row(name, want, fine, func() answer { return ask(t.ctx, t.bound, c) })
 }
 
 // wait asks again, as the answers say, until one is fine or the bound is over.
 func (t *table) wait(name, want string, c call, fine func(answer) bool) answer {
-	return t.row(name, want, fine, func() answer { return t.caller.until(t.ctx, c, fine) })
+	return t.row(name, want, fine, func() answer { return until(t.ctx, t.bound, c, fine) })
 }
 
 func (t *table) row(name, want string, fine func(answer) bool, ask func() answer) answer {
@@ -150,27 +159,4 @@ func Print(w io.Writer, rows []Row) error {
 		return fmt.Errorf("%w: %d of %d checks", ErrMismatch, failed, len(rows))
 	}
 	return nil
-}
-
-// body is what any answer may hold.
-type body struct {
-	claim
-	Code  string `json:"code"`
-	Claim claim  `json:"claim"`
-}
-
-type claim struct {
-	ClaimID string `json:"claimId"`
-	SaleID  string `json:"saleId"`
-	State   string `json:"state"`
-	OrderID string `json:"orderId"`
-}
-
-// decode reads an answer's body. What is no JSON object stays empty.
-func decode(text []byte) body {
-	var b body
-	if json.Unmarshal(text, &b) != nil {
-		return body{}
-	}
-	return b
 }

@@ -216,13 +216,3 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 		t.Errorf("passed %q", passed)
 	}
 }
-
-func FuzzDecode(f *testing.F) {
-	f.Add([]byte(`{"claimId":"c","claim":{"claimId":"d"},"code":"x","state":"OPEN"}`))
-	f.Add([]byte(`{"claim":7}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		if b := decode(text); len(b.ClaimID)+len(b.Code)+len(b.State) > 3*len(text) {
-			t.Errorf("%q becomes %+v", text, b)
-		}
-	})
-}
