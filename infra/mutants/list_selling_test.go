@@ -26,7 +26,14 @@ var ofBuyingAndSeeding = []mutant{
 	{"sold out from a guess", "P6", ledgerTests, "^TestTwoShardsNeverEmpty", []edit{{purchasing,
 		`if s.certain && s.sale.SoldOut() {`, `if true {`}}},
 	{"sold out beats a claim", "P9", ledgerTests, overFake + "^a_claim_beats", []edit{{purchasing,
-		`if p.Key != "" && s.Buckets > 0 {`, `if false {`}}},
+		`if p.Key == "" || s.Buckets == 0 {`, `if true {`}}},
+	{"a user is asked about who only repeats a purchase", "P9", ledgerTests, "^TestAUserIsAskedAbout", []edit{{purchasing,
+		`	if answer, err := p.repeated(ctx, s); sale.CodeOf(err) != sale.OrderNotFound {
+		return answer, err
+	}
+	if err := p.Admit`, `	if err := p.Admit`}}},
+	{"what stood before a user was asked about is believed", "P14", ledgerTests, "^TestASaleThatEndsWhile", []edit{{purchasing,
+		`	return p.Purchase(ctx, admitted)`, `	return p.run(ctx)`}}},
 	{"a shard closed although the sale was restocked meanwhile", "P6", ledgerTests, overFake + "^a_shard_that_was_restocked", []edit{{purchasing,
 		`ifVersion        = "#version = :v"`, `ifVersion        = "#version >= :v"`}}},
 	{"no idempotency key equals no idempotency key", "P3", ledgerTests, "^TestCallsInTheSteadyState$", []edit{{purchasing,

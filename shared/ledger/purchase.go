@@ -16,6 +16,11 @@ type Request struct {
 	SaleID string
 	User   string
 	Key    string // the Idempotency-Key, or ""
+	// Admit, if it is given, must admit the user before a unit is taken. It is called
+	// only when nothing but the transaction is left to decide: the sale refuses nobody
+	// and no claim of the user is known. It may be slow, so nothing is held while it
+	// runs. Its error, in the codes of package sale, ends the purchase.
+	Admit func(ctx context.Context, closesAt time.Time) error
 }
 
 // Purchase is an accepted request.
@@ -35,7 +40,8 @@ type Purchase struct {
 // It fails with sale.AlreadyOrdered (with the claim), sale.SaleNotFound,
 // sale.NotOpen, sale.Closed, sale.Paused, sale.SoldOut; with sale.Busy when the
 // outcome is unknown or was not reached in time, and then the same request may
-// be repeated (P5); with sale.Internal for anything that should not happen.
+// be repeated (P5); with sale.Internal for anything that should not happen; and with
+// what Admit fails with.
 func (l *Ledger) Purchase(ctx context.Context, r Request) (Purchase, error) {
 	if claim, ok := l.recent.get(r.SaleID, r.User, l.now()); ok {
 		return r.again(claim, 0)
@@ -48,7 +54,24 @@ func (l *Ledger) Purchase(ctx context.Context, r Request) (Purchase, error) {
 	if refusal != nil {
 		return p.refuse(ctx, s.sale, refusal)
 	}
+	if r.Admit != nil {
+		return p.admit(ctx, s.sale)
+	}
 	return p.run(ctx)
+}
+
+// admit asks Admit, unless the request is a repeat, and then purchases from the start:
+// while Admit ran the sale may have been paused or sold out.
+func (p *purchase) admit(ctx context.Context, s sale.Sale) (Purchase, error) {
+	if answer, err := p.repeated(ctx, s); sale.CodeOf(err) != sale.OrderNotFound {
+		return answer, err
+	}
+	if err := p.Admit(ctx, s.ClosesAt); err != nil {
+		return Purchase{}, err
+	}
+	admitted := p.Request
+	admitted.Admit = nil
+	return p.Purchase(ctx, admitted)
 }
 
 // again answers a request whose user already holds a claim.
@@ -190,25 +213,34 @@ func (p *purchase) held(held sale.Claim, now time.Time) (Purchase, error) {
 	return p.again(held, p.tries)
 }
 
-// refuse ends a call with a refusal, unless a claim of the user beats it: a
-// winner whose answer was lost must not be told "sold out", nor one whose other
-// click took the last unit while this one found its shard empty. Looking costs
-// one consistent read, only for requests that say they may be repeats.
+// refuse ends a call with a refusal, unless a claim of the user beats it: a winner
+// whose answer was lost must not be told "sold out", nor one whose other click took
+// the last unit while this one found its shard empty.
 func (p *purchase) refuse(ctx context.Context, s sale.Sale, refusal *sale.Error) (Purchase, error) {
 	if p.unsure {
 		return p.fail(sale.Busy, refusal)
 	}
-	if p.Key != "" && s.Buckets > 0 {
-		held, err := p.claim(ctx, s, p.User)
-		if err == nil {
-			return p.held(held, p.now())
-		}
-		if sale.CodeOf(err) != sale.OrderNotFound {
-			return Purchase{Tries: p.tries}, err
-		}
+	if answer, err := p.repeated(ctx, s); sale.CodeOf(err) != sale.OrderNotFound {
+		return answer, err
 	}
 	return Purchase{Tries: p.tries}, refusal
 }
+
+// repeated answers a repeat from the user's claim, and fails with sale.OrderNotFound
+// when there is none. Looking costs one consistent read, so only requests with a key,
+// which may be repeats, are looked up.
+func (p *purchase) repeated(ctx context.Context, s sale.Sale) (Purchase, error) {
+	if p.Key == "" || s.Buckets == 0 {
+		return Purchase{}, errNoRepeat
+	}
+	held, err := p.claim(ctx, s, p.User)
+	if err != nil {
+		return Purchase{Tries: p.tries}, err
+	}
+	return p.held(held, p.now())
+}
+
+var errNoRepeat = sale.Refuse(sale.OrderNotFound, "the request is no repeat")
 
 // fail ends a call without a certain answer. After a try with an unknown
 // outcome even an unexpected failure is "busy": the unit may be the user's.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"flashsale/shared/invocation"
-	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
 )
@@ -22,35 +21,27 @@ func (h *Handler) Checking(u Users) *Handler {
 	return h
 }
 
-// check asks about the user, if anybody is to be asked and only the answer stands
-// between the request and its transaction: not for a sale that would refuse it anyway
-// and not for the holder of a claim. It may take long: in the incident, longer than
-// the lock that was held meanwhile. So nothing is held here, neither a unit nor a
-// claim, and nothing found here is relied on later: the transaction checks it all.
-//
-// answered reports that p and err are the end of the request.
-func (h *Handler) check(ctx context.Context, event *telemetry.Event, r ledger.Request) (p ledger.Purchase, answered bool, err error) {
-	if h.users == nil {
-		return p, false, nil
+// check is ledger.Request.Admit: it asks about the user. It is skipped when the sale
+// refuses anyway or the user holds a claim. It may be slow: in the incident, slower
+// than the lock that was held meanwhile. So nothing is held while it runs, neither a
+// unit nor a claim.
+func (h *Handler) check(event *telemetry.Event, saleID, user string) func(context.Context, time.Time) error {
+	return func(ctx context.Context, closesAt time.Time) error {
+		call := invocation.Start()
+		admitted, err := h.users.Admit(ctx, saleID, user, closesAt)
+		event.Int("checkMs", int(call.Elapsed().Milliseconds()))
+		if err != nil {
+			event.Metric("unchecked", telemetry.Count, 1)
+		}
+		switch {
+		case admitted && err != nil:
+			event.Text("checkError", err.Error())
+			return nil
+		case admitted:
+			return nil
+		case err != nil:
+			return sale.Fail(sale.Busy, err)
+		}
+		return sale.Refuse(sale.NotEligible, "the user may not buy in this sale")
 	}
-	o, err := h.book.Outlook(ctx, r)
-	if err != nil || o.Claim.ID != "" {
-		return o.Purchase, true, err
-	}
-	call := invocation.Start()
-	admitted, err := h.users.Admit(ctx, r.SaleID, r.User, o.ClosesAt)
-	event.Int("checkMs", int(call.Elapsed().Milliseconds()))
-	if err != nil {
-		event.Metric("unchecked", telemetry.Count, 1)
-	}
-	switch {
-	case admitted && err != nil:
-		event.Text("checkError", err.Error())
-		return p, false, nil
-	case admitted:
-		return p, false, nil
-	case err != nil:
-		return p, true, sale.Fail(sale.Busy, err)
-	}
-	return p, true, sale.Refuse(sale.NotEligible, "the user may not buy in this sale")
 }

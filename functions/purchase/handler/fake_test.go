@@ -75,6 +75,11 @@ func (s *shop) Purchase(ctx context.Context, r ledger.Request) (ledger.Purchase,
 	if s.stock == 0 {
 		return ledger.Purchase{Tries: 1}, sale.Refuse(sale.SoldOut, "every unit has been sold")
 	}
+	if r.Admit != nil {
+		if err := r.Admit(ctx, s.sale.ClosesAt); err != nil {
+			return ledger.Purchase{}, err
+		}
+	}
 	s.stock--
 	claim := sale.Claim{
 		SaleID: r.SaleID, User: r.User, ID: fmt.Sprintf("CLAIM%d", len(s.claims)+1),
@@ -82,16 +87,6 @@ func (s *shop) Purchase(ctx context.Context, r ledger.Request) (ledger.Purchase,
 	}
 	s.claims[r.User] = &claim
 	return ledger.Purchase{Claim: claim, New: true, Tries: 1}, nil
-}
-
-// Outlook knows the claims and the sale's refusals, as the ledger does.
-func (s *shop) Outlook(ctx context.Context, r ledger.Request) (ledger.Outlook, error) {
-	held := s.claims[r.User]
-	if held == nil && s.fault == nil && s.sale.Refusal(s.now) == nil && s.stock > 0 && r.SaleID == s.sale.ID {
-		return ledger.Outlook{ClosesAt: s.sale.ClosesAt}, nil
-	}
-	p, err := s.Purchase(ctx, r)
-	return ledger.Outlook{Purchase: p, ClosesAt: s.sale.ClosesAt}, err
 }
 
 func (s *shop) MayResend(_ context.Context, c sale.Claim) (bool, error) {

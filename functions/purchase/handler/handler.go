@@ -25,7 +25,6 @@ const sendTime = 300 * time.Millisecond
 
 // Book is what the handler needs of the ledger.
 type Book interface {
-	Outlook(context.Context, ledger.Request) (ledger.Outlook, error)
 	Purchase(context.Context, ledger.Request) (ledger.Purchase, error)
 	MayResend(context.Context, sale.Claim) (bool, error)
 }
@@ -90,10 +89,10 @@ func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpa
 		err = errTooMany
 		return httpapi.Problem(err, saleID), nil
 	}
-	var answered bool
-	if p, answered, err = h.check(ctx, event, request); !answered {
-		p, err = h.book.Purchase(ctx, request)
+	if h.users != nil {
+		request.Admit = h.check(event, request.SaleID, request.User)
 	}
+	p, err = h.book.Purchase(ctx, request)
 	event.Int("tries", p.Tries)
 	h.send(ctx, event, p)
 	if err != nil {
