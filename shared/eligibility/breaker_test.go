@@ -63,6 +63,19 @@ func TestOneCallMayTryWhenThePauseIsOver(t *testing.T) {
 	}
 }
 
+func TestAClockThatStepsBackBringsNoPauseBackThatASuccessHasEnded(t *testing.T) {
+	b := steady()
+	fail(t, b, maxFailures, start)
+	state, ok := b.enter(start.Add(firstPause))
+	if !ok {
+		t.Fatal("nobody may try")
+	}
+	b.succeed(state, start.Add(firstPause))
+	if b.isOpen(start.Add(firstPause / 2)) {
+		t.Error("open, though a call has succeeded since")
+	}
+}
+
 func TestEveryFailedTryDoublesThePauseUpToItsLimit(t *testing.T) {
 	b, now := steady(), start
 	fail(t, b, maxFailures, now)

@@ -17,8 +17,8 @@ import (
 // names; which of them are known, and in which letter case, is for the caller to
 // check, because encoding/json ignores both.
 func Flat(text []byte, into any) (names []string, err error) {
-	tokens := jsontext.NewDecoder(bytes.NewReader(text)) // strict about names and UTF-8
-	if t, err := tokens.ReadToken(); err != nil || t.Kind() != '{' {
+	tokens := jsontext.NewDecoder(bytes.NewReader(text))     // strict about names and UTF-8
+	if start, _ := tokens.ReadToken(); start.Kind() != '{' { // text without a token has no kind
 		return nil, errors.New("the request must be a JSON object")
 	}
 	for tokens.PeekKind() == '"' {
