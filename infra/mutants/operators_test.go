@@ -94,7 +94,7 @@ func TestEveryOperatorIsNeeded(t *testing.T) {
 						reason, listed := survivors[c.name]
 						switch {
 						case err == nil && !listed:
-							t.Errorf("no test of %s notices", pkg)
+							t.Errorf("no test of %s notices: %s", pkg, c.name)
 						case err != nil && listed:
 							t.Errorf("listed as a survivor (%s), but a test fails:\n%s", reason, out)
 						}

@@ -1,0 +1,34 @@
+package ledger_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+func TestAMessageAboutAClaimThatIsNotThereCostsOneRead(t *testing.T) {
+	w, db, refs := claimed(t, 1)
+	refs[0].User = "nobody"
+	db.ResetUsage()
+	if got := w.Ledger.Confirm(w.Ctx, refs); sale.CodeOf(got[0].Err) != sale.Poison {
+		t.Errorf("got %+v, want poison", got)
+	}
+	if diff := cmp.Diff(map[string]int{"BatchGetItem": 1}, db.Calls()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestAPassReadsEveryBucketOnceAndTheShardsTwice(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(40, 16) // four buckets
+	db.ResetUsage()
+	if r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {}); err != nil || !r.Balanced {
+		t.Fatalf("got %+v (%v)", r, err)
+	}
+	if diff := cmp.Diff(map[string]int{"GetItem": 1, "Query": 4, "BatchGetItem": 2}, db.Calls()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
