@@ -2,36 +2,63 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
 	"flashsale/shared/httpapi"
+	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
+	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
 )
 
-// buyer tells what happened to one buyer's order, from the table alone.
+// buyer tells what happened to one buyer's order and what support may tell the buyer.
 func buyer(ctx context.Context, p place, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("buyer", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	saleID := flags.String("sale", "", "")
 	user := flags.String("user", "", "")
 	if err := flags.Parse(args); err != nil || !sale.ValidID(*saleID) || !sale.ValidUser(*user) {
-		return fmt.Errorf("buyer needs -sale ID -user ID\n%s", usage)
+		return errors.New("name the sale and the buyer: make buyer SALE=moutai BUYER=alice")
 	}
+	ctx, cancel := context.WithTimeout(ctx, reachTime)
+	defer cancel()
 	book, err := p.ledger(ctx)
 	if err != nil {
 		return err
 	}
-	c, err := book.Claim(ctx, *saleID, *user)
-	if sale.CodeOf(err) == sale.OrderNotFound {
-		fmt.Fprintf(out, "%s holds nothing in sale %s: no purchase was ever accepted\n", *user, *saleID)
+	return tell(ctx, book, *saleID, *user, func(c sale.Claim) string { return p.whyPending(ctx, c) }, time.Now(), out)
+}
+
+// orders is what buyer needs of the ledger.
+type orders interface {
+	claims
+	Sale(ctx context.Context, saleID string) (sale.Sale, error)
+	Order(ctx context.Context, id uint64) (sale.Order, error)
+}
+
+// tell writes what the table says of the buyer, line by line, and at the end what
+// support may tell the buyer.
+func tell(ctx context.Context, book orders, saleID, user string, whyPending func(sale.Claim) string, now time.Time, out io.Writer) error {
+	c, err := book.Claim(ctx, saleID, user)
+	switch {
+	case sale.CodeOf(err) == sale.OrderNotFound:
+		s, err := book.Sale(ctx, saleID)
+		if err != nil {
+			return errors.New(oneLine(err))
+		}
+		fmt.Fprintf(out, "%s holds nothing in sale %s (case matters; BUYER is the token's `sub`)\n", user, saleID)
+		fmt.Fprintf(out, "%s sells from %s to %s and is %s now\n", s.ID, instant(s.OpensAt), instant(s.ClosesAt), s.Phase(now))
+		fmt.Fprintln(out, "for the buyer: no order was accepted under this account")
 		return nil
-	}
-	if err != nil {
-		return err
+	case err != nil:
+		return errors.New(oneLine(err))
 	}
 	event := func(at time.Time, what string) { fmt.Fprintf(out, "%s  %s\n", httpapi.Time(at), what) }
 	event(c.AcceptedAt, fmt.Sprintf("accepted: claim %s, one unit of shard %d", c.ID, c.Shard))
@@ -39,16 +66,55 @@ func buyer(ctx context.Context, p place, args []string, out io.Writer) error {
 		event(c.ResentAt, "its order message was sent again (the last time)")
 	}
 	if c.State() == sale.Pending {
-		fmt.Fprintf(out, "%-24s  pending for %v: reconcile sends its message again, or the buyer by asking\n",
-			"now", time.Since(c.AcceptedAt).Round(time.Second))
+		fmt.Fprintf(out, "%-24s  pending for %v: %s\n", "now", now.Sub(c.AcceptedAt).Round(time.Second), whyPending(c))
+		fmt.Fprintln(out, "for the buyer: the unit is yours; the order's number follows, and you need do nothing")
 		return nil
 	}
-	event(orderid.Time(c.OrderID), "confirmed: order "+orderid.String(c.OrderID))
-	if _, err := book.Order(ctx, c.OrderID); err != nil {
-		if sale.CodeOf(err) != sale.OrderNotFound {
-			return err
-		}
-		fmt.Fprintf(out, "%-24s  its order item is missing: reconcile sends its message again\n", "now")
+	number := orderid.String(c.OrderID)
+	event(orderid.Time(c.OrderID), "confirmed: order "+number)
+	switch _, err := book.Order(ctx, c.OrderID); {
+	case sale.CodeOf(err) == sale.OrderNotFound:
+		fmt.Fprintf(out, "%-24s  its order item is missing: reconcile sends its message again within %v\n", "now", ledger.ResendBound)
+	case err != nil:
+		return errors.New(oneLine(err))
 	}
+	fmt.Fprintf(out, "for the buyer: your order is %s\n", number)
 	return nil
+}
+
+// whyPending says where the claim's message is, as far as the queues tell.
+func (p place) whyPending(ctx context.Context, c sale.Claim) string {
+	repair := fmt.Sprintf("reconcile sends its message again within %v, or the buyer by asking", ledger.ResendBound)
+	client, source, deadLetters, err := p.queues(ctx)
+	if err != nil {
+		return repair
+	}
+	switch lost, err := isDeadLetter(ctx, client, deadLetters, c); {
+	case err != nil:
+		return repair
+	case lost:
+		return "its message is in the dead-letter queue: fix what failed, then make redrive GO=1"
+	}
+	depth, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &source, AttributeNames: []types.QueueAttributeName{
+		types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
+	}})
+	if err != nil {
+		return repair
+	}
+	return fmt.Sprintf("%s messages wait in the order queue, and finalize has %s in work; %s",
+		depth.Attributes["ApproximateNumberOfMessages"], depth.Attributes["ApproximateNumberOfMessagesNotVisible"], repair)
+}
+
+// isDeadLetter looks for the claim's message among the first dead letters.
+func isDeadLetter(ctx context.Context, client *sqs.Client, deadLetters string, c sale.Claim) (found bool, err error) {
+	r := redriving{client: client, deadLetters: deadLetters}
+	total, err := r.depth(ctx)
+	if err != nil {
+		return false, err
+	}
+	return found, r.walk(ctx, min(total, previewed), previewHide, func(body, _ string) (bool, error) {
+		m, err := orderq.Decode(body)
+		found = found || err == nil && m.ClaimID == c.ID
+		return true, nil
+	})
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -17,6 +20,23 @@ import (
 	"flashsale/infra/local/engine"
 	"flashsale/shared/ledger"
 )
+
+// A table that cannot be reached is known within 30 s: callTries attempts of
+// callTime with pauses of at most callPause, and reachTime for everything before
+// the first answer, credentials included.
+const (
+	callTries = 3
+	reachTime = 28 * time.Second
+)
+
+var (
+	callTime  = 8 * time.Second
+	callPause = 2 * time.Second
+)
+
+func retryer() aws.Retryer {
+	return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts, o.MaxBackoff = callTries, callPause })
+}
 
 // place says which system is meant: the local stack, the stack of an environment, or
 // the named resources of an AWS account.
@@ -47,43 +67,68 @@ func (p *place) deployed(ctx context.Context) error {
 	return nil
 }
 
-// ledger opens the table.
-func (p place) ledger(ctx context.Context) (*ledger.Ledger, error) {
+// account is the AWS configuration of the place, by which no call hangs. The SDK's own
+// has no time limit at all.
+func (p place) account(ctx context.Context) (aws.Config, error) {
+	client := awshttp.NewBuildableClient().WithTimeout(callTime)
 	if p.table == "" {
-		where, err := p.local(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return ledger.New(engine.Client(where.DynamoDB), where.Table, ledger.Options{}), nil
+		return aws.Config{
+			Region: engine.Region, HTTPClient: client, Retryer: retryer,
+			Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+		}, nil
 	}
-	cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(p.region))
+	cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(p.region), config.WithHTTPClient(client), config.WithRetryer(retryer))
 	if err != nil {
-		return nil, fmt.Errorf("load AWS configuration: %w", err)
+		return aws.Config{}, fmt.Errorf("load AWS configuration: %s", oneLine(err))
 	}
-	return ledger.New(dynamodb.NewFromConfig(cfg, ledger.OneAttempt), p.table, ledger.Options{}), nil
+	return cfg, nil
+}
+
+// dynamodb opens the table; each change is a change of the client's options.
+func (p place) dynamodb(ctx context.Context, change ...func(*dynamodb.Options)) (*dynamodb.Client, string, error) {
+	cfg, err := p.account(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	if p.table != "" {
+		return dynamodb.NewFromConfig(cfg, change...), p.table, nil
+	}
+	where, err := p.local(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	cfg.BaseEndpoint = &where.DynamoDB
+	return dynamodb.NewFromConfig(cfg, change...), where.Table, nil
+}
+
+// ledger opens the table for the questions that the functions ask, too. It tries again
+// by itself.
+func (p place) ledger(ctx context.Context) (*ledger.Ledger, error) {
+	db, table, err := p.dynamodb(ctx, ledger.OneAttempt)
+	if err != nil {
+		return nil, err
+	}
+	return ledger.New(db, table, ledger.Options{}), nil
 }
 
 // queues opens the order queue and its dead-letter queue.
 func (p place) queues(ctx context.Context) (api *sqs.Client, source, deadLetters string, err error) {
-	if p.table == "" {
-		where, err := p.local(ctx)
-		if err != nil {
-			return nil, "", "", err
-		}
-		api := sqs.New(sqs.Options{
-			BaseEndpoint: aws.String(where.SQS), Region: engine.Region,
-			Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
-		})
-		return api, where.OrderQueue, where.OrderDeadLetterQueue, nil
-	}
-	if p.queue == "" || p.deadLetters == "" {
-		return nil, "", "", errors.New("name the queues (QUEUE=… DLQ=…), or the environment (ENV=dev)")
-	}
-	cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(p.region))
+	cfg, err := p.account(ctx)
 	if err != nil {
-		return nil, "", "", fmt.Errorf("load AWS configuration: %w", err)
+		return nil, "", "", err
 	}
-	return sqs.NewFromConfig(cfg), p.queue, p.deadLetters, nil
+	if p.table != "" {
+		if p.queue == "" || p.deadLetters == "" {
+			return nil, "", "", errors.New("name the queues (QUEUE=… DLQ=…), or the environment (ENV=dev)")
+		}
+		return sqs.NewFromConfig(cfg), p.queue, p.deadLetters, nil
+	}
+	where, err := p.local(ctx)
+	if err != nil {
+		return nil, "", "", err
+	}
+	cfg.BaseEndpoint = &where.SQS
+	return sqs.NewFromConfig(cfg), where.OrderQueue, where.OrderDeadLetterQueue, nil
 }
 
 // system is where SeedFunction can be asked.

@@ -11,35 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
 	"flashsale/infra/books"
-	"flashsale/infra/local/engine"
 )
-
-// A table that cannot be reached is known within 30 s: callTries attempts of
-// callTime with pauses of at most callPause, and reachTime for everything before
-// the first answer, credentials included.
-const (
-	callTries = 3
-	reachTime = 28 * time.Second
-)
-
-var (
-	callTime  = 8 * time.Second
-	callPause = 2 * time.Second
-)
-
-func retryer() aws.Retryer {
-	return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts, o.MaxBackoff = callTries, callPause })
-}
 
 // receipt recounts a sale from its items and fails with errBroken unless
 // everything adds up. Without a sale it says which there are; with -all it recounts all of them.
@@ -96,26 +72,6 @@ func recountEach(ctx context.Context, db books.DynamoDB, table string, ids []str
 		}
 	}
 	return broken
-}
-
-// dynamodb opens the table for reading.
-func (p place) dynamodb(ctx context.Context) (*dynamodb.Client, string, error) {
-	client := awshttp.NewBuildableClient().WithTimeout(callTime)
-	if p.table == "" {
-		where, err := p.local(ctx)
-		if err != nil {
-			return nil, "", err
-		}
-		return dynamodb.New(dynamodb.Options{
-			BaseEndpoint: &where.DynamoDB, Region: engine.Region, Retryer: retryer(), HTTPClient: client,
-			Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
-		}), where.Table, nil
-	}
-	cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(p.region), config.WithHTTPClient(client), config.WithRetryer(retryer))
-	if err != nil {
-		return nil, "", fmt.Errorf("load AWS configuration: %s", oneLine(err))
-	}
-	return dynamodb.NewFromConfig(cfg), p.table, nil
 }
 
 // reach reads the list of sales, to know that the table can be reached at all.

@@ -72,10 +72,14 @@ func TestATableThatCannotBeReadEndsWithOneLine(t *testing.T) {
 		"no stack is here": {apiPort: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var out bytes.Buffer
-			err := receipt(t.Context(), p, []string{"-sale", "moutai"}, &out)
-			if err == nil || errors.Is(err, errBroken) || strings.Contains(err.Error(), "\n") || out.Len() > 0 {
-				t.Errorf("error %v, printed %q", err, &out)
+			for command, ask := range map[string]func(context.Context, place, []string, io.Writer) error{
+				"receipt -sale moutai": receipt, "sales": sales, "buyer -sale moutai -user alice": buyer,
+			} {
+				var out bytes.Buffer
+				err := ask(t.Context(), p, strings.Fields(command)[1:], &out)
+				if err == nil || errors.Is(err, errBroken) || strings.Contains(err.Error(), "\n") || out.Len() > 0 {
+					t.Errorf("%s: error %v, printed %q", command, err, &out)
+				}
 			}
 		})
 	}

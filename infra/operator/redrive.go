@@ -105,7 +105,7 @@ func (r *redriving) run(ctx context.Context, out io.Writer) error {
 	if !walks {
 		limit, hide = min(total, previewed), previewHide
 	}
-	err = r.walk(ctx, limit, hide, out)
+	err = r.walk(ctx, limit, hide, func(body, handle string) (bool, error) { return r.settle(ctx, body, handle, out) })
 	for _, why := range slices.Sorted(maps.Keys(r.found)) {
 		g := r.found[why]
 		fmt.Fprintf(out, "  %4d  %s, for example %s\n", g.count, why, shorten(g.example))
@@ -139,8 +139,8 @@ func (r *redriving) depth(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// walk looks at so many messages once, each hidden meanwhile, and puts back what stays.
-func (r *redriving) walk(ctx context.Context, limit int, hide time.Duration, out io.Writer) error {
+// walk visits so many messages once, each hidden meanwhile, and puts back what stays.
+func (r *redriving) walk(ctx context.Context, limit int, hide time.Duration, visit func(body, handle string) (stays bool, err error)) error {
 	ctx, cancel := context.WithTimeout(ctx, moveLimit)
 	defer cancel()
 	var staying []string
@@ -157,8 +157,8 @@ func (r *redriving) walk(ctx context.Context, limit int, hide time.Duration, out
 		}
 		seen += len(got.Messages)
 		for _, m := range got.Messages {
-			left, err := r.settle(ctx, aws.ToString(m.Body), aws.ToString(m.ReceiptHandle), out)
-			if left {
+			stays, err := visit(aws.ToString(m.Body), aws.ToString(m.ReceiptHandle))
+			if stays {
 				staying = append(staying, aws.ToString(m.ReceiptHandle))
 			}
 			if err != nil {
