@@ -1,6 +1,10 @@
 package main
 
-import "net/http"
+import (
+	"net/http"
+
+	"flashsale/infra/client"
+)
 
 // outcome names what an answer, or the lack of one, means. It is what the
 // breakdown counts, and short enough for it.
@@ -34,43 +38,43 @@ var passing = map[string]int{
 }
 
 // judge reads the answer to a click. final is false if the buyer may ask again.
-func judge(saleID string, r reply) (o outcome, final bool) {
+func judge(saleID string, r client.Answer) (o outcome, final bool) {
 	switch {
-	case r.status == http.StatusAccepted && r.claim.ClaimID != "" && r.claim.SaleID == saleID && r.claim.State == "PENDING":
+	case r.Status == http.StatusAccepted && r.Claim.ClaimID != "" && r.Claim.SaleID == saleID && r.Claim.State == "PENDING":
 		return accepted, true
-	case r.code != "" && passing[r.code] == r.status:
-		return outcome(r.code), false
-	case r.status == http.StatusTooManyRequests && r.code == "":
+	case r.Code != "" && passing[r.Code] == r.Status:
+		return outcome(r.Code), false
+	case r.Status == http.StatusTooManyRequests && r.Code == "":
 		return throttled, false // API Gateway's own answer has no code
-	case r.status == http.StatusUnauthorized:
+	case r.Status == http.StatusUnauthorized:
 		return "unauthorized", true // an expired token, most likely: the caller's fault
-	case r.code != "" && refusals[r.code] == r.status:
-		if r.code == "already-ordered" && r.claim.ClaimID == "" {
+	case r.Code != "" && refusals[r.Code] == r.Status:
+		if r.Code == "already-ordered" && r.Claim.ClaimID == "" {
 			return wrong, true
 		}
-		return outcome(r.code), true
+		return outcome(r.Code), true
 	}
 	return wrong, true
 }
 
 // judgeStatus reads the answer to a poll of the status resource.
-func judgeStatus(saleID string, r reply) (o outcome, final bool) {
+func judgeStatus(saleID string, r client.Answer) (o outcome, final bool) {
 	switch {
-	case r.status == http.StatusOK && r.claim.ClaimID != "" && r.claim.SaleID == saleID:
+	case r.Status == http.StatusOK && r.Claim.ClaimID != "" && r.Claim.SaleID == saleID:
 		switch {
-		case r.claim.State == "CONFIRMED" && r.claim.OrderID != "":
+		case r.Claim.State == "CONFIRMED" && r.Claim.OrderID != "":
 			return confirmed, true
-		case r.claim.State == "PENDING" && r.claim.OrderID == "":
+		case r.Claim.State == "PENDING" && r.Claim.OrderID == "":
 			return pending, false
 		}
 		return wrong, true
-	case r.status == http.StatusNotFound && r.code == string(noSuchItem):
+	case r.Status == http.StatusNotFound && r.Code == string(noSuchItem):
 		return noSuchItem, true
-	case r.status == http.StatusServiceUnavailable && r.code == string(busy):
+	case r.Status == http.StatusServiceUnavailable && r.Code == string(busy):
 		return busy, false
-	case r.status == http.StatusTooManyRequests:
+	case r.Status == http.StatusTooManyRequests:
 		return throttled, false
-	case r.status == http.StatusUnauthorized:
+	case r.Status == http.StatusUnauthorized:
 		return "unauthorized", true
 	}
 	return wrong, true

@@ -4,38 +4,38 @@ import (
 	"testing"
 	"time"
 
-	"flashsale/infra/replies"
+	"flashsale/infra/client"
 )
 
 func TestAnswersToClicksAreJudged(t *testing.T) {
-	claim := replies.Claim{ClaimID: "c", SaleID: "s", State: "PENDING"}
+	claim := client.Claim{ClaimID: "c", SaleID: "s", State: "PENDING"}
 	for _, c := range []struct {
 		name  string
-		r     reply
+		r     client.Answer
 		want  outcome
 		final bool
 	}{
-		{"an acceptance", reply{status: 202, claim: claim}, accepted, true},
-		{"an acceptance of another sale", reply{status: 202, claim: replies.Claim{ClaimID: "c", SaleID: "other", State: "PENDING"}}, wrong, true},
-		{"an acceptance without a claim", reply{status: 202}, wrong, true},
-		{"sold out", reply{status: 409, code: "sold-out"}, "sold-out", true},
-		{"sold out with another status", reply{status: 410, code: "sold-out"}, wrong, true},
-		{"already ordered", reply{status: 409, code: "already-ordered", claim: claim}, "already-ordered", true},
-		{"already ordered without the claim", reply{status: 409, code: "already-ordered"}, wrong, true},
-		{"closed", reply{status: 410, code: "sale-closed"}, "sale-closed", true},
-		{"not open", reply{status: 403, code: "sale-not-open"}, "sale-not-open", true},
-		{"busy", reply{status: 503, code: "busy"}, busy, false},
-		{"paused", reply{status: 503, code: "sale-paused"}, "sale-paused", false},
-		{"throttled by the gateway", reply{status: 429}, throttled, false},
-		{"too many of one user", reply{status: 429, code: "too-many-requests"}, "too-many-requests", false},
-		{"too many with another status", reply{status: 503, code: "too-many-requests"}, wrong, true},
-		{"another code with the status of too many", reply{status: 429, code: "busy"}, wrong, true},
-		{"an expired token", reply{status: 401}, "unauthorized", true},
-		{"the gateway's own 503", reply{status: 503}, wrong, true},
-		{"internal", reply{status: 500, code: "internal"}, wrong, true},
-		{"busy with another status", reply{status: 500, code: "busy"}, wrong, true},
-		{"a code that does not exist", reply{status: 409, code: "phantom"}, wrong, true},
-		{"a page that has nothing to do with it", reply{status: 200}, wrong, true},
+		{"an acceptance", client.Answer{Status: 202, Claim: claim}, accepted, true},
+		{"an acceptance of another sale", client.Answer{Status: 202, Claim: client.Claim{ClaimID: "c", SaleID: "other", State: "PENDING"}}, wrong, true},
+		{"an acceptance without a claim", client.Answer{Status: 202}, wrong, true},
+		{"sold out", client.Answer{Status: 409, Code: "sold-out"}, "sold-out", true},
+		{"sold out with another status", client.Answer{Status: 410, Code: "sold-out"}, wrong, true},
+		{"already ordered", client.Answer{Status: 409, Code: "already-ordered", Claim: claim}, "already-ordered", true},
+		{"already ordered without the claim", client.Answer{Status: 409, Code: "already-ordered"}, wrong, true},
+		{"closed", client.Answer{Status: 410, Code: "sale-closed"}, "sale-closed", true},
+		{"not open", client.Answer{Status: 403, Code: "sale-not-open"}, "sale-not-open", true},
+		{"busy", client.Answer{Status: 503, Code: "busy"}, busy, false},
+		{"paused", client.Answer{Status: 503, Code: "sale-paused"}, "sale-paused", false},
+		{"throttled by the gateway", client.Answer{Status: 429}, throttled, false},
+		{"too many of one user", client.Answer{Status: 429, Code: "too-many-requests"}, "too-many-requests", false},
+		{"too many with another status", client.Answer{Status: 503, Code: "too-many-requests"}, wrong, true},
+		{"another code with the status of too many", client.Answer{Status: 429, Code: "busy"}, wrong, true},
+		{"an expired token", client.Answer{Status: 401}, "unauthorized", true},
+		{"the gateway's own 503", client.Answer{Status: 503}, wrong, true},
+		{"internal", client.Answer{Status: 500, Code: "internal"}, wrong, true},
+		{"busy with another status", client.Answer{Status: 500, Code: "busy"}, wrong, true},
+		{"a code that does not exist", client.Answer{Status: 409, Code: "phantom"}, wrong, true},
+		{"a page that has nothing to do with it", client.Answer{Status: 200}, wrong, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got, final := judge("s", c.r); got != c.want || final != c.final {
@@ -48,19 +48,19 @@ func TestAnswersToClicksAreJudged(t *testing.T) {
 func TestAnswersToPollsAreJudged(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		r     reply
+		r     client.Answer
 		want  outcome
 		final bool
 	}{
-		{"confirmed", reply{status: 200, claim: replies.Claim{ClaimID: "c", SaleID: "s", State: "CONFIRMED", OrderID: "1"}}, confirmed, true},
-		{"confirmed without an order id", reply{status: 200, claim: replies.Claim{ClaimID: "c", SaleID: "s", State: "CONFIRMED", OrderID: ""}}, wrong, true},
-		{"pending", reply{status: 200, claim: replies.Claim{ClaimID: "c", SaleID: "s", State: "PENDING", OrderID: ""}}, pending, false},
-		{"another sale's", reply{status: 200, claim: replies.Claim{ClaimID: "c", SaleID: "other", State: "PENDING", OrderID: ""}}, wrong, true},
-		{"none", reply{status: 404, code: "order-not-found"}, noSuchItem, true},
-		{"no such route", reply{status: 404}, wrong, true},
-		{"busy", reply{status: 503, code: "busy"}, busy, false},
-		{"throttled", reply{status: 429}, throttled, false},
-		{"internal", reply{status: 500, code: "internal"}, wrong, true},
+		{"confirmed", client.Answer{Status: 200, Claim: client.Claim{ClaimID: "c", SaleID: "s", State: "CONFIRMED", OrderID: "1"}}, confirmed, true},
+		{"confirmed without an order id", client.Answer{Status: 200, Claim: client.Claim{ClaimID: "c", SaleID: "s", State: "CONFIRMED", OrderID: ""}}, wrong, true},
+		{"pending", client.Answer{Status: 200, Claim: client.Claim{ClaimID: "c", SaleID: "s", State: "PENDING", OrderID: ""}}, pending, false},
+		{"another sale's", client.Answer{Status: 200, Claim: client.Claim{ClaimID: "c", SaleID: "other", State: "PENDING", OrderID: ""}}, wrong, true},
+		{"none", client.Answer{Status: 404, Code: "order-not-found"}, noSuchItem, true},
+		{"no such route", client.Answer{Status: 404}, wrong, true},
+		{"busy", client.Answer{Status: 503, Code: "busy"}, busy, false},
+		{"throttled", client.Answer{Status: 429}, throttled, false},
+		{"internal", client.Answer{Status: 500, Code: "internal"}, wrong, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got, final := judgeStatus("s", c.r); got != c.want || final != c.final {
@@ -71,8 +71,10 @@ func TestAnswersToPollsAreJudged(t *testing.T) {
 }
 
 func TestBrokenPromisesAreNoticed(t *testing.T) {
-	claim := func(id string) reply { return reply{claim: replies.Claim{ClaimID: id}} }
-	order := func(id, order string) reply { return reply{claim: replies.Claim{ClaimID: id, OrderID: order}} }
+	claim := func(id string) client.Answer { return client.Answer{Claim: client.Claim{ClaimID: id}} }
+	order := func(id, order string) client.Answer {
+		return client.Answer{Claim: client.Claim{ClaimID: id, OrderID: order}}
+	}
 	for _, c := range []struct {
 		name string
 		tell func(*witness)
@@ -87,10 +89,13 @@ func TestBrokenPromisesAreNoticed(t *testing.T) {
 				w.clicked(i, accepted, claim(id))
 			}
 		}, 1},
-		{"an accepted order that is unknown", func(w *witness) { w.clicked(1, accepted, claim("a")); w.polled(1, noSuchItem, reply{}) }, 1},
-		{"no order of somebody who has none", func(w *witness) { w.polled(1, noSuchItem, reply{}) }, 0},
+		{"an accepted order that is unknown", func(w *witness) { w.clicked(1, accepted, claim("a")); w.polled(1, noSuchItem, client.Answer{}) }, 1},
+		{"no order of somebody who has none", func(w *witness) { w.polled(1, noSuchItem, client.Answer{}) }, 0},
 		{"one order id of two buyers", func(w *witness) { w.polled(1, confirmed, order("a", "7")); w.polled(2, confirmed, order("b", "7")) }, 1},
-		{"an answer that may not be", func(w *witness) { w.clicked(1, wrong, reply{status: 500}); w.polled(1, wrong, reply{status: 500}) }, 2},
+		{"an answer that may not be", func(w *witness) {
+			w.clicked(1, wrong, client.Answer{Status: 500})
+			w.polled(1, wrong, client.Answer{Status: 500})
+		}, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWitness(3)
@@ -103,7 +108,7 @@ func TestBrokenPromisesAreNoticed(t *testing.T) {
 	t.Run("thousands are counted, not told", func(t *testing.T) {
 		w := newWitness(0)
 		for range 1000 {
-			w.clicked(1, wrong, reply{})
+			w.clicked(1, wrong, client.Answer{})
 		}
 		if got := w.findings(); len(got) != mostFindings+1 || got[mostFindings] != "and 980 more" {
 			t.Errorf("%d findings, the last %q", len(got), got[len(got)-1])

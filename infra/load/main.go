@@ -68,17 +68,16 @@ func measure(ctx context.Context, o options, stdout io.Writer, bar progress) (br
 	if err != nil {
 		return false, err
 	}
-	c := newClient(o.url, o.inflight, o.allowRemote)
-	defer c.close()
-	place, err := prepare(ctx, o, c, visits, bar)
+	place, err := prepare(ctx, o, visits, bar)
 	if err != nil {
 		return false, err
 	}
+	defer place.system.Close()
 	fmt.Fprintf(stdout, "%d buyers in %v at %.0f/s (peak %.0f/s) to sale %s at %s (-seed %d)\n",
 		len(visits), o.duration, o.rate, max(o.peak, o.rate), place.sale, o.url, o.seed)
 
 	r := rush{
-		client: c, sale: place.sale, visits: visits, tokens: place.tokens,
+		client: place.system, sale: place.sale, visits: visits, tokens: place.tokens,
 		inflight: o.inflight, patience: o.patience, tally: newTally(), witness: newWitness(place.stock),
 	}
 	step := bar.step("buyers", len(visits))

@@ -26,19 +26,19 @@ func newStore(t *testing.T) *store {
 	s := &store{claims: map[string]string{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /_local/health", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, `{"api":%q,"lambda":%q}`, s.url, s.url)
+		fmt.Fprintf(w, `{"lambda":%q,"table":"T"}`, s.url)
 	})
 	mux.HandleFunc("GET /_local/token", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "t-"+r.FormValue("sub")) })
 	mux.HandleFunc("POST /2015-03-31/functions/SeedFunction/invocations", func(w http.ResponseWriter, r *http.Request) {
 		var in struct {
-			SaleID string
-			Stock  int
+			SaleID        string
+			Stock, Shards int
 		}
 		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
 			t.Error(err)
 		}
 		s.stock, s.seeded = in.Stock, in.SaleID
-		fmt.Fprint(w, `{}`)
+		fmt.Fprintf(w, `{"saleId":%q,"seeded":%d,"shards":%d}`, in.SaleID, in.Stock, in.Shards)
 	})
 	mux.HandleFunc("POST /sales/{sale}/orders", s.order)
 	mux.HandleFunc("GET /sales/{sale}/orders/me", s.status)

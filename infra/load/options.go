@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
-	"net/url"
 	"strings"
 	"time"
+
+	"flashsale/infra/client"
 )
 
 const (
@@ -23,13 +23,13 @@ const (
 
 // options are the flags.
 type options struct {
-	url, lambda, sale, tokensFile, table, report, operator string
-	allowRemote                                            bool
-	rate, peak                                             float64
-	duration, peakFor, patience, drain                     time.Duration
-	greedy, late, keyed                                    float64
-	clicks, inflight, stock, shards                        int
-	seed                                                   uint64
+	url, sale, tokensFile, table, report, operator string
+	allowRemote                                    bool
+	rate, peak                                     float64
+	duration, peakFor, patience, drain             time.Duration
+	greedy, late, keyed                            float64
+	clicks, inflight, stock, shards                int
+	seed                                           uint64
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -37,7 +37,6 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f := flag.NewFlagSet("load", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.StringVar(&o.url, "url", "http://127.0.0.1:3000", "the API's address")
-	f.StringVar(&o.lambda, "lambda", "", "the local stack's Lambda `address` (default what the stack says)")
 	f.BoolVar(&o.allowRemote, "allow-remote", false, "let -url be another machine: real calls, which somebody pays for")
 	f.StringVar(&o.sale, "sale", "", "an existing sale's `id` (default: the local stack makes a new one)")
 	f.StringVar(&o.tokensFile, "tokens", "", "`file` with one access token per line, each of another user (default: the local stack's)")
@@ -97,12 +96,6 @@ func (o *options) check() error {
 	if err := checkTarget(o.url, o.allowRemote); err != nil {
 		return err
 	}
-	if o.lambda != "" {
-		// A sale is only ever made on this machine.
-		if err := checkTarget(o.lambda, false); err != nil {
-			return err
-		}
-	}
 	if o.tokensFile != "" && o.sale == "" {
 		return errors.New("with -tokens, -sale is needed, too")
 	}
@@ -117,26 +110,11 @@ var errRemote = errors.New("only this machine may be loaded; another one needs -
 
 // checkTarget refuses addresses that are not this machine's.
 func checkTarget(address string, allowRemote bool) error {
-	u, err := url.Parse(address)
-	if err != nil {
-		return fmt.Errorf("read address: %w", err)
-	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return fmt.Errorf("read address: %q is no http or https address of an API", address)
-	}
-	if allowRemote || isLoopback(u.Hostname()) {
-		return nil
+	u, err := client.CheckAddress(address)
+	if err != nil || allowRemote || client.Loopback(u.Hostname()) {
+		return err
 	}
 	return fmt.Errorf("%s: %w", u.Hostname(), errRemote)
-}
-
-// isLoopback does not ask DNS: what a name means may change until it is dialled.
-func isLoopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }
 
 // settings are what the report says about the run.

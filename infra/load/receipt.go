@@ -22,7 +22,7 @@ type books struct {
 // receipt lets the operator program recount the sale from the table: no code of
 // this package can talk it into anything.
 func (o *options) receipt(ctx context.Context, p place) books {
-	if !p.local && o.table == "" {
+	if !p.system.Local && o.table == "" {
 		return books{text: "no receipt: name the deployed table with TABLE=... (-table)"}
 	}
 	program := o.operator
@@ -33,7 +33,7 @@ func (o *options) receipt(ctx context.Context, p place) books {
 		}
 		program = filepath.Join(filepath.Dir(self), "operator")
 	}
-	args := []string{"-api-port", p.apiPort}
+	args := []string{"-api-port", p.system.Port()}
 	if o.table != "" {
 		args = []string{"-table", o.table}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"flashsale/infra/client"
 )
 
 const (
@@ -19,15 +21,15 @@ const (
 	sendLimit = 5 * time.Second
 )
 
-// door is where buyers go.
-type door interface {
-	order(ctx context.Context, saleID, token, key string) (reply, error)
-	status(ctx context.Context, saleID, token string) (reply, error)
+// api is what a buyer calls.
+type api interface {
+	Buy(ctx context.Context, saleID, token, key string) (client.Answer, error)
+	Mine(ctx context.Context, saleID, token string) (client.Answer, error)
 }
 
 // rush is one run of a schedule.
 type rush struct {
-	client   door
+	client   api
 	sale     string
 	visits   []visit
 	tokens   []string // of each visit
@@ -86,7 +88,7 @@ func (r *rush) visit(ctx context.Context, i int) {
 
 // attempt is one request at its intended time: it waits for a free slot, and the
 // wait counts. sent is false if that took too long.
-func (r *rush) attempt(ctx context.Context, intended time.Time, call func(context.Context) (reply, error)) (answer reply, sent bool, err error) {
+func (r *rush) attempt(ctx context.Context, intended time.Time, call func(context.Context) (client.Answer, error)) (answer client.Answer, sent bool, err error) {
 	patience := time.NewTimer(time.Until(intended.Add(sendLimit)))
 	defer patience.Stop()
 	select {
@@ -112,8 +114,8 @@ func (r *rush) click(ctx context.Context, i int, intended time.Time) (outcome, t
 	v := r.visits[i]
 	due := intended
 	for try := range maxTries {
-		a, sent, err := r.attempt(ctx, due, func(ctx context.Context) (reply, error) {
-			return r.client.order(ctx, r.sale, r.tokens[i], v.key)
+		a, sent, err := r.attempt(ctx, due, func(ctx context.Context) (client.Answer, error) {
+			return r.client.Buy(ctx, r.sale, r.tokens[i], v.key)
 		})
 		o, final := noAnswer, false
 		switch {
@@ -131,9 +133,9 @@ func (r *rush) click(ctx context.Context, i int, intended time.Time) (outcome, t
 		}
 		if final {
 			r.tally.final(v.at, took)
-			return o, wait(a.retryAfter)
+			return o, wait(a.RetryAfter)
 		}
-		due = now.Add(wait(a.retryAfter))
+		due = now.Add(wait(a.RetryAfter))
 		if !sent || err != nil {
 			due = now.Add(unsaidWait)
 		}
@@ -152,8 +154,8 @@ func (r *rush) follow(ctx context.Context, i int, intended time.Time, pause time
 		if !waitUntil(ctx, due) {
 			break
 		}
-		a, sent, err := r.attempt(ctx, due, func(ctx context.Context) (reply, error) {
-			return r.client.status(ctx, r.sale, r.tokens[i])
+		a, sent, err := r.attempt(ctx, due, func(ctx context.Context) (client.Answer, error) {
+			return r.client.Mine(ctx, r.sale, r.tokens[i])
 		})
 		now := time.Now()
 		o, final := noAnswer, false
@@ -171,7 +173,7 @@ func (r *rush) follow(ctx context.Context, i int, intended time.Time, pause time
 		if final {
 			return
 		}
-		due = now.Add(wait(a.retryAfter))
+		due = now.Add(wait(a.RetryAfter))
 		if !sent || err != nil {
 			due = now.Add(unsaidWait)
 		}

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"flashsale/infra/replies"
+	"flashsale/infra/client"
 )
 
 // shop is a door whose answers a test gives. Times are virtual: the tests run
@@ -21,10 +21,10 @@ type shop struct {
 	clicks []time.Duration // when they came
 	polls  []time.Duration
 	// onOrder and onStatus get how many came before, and since when the run goes.
-	onOrder, onStatus func(n int, at time.Duration, token string) (reply, error)
+	onOrder, onStatus func(n int, at time.Duration, token string) (client.Answer, error)
 }
 
-func (s *shop) order(_ context.Context, _, token, _ string) (reply, error) {
+func (s *shop) Buy(_ context.Context, _, token, _ string) (client.Answer, error) {
 	s.mu.Lock()
 	n, at := len(s.clicks), time.Since(s.start)
 	s.clicks = append(s.clicks, at)
@@ -32,7 +32,7 @@ func (s *shop) order(_ context.Context, _, token, _ string) (reply, error) {
 	return s.onOrder(n, at, token)
 }
 
-func (s *shop) status(_ context.Context, _, token string) (reply, error) {
+func (s *shop) Mine(_ context.Context, _, token string) (client.Answer, error) {
 	s.mu.Lock()
 	n, at := len(s.polls), time.Since(s.start)
 	s.polls = append(s.polls, at)
@@ -42,12 +42,12 @@ func (s *shop) status(_ context.Context, _, token string) (reply, error) {
 
 const testSale = "s"
 
-func taken(token string) reply {
-	return reply{status: http.StatusAccepted, retryAfter: 2 * time.Second, claim: replies.Claim{ClaimID: "c-" + token, SaleID: testSale, State: "PENDING"}}
+func taken(token string) client.Answer {
+	return client.Answer{Status: http.StatusAccepted, RetryAfter: 2 * time.Second, Claim: client.Claim{ClaimID: "c-" + token, SaleID: testSale, State: "PENDING"}}
 }
 
-func refused(code string, status int, retryAfter time.Duration) reply {
-	return reply{status: status, code: code, retryAfter: retryAfter}
+func refused(code string, status int, retryAfter time.Duration) client.Answer {
+	return client.Answer{Status: status, Code: code, RetryAfter: retryAfter}
 }
 
 // rushed runs visits through the shop in virtual time.
@@ -90,7 +90,7 @@ func count(rows []counted, o outcome) int64 {
 func TestAStalledServerIsSeenByEverybodyWhoCameMeanwhile(t *testing.T) {
 	for _, inflight := range []int{1, 1000} {
 		t.Run(fmt.Sprintf("with %d requests in flight", inflight), func(t *testing.T) {
-			s := &shop{onOrder: func(_ int, at time.Duration, _ string) (reply, error) {
+			s := &shop{onOrder: func(_ int, at time.Duration, _ string) (client.Answer, error) {
 				if at >= time.Second && at < 4*time.Second {
 					time.Sleep(4*time.Second - at) // nobody is answered before 4 s
 				}
@@ -114,7 +114,7 @@ func TestAStalledServerIsSeenByEverybodyWhoCameMeanwhile(t *testing.T) {
 }
 
 func TestWhatCannotBeSentInTimeIsCounted(t *testing.T) {
-	s := &shop{onOrder: func(n int, _ time.Duration, _ string) (reply, error) {
+	s := &shop{onOrder: func(n int, _ time.Duration, _ string) (client.Answer, error) {
 		if n == 0 {
 			time.Sleep(8 * time.Second)
 		}
@@ -134,22 +134,22 @@ func TestWhatCannotBeSentInTimeIsCounted(t *testing.T) {
 
 func TestAnHonestBuyerWaitsAsLongAsTheServerSays(t *testing.T) {
 	s := &shop{
-		onOrder: func(n int, _ time.Duration, token string) (reply, error) {
+		onOrder: func(n int, _ time.Duration, token string) (client.Answer, error) {
 			switch n {
 			case 0:
 				return refused("busy", http.StatusServiceUnavailable, 3*time.Second), nil
 			case 1:
-				return reply{}, errors.New("connection reset")
+				return client.Answer{}, errors.New("connection reset")
 			}
 			return taken(token), nil
 		},
-		onStatus: func(n int, _ time.Duration, token string) (reply, error) {
-			claim := taken(token).claim
+		onStatus: func(n int, _ time.Duration, token string) (client.Answer, error) {
+			claim := taken(token).Claim
 			if n == 0 {
-				return reply{status: http.StatusOK, retryAfter: 4 * time.Second, claim: claim}, nil
+				return client.Answer{Status: http.StatusOK, RetryAfter: 4 * time.Second, Claim: claim}, nil
 			}
 			claim.State, claim.OrderID = "CONFIRMED", "17"
-			return reply{status: http.StatusOK, claim: claim}, nil
+			return client.Answer{Status: http.StatusOK, Claim: claim}, nil
 		},
 	}
 	r, w := rushed(t, s, everyTenth(1), 8)
@@ -167,16 +167,16 @@ func TestAnHonestBuyerWaitsAsLongAsTheServerSays(t *testing.T) {
 
 func TestAGreedyBuyerClicksAllAtOnce(t *testing.T) {
 	s := &shop{
-		onOrder: func(n int, _ time.Duration, token string) (reply, error) {
+		onOrder: func(n int, _ time.Duration, token string) (client.Answer, error) {
 			if n == 0 {
 				return taken(token), nil
 			}
-			return reply{status: http.StatusConflict, code: "already-ordered", retryAfter: -1, claim: taken(token).claim}, nil
+			return client.Answer{Status: http.StatusConflict, Code: "already-ordered", RetryAfter: -1, Claim: taken(token).Claim}, nil
 		},
-		onStatus: func(_ int, _ time.Duration, token string) (reply, error) {
-			claim := taken(token).claim
+		onStatus: func(_ int, _ time.Duration, token string) (client.Answer, error) {
+			claim := taken(token).Claim
 			claim.State, claim.OrderID = "CONFIRMED", "17"
-			return reply{status: http.StatusOK, claim: claim}, nil
+			return client.Answer{Status: http.StatusOK, Claim: claim}, nil
 		},
 	}
 	r, w := rushed(t, s, []visit{{at: time.Second, kind: greedy, clicks: 4}}, 8)
@@ -191,7 +191,7 @@ func TestAGreedyBuyerClicksAllAtOnce(t *testing.T) {
 }
 
 func TestABuyerWithoutAFinalAnswerGivesUp(t *testing.T) {
-	s := &shop{onOrder: func(int, time.Duration, string) (reply, error) {
+	s := &shop{onOrder: func(int, time.Duration, string) (client.Answer, error) {
 		return refused("busy", http.StatusServiceUnavailable, 11*time.Second), nil
 	}}
 	r, w := rushed(t, s, everyTenth(1), 1)
@@ -205,7 +205,7 @@ func TestARunThatIsCutOffCountsWhoDidNotCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		s := &shop{onOrder: func(int, time.Duration, string) (reply, error) {
+		s := &shop{onOrder: func(int, time.Duration, string) (client.Answer, error) {
 			return refused("sold-out", http.StatusConflict, -1), nil
 		}}
 		run := rush{client: s, sale: testSale, visits: everyTenth(20), tokens: make([]string, 20), inflight: 4, patience: time.Minute, tally: tally, witness: newWitness(0)}

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"sync"
+
+	"flashsale/infra/client"
 )
 
 // mostFindings bounds what is told: one broken promise breaks for thousands.
@@ -35,14 +37,14 @@ func (w *witness) breaks(format string, args ...any) {
 
 // clicked takes the answer to a click of a buyer, and tells apart a repeat of an
 // acceptance: the same answer to the same key, and no other unit.
-func (w *witness) clicked(buyer int, o outcome, r reply) outcome {
+func (w *witness) clicked(buyer int, o outcome, r client.Answer) outcome {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
 	case o == wrong:
-		w.breaks("buyer %d: a click was answered %s", buyer, short(r.status, r.body))
-	case r.claim.ClaimID != "":
-		w.claim(buyer, r.claim.ClaimID)
+		w.breaks("buyer %d: a click was answered %s", buyer, r)
+	case r.Claim.ClaimID != "":
+		w.claim(buyer, r.Claim.ClaimID)
 	}
 	if o == accepted {
 		if w.accepted[buyer] {
@@ -54,24 +56,24 @@ func (w *witness) clicked(buyer int, o outcome, r reply) outcome {
 }
 
 // polled takes the answer to a buyer's question for the own order.
-func (w *witness) polled(buyer int, o outcome, r reply) {
+func (w *witness) polled(buyer int, o outcome, r client.Answer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch o {
 	case wrong:
-		w.breaks("buyer %d: the status resource answered %s", buyer, short(r.status, r.body))
+		w.breaks("buyer %d: the status resource answered %s", buyer, r)
 	case noSuchItem:
 		if claim := w.claims[buyer]; claim != "" {
 			w.breaks("P4: buyer %d was told of claim %s and then that there is none", buyer, claim)
 		}
 	case confirmed:
-		w.claim(buyer, r.claim.ClaimID)
-		if other, taken := w.orders[r.claim.OrderID]; taken && other != buyer {
-			w.breaks("P7: buyers %d and %d have the same order id %s", other, buyer, r.claim.OrderID)
+		w.claim(buyer, r.Claim.ClaimID)
+		if other, taken := w.orders[r.Claim.OrderID]; taken && other != buyer {
+			w.breaks("P7: buyers %d and %d have the same order id %s", other, buyer, r.Claim.OrderID)
 		}
-		w.orders[r.claim.OrderID] = buyer
+		w.orders[r.Claim.OrderID] = buyer
 	case pending:
-		w.claim(buyer, r.claim.ClaimID)
+		w.claim(buyer, r.Claim.ClaimID)
 	}
 }
 
