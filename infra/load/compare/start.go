@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"time"
 
+	"flashsale/infra/client"
 	"flashsale/infra/local/engine"
 	"flashsale/infra/local/stack"
 	"flashsale/infra/local/template"
@@ -66,9 +65,9 @@ func start(ctx context.Context, o options, dir string, out io.Writer) (sides []*
 			return nil, stop, fmt.Errorf("start stack: %w", err)
 		}
 		stops = append(stops, s.Stop)
-		client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{}}
-		stops = append(stops, func() error { client.CloseIdleConnections(); return nil })
-		stacks[i] = &through{o: o, stack: s, http: client, users: users, drained: !idle}
+		c := client.New(s.API, client.Options{Lambda: s.Lambda})
+		stops = append(stops, func() error { c.Close(); return nil })
+		stacks[i] = &through{o: o, stack: s, client: c, users: users, drained: !idle}
 		if err := stacks[i].fetchTokens(ctx); err != nil {
 			return nil, stop, err
 		}

@@ -1,16 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -18,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"flashsale/infra/client"
 	"flashsale/infra/local/engine"
 	"flashsale/infra/local/stack"
 )
@@ -26,7 +22,7 @@ import (
 type through struct {
 	o      options
 	stack  *stack.Stack
-	http   *http.Client
+	client *client.Client
 	users  []string
 	tokens []string
 	made   int
@@ -34,53 +30,9 @@ type through struct {
 	drained bool
 }
 
-func (t *through) fetchTokens(ctx context.Context) error {
-	t.tokens = make([]string, len(t.users))
-	failures := make(chan error, len(t.users))
-	slots := make(chan struct{}, 8)
-	var wg sync.WaitGroup
-	for i, user := range t.users {
-		wg.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			body, err := t.call(ctx, http.MethodGet, t.stack.API+"/_local/token?sub="+url.QueryEscape(user), "", nil, http.StatusOK)
-			if err != nil {
-				failures <- fmt.Errorf("get token: %w", err)
-			}
-			t.tokens[i] = "Bearer " + string(body)
-		})
-	}
-	wg.Wait()
-	select {
-	case err := <-failures:
-		return err
-	default:
-		return ctx.Err()
-	}
-}
-
-// call makes one request and insists on a status.
-func (t *through) call(ctx context.Context, method, address, token string, body []byte, want int) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
-	if err != nil {
-		return nil, fmt.Errorf("make request: %w", err)
-	}
-	if token != "" {
-		request.Header["Authorization"] = []string{token}
-	}
-	response, err := t.http.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
-	if err != nil {
-		return nil, fmt.Errorf("read answer: %w", err)
-	}
-	if response.StatusCode != want || response.Header.Get("X-Amz-Function-Error") != "" {
-		return nil, fmt.Errorf("%s answered %d %.200q", address, response.StatusCode, answer)
-	}
-	return answer, nil
+func (t *through) fetchTokens(ctx context.Context) (err error) {
+	t.tokens, err = t.client.Tokens(ctx, t.users, func() {})
+	return err
 }
 
 // prepare makes the sales of a measurement.
@@ -89,15 +41,10 @@ func (t *through) prepare(ctx context.Context) (*purchases, error) {
 	for range salesPerRound {
 		t.made++
 		c := newSale(fmt.Sprintf("stack-%d", t.made), len(t.users))
-		body, err := json.Marshal(map[string]any{
-			"action": "create", "saleId": c.SaleID, "name": c.Name, "stock": c.Stock, "shards": c.Shards,
-			"opensAt": c.OpensAt.UTC().Format(time.RFC3339), "closesAt": c.ClosesAt.UTC().Format(time.RFC3339),
-		})
-		if err != nil {
-			return nil, fmt.Errorf("make sale: %w", err)
-		}
-		if _, err := t.call(ctx, http.MethodPost, t.stack.Lambda+"/2015-03-31/functions/SeedFunction/invocations", "", body, http.StatusOK); err != nil {
-			return nil, fmt.Errorf("make sale: %w", err)
+		if err := t.client.Seed(ctx, client.Sale{
+			ID: c.SaleID, Name: c.Name, Stock: int(c.Stock), Shards: c.Shards, OpensAt: c.OpensAt, ClosesAt: c.ClosesAt,
+		}); err != nil {
+			return nil, err
 		}
 		p.sales = append(p.sales, c.SaleID)
 	}
@@ -124,7 +71,7 @@ func (t *through) sell(ctx context.Context, d time.Duration) (rates, error) {
 	defer w.close()
 	got, err := crowd(ctx, t.o.callers, d, p, func(_ context.Context, s, u int) error {
 		request := "POST /sales/" + p.sales[s] + "/orders HTTP/1.1\r\nHost: " + host +
-			"\r\nAuthorization: " + t.tokens[u] + "\r\nContent-Length: 0\r\n\r\n"
+			"\r\nAuthorization: Bearer " + t.tokens[u] + "\r\nContent-Length: 0\r\n\r\n"
 		return w.send([]byte(request), http.StatusAccepted)
 	})
 	if err != nil || !t.drained {
@@ -136,12 +83,12 @@ func (t *through) sell(ctx context.Context, d time.Duration) (rates, error) {
 
 // queued is how many messages wait or are being worked on.
 func (t *through) queued(ctx context.Context) (int, error) {
-	client := sqs.New(sqs.Options{
+	queues := sqs.New(sqs.Options{
 		BaseEndpoint: aws.String(t.stack.SQS), Region: engine.Region, Retryer: aws.NopRetryer{},
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 	})
 	waiting, running := types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible
-	out, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+	out, err := queues.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
 		QueueUrl: aws.String(t.stack.SQS + "/000000000000/OrderQueue"), AttributeNames: []types.QueueAttributeName{waiting, running},
 	})
 	if err != nil {
