@@ -1,26 +1,19 @@
 package ours
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
+	"flashsale/infra/client"
 	"flashsale/infra/lab/shop"
 	"flashsale/shared/sale"
 )
 
-const (
-	// maxAnswer bounds what is read of an answer.
-	maxAnswer = 64 << 10
-	// idle connections: as many as an application server may have buyers.
-	idle = 256
-)
+// idle connections: as many as an application server may have buyers.
+const idle = 256
 
 // overHTTP buys as a browser does: POST /sales/{saleId}/orders at the API with
 // the user's token. The application server is then only a proxy; where it is
@@ -31,44 +24,27 @@ func overHTTP() shop.Spec {
 		Does:    "the same through the real HTTP API, functions and queue of the local stack",
 		Prepare: invokeSeed,
 		Open: func(_ context.Context, h shop.Host) (shop.Strategy, error) {
-			return &browser{host: h, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: idle}}}, nil
+			return &browser{host: h, client: client.New(h.API, client.Options{Connections: idle})}, nil
 		},
 	}
 }
 
 // invokeSeed creates the sale by the seed function.
 func invokeSeed(ctx context.Context, p shop.Place) error {
-	now := time.Now().UTC()
-	request, err := json.Marshal(map[string]any{
-		"action": "create", "saleId": p.Sale, "name": "lab", "stock": p.Stock, "shards": min(p.Stock, maxShards),
-		"opensAt": now.Add(-time.Minute).Format(time.RFC3339), "closesAt": now.Add(time.Hour).Format(time.RFC3339),
+	now := time.Now()
+	c := client.New(p.API, client.Options{Lambda: p.Lambda})
+	defer c.Close()
+	return again(ctx, func() error {
+		return c.Seed(ctx, client.Sale{
+			ID: p.Sale, Name: "lab", Stock: p.Stock, Shards: min(p.Stock, maxShards),
+			OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(time.Hour),
+		})
 	})
-	if err != nil {
-		return fmt.Errorf("create sale: %w", err)
-	}
-	return again(ctx, func() error { return invoke(ctx, p.Lambda, "SeedFunction", request) })
-}
-
-// invoke calls a function by the Invoke API.
-func invoke(ctx context.Context, lambda, function string, request []byte) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost,
-		lambda+"/2015-03-31/functions/"+function+"/invocations", bytes.NewReader(request))
-	if err != nil {
-		return fmt.Errorf("invoke %s: %w", function, err)
-	}
-	answer, text, err := call(http.DefaultClient, r)
-	if err != nil {
-		return fmt.Errorf("invoke %s: %w", function, err)
-	}
-	if failed := answer.Header.Get("X-Amz-Function-Error"); answer.StatusCode != http.StatusOK || failed != "" {
-		return fmt.Errorf("invoke %s: %s %s: %s", function, answer.Status, failed, text)
-	}
-	return nil
 }
 
 type browser struct {
 	host   shop.Host
-	client *http.Client
+	client *client.Client
 	tokens sync.Map // user → token
 }
 
@@ -82,26 +58,15 @@ func (b *browser) Buy(ctx context.Context, user string) (shop.Outcome, error) {
 	if err != nil {
 		return "", err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, b.host.API+"/sales/"+b.host.Sale+"/orders", nil)
+	answer, err := b.client.Buy(ctx, b.host.Sale, token, requestKey)
 	if err != nil {
 		return "", fmt.Errorf("order: %w", err)
 	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	r.Header.Set("Idempotency-Key", requestKey)
-	answer, text, err := call(b.client, r)
-	if err != nil {
-		return "", fmt.Errorf("order: %w", err)
-	}
-	if answer.StatusCode == http.StatusAccepted {
+	if answer.Status == http.StatusAccepted {
 		b.host.At(ctx, shop.Recorded)
 		return shop.Accepted, nil
 	}
-	var problem struct {
-		Code sale.Code `json:"code"`
-	}
-	// What is no problem document has no code and is an error below.
-	_ = json.Unmarshal(text, &problem)
-	switch problem.Code {
+	switch sale.Code(answer.Code) {
 	case sale.AlreadyOrdered:
 		return shop.AlreadyOrdered, nil
 	case sale.SoldOut:
@@ -109,7 +74,7 @@ func (b *browser) Buy(ctx context.Context, user string) (shop.Outcome, error) {
 	case sale.Busy, sale.TooManyRequests:
 		return shop.Busy, nil
 	}
-	return "", fmt.Errorf("order: %s: %s", answer.Status, text)
+	return "", fmt.Errorf("order: %v", answer)
 }
 
 // token is the user's, from the stack's own issuer.
@@ -117,27 +82,9 @@ func (b *browser) token(ctx context.Context, user string) (string, error) {
 	if known, ok := b.tokens.Load(user); ok {
 		return known.(string), nil
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, b.host.API+"/_local/token?sub="+url.QueryEscape(user), nil)
-	if err != nil {
-		return "", fmt.Errorf("get token: %w", err)
+	token, err := b.client.Token(ctx, user)
+	if err == nil {
+		b.tokens.Store(user, token)
 	}
-	answer, text, err := call(b.client, r)
-	if err != nil {
-		return "", fmt.Errorf("get token: %w", err)
-	}
-	if answer.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("get token: %s: %s", answer.Status, text)
-	}
-	b.tokens.Store(user, string(text))
-	return string(text), nil
-}
-
-func call(c *http.Client, r *http.Request) (*http.Response, []byte, error) {
-	answer, err := c.Do(r)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
-	return answer, text, err
+	return token, err
 }
