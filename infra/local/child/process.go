@@ -28,6 +28,8 @@ type Command struct {
 	// are ignored: a child is not stopped for a log that cannot be written.
 	// A nil Output discards.
 	Output io.Writer
+	// OwnGroup keeps a terminal's Ctrl-C from the child: it reaches this process alone.
+	OwnGroup bool
 }
 
 // Process is a started child. All methods may be called by several goroutines
@@ -55,6 +57,7 @@ func Start(c Command) (*Process, error) {
 	// A nil Env would mean this process's own.
 	cmd.Env = append([]string{}, c.Env...)
 	cmd.Stdout, cmd.Stderr = w, w
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: c.OwnGroup}
 	if err := start(cmd); err != nil {
 		_ = r.Close()
 		_ = w.Close()

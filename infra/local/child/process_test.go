@@ -53,6 +53,8 @@ func TestMain(m *testing.M) {
 		}
 		fmt.Println("pid", p.Pid())
 		time.Sleep(time.Hour)
+	case "serve":
+		serve(os.Args[1])
 	case "long":
 		fmt.Print(strings.Repeat("x", maxLine+10))
 		fmt.Println()

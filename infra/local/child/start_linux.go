@@ -23,7 +23,7 @@ var forker = sync.OnceValue(func() chan<- request {
 	go func() {
 		runtime.LockOSThread()
 		for r := range requests {
-			r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+			r.cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 			r.result <- r.cmd.Start()
 		}
 	}()

@@ -1,0 +1,133 @@
+package child
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"time"
+)
+
+const (
+	// readyPoll is how often a starting program is asked whether it serves, readyTime how long
+	// one answer may take.
+	readyPoll = 20 * time.Millisecond
+	readyTime = time.Second
+)
+
+// ErrEnded: the program ended before it served.
+var ErrEnded = errors.New("it ended by itself")
+
+// Program is a program that serves HTTP and may be started again and again. Its methods are
+// for one goroutine at a time.
+type Program struct {
+	Name    string // as errors name it
+	Command Command
+	// ReadyURL answers once the program serves: with status 200, or in any way if AnyStatus.
+	ReadyURL  string
+	AnyStatus bool
+	process   *Process
+}
+
+// Start starts the program unless it runs, and waits until it serves. The error is ErrEnded
+// if it ends before, and ctx's if that is over; then it may still be running.
+func (p *Program) Start(ctx context.Context) (err error) {
+	if p.Ended() {
+		if p.process, err = Start(p.Command); err != nil {
+			return err
+		}
+	}
+	probe := &http.Client{Timeout: readyTime, Transport: &http.Transport{DisableKeepAlives: true}}
+	tick := time.NewTicker(readyPoll)
+	defer tick.Stop()
+	for !p.serves(ctx, probe) {
+		select {
+		case <-p.process.Done():
+			return fmt.Errorf("start the %s: %w: %w", p.Name, ErrEnded, p.Failure())
+		case <-ctx.Done():
+			return fmt.Errorf("wait until the %s serves: %w", p.Name, context.Cause(ctx))
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+func (p *Program) serves(ctx context.Context, probe *http.Client) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.ReadyURL, nil)
+	if err != nil {
+		return false
+	}
+	response, err := probe.Do(request)
+	if err != nil {
+		return false
+	}
+	_ = response.Body.Close()
+	return p.AnyStatus || response.StatusCode == http.StatusOK
+}
+
+// Ended tells whether the program does not run: it was never started, or it has ended.
+func (p *Program) Ended() bool {
+	if p.process == nil {
+		return true
+	}
+	select {
+	case <-p.process.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// Failure waits for the end of a started program and says how it ended.
+func (p *Program) Failure() error {
+	if err := p.process.Wait(); err != nil {
+		return err
+	}
+	return errors.New("exit status 0")
+}
+
+// Pid is the id of the process that runs, or ran last.
+func (p *Program) Pid() int { return p.process.Pid() }
+
+// Kill ends the program with SIGKILL and waits for its end.
+func (p *Program) Kill() {
+	if p.process != nil {
+		p.process.Kill()
+		<-p.process.Done()
+	}
+}
+
+// Stop ends the program in order, or by force after the grace. The error is that it did not
+// end well; a program that does not run is fine if it has never been started.
+func (p *Program) Stop(grace time.Duration) error {
+	if p.process == nil {
+		return nil
+	}
+	if err := p.process.Stop(grace); err != nil {
+		return fmt.Errorf("stop the %s: %w", p.Name, err)
+	}
+	return nil
+}
+
+// FreePorts are ports of 127.0.0.1 that nobody listens on, in a range which the system hands
+// to no outgoing connection: a client that knocks at a dead server's port could otherwise be
+// given that very port as its own, and the server could not come back.
+func FreePorts(n int) ([]int, error) {
+	const low, high = 20000, 32000
+	var ports []int
+	for tries := 0; len(ports) < n; tries++ {
+		port := low + rand.IntN(high-low)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			if tries > 100*n {
+				return nil, fmt.Errorf("find free port: %w", err)
+			}
+			continue
+		}
+		defer l.Close() // held until the last is found, so that they differ
+		ports = append(ports, port)
+	}
+	return ports, nil
+}

@@ -1,0 +1,183 @@
+package child
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// serve is the child that serves: it answers with 404 at "/" and with 200 elsewhere.
+func serve(port string) {
+	l, err := net.Listen("tcp", "127.0.0.1:"+port)
+	if err != nil {
+		os.Exit(3)
+	}
+	_ = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			http.NotFound(w, r)
+		}
+	}))
+}
+
+func program(t *testing.T, what, path string, anyStatus bool) *Program {
+	t.Helper()
+	ports, err := FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Program{Name: "server", Command: self(what, nil), ReadyURL: fmt.Sprintf("http://127.0.0.1:%d%s", ports[0], path), AnyStatus: anyStatus}
+	p.Command.Args = []string{fmt.Sprint(ports[0])}
+	t.Cleanup(p.Kill)
+	return p
+}
+
+func TestAProgramIsKilledAndStartedAgainWhereItWas(t *testing.T) {
+	for _, p := range []*Program{program(t, "serve", "/health", false), program(t, "serve", "/", true)} {
+		if !p.Ended() {
+			t.Error("it runs before it was started")
+		}
+		if err := p.Start(t.Context()); err != nil || p.Ended() {
+			t.Fatalf("%v; ended: %v", err, p.Ended())
+		}
+		first := p.Pid()
+		if err := p.Start(t.Context()); err != nil || p.Pid() != first {
+			t.Errorf("what runs was started: process %d after %d, %v", p.Pid(), first, err)
+		}
+		p.Kill()
+		if !p.Ended() || !strings.Contains(p.Failure().Error(), "killed") {
+			t.Errorf("ended: %v, by %v", p.Ended(), p.Failure())
+		}
+		if err := p.Start(t.Context()); err != nil || p.Pid() == first {
+			t.Errorf("process %d again, %v", p.Pid(), err)
+		}
+		if err := p.Stop(time.Minute); err == nil || !p.Ended() || !strings.Contains(err.Error(), "stop the server") {
+			t.Errorf("SIGTERM ends it with %v", err)
+		}
+	}
+}
+
+func TestAProgramThatDoesNotServeIsAnError(t *testing.T) {
+	p := program(t, "exit", "/", true)
+	if err := p.Stop(time.Second); err != nil {
+		t.Errorf("what was never started does not stop: %v", err)
+	}
+	if err := p.Start(t.Context()); !errors.Is(err, ErrEnded) || !strings.Contains(err.Error(), "exit status 3") {
+		t.Errorf("%v, want %v and why", err, ErrEnded)
+	}
+	p = program(t, "print", "/", true)
+	if err := p.Start(t.Context()); !errors.Is(err, ErrEnded) || !strings.Contains(err.Error(), "exit status 0") {
+		t.Errorf("%v, want %v and how", err, ErrEnded)
+	}
+	p = program(t, "serve", "/", false) // 404
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := p.Start(ctx); !errors.Is(err, context.DeadlineExceeded) || p.Ended() {
+		t.Errorf("%v, ended: %v", err, p.Ended())
+	}
+	p.Command.Path, p.process = "/nowhere", nil
+	if err := p.Start(t.Context()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v, want %v", err, os.ErrNotExist)
+	}
+}
+
+func TestPortsAreDifferentAndFree(t *testing.T) {
+	ports, err := FreePorts(50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(ports)
+	if len(slices.Compact(ports)) != 50 || ports[0] < 20000 || ports[49] >= 32000 {
+		t.Errorf("ports %v", ports)
+	}
+}
+
+func TestAGroupOfItsOwnIsSparedOfTheTerminalsSignals(t *testing.T) {
+	for _, want := range []bool{false, true} {
+		c := self("stubborn", nil)
+		c.OwnGroup = want
+		group, err := syscall.Getpgid(launch(t, c).Pid())
+		if err != nil || (group != syscall.Getpgrp()) != want {
+			t.Errorf("group %d of %d, %v; of its own: %v", group, syscall.Getpgrp(), err, want)
+		}
+	}
+}
+
+func TestATailIsTheEnd(t *testing.T) {
+	var tail Tail
+	for range 3 {
+		fmt.Fprint(&tail, strings.Repeat("x", tailSize/2), "\xff")
+	}
+	if text := tail.String(); len(text) != tailSize || !strings.HasSuffix(text, "x?") {
+		t.Errorf("%d bytes: …%q", len(text), text[len(text)-3:])
+	}
+}
+
+func TestChildrenAreFoundAndSignalled(t *testing.T) {
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		if _, err := Children(os.Getpid()); !errors.Is(err, ErrNoProc) {
+			t.Errorf("without /proc: %v, want %v", err, ErrNoProc)
+		}
+		return
+	}
+	p := launch(t, self("stubborn", nil))
+	all, err := Children(os.Getpid())
+	i := slices.IndexFunc(all, func(r Running) bool { return r.Pid == p.Pid() })
+	if err != nil || i < 0 || all[i].Parent != os.Getpid() {
+		t.Fatalf("found %v %v, want process %d", all, err, p.Pid())
+	}
+	if own, err := os.Executable(); err != nil || all[i].Program() != own {
+		t.Errorf("it runs %q, want %q", all[i].Program(), own)
+	}
+	strangers := all[i]
+	strangers.Parent = p.Pid()
+	if err := strangers.Signal(syscall.SIGKILL); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("the child of somebody else: %v", err)
+	}
+	if err := all[i].Signal(syscall.SIGKILL); err != nil {
+		t.Errorf("not killed: %v", err)
+	}
+	var exit *exec.ExitError
+	if err := p.Wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		t.Errorf("it ended with %v", err)
+	}
+	if err := all[i].Signal(syscall.SIGKILL); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("what has ended: %v", err)
+	}
+}
+
+func TestAProcessIsReadWhateverItsName(t *testing.T) {
+	for _, name := range []string{"bootstrap", "a) S 1 (b", ""} {
+		line := "42 (" + name + ") S 7 42 42 0 -1 4194304 1 0 0 0 120 30 0 0 20 0 4 0 100 1 1"
+		if r, err := parseStat(line); err != nil || r != (Running{42, 7, 1500 * time.Millisecond}) {
+			t.Errorf("%q: %+v, %v", line, r, err)
+		}
+	}
+	for _, line := range []string{"", "42", "42 (x", ") (", ") S x", "42 (x) S 7 42", "x (x) S 7 42 42 0 -1 4194304 1 0 0 0 120 30 0"} {
+		if r, err := parseStat(line); !errors.Is(err, errNoStat) {
+			t.Errorf("%q was read: %+v, %v", line, r, err)
+		}
+	}
+}
+
+func FuzzParseStat(f *testing.F) {
+	f.Add("bootstrap", "S 7 42 42 0 -1 4194304 1 0 0 0 120 30")
+	f.Add(") S 1 (", "")
+	f.Fuzz(func(t *testing.T, name, rest string) {
+		if _, err := parseStat(name + rest); err != nil && !errors.Is(err, errNoStat) {
+			t.Errorf("%q: %v", name+rest, err)
+		}
+		line := "42 (" + name + ") S 7 42 42 0 -1 4194304 1 0 0 0 120 30 0 0"
+		if r, err := parseStat(line); err != nil || r != (Running{42, 7, 1500 * time.Millisecond}) {
+			t.Errorf("%q: %+v, %v", line, r, err)
+		}
+	})
+}
