@@ -1,11 +1,9 @@
 package engines
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
-	"sync"
 
 	"flashsale/infra/local/child"
 )
@@ -21,7 +19,7 @@ type server struct {
 
 	port    int
 	process *child.Process
-	log     tail
+	log     child.Tail
 }
 
 // start starts it on its port, or the first time on a free one.
@@ -78,29 +76,4 @@ func (s *server) stop() {
 	if s.process != nil {
 		_ = s.process.Stop(stopGrace)
 	}
-}
-
-// tailSize is how much of what an engine printed is kept.
-const tailSize = 4000
-
-// tail keeps the end of what is written to it.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	if over := len(t.text) - tailSize; over > 0 {
-		t.text = append(t.text[:0], t.text[over:]...)
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(bytes.ToValidUTF8(t.text, []byte("?")))
 }

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 
 	"flashsale/infra/lab/shop"
+	"flashsale/infra/local/child"
 	"flashsale/infra/local/stack"
 )
 
@@ -65,43 +64,19 @@ func (s *system) Stop() error { return errors.Join(s.stack.Stop(), s.dynamo.Stop
 // SignalWorkers signals every process of the purchase function. They are
 // children of this process, because the stack runs in it; only those are touched.
 func (s *system) SignalWorkers(signal syscall.Signal) (int, error) {
-	all, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil || len(all) == 0 {
-		return 0, errors.Join(errors.New("list processes: signalling functions needs Linux's /proc"), err)
+	all, err := child.Children(os.Getpid())
+	if err != nil {
+		return 0, err
 	}
 	signalled := 0
-	for _, dir := range all {
-		pid, err := strconv.Atoi(filepath.Base(dir))
-		if err != nil || parent(dir) != os.Getpid() {
+	for _, process := range all {
+		if filepath.Base(filepath.Dir(process.Program())) != purchaseFunction {
 			continue
 		}
-		program, err := os.Readlink(filepath.Join(dir, "exe"))
-		if err != nil || filepath.Base(filepath.Dir(program)) != purchaseFunction {
-			continue // it has just ended, or is another function
-		}
-		if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+		if err := process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return signalled, fmt.Errorf("send %v to function: %w", signal, err)
 		}
 		signalled++
 	}
 	return signalled, nil
-}
-
-// parent is the id of the process above one of /proc, or 0. The name in the
-// second field of stat may hold anything, parentheses and spaces too.
-func parent(dir string) int {
-	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
-	if err != nil {
-		return 0
-	}
-	text := string(stat)
-	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
-	if len(fields) < 2 {
-		return 0
-	}
-	id, err := strconv.Atoi(fields[1])
-	if err != nil {
-		return 0
-	}
-	return id
 }

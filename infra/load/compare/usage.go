@@ -1,16 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"flashsale/infra/local/child"
 )
 
 // usage is processor time by part: this process, in which the clients and the
@@ -21,70 +21,28 @@ type usage map[string]time.Duration
 const (
 	ownPart    = "client and servers"
 	enginePart = "engine"
-	// clockTick is the unit of /proc's times, which Linux fixes for programs.
-	clockTick = 10 * time.Millisecond
 )
 
 // usageNow reads what this process and its children have used so far. A child
 // that has ended in between is not seen any more; here all live to the end.
 func usageNow() usage {
 	u := usage{}
-	processes, _ := os.ReadDir("/proc")
-	for _, process := range processes {
-		if process.Name()[0] < '0' || process.Name()[0] > '9' {
-			continue
-		}
-		stat, err := os.ReadFile(filepath.Join("/proc", process.Name(), "stat"))
-		if err != nil {
-			continue // it has just ended
-		}
-		pid, parent, used, ok := parseStat(stat)
-		switch {
-		case !ok:
-		case pid == os.Getpid():
-			u[ownPart] += used
-		case parent == os.Getpid():
-			u[partOf(pid)] += used
-		}
+	if own, err := child.Look(os.Getpid()); err == nil {
+		u[ownPart] = own.Used
+	}
+	children, _ := child.Children(os.Getpid()) // none without /proc
+	for _, c := range children {
+		u[partOf(c)] += c.Used
 	}
 	return u
 }
 
 // partOf names a child: a function runs in the folder that has its name.
-func partOf(pid int) string {
-	dir := filepath.Dir(executable(pid))
-	if name := filepath.Base(dir); strings.HasSuffix(name, "Function") {
+func partOf(c child.Running) string {
+	if name := filepath.Base(filepath.Dir(c.Program())); strings.HasSuffix(name, "Function") {
 		return name
 	}
 	return enginePart
-}
-
-func executable(pid int) string {
-	path, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-	return path
-}
-
-// parseStat reads a line of /proc/<pid>/stat: the process, its parent, and its
-// user and system time. The name in between may hold anything, also ")".
-func parseStat(stat []byte) (pid, parent int, used time.Duration, ok bool) {
-	const parentField, userField, systemField = 1, 11, 12 // counted after the name
-	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
-	if open < 0 || end < open {
-		return 0, 0, 0, false
-	}
-	fields := strings.Fields(string(stat[end+1:]))
-	if len(fields) <= systemField {
-		return 0, 0, 0, false
-	}
-	number := func(text string) int {
-		n, err := strconv.Atoi(text)
-		ok = ok && err == nil
-		return n
-	}
-	ok = true
-	pid, parent = number(strings.TrimSpace(string(stat[:open]))), number(fields[parentField])
-	used = time.Duration(number(fields[userField])+number(fields[systemField])) * clockTick
-	return pid, parent, used, ok
 }
 
 // since is what was used between two readings.
