@@ -52,7 +52,7 @@ run: host ## the system on this machine, with a demonstration sale open (FAULTS=
 
 .PHONY: demo
 demo: host ## 1,000 buyers rush for 100 bottles on the running stack (or on one of its own), then the receipt
-	@exec $(HOST)/demo $(PORTS)
+	@exec $(HOST)/demo -api-port "$$API_PORT"
 
 .PHONY: events
 events: ## the sale and orders that the files in events/ name, in the running stack

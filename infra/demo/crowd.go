@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"flashsale/infra/client"
 )
 
 const (
@@ -63,17 +65,17 @@ const (
 
 // judge reads the answer to a click. Whatever may pass is no answer yet: a
 // repeat is safe (P5).
-func judge(saleID string, r reply) verdict {
+func judge(saleID string, r client.Answer) verdict {
 	switch {
-	case r.status == http.StatusAccepted && r.claim.ClaimID != "" && r.claim.SaleID == saleID && r.claim.State == "PENDING":
+	case r.Status == http.StatusAccepted && r.Claim.ClaimID != "" && r.Claim.SaleID == saleID && r.Claim.State == "PENDING":
 		return accepted
-	case r.status == http.StatusConflict && r.code == "already-ordered" && r.claim.ClaimID != "":
+	case r.Status == http.StatusConflict && r.Code == "already-ordered" && r.Claim.ClaimID != "":
 		return alreadyOrdered
-	case r.status == http.StatusConflict && r.code == "sold-out":
+	case r.Status == http.StatusConflict && r.Code == "sold-out":
 		return soldOut
-	case r.status == http.StatusTooManyRequests, r.status == http.StatusServiceUnavailable:
+	case r.Status == http.StatusTooManyRequests, r.Status == http.StatusServiceUnavailable:
 		return unanswered
-	case r.status >= http.StatusInternalServerError && r.code == "":
+	case r.Status >= http.StatusInternalServerError && r.Code == "":
 		return unanswered // the gateway's: what the function did is unknown
 	}
 	return unexpected
@@ -83,17 +85,17 @@ func judge(saleID string, r reply) verdict {
 type result struct {
 	buyer    int // index in the crowd
 	verdict  verdict
-	reply    reply // the last one
-	err      error // of the last try, if it had no answer
+	reply    client.Answer // the last one
+	err      error         // of the last try, if it had no answer
 	tries    int
 	answered time.Time       // when the last answer came
 	took     []time.Duration // each answer's time
 }
 
-// door is where clicks go.
-type door interface {
-	order(ctx context.Context, saleID, token, key string) (reply, error)
-	status(ctx context.Context, saleID, token string) (reply, error)
+// api is what a buyer calls.
+type api interface {
+	Buy(ctx context.Context, saleID, token, key string) (client.Answer, error)
+	Mine(ctx context.Context, saleID, token string) (client.Answer, error)
 }
 
 // rush lets everybody click at once: every click is its own goroutine, and only
@@ -101,7 +103,7 @@ type door interface {
 // Retry-After holds up nobody. It ends when every click has its final answer,
 // has been repeated maxTries times, or ctx is done; answered is called after
 // each click's end, concurrently.
-func rush(ctx context.Context, d door, saleID string, crowd []buyer, concurrency int, now func() time.Time, answered func()) []result {
+func rush(ctx context.Context, a api, saleID string, crowd []buyer, concurrency int, now func() time.Time, answered func()) []result {
 	results := make([]result, 0, totalClicks(crowd))
 	for i, b := range crowd {
 		for range b.clicks {
@@ -114,7 +116,7 @@ func rush(ctx context.Context, d door, saleID string, crowd []buyer, concurrency
 		wg.Go(func() {
 			<-start
 			r := &results[i]
-			r.click(ctx, d, saleID, crowd[r.buyer], slots, now)
+			r.click(ctx, a, saleID, crowd[r.buyer], slots, now)
 			answered()
 		})
 	}
@@ -124,14 +126,14 @@ func rush(ctx context.Context, d door, saleID string, crowd []buyer, concurrency
 }
 
 // click asks until there is a final answer.
-func (r *result) click(ctx context.Context, d door, saleID string, b buyer, slots chan struct{}, now func() time.Time) {
+func (r *result) click(ctx context.Context, a api, saleID string, b buyer, slots chan struct{}, now func() time.Time) {
 	for r.tries < maxTries {
 		if r.err = enter(ctx, slots); r.err != nil {
 			return
 		}
 		r.tries++
 		asked := now()
-		r.reply, r.err = d.order(ctx, saleID, b.token, b.key)
+		r.reply, r.err = a.Buy(ctx, saleID, b.token, b.key)
 		r.answered = now()
 		<-slots
 		if r.err == nil {
@@ -140,7 +142,7 @@ func (r *result) click(ctx context.Context, d door, saleID string, b buyer, slot
 				return
 			}
 		}
-		if !pause(ctx, r.reply.retryAfter) {
+		if !pause(ctx, r.reply.RetryAfter) {
 			return
 		}
 	}
@@ -158,7 +160,7 @@ func enter(ctx context.Context, slots chan struct{}) error {
 
 // pause waits as told and reports whether ctx still lasts.
 func pause(ctx context.Context, told time.Duration) bool {
-	if told == 0 {
+	if told <= 0 {
 		told = unsaidWait
 	}
 	timer := time.NewTimer(min(max(told, minWait), maxWait))

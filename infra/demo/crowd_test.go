@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"flashsale/infra/replies"
+	"flashsale/infra/client"
 )
 
 func TestTheSameSeedMakesTheSameCrowd(t *testing.T) {
@@ -41,25 +41,25 @@ func TestTheSameSeedMakesTheSameCrowd(t *testing.T) {
 }
 
 func TestAnAnswerMeans(t *testing.T) {
-	held := replies.Claim{ClaimID: "c", SaleID: "s", State: "PENDING"}
+	held := client.Claim{ClaimID: "c", SaleID: "s", State: "PENDING"}
 	for _, c := range []struct {
 		name  string
-		reply reply
+		reply client.Answer
 		want  verdict
 	}{
-		{"202 with the claim: accepted", reply{status: 202, claim: held}, accepted},
-		{"202 without a claim: nothing that is promised", reply{status: 202}, unexpected},
-		{"202 about another sale: nothing that is promised", reply{status: 202, claim: replies.Claim{ClaimID: "c", SaleID: "x", State: "PENDING"}}, unexpected},
-		{"409 with the claim: already ordered", reply{status: 409, code: "already-ordered", claim: held}, alreadyOrdered},
-		{"409 already ordered without the claim: nothing that is promised", reply{status: 409, code: "already-ordered"}, unexpected},
-		{"409: sold out", reply{status: 409, code: "sold-out"}, soldOut},
-		{"503 busy: ask again", reply{status: 503, code: "busy"}, unanswered},
-		{"the gateway's 429: ask again", reply{status: 429}, unanswered},
-		{"429 too many of one buyer: ask again", reply{status: 429, code: "too-many-requests"}, unanswered},
-		{"the gateway's own 500: ask again", reply{status: 500}, unanswered},
-		{"the function's own 500: unexpected", reply{status: 500, code: "internal"}, unexpected},
-		{"401: unexpected", reply{status: 401}, unexpected},
-		{"410: unexpected", reply{status: 410, code: "sale-closed"}, unexpected},
+		{"202 with the claim: accepted", client.Answer{Status: 202, Claim: held}, accepted},
+		{"202 without a claim: nothing that is promised", client.Answer{Status: 202}, unexpected},
+		{"202 about another sale: nothing that is promised", client.Answer{Status: 202, Claim: client.Claim{ClaimID: "c", SaleID: "x", State: "PENDING"}}, unexpected},
+		{"409 with the claim: already ordered", client.Answer{Status: 409, Code: "already-ordered", Claim: held}, alreadyOrdered},
+		{"409 already ordered without the claim: nothing that is promised", client.Answer{Status: 409, Code: "already-ordered"}, unexpected},
+		{"409: sold out", client.Answer{Status: 409, Code: "sold-out"}, soldOut},
+		{"503 busy: ask again", client.Answer{Status: 503, Code: "busy"}, unanswered},
+		{"the gateway's 429: ask again", client.Answer{Status: 429}, unanswered},
+		{"429 too many of one buyer: ask again", client.Answer{Status: 429, Code: "too-many-requests"}, unanswered},
+		{"the gateway's own 500: ask again", client.Answer{Status: 500}, unanswered},
+		{"the function's own 500: unexpected", client.Answer{Status: 500, Code: "internal"}, unexpected},
+		{"401: unexpected", client.Answer{Status: 401}, unexpected},
+		{"410: unexpected", client.Answer{Status: 410, Code: "sale-closed"}, unexpected},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := judge("s", c.reply); got != c.want {
@@ -74,10 +74,10 @@ type gauge struct {
 	mu           sync.Mutex
 	inside, most int
 	meet         chan struct{} // if not nil, each request waits for another one
-	reply        func(token string) (reply, error)
+	reply        func(token string) (client.Answer, error)
 }
 
-func (g *gauge) order(_ context.Context, _, token, _ string) (reply, error) {
+func (g *gauge) Buy(_ context.Context, _, token, _ string) (client.Answer, error) {
 	g.mu.Lock()
 	g.inside++
 	g.most = max(g.most, g.inside)
@@ -87,7 +87,7 @@ func (g *gauge) order(_ context.Context, _, token, _ string) (reply, error) {
 		case g.meet <- struct{}{}:
 		case <-g.meet:
 		case <-time.After(30 * time.Second):
-			return reply{}, errors.New("nobody else came")
+			return client.Answer{}, errors.New("nobody else came")
 		}
 	}
 	g.mu.Lock()
@@ -96,11 +96,13 @@ func (g *gauge) order(_ context.Context, _, token, _ string) (reply, error) {
 	return g.reply(token)
 }
 
-func (g *gauge) status(context.Context, string, string) (reply, error) {
-	return reply{}, errors.New("nobody asks")
+func (g *gauge) Mine(context.Context, string, string) (client.Answer, error) {
+	return client.Answer{}, errors.New("nobody asks")
 }
 
-func refusal(string) (reply, error) { return reply{status: http.StatusConflict, code: "sold-out"}, nil }
+func refusal(string) (client.Answer, error) {
+	return client.Answer{Status: http.StatusConflict, Code: "sold-out"}, nil
+}
 
 func TestTheClicksOfABuyerComeTogether(t *testing.T) {
 	g := &gauge{meet: make(chan struct{}), reply: refusal}
@@ -125,11 +127,11 @@ func TestNoMoreRequestsAreInFlightThanAllowed(t *testing.T) {
 
 func TestABusyAnswerIsAskedAgainAndTheClickStaysOne(t *testing.T) {
 	asked := 0
-	g := &gauge{reply: func(string) (reply, error) {
+	g := &gauge{reply: func(string) (client.Answer, error) {
 		if asked++; asked < 3 {
-			return reply{status: 503, code: "busy", retryAfter: time.Nanosecond}, nil
+			return client.Answer{Status: 503, Code: "busy", RetryAfter: time.Nanosecond}, nil
 		}
-		return reply{status: 409, code: "sold-out"}, nil
+		return client.Answer{Status: 409, Code: "sold-out"}, nil
 	}}
 	r := rush(t.Context(), g, "s", []buyer{{user: "a", clicks: 1}}, 1, time.Now, func() {})
 	if r[0].verdict != soldOut || r[0].tries != 3 || len(r[0].took) != 3 {
@@ -139,7 +141,9 @@ func TestABusyAnswerIsAskedAgainAndTheClickStaysOne(t *testing.T) {
 
 func TestARushThatGetsNoAnswersEnds(t *testing.T) {
 	t.Run("after its last try", func(t *testing.T) {
-		g := &gauge{reply: func(string) (reply, error) { return reply{status: 503, retryAfter: time.Nanosecond}, nil }}
+		g := &gauge{reply: func(string) (client.Answer, error) {
+			return client.Answer{Status: 503, RetryAfter: time.Nanosecond}, nil
+		}}
 		r := rush(t.Context(), g, "s", []buyer{{user: "a", clicks: 1}}, 1, time.Now, func() {})
 		if r[0].verdict != unanswered || r[0].tries != maxTries {
 			t.Errorf("result is %+v, want no answer after %d tries", r[0], maxTries)
@@ -147,7 +151,7 @@ func TestARushThatGetsNoAnswersEnds(t *testing.T) {
 	})
 	t.Run("when its time is up", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		g := &gauge{reply: func(string) (reply, error) { cancel(); return reply{}, errors.New("no route") }}
+		g := &gauge{reply: func(string) (client.Answer, error) { cancel(); return client.Answer{}, errors.New("no route") }}
 		r := rush(ctx, g, "s", []buyer{{user: "a", clicks: 3}}, 1, time.Now, func() {})
 		for _, r := range r {
 			if r.verdict != unanswered || r.err == nil {

@@ -9,7 +9,19 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"flashsale/infra/client"
 )
+
+// systemAt is the shop at the address.
+func systemAt(t *testing.T, address string) client.System {
+	t.Helper()
+	s, err := client.Find(t.Context(), address, client.Options{Connections: 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
 
 // demonstrate runs a small demonstration against a shop and returns its lines.
 func demonstrate(t *testing.T, f flaws) []line {
@@ -19,7 +31,7 @@ func demonstrate(t *testing.T, f flaws) []line {
 	defer server.Close()
 	d := demonstration{
 		options:  options{buyers: 40, stock: 12, shards: 4, clicks: 3, concurrency: 16, seed: 7},
-		where:    endpoints{api: server.URL, lambda: server.URL, dynamodb: server.URL, table: "ShopTable"},
+		system:   systemAt(t, server.URL),
 		out:      io.Discard,
 		progress: newProgress(io.Discard, false, time.Now),
 		now:      time.Now,
@@ -96,7 +108,7 @@ func TestADemonstrationThatCannotMakeItsSaleFails(t *testing.T) {
 	defer server.Close()
 	d := demonstration{
 		options: options{buyers: 1, stock: 1, shards: 1, clicks: 1, concurrency: 1},
-		where:   endpoints{api: server.URL, lambda: server.URL + "/elsewhere", dynamodb: server.URL, table: "ShopTable"},
+		system:  client.System{Client: client.New(server.URL, client.Options{Lambda: server.URL + "/elsewhere"})},
 		out:     io.Discard, progress: newProgress(io.Discard, false, time.Now), now: time.Now, patience: time.Minute,
 	}
 	if _, err := d.run(t.Context()); err == nil || !strings.Contains(err.Error(), "create sale") {
@@ -112,7 +124,7 @@ func TestADemonstrationEndsWhenItIsInterrupted(t *testing.T) {
 	defer cancel()
 	d := demonstration{
 		options:  options{buyers: 5, stock: 1, shards: 1, clicks: 1, concurrency: 4, seed: 1},
-		where:    endpoints{api: server.URL, lambda: server.URL, dynamodb: server.URL, table: "ShopTable"},
+		system:   systemAt(t, server.URL),
 		out:      cancelOnWrite{"5 clicks", cancel},
 		progress: newProgress(io.Discard, false, time.Now), now: time.Now, patience: time.Minute,
 	}

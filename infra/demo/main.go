@@ -1,10 +1,9 @@
 // Command demo is the demonstration: a crowd rushes for far fewer bottles, then
 // the books are recounted and every promise is checked.
 //
-// A line in here is a client's: it speaks plain HTTP to a running stack (or
-// starts one) and trusts nothing it is told. The recount reads the table's raw
-// items by itself, sharing no code with what wrote them, so that a fault of the
-// ledger cannot hide in the demonstration.
+// It speaks HTTP to a running stack (or starts one) and trusts none of its answers. The recount
+// reads the table's raw items and shares no code with what wrote them, so that a fault
+// of the ledger cannot hide in the demonstration.
 //
 // It exits with 0 if every promise held, 1 if one is broken, 2 if it could not
 // run.
@@ -24,6 +23,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"flashsale/infra/client"
 )
 
 const (
@@ -41,11 +42,11 @@ func main() {
 
 // options are the flags.
 type options struct {
-	apiPort, lambdaPort, dynamodbPort int
-	table, local                      string
-	buyers, stock, shards, clicks     int
-	concurrency                       int
-	seed                              uint64
+	apiPort                       int
+	local                         string
+	buyers, stock, shards, clicks int
+	concurrency                   int
+	seed                          uint64
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -53,9 +54,6 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f := flag.NewFlagSet("demo", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.IntVar(&o.apiPort, "api-port", 3000, "the stack's API `port`")
-	f.IntVar(&o.lambdaPort, "lambda-port", 3001, "the stack's Lambda `port`")
-	f.IntVar(&o.dynamodbPort, "dynamodb-port", 8000, "the stack's DynamoDB `port`")
-	f.StringVar(&o.table, "table", "", "the table's `name` (default what the stack says, else "+defaultTable+")")
 	f.StringVar(&o.local, "local", "", "the stack's `program`, started if no stack runs (default: local, beside this program)")
 	f.IntVar(&o.buyers, "buyers", 1000, "people who want a bottle, 1 to 20,000")
 	f.IntVar(&o.stock, "stock", 100, "bottles, at least 1")
@@ -101,13 +99,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, terminal 
 	fmt.Fprintf(stdout, "%s bottles, %s buyers, up to %d clicks each, %d requests at a time (-seed %d)\n",
 		thousands(o.stock), thousands(o.buyers), o.clicks, o.concurrency, o.seed)
 
-	where, own, err := findStack(ctx, o, stdout)
+	system, own, err := findStack(ctx, o, stdout)
 	if err != nil {
 		fmt.Fprintf(stderr, "demo: %v\n", err)
 		return exitNotRun
 	}
+	defer system.Close()
 	d := demonstration{
-		options: o, where: where, out: stdout,
+		options: o, system: system, out: stdout,
 		progress: newProgress(stderr, terminal, time.Now), now: time.Now, patience: confirmTime,
 	}
 	lines, err := d.run(ctx)
@@ -134,30 +133,32 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, terminal 
 }
 
 // findStack is the stack that runs already, else one of the demonstration's own.
-func findStack(ctx context.Context, o options, stdout io.Writer) (endpoints, *stack, error) {
-	where := localEndpoints(o.apiPort, o.lambdaPort, o.dynamodbPort)
-	where.table = o.table
-	health, err := newClient(where, 1).health(ctx)
+func findStack(ctx context.Context, o options, stdout io.Writer) (client.System, *stack, error) {
+	c := client.Options{Timeout: requestTime, Connections: o.concurrency}
+	system, err := client.Find(ctx, fmt.Sprintf("http://127.0.0.1:%d", o.apiPort), c)
 	if err == nil {
-		fmt.Fprintf(stdout, "using the stack that runs on %s\n", where.api)
-		return where.corrected(health), nil, nil
+		fmt.Fprintf(stdout, "using the stack that runs on %s\n", system.API)
+		return system, nil, nil
 	}
 	if ctx.Err() != nil {
-		return where, nil, ctx.Err()
+		return system, nil, ctx.Err()
 	}
 	program := o.local
 	if program == "" {
 		self, err := os.Executable()
 		if err != nil {
-			return where, nil, fmt.Errorf("find own program: %w", err)
+			return system, nil, fmt.Errorf("find own program: %w", err)
 		}
 		program = filepath.Join(filepath.Dir(self), "local")
 	}
 	fmt.Fprintln(stdout, "no stack is running: starting one for this demonstration")
 	own, err := startStack(ctx, program, stdout)
 	if err != nil {
-		return where, nil, err
+		return system, nil, err
 	}
-	own.where.table = o.table
-	return own.where.corrected(own.health), own, nil
+	if system, err = client.Find(ctx, own.API, c); err != nil {
+		own.end(stdout, ctx.Err() == nil)
+		return system, nil, err
+	}
+	return system, own, nil
 }

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"flashsale/infra/local/child"
 )
 
 // The test program stands in for the stack's when this is set: to "serve" it is
@@ -41,14 +43,11 @@ func actAsStack(as string, args []string) int {
 	if err := os.MkdirAll(flags["-data"], 0o700); err != nil {
 		return 4
 	}
-	shop := newShop(flaws{oversells: as == "oversell"})
-	for _, name := range []string{"-api-port", "-lambda-port", "-dynamodb-port"} {
-		l, err := net.Listen("tcp", "127.0.0.1:"+flags[name])
-		if err != nil {
-			return 5
-		}
-		go func() { _ = http.Serve(l, shop) }()
+	l, err := net.Listen("tcp", "127.0.0.1:"+flags["-api-port"])
+	if err != nil {
+		return 5
 	}
+	go func() { _ = http.Serve(l, newShop(flaws{oversells: as == "oversell"})) }()
 	<-ctx.Done()
 	return 0
 }
@@ -73,7 +72,7 @@ func portOf(t *testing.T, f flaws) string {
 
 func TestExitCodes(t *testing.T) {
 	small := func(port string) []string {
-		return []string{"-api-port", port, "-lambda-port", port, "-dynamodb-port", port, "-buyers", "20", "-stock", "4", "-seed", "5"}
+		return []string{"-api-port", port, "-buyers", "20", "-stock", "4", "-seed", "5"}
 	}
 	t.Run("0 and a receipt when every promise held", func(t *testing.T) {
 		code, stdout, stderr := outcome(t, small(portOf(t, flaws{}))...)
@@ -104,13 +103,13 @@ func TestExitCodes(t *testing.T) {
 		}
 	})
 	t.Run("2 when there is neither a stack nor a program to start one", func(t *testing.T) {
-		free, err := freePorts(1)
+		free, err := child.FreePorts(1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Setenv("TMPDIR", t.TempDir())
 		code, _, stderr := outcome(t, "-api-port", fmt.Sprint(free[0]), "-local", filepath.Join(t.TempDir(), "local"))
-		if code != exitNotRun || !strings.Contains(stderr, "start stack") {
+		if code != exitNotRun || !strings.Contains(stderr, "make host builds it") {
 			t.Errorf("exit %d, %q", code, stderr)
 		}
 		empty(t, os.Getenv("TMPDIR"))
@@ -118,7 +117,7 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestWithoutARunningStackItRunsItsOwn(t *testing.T) {
-	free, err := freePorts(1)
+	free, err := child.FreePorts(1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func printPace(w io.Writer, startedAt time.Time, results []result, sightings []s
 	for _, r := range results {
 		took = append(took, r.took...)
 		rushed = later(rushed, r.answered)
-		if id := r.reply.claim.ClaimID; r.verdict == accepted && !won[id] {
+		if id := r.reply.Claim.ClaimID; r.verdict == accepted && !won[id] {
 			won[id] = true
 			firstWins++
 			lastWin = later(lastWin, r.answered)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"time"
@@ -113,8 +114,8 @@ func (e *evidence) durable() line {
 			n++
 		}
 		user := e.crowd[r.buyer].user
-		if !slices.ContainsFunc(held[user], func(c books.Claim) bool { return c.ClaimID == r.reply.claim.ClaimID }) {
-			l.breaks("%s was told of claim %s, which the books do not have", user, r.reply.claim.ClaimID)
+		if !slices.ContainsFunc(held[user], func(c books.Claim) bool { return c.ClaimID == r.reply.Claim.ClaimID }) {
+			l.breaks("%s was told of claim %s, which the books do not have", user, r.reply.Claim.ClaimID)
 		}
 	}
 	l.figure = thousands(n) + " answers"
@@ -144,10 +145,10 @@ func (e *evidence) truthful() line {
 			if r.err != nil {
 				l.breaks("a click of %s has no answer after %d tries: %v", user, r.tries, r.err)
 			} else {
-				l.breaks("a click of %s has no answer after %d tries: %s", user, r.tries, r.reply.short())
+				l.breaks("a click of %s has no answer after %d tries: %s", user, r.tries, r.reply)
 			}
 		default:
-			l.breaks("a click of %s was answered %s", user, r.reply.short())
+			l.breaks("a click of %s was answered %s", user, r.reply)
 		}
 	}
 	for _, c := range e.books.Claims {
@@ -197,8 +198,8 @@ func (e *evidence) repeatable() line {
 				l.breaks("%s repeated a keyed click and was told already-ordered", b.user)
 			case first != nil && r.verdict == soldOut:
 				l.breaks("%s was accepted, and the same key was told sold-out", b.user)
-			case first != nil && r.verdict == accepted && r.reply.body != first.reply.body:
-				l.breaks("%s got two different answers to one key: %s and %s", b.user, first.reply.short(), r.reply.short())
+			case first != nil && r.verdict == accepted && !bytes.Equal(r.reply.Body, first.reply.Body):
+				l.breaks("%s got two different answers to one key: %s and %s", b.user, first.reply, r.reply)
 			}
 		}
 		repeats += max(0, wins-1)

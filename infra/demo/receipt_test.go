@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"flashsale/infra/books"
-	"flashsale/infra/replies"
+	"flashsale/infra/client"
 	"flashsale/shared/orderid"
 )
 
@@ -25,7 +25,7 @@ func good() evidence {
 	}
 	yes := func(buyer int, claim string) result {
 		return result{buyer: buyer, verdict: accepted, tries: 1,
-			reply: reply{status: 202, body: "claim " + claim, claim: replies.Claim{ClaimID: claim}}}
+			reply: client.Answer{Status: 202, Body: []byte("claim " + claim), Claim: client.Claim{ClaimID: claim}}}
 	}
 	no := func(buyer int) result { return result{buyer: buyer, verdict: soldOut, tries: 1} }
 	return evidence{
@@ -33,7 +33,7 @@ func good() evidence {
 		crowd: []buyer{{user: "a", key: "ka"}, {user: "b", key: "kb"}, {user: "c"}, {user: "d"}, {user: "e", key: "ke"}},
 		results: []result{
 			yes(0, "A"), yes(0, "A"), yes(1, "B"),
-			{buyer: 2, verdict: alreadyOrdered, tries: 1, reply: reply{claim: replies.Claim{ClaimID: "C"}}}, yes(2, "C"),
+			{buyer: 2, verdict: alreadyOrdered, tries: 1, reply: client.Answer{Claim: client.Claim{ClaimID: "C"}}}, yes(2, "C"),
 			no(3), no(4),
 		},
 		sightings: []sighting{
@@ -90,13 +90,13 @@ func TestEachKindOfBrokenBooksIsFound(t *testing.T) {
 			e.books.Claims[1].User = "z"
 		}, "P3", "z is not of the crowd"},
 		{"an accepted claim is not in the books", func(e *evidence) {
-			e.results[2].reply.claim.ClaimID = "X"
+			e.results[2].reply.Claim.ClaimID = "X"
 		}, "P4", "b was told of claim X"},
 		{"a click has no answer", func(e *evidence) {
 			e.results[5] = result{buyer: 3, tries: 20, err: errors.New("no route")}
 		}, "P5 P6", "no answer after 20 tries: no route"},
 		{"a click has an answer that is not in the contract", func(e *evidence) {
-			e.results[5] = result{buyer: 3, verdict: unexpected, reply: reply{status: 500, body: `{"code":"internal"}`}}
+			e.results[5] = result{buyer: 3, verdict: unexpected, reply: client.Answer{Status: 500, Body: []byte(`{"code":"internal"}`)}}
 		}, "P5 P6", `500 "{`},
 		{"a winner was only told that it is sold out", func(e *evidence) {
 			e.results[2] = result{buyer: 1, verdict: soldOut}
@@ -106,7 +106,7 @@ func TestEachKindOfBrokenBooksIsFound(t *testing.T) {
 			e.books.Shards[0] = books.Shard{Stock: 1, Seeded: 3}
 		}, "P5 P6", "2 buyers were told that it is sold out, but 1 units are left"},
 		{"a repeated key got another body", func(e *evidence) {
-			e.results[1].reply.body = "claim A, CONFIRMED"
+			e.results[1].reply.Body = []byte("claim A, CONFIRMED")
 		}, "P9", "a got two different answers"},
 		{"a repeated key got a refusal", func(e *evidence) {
 			e.results[1].verdict = alreadyOrdered

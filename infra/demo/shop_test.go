@@ -62,7 +62,8 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	user := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer token-of-")
 	switch r.Method + " " + r.URL.Path {
 	case "GET /_local/health":
-		answer(w, 200, map[string]string{"status": "ok", "table": "ShopTable"})
+		at := "http://" + r.Host
+		answer(w, 200, map[string]string{"lambda": at, "dynamodb": at, "table": "ShopTable"})
 	case "GET /_local/token":
 		fmt.Fprintf(w, "token-of-%s\n", url.PathEscape(r.URL.Query().Get("sub")))
 	case "POST /2015-03-31/functions/SeedFunction/invocations":
@@ -89,7 +90,10 @@ func refuse(w http.ResponseWriter, status int, code string) {
 }
 
 func (s *shop) create(w http.ResponseWriter, r *http.Request) {
-	var c creation
+	var c struct {
+		Action, SaleID string
+		Stock, Shards  int
+	}
 	if json.NewDecoder(r.Body).Decode(&c) != nil || c.Action != "create" {
 		w.Header().Set("X-Amz-Function-Error", "Unhandled")
 		answer(w, 200, map[string]string{"errorType": "invalid-request"})

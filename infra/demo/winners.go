@@ -5,9 +5,11 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"flashsale/infra/client"
 )
 
-// sighting is what a buyer last saw of the own order.
+// sighting is what a buyer last saw of their order.
 type sighting struct {
 	buyer   int // index in the crowd
 	found   bool
@@ -36,14 +38,14 @@ func whoAsks(results []result) []int {
 
 // follow lets the buyers poll until each order is confirmed or ctx is done.
 // seen is called when a buyer stops asking, concurrently.
-func follow(ctx context.Context, d door, saleID string, crowd []buyer, asks []int, concurrency int, now func() time.Time, seen func()) []sighting {
+func follow(ctx context.Context, a api, saleID string, crowd []buyer, asks []int, concurrency int, now func() time.Time, seen func()) []sighting {
 	sightings := make([]sighting, len(asks))
 	slots := make(chan struct{}, concurrency)
 	var wg sync.WaitGroup
 	for i, b := range asks {
 		wg.Go(func() {
 			sightings[i].buyer = b
-			sightings[i].watch(ctx, d, saleID, crowd[b], slots, now)
+			sightings[i].watch(ctx, a, saleID, crowd[b], slots, now)
 			seen()
 		})
 	}
@@ -51,26 +53,26 @@ func follow(ctx context.Context, d door, saleID string, crowd []buyer, asks []in
 	return sightings
 }
 
-func (s *sighting) watch(ctx context.Context, d door, saleID string, b buyer, slots chan struct{}, now func() time.Time) {
+func (s *sighting) watch(ctx context.Context, a api, saleID string, b buyer, slots chan struct{}, now func() time.Time) {
 	for {
 		if s.err = enter(ctx, slots); s.err != nil {
 			return
 		}
-		var r reply
-		r, s.err = d.status(ctx, saleID, b.token)
+		var r client.Answer
+		r, s.err = a.Mine(ctx, saleID, b.token)
 		at := now()
 		<-slots
 		switch {
-		case s.err == nil && r.status == http.StatusOK:
-			s.found, s.claimID = true, r.claim.ClaimID
-			if r.claim.State == "CONFIRMED" {
-				s.orderID, s.confirmedBy = r.claim.OrderID, at
+		case s.err == nil && r.Status == http.StatusOK:
+			s.found, s.claimID = true, r.Claim.ClaimID
+			if r.Claim.State == "CONFIRMED" {
+				s.orderID, s.confirmedBy = r.Claim.OrderID, at
 				return
 			}
-		case s.err == nil && r.status == http.StatusNotFound && r.code == "order-not-found":
+		case s.err == nil && r.Status == http.StatusNotFound && r.Code == "order-not-found":
 			return
 		}
-		if !pause(ctx, r.retryAfter) {
+		if !pause(ctx, r.RetryAfter) {
 			return
 		}
 	}
