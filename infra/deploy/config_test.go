@@ -83,7 +83,7 @@ func TestTheDocumentsOpeningDayPassesThePreflight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, block, found := strings.Cut(string(text), "```\n\"SeedScheduleState=")
+	_, block, found := strings.Cut(string(text), "```toml\n\"SeedScheduleState=")
 	block, _, closed := strings.Cut(block, "```")
 	if !found || !closed {
 		t.Fatal("the document has no block of parameters")
