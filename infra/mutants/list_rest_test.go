@@ -129,9 +129,11 @@ var ofEverythingElse = []mutant{
 	{"what was read in the future is fresh", "P6", ledgerTests, "^TestAnEnvironmentThatWasFrozenRefusesNothing", []edit{{"shared/ledger/snapshot.go",
 		`return 0 <= passed && passed < age`, `return passed < age`}}},
 	{"a remembered claim never ages", "P9", ledgerTests, "^TestAnEnvironmentThatWasFrozenReadsTheClaim", []edit{{"shared/ledger/recent.go",
-		`!ok || !isFresh(now, e.since, recentFor)`, `!ok`}}},
+		`now.Add(recentFor)`, `now.Add(1000 * time.Hour)`}}},
+	{"what was remembered in the future is remembered", "P9", ledgerTests, "^TestAnEnvironmentThatWasFrozenReadsTheClaim", []edit{{remembering,
+		`now.Before(e.from) || `, ``}}},
 	{"a count of the remaining units never ages", "P6", ledgerTests, "^TestAnEnvironmentThatWasFrozenCounts", []edit{{"shared/ledger/remaining.go",
-		` && isFresh(now, e.readAt, remainingAge)`, ``}}},
+		`now.Add(remainingAge)`, `now.Add(1000*time.Hour)`}}},
 	{"a breaker stays open until a clock that stepped back catches up", "P16", "./shared/eligibility", "^TestABreakersPauseIsOver", []edit{{"shared/eligibility/breaker.go",
 		`0 <= passed && passed < b.spread`, `passed < b.spread`}}},
 	{"what the SDK logs is not a line of ours", "P18", "./shared/telemetry", "^TestWhatTheSDKLogs", []edit{{"shared/telemetry/calls.go",
@@ -145,13 +147,13 @@ var ofEverythingElse = []mutant{
 `}}},
 	{"a refused request costs a token", "P16", "./functions/purchase/handler", "^TestAUserSendsABurst", []edit{{"functions/purchase/handler/callers.go",
 		`		return false
-`, `		c.m[user] = caller{now, debt}
+`, `		c.m.Put(user, caller{now, debt})
 		return false
 `}}},
 	{"a user's bucket stays empty until a clock that stepped back catches up", "P16", "./functions/purchase/handler", "^TestAUsersBucketAges", []edit{{"functions/purchase/handler/callers.go",
 		`ok && passed >= 0 {`, `ok {`}}},
-	{"the memory of users has no bound", "P16", "./functions/purchase/handler", "^TestTheUsersWhoAreRemembered", []edit{{"functions/purchase/handler/callers.go",
-		`	delete(c.m, c.order[c.next])
+	{"the memory of users has no bound", "P16", "./functions/purchase/handler", "^TestTheUsersWhoAreRemembered", []edit{{remembering,
+		`			delete(m.entries, m.order[m.next])
 `, ``}}},
 	{"too many requests do not say when to come back", "P5", "./shared/httpapi", "^TestEveryCodeHasItsStatus", []edit{{"shared/httpapi/problem.go",
 		` || k.status == http.StatusTooManyRequests)`, `)`}}},
@@ -169,8 +171,8 @@ var ofEverythingElse = []mutant{
 		`	case status == http.StatusUnauthorized, `, `	case `}}},
 	{"users are asked about in the clear", "P12", "./shared/eligibility", "^TestAURLThatCannotBeMeant", []edit{{"shared/eligibility/service.go",
 		` && !isLoopback(u.Hostname()):`, ` && false:`}}},
-	{"an answer about a user outlives its sale", "P14", "./shared/eligibility", "^TestAnAnswerPastItsSalesEnd", []edit{{"shared/eligibility/answers.go",
-		`!ok || !now.Before(known.end)`, `!ok`}}},
+	{"an answer about a user outlives its sale", "P14", "./shared/eligibility", "^TestAnAnswerPastItsSalesEnd", []edit{{remembering,
+		` || !now.Before(e.until)`, ``}}},
 	{"the last message has no time of its own", "P4", "./functions/purchase/handler", "^TestAClaimMadeInTheLastMoment", []edit{{"shared/invocation/invocation.go",
 		`if Outlasts(ctx, d) {`, `if true {`}}},
 	{"an unexpected error after an unknown outcome is internal", "P5", ledgerTests, "^TestAnUnexpectedErrorAfterAnUnknown", []edit{{purchasing,

@@ -19,6 +19,7 @@ const (
 	creating     = "shared/ledger/create.go"
 	adding       = "shared/ledger/add.go"
 	editing      = "shared/ledger/edit.go"
+	remembering  = "shared/recent/recent.go"
 	seedingRules = "shared/sale/seeding.go"
 	ledgerTests  = "./shared/ledger"
 	bookTests    = "./infra/books"

@@ -11,7 +11,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
+
+	"flashsale/shared/recent"
 )
 
 // The bounds of the options.
@@ -54,7 +57,7 @@ type Checker struct {
 	turns    chan struct{} // holds one token per call under way
 	now      func() time.Time
 	breaker  *breaker
-	answers  *answers
+	answers  *recent.Memory[question, bool]
 }
 
 // New is a checker; it fails for options outside their bounds and without a clock.
@@ -74,9 +77,14 @@ func New(o Options) (*Checker, error) {
 	}
 	return &Checker{
 		service: s, timeout: o.Timeout, failOpen: o.FailOpen, now: o.Now,
-		turns: make(chan struct{}, o.Concurrency), breaker: newBreaker(o.Random), answers: newAnswers(),
+		turns: make(chan struct{}, o.Concurrency), breaker: newBreaker(o.Random), answers: recent.NewMemory[question, bool](maxAnswers),
 	}, nil
 }
+
+// maxAnswers bounds what an environment remembers: some 5 MB.
+const maxAnswers = 20_000
+
+type question struct{ saleID, user string }
 
 // Why there is no answer without a call that failed.
 var (
@@ -90,15 +98,18 @@ var (
 // alone, err says why, and admitted is what FailOpen says. What counts as an answer, and
 // what counts against the service, is written at type service.
 func (c *Checker) Admit(ctx context.Context, saleID, user string, end time.Time) (admitted bool, err error) {
-	now := c.now()
-	if eligible, ok := c.answers.get(saleID, user, now); ok {
+	about := question{saleID, user}
+	if eligible, ok := c.answers.Get(about, c.now()); ok {
 		return eligible, nil
 	}
 	eligible, err := c.ask(ctx, saleID, user)
 	if err != nil {
 		return c.failOpen, fmt.Errorf("check user: %w", err)
 	}
-	c.answers.put(saleID, user, eligible, now, end)
+	// Not all of what the ids were read from is to be kept. An answer has no age, so it
+	// outlives a wall clock that steps back.
+	about = question{strings.Clone(saleID), strings.Clone(user)}
+	c.answers.Put(about, eligible, time.Time{}, end)
 	return eligible, nil
 }
 

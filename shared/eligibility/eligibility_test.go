@@ -115,19 +115,24 @@ func TestAUserIsAskedAboutOnceInASale(t *testing.T) {
 }
 
 func TestWhatIsRememberedIsBounded(t *testing.T) {
-	a, now := newAnswers(), time.Now()
-	for i := range maxAnswers + 10 {
-		a.put("moutai", fmt.Sprint(i), true, now, now.Add(time.Hour))
-		a.put("moutai", fmt.Sprint(i), false, now, now.Add(time.Hour)) // takes no place of its own
-	}
-	if len(a.m) != maxAnswers || len(a.order) != maxAnswers {
-		t.Errorf("%d answers in %d places, want %d", len(a.m), len(a.order), maxAnswers)
-	}
-	for user, want := range map[string]bool{"0": false, "9": false, "10": true, fmt.Sprint(maxAnswers + 9): true} {
-		if eligible, ok := a.get("moutai", user, now); ok != want || eligible {
-			t.Errorf("user %s: remembered %t as %t, want %t", user, ok, eligible, want)
+	at(t, nil, func(t *testing.T, o *office, c *Checker) {
+		end := inAnHour()
+		o.set(0, http.StatusOK, yes)
+		for i := range maxAnswers + 10 {
+			c.Admit(t.Context(), "moutai", fmt.Sprint(i), end)
+			c.Admit(t.Context(), "moutai", fmt.Sprint(i), end) // takes no place of its own
 		}
-	}
+		if o.count() != maxAnswers+10 {
+			t.Fatalf("%d calls, want one about each of %d users", o.count(), maxAnswers+10)
+		}
+		for _, user := range []int{10, 11, maxAnswers / 2, maxAnswers + 9, 0, 9} {
+			before := o.count()
+			c.Admit(t.Context(), "moutai", fmt.Sprint(user), end)
+			if asked := o.count() > before; asked != (user < 10) {
+				t.Errorf("user %d: asked about again %t", user, asked)
+			}
+		}
+	})
 }
 
 func TestAFailureIsNotRememberedAsAnAnswer(t *testing.T) {

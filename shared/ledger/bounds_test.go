@@ -8,22 +8,28 @@ import (
 )
 
 func TestWhatAnEnvironmentRemembersIsBounded(t *testing.T) {
-	vs, counts := newViews(), newRemainders()
-	for i := range maxViews + 10 {
+	l := New(nil, "Ledger", Options{})
+	all := make([]*view, maxViews+10)
+	for i := range all {
 		id := fmt.Sprint("sale-", i)
-		vs.of(id)
-		counts.put(sale.Sale{ID: id}, Remaining{}, readAt)
-		if want := min(i+1, maxViews); len(vs.m) != want || len(counts.m) != i%maxViews+1 {
-			t.Fatalf("after %d sales: %d snapshots and %d counts", i+1, len(vs.m), len(counts.m))
+		all[i] = l.views.of(id)
+		l.remaining.Put(edition{id, 1}, Remaining{}, readAt, readAt.Add(1))
+	}
+	for i := len(all) - 1; i >= 0; i-- { // asking for a forgotten sale makes room for it
+		id := fmt.Sprint("sale-", i)
+		if known := l.views.of(id) == all[i]; known != (i >= 10) {
+			t.Fatalf("of %d sales the snapshot of number %d is remembered: %t", len(all), i, known)
+		}
+		if _, known := l.remaining.Get(edition{id, 1}, readAt); known != (i >= 10) {
+			t.Fatalf("of %d sales the count of number %d is remembered: %t", len(all), i, known)
 		}
 	}
-	recent := newRecentClaims()
 	for i := range 2*maxRecent + 10 {
-		recent.put(sale.Claim{SaleID: "moutai", User: fmt.Sprint(i)}, readAt)
-		_, oldest := recent.get("moutai", fmt.Sprint(i-maxRecent+1), readAt)
-		_, forgotten := recent.get("moutai", fmt.Sprint(i-maxRecent), readAt)
-		if oldest != (i >= maxRecent-1) || forgotten || len(recent.m) > maxRecent || len(recent.order) > maxRecent {
-			t.Fatalf("after %d claims: %d are remembered, the oldest that should be: %v", i+1, len(recent.m), oldest)
+		l.remember(sale.Claim{SaleID: "moutai", User: fmt.Sprint(i)}, readAt)
+		_, oldest := l.recent.Get(buyer{"moutai", fmt.Sprint(i - maxRecent + 1)}, readAt)
+		_, forgotten := l.recent.Get(buyer{"moutai", fmt.Sprint(i - maxRecent)}, readAt)
+		if oldest != (i >= maxRecent-1) || forgotten {
+			t.Fatalf("after %d claims the oldest of %d is remembered: %t, the one before: %t", i+1, maxRecent, oldest, forgotten)
 		}
 	}
 }

@@ -21,6 +21,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"flashsale/shared/clock"
+	"flashsale/shared/recent"
+	"flashsale/shared/sale"
 )
 
 // API is what the ledger needs of the DynamoDB client.
@@ -56,8 +58,8 @@ type Ledger struct {
 	random     func() float64
 	newID      func() string
 	views      *views
-	recent     *recentClaims
-	remaining  *remainders
+	recent     *recent.Memory[buyer, sale.Claim]
+	remaining  *recent.Memory[edition, Remaining]
 }
 
 // New is a ledger over the table of that name.
@@ -79,8 +81,8 @@ func New(api API, table string, o Options) *Ledger {
 		random:     o.Random,
 		newID:      o.NewID,
 		views:      newViews(),
-		recent:     newRecentClaims(),
-		remaining:  newRemainders(),
+		recent:     recent.NewMemory[buyer, sale.Claim](maxRecent),
+		remaining:  recent.NewMemory[edition, Remaining](maxViews),
 	}
 }
 

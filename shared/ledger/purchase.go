@@ -43,7 +43,7 @@ type Purchase struct {
 // be repeated (P5); with sale.Internal for anything that should not happen; and with
 // what Admit fails with.
 func (l *Ledger) Purchase(ctx context.Context, r Request) (Purchase, error) {
-	if claim, ok := l.recent.get(r.SaleID, r.User, l.now()); ok {
+	if claim, ok := l.recent.Get(buyer{r.SaleID, r.User}, l.now()); ok {
 		return r.again(claim, 0)
 	}
 	p := purchase{Ledger: l, Request: r, view: l.views.of(r.SaleID)}
@@ -124,7 +124,7 @@ func (p *purchase) run(ctx context.Context) (Purchase, error) {
 		})
 		switch judge(err) {
 		case succeeded:
-			p.recent.put(claim, now)
+			p.remember(claim, now)
 			return Purchase{Claim: claim, New: true, Tries: p.tries}, nil
 		case cancelled:
 			v, readErr := readPurchase(err, &s.sale, now)
@@ -206,7 +206,7 @@ func (p *purchase) putClaim(c sale.Claim) types.TransactWriteItem {
 // held ends a call that met a claim of its user: its own from a try whose
 // answer was lost, or that of another request.
 func (p *purchase) held(held sale.Claim, now time.Time) (Purchase, error) {
-	p.recent.put(held, now)
+	p.remember(held, now)
 	if held.ID == p.claimID {
 		return Purchase{Claim: held, New: true, Tries: p.tries}, nil
 	}

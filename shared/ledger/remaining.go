@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"flashsale/shared/sale"
@@ -24,34 +23,10 @@ type Remaining struct {
 	Approximate bool
 }
 
-// remainders keep the last count of each sale.
-type remainders struct {
-	mu sync.Mutex
-	m  map[string]remainder
-}
-
-type remainder struct {
-	Remaining
+// edition is a sale as it was last restocked or edited.
+type edition struct {
+	saleID  string
 	version int64
-	readAt  time.Time
-}
-
-func newRemainders() *remainders { return &remainders{m: map[string]remainder{}} }
-
-func (r *remainders) get(s sale.Sale, now time.Time) (Remaining, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	e, ok := r.m[s.ID]
-	return e.Remaining, ok && e.version == s.Version && isFresh(now, e.readAt, remainingAge)
-}
-
-func (r *remainders) put(s sale.Sale, units Remaining, now time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.m) >= maxViews {
-		clear(r.m)
-	}
-	r.m[s.ID] = remainder{units, s.Version, now}
 }
 
 // Remaining counts the units left in a sale that Sale returned, at most once a
@@ -60,7 +35,7 @@ func (r *remainders) put(s sale.Sale, units Remaining, now time.Time) {
 // sale.Internal.
 func (l *Ledger) Remaining(ctx context.Context, s sale.Sale) (Remaining, error) {
 	now := l.now()
-	if r, ok := l.remaining.get(s, now); ok {
+	if r, ok := l.remaining.Get(edition{s.ID, s.Version}, now); ok {
 		return r, nil
 	}
 	for range maxTries {
@@ -77,7 +52,7 @@ func (l *Ledger) Remaining(ctx context.Context, s sale.Sale) (Remaining, error) 
 			}
 		}
 		if s.Version == version {
-			l.remaining.put(s, r, now)
+			l.remaining.Put(edition{s.ID, s.Version}, r, now, now.Add(remainingAge))
 			return r, nil
 		}
 	}

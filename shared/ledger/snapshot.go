@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"flashsale/shared/recent"
 	"flashsale/shared/sale"
 )
 
@@ -30,24 +31,18 @@ const (
 // sale, however many shards.
 type views struct {
 	mu sync.Mutex
-	m  map[string]*view
+	m  recent.Map[string, *view]
 }
 
-func newViews() *views { return &views{m: map[string]*view{}} }
+func newViews() *views { return &views{m: recent.NewMap[string, *view](maxViews)} }
 
 func (vs *views) of(saleID string) *view {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
-	v := vs.m[saleID]
-	if v == nil {
-		if len(vs.m) >= maxViews {
-			for other := range vs.m {
-				delete(vs.m, other)
-				break
-			}
-		}
+	v, ok := vs.m.Get(saleID)
+	if !ok {
 		v = &view{reading: make(chan struct{}, 1), closing: make(chan struct{}, 1)}
-		vs.m[strings.Clone(saleID)] = v // not all of what the id was read from
+		vs.m.Put(strings.Clone(saleID), v) // not all of what the id was read from
 	}
 	return v
 }

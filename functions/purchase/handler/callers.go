@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"flashsale/shared/recent"
 	"flashsale/shared/sale"
 )
 
@@ -33,10 +34,8 @@ var errTooMany = sale.Refuse(sale.TooManyRequests, "this user sends too many req
 // the rate; it protects the table and the users' service from a single account, not
 // from many.
 type callers struct {
-	mu    sync.Mutex
-	m     map[string]caller
-	order []string // ring of insertions, oldest at next
-	next  int
+	mu sync.Mutex
+	m  recent.Map[string, caller]
 }
 
 // caller is a bucket, by the time in which it fills up again.
@@ -45,7 +44,7 @@ type caller struct {
 	debt  time.Duration // until the bucket is full, counted from since
 }
 
-func newCallers() *callers { return &callers{m: map[string]caller{}} }
+func newCallers() *callers { return &callers{m: recent.NewMap[string, caller](maxCallers)} }
 
 // admit takes a token from the user's bucket; false means that it is empty. A refused
 // request takes nothing, so that a client which waits is served however many it sent
@@ -53,7 +52,7 @@ func newCallers() *callers { return &callers{m: map[string]caller{}} }
 func (c *callers) admit(user string, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	known, ok := c.m[user]
+	known, ok := c.m.Get(user)
 	debt := time.Duration(0)
 	// After a step back of the wall clock nobody knows how long ago the last request
 	// was. Whoever is in doubt gets a full bucket.
@@ -64,22 +63,8 @@ func (c *callers) admit(user string, now time.Time) bool {
 		return false
 	}
 	if !ok {
-		user = c.place(user)
+		user = strings.Clone(user) // not all of what the id was read from
 	}
-	c.m[user] = caller{now, debt}
+	c.m.Put(user, caller{now, debt})
 	return true
-}
-
-// place finds room for a user and returns the id to keep: the given one may be a part
-// of a larger text.
-func (c *callers) place(user string) string {
-	user = strings.Clone(user)
-	if len(c.order) < maxCallers {
-		c.order = append(c.order, user)
-		return user
-	}
-	delete(c.m, c.order[c.next])
-	c.order[c.next] = user
-	c.next = (c.next + 1) % maxCallers
-	return user
 }

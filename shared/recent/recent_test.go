@@ -1,0 +1,93 @@
+package recent
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestANewKeyTakesThePlaceOfTheOldestOne(t *testing.T) {
+	m := NewMap[int, int](3)
+	for i := range 10 {
+		m.Put(i, i)
+		m.Put(i, 10*i) // takes no place of its own
+		if i > 0 {
+			m.Put(i-1, 10*i) // keeps its place and gets no younger
+		}
+		for k := range i + 1 {
+			value, ok := m.Get(k)
+			if want := k > i-3; ok != want {
+				t.Errorf("after %d keys key %d is known: %t, want %t", i+1, k, ok, want)
+			}
+			if ok && value != 10*min(k+1, i) {
+				t.Errorf("after %d keys key %d has %d", i+1, k, value)
+			}
+		}
+	}
+	if len(m.entries) != 3 || len(m.order) != 3 {
+		t.Errorf("%d entries in %d places, want 3", len(m.entries), len(m.order))
+	}
+}
+
+func TestAValueHoldsFromAnInstantUntilAnother(t *testing.T) {
+	m := NewMemory[string, int](2)
+	from := time.Date(2026, 11, 11, 20, 0, 0, 0, time.UTC)
+	until := from.Add(time.Minute)
+	m.Put("a", 7, from, until)
+	m.Put("b", 8, time.Time{}, until)
+	for _, c := range []struct {
+		now  time.Time
+		a, b bool
+	}{
+		{from.Add(-time.Hour), false, true}, {from.Add(-1), false, true}, {from, true, true},
+		{until.Add(-1), true, true}, {until, false, false}, {until.Add(time.Hour), false, false},
+	} {
+		a, knowsA := m.Get("a", c.now)
+		b, knowsB := m.Get("b", c.now)
+		if knowsA != c.a || knowsB != c.b || knowsA && a != 7 || knowsB && b != 8 || !knowsA && a != 0 {
+			t.Errorf("at %v: %d %t and %d %t, want %t and %t", c.now, a, knowsA, b, knowsB, c.a, c.b)
+		}
+	}
+	if _, ok := m.Get("c", from); ok {
+		t.Error("a key that was never put is known")
+	}
+	m.Put("a", 9, until, until.Add(time.Minute))
+	if a, ok := m.Get("a", until); a != 9 || !ok {
+		t.Errorf("put again: %d, %t", a, ok)
+	}
+}
+
+func TestAFullMemoryAllocatesNothing(t *testing.T) {
+	m := NewMemory[string, int](100)
+	keys := make([]string, 1000)
+	now := time.Unix(1, 0)
+	for i := range keys {
+		keys[i] = fmt.Sprint("user-", i)
+		m.Put(keys[i], i, now, now.Add(time.Minute))
+	}
+	i := 0
+	if got := testing.AllocsPerRun(10*len(keys), func() {
+		m.Put(keys[i%len(keys)], i, now, now.Add(time.Minute))
+		m.Get(keys[i%len(keys)], now)
+		i++
+	}); got != 0 {
+		t.Errorf("%v allocations to replace and read an entry, want none", got)
+	}
+}
+
+func TestAMemoryIsSharedByManyRequests(t *testing.T) {
+	m, now := NewMemory[int, int](8), time.Unix(1, 0)
+	var all sync.WaitGroup
+	for g := range 8 {
+		all.Go(func() {
+			for i := range 1000 {
+				m.Put((g+i)%16, (g+i)%16, now, now.Add(1))
+				if v, ok := m.Get(i%16, now); ok && v != i%16 {
+					t.Errorf("key %d has %d", i%16, v)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
