@@ -141,7 +141,7 @@ func (l *Ledger) beginPass(ctx context.Context, s sale.Sale, a *Audit) error {
 		return err
 	}
 	a.Began = began
-	if a.Version != s.Version || a.Since.IsZero() {
+	if a.Version != s.Version {
 		a.Version, a.Since = s.Version, began
 	}
 	a.Closed = began.Sub(s.ClosesAt) >= DrainAfter
