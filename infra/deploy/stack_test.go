@@ -3,12 +3,18 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -32,33 +38,32 @@ func freePorts(t *testing.T, n int) []int {
 	return ports
 }
 
-// localStack runs a stack as a process until the test ends.
-func localStack(t *testing.T) (url, data string) {
+// localStack runs a stack as `make run` does, with these variables, until the test ends.
+func localStack(t *testing.T, variables ...string) (url, data string) {
 	t.Helper()
-	program, err := filepath.Abs(filepath.Join(root, ".build", "host", "local"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(program); err != nil {
+	if _, err := os.Stat(filepath.Join(root, ".build", "host", "local")); err != nil {
 		t.Fatalf("the stack is not built: run make test (%v)", err)
 	}
 	data = t.TempDir()
-	args := []string{"-data", data}
+	// -o: what is built already is not built again.
+	args := append([]string{"--no-print-directory", "-o", "host", "run", "DATA=" + data}, variables...)
 	ports := freePorts(t, 4)
-	for i, name := range []string{"-api-port", "-lambda-port", "-dynamodb-port", "-sqs-port"} {
-		args = append(args, name, fmt.Sprint(ports[i]))
+	for i, name := range []string{"API_PORT", "LAMBDA_PORT", "DYNAMODB_PORT", "SQS_PORT"} {
+		args = append(args, fmt.Sprintf("%s=%d", name, ports[i]))
 	}
-	c := exec.Command(program, args...)
-	c.Dir = root
+	c := exec.Command("make", args...)
+	c.Dir, c.Env = root, append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=")
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // for Ctrl-C, which a terminal sends to the whole group
 	var said bytes.Buffer
 	c.Stdout, c.Stderr = &said, &said
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = c.Process.Signal(os.Interrupt)
-		if err := c.Wait(); err != nil {
-			t.Errorf("the stack ended with %v:\n%s", err, &said)
+		_ = syscall.Kill(-c.Process.Pid, syscall.SIGINT)
+		_ = c.Wait() // until the stack has ended; make says that it was interrupted
+		if text := said.String(); !strings.Contains(text, "stopping ...") || strings.Contains(text, "flashsale: ") {
+			t.Errorf("the stack did not stop as it should:\n%s", text)
 		}
 	})
 	url = fmt.Sprintf("http://127.0.0.1:%d", ports[0])
@@ -74,14 +79,41 @@ func localStack(t *testing.T) (url, data string) {
 	}
 }
 
+// guard is an eligibility check of this machine. While held it keeps every caller
+// waiting for longer than a function does.
+type guard struct {
+	asked atomic.Int64
+	held  atomic.Bool
+}
+
+func (g *guard) start(t *testing.T) (url string) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		g.asked.Add(1)
+		if g.held.Load() {
+			select {
+			case <-time.After(patience):
+			case <-r.Context().Done():
+			}
+		}
+		fmt.Fprint(w, `{"eligible":true}`)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
 func TestTheLocalStackIsSmokedAndRehearsedOn(t *testing.T) {
-	url, data := localStack(t)
+	var g guard
+	url, data := localStack(t, "CONCURRENCY=6", "PARAMETERS=EligibilityUrl="+g.start(t)+"/check EligibilityTimeoutMs=1000 EligibilityConcurrency=1 "+
+		"PurchaseReservedConcurrency=0 FinalizeReservedConcurrency=0 ReconcileReservedConcurrency=0")
 	b := newBench(t, "1000")
 	b.program("aws", "echo asked >&2; exit 1\n")
 
 	out, err := b.make("smoke", "URL="+url)
 	if err != nil || strings.Count(out, "  ok  ") != 13 {
 		t.Errorf("%v; want 13 checks that pass:\n%s", err, out)
+	}
+	if g.asked.Load() == 0 {
+		t.Error("make run PARAMETERS=…: nobody asked the eligibility check of this machine")
 	}
 	report := filepath.Join(t.TempDir(), "report.html")
 	out, err = b.make("rehearse", "URL="+url, "DATA="+data, "REPORT="+report, "RATE=10", "DURATION=2s", "STOCK=5", "SHARDS=1")
@@ -99,4 +131,71 @@ func TestTheLocalStackIsSmokedAndRehearsedOn(t *testing.T) {
 	if _, err := os.Stat(report); err != nil {
 		t.Error(err)
 	}
+	tokens := tokensOf(t, b, url, 13)
+	for i, token := range tokens[:3] {
+		if status, body := buy(t, url, token); status != http.StatusAccepted {
+			t.Errorf("token %d of make tokens: %d %s, want an accepted purchase", i, status, body)
+		}
+	}
+	testConcurrency(t, url, tokens[3:], &g)
+}
+
+// tokensOf are the tokens that `make tokens` writes.
+func tokensOf(t *testing.T, b *bench, url string, n int) []string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "tokens of buyers")
+	out, err := b.make("tokens", "URL="+url, fmt.Sprint("N=", n), "OUT="+file)
+	if err != nil || !strings.Contains(out, fmt.Sprint(n, " access tokens are in "+file)) {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := strings.Fields(string(text))
+	if different := len(slices.Compact(slices.Sorted(slices.Values(tokens)))); different != n {
+		t.Fatalf("%d different tokens, want %d", different, n)
+	}
+	return tokens
+}
+
+func buy(t *testing.T, url, token string) (status int, body string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/sales/demo/orders", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Error(err)
+		return 0, ""
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+// testConcurrency keeps purchases waiting for the eligibility check until there are
+// more of them than `make run CONCURRENCY=…` lets run.
+func testConcurrency(t *testing.T, url string, tokens []string, g *guard) {
+	g.held.Store(true)
+	var refused atomic.Int64
+	for range 20 {
+		var crowd sync.WaitGroup
+		for _, token := range tokens {
+			crowd.Go(func() {
+				if status, body := buy(t, url, token); status == http.StatusServiceUnavailable && strings.Contains(body, `"Service Unavailable"`) {
+					refused.Add(1)
+				}
+			})
+		}
+		if crowd.Wait(); refused.Load() > 0 {
+			return
+		}
+	}
+	t.Errorf("make run CONCURRENCY=6: of %d purchases at once none was refused for want of an environment", len(tokens))
 }
