@@ -103,7 +103,7 @@ func (g *guard) start(t *testing.T) (url string) {
 
 func TestTheLocalStackIsSmokedAndRehearsedOn(t *testing.T) {
 	var g guard
-	url, data := localStack(t, "CONCURRENCY=6", "PARAMETERS=EligibilityUrl="+g.start(t)+"/check EligibilityTimeoutMs=1000 EligibilityConcurrency=1 "+
+	url, data := localStack(t, "CONCURRENCY=30", "PARAMETERS=EligibilityUrl="+g.start(t)+"/check EligibilityTimeoutMs=1000 EligibilityConcurrency=1 "+
 		"PurchaseReservedConcurrency=0 FinalizeReservedConcurrency=0 ReconcileReservedConcurrency=0")
 	b := newBench(t, "1000")
 	b.program("aws", "echo asked >&2; exit 1\n")
@@ -131,7 +131,7 @@ func TestTheLocalStackIsSmokedAndRehearsedOn(t *testing.T) {
 	if _, err := os.Stat(report); err != nil {
 		t.Error(err)
 	}
-	tokens := tokensOf(t, b, url, 13)
+	tokens := tokensOf(t, b, url, 45)
 	for i, token := range tokens[:3] {
 		if status, body := buy(t, url, token); status != http.StatusAccepted {
 			t.Errorf("token %d of make tokens: %d %s, want an accepted purchase", i, status, body)
@@ -197,5 +197,5 @@ func testConcurrency(t *testing.T, url string, tokens []string, g *guard) {
 			return
 		}
 	}
-	t.Errorf("make run CONCURRENCY=6: of %d purchases at once none was refused for want of an environment", len(tokens))
+	t.Errorf("make run CONCURRENCY=30: of %d purchases at once none was refused for want of an environment", len(tokens))
 }
