@@ -14,7 +14,7 @@ const maxMain = 45
 // ledgerWords are the beginnings of the table's keys and the words of its
 // expressions. Whoever else writes one has begun to know the table.
 var ledgerWords = []string{
-	"SALE#", "CLAIM#", "STOCK#", "ORDER#", "SEQ#", "SEED#",
+	"SALE#", "CLAIM#", "STOCK#", "ORDER#", "SEQ#", "SEED#", "WITHDRAWN#",
 	"attribute_not_exists", "attribute_exists", "if_not_exists", "begins_with(", "SET #", "ADD #", ":one",
 }
 

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -17,17 +18,17 @@ import (
 // sold-out sale sells again. a must have passed Check.
 //
 // It fails with sale.SaleNotFound (a draft included), with sale.Conflicting
-// when the seed id was used with another number of units, with sale.Busy or
-// sale.Internal.
+// when the seed id was used otherwise or the sale's maxStock leaves no room, with
+// sale.Busy or sale.Internal.
 func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 	s, err := l.readOpenSale(ctx, a.SaleID)
 	if err != nil {
 		return Seeding{}, err
 	}
-	if err := l.announceAddition(ctx, a); err != nil {
+	if err := l.announceSeeding(ctx, s, a.SeedID, a.Stock); err != nil {
 		return Seeding{}, err
 	}
-	applied, err := l.appliedShards(ctx, a)
+	applied, err := l.receipts(ctx, a.SaleID, seedHead(a.SeedID))
 	if err != nil {
 		return Seeding{}, err
 	}
@@ -39,7 +40,7 @@ func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 		if units == 0 {
 			break
 		}
-		if applied[seedShardSK(a.SeedID, k)] {
+		if applied[identityOf(seedShardKey(a.SaleID, a.SeedID, k))] != nil {
 			continue
 		}
 		new, err := l.addToShard(ctx, a, k, units)
@@ -53,49 +54,61 @@ func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 	return done, err
 }
 
-func seedShardSK(seedID string, shard int) string {
-	return seedShardKey("", seedID, shard)[attrSK].(*types.AttributeValueMemberS).Value
-}
-
-// announceAddition stores what the seed id stands for, or finds it stored.
-func (l *Ledger) announceAddition(ctx context.Context, a sale.Addition) error {
-	reasons, err := l.retryTransaction(ctx, l.put(with(seedKey(a.SaleID, a.SeedID), item{
-		"units": num(a.Stock), "at": millis(l.now()),
-	})))
+// announceSeeding stores what the seed id stands for, or finds it stored. A withdrawal's
+// units are below zero, so it never passes for an addition. In a sale with a maxStock
+// an addition is announced only if there is room for all of it, and takes the room:
+// additions at once cannot pass the maxStock together, and none is applied in part.
+func (l *Ledger) announceSeeding(ctx context.Context, s sale.Sale, seedID string, units int64) error {
+	actions := []types.TransactWriteItem{l.put(with(seedKey(s.ID, seedID), item{"units": num(units), "at": millis(l.now())}))}
+	if s.Limited && units > 0 {
+		actions = append(actions, types.TransactWriteItem{Update: &types.Update{
+			TableName:                           l.table,
+			Key:                                 saleKey(s.ID),
+			UpdateExpression:                    aws.String("SET #room = #room - :u"),
+			ConditionExpression:                 aws.String("#room >= :u"),
+			ExpressionAttributeNames:            map[string]string{"#room": "room"},
+			ExpressionAttributeValues:           item{":u": num(units)},
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		}})
+	}
+	reasons, err := l.retryTransaction(ctx, actions...)
 	if reasons == nil {
 		return asInternal(err)
 	}
+	if !failed(reasons[0]) {
+		r := reader{item: reasons[1].Item}
+		room := r.number("room")
+		if r.err != nil {
+			return asInternal(r.err)
+		}
+		return sale.Refuse(sale.Conflicting, fmt.Sprintf("the sale's maxStock leaves room for %d more units", room))
+	}
 	r := reader{item: reasons[0].Item}
-	units := r.number("units")
+	before := r.number("units")
 	switch {
 	case r.err != nil:
 		return asInternal(r.err)
-	case units != a.Stock:
-		return sale.Refuse(sale.Conflicting, "the seedId was used before with another stock")
+	case before != units:
+		return sale.Refuse(sale.Conflicting, "the seedId was used before with another action or stock")
 	}
 	return nil
 }
 
-// appliedShards returns the sort keys of the receipts that exist already, so
-// that a repeat costs a read and not a cancelled transaction per shard.
-func (l *Ledger) appliedShards(ctx context.Context, a sale.Addition) (map[string]bool, error) {
-	prefix := seedKey(a.SaleID, a.SeedID)
-	applied := map[string]bool{}
+// receipts returns the items of a sale whose sort key begins with head. So a repeat
+// costs a read and not a cancelled transaction for each of them.
+func (l *Ledger) receipts(ctx context.Context, saleID, head string) (map[identity]item, error) {
+	found := map[identity]item{}
 	var from item
 	for {
 		var out *dynamodb.QueryOutput
 		err := l.retry(ctx, patientTries, func(ctx context.Context) (err error) {
 			out, err = l.api.Query(ctx, &dynamodb.QueryInput{
-				TableName:                l.table,
-				ConsistentRead:           &yes,
-				KeyConditionExpression:   aws.String("#pk = :pk AND begins_with(#sk, :receipt)"),
-				ProjectionExpression:     aws.String("#sk"),
-				ExpressionAttributeNames: map[string]string{"#pk": attrPK, "#sk": attrSK},
-				ExpressionAttributeValues: item{
-					":pk":      prefix[attrPK],
-					":receipt": str(prefix[attrSK].(*types.AttributeValueMemberS).Value + "#"),
-				},
-				ExclusiveStartKey: from,
+				TableName:                 l.table,
+				ConsistentRead:            &yes,
+				KeyConditionExpression:    aws.String("#pk = :pk AND begins_with(#sk, :head)"),
+				ExpressionAttributeNames:  map[string]string{"#pk": attrPK, "#sk": attrSK},
+				ExpressionAttributeValues: item{":pk": saleKey(saleID)[attrPK], ":head": str(head)},
+				ExclusiveStartKey:         from,
 			})
 			return err
 		})
@@ -103,11 +116,10 @@ func (l *Ledger) appliedShards(ctx context.Context, a sale.Addition) (map[string
 			return nil, asInternal(err)
 		}
 		for _, it := range out.Items {
-			r := reader{item: it}
-			applied[r.text(attrSK)] = true
+			found[identityOf(it)] = it
 		}
 		if from = out.LastEvaluatedKey; len(from) == 0 {
-			return applied, nil
+			return found, nil
 		}
 	}
 }

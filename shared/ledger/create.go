@@ -11,10 +11,10 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Seeding is what a creation or an addition left behind.
+// Seeding is what a creation, an addition or a withdrawal left behind.
 type Seeding struct {
 	SaleID string
-	Seeded int64 // units ever put into the sale
+	Seeded int64 // units put into the sale, less those withdrawn
 	Shards int
 	// Applied is false when this very request had been applied before.
 	Applied bool
@@ -67,8 +67,12 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 		"stock":    num(c.Stock),
 		"shards":   num(int64(c.Shards)),
 	})
+	drafted := saleItem(draft)
+	if c.MaxStock != 0 {
+		request["maxStock"], drafted["room"] = num(c.MaxStock), num(c.MaxStock-c.Stock)
+	}
 	listing := with(listingKey(c.SaleID), item{"closesAt": millis(c.ClosesAt)})
-	reasons, err := l.retryTransaction(ctx, l.put(request), l.put(saleItem(draft)), l.put(listing))
+	reasons, err := l.retryTransaction(ctx, l.put(request), l.put(drafted), l.put(listing))
 	if reasons == nil {
 		return asInternal(err)
 	}
@@ -79,7 +83,7 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 	r := reader{item: reasons[0].Item}
 	same := r.text("name") == c.Name && r.number("opensAt") == c.OpensAt.UnixMilli() &&
 		r.number("closesAt") == c.ClosesAt.UnixMilli() && r.number("stock") == c.Stock &&
-		r.number("shards") == int64(c.Shards)
+		r.number("shards") == int64(c.Shards) && r.optionalNumber("maxStock") == c.MaxStock
 	switch {
 	case r.err != nil:
 		return asInternal(r.err)

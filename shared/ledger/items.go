@@ -129,6 +129,7 @@ func readSale(it item) (sale.Sale, error) {
 		Paused:    r.flag("paused"),
 		ChangedAt: r.time("changedAt"),
 		Seeded:    r.number("seeded"),
+		Limited:   it["room"] != nil,
 		Shards:    int(r.number("shards")),
 		Buckets:   int(r.number("buckets")),
 		Empty:     r.shards("empty"),

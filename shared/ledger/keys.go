@@ -40,8 +40,17 @@ func listingKey(saleID string) item    { return key("SALES", saleID) }
 func seedKey(saleID, seed string) item { return key("SALE#"+saleID, "SEED#"+seed) }
 
 func seedShardKey(saleID, seed string, shard int) item {
-	return key("SALE#"+saleID, "SEED#"+seed+"#"+strconv.Itoa(shard))
+	return key("SALE#"+saleID, seedHead(seed)+strconv.Itoa(shard))
 }
+
+func seedHead(seed string) string { return "SEED#" + seed + "#" }
+
+// withdrawalKey is the key of a withdrawal's step, counted from 0.
+func withdrawalKey(saleID, seed string, step int) item {
+	return key("SALE#"+saleID, withdrawalHead(seed)+strconv.Itoa(step))
+}
+
+func withdrawalHead(seed string) string { return "WITHDRAWN#" + seed + "#" }
 
 var stockSK = str("STOCK")
 

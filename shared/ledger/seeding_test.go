@@ -65,6 +65,9 @@ func TestContentionInEveryPositionIsTriedAgainAndNeverMisread(t *testing.T) {
 	add := func(w *ledgertest.World, api ledger.API, a sale.Addition) (any, error) {
 		return w.EnvironmentOver(api).Add(w.Ctx, a)
 	}
+	withdraw := func(w *ledgertest.World, api ledger.API, units int64) (any, error) {
+		return w.EnvironmentOver(api).Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: units})
+	}
 	create := func(w *ledgertest.World, api ledger.API, stock int64) (any, error) {
 		return w.EnvironmentOver(api).Create(w.Ctx, w.Sale(stock, 2))
 	}
@@ -81,6 +84,17 @@ func TestContentionInEveryPositionIsTriedAgainAndNeverMisread(t *testing.T) {
 	added := func(w *ledgertest.World) {
 		w.Open(4, 2)
 		if _, err := w.Ledger.Add(w.Ctx, addition); err != nil {
+			w.T.Fatal(err)
+		}
+	}
+	limited := func(w *ledgertest.World) {
+		c := w.Sale(4, 2)
+		c.MaxStock = 6
+		w.Create(c)
+	}
+	withdrawn := func(w *ledgertest.World) {
+		w.Open(4, 2)
+		if _, err := withdraw(w, w.Engine.API, 9); err != nil {
 			w.T.Fatal(err)
 		}
 	}
@@ -102,6 +116,16 @@ func TestContentionInEveryPositionIsTriedAgainAndNeverMisread(t *testing.T) {
 		"an addition of other units": {added, func(w *ledgertest.World, api ledger.API) (any, error) {
 			return add(w, api, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 3})
 		}, sale.Conflicting},
+		"an addition up to the maxStock": {limited, func(w *ledgertest.World, api ledger.API) (any, error) { return add(w, api, addition) }, ""},
+		"an addition beyond the maxStock": {limited, func(w *ledgertest.World, api ledger.API) (any, error) {
+			return add(w, api, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 3})
+		}, sale.Conflicting},
+		"a withdrawal":                       {limited, func(w *ledgertest.World, api ledger.API) (any, error) { return withdraw(w, api, 3) }, ""},
+		"a withdrawal of more than there is": {open, func(w *ledgertest.World, api ledger.API) (any, error) { return withdraw(w, api, 9) }, ""},
+		"a withdrawal again":                 {withdrawn, func(w *ledgertest.World, api ledger.API) (any, error) { return withdraw(w, api, 9) }, ""},
+		"a withdrawal whose receipts are met": {withdrawn, func(w *ledgertest.World, api ledger.API) (any, error) {
+			return withdraw(w, unread{api}, 9)
+		}, ""},
 		"a pause": {open, func(w *ledgertest.World, api ledger.API) (any, error) {
 			return edit(w, api, sale.Edit{Paused: aws.Bool(true)})
 		}, ""},
@@ -196,6 +220,10 @@ func TestWhatNeedsAnItemThatIsGoneIsInternalAndPutsNoneInItsPlace(t *testing.T) 
 		_, err := w.EnvironmentOver(api).Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 2})
 		return err
 	}
+	withdraw := func(w *ledgertest.World, api ledger.API) error {
+		_, err := w.EnvironmentOver(api).Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 2})
+		return err
+	}
 	edit := func(w *ledgertest.World, api ledger.API, e sale.Edit) error {
 		e.SaleID = "moutai"
 		_, err := w.EnvironmentOver(api).Edit(w.Ctx, e)
@@ -214,6 +242,9 @@ func TestWhatNeedsAnItemThatIsGoneIsInternalAndPutsNoneInItsPlace(t *testing.T) 
 		"adding to a shard":             {"STOCK#moutai#1", "STOCK", add},
 		"adding to a sale":              {"SALE#moutai", "SALE", add},
 		"adding to a sale's listing":    {"SALES", "moutai", add},
+		"withdrawing from a shard":      {"STOCK#moutai#1", "STOCK", withdraw},
+		"withdrawing from a sale":       {"SALE#moutai", "SALE", withdraw},
+		"withdrawing from a listing":    {"SALES", "moutai", withdraw},
 		"pausing a shard":               {"STOCK#moutai#1", "STOCK", pause},
 		"rescheduling a sale's listing": {"SALES", "moutai", move},
 	} {

@@ -43,8 +43,8 @@ const (
 	// Busy: the outcome is unknown or could not be reached in time; the same
 	// request may be repeated safely (P5).
 	Busy Code = "busy"
-	// Conflicting: the id was used before with other contents (P9), or a newer
-	// edit stands that says otherwise (P14).
+	// Conflicting: the id was used before with other contents (P9), a newer edit
+	// stands that says otherwise (P14), or the sale's maxStock leaves no room (P15).
 	Conflicting Code = "conflicting-request"
 	// Poison: a message that can never be processed (P10).
 	Poison Code = "poison-message"

@@ -21,14 +21,16 @@ type Sale struct {
 	Paused   bool
 	// ChangedAt orders pauses, resumptions and reschedulings: a later one wins.
 	ChangedAt time.Time
-	Seeded    int64 // units ever put into the sale
+	Seeded    int64 // units put into the sale, less those withdrawn
 	Shards    int   // stock shards, 1…MaxShards
 	Buckets   int   // claim buckets, fixed when the sale is made
+	// Limited: its creation gave a maxStock, so the sale item counts the room that is left.
+	Limited bool
 	// Empty is the set of shards known to have no stock. It is always true:
 	// whoever adds stock raises Version and removes the shard in one
 	// transaction.
 	Empty Set
-	// Version rises with every edit and every restock.
+	// Version rises with every edit, restock and withdrawal.
 	Version int64
 	State   State
 }

@@ -29,6 +29,8 @@ type Creation struct {
 	// too, DefaultOrdersPerSecond applies.
 	Shards          int
 	OrdersPerSecond int64
+	// MaxStock is the most units that may be in the sale, sold ones included; 0 is no limit.
+	MaxStock int64
 }
 
 // Check validates the creation and fills in its shards and name.
@@ -43,6 +45,8 @@ func (c *Creation) Check() error {
 		return Refuse(InvalidRequest, fmt.Sprintf("name must be at most %d printable characters", MaxName))
 	case c.Stock < 1 || c.Stock > MaxStock:
 		return Refuse(InvalidRequest, fmt.Sprintf("stock must be 1 to %d", MaxStock))
+	case c.MaxStock != 0 && (c.MaxStock < c.Stock || c.MaxStock > MaxStock):
+		return Refuse(InvalidRequest, fmt.Sprintf("maxStock must be at least the stock, and at most %d", MaxStock))
 	case c.Shards != 0 && c.OrdersPerSecond != 0:
 		return Refuse(InvalidRequest, "give shards or ordersPerSecond, not both")
 	case c.Shards < 0 || int64(c.Shards) > min(c.Stock, MaxShards):
@@ -78,6 +82,19 @@ func (a *Addition) Check() error {
 		return Refuse(InvalidRequest, fmt.Sprintf("stock must be 1 to %d", MaxStock))
 	}
 	return nil
+}
+
+// Withdrawal asks to take unsold units out of an existing sale again, once per seed id.
+type Withdrawal struct {
+	SaleID string
+	SeedID string
+	Stock  int64 // units, at most
+}
+
+// Check validates the withdrawal.
+func (w *Withdrawal) Check() error {
+	a := Addition(*w)
+	return a.Check()
 }
 
 // Edit asks for a change of an existing sale's pause flag or window. Edits are

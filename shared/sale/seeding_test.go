@@ -22,6 +22,11 @@ func TestACreationIsCheckedFieldByField(t *testing.T) {
 		{"a complete one is valid", func(*Creation) {}, ""},
 		{"one unit is enough", func(c *Creation) { c.Stock = 1 }, ""},
 		{"the largest stock is valid", func(c *Creation) { c.Stock = MaxStock }, ""},
+		{"a limit of the stock itself is valid", func(c *Creation) { c.MaxStock = 100 }, ""},
+		{"the highest limit is valid", func(c *Creation) { c.MaxStock = MaxStock }, ""},
+		{"a limit below the stock", func(c *Creation) { c.MaxStock = 99 }, InvalidRequest},
+		{"a negative limit", func(c *Creation) { c.MaxStock = -1 }, InvalidRequest},
+		{"too high a limit", func(c *Creation) { c.MaxStock = MaxStock + 1 }, InvalidRequest},
 		{"as many shards as units are valid", func(c *Creation) { c.Shards = 100 }, ""},
 		{"the most shards are valid", func(c *Creation) { c.Stock, c.Shards = 1000, MaxShards }, ""},
 		{"the highest rate is valid", func(c *Creation) { c.OrdersPerSecond = MaxOrdersPerSecond }, ""},
@@ -86,7 +91,7 @@ func TestACreationFillsInItsNameAndShards(t *testing.T) {
 	}
 }
 
-func TestAnAdditionIsCheckedFieldByField(t *testing.T) {
+func TestAnAdditionAndAWithdrawalAreCheckedFieldByField(t *testing.T) {
 	tests := []struct {
 		name string
 		a    Addition
@@ -104,8 +109,11 @@ func TestAnAdditionIsCheckedFieldByField(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if err := tt.a.Check(); CodeOf(err) != tt.want {
-				t.Errorf("Check() = %v, want code %q", err, tt.want)
+			w := Withdrawal(tt.a)
+			for _, err := range []error{tt.a.Check(), w.Check()} {
+				if CodeOf(err) != tt.want {
+					t.Errorf("Check() = %v, want code %q", err, tt.want)
+				}
 			}
 		})
 	}

@@ -1,5 +1,7 @@
 package sale
 
+import "sort"
+
 // OrdersPerShard is how many orders a second one stock shard is planned for. A
 // transaction keeps an item busy for about 10 ms, so at 20 a second a fifth of
 // the attempts conflict; the ceiling is near 100.
@@ -29,6 +31,35 @@ func Share(total int64, k, n int) int64 {
 		share++
 	}
 	return share
+}
+
+// Level returns how many units to take from each shard, units in all or every unit
+// if there are fewer. What it leaves is spread as evenly as the shards allow, so that
+// they run empty at about the same time.
+func Level(stock []int64, units int64) []int64 {
+	left, highest := -units, int64(0)
+	for _, n := range stock {
+		left += n
+		highest = max(highest, n)
+	}
+	left = max(0, left)
+	kept := func(level int64) (sum int64) {
+		for _, n := range stock {
+			sum += min(n, level)
+		}
+		return sum
+	}
+	// Every shard keeps up to level units; one more each would be too many.
+	level := int64(sort.Search(int(highest), func(n int) bool { return kept(int64(n)+1) > left }))
+	spare := left - kept(level)
+	takes := make([]int64, len(stock))
+	for k, n := range stock {
+		if takes[k] = max(0, n-level); takes[k] > 0 && spare > 0 {
+			takes[k]--
+			spare--
+		}
+	}
+	return takes
 }
 
 // BucketOf returns the bucket, 0…buckets-1, in which the user's claim lives.

@@ -2,7 +2,9 @@ package sale
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -136,5 +138,56 @@ func TestChoosingAShardAllocatesNothing(t *testing.T) {
 	empty.Add(3)
 	if n := testing.AllocsPerRun(100, func() { ShardFor("alice", 1, &empty, 10) }); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestWhatIsTakenLeavesTheShardsEven(t *testing.T) {
+	for _, tt := range []struct {
+		stock []int64
+		units int64
+		want  []int64
+	}{
+		{[]int64{100, 100, 100}, 270, []int64{90, 90, 90}},
+		{[]int64{5, 9, 1}, 6, []int64{1, 5, 0}},
+		{[]int64{5, 9, 1}, 5, []int64{0, 5, 0}},
+		{[]int64{3, 3, 3}, 1, []int64{0, 0, 1}},
+		{[]int64{3, 3, 3}, 2, []int64{0, 1, 1}},
+		{[]int64{0, 7, 0}, 3, []int64{0, 3, 0}},
+		{[]int64{2, 0, 3}, 5, []int64{2, 0, 3}},
+		{[]int64{2, 0, 3}, 99, []int64{2, 0, 3}},
+		{[]int64{0, 0}, 1, []int64{0, 0}},
+	} {
+		if got := Level(tt.stock, tt.units); !slices.Equal(got, tt.want) {
+			t.Errorf("Level(%v, %d) = %v, want %v", tt.stock, tt.units, got, tt.want)
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		stock := make([]int64, 1+random.IntN(20))
+		total := int64(0)
+		for k := range stock {
+			stock[k] = random.Int64N(1 + random.Int64N(50))
+			total += stock[k]
+		}
+		units := 1 + random.Int64N(total+5)
+		takes := Level(stock, units)
+		taken, lowest, highest := int64(0), int64(math.MaxInt64), int64(0)
+		for k, n := range takes {
+			if taken += n; n < 0 || n > stock[k] {
+				t.Fatalf("Level(%v, %d) = %v takes what is not there", stock, units, takes)
+			}
+			left := stock[k] - n
+			highest = max(highest, left)
+			if n > 0 {
+				lowest = min(lowest, left)
+			}
+		}
+		if taken != min(units, total) {
+			t.Fatalf("Level(%v, %d) = %v takes %d", stock, units, takes, taken)
+		}
+		// Whoever gave keeps as many as anybody, but for the odd unit.
+		if lowest < highest-1 {
+			t.Fatalf("Level(%v, %d) = %v leaves %d and %d", stock, units, takes, lowest, highest)
+		}
 	}
 }

@@ -20,6 +20,8 @@ func TestARequestIsReadStrictly(t *testing.T) {
 		{"a creation with shards", `{` + create + `,"shards":5}`, true},
 		{"a creation with a rate", `{` + create + `,"ordersPerSecond":500}`, true},
 		{"an addition", `{"action":"add","saleId":"moutai","seedId":"s","stock":50}`, true},
+		{"a creation with a limit", `{` + create + `,"maxStock":150}`, true},
+		{"a withdrawal", `{"action":"withdraw","saleId":"moutai","seedId":"s","stock":50}`, true},
 		{"a pause", `{"action":"pause","saleId":"moutai"}`, true},
 		{"a pause at an instant", `{"action":"pause","saleId":"moutai","at":"2026-01-01T00:00:00Z"}`, true},
 		{"a rescheduling", `{"action":"reschedule","saleId":"moutai","opensAt":"a","closesAt":"b","at":"c"}`, true},
@@ -47,6 +49,8 @@ func TestARequestIsReadStrictly(t *testing.T) {
 		{"a field twice, once in capitals", `{"action":"pause","Action":"resume","saleId":"moutai"}`, false},
 		{"a field of another action", `{"action":"pause","saleId":"moutai","stock":50}`, false},
 		{"a window when adding", `{"action":"add","saleId":"m","seedId":"s","stock":1,"opensAt":"2026-01-01T00:00:00Z"}`, false},
+		{"a limit when adding", `{"action":"add","saleId":"m","seedId":"s","stock":1,"maxStock":2}`, false},
+		{"an instant when withdrawing", `{"action":"withdraw","saleId":"m","seedId":"s","stock":1,"at":"2026-01-01T00:00:00Z"}`, false},
 		{"an event's envelope", `{"version":"0","detail-type":"Scheduled Event","detail":{}}`, false},
 		{"a null field", `{"action":"pause","saleId":"moutai","at":null}`, false},
 		{"a null sale", `{"action":"pause","saleId":null}`, false},
@@ -75,6 +79,8 @@ func FuzzDecode(f *testing.F) {
 	for _, raw := range []string{
 		`{"action":"create","saleId":"moutai","name":"M","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","stock":100,"shards":5}`,
 		`{"action":"add","saleId":"moutai","seedId":"s","stock":50}`,
+		`{"action":"withdraw","saleId":"moutai","seedId":"s","stock":50}`,
+		`{"action":"create","saleId":"m","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","stock":1,"maxStock":1}`,
 		`{"action":"pause","saleId":"moutai","at":"2026-01-01T00:00:00Z"}`,
 		`{"action":"reschedule","saleId":"moutai","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z"}`,
 		`{"action":"pause","ACTION":"resume"}`, `{"a":1,"a":2}`, `{"stock":1e400}`, `null`, `[]`, ``, "\xff", `{"":""}`,
@@ -105,10 +111,11 @@ func FuzzDecode(f *testing.F) {
 			var c sale.Creation
 			c, err = r.creation()
 			id = c.SaleID
-			if err == nil && (c.Shards < 1 || c.Shards > sale.MaxShards || c.Stock < 1 || !c.OpensAt.Before(c.ClosesAt)) {
+			if err == nil && (c.Shards < 1 || c.Shards > sale.MaxShards || c.Stock < 1 || !c.OpensAt.Before(c.ClosesAt) ||
+				r.MaxStock != nil && c.MaxStock < c.Stock) {
 				t.Errorf("%q becomes %+v", raw, c)
 			}
-		case "add":
+		case "add", "withdraw":
 			var a sale.Addition
 			a, err = r.addition()
 			id = a.SaleID

@@ -24,8 +24,9 @@ func TestEveryEventOfThisFunctionDoesItsPart(t *testing.T) {
 		{"seed-pause-scheduled.json", `{"saleId":"moutai","seeded":100,"shards":5` + holds(true, "2026-01-01T12:00:00.000Z"), ""},
 		{"seed-pause.json", `{"saleId":"moutai","seeded":100,"shards":5` + holds(true, "2026-01-02T00:00:00.000Z"), ""},
 		{"seed-add.json", `{"saleId":"moutai","seeded":150,"shards":5,"applied":true}`, ""},
-		{"seed-resume.json", `{"saleId":"moutai","seeded":150,"shards":5` + holds(false, "2026-01-02T00:00:00.001Z"), ""},
-		{"seed-reschedule.json", `{"saleId":"moutai","seeded":150,"shards":5` + holds(false, "2026-01-02T00:00:00.002Z"), ""},
+		{"seed-withdraw.json", `{"saleId":"moutai","seeded":130,"shards":5,"applied":true,"withdrawn":20}`, ""},
+		{"seed-resume.json", `{"saleId":"moutai","seeded":130,"shards":5` + holds(false, "2026-01-02T00:00:00.001Z"), ""},
+		{"seed-reschedule.json", `{"saleId":"moutai","seeded":130,"shards":5` + holds(false, "2026-01-02T00:00:00.002Z"), ""},
 		{"seed-invalid.json", "", sale.InvalidRequest},
 	}
 	files, err := filepath.Glob("../../../events/seed*.json")

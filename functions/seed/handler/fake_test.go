@@ -27,7 +27,7 @@ var now = time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 type ledgerOfSales struct {
 	created  map[string]sale.Creation
 	seeded   map[string]int64
-	added    map[string]int64 // by sale and seed id
+	added    map[string]int64 // by sale and seed id; a withdrawal's units are below zero
 	edited   map[string]sale.Sale
 	edits    []sale.Edit
 	fault    error
@@ -84,6 +84,13 @@ func (l *ledgerOfSales) Add(ctx context.Context, a sale.Addition) (ledger.Seedin
 		l.seeded[a.SaleID] += a.Stock
 	}
 	return l.left(a.SaleID, !exists)
+}
+
+// Withdraw takes what is asked for: nobody buys here.
+func (l *ledgerOfSales) Withdraw(ctx context.Context, w sale.Withdrawal) (ledger.Withdrawn, error) {
+	w.Stock = -w.Stock
+	s, err := l.Add(ctx, sale.Addition(w))
+	return ledger.Withdrawn{Seeding: s, Units: -w.Stock}, err
 }
 
 func (l *ledgerOfSales) Edit(ctx context.Context, e sale.Edit) (ledger.Edited, error) {

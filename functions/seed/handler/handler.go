@@ -1,5 +1,5 @@
 // Package handler takes what a schedule or an operator sends: create a sale with its
-// stock, add units, pause, resume or reschedule it.
+// stock, add or withdraw units, pause, resume or reschedule it.
 //
 // A line in here knows the event and the domain. It knows no key, no expression
 // and no retry.
@@ -24,6 +24,7 @@ import (
 type Book interface {
 	Create(context.Context, sale.Creation) (ledger.Seeding, error)
 	Add(context.Context, sale.Addition) (ledger.Seeding, error)
+	Withdraw(context.Context, sale.Withdrawal) (ledger.Withdrawn, error)
 	Edit(context.Context, sale.Edit) (ledger.Edited, error)
 }
 
@@ -40,7 +41,14 @@ type answer struct {
 	Seeded  int64  `json:"seeded"`
 	Shards  int    `json:"shards"`
 	Applied bool   `json:"applied"`
+	*withdrawn
 	*edited
+}
+
+// withdrawn is what the answer to a withdrawal says besides: how many units it took
+// in all, however often it was repeated.
+type withdrawn struct {
+	Withdrawn int64 `json:"withdrawn"`
 }
 
 // edited is what the answer to an edit says besides: what holds now, in the sale
@@ -100,6 +108,15 @@ func (h *Handler) apply(ctx context.Context, r request) (answer, error) {
 			return answer{}, err
 		}
 		return seeded(h.book.Add(ctx, a))
+	case "withdraw":
+		a, err := r.addition()
+		if err != nil {
+			return answer{}, err
+		}
+		done, err := h.book.Withdraw(ctx, sale.Withdrawal(a))
+		out, err := seeded(done.Seeding, err)
+		out.withdrawn = &withdrawn{done.Units}
+		return out, err
 	}
 	e, err := r.edit(h.now())
 	if err != nil {

@@ -38,6 +38,24 @@ func TestAnAdditionAppliesOnceAndOtherContentsAreAnError(t *testing.T) {
 	f.refuse(t, []byte(`{"action":"add","saleId":"moutai","seedId":"second-batch","stock":51}`), sale.Conflicting)
 }
 
+func TestAWithdrawalAppliesOnceAndSaysHowManyUnitsItTook(t *testing.T) {
+	f := newFunction(t)
+	f.refuse(t, event(t, "seed-withdraw.json"), sale.SaleNotFound)
+	f.succeed(t, event(t, "seed-create.json"), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
+	f.succeed(t, event(t, "seed-withdraw.json"), `{"saleId":"moutai","seeded":80,"shards":5,"applied":true,"withdrawn":20}`)
+	f.succeed(t, event(t, "seed-withdraw.json"), `{"saleId":"moutai","seeded":80,"shards":5,"applied":false,"withdrawn":20}`)
+	f.refuse(t, []byte(`{"action":"add","saleId":"moutai","seedId":"typo","stock":20}`), sale.Conflicting)
+}
+
+func TestACreationTakesItsMaxStockAlong(t *testing.T) {
+	f := newFunction(t)
+	f.succeed(t, []byte(`{"action":"create","saleId":"moutai","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","stock":100,"shards":5,"maxStock":150}`),
+		`{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
+	if c := f.created["moutai"]; c.MaxStock != 150 {
+		t.Errorf("created with %d", c.MaxStock)
+	}
+}
+
 func TestAnEditSaysWhatItChangesAndWhenAndIsToldWhatHolds(t *testing.T) {
 	yes, no := true, false
 	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -100,6 +118,11 @@ func TestAnInvalidRequestReachesNothing(t *testing.T) {
 		`{"action":"add","saleId":"moutai","seedId":"s"}`,
 		`{"action":"add","saleId":"moutai","stock":1}`,
 		`{"action":"add","saleId":"moutai","seedId":"s#1","stock":1}`,
+		`{"action":"create","saleId":"moutai",` + window + `,"stock":100,"maxStock":0}`,
+		`{"action":"create","saleId":"moutai",` + window + `,"stock":100,"maxStock":99}`,
+		`{"action":"withdraw","saleId":"moutai","seedId":"s"}`,
+		`{"action":"withdraw","saleId":"moutai","stock":1}`,
+		`{"action":"withdraw","saleId":"moutai","seedId":"s","stock":0}`,
 		`{"action":"pause"}`,
 		`{"action":"pause","saleId":"moutai","at":"noon"}`,
 		`{"action":"pause","saleId":"moutai","at":""}`,
@@ -128,7 +151,7 @@ func TestTheErrorTypeIsTheCodeAndACauseStaysInside(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			for _, name := range []string{"seed-create.json", "seed-add.json", "seed-pause.json"} {
+			for _, name := range []string{"seed-create.json", "seed-add.json", "seed-withdraw.json", "seed-pause.json"} {
 				f := newFunction(t)
 				tt.change(f)
 				f.refuse(t, event(t, name), tt.want)

@@ -33,7 +33,7 @@ func TestEveryOutcomeLeavesItsLine(t *testing.T) {
 			sale.Conflicting, action("create", map[string]any{"level": "WARN", "coldStart": false,
 				"error": "conflicting-request: the sale was created with other contents"})},
 		{"a request that is none", nil, []byte(`{"action":"\u001b[31m\nsell everything"}`), sale.InvalidRequest,
-			map[string]any{"error": "invalid-request: action must be create, add, pause, resume or reschedule"}},
+			map[string]any{"error": "invalid-request: action must be create, add, withdraw, pause, resume or reschedule"}},
 		{"a busy table", func(_ *testing.T, f *function) { f.fault = sale.Fail(sale.Busy, errForeign) }, event(t, "seed-create.json"), sale.Busy,
 			action("create", map[string]any{"level": "WARN", "error": "busy: " + errForeign.Error()})},
 		{"a foreign error", func(_ *testing.T, f *function) { f.fault = errForeign }, event(t, "seed-create.json"), sale.Internal,

@@ -20,14 +20,16 @@ type request struct {
 	Stock           *int64  `json:"stock"`
 	Shards          *int    `json:"shards"`
 	OrdersPerSecond *int64  `json:"ordersPerSecond"`
+	MaxStock        *int64  `json:"maxStock"`
 	SeedID          string  `json:"seedId"`
 	At              *string `json:"at"`
 }
 
 // fields lists what each action takes besides action and saleId.
 var fields = map[string][]string{
-	"create":     {"name", "opensAt", "closesAt", "stock", "shards", "ordersPerSecond"},
+	"create":     {"name", "opensAt", "closesAt", "stock", "shards", "ordersPerSecond", "maxStock"},
 	"add":        {"seedId", "stock"},
+	"withdraw":   {"seedId", "stock"},
 	"pause":      {"at"},
 	"resume":     {"at"},
 	"reschedule": {"opensAt", "closesAt", "at"},
@@ -45,7 +47,7 @@ func decode(raw []byte) (request, error) {
 	}
 	allowed, known := fields[r.Action]
 	if !known {
-		return r, invalid("action must be create, add, pause, resume or reschedule")
+		return r, invalid("action must be create, add, withdraw, pause, resume or reschedule")
 	}
 	for _, name := range names {
 		if name != "action" && name != "saleId" && !slices.Contains(allowed, name) {
@@ -77,9 +79,15 @@ func (r *request) creation() (sale.Creation, error) {
 			return c, invalid("ordersPerSecond must be at least 1")
 		}
 	}
+	if r.MaxStock != nil {
+		if c.MaxStock = *r.MaxStock; c.MaxStock == 0 {
+			return c, invalid("maxStock must be at least the stock")
+		}
+	}
 	return c, c.Check()
 }
 
+// addition is also what a withdrawal asks for, whose fields and limits are the same.
 func (r *request) addition() (sale.Addition, error) {
 	if r.Stock == nil {
 		return sale.Addition{}, invalid("stock is needed")

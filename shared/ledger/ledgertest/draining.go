@@ -174,6 +174,9 @@ var draining = map[string]func(*testing.T, *World){
 			"another end":                     func() { reschedule(c.ClosesAt.Add(time.Hour)) },
 			"another end and back to the old": func() { reschedule(c.ClosesAt.Add(time.Hour)); reschedule(c.ClosesAt) },
 			"a restock":                       func() { w.restock("s") },
+			"a withdrawal": func() {
+				w.withdraws(w.Ledger, "back", 1, done(1, w.Number("SALE#moutai", "SALE", "seeded")-1, 2, true))
+			},
 			"an hour more with a purchase": func() {
 				reschedule(w.Now().Add(time.Hour))
 				w.bought("zoe")

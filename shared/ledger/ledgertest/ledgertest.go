@@ -35,7 +35,7 @@ type Engine struct {
 // Run runs the whole suite; each behaviour gets an engine of its own.
 func Run(t *testing.T, newEngine func(t *testing.T) Engine) {
 	for _, group := range []map[string]func(*testing.T, *World){
-		creating, adding, editing, purchasing, confirming, reading, auditing, draining, overtaking,
+		creating, adding, withdrawing, limiting, editing, purchasing, confirming, reading, auditing, draining, overtaking,
 	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) { test(t, NewWorld(t, newEngine(t))) })

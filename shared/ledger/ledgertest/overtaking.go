@@ -24,7 +24,7 @@ type overtaken struct {
 }
 
 // overtaken is an environment that something else overtakes before its first
-// call of that operation; with "Query", after it.
+// call of that operation; with a read, after it.
 func (w *World) overtaken(operation string, meanwhile func()) *ledger.Ledger {
 	return w.EnvironmentOver(&overtaken{API: w.Engine.API, operation: operation, meanwhile: meanwhile})
 }
@@ -38,6 +38,11 @@ func (o *overtaken) at(operation string) {
 func (o *overtaken) Query(ctx context.Context, in *dynamodb.QueryInput, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	defer o.at("Query")
 	return o.API.Query(ctx, in, opts...)
+}
+
+func (o *overtaken) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	defer o.at("BatchGetItem")
+	return o.API.BatchGetItem(ctx, in, opts...)
 }
 
 func (o *overtaken) PutItem(ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {

@@ -1,0 +1,393 @@
+package ledgertest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// add adds units, or ends the test.
+func (w *World) add(seedID string, units int64) ledger.Seeding {
+	w.T.Helper()
+	s, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: seedID, Stock: units})
+	if err != nil {
+		w.T.Fatalf("add: %v", err)
+	}
+	return s
+}
+
+// withdraws withdraws units in that environment, and expects what is left behind.
+func (w *World) withdraws(l *ledger.Ledger, seedID string, units int64, want ledger.Withdrawn) {
+	w.T.Helper()
+	want.SaleID = "moutai"
+	got, err := l.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: seedID, Stock: units})
+	if err != nil || got != want {
+		w.T.Errorf("withdraw %d: got %+v (%v), want %+v", units, got, err, want)
+	}
+	w.Balanced(want.Shards)
+}
+
+// done is what a withdrawal leaves behind.
+func done(units, seeded int64, shards int, applied bool) ledger.Withdrawn {
+	return ledger.Withdrawn{Units: units, Seeding: ledger.Seeding{Seeded: seeded, Shards: shards, Applied: applied}}
+}
+
+// left expects the units of the shards.
+func (w *World) left(want ...int64) {
+	w.T.Helper()
+	if got := w.Stock(len(want)); fmt.Sprint(got) != fmt.Sprint(want) {
+		w.T.Errorf("the shards have %v, want %v", got, want)
+	}
+}
+
+// empty expects which shards everybody is told to be empty.
+func (w *World) empty(shards int, want ...int) {
+	w.T.Helper()
+	s, err := w.Environment().Sale(w.Ctx, "moutai")
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	var set sale.Set
+	for _, k := range want {
+		set.Add(k)
+	}
+	if s.Empty != set || s.SoldOut() != (len(want) == shards) {
+		w.T.Errorf("%d shards are said to be empty, want %v", s.Empty.Len(), want)
+	}
+}
+
+var withdrawing = map[string]func(*testing.T, *World){
+	"units are withdrawn once per seed id, and the version rises with each shard": func(t *testing.T, w *World) {
+		w.Open(10, 4)
+		for i := range 3 {
+			w.withdraws(w.Ledger, "typo", 5, done(5, 5, 4, i == 0))
+		}
+		w.left(2, 1, 1, 1)
+		w.empty(4)
+		if v := w.Number("SALE#moutai", "SALE", "version"); v != 5 {
+			t.Errorf("version %d, want 5: one more per shard", v)
+		}
+		w.withdraws(w.Environment(), "another", 2, done(2, 3, 4, true))
+	},
+	"the shards that have most give most": func(_ *testing.T, w *World) {
+		w.Open(12, 3)
+		w.add("s", 2)
+		w.withdraws(w.Ledger, "typo", 1, done(1, 13, 3, true))
+		w.left(5, 4, 4)
+		w.withdraws(w.Ledger, "second-typo", 4, done(4, 9, 3, true))
+		w.left(3, 3, 3)
+	},
+	"a unit that was sold is not withdrawn, and the answer says how many were": func(t *testing.T, w *World) {
+		w.Open(6, 3)
+		w.bought(people(4)...)
+		w.withdraws(w.Ledger, "typo", 100, done(2, 4, 3, true))
+		w.left(0, 0, 0)
+		// The withdrawal has ended: it takes nothing of what comes later.
+		w.add("s", 5)
+		w.withdraws(w.Environment(), "typo", 100, done(2, 9, 3, false))
+		w.left(2, 2, 1)
+	},
+	"a withdrawal from a sale without a unit takes nothing, once": func(_ *testing.T, w *World) {
+		w.Open(1, 1)
+		w.bought("alice")
+		w.withdraws(w.Ledger, "typo", 1, done(0, 1, 1, true))
+		w.add("s", 1)
+		w.withdraws(w.Ledger, "typo", 1, done(0, 2, 1, false))
+		w.left(1)
+	},
+	"a withdrawal of all units sells the sale out": func(t *testing.T, w *World) {
+		w.Open(6, 3)
+		w.bought("alice")
+		w.withdraws(w.Environment(), "all", 5, done(5, 1, 3, true))
+		w.empty(3, 0, 1, 2)
+		before := w.Number("SALE#moutai", "SALE", "version")
+		_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "bob"})
+		w.Refused(sale.SoldOut, err)
+		if after := w.Number("SALE#moutai", "SALE", "version"); after != before {
+			t.Errorf("the refusal changed the version from %d to %d", before, after)
+		}
+		w.add("s", 1)
+		w.empty(3, 1, 2)
+		w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "bob"}))
+	},
+	"a seed id stands for one action and one number of units": func(t *testing.T, w *World) {
+		w.Open(9, 2)
+		w.add("added", 3)
+		w.withdraws(w.Ledger, "typo", 3, done(3, 9, 2, true))
+		for _, w1 := range []sale.Withdrawal{{SaleID: "moutai", SeedID: "added", Stock: 3}, {SaleID: "moutai", SeedID: "typo", Stock: 4}} {
+			_, err := w.Ledger.Withdraw(w.Ctx, w1)
+			w.Refused(sale.Conflicting, err)
+		}
+		_, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "typo", Stock: 3})
+		w.Refused(sale.Conflicting, err)
+		w.left(5, 4)
+	},
+	"a withdrawal from an unknown sale or a draft is an error and writes nothing": func(t *testing.T, w *World) {
+		ctx, dying := w.cutAfter(2)
+		_, err := dying.Create(ctx, w.Sale(3, 3))
+		w.Refused(sale.Busy, err)
+		before := len(w.Partition("SALE#moutai"))
+		for _, id := range []string{"moutai", "unknown"} {
+			_, err := w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: id, SeedID: "typo", Stock: 1})
+			w.Refused(sale.SaleNotFound, err)
+		}
+		if after := len(w.Partition("SALE#moutai")) + len(w.Partition("SALE#unknown")); after != before {
+			t.Errorf("%d items, before %d", after, before)
+		}
+	},
+	"a withdrawal that was cut off is completed by its repeat, over more than 99 shards": func(t *testing.T, w *World) {
+		w.Open(600, 120)
+		for _, writes := range []int{0, 1, 5, 60} {
+			ctx, dying := w.cutAfter(writes)
+			_, err := dying.Withdraw(ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 480})
+			w.Refused(sale.Busy, err)
+		}
+		w.withdraws(w.Ledger, "typo", 480, done(480, 120, 120, true))
+		for k, left := range w.Stock(120) {
+			if left != 1 {
+				t.Errorf("shard %d has %d units, want 1", k, left)
+			}
+		}
+	},
+	"a withdrawal that was cut off and found nothing left ends with what it took": func(t *testing.T, w *World) {
+		w.Open(4, 2)
+		ctx, dying := w.cutAfter(2) // the announcement, one shard
+		_, err := dying.Withdraw(ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 9})
+		w.Refused(sale.Busy, err)
+		w.bought("alice")
+		w.withdraws(w.Ledger, "typo", 9, done(3, 1, 2, true))
+		w.withdraws(w.Ledger, "typo", 9, done(3, 1, 2, false))
+	},
+	"units that are sold or added between the look at a shard and its step are not taken twice": func(t *testing.T, w *World) {
+		for i, c := range []struct {
+			stock, take  int64
+			sold, added  int
+			taken, stays int64
+		}{
+			{stock: 2, take: 2, sold: 1, taken: 1, stays: 0},           // all of it became less
+			{stock: 3, take: 2, sold: 1, taken: 2, stays: 0},           // a part of it became all of it
+			{stock: 3, take: 2, sold: 2, taken: 1, stays: 0},           // and less
+			{stock: 2, take: 2, sold: 2, taken: 0, stays: 0},           // nothing is left
+			{stock: 2, take: 2, added: 3, taken: 2, stays: 3},          // all of it became a part
+			{stock: 4, take: 2, sold: 1, taken: 2, stays: 1},           // still a part
+			{stock: 2, take: 5, sold: 1, added: 3, taken: 4, stays: 0}, // another round finds the rest
+		} {
+			c1 := w.Sale(c.stock, 1)
+			c1.SaleID = fmt.Sprint("sale-", i)
+			w.Create(c1)
+			slow := w.overtaken("BatchGetItem", func() {
+				for n := range c.sold {
+					if _, err := w.Ledger.Purchase(w.Ctx, ledger.Request{SaleID: c1.SaleID, User: fmt.Sprint("user-", n)}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if c.added == 0 {
+					return
+				}
+				if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: c1.SaleID, SeedID: "s", Stock: int64(c.added)}); err != nil {
+					t.Fatal(err)
+				}
+			})
+			got, err := slow.Withdraw(w.Ctx, sale.Withdrawal{SaleID: c1.SaleID, SeedID: "typo", Stock: c.take})
+			if want := c.stock + int64(c.added) - c.taken; err != nil || got.Units != c.taken || got.Seeded != want {
+				t.Errorf("%+v: took %d of %d seeded (%v), want %d", c, got.Units, got.Seeded, err, want)
+			}
+			pk := fmt.Sprintf("STOCK#%s#0", c1.SaleID)
+			if stock, seeded := w.Number(pk, "STOCK", "stock"), w.Number(pk, "STOCK", "seeded"); stock != c.stays || seeded != got.Seeded {
+				t.Errorf("%+v: the shard has %d of %d units", c, stock, seeded)
+			}
+			// Whoever takes the last unit of a shard closes it. A buyer does so later.
+			s, err := w.Environment().Sale(w.Ctx, c1.SaleID)
+			if bought := int64(c.sold) == c.stock; err != nil || s.SoldOut() != (c.stays == 0 && !bought) {
+				t.Errorf("%+v: sold out is %t (%v)", c, s.SoldOut(), err)
+			}
+		}
+	},
+	"a withdrawal that is overtaken by its own repeat takes nothing more": func(_ *testing.T, w *World) {
+		w.Open(9, 3)
+		slow := w.overtaken("BatchGetItem", func() { w.withdraws(w.Ledger, "typo", 4, done(4, 5, 3, true)) })
+		w.withdraws(slow, "typo", 4, done(4, 5, 3, false))
+		slow = w.overtaken("BatchGetItem", func() { w.withdraws(w.Ledger, "rest", 9, done(5, 0, 3, true)) })
+		w.withdraws(slow, "rest", 9, done(5, 0, 3, false))
+	},
+	"a withdrawal that is overtaken by one step of its repeat takes the rest": func(t *testing.T, w *World) {
+		w.Open(9, 3)
+		slow := w.overtaken("BatchGetItem", func() {
+			ctx, dying := w.cutAfter(1) // one shard
+			_, err := dying.Withdraw(ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 7})
+			w.Refused(sale.Busy, err)
+		})
+		w.withdraws(slow, "typo", 7, done(7, 2, 3, true))
+		w.left(1, 1, 0)
+	},
+	"many withdrawals at once, and buyers beside them, take each unit once": func(t *testing.T, w *World) {
+		w.Open(60, 4)
+		var mu sync.Mutex
+		bought, withdrawn := 0, map[string]int64{}
+		var wait sync.WaitGroup
+		for i := range 8 {
+			l := w.Environment()
+			wait.Go(func() {
+				_, err := l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: fmt.Sprint("user-", i)})
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					bought++
+				}
+			})
+			id := fmt.Sprint("typo-", i%3) // each of them by several at once
+			wait.Go(func() {
+				got, err := l.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: id, Stock: 15})
+				mu.Lock()
+				defer mu.Unlock()
+				if before, known := withdrawn[id]; err != nil || known && before != got.Units {
+					t.Errorf("%s: got %+v (%v), another call %d units", id, got, err, before)
+				}
+				withdrawn[id] = got.Units
+			})
+		}
+		wait.Wait()
+		w.Balanced(4)
+		left := w.Stock(4)
+		if sum := left[0] + left[1] + left[2] + left[3]; len(withdrawn) != 3 || sum != 60-45-int64(bought) {
+			t.Errorf("%d units left of 60, %d bought, %v withdrawn", sum, bought, withdrawn)
+		}
+	},
+	"a sale that is drained is audited again after a withdrawal": func(t *testing.T, w *World) {
+		c := w.Open(4, 2)
+		w.confirmed(w.bought("alice"))
+		w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter)
+		r, _ := w.audit()
+		if !w.drained(r) {
+			t.Fatalf("got %+v, want a drained sale", r)
+		}
+		w.withdraws(w.Ledger, "back", 99, done(3, 1, 2, true))
+		if listed, err := w.Ledger.Listings(w.Ctx); err != nil || len(listed) != 1 {
+			t.Errorf("got %+v (%v), want the sale listed", listed, err)
+		}
+		if w.drained(r) {
+			t.Error("drained again by the receipt of before")
+		}
+		if r, _ = w.audit(); !r.Finished || !r.Balanced || r.Seeded != 1 || r.Stock != 0 || !w.drained(r) {
+			t.Errorf("got %+v, want a drained sale", r)
+		}
+	},
+	"a withdrawal while passes look is no finding": func(t *testing.T, w *World) {
+		w.Open(40, 4)
+		w.bought("alice", "bob")
+		steps := 0
+		withdrawing := w.EnvironmentOver(&intruder{API: w.Engine.API, act: func() {
+			steps++
+			if _, err := w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: fmt.Sprint("typo-", steps), Stock: 18}); err != nil {
+				t.Fatal(err)
+			}
+		}})
+		a := &ledger.Audit{SaleID: "moutai"}
+		r, err := withdrawing.Step(w.Ctx, a, func(sale.Claim) {})
+		if r != nil || err != nil || len(a.Suspects) == 0 {
+			t.Fatalf("got %+v (%v), suspects %v: the withdrawal is not seen at all", r, err, a.Suspects)
+		}
+		if r, err = withdrawing.Step(w.Ctx, a, func(sale.Claim) {}); err != nil || !r.Balanced || r.Stock != 2 || r.Seeded != 4 {
+			t.Errorf("two withdrawals while two passes look: got %+v (%v)", r, err)
+		}
+	},
+	"a sale that is not listed gives no units back": func(t *testing.T, w *World) {
+		w.Open(2, 1)
+		w.place(moved(w.Item("SALE#moutai", "SALE"), "SALE#unlisted", "SALE"))
+		w.place(moved(w.Item("STOCK#moutai#0", "STOCK"), "STOCK#unlisted#0", "STOCK"))
+		_, err := w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "unlisted", SeedID: "typo", Stock: 1})
+		w.Refused(sale.Internal, err)
+		if it, stock := w.Item("SALES", "unlisted"), w.Number("STOCK#unlisted#0", "STOCK", "stock"); it != nil || stock != 2 {
+			t.Errorf("%d units, want 2, listing %v", stock, it)
+		}
+	},
+}
+
+// limited opens a sale with a maxStock.
+func (w *World) limited(stock int64, shards int, maxStock int64) sale.Creation {
+	w.T.Helper()
+	c := w.Sale(stock, shards)
+	c.MaxStock = maxStock
+	w.Create(c)
+	return c
+}
+
+var limiting = map[string]func(*testing.T, *World){
+	"an addition beyond the maxStock is refused, and its seed id stays free": func(t *testing.T, w *World) {
+		w.limited(6, 2, 10)
+		before := len(w.Partition("SALE#moutai"))
+		_, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 5})
+		if e := w.Refused(sale.Conflicting, err); e.Detail != "the sale's maxStock leaves room for 4 more units" {
+			t.Errorf("the detail is %q", e.Detail)
+		}
+		if after := len(w.Partition("SALE#moutai")); after != before || w.Number("SALE#moutai", "SALE", "seeded") != 6 {
+			t.Errorf("%d items, before %d", after, before)
+		}
+		if s := w.add("s", 4); !s.Applied || s.Seeded != 10 {
+			t.Errorf("up to the maxStock: got %+v", s)
+		}
+		if s := w.add("s", 4); s.Applied || s.Seeded != 10 {
+			t.Errorf("the repeat, without room: got %+v", s)
+		}
+		_, err = w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "one-more", Stock: 1})
+		w.Refused(sale.Conflicting, err)
+	},
+	"an addition that was cut off keeps its room for its repeat": func(t *testing.T, w *World) {
+		w.limited(4, 4, 8)
+		ctx, dying := w.cutAfter(2) // the announcement, one shard
+		_, err := dying.Add(ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 4})
+		w.Refused(sale.Busy, err)
+		_, err = w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "other", Stock: 1})
+		w.Refused(sale.Conflicting, err)
+		if s := w.add("s", 4); !s.Applied || s.Seeded != 8 {
+			t.Errorf("got %+v", s)
+		}
+	},
+	"additions at once do not pass the maxStock together": func(t *testing.T, w *World) {
+		w.limited(4, 4, 20)
+		var wait sync.WaitGroup
+		for i := range 6 {
+			l := w.Environment()
+			wait.Go(func() {
+				_, err := l.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: fmt.Sprint("s", i), Stock: 5})
+				if code := sale.CodeOf(err); code != "" && code != sale.Conflicting {
+					t.Errorf("got %v", err)
+				}
+			})
+		}
+		wait.Wait()
+		if seeded := w.Number("SALE#moutai", "SALE", "seeded"); seeded != 19 {
+			t.Errorf("%d units, want 19: 3 additions", seeded)
+		}
+		w.Balanced(4)
+	},
+	"a withdrawal gives room back for as many units as it took": func(t *testing.T, w *World) {
+		w.limited(6, 2, 6)
+		w.bought("alice")
+		w.withdraws(w.Ledger, "typo", 99, done(5, 1, 2, true))
+		_, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 6})
+		w.Refused(sale.Conflicting, err)
+		if s := w.add("s", 5); s.Seeded != 6 {
+			t.Errorf("got %+v", s)
+		}
+		w.withdraws(w.Ledger, "part", 1, done(1, 5, 2, true))
+		if s := w.add("one", 1); s.Seeded != 6 {
+			t.Errorf("got %+v", s)
+		}
+	},
+	"a creation with another maxStock is an error": func(t *testing.T, w *World) {
+		c := w.limited(6, 2, 10)
+		for _, other := range []int64{0, 9, 11} {
+			c.MaxStock = other
+			_, err := w.Ledger.Create(w.Ctx, c)
+			w.Refused(sale.Conflicting, err)
+		}
+		c.MaxStock = 10
+		if s, err := w.Ledger.Create(w.Ctx, c); err != nil || s.Applied {
+			t.Errorf("got %+v (%v), want the same sale", s, err)
+		}
+	},
+}

@@ -1,0 +1,225 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/sale"
+)
+
+// Withdrawn is what a withdrawal left behind.
+type Withdrawn struct {
+	Seeding
+	// Units is how many were taken: fewer than asked for only if nothing was left.
+	Units int64
+}
+
+// Withdraw takes unsold units out of a sale again, once per seed id (P15): step by
+// step, each of them one transaction that takes units from a shard, lowers what was
+// seeded by as many (P2), and puts a receipt. w must have passed Check.
+//
+// The receipts are numbered, and each is put only if its number is free. So the steps
+// of one withdrawal follow each other whoever makes them, each knows what all before
+// it have taken, and they never take more than w.Stock together: not if two callers
+// run at once, nor if a request of one that died is applied late. A withdrawal that
+// was cut off is resumed by its repeat. One that found nothing left ends with a
+// receipt of 0 units, so that its repeat takes nothing from a later addition.
+//
+// Which units go: those that leave the shards as even as possible, see sale.Level.
+// Meanwhile buyers may take units that were meant to go; then another round looks at
+// what the shards have.
+//
+// It fails as Add does.
+func (l *Ledger) Withdraw(ctx context.Context, w sale.Withdrawal) (Withdrawn, error) {
+	s, err := l.readOpenSale(ctx, w.SaleID)
+	if err != nil {
+		return Withdrawn{}, err
+	}
+	if err := l.announceSeeding(ctx, s, w.SeedID, -w.Stock); err != nil {
+		return Withdrawn{}, err
+	}
+	p := &withdrawal{Ledger: l, Withdrawal: w, sale: s}
+	if err := p.resume(ctx); err != nil {
+		return Withdrawn{}, err
+	}
+	for !p.ended && p.taken < w.Stock {
+		if err := p.round(ctx); err != nil {
+			return Withdrawn{}, err
+		}
+	}
+	s, err = l.readOpenSale(ctx, w.SaleID)
+	return Withdrawn{Seeding{SaleID: w.SaleID, Seeded: s.Seeded, Shards: s.Shards, Applied: p.applied}, p.taken}, err
+}
+
+// withdrawal is one call of Withdraw on its way through its steps.
+type withdrawal struct {
+	*Ledger
+	sale.Withdrawal
+	sale    sale.Sale
+	steps   int   // that are known to be made, by whomever
+	taken   int64 // by them
+	ended   bool  // the last of them found nothing left
+	applied bool  // this call made one of them
+}
+
+// resume takes in the steps that were made before.
+func (p *withdrawal) resume(ctx context.Context) error {
+	made, err := p.receipts(ctx, p.SaleID, withdrawalHead(p.SeedID))
+	if err != nil {
+		return err
+	}
+	for {
+		it := made[identityOf(withdrawalKey(p.SaleID, p.SeedID, p.steps))]
+		if it == nil {
+			return nil
+		}
+		if err := p.follow(it); err != nil {
+			return err
+		}
+	}
+}
+
+// follow takes in the next step by its receipt.
+func (p *withdrawal) follow(receipt item) error {
+	r := reader{item: receipt}
+	units := r.number("units")
+	if r.err != nil {
+		return asInternal(r.err)
+	}
+	p.steps++
+	p.taken += units
+	p.ended = units == 0
+	return nil
+}
+
+// round takes from each shard what it should give, until somebody else makes a step:
+// then the shards are looked at again. If there is nothing to take it ends the
+// withdrawal.
+func (p *withdrawal) round(ctx context.Context) error {
+	stock, err := p.stock(ctx)
+	if err != nil {
+		return err
+	}
+	takes := sale.Level(stock, p.Stock-p.taken)
+	if slices.Max(takes) == 0 {
+		_, _, err := p.step(ctx, item{"units": num(0), "at": millis(p.now())})
+		return err
+	}
+	for k, units := range takes {
+		if mine, err := p.take(ctx, k, units, stock[k]); err != nil || !mine {
+			return err
+		}
+	}
+	return nil
+}
+
+// stock is what each shard has left.
+func (p *withdrawal) stock(ctx context.Context) ([]int64, error) {
+	keys := make([]item, p.sale.Shards)
+	for k := range keys {
+		keys[k] = stockKey(p.SaleID, k)
+	}
+	held, err := p.getAll(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	stock := make([]int64, p.sale.Shards)
+	for k := range stock {
+		one, err := readShard(held[identityOf(stockKey(p.SaleID, k))])
+		if err != nil {
+			return nil, asInternal(fmt.Errorf("shard %d: %w", k, err))
+		}
+		stock[k] = one.stock
+	}
+	return stock, nil
+}
+
+// take takes units from a shard that had that stock, or as many as it still has. It
+// reports false if somebody else made the step.
+func (p *withdrawal) take(ctx context.Context, k int, units, stock int64) (mine bool, err error) {
+	for {
+		if units = min(units, stock); units <= 0 {
+			return true, nil
+		}
+		mine, refused, err := p.step(ctx, item{"shard": num(int64(k)), "units": num(units), "at": millis(p.now())},
+			p.fromShard(k, units, stock), p.fromSale(k, units, stock), p.undrain(p.SaleID))
+		if refused == nil {
+			return mine, err
+		}
+		one, readErr := readShard(refused[1].Item)
+		switch {
+		case !failed(refused[1]):
+			return false, asInternal(err)
+		case readErr != nil:
+			return false, asInternal(readErr)
+		case one.stock == stock:
+			return false, asInternal(fmt.Errorf("read cancellation: the shard meets its condition: %w", err))
+		}
+		stock = one.stock
+	}
+}
+
+// step makes the next step: its receipt, and what it does. It reports whether this
+// call made it. It returns the reasons only if something else than the receipt
+// refused.
+func (p *withdrawal) step(ctx context.Context, attributes item, actions ...types.TransactWriteItem) (mine bool, refused []types.CancellationReason, err error) {
+	receipt := with(withdrawalKey(p.SaleID, p.SeedID, p.steps), attributes)
+	reasons, err := p.retryTransaction(ctx, append([]types.TransactWriteItem{p.put(receipt)}, actions...)...)
+	switch {
+	case err == nil:
+		p.applied = true
+		return true, nil, p.follow(receipt)
+	case reasons == nil:
+		return false, nil, asInternal(err)
+	case failed(reasons[0]):
+		return false, nil, p.follow(reasons[0].Item)
+	}
+	return false, reasons, err
+}
+
+// fromShard takes units from a shard. Whether it takes all of them is part of the
+// condition, because then the same transaction closes the shard.
+func (p *withdrawal) fromShard(k int, units, stock int64) types.TransactWriteItem {
+	condition := aws.String("#stock > :u")
+	if units == stock {
+		condition = aws.String("#stock = :u")
+	}
+	return types.TransactWriteItem{Update: &types.Update{
+		TableName:                           p.table,
+		Key:                                 stockKey(p.SaleID, k),
+		UpdateExpression:                    aws.String("SET #stock = #stock - :u, #seeded = #seeded - :u"),
+		ConditionExpression:                 condition,
+		ExpressionAttributeNames:            map[string]string{"#stock": "stock", "#seeded": "seeded"},
+		ExpressionAttributeValues:           item{":u": num(units)},
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}}
+}
+
+// fromSale lowers what the sale says was seeded and gives the room back. It closes
+// the shard that it empties: that makes "sold out" true for the last one, as after a
+// purchase. The version rises, though nothing that is closed opens again, because
+// reconciliation tells by it that shards and sale were read at different times.
+func (p *withdrawal) fromSale(k int, units, stock int64) types.TransactWriteItem {
+	lower := "SET #seeded = #seeded - :u, #version = #version + :one"
+	names := map[string]string{"#seeded": "seeded", "#version": "version"}
+	values := item{":u": num(units), ":one": num(1)}
+	if p.sale.Limited {
+		lower += ", #room = #room + :u"
+		names["#room"] = "room"
+	}
+	if units == stock {
+		lower += " ADD #empty :k"
+		names["#empty"], values[":k"] = "empty", numberSet(k)
+	}
+	return types.TransactWriteItem{Update: &types.Update{
+		TableName:                 p.table,
+		Key:                       saleKey(p.SaleID),
+		UpdateExpression:          &lower,
+		ExpressionAttributeNames:  names,
+		ExpressionAttributeValues: values,
+	}}
+}
