@@ -43,8 +43,10 @@ var documentedItem = regexp.MustCompile("(?m)^\\| ([^|]+) \\| `([^`]+)` \\| `([^
 var kinds = map[string]func(item) string{
 	"sale":                          func(it item) string { _, problem := readSale(it); return problem },
 	"what its creation asked for":   func(it item) string { _, problem := readCreate(it); return problem },
-	"addition":                      func(it item) string { _, problem := readSeed(it); return problem },
-	"addition's receipt of a shard": func(it item) string { _, problem := readSeed(it); return problem },
+	"addition or withdrawal":        func(it item) string { _, problem := readSeed(it); return problem },
+	"addition's receipt of a shard": func(it item) string { _, problem := readReceipt(it); return problem },
+	"withdrawal's step":             func(it item) string { _, problem := readStep(it); return problem },
+	"withdrawal's end":              func(it item) string { _, problem := readStep(it); return problem },
 	"listing":                       func(it item) string { _, problem := readListing(it); return problem },
 	"stock shard":                   func(it item) string { _, problem := readShard(it); return problem },
 	"claim":                         func(it item) string { _, problem := readClaim(it, 0); return problem },
@@ -74,7 +76,7 @@ func TestTheItemsAreReadAsTheDocumentDescribesThem(t *testing.T) {
 			t.Errorf("no reader for %q", d[1])
 			continue
 		}
-		fill := strings.NewReplacer("<sale>", "s", "<shard>", "0", "<bucket>", "0", "<user>", "u", "<order>", "406709376884146177", "<day>", "2026-11-11", "<seed>", "x")
+		fill := strings.NewReplacer("<sale>", "s", "<shard>", "0", "<bucket>", "0", "<user>", "u", "<order>", "406709376884146177", "<day>", "2026-11-11", "<seed>", "x", "<step>", "0")
 		whole := func() item { return item{"pk": text(fill.Replace(d[2])), "sk": text(fill.Replace(d[3]))} }
 		it := whole()
 		optional := map[string]bool{}

@@ -139,6 +139,42 @@ func TestEveryHonestSaleBalances(t *testing.T) {
 				return err
 			})
 		}, `addition "x" has reached 2 of 4 shards`},
+		"withdrawn, all of it, and restocked": {func(w *world) {
+			w.Open(9, 4)
+			w.confirm(w.buy(0, 3))
+			w.withdraw("part", 2)
+			w.withdraw("rest", 9)
+			w.withdraw("rest", 9)
+			w.add("again", 3)
+			w.Pass(3 * time.Second)
+			w.confirm(w.buy(3, 5))
+		}, ""},
+		"withdrawn before anything was sold": {func(w *world) { w.Open(9, 4); w.withdraw("all", 9) }, ""},
+		"limited": {func(w *world) {
+			c := w.Sale(9, 4)
+			c.MaxStock = 12
+			w.Create(c)
+			w.add("a", 3)
+			w.withdraw("typo", 5)
+			w.buy(0, 3)
+			w.add("b", 4)
+		}, ""},
+		"limited, and an addition that was cut off": {func(w *world) {
+			c := w.Sale(9, 4)
+			c.MaxStock = 12
+			w.Create(c)
+			w.cutOff(1, func(ctx context.Context, l *ledger.Ledger) error {
+				_, err := l.Add(ctx, sale.Addition{SaleID: "moutai", SeedID: "x", Stock: 3})
+				return err
+			})
+		}, `addition "x" has reached 0 of 3 shards`},
+		"a withdrawal that was cut off": {func(w *world) {
+			w.Open(9, 4)
+			w.cutOff(3, func(ctx context.Context, l *ledger.Ledger) error {
+				_, err := l.Withdraw(ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "x", Stock: 8})
+				return err
+			})
+		}, `withdrawal "x" has taken 4 of 8 units`},
 		"a pause that was cut off": {func(w *world) {
 			w.Open(9, 4)
 			w.Pass(time.Second)
@@ -212,8 +248,10 @@ func TestEveryRandomHistoryBalances(t *testing.T) {
 				}
 			case n < 14:
 				w.confirm(bought[:chance.IntN(len(bought)+1)])
-			case n < 16:
+			case n < 15:
 				w.add(fmt.Sprint("seed-", step), 1+chance.Int64N(9))
+			case n < 16:
+				w.withdraw(fmt.Sprint("less-", step), 1+chance.Int64N(9))
 			case n < 17:
 				w.cutOff(1, func(ctx context.Context, l *ledger.Ledger) error {
 					_, err := l.Add(ctx, sale.Addition{SaleID: "moutai", SeedID: fmt.Sprint("cut-", step), Stock: 5 + chance.Int64N(9)})

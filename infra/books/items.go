@@ -22,6 +22,7 @@ type saleItem struct {
 	paused            bool
 	changedAt         int64
 	seeded            int64
+	room              int64 // -1 if nothing limits the additions
 	shards, buckets   int
 	empty             map[int]bool
 	version           int64
@@ -32,9 +33,12 @@ func readSale(it item) (s saleItem, problem string) {
 	f := newFields(it)
 	s = saleItem{
 		name: f.text("name"), opensAt: f.instant("opensAt"), closesAt: f.instant("closesAt"), paused: f.flag("paused"),
-		changedAt: f.within("changedAt", 0, year2100), seeded: f.within("seeded", 1, math.MaxInt64),
+		changedAt: f.within("changedAt", 0, year2100), seeded: f.within("seeded", 0, math.MaxInt64), room: -1,
 		shards: int(f.within("shards", 1, maxShards)), buckets: int(f.within("buckets", 1, maxBuckets)),
 		empty: f.numbers("empty"), version: f.within("version", 1, math.MaxInt64), state: f.text("state"),
+	}
+	if f.has("room") {
+		s.room = f.within("room", 0, maxUnits)
 	}
 	f.window(s.opensAt, s.closesAt)
 	f.name(s.name)
@@ -61,6 +65,7 @@ type createItem struct {
 	name              string
 	opensAt, closesAt int64
 	stock             int64
+	maxStock          int64 // 0 if there is none
 	shards            int
 }
 
@@ -70,17 +75,51 @@ func readCreate(it item) (c createItem, problem string) {
 		name: f.text("name"), opensAt: f.instant("opensAt"), closesAt: f.instant("closesAt"),
 		stock: f.within("stock", 1, maxUnits), shards: int(f.within("shards", 1, maxShards)),
 	}
+	if f.has("maxStock") {
+		c.maxStock = f.within("maxStock", c.stock, maxUnits)
+	}
 	f.window(c.opensAt, c.closesAt)
 	f.name(c.name)
 	return c, f.end()
 }
 
-// seedItem is SALE#<sale>, SEED#<seed> or SEED#<seed>#<shard>.
+// seedItem is SALE#<sale>, SEED#<seed> or SEED#<seed>#<shard>. The units of a
+// withdrawal are below zero.
 type seedItem struct{ units, at int64 }
 
 func readSeed(it item) (s seedItem, problem string) {
 	f := newFields(it)
+	s = seedItem{units: f.within("units", -maxUnits, maxUnits), at: f.instant("at")}
+	if s.units == 0 {
+		f.fail("units is 0")
+	}
+	return s, f.end()
+}
+
+func readReceipt(it item) (s seedItem, problem string) {
+	f := newFields(it)
 	s = seedItem{units: f.within("units", 1, maxUnits), at: f.instant("at")}
+	return s, f.end()
+}
+
+// stepItem is SALE#<sale>, WITHDRAWN#<seed>#<step>: units that were taken from a
+// shard, or that the withdrawal ended because there were no more.
+type stepItem struct {
+	shard     int
+	units, at int64
+	ended     bool
+}
+
+func readStep(it item) (s stepItem, problem string) {
+	f := newFields(it)
+	s.at = f.instant("at")
+	if f.has("ended") {
+		if s.ended = f.flag("ended"); !s.ended {
+			f.fail("ended is there and not true")
+		}
+		return s, f.end()
+	}
+	s.shard, s.units = f.shard(), f.within("units", 1, maxUnits)
 	return s, f.end()
 }
 

@@ -2,12 +2,10 @@ package books
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 )
 
-// still reports whether nobody edited the sale or added units to it during the
+// still reports whether nobody edited the sale, added or withdrew units during the
 // pass: only then do its items and its shards have to agree.
 func (p *pass) still() bool {
 	a, b := &p.before, &p.after
@@ -47,9 +45,17 @@ func (p *pass) judgeSale(h *header) {
 	if s.name != c.name {
 		p.find("P15", "sale name", "the sale is named %q, but was created as %q", s.name, c.name)
 	}
-	if low, high := p.before.all(), h.all(); s.seeded < low || p.before.sale.seeded > high {
-		p.find("P15", "sale seeded", "the sale says that %d units were seeded, should be %d (created with %d + %d added): %s",
-			s.seeded, high, c.stock, high-c.stock, difference(s.seeded-high))
+	if low, high := p.seeded(); s.seeded < low || s.seeded > high {
+		p.find("P15", "sale seeded", "the sale says that %d units were seeded, should be %d (%s): %s",
+			s.seeded, h.all(), sources(c.stock, sum(h.added), sum(h.withdrawn)), difference(s.seeded-h.all()))
+	}
+	switch low, high := p.room(); {
+	case c.maxStock == 0 && s.room >= 0:
+		p.find("P15", "sale room", "the sale has room for %d more units, but was created without a maxStock", s.room)
+	case c.maxStock > 0 && s.room < 0:
+		p.find("P15", "sale room", "the sale was created with a maxStock of %d, but does not say what room is left: nothing limits its additions", c.maxStock)
+	case c.maxStock > 0 && (s.room < low || s.room > high):
+		p.find("P15", "sale room", "the sale has room for %d more units, should be %d (a maxStock of %d): %s", s.room, low, c.maxStock, difference(s.room-low))
 	}
 	for k := range s.empty {
 		if k >= s.shards {
@@ -62,7 +68,7 @@ func (p *pass) judgeSale(h *header) {
 	edits := h.edits()
 	switch {
 	case edits < 0:
-		p.find("P6", "sale version", "the sale's version is %d, should be at least %d (1 + %d receipts of additions)", s.version, 1+h.receipts, h.receipts)
+		p.find("P6", "sale version", "the sale's version is %d, should be at least %d (1 + %d receipts of additions and withdrawals)", s.version, 1+h.receipts, h.receipts)
 	case s.changedAt == 0 && edits > 0:
 		p.find("P6", "sale version", "the sale's version is %d, should be %d: it was never edited", s.version, 1+h.receipts)
 	case s.changedAt > 0 && edits == 0:
@@ -93,42 +99,6 @@ func difference(n int64) string {
 		return fmt.Sprintf("%d too few", -n)
 	}
 	return fmt.Sprintf("%d too many", n)
-}
-
-// judgeSeedings checks that each addition gave each shard its share, once.
-func (p *pass) judgeSeedings(h *header) {
-	future := p.Now().Add(skew).UnixMilli()
-	for _, id := range slices.Sorted(maps.Keys(h.seeds)) {
-		s := h.seeds[id]
-		if !s.announced {
-			p.find("P15", "seed "+id, "addition %q has receipts of %d shards, but its own item SEED#%s is missing: a repeat would apply it with any number of units",
-				id, len(s.shards), id)
-			continue
-		}
-		if s.at > future {
-			p.find("P15", "seed at "+id, "addition %q was made at %s, which is in the future", id, clock(s.at))
-		}
-		due := 0
-		for k := range p.n {
-			if share(s.units, k, p.n) > 0 {
-				due++
-			}
-		}
-		for _, k := range slices.Sorted(maps.Keys(s.shards)) {
-			one, about := s.shards[k], fmt.Sprintf("seed %s %d", id, k)
-			switch want := share(s.units, k, max(p.n, 1)); {
-			case k >= p.n:
-				p.find("P15", about, "addition %q has a receipt of shard %d, but the sale has %d shards", id, k, p.n)
-			case one.units != want:
-				p.find("P15", about, "addition %q of %d units gave shard %d %d of them, should be %d", id, s.units, k, one.units, want)
-			case one.at > future || one.at < s.at-skew.Milliseconds():
-				p.find("P15", about, "addition %q was made at %s, but reached shard %d at %s", id, clock(s.at), k, clock(one.at))
-			}
-		}
-		if done := len(s.shards); done < due {
-			p.unfinish("addition %q has reached %d of %d shards: it is under way or was cut off; repeat it", id, done, due)
-		}
-	}
 }
 
 // judgeShards holds each shard against the seedings, its claims and the sale.
@@ -162,13 +132,13 @@ func (p *pass) judgeShards() {
 // judgeStock counts the units of one shard.
 func (p *pass) judgeStock(k int, s0, s *shardItem) {
 	name, claims := shardName(k), p.claims[k]
-	low, high := p.before.given(k, p.n), p.after.given(k, p.n)
+	low, high := p.given(k)
 	if !p.after.hasCreate {
 		low, high = s0.seeded, s.seeded
 	}
-	if s.seeded < low || s0.seeded > high {
-		p.find("P15", name+" seeded", "%s: it says that %d units were seeded, should be %d (created with %d + %d added): %s", name, s.seeded, high,
-			share(p.after.create.stock, k, p.n), p.after.units[k], difference(s.seeded-high))
+	if s.seeded < low || s.seeded > high {
+		p.find("P15", name+" seeded", "%s: it says that %d units were seeded, should be %d (%s): %s", name, s.seeded, high,
+			sources(share(p.after.create.stock, k, p.n), p.after.added[k], p.after.withdrawn[k]), difference(s.seeded-high))
 	}
 	if s.stock < 0 {
 		p.find("P1", name+" below zero", "%s: stock is %d, below zero", name, s.stock)
@@ -287,7 +257,7 @@ func (p *pass) receipt() *Receipt {
 			"whether %d claims outside the windows that are stored were accepted in an earlier one: the sale was edited more than once", p.unjudged))
 	}
 	if !p.still() {
-		r.NotLookedFor = append(r.NotLookedFor, "whether the shards agree with the sale's window, pause flag and empty set: it was edited or added to during the count")
+		r.NotLookedFor = append(r.NotLookedFor, "whether the shards agree with the sale's window, pause flag and empty set: it was edited, added to or withdrawn from during the count")
 	}
 	if p.total > maxHashes {
 		r.NotLookedFor = append(r.NotLookedFor, fmt.Sprintf("equal claim ids among more than %d claims", maxHashes))

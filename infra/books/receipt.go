@@ -23,7 +23,7 @@ func (f Finding) MarshalText() ([]byte, error) { return []byte(f.String()), nil 
 type Receipt struct {
 	SaleID    string `json:"saleId"`
 	AsOf      string `json:"asOf"`
-	Seeded    int64  `json:"seeded"` // by the CREATE item and the additions' receipts
+	Seeded    int64  `json:"seeded"` // by the CREATE item and the receipts of additions and withdrawals
 	Stock     int64  `json:"stock"`
 	Claims    int64  `json:"claims"`
 	Pending   int64  `json:"pending"`

@@ -155,34 +155,15 @@ type header struct {
 	listing                    listingItem
 	hasSale, hasCreate, listed bool
 	seeds                      map[string]*seeding
-	receipts                   int64         // of the additions, one a shard
-	units                      map[int]int64 // by the additions' receipts, per shard
-}
-
-// seeding is one addition.
-type seeding struct {
-	announced bool
-	seedItem
-	shards map[int]seedItem
-}
-
-// given is how many units a shard was given in all.
-func (h *header) given(k, n int) int64 { return share(h.create.stock, k, n) + h.units[k] }
-
-// all is how many units the sale was given.
-func (h *header) all() int64 {
-	sum := h.create.stock
-	for _, units := range h.units {
-		sum += units
-	}
-	return sum
+	receipts                   int64         // of additions and withdrawals that changed a shard
+	added, withdrawn           map[int]int64 // units by those receipts, per shard
 }
 
 // edits is how many edits the version counts.
 func (h *header) edits() int64 { return h.sale.version - 1 - h.receipts }
 
 func (p *pass) readHeader(ctx context.Context) (header, error) {
-	h := header{seeds: map[string]*seeding{}, units: map[int]int64{}}
+	h := header{seeds: map[string]*seeding{}, added: map[int]int64{}, withdrawn: map[int]int64{}}
 	pk := "SALE#" + p.saleID
 	err := p.partition(ctx, pk, 0, func(items []item) error {
 		for _, it := range items {
@@ -212,7 +193,7 @@ func (p *pass) readHeader(ctx context.Context) (header, error) {
 func (h *header) take(it item) (problem string) {
 	sk := keyOf(it).sk
 	kind, rest, _ := strings.Cut(sk, "#")
-	id, shard, ofShard := strings.Cut(rest, "#")
+	id, part, ofPart := strings.Cut(rest, "#")
 	switch {
 	case sk == "SALE":
 		h.hasSale = true
@@ -220,24 +201,14 @@ func (h *header) take(it item) (problem string) {
 	case sk == "CREATE":
 		h.hasCreate = true
 		h.create, problem = readCreate(it)
+	case kind == "SEED" && isID(id) && !ofPart:
+		s := h.seeding(id)
+		s.announced = true
+		s.seedItem, problem = readSeed(it)
 	case kind == "SEED" && isID(id):
-		s := h.seeds[id]
-		if s == nil {
-			s = &seeding{shards: map[int]seedItem{}}
-			h.seeds[id] = s
-		}
-		if !ofShard {
-			s.announced = true
-			s.seedItem, problem = readSeed(it)
-			return problem
-		}
-		k, ok := index(shard)
-		if !ok {
-			return "sk does not end with a shard number"
-		}
-		s.shards[k], problem = readSeed(it)
-		h.receipts++
-		h.units[k] += s.shards[k].units
+		problem = h.takeReceipt(h.seeding(id), part, it)
+	case kind == "WITHDRAWN" && isID(id) && ofPart:
+		problem = h.takeStep(h.seeding(id), part, it)
 	default:
 		problem = "no such item is documented under a sale's key"
 	}

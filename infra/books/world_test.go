@@ -76,6 +76,13 @@ func (w *world) add(seedID string, units int64) {
 	}
 }
 
+func (w *world) withdraw(seedID string, units int64) {
+	w.T.Helper()
+	if _, err := w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: seedID, Stock: units}); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
 func (w *world) edit(e sale.Edit) {
 	w.T.Helper()
 	w.Pass(time.Second)
@@ -164,6 +171,22 @@ func sold(t *testing.T) *world {
 		}
 	}
 	w.confirm(refs[:8])
+	w.Pass(2 * time.Minute)
+	return w
+}
+
+// withdrawn is a sale of 12 units on 5 shards, 20 at most, from which 5 units were taken and then all that
+// was left, and to which 2 were added afterwards.
+func withdrawn(t *testing.T) *world {
+	w := newWorld(t)
+	c := w.Sale(12, 5)
+	c.MaxStock = 20
+	w.Create(c)
+	refs := w.buy(0, 3)
+	w.withdraw("typo", 5)
+	w.withdraw("rest", 9)
+	w.add("again", 2)
+	w.confirm(append(refs, w.buy(3, 1)...))
 	w.Pass(2 * time.Minute)
 	return w
 }

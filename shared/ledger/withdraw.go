@@ -27,7 +27,7 @@ type Withdrawn struct {
 // it have taken, and they never take more than w.Stock together: not if two callers
 // run at once, nor if a request of one that died is applied late. A withdrawal that
 // was cut off is resumed by its repeat. One that found nothing left ends with a
-// receipt of 0 units, so that its repeat takes nothing from a later addition.
+// receipt that says so, so that its repeat takes nothing from a later addition.
 //
 // Which units go: those that leave the shards as even as possible, see sale.Level.
 // Meanwhile buyers may take units that were meant to go; then another round looks at
@@ -86,14 +86,13 @@ func (p *withdrawal) resume(ctx context.Context) error {
 // follow takes in the next step by its receipt.
 func (p *withdrawal) follow(receipt item) error {
 	r := reader{item: receipt}
-	units := r.number("units")
-	if r.err != nil {
-		return asInternal(r.err)
+	if receipt["ended"] != nil {
+		p.ended = r.flag("ended")
+	} else {
+		p.taken += r.number("units")
 	}
 	p.steps++
-	p.taken += units
-	p.ended = units == 0
-	return nil
+	return asInternal(r.err)
 }
 
 // round takes from each shard what it should give, until somebody else makes a step:
@@ -106,7 +105,7 @@ func (p *withdrawal) round(ctx context.Context) error {
 	}
 	takes := sale.Level(stock, p.Stock-p.taken)
 	if slices.Max(takes) == 0 {
-		_, _, err := p.step(ctx, item{"units": num(0), "at": millis(p.now())})
+		_, _, err := p.step(ctx, item{"ended": boolean(true), "at": millis(p.now())})
 		return err
 	}
 	for k, units := range takes {

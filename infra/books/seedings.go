@@ -1,0 +1,168 @@
+package books
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// seeding is one addition or withdrawal.
+type seeding struct {
+	announced bool
+	seedItem
+	shards map[int]seedItem // an addition's receipts, by shard
+	steps  map[int]stepItem // a withdrawal's, by their number
+}
+
+func (h *header) seeding(id string) *seeding {
+	if h.seeds[id] == nil {
+		h.seeds[id] = &seeding{shards: map[int]seedItem{}, steps: map[int]stepItem{}}
+	}
+	return h.seeds[id]
+}
+
+// takeReceipt reads an addition's receipt of a shard and returns what is wrong with it.
+func (h *header) takeReceipt(s *seeding, shard string, it item) (problem string) {
+	k, ok := index(shard)
+	if !ok {
+		return "sk does not end with a shard number"
+	}
+	s.shards[k], problem = readReceipt(it)
+	h.receipts++
+	h.added[k] += s.shards[k].units
+	return problem
+}
+
+// takeStep reads a withdrawal's step and returns what is wrong with it.
+func (h *header) takeStep(s *seeding, number string, it item) (problem string) {
+	n, ok := index(number)
+	if !ok {
+		return "sk does not end with a step's number"
+	}
+	one, problem := readStep(it)
+	if s.steps[n] = one; !one.ended {
+		h.receipts++
+		h.withdrawn[one.shard] += one.units
+	}
+	return problem
+}
+
+func sum(units map[int]int64) (all int64) {
+	for _, n := range units {
+		all += n
+	}
+	return all
+}
+
+// all is how many units the sale was given, less those withdrawn.
+func (h *header) all() int64 { return h.create.stock + sum(h.added) - sum(h.withdrawn) }
+
+// room is the bounds of how many more units may be added, while the one header was read
+// and until the other was.
+func (p *pass) room() (low, high int64) {
+	announced := func(h *header) (units int64) {
+		for _, s := range h.seeds {
+			units += max(0, s.units)
+		}
+		return units
+	}
+	free := p.after.create.maxStock - p.after.create.stock
+	return free - announced(&p.after) + sum(p.before.withdrawn), free - announced(&p.before) + sum(p.after.withdrawn)
+}
+
+// seeded is the bounds of what the sale was given, at any instant of the pass:
+// additions and withdrawals only become more.
+func (p *pass) seeded() (low, high int64) {
+	return p.before.create.stock + sum(p.before.added) - sum(p.after.withdrawn),
+		p.after.create.stock + sum(p.after.added) - sum(p.before.withdrawn)
+}
+
+// given is the same for one shard.
+func (p *pass) given(k int) (low, high int64) {
+	return share(p.before.create.stock, k, p.n) + p.before.added[k] - p.after.withdrawn[k],
+		share(p.after.create.stock, k, p.n) + p.after.added[k] - p.before.withdrawn[k]
+}
+
+// sources says where units came from.
+func sources(created, added, withdrawn int64) string {
+	text := fmt.Sprintf("created with %d + %d added", created, added)
+	if withdrawn != 0 {
+		text += fmt.Sprintf(" - %d withdrawn", withdrawn)
+	}
+	return text
+}
+
+// judgeSeedings checks that each addition gave each shard its share, once, and that
+// each withdrawal took no more than it was to take.
+func (p *pass) judgeSeedings(h *header) {
+	future := p.Now().Add(skew).UnixMilli()
+	for _, id := range slices.Sorted(maps.Keys(h.seeds)) {
+		s := h.seeds[id]
+		switch {
+		case !s.announced && len(s.steps) > 0:
+			p.find("P15", "seed "+id, "withdrawal %q has %d steps, but its own item SEED#%s is missing: a repeat would go on with any number of units",
+				id, len(s.steps), id)
+			continue
+		case !s.announced:
+			p.find("P15", "seed "+id, "addition %q has receipts of %d shards, but its own item SEED#%s is missing: a repeat would apply it with any number of units",
+				id, len(s.shards), id)
+			continue
+		case s.units > 0 && len(s.steps) > 0 || s.units < 0 && len(s.shards) > 0:
+			p.find("P15", "seed "+id, "%q is an addition or a withdrawal, but has receipts of both", id)
+		case s.at > future:
+			p.find("P15", "seed at "+id, "addition %q was made at %s, which is in the future", id, clock(s.at))
+		}
+		if s.units < 0 {
+			p.judgeWithdrawal(id, s, future)
+		} else {
+			p.judgeAddition(id, s, future)
+		}
+	}
+}
+
+func (p *pass) judgeAddition(id string, s *seeding, future int64) {
+	due := 0
+	for k := range p.n {
+		if share(s.units, k, p.n) > 0 {
+			due++
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(s.shards)) {
+		one, about := s.shards[k], fmt.Sprintf("seed %s %d", id, k)
+		switch want := share(s.units, k, max(p.n, 1)); {
+		case k >= p.n:
+			p.find("P15", about, "addition %q has a receipt of shard %d, but the sale has %d shards", id, k, p.n)
+		case one.units != want:
+			p.find("P15", about, "addition %q of %d units gave shard %d %d of them, should be %d", id, s.units, k, one.units, want)
+		case one.at > future || one.at < s.at-skew.Milliseconds():
+			p.find("P15", about, "addition %q was made at %s, but reached shard %d at %s", id, clock(s.at), k, clock(one.at))
+		}
+	}
+	if done := len(s.shards); done < due {
+		p.unfinish("addition %q has reached %d of %d shards: it is under way or was cut off; repeat it", id, done, due)
+	}
+}
+
+func (p *pass) judgeWithdrawal(id string, s *seeding, future int64) {
+	asked, taken, ended := -s.units, int64(0), false
+	for i, n := range slices.Sorted(maps.Keys(s.steps)) {
+		one, about := s.steps[n], fmt.Sprintf("seed %s %d", id, n)
+		switch {
+		case n != i:
+			p.find("P15", about, "withdrawal %q has a step %d, but no step %d", id, n, i)
+		case ended || taken >= asked:
+			p.find("P15", about, "withdrawal %q of %d units has a step %d after its end", id, asked, n)
+		case one.shard >= p.n:
+			p.find("P15", about, "withdrawal %q took units from shard %d, but the sale has %d shards", id, one.shard, p.n)
+		case one.at > future || one.at < s.at-skew.Milliseconds():
+			p.find("P15", about, "withdrawal %q was made at %s, but its step %d at %s", id, clock(s.at), n, clock(one.at))
+		}
+		taken, ended = taken+one.units, ended || one.ended
+	}
+	switch {
+	case taken > asked:
+		p.find("P15", "seed units "+id, "withdrawal %q of %d units took %d: %d too many", id, asked, taken, taken-asked)
+	case taken < asked && !ended:
+		p.unfinish("withdrawal %q has taken %d of %d units: it is under way or was cut off; repeat it", id, taken, asked)
+	}
+}
