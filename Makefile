@@ -84,6 +84,10 @@ reschedule: operator ## SALE=… sells from OPENS=2026-11-11T12:00:00Z to CLOSES
 add: operator ## STOCK=… more units for SALE=…; a repeat with the same SEED_ID=… changes nothing
 	@$(OPERATOR) add -sale "$${SALE-}" -stock "$${STOCK-}" -seed-id "$${SEED_ID-}"
 
+.PHONY: withdraw
+withdraw: operator ## up to STOCK=… unsold units leave SALE=…; a repeat with the same SEED_ID=… changes nothing
+	@$(OPERATOR) withdraw -sale "$${SALE-}" -stock "$${STOCK-}" -seed-id "$${SEED_ID-}"
+
 .PHONY: receipt
 receipt: operator ## SALE=… (or ALL=1) recounted from the table, fails unless it balances; JSON=1, FULL=1 scans any table
 	@$(OPERATOR) receipt -sale "$${SALE-}" $${ALL:+-all} $${JSON:+-json} $${FULL:+-full}

@@ -1,6 +1,11 @@
 package books
 
-import "testing"
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
 
 func TestEachKindOfBrokenWithdrawalOrLimitIsNamed(t *testing.T) {
 	w := withdrawn(t)
@@ -51,5 +56,20 @@ func TestEachKindOfBrokenWithdrawalOrLimitIsNamed(t *testing.T) {
 			c.tamper(all)
 			has(t, all.recount(t, now), c.promise, c.finds)
 		})
+	}
+}
+
+func TestTheSeedingsAreListedInTheirOrderWithWhatTheyDid(t *testing.T) {
+	w := newWorld(t)
+	w.Open(10, 3)
+	opened := w.Now()
+	w.Pass(time.Minute)
+	w.add("second-batch", 5)
+	w.Pass(time.Minute)
+	w.withdraw("typo", 100)
+	got, err := Seedings(w.Ctx, w.db, tableName, "moutai")
+	want := []Seeding{{"second-batch", 5, opened.Add(time.Minute)}, {"typo", -15, opened.Add(2 * time.Minute)}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }

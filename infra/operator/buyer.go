@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"flashsale/infra/books"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
@@ -29,11 +30,16 @@ func buyer(ctx context.Context, p place, args []string, out io.Writer) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
-	book, err := p.ledger(ctx)
+	db, table, err := p.dynamodb(ctx, ledger.OneAttempt)
 	if err != nil {
 		return err
 	}
-	return tell(ctx, book, *saleID, *user, func(c sale.Claim) string { return p.whyPending(ctx, c) }, time.Now(), out)
+	c := complaint{
+		orders:     ledger.New(db, table, ledger.Options{}),
+		seedings:   func() ([]books.Seeding, error) { return books.Seedings(ctx, db, table, *saleID) },
+		whyPending: func(c sale.Claim) string { return p.whyPending(ctx, c) },
+	}
+	return c.answer(ctx, *saleID, *user, time.Now(), out)
 }
 
 // orders is what buyer needs of the ledger.
@@ -43,9 +49,16 @@ type orders interface {
 	Order(ctx context.Context, id uint64) (sale.Order, error)
 }
 
-// tell writes what the table says of the buyer, line by line, and at the end what
+// complaint is where the answer to a buyer's complaint is looked for.
+type complaint struct {
+	orders
+	seedings   func() ([]books.Seeding, error) // of the sale
+	whyPending func(sale.Claim) string
+}
+
+// answer writes what the table says of the buyer, line by line, and at the end what
 // support may tell the buyer.
-func tell(ctx context.Context, book orders, saleID, user string, whyPending func(sale.Claim) string, now time.Time, out io.Writer) error {
+func (book complaint) answer(ctx context.Context, saleID, user string, now time.Time, out io.Writer) error {
 	c, err := book.Claim(ctx, saleID, user)
 	switch {
 	case sale.CodeOf(err) == sale.OrderNotFound:
@@ -55,6 +68,15 @@ func tell(ctx context.Context, book orders, saleID, user string, whyPending func
 		}
 		fmt.Fprintf(out, "%s holds nothing in sale %s (case matters; BUYER is the token's `sub`)\n", user, saleID)
 		fmt.Fprintf(out, "%s sells from %s to %s and is %s now\n", s.ID, instant(s.OpensAt), instant(s.ClosesAt), s.Phase(now))
+		seedings, err := book.seedings()
+		if err != nil {
+			return errors.New(oneLine(err))
+		}
+		for _, seeded := range seedings {
+			if seeded.Units > 0 && seeded.At.After(s.OpensAt) {
+				fmt.Fprintf(out, "%s  %d units were added (%s): a \"sold out\" before that was true\n", httpapi.Time(seeded.At), seeded.Units, seeded.ID)
+			}
+		}
 		fmt.Fprintln(out, "for the buyer: no order was accepted under this account")
 		return nil
 	case err != nil:
@@ -66,7 +88,7 @@ func tell(ctx context.Context, book orders, saleID, user string, whyPending func
 		event(c.ResentAt, "its order message was sent again (the last time)")
 	}
 	if c.State() == sale.Pending {
-		fmt.Fprintf(out, "%-24s  pending for %v: %s\n", "now", now.Sub(c.AcceptedAt).Round(time.Second), whyPending(c))
+		fmt.Fprintf(out, "%-24s  pending for %v: %s\n", "now", now.Sub(c.AcceptedAt).Round(time.Second), book.whyPending(c))
 		fmt.Fprintln(out, "for the buyer: the unit is yours; the order's number follows, and you need do nothing")
 		return nil
 	}

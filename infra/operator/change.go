@@ -23,6 +23,7 @@ type changed struct {
 	SaleID    string    `json:"saleId"`
 	Seeded    int64     `json:"seeded"`
 	Applied   bool      `json:"applied"`
+	Withdrawn int64     `json:"withdrawn"`
 	Paused    bool      `json:"paused"`
 	OpensAt   time.Time `json:"opensAt"`
 	ClosesAt  time.Time `json:"closesAt"`
@@ -74,6 +75,17 @@ var changes = []change{
 		}
 		return fmt.Sprintf("%s has %s units more, %d seeded in all; `make add` with SEED_ID=%s again changes nothing; `make receipt %sSALE=%s` counts them",
 			c.SaleID, values["stock"], c.Seeded, values["seed-id"], where, c.SaleID), nil
+	}},
+	{action: "withdraw", done: "WITHDRAWN", members: units, say: func(c changed, values map[string]string, where string) (string, error) {
+		text := fmt.Sprintf("%s: %d of %s units are withdrawn, %d stay seeded", c.SaleID, c.Withdrawn, values["stock"], c.Seeded)
+		if !c.Applied {
+			text = fmt.Sprintf("%s: %d of %s units were withdrawn as %s before, and nothing changed now; %d stay seeded", c.SaleID,
+				c.Withdrawn, values["stock"], values["seed-id"], c.Seeded)
+		}
+		if fmt.Sprint(c.Withdrawn) != values["stock"] {
+			text += "; the others are sold"
+		}
+		return text + fmt.Sprintf("; `make receipt %sSALE=%s` counts them", where, c.SaleID), nil
 	}},
 }
 

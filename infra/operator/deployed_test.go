@@ -97,6 +97,13 @@ func TestAnEnvironmentsSaleIsChangedThroughItsSeedFunction(t *testing.T) {
 		{action: "add", answer: `{"saleId":"moutai","seeded":150,"shards":2,"applied":false}`,
 			want:  "moutai: 50 units were added as second-batch before, and nothing changed now; 150 units were seeded in all\n",
 			flags: []string{"-stock", "50", "-seed-id", "second-batch"}, members: map[string]any{"stock": 50.0, "seedId": "second-batch"}},
+		{action: "withdraw", answer: `{"saleId":"moutai","seeded":1000,"shards":2,"applied":true,"withdrawn":9000}`,
+			want:  "moutai: 9000 of 9000 units are withdrawn, 1000 stay seeded; `make receipt ENV=dev SALE=moutai` counts them\n",
+			flags: []string{"-stock", "9000", "-seed-id", "typo"}, members: map[string]any{"stock": 9000.0, "seedId": "typo"}},
+		{action: "withdraw", answer: `{"saleId":"moutai","seeded":1200,"shards":2,"applied":false,"withdrawn":8800}`,
+			want: "moutai: 8800 of 9000 units were withdrawn as typo before, and nothing changed now; 1200 stay seeded; the others are sold; " +
+				"`make receipt ENV=dev SALE=moutai` counts them\n",
+			flags: []string{"-stock", "9000", "-seed-id", "typo"}, members: map[string]any{"stock": 9000.0, "seedId": "typo"}},
 	} {
 		t.Run(tt.action, func(t *testing.T) {
 			config, calls := account(t, map[string]string{function: tt.answer})
@@ -171,6 +178,7 @@ func TestAChangeThatCannotBeMeantIsAskedOfNobody(t *testing.T) {
 		"NOT RESCHEDULED: CLOSES=\"\" is no instant; name both: OPENS=":             {"reschedule", "-sale", "m", "-opens", "2026-11-11T14:00:00Z"},
 		"NOT ADDED: \"\" is no name; give the request one that was not used before": {"add", "-sale", "m", "-stock", "5"},
 		"NOT ADDED: \"-5\" is no number of units: STOCK=50":                         {"add", "-sale", "m", "-stock", "-5", "-seed-id", "x"},
+		"NOT WITHDRAWN: \"0\" is no number of units: STOCK=50":                      {"withdraw", "-sale", "m", "-stock", "0", "-seed-id", "x"},
 		"NOT ADDED: \"5 0\" is no number of units: STOCK=50":                        {"add", "-sale", "m", "-stock", "5 0", "-seed-id", "x"},
 	} {
 		var out bytes.Buffer

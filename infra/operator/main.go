@@ -35,6 +35,7 @@ const usage = `usage:
   operator [where] resume -sale ID                        the sale goes on
   operator [where] reschedule -sale ID -opens T -closes T
   operator [where] add -sale ID -stock N -seed-id NAME    more units, once per name
+  operator [where] withdraw -sale ID -stock N -seed-id NAME   unsold units go, once per name
   operator [where] receipt -sale ID|-all [-json] [-full] [-bound 5m]   recounts a sale; -full scans any table
   operator [where] buyer -sale ID -user ID                what happened to one buyer's order
   operator [where] redrive [-go] [-drop poison]            what is in the dead-letter queue; -go moves what is pending back
