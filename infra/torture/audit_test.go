@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/infra/books"
-	"flashsale/infra/replies"
+	"flashsale/infra/client"
 )
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -109,19 +109,19 @@ func TestARestockExcusesAnEarlierRefusal(t *testing.T) {
 }
 
 func TestAHistoryNotesContradictions(t *testing.T) {
-	first := replies.Claim{ClaimID: "c1", SaleID: "s", State: "CONFIRMED", OrderID: "101"}
+	first := client.Claim{ClaimID: "c1", SaleID: "s", State: "CONFIRMED", OrderID: "101"}
 	for name, c := range map[string]struct {
-		second   replies.Claim
+		second   client.Claim
 		problems int
 	}{
 		"the same again":                 {first, 0},
-		"less is known, not denied":      {replies.Claim{ClaimID: "c1", SaleID: "s", State: "PENDING"}, 0},
-		"another claim":                  {replies.Claim{ClaimID: "c2", SaleID: "s", State: "PENDING"}, 1},
-		"another order":                  {replies.Claim{ClaimID: "c1", SaleID: "s", State: "CONFIRMED", OrderID: "102"}, 1},
-		"another sale":                   {replies.Claim{ClaimID: "c1", SaleID: "t", State: "PENDING"}, 1},
-		"no claim":                       {replies.Claim{SaleID: "s", State: "PENDING"}, 1},
-		"confirmed without an order":     {replies.Claim{ClaimID: "c1", SaleID: "s", State: "CONFIRMED"}, 1},
-		"an order that is not confirmed": {replies.Claim{ClaimID: "c1", SaleID: "s", State: "PENDING", OrderID: "101"}, 1},
+		"less is known, not denied":      {client.Claim{ClaimID: "c1", SaleID: "s", State: "PENDING"}, 0},
+		"another claim":                  {client.Claim{ClaimID: "c2", SaleID: "s", State: "PENDING"}, 1},
+		"another order":                  {client.Claim{ClaimID: "c1", SaleID: "s", State: "CONFIRMED", OrderID: "102"}, 1},
+		"another sale":                   {client.Claim{ClaimID: "c1", SaleID: "t", State: "PENDING"}, 1},
+		"no claim":                       {client.Claim{SaleID: "s", State: "PENDING"}, 1},
+		"confirmed without an order":     {client.Claim{ClaimID: "c1", SaleID: "s", State: "CONFIRMED"}, 1},
+		"an order that is not confirmed": {client.Claim{ClaimID: "c1", SaleID: "s", State: "PENDING", OrderID: "101"}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHistory()

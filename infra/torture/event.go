@@ -2,10 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"flashsale/infra/client"
 )
 
 // event is one sale under torture, with its crowd and what it was told.
@@ -60,7 +61,7 @@ func (e *event) unanswered(who string) {
 }
 
 // open creates the sale, however often that takes.
-func (e *event) open(ctx context.Context, c *client, now time.Time) bool {
+func (e *event) open(ctx context.Context, c *client.Client, now time.Time) bool {
 	return e.seed(ctx, c, map[string]any{
 		"action": "create", "saleId": e.id, "stock": e.stock, "shards": e.shards,
 		"opensAt": now.Add(-time.Minute).UTC().Format(time.RFC3339), "closesAt": now.Add(24 * time.Hour).UTC().Format(time.RFC3339),
@@ -68,7 +69,7 @@ func (e *event) open(ctx context.Context, c *client, now time.Time) bool {
 }
 
 // restock adds batch i.
-func (e *event) restock(ctx context.Context, c *client, i int) bool {
+func (e *event) restock(ctx context.Context, c *client.Client, i int) bool {
 	from := time.Now()
 	done := e.seed(ctx, c, map[string]any{
 		"action": "add", "saleId": e.id, "seedId": fmt.Sprintf("batch-%d", i), "stock": e.restocks[i],
@@ -79,15 +80,15 @@ func (e *event) restock(ctx context.Context, c *client, i int) bool {
 
 // seed repeats one seeding request until it has succeeded. Any failure may be
 // a kill's; one that lasts is a violation (P9, P15).
-func (e *event) seed(ctx context.Context, c *client, request map[string]any) bool {
+func (e *event) seed(ctx context.Context, c *client.Client, request map[string]any) bool {
 	for {
-		r, ok := c.invoke(ctx, "SeedFunction", request)
 		var answer struct{ SaleID string }
-		if ok && json.Unmarshal([]byte(r.body), &answer) == nil && answer.SaleID == e.id {
+		err := c.Ask(ctx, client.SeedFunction, request, &answer)
+		if err == nil && answer.SaleID == e.id {
 			return true
 		}
 		if !pause(ctx, 50*time.Millisecond) {
-			e.told.problem("the seeding %v did not succeed; its last answer: %s (P15)", request, r)
+			e.told.problem("the seeding %v did not succeed; the last try: %v %+v (P15)", request, err, answer)
 			return false
 		}
 	}

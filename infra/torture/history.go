@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"flashsale/infra/books"
-	"flashsale/infra/replies"
+	"flashsale/infra/client"
 )
 
 // span is a stretch of time.
@@ -44,7 +44,7 @@ func (h *history) note(format string, a ...any) {
 }
 
 // accepted notes that a user was told of a claim, and perhaps of its order.
-func (h *history) accepted(user, saleID string, t replies.Claim) {
+func (h *history) accepted(user, saleID string, t client.Claim) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if t.ClaimID == "" || t.SaleID != saleID || (t.State == "CONFIRMED") != (t.OrderID != "") {

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"syscall"
 	"time"
+
+	"flashsale/infra/local/child"
 )
 
 // nemesis kills. Only it touches the machine's processes while it runs.
@@ -51,7 +54,7 @@ func (n *nemesis) strike() error {
 // killFunction kills a process of a function: any function, for some have many
 // processes and some have one.
 func (n *nemesis) killFunction() error {
-	all, err := children(n.machine.stack.process.Pid())
+	all, err := victims(n.machine.stack.Pid())
 	if err != nil {
 		return err
 	}
@@ -79,13 +82,12 @@ func (n *nemesis) killEngine() error {
 
 // killOne kills one process of a kind, if there is one.
 func (n *nemesis) killOne(kind string) error {
-	parent := n.machine.stack.process.Pid()
-	all, err := children(parent)
+	all, err := victims(n.machine.stack.Pid())
 	if err != nil {
 		return err
 	}
 	all = slices.DeleteFunc(all, func(v victim) bool { return v.kind != kind })
-	if len(all) > 0 && kill(all[n.chance.IntN(len(all))], parent) {
+	if len(all) > 0 && all[n.chance.IntN(len(all))].Signal(syscall.SIGKILL) == nil {
 		n.kills[kind]++
 	}
 	return nil
@@ -93,10 +95,10 @@ func (n *nemesis) killOne(kind string) error {
 
 // killPrograms kills, waits a while, and starts again: the queues, which the
 // stack needs to start, first.
-func (n *nemesis) killPrograms(ctx context.Context, programs ...*program) error {
+func (n *nemesis) killPrograms(ctx context.Context, programs ...*child.Program) error {
 	for _, p := range programs {
-		p.kill()
-		n.kills[p.name]++
+		p.Kill()
+		n.kills[p.Name]++
 	}
 	time.Sleep(time.Duration(n.chance.IntN(500)) * time.Millisecond)
 	for i := len(programs) - 1; i >= 0; i-- {
@@ -110,11 +112,11 @@ func (n *nemesis) killPrograms(ctx context.Context, programs ...*program) error 
 // revive starts what has ended without being killed, which it must not do: the
 // death of anything else is no reason for these two to give up.
 func (n *nemesis) revive(ctx context.Context) error {
-	for _, p := range []*program{n.machine.queues, n.machine.stack} {
-		if !p.ended() {
+	for _, p := range []*child.Program{n.machine.queues, n.machine.stack} {
+		if !p.Ended() {
 			continue
 		}
-		n.problem("the %s ended by itself: %v", p.name, p.process.Wait())
+		n.problem("the %s ended by itself: %v", p.Name, p.Failure())
 		if err := n.machine.start(ctx, p); err != nil {
 			return fmt.Errorf("revive: %w", err)
 		}

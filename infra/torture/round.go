@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"flashsale/infra/books"
+	"flashsale/infra/client"
 )
 
 const (
@@ -25,13 +26,13 @@ const (
 	grace = 30 * time.Second
 	// interrupted is how many repairs of a round are killed while they run.
 	interrupted = 2
-	reconcile   = "ReconcileFunction"
+	reconcile   = client.ReconcileFunction
 )
 
 // round is some sales at a time, from their creation to the audit.
 type round struct {
 	events  []*event
-	client  *client
+	client  *client.Client
 	table   *dynamodb.Client
 	nemesis *nemesis
 }
@@ -168,7 +169,7 @@ func (r *round) repair(ctx context.Context, interrupt bool) (err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = r.client.invoke(ctx, reconcile, struct{}{})
+		_ = r.client.Ask(ctx, reconcile, struct{}{}, nil)
 	}()
 	if interrupt && pause(ctx, time.Duration(r.nemesis.chance.IntN(60))*time.Millisecond) {
 		err = r.nemesis.killOne(reconcile)

@@ -15,7 +15,12 @@ import (
 	"time"
 
 	"flashsale/infra/books"
+	"flashsale/infra/client"
+	"flashsale/infra/local/child"
 )
+
+// callTime bounds one request; a dead stack can keep nobody longer.
+const callTime = 15 * time.Second
 
 // config says how hard and how long.
 type config struct {
@@ -51,7 +56,7 @@ func run(ctx context.Context, c config, out io.Writer) (sum summary, err error) 
 			err = errors.Join(err, os.RemoveAll(m.dir))
 		}
 	}()
-	for _, p := range []*program{m.queues, m.stack} {
+	for _, p := range []*child.Program{m.queues, m.stack} {
 		if err := m.start(ctx, p); err != nil {
 			return sum, err
 		}
@@ -65,11 +70,11 @@ func run(ctx context.Context, c config, out io.Writer) (sum summary, err error) 
 			t.problem(format, a...)
 		}
 	}
-	api := newClient(m.api, m.lambda, c.sales*c.buyers)
-	defer api.http.CloseIdleConnections()
+	api := client.New(m.at.API, client.Options{Lambda: m.at.Lambda, Timeout: callTime, Connections: c.sales * c.buyers})
+	defer api.Close()
 	var events []*event
 	for i := 1; (c.rounds == 0 || i <= c.rounds) && (c.limit == 0 || time.Since(t.begun) < c.limit); i++ {
-		r := &round{client: api, table: newTable(m.dynamodb), nemesis: n}
+		r := &round{client: api, table: newTable(m.at.DynamoDB), nemesis: n}
 		for k := range c.sales {
 			r.events = append(r.events, newEvent(chance, fmt.Sprintf("round-%d-sale-%d", i, k), c.buyers, c.chaos))
 		}
@@ -95,7 +100,7 @@ func run(ctx context.Context, c config, out io.Writer) (sum summary, err error) 
 // last reads the table once more: what later rounds did must have changed
 // nothing of earlier sales, and there must be no others.
 func (t *tally) last(ctx context.Context, m *machine, events []*event) error {
-	all, err := books.Read(ctx, newTable(m.dynamodb), tableName)
+	all, err := books.Read(ctx, newTable(m.at.DynamoDB), tableName)
 	if err != nil {
 		return err
 	}

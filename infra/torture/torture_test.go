@@ -54,22 +54,22 @@ func TestAProgramIsStartedAgainUntilItServes(t *testing.T) {
 	if err := m.start(t.Context(), m.queues); err != nil {
 		t.Fatal(err)
 	}
-	first := m.queues.process.Pid()
-	m.queues.kill()
-	if !m.queues.ended() {
+	first := m.queues.Pid()
+	m.queues.Kill()
+	if !m.queues.Ended() {
 		t.Error("the killed queues have not ended")
 	}
 	if err := m.start(t.Context(), m.queues); err != nil {
 		t.Fatal(err)
 	}
-	if again := m.queues.process.Pid(); again == first {
+	if again := m.queues.Pid(); again == first {
 		t.Errorf("process %d again", again)
 	}
 	if err := m.stop(); err != nil {
 		t.Error(err)
 	}
 	log, err := os.ReadFile(filepath.Join(m.dir, "stack.log"))
-	if served := strings.Count(string(log), "SQS serves at "+m.queues.readyURL); err != nil || served != 2 {
+	if served := strings.Count(string(log), "SQS serves at "+m.queues.ReadyURL); err != nil || served != 2 {
 		t.Errorf("served %d times, want 2: %s %v", served, log, err)
 	}
 }
