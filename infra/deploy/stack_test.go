@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
+	"context"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,66 +15,58 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"flashsale/infra/client"
+	"flashsale/infra/local/child"
+	"flashsale/infra/local/launch"
 )
 
 // patience bounds every wait for something that must happen.
 const patience = time.Minute
 
-// freePorts are ports of this machine that nobody listens on. All are held until
-// the last is found, so that they differ.
-func freePorts(t *testing.T, n int) []int {
-	t.Helper()
-	ports := make([]int, n)
-	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		ports[i] = l.Addr().(*net.TCPAddr).Port
-	}
-	return ports
-}
-
 // localStack runs a stack as `make run` does, with these variables, until the test ends.
 func localStack(t *testing.T, variables ...string) (url, data string) {
 	t.Helper()
-	if _, err := os.Stat(filepath.Join(root, ".build", "host", "local")); err != nil {
+	if _, err := os.Stat(launch.Built(root)); err != nil {
 		t.Fatalf("the stack is not built: run make test (%v)", err)
+	}
+	program, err := exec.LookPath("make")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ports, err := child.FreePorts(4)
+	if err != nil {
+		t.Fatal(err)
 	}
 	data = t.TempDir()
 	// -o: what is built already is not built again.
 	args := append([]string{"--no-print-directory", "-o", "host", "run", "DATA=" + data}, variables...)
-	ports := freePorts(t, 4)
 	for i, name := range []string{"API_PORT", "LAMBDA_PORT", "DYNAMODB_PORT", "SQS_PORT"} {
 		args = append(args, fmt.Sprintf("%s=%d", name, ports[i]))
 	}
-	c := exec.Command("make", args...)
-	c.Dir, c.Env = root, append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=")
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // for Ctrl-C, which a terminal sends to the whole group
-	var said bytes.Buffer
-	c.Stdout, c.Stderr = &said, &said
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	url = fmt.Sprintf("http://127.0.0.1:%d", ports[0])
+	var said child.Tail
+	p := child.Program{Name: "stack", ReadyURL: url + "/_local/health", Command: child.Command{
+		Path: program, Args: args, Dir: root, Env: append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL="), Output: &said,
+		OwnGroup: true, // for Ctrl-C, which a terminal sends to the whole group
+	}}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	err = p.Start(ctx)
 	t.Cleanup(func() {
-		_ = syscall.Kill(-c.Process.Pid, syscall.SIGINT)
-		_ = c.Wait() // until the stack has ended; make says that it was interrupted
+		if p.Ended() {
+			return
+		}
+		_ = syscall.Kill(-p.Pid(), syscall.SIGINT)
+		_ = p.Failure() // until the stack has ended; make says that it was interrupted
 		if text := said.String(); !strings.Contains(text, "stopping ...") || strings.Contains(text, "flashsale: ") {
 			t.Errorf("the stack did not stop as it should:\n%s", text)
 		}
 	})
-	url = fmt.Sprintf("http://127.0.0.1:%d", ports[0])
-	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		response, err := http.Get(url + "/_local/health")
-		if err == nil {
-			response.Body.Close()
-			return url, data
-		}
-		if time.Now().After(end) {
-			t.Fatalf("the stack is not healthy: %v", err)
-		}
+	if err != nil {
+		t.Fatalf("%v:\n%s", err, &said)
 	}
+	return url, data
 }
 
 // guard is an eligibility check of this machine. While held it keeps every caller
@@ -132,12 +122,14 @@ func TestTheLocalStackIsSmokedAndRehearsedOn(t *testing.T) {
 		t.Error(err)
 	}
 	tokens := tokensOf(t, b, url, 45)
+	buyer := client.New(url, client.Options{Connections: len(tokens)})
+	defer buyer.Close()
 	for i, token := range tokens[:3] {
-		if status, body := buy(t, url, token); status != http.StatusAccepted {
-			t.Errorf("token %d of make tokens: %d %s, want an accepted purchase", i, status, body)
+		if a, err := buyer.Buy(t.Context(), "demo", token, ""); err != nil || a.Status != http.StatusAccepted {
+			t.Errorf("token %d of make tokens: %v, %v, want an accepted purchase", i, a, err)
 		}
 	}
-	testConcurrency(t, url, tokens[3:], &g)
+	testConcurrency(t, buyer, tokens[3:], &g)
 }
 
 // tokensOf are the tokens that `make tokens` writes.
@@ -159,36 +151,20 @@ func tokensOf(t *testing.T, b *bench, url string, n int) []string {
 	return tokens
 }
 
-func buy(t *testing.T, url, token string) (status int, body string) {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/sales/demo/orders", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Error(err)
-		return 0, ""
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Error(err)
-	}
-	return response.StatusCode, string(text)
-}
-
 // testConcurrency keeps purchases waiting for the eligibility check until there are
 // more of them than `make run CONCURRENCY=…` lets run.
-func testConcurrency(t *testing.T, url string, tokens []string, g *guard) {
+func testConcurrency(t *testing.T, buyer *client.Client, tokens []string, g *guard) {
 	g.held.Store(true)
 	var refused atomic.Int64
 	for range 20 {
 		var crowd sync.WaitGroup
 		for _, token := range tokens {
 			crowd.Go(func() {
-				if status, body := buy(t, url, token); status == http.StatusServiceUnavailable && strings.Contains(body, `"Service Unavailable"`) {
+				a, err := buyer.Buy(t.Context(), "demo", token, "")
+				if err != nil {
+					t.Error(err)
+				}
+				if a.Status == http.StatusServiceUnavailable && strings.Contains(string(a.Body), `"Service Unavailable"`) {
 					refused.Add(1)
 				}
 			})
