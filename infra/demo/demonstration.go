@@ -48,7 +48,7 @@ func (d *demonstration) run(ctx context.Context) ([]line, error) {
 	if err := d.tokens(ctx, crowd); err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(d.out, "sale %s is open: %s clicks\n", d.saleID, thousands(totalClicks(crowd)))
+	fmt.Fprintf(d.out, "sale %s is open: %s bottles on %s stock shards\n", d.saleID, thousands(d.stock), thousands(d.shards))
 
 	startedAt := d.now()
 	results, err := d.rush(ctx, crowd)
@@ -62,6 +62,8 @@ func (d *demonstration) run(ctx context.Context) ([]line, error) {
 	}
 	printPace(d.out, startedAt, results, sightings)
 
+	_, end := d.progress.step("the table is recounted", 0)
+	defer end()
 	recountCtx, cancel := context.WithTimeout(ctx, recountTime)
 	defer cancel()
 	sale, findings, err := readBooks(recountCtx, newTable(d.system.DynamoDB), d.system.Table, d.saleID, d.now)
@@ -75,7 +77,7 @@ func (d *demonstration) run(ctx context.Context) ([]line, error) {
 }
 
 func (d *demonstration) rush(ctx context.Context, crowd []buyer) ([]result, error) {
-	one, end := d.progress.step("clicks", totalClicks(crowd))
+	one, end := d.progress.step("clicks answered", totalClicks(crowd))
 	defer end()
 	limited, cancel := context.WithTimeout(ctx, rushTime)
 	defer cancel()
@@ -83,7 +85,7 @@ func (d *demonstration) rush(ctx context.Context, crowd []buyer) ([]result, erro
 }
 
 func (d *demonstration) follow(ctx context.Context, crowd []buyer, asks []int) ([]sighting, error) {
-	one, end := d.progress.step("confirmed", len(asks))
+	one, end := d.progress.step("buyers who know their outcome", len(asks))
 	defer end()
 	limited, cancel := context.WithTimeout(ctx, d.patience)
 	defer cancel()
@@ -95,7 +97,7 @@ func (d *demonstration) follow(ctx context.Context, crowd []buyer, asks []int) (
 func (d *demonstration) tokens(ctx context.Context, crowd []buyer) error {
 	ctx, cancel := context.WithTimeout(ctx, tokensTime)
 	defer cancel()
-	one, end := d.progress.step("tokens", len(crowd))
+	one, end := d.progress.step("buyers signed in", len(crowd))
 	defer end()
 	users := make([]string, len(crowd))
 	for i, b := range crowd {

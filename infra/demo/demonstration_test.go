@@ -33,7 +33,7 @@ func demonstrate(t *testing.T, f flaws) []line {
 		options:  options{buyers: 40, stock: 12, shards: 4, clicks: 3, concurrency: 16, seed: 7},
 		system:   systemAt(t, server.URL),
 		out:      io.Discard,
-		progress: newProgress(io.Discard, false, time.Now),
+		progress: progress{w: io.Discard},
 		now:      time.Now,
 		patience: 30 * time.Second,
 	}
@@ -109,7 +109,7 @@ func TestADemonstrationThatCannotMakeItsSaleFails(t *testing.T) {
 	d := demonstration{
 		options: options{buyers: 1, stock: 1, shards: 1, clicks: 1, concurrency: 1},
 		system:  client.System{Client: client.New(server.URL, client.Options{Lambda: server.URL + "/elsewhere"})},
-		out:     io.Discard, progress: newProgress(io.Discard, false, time.Now), now: time.Now, patience: time.Minute,
+		out:     io.Discard, progress: progress{w: io.Discard}, now: time.Now, patience: time.Minute,
 	}
 	if _, err := d.run(t.Context()); err == nil || !strings.Contains(err.Error(), "create sale") {
 		t.Errorf("error is %v, want one about the creation of the sale", err)
@@ -125,8 +125,8 @@ func TestADemonstrationEndsWhenItIsInterrupted(t *testing.T) {
 	d := demonstration{
 		options:  options{buyers: 5, stock: 1, shards: 1, clicks: 1, concurrency: 4, seed: 1},
 		system:   systemAt(t, server.URL),
-		out:      cancelOnWrite{"5 clicks", cancel},
-		progress: newProgress(io.Discard, false, time.Now), now: time.Now, patience: time.Minute,
+		out:      cancelOnWrite{"answers to 5 clicks", cancel},
+		progress: progress{w: io.Discard}, now: time.Now, patience: time.Minute,
 	}
 	if _, err := d.run(ctx); err == nil {
 		t.Error("an interrupted demonstration reports no error")

@@ -96,10 +96,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, terminal 
 	if err != nil {
 		return exitNotRun
 	}
-	fmt.Fprintf(stdout, "%s bottles, %s buyers, up to %d clicks each, %d requests at a time (-seed %d)\n",
-		thousands(o.stock), thousands(o.buyers), o.clicks, o.concurrency, o.seed)
+	fmt.Fprintf(stdout, "%s buyers want one of %s bottles; each clicks 1 to %d times, %d requests at a time (-seed %d repeats them)\n",
+		thousands(o.buyers), thousands(o.stock), o.clicks, o.concurrency, o.seed)
+	bar := progress{stderr, terminal}
 
-	system, own, err := findStack(ctx, o, stdout)
+	system, own, err := findStack(ctx, o, stdout, bar)
 	if err != nil {
 		fmt.Fprintf(stderr, "demo: %v\n", err)
 		return exitNotRun
@@ -107,7 +108,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, terminal 
 	defer system.Close()
 	d := demonstration{
 		options: o, system: system, out: stdout,
-		progress: newProgress(stderr, terminal, time.Now), now: time.Now, patience: confirmTime,
+		progress: bar, now: time.Now, patience: confirmTime,
 	}
 	lines, err := d.run(ctx)
 	held := err == nil && allHold(lines)
@@ -133,7 +134,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, terminal 
 }
 
 // findStack is the stack that runs already, else one of the demonstration's own.
-func findStack(ctx context.Context, o options, stdout io.Writer) (client.System, *stack, error) {
+func findStack(ctx context.Context, o options, stdout io.Writer, bar progress) (client.System, *stack, error) {
 	c := client.Options{Timeout: requestTime, Connections: o.concurrency}
 	system, err := client.Find(ctx, fmt.Sprintf("http://127.0.0.1:%d", o.apiPort), c)
 	if err == nil {
@@ -152,7 +153,9 @@ func findStack(ctx context.Context, o options, stdout io.Writer) (client.System,
 		program = filepath.Join(filepath.Dir(self), "local")
 	}
 	fmt.Fprintln(stdout, "no stack is running: starting one for this demonstration")
+	_, end := bar.step("the stack starts", 0)
 	own, err := startStack(ctx, program, stdout)
+	end()
 	if err != nil {
 		return system, nil, err
 	}

@@ -76,7 +76,7 @@ func TestExitCodes(t *testing.T) {
 	}
 	t.Run("0 and a receipt when every promise held", func(t *testing.T) {
 		code, stdout, stderr := outcome(t, small(portOf(t, flaws{}))...)
-		if code != exitFine || strings.Contains(stdout, "BROKEN") || !strings.HasSuffix(stdout, "0 pending  ok\n") {
+		if code != exitFine || strings.Contains(stdout, "BROKEN") || !strings.HasSuffix(stdout, "0 orders pending  ok\n") {
 			t.Errorf("exit %d\n%s%s", code, stdout, stderr)
 		}
 		if !strings.Contains(stdout, "using the stack that runs on http://127.0.0.1:") {

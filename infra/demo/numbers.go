@@ -26,7 +26,7 @@ func (e *evidence) numbered() line {
 			}
 		}
 	}
-	l.figure = fmt.Sprintf("%d ids", len(ids))
+	l.figure = thousands(len(ids)) + " order ids"
 	return l
 }
 
@@ -65,7 +65,7 @@ func (e *evidence) inOrder() line {
 		confirmed = append(confirmed, c.ConfirmedAt)
 	}
 	if len(spans) == 0 {
-		l.figure = "no ids"
+		l.figure = "no order ids"
 		return l
 	}
 	// By start; next to it, the largest id among those that had ended by then.
@@ -82,7 +82,7 @@ func (e *evidence) inOrder() line {
 		}
 	}
 	first, last := slices.MinFunc(confirmed, time.Time.Compare), slices.MaxFunc(confirmed, time.Time.Compare)
-	l.figure = "in " + (last.Sub(first) + time.Second).String()
+	l.figure = fmt.Sprintf("within %.0f s", (last.Sub(first) + time.Second).Seconds())
 	return l
 }
 
@@ -103,13 +103,13 @@ func (e *evidence) settled() line {
 		case s.found && s.orderID == "":
 			l.breaks("%s has not seen the order confirmed", user)
 		case !s.found && s.err != nil:
-			l.breaks("%s got no answer about the own order: %v", user, s.err)
+			l.breaks("%s got no answer about their order: %v", user, s.err)
 		}
 	}
 	for _, b := range e.unseen() {
 		l.breaks("%s was accepted and then told that there is no such order", e.crowd[b].user)
 	}
-	l.figure = fmt.Sprintf("%d pending", pending)
+	l.figure = thousands(pending) + " orders pending"
 	return l
 }
 

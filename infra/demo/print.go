@@ -22,33 +22,39 @@ func printReceipt(w io.Writer, saleID string, lines []line) {
 			fmt.Fprintf(w, "%s: %s\n", l.promise, b)
 		}
 	}
-	fmt.Fprintf(w, "\nreceipt of sale %s\n", saleID)
+	fmt.Fprintf(w, "\nreceipt of sale %s: what the README promises, and what was counted\n", saleID)
 	for _, l := range lines {
 		verdict := "ok"
 		if len(l.broken) > 0 {
 			verdict = "BROKEN"
 		}
-		fmt.Fprintf(w, "  %-5s  %-46s  %15s  %s\n", l.promise, l.says, l.figure, verdict)
+		fmt.Fprintf(w, "  %-5s  %-40s  %21s  %s\n", l.promise, l.says, l.figure, verdict)
 	}
 }
 
-// printRush tells what the crowd heard.
+// printRush says what the clicks were answered: each answer, how many clicks got it, and what
+// it means.
 func printRush(w io.Writer, results []result) {
-	count := map[verdict]int{}
-	repeats := 0
+	count, winners, repeats := map[verdict]int{}, map[string]bool{}, 0
 	for _, r := range results {
 		count[r.verdict]++
 		repeats += max(0, r.tries-1)
+		if r.verdict == accepted {
+			winners[r.reply.Claim.ClaimID] = true
+		}
 	}
-	fmt.Fprintf(w, "%s clicks: %s accepted, %s already ordered, %s sold out", thousands(len(results)),
-		thousands(count[accepted]), thousands(count[alreadyOrdered]), thousands(count[soldOut]))
+	fmt.Fprintf(w, "answers to %s clicks\n", thousands(len(results)))
+	say := func(n int, what string) { fmt.Fprintf(w, "  %9s  %s\n", thousands(n), what) }
+	say(len(winners), "accepted: the buyer has a bottle")
+	say(count[accepted]-len(winners), "accepted again: the same Idempotency-Key, the same answer, no second bottle")
+	say(count[alreadyOrdered], "already ordered: another click of a buyer who has a bottle")
+	say(count[soldOut], "sold out")
 	if n := count[unanswered] + count[unexpected]; n > 0 {
-		fmt.Fprintf(w, ", %s other", thousands(n))
+		say(n, "no answer, or one that the API does not have")
 	}
 	if repeats > 0 {
-		fmt.Fprintf(w, " (%s repeated as told)", thousands(repeats))
+		fmt.Fprintf(w, "  (%s requests were sent again, as a busy system asks for)\n", thousands(repeats))
 	}
-	fmt.Fprintln(w)
 }
 
 // printPace is information only: it says more about the machine than about the
@@ -73,10 +79,14 @@ func printPace(w io.Writer, startedAt time.Time, results []result, sightings []s
 			settled = later(settled, s.confirmedBy)
 		}
 	}
-	fmt.Fprintf(w, "information only: answers p50 %s, p99 %s; %s answers/s,\n  %s accepted/s until the last was, %s confirmed/s from the first click on\n",
-		percentile(took, 50).Round(100*time.Microsecond), percentile(took, 99).Round(100*time.Microsecond),
-		rate(len(took), rushed.Sub(startedAt)), rate(firstWins, lastWin.Sub(startedAt)), rate(confirmed, settled.Sub(startedAt)))
+	fmt.Fprintf(w, "speed on this machine, which no promise depends on\n"+
+		"  %9s  for half of the answers, at most; %s for 99 %% of them\n"+
+		"  %9s  answers a second\n  %9s  bottles sold a second, until the last one was\n  %9s  orders confirmed a second, from the first click on\n",
+		round(percentile(took, 50)), round(percentile(took, 99)), rate(len(took), rushed.Sub(startedAt)),
+		rate(firstWins, lastWin.Sub(startedAt)), rate(confirmed, settled.Sub(startedAt)))
 }
+
+func round(d time.Duration) string { return fmt.Sprintf("%.1f ms", 1000*d.Seconds()) }
 
 func later(a, b time.Time) time.Time {
 	if b.After(a) {

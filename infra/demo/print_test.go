@@ -5,10 +5,12 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
 	"flashsale/infra/books"
+	"flashsale/infra/client"
 )
 
 func TestTheReceiptIsTheLastThingPrintedAndFitsEightyColumns(t *testing.T) {
@@ -20,7 +22,7 @@ func TestTheReceiptIsTheLastThingPrintedAndFitsEightyColumns(t *testing.T) {
 	}
 	var out bytes.Buffer
 	printReceipt(&out, "demo-x", lines)
-	findings, table, ok := strings.Cut(out.String(), "\nreceipt of sale demo-x\n")
+	findings, table, ok := strings.Cut(out.String(), "\nreceipt of sale demo-x: what the README promises, and what was counted\n")
 	if !ok {
 		t.Fatalf("no receipt in:\n%s", out.String())
 	}
@@ -68,30 +70,50 @@ func TestThousandsAreSetApart(t *testing.T) {
 	}
 }
 
-func TestWithoutATerminalProgressIsALineNowAndThen(t *testing.T) {
-	now := start
+func TestEveryFigureOfTheRushSaysWhatItCounts(t *testing.T) {
 	var out bytes.Buffer
-	one, end := newProgress(&out, false, func() time.Time { return now }).step("clicks", 4)
-	one()
-	now = now.Add(lineEvery)
-	one()
-	one()
-	now = now.Add(lineEvery)
-	one()
-	end()
-	if got, want := out.String(), "clicks: 2 of 4\n"; got != want {
-		t.Errorf("printed %q, want %q", got, want)
+	won := func(claim string) result {
+		return result{verdict: accepted, tries: 2, reply: client.Answer{Claim: client.Claim{ClaimID: claim}}}
+	}
+	printRush(&out, []result{won("a"), won("a"), won("b"), {verdict: soldOut}, {verdict: alreadyOrdered}, {}})
+	for _, want := range []string{
+		"answers to 6 clicks\n", " 2  accepted: the buyer has a bottle\n", " 1  accepted again: ", " 1  already ordered: ", " 1  sold out\n",
+		" 1  no answer, or ", "(3 requests were sent again",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, &out)
+		}
 	}
 }
 
+func TestWithoutATerminalProgressIsALineNowAndThenAlsoWhileNothingMoves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		one, end := progress{w: &out}.step("clicks", 4)
+		one()
+		one()
+		time.Sleep(2*lineEvery + lineEvery/2)
+		one()
+		end()
+		_, end = progress{w: &out}.step("the stack starts", 0)
+		time.Sleep(lineEvery + lineEvery/2)
+		end()
+		if got, want := out.String(), "clicks: 2 of 4\nclicks: 2 of 4\nthe stack starts: 2 s\n"; got != want || lineEvery > 5*time.Second {
+			t.Errorf("printed %q, want %q", got, want)
+		}
+	})
+}
+
 func TestOnATerminalProgressIsABarThatGoesAway(t *testing.T) {
-	var out bytes.Buffer
-	one, end := newProgress(&out, true, time.Now).step("clicks", 2)
-	one()
-	one()
-	end()
-	if !strings.Contains(out.String(), "\r") || strings.Contains(out.String(), "\n") {
-		t.Errorf("drawn: %q", out.String())
+	for _, parts := range []int{2, 0} {
+		var out bytes.Buffer
+		one, end := progress{&out, true}.step("clicks", parts)
+		one()
+		one()
+		end()
+		if !strings.Contains(out.String(), "\r") || strings.Contains(out.String(), "\n") {
+			t.Errorf("drawn: %q", out.String())
+		}
 	}
 	printPace(io.Discard, start, nil, nil) // nothing measured is printed, too
 }

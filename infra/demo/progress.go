@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -13,37 +14,63 @@ import (
 const lineEvery = 2 * time.Second
 
 // progress shows how far one step after another has come: as a bar on a
-// terminal, else as a line now and then.
+// terminal, else as a line now and then, also while nothing moves.
 type progress struct {
 	w        io.Writer
 	terminal bool
-	now      func() time.Time
 }
 
-func newProgress(w io.Writer, terminal bool, now func() time.Time) progress {
-	return progress{w: w, terminal: terminal, now: now}
-}
-
-// step begins a step of that many parts and returns what to call after each,
-// from any goroutine, and at the end.
+// step begins a step of that many parts, or of none that can be counted, and returns what to
+// call after each, from any goroutine, and at the end.
 func (p progress) step(what string, parts int) (one, end func()) {
+	var done atomic.Int64
+	draw, finish := p.line(what, parts, &done), func() {}
+	every := lineEvery
 	if p.terminal {
-		bar := progressbar.NewOptions(parts,
-			progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription(fmt.Sprintf("%-9s", what)),
-			progressbar.OptionShowCount(), progressbar.OptionSetWidth(30), progressbar.OptionSetPredictTime(false),
-			progressbar.OptionThrottle(50*time.Millisecond), progressbar.OptionClearOnFinish())
+		bar := newBar(p.w, what, parts)
 		// A terminal that cannot be drawn on must not stop the demonstration.
-		return func() { _ = bar.Add(1) }, func() { _ = bar.Clear() }
+		draw, finish = func() { _ = bar.Set64(done.Load()) }, func() { _ = bar.Clear() }
+		every = 100 * time.Millisecond
+		draw()
 	}
-	var mu sync.Mutex
-	done, last := 0, p.now()
-	return func() {
-		mu.Lock()
-		defer mu.Unlock()
-		done++
-		if now := p.now(); now.Sub(last) >= lineEvery && done < parts {
-			last = now
-			fmt.Fprintf(p.w, "%s: %s of %s\n", what, thousands(done), thousands(parts))
+	stop := make(chan struct{})
+	var drawing sync.WaitGroup
+	drawing.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				draw()
+			case <-stop:
+				return
+			}
 		}
-	}, func() {}
+	})
+	return func() { done.Add(1) }, func() {
+		close(stop)
+		drawing.Wait()
+		finish()
+	}
+}
+
+func newBar(w io.Writer, what string, parts int) *progressbar.ProgressBar {
+	if parts == 0 {
+		parts = -1 // a spinner
+	}
+	return progressbar.NewOptions(parts,
+		progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what),
+		progressbar.OptionShowCount(), progressbar.OptionSetWidth(30), progressbar.OptionSetPredictTime(false),
+		progressbar.OptionClearOnFinish())
+}
+
+func (p progress) line(what string, parts int, done *atomic.Int64) func() {
+	began := time.Now()
+	return func() {
+		how := fmt.Sprintf("%.0f s", time.Since(began).Seconds())
+		if parts > 0 {
+			how = thousands(int(done.Load())) + " of " + thousands(parts)
+		}
+		fmt.Fprintf(p.w, "%s: %s\n", what, how)
+	}
 }

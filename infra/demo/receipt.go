@@ -59,7 +59,7 @@ func audit(e evidence) []line {
 // sold: P1, and that scarcity was not made up: who could be served, was.
 func (e *evidence) sold() line {
 	want := min(e.stock, len(e.crowd))
-	l := line{promise: "P1", says: "sold exactly min(stock, buyers)", figure: thousands(len(e.books.Claims)) + " of " + thousands(want)}
+	l := line{promise: "P1", says: "sold exactly min(stock, buyers)", figure: thousands(len(e.books.Claims)) + " of " + thousands(want) + " bottles"}
 	if n := len(e.books.Claims); n != want {
 		l.breaks("%d units were sold, not %d", n, want)
 	}
@@ -71,7 +71,7 @@ func (e *evidence) sold() line {
 // recount found that has no line of its own.
 func (e *evidence) conserved() line {
 	b := e.books
-	l := line{promise: "P2", says: "stock left + claims = seeded, on every shard"}
+	l := line{promise: "P2", says: "left + sold = stock, on every shard"}
 	l.recounted(e)
 	if len(b.Shards) != e.shards {
 		l.breaks("%d shards are stored, but %d were asked for", len(b.Shards), e.shards)
@@ -79,13 +79,13 @@ func (e *evidence) conserved() line {
 	if b.Seeded != int64(e.stock) {
 		l.breaks("%d units were seeded, but %d were asked for", b.Seeded, e.stock)
 	}
-	l.figure = fmt.Sprintf("%d + %d = %d", b.Stock(), len(b.Claims), b.Seeded)
+	l.figure = fmt.Sprintf("%s + %s = %s bottles", thousands(int(b.Stock())), thousands(len(b.Claims)), thousands(int(b.Seeded)))
 	return l
 }
 
 // oneEach: P3.
 func (e *evidence) oneEach() line {
-	l := line{promise: "P3", says: "one order per buyer, all their clicks together"}
+	l := line{promise: "P3", says: "one order per buyer, however they click"}
 	known := map[string]bool{}
 	for _, b := range e.crowd {
 		known[b.user] = true
@@ -103,7 +103,7 @@ func (e *evidence) oneEach() line {
 
 // durable: P4. Whoever was told of a claim holds that very claim.
 func (e *evidence) durable() line {
-	l := line{promise: "P4", says: "every accepted click is in the books"}
+	l := line{promise: "P4", says: "every accepted click is in the table"}
 	held := e.claimsByUser()
 	n := 0
 	for _, r := range e.results {
@@ -118,13 +118,13 @@ func (e *evidence) durable() line {
 			l.breaks("%s was told of claim %s, which the books do not have", user, r.reply.Claim.ClaimID)
 		}
 	}
-	l.figure = thousands(n) + " answers"
+	l.figure = thousands(n) + " accepted clicks"
 	return l
 }
 
 // truthful: P5 and P6. Every click has an answer, and the answers are true.
 func (e *evidence) truthful() line {
-	l := line{promise: "P5 P6", says: "the others: sold out or already ordered, truly"}
+	l := line{promise: "P5 P6", says: "every other click got a true refusal"}
 	told, refused := map[string]bool{}, map[string]bool{}
 	for _, s := range e.sightings {
 		told[e.crowd[s.buyer].user] = s.found
@@ -160,7 +160,7 @@ func (e *evidence) truthful() line {
 	if left > 0 && len(refused) > 0 {
 		l.breaks("%d buyers were told that it is sold out, but %d units are left", len(refused), left)
 	}
-	l.figure = thousands(refusals) + " answers"
+	l.figure = thousands(refusals) + " refused clicks"
 	return l
 }
 
@@ -204,7 +204,7 @@ func (e *evidence) repeatable() line {
 		}
 		repeats += max(0, wins-1)
 	}
-	l.figure = thousands(repeats) + " repeats"
+	l.figure = thousands(repeats) + " repeated clicks"
 	return l
 }
 

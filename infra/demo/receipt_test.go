@@ -136,7 +136,7 @@ func TestEachKindOfBrokenBooksIsFound(t *testing.T) {
 		}, "P8", "c has not seen the order confirmed"},
 		{"a buyer could not ask", func(e *evidence) {
 			e.sightings[2] = sighting{buyer: 2, err: errors.New("no route")}
-		}, "P8", "c got no answer about the own order: no route"},
+		}, "P8", "c got no answer about their order: no route"},
 		{"an accepted order is denied afterwards", func(e *evidence) {
 			e.sightings[2] = sighting{buyer: 2}
 		}, "P8", "c was accepted and then told"},
