@@ -158,6 +158,17 @@ func TestImportsPointOneWay(t *testing.T) {
 			},
 		},
 		{
+			name: "who judges the answers shares no code with who gave them",
+			check: edges(func(s *source) bool { return !s.isTest() && s.dir() == "infra/client" }, "the client knows the documented API only",
+				func(_ *source, imported string) bool {
+					return isStandard(imported) || imported == "golang.org/x/sync/errgroup"
+				}),
+			breaks: []broken{
+				imports("infra/client/x.go", module+"/shared/sale"),
+				imports("infra/client/x.go", "github.com/aws/aws-sdk-go-v2/service/lambda"),
+			},
+		},
+		{
 			name: "what is deployed imports nothing that exists for tests",
 			check: edges(func(s *source) bool {
 				return codeIn("shared", "functions")(s) && !isTestSupport(s.dir())
