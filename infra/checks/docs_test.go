@@ -79,6 +79,7 @@ func unknownTargets(name, markdown, makefile string) (found []finding) {
 
 var (
 	plainPath     = regexp.MustCompile(`^[A-Za-z0-9_.*-]+(/[A-Za-z0-9_.*-]+)*/?$`)
+	filePrefix    = regexp.MustCompile(`^(?:fileb?://|@)`)
 	fileExtension = regexp.MustCompile(`\.(go|md|yaml|json)$`)
 )
 
@@ -95,7 +96,7 @@ type repository struct {
 func (r repository) missingPaths(name, markdown string) (found []finding) {
 	for _, q := range quotesOf(markdown) {
 		for word := range strings.FieldsSeq(q.text) {
-			word = strings.TrimSuffix(strings.TrimPrefix(strings.TrimRight(word, ".,;:)"), "file://"), "/...")
+			word = strings.TrimSuffix(filePrefix.ReplaceAllString(strings.TrimRight(word, ".,;:)"), ""), "/...")
 			word = strings.Trim(strings.TrimPrefix(word, "./"), `"'`)
 			if plainPath.MatchString(word) && !r.exists(path.Dir(name), word) {
 				found = append(found, finding{name, q.line, word + " does not exist"})
@@ -139,18 +140,12 @@ func (r repository) matches(pattern string) bool {
 }
 
 func TestDocumentsNameWhatExists(t *testing.T) {
-	repo := repository{all: files(t)}
+	repo := repository{all: published(t)}
 	for line := range strings.FieldsSeq(read(t, ".gitignore")) {
 		repo.ignored = append(repo.ignored, strings.Trim(line, "/"))
 	}
-	documents := []string{"README.md"}
-	for _, name := range repo.all {
-		if under(name, "infra") && strings.HasSuffix(name, ".md") {
-			documents = append(documents, name)
-		}
-	}
 	makefile := read(t, "Makefile")
-	for _, name := range documents {
+	for _, name := range documentsOf(repo.all) {
 		t.Run(name, func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join(root(t), filepath.FromSlash(name)))
 			if err != nil {
@@ -184,6 +179,7 @@ func TestDocumentsThatNameWhatDoesNotExistAreNoticed(t *testing.T) {
 		{"`events/buy-*.json`", 1},
 		{"`go test ./infra/sqs`", 1},
 		{"`--payload file://events/seed-sub.json`", 1},
+		{"`--payload fileb://events/seed-sub.json -d @events/seed-add.json`", 1},
 		{"`sqs/queue.go` and `sqs`", 0},
 		{"`application/json`, `net/http`, `/sales/{saleId}/orders`, `https://example.com/a.json`", 0},
 	}

@@ -126,6 +126,28 @@ func TestTheDocumentHasTheTemplatesRoutesAndSecurity(t *testing.T) {
 	}
 }
 
+// TestTheTableOfCallsHasTheDocumentsRoutes reads the first table of HTTP.md.
+func TestTheTableOfCallsHasTheDocumentsRoutes(t *testing.T) {
+	text, err := os.ReadFile("../docs/HTTP.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "\n| call | answer |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	var want, got []string
+	for _, o := range opened(t).Operations() {
+		want = append(want, o.Method+" "+o.Path)
+	}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([A-Z]+ /[^`]*)` \\|").FindAllStringSubmatch(table, -1) {
+		got = append(got, m[1])
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("calls (-openapi.yaml +HTTP.md):\n%s", diff)
+	}
+}
+
 // refusal is how a code appears to a client.
 type refusal struct {
 	Status      int

@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -48,31 +46,6 @@ func examplesOf(markdown string) []example {
 	return all
 }
 
-// shell runs commands one after the other in one shell, and returns what each
-// printed. curl finds this stack where the documents say that it is.
-func (s *stack) shell(commands []string) []string {
-	s.t.Helper()
-	home := s.t.TempDir()
-	config := fmt.Sprintf("connect-to = \"127.0.0.1:3000:127.0.0.1:%d\"\nconnect-to = \"127.0.0.1:3001:127.0.0.1:%d\"\nmax-time = 60\n", s.ports[0], s.ports[1])
-	if err := os.WriteFile(filepath.Join(home, ".curlrc"), []byte(config), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
-	const end = "--- end of an answer ---"
-	script := ""
-	for _, command := range commands {
-		script += command + "\nprintf '%s' '" + end + "'\n"
-	}
-	bash := exec.CommandContext(s.t.Context(), "bash")
-	bash.Stdin = strings.NewReader(script)
-	bash.Env = append(os.Environ(), "CURL_HOME="+home, "http_proxy=", "HTTP_PROXY=", "ALL_PROXY=", "all_proxy=")
-	out, err := bash.CombinedOutput()
-	answers := strings.Split(string(out), end)
-	if err != nil || len(answers) != len(commands)+1 {
-		s.t.Fatalf("%d commands, %d answers, %v:\n%s", len(commands), len(answers)-1, err, out)
-	}
-	return answers[:len(commands)]
-}
-
 // volatile is what is different each time, by its shape. Ids are numbered in the
 // order in which they come, so that the same id must come in the same places.
 var volatile = regexp.MustCompile(`"claimId":"([A-Z2-7]{26})"` +
@@ -104,17 +77,9 @@ func (m *mask) of(text string) string {
 	})
 }
 
-func TestTheCurlExamplesAnswerAsPrinted(t *testing.T) {
-	s := boot(t, "-demo-sale")
-	s.eventually("the demonstration sale is open", func() bool {
-		return s.must(s.call("GET", "/sales/demo", "")).text("state") == "OPEN"
-	})
-	file := filepath.Join(s.root, "infra/docs/HTTP.md")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	examples := examplesOf(string(text))
+// answersAsPrinted runs a document's examples and compares their answers.
+func (s *stack) answersAsPrinted(t *testing.T, file, text string) {
+	examples := examplesOf(text)
 	if len(examples) < 30 {
 		t.Fatalf("%d examples", len(examples))
 	}
@@ -122,9 +87,12 @@ func TestTheCurlExamplesAnswerAsPrinted(t *testing.T) {
 	for _, e := range examples {
 		commands = append(commands, e.command)
 	}
-	answers := s.shell(commands)
+	var answers []string
+	for _, o := range s.shell(commands) {
+		answers = append(answers, o.text)
+	}
 	if *update {
-		updated := printed(string(text), answers)
+		updated := printed(text, answers)
 		if err := os.WriteFile(file, []byte(updated), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +101,7 @@ func TestTheCurlExamplesAnswerAsPrinted(t *testing.T) {
 	want, got := mask{map[string]string{}}, mask{map[string]string{}}
 	for i, e := range examples {
 		if diff := cmp.Diff(want.of(e.answer), got.of(answers[i])); diff != "" {
-			t.Errorf("HTTP.md:%d: %s (-printed +answered):\n%s", e.line, e.command, diff)
+			t.Errorf("%s:%d: %s (-printed +answered):\n%s", file, e.line, e.command, diff)
 		}
 		if strings.HasPrefix(answers[i], "HTTP/") {
 			s.inContract(e.command, answers[i])

@@ -1,0 +1,240 @@
+package checks
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	markdownLink = regexp.MustCompile(`\[[^\]]*\]\(([^)\s]+)\)`)
+	heading      = regexp.MustCompile(`(?m)^(#+) (.*)$`)
+	fencedBlock  = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
+	codeSpan     = regexp.MustCompile("`[^`]+`")
+	notInAnchor  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// prose is a document without its fenced blocks.
+func prose(markdown string) string { return fencedBlock.ReplaceAllString(markdown, "") }
+
+// anchors are the headings of a document as GitHub makes link targets of them.
+func anchors(markdown string) (all []string) {
+	for _, m := range heading.FindAllStringSubmatch(prose(markdown), -1) {
+		all = append(all, strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(m[2]), ""), " ", "-"))
+	}
+	return all
+}
+
+// linksOf are the targets of a document's links to this repository, from its root.
+func linksOf(name, markdown string) (all []string) {
+	for _, m := range markdownLink.FindAllStringSubmatch(codeSpan.ReplaceAllString(prose(markdown), "code"), -1) {
+		file, anchor, anchored := strings.Cut(m[1], "#")
+		if strings.Contains(m[1], "://") {
+			continue
+		}
+		target := name
+		if file != "" {
+			target = path.Join(path.Dir(name), file)
+		}
+		if anchored {
+			target += "#" + anchor
+		}
+		all = append(all, target)
+	}
+	return all
+}
+
+// deadLinks are the links of a document that lead to no file, folder or heading.
+func deadLinks(repo repository, name, markdown string, text func(string) string) (found []finding) {
+	for _, link := range linksOf(name, markdown) {
+		file, anchor, anchored := strings.Cut(link, "#")
+		switch {
+		case !repo.matches(file):
+			found = append(found, finding{name, 0, "links to " + link + ", which does not exist"})
+		case anchored && !slices.Contains(anchors(text(file)), anchor):
+			found = append(found, finding{name, 0, fmt.Sprintf("links to %s, but %s has only the headings %v", link, file, anchors(text(file)))})
+		}
+	}
+	return found
+}
+
+// published are the repository's files with those that GitHub reads, which files leaves
+// out with every other dot folder.
+func published(t *testing.T) []string {
+	t.Helper()
+	forge := os.DirFS(root(t))
+	all := files(t)
+	for _, pattern := range []string{".github/*.*", ".github/workflows/*"} {
+		found, err := fs.Glob(forge, pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no %s: %v", pattern, err)
+		}
+		all = append(all, found...)
+	}
+	return all
+}
+
+// documentsOf are the repository's Markdown files.
+func documentsOf(all []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !strings.HasSuffix(name, ".md") })
+}
+
+func TestEveryLinkLeadsSomewhere(t *testing.T) {
+	repo := repository{all: published(t)}
+	for _, name := range documentsOf(repo.all) {
+		report(t, deadLinks(repo, name, read(t, name), func(file string) string { return read(t, file) }))
+	}
+}
+
+func TestADeadLinkIsNoticed(t *testing.T) {
+	repo := repository{all: []string{"README.md", "infra/docs/HTTP.md", "shared/sale/sale.go"}}
+	text := func(string) string { return "# The API\n\n## Error codes: which?\n```\n# no heading\n```\n" }
+	for markdown, want := range map[string]int{
+		"[a](HTTP.md) [b](../../README.md#the-api) [c](#error-codes-which) [d](../../shared/sale) [e](https://example.com/x)": 0,
+		"`[a](none.md)`\n```\n[b](none.md)\n```\n": 0,
+		"[a](none.md)":            1,
+		"[a](README.md)":          1,
+		"[a](HTTP.md#no-heading)": 1,
+		"[a](#errors)":            1,
+	} {
+		if found := deadLinks(repo, "infra/docs/HTTP.md", markdown, text); len(found) != want {
+			t.Errorf("%s: %v, want %d findings", markdown, found, want)
+		}
+	}
+}
+
+// The README is the way in: it leads to every other document, once.
+func TestTheReadmeLinksEachDocumentOnce(t *testing.T) {
+	readme := linksOf("README.md", read(t, "README.md"))
+	for _, name := range documentsOf(published(t)) {
+		if name == "README.md" {
+			continue
+		}
+		n := 0
+		for _, link := range readme {
+			if file, _, _ := strings.Cut(link, "#"); file == name {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("the README links to %s %d times, want once", name, n)
+		}
+	}
+}
+
+var figure = regexp.MustCompile(`\d+(?:[.,]\d+)*`)
+
+// section is a part of a document under one heading, as far as a translation keeps it.
+type section struct {
+	level         int
+	figures, code []string // sorted: another language has another order
+}
+
+func sectionsOf(markdown string) (all []section) {
+	text := prose(markdown)
+	places := heading.FindAllStringSubmatchIndex(text, -1)
+	for i, p := range places {
+		end := len(text)
+		if i+1 < len(places) {
+			end = places[i+1][0]
+		}
+		part := markdownLink.ReplaceAllString(text[p[1]:end], "")
+		s := section{level: p[3] - p[2], code: codeSpan.FindAllString(part, -1)}
+		s.figures = figure.FindAllString(codeSpan.ReplaceAllString(part, ""), -1)
+		slices.Sort(s.figures)
+		slices.Sort(s.code)
+		all = append(all, s)
+	}
+	return all
+}
+
+// outOfStep says how a translation differs from its original in what has no language.
+func outOfStep(original, translation, originalText, translationText string) (found []finding) {
+	note := func(format string, args ...any) {
+		found = append(found, finding{translation, 0, fmt.Sprintf(format, args...)})
+	}
+	a, b := sectionsOf(originalText), sectionsOf(translationText)
+	if len(a) != len(b) {
+		note("%d headings, want %d", len(b), len(a))
+		return found
+	}
+	for i := range a {
+		switch {
+		case a[i].level != b[i].level:
+			note("heading %d is of level %d, want %d", i+1, b[i].level, a[i].level)
+		case !slices.Equal(a[i].figures, b[i].figures):
+			note("section %d has the figures %v, want %v", i+1, b[i].figures, a[i].figures)
+		case !slices.Equal(a[i].code, b[i].code):
+			note("section %d quotes %v, want %v", i+1, b[i].code, a[i].code)
+		}
+	}
+	if got, want := fencedBlock.FindAllString(translationText, -1), fencedBlock.FindAllString(originalText, -1); !slices.Equal(got, want) {
+		note("its blocks are %q, want %q", got, want)
+	}
+	links := func(name, text, other string) []string {
+		all := slices.DeleteFunc(linksOf(name, text), func(link string) bool { return link == other })
+		slices.Sort(all)
+		return all
+	}
+	if got, want := links(translation, translationText, original), links(original, originalText, translation); !slices.Equal(got, want) {
+		note("it links to %v, want %v", got, want)
+	}
+	return found
+}
+
+func TestTheChineseReadmeIsInStep(t *testing.T) {
+	const original, translation = "README.md", "infra/docs/README.zh-CN.md"
+	report(t, outOfStep(original, translation, read(t, original), read(t, translation)))
+	first, _, _ := strings.Cut(read(t, original), "\n")
+	if links := linksOf(original, first); !slices.Equal(links, []string{translation}) {
+		t.Errorf("the first line of %s links to %v", original, links)
+	}
+}
+
+func TestATranslationOutOfStepIsNoticed(t *testing.T) {
+	const english = "# A\n\n100 units, `x` and [b](infra/b.md)\n\n```sh\nmake run\n```\n\n## B\n\n1.5 s\n"
+	const chinese = "# 甲\n\n`x`：[乙](b.md)，100 件\n\n```sh\nmake run\n```\n\n## 乙\n\n1.5 秒\n"
+	for _, tt := range []struct {
+		was, is string
+		want    int
+	}{
+		{"", "", 0}, {"100", "200", 1}, {"1.5", "15", 1}, {"make run", "make demo", 1}, {"## 乙", "### 乙", 1}, {"## 乙", "乙", 1},
+		{"b.md", "c.md", 1}, {"`x`", "`y`", 1},
+	} {
+		if found := outOfStep("README.md", "infra/README.zh.md", english, strings.Replace(chinese, tt.was, tt.is, 1)); len(found) != tt.want {
+			t.Errorf("%q for %q: %v, want %d findings", tt.is, tt.was, found, tt.want)
+		}
+	}
+}
+
+// The README quotes figures; the document of figures has the commands that printed them.
+func TestTheReadmesFiguresAreThoseOfTheDocument(t *testing.T) {
+	_, table, found := strings.Cut(read(t, "README.md"), "## Five figures")
+	table, _, _ = strings.Cut(table, "\n## ")
+	_, figures, foundToo := strings.Cut(read(t, "infra/docs/GUARANTEES.md"), "\n## Figures")
+	if !found || !foundToo {
+		t.Fatal("a heading is missing")
+	}
+	known := strings.ReplaceAll(figures, ",", "")
+	rows := 0
+	for line := range strings.SplitSeq(table, "\n") {
+		cells := strings.Split(line, "|")
+		if len(cells) < 4 || !figure.MatchString(cells[2]) {
+			continue
+		}
+		rows++
+		for _, f := range figure.FindAllString(cells[2], -1) {
+			if !regexp.MustCompile(`(?:^|[^\d.])` + regexp.QuoteMeta(strings.ReplaceAll(f, ",", "")) + `(?:[^\d.]|\.\D|$)`).MatchString(known) {
+				t.Errorf("%s: the figure %s is not in GUARANTEES.md", strings.TrimSpace(cells[1]), f)
+			}
+		}
+	}
+	if rows != 5 {
+		t.Errorf("%d figures, want 5", rows)
+	}
+}

@@ -1,0 +1,177 @@
+package e2e
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// shellEnvironment is what the documents' commands get: where this test's stack
+// listens, and no make that called the tests.
+func shellEnvironment(s *stack) []string {
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return strings.HasPrefix(name, "MAKE") || slices.Contains([]string{"MFLAGS", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"}, name)
+	})
+	if s == nil {
+		return env
+	}
+	for i, name := range []string{"API_PORT", "LAMBDA_PORT", "DYNAMODB_PORT", "SQS_PORT"} {
+		env = append(env, name+"="+strconv.Itoa(s.ports[i]))
+	}
+	return append(env, "DATA="+s.data, "AWS_EC2_METADATA_DISABLED=true")
+}
+
+// outcome is what a command printed, and its exit status.
+type outcome struct {
+	text   string
+	status string
+}
+
+// shell runs commands one after the other in one shell. curl and the AWS CLI find this
+// stack where the documents say that it is.
+func (s *stack) shell(commands []string) []outcome {
+	s.t.Helper()
+	home := s.t.TempDir()
+	config := fmt.Sprintf("connect-to = \"127.0.0.1:3000:127.0.0.1:%d\"\nconnect-to = \"127.0.0.1:3001:127.0.0.1:%d\"\nmax-time = 60\n", s.ports[0], s.ports[1])
+	if err := os.WriteFile(filepath.Join(home, ".curlrc"), []byte(config), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	const end = "--- end of an answer, status "
+	var script strings.Builder
+	for _, c := range commands {
+		fmt.Fprintf(&script, "%s\nprintf '%%s%%s\\n' '%s' $?\n", c, end)
+	}
+	bash := exec.CommandContext(s.t.Context(), "bash")
+	bash.Dir, bash.Stdin = s.root, strings.NewReader(script.String())
+	bash.Env = append(shellEnvironment(s), "CURL_HOME="+home)
+	out, err := bash.CombinedOutput()
+	parts := strings.Split(string(out), end)
+	if err != nil || len(parts) != len(commands)+1 {
+		s.t.Fatalf("%d commands, %d answers, %v:\n%s", len(commands), len(parts)-1, err, out)
+	}
+	outcomes := make([]outcome, len(commands))
+	for i := range outcomes {
+		outcomes[i].text = parts[i]
+		outcomes[i].status, parts[i+1], _ = strings.Cut(parts[i+1], "\n")
+	}
+	return outcomes
+}
+
+// documents are the repository's Markdown files, in the order in which they are read.
+func documents(t *testing.T, root string) []string {
+	t.Helper()
+	first := []string{"infra/docs/HTTP.md", "README.md", "infra/docs/OPERATING.md"}
+	var rest []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(root, path)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == ".build" || d.Name() == ".git" || d.Name() == ".local" || d.Name() == "node_modules"):
+			return filepath.SkipDir
+		case strings.HasSuffix(name, ".md") && !slices.Contains(first, filepath.ToSlash(name)):
+			rest = append(rest, filepath.ToSlash(name))
+		}
+		return nil
+	})
+	if err != nil || len(rest) < 5 {
+		t.Fatalf("documents: %v, %v", rest, err)
+	}
+	return append(first, rest...)
+}
+
+// TestTheDocumentsCommandsWorkAsTheyStand runs the commands of all documents on one
+// stack, in the order in which a reader meets them. Those which need AWS, or more time
+// than a test has, are checked without being run.
+func TestTheDocumentsCommandsWorkAsTheyStand(t *testing.T) {
+	s := boot(t, "-demo-sale")
+	s.eventually("the demonstration sale is open", func() bool {
+		return s.must(s.call("GET", "/sales/demo", "")).text("state") == "OPEN"
+	})
+	seen, ran := map[string]bool{}, 0
+	for _, file := range documents(t, s.root) {
+		t.Run(file, func(t *testing.T) {
+			s.t = t
+			text := readFile(t, s.root, file)
+			if file == "infra/docs/HTTP.md" {
+				s.answersAsPrinted(t, filepath.Join(s.root, file), text)
+			}
+			var run []string
+			for _, c := range commandsOf(file, text) {
+				if seen[c.text] {
+					continue
+				}
+				seen[c.text] = true
+				if wrong := c.away(t, s.root); wrong != "" {
+					t.Errorf("%s: %s", c, wrong)
+				}
+				if c.kind() == executed || c.onThisStack() {
+					// Unlike make and curl, the AWS CLI cannot be told otherwise where the stack listens.
+					run = append(run, strings.ReplaceAll(c.text, "--endpoint-url http://127.0.0.1:3001", fmt.Sprintf("--endpoint-url http://127.0.0.1:%d", s.ports[1])))
+				}
+			}
+			ran += len(run)
+			for i, o := range s.shell(run) {
+				if o.status != "0" || strings.Contains(o.text, `"errorMessage"`) {
+					t.Errorf("%s: status %s:\n%s", run[i], o.status, o.text)
+				}
+			}
+			s.requestsWork(t, text)
+		})
+	}
+	s.t = t
+	if ran < 15 {
+		t.Errorf("only %d commands were run", ran)
+	}
+	s.saysWhatTheReadmeShows(t)
+}
+
+// requestsWork sends the operators' requests of a document to SeedFunction.
+func (s *stack) requestsWork(t *testing.T, markdown string) {
+	for _, block := range fence.FindAllStringSubmatch(markdown, -1) {
+		for request := range strings.SplitSeq(block[2], "\n") {
+			if !strings.HasPrefix(request, `{"action":`) {
+				continue
+			}
+			body, failed := s.seed(request)
+			names := "applied saleId seeded shards"
+			if !strings.Contains(request, `"stock"`) { // an edit
+				names = "applied changedAt closesAt opensAt paused saleId seeded shards"
+			}
+			if got := strings.Join(slices.Sorted(maps.Keys(body)), " "); failed != "" || body["applied"] != true || got != names {
+				t.Errorf("%s: %v %s", request, body, failed)
+			}
+			if again, failed := s.seed(request); strings.Contains(request, `"seedId"`) && (failed != "" || again["applied"] != false) {
+				t.Errorf("%s again: %v %s", request, again, failed)
+			}
+		}
+	}
+}
+
+// saysWhatTheReadmeShows compares the addresses that the README prints with those that
+// the stack said at its start, but for the ports.
+func (s *stack) saysWhatTheReadmeShows(t *testing.T) {
+	port := regexp.MustCompile(`(127\.0\.0\.1):\d+`)
+	said := port.ReplaceAllString(s.output.String(), "$1")
+	shown := 0
+	for line := range strings.SplitSeq(readFile(t, s.root, "README.md"), "\n") {
+		if strings.HasPrefix(line, "  ") && port.MatchString(line) {
+			shown++
+			if !strings.Contains(said, port.ReplaceAllString(line, "$1")+"\n") {
+				t.Errorf("the README shows %q, the stack says\n%s", line, said)
+			}
+		}
+	}
+	if shown != 4 {
+		t.Errorf("the README shows %d addresses, want 4", shown)
+	}
+}
