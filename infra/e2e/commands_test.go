@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -114,6 +115,9 @@ func (c command) kind() kind {
 			return awayMake
 		}
 	case "go":
+		if len(c.words()) < 2 {
+			return named
+		}
 		return awayTest
 	case "aws", "sam":
 		return awayCLI
@@ -233,7 +237,7 @@ func (c command) knownToCLI(root string) string {
 	return ""
 }
 
-// runsATest checks the package, the pattern and the flags of a `go test`, and the
+// runsATest checks the packages, the pattern and the flags of a `go test`, and the
 // function that a `go version` names.
 func (c command) runsATest(t *testing.T, root string) string {
 	words := c.words()
@@ -243,24 +247,42 @@ func (c command) runsATest(t *testing.T, root string) string {
 		}
 		return ""
 	}
-	folder, below := strings.CutSuffix(strings.TrimPrefix(words[1], "./"), "/...")
-	files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
-	if err != nil || len(files) == 0 {
-		return "no tests in " + folder
-	}
-	var all strings.Builder
-	for _, file := range files {
-		all.WriteString(readFile(t, "", file))
-	}
-	for i, w := range words[2:] {
-		switch value := words[min(i+3, len(words)-1)]; {
-		case w == "-run" && !regexp.MustCompile(`func Test\w*(?:`+strings.Trim(value, "'")+`)`).MatchString(all.String()):
-			return fmt.Sprintf("no test of %s matches %s (below: %v)", folder, value, below)
-		case slices.Contains(words[2:2+i], "-args") && strings.HasPrefix(w, "-") && !strings.Contains(all.String(), `("`+w[1:]+`"`):
-			return fmt.Sprintf("%s has no flag %s", folder, w)
+	var tests strings.Builder
+	for i, w := range words {
+		if folder, ok := strings.CutPrefix(w, "./"); ok {
+			found := testsOf(t, root, folder)
+			if found == "" {
+				return "no tests in " + w
+			}
+			tests.WriteString(found)
+		}
+		switch {
+		case w == "-run" && !regexp.MustCompile(`func Test\w*(?:`+strings.Trim(words[i+1], "'")+`)`).MatchString(tests.String()):
+			return "no test matches " + words[i+1]
+		case strings.HasPrefix(w, "-") && w != "-run" && w != "-v" && w != "-args" && !strings.Contains(tests.String(), `("`+w[1:]+`"`):
+			return "no flag " + w
 		}
 	}
 	return ""
+}
+
+// testsOf is the text of a package's tests, or of all packages below folder/... .
+func testsOf(t *testing.T, root, folder string) string {
+	folder, below := strings.CutSuffix(folder, "/...")
+	var all strings.Builder
+	err := filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err == nil && d.IsDir() && !below && path != filepath.Join(root, folder):
+			return filepath.SkipDir
+		case err == nil && strings.HasSuffix(path, "_test.go"):
+			all.WriteString(readFile(t, "", path))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return all.String()
 }
 
 func readFile(t *testing.T, root, name string) string {
@@ -301,6 +323,11 @@ func TestACommandIsTakenForWhatItIs(t *testing.T) {
 		{"`go test ./infra/model -run Head`", awayTest, true},
 		{"`go test ./infra/model -run TheLastUnit -args -walks 1`", awayTest, true},
 		{"`go test ./infra/models`", awayTest, true},
+		{"`go test ./shared/sale ./functions/query/... -run Event`", awayTest, false},
+		{"`go test ./shared/sale ./functions/query -run Event`", awayTest, true},
+		{"`go test ./infra/simulate -seeds 3`", awayTest, false},
+		{"`go test ./infra/simulate -seed 3 -sea 4`", awayTest, true},
+		{"`go test`", named, false},
 	} {
 		all := commandsOf("x.md", tt.markdown)
 		if len(all) != 1 || all[0].kind() != tt.kind {

@@ -9,7 +9,7 @@ import (
 	"flashsale/infra/plan/estimate"
 )
 
-// The sales that README.md names.
+// The sales that infra/docs/GUARANTEES.md names.
 var sales = []struct {
 	name  string
 	seeds uint64 // a small sale needs more of them for a steady mean
