@@ -129,7 +129,7 @@ func under(name, dir string) bool { return name == dir || strings.HasPrefix(name
 // isTestSupport tells the packages that exist for tests only.
 func isTestSupport(dir string) bool {
 	return slices.ContainsFunc([]string{
-		"shared/clock/clocktest", "shared/ledger/dynamotest", "shared/ledger/ledgertest", "shared/telemetry/telemetrytest",
+		"shared/clock/clocktest", "shared/httpapi/httpapitest", "shared/ledger/dynamotest", "shared/ledger/ledgertest", "shared/telemetry/telemetrytest",
 	}, func(support string) bool { return under(dir, support) })
 }
 

@@ -1,12 +1,9 @@
 package handler
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -14,6 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"flashsale/shared/clock"
+	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
@@ -77,11 +75,13 @@ func (c *claims) confirmed() int {
 	return n
 }
 
+// event is the shared harness's, by the name that the tests use.
+var event = httpapitest.Event
+
 // function is the handler as Lambda calls it, with what is around it.
 type function struct {
 	claims
-	log bytes.Buffer
-	lambda.Handler
+	httpapitest.Function
 }
 
 func newFunction(t *testing.T) *function {
@@ -91,7 +91,7 @@ func newFunction(t *testing.T) *function {
 		orders: map[ledger.ClaimRef]uint64{alice: 0, bob: 0},
 		faults: map[ledger.ClaimRef]error{},
 	}}
-	h := New(&f.claims, telemetry.New(&f.log, "finalize", clock.Wall), clock.Wall)
+	h := New(&f.claims, telemetry.New(&f.Log, "finalize", clock.Wall), clock.Wall)
 	f.Handler = lambda.NewHandler(h)
 	return f
 }
@@ -100,11 +100,7 @@ func newFunction(t *testing.T) *function {
 // the words of the event source: which are to come again.
 func (f *function) invoke(t *testing.T, ctx context.Context, event []byte) ([]string, error) {
 	t.Helper()
-	f.log.Reset()
-	raw, failure := f.Invoke(ctx, event)
-	if line := f.log.Bytes(); bytes.Count(line, []byte("\n")) != 1 || !json.Valid(line) {
-		t.Errorf("want one JSON line in the log, got %s", line)
-	}
+	raw, failure := f.Invoke(t, ctx, event)
 	if failure != nil {
 		return nil, failure
 	}
@@ -121,26 +117,6 @@ func (f *function) invoke(t *testing.T, ctx context.Context, event []byte) ([]st
 		failed = append(failed, item["itemIdentifier"])
 	}
 	return failed, nil
-}
-
-// logged is a field of the event's line.
-func (f *function) logged(t *testing.T, name string) any {
-	t.Helper()
-	var fields map[string]any
-	if err := json.Unmarshal(f.log.Bytes(), &fields); err != nil {
-		t.Fatal(err)
-	}
-	return fields[name]
-}
-
-// event reads a fixture.
-func event(t *testing.T, name string) []byte {
-	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("../../../events", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
 }
 
 // batch is an event of messages m0, m1 … with those bodies.

@@ -24,11 +24,11 @@ func TestABatchIsConfirmedInOneCallAndCountedByClaims(t *testing.T) {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 	for name, want := range map[string]any{"messages": 4.0, "confirmed": 2.0, "failed": 0.0, "outcome": "ok", "level": "INFO"} {
-		if got := f.logged(t, name); got != want {
+		if got := f.Logged(t, name); got != want {
 			t.Errorf("logged %s = %v, want %v", name, got, want)
 		}
 	}
-	if ms, _ := f.logged(t, "acceptToConfirmMs").(float64); ms < 1000 {
+	if ms, _ := f.Logged(t, "acceptToConfirmMs").(float64); ms < 1000 {
 		t.Errorf("acceptToConfirmMs = %v, want at least 1,000", ms)
 	}
 }
@@ -48,8 +48,8 @@ func TestTheSameBatchAgainChangesNothing(t *testing.T) {
 		if diff := cmp.Diff(first, f.orders); diff != "" {
 			t.Errorf("order ids (-first +now):\n%s", diff)
 		}
-		if f.logged(t, "confirmed") != 0.0 || f.logged(t, "acceptToConfirmMs") != nil {
-			t.Errorf("a repeat counts as a confirmation: %s", f.log.String())
+		if f.Logged(t, "confirmed") != 0.0 || f.Logged(t, "acceptToConfirmMs") != nil {
+			t.Errorf("a repeat counts as a confirmation: %s", f.Log.String())
 		}
 	}
 }
@@ -68,7 +68,7 @@ func TestExactlyTheFailedMessagesComeAgain(t *testing.T) {
 		t.Errorf("orders %v, want one of alice only", f.orders)
 	}
 	for name, want := range map[string]any{"failed": 4.0, "confirmed": 1.0, "outcome": "busy", "level": "WARN"} {
-		if got := f.logged(t, name); got != want {
+		if got := f.Logged(t, name); got != want {
 			t.Errorf("logged %s = %v, want %v", name, got, want)
 		}
 	}
@@ -134,11 +134,11 @@ func TestEveryShapeOfPoisonFailsAlone(t *testing.T) {
 				if f.confirmed() != 2 || len(f.orders) != 2 {
 					t.Errorf("orders %v, want those of alice and bob", f.orders)
 				}
-				if got := f.logged(t, "outcome"); got != "poison-message" {
+				if got := f.Logged(t, "outcome"); got != "poison-message" {
 					t.Errorf("outcome %v, want poison-message", got)
 				}
-				if f.log.Len() > 8<<10 {
-					t.Errorf("the log line has %d bytes", f.log.Len())
+				if f.Log.Len() > 8<<10 {
+					t.Errorf("the log line has %d bytes", f.Log.Len())
 				}
 			}
 		})
@@ -171,8 +171,8 @@ func TestWhenEveryMessageFailsTheInvocationFails(t *testing.T) {
 	if _, err := f.invoke(t, t.Context(), batch(t, order(alice), order(bob))); !errors.Is(err, errAllFailed) {
 		t.Errorf("err = %v, want %v", err, errAllFailed)
 	}
-	if f.logged(t, "outcome") != "internal" || f.logged(t, "level") != "ERROR" {
-		t.Errorf("the worst failure is not told: %s", f.log.String())
+	if f.Logged(t, "outcome") != "internal" || f.Logged(t, "level") != "ERROR" {
+		t.Errorf("the worst failure is not told: %s", f.Log.String())
 	}
 }
 
@@ -194,8 +194,8 @@ func TestAPanicFailsTheWholeBatch(t *testing.T) {
 	if failed, err := f.invoke(t, t.Context(), batch(t, order(alice), order(bob))); err == nil {
 		t.Errorf("failed %v and no error: the batch would be deleted", failed)
 	}
-	if f.logged(t, "level") != "ERROR" || f.logged(t, "outcome") != "internal" {
-		t.Errorf("log %s", f.log.String())
+	if f.Logged(t, "level") != "ERROR" || f.Logged(t, "outcome") != "internal" {
+		t.Errorf("log %s", f.Log.String())
 	}
 }
 

@@ -52,7 +52,7 @@ func TestEveryOutcomeLeavesItsLine(t *testing.T) {
 				tt.prepare(f)
 			}
 			f.invoke(t, t.Context(), tt.event())
-			line, err := telemetrytest.Parse(f.log.Bytes())
+			line, err := telemetrytest.Parse(f.Log.Bytes())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,7 +86,7 @@ func TestEveryOutcomeLeavesItsLine(t *testing.T) {
 			if diff := cmp.Diff(metrics, line.Metrics); diff != "" {
 				t.Errorf("metrics (-want +got):\n%s", diff)
 			}
-			if told := telemetrytest.Told(f.log.Bytes()); told != nil {
+			if told := telemetrytest.Told(f.Log.Bytes()); told != nil {
 				t.Errorf("the log tells %q", told)
 			}
 		})

@@ -43,7 +43,7 @@ func TestAnAcceptedOrderIsAnsweredWithItsClaimAndSentOnce(t *testing.T) {
 		t.Errorf("sent (-want +got):\n%s", diff)
 	}
 	for name, want := range map[string]any{"outcome": "ok", "result": "accepted", "purchases": 1.0, "tries": 1.0, "user": "alice", "saleId": "moutai"} {
-		if got := f.logged(t, name); got != want {
+		if got := f.Logged(t, name); got != want {
 			t.Errorf("logged %s = %v, want %v", name, got, want)
 		}
 	}
@@ -82,8 +82,8 @@ func TestAClaimStandsAlsoWhenItsMessageCannotBeSent(t *testing.T) {
 	f := newFunction(t)
 	f.queue.fault = errors.New("sqs: secret endpoint is down")
 	isAccepted(t, f.invoke(t, t.Context(), event(t, "purchase.json")))
-	if f.logged(t, "unsent") != 1.0 || f.logged(t, "outcome") != "ok" || f.logged(t, "level") != "INFO" {
-		t.Errorf("the log does not count the message: %s", f.log.String())
+	if f.Logged(t, "unsent") != 1.0 || f.Logged(t, "outcome") != "ok" || f.Logged(t, "level") != "INFO" {
+		t.Errorf("the log does not count the message: %s", f.Log.String())
 	}
 }
 
@@ -100,8 +100,8 @@ func TestABuyerWhoAsksAgainAfterALongWaitHealsTheOrder(t *testing.T) {
 	}
 	f.now = f.now.Add(time.Second)
 	isAccepted(t, f.invoke(t, t.Context(), event(t, "purchase-idempotent.json")))
-	if len(f.queue.sent) != 1 || f.logged(t, "resent") != 1.0 {
-		t.Errorf("%d messages after the grace, want one: %s", len(f.queue.sent), f.log.String())
+	if len(f.queue.sent) != 1 || f.Logged(t, "resent") != 1.0 {
+		t.Errorf("%d messages after the grace, want one: %s", len(f.queue.sent), f.Log.String())
 	}
 	refused(t, f.invoke(t, t.Context(), event(t, "purchase.json", user("bob"))), 409, sale.AlreadyOrdered)
 	if len(f.queue.sent) != 1 {

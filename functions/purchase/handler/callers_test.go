@@ -121,7 +121,7 @@ func TestTooManyRequestsOfAUserAreRefusedBeforeAnythingIsReadOrWritten(t *testin
 		if wait := r.Headers.RetryAfter; wait != "1" && wait != "2" && wait != "3" {
 			t.Errorf("Retry-After %q, want 1 to 3 seconds", wait)
 		}
-		if got := f.logged(t, "result"); got != "too-many-requests" {
+		if got := f.Logged(t, "result"); got != "too-many-requests" {
 			t.Errorf("counted as %v", got)
 		}
 	}

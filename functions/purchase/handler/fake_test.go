@@ -1,21 +1,17 @@
 package handler
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
+	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
@@ -119,111 +115,40 @@ func (m *mailbox) Send(ctx context.Context, message orderq.Message) error {
 	return nil
 }
 
+// The shared harness, by the names that the tests use.
+var (
+	event   = httpapitest.Event
+	user    = httpapitest.User
+	header  = httpapitest.Header
+	refused = httpapitest.Refused
+)
+
 // function is the handler as Lambda calls it, with what is around it.
 type function struct {
 	*shop
 	queue   mailbox
-	log     bytes.Buffer
 	handler *Handler
-	lambda.Handler
+	httpapitest.Function
 }
 
 func newFunction(t *testing.T) *function {
 	t.Helper()
 	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
 	f := &function{shop: newShop()}
-	f.handler = New(f.shop, &f.queue, telemetry.New(&f.log, "purchase", clock.Wall), func() time.Time { return f.now })
+	f.handler = New(f.shop, &f.queue, telemetry.New(&f.Log, "purchase", clock.Wall), func() time.Time { return f.now })
 	f.Handler = lambda.NewHandler(httpapi.Serve(f.handler.Handle))
 	return f
 }
 
-// invoke runs one event, and checks what holds for every answer: it is no
-// function error, nobody may store it, and it leaves one log line.
+// invoke runs one event; nobody may store its answer, which is always JSON.
 func (f *function) invoke(t *testing.T, ctx context.Context, event []byte) httpapi.Response {
 	t.Helper()
-	f.log.Reset()
-	raw, err := f.Invoke(ctx, event)
-	if err != nil {
-		t.Fatalf("the function failed: %v", err)
-	}
-	var response httpapi.Response
-	if err := json.Unmarshal(raw, &response); err != nil {
-		t.Fatal(err)
-	}
+	response := f.Ask(t, ctx, event)
 	if got := response.Headers.CacheControl; got != "no-store" {
 		t.Errorf("Cache-Control %q, want no-store", got)
 	}
 	if !json.Valid([]byte(response.Body)) {
 		t.Errorf("the body is not JSON: %s", response.Body)
 	}
-	line := f.log.Bytes()
-	if bytes.Count(line, []byte("\n")) != 1 || !json.Valid(line) {
-		t.Errorf("want one JSON line in the log, got %s", line)
-	}
-	if bytes.Contains(line, []byte("header.claims.signature")) {
-		t.Errorf("the token is in the log: %s", line)
-	}
 	return response
-}
-
-// logged is a field of the event's line.
-func (f *function) logged(t *testing.T, name string) any {
-	t.Helper()
-	var fields map[string]any
-	if err := json.Unmarshal(f.log.Bytes(), &fields); err != nil {
-		t.Fatal(err)
-	}
-	return fields[name]
-}
-
-// event is a fixture, changed.
-func event(t *testing.T, name string, changes ...func(*events.APIGatewayV2HTTPRequest)) []byte {
-	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("../../../events", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(changes) == 0 {
-		return raw
-	}
-	var r events.APIGatewayV2HTTPRequest
-	if err := json.Unmarshal(raw, &r); err != nil {
-		t.Fatal(err)
-	}
-	for _, change := range changes {
-		change(&r)
-	}
-	if raw, err = json.Marshal(r); err != nil {
-		t.Fatal(err)
-	}
-	return raw
-}
-
-func user(name string) func(*events.APIGatewayV2HTTPRequest) {
-	return func(r *events.APIGatewayV2HTTPRequest) { r.RequestContext.Authorizer.JWT.Claims["sub"] = name }
-}
-
-func header(name, value string) func(*events.APIGatewayV2HTTPRequest) {
-	return func(r *events.APIGatewayV2HTTPRequest) { r.Headers[name] = value }
-}
-
-// refused checks a refusal and returns its body.
-func refused(t *testing.T, r httpapi.Response, status int, code sale.Code) map[string]any {
-	t.Helper()
-	var body map[string]any
-	if err := json.Unmarshal([]byte(r.Body), &body); err != nil {
-		t.Fatal(err)
-	}
-	if r.StatusCode != status || body["code"] != string(code) || body["status"] != float64(status) {
-		t.Errorf("%d %s, want %d %s", r.StatusCode, r.Body, status, code)
-	}
-	if got := r.Headers.ContentType; got != "application/problem+json" {
-		t.Errorf("Content-Type %q", got)
-	}
-	for _, word := range []string{"goroutine", "panic", "Exception", "ledger"} {
-		if strings.Contains(r.Body, word) {
-			t.Errorf("the body tells %q: %s", word, r.Body)
-		}
-	}
-	return body
 }

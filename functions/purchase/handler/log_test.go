@@ -94,7 +94,7 @@ func TestEveryOutcomeLeavesItsLine(t *testing.T) {
 				changes = append(changes, tt.change)
 			}
 			f.invoke(t, t.Context(), event(t, "purchase.json", changes...))
-			line, err := telemetrytest.Parse(f.log.Bytes())
+			line, err := telemetrytest.Parse(f.Log.Bytes())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,7 +118,7 @@ func TestEveryOutcomeLeavesItsLine(t *testing.T) {
 			if diff := cmp.Diff(metrics, line.Metrics); diff != "" {
 				t.Errorf("metrics (-want +got):\n%s", diff)
 			}
-			if told := telemetrytest.Told(f.log.Bytes()); told != nil {
+			if told := telemetrytest.Told(f.Log.Bytes()); told != nil {
 				t.Errorf("the log tells %q", told)
 			}
 		})

@@ -45,7 +45,7 @@ func TestEachRefusalHasItsStatusCodeAndWait(t *testing.T) {
 			if wait != tt.wait {
 				t.Errorf("Retry-After %q, want %q", wait, tt.wait)
 			}
-			if got := f.logged(t, "result"); got != string(tt.code) {
+			if got := f.Logged(t, "result"); got != string(tt.code) {
 				t.Errorf("counted as %v, want %s", got, tt.code)
 			}
 			if len(f.claims) != 0 || len(f.queue.sent) != 0 {

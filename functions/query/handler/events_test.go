@@ -19,7 +19,7 @@ func TestEveryEventOfThisFunctionIsAnswered(t *testing.T) {
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {
 			f := newFunction(t)
-			if r := f.invoke(t, t.Context(), event(t, name)); r.StatusCode != want {
+			if r := f.Ask(t, t.Context(), event(t, name)); r.StatusCode != want {
 				t.Errorf("%d %s, want %d", r.StatusCode, r.Body, want)
 			}
 		})

@@ -1,12 +1,8 @@
 package handler
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +11,7 @@ import (
 
 	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
+	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
@@ -96,78 +93,31 @@ func (b *books) Order(ctx context.Context, id uint64) (sale.Order, error) {
 	return order, nil
 }
 
+// The shared harness, by the names that the tests use.
+var (
+	event   = httpapitest.Event
+	user    = httpapitest.User
+	path    = httpapitest.Path
+	refused = httpapitest.Refused
+)
+
+func anonymous(r *events.APIGatewayV2HTTPRequest) { r.RequestContext.Authorizer = nil }
+
 // function is the handler as Lambda calls it, with what is around it.
 type function struct {
 	*books
-	log     bytes.Buffer
 	handler *Handler
-	lambda.Handler
+	httpapitest.Function
 }
 
 func newFunction(t *testing.T) *function {
 	t.Helper()
 	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
 	f := &function{books: newBooks()}
-	f.handler = New(f.books, telemetry.New(&f.log, "query", clock.Wall), clock.Wall)
+	f.handler = New(f.books, telemetry.New(&f.Log, "query", clock.Wall), clock.Wall)
 	f.Handler = lambda.NewHandler(httpapi.Serve(f.handler.Handle))
 	return f
 }
-
-// invoke runs one event, and checks what holds for every answer: it is no
-// function error and it leaves one log line.
-func (f *function) invoke(t *testing.T, ctx context.Context, event []byte) httpapi.Response {
-	t.Helper()
-	f.log.Reset()
-	raw, err := f.Invoke(ctx, event)
-	if err != nil {
-		t.Fatalf("the function failed: %v", err)
-	}
-	var response httpapi.Response
-	if err := json.Unmarshal(raw, &response); err != nil {
-		t.Fatal(err)
-	}
-	line := f.log.Bytes()
-	if bytes.Count(line, []byte("\n")) != 1 || !json.Valid(line) {
-		t.Errorf("want one JSON line in the log, got %s", line)
-	}
-	if bytes.Contains(line, []byte("header.claims.signature")) {
-		t.Errorf("the token is in the log: %s", line)
-	}
-	return response
-}
-
-// event is a fixture, changed.
-func event(t *testing.T, name string, changes ...func(*events.APIGatewayV2HTTPRequest)) []byte {
-	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("../../../events", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(changes) == 0 {
-		return raw
-	}
-	var r events.APIGatewayV2HTTPRequest
-	if err := json.Unmarshal(raw, &r); err != nil {
-		t.Fatal(err)
-	}
-	for _, change := range changes {
-		change(&r)
-	}
-	if raw, err = json.Marshal(r); err != nil {
-		t.Fatal(err)
-	}
-	return raw
-}
-
-func user(name string) func(*events.APIGatewayV2HTTPRequest) {
-	return func(r *events.APIGatewayV2HTTPRequest) { r.RequestContext.Authorizer.JWT.Claims["sub"] = name }
-}
-
-func path(name, value string) func(*events.APIGatewayV2HTTPRequest) {
-	return func(r *events.APIGatewayV2HTTPRequest) { r.PathParameters[name] = value }
-}
-
-func anonymous(r *events.APIGatewayV2HTTPRequest) { r.RequestContext.Authorizer = nil }
 
 // answered checks an answer and returns its body.
 func answered(t *testing.T, r httpapi.Response, cacheControl string) map[string]any {
@@ -180,24 +130,4 @@ func answered(t *testing.T, r httpapi.Response, cacheControl string) map[string]
 		t.Errorf("%d %v %s, want 200, JSON, %s", r.StatusCode, r.Headers, r.Body, cacheControl)
 	}
 	return body
-}
-
-// refused checks a refusal, which nobody may store.
-func refused(t *testing.T, r httpapi.Response, status int, code sale.Code) {
-	t.Helper()
-	var body map[string]any
-	if err := json.Unmarshal([]byte(r.Body), &body); err != nil {
-		t.Fatal(err)
-	}
-	if r.StatusCode != status || body["code"] != string(code) || body["status"] != float64(status) {
-		t.Errorf("%d %s, want %d %s", r.StatusCode, r.Body, status, code)
-	}
-	if r.Headers.ContentType != "application/problem+json" || r.Headers.CacheControl != "no-store" {
-		t.Errorf("headers %v", r.Headers)
-	}
-	for _, word := range []string{"goroutine", "panic", "Exception", "ledger"} {
-		if strings.Contains(r.Body, word) {
-			t.Errorf("the body tells %q: %s", word, r.Body)
-		}
-	}
 }

@@ -18,7 +18,7 @@ import (
 
 func TestTheSalePageIsTheSameForEverybodyForASecond(t *testing.T) {
 	f := newFunction(t)
-	body := answered(t, f.invoke(t, t.Context(), event(t, "query-sale.json")), "max-age=1")
+	body := answered(t, f.Ask(t, t.Context(), event(t, "query-sale.json")), "max-age=1")
 	shown, err := time.Parse("2006-01-02T15:04:05.000Z", body["now"].(string))
 	if err != nil || time.Since(shown).Abs() > time.Minute {
 		t.Errorf("now is %v, %v", body["now"], err)
@@ -57,7 +57,7 @@ func TestTheSalePageNamesThePhase(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFunction(t)
 			tt.change(f.books)
-			body := answered(t, f.invoke(t, t.Context(), event(t, "query-sale.json")), "max-age=1")
+			body := answered(t, f.Ask(t, t.Context(), event(t, "query-sale.json")), "max-age=1")
 			if body["state"] != tt.want || body["remaining"] != float64(f.remaining.Units) {
 				t.Errorf("state %v with %v remaining, want %s", body["state"], body["remaining"], tt.want)
 			}
@@ -68,7 +68,7 @@ func TestTheSalePageNamesThePhase(t *testing.T) {
 func TestACountFromASampleSaysSo(t *testing.T) {
 	f := newFunction(t)
 	f.remaining = ledger.Remaining{Units: 4321, Approximate: true}
-	body := answered(t, f.invoke(t, t.Context(), event(t, "query-sale.json")), "max-age=1")
+	body := answered(t, f.Ask(t, t.Context(), event(t, "query-sale.json")), "max-age=1")
 	if body["remaining"] != 4321.0 || body["approximate"] != true {
 		t.Errorf("body %v", body)
 	}
@@ -76,7 +76,7 @@ func TestACountFromASampleSaysSo(t *testing.T) {
 
 func TestABuyerSeesTheirOwnClaim(t *testing.T) {
 	f := newFunction(t)
-	r := f.invoke(t, t.Context(), event(t, "query-claim.json"))
+	r := f.Ask(t, t.Context(), event(t, "query-claim.json"))
 	want := map[string]any{
 		"claimId": "5LJQBKBVNQ2XRCM7KD3V4HTYWA", "saleId": "moutai", "state": "CONFIRMED",
 		"acceptedAt": "2026-01-01T00:00:05.000Z", "orderId": "406709376884146177",
@@ -91,7 +91,7 @@ func TestABuyerSeesTheirOwnClaim(t *testing.T) {
 	pending := f.claims["alice"]
 	pending.OrderID = 0
 	f.claims["alice"] = pending
-	r = f.invoke(t, t.Context(), event(t, "query-claim.json"))
+	r = f.Ask(t, t.Context(), event(t, "query-claim.json"))
 	delete(want, "orderId")
 	want["state"] = "PENDING"
 	if diff := cmp.Diff(want, answered(t, r, "no-store")); diff != "" {
@@ -111,7 +111,7 @@ func TestABuyerIsAskedToWaitLongerTheLongerTheClaimIsPending(t *testing.T) {
 		f.handler.now = func() time.Time { return claim.AcceptedAt.Add(time.Duration(c.age) * time.Second) }
 		met := map[int]bool{}
 		for range 400 {
-			r := f.invoke(t, t.Context(), event(t, "query-claim.json"))
+			r := f.Ask(t, t.Context(), event(t, "query-claim.json"))
 			wait, err := strconv.Atoi(r.Headers.RetryAfter)
 			if err != nil || wait < c.from || wait > c.to {
 				t.Fatalf("Retry-After %q after %d s, want %d to %d", r.Headers.RetryAfter, c.age, c.from, c.to)
@@ -132,7 +132,7 @@ func TestABuyerWhoseClaimStaysPendingPollsRarely(t *testing.T) {
 	age, polls := time.Duration(0), 0
 	f.handler.now = func() time.Time { return claim.AcceptedAt.Add(age) }
 	for age < 140*time.Second {
-		wait, err := strconv.Atoi(f.invoke(t, t.Context(), event(t, "query-claim.json")).Headers.RetryAfter)
+		wait, err := strconv.Atoi(f.Ask(t, t.Context(), event(t, "query-claim.json")).Headers.RetryAfter)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func TestABuyerSeesTheirOwnOrder(t *testing.T) {
 		"orderId": "406709376884146177", "saleId": "moutai", "claimId": "5LJQBKBVNQ2XRCM7KD3V4HTYWA",
 		"confirmedAt": "2026-01-01T00:00:06.000Z",
 	}
-	if diff := cmp.Diff(want, answered(t, f.invoke(t, t.Context(), event(t, "query-order.json")), "no-store")); diff != "" {
+	if diff := cmp.Diff(want, answered(t, f.Ask(t, t.Context(), event(t, "query-order.json")), "no-store")); diff != "" {
 		t.Errorf("body (-want +got):\n%s", diff)
 	}
 }
@@ -160,14 +160,14 @@ func TestABuyerSeesTheirOwnOrder(t *testing.T) {
 // not exist, or ids could be probed.
 func TestSomebodyElsesOrderIsLikeNoOrder(t *testing.T) {
 	f := newFunction(t)
-	theirs := f.invoke(t, t.Context(), event(t, "query-order-not-mine.json"))
+	theirs := f.Ask(t, t.Context(), event(t, "query-order-not-mine.json"))
 	refused(t, theirs, 404, sale.OrderNotFound)
-	none := f.invoke(t, t.Context(), event(t, "query-order.json", user("bob"), path("orderId", "406709376884146178")))
+	none := f.Ask(t, t.Context(), event(t, "query-order.json", user("bob"), path("orderId", "406709376884146178")))
 	if diff := cmp.Diff(none, theirs); diff != "" {
 		t.Errorf("the answers differ (-none +theirs):\n%s", diff)
 	}
 	for _, name := range []string{"Alice", "alice ", "alic", "alice#"} {
-		refused(t, f.invoke(t, t.Context(), event(t, "query-order.json", user(name))), 404, sale.OrderNotFound)
+		refused(t, f.Ask(t, t.Context(), event(t, "query-order.json", user(name))), 404, sale.OrderNotFound)
 	}
 }
 
@@ -198,7 +198,7 @@ func TestRefusalsOfTheQueries(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFunction(t)
-			refused(t, f.invoke(t, t.Context(), event(t, tt.fixture, tt.change)), tt.status, tt.code)
+			refused(t, f.Ask(t, t.Context(), event(t, tt.fixture, tt.change)), tt.status, tt.code)
 			if got := f.calls > 0; got != tt.reads {
 				t.Errorf("%d reads", f.calls)
 			}
@@ -222,7 +222,7 @@ func TestAFaultIsBusyOrInternalOnEveryRouteAndTellsNothing(t *testing.T) {
 			t.Run(fault.name+", "+fixture, func(t *testing.T) {
 				f := newFunction(t)
 				fault.change(f.books)
-				r := f.invoke(t, t.Context(), event(t, fixture))
+				r := f.Ask(t, t.Context(), event(t, fixture))
 				refused(t, r, fault.status, fault.code)
 				if told := r.Headers.RetryAfter != ""; told != (fault.status == 503) {
 					t.Errorf("Retry-After %q with status %d", r.Headers.RetryAfter, fault.status)
@@ -234,7 +234,7 @@ func TestAFaultIsBusyOrInternalOnEveryRouteAndTellsNothing(t *testing.T) {
 
 func TestARouteThatTheTemplateDoesNotHaveIsInternal(t *testing.T) {
 	f := newFunction(t)
-	r := f.invoke(t, t.Context(), event(t, "query-sale.json", func(r *events.APIGatewayV2HTTPRequest) { r.RouteKey = "DELETE /sales/{saleId}" }))
+	r := f.Ask(t, t.Context(), event(t, "query-sale.json", func(r *events.APIGatewayV2HTTPRequest) { r.RouteKey = "DELETE /sales/{saleId}" }))
 	refused(t, r, 500, sale.Internal)
 	if f.calls != 0 {
 		t.Errorf("%d reads", f.calls)
@@ -246,7 +246,7 @@ func TestQueriesEndHalfASecondBeforeTheDeadline(t *testing.T) {
 	deadline := time.Now().Add(time.Hour)
 	ctx, cancel := context.WithDeadline(t.Context(), deadline)
 	defer cancel()
-	answered(t, f.invoke(t, ctx, event(t, "query-order.json")), "no-store")
+	answered(t, f.Ask(t, ctx, event(t, "query-order.json")), "no-store")
 	if want := deadline.Add(-invocation.Margin); !f.deadline.Equal(want) {
 		t.Errorf("the ledger had until %s, want %s", f.deadline, want)
 	}

@@ -55,8 +55,8 @@ func TestEveryOutcomeLeavesItsLine(t *testing.T) {
 			if tt.books != nil {
 				tt.books(f.books)
 			}
-			f.invoke(t, t.Context(), event(t, tt.fixture, telemetrytest.Confide, tt.change))
-			line, err := telemetrytest.Parse(f.log.Bytes())
+			f.Ask(t, t.Context(), event(t, tt.fixture, telemetrytest.Confide, tt.change))
+			line, err := telemetrytest.Parse(f.Log.Bytes())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,7 +71,7 @@ func TestEveryOutcomeLeavesItsLine(t *testing.T) {
 			if diff := cmp.Diff(map[string]string{"queries": "Count by service, result"}, line.Metrics); diff != "" {
 				t.Errorf("metrics (-want +got):\n%s", diff)
 			}
-			if told := telemetrytest.Told(f.log.Bytes()); told != nil {
+			if told := telemetrytest.Told(f.Log.Bytes()); told != nil {
 				t.Errorf("the log tells %q", told)
 			}
 		})
@@ -87,12 +87,12 @@ func TestARequestAroundTheFrontIsRefusedBeforeItReachesAnything(t *testing.T) {
 	for _, fixture := range []string{"query-sale.json", "query-claim.json", "query-order.json"} {
 		f := newFunction(t)
 		f.handler.Behind(origin)
-		refused(t, f.invoke(t, t.Context(), event(t, fixture)), 403, sale.Forbidden)
-		if line, err := telemetrytest.Parse(f.log.Bytes()); err != nil || line.Fields["outcome"] != "forbidden" || f.calls != 0 {
+		refused(t, f.Ask(t, t.Context(), event(t, fixture)), 403, sale.Forbidden)
+		if line, err := telemetrytest.Parse(f.Log.Bytes()); err != nil || line.Fields["outcome"] != "forbidden" || f.calls != 0 {
 			t.Errorf("%s: line %v, %v; %d reads", fixture, line.Fields, err, f.calls)
 		}
-		f.invoke(t, t.Context(), event(t, fixture, func(r *events.APIGatewayV2HTTPRequest) { r.Headers["x-origin-verify"] = secret }))
-		if line, err := telemetrytest.Parse(f.log.Bytes()); err != nil || line.Fields["outcome"] != "ok" || telemetrytest.Told(f.log.Bytes()) != nil {
+		f.Ask(t, t.Context(), event(t, fixture, func(r *events.APIGatewayV2HTTPRequest) { r.Headers["x-origin-verify"] = secret }))
+		if line, err := telemetrytest.Parse(f.Log.Bytes()); err != nil || line.Fields["outcome"] != "ok" || telemetrytest.Told(f.Log.Bytes()) != nil {
 			t.Errorf("%s: line %v, %v", fixture, line.Fields, err)
 		}
 	}

@@ -1,12 +1,8 @@
 package handler
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda/messages"
 
 	"flashsale/shared/clock"
+	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
@@ -125,11 +122,13 @@ func (l *ledgerOfSales) Edit(ctx context.Context, e sale.Edit) (ledger.Edited, e
 	return ledger.Edited{Sale: after, Applied: at.After(before.ChangedAt)}, nil
 }
 
+// event is the shared harness's, by the name that the tests use.
+var event = httpapitest.Event
+
 // function is the handler as Lambda calls it, with what is around it.
 type function struct {
 	ledgerOfSales
-	log bytes.Buffer
-	lambda.Handler
+	httpapitest.Function
 }
 
 func newFunction(t *testing.T) *function {
@@ -139,7 +138,7 @@ func newFunction(t *testing.T) *function {
 		created: map[string]sale.Creation{}, seeded: map[string]int64{},
 		added: map[string]int64{}, edited: map[string]sale.Sale{},
 	}}
-	h := New(&f.ledgerOfSales, telemetry.New(&f.log, "seed", clock.Wall), func() time.Time { return now })
+	h := New(&f.ledgerOfSales, telemetry.New(&f.Log, "seed", clock.Wall), func() time.Time { return now })
 	f.Handler = lambda.NewHandler(h.Handle)
 	return f
 }
@@ -147,11 +146,7 @@ func newFunction(t *testing.T) *function {
 // invoke runs one event and returns its answer or its function error.
 func (f *function) invoke(t *testing.T, ctx context.Context, event []byte) (string, *messages.InvokeResponse_Error) {
 	t.Helper()
-	f.log.Reset()
-	raw, err := f.Invoke(ctx, event)
-	if line := f.log.Bytes(); bytes.Count(line, []byte("\n")) != 1 || !json.Valid(line) {
-		t.Errorf("want one JSON line in the log, got %s", line)
-	}
+	raw, err := f.Invoke(t, ctx, event)
 	if err == nil {
 		return string(raw), nil
 	}
@@ -187,20 +182,9 @@ func (f *function) refuse(t *testing.T, event []byte, want sale.Code) {
 			t.Errorf("the error tells %q: %s", word, failure.Message)
 		}
 	}
-	var line map[string]any
-	if err := json.Unmarshal(f.log.Bytes(), &line); err != nil || line["outcome"] != string(want) {
-		t.Errorf("outcome %v, want %s", line["outcome"], want)
+	if outcome := f.Logged(t, "outcome"); outcome != string(want) {
+		t.Errorf("outcome %v, want %s", outcome, want)
 	}
-}
-
-// event reads a fixture.
-func event(t *testing.T, name string) []byte {
-	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("../../../events", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
 }
 
 var errForeign = errors.New("ValidationException: the table ledger-7 has no such index")

@@ -48,7 +48,7 @@ func TestEveryOutcomeLeavesItsLine(t *testing.T) {
 				tt.before(t, f)
 			}
 			f.invoke(t, t.Context(), tt.raw)
-			line, err := telemetrytest.Parse(f.log.Bytes())
+			line, err := telemetrytest.Parse(f.Log.Bytes())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,0 +1,53 @@
+package e2e
+
+import (
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What a function needs and what is wrong in its environment must end it at its start,
+// with the variable's name in the log and never its value (P19).
+func TestAFunctionThatIsConfiguredWronglyDiesAtItsStart(t *testing.T) {
+	const table, queue = "TABLE_NAME=ledger", "ORDER_QUEUE_URL=http://127.0.0.1:1/queue"
+	type environment []string
+	for function, cases := range map[string]map[string]environment{ // by what the log must say
+		"FinalizeFunction": {`"error":"TABLE_NAME is not set"`: {}},
+		"SeedFunction":     {`"error":"TABLE_NAME is not set"`: {}},
+		"QueryFunction": {
+			`"error":"TABLE_NAME is not set"`: {},
+			`"error":"ORIGIN_SECRET: `:        {table, "ORIGIN_SECRET=tooshort"},
+		},
+		"ReconcileFunction": {
+			`"error":"TABLE_NAME is not set"`:      {queue},
+			`"error":"ORDER_QUEUE_URL is not set"`: {table},
+		},
+		"PurchaseFunction": {
+			`"error":"TABLE_NAME is not set"`:      {queue},
+			`"error":"ORDER_QUEUE_URL is not set"`: {table},
+			`ORIGIN_SECRET: `:                      {table, queue, "ORIGIN_SECRET=tooshort"},
+			`ELIGIBILITY_URL`:                      {table, queue, "ELIGIBILITY_URL=check.example.com"},
+			`ELIGIBILITY_TIMEOUT_MS`:               {table, queue, "ELIGIBILITY_TIMEOUT_MS=soon"},
+			`ELIGIBILITY_CONCURRENCY`:              {table, queue, "ELIGIBILITY_CONCURRENCY=0"},
+			`ELIGIBILITY_FAIL_OPEN`:                {table, queue, "ELIGIBILITY_FAIL_OPEN=maybe"},
+		},
+	} {
+		for want, given := range cases {
+			t.Run(function+" "+want, func(t *testing.T) {
+				cmd := exec.CommandContext(t.Context(), filepath.Join(moduleRoot(t), ".build/host", function, "bootstrap"))
+				cmd.Env = append(given, "AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_EC2_METADATA_DISABLED=true")
+				out, err := cmd.Output()
+				var exit *exec.ExitError
+				if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+					t.Errorf("the process ended with %v, want status 1", err)
+				}
+				log := string(out)
+				if !strings.Contains(log, want) || !strings.Contains(log, `"message":"cannot start"`) || strings.Contains(log, "tooshort") {
+					t.Errorf("log %s, want %s", log, want)
+				}
+			})
+		}
+	}
+}

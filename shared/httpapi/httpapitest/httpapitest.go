@@ -1,0 +1,131 @@
+// Package httpapitest invokes a function's handler in a test as Lambda does, with the
+// events of the folder events/, and checks what holds for every answer and every log
+// line. It contains no function's own rules.
+package httpapitest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"flashsale/shared/httpapi"
+	"flashsale/shared/sale"
+)
+
+// Function is a handler as Lambda calls it, with its log.
+type Function struct {
+	// Handler is what lambda.NewHandler returns; it logs to Log.
+	Handler interface {
+		Invoke(context.Context, []byte) ([]byte, error)
+	}
+	Log bytes.Buffer
+}
+
+// Invoke runs one event, which must leave exactly one line of JSON in the log.
+func (f *Function) Invoke(t *testing.T, ctx context.Context, event []byte) ([]byte, error) {
+	t.Helper()
+	f.Log.Reset()
+	answer, err := f.Handler.Invoke(ctx, event)
+	line := f.Log.Bytes()
+	if bytes.Count(line, []byte("\n")) != 1 || !json.Valid(line) {
+		t.Errorf("want one JSON line in the log, got %s", line)
+	}
+	if bytes.Contains(line, []byte("header.claims.signature")) {
+		t.Errorf("the token is in the log: %s", line)
+	}
+	return answer, err
+}
+
+// Ask runs one HTTP request, which must never fail the function.
+func (f *Function) Ask(t *testing.T, ctx context.Context, request []byte) httpapi.Response {
+	t.Helper()
+	raw, err := f.Invoke(t, ctx, request)
+	if err != nil {
+		t.Fatalf("the function failed: %v", err)
+	}
+	var response httpapi.Response
+	if err := json.Unmarshal(raw, &response); err != nil {
+		t.Fatal(err)
+	}
+	return response
+}
+
+// Logged returns a field of the last event's line.
+func (f *Function) Logged(t *testing.T, name string) any {
+	t.Helper()
+	var fields map[string]any
+	if err := json.Unmarshal(f.Log.Bytes(), &fields); err != nil {
+		t.Fatal(err)
+	}
+	return fields[name]
+}
+
+// Change changes a request before it is sent.
+type Change = func(*events.APIGatewayV2HTTPRequest)
+
+// Event reads an event of the folder events/ for a handler in functions/*/handler. Only
+// an HTTP request can be changed.
+func Event(t *testing.T, name string, changes ...Change) []byte {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("../../../events", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(changes) == 0 {
+		return raw
+	}
+	var r events.APIGatewayV2HTTPRequest
+	if err := json.Unmarshal(raw, &r); err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range changes {
+		change(&r)
+	}
+	if raw, err = json.Marshal(r); err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// User makes a request one of that user.
+func User(name string) Change {
+	return func(r *events.APIGatewayV2HTTPRequest) { r.RequestContext.Authorizer.JWT.Claims["sub"] = name }
+}
+
+// Header sets a header of a request.
+func Header(name, value string) Change {
+	return func(r *events.APIGatewayV2HTTPRequest) { r.Headers[name] = value }
+}
+
+// Path sets a path parameter of a request.
+func Path(name, value string) Change {
+	return func(r *events.APIGatewayV2HTTPRequest) { r.PathParameters[name] = value }
+}
+
+// Refused checks a refusal, which nobody may store and which must not quote what went
+// wrong inside, and returns its body.
+func Refused(t *testing.T, r httpapi.Response, status int, code sale.Code) map[string]any {
+	t.Helper()
+	var body map[string]any
+	if err := json.Unmarshal([]byte(r.Body), &body); err != nil {
+		t.Fatal(err)
+	}
+	if r.StatusCode != status || body["code"] != string(code) || body["status"] != float64(status) {
+		t.Errorf("%d %s, want %d %s", r.StatusCode, r.Body, status, code)
+	}
+	if r.Headers.ContentType != "application/problem+json" || r.Headers.CacheControl != "no-store" {
+		t.Errorf("headers %v", r.Headers)
+	}
+	for _, word := range []string{"goroutine", "panic", "Exception", "ledger"} {
+		if strings.Contains(r.Body, word) {
+			t.Errorf("the body tells %q: %s", word, r.Body)
+		}
+	}
+	return body
+}
