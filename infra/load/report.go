@@ -10,19 +10,21 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"flashsale/infra/chart"
 )
 
 //go:embed report.html
 var page string
 
-// The template escapes everything that is not an SVG of this package's making.
+// The template escapes everything that is not a drawing of package chart.
 var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
 	"ms":      ms,
 	"percent": func(v float64) string { return fmt.Sprintf("%.1f %%", v) },
 }).Parse(page))
 
-// chart is a plot with its heading.
-type chart struct {
+// drawn is a plot with its heading.
+type drawn struct {
 	Title, Says string
 	SVG         template.HTML
 }
@@ -51,13 +53,13 @@ func (r *result) html(w io.Writer) error {
 		"Accepted": r.acceptedTotal, "PeakAccepted": r.peakAccepted, "Confirmed": r.confirmedTotal,
 		"GivenUp": r.givenUp, "Unconfirmed": r.unconfirmed,
 		"Findings": r.findings, "Receipt": r.receipt, "ReceiptMade": r.receiptMade, "Broken": r.broken,
-		"Charts": r.charts(),
+		"Charts": r.charts(), "ChartStyle": chart.Style,
 	})
 }
 
-func (r *result) charts() []chart {
-	quantiles := func(of func(second) latencies, at ...float64) []line {
-		var lines []line
+func (r *result) charts() []drawn {
+	quantiles := func(of func(second) latencies, at ...float64) []chart.Line {
+		var lines []chart.Line
 		for _, q := range at {
 			lines = append(lines, r.line(fmt.Sprintf("p%g", q), func(s second) float64 {
 				if of(s).count() == 0 {
@@ -68,7 +70,7 @@ func (r *result) charts() []chart {
 		}
 		return lines
 	}
-	count := func(o outcome) line {
+	count := func(o outcome) chart.Line {
 		return r.line(string(o), func(s second) float64 { return float64(s.counts[o]) })
 	}
 	names := map[outcome]bool{}
@@ -78,26 +80,32 @@ func (r *result) charts() []chart {
 		}
 	}
 	delete(names, confirmed)
-	var answers []line
+	var answers []chart.Line
 	for _, o := range slices.Sorted(maps.Keys(names)) {
 		answers = append(answers, count(o))
 	}
-	return []chart{
+	var marks []chart.Mark
+	if i := slices.IndexFunc(r.seconds, func(s second) bool { return s.counts["sold-out"] > 0 }); i >= 0 {
+		marks = []chart.Mark{{Name: "first told \"sold out\"", At: float64(i)}}
+	}
+	plot := func(y string, log bool, lines []chart.Line) template.HTML {
+		return chart.Plot{X: "seconds since the opening", Y: y, Step: 1, Log: log, Lines: lines, Marks: marks}.SVG()
+	}
+	return []drawn{
 		{"Latency", "from a click's intended time to its first answer, by the second it was intended for",
-			plot{unit: "ms", log: true, lines: quantiles(func(s second) latencies { return s.click }, 50, 90, 99, 100)}.svg()},
-		{"Orders", "purchases accepted and order ids seen, each second",
-			plot{unit: "/s", lines: []line{count(accepted), count(confirmed)}}.svg()},
-		{"Answers", "every answer to a purchase, each second", plot{unit: "/s", lines: answers}.svg()},
+			plot("milliseconds", true, quantiles(func(s second) latencies { return s.click }, 50, 90, 99, 100))},
+		{"Orders", "purchases accepted and order ids seen, each second", plot("orders a second", false, []chart.Line{count(accepted), count(confirmed)})},
+		{"Answers", "every answer to a purchase, each second", plot("answers a second", false, answers)},
 		{"Queueing", "how late the generator itself sent its requests; if this is high, so is everything above",
-			plot{unit: "ms", log: true, lines: quantiles(func(s second) latencies { return s.queue }, 50, 99, 100)}.svg()},
+			plot("milliseconds", true, quantiles(func(s second) latencies { return s.queue }, 50, 99, 100))},
 	}
 }
 
 // line has a value for every second.
-func (r *result) line(name string, value func(second) float64) line {
-	l := line{name: name, values: make([]float64, len(r.seconds))}
+func (r *result) line(name string, value func(second) float64) chart.Line {
+	l := chart.Line{Name: name, Values: make([]float64, len(r.seconds))}
 	for i, s := range r.seconds {
-		l.values[i] = value(s)
+		l.Values[i] = value(s)
 	}
 	return l
 }

@@ -104,8 +104,16 @@ func TestAPlanIsPrintedAndDrawn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := bytes.Count(drawing, []byte("<polyline")); n != 4 || bytes.Contains(drawing, []byte("http")) {
+	if n := bytes.Count(drawing, []byte("<path")); n != 4 || bytes.Contains(drawing, []byte("http")) {
 		t.Errorf("the chart has %d curves, want 4 and nothing from elsewhere", n)
+	}
+	for _, part := range []string{
+		">units</text>", ">orders a second</text>", ">transactions a second</text>", ">answers a second</text>",
+		">simulated seconds since the opening</text>", ">opening</text>", ">sold out</text>", ">advised rate</text>",
+	} {
+		if !bytes.Contains(drawing, []byte(part)) {
+			t.Errorf("the chart does not have %s", part)
+		}
 	}
 }
 

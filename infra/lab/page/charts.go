@@ -4,68 +4,47 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
-	"strings"
 
+	"flashsale/infra/chart"
 	"flashsale/infra/lab/trial"
-)
-
-// The charts' measures, in SVG units.
-const (
-	chartWidth = 860.0
-	nameWidth  = 190.0
-	saysWidth  = 170.0
-	barWidth   = chartWidth - nameWidth - saysWidth
-	barHeight  = 12.0
-	barStep    = 18.0
 )
 
 // cut is how much oversold is drawn, in percent of the stock: a few units that
 // are sold ten times would make all other bars too short to read.
 const cut = 200.0
 
-// The colours are told apart by most eyes that see few, too.
+// The colours are safe for common colour blindness.
 const (
 	soldColour = "#009e73"
 	overColour = "#c00000"
 	plain      = "#0072b2"
 )
 
-// chart is a picture with its heading.
-type chart struct {
+// drawn is a picture with its heading.
+type drawn struct {
 	Title, Says string
 	SVG         template.HTML
 }
 
-// bar is a strategy's: parts in one line, each with its colour.
-type bar struct {
-	name, says string
-	parts      []part
-}
-
-type part struct {
-	value  float64
-	colour string
-}
-
-func (r *Report) charts() []chart {
-	var all []chart
-	var sold []bar
+func (r *Report) charts() []drawn {
+	var all []drawn
+	var sold []chart.Bar
 	for _, l := range r.lines() {
 		if worst, ok := farthest(run(l.Rows)); ok {
 			share := 100 / float64(worst.Stock)
-			sold = append(sold, bar{
-				l.Spec.Name, fmt.Sprintf("%d of %d, %s", worst.Sold, worst.Stock, worst.Scenario),
-				[]part{
-					{share * float64(worst.Sold-worst.Oversold), soldColour},
-					{min(share*float64(worst.Oversold), cut), overColour},
+			sold = append(sold, chart.Bar{
+				Name: l.Spec.Name, Says: fmt.Sprintf("%d of %d, %s", worst.Sold, worst.Stock, worst.Scenario),
+				Parts: []chart.Part{
+					{Value: share * float64(worst.Sold-worst.Oversold), Colour: soldColour},
+					{Value: min(share*float64(worst.Oversold), cut), Colour: overColour},
 				},
 			})
 		}
 	}
 	if len(sold) > 0 {
-		all = append(all, chart{
-			"Sold and oversold", "orders in the store as a share of the stock, in the strategy's run that was farthest from right; red is more than there was, cut off at twice the stock; the line is the stock",
-			draw(sold, 100),
+		all = append(all, drawn{
+			"Sold and oversold", "orders in the store as a share of the stock, in the strategy's run that was farthest from right; red is more than there was, cut off at twice the stock",
+			chart.Bars{X: "percent of the stock", Bars: sold, Mark: &chart.Mark{Name: "the stock", At: 100}}.SVG(),
 		})
 	}
 	for _, sc := range r.Scenarios {
@@ -78,15 +57,15 @@ func (r *Report) charts() []chart {
 			continue
 		}
 		all = append(all,
-			chart{"Throughput: " + sc.Name, "decisions a second, from the opening to the last one; " + sc.Does, draw(speed, 0)},
-			chart{"p99: " + sc.Name, "milliseconds from a buyer's first click to the decision, the slowest one in a hundred", draw(slow, 0)})
+			drawn{"Throughput: " + sc.Name, "decisions a second, from the opening to the last one; " + sc.Does, chart.Bars{X: "decisions a second", Bars: speed}.SVG()},
+			drawn{"p99: " + sc.Name, "from a buyer's first click to the decision, the slowest one in a hundred", chart.Bars{X: "milliseconds", Bars: slow}.SVG()})
 	}
 	return all
 }
 
 // bars are the strategies' means over the seeds.
-func (r *Report) bars(scenario, format string, of func(trial.Row) float64) []bar {
-	var all []bar
+func (r *Report) bars(scenario, format string, of func(trial.Row) float64) []chart.Bar {
+	var all []chart.Bar
 	for _, l := range r.lines() {
 		sum, n := 0.0, 0
 		for _, row := range run(l.Rows) {
@@ -96,7 +75,7 @@ func (r *Report) bars(scenario, format string, of func(trial.Row) float64) []bar
 		}
 		if n > 0 {
 			mean := sum / float64(n)
-			all = append(all, bar{l.Spec.Name, fmt.Sprintf(format, mean), []part{{mean, plain}}})
+			all = append(all, chart.Bar{Name: l.Spec.Name, Says: fmt.Sprintf(format, mean), Parts: []chart.Part{{Value: mean, Colour: plain}}})
 		}
 	}
 	return all
@@ -132,36 +111,4 @@ func sign(v float64) int {
 		return 1
 	}
 	return 0
-}
-
-// draw is self-contained; every text in it is escaped. A mark above 0 is a
-// vertical line.
-func draw(bars []bar, mark float64) template.HTML {
-	most := max(mark, 1)
-	for _, b := range bars {
-		sum := 0.0
-		for _, p := range b.parts {
-			sum += p.value
-		}
-		most = max(most, sum)
-	}
-	height := barStep*float64(len(bars)) + 6
-	var out strings.Builder
-	fmt.Fprintf(&out, `<svg viewBox="0 0 %g %g" role="img">`, chartWidth, height)
-	for i, b := range bars {
-		y, x := 4+barStep*float64(i), nameWidth
-		fmt.Fprintf(&out, `<text class="tick" text-anchor="end" x="%g" y="%g">%s</text>`, nameWidth-8, y+10, template.HTMLEscapeString(b.name))
-		for _, p := range b.parts {
-			width := barWidth * p.value / most
-			fmt.Fprintf(&out, `<rect x="%.1f" y="%g" width="%.1f" height="%g" fill="%s"/>`, x, y, width, barHeight, p.colour)
-			x += width
-		}
-		fmt.Fprintf(&out, `<text class="tick" x="%.1f" y="%g">%s</text>`, x+6, y+10, template.HTMLEscapeString(b.says))
-	}
-	if mark > 0 {
-		x := nameWidth + barWidth*mark/most
-		fmt.Fprintf(&out, `<line class="mark" x1="%.1f" x2="%.1f" y1="0" y2="%g"/>`, x, x, height)
-	}
-	out.WriteString(`</svg>`)
-	return template.HTML(out.String())
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"flashsale/infra/chart"
 	"flashsale/infra/lab/ids"
 	"flashsale/infra/lab/scenario"
 	"flashsale/infra/lab/shop"
@@ -19,7 +20,7 @@ import (
 //go:embed page.html
 var text string
 
-// The template escapes everything that is not an SVG of this package's making.
+// The template escapes everything that is not a drawing of package chart.
 var page = template.Must(template.New("lab").Funcs(template.FuncMap{
 	"class": class,
 	"percent": func(share float64) string {
@@ -85,7 +86,7 @@ func (r *Report) html(w io.Writer) error {
 		"FirstSeed": firstSeed,
 		"Made":      r.Made.UTC().Format("2 January 2006, 15:04 UTC"), "Took": r.Took.Round(time.Second).String(), "Machine": r.Machine,
 		"Rows": len(r.Rows), "Unexpected": unexpected, "Missing": missing,
-		"Scenarios": r.Scenarios, "Lines": r.lines(), "Charts": r.charts(), "IDs": r.IDs,
+		"Scenarios": r.Scenarios, "Lines": r.lines(), "Charts": r.charts(), "ChartStyle": chart.Style, "IDs": r.IDs,
 		"Verdicts": severity[:len(severity)-1],
 	})
 }

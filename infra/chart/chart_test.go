@@ -1,0 +1,115 @@
+package chart
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// wellFormed checks a drawing: XML, and no coordinate that is not a number.
+func wellFormed(t *testing.T, text string) {
+	t.Helper()
+	if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
+		t.Errorf("a coordinate is no number: %s", text)
+	}
+	d := xml.NewDecoder(strings.NewReader("<x>" + strings.ReplaceAll(text, "&#9632;", "") + "</x>"))
+	for {
+		_, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAPlotIsDrawnForEveryShapeOfData(t *testing.T) {
+	nan := math.NaN()
+	for name, p := range map[string]Plot{
+		"nothing":             {},
+		"no line has a value": {Log: true, Lines: []Line{{"a", []float64{nan, nan}}}},
+		"one value":           {Lines: []Line{{"a", []float64{5}}}},
+		"zeros":               {Lines: []Line{{"a", []float64{0, 0}}}},
+		"zeros, logarithmic":  {Log: true, Lines: []Line{{"a", []float64{0, 0}}}},
+		"a hole":              {Log: true, Lines: []Line{{"a", []float64{1, nan, 1000}}}},
+		"large":               {Lines: []Line{{"a", []float64{1e9, 3}}, {"b", []float64{0.001}}}},
+		"marks beyond":        {Lines: []Line{{"a", []float64{1, 2}}}, Level: &Mark{"l", 50}, Marks: []Mark{{"m", 70}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p.Step = 1
+			text := string(p.SVG())
+			wellFormed(t, text)
+			if strings.Count(text, "<line") > 30 {
+				t.Error("more grid lines than anybody can read")
+			}
+		})
+	}
+}
+
+func TestAPlotsAxesSayWhatTheyShow(t *testing.T) {
+	text := string(Plot{
+		X: "seconds <after> the opening", Y: "units & more", Step: 0.1, Lines: []Line{{"a", []float64{0, 2000, 4000}}, {"<b>", nil}},
+		Level: &Mark{"advised", 3000}, Marks: []Mark{{"opening", 0}, {"sold out", 0.2}},
+	}.SVG())
+	wellFormed(t, text)
+	for _, want := range []string{
+		"seconds &lt;after&gt; the opening</text>", "units &amp; more</text>", ">1,000</text>", ">4,000</text>", ">0.1</text>", ">0.2</text>",
+		`<line class="mark" x1="64.0" y1="81.5" x2="844.0" y2="81.5"/>`, ">advised</text>",
+		`<line class="mark" x1="844.0" y1="34.0" x2="844.0" y2="224.0"/><text class="note" text-anchor="end" x="840.0" y="30.0">sold out</text>`,
+		`<text class="note" text-anchor="start" x="68.0" y="30.0">opening</text>`, "&lt;b&gt;",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the drawing does not have %s:\n%s", want, text)
+		}
+	}
+}
+
+func TestALineIsInterruptedWhereNothingWasMeasured(t *testing.T) {
+	p := Plot{Step: 1, Lines: []Line{{"a", []float64{1, math.NaN(), 1, 1}}}}
+	same := func(v float64) float64 { return v }
+	if got, want := p.path(p.Lines[0], same, same), "M0.0 1.0h.1M2.0 1.0h.1L3.0 1.0"; got != want {
+		t.Errorf("path %s, want %s", got, want)
+	}
+}
+
+func TestBarsAreDrawnToOneScale(t *testing.T) {
+	text := string(Bars{X: "orders in percent", Mark: &Mark{"the stock", 8}, Bars: []Bar{
+		{"<half>", "5", []Part{{5, "blue"}}},
+		{"whole", "6+4", []Part{{6, "green"}, {4, "red"}}},
+	}}.SVG())
+	wellFormed(t, text)
+	for _, want := range []string{
+		`width="250.0" height="12" fill="blue"`, `width="300.0"`, `x="490.0" y="22" width="200.0"`, `class="mark" x1="590.0"`, "&lt;half&gt;",
+		">orders in percent</text>", ">the stock</text>", ">10</text>",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the drawing does not have %s:\n%s", want, text)
+		}
+	}
+	wellFormed(t, string(Bars{}.SVG()))
+}
+
+func TestTicksAreRoundAndFew(t *testing.T) {
+	for _, c := range []struct {
+		high float64
+		most int
+		want []float64
+	}{
+		{1, 5, []float64{0, 0.2, 0.4, 0.6000000000000001, 0.8, 1}}, {7, 5, []float64{0, 2, 4, 6}}, {10, 5, []float64{0, 2, 4, 6, 8, 10}},
+		{11, 5, []float64{0, 5, 10}}, {999, 5, []float64{0, 200, 400, 600, 800}}, {60, 10, []float64{0, 10, 20, 30, 40, 50, 60}},
+	} {
+		if got := ticks(c.high, c.most); !slices.Equal(got, c.want) {
+			t.Errorf("up to %g in %d: %v, want %v", c.high, c.most, got, c.want)
+		}
+	}
+	for v, want := range map[float64]string{0: "0", 0.6000000000000001: "0.6", 999.5: "999.5", 1000: "1,000", 1234567: "1,234,567", 2e9: "2e+09"} {
+		if got := number(v); got != want {
+			t.Errorf("%g is shown as %s, want %s", v, got, want)
+		}
+	}
+}
