@@ -1,9 +1,8 @@
 // Command deploy is what surrounds `sam deploy`: the preflight before it, the
 // smoke test after it, and a rehearsal of the sale with its bill.
 //
-// Smoke test and rehearsal do the same to the local stack as to a deployed one. A
-// line in here knows flags and exit codes; what is done stands in the packages
-// beside it.
+// Smoke test and rehearsal do the same to the local stack as to a deployed one. This
+// package reads flags and sets exit codes; the packages below do the work.
 package main
 
 import (

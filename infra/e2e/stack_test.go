@@ -1,6 +1,6 @@
-// Package e2e drives the whole local stack from outside, as buyers, operators
-// and accidents do: real processes, HTTP, kill -9. A line in here knows what the
-// README promises and nothing of how it is done.
+// Package e2e drives the whole local stack from outside, as buyers, operators and
+// accidents do: real processes, HTTP, kill -9. Every expectation is a promise of
+// the documents; nothing of the implementation is used.
 package e2e
 
 import (

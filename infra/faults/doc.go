@@ -5,9 +5,9 @@
 // and promises P4, P5, P8 and P9 are about nothing else.
 //
 // It sits where every request passes, at the HTTP transport, so that the code
-// under test is the real code with the real SDK. A line in here knows the wire
-// format of the two services' requests and refusals, and chance. It knows
-// nothing of sales, orders or tables.
+// under test is the real code with the real SDK. It contains the wire format of
+// the two services' requests and refusals, and chance, but nothing of sales,
+// orders or tables.
 //
 // What it never does: lose a message that was acknowledged, or answer success
 // for a request that was not applied. The real services do not, either. What a

@@ -3,7 +3,7 @@
 // same crowds and accidents for all, and a verdict counted from what each
 // strategy durably stored.
 //
-// A line in here reads flags and prints. It exits with 0 if every verdict is the
+// This package reads flags and prints. It exits with 0 if every verdict is the
 // expected one (rows that were not run count as such), 1 if one is not, 2 if it
 // could not run.
 package main

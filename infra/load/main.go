@@ -4,8 +4,7 @@
 // It is an open loop: every buyer has an intended time, made up before the clock
 // starts, and comes at it whatever the earlier ones are doing. Every latency is
 // measured from the intended time, so a server that stalls looks as bad as it is
-// to those who came meanwhile. A line in here is a client's: it speaks HTTP, and
-// knows neither table nor queue.
+// to those who came meanwhile. It uses HTTP only, neither table nor queue.
 //
 // It exits with 0 if every promise held, 1 if one is visibly broken or the books
 // do not balance, 2 if it could not run.

@@ -2,10 +2,10 @@
 // DynamoDB's transactions conflict and where it throttles, how long its calls
 // take, how Lambda scales and what all of it costs.
 //
-// A line in here knows AWS's published limits and prices and runs the real
-// purchase and finalize handlers over them. It knows no key format and no rule
-// of the ledger. It runs in the virtual time of testing/synctest: Run must be
-// called inside a bubble, see Virtually.
+// It runs the real purchase and finalize handlers under AWS's published limits
+// and prices, and contains no key format and no rule of the ledger. It runs in
+// the virtual time of testing/synctest: Run must be called inside a bubble, see
+// Virtually.
 //
 // What it leaves out: lost answers and stuck transactions (other packages are
 // about those) and the splitting of hot partitions, which takes DynamoDB minutes.

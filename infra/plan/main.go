@@ -1,8 +1,8 @@
 // Command plan sizes a sale before it happens: shards, capacity, concurrency and
 // quotas for a crowd, and what then is to be expected in seconds and dollars.
 //
-// A line in here knows rules of thumb, prices and how to print; what really
-// happens is played by package model with the real functions, in virtual time.
+// It contains rules of thumb, prices and the printing; package model simulates
+// the sale with the real functions, in virtual time.
 package main
 
 import (

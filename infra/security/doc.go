@@ -1,7 +1,7 @@
 // Package security attacks the running system: forged tokens, guessed ids,
 // colliding keys, poisoned headers, hostile messages and schedules, and what the
-// build depends on. A line in here knows what an attacker could know, and
-// nothing of how the functions defend themselves.
+// build depends on. The attacks use what an attacker could know, and nothing of
+// how the functions defend themselves.
 //
 // The real functions run behind the local stack's gateway. One stack serves the
 // whole package; its queue has no poller, so that a test decides when an order

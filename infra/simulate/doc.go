@@ -3,9 +3,9 @@
 // every plan of a few faults in a small scenario, and once through thousands of
 // random sales in virtual time, each of which its seed brings back.
 //
-// A line in here knows the promises, the functions from outside and the table
-// as its documentation describes it. It shares no code with what wrote the
-// table when it judges, so that a fault of the ledger cannot hide in the judge.
+// It judges by the promises, the functions' answers and the table as its
+// documentation describes it. The judge shares no code with what wrote the table,
+// so a fault of the ledger cannot hide in it.
 //
 // Everything runs inside a testing/synctest bubble: no instant is real, waiting
 // costs nothing, and nothing outside of the process is ever called. Of what AWS

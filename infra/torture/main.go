@@ -6,8 +6,8 @@
 // When all is quiet it reads the table and holds it against everything that
 // anybody was told. `make torture` runs it.
 //
-// A line in here knows the system from outside: its HTTP answers, the items in
-// its table, its processes. It uses none of the code that it checks.
+// It sees the system from outside only: its HTTP answers, the items in its table,
+// its processes. It uses none of the code that it checks.
 package main
 
 import (

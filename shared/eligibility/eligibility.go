@@ -1,9 +1,8 @@
 // Package eligibility asks a service of the operator's whether a user may buy in a
 // sale: the check on the user that the incident began with, as slow as it likes.
 //
-// A line in here knows HTTP and how to live with a slow or broken service. It knows
-// neither the ledger nor a queue, and it holds nothing of theirs: whoever waits in
-// here has no unit, no claim and no lock.
+// It handles HTTP and a slow or broken service. It uses neither the ledger nor a
+// queue, so a user who waits here holds no unit, no claim and no lock.
 package eligibility
 
 import (

@@ -1,9 +1,9 @@
 // Package httpapi is the HTTP contract of the functions: who is calling, what a
 // refusal looks like, and the one table from code to status.
 //
-// A line in here knows API Gateway's payload 2.0, RFC 9457 and the codes of
-// package sale. It knows nothing of tables or queues. Header names are
-// constants and header values are made here, never echoed (P18).
+// It translates between API Gateway's payload 2.0, RFC 9457 and the codes of package
+// sale, and uses no table and no queue. Header names are constants and header values
+// are made here, never echoed (P18).
 package httpapi
 
 import (

@@ -2,7 +2,7 @@
 // token: reading an event into structs costs more than everything else that is done
 // for it.
 //
-// A line in here knows JSON, and no event.
+// It parses JSON and contains nothing of any event.
 package jsonread
 
 import (

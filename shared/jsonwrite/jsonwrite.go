@@ -2,8 +2,7 @@
 // Making them by reflection costs more than everything else that a refusal from
 // memory does.
 //
-// A line in here knows JSON's grammar. Whatever is not plain ASCII is quoted by the
-// standard library.
+// Plain ASCII is quoted here, everything else by the standard library.
 package jsonwrite
 
 import (

@@ -1,9 +1,8 @@
 // Package ledger is the one DynamoDB table: every key, expression, transaction
 // and cancellation reason of the system is in here and nowhere else.
 //
-// A line in here knows the table and the rules of package sale. It knows no
-// HTTP, no queue and no Lambda, and it speaks to its callers in the codes of
-// package sale only: no caller ever learns what a cancellation reason is.
+// It applies the rules of package sale and contains no HTTP, queue or Lambda. Its
+// callers get the codes of package sale only, never a cancellation reason.
 //
 // The ledger is the only retrying layer of its hop (P16): the client it is
 // given makes one attempt per call, see OneAttempt.

@@ -6,8 +6,8 @@
 // reservations of one day never share a sequence number, and those of different
 // days never share a second (P7). Gaps are normal, reuse is impossible.
 //
-// A line in here knows nothing of where the sequence is kept. Outside the
-// program an id is a decimal string: 63 bits do not fit a JavaScript number.
+// Where the sequence is kept is the caller's choice. Outside the program an id is
+// a decimal string: 63 bits do not fit a JavaScript number.
 package orderid
 
 import (

@@ -1,9 +1,9 @@
 // Package orderq is the order message: what travels from an accepted claim to
 // the function that confirms it.
 //
-// A line in here knows the message's shape and two calls of SQS. The message
-// names a claim and nothing else; the truth about it stays in the table, so a
-// message may come twice, late, out of order or not at all.
+// It contains the message's format and two calls of SQS. The message names a claim
+// and nothing else; the truth about it stays in the table, so a message may come
+// twice, late, out of order or not at all.
 package orderq
 
 import (

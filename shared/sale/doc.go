@@ -2,7 +2,7 @@
 // order are, when a purchase is admitted, how stock is spread over shards and
 // what may be an id.
 //
-// A line in here knows nothing of DynamoDB, SQS, HTTP or Lambda: it imports the
-// standard library only, takes the instant it judges as an argument, and fails
-// with one of the codes of errors.go.
+// It imports the standard library only, takes the instant it judges as an
+// argument, fails with one of the codes of errors.go, and contains nothing of
+// DynamoDB, SQS, HTTP or Lambda.
 package sale

@@ -1,10 +1,9 @@
 // Package telemetry is one JSON line per event: what happened, in the words of
 // package sale, how long it took, and the metrics that belong to it (P18).
 //
-// A line in here knows Lambda's JSON logging, CloudWatch's embedded metric format,
-// the invocation it stands in and the seam at which the AWS clients can be timed. It
-// knows no business: names and values come from the handlers. User text is capped
-// and escaped here; tokens never reach it.
+// It writes Lambda's JSON log format with CloudWatch's embedded metrics, reads the
+// invocation's context and times the AWS clients. Names and values come from the
+// handlers. User text is capped and escaped here; tokens never reach it.
 package telemetry
 
 import (

@@ -1,8 +1,8 @@
 // Package handler answers the GET routes: the public page of a sale, the caller's own
 // claim in it, and the caller's own orders.
 //
-// A line in here knows the event and the domain. It knows no key, no expression
-// and no retry.
+// It maps the event to calls of the ledger and their outcome to the answer. Keys,
+// expressions and retries are the ledger's.
 package handler
 
 import (

@@ -2,8 +2,8 @@
 // pass over the books, sends the order messages again that must have been lost, and
 // writes a receipt.
 //
-// A line in here knows what repair may do (P17): send messages, mark when, and
-// report. It never writes stock or orders.
+// Repair only sends messages, marks when they were sent, and reports. It never
+// writes stock or orders (P17).
 package handler
 
 import (

@@ -1,8 +1,8 @@
 // Package handler takes what a schedule or an operator sends: create a sale with its
 // stock, add or withdraw units, pause, resume or reschedule it.
 //
-// A line in here knows the event and the domain. It knows no key, no expression
-// and no retry.
+// It maps the event to calls of the ledger and their outcome to the answer. Keys,
+// expressions and retries are the ledger's.
 package handler
 
 import (

@@ -2,10 +2,10 @@
 // says what that deployment asks of an account: concurrency, write units,
 // throttles, schedules, an issuer.
 //
-// A line in here knows CloudFormation's conditions and references as far as
-// these few properties need them, and SAM's way of merging Globals. What it
-// cannot know before the deployment, such as the address of a user pool that the
-// same deployment makes, it leaves empty. It never calls AWS and judges nothing.
+// It evaluates CloudFormation's conditions and references, and SAM's merging of
+// Globals, as far as these few properties need them. What is unknown before the
+// deployment, such as the address of a user pool that the same deployment
+// creates, stays empty. It never calls AWS and judges nothing.
 package demand
 
 import (

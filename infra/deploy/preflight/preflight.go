@@ -2,8 +2,8 @@
 // account's quotas hold what the template asks, and whether the parameters make
 // sense for an opening day.
 //
-// A line in here knows AWS's quotas and this project's rules of configuration. It
-// asks, and changes nothing. What could not be asked is a failure, not a pass.
+// It contains AWS's quotas and this project's rules of configuration. It only
+// reads. What could not be read is a failure, not a pass.
 package preflight
 
 import (

@@ -1,7 +1,7 @@
 // Package price turns what a run has used into dollars. All prices of the project
 // stand in its file prices.go.
 //
-// A line in here knows AWS's price list and nothing of how the use was counted.
+// It contains AWS's price list; its callers count the use.
 package price
 
 import (

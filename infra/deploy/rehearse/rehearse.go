@@ -1,9 +1,8 @@
 // Package rehearse plays a sale on a running system: it seeds one, sends buyers
 // at a chosen rate, and says what that has cost.
 //
-// A line in here knows how the steps follow each other and how use is counted.
-// The buyers are infra/load's, the receipt is infra/operator's, the prices are
-// package price's.
+// It runs the steps in order and counts the use. The buyers are infra/load's, the
+// receipt is infra/operator's, the prices are package price's.
 package rehearse
 
 import (

@@ -1,8 +1,8 @@
 // Package samconfig reads the SAM CLI's configuration file: what one environment
 // deploys, and with which parameters.
 //
-// A line in here knows the file's form and how the SAM CLI spells parameter
-// overrides. It knows no parameter by name and never calls AWS.
+// It reads the file's format and the SAM CLI's spelling of parameter overrides.
+// It contains no parameter names and never calls AWS.
 package samconfig
 
 import (

@@ -1,6 +1,6 @@
 // Package fleet runs the application servers: processes of this very program,
 // each hosting one strategy, which buyers reach over loopback.
 //
-// A line in here knows processes, HTTP and how to interrupt a purchase at a
-// named point. It knows neither what a strategy does nor what a scenario is for.
+// It can interrupt a purchase at a named point. It contains nothing of the
+// strategies or the scenarios.
 package fleet

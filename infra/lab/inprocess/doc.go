@@ -3,8 +3,8 @@
 // one application server, where it does what it is meant to do, and in three,
 // where it cannot: what excludes goroutines does not exclude processes.
 //
-// A line in here knows the shop's store, which can read and write and no more,
-// and package sync. It knows no engine.
+// The strategies use package sync and the shop's store, which can only read and
+// write. They use no engine.
 package inprocess
 
 import (

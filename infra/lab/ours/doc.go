@@ -3,8 +3,7 @@
 // functions of the local stack. They meet the same buyers and accidents as all
 // others.
 //
-// A line in here knows the ledger's and the API's own vocabulary. What was sold
-// is read from the raw table, sharing no code with what wrote it.
+// What was sold is read from the raw table, with no code of what wrote it.
 package ours
 
 import (

@@ -1,5 +1,4 @@
 // Package page draws one run of the lab as an HTML file that needs no other.
 //
-// A line in here knows rows and how they look. It measures nothing and adds no
-// figure that is not in a row.
+// It measures nothing and adds no figure that is not in a row.
 package page

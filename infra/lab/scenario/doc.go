@@ -2,6 +2,6 @@
 // meets: how many come for how much, how slow the user service is, and what is
 // killed or added when.
 //
-// A line in here knows no strategy and no engine. All chance comes from the
-// seed, so a scenario can be repeated.
+// It contains no strategy and no engine. All chance comes from the seed, so a
+// scenario can be repeated.
 package scenario

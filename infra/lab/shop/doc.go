@@ -2,6 +2,6 @@
 // places it may store things, the user service it must ask, and the points of a
 // purchase at which real life may interrupt it.
 //
-// A line in here knows no engine, no scenario and no verdict. Nothing in here
-// counts: what was sold is read from the strategy's own store afterwards.
+// It contains no engine, no scenario and no verdict, and it counts nothing: what
+// was sold is read from the strategy's own store afterwards.
 package shop

@@ -2,9 +2,8 @@
 // it, over the application servers, so that most buyers never reach a shared
 // store: one file each.
 //
-// A line in here knows one application server's memory and what it shares with
-// the others. It is written as people write it, with the flaw that it is known
-// for; the flaw is named in its Spec.
+// The code uses one application server's memory and what it shares with the
+// others, as people write it, with the known flaw, which its Spec names.
 package split
 
 import "flashsale/infra/lab/shop"

@@ -1,8 +1,8 @@
 // Package sql holds the strategies that keep stock and orders in a relational
 // database: what is written between BEGIN and COMMIT, and what is not.
 //
-// A line in here knows SQL as InnoDB understands it, at its default isolation,
-// REPEATABLE READ. It knows no other engine.
+// The SQL is InnoDB's, at its default isolation, REPEATABLE READ. No other engine
+// is used.
 package sql
 
 import "flashsale/infra/lab/shop"

@@ -2,5 +2,5 @@
 // starts the application servers, lets the crowd click, makes the accidents
 // happen, and has the result counted from the strategy's durable store.
 //
-// A line in here knows the order of these steps. It treats every strategy alike.
+// It treats every strategy alike.
 package trial

@@ -10,9 +10,9 @@
 // transaction.
 //
 // Absolute rates belong to the machine and its other work; the rounds are
-// interleaved so that both sides meet the same of it, and the medians' ratios
-// are what counts. A line in here measures; it knows no key and no expression:
-// the raw writes are recorded from the real ledger.
+// interleaved so that both sides meet the same of it, and the medians' ratios are
+// what counts. The raw writes are recorded from the real ledger, so this command
+// contains no keys and no expressions.
 package main
 
 import (

@@ -2,9 +2,9 @@
 // JSON 1.0 protocol, kept in memory and, when given a folder, in a journal that
 // loses nothing it has answered for.
 //
-// A line in here knows the protocol and the rules of Amazon SQS. It knows
-// nothing of orders, functions or templates: whatever speaks SQS can use it,
-// and in production the real service takes its place.
+// It implements the protocol and the rules of Amazon SQS and contains nothing of
+// orders, functions or templates: any SQS client can use it, and in production
+// the real service takes its place.
 //
 // The state changes through records only (record.go): an operation decides under
 // the server's lock, applies its records and appends them to the journal, and

@@ -1,7 +1,7 @@
 // Package clocktest is the clock of an execution environment that Lambda freezes:
 // its wall clock goes on or steps, its monotonic clock does not.
 //
-// A line in here knows how package time keeps the two readings of a time.
+// It relies on how package time keeps the two readings of a time.
 package clocktest
 
 import (

@@ -3,9 +3,9 @@
 // way in which the real one may refuse, conflict, lose an answer or apply a
 // request late.
 //
-// A line in here knows DynamoDB and its SDK, and nothing of flash sales. A DB
-// has the methods of the SDK's client with their signatures, makes one attempt
-// per call, and fails with the SDK's own errors. What it does not know (indexes,
+// It implements DynamoDB as its SDK sees it, and nothing of flash sales. A DB has
+// the methods of the SDK's client with their signatures, makes one attempt per
+// call, and fails with the SDK's own errors. What it does not implement (indexes,
 // legacy parameters, parallel scans) it refuses instead of guessing.
 //
 // It is deterministic: the same calls in the same order with the same faults

@@ -2,8 +2,8 @@
 // one suite, run over the in-process fake and over a real engine alike, so that
 // neither can drift from the other.
 //
-// A line in here knows the ledger from outside, the promises, and the table as
-// its documentation describes it. It knows no engine.
+// It uses the ledger from outside, the promises, and the table as its
+// documentation describes it, and no particular engine.
 package ledgertest
 
 import (

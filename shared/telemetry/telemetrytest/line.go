@@ -1,8 +1,7 @@
 // Package telemetrytest reads log lines as those who rely on them do: a person with a
 // query, CloudWatch looking for metrics, and whoever must not find anything personal.
 //
-// A line in here knows what every line of every function has in common. It is for
-// tests.
+// It checks what every line of every function has in common. It is for tests.
 package telemetrytest
 
 import (
