@@ -21,7 +21,7 @@ const FunctionError = "X-Amz-Function-Error"
 
 var (
 	// ErrNoFunctions: only the address of the API is known.
-	ErrNoFunctions = errors.New("nobody to ask; name the stack, or a sale that exists")
+	ErrNoFunctions = errors.New("no SeedFunction known: give the stack's name or an existing sale")
 	// ErrUnbalanced: a sale's books do not balance.
 	ErrUnbalanced = errors.New("the books do not balance")
 )

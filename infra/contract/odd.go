@@ -32,7 +32,7 @@ var oddMediaTypes = []string{
 	"application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/octet-stream", "application/\xff", "应用/json",
 }
 
-// oddHeaders are none of the contract's, and nothing may follow from them.
+// oddHeaders are not in the contract and must not change the answer.
 var oddHeaders = [][2]string{
 	{"Accept", "text/html;q=0"}, {"Accept-Encoding", "br, zstd, identity;q=0"}, {"Content-Encoding", "gzip"}, {"Cookie", "sub=victim; a"},
 	{"Range", "bytes=0-1"}, {"If-None-Match", "*"}, {"X-Http-Method-Override", "DELETE"}, {"X-Forwarded-For", "\xff, 127.0.0.1"},

@@ -62,8 +62,8 @@ func (r *Request) isLarge() bool {
 }
 
 // Judge says whether an outcome of the contract is one that this request may
-// have: a refused token is a 401, a flaw is told as what it is, and a good
-// request is told of none. It never is a failure that nobody foresaw.
+// have: a refused token gets a 401, a flawed request the matching problem, a good
+// one none, and nothing gets a 500.
 func (r *Request) Judge(got Outcome) error {
 	fail := func(want string) error { return fmt.Errorf("got %s, want %s", got, want) }
 	switch {

@@ -181,7 +181,7 @@ func (r *rush) follow(ctx context.Context, i int, intended time.Time, pause time
 	r.tally.unconfirmed()
 }
 
-// wait is how long a client waits that was told so.
+// wait clamps the server's Retry-After.
 func wait(told time.Duration) time.Duration {
 	if told < 0 {
 		return unsaidWait

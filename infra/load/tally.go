@@ -9,7 +9,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// longestLatency is the most that is told apart, in microseconds.
+// longestLatency is the histogram's maximum, in microseconds.
 const longestLatency = int64(20 * time.Minute / time.Microsecond)
 
 // latencies is a histogram of times, in microseconds, to 2 significant digits

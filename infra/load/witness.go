@@ -55,7 +55,7 @@ func (w *witness) clicked(buyer int, o outcome, r client.Answer) outcome {
 	return o
 }
 
-// polled takes the answer to a buyer's question for the own order.
+// polled takes the answer to a buyer's question for their own order.
 func (w *witness) polled(buyer int, o outcome, r client.Answer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -58,7 +58,7 @@ func TestCountingThroughOrderIDsFindsOnlyOnesOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, passed := 0, 0
-	// An id is seconds above the day's number: both are tried around the own one.
+	// An id is seconds above the day's number: both are tried around the buyer's own id.
 	for seconds := range uint64(30) {
 		for number := range uint64(12) {
 			id := strconv.FormatUint(start-seconds<<32-number, 10)

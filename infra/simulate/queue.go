@@ -24,7 +24,7 @@ var errUnanswered = errors.New("the queue gave no answer")
 
 // queue has the semantics of a standard SQS queue: every message at least once,
 // in no order, invisible while somebody handles it, and to the dead-letter queue
-// after five receipts without a deletion. It never waits; time is told to it.
+// after five receipts without a deletion. It never blocks; callers pass the time.
 type queue struct {
 	// fault is asked once per call of the API: ServerError and other refusals
 	// refuse, LostReply and ApplyLate apply the call and lose the answer.

@@ -97,7 +97,7 @@ func (r *round) torture(ctx context.Context, chance *rand.Rand, chaos time.Durat
 		})
 	}
 	all.Wait()
-	// Who is done early does not spare the others of the machine.
+	// Keep killing until the round ends, even if all buyers are done.
 	return <-nemesis
 }
 

@@ -50,9 +50,8 @@ func (b *breaker) shut(now time.Time) bool {
 	return b.pause > 0 && (b.probing || 0 <= passed && passed < b.spread)
 }
 
-// enter asks for permission to call at now. Whoever gets it must tell how the call
-// ended, with the state it came in: of a call that came in another state than the
-// present one the end is no news.
+// enter asks for permission to call at now. The caller must report the outcome with
+// the returned state; outcomes from an earlier state are ignored.
 func (b *breaker) enter(now time.Time) (state int, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -87,7 +87,7 @@ type question struct{ saleID, user string }
 
 // Why there is no answer without a call that failed.
 var (
-	errOpen = errors.New("the service has failed and is left alone for a moment")
+	errOpen = errors.New("circuit breaker is open")
 	errTurn = errors.New("too many calls are under way")
 )
 

@@ -51,7 +51,7 @@ func CheckURL(text string) error {
 func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return nil, errors.New("read eligibility URL: it is no URL") // the cause would quote it, and a password in it
+		return nil, errors.New("eligibility URL: not a valid URL") // the cause would quote it, and a password in it
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":

@@ -25,10 +25,10 @@ func (s Serve) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	return response.json(), nil
 }
 
-// Decode reads what is looked at of an event of payload format 2.0. Of members with
-// one name the last one counts, except on the way to the caller's identity, where a
-// second one is refused. It fails if the event is not JSON, something that is looked
-// at is not of its type, or the event names its caller twice.
+// Decode reads the fields we use from a payload 2.0 event. For duplicate names the last
+// wins, except on the way to the caller's identity, where a second one is refused. It
+// fails if the event is not JSON, a field that is used is not of its type, or the event
+// names its caller twice.
 func Decode(payload []byte) (r Request, err error) {
 	if err := jsonread.Read(payload, func(e *jsonread.Reader) error { return readEvent(e, &r) }); err != nil {
 		return Request{}, fmt.Errorf("decode event: %w", err)

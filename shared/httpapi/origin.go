@@ -9,7 +9,7 @@ import (
 	"flashsale/shared/sale"
 )
 
-// minSecret is the shortest origin secret that is taken for one, in bytes.
+// minSecret is the minimum length of the origin secret, in bytes.
 const minSecret = 32
 
 // Origin tells requests that came through the distribution in front of the API from

@@ -18,8 +18,7 @@ import (
 
 // Reader reads one text. A method takes the value that comes next; null is an empty
 // value of any kind. What is not Unicode in a text is replaced, and a name may stand in
-// an object twice: what is strange in an event is for its function to answer, and an
-// event that cannot be read would be a failure of the function.
+// an object twice: an odd event should get an HTTP answer, not fail the function.
 type Reader struct {
 	tokens *jsontext.Decoder
 	from   bytes.Buffer
@@ -79,8 +78,8 @@ func (r *Reader) begin(kind jsontext.Kind) (found bool, err error) {
 	return false, errType
 }
 
-// Object takes an object: member is told each name, good until it takes the value,
-// which it must. Names are exact, as encoding/json's would not be, and those that are
+// Object takes an object: it calls member with each name (valid until the value is
+// read); member must read the value. Names are exact, as encoding/json's would not be, and those that are
 // not UTF-8 stay so.
 func (r *Reader) Object(member func(name []byte) error) error {
 	if found, err := r.begin('{'); !found {

@@ -256,11 +256,11 @@ func (p *purchase) fail(code sale.Code, err error) (Purchase, error) {
 // per environment. It is repeated when it is throttled: at the end of a large sale
 // the purchases exhaust the table, and until this write gets through they go on.
 //
-// An environment that has not read the sale for a while is probably not the first
-// to notice, so it reads before it writes: an update takes up to four of the sale
-// item's 1,000 write units a second, a read one of its 3,000 read units, and a read
-// also tells of all other shards that have run empty. Without it the updates of
-// 1,000 environments throttle each other, and the news takes seconds.
+// Unless the snapshot is fresh, the sale is read first: another environment has
+// probably closed the shard already, and the sale item's writes are scarce. An update
+// takes up to 4 of its 1,000 write units a second, a read 1 of its 3,000 read units,
+// and a read also shows all other shards that have run empty. Without it the updates
+// of 1,000 environments throttle each other, and closing takes seconds.
 func (p *purchase) closeShard(ctx context.Context, version int64, shard int) {
 	p.view.observe(version, shard)
 	if p.view.isOlder(p.now(), newsAge) && !p.isWorthClosing(ctx, version, shard) {
@@ -310,8 +310,8 @@ func (p *purchase) isWorthClosing(ctx context.Context, version int64, shard int)
 }
 
 const (
-	// newsAge is how old a snapshot may be for its reader to think that an empty
-	// shard which it does not name is news.
+	// newsAge: with an older snapshot, the sale is read again before an empty shard
+	// is closed.
 	newsAge = 50 * time.Millisecond
 	// blindClosing is the share of environments that close a shard without having
 	// been able to read the sale.

@@ -26,8 +26,7 @@ const (
 	backoffCap  = 200 * time.Millisecond
 	// maxTries bounds one call's tries where somebody waits (P16).
 	maxTries = 6
-	// patientTries bounds one call's tries where nobody waits, as in seeding and
-	// finalizing: a crowd can exhaust a table for seconds, and a message that is given
+	// patientTries applies where no client waits (seeding, finalizing): a crowd can exhaust a table for seconds, and a message that is given
 	// up comes back only after its visibility timeout. The time budget ends them, too.
 	patientTries = 24
 )

@@ -91,14 +91,14 @@ func transportOf(client aws.HTTPClient) http.RoundTripper {
 		}
 		return http.DefaultTransport
 	}
-	return whole{client}
+	return adapter{client}
 }
 
-// whole is a client of a kind that cannot be taken apart.
-type whole struct{ aws.HTTPClient }
+// adapter makes an aws.HTTPClient of unknown type a RoundTripper.
+type adapter struct{ aws.HTTPClient }
 
 // RoundTrip implements http.RoundTripper.
-func (w whole) RoundTrip(r *http.Request) (*http.Response, error) { return w.Do(r) }
+func (a adapter) RoundTrip(r *http.Request) (*http.Response, error) { return a.Do(r) }
 
 type stopwatch struct{ transport http.RoundTripper }
 

@@ -94,7 +94,7 @@ type Event struct {
 	stopwatch  invocation.Stopwatch
 	text       *[]byte // the members' buffer, to be given back
 	members    jsonwrite.Object
-	known      int // bytes of members that tell the invocation
+	prefix     int // length of the members shared by all events of the invocation
 	directives []directive
 	calls      calls
 }
@@ -117,7 +117,7 @@ func (l *Log) Begin(ctx context.Context) (context.Context, context.CancelFunc, *
 		e.Text("traceId", trace)
 	}
 	e.members.Bool("coldStart", !l.warm.Swap(true))
-	e.known = len(e.members)
+	e.prefix = len(e.members)
 	ctx, cancel := invocation.Bound(context.WithValue(ctx, callsKey{}, &e.calls))
 	return ctx, cancel, e
 }
@@ -126,8 +126,8 @@ func (l *Log) Begin(ctx context.Context) (context.Context, context.CancelFunc, *
 // is called with its context counts for both.
 func (e *Event) Part(ctx context.Context) (context.Context, *Event) {
 	part := e.log.event()
-	part.members = append(part.members, e.members[:e.known]...)
-	part.known, part.calls.whole = e.known, &e.calls
+	part.members = append(part.members, e.members[:e.prefix]...)
+	part.prefix, part.calls.whole = e.prefix, &e.calls
 	return context.WithValue(ctx, callsKey{}, &part.calls), part
 }
 
@@ -136,9 +136,8 @@ func (e *Event) Text(name, value string) {
 	e.members.Text(name, capped(value, maxText))
 }
 
-// capped is the text cut to limit bytes, without what JSON leaves as it is though a
-// terminal obeys it or a reader cannot see it: DEL, the higher controls, and the
-// marks that turn or hide text (P18).
+// capped truncates the text to limit bytes and replaces the characters that JSON leaves
+// alone but terminals interpret or hide: DEL, C1 controls, bidi marks (P18).
 func capped(text string, limit int) string {
 	if len(text) > limit {
 		for limit > 0 && !utf8.RuneStart(text[limit]) {

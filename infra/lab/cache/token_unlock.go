@@ -14,7 +14,7 @@ import (
 // while it is still there. Nobody's lock is deleted by another; but a lock that
 // expired under its owner has let the next one in.
 func token() shop.Spec {
-	return lockedSpec("redis-token-unlock", "SET NX with a random token; a script deletes only the own lock",
+	return lockedSpec("redis-token-unlock", "SET NX with a random token; a script deletes only its own lock",
 		"the user check outlives the lock: two are inside, and both read the same stock",
 		shop.Redis, func(d *desk) *locked { return &locked{desk: d, lock: tokenLock{d}} })
 }

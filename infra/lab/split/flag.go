@@ -12,8 +12,8 @@ import (
 // flagged is the counter in Redis with a sold-out flag in every server's memory
 // before it: once the counter has gone below zero, this server asks no more. The
 // unit is taken first and everything about its buyer asked afterwards, so that
-// the crowd meets nothing but the counter. A unit that is put back then, because
-// its taker turned out to have one, lies there and nobody asks for it.
+// the crowd meets nothing but the counter. A unit put back because its buyer already had
+// one is never sold: no server asks again.
 func flagged() shop.Spec {
 	return shop.Spec{
 		Name: "split-flag", Family: family, Needs: []shop.Need{shop.Redis}, Prepare: stockUp, Orders: recorded,

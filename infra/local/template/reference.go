@@ -111,8 +111,8 @@ func (r *reader) queueOf(v value) *resource {
 	return nil
 }
 
-// localARN is the ARN by which the queue is known here that the template names
-// by an ARN it has put together itself; any other ARN stays as it is.
+// localARN maps an ARN built in the template to the local queue's ARN; any other ARN
+// stays as it is.
 func (r *reader) localARN(v value) string {
 	arn := v.text("")
 	for _, res := range r.ofType(typeQueue) {
