@@ -7,7 +7,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"flashsale/infra/lab/redisbook"
 	"flashsale/infra/lab/shop"
 )
 
@@ -35,11 +34,11 @@ func ordersKey(p shop.Place) string { return "seckill:orders:" + p.Sale }
 func lockKey(p shop.Place) string   { return "lock:seckill:" + p.Sale }
 
 func stockUp(ctx context.Context, p shop.Place) error {
-	return redisbook.StockUp(ctx, stockServer(p), stockKey(p), p)
+	return StockUp(ctx, stockServer(p), stockKey(p), p)
 }
 
 func recorded(ctx context.Context, p shop.Place) ([]shop.Order, error) {
-	return redisbook.Orders(ctx, stockServer(p), ordersKey(p))
+	return Orders(ctx, stockServer(p), ordersKey(p))
 }
 
 // record appends the order and remembers the buyer.

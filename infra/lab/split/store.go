@@ -6,7 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"flashsale/infra/lab/redisbook"
+	"flashsale/infra/lab/cache"
 	"flashsale/infra/lab/shop"
 )
 
@@ -26,11 +26,11 @@ func buyersKey(p shop.Place) string { return "split:buyers:" + p.Sale }
 func ordersKey(p shop.Place) string { return "split:orders:" + p.Sale }
 
 func stockUp(ctx context.Context, p shop.Place) error {
-	return redisbook.StockUp(ctx, connect(p), stockKey(p), p)
+	return cache.StockUp(ctx, connect(p), stockKey(p), p)
 }
 
 func recorded(ctx context.Context, p shop.Place) ([]shop.Order, error) {
-	return redisbook.Orders(ctx, connect(p), ordersKey(p))
+	return cache.Orders(ctx, connect(p), ordersKey(p))
 }
 
 func (s *store) record(ctx context.Context, user string) error {

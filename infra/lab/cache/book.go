@@ -1,7 +1,4 @@
-// Package redisbook keeps stock and orders in Redis the way every strategy of the lab
-// that has them there does: a counter, and a list of buyers in the order in which they
-// were written down. The keys are the strategy's own.
-package redisbook
+package cache
 
 import (
 	"context"
@@ -12,7 +9,8 @@ import (
 	"flashsale/infra/lab/shop"
 )
 
-// StockUp puts the whole stock under one key, and closes the client.
+// StockUp puts the whole stock under one key, and closes the client. It and Orders are
+// shared by all strategies that keep their orders in Redis.
 func StockUp(ctx context.Context, c *redis.Client, key string, p shop.Place) error {
 	defer c.Close()
 	if err := c.Set(ctx, key, p.Stock, 0).Err(); err != nil {
