@@ -32,3 +32,30 @@ func TestAPassReadsEveryBucketOnceAndTheShardsTwice(t *testing.T) {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 }
+
+func TestACountReadsTheSaleAgainOnlyIfNothingIsLeftInShardsThatAreNotMarkedEmpty(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(2, 1)
+	for _, tt := range []struct {
+		buys string
+		want map[string]int
+	}{
+		{"alice", map[string]int{"BatchGetItem": 1}},
+		{"bob", map[string]int{"BatchGetItem": 1, "GetItem": 1}},
+		{"carol", map[string]int{}}, // finds the shard empty and marks it
+	} {
+		_, _ = w.Buy(tt.buys)
+		reader := w.Environment()
+		s, err := reader.Sale(w.Ctx, "moutai")
+		if err != nil {
+			t.Fatal(err)
+		}
+		db.ResetUsage()
+		if _, err := reader.Remaining(w.Ctx, s); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, db.Calls()); diff != "" {
+			t.Errorf("after %s, calls (-want +got):\n%s", tt.buys, diff)
+		}
+	}
+}
