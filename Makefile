@@ -200,7 +200,7 @@ mutate: ## change every operator of functions and shared in turn; the package's 
 	GOBIN="$$PWD/$(BUILD)/tools" go install $(GREMLINS)
 	go test -timeout 0 ./infra/mutants -run '^TestEveryOperatorIsNeeded$$' -v -packages "$${MUTATED-$$(go list -f \
 		'{{if .TestGoFiles}}{{.Dir}}{{else if .XTestGoFiles}}{{.Dir}}{{end}}' ./functions/... ./shared/... | sed "s|^$$PWD/||" | grep -v 'test$$')}" \
-		-gremlins "$$PWD/$(BUILD)/tools/gremlins" | grep -v '^=== \|--- PASS'
+		-gremlins "$$PWD/$(BUILD)/tools/gremlins" | grep --line-buffered -v '^=== \|--- PASS'
 
 .PHONY: check
 check: ## formatting, vet, staticcheck, known vulnerabilities, both templates and what SAM makes of them linted

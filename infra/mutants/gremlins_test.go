@@ -66,8 +66,9 @@ func (r gremlinsReport) lived() (places []string, late int) {
 }
 
 // askGremlins lets gremlins change a package. What no test notices must be listed in
-// survivors, and little may be listed. gremlins reckons its coverage without the
-// conditions of `case`, which it takes for uncovered: our own runner changes those.
+// survivors, and little may be listed. gremlins takes the conditions of `case` and all
+// constants for uncovered, because no block of a cover profile holds them, and leaves
+// them as they are: our own runner changes those, too.
 func askGremlins(t *testing.T, tree, pkg string, all []*change) {
 	report := filepath.Join(t.TempDir(), "report.json")
 	// What lies below the package has other tests. gremlins measures the tests first,
