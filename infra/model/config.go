@@ -63,7 +63,8 @@ type Config struct {
 	Batch      int
 	Gather     time.Duration
 	NoFinalize bool
-	// UntilSold ends the run when the last unit is sold: nobody comes any more.
+	// UntilSold ends the run when the last unit is sold: nobody comes or repeats a
+	// request any more.
 	UntilSold bool
 
 	// Progress, if set, is called about ten times per simulated second.

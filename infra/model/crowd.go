@@ -38,7 +38,7 @@ func (c *crowd) come() {
 	mass, report := 0.0, time.Now()
 	c.each = 1
 	for i := 0; i < c.config.Users; {
-		if c.config.UntilSold && c.table.sold.Load() >= c.config.Stock {
+		if c.isOver() {
 			break
 		}
 		if c.config.Sample > 0 && c.each == 1 && c.soldOutFor() > settled {
@@ -66,6 +66,11 @@ func (c *crowd) instant(mass float64) time.Duration {
 		seconds = -n / c.config.Peak * math.Log(max(1-mass/n, 0.5/n))
 	}
 	return time.Duration(seconds * float64(time.Second))
+}
+
+// isOver reports whether the rest need not be played.
+func (c *crowd) isOver() bool {
+	return c.config.UntilSold && c.table.sold.Load() >= c.config.Stock
 }
 
 func (c *crowd) soldOutFor() time.Duration {
@@ -116,5 +121,8 @@ func (c *crowd) buy(number int, weight float64) {
 			return
 		}
 		time.Sleep(chance.between(wait, 2*wait))
+		if c.isOver() {
+			return
+		}
 	}
 }

@@ -8,8 +8,11 @@ type Result struct {
 	Config Config // with its defaults
 	Bins   []Bin
 
-	// LastSold is when the last unit was sold, since the sale opened.
-	LastSold time.Duration
+	// LastSold is when the last unit was sold, since the sale opened, and AtLastUnit what
+	// had happened until then. Purchases that were under way are not in it.
+	LastSold        time.Duration
+	AtLastUnit      Counts
+	UnitsAtLastUnit float64 // write units
 	// Left is how many units were not sold.
 	Left int64
 	// FirstEmpty is when a purchase first met an empty shard; 0 if none did.
@@ -36,7 +39,7 @@ func result(c Config, n *tally, t *table, f *fleet, people *crowd) Result {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	r := Result{
-		Counts: n.counts, Config: c, Bins: n.bins, LastSold: n.lastSold, Left: n.left, FirstEmpty: n.firstEmpty,
+		Counts: n.counts, Config: c, Bins: n.bins, LastSold: n.lastSold, AtLastUnit: n.atLastUnit, UnitsAtLastUnit: n.unitsAtLastUnit, Left: n.left, FirstEmpty: n.firstEmpty,
 		TailTransactions: n.tail, TailSold: n.tailSold, TailConflicts: n.tailConflicts, TailTries: n.tailTries,
 		WinnersP50: n.winners.quantile(0.5), WinnersP99: n.winners.quantile(0.99),
 		LosersP50: n.losers.quantile(0.5), LosersP99: n.losers.quantile(0.99),

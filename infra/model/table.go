@@ -172,8 +172,9 @@ func (c *client) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWr
 	c.transactions.Add(1)
 	lost := c.call(ctx, c.config.Transaction, c.config.Window, func() {
 		out, err = c.db.TransactWriteItems(context.WithoutCancel(ctx), in, o...)
-		if err == nil {
-			c.sold.Add(1)
+		if err == nil && c.sold.Add(1) == c.config.Stock {
+			units, _ := c.db.Consumed()
+			c.tally.count(func(*Counts) { c.tally.unitsAtLastUnit = units })
 		}
 		if conflict, refused := read(err); err == nil || conflict || refused {
 			c.tally.transaction(err == nil, conflict, refused, int(c.transactions.Load()))

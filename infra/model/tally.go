@@ -74,6 +74,9 @@ type tally struct {
 	winners   histogram
 	losers    histogram
 	left      int64
+	// atLastUnit is what had happened when the last unit was sold.
+	atLastUnit      Counts
+	unitsAtLastUnit float64
 }
 
 func (t *tally) count(add func(*Counts)) {
@@ -110,6 +113,9 @@ func (t *tally) transaction(won, conflict, empty bool, tries int) {
 		if t.left--; t.firstEmpty > 0 {
 			t.tailSold++
 			t.tailTries += tries
+		}
+		if t.left == 0 {
+			t.atLastUnit = t.counts
 		}
 	case conflict:
 		t.counts.Conflicts++

@@ -24,9 +24,15 @@ const (
 	snapshotAge = 1.5
 	tailAge     = 0.030
 	newsAge     = 0.050
+	refusalAge  = 1.900
 	tries       = 6
 	unitsPerTry = 4
-	burst       = 0.1 // of the table's write units, as time at the full rate
+	burst       = 0.1 // of the table's units and a partition's, as time at the full rate
+	// Lambda starts 1,000 environments of a function at once and 100 a second.
+	startsAtOnce, startsPerSecond = 1000, 100
+	// blind is the share of the environments that write of an empty shard without
+	// having read the sale.
+	blind = 0.2
 )
 
 // Sale is what is played.
@@ -35,16 +41,40 @@ type Sale struct {
 	Peak                      float64 // first requests a second at the opening
 	TableWrites               float64 // write units a second
 	Environments, Concurrency int     // ready at the opening, and at most
+	// Throttle is how many requests a second the API lets in, a second's worth at one
+	// instant, and ItemReads how many read units a second the sale item serves. 0 is
+	// any number.
+	Throttle, ItemReads float64
 }
 
 // Result is what came of it when the last unit was sold.
 type Result struct {
-	Seconds                 float64
+	Seconds                 float64 // until the last unit was sold
 	Transactions, Conflicts float64 // per order
 	WriteUnits              float64
 	Concurrency             int     // most at once
-	Requests                float64 // that reached a function
+	Requests                float64 // that a function has answered
 	Busy                    float64 // seconds of all environments
+	GiveUps                 float64 // requests that were told to come back
+	Throttled, Refused      float64 // requests beyond the API's throttle, and without an environment
+}
+
+// store is a rate with what of it is not used yet. The last one that is let in may
+// take more than there is.
+type store struct{ rate, most, level, at float64 }
+
+func filled(rate, seconds float64) *store { return &store{rate, rate * seconds, rate * seconds, 0} }
+
+func (s *store) take(now, n float64) bool {
+	if s.rate == 0 {
+		return true
+	}
+	s.level, s.at = min(s.most, s.level+(now-s.at)*s.rate), now
+	if s.level <= 0 {
+		return false
+	}
+	s.level -= n
+	return true
 }
 
 type event struct {
@@ -69,6 +99,11 @@ type environment struct {
 	readAt float64
 	avoid  map[int]bool // closed, or met empty
 	closed int          // of them closed when it last read
+	// failures counts the latest reads that failed, and until is when it reads again.
+	failures int
+	until    float64
+	known    bool // it has read the sale
+	certain  bool // by a read that may refuse
 }
 
 type world struct {
@@ -84,8 +119,10 @@ type world struct {
 	free   []*environment
 	made   int
 	inside int
-	units  float64 // of the table that are left
-	filled float64 // when they were counted
+	units  *store // the table's write units
+	reads  *store // the sale item's read units
+	door   *store // the API's throttle
+	starts *store // of environments
 }
 
 // Play sells the stock once, with the chance of that seed.
@@ -101,14 +138,14 @@ func Play(s Sale, seed uint64) Result {
 	for range s.Environments {
 		w.free, w.made = append(w.free, &environment{readAt: -1e9}), w.made+1
 	}
-	w.units = w.TableWrites * burst
+	w.units, w.reads = filled(w.TableWrites, burst), filled(w.ItemReads, burst)
+	w.door, w.starts = filled(w.Throttle, 1), filled(startsPerSecond, startsAtOnce/startsPerSecond)
 	w.come(0, 0)
 	for w.left > 0 && len(w.queue) > 0 {
 		e := heap.Pop(&w.queue).(event)
 		w.now = e.at
 		e.do()
 	}
-	w.Seconds = w.now
 	w.Transactions /= float64(s.Stock)
 	w.Conflicts /= float64(s.Stock)
 	return w.Result
@@ -140,58 +177,97 @@ func (w *world) request() {
 	var e *environment
 	wait := 0.0
 	switch n := len(w.free); {
+	case !w.door.take(w.now, 1):
+		w.Throttled++
+		again()
+		return
 	case n > 0:
 		i := w.random.IntN(n)
 		e, w.free[i] = w.free[i], w.free[n-1]
 		w.free = w.free[:n-1]
-	case w.made < w.Sale.Concurrency:
+	case w.made < w.Sale.Concurrency && w.starts.take(w.now, 1):
 		w.made++
 		e, wait = &environment{readAt: -1e9}, w.spread(coldStart, 3)
 	default:
+		w.Refused++
 		again()
 		return
 	}
 	w.inside++
 	w.Result.Concurrency = max(w.Result.Concurrency, w.inside)
-	w.Result.Concurrency = max(w.Result.Concurrency, w.inside)
-	w.Requests++
 	began := w.now + wait
 	leave := func(busy bool) {
 		w.inside--
+		w.Requests++
 		w.free = append(w.free, e)
 		w.Busy += w.now - began
 		if busy {
-			again()
+			w.GiveUps++
+			told := 1 + 2*w.random.Float64() // Retry-After
+			w.after(told*(1+w.random.Float64()), w.request)
 		}
 	}
-	w.after(wait+eventCPU*slowdown, func() { w.look(e, snapshotAge, func() { w.try(e, 0, leave) }) })
+	w.after(wait+eventCPU*slowdown, func() {
+		most := tries
+		if e.known {
+			most = 1
+		}
+		w.look(e, snapshotAge, most, func() {
+			if e.known {
+				w.try(e, 0, leave)
+			} else {
+				leave(true)
+			}
+		})
+	})
 }
 
 // look reads the sale if what the environment knows is older than age, or than
-// tailAge when some shards are closed.
-func (w *world) look(e *environment, age float64, then func()) {
+// tailAge when some shards are closed. An environment that knows the sale tries once,
+// and after a failure not for 30 ms, twice as long each time, at most half a second;
+// one that does not know it yet tries as often as it may.
+func (w *world) look(e *environment, age float64, left int, then func()) {
+	units := 0.5
+	gone := e.closed == w.Shards
 	if e.closed > 0 {
-		age = min(age, tailAge)
+		units = 1
+		if !gone {
+			age = min(age, tailAge)
+		}
 	}
-	if w.now-e.readAt < age {
+	if w.now-e.readAt < age && (!gone || e.certain) || e.known && left == 1 && w.now < e.until {
 		then()
 		return
 	}
 	began, took := w.now, w.spread(read, 3)
 	w.after(callCPU*slowdown+took/2, func() {
+		if !w.reads.take(w.now, units) {
+			w.after(took/2, func() {
+				e.until = w.now + min(0.5, tailAge*math.Pow(2, float64(e.failures)))
+				e.failures++
+				if left == 1 {
+					then()
+					return
+				}
+				w.after(w.random.Float64()*min(0.200, 0.020*math.Pow(2, float64(tries-left))), func() { w.look(e, age, left-1, then) })
+			})
+			return
+		}
 		known := map[int]bool{}
 		for k := range w.closed {
 			known[k] = true
 		}
 		w.after(took/2, func() {
 			e.learn(known, began)
+			e.failures /= 2
+			e.certain = units == 1
 			then()
 		})
 	})
 }
 
 func (e *environment) learn(closed map[int]bool, at float64) {
-	e.closed, e.readAt = len(closed), at
+	e.closed, e.readAt, e.known = len(closed), at, true
 	for k := range e.avoid {
 		closed[k] = true
 	}
@@ -208,18 +284,15 @@ func (w *world) try(e *environment, waits int, leave func(busy bool)) {
 		}
 	}
 	if len(open) == 0 {
-		leave(false)
+		w.refuse(e, leave)
 		return
 	}
 	k := open[w.random.IntN(len(open))]
 	took := w.spread(transaction, 3)
 	back := max(took/2, window)
 	w.after(callCPU*slowdown+max(took-back, took/4), func() {
-		w.units = min(w.TableWrites*burst, w.units+(w.now-w.filled)*w.TableWrites)
-		w.filled = w.now
-		contended, empty := w.units <= 0, false
+		contended, empty := !w.units.take(w.now, unitsPerTry), false
 		if !contended {
-			w.units -= unitsPerTry
 			w.WriteUnits += unitsPerTry
 			w.Transactions++
 			switch {
@@ -231,6 +304,7 @@ func (w *world) try(e *environment, waits int, leave func(busy bool)) {
 			default:
 				w.stock[k]--
 				w.left--
+				w.Seconds = w.now
 				w.busy[k] = w.now + window
 			}
 		}
@@ -245,7 +319,7 @@ func (w *world) try(e *environment, waits int, leave func(busy bool)) {
 				w.after(limit*w.random.Float64(), func() {
 					next := func() { w.try(e, waits+1, leave) }
 					if e.closed > 0 {
-						w.look(e, snapshotAge, next)
+						w.look(e, snapshotAge, 1, next)
 					} else {
 						next()
 					}
@@ -257,18 +331,47 @@ func (w *world) try(e *environment, waits int, leave func(busy bool)) {
 	})
 }
 
+// refuse tells the buyer that nothing is left, as soon as a read that may refuse and is
+// not too old has shown it; if it cannot be had the buyer is told to come back.
+func (w *world) refuse(e *environment, leave func(busy bool)) {
+	sure := func(age float64) bool { return e.certain && e.closed == w.Shards && w.now-e.readAt < age }
+	if sure(refusalAge) {
+		leave(false)
+		return
+	}
+	e.closed = max(e.closed, 1) // the read must be one that may refuse
+	e.readAt = -1e9
+	w.look(e, snapshotAge, tries, func() {
+		if sure(snapshotAge) {
+			leave(false)
+		} else if w.now-e.readAt < snapshotAge {
+			w.try(e, 0, leave) // the news is that some shard is open
+		} else {
+			leave(true)
+		}
+	})
+}
+
 // close tells everybody of an empty shard, unless a look says that they know.
 func (w *world) close(e *environment, k int, then func()) {
 	if e.avoid == nil {
 		e.avoid = map[int]bool{}
 	}
 	e.avoid[k] = true
-	w.look(e, newsAge, func() {
-		if w.closed[k] {
+	began := w.now
+	recent := began-e.readAt < newsAge
+	e.closed = max(e.closed, 1) // the read must be one that may refuse
+	w.look(e, newsAge, 1, func() {
+		// What it cannot read it does not know, and most leave it to another one.
+		if e.readAt >= began && w.closed[k] || e.readAt < began && !recent && w.random.Float64() > blind {
 			then()
 			return
 		}
 		w.after(callCPU*slowdown+w.spread(write, 3), func() {
+			if !w.units.take(w.now, 1) {
+				w.after(w.random.Float64()*tailAge, func() { w.close(e, k, then) })
+				return
+			}
 			w.closed[k] = true
 			w.WriteUnits++
 			known := map[int]bool{}
@@ -276,6 +379,7 @@ func (w *world) close(e *environment, k int, then func()) {
 				known[k] = true
 			}
 			e.learn(known, w.now)
+			e.certain = true
 			then()
 		})
 	})
