@@ -140,6 +140,10 @@ deployer:
 preflight: deployer ## can ENV=dev or ENV=prod be deployed? PARAMETERS='Name=value …' (OFFLINE=1 asks nobody)
 	@$(HOST)/deploy preflight -env "$${ENV-}" $${OFFLINE:+-offline} -- "$${PARAMETERS-}"
 
+.PHONY: idle
+idle: deployer ## what the stack of ENV=dev or ENV=prod costs in a month in which nobody buys, by option
+	@$(HOST)/deploy idle -env "$${ENV-}" -- "$${PARAMETERS-}"
+
 .PHONY: deploy
 deploy: preflight ## preflight, build and deploy ENV=dev or ENV=prod with the SAM CLI (YES=1 without asking)
 	sam build $(SAM_CONFIG) --build-dir $(SAM_BUILT)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"flashsale/infra/deploy/idle"
 )
 
 // ours is where the functions file their metrics, the constant
@@ -187,6 +189,19 @@ func TestMetricsOfTheTemplatesAreThoseOfTheCode(t *testing.T) {
 
 // fieldOfLog is a field of a log line in a filter pattern.
 var fieldOfLog = regexp.MustCompile(`\$\.(\w+)`)
+
+// What a stack without a sale costs depends on how many metrics reconciling files.
+func TestTheIdleBillKnowsReconcilingsMetrics(t *testing.T) {
+	filed := 0
+	for name := range emissions(t) {
+		if strings.HasPrefix(name, "reconcile ") && name != "reconcile unseeded" { // only while there is a draft
+			filed++
+		}
+	}
+	if want := idle.RunMetrics + idle.ReceiptMetrics; filed != want {
+		t.Errorf("reconcile files %d metrics, the idle bill has %d", filed, want)
+	}
+}
 
 func TestAMetricThatNobodyFilesIsNoticed(t *testing.T) {
 	known := map[string]emission{"purchase sent": {}, "purchase answers": {"result", map[string]bool{"busy": true}}}

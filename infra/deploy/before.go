@@ -16,7 +16,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"flashsale/infra/deploy/demand"
+	"flashsale/infra/deploy/idle"
 	"flashsale/infra/deploy/preflight"
+	"flashsale/infra/deploy/price"
 	"flashsale/infra/deploy/samconfig"
 )
 
@@ -89,6 +91,32 @@ func fingerprint(built string, f demand.Function) (string, error) {
 		return "", fmt.Errorf("fingerprint %s: %w", f.ID, err)
 	}
 	return hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+func runIdle(_ context.Context, args []string, out, complaints io.Writer) error {
+	f, file := flags("idle", complaints)
+	if err := f.Parse(args); err != nil {
+		return fmt.Errorf("%w: %w", errUsage, err)
+	}
+	e, err := file.environment(f.Args())
+	if err != nil {
+		return err
+	}
+	d, err := demand.Read(*file.template, e.Region, e.Parameters)
+	if err != nil {
+		return err
+	}
+	stack, err := idle.Read(*file.template)
+	if err != nil {
+		return err
+	}
+	list, known := price.Find(e.Region, price.Architecture)
+	fmt.Fprintf(out, "stack %s in a month in which nobody buys, by the prices of %s\n", e.StackName, list.Region)
+	if !known {
+		fmt.Fprintf(out, "  those of %s are not known here\n", e.Region)
+	}
+	idle.Print(out, idle.Bill(stack, d, list))
+	return nil
 }
 
 func runPreflight(ctx context.Context, args []string, out, complaints io.Writer) error {

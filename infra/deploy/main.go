@@ -30,6 +30,7 @@ const (
 const usage = `usage:
   deploy preflight  -env NAME [-offline] [Parameter=value ...]   can this deployment succeed?
   deploy parameters -env NAME [-built DIR] [Parameter=value ...] all parameters, as sam deploy takes them
+  deploy idle       -env NAME [Parameter=value ...]              what it costs in a month in which nobody buys
   deploy smoke      [where] [-sale ID] [-token T] [-bound 30s]   one buyer's round through a running system
   deploy tokens     [where] -n 1 [-out FILE]                     access tokens of test users, one a line (dev only)
   deploy rehearse   [where] [-rate 50] [-peak N] [-duration 30s] [-stock N] [-shards 16] [-tokens FILE] [-allow-remote]
@@ -64,7 +65,7 @@ func exitCode(err error, w io.Writer) int {
 // run does one command.
 func run(ctx context.Context, args []string, out, complaints io.Writer) error {
 	commands := map[string]func(context.Context, []string, io.Writer, io.Writer) error{
-		"preflight": runPreflight, "parameters": runParameters, "smoke": runSmoke, "tokens": runTokens, "rehearse": runRehearse,
+		"preflight": runPreflight, "parameters": runParameters, "idle": runIdle, "smoke": runSmoke, "tokens": runTokens, "rehearse": runRehearse,
 	}
 	if len(args) == 0 || commands[args[0]] == nil {
 		return fmt.Errorf("%w\n%s", errUsage, usage)

@@ -108,6 +108,23 @@ func TestARollBackOnTheDayIsNotStoppedByWhatIsOver(t *testing.T) {
 	}
 }
 
+func TestAScheduleThatIsOffAndWouldSeedASaleIsAWarning(t *testing.T) {
+	for input, want := range map[string]int{sound().Demand.Functions[2].Schedules[0].Input: 1, "{}": 0, `{"action":"pause"}`: 0, "": 0} {
+		d := sound()
+		s := &d.Demand.Functions[2].Schedules[0]
+		s.Enabled, s.Input = false, input
+		warnings := 0
+		for _, f := range Run(t.Context(), d) {
+			if f.Verdict == Warning && strings.Contains(f.Says, "is not seeded by itself") {
+				warnings++
+			}
+		}
+		if warnings != want {
+			t.Errorf("%s: %d warnings, want %d", input, warnings, want)
+		}
+	}
+}
+
 func TestWhatCannotSucceedIsStopped(t *testing.T) {
 	tests := []struct {
 		name, says string

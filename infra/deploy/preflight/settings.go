@@ -88,6 +88,11 @@ func schedules(r *report, d Deployment) {
 			if s.Enabled {
 				says, err := schedule(s, d.Now)
 				r.unlessOver(err, "schedule "+s.Name, says)
+				continue
+			}
+			var request seeding
+			if json.Unmarshal([]byte(s.Input), &request) == nil && request.Action == "create" {
+				r.add(Warning, "schedule "+s.Name, "it is off: sale %q is not seeded by itself", request.SaleID)
 			}
 		}
 		if len(f.Warming) > 0 {

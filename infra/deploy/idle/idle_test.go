@@ -1,0 +1,141 @@
+package idle
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/infra/deploy/demand"
+	"flashsale/infra/deploy/price"
+)
+
+const root = "../../.."
+
+func stack(t *testing.T) Stack {
+	t.Helper()
+	s, err := Read(filepath.Join(root, "template.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// matches counts in the text of a file of the project.
+func matches(t *testing.T, file, pattern string) int {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(regexp.MustCompile(pattern).FindAllString(string(text), -1))
+}
+
+// Read as text the templates give the same counts.
+func TestWhatTheTemplatesHoldIsCounted(t *testing.T) {
+	s := stack(t)
+	alarms := func(file string) int { return matches(t, file, `Type: AWS::CloudWatch::Alarm`) }
+	read := func(file string) int {
+		return matches(t, file, `MetricStat:`) + matches(t, file, `(?m)^      MetricName: `)
+	}
+	want := Stack{
+		Alarms: alarms("template.yaml") + alarms("infra/alarms.yaml"), AlarmMetrics: read("template.yaml") + read("infra/alarms.yaml"),
+		FrontAlarms: alarms("infra/front.yaml"), FrontAlarmMetrics: read("infra/front.yaml"),
+		Dashboards: 1, WebACLRules: matches(t, "infra/front.yaml", `(?m)^          Priority: `),
+	}
+	if s != want || s.Alarms < 20 || s.AlarmMetrics < 60 || s.WebACLRules < 4 {
+		t.Errorf("counted %+v, want %+v", s, want)
+	}
+}
+
+func bill(t *testing.T, parameters map[string]string) []Line {
+	t.Helper()
+	d, err := demand.Read(filepath.Join(root, "template.yaml"), "us-east-1", parameters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, _ := price.Find("us-east-1", price.Architecture)
+	return Bill(stack(t), d, l)
+}
+
+// dollars are what an option costs, and whether any line of it is on.
+func dollars(bill []Line, option string) (sum float64, on bool) {
+	for _, l := range bill {
+		if l.Option == option {
+			sum, on = sum+l.Dollars(), on || l.On
+		}
+	}
+	return sum, on
+}
+
+func TestEachOptionIsPaidForOnlyWhereItIsOn(t *testing.T) {
+	s := stack(t)
+	without, with := bill(t, nil), bill(t, map[string]string{"CreateFront": "true", "PurchaseProvisionedConcurrency": "700"})
+	front, on := dollars(with, "front")
+	if want := 5 + float64(s.WebACLRules) + 0.10*float64(s.FrontAlarmMetrics); !on || math.Abs(front-want) > 1e-9 || math.Abs(Sum(with)-Sum(without)-want) > 1e-9 {
+		t.Errorf("the front costs $%.2f (on: %t) and makes $%.2f of $%.2f, want $%.2f more", front, on, Sum(with), Sum(without), want)
+	}
+	own := bill(t, map[string]string{"CreateFront": "true", "FrontWebAclArn": "arn:aws:wafv2:us-east-1:123456789012:global/webacl/a/b"})
+	if got, want := Sum(own)-Sum(without), 0.10*float64(s.FrontAlarmMetrics); math.Abs(got-want) > 1e-9 {
+		t.Errorf("with a web ACL that was there before, the front costs $%.2f, want its alarms' $%.2f", got, want)
+	}
+	if warm, on := dollars(with, "warm environments"); on || math.Abs(warm-700*0.5*3600*0.0000033334) > 1e-9 {
+		t.Errorf("700 warm environments cost $%.2f an hour (on: %t)", warm, on)
+	}
+	if key, _ := dollars(with, "encryption"); key != 0 {
+		t.Errorf("a key costs $%.2f, but there is none", key)
+	}
+	if alarms, on := dollars(without, "alarms"); !on || math.Abs(alarms-0.10*float64(s.AlarmMetrics)) > 1e-9 {
+		t.Errorf("%d metrics that alarms read cost $%.2f", s.AlarmMetrics, alarms)
+	}
+}
+
+func TestEveryLineNamesItsPricesSource(t *testing.T) {
+	var w strings.Builder
+	all := bill(t, nil)
+	Print(&w, all)
+	if lines := strings.Split(strings.TrimSpace(w.String()), "\n"); len(lines) != len(all)+1 || !strings.Contains(lines[len(all)], "total") {
+		t.Errorf("%d lines for %d and a total:\n%s", len(lines), len(all), &w)
+	}
+	for _, l := range all {
+		if l.Price.Source == "" || !strings.Contains(w.String(), l.Price.Source+" "+l.Price.Read) {
+			t.Errorf("%s, %s: no source", l.Option, l.What)
+		}
+	}
+}
+
+var row = regexp.MustCompile(`(?m)^\| ([a-z ()A-Z]+) \| \$([0-9.]+) \|`)
+
+func TestTheDocumentsBillIsTheOneThatIsPrinted(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "infra", "DEPLOYING.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "## At rest")
+	section, _, _ = strings.Cut(section, "\n## ")
+	documented := map[string]string{}
+	for _, m := range row.FindAllStringSubmatch(section, -1) {
+		documented[m[1]] = m[2]
+	}
+	printed := map[string]string{}
+	for _, l := range bill(t, map[string]string{"CreateUserPool": "true", "CreateFront": "true"}) {
+		if l.Option == "warm environments" || !l.On {
+			continue
+		}
+		sum := 0.0
+		for _, other := range bill(t, map[string]string{"CreateUserPool": "true", "CreateFront": "true"}) {
+			if other.Option == l.Option && other.On {
+				sum += other.Dollars()
+			}
+		}
+		printed[l.Option] = strconv.FormatFloat(sum, 'f', 2, 64)
+	}
+	if diff := cmp.Diff(printed, documented); diff != "" {
+		t.Errorf("DEPLOYING.md, At rest (-printed +documented):\n%s", diff)
+	}
+}
