@@ -6,15 +6,17 @@
 # into the command's text, and the shell would run it. A condition on whether
 # something is given is $(if $(value SALE),…). What is not given is `override`, so that
 # nobody replaces a part of a command.
-override SHELL := /bin/bash
-override .SHELLFLAGS := -euo pipefail -c
+override SHELL := infra/make/shell.sh
 .DEFAULT_GOAL := help
 
 override BUILD := .build
 override HOST := $(BUILD)/host
 override SAM_BUILT := $(BUILD)/sam
 override FUNCTIONS := PurchaseFunction FinalizeFunction QueryFunction SeedFunction ReconcileFunction
-override GO_BUILD := CGO_ENABLED=0 go build -buildvcs=false -trimpath
+override TELL := infra/make/tell.sh
+# One set of flags for all programs: what one of them compiles, the others find in Go's
+# cache.
+override GO_BUILD := CGO_ENABLED=0 $(TELL) go build -v -buildvcs=false -trimpath -tags lambda.norpc -ldflags=-s
 
 # make would expand the `$` in a value of its command line when it exports it: this
 # takes the value as it stands. It comes before the first $(shell …), which gets the
@@ -29,7 +31,7 @@ export AWS_EC2_METADATA_DISABLED := true
 endif
 
 # The race detector needs a C compiler; tests run without it where there is none.
-override RACE := $(if $(shell command -v "$$(go env CC)" 2>/dev/null),-race)
+override RACE = $(if $(shell command -v "$$(go env CC)" 2>/dev/null),-race)
 
 # Where the local stack listens (always on 127.0.0.1) and keeps its data.
 API_PORT      ?= 3000
@@ -41,9 +43,12 @@ export API_PORT LAMBDA_PORT DYNAMODB_PORT SQS_PORT DATA
 override PORTS := -api-port "$$API_PORT" -lambda-port "$$LAMBDA_PORT" -dynamodb-port "$$DYNAMODB_PORT"
 override LOCAL_URL := http://127.0.0.1:$$API_PORT
 
+# What starts Go by itself.
+plan compare-engine bench prove mutate check simulate enumerate $(FUNCTIONS:%=build-%): needs-go
+
 .PHONY: help
 help: ## list the targets
-	@grep -hE '^[a-z%-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z%-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 .PHONY: run
 run: host ## the system on this machine, with a demonstration sale open (FAULTS=… CONCURRENCY=… PARAMETERS='Name=value …')
@@ -112,7 +117,8 @@ plan: ## size a sale and price it: USERS=500000 STOCK=10000 PEAK=50000 (JSON=1; 
 		-seed "$${SEED:-1}" $${FRONT:+-front} $${APPLY:+-apply "$$APPLY" -opens "$${OPENS-}" $${REST:+-rest}}
 
 .PHONY: operator
-operator:
+test: operator
+operator: needs-go
 	@$(GO_BUILD) -o $(HOST)/operator ./infra/operator
 
 # An open-loop load: RATE and PEAK in buyers a second, DURATION like 30s, STOCK,
@@ -133,7 +139,7 @@ override SYSTEM := $${ENV:+-env "$$ENV"} -url "$(if $(value ENV),$${URL-},$${URL
 override SAM_CONFIG := --config-file infra/samconfig.toml --config-env "$$ENV"
 
 .PHONY: deployer
-deployer:
+deployer: needs-go
 	@$(GO_BUILD) -o $(HOST)/deploy ./infra/deploy
 
 .PHONY: preflight
@@ -171,7 +177,7 @@ rehearse: deployer operator ## a sale of its own at RATE=… for DURATION=…, i
 .PHONY: compare-engine
 compare-engine: host ## the local stack's orders a second over its engine's raw rate for the same writes
 	@$(GO_BUILD) -o $(HOST)/compare ./infra/load/compare
-	@$(GO_BUILD) -tags lambda.norpc -ldflags=-s -o $(HOST)/bare/PurchaseFunction/bootstrap ./infra/bench/bare
+	@$(GO_BUILD) -o $(HOST)/bare/PurchaseFunction/bootstrap ./infra/bench/bare
 	@exec $(HOST)/compare $${ROUNDS:+-rounds "$$ROUNDS"} $${PROCESSES:+-processes "$$PROCESSES"}
 
 .PHONY: bench
@@ -258,30 +264,30 @@ build: ## build every function as it is deployed (linux/arm64) under .build/lamb
 # functions/purchase, and so on, for Lambda's arm64; `make host` builds for this machine.
 # Only these names have a rule: a pattern would take any text into the command.
 $(FUNCTIONS:%=build-%): build-%Function:
-	GOOS="$${GOOS:-linux}" GOARCH="$${GOARCH:-arm64}" $(GO_BUILD) -tags lambda.norpc -ldflags=-s \
-		-o "$${ARTIFACTS_DIR:?}/bootstrap" ./functions/$$(echo $* | tr A-Z a-z)
+	GOOS="$${GOOS:-linux}" GOARCH="$${GOARCH:-arm64}" $(GO_BUILD) -o "$${ARTIFACTS_DIR:?}/bootstrap" ./functions/$$(echo $* | tr A-Z a-z)
 
 # The functions, the local stack and its engine, for this machine.
 .PHONY: host
-host: engine operator
+host: needs-go engine
+	@$(GO_BUILD) -o $(HOST)/ ./functions/... ./infra/local ./infra/demo
 	@for f in $(FUNCTIONS); do mkdir -p $(HOST)/$$f && \
-		$(MAKE) --no-print-directory -s build-$$f ARTIFACTS_DIR=$(HOST)/$$f GOOS="$$(go env GOHOSTOS)" GOARCH="$$(go env GOHOSTARCH)"; done
-	@$(GO_BUILD) -o $(HOST)/local ./infra/local
-	@$(GO_BUILD) -o $(HOST)/demo ./infra/demo
+		ln -f $(HOST)/$$(echo $${f%Function} | tr A-Z a-z) $(HOST)/$$f/bootstrap; done
 
-# The DynamoDB engine, pinned by version and integrity. It exists for Linux on
-# x86-64; elsewhere name another one with AWS_ENDPOINT_URL_DYNAMODB.
+.PHONY: needs-go
+needs-go:
+	@infra/make/need.sh go
+
+# The DynamoDB engine, pinned by version. npm takes the package for this machine and
+# compares it with the lock file's integrity, or where that is not known (not every
+# registry has every platform's package) with the registry's signature.
 .PHONY: engine
-ifeq ($(shell uname -sm),Linux x86_64)
-engine: $(BUILD)/engine/installed
-else
-engine:
-	@if [ -z "$$AWS_ENDPOINT_URL_DYNAMODB" ]; then echo "no engine for $$(uname -sm): set AWS_ENDPOINT_URL_DYNAMODB"; exit 1; fi
-endif
+engine: $(if $(value AWS_ENDPOINT_URL_DYNAMODB),,$(BUILD)/engine/installed)
 
 $(BUILD)/engine/installed: infra/local/engine/package.json infra/local/engine/package-lock.json
+	@infra/make/need.sh node
 	@mkdir -p $(BUILD)/engine && cp $^ $(BUILD)/engine
-	@npm ci --prefix $(BUILD)/engine --ignore-scripts --no-audit --no-fund --loglevel=error
+	@$(TELL) npm ci --prefix $(BUILD)/engine --ignore-scripts --no-audit --no-fund --loglevel=error
+	@infra/local/engine/verify.sh $(BUILD)/engine
 	@touch $@
 
 .PHONY: clean

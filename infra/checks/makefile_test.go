@@ -113,7 +113,7 @@ type stand struct {
 // recorder is that script. What `go build -o` makes is the script again.
 const recorder = `#!/bin/sh
 printf '%s\0' "$@" "${GOOS-}" "${GOARCH-}" >>"$RECORD"
-case "$1" in env) echo linux;; parameters) printf 'Name="%s"\n--x $(touch printed)\n' '$(touch printed)';; esac
+case "$1" in env) echo linux;; version) echo go version go1.99.0;; parameters) printf 'Name="%s"\n--x $(touch printed)\n' '$(touch printed)';; esac
 while [ $# -gt 1 ]; do
 	if [ "$1" = -o ]; then case "$2" in .build/*) mkdir -p "${2%/*}"; cp "$0" "$2";; esac; fi
 	shift
@@ -148,6 +148,10 @@ func newStand(t *testing.T, makefile string) *stand {
 	for _, name := range prepared {
 		write(filepath.Join(s.folder, ".build/host", name), recorder, 0o755)
 	}
+	for _, name := range []string{"shell.sh", "need.sh", "tell.sh"} {
+		write(filepath.Join(s.folder, "infra/make", name), read(t, "infra/make/"+name), 0o755)
+	}
+	write(filepath.Join(s.folder, "go.mod"), read(t, "go.mod"), 0o644)
 	write(filepath.Join(s.folder, ".build/engine/installed"), "", 0o644)
 	write(filepath.Join(s.folder, "Makefile"), makefile, 0o644)
 	s.env = []string{"PATH=" + bin + ":/usr/bin:/bin", "HOME=" + bin, "RECORD=" + filepath.Join(bin, "record")}

@@ -1,0 +1,50 @@
+#!/bin/bash
+# tell.sh COMMAND …: runs a command and says on stderr how far it is: after two seconds,
+# then every three. What the command prints is shown only if it fails.
+#
+# `go build -v` prints the path of a package when it compiles it. It does not print
+# those that are in Go's cache, so the number of all packages is an upper bound.
+set -euo pipefail
+
+folder=$(mktemp -d "${TMPDIR:-/tmp}/flashsale.XXXXXX")
+packages=()
+what="$1 ${2-}"
+for word in "$@"; do
+	case $word in ./*) packages[${#packages[@]}]=$word ;; esac
+done
+if [ ${#packages[@]} -gt 0 ]; then
+	what="building ${packages[*]}"
+	what=${what//.\//}
+	what=${what//\/.../}
+fi
+
+# report ends with the process that it reports on, even if that one is killed.
+report() {
+	local text last
+	sleep 2
+	if [ ${#packages[@]} -gt 0 ]; then
+		# It reads hundreds of files, so the first report does not wait for it.
+		go list -deps "${packages[@]}" >"$folder/list" && mv "$folder/list" "$folder/all" &
+	fi
+	while kill -0 $$; do
+		text="$what, $SECONDS s"
+		if [ ${#packages[@]} -gt 0 ]; then
+			text="$text: compiled $(grep -c '^[^ ]*$' "$folder/printed" || true)"
+			if [ -e "$folder/all" ]; then text="$text of at most $(grep -c . "$folder/all")"; fi
+			text="$text packages"
+		fi
+		last=$(tail -n 1 "$folder/printed")
+		echo "$text${last:+; latest: $last}" >&3
+		sleep 3
+	done
+}
+
+: >"$folder/printed"
+report 3>&2 >/dev/null 2>&1 &
+reporter=$!
+disown
+trap 'kill $reporter 2>/dev/null; rm -rf "$folder"' EXIT
+if ! "$@" >"$folder/printed" 2>&1; then
+	if [ ${#packages[@]} -gt 0 ]; then grep -v '^[^ ]*$' "$folder/printed" >&2; else cat "$folder/printed" >&2; fi
+	exit 1
+fi
