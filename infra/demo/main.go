@@ -10,6 +10,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -24,6 +25,7 @@ import (
 
 	"golang.org/x/term"
 
+	"flashsale/infra/arguments"
 	"flashsale/infra/client"
 )
 
@@ -61,24 +63,17 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.IntVar(&o.clicks, "clicks", 3, "most clicks of one buyer, 1 to 10")
 	f.IntVar(&o.concurrency, "concurrency", 64, "requests in flight, 1 to 1,000")
 	f.Uint64Var(&o.seed, "seed", 0, "repeats the crowd of an earlier run (default random)")
-	if err := f.Parse(args); err != nil {
+	if err := arguments.Parse(f, args); err != nil {
 		return o, err
 	}
-	between := func(name string, n, low, high int) error {
-		if n < low || n > high {
-			return fmt.Errorf("-%s must be %d to %d", name, low, high)
-		}
-		return nil
-	}
-	err := errors.Join(
-		between("buyers", o.buyers, 1, 20_000), between("stock", o.stock, 1, 1_000_000),
-		between("shards", o.shards, 1, 1_000), between("clicks", o.clicks, 1, 10),
-		between("concurrency", o.concurrency, 1, 1_000))
 	if f.NArg() > 0 {
-		err = errors.Join(err, fmt.Errorf("unexpected argument %q", f.Arg(0)))
+		return o, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
+	err := cmp.Or(
+		arguments.Between("buyers", o.buyers, 1, 20_000), arguments.Between("stock", o.stock, 1, 1_000_000),
+		arguments.Between("shards", o.shards, 1, 1_000), arguments.Between("clicks", o.clicks, 1, 10),
+		arguments.Between("concurrency", o.concurrency, 1, 1_000))
 	if err != nil {
-		fmt.Fprintln(stderr, err)
 		return o, err
 	}
 	o.shards = min(o.shards, o.stock)
@@ -94,6 +89,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, terminal 
 		return exitFine
 	}
 	if err != nil {
+		fmt.Fprintln(stderr, "demo:", err)
 		return exitNotRun
 	}
 	fmt.Fprintf(stdout, "%s buyers want one of %s bottles; each clicks 1 to %d times, %d requests at a time (-seed %d repeats them)\n",

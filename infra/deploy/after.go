@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"flashsale/infra/arguments"
 	"flashsale/infra/client"
 	"flashsale/infra/client/place"
 	"flashsale/infra/deploy/demand"
@@ -46,11 +47,11 @@ func (f files) find(ctx context.Context, url string) (place.Place, samconfig.Env
 }
 
 func parse(f *flag.FlagSet, args []string) error {
-	if err := f.Parse(args); err != nil {
+	if err := arguments.Parse(f, args); err != nil {
 		return fmt.Errorf("%w: %w", errUsage, err)
 	}
 	if f.NArg() > 0 {
-		return fmt.Errorf("%w: what is %q?", errUsage, f.Arg(0))
+		return fmt.Errorf("%w: unexpected argument %q", errUsage, f.Arg(0))
 	}
 	return nil
 }

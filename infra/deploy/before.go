@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
+	"flashsale/infra/arguments"
 	"flashsale/infra/deploy/demand"
 	"flashsale/infra/deploy/idle"
 	"flashsale/infra/deploy/preflight"
@@ -38,7 +39,7 @@ func (f files) environment(overrides []string) (samconfig.Environment, error) {
 func runParameters(_ context.Context, args []string, out, complaints io.Writer) error {
 	f, file := flags("parameters", complaints)
 	built := f.String("built", ".aws-sam/build", "the `folder` into which sam build put the functions")
-	if err := f.Parse(args); err != nil {
+	if err := arguments.Parse(f, args); err != nil {
 		return fmt.Errorf("%w: %w", errUsage, err)
 	}
 	e, err := file.environment(f.Args())
@@ -122,7 +123,7 @@ func runIdle(_ context.Context, args []string, out, complaints io.Writer) error 
 func runPreflight(ctx context.Context, args []string, out, complaints io.Writer) error {
 	f, file := flags("preflight", complaints)
 	offline := f.Bool("offline", false, "ask neither AWS nor the issuer")
-	if err := f.Parse(args); err != nil {
+	if err := arguments.Parse(f, args); err != nil {
 		return fmt.Errorf("%w: %w", errUsage, err)
 	}
 	e, err := file.environment(f.Args())

@@ -67,8 +67,12 @@ func run(ctx context.Context, args []string, out, complaints io.Writer) error {
 	commands := map[string]func(context.Context, []string, io.Writer, io.Writer) error{
 		"preflight": runPreflight, "parameters": runParameters, "idle": runIdle, "smoke": runSmoke, "tokens": runTokens, "rehearse": runRehearse,
 	}
+	if len(args) > 0 && (args[0] == "-h" || args[0] == "--help") {
+		fmt.Fprint(complaints, usage)
+		return flag.ErrHelp
+	}
 	if len(args) == 0 || commands[args[0]] == nil {
-		return fmt.Errorf("%w\n%s", errUsage, usage)
+		return fmt.Errorf("%w: name a command (-h lists them)", errUsage)
 	}
 	return commands[args[0]](ctx, args[1:], out, complaints)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"flashsale/infra/arguments"
 	"flashsale/infra/lab/catalogue"
 	"flashsale/infra/lab/scenario"
 	"flashsale/infra/lab/shop"
@@ -42,18 +44,16 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.page, "page", "", "write an HTML page of the run to this `file`")
 	f.StringVar(&o.root, "root", "", "the project's `folder` (default: the one with go.mod, from here upwards)")
 	f.StringVar(&o.path, "engines", "", "look for engines in these `folders` only")
-	if err := f.Parse(args); err != nil {
+	if err := arguments.Parse(f, args); err != nil {
 		return o, err
 	}
 	var errs []error
 	if f.NArg() > 0 {
 		errs = append(errs, fmt.Errorf("unexpected argument %q", f.Arg(0)))
 	}
-	if o.seeds < 1 || o.seeds > 100 {
-		errs = append(errs, errors.New("-seeds must be 1 to 100"))
-	}
+	errs = append(errs, arguments.Between("seeds", o.seeds, 1, 100))
 	if o.onlyIDs && (strategies != "" || scenarios != "") {
-		errs = append(errs, errors.New("-ids runs no strategy and no scenario"))
+		errs = append(errs, errors.New("IDS (-ids) runs no strategy and no scenario"))
 	}
 	o.ids = strategies == "" && scenarios == ""
 	var err error
@@ -65,11 +65,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		o.root, err = moduleRoot()
 		errs = append(errs, err)
 	}
-	if err := errors.Join(errs...); err != nil {
-		fmt.Fprintln(stderr, err)
-		return o, err
-	}
-	return o, nil
+	return o, cmp.Or(errs...)
 }
 
 // choose is what of all is named, in the order of all.

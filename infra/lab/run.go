@@ -49,6 +49,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, terminal 
 		return exitFine
 	}
 	if err != nil {
+		fmt.Fprintln(stderr, "lab:", err)
 		return exitNotRun
 	}
 	begun := time.Now()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"flashsale/infra/arguments"
 	"flashsale/infra/client"
 )
 
@@ -57,7 +59,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.IntVar(&o.stock, "stock", 0, "units of a new sale (default half of the buyers who are not late)")
 	f.IntVar(&o.shards, "shards", 16, "stock shards of a new sale, 1 to 1,000")
 	f.Uint64Var(&o.seed, "seed", 0, "repeats the buyers of an earlier run (default random)")
-	if err := f.Parse(args); err != nil {
+	if err := arguments.Parse(f, args); err != nil {
 		return o, err
 	}
 	if f.NArg() > 0 {
@@ -72,41 +74,35 @@ func parse(args []string, stderr io.Writer) (options, error) {
 }
 
 func (o *options) check() error {
-	between := func(name string, v, low, high float64) error {
-		if !(v >= low && v <= high) { // refuses NaN, too
-			return fmt.Errorf("-%s must be %v to %v", name, low, high)
-		}
-		return nil
-	}
-	err := errors.Join(
-		between("rate", o.rate, 0.1, mostRate), between("peak", o.peak, 0, mostRate),
-		between("duration in seconds", o.duration.Seconds(), 0.1, longest.Seconds()),
-		between("peak-for in seconds", o.peakFor.Seconds(), 0, longest.Seconds()),
-		between("patience in seconds", o.patience.Seconds(), 1, 600),
-		between("drain in seconds", o.drain.Seconds(), 0, 600),
-		between("greedy", o.greedy, 0, 1), between("late", o.late, 0, 1), between("keyed", o.keyed, 0, 1),
-		between("clicks", float64(o.clicks), 2, 20), between("inflight", float64(o.inflight), 1, 10_000),
-		between("stock", float64(o.stock), 0, 1e9), between("shards", float64(o.shards), 1, 1000))
+	err := cmp.Or(
+		arguments.Between("rate", o.rate, 0.1, mostRate), arguments.Between("peak", o.peak, 0, mostRate),
+		arguments.Between("duration", o.duration, 100*time.Millisecond, longest),
+		arguments.Between("peak-for", o.peakFor, 0, longest),
+		arguments.Between("patience", o.patience, time.Second, 10*time.Minute),
+		arguments.Between("drain", o.drain, 0, 10*time.Minute),
+		arguments.Between("greedy", o.greedy, 0, 1), arguments.Between("late", o.late, 0, 1), arguments.Between("keyed", o.keyed, 0, 1),
+		arguments.Between("clicks", o.clicks, 2, 20), arguments.Between("inflight", o.inflight, 1, 10_000),
+		arguments.Between("stock", o.stock, 0, 1_000_000_000), arguments.Between("shards", o.shards, 1, 1000))
 	if err != nil {
 		return err
 	}
 	if o.report == "" {
-		return errors.New("-report must name a file")
+		return errors.New(arguments.Name("report") + " must name a file")
 	}
 	if err := checkTarget(o.url, o.allowRemote); err != nil {
 		return err
 	}
 	if o.tokensFile != "" && o.sale == "" {
-		return errors.New("with -tokens, -sale is needed, too")
+		return errors.New("tokens are for a sale that exists: with TOKENS (-tokens) give SALE (-sale), too")
 	}
 	if o.allowRemote && o.tokensFile == "" {
-		return errors.New("another machine's API needs -sale and -tokens")
+		return errors.New("another machine's API needs SALE (-sale) and TOKENS (-tokens)")
 	}
 	return nil
 }
 
 // errRemote: the target is not this machine, and nobody said that this is meant.
-var errRemote = errors.New("only this machine may be loaded; another one needs -allow-remote (its owner pays for every call)")
+var errRemote = errors.New("only this machine may be loaded; another one needs ALLOW_REMOTE=1 or -allow-remote (its owner pays for every call)")
 
 // checkTarget refuses addresses that are not this machine's.
 func checkTarget(address string, allowRemote bool) error {

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"flashsale/infra/arguments"
 	"flashsale/infra/deploy/samconfig"
 	"flashsale/infra/local/stack"
 )
@@ -35,26 +36,32 @@ func (p parameters) Set(text string) error {
 
 func main() {
 	o := stack.Options{Parameters: parameters{}, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
-	flag.StringVar(&o.Root, "root", ".", "the project's folder")
-	flag.StringVar(&o.Data, "data", ".local", "where the stack keeps its data")
-	flag.IntVar(&o.APIPort, "api-port", 3000, "port of the HTTP API")
-	flag.IntVar(&o.LambdaPort, "lambda-port", 3001, "port of the Lambda Invoke API")
-	flag.IntVar(&o.DynamoDBPort, "dynamodb-port", 8000, "port of the DynamoDB engine")
-	flag.IntVar(&o.SQSPort, "sqs-port", 9324, "port of the SQS queues")
-	flag.StringVar(&o.TableName, "table-name", os.Getenv("TABLE_NAME"), "the table's name, if not its logical id")
-	flag.IntVar(&o.Processes, "processes", 0, "most processes of one function (0: as suits a small machine)")
-	flag.IntVar(&o.Concurrency, "concurrency", 0, "the account's Lambda concurrency, beyond which invocations are throttled (0: a new account's 1,000)")
-	flag.BoolVar(&o.DemoSale, "demo-sale", false, "seed a demonstration sale by the template's schedule")
-	flag.Float64Var(&o.KillAtResponse, "kill-at-response", 0, "share of the functions' answers, 0 to 1, at which the process is killed and the answer lost")
-	flag.StringVar(&o.Faults, "faults", "", `what the functions meet at DynamoDB and SQS: "mild", "harsh" or as in "harsh,send=0,seed=7"`)
-	pollers := flag.Bool("pollers", true, "let functions take messages from their queues")
-	only := flag.String("only", "", `run one part alone: "sqs", the queues on their port and data`)
-	flag.Var(parameters(o.Parameters), "parameter", "a template parameter as Name=value; may be repeated")
-	flag.Func("parameters", `template parameters as infra/deploy takes them: Name=value Other="two words"`, func(text string) error {
+	f := flag.NewFlagSet("local", flag.ContinueOnError)
+	f.StringVar(&o.Root, "root", ".", "the project's folder")
+	f.StringVar(&o.Data, "data", ".local", "where the stack keeps its data")
+	f.IntVar(&o.APIPort, "api-port", 3000, "port of the HTTP API")
+	f.IntVar(&o.LambdaPort, "lambda-port", 3001, "port of the Lambda Invoke API")
+	f.IntVar(&o.DynamoDBPort, "dynamodb-port", 8000, "port of the DynamoDB engine")
+	f.IntVar(&o.SQSPort, "sqs-port", 9324, "port of the SQS queues")
+	f.StringVar(&o.TableName, "table-name", os.Getenv("TABLE_NAME"), "the table's name, if not its logical id")
+	f.IntVar(&o.Processes, "processes", 0, "most processes of one function (0: as suits a small machine)")
+	f.IntVar(&o.Concurrency, "concurrency", 0, "the account's Lambda concurrency, beyond which invocations are throttled (0: a new account's 1,000)")
+	f.BoolVar(&o.DemoSale, "demo-sale", false, "seed a demonstration sale by the template's schedule")
+	f.Float64Var(&o.KillAtResponse, "kill-at-response", 0, "share of the functions' answers, 0 to 1, at which the process is killed and the answer lost")
+	f.StringVar(&o.Faults, "faults", "", `what the functions meet at DynamoDB and SQS: "mild", "harsh" or as in "harsh,send=0,seed=7"`)
+	pollers := f.Bool("pollers", true, "let functions take messages from their queues")
+	only := f.String("only", "", `run one part alone: "sqs", the queues on their port and data`)
+	f.Var(parameters(o.Parameters), "parameter", "a template parameter as Name=value; may be repeated")
+	f.Func("parameters", `template parameters as infra/deploy takes them: Name=value Other="two words"`, func(text string) error {
 		given := samconfig.Environment{Parameters: o.Parameters}
 		return given.Override(text)
 	})
-	flag.Parse()
+	if err := arguments.Parse(f, os.Args[1:]); errors.Is(err, flag.ErrHelp) {
+		return
+	} else if err != nil {
+		fmt.Fprintln(os.Stderr, "flashsale:", err)
+		os.Exit(2)
+	}
 	o.NoPollers = !*pollers
 	o.DynamoDBEndpoint = os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")
 	o.SQSEndpoint = os.Getenv("AWS_ENDPOINT_URL_SQS")
@@ -68,6 +75,7 @@ func run(o stack.Options, only string) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(stack.GCPercent)
 	}
+	fmt.Fprintln(os.Stderr, "starting the local stack ...")
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	starting, cancel := context.WithTimeout(ctx, time.Minute)

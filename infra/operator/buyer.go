@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"flashsale/infra/arguments"
 	"flashsale/infra/books"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
@@ -22,11 +23,16 @@ import (
 // buyer tells what happened to one buyer's order and what support may tell the buyer.
 func buyer(ctx context.Context, p place, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("buyer", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
 	saleID := flags.String("sale", "", "")
 	user := flags.String("user", "", "")
-	if err := flags.Parse(args); err != nil || !sale.ValidID(*saleID) || !sale.ValidUser(*user) {
-		return errors.New("name the sale and the buyer: make buyer SALE=moutai BUYER=alice")
+	if err := arguments.Parse(flags, args); err != nil {
+		return err
+	}
+	if !sale.ValidID(*saleID) {
+		return fmt.Errorf("%q is no sale id; name the sale: make buyer SALE=moutai BUYER=alice", *saleID)
+	}
+	if !sale.ValidUser(*user) {
+		return fmt.Errorf("%q is no user id; name the buyer: make buyer SALE=%s BUYER=alice", *user, *saleID)
 	}
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()

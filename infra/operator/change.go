@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"flashsale/infra/arguments"
 	"flashsale/infra/client"
 	"flashsale/shared/sale"
 )
@@ -122,12 +123,11 @@ func units(values map[string]string) (map[string]any, error) {
 // not, and then fails with errNotDone.
 func (c change) run(ctx context.Context, p place, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet(c.action, flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
 	values := map[string]string{}
 	for _, name := range []string{"sale", "stock", "seed-id", "opens", "closes"} {
 		flags.Func(name, "", func(value string) error { values[name] = value; return nil })
 	}
-	err := flags.Parse(args)
+	err := arguments.Parse(flags, args)
 	var after changed
 	if err == nil {
 		after, err = c.ask(ctx, p, values)

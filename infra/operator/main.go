@@ -16,6 +16,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"flashsale/infra/arguments"
 )
 
 // Exit codes: 1 says that the books are wrong or that an edit does not stand, 2
@@ -50,7 +52,7 @@ func main() {
 	defer stop()
 	err := run(ctx, os.Args[1:], os.Stdout)
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, flag.ErrHelp):
 		os.Exit(exitFine)
 	case errors.Is(err, errBroken), errors.Is(err, errNotDone):
 		os.Exit(exitBroken)
@@ -62,7 +64,7 @@ func main() {
 // run does one command and writes what it has to say to out.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("operator", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
+	flags.Usage = func() { fmt.Fprint(out, usage) }
 	var p place
 	flags.IntVar(&p.apiPort, "api-port", 3000, "")
 	flags.StringVar(&p.env, "env", "", "")
@@ -70,8 +72,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.StringVar(&p.table, "table", "", "")
 	flags.StringVar(&p.queue, "queue", "", "")
 	flags.StringVar(&p.deadLetters, "dead-letter-queue", "", "")
-	if err := flags.Parse(args); err != nil {
-		return fmt.Errorf("%w\n%s", err, usage)
+	if err := arguments.Parse(flags, args); err != nil {
+		return err
 	}
 	commands := map[string]func(context.Context, place, []string, io.Writer) error{
 		"sales": sales, "receipt": receipt, "buyer": buyer, "redrive": redrive,
@@ -81,10 +83,10 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	command, ok := commands[flags.Arg(0)]
 	if !ok {
-		return fmt.Errorf("no such command: %q\n%s", flags.Arg(0), usage)
+		return fmt.Errorf("there is no command %q (-h lists them)", flags.Arg(0))
 	}
 	if p.env != "" && p.table != "" {
-		return fmt.Errorf("-env and -table: name one of them\n%s", usage)
+		return errors.New("ENV (-env) and TABLE (-table): name one of them")
 	}
 	if p.env != "" {
 		p.lost = p.deployed(ctx)

@@ -14,6 +14,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
+	"flashsale/infra/arguments"
 	"flashsale/infra/books"
 )
 
@@ -21,14 +22,13 @@ import (
 // everything adds up. Without a sale it says which there are; with -all it recounts all of them.
 func receipt(ctx context.Context, p place, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("receipt", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
 	saleID := flags.String("sale", "", "")
 	all := flags.Bool("all", false, "")
 	asJSON := flags.Bool("json", false, "")
 	full := flags.Bool("full", false, "")
 	bound := flags.Duration("bound", 5*time.Minute, "")
-	if err := flags.Parse(args); err != nil {
-		return fmt.Errorf("receipt: %w\n%s", err, usage)
+	if err := arguments.Parse(flags, args); err != nil {
+		return err
 	}
 	db, table, err := p.dynamodb(ctx)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"flashsale/infra/arguments"
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
 )
@@ -48,11 +49,10 @@ type claims interface {
 // deletes what is poison.
 func redrive(ctx context.Context, p place, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("redrive", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
 	move := flags.Bool("go", false, "")
 	drop := flags.String("drop", "", "")
-	if err := flags.Parse(args); err != nil {
-		return fmt.Errorf("%w\n%s", err, usage)
+	if err := arguments.Parse(flags, args); err != nil {
+		return err
 	}
 	if *drop != "" && *drop != string(poison) {
 		return fmt.Errorf("DROP=%q: only DROP=poison deletes", *drop)

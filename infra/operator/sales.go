@@ -18,7 +18,7 @@ import (
 // finds. It fails with errBroken if one does not balance.
 func sales(ctx context.Context, p place, args []string, out io.Writer) error {
 	if len(args) > 0 {
-		return fmt.Errorf("sales takes nothing\n%s", usage)
+		return errors.New("sales takes nothing")
 	}
 	db, table, err := p.dynamodb(ctx)
 	if err != nil {

@@ -63,19 +63,19 @@ type wish struct {
 func (w wish) check() error {
 	switch {
 	case w.users < 1 || w.users > 100_000_000:
-		return errors.New("check arguments: USERS must be 1 to 100,000,000")
+		return errors.New("USERS must be 1 to 100,000,000")
 	case w.stock < 1 || w.stock > 5_000_000:
-		return errors.New("check arguments: STOCK must be 1 to 5,000,000")
+		return errors.New("STOCK must be 1 to 5,000,000")
 	case w.peak < 1 || w.peak > 1_000_000 || math.IsNaN(w.peak):
-		return errors.New("check arguments: PEAK must be 1 to 1,000,000 requests a second")
+		return errors.New("PEAK must be 1 to 1,000,000 requests a second")
 	case w.window < time.Millisecond || w.window > 100*time.Millisecond:
-		return errors.New("check arguments: W must be 1ms to 100ms")
+		return errors.New("W must be 1ms to 100ms")
 	case w.latency < 2*time.Millisecond || w.latency > time.Second/2:
-		return errors.New("check arguments: LATENCY must be 2ms to 500ms")
+		return errors.New("LATENCY must be 2ms to 500ms")
 	case w.memory < 128 || w.memory > 10_240:
-		return errors.New("check arguments: MEMORY must be 128 to 10240 MB")
+		return errors.New("MEMORY must be 128 to 10240 MB")
 	case w.writes < coldWrites || w.writes > 1_000_000:
-		return errors.New("check arguments: WRITES must be 4,000 to 1,000,000 write units a second")
+		return errors.New("WRITES must be 4,000 to 1,000,000 write units a second")
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -16,13 +17,17 @@ import (
 	"testing"
 	"time"
 
+	"flashsale/infra/arguments"
 	"flashsale/infra/deploy/samconfig"
 	"flashsale/infra/model"
 )
 
 func main() {
 	w, o, err := parse(os.Args[1:], os.Stderr)
-	if err != nil {
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return
+	case err != nil:
 		fmt.Fprintln(os.Stderr, "plan:", err)
 		os.Exit(2)
 	}
@@ -46,7 +51,7 @@ type output struct {
 	out, progress io.Writer
 }
 
-func parse(arguments []string, stderr io.Writer) (wish, output, error) {
+func parse(args []string, stderr io.Writer) (wish, output, error) {
 	f := flag.NewFlagSet("plan", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	o := output{out: os.Stdout, progress: stderr}
@@ -67,12 +72,12 @@ func parse(arguments []string, stderr io.Writer) (wish, output, error) {
 	f.BoolVar(&o.rest, "rest", false, "with -apply: take back what a sale needed")
 	opens := f.String("opens", "", "with -apply: when the sale opens, RFC 3339")
 	f.StringVar(&o.chart, "chart", ".build/plan.html", "file for the chart")
-	if err := f.Parse(arguments); err != nil {
-		return w, o, fmt.Errorf("read arguments: %w", err)
+	if err := arguments.Parse(f, args); err != nil {
+		return w, o, err
 	}
 	switch {
 	case f.NArg() > 0:
-		return w, o, fmt.Errorf("read arguments: what is %q?", f.Arg(0))
+		return w, o, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	case o.environment == "":
 		return w, o, w.check()
 	}
@@ -86,7 +91,7 @@ func parse(arguments []string, stderr io.Writer) (wish, output, error) {
 		return w, o, nil
 	}
 	if o.opens, err = time.Parse(time.RFC3339, *opens); err != nil {
-		return w, o, fmt.Errorf("read arguments: APPLY needs OPENS, when the sale opens, such as 2026-11-11T12:00:00Z: %w", err)
+		return w, o, errors.New("APPLY needs OPENS, when the sale opens, such as OPENS=2026-11-11T12:00:00Z")
 	}
 	return w, o, w.check()
 }

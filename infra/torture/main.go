@@ -12,6 +12,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -19,19 +20,27 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"flashsale/infra/arguments"
 )
 
 func main() {
 	var c config
-	minutes := flag.Float64("minutes", 0, "begin no round after this many minutes (0: no limit)")
-	flag.IntVar(&c.rounds, "rounds", 0, "rounds to run (0: 3, or as many as -minutes allows)")
-	flag.Uint64Var(&c.seed, "seed", rand.Uint64(), "what the choices of buyers and killers follow from")
-	flag.StringVar(&c.root, "root", ".", "the project's folder, with .build in it")
-	flag.IntVar(&c.sales, "sales", 3, "sales at a time")
-	flag.IntVar(&c.buyers, "buyers", 200, "buyers of each sale")
-	flag.DurationVar(&c.chaos, "chaos", 12*time.Second, "how long a round kills")
-	flag.Float64Var(&c.killAtResponse, "kill-at-response", 0.03, "share of answers at which the function dies")
-	flag.Parse()
+	f := flag.NewFlagSet("torture", flag.ContinueOnError)
+	minutes := f.Float64("minutes", 0, "begin no round after this many minutes (0: no limit)")
+	f.IntVar(&c.rounds, "rounds", 0, "rounds to run (0: 3, or as many as -minutes allows)")
+	f.Uint64Var(&c.seed, "seed", rand.Uint64(), "what the choices of buyers and killers follow from")
+	f.StringVar(&c.root, "root", ".", "the project's folder, with .build in it")
+	f.IntVar(&c.sales, "sales", 3, "sales at a time")
+	f.IntVar(&c.buyers, "buyers", 200, "buyers of each sale")
+	f.DurationVar(&c.chaos, "chaos", 12*time.Second, "how long a round kills")
+	f.Float64Var(&c.killAtResponse, "kill-at-response", 0.03, "share of answers at which the function dies")
+	if err := arguments.Parse(f, os.Args[1:]); errors.Is(err, flag.ErrHelp) {
+		return
+	} else if err != nil {
+		fmt.Fprintln(os.Stderr, "torture:", err)
+		os.Exit(2)
+	}
 	c.limit = time.Duration(*minutes * float64(time.Minute))
 	if c.rounds == 0 && c.limit == 0 {
 		c.rounds = 3

@@ -16,6 +16,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -31,6 +32,7 @@ import (
 	"syscall"
 	"time"
 
+	"flashsale/infra/arguments"
 	"flashsale/infra/local/stack"
 )
 
@@ -66,20 +68,13 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.users, "users", 1000, "different buyers, 64 to 10,000; each buys once in every sale of a round")
 	f.StringVar(&o.profile, "profile", "", "`file` for a CPU profile of this process, in which the stack runs")
 	f.StringVar(&o.only, "only", "", "measure only the sides with this in their `name`, for a profile")
-	if err := f.Parse(args); err != nil {
+	if err := arguments.Parse(f, args); err != nil {
 		return o, err
 	}
 	o.batch = 25
-	between := func(name string, n, low, high int) error {
-		if n < low || n > high {
-			return fmt.Errorf("-%s must be %d to %d", name, low, high)
-		}
-		return nil
-	}
-	err := errors.Join(between("rounds", o.rounds, 1, 20), between("callers", o.callers, 1, 256),
-		between("processes", o.processes, 0, 256), between("confirmers", o.confirmers, 1, 64),
-		between("users", o.users, 64, 10_000), between("round in milliseconds", int(o.round.Milliseconds()), 200, 10_000))
-	return o, err
+	return o, cmp.Or(arguments.Between("rounds", o.rounds, 1, 20), arguments.Between("callers", o.callers, 1, 256),
+		arguments.Between("processes", o.processes, 0, 256), arguments.Between("confirmers", o.confirmers, 1, 64),
+		arguments.Between("users", o.users, 64, 10_000), arguments.Between("round", o.round, 200*time.Millisecond, 10*time.Second))
 }
 
 // rates are what one measurement saw, per second, and the processor time of an

@@ -1,0 +1,102 @@
+// Package arguments reads the flags of the programs that `make` starts. What is wrong
+// is said on one line, with the name of the make variable where the value came from one.
+package arguments
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// variables are those that are not named like their flag.
+var variables = map[string]string{"user": "BUYER", "dead-letter-queue": "DLQ"}
+
+// Name returns the make variable that a flag was given by, as RATE, otherwise the
+// flag, as -rate. make puts what it was given into the environment.
+func Name(option string) string {
+	variable := cmp.Or(variables[option], strings.ToUpper(strings.ReplaceAll(option, "-", "_")))
+	if os.Getenv(variable) != "" {
+		return variable
+	}
+	return "-" + option
+}
+
+// The flag package has no type for its errors.
+var (
+	invalid  = regexp.MustCompile(`(?s)^invalid (?:boolean )?value (.*) for (?:flag )?-([a-z-]+): (.*)$`)
+	noValue  = regexp.MustCompile(`^flag needs an argument: -(.*)$`)
+	unknown  = regexp.MustCompile(`^flag provided but not defined: -(.*)$`)
+	newlines = strings.NewReplacer("\r", " ", "\n", " ")
+)
+
+// Parse parses args. The list of flags is printed to f's output for -h alone, which
+// is the error flag.ErrHelp.
+func Parse(f *flag.FlagSet, args []string) error {
+	out, usage := f.Output(), f.Usage
+	f.SetOutput(io.Discard)
+	f.Usage = func() {}
+	err := f.Parse(args)
+	f.SetOutput(out)
+	f.Usage = usage
+	if !errors.Is(err, flag.ErrHelp) {
+		return rephrase(f, err)
+	}
+	if usage != nil {
+		usage()
+	} else {
+		f.PrintDefaults()
+	}
+	return err
+}
+
+func rephrase(f *flag.FlagSet, err error) error {
+	if err == nil {
+		return nil
+	}
+	text := newlines.Replace(err.Error())
+	if m := invalid.FindStringSubmatch(text); m != nil {
+		return fmt.Errorf("%s is %s; it must be %s", Name(m[2]), m[1], kind(f.Lookup(m[2]), m[3]))
+	}
+	if m := noValue.FindStringSubmatch(text); m != nil {
+		return fmt.Errorf("%s has no value", Name(m[1]))
+	}
+	if m := unknown.FindStringSubmatch(text); m != nil {
+		return fmt.Errorf("there is no option -%s (-h lists them)", m[1])
+	}
+	return errors.New(text)
+}
+
+// kind says what a flag's value must be; reason is why this one was refused.
+func kind(f *flag.Flag, reason string) string {
+	getter, ok := f.Value.(flag.Getter)
+	if !ok {
+		return "different: " + reason
+	}
+	switch getter.Get().(type) {
+	case int, int64:
+		return "a whole number"
+	case uint, uint64:
+		return "a whole number, not negative"
+	case float64:
+		return "a number"
+	case time.Duration:
+		return "a time such as 500ms, 30s or 5m"
+	case bool:
+		return "true or false"
+	}
+	return "different: " + reason
+}
+
+// Between returns an error unless an option's value lies in its range.
+func Between[T int | int64 | float64 | time.Duration](option string, value, low, high T) error {
+	if value >= low && value <= high {
+		return nil
+	}
+	return fmt.Errorf("%s is %v; it must be %v to %v", Name(option), value, low, high) // NaN, too
+}

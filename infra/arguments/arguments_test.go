@@ -1,0 +1,90 @@
+package arguments
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"math"
+	"strings"
+	"testing"
+	"time"
+)
+
+func flagSet(out *bytes.Buffer) *flag.FlagSet {
+	f := flag.NewFlagSet("test", flag.ContinueOnError)
+	f.SetOutput(out)
+	f.Int("stock", 0, "units in `bottles`")
+	f.Uint64("seed", 0, "")
+	f.Float64("rate", 0, "buyers a second")
+	f.Duration("duration", 0, "")
+	f.Bool("json", false, "")
+	f.String("user", "", "")
+	f.Func("parameters", "", func(string) error { return errors.New("want\nName=value") })
+	return f
+}
+
+func TestWhatIsWrongIsOneLineThatNamesTheVariable(t *testing.T) {
+	for _, tt := range []struct {
+		args, environment, want string
+	}{
+		{"-stock ten", "STOCK=ten", `STOCK is "ten"; it must be a whole number`},
+		{"-stock ten", "", `-stock is "ten"; it must be a whole number`},
+		{"-seed -1", "SEED=-1", `SEED is "-1"; it must be a whole number, not negative`},
+		{"-rate fast", "RATE=fast", `RATE is "fast"; it must be a number`},
+		{"-duration 30", "DURATION=30", `DURATION is "30"; it must be a time such as 500ms, 30s or 5m`},
+		{"-json=maybe", "", `-json is "maybe"; it must be true or false`},
+		{"-parameters x", "PARAMETERS=x", `PARAMETERS is "x"; it must be different: want Name=value`},
+		{"-user", "BUYER=alice", "BUYER has no value"},
+		{"-colour red", "COLOUR=red", "there is no option -colour (-h lists them)"},
+	} {
+		t.Run(tt.args+" "+tt.environment, func(t *testing.T) {
+			if name, value, ok := strings.Cut(tt.environment, "="); ok {
+				t.Setenv(name, value)
+			}
+			var out bytes.Buffer
+			err := Parse(flagSet(&out), strings.Fields(tt.args))
+			if err == nil || err.Error() != tt.want || out.Len() > 0 {
+				t.Errorf("got %v and printed %q, want %q", err, out.String(), tt.want)
+			}
+		})
+	}
+}
+
+func TestGoodOptionsAreTakenAndTheRestIsLeft(t *testing.T) {
+	f := flagSet(&bytes.Buffer{})
+	if err := Parse(f, strings.Fields("-stock 10 -duration 5s more")); err != nil || f.Lookup("stock").Value.String() != "10" || f.Arg(0) != "more" {
+		t.Errorf("%v, stock %v, rest %v", err, f.Lookup("stock").Value, f.Args())
+	}
+}
+
+func TestHelpListsTheFlags(t *testing.T) {
+	var out bytes.Buffer
+	if err := Parse(flagSet(&out), []string{"-h"}); !errors.Is(err, flag.ErrHelp) || !strings.Contains(out.String(), "buyers a second") {
+		t.Errorf("%v, printed %q", err, out.String())
+	}
+	out.Reset()
+	f := flagSet(&out)
+	f.Usage = func() { out.WriteString("usage: its own") }
+	if err := Parse(f, []string{"-h"}); !errors.Is(err, flag.ErrHelp) || out.String() != "usage: its own" {
+		t.Errorf("%v, printed %q", err, out.String())
+	}
+}
+
+func TestRangesIncludeTheirEndsAndNoNaN(t *testing.T) {
+	t.Setenv("STOCK", "11")
+	for _, err := range []error{Between("stock", 1, 1, 10), Between("stock", 10, 1, 10), Between("duration", time.Second, time.Second, time.Minute)} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	for want, err := range map[string]error{
+		"STOCK is 11; it must be 1 to 10":            Between("stock", 11, 1, 10),
+		"STOCK is 0; it must be 1 to 10":             Between("stock", 0, 1, 10),
+		"-rate is NaN; it must be 0.1 to 10":         Between("rate", math.NaN(), 0.1, 10),
+		"-duration is 1h0m0s; it must be 1s to 1m0s": Between("duration", time.Hour, time.Second, time.Minute),
+	} {
+		if err == nil || err.Error() != want {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
