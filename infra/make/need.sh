@@ -15,7 +15,8 @@ go)
 	command -v go >/dev/null || fail "there is no Go here; $install"
 	# From 1.21 on, Go fetches the version that go.mod asks for, if it may.
 	version=$(go version 2>&1) || fail "Go cannot start ($version); $install"
-	[[ $version =~ go1\.([0-9]+) ]] && [ "${BASH_REMATCH[1]}" -ge "$wanted" ] || fail "this is ${version#go version }; $install"
+	minor=$(sed -n 's/.*go1\.\([0-9]*\).*/\1/p' <<<"$version")
+	[ "${minor:-0}" -ge "$wanted" ] || fail "this is ${version#go version }; $install"
 	;;
 node)
 	install="install Node 20 or newer, which brings npm: https://nodejs.org/en/download"
@@ -23,7 +24,8 @@ node)
 		command -v "$program" >/dev/null || fail "there is no $program here; $install"
 	done
 	version=$(node --version 2>&1) || fail "Node cannot start ($version); $install"
-	[[ $version =~ ^v([0-9]+) ]] && [ "${BASH_REMATCH[1]}" -ge 20 ] || fail "this is Node $version; $install"
+	major=$(sed -n 's/^v\([0-9]*\).*/\1/p' <<<"$version")
+	[ "${major:-0}" -ge 20 ] || fail "this is Node $version; $install"
 	;;
 *) fail "need.sh knows go and node, not $1" ;;
 esac
