@@ -12,6 +12,8 @@ type scenario struct {
 	name   string
 	stock  int
 	shards int
+	// maxStock is the creation's; 0 is none.
+	maxStock int
 	// prepare runs before the accidents begin.
 	prepare func(*run)
 	// act is what happens while accidents may.
@@ -30,6 +32,8 @@ type run struct {
 	refused []string          // claim ids of requests that were told no
 	// restocked is when units came last.
 	restocked time.Time
+	// withdrawn are the units that each withdrawal answered, by its event.
+	withdrawn map[string]int
 }
 
 // answer is what a buyer got; code "" with status 0 is none at all.
@@ -54,8 +58,12 @@ func enumerate(s scenario, faults, overlap, budget int) enumeration {
 	r := &run{world: newWorld(c, func() float64 { return 0.5 }), chooser: c}
 	r.db.Fault = func(dynamotest.Call) dynamotest.Fault { return c.fault }
 	opens := time.Now().Add(-time.Minute)
-	r.commands(fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":"2089-01-01T00:00:00Z","stock":%d,"shards":%d}`,
-		saleID, opens.UTC().Format(time.RFC3339), s.stock, s.shards))
+	limit := ""
+	if s.maxStock > 0 {
+		limit = fmt.Sprintf(`,"maxStock":%d`, s.maxStock)
+	}
+	r.commands(fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":"2089-01-01T00:00:00Z","stock":%d,"shards":%d%s}`,
+		saleID, opens.UTC().Format(time.RFC3339), s.stock, s.shards, limit))
 	before := r.db.Snapshot()
 	var result enumeration
 	for result.Runs < budget {
@@ -94,7 +102,7 @@ func enumerate(s scenario, faults, overlap, budget int) enumeration {
 func (r *run) reset() {
 	r.dropQueue()
 	r.answers, r.found, r.refused, r.chooser.story = nil, nil, nil, nil
-	r.claimOf, r.restocked = map[string]string{}, time.Time{}
+	r.claimOf, r.withdrawn, r.restocked = map[string]string{}, map[string]int{}, time.Time{}
 }
 
 // dropQueue loses every message.

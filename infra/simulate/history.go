@@ -36,10 +36,18 @@ type Restock struct {
 	Units        int
 }
 
+// Withdrawal is units that were taken out again. Between Call and Return none, some
+// or all of them are gone.
+type Withdrawal struct {
+	Call, Return int64
+	Units        int
+}
+
 // History is what users and operator saw of one sale.
 type History struct {
-	Attempts []Attempt
-	Restocks []Restock
+	Attempts    []Attempt
+	Restocks    []Restock
+	Withdrawals []Withdrawal
 	// Final holds who has a claim in the end: it decides what became of unknown
 	// outcomes. Nil means that there were none.
 	Final map[string]bool
@@ -64,7 +72,8 @@ type purchase struct {
 // its attempts explains all answers (with a window of 0). Each further restock
 // begins an epoch, and there the check gives way: units count as there from the
 // restock's call for whoever bought, and only from its return for whoever was
-// refused. So it never objects to what was right, but may miss a refusal in the
+// refused. A withdrawal is the other way round: its units count as gone from its call
+// for whoever was refused, and only from its return for whoever bought. So it never objects to what was right, but may miss a refusal in the
 // middle of a restock. It takes time n·log n for n attempts.
 func (h History) Check(window int64) (found []string) {
 	bought, found := h.purchases()
@@ -166,6 +175,9 @@ func (h History) checkOversold(bought map[string]purchase) (found []string) {
 	for _, r := range h.Restocks {
 		total += r.Units
 	}
+	for _, w := range h.Withdrawals {
+		total -= w.Units
+	}
 	if len(bought) > total {
 		found = append(found, fmt.Sprintf("%d bought of %d units", len(bought), total))
 	}
@@ -179,6 +191,11 @@ func (h History) checkOversold(bought map[string]purchase) (found []string) {
 		for _, r := range h.Restocks {
 			if r.Call <= at {
 				there += r.Units
+			}
+		}
+		for _, w := range h.Withdrawals {
+			if w.Return <= at {
+				there -= w.Units
 			}
 		}
 		if at < math.MaxInt64 && i+1 > there {
@@ -204,6 +221,11 @@ func (h History) mayBeSoldOut(calls []int64, a Attempt, window int64) bool {
 		for _, r := range h.Restocks {
 			if r.Return <= at {
 				there += r.Units
+			}
+		}
+		for _, w := range h.Withdrawals {
+			if w.Call <= at {
+				there -= w.Units
 			}
 		}
 		sold, _ := slices.BinarySearch(calls, at+1)

@@ -15,6 +15,8 @@ func TestAHistoryIsCheckedAgainstWhatCanHaveHappened(t *testing.T) {
 		}
 		return a
 	}
+	one2 := []Restock{{Call: 0, Return: 1, Units: 2}}
+	gone := []Withdrawal{{Call: 100, Return: 200, Units: 1}}
 	tests := []struct {
 		name   string
 		h      History
@@ -39,6 +41,13 @@ func TestAHistoryIsCheckedAgainstWhatCanHaveHappened(t *testing.T) {
 		{"already ordered by nobody", History{Restocks: one, Attempts: []Attempt{told("a", "", Already, 4, 5)}}, 0, true},
 		{"sold out because of an attempt without an answer",
 			History{Restocks: one, Final: map[string]bool{"a": true}, Attempts: []Attempt{told("a", "", Unknown, 2, 3), told("b", "", SoldOut, 4, 5)}}, 0, false},
+		{"a unit that was withdrawn is bought", History{Restocks: one, Withdrawals: gone, Attempts: []Attempt{bought("a", "", 2, 300)}}, 0, true},
+		{"a unit that was withdrawn had been bought", History{Restocks: []Restock{{Call: 0, Return: 1, Units: 1}, {Call: 250, Return: 260, Units: 1}},
+			Withdrawals: gone, Attempts: []Attempt{bought("a", "", 2, 220)}}, 0, true},
+		{"another unit is bought", History{Restocks: one2, Withdrawals: gone, Attempts: []Attempt{bought("a", "", 2, 300)}}, 0, false},
+		{"sold out before the withdrawal", History{Restocks: one2, Withdrawals: gone, Attempts: []Attempt{bought("a", "", 2, 3), told("b", "", SoldOut, 10, 20)}}, 0, true},
+		{"sold out while the withdrawal runs", History{Restocks: one2, Withdrawals: gone, Attempts: []Attempt{bought("a", "", 2, 3), told("b", "", SoldOut, 110, 120)}}, 0, false},
+		{"sold out with a unit that was not withdrawn", History{Restocks: one2, Withdrawals: gone, Attempts: []Attempt{told("b", "", SoldOut, 210, 220)}}, 0, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -72,8 +72,9 @@ func (m *selling) insistOn(c command, event string, repeated bool, who string) {
 	for {
 		e := m.pools[seeding].take(who)
 		var out struct {
-			Seeded  int64 `json:"seeded"`
-			Applied bool  `json:"applied"`
+			Seeded    int64 `json:"seeded"`
+			Applied   bool  `json:"applied"`
+			Withdrawn int   `json:"withdrawn"`
 		}
 		took, err := e.command(event, &out)
 		m.inTime(seeding, took)
@@ -83,6 +84,7 @@ func (m *selling) insistOn(c command, event string, repeated bool, who string) {
 			if repeated && out.Applied {
 				m.violate("P9: applied a second time: %s", event)
 			}
+			m.tookBack(event, out.Withdrawn)
 			return
 		}
 		if repeated && codeOf(err) == "conflicting-request" && strings.Contains(event, `"at":`) {
@@ -94,6 +96,17 @@ func (m *selling) insistOn(c command, event string, repeated bool, who string) {
 		}
 		m.n.pass(0, who, time.Time{}, func(r *rand.Rand) time.Duration { return between(r, time.Second, 5*time.Second) })
 	}
+}
+
+// tookBack notes how many units a command withdrew, 0 if it is none: every answer to it
+// says the same.
+func (m *selling) tookBack(event string, units int) {
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	if before, known := m.withdrawn[event]; known && before != units {
+		m.watch.violate("P9: %d units were withdrawn by %s, then %d", before, event, units)
+	}
+	m.withdrawn[event] = units
 }
 
 // codeOf is the code of a function's error.
@@ -114,13 +127,16 @@ func (m *selling) begin(c command) {
 	}
 }
 
-// end notes that a command was answered: its units are all there, its edit is in
-// every shard.
+// end notes that a command was answered: its units are all there or gone, its edit is
+// in every shard.
 func (m *selling) end(c command, call int64) {
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
 	if c.units > 0 {
 		m.history.Restocks = append(m.history.Restocks, Restock{Call: call, Return: m.since(), Units: c.units})
+	}
+	if units := m.withdrawn[m.said[c.number]]; c.withdraws && units > 0 {
+		m.history.Withdrawals = append(m.history.Withdrawals, Withdrawal{Call: call, Return: m.since(), Units: units})
 	}
 	if all := m.watch.windows["SALE#"+m.id+"|SALE"]; c.edit && len(all) > 0 {
 		settled := all[len(all)-1]

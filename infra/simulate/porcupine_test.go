@@ -27,6 +27,9 @@ var sequential = porcupine.Model{
 		if r, ok := input.(Restock); ok {
 			return true, stateOfSale{s.left + r.Units, s.holders}
 		}
+		if w, ok := input.(Withdrawal); ok {
+			return s.left >= w.Units, stateOfSale{s.left - w.Units, s.holders}
+		}
 		return s.step(input.(Attempt))
 	},
 	Equal: func(a, b any) bool {
@@ -60,6 +63,9 @@ func explained(t *testing.T, h History) bool {
 	for _, r := range h.Restocks {
 		ops = append(ops, porcupine.Operation{Input: r, Call: r.Call, Return: r.Return})
 	}
+	for _, w := range h.Withdrawals {
+		ops = append(ops, porcupine.Operation{Input: w, Call: w.Call, Return: w.Return})
+	}
 	took := map[string]Attempt{}
 	for _, a := range h.Attempts {
 		// Of several without a key one took the unit: an accepted one, else the
@@ -91,24 +97,29 @@ func explained(t *testing.T, h History) bool {
 
 // randomHistory is a history of up to ten attempts. It is what a sequential
 // sale would have answered, or, half the time, that with one answer changed.
-func randomHistory(r *rand.Rand, restocks int) History {
+func randomHistory(r *rand.Rand, restocks, withdrawals int) History {
 	n := 1 + r.IntN(10)
-	instants := r.Perm(2 * (n + restocks))
+	instants := r.Perm(2 * (n + restocks + withdrawals))
 	interval := func(i int) (int64, int64) {
 		a, b := int64(10*instants[2*i]), int64(10*instants[2*i+1])
 		return min(a, b), max(a, b)
 	}
 	h := History{Restocks: []Restock{{Call: -2, Return: -1, Units: r.IntN(4)}}, Final: map[string]bool{}}
 	type event struct {
-		at      int64
-		attempt int
-		restock int
+		at int64
+		// One of them is there; the others are -1.
+		attempt, restock, withdrawal int
 	}
 	var order []event
 	for i := range restocks {
 		call, ret := interval(n + i)
 		h.Restocks = append(h.Restocks, Restock{Call: call, Return: ret, Units: 1 + r.IntN(2)})
-		order = append(order, event{call + r.Int64N(ret-call), -1, i + 1})
+		order = append(order, event{call + r.Int64N(ret-call), -1, i + 1, -1})
+	}
+	for i := range withdrawals {
+		call, ret := interval(n + restocks + i)
+		h.Withdrawals = append(h.Withdrawals, Withdrawal{Call: call, Return: ret})
+		order = append(order, event{call + r.Int64N(ret-call), -1, -1, i})
 	}
 	for i := range n {
 		user := fmt.Sprint("user-", r.IntN(4))
@@ -118,13 +129,19 @@ func randomHistory(r *rand.Rand, restocks int) History {
 		}
 		a.Call, a.Return = interval(i)
 		h.Attempts = append(h.Attempts, a)
-		order = append(order, event{a.Call + r.Int64N(a.Return-a.Call), i, -1})
+		order = append(order, event{a.Call + r.Int64N(a.Return-a.Call), i, -1, -1})
 	}
 	slices.SortFunc(order, func(a, b event) int { return int(a.at - b.at) })
 	s := stateOfSale{left: h.Restocks[0].Units, holders: map[string]string{}}
 	for _, e := range order {
-		if e.restock > 0 {
+		if e.restock >= 0 {
 			s.left += h.Restocks[e.restock].Units
+			continue
+		}
+		if e.withdrawal >= 0 {
+			w := &h.Withdrawals[e.withdrawal]
+			w.Units = r.IntN(s.left + 1)
+			s.left -= w.Units
 			continue
 		}
 		a := &h.Attempts[e.attempt]
@@ -158,7 +175,7 @@ func TestTheLinearCheckAgreesWithAGeneralOneWhileThereIsOneStock(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	good := 0
 	for range 20_000 {
-		h := randomHistory(r, 0)
+		h := randomHistory(r, 0, 0)
 		want := explained(t, h)
 		if found := h.Check(0); (len(found) == 0) != want {
 			t.Fatalf("%+v\nan order explains it: %t, the check finds %q", h, want, found)
@@ -176,7 +193,7 @@ func TestTheLinearCheckNeverObjectsToWhatAnOrderExplains(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	bad := 0
 	for range 20_000 {
-		h := randomHistory(r, 1+r.IntN(2))
+		h := randomHistory(r, 1+r.IntN(2), r.IntN(3))
 		found := h.Check(0)
 		if len(found) > 0 && explained(t, h) {
 			t.Fatalf("%+v\nan order explains it, the check finds %q", h, found)

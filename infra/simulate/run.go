@@ -62,20 +62,44 @@ func (r *run) truthful(a answer) {
 
 // commands invokes the seeding function until it succeeds, as its schedule would.
 func (r *run) commands(event string) (applied bool) {
+	answer, code := r.asks(event)
+	if code != "" {
+		r.violate("seeding fails with %s: %s", code, event)
+	}
+	return answer.Applied
+}
+
+// seedAnswer is as much of the seeding function's answer as scenarios look at.
+type seedAnswer struct {
+	Applied   bool `json:"applied"`
+	Withdrawn int  `json:"withdrawn"`
+}
+
+// asks invokes the seeding function until it succeeds or refuses.
+func (r *run) asks(event string) (out seedAnswer, code string) {
 	for range 10 {
 		e := r.start(seeding, 0)
-		var out struct {
-			Applied bool `json:"applied"`
-		}
+		out = seedAnswer{}
 		took, err := e.command(event, &out)
 		r.chooser.tell("seed: %v %+v", err, out)
 		r.inTime(seeding, took)
-		if err == nil {
-			return out.Applied
+		if code = codeOf(err); err == nil || code == "conflicting-request" {
+			return out, code
 		}
 	}
 	r.violate("seeding never succeeds: %s", event)
-	return false
+	return out, code
+}
+
+// withdraws takes units out of the sale again, however many accidents that meets, and
+// expects that every answer to the same request says the same.
+func (r *run) withdraws(seedID string, units int) {
+	event := fmt.Sprintf(`{"action":"withdraw","saleId":%q,"seedId":%q,"stock":%d}`, saleID, seedID, units)
+	took, code := r.asks(event)
+	if before, known := r.withdrawn[event]; code != "" || known && before != took.Withdrawn {
+		r.violate("P9: %s: %d units, before %d %s", event, took.Withdrawn, before, code)
+	}
+	r.withdrawn[event] = took.Withdrawn
 }
 
 // deliverAll hands every visible message to a function in one batch, and deletes

@@ -32,6 +32,8 @@ type conditions struct {
 	// outage: the last pass of reconciliation before a sale closes is cut off, and the
 	// next one comes when the sale may be drained; messages are lost meanwhile.
 	outage bool
+	// withdraws: the operators take units out again, whatever is left.
+	withdraws bool
 }
 
 func drawConditions(r *rand.Rand) conditions {
@@ -116,6 +118,8 @@ type command struct {
 	event func(now time.Time) string
 	edit  bool
 	units int
+	// withdraws: its answer says how many units it took.
+	withdraws bool
 	// whenGone lets it come that much after the last unit was sold, if that is
 	// before at: when shards are being closed and reopened.
 	whenGone bool
@@ -210,7 +214,7 @@ func drawSale(r *rand.Rand, c conditions, number, users int, opensAt time.Durati
 	for i := range users {
 		s.buyers = append(s.buyers, drawBuyer(r, i, max(0, s.opensAt)))
 	}
-	s.commands = drawCommands(r, s, !c.outage)
+	s.commands = drawCommands(r, s, c)
 	return s
 }
 
@@ -258,7 +262,7 @@ func drawBuyer(r *rand.Rand, number int, opensAt time.Duration) buyer {
 
 // drawCommands draws the operator's day: always the creation, perhaps restocks,
 // pauses, reschedulings and repeats.
-func drawCommands(r *rand.Rand, d saleDraft, reschedules bool) []command {
+func drawCommands(r *rand.Rand, d saleDraft, c conditions) []command {
 	created := func(now time.Time) string {
 		began := now
 		return fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":%q,"stock":%d,"shards":%d}`,
@@ -293,12 +297,26 @@ func drawCommands(r *rand.Rand, d saleDraft, reschedules bool) []command {
 			at += between(r, 100*time.Millisecond, 15*time.Second)
 		}
 	}
-	if sometimes(r, 0.2) && reschedules {
+	if sometimes(r, 0.2) && !c.outage {
 		opens, closes := between(r, -10*time.Second, 10*time.Second), between(r, 11*time.Second, 2*time.Minute)
 		all = append(all, command{at: during(), edit: true, again: -1, event: func(now time.Time) string {
 			return fmt.Sprintf(`{"action":"reschedule","saleId":%q,"opensAt":%q,"closesAt":%q,"at":%q}`,
 				d.id, stamp(now.Add(opens)), stamp(now.Add(closes)), stamp(now))
 		}})
+	}
+	if c.withdraws {
+		for i := range 1 + r.IntN(4) {
+			units := 1 + r.IntN(2*d.stock)
+			if sometimes(r, 0.5) {
+				units = 1 + r.IntN(1+d.stock/4)
+			}
+			all = append(all, command{
+				at: during(), withdraws: true, again: -1, whenGone: sometimes(r, 0.2), delay: time.Duration(r.ExpFloat64() * float64(time.Second)),
+				event: func(time.Time) string {
+					return fmt.Sprintf(`{"action":"withdraw","saleId":%q,"seedId":"typo-%d","stock":%d}`, d.id, i, units)
+				},
+			})
+		}
 	}
 	for range r.IntN(3) {
 		all = append(all, command{at: during(), again: r.IntN(len(all))})

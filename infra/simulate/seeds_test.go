@@ -64,16 +64,18 @@ func TestSimulation(t *testing.T) {
 // that one shows is found by a few seeds.
 func TestSimulationUnder(t *testing.T) {
 	for name, force := range map[string]func(*conditions){
-		"several sales":   func(c *conditions) { c.sales = 4 },
-		"skewed clocks":   func(c *conditions) { c.skew = farthestSkew },
-		"midnight":        func(c *conditions) { c.midnight = true },
-		"freezes":         func(c *conditions) { c.freezes = true },
-		"lagging reads":   func(c *conditions) { c.lag = true },
-		"half-visibility": func(c *conditions) { c.halves = true },
-		"vague reasons":   func(c *conditions) { c.vague = true },
-		"rough seeding":   func(c *conditions) { c.seeding = true },
-		"poison":          func(c *conditions) { c.poison, c.sales = true, 2 },
-		"an outage":       func(c *conditions) { c.outage, c.sales = true, 2 },
+		"several sales":     func(c *conditions) { c.sales = 4 },
+		"skewed clocks":     func(c *conditions) { c.skew = farthestSkew },
+		"midnight":          func(c *conditions) { c.midnight = true },
+		"freezes":           func(c *conditions) { c.freezes = true },
+		"lagging reads":     func(c *conditions) { c.lag = true },
+		"half-visibility":   func(c *conditions) { c.halves = true },
+		"vague reasons":     func(c *conditions) { c.vague = true },
+		"rough seeding":     func(c *conditions) { c.seeding = true },
+		"poison":            func(c *conditions) { c.poison, c.sales = true, 2 },
+		"withdrawals":       func(c *conditions) { c.withdraws = true },
+		"rough withdrawals": func(c *conditions) { c.withdraws, c.seeding, c.halves, c.vague = true, true, true, true },
+		"an outage":         func(c *conditions) { c.outage, c.sales = true, 2 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

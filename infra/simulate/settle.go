@@ -150,8 +150,11 @@ func (m *selling) compare(b *books) {
 	for _, r := range m.history.Restocks {
 		units += r.Units
 	}
+	for _, r := range m.history.Withdrawals {
+		units -= r.Units
+	}
 	if b.sale.seeded != int64(units) {
-		w.violate("P15: %d units were put into the sale, it says %d", units, b.sale.seeded)
+		w.violate("P15: %d units were put into the sale and left there, it says %d", units, b.sale.seeded)
 	}
 }
 

@@ -33,8 +33,9 @@ type selling struct {
 	said  map[int]string // the operator's events, by their number
 
 	// Guarded by the network's lock:
-	history History
-	bodies  map[string]string // the first acceptance, by user and key
+	withdrawn map[string]int // units, by the operator's event
+	history   History
+	bodies    map[string]string // the first acceptance, by user and key
 }
 
 // Result is what one seed came to.
@@ -65,6 +66,7 @@ func Simulate(seed uint64, force func(*conditions)) Result {
 	s := newSchedule(seed)
 	defer close(s.stop)
 	c := draw(s, drawConditions)
+	c.withdraws = seed%4 == 0 // not drawn, so that the other seeds are the same without it
 	if force != nil {
 		force(&c)
 	}
@@ -115,6 +117,7 @@ func newSimulation(seed uint64, s *schedule, c conditions, d draft) *simulation 
 	for _, one := range d.sales {
 		m.sales = append(m.sales, &selling{
 			simulation: m, id: one.id, draft: one, watch: n.watch.add(one.id), said: map[int]string{}, bodies: map[string]string{},
+			withdrawn: map[string]int{},
 		})
 	}
 	return m

@@ -41,6 +41,7 @@ type watchedSale struct {
 	*watch
 	id     string
 	stock  map[string]int64
+	sold   map[string]int64
 	total  int64
 	zeros  []span           // when all shards together had nothing; the last may be open
 	gone   chan struct{}    // holds a token after the last unit was sold
@@ -95,7 +96,7 @@ func newWatch(db *dynamotest.DB, skew time.Duration) *watch {
 // add watches a sale.
 func (w *watch) add(id string) *watchedSale {
 	s := &watchedSale{
-		watch: w, id: id, stock: map[string]int64{}, zeros: []span{{from: w.began}}, gone: make(chan struct{}, 1),
+		watch: w, id: id, stock: map[string]int64{}, sold: map[string]int64{}, zeros: []span{{from: w.began}}, gone: make(chan struct{}, 1),
 		claims: map[string]*held{}, windows: map[string][]window{},
 	}
 	w.sales[id] = s
@@ -175,6 +176,12 @@ func (w *watchedSale) lookAtShard(key string, it map[string]types.AttributeValue
 	stock, ok := number(it["stock"])
 	if !ok || stock < 0 {
 		w.violate("P1: %s has %d units", key, stock)
+	}
+	seeded, _ := number(it["seeded"])
+	if sold := seeded - stock; sold < w.sold[key] {
+		w.violate("P2: %s had sold %d units and has sold %d", key, w.sold[key], sold)
+	} else {
+		w.sold[key] = sold
 	}
 	before := w.total
 	w.total += stock - w.stock[key]
