@@ -88,11 +88,64 @@ var ofBuyingAndSeeding = []mutant{
 		`		l.put(receipt),
 `, `		types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: receipt}},
 `}, {"shared/ledger/add.go",
-		`		if applied[seedShardSK(a.SeedID, k)] {
+		`		if applied[identityOf(seedShardKey(a.SaleID, a.SeedID, k))] != nil {
 			continue
 		}
 `, `		_ = applied
 `}}},
+	{"sold units are withdrawn", "P1", ledgerTests, overFake + "^units_that_are_sold_or_added", []edit{{withdrawing,
+		`aws.String("#stock = :u")`, `aws.String("attribute_exists(#stock)")`}}},
+	{"a withdrawal takes the last unit and does not say so", "P6", ledgerTests, overFake + "^units_that_are_sold_or_added", []edit{{withdrawing,
+		`aws.String("#stock > :u")`, `aws.String("#stock >= :u")`}}},
+	{"a shard that a withdrawal emptied stays open", "P6", ledgerTests, overFake + "^a_withdrawal_of_all_units", []edit{{withdrawing,
+		`		lower += " ADD #empty :k"
+		names["#empty"], values[":k"] = "empty", numberSet(k)
+`, ``}}},
+	{"a withdrawal leaves what was seeded", "P2", ledgerTests, overFake + "^units_are_withdrawn_once", []edit{{withdrawing,
+		`SET #stock = #stock - :u, #seeded = #seeded - :u`, `SET #stock = #stock - :u`}, {withdrawing,
+		`map[string]string{"#stock": "stock", "#seeded": "seeded"}`, `map[string]string{"#stock": "stock"}`}}},
+	{"a withdrawal is made again by its repeat", "P15", ledgerTests, overFake + "^units_are_withdrawn_once", []edit{{withdrawing,
+		`	if err := p.resume(ctx); err != nil {
+		return Withdrawn{}, err
+	}
+`, ``}, {withdrawing,
+		`[]types.TransactWriteItem{p.put(receipt)}`, `[]types.TransactWriteItem{{Put: &types.Put{TableName: p.table, Item: receipt}}}`}}},
+	{"two callers of one withdrawal take twice", "P15", ledgerTests, overFake + "^a_withdrawal_that_is_overtaken", []edit{{withdrawing,
+		`[]types.TransactWriteItem{p.put(receipt)}`, `[]types.TransactWriteItem{{Put: &types.Put{TableName: p.table, Item: receipt}}}`}}},
+	{"a withdrawal that found nothing left goes on at its repeat", "P15", ledgerTests, overFake + "^a_unit_that_was_sold_is_not", []edit{{withdrawing,
+		`	for !p.ended && p.taken < w.Stock {`, `	for first := true; first || !p.ended && p.taken < w.Stock; first = false {`}}},
+	{"an addition passes for a withdrawal", "P15", ledgerTests, overFake + "^a_seed_id_stands_for_one", []edit{{withdrawing,
+		`l.announceSeeding(ctx, s, w.SeedID, -w.Stock)`, `l.announceSeeding(ctx, s, w.SeedID, w.Stock)`}}},
+	{"a withdrawal is not audited", "P11", ledgerTests, overFake + "^a_sale_that_is_drained", []edit{{withdrawing,
+		`, p.undrain(p.SaleID))`, `)`}}},
+	{"a withdrawal passes for broken books", "P2", ledgerTests, overFake + "^a_withdrawal_while_passes_look", []edit{{withdrawing,
+		`"SET #seeded = #seeded - :u, #version = #version + :one"`, `"SET #seeded = #seeded - :u"`}, {withdrawing,
+		`names := map[string]string{"#seeded": "seeded", "#version": "version"}`, `names := map[string]string{"#seeded": "seeded"}`}, {withdrawing,
+		`values := item{":u": num(units), ":one": num(1)}`, `values := item{":u": num(units)}`}}},
+	{"units are taken from the first shards only", "P15", "./shared/sale", "^TestWhatIsTakenLeaves", []edit{{"shared/sale/spread.go",
+		`		if takes[k] = max(0, n-level); takes[k] > 0 && spare > 0 {`, `		if takes[k] = min(n, units); takes[k] < 0 {`}, {"shared/sale/spread.go",
+		`			takes[k]--
+			spare--
+		}
+`, `			spare--
+		}
+		units -= takes[k]
+`}}},
+	{"an addition goes beyond the maxStock", "P15", ledgerTests, overFake + "^an_addition_beyond_the_maxStock", []edit{{adding,
+		`aws.String("#room >= :u")`, `aws.String("attribute_exists(#room)")`}}},
+	{"additions at once go beyond the maxStock together", "P15", ledgerTests, overFake + "^additions_at_once_do_not", []edit{{adding,
+		`"SET #room = #room - :u"`, `"SET #room = #room"`}}},
+	{"a withdrawal keeps the room", "P15", ledgerTests, overFake + "^a_withdrawal_gives_room_back", []edit{{withdrawing,
+		`		lower += ", #room = #room + :u"
+		names["#room"] = "room"
+`, ``}}},
+	{"a withdrawal gives back the room of what it was to take", "P15", ledgerTests, overFake + "^a_withdrawal_gives_room_back", []edit{{withdrawing,
+		`", #room = #room + :u"`, `", #room = #room + :all"`}, {withdrawing,
+		`		names["#room"] = "room"
+`, `		names["#room"], values[":all"] = "room", num(p.Stock)
+`}}},
+	{"a creation's maxStock is forgotten", "P15", ledgerTests, overFake + "^a_creation_with_another_maxStock", []edit{{creating,
+		` && r.optionalNumber("maxStock") == c.MaxStock`, ``}}},
 	{"an edit writes its own part into the shards only", "P14", ledgerTests, overFake + "^an_edit_that_was_cut_off", []edit{{editing,
 		`	errs := make([]error, s.Shards)
 `, `	s.Paused = e.Paused != nil && *e.Paused

@@ -18,6 +18,7 @@ const (
 	purchasing   = "shared/ledger/purchase.go"
 	creating     = "shared/ledger/create.go"
 	adding       = "shared/ledger/add.go"
+	withdrawing  = "shared/ledger/withdraw.go"
 	editing      = "shared/ledger/edit.go"
 	remembering  = "shared/recent/recent.go"
 	seedingRules = "shared/sale/seeding.go"
