@@ -311,7 +311,7 @@ func drawCommands(r *rand.Rand, d saleDraft, c conditions) []command {
 				units = 1 + r.IntN(1+d.stock/4)
 			}
 			all = append(all, command{
-				at: during(), withdraws: true, again: -1, whenGone: sometimes(r, 0.2), delay: time.Duration(r.ExpFloat64() * float64(time.Second)),
+				at: d.opensAt + time.Duration(r.ExpFloat64()*float64(time.Second)), withdraws: true, again: -1, // while most of them buy
 				event: func(time.Time) string {
 					return fmt.Sprintf(`{"action":"withdraw","saleId":%q,"seedId":"typo-%d","stock":%d}`, d.id, i, units)
 				},
