@@ -16,7 +16,8 @@ type Seeding struct {
 	SaleID string
 	Seeded int64 // units put into the sale, less those withdrawn
 	Shards int
-	// Applied is false when this very request had been applied before.
+	// Applied is false when this very request had been applied before, or by a try of
+	// this call whose answer was lost.
 	Applied bool
 }
 
