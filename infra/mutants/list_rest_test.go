@@ -37,6 +37,10 @@ var ofEverythingElse = []mutant{
 		`lastSent(a).Compare(lastSent(b))`, `lastSent(b).Compare(lastSent(a))`}}},
 	{"what a pass has found is lost when it is cut off", "P8", reconciling, "^TestWhatACutOffPass", []edit{{reconcile,
 		`invocation.Share(ctx, 2)`, `invocation.Share(ctx, 1)`}}},
+	{"a sale that is not seeded is known when it should be open", "P11", reconciling, "^TestADraftIsNoFailure", []edit{{"functions/reconcile/handler/receipt.go",
+		`now.Sub(draft.OpensAt) >= -seedingMargin`, `now.Sub(draft.OpensAt) >= 0`}}},
+	{"a draft that nobody wants any more counts for ever", "P11", reconciling, "^TestADraftIsNoFailure", []edit{{"functions/reconcile/handler/receipt.go",
+		` && now.Before(draft.ClosesAt) {`, ` {`}}},
 	{"reconcile stops at the first sale that fails", "P11", reconciling, "^TestASaleThatFails", []edit{{reconcile,
 		`			errs = append(errs, fmt.Errorf("sale %s: %w", listing.SaleID, saleErr))
 `, `			err = saleErr
