@@ -25,7 +25,7 @@ func (s *stack) checked(base http.RoundTripper) http.RoundTripper {
 	return &contract.Transport{
 		Contract: c, Base: base,
 		Covers: func(r *http.Request) bool {
-			return r.URL.Port() == strconv.Itoa(s.ports[0]) && !strings.HasPrefix(r.URL.Path, "/_local/")
+			return r.URL.Port() == strconv.Itoa(s.at.Ports[0]) && !strings.HasPrefix(r.URL.Path, "/_local/")
 		},
 		Broken: func(err error) { s.t.Error(err) },
 	}

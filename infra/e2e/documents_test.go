@@ -25,7 +25,7 @@ func shellEnvironment(s *stack) []string {
 		return env
 	}
 	for i, name := range []string{"API_PORT", "LAMBDA_PORT", "DYNAMODB_PORT", "SQS_PORT"} {
-		env = append(env, name+"="+strconv.Itoa(s.ports[i]))
+		env = append(env, name+"="+strconv.Itoa(s.at.Ports[i]))
 	}
 	return append(env, "DATA="+s.data, "AWS_EC2_METADATA_DISABLED=true")
 }
@@ -41,7 +41,7 @@ type outcome struct {
 func (s *stack) shell(commands []string) []outcome {
 	s.t.Helper()
 	home := s.t.TempDir()
-	config := fmt.Sprintf("connect-to = \"127.0.0.1:3000:127.0.0.1:%d\"\nconnect-to = \"127.0.0.1:3001:127.0.0.1:%d\"\nmax-time = 60\n", s.ports[0], s.ports[1])
+	config := fmt.Sprintf("connect-to = \"127.0.0.1:3000:127.0.0.1:%d\"\nconnect-to = \"127.0.0.1:3001:127.0.0.1:%d\"\nmax-time = 60\n", s.at.Ports[0], s.at.Ports[1])
 	if err := os.WriteFile(filepath.Join(home, ".curlrc"), []byte(config), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestTheDocumentsCommandsWorkAsTheyStand(t *testing.T) {
 				}
 				if c.kind() == executed || c.onThisStack() {
 					// Unlike make and curl, the AWS CLI cannot be told otherwise where the stack listens.
-					run = append(run, strings.ReplaceAll(c.text, "--endpoint-url http://127.0.0.1:3001", fmt.Sprintf("--endpoint-url http://127.0.0.1:%d", s.ports[1])))
+					run = append(run, strings.ReplaceAll(c.text, "--endpoint-url http://127.0.0.1:3001", fmt.Sprintf("--endpoint-url http://127.0.0.1:%d", s.at.Ports[1])))
 				}
 			}
 			ran += len(run)

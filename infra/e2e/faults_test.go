@@ -14,13 +14,8 @@ import (
 // faultsMet is how many calls of the functions met which fault.
 func (s *stack) faultsMet() map[string]int {
 	s.t.Helper()
-	r, err := s.client.Get(s.api("/_local/health"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer r.Body.Close()
 	var health struct{ FaultsMet map[string]int }
-	if err := json.NewDecoder(r.Body).Decode(&health); err != nil {
+	if err := json.Unmarshal([]byte(s.must(s.call("GET", "/_local/health", "")).raw), &health); err != nil {
 		s.t.Fatal(err)
 	}
 	return health.FaultsMet

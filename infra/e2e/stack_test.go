@@ -4,19 +4,14 @@
 package e2e
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -24,6 +19,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"flashsale/infra/client"
+	"flashsale/infra/local/child"
+	"flashsale/infra/local/launch"
 )
 
 // patience bounds every wait for something that must happen.
@@ -31,35 +30,38 @@ const patience = 60 * time.Second
 
 // stack is one local stack in its own process, with data and ports of its own.
 type stack struct {
-	t       *testing.T
-	root    string
-	data    string
-	ports   [4]int // API, Lambda, DynamoDB, SQS
-	process *exec.Cmd
-	output  *bytes.Buffer
-	client  *http.Client
-	extra   []string
+	t      *testing.T
+	root   string
+	data   string
+	at     *launch.Stack
+	output *child.Tail
+	client *client.Client
+	extra  []string
 }
 
 // boot starts a stack with empty data and stops it with the test.
 func boot(t *testing.T, extra ...string) *stack {
 	t.Helper()
-	s := &stack{t: t, root: moduleRoot(t), data: t.TempDir(), extra: extra}
-	s.client = &http.Client{Timeout: 30 * time.Second, Transport: s.checked(&http.Transport{MaxIdleConnsPerHost: 128})}
-	for i := range s.ports {
-		s.ports[i] = freePort(t)
+	s := &stack{t: t, root: moduleRoot(t), data: t.TempDir(), output: &child.Tail{}, extra: extra}
+	var err error
+	if s.at, err = launch.New(launch.Built(s.root), s.data); err != nil {
+		t.Fatal(err)
 	}
-	s.start()
+	s.at.Command.Dir, s.at.Command.Output = s.root, s.output
+	s.client = client.New(s.at.API, client.Options{
+		Lambda: s.at.Lambda, Timeout: 30 * time.Second, Transport: s.checked(&http.Transport{MaxIdleConnsPerHost: 128}),
+	})
 	t.Cleanup(func() {
 		s.stop()
-		s.client.CloseIdleConnections()
+		s.client.Close()
 		if t.Failed() {
-			t.Logf("the stack said:\n%s", tail(s.output.String()))
+			t.Logf("the stack said:\n%s", s.output)
 			if log, err := os.ReadFile(filepath.Join(s.data, "functions.log")); err == nil {
 				t.Logf("the functions said:\n%s", tail(string(log)))
 			}
 		}
 	})
+	s.start()
 	return s
 }
 
@@ -70,16 +72,6 @@ func moduleRoot(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return dir
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 func tail(s string) string {
@@ -93,59 +85,28 @@ func tail(s string) string {
 // start starts the process and waits until it is healthy.
 func (s *stack) start() {
 	s.t.Helper()
-	binary := filepath.Join(s.root, ".build/host/local")
-	if _, err := os.Stat(binary); err != nil {
-		s.t.Fatalf("the stack is not built: run make test (%v)", err)
+	arguments := s.at.Command.Args
+	s.at.Command.Args = append(arguments[:len(arguments):len(arguments)], s.extra...)
+	defer func() { s.at.Command.Args = arguments }()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := s.at.Start(ctx); err != nil {
+		s.t.Fatalf("%v\n%s", err, s.output)
 	}
-	args := []string{
-		"-api-port", strconv.Itoa(s.ports[0]), "-lambda-port", strconv.Itoa(s.ports[1]),
-		"-dynamodb-port", strconv.Itoa(s.ports[2]), "-sqs-port", strconv.Itoa(s.ports[3]), "-data", s.data,
-	}
-	s.process = exec.Command(binary, append(args, s.extra...)...)
-	s.process.Dir = s.root
-	s.process.Env = append(os.Environ(), "AWS_EC2_METADATA_DISABLED=true")
-	s.output = &bytes.Buffer{}
-	s.process.Stdout, s.process.Stderr = s.output, s.output
-	if err := s.process.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	s.eventually("the stack is healthy", func() bool {
-		r, err := s.client.Get(s.api("/_local/health"))
-		if err != nil {
-			return false
-		}
-		defer r.Body.Close()
-		return r.StatusCode == http.StatusOK
-	})
 }
 
-// stop ends the process as Ctrl-C does.
+// stop ends the process in order.
 func (s *stack) stop() {
-	if s.process == nil {
+	if s.at.Ended() {
 		return
 	}
-	_ = s.process.Process.Signal(os.Interrupt)
-	done := make(chan struct{})
-	go func() {
-		_ = s.process.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-	case <-time.After(patience):
-		s.t.Error("the stack does not stop")
-		_ = s.process.Process.Kill()
-		<-done
+	if err := s.at.Stop(patience); err != nil {
+		s.t.Error(err)
 	}
-	s.process = nil
 }
 
 // kill ends the process with -9.
-func (s *stack) kill() {
-	_ = s.process.Process.Signal(syscall.SIGKILL)
-	_ = s.process.Wait()
-	s.process = nil
-}
+func (s *stack) kill() { s.at.Kill() }
 
 func (s *stack) eventually(what string, is func() bool) {
 	s.t.Helper()
@@ -154,11 +115,11 @@ func (s *stack) eventually(what string, is func() bool) {
 			return
 		}
 	}
-	s.t.Fatalf("still not so after %v: %s\n%s", patience, what, tail(s.output.String()))
+	s.t.Fatalf("still not so after %v: %s\n%s", patience, what, s.output)
 }
 
 func (s *stack) api(path string) string {
-	return fmt.Sprintf("http://127.0.0.1:%d%s", s.ports[0], path)
+	return s.at.API + path
 }
 
 // answer is what came back over HTTP.
@@ -178,33 +139,20 @@ func (a answer) text(name string) string {
 
 // call makes one request; header is a list of names and values.
 func (s *stack) call(method, path, body string, header ...string) (answer, error) {
-	request, err := http.NewRequest(method, s.api(path), strings.NewReader(body))
-	if err != nil {
-		return answer{}, err
-	}
-	for i := 0; i+1 < len(header); i += 2 {
-		request.Header.Set(header[i], header[i+1])
-	}
-	return s.do(request)
+	return read(s.client.Send(context.Background(), method, path, body, header...))
 }
 
-func (s *stack) do(request *http.Request) (answer, error) {
-	response, err := s.client.Do(request)
-	if err != nil {
-		return answer{}, err
-	}
-	defer response.Body.Close()
-	raw, err := io.ReadAll(response.Body)
-	if err != nil {
-		return answer{}, err
-	}
-	a := answer{status: response.StatusCode, header: response.Header, raw: string(raw)}
-	if len(raw) > 0 && raw[0] == '{' {
-		if err := json.Unmarshal(raw, &a.body); err != nil {
-			return a, fmt.Errorf("body %q: %w", raw, err)
+func (s *stack) do(request *http.Request) (answer, error) { return read(s.client.Do(request)) }
+
+// read is an answer with its body as a JSON object, if it looks like one.
+func read(from client.Answer, err error) (answer, error) {
+	a := answer{status: from.Status, header: from.Header, raw: string(from.Body)}
+	if err == nil && strings.HasPrefix(a.raw, "{") {
+		if err = json.Unmarshal(from.Body, &a.body); err != nil {
+			err = fmt.Errorf("body %q: %w", a.raw, err)
 		}
 	}
-	return a, nil
+	return a, err
 }
 
 func (s *stack) must(a answer, err error) answer {
@@ -218,16 +166,16 @@ func (s *stack) must(a answer, err error) answer {
 // token is a signed token; more is added to the query, such as "ttl=-60".
 func (s *stack) token(user string, more ...string) string {
 	s.t.Helper()
-	r, err := s.client.Get(s.api("/_local/token?sub=" + url.QueryEscape(user) + "&" + strings.Join(more, "&")))
+	var parameters []string
+	for _, m := range more {
+		name, value, _ := strings.Cut(m, "=")
+		parameters = append(parameters, name, value)
+	}
+	token, err := s.client.Token(context.Background(), user, parameters...)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	defer r.Body.Close()
-	raw, err := io.ReadAll(r.Body)
-	if err != nil || r.StatusCode != http.StatusOK {
-		s.t.Fatalf("token: %d %s %v", r.StatusCode, raw, err)
-	}
-	return string(raw)
+	return token
 }
 
 // bearer is the header of a user.
@@ -257,17 +205,17 @@ func (s *stack) buy(saleID string, header ...string) (a answer, err error) {
 // and the function error.
 func (s *stack) seed(payload string) (map[string]any, string) {
 	s.t.Helper()
-	r, err := s.client.Post(fmt.Sprintf("http://127.0.0.1:%d/2015-03-31/functions/SeedFunction/invocations", s.ports[1]),
-		"application/json", strings.NewReader(payload))
-	if err != nil {
-		s.t.Fatal(err)
+	a := s.invoke(client.SeedFunction, payload)
+	return a.body, a.header.Get(client.FunctionError)
+}
+
+func (s *stack) invoke(function, payload string) answer {
+	s.t.Helper()
+	a, err := read(s.client.Invoke(context.Background(), function, []byte(payload)))
+	if err != nil || a.status != http.StatusOK || a.body == nil {
+		s.t.Fatalf("invoke %s with %s: %v, %v", function, payload, a, err)
 	}
-	defer r.Body.Close()
-	var body map[string]any
-	if err := json.NewDecoder(r.Body).Decode(&body); err != nil || r.StatusCode != http.StatusOK {
-		s.t.Fatalf("seed %s: %d %v %v", payload, r.StatusCode, body, err)
-	}
-	return body, r.Header.Get("X-Amz-Function-Error")
+	return a
 }
 
 // open creates a sale that is open for an hour.
@@ -278,10 +226,9 @@ func (s *stack) open(saleID string, stock, shards int) {
 
 func (s *stack) create(saleID string, stock, shards int, opens, closes time.Time) {
 	s.t.Helper()
-	body, failed := s.seed(fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":%q,"stock":%d,"shards":%d}`,
-		saleID, opens.UTC().Format(time.RFC3339Nano), closes.UTC().Format(time.RFC3339Nano), stock, shards))
-	if failed != "" || body["applied"] != true {
-		s.t.Fatalf("create %s: %v %s", saleID, body, failed)
+	err := s.client.Seed(context.Background(), client.Sale{ID: saleID, OpensAt: opens, ClosesAt: closes, Stock: stock, Shards: shards})
+	if err != nil {
+		s.t.Fatal(err)
 	}
 }
 
@@ -291,12 +238,12 @@ func (s *stack) credentials() aws.CredentialsProvider {
 
 func (s *stack) table() *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
-		BaseEndpoint: aws.String(fmt.Sprintf("http://127.0.0.1:%d", s.ports[2])), Region: "us-east-1", Credentials: s.credentials(),
+		BaseEndpoint: &s.at.DynamoDB, Region: "us-east-1", Credentials: s.credentials(),
 	})
 }
 
 func (s *stack) queues() *sqs.Client {
 	return sqs.New(sqs.Options{
-		BaseEndpoint: aws.String(fmt.Sprintf("http://127.0.0.1:%d", s.ports[3])), Region: "us-east-1", Credentials: s.credentials(),
+		BaseEndpoint: &s.at.SQS, Region: "us-east-1", Credentials: s.credentials(),
 	})
 }
