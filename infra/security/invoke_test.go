@@ -1,14 +1,16 @@
 package security
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"flashsale/infra/client"
 )
 
 // outcome is what the Lambda service answered.
@@ -35,25 +37,16 @@ func (o outcome) errorType() string {
 // the log makes everything that the process printed so far arrive in the file.
 func (s *system) invoke(t *testing.T, function, payload string) outcome {
 	t.Helper()
-	request, err := http.NewRequest(http.MethodPost, s.Lambda+"/2015-03-31/functions/"+function+"/invocations", strings.NewReader(payload))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("X-Amz-Log-Type", "Tail")
-	response, err := s.client.Do(request)
+	// It is called when a test has ended, too: t's own context is over then.
+	a, err := s.client.Invoke(context.Background(), function, []byte(payload), "X-Amz-Log-Type", "Tail")
 	if err != nil {
 		t.Fatalf("invoke %s: %v", function, err)
 	}
-	defer response.Body.Close()
-	raw, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatalf("invoke %s: %v", function, err)
-	}
-	log, err := base64.StdEncoding.DecodeString(response.Header.Get("X-Amz-Log-Result"))
+	log, err := base64.StdEncoding.DecodeString(a.Header.Get("X-Amz-Log-Result"))
 	if err != nil {
 		t.Fatalf("log of %s: %v", function, err)
 	}
-	return outcome{response.StatusCode, response.Header.Get("X-Amzn-RequestId"), response.Header.Get("X-Amz-Function-Error"), string(raw), string(log)}
+	return outcome{a.Status, a.Header.Get("X-Amzn-RequestId"), a.Header.Get(client.FunctionError), string(a.Body), string(log)}
 }
 
 // quoted is a JSON string.
@@ -68,11 +61,10 @@ func quoted(text string) string {
 // openSale creates a sale that is open for an hour.
 func (s *system) openSale(t *testing.T, id string, stock int) {
 	t.Helper()
-	at := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339) }
-	o := s.invoke(t, "SeedFunction", fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":%q,"stock":%d,"shards":1}`,
-		id, at(-time.Minute), at(time.Hour), stock))
-	if o.failed != "" {
-		t.Fatalf("create sale %s: %v", id, o)
+	now := time.Now()
+	sale := client.Sale{ID: id, OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(time.Hour), Stock: stock, Shards: 1}
+	if err := s.client.Seed(t.Context(), sale); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -3,7 +3,6 @@ package security
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -46,13 +45,8 @@ func (s *system) send(method, path, body string, header ...pair) (answer, error)
 	for _, h := range header {
 		request.Header.Add(h.name, h.value)
 	}
-	response, err := s.client.Do(request)
-	if err != nil {
-		return answer{}, err
-	}
-	defer response.Body.Close()
-	raw, err := io.ReadAll(response.Body)
-	return answer{response.StatusCode, response.Header, string(raw)}, err
+	a, err := s.client.Do(request)
+	return answer{a.Status, a.Header, string(a.Body)}, err
 }
 
 func (s *system) must(t *testing.T, method, path, body string, header ...pair) answer {

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"flashsale/infra/client"
 	"flashsale/infra/local/engine/enginetest"
 	"flashsale/infra/local/stack"
 	"flashsale/infra/local/template"
@@ -37,7 +38,7 @@ type system struct {
 	kid    string
 	jwk    string // the public key as the key set shows it
 	routes []template.Route
-	client *http.Client
+	client *client.Client
 	own    *safeBuffer // what the stack itself logs
 
 	mu      sync.Mutex
@@ -129,11 +130,9 @@ func start(root string, o stack.Options) (s *system, err error) {
 	if s.Stack, err = stack.Start(ctx, o); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(s.data))
 	}
-	s.client = &http.Client{
-		Timeout:       patience,
-		Transport:     &http.Transport{MaxIdleConnsPerHost: 16, DisableCompression: true},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	s.client = client.New(s.API, client.Options{
+		Lambda: s.Lambda, Transport: &http.Transport{MaxIdleConnsPerHost: 16, DisableCompression: true, ResponseHeaderTimeout: patience},
+	})
 	parameters := map[string]string{"JwtIssuer": s.issuer(), "JwtAudience": audience}
 	maps.Copy(parameters, o.Parameters)
 	described, err := template.Load(filepath.Join(root, "template.yaml"), template.Options{Parameters: parameters})
@@ -148,7 +147,7 @@ func start(root string, o stack.Options) (s *system, err error) {
 }
 
 func (s *system) stop() error {
-	s.client.CloseIdleConnections()
+	s.client.Close()
 	return errors.Join(s.Stop(), os.RemoveAll(s.data))
 }
 
