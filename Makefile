@@ -213,9 +213,10 @@ mutate: ## change every operator of functions and shared in turn; the package's 
 		-gremlins "$$PWD/$(BUILD)/tools/gremlins" | grep --line-buffered -v '^=== \|--- PASS'
 
 .PHONY: check
-check: ## formatting, vet, staticcheck, known vulnerabilities, both templates and what SAM makes of them linted
+check: ## formatting, vet (for macOS, too), staticcheck, known vulnerabilities, both templates and what SAM makes of them linted
 	@unformatted=$$(gofmt -l functions shared infra); if [ -n "$$unformatted" ]; then echo "not formatted:" $$unformatted; exit 1; fi
 	go vet ./...
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 go vet ./...
 	go tool staticcheck ./...
 	@infra/checks/vulnerabilities.sh
 	@infra/checks/lint.sh
