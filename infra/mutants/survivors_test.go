@@ -6,6 +6,7 @@ var survivors = map[string]string{
 	"shared/orderq/decode.go: if !isHead || !isTail || !isSale || !isUser || !isClaim || !plain(saleID) || !plain(user) || !plain(claimID) {: && for || (5)": "without its user's part a message has no claim's part",
 	"shared/sale/set.go: if left <= 0 {: < for <=":                                                                                              "without a number left the mask is empty, and so are all words behind",
 	"shared/sale/set.go: if left := limit - i*64; left < 64 {: <= for <":                                                                        "a mask of 64 numbers masks nothing",
+	"shared/sale/spread.go: level := int64(sort.Search(int(highest), func(n int) bool { return kept(int64(n)+1) > left })): >= for >":           "where the units of a level are exactly left, the level below has one spare unit for each shard above it: the same units stay",
 	"shared/sale/set.go: return k >= 0 && k < MaxShards && s.words[k/64]&(1<<(k%64)) != 0: <= for <":                                            "Add lets no number MaxShards in",
 	"shared/sale/spread.go: level := int64(sort.Search(int(highest), func(n int) bool { return kept(int64(n)+1) > left })): >= for >":           "of a level that is one lower, one unit for each shard that gives is spare",
 	"shared/eligibility/breaker.go: b.state++: -- for ++ (2)":                                                                                   "a state that no call in flight has come in is as good as a new one",
