@@ -55,7 +55,7 @@ type Response struct {
 
 // json is the answer as Lambda gives it to API Gateway.
 func (r Response) json() []byte {
-	o := make(jsonwrite.Object, 0, 256+len(r.Body)+len(r.Body)/4)
+	o := make(jsonwrite.Object, 0, 768) // most answers
 	o.Int("statusCode", int64(r.StatusCode))
 	o.Name("headers")
 	var h jsonwrite.Object
