@@ -36,9 +36,9 @@ type burden struct {
 func confirming(t *testing.T, batch int, window time.Duration) burden {
 	t.Helper()
 	c := roomy(64, 1000)
-	c.Stock, c.Users, c.Repeats, c.TableWrites = 4000, 4000, 10, 40_000
-	if raced {
-		c.Stock, c.Users = 1000, 1000
+	c.Stock, c.Users, c.Repeats, c.TableWrites = 1000, 1000, 10, 40_000
+	if *large {
+		c.Stock, c.Users = 4000, 4000
 	}
 	c.Batch, c.Gather = batch, window
 	with := play(t, c)

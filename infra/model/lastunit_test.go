@@ -7,14 +7,10 @@ import (
 	"time"
 )
 
-var runs = flag.Int("runs", 1000, "tiny sales whose last unit must be sold")
+var runs = flag.Int("runs", 250, "tiny sales whose last unit must be sold")
 
 func TestTheLastUnitOfEveryShardSells(t *testing.T) {
-	n := *runs
-	if raced {
-		n = min(n, 100)
-	}
-	for i := range n {
+	for i := range *runs {
 		random := rand.New(rand.NewPCG(42, uint64(i)))
 		shards := 1 + random.IntN(12)
 		c := Config{
@@ -29,14 +25,14 @@ func TestTheLastUnitOfEveryShardSells(t *testing.T) {
 				i, r.Left, c.Stock, shards, r.Unanswered, c.Users)
 		}
 	}
-	t.Logf("%d sales", n)
+	t.Logf("%d sales", *runs)
 }
 
 func TestTheNewsThatAllIsSoldSpreads(t *testing.T) {
-	cases := []struct{ shards, perShard int }{{50, 20}, {500, 10}}
-	rate, environments := 20_000.0, 1000
-	if raced {
-		cases, rate, environments = cases[:1], 2000, 100
+	cases := []struct{ shards, perShard int }{{50, 20}}
+	rate, environments := 2000.0, 100
+	if *large {
+		cases, rate, environments = append(cases, struct{ shards, perShard int }{500, 10}), 20_000, 1000
 	}
 	for _, k := range cases {
 		c := roomy(k.shards, rate)
@@ -53,9 +49,9 @@ func TestTheNewsThatAllIsSoldSpreads(t *testing.T) {
 }
 
 func TestTheTailCostsAtMostTwoTransactionsPerOrder(t *testing.T) {
-	cases := []struct{ shards, perShard int }{{10, 20}, {50, 20}, {50, 100}, {200, 20}}
-	if raced {
-		cases = cases[1:2]
+	cases := []struct{ shards, perShard int }{{10, 20}, {50, 100}}
+	if *large {
+		cases = append(cases, []struct{ shards, perShard int }{{50, 20}, {200, 20}}...)
 	}
 	tries, all, sold := 0, 0, 0
 	for _, k := range cases {

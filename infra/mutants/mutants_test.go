@@ -210,7 +210,7 @@ func (b *builds) build(ctx context.Context, pkg, name string, files map[string][
 		return "", err
 	}
 	binary := filepath.Join(dir, "mutants.test")
-	command := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-gcflags=-e", "-o", binary, "-overlay", list, pkg)
+	command := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-gcflags=-e", "-ldflags=-s -w", "-o", binary, "-overlay", list, pkg)
 	command.Dir = b.root
 	if out, err := command.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("the mutant does not build: %w\n%s", err, out)
