@@ -8,7 +8,6 @@ var survivors = map[string]string{
 	"shared/sale/set.go: if left := limit - i*64; left < 64 {: <= for <":                                                                        "a mask of 64 numbers masks nothing",
 	"shared/sale/spread.go: level := int64(sort.Search(int(highest), func(n int) bool { return kept(int64(n)+1) > left })): >= for >":           "where the units of a level are exactly left, the level below has one spare unit for each shard above it: the same units stay",
 	"shared/sale/set.go: return k >= 0 && k < MaxShards && s.words[k/64]&(1<<(k%64)) != 0: <= for <":                                            "Add lets no number MaxShards in",
-	"shared/sale/spread.go: level := int64(sort.Search(int(highest), func(n int) bool { return kept(int64(n)+1) > left })): >= for >":           "of a level that is one lower, one unit for each shard that gives is spare",
 	"shared/eligibility/breaker.go: b.state++: -- for ++ (2)":                                                                                   "a state that no call in flight has come in is as good as a new one",
 	`shared/httpapi/httpapi.go: if len(key) >= 2 && key[0] == '"' && key[len(key)-1] == '"' {: > for >=`:                                        "two quotes are no valid key, whether they are taken off or not",
 	"shared/ledger/batches.go: for start := 0; start < len(keys); start += batchKeys {: <= for <":                                               "a round with nothing left to read makes no call",
