@@ -187,7 +187,7 @@ func (w *world) front(d door) *httptest.Server {
 func described(t testing.TB) *template.Stack {
 	t.Helper()
 	stack, err := template.Load("../../template.yaml", template.Options{Parameters: map[string]string{
-		"JwtIssuer": "http://issuer.example", "JwtAudience": "flashsale",
+		"JwtIssuer": "https://issuer.example", "JwtAudience": "flashsale",
 	}})
 	if err != nil {
 		t.Fatal(err)
