@@ -127,6 +127,33 @@ func TestTheReadmeLinksEachDocumentOnce(t *testing.T) {
 	}
 }
 
+// uncharted are the folders of infra and shared that a map does not name.
+func uncharted(all []string, markdown string) (missing []string) {
+	_, chart, _ := strings.Cut(markdown, "\n## Where things are")
+	chart, _, _ = strings.Cut(chart, "\n## ")
+	for _, name := range all {
+		steps := strings.Split(name, "/")
+		if len(steps) < 3 || steps[0] != "infra" && steps[0] != "shared" {
+			continue
+		}
+		folder := steps[0] + "/" + steps[1]
+		if folder != "infra/docs" && !strings.Contains(chart, "`"+folder+"`") && !slices.Contains(missing, folder) {
+			missing = append(missing, folder)
+		}
+	}
+	return missing
+}
+
+func TestTheReadmesMapNamesEveryFolder(t *testing.T) {
+	if missing := uncharted(files(t), read(t, "README.md")); len(missing) > 0 {
+		t.Errorf("the README's map does not name %v", missing)
+	}
+	all := []string{"infra/a/a.go", "infra/a/b.go", "infra/docs/c.md", "infra/d.yaml", "shared/e/e.go", "shared/f/f.go"}
+	if got := uncharted(all, "`shared/f`\n## Where things are\n`shared/e`\n## More\n`infra/a`\n"); !slices.Equal(got, []string{"infra/a", "shared/f"}) {
+		t.Errorf("of a map that lacks two folders is said: %v", got)
+	}
+}
+
 var figure = regexp.MustCompile(`\d+(?:[.,]\d+)*`)
 
 // section is a part of a document under one heading, as far as a translation keeps it.

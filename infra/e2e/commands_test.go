@@ -90,7 +90,7 @@ var elsewhere = map[string]string{
 
 // incomplete are the targets that ask for a variable: in running text their name alone
 // names them, and is no command.
-var incomplete = []string{"pause", "resume", "buyer", "deploy", "preflight"}
+var incomplete = []string{"pause", "resume", "reschedule", "add", "withdraw", "buyer", "deploy", "preflight", "idle"}
 
 // kind says how a command is checked.
 type kind int

@@ -143,9 +143,12 @@ func (s *stack) requestsWork(t *testing.T, markdown string) {
 				continue
 			}
 			body, failed := s.seed(request)
-			names := "applied saleId seeded shards"
-			if !strings.Contains(request, `"stock"`) { // an edit
-				names = "applied changedAt closesAt opensAt paused saleId seeded shards"
+			names := "applied changedAt closesAt opensAt paused saleId seeded shards" // of an edit
+			switch {
+			case strings.Contains(request, `"withdraw"`):
+				names = "applied saleId seeded shards withdrawn"
+			case strings.Contains(request, `"stock"`):
+				names = "applied saleId seeded shards"
 			}
 			if got := strings.Join(slices.Sorted(maps.Keys(body)), " "); failed != "" || body["applied"] != true || got != names {
 				t.Errorf("%s: %v %s", request, body, failed)
