@@ -192,7 +192,7 @@ var vocabulary = map[string]string{
 	"aws dynamodb delete-table":            "--table-name",
 	"aws dynamodb list-tables":             "",
 	"aws dynamodb update-item":             "--table-name --key --update-expression --condition-expression --expression-attribute-names --expression-attribute-values",
-	"aws dynamodb update-table":            "--table-name --no-deletion-protection-enabled",
+	"aws dynamodb update-table":            "--table-name --no-deletion-protection-enabled --on-demand-throughput",
 	"aws lambda invoke":                    "--function-name --payload --endpoint-url",
 	"aws lambda list-versions-by-function": "--function-name",
 	"aws lambda update-alias":              "--function-name --name --function-version --routing-config",
