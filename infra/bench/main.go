@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"flashsale/infra/arguments"
 )
 
 func main() {
@@ -17,7 +20,13 @@ func main() {
 	rounds := flag.Int("rounds", 15, "rounds per case; medians of fewer than 5 tell little")
 	only := flag.String("only", "", "cases whose names match, all by default")
 	starts := flag.Int("starts", 20, "cold starts per side; 0 for none")
-	flag.Parse()
+	flag.CommandLine.Init("bench", flag.ContinueOnError)
+	if err := arguments.Parse(flag.CommandLine, os.Args[1:]); errors.Is(err, flag.ErrHelp) {
+		return
+	} else if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(2)
+	}
 	if err := run(*root, *only, *rounds, *starts); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)

@@ -2,6 +2,7 @@ package checks
 
 import (
 	"bufio"
+	"go/ast"
 	"go/build/constraint"
 	"os"
 	"os/exec"
@@ -189,6 +190,41 @@ func TestAnEngineWithoutAKnownIntegrityNeedsTheRegistrysSignature(t *testing.T) 
 			}
 		})
 	}
+}
+
+// printsFlags tells a call by which the flag package reads the command line, and
+// answers a wrong one with the list of all flags.
+func printsFlags(call *ast.CallExpr) bool {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || sel.Sel.Name != "Parse" {
+		return false
+	}
+	holder, ok := sel.X.(*ast.Ident)
+	return ok && slices.Contains([]string{"f", "flag", "flags"}, holder.Name)
+}
+
+func TestEveryProgramSaysOnOneLineWhichArgumentIsWrong(t *testing.T) {
+	checkCode(t, []codeRule{{
+		name: "flags are read by package arguments",
+		check: func(all []*source) (found []finding) {
+			for _, s := range all {
+				if s.isTest() || under(s.dir(), "infra/arguments") || !strings.Contains(s.text, "\"flag\"") {
+					continue
+				}
+				ast.Inspect(s.ast, func(n ast.Node) bool {
+					if call, ok := n.(*ast.CallExpr); ok && printsFlags(call) {
+						found = append(found, s.find(n.Pos(), "reads flags without arguments.Parse"))
+					}
+					return true
+				})
+			}
+			return found
+		},
+		breaks: []broken{
+			{"infra/x/main.go", "package main\nimport \"flag\"\nfunc main() { flag.Parse() }\n"},
+			{"infra/x/main.go", "package main\nimport \"flag\"\nfunc parse(f *flag.FlagSet) error { return f.Parse(nil) }\n"},
+		},
+	}})
 }
 
 // later are features of GNU make after 3.81 and of bash after 3.2, which are macOS's.
