@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,6 +61,7 @@ var (
 	pinned = regexp.MustCompile(`uses: [\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+\n`)
 	used   = regexp.MustCompile(`uses: [^.\s].*\n`) // not those of this repository
 	inline = regexp.MustCompile(`\$\{\{`)
+	runner = regexp.MustCompile(`runs-on: \S.*`)
 )
 
 // broken are the rules that a workflow breaks.
@@ -149,7 +149,7 @@ func TestActionlintAcceptsTheWorkflows(t *testing.T) {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
 		wrong := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(wrong, bytes.Replace([]byte(text), []byte("runs-on: ubuntu-24.04"), []byte("runs-on: ubuntu-1"), 1), 0o600); err != nil {
+		if err := os.WriteFile(wrong, runner.ReplaceAll([]byte(text), []byte("runs-on: ubuntu-1")), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if out, err := lint(wrong); err == nil {

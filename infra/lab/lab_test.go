@@ -235,10 +235,10 @@ func TestWhatIsNotThereIsRefusedWithWhatIs(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"-strategy abacus", `there is no strategy "abacus"; there are unprotected, `},
 		{"-scenario rain", `there is no scenario "rain"; there are calm, `},
-		{"-seeds 0", "-seeds must be 1 to 100"},
-		{"-ids -scenario calm", "-ids runs no strategy and no scenario"},
+		{"-seeds 0", "-seeds is 0; it must be 1 to 100"},
+		{"-ids -scenario calm", "IDS (-ids) runs no strategy and no scenario"},
 		{"calm", `unexpected argument "calm"`},
-		{"-no-such-flag", "flag provided but not defined"},
+		{"-no-such-flag", "there is no option -no-such-flag"},
 	} {
 		var stderr bytes.Buffer
 		if code := run(t.Context(), strings.Fields(c.args), &stderr, &stderr, false); code != exitNotRun || !strings.Contains(stderr.String(), c.want) {

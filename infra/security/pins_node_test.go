@@ -71,7 +71,7 @@ func lockProblems(text string) (problems []string) {
 		switch {
 		case name == "": // the project itself
 		// The registry's signature stands in for an integrity that is not known, for a
-		// package of another system or processor: verify.sh, tested below.
+		// package of another system or processor: infra/local/engine/verify.sh.
 		case !strings.HasPrefix(p.Integrity, "sha512-") && !(p.Integrity == "" && p.Optional && len(p.OS) == 1 && len(p.CPU) == 1):
 			problems = append(problems, name+" has no SHA-512")
 		case !exact.MatchString(p.Version):
