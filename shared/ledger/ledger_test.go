@@ -16,7 +16,7 @@ func newDB() *dynamotest.DB {
 }
 
 func TestTheLedgerOverTheFake(t *testing.T) {
-	ledgertest.Run(t, func(*testing.T) ledgertest.Engine {
+	ledgertest.RunInVirtualTime(t, func(*testing.T) ledgertest.Engine {
 		return ledgertest.Engine{API: newDB(), Table: table}
 	})
 }
@@ -32,7 +32,7 @@ func TestTheLedgerOverAFakeFullOfContention(t *testing.T) {
 // Every read of the ledger decides something, so every one is consistent. Here each
 // other one sees nothing of what the test has written.
 func TestTheLedgerOverAFakeWhoseReadsLag(t *testing.T) {
-	ledgertest.Run(t, func(*testing.T) ledgertest.Engine {
+	ledgertest.RunInVirtualTime(t, func(*testing.T) ledgertest.Engine {
 		db := newDB()
 		db.Lag = time.Hour
 		return ledgertest.Engine{API: db, Table: table}
