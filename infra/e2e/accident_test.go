@@ -49,6 +49,7 @@ func (s *stack) depth(name string) int {
 }
 
 func TestPoisonReachesTheDeadLetterQueueAndHurtsNobody(t *testing.T) {
+	t.Parallel() // it waits for real timeouts
 	s := boot(t, "-parameter", "OrderVisibilityTimeout=5")
 	s.open("moutai", 20, 2)
 	claim := s.must(s.buy("moutai", s.bearer("alice")...)).text("claimId")

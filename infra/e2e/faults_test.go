@@ -37,6 +37,7 @@ func (s *stack) recovered(saleID string) {
 }
 
 func TestThePromisesHoldUnderFaultsAndEverythingIsFinalizedOnceTheyStop(t *testing.T) {
+	t.Parallel() // it waits for real timeouts
 	s := boot(t, "-faults", "harsh,send=0.3,seed=1", "-parameter", "OrderVisibilityTimeout=5")
 	const users, stock = 150, 60
 	s.open("moutai", stock, 4)
