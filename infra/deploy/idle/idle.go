@@ -1,8 +1,8 @@
 // Package idle says what a stack costs in a month in which nobody buys, option by
 // option.
 //
-// A line in here counts what the templates hold and knows what runs without buyers:
-// ReconcileFunction every minute, and the poller of the order queue. It asks nobody.
+// It counts what the templates declare and adds what runs without buyers:
+// ReconcileFunction every minute, and the poller of the order queue. It calls nothing.
 package idle
 
 import (
