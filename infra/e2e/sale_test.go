@@ -109,7 +109,7 @@ func TestABuyerFollowsTheOrderToItsID(t *testing.T) {
 		return a.text("state") == "CONFIRMED"
 	})
 	// The claim is confirmed a moment before the order is written.
-	s.eventually("the own order is there", func() bool {
+	s.eventually("the buyer's own order is there", func() bool {
 		a := s.must(s.call("GET", "/orders/"+order, "", alice...))
 		if a.status != http.StatusNotFound && (a.status != http.StatusOK || a.text("orderId") != order || a.text("saleId") != "moutai") {
 			t.Fatalf("own order: %v", a)

@@ -32,8 +32,8 @@ func (c scene) hostile() map[string]string {
 	good := message(c.sale, "alice", c.alice)
 	changed := func(old, new string) string { return strings.Replace(good, old, new, 1) }
 	return map[string]string{
-		"another's claim under the own name":   message(c.sale, "mallory", c.alice),
-		"the own claim under another's name":   message(c.sale, "alice", c.bob),
+		"another's claim under their own name": message(c.sale, "mallory", c.alice),
+		"their own claim under another's name": message(c.sale, "alice", c.bob),
 		"a claim that is not there":            message(c.sale, "mallory", "AAAAAAAAAAAAAAAAAAAAAAAAAA"),
 		"an unknown sale":                      message("nowhere", "alice", c.alice),
 		"a sale with a separator":              message(c.sale+"#0", "alice", c.alice),
@@ -207,7 +207,7 @@ func TestHostileMessagesReachTheDeadLetterQueueOverTheRealQueue(t *testing.T) {
 		return out.QueueUrl
 	}
 	hostile := c.hostile()
-	sent := []string{"another's claim under the own name", "an unknown sale", "a sale with a separator", "version -1", "a text that goes on after the object"}
+	sent := []string{"another's claim under their own name", "an unknown sale", "a sale with a separator", "version -1", "a text that goes on after the object"}
 	for _, name := range sent {
 		if _, err := queue.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: url("OrderQueue"), MessageBody: aws.String(hostile[name])}); err != nil {
 			t.Fatal(err)

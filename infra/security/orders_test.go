@@ -40,7 +40,7 @@ func TestAnotherUsersOrderLooksLikeNone(t *testing.T) {
 		}
 	}
 	if a := s.must(t, http.MethodGet, "/orders/"+mine, "", mallory); a.status != http.StatusOK || a.text("orderId") != mine {
-		t.Errorf("the own order: %v", a)
+		t.Errorf("the buyer's own order: %v", a)
 	}
 }
 
