@@ -188,13 +188,16 @@ bench: ## what the handlers cost above the AWS calls they make; benchstat's form
 # The race detector costs several times the time, so it watches the packages
 # whose goroutines share memory. Every package is in one of the three runs. Building
 # takes as long as running: `make check` vets, with more analyzers than go test has,
-# and GOGC=400 spares compilers and tests a seventh of their work for more memory.
-# Some packages wait for real timeouts, so a third one runs beside two busy ones.
+# GOGC=400 spares compilers and tests a seventh of their work for more memory, and
+# without cgo and with -trimpath packages are compiled as GO_BUILD compiles them, so
+# they are compiled once. Some packages wait for real timeouts, so a third one runs
+# beside two busy ones.
 override RACED := ./functions/... ./shared/... ./infra/demo ./infra/faults ./infra/load ./infra/local/...
-override GO_TEST := GOGC=400 go test -vet=off -p 3
+override GO_TEST := CGO_ENABLED=0 GOFLAGS=-trimpath GOGC=400 go test -vet=off -p 3
+override GO_RACE := $(if $(RACE),GOGC=400 go test -vet=off -p 3 $(RACE),$(GO_TEST))
 .PHONY: test
 test: host ## run every test, the engines included; `make prove` runs the long proofs in full
-	$(GO_TEST) $(RACE) -timeout 10m $(RACED)
+	$(GO_RACE) -timeout 10m $(RACED)
 	$(GO_TEST) -timeout 10m $$(go list ./... | grep -vxFf <(go list $(RACED) ./infra/simulate))
 	$(GO_TEST) -timeout 10m ./infra/simulate -seeds 100 -faults 1
 
@@ -203,7 +206,7 @@ prove: ## the long proofs in full: SEEDS=2000 random sales, every plan of three 
 	$(GO_TEST) -timeout 30m ./infra/simulate -seeds "$${SEEDS:-2000}" -faults 3
 	$(GO_TEST) -timeout 10m ./shared/ledger -run '^TestASaleOfAMillionClaims'
 	$(GO_TEST) -timeout 10m ./infra/model -large -runs 1000
-	$(if $(RACE),$(GO_TEST) $(RACE) -timeout 30m ./infra/simulate)
+	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/simulate)
 
 # gremlins changes each package and runs its tests; 95 % of its changes must be
 # noticed. It takes the conditions of a `case` for uncovered and leaves && and || as
@@ -220,9 +223,9 @@ mutate: ## change every operator of functions and shared in turn; the package's 
 .PHONY: check
 check: ## formatting, vet (for macOS, too), staticcheck, known vulnerabilities, both templates and what SAM makes of them linted
 	@unformatted=$$(gofmt -l functions shared infra); if [ -n "$$unformatted" ]; then echo "not formatted:" $$unformatted; exit 1; fi
-	go vet ./...
-	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 go vet ./...
-	go tool staticcheck ./...
+	CGO_ENABLED=0 GOFLAGS=-trimpath go vet ./...
+	CGO_ENABLED=0 GOFLAGS=-trimpath GOOS=darwin GOARCH=arm64 go vet ./...
+	CGO_ENABLED=0 GOFLAGS=-trimpath go tool staticcheck ./...
 	@infra/checks/vulnerabilities.sh
 	@infra/checks/lint.sh
 
