@@ -24,13 +24,26 @@ type progress struct {
 // call after each, from any goroutine, and at the end.
 func (p progress) step(what string, parts int) (one, end func()) {
 	var done atomic.Int64
-	draw, finish := p.line(what, parts, &done), func() {}
-	every := lineEvery
+	begin, newline, every := "", "\n", lineEvery
+	finish := func() {}
 	if p.terminal {
+		begin, newline, every = "\r", "", 100*time.Millisecond
+		finish = func() { fmt.Fprint(p.w, "\r\033[K") } // an empty line
+	}
+	began := time.Now()
+	draw := func() {
+		how := fmt.Sprintf("%.0f s", time.Since(began).Seconds())
+		if parts > 0 {
+			how = thousands(int(done.Load())) + " of " + thousands(parts)
+		}
+		fmt.Fprint(p.w, begin, what, ": ", how, newline)
+	}
+	if p.terminal && parts > 0 {
 		bar := newBar(p.w, what, parts)
 		// A terminal that cannot be drawn on must not stop the demonstration.
 		draw, finish = func() { _ = bar.Set64(done.Load()) }, func() { _ = bar.Clear() }
-		every = 100 * time.Millisecond
+	}
+	if p.terminal {
 		draw()
 	}
 	stop := make(chan struct{})
@@ -47,7 +60,8 @@ func (p progress) step(what string, parts int) (one, end func()) {
 			}
 		}
 	})
-	return func() { done.Add(1) }, func() {
+	one = func() { done.Add(1) }
+	return one, func() {
 		close(stop)
 		drawing.Wait()
 		finish()
@@ -55,22 +69,8 @@ func (p progress) step(what string, parts int) (one, end func()) {
 }
 
 func newBar(w io.Writer, what string, parts int) *progressbar.ProgressBar {
-	if parts == 0 {
-		parts = -1 // a spinner
-	}
 	return progressbar.NewOptions(parts,
 		progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what),
 		progressbar.OptionShowCount(), progressbar.OptionSetWidth(30), progressbar.OptionSetPredictTime(false),
 		progressbar.OptionClearOnFinish())
-}
-
-func (p progress) line(what string, parts int, done *atomic.Int64) func() {
-	began := time.Now()
-	return func() {
-		how := fmt.Sprintf("%.0f s", time.Since(began).Seconds())
-		if parts > 0 {
-			how = thousands(int(done.Load())) + " of " + thousands(parts)
-		}
-		fmt.Fprintf(p.w, "%s: %s\n", what, how)
-	}
 }
