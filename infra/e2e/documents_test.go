@@ -97,7 +97,7 @@ func TestTheDocumentsCommandsWorkAsTheyStand(t *testing.T) {
 	s.eventually("the demonstration sale is open", func() bool {
 		return s.must(s.call("GET", "/sales/demo", "")).text("state") == "OPEN"
 	})
-	seen, ran := map[string]bool{}, 0
+	seen, ran, printed := map[string]bool{}, 0, ""
 	for _, file := range documents(t, s.root) {
 		t.Run(file, func(t *testing.T) {
 			s.t = t
@@ -121,6 +121,7 @@ func TestTheDocumentsCommandsWorkAsTheyStand(t *testing.T) {
 			}
 			ran += len(run)
 			for i, o := range s.shell(run) {
+				printed += o.text
 				if o.status != "0" || strings.Contains(o.text, `"errorMessage"`) {
 					t.Errorf("%s: status %s:\n%s", run[i], o.status, o.text)
 				}
@@ -132,7 +133,7 @@ func TestTheDocumentsCommandsWorkAsTheyStand(t *testing.T) {
 	if ran < 15 {
 		t.Errorf("only %d commands were run", ran)
 	}
-	s.saysWhatTheReadmeShows(t)
+	s.saysWhatTheReadmeShows(t, printed)
 }
 
 // requestsWork sends the operators' requests of a document to SeedFunction.
@@ -160,21 +161,23 @@ func (s *stack) requestsWork(t *testing.T, markdown string) {
 	}
 }
 
-// saysWhatTheReadmeShows compares the addresses that the README prints with those that
-// the stack said at its start, but for the ports.
-func (s *stack) saysWhatTheReadmeShows(t *testing.T) {
+// saysWhatTheReadmeShows looks for each line that the README shows in what the stack said
+// at its start, but for the ports, and in what the commands printed.
+func (s *stack) saysWhatTheReadmeShows(t *testing.T, printed string) {
 	port := regexp.MustCompile(`(127\.0\.0\.1):\d+`)
-	said := port.ReplaceAllString(s.output.String(), "$1")
+	said := port.ReplaceAllString(s.output.String()+printed, "$1")
 	shown := 0
-	for line := range strings.SplitSeq(readFile(t, s.root, "README.md"), "\n") {
-		if strings.HasPrefix(line, "  ") && port.MatchString(line) {
-			shown++
-			if !strings.Contains(said, port.ReplaceAllString(line, "$1")+"\n") {
-				t.Errorf("the README shows %q, the stack says\n%s", line, said)
+	for _, block := range fence.FindAllStringSubmatch(readFile(t, s.root, "README.md"), -1) {
+		for line := range strings.SplitSeq(block[2], "\n") {
+			if strings.HasPrefix(line, "  P") || port.MatchString(line) {
+				shown++
+				if !strings.Contains(said, port.ReplaceAllString(line, "$1")+"\n") {
+					t.Errorf("the README shows %q, which nothing says", line)
+				}
 			}
 		}
 	}
-	if shown != 4 {
-		t.Errorf("the README shows %d addresses, want 4", shown)
+	if shown != 9 {
+		t.Errorf("the README shows %d lines, want 9", shown)
 	}
 }
