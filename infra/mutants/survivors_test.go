@@ -13,7 +13,6 @@ var survivors = map[string]string{
 	"shared/ledger/batches.go: for start := 0; start < len(keys); start += batchKeys {: <= for <":                                               "a round with nothing left to read makes no call",
 	"shared/ledger/confirm.go: for start := 0; start < len(refs); start += maxStatements {: <= for <":                                           "a round with no claim left makes no call",
 	"shared/ledger/purchase.go: return p.random() < blindClosing: <= for <":                                                                     "a random number is never exactly the bound",
-	"shared/ledger/claims.go: return c.ResentAt.IsZero() || now.Sub(c.ResentAt) > quietTime(c, now): >= for >":                                  "at that very instant the write's own condition refuses",
 	"shared/telemetry/telemetry.go: if trace, ok := ctx.Value(\"x-amzn-trace-id\").(string); ok && trace != \"\" {: || for &&":                  "what is no text is the empty one",
 	"shared/ledger/batches.go: if try > 0 && (try >= tries || !l.backOff(ctx, try-1)) {: + for -":                                               "only the pause changes: no promise depends on how long it is",
 	"shared/ledger/batches.go: if try >= patientTries || !l.backOff(ctx, try-1) {: + for -":                                                     "only the pause changes: no promise depends on how long it is",
