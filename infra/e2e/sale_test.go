@@ -221,6 +221,11 @@ func TestTheWindowAndTheOperatorDecide(t *testing.T) {
 	operate(`{"action":"add","saleId":"now","seedId":"second","stock":1}`, true)
 	operate(`{"action":"add","saleId":"now","seedId":"second","stock":1}`, false)
 	s.eventually("the restocked sale sells", func() bool { return s.must(s.buy("now", bob...)).status == 202 })
+	operate(`{"action":"add","saleId":"now","seedId":"typo","stock":3}`, true)
+	operate(`{"action":"withdraw","saleId":"now","seedId":"back","stock":9}`, true)
+	operate(`{"action":"withdraw","saleId":"now","seedId":"back","stock":9}`, false)
+	carol := s.bearer("carol")
+	s.eventually("what was withdrawn is not sold", func() bool { return s.must(s.buy("now", carol...)).text("code") == "sold-out" })
 	operate(fmt.Sprintf(`{"action":"reschedule","saleId":"later","opensAt":%q,"closesAt":%q}`,
 		now.Add(-time.Hour).Format(time.RFC3339), now.Add(time.Hour).Format(time.RFC3339)), true)
 	s.eventually("the rescheduled sale sells", func() bool { return s.must(s.buy("later", bob...)).status == 202 })
