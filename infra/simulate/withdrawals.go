@@ -5,7 +5,7 @@ import "fmt"
 // withdrawals are the scenarios in which units are taken out again, or may not come in.
 var withdrawals = []scenario{
 	{
-		name: "a withdrawal that meets accidents", stock: 3, shards: 2,
+		name: "a withdrawal that meets accidents", stock: 2, shards: 1,
 		prepare: func(r *run) { r.buys(r.start(purchasing, 0), "alice", "") },
 		act: func(r *run) {
 			r.withdraws("rest", 9)
@@ -13,7 +13,7 @@ var withdrawals = []scenario{
 		},
 		judge: func(r *run) {
 			r.sold(1)
-			r.kept(1, 2)
+			r.kept(1, 1)
 			for _, a := range r.answers {
 				if a.user == "bob" && a.reply.code != "sold-out" {
 					r.violate("P6: bob was told %d %s", a.reply.status, a.reply.code)

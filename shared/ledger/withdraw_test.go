@@ -2,94 +2,63 @@ package ledger_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/google/go-cmp/cmp"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"flashsale/shared/ledger"
-	"flashsale/shared/ledger/ledgertest"
+	"flashsale/shared/ledger/dynamotest"
 	"flashsale/shared/sale"
 )
 
-// slow lets something happen once, after its ledger has looked at the shards.
-type slow struct {
-	ledger.API
-	act func()
-}
-
-func (s *slow) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
-	out, err := s.API.BatchGetItem(ctx, in, o...)
-	if act := s.act; act != nil {
-		s.act = nil
-		act()
-	}
-	return out, err
-}
-
-// cutOff is a ledger that ends after so many transactions.
-func cutOff(w *ledgertest.World, transactions int) (context.Context, *ledger.Ledger) {
-	ctx, cancel := context.WithCancel(w.Ctx)
-	return ctx, w.EnvironmentOver(between{API: w.Engine.API, transact: func() {
-		if transactions--; transactions == 0 {
-			cancel()
-		}
-	}})
-}
-
-func TestAWithdrawalCostsATransactionPerShardAndItsRepeatNone(t *testing.T) {
+func TestARepeatedWithdrawalMakesNoStepAgain(t *testing.T) {
 	w, db, _ := faulty(t)
 	w.Open(8, 4)
-	for _, want := range []map[string]int{
-		// The sale, before and after; the receipts; the shards; the announcement, and a step for each shard.
-		{"GetItem": 2, "Query": 1, "BatchGetItem": 1, "TransactWriteItems": 1 + 4},
-		{"GetItem": 2, "Query": 1, "TransactWriteItems": 1},
-	} {
+	for _, withdrawal := range []sale.Withdrawal{{SaleID: "moutai", SeedID: "part", Stock: 4}, {SaleID: "moutai", SeedID: "rest", Stock: 9}} {
+		first, err := w.Ledger.Withdraw(w.Ctx, withdrawal)
+		if err != nil || first.Units != 4 {
+			t.Fatalf("got %+v (%v), want 4 units", first, err)
+		}
 		db.ResetUsage()
-		got, err := w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 4})
-		if err != nil || got.Units != 4 {
-			t.Fatalf("got %+v (%v), want 4 units", got, err)
+		if again, err := w.Ledger.Withdraw(w.Ctx, withdrawal); err != nil || again.Applied || again.Units != 4 {
+			t.Errorf("the repeat: %+v (%v), want the same units", again, err)
 		}
-		if diff := cmp.Diff(want, db.Calls()); diff != "" {
-			t.Errorf("calls (-want +got):\n%s", diff)
-		}
-	}
-	for step := range 4 {
-		if w.Item("SALE#moutai", fmt.Sprintf("WITHDRAWN#typo#%d", step)) == nil {
-			t.Errorf("there is no step %d", step)
+		if calls := db.Calls(); calls["TransactWriteItems"] != 1 || calls["BatchGetItem"] != 0 {
+			t.Errorf("%v, want only the transaction that compares the requests", calls)
 		}
 	}
 }
 
-func TestAWithdrawalLooksNoSecondTimeAtTheShardsIfAUnitWasSoldMeanwhile(t *testing.T) {
+// refusingSteps cancels every step of a withdrawal with the same reasons.
+type refusingSteps struct {
+	*dynamotest.DB
+	reasons []types.CancellationReason
+	tries   int
+}
+
+func (r *refusingSteps) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	if len(in.TransactItems) == 1 {
+		return r.DB.TransactWriteItems(ctx, in, o...)
+	}
+	r.tries++
+	return nil, &types.TransactionCanceledException{CancellationReasons: r.reasons}
+}
+
+func TestAStepThatIsRefusedForNoKnownReasonIsInternal(t *testing.T) {
 	w, db, _ := faulty(t)
-	w.Open(3, 1)
-	overtaken := w.EnvironmentOver(&slow{API: w.Engine.API, act: func() { w.Accepted(w.Buy("alice")) }})
-	db.ResetUsage()
-	got, err := overtaken.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 2})
-	if err != nil || got.Units != 2 || db.Calls()["BatchGetItem"] != 1 {
-		t.Errorf("got %+v (%v) after %d looks, want 2 units after one", got, err, db.Calls()["BatchGetItem"])
-	}
-}
-
-func TestAWithdrawalWhoseRepeatTookMoreInItsStepTakesOnlyTheRest(t *testing.T) {
-	w, _, _ := faulty(t)
-	w.Open(9, 3)
-	overtaken := w.EnvironmentOver(&slow{API: w.Engine.API, act: func() {
-		for i := range 5 { // all of them to the first shard, which then has to give most
-			if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: fmt.Sprint("s", i), Stock: 1}); err != nil {
-				t.Fatal(err)
-			}
+	w.Open(1, 1)
+	none, failed := types.CancellationReason{Code: aws.String("None")}, aws.String("ConditionalCheckFailed")
+	for name, reasons := range map[string][]types.CancellationReason{
+		"the shard meets its condition": {none, {Code: failed, Item: w.Item("STOCK#moutai#0", "STOCK")}, none, none},
+		"the shard cannot be read":      {none, {Code: failed, Item: w.Item("SALE#moutai", "SALE")}, none, none},
+		"the listing is gone":           {none, none, none, {Code: failed}},
+		"a receipt that is none":        {{Code: failed, Item: w.Item("STOCK#moutai#0", "STOCK")}, none, none, none},
+	} {
+		api := &refusingSteps{DB: db, reasons: reasons}
+		_, err := w.EnvironmentOver(api).Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 1})
+		if sale.CodeOf(err) != sale.Internal || api.tries != 1 {
+			t.Errorf("%s: %v after %d tries, want internal after the first", name, err, api.tries)
 		}
-		ctx, repeat := cutOff(w, 2) // the announcement and a step
-		if _, err := repeat.Withdraw(ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 7}); err == nil {
-			t.Fatal("the repeat was not cut off")
-		}
-	}})
-	got, err := overtaken.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 7})
-	if err != nil || got.Units != 7 || got.Seeded != 9+5-7 {
-		t.Errorf("got %+v (%v), want 7 units", got, err)
 	}
-	w.Balanced(3)
 }

@@ -70,6 +70,14 @@ var withdrawing = map[string]func(*testing.T, *World){
 		if v := w.Number("SALE#moutai", "SALE", "version"); v != 5 {
 			t.Errorf("version %d, want 5: one more per shard", v)
 		}
+		for _, step := range []string{"0", "1", "2", "3"} {
+			if units := w.Number("SALE#moutai", "WITHDRAWN#typo#"+step, "units"); units < 1 {
+				t.Errorf("step %s took %d units", step, units)
+			}
+		}
+		if it := w.Item("SALE#moutai", "WITHDRAWN#typo#4"); it != nil {
+			t.Errorf("a step after the last unit: %v", it)
+		}
 		w.withdraws(w.Environment(), "another", 2, done(2, 3, 4, true))
 	},
 	"the shards that have most give most": func(_ *testing.T, w *World) {
@@ -216,12 +224,13 @@ var withdrawing = map[string]func(*testing.T, *World){
 	"a withdrawal that is overtaken by one step of its repeat takes the rest": func(t *testing.T, w *World) {
 		w.Open(9, 3)
 		slow := w.overtaken("BatchGetItem", func() {
+			w.add("s", 1)               // so that it takes more from the first shard
 			ctx, dying := w.cutAfter(1) // one shard
 			_, err := dying.Withdraw(ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 7})
 			w.Refused(sale.Busy, err)
 		})
-		w.withdraws(slow, "typo", 7, done(7, 2, 3, true))
-		w.left(1, 1, 0)
+		w.withdraws(slow, "typo", 7, done(7, 3, 3, true))
+		w.left(1, 1, 1)
 	},
 	"many withdrawals at once, and buyers beside them, take each unit once": func(t *testing.T, w *World) {
 		w.Open(60, 4)
