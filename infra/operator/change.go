@@ -84,7 +84,7 @@ var changes = []change{
 				c.Withdrawn, values["stock"], values["seed-id"], c.Seeded)
 		}
 		if fmt.Sprint(c.Withdrawn) != values["stock"] {
-			text += "; the others are sold"
+			text += "; no other unit was left"
 		}
 		return text + fmt.Sprintf("; `make receipt %sSALE=%s` counts them", where, c.SaleID), nil
 	}},

@@ -101,7 +101,7 @@ func TestAnEnvironmentsSaleIsChangedThroughItsSeedFunction(t *testing.T) {
 			want:  "moutai: 9000 of 9000 units are withdrawn, 1000 stay seeded; `make receipt ENV=dev SALE=moutai` counts them\n",
 			flags: []string{"-stock", "9000", "-seed-id", "typo"}, members: map[string]any{"stock": 9000.0, "seedId": "typo"}},
 		{action: "withdraw", answer: `{"saleId":"moutai","seeded":1200,"shards":2,"applied":false,"withdrawn":8800}`,
-			want: "moutai: 8800 of 9000 units were withdrawn as typo before, and nothing changed now; 1200 stay seeded; the others are sold; " +
+			want: "moutai: 8800 of 9000 units were withdrawn as typo before, and nothing changed now; 1200 stay seeded; no other unit was left; " +
 				"`make receipt ENV=dev SALE=moutai` counts them\n",
 			flags: []string{"-stock", "9000", "-seed-id", "typo"}, members: map[string]any{"stock": 9000.0, "seedId": "typo"}},
 	} {
