@@ -112,11 +112,11 @@ func TestEveryLineNamesItsPricesSource(t *testing.T) {
 var row = regexp.MustCompile(`(?m)^\| ([a-z ()A-Z]+) \| \$([0-9.]+) \|`)
 
 func TestTheDocumentsBillIsTheOneThatIsPrinted(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "infra", "DEPLOYING.md"))
+	text, err := os.ReadFile(filepath.Join(root, "infra", "docs", "DEPLOYING.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(text), "## At rest")
+	_, section, _ := strings.Cut(string(text), "## Costs at rest")
 	section, _, _ = strings.Cut(section, "\n## ")
 	documented := map[string]string{}
 	for _, m := range row.FindAllStringSubmatch(section, -1) {
@@ -136,6 +136,6 @@ func TestTheDocumentsBillIsTheOneThatIsPrinted(t *testing.T) {
 		printed[l.Option] = strconv.FormatFloat(sum, 'f', 2, 64)
 	}
 	if diff := cmp.Diff(printed, documented); diff != "" {
-		t.Errorf("DEPLOYING.md, At rest (-printed +documented):\n%s", diff)
+		t.Errorf("DEPLOYING.md, Costs at rest (-printed +documented):\n%s", diff)
 	}
 }
