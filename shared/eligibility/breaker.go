@@ -9,26 +9,26 @@ import (
 const (
 	// maxFailures in a row open the breaker.
 	maxFailures = 5
-	// firstPause and longestPause are how long it stays open before one call may
-	// try: doubled by every try that fails, and spread by ±25 %, because every
-	// environment has a breaker of its own and all of them fail at one moment.
+	// firstPause and longestPause bound how long it stays open before one probe:
+	// doubled after every failed probe, and spread by ±25 %, because every environment
+	// has its own breaker and all of them open at the same moment.
 	firstPause   = time.Second
 	longestPause = 4 * time.Second
 )
 
-// breaker keeps calls away from a service that has failed. It is closed while calls
-// succeed, open after too many failures in a row, and half open once the pause is
-// over: then one call at a time may try.
+// breaker is a circuit breaker. It is closed while calls succeed, open after too many
+// failures in a row, and half open once the pause is over: then one call at a time is
+// let through.
 type breaker struct {
 	random func() float64
 
 	mu       sync.Mutex
-	state    int           // a number for every time that it opened, closed or let one try
+	state    int           // rises whenever it opens, closes or lets a probe through
 	failures int           // in a row
-	pause    time.Duration // the last one; 0 while closed
+	pause    time.Duration // the latest one; 0 while closed
 	since    time.Time     // when the last pause began
 	spread   time.Duration // how long it lasts in this environment
-	probing  bool          // the one call that may try is under way
+	probing  bool          // the probe is under way
 }
 
 func newBreaker(random func() float64) *breaker {
@@ -38,7 +38,7 @@ func newBreaker(random func() float64) *breaker {
 	return &breaker{random: random}
 }
 
-// isOpen reports whether a call has no chance to enter at now.
+// isOpen reports whether enter would refuse a call at now.
 func (b *breaker) isOpen(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -46,7 +46,7 @@ func (b *breaker) isOpen(now time.Time) bool {
 }
 
 func (b *breaker) shut(now time.Time) bool {
-	passed := now.Sub(b.since) // negative once the wall clock has stepped back: no pause to trust
+	passed := now.Sub(b.since) // negative after the wall clock has stepped back: ignore the pause
 	return b.pause > 0 && (b.probing || 0 <= passed && passed < b.spread)
 }
 
@@ -65,7 +65,7 @@ func (b *breaker) enter(now time.Time) (state int, ok bool) {
 	return b.state, true
 }
 
-// succeed tells that a call was answered.
+// succeed records that a call was answered.
 func (b *breaker) succeed(state int, _ time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -79,7 +79,7 @@ func (b *breaker) succeed(state int, _ time.Time) {
 	}
 }
 
-// fail tells that a call was not answered as it should be.
+// fail records that a call failed.
 func (b *breaker) fail(state int, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -95,7 +95,7 @@ func (b *breaker) fail(state int, now time.Time) {
 	b.state++
 }
 
-// abandon tells that a call was given up before the service could be judged by it.
+// abandon records that a call ended without saying anything about the service.
 func (b *breaker) abandon(state int, _ time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

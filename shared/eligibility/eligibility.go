@@ -1,5 +1,5 @@
-// Package eligibility asks a service of the operator's whether a user may buy in a
-// sale: the check on the user that the incident began with, as slow as it likes.
+// Package eligibility asks a service of the operator whether a user may buy in a sale:
+// the user check that started the incident. It may be slow.
 //
 // It handles HTTP and a slow or broken service. It uses neither the ledger nor a
 // queue, so a user who waits here holds no unit, no claim and no lock.
@@ -22,33 +22,33 @@ const (
 	MaxConcurrency = 1000
 )
 
-// Options say whom to ask and with how much patience.
+// Options say which service to ask and how long to wait.
 type Options struct {
-	// URL is the service's: https, or http on loopback. It is sent POST requests.
+	// URL is the service's: https, or http on loopback. It receives POST requests.
 	URL string
-	// Timeout bounds one call, 1 ms to MaxTimeout, and as much again may be spent on
-	// waiting for a turn. It is not one bound for both: a call with little time left
-	// would fail and make a service look broken that is only busy.
+	// Timeout bounds one call, 1 ms to MaxTimeout. Waiting for a turn has the same
+	// bound of its own: a call with little time left would fail and make a busy service
+	// look broken.
 	Timeout time.Duration
 	// Concurrency bounds the calls at once: 1 to MaxConcurrency.
 	Concurrency int
-	// FailOpen admits users about whom there is no answer; otherwise they are not
-	// admitted until there is one.
+	// FailOpen admits users when there is no answer; otherwise they are not admitted
+	// until there is one.
 	FailOpen bool
 
-	// Transport carries the requests; nil is one of the checker's own, which verifies
+	// Transport carries the requests; nil means the checker's own, which verifies
 	// certificates.
 	Transport http.RoundTripper
 	// Now is the current instant. It must be given, and its times must have no
 	// monotonic reading: see package clock.
 	Now func() time.Time
-	// Random, uniform in [0,1), spreads the probes of many environments; nil is the
-	// real one. Both must be safe for concurrent use.
+	// Random, uniform in [0,1), spreads the probes of many environments; nil means
+	// math/rand. Both must be safe for concurrent use.
 	Random func() float64
 }
 
-// Checker remembers and asks. It is safe for concurrent use and meant to live as
-// long as its execution environment.
+// Checker asks the service and caches its answers. It is safe for concurrent use and
+// meant to live as long as its execution environment.
 type Checker struct {
 	service  service
 	timeout  time.Duration
@@ -59,10 +59,10 @@ type Checker struct {
 	answers  *recent.Memory[question, bool]
 }
 
-// New is a checker; it fails for options outside their bounds and without a clock.
+// New returns a checker; it fails without a clock and for options out of range.
 func New(o Options) (*Checker, error) {
 	if o.Now == nil {
-		return nil, errors.New("no clock is given")
+		return nil, errors.New("no clock")
 	}
 	if o.Timeout < time.Millisecond || o.Timeout > MaxTimeout {
 		return nil, fmt.Errorf("read eligibility timeout %s: must be 1 ms to %s", o.Timeout, MaxTimeout)
@@ -80,22 +80,22 @@ func New(o Options) (*Checker, error) {
 	}, nil
 }
 
-// maxAnswers bounds what an environment remembers: 5 MB, 7 MB with the longest user ids.
+// maxAnswers bounds the cache of an environment: 5 MB, 7 MB with the longest user ids.
 const maxAnswers = 20_000
 
 type question struct{ saleID, user string }
 
-// Why there is no answer without a call that failed.
+// Reasons for no answer other than a failed call.
 var (
 	errOpen = errors.New("circuit breaker is open")
 	errTurn = errors.New("too many calls are under way")
 )
 
-// Admit reports whether the user may buy in the sale. The first answer about a user
-// is remembered until the given end of the sale, so that nobody is asked about
-// twice. If there is no answer within twice the timeout, or the service is being left
-// alone, err says why, and admitted is what FailOpen says. What counts as an answer, and
-// what counts against the service, is written at type service.
+// Admit reports whether the user may buy in the sale. The first answer about a user is
+// cached until the given end of the sale, so the service is asked once per user. If
+// there is no answer within twice the timeout, or the circuit breaker is open, err says
+// why, and admitted is FailOpen. Type service documents what counts as an answer and
+// what counts as a failure.
 func (c *Checker) Admit(ctx context.Context, saleID, user string, end time.Time) (admitted bool, err error) {
 	about := question{saleID, user}
 	if eligible, ok := c.answers.Get(about, c.now()); ok {
@@ -105,14 +105,14 @@ func (c *Checker) Admit(ctx context.Context, saleID, user string, end time.Time)
 	if err != nil {
 		return c.failOpen, fmt.Errorf("check user: %w", err)
 	}
-	// Not all of what the ids were read from is to be kept. An answer has no age, so it
-	// outlives a wall clock that steps back.
+	// Clone the ids, so that the event they are part of is not kept. An answer has no
+	// age, so it survives a wall clock that steps back.
 	about = question{strings.Clone(saleID), strings.Clone(user)}
 	c.answers.Put(about, eligible, time.Time{}, end)
 	return eligible, nil
 }
 
-// ask calls the service, unless it is being left alone.
+// ask calls the service, unless the circuit breaker is open.
 func (c *Checker) ask(ctx context.Context, saleID, user string) (bool, error) {
 	if err := c.turn(ctx); err != nil {
 		return false, err
@@ -138,7 +138,7 @@ func (c *Checker) ask(ctx context.Context, saleID, user string) (bool, error) {
 	return eligible, err
 }
 
-// turn waits until a call may be made; whoever has a turn must give it back.
+// turn waits until a call may be made; the caller must release it afterwards.
 func (c *Checker) turn(ctx context.Context) error {
 	if c.breaker.isOpen(c.now()) {
 		return errOpen

@@ -7,17 +7,16 @@ import (
 	"time"
 )
 
-// What holds where the environment says nothing.
+// Defaults for unset variables.
 const (
 	defaultTimeout     = 300 * time.Millisecond
 	defaultConcurrency = 8
 )
 
-// FromEnv is the checker that the environment describes, or nil if there is nobody
-// to ask because ELIGIBILITY_URL is empty. ELIGIBILITY_TIMEOUT_MS (300),
-// ELIGIBILITY_CONCURRENCY (8) and ELIGIBILITY_FAIL_OPEN ("false", or "true") have
-// defaults. It fails for values that cannot be meant, so that a misconfigured
-// function dies at its start (P19). now is Options.Now.
+// FromEnv returns the checker that the environment variables describe, or nil if
+// ELIGIBILITY_URL is empty. ELIGIBILITY_TIMEOUT_MS (300), ELIGIBILITY_CONCURRENCY (8)
+// and ELIGIBILITY_FAIL_OPEN ("false", or "true") have defaults. It fails for invalid
+// values, so that a misconfigured function fails at start (P19). now is Options.Now.
 func FromEnv(now func() time.Time) (*Checker, error) {
 	o := Options{URL: os.Getenv("ELIGIBILITY_URL"), Timeout: defaultTimeout, Concurrency: defaultConcurrency, Now: now}
 	if text := os.Getenv("ELIGIBILITY_TIMEOUT_MS"); text != "" {

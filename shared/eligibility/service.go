@@ -16,33 +16,32 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 )
 
-// maxAnswer bounds what is read of an answer, in bytes.
+// maxAnswer is the most that is read of a response body, in bytes.
 const maxAnswer = 4 << 10
 
-// service is the operator's service: POST {"saleId": …, "user": …} with one of three
-// kinds of outcome.
+// service is the operator's service: POST {"saleId": …, "user": …}. A call has one of
+// three kinds of outcome.
 //
-// An answer is 200 with {"eligible": true} or {"eligible": false}, whose members of
-// other names are ignored, or any 4xx that speaks of the user: 404 for a user whom the
-// service does not know, 400 or 422 for an id that it cannot read. A 4xx means "not
-// eligible", whatever its body says.
+// An answer is 200 with {"eligible": true} or {"eligible": false}, other members
+// ignored, or any 4xx about the user: 404 for an unknown user, 400 or 422 for an id
+// that the service rejects. A 4xx means "not eligible", whatever its body says.
 //
-// A fault of the service is a connection that fails, a timeout (408 included), 429
-// and any 5xx. Only these count against the breaker, so that a single user about
-// whom the service says something strange cannot cut off all others.
+// A fault of the service is a connection that fails, a timeout (408 included), 429 and
+// any 5xx. Only these count against the breaker, so that an odd answer about a single
+// user cannot cut off all others.
 //
 // Everything else is no answer about this user and says nothing about others
-// (errAnswer): a 3xx, another 2xx, a 200 with another body, and 401 or 407, which
-// speak of our own credentials: remembered as "not eligible" an expired key would
-// keep every buyer out until the sale's end, even after it is renewed.
+// (errAnswer): a 3xx, another 2xx, a 200 with another body, and 401 or 407, which are
+// about our own credentials: if they were cached as "not eligible", an expired key
+// would keep every buyer out until the end of the sale, even after it is renewed.
 type service struct {
 	url    string
 	client *http.Client
 }
 
 // CheckURL reports what is wrong with a service's URL, without quoting it: it may hold
-// a key. http is for the machine's own loopback only: on any other way whoever listens
-// reads who buys, and whoever writes decides it.
+// a key. http is allowed on loopback only: on any other network an eavesdropper could
+// read who buys, and an attacker could change the answers.
 func CheckURL(text string) error {
 	_, err := parseURL(text)
 	return err
@@ -51,13 +50,13 @@ func CheckURL(text string) error {
 func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return nil, errors.New("eligibility URL: not a valid URL") // the cause would quote it, and a password in it
+		return nil, errors.New("eligibility URL: not a valid URL") // the cause would quote the URL and a password in it
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, errors.New("read eligibility URL: it must begin with https://")
 	case u.Hostname() == "" || u.Opaque != "":
-		return nil, errors.New("read eligibility URL: it names no host")
+		return nil, errors.New("read eligibility URL: it has no host")
 	case u.Scheme == "http" && !isLoopback(u.Hostname()):
 		return nil, errors.New("read eligibility URL: it must begin with https:// outside of loopback")
 	case u.User != nil:
@@ -68,8 +67,8 @@ func parseURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// isLoopback reports whether the host is this machine. Other names than localhost are
-// not looked up: what they resolve to may change between the check and the call.
+// isLoopback reports whether the host is this machine. Names other than localhost are
+// not resolved: the result may change between the check and the call.
 func isLoopback(host string) bool {
 	address, err := netip.ParseAddr(host)
 	return strings.EqualFold(host, "localhost") || err == nil && address.IsLoopback()
@@ -88,12 +87,12 @@ func newService(text string, transport http.RoundTripper, concurrency int) (serv
 	}
 	return service{u.String(), &http.Client{
 		Transport: transport,
-		// A redirect is not followed: it would lead to a host that nobody has checked.
+		// Redirects are not followed: they would lead to an unchecked host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
 
-// ask makes one call. Nothing of the buyer's request but the two ids goes along.
+// ask makes one call. The two ids are all that it sends of the buyer's request.
 func (s service) ask(ctx context.Context, saleID, user string) (bool, error) {
 	body, err := json.Marshal(struct {
 		SaleID string `json:"saleId"`
@@ -144,7 +143,7 @@ func decode(text []byte) (bool, error) {
 		return false, fmt.Errorf("%w: more than %d bytes", errAnswer, maxAnswer)
 	}
 	if err := jsonv2.Unmarshal(text, &said); err != nil || said.Eligible == nil {
-		// What the body is instead is not for the log.
+		// The body must not get into the log.
 		return false, fmt.Errorf(`%w: the body is not {"eligible": true} or {"eligible": false}`, errAnswer)
 	}
 	return *said.Eligible, nil

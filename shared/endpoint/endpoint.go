@@ -9,16 +9,16 @@ import (
 	transport "github.com/aws/smithy-go/endpoints"
 )
 
-// Place is all that the endpoint of our calls depends on: what the client is
-// configured with and, for DynamoDB, the account whose credentials it has.
+// Place is everything that the endpoint of our calls depends on: the client's
+// configuration and, for DynamoDB, the account of its credentials.
 type Place struct {
 	Region, URL          string
 	AccountID, ByAccount string
 	DualStack, FIPS      bool
 }
 
-// Memory holds the endpoint of the last place. It is safe for concurrent use; the
-// zero Memory is empty.
+// Memory caches the endpoint of the last place. It is safe for concurrent use; the zero
+// Memory is empty.
 type Memory struct{ last atomic.Pointer[known] }
 
 type known struct {
@@ -26,8 +26,8 @@ type known struct {
 	endpoint transport.Endpoint
 }
 
-// At returns the endpoint of a place: the remembered one, or the one that find
-// finds. An error is returned as it is and not remembered.
+// At returns the endpoint of a place: the cached one, or the result of find. An error
+// is returned unchanged and not cached.
 func (m *Memory) At(p Place, find func() (transport.Endpoint, error)) (transport.Endpoint, error) {
 	if k := m.last.Load(); k != nil && k.place == p {
 		return k.endpoint, nil

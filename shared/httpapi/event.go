@@ -9,7 +9,7 @@ import (
 	"flashsale/shared/jsonread"
 )
 
-// Serve is a function of requests as Lambda invokes it, with JSON on both sides.
+// Serve handles requests; it implements Lambda's Handler, with JSON in and out.
 type Serve func(context.Context, Request) (Response, error)
 
 // Invoke implements Lambda's Handler. It fails if payload is not an event.
@@ -26,8 +26,8 @@ func (s Serve) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 }
 
 // Decode reads the fields we use from a payload 2.0 event. For duplicate names the last
-// wins, except on the way to the caller's identity, where a second one is refused. It
-// fails if the event is not JSON, a field that is used is not of its type, or the event
+// wins, except on the path to the caller's identity, where a duplicate is an error. It
+// fails if the event is not JSON, a field that is used has the wrong type, or the event
 // names its caller twice.
 func Decode(payload []byte) (r Request, err error) {
 	if err := jsonread.Read(payload, func(e *jsonread.Reader) error { return readEvent(e, &r) }); err != nil {
@@ -63,8 +63,8 @@ func readEvent(e *jsonread.Reader, r *Request) error {
 	})
 }
 
-// readHeaders reads those that are looked at. API Gateway writes names in lower case;
-// an event made by hand may not.
+// readHeaders reads the headers we use. API Gateway writes names in lower case; a
+// handmade event may not.
 func readHeaders(e *jsonread.Reader, r *Request) error {
 	return e.Object(func(name []byte) (err error) {
 		var h *Header
@@ -101,12 +101,12 @@ func readPath(e *jsonread.Reader, r *Request) error {
 	})
 }
 
-// errTwice: API Gateway writes each member once. Which of two it meant nobody knows.
-var errTwice = errors.New("a member that identifies the caller stands there twice")
+// errTwice: API Gateway writes each member once, so a duplicate is ambiguous.
+var errTwice = errors.New("duplicate member on the path to the caller's identity")
 
-// readDeep reads the text at the end of a path through the object that comes next, and
-// skips everything else. The names are exact: "Sub" is another claim than the one by
-// which the caller is known (P12). It fails if a name on the path stands there twice.
+// readDeep reads the string at a path of the next object, and skips everything else.
+// Names are case-sensitive: "Sub" is not the claim that identifies the caller (P12). It
+// fails if a name on the path is duplicated.
 func readDeep(e *jsonread.Reader, to *string, path ...string) error {
 	found := false
 	return e.Object(func(name []byte) (err error) {

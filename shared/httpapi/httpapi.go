@@ -26,13 +26,13 @@ import (
 // MaxBody is the longest request body, in bytes.
 const MaxBody = 1 << 10
 
-// Request is what the functions look at of API Gateway's event, payload format 2.0.
+// Request holds the fields we use of API Gateway's event, payload format 2.0.
 type Request struct {
 	RouteKey string // like "POST /sales/{saleId}/orders"
-	// Sub is the claim by which the token that the gateway verified names the
-	// caller; empty if there is none.
+	// Sub is the sub claim of the token that the gateway verified; empty if there is
+	// none.
 	Sub  string
-	Path struct{ SaleID, OrderID string } // as they came
+	Path struct{ SaleID, OrderID string } // unvalidated
 
 	ContentType, IdempotencyKey, OriginVerify Header
 
@@ -53,7 +53,7 @@ type Response struct {
 	Body       string  `json:"body"`
 }
 
-// json is the answer as Lambda gives it to API Gateway.
+// json encodes the answer for API Gateway.
 func (r Response) json() []byte {
 	o := make(jsonwrite.Object, 0, 768) // most answers
 	o.Int("statusCode", int64(r.StatusCode))
@@ -68,7 +68,7 @@ func (r Response) json() []byte {
 	return o.Close()
 }
 
-// Headers are all that an answer may carry.
+// Headers are all the headers an answer may have.
 type Headers struct {
 	ContentType  string `json:"Content-Type,omitempty"`
 	CacheControl string `json:"Cache-Control,omitempty"`
@@ -76,16 +76,16 @@ type Headers struct {
 	RetryAfter   string `json:"Retry-After,omitempty"` // see Seconds
 }
 
-// The request headers that are looked at.
+// The request headers we use.
 const (
 	idempotencyKey = "idempotency-key"
 	contentType    = "content-type"
 	originVerify   = "x-origin-verify"
 )
 
-// User returns the caller: the sub of the token that the gateway verified, and
-// nothing else (P12). It fails with sale.Unauthorized when there is none, and
-// with sale.InvalidRequest when it is not fit to be a user id.
+// User returns the caller: the sub of the token that the gateway verified, and nothing
+// else (P12). It fails with sale.Unauthorized when there is none, and with
+// sale.InvalidRequest when it is not a valid user id.
 func User(r *Request) (string, error) {
 	if r.Sub == "" {
 		return "", sale.Refuse(sale.Unauthorized, "the request carries no verified user")
@@ -116,9 +116,9 @@ func OrderID(r *Request) (uint64, error) {
 	return id, nil
 }
 
-// IdempotencyKey returns the Idempotency-Key header, "" if there is none. It
-// may be quoted, as a structured-field string is, or bare. Anything that is no
-// valid id is sale.InvalidRequest.
+// IdempotencyKey returns the Idempotency-Key header, "" if there is none. It may be
+// quoted, as a structured-field string is, or bare. It fails with sale.InvalidRequest
+// for anything but a valid id.
 func IdempotencyKey(r *Request) (string, error) {
 	if !r.IdempotencyKey.Given {
 		return "", nil
@@ -133,10 +133,9 @@ func IdempotencyKey(r *Request) (string, error) {
 	return key, nil
 }
 
-// EmptyBody accepts a request without content: no body or an empty JSON object.
-// It fails with sale.BodyTooLarge over 1 KiB, with sale.UnsupportedMediaType
-// for a content type other than application/json, else with
-// sale.InvalidRequest.
+// EmptyBody accepts a request without content: no body or an empty JSON object. It
+// fails with sale.BodyTooLarge over 1 KiB, with sale.UnsupportedMediaType for a content
+// type other than application/json, otherwise with sale.InvalidRequest.
 func EmptyBody(r *Request) error {
 	body := r.Body
 	if r.IsBase64Encoded {
@@ -180,24 +179,24 @@ func tooLarge() error {
 	return sale.Refuse(sale.BodyTooLarge, "the body must not be longer than 1024 bytes")
 }
 
-// ClaimPath is where the caller's own claim in a sale is found.
+// ClaimPath is the path of the caller's own claim in a sale.
 func ClaimPath(saleID string) string { return "/sales/" + saleID + "/orders/me" }
 
-// Time writes an instant as bodies carry it: RFC 3339, milliseconds, UTC.
+// Time formats an instant for bodies: RFC 3339, milliseconds, UTC.
 func Time(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-// Seconds writes a Retry-After: whole seconds, at least 1, rounded up.
+// Seconds formats a Retry-After: whole seconds, at least 1, rounded up.
 func Seconds(d time.Duration) string {
 	return strconv.FormatInt(int64(max(1, math.Ceil(d.Seconds()))), 10)
 }
 
-// Claim is a claim as bodies carry it.
+// Claim is a claim as it appears in bodies.
 type Claim struct {
 	ClaimID    string
 	SaleID     string
 	State      sale.ClaimState
 	AcceptedAt string
-	OrderID    string // none if empty
+	OrderID    string // omitted if empty
 }
 
 func (c Claim) json() []byte {
@@ -210,7 +209,7 @@ func (c Claim) json() []byte {
 	return o.Close()
 }
 
-// ClaimOf shows a claim.
+// ClaimOf converts a claim.
 func ClaimOf(c sale.Claim) Claim {
 	b := Claim{ClaimID: c.ID, SaleID: c.SaleID, State: c.State(), AcceptedAt: Time(c.AcceptedAt)}
 	if c.OrderID != 0 {
@@ -219,8 +218,8 @@ func ClaimOf(c sale.Claim) Claim {
 	return b
 }
 
-// JSON is an answer with a JSON body. Answers are the caller's own unless a
-// handler says otherwise, so nothing on the way may store them.
+// JSON returns an answer with a JSON body. It is private to the caller unless a handler
+// changes that, so no cache may store it.
 func JSON(status int, body any) Response {
 	return response(status, jsonMedia, body)
 }
@@ -236,7 +235,7 @@ func response(status int, media string, body any) Response {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(body); err != nil {
-		// The bodies are this program's own structs: they always encode.
+		// The bodies are this program's own structs, which always encode.
 		r.StatusCode, b = http.StatusInternalServerError, *bytes.NewBufferString(`{"code":"internal"}`)
 	}
 	r.Body = strings.TrimSuffix(b.String(), "\n")

@@ -12,15 +12,16 @@ import (
 // minSecret is the minimum length of the origin secret, in bytes.
 const minSecret = 32
 
-// Origin tells requests that came through the distribution in front of the API from
-// those that went around it, by a header that only the distribution knows. The zero
-// Origin lets everybody in.
+// Origin recognises requests that came through the distribution in front of the API, by
+// a secret header that only the distribution sends. The zero Origin accepts all
+// requests.
 type Origin struct {
 	digest  [sha256.Size]byte
 	isKnown bool
 }
 
-// NewOrigin expects that secret; it fails for one of less than 32 bytes.
+// NewOrigin returns an Origin that requires the secret; it fails if the secret is
+// shorter than 32 bytes.
 func NewOrigin(secret string) (Origin, error) {
 	if len(secret) < minSecret {
 		return Origin{}, fmt.Errorf("read origin secret: shorter than %d bytes", minSecret)
@@ -28,9 +29,8 @@ func NewOrigin(secret string) (Origin, error) {
 	return Origin{sha256.Sum256([]byte(secret)), true}, nil
 }
 
-// OriginFromEnv expects the secret that ORIGIN_SECRET holds, or none if it is empty.
-// It fails for one that is too short, so that a misconfigured function dies at its
-// start (P19).
+// OriginFromEnv requires the secret in ORIGIN_SECRET, or none if it is empty. It fails
+// for one that is too short, so that a misconfigured function fails at start (P19).
 func OriginFromEnv() (Origin, error) {
 	secret := os.Getenv("ORIGIN_SECRET")
 	if secret == "" {
@@ -44,8 +44,7 @@ func OriginFromEnv() (Origin, error) {
 }
 
 // Check fails with sale.Forbidden unless the request carries the secret in its
-// X-Origin-Verify header. It takes as long for a secret that is nearly right as for
-// any other.
+// X-Origin-Verify header. The comparison takes constant time.
 func (o Origin) Check(r *Request) error {
 	if !o.isKnown {
 		return nil

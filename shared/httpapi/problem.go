@@ -42,7 +42,7 @@ type problem struct {
 	kind
 	code   sale.Code
 	detail string
-	order  string // the resource that knows more about the caller's own order
+	order  string // path of the caller's own order
 	claim  *sale.Claim
 }
 
@@ -61,9 +61,9 @@ func (p problem) json() []byte {
 	return o.Close()
 }
 
-// Problem is the answer for an error: its code, the status that belongs to it
-// and what may be told of it. A foreign error tells nothing. saleID, if not
-// empty, must be valid: the answer names the caller's claim in that sale.
+// Problem returns the answer for an error: its code, the code's status and the public
+// detail. An error without a code shows nothing. saleID, if not empty, must be valid:
+// the answer links to the caller's claim in that sale.
 func Problem(err error, saleID string) Response {
 	code := sale.CodeOf(err)
 	k, ok := kinds[code]
@@ -88,8 +88,8 @@ func Problem(err error, saleID string) Response {
 	return r
 }
 
-// Jitter is a random duration between the two, so that those who were told to
-// come back do not come together.
+// Jitter returns a random duration between the two, so that clients do not all retry at
+// once.
 func Jitter(from, to time.Duration) time.Duration {
 	return from + rand.N(to-from)
 }

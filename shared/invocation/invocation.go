@@ -1,6 +1,6 @@
-// Package invocation measures time within one invocation: how much is left of it,
-// and how long a call took. No environment is frozen during an invocation, so the
-// monotonic clock is right here, and here only; what outlives an invocation ages by
+// Package invocation measures time within one invocation: how much is left of it, and
+// how long a call took. No environment is frozen during an invocation, so the monotonic
+// clock is right within one, but only there; ages across invocations are measured by
 // package clock.
 package invocation
 
@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Margin is what a handler keeps of its deadline to answer by itself: the context's
-// deadline is the instant at which Lambda kills it (P16).
+// Margin is the time that a handler reserves to answer before the context's deadline,
+// the instant at which Lambda kills it (P16).
 const Margin = 500 * time.Millisecond
 
-// Bound returns a context that ends Margin before the deadline of ctx, if it has
-// one. Lambda's deadline is an instant of the environment's wall clock, without a
-// monotonic reading; the context's timer is set for what is left of it at this call
-// and does not follow a wall clock that steps later.
+// Bound returns a context that ends Margin before the deadline of ctx, if it has one.
+// Lambda's deadline is an instant of the environment's wall clock, without a monotonic
+// reading; the context's timer is set for the time left at this call and ignores later
+// steps of the wall clock.
 func Bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -25,8 +25,8 @@ func Bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, deadline.Add(-Margin))
 }
 
-// Share returns a context that ends when an n-th of the time that ctx has left is
-// over; without a deadline it is bounded by nothing.
+// Share returns a context that ends after 1/n of the time that ctx has left; without a
+// deadline it is unbounded.
 func Share(ctx context.Context, n int) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -35,8 +35,8 @@ func Share(ctx context.Context, n int) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, time.Until(deadline)/time.Duration(n))
 }
 
-// Outlasts reports whether ctx ends later than in d. One that has no deadline and was
-// not cancelled does.
+// Outlasts reports whether ctx ends later than in d. It is true for a context without a
+// deadline that is not cancelled.
 func Outlasts(ctx context.Context, d time.Duration) bool {
 	deadline, ok := ctx.Deadline()
 	return ctx.Err() == nil && (!ok || time.Until(deadline) > d)
@@ -55,8 +55,8 @@ func AtLeast(ctx context.Context, d time.Duration) (context.Context, context.Can
 // Stopwatch measures how long something takes.
 type Stopwatch struct{ began time.Time }
 
-// Start is a stopwatch that runs.
+// Start returns a running stopwatch.
 func Start() Stopwatch { return Stopwatch{time.Now()} }
 
-// Elapsed is the time since its start.
+// Elapsed returns the time since Start.
 func (s Stopwatch) Elapsed() time.Duration { return time.Since(s.began) }

@@ -10,15 +10,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Flat reads what an operator or a schedule wrote: one object whose members are
-// strings and numbers, into the struct that into points to. A name that stands
-// twice, null, a nested value, text that is not UTF-8 and anything behind the object
-// are errors, because a typo must not be read as something else. It returns the
-// names; which of them are known, and in which letter case, is for the caller to
-// check, because encoding/json ignores both.
+// Flat reads what an operator or a schedule wrote: one object whose members are strings
+// and numbers, into the struct that into points to. A duplicate name, null, a nested
+// value, invalid UTF-8 and anything after the object are errors, because a typo must
+// not be read as something else. It returns the names; the caller must check that they
+// are known, letter case included, because encoding/json checks neither.
 func Flat(text []byte, into any) (names []string, err error) {
 	tokens := jsontext.NewDecoder(bytes.NewReader(text))     // strict about names and UTF-8
-	if start, _ := tokens.ReadToken(); start.Kind() != '{' { // text without a token has no kind
+	if start, _ := tokens.ReadToken(); start.Kind() != '{' { // without a token the kind is 0
 		return nil, errors.New("the request must be a JSON object")
 	}
 	for tokens.PeekKind() == '"' {

@@ -1,8 +1,7 @@
-// Package jsonread reads the few things of a JSON text that are looked at, token by
-// token: reading an event into structs costs more than everything else that is done
-// for it.
+// Package jsonread reads selected values of a JSON text, token by token: decoding an
+// event into structs costs more than all the rest of handling it.
 //
-// It parses JSON and contains nothing of any event.
+// It contains no event's field names.
 package jsonread
 
 import (
@@ -16,9 +15,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Reader reads one text. A method takes the value that comes next; null is an empty
-// value of any kind. What is not Unicode in a text is replaced, and a name may stand in
-// an object twice: an odd event should get an HTTP answer, not fail the function.
+// Reader reads one text. A method takes the next value; null is an empty value of any
+// kind. Invalid UTF-8 is replaced, and duplicate names are allowed: an odd event should
+// get an HTTP answer, not fail the function.
 type Reader struct {
 	tokens *jsontext.Decoder
 	from   bytes.Buffer
@@ -27,12 +26,12 @@ type Reader struct {
 var readers = sync.Pool{New: func() any { return &Reader{tokens: jsontext.NewDecoder(strings.NewReader(""))} }}
 
 var (
-	errType  = errors.New("a value is not of its type")
-	errAfter = errors.New("there is something after the value")
+	errType  = errors.New("a value has the wrong type")
+	errAfter = errors.New("there is data after the value")
 )
 
-// Read lets read take the one value of the text. It fails as read does, and if the
-// text is not JSON or holds more than the one value.
+// Read calls read for the single value of the text. It fails with read's error, and if
+// the text is not exactly one JSON value.
 func Read(text []byte, read func(*Reader) error) error {
 	r := readers.Get().(*Reader)
 	r.open(text)
@@ -79,8 +78,8 @@ func (r *Reader) begin(kind jsontext.Kind) (found bool, err error) {
 }
 
 // Object takes an object: it calls member with each name (valid until the value is
-// read); member must read the value. Names are exact, as encoding/json's would not be, and those that are
-// not UTF-8 stay so.
+// read); member must read the value. Names are case-sensitive, unlike those of
+// encoding/json, and invalid UTF-8 in them is kept.
 func (r *Reader) Object(member func(name []byte) error) error {
 	if found, err := r.begin('{'); !found {
 		return err
@@ -92,14 +91,15 @@ func (r *Reader) Object(member func(name []byte) error) error {
 		}
 		name := quoted[1 : len(quoted)-1]
 		if bytes.IndexByte(name, '\\') >= 0 {
-			// It fails at most for a name that is no UTF-8, and none such is looked for.
+			// It fails only for a name that is invalid UTF-8, and we look for none of
+			// those.
 			name, _ = jsontext.AppendUnquote(nil, quoted)
 		}
 		if err := member(name); err != nil {
 			return err
 		}
 	}
-	_, err := r.tokens.ReadToken() // the object's end, or what is wrong with it
+	_, err := r.tokens.ReadToken() // the object's end, or its syntax error
 	return err
 }
 
@@ -110,7 +110,7 @@ func (r *Reader) Array(element func() error) error {
 	}
 	for {
 		switch r.tokens.PeekKind() {
-		case ']', 0: // the array's end, or what is wrong with it
+		case ']', 0: // the array's end, or its syntax error
 			_, err := r.tokens.ReadToken()
 			return err
 		}
@@ -148,7 +148,7 @@ func (r *Reader) Bool() (bool, error) {
 	return false, errType
 }
 
-// Skip takes any value, at once: the decoder's own SkipValue would go token by token.
+// Skip takes any value in one step; the decoder's SkipValue would go token by token.
 func (r *Reader) Skip() error {
 	_, err := r.tokens.ReadValue()
 	return err

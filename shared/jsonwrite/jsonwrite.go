@@ -1,8 +1,8 @@
 // Package jsonwrite writes flat JSON objects as text: answers, log lines, messages.
-// Making them by reflection costs more than everything else that a refusal from
-// memory does.
+// Encoding them by reflection would cost more than all the rest of a refusal from
+// memory.
 //
-// Plain ASCII is quoted here, everything else by the standard library.
+// Plain ASCII is quoted here; the standard library quotes everything else.
 package jsonwrite
 
 import (
@@ -15,7 +15,7 @@ import (
 // Names must be ASCII without quotes and backslashes: they are this program's own.
 type Object []byte
 
-// Name begins a member, whose value is appended next.
+// Name begins a member; the caller appends its value next.
 func (o *Object) Name(name string) {
 	separator := byte(',')
 	if len(*o) == 0 {
@@ -49,7 +49,7 @@ func (o *Object) Bool(name string, value bool) {
 	*o = strconv.AppendBool(*o, value)
 }
 
-// Members are the object's members as they stand in it, without the brace before.
+// Members returns the encoded members without the opening brace.
 func (o Object) Members() []byte {
 	if len(o) == 0 {
 		return nil
@@ -65,7 +65,7 @@ func (o Object) Close() []byte {
 	return append(o, '}')
 }
 
-// Quote appends the text as a JSON string. What is not UTF-8 becomes U+FFFD; control
+// Quote appends the text as a JSON string. Invalid UTF-8 becomes U+FFFD; control
 // characters and the line separators U+2028 and U+2029 are escaped.
 func Quote(to []byte, text string) []byte {
 	start := len(to)
@@ -75,7 +75,7 @@ func Quote(to []byte, text string) []byte {
 		switch c := text[i]; {
 		case c < ' ' || c > '~':
 			return escape(to[:start], text)
-		case c == '"' || c == '\\': // as in an answer, whose body is JSON in JSON
+		case c == '"' || c == '\\': // common: an answer's body is JSON within JSON
 			to = append(append(to, text[copied:i]...), '\\')
 			copied = i
 		}
@@ -86,7 +86,7 @@ func Quote(to []byte, text string) []byte {
 func escape(to []byte, text string) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // nothing here is a web page, and it lengthens the text
+	e.SetEscapeHTML(false) // not needed outside HTML, and it lengthens the text
 	_ = e.Encode(text)     // a string always encodes
 	return append(to, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
 }

@@ -11,14 +11,14 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Add puts more units into a sale: shard by shard, each in one transaction with
-// its receipt, so that the addition applies exactly once per shard however
-// often it is repeated or cut off (P15). The same transaction raises the sale's
-// version and takes the shard out of the empty set, so the set stays true and a
-// sold-out sale sells again. a must have passed Check.
+// Add adds units to a sale: shard by shard, each in one transaction with a receipt, so
+// that the addition applies exactly once per shard however often it is repeated or
+// interrupted (P15). The same transaction raises the sale's version and takes the shard
+// out of the empty set, so the set stays correct and a sold-out sale sells again. a
+// must have passed Check.
 //
-// It fails with sale.SaleNotFound (a draft included), with sale.Conflicting
-// when the seed id was used otherwise or the sale's maxStock leaves no room, with
+// It fails with sale.SaleNotFound (a draft included), with sale.Conflicting when the
+// seed id was used for something else or the sale's maxStock leaves no room, with
 // sale.Busy or sale.Internal.
 func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 	s, err := l.readOpenSale(ctx, a.SaleID)
@@ -33,8 +33,8 @@ func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 		return Seeding{}, err
 	}
 	done := Seeding{SaleID: a.SaleID, Shards: s.Shards}
-	// One shard after the other: all of them touch the sale item, and
-	// transactions on one item at once only conflict.
+	// One shard after the other: each transaction writes the sale item, so concurrent
+	// ones would only conflict.
 	for k := range s.Shards {
 		units := sale.Share(a.Stock, k, s.Shards)
 		if units == 0 {
@@ -54,10 +54,11 @@ func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 	return done, err
 }
 
-// announceSeeding stores what the seed id stands for, or finds it stored. A withdrawal's
-// units are below zero, so it never passes for an addition. In a sale with a maxStock
-// an addition is announced only if there is room for all of it, and takes the room:
-// additions at once cannot pass the maxStock together, and none is applied in part.
+// announceSeeding stores the seed id's request, or checks the stored one. A
+// withdrawal's units are negative, so it cannot be mistaken for an addition. In a sale
+// with a maxStock an addition is announced only if there is room for all of it, which
+// it reserves: concurrent additions cannot exceed the maxStock together, and none is
+// applied in part.
 func (l *Ledger) announceSeeding(ctx context.Context, s sale.Sale, seedID string, units int64) error {
 	actions := []types.TransactWriteItem{l.put(with(seedKey(s.ID, seedID), item{"units": num(units), "at": millis(l.now())}))}
 	if s.Limited && units > 0 {
@@ -94,8 +95,8 @@ func (l *Ledger) announceSeeding(ctx context.Context, s sale.Sale, seedID string
 	return nil
 }
 
-// receipts returns the items of a sale whose sort key begins with head. So a repeat
-// costs a read and not a cancelled transaction for each of them.
+// receipts returns the items of a sale whose sort key begins with head. With them a
+// repeat costs one read instead of a cancelled transaction per shard.
 func (l *Ledger) receipts(ctx context.Context, saleID, head string) (map[identity]item, error) {
 	found := map[identity]item{}
 	var from item
@@ -152,12 +153,12 @@ func (l *Ledger) addToShard(ctx context.Context, a sale.Addition, k int, units i
 		l.undrain(a.SaleID),
 	)
 	if reasons != nil && failed(reasons[0]) {
-		return false, nil // its receipt is there: applied before
+		return false, nil // its receipt exists: applied before
 	}
 	return err == nil, asInternal(err)
 }
 
-// undrain puts a sale back among those that reconciliation looks at.
+// undrain puts a sale back on the list of sales to reconcile.
 func (l *Ledger) undrain(saleID string) types.TransactWriteItem {
 	return types.TransactWriteItem{Update: &types.Update{
 		TableName:                l.table,

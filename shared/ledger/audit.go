@@ -10,44 +10,43 @@ import (
 )
 
 const (
-	// SettleTime is how long a mismatch must last to count: a reader may see
-	// one half of a transaction a moment before the other.
+	// SettleTime is how long a mismatch must last to count: a reader may see one half
+	// of a transaction shortly before the other.
 	SettleTime = 10 * time.Second
-	// maxFindings bounds what a receipt lists; the first ones say enough.
+	// maxFindings bounds the findings of a receipt; the first ones suffice.
 	maxFindings = 20
-	// clockSkew is by how much two machines' clocks may differ: an order id's
-	// second may lie that much before its claim.
+	// clockSkew is how much two machines' clocks may differ: an order id's second may
+	// be that much earlier than its claim.
 	clockSkew = time.Minute
-	// recheck is how far before its own beginning a pass leaves orders to the
-	// next one. The ids' seconds come from other machines' clocks, and an order
-	// item is written up to a few seconds after its id is issued.
+	// recheck is how long before its start a pass leaves orders to the next pass. The
+	// ids' seconds come from other machines' clocks, and an order item is written up to
+	// a few seconds after its id is issued.
 	recheck = 2 * clockSkew
 	// editTime is longer than any edit takes to reach every shard: SeedFunction
 	// times out after two minutes.
 	editTime = 5 * time.Minute
 )
 
-// Audit is one pass over a sale's books: it reads the shards, then every claim,
-// then the shards again. It may be cut off between two pages and go on later, in
+// Audit is one pass over a sale's books: it reads the shards, then every claim, then
+// the shards again. It may be interrupted between two pages and continue later in
 // another process: all its state is in its fields, which the listing stores.
 type Audit struct {
 	SaleID string    `json:"saleId"`
 	Began  time.Time `json:"began"`
 	// SavedAt is when the listing stored the pass.
 	SavedAt time.Time `json:"savedAt"`
-	// Version is the sale's when the pass began; it has been the same since Since,
-	// as far as this pass and those before it know.
+	// Version is the sale's version when the pass began; as far as this and earlier
+	// passes have seen, it has not changed since Since.
 	Version int64     `json:"version"`
 	Since   time.Time `json:"since"`
-	// Closed tells that the pass began at least DrainAfter after the end of the
-	// sale, as the sale item and every shard state it. Only such a pass may drain
-	// the sale.
+	// Closed: the pass began at least DrainAfter after the end of the sale, according
+	// to the sale item and every shard. Only such a pass may drain the sale.
 	Closed bool `json:"closed,omitempty"`
 	// Sold is the units sold per shard before the claims were read.
 	Sold []int64 `json:"sold"`
 	// Claims counts the claims read so far, per shard.
 	Claims []int64 `json:"claims"`
-	// Bucket and After say where to go on: after that user of that bucket.
+	// Bucket and After say where to continue: after that user of that bucket.
 	Bucket int    `json:"bucket"`
 	After  string `json:"after,omitempty"`
 
@@ -55,37 +54,36 @@ type Audit struct {
 	Confirmed int64 `json:"confirmed"`
 	// OldestSeconds is the age of the oldest unfinished order when it was read.
 	OldestSeconds int64 `json:"oldestSeconds"`
-	// Missing counts confirmed claims whose order item is not there.
+	// Missing counts confirmed claims without an order item.
 	Missing  int64    `json:"missing"`
 	Findings []string `json:"findings,omitempty"`
-	// Mismatches are what looks wrong in this pass and may be an honest race.
+	// Mismatches look wrong in this pass but may be a race.
 	Mismatches []Mismatch `json:"mismatches,omitempty"`
-	// Suspects are the keys of the mismatches of the pass before: a mismatch that
-	// is found again is a finding.
+	// Suspects are the keys of the previous pass's mismatches: a mismatch found again
+	// is a finding.
 	Suspects []string `json:"suspects,omitempty"`
-	// OrdersFrom is the instant before which confirmed claims are known to have
-	// their order items; zero looks at all.
+	// OrdersFrom is the instant before which confirmed claims are known to have their
+	// order items; zero checks all.
 	OrdersFrom time.Time `json:"ordersFrom"`
 	// ReadUnits is what the pass has cost so far, in read request units.
 	ReadUnits float64 `json:"readUnits"`
 }
 
-// Mismatch is a finding if two passes in a row come to the same Key.
+// Mismatch is a finding if two passes in a row produce the same Key.
 type Mismatch struct {
 	Key  string `json:"key"`
 	Text string `json:"text"`
 }
 
-// Stranded receives the claims of a pass whose message is due to be sent again:
-// pending ones, and confirmed ones without their order item.
+// Stranded receives the claims of a pass whose message is due to be resent: pending
+// ones, and confirmed ones without an order item.
 type Stranded func(sale.Claim)
 
-// Step goes on with a pass until it is complete or ctx ends. When the pass is
-// complete it returns the receipt. When something did not match for the first
-// time it begins a new pass and returns nil: the caller waits SettleTime and
-// steps again. It fails with sale.SaleNotFound (with a *DraftError for a draft),
-// sale.Busy (step again later; a has moved on as far as it came) or
-// sale.Internal.
+// Step continues a pass until it is complete or ctx ends. When the pass is complete it
+// returns the receipt. On the first mismatch of a kind it begins a new pass and returns
+// nil: the caller waits SettleTime and steps again. It fails with sale.SaleNotFound
+// (with a *DraftError for a draft), sale.Busy (step again later; a keeps its progress)
+// or sale.Internal.
 func (l *Ledger) Step(ctx context.Context, a *Audit, stranded Stranded) (*Receipt, error) {
 	s, err := l.readOpenSale(ctx, a.SaleID)
 	if err != nil {
@@ -125,7 +123,7 @@ func (l *Ledger) Step(ctx context.Context, a *Audit, stranded Stranded) (*Receip
 	return r, nil
 }
 
-// Next is the pass after this one, which is complete.
+// Next returns the pass after this one, which must be complete.
 func (a *Audit) Next() *Audit {
 	next := &Audit{SaleID: a.SaleID, Version: a.Version, Since: a.Since, OrdersFrom: a.OrdersFrom}
 	if a.Missing == 0 {
@@ -148,7 +146,7 @@ func (l *Ledger) beginPass(ctx context.Context, s sale.Sale, a *Audit) error {
 	a.Sold, a.Claims = make([]int64, s.Shards), make([]int64, s.Shards)
 	for k, one := range shards {
 		a.Sold[k] = one.seeded - one.stock
-		// An edit may not have reached every shard, and the shard decides.
+		// An edit may not have reached every shard, and the shard's window applies.
 		a.Closed = a.Closed && began.Sub(one.closesAt) >= DrainAfter
 	}
 	if a.Closed {
@@ -175,7 +173,7 @@ func (l *Ledger) compare(s sale.Sale, a *Audit, shards []shard) *Receipt {
 		if a.Claims[k] < a.Sold[k] || a.Claims[k] > sold {
 			a.suspect(fmt.Sprintf("sold %d", k), "shard %d: %d to %d units sold, %d claims (P1, P2)", k, a.Sold[k], sold, a.Claims[k])
 		}
-		// Whatever adds stock raises the version and takes the shard out of the set.
+		// Adding stock raises the version and removes the shard from the set.
 		if s.Empty.Has(k) && one.stock > 0 {
 			a.suspect(fmt.Sprintf("empty %d, version %d", k, s.Version),
 				"shard %d has %d units but is marked empty: nobody can buy them (P6)", k, one.stock)
@@ -207,8 +205,8 @@ func (a *Audit) suspect(key, format string, args ...any) {
 	}
 }
 
-// readShards reads every shard consistently. One that is not there or cannot be
-// read is a finding and counts as zero: the claims of the others go on.
+// readShards reads every shard consistently. A missing or unreadable shard is a finding
+// and counts as zero, so that the others are still checked.
 func (l *Ledger) readShards(ctx context.Context, s sale.Sale, a *Audit) ([]shard, error) {
 	keys := make([]item, s.Shards)
 	for k := range keys {

@@ -14,8 +14,7 @@ import (
 	"flashsale/shared/sale"
 )
 
-// auditPage reads one page of claims and takes it into the pass, all or
-// nothing.
+// auditPage reads one page of claims and adds it to the pass, all or nothing.
 func (l *Ledger) auditPage(ctx context.Context, s sale.Sale, a *Audit, stranded Stranded) error {
 	pk := claimKey(s.ID, a.Bucket, "")[attrPK]
 	in := &dynamodb.QueryInput{
@@ -75,8 +74,8 @@ func (l *Ledger) auditPage(ctx context.Context, s sale.Sale, a *Audit, stranded 
 	return asInternal(r.err)
 }
 
-// age takes note of how long an order has been unfinished. A pass may go on for
-// longer than that, so the age is taken when the claim is read.
+// age records how long an order has been unfinished. A pass may take longer than that,
+// so the age is taken when the claim is read.
 func (a *Audit) age(d time.Duration) { a.OldestSeconds = max(a.OldestSeconds, int64(d/time.Second)) }
 
 func (l *Ledger) countClaims(s sale.Sale, a *Audit, claims []sale.Claim, stranded Stranded) {
@@ -109,10 +108,9 @@ func (l *Ledger) countClaims(s sale.Sale, a *Audit, claims []sale.Claim, strande
 	}
 }
 
-// checkAccepted compares the instant of a claim with the window. It is the one
-// that the purchase's condition was given, so no clock's error counts against a
-// window that was never edited; where it was, nobody knows which window the claim
-// was accepted under.
+// checkAccepted compares the instant of a claim with the window. The purchase's
+// condition used the same instant, so clock error does not matter if the window was
+// never edited; if it was, the window at the time of the purchase is unknown.
 func checkAccepted(s sale.Sale, a *Audit, c sale.Claim, now time.Time) {
 	if c.AcceptedAt.After(now.Add(clockSkew)) {
 		a.note("user %q: the claim is of %s, which is yet to come (P14)", c.User, c.AcceptedAt.Format(time.RFC3339))
@@ -124,8 +122,8 @@ func checkAccepted(s sale.Sale, a *Audit, c sale.Claim, now time.Time) {
 	}
 }
 
-// auditOrders looks at the orders of the confirmed claims of a page. An order
-// that names its claim belongs to it alone, so ids are unique if all do (P7).
+// auditOrders checks the orders of a page's confirmed claims. An order that names its
+// claim belongs to that claim alone, so ids are unique if all do (P7).
 func (l *Ledger) auditOrders(ctx context.Context, a *Audit, claims []sale.Claim) (missing []sale.Claim, found []string, err error) {
 	var keys []item
 	var asked []sale.Claim

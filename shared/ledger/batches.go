@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// batchKeys is DynamoDB's limit of one BatchGetItem.
+	// batchKeys is DynamoDB's limit for one BatchGetItem.
 	batchKeys = 100
-	// maxStatements is DynamoDB's limit of one BatchExecuteStatement.
+	// maxStatements is DynamoDB's limit for one BatchExecuteStatement.
 	maxStatements = 25
 	// atOnce bounds the calls in flight of one operation.
 	atOnce = 16
 )
 
-// batchGet reads items in as few calls as the limits allow, each in so many tries.
-// Items that do not exist are missing from the answer.
+// batchGet reads items in as few calls as the limits allow, each with that many tries.
+// Items that do not exist are missing from the result.
 func (l *Ledger) batchGet(ctx context.Context, tries int, keys []item, consistent bool) ([]item, error) {
 	var found []item
 	for start := 0; start < len(keys); start += batchKeys {
@@ -51,14 +51,14 @@ func (l *Ledger) batchGet(ctx context.Context, tries int, keys []item, consisten
 	return found, nil
 }
 
-// getAll reads items consistently, each once however often its key stands there,
-// for which it reorders keys. What does not exist is nil in the answer.
+// getAll reads items consistently, each once even if its key is repeated; it reorders
+// keys for that. An item that does not exist is nil in the result.
 func (l *Ledger) getAll(ctx context.Context, keys []item) (map[identity]item, error) {
 	held := make(map[identity]item, len(keys))
 	asked := keys[:0]
 	for _, k := range keys {
 		held[identityOf(k)] = nil
-		if len(held) > len(asked) { // DynamoDB refuses a key that stands twice
+		if len(held) > len(asked) { // DynamoDB refuses duplicate keys
 			asked = append(asked, k)
 		}
 	}
@@ -72,11 +72,11 @@ func (l *Ledger) getAll(ctx context.Context, keys []item) (map[identity]item, er
 	return held, nil
 }
 
-// execute runs up to maxStatements writes of different items in one call. Those
-// alone that meet contention or an unknown outcome are tried again, by the
-// rules of retry. It returns one error per statement: nil,
-// types.ConditionalCheckFailedException, types.DuplicateItemException, sale.Busy
-// when the tries or the time have run out, or whatever made it hopeless.
+// execute runs up to maxStatements writes of different items in one call. Only those
+// with contention or an unknown outcome are tried again, by the rules of retry. It
+// returns one error per statement: nil, types.ConditionalCheckFailedException,
+// types.DuplicateItemException, sale.Busy when the tries or the time have run out, or
+// the error that no retry can cure.
 func (l *Ledger) execute(ctx context.Context, all []types.BatchStatementRequest) []error {
 	if len(all) == 0 {
 		return nil
@@ -108,7 +108,7 @@ func (l *Ledger) execute(ctx context.Context, all []types.BatchStatementRequest)
 	}
 }
 
-// executeOnce makes one call and returns what became of each statement.
+// executeOnce makes one call and returns each statement's result.
 func (l *Ledger) executeOnce(ctx context.Context, batch []types.BatchStatementRequest) []error {
 	var out *dynamodb.BatchExecuteStatementOutput
 	err := attempt(ctx, func(ctx context.Context) (err error) {
@@ -127,8 +127,8 @@ func (l *Ledger) executeOnce(ctx context.Context, batch []types.BatchStatementRe
 	return errs
 }
 
-// statementError makes of a statement's refusal the error that the same refusal
-// of a single write is, so that one judge reads both.
+// statementError converts a statement's error to the exception that a single write
+// would get, so that judge handles both.
 func statementError(e *types.BatchStatementError) error {
 	if e == nil {
 		return nil
@@ -160,7 +160,7 @@ func each(n int, f func(i int)) {
 	wait.Wait()
 }
 
-// worst picks the error that says most about what to do: anything before busy.
+// worst returns the error that matters most: anything before sale.Busy.
 func worst(errs []error) error {
 	var busy error
 	for k, err := range errs {

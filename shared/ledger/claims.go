@@ -13,13 +13,12 @@ import (
 
 const (
 	// ResendGrace is how long a claim may be pending before its order message is
-	// taken for lost. It is longer than a message's way through the queue when
-	// nothing fails.
+	// considered lost. It is longer than a message takes through the queue when nothing
+	// fails.
 	ResendGrace = 30 * time.Second
-	// ResendBound is when the message of a claim has been sent again at the latest,
-	// counted from its acceptance, however full the queue is (P8, P11): once if it
-	// was lost once, twice if it was lost twice. An order that is still pending then
-	// is an alarm.
+	// ResendBound is the latest time after acceptance by which a claim's lost message
+	// has been resent, however full the queue is (P8, P11): once if it was lost once,
+	// twice if it was lost twice. An order that is still pending then raises an alarm.
 	ResendBound = 5 * time.Minute
 )
 
@@ -45,13 +44,13 @@ func (l *Ledger) claim(ctx context.Context, s sale.Sale, user string) (sale.Clai
 	return c, asInternal(err)
 }
 
-// MayResend asks whether the order message of a claim is due to be sent again
-// now, and if so marks the claim, so that of several that ask at once one sends.
-// It is due when the claim, as c shows it and as it is now, has been pending for
-// longer than ResendGrace and was last sent again longer ago than that and than
-// half its age: ever rarer, never a storm. A claim that c shows confirmed is one
-// whose order item is missing; the same rule holds. The mark is all that repair
-// ever writes (P17). It fails with sale.Busy or sale.Internal.
+// MayResend reports whether the order message of a claim is due to be resent now, and
+// if so marks the claim, so that only one of several concurrent callers sends. It is
+// due when the claim, both in c and in the table, has been pending for longer than
+// ResendGrace and was last resent longer ago than that and than half its age, so
+// resends become rarer over time. If c is confirmed, its order item is missing; the
+// same rule applies. The mark is the only thing that repair writes (P17). It fails with
+// sale.Busy or sale.Internal.
 func (l *Ledger) MayResend(ctx context.Context, c sale.Claim) (bool, error) {
 	now := l.now()
 	if !resendDue(c, now) {
@@ -65,7 +64,7 @@ func (l *Ledger) MayResend(ctx context.Context, c sale.Claim) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	unsure := false // a try had no answer: the mark may be this call's own
+	unsure := false // a try had no answer: the mark may be this call's
 	err = l.retry(ctx, maxTries, func(ctx context.Context) error {
 		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 			TableName:                l.table,
@@ -89,7 +88,7 @@ func (l *Ledger) MayResend(ctx context.Context, c sale.Claim) (bool, error) {
 	return unsure && held.optionalNumber("resentAt") == now.UnixMilli(), nil
 }
 
-// resendDue reports whether a claim, as it was read, is to be sent again at now.
+// resendDue reports whether the message of a claim is due to be resent at now.
 func resendDue(c sale.Claim, now time.Time) bool {
 	if now.Sub(c.AcceptedAt) <= ResendGrace {
 		return false
@@ -97,7 +96,7 @@ func resendDue(c sale.Claim, now time.Time) bool {
 	return c.ResentAt.IsZero() || now.Sub(c.ResentAt) > quietTime(c, now)
 }
 
-// quietTime is how long a claim is left alone after its message was sent again.
+// quietTime is the minimum time between two resends of a claim's message.
 func quietTime(c sale.Claim, now time.Time) time.Duration {
 	return max(ResendGrace, now.Sub(c.AcceptedAt)/2)
 }

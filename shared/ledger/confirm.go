@@ -17,26 +17,26 @@ import (
 // sale.ValidUser.
 type ClaimRef struct {
 	SaleID, User, ClaimID string
-	// Buckets is its sale's number of them; 0 if not known: then the sale is read.
+	// Buckets is its sale's number of buckets; if it is 0, the sale is read.
 	Buckets int
 }
 
-// Confirmation is what became of one claim.
+// Confirmation is the result for one claim.
 type Confirmation struct {
 	Order sale.Order
 	// AcceptedAt is when the claim was made.
 	AcceptedAt time.Time
-	// New tells that this call gave the claim its order id.
+	// New: this call gave the claim its order id.
 	New bool
-	// Err is nil when the order stands; else sale.Poison (no such sale, no such
+	// Err is nil when the order exists; otherwise sale.Poison (no such sale, no such
 	// claim, another claim: nothing was written), sale.Busy or sale.Internal.
 	Err error
 }
 
-// Confirm gives each claim its order id and makes sure of its order item. The
-// answers stand in the order of refs; of equal refs the first is New. Calling
-// it again, at once, later or concurrently, gives every claim the id it got
-// first (P7, P9); one claim's failure touches no other's (P10).
+// Confirm gives each claim its order id and ensures that its order item exists. The
+// results are in the order of refs; of equal refs the first is New. Calling it again,
+// later or concurrently, returns the id that each claim got first (P7, P9); one claim's
+// failure does not affect the others (P10).
 //
 // Every 25 claims cost the same four calls: one read of the claims, one
 // reservation, one batch for the ids and one for the orders. Claims that were
@@ -53,12 +53,12 @@ func (l *Ledger) Confirm(ctx context.Context, refs []ClaimRef) []Confirmation {
 
 // confirm confirms the claims of one batch.
 func (l *Ledger) confirm(ctx context.Context, refs []ClaimRef, out []Confirmation) {
-	all := make([]confirming, 0, len(refs)) // never grows: pointers into it stay good
+	all := make([]confirming, 0, len(refs)) // never grows: pointers into it stay valid
 	left := make([]*confirming, 0, len(refs))
-	first := make([]int, len(refs)) // where the same claim stands first
+	first := make([]int, len(refs)) // index of the first ref to the same claim
 	for i := range refs {
-		// A claim stands in a batch once: DynamoDB refuses a whole batch for an
-		// item in it twice.
+		// Each claim is in a batch once: DynamoDB refuses a whole batch for a duplicate
+		// item.
 		if first[i] = refs[i].first(refs); first[i] == i {
 			all = append(all, confirming{Confirmation: &out[i], ref: &refs[i]})
 			left = append(left, &all[len(all)-1])
@@ -85,9 +85,8 @@ func (r *ClaimRef) first(refs []ClaimRef) int {
 	})
 }
 
-// confirming is one claim on its way to its order. The attribute values that
-// its calls name lie in here, so that a batch is one piece of memory; none
-// changes once a call has named it.
+// confirming is one claim being confirmed. It contains the attribute values of its
+// calls, so that a batch is one allocation; none changes once a call uses it.
 type confirming struct {
 	*Confirmation
 	ref  *ClaimRef
@@ -132,16 +131,16 @@ func (c *confirming) load(it item) {
 	}
 }
 
-// errNoClaim is the error of a message that names no claim. No repeat of such a
+// errNoClaim is the error of a message whose claim does not exist. No repeat of such a
 // message can succeed, so it is poison and ends in the dead-letter queue (P10).
 var errNoClaim = poisonous(errors.New("no such claim"))
 
 func poisonous(err error) error { return sale.Fail(sale.Poison, err) }
 
-// loadClaims reads the claims. If a ref says how many buckets its sale has, the
-// sale is not read first: a whole crowd reads that item, and a cold environment
-// would have to wait for it. A claim that is not where the ref points is looked for
-// once more where the sale itself points before it counts as missing.
+// loadClaims reads the claims. If a ref says how many buckets its sale has, the sale is
+// not read first: a whole crowd reads that item, and a cold environment would have to
+// wait for it. A claim that is not found by the ref's buckets is looked up again by the
+// sale's before it counts as missing.
 func (l *Ledger) loadClaims(ctx context.Context, batch []*confirming) {
 	var unknown []*confirming
 	for _, c := range batch {
@@ -170,9 +169,9 @@ func (c *confirming) setKey(buckets int) {
 	c.saleID.Value, c.user.Value, c.claimID.Value = c.ref.SaleID, c.ref.User, c.ref.ClaimID
 }
 
-// readKeys reads each claim's sale, which says how many buckets it has, and sets
-// the claim's key. A batch nearly always belongs to one sale that is known already,
-// so sales are read one by one, which also keeps simulations reproducible.
+// readKeys reads each claim's sale, which says how many buckets it has, and sets the
+// claim's key. A batch nearly always belongs to one cached sale, so sales are read one
+// by one, which also keeps simulations reproducible.
 func (l *Ledger) readKeys(ctx context.Context, batch []*confirming) {
 	type found struct {
 		sale sale.Sale
@@ -194,9 +193,8 @@ func (l *Ledger) readKeys(ctx context.Context, batch []*confirming) {
 	}
 }
 
-// readClaims reads claims consistently. That happens before anything is
-// written: a message about a claim that does not exist must leave no trace, not
-// even a gap in the sequence (P10).
+// readClaims reads claims consistently, before anything is written: a message about a
+// claim that does not exist must leave no trace, not even a gap in the sequence (P10).
 func (l *Ledger) readClaims(ctx context.Context, batch []*confirming) {
 	if len(batch) == 0 {
 		return
@@ -205,7 +203,7 @@ func (l *Ledger) readClaims(ctx context.Context, batch []*confirming) {
 	for i, c := range batch {
 		keys[i] = c.key()
 	}
-	// Of two claim ids for one user at most one is right: a key may stand twice.
+	// Refs may have different claim ids for one user, so keys may be repeated.
 	held, err := l.getAll(ctx, keys)
 	if err != nil {
 		failAll(batch, err)
@@ -216,9 +214,8 @@ func (l *Ledger) readClaims(ctx context.Context, batch []*confirming) {
 	}
 }
 
-// giveIDs records an order id on every claim that has none. A repeat after a
-// lost answer finds its own id there; one that another finalizer confirmed
-// meanwhile keeps that id.
+// giveIDs records an order id on every claim that has none. A retry after a lost answer
+// finds its own id there; a claim that another finalizer has confirmed keeps that id.
 func (l *Ledger) giveIDs(ctx context.Context, batch []*confirming) {
 	pending := make([]*confirming, 0, len(batch))
 	for _, c := range batch {
@@ -246,7 +243,7 @@ func (l *Ledger) giveIDs(ctx context.Context, batch []*confirming) {
 			c.Err = asInternal(err)
 		case failed.Item != nil:
 			c.load(failed.Item)
-		default: // not every engine says what stood in the way
+		default: // not every engine returns the item
 			untold = append(untold, c)
 		}
 	}
@@ -259,8 +256,8 @@ func (l *Ledger) giveIDs(ctx context.Context, batch []*confirming) {
 	}
 }
 
-// putOrders makes sure that the order items exist. An item that another claim
-// put there would be a broken promise (P7), never overwritten.
+// putOrders ensures that the order items exist. An existing item of another claim would
+// break P7 and is never overwritten.
 func (l *Ledger) putOrders(ctx context.Context, batch []*confirming) {
 	fresh := make([]*confirming, 0, len(batch))
 	inserts := make([]types.BatchStatementRequest, 0, len(batch))
@@ -285,7 +282,7 @@ func (l *Ledger) putOrders(ctx context.Context, batch []*confirming) {
 	l.checkOrders(ctx, there)
 }
 
-// checkOrders makes sure that the orders that exist already are these claims'.
+// checkOrders checks that the existing orders belong to these claims.
 func (l *Ledger) checkOrders(ctx context.Context, there []*confirming) {
 	keys := make([]item, len(there))
 	for i, c := range there {

@@ -5,9 +5,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// statements are the texts of the writes that go in batches, made once for the
-// table. Only what both DynamoDB and the local engine read is in them: one SET
-// with one assignment, IS MISSING instead of attribute_not_exists.
+// statements are the texts of the batched writes, built once for the table. They use
+// only what both DynamoDB and the local engine support: one SET with one assignment, IS
+// MISSING instead of attribute_not_exists.
 type statements struct{ setOrderText, insertOrderText *string }
 
 func newStatements(table string) statements {
@@ -19,10 +19,10 @@ func newStatements(table string) statements {
 	}
 }
 
-// setOrder records the order id of a claim unless it has one or is another's.
+// setOrder records the order id of a claim unless it has one or has another claim id.
 func (s statements) setOrder(c *confirming, id uint64) types.BatchStatementRequest {
 	c.orderPK.Value = orderPK(id)
-	c.orderID.Value = c.orderPK.Value[len(orderPKHead):] // written once for both
+	c.orderID.Value = c.orderPK.Value[len(orderPKHead):] // one string for both
 	c.setOrder = [...]types.AttributeValue{&c.orderID, &c.pk, &c.user, &c.claimID}
 	return types.BatchStatementRequest{
 		Statement:                           s.setOrderText,

@@ -11,20 +11,20 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Seeding is what a creation, an addition or a withdrawal left behind.
+// Seeding is the result of a creation, an addition or a withdrawal.
 type Seeding struct {
 	SaleID string
 	Seeded int64 // units put into the sale, less those withdrawn
 	Shards int
-	// Applied is false when this very request had been applied before, or by a try of
-	// this call whose answer was lost.
+	// Applied is false if the same request had been applied before, or by a try of this
+	// call whose answer was lost.
 	Applied bool
 }
 
-// Create makes a sale with its stock. The request is stored first, with the
-// sale as a draft that no buyer sees; then every shard is put if absent; only
-// then the sale opens. So a repeat resumes where an earlier one was cut off and
-// stock is never reset (P15). c must have passed Check.
+// Create creates a sale with its stock. The request is stored first, with the sale as a
+// draft that no buyer sees; then every shard is put if absent; only then is the sale
+// opened. So a repeat resumes an interrupted creation, and stock is never reset (P15).
+// c must have passed Check.
 //
 // It fails with sale.Conflicting when the sale was created with other contents,
 // with sale.Busy or sale.Internal.
@@ -58,8 +58,8 @@ func (l *Ledger) Create(ctx context.Context, c sale.Creation) (Seeding, error) {
 	return done, err
 }
 
-// announce stores the request, the draft and the listing, or finds that it was
-// stored before with the same contents.
+// announce stores the request, the draft and the listing, or checks that the same
+// request is already stored.
 func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale) error {
 	request := with(createKey(c.SaleID), item{
 		"name":     str(c.Name),
@@ -94,8 +94,8 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 	return nil
 }
 
-// putShard writes a shard unless it is there: one that is there may have sold
-// already.
+// putShard writes a shard unless it exists: an existing one may already have sold
+// units.
 func (l *Ledger) putShard(ctx context.Context, s sale.Sale, k int, units int64) error {
 	err := l.retry(ctx, patientTries, func(ctx context.Context) error {
 		_, err := l.api.PutItem(ctx, &dynamodb.PutItemInput{

@@ -15,29 +15,29 @@ import (
 
 // Edited is a sale after an edit.
 type Edited struct {
-	// Sale is as it was read after every shard had been written.
+	// Sale was read after every shard had been written.
 	Sale sale.Sale
-	// Applied is false when the edit had been applied before, or when a newer
-	// one stands that agrees with it.
+	// Applied is false if the edit had been applied before, or if a newer edit agrees
+	// with it.
 	Applied bool
 }
 
-// Edit pauses, resumes or reschedules a sale: the sale item first, then every
-// shard. It returns after the last shard, so once a pause is answered no unit
-// leaves any shard (P14). e must have passed Check.
+// Edit pauses, resumes or reschedules a sale: the sale item first, then every shard. It
+// returns after the last shard, so once a pause has returned, no unit leaves any shard
+// (P14). e must have passed Check.
 //
-// An edit without an instant always applies. Its instant is now, or a
-// millisecond after the newest edit if that is later: a clock that is ahead, or
-// an edit that was sent with an instant ahead, cannot block it. Repeating it
-// applies it again, so whoever may deliver a request twice gives an instant.
+// An edit without an instant always applies. Its instant is now, or a millisecond after
+// the newest edit if that is later: a clock that is ahead, or an edit with a later
+// instant, cannot block it. Repeating it applies it again, so requests that may be
+// delivered twice need an instant.
 //
-// An edit with an instant applies if it is newer than the newest one. If it is
-// older, the newest edit stands, and its shards are written again in case it was
-// cut off.
+// An edit with an instant applies if it is newer than the newest one. If it is older,
+// the newest edit stays in effect, and its shards are written again in case it was
+// interrupted.
 //
-// It succeeds only if the sale then is as the edit asks. It fails with
-// sale.Conflicting, whose detail names the edit that stands, if the sale is not;
-// with sale.SaleNotFound (a draft included), sale.Busy or sale.Internal.
+// It succeeds only if the sale is then as the edit asks; otherwise it fails with
+// sale.Conflicting, whose detail names the edit in effect. It also fails with
+// sale.SaleNotFound (for a draft, too), sale.Busy or sale.Internal.
 func (l *Ledger) Edit(ctx context.Context, e sale.Edit) (Edited, error) {
 	s, applied, err := l.editSale(ctx, e)
 	if err != nil {
@@ -57,7 +57,7 @@ func (l *Ledger) Edit(ctx context.Context, e sale.Edit) (Edited, error) {
 	return Edited{Sale: s, Applied: applied}, nil
 }
 
-// overruled is the error for an edit that a newer one contradicts.
+// overruled returns the error for an edit that a newer one contradicts.
 func overruled(s sale.Sale, e sale.Edit) error {
 	stamp := func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 	says := "not paused"
@@ -70,18 +70,18 @@ func overruled(s sale.Sale, e sale.Edit) error {
 	return sale.Refuse(sale.Conflicting, fmt.Sprintf("an edit of %s stands: the sale is %s", stamp(s.ChangedAt), says))
 }
 
-// editSale writes the edit into the sale item unless a newer one is there. It
-// returns the sale that the shards must follow, and whether this call wrote it.
+// editSale writes the edit into the sale item unless that has a newer one. It returns
+// the sale that the shards must follow, and whether this call wrote it.
 func (l *Ledger) editSale(ctx context.Context, e sale.Edit) (sale.Sale, bool, error) {
-	var after sale.Sale // what this call tried to write last
+	var after sale.Sale // what the latest try wrote or tried to write
 	for try := 0; ; try++ {
 		before, err := l.readOpenSale(ctx, e.SaleID)
 		if err != nil {
 			return before, false, err
 		}
 		if before.ChangedAt.Equal(after.ChangedAt) && e.Agrees(before) {
-			// Written by the last try, whose answer was lost, or by another call
-			// that asked the same for the same instant: the sale looks the same.
+			// Written by the previous try, whose answer was lost, or by another call
+			// with the same edit and instant: the result is the same.
 			return before, true, nil
 		}
 		at := e.At.UnixMilli()
@@ -104,8 +104,8 @@ func (l *Ledger) editSale(ctx context.Context, e sale.Edit) (sale.Sale, bool, er
 	}
 }
 
-// saleEdit writes the sale as it is after an edit, if the newest edit is still
-// the one that was read. A rescheduling moves the listing along.
+// saleEdit writes the sale after an edit, if its newest edit is still the one that was
+// read. A rescheduling updates the listing, too.
 func (l *Ledger) saleEdit(before, after sale.Sale, reschedules bool) []types.TransactWriteItem {
 	values := windowOf(after)
 	values[":before"], values[":one"] = millis(before.ChangedAt), num(1)
@@ -132,7 +132,7 @@ func (l *Ledger) saleEdit(before, after sale.Sale, reschedules bool) []types.Tra
 	return actions
 }
 
-// setWindow sets what windowOf gives.
+// setWindow sets the values of windowOf.
 const setWindow = "SET #opensAt = :opensAt, #closesAt = :closesAt, #paused = :paused, #changedAt = :at"
 
 func windowOf(s sale.Sale) item {
@@ -142,10 +142,10 @@ func windowOf(s sale.Sale) item {
 	}
 }
 
-// editShard brings one shard to the window and pause flag of the sale, unless a
-// newer edit has been there. It writes all of them, not only what the edit
-// changes: otherwise an edit that is cut off half-way and overtaken by another
-// would leave its part in some shards and not in others.
+// editShard sets one shard's window and pause flag to the sale's, unless the shard has
+// a newer edit. It writes all of them, not only what the edit changes: otherwise an
+// edit that is interrupted half-way and overtaken by another would remain in some
+// shards and not in others.
 func (l *Ledger) editShard(ctx context.Context, s sale.Sale, k int) error {
 	err := l.retry(ctx, patientTries, func(ctx context.Context) error {
 		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{

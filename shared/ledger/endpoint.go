@@ -12,8 +12,8 @@ import (
 	"flashsale/shared/endpoint"
 )
 
-// resolver is the client's own, with a memory. A table that is given by its ARN may
-// live at its account's endpoint: such a call is resolved every time.
+// resolver is the client's default resolver with a cache. A table given by ARN may have
+// its account's endpoint, so such a call is resolved every time.
 type resolver struct {
 	own    dynamodb.EndpointResolverV2
 	memory endpoint.Memory

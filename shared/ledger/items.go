@@ -20,7 +20,7 @@ func num(n int64) types.AttributeValue {
 
 func boolean(b bool) types.AttributeValue { return &types.AttributeValueMemberBOOL{Value: b} }
 
-// millis is how every instant is stored: Unix milliseconds.
+// millis stores an instant as Unix milliseconds, as all instants are.
 func millis(t time.Time) types.AttributeValue { return num(t.UnixMilli()) }
 
 func numberSet(ks ...int) types.AttributeValue {
@@ -39,8 +39,8 @@ func with(key item, attributes item) item {
 	return key
 }
 
-// reader takes attributes out of an item and keeps the first thing that is not
-// as this program writes it: a malformed item must never pass for an empty one.
+// reader reads attributes of an item and keeps the first error: a malformed item must
+// never be mistaken for an empty one.
 type reader struct {
 	item item
 	err  error

@@ -6,9 +6,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// The keys of the table. Every variable part is a validated id without '#', a
-// number or a date, except the user, who stands alone in a sort key: no two
-// different things share a key (P13).
+// The keys of the table. Every variable part is a validated id without '#', a number or
+// a date, except the user, which is a sort key of its own: no two things share a key
+// (P13).
 const (
 	attrPK = "pk"
 	attrSK = "sk"
@@ -21,10 +21,10 @@ func key(pk, sk string) item {
 	return item{attrPK: str(pk), attrSK: str(sk)}
 }
 
-// identity is what tells one key, or one item, from all others.
+// identity is a key in comparable form.
 type identity struct{ pk, sk string }
 
-// identityOf is the zero identity for what is no key of this table.
+// identityOf returns the zero identity for anything but a key of this table.
 func identityOf(k item) identity {
 	pk, _ := k[attrPK].(*types.AttributeValueMemberS)
 	sk, _ := k[attrSK].(*types.AttributeValueMemberS)
@@ -45,7 +45,7 @@ func seedShardKey(saleID, seed string, shard int) item {
 
 func seedHead(seed string) string { return "SEED#" + seed + "#" }
 
-// withdrawalKey is the key of a withdrawal's step, counted from 0.
+// withdrawalKey returns the key of a withdrawal's step, counted from 0.
 func withdrawalKey(saleID, seed string, step int) item {
 	return key("SALE#"+saleID, withdrawalHead(seed)+strconv.Itoa(step))
 }

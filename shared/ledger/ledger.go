@@ -1,11 +1,11 @@
-// Package ledger is the one DynamoDB table: every key, expression, transaction
-// and cancellation reason of the system is in here and nowhere else.
+// Package ledger is the DynamoDB table: every key, expression, transaction and
+// cancellation reason of the system is here and nowhere else.
 //
 // It applies the rules of package sale and contains no HTTP, queue or Lambda. Its
 // callers get the codes of package sale only, never a cancellation reason.
 //
-// The ledger is the only retrying layer of its hop (P16): the client it is
-// given makes one attempt per call, see OneAttempt.
+// The ledger is the only layer that retries DynamoDB calls (P16): its client makes one
+// attempt per call, see OneAttempt.
 package ledger
 
 import (
@@ -24,7 +24,7 @@ import (
 	"flashsale/shared/sale"
 )
 
-// API is what the ledger needs of the DynamoDB client.
+// API is the part of the DynamoDB client that the ledger uses.
 type API interface {
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
 	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
@@ -35,20 +35,18 @@ type API interface {
 	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
 }
 
-// Options are the ledger's sources of time and chance; zero fields get the real
-// ones. All must be safe for concurrent use.
+// Options are the ledger's sources of time and randomness; nil fields get real ones.
+// All must be safe for concurrent use.
 type Options struct {
-	// Now is the current instant. Its times must have no monotonic reading, because
-	// by them everything ages that an environment remembers; the real one is
-	// clock.Wall.
+	// Now is the current instant. Its times must have no monotonic reading, because the
+	// age of everything cached is measured by them; the default is clock.Wall.
 	Now    func() time.Time
 	Random func() float64 // uniform in [0,1): jitter
 	NewID  func() string  // a fresh, unguessable claim id
 }
 
-// Ledger reads and writes one table. It is safe for concurrent use and meant to
-// live as long as its execution environment, whose memory of sales and claims
-// it keeps.
+// Ledger reads and writes one table. It caches sales and claims, is safe for concurrent
+// use and meant to live as long as its execution environment.
 type Ledger struct {
 	api        API
 	table      *string
@@ -61,7 +59,7 @@ type Ledger struct {
 	remaining  *recent.Memory[edition, Remaining]
 }
 
-// New is a ledger over the table of that name.
+// New returns a ledger over the table of that name.
 func New(api API, table string, o Options) *Ledger {
 	if o.Now == nil {
 		o.Now = clock.Wall
@@ -85,9 +83,8 @@ func New(api API, table string, o Options) *Ledger {
 	}
 }
 
-// FromEnv is a ledger over the table named by TABLE_NAME; without the name it
-// fails, so that a misconfigured function dies at its start (P19). now is
-// Options.Now.
+// FromEnv returns a ledger over the table named by TABLE_NAME. It fails if that is not
+// set, so that a misconfigured function fails at start (P19). now is Options.Now.
 func FromEnv(cfg aws.Config, now func() time.Time) (*Ledger, error) {
 	table := os.Getenv("TABLE_NAME")
 	if table == "" {
@@ -99,7 +96,7 @@ func FromEnv(cfg aws.Config, now func() time.Time) (*Ledger, error) {
 	return New(client, table, Options{Now: now}), nil
 }
 
-// OneAttempt makes the client try each call once: the ledger retries by itself,
-// because the SDK neither retries a cancelled transaction nor keeps within a
-// request's time budget (its back-off is counted in seconds).
+// OneAttempt makes the client try each call once: the ledger does the retries, because
+// the SDK neither retries a cancelled transaction nor respects a request's time budget
+// (its back-off takes seconds).
 func OneAttempt(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }

@@ -19,11 +19,11 @@ import (
 // the rule holds as long as the two clocks differ by less than 14 minutes.
 const DrainAfter = 15 * time.Minute
 
-// Listing is a sale as the list of sales shows it.
+// Listing is a sale's entry in the list of sales.
 type Listing struct {
 	SaleID  string
 	Drained bool
-	// Cursor is the pass to go on with; nil to begin a new one.
+	// Cursor is the pass to continue; nil begins a new one.
 	Cursor *Audit
 }
 
@@ -62,8 +62,8 @@ func (l *Ledger) Listings(ctx context.Context) ([]Listing, error) {
 	}
 }
 
-// Listing returns one sale's, drained or not. It fails with sale.SaleNotFound,
-// sale.Busy or sale.Internal.
+// Listing returns the listing of one sale, drained or not. It fails with
+// sale.SaleNotFound, sale.Busy or sale.Internal.
 func (l *Ledger) Listing(ctx context.Context, saleID string) (Listing, error) {
 	it, err := l.get(ctx, listingKey(saleID))
 	if err != nil {
@@ -85,16 +85,16 @@ func readListing(it item) (Listing, error) {
 	if text := r.optionalText("cursor"); text != "" {
 		one.Cursor = &Audit{}
 		if json.Unmarshal([]byte(text), one.Cursor) != nil || one.Cursor.SaleID != one.SaleID {
-			// Another version of this program wrote it. It costs a new pass; an error
-			// here would keep every other sale from its turn.
+			// Another version of this program wrote it. Dropping it costs a new pass;
+			// an error would keep all other sales from being reconciled.
 			one.Cursor = nil
 		}
 	}
 	return one, r.err
 }
 
-// SaveCursor stores a pass for the next invocation. A lost or overwritten cursor
-// costs a pass, nothing else. It fails with sale.Busy or sale.Internal.
+// SaveCursor stores a pass for the next invocation. A lost or overwritten cursor only
+// costs a new pass. It fails with sale.Busy or sale.Internal.
 func (l *Ledger) SaveCursor(ctx context.Context, a *Audit) error {
 	a.SavedAt = l.now()
 	text, err := json.Marshal(a)
@@ -115,10 +115,10 @@ func (l *Ledger) SaveCursor(ctx context.Context, a *Audit) error {
 	return asInternal(err)
 }
 
-// Drain takes a finished sale off the list of those that are reconciled, unless it
-// has been edited or restocked since the pass of that receipt began: each of these
-// raises the version, so a schedule that was moved and moved back counts, too. It
-// reports whether the sale is drained, and fails with sale.Busy or sale.Internal.
+// Drain takes a finished sale off the list of sales to reconcile, unless it has been
+// edited or restocked since the pass of that receipt began: both raise the version, so
+// a window that was moved and moved back counts, too. It reports whether the sale is
+// drained, and fails with sale.Busy or sale.Internal.
 func (l *Ledger) Drain(ctx context.Context, r *Receipt) (bool, error) {
 	refused, err := l.retryTransaction(ctx,
 		types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{

@@ -16,18 +16,17 @@ type Request struct {
 	SaleID string
 	User   string
 	Key    string // the Idempotency-Key, or ""
-	// Admit, if it is given, must admit the user before a unit is taken. It is called
-	// only when nothing but the transaction is left to decide: the sale refuses nobody
-	// and no claim of the user is known. It may be slow, so nothing is held while it
-	// runs. Its error, in the codes of package sale, ends the purchase.
+	// Admit, if not nil, must admit the user before a unit is taken. It is called only
+	// if the sale admits purchases and no claim of the user is known. It may be slow,
+	// so nothing is held while it runs. Its error, with a code of package sale, ends
+	// the purchase.
 	Admit func(ctx context.Context, closesAt time.Time) error
 }
 
 // Purchase is an accepted request.
 type Purchase struct {
 	Claim sale.Claim
-	// New tells that this very call took the unit: its order message has not
-	// been sent yet.
+	// New: this call took the unit, so its order message has not been sent yet.
 	New bool
 	// Tries counts the transactions that were tried.
 	Tries int
@@ -37,11 +36,10 @@ type Purchase struct {
 // stock > 0 minus one, and the user's claim if absent (P1, P3). It returns only
 // after the claim is committed (P4).
 //
-// It fails with sale.AlreadyOrdered (with the claim), sale.SaleNotFound,
-// sale.NotOpen, sale.Closed, sale.Paused, sale.SoldOut; with sale.Busy when the
-// outcome is unknown or was not reached in time, and then the same request may
-// be repeated (P5); with sale.Internal for anything that should not happen; and with
-// what Admit fails with.
+// It fails with sale.AlreadyOrdered (with the claim), sale.SaleNotFound, sale.NotOpen,
+// sale.Closed, sale.Paused, sale.SoldOut; with sale.Busy when the outcome is unknown or
+// was not reached in time, and then the same request may be repeated (P5); with
+// sale.Internal for anything that should not happen; and with the error of Admit.
 func (l *Ledger) Purchase(ctx context.Context, r Request) (Purchase, error) {
 	if claim, ok := l.recent.Get(buyer{r.SaleID, r.User}, l.now()); ok {
 		return r.again(claim, 0)
@@ -60,7 +58,7 @@ func (l *Ledger) Purchase(ctx context.Context, r Request) (Purchase, error) {
 	return p.run(ctx)
 }
 
-// admit asks Admit, unless the request is a repeat, and then purchases from the start:
+// admit calls Admit, unless the request is a repeat, and then starts the purchase over:
 // while Admit ran the sale may have been paused or sold out.
 func (p *purchase) admit(ctx context.Context, s sale.Sale) (Purchase, error) {
 	if answer, err := p.repeated(ctx, s); sale.CodeOf(err) != sale.OrderNotFound {
@@ -83,22 +81,21 @@ func (r Request) again(held sale.Claim, tries int) (Purchase, error) {
 		&sale.Error{Code: sale.AlreadyOrdered, Detail: "the user has already ordered in this sale", Claim: &held}
 }
 
-// purchase is one call on its way through its tries.
+// purchase is the state of one call of Purchase.
 type purchase struct {
 	*Ledger
 	Request
 	view    *view
 	claimID string
 	tries   int
-	// unsure: a try had no answer and may still apply, so no refusal is
-	// certain any more.
+	// unsure: a try had no answer and may still be applied, so no refusal is certain.
 	unsure bool
 }
 
 func (p *purchase) run(ctx context.Context) (Purchase, error) {
 	p.claimID = p.newID()
-	hop := 0   // shards left because of contention
-	waits := 0 // tries that ended without an answer that counts
+	hop := 0   // how often contention made it change the shard
+	waits := 0 // tries without a definite answer
 	for {
 		now := p.now()
 		s := p.view.load(now)
@@ -107,8 +104,8 @@ func (p *purchase) run(ctx context.Context) (Purchase, error) {
 			if s.certain && s.sale.SoldOut() {
 				return p.refuse(ctx, s.sale, sale.Refuse(sale.SoldOut, "every unit has been sold"))
 			}
-			// All that is left is what this environment saw by itself: only a
-			// later consistent read makes it certain.
+			// Some shards are empty only according to this environment; a new
+			// consistent read must confirm that.
 			if err := p.refresh(ctx, p.view, p.SaleID); err != nil {
 				return p.fail(sale.CodeOf(err), err)
 			}
@@ -136,11 +133,11 @@ func (p *purchase) run(ctx context.Context) (Purchase, error) {
 			case v.refusal != nil && p.unsure:
 				return p.fail(sale.Busy, v.refusal)
 			case v.refusal != nil:
-				// The same transaction saw that the user has no claim.
+				// The same transaction also found that the user has no claim.
 				return Purchase{Tries: p.tries}, v.refusal
 			case v.empty:
 				p.closeShard(ctx, s.sale.Version, shard)
-				continue // the shard is gone from the choice: no waiting
+				continue // the shard is excluded now: no need to wait
 			}
 			if !v.keepShard {
 				hop++
@@ -159,19 +156,19 @@ func (p *purchase) run(ctx context.Context) (Purchase, error) {
 		if !s.tail() {
 			continue
 		}
-		// What cannot be read leaves the old snapshot.
+		// After a failed read the old snapshot stays.
 		if s, refusal, _ := p.look(ctx, p.view, p.SaleID); refusal != nil && refusal.Code == sale.SoldOut {
 			return p.refuse(ctx, s.sale, refusal)
 		}
 	}
 }
 
-// crowding is by how many tries a pause is longer because fewer shards serve the
-// same crowd: up to 3.
+// crowding is the number of tries, up to 3, added to the back-off because fewer shards
+// serve the same crowd.
 func (s *snapshot) crowding() int { return 3 * s.avoid.Len() / s.sale.Shards }
 
-// takeUnit is the stock half of the transaction, with the window and the pause
-// flag checked where they cannot change under it (P14).
+// takeUnit is the stock half of the transaction. Its condition includes the window and
+// the pause flag, which therefore cannot change meanwhile (P14).
 func (p *purchase) takeUnit(shard int, now time.Time) types.TransactWriteItem {
 	return types.TransactWriteItem{Update: &types.Update{
 		TableName:                p.table,
@@ -203,8 +200,8 @@ func (p *purchase) putClaim(c sale.Claim) types.TransactWriteItem {
 	}}
 }
 
-// held ends a call that met a claim of its user: its own from a try whose
-// answer was lost, or that of another request.
+// held ends a call that found a claim of its user: its own, from a try whose answer was
+// lost, or another request's.
 func (p *purchase) held(held sale.Claim, now time.Time) (Purchase, error) {
 	p.remember(held, now)
 	if held.ID == p.claimID {
@@ -213,9 +210,9 @@ func (p *purchase) held(held sale.Claim, now time.Time) (Purchase, error) {
 	return p.again(held, p.tries)
 }
 
-// refuse ends a call with a refusal, unless a claim of the user beats it: a winner
-// whose answer was lost must not be told "sold out", nor one whose other click took
-// the last unit while this one found its shard empty.
+// refuse ends a call with a refusal, unless the user has a claim: a winner whose answer
+// was lost must not get "sold out", nor one whose other click took the last unit while
+// this one found its shard empty.
 func (p *purchase) refuse(ctx context.Context, s sale.Sale, refusal *sale.Error) (Purchase, error) {
 	if p.unsure {
 		return p.fail(sale.Busy, refusal)
@@ -242,8 +239,8 @@ func (p *purchase) repeated(ctx context.Context, s sale.Sale) (Purchase, error) 
 
 var errNoRepeat = sale.Refuse(sale.OrderNotFound, "the request is no repeat")
 
-// fail ends a call without a certain answer. After a try with an unknown
-// outcome even an unexpected failure is "busy": the unit may be the user's.
+// fail ends a call without a definite answer. After a try with an unknown outcome even
+// an unexpected failure is "busy": the unit may be the user's.
 func (p *purchase) fail(code sale.Code, err error) (Purchase, error) {
 	if p.unsure {
 		code = sale.Busy
@@ -251,10 +248,10 @@ func (p *purchase) fail(code sale.Code, err error) (Purchase, error) {
 	return Purchase{Tries: p.tries}, sale.Fail(code, err)
 }
 
-// closeShard tells everyone that a shard has no stock, if nobody restocked the
-// sale since the version under which it was seen empty. One update is in flight
-// per environment. It is repeated when it is throttled: at the end of a large sale
-// the purchases exhaust the table, and until this write gets through they go on.
+// closeShard records in the sale item that a shard has no stock, unless the sale was
+// restocked since the version under which it was seen empty. One update is in flight
+// per environment. It is retried when throttled: at the end of a large sale the
+// purchases exhaust the table, and they continue until this write succeeds.
 //
 // Unless the snapshot is fresh, the sale is read first: another environment has
 // probably closed the shard already, and the sale item's writes are scarce. An update
@@ -292,16 +289,16 @@ func (p *purchase) closeShard(ctx context.Context, version int64, shard int) {
 			p.view.accept(number, true, s, now, p.snapshotAge())
 		}
 	case conditioned:
-		// The version has moved on: the observation is worth nothing, and the
-		// new state is. A failed read leaves the old snapshot, which the next
-		// transaction corrects.
+		// The version has changed: the observation is void, so read the new state.
+		// After a failed read the old snapshot stays, which the next transaction
+		// corrects.
 		_ = p.refresh(ctx, p.view, p.SaleID)
 	}
 }
 
-// isWorthClosing reports whether the table does not say yet that the shard is
-// empty. When that cannot be read, some environments write all the same, because
-// the answer to a write tells what a read would have told.
+// isWorthClosing reports whether the sale item does not list the shard as empty yet.
+// When it cannot be read, some environments write anyway, because a write's answer
+// contains the same information.
 func (p *purchase) isWorthClosing(ctx context.Context, version int64, shard int) bool {
 	if !p.view.isPausing(p.now()) && p.refreshWithin(ctx, 1, p.view, p.SaleID) == nil {
 		return p.view.isNews(version, shard)

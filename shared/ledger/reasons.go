@@ -21,8 +21,7 @@ const (
 	reasonInProgress = "TransactionInProgress"
 )
 
-// contention reports whether a reason says nothing about the items, only that
-// now was a bad moment.
+// contention reports whether a reason is temporary and says nothing about the items.
 func contention(code string) bool {
 	switch code {
 	case reasonConflict, reasonThroughput, reasonThrottling, reasonInProgress:
@@ -45,7 +44,7 @@ func reasonsOf(err error, n int) ([]types.CancellationReason, error) {
 
 // verdict is what a cancelled purchase means.
 type verdict struct {
-	holder    *sale.Claim // the user's claim, already there
+	holder    *sale.Claim // the user's existing claim
 	again     bool        // try once more…
 	keepShard bool        // …on the same shard
 	empty     bool        // the shard has no stock
@@ -59,11 +58,10 @@ const (
 	purchaseActions
 )
 
-// readPurchase reads the cancellation of a purchase tried at now. The order
-// matters: an existing claim beats everything; a moment's contention on either
-// item hides what the other would have said (failure A11: one's own double
-// click in flight is not "sold out"); the stock speaks last. Anything it does
-// not know is an error, never a guess.
+// readPurchase interprets the cancellation of a purchase tried at now. The order
+// matters: an existing claim comes first; contention on either item hides the result of
+// its condition (failure A11: the user's own double click in flight is not "sold out");
+// stock comes last. An unknown combination is an error, never a guess.
 func readPurchase(err error, of *sale.Sale, now time.Time) (verdict, error) {
 	reasons, readErr := reasonsOf(err, purchaseActions)
 	if readErr != nil {

@@ -2,8 +2,8 @@ package ledger
 
 import "time"
 
-// Receipt is the books of one sale at one instant. Balanced is P1, P2, P3 and
-// P7 as the table itself shows them.
+// Receipt is the books of one sale at one instant. Balanced means that P1, P2, P3 and
+// P7 hold in the table.
 type Receipt struct {
 	SaleID             string
 	AsOf               time.Time
@@ -15,15 +15,14 @@ type Receipt struct {
 	OldestPendingSeconds int64
 	Balanced             bool
 	Findings             []string
-	// Missing is the number of order items that are not there; ReadUnits what the
-	// pass has cost.
+	// Missing is the number of missing order items; ReadUnits is the cost of the pass.
 	Missing int64
-	// Available is the stock that buyers can have now: none of a sale that is
-	// paused, closed or not open yet.
+	// Available is the stock that can be bought now: 0 if the sale is paused, closed or
+	// not open yet.
 	Available int64
 	ReadUnits float64
-	// Finished tells that nothing is left to do for the sale, see Drain. ClosesAt
-	// and Version are the sale's, as the pass knows them.
+	// Finished: nothing is left to do for the sale, see Drain. ClosesAt and Version are
+	// the sale's as read by the pass.
 	Finished bool
 	ClosesAt time.Time
 	Version  int64

@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	// maxRecent and recentFor bound what an environment remembers of its own
-	// claims: enough that a winner who keeps clicking blocks no shard.
+	// maxRecent and recentFor bound an environment's cache of its own claims: enough
+	// that a winner who keeps clicking does not contend for a shard.
 	maxRecent = 2000
 	recentFor = time.Minute
 )
 
 type buyer struct{ saleID, user string }
 
-// remember keeps a claim. A claim is never withdrawn, so what is remembered stays
-// true; only the order id may be missing.
+// remember caches a claim. A claim is never withdrawn, so the entry stays correct; only
+// the order id may be missing.
 func (l *Ledger) remember(c sale.Claim, now time.Time) {
 	l.recent.Put(buyer{c.SaleID, c.User}, c, now, now.Add(recentFor))
 }

@@ -15,7 +15,7 @@ const (
 	remainingAge = time.Second
 )
 
-// Remaining is what the sale page shows of the stock.
+// Remaining is the stock as shown on the sale page.
 type Remaining struct {
 	Units int64
 	// Approximate: scaled from a sample, because the sale has more shards with
@@ -23,7 +23,7 @@ type Remaining struct {
 	Approximate bool
 }
 
-// edition is a sale as it was last restocked or edited.
+// edition is one version of a sale.
 type edition struct {
 	saleID  string
 	version int64
@@ -45,8 +45,8 @@ func (l *Ledger) Remaining(ctx context.Context, s sale.Sale) (Remaining, error) 
 		}
 		version := s.Version
 		if r.Units == 0 && !s.SoldOut() {
-			// The set of empty shards is older than the count of the others. Only if
-			// nobody has restocked the sale since were all of them empty at once (P6).
+			// The set of empty shards is older than the count of the others. They were
+			// all empty at once only if the sale was not restocked in between (P6).
 			if s, err = l.readOpenSale(ctx, s.ID); err != nil {
 				return Remaining{}, err
 			}
@@ -56,7 +56,7 @@ func (l *Ledger) Remaining(ctx context.Context, s sale.Sale) (Remaining, error) 
 			return r, nil
 		}
 	}
-	return Remaining{}, sale.Fail(sale.Busy, errors.New("the sale is restocked at every count"))
+	return Remaining{}, sale.Fail(sale.Busy, errors.New("the sale was restocked during every count"))
 }
 
 // countRemaining counts the units in the shards that are not known to be empty.
@@ -65,7 +65,7 @@ func (l *Ledger) countRemaining(ctx context.Context, s sale.Sale) (Remaining, er
 	sampled := min(open, sampleShards)
 	keys := make([]item, 0, sampled)
 	for i := range sampled {
-		// Evenly over the open shards, the first ones being no special case.
+		// Sample evenly over the open shards, not only the first ones.
 		keys = append(keys, stockKey(s.ID, s.Empty.NthAbsent(i*open/sampled, s.Shards)))
 	}
 	items, err := l.batchGet(ctx, maxTries, keys, true)

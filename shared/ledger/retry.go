@@ -1,8 +1,8 @@
 package ledger
 
-// All of this package's tries follow the rules of this file. Five loops try again:
-// retry (one call), retryTransaction in transact.go, batchGet and execute in batches.go
-// (what a batch left over), and run in purchase.go (a purchase, on another shard).
+// All retries of this package follow the rules of this file. Five loops retry: retry
+// (one call), retryTransaction in transact.go, batchGet and execute in batches.go (the
+// rest of a batch), and run in purchase.go (a purchase, on another shard).
 
 import (
 	"context"
@@ -18,39 +18,40 @@ import (
 )
 
 const (
-	// callTimeout bounds one call: the SDK itself has no limit, and a hung
-	// connection would eat the whole time budget.
+	// callTimeout bounds one call: the SDK has no limit, and a hung connection would
+	// use up the time budget.
 	callTimeout = time.Second
-	// backoffBase and backoffCap shape the full jitter between two tries.
+	// backoffBase and backoffCap are the parameters of the back-off with full jitter.
 	backoffBase = 20 * time.Millisecond
 	backoffCap  = 200 * time.Millisecond
-	// maxTries bounds one call's tries where somebody waits (P16).
+	// maxTries bounds one call's tries where a client waits (P16).
 	maxTries = 6
-	// patientTries applies where no client waits (seeding, finalizing): a crowd can exhaust a table for seconds, and a message that is given
-	// up comes back only after its visibility timeout. The time budget ends them, too.
+	// patientTries applies where no client waits (seeding, finalizing): a crowd can
+	// exhaust a table for seconds, and a failed message comes back only after its
+	// visibility timeout. The time budget also bounds them.
 	patientTries = 24
 )
 
-// outcome is what an error of the DynamoDB client says about its call.
+// outcome classifies an error of the DynamoDB client.
 type outcome int
 
 const (
 	succeeded   outcome = iota
 	contended           // not applied: conflict or throttle; worth another try
-	unknown             // may have been applied, or may yet be
+	unknown             // may have been applied, or may still be
 	conditioned         // not applied: a condition failed (single-item write)
-	cancelled           // not applied: a transaction's reasons tell more
+	cancelled           // not applied: see the transaction's reasons
 	hopeless            // not applied, and no repeat will change that
 )
 
-// judge reads an error of the client. What it does not know for certain is
-// unknown, never a refusal (P5).
+// judge classifies an error of the client. In doubt the outcome is unknown, never a
+// refusal (P5).
 func judge(err error) outcome {
 	if err == nil {
 		return succeeded
 	}
 	if _, ours := errors.AsType[*sale.Error](err); ours {
-		return hopeless // the tries are over
+		return hopeless // already has a code: the retries are over
 	}
 	if _, cancel := errors.AsType[*types.TransactionCanceledException](err); cancel {
 		return cancelled
@@ -98,9 +99,8 @@ func (l *Ledger) retry(ctx context.Context, tries int, call func(context.Context
 	}
 }
 
-// backOff waits before the try after this one (counted from 0), with full
-// jitter. It reports false, without waiting, when the time budget does not
-// reach.
+// backOff waits after this try (counted from 0), with full jitter. It reports false,
+// without waiting, if the time budget does not suffice.
 func (l *Ledger) backOff(ctx context.Context, try int) bool {
 	limit := min(backoffCap, backoffBase<<min(try, 8))
 	wait := time.Duration(l.random() * float64(limit))
@@ -117,7 +117,7 @@ func (l *Ledger) backOff(ctx context.Context, try int) bool {
 	}
 }
 
-// asInternal turns any error from outside the vocabulary into sale.Internal.
+// asInternal gives an error without a code the code sale.Internal.
 func asInternal(err error) error {
 	if err == nil {
 		return nil

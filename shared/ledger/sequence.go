@@ -9,9 +9,9 @@ import (
 	"flashsale/shared/orderid"
 )
 
-// ReserveOrderIDs takes a block of n order ids in one write. The ids' second and their
-// sequence's day come from one instant. A lost answer burns a block: gaps are
-// allowed, doubles are not.
+// ReserveOrderIDs reserves a block of n order ids in one write. The ids' second and
+// their sequence's day come from one instant. A lost answer wastes a block: gaps are
+// allowed, duplicates are not.
 func (l *Ledger) ReserveOrderIDs(ctx context.Context, n int) ([]uint64, error) {
 	if n == 0 {
 		return nil, nil

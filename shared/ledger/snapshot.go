@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// snapshotAge is how old a snapshot may be before it is read anew; each read
-	// varies it by ±10 % so that environments spread.
+	// snapshotAge is how old a snapshot may be before it is re-read; each read varies
+	// it by ±10 % to spread the environments.
 	snapshotAge = 1500 * time.Millisecond
-	// tailAge is how old it may be for a try in the tail of a sale: a read costs a
-	// unit and a few milliseconds, a try on an empty shard four and twenty.
+	// tailAge replaces snapshotAge in the tail of a sale: a read costs a unit and a few
+	// milliseconds, a try on an empty shard four and twenty.
 	tailAge = 30 * time.Millisecond
-	// refusalAge is how old a snapshot may be that still refuses when it cannot be
-	// read anew. "Sold out" must have been true within two seconds (P6).
+	// refusalAge is how old a snapshot may be and still refuse purchases when it cannot
+	// be re-read. "Sold out" must have been true within two seconds (P6).
 	refusalAge = 1900 * time.Millisecond
 	// longestPause bounds how long an environment leaves the sale item alone after
 	// reads that failed.
@@ -42,19 +42,19 @@ func (vs *views) of(saleID string) *view {
 	v, ok := vs.m.Get(saleID)
 	if !ok {
 		v = &view{reading: make(chan struct{}, 1), closing: make(chan struct{}, 1)}
-		vs.m.Put(strings.Clone(saleID), v) // not all of what the id was read from
+		vs.m.Put(strings.Clone(saleID), v) // do not keep the event that the id is part of
 	}
 	return v
 }
 
-// view is what an environment knows of one sale.
+// view is an environment's cached state of one sale.
 //
-// The empty set of the sale item is always true for its version. A shard that
-// this environment found empty in a transaction is skipped at once, but it
-// joins the set, and so may make the sale sold out, only when a read that began
-// later shows the same version: nobody restocked in between, so every member
-// was empty at that one instant. Without that, two shards that were never empty
-// together could add up to a phantom sold-out (P6).
+// The empty set of the sale item is always correct for its version. A shard that this
+// environment found empty in a transaction is skipped at once, but it joins the set,
+// and so may make the sale sold out, only when a read that began later shows the same
+// version: no restock in between, so every member was empty at that one instant.
+// Otherwise two shards that were never empty at the same time could add up to a false
+// "sold out" (P6).
 type view struct {
 	reading chan struct{} // holds one token while the sale is being read
 	closing chan struct{} // holds one token while a shard is being closed
@@ -62,16 +62,16 @@ type view struct {
 	mu      sync.Mutex
 	known   bool      // the sale was read at least once
 	found   bool      // and existed
-	certain bool      // what is known is from a consistent read
+	certain bool      // the latest read was consistent
 	sale    sale.Sale // if found
-	told    sale.Set  // the empty set as the table itself says it
-	readAt  time.Time // when the read began that the above is from
+	stored  sale.Set  // the empty set as read from the table
+	readAt  time.Time // when the read of the above began
 	age     time.Duration
 	seen    sale.Set // found empty since the newest read began
 	pending sale.Set // found empty before it began, not confirmed yet
 	begun   int      // number of the newest read that has begun
 	done    int      // number of the newest read that has succeeded
-	// failed counts failed reads, see note; failedAt is when the last one ended.
+	// failed counts failed reads, see note; failedAt is when the latest one ended.
 	failed   int
 	failedAt time.Time
 }
@@ -82,7 +82,8 @@ type snapshot struct {
 	fresh        bool
 	certain      bool // from a consistent read, so it may refuse
 	sale         sale.Sale
-	// avoid is the confirmed empty set and what this environment saw since.
+	// avoid is the confirmed empty set plus the shards this environment found empty
+	// since.
 	avoid sale.Set
 }
 
@@ -102,11 +103,11 @@ func (v *view) load(now time.Time) snapshot {
 	return s
 }
 
-// tail reports whether some shards, but not all, are known to be empty: the end
-// of the sale, when every shard in turn runs empty under those who try it.
+// tail reports whether some shards, but not all, are known to be empty: the end of the
+// sale, when shard after shard runs empty.
 func (s *snapshot) tail() bool { return s.sale.Empty.Len() > 0 && !s.sale.SoldOut() }
 
-// refusal is what a purchase at now meets without touching the stock, or nil.
+// refusal returns why a purchase at now is refused without a transaction, or nil.
 func (s *snapshot) refusal(now time.Time) *sale.Error {
 	if !s.found {
 		return sale.Refuse(sale.SaleNotFound, "no such sale")
@@ -130,8 +131,7 @@ func (v *view) observe(version int64, shard int) {
 	}
 }
 
-// begin marks the start of a read: what was seen until now can be confirmed by
-// it.
+// begin marks the start of a read, which can confirm what was seen before.
 func (v *view) begin() int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -141,9 +141,9 @@ func (v *view) begin() int {
 	return v.begun
 }
 
-// accept takes over what the read with that number brought. A lower version
-// never replaces a higher one; equal versions unite their empty sets. What was
-// seen before the newest read began is confirmed by that one only.
+// accept stores the result of the read with that number. A lower version never replaces
+// a higher one; for equal versions the empty sets are united. Only the newest read
+// confirms what was seen before it began.
 func (v *view) accept(number int, found bool, s sale.Sale, readAt time.Time, age time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -151,7 +151,7 @@ func (v *view) accept(number int, found bool, s sale.Sale, readAt time.Time, age
 	if v.found && found && s.Version < v.sale.Version || number < v.done && (same || !found) {
 		return
 	}
-	v.told = s.Empty
+	v.stored = s.Empty
 	if same {
 		s.Empty.Union(v.sale.Empty)
 		if number == v.begun {
@@ -165,26 +165,26 @@ func (v *view) accept(number int, found bool, s sale.Sale, readAt time.Time, age
 	v.readAt, v.age, v.done = readAt, age, max(v.done, number)
 }
 
-// hear takes over the result of an eventually consistent read, which may show the
-// sale as it was some time ago. The result never replaces a higher version, and it
-// confirms nothing: neither the shards that this environment saw empty nor a refusal.
-func (v *view) hear(s sale.Sale, readAt time.Time, age time.Duration) {
+// acceptStale stores the result of an eventually consistent read, which may be some
+// time behind. It never replaces a higher version and confirms neither the shards that
+// this environment saw empty nor a refusal.
+func (v *view) acceptStale(s sale.Sale, readAt time.Time, age time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.found && s.Version < v.sale.Version {
 		return
 	}
 	if v.found && s.Version == v.sale.Version {
-		v.told.Union(s.Empty)
+		v.stored.Union(s.Empty)
 		s.Empty.Union(v.sale.Empty)
 	} else {
-		v.told, v.seen, v.pending = s.Empty, sale.Set{}, sale.Set{}
+		v.stored, v.seen, v.pending = s.Empty, sale.Set{}, sale.Set{}
 	}
 	v.known, v.found, v.certain, v.sale = true, true, false, s
 	v.readAt, v.age = readAt, age
 }
 
-// note counts a failed read; a read that succeeded halves the count.
+// note counts a failed read; a successful read halves the count.
 func (v *view) note(err error, now time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -205,43 +205,40 @@ func (v *view) isPausing(now time.Time) bool {
 	return v.failed > 0 && since >= 0 && since < min(longestPause, tailAge<<min(v.failed-1, 8))
 }
 
-// isNews reports whether the table, as far as this environment has read, does
-// not say yet that a shard seen empty under that version is empty.
+// isNews reports whether, as far as this environment has read, the table does not list
+// the shard as empty under that version.
 func (v *view) isNews(version int64, shard int) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.sale.Version == version && !v.told.Has(shard)
+	return v.sale.Version == version && !v.stored.Has(shard)
 }
 
-// isOlder reports whether what is known was read longer ago than age.
+// isOlder reports whether the view was read longer ago than age.
 func (v *view) isOlder(now time.Time, age time.Duration) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return !isFresh(now, v.readAt, age)
 }
 
-// isFresh reports whether what an environment has remembered since that instant is
-// younger than age. After the wall clock has stepped back it cannot be known how old
-// a thing is, so a negative age is no fresh one.
+// isFresh reports whether data cached at since is younger than age. A negative age is
+// not fresh: after the wall clock has stepped back, the real age is unknown.
 func isFresh(now, since time.Time, age time.Duration) bool {
 	passed := now.Sub(since)
 	return 0 <= passed && passed < age
 }
 
-// look returns a snapshot, and the refusal of a purchase that follows from it, if
-// any. The snapshot is at most snapshotAge ± 10 % old, in the tail of a sale at most
+// look returns a snapshot, and the refusal of a purchase that follows from it, if any.
+// The snapshot is at most snapshotAge ± 10 % old, in the tail of a sale at most
 // tailAge, unless the table is too busy to be read that often. look fails with
-// sale.Busy or sale.Internal when there is no snapshot at all, or none that may
-// refuse any more: a refusal needs a consistent read that is not older than
-// refusalAge (P5, P6).
+// sale.Busy or sale.Internal when there is no snapshot at all, or none that may still
+// refuse: a refusal needs a consistent read not older than refusalAge (P5, P6).
 //
-// All environments read one item, and a DynamoDB partition serves 3,000 read units
-// a second: a consistent read takes one, an eventually consistent read half of one.
-// Thousands of environments want the item at the same moment when a sale opens and
-// when its shards run empty. Repeated tries would take capacity from each other, so
-// an environment that has a usable snapshot tries once, and pauses after a failure.
-// A snapshot that admits is usable at any age and may be stale, because the
-// transaction checks everything itself.
+// All environments read one item, and a DynamoDB partition serves 3,000 read units a
+// second: a consistent read takes one, an eventually consistent read half of one.
+// Thousands of environments read the item at the same moment when a sale opens and when
+// its shards run empty. Retries would take capacity from each other, so an environment
+// that has a usable snapshot tries once, and pauses after a failure. A snapshot that
+// admits is usable at any age, because the transaction checks everything.
 func (l *Ledger) look(ctx context.Context, v *view, saleID string) (snapshot, *sale.Error, error) {
 	now := l.now()
 	s := v.load(now)
@@ -275,8 +272,8 @@ func (l *Ledger) look(ctx context.Context, v *view, saleID string) (snapshot, *s
 	return s, s.refusal(now), nil
 }
 
-// ask reads the sale with an eventually consistent read, which costs half a unit.
-// If it finds no sale, that proves nothing: the sale may have been created since.
+// ask reads the sale with an eventually consistent read, which costs half a unit. Not
+// finding the sale proves nothing: it may have been created since.
 func (l *Ledger) ask(ctx context.Context, tries int, v *view, saleID string) error {
 	now := l.now()
 	it, err := l.readItem(ctx, tries, saleKey(saleID), false)
@@ -288,12 +285,12 @@ func (l *Ledger) ask(ctx context.Context, tries int, v *view, saleID string) err
 	if err != nil {
 		return asInternal(err)
 	}
-	v.hear(s, now, l.snapshotAge())
+	v.acceptStale(s, now, l.snapshotAge())
 	return nil
 }
 
-// refresh reads the sale, or waits for a read that another handler began after
-// this call. It fails with sale.Busy or sale.Internal.
+// refresh reads the sale, or waits for a read that another goroutine began after this
+// call. It fails with sale.Busy or sale.Internal.
 func (l *Ledger) refresh(ctx context.Context, v *view, saleID string) error {
 	return l.refreshWithin(ctx, maxTries, v, saleID)
 }

@@ -11,9 +11,9 @@ import (
 	"flashsale/shared/sale"
 )
 
-// withoutToken keeps the SDK from adding a ClientRequestToken. Every
-// transaction here recognises its own repeat by what it wrote, at any age; a
-// token would add a ten-minute limit, parameter matching and two more errors.
+// withoutToken keeps the SDK from adding a ClientRequestToken. Every transaction here
+// detects its own repeat by what it wrote, at any age; a token would add a ten-minute
+// limit, parameter matching and two more errors.
 var withoutToken = []func(*dynamodb.Options){func(o *dynamodb.Options) { o.IdempotencyTokenProvider = nil }}
 
 func (l *Ledger) transact(ctx context.Context, actions ...types.TransactWriteItem) error {
@@ -21,11 +21,11 @@ func (l *Ledger) transact(ctx context.Context, actions ...types.TransactWriteIte
 	return err
 }
 
-// retryTransaction tries a transaction that recognises its own repeat until it
-// is committed or refused. It returns the reasons only if a condition failed and
-// every other action's reason is certain, too: contention on one action hides
-// what its condition would have said, so the transaction is tried again. The
-// error is the client's then, for the log; otherwise it is of the vocabulary.
+// retryTransaction tries a transaction that detects its own repeat until it is
+// committed or refused. It returns the reasons only if a condition failed and no action
+// has contention, which would hide the result of its condition: then the transaction is
+// tried again. With reasons the error is the client's, for the log; otherwise it has a
+// code of package sale.
 func (l *Ledger) retryTransaction(ctx context.Context, actions ...types.TransactWriteItem) ([]types.CancellationReason, error) {
 	for try := 0; ; try++ {
 		err := l.retry(ctx, patientTries, func(ctx context.Context) error { return l.transact(ctx, actions...) })
@@ -63,8 +63,7 @@ func failed(reason types.CancellationReason) bool {
 	return aws.ToString(reason.Code) == reasonCondition
 }
 
-// put is a put-if-absent inside a transaction, whose failure shows what is
-// there.
+// put is a put-if-absent inside a transaction, whose failure returns the existing item.
 func (l *Ledger) put(it item) types.TransactWriteItem {
 	return types.TransactWriteItem{Put: &types.Put{
 		TableName: l.table, Item: it, ConditionExpression: &ifAbsent,

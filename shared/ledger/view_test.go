@@ -41,7 +41,7 @@ func TestAReadReplacesWhatIsKnownUnlessItIsOlder(t *testing.T) {
 	}
 	take := map[string]func(v *view, s sale.Sale){
 		"consistent":            func(v *view, s sale.Sale) { v.accept(v.begin(), true, s, later, snapshotAge) },
-		"eventually consistent": func(v *view, s sale.Sale) { v.hear(s, later, snapshotAge) },
+		"eventually consistent": func(v *view, s sale.Sale) { v.acceptStale(s, later, snapshotAge) },
 	}
 	for kind, take := range take {
 		for _, tt := range tests {

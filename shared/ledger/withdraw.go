@@ -11,27 +11,26 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Withdrawn is what a withdrawal left behind.
+// Withdrawn is the result of a withdrawal.
 type Withdrawn struct {
 	Seeding
-	// Units is how many were taken: fewer than asked for only if nothing was left.
+	// Units is how many were taken: fewer than requested only if nothing was left.
 	Units int64
 }
 
-// Withdraw takes unsold units out of a sale again, once per seed id (P15): step by
-// step, each of them one transaction that takes units from a shard, lowers what was
-// seeded by as many (P2), and puts a receipt. w must have passed Check.
+// Withdraw takes unsold units out of a sale, once per seed id (P15), in steps: each is
+// one transaction that takes units from a shard, lowers the seeded total by as many
+// (P2), and puts a receipt. w must have passed Check.
 //
 // The receipts are numbered, and each is put only if its number is free. So the steps
-// of one withdrawal follow each other whoever makes them, each knows what all before
-// it have taken, and they never take more than w.Stock together: not if two callers
-// run at once, nor if a request of one that died is applied late. A withdrawal that
-// was cut off is resumed by its repeat. One that found nothing left ends with a
-// receipt that says so, so that its repeat takes nothing from a later addition.
+// of one withdrawal are strictly ordered, each is based on the total taken before, and
+// together they never take more than w.Stock: not even if two callers run at once or a
+// request of a dead caller is applied late. A repeat resumes an interrupted withdrawal.
+// If nothing is left, a final receipt says so, so that a repeat takes nothing from a
+// later addition.
 //
-// Which units go: those that leave the shards as even as possible, see sale.Level.
-// Meanwhile buyers may take units that were meant to go; then another round looks at
-// what the shards have.
+// Units are taken so that the shards stay as even as possible, see sale.Level. If
+// buyers take some of those units first, another round re-reads the shards.
 //
 // It fails as Add does.
 func (l *Ledger) Withdraw(ctx context.Context, w sale.Withdrawal) (Withdrawn, error) {
@@ -55,18 +54,18 @@ func (l *Ledger) Withdraw(ctx context.Context, w sale.Withdrawal) (Withdrawn, er
 	return Withdrawn{Seeding{SaleID: w.SaleID, Seeded: s.Seeded, Shards: s.Shards, Applied: p.applied}, p.taken}, err
 }
 
-// withdrawal is one call of Withdraw on its way through its steps.
+// withdrawal is the state of one call of Withdraw.
 type withdrawal struct {
 	*Ledger
 	sale.Withdrawal
 	sale    sale.Sale
-	steps   int   // that are known to be made, by whomever
+	steps   int   // known to be made, by this or another call
 	taken   int64 // by them
-	ended   bool  // the last of them found nothing left
+	ended   bool  // the last one found nothing left
 	applied bool  // this call made one of them
 }
 
-// resume takes in the steps that were made before.
+// resume reads the receipts of the steps made before.
 func (p *withdrawal) resume(ctx context.Context) error {
 	made, err := p.receipts(ctx, p.SaleID, withdrawalHead(p.SeedID))
 	if err != nil {
@@ -83,7 +82,7 @@ func (p *withdrawal) resume(ctx context.Context) error {
 	}
 }
 
-// follow takes in the next step by its receipt.
+// follow adds the next step's receipt to the totals.
 func (p *withdrawal) follow(receipt item) error {
 	r := reader{item: receipt}
 	if receipt["ended"] != nil {
@@ -95,9 +94,8 @@ func (p *withdrawal) follow(receipt item) error {
 	return asInternal(r.err)
 }
 
-// round takes from each shard what it should give, until somebody else makes a step:
-// then the shards are looked at again. If there is nothing to take it ends the
-// withdrawal.
+// round takes each shard's part until another call makes a step; then the shards must
+// be re-read. If there is nothing to take it ends the withdrawal.
 func (p *withdrawal) round(ctx context.Context) error {
 	stock, err := p.stock(ctx)
 	if err != nil {
@@ -116,7 +114,7 @@ func (p *withdrawal) round(ctx context.Context) error {
 	return nil
 }
 
-// stock is what each shard has left.
+// stock returns the units left in each shard.
 func (p *withdrawal) stock(ctx context.Context) ([]int64, error) {
 	keys := make([]item, p.sale.Shards)
 	for k := range keys {
@@ -138,7 +136,7 @@ func (p *withdrawal) stock(ctx context.Context) ([]int64, error) {
 }
 
 // take takes units from a shard that had that stock, or as many as it still has. It
-// reports false if somebody else made the step.
+// reports false if another call made the step.
 func (p *withdrawal) take(ctx context.Context, k int, units, stock int64) (mine bool, err error) {
 	for {
 		if units = min(units, stock); units <= 0 {
@@ -162,9 +160,8 @@ func (p *withdrawal) take(ctx context.Context, k int, units, stock int64) (mine 
 	}
 }
 
-// step makes the next step: its receipt, and what it does. It reports whether this
-// call made it. It returns the reasons only if something else than the receipt
-// refused.
+// step makes the next step: its receipt and the given actions. It reports whether this
+// call made it. It returns the reasons only if anything but the receipt failed.
 func (p *withdrawal) step(ctx context.Context, attributes item, actions ...types.TransactWriteItem) (mine bool, refused []types.CancellationReason, err error) {
 	receipt := with(withdrawalKey(p.SaleID, p.SeedID, p.steps), attributes)
 	reasons, err := p.retryTransaction(ctx, append([]types.TransactWriteItem{p.put(receipt)}, actions...)...)
@@ -180,8 +177,8 @@ func (p *withdrawal) step(ctx context.Context, attributes item, actions ...types
 	return false, reasons, err
 }
 
-// fromShard takes units from a shard. Whether it takes all of them is part of the
-// condition, because then the same transaction closes the shard.
+// fromShard takes units from a shard. The condition includes whether it takes all of
+// them, because then the same transaction closes the shard.
 func (p *withdrawal) fromShard(k int, units, stock int64) types.TransactWriteItem {
 	condition := aws.String("#stock > :u")
 	if units == stock {
@@ -198,10 +195,10 @@ func (p *withdrawal) fromShard(k int, units, stock int64) types.TransactWriteIte
 	}}
 }
 
-// fromSale lowers what the sale says was seeded and gives the room back. It closes
-// the shard that it empties: that makes "sold out" true for the last one, as after a
-// purchase. The version rises, though nothing that is closed opens again, because
-// reconciliation tells by it that shards and sale were read at different times.
+// fromSale lowers the sale's seeded total and returns the room. It closes the shard if
+// that is empty now; for the last shard this means "sold out", as after a purchase. The
+// version rises, although no shard opens, because reconciliation uses it to detect that
+// shards and sale were read at different times.
 func (p *withdrawal) fromSale(k int, units, stock int64) types.TransactWriteItem {
 	lower := "SET #seeded = #seeded - :u, #version = #version + :one"
 	names := map[string]string{"#seeded": "seeded", "#version": "version"}

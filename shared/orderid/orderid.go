@@ -1,10 +1,10 @@
 // Package orderid makes the global order ids: 63 bits that sort by time.
 //
-// An id is 31 bits of seconds since 2023-01-01 UTC (enough until 2091) above 32
-// bits of a sequence that counts one UTC day's orders. Both come from the one
-// instant of a reservation, so ids are unique over midnight and clock skew: two
-// reservations of one day never share a sequence number, and those of different
-// days never share a second (P7). Gaps are normal, reuse is impossible.
+// An id is 31 bits of seconds since 2023-01-01 UTC (enough until 2091) above 32 bits of
+// a sequence that counts one UTC day's orders. Both come from the same instant of a
+// reservation, so ids are unique across midnight and clock skew: two reservations of
+// one day never share a sequence number, and those of different days never share a
+// second (P7). Gaps are normal, reuse is impossible.
 //
 // Where the sequence is kept is the caller's choice. Outside the program an id is
 // a decimal string: 63 bits do not fit a JavaScript number.
@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// epoch is the second that counts as 0.
+// epoch is second 0.
 var epoch = time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const (
@@ -33,12 +33,11 @@ var ErrRange = errors.New("order id out of range")
 // ErrSyntax: the text is not an order id as String writes it.
 var ErrSyntax = errors.New("not an order id")
 
-// Day names the sequence that the instant at belongs to, as yyyy-mm-dd in UTC.
+// Day returns the name of the sequence for the instant at: yyyy-mm-dd in UTC.
 func Day(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 
-// New makes the id of sequence number n (from 1) of a reservation at that
-// instant. It fails with ErrRange before 2023, after 2091 and beyond
-// MaxSequence.
+// New returns the id of sequence number n (from 1) of a reservation at that instant. It
+// fails with ErrRange before 2023, after 2091 and beyond MaxSequence.
 func New(at time.Time, n uint64) (uint64, error) {
 	seconds := at.Unix() - epoch.Unix()
 	if seconds < 0 || seconds > maxSeconds || n == 0 || n > MaxSequence {
@@ -47,12 +46,12 @@ func New(at time.Time, n uint64) (uint64, error) {
 	return uint64(seconds)<<sequenceBits | n, nil
 }
 
-// Time is the second in which the id was reserved, in UTC.
+// Time returns the second in which the id was reserved, in UTC.
 func Time(id uint64) time.Time {
 	return epoch.Add(time.Duration(id>>sequenceBits) * time.Second)
 }
 
-// Sequence is the id's number within its day.
+// Sequence returns the id's number within its day.
 func Sequence(id uint64) uint64 { return id & MaxSequence }
 
 // String writes the id as the decimal string that JSON carries.

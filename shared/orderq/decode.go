@@ -11,11 +11,12 @@ import (
 	"flashsale/shared/sale"
 )
 
-// maxBody bounds what Decode looks at, in bytes; a real message is below 1 KiB.
+// maxBody is the longest body that Decode reads, in bytes; a real message is below 1
+// KiB.
 const maxBody = 4 << 10
 
-// Decode reads a message. Anything but a complete, valid message of a known
-// version is sale.Poison: another delivery cannot make it better (P10).
+// Decode reads a message. Anything but a complete, valid message of a known version is
+// sale.Poison: another delivery would not help (P10).
 func Decode(body string) (Message, error) {
 	if len(body) > maxBody {
 		return Message{}, poison(errors.New("body too long"))
@@ -42,8 +43,8 @@ func Decode(body string) (Message, error) {
 	return Message{SaleID: w.SaleID, User: w.User, ClaimID: w.ClaimID, Buckets: w.Buckets}, nil
 }
 
-// cut reads a message of plain parts exactly as Encode writes it; it reports false
-// for any other, which may nevertheless be a good one.
+// cut reads a message of plain parts exactly as Encode writes it; it reports false for
+// any other message, which may still be valid.
 func cut(body string) (wire, bool) {
 	rest, isHead := strings.CutPrefix(body, head)
 	rest, isTail := strings.CutSuffix(rest, tail)
@@ -51,7 +52,7 @@ func cut(body string) (wire, bool) {
 	user, rest, isUser := strings.Cut(rest, toClaim)
 	claimID, number, isClaim := strings.Cut(rest, toBuckets)
 	buckets, err := strconv.Atoi(number)
-	// What strconv reads more generously than JSON is not what Encode writes.
+	// strconv accepts more spellings than JSON does and Encode writes.
 	isClaim = isClaim && err == nil && buckets > 0 && number[0] != '0' && number[0] != '+'
 	if !isHead || !isTail || !isSale || !isUser || !isClaim || !plain(saleID) || !plain(user) || !plain(claimID) {
 		return wire{}, false

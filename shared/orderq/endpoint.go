@@ -10,7 +10,7 @@ import (
 	"flashsale/shared/endpoint"
 )
 
-// resolver is the client's own, with a memory.
+// resolver is the client's default resolver with a cache.
 type resolver struct {
 	own    sqs.EndpointResolverV2
 	memory endpoint.Memory

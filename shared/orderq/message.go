@@ -5,8 +5,8 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Version is the schema version written and the only one read: an unknown one
-// fails closed (P19).
+// Version is the schema version that is written, and the only one that is read: an
+// unknown version is refused (P19).
 const Version = 1
 
 // Message names one accepted claim.
@@ -14,12 +14,12 @@ type Message struct {
 	SaleID  string
 	User    string
 	ClaimID string
-	// Buckets is the sale's number of them, see sale.Claim; 0 if not known. With it
-	// the claim is found without a look at its sale, the item that a whole crowd reads.
+	// Buckets is the sale's number of them, see sale.Claim; 0 if not known. With it the
+	// claim is found without reading its sale, an item that the whole crowd reads.
 	Buckets int
 }
 
-// Of is the message of a claim.
+// Of returns the message of a claim.
 func Of(c sale.Claim) Message {
 	return Message{SaleID: c.SaleID, User: c.User, ClaimID: c.ID, Buckets: c.Buckets}
 }

@@ -1,9 +1,9 @@
 // Package orderq is the order message: what travels from an accepted claim to
 // the function that confirms it.
 //
-// It contains the message's format and two calls of SQS. The message names a claim
-// and nothing else; the truth about it stays in the table, so a message may come
-// twice, late, out of order or not at all.
+// It contains the message's format and two SQS calls. The message names a claim and
+// nothing else; the truth about it stays in the table, so a message may come twice,
+// late, out of order or not at all.
 package orderq
 
 import (
@@ -22,7 +22,8 @@ import (
 // sendTimeout bounds one SendMessage: the SDK itself has no limit.
 const sendTimeout = time.Second
 
-// API is what a Sender needs of the SQS client; only Depth uses the second.
+// API is the part of the SQS client that a Sender uses; only Depth uses the second
+// method.
 type API interface {
 	SendMessage(context.Context, *sqs.SendMessageInput, ...func(*sqs.Options)) (*sqs.SendMessageOutput, error)
 	GetQueueAttributes(context.Context, *sqs.GetQueueAttributesInput, ...func(*sqs.Options)) (*sqs.GetQueueAttributesOutput, error)
@@ -34,12 +35,12 @@ type Sender struct {
 	url string
 }
 
-// NewSender sends to the queue of that URL.
+// NewSender returns a sender to the queue with that URL.
 func NewSender(api API, url string) *Sender { return &Sender{api: api, url: url} }
 
-// FromEnv sends to the queue named by ORDER_QUEUE_URL; without it, it fails, so
-// that a misconfigured function dies at its start (P19). The client makes one
-// attempt per call: a lost message is sent again from the table.
+// FromEnv returns a sender to the queue at ORDER_QUEUE_URL. It fails if that is not
+// set, so that a misconfigured function fails at start (P19). The client makes one
+// attempt per call: a lost message is resent from the table.
 func FromEnv(cfg aws.Config) (*Sender, error) {
 	url := os.Getenv("ORDER_QUEUE_URL")
 	if url == "" {
@@ -52,9 +53,8 @@ func FromEnv(cfg aws.Config) (*Sender, error) {
 	return NewSender(client, url), nil
 }
 
-// Send hands one message to SQS, with at most a second of patience. After an
-// error the message may nevertheless have been sent; a second one does no harm
-// (P9).
+// Send sends one message to SQS, within a second. After an error the message may still
+// have been sent; a duplicate does no harm (P9).
 func (s *Sender) Send(ctx context.Context, m Message) error {
 	body := Encode(m)
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
@@ -69,15 +69,15 @@ func (s *Sender) Send(ctx context.Context, m Message) error {
 	return nil
 }
 
-// depths are the counts that together are every message of a queue.
+// depths are the attributes that together count every message of a queue.
 var depths = []types.QueueAttributeName{
 	types.QueueAttributeNameApproximateNumberOfMessages,
 	types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
 	types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
 }
 
-// Depth is about how many messages the queue holds, in flight and delayed ones
-// included.
+// Depth returns the approximate number of messages in the queue, including those in
+// flight and delayed.
 func (s *Sender) Depth(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()

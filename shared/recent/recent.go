@@ -1,6 +1,6 @@
-// Package recent is the bounded memory of an execution environment: the newest entries
-// stay, the oldest make room. It reads no clock: its callers say what time it is, by the
-// wall clock, because an environment may be frozen (see package clock).
+// Package recent is a bounded cache for an execution environment: new entries replace
+// the oldest. It reads no clock: callers pass the time, by the wall clock, because an
+// environment may be frozen (see package clock).
 package recent
 
 import (
@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Map holds at most a given number of entries: in a full one, a new key takes the place
-// of the key that was put first. It is not safe for concurrent use.
+// Map holds at most a given number of entries: when it is full, a new key replaces the
+// key that was put first. It is not safe for concurrent use.
 type Map[K comparable, V any] struct {
 	limit   int
 	entries map[K]V
@@ -17,7 +17,7 @@ type Map[K comparable, V any] struct {
 	next    int
 }
 
-// NewMap is an empty map of at most limit entries, limit being positive.
+// NewMap returns an empty map of at most limit entries, which must be positive.
 func NewMap[K comparable, V any](limit int) Map[K, V] {
 	return Map[K, V]{limit: limit, entries: map[K]V{}}
 }
@@ -28,7 +28,7 @@ func (m *Map[K, V]) Get(key K) (V, bool) {
 	return value, ok
 }
 
-// Put sets the value of a key. A key that is there keeps its place and its age.
+// Put sets the value of a key. A key that exists keeps its place and its age.
 func (m *Map[K, V]) Put(key K, value V) {
 	if _, known := m.entries[key]; !known {
 		if len(m.order) < m.limit {
@@ -42,7 +42,7 @@ func (m *Map[K, V]) Put(key K, value V) {
 	m.entries[key] = value
 }
 
-// Memory is a Map whose entries hold for a time. It is safe for concurrent use.
+// Memory is a Map whose entries expire. It is safe for concurrent use.
 type Memory[K comparable, V any] struct {
 	mu sync.Mutex
 	m  Map[K, entry[V]]
@@ -53,12 +53,12 @@ type entry[V any] struct {
 	from, until time.Time
 }
 
-// NewMemory is an empty memory of at most limit entries, limit being positive.
+// NewMemory returns an empty memory of at most limit entries, which must be positive.
 func NewMemory[K comparable, V any](limit int) *Memory[K, V] {
 	return &Memory[K, V]{m: NewMap[K, entry[V]](limit)}
 }
 
-// Get returns the value of a key, if it holds at now.
+// Get returns the value of a key, if it is valid at now.
 func (m *Memory[K, V]) Get(key K, now time.Time) (value V, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -69,9 +69,9 @@ func (m *Memory[K, V]) Get(key K, now time.Time) (value V, ok bool) {
 	return e.value, true
 }
 
-// Put sets the value of a key, which holds from an instant on until shortly before
-// another. After the wall clock has stepped back to before from, nobody knows how old
-// the value is; the zero time is for one whose age does not matter.
+// Put sets the value of a key, valid from one instant until shortly before another. If
+// the wall clock steps back to before from, the value's age is unknown and it is not
+// returned; a zero from is for values whose age does not matter.
 func (m *Memory[K, V]) Put(key K, value V, from, until time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -2,7 +2,6 @@
 // order are, when a purchase is admitted, how stock is spread over shards and
 // what may be an id.
 //
-// It imports the standard library only, takes the instant it judges as an
-// argument, fails with one of the codes of errors.go, and contains nothing of
-// DynamoDB, SQS, HTTP or Lambda.
+// It imports the standard library only, takes the current instant as an argument, fails
+// with one of the codes of errors.go, and contains no DynamoDB, SQS, HTTP or Lambda.
 package sale

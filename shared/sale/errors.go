@@ -10,11 +10,11 @@ import (
 type Code string
 
 const (
-	// InvalidRequest: what was asked is malformed; asking again cannot help.
+	// InvalidRequest: the request is malformed; repeating it cannot help.
 	InvalidRequest Code = "invalid-request"
 	// Unauthorized: the request carries no verified user.
 	Unauthorized Code = "unauthorized"
-	// Forbidden: the request did not come the way it has to come.
+	// Forbidden: the request did not come through the distribution.
 	Forbidden Code = "forbidden"
 	// BodyTooLarge: the request body is longer than the limit.
 	BodyTooLarge Code = "body-too-large"
@@ -22,7 +22,7 @@ const (
 	UnsupportedMediaType Code = "unsupported-media-type"
 	// SaleNotFound: no such sale, or one that is still being seeded.
 	SaleNotFound Code = "sale-not-found"
-	// OrderNotFound: no such order or claim, or somebody else's.
+	// OrderNotFound: no such order or claim, or it belongs to somebody else.
 	OrderNotFound Code = "order-not-found"
 	// NotOpen: the sale has not begun.
 	NotOpen Code = "sale-not-open"
@@ -32,36 +32,33 @@ const (
 	Paused Code = "sale-paused"
 	// SoldOut: every stock shard was empty within the last two seconds (P6).
 	SoldOut Code = "sold-out"
-	// NotEligible: the operator's own check says that the user may not buy in
-	// this sale.
+	// NotEligible: the operator's check says that the user may not buy in this sale.
 	NotEligible Code = "not-eligible"
 	// AlreadyOrdered: the user holds a claim in this sale (P3).
 	AlreadyOrdered Code = "already-ordered"
-	// TooManyRequests: the user sends more than one person does; nothing was looked
-	// at, and the same request may be repeated later (P5).
+	// TooManyRequests: the user sends more requests than one person does; nothing was
+	// looked up, and the same request may be repeated later (P5).
 	TooManyRequests Code = "too-many-requests"
 	// Busy: the outcome is unknown or could not be reached in time; the same
 	// request may be repeated safely (P5).
 	Busy Code = "busy"
 	// Conflicting: the id was used before with other contents (P9), a newer edit
-	// stands that says otherwise (P14), or the sale's maxStock leaves no room (P15).
+	// disagrees (P14), or the sale's maxStock leaves no room (P15).
 	Conflicting Code = "conflicting-request"
 	// Poison: a message that can never be processed (P10).
 	Poison Code = "poison-message"
-	// Internal: anything this vocabulary does not know. Its cause is for the
-	// log, never for the client.
+	// Internal: any other error. Its cause is for the log, never for the client.
 	Internal Code = "internal"
 )
 
 // Error is an outcome other than success.
 type Error struct {
 	Code Code
-	// Detail is safe to show to the caller; it never quotes a foreign error.
+	// Detail is safe to show to the caller; it never quotes another package's error.
 	Detail string
-	// Claim is the claim that stands in the way (AlreadyOrdered).
+	// Claim is the claim that the user already holds (AlreadyOrdered).
 	Claim *Claim
-	// RetryAfter is how long to wait before asking again makes sense; 0 means
-	// that no time is known.
+	// RetryAfter is how long to wait before retrying; 0 means unknown.
 	RetryAfter time.Duration
 	// Err is the cause, for the log only.
 	Err error
@@ -80,8 +77,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// CodeOf returns the code of err: "" for nil, Internal for an error that is
-// not of this vocabulary.
+// CodeOf returns the code of err: "" for nil, Internal for an error without a code.
 func CodeOf(err error) Code {
 	if err == nil {
 		return ""
@@ -92,12 +88,12 @@ func CodeOf(err error) Code {
 	return Internal
 }
 
-// Refuse is an Error of that code with a detail for the caller.
+// Refuse returns an Error of that code with a detail for the caller.
 func Refuse(code Code, detail string) *Error {
 	return &Error{Code: code, Detail: detail}
 }
 
-// Fail is an Error of that code with a cause for the log.
+// Fail returns an Error of that code with a cause for the log.
 func Fail(code Code, err error) *Error {
 	return &Error{Code: code, Err: err}
 }

@@ -31,9 +31,9 @@ func ValidID(s string) bool {
 	return true
 }
 
-// ValidUser reports whether s may be a user id: 1 to 128 printable characters
-// of valid UTF-8. A user id always stands alone in its key, so it may contain
-// any printable separator.
+// ValidUser reports whether s may be a user id: 1 to 128 printable characters of valid
+// UTF-8. A user id is never combined with other parts in a key, so it may contain any
+// printable separator.
 func ValidUser(s string) bool {
 	if s == "" || len(s) > MaxUser*utf8.UTFMax || !utf8.ValidString(s) {
 		return false

@@ -12,32 +12,32 @@ const (
 	Open State = "OPEN"
 )
 
-// Sale is one sale as its item tells, without its stock.
+// Sale is one sale as stored in its item, without its stock.
 type Sale struct {
 	ID       string
 	Name     string
 	OpensAt  time.Time // first instant at which a purchase is admitted
-	ClosesAt time.Time // first instant at which it no longer is
+	ClosesAt time.Time // first instant at which none is admitted any more
 	Paused   bool
-	// ChangedAt orders pauses, resumptions and reschedulings: a later one wins.
+	// ChangedAt orders pauses, resumptions and reschedulings: the latest wins.
 	ChangedAt time.Time
 	Seeded    int64 // units put into the sale, less those withdrawn
 	Shards    int   // stock shards, 1…MaxShards
 	Buckets   int   // claim buckets, fixed when the sale is made
-	// Limited: its creation gave a maxStock, so the sale item counts the room that is left.
+	// Limited: the sale was created with a maxStock, so its item counts the room that
+	// is left.
 	Limited bool
-	// Empty is the set of shards known to have no stock. It is always true:
-	// whoever adds stock raises Version and removes the shard in one
-	// transaction.
+	// Empty is the set of shards known to have no stock. It is always correct: adding
+	// stock raises Version and removes the shard in one transaction.
 	Empty Set
 	// Version rises with every edit, restock and withdrawal.
 	Version int64
 	State   State
 }
 
-// Refusal says why a purchase at now is refused without looking at the stock,
-// or returns nil. The order is that of the answers a buyer sees before, during
-// and after a sale.
+// Refusal returns why a purchase at now is refused regardless of stock, or nil. The
+// checks are in the order in which a buyer sees their answers before, during and after
+// a sale.
 func (s *Sale) Refusal(now time.Time) *Error {
 	switch {
 	case s.State != Open:
@@ -55,7 +55,7 @@ func (s *Sale) Refusal(now time.Time) *Error {
 // SoldOut reports whether every shard is known to be empty.
 func (s *Sale) SoldOut() bool { return s.Empty.Len() >= s.Shards }
 
-// Phase is what a visitor of the sale page is told.
+// Phase is the state of a sale as shown on the sale page.
 type Phase string
 
 const (
@@ -66,7 +66,7 @@ const (
 	PhaseClosed  Phase = "CLOSED"
 )
 
-// Phase names what a purchase at now would meet.
+// Phase returns the sale's phase at now.
 func (s *Sale) Phase(now time.Time) Phase {
 	refusal := s.Refusal(now)
 	switch {
@@ -92,11 +92,11 @@ type Claim struct {
 	AcceptedAt time.Time
 	// RequestKey is the Idempotency-Key the claim was made with, or "".
 	RequestKey string
-	// ResentAt is when its order message was last sent again; zero if never.
+	// ResentAt is when its order message was last resent; zero if never.
 	ResentAt time.Time
 	// OrderID is 0 until the claim is confirmed.
 	OrderID uint64
-	// Buckets is its sale's number of them, by which it is found; 0 if not known.
+	// Buckets is its sale's number of buckets, which its key depends on; 0 if unknown.
 	Buckets int
 }
 

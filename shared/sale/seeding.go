@@ -14,8 +14,8 @@ const (
 	MaxName = 200
 	// MaxOrdersPerSecond is the highest rate a sale may be planned for.
 	MaxOrdersPerSecond = OrdersPerShard * MaxShards
-	// MaxAhead is how far in the future an edit's instant may lie: more than
-	// clocks differ, less than would block later edits for long.
+	// MaxAhead is how far in the future an edit's instant may be: more than clocks
+	// differ, but not so much that later edits are blocked for long.
 	MaxAhead = time.Minute
 )
 
@@ -84,11 +84,11 @@ func (a *Addition) Check() error {
 	return nil
 }
 
-// Withdrawal asks to take unsold units out of an existing sale again, once per seed id.
+// Withdrawal asks to take unsold units out of an existing sale, once per seed id.
 type Withdrawal struct {
 	SaleID string
 	SeedID string
-	Stock  int64 // units, at most
+	Stock  int64 // most units to take
 }
 
 // Check validates the withdrawal.
@@ -128,7 +128,7 @@ func (e *Edit) Check(now time.Time) error {
 // Reschedules reports whether the edit sets the window.
 func (e *Edit) Reschedules() bool { return !e.OpensAt.IsZero() || !e.ClosesAt.IsZero() }
 
-// Apply is the sale after the edit, of which at is the instant.
+// Apply returns the sale after the edit at the instant at.
 func (e *Edit) Apply(s Sale, at time.Time) Sale {
 	s.ChangedAt = at
 	if e.Paused != nil {
@@ -140,7 +140,7 @@ func (e *Edit) Apply(s Sale, at time.Time) Sale {
 	return s
 }
 
-// Agrees reports whether the sale is as the edit asks.
+// Agrees reports whether the sale is already as the edit asks.
 func (e *Edit) Agrees(s Sale) bool {
 	if e.Paused != nil && s.Paused != *e.Paused {
 		return false
@@ -159,7 +159,7 @@ func checkWindow(opensAt, closesAt time.Time) error {
 	return nil
 }
 
-// inRange keeps instants where their milliseconds are exact and positive.
+// inRange reports whether the instant's Unix milliseconds are exact and positive.
 func inRange(t time.Time) bool { return t.Year() >= 2000 && t.Year() < 2100 }
 
 func validText(s string) bool {

@@ -6,8 +6,8 @@ import "math/bits"
 // many shard numbers stays within the 4 KiB that one read unit covers.
 const MaxShards = 1000
 
-// Set is a set of shard numbers 0…MaxShards-1. The zero value is empty, and a
-// copy is independent of its origin.
+// Set is a set of shard numbers 0…MaxShards-1. The zero value is empty, and a copy is
+// independent of the original.
 type Set struct {
 	words [(MaxShards + 63) / 64]uint64
 }
@@ -40,8 +40,8 @@ func (s *Set) Len() int {
 	return n
 }
 
-// NthAbsent returns the n-th (from 0) of the numbers 0…limit-1 that are not in
-// the set, or -1 if there are not so many.
+// NthAbsent returns the n-th (from 0) of the numbers 0…limit-1 that are not in the set,
+// or -1 if there are fewer.
 func (s *Set) NthAbsent(n, limit int) int {
 	for i, w := range s.words {
 		absent := ^w

@@ -7,24 +7,24 @@ import "sort"
 // the attempts conflict; the ceiling is near 100.
 const OrdersPerShard = 20
 
-// DefaultOrdersPerSecond sizes a sale that names neither shards nor a rate.
+// DefaultOrdersPerSecond sizes a sale that gives neither shards nor a rate.
 const DefaultOrdersPerSecond = 1000
 
-// ShardsFor returns how many shards a sale of stock units wants to sell rate
-// orders a second: ⌈rate/20⌉, at least 1, at most a tenth of the stock so that
-// shards do not run empty early, and at most MaxShards.
+// ShardsFor returns how many shards a sale of stock units needs to sell rate orders a
+// second: ⌈rate/20⌉, at least 1, at most a tenth of the stock so that shards do not run
+// empty early, and at most MaxShards.
 func ShardsFor(rate, stock int64) int {
 	n := (rate + OrdersPerShard - 1) / OrdersPerShard
 	return int(max(1, min(n, stock/10, MaxShards)))
 }
 
-// BucketsFor returns how many partitions hold the claims of a sale of that many
-// shards: every order writes a shard and a claim once, and a claim meets no
-// conflict, so a quarter as many suffice.
+// BucketsFor returns how many partitions hold the claims of a sale of that many shards:
+// every order writes a shard and a claim once, and claims do not conflict, so a quarter
+// as many suffice.
 func BucketsFor(shards int) int { return (shards + 3) / 4 }
 
-// Share is the number of units that shard k of n gets of a total: spread
-// evenly, the remainder to the first shards.
+// Share returns the number of units that shard k of n gets of a total: spread evenly,
+// the remainder to the first shards.
 func Share(total int64, k, n int) int64 {
 	share := total / int64(n)
 	if int64(k) < total%int64(n) {
@@ -33,9 +33,9 @@ func Share(total int64, k, n int) int64 {
 	return share
 }
 
-// Level returns how many units to take from each shard, units in all or every unit
-// if there are fewer. What it leaves is spread as evenly as the shards allow, so that
-// they run empty at about the same time.
+// Level returns how many units to take from each shard: units in total, or all if there
+// are fewer. The rest is spread as evenly as the shards allow, so that they run empty
+// at about the same time.
 func Level(stock []int64, units int64) []int64 {
 	left, highest := -units, int64(0)
 	for _, n := range stock {
@@ -62,22 +62,22 @@ func Level(stock []int64, units int64) []int64 {
 	return takes
 }
 
-// BucketOf returns the bucket, 0…buckets-1, in which the user's claim lives.
-// It is part of the stored format: a user has one bucket forever (P3).
+// BucketOf returns the bucket, 0…buckets-1, of the user's claim. It is part of the
+// stored format: a user has one bucket forever (P3).
 func BucketOf(user string, buckets int) int {
 	return int(mix(hash(user)) % uint64(buckets))
 }
 
-// ShardFor returns a shard, 0…shards-1, outside the empty set, or -1 when there
-// is none. Users spread evenly over the open shards; the next try is another of
-// them, as long as there is another.
+// ShardFor returns a shard, 0…shards-1, outside the empty set, or -1 when there is
+// none. Users spread evenly over the open shards; each try picks a different one if
+// there is one.
 func ShardFor(user string, try int, empty *Set, shards int) int {
 	open := shards - empty.Len()
 	if open <= 0 {
 		return -1
 	}
-	// A second mixing makes the shard independent of the bucket; a step below
-	// the number of open shards makes the next try another shard.
+	// A second mix makes the shard independent of the bucket; a step less than the
+	// number of open shards makes the next try use another shard.
 	h := mix(mix(hash(user)))
 	first := h % uint64(open)
 	step := uint64(0)
@@ -97,7 +97,7 @@ func hash(s string) uint64 {
 	return h
 }
 
-// mix is the finalizer of SplitMix64: every input bit reaches every output bit.
+// mix is the finalizer of SplitMix64: every input bit affects every output bit.
 func mix(z uint64) uint64 {
 	z += 0x9e3779b97f4a7c15
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9

@@ -17,11 +17,11 @@ import (
 	"flashsale/shared/jsonwrite"
 )
 
-// calls is the time that the AWS calls of one event took. It travels in the
-// event's context, from where any number of goroutines add to it.
+// calls is the time that the AWS calls of one event took. It is stored in the event's
+// context; any number of goroutines may add to it.
 type calls struct {
 	dynamodb, sqs atomic.Int64 // nanoseconds
-	whole         *calls       // of the event that this one is a part of, or nil
+	parent        *calls       // of the enclosing event, or nil
 }
 
 type callsKey struct{}
@@ -31,10 +31,10 @@ func callsOf(ctx context.Context) *calls {
 	return c
 }
 
-// add adds a call's time. Its target is what the protocol's header says, like
+// add adds a call's time. target is the protocol header, like
 // "DynamoDB_20120810.GetItem".
 func (c *calls) add(target string, took time.Duration) {
-	for ; c != nil; c = c.whole {
+	for ; c != nil; c = c.parent {
 		switch {
 		case strings.HasPrefix(target, "DynamoDB_"):
 			c.dynamodb.Add(int64(took))
@@ -44,15 +44,14 @@ func (c *calls) add(target string, took time.Duration) {
 	}
 }
 
-// Watch returns cfg with a stopwatch for the clients that are made of it: the time
-// of each call, from its request's first byte to its answer's header, is added to
-// the event in whose context it is made. Calls that run side by side are added up,
-// so their sum may be longer than the event. What the SDK itself logs becomes lines of
-// this log, in JSON like all others.
+// Watch returns cfg with a stopwatch for its clients: the time of each call, from its
+// request's first byte to its answer's header, is added to the event in the call's
+// context. Calls that run side by side are added up, so their sum may be longer than
+// the event. The SDK's own log messages become JSON lines of this log.
 //
-// The clients get the configuration's transport without the http.Client around it:
-// AWS sends no cookie and no redirect that should be followed, and the ledger and
-// the queue bound the time of each call themselves.
+// The clients get the configuration's transport without the http.Client around it: AWS
+// sends no cookies and no redirects to follow, and the ledger and the queue bound the
+// time of each call themselves.
 func (l *Log) Watch(cfg aws.Config) aws.Config {
 	cfg.Logger = sdkLogger{l}
 	cfg.HTTPClient = stopwatch{transportOf(cfg.HTTPClient)}
@@ -62,9 +61,8 @@ func (l *Log) Watch(cfg aws.Config) aws.Config {
 // sdkLogger is the log as the SDK sees it.
 type sdkLogger struct{ log *Log }
 
-// Logf implements logging.Logger. Apart from warnings there is nothing unless somebody
-// sets a ClientLogMode, and none may be set that shows headers or bodies: they hold
-// signatures and users.
+// Logf implements logging.Logger. The SDK logs only warnings unless a ClientLogMode is
+// set. Never set one that logs headers or bodies: they contain signatures and users.
 func (s sdkLogger) Logf(class logging.Classification, format string, values ...any) {
 	level := slog.LevelWarn
 	if class == logging.Debug {

@@ -23,25 +23,23 @@ type metric struct {
 	unit Unit
 }
 
-// directive tells CloudWatch which members of the line are metrics, and which
-// are their dimensions: the stack, the service, and one more if it is not empty.
+// directive describes to CloudWatch which members of the line are metrics, and their
+// dimensions: the stack, the service, and one more if it is not empty.
 type directive struct {
 	dimension string
 	metrics   []metric
 }
 
-// Metric adds a metric of the event, filed under its service: it appears in the
-// line under its name and CloudWatch counts it. Names must not collide with other
-// attributes.
+// Metric adds a metric to the event, with its service as dimension: a member of the
+// line that CloudWatch extracts. Names must not collide with other attributes.
 func (e *Event) Metric(name string, unit Unit, value int) {
 	e.Int(name, value)
 	e.file("", metric{name, unit})
 }
 
-// CountBy counts the event itself once, under that name and apart by its service
-// and by the value of one more dimension, which becomes an attribute, too. Only
-// for closed sets of values: every value is a metric of its own, so a user or an
-// order id must never be one.
+// CountBy counts the event once under that name, by service and by one more dimension,
+// which also becomes an attribute. The dimension needs a closed set of values: every
+// value is a separate metric, so it must never be a user or an order id.
 func (e *Event) CountBy(name, dimension, value string) {
 	e.members.Text(dimension, value)
 	e.Int(name, 1)
@@ -58,8 +56,7 @@ func (e *Event) file(dimension string, m metric) {
 	e.directives = append(e.directives, directive{dimension, []metric{m}})
 }
 
-// embed adds the member by which CloudWatch finds the metrics in the line, if
-// there are any.
+// embed adds the member that describes the metrics to CloudWatch, if there are any.
 func (e *Event) embed(now time.Time) {
 	if len(e.directives) == 0 {
 		return
@@ -95,7 +92,7 @@ func separated(to []byte, element int) []byte {
 	return append(to, ',')
 }
 
-// Outcome is a code as the line's outcome and the counts by result spell it.
+// Outcome returns a code as spelled in the line's outcome and the counts by result.
 func Outcome(code sale.Code) string {
 	if code == "" {
 		return "ok"

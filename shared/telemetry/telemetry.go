@@ -1,9 +1,9 @@
-// Package telemetry is one JSON line per event: what happened, in the words of
-// package sale, how long it took, and the metrics that belong to it (P18).
+// Package telemetry writes one JSON line per event: what happened, in the codes of
+// package sale, how long it took, and its metrics (P18).
 //
 // It writes Lambda's JSON log format with CloudWatch's embedded metrics, reads the
-// invocation's context and times the AWS clients. Names and values come from the
-// handlers. User text is capped and escaped here; tokens never reach it.
+// invocation's context and times AWS calls. Names and values come from the handlers.
+// User text is capped and escaped here; tokens never reach this package.
 package telemetry
 
 import (
@@ -26,41 +26,41 @@ import (
 )
 
 const (
-	// maxText is the longest user text in a log line, in bytes; maxError the
-	// longest error, whose cause is kept whole for any but a hostile one.
+	// maxText is the longest user text in a log line, in bytes; maxError the longest
+	// error text, enough for any that is not hostile.
 	maxText  = 128
 	maxError = 2048
-	// Namespace is where CloudWatch files the metrics.
+	// Namespace is the metrics' CloudWatch namespace.
 	Namespace = "flashsale"
 )
 
 // Log writes the events of one function.
 type Log struct {
 	service string
-	stack   string // that the metrics are filed under, "" outside of a stack
+	stack   string // dimension of the metrics, "" outside a stack
 	warm    atomic.Bool
-	least   slog.Level // of the lines without metrics
+	least   slog.Level // for lines without metrics
 	now     func() time.Time
 
 	mu  sync.Mutex // one line at a time
 	out io.Writer
 }
 
-// New writes to w, one line and one Write per event, for the service of that name. The
-// environment's AWS_LAMBDA_LOG_LEVEL (DEBUG, INFO, WARN, ERROR) is honoured for
-// lines without metrics: those with metrics are always written, because a filter
-// of log lines must not silence alarms. Lambda itself filters by the line's level,
-// too, so a function's LogLevel must not be above INFO. STACK_NAME is a dimension of
-// every metric, so that two stacks of one account do not count each other. now is
-// the current instant; it dates the lines and measures nothing.
+// New returns a log that writes to w, with one line and one Write per event, for the
+// named service. AWS_LAMBDA_LOG_LEVEL (DEBUG, INFO, WARN, ERROR) applies to lines
+// without metrics: those with metrics are always written, because a log filter must not
+// silence alarms. Lambda also filters by level, so a function's LogLevel must not be
+// above INFO. STACK_NAME is a dimension of every metric, so that two stacks in one
+// account are counted separately. now returns the current instant; it is used for
+// timestamps only, not for durations.
 func New(w io.Writer, service string, now func() time.Time) *Log {
 	level := slog.LevelInfo
 	_ = level.UnmarshalText([]byte(os.Getenv("AWS_LAMBDA_LOG_LEVEL"))) // unset or unknown: INFO
 	return &Log{out: w, service: service, stack: os.Getenv("STACK_NAME"), least: level, now: now}
 }
 
-// write writes one line, in the names that Lambda's JSON logging reads. What cannot
-// be written is lost: there is nobody to tell.
+// write writes one line, with the member names of Lambda's JSON logging. Write errors
+// are ignored: there is nowhere to report them.
 func (l *Log) write(now time.Time, level slog.Level, message string, o jsonwrite.Object) {
 	text := lines.Get().(*[]byte)
 	b := append((*text)[:0], `{"timestamp":"`...)
@@ -87,12 +87,12 @@ func (l *Log) Fatal(err error) {
 	os.Exit(1)
 }
 
-// Event is one line in the making. It belongs to one goroutine, and is over with
-// its End.
+// Event is a line being built. It belongs to one goroutine and must not be used after
+// End.
 type Event struct {
 	log        *Log
 	stopwatch  invocation.Stopwatch
-	text       *[]byte // the members' buffer, to be given back
+	text       *[]byte // the members' buffer, to be returned to the pool
 	members    jsonwrite.Object
 	prefix     int // length of the members shared by all events of the invocation
 	directives []directive
@@ -105,8 +105,8 @@ func (l *Log) event() *Event {
 }
 
 // Begin starts the event of one invocation, and bounds its context: it ends
-// invocation.Margin before the deadline. AWS calls made with the context are timed, if their
-// client is made of a watched configuration.
+// invocation.Margin before the deadline. AWS calls with that context are timed if their
+// client's configuration is watched.
 func (l *Log) Begin(ctx context.Context) (context.Context, context.CancelFunc, *Event) {
 	e := l.event()
 	e.members.Text("service", l.service)
@@ -122,12 +122,11 @@ func (l *Log) Begin(ctx context.Context) (context.Context, context.CancelFunc, *
 	return ctx, cancel, e
 }
 
-// Part starts an event of its own within this one, of the same invocation. What
-// is called with its context counts for both.
+// Part starts a separate event within this one. Calls with its context count for both.
 func (e *Event) Part(ctx context.Context) (context.Context, *Event) {
 	part := e.log.event()
 	part.members = append(part.members, e.members[:e.prefix]...)
-	part.prefix, part.calls.whole = e.prefix, &e.calls
+	part.prefix, part.calls.parent = e.prefix, &e.calls
 	return context.WithValue(ctx, callsKey{}, &part.calls), part
 }
 
@@ -156,10 +155,10 @@ func capped(text string, limit int) string {
 	}, text)
 }
 
-// del is the first control character behind the printable ones of ASCII.
+// del is the control character after the printable ones of ASCII.
 const del = '\x7f'
 
-// plain reports whether the text is ASCII below DEL, as nearly all is.
+// plain reports whether the text is ASCII below DEL, as nearly all texts are.
 func plain(text string) bool {
 	for i := range len(text) {
 		if text[i] >= del {
@@ -174,9 +173,9 @@ func (e *Event) Int(name string, value int) {
 	e.members.Int(name, int64(value))
 }
 
-// End writes the line: message, outcome code ("ok" for none), milliseconds, those
-// of them spent in DynamoDB and in SQS and, if there is one, the error. A foreign
-// or unexpected error is logged as ERROR, one that needs an eye as WARN.
+// End writes the line: message, outcome code ("ok" for none), milliseconds, those spent
+// in DynamoDB and in SQS and, if there is one, the error. Unexpected errors are logged
+// as ERROR, those that need attention as WARN.
 func (e *Event) End(message string, code sale.Code, err error) {
 	level := slog.LevelInfo
 	switch code {

@@ -12,8 +12,8 @@ import (
 	"flashsale/shared/clock"
 )
 
-// Environment is the clock of one environment. It moves only when it is told to,
-// and is safe for concurrent use.
+// Environment is the clock of one environment. It moves only by its methods, and is
+// safe for concurrent use.
 type Environment struct {
 	began time.Time
 
@@ -22,10 +22,10 @@ type Environment struct {
 	leaped time.Duration // the wall clock alone
 }
 
-// New is a clock that stands at the present.
+// New returns a clock that starts at the current time.
 func New() *Environment { return &Environment{began: time.Now()} }
 
-// started has a monotonic reading, which time.Now lacks in a bubble of synctest.
+// started has a monotonic reading, which time.Now lacks in a synctest bubble.
 var started = time.Now()
 
 // Pass lets time pass while the environment runs.
@@ -51,8 +51,8 @@ func (e *Environment) Now() time.Time {
 	return Frozen(e.began.Add(e.ran+e.leaped), e.leaped)
 }
 
-// Frozen is the instant t as time.Now returns it in an environment that was frozen
-// for that long in all.
+// Frozen returns t as time.Now would return it in an environment that was frozen for
+// that long in total.
 func Frozen(t time.Time, frozen time.Duration) time.Time {
 	t = started.Add(t.Round(0).Sub(started.Round(0)))
 	// Package time has no call that moves one reading without the other. The test

@@ -1,6 +1,6 @@
 // Package httpapitest invokes a function's handler in a test as Lambda does, with the
-// events of the folder events/, and checks what holds for every answer and every log
-// line. It contains no function's own rules.
+// events of the folder events/, and checks what all functions have in common: answers
+// and log lines.
 package httpapitest
 
 import (
@@ -27,7 +27,7 @@ type Function struct {
 	Log bytes.Buffer
 }
 
-// Invoke runs one event, which must leave exactly one line of JSON in the log.
+// Invoke runs one event, which must log exactly one line of JSON.
 func (f *Function) Invoke(t *testing.T, ctx context.Context, event []byte) ([]byte, error) {
 	t.Helper()
 	f.Log.Reset()
@@ -69,8 +69,8 @@ func (f *Function) Logged(t *testing.T, name string) any {
 // Change changes a request before it is sent.
 type Change = func(*events.APIGatewayV2HTTPRequest)
 
-// Event reads an event of the folder events/ for a handler in functions/*/handler. Only
-// an HTTP request can be changed.
+// Event reads a file of events/ for a handler in functions/*/handler. Changes apply to
+// HTTP requests only.
 func Event(t *testing.T, name string, changes ...Change) []byte {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("../../../events", name))
@@ -93,7 +93,7 @@ func Event(t *testing.T, name string, changes ...Change) []byte {
 	return raw
 }
 
-// User makes a request one of that user.
+// User sets the caller of a request.
 func User(name string) Change {
 	return func(r *events.APIGatewayV2HTTPRequest) { r.RequestContext.Authorizer.JWT.Claims["sub"] = name }
 }
@@ -108,8 +108,8 @@ func Path(name, value string) Change {
 	return func(r *events.APIGatewayV2HTTPRequest) { r.PathParameters[name] = value }
 }
 
-// Refused checks a refusal, which nobody may store and which must not quote what went
-// wrong inside, and returns its body.
+// Refused checks a refusal, which must not be cacheable nor quote an internal error,
+// and returns its body.
 func Refused(t *testing.T, r httpapi.Response, status int, code sale.Code) map[string]any {
 	t.Helper()
 	var body map[string]any
@@ -124,7 +124,7 @@ func Refused(t *testing.T, r httpapi.Response, status int, code sale.Code) map[s
 	}
 	for _, word := range []string{"goroutine", "panic", "Exception", "ledger"} {
 		if strings.Contains(r.Body, word) {
-			t.Errorf("the body tells %q: %s", word, r.Body)
+			t.Errorf("the body contains %q: %s", word, r.Body)
 		}
 	}
 	return body

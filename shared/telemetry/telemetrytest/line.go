@@ -1,7 +1,7 @@
-// Package telemetrytest reads log lines as those who rely on them do: a person with a
-// query, CloudWatch looking for metrics, and whoever must not find anything personal.
+// Package telemetrytest reads log lines as their users do: log queries, CloudWatch's
+// metric extraction, and a search for personal data, which must find none.
 //
-// It checks what every line of every function has in common. It is for tests.
+// It checks what all lines of all functions have in common. It is for tests.
 package telemetrytest
 
 import (
@@ -20,11 +20,11 @@ import (
 
 // Line is one log line.
 type Line struct {
-	// Fields are its members without those that differ from run to run
-	// (timestamp, ms, dynamodbMs, sqsMs) and without the metrics' directives.
+	// Fields are its members, except those that vary between runs (timestamp, ms,
+	// dynamodbMs, sqsMs) and the metrics' directives.
 	Fields map[string]any
-	// Metrics are the units and dimensions of what CloudWatch counts, such as
-	// "Count by service, result".
+	// Metrics are the metrics' units and dimensions, such as "Count by service,
+	// result".
 	Metrics map[string]string
 	// DynamoDBMs and SQSMs are the milliseconds spent there.
 	DynamoDBMs, SQSMs float64
@@ -36,22 +36,23 @@ type directive struct {
 	Metrics    []struct{ Name, Unit string }
 }
 
-// Parse reads a log of exactly one line. It fails unless the line has what every line
-// must have, names nothing twice, and describes its metrics as CloudWatch wants it.
+// Parse reads a log of exactly one line. It fails if the line lacks a required member,
+// has duplicate names, or describes its metrics in a way that CloudWatch does not
+// accept.
 func Parse(log []byte) (Line, error) {
 	text, ok := bytes.CutSuffix(log, []byte("\n"))
 	if !ok || bytes.ContainsAny(text, "\n\r") {
 		return Line{}, fmt.Errorf("read log: not one line: %q", log)
 	}
 	line := Line{Metrics: map[string]string{}}
-	// This decoder refuses members of the same name, as CloudWatch's queries do not.
+	// This decoder refuses duplicate names; CloudWatch's queries do not.
 	if err := jsonv2.Unmarshal(text, &line.Fields); err != nil {
 		return Line{}, fmt.Errorf("read log: %w: %q", err, log)
 	}
 	return line, errors.Join(line.common(), line.metrics(text))
 }
 
-// common checks and takes out what is in every line.
+// common checks and removes the members that every line has.
 func (l *Line) common() error {
 	var errs []error
 	for name, of := range map[string][]any{
@@ -76,7 +77,7 @@ func (l *Line) common() error {
 	return errors.Join(errs...)
 }
 
-// metrics checks and takes out the directives.
+// metrics checks and removes the directives.
 func (l *Line) metrics(text []byte) error {
 	var embedded struct {
 		AWS *struct {
@@ -102,7 +103,7 @@ func (l *Line) metrics(text []byte) error {
 		}
 		for _, name := range d.Dimensions[0] {
 			value, ok := l.Fields[name].(string)
-			// Anything else could be a value per buyer.
+			// Anything else could have one value per buyer.
 			if !ok || value == "" || !slices.Contains([]string{"stack", "service", "result"}, name) {
 				errs = append(errs, fmt.Errorf("dimension %s is %v", name, l.Fields[name]))
 			}
@@ -120,14 +121,13 @@ func (l *Line) metrics(text []byte) error {
 	return errors.Join(errs...)
 }
 
-// secrets are what Confide puts into a request, and what no log may hold.
+// secrets are what Confide puts into a request and no log may contain.
 var secrets = []string{
 	"header.claims.signature", "alice@example.com", "Alice Liddell", "+49 151 555", "198.51.100.77", "Wonder/1.0",
 	"session=5f4dcc3b", "sesame-sesame-sesame-sesame-sesame", "coupon-98", "Christ Church",
 }
 
-// Confide fills a request with what its sender would not want to find in a log: a
-// token, names, addresses, cookies.
+// Confide adds private data to a request: a token, names, addresses, cookies.
 func Confide(r *events.APIGatewayV2HTTPRequest) {
 	if r.Headers == nil {
 		r.Headers = map[string]string{}
@@ -151,7 +151,7 @@ func Confide(r *events.APIGatewayV2HTTPRequest) {
 	r.QueryStringParameters = map[string]string{"email": secrets[1], "coupon": secrets[8]}
 }
 
-// Told returns what a log holds of what Confide put into the request.
+// Told returns the private data of Confide that a log contains.
 func Told(log []byte) (found []string) {
 	for _, secret := range secrets {
 		if bytes.Contains(log, []byte(secret)) {
