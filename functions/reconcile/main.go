@@ -1,5 +1,5 @@
-// Command reconcile looks after every sale that is not drained: it sends order
-// messages again that must have been lost, and audits the books.
+// Command reconcile handles every sale that is not drained: it resends order messages
+// that must have been lost, and audits the books.
 package main
 
 import (

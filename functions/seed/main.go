@@ -1,5 +1,5 @@
-// Command seed takes what a schedule or an operator sends: create a sale with
-// its stock, add units, pause, resume or reschedule it.
+// Command seed handles the requests of schedules and operators: create a sale with its
+// stock, add or withdraw units, pause, resume or reschedule it.
 package main
 
 import (

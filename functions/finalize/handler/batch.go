@@ -10,8 +10,8 @@ import (
 	"flashsale/shared/jsonread"
 )
 
-// Invoke implements Lambda's handler: Handle with JSON on both sides. It fails
-// if payload is not a batch of messages.
+// Invoke implements Lambda's Handler: Handle with JSON in and out. It fails if payload
+// is not a batch of messages.
 func (h *Handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	batch, err := decode(payload)
 	if err != nil {
@@ -27,9 +27,8 @@ func (h *Handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	return json.Marshal(answer)
 }
 
-// decode reads what Handle looks at: the messages' ids and bodies, which are the
-// smaller part of an event. What is not Unicode in one makes that message poison, and
-// does not cost the others (P10).
+// decode reads what Handle uses: the messages' ids and bodies, the smaller part of an
+// event. Invalid UTF-8 makes that message poison and does not affect the others (P10).
 func decode(payload []byte) (batch events.SQSEvent, err error) {
 	err = jsonread.Read(payload, func(r *jsonread.Reader) error {
 		return r.Object(func(name []byte) error {

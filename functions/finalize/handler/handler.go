@@ -1,5 +1,5 @@
-// Package handler takes batches of order messages: each claim they name gets its order
-// id, and exactly the messages that must come again are reported.
+// Package handler processes batches of order messages: each claim they name gets its
+// order id, and exactly the messages that must be redelivered are reported.
 //
 // It maps the event to calls of the ledger and their outcome to the answer. Keys,
 // expressions and retries are the ledger's.
@@ -20,7 +20,7 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// Book is what the handler needs of the ledger.
+// Book is the part of the ledger that the handler uses.
 type Book interface {
 	Confirm(context.Context, []ledger.ClaimRef) []ledger.Confirmation
 }
@@ -32,19 +32,19 @@ type Handler struct {
 	now  func() time.Time
 }
 
-// errAllFailed makes the function's error metric tell that not one message of a
-// batch could be handled: with partial failures the invocation succeeds. Batches of
-// poison alone succeed, too: whoever can send a message could otherwise make a
-// sound deployment roll back.
+// errAllFailed makes the function's error metric count batches of which no message
+// could be handled: with partial failures the invocation succeeds. Batches that are all
+// poison succeed, too: otherwise anyone who can send a message could make a good
+// deployment roll back.
 var errAllFailed = errors.New("every message of the batch failed")
 
-// New is a handler over a ledger; now is the current instant.
+// New returns a handler over a ledger; now returns the current instant.
 func New(b Book, log *telemetry.Log, now func() time.Time) *Handler {
 	return &Handler{book: b, log: log, now: now}
 }
 
-// Handle confirms the claims that the batch names and reports exactly the
-// messages that must come again.
+// Handle confirms the claims that the batch names and reports exactly the messages that
+// must be redelivered.
 func (h *Handler) Handle(ctx context.Context, batch events.SQSEvent) (answer events.SQSEventResponse, err error) {
 	ctx, cancel, event := h.log.Begin(ctx)
 	defer cancel()
@@ -76,7 +76,7 @@ func (h *Handler) Handle(ctx context.Context, batch events.SQSEvent) (answer eve
 	return answer, nil
 }
 
-// end writes the line of a batch; cause is the worst that happened to a message.
+// end writes the batch's log line; cause is the worst error of a message.
 func end(ctx context.Context, event *telemetry.Event, messages, failed int, cause error) {
 	code := sale.CodeOf(cause)
 	event.Int("messages", messages)
@@ -85,8 +85,8 @@ func end(ctx context.Context, event *telemetry.Event, messages, failed int, caus
 	event.End("finalize", code, cause)
 }
 
-// confirm returns, per record, why it failed or nil. Messages that name the same
-// claim get the same order.
+// confirm returns an error or nil per record. Messages that name the same claim get the
+// same order.
 func (h *Handler) confirm(ctx context.Context, records []events.SQSMessage, event *telemetry.Event) []error {
 	failures := make([]error, len(records))
 	refs := make([]ledger.ClaimRef, 0, len(records))

@@ -9,22 +9,22 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// Users is what the handler needs of the operator's check on users. err says why
-// there is no answer about this one; then admitted is the operator's choice.
+// Users is the part of the eligibility check that the handler uses. err says why there
+// is no answer about a user; then admitted is the operator's default.
 type Users interface {
 	Admit(ctx context.Context, saleID, user string, end time.Time) (admitted bool, err error)
 }
 
-// Checking makes the handler ask about users before it sells to them.
+// Checking makes the handler check users before it sells to them.
 func (h *Handler) Checking(u Users) *Handler {
 	h.users = u
 	return h
 }
 
-// check is ledger.Request.Admit: it asks about the user. It is skipped when the sale
-// refuses anyway or the user holds a claim. It may be slow: in the incident, slower
-// than the lock that was held meanwhile. So nothing is held while it runs, neither a
-// unit nor a claim.
+// check returns the ledger.Request.Admit of a user. It is not called when the sale
+// refuses anyway or the user holds a claim. It may be slow: in the incident it took
+// longer than the lock that was held meanwhile. So nothing is held while it runs,
+// neither a unit nor a claim.
 func (h *Handler) check(event *telemetry.Event, saleID, user string) func(context.Context, time.Time) error {
 	return func(ctx context.Context, closesAt time.Time) error {
 		call := invocation.Start()

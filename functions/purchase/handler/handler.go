@@ -19,17 +19,17 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// sendTime is what a message may take even when the tries have used up the
+// sendTime is how long sending a message may take even when the tries have used up the
 // rest of the time. It lies within invocation.Margin.
 const sendTime = 300 * time.Millisecond
 
-// Book is what the handler needs of the ledger.
+// Book is the part of the ledger that the handler uses.
 type Book interface {
 	Purchase(context.Context, ledger.Request) (ledger.Purchase, error)
 	MayResend(context.Context, sale.Claim) (bool, error)
 }
 
-// Sender is what the handler needs of the order queue.
+// Sender is the part of the order queue that the handler uses.
 type Sender interface {
 	Send(context.Context, orderq.Message) error
 }
@@ -45,8 +45,8 @@ type Handler struct {
 	callers *callers
 }
 
-// New is a handler over a ledger and an order queue. now is the current instant, by
-// which users' requests are limited; its times must have no monotonic reading: see
+// New returns a handler over a ledger and an order queue. now returns the current
+// instant, for limiting users' requests; its times must have no monotonic reading: see
 // package clock.
 func New(b Book, q Sender, log *telemetry.Log, now func() time.Time) *Handler {
 	return &Handler{book: b, queue: q, log: log, now: now, callers: newCallers()}
@@ -116,10 +116,10 @@ func parse(r *httpapi.Request) (ledger.Request, error) {
 	return request, httpapi.EmptyBody(r)
 }
 
-// send sends the order message of a claim that was made just now, or of one
-// that has been pending for so long that its message must be lost: a waiting
-// buyer heals the order by asking again. A failure does not change the answer:
-// the claim itself is what is left to send (P4, P8).
+// send sends the order message of a new claim, or of one that has been pending for so
+// long that its message must be lost: a waiting buyer repairs the order by asking
+// again. A failure does not change the answer: the message can be resent from the claim
+// (P4, P8).
 func (h *Handler) send(ctx context.Context, event *telemetry.Event, p ledger.Purchase) {
 	if p.Claim.ID == "" {
 		return
@@ -151,7 +151,7 @@ func (h *Handler) send(ctx context.Context, event *telemetry.Event, p ledger.Pur
 }
 
 func accepted(c sale.Claim) httpapi.Response {
-	c.OrderID = 0 // a repeat gets the same body; the status resource knows more (P9)
+	c.OrderID = 0 // a repeat gets the same body; the status resource has the order id (P9)
 	r := httpapi.JSON(http.StatusAccepted, httpapi.ClaimOf(c))
 	r.Headers.Location = httpapi.ClaimPath(c.SaleID)
 	r.Headers.RetryAfter = httpapi.Seconds(httpapi.Jitter(0, 2*time.Second))

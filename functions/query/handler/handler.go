@@ -18,7 +18,7 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// Book is what the handler needs of the ledger.
+// Book is the part of the ledger that the handler uses.
 type Book interface {
 	Sale(ctx context.Context, saleID string) (sale.Sale, error)
 	Remaining(context.Context, sale.Sale) (ledger.Remaining, error)
@@ -38,7 +38,7 @@ type Handler struct {
 	routes map[string]route
 }
 
-// New is a handler over a ledger; now is the current instant.
+// New returns a handler over a ledger; now returns the current instant.
 func New(b Book, log *telemetry.Log, now func() time.Time) *Handler {
 	h := &Handler{book: b, log: log, now: now}
 	h.routes = map[string]route{
@@ -96,7 +96,7 @@ type salePage struct {
 	Approximate bool       `json:"approximate,omitempty"`
 }
 
-// sale is public, and the same for everybody for a second.
+// sale answers with the public sale page, cacheable for a second.
 func (h *Handler) sale(ctx context.Context, r *httpapi.Request, event *telemetry.Event) (httpapi.Response, error) {
 	saleID, err := httpapi.SaleID(r)
 	if err != nil {
@@ -120,8 +120,7 @@ func (h *Handler) sale(ctx context.Context, r *httpapi.Request, event *telemetry
 	return response, nil
 }
 
-// phase lets the count speak, too: the shards may all be empty before the sale
-// item says so.
+// phase also considers the count: all shards may be empty before the sale item says so.
 func phase(s sale.Sale, left ledger.Remaining, now time.Time) sale.Phase {
 	p := s.Phase(now)
 	if p == sale.PhaseOpen && left.Units == 0 {
@@ -130,7 +129,7 @@ func phase(s sale.Sale, left ledger.Remaining, now time.Time) sale.Phase {
 	return p
 }
 
-// claim is the status of the caller's own order in a sale.
+// claim answers with the status of the caller's own order in a sale.
 func (h *Handler) claim(ctx context.Context, r *httpapi.Request, event *telemetry.Event) (httpapi.Response, error) {
 	user, err := httpapi.User(r)
 	if err != nil {
@@ -153,11 +152,11 @@ func (h *Handler) claim(ctx context.Context, r *httpapi.Request, event *telemetr
 	return response, nil
 }
 
-// pollingRange bounds how long a buyer waits before asking again about a claim that
-// has been pending for so long. Most claims are confirmed within a second or two; one
-// that is still pending after a minute waits for a repair, and asking every other
-// second only costs requests. The wait is at most half the age, so a buyer learns of
-// the confirmation after at most one and a half times as long as it took.
+// pollingRange bounds the Retry-After for a claim that has been pending for age. Most
+// claims are confirmed within a second or two; one that is still pending after a minute
+// waits for a repair, and polling every other second only costs requests. The wait is
+// at most half the age, so a buyer learns of the confirmation after at most one and a
+// half times the time it took.
 func pollingRange(age time.Duration) (from, to time.Duration) {
 	to = min(max(shortestPolling, age/2), longestPolling)
 	return to/2 - shortestPolling/2, to
@@ -175,7 +174,7 @@ type orderPage struct {
 	ConfirmedAt string `json:"confirmedAt"`
 }
 
-// order shows an order to its owner; to others there is no such order.
+// order answers with an order to its owner; to others with "not found".
 func (h *Handler) order(ctx context.Context, r *httpapi.Request, event *telemetry.Event) (httpapi.Response, error) {
 	user, err := httpapi.User(r)
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package handler looks after the sales: for each that is not drained it makes one
-// pass over the books, sends the order messages again that must have been lost, and
-// writes a receipt.
+// Package handler reconciles the sales: for each that is not drained it makes one pass
+// over the books, resends the order messages that must have been lost, and writes a
+// receipt.
 //
-// Repair only sends messages, marks when they were sent, and reports. It never
-// writes stock or orders (P17).
+// Repair only sends messages, records when they were sent, and reports. It never writes
+// stock or orders (P17).
 package handler
 
 import (
@@ -25,7 +25,7 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// Book is what the handler needs of the ledger.
+// Book is the part of the ledger that the handler uses.
 type Book interface {
 	Listings(context.Context) ([]ledger.Listing, error)
 	Listing(ctx context.Context, saleID string) (ledger.Listing, error)
@@ -35,7 +35,7 @@ type Book interface {
 	MayResend(context.Context, sale.Claim) (bool, error)
 }
 
-// Queue is what the handler needs of the order queue.
+// Queue is the part of the order queue that the handler uses.
 type Queue interface {
 	Send(context.Context, orderq.Message) error
 	Depth(context.Context) (int, error)
@@ -47,11 +47,12 @@ type Handler struct {
 	queue Queue
 	log   *telemetry.Log
 	now   func() time.Time
-	// most is how many messages one pass may send again.
+	// most is how many messages one pass may resend.
 	most int
 }
 
-// New is a handler over a ledger and an order queue; now is the current instant.
+// New returns a handler over a ledger and an order queue; now returns the current
+// instant.
 func New(b Book, q Queue, log *telemetry.Log, now func() time.Time) *Handler {
 	return &Handler{book: b, queue: q, log: log, now: now, most: maxResent}
 }
@@ -61,9 +62,9 @@ type Request struct {
 	SaleID *string `json:"saleId"`
 }
 
-// Handle reconciles. A sale that fails does not keep the others from their turn or
-// their receipts from the log; if any failed, the invocation fails in the end, and
-// the next minute's goes on where it stopped.
+// Handle reconciles. A sale that fails does not stop the others, nor the logging of
+// their receipts; if any failed, the invocation fails in the end, and the next one, a
+// minute later, continues.
 func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (answer Answer, failure error) {
 	ctx, cancel, event := h.log.Begin(ctx)
 	defer cancel()
@@ -108,9 +109,9 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (answer Answe
 	return answer, nil
 }
 
-// sales are those to look at, the one that has waited longest first: when the time
-// does not suffice for all, the others come first the next time. A sale that was
-// asked for by name is looked at from the beginning, drained or not.
+// sales returns the sales to reconcile, the one that has waited longest first: if the
+// time does not suffice for all, the others come first next time. A sale requested by
+// id is reconciled from the beginning, drained or not.
 func (h *Handler) sales(ctx context.Context, raw json.RawMessage) (listings []ledger.Listing, named bool, err error) {
 	var r Request
 	names, err := jsonread.Flat(raw, &r)
@@ -131,7 +132,7 @@ func (h *Handler) sales(ctx context.Context, raw json.RawMessage) (listings []le
 	return []ledger.Listing{listing}, true, err
 }
 
-// savedAt is when a sale was last looked at; zero if never.
+// savedAt is when a sale was last reconciled; zero if never.
 func savedAt(l ledger.Listing) time.Time {
 	if l.Cursor == nil {
 		return time.Time{}
@@ -139,8 +140,8 @@ func savedAt(l ledger.Listing) time.Time {
 	return l.Cursor.SavedAt
 }
 
-// reconcile begins a pass or goes on with one. A nil receipt without an error means
-// that the pass goes on next time.
+// reconcile begins or continues a pass. A nil receipt without an error means that the
+// pass is not complete yet.
 func (h *Handler) reconcile(ctx context.Context, listing ledger.Listing) (receipt *Receipt, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -151,7 +152,7 @@ func (h *Handler) reconcile(ctx context.Context, listing ledger.Listing) (receip
 	stranded := &stranded{most: h.most}
 	books, err := h.pass(ctx, audit, stranded)
 	if books == nil {
-		// What was found so far need not wait for the end of the pass.
+		// Resend what was found so far without waiting for the end of the pass.
 		_, sendErr := h.resend(ctx, stranded.oldest(), audit.Pending+audit.Missing)
 		return nil, errors.Join(err, sendErr, h.save(ctx, audit))
 	}
@@ -166,8 +167,8 @@ func (h *Handler) reconcile(ctx context.Context, listing ledger.Listing) (receip
 	return receipt, errors.Join(err, h.save(ctx, audit.Next()))
 }
 
-// pass steps until the pass is complete or its time is up; then the receipt is nil.
-// It leaves half of the turn to sending messages again.
+// pass steps until the pass is complete or its time is up; then the receipt is nil. It
+// leaves half of the sale's time for resending messages.
 func (h *Handler) pass(ctx context.Context, audit *ledger.Audit, stranded *stranded) (*ledger.Receipt, error) {
 	ctx, cancel := invocation.Share(ctx, 2)
 	defer cancel()
@@ -188,13 +189,13 @@ func (h *Handler) pass(ctx context.Context, audit *ledger.Audit, stranded *stran
 	}
 }
 
-// save stores the pass for the next invocation, also when the turn is over.
+// save stores the pass for the next invocation, even when the sale's time is up.
 func (h *Handler) save(ctx context.Context, audit *ledger.Audit) error {
 	ctx, cancel := invocation.AtLeast(ctx, saveTime)
 	defer cancel()
 	return h.book.SaveCursor(ctx, audit)
 }
 
-// saveTime is what storing a pass may take after the time is up. It lies within
+// saveTime is how long storing a pass may take after the time is up. It lies within
 // invocation.Margin.
 const saveTime = 300 * time.Millisecond

@@ -25,14 +25,14 @@ type Receipt struct {
 	Pending   int64  `json:"pending"`
 	Confirmed int64  `json:"confirmed"`
 	Resent    int64  `json:"resent"`
-	// OldestPendingSeconds is the age of the oldest order that is pending or whose
-	// order item is missing, when the pass came by.
+	// OldestPendingSeconds is the age of the oldest order that was pending or whose
+	// order item was missing when the pass read it.
 	OldestPendingSeconds int64    `json:"oldestPendingSeconds"`
 	Balanced             bool     `json:"balanced"`
 	Findings             []string `json:"findings"`
 	// ReadUnits is what the pass cost, in DynamoDB read request units.
 	ReadUnits float64 `json:"readUnits"`
-	// Available is the stock that can be bought now; a metric, no part of the books.
+	// Available is the stock that can be bought now; a metric, not part of the books.
 	Available int64 `json:"-"`
 }
 
@@ -66,13 +66,14 @@ func report(event *telemetry.Event, r Receipt) {
 	event.End("receipt", code, err)
 }
 
-// seedingMargin is how long before the opening a sale must be complete. Creating it takes
-// seconds; whoever is told that it was cut off needs minutes to repeat it.
+// seedingMargin is how long before the opening a sale must be complete. Creating it
+// takes seconds; an operator who learns that it was interrupted needs minutes to repeat
+// it.
 const seedingMargin = 15 * time.Minute
 
 // reportDraft writes a line about a sale that is still being created. From
 // seedingMargin before its opening until its end a draft is a warning and counts as
-// unseeded: its creation was cut off, and its buyers are told that there is no such sale.
+// unseeded: its creation was interrupted, and buyers get "no such sale".
 func (h *Handler) reportDraft(event *telemetry.Event, saleID string, draft *ledger.DraftError) {
 	event.Text("saleId", saleID)
 	code, unseeded := sale.SaleNotFound, 0

@@ -13,21 +13,20 @@ import (
 )
 
 const (
-	// maxResent bounds what one pass sends again: about a minute of calls, one
-	// after the other.
+	// maxResent bounds what one pass resends: about a minute of sequential calls.
 	maxResent = 5000
-	// maxDelay is how old a claim must be for its message to be sent again however
-	// full the queue is. With a run every minute the first message is sent before
-	// the claim is two minutes old and, because MayResend waits for half its age,
-	// the second before it is five: ledger.ResendBound.
+	// maxDelay is the age of a claim from which its message is resent however full the
+	// queue is. With a run every minute the first resend happens before the claim is
+	// two minutes old and, because MayResend waits for half its age, the second before
+	// it is five: ledger.ResendBound.
 	maxDelay = ledger.ResendBound / 5
-	// maxFailures is after how many failures in a row a pass sends no more: the
-	// queue or the table cannot be reached.
+	// maxFailures is the number of failures in a row after which a pass stops sending:
+	// the queue or the table cannot be reached.
 	maxFailures = 3
 )
 
-// stranded keeps the claims of a pass whose message is to be sent again: no more
-// than most, those that have waited longest.
+// stranded keeps the claims of a pass whose message is to be resent: at most most of
+// them, those that have waited longest.
 type stranded struct {
 	most   int
 	claims []sale.Claim
@@ -39,14 +38,14 @@ func (s *stranded) add(c sale.Claim) {
 	}
 }
 
-// oldest are the claims in the order of their last message. Of more than one pass
-// can send each gets its turn before any gets a second one.
+// oldest returns the claims in the order of their last message. If there are more than
+// one pass can send, each gets its turn before any gets a second one.
 func (s *stranded) oldest() []sale.Claim {
 	slices.SortFunc(s.claims, func(a, b sale.Claim) int { return lastSent(a).Compare(lastSent(b)) })
 	return s.claims[:min(s.most, len(s.claims))]
 }
 
-// lastSent is when the message of a claim was sent last, as far as the claim shows.
+// lastSent is when the message of a claim was last sent, according to the claim.
 func lastSent(c sale.Claim) time.Time {
 	if c.ResentAt.IsZero() {
 		return c.AcceptedAt
@@ -54,11 +53,10 @@ func lastSent(c sale.Claim) time.Time {
 	return c.ResentAt
 }
 
-// resend sends the messages of stranded claims again until the turn is over. While
-// the queue holds as many messages as the sale has unfinished orders they are
-// probably only waiting their turn, and more messages would make that longer. But
-// the messages may be those of another sale, or one that fails and comes back for
-// ever, so that holds for young claims only.
+// resend resends the messages of stranded claims until the sale's time is up. While the
+// queue holds as many messages as the sale has unfinished orders, they are probably
+// only queued, and more messages would delay them. But those messages may be another
+// sale's, or one that fails and comes back forever, so only young claims are skipped.
 func (h *Handler) resend(ctx context.Context, claims []sale.Claim, unfinished int64) (resent int64, err error) {
 	if len(claims) == 0 {
 		return 0, nil
@@ -72,7 +70,7 @@ func (h *Handler) resend(ctx context.Context, claims []sale.Claim, unfinished in
 		}
 		sent, err := h.sendAgain(ctx, claims[0])
 		if err != nil && !invocation.Outlasts(ctx, saveTime) {
-			break // the turn ended in the middle of a call: the rest goes on next time
+			break // the time ended during a call: the rest follows next time
 		}
 		if err != nil {
 			failures++
@@ -86,8 +84,8 @@ func (h *Handler) resend(ctx context.Context, claims []sale.Claim, unfinished in
 	return resent, errors.Join(errs...)
 }
 
-// sendAgain marks the claim and sends its message, if that is due. A message whose
-// sending fails after the mark is due again after as long as any other.
+// sendAgain marks the claim and sends its message, if that is due. If sending fails
+// after the mark, the message is due again after the usual time.
 func (h *Handler) sendAgain(ctx context.Context, c sale.Claim) (bool, error) {
 	due, err := h.book.MayResend(ctx, c)
 	if err != nil || !due {

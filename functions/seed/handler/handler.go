@@ -1,5 +1,5 @@
-// Package handler takes what a schedule or an operator sends: create a sale with its
-// stock, add or withdraw units, pause, resume or reschedule it.
+// Package handler handles the requests of schedules and operators: create a sale with
+// its stock, add or withdraw units, pause, resume or reschedule it.
 //
 // It maps the event to calls of the ledger and their outcome to the answer. Keys,
 // expressions and retries are the ledger's.
@@ -20,7 +20,7 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// Book is what the handler needs of the ledger.
+// Book is the part of the ledger that the handler uses.
 type Book interface {
 	Create(context.Context, sale.Creation) (ledger.Seeding, error)
 	Add(context.Context, sale.Addition) (ledger.Seeding, error)
@@ -35,7 +35,7 @@ type Handler struct {
 	now  func() time.Time
 }
 
-// answer is what every action says of the sale it leaves behind.
+// answer is what every action returns about the resulting sale.
 type answer struct {
 	SaleID  string `json:"saleId"`
 	Seeded  int64  `json:"seeded"`
@@ -45,14 +45,14 @@ type answer struct {
 	*edited
 }
 
-// withdrawn is what the answer to a withdrawal says besides: how many units it took
-// in all, however often it was repeated.
+// withdrawn is what a withdrawal returns in addition: how many units it took in total,
+// including all repeats.
 type withdrawn struct {
 	Withdrawn int64 `json:"withdrawn"`
 }
 
-// edited is what the answer to an edit says besides: what holds now, in the sale
-// and in every shard.
+// edited is what an edit returns in addition: the state now in effect, in the sale and
+// in every shard.
 type edited struct {
 	Paused    bool   `json:"paused"`
 	OpensAt   string `json:"opensAt"`
@@ -60,12 +60,12 @@ type edited struct {
 	ChangedAt string `json:"changedAt"` // the newest edit's instant
 }
 
-// New is a handler over a ledger; now is the current instant.
+// New returns a handler over a ledger; now returns the current instant.
 func New(b Book, log *telemetry.Log, now func() time.Time) *Handler {
 	return &Handler{book: b, log: log, now: now}
 }
 
-// Handle applies one request. A failure is a function error of the code's name.
+// Handle applies one request. A failure is a function error named after its code.
 func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (out answer, failure error) {
 	ctx, cancel, event := h.log.Begin(ctx)
 	defer cancel()
@@ -77,7 +77,7 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (out answer, 
 		code := sale.CodeOf(err)
 		event.CountBy("seedings", "result", telemetry.Outcome(code))
 		event.End("seed", code, err)
-		failure = told(err)
+		failure = callerError(err)
 	}()
 
 	var r request
@@ -136,9 +136,9 @@ func seeded(s ledger.Seeding, err error) (answer, error) {
 	return answer{SaleID: s.SaleID, Seeded: s.Seeded, Shards: s.Shards, Applied: s.Applied}, err
 }
 
-// told is the function error that the caller sees: the code and what may be
-// told, never a foreign error's text.
-func told(err error) error {
+// callerError returns the function error that the caller sees: the code and the public
+// detail, never another error's text.
+func callerError(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -9,8 +9,8 @@ import (
 	"flashsale/shared/sale"
 )
 
-// request is what an operator or a schedule sends. Fields are pointers so that
-// "absent", null and 0 are told apart: nothing that was not said is assumed.
+// request is what an operator or a schedule sends. Fields are pointers to distinguish
+// absent from 0: nothing is assumed that was not given.
 type request struct {
 	Action          string  `json:"action"`
 	SaleID          string  `json:"saleId"`
@@ -25,7 +25,7 @@ type request struct {
 	At              *string `json:"at"`
 }
 
-// fields lists what each action takes besides action and saleId.
+// fields lists the fields of each action besides action and saleId.
 var fields = map[string][]string{
 	"create":     {"name", "opensAt", "closesAt", "stock", "shards", "ordersPerSecond", "maxStock"},
 	"add":        {"seedId", "stock"},
@@ -35,8 +35,8 @@ var fields = map[string][]string{
 	"reschedule": {"opensAt", "closesAt", "at"},
 }
 
-// decode reads a seeding request strictly: a misspelt, doubled, null or foreign
-// field is an error, because a schedule's typo must not seed something else.
+// decode reads a seeding request strictly: a misspelt, duplicate, null or unknown field
+// is an error, because a typo in a schedule must not seed something else.
 func decode(raw []byte) (request, error) {
 	var r request
 	names, err := jsonread.Flat(raw, &r)
@@ -87,7 +87,7 @@ func (r *request) creation() (sale.Creation, error) {
 	return c, c.Check()
 }
 
-// addition is also what a withdrawal asks for, whose fields and limits are the same.
+// addition is also used for withdrawals, whose fields and limits are the same.
 func (r *request) addition() (sale.Addition, error) {
 	if r.Stock == nil {
 		return sale.Addition{}, invalid("stock is needed")
@@ -96,8 +96,7 @@ func (r *request) addition() (sale.Addition, error) {
 	return a, a.Check()
 }
 
-// edit is of the instant that the request gives. Without one it applies in any
-// case.
+// edit has the instant that the request gives. Without one it applies in any case.
 func (r *request) edit(now time.Time) (sale.Edit, error) {
 	e := sale.Edit{SaleID: r.SaleID}
 	var err error
