@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// Answer is an answer of the API or of the Lambda service. What does not follow the contract
-// leaves Code and Claim empty, for the caller's checks to find missing.
+// Answer is an answer of the API or of the Lambda service. If the body does not follow the
+// contract, Code and Claim stay empty and the caller's checks fail.
 type Answer struct {
 	Status     int
 	Header     http.Header
 	Body       []byte
 	Code       string        // of a problem
 	Claim      Claim         // in the body, or inside a problem
-	RetryAfter time.Duration // whole seconds; negative if the answer asks for no pause
+	RetryAfter time.Duration // whole seconds; negative without a valid Retry-After
 }
 
-// Claim is a claim as an answer shows it.
+// Claim is a claim in an answer.
 type Claim struct {
 	ClaimID string `json:"claimId"`
 	SaleID  string `json:"saleId"`
@@ -49,7 +49,7 @@ func Read(status int, header http.Header, body []byte) Answer {
 	return a
 }
 
-// String is the answer in one line.
+// String formats the answer as one line.
 func (a Answer) String() string {
 	const most = 160
 	body := strings.Join(strings.Fields(string(a.Body)), " ")

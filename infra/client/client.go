@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// requestTime bounds one request to the API; API Gateway itself ends at 30 s.
+	// requestTime bounds one request to the API; API Gateway's own limit is 30 s.
 	requestTime = 35 * time.Second
 	// invokeTime bounds one invocation; the longest function may run for two minutes.
 	invokeTime = 125 * time.Second
-	// maxBody is the longest answer that is read, in bytes.
+	// maxBody is the longest response body that is read, in bytes.
 	maxBody = 1 << 20
-	// tokenTTL, in seconds, outlives every run.
+	// tokenTTL, in seconds, is longer than any run.
 	tokenTTL = "86400"
-	// fetchers is how many tokens are fetched at a time; signing one costs processor time.
+	// fetchers is how many tokens are fetched at a time; signing a token takes CPU time.
 	fetchers = 16
 )
 
@@ -35,21 +35,21 @@ type Client struct {
 	http    *http.Client
 }
 
-// Options are all optional.
+// Options configures a Client; every field is optional.
 type Options struct {
 	// Lambda is the address of a local stack's Invoke API.
 	Lambda string
 	// Invoke calls functions in place of the Invoke API at Lambda.
 	Invoke Invoke
-	// Timeout bounds one request to the API instead of 35 s.
+	// Timeout bounds one request to the API; 0 means 35 s.
 	Timeout time.Duration
-	// Connections is how many idle connections are kept: as many as there are requests in flight.
+	// Connections is the number of idle connections to keep: the number of requests in flight.
 	Connections int
-	// Transport makes the requests in place of one like http.DefaultTransport.
+	// Transport replaces the default, which is like http.DefaultTransport.
 	Transport http.RoundTripper
 }
 
-// Invoke calls a function and returns what the Lambda service answers.
+// Invoke calls a function and returns the Lambda service's answer.
 type Invoke func(ctx context.Context, function string, payload []byte) (Answer, error)
 
 // New makes a client of the API at the address.
@@ -66,7 +66,7 @@ func New(api string, o Options) *Client {
 		API: strings.TrimSuffix(api, "/"), lambda: o.Lambda, invoke: o.Invoke, timeout: o.Timeout,
 		http: &http.Client{
 			Transport: o.Transport,
-			// A redirect would take the token to an address that nobody named.
+			// Following a redirect would send the token to an address the user did not give.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
@@ -75,7 +75,7 @@ func New(api string, o Options) *Client {
 // Close closes the idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Send makes a request to a path of the API; header is names and values in turn.
+// Send makes a request to a path of the API; header alternates names and values.
 func (c *Client) Send(ctx context.Context, method, path, body string, header ...string) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -93,11 +93,11 @@ func (c *Client) send(ctx context.Context, method, address, body string, header 
 	return c.Do(r)
 }
 
-// Do makes a request that the caller has put together.
+// Do sends a request built by the caller.
 func (c *Client) Do(r *http.Request) (Answer, error) {
 	response, err := c.http.Do(r)
 	if err != nil {
-		return Answer{}, err // names method and address already
+		return Answer{}, err // already names the method and the address
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxBody))
@@ -107,7 +107,7 @@ func (c *Client) Do(r *http.Request) (Answer, error) {
 	return Read(response.StatusCode, response.Header, body), nil
 }
 
-// Buy asks for one unit. The Idempotency-Key may be empty: then none is sent.
+// Buy orders one unit. If the key is empty, no Idempotency-Key is sent.
 func (c *Client) Buy(ctx context.Context, saleID, token, key string) (Answer, error) {
 	header := bearer(token)
 	if key != "" {
@@ -116,22 +116,22 @@ func (c *Client) Buy(ctx context.Context, saleID, token, key string) (Answer, er
 	return c.Send(ctx, http.MethodPost, "/sales/"+url.PathEscape(saleID)+"/orders", "", header...)
 }
 
-// Mine asks for the claim of the token's user.
+// Mine reads the claim of the token's user.
 func (c *Client) Mine(ctx context.Context, saleID, token string) (Answer, error) {
 	return c.Send(ctx, http.MethodGet, "/sales/"+url.PathEscape(saleID)+"/orders/me", "", bearer(token)...)
 }
 
-// Order asks for an order of the token's user.
+// Order reads an order of the token's user.
 func (c *Client) Order(ctx context.Context, orderID, token string) (Answer, error) {
 	return c.Send(ctx, http.MethodGet, "/orders/"+url.PathEscape(orderID), "", bearer(token)...)
 }
 
-// Sale asks for a sale's public page.
+// Sale reads a sale's public page.
 func (c *Client) Sale(ctx context.Context, saleID string) (Answer, error) {
 	return c.Send(ctx, http.MethodGet, "/sales/"+url.PathEscape(saleID), "")
 }
 
-// bearer is the header of a token's user, or none.
+// bearer returns the Authorization header for a token, or nothing without one.
 func bearer(token string) []string {
 	if token == "" {
 		return nil
@@ -139,8 +139,8 @@ func bearer(token string) []string {
 	return []string{"Authorization", "Bearer " + token}
 }
 
-// Token is an access token of a local stack's own issuer, valid for a day; more are parameters
-// of its query, names and values in turn.
+// Token gets an access token from a local stack's issuer, valid for a day; more alternates
+// names and values of further query parameters.
 func (c *Client) Token(ctx context.Context, user string, more ...string) (string, error) {
 	query := url.Values{"sub": {user}, "ttl": {tokenTTL}}
 	for i := 0; i+1 < len(more); i += 2 {
@@ -157,8 +157,8 @@ func (c *Client) Token(ctx context.Context, user string, more ...string) (string
 	return token, nil
 }
 
-// Tokens are the users' tokens in the same order. The first failure ends it. one is called
-// after each, by several goroutines.
+// Tokens gets the users' tokens, in the same order, and stops at the first failure. It calls
+// one after each token, from several goroutines.
 func (c *Client) Tokens(ctx context.Context, users []string, one func()) ([]string, error) {
 	tokens := make([]string, len(users))
 	group, ctx := errgroup.WithContext(ctx)

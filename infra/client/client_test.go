@@ -29,7 +29,7 @@ func TestAnAnswersCodeAndClaimAreRead(t *testing.T) {
 		{"a problem without one", `{"code":"sold-out"}`, "sold-out", Claim{}},
 		{"a function that died", `{"message":"Internal Server Error"}`, "", Claim{}},
 		{"a claim of another shape", `{"claimId":1,"code":"x"}`, "", Claim{}},
-		{"no JSON", `<html>`, "", Claim{}},
+		{"not JSON", `<html>`, "", Claim{}},
 	} {
 		if a := Read(200, nil, []byte(tt.body)); a.Code != tt.code || a.Claim != tt.claim || a.RetryAfter >= 0 {
 			t.Errorf("%s: got %q, %+v, %v", tt.name, a.Code, a.Claim, a.RetryAfter)
@@ -64,12 +64,12 @@ func FuzzAnswersOfAnyShapeAreRead(f *testing.F) {
 			t.Errorf("%q becomes %+v", body, a)
 		}
 		if line := a.String(); len(line) > 1000 || strings.Contains(line, "\n") {
-			t.Errorf("%q is no short line", line)
+			t.Errorf("%q is not one short line", line)
 		}
 	})
 }
 
-// asked is what a server was asked last.
+// asked is the last request that a server received.
 type asked struct {
 	mu     sync.Mutex
 	method string
@@ -111,7 +111,7 @@ func TestWhatABuyerSends(t *testing.T) {
 	}{
 		{"a purchase", "POST", "/sales/s/orders", "Bearer tok", []string{"k1"}, func(ctx context.Context) (Answer, error) { return c.Buy(ctx, "s", "tok", "k1") }},
 		{"a purchase without a key", "POST", "/sales/s/orders", "Bearer tok", nil, func(ctx context.Context) (Answer, error) { return c.Buy(ctx, "s", "tok", "") }},
-		{"a purchase of nobody", "POST", "/sales/a%2Fb/orders", "", nil, func(ctx context.Context) (Answer, error) { return c.Buy(ctx, "a/b", "", "") }},
+		{"a purchase without a token", "POST", "/sales/a%2Fb/orders", "", nil, func(ctx context.Context) (Answer, error) { return c.Buy(ctx, "a/b", "", "") }},
 		{"their own claim", "GET", "/sales/s/orders/me", "Bearer tok", nil, func(ctx context.Context) (Answer, error) { return c.Mine(ctx, "s", "tok") }},
 		{"an order", "GET", "/orders/7", "Bearer tok", nil, func(ctx context.Context) (Answer, error) { return c.Order(ctx, "7", "tok") }},
 		{"a sale", "GET", "/sales/s", "", nil, func(ctx context.Context) (Answer, error) { return c.Sale(ctx, "s") }},
@@ -156,7 +156,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	}
 }
 
-// refusing is a transport that lets nothing through.
+// refusing is a transport that fails every request.
 type refusing struct{ err error }
 
 func (r refusing) RoundTrip(*http.Request) (*http.Response, error) { return nil, r.err }
@@ -220,7 +220,7 @@ func TestTokensAreAskedForByUser(t *testing.T) {
 		t.Errorf("%d tokens %q, %v", n, got, err)
 	}
 	if got, err := c.Tokens(t.Context(), append(users, "refused"), one); err == nil {
-		t.Errorf("a token is missing and nothing was said: %q", got)
+		t.Errorf("a token is missing, but there was no error: %q", got)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -236,7 +236,7 @@ func TestASaleIsMadeThroughTheInvokeAPI(t *testing.T) {
 	opens := time.Date(2026, 11, 11, 12, 0, 0, 500_000_000, time.UTC)
 	s := Sale{ID: "s", Name: "S", OpensAt: opens, ClosesAt: opens.Add(time.Hour), Stock: 3, Shards: 2}
 	if err := c.Seed(t.Context(), s); err != nil || last.url != "/2015-03-31/functions/SeedFunction/invocations" || last.header.Get("Content-Type") != "application/json" {
-		t.Errorf("%v, asked at %s", err, last.url)
+		t.Errorf("%v, requested at %s", err, last.url)
 	}
 	var got map[string]any
 	want := map[string]any{
@@ -244,14 +244,14 @@ func TestASaleIsMadeThroughTheInvokeAPI(t *testing.T) {
 		"opensAt": "2026-11-11T12:00:00.5Z", "closesAt": "2026-11-11T13:00:00.5Z",
 	}
 	if err := json.Unmarshal([]byte(last.body), &got); err != nil || !cmp.Equal(want, got) {
-		t.Errorf("SeedFunction is asked (-want +got):\n%s%v", cmp.Diff(want, got), err)
+		t.Errorf("SeedFunction got (-want +got):\n%s%v", cmp.Diff(want, got), err)
 	}
 	for _, other := range []Sale{{ID: "x", Stock: 3, Shards: 2}, {ID: "s", Stock: 4, Shards: 2}, {ID: "s", Stock: 3, Shards: 1}} {
 		if err := c.Seed(t.Context(), other); err == nil {
-			t.Errorf("%s is taken for %+v", answer, other)
+			t.Errorf("%s was accepted for %+v", answer, other)
 		}
 	}
-	answer = "no JSON"
+	answer = "not JSON"
 	if err := c.Seed(t.Context(), s); err == nil {
 		t.Error("no error")
 	}
@@ -266,11 +266,11 @@ func TestAFunctionsOwnErrorIsARefusal(t *testing.T) {
 	c := New(address, Options{Lambda: address})
 	var refusal *Refusal
 	if err := c.Seed(t.Context(), Sale{ID: "s"}); !errors.As(err, &refusal) || refusal.Code != "invalid-request" || !strings.Contains(err.Error(), "stock") {
-		t.Errorf("%v, want what the function said", err)
+		t.Errorf("%v, want the function's message", err)
 	}
 	body = "killed"
 	if err := c.Ask(t.Context(), ReconcileFunction, 1, nil); !errors.As(err, &refusal) || refusal.Detail != "killed" || refusal.Function != ReconcileFunction {
-		t.Errorf("%v, want what the function said", err)
+		t.Errorf("%v, want the function's message", err)
 	}
 	if a, err := c.Invoke(t.Context(), "Other", []byte("{}"), "X-Amz-Log-Type", "Tail"); err != nil || a.Header.Get(FunctionError) == "" || last.header.Get("X-Amz-Log-Type") != "Tail" {
 		t.Errorf("%v %v, %v", a, a.Header, err)
@@ -280,21 +280,21 @@ func TestAFunctionsOwnErrorIsARefusal(t *testing.T) {
 	}
 }
 
-func TestAReceiptIsAskedForBySaleAndJudged(t *testing.T) {
+func TestAReceiptIsRequestedBySaleAndChecked(t *testing.T) {
 	const balanced = `{"receipts":[{"saleId":"s","seeded":1,"stock":0,"claims":1,"pending":0,"balanced":true,"findings":[]}]}`
 	for _, tt := range []struct{ name, answer, want string }{
 		{"a balanced one", balanced, ""},
 		{"an unbalanced one", strings.Replace(balanced, "true", "false", 1), "do not balance"},
 		{"with a pending order", strings.Replace(balanced, `"pending":0`, `"pending":1`, 1), "1 pending"},
-		{"of another sale", strings.Replace(balanced, `"s"`, `"other"`, 1), "answers with"},
-		{"none", `{"receipts":[]}`, "answers with 0"},
-		{"no JSON", `no`, "answer"},
+		{"of another sale", strings.Replace(balanced, `"s"`, `"other"`, 1), "answered with"},
+		{"none", `{"receipts":[]}`, "answered with 0"},
+		{"not JSON", `no`, "answer"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			address, last := server(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, tt.answer) })
 			words, err := New("", Options{Lambda: address}).Receipt(t.Context(), "s")
 			if last.url != "/2015-03-31/functions/ReconcileFunction/invocations" || last.body != `{"saleId":"s"}` {
-				t.Errorf("%s is asked %s", last.url, last.body)
+				t.Errorf("%s got %s", last.url, last.body)
 			}
 			if tt.want == "" && (err != nil || words != "1 seeded = 0 left + 1 claims") {
 				t.Errorf("%q, %v", words, err)
@@ -306,7 +306,7 @@ func TestAReceiptIsAskedForBySaleAndJudged(t *testing.T) {
 	}
 }
 
-func TestALocalStackSaysWhereItsPartsAre(t *testing.T) {
+func TestALocalStackReturnsTheAddressesOfItsParts(t *testing.T) {
 	health, status := "", http.StatusOK
 	address, last := server(t, func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(status)
@@ -334,7 +334,7 @@ func TestALocalStackSaysWhereItsPartsAre(t *testing.T) {
 	}
 }
 
-func TestThePortIsTheAddresss(t *testing.T) {
+func TestThePortIsTakenFromTheAddress(t *testing.T) {
 	for address, want := range map[string]string{"http://127.0.0.1:3000": "3000", "http://localhost/": "80", "http://%zz": "80"} {
 		if got := New(address, Options{}).Port(); got != want {
 			t.Errorf("%s: %s, want %s", address, got, want)

@@ -1,7 +1,7 @@
 // Package client reaches the running system as buyers and operators do: over its HTTP API and
 // the Lambda Invoke API.
 //
-// It knows the documented contract of both and imports no code of the system, so that what
-// judges an answer shares nothing with what gave it. Every request is made once; whether to
-// repeat it is for the caller to decide. Package place, below, finds deployed systems, too.
+// It implements the documented contract of both and imports no code of the system, so that
+// the checks share nothing with the code they check. Every request is sent once; the caller
+// decides whether to repeat it. Package place, below, also finds deployed systems.
 package client

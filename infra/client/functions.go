@@ -10,33 +10,33 @@ import (
 	"time"
 )
 
-// Names of the functions that an operator invokes, as in the template.
+// Logical ids, in the template, of the functions that an operator invokes.
 const (
 	SeedFunction      = "SeedFunction"
 	ReconcileFunction = "ReconcileFunction"
 )
 
-// FunctionError is the header by which the Lambda service says that the function failed.
+// FunctionError is the header that the Lambda service sets when the function failed.
 const FunctionError = "X-Amz-Function-Error"
 
 var (
-	// ErrNoFunctions: only the address of the API is known.
+	// ErrNoFunctions means that only the address of the API is known.
 	ErrNoFunctions = errors.New("no SeedFunction known: give the stack's name or an existing sale")
-	// ErrUnbalanced: a sale's books do not balance.
+	// ErrUnbalanced means that a sale's books do not balance.
 	ErrUnbalanced = errors.New("the books do not balance")
 )
 
 // Refusal is a function's own error.
 type Refusal struct {
 	Function string `json:"-"`
-	Code     string `json:"errorType"`    // of the project's vocabulary, if the function itself failed
-	Detail   string `json:"errorMessage"` // the code, and what else the caller may know
+	Code     string `json:"errorType"`    // one of the project's error codes, if the handler returned an error
+	Detail   string `json:"errorMessage"` // the code and further details
 }
 
-func (r *Refusal) Error() string { return fmt.Sprintf("%s answers %.300q", r.Function, r.Detail) }
+func (r *Refusal) Error() string { return fmt.Sprintf("%s answered %.300q", r.Function, r.Detail) }
 
-// Invoke calls a function by its name in the template and waits for it; header is names and
-// values in turn, for a local stack only.
+// Invoke calls a function by its logical id in the template and waits for its answer; header
+// alternates names and values and applies to a local stack only.
 func (c *Client) Invoke(ctx context.Context, function string, payload []byte, header ...string) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, invokeTime)
 	defer cancel()
@@ -50,8 +50,8 @@ func (c *Client) Invoke(ctx context.Context, function string, payload []byte, he
 	return c.send(ctx, http.MethodPost, address, string(payload), append([]string{"Content-Type", "application/json"}, header...))
 }
 
-// Ask calls a function with a request and decodes its answer, unless that is nil. The error is
-// a *Refusal if the function failed.
+// Ask calls a function with a request and decodes its answer unless answer is nil. The error
+// is a *Refusal if the function failed.
 func (c *Client) Ask(ctx context.Context, function string, request, answer any) error {
 	payload, err := json.Marshal(request)
 	if err != nil {
@@ -78,14 +78,14 @@ func (c *Client) Ask(ctx context.Context, function string, request, answer any) 
 	return nil
 }
 
-// Sale is a sale to be made.
+// Sale describes a sale to create.
 type Sale struct {
 	ID, Name          string
 	OpensAt, ClosesAt time.Time
 	Stock, Shards     int
 }
 
-// Seed makes a sale through SeedFunction.
+// Seed creates a sale through SeedFunction.
 func (c *Client) Seed(ctx context.Context, s Sale) error {
 	var made struct {
 		SaleID         string
@@ -96,7 +96,7 @@ func (c *Client) Seed(ctx context.Context, s Sale) error {
 		"opensAt": s.OpensAt.UTC().Format(time.RFC3339Nano), "closesAt": s.ClosesAt.UTC().Format(time.RFC3339Nano),
 	}, &made)
 	if err == nil && (made.SaleID != s.ID || made.Seeded != s.Stock || made.Shards != s.Shards) {
-		err = fmt.Errorf("SeedFunction answers that it made %+v", made)
+		err = fmt.Errorf("SeedFunction answered that it created %+v", made)
 	}
 	if err != nil {
 		return fmt.Errorf("create sale %s: %w", s.ID, err)
@@ -104,8 +104,8 @@ func (c *Client) Seed(ctx context.Context, s Sale) error {
 	return nil
 }
 
-// Receipt asks ReconcileFunction for a sale's books and sums them up in a few words. It fails
-// with ErrUnbalanced when they do not balance or an order is not confirmed.
+// Receipt gets a sale's books from ReconcileFunction and returns a summary. It fails with
+// ErrUnbalanced when they do not balance or an order is not confirmed.
 func (c *Client) Receipt(ctx context.Context, saleID string) (string, error) {
 	var answer struct {
 		Receipts []struct {
@@ -120,7 +120,7 @@ func (c *Client) Receipt(ctx context.Context, saleID string) (string, error) {
 		return "", fmt.Errorf("read receipt: %w", err)
 	}
 	if len(answer.Receipts) != 1 || answer.Receipts[0].SaleID != saleID {
-		return "", fmt.Errorf("read receipt: ReconcileFunction answers with %d receipts", len(answer.Receipts))
+		return "", fmt.Errorf("read receipt: ReconcileFunction answered with %d receipts", len(answer.Receipts))
 	}
 	r := answer.Receipts[0]
 	words := fmt.Sprintf("%d seeded = %d left + %d claims", r.Seeded, r.Stock, r.Claims)

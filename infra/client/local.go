@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// healthTime bounds the question whether a local stack answers.
+// healthTime bounds the health check of a local stack.
 const healthTime = 5 * time.Second
 
-// ErrNoSystem: there is no system where one was looked for.
+// ErrNoSystem means that no system was found at the given place.
 var ErrNoSystem = errors.New("no system found")
 
-// System is a running system. What is not known of it is empty.
+// System is a running system. Unknown fields are empty.
 type System struct {
 	*Client
 	Local                            bool
@@ -27,7 +27,7 @@ type System struct {
 	OrderQueue, OrderDeadLetterQueue string // URLs
 }
 
-// Find asks the local stack at the address where its parts are.
+// Find gets the addresses of a local stack's parts from the stack.
 func Find(ctx context.Context, api string, o Options) (System, error) {
 	c := New(api, o)
 	ctx, cancel := context.WithTimeout(ctx, healthTime)
@@ -39,7 +39,7 @@ func Find(ctx context.Context, api string, o Options) (System, error) {
 	case a.Status != http.StatusOK:
 		err = unexpected(a)
 	case json.Unmarshal(a.Body, &parts) != nil || parts.Table == "":
-		err = errors.New("what answers is no local stack")
+		err = errors.New("the server there is not a local stack")
 	}
 	if err != nil {
 		c.Close()
@@ -54,7 +54,7 @@ func Find(ctx context.Context, api string, o Options) (System, error) {
 	return s, nil
 }
 
-// Port is the API's, by which other programs find a local stack.
+// Port returns the API's port, by which other programs find a local stack.
 func (c *Client) Port() string {
 	if u, err := url.Parse(c.API); err == nil && u.Port() != "" {
 		return u.Port()
@@ -62,20 +62,20 @@ func (c *Client) Port() string {
 	return "80"
 }
 
-// CheckAddress fails unless it is the http or https address of an API.
+// CheckAddress fails unless address is an http or https address of an API.
 func CheckAddress(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, fmt.Errorf("read address: %w", err)
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("read address: %q is no http or https address of an API", address)
+		return nil, fmt.Errorf("read address: %q is not the http or https address of an API", address)
 	}
 	return u, nil
 }
 
-// Loopback tells whether a host is this machine. It does not ask DNS: what a name means may
-// change until it is dialled.
+// Loopback reports whether a host is this machine. It does not use DNS: a name may resolve
+// differently by the time it is dialled.
 func Loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()

@@ -1,5 +1,5 @@
 // Package place finds a running system: the local stack by its address, or a deployed one by
-// its CloudFormation stack. Its callers then work on both in the same way.
+// its CloudFormation stack. Callers then treat both alike.
 package place
 
 import (
@@ -21,21 +21,21 @@ import (
 // Place is a running system and where it was found.
 type Place struct {
 	client.System
-	// Functions are the names by which AWS knows the functions that can be invoked.
+	// Functions maps the logical ids of invocable functions to their names on AWS.
 	Functions map[string]string
-	// Parts are the physical ids of a deployed stack's resources by logical id, by type.
+	// Parts holds the physical ids of a deployed stack's resources by type and logical id.
 	Parts map[string]map[string]string
-	users userPool // without an id where the stack has no issuer of its own
+	users userPool // has no id if the stack has no user pool
 }
 
-// Wanted says which system is meant.
+// Wanted selects a system.
 type Wanted struct {
-	URL    string // of the local stack, or of any API; empty: the stack's own
-	Stack  string // CloudFormation's name
-	Region string // empty: the environment's
+	URL    string // of the local stack or of any API; empty: the stack's API
+	Stack  string // its CloudFormation name
+	Region string // empty: from the environment
 }
 
-// Find asks where the parts of a system are. It fails with client.ErrNoSystem if there is none.
+// Find locates the parts of a system. It fails with client.ErrNoSystem if there is none.
 func Find(ctx context.Context, w Wanted) (Place, error) {
 	return find(ctx, w, preflight.AWS(w.Region))
 }
@@ -50,7 +50,7 @@ func find(ctx context.Context, w Wanted, cli preflight.Program) (p Place, err er
 	}
 	if !client.Loopback(u.Hostname()) {
 		p.Client = client.New(w.URL, client.Options{})
-		return p, nil // an API of which nothing but its address is known
+		return p, nil // only the API's address is known
 	}
 	p.System, err = client.Find(ctx, w.URL, client.Options{})
 	p.Functions = map[string]string{client.SeedFunction: client.SeedFunction, client.ReconcileFunction: client.ReconcileFunction}
@@ -75,7 +75,7 @@ func deployed(ctx context.Context, w Wanted, cli preflight.Program) (p Place, er
 	}
 	p.Table, p.OrderQueue, p.OrderDeadLetterQueue = outputs["TableName"], outputs["OrderQueueUrl"], outputs["OrderDeadLetterQueueUrl"]
 	p.Functions = map[string]string{client.SeedFunction: outputs["SeedFunctionName"], client.ReconcileFunction: outputs["ReconcileFunctionName"]}
-	// With a front, the API itself turns everybody else away.
+	// With a front, the API refuses direct requests.
 	api := cmp.Or(w.URL, outputs["FrontUrl"], outputs["ApiUrl"])
 	if api == "" || p.Table == "" || p.Functions[client.SeedFunction] == "" {
 		return p, fmt.Errorf("%w: stack %s lacks the outputs ApiUrl, TableName or SeedFunctionName", client.ErrNoSystem, w.Stack)
@@ -105,7 +105,7 @@ func deployed(ctx context.Context, w Wanted, cli preflight.Program) (p Place, er
 	return p, nil
 }
 
-// invoker calls functions by their deployed names. The SDK repeats what did not reach Lambda.
+// invoker calls functions by their deployed names. The SDK retries calls that did not reach Lambda.
 func invoker(api *lambda.Client, names map[string]string) client.Invoke {
 	return func(ctx context.Context, function string, payload []byte) (client.Answer, error) {
 		name := names[function]
@@ -124,12 +124,12 @@ func invoker(api *lambda.Client, names map[string]string) client.Invoke {
 	}
 }
 
-// HasIssuer reports whether the system has an issuer of its own, of which tokens can
-// be had: the local one, or a deployed stack's user pool.
+// HasIssuer reports whether the system has its own issuer of tokens: the local one or a
+// deployed stack's user pool.
 func (p *Place) HasIssuer() bool { return p.Local || p.users.id != "" }
 
-// Tokens are access tokens of n users of that prefix, each of another user. It fails
-// with ErrNotAllowed where the user pool does not let test users in.
+// Tokens gets the access tokens of n different users whose names have the prefix. It fails
+// with ErrNotAllowed if the user pool does not admit test users.
 func (p *Place) Tokens(ctx context.Context, prefix string, n int) ([]string, error) {
 	if !p.HasIssuer() {
 		return nil, errors.New("make tokens: the system has no issuer of its own; get them from yours")

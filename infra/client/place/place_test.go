@@ -60,7 +60,7 @@ func TestADeployedStackIsFoundByItsName(t *testing.T) {
 	}
 	p, err = find(t.Context(), Wanted{Stack: "shop", URL: "https://front.test", Region: "us-east-1"}, program(t, stacks))
 	if err != nil || p.API != "https://front.test" {
-		t.Errorf("an address of its own: %q, %v", p.API, err)
+		t.Errorf("with its own address: %q, %v", p.API, err)
 	}
 	p, err = find(t.Context(), Wanted{Stack: "fronted", Region: "us-east-1"}, program(t, stacks))
 	if err != nil || p.API != "https://cdn.test" {
@@ -70,7 +70,7 @@ func TestADeployedStackIsFoundByItsName(t *testing.T) {
 		t.Errorf("a function that the outputs do not name: %v", err)
 	}
 	if _, err := p.Tokens(t.Context(), "a", 1); err == nil || p.HasIssuer() {
-		t.Error("a stack without a user pool makes tokens")
+		t.Error("a stack without a user pool made tokens")
 	}
 	p, err = find(t.Context(), Wanted{Stack: "issuing", Region: "us-east-1"}, program(t, stacks))
 	if err != nil || !p.HasIssuer() || p.users.id != "pool-1" || p.users.client != "client-1" || p.Functions[client.ReconcileFunction] != "R" {
@@ -78,7 +78,7 @@ func TestADeployedStackIsFoundByItsName(t *testing.T) {
 	}
 }
 
-func TestASystemThatIsNotThereIsAnError(t *testing.T) {
+func TestAMissingSystemIsAnError(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{}`) }))
 	defer other.Close()
 	for _, w := range []Wanted{
@@ -138,16 +138,16 @@ func TestTheLocalStacksUsersGetTokens(t *testing.T) {
 		t.Errorf("tokens %q, %v, want %q", made, err, want)
 	}
 	if _, err := p.Tokens(t.Context(), "a", 0); err == nil {
-		t.Error("no tokens were made of no users")
+		t.Error("0 tokens: no error")
 	}
 }
 
-func TestAnAddressElsewhereIsTakenAsItIs(t *testing.T) {
+func TestARemoteAddressIsUsedAsGiven(t *testing.T) {
 	p, err := Find(t.Context(), Wanted{URL: "https://abc.test/"})
 	if err != nil || p.Local || p.API != "https://abc.test" || p.HasIssuer() {
 		t.Errorf("%+v, %v", p, err)
 	}
 	if err := p.Seed(t.Context(), client.Sale{ID: "s"}); !errors.Is(err, client.ErrNoFunctions) {
-		t.Errorf("a sale is seeded where no function is known: %v", err)
+		t.Errorf("a sale was seeded though no function is known: %v", err)
 	}
 }

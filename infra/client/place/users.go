@@ -13,27 +13,27 @@ import (
 )
 
 const (
-	// maxUsers bounds one call. Cognito creates 50 users a second by default.
+	// maxUsers bounds one call. Cognito's default quota is 50 new users per second.
 	maxUsers = 10_000
-	// atOnce bounds the calls in flight. The SDK waits and repeats where Cognito throttles.
+	// atOnce bounds the calls in flight. The SDK backs off and retries when Cognito throttles.
 	atOnce = 8
 )
 
 // userPool is a stack's own Cognito user pool, in which test users are made and signed in.
 //
-// The pool's client must allow ADMIN_USER_PASSWORD_AUTH, which lets whoever has the
-// account's credentials sign in as anybody. The template allows it by AllowTestUsers,
-// which the preflight refuses for production.
+// The pool's client must allow ADMIN_USER_PASSWORD_AUTH, with which anyone who has the
+// account's credentials can sign in as any user. The template allows it with
+// AllowTestUsers=true, which the preflight accepts in dev only.
 type userPool struct {
 	api        *cognito.Client
 	id, client string
 }
 
-// ErrNotAllowed: the pool's client does not let administrators sign users in.
+// ErrNotAllowed means that the pool's client does not let administrators sign users in.
 var ErrNotAllowed = errors.New("the user pool's client does not allow test users; deploy with AllowTestUsers=true, in dev only")
 
-// tokens are access tokens of the users, whose addresses are NAME@test.invalid. A user that
-// exists is signed in with a new password.
+// tokens returns access tokens of the users, whose addresses are NAME@test.invalid. An
+// existing user gets a new password.
 func (p userPool) tokens(ctx context.Context, users []string) ([]string, error) {
 	tokens := make([]string, len(users))
 	group, ctx := errgroup.WithContext(ctx)
@@ -60,7 +60,7 @@ func (p userPool) signIn(ctx context.Context, name string) (string, error) {
 	if _, exists := errors.AsType[*types.UsernameExistsException](err); err != nil && !exists {
 		return "", err
 	}
-	// The template's password policy wants a lower-case letter, an upper-case one and a digit.
+	// The template's password policy requires a lower-case letter, an upper-case letter and a digit.
 	password := rand.Text() + "a1"
 	if _, err := p.api.AdminSetUserPassword(ctx, &cognito.AdminSetUserPasswordInput{
 		UserPoolId: &p.id, Username: &name, Password: &password, Permanent: true,
@@ -78,7 +78,7 @@ func (p userPool) signIn(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	if out.AuthenticationResult == nil {
-		return "", fmt.Errorf("the pool asks for %s first", out.ChallengeName)
+		return "", fmt.Errorf("the user pool requires the challenge %s", out.ChallengeName)
 	}
 	return aws.ToString(out.AuthenticationResult.AccessToken), nil
 }

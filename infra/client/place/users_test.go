@@ -16,14 +16,14 @@ import (
 	cognito "github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 )
 
-// cognitoStub answers as Cognito does, as far as the calls go that are made of it.
+// cognitoStub implements the Cognito calls that are made here.
 type cognitoStub struct {
 	allowed bool // ADMIN_USER_PASSWORD_AUTH
 
 	mu        sync.Mutex
 	users     map[string]string // passwords
 	permanent map[string]bool
-	throttle  int // calls that are put off first
+	throttle  int // number of calls to throttle first
 }
 
 func (p *cognitoStub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -64,7 +64,7 @@ func (p *cognitoStub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case known:
 			refuse("UsernameExistsException")
 		case !strings.Contains(in.Username, "@") || in.MessageAction != "SUPPRESS":
-			refuse("InvalidParameterException") // names are addresses, and nobody gets mail
+			refuse("InvalidParameterException") // names are addresses, and no mail is sent
 		default:
 			p.users[in.Username] = ""
 			fmt.Fprint(w, `{"User":{}}`)
@@ -108,7 +108,7 @@ func placeOf(t *testing.T, p *cognitoStub) Place {
 	})}}
 }
 
-func TestEveryUserGetsATokenOfItsOwnAndTheSameOnesAgain(t *testing.T) {
+func TestEachUserGetsTheirOwnTokenAndUsersAreReused(t *testing.T) {
 	place := placeOf(t, &cognitoStub{allowed: true, throttle: 1})
 	first, err := place.Tokens(t.Context(), "buyer", 20)
 	if err != nil {
@@ -123,14 +123,14 @@ func TestEveryUserGetsATokenOfItsOwnAndTheSameOnesAgain(t *testing.T) {
 	}
 }
 
-func TestAClientThatForbidsItIsNamedWithTheCure(t *testing.T) {
+func TestARefusalOfTestUsersNamesTheRemedy(t *testing.T) {
 	place := placeOf(t, &cognitoStub{})
 	if _, err := place.Tokens(t.Context(), "buyer", 1); !errors.Is(err, ErrNotAllowed) {
 		t.Errorf("%v, want ErrNotAllowed", err)
 	}
 }
 
-func TestWhatCannotBeMadeIsAnError(t *testing.T) {
+func TestTokensThatCannotBeMadeAreAnError(t *testing.T) {
 	place := placeOf(t, &cognitoStub{allowed: true})
 	for _, n := range []int{-1, 0, maxUsers + 1} {
 		if _, err := place.Tokens(t.Context(), "buyer", n); err == nil {
@@ -139,6 +139,6 @@ func TestWhatCannotBeMadeIsAnError(t *testing.T) {
 	}
 	place.users.id = "another"
 	if tokens, err := place.Tokens(t.Context(), "buyer", 2); err == nil {
-		t.Errorf("another pool gives %q", tokens)
+		t.Errorf("another pool gave %q", tokens)
 	}
 }
