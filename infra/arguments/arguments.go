@@ -1,5 +1,5 @@
-// Package arguments reads the flags of the programs that `make` starts. What is wrong
-// is said on one line, with the name of the make variable where the value came from one.
+// Package arguments reads the flags of the programs that `make` starts. An error is one
+// line that names the make variable, if the value came from one.
 package arguments
 
 import (
@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// variables are those that are not named like their flag.
+// variables lists the make variables that are not named like their flag.
 var variables = map[string]string{"user": "BUYER", "dead-letter-queue": "DLQ"}
 
-// Name returns the make variable that a flag was given by, as RATE, otherwise the
-// flag, as -rate. make puts what it was given into the environment.
+// Name returns the make variable that set the flag, such as RATE, or else the flag, such as
+// -rate. make exports its command-line variables to the environment.
 func Name(option string) string {
 	variable := cmp.Or(variables[option], strings.ToUpper(strings.ReplaceAll(option, "-", "_")))
 	if os.Getenv(variable) != "" {
@@ -35,8 +35,8 @@ var (
 	newlines = strings.NewReplacer("\r", " ", "\n", " ")
 )
 
-// Parse parses args. The list of flags is printed to f's output for -h alone, which
-// is the error flag.ErrHelp.
+// Parse parses args. With -h it prints the list of flags to f's output and returns
+// flag.ErrHelp.
 func Parse(f *flag.FlagSet, args []string) error {
 	out, usage := f.Output(), f.Usage
 	f.SetOutput(io.Discard)
@@ -72,7 +72,7 @@ func rephrase(f *flag.FlagSet, err error) error {
 	return errors.New(text)
 }
 
-// kind says what a flag's value must be; reason is why this one was refused.
+// kind describes the values that a flag accepts; reason is why this one was refused.
 func kind(f *flag.Flag, reason string) string {
 	getter, ok := f.Value.(flag.Getter)
 	if !ok {
@@ -82,7 +82,7 @@ func kind(f *flag.Flag, reason string) string {
 	case int, int64:
 		return "a whole number"
 	case uint, uint64:
-		return "a whole number, not negative"
+		return "a whole number of at least 0"
 	case float64:
 		return "a number"
 	case time.Duration:
@@ -93,7 +93,7 @@ func kind(f *flag.Flag, reason string) string {
 	return "different: " + reason
 }
 
-// Between returns an error unless an option's value lies in its range.
+// Between returns an error unless an option's value is in its range.
 func Between[T int | int64 | float64 | time.Duration](option string, value, low, high T) error {
 	if value >= low && value <= high {
 		return nil

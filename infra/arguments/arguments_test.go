@@ -23,13 +23,13 @@ func flagSet(out *bytes.Buffer) *flag.FlagSet {
 	return f
 }
 
-func TestWhatIsWrongIsOneLineThatNamesTheVariable(t *testing.T) {
+func TestAnErrorIsOneLineThatNamesTheVariable(t *testing.T) {
 	for _, tt := range []struct {
 		args, environment, want string
 	}{
 		{"-stock ten", "STOCK=ten", `STOCK is "ten"; it must be a whole number`},
 		{"-stock ten", "", `-stock is "ten"; it must be a whole number`},
-		{"-seed -1", "SEED=-1", `SEED is "-1"; it must be a whole number, not negative`},
+		{"-seed -1", "SEED=-1", `SEED is "-1"; it must be a whole number of at least 0`},
 		{"-rate fast", "RATE=fast", `RATE is "fast"; it must be a number`},
 		{"-duration 30", "DURATION=30", `DURATION is "30"; it must be a time such as 500ms, 30s or 5m`},
 		{"-json=maybe", "", `-json is "maybe"; it must be true or false`},
@@ -50,7 +50,7 @@ func TestWhatIsWrongIsOneLineThatNamesTheVariable(t *testing.T) {
 	}
 }
 
-func TestGoodOptionsAreTakenAndTheRestIsLeft(t *testing.T) {
+func TestValidOptionsAreReadAndTheRestIsLeft(t *testing.T) {
 	f := flagSet(&bytes.Buffer{})
 	if err := Parse(f, strings.Fields("-stock 10 -duration 5s more")); err != nil || f.Lookup("stock").Value.String() != "10" || f.Arg(0) != "more" {
 		t.Errorf("%v, stock %v, rest %v", err, f.Lookup("stock").Value, f.Args())
@@ -70,7 +70,7 @@ func TestHelpListsTheFlags(t *testing.T) {
 	}
 }
 
-func TestRangesIncludeTheirEndsAndNoNaN(t *testing.T) {
+func TestRangesIncludeTheirEndsAndExcludeNaN(t *testing.T) {
 	t.Setenv("STOCK", "11")
 	for _, err := range []error{Between("stock", 1, 1, 10), Between("stock", 10, 1, 10), Between("duration", time.Second, time.Second, time.Minute)} {
 		if err != nil {
