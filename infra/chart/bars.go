@@ -5,7 +5,7 @@ import (
 	"html/template"
 )
 
-// The measures of bars, in SVG units.
+// The dimensions of bars, in SVG units.
 const (
 	barsWidth = 860.0
 	nameWidth = 190.0
@@ -16,26 +16,26 @@ const (
 	axisSpace = 36.0
 )
 
-// Bar is one thing's: its parts in one line, and what is said beside it.
+// Bar is one row: its parts side by side, with a label before and a note after it.
 type Bar struct {
 	Name, Says string
 	Parts      []Part
 }
 
-// Part is a part of a bar.
+// Part is one segment of a bar.
 type Part struct {
 	Value  float64
 	Colour string
 }
 
-// Bars draws bars to one scale.
+// Bars is a chart of bars drawn to one scale.
 type Bars struct {
 	X    string // what the axis shows, with the unit
 	Bars []Bar
-	Mark *Mark // a value worth a line, if there is one
+	Mark *Mark // a value to mark with a line; may be nil
 }
 
-// SVG is the drawing.
+// SVG draws the chart.
 func (b Bars) SVG() template.HTML {
 	most := 1.0
 	if b.Mark != nil {

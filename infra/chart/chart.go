@@ -1,6 +1,5 @@
-// Package chart draws plots and bars as SVG with labelled axes, for HTML files that load
-// nothing from elsewhere. Every text in a drawing is escaped. It contains no figures of
-// its own and no page.
+// Package chart draws plots and bars as SVG with labelled axes, for self-contained HTML
+// files. Every text in a drawing is escaped.
 package chart
 
 import (
@@ -11,7 +10,7 @@ import (
 	"strings"
 )
 
-// Style is the style sheet of every drawing, for the page's style element.
+// Style is the style sheet for all drawings; it goes into the page's style element.
 const Style template.CSS = `.chart { width: 100%; max-width: 900px; height: auto; display: block; font: 11px system-ui, sans-serif; fill: #555 }
 .chart .grid { stroke: #ddd } .chart .mark { stroke: #222; stroke-dasharray: 4 3 } .chart .note { fill: #222 }
 .legend { color: #555; margin: .1em 0; font-size: .92em }
@@ -20,13 +19,13 @@ const Style template.CSS = `.chart { width: 100%; max-width: 900px; height: auto
 // Palette is safe for common colour blindness.
 var Palette = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#882255", "#555555"}
 
-// Mark is a value of an axis that is worth a dashed line.
+// Mark is a value on an axis that gets a dashed line.
 type Mark struct {
 	Name string
 	At   float64
 }
 
-// ticks are the round values from 0 to high, at most so many steps apart.
+// ticks returns round values from 0 to high, in at most most steps.
 func ticks(high float64, most int) (all []float64) {
 	step := math.Pow(10, math.Floor(math.Log10(high/float64(most))))
 	for _, factor := range []float64{1, 2, 5, 10} {
@@ -43,7 +42,7 @@ func ticks(high float64, most int) (all []float64) {
 	return all
 }
 
-// decades are the powers of ten from low to high.
+// decades returns the powers of ten from low to high.
 func decades(low, high float64) (all []float64) {
 	for v := low; v <= high*1.001; v *= 10 {
 		all = append(all, v)
@@ -51,7 +50,7 @@ func decades(low, high float64) (all []float64) {
 	return all
 }
 
-// number is a tick's text: whole thousands are grouped.
+// number formats a tick's value with commas between thousands.
 func number(v float64) string {
 	if v < 1000 {
 		return fmt.Sprintf("%.4g", v)
@@ -66,7 +65,7 @@ func number(v float64) string {
 	return text
 }
 
-// drawing is an SVG in the making.
+// drawing is an SVG under construction.
 type drawing struct{ strings.Builder }
 
 func begin(width, height float64, label string) *drawing {

@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// wellFormed checks a drawing: XML, and no coordinate that is not a number.
+// wellFormed checks that a drawing is XML and that every coordinate is a number.
 func wellFormed(t *testing.T, text string) {
 	t.Helper()
 	if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
-		t.Errorf("a coordinate is no number: %s", text)
+		t.Errorf("a coordinate is not a number: %s", text)
 	}
 	d := xml.NewDecoder(strings.NewReader("<x>" + strings.ReplaceAll(text, "&#9632;", "") + "</x>"))
 	for {
@@ -36,7 +36,7 @@ func TestAPlotIsDrawnForEveryShapeOfData(t *testing.T) {
 		"one value":           {Lines: []Line{{"a", []float64{5}}}},
 		"zeros":               {Lines: []Line{{"a", []float64{0, 0}}}},
 		"zeros, logarithmic":  {Log: true, Lines: []Line{{"a", []float64{0, 0}}}},
-		"a hole":              {Log: true, Lines: []Line{{"a", []float64{1, nan, 1000}}}},
+		"a gap":               {Log: true, Lines: []Line{{"a", []float64{1, nan, 1000}}}},
 		"large":               {Lines: []Line{{"a", []float64{1e9, 3}}, {"b", []float64{0.001}}}},
 		"marks beyond":        {Lines: []Line{{"a", []float64{1, 2}}}, Level: &Mark{"l", 50}, Marks: []Mark{{"m", 70}}},
 	} {
@@ -45,13 +45,13 @@ func TestAPlotIsDrawnForEveryShapeOfData(t *testing.T) {
 			text := string(p.SVG())
 			wellFormed(t, text)
 			if strings.Count(text, "<line") > 30 {
-				t.Error("more grid lines than anybody can read")
+				t.Error("there are too many grid lines to read")
 			}
 		})
 	}
 }
 
-func TestAPlotsAxesSayWhatTheyShow(t *testing.T) {
+func TestAPlotLabelsItsAxesAndMarks(t *testing.T) {
 	text := string(Plot{
 		X: "seconds <after> the opening", Y: "units & more", Step: 0.1, Lines: []Line{{"a", []float64{0, 2000, 4000}}, {"<b>", nil}},
 		Level: &Mark{"advised", 3000}, Marks: []Mark{{"opening", 0}, {"sold out", 0.2}},
@@ -64,12 +64,12 @@ func TestAPlotsAxesSayWhatTheyShow(t *testing.T) {
 		`<text class="note" text-anchor="start" x="68.0" y="30.0">opening</text>`, "&lt;b&gt;",
 	} {
 		if !strings.Contains(text, want) {
-			t.Errorf("the drawing does not have %s:\n%s", want, text)
+			t.Errorf("the drawing lacks %s:\n%s", want, text)
 		}
 	}
 }
 
-func TestALineIsInterruptedWhereNothingWasMeasured(t *testing.T) {
+func TestALineIsInterruptedWhereItHasNoValue(t *testing.T) {
 	p := Plot{Step: 1, Lines: []Line{{"a", []float64{1, math.NaN(), 1, 1}}}}
 	same := func(v float64) float64 { return v }
 	if got, want := p.path(p.Lines[0], same, same), "M0.0 1.0h.1M2.0 1.0h.1L3.0 1.0"; got != want {
@@ -88,7 +88,7 @@ func TestBarsAreDrawnToOneScale(t *testing.T) {
 		">orders in percent</text>", ">the stock</text>", ">10</text>",
 	} {
 		if !strings.Contains(text, want) {
-			t.Errorf("the drawing does not have %s:\n%s", want, text)
+			t.Errorf("the drawing lacks %s:\n%s", want, text)
 		}
 	}
 	wellFormed(t, string(Bars{}.SVG()))

@@ -13,7 +13,7 @@ const (
 	plotLeft, plotRight, plotTop, plotBottom = 64.0, 16.0, 34.0, 38.0
 )
 
-// Line is one curve: a value for every step of x, NaN where there is none.
+// Line is one curve: a value for every step of x, NaN where there is no value.
 type Line struct {
 	Name   string
 	Values []float64
@@ -23,13 +23,13 @@ type Line struct {
 type Plot struct {
 	X, Y  string  // what the axes show, with the unit
 	Step  float64 // of x between two values, above 0
-	Log   bool    // a logarithmic y axis, which leaves out values of 0
+	Log   bool    // logarithmic y axis; values of 0 are left out
 	Lines []Line
-	Level *Mark  // a value of y, if there is one worth a line
-	Marks []Mark // values of x
+	Level *Mark  // a value of y to mark; may be nil
+	Marks []Mark // values of x to mark
 }
 
-// SVG is the drawing, with a legend if there are several lines.
+// SVG draws the plot, with a legend if there are several lines.
 func (p Plot) SVG() template.HTML {
 	low, high, end := p.bounds()
 	x := func(at float64) float64 { return plotLeft + (plotWidth-plotLeft-plotRight)*at/end }
@@ -86,7 +86,7 @@ func (p Plot) legend() template.HTML {
 	return template.HTML(b.String())
 }
 
-// path draws a line, interrupted where it has no value; a value alone is a dot.
+// path draws a line, interrupted where it has no value; an isolated value becomes a dot.
 func (p Plot) path(l Line, x, y func(float64) float64) string {
 	var b strings.Builder
 	pen := "M"
@@ -106,7 +106,7 @@ func (p Plot) path(l Line, x, y func(float64) float64) string {
 
 func (p Plot) shows(v float64) bool { return !math.IsNaN(v) && (!p.Log || v > 0) }
 
-// bounds are those of y, and the end of x.
+// bounds returns the range of y and the end of x.
 func (p Plot) bounds() (low, high, end float64) {
 	low, high, end = math.Inf(1), math.Inf(-1), p.Step
 	note := func(v float64) {
