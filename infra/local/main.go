@@ -1,5 +1,4 @@
-// Command local runs the whole system on this machine, from template.yaml
-// itself: `make run`.
+// Command local runs the whole system of template.yaml on this machine: `make run`.
 package main
 
 import (

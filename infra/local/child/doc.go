@@ -1,6 +1,6 @@
-// Package child starts a program as a child process which cannot outlive this
-// one, and hands on what it prints, line by line. A Program is one that serves and can be
-// started again; Children lists what a process has started.
+// Package child starts a program as a child process which cannot outlive this one, and
+// forwards its output line by line. A Program is a server that can be restarted;
+// Children lists the children of a process.
 //
-// It knows processes, signals, ports and pipes, not what the program is for.
+// It handles processes, signals, ports and pipes, whatever the program does.
 package child

@@ -11,22 +11,22 @@ import (
 )
 
 var (
-	// ErrNoProc: this system does not show its processes under /proc as Linux does.
-	ErrNoProc  = errors.New("list processes: this needs Linux, whose /proc shows them")
+	// ErrNoProc: this system has no /proc like that of Linux.
+	ErrNoProc  = errors.New("list processes: /proc is missing (Linux only)")
 	errNoStat  = errors.New("malformed process status")
 	errNoChild = errors.New("no child of that process")
 )
 
-// clockTick is the unit of /proc's times, which Linux fixes for programs.
+// clockTick is the unit of /proc's times, a constant in Linux's interface to programs.
 const clockTick = 10 * time.Millisecond
 
 // Running is a process as /proc shows it.
 type Running struct {
 	Pid, Parent int
-	Used        time.Duration // of processors, so far
+	Used        time.Duration // CPU time so far
 }
 
-// Children are the processes that a process has started and that run.
+// Children returns the running children of a process.
 func Children(parent int) ([]Running, error) {
 	all, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil || len(all) == 0 {
@@ -38,7 +38,7 @@ func Children(parent int) ([]Running, error) {
 		if err != nil {
 			continue
 		}
-		if r, err := Look(pid); err == nil && r.Parent == parent { // else it has just ended
+		if r, err := Look(pid); err == nil && r.Parent == parent { // otherwise it has just ended
 			children = append(children, r)
 		}
 	}
@@ -60,9 +60,9 @@ func (r Running) Program() string {
 	return path
 }
 
-// Signal sends the process a signal if it is still a child of its parent; if not, the error is
-// os.ErrProcessDone. The handle is taken before the second look, so that a stranger who was
-// given the process id in between is left alone.
+// Signal sends the process a signal if it is still a child of its parent; if not, the
+// error is os.ErrProcessDone. The handle is opened before the second check, so that
+// another process that got the id in between is not signalled.
 func (r Running) Signal(signal os.Signal) error {
 	process, err := os.FindProcess(r.Pid)
 	if err != nil {
@@ -75,8 +75,8 @@ func (r Running) Signal(signal os.Signal) error {
 	return process.Signal(signal)
 }
 
-// parseStat reads a line of /proc/<pid>/stat. The name in its second field may hold anything,
-// parentheses and spaces too.
+// parseStat reads a line of /proc/<pid>/stat. The name in its second field may contain
+// any characters, parentheses and spaces too.
 func parseStat(stat string) (Running, error) {
 	const parentField, userField, systemField = 1, 11, 12 // counted after the name
 	open, end := strings.IndexByte(stat, '('), strings.LastIndexByte(stat, ')')

@@ -7,19 +7,19 @@ import (
 	"io"
 )
 
-// maxLine bounds the memory that a child which never ends its line can take:
-// a longer line is handed on in pieces of this many bytes.
+// maxLine bounds the memory for a line that never ends: a longer line is forwarded in
+// pieces of this many bytes.
 const maxLine = 256 << 10
 
-// lines hands on a stream in whole lines.
+// lines forwards a stream in whole lines.
 type lines struct {
 	to     io.Writer
-	marker []byte // a line that is announced on marks instead of handed on
+	marker []byte // a line that is announced on marks instead of being forwarded
 	marks  chan struct{}
 }
 
-// copy reads until the end or an error, a deadline's included: either way the
-// stream is over.
+// copy reads until the end or an error, including an expired deadline; then the stream
+// is over.
 func (l *lines) copy(from io.Reader) {
 	r := bufio.NewReaderSize(from, maxLine)
 	for {

@@ -11,24 +11,23 @@ import (
 	"time"
 )
 
-// drain is how long output is still read after the child has exited. It only
-// matters when the child left a process of its own behind, with the pipe open.
+// drain is how long output is still read after the child has exited. It only matters if
+// a process started by the child still has the pipe open.
 const drain = time.Second
 
 // Command says what to start.
 type Command struct {
 	Path string
 	Args []string // without the program's name
-	Env  []string // all of it, as "NAME=value": nothing is inherited
+	Env  []string // the whole environment, as "NAME=value": nothing is inherited
 	Dir  string   // this process's own if empty
-	// Output gets stdout and stderr in the order they were written, one Write
-	// per line, each with its newline; empty lines are dropped. The Writes of
-	// one child never overlap;
-	// children that share a Writer need one that is safe for it. Its errors
-	// are ignored: a child is not stopped for a log that cannot be written.
-	// A nil Output discards.
+	// Output gets stdout and stderr in the order they were written, one Write per line,
+	// each with its newline; empty lines are dropped. The Writes of one child never
+	// overlap; children that share a Writer need one that is safe for it. Its errors
+	// are ignored: a log that cannot be written does not stop the child. A nil Output
+	// discards.
 	Output io.Writer
-	// OwnGroup keeps a terminal's Ctrl-C from the child: it reaches this process alone.
+	// OwnGroup keeps a terminal's Ctrl-C from the child: only this process gets it.
 	OwnGroup bool
 }
 
@@ -45,8 +44,8 @@ type Process struct {
 	in   *os.File // our copy of the child's stdout; nil once it has exited
 }
 
-// Start starts the command. On Linux the kernel kills the child when this
-// process dies, whatever it dies of; elsewhere only Stop and Kill end it.
+// Start starts the command. On Linux the kernel kills the child when this process dies
+// for any reason; elsewhere only Stop and Kill end it.
 func Start(c Command) (*Process, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -54,7 +53,7 @@ func Start(c Command) (*Process, error) {
 	}
 	cmd := exec.Command(c.Path, c.Args...)
 	cmd.Dir = c.Dir
-	// A nil Env would mean this process's own.
+	// A nil Env would mean this process's environment.
 	cmd.Env = append([]string{}, c.Env...)
 	cmd.Stdout, cmd.Stderr = w, w
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: c.OwnGroup}
@@ -88,10 +87,10 @@ func Start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// Pid is the child's process id; it stays the same after the exit.
+// Pid returns the child's process id, even after the exit.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// Done is closed once the child has exited and its output was handed on.
+// Done is closed once the child has exited and its output was forwarded.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Wait returns when Done is closed: nil after exit status 0, otherwise an
@@ -103,13 +102,12 @@ func (p *Process) Wait() error {
 
 // Kill ends the child at once, without waiting for it.
 func (p *Process) Kill() {
-	// It fails only for a child that has exited, which is what was asked for.
+	// It fails only for a child that has already exited.
 	_ = p.cmd.Process.Kill()
 }
 
-// Stop asks the child to end with SIGTERM, kills it when it is still there
-// after the grace, and waits for it. No grace means no question. The result
-// is Wait's.
+// Stop sends the child SIGTERM, kills it if it still runs after the grace period, and
+// waits for it. Without grace it is killed at once. The result is Wait's.
 func (p *Process) Stop(grace time.Duration) error {
 	if grace > 0 && p.cmd.Process.Signal(syscall.SIGTERM) == nil {
 		patience := time.NewTimer(grace)
@@ -124,8 +122,8 @@ func (p *Process) Stop(grace time.Duration) error {
 	return p.Wait()
 }
 
-// Flush returns when everything that the child had written before the call
-// was handed to Output. An unfinished line counts as a line.
+// Flush returns when everything that the child had written before the call has been
+// written to Output. An unfinished line counts as a line.
 func (p *Process) Flush() {
 	p.pipe.Lock()
 	defer p.pipe.Unlock()

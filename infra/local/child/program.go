@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// readyPoll is how often a starting program is asked whether it serves, readyTime how long
-	// one answer may take.
+	// readyPoll is how often a starting program is polled until it serves, readyTime
+	// the timeout of one poll.
 	readyPoll = 20 * time.Millisecond
 	readyTime = time.Second
 )
 
 // ErrEnded: the program ended before it served.
-var ErrEnded = errors.New("it ended by itself")
+var ErrEnded = errors.New("it exited unexpectedly")
 
-// Program is a program that serves HTTP and may be started again and again. Its methods are
-// for one goroutine at a time.
+// Program is an HTTP server that can be started repeatedly. Its methods are not safe
+// for concurrent use.
 type Program struct {
 	Name    string // as errors name it
 	Command Command
@@ -31,8 +31,8 @@ type Program struct {
 	process   *Process
 }
 
-// Start starts the program unless it runs, and waits until it serves. The error is ErrEnded
-// if it ends before, and ctx's if that is over; then it may still be running.
+// Start starts the program unless it runs, and waits until it serves. The error is
+// ErrEnded if it ends before, or ctx's if that ends; then it may still be running.
 func (p *Program) Start(ctx context.Context) (err error) {
 	if p.Ended() {
 		if p.process, err = Start(p.Command); err != nil {
@@ -67,7 +67,8 @@ func (p *Program) serves(ctx context.Context, probe *http.Client) bool {
 	return p.AnyStatus || response.StatusCode == http.StatusOK
 }
 
-// Ended tells whether the program does not run: it was never started, or it has ended.
+// Ended reports whether the program is not running: it was never started, or it has
+// ended.
 func (p *Program) Ended() bool {
 	if p.process == nil {
 		return true
@@ -80,7 +81,7 @@ func (p *Program) Ended() bool {
 	}
 }
 
-// Failure waits for the end of a started program and says how it ended.
+// Failure waits for the end of a started program and returns its exit error.
 func (p *Program) Failure() error {
 	if err := p.process.Wait(); err != nil {
 		return err
@@ -99,8 +100,8 @@ func (p *Program) Kill() {
 	}
 }
 
-// Stop ends the program in order, or by force after the grace. The error is that it did not
-// end well; a program that does not run is fine if it has never been started.
+// Stop ends the program gracefully, or kills it after the grace period. It returns an
+// error unless the program ended well or has never been started.
 func (p *Program) Stop(grace time.Duration) error {
 	if p.process == nil {
 		return nil
@@ -111,9 +112,9 @@ func (p *Program) Stop(grace time.Duration) error {
 	return nil
 }
 
-// FreePorts are ports of 127.0.0.1 that nobody listens on, in a range which the system hands
-// to no outgoing connection: a client that knocks at a dead server's port could otherwise be
-// given that very port as its own, and the server could not come back.
+// FreePorts returns ports of 127.0.0.1 that nobody listens on, outside the range of
+// ephemeral ports: otherwise a client that tries a dead server's port could get that
+// port as its local one, and the server could not restart.
 func FreePorts(n int) ([]int, error) {
 	const low, high = 20000, 32000
 	var ports []int

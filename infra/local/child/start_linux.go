@@ -14,10 +14,9 @@ type request struct {
 	result chan error
 }
 
-// forker starts the one goroutine that starts every child. The kernel sends a
-// child its death signal when the *thread* that forked it ends, and Go ends
-// threads as it likes: so the goroutine is locked to its thread and lives, with
-// the thread, as long as this process.
+// forker starts the one goroutine that starts every child. The kernel sends a child its
+// death signal when the *thread* that forked it ends, and Go may end threads at any
+// time: so the goroutine is locked to its thread and both live as long as this process.
 var forker = sync.OnceValue(func() chan<- request {
 	requests := make(chan request)
 	go func() {

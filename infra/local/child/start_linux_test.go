@@ -58,7 +58,7 @@ func TestAChildDoesNotEndWithTheThreadThatAskedForIt(t *testing.T) {
 	}
 }
 
-// running tells whether the process is there and more than a zombie, which is
+// running reports whether the process is there and more than a zombie, which is
 // what an orphan stays where nobody collects it.
 func running(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {

@@ -4,5 +4,5 @@ package child
 
 import "os/exec"
 
-// start has no death signal to ask for on this system.
+// start: this system has no death signal.
 func start(cmd *exec.Cmd) error { return cmd.Start() }

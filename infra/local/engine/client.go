@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Region is where the engine pretends to be.
+// Region is the engine's nominal region.
 const Region = "us-east-1"
 
 // Client returns a DynamoDB client for an engine's URL. It makes one attempt
@@ -20,7 +20,8 @@ func Client(endpoint string) *dynamodb.Client {
 		Region:           Region,
 		Credentials:      credentials.NewStaticCredentialsProvider("local", "local", ""),
 		RetryMaxAttempts: 1,
-		// The default of ten idle connections would open new ones all the time under load.
+		// With the default of ten idle connections, new ones would be opened all the
+		// time under load.
 		HTTPClient: awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 			t.MaxIdleConnsPerHost = 256
 		}),

@@ -1,7 +1,7 @@
-// Package engine runs dynoxide, the program that stands in for DynamoDB on one
-// machine, and makes the template's tables in it.
+// Package engine runs dynoxide, the program that replaces DynamoDB on one machine, and
+// creates the template's tables in it.
 //
-// It knows the program's arguments and DynamoDB's table operations, and nothing
-// of what is stored. The program is one process with one writer: conflicts,
-// throttling and lost replies never come from it.
+// It handles the program's arguments and DynamoDB's table operations, but not the
+// items. The program is one process with one writer: it never causes conflicts,
+// throttling or lost replies.
 package engine

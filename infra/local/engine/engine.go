@@ -17,7 +17,7 @@ import (
 	"flashsale/infra/local/child"
 )
 
-// ErrPortTaken says that another process listens on the port that was asked for.
+// ErrPortTaken: another process listens on the requested port.
 var ErrPortTaken = errors.New("port is taken")
 
 const (
@@ -34,7 +34,7 @@ type Options struct {
 	Port int
 	// DBPath is its database file; empty keeps everything in memory.
 	DBPath string
-	// Log takes what the program prints, a line per Write; nil discards it.
+	// Log receives the program's output, a line per Write; nil discards it.
 	Log io.Writer
 }
 
@@ -47,7 +47,7 @@ type Engine struct {
 // BinaryUnder returns where `make engine` puts the program for this machine
 // below the module's root.
 func BinaryUnder(root string) string {
-	// The program is packaged under Node's names for systems and processors.
+	// The package uses Node's names for systems and processors.
 	system := map[string]string{"windows": "win32"}[runtime.GOOS]
 	if system == "" {
 		system = runtime.GOOS
@@ -63,13 +63,13 @@ func BinaryUnder(root string) string {
 	return filepath.Join(root, ".build", "engine", "node_modules", "@dynoxide", system+"-"+cpu, name)
 }
 
-// Start starts the program and returns once it answers. ctx bounds the starting
-// only; the engine runs until Stop, or until this process dies. The error is
-// ErrPortTaken if Port is in use.
+// Start starts the program and returns once it answers. ctx bounds the start only; the
+// engine runs until Stop, or until this process dies. The error is ErrPortTaken if Port
+// is in use.
 func Start(ctx context.Context, o Options) (*Engine, error) {
 	for try := 1; ; try++ {
 		e, err := startOnce(ctx, o)
-		// A free port may be gone again by the time the program listens.
+		// A free port may be taken by the time the program listens.
 		if err == nil || o.Port != 0 || try == startTries || ctx.Err() != nil {
 			return e, err
 		}
@@ -96,8 +96,8 @@ func startOnce(ctx context.Context, o Options) (*Engine, error) {
 	return e, nil
 }
 
-// freePort finds out beforehand whether the port is free: an answer from
-// somebody else's server would pass for the engine's.
+// freePort checks beforehand that the port is free: an answer from another server would
+// be mistaken for the engine's.
 func freePort(port int) (int, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -137,15 +137,15 @@ func (e *Engine) Endpoint() string { return e.endpoint }
 // Done is closed when the process has ended, whatever the reason.
 func (e *Engine) Done() <-chan struct{} { return e.process.Done() }
 
-// Kill ends the process at once, as a crash would, and waits for it. What was
-// answered is on disk by then, so a killed engine with a DBPath loses nothing.
+// Kill ends the process at once, as a crash would, and waits for it. Acknowledged
+// writes are on disk, so a killed engine with a DBPath loses nothing.
 func (e *Engine) Kill() {
 	e.process.Kill()
 	<-e.Done()
 }
 
-// Stop ends the process and waits for it. The error is how it ended, if not
-// well; stopping an engine that has ended does nothing.
+// Stop ends the process and waits for it. It returns an error if the process did not
+// end well; stopping an engine that has ended does nothing.
 func (e *Engine) Stop() error {
 	select {
 	case <-e.Done():

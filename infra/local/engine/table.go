@@ -13,7 +13,7 @@ import (
 	"flashsale/infra/local/template"
 )
 
-// ErrOtherKeys says that the table exists with keys that are not the template's.
+// ErrOtherKeys: the table exists with keys other than the template's.
 var ErrOtherKeys = errors.New("table exists with other keys")
 
 // Tables is the part of a DynamoDB client that EnsureTable needs.
@@ -64,7 +64,7 @@ func create(ctx context.Context, client Tables, t template.Table) error {
 		})
 	}
 	_, err := client.CreateTable(ctx, in)
-	// Somebody else was quicker: EnsureTable goes on to look at their table.
+	// Somebody else has just created it: EnsureTable goes on to check that table.
 	var exists *types.ResourceInUseException
 	if err != nil && !errors.As(err, &exists) {
 		return fmt.Errorf("create table %s: %w", t.Name, err)

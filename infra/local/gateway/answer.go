@@ -15,7 +15,7 @@ type answer struct {
 	cause error
 }
 
-// refuse is an answer of the gateway itself; its messages are the statuses' names.
+// refuse is the gateway's own answer; its message is the status's name.
 func refuse(status int) answer {
 	return answer{
 		status: status,

@@ -18,13 +18,13 @@ type JWT struct {
 	Issuer string
 	// Audience lists the accepted audiences; a token needs one of them.
 	Audience []string
-	// Keys returns the public key with a token's key id, an error if there is none.
+	// Keys returns the public key with a token's key id, or an error if there is none.
 	Keys func(kid string) (*rsa.PublicKey, error)
 
 	tokens verifiedTokens
 }
 
-// check refuses what would switch a check off.
+// check refuses a configuration that would disable a check.
 func (j *JWT) check() error {
 	if j.Issuer == "" || len(j.Audience) == 0 || slices.Contains(j.Audience, "") || j.Keys == nil {
 		return errors.New("has an authorizer without issuer, audience or keys")
@@ -41,7 +41,7 @@ type authorizer struct {
 	} `json:"jwt"`
 }
 
-// challenge says why a token was refused.
+// challenge is the reason why a token was refused.
 type challenge struct {
 	status      int
 	code        string
@@ -77,8 +77,8 @@ func (j *JWT) authorize(header, scopes []string, now time.Time) (*authorizer, *c
 	return a, nil
 }
 
-// bearerToken takes the token out of the Authorization header, in which the
-// scheme may be missing. Repeated headers are ambiguous and count as none.
+// bearerToken returns the token of the Authorization header, whose scheme may be
+// missing. Repeated headers are ambiguous and count as none.
 func bearerToken(header []string) (string, bool) {
 	if len(header) != 1 {
 		return "", false
@@ -92,8 +92,8 @@ func bearerToken(header []string) (string, bool) {
 	return token, token != ""
 }
 
-// verify checks the signature, unless this very token's is known to be good
-// under a key that is still valid, and then the claims.
+// verify checks the signature, unless it is cached as good under a key that is still
+// valid, and then the claims.
 func (j *JWT) verify(token string, now time.Time) (*verified, error) {
 	id := sha256.Sum256([]byte(token))
 	v := j.tokens.get(id)
@@ -123,7 +123,7 @@ func (j *JWT) stillValid(v *verified) bool {
 func (j *JWT) verifySignature(token string) (*verified, error) {
 	v := &verified{claims: jwt.MapClaims{}}
 	_, err := jwt.NewParser(
-		// The list is what keeps out "none", and HMAC with the public key as its secret.
+		// The list excludes "none", and HMAC with the public key as its secret.
 		jwt.WithValidMethods([]string{jwt.SigningMethodRS256.Alg()}),
 		jwt.WithJSONNumber(),
 		jwt.WithoutClaimsValidation(),
@@ -142,7 +142,7 @@ func (j *JWT) verifySignature(token string) (*verified, error) {
 	return v, nil
 }
 
-// verifyAudience looks at client_id only if there is no aud at all.
+// verifyAudience uses client_id only if there is no aud.
 func (j *JWT) verifyAudience(claims jwt.MapClaims) error {
 	if _, ok := claims["aud"]; !ok {
 		if id, _ := claims["client_id"].(string); !slices.Contains(j.Audience, id) {
@@ -157,7 +157,7 @@ func (j *JWT) verifyAudience(claims jwt.MapClaims) error {
 	return nil
 }
 
-// tokenScopes reads scope, else scp; either may be a list or separated by spaces.
+// tokenScopes reads scope, or else scp; either may be a list or separated by spaces.
 func tokenScopes(claims jwt.MapClaims) []string {
 	value, ok := claims["scope"]
 	if !ok {

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxEventBytes is Lambda's limit of an event. A body goes into it, as Base64
-	// where it is not text, so an HTTP API's own limit of 10 MB is never reached.
+	// maxEventBytes is Lambda's limit for an event. The event contains the body, as
+	// Base64 if it is not text, so an HTTP API's own limit of 10 MB is never reached.
 	maxEventBytes = 6 << 20
 	// maxHeadBytes is an HTTP API's limit for the request line and all headers.
 	maxHeadBytes = 10240
@@ -30,9 +30,9 @@ func headBytes(r *http.Request) int {
 	return size
 }
 
-// readBody fails with *http.MaxBytesError beyond the limit, before reading
-// anything when the request says its length, and with os.ErrDeadlineExceeded if
-// the body takes longer than the limit to arrive.
+// readBody fails with *http.MaxBytesError beyond the size limit, before reading
+// anything if the request gives its length, and with os.ErrDeadlineExceeded if the body
+// takes longer than limit to arrive.
 func readBody(w http.ResponseWriter, r *http.Request, limit time.Duration) ([]byte, error) {
 	if r.ContentLength > maxEventBytes {
 		return nil, &http.MaxBytesError{Limit: maxEventBytes}
@@ -40,19 +40,19 @@ func readBody(w http.ResponseWriter, r *http.Request, limit time.Duration) ([]by
 	if r.ContentLength == 0 {
 		return nil, nil
 	}
-	// It fails for a writer without a connection, for which nobody waits.
+	// It fails only for a writer without a connection, which needs no deadline.
 	connection := http.NewResponseController(w)
 	_ = connection.SetReadDeadline(time.Now().Add(limit))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxEventBytes))
 	if err == nil {
-		// The server goes on reading to notice when the client leaves.
+		// The server continues to read to detect that the client leaves.
 		_ = connection.SetReadDeadline(time.Time{})
 	}
 	return body, err
 }
 
-// isText says whether an event holds the body as it is: of the content types
-// only these, and only if JSON can carry the bytes unchanged. Forms are not among them.
+// isText reports whether an event contains the body unencoded: only for these content
+// types (not for forms), and only if JSON can carry the bytes unchanged.
 func isText(contentType string, body []byte) bool {
 	if !utf8.Valid(body) {
 		return false

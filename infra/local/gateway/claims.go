@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// claimTexts renders claims as the event holds them: all are strings. A null
-// claim is left out, so that it cannot pass for a value.
+// claimTexts renders claims as the event contains them: all are strings. A null claim
+// is omitted, so that it cannot be mistaken for a value.
 func claimTexts(claims map[string]any) map[string]string {
 	texts := make(map[string]string, len(claims))
 	for name, value := range claims {

@@ -18,7 +18,8 @@ type CORS struct {
 	AllowHeaders     []string
 	ExposeHeaders    []string
 	AllowCredentials bool
-	// MaxAge is in whole seconds; zero leaves it to the browser, a negative one forbids keeping.
+	// MaxAge is in whole seconds; zero leaves it to the browser, a negative one forbids
+	// caching.
 	MaxAge time.Duration
 }
 
@@ -41,7 +42,8 @@ func isPreflight(r *http.Request) bool {
 // Allows reports whether pages of the origin may read the API's answers.
 func (c *CORS) Allows(origin string) bool { return c.allowed(origin) != "" }
 
-// allowed returns what to tell the origin, empty if it is not allowed.
+// allowed returns the value of Access-Control-Allow-Origin, empty if the origin is not
+// allowed.
 func (c *CORS) allowed(origin string) string {
 	if origin == "" {
 		return ""
@@ -75,7 +77,7 @@ func (c *CORS) preflight(origin string) answer {
 	return a
 }
 
-// strip removes what a function said about origins.
+// strip removes a function's own CORS headers.
 func (c *CORS) strip(header http.Header) {
 	if c == nil {
 		return
@@ -85,7 +87,7 @@ func (c *CORS) strip(header http.Header) {
 	}
 }
 
-// decorate tells the origin what it may read, on every answer.
+// decorate adds the CORS headers to an answer.
 func (c *CORS) decorate(header http.Header, origin string) {
 	if c == nil || c.allowed(origin) == "" {
 		return

@@ -14,8 +14,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// event is payload format 2.0. The two fields that events' types write
-// differently from API Gateway (null scopes, no empty client certificate) stand in for theirs.
+// event is payload format 2.0. It replaces two fields that package events encodes
+// differently from API Gateway (null scopes, no empty client certificate).
 type event struct {
 	events.APIGatewayV2HTTPRequest
 	RequestContext requestContext `json:"requestContext"`
@@ -41,7 +41,7 @@ func (g *gateway) event(r *http.Request, id string, route *compiled, parameters 
 	e := event{}
 	e.Version = "2.0"
 	e.RouteKey = route.key
-	e.RawPath = r.URL.Path // an HTTP API decodes it, in spite of its name
+	e.RawPath = r.URL.Path // an HTTP API decodes it, despite its name
 	e.RawQueryString = r.URL.RawQuery
 	e.Cookies = cookies(r.Header["Cookie"])
 	e.Headers = headers(r, ip, len(body))
@@ -68,7 +68,8 @@ func (g *gateway) event(r *http.Request, id string, route *compiled, parameters 
 	return e
 }
 
-// encodeEvent leaves <, > and & as they are; escaping them for HTML would only make events harder to read.
+// encodeEvent does not escape <, > and & for HTML, which would only make events harder
+// to read.
 func encodeEvent(e event) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -115,8 +116,8 @@ func cookies(lines []string) []string {
 	return all
 }
 
-// queryParameters joins repeated parameters with commas. What cannot be decoded
-// is passed on as it came.
+// queryParameters joins repeated parameters with commas. A parameter that cannot be
+// decoded is passed on unchanged.
 func queryParameters(raw string) map[string]string {
 	var all map[string]string
 	for pair := range strings.SplitSeq(raw, "&") {

@@ -13,20 +13,21 @@ import (
 )
 
 const (
-	// integrationTimeout is an HTTP API's fixed maximum.
+	// integrationTimeout is an HTTP API's maximum.
 	integrationTimeout = 30 * time.Second
-	// longestRun is the longest that any Lambda function may run.
+	// longestRun is Lambda's maximum function timeout.
 	longestRun = 15 * time.Minute
 )
 
-// Invoker runs a function to its end. An error means that it could not be run; one
-// with a method Throttled() bool that returns true, that its concurrency is used up. functionError is what Lambda's
-// X-Amz-Function-Error header says, empty when the function returned normally.
+// Invoker runs a function to its end. An error means that it could not be run; if it
+// has a method Throttled() bool that returns true, the function's concurrency is used
+// up. functionError is Lambda's X-Amz-Function-Error header, empty when the function
+// returned normally.
 type Invoker interface {
 	Invoke(ctx context.Context, function string, payload []byte) (response []byte, functionError string, err error)
 }
 
-// Options says what is not a route. The zero value is usable.
+// Options is the configuration besides the routes. The zero value is usable.
 type Options struct {
 	// APIID is "local" when empty.
 	APIID string
@@ -41,7 +42,8 @@ type Options struct {
 	CORS *CORS
 	// Now is time.Now when nil.
 	Now func() time.Time
-	// Log takes the causes of answers from 500 up, which clients are not told; nil discards them.
+	// Log receives the causes of answers from 500 up, which clients do not see; nil
+	// discards them.
 	Log *slog.Logger
 }
 
@@ -51,8 +53,8 @@ type gateway struct {
 	o       Options
 }
 
-// New returns the API as a handler. It fails for a route that API Gateway would
-// refuse and for an authorizer that would let everybody in.
+// New returns the API as a handler. It fails for a route that API Gateway would refuse
+// and for an authorizer that would accept every token.
 func New(routes []Route, invoker Invoker, o Options) (http.Handler, error) {
 	t, err := newTable(routes)
 	if err != nil {
@@ -94,7 +96,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.write(w, r)
 }
 
-// answer decides in API Gateway's order: limits, route, throttle, authorizer,
+// answer checks in API Gateway's order: limits, route, throttle, authorizer,
 // integration. So requests without a token use up the throttle, too.
 func (g *gateway) answer(w http.ResponseWriter, r *http.Request, id string) answer {
 	if headBytes(r) > maxHeadBytes {
@@ -140,9 +142,9 @@ func (g *gateway) answer(w http.ResponseWriter, r *http.Request, id string) answ
 	return a
 }
 
-// integrate invokes the function and waits as long as the client does, up to
-// the integration timeout. Like Lambda, the function does not notice when
-// nobody waits any more: it runs on to its own end.
+// integrate invokes the function and waits as long as the client does, up to the
+// integration timeout. As on Lambda, the function does not notice that the client has
+// gone: it runs to its end.
 func (g *gateway) integrate(ctx context.Context, function string, payload []byte) answer {
 	run, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestRun)
 	done := make(chan answer, 1)
@@ -155,7 +157,7 @@ func (g *gateway) integrate(ctx context.Context, function string, payload []byte
 		}](err)
 		switch {
 		case known && throttled.Throttled():
-			done <- refuse(http.StatusServiceUnavailable) // as expected under overload: not worth a log line each
+			done <- refuse(http.StatusServiceUnavailable) // expected under overload: not logged
 		case err != nil:
 			done <- fail(http.StatusServiceUnavailable, fmt.Errorf("invoke %s: %w", function, err))
 		case functionError != "":
@@ -176,7 +178,7 @@ func (g *gateway) integrate(ctx context.Context, function string, payload []byte
 	case <-patience.C:
 		return fail(http.StatusServiceUnavailable, fmt.Errorf("invoke %s: no response within %v", function, g.o.Timeout))
 	case <-ctx.Done():
-		// Most likely nobody reads this; if somebody does, it must not look like a success.
+		// The client has probably gone; if not, this must not look like a success.
 		return refuse(http.StatusServiceUnavailable)
 	}
 }

@@ -8,8 +8,8 @@ import (
 
 var errPath = errors.New("not a percent-encoded path")
 
-// match finds the route of a request; it is nil when there is none. The path is
-// split before it is decoded, so that an encoded slash stays inside its segment.
+// match returns the route of a request, or nil. The path is split before it is decoded,
+// so that an encoded slash stays within its segment.
 func (t *table) match(method, escapedPath string) (*compiled, map[string]string, error) {
 	segments, err := splitPath(escapedPath)
 	if err != nil {
@@ -38,8 +38,8 @@ func splitPath(escaped string) ([]string, error) {
 		if err != nil {
 			return nil, errPath
 		}
-		// An event is JSON: what is not UTF-8 arrives as the replacement
-		// character, and the function says what it thinks of that.
+		// An event is JSON: invalid UTF-8 becomes the replacement character, which the
+		// function must handle.
 		segments[i] = strings.ToValidUTF8(text, "\ufffd")
 	}
 	return segments, nil

@@ -16,9 +16,9 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 )
 
-// plain is what nearly every function returns, read in one pass. What it cannot
-// read for certain as payload format 2.0 does is left to decodeResponse: a
-// status that is missing, a field that is unknown, spelt otherwise or twice.
+// plain is the usual form of a function's response, read in one pass. Everything else
+// is left to decodeResponse: a missing status, a field that is unknown, duplicate or in
+// another letter case.
 type plain struct {
 	StatusCode        *int                `json:"statusCode"`
 	Headers           map[string]string   `json:"headers"`
@@ -39,8 +39,8 @@ func decodePlain(payload []byte) (events.APIGatewayV2HTTPResponse, bool) {
 	}, true
 }
 
-// decodeResponse reads what a function returned by the rules of payload format
-// 2.0: an object with statusCode is a response, any other JSON is the body of a 200.
+// decodeResponse reads a function's result by the rules of payload format 2.0: an
+// object with statusCode is a response, any other JSON is the body of a 200.
 func decodeResponse(payload []byte) (answer, error) {
 	if r, ok := decodePlain(payload); ok {
 		return format(r)
@@ -65,7 +65,7 @@ func decodeResponse(payload []byte) (answer, error) {
 }
 
 func format(r events.APIGatewayV2HTTPResponse) (answer, error) {
-	// An interim status would not be a response.
+	// An interim (1xx) status is not a final response.
 	if r.StatusCode < 200 || r.StatusCode > 599 {
 		return answer{}, fmt.Errorf("status code %d is not between 200 and 599", r.StatusCode)
 	}
@@ -101,7 +101,7 @@ func responseHeader(r events.APIGatewayV2HTTPResponse) (http.Header, error) {
 			return nil, err
 		}
 	}
-	// The gateway writes these itself.
+	// The gateway sets these itself.
 	for name := range connectionHeaders {
 		header.Del(name)
 	}
@@ -112,14 +112,14 @@ func responseHeader(r events.APIGatewayV2HTTPResponse) (http.Header, error) {
 	return header, nil
 }
 
-// set refuses whatever could end a header line and begin another one.
+// set refuses values that could inject a header line.
 func set(header http.Header, name string, values ...string) error {
 	if name == "" || strings.ContainsFunc(name, func(c rune) bool { return !isTokenRune(c) }) {
 		return fmt.Errorf("header name %q is not valid", name)
 	}
 	for _, value := range values {
 		if strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
-			return fmt.Errorf("value of header %s holds a control character", name)
+			return fmt.Errorf("value of header %s contains a control character", name)
 		}
 	}
 	header[textproto.CanonicalMIMEHeaderKey(name)] = values

@@ -18,22 +18,22 @@ const (
 
 // Route sends one method and path to a function.
 type Route struct {
-	// Method is in upper case, or ANY for all that the path has no other route for.
+	// Method is in upper case, or ANY for all methods without a route of their own.
 	Method string
-	// Path is a template such as /sales/{saleId}/orders; a last segment {proxy+}
-	// takes the rest of the path. $default takes every request that no other
-	// route takes; it has no method, or ANY.
+	// Path is a template such as /sales/{saleId}/orders; a last segment {proxy+} takes
+	// the rest of the path. $default takes every request without another route; it has
+	// no method, or ANY.
 	Path     string
 	Function string
 	// Authorizer is nil for a public route.
 	Authorizer *JWT
-	// Scopes are those of which a token needs one; none are asked for when empty.
+	// Scopes are alternatives: a token needs one of them; empty requires none.
 	Scopes []string
 	// Throttle limits the route; the zero value sets no limit.
 	Throttle Throttle
 }
 
-// kind orders segments by how closely they match.
+// kind orders segments by how specifically they match.
 type kind int
 
 const (
@@ -60,12 +60,12 @@ type compiled struct {
 	bucket   *rate.Limiter // nil for no limit
 	key      string
 	segments []segment
-	// rank orders routes as API Gateway prefers them: a full match before a
-	// greedy one, then the one with the earlier literals, then a method before ANY.
+	// rank orders routes by API Gateway's preference: a full match before a greedy one,
+	// then the one with earlier literals, then a method before ANY.
 	rank []kind
 }
 
-// table holds the routes, the closest match first.
+// table holds the routes, the most specific first.
 type table struct {
 	routes   []compiled
 	fallback *compiled
@@ -117,7 +117,7 @@ func compile(r Route) (compiled, error) {
 		return compiled{}, errors.New("has no function")
 	}
 	if r.Authorizer == nil && len(r.Scopes) > 0 {
-		return compiled{}, errors.New("asks for scopes without an authorizer")
+		return compiled{}, errors.New("has scopes without an authorizer")
 	}
 	if r.Authorizer != nil {
 		if err := r.Authorizer.check(); err != nil {
@@ -148,7 +148,7 @@ func compile(r Route) (compiled, error) {
 		case s.kind == literal && s.text == "" && !last:
 			return compiled{}, errors.New("has an empty segment")
 		case s.kind == greedy && !last:
-			return compiled{}, fmt.Errorf("goes on after {%s+}", s.text)
+			return compiled{}, fmt.Errorf("continues after {%s+}", s.text)
 		case s.kind != literal && c.names(s.text):
 			return compiled{}, fmt.Errorf("names {%s} twice", s.text)
 		}
@@ -193,7 +193,8 @@ func parseSegment(part string) (segment, error) {
 	return segment{kind: literal, text: text}, nil
 }
 
-// shape is equal for two routes that take the same requests, whatever their variables are called.
+// shape is equal for two routes that match the same requests, regardless of their
+// variables' names.
 func (c *compiled) shape() string {
 	if c.key == defaultRoute {
 		return c.key

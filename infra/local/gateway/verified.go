@@ -8,23 +8,23 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// verified is what a token with a good signature says. It is shared by requests
-// and never changed.
+// verified is the content of a token with a valid signature. Requests share it, and it
+// never changes.
 type verified struct {
 	kid    string
-	key    *rsa.PublicKey // the one that the signature was checked with
+	key    *rsa.PublicKey // the key that verified the signature
 	claims jwt.MapClaims
 	texts  map[string]string
 }
 
-// verifiedTokens remembers tokens by their hash: a caller's second request costs
-// no signature check, which is most of what the gateway does for an order. Only
-// the signature is remembered. What depends on the time, on the route or on the
-// keys that are valid is checked for each request.
+// verifiedTokens caches verified tokens by hash: a caller's second request needs no
+// signature check, which is most of the gateway's work for an order. Only the signature
+// check is cached. Anything that depends on the time, the route or the valid keys is
+// checked for each request.
 type verifiedTokens struct {
 	mu sync.Mutex
-	// Two generations bound the memory without a list of uses: when recent is
-	// full it becomes old, and what is in old and not asked for again is gone.
+	// Two generations bound the memory without a list of uses: when recent is full it
+	// becomes old, and the unused entries of the previous old are dropped.
 	recent, old map[[sha256.Size]byte]*verified
 }
 

@@ -32,7 +32,7 @@ func newDoor() *door {
 	return d
 }
 
-// opens tells whether the token is let in, and that a refusal is a 401.
+// opens reports whether the token is let in, and that a refusal is a 401.
 func (d *door) opens(t *testing.T, token string) bool {
 	t.Helper()
 	a, refused := d.jwt.authorize([]string{"Bearer " + token}, nil, d.now)

@@ -1,7 +1,6 @@
-// Package issuer stands in for the identity provider while developing: it signs
-// access tokens for whoever asks and publishes the key that verifies them.
+// Package issuer replaces the identity provider during development: it signs access
+// tokens for anybody and publishes the key that verifies them.
 //
-// It knows OAuth's and OpenID Connect's formats and its own key file, not who
-// verifies its tokens. It authenticates nobody, so it must only be reachable
-// from this machine.
+// It implements OAuth's and OpenID Connect's formats and its own key file. It
+// authenticates nobody, so it must only be reachable from this machine.
 package issuer

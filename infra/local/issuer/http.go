@@ -15,7 +15,7 @@ import (
 
 const (
 	defaultTTL = time.Hour
-	// maxTTL keeps every expiry inside what a token can say.
+	// maxTTL keeps every expiry within a token's range.
 	maxTTL = 10 * 365 * 24 * time.Hour
 )
 
@@ -36,7 +36,7 @@ func (i *Issuer) Handler() http.Handler {
 }
 
 func (i *Issuer) serveToken(w http.ResponseWriter, r *http.Request) {
-	// Without this a stored answer would hand out the same, by then expired, token again.
+	// Without this a cache would return the same token again, by then expired.
 	w.Header().Set("Cache-Control", "no-store")
 	claims, err := claimsOf(r.URL.RawQuery)
 	if err != nil {
@@ -72,7 +72,7 @@ func claimsOf(rawQuery string) (Claims, error) {
 		TTL:      defaultTTL,
 	}
 	if c.Subject == "" {
-		return Claims{}, errors.New("sub is missing: ask for /_local/token?sub=alice")
+		return Claims{}, errors.New("sub is missing: use /_local/token?sub=alice")
 	}
 	if text := query.Get("ttl"); text != "" {
 		seconds, err := strconv.ParseInt(text, 10, 64)

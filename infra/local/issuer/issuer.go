@@ -15,15 +15,15 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// ErrUnknownKey says that no key has the asked id.
+// ErrUnknownKey: no key has the requested id.
 var ErrUnknownKey = errors.New("unknown key id")
 
-// Options are what tokens say about where they come from and whom they are for.
+// Options are the tokens' issuer and audience.
 type Options struct {
-	// URL is the tokens' iss; the documents lie below it. It must be an
-	// absolute http or https URL.
+	// URL is the tokens' iss; the documents are below it. It must be an absolute http
+	// or https URL.
 	URL string
-	// Audience is the tokens' aud unless they name another one.
+	// Audience is the tokens' aud unless their Claims have another one.
 	Audience string
 	// Now is time.Now when nil.
 	Now func() time.Time
@@ -39,7 +39,7 @@ type Issuer struct {
 	jwks     []byte
 }
 
-// Claims is what a token may be asked to say.
+// Claims are the claims of a requested token.
 type Claims struct {
 	// Subject is the user; it must not be empty.
 	Subject string
@@ -50,13 +50,13 @@ type Claims struct {
 	ClientID string
 	// Scope is a space-separated list; empty leaves the claim out.
 	Scope string
-	// TTL is the time until the token expires, in whole seconds; zero or less
-	// makes a token that is expired already.
+	// TTL is the time until the token expires, in whole seconds; with zero or less it
+	// is already expired.
 	TTL time.Duration
 }
 
-// Open loads the signing key from dir, or makes one and keeps it there, so that
-// tokens outlive a restart. With an empty dir the key lives in memory only.
+// Open loads the signing key from dir, or creates and stores one there, so that tokens
+// survive a restart. With an empty dir the key is in memory only.
 func Open(dir string, o Options) (*Issuer, error) {
 	if u, err := url.Parse(o.URL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return nil, fmt.Errorf("open issuer: %q is not an absolute URL", o.URL)
@@ -91,7 +91,7 @@ func (i *Issuer) publish() error {
 	return err
 }
 
-// exponent is e without leading zero bytes, as RFC 7518 wants it.
+// exponent is e without leading zero bytes, as RFC 7518 requires.
 func exponent(e int) []byte {
 	b := binary.BigEndian.AppendUint32(nil, uint32(e))
 	for len(b) > 1 && b[0] == 0 {

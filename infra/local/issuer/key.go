@@ -18,7 +18,7 @@ const (
 	pemType = "PRIVATE KEY"
 )
 
-// signingKey loads the key of dir, or makes it.
+// signingKey loads the key of dir, or creates it.
 func signingKey(dir string) (*rsa.PrivateKey, error) {
 	if dir == "" {
 		return rsa.GenerateKey(rand.Reader, keyBits)
@@ -34,7 +34,7 @@ func signingKey(dir string) (*rsa.PrivateKey, error) {
 	if err := storeKey(dir, path, key); err != nil {
 		return nil, fmt.Errorf("store key: %w", err)
 	}
-	// Whoever was first decides which key it is, so the file is what counts.
+	// Another process may have stored its key first, so use the file's.
 	return loadKey(path)
 }
 
@@ -69,8 +69,8 @@ func decodeKey(text []byte) (*rsa.PrivateKey, error) {
 	return key, nil
 }
 
-// storeKey writes beside the file and links it into place, which neither shows
-// half a key nor replaces one that another process has just made.
+// storeKey writes a temporary file and links it into place, which never exposes a
+// partial key nor replaces one that another process has just stored.
 func storeKey(dir, path string, key *rsa.PrivateKey) error {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {

@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// asyncRetries is Lambda's default for a function without an EventInvokeConfig.
+// asyncRetries is Lambda's default without an EventInvokeConfig.
 const asyncRetries = 2
 
-// InvokeAsync runs a function with an event in the background and returns the
-// request id. When the function fails, it runs again up to two times with the
-// same request id; then the event is dropped, with a line in the log. The
-// payload may have 1 MiB; the errors are Invoke's without ErrThrottled: a throttled
-// event waits for its turn.
+// InvokeAsync runs a function with an event in the background and returns the request
+// id. When the function fails, it runs again up to two times with the same request id;
+// then the event is dropped, with a line in the log. The payload may have 1 MiB; the
+// errors are Invoke's except ErrThrottled: a throttled event waits.
 func (s *Service) InvokeAsync(function string, payload []byte) (requestID string, err error) {
 	e := event{id: newRequestID(), payload: payload}
 	if err := s.enqueue(function, e); err != nil {

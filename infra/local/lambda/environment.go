@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// reserved are the variables that Lambda lets no function set. It also reserves
-// the credentials, which a local function may need to choose for its engines.
+// reserved are the variables that functions cannot set on Lambda. It also reserves the
+// credentials, which a local function may need to choose for its engines.
 var reserved = map[string]bool{
 	"_HANDLER": true, "_X_AMZN_TRACE_ID": true, "AWS_DEFAULT_REGION": true, "AWS_REGION": true,
 	"AWS_EXECUTION_ENV": true, "AWS_LAMBDA_FUNCTION_NAME": true, "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": true,
@@ -27,15 +27,15 @@ func checkEnv(env map[string]string) error {
 	return nil
 }
 
-// environment is everything a process of the function finds in its
-// environment. Nothing comes from this process's own: a function must not work
-// here because of something that it would not have on AWS.
+// environment returns the whole environment of a process of the function. Nothing is
+// inherited from this process: a function must not work here because of a variable that
+// is missing on AWS.
 func (s *Service) environment(f Function, runtimeAPI string, now time.Time) []string {
 	env := map[string]string{
 		"AWS_ACCESS_KEY_ID":     "local",
 		"AWS_SECRET_ACCESS_KEY": "local",
 		"AWS_SESSION_TOKEN":     "local",
-		// Not Lambda's: it keeps the SDK from ever looking for an instance role.
+		// Not set by Lambda: it keeps the SDK from looking for an instance role.
 		"AWS_EC2_METADATA_DISABLED": "true",
 		"AWS_LAMBDA_LOG_FORMAT":     "JSON",
 		"LANG":                      "en_US.UTF-8",
@@ -77,7 +77,7 @@ func newRequestID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// newTraceID makes an X-Ray trace header which says that nothing is sampled.
+// newTraceID makes an X-Ray trace header with sampling off.
 func newTraceID(now time.Time) string {
 	return fmt.Sprintf("Root=1-%08x-%s;Parent=%s;Sampled=0", now.Unix(), randomHex(12), randomHex(8))
 }

@@ -14,13 +14,13 @@ const (
 	maxAsyncRequest = 1 << 20
 	maxResponse     = 6_291_556
 	initLimit       = 10 * time.Second
-	// accountConcurrency is a new account's quota, of which functions may reserve
-	// all but minUnreserved. On AWS that rest is 100; here an account may be smaller.
+	// accountConcurrency is the default quota; functions may reserve all of it but
+	// minUnreserved, which is 100 on AWS. Here an account may be smaller.
 	accountConcurrency = 1000
 	minUnreserved      = 1
 )
 
-// What Invoke refuses before any function sees it.
+// Requests that Invoke refuses before any function runs.
 var (
 	ErrFunctionNotFound = errors.New("function not found")
 	ErrPayloadTooLarge  = errors.New("payload is too large")
@@ -32,26 +32,26 @@ var ErrThrottled error = throttled{}
 
 type throttled struct{}
 
-func (throttled) Error() string { return "rate exceeded: no concurrency is left" }
+func (throttled) Error() string { return "rate exceeded: no concurrency left" }
 
-// Throttled tells callers that do not know this package why nothing ran.
+// Throttled lets callers detect throttling without importing this package.
 func (throttled) Throttled() bool { return true }
 
-// ErrClosed answers every invocation that Close cut short or came before.
+// ErrClosed is the error of every invocation interrupted by Close or made after it.
 var ErrClosed = errors.New("lambda service is closed")
 
-// unhandled is the function error of everything that goes wrong in a function,
-// its own errors included: custom runtimes have no other.
+// unhandled is the function error of every failure of a function, including errors that
+// it returns: custom runtimes have no other.
 const unhandled = "Unhandled"
 
 // outcome is how an invocation ended.
 type outcome struct {
 	payload       []byte
 	functionError string // empty, or unhandled
-	log           []byte // the end of what the invocation printed, if it was asked for
+	log           []byte // the end of the invocation's output, if requested
 }
 
-// failure is an outcome that Lambda itself words, not the function.
+// failure is an outcome with an error of Lambda, not of the function.
 func failure(errorType, format string, args ...any) outcome {
 	// Strings always marshal.
 	payload, _ := json.Marshal(struct {
@@ -65,7 +65,7 @@ func timedOut(requestID string, after time.Duration) outcome {
 	return failure("Sandbox.Timedout", "RequestId: %s Error: Task timed out after %.2f seconds", requestID, after.Seconds())
 }
 
-// exited words the end of a process; err is what waiting for it returned.
+// exited is the failure for a process that ended; err is the result of waiting for it.
 func exited(requestID string, err error) outcome {
 	if err == nil {
 		return failure("Runtime.ExitError", "RequestId: %s Error: Runtime exited without providing a reason", requestID)

@@ -10,8 +10,8 @@ import (
 )
 
 // InvokeHandler is Lambda's Invoke API: synchronous, asynchronous and dry-run
-// invocations. Everything else of Lambda's API is an unknown operation.
-// Signatures are not checked.
+// invocations. The rest of Lambda's API is an unknown operation. Signatures are not
+// checked.
 func (s *Service) InvokeHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /2015-03-31/functions/{function}/invocations", s.serveInvoke)
@@ -24,14 +24,14 @@ func (s *Service) InvokeHandler() http.Handler {
 
 func (s *Service) serveInvoke(w http.ResponseWriter, r *http.Request) {
 	id, function := newRequestID(), functionName(r.PathValue("function"))
-	// One byte more than allowed tells a request that is too large from one
+	// One byte more than allowed distinguishes a request that is too large from one
 	// that just fits.
 	payload, err := io.ReadAll(io.LimitReader(r.Body, maxRequest+1))
 	if err != nil {
-		return // the caller is gone
+		return // the caller has gone
 	}
 	if len(payload) > maxRequest {
-		// Few callers read an answer before they have written their request.
+		// Few callers read the response before they have written the whole request.
 		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, 10*maxRequest))
 	}
 	e := event{id: id, payload: payload}
@@ -78,8 +78,8 @@ func writeOutcome(w http.ResponseWriter, e event, out outcome) {
 	_, _ = w.Write(out.payload)
 }
 
-// refuseInvoke words an error of admission as Lambda does, down to the case of
-// the field that carries the message.
+// refuseInvoke writes an admission error as Lambda does, including the letter case of
+// the message field.
 func (s *Service) refuseInvoke(w http.ResponseWriter, id, function string, err error) {
 	switch {
 	case errors.Is(err, ErrFunctionNotFound):
@@ -93,7 +93,7 @@ func (s *Service) refuseInvoke(w http.ResponseWriter, id, function string, err e
 		writeError(w, id, http.StatusBadRequest, "InvalidRequestContentException", "User", "message",
 			"Could not parse request body into json")
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		// The caller is gone: nobody reads an answer.
+		// The caller has gone: no answer.
 	default:
 		writeError(w, id, http.StatusInternalServerError, "ServiceException", "Service", "Message", err.Error())
 	}
@@ -105,9 +105,9 @@ func writeError(w http.ResponseWriter, id string, status int, code, fault, field
 	writeJSON(w, status, map[string]string{"Type": fault, field: message})
 }
 
-// functionName finds the function's name in all forms that Lambda takes: name,
-// account:function:name, a whole ARN, each also with :qualifier. There is only
-// one version of a function, so every qualifier means it.
+// functionName returns the function's name from all forms that Lambda accepts: name,
+// account:function:name, an ARN, each also with :qualifier. There is only one version
+// of a function, so the qualifier is ignored.
 func functionName(reference string) string {
 	parts := strings.Split(reference, ":")
 	for i, part := range parts[:len(parts)-1] {

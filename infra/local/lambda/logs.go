@@ -6,18 +6,18 @@ import (
 	"sync"
 )
 
-// maxTail is how much of a log the Invoke API hands out.
+// maxTail is how much of a log the Invoke API returns, in bytes.
 const maxTail = 4 << 10
 
-// sink is the one place all functions' lines end in.
+// sink receives the lines of all functions.
 type sink struct {
 	mu  sync.Mutex
 	to  io.Writer
-	cut bool // the last line could not be written whole
+	cut bool // the last line was written only in part
 }
 
-// write writes a whole line. A log that cannot be written, as on a full disk, is no
-// reason to stop a function: the line is lost, and the next one begins a line.
+// write writes a whole line. A log that cannot be written, as on a full disk, does not
+// stop a function: the line is lost, and the next one starts on a new line.
 func (s *sink) write(line []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +53,7 @@ func (s *stream) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// event writes a line of Lambda's own about an invocation.
+// event writes a line of Lambda itself about an invocation.
 func (s *stream) event(requestID, status, message string) {
 	line, _ := json.Marshal(struct {
 		Type      string `json:"type"`
@@ -64,7 +64,7 @@ func (s *stream) event(requestID, status, message string) {
 	_, _ = s.Write(append(line, '\n'))
 }
 
-// take returns the last of what was written since the previous take.
+// take returns the end of the output since the previous take.
 func (s *stream) take() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -35,7 +35,7 @@ func TestNoFunctionOutlivesTheService(t *testing.T) {
 	eventually(t, "the end of the functions", func() bool { return !running(pids[0]) && !running(pids[1]) })
 }
 
-// running tells whether a process is there and more than a zombie, which is
+// running reports whether a process is there and more than a zombie, which is
 // what an orphan stays where nobody collects it.
 func running(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {

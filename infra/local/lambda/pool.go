@@ -7,15 +7,14 @@ import (
 	"sync"
 )
 
-// pool is the processes of one function. At any time there are at most as many
-// as there are places, for a process is started only by an invocation which
-// has a place and finds none idle.
+// pool is the processes of one function. There are never more than places, because a
+// process is started only by an invocation that has a place and finds no idle process.
 type pool struct {
 	service *Service
 	fn      Function
 	logs    *sink
 	limit   limit
-	places  chan struct{} // one element per running invocation; those who wait are served in order
+	places  chan struct{} // one element per running invocation; waiting ones are served in order
 
 	mu   sync.Mutex
 	all  map[*process]bool
@@ -26,17 +25,17 @@ func newPool(s *Service, f Function, logs *sink, l limit) *pool {
 	return &pool{service: s, fn: f, logs: logs, limit: l, places: make(chan struct{}, f.Processes), all: map[*process]bool{}}
 }
 
-// limit is a concurrency limit: one element per invocation that runs or waits for
-// a process. On AWS nobody waits: an environment is there or is started. Here the
-// machine has too few processors for that, so the waiting ones count, too.
+// limit is a concurrency limit: one element per invocation that runs or waits for a
+// process. On AWS no invocation waits: it gets an idle or a new environment. This
+// machine has too few processors for that, so waiting ones count, too.
 type limit chan struct{}
 
 func newLimit(n int) limit { return make(limit, n) }
 
-// enter waits for a process. It fails at once with ErrThrottled where the
-// concurrency limit is reached.
+// enter waits for a process. It fails at once with ErrThrottled if the concurrency
+// limit is reached.
 func (p *pool) enter(ctx context.Context) (err error) {
-	// Without this a free place could win against a context that is done.
+	// Otherwise select could choose a free place although the context is done.
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -84,8 +83,8 @@ func (p *pool) serve(e event) (outcome, error) {
 		} else {
 			proc.end()
 		}
-		// An idle process can die, or never ask again, between two events. An
-		// event which it did not take has run nowhere and may go to another.
+		// An idle process can die, or never ask again, between two events. An event
+		// that it did not take has not run and may go to another process.
 		if err == nil && took == untouched && warm {
 			continue
 		}
@@ -109,13 +108,13 @@ func (p *pool) takeIdle() (proc *process, warm bool) {
 func (p *pool) putIdle(proc *process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// The process may have died, and been forgotten, since it asked for more.
+	// The process may have died, and been removed, since it asked for the next event.
 	if p.all[proc] {
 		p.idle = append(p.idle, proc)
 	}
 }
 
-// forget removes a process that has ended, wherever it was.
+// forget removes a process that has ended.
 func (p *pool) forget(proc *process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -131,7 +130,7 @@ func (p *pool) start() (*process, error) {
 	p.mu.Lock()
 	p.all[proc] = true
 	p.mu.Unlock()
-	// Only now is there something to forget.
+	// Only now can forget find it.
 	go proc.watch()
 	return proc, nil
 }
@@ -146,7 +145,7 @@ func (p *pool) pids() []int {
 	return pids
 }
 
-// killAll ends all processes; none may be started any more.
+// killAll ends all processes; the caller ensures that no more are started.
 func (p *pool) killAll() {
 	p.mu.Lock()
 	var procs []*process
@@ -162,7 +161,7 @@ func (p *pool) killAll() {
 	}
 }
 
-// newLog is for one process, or for what no process can say.
+// newLog returns a log for one process, or for errors without a process.
 func (p *pool) newLog() *stream {
 	return &stream{sink: p.logs, prefix: p.fn.Name + " | "}
 }

@@ -11,32 +11,31 @@ import (
 	"flashsale/infra/local/child"
 )
 
-// process is one execution environment: a bootstrap program and the Runtime
-// API that it talks to. From its start to its end it is either idle or in the
-// hands of one invocation.
+// process is one execution environment: a bootstrap program and its Runtime API. At any
+// time it is either idle or used by one invocation.
 type process struct {
 	pool   *pool
 	child  *child.Process
 	log    *stream
 	server *http.Server
-	over   chan struct{} // closed when nothing of it is left
+	over   chan struct{} // closed when program and server have ended
 
 	polled     chan struct{} // holds a token once the program has asked for an event
 	events     chan *invocation
-	initFailed chan []byte // holds what the program reported instead of starting
+	initFailed chan []byte // holds the program's report of a failed start
 
 	mu      sync.Mutex
 	current *invocation // taken and not yet answered
 }
 
-// invocation is an event on its way through a process.
+// invocation is an event being processed.
 type invocation struct {
 	event
 	deadline time.Time
 	result   chan outcome // holds the answer once the program gave one
 }
 
-// standing says what became of a process in an invocation.
+// standing is the state of a process after an invocation.
 type standing int
 
 const (
@@ -75,7 +74,7 @@ func startProcess(p *pool) (*process, error) {
 	return proc, nil
 }
 
-// watch waits for the program's end, which may come at any time, and clears up.
+// watch waits for the program's end, which may come at any time, and cleans up.
 func (p *process) watch() {
 	<-p.child.Done()
 	p.pool.forget(p)
@@ -92,15 +91,15 @@ func (p *process) gone() bool {
 	}
 }
 
-// end kills the program, if it is still there, and waits until all is over.
+// end kills the program, if it still runs, and waits for the cleanup.
 func (p *process) end() {
 	p.child.Kill()
 	<-p.over
 }
 
-// run takes the process through an event: its start unless it is warm, the
-// event, and its asking for the next one. Only then is it over for Lambda, too;
-// the time until then counts against the timeout. The error is ErrClosed.
+// run runs an event in the process: its start unless it is warm, the event, and its
+// request for the next one. Only that ends an invocation on Lambda, too; the time until
+// then counts against the timeout. The error is ErrClosed.
 func (p *process) run(e event, warm bool) (out outcome, took standing, err error) {
 	if !warm {
 		if out, ok, err := p.awaitInit(e.id); !ok {
@@ -125,7 +124,7 @@ func (p *process) awaitInit(requestID string) (out outcome, ok bool, err error) 
 	case report := <-p.initFailed:
 		out = outcome{payload: report, functionError: unhandled}
 	case <-p.child.Done():
-		// A report may have come just before the exit.
+		// A report may have arrived just before the exit.
 		select {
 		case report := <-p.initFailed:
 			out = outcome{payload: report, functionError: unhandled}
@@ -145,7 +144,7 @@ func (p *process) exchange(e event) (outcome, standing, error) {
 	timeout, closing := p.pool.fn.Timeout, p.pool.service.ctx.Done()
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
-	// A token is left over when the program lost its connection and asked again.
+	// A token remains if the program lost its connection and asked again.
 	select {
 	case <-p.polled:
 	default:
@@ -191,7 +190,7 @@ func (p *process) exchange(e event) (outcome, standing, error) {
 	return out, spent, nil
 }
 
-// answered fetches an answer that came together with the process's end.
+// answered gets an answer that arrived together with the process's end.
 func (i *invocation) answered(out *outcome) bool {
 	select {
 	case *out = <-i.result:

@@ -37,7 +37,7 @@ func (p *process) serveNext(w http.ResponseWriter, r *http.Request) {
 	var inv *invocation
 	select {
 	case inv = <-p.events:
-	case <-r.Context().Done(): // the program is gone, or the server closes
+	case <-r.Context().Done(): // the program has gone, or the server closes
 		return
 	}
 	p.mu.Lock()
@@ -65,7 +65,7 @@ func (p *process) unanswered() bool {
 func (p *process) serveAnswer(w http.ResponseWriter, r *http.Request, functionError string) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxResponse+1))
 	if err != nil {
-		return // the program died in the middle of its answer: there is none
+		return // the program died while answering: no answer
 	}
 	out, tooLarge := outcome{payload: body, functionError: functionError}, len(body) > maxResponse
 	if tooLarge {
@@ -81,7 +81,7 @@ func (p *process) serveAnswer(w http.ResponseWriter, r *http.Request, functionEr
 	}
 	if hook := p.pool.service.opts.AfterResponse; hook != nil && hook(p.pool.fn.Name, inv.id) {
 		p.child.Kill()
-		// The program must not see its connection close before it dies.
+		// The program must not see its connection closed before it dies.
 		<-p.child.Done()
 		panic(http.ErrAbortHandler)
 	}
@@ -93,8 +93,8 @@ func (p *process) serveAnswer(w http.ResponseWriter, r *http.Request, functionEr
 	accept(w)
 }
 
-// claimAnswer returns the invocation in progress if it has this id. Its second
-// caller gets nil: an event is answered once.
+// claimAnswer returns the invocation in progress if it has this id, the first time
+// only: an event is answered once.
 func (p *process) claimAnswer(id string) *invocation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,7 +127,7 @@ func refuse(w http.ResponseWriter, status int, errorType, message string) {
 }
 
 func writeJSON(w http.ResponseWriter, status int, body any) {
-	// Only maps and structs of strings come here, and these always marshal.
+	// The bodies are maps and structs of strings, which always marshal.
 	text, _ := json.Marshal(body)
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(text)))

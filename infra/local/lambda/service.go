@@ -14,17 +14,17 @@ import (
 type Function struct {
 	Name    string // the template's logical id
 	Command string // path of the bootstrap program
-	// Env is what the template sets. The variables that Lambda reserves for
-	// itself are refused, the credentials excepted.
+	// Env is the environment set by the template. Variables that Lambda reserves are
+	// refused, except the credentials.
 	Env      map[string]string
 	Timeout  time.Duration // of one invocation, more than 0
-	MemoryMB int           // only told to the function, nothing is enforced; 128 if 0
-	// Processes bounds the processes, and so the events that run at one time, by
-	// what this machine can take; at least 1. Beyond it an invocation waits.
+	MemoryMB int           // only passed to the function, not enforced; 128 if 0
+	// Processes bounds the processes, and so the events that run at one time, to what
+	// this machine can handle; at least 1. Further invocations wait.
 	Processes int
 	// Reserved is the function's reserved concurrency: invocations beyond it, the
-	// waiting ones included, are throttled. 0 reserves none: the function then
-	// shares what the account has left.
+	// waiting ones included, are throttled. 0 reserves none: the function shares the
+	// account's unreserved concurrency.
 	Reserved int
 }
 
@@ -32,28 +32,27 @@ type Function struct {
 type Options struct {
 	Region    string // us-east-1 if empty
 	AccountID string // 000000000000 if empty
-	// Logs gets every line that a function prints, and one for each invocation
-	// that Lambda itself had to end, in one Write per line which never
-	// overlap, like "PurchaseFunction | {…}". Nil discards.
+	// Logs receives every line that a function prints, and one for each invocation that
+	// Lambda itself had to end, like "PurchaseFunction | {…}", with one Write per line;
+	// Writes never overlap. Nil discards.
 	Logs io.Writer
-	// AfterResponse is called with every answer of a function, result or
-	// error, before anybody gets it. If it returns true, the process is killed
-	// at this point: the work is done and the reply is lost. May be nil. It is
-	// called by many goroutines at once.
+	// AfterResponse is called with every answer of a function, result or error, before
+	// it is delivered. If it returns true, the process is killed at this point: the
+	// work is done and the reply is lost. May be nil. It must be safe for concurrent
+	// use.
 	AfterResponse func(function, requestID string) (kill bool)
-	// Concurrency is the account's concurrency; Lambda's 1,000 if 0. What functions
-	// reserve comes out of it.
+	// Concurrency is the account's concurrency, including what functions reserve;
+	// Lambda's 1,000 if 0.
 	Concurrency int
 	// InitTimeout is how long a process may take to ask for its first event;
 	// Lambda's 10 s if 0.
 	InitTimeout time.Duration
-	// RetryPause lies before each of the two retries of a failed asynchronous
+	// RetryPause is the pause before each of the two retries of a failed asynchronous
 	// invocation; 1 s if 0 (Lambda waits for minutes).
 	RetryPause time.Duration
 }
 
-// Service runs functions until it is closed. Its methods may be called by
-// several goroutines at once.
+// Service runs functions until it is closed. It is safe for concurrent use.
 type Service struct {
 	opts  Options
 	pools map[string]*pool
@@ -63,13 +62,13 @@ type Service struct {
 
 	mu     sync.Mutex
 	closed bool
-	work   sync.WaitGroup // invocations; grows only while not closed
+	work   sync.WaitGroup // invocations; none is added once closed
 }
 
 var validName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// New makes a service of functions with different names. It starts nothing:
-// a function's first process comes with its first event.
+// New makes a service of functions with different names. It starts nothing: a
+// function's first process starts with its first event.
 func New(functions []Function, o Options) (*Service, error) {
 	if o.Region == "" {
 		o.Region = "us-east-1"
@@ -126,7 +125,7 @@ func (f Function) check() error {
 	case f.Command == "":
 		return fmt.Errorf("command is missing")
 	case f.Timeout <= 0:
-		return fmt.Errorf("timeout %v is not above 0", f.Timeout)
+		return fmt.Errorf("timeout %v is not positive", f.Timeout)
 	case f.Processes < 1:
 		return fmt.Errorf("%d processes are fewer than 1", f.Processes)
 	}
@@ -152,7 +151,7 @@ func (s *Service) Invoke(ctx context.Context, function string, payload []byte) (
 	return out.payload, out.functionError, nil
 }
 
-// event is what an invocation starts from.
+// event is the input of an invocation.
 type event struct {
 	id      string // the request id
 	payload []byte
@@ -190,7 +189,7 @@ func (s *Service) invoke(ctx context.Context, function string, e event) (outcome
 	}
 }
 
-// admit checks a request and says which pool it is for.
+// admit checks a request and returns its pool.
 func (s *Service) admit(function string, e event, limit int) (*pool, event, error) {
 	p := s.pools[function]
 	if p == nil {
@@ -208,7 +207,7 @@ func (s *Service) admit(function string, e event, limit int) (*pool, event, erro
 	return p, e, nil
 }
 
-// begin registers an invocation with Close, unless it is too late.
+// begin registers an invocation, unless the service is closed.
 func (s *Service) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -235,7 +234,7 @@ func (s *Service) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 	s.cancel(ErrClosed)
-	// An invocation may be starting a process: the pools empty for good after it.
+	// An invocation may be starting a process: the pools are empty only after it.
 	s.work.Wait()
 	for _, p := range s.pools {
 		p.killAll()

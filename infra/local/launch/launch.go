@@ -19,8 +19,8 @@ type Stack struct {
 	Ports                      [4]int // in this order
 }
 
-// New prepares the stack of a program, with its data in a folder, and starts nothing. more are
-// arguments, which win over those made here.
+// New prepares a stack without starting it, with its data in a folder. more are
+// additional arguments, which override those set here.
 func New(program, data string, more ...string) (*Stack, error) {
 	program, err := filepath.Abs(program)
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package poller does what Lambda's event source mapping for SQS does: it
-// receives messages in batches, invokes a function with them, and deletes the
-// ones that the function dealt with.
+// Package poller does what Lambda's event source mapping for SQS does: it receives
+// messages in batches, invokes a function with them, and deletes those that the
+// function handled.
 //
-// It knows SQS's client API and Lambda's event and response formats, not how a
-// function is run and not what a message means. Messages that are not deleted
-// come back by themselves after the queue's visibility timeout, and go to the
-// dead-letter queue after its receive count: both are the queue's work.
+// It uses SQS's client API and Lambda's event and response formats; it neither runs
+// functions nor interprets messages. Messages that are not deleted come back after the
+// queue's visibility timeout, and go to the dead-letter queue after its receive count:
+// the queue does both.
 package poller

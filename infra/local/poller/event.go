@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
-// encode makes the event that Lambda gives a function for a batch.
+// encode returns Lambda's event for a batch.
 func encode(batch []types.Message, queueARN, region string) ([]byte, error) {
 	event := events.SQSEvent{Records: make([]events.SQSMessage, 0, len(batch))}
 	for _, m := range batch {
@@ -25,7 +25,7 @@ func encode(batch []types.Message, queueARN, region string) ([]byte, error) {
 			AWSRegion:              region,
 		}
 		for name, a := range m.MessageAttributes {
-			// The list values are reserved by SQS; events show them empty, never null.
+			// SQS reserves the list values; in events they are empty, never null.
 			record.MessageAttributes[name] = events.SQSMessageAttribute{
 				StringValue:      a.StringValue,
 				BinaryValue:      a.BinaryValue,

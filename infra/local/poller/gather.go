@@ -13,14 +13,14 @@ const (
 	longestPoll = 20
 	// mostPerReceive is SQS's limit for MaxNumberOfMessages.
 	mostPerReceive = 10
-	// shortPoll spaces the polls in the part of a window that is too short for a
-	// long poll. Cutting a long poll off instead would lose, for a whole visibility
-	// timeout, the messages that the queue is just handing out.
+	// shortPoll is the interval of the polls when the rest of a window is too short for
+	// a long poll. Cancelling a long poll instead would lose, for a whole visibility
+	// timeout, the messages that the queue is just delivering.
 	shortPoll = 100 * time.Millisecond
 )
 
-// gather returns the next batch: empty when a long poll ended without a
-// message, and possibly not empty together with an error.
+// gather returns the next batch: empty if a long poll ended without a message, and
+// possibly not empty together with an error.
 func (p *Poller) gather(ctx context.Context) ([]types.Message, error) {
 	batch, err := p.receive(ctx, p.c.BatchSize, longestPoll)
 	if len(batch) == 0 || err != nil {

@@ -12,15 +12,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
-// Queue is the part of an SQS client that a poller needs.
+// Queue is the part of an SQS client that a poller uses.
 type Queue interface {
 	ReceiveMessage(context.Context, *sqs.ReceiveMessageInput, ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error)
 	DeleteMessageBatch(context.Context, *sqs.DeleteMessageBatchInput, ...func(*sqs.Options)) (*sqs.DeleteMessageBatchOutput, error)
 }
 
-// Invoker runs a function to its end. An error means that the function may not
-// have run; functionError is what Lambda's X-Amz-Function-Error header says,
-// empty when the function returned normally.
+// Invoker runs a function to its end. An error means that the function may not have
+// run; functionError is Lambda's X-Amz-Function-Error header, empty when the function
+// returned normally.
 type Invoker interface {
 	Invoke(ctx context.Context, function string, payload []byte) (response []byte, functionError string, err error)
 }
@@ -29,22 +29,22 @@ type Invoker interface {
 type Config struct {
 	QueueURL string
 	QueueARN string
-	// Function is the name that the Invoker knows.
+	// Function is the function's name for the Invoker.
 	Function string
-	// Region is what the event's records say.
+	// Region is the region in the event's records.
 	Region string
 	// BatchSize is between 1 and 10,000; above 10 it needs a Window of at least 1 s.
 	BatchSize int
 	// Window is how long a batch may wait to fill after its first message, 0 to 5 min.
 	Window time.Duration
-	// ReportBatchItemFailures says that the response names the messages that failed.
+	// ReportBatchItemFailures means that the response names the messages that failed.
 	ReportBatchItemFailures bool
 	// Concurrency is the number of batches that run at once, at least 1.
 	Concurrency int
-	// Grace bounds how long running invocations may go on after Run was told to
-	// stop; 10 s when zero.
+	// Grace bounds how long running invocations may continue after Run's context ends;
+	// 10 s when zero.
 	Grace time.Duration
-	// Log takes what goes wrong; nil discards it.
+	// Log receives errors; nil discards them.
 	Log *slog.Logger
 }
 
@@ -79,14 +79,14 @@ func New(c Config, q Queue, i Invoker) (*Poller, error) {
 	return &Poller{c: c, queue: q, run: i}, nil
 }
 
-// Run polls until ctx ends, then lets the running invocations finish within the
-// grace period and returns nil. A queue that cannot be reached is tried again.
+// Run polls until ctx ends, then lets the running invocations finish within the grace
+// period and returns nil. It retries a queue that cannot be reached.
 func (p *Poller) Run(ctx context.Context) error {
 	work, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
 	var running sync.WaitGroup
-	// A slot is taken before messages are received: a message that waits here
-	// for its turn would use up its visibility timeout and one of its receives.
+	// Take a slot before receiving messages: a message that waits here would use up its
+	// visibility timeout and one of its receives.
 	slots := make(chan struct{}, p.c.Concurrency)
 	pause := newBackoff()
 	for ctx.Err() == nil {
@@ -162,8 +162,8 @@ const (
 	lastPause  = 5 * time.Second
 )
 
-// backoff gives growing pauses, half of each random, so that pollers of one engine
-// do not all knock at the moment it is back.
+// backoff returns growing pauses, half of each random, so that the pollers of one
+// engine do not all retry at the same moment.
 type backoff struct{ limit time.Duration }
 
 func newBackoff() *backoff { return &backoff{limit: firstPause} }

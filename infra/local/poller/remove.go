@@ -12,11 +12,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
-// mostDeletes is how often a message's deletion is tried. Giving up is safe,
-// only wasteful: the message comes back and its function must recognise it (P9).
+// mostDeletes is how often a message's deletion is tried. Giving up is safe but
+// wasteful: the message comes back and its function must detect the duplicate (P9).
 const mostDeletes = 3
 
-// remove deletes messages, ten at a time as SQS wants it.
+// remove deletes messages, ten at a time, SQS's limit.
 func (p *Poller) remove(ctx context.Context, messages []types.Message) error {
 	var problems []error
 	for chunk := range slices.Chunk(messages, mostPerReceive) {
@@ -48,7 +48,7 @@ func (p *Poller) removeTen(ctx context.Context, messages []types.Message) error 
 		for _, failed := range out.Failed {
 			err = fmt.Errorf("delete message: %s: %s", aws.ToString(failed.Code), aws.ToString(failed.Message))
 			i, wrong := strconv.Atoi(aws.ToString(failed.Id))
-			// A receipt handle that SQS blames on the sender will not get better.
+			// Do not retry a receipt handle that SQS reports as a sender fault.
 			if wrong == nil && i >= 0 && i < len(messages) && !failed.SenderFault {
 				again = append(again, messages[i])
 			}

@@ -13,8 +13,8 @@ import (
 // the messages that are not reported. An error means that the whole batch
 // counts as failed: the Lambda Developer Guide lists these cases.
 //
-// Names are compared exactly, which encoding/json does not do for struct
-// fields: Lambda would not see a misspelt list, and count everything as done.
+// Names are case-sensitive, unlike encoding/json's struct fields: Lambda would ignore a
+// misspelt list and count every message as done.
 func succeeded(batch []types.Message, response []byte) ([]types.Message, error) {
 	if len(bytes.TrimSpace(response)) == 0 {
 		return batch, nil

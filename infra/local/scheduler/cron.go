@@ -15,14 +15,14 @@ import (
 type cron struct {
 	zone *time.Location
 
-	// The library keeps a scratch list inside the expression.
+	// The library modifies a buffer inside the expression.
 	mu   sync.Mutex
 	expr *cronexpr.Expression
 }
 
-// Next works on the wall clock and only then goes to instants, because of the
-// two rules for changing clocks: what falls into the skipped hour is left out,
-// and what falls into the repeated hour happens once, the first time.
+// Next computes wall-clock times first and then instants, because of the two rules for
+// daylight saving: a time in the skipped hour is left out, and one in the repeated hour
+// is used once, the first time.
 func (c *cron) Next(after time.Time) (time.Time, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -37,12 +37,12 @@ func (c *cron) Next(after time.Time) (time.Time, bool) {
 	}
 }
 
-// wallClock shows what a clock shows, as if it stood in UTC.
+// wallClock returns the wall-clock time of t as if it were UTC.
 func wallClock(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 }
 
-// instant returns the first time at which the zone's clocks show wall.
+// instant returns the first instant at which the zone's wall clock shows wall.
 func (c *cron) instant(wall time.Time) (time.Time, bool) {
 	some := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), 0, c.zone)
 	if !wallClock(some).Equal(wall) {
@@ -64,7 +64,7 @@ type cronField struct {
 	names []string
 	// special matches the items with L, W or #.
 	special *regexp.Regexp
-	// shift is what the library's numbers differ by.
+	// shift is the difference to the library's numbers.
 	shift int
 }
 
@@ -83,8 +83,8 @@ const (
 	dayOfWeek  = 4
 )
 
-// parseCron checks every field by AWS's rules and rewrites it for the library,
-// which counts days of the week from 0 and accepts, or chokes on, other things.
+// parseCron checks every field by AWS's rules and rewrites it for the library, which
+// counts days of the week from 0 and differs in what it accepts.
 func parseCron(body string, zone *time.Location) (Expression, error) {
 	fields := strings.Fields(body)
 	if len(fields) != len(cronFields) {
@@ -114,7 +114,7 @@ func parseCron(body string, zone *time.Location) (Expression, error) {
 	return &cron{zone: zone, expr: expr}, nil
 }
 
-// rewrite checks one item of a field's list; alone says that it is the only one.
+// rewrite checks one item of a field's list; alone means that it is the only one.
 func (f cronField) rewrite(item string, alone bool) (string, bool) {
 	if f.special != nil && f.shift != 0 && item == "L" {
 		return strconv.Itoa(f.high + f.shift), alone
@@ -152,7 +152,7 @@ func (f cronField) rewrite(item string, alone bool) (string, bool) {
 		return "", false
 	}
 	if last == first {
-		// The library takes 0-0 for the whole week.
+		// The library interprets 0-0 as the whole week.
 		return strconv.Itoa(first + f.shift), true
 	}
 	return strconv.Itoa(first+f.shift) + "-" + strconv.Itoa(last+f.shift) + step, true
@@ -164,7 +164,7 @@ func (f cronField) value(text string) (int, bool) {
 			return f.low + i, true
 		}
 	}
-	// At most four digits, and no sign, which Atoi would take.
+	// At most four digits, and no sign, which Atoi would accept.
 	if len(text) == 0 || len(text) > 4 || strings.Trim(text, "0123456789") != "" {
 		return 0, false
 	}

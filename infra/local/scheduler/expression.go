@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // Time zones must not depend on what this machine has installed.
+	_ "time/tzdata" // Time zones must not depend on this machine's installation.
 )
 
 // Expression says when a schedule is due.
@@ -38,7 +38,7 @@ func Parse(expression, timezone string) (Expression, error) {
 }
 
 func location(name string) (*time.Location, error) {
-	// "Local" and the empty name mean something to Go only.
+	// "Local" and the empty name are valid in Go only.
 	if name == "" || name == "Local" {
 		return nil, fmt.Errorf("load time zone %q: not an IANA name", name)
 	}
@@ -55,7 +55,7 @@ const atLayout = "2006-01-02T15:04:05"
 
 func parseAt(body string, zone *time.Location) (Expression, error) {
 	t, err := time.ParseInLocation(atLayout, body, zone)
-	// Go would read fractions of a second too.
+	// Go would also accept fractions of a second.
 	if err != nil || len(body) != len(atLayout) {
 		return nil, fmt.Errorf("parse at(%s): want yyyy-mm-ddThh:mm:ss", body)
 	}
@@ -83,7 +83,7 @@ func parseRate(body string) (Expression, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse rate(%s): %w", body, err)
 	}
-	// A day is 24 hours here also when the clocks change, as EventBridge Scheduler counts it.
+	// A day is 24 hours even when the clocks change, as in EventBridge Scheduler.
 	unit := map[string]time.Duration{"minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour}[m[2]]
 	return every(time.Duration(value) * unit), nil
 }

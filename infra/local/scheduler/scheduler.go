@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Invoker runs a function to its end. An error means that the function may not
-// have run; functionError is what Lambda's X-Amz-Function-Error header says,
-// empty when the function returned normally.
+// Invoker runs a function to its end. An error means that the function may not have
+// run; functionError is Lambda's X-Amz-Function-Error header, empty when the function
+// returned normally.
 type Invoker interface {
 	Invoke(ctx context.Context, function string, payload []byte) (response []byte, functionError string, err error)
 }
@@ -23,9 +23,9 @@ type Invoker interface {
 // Schedule is one schedule and its target.
 type Schedule struct {
 	Name string
-	// ARN stands for <aws.scheduler.schedule-arn>.
+	// ARN replaces <aws.scheduler.schedule-arn>.
 	ARN string
-	// Function is the name that the Invoker knows.
+	// Function is the function's name for the Invoker.
 	Function   string
 	Expression string
 	// Timezone is an IANA name.
@@ -34,9 +34,9 @@ type Schedule struct {
 	// Input is the payload; context attributes such as <aws.scheduler.scheduled-time>
 	// in it are replaced. An empty one is sent as {}.
 	Input string
-	// RetryAttempts is how often a failed invocation is repeated.
+	// RetryAttempts is how often a failed invocation is retried.
 	RetryAttempts int
-	// MaxEventAge is how long after its due time an invocation is still repeated.
+	// MaxEventAge is how long after its due time an invocation is still retried.
 	MaxEventAge time.Duration
 }
 
@@ -44,13 +44,13 @@ type Schedule struct {
 type Options struct {
 	// Now is the clock, time.Now when nil.
 	Now func() time.Time
-	// RetryBase is the pause before the first repetition, 1 s when zero; it
-	// doubles up to a minute.
+	// RetryBase is the pause before the first retry, 1 s when zero; it doubles up to a
+	// minute.
 	RetryBase time.Duration
-	// Grace bounds how long running invocations may go on after Run was told to
-	// stop; 10 s when zero.
+	// Grace bounds how long running invocations may continue after Run's context ends;
+	// 10 s when zero.
 	Grace time.Duration
-	// Log takes what goes wrong; nil discards it.
+	// Log receives errors; nil discards them.
 	Log *slog.Logger
 }
 
@@ -66,7 +66,8 @@ type entry struct {
 	due Expression
 }
 
-// New parses all schedules, disabled ones too: their mistakes should not wait until they are enabled.
+// New parses all schedules, including disabled ones, whose mistakes should not first
+// show when they are enabled.
 func New(schedules []Schedule, i Invoker, o Options) (*Scheduler, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -97,8 +98,8 @@ func New(schedules []Schedule, i Invoker, o Options) (*Scheduler, error) {
 // Run fires the enabled schedules until ctx ends, then lets running invocations
 // finish within the grace period and returns nil.
 //
-// A rate schedule is first due one period after Run began: deployed, it would
-// first run when it is created, but booting the local stack creates nothing.
+// A rate schedule is first due one period after Run begins: on AWS it runs first when
+// it is created, but booting the local stack creates nothing.
 func (s *Scheduler) Run(ctx context.Context) error {
 	work, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
@@ -110,7 +111,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		}
 		loops.Go(func() {
 			s.follow(ctx, e, began, func(due time.Time) {
-				// In its own goroutine: a slow invocation does not put off the next one.
+				// In its own goroutine: a slow invocation must not delay the next one.
 				running.Go(func() { s.fire(ctx, work, e.Schedule, due) })
 			})
 		})
@@ -123,7 +124,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	return nil
 }
 
-// follow calls fire at each due time until ctx ends or nothing is due any more.
+// follow calls fire at each due time until ctx ends or no due time is left.
 func (s *Scheduler) follow(ctx context.Context, e entry, began time.Time, fire func(time.Time)) {
 	due, ok := e.due.Next(began)
 	for ok {
@@ -132,16 +133,15 @@ func (s *Scheduler) follow(ctx context.Context, e entry, began time.Time, fire f
 		}
 		fire(due)
 		due, ok = e.due.Next(due)
-		// What was missed while the machine slept is not made up for.
+		// Due times missed while the machine slept are skipped.
 		for now := s.o.Now(); ok && due.Before(now); {
 			due, ok = e.due.Next(due)
 		}
 	}
 }
 
-// wait returns true at the given time and false when ctx ends before. It looks
-// at the clock every minute, since timers do not notice that it was set or that
-// the machine slept.
+// wait returns true at the given time and false if ctx ends first. It checks the clock
+// every minute, because timers do not notice that it was set or that the machine slept.
 func (s *Scheduler) wait(ctx context.Context, until time.Time) bool {
 	for {
 		if ctx.Err() != nil {
@@ -155,8 +155,8 @@ func (s *Scheduler) wait(ctx context.Context, until time.Time) bool {
 	}
 }
 
-// fire invokes once and repeats what failed. Repetitions end with ctx; the
-// invocation that is running ends with work.
+// fire invokes once and retries failures. Retries end with ctx; the running invocation
+// ends with work.
 func (s *Scheduler) fire(ctx, work context.Context, schedule Schedule, due time.Time) {
 	log := s.o.Log.With("schedule", schedule.Name, "function", schedule.Function, "due", due.UTC())
 	rest := s.o.RetryBase

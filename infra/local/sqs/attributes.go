@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// A config is everything a queue was told to be. Its JSON form is its form in
-// the journal. Times are Unix nanoseconds.
+// A config is a queue's configuration. Its JSON form is its form in the journal. Times
+// are Unix nanoseconds.
 type config struct {
 	Name       string            `json:"name"`
-	Key        string            `json:"key"` // tells apart two queues which had the same name one after the other
+	Key        string            `json:"key"` // distinguishes successive queues of the same name
 	Attributes map[string]string `json:"attributes,omitempty"`
 	Tags       map[string]string `json:"tags,omitempty"`
 	Created    int64             `json:"created"`
@@ -20,7 +20,7 @@ type config struct {
 	Purged     int64             `json:"purged,omitempty"`
 }
 
-// Settings are a queue's attributes as the queue uses them.
+// Settings are a queue's parsed attributes.
 type settings struct {
 	visibility, delay, retention, wait time.Duration
 	maxBytes                           int
@@ -53,9 +53,9 @@ var readOnly = []string{
 	"CreatedTimestamp", "LastModifiedTimestamp", "QueueArn",
 }
 
-// checkAttributes looks at the attributes of a CreateQueue or SetQueueAttributes
-// one by one and returns them in the form in which they are kept. An empty value
-// clears an attribute that has no default.
+// checkAttributes checks the attributes of a CreateQueue or SetQueueAttributes one by
+// one and returns them in their stored form. An empty value clears an attribute that
+// has no default.
 func checkAttributes(attributes map[string]string) (map[string]string, error) {
 	kept := make(map[string]string, len(attributes))
 	for _, name := range slices.Sorted(maps.Keys(attributes)) {
@@ -108,8 +108,8 @@ func checkAttribute(name, value string) (string, error) {
 	return "", errUnknownAttribute(name)
 }
 
-// parseSettings reads attributes that checkAttributes has let pass. It fails on
-// others, which only a damaged journal can hold.
+// parseSettings reads attributes that checkAttributes has accepted. It fails on others,
+// which only a damaged journal can contain.
 func parseSettings(attributes map[string]string) (settings, error) {
 	values := map[string]int{}
 	for name, n := range numbers {
@@ -134,8 +134,8 @@ func parseSettings(attributes map[string]string) (settings, error) {
 	}, err
 }
 
-// with is a config with some attributes changed. The two kinds of encryption
-// exclude each other: asking for one ends the other.
+// with returns a config with some attributes changed. The two kinds of encryption
+// exclude each other: setting one clears the other.
 func (c config) with(changes map[string]string) config {
 	attributes := maps.Clone(c.Attributes)
 	if attributes == nil {
@@ -158,7 +158,7 @@ func (c config) with(changes map[string]string) config {
 	return c
 }
 
-// current is the value an attribute has now, default or not.
+// current returns an attribute's current value, default or not.
 func (c config) current(name string) string {
 	if value, ok := c.Attributes[name]; ok {
 		return value
@@ -175,8 +175,8 @@ func (c config) current(name string) string {
 	return ""
 }
 
-// differs names an attribute whose value is not the wanted one, "" if there is
-// none.
+// differs returns the name of an attribute with another value than wanted, "" if there
+// is none.
 func (c config) differs(wanted map[string]string) string {
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		if c.current(name) != wanted[name] {
@@ -186,7 +186,7 @@ func (c config) differs(wanted map[string]string) string {
 	return ""
 }
 
-// describe lists the attributes asked for; names may hold "All".
+// describe returns the requested attributes; names may contain "All".
 func (q *queue) describe(arn string, names []string) (map[string]string, error) {
 	all := map[string]string{
 		"QueueArn":                              arn,

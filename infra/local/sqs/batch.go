@@ -38,7 +38,7 @@ func (b batch[E]) check(entry string, id func(E) string) error {
 	return nil
 }
 
-// answers are the outcomes of a batch, entry by entry.
+// answers are the results of a batch, entry by entry.
 type answers[A any] struct {
 	Successful []A
 	Failed     []failure
@@ -51,8 +51,8 @@ type failure struct {
 	SenderFault bool
 }
 
-// fail notes the failure of an entry, if it is one. Anything but a fault of the
-// service's own kind concerns the whole batch and is handed back.
+// fail records the failure of an entry, if it is one. Any error that is not a fault
+// concerns the whole batch and is returned.
 func (a *answers[A]) fail(id string, err error) error {
 	if err == nil {
 		return nil
@@ -65,7 +65,7 @@ func (a *answers[A]) fail(id string, err error) error {
 	return nil
 }
 
-// filled has both lists, empty ones as well: clients may count on either.
+// filled returns both lists, empty instead of null: clients may rely on both.
 func (a answers[A]) filled() answers[A] {
 	if a.Successful == nil {
 		a.Successful = []A{}

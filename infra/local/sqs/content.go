@@ -28,8 +28,8 @@ var (
 	decimal       = regexp.MustCompile(`^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
 )
 
-// isText tells whether a string holds nothing but the characters SQS carries:
-// those of an XML document.
+// isText reports whether a string contains only characters that SQS allows: those of an
+// XML document.
 func isText(s string) bool {
 	for _, r := range s {
 		switch {
@@ -86,8 +86,8 @@ func checkAttributeName(name string) error {
 	return nil
 }
 
-// checkValue reads one attribute. A type is String, Number or Binary, perhaps
-// with a label of the caller's after a period.
+// checkValue reads one attribute. A type is String, Number or Binary, optionally with a
+// custom label after a period.
 func checkValue(what string, in wireAttribute) (attribute, error) {
 	kind, _, _ := strings.Cut(in.DataType, ".")
 	switch {
@@ -114,7 +114,7 @@ func checkValue(what string, in wireAttribute) (attribute, error) {
 
 func isNumber(text string) bool { return decimal.MatchString(text) }
 
-// sizeOf is what counts against a message size limit: the body and each
+// sizeOf returns the size that counts against a message size limit: the body and each
 // attribute's name, type and value.
 func sizeOf(body string, attributes map[string]attribute) int {
 	size := len(body)
@@ -129,9 +129,9 @@ func md5Hex(body string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// digest is MD5OfMessageAttributes as the SQS Developer Guide defines it, ""
-// for no attributes: in the order of the names, each one's name, type and value,
-// every one with its length before it, and a byte for the kind of value.
+// digest is MD5OfMessageAttributes as the SQS Developer Guide defines it, "" for no
+// attributes: for each attribute, sorted by name: name, type and value, each prefixed
+// with its length, and a byte for the kind of value.
 func digest(attributes map[string]attribute) string {
 	if len(attributes) == 0 {
 		return ""
@@ -140,7 +140,7 @@ func digest(attributes map[string]attribute) string {
 	sized := func(part string) {
 		var length [4]byte
 		binary.BigEndian.PutUint32(length[:], uint32(len(part)))
-		// A hash accepts every write.
+		// Writing to a hash never fails.
 		_, _ = h.Write(length[:])
 		_, _ = io.WriteString(h, part)
 	}
@@ -159,7 +159,7 @@ func digest(attributes map[string]attribute) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// wire is the attribute as answers carry it.
+// wire returns the attribute as it appears in answers.
 func (a attribute) wire() wireAttribute {
 	if strings.HasPrefix(a.Type, "Binary") {
 		return wireAttribute{DataType: a.Type, BinaryValue: a.Binary}

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// A Disorder is how far a queue departs from first in, first out, exactly once.
-// A real standard queue may do all of it; a quiet local one never would. Shares
-// are between 0 (never) and 1 (always).
+// A Disorder is how far a queue deviates from first in, first out, exactly once. A real
+// standard queue may do all of this; an idle local one never would. Shares are between
+// 0 (never) and 1 (always).
 type Disorder struct {
-	Seed      uint64        // of the chances below: equal seeds disturb equally
-	Duplicate float64       // share of deliveries whose message shows again at once
+	Seed      uint64        // of the shares below: equal seeds, equal disorder
+	Duplicate float64       // share of deliveries whose message is visible again at once
 	Reorder   float64       // share of deliveries that take a message from anywhere in the queue
-	Delay     float64       // share of sent messages that show later than asked
-	MaxDelay  time.Duration // most by which they do
+	Delay     float64       // share of sent messages that become visible later than requested
+	MaxDelay  time.Duration // longest such delay
 }
 
 // Disturb changes the disorder of a running server.
@@ -28,7 +28,7 @@ func (s *Server) setDisorder(d Disorder) {
 	s.disorder, s.chance = d, rand.New(rand.NewPCG(d.Seed, 0))
 }
 
-// delay is how much later a sent message shows.
+// delay returns a sent message's extra delay.
 func (d Disorder) delay(chance *rand.Rand) time.Duration {
 	if d.Delay <= 0 || d.MaxDelay <= 0 || chance.Float64() >= d.Delay {
 		return 0
@@ -36,7 +36,7 @@ func (d Disorder) delay(chance *rand.Rand) time.Duration {
 	return time.Duration(1 + chance.Int64N(int64(d.MaxDelay)))
 }
 
-// visibility is how long a delivered message is hidden from others.
+// visibility returns how long a delivered message is hidden from others.
 func (d Disorder) visibility(chance *rand.Rand, asked time.Duration) time.Duration {
 	if d.Duplicate > 0 && chance.Float64() < d.Duplicate {
 		return 0
@@ -44,7 +44,7 @@ func (d Disorder) visibility(chance *rand.Rand, asked time.Duration) time.Durati
 	return asked
 }
 
-// reach is how deep into the queue a reordered delivery looks.
+// reach is how far into the queue a reordered delivery may go.
 const reach = 100
 
 // pick chooses the next message to deliver from a list that is not empty.

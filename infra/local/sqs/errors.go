@@ -5,9 +5,9 @@ import (
 	"net/http"
 )
 
-// A fault is an error answer of the service. The three names of one error differ
-// for historical reasons: shape is its name in the JSON protocol, code the one
-// it had in the older query protocol, which clients still compare with.
+// A fault is an error answer of the service. The names of an error differ for
+// historical reasons: shape is its name in the JSON protocol, code the one of the older
+// query protocol, which clients still compare with.
 type fault struct {
 	status  int
 	shape   string
@@ -17,7 +17,7 @@ type fault struct {
 
 func (f *fault) Error() string { return f.code + ": " + f.message }
 
-// sender tells whether the caller is to blame.
+// sender reports whether the caller caused the fault.
 func (f *fault) sender() bool { return f.status < http.StatusInternalServerError }
 
 const (

@@ -11,16 +11,16 @@ import (
 	"path/filepath"
 )
 
-// The journal is a sequence of frames, one per write: a mark, the length and the
-// checksum of what follows, and lines of JSON. A write is started only when the
-// one before is on disk, so a crash can damage the last frame and no other.
+// The journal is a sequence of frames, one per write: a mark, the length and checksum
+// of the rest, and lines of JSON. A write starts only when the previous one is on disk,
+// so a crash can damage only the last frame.
 
-// frameMark cannot occur inside a frame: its first bytes are in no UTF-8 text.
+// frameMark cannot occur inside a frame: its first bytes are invalid in UTF-8.
 var frameMark = []byte{0xff, 0xfe, 'q', 'j'}
 
 const (
 	frameHeader = 12
-	// framePart is about how much a rewrite puts into one frame.
+	// framePart is the approximate size of a rewrite's frames.
 	framePart = 1 << 20
 
 	journalHeader = `{"journal":"flashsale queues","version":1}`
@@ -41,7 +41,7 @@ func frame(lines []byte) []byte {
 	return append(b, lines...)
 }
 
-// unframe splits off the first frame's lines, false if there is no whole one.
+// unframe splits off the first frame's lines; false if there is no complete frame.
 func unframe(data []byte) (lines, rest []byte, ok bool) {
 	if len(data) < frameHeader || !bytes.HasPrefix(data, frameMark) {
 		return nil, nil, false
@@ -57,10 +57,9 @@ func unframe(data []byte) (lines, rest []byte, ok bool) {
 	return lines, data[frameHeader+length:], true
 }
 
-// replayFrames hands out the lines of a journal. A last frame that is not whole
-// is what a crash leaves of a write nobody was answered for, and is left out;
-// damage with a whole frame after it is an error, and so is a file which does
-// not begin as a journal does.
+// replayFrames calls replay for the lines of a journal. An incomplete last frame is an
+// unacknowledged write cut short by a crash, and is skipped; damage before a complete
+// frame is an error, and so is a file that does not begin like a journal.
 func replayFrames(data []byte, replay func(line []byte) error) error {
 	header := true
 	for size := len(data); len(data) > 0; {
@@ -93,7 +92,7 @@ func replayFrames(data []byte, replay func(line []byte) error) error {
 	return nil
 }
 
-// followed tells whether there is a whole frame anywhere in data.
+// followed reports whether there is a complete frame anywhere in data.
 func followed(data []byte) bool {
 	for {
 		at := bytes.Index(data, frameMark)
@@ -107,11 +106,11 @@ func followed(data []byte) bool {
 	}
 }
 
-// writeJournal makes a new journal of these records and puts it in place of the
-// old one, all or nothing. It returns the file, open for appending, and its size;
-// the caller must sync the folder before it relies on the new journal.
+// writeJournal writes a new journal of these records and atomically replaces the old
+// one. It returns the file, open for appending, and its size; the caller must sync the
+// folder before it relies on the new journal.
 func writeJournal(dir string, records []record) (f *os.File, size int64, err error) {
-	// The folder is locked: what has this name is left of a rewrite cut off.
+	// The folder is locked: an existing file is left over from an interrupted rewrite.
 	f, err = os.OpenFile(filepath.Join(dir, journalName+".new"), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, 0, err
@@ -150,7 +149,7 @@ func writeJournal(dir string, records []record) (f *os.File, size int64, err err
 	return f, size, os.Rename(f.Name(), filepath.Join(dir, journalName))
 }
 
-// syncDir makes a rename in a folder survive a power cut.
+// syncDir makes a rename in a folder survive a power failure.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

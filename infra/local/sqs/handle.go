@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// A handle is a receipt handle: one delivery of one message from one queue.
-// Clients see it as opaque text, which carries a checksum so that garbage is
-// known from a handle that is merely old.
+// A handle is a receipt handle: one delivery of one message from one queue. It is
+// opaque text for clients, with a checksum to distinguish garbage from old handles.
 type handle struct {
 	queue      string // key of the queue
 	message    string // id of the message

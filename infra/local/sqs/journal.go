@@ -11,43 +11,43 @@ import (
 	"time"
 )
 
-// A journal is the file that holds every change since the last rewrite. Changes
-// are collected while a write is on its way, and written and synced together: one
-// fsync for all who wait. A nil journal keeps nothing and makes nobody wait.
+// A journal is the file with every change since the last rewrite. Changes made during a
+// write are collected, then written and synced together: one fsync for all waiting
+// callers. A nil journal stores nothing and never blocks.
 type journal struct {
 	dir   string
 	lock  *os.File
-	stale chan struct{} // gets a token when the file wants a rewrite: it has grown, or a write failed
+	stale chan struct{} // gets a token when a rewrite is needed: the file has grown, or a write failed
 	work  chan struct{} // gets a token when there is something to write
 	ended chan struct{} // closed when the writer has stopped
 
 	file sync.Mutex // held while the file is written or replaced; taken before state
 	f    *os.File
 	size int64
-	mark int64 // the size at which a rewrite pays
+	mark int64 // the size at which to rewrite
 
 	state             sync.Mutex
 	synced            *sync.Cond // durable or failed has changed
 	pending           []byte     // lines not yet written
-	appended, durable uint64     // lines so far: handed in, on disk
-	waiting           int        // callers of wait that are not answered yet
-	failed            error      // while it is set nothing is accepted
+	appended, durable uint64     // lines so far: appended, on disk
+	waiting           int        // callers blocked in wait
+	failed            error      // while it is set no change is accepted
 }
 
 const (
 	journalName = "queues.journal"
 	lockName    = "queues.lock"
-	// growth is how often the state fits into the journal before a rewrite.
+	// growth is the ratio of journal to state size that triggers a rewrite.
 	growth    = 4
 	leastMark = 4 << 20
-	// pace is the least time between the writes of a busy journal.
+	// pace is the minimum time between the writes of a busy journal.
 	pace = 4 * time.Millisecond
 )
 
 var errJournalClosed = errors.New("journal is closed")
 
-// openJournal takes the folder and replays what its journal holds. It leaves out
-// a last write that was cut off; the rewrite that must follow drops it.
+// openJournal locks the folder and replays its journal. It skips an incomplete last
+// write, which the rewrite that must follow drops.
 func openJournal(dir string, replay func(line []byte) error) (*journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func openJournal(dir string, replay func(line []byte) error) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The kernel frees the lock with the process, however that ends.
+	// The kernel releases the lock when the process ends for any reason.
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return nil, errors.Join(fmt.Errorf("folder %s is used by another queue server: %w", dir, err), lock.Close())
 	}
@@ -78,7 +78,7 @@ func openJournal(dir string, replay func(line []byte) error) (*journal, error) {
 
 func (j *journal) path() string { return filepath.Join(j.dir, journalName) }
 
-// append hands in a change. It is on disk when wait says so.
+// append adds a change. It is on disk once wait has returned.
 func (j *journal) append(r record) error {
 	if j == nil {
 		return nil
@@ -98,7 +98,7 @@ func (j *journal) append(r record) error {
 	return nil
 }
 
-// last is the number of the last change handed in.
+// last returns the number of the last change appended.
 func (j *journal) last() uint64 {
 	if j == nil {
 		return 0
@@ -126,10 +126,10 @@ func (j *journal) wait(change uint64) error {
 	return nil
 }
 
-// write is the one writer of the journal. It runs until work is closed. Who
-// writes alone is written for at once; when several wait for one write, the
-// next one waits for more of them, for an fsync costs the same for one change
-// and for many, and the disk has other users.
+// write is the journal's only writer. It runs until work is closed. A single caller's
+// change is written at once; if several callers waited for a write, the next write is
+// delayed to collect more, because an fsync costs the same for one change as for many,
+// and the disk has other users.
 func (j *journal) write() {
 	defer close(j.ended)
 	for range j.work {
@@ -140,8 +140,8 @@ func (j *journal) write() {
 	}
 }
 
-// flush writes what has been handed in as one frame, and returns how many
-// callers waited for it.
+// flush writes the pending changes as one frame, and returns how many callers waited
+// for it.
 func (j *journal) flush() (answered int) {
 	j.file.Lock()
 	defer j.file.Unlock()
@@ -166,16 +166,16 @@ func (j *journal) flush() (answered int) {
 	return j.settle(last, err)
 }
 
-// failure is why nothing is accepted, or nil.
+// failure returns why no change is accepted, or nil.
 func (j *journal) failure() error {
 	j.state.Lock()
 	defer j.state.Unlock()
 	return j.failed
 }
 
-// settle tells everybody who waits how far the disk is, and returns how many
-// those are. After an error nothing is certain about the file any more, so
-// nothing is accepted until a rewrite has replaced it.
+// settle wakes the waiting callers with the result of a write, and returns their
+// number. After an error the file's contents are unknown, so no change is accepted
+// until a rewrite has replaced it.
 func (j *journal) settle(last uint64, err error) (waiting int) {
 	j.state.Lock()
 	defer j.state.Unlock()
@@ -192,9 +192,9 @@ func (j *journal) settle(last uint64, err error) (waiting int) {
 	return j.waiting
 }
 
-// rewrite replaces the journal by one that holds these records only. They must
-// be the state after every change handed in, and no change may be handed in
-// meanwhile. If the new one cannot be written the old one stays in use.
+// rewrite replaces the journal by one with only these records. They must be the state
+// after all appended changes, and no change may be appended meanwhile. If the new
+// journal cannot be written, the old one stays in use.
 func (j *journal) rewrite(records []record) error {
 	j.file.Lock()
 	defer j.file.Unlock()
@@ -204,7 +204,7 @@ func (j *journal) rewrite(records []record) error {
 		return err
 	}
 	if j.f != nil {
-		// Its contents are in the new file; nothing of it is needed any more.
+		// Its contents are in the new file.
 		_ = j.f.Close()
 	}
 	j.f, j.size, j.mark = f, size, max(growth*size, leastMark)
@@ -217,7 +217,7 @@ func (j *journal) rewrite(records []record) error {
 	return err
 }
 
-// close writes the rest and gives the folder free.
+// close writes the rest and unlocks the folder.
 func (j *journal) close() error {
 	if j == nil {
 		return nil

@@ -9,8 +9,8 @@ import (
 
 const maxListed = 1000
 
-// A page is what a listing asks for: at most MaxResults names after the one in
-// the token. Without MaxResults there is one page only and no token.
+// A page is a listing's request: at most MaxResults names after the one in the token.
+// Without MaxResults there is one page only and no token.
 type page struct {
 	MaxResults *int
 	NextToken  *string
@@ -60,8 +60,8 @@ func (s *Server) listDeadLetterSourceQueues(c call) (any, error) {
 	}{urls, next}, err
 }
 
-// cut takes one page out of sorted names and returns their URLs and the token of
-// the next page, "" after the last.
+// cut returns the URLs of one page of sorted names and the token of the next page, ""
+// after the last.
 func (s *Server) cut(c call, names []string, p page) (urls []string, next string, err error) {
 	if p.NextToken != nil && *p.NextToken != "" {
 		after, err := base64.StdEncoding.DecodeString(*p.NextToken)

@@ -5,8 +5,8 @@ import (
 	"container/list"
 )
 
-// A message is what a queue holds. Its JSON form is its form in the journal.
-// Times are Unix nanoseconds, zero where there was none.
+// A message is a message of a queue. Its JSON form is its form in the journal. Times
+// are Unix nanoseconds, zero for none.
 type message struct {
 	ID         string               `json:"id"`
 	Body       string               `json:"body"`
@@ -19,7 +19,7 @@ type message struct {
 	Received   int64                `json:"received,omitempty"`   // last receive
 	First      int64                `json:"first,omitempty"`      // first receive from this queue
 	Receives   int                  `json:"receives,omitempty"`   // from this queue
-	Generation uint64               `json:"generation,omitempty"` // of its receipt handles, over all queues
+	Generation uint64               `json:"generation,omitempty"` // of its receipt handles, across all queues
 	Source     string               `json:"source,omitempty"`     // ARN of the queue whose dead letter it is
 
 	ready  *list.Element // place among the visible ones, nil while hidden
@@ -35,8 +35,8 @@ type attribute struct {
 	Binary []byte `json:"binary,omitempty"`
 }
 
-// A timeline is a heap of messages by one of their times, each of which knows
-// its own place, so that any of them can be taken out.
+// A timeline is a heap of messages by one of their times. Each message stores its
+// index, so that any of them can be removed.
 type timeline struct {
 	messages []*message
 	time     func(*message) int64
@@ -51,7 +51,7 @@ func bySent() timeline {
 	return timeline{time: func(m *message) int64 { return m.Sent }, place: func(m *message) *int { return &m.age }}
 }
 
-// first is the earliest message, nil if there is none.
+// first returns the earliest message, or nil.
 func (t *timeline) first() *message {
 	if len(t.messages) == 0 {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A moveTask takes dead letters back to the queues they came from, or to
-// another queue. Its JSON form is its form in the journal.
+// A moveTask moves dead letters back to the queues they came from, or to another queue.
+// Its JSON form is its form in the journal.
 type moveTask struct {
 	ID          string `json:"id"`
 	Source      string `json:"source"`                // ARN of the dead-letter queue
@@ -17,7 +17,7 @@ type moveTask struct {
 	Status      string `json:"status"`
 	Reason      string `json:"reason,omitempty"` // of a failure
 	Started     int64  `json:"started"`          // Unix nanoseconds
-	ToMove      int64  `json:"toMove"`           // what was visible at the start
+	ToMove      int64  `json:"toMove"`           // messages visible at the start
 	Moved       int64  `json:"moved"`
 }
 
@@ -31,20 +31,20 @@ const (
 	maxTasksListed = 10
 )
 
-// A taskHandle names a task to its clients, as base64 of JSON.
+// A taskHandle identifies a task to clients, as base64 of JSON.
 type taskHandle struct {
 	TaskID string `json:"taskId"`
 	Source string `json:"sourceArn"`
 }
 
 func (t *moveTask) handle() string {
-	// Two strings always have a JSON form.
+	// Two strings always marshal.
 	b, _ := json.Marshal(taskHandle{TaskID: t.ID, Source: t.Source})
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// applyTask keeps a task. Of a queue's finished tasks the last ten are kept,
-// which is what can be listed.
+// applyTask stores a task. The last ten finished tasks of a queue are kept, as many as
+// can be listed.
 func (s *Server) applyTask(t moveTask) error {
 	s.tasks[t.ID] = &t
 	if tasks := s.tasksOf(t.Source); len(tasks) > maxTasksListed {
@@ -57,7 +57,7 @@ func (s *Server) applyTask(t moveTask) error {
 	return nil
 }
 
-// tasksOf lists the tasks of a queue, the latest first.
+// tasksOf returns the tasks of a queue, the latest first.
 func (s *Server) tasksOf(source string) []*moveTask {
 	var tasks []*moveTask
 	for _, t := range s.tasks {
@@ -117,7 +117,7 @@ func (s *Server) startMoveTask(c call) (any, error) {
 	return struct{ TaskHandle string }{task.handle()}, nil
 }
 
-// findSource finds the queue a task is about by its ARN.
+// findSource finds a task's source queue by its ARN.
 func (s *Server) findSource(arn string) (*queue, error) {
 	switch {
 	case arn == "":

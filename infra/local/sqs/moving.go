@@ -2,9 +2,9 @@ package sqs
 
 import "time"
 
-// runTask moves a task's messages until it has come to its end or the server
-// closes; a task the server leaves running goes on when it is opened again. The
-// caller holds the lock and has seen that the server is open.
+// runTask moves a task's messages until the task is finished or the server closes; an
+// unfinished task continues when the server is opened again. The caller holds the lock
+// and has checked that the server is open.
 func (s *Server) runTask(t *moveTask) {
 	id, pause, step := t.ID, time.Millisecond, 100
 	if t.PerSecond > 0 {
@@ -23,8 +23,8 @@ func (s *Server) runTask(t *moveTask) {
 	})
 }
 
-// move takes some messages of a task over and tells whether there is more to do.
-// A change that cannot be recorded ends it: so will every other change.
+// move moves some messages of a task and reports whether there is more to do. A change
+// that cannot be recorded ends it, because later ones would fail, too.
 func (s *Server) move(id string, messages int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,7 +40,7 @@ func (s *Server) move(id string, messages int) bool {
 	return true
 }
 
-// moveOne takes the next message over, or finishes the task.
+// moveOne moves the next message, or finishes the task.
 func (s *Server) moveOne(t *moveTask) error {
 	const gone = legacy + "NonExistentQueue"
 	now := s.options.Now()
@@ -51,8 +51,8 @@ func (s *Server) moveOne(t *moveTask) error {
 	if err := s.refresh(from, now); err != nil {
 		return err
 	}
-	// Not more than there were: a message that fails again at once and comes back
-	// must not keep the task going for ever.
+	// Not more than there were: a message that fails again at once and comes back must
+	// not keep the task running forever.
 	if from.ready.Len() == 0 || t.Moved >= t.ToMove {
 		return s.finish(t, taskCompleted, "")
 	}

@@ -15,15 +15,15 @@ import (
 const (
 	contentType  = "application/x-amz-json-1.0"
 	targetPrefix = "AmazonSQS."
-	// Every byte of a largest message can arrive as six of JSON (\u0022).
+	// Every byte of the largest message can take six bytes of JSON (\u0022).
 	maxRequestBytes = 8 * maxMessageBytes
 )
 
-// A call is one request on its way through an operation.
+// A call is one request being processed.
 type call struct {
 	ctx     context.Context
 	body    []byte
-	baseURL string // what queue URLs in the answer begin with
+	baseURL string // prefix of queue URLs in the answer
 }
 
 // decode reads a request's members. An absent body is an empty request.
@@ -38,7 +38,7 @@ func decode[T any](c call) (T, error) {
 	return in, nil
 }
 
-// empty is the answer of an operation that answers nothing.
+// empty is the answer of operations without output.
 type empty struct{}
 
 type operation func(*Server, call) (any, error)
@@ -98,7 +98,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case errors.As(err, &f):
 		writeFault(w, f)
 	case r.Context().Err() != nil:
-		// The caller has gone; there is nobody to answer.
+		// The caller has gone: no answer.
 	default:
 		writeFault(w, errInternal(err))
 	}
@@ -111,7 +111,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)
-	// A failed write means that the caller has gone: it asks again.
+	// A failed write means that the caller has gone and will retry.
 	_, _ = w.Write(body)
 }
 
@@ -124,8 +124,8 @@ func writeFault(w http.ResponseWriter, f *fault) {
 	writeJSON(w, f.status, map[string]string{"__type": f.shape, "message": f.message})
 }
 
-// refuseProtocol answers what is not the JSON protocol. Clients of the older
-// query protocol can read nothing but XML, so the refusal is XML for them.
+// refuseProtocol answers requests that do not use the JSON protocol. Clients of the
+// older query protocol only read XML, so they get XML.
 func refuseProtocol(w http.ResponseWriter, r *http.Request) {
 	const message = "This queue speaks the AWS JSON 1.0 protocol only: POST with the header X-Amz-Target: AmazonSQS.<operation>."
 	query := r.URL.Query().Has("Action") || strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded")
@@ -142,7 +142,7 @@ func refuseProtocol(w http.ResponseWriter, r *http.Request) {
 	}{Type: "Sender", Code: legacy + "UnsupportedOperation", Message: message, RequestID: w.Header().Get("x-amzn-RequestId")}
 	w.Header().Set("Content-Type", "text/xml")
 	w.WriteHeader(http.StatusBadRequest)
-	// As in writeJSON: whoever cannot be written to has gone.
+	// As in writeJSON: a failed write means that the caller has gone.
 	_ = xml.NewEncoder(w).Encode(answer)
 }
 

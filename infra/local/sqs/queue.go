@@ -8,8 +8,8 @@ import (
 // maxInFlight is how many received and undeleted messages a standard queue may have.
 const maxInFlight = 120_000
 
-// A queue is the state of one queue. It does no I/O and reads no clock; its
-// owner holds a lock around every method.
+// A queue is the state of one queue. It does no I/O and reads no clock; the caller of
+// its methods must hold the server's lock.
 type queue struct {
 	config
 	settings settings
@@ -28,7 +28,7 @@ func newQueue(c config) (*queue, error) {
 	return q, q.configure(c)
 }
 
-// configure replaces what the queue is told to be, messages aside.
+// configure replaces the queue's configuration.
 func (q *queue) configure(c config) error {
 	parsed, err := parseSettings(c.Attributes)
 	if err != nil {
@@ -38,7 +38,7 @@ func (q *queue) configure(c config) error {
 	return nil
 }
 
-// add takes a message in, hidden if its Until says so.
+// add adds a message, hidden if its Until is set.
 func (q *queue) add(m *message) {
 	q.messages[m.ID] = m
 	q.ages.add(m)
@@ -50,7 +50,7 @@ func (q *queue) add(m *message) {
 	q.hide(m, m.Until, m.Held)
 }
 
-// remove takes a message out and tells whether it was there.
+// remove removes a message and reports whether it existed.
 func (q *queue) remove(id string) (*message, bool) {
 	m := q.messages[id]
 	if m == nil {
@@ -63,7 +63,7 @@ func (q *queue) remove(id string) (*message, bool) {
 	return m, true
 }
 
-// lift takes a message out of the visible or the hidden ones, wherever it is.
+// lift removes a message from the visible or the hidden ones.
 func (q *queue) lift(m *message) {
 	if m.ready != nil {
 		q.ready.Remove(m.ready)
@@ -85,8 +85,8 @@ func (q *queue) show(m *message) {
 	q.wake(1)
 }
 
-// hide keeps a message invisible until a time, held if a receiver has it. Long
-// polls sleep until the earliest such time, so they must hear of an earlier one.
+// hide makes a message invisible until a time, held if a receiver has it. Long polls
+// sleep until the earliest such time, so they are woken for an earlier one.
 func (q *queue) hide(m *message, until int64, held bool) {
 	q.lift(m)
 	m.Until, m.Held = until, held
@@ -99,21 +99,21 @@ func (q *queue) hide(m *message, until int64, held bool) {
 	}
 }
 
-// advance makes visible what is due.
+// advance makes due messages visible.
 func (q *queue) advance(now time.Time) {
 	for m := q.hidden.first(); m != nil && m.Until <= now.UnixNano(); m = q.hidden.first() {
 		q.show(m)
 	}
 }
 
-// expired is the oldest message, if it has outlived the retention period.
+// expired returns the oldest message, if it is older than the retention period.
 func (q *queue) expired(now time.Time) (*message, bool) {
 	m := q.ages.first()
 	return m, m != nil && now.Sub(time.Unix(0, m.Sent)) >= q.settings.retention
 }
 
-// untilDue is how long it takes until a hidden message becomes visible, false
-// if none is hidden.
+// untilDue returns the time until a hidden message becomes visible; false if none is
+// hidden.
 func (q *queue) untilDue(now time.Time) (time.Duration, bool) {
 	m := q.hidden.first()
 	if m == nil {
@@ -122,14 +122,14 @@ func (q *queue) untilDue(now time.Time) (time.Duration, bool) {
 	return time.Unix(0, m.Until).Sub(now), true
 }
 
-// wait announces a long poll. The channel gets one token when there may be
-// something to receive; the poll must leave when it stops waiting.
+// wait registers a long poll. The channel gets one token when there may be something to
+// receive; the poll must call leave when it stops waiting.
 func (q *queue) wait() *list.Element {
 	return q.waiters.PushBack(make(chan struct{}, 1))
 }
 
-// leave ends a wait. A token nobody has read is passed on: a message must not
-// lie unnoticed because a poll that was woken for it ended at that moment.
+// leave ends a wait. An unread token is passed on: otherwise a message would stay
+// unnoticed if the poll woken for it ended at that moment.
 func (q *queue) leave(w *list.Element) {
 	q.waiters.Remove(w)
 	select {

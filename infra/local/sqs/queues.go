@@ -10,15 +10,15 @@ import (
 
 var queueName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
-// purgePause is how long a purge takes at most: a second one must wait for it.
+// purgePause is the minimum time between two purges.
 const purgePause = 60 * time.Second
 
 type urlRequest struct{ QueueUrl string }
 
 type urlAnswer struct{ QueueUrl string }
 
-// EnsureQueue makes a queue with these attributes, or gives an existing queue
-// those of them it does not have. It returns the queue's URL.
+// EnsureQueue creates a queue with these attributes, or updates those of an existing
+// queue that differ. It returns the queue's URL.
 func (s *Server) EnsureQueue(name string, attributes map[string]string) (string, error) {
 	err := s.update(func(now time.Time) error {
 		if s.named[name] == nil {
@@ -42,7 +42,7 @@ func (s *Server) createQueue(c call) (any, error) {
 	return urlAnswer{s.url(c.baseURL, in.QueueName)}, err
 }
 
-// create makes a queue, or finds one of the same name and attributes.
+// create creates a queue, or finds one of the same name and attributes.
 func (s *Server) create(name string, attributes, tags map[string]string, now time.Time) error {
 	if err := checkName(name, attributes); err != nil {
 		return err
@@ -64,8 +64,7 @@ func (s *Server) create(name string, attributes, tags map[string]string, now tim
 	return s.commit(record{Op: opConfigure, Config: &made})
 }
 
-// checkName refuses what is no name of a standard queue. FIFO queues exist in
-// the service but not here.
+// checkName refuses invalid names of standard queues. FIFO queues are not supported.
 func checkName(name string, attributes map[string]string) error {
 	fifoName := strings.HasSuffix(name, ".fifo") && queueName.MatchString(strings.TrimSuffix(name, ".fifo"))
 	fifo := attributes["FifoQueue"] == "true"

@@ -2,8 +2,8 @@ package sqs
 
 import "time"
 
-// This file is what a receiver does with a receipt handle: delete the message,
-// or change how long it stays hidden.
+// The operations on a receipt handle: delete the message, or change how long it stays
+// hidden.
 
 type receiptEntry struct {
 	Id                string
@@ -11,7 +11,7 @@ type receiptEntry struct {
 	VisibilityTimeout *int
 }
 
-// A done is what is answered for one entry.
+// A done is the answer for one entry.
 type done struct{ Id string }
 
 // onReceipt runs an operation on one receipt handle.
@@ -73,9 +73,8 @@ func (s *Server) changeVisibilityBatch(c call) (any, error) {
 	return s.onReceipts(c, "ChangeMessageVisibilityBatchRequestEntry", s.hideByHandle)
 }
 
-// deleteByHandle deletes what the handle was given for. A standard queue accepts
-// the handle of an earlier receive and does nothing, as it does for a message
-// that is gone.
+// deleteByHandle deletes the handle's message. A standard queue accepts the handle of
+// an earlier receive, or of a deleted message, and does nothing.
 func (s *Server) deleteByHandle(q *queue, e receiptEntry, _ time.Time) error {
 	if e.ReceiptHandle == nil || *e.ReceiptHandle == "" {
 		return errMissing("ReceiptHandle")
@@ -113,7 +112,7 @@ func (s *Server) hideByHandle(q *queue, e receiptEntry, now time.Time) error {
 	case !m.Held:
 		return errNotInFlight()
 	}
-	// A receiver can keep a message for twelve hours in all.
+	// A receiver can keep a message for twelve hours in total.
 	if held := int(now.Sub(time.Unix(0, m.Received)) / time.Second); held+seconds > maxVisibilitySeconds {
 		return errParameter("Value %d for parameter VisibilityTimeout is invalid. Reason: Total VisibilityTimeout for the message is beyond the limit [%d seconds].", seconds, maxVisibilitySeconds)
 	}

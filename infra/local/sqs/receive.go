@@ -50,8 +50,8 @@ func (in receiveRequest) check() error {
 		}
 	}
 	for _, name := range slices.Concat(in.AttributeNames, in.MessageSystemAttributeNames) {
-		// The older list of the two may name attributes of the queue, which say
-		// nothing about a message.
+		// The older of the two lists may name queue attributes, which do not apply to
+		// messages.
 		if !slices.Contains(systemAttributes, name) && !isAttribute(name) {
 			return errUnknownAttribute(name)
 		}
@@ -59,9 +59,9 @@ func (in receiveRequest) check() error {
 	return nil
 }
 
-// receiveMessage answers at once with what is visible, or waits for something.
-// What it takes it records without waiting for the disk: at worst a crash shows
-// a message again that somebody has received, which a standard queue may do.
+// receiveMessage answers at once with visible messages, or waits for one. It records a
+// receive without waiting for the disk: at worst a crash makes a received message
+// visible again, as a standard queue may do.
 func (s *Server) receiveMessage(c call) (any, error) {
 	in, err := decode[receiveRequest](c)
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *Server) receiveMessage(c call) (any, error) {
 	return out, nil
 }
 
-// poll takes messages as soon as there are any, for as long as it may wait.
+// poll takes messages as soon as there are any, waiting at most wait.
 func (s *Server) poll(c call, q *queue, in receiveRequest, wait time.Duration) ([]message, error) {
 	end := time.NewTimer(wait)
 	defer end.Stop()
@@ -108,7 +108,7 @@ func (s *Server) poll(c call, q *queue, in receiveRequest, wait time.Duration) (
 			return taken, err
 		}
 		w := q.wait()
-		// Nothing else tells a poll that a hidden message has become visible.
+		// Nothing else wakes a poll when a hidden message becomes visible.
 		var due <-chan time.Time
 		var timer *time.Timer
 		if d, ok := q.untilDue(s.options.Now()); ok {
@@ -134,13 +134,13 @@ func (s *Server) poll(c call, q *queue, in receiveRequest, wait time.Duration) (
 	}
 }
 
-// take receives up to as many messages as are asked for and visible. A caller
-// that has gone gets none: it could not delete them.
+// take receives visible messages, up to the requested number. A caller that has gone
+// gets none: it could not delete them.
 func (s *Server) take(c call, q *queue, in receiveRequest) ([]message, error) {
 	now := s.options.Now()
 	switch {
 	case c.ctx.Err() != nil:
-		// The wake-up this poll had is somebody else's now.
+		// Pass this poll's wake-up on to another poll.
 		if q.ready.Len() > 0 {
 			q.wake(1)
 		}
@@ -187,9 +187,9 @@ func (s *Server) take(c call, q *queue, in receiveRequest) ([]message, error) {
 	return taken, nil
 }
 
-// deadLetterQueue is where a message goes that has been received as often as
-// its queue allows, nil if it may be received once more. A dead-letter queue
-// that is gone takes nothing: the message stays.
+// deadLetterQueue returns the target of a message that has been received as often as
+// its queue allows, nil if it may be received again. If the dead-letter queue was
+// deleted, the message stays.
 func (s *Server) deadLetterQueue(q *queue, m *message) *queue {
 	p := q.settings.redrive
 	if p == nil || m.Receives < p.MaxReceiveCount {
@@ -201,7 +201,7 @@ func (s *Server) deadLetterQueue(q *queue, m *message) *queue {
 	return nil
 }
 
-// answer is a delivery as the request wants to see it.
+// answer returns a delivery with the requested attributes.
 func (in receiveRequest) answer(m message, key, account string) received {
 	out := received{
 		MessageId:     m.ID,
@@ -229,13 +229,13 @@ func (in receiveRequest) answer(m message, key, account string) received {
 			out.MessageAttributes[name] = a.wire()
 		}
 	}
-	// The digest covers what is shown, so that the receiver can check it.
+	// The digest covers the returned attributes, so that the receiver can check it.
 	out.MD5OfMessageAttributes = digest(shown)
 	return out
 }
 
-// matches tells whether a message attribute is asked for: by name, by a prefix
-// and .*, or with all the others.
+// matches reports whether a message attribute is requested: by name, by prefix and .*,
+// or by All.
 func matches(pattern, name string) bool {
 	if pattern == "All" || pattern == ".*" || pattern == name {
 		return true
@@ -244,7 +244,7 @@ func matches(pattern, name string) bool {
 	return ok && strings.HasPrefix(name, prefix)
 }
 
-// system lists a message's system attributes, "" for those it does not have.
+// system returns a message's system attributes, "" for those it does not have.
 func (m *message) system(account string) map[string]string {
 	millis := func(t int64) string { return strconv.FormatInt(time.Unix(0, t).UnixMilli(), 10) }
 	return map[string]string{

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// A record is one change of the state, one line of the journal. Op says which of
-// the other fields it uses. Times are Unix nanoseconds.
+// A record is one change of the state, one line of the journal. Op determines which
+// other fields are used. Times are Unix nanoseconds.
 type record struct {
 	Op      string    `json:"op"`
 	Queue   string    `json:"queue,omitempty"` // key of the queue
@@ -25,23 +25,23 @@ type record struct {
 }
 
 const (
-	opConfigure = "configure" // Config: a new queue, or what an old one has become
-	opDrop      = "drop"      // the queue is gone with everything in it
+	opConfigure = "configure" // Config: a new queue, or a new configuration
+	opDrop      = "drop"      // the queue is deleted with its messages
 	opSend      = "send"      // Message
 	opReceive   = "receive"   // ID, At, Until
 	opShow      = "show"      // ID becomes visible
 	opHide      = "hide"      // ID, Until
 	opDelete    = "delete"    // ID
-	opPurge     = "purge"     // At: every message is gone
+	opPurge     = "purge"     // At: all messages are deleted
 	opDead      = "dead"      // ID becomes a dead letter in To
 	opMove      = "move"      // ID moves to To as NewID, sent At, by TaskID
-	opTask      = "task"      // Task: a new move task, or what one has become
+	opTask      = "task"      // Task: a new or changed move task
 )
 
 var errRecord = errors.New("record does not fit the state")
 
-// apply makes one change. It is deterministic: the live server and the replay
-// of its journal come to the same state.
+// apply makes one change. It is deterministic: the live server and the replay of its
+// journal reach the same state.
 func (s *Server) apply(r record) error {
 	switch r.Op {
 	case opConfigure:
@@ -72,7 +72,7 @@ func (s *Server) apply(r record) error {
 		if r.Message == nil || r.Message.ID == "" || q.messages[r.Message.ID] != nil {
 			return fmt.Errorf("%w: a send without a new message", errRecord)
 		}
-		// The record keeps what was sent while the queue's own copy changes.
+		// The queue changes its copy; the record must not change.
 		m := *r.Message
 		q.add(&m)
 		return nil
@@ -119,9 +119,9 @@ func (s *Server) applyToMessage(q *queue, r record) error {
 	return nil
 }
 
-// transfer takes a message from one queue to another. A dead letter stays the
-// message it was; a redriven one is a new message, with a new id and age. In
-// both queues the receives count from the start.
+// transfer moves a message from one queue to another. A dead letter stays the same
+// message; a redriven one is a new message, with a new id and age. Both start again
+// with a receive count of 0.
 func (s *Server) transfer(from, to *queue, m *message, r record) {
 	from.remove(m.ID)
 	m.Receives, m.First, m.Received = 0, 0, 0
@@ -167,7 +167,7 @@ func (s *Server) commit(r record) error {
 	return s.journal.append(r)
 }
 
-// replay makes the change of one journal line.
+// replay applies one journal line.
 func (s *Server) replay(line []byte) error {
 	var r record
 	if err := json.Unmarshal(line, &r); err != nil {
@@ -176,7 +176,7 @@ func (s *Server) replay(line []byte) error {
 	return s.apply(r)
 }
 
-// snapshot is the state as records, in an order that can be replayed.
+// snapshot returns the state as records, in an order that can be replayed.
 func (s *Server) snapshot() []record {
 	var records []record
 	for _, key := range slices.Sorted(maps.Keys(s.keyed)) {

@@ -14,8 +14,7 @@ type redrivePolicy struct {
 	MaxReceiveCount int    `json:"maxReceiveCount"`
 }
 
-// String is the policy as GetQueueAttributes answers it, the count as a number
-// however it was written.
+// String returns the policy as in GetQueueAttributes, with the count always a number.
 func (p *redrivePolicy) String() string {
 	return fmt.Sprintf(`{"deadLetterTargetArn":%q,"maxReceiveCount":%d}`, p.Target, p.MaxReceiveCount)
 }
@@ -52,7 +51,7 @@ func parseRedrivePolicy(text string) (*redrivePolicy, error) {
 	return policy, nil
 }
 
-// isQueueARN tells whether text is arn:aws:sqs:<region>:<account>:<name>.
+// isQueueARN reports whether text is arn:aws:sqs:<region>:<account>:<name>.
 func isQueueARN(text string) bool {
 	parts := strings.Split(text, ":")
 	return len(parts) == 6 && parts[0] == "arn" && parts[2] == "sqs" && parts[5] != "" &&
@@ -86,7 +85,7 @@ func (p allowPolicy) allows(source string) bool {
 	return p.Permission == "allowAll" || p.Permission == "byQueue" && slices.Contains(p.Sources, source)
 }
 
-// checkTarget looks for the dead-letter queue a RedrivePolicy names.
+// checkTarget checks that a RedrivePolicy's dead-letter queue exists.
 func (s *Server) checkTarget(name, text string) error {
 	policy, err := parseRedrivePolicy(text)
 	if err != nil || policy == nil {

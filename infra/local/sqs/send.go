@@ -16,7 +16,7 @@ type sendEntry struct {
 	MessageGroupId          *string
 }
 
-// A sent is what is answered for one message.
+// A sent is the answer for one message.
 type sent struct {
 	Id                           string `json:",omitempty"`
 	MessageId                    string
@@ -27,7 +27,7 @@ type sent struct {
 
 var groupID = regexp.MustCompile(`^[!-~]{1,128}$`)
 
-// check turns an entry into a message, without the parts that are the queue's.
+// check converts an entry to a message, without the fields that the queue sets.
 func (e sendEntry) check() (*message, error) {
 	if err := checkBody(e.MessageBody); err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (e sendEntry) check() (*message, error) {
 	return m, nil
 }
 
-// size is what the entry counts against the limits, whether it is valid or not.
+// size returns the entry's size for the limits, whether it is valid or not.
 func (e sendEntry) size() int {
 	size := 0
 	if e.MessageBody != nil {
@@ -85,8 +85,7 @@ func (m *message) sent(id string) sent {
 	return answer
 }
 
-// enqueue puts a checked message into a queue, after the delay of its own or
-// else of the queue's.
+// enqueue puts a checked message into a queue, with its own delay or else the queue's.
 func (s *Server) enqueue(q *queue, m *message, delaySeconds *int, now time.Time) error {
 	delay := q.settings.delay
 	if delaySeconds != nil {
@@ -147,7 +146,7 @@ func (s *Server) sendMessageBatch(c call) (any, error) {
 		if err := in.check("SendMessageBatchRequestEntry", func(e sendEntry) string { return e.Id }); err != nil {
 			return err
 		}
-		// The service holds a batch to this limit alone, not to the queue's own.
+		// A batch has only this limit, not the queue's.
 		if total > maxMessageBytes {
 			return errBatch("BatchRequestTooLong", "Batch requests cannot be longer than %d bytes. You have sent %d bytes.", maxMessageBytes, total)
 		}

@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// Options say where and as whom a server lives.
+// Options are the options of a server.
 type Options struct {
-	Dir       string           // folder of the journal, made if absent; "" keeps everything in memory only
-	BaseURL   string           // what queue URLs begin with, http://127.0.0.1:9324; "" takes each request's Host
+	Dir       string           // folder of the journal, created if absent; "" keeps everything in memory
+	BaseURL   string           // prefix of queue URLs, like http://127.0.0.1:9324; "" uses each request's Host
 	AccountID string           // "" is 000000000000
 	Region    string           // "" is us-east-1
 	Now       func() time.Time // nil is time.Now; safe for concurrent use
 	Disorder  Disorder         // zero: none
-	// Report is told when the journal cannot be written any more, as on a full disk,
-	// and with nil when it can be written again. nil: nobody is told.
+	// Report, if not nil, is called with the error when the journal cannot be written,
+	// as on a full disk, and with nil when it can be written again.
 	Report    func(error)
-	HealPause time.Duration // between two tries to write it again; 0 is one second
+	HealPause time.Duration // between two retries; 0 is one second
 }
 
 // Server is a queue service. It is an http.Handler and safe for concurrent use.
@@ -41,9 +41,9 @@ type Server struct {
 	chance   *rand.Rand
 }
 
-// Open starts a server with the state its folder holds. It fails if another
-// server has that folder, and if the journal is damaged anywhere but in a last
-// write that was cut off, which nobody was ever answered for.
+// Open starts a server with the state in its folder. It fails if another server uses
+// that folder, and if the journal is damaged anywhere but in an incomplete last write,
+// which was never acknowledged.
 func Open(o Options) (*Server, error) {
 	if o.AccountID == "" {
 		o.AccountID = "000000000000"
@@ -87,9 +87,8 @@ func Open(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Close ends long polls and move tasks, writes what is left and gives the folder
-// free. Requests that come later are answered with an error. A second Close does
-// nothing.
+// Close ends long polls and move tasks, writes the rest and unlocks the folder. Later
+// requests get an error. A second Close does nothing.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	again := s.closed
@@ -103,9 +102,9 @@ func (s *Server) Close() error {
 	return s.journal.close()
 }
 
-// compact rewrites the journal whenever it has grown far beyond the state, and when
-// it could not be written. In the second case nobody knows what is in the file, so
-// nothing is accepted until a new file with the whole state has taken its place.
+// compact rewrites the journal whenever it has grown far beyond the state, and after a
+// failed write. In the second case the file's contents are unknown, so no change is
+// accepted until a new file with the whole state has replaced it.
 func (s *Server) compact() {
 	failed := false
 	for {
@@ -119,7 +118,8 @@ func (s *Server) compact() {
 			s.options.Report(err)
 		}
 		s.mu.Lock()
-		// An error leaves the old file as it is: it grows on, or is tried again.
+		// After an error the old file stays: it continues to grow, or the rewrite is
+		// retried.
 		_ = s.journal.rewrite(s.snapshot())
 		s.mu.Unlock()
 		switch err := s.journal.failure(); {
@@ -137,9 +137,8 @@ func (s *Server) compact() {
 	}
 }
 
-// update runs a change under the lock and returns once it is on disk, with
-// everything before it: also "nothing to do" is an answer about changes that may
-// still be on their way.
+// update runs a change under the lock and returns once it is on disk, with all earlier
+// changes: even "nothing to do" may depend on changes that are still being written.
 func (s *Server) update(change func(now time.Time) error) error {
 	s.mu.Lock()
 	if s.closed {
@@ -159,8 +158,8 @@ func errClosed() *fault {
 	return newFault(503, unmodelled+"ServiceUnavailableException", "ServiceUnavailable", "The queue server is stopping.")
 }
 
-// find returns the queue a QueueUrl names with its last segment, brought up to
-// the instant. The caller holds the lock.
+// find returns the queue named by a QueueUrl's last segment, refreshed to now. The
+// caller holds the lock.
 func (s *Server) find(url string, now time.Time) (*queue, error) {
 	switch {
 	case s.closed:
@@ -175,9 +174,9 @@ func (s *Server) find(url string, now time.Time) (*queue, error) {
 	return q, s.refresh(q, now)
 }
 
-// refresh lets time pass in a queue: expired messages go, due ones show. The
-// removal is recorded, so that a longer retention period set later does not
-// bring them back.
+// refresh advances a queue to now: it removes expired messages and shows due ones. The
+// removal is recorded, so that a longer retention period set later does not bring them
+// back.
 func (s *Server) refresh(q *queue, now time.Time) error {
 	for m, ok := q.expired(now); ok; m, ok = q.expired(now) {
 		if err := s.commit(record{Op: opDelete, Queue: q.Key, ID: m.ID}); err != nil {

@@ -11,14 +11,14 @@ import (
 	"strconv"
 )
 
-// StartQueues serves the embedded SQS alone, on its port and data folder. A
-// stack that names it as SQSEndpoint makes the template's queues in it, so the
-// queues can die and come back while that stack lives, as they can on AWS.
+// StartQueues serves only the embedded SQS, on its port and data folder. A stack with
+// it as SQSEndpoint creates the template's queues in it, so the queues can crash and
+// restart while that stack runs, as they can on AWS.
 func StartQueues(o Options) (*Stack, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	o.SQSEndpoint = "" // who wants these queues does not want others
+	o.SQSEndpoint = "" // ignored: these are the queues
 	s := &Stack{o: o, Failed: make(chan error, 8)}
 	s.background, s.stopWork = context.WithCancel(context.Background())
 	if err := s.readFaults(); err != nil {
@@ -39,7 +39,7 @@ func StartQueues(o Options) (*Stack, error) {
 	return s, nil
 }
 
-// killAtResponse decides, answer by answer, whether a function dies at it.
+// killAtResponse decides for each answer whether its process is killed.
 func (s *Stack) killAtResponse() func(function, requestID string) bool {
 	share := s.o.KillAtResponse
 	if share <= 0 {

@@ -1,7 +1,7 @@
-// Package stack boots template.yaml on this machine: it reads what the template
-// describes and starts the pieces that play API Gateway, Lambda, DynamoDB, SQS
-// and EventBridge Scheduler, each its own package.
+// Package stack boots template.yaml on this machine: it reads the template and starts
+// the local replacements of API Gateway, Lambda, DynamoDB, SQS and EventBridge
+// Scheduler, each in its own package.
 //
-// It only wires the pieces together. Routes, batch sizes, schedules and
-// environment variables come from the template.
+// It only wires these parts together. Routes, batch sizes, schedules and environment
+// variables come from the template.
 package stack

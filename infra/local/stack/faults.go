@@ -11,8 +11,8 @@ import (
 	"flashsale/infra/local/sqs"
 )
 
-// connectionsKept is how many idle connections a proxy keeps to an engine: as
-// many as there may be processes, or the proxy would be the bottleneck.
+// connectionsKept is how many idle connections a proxy keeps to an engine: as many as
+// there may be processes; with fewer the proxy would be the bottleneck.
 const connectionsKept = 256
 
 // readFaults reads Options.Faults.
@@ -23,20 +23,20 @@ func (s *Stack) readFaults() error {
 	}
 	s.faults.Config = c
 	if s.o.SQSEndpoint != "" && (c.Duplicate > 0 || c.Delay > 0 || c.Reorder > 0) {
-		return errors.New("read faults: duplicate, delay and reorder need the stack's own queue, and another one is named")
+		return errors.New("read faults: duplicate, delay and reorder need the stack's own queue, but another one is configured")
 	}
 	return nil
 }
 
-// disorder is what the faults want of the stack's own queue.
+// disorder returns the faults that the stack's own queue must produce.
 func (s *Stack) disorder() sqs.Disorder {
 	c := s.faults.Config
 	return sqs.Disorder{Seed: c.Seed, Duplicate: c.Duplicate, Reorder: c.Reorder, Delay: c.Delay, MaxDelay: c.DelayBy}
 }
 
-// startFaults puts proxies between the functions and the engines. Only the
-// functions meet the faults: the poller plays Lambda's part, which has its own
-// ways to fail, and whoever looks at the table must see what it holds.
+// startFaults puts proxies between the functions and the engines. Only the functions
+// get faults: the poller acts as Lambda, which fails in other ways, and tools that
+// inspect the table must see its real contents.
 func (s *Stack) startFaults() error {
 	s.functionsDynamoDB, s.functionsSQS = s.DynamoDB, s.SQS
 	if s.o.Faults == "" {
@@ -47,7 +47,7 @@ func (s *Stack) startFaults() error {
 	s.faults.Base = base
 	s.faults.Keys = s.keyNames()
 	s.onStop(func() error {
-		// What is late arrives before the engines end.
+		// Late calls arrive before the engines end.
 		err := s.faults.Close()
 		base.CloseIdleConnections()
 		return err
@@ -78,8 +78,8 @@ func (s *Stack) keyNames() []string {
 	return names
 }
 
-// Faults says which faults the functions meet ("" if none) and how many calls
-// met which so far; see faults.Transport's Counts.
+// Faults returns the configured faults ("" if none) and how many calls had which fault
+// so far; see faults.Transport's Counts.
 func (s *Stack) Faults() (settings string, met map[string]int) {
 	if s.o.Faults == "" {
 		return "", nil

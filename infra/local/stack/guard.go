@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// readLimit bounds how long a request's body may take to arrive. A slow sender would
-// otherwise hold a connection for as long as it likes.
+// readLimit bounds how long a request's body may take to arrive. Otherwise a slow
+// sender could hold a connection forever.
 const readLimit = 30 * time.Second
 
-// guard keeps other people's web pages away from a server on this machine. A page in
-// the developer's browser can send requests to loopback ports, directly or through a
-// name that it points to 127.0.0.1 (DNS rebinding). So the Host must be a loopback one,
-// and an Origin, which browsers add, must be the server's own or allowed.
+// guard protects a server on this machine from foreign web pages. A page in the
+// developer's browser can send requests to loopback ports, directly or through a name
+// that resolves to 127.0.0.1 (DNS rebinding). So the Host must be a loopback one, and
+// an Origin, which browsers add, must be the server's own or allowed.
 func guard(next http.Handler, allowed func(origin string) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origin, browser := r.Header["Origin"]
@@ -26,8 +26,8 @@ func guard(next http.Handler, allowed func(origin string) bool) http.Handler {
 			return
 		}
 		if r.ContentLength != 0 {
-			// Not http.Server.ReadTimeout: it would go on while the handler runs, and
-			// cancel the request of somebody who waits for a slow function.
+			// Not http.Server.ReadTimeout: it would continue while the handler runs,
+			// and cancel requests that wait for a slow function.
 			connection := http.NewResponseController(w)
 			_ = connection.SetReadDeadline(time.Now().Add(readLimit))
 			r.Body = &timedBody{r.Body, connection}
@@ -36,7 +36,7 @@ func guard(next http.Handler, allowed func(origin string) bool) http.Handler {
 	})
 }
 
-// noOrigin allows no page but the server's own.
+// noOrigin allows only the server's own pages.
 func noOrigin(string) bool { return false }
 
 func isLoopback(host string) bool {
@@ -51,8 +51,8 @@ func isLoopback(host string) bool {
 	return false
 }
 
-// timedBody lifts the read deadline once the body is complete: the server goes on
-// reading to notice when the client leaves.
+// timedBody removes the read deadline once the body is complete: the server continues
+// to read to detect that the client leaves.
 type timedBody struct {
 	io.ReadCloser
 	connection *http.ResponseController

@@ -33,8 +33,8 @@ func (s *Stack) queueClient() *awssqs.Client {
 	})
 }
 
-// ensureQueues makes the template's queues, or brings the attributes of those
-// that exist up to date.
+// ensureQueues creates the template's queues, or updates the attributes of existing
+// ones.
 func (s *Stack) ensureQueues(ctx context.Context) error {
 	client := s.queueClient()
 	for _, q := range s.described.Queues {
@@ -99,13 +99,13 @@ func (s *Stack) startFunctions(l net.Listener) error {
 	return nil
 }
 
-// localRuntime fits Go programs to a machine on which dozens of them share a few
-// processors: one processor each, as one event needs no more, and memory spent
-// instead of collecting a tiny heap every few events. The template's own values
-// win.
+// localRuntime tunes Go programs for a machine on which dozens of them share a few
+// processors: one processor each, because one event needs no more, and a larger heap
+// instead of collecting a tiny one every few events. The template's own values take
+// precedence.
 var localRuntime = map[string]string{"GOMAXPROCS": "1", "GOGC": "400"}
 
-// processes is how many processes a function may have here.
+// processes returns how many processes a function may have here.
 func (s *Stack) processes(f template.Function) int {
 	if f.ReservedConcurrency > 0 {
 		return min(f.ReservedConcurrency, s.o.Processes)
@@ -113,7 +113,7 @@ func (s *Stack) processes(f template.Function) int {
 	return s.o.Processes
 }
 
-// startPollers connects queues with functions.
+// startPollers connects queues to functions.
 func (s *Stack) startPollers() error {
 	if s.o.NoPollers {
 		return nil
@@ -146,7 +146,7 @@ func (s *Stack) startPollers() error {
 	return nil
 }
 
-// startAPI opens the front door, with what only exists locally beside it.
+// startAPI starts the HTTP API, plus the routes that exist only locally.
 func (s *Stack) startAPI(l net.Listener) error {
 	authorizers := map[string]*gateway.JWT{}
 	for name, a := range s.described.API.Authorizers {
@@ -179,7 +179,7 @@ func (s *Stack) startAPI(l net.Listener) error {
 	local.Handle("/_local/", s.issuer.Handler())
 	local.HandleFunc("GET /_local/health", s.health)
 	s.serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// A mux would clean and redirect paths, which API Gateway does not.
+		// A mux would clean and redirect paths, unlike API Gateway.
 		if len(r.URL.Path) >= len("/_local/") && r.URL.Path[:len("/_local/")] == "/_local/" {
 			local.ServeHTTP(w, r)
 			return
@@ -189,7 +189,7 @@ func (s *Stack) startAPI(l net.Listener) error {
 	return nil
 }
 
-// health tells that the stack serves, and where its parts are.
+// health answers with the addresses of the stack's parts.
 func (s *Stack) health(w http.ResponseWriter, _ *http.Request) {
 	parts := map[string]any{
 		"status": "ok", "api": s.API, "lambda": s.Lambda, "dynamodb": s.DynamoDB, "sqs": s.SQS, "table": s.Table,
@@ -201,9 +201,9 @@ func (s *Stack) health(w http.ResponseWriter, _ *http.Request) {
 	_ = json.NewEncoder(w).Encode(parts)
 }
 
-// startScheduler fires the template's schedules. The demonstration sale is
-// seeded by the template's own seeding schedule, due in a moment: so a new
-// machine shows the scheduled door, too.
+// startScheduler runs the template's schedules. The template's own seeding schedule,
+// set to the near future, seeds the demonstration sale: so even a first run exercises
+// the scheduled invocation.
 func (s *Stack) startScheduler() error {
 	described := s.described
 	if s.o.DemoSale {

@@ -24,7 +24,7 @@ import (
 // stopLimit bounds how long running requests may take when the stack stops.
 const stopLimit = 10 * time.Second
 
-// An engine that died is started at most so many times in a row.
+// Limits for restarting an engine that died.
 const (
 	relaunches    = 5
 	relaunchPause = 100 * time.Millisecond
@@ -32,8 +32,8 @@ const (
 
 // Stack is a running system.
 type Stack struct {
-	// API, Lambda, DynamoDB and SQS are URLs; Table is the table's name;
-	// FunctionLog is the file with everything that the functions print.
+	// API, Lambda, DynamoDB and SQS are URLs; Table is the table's name; FunctionLog is
+	// the file with the functions' output.
 	API, Lambda, DynamoDB, SQS, Table, FunctionLog string
 
 	o         Options
@@ -41,10 +41,10 @@ type Stack struct {
 	issuer    *issuer.Issuer
 	functions *lambda.Service
 	faults    faults.Transport
-	// functionsDynamoDB and functionsSQS are what the functions take for the
-	// engines.
+	// functionsDynamoDB and functionsSQS are the engines' URLs as given to the
+	// functions.
 	functionsDynamoDB, functionsSQS string
-	// Failed gets the error of a part that ended by itself.
+	// Failed gets the error of a part that ended unexpectedly.
 	Failed chan error
 
 	background context.Context
@@ -134,11 +134,11 @@ func (s *Stack) load(more map[string]string) (*template.Stack, error) {
 	})
 }
 
-// onStop registers what ends a part.
+// onStop registers a function that ends a part.
 func (s *Stack) onStop(stop func() error) { s.closers = append(s.closers, stop) }
 
-// Stop ends the stack in order: no new requests, running ones finish, then the
-// functions, then the queue and the engine. It may be called once.
+// Stop shuts down in order: no new requests, running ones finish, then the functions,
+// then the queue and the engine. It may be called once.
 func (s *Stack) Stop() error {
 	s.stopWork()
 	var errs []error
@@ -171,8 +171,8 @@ func (s *Stack) serve(l net.Listener, h http.Handler, allowed func(origin string
 	})
 }
 
-// keep runs a part in the background until the stack stops. Its closer waits
-// for it: what was started before it must outlive it.
+// keep runs a part in the background until the stack stops. Its closer waits for it, so
+// that parts started earlier outlive it.
 func (s *Stack) keep(run func(context.Context) error) {
 	done := make(chan struct{})
 	s.work.Go(func() {
@@ -187,13 +187,12 @@ func (s *Stack) keep(run func(context.Context) error) {
 func (s *Stack) fail(err error) {
 	select {
 	case s.Failed <- err:
-	default: // one failure is enough to end the stack
+	default: // the first failure ends the stack
 	}
 }
 
-// startEngine starts the DynamoDB engine, unless another one is named, and
-// makes the template's tables in it. An engine that dies is started again on
-// the same file.
+// startEngine starts the DynamoDB engine, unless another one is configured, and creates
+// the template's tables in it. An engine that dies is restarted on the same file.
 func (s *Stack) startEngine(ctx context.Context) error {
 	s.DynamoDB = s.o.DynamoDBEndpoint
 	if s.DynamoDB == "" {
@@ -228,8 +227,8 @@ func (s *Stack) launchEngine(ctx context.Context, port int) (*engine.Engine, err
 	})
 }
 
-// relaunchEngine starts the engine again. What killed it may also kill its
-// successor while it starts, so a few starts may fail in a row.
+// relaunchEngine restarts the engine. The cause of its death may also kill the new one
+// while it starts, so a few starts may fail in a row.
 func (s *Stack) relaunchEngine(port int) (e *engine.Engine, err error) {
 	for range relaunches {
 		if e, err = s.launchEngine(context.Background(), port); err == nil {
@@ -242,8 +241,8 @@ func (s *Stack) relaunchEngine(port int) (e *engine.Engine, err error) {
 }
 
 func (s *Stack) keepEngine(e *engine.Engine, port int) {
-	// The engine outlives everything that uses it, so it does not end with
-	// s.background but with its own closer.
+	// The engine must outlive everything that uses it, so its own closer ends it, not
+	// s.background.
 	stop, stopped := make(chan struct{}), make(chan error, 1)
 	go func() {
 		for {
@@ -267,7 +266,7 @@ func (s *Stack) keepEngine(e *engine.Engine, port int) {
 	s.onStop(func() error { close(stop); return <-stopped })
 }
 
-// reportDisk tells that the queue's folder cannot be written, and when it can again.
+// reportDisk logs that the queue's folder cannot be written, and when it can again.
 func (s *Stack) reportDisk(err error) {
 	if err == nil {
 		s.o.Log.Info("the queue works again")
@@ -277,7 +276,7 @@ func (s *Stack) reportDisk(err error) {
 		"free space, or end the stack and run it again", "error", err)
 }
 
-// startQueues opens the embedded SQS, unless another one is named.
+// startQueues opens the embedded SQS, unless another one is configured.
 func (s *Stack) startQueues(l net.Listener) error {
 	if s.o.SQSEndpoint != "" {
 		return nil

@@ -46,7 +46,7 @@ func (r *reader) api() API {
 	return a
 }
 
-// cors reads CorsConfiguration: true or one origin in short, otherwise a mapping.
+// cors reads CorsConfiguration: true or one origin as shorthand, otherwise a mapping.
 func cors(v value) *CORS {
 	if v.absent() {
 		return nil

@@ -4,7 +4,7 @@ import "go.yaml.in/yaml/v3"
 
 type condition struct {
 	node *yaml.Node
-	// state keeps a condition from being worked out twice, or in a circle.
+	// state prevents evaluating a condition twice, or in a cycle.
 	state conditionState
 }
 
@@ -30,7 +30,7 @@ func (r *reader) readConditions(section value) {
 	}
 }
 
-// holds evaluates the named condition, which n asks for.
+// holds evaluates the named condition, referenced at n.
 func (r *reader) holds(n *yaml.Node, at, name string) bool {
 	c, ok := r.conditions[name]
 	if !ok {

@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Error says what in a template keeps the local stack from booting.
+// Error is a problem in a template that prevents the local stack from booting.
 type Error struct {
 	// File is the path that was loaded.
 	File string
@@ -29,7 +29,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s", where, e.Reason)
 }
 
-// fail records the first problem only: the ones after it are mostly its consequences.
+// fail records the first problem only: later ones are mostly its consequences.
 func (r *reader) fail(n *yaml.Node, at, format string, args ...any) {
 	if r.err != nil {
 		return

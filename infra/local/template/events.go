@@ -44,8 +44,8 @@ func (r *reader) route(res *resource, event field, s *Stack) Route {
 	return route
 }
 
-// authorize applies SAM's rules: the event's authorizer, NONE for a public
-// route, else the API's default; the event's scopes, else the authorizer's.
+// authorize applies SAM's rules: the event's authorizer, NONE for a public route, or
+// else the API's default; the event's scopes, or else the authorizer's.
 func (r *reader) authorize(route *Route, p value, s *Stack) {
 	auth := p.get("Auth")
 	auth.only([]string{"Authorizer", "AuthorizationScopes"}, nil)
@@ -99,7 +99,8 @@ func (r *reader) queueSource(res *resource, event field, f Function, s *Stack) Q
 		return source
 	}
 	source.Queue = queue.id
-	// Lambda refuses to connect a queue that would deliver a message again while it is still being worked on.
+	// Lambda refuses a queue that would redeliver a message while it is still being
+	// processed.
 	i := slices.IndexFunc(s.Queues, func(q Queue) bool { return q.LogicalID == queue.id })
 	visibility := 30 * time.Second
 	if text, ok := s.Queues[i].Attributes["VisibilityTimeout"]; ok {

@@ -11,7 +11,7 @@ var envName = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]+$`)
 // function reads one function; s already holds the API, queues and tables.
 func (r *reader) function(res *resource, s *Stack) Function {
 	global := r.global.get("Function")
-	// SAM's rule: the function's own scalar replaces the global one, maps are united.
+	// SAM's rule: the function's own scalar replaces the global one, maps are merged.
 	property := func(name string) value {
 		if own := res.props.get(name); !own.absent() {
 			return own

@@ -7,14 +7,14 @@ import (
 )
 
 // maxDepth bounds nested intrinsic functions. CloudFormation's own limit is not
-// published; a template that nests deeper is going round in circles.
+// published; a template that nests deeper must contain a cycle.
 const maxDepth = 64
 
 // maxText bounds one resolved string. CloudFormation's largest are far below it.
 const maxText = 1 << 16
 
-// plain resolves the intrinsic function that n is, if it is one. It answers nil
-// for an absent node and for AWS::NoValue.
+// plain resolves n if it is an intrinsic function. It returns nil for an absent node
+// and for AWS::NoValue.
 func (r *reader) plain(n *yaml.Node, at string) *yaml.Node {
 	if n == nil || r.err != nil {
 		return nil
@@ -191,7 +191,7 @@ func (r *reader) substitute(n *yaml.Node, at, name string, names value) string {
 	return v.text("")
 }
 
-// scalar makes a string out of what the function at n resolved to.
+// scalar makes a string node of the text that the function at n resolved to.
 func (r *reader) scalar(n *yaml.Node, at, text string) *yaml.Node {
 	if len(text) > maxText {
 		r.fail(n, at, "resolves to more than %d bytes", maxText)

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Options is what a deployment would have been told besides the template.
+// Options are a deployment's inputs besides the template.
 type Options struct {
 	// Parameters overrides the template's parameter defaults.
 	Parameters map[string]string
@@ -20,7 +20,7 @@ type Options struct {
 	AccountID string
 	// TableName is the name of the template's only table; empty leaves it to the template.
 	TableName string
-	// QueueURL gives the URL of a queue; nil gives the URL that SQS would give.
+	// QueueURL returns the URL of a queue; nil uses SQS's format.
 	QueueURL func(name string) string
 }
 
@@ -60,8 +60,8 @@ func Parse(file string, text []byte, o Options) (*Stack, error) {
 	return s, nil
 }
 
-// reader is one reading of one template. Its first failure stays in err, after
-// which every lookup answers nothing, so callers need not check each step.
+// reader is one reading of one template. err keeps its first failure, after which every
+// lookup returns nothing, so callers need not check each step.
 type reader struct {
 	file       string
 	o          Options
@@ -102,8 +102,8 @@ func (r *reader) read(text []byte) *Stack {
 	return s
 }
 
-// decode returns the template's top mapping, in which no key stands twice and
-// which has no aliases: CloudFormation supports neither.
+// decode returns the template's top mapping, without duplicate keys and aliases:
+// CloudFormation supports neither.
 func (r *reader) decode(text []byte) *yaml.Node {
 	var doc yaml.Node
 	dec := yaml.NewDecoder(strings.NewReader(string(text)))

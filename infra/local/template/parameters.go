@@ -17,7 +17,7 @@ import (
 type parameter struct {
 	key  *yaml.Node
 	text string
-	// list says that Ref gives a list of the text's comma-separated items.
+	// list means that Ref returns a list of the text's comma-separated items.
 	list bool
 }
 
@@ -115,8 +115,8 @@ func (r *reader) constrain(f field, kind string, p *parameter) {
 	}
 }
 
-// overTLS is a URL of this machine as it would be elsewhere: what must be https when it
-// is deployed may be http here, where nobody listens in.
+// overTLS returns a loopback http URL as https: a URL that must be https when deployed
+// may be http here, where nobody can eavesdrop.
 func overTLS(v string) string {
 	if u, err := url.Parse(v); err == nil && u.Scheme == "http" && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback()) {
 		return "https" + strings.TrimPrefix(v, "http")

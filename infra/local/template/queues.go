@@ -5,7 +5,8 @@ import (
 	"strconv"
 )
 
-// queueNumbers are the attributes that CreateQueue takes as the template writes them, with their ranges.
+// queueNumbers are the attributes that CreateQueue accepts as written in the template,
+// with their ranges.
 var queueNumbers = []struct {
 	name      string
 	low, high int
@@ -99,7 +100,7 @@ func (r *reader) redriveAllowPolicy(v value) string {
 }
 
 func asJSON(v any) string {
-	// A struct of strings and numbers always has a JSON form.
+	// A struct of strings and numbers always marshals.
 	text, _ := json.Marshal(v)
 	return string(text)
 }

@@ -22,7 +22,7 @@ func (r *reader) pseudo(name string) (string, bool) {
 	return "", false
 }
 
-// ref resolves Ref; it answers nil for AWS::NoValue.
+// ref resolves Ref; it returns nil for AWS::NoValue.
 func (r *reader) ref(n *yaml.Node, at, name string) *yaml.Node {
 	if name == "AWS::NoValue" {
 		return nil

@@ -1,7 +1,7 @@
 package template
 
-// assert checks the parameters together, as the template's Rules say and as
-// CloudFormation does before it deploys anything.
+// assert checks the parameters against the template's Rules, as CloudFormation does
+// before it deploys anything.
 func (r *reader) assert(rules value) {
 	for _, rule := range rules.fields() {
 		rule.only([]string{"RuleCondition", "Assertions"}, nil)

@@ -12,7 +12,8 @@ type Stack struct {
 	API API
 	// Tables is sorted by logical id.
 	Tables []Table
-	// Queues is sorted by logical id, except that a queue stands after its dead-letter queue.
+	// Queues is sorted by logical id, except that a queue comes after its dead-letter
+	// queue.
 	Queues []Queue
 }
 
@@ -21,13 +22,14 @@ type Function struct {
 	LogicalID string
 	Handler   string
 	Runtime   string
-	// Environment is what the template sets; the variables that Lambda adds are not in it.
+	// Environment is the template's; it does not include the variables that Lambda
+	// adds.
 	Environment map[string]string
 	// Timeout is between 1 s and 15 min, 3 s unless the template says otherwise.
 	Timeout time.Duration
 	// MemoryMB is between 128 and 32,768, 128 unless the template says otherwise.
 	MemoryMB int
-	// ReservedConcurrency is 0 when nothing is reserved.
+	// ReservedConcurrency is 0 if nothing is reserved.
 	ReservedConcurrency int
 	Routes              []Route
 	Queues              []QueueSource
@@ -78,10 +80,11 @@ type Route struct {
 	Path string
 	// Authorizer is a key of API.Authorizers, or empty for a public route.
 	Authorizer string
-	// Scopes lists the OAuth scopes of which a token needs at least one; empty asks for none.
+	// Scopes lists OAuth scopes, of which a token needs at least one; empty requires
+	// none.
 	Scopes []string
-	// Throttle is the route's own setting, or else the API's default one as a whole;
-	// zero values mean that none is set.
+	// Throttle is the route's own setting, or else the API's default; zero values mean
+	// that none is set.
 	Throttle Throttle
 }
 
@@ -93,7 +96,7 @@ type QueueSource struct {
 	BatchSize int
 	// Window is how long a batch may wait to fill, 0 to 5 min.
 	Window time.Duration
-	// ReportBatchItemFailures says that the function names the messages that failed.
+	// ReportBatchItemFailures means that the function returns the messages that failed.
 	ReportBatchItemFailures bool
 	// MaximumConcurrency is between 2 and 1,000, or 0 when it is not limited.
 	MaximumConcurrency int
@@ -142,6 +145,6 @@ type Attribute struct {
 type Queue struct {
 	LogicalID string
 	Name      string
-	// Attributes is what CreateQueue takes; only what the template sets is in it.
+	// Attributes are CreateQueue's; only those that the template sets.
 	Attributes map[string]string
 }

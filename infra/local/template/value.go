@@ -8,9 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// value is a node of the template whose own intrinsic function, if it was one,
-// has been resolved; the nodes below it have not been looked at. Its node is
-// nil when the property is absent.
+// value is a node of the template, resolved if it was an intrinsic function; the nodes
+// below it are not resolved yet. Its node is nil if the property is absent.
 type value struct {
 	r  *reader
 	n  *yaml.Node
@@ -58,7 +57,7 @@ func (v value) get(key string) value {
 	return value{r: v.r, n: v.r.plain(v.raw(key), at), at: at}
 }
 
-// need is get for a property without which nothing works.
+// need is get for a required property.
 func (v value) need(key string) value {
 	c := v.get(key)
 	if c.absent() {
@@ -87,7 +86,7 @@ func (v value) fields() []field {
 	return out
 }
 
-// only refuses the keys that are neither used here nor harmless to ignore.
+// only refuses keys that are neither used here nor safe to ignore.
 func (v value) only(used, ignored []string) {
 	if v.n == nil || v.r.err != nil {
 		return
@@ -132,7 +131,7 @@ func (v value) texts() []string {
 	return out
 }
 
-// text returns a scalar as CloudFormation passes it on: everything is a string there.
+// text returns a scalar as a string, which all scalars are in CloudFormation.
 func (v value) text(absent string) string {
 	if v.n == nil || v.r.err != nil {
 		return absent

@@ -1,8 +1,8 @@
 // Package enginetest gives tests a DynamoDB engine of their own: in memory, on
 // a free port, stopped when the test ends.
 //
-// It knows where the module keeps the engine and its template; tests that ask
-// for it fail, and are not skipped, where the engine is not installed.
+// It finds the engine and the template in the module; where the engine is not
+// installed, tests fail and are not skipped.
 package enginetest
 
 import (
@@ -21,7 +21,7 @@ import (
 	"flashsale/infra/local/template"
 )
 
-// binaryVariable names another engine binary than the one that make engine installs.
+// binaryVariable overrides the engine binary that make engine installs.
 const binaryVariable = "FLASHSALE_DYNOXIDE"
 
 // limit is generous: it only keeps a broken engine from hanging a test.

@@ -1,5 +1,5 @@
-// Command testfunction is a Lambda function which does what its event tells
-// it: the counterpart of this package's tests.
+// Command testfunction is a Lambda function for this package's tests; its event says
+// what it does.
 package main
 
 import (
@@ -38,7 +38,7 @@ func main() {
 		time.Sleep(time.Hour)
 	case "absent":
 		answerOnce()
-		// It asks for its next event, but does not stay to hear it.
+		// It asks for its next event, but does not wait for it.
 		impatient := http.Client{Timeout: 100 * time.Millisecond}
 		_, err := impatient.Get(runtime() + "invocation/next")
 		fmt.Println("gone:", err)
@@ -51,8 +51,7 @@ func runtime() string {
 	return "http://" + os.Getenv("AWS_LAMBDA_RUNTIME_API") + "/2018-06-01/runtime/"
 }
 
-// report tells the Runtime API that the start failed, as a function does that
-// finds its configuration wrong.
+// report reports a failed start to the Runtime API, as a misconfigured function does.
 func report() {
 	post("init/error", `{"errorType":"Config","errorMessage":"TABLE_NAME is missing"}`)
 	os.Exit(1)
