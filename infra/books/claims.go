@@ -41,7 +41,7 @@ func (p *pass) readClaims(ctx context.Context) error {
 	return nil
 }
 
-// take counts one claim and looks at what it says.
+// take counts one claim and checks its attributes.
 func (p *pass) take(c Claim, sound bool) {
 	p.total++
 	about := func(what string) string { return fmt.Sprintf("claim %d %s %s", c.Bucket, c.User, what) }
@@ -90,17 +90,18 @@ func (p *pass) take(c Claim, sound bool) {
 	}
 }
 
-// admits reports whether a claim accepted then lies inside a window that the header knows.
+// admits reports whether an instant of acceptance is within a window stored in the
+// header.
 func (h *header) admits(at int64) bool {
 	return h.hasSale && h.sale.opensAt <= at && at < h.sale.closesAt ||
 		h.hasCreate && h.create.opensAt <= at && at < h.create.closesAt
 }
 
-// remember notes a claim's id, to find it a second time. The users are only noted for the ids that
-// the first pass found twice.
+// remember records a claim's id to detect duplicates. The users are recorded only for
+// ids that the first pass found twice.
 func (p *pass) remember(c Claim) {
 	h := fnv.New64a()
-	_, _ = io.WriteString(h, c.ClaimID) // a hash takes everything
+	_, _ = io.WriteString(h, c.ClaimID) // writing to a hash never fails
 	sum := h.Sum64()
 	if len(p.hashes) < maxHashes {
 		p.hashes = append(p.hashes, sum)
@@ -112,7 +113,7 @@ func (p *pass) remember(c Claim) {
 
 func claimIDOf(hash uint64) string { return "claimId " + strconv.FormatUint(hash, 16) }
 
-// findDoubles looks for a claim id that two claims have.
+// findDoubles looks for duplicate claim ids.
 func (p *pass) findDoubles() {
 	slices.Sort(p.hashes)
 	for i := 1; i < len(p.hashes); i++ {
@@ -124,8 +125,8 @@ func (p *pass) findDoubles() {
 	p.hashes = nil
 }
 
-// checkOrders looks at the orders of a page of claims. An order that names its
-// claim belongs to it alone, so ids are unique if all do.
+// checkOrders checks the orders of a page of claims. An order that names its claim
+// belongs to that claim alone, so ids are unique if all do.
 func (p *pass) checkOrders(ctx context.Context, claims []Claim) error {
 	keys := make([]key, 0, len(claims))
 	for _, c := range claims {
@@ -185,7 +186,7 @@ func (p *pass) readSequences(ctx context.Context) error {
 	return nil
 }
 
-// clock writes an instant as the API does.
+// clock formats an instant as the API does.
 func clock(millis int64) string {
 	return time.UnixMilli(millis).UTC().Format("2006-01-02T15:04:05.000Z")
 }

@@ -1,13 +1,13 @@
-// Package books recounts a sale from its table, as ITEMS.md describes the items,
-// and says what does not add up.
+// Package books recounts a sale from its table, as ITEMS.md describes the items, and
+// reports what does not add up.
 //
-// It shares no code with what writes the items: not the ledger's, and not its hash,
-// its order ids or its way of spreading units. A fault there cannot hide in here.
-// It only reads, and every read is consistent.
+// It shares no code with the writers of the items: neither the ledger's, nor the code
+// for hashing, order ids or spreading units. So a fault there cannot also be here. It
+// only reads, and every read is consistent.
 //
-// A sale may be recounted while it sells. What does not add up at first is
-// counted again after SettleTime, with pauses between the reads, and is a
-// finding only if it does not add up then either. So these are no findings:
+// A sale may be recounted while it sells. If something does not add up, it is counted
+// again after SettleTime, with pauses between the reads, and is a finding only if it
+// still does not add up. So these are not findings:
 //
 //   - a transaction of which one item is visible before the other, for less than
 //     readPause;

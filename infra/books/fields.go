@@ -27,11 +27,10 @@ func keyOf(it item) key {
 	return key{pk.Value, sk.Value}
 }
 
-// fields reads an item's attributes and keeps the first thing that is not as
-// ITEMS.md says.
+// fields reads an item's attributes and keeps the first deviation from ITEMS.md.
 type fields struct {
 	item    item
-	read    []string // attributes that were read and are there
+	read    []string // existing attributes that were read
 	problem string   // "" if everything was as documented
 }
 
@@ -89,7 +88,7 @@ func (f *fields) within(name string, low, high int64) int64 {
 	return n
 }
 
-// The years in which every instant of a sale must lie, as Unix milliseconds.
+// The bounds of every instant of a sale, as Unix milliseconds.
 var (
 	year2000 = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 	year2100 = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
@@ -140,15 +139,14 @@ func (f *fields) shard() int {
 	return -1
 }
 
-// isID reports whether s is of the alphabet that all ids of a sale are made of: 1 to
-// 64 characters of A-Z, a-z, 0-9, _ and -.
+// isID reports whether s is a valid id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -.
 func isID(s string) bool {
 	return s != "" && len(s) <= 64 && !strings.ContainsFunc(s, func(r rune) bool {
 		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 	})
 }
 
-// id is a text that may be an id.
+// id is a string that is a valid id.
 func (f *fields) id(name string) string {
 	s := f.text(name)
 	if !isID(s) {
@@ -157,8 +155,7 @@ func (f *fields) id(name string) string {
 	return s
 }
 
-// end returns what is wrong with the item, attributes included that are not
-// documented.
+// end returns what is wrong with the item, including undocumented attributes.
 func (f *fields) end() string {
 	if f.problem == "" && len(f.read) != len(f.item) {
 		unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(f.item)), func(name string) bool { return slices.Contains(f.read, name) })
@@ -175,7 +172,7 @@ func isText(s string, most int) bool {
 
 func isUser(s string) bool { return s != "" && isText(s, 128) }
 
-// index reads a whole number as it stands at the end of a key: no sign, no leading zero.
+// index parses a whole number at the end of a key: no sign, no leading zero.
 func index(text string) (int, bool) {
 	n, err := strconv.Atoi(text)
 	return n, err == nil && n >= 0 && strconv.Itoa(n) == text

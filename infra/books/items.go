@@ -22,7 +22,7 @@ type saleItem struct {
 	paused            bool
 	changedAt         int64
 	seeded            int64
-	room              int64 // -1 if nothing limits the additions
+	room              int64 // -1 if additions are unlimited
 	shards, buckets   int
 	empty             map[int]bool
 	version           int64
@@ -84,7 +84,7 @@ func readCreate(it item) (c createItem, problem string) {
 }
 
 // seedItem is SALE#<sale>, SEED#<seed> or SEED#<seed>#<shard>. The units of a
-// withdrawal are below zero.
+// withdrawal are negative.
 type seedItem struct{ units, at int64 }
 
 func readSeed(it item) (s seedItem, problem string) {
@@ -102,8 +102,8 @@ func readReceipt(it item) (s seedItem, problem string) {
 	return s, f.end()
 }
 
-// stepItem is SALE#<sale>, WITHDRAWN#<seed>#<step>: units that were taken from a
-// shard, or that the withdrawal ended because there were no more.
+// stepItem is SALE#<sale>, WITHDRAWN#<seed>#<step>: units taken from a shard, or the
+// end of a withdrawal that found no more.
 type stepItem struct {
 	shard     int
 	units, at int64
@@ -167,15 +167,16 @@ type Claim struct {
 	Bucket     int
 	Shard      int
 	AcceptedAt time.Time
-	// OrderID is "" while the claim is pending; ConfirmedAt is the second that it says.
+	// OrderID is "" while the claim is pending; ConfirmedAt is the second encoded in
+	// it.
 	OrderID     string
 	ConfirmedAt time.Time
 
 	orderID  uint64
-	resentAt int64 // 0 if its message was never sent again
+	resentAt int64 // 0 if its message was never resent
 }
 
-// readClaim reads the claim of a user. The shard is -1 if there is none to read.
+// readClaim reads the claim of a user. The shard is -1 if it is missing or invalid.
 func readClaim(it item, bucket int) (c Claim, problem string) {
 	f := newFields(it)
 	c = Claim{User: keyOf(it).sk, Bucket: bucket, ClaimID: f.id("claimId")}
@@ -217,8 +218,7 @@ func readOrder(it item) (o Order, problem string) {
 	return o, f.end()
 }
 
-// readSequence reads SEQ#<yyyy-mm-dd>, SEQ: the last number of the day that was
-// given to an order id.
+// readSequence reads SEQ#<yyyy-mm-dd>, SEQ: the day's last number used for an order id.
 func readSequence(it item) (next int64, problem string) {
 	f := newFields(it)
 	next = f.within("next", 1, math.MaxUint32)
@@ -229,8 +229,8 @@ func readSequence(it item) (next int64, problem string) {
 	return next, f.end()
 }
 
-// An order id is the seconds since this instant, above 32 bits of the number
-// within the day of that second.
+// An order id is the seconds since this instant, followed by 32 bits of the number
+// within that second's day.
 var orderEpoch = time.Date(2023, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 func secondOf(orderID uint64) time.Time {
@@ -241,8 +241,8 @@ func numberOf(orderID uint64) int64 { return int64(orderID & 0xffff_ffff) }
 
 func dayOf(orderID uint64) string { return secondOf(orderID).Format(time.DateOnly) }
 
-// share is what shard k of n gets of the units of one seeding: as many as every
-// other, and of the remainder the first shards one each.
+// share is the number of units that shard k of n gets of one seeding: an equal part,
+// and the first shards one more each for the remainder.
 func share(units int64, k, n int) int64 {
 	if int64(k) < units%int64(n) {
 		return units/int64(n) + 1
@@ -250,8 +250,8 @@ func share(units int64, k, n int) int64 {
 	return units / int64(n)
 }
 
-// bucketOf is the bucket in which a user's claim lies: FNV-1a of the user's bytes,
-// mixed by SplitMix64's finalizer, modulo the number of buckets.
+// bucketOf is the bucket of a user's claim: FNV-1a of the user's bytes, mixed by
+// SplitMix64's finalizer, modulo the number of buckets.
 func bucketOf(user string, buckets int) int {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, user) // a hash takes everything

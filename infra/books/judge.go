@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// still reports whether nobody edited the sale, added or withdrew units during the
-// pass: only then do its items and its shards have to agree.
+// still reports whether there was no edit, addition or withdrawal during the pass: only
+// then must the sale's items and its shards agree.
 func (p *pass) still() bool {
 	a, b := &p.before, &p.after
 	return a.sale.version == b.sale.version && a.sale.changedAt == b.sale.changedAt && a.sale.seeded == b.sale.seeded &&
 		a.sale.state == b.sale.state && a.receipts == b.receipts && a.hasSale == b.hasSale
 }
 
-// judge compares what the pass has read.
+// judge compares the items that the pass has read.
 func (p *pass) judge() {
 	h := &p.after
 	if !h.hasSale {
@@ -33,7 +33,7 @@ func (p *pass) judge() {
 	p.judgeClaims(h)
 }
 
-// judgeSale holds the sale item against its creation and its additions.
+// judgeSale compares the sale item with its creation and its additions.
 func (p *pass) judgeSale(h *header) {
 	s, c := &h.sale, &h.create
 	if s.shards != c.shards {
@@ -93,7 +93,7 @@ func (p *pass) judgeSale(h *header) {
 	}
 }
 
-// difference says by how many units a count is off.
+// difference describes by how many units a count is off.
 func difference(n int64) string {
 	if n < 0 {
 		return fmt.Sprintf("%d too few", -n)
@@ -101,7 +101,7 @@ func difference(n int64) string {
 	return fmt.Sprintf("%d too many", n)
 }
 
-// judgeShards holds each shard against the seedings, its claims and the sale.
+// judgeShards compares each shard with the seedings, its claims and the sale.
 func (p *pass) judgeShards() {
 	missing, late := 0, 0
 	for k := range p.n {
@@ -114,7 +114,7 @@ func (p *pass) judgeShards() {
 			p.find("P2", shardName(k), "%s is missing, with %d claims of its units", shardName(k), p.claims[k])
 			continue
 		case s0 == nil:
-			s0 = s // it was made between the reads
+			s0 = s // it was created between the reads
 		}
 		p.judgeStock(k, s0, s)
 		if p.after.hasSale && p.still() && p.judgeEdit(k, s) {
@@ -158,8 +158,8 @@ func (p *pass) judgeStock(k int, s0, s *shardItem) {
 	}
 }
 
-// judgeEdit holds the window and the pause flag of a shard against the sale's. It reports whether an edit
-// has not reached the shard yet.
+// judgeEdit compares the window and the pause flag of a shard with the sale's. It
+// reports whether an edit has not reached the shard yet.
 func (p *pass) judgeEdit(k int, s *shardItem) (late bool) {
 	sale, name := &p.after.sale, shardName(k)
 	pausedText := func(paused bool) string {
@@ -186,7 +186,8 @@ func (p *pass) judgeEdit(k int, s *shardItem) (late bool) {
 	return false
 }
 
-// judgeListing holds the listing against the sale: reconcile finds its sales there.
+// judgeListing compares the listing, from which reconcile gets its sales, with the
+// sale.
 func (p *pass) judgeListing(h *header) {
 	if !h.hasSale {
 		return
@@ -210,7 +211,7 @@ func (p *pass) judgeListing(h *header) {
 	}
 }
 
-// judgeClaims says what only time makes wrong, and what the windows say.
+// judgeClaims finds claims that are overdue or outside the windows.
 func (p *pass) judgeClaims(h *header) {
 	if age := p.Now().Sub(p.oldest); p.pending > 0 && age > p.Overdue {
 		p.find("P8", "pending", "%d claims are pending, the oldest for %v: more than %v", p.pending, age.Round(time.Second), p.Overdue)
@@ -218,7 +219,7 @@ func (p *pass) judgeClaims(h *header) {
 	if p.missing > 0 {
 		p.unfinish("%d confirmed claims have no order item yet", p.missing)
 	}
-	// With two edits or more there may have been a window that is stored nowhere.
+	// With two edits or more there may have been a window that is no longer stored.
 	if max(h.edits(), p.before.edits()) >= 2 {
 		return
 	}
@@ -230,7 +231,7 @@ func (p *pass) judgeClaims(h *header) {
 	}
 }
 
-// receipt sums up.
+// receipt builds the receipt.
 func (p *pass) receipt() *Receipt {
 	now := p.Now()
 	r := &Receipt{

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// ErrNoSale: the table has nothing under the sale's id.
+// ErrNoSale: the table has no item of the sale.
 var ErrNoSale = errors.New("no such sale")
 
-// Finding is one thing that is not as it must be, and the promise that it breaks.
+// Finding is one error in the books, and the promise that it breaks.
 type Finding struct{ Promise, Text string }
 
 func (f Finding) String() string { return f.Text + " (" + f.Promise + ")" }
@@ -18,8 +18,8 @@ func (f Finding) String() string { return f.Text + " (" + f.Promise + ")" }
 // MarshalText writes a finding as one line.
 func (f Finding) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
-// Receipt is what the recount of a sale came to. The fields that reconcile's
-// receipt has, too, have the same names in JSON.
+// Receipt is the result of recounting a sale. Fields shared with reconcile's receipt
+// have the same names in JSON.
 type Receipt struct {
 	SaleID    string `json:"saleId"`
 	AsOf      string `json:"asOf"`
@@ -33,38 +33,38 @@ type Receipt struct {
 	// Balanced: there is no finding.
 	Balanced bool      `json:"balanced"`
 	Findings []Finding `json:"findings"`
-	// Unfinished is what is on its way or was cut off, and is no finding.
+	// Unfinished lists what is in progress or was interrupted, which is not a finding.
 	Unfinished []string `json:"unfinished"`
-	// NotLookedFor is what this recount could not or did not look for.
+	// NotLookedFor lists the checks that this recount did not make.
 	NotLookedFor []string `json:"notLookedFor"`
-	// ReadUnits is what the recount cost, in DynamoDB read request units.
+	// ReadUnits is the cost of the recount in DynamoDB read request units.
 	ReadUnits float64 `json:"readUnits"`
 }
 
 const (
 	// SettleTime is how long a mismatch must last to count.
 	SettleTime = 5 * time.Second
-	// readPause separates the reads of the second count: longer than one item of
-	// a transaction is visible before the other.
+	// readPause separates the reads of the second count. It is longer than the items of
+	// a transaction may become visible apart.
 	readPause = time.Second
-	// skew is by how much two clocks may differ.
+	// skew is how much two clocks may differ.
 	skew = time.Minute
-	// drainAfter is how long a sale is closed at least before it is drained.
+	// drainAfter is how long a sale must have been closed before it is drained.
 	drainAfter = 15 * time.Minute
-	// resendGrace is how long a claim is pending at least before its message is sent again.
+	// resendGrace is how long a claim must be pending before its message is resent.
 	resendGrace = 30 * time.Second
-	// maxFindings bounds what a receipt lists.
+	// maxFindings bounds the findings of a receipt.
 	maxFindings = 50
 )
 
 // Options say how to recount. The zero value recounts a table on AWS.
 type Options struct {
-	// Full scans the table, however large it is.
+	// Full scans the table regardless of its size.
 	Full bool
-	// Overdue is how long a claim may be pending, a confirmed claim without its
-	// order and an edit on its way through the shards; 0 is 5 minutes.
+	// Overdue is how long a claim may be pending, a confirmed claim may lack its order
+	// and an edit may take to reach all shards; 0 is 5 minutes.
 	Overdue time.Duration
-	// Progress, if not nil, is told the claims read so far and about how many
+	// Progress, if not nil, is called with the claims read so far and about how many
 	// there are.
 	Progress func(claims, about int64)
 	// Now and Sleep are the clock, for tests; nil is the machine's.
@@ -94,30 +94,30 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// Recount counts the items of a sale. It fails with ErrNoSale, or with what kept it from
-// reading the table; what is wrong with the items is in the receipt.
+// Recount counts the items of a sale. It fails with ErrNoSale, or if it cannot read the
+// table; errors in the items are in the receipt.
 //
-// Its memory does not grow with the sale but for 8 bytes per claim, for the first
+// Its memory does not grow with the sale, except for 8 bytes per claim for the first
 // 4,194,304 claims.
 func Recount(ctx context.Context, db DynamoDB, name, saleID string, o Options) (*Receipt, error) {
 	o.setDefaults()
 	return recount(ctx, &table{db: db, name: name, full: o.Full, sleep: o.Sleep}, saleID, o)
 }
 
-// AtOnce is the Overdue of those who recount a sale that must be quiet: every
-// claim confirmed, every order in place, every edit on every shard.
+// AtOnce is the Overdue for a sale that must be quiet: every claim confirmed, every
+// order in place, every edit on every shard.
 const AtOnce = time.Nanosecond
 
-// Recount counts a sale of books that were read at one time. It fails with
+// Recount counts a sale in these books, which were all read at one time. It fails with
 // ErrNoSale.
 func (b *Books) Recount(ctx context.Context, saleID string, o Options) (*Receipt, error) {
-	o.Sleep = func(ctx context.Context, _ time.Duration) error { return ctx.Err() } // what was read does not change
+	o.Sleep = func(ctx context.Context, _ time.Duration) error { return ctx.Err() } // the books do not change
 	o.setDefaults()
 	return recount(ctx, b, saleID, o)
 }
 
-// recount counts once, and if anything does not add up, once more with pauses:
-// only what is found again counts.
+// recount counts once, and if anything does not add up, once more with pauses: only
+// problems found again count.
 func recount(ctx context.Context, src source, saleID string, o Options) (*Receipt, error) {
 	if !isID(saleID) {
 		return nil, fmt.Errorf("%w: a sale's id is 1 to 64 characters of A-Z, a-z, 0-9, _ and -", ErrNoSale)

@@ -14,7 +14,7 @@ type pass struct {
 	source
 	Options
 	saleID string
-	// first is the pass before, nil if there was none.
+	// first is the first pass, nil in the first pass itself.
 	first *pass
 
 	before, after    header // the sale's own items, before and after everything else
@@ -26,29 +26,29 @@ type pass struct {
 	pending          int64
 	oldest           time.Time // of the pending claims
 	missing          int64     // confirmed claims without their order item
-	unjudged         int64     // claims that lie outside the windows that are known
+	unjudged         int64     // claims outside the known windows
 	hashes           []uint64  // of the claim ids
 	doubles          map[uint64][]string
-	days             map[string]uint64 // of each day, the order id with the highest number
-	outside          []Claim           // accepted in no window that is known, as far as remembered
+	days             map[string]uint64 // by day, the order id with the highest number
+	outside          []Claim           // accepted outside every known window, as far as recorded
 	whyNoScan        string
 	found            []Finding
-	about            map[string]bool // what the findings are about
+	about            map[string]bool // subjects of the findings
 	unfinished       []string
 }
 
 const (
-	// remembered bounds the findings of the first pass, against which those of the second are held.
+	// remembered bounds the first pass's findings that the second pass compares with.
 	remembered = 100_000
-	// maxHashes bounds the claims among which equal claim ids are looked for: 32 MB.
+	// maxHashes bounds the claims checked for duplicate ids: 32 MB.
 	maxHashes = 1 << 22
-	// maxDays bounds the days whose sequence is looked at: far more than a sale lasts.
+	// maxDays bounds the days whose sequence is checked: far more than a sale lasts.
 	maxDays = 1000
 )
 
-// find notes that something is wrong with what about names, once. In a second pass
-// it counts only if the first found something wrong with the same, or could not
-// tell because the sale was edited meanwhile.
+// find records a finding on the subject about, once. In a second pass it counts only if
+// the first pass had a finding on the same subject, or could not check it because the
+// sale was edited meanwhile.
 func (p *pass) find(promise, about, format string, args ...any) {
 	if p.about[about] || len(p.about) == remembered {
 		return
@@ -63,7 +63,7 @@ func (p *pass) find(promise, about, format string, args ...any) {
 	p.found = append(p.found, Finding{promise, fmt.Sprintf(format, args...)})
 }
 
-// malformed notes an item that is not as ITEMS.md describes it.
+// malformed records an item that deviates from ITEMS.md.
 func (p *pass) malformed(it item, problem string) {
 	if problem != "" {
 		k := keyOf(it)
@@ -75,7 +75,7 @@ func (p *pass) unfinish(format string, args ...any) {
 	p.unfinished = append(p.unfinished, fmt.Sprintf(format, args...))
 }
 
-// pause lets, in a second pass, what was half visible become visible.
+// pause waits, in a second pass, until partly visible transactions are visible.
 func (p *pass) pause(ctx context.Context) error {
 	if p.first == nil {
 		return nil
@@ -83,9 +83,9 @@ func (p *pass) pause(ctx context.Context) error {
 	return p.Sleep(ctx, readPause)
 }
 
-// run reads in an order that lets a quiet sale be judged by equality and a busy
-// one by bounds: the sale's items, the shards, the claims with their orders, the
-// shards again, the sale's items again.
+// run reads the sale's items, the shards, the claims with their orders, the shards
+// again and the sale's items again. In this order the counts of a quiet sale must be
+// equal, and those of a busy one within bounds.
 func (p *pass) run(ctx context.Context) (err error) {
 	if p.first == nil {
 		p.whyNoScan, err = p.scans(ctx)
@@ -116,7 +116,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// readAgain reads a second time what purchases, additions and edits change.
+// readAgain reads the items again that purchases, additions and edits change.
 func (p *pass) readAgain(ctx context.Context) (err error) {
 	if _, atOnce := p.source.(*Books); atOnce {
 		p.shards1, p.after = p.shards0, p.before
@@ -132,8 +132,8 @@ func (p *pass) readAgain(ctx context.Context) (err error) {
 	return err
 }
 
-// size is what the sale item says of shards and buckets; without it, what the
-// creation asked for.
+// size sets the shards and buckets from the sale item or, if that is missing, from the
+// creation.
 func (p *pass) size() {
 	p.n, p.buckets = p.before.sale.shards, p.before.sale.buckets
 	if p.n < 1 || p.n > maxShards {
@@ -147,7 +147,7 @@ func (p *pass) size() {
 	p.doubles = map[uint64][]string{}
 }
 
-// header is what lies under the sale's own key, and its listing.
+// header is the items under the sale's own key, and its listing.
 type header struct {
 	any                        bool
 	sale                       saleItem
@@ -156,10 +156,10 @@ type header struct {
 	hasSale, hasCreate, listed bool
 	seeds                      map[string]*seeding
 	receipts                   int64         // of additions and withdrawals that changed a shard
-	added, withdrawn           map[int]int64 // units by those receipts, per shard
+	added, withdrawn           map[int]int64 // units in those receipts, per shard
 }
 
-// edits is how many edits the version counts.
+// edits returns the number of edits according to the version.
 func (h *header) edits() int64 { return h.sale.version - 1 - h.receipts }
 
 func (p *pass) readHeader(ctx context.Context) (header, error) {
@@ -219,8 +219,8 @@ func (p *pass) stockKey(k int) key { return key{"STOCK#" + p.saleID + "#" + strc
 
 func (p *pass) claimPK(bucket int) string { return "CLAIM#" + p.saleID + "#" + strconv.Itoa(bucket) }
 
-// readShards reads the shards of the sale. A scan finds those that are too many; without one they
-// are asked for by their keys.
+// readShards reads the shards of the sale. A scan finds surplus shards; without one
+// they are read by their keys.
 func (p *pass) readShards(ctx context.Context) ([]*shardItem, error) {
 	upTo := p.n
 	if p.whyNoScan != "" {

@@ -12,21 +12,21 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Sale is what books hold of one sale, unjudged: for those who compare it with what
-// somebody was told. An attribute that is not as documented is zero.
+// Sale is one sale in the books, unchecked, for comparison with the answers that
+// clients got. An attribute that is not as documented is zero.
 type Sale struct {
-	Seeded  int64 // as the sale item says
+	Seeded  int64 // according to the sale item
 	Open    bool
 	Drained bool
 	Shards  map[int]Shard
-	Claims  []Claim          // in the order of bucket and user
+	Claims  []Claim          // sorted by bucket and user
 	Orders  map[string]Order // by id
 }
 
 // Shard is the stock of one shard.
 type Shard struct{ Stock, Seeded int64 }
 
-// Sales returns the ids of all sales that any item names, in their order.
+// Sales returns the ids of all sales that any item names, sorted.
 func (b *Books) Sales() []string {
 	ids := map[string]bool{}
 	for pk, items := range b.partitions {
@@ -50,7 +50,7 @@ func (b *Books) Sales() []string {
 	return slices.Sorted(maps.Keys(ids))
 }
 
-// Sale returns what the books hold of a sale; without one, everything in it is empty.
+// Sale returns a sale; if there is none, everything in it is empty.
 func (b *Books) Sale(saleID string) *Sale {
 	s := &Sale{Shards: map[int]Shard{}, Orders: map[string]Order{}}
 	for pk, items := range b.partitions {
@@ -95,7 +95,7 @@ func (b *Books) Sale(saleID string) *Sale {
 	return s
 }
 
-// Stock is the units that are left in all shards.
+// Stock returns the units left in all shards.
 func (s *Sale) Stock() int64 {
 	left := int64(0)
 	for _, shard := range s.Shards {
@@ -119,7 +119,7 @@ func (s *Sale) Unfinished() []Claim {
 	return slices.DeleteFunc(slices.Clone(s.Claims), func(c Claim) bool { return s.Orders[c.OrderID].ClaimID == c.ClaimID })
 }
 
-// Listing is a sale as the list of sales names it.
+// Listing is a sale's entry in the list of sales.
 type Listing struct {
 	SaleID   string
 	ClosesAt time.Time
@@ -142,14 +142,14 @@ func Sales(ctx context.Context, db DynamoDB, name string) ([]Listing, error) {
 	return all, err
 }
 
-// Seeding is an addition of units to a sale, or a withdrawal, whose Units are below 0.
+// Seeding is an addition of units to a sale, or a withdrawal, whose Units are negative.
 type Seeding struct {
 	ID    string
-	Units int64 // that have arrived or gone so far
+	Units int64 // added or withdrawn so far
 	At    time.Time
 }
 
-// Seedings reads what was added to a sale and withdrawn from it, the oldest first.
+// Seedings reads a sale's additions and withdrawals, the oldest first.
 func Seedings(ctx context.Context, db DynamoDB, name, saleID string) ([]Seeding, error) {
 	p := &pass{source: &table{db: db, name: name}, saleID: saleID}
 	h, err := p.readHeader(ctx)

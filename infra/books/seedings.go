@@ -54,11 +54,11 @@ func sum(units map[int]int64) (all int64) {
 	return all
 }
 
-// all is how many units the sale was given, less those withdrawn.
+// all returns the units seeded in total, less those withdrawn.
 func (h *header) all() int64 { return h.create.stock + sum(h.added) - sum(h.withdrawn) }
 
-// room is the bounds of how many more units may be added, while the one header was read
-// and until the other was.
+// room returns bounds of how many more units could be added between the reads of the
+// two headers.
 func (p *pass) room() (low, high int64) {
 	announced := func(h *header) (units int64) {
 		for _, s := range h.seeds {
@@ -70,8 +70,8 @@ func (p *pass) room() (low, high int64) {
 	return free - announced(&p.after) + sum(p.before.withdrawn), free - announced(&p.before) + sum(p.after.withdrawn)
 }
 
-// seeded is the bounds of what the sale was given, at any instant of the pass:
-// additions and withdrawals only become more.
+// seeded returns bounds of the units seeded at any instant of the pass: the totals of
+// additions and of withdrawals only grow.
 func (p *pass) seeded() (low, high int64) {
 	return p.before.create.stock + sum(p.before.added) - sum(p.after.withdrawn),
 		p.after.create.stock + sum(p.after.added) - sum(p.before.withdrawn)
@@ -83,7 +83,7 @@ func (p *pass) given(k int) (low, high int64) {
 		share(p.after.create.stock, k, p.n) + p.after.added[k] - p.before.withdrawn[k]
 }
 
-// sources says where units came from.
+// sources describes where units came from.
 func sources(created, added, withdrawn int64) string {
 	text := fmt.Sprintf("created with %d + %d added", created, added)
 	if withdrawn != 0 {
@@ -92,8 +92,8 @@ func sources(created, added, withdrawn int64) string {
 	return text
 }
 
-// judgeSeedings checks that each addition gave each shard its share, once, and that
-// each withdrawal took no more than it was to take.
+// judgeSeedings checks that each addition gave each shard its share, once, and that no
+// withdrawal took more than requested.
 func (p *pass) judgeSeedings(h *header) {
 	future := p.Now().Add(skew).UnixMilli()
 	for _, id := range slices.Sorted(maps.Keys(h.seeds)) {

@@ -16,8 +16,8 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// DynamoDB is what a recount calls of the client. The client itself must have time
-// limits and retry what was throttled.
+// DynamoDB is the part of the client that a recount uses. The client must have time
+// limits and retry throttled calls.
 type DynamoDB interface {
 	Scanner
 	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
@@ -30,26 +30,26 @@ type Scanner interface {
 	Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
 }
 
-// source is where the items come from. It hands out pages; a page is only valid during the call.
+// source is where the items come from. A page is only valid during the call of page.
 type source interface {
-	// partition reads the items under pk in the order of their sk; at most is 0 for all.
+	// partition reads the items under pk in the order of their sk; atMost 0 means all.
 	partition(ctx context.Context, pk string, atMost int32, page func([]item) error) error
 	get(ctx context.Context, keys []key) (map[key]item, error)
-	// scan reads the whole table, or says why it does not.
+	// scan reads the whole table, or returns why it does not.
 	scan(ctx context.Context, page func([]item) error) (whyNot string, err error)
-	// scans reports whether scan reads the table; if not, it says why.
+	// scans returns why scan would not read the table, "" if it would.
 	scans(ctx context.Context) (whyNot string, err error)
 	cost() (readUnits float64)
 }
 
 const (
-	// A page of a scan has at most 1 MB, so this many are the largest table that
-	// is scanned without being asked to: 16,384 read units.
+	// A page of a scan has at most 1 MB, so this bounds the size of tables that are
+	// scanned by default: 16,384 read units.
 	maxPages  = 64
 	batchKeys = 100 // DynamoDB's limit for BatchGetItem
 	readers   = 8   // batches read at once
-	// Throttled keys of a batch are asked for again after pauses from 50 ms to
-	// 1 s: about 15 s in all.
+	// Throttled keys of a batch are retried after pauses from 50 ms to 1 s: about 15 s
+	// in total.
 	maxTries = 20
 )
 
@@ -119,7 +119,7 @@ func (t *table) get(ctx context.Context, keys []key) (map[key]item, error) {
 	return found, err
 }
 
-// inParallel does all the parts, readers at a time.
+// inParallel calls do for all parts, readers at a time.
 func inParallel[T any](parts []T, do func(T) error) error {
 	errs := make([]error, len(parts))
 	hands := make(chan struct{}, readers)
@@ -188,7 +188,7 @@ func (t *table) scan(ctx context.Context, page func([]item) error) (whyNot strin
 		TableName: &t.name, ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	}
 	for pages := 0; ; pages++ {
-		if pages == maxPages && !t.full { // what DescribeTable says is up to six hours old
+		if pages == maxPages && !t.full { // DescribeTable's size is up to six hours old
 			return tooLarge, nil
 		}
 		out, err := t.db.Scan(ctx, in)
@@ -220,7 +220,7 @@ type Books struct {
 	partitions map[string][]item // in the order of sk
 }
 
-// Of makes books of a table's items.
+// Of returns the books of a table's items.
 func Of(items []map[string]types.AttributeValue) *Books {
 	b := &Books{partitions: map[string][]item{}}
 	for _, it := range items {

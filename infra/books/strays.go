@@ -11,8 +11,8 @@ import (
 // cutKind splits a partition key at its first '#'.
 func cutKind(pk string) (kind, rest string, ok bool) { return strings.Cut(pk, "#") }
 
-// cutNumber splits what follows the kind into a sale and a shard or bucket; ok is false
-// unless the number is written as the documentation says.
+// cutNumber splits the rest after the kind into a sale and a shard or bucket; ok is
+// false unless the number is written as documented.
 func cutNumber(rest string) (sale string, n int, ok bool) {
 	at := strings.LastIndexByte(rest, '#')
 	if at < 0 {
@@ -22,8 +22,8 @@ func cutNumber(rest string) (sale string, n int, ok bool) {
 	return rest[:at], n, ok
 }
 
-// readStrays looks for what lies where no reader of the sale looks. Without a scan
-// that is only what is asked for by its key: shards and buckets beyond the sale's.
+// readStrays looks for items under keys that no reader of the sale uses. Without a scan
+// it only probes the keys of shards and buckets beyond the sale's.
 func (p *pass) readStrays(ctx context.Context) error {
 	if p.whyNoScan == "" {
 		if err := p.scanStrays(ctx); err != nil || p.whyNoScan == "" {
@@ -36,8 +36,8 @@ func (p *pass) readStrays(ctx context.Context) error {
 	return p.probeBuckets(ctx)
 }
 
-// scanStrays scans the table for orders that no claim knows, for shards and claims
-// beyond the sale's, and for items of no documented kind and of no sale.
+// scanStrays scans the table for orders without a claim, for shards and claims beyond
+// the sale's, and for items of an undocumented kind or of no sale.
 func (p *pass) scanStrays(ctx context.Context) (err error) {
 	s := strays{pass: p, exist: map[string]bool{}, named: map[string]string{}}
 	p.whyNoScan, err = p.scan(ctx, func(items []item) error {
@@ -60,14 +60,14 @@ func (p *pass) scanStrays(ctx context.Context) (err error) {
 	return nil
 }
 
-// strays is one scan.
+// strays is the state of one scan.
 type strays struct {
 	*pass
 	exist map[string]bool   // sales
-	named map[string]string // sales that an item names, and which
+	named map[string]string // sales named by an item, and the item
 }
 
-// take looks at one item and returns it if it is an order of the sale.
+// take checks one item and returns it if it is an order of the sale.
 func (s *strays) take(it item) (o Order, mine bool) {
 	k := keyOf(it)
 	kind, rest, cut := cutKind(k.pk)
@@ -121,7 +121,7 @@ func (p *pass) strayClaim(k key) {
 	p.find("P3", "stray "+k.pk+" "+k.sk, "a claim of %q lies in %s, but the sale has buckets 0 to %d only: nobody looks for it there", k.sk, k.pk, p.buckets-1)
 }
 
-// probeBuckets asks for claims in buckets that the sale does not have.
+// probeBuckets looks for claims in buckets that the sale does not have.
 func (p *pass) probeBuckets(ctx context.Context) error {
 	beyond := make([][]item, maxBuckets)
 	buckets := make([]int, 0, maxBuckets)
@@ -142,7 +142,7 @@ func (p *pass) probeBuckets(ctx context.Context) error {
 	return err
 }
 
-// checkOwners finds the orders among a page's that no claim knows.
+// checkOwners finds the orders of a page that have no claim.
 func (p *pass) checkOwners(ctx context.Context, orders []Order) error {
 	owner := func(o Order) key { return key{p.claimPK(bucketOf(o.User, p.buckets)), o.User} }
 	if p.buckets == 0 || len(orders) == 0 {
@@ -151,7 +151,7 @@ func (p *pass) checkOwners(ctx context.Context, orders []Order) error {
 	keys := make([]key, 0, len(orders))
 	seen := make(map[key]bool, len(orders))
 	for _, o := range orders {
-		if k := owner(o); isUser(o.User) && !seen[k] { // a key may be in a batch once
+		if k := owner(o); isUser(o.User) && !seen[k] { // a batch must not repeat a key
 			seen[k] = true
 			keys = append(keys, k)
 		}
@@ -178,5 +178,5 @@ func (p *pass) checkOwners(ctx context.Context, orders []Order) error {
 	return nil
 }
 
-// shardName is how a finding names a shard.
+// shardName is a shard's name in findings.
 func shardName(k int) string { return "shard " + strconv.Itoa(k) }
