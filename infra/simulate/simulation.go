@@ -252,7 +252,7 @@ func (m *simulation) reconcile(event string) []receipt {
 	return out.Receipts
 }
 
-// deletion tells whether a message's deletion works.
+// deletion reports whether a message's deletion works.
 func (n *network) deletion() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
