@@ -143,7 +143,7 @@ func TestTheOperatorPausesAndResumesASale(t *testing.T) {
 	pause := func() {
 		t.Helper()
 		out, ok := s.make("pause", "SALE=moutai")
-		want := regexp.MustCompile("^moutai is paused since [0-9:]{8}Z: no unit leaves until `make resume SALE=moutai`\n$")
+		want := regexp.MustCompile("^moutai has been paused since [0-9:]{8}Z: no unit is sold until `make resume SALE=moutai`\n$")
 		if !ok || !want.MatchString(out) {
 			t.Errorf("succeeded: %t, said %q", ok, out)
 		}
@@ -157,7 +157,7 @@ func TestTheOperatorPausesAndResumesASale(t *testing.T) {
 		}
 	}
 	out, ok := s.make("resume", "SALE=moutai")
-	want := regexp.MustCompile("^moutai is resumed since [0-9:]{8}Z: it sells from [0-9T:-]+Z to [0-9T:-]+Z\n$")
+	want := regexp.MustCompile("^moutai was resumed at [0-9:]{8}Z: it sells from [0-9T:-]+Z to [0-9T:-]+Z\n$")
 	if !ok || !want.MatchString(out) {
 		t.Errorf("succeeded: %t, said %q", ok, out)
 	}
@@ -203,7 +203,7 @@ func TestDeadLettersAreShownAndMovedBack(t *testing.T) {
 	}
 	s.sendTo(url, `{"v":1,"saleId":"moutai","user":"alice","claimId":"`+claim.ID+`"}`)
 	out, code := s.operator("redrive")
-	for _, want := range []string{"1  poison: no order message", "1  poison: no such claim", "1  pending: moving it back", "nothing was moved"} {
+	for _, want := range []string{"1  poison: not an order message", "1  poison: no such claim", "1  pending: moving it back", "nothing was moved"} {
 		if code != 0 || !strings.Contains(out, want) {
 			t.Errorf("status %d, %q is not in: %s", code, want, out)
 		}

@@ -20,7 +20,7 @@ import (
 	"flashsale/shared/sale"
 )
 
-// buyer tells what happened to one buyer's order and what support may tell the buyer.
+// buyer prints what happened to one buyer's order and what support may tell the buyer.
 func buyer(ctx context.Context, p place, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("buyer", flag.ContinueOnError)
 	saleID := flags.String("sale", "", "")
@@ -29,10 +29,10 @@ func buyer(ctx context.Context, p place, args []string, out io.Writer) error {
 		return err
 	}
 	if !sale.ValidID(*saleID) {
-		return fmt.Errorf("%q is no sale id; name the sale: make buyer SALE=moutai BUYER=alice", *saleID)
+		return fmt.Errorf("%q is not a sale id; name the sale: make buyer SALE=moutai BUYER=alice", *saleID)
 	}
 	if !sale.ValidUser(*user) {
-		return fmt.Errorf("%q is no user id; name the buyer: make buyer SALE=%s BUYER=alice", *user, *saleID)
+		return fmt.Errorf("%q is not a user id; name the buyer: make buyer SALE=%s BUYER=alice", *user, *saleID)
 	}
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
@@ -48,21 +48,21 @@ func buyer(ctx context.Context, p place, args []string, out io.Writer) error {
 	return c.answer(ctx, *saleID, *user, time.Now(), out)
 }
 
-// orders is what buyer needs of the ledger.
+// orders is the part of the ledger that buyer uses.
 type orders interface {
 	claims
 	Sale(ctx context.Context, saleID string) (sale.Sale, error)
 	Order(ctx context.Context, id uint64) (sale.Order, error)
 }
 
-// complaint is where the answer to a buyer's complaint is looked for.
+// complaint holds the sources for the answer to a buyer's complaint.
 type complaint struct {
 	orders
 	seedings   func() ([]books.Seeding, error) // of the sale
 	whyPending func(sale.Claim) string
 }
 
-// answer writes what the table says of the buyer, line by line, and at the end what
+// answer writes the buyer's history from the table, a line for each event, and then what
 // support may tell the buyer.
 func (book complaint) answer(ctx context.Context, saleID, user string, now time.Time, out io.Writer) error {
 	c, err := book.Claim(ctx, saleID, user)
@@ -72,7 +72,7 @@ func (book complaint) answer(ctx context.Context, saleID, user string, now time.
 		if err != nil {
 			return errors.New(oneLine(err))
 		}
-		fmt.Fprintf(out, "%s holds nothing in sale %s (case matters; BUYER is the token's `sub`)\n", user, saleID)
+		fmt.Fprintf(out, "%s has no claim in sale %s (ids are case-sensitive; BUYER is the token's `sub`)\n", user, saleID)
 		fmt.Fprintf(out, "%s sells from %s to %s and is %s now\n", s.ID, instant(s.OpensAt), instant(s.ClosesAt), s.Phase(now))
 		seedings, err := book.seedings()
 		if err != nil {
@@ -80,7 +80,7 @@ func (book complaint) answer(ctx context.Context, saleID, user string, now time.
 		}
 		for _, seeded := range seedings {
 			if seeded.Units > 0 && seeded.At.After(s.OpensAt) {
-				fmt.Fprintf(out, "%s  %d units were added (%s): a \"sold out\" before that was true\n", httpapi.Time(seeded.At), seeded.Units, seeded.ID)
+				fmt.Fprintf(out, "%s  %d units were added (%s): a \"sold out\" before that was correct\n", httpapi.Time(seeded.At), seeded.Units, seeded.ID)
 			}
 		}
 		fmt.Fprintln(out, "for the buyer: no order was accepted under this account")
@@ -91,18 +91,18 @@ func (book complaint) answer(ctx context.Context, saleID, user string, now time.
 	event := func(at time.Time, what string) { fmt.Fprintf(out, "%s  %s\n", httpapi.Time(at), what) }
 	event(c.AcceptedAt, fmt.Sprintf("accepted: claim %s, one unit of shard %d", c.ID, c.Shard))
 	if !c.ResentAt.IsZero() {
-		event(c.ResentAt, "its order message was sent again (the last time)")
+		event(c.ResentAt, "its order message was sent again (latest resend)")
 	}
 	if c.State() == sale.Pending {
 		fmt.Fprintf(out, "%-24s  pending for %v: %s\n", "now", now.Sub(c.AcceptedAt).Round(time.Second), book.whyPending(c))
-		fmt.Fprintln(out, "for the buyer: the unit is yours; the order's number follows, and you need do nothing")
+		fmt.Fprintln(out, "for the buyer: the unit is yours; the order number will follow, and you need not do anything")
 		return nil
 	}
 	number := orderid.String(c.OrderID)
 	event(orderid.Time(c.OrderID), "confirmed: order "+number)
 	switch _, err := book.Order(ctx, c.OrderID); {
 	case sale.CodeOf(err) == sale.OrderNotFound:
-		fmt.Fprintf(out, "%-24s  its order item is missing: reconcile sends its message again within %v\n", "now", ledger.ResendBound)
+		fmt.Fprintf(out, "%-24s  its order item is missing: reconcile will resend its message within %v\n", "now", ledger.ResendBound)
 	case err != nil:
 		return errors.New(oneLine(err))
 	}
@@ -110,9 +110,9 @@ func (book complaint) answer(ctx context.Context, saleID, user string, now time.
 	return nil
 }
 
-// whyPending says where the claim's message is, as far as the queues tell.
+// whyPending says where the claim's message is, as far as the queues show.
 func (p place) whyPending(ctx context.Context, c sale.Claim) string {
-	repair := fmt.Sprintf("reconcile sends its message again within %v, or the buyer by asking", ledger.ResendBound)
+	repair := fmt.Sprintf("reconcile will resend its message within %v; a status request by the buyer resends it too", ledger.ResendBound)
 	client, source, deadLetters, err := p.queues(ctx)
 	if err != nil {
 		return repair
@@ -129,7 +129,7 @@ func (p place) whyPending(ctx context.Context, c sale.Claim) string {
 	if err != nil {
 		return repair
 	}
-	return fmt.Sprintf("%s messages wait in the order queue, and finalize has %s in work; %s",
+	return fmt.Sprintf("the order queue has %s messages waiting and %s being processed; %s",
 		depth.Attributes["ApproximateNumberOfMessages"], depth.Attributes["ApproximateNumberOfMessagesNotVisible"], repair)
 }
 

@@ -15,11 +15,11 @@ import (
 	"flashsale/shared/sale"
 )
 
-// errNotDone: the line that says so has been printed.
-var errNotDone = errors.New("the sale is not as it was asked to be")
+// errNotDone means that the change failed and the line that says so has been printed.
+var errNotDone = errors.New("the sale is not in the requested state")
 
-// changed is what SeedFunction answers to a change of a sale. Which fields it has
-// depends on the action.
+// changed is SeedFunction's answer to a change of a sale. Which fields are set depends on
+// the action.
 type changed struct {
 	SaleID    string    `json:"saleId"`
 	Seeded    int64     `json:"seeded"`
@@ -31,39 +31,39 @@ type changed struct {
 	ChangedAt time.Time `json:"changedAt"`
 }
 
-// A change is a command that asks SeedFunction to change a sale. No request carries an
-// instant, so it applies whatever edit stands; it may be sent twice, because the
-// command ends with the last word on the sale.
+// A change is a command that asks SeedFunction to change a sale. The requests carry no
+// instant, so they apply after any earlier edit. A request may be sent twice; the command
+// prints the state from the last answer.
 type change struct {
-	action string // the request's
-	done   string // its participle
-	// members reads what the request has besides the action and the sale; nil: nothing.
+	action string // of the request
+	done   string // past participle of the action
+	// members returns the request's members besides action and sale; nil: there are none.
 	members func(values map[string]string) (map[string]any, error)
 	// say describes the sale as it is now, or fails if it is not as asked. where is
 	// "ENV=prod ", or empty for the local stack.
 	say func(c changed, values map[string]string, where string) (string, error)
 }
 
-var errUnsaid = errors.New("SeedFunction's answer does not say so")
+var errUnsaid = errors.New("SeedFunction's answer does not confirm it")
 
 var changes = []change{
 	{action: "pause", done: "PAUSED", say: func(c changed, _ map[string]string, where string) (string, error) {
 		if !c.Paused {
 			return "", errUnsaid
 		}
-		return fmt.Sprintf("%s is paused since %s: no unit leaves until `make resume %sSALE=%s`", c.SaleID, at(c.ChangedAt), where, c.SaleID), nil
+		return fmt.Sprintf("%s has been paused since %s: no unit is sold until `make resume %sSALE=%s`", c.SaleID, at(c.ChangedAt), where, c.SaleID), nil
 	}},
 	{action: "resume", done: "RESUMED", say: func(c changed, _ map[string]string, _ string) (string, error) {
 		if c.Paused {
 			return "", errUnsaid
 		}
-		return fmt.Sprintf("%s is resumed since %s: it sells from %s to %s", c.SaleID, at(c.ChangedAt), instant(c.OpensAt), instant(c.ClosesAt)), nil
+		return fmt.Sprintf("%s was resumed at %s: it sells from %s to %s", c.SaleID, at(c.ChangedAt), instant(c.OpensAt), instant(c.ClosesAt)), nil
 	}},
 	{action: "reschedule", done: "RESCHEDULED", members: window, say: func(c changed, values map[string]string, where string) (string, error) {
 		if instant(c.OpensAt) != values["opens"] || instant(c.ClosesAt) != values["closes"] {
 			return "", errUnsaid
 		}
-		text := fmt.Sprintf("%s is rescheduled since %s: it sells from %s to %s", c.SaleID, at(c.ChangedAt), instant(c.OpensAt), instant(c.ClosesAt))
+		text := fmt.Sprintf("%s was rescheduled at %s: it sells from %s to %s", c.SaleID, at(c.ChangedAt), instant(c.OpensAt), instant(c.ClosesAt))
 		if c.Paused {
 			text += fmt.Sprintf(", but it is paused: `make resume %sSALE=%s`", where, c.SaleID)
 		}
@@ -71,16 +71,16 @@ var changes = []change{
 	}},
 	{action: "add", done: "ADDED", members: units, say: func(c changed, values map[string]string, where string) (string, error) {
 		if !c.Applied {
-			return fmt.Sprintf("%s: %s units were added as %s before, and nothing changed now; %d units were seeded in all", c.SaleID,
+			return fmt.Sprintf("%s: %s units were added earlier under the name %s, and nothing changed now; %d units have been seeded in total", c.SaleID,
 				values["stock"], values["seed-id"], c.Seeded), nil
 		}
-		return fmt.Sprintf("%s has %s units more, %d seeded in all; `make add` with SEED_ID=%s again changes nothing; `make receipt %sSALE=%s` counts them",
+		return fmt.Sprintf("%s got %s more units, %d have been seeded in total; repeating `make add` with SEED_ID=%s changes nothing; `make receipt %sSALE=%s` counts them",
 			c.SaleID, values["stock"], c.Seeded, values["seed-id"], where, c.SaleID), nil
 	}},
 	{action: "withdraw", done: "WITHDRAWN", members: units, say: func(c changed, values map[string]string, where string) (string, error) {
-		text := fmt.Sprintf("%s: %d of %s units are withdrawn, %d stay seeded", c.SaleID, c.Withdrawn, values["stock"], c.Seeded)
+		text := fmt.Sprintf("%s: %d of %s units were withdrawn, %d stay seeded", c.SaleID, c.Withdrawn, values["stock"], c.Seeded)
 		if !c.Applied {
-			text = fmt.Sprintf("%s: %d of %s units were withdrawn as %s before, and nothing changed now; %d stay seeded", c.SaleID,
+			text = fmt.Sprintf("%s: %d of %s units were withdrawn earlier under the name %s, and nothing changed now; %d stay seeded", c.SaleID,
 				c.Withdrawn, values["stock"], values["seed-id"], c.Seeded)
 		}
 		if fmt.Sprint(c.Withdrawn) != values["stock"] {
@@ -94,33 +94,33 @@ func at(t time.Time) string { return t.UTC().Format("15:04:05Z") }
 
 func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// window reads the new schedule, and leaves its instants as instant writes them.
+// window reads the new schedule and rewrites its instants in the format of instant.
 func window(values map[string]string) (map[string]any, error) {
 	members := map[string]any{}
 	for flag, member := range map[string]string{"opens": "opensAt", "closes": "closesAt"} {
 		t, err := time.Parse(time.RFC3339, values[flag])
 		if err != nil {
-			return nil, fmt.Errorf("%s=%q is no instant; name both: OPENS=2026-11-11T12:00:00Z CLOSES=2026-11-11T14:00:00Z", strings.ToUpper(flag), values[flag])
+			return nil, fmt.Errorf("%s=%q is not an instant; give both: OPENS=2026-11-11T12:00:00Z CLOSES=2026-11-11T14:00:00Z", strings.ToUpper(flag), values[flag])
 		}
 		members[member], values[flag] = instant(t), instant(t)
 	}
 	return members, nil
 }
 
-// units reads how many units are meant, and the name that makes the request count once.
+// units reads the number of units and the name by which a repeated request counts once.
 func units(values map[string]string) (map[string]any, error) {
 	if !sale.ValidID(values["seed-id"]) {
-		return nil, fmt.Errorf("%q is no name; give the request one that was not used before, so that it counts once: SEED_ID=second-batch", values["seed-id"])
+		return nil, fmt.Errorf("%q is not a name; give the request a name that was not used before, so that it counts once: SEED_ID=second-batch", values["seed-id"])
 	}
 	var stock int64
 	if _, err := fmt.Sscanf(values["stock"]+" ", "%d ", &stock); err != nil || stock < 1 || fmt.Sprint(stock) != values["stock"] {
-		return nil, fmt.Errorf("%q is no number of units: STOCK=50", values["stock"])
+		return nil, fmt.Errorf("%q is not a number of units; give one such as STOCK=50", values["stock"])
 	}
 	return map[string]any{"seedId": values["seed-id"], "stock": stock}, nil
 }
 
-// run asks for the change and prints one line: the state that results, or why it does
-// not, and then fails with errNotDone.
+// run requests the change and prints one line: the resulting state or, with errNotDone, why
+// the change failed.
 func (c change) run(ctx context.Context, p place, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet(c.action, flag.ContinueOnError)
 	values := map[string]string{}
@@ -150,7 +150,7 @@ func (c change) run(ctx context.Context, p place, args []string, out io.Writer) 
 func (c change) ask(ctx context.Context, p place, values map[string]string) (changed, error) {
 	var after changed
 	if !sale.ValidID(values["sale"]) {
-		return after, fmt.Errorf("%q is no sale id; name the sale: make %s SALE=moutai", values["sale"], c.action)
+		return after, fmt.Errorf("%q is not a sale id; name the sale: make %s SALE=moutai", values["sale"], c.action)
 	}
 	request := map[string]any{"action": c.action, "saleId": values["sale"]}
 	if c.members != nil {
@@ -172,7 +172,7 @@ func (c change) ask(ctx context.Context, p place, values map[string]string) (cha
 	case errors.As(err, &refusal) && refusal.Code != string(sale.Busy):
 		return after, errors.New(refusal.Detail)
 	case err != nil:
-		return after, fmt.Errorf("%w; it may yet happen: repeat it until it says so", err)
+		return after, fmt.Errorf("%w; the change may still happen: repeat the command until it succeeds", err)
 	}
 	return after, nil
 }

@@ -17,14 +17,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// call is a request to AWS: which service was asked where, and for what.
+// call is a request to AWS: the service, the region and the operation.
 type call struct {
 	Region, Service, Name string
 	Body                  map[string]any
 }
 
-// account is an AWS account with the stack "shop" in eu-west-1, whose services answer
-// what a test says, by the operation or the function. It returns the calls.
+// account is an AWS account with the stack "shop" in eu-west-1 whose services give the
+// test's answers, by operation or function. It returns the calls.
 func account(t *testing.T, answers map[string]string) (config string, calls *[]call) {
 	t.Helper()
 	offline(t)
@@ -69,7 +69,7 @@ esac
 	}
 	for name, value := range map[string]string{
 		"PATH": bin + ":" + os.Getenv("PATH"), "AWS_ENDPOINT_URL": services.URL, "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
-		"AWS_REGION": "us-east-1", // the stack's wins
+		"AWS_REGION": "us-east-1", // the stack's region wins
 	} {
 		t.Setenv(name, value)
 	}
@@ -85,23 +85,23 @@ func TestAnEnvironmentsSaleIsChangedThroughItsSeedFunction(t *testing.T) {
 		members              map[string]any
 	}{
 		{action: "pause", answer: `{"saleId":"moutai","paused":true,"changedAt":"2026-11-11T12:00:00Z"}`,
-			want: "moutai is paused since 12:00:00Z: no unit leaves until `make resume ENV=dev SALE=moutai`\n"},
+			want: "moutai has been paused since 12:00:00Z: no unit is sold until `make resume ENV=dev SALE=moutai`\n"},
 		{action: "resume", answer: `{"saleId":"moutai","changedAt":"2026-11-11T12:00:00Z","opensAt":"2026-11-11T12:00:00Z","closesAt":"2026-11-11T14:00:00Z"}`,
-			want: "moutai is resumed since 12:00:00Z: it sells from 2026-11-11T12:00:00Z to 2026-11-11T14:00:00Z\n"},
+			want: "moutai was resumed at 12:00:00Z: it sells from 2026-11-11T12:00:00Z to 2026-11-11T14:00:00Z\n"},
 		{action: "reschedule", answer: `{"saleId":"moutai","paused":true,"changedAt":"2026-11-10T12:00:00Z","opensAt":"2026-11-11T12:00:00.000Z","closesAt":"2026-11-11T14:00:00.000Z"}`,
-			want:  "moutai is rescheduled since 12:00:00Z: it sells from 2026-11-11T12:00:00Z to 2026-11-11T14:00:00Z, but it is paused: `make resume ENV=dev SALE=moutai`\n",
+			want:  "moutai was rescheduled at 12:00:00Z: it sells from 2026-11-11T12:00:00Z to 2026-11-11T14:00:00Z, but it is paused: `make resume ENV=dev SALE=moutai`\n",
 			flags: []string{"-opens", "2026-11-11T13:00:00+01:00", "-closes", closes}, members: map[string]any{"opensAt": opens, "closesAt": closes}},
 		{action: "add", answer: `{"saleId":"moutai","seeded":150,"shards":2,"applied":true}`,
-			want:  "moutai has 50 units more, 150 seeded in all; `make add` with SEED_ID=second-batch again changes nothing; `make receipt ENV=dev SALE=moutai` counts them\n",
+			want:  "moutai got 50 more units, 150 have been seeded in total; repeating `make add` with SEED_ID=second-batch changes nothing; `make receipt ENV=dev SALE=moutai` counts them\n",
 			flags: []string{"-stock", "50", "-seed-id", "second-batch"}, members: map[string]any{"stock": 50.0, "seedId": "second-batch"}},
 		{action: "add", answer: `{"saleId":"moutai","seeded":150,"shards":2,"applied":false}`,
-			want:  "moutai: 50 units were added as second-batch before, and nothing changed now; 150 units were seeded in all\n",
+			want:  "moutai: 50 units were added earlier under the name second-batch, and nothing changed now; 150 units have been seeded in total\n",
 			flags: []string{"-stock", "50", "-seed-id", "second-batch"}, members: map[string]any{"stock": 50.0, "seedId": "second-batch"}},
 		{action: "withdraw", answer: `{"saleId":"moutai","seeded":1000,"shards":2,"applied":true,"withdrawn":9000}`,
-			want:  "moutai: 9000 of 9000 units are withdrawn, 1000 stay seeded; `make receipt ENV=dev SALE=moutai` counts them\n",
+			want:  "moutai: 9000 of 9000 units were withdrawn, 1000 stay seeded; `make receipt ENV=dev SALE=moutai` counts them\n",
 			flags: []string{"-stock", "9000", "-seed-id", "typo"}, members: map[string]any{"stock": 9000.0, "seedId": "typo"}},
 		{action: "withdraw", answer: `{"saleId":"moutai","seeded":1200,"shards":2,"applied":false,"withdrawn":8800}`,
-			want: "moutai: 8800 of 9000 units were withdrawn as typo before, and nothing changed now; 1200 stay seeded; no other unit was left; " +
+			want: "moutai: 8800 of 9000 units were withdrawn earlier under the name typo, and nothing changed now; 1200 stay seeded; no other unit was left; " +
 				"`make receipt ENV=dev SALE=moutai` counts them\n",
 			flags: []string{"-stock", "9000", "-seed-id", "typo"}, members: map[string]any{"stock": 9000.0, "seedId": "typo"}},
 	} {
@@ -146,10 +146,10 @@ func TestAnEnvironmentsTableAndQueuesAreThoseOfItsStack(t *testing.T) {
 	}
 }
 
-func TestAnEnvironmentThatIsNotThereIsAskedNothing(t *testing.T) {
+func TestAMissingEnvironmentIsNotCalled(t *testing.T) {
 	config, calls := account(t, nil)
 	for says, where := range map[string][]string{
-		"there are: dev, other": {"-env", "staging"}, "stack none": {"-env", "other"}, "name one of them": {"-env", "dev", "-table", "T"},
+		"there are: dev, other": {"-env", "staging"}, "stack none": {"-env", "other"}, "give only one of": {"-env", "dev", "-table", "T"},
 	} {
 		for _, command := range [][]string{{"pause", "-sale", "moutai"}, {"receipt"}, {"redrive"}} {
 			var out bytes.Buffer
@@ -170,16 +170,16 @@ func TestAnEnvironmentThatIsNotThereIsAskedNothing(t *testing.T) {
 	}
 }
 
-func TestAChangeThatCannotBeMeantIsAskedOfNobody(t *testing.T) {
+func TestAnInvalidChangeIsNotRequested(t *testing.T) {
 	config, calls := account(t, nil)
 	for says, command := range map[string][]string{
-		"NOT PAUSED: \"\" is no sale id; name the sale: make pause SALE=moutai\n":   {"pause"},
-		"NOT RESCHEDULED: OPENS=\"tomorrow\" is no instant; name both: OPENS=":      {"reschedule", "-sale", "m", "-opens", "tomorrow", "-closes", "2026-11-11T14:00:00Z"},
-		"NOT RESCHEDULED: CLOSES=\"\" is no instant; name both: OPENS=":             {"reschedule", "-sale", "m", "-opens", "2026-11-11T14:00:00Z"},
-		"NOT ADDED: \"\" is no name; give the request one that was not used before": {"add", "-sale", "m", "-stock", "5"},
-		"NOT ADDED: \"-5\" is no number of units: STOCK=50":                         {"add", "-sale", "m", "-stock", "-5", "-seed-id", "x"},
-		"NOT WITHDRAWN: \"0\" is no number of units: STOCK=50":                      {"withdraw", "-sale", "m", "-stock", "0", "-seed-id", "x"},
-		"NOT ADDED: \"5 0\" is no number of units: STOCK=50":                        {"add", "-sale", "m", "-stock", "5 0", "-seed-id", "x"},
+		"NOT PAUSED: \"\" is not a sale id; name the sale: make pause SALE=moutai\n":      {"pause"},
+		"NOT RESCHEDULED: OPENS=\"tomorrow\" is not an instant; give both: OPENS=":        {"reschedule", "-sale", "m", "-opens", "tomorrow", "-closes", "2026-11-11T14:00:00Z"},
+		"NOT RESCHEDULED: CLOSES=\"\" is not an instant; give both: OPENS=":               {"reschedule", "-sale", "m", "-opens", "2026-11-11T14:00:00Z"},
+		"NOT ADDED: \"\" is not a name; give the request a name that was not used before": {"add", "-sale", "m", "-stock", "5"},
+		"NOT ADDED: \"-5\" is not a number of units; give one such as STOCK=50":           {"add", "-sale", "m", "-stock", "-5", "-seed-id", "x"},
+		"NOT WITHDRAWN: \"0\" is not a number of units; give one such as STOCK=50":        {"withdraw", "-sale", "m", "-stock", "0", "-seed-id", "x"},
+		"NOT ADDED: \"5 0\" is not a number of units; give one such as STOCK=50":          {"add", "-sale", "m", "-stock", "5 0", "-seed-id", "x"},
 	} {
 		var out bytes.Buffer
 		err := run(t.Context(), append([]string{"-env", "dev", "-config", config}, command...), &out)

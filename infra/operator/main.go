@@ -1,10 +1,9 @@
-// Command operator is what an operator asks and does by hand: list the sales, change
-// one, recount it, follow one buyer's order, and empty the dead-letter queue.
+// Command operator does an operator's manual tasks: list the sales, change one, recount it,
+// follow one buyer's order, and empty the dead-letter queue.
 //
-// It works on the local stack, which it finds by its API port, or with ordinary
-// credentials on the stack of an environment in infra/samconfig.toml, or on a table
-// (and queues) that are named. It only asks and prints: SeedFunction changes sales,
-// and infra/books recounts them.
+// It works on the local stack, which it finds by its API port, or, with AWS credentials, on
+// the stack of an environment in infra/samconfig.toml or on a given table (and queues).
+// SeedFunction changes sales, and infra/books recounts them.
 package main
 
 import (
@@ -20,15 +19,15 @@ import (
 	"flashsale/infra/arguments"
 )
 
-// Exit codes: 1 says that the books are wrong or that an edit does not stand, 2
-// that nobody could look.
+// Exit codes: 1 means that the books are wrong or that an edit did not take effect, 2 that
+// the command could not find out.
 const (
 	exitFine    = 0
 	exitBroken  = 1
 	exitFailure = 2
 )
 
-// errBroken: what was asked was answered, and the answer is bad news.
+// errBroken means that the command worked and found wrong books.
 var errBroken = errors.New("the books do not balance")
 
 const usage = `usage:
@@ -61,7 +60,7 @@ func main() {
 	os.Exit(exitFailure)
 }
 
-// run does one command and writes what it has to say to out.
+// run does one command and writes its result to out.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("operator", flag.ContinueOnError)
 	flags.Usage = func() { fmt.Fprint(out, usage) }
@@ -86,7 +85,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return fmt.Errorf("there is no command %q (-h lists them)", flags.Arg(0))
 	}
 	if p.env != "" && p.table != "" {
-		return errors.New("ENV (-env) and TABLE (-table): name one of them")
+		return errors.New("give only one of ENV (-env) and TABLE (-table)")
 	}
 	if p.env != "" {
 		p.lost = p.deployed(ctx)

@@ -21,9 +21,9 @@ import (
 	"flashsale/shared/ledger"
 )
 
-// A table that cannot be reached is known within 30 s: callTries attempts of
-// callTime with pauses of at most callPause, and reachTime for everything before
-// the first answer, credentials included.
+// An unreachable table is reported within 30 s: callTries attempts of callTime with
+// pauses of at most callPause, and reachTime for everything up to the first answer,
+// including credentials.
 const (
 	callTries = 3
 	reachTime = 28 * time.Second
@@ -38,18 +38,18 @@ func retryer() aws.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts, o.MaxBackoff = callTries, callPause })
 }
 
-// place says which system is meant: the local stack, the stack of an environment, or
-// the named resources of an AWS account.
+// place selects the system: the local stack, the stack of an environment, or the given
+// resources of an AWS account.
 type place struct {
 	apiPort     int
 	env         string // in the configuration file
-	config      string // that file's path
-	region      string // of the stack; empty: the environment's
+	config      string // path of that file
+	region      string // of the stack; empty: from the environment
 	table       string
 	queue       string
 	deadLetters string
 	stack       *system.Place // of env
-	lost        error         // why env has no stack
+	lost        error         // the error if env has no stack
 }
 
 // deployed finds the stack of the environment, its table and its queues.
@@ -67,8 +67,8 @@ func (p *place) deployed(ctx context.Context) error {
 	return nil
 }
 
-// account is the AWS configuration of the place, by which no call hangs. The SDK's own
-// has no time limit at all.
+// account returns the AWS configuration of the place, with time limits: the SDK's default
+// has none.
 func (p place) account(ctx context.Context) (aws.Config, error) {
 	client := awshttp.NewBuildableClient().WithTimeout(callTime)
 	if p.table == "" {
@@ -84,7 +84,7 @@ func (p place) account(ctx context.Context) (aws.Config, error) {
 	return cfg, nil
 }
 
-// dynamodb opens the table; each change is a change of the client's options.
+// dynamodb opens the table; the changes apply to the client's options.
 func (p place) dynamodb(ctx context.Context, change ...func(*dynamodb.Options)) (*dynamodb.Client, string, error) {
 	cfg, err := p.account(ctx)
 	if err != nil {
@@ -101,8 +101,7 @@ func (p place) dynamodb(ctx context.Context, change ...func(*dynamodb.Options)) 
 	return dynamodb.NewFromConfig(cfg, change...), where.Table, nil
 }
 
-// ledger opens the table for the questions that the functions ask, too. It tries again
-// by itself.
+// ledger opens the table as the functions do. It has its own retries.
 func (p place) ledger(ctx context.Context) (*ledger.Ledger, error) {
 	db, table, err := p.dynamodb(ctx, ledger.OneAttempt)
 	if err != nil {
@@ -119,7 +118,7 @@ func (p place) queues(ctx context.Context) (api *sqs.Client, source, deadLetters
 	}
 	if p.table != "" {
 		if p.queue == "" || p.deadLetters == "" {
-			return nil, "", "", errors.New("name the queues (QUEUE=… DLQ=…), or the environment (ENV=dev)")
+			return nil, "", "", errors.New("give the queues (QUEUE=… DLQ=…) or the environment (ENV=dev)")
 		}
 		return sqs.NewFromConfig(cfg), p.queue, p.deadLetters, nil
 	}
@@ -131,7 +130,7 @@ func (p place) queues(ctx context.Context) (api *sqs.Client, source, deadLetters
 	return sqs.NewFromConfig(cfg), where.OrderQueue, where.OrderDeadLetterQueue, nil
 }
 
-// system is where SeedFunction can be asked.
+// system returns the system whose SeedFunction can be called.
 func (p place) system(ctx context.Context) (system.Place, error) {
 	if p.lost != nil {
 		return system.Place{}, p.lost
@@ -140,7 +139,7 @@ func (p place) system(ctx context.Context) (system.Place, error) {
 		return *p.stack, nil
 	}
 	if p.table != "" {
-		return system.Place{}, errors.New("a table alone cannot be asked for an edit: name its environment (ENV=dev)")
+		return system.Place{}, errors.New("a table alone is not enough for an edit: give its environment (ENV=dev)")
 	}
 	return system.Find(ctx, system.Wanted{URL: p.localAPI()})
 }
@@ -154,7 +153,7 @@ func (p place) local(ctx context.Context) (client.System, error) {
 	}
 	found, err := client.Find(ctx, p.localAPI(), client.Options{})
 	if err != nil {
-		err = fmt.Errorf("%w; for AWS name the environment or the table", err)
+		err = fmt.Errorf("%w; for AWS give the environment (ENV) or the table (TABLE)", err)
 	}
 	return found, err
 }

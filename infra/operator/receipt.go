@@ -18,8 +18,8 @@ import (
 	"flashsale/infra/books"
 )
 
-// receipt recounts a sale from its items and fails with errBroken unless
-// everything adds up. Without a sale it says which there are; with -all it recounts all of them.
+// receipt recounts a sale from its items and fails with errBroken unless everything adds up.
+// Without a sale it lists the sales; with -all it recounts all of them.
 func receipt(ctx context.Context, p place, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("receipt", flag.ContinueOnError)
 	saleID := flags.String("sale", "", "")
@@ -74,7 +74,7 @@ func recountEach(ctx context.Context, db books.DynamoDB, table string, ids []str
 	return broken
 }
 
-// reach reads the list of sales, to know that the table can be reached at all.
+// reach reads the list of sales, which shows that the table can be reached.
 func reach(ctx context.Context, db books.DynamoDB, table string) ([]books.Listing, error) {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
@@ -92,7 +92,7 @@ func listSales(out io.Writer, table string, sales []books.Listing) {
 		fmt.Fprintf(out, "the table %s has no sale\n", table)
 		return
 	}
-	fmt.Fprintf(out, "the sales of the table %s (make receipt SALE=… or ALL=1 recounts):\n", table)
+	fmt.Fprintf(out, "sales of the table %s (make receipt SALE=… recounts one, ALL=1 all of them):\n", table)
 	for _, s := range sales {
 		state := "closes"
 		switch {
@@ -105,7 +105,7 @@ func listSales(out io.Writer, table string, sales []books.Listing) {
 	}
 }
 
-// saleNames names the first sales that there are.
+// saleNames names the first sales of the table.
 func saleNames(table string, sales []books.Listing) string {
 	var names []string
 	for _, s := range sales[:min(len(sales), 10)] {
@@ -120,7 +120,7 @@ func saleNames(table string, sales []books.Listing) string {
 	return "the table " + table + " has " + strings.Join(names, ", ")
 }
 
-// recount recounts one sale, with a bar on a terminal.
+// recount recounts one sale, with a progress bar on a terminal.
 func recount(ctx context.Context, db books.DynamoDB, table, saleID string, o books.Options) (*books.Receipt, error) {
 	if term.IsTerminal(int(os.Stderr.Fd())) {
 		bar := progressbar.NewOptions64(1, progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription("claims"),
@@ -128,7 +128,7 @@ func recount(ctx context.Context, db books.DynamoDB, table, saleID string, o boo
 			progressbar.OptionClearOnFinish())
 		o.Progress = func(claims, about int64) {
 			bar.ChangeMax64(max(about, 1))
-			_ = bar.Set64(claims) // a terminal that cannot be drawn on must not stop a recount
+			_ = bar.Set64(claims) // a terminal error must not stop a recount
 		}
 		defer func() { _ = bar.Clear() }()
 	}
@@ -187,7 +187,7 @@ func print(out io.Writer, r *books.Receipt) {
 		list("NOT BALANCED:", findings)
 	}
 	if len(r.NotLookedFor) == 0 {
-		fmt.Fprintln(out, "every item of the table was looked at")
+		fmt.Fprintln(out, "every item of the table was checked")
 	}
-	list("it did not look for:", r.NotLookedFor)
+	list("not checked:", r.NotLookedFor)
 }

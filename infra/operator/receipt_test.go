@@ -18,7 +18,7 @@ import (
 	"flashsale/infra/books"
 )
 
-// stackOver is the local stack's word for a DynamoDB that answers with this handler.
+// stackOver returns a local stack whose DynamoDB has this handler.
 func stackOver(t *testing.T, dynamodb http.HandlerFunc) place {
 	t.Helper()
 	engine := httptest.NewServer(dynamodb)
@@ -26,7 +26,7 @@ func stackOver(t *testing.T, dynamodb http.HandlerFunc) place {
 	return pointing(t, engine.URL)
 }
 
-// pointing is a local stack whose DynamoDB is at the URL.
+// pointing returns a local stack whose DynamoDB is at the URL.
 func pointing(t *testing.T, url string) place {
 	t.Helper()
 	stack := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -65,11 +65,11 @@ func TestATableThatCannotBeReadEndsWithOneLine(t *testing.T) {
 	defer close(hang)
 	t.Setenv("AWS_REGION", "us-east-1")
 	for name, p := range map[string]place{
-		"nobody listens":   pointing(t, "http://127.0.0.1:1"),
-		"nobody answers":   stackOver(t, func(http.ResponseWriter, *http.Request) { <-hang }),
-		"it fails":         stackOver(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "{}", http.StatusInternalServerError) }),
-		"no credentials":   {table: "T"},
-		"no stack is here": {apiPort: 1},
+		"nothing listens": pointing(t, "http://127.0.0.1:1"),
+		"nothing answers": stackOver(t, func(http.ResponseWriter, *http.Request) { <-hang }),
+		"it fails":        stackOver(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "{}", http.StatusInternalServerError) }),
+		"no credentials":  {table: "T"},
+		"no stack runs":   {apiPort: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for command, ask := range map[string]func(context.Context, place, []string, io.Writer) error{
@@ -85,7 +85,7 @@ func TestATableThatCannotBeReadEndsWithOneLine(t *testing.T) {
 	}
 }
 
-// answers is a DynamoDB with a list of sales and nothing else.
+// answers is a DynamoDB that holds only a list of sales.
 func answers(ids ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -100,7 +100,7 @@ func answers(ids ...string) http.HandlerFunc {
 	}
 }
 
-func TestWithoutASaleTheReceiptSaysWhichThereAre(t *testing.T) {
+func TestWithoutASaleTheReceiptListsTheSales(t *testing.T) {
 	for _, c := range []struct {
 		ids  []string
 		want []string
@@ -118,11 +118,11 @@ func TestWithoutASaleTheReceiptSaysWhichThereAre(t *testing.T) {
 	}
 	err := receipt(t.Context(), stackOver(t, answers("moutai")), []string{"-sale", "maotai"}, &bytes.Buffer{})
 	if !errors.Is(err, books.ErrNoSale) || !strings.Contains(err.Error(), "the table T has moutai") {
-		t.Errorf("a sale that is not there: %v", err)
+		t.Errorf("a missing sale: %v", err)
 	}
 }
 
-func TestAllSalesAreRecountedAndOneThatIsBrokenFailsAll(t *testing.T) {
+func TestAllSalesAreRecountedAndOneBrokenSaleFailsTheCommand(t *testing.T) {
 	db, table, err := stackOver(t, answers("moutai", "other")).dynamodb(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ not finished:
   - 1 confirmed claims have no order item yet
 NOT BALANCED:
   - shard 0: stock is 40, should be 22 (seeded 25 - claims 3): 18 too many (P2)
-it did not look for:
+not checked:
   - orders that no claim knows
 `
 	if out.String() != want {

@@ -20,33 +20,34 @@ import (
 )
 
 const (
-	// previewed bounds how many dead letters are looked at when none is moved.
+	// previewed bounds how many dead letters are read when none is moved.
 	previewed = 100
-	// previewHide is how long a dead letter stays hidden if it cannot be put back at
-	// once; moveHide is the same while all of them are moved, which ends by moveLimit.
+	// previewHide is how long a dead letter stays hidden if it cannot be made visible
+	// again at once; moveHide is the same for a run that moves or deletes, which takes
+	// at most moveLimit.
 	previewHide = 30 * time.Second
 	moveLimit   = 10 * time.Minute
 	moveHide    = moveLimit + time.Minute
 )
 
-// fate is what becomes of a dead letter.
+// fate says what to do with a dead letter.
 type fate string
 
 const (
-	pending fate = "pending" // finalizing it again gives the order its id
-	done    fate = "done"    // the order is confirmed: nothing is left to do
+	pending fate = "pending" // finalizing the claim again gives the order its id
+	done    fate = "done"    // the order is confirmed; nothing is left to do
 	poison  fate = "poison"  // no delivery can ever succeed
 	unknown fate = "unknown" // the table does not answer
 )
 
-// claims is what redrive needs of the ledger.
+// claims is the part of the ledger that redrive uses.
 type claims interface {
 	Claim(ctx context.Context, saleID, user string) (sale.Claim, error)
 }
 
-// redrive shows what lies in the dead-letter queue and why. With -go it moves what is
-// pending back to the order queue and deletes what is done; with -drop poison it
-// deletes what is poison.
+// redrive shows which messages are in the dead-letter queue and why. With -go it moves
+// pending ones back to the order queue and deletes those that are done; with -drop poison
+// it deletes poison ones.
 func redrive(ctx context.Context, p place, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("redrive", flag.ContinueOnError)
 	move := flags.Bool("go", false, "")
@@ -73,19 +74,19 @@ func redrive(ctx context.Context, p place, args []string, out io.Writer) error {
 	return r.run(ctx, out)
 }
 
-// redriving is one walk over the dead-letter queue.
+// redriving is one pass over the dead-letter queue.
 type redriving struct {
 	client      *sqs.Client
 	book        claims
 	deadLetters string
-	source      string // where pending messages go; empty: nowhere
-	drop        bool   // poison is deleted
+	source      string // order queue for pending messages; empty: do not move
+	drop        bool   // delete poison messages
 
-	found          map[string]*group // by the reason
+	found          map[string]*group // by reason
 	moved, deleted int
 }
 
-// group is the dead letters that are there for one reason.
+// group counts the dead letters with the same reason.
 type group struct {
 	count   int
 	example string
@@ -119,8 +120,8 @@ func (r *redriving) run(ctx context.Context, out io.Writer) error {
 	case r.drop:
 		fmt.Fprintf(out, "%d deleted\n", r.deleted)
 	default:
-		fmt.Fprintln(out, "nothing was moved. First fix what failed; then GO=1 moves what is pending back to the order queue.\n"+
-			"DROP=poison deletes what is poison and prints it.")
+		fmt.Fprintln(out, "nothing was moved. First fix the cause; then GO=1 moves pending messages back to the order queue.\n"+
+			"DROP=poison prints and deletes poison messages.")
 	}
 	return nil
 }
@@ -130,16 +131,17 @@ func (r *redriving) depth(ctx context.Context) (int, error) {
 		QueueUrl: &r.deadLetters, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameApproximateNumberOfMessages},
 	})
 	if err != nil {
-		return 0, fmt.Errorf("look at dead-letter queue: %s", oneLine(err))
+		return 0, fmt.Errorf("read dead-letter queue: %s", oneLine(err))
 	}
 	n, err := strconv.Atoi(attributes.Attributes["ApproximateNumberOfMessages"])
 	if err != nil {
-		return 0, fmt.Errorf("look at dead-letter queue: %w", err)
+		return 0, fmt.Errorf("read dead-letter queue: %w", err)
 	}
 	return n, nil
 }
 
-// walk visits so many messages once, each hidden meanwhile, and puts back what stays.
+// walk visits up to limit messages once, hiding each meanwhile, and makes those that stay
+// visible again.
 func (r *redriving) walk(ctx context.Context, limit int, hide time.Duration, visit func(body, handle string) (stays bool, err error)) error {
 	ctx, cancel := context.WithTimeout(ctx, moveLimit)
 	defer cancel()
@@ -150,7 +152,7 @@ func (r *redriving) walk(ctx context.Context, limit int, hide time.Duration, vis
 			QueueUrl: &r.deadLetters, MaxNumberOfMessages: 10, VisibilityTimeout: int32(hide / time.Second), WaitTimeSeconds: 1,
 		})
 		if err != nil {
-			return fmt.Errorf("look at dead-letter queue: %s", oneLine(err))
+			return fmt.Errorf("read dead-letter queue: %s", oneLine(err))
 		}
 		if len(got.Messages) == 0 {
 			return nil
@@ -169,7 +171,7 @@ func (r *redriving) walk(ctx context.Context, limit int, hide time.Duration, vis
 	return nil
 }
 
-// settle does with one message what its fate asks for, and reports whether it stays.
+// settle handles one message by its fate and reports whether it stays in the queue.
 func (r *redriving) settle(ctx context.Context, body, handle string, out io.Writer) (stays bool, err error) {
 	f, why := fateOf(ctx, r.book, body)
 	g := r.found[why]
@@ -180,8 +182,8 @@ func (r *redriving) settle(ctx context.Context, body, handle string, out io.Writ
 	g.count++
 	switch {
 	case f == pending && r.source != "":
-		// Sent before it is deleted: if this ends in between, finalizing it twice
-		// changes nothing (P9).
+		// Send before deleting: if the program stops in between, finalizing the message
+		// twice changes nothing (P9).
 		if _, err := r.client.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &r.source, MessageBody: &body}); err != nil {
 			return true, fmt.Errorf("move message: %s", oneLine(err))
 		}
@@ -200,20 +202,19 @@ func (r *redriving) settle(ctx context.Context, body, handle string, out io.Writ
 	return false, nil
 }
 
-// putBack makes messages visible again that were only looked at. If it fails
-// they come back by themselves.
+// putBack makes messages that were only read visible again. If it fails, they reappear
+// after their visibility timeout.
 func (r *redriving) putBack(ctx context.Context, handles []string) {
 	for _, handle := range handles {
 		_, _ = r.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &r.deadLetters, ReceiptHandle: &handle})
 	}
 }
 
-// fateOf says what is to become of a message that finalize gave up, and why, as far as
-// message and table tell.
+// fateOf decides from the message and the table what to do with a dead letter, and why.
 func fateOf(ctx context.Context, book claims, body string) (fate, string) {
 	m, err := orderq.Decode(body)
 	if err != nil {
-		return poison, "poison: no order message"
+		return poison, "poison: not an order message"
 	}
 	c, err := book.Claim(ctx, m.SaleID, m.User)
 	switch {
@@ -226,12 +227,12 @@ func fateOf(ctx context.Context, book claims, body string) (fate, string) {
 	case c.ID != m.ClaimID:
 		return poison, "poison: the buyer holds another claim"
 	case c.State() == sale.Confirmed:
-		return done, "done meanwhile: the order is confirmed"
+		return done, "done: the order is confirmed by now"
 	}
-	return pending, "pending: moving it back finalizes it"
+	return pending, "pending: moving it back will finalize it"
 }
 
-// quote writes a dead letter, which may hold anything, as one line.
+// quote formats a dead letter, which may contain anything, as one line.
 func quote(body string) string {
 	return strconv.QuoteToASCII(body)
 }

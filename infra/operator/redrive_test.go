@@ -18,7 +18,7 @@ import (
 	"flashsale/shared/sale"
 )
 
-// held are the claims of a table, by user; "busy" asks a table that does not answer.
+// held are the claims of a table, by user; for the user "busy" the table does not answer.
 type held map[string]sale.Claim
 
 func (h held) Claim(_ context.Context, saleID, user string) (sale.Claim, error) {
@@ -35,7 +35,7 @@ func (h held) Claim(_ context.Context, saleID, user string) (sale.Claim, error) 
 	return c, nil
 }
 
-// deadLetters is a dead-letter queue with these messages, and its order queue.
+// deadLetters makes a dead-letter queue with these messages, and its order queue.
 func deadLetters(t *testing.T, book claims, bodies ...string) *redriving {
 	t.Helper()
 	server, err := sqs.Open(sqs.Options{})
@@ -66,7 +66,7 @@ func deadLetters(t *testing.T, book claims, bodies ...string) *redriving {
 	return r
 }
 
-// lying counts the messages of a queue by their bodies.
+// lying counts the messages of a queue by body.
 func (r *redriving) lying(t *testing.T, url string) map[string]int {
 	t.Helper()
 	bodies := map[string]int{}
@@ -88,7 +88,7 @@ func order(user, claimID string) string {
 	return orderq.Encode(orderq.Message{SaleID: "moutai", User: user, ClaimID: claimID})
 }
 
-func TestOnlyWhatIsPendingGoesBackAndPoisonIsDeletedOnRequestOnly(t *testing.T) {
+func TestOnlyPendingMessagesAreMovedAndPoisonIsDeletedOnlyOnRequest(t *testing.T) {
 	book := held{"alice": {ID: "C1"}, "bob": {ID: "C2", OrderID: 7}}
 	waiting, confirmed, other := order("alice", "C1"), order("bob", "C2"), order("alice", "C9")
 	nobody, unsure, garbage := order("nobody", "C1"), order("busy", "C1"), "\u009b31mnot json"
@@ -99,9 +99,9 @@ func TestOnlyWhatIsPendingGoesBackAndPoisonIsDeletedOnRequestOnly(t *testing.T) 
 		back, left []string
 		says       []string
 	}{
-		{"a look", false, false, nil, all, []string{"about 6 messages", "1  pending: moving it back", "1  done meanwhile", "1  poison: no order message", "nothing was moved"}},
+		{"a preview", false, false, nil, all, []string{"about 6 messages", "1  pending: moving it back", "1  done: the order", "1  poison: not an order message", "nothing was moved"}},
 		{"GO=1", true, false, []string{waiting}, []string{other, nobody, unsure, garbage}, []string{"1 moved back to the order queue, 1 deleted"}},
-		{"DROP=poison", false, true, nil, []string{waiting, confirmed, unsure}, []string{`deleted: poison: no order message: "\u009b31mnot json"`, "3 deleted"}},
+		{"DROP=poison", false, true, nil, []string{waiting, confirmed, unsure}, []string{`deleted: poison: not an order message: "\u009b31mnot json"`, "3 deleted"}},
 		{"both", true, true, []string{waiting}, []string{unsure}, []string{"1 moved back to the order queue, 4 deleted"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestOnlyWhatIsPendingGoesBackAndPoisonIsDeletedOnRequestOnly(t *testing.T) 
 			}
 			for _, want := range c.says {
 				if !strings.Contains(out.String(), want) {
-					t.Errorf("%q is not in: %s", want, &out)
+					t.Errorf("no %q in: %s", want, &out)
 				}
 			}
 			if got, want := fmt.Sprint(r.lying(t, source)), fmt.Sprint(counted(c.back)); got != want {
@@ -138,7 +138,7 @@ func counted(bodies []string) map[string]int {
 	return n
 }
 
-func TestALookDoesNotGoThroughAllOfALongQueue(t *testing.T) {
+func TestAPreviewReadsOnlyPartOfALongQueue(t *testing.T) {
 	bodies := make([]string, previewed+50)
 	for i := range bodies {
 		bodies[i] = "garbage"
@@ -146,7 +146,7 @@ func TestALookDoesNotGoThroughAllOfALongQueue(t *testing.T) {
 	r := deadLetters(t, held{}, bodies...)
 	r.source = ""
 	var out bytes.Buffer
-	if err := r.run(t.Context(), &out); err != nil || r.found["poison: no order message"].count != previewed {
+	if err := r.run(t.Context(), &out); err != nil || r.found["poison: not an order message"].count != previewed {
 		t.Errorf("%v: %s", err, &out)
 	}
 	if n := r.lying(t, r.deadLetters)["garbage"]; n != len(bodies) {

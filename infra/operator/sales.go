@@ -14,11 +14,11 @@ import (
 	"flashsale/shared/sale"
 )
 
-// sales lists every sale with its state and, unless it is drained, what a recount
-// finds. It fails with errBroken if one does not balance.
+// sales lists every sale with its state and, unless it is drained, the result of a recount.
+// It fails with errBroken if one does not balance.
 func sales(ctx context.Context, p place, args []string, out io.Writer) error {
 	if len(args) > 0 {
-		return errors.New("sales takes nothing")
+		return errors.New("sales takes no arguments")
 	}
 	db, table, err := p.dynamodb(ctx)
 	if err != nil {
@@ -64,8 +64,8 @@ func sales(ctx context.Context, p place, args []string, out io.Writer) error {
 	return broken
 }
 
-// stateOf is the state that the sale's page shows, or DRAFT for a sale whose creation
-// is under way or was cut off.
+// stateOf returns the state shown on the sale's page, or DRAFT if its creation is in progress
+// or was interrupted.
 func stateOf(ctx context.Context, book *ledger.Ledger, saleID string) (string, error) {
 	s, err := book.Sale(ctx, saleID)
 	switch {
