@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// strictly decodes without losing a misspelt field.
+// strictly decodes JSON and refuses unknown fields.
 func strictly(t *testing.T, raw []byte, into any) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -74,7 +74,7 @@ func TestHTTPEventsAreAsAPIGatewaySendsThem(t *testing.T) {
 					}
 				}
 				if _, token := r.Headers["authorization"]; token != (c.Authorizer != nil) {
-					t.Errorf("a token without claims, or claims without a token")
+					t.Errorf("there is a token without claims, or there are claims without a token")
 				}
 			})
 		}

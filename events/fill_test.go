@@ -23,7 +23,7 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// outbox is an order queue that nobody reads.
+// outbox is an order queue without a reader.
 type outbox struct{}
 
 func (outbox) Send(context.Context, orderq.Message) error { return nil }
@@ -37,7 +37,7 @@ func read(t *testing.T, file string) []byte {
 	return raw
 }
 
-// filled is a table with what `make events` writes, twice.
+// filled returns a table after two runs of `make events`.
 func filled(t *testing.T) *dynamotest.DB {
 	t.Helper()
 	db := dynamotest.New(dynamotest.Table{Name: "LedgerTable", PK: "pk", SK: "sk"})
@@ -49,7 +49,7 @@ func filled(t *testing.T) *dynamotest.DB {
 	return db
 }
 
-func TestEveryHTTPEventFindsWhatItAsksFor(t *testing.T) {
+func TestEveryHTTPEventFindsItsItems(t *testing.T) {
 	db := filled(t)
 	log := telemetry.New(io.Discard, "events", clock.Wall)
 	book := ledger.New(db, "LedgerTable", ledger.Options{})
@@ -107,7 +107,7 @@ func TestEveryQueueEventFindsItsClaims(t *testing.T) {
 	}
 }
 
-func TestAnOrderThatSomebodyElseMadeIsNamed(t *testing.T) {
+func TestAClaimOfAnotherPurchaseIsReported(t *testing.T) {
 	db := dynamotest.New(dynamotest.Table{Name: "LedgerTable", PK: "pk", SK: "sk"})
 	book := ledger.New(db, "LedgerTable", ledger.Options{Now: at(accepted)})
 	if err := fill(t.Context(), db, "LedgerTable", []byte(`{"saleId":"moutai","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","stock":0}`)); err == nil {
@@ -121,7 +121,7 @@ func TestAnOrderThatSomebodyElseMadeIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := fill(t.Context(), db, "LedgerTable", read(t, "seed-create.json")); err == nil || !strings.Contains(err.Error(), "ANOTHERCLAIM") {
-		t.Errorf("alice's other claim was taken for that of the events: %v", err)
+		t.Errorf("alice's other claim was accepted as the events' claim: %v", err)
 	}
 	if order, err := book.Claim(t.Context(), "moutai", "alice"); err != nil || order.ID != "ANOTHERCLAIM" {
 		t.Errorf("alice's claim is now %v, %v", order, err)

@@ -1,7 +1,7 @@
-// Command events puts the sale, the claims and the order that the events in this
-// folder name into the table of the local stack, so that each event finds what it asks
-// for. The ledger itself writes them, with the clock and the claim ids of the events, so
-// the order gets the id that query-order.json asks for. Repeating it changes nothing.
+// Command events writes the sale, the claims and the order that the events in this folder
+// name into the local stack's table. It writes them through the ledger, with the events'
+// times and claim ids, so that the order gets the id in query-order.json. Repeating it
+// changes nothing.
 package main
 
 import (
@@ -22,21 +22,21 @@ import (
 	"flashsale/shared/sale"
 )
 
-// accepted and reserved are the instants of the claims and of the order's id.
+// accepted is when the claims were made, reserved the time in the order's id.
 var (
 	accepted = time.Date(2026, 1, 1, 0, 0, 5, 0, time.UTC)
 	reserved = time.Date(2026, 1, 1, 0, 0, 6, 0, time.UTC)
 )
 
-// buyers are those of finalize-batch.json. The first one's claim is confirmed; the other
-// one's is made now, because a claim that stays without an order for long is a fault.
+// buyers are the buyers in finalize-batch.json. The first one's claim is confirmed; the
+// other one's is made now, because a claim that has no order for long counts as a fault.
 var buyers = []struct{ user, claim, key string }{
 	{"alice", "5LJQBKBVNQ2XRCM7KD3V4HTYWA", ""},
 	{"bob", "QZ6WPOE3T2NFGA7JXUHV5RMDCI", "8e03978e-40d5-43e8-bc93-6894a57f9324"},
 }
 
 func main() {
-	// The credentials are no account's, so this cannot write to a table on AWS.
+	// The dummy credentials belong to no account, so this cannot write to a table on AWS.
 	endpoint := cmp.Or(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"), "http://127.0.0.1:"+cmp.Or(os.Getenv("DYNAMODB_PORT"), "8000"))
 	client := dynamodb.New(dynamodb.Options{
 		BaseEndpoint: aws.String(endpoint), Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
@@ -52,7 +52,7 @@ func main() {
 	fmt.Println("sale moutai: alice's order is 406709376884146177, bob's claim is accepted")
 }
 
-// at is a clock that stands still.
+// at returns a clock that always shows this instant.
 func at(instant time.Time) func() time.Time { return func() time.Time { return instant } }
 
 // fill creates the sale and sells a unit to each buyer.
@@ -76,14 +76,14 @@ func fill(ctx context.Context, table ledger.API, name string, creation []byte) e
 			return fmt.Errorf("buy a unit for %s: %w", b.user, err)
 		}
 		if p.Claim.ID != b.claim {
-			return fmt.Errorf("%s has bought in sale %s before, with the claim id %s: start the stack with an empty folder, such as DATA=.build/events", b.user, c.SaleID, p.Claim.ID)
+			return fmt.Errorf("%s already has another claim in sale %s, %s: start the stack with an empty data folder, such as DATA=.build/events", b.user, c.SaleID, p.Claim.ID)
 		}
 		claims[i] = ledger.ClaimRef{SaleID: c.SaleID, User: b.user, ClaimID: b.claim}
 		now = clock.Wall
 	}
 	confirmed := ledger.New(table, name, ledger.Options{Now: at(reserved)}).Confirm(ctx, claims[:1])
 	if len(confirmed) != 1 {
-		return errors.New("the ledger did not say what became of the claim")
+		return errors.New("the ledger returned no result for the claim")
 	}
 	return confirmed[0].Err
 }
