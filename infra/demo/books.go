@@ -19,8 +19,7 @@ func newTable(endpoint string) *dynamodb.Client {
 	})
 }
 
-// readBooks reads what the table holds of a sale that must be quiet by now, and
-// recounts it.
+// readBooks reads a sale's items, which must not change any more, and recounts them.
 func readBooks(ctx context.Context, db books.Scanner, table, saleID string, now func() time.Time) (*books.Sale, []books.Finding, error) {
 	all, err := books.Read(ctx, db, table)
 	if err != nil {

@@ -14,22 +14,22 @@ import (
 const (
 	// maxTries bounds the repeats of one click.
 	maxTries = 20
-	// A client waits as long as it is told to, within these bounds.
+	// Bounds of a client's wait for a Retry-After.
 	minWait = 50 * time.Millisecond
 	maxWait = 5 * time.Second
-	// unsaidWait is for an answer without a Retry-After.
+	// unsaidWait is the wait after an answer without a Retry-After.
 	unsaidWait = 500 * time.Millisecond
 )
 
-// buyer is one of the crowd. All clicks of one buyer carry the same key.
+// buyer is one member of the crowd. All clicks of one buyer carry the same key.
 type buyer struct {
 	user   string
-	key    string // Idempotency-Key, or "" for those who send none
+	key    string // Idempotency-Key; "" to send none
 	clicks int
 	token  string
 }
 
-// plan makes the crowd: 1 to clicks clicks each, every other buyer or so with
+// plan makes the crowd: each buyer has 1 to clicks clicks, and about half of the buyers have
 // an Idempotency-Key. The same seed makes the same crowd.
 func plan(seed uint64, buyers, clicks int) []buyer {
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -60,10 +60,10 @@ const (
 	accepted
 	alreadyOrdered
 	soldOut
-	unexpected // nothing that an open sale may answer
+	unexpected // not a valid answer of an open sale
 )
 
-// judge reads the answer to a click. Whatever may pass is no answer yet: a
+// judge classifies the answer to a click. A transient failure counts as unanswered: a
 // repeat is safe (P5).
 func judge(saleID string, r client.Answer) verdict {
 	switch {
@@ -76,33 +76,32 @@ func judge(saleID string, r client.Answer) verdict {
 	case r.Status == http.StatusTooManyRequests, r.Status == http.StatusServiceUnavailable:
 		return unanswered
 	case r.Status >= http.StatusInternalServerError && r.Code == "":
-		return unanswered // the gateway's: what the function did is unknown
+		return unanswered // from API Gateway: the function's result is unknown
 	}
 	return unexpected
 }
 
-// result is what became of one click.
+// result is the outcome of one click.
 type result struct {
-	buyer    int // index in the crowd
+	buyer    int // index into the crowd
 	verdict  verdict
-	reply    client.Answer // the last one
-	err      error         // of the last try, if it had no answer
+	reply    client.Answer // the last reply
+	err      error         // of the last try, if it got no answer
 	tries    int
 	answered time.Time       // when the last answer came
-	took     []time.Duration // each answer's time
+	took     []time.Duration // latency of each answer
 }
 
-// api is what a buyer calls.
+// api is the part of the client that a buyer uses.
 type api interface {
 	Buy(ctx context.Context, saleID, token, key string) (client.Answer, error)
 	Mine(ctx context.Context, saleID, token string) (client.Answer, error)
 }
 
-// rush lets everybody click at once: every click is its own goroutine, and only
-// the requests in flight are bounded, so that a buyer who waits for a
-// Retry-After holds up nobody. It ends when every click has its final answer,
-// has been repeated maxTries times, or ctx is done; answered is called after
-// each click's end, concurrently.
+// rush makes all clicks at once: every click has its own goroutine, and only the requests in
+// flight are bounded, so that a buyer waiting for a Retry-After delays no one else. It ends
+// when every click has its final answer or has been tried maxTries times, or when ctx is
+// done. It calls answered after each click, concurrently.
 func rush(ctx context.Context, a api, saleID string, crowd []buyer, concurrency int, now func() time.Time, answered func()) []result {
 	results := make([]result, 0, totalClicks(crowd))
 	for i, b := range crowd {
@@ -125,7 +124,7 @@ func rush(ctx context.Context, a api, saleID string, crowd []buyer, concurrency 
 	return results
 }
 
-// click asks until there is a final answer.
+// click repeats the request until there is a final answer.
 func (r *result) click(ctx context.Context, a api, saleID string, b buyer, slots chan struct{}, now func() time.Time) {
 	for r.tries < maxTries {
 		if r.err = enter(ctx, slots); r.err != nil {
@@ -158,7 +157,7 @@ func enter(ctx context.Context, slots chan struct{}) error {
 	}
 }
 
-// pause waits as told and reports whether ctx still lasts.
+// pause waits for the clamped Retry-After; false means that ctx ended first.
 func pause(ctx context.Context, told time.Duration) bool {
 	if told <= 0 {
 		told = unsaidWait

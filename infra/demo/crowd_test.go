@@ -33,14 +33,14 @@ func TestTheSameSeedMakesTheSameCrowd(t *testing.T) {
 		t.Errorf("%d different buyers of 200", len(users))
 	}
 	if len(clicks) != 3 || clicks[1] == 0 || clicks[2] == 0 || clicks[3] == 0 {
-		t.Errorf("clicks per buyer are %v, want 1 to 3, each by some", clicks)
+		t.Errorf("clicks per buyer are %v, want each of 1, 2 and 3", clicks)
 	}
 	if keyed == 0 || keyed == 200 {
 		t.Errorf("%d of 200 send an Idempotency-Key, want some and not all", keyed)
 	}
 }
 
-func TestAnAnswerMeans(t *testing.T) {
+func TestAnswersToClicksAreClassified(t *testing.T) {
 	held := client.Claim{ClaimID: "c", SaleID: "s", State: "PENDING"}
 	for _, c := range []struct {
 		name  string
@@ -48,16 +48,16 @@ func TestAnAnswerMeans(t *testing.T) {
 		want  verdict
 	}{
 		{"202 with the claim: accepted", client.Answer{Status: 202, Claim: held}, accepted},
-		{"202 without a claim: nothing that is promised", client.Answer{Status: 202}, unexpected},
-		{"202 about another sale: nothing that is promised", client.Answer{Status: 202, Claim: client.Claim{ClaimID: "c", SaleID: "x", State: "PENDING"}}, unexpected},
+		{"202 without a claim: unexpected", client.Answer{Status: 202}, unexpected},
+		{"202 about another sale: unexpected", client.Answer{Status: 202, Claim: client.Claim{ClaimID: "c", SaleID: "x", State: "PENDING"}}, unexpected},
 		{"409 with the claim: already ordered", client.Answer{Status: 409, Code: "already-ordered", Claim: held}, alreadyOrdered},
-		{"409 already ordered without the claim: nothing that is promised", client.Answer{Status: 409, Code: "already-ordered"}, unexpected},
+		{"409 already ordered without the claim: unexpected", client.Answer{Status: 409, Code: "already-ordered"}, unexpected},
 		{"409: sold out", client.Answer{Status: 409, Code: "sold-out"}, soldOut},
-		{"503 busy: ask again", client.Answer{Status: 503, Code: "busy"}, unanswered},
-		{"the gateway's 429: ask again", client.Answer{Status: 429}, unanswered},
-		{"429 too many of one buyer: ask again", client.Answer{Status: 429, Code: "too-many-requests"}, unanswered},
-		{"the gateway's own 500: ask again", client.Answer{Status: 500}, unanswered},
-		{"the function's own 500: unexpected", client.Answer{Status: 500, Code: "internal"}, unexpected},
+		{"503 busy: unanswered", client.Answer{Status: 503, Code: "busy"}, unanswered},
+		{"API Gateway's 429: unanswered", client.Answer{Status: 429}, unanswered},
+		{"429 too many requests of one buyer: unanswered", client.Answer{Status: 429, Code: "too-many-requests"}, unanswered},
+		{"API Gateway's 500: unanswered", client.Answer{Status: 500}, unanswered},
+		{"the function's 500: unexpected", client.Answer{Status: 500, Code: "internal"}, unexpected},
 		{"401: unexpected", client.Answer{Status: 401}, unexpected},
 		{"410: unexpected", client.Answer{Status: 410, Code: "sale-closed"}, unexpected},
 	} {
@@ -69,7 +69,7 @@ func TestAnAnswerMeans(t *testing.T) {
 	}
 }
 
-// gauge is a door that counts who is inside.
+// gauge is an API that counts the requests in flight.
 type gauge struct {
 	mu           sync.Mutex
 	inside, most int
@@ -87,7 +87,7 @@ func (g *gauge) Buy(_ context.Context, _, token, _ string) (client.Answer, error
 		case g.meet <- struct{}{}:
 		case <-g.meet:
 		case <-time.After(30 * time.Second):
-			return client.Answer{}, errors.New("nobody else came")
+			return client.Answer{}, errors.New("no second request came")
 		}
 	}
 	g.mu.Lock()
@@ -97,7 +97,7 @@ func (g *gauge) Buy(_ context.Context, _, token, _ string) (client.Answer, error
 }
 
 func (g *gauge) Mine(context.Context, string, string) (client.Answer, error) {
-	return client.Answer{}, errors.New("nobody asks")
+	return client.Answer{}, errors.New("not used here")
 }
 
 func refusal(string) (client.Answer, error) {
@@ -121,11 +121,11 @@ func TestNoMoreRequestsAreInFlightThanAllowed(t *testing.T) {
 		t.Errorf("%d requests at once, want at most 4", g.most)
 	}
 	if want := totalClicks(plan(1, 50, 3)); clicks != want {
-		t.Errorf("progress was told of %d clicks, want %d", clicks, want)
+		t.Errorf("progress counted %d clicks, want %d", clicks, want)
 	}
 }
 
-func TestABusyAnswerIsAskedAgainAndTheClickStaysOne(t *testing.T) {
+func TestABusyAnswerIsRetriedAndCountsAsOneClick(t *testing.T) {
 	asked := 0
 	g := &gauge{reply: func(string) (client.Answer, error) {
 		if asked++; asked < 3 {
@@ -155,13 +155,13 @@ func TestARushThatGetsNoAnswersEnds(t *testing.T) {
 		r := rush(ctx, g, "s", []buyer{{user: "a", clicks: 3}}, 1, time.Now, func() {})
 		for _, r := range r {
 			if r.verdict != unanswered || r.err == nil {
-				t.Errorf("result is %+v, want no answer and why", r)
+				t.Errorf("result is %+v, want no answer and an error", r)
 			}
 		}
 	})
 }
 
-func TestBuyersFollowUpWhoWereToldOfAClaimOrCannotBeSure(t *testing.T) {
+func TestBuyersWithAClaimOrAnUnclearOutcomeFollowUp(t *testing.T) {
 	got := whoAsks([]result{
 		{buyer: 0, verdict: accepted, tries: 1}, {buyer: 0, verdict: alreadyOrdered, tries: 1},
 		{buyer: 1, verdict: soldOut, tries: 1},
@@ -169,6 +169,6 @@ func TestBuyersFollowUpWhoWereToldOfAClaimOrCannotBeSure(t *testing.T) {
 		{buyer: 3, verdict: alreadyOrdered, tries: 1},
 	})
 	if diff := cmp.Diff([]int{0, 2, 3}, got); diff != "" {
-		t.Errorf("who asks (-want +got):\n%s", diff)
+		t.Errorf("buyers who follow up (-want +got):\n%s", diff)
 	}
 }

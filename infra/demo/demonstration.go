@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// requestTime bounds one request; the longest function answers within 6 s.
+	// requestTime bounds one request; the slowest function answers within 6 s.
 	requestTime = 15 * time.Second
-	// Each step is bounded, so that a stack that hangs cannot hang this.
+	// Time limits of the steps, so that a hanging stack cannot hang this program.
 	tokensTime   = 2 * time.Minute
 	rushTime     = 3 * time.Minute
-	confirmTime  = 2 * time.Minute // the default patience
+	confirmTime  = 2 * time.Minute // default of patience
 	recountTime  = time.Minute
 	saleDuration = time.Hour
 )
@@ -29,12 +29,12 @@ type demonstration struct {
 	out      io.Writer
 	progress progress
 	now      func() time.Time
-	patience time.Duration // how long the winners wait to be confirmed
+	patience time.Duration // how long the winners wait for their confirmation
 	saleID   string
 }
 
-// run makes a sale, lets the crowd rush, waits for the confirmations and checks
-// the books. It fails only if it could not do that.
+// run makes a sale, sends the crowd, waits for the confirmations and checks the books. An
+// error means that a step failed, not that a promise is broken.
 func (d *demonstration) run(ctx context.Context) ([]line, error) {
 	d.saleID = "demo-" + randomID()
 	now := d.now()
@@ -92,8 +92,7 @@ func (d *demonstration) follow(ctx context.Context, crowd []buyer, asks []int) (
 	return follow(limited, d.system, d.saleID, crowd, asks, d.concurrency, d.now, one), ctx.Err()
 }
 
-// tokens gives every buyer a token. The first failure ends it: without tokens
-// there is nothing to show.
+// tokens gets a token for every buyer and stops at the first failure.
 func (d *demonstration) tokens(ctx context.Context, crowd []buyer) error {
 	ctx, cancel := context.WithTimeout(ctx, tokensTime)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 	"flashsale/infra/client"
 )
 
-// systemAt is the shop at the address.
+// systemAt returns the system whose shop is at the address.
 func systemAt(t *testing.T, address string) client.System {
 	t.Helper()
 	s, err := client.Find(t.Context(), address, client.Options{Connections: 16})
@@ -49,7 +49,7 @@ func demonstrate(t *testing.T, f flaws) []line {
 	return lines
 }
 
-// broken are the promises that do not hold.
+// broken returns the promises that do not hold.
 func broken(lines []line) []string {
 	var promises []string
 	for _, l := range lines {
@@ -64,7 +64,7 @@ func TestTheReceiptNamesThePromiseAShopBreaks(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		flaws flaws
-		want  []string // at least these
+		want  []string // at least these promises
 		exact bool
 	}{
 		{name: "a shop that keeps its promises", exact: true},
@@ -73,12 +73,12 @@ func TestTheReceiptNamesThePromiseAShopBreaks(t *testing.T) {
 		{name: "one that oversells", flaws: flaws{oversells: true}, want: []string{"P1"}},
 		{name: "one that sells twice to one buyer", flaws: flaws{sellsTwice: true}, want: []string{"P3", "P9"}},
 		{name: "one that forgets what it accepted", flaws: flaws{forgets: true}, want: []string{"P2", "P4"}},
-		{name: "one that says sold out with units left", flaws: flaws{turnsAway: true}, want: []string{"P1", "P5 P6"}},
+		{name: "one that answers sold out while units are left", flaws: flaws{turnsAway: true}, want: []string{"P1", "P5 P6"}},
 		{name: "one that ignores Idempotency-Keys", flaws: flaws{ignoresKeys: true}, want: []string{"P9"}, exact: true},
 		{name: "one that answers a repeat differently", flaws: flaws{rewords: true}, want: []string{"P9"}, exact: true},
 		{name: "one that never confirms", flaws: flaws{neverConfirms: true}, want: []string{"P8"}, exact: true},
 		{name: "one that gives everybody the same order id", flaws: flaws{sharesID: true}, want: []string{"P7"}},
-		{name: "one whose order ids tell another time", flaws: flaws{backdates: true}, want: []string{"P7", "P7"}, exact: true},
+		{name: "one whose order ids contain a wrong time", flaws: flaws{backdates: true}, want: []string{"P7", "P7"}, exact: true},
 		{name: "one that loses the order items", flaws: flaws{losesOrders: true}, want: []string{"P7"}, exact: true},
 		{name: "one that miscounts a shard", flaws: flaws{miscounts: true}, want: []string{"P2"}},
 		{name: "one that has internal errors", flaws: flaws{breaks: true}, want: []string{"P5 P6"}},
@@ -112,7 +112,7 @@ func TestADemonstrationThatCannotMakeItsSaleFails(t *testing.T) {
 		out:     io.Discard, progress: progress{w: io.Discard}, now: time.Now, patience: time.Minute,
 	}
 	if _, err := d.run(t.Context()); err == nil || !strings.Contains(err.Error(), "create sale") {
-		t.Errorf("error is %v, want one about the creation of the sale", err)
+		t.Errorf("error is %v, want one that names the creation of the sale", err)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestADemonstrationEndsWhenItIsInterrupted(t *testing.T) {
 	}
 }
 
-// cancelOnWrite interrupts when a text is printed.
+// cancelOnWrite calls cancel when the text is printed.
 type cancelOnWrite struct {
 	text   string
 	cancel context.CancelFunc

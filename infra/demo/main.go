@@ -1,9 +1,9 @@
-// Command demo is the demonstration: a crowd rushes for far fewer bottles, then
-// the books are recounted and every promise is checked.
+// Command demo is the demonstration: a crowd rushes for a much smaller number of bottles;
+// then the books are recounted and every promise is checked.
 //
-// It speaks HTTP to a running stack (or starts one) and trusts none of its answers. The recount
-// reads the table's raw items and shares no code with what wrote them, so that a fault
-// of the ledger cannot hide in the demonstration.
+// It calls a running stack over HTTP (or starts one) and verifies its answers. The recount
+// reads the table's raw items and shares no code with the ledger, so that it cannot share
+// the ledger's faults.
 //
 // It exits with 0 if every promise held, 1 if one is broken, 2 if it could not
 // run.
@@ -57,12 +57,12 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.SetOutput(stderr)
 	f.IntVar(&o.apiPort, "api-port", 3000, "the stack's API `port`")
 	f.StringVar(&o.local, "local", "", "the stack's `program`, started if no stack runs (default: local, beside this program)")
-	f.IntVar(&o.buyers, "buyers", 1000, "people who want a bottle, 1 to 20,000")
-	f.IntVar(&o.stock, "stock", 100, "bottles, at least 1")
-	f.IntVar(&o.shards, "shards", 5, "stock shards, 1 to 1,000; never more than the stock")
-	f.IntVar(&o.clicks, "clicks", 3, "most clicks of one buyer, 1 to 10")
-	f.IntVar(&o.concurrency, "concurrency", 64, "requests in flight, 1 to 1,000")
-	f.Uint64Var(&o.seed, "seed", 0, "repeats the crowd of an earlier run (default random)")
+	f.IntVar(&o.buyers, "buyers", 1000, "number of buyers, 1 to 20,000")
+	f.IntVar(&o.stock, "stock", 100, "number of bottles, at least 1")
+	f.IntVar(&o.shards, "shards", 5, "number of stock shards, 1 to 1,000, at most the stock")
+	f.IntVar(&o.clicks, "clicks", 3, "maximum number of clicks of one buyer, 1 to 10")
+	f.IntVar(&o.concurrency, "concurrency", 64, "maximum number of requests in flight, 1 to 1,000")
+	f.Uint64Var(&o.seed, "seed", 0, "`seed` of an earlier run, to repeat its crowd (default random)")
 	if err := arguments.Parse(f, args); err != nil {
 		return o, err
 	}
@@ -92,7 +92,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, terminal 
 		fmt.Fprintln(stderr, "demo:", err)
 		return exitNotRun
 	}
-	fmt.Fprintf(stdout, "%s buyers want one of %s bottles; each clicks 1 to %d times, %d requests at a time (-seed %d repeats them)\n",
+	fmt.Fprintf(stdout, "%s buyers want one of %s bottles each; each clicks 1 to %d times; at most %d requests in flight (-seed %d repeats this crowd)\n",
 		thousands(o.buyers), thousands(o.stock), o.clicks, o.concurrency, o.seed)
 	bar := progress{stderr, terminal}
 
@@ -120,7 +120,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, terminal 
 		return exitNotRun
 	}
 	if !held {
-		fmt.Fprintf(stdout, "\nThe sale %s is left as it is, for inspection.\n", d.saleID)
+		fmt.Fprintf(stdout, "\nThe sale %s is kept for inspection.\n", d.saleID)
 	}
 	printReceipt(stdout, d.saleID, lines)
 	if !held {
@@ -129,12 +129,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, terminal 
 	return exitFine
 }
 
-// findStack is the stack that runs already, else one of the demonstration's own.
+// findStack finds the running stack or starts one for the demonstration.
 func findStack(ctx context.Context, o options, stdout io.Writer, bar progress) (client.System, *stack, error) {
 	c := client.Options{Timeout: requestTime, Connections: o.concurrency}
 	system, err := client.Find(ctx, fmt.Sprintf("http://127.0.0.1:%d", o.apiPort), c)
 	if err == nil {
-		fmt.Fprintf(stdout, "using the stack that runs on %s\n", system.API)
+		fmt.Fprintf(stdout, "using the running stack at %s\n", system.API)
 		return system, nil, nil
 	}
 	if ctx.Err() != nil {
@@ -144,12 +144,12 @@ func findStack(ctx context.Context, o options, stdout io.Writer, bar progress) (
 	if program == "" {
 		self, err := os.Executable()
 		if err != nil {
-			return system, nil, fmt.Errorf("find own program: %w", err)
+			return system, nil, fmt.Errorf("find this program's path: %w", err)
 		}
 		program = filepath.Join(filepath.Dir(self), "local")
 	}
 	fmt.Fprintln(stdout, "no stack is running: starting one for this demonstration")
-	_, end := bar.step("the stack starts", 0)
+	_, end := bar.step("starting the stack", 0)
 	own, err := startStack(ctx, program, stdout)
 	end()
 	if err != nil {

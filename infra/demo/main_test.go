@@ -18,8 +18,8 @@ import (
 	"flashsale/infra/local/child"
 )
 
-// The test program stands in for the stack's when this is set: to "serve" it is
-// a shop until SIGTERM, to "oversell" a bad one, to "die" it ends at once.
+// If this variable is set, the test program stands in for the stack's program: with "serve"
+// it serves a shop until SIGTERM, with "oversell" one that oversells; with "die" it exits.
 const actAs = "DEMO_TEST_ACT_AS"
 
 func TestMain(m *testing.M) {
@@ -52,7 +52,7 @@ func actAsStack(as string, args []string) int {
 	return 0
 }
 
-// outcome runs the program as the command line does.
+// outcome runs the program with these arguments.
 func outcome(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	offline(t)
@@ -79,18 +79,18 @@ func TestExitCodes(t *testing.T) {
 		if code != exitFine || strings.Contains(stdout, "BROKEN") || !strings.HasSuffix(stdout, "0 orders pending  ok\n") {
 			t.Errorf("exit %d\n%s%s", code, stdout, stderr)
 		}
-		if !strings.Contains(stdout, "using the stack that runs on http://127.0.0.1:") {
+		if !strings.Contains(stdout, "using the running stack at http://127.0.0.1:") {
 			t.Errorf("the running stack was not used:\n%s", stdout)
 		}
 	})
 	t.Run("1, the promise and the sale when one is broken", func(t *testing.T) {
 		code, stdout, stderr := outcome(t, small(portOf(t, flaws{oversells: true}))...)
-		if code != exitBroken || !strings.Contains(stdout, "BROKEN") || !strings.Contains(stdout, "is left as it is, for inspection") ||
+		if code != exitBroken || !strings.Contains(stdout, "BROKEN") || !strings.Contains(stdout, "is kept for inspection") ||
 			!strings.Contains(stdout, "units were sold, not 4") {
 			t.Errorf("exit %d\n%s%s", code, stdout, stderr)
 		}
 	})
-	t.Run("2 when a flag makes no sense", func(t *testing.T) {
+	t.Run("2 when a flag is invalid", func(t *testing.T) {
 		for _, args := range [][]string{{"-buyers", "0"}, {"-clicks", "11"}, {"-concurrency", "0"}, {"-stock", "x"}, {"-what"}, {"now"}} {
 			if code, _, stderr := outcome(t, args...); code != exitNotRun || stderr == "" {
 				t.Errorf("%v: exit %d, %q", args, code, stderr)
@@ -116,7 +116,7 @@ func TestExitCodes(t *testing.T) {
 	})
 }
 
-func TestWithoutARunningStackItRunsItsOwn(t *testing.T) {
+func TestWithoutARunningStackItStartsOne(t *testing.T) {
 	free, err := child.FreePorts(1)
 	if err != nil {
 		t.Fatal(err)

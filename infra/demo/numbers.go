@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// numbered: P7. One id per order, one order per id, the same one everywhere.
+// numbered checks P7: one id per order and one order per id, and buyers see the stored id.
 func (e *evidence) numbered() line {
 	l := line{promise: "P7", says: "one order id per order, all different"}
 	l.recounted(e)
@@ -22,7 +22,7 @@ func (e *evidence) numbered() line {
 		user := e.crowd[s.buyer].user
 		for _, c := range held[user] {
 			if s.orderID != "" && (c.OrderID != s.orderID || c.ClaimID != s.claimID) {
-				l.breaks("%s saw order %s, the books say %s", user, s.orderID, c.OrderID)
+				l.breaks("%s saw order %s, but the books have %s", user, s.orderID, c.OrderID)
 			}
 		}
 	}
@@ -30,12 +30,12 @@ func (e *evidence) numbered() line {
 	return l
 }
 
-// inOrder: P7. An id tells the second of its confirmation, and ids rise with
-// it. What a client can be sure of is that an order was confirmed between its
-// acceptance and the moment it was seen confirmed; where two such spans do not
-// overlap, the later order must have the larger id.
+// inOrder checks P7: an id contains the second of its confirmation, and ids rise with that
+// time. A client knows only that an order was confirmed between its acceptance and the
+// moment it was seen confirmed. If two such spans do not overlap, the later order must have
+// the larger id.
 func (e *evidence) inOrder() line {
-	l := line{promise: "P7", says: "order ids rise with their confirmation"}
+	l := line{promise: "P7", says: "order ids rise with confirmation time"}
 	seen := map[string]time.Time{}
 	for _, s := range e.sightings {
 		if s.orderID != "" {
@@ -51,14 +51,14 @@ func (e *evidence) inOrder() line {
 	for _, c := range e.books.Claims {
 		id, err := strconv.ParseUint(c.OrderID, 10, 64)
 		if err != nil {
-			continue // pending: settled finds it
+			continue // pending: settled reports it
 		}
 		s := span{id: id, from: c.AcceptedAt, to: e.endedAt}
 		if at, ok := seen[c.OrderID]; ok {
 			s.to = at
 		}
 		if at := c.ConfirmedAt; at.Before(s.from.Truncate(time.Second)) || at.After(s.to) {
-			l.breaks("order %s of %s says %s, but was confirmed between %s and %s", c.OrderID, c.User,
+			l.breaks("order %s of %s has the time %s, but was confirmed between %s and %s", c.OrderID, c.User,
 				at.Format(time.TimeOnly), s.from.UTC().Format(time.TimeOnly), s.to.UTC().Format(time.TimeOnly))
 		}
 		spans = append(spans, s)
@@ -68,7 +68,7 @@ func (e *evidence) inOrder() line {
 		l.figure = "no order ids"
 		return l
 	}
-	// By start; next to it, the largest id among those that had ended by then.
+	// Go through the spans by start and keep the largest id of the spans that ended before it.
 	ended := slices.SortedFunc(slices.Values(spans), func(a, b span) int { return a.to.Compare(b.to) })
 	slices.SortFunc(spans, func(a, b span) int { return a.from.Compare(b.from) })
 	var largest uint64
@@ -86,7 +86,7 @@ func (e *evidence) inOrder() line {
 	return l
 }
 
-// settled: P8.
+// settled checks P8.
 func (e *evidence) settled() line {
 	l := line{promise: "P8", says: "every accepted order is confirmed"}
 	pending := 0
@@ -99,22 +99,21 @@ func (e *evidence) settled() line {
 	for _, s := range e.sightings {
 		switch user := e.crowd[s.buyer].user; {
 		case s.found && s.orderID == "" && s.err != nil:
-			l.breaks("%s has not seen the order confirmed: %v", user, s.err)
+			l.breaks("%s did not see the order confirmed: %v", user, s.err)
 		case s.found && s.orderID == "":
-			l.breaks("%s has not seen the order confirmed", user)
+			l.breaks("%s did not see the order confirmed", user)
 		case !s.found && s.err != nil:
 			l.breaks("%s got no answer about their order: %v", user, s.err)
 		}
 	}
 	for _, b := range e.unseen() {
-		l.breaks("%s was accepted and then told that there is no such order", e.crowd[b].user)
+		l.breaks("%s was accepted and then got order-not-found", e.crowd[b].user)
 	}
 	l.figure = thousands(pending) + " orders pending"
 	return l
 }
 
-// unseen are buyers who were told of a claim that the status resource, asked
-// afterwards, does not know.
+// unseen returns the buyers who got a claim that the status resource did not return later.
 func (e *evidence) unseen() []int {
 	lost := map[int]bool{}
 	for _, s := range e.sightings {

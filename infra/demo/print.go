@@ -11,7 +11,7 @@ import (
 // examples is how many findings of one promise are printed.
 const examples = 5
 
-// printReceipt writes what is broken and, last, the receipt, within 80 columns.
+// printReceipt writes the findings and then the receipt, at most 80 columns wide.
 func printReceipt(w io.Writer, saleID string, lines []line) {
 	for _, l := range lines {
 		for i, b := range l.broken {
@@ -22,7 +22,7 @@ func printReceipt(w io.Writer, saleID string, lines []line) {
 			fmt.Fprintf(w, "%s: %s\n", l.promise, b)
 		}
 	}
-	fmt.Fprintf(w, "\nreceipt of sale %s: what the README promises, and what was counted\n", saleID)
+	fmt.Fprintf(w, "\nreceipt of sale %s: the README's promises and the counts\n", saleID)
 	for _, l := range lines {
 		verdict := "ok"
 		if len(l.broken) > 0 {
@@ -32,8 +32,7 @@ func printReceipt(w io.Writer, saleID string, lines []line) {
 	}
 }
 
-// printRush says what the clicks were answered: each answer, how many clicks got it, and what
-// it means.
+// printRush writes how many clicks got each answer and what the answer means.
 func printRush(w io.Writer, results []result) {
 	count, winners, repeats := map[verdict]int{}, map[string]bool{}, 0
 	for _, r := range results {
@@ -46,19 +45,19 @@ func printRush(w io.Writer, results []result) {
 	fmt.Fprintf(w, "answers to %s clicks\n", thousands(len(results)))
 	say := func(n int, what string) { fmt.Fprintf(w, "  %9s  %s\n", thousands(n), what) }
 	say(len(winners), "accepted: the buyer has a bottle")
-	say(count[accepted]-len(winners), "accepted again: the same Idempotency-Key, the same answer, no second bottle")
+	say(count[accepted]-len(winners), "accepted again: same Idempotency-Key, same answer, no second bottle")
 	say(count[alreadyOrdered], "already ordered: another click of a buyer who has a bottle")
 	say(count[soldOut], "sold out")
 	if n := count[unanswered] + count[unexpected]; n > 0 {
-		say(n, "no answer, or one that the API does not have")
+		say(n, "no answer, or one that is not in the API's contract")
 	}
 	if repeats > 0 {
-		fmt.Fprintf(w, "  (%s requests were sent again, as a busy system asks for)\n", thousands(repeats))
+		fmt.Fprintf(w, "  (%s requests were retried after a failure or an answer such as \"busy\")\n", thousands(repeats))
 	}
 }
 
-// printPace is information only: it says more about the machine than about the
-// system, and no promise hangs on it.
+// printPace prints speeds for information: they depend more on the machine than on the
+// system, and no promise depends on them.
 func printPace(w io.Writer, startedAt time.Time, results []result, sightings []sighting) {
 	var took []time.Duration
 	var firstWins, confirmed int
@@ -79,9 +78,9 @@ func printPace(w io.Writer, startedAt time.Time, results []result, sightings []s
 			settled = later(settled, s.confirmedBy)
 		}
 	}
-	fmt.Fprintf(w, "speed on this machine, which no promise depends on\n"+
-		"  %9s  for half of the answers, at most; %s for 99 %% of them\n"+
-		"  %9s  answers a second\n  %9s  bottles sold a second, until the last one was\n  %9s  orders confirmed a second, from the first click on\n",
+	fmt.Fprintf(w, "speed on this machine (no promise depends on it)\n"+
+		"  %9s  or less for half of the answers; %s or less for 99 %%\n"+
+		"  %9s  answers a second\n  %9s  bottles sold a second, until the last was sold\n  %9s  orders confirmed a second, from the first click\n",
 		round(percentile(took, 50)), round(percentile(took, 99)), rate(len(took), rushed.Sub(startedAt)),
 		rate(firstWins, lastWin.Sub(startedAt)), rate(confirmed, settled.Sub(startedAt)))
 }
@@ -102,7 +101,7 @@ func rate(n int, d time.Duration) string {
 	return thousands(int(float64(n)/d.Seconds() + 0.5))
 }
 
-// percentile is the smallest of ds that p percent of them do not exceed.
+// percentile returns the smallest of ds that at least p percent of ds do not exceed.
 func percentile(ds []time.Duration, p int) time.Duration {
 	if len(ds) == 0 {
 		return 0
@@ -111,7 +110,7 @@ func percentile(ds []time.Duration, p int) time.Duration {
 	return sorted[max(0, (len(sorted)*p+99)/100-1)]
 }
 
-// thousands writes 1234567 as 1,234,567.
+// thousands formats 1234567 as 1,234,567.
 func thousands(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {

@@ -22,7 +22,7 @@ func TestTheReceiptIsTheLastThingPrintedAndFitsEightyColumns(t *testing.T) {
 	}
 	var out bytes.Buffer
 	printReceipt(&out, "demo-x", lines)
-	findings, table, ok := strings.Cut(out.String(), "\nreceipt of sale demo-x: what the README promises, and what was counted\n")
+	findings, table, ok := strings.Cut(out.String(), "\nreceipt of sale demo-x: the README's promises and the counts\n")
 	if !ok {
 		t.Fatalf("no receipt in:\n%s", out.String())
 	}
@@ -58,19 +58,19 @@ func TestPercentilesAreMeasuredValues(t *testing.T) {
 		}
 	}
 	if percentile(nil, 50) != 0 || percentile(ds[:1], 50) != 200 {
-		t.Error("none and one are not measured as 0 and itself")
+		t.Error("the percentile of no values is not 0, or that of one value is not the value")
 	}
 }
 
-func TestThousandsAreSetApart(t *testing.T) {
+func TestThousandsAreSeparatedByCommas(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000", -100: "-100"} {
 		if got := thousands(n); got != want {
-			t.Errorf("%d is written %s, want %s", n, got, want)
+			t.Errorf("%d is formatted as %s, want %s", n, got, want)
 		}
 	}
 }
 
-func TestEveryFigureOfTheRushSaysWhatItCounts(t *testing.T) {
+func TestEveryFigureOfTheRushIsLabelled(t *testing.T) {
 	var out bytes.Buffer
 	won := func(claim string) result {
 		return result{verdict: accepted, tries: 2, reply: client.Answer{Claim: client.Claim{ClaimID: claim}}}
@@ -78,7 +78,7 @@ func TestEveryFigureOfTheRushSaysWhatItCounts(t *testing.T) {
 	printRush(&out, []result{won("a"), won("a"), won("b"), {verdict: soldOut}, {verdict: alreadyOrdered}, {}})
 	for _, want := range []string{
 		"answers to 6 clicks\n", " 2  accepted: the buyer has a bottle\n", " 1  accepted again: ", " 1  already ordered: ", " 1  sold out\n",
-		" 1  no answer, or ", "(3 requests were sent again",
+		" 1  no answer, or ", "(3 requests were retried",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, &out)
@@ -86,7 +86,7 @@ func TestEveryFigureOfTheRushSaysWhatItCounts(t *testing.T) {
 	}
 }
 
-func TestWithoutATerminalProgressIsALineNowAndThenAlsoWhileNothingMoves(t *testing.T) {
+func TestWithoutATerminalProgressIsPrintedRegularly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		one, end := progress{w: &out}.step("clicks", 4)
@@ -95,16 +95,16 @@ func TestWithoutATerminalProgressIsALineNowAndThenAlsoWhileNothingMoves(t *testi
 		time.Sleep(2*lineEvery + lineEvery/2)
 		one()
 		end()
-		_, end = progress{w: &out}.step("the stack starts", 0)
+		_, end = progress{w: &out}.step("starting the stack", 0)
 		time.Sleep(lineEvery + lineEvery/2)
 		end()
-		if got, want := out.String(), "clicks: 2 of 4\nclicks: 2 of 4\nthe stack starts: 2 s\n"; got != want || lineEvery > 5*time.Second {
+		if got, want := out.String(), "clicks: 2 of 4\nclicks: 2 of 4\nstarting the stack: 2 s\n"; got != want || lineEvery > 5*time.Second {
 			t.Errorf("printed %q, want %q", got, want)
 		}
 	})
 }
 
-func TestOnATerminalProgressIsABarThatGoesAway(t *testing.T) {
+func TestOnATerminalProgressIsABarThatIsErased(t *testing.T) {
 	for _, parts := range []int{2, 0} {
 		var out bytes.Buffer
 		one, end := progress{&out, true}.step("clicks", parts)
@@ -115,5 +115,5 @@ func TestOnATerminalProgressIsABarThatGoesAway(t *testing.T) {
 			t.Errorf("drawn: %q", out.String())
 		}
 	}
-	printPace(io.Discard, start, nil, nil) // nothing measured is printed, too
+	printPace(io.Discard, start, nil, nil) // must not fail without measurements
 }

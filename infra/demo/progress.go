@@ -10,18 +10,18 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// lineEvery is how often progress is told where no bar can be drawn.
+// lineEvery is how often progress is printed without a terminal.
 const lineEvery = 2 * time.Second
 
-// progress shows how far one step after another has come: as a bar on a
-// terminal, else as a line now and then, also while nothing moves.
+// progress shows the progress of each step: as a bar on a terminal, else as a line every
+// lineEvery, even without progress.
 type progress struct {
 	w        io.Writer
 	terminal bool
 }
 
-// step begins a step of that many parts, or of none that can be counted, and returns what to
-// call after each, from any goroutine, and at the end.
+// step begins a step of parts parts (0: unknown). Call one after each part, from any
+// goroutine, and end at the end.
 func (p progress) step(what string, parts int) (one, end func()) {
 	var done atomic.Int64
 	begin, newline, every := "", "\n", lineEvery
@@ -40,7 +40,7 @@ func (p progress) step(what string, parts int) (one, end func()) {
 	}
 	if p.terminal && parts > 0 {
 		bar := newBar(p.w, what, parts)
-		// A terminal that cannot be drawn on must not stop the demonstration.
+		// A terminal error must not stop the demonstration.
 		draw, finish = func() { _ = bar.Set64(done.Load()) }, func() { _ = bar.Clear() }
 	}
 	if p.terminal {

@@ -9,20 +9,19 @@ import (
 	"flashsale/infra/books"
 )
 
-// evidence is everything the receipt is made of: what the crowd was told and
-// what the books say.
+// evidence holds the inputs of the receipt: the answers to the crowd and the books.
 type evidence struct {
 	stock, shards int
 	crowd         []buyer
 	results       []result
 	sightings     []sighting
 	books         *books.Sale
-	findings      []books.Finding // of the recount
+	findings      []books.Finding // from the recount
 	// endedAt is when the books were read.
 	endedAt time.Time
 }
 
-// line is one promise of the receipt. It holds if nothing is broken.
+// line is one promise on the receipt. The promise holds if broken is empty.
 type line struct {
 	promise, says, figure string
 	broken                []string
@@ -36,7 +35,7 @@ func allHold(lines []line) bool {
 	return !slices.ContainsFunc(lines, func(l line) bool { return len(l.broken) > 0 })
 }
 
-// recounted enters what the recount found of the line's own promise.
+// recounted adds the recount's findings about the line's promise.
 func (l *line) recounted(e *evidence) {
 	for _, f := range e.findings {
 		if f.Promise == l.promise || l.promise == "P2" && !slices.Contains(ownLine, f.Promise) {
@@ -45,18 +44,18 @@ func (l *line) recounted(e *evidence) {
 	}
 }
 
-// ownLine are the promises of the recount that have a line of their own; the others' findings
-// stand with P2.
+// ownLine lists the promises with their own line for the recount's findings; findings about
+// other promises go to P2.
 var ownLine = []string{"P1", "P3", "P7", "P8"}
 
-// audit checks every promise that one rush can show. It is pure.
+// audit checks every promise that one rush can test. It has no side effects.
 func audit(e evidence) []line {
 	return []line{
 		e.sold(), e.conserved(), e.oneEach(), e.durable(), e.truthful(), e.repeatable(), e.numbered(), e.inOrder(), e.settled(),
 	}
 }
 
-// sold: P1, and that scarcity was not made up: who could be served, was.
+// sold checks P1, and also that no unit stayed unsold while a buyer wanted it.
 func (e *evidence) sold() line {
 	want := min(e.stock, len(e.crowd))
 	l := line{promise: "P1", says: "sold exactly min(stock, buyers)", figure: thousands(len(e.books.Claims)) + " of " + thousands(want) + " bottles"}
@@ -67,8 +66,8 @@ func (e *evidence) sold() line {
 	return l
 }
 
-// conserved: P2, that the sale is the one that was asked for, and whatever the
-// recount found that has no line of its own.
+// conserved checks P2 and that the sale has the requested stock and shards. It also reports
+// the findings whose promise has no line.
 func (e *evidence) conserved() line {
 	b := e.books
 	l := line{promise: "P2", says: "left + sold = stock, on every shard"}
@@ -83,7 +82,7 @@ func (e *evidence) conserved() line {
 	return l
 }
 
-// oneEach: P3.
+// oneEach checks P3.
 func (e *evidence) oneEach() line {
 	l := line{promise: "P3", says: "one order per buyer, however they click"}
 	known := map[string]bool{}
@@ -94,14 +93,14 @@ func (e *evidence) oneEach() line {
 	units := map[string]bool{}
 	for _, c := range e.books.Claims {
 		if units[c.User] = true; !known[c.User] {
-			l.breaks("%s is not of the crowd and holds a unit", c.User)
+			l.breaks("%s is not in the crowd but holds a unit", c.User)
 		}
 	}
 	l.figure = thousands(len(units)) + " buyers"
 	return l
 }
 
-// durable: P4. Whoever was told of a claim holds that very claim.
+// durable checks P4: every claim in an answer is the buyer's stored claim.
 func (e *evidence) durable() line {
 	l := line{promise: "P4", says: "every accepted click is in the table"}
 	held := e.claimsByUser()
@@ -115,14 +114,14 @@ func (e *evidence) durable() line {
 		}
 		user := e.crowd[r.buyer].user
 		if !slices.ContainsFunc(held[user], func(c books.Claim) bool { return c.ClaimID == r.reply.Claim.ClaimID }) {
-			l.breaks("%s was told of claim %s, which the books do not have", user, r.reply.Claim.ClaimID)
+			l.breaks("%s got an answer with claim %s, which the books do not have", user, r.reply.Claim.ClaimID)
 		}
 	}
 	l.figure = thousands(n) + " accepted clicks"
 	return l
 }
 
-// truthful: P5 and P6. Every click has an answer, and the answers are true.
+// truthful checks P5 and P6: every click has an answer, and the answers are true.
 func (e *evidence) truthful() line {
 	l := line{promise: "P5 P6", says: "every other click got a true refusal"}
 	told, refused := map[string]bool{}, map[string]bool{}
@@ -148,26 +147,25 @@ func (e *evidence) truthful() line {
 				l.breaks("a click of %s has no answer after %d tries: %s", user, r.tries, r.reply)
 			}
 		default:
-			l.breaks("a click of %s was answered %s", user, r.reply)
+			l.breaks("a click of %s got the answer %s", user, r.reply)
 		}
 	}
 	for _, c := range e.books.Claims {
 		if !told[c.User] && refused[c.User] {
-			l.breaks("%s holds a unit and was told only that it is sold out", c.User)
+			l.breaks("%s holds a unit but only got sold-out", c.User)
 		}
 	}
 	left := e.books.Stock()
 	if left > 0 && len(refused) > 0 {
-		l.breaks("%d buyers were told that it is sold out, but %d units are left", len(refused), left)
+		l.breaks("%d buyers got sold-out, but %d units are left", len(refused), left)
 	}
 	l.figure = thousands(refusals) + " refused clicks"
 	return l
 }
 
-// repeatable: P9. With an Idempotency-Key all clicks are one request and get
-// one answer; without, one click at most is accepted. (A click without a key
-// beside the accepted one may be told that it is sold out: it is refused from
-// memory, and the refusal names the status resource.)
+// repeatable checks P9: with an Idempotency-Key all clicks are one request and get one
+// answer; without a key, at most one click is accepted. (A buyer's other click without a key
+// may get sold-out: it is refused from memory, and the refusal names the status resource.)
 func (e *evidence) repeatable() line {
 	l := line{promise: "P9", says: "same Idempotency-Key, same answer"}
 	clicks := make([][]result, len(e.crowd))
@@ -195,9 +193,9 @@ func (e *evidence) repeatable() line {
 		for _, r := range clicks[i] {
 			switch {
 			case r.verdict == alreadyOrdered:
-				l.breaks("%s repeated a keyed click and was told already-ordered", b.user)
+				l.breaks("%s repeated a click with a key and got already-ordered", b.user)
 			case first != nil && r.verdict == soldOut:
-				l.breaks("%s was accepted, and the same key was told sold-out", b.user)
+				l.breaks("%s was accepted, and the same key got sold-out", b.user)
 			case first != nil && r.verdict == accepted && !bytes.Equal(r.reply.Body, first.reply.Body):
 				l.breaks("%s got two different answers to one key: %s and %s", b.user, first.reply, r.reply)
 			}

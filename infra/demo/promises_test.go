@@ -13,8 +13,8 @@ import (
 
 var start = time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
 
-// good is the evidence of a rush in which everything went right: 3 units on 2
-// shards, 5 buyers; a and b send keys, a clicks twice, c clicks twice.
+// good returns the evidence of a faultless rush: 3 units on 2 shards, 5 buyers; a and b send
+// keys; a and c click twice.
 func good() evidence {
 	id := func(second int, n uint64) string {
 		v, err := orderid.New(start.Add(time.Duration(second)*time.Second), n)
@@ -69,7 +69,7 @@ func TestEachKindOfBrokenBooksIsFound(t *testing.T) {
 		name   string
 		spoil  func(*evidence)
 		broken string // the promise
-		finds  string // part of the finding
+		finds  string // a part of the finding
 	}{
 		{"a unit too many was sold", func(e *evidence) {
 			e.stock = 2
@@ -88,32 +88,32 @@ func TestEachKindOfBrokenBooksIsFound(t *testing.T) {
 		}, "P2", "6 units were seeded, but 3 were asked for"},
 		{"a stranger holds a unit", func(e *evidence) {
 			e.books.Claims[1].User = "z"
-		}, "P3", "z is not of the crowd"},
+		}, "P3", "z is not in the crowd"},
 		{"an accepted claim is not in the books", func(e *evidence) {
 			e.results[2].reply.Claim.ClaimID = "X"
-		}, "P4", "b was told of claim X"},
+		}, "P4", "b got an answer with claim X"},
 		{"a click has no answer", func(e *evidence) {
 			e.results[5] = result{buyer: 3, tries: 20, err: errors.New("no route")}
 		}, "P5 P6", "no answer after 20 tries: no route"},
 		{"a click has an answer that is not in the contract", func(e *evidence) {
 			e.results[5] = result{buyer: 3, verdict: unexpected, reply: client.Answer{Status: 500, Body: []byte(`{"code":"internal"}`)}}
 		}, "P5 P6", `500 "{`},
-		{"a winner was only told that it is sold out", func(e *evidence) {
+		{"a winner only got sold-out", func(e *evidence) {
 			e.results[2] = result{buyer: 1, verdict: soldOut}
 			e.sightings = e.sightings[:1]
-		}, "P5 P6", "b holds a unit and was told only that it is sold out"},
-		{"sold out was a phantom", func(e *evidence) {
+		}, "P5 P6", "b holds a unit but only got sold-out"},
+		{"sold-out was false", func(e *evidence) {
 			e.books.Shards[0] = books.Shard{Stock: 1, Seeded: 3}
-		}, "P5 P6", "2 buyers were told that it is sold out, but 1 units are left"},
+		}, "P5 P6", "2 buyers got sold-out, but 1 units are left"},
 		{"a repeated key got another body", func(e *evidence) {
 			e.results[1].reply.Body = []byte("claim A, CONFIRMED")
 		}, "P9", "a got two different answers"},
 		{"a repeated key got a refusal", func(e *evidence) {
 			e.results[1].verdict = alreadyOrdered
-		}, "P9", "a repeated a keyed click"},
-		{"a repeated key was told sold out", func(e *evidence) {
+		}, "P9", "a repeated a click with a key"},
+		{"a repeated key got sold-out", func(e *evidence) {
 			e.results[1].verdict = soldOut
-		}, "P9", "the same key was told sold-out"},
+		}, "P9", "the same key got sold-out"},
 		{"two clicks without a key were accepted", func(e *evidence) {
 			e.results[3].verdict = accepted
 		}, "P9", "c sent no key and 2 clicks were accepted"},
@@ -122,10 +122,10 @@ func TestEachKindOfBrokenBooksIsFound(t *testing.T) {
 		}, "P7", "b saw order 12345"},
 		{"an id is older than its claim", func(e *evidence) {
 			e.books.Claims[0].AcceptedAt = start.Add(2 * time.Second)
-		}, "P7", "says 12:00:01, but was confirmed between 12:00:02"},
+		}, "P7", "has the time 12:00:01, but was confirmed between 12:00:02"},
 		{"an id is younger than its confirmation", func(e *evidence) {
 			e.sightings[2].confirmedBy = start.Add(3 * time.Second)
-		}, "P7", "says 12:00:04"},
+		}, "P7", "has the time 12:00:04"},
 		{"a later order of the same second has the smaller id", func(e *evidence) {
 			at := start.Add(time.Second)
 			e.sightings[1].confirmedBy = at.Add(300 * time.Millisecond)
@@ -133,13 +133,13 @@ func TestEachKindOfBrokenBooksIsFound(t *testing.T) {
 		}, "P7", "was confirmed before it was accepted"},
 		{"a buyer never saw the confirmation", func(e *evidence) {
 			e.sightings[2].orderID = ""
-		}, "P8", "c has not seen the order confirmed"},
+		}, "P8", "c did not see the order confirmed"},
 		{"a buyer could not ask", func(e *evidence) {
 			e.sightings[2] = sighting{buyer: 2, err: errors.New("no route")}
 		}, "P8", "c got no answer about their order: no route"},
 		{"an accepted order is denied afterwards", func(e *evidence) {
 			e.sightings[2] = sighting{buyer: 2}
-		}, "P8", "c was accepted and then told"},
+		}, "P8", "c was accepted and then got"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := good()
@@ -149,12 +149,12 @@ func TestEachKindOfBrokenBooksIsFound(t *testing.T) {
 					return
 				}
 			}
-			t.Errorf("%s with %q is not among %v", c.broken, c.finds, audit(e))
+			t.Errorf("no finding of %s with %q in %v", c.broken, c.finds, audit(e))
 		})
 	}
 }
 
-func TestWhatTheRecountFindsStandsWithItsPromise(t *testing.T) {
+func TestTheRecountsFindingsAreReportedWithTheirPromise(t *testing.T) {
 	for promise, on := range map[string]string{"P1": "P1", "P2": "P2", "P3": "P3", "P6": "P2", "P7": "P7", "P8": "P8", "P9": "P2", "P11": "P2",
 		"P13": "P2", "P14": "P2", "P15": "P2", "P17": "P2", "P19": "P2"} {
 		e := good()
@@ -166,13 +166,13 @@ func TestWhatTheRecountFindsStandsWithItsPromise(t *testing.T) {
 			}
 		}
 		if len(got) != 1 || got[0] != on {
-			t.Errorf("a finding of %s stands with %q, want %s", promise, got, on)
+			t.Errorf("a finding of %s is reported with %q, want %s", promise, got, on)
 		}
 	}
 }
 
-func TestWhatTheDesignAllowsIsNotCalledBroken(t *testing.T) {
-	t.Run("a winner's other click without a key may be told sold out", func(t *testing.T) {
+func TestNoPromiseIsBrokenWhere(t *testing.T) {
+	t.Run("a winner's other click without a key gets sold-out", func(t *testing.T) {
 		e := good()
 		e.results[3] = result{buyer: 2, verdict: soldOut}
 		if lines := audit(e); !allHold(lines) {
@@ -187,7 +187,7 @@ func TestWhatTheDesignAllowsIsNotCalledBroken(t *testing.T) {
 			t.Errorf("broken: %v", lines)
 		}
 	})
-	t.Run("a loser who had to repeat a click asks in vain", func(t *testing.T) {
+	t.Run("a loser who had to repeat a click finds no order", func(t *testing.T) {
 		e := good()
 		e.results[5].tries = 2
 		e.sightings = append(e.sightings, sighting{buyer: 3})
@@ -195,7 +195,7 @@ func TestWhatTheDesignAllowsIsNotCalledBroken(t *testing.T) {
 			t.Errorf("broken: %v", lines)
 		}
 	})
-	t.Run("fewer buyers than bottles leave some", func(t *testing.T) {
+	t.Run("fewer buyers than bottles leave some unsold", func(t *testing.T) {
 		e := good()
 		e.crowd, e.results = e.crowd[:3], e.results[:5]
 		e.stock, e.books.Seeded = 9, 9

@@ -14,27 +14,27 @@ import (
 	"flashsale/shared/orderid"
 )
 
-// flaws are the ways in which a shop may break its promises.
+// flaws selects the ways in which a shop breaks its promises.
 type flaws struct {
-	oversells      bool // takes no notice of the stock
-	sellsTwice     bool // takes no notice of the buyer's earlier order
-	forgets        bool // accepts without writing it down
-	turnsAway      bool // says sold out with units left
+	oversells      bool // ignores the stock
+	sellsTwice     bool // ignores the buyer's earlier order
+	forgets        bool // accepts without storing the claim
+	turnsAway      bool // answers sold-out while units are left
 	ignoresKeys    bool // treats a repeat as another request
 	rewords        bool // answers a repeat differently
 	neverConfirms  bool
 	sharesID       bool // one order id for all
-	backdates      bool // ids of last year
-	losesOrders    bool // no order items
-	miscounts      bool // takes units from a shard without counting them
-	breaks         bool // internal errors now and then
-	hidesStatus    bool // knows no order of anybody
-	busyFirst      bool // no flaw: "busy" to the first try of each buyer
-	dropsSomeReply bool // no flaw: closes the connection after accepting
+	backdates      bool // puts last year into the ids
+	losesOrders    bool // stores no order items
+	miscounts      bool // takes an extra unit from a shard
+	breaks         bool // answers some requests with an internal error
+	hidesStatus    bool // denies every order
+	busyFirst      bool // not a flaw: answers "busy" to the first try of each buyer
+	dropsSomeReply bool // not a flaw: closes some connections after accepting
 }
 
-// shop is a whole stack with simple real rules: API, Invoke API and the Scan of
-// DynamoDB on one handler.
+// shop is a simple implementation of a whole stack: API, Invoke API and DynamoDB's Scan in
+// one handler.
 type shop struct {
 	flaws
 	mu       sync.Mutex
@@ -204,7 +204,7 @@ func (s *shop) status(w http.ResponseWriter, user string) {
 	answer(w, 200, s.body(c, true))
 }
 
-// scan answers with every item, and those of another sale.
+// scan returns every item, including some of another sale.
 func (s *shop) scan(w http.ResponseWriter) {
 	text := func(v string) map[string]any { return map[string]any{"S": v} }
 	number := func(n int64) map[string]any { return map[string]any{"N": strconv.FormatInt(n, 10)} }
@@ -239,7 +239,7 @@ func (s *shop) scan(w http.ResponseWriter) {
 				put("ORDER#"+orderid.String(c.orderID), "ORDER", map[string]any{"saleId": text(s.saleID), "user": text(c.user), "claimId": text(c.id)})
 			}
 		}
-		// A second claim of one buyer only has room in another bucket.
+		// A buyer's second claim must be in another bucket, because its key is taken in the first.
 		put(fmt.Sprintf("CLAIM#%s#%d", s.saleID, held[c.user]), c.user, it)
 		held[c.user]++
 	}
@@ -250,7 +250,7 @@ func (s *shop) scan(w http.ResponseWriter) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"Items": items, "Count": len(items), "ScannedCount": len(items)})
 }
 
-// offline keeps the SDK from looking for anything outside the test.
+// offline keeps the SDK from reading configuration from outside the test.
 func offline(t *testing.T) {
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 }

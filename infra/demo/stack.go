@@ -15,19 +15,19 @@ import (
 
 const (
 	healthyTime = time.Minute
-	// stopTime is what the stack has to stop in order before it is killed.
+	// stopTime is how long the stack may take to stop before it is killed.
 	stopTime = 20 * time.Second
 )
 
 // stack is a local stack that this program started.
 type stack struct {
 	*launch.Stack
-	dir  string // its data and its log
+	dir  string // of its data and log
 	log  *os.File
 	tail child.Tail
 }
 
-// startStack runs the program with a data folder of its own, and returns when it is healthy.
+// startStack runs the program with a new data folder and returns when the stack is healthy.
 func startStack(ctx context.Context, program string, out io.Writer) (*stack, error) {
 	dir, err := os.MkdirTemp("", "flashsale-demo-")
 	if err != nil {
@@ -51,15 +51,14 @@ func (s *stack) start(ctx context.Context, program string) (err error) {
 		return fmt.Errorf("make log: %w", err)
 	}
 	s.Command.Output = io.MultiWriter(s.log, &s.tail)
-	// Ctrl-C reaches this program alone, which then stops the stack once and in order.
+	// Ctrl-C reaches only this program, which then stops the stack.
 	s.Command.OwnGroup = true
 	ctx, cancel := context.WithTimeout(ctx, healthyTime)
 	defer cancel()
 	return s.Start(ctx)
 }
 
-// end stops the stack and removes its folder, or keeps it and says what there
-// is to inspect.
+// end stops the stack and removes its folder, or keeps it and prints where it is.
 func (s *stack) end(out io.Writer, keep bool) {
 	died := s.Stack != nil && s.Ended()
 	var failure error
@@ -76,8 +75,8 @@ func (s *stack) end(out io.Writer, keep bool) {
 		return
 	}
 	if died {
-		fmt.Fprintf(out, "the stack had ended by itself (%v)\n", failure)
+		fmt.Fprintf(out, "the stack had stopped unexpectedly (%v)\n", failure)
 	}
 	fmt.Fprintf(out, "the stack's last lines (%s):\n%s\n", filepath.Join(s.dir, "stack.log"), &s.tail)
-	fmt.Fprintf(out, "its data is kept; to look into it: make run DATA=%s\n", s.data())
+	fmt.Fprintf(out, "its data is kept; to inspect it: make run DATA=%s\n", s.data())
 }

@@ -9,20 +9,20 @@ import (
 	"flashsale/infra/client"
 )
 
-// sighting is what a buyer last saw of their order.
+// sighting is the last state of their order that a buyer saw.
 type sighting struct {
-	buyer   int // index in the crowd
+	buyer   int // index into the crowd
 	found   bool
 	claimID string
 	orderID string // "" while pending
-	// confirmedBy is when the confirmation had been seen.
+	// confirmedBy is when the buyer saw the confirmation.
 	confirmedBy time.Time
 	err         error
 }
 
-// whoAsks are the buyers who follow up: those who were told of a claim, and
-// those who had to repeat a click. The outcome of a click without an answer is
-// unknown, and a refusal of its repeat then names the status resource (P5).
+// whoAsks returns the buyers who follow up: those who got a claim and those who had to
+// repeat a click. The outcome of a click without an answer is unknown, and the refusal of
+// its repeat names the status resource (P5).
 func whoAsks(results []result) []int {
 	var asks []int
 	seen := map[int]bool{}
@@ -36,8 +36,8 @@ func whoAsks(results []result) []int {
 	return asks
 }
 
-// follow lets the buyers poll until each order is confirmed or ctx is done.
-// seen is called when a buyer stops asking, concurrently.
+// follow polls for these buyers until each order is confirmed or ctx is done. It calls seen
+// when a buyer stops polling, concurrently.
 func follow(ctx context.Context, a api, saleID string, crowd []buyer, asks []int, concurrency int, now func() time.Time, seen func()) []sighting {
 	sightings := make([]sighting, len(asks))
 	slots := make(chan struct{}, concurrency)
