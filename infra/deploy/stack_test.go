@@ -111,7 +111,7 @@ func TestTheLocalStackIsSmokedAndRehearsedOn(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, want := range []string{
-		"of 5 units on 1 shards", "balanced: stock left + claims = seeded", "no promise was seen broken",
+		"of 5 units on 1 shards", "balanced: stock left + claims = seeded", "no broken promise was seen",
 		"cost of 5 orders", "write units", "per 1,000",
 	} {
 		if !strings.Contains(out, want) {

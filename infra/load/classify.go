@@ -6,8 +6,8 @@ import (
 	"flashsale/infra/client"
 )
 
-// outcome names what an answer, or the lack of one, means. It is what the
-// breakdown counts, and short enough for it.
+// outcome names the meaning of an answer or of a missing answer; the breakdown counts
+// outcomes.
 type outcome string
 
 const (
@@ -24,8 +24,8 @@ const (
 	wrong         outcome = "WRONG"
 )
 
-// refusals are the final answers that a sale may give to a purchase, with the
-// status that each must have.
+// refusals are the final refusals of a purchase that the contract allows, with their
+// statuses.
 var refusals = map[string]int{
 	"already-ordered": http.StatusConflict, "sold-out": http.StatusConflict, "sale-not-open": http.StatusForbidden,
 	"sale-closed": http.StatusGone, "sale-not-found": http.StatusNotFound,
@@ -37,7 +37,7 @@ var passing = map[string]int{
 	"busy": http.StatusServiceUnavailable, "sale-paused": http.StatusServiceUnavailable, "too-many-requests": http.StatusTooManyRequests,
 }
 
-// judge reads the answer to a click. final is false if the buyer may ask again.
+// judge classifies the answer to a click. final is false if the buyer may retry.
 func judge(saleID string, r client.Answer) (o outcome, final bool) {
 	switch {
 	case r.Status == http.StatusAccepted && r.Claim.ClaimID != "" && r.Claim.SaleID == saleID && r.Claim.State == "PENDING":
@@ -45,9 +45,9 @@ func judge(saleID string, r client.Answer) (o outcome, final bool) {
 	case r.Code != "" && passing[r.Code] == r.Status:
 		return outcome(r.Code), false
 	case r.Status == http.StatusTooManyRequests && r.Code == "":
-		return throttled, false // API Gateway's own answer has no code
+		return throttled, false // API Gateway's answer has no code
 	case r.Status == http.StatusUnauthorized:
-		return "unauthorized", true // an expired token, most likely: the caller's fault
+		return "unauthorized", true // most likely an expired token: the caller's fault
 	case r.Code != "" && refusals[r.Code] == r.Status:
 		if r.Code == "already-ordered" && r.Claim.ClaimID == "" {
 			return wrong, true
@@ -57,7 +57,7 @@ func judge(saleID string, r client.Answer) (o outcome, final bool) {
 	return wrong, true
 }
 
-// judgeStatus reads the answer to a poll of the status resource.
+// judgeStatus classifies the answer to a poll of the status resource.
 func judgeStatus(saleID string, r client.Answer) (o outcome, final bool) {
 	switch {
 	case r.Status == http.StatusOK && r.Claim.ClaimID != "" && r.Claim.SaleID == saleID:

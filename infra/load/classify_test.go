@@ -26,16 +26,16 @@ func TestAnswersToClicksAreJudged(t *testing.T) {
 		{"not open", client.Answer{Status: 403, Code: "sale-not-open"}, "sale-not-open", true},
 		{"busy", client.Answer{Status: 503, Code: "busy"}, busy, false},
 		{"paused", client.Answer{Status: 503, Code: "sale-paused"}, "sale-paused", false},
-		{"throttled by the gateway", client.Answer{Status: 429}, throttled, false},
-		{"too many of one user", client.Answer{Status: 429, Code: "too-many-requests"}, "too-many-requests", false},
-		{"too many with another status", client.Answer{Status: 503, Code: "too-many-requests"}, wrong, true},
-		{"another code with the status of too many", client.Answer{Status: 429, Code: "busy"}, wrong, true},
+		{"throttled by API Gateway", client.Answer{Status: 429}, throttled, false},
+		{"too many requests of one user", client.Answer{Status: 429, Code: "too-many-requests"}, "too-many-requests", false},
+		{"too many requests with another status", client.Answer{Status: 503, Code: "too-many-requests"}, wrong, true},
+		{"another code with the status of too many requests", client.Answer{Status: 429, Code: "busy"}, wrong, true},
 		{"an expired token", client.Answer{Status: 401}, "unauthorized", true},
-		{"the gateway's own 503", client.Answer{Status: 503}, wrong, true},
+		{"API Gateway's 503", client.Answer{Status: 503}, wrong, true},
 		{"internal", client.Answer{Status: 500, Code: "internal"}, wrong, true},
 		{"busy with another status", client.Answer{Status: 500, Code: "busy"}, wrong, true},
-		{"a code that does not exist", client.Answer{Status: 409, Code: "phantom"}, wrong, true},
-		{"a page that has nothing to do with it", client.Answer{Status: 200}, wrong, true},
+		{"an unknown code", client.Answer{Status: 409, Code: "phantom"}, wrong, true},
+		{"a status that the contract does not have", client.Answer{Status: 200}, wrong, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got, final := judge("s", c.r); got != c.want || final != c.final {
@@ -90,9 +90,9 @@ func TestBrokenPromisesAreNoticed(t *testing.T) {
 			}
 		}, 1},
 		{"an accepted order that is unknown", func(w *witness) { w.clicked(1, accepted, claim("a")); w.polled(1, noSuchItem, client.Answer{}) }, 1},
-		{"no order of somebody who has none", func(w *witness) { w.polled(1, noSuchItem, client.Answer{}) }, 0},
+		{"no order for a buyer without one", func(w *witness) { w.polled(1, noSuchItem, client.Answer{}) }, 0},
 		{"one order id of two buyers", func(w *witness) { w.polled(1, confirmed, order("a", "7")); w.polled(2, confirmed, order("b", "7")) }, 1},
-		{"an answer that may not be", func(w *witness) {
+		{"an answer outside the contract", func(w *witness) {
 			w.clicked(1, wrong, client.Answer{Status: 500})
 			w.polled(1, wrong, client.Answer{Status: 500})
 		}, 2},
@@ -105,7 +105,7 @@ func TestBrokenPromisesAreNoticed(t *testing.T) {
 			}
 		})
 	}
-	t.Run("thousands are counted, not told", func(t *testing.T) {
+	t.Run("beyond the bound findings are only counted", func(t *testing.T) {
 		w := newWitness(0)
 		for range 1000 {
 			w.clicked(1, wrong, client.Answer{})
@@ -114,7 +114,7 @@ func TestBrokenPromisesAreNoticed(t *testing.T) {
 			t.Errorf("%d findings, the last %q", len(got), got[len(got)-1])
 		}
 	})
-	t.Run("a repeat of an acceptance is no second one", func(t *testing.T) {
+	t.Run("a repeated acceptance is not a second one", func(t *testing.T) {
 		w := newWitness(0)
 		if first, second := w.clicked(1, accepted, claim("a")), w.clicked(1, accepted, claim("a")); first != accepted || second != acceptedAgain {
 			t.Errorf("%s, then %s", first, second)
@@ -125,7 +125,7 @@ func TestBrokenPromisesAreNoticed(t *testing.T) {
 func TestAClientWaitsWithinBounds(t *testing.T) {
 	for told, want := range map[time.Duration]time.Duration{-1: unsaidWait, 0: minWait, time.Second: time.Second, time.Hour: maxWait} {
 		if got := wait(told); got != want {
-			t.Errorf("told %v it waits %v, want %v", told, got, want)
+			t.Errorf("told to wait %v it waits %v, want %v", told, got, want)
 		}
 	}
 }

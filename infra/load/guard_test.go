@@ -30,7 +30,7 @@ func TestOnlyThisMachineMayBeLoaded(t *testing.T) {
 	}
 }
 
-func TestTheAddressThatIsDialledIsChecked(t *testing.T) {
+func TestTheDialledAddressIsChecked(t *testing.T) {
 	c := newClient("http://192.0.2.1", 1, false)
 	defer c.Close()
 	if _, err := c.Buy(t.Context(), "s", "t", ""); !errors.Is(err, errRemote) {
@@ -38,7 +38,7 @@ func TestTheAddressThatIsDialledIsChecked(t *testing.T) {
 	}
 }
 
-func TestNothingIsMadeThroughAnInvokeAPIElsewhere(t *testing.T) {
+func TestNoSaleIsMadeThroughARemoteInvokeAPI(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/_local/health" {
 			fmt.Fprint(w, `{"lambda":"http://192.0.2.1","table":"T"}`)
@@ -53,13 +53,13 @@ func TestNothingIsMadeThroughAnInvokeAPIElsewhere(t *testing.T) {
 	}
 }
 
-func TestEachRequestInFlightHasAConnectionOfItsOwn(t *testing.T) {
+func TestEachRequestInFlightHasItsOwnConnection(t *testing.T) {
 	if tr := transport(7, true); tr.TLSNextProto == nil || tr.ForceAttemptHTTP2 || tr.MaxIdleConnsPerHost != 7 {
 		t.Errorf("HTTP/2 %v %v, %d idle connections", tr.TLSNextProto, tr.ForceAttemptHTTP2, tr.MaxIdleConnsPerHost)
 	}
 }
 
-func TestFlagsThatCannotBeRightAreRefused(t *testing.T) {
+func TestInvalidFlagsAreRefused(t *testing.T) {
 	for _, args := range []string{
 		"-rate 0", "-rate NaN", "-rate 1e9", "-duration 0s", "-duration 2h", "-greedy 1.1", "-late -1", "-clicks 1",
 		"-inflight 0", "-shards 0", "-stock -1", "-url http://192.0.2.1", "-tokens x",
@@ -83,12 +83,12 @@ func TestTokensAreReadFromAFile(t *testing.T) {
 		fails      bool
 	}{
 		{"one per line", "a.b.c\nd.e.f\n", 2, 2, false},
-		{"blank lines and spaces around", "\n  a.b.c \r\n\nd.e.f", 2, 2, false},
+		{"blank lines and surrounding spaces", "\n  a.b.c \r\n\nd.e.f", 2, 2, false},
 		{"more than needed", "a\nb\nc\n", 2, 2, false},
 		{"fewer than needed", "a\n", 2, 0, true},
-		{"one twice", "a\na\n", 2, 0, true},
+		{"a token twice", "a\na\n", 2, 0, true},
 		{"a control character", "a\x01b\n", 1, 0, true},
-		{"a header in a token", "a b\n", 1, 0, true},
+		{"a space in a token", "a b\n", 1, 0, true},
 		{"longer than any header", strings.Repeat("a", maxToken+1), 1, 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -110,7 +110,7 @@ func FuzzReadTokens(f *testing.F) {
 		}
 		for _, token := range tokens {
 			if token == "" || strings.ContainsAny(token, " \r\n\t") {
-				t.Errorf("%q is no token", token)
+				t.Errorf("%q is not a token", token)
 			}
 		}
 	})

@@ -1,13 +1,12 @@
-// Command load sends buyers to a running sale at a given rate and reports what
-// they met.
+// Command load sends buyers to a running sale at a given rate and reports their results.
 //
-// It is an open loop: every buyer has an intended time, made up before the clock
-// starts, and comes at it whatever the earlier ones are doing. Every latency is
-// measured from the intended time, so a server that stalls looks as bad as it is
-// to those who came meanwhile. It uses HTTP only, neither table nor queue.
+// It is an open loop: every buyer has an intended time, chosen before the run starts, and
+// comes then, whatever happens to earlier buyers. Every latency is measured from the
+// intended time, so that a stalled server shows in the latencies of all buyers who came
+// during the stall. It uses HTTP only and does not read the table or the queue.
 //
-// It exits with 0 if every promise held, 1 if one is visibly broken or the books
-// do not balance, 2 if it could not run.
+// It exits with 0 if every promise held, 1 if a client can see one broken or the books do
+// not balance, 2 if it could not run.
 package main
 
 import (
@@ -61,7 +60,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, terminal 
 	return exitFine
 }
 
-// measure does a whole run and tells whether anything is broken.
+// measure does a whole run and reports whether anything is broken.
 func measure(ctx context.Context, o options, stdout io.Writer, bar progress) (broken bool, err error) {
 	visits, err := o.plan()
 	if err != nil {

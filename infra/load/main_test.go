@@ -12,14 +12,14 @@ import (
 	"testing"
 )
 
-// store is a small honest shop over HTTP: what a whole run needs of a stack.
+// store is a small correct shop over HTTP with everything that a run needs of a stack.
 type store struct {
 	url     string
 	mu      sync.Mutex
 	stock   int
 	claims  map[string]string
 	seeded  string
-	answers func(w http.ResponseWriter) bool // answers a click itself
+	answers func(w http.ResponseWriter) bool // may answer a click itself
 }
 
 func newStore(t *testing.T) *store {
@@ -83,7 +83,7 @@ func (s *store) status(w http.ResponseWriter, r *http.Request) {
 		user+strings.TrimSuffix(s.claims[user], "#"), r.PathValue("sale"), "o-"+user)
 }
 
-// operator makes a program that answers as the operator's receipt would.
+// operator makes a program that prints the text like the operator's receipt.
 func operator(t *testing.T, text string, code int) string {
 	path := filepath.Join(t.TempDir(), "operator")
 	script := fmt.Sprintf("#!/bin/sh\necho \"%s: $*\"\nexit %d\n", text, code)
@@ -100,7 +100,7 @@ func loaded(t *testing.T, more ...string) (code int, out, report string) {
 	var stdout, stderr strings.Builder
 	args := append([]string{"-rate", "200", "-duration", "500ms", "-seed", "5", "-report", path}, more...)
 	code = run(t.Context(), args, &stdout, &stderr, false)
-	page, _ := os.ReadFile(path) // none if it could not run
+	page, _ := os.ReadFile(path) // there is none if it could not run
 	return code, stdout.String() + stderr.String(), string(page)
 }
 
@@ -110,9 +110,9 @@ func TestARunMakesASaleLoadsItAndShowsTheReceipt(t *testing.T) {
 	if code != exitFine {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
-	for _, want := range []string{"no promise was seen broken", "balanced: -api-port", "receipt -sale " + s.seeded, "sold-out"} {
+	for _, want := range []string{"no broken promise was seen", "balanced: -api-port", "receipt -sale " + s.seeded, "sold-out"} {
 		if !strings.Contains(out, want) {
-			t.Errorf("it does not say %q:\n%s", want, out)
+			t.Errorf("no %q in:\n%s", want, out)
 		}
 	}
 	if !strings.Contains(report, "<svg") || !strings.Contains(report, s.seeded) {
@@ -123,7 +123,7 @@ func TestARunMakesASaleLoadsItAndShowsTheReceipt(t *testing.T) {
 	}
 }
 
-func TestWhatIsBrokenEndsWithOne(t *testing.T) {
+func TestABrokenPromiseGivesExitCodeOne(t *testing.T) {
 	t.Run("an internal error", func(t *testing.T) {
 		s := newStore(t)
 		s.answers = func(w http.ResponseWriter) bool { w.WriteHeader(http.StatusInternalServerError); return true }
@@ -145,7 +145,7 @@ func TestWhatIsBrokenEndsWithOne(t *testing.T) {
 	})
 }
 
-func TestWithoutAStackItSaysSo(t *testing.T) {
+func TestAMissingStackIsReported(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	s.Close()
 	code, out, _ := loaded(t, "-url", s.URL)
@@ -166,11 +166,11 @@ func TestADeployedSaleIsLoadedWithTokensFromAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, report := loaded(t, "-url", s.url, "-allow-remote", "-sale", "theirs", "-tokens", file)
-	if code != exitFine || !strings.Contains(out, "name the deployed table") || s.seeded != "" {
+	if code != exitFine || !strings.Contains(out, "give the deployed table") || s.seeded != "" {
 		t.Errorf("exit code %d, seeded %q\n%s", code, s.seeded, out)
 	}
 	if strings.Contains(out+report, "token-1") {
-		t.Error("a token is told")
+		t.Error("a token is printed")
 	}
 	code, out, _ = loaded(t, "-url", s.url, "-allow-remote", "-sale", "theirs", "-tokens", file, "-table", "T", "-operator", operator(t, "balanced", 0))
 	if code != exitFine || !strings.Contains(out, "balanced: -table T receipt -sale theirs") {

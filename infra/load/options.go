@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// mostBuyers bounds a run in memory and in tokens.
+	// mostBuyers bounds the memory and the tokens of a run.
 	mostBuyers = 200_000
-	// mostRate, in buyers a second, is beyond what one machine can send.
+	// mostRate, in buyers a second, is more than one machine can send.
 	mostRate = 20_000
 	// longest is the longest schedule.
 	longest = 30 * time.Minute
@@ -39,26 +39,26 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f := flag.NewFlagSet("load", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.StringVar(&o.url, "url", "http://127.0.0.1:3000", "the API's address")
-	f.BoolVar(&o.allowRemote, "allow-remote", false, "let -url be another machine: real calls, which somebody pays for")
+	f.BoolVar(&o.allowRemote, "allow-remote", false, "allow -url on another machine: real calls that cost money")
 	f.StringVar(&o.sale, "sale", "", "an existing sale's `id` (default: the local stack makes a new one)")
-	f.StringVar(&o.tokensFile, "tokens", "", "`file` with one access token per line, each of another user (default: the local stack's)")
+	f.StringVar(&o.tokensFile, "tokens", "", "`file` with one access token per line, each of a different user (default: from the local stack)")
 	f.StringVar(&o.table, "table", "", "the deployed table's `name`, for the receipt")
 	f.StringVar(&o.operator, "operator", "", "the operator `program` (default: operator, beside this program)")
 	f.StringVar(&o.report, "report", "load.html", "`file` of the HTML report")
 	f.Float64Var(&o.rate, "rate", 200, "buyers a second")
 	f.Float64Var(&o.peak, "peak", 0, "buyers a second at the opening (default -rate)")
-	f.DurationVar(&o.duration, "duration", 30*time.Second, "how long buyers come, up to 30m")
+	f.DurationVar(&o.duration, "duration", 30*time.Second, "how long buyers arrive, up to 30m")
 	f.DurationVar(&o.peakFor, "peak-for", 2*time.Second, "how long the peak lasts")
 	f.DurationVar(&o.patience, "patience", time.Minute, "how long a buyer waits for a final answer")
-	f.DurationVar(&o.drain, "drain", 2*time.Minute, "how long after the last arrival everything ends, up to 10m")
+	f.DurationVar(&o.drain, "drain", 2*time.Minute, "time limit after the last arrival, up to 10m")
 	f.Float64Var(&o.greedy, "greedy", 0.2, "share of buyers who click many times at once, 0 to 1")
-	f.Float64Var(&o.late, "late", 0.2, "share of buyers who come in the last third, 0 to 1")
+	f.Float64Var(&o.late, "late", 0.2, "share of buyers who arrive in the last third, 0 to 1")
 	f.Float64Var(&o.keyed, "keyed", 0.5, "share of buyers who send an Idempotency-Key, 0 to 1")
-	f.IntVar(&o.clicks, "clicks", 5, "most clicks of a greedy buyer, 2 to 20")
-	f.IntVar(&o.inflight, "inflight", 256, "most requests in flight, 1 to 10,000")
+	f.IntVar(&o.clicks, "clicks", 5, "maximum number of clicks of a greedy buyer, 2 to 20")
+	f.IntVar(&o.inflight, "inflight", 256, "maximum number of requests in flight, 1 to 10,000")
 	f.IntVar(&o.stock, "stock", 0, "units of a new sale (default half of the buyers who are not late)")
 	f.IntVar(&o.shards, "shards", 16, "stock shards of a new sale, 1 to 1,000")
-	f.Uint64Var(&o.seed, "seed", 0, "repeats the buyers of an earlier run (default random)")
+	f.Uint64Var(&o.seed, "seed", 0, "`seed` of an earlier run, to repeat its buyers (default random)")
 	if err := arguments.Parse(f, args); err != nil {
 		return o, err
 	}
@@ -93,18 +93,18 @@ func (o *options) check() error {
 		return err
 	}
 	if o.tokensFile != "" && o.sale == "" {
-		return errors.New("tokens are for a sale that exists: with TOKENS (-tokens) give SALE (-sale), too")
+		return errors.New("TOKENS (-tokens) also needs an existing SALE (-sale)")
 	}
 	if o.allowRemote && o.tokensFile == "" {
-		return errors.New("another machine's API needs SALE (-sale) and TOKENS (-tokens)")
+		return errors.New("an API on another machine needs SALE (-sale) and TOKENS (-tokens)")
 	}
 	return nil
 }
 
-// errRemote: the target is not this machine, and nobody said that this is meant.
-var errRemote = errors.New("only this machine may be loaded; another one needs ALLOW_REMOTE=1 or -allow-remote (its owner pays for every call)")
+// errRemote means that the target is another machine and -allow-remote was not given.
+var errRemote = errors.New("load on another machine needs ALLOW_REMOTE=1 or -allow-remote (its owner pays for every call)")
 
-// checkTarget refuses addresses that are not this machine's.
+// checkTarget refuses addresses of other machines.
 func checkTarget(address string, allowRemote bool) error {
 	u, err := client.CheckAddress(address)
 	if err != nil || allowRemote || client.Loopback(u.Hostname()) {
@@ -113,7 +113,7 @@ func checkTarget(address string, allowRemote bool) error {
 	return fmt.Errorf("%s: %w", u.Hostname(), errRemote)
 }
 
-// settings are what the report says about the run.
+// settings lists the run's settings for the report.
 func (o *options) settings(p place) [][2]string {
 	stock := "unknown"
 	if p.stock > 0 {

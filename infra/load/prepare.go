@@ -19,14 +19,14 @@ const (
 	tokensTime = 5 * time.Minute
 	// saleTime is longer than any run.
 	saleTime = 2 * time.Hour
-	// maxToken is the longest token, in bytes; API Gateway takes no longer header.
+	// maxToken is the longest token, in bytes; API Gateway accepts no longer header.
 	maxToken = 8 << 10
 )
 
-// place is what a run needs before its clock starts.
+// place is what a run needs before it starts.
 type place struct {
 	sale   string
-	stock  int // 0 if not known
+	stock  int // 0 if unknown
 	system client.System
 	tokens []string // one for each visit
 }
@@ -38,10 +38,10 @@ func prepare(ctx context.Context, o options, visits []visit, bar progress) (plac
 		p.stock = o.stockFor(visits)
 	}
 	if o.sale != "" && !sale.ValidID(o.sale) {
-		return p, fmt.Errorf("%q is no sale id", o.sale)
+		return p, fmt.Errorf("%q is not a sale id", o.sale)
 	}
 	p.system.Client = newClient(o.url, o.inflight, o.allowRemote)
-	// An API on this machine need not be a local stack's; another machine is asked for nothing more.
+	// An API on this machine need not be a local stack; on another machine, do not look for one.
 	var err error
 	if !o.allowRemote {
 		found, missing := client.Find(ctx, o.url, client.Options{Transport: transport(o.inflight, false)})
@@ -63,7 +63,7 @@ func prepare(ctx context.Context, o options, visits []visit, bar progress) (plac
 	if p.tokens, err = fetchTokens(ctx, p.system.Client, len(visits), bar); err != nil || o.sale != "" {
 		return p, err
 	}
-	// Last, so that the sale opens when the clock starts.
+	// Last, so that the sale opens when the run starts.
 	p.sale = "load-" + strings.ToLower(rand.Text()[:12])
 	now := time.Now()
 	return p, p.system.Seed(ctx, client.Sale{
@@ -85,8 +85,8 @@ func fetchTokens(ctx context.Context, c *client.Client, n int, bar progress) ([]
 	return c.Tokens(ctx, users, step.one)
 }
 
-// readTokens reads as many tokens as there are buyers, one per line. More are
-// not needed; fewer would make two buyers the same person.
+// readTokens reads a token for each buyer, one per line. It ignores the rest; with too few,
+// two buyers would be the same user.
 func readTokens(r io.Reader, buyers int) ([]string, error) {
 	var tokens []string
 	seen := map[string]bool{}
@@ -98,7 +98,7 @@ func readTokens(r io.Reader, buyers int) ([]string, error) {
 		case token == "":
 			continue
 		case strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' }):
-			return nil, fmt.Errorf("read tokens: line %d is no token", n)
+			return nil, fmt.Errorf("read tokens: line %d is not a token", n)
 		case seen[token]:
 			return nil, fmt.Errorf("read tokens: line %d repeats a token", n)
 		}
@@ -109,7 +109,7 @@ func readTokens(r io.Reader, buyers int) ([]string, error) {
 		return nil, fmt.Errorf("read tokens: %w", err)
 	}
 	if len(tokens) < buyers {
-		return nil, fmt.Errorf("read tokens: the schedule has %d buyers and the file %d tokens: take a lower rate or a shorter time", buyers, len(tokens))
+		return nil, fmt.Errorf("read tokens: the schedule has %d buyers but the file only %d tokens: use a lower rate or a shorter duration", buyers, len(tokens))
 	}
 	return tokens, nil
 }

@@ -13,17 +13,17 @@ import (
 // receiptTime bounds the recount.
 const receiptTime = 5 * time.Minute
 
-// books is what the recount of a sale said.
+// books is the result of the recount of a sale.
 type books struct {
 	text         string
 	made, broken bool
 }
 
-// receipt lets the operator program recount the sale from the table: no code of
-// this package can talk it into anything.
+// receipt runs the operator program to recount the sale from the table, independently of
+// this package's code.
 func (o *options) receipt(ctx context.Context, p place) books {
 	if !p.system.Local && o.table == "" {
-		return books{text: "no receipt: name the deployed table with TABLE=... (-table)"}
+		return books{text: "no receipt: give the deployed table with TABLE=... (-table)"}
 	}
 	program := o.operator
 	if program == "" {
@@ -41,7 +41,7 @@ func (o *options) receipt(ctx context.Context, p place) books {
 	defer cancel()
 	out, err := exec.CommandContext(ctx, program, append(args, "receipt", "-sale", p.sale)...).CombinedOutput()
 	b := books{text: strings.TrimSpace(string(out)), made: err == nil}
-	// A receipt that was expected and could not be made is no good news either.
+	// A recount that fails counts as broken, too.
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit):

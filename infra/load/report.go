@@ -17,7 +17,7 @@ import (
 //go:embed report.html
 var page string
 
-// The template escapes everything that is not a drawing of package chart.
+// The template escapes everything except the drawings of package chart.
 var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
 	"ms":      ms,
 	"percent": func(v float64) string { return fmt.Sprintf("%.1f %%", v) },
@@ -29,8 +29,7 @@ type drawn struct {
 	SVG         template.HTML
 }
 
-// writeReport writes the HTML file: everything in one file, nothing loaded from
-// elsewhere.
+// writeReport writes a self-contained HTML file.
 func writeReport(path string, r result) error {
 	f, err := os.Create(path)
 	if err != nil {
@@ -86,22 +85,22 @@ func (r *result) charts() []drawn {
 	}
 	var marks []chart.Mark
 	if i := slices.IndexFunc(r.seconds, func(s second) bool { return s.counts["sold-out"] > 0 }); i >= 0 {
-		marks = []chart.Mark{{Name: "first told \"sold out\"", At: float64(i)}}
+		marks = []chart.Mark{{Name: "first \"sold out\" answer", At: float64(i)}}
 	}
 	plot := func(y string, log bool, lines []chart.Line) template.HTML {
 		return chart.Plot{X: "seconds since the opening", Y: y, Step: 1, Log: log, Lines: lines, Marks: marks}.SVG()
 	}
 	return []drawn{
-		{"Latency", "from a click's intended time to its first answer, by the second it was intended for",
+		{"Latency", "from a click's intended time to its first answer, by intended second",
 			plot("milliseconds", true, quantiles(func(s second) latencies { return s.click }, 50, 90, 99, 100))},
 		{"Orders", "purchases accepted and order ids seen, each second", plot("orders a second", false, []chart.Line{count(accepted), count(confirmed)})},
 		{"Answers", "every answer to a purchase, each second", plot("answers a second", false, answers)},
-		{"Queueing", "how late the generator itself sent its requests; if this is high, so is everything above",
+		{"Queueing", "how late the generator sent its requests; if this is high, the latencies above are too high",
 			plot("milliseconds", true, quantiles(func(s second) latencies { return s.queue }, 50, 99, 100))},
 	}
 }
 
-// line has a value for every second.
+// line makes a line with a value for every second.
 func (r *result) line(name string, value func(second) float64) chart.Line {
 	l := chart.Line{Name: name, Values: make([]float64, len(r.seconds))}
 	for i, s := range r.seconds {

@@ -33,10 +33,10 @@ func TestTheReportShowsWhatWasMeasured(t *testing.T) {
 	for _, want := range []string{
 		"100 buyers", "the books of the sale", "and the books balance", "seed", "sold-out", "99.0 %", "honest buyers",
 		"<svg", "p99.9", "50ms", "99ms", "click to first answer", "queueing in the generator", "at most 20 in a second",
-		"seconds since the opening", "milliseconds", "orders a second", "first told &#34;sold out&#34;", ".chart .grid { stroke: #ddd }",
+		"seconds since the opening", "milliseconds", "orders a second", "first &#34;sold out&#34; answer", ".chart .grid { stroke: #ddd }",
 	} {
 		if !strings.Contains(text, want) {
-			t.Errorf("the report does not say %q", want)
+			t.Errorf("the report lacks %q", want)
 		}
 	}
 	if got := strings.Count(text, "<svg"); got != 4 {
@@ -49,7 +49,7 @@ func TestTheReportShowsWhatWasMeasured(t *testing.T) {
 	}
 }
 
-func TestTheReportEscapesWhatOthersSay(t *testing.T) {
+func TestTheReportEscapesForeignText(t *testing.T) {
 	const evil = `<script>alert("x")</script>`
 	tally := newTally()
 	tally.first(honest, evil, 0, time.Second)
@@ -69,12 +69,12 @@ func TestTheReportEscapesWhatOthersSay(t *testing.T) {
 	}
 }
 
-func TestQuantilesAreThoseOfTheValues(t *testing.T) {
+func TestQuantilesMatchTheValues(t *testing.T) {
 	l := newLatencies()
 	for i := 1; i <= 1000; i++ {
 		l.record(time.Duration(i) * time.Millisecond)
 	}
-	l.record(-time.Second) // a clock that went back
+	l.record(-time.Second) // the clock was set back
 	l.record(10 * time.Hour)
 	for q, want := range map[float64]time.Duration{50: 500 * time.Millisecond, 90: 900 * time.Millisecond, 99: 991 * time.Millisecond} {
 		if got := l.at(q); !near(got, want) {

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// result is everything that a report says.
+// result is the contents of a report.
 type result struct {
 	title     string
 	settings  [][2]string
 	took      time.Duration
 	latencies []latencyRow
-	// outcomes are those of every request for a purchase; byKind are the first
-	// answers of each kind of buyer.
+	// outcomes counts all purchase requests; byKind counts the first answers by kind of
+	// buyer.
 	outcomes, polls []counted
 	byKind          []kindRow
 	seconds         []second
-	// peakAccepted is the most purchases accepted in one second.
+	// peakAccepted is the maximum number of purchases accepted in one second.
 	peakAccepted, acceptedTotal, confirmedTotal int64
 	givenUp, unconfirmed                        int64
 	findings                                    []string
@@ -33,7 +33,7 @@ type kindRow struct {
 	Firsts []counted
 }
 
-// result ends the tally: nothing may be added afterwards.
+// result closes the tally; nothing may be added afterwards.
 func (t *tally) result(took time.Duration) result {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -55,7 +55,7 @@ func (t *tally) result(took time.Duration) result {
 	return r
 }
 
-// print is the short form, for a terminal.
+// print writes the short form for a terminal.
 func (r *result) print(w io.Writer) {
 	fmt.Fprintf(w, "\n%-26s %9s %9s %9s %9s %9s %9s\n", "from the intended time", "count", "p50", "p90", "p99", "p99.9", "max")
 	for _, l := range r.latencies {
@@ -68,7 +68,7 @@ func (r *result) print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\n%s\n", cmp.Or(r.receipt, "no receipt"))
 	if len(r.findings) == 0 {
-		fmt.Fprintln(w, "no promise was seen broken")
+		fmt.Fprintln(w, "no broken promise was seen")
 		return
 	}
 	fmt.Fprintln(w, "BROKEN:")
@@ -77,7 +77,7 @@ func (r *result) print(w io.Writer) {
 	}
 }
 
-// ms prints a time for a column.
+// ms formats a duration for a column.
 func ms(d time.Duration) string {
 	v := float64(d) / float64(time.Millisecond)
 	if v < 10 {

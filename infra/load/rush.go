@@ -11,17 +11,17 @@ import (
 const (
 	// maxTries bounds the requests of one click, and of one wait for an order id.
 	maxTries = 200
-	// A client waits as long as it is told to, within these bounds.
+	// Bounds of a client's wait for a Retry-After.
 	minWait = 50 * time.Millisecond
 	maxWait = 30 * time.Second
-	// unsaidWait is for an answer without a Retry-After, and for none at all.
+	// unsaidWait is the wait after an answer without a Retry-After and after a failure.
 	unsaidWait = time.Second
-	// sendLimit is how late a request may be sent: beyond it, the generator
-	// itself is what is too slow, and says so.
+	// sendLimit is how late a request may be sent. A later one is not sent but reported:
+	// the generator is too slow.
 	sendLimit = 5 * time.Second
 )
 
-// api is what a buyer calls.
+// api is the part of the client that a buyer uses.
 type api interface {
 	Buy(ctx context.Context, saleID, token, key string) (client.Answer, error)
 	Mine(ctx context.Context, saleID, token string) (client.Answer, error)
@@ -32,7 +32,7 @@ type rush struct {
 	client   api
 	sale     string
 	visits   []visit
-	tokens   []string // of each visit
+	tokens   []string // by visit
 	inflight int
 	patience time.Duration
 	tally    *tally
@@ -41,14 +41,14 @@ type rush struct {
 	start    time.Time
 }
 
-// run lets everybody come at their time, waits until all are done or ctx ends,
-// and calls done after each buyer, concurrently.
+// run starts each visit at its time, waits until all are done or ctx ends, and calls done
+// after each buyer, concurrently.
 func (r *rush) run(ctx context.Context, start time.Time, done func()) {
 	r.slots, r.start = make(chan struct{}, r.inflight), start
 	var wg sync.WaitGroup
 	for i, v := range r.visits {
 		if !waitUntil(ctx, start.Add(v.at)) {
-			// What was not tried is counted, too.
+			// Visits that were not tried are counted, too.
 			for _, missed := range r.visits[i:] {
 				for range missed.clicks {
 					r.tally.answered(notSent, time.Since(start))
@@ -65,7 +65,7 @@ func (r *rush) run(ctx context.Context, start time.Time, done func()) {
 	wg.Wait()
 }
 
-// visit is everything that one buyer does.
+// visit performs all requests of one buyer.
 func (r *rush) visit(ctx context.Context, i int) {
 	v := r.visits[i]
 	intended := r.start.Add(v.at)
@@ -86,8 +86,8 @@ func (r *rush) visit(ctx context.Context, i int) {
 	}
 }
 
-// attempt is one request at its intended time: it waits for a free slot, and the
-// wait counts. sent is false if that took too long.
+// attempt makes one request at its intended time. It waits for a free slot, and that wait
+// counts. sent is false if the wait took too long.
 func (r *rush) attempt(ctx context.Context, intended time.Time, call func(context.Context) (client.Answer, error)) (answer client.Answer, sent bool, err error) {
 	patience := time.NewTimer(time.Until(intended.Add(sendLimit)))
 	defer patience.Stop()
@@ -108,8 +108,8 @@ func (r *rush) attempt(ctx context.Context, intended time.Time, call func(contex
 	return answer, true, err
 }
 
-// click asks until there is a final answer. It returns it, and how long the
-// server then wants the buyer to wait.
+// click repeats the request until there is a final answer. It returns the answer and its
+// Retry-After.
 func (r *rush) click(ctx context.Context, i int, intended time.Time) (outcome, time.Duration) {
 	v := r.visits[i]
 	due := intended
@@ -147,7 +147,7 @@ func (r *rush) click(ctx context.Context, i int, intended time.Time) (outcome, t
 	return noAnswer, 0
 }
 
-// follow polls as the server asks until the order has its id.
+// follow polls at the server's Retry-After until the order has its id.
 func (r *rush) follow(ctx context.Context, i int, intended time.Time, pause time.Duration) {
 	due := time.Now().Add(pause)
 	for range maxTries {
@@ -189,7 +189,7 @@ func wait(told time.Duration) time.Duration {
 	return min(max(told, minWait), maxWait)
 }
 
-// waitUntil reports false if ctx ends first.
+// waitUntil returns false if ctx ends first.
 func waitUntil(ctx context.Context, at time.Time) bool {
 	d := time.Until(at)
 	if d <= 0 {

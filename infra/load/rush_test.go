@@ -13,14 +13,14 @@ import (
 	"flashsale/infra/client"
 )
 
-// shop is a door whose answers a test gives. Times are virtual: the tests run
-// in a bubble of their own.
+// shop is an API whose answers are set by a test. Time is virtual: the tests run in a
+// synctest bubble.
 type shop struct {
 	mu     sync.Mutex
 	start  time.Time
-	clicks []time.Duration // when they came
+	clicks []time.Duration // arrival times
 	polls  []time.Duration
-	// onOrder and onStatus get how many came before, and since when the run goes.
+	// onOrder and onStatus get the number of earlier requests and the time since the start.
 	onOrder, onStatus func(n int, at time.Duration, token string) (client.Answer, error)
 }
 
@@ -50,7 +50,7 @@ func refused(code string, status int, retryAfter time.Duration) client.Answer {
 	return client.Answer{Status: status, Code: code, RetryAfter: retryAfter}
 }
 
-// rushed runs visits through the shop in virtual time.
+// rushed runs the visits against the shop in virtual time.
 func rushed(t *testing.T, s *shop, visits []visit, inflight int) (r result, w *witness) {
 	t.Helper()
 	w = newWitness(0)
@@ -67,7 +67,7 @@ func rushed(t *testing.T, s *shop, visits []visit, inflight int) (r result, w *w
 	return r, w
 }
 
-// everyTenth are buyers 100 ms apart.
+// everyTenth returns buyers 100 ms apart.
 func everyTenth(n int) []visit {
 	visits := make([]visit, n)
 	for i := range visits {
@@ -87,7 +87,7 @@ func count(rows []counted, o outcome) int64 {
 	return 0
 }
 
-func TestAStalledServerIsSeenByEverybodyWhoCameMeanwhile(t *testing.T) {
+func TestAStallShowsInTheLatencyOfEveryBuyerWhoCameMeanwhile(t *testing.T) {
 	for _, inflight := range []int{1, 1000} {
 		t.Run(fmt.Sprintf("with %d requests in flight", inflight), func(t *testing.T) {
 			s := &shop{onOrder: func(_ int, at time.Duration, _ string) (client.Answer, error) {
@@ -101,8 +101,8 @@ func TestAStalledServerIsSeenByEverybodyWhoCameMeanwhile(t *testing.T) {
 			if first.Count != 60 {
 				t.Errorf("%d latencies, want all 60", first.Count)
 			}
-			// Half of the buyers came in the stall, 3 s to 0.1 s before its end. A closed
-			// loop of one would have seen a single slow answer.
+			// Half of the buyers came during the stall, 3 s to 0.1 s before its end. A closed
+			// loop with one buyer would have seen a single slow answer.
 			if !near(first.Max, 3*time.Second) || !near(first.P90, 2400*time.Millisecond) {
 				t.Errorf("max %v, p90 %v; want 3s and 2.4s", first.Max, first.P90)
 			}
@@ -113,7 +113,7 @@ func TestAStalledServerIsSeenByEverybodyWhoCameMeanwhile(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeSentInTimeIsCounted(t *testing.T) {
+func TestRequestsThatCannotBeSentInTimeAreCounted(t *testing.T) {
 	s := &shop{onOrder: func(n int, _ time.Duration, _ string) (client.Answer, error) {
 		if n == 0 {
 			time.Sleep(8 * time.Second)
@@ -125,14 +125,14 @@ func TestWhatCannotBeSentInTimeIsCounted(t *testing.T) {
 		t.Errorf("%d not sent in time, want 1", got)
 	}
 	if got := count(r.outcomes, "sold-out"); got != 2 {
-		t.Errorf("%d sold out, want 2: the one that was late is sent again", got)
+		t.Errorf("%d sold out, want 2: the late request is sent again", got)
 	}
 	if first := r.latencies[0]; first.Count != 2 || !near(first.Max, 8*time.Second) {
 		t.Errorf("%d first answers, max %v; want 2 and 8s", first.Count, first.Max)
 	}
 }
 
-func TestAnHonestBuyerWaitsAsLongAsTheServerSays(t *testing.T) {
+func TestAnHonestBuyerWaitsForTheRetryAfter(t *testing.T) {
 	s := &shop{
 		onOrder: func(n int, _ time.Duration, token string) (client.Answer, error) {
 			switch n {
@@ -200,7 +200,7 @@ func TestABuyerWithoutAFinalAnswerGivesUp(t *testing.T) {
 	}
 }
 
-func TestARunThatIsCutOffCountsWhoDidNotCome(t *testing.T) {
+func TestAnInterruptedRunCountsTheBuyersWhoDidNotCome(t *testing.T) {
 	tally := newTally()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -13,7 +13,7 @@ type kind int
 const (
 	honest kind = iota // clicks once
 	greedy             // clicks many times at once
-	late               // clicks once, in the last third: usually after the sell-out
+	late               // clicks once, in the last third, usually after the sale has sold out
 )
 
 func (k kind) String() string { return [...]string{"honest", "greedy", "late"}[k] }
@@ -26,15 +26,15 @@ type visit struct {
 	key    string // Idempotency-Key, or ""
 }
 
-// stretch is a time of constant rate.
+// stretch is a period of constant rate.
 type stretch struct {
 	from, to time.Duration
 	rate     float64 // arrivals a second
 }
 
-// arrivals draws a Poisson process of piecewise constant rate: between two
-// arrivals of a constant rate lies an exponentially distributed time, and as
-// that has no memory, every stretch may begin anew. At most limit are drawn.
+// arrivals draws at most limit arrivals of a Poisson process with piecewise constant rate:
+// the times between arrivals are exponentially distributed and memoryless, so each stretch
+// can start afresh.
 func arrivals(r *rand.Rand, stretches []stretch, limit int) []time.Duration {
 	var all []time.Duration
 	for _, s := range stretches {
@@ -53,7 +53,7 @@ func arrivals(r *rand.Rand, stretches []stretch, limit int) []time.Duration {
 	return all
 }
 
-// shape is the rate over time: the peak first, then the base.
+// shape returns the rate over time: the peak, then the base rate.
 func (o *options) shape() []stretch {
 	if o.peak <= o.rate || o.peakFor <= 0 {
 		return []stretch{{0, o.duration, o.rate}}
@@ -62,7 +62,7 @@ func (o *options) shape() []stretch {
 	return []stretch{{0, end, o.peak}, {end, o.duration, o.rate}}
 }
 
-// expected is the mean number of arrivals.
+// expected returns the mean number of arrivals.
 func expected(stretches []stretch) float64 {
 	n := 0.0
 	for _, s := range stretches {
@@ -71,10 +71,9 @@ func expected(stretches []stretch) float64 {
 	return n
 }
 
-// plan makes the whole schedule, in the order of arrival; the same seed makes the
-// same one. Late buyers are a Poisson process of their own, laid over the
-// others', which is one again: so that they are late by intention, not because
-// somebody waited for something.
+// plan makes the whole schedule in order of arrival; the same seed makes the same schedule.
+// Late buyers are a separate Poisson process added to that of the others; the sum is again
+// a Poisson process. They are late by plan, not because they had to wait.
 func (o *options) plan() ([]visit, error) {
 	whole := o.shape()
 	total := expected(whole)
@@ -107,13 +106,13 @@ func (o *options) plan() ([]visit, error) {
 	}
 	slices.SortStableFunc(visits, func(a, b visit) int { return int(a.at - b.at) })
 	if len(visits) == 0 {
-		return nil, fmt.Errorf("no buyer comes at %g/s in %v", o.rate, o.duration)
+		return nil, fmt.Errorf("no buyer arrives at %g/s in %v", o.rate, o.duration)
 	}
 	return visits, nil
 }
 
-// stockFor is a new sale's stock: by default half of those who are not late get
-// a unit, so that the sale sells out before the late ones come.
+// stockFor returns a new sale's stock, by default a unit for half of the buyers who are not
+// late, so that the sale sells out before the late ones come.
 func (o *options) stockFor(visits []visit) int {
 	if o.stock > 0 {
 		return o.stock

@@ -23,12 +23,12 @@ func someOptions() options {
 	return options{rate: 200, duration: 30 * time.Second, peakFor: 2 * time.Second, greedy: 0.3, late: 0.2, keyed: 0.5, clicks: 5, seed: 7}
 }
 
-func TestTheScheduleHasTheRateThatWasAskedFor(t *testing.T) {
+func TestTheScheduleHasTheRequestedRate(t *testing.T) {
 	for _, rate := range []float64{50, 200, 1000} {
 		o := someOptions()
 		o.rate = rate
 		want := rate * o.duration.Seconds()
-		// Five standard deviations of a Poisson count.
+		// The tolerance is five standard deviations of a Poisson count.
 		if got := float64(len(scheduled(t, o))); math.Abs(got-want) > 5*math.Sqrt(want) {
 			t.Errorf("rate %v: %v buyers, want about %v", rate, got, want)
 		}
@@ -59,7 +59,7 @@ func TestTimesBetweenArrivalsAreExponential(t *testing.T) {
 	n := float64(len(all) - 1)
 	mean := sum / n
 	deviation := math.Sqrt(squares/n - mean*mean)
-	// An even rhythm would have no deviation; the exponential's is its mean.
+	// Regular intervals would have no deviation; that of an exponential distribution is its mean.
 	if got := deviation / mean; got < 0.95 || got > 1.05 {
 		t.Errorf("deviation over mean is %.3f, want about 1", got)
 	}
@@ -85,13 +85,13 @@ func TestBuyersComeInOrderAndLateOnesInTheLastThird(t *testing.T) {
 	for i, v := range visits {
 		counts[v.kind]++
 		if i > 0 && v.at < visits[i-1].at {
-			t.Fatalf("buyer %d comes before the one before", i)
+			t.Fatalf("buyer %d arrives before the previous one", i)
 		}
 		if v.at < 0 || v.at >= o.duration {
-			t.Errorf("buyer %d comes at %v", i, v.at)
+			t.Errorf("buyer %d arrives at %v", i, v.at)
 		}
 		if v.kind == late && v.at < o.duration*2/3 {
-			t.Errorf("a late buyer comes at %v", v.at)
+			t.Errorf("a late buyer arrives at %v", v.at)
 		}
 		if many := v.clicks > 1; many != (v.kind == greedy) || v.clicks < 1 || v.clicks > o.clicks {
 			t.Errorf("a %v buyer clicks %d times", v.kind, v.clicks)
@@ -121,7 +121,7 @@ func TestAScheduleBeyondTheBoundIsRefused(t *testing.T) {
 	}
 }
 
-func TestHalfOfThoseWhoAreNotLateGetAUnit(t *testing.T) {
+func TestTheDefaultStockIsHalfOfTheBuyersWhoAreNotLate(t *testing.T) {
 	o := someOptions()
 	visits := []visit{{kind: honest}, {kind: greedy}, {kind: honest}, {kind: honest}, {kind: late}, {kind: late}}
 	if got := o.stockFor(visits); got != 2 {

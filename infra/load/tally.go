@@ -12,14 +12,14 @@ import (
 // longestLatency is the histogram's maximum, in microseconds.
 const longestLatency = int64(20 * time.Minute / time.Microsecond)
 
-// latencies is a histogram of times, in microseconds, to 2 significant digits
-// (1 %): there is one for every second of a run.
+// latencies is a histogram of durations in microseconds with 2 significant digits (1 %);
+// there is one for every second of a run.
 type latencies struct{ h *hdrhistogram.Histogram }
 
 func newLatencies() latencies { return latencies{hdrhistogram.New(1, longestLatency, 2)} }
 
 func (l latencies) record(d time.Duration) {
-	// Clamped into the range, so it cannot fail.
+	// The value is clamped to the range, so this cannot fail.
 	_ = l.h.RecordValue(min(max(d.Microseconds(), 1), longestLatency))
 }
 
@@ -29,21 +29,21 @@ func (l latencies) at(quantile float64) time.Duration {
 
 func (l latencies) count() int64 { return l.h.TotalCount() }
 
-// second is what happened in one second of a run.
+// second holds the measurements of one second of a run.
 type second struct {
-	click  latencies         // to the first answer, by the intended second
-	queue  latencies         // inside the generator, by the intended second
-	counts map[outcome]int64 // answers, by the second they came in
+	click  latencies         // time to the first answer, by intended second
+	queue  latencies         // wait inside the generator, by intended second
+	counts map[outcome]int64 // answers, by the second of their arrival
 }
 
-// tally collects a run. It is safe for concurrent use.
+// tally collects a run's measurements. It is safe for concurrent use.
 type tally struct {
 	mu sync.Mutex
 
 	firstAnswer, finalAnswer, toOrderID, poll, queue latencies
 
-	// firsts counts the first outcomes of clicks by kind, all the outcomes of
-	// every request for a purchase, polls those of the status resource.
+	// firsts counts the first outcomes of clicks by kind of buyer, all those of all purchase
+	// requests, polls those of the status resource.
 	firsts        map[kind]map[outcome]int64
 	all, polls    map[outcome]int64
 	givenUp, lost int64
@@ -57,7 +57,7 @@ func newTally() *tally {
 	}
 }
 
-// second finds the record of an instant after the start.
+// second returns the record for a time after the start.
 func (t *tally) second(at time.Duration) *second {
 	n := int(max(at, 0) / time.Second)
 	for len(t.seconds) <= n {
@@ -66,8 +66,7 @@ func (t *tally) second(at time.Duration) *second {
 	return &t.seconds[n]
 }
 
-// first takes the first outcome of a click that was intended at an instant, also
-// when that outcome is that there was none.
+// first records the first outcome of a click by its intended time, even if no answer came.
 func (t *tally) first(k kind, o outcome, at, took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -79,7 +78,7 @@ func (t *tally) first(k kind, o outcome, at, took time.Duration) {
 	t.firsts[k][o]++
 }
 
-// answered takes the outcome of every request for a purchase.
+// answered records the outcome of a purchase request.
 func (t *tally) answered(o outcome, at time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -87,7 +86,7 @@ func (t *tally) answered(o outcome, at time.Duration) {
 	t.second(at).counts[o]++
 }
 
-// final takes the time from a click's intended instant to its final answer.
+// final records the time from a click's intended time to its final answer.
 func (t *tally) final(at, took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -100,7 +99,7 @@ func (t *tally) gaveUp() {
 	t.givenUp++
 }
 
-// queued takes how long a request waited inside the generator.
+// queued records how long a request waited inside the generator.
 func (t *tally) queued(at, waited time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -108,8 +107,7 @@ func (t *tally) queued(at, waited time.Duration) {
 	t.second(at).queue.record(waited)
 }
 
-// polled takes the outcome of a question for an order, and the time since it was
-// due.
+// polled records the outcome of a status poll and the time since it was due.
 func (t *tally) polled(o outcome, took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,8 +115,8 @@ func (t *tally) polled(o outcome, took time.Duration) {
 	t.poll.record(took)
 }
 
-// confirmed takes an order id that was seen at an instant, and the time since
-// its buyer's intended click.
+// confirmed records that an order id was seen, and the time since its buyer's intended
+// click.
 func (t *tally) confirmed(at, took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -139,7 +137,7 @@ type counted struct {
 	Percent float64
 }
 
-// breakdown sorts counts, the largest first.
+// breakdown sorts the counts, largest first.
 func breakdown(counts map[outcome]int64) []counted {
 	total := int64(0)
 	for _, n := range counts {

@@ -12,16 +12,16 @@ import (
 	"flashsale/infra/client"
 )
 
-// newClient makes the client of all buyers.
+// newClient makes the client that all buyers share.
 func newClient(address string, inflight int, allowRemote bool) *client.Client {
 	return client.New(address, client.Options{Transport: transport(inflight, allowRemote)})
 }
 
-// transport reaches this machine only, unless another one is allowed.
+// transport connects only to this machine unless allowRemote is set.
 func transport(inflight int, allowRemote bool) *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second}
 	if !allowRemote {
-		// The address that is really dialled, after redirects, names and all.
+		// Check the dialled address, after redirects and name resolution.
 		dialer.Control = func(_, address string, _ syscall.RawConn) error {
 			host, _, err := net.SplitHostPort(address)
 			if err != nil || !client.Loopback(host) {
@@ -30,15 +30,15 @@ func transport(inflight int, allowRemote bool) *http.Transport {
 			return nil
 		}
 	}
-	var proxy func(*http.Request) (*url.URL, error) // none on this machine
+	var proxy func(*http.Request) (*url.URL, error) // no proxy for this machine
 	if allowRemote {
 		proxy = http.ProxyFromEnvironment
 	}
 	return &http.Transport{
 		DialContext: dialer.DialContext, Proxy: proxy, TLSHandshakeTimeout: 10 * time.Second,
 		MaxIdleConnsPerHost: inflight, MaxIdleConns: inflight, IdleConnTimeout: time.Minute,
-		// One connection per request in flight: sharing one over HTTP/2 would make
-		// requests wait for each other inside the generator.
+		// No HTTP/2: requests sharing a connection would wait for each other inside the
+		// generator.
 		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{},
 	}
 }

@@ -7,18 +7,17 @@ import (
 	"flashsale/infra/client"
 )
 
-// mostFindings bounds what is told: one broken promise breaks for thousands.
+// mostFindings bounds the findings: a broken promise tends to affect thousands of buyers.
 const mostFindings = 20
 
-// witness notices what a client can see of broken promises. It is safe for
-// concurrent use.
+// witness checks the promises that a client can check. It is safe for concurrent use.
 type witness struct {
 	mu       sync.Mutex
-	stock    int            // units of the sale; 0 if not known
-	claims   map[int]string // by buyer: the first claim they were told of
+	stock    int            // units of the sale; 0 if unknown
+	claims   map[int]string // by buyer: the first claim in an answer
 	accepted map[int]bool   // by buyer
-	orders   map[string]int // by order id: whose
-	ids      map[string]int // by claim id: whose
+	orders   map[string]int // by order id: its buyer
+	ids      map[string]int // by claim id: its buyer
 	found    []string
 	more     int
 }
@@ -35,14 +34,14 @@ func (w *witness) breaks(format string, args ...any) {
 	}
 }
 
-// clicked takes the answer to a click of a buyer, and tells apart a repeat of an
-// acceptance: the same answer to the same key, and no other unit.
+// clicked records the answer to a buyer's click. A repeated acceptance, which is the same
+// answer to the same key and not another unit, becomes acceptedAgain.
 func (w *witness) clicked(buyer int, o outcome, r client.Answer) outcome {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
 	case o == wrong:
-		w.breaks("buyer %d: a click was answered %s", buyer, r)
+		w.breaks("buyer %d: a click got the answer %s", buyer, r)
 	case r.Claim.ClaimID != "":
 		w.claim(buyer, r.Claim.ClaimID)
 	}
@@ -55,16 +54,16 @@ func (w *witness) clicked(buyer int, o outcome, r client.Answer) outcome {
 	return o
 }
 
-// polled takes the answer to a buyer's question for their own order.
+// polled records the answer to a buyer's status poll.
 func (w *witness) polled(buyer int, o outcome, r client.Answer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch o {
 	case wrong:
-		w.breaks("buyer %d: the status resource answered %s", buyer, r)
+		w.breaks("buyer %d: the status resource gave the answer %s", buyer, r)
 	case noSuchItem:
 		if claim := w.claims[buyer]; claim != "" {
-			w.breaks("P4: buyer %d was told of claim %s and then that there is none", buyer, claim)
+			w.breaks("P4: buyer %d got claim %s and later order-not-found", buyer, claim)
 		}
 	case confirmed:
 		w.claim(buyer, r.Claim.ClaimID)
@@ -77,26 +76,26 @@ func (w *witness) polled(buyer int, o outcome, r client.Answer) {
 	}
 }
 
-// claim: a buyer has one claim in a sale, forever, and nobody else has it.
+// claim checks that a buyer always has the same claim and that no other buyer has it.
 func (w *witness) claim(buyer int, id string) {
 	switch known := w.claims[buyer]; {
 	case known != "" && known != id:
-		w.breaks("P3: buyer %d was told of claim %s and of claim %s", buyer, known, id)
+		w.breaks("P3: buyer %d got claim %s and claim %s", buyer, known, id)
 		return
 	case known != "":
 		return
 	}
 	w.claims[buyer] = id
 	if other, taken := w.ids[id]; taken {
-		w.breaks("P3: buyers %d and %d were told of the same claim %s", other, buyer, id)
+		w.breaks("P3: buyers %d and %d got the same claim %s", other, buyer, id)
 	}
 	w.ids[id] = buyer
 	if w.stock > 0 && len(w.claims) == w.stock+1 {
-		w.breaks("P1: more than %d buyers were told that they have one of %d units", w.stock, w.stock)
+		w.breaks("P1: more than %d buyers were accepted for %d units", w.stock, w.stock)
 	}
 }
 
-// findings is every broken promise, some only counted.
+// findings lists the broken promises and the number of those left out.
 func (w *witness) findings() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

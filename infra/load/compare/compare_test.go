@@ -28,7 +28,7 @@ func TestTheMedianIsTheMiddle(t *testing.T) {
 func TestTheSummaryComparesWithinRoundsAndCountsTheSlowerHalf(t *testing.T) {
 	var out strings.Builder
 	summary([]*side{
-		{seen: seen([][2]float64{{1000, 0}, {2000, 0}, {400, 0}})}, // the machine got busy
+		{seen: seen([][2]float64{{1000, 0}, {2000, 0}, {400, 0}})}, // the machine was busy
 		{seen: seen([][2]float64{{750, 0}, {1600, 0}, {200, 0}})},
 		{seen: seen([][2]float64{{1500, 0}, {1600, 0}, {250, 0}})},
 		{seen: seen([][2]float64{{800, 600}, {800, 600}, {600, 800}})},
@@ -49,7 +49,7 @@ func seen(rounds [][2]float64) []rates {
 	return all
 }
 
-func TestNothingIsNoRatio(t *testing.T) {
+func TestTheRatioOfNoRoundsIsZero(t *testing.T) {
 	if got := ratio(5, 0); got != 0 {
 		t.Errorf("%v, want 0", got)
 	}
@@ -76,7 +76,7 @@ func TestACrowdBuysUntilItsTimeIsOver(t *testing.T) {
 	})
 }
 
-func TestACrowdSaysWhenItCannotGoOn(t *testing.T) {
+func TestACrowdReturnsTheReasonWhenItCannotContinue(t *testing.T) {
 	p := &purchases{sales: []string{"a"}, users: make([]string, 10)}
 	_, err := crowd(t.Context(), 4, time.Minute, p, func(context.Context, int, int) error { return nil })
 	if !errors.Is(err, errUsedUp) {
@@ -98,8 +98,8 @@ func TestFlagsOutOfRangeAreRefused(t *testing.T) {
 	}
 }
 
-// The real engine and real stacks, for a moment: what is measured is only that
-// both sides can do their work and that every figure is there.
+// This runs the real engine and real stacks for a moment and checks only that both sides
+// work and that every figure is printed.
 func TestAWholeComparisonPrintsItsRatios(t *testing.T) {
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 	bare := filepath.Join(t.TempDir(), "PurchaseFunction", "bootstrap")
@@ -118,7 +118,7 @@ func TestAWholeComparisonPrintsItsRatios(t *testing.T) {
 	}
 }
 
-func TestABareFunctionThatIsNotThereIsToldOf(t *testing.T) {
+func TestAMissingBareFunctionIsReported(t *testing.T) {
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 	args := strings.Fields("-root ../../.. -rounds 1 -round 200ms -users 64 -bare nowhere/PurchaseFunction/bootstrap")
 	if err := run(t.Context(), args, io.Discard); err == nil || !strings.Contains(err.Error(), "nowhere") {

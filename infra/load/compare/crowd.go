@@ -9,29 +9,29 @@ import (
 	"time"
 )
 
-// purchases counts through a crowd: every user buys once in every sale.
+// purchases enumerates the purchases of a crowd: every user buys once in every sale.
 type purchases struct {
 	sales, users []string
 	next         atomic.Int64
 }
 
-// take names the next purchase; ok is false when everybody has everything.
+// take returns the next purchase; ok is false when there are no more.
 func (p *purchases) take() (sale, user int, ok bool) {
 	n := int(p.next.Add(1) - 1)
 	return n / len(p.users), n % len(p.users), n < len(p.sales)*len(p.users)
 }
 
-var errUsedUp = errors.New("every buyer has bought: take more users or a shorter round")
+var errUsedUp = errors.New("every buyer has bought in every sale: use more users or a shorter round")
 
-// sold is what a crowd did: how many purchases ended well, how long that took
-// and the processor time it cost.
+// sold is the result of a crowd: the number of successful purchases, the time they took and
+// the CPU time they used.
 type sold struct {
 	orders int
 	took   time.Duration
 	spent  usage
 }
 
-// crowd lets so many callers buy one after the other for a while.
+// crowd runs this many concurrent callers, which buy one unit after another for a duration.
 func crowd(ctx context.Context, callers int, d time.Duration, p *purchases, buy func(ctx context.Context, sale, user int) error) (sold, error) {
 	before, start := usageNow(), time.Now()
 	timed, cancel := context.WithTimeout(ctx, d)
@@ -47,7 +47,7 @@ func crowd(ctx context.Context, callers int, d time.Duration, p *purchases, buy 
 					failures <- errUsedUp
 					return
 				}
-				// Not the timed context: what has begun is measured to its end.
+				// Not the timed context: a purchase that has begun is measured to its end.
 				if err := buy(ctx, s, u); err != nil {
 					failures <- fmt.Errorf("buy: %w", err)
 					return
@@ -66,5 +66,5 @@ func crowd(ctx context.Context, callers int, d time.Duration, p *purchases, buy 
 	}
 }
 
-// perSecond is the rate of n things in the time the crowd took.
+// perSecond is the rate of n events in the time that the crowd took.
 func (s sold) perSecond(n int) float64 { return float64(n) / s.took.Seconds() }

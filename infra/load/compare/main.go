@@ -1,18 +1,17 @@
-// Command compare measures what the local stack costs above its engine: the
-// rate of accepted and finalized orders through the whole stack, over the rate
-// of the same writes sent straight to the same engine, in one run on one machine.
-// The stack is measured with a bare function in PurchaseFunction's place, too: what
-// that one costs is the hops, the runtime and the SDK, and the rest is ours.
-// Both sides are pressed by the same client, which sends requests that were
-// written beforehand: it costs next to nothing, and alike. Each line also says
-// which processes the processor time of an order went to, for on a small machine
-// that is what bounds the stack, while the engine waits for an fsync per
-// transaction.
+// Command compare measures the overhead of the local stack over its engine: the rate of
+// accepted and finalized orders through the whole stack, divided by the rate of the same
+// writes sent directly to the same engine, in one run on one machine.
+// The stack is also measured with a bare function in place of PurchaseFunction: its cost is
+// that of the hops, the runtime and the SDK, and the rest is this project's code.
+// The same client drives both sides with prepared requests, so its cost is small and the
+// same for both. Each line also shows how the CPU time of an order is divided among the
+// processes, because on a small machine CPU time limits the stack, while the engine waits
+// for an fsync per transaction.
 //
-// Absolute rates belong to the machine and its other work; the rounds are
-// interleaved so that both sides meet the same of it, and the medians' ratios are
-// what counts. The raw writes are recorded from the real ledger, so this command
-// contains no keys and no expressions.
+// Absolute rates depend on the machine and its other load. The rounds are interleaved so
+// that both sides meet the same load, and the result is the median of the ratios. The raw
+// writes are recorded from the real ledger, so this command contains no keys and no
+// expressions.
 package main
 
 import (
@@ -59,15 +58,15 @@ func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("compare", flag.ContinueOnError)
 	f.StringVar(&o.root, "root", ".", "the project's `folder`")
-	f.StringVar(&o.bare, "bare", ".build/host/bare/PurchaseFunction/bootstrap", "the `program` of the bare function, in a folder of its name")
-	f.IntVar(&o.rounds, "rounds", 3, "rounds of each measurement, 1 to 20")
-	f.DurationVar(&o.round, "round", 3*time.Second, "how long each measurement takes, 200ms to 10s")
-	f.IntVar(&o.callers, "callers", 64, "buyers at a time, 1 to 256")
-	f.IntVar(&o.processes, "processes", 0, "most processes of one function (0: the stack's default)")
-	f.IntVar(&o.confirmers, "confirmers", 8, "batches that are finalized at a time by the raw side, 1 to 64")
-	f.IntVar(&o.users, "users", 1000, "different buyers, 64 to 10,000; each buys once in every sale of a round")
+	f.StringVar(&o.bare, "bare", ".build/host/bare/PurchaseFunction/bootstrap", "the `program` of the bare function, in a folder named after the function")
+	f.IntVar(&o.rounds, "rounds", 3, "number of rounds of each measurement, 1 to 20")
+	f.DurationVar(&o.round, "round", 3*time.Second, "duration of each measurement, 200ms to 10s")
+	f.IntVar(&o.callers, "callers", 64, "number of concurrent buyers, 1 to 256")
+	f.IntVar(&o.processes, "processes", 0, "maximum number of processes of one function (0: the stack's default)")
+	f.IntVar(&o.confirmers, "confirmers", 8, "number of batches that the raw side finalizes concurrently, 1 to 64")
+	f.IntVar(&o.users, "users", 1000, "number of different buyers, 64 to 10,000; each buys once in every sale of a round")
 	f.StringVar(&o.profile, "profile", "", "`file` for a CPU profile of this process, in which the stack runs")
-	f.StringVar(&o.only, "only", "", "measure only the sides with this in their `name`, for a profile")
+	f.StringVar(&o.only, "only", "", "measure only the sides whose `name` contains this, for a profile")
 	if err := arguments.Parse(f, args); err != nil {
 		return o, err
 	}
@@ -77,19 +76,19 @@ func parse(args []string) (options, error) {
 		arguments.Between("users", o.users, 64, 10_000), arguments.Between("round", o.round, 200*time.Millisecond, 10*time.Second))
 }
 
-// rates are what one measurement saw, per second, and the processor time of an
+// rates is the result of one measurement: orders per second and the CPU time of an
 // accepted order.
 type rates struct {
 	accepted, finalized float64
 	cost                usage
 }
 
-// rates are those of a crowd of whose orders so many were finalized.
+// rates computes the rates of a crowd, given how many of its orders were finalized.
 func (s sold) rates(finalized int) rates {
 	return rates{s.perSecond(s.orders), s.perSecond(finalized), s.spent.each(s.orders)}
 }
 
-// side is something that can sell for a while.
+// side is one of the systems that are compared.
 type side struct {
 	name string
 	sell func(ctx context.Context, d time.Duration) (rates, error)
@@ -101,7 +100,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	// As in the stack's own program, which this one plays.
+	// As in the stack's program, which this program replaces.
 	debug.SetGCPercent(stack.GCPercent)
 	dir, err := os.MkdirTemp("", "flashsale-compare-")
 	if err != nil {
@@ -137,8 +136,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// measure runs the rounds, every side once in each, after a short one that only
-// warms up: processes start, connections open.
+// measure runs the rounds, with every side once in each, after a short warm-up round that
+// starts processes and opens connections.
 func measure(ctx context.Context, o options, sides []*side, out io.Writer) error {
 	for round := range o.rounds + 1 {
 		for _, s := range sides {
@@ -163,9 +162,9 @@ func measure(ctx context.Context, o options, sides []*side, out io.Writer) error
 	return nil
 }
 
-// summary prints the medians of the rates, and of the ratios of each round: the
-// two sides of a round were measured within seconds of each other. With both,
-// the slower half counts: an order is done when it is finalized.
+// summary prints the medians of the rates and of the ratios of each round, whose two sides
+// were measured within seconds of each other. For "both" the lower of the accepted and the
+// finalized rate counts: an order is done when it is finalized.
 func summary(sides []*side, out io.Writer) {
 	rawAlone, stackAlone, stackBare, rawBoth, stackBoth := sides[0], sides[1], sides[2], sides[3], sides[4]
 	accepted := func(r rates) float64 { return r.accepted }
@@ -178,7 +177,7 @@ func summary(sides []*side, out io.Writer) {
 	for _, s := range sides {
 		cost := s.median(func(r rates) float64 { return r.cost.total().Seconds() })
 		if cost > 0 {
-			fmt.Fprintf(out, "median   %-22s %.2f ms of processor time an order: at most %.0f/s on %d processors\n",
+			fmt.Fprintf(out, "median   %-22s %.2f ms of CPU time an order: at most %.0f orders/s on %d CPUs\n",
 				s.name, 1000*cost, float64(runtime.NumCPU())/cost, runtime.NumCPU())
 		}
 	}
@@ -187,7 +186,7 @@ func summary(sides []*side, out io.Writer) {
 	fmt.Fprintf(out, "ratio both=%.2f\n", ratios(stackBoth, rawBoth, done))
 }
 
-// ratios is the median over the rounds of one side's rate over another's.
+// ratios returns the median, over the rounds, of the ratio of the two sides' rates.
 func ratios(a, b *side, of func(rates) float64) float64 {
 	var all []float64
 	for i := range min(len(a.seen), len(b.seen)) {
@@ -211,7 +210,7 @@ func (s *side) median(of func(rates) float64) float64 {
 	return median(values)
 }
 
-// median is the middle value, or the mean of the two; 0 of none.
+// median returns the middle value or the mean of the two middle values; 0 without values.
 func median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0

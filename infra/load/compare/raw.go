@@ -15,7 +15,7 @@ import (
 	"flashsale/shared/sale"
 )
 
-// raw is the engine with nothing before it.
+// raw is the engine alone.
 type raw struct {
 	o       options
 	address string
@@ -25,8 +25,8 @@ type raw struct {
 	made    int
 }
 
-// prepare makes the sales and records the transactions of as many orders as
-// there may be; the clock does not run yet.
+// prepare makes the sales and records the transactions of all possible orders, before the
+// measurement.
 func (r *raw) prepare(ctx context.Context) (*purchases, [][]order, error) {
 	p := &purchases{users: r.users}
 	book := ledger.New(r.client, r.table, ledger.Options{})
@@ -47,7 +47,7 @@ func (r *raw) prepare(ctx context.Context) (*purchases, [][]order, error) {
 	return p, orders, errors.Join(errs...)
 }
 
-// accept measures the transactions alone.
+// accept measures only the transactions.
 func (r *raw) accept(ctx context.Context, d time.Duration) (rates, error) {
 	p, orders, err := r.prepare(ctx)
 	if err != nil {
@@ -64,9 +64,9 @@ func (r *raw) accept(ctx context.Context, d time.Duration) (rates, error) {
 	return got.rates(0), err
 }
 
-// both measures the transactions while the ledger confirms the orders in full
-// batches, with no queue and no function between. The callers wait for the
-// confirmers when these fall behind: both halves are as fast as the pair can be.
+// both measures the transactions while the ledger confirms the orders in full batches,
+// without queue and functions. The callers wait when the confirmers fall behind, so the
+// result is the highest rate that both can sustain.
 func (r *raw) both(ctx context.Context, d time.Duration) (rates, error) {
 	p, orders, err := r.prepare(ctx)
 	if err != nil {
@@ -136,11 +136,11 @@ func confirm(ctx context.Context, book *ledger.Ledger, batch []ledger.ClaimRef) 
 	return nil
 }
 
-// salesPerRound times the users bounds the purchases of one measurement.
+// salesPerRound times the number of users bounds the purchases of one measurement.
 const salesPerRound = 12
 
-// newSale is open, with a unit for everybody on every shard that they may hash
-// to: no shard runs empty, on neither side.
+// newSale is open and has a unit for every buyer on every shard, so that no shard runs empty
+// on either side.
 func newSale(id string, users int) sale.Creation {
 	now := time.Now().Truncate(time.Millisecond)
 	return sale.Creation{
@@ -149,5 +149,5 @@ func newSale(id string, users int) sale.Creation {
 	}
 }
 
-// shards is what the bare function takes for granted.
+// shards is the number of shards that the bare function assumes.
 const shards = 16

@@ -13,18 +13,17 @@ import (
 	"flashsale/shared/ledger"
 )
 
-// recorder is the HTTP client of a DynamoDB client whose transactions are kept
-// instead of sent. They are, byte by byte, what the ledger sends for a purchase;
-// everything else goes to the engine.
+// recorder is the HTTP client of a DynamoDB client. It keeps transactions instead of sending
+// them: byte for byte the ledger's requests for a purchase. It sends all other requests.
 type recorder struct {
 	client   *http.Client
 	recorded []byte
 }
 
-// transaction marks a request to be kept.
+// transaction is the suffix of X-Amz-Target in the requests to keep.
 const transaction = ".TransactWriteItems"
 
-// Do keeps or sends one request.
+// Do keeps or sends a request.
 func (r *recorder) Do(request *http.Request) (*http.Response, error) {
 	if !strings.HasSuffix(request.Header.Get("X-Amz-Target"), transaction) {
 		return r.client.Do(request)
@@ -41,14 +40,14 @@ func (r *recorder) Do(request *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// order is a purchase ready to be sent.
+// order is a recorded purchase.
 type order struct {
 	ref     ledger.ClaimRef
 	request []byte
 }
 
-// record makes the purchases of a sale, one per user, without sending them. The
-// client's retries and its other settings are those of the functions.
+// record makes the purchases of a sale, one per user, without sending them. The client has
+// the same settings, including retries, as in the functions.
 func record(ctx context.Context, client *dynamodb.Client, table, saleID string, users []string) ([]order, error) {
 	r := &recorder{client: &http.Client{}}
 	recording := dynamodb.New(client.Options(), ledger.OneAttempt, func(o *dynamodb.Options) { o.HTTPClient = r })

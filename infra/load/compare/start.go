@@ -15,9 +15,9 @@ import (
 	"flashsale/infra/local/template"
 )
 
-// start starts an engine for the raw side and three stacks: two leave their
-// messages in the queue, and one of these has a bare function. stop ends what was
-// started, also after an error.
+// start starts an engine for the raw side and three stacks: two of them do not finalize, and
+// one of these two has a bare function. stop stops everything that was started, also after an
+// error.
 func start(ctx context.Context, o options, dir string, out io.Writer) (sides []*side, stop func() error, err error) {
 	var stops []func() error
 	stop = func() error {

@@ -18,7 +18,7 @@ import (
 	"flashsale/infra/local/stack"
 )
 
-// through is a whole local stack, seen from outside.
+// through is a whole local stack, used over HTTP.
 type through struct {
 	o      options
 	stack  *stack.Stack
@@ -26,7 +26,7 @@ type through struct {
 	users  []string
 	tokens []string
 	made   int
-	// drained says whether the queue must be empty before a measurement.
+	// drained makes each measurement wait for an empty queue first.
 	drained bool
 }
 
@@ -51,8 +51,8 @@ func (t *through) prepare(ctx context.Context) (*purchases, error) {
 	return p, nil
 }
 
-// sell measures purchases over HTTP; what is finalized meanwhile is what was
-// accepted and is no longer in the queue at the end.
+// sell measures purchases over HTTP. The number of finalized orders is the number accepted
+// less those left in the queue at the end.
 func (t *through) sell(ctx context.Context, d time.Duration) (rates, error) {
 	p, err := t.prepare(ctx)
 	if err != nil {
@@ -81,7 +81,7 @@ func (t *through) sell(ctx context.Context, d time.Duration) (rates, error) {
 	return got.rates(got.orders - left), err
 }
 
-// queued is how many messages wait or are being worked on.
+// queued counts the messages that are waiting or being processed.
 func (t *through) queued(ctx context.Context) (int, error) {
 	queues := sqs.New(sqs.Options{
 		BaseEndpoint: aws.String(t.stack.SQS), Region: engine.Region, Retryer: aws.NopRetryer{},
@@ -92,13 +92,13 @@ func (t *through) queued(ctx context.Context) (int, error) {
 		QueueUrl: aws.String(t.stack.SQS + "/000000000000/OrderQueue"), AttributeNames: []types.QueueAttributeName{waiting, running},
 	})
 	if err != nil {
-		return 0, fmt.Errorf("look at queue: %w", err)
+		return 0, fmt.Errorf("read queue attributes: %w", err)
 	}
 	sum := 0
 	for _, name := range []types.QueueAttributeName{waiting, running} {
 		n, err := strconv.Atoi(out.Attributes[string(name)])
 		if err != nil {
-			return 0, fmt.Errorf("look at queue: %w", err)
+			return 0, fmt.Errorf("read queue attributes: %w", err)
 		}
 		sum += n
 	}

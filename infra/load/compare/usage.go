@@ -13,9 +13,8 @@ import (
 	"flashsale/infra/local/child"
 )
 
-// usage is processor time by part: this process, in which the clients and the
-// stack's own servers run, the engines, and each function's processes. It is
-// empty where there is no /proc.
+// usage is CPU time by part: this process (the clients and the stack's servers), the
+// engines, and each function's processes. It is empty on systems without /proc.
 type usage map[string]time.Duration
 
 const (
@@ -23,21 +22,21 @@ const (
 	enginePart = "engine"
 )
 
-// usageNow reads what this process and its children have used so far. A child
-// that has ended in between is not seen any more; here all live to the end.
+// usageNow reads the CPU time that this process and its children have used so far. A child
+// that has exited would be missing; here all children run to the end.
 func usageNow() usage {
 	u := usage{}
 	if own, err := child.Look(os.Getpid()); err == nil {
 		u[ownPart] = own.Used
 	}
-	children, _ := child.Children(os.Getpid()) // none without /proc
+	children, _ := child.Children(os.Getpid()) // there are none without /proc
 	for _, c := range children {
 		u[partOf(c)] += c.Used
 	}
 	return u
 }
 
-// partOf names a child: a function runs in the folder that has its name.
+// partOf names a child: a function runs in the folder with its name.
 func partOf(c child.Running) string {
 	if name := filepath.Base(filepath.Dir(c.Program())); strings.HasSuffix(name, "Function") {
 		return name
@@ -45,7 +44,7 @@ func partOf(c child.Running) string {
 	return enginePart
 }
 
-// since is what was used between two readings.
+// since returns the CPU time used between two readings.
 func (u usage) since(before usage) usage {
 	spent := usage{}
 	for part, used := range u {
@@ -56,7 +55,7 @@ func (u usage) since(before usage) usage {
 	return spent
 }
 
-// each is one order's part.
+// each returns the usage per order.
 func (u usage) each(orders int) usage {
 	part := usage{}
 	for name, used := range u {
@@ -75,12 +74,12 @@ func (u usage) total() time.Duration {
 	return total
 }
 
-// String writes milliseconds, the largest part first.
+// String lists milliseconds by part, the largest first.
 func (u usage) String() string {
 	parts := slices.SortedFunc(maps.Keys(u), func(a, b string) int {
 		return cmp.Or(cmp.Compare(u[b], u[a]), cmp.Compare(a, b))
 	})
-	text := fmt.Sprintf("processor %.2f ms", milliseconds(u.total()))
+	text := fmt.Sprintf("CPU %.2f ms", milliseconds(u.total()))
 	for _, part := range parts {
 		text += fmt.Sprintf(", %s %.2f", part, milliseconds(u[part]))
 	}

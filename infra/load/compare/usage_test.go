@@ -17,7 +17,7 @@ func TestThisProcessIsSeenAtWork(t *testing.T) {
 	before := usageNow()
 	for deadline := time.Now().Add(time.Minute); usageNow().since(before)[ownPart] == 0; {
 		if time.Now().After(deadline) {
-			t.Fatalf("process %d has worked for a minute and used nothing", os.Getpid())
+			t.Fatalf("process %d has worked for a minute and used no CPU time", os.Getpid())
 		}
 	}
 }
@@ -25,7 +25,7 @@ func TestThisProcessIsSeenAtWork(t *testing.T) {
 func TestTheCostOfAnOrderNamesItsLargestPartFirst(t *testing.T) {
 	u := usage{enginePart: 4 * time.Second, "PurchaseFunction": 8 * time.Second, ownPart: 5 * time.Second}
 	u = u.since(usage{ownPart: time.Second})
-	const want = "processor 4.00 ms, PurchaseFunction 2.00, client and servers 1.00, engine 1.00"
+	const want = "CPU 4.00 ms, PurchaseFunction 2.00, client and servers 1.00, engine 1.00"
 	if got := u.each(4000).String(); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

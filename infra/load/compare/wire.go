@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// wires are connections to one server over which both sides send requests that
-// were written before: what a client costs is the same for the engine and for
-// the stack, and next to nothing.
+// wires are connections to one server over which both sides send prepared requests: the
+// client's cost is small and the same for the engine and the stack.
 type wires struct {
 	idle chan *wire
 	all  []*wire
@@ -26,10 +25,10 @@ type wire struct {
 	r *bufio.Reader
 }
 
-// wireLimit bounds a measurement: a server that does not answer is an error.
+// wireLimit bounds a measurement, in case the server does not answer.
 const wireLimit = time.Minute
 
-// dial opens n connections. They end with close, or with ctx.
+// dial opens n connections. They are closed by close or at the end of ctx.
 func dial(ctx context.Context, address string, n int) (*wires, error) {
 	w := &wires{idle: make(chan *wire, n)}
 	for range n {
@@ -63,8 +62,8 @@ func (w *wires) close() {
 	w.hangUp()
 }
 
-// send writes one whole request, reads its answer and insists on a status. A
-// connection that failed is not used again.
+// send writes one request, reads its answer and fails unless it has the wanted status. It
+// does not reuse a connection that failed.
 func (w *wires) send(request []byte, want int) error {
 	var one *wire
 	select {

@@ -24,7 +24,7 @@ func listen(t *testing.T, h http.HandlerFunc) string {
 	return strings.TrimPrefix(s.URL, "http://")
 }
 
-func TestWiresAreUsedAgainAndBySeveralAtOnce(t *testing.T) {
+func TestWiresAreReusedAndUsedConcurrently(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[string]int{}
 	w, err := dial(t.Context(), listen(t, func(w http.ResponseWriter, r *http.Request) {
@@ -58,7 +58,7 @@ func TestWiresAreUsedAgainAndBySeveralAtOnce(t *testing.T) {
 	}
 }
 
-func TestAWireSaysWhatWentWrong(t *testing.T) {
+func TestAWiresErrorNamesTheCause(t *testing.T) {
 	t.Run("another status", func(t *testing.T) {
 		w, err := dial(t.Context(), listen(t, func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "sold out", http.StatusConflict)
@@ -74,7 +74,7 @@ func TestAWireSaysWhatWentWrong(t *testing.T) {
 			t.Error("a connection that failed was used again")
 		}
 	})
-	t.Run("nobody there", func(t *testing.T) {
+	t.Run("nothing listens", func(t *testing.T) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -89,7 +89,7 @@ func TestAWireSaysWhatWentWrong(t *testing.T) {
 	t.Run("the run is over", func(t *testing.T) {
 		asked := make(chan struct{})
 		address := listen(t, func(_ http.ResponseWriter, r *http.Request) {
-			// The server notices that a client leaves once it has its request.
+			// The server notices that the client has left only after reading the whole request.
 			_, _ = io.Copy(io.Discard, r.Body)
 			close(asked)
 			<-r.Context().Done()
@@ -107,8 +107,8 @@ func TestAWireSaysWhatWentWrong(t *testing.T) {
 	})
 }
 
-// A recorded purchase is a whole HTTP request for one transaction, and the
-// engine never saw it.
+// A recorded purchase is a whole HTTP request for one transaction, which was not sent to
+// the engine.
 func TestAPurchaseIsRecordedAndNotSent(t *testing.T) {
 	var mu sync.Mutex
 	var targets []string
@@ -119,10 +119,10 @@ func TestAPurchaseIsRecordedAndNotSent(t *testing.T) {
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 		fmt.Fprint(w, `{"Item":{"pk":{"S":"x"}}}`)
 	})
-	// What the sale looks like is the ledger's business: here it finds none.
+	// The engine has no sale: reading it must fail.
 	_, err := record(t.Context(), engine.Client("http://"+address), "T", "a", []string{"alice"})
 	if err == nil || len(targets) == 0 {
-		t.Fatalf("a sale that is none was sold, or nobody asked for it: error %v, calls %v", err, targets)
+		t.Fatalf("a missing sale was sold or was not read: error %v, calls %v", err, targets)
 	}
 	r := &recorder{}
 	request, err := http.NewRequest(http.MethodPost, "http://127.0.0.1/", strings.NewReader(`{"TransactItems":[]}`))
