@@ -7,8 +7,8 @@ import (
 	"flashsale/infra/books"
 )
 
-// audit recounts a quiet sale, and holds it against everything that its buyers
-// and its operator were told.
+// audit recounts a quiet sale and compares it with all answers to its buyers and its
+// operator.
 func (e *event) audit(ctx context.Context, all *books.Books) []string {
 	receipt, err := all.Recount(ctx, e.id, books.Options{Overdue: books.AtOnce})
 	if err != nil {
@@ -21,7 +21,7 @@ func (e *event) audit(ctx context.Context, all *books.Books) []string {
 	return append(found, e.compare(all.Sale(e.id))...)
 }
 
-// compare holds what was answered against the sale as it is stored.
+// compare compares the answers with the stored sale.
 func (e *event) compare(s *books.Sale) []string {
 	var found []string
 	problem := func(format string, a ...any) { found = append(found, fmt.Sprintf(format, a...)) }
@@ -35,7 +35,7 @@ func (e *event) compare(s *books.Sale) []string {
 	return append(found, e.told.untrue(s.Claims, s.Stock())...)
 }
 
-// auditPromises checks P4: what was answered is what is there.
+// auditPromises checks P4: every answer matches the table.
 func (e *event) auditPromises(s *books.Sale, problem func(string, ...any)) {
 	there, crowd := map[string]books.Claim{}, map[string]bool{}
 	for _, buyer := range e.buyers {
@@ -44,25 +44,25 @@ func (e *event) auditPromises(s *books.Sale, problem func(string, ...any)) {
 	for _, c := range s.Claims {
 		there[c.User] = c
 		if !crowd[c.User] {
-			problem("%s never ordered and has claim %s (P12)", c.User, c.ClaimID)
+			problem("%s never ordered but has claim %s (P12)", c.User, c.ClaimID)
 		}
 	}
 	e.told.mu.Lock()
 	defer e.told.mu.Unlock()
 	for user, claimID := range e.told.claims {
 		if there[user].ClaimID != claimID {
-			problem("%s was told claim %s, the table has %q (P4)", user, claimID, there[user].ClaimID)
+			problem("%s got claim %s, but the table has %q (P4)", user, claimID, there[user].ClaimID)
 		}
 	}
 	for user, orderID := range e.told.orders {
 		if there[user].OrderID != orderID {
-			problem("%s was told order %s, the table has %q (P7)", user, orderID, there[user].OrderID)
+			problem("%s got order %s, but the table has %q (P7)", user, orderID, there[user].OrderID)
 		}
 	}
-	// By now every buyer has an answer, so who has a claim knows of it.
+	// By now every buyer has an answer, so a buyer with a claim must have been told.
 	for user, c := range there {
 		if e.told.claims[user] == "" {
-			problem("%s has claim %s and was never told (P4, P9)", user, c.ClaimID)
+			problem("%s has claim %s but never got it in an answer (P4, P9)", user, c.ClaimID)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// sold is a sale of two shards and 5 units, three of them sold, and what is stored of it.
+// sold returns a sale with two shards and 5 units, three of them sold, and its stored form.
 func sold() (*event, *books.Sale) {
 	e := &event{id: "s", shards: 2, stock: 4, restocks: []int{1}, told: newHistory()}
 	for _, name := range []string{"ann", "bob", "cat", "dan"} {
@@ -50,17 +50,17 @@ func TestEveryViolationIsFound(t *testing.T) {
 	}{
 		"a batch added twice":       {func(_ *event, s *books.Sale) { s.Seeded = 6 }, "6 units were seeded, want 5 (P15)"},
 		"a shard is missing":        {func(_ *event, s *books.Sale) { delete(s.Shards, 0) }, "1 shards, want 2"},
-		"a promise without a claim": {func(e *event, _ *books.Sale) { e.told.claims["dan"] = "c4" }, "dan was told claim c4"},
-		"a promise of another":      {func(e *event, _ *books.Sale) { e.told.claims["ann"] = "c9" }, "ann was told claim c9"},
-		"another order was told":    {func(e *event, _ *books.Sale) { e.told.orders["ann"] = "102" }, "ann was told order 102"},
-		"a winner never heard":      {func(e *event, _ *books.Sale) { delete(e.told.claims, "bob") }, "bob has claim c2 and was never told"},
+		"a promise without a claim": {func(e *event, _ *books.Sale) { e.told.claims["dan"] = "c4" }, "dan got claim c4"},
+		"a promise of another":      {func(e *event, _ *books.Sale) { e.told.claims["ann"] = "c9" }, "ann got claim c9"},
+		"another order was told":    {func(e *event, _ *books.Sale) { e.told.orders["ann"] = "102" }, "ann got order 102"},
+		"a winner never heard":      {func(e *event, _ *books.Sale) { delete(e.told.claims, "bob") }, "bob has claim c2 but never got it"},
 		"a claim of nobody":         {func(e *event, _ *books.Sale) { e.buyers = e.buyers[1:] }, "ann never ordered"},
 		"a unit bought after the sale was sold out": {func(e *event, _ *books.Sale) {
 			e.told.refusals = []refusal{{"dan", false, span{noon.Add(-time.Second), noon.Add(time.Second / 2)}}}
 		}, "cat got a unit"},
 		"a winner's own key refused": {func(e *event, _ *books.Sale) {
 			e.told.refusals = []refusal{{"ann", true, span{noon.Add(time.Minute), noon.Add(time.Minute)}}}
-		}, "told sold out to the same key"},
+		}, "got sold-out for the same key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, s := sold()
@@ -76,7 +76,7 @@ func TestEveryViolationIsFound(t *testing.T) {
 			t.Errorf("found %q", found)
 		}
 	})
-	t.Run("what the recount finds", func(t *testing.T) {
+	t.Run("a finding of the recount", func(t *testing.T) {
 		e, _ := sold()
 		text := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 		all := books.Of([]map[string]types.AttributeValue{{"pk": text("SALE#s"), "sk": text("SALE")}})
@@ -86,7 +86,7 @@ func TestEveryViolationIsFound(t *testing.T) {
 	})
 }
 
-func TestNobodyIsToldSoldOutWhileUnitsAreLeft(t *testing.T) {
+func TestSoldOutWhileUnitsAreLeftIsAViolation(t *testing.T) {
 	e, s := sold()
 	at := time.Now().Add(-time.Hour)
 	e.told.refusals = []refusal{{"dan", false, span{at, at}}}

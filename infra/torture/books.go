@@ -11,8 +11,8 @@ import (
 
 const tableName = "LedgerTable"
 
-// quiet tells whether every claim is confirmed and every order there; if not,
-// it returns when the oldest claim that is neither was accepted.
+// quiet reports whether every claim is confirmed and every order stored; if not, it returns
+// when the oldest of the other claims was accepted.
 func quiet(s *books.Sale) (oldest time.Time, ok bool) {
 	ok = true
 	for _, c := range s.Unfinished() {
@@ -23,7 +23,7 @@ func quiet(s *books.Sale) (oldest time.Time, ok bool) {
 	return oldest, ok
 }
 
-// newTable makes a client that can only reach the engine at the URL.
+// newTable makes a client that uses only the engine at the URL.
 func newTable(endpoint string) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
 		BaseEndpoint: &endpoint, Region: "us-east-1",

@@ -9,20 +9,19 @@ import (
 	"flashsale/infra/client"
 )
 
-// buyer is an honest client: it repeats the same request until it has an
-// answer.
+// buyer is a well-behaved client: it repeats the same request until it has an answer.
 type buyer struct {
 	name    string
-	key     string // "" for one who sends no Idempotency-Key
-	clicks  int    // at the same time, 1 to 3
+	key     string // Idempotency-Key; "" to send none
+	clicks  int    // concurrent clicks, 1 to 3
 	arrives time.Duration
-	curious bool          // asks for its order some time after
+	curious bool          // reads its order some time later
 	again   time.Duration // how long it waits after "sold out"
 	token   string
 }
 
-// shop goes through a buyer's sale until its stop, or until the buyer has a
-// claim; ctx bounds how long an answer may take beyond that.
+// shop clicks until stop or until the buyer has a claim; ctx bounds how much longer an
+// answer may take.
 func (b *buyer) shop(ctx context.Context, c *client.Client, s *event, stop time.Time) {
 	if !pause(ctx, b.arrives) || !b.login(ctx, c) {
 		return
@@ -53,13 +52,12 @@ func (b *buyer) login(ctx context.Context, c *client.Client) (ok bool) {
 	return true
 }
 
-// click orders, as many times at once as this buyer clicks, and returns
-// whether the buyer has a claim.
+// click sends the buyer's concurrent orders and reports whether the buyer has a claim.
 func (b *buyer) click(ctx context.Context, c *client.Client, s *event) bool {
 	var all sync.WaitGroup
 	for i := range b.clicks {
 		all.Go(func() {
-			// Nobody's fingers are that fast.
+			// Clicks by hand are some milliseconds apart.
 			if pause(ctx, time.Duration(i)*3*time.Millisecond) {
 				b.order(ctx, c, s)
 			}
@@ -81,18 +79,18 @@ func (b *buyer) order(ctx context.Context, c *client.Client, s *event) {
 			}
 			continue
 		case r.Code == "already-ordered" && b.key != "":
-			s.told.problem("%s repeated its own key and was answered %s (P9)", b.name, r)
+			s.told.problem("%s repeated its key and got %s (P9)", b.name, r)
 		case r.Status == http.StatusAccepted || r.Code == "already-ordered":
 			s.told.accepted(b.name, s.id, r.Claim)
 		case r.Code == "sold-out":
 			s.told.refused(refusal{user: b.name, keyed: b.key != "", span: span{from, time.Now()}})
 			if b.key == "" {
-				// The refusal of a stranger: whether an earlier try got a
-				// unit, only the status knows.
+				// A refusal of a request that is not recognised as a repeat: only the status
+				// resource shows whether an earlier try got a unit.
 				b.ask(ctx, c, s)
 			}
 		default:
-			s.told.problem("%s was answered %s", b.name, r)
+			s.told.problem("%s got %s", b.name, r)
 		}
 		return
 	}
@@ -113,22 +111,22 @@ func (b *buyer) ask(ctx context.Context, c *client.Client, s *event) {
 		case r.Status == http.StatusOK:
 			s.told.accepted(b.name, s.id, r.Claim)
 		case r.Code != "order-not-found":
-			s.told.problem("%s asked for its order and was answered %s", b.name, r)
+			s.told.problem("%s read its order and got %s", b.name, r)
 		case held:
-			s.told.problem("%s was accepted and then told that it has no order (P4)", b.name)
+			s.told.problem("%s was accepted and later got order-not-found (P4)", b.name)
 		}
 		return
 	}
 }
 
-// unknown tells that the answer leaves open what happened, or that nothing
-// has happened yet: the same request may be repeated.
+// unknown reports whether the result of a request is unknown or the request was not yet
+// processed, so that it may be repeated.
 func unknown(r client.Answer) bool {
 	return r.Status >= 500 || r.Status == http.StatusTooManyRequests
 }
 
-// wait is the pause before the same request is made again: what the answer
-// says, or a growing one, and never long, so that many tries meet a kill.
+// wait returns the pause before a retry: the Retry-After, or one that grows with each try.
+// It is always short, so that many tries run into a kill.
 func wait(r client.Answer, try int) time.Duration {
 	if r.RetryAfter > 0 {
 		return min(r.RetryAfter, time.Second)

@@ -7,7 +7,7 @@ import (
 	"flashsale/infra/client"
 )
 
-func TestWhatIsUnknownIsAskedAgain(t *testing.T) {
+func TestRequestsWithAnUnknownResultAreRepeated(t *testing.T) {
 	for status, want := range map[int]bool{202: false, 200: false, 409: false, 503: true, 500: true, 429: true} {
 		if got := unknown(client.Answer{Status: status}); got != want {
 			t.Errorf("%d: %v, want %v", status, got, want)
@@ -15,7 +15,7 @@ func TestWhatIsUnknownIsAskedAgain(t *testing.T) {
 	}
 }
 
-func TestTheSameRequestIsSoonMadeAgain(t *testing.T) {
+func TestRetriesComeSoon(t *testing.T) {
 	for try := range 100 {
 		if d := wait(client.Answer{RetryAfter: -1}, try); d < 20*time.Millisecond || d > 400*time.Millisecond {
 			t.Errorf("try %d waits %v", try, d)

@@ -9,7 +9,7 @@ import (
 	"flashsale/infra/client"
 )
 
-// event is one sale under torture, with its crowd and what it was told.
+// event is one sale under torture, with its buyers and the answers that they got.
 type event struct {
 	id       string
 	shards   int
@@ -19,7 +19,7 @@ type event struct {
 	told     *history
 }
 
-// newEvent draws a sale: mostly with more buyers than units.
+// newEvent makes a random sale, usually with more buyers than units.
 func newEvent(chance *rand.Rand, id string, buyers int, chaos time.Duration) *event {
 	e := &event{id: id, shards: []int{1, 2, 4, 8}[chance.IntN(4)], told: newHistory()}
 	units := buyers * (30 + chance.IntN(50)) / 100
@@ -46,7 +46,7 @@ func newEvent(chance *rand.Rand, id string, buyers int, chaos time.Duration) *ev
 	return e
 }
 
-// seeded is how many units the sale has got in all.
+// seeded is the total number of units that the sale got.
 func (e *event) seeded() int64 {
 	sum := e.stock
 	for _, units := range e.restocks {
@@ -55,12 +55,12 @@ func (e *event) seeded() int64 {
 	return int64(sum)
 }
 
-// unanswered notes a request that got no answer in all the time it had.
+// unanswered notes a request that got no answer within its time.
 func (e *event) unanswered(who string) {
-	e.told.problem("%s got no answer in %v after the kills had ended (P5, P8)", who, answerTime)
+	e.told.problem("%s got no answer within %v after the last kill (P5, P8)", who, answerTime)
 }
 
-// open creates the sale, however often that takes.
+// open creates the sale, with as many tries as that takes.
 func (e *event) open(ctx context.Context, c *client.Client, now time.Time) bool {
 	return e.seed(ctx, c, map[string]any{
 		"action": "create", "saleId": e.id, "stock": e.stock, "shards": e.shards,
@@ -78,8 +78,8 @@ func (e *event) restock(ctx context.Context, c *client.Client, i int) bool {
 	return done
 }
 
-// seed repeats one seeding request until it has succeeded. Any failure may be
-// a kill's; one that lasts is a violation (P9, P15).
+// seed repeats one seeding request until it succeeds. A kill may cause any failure; a lasting
+// failure is a violation (P9, P15).
 func (e *event) seed(ctx context.Context, c *client.Client, request map[string]any) bool {
 	for {
 		var answer struct{ SaleID string }

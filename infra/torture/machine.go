@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// readyTime bounds a start, those that fail included.
+	// readyTime bounds a start, including failed attempts.
 	readyTime = time.Minute
 	readyPoll = 20 * time.Millisecond
 	stopTime  = 20 * time.Second
 )
 
-// machine is the system under torture: the queues in a process of their own,
-// so that they can be killed alone, and the stack with everything else.
+// machine is the system under torture: a separate process for the queues, so that they can
+// be killed alone, and the stack with everything else.
 type machine struct {
 	dir           string // data and logs
 	at            *launch.Stack
@@ -29,10 +29,10 @@ type machine struct {
 	log           *os.File
 }
 
-// newMachine prepares a machine with empty data and starts nothing.
+// newMachine prepares a machine with empty data. It starts nothing.
 func newMachine(root string, killAtResponse float64) (*machine, error) {
 	if _, err := child.Children(os.Getpid()); err != nil {
-		return nil, err // nothing could be killed here
+		return nil, err // processes cannot be listed here
 	}
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -45,7 +45,7 @@ func newMachine(root string, killAtResponse float64) (*machine, error) {
 	data := filepath.Join(dir, "data")
 	at, err := launch.New(launch.Built(root), data,
 		"-sqs-port", "0", "-kill-at-response", strconv.FormatFloat(killAtResponse, 'g', -1, 64),
-		// What a killed FinalizeFunction held comes back soon.
+		// Messages held by a killed FinalizeFunction reappear after 5 s.
 		"-parameter", "OrderVisibilityTimeout=5")
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
@@ -59,14 +59,14 @@ func newMachine(root string, killAtResponse float64) (*machine, error) {
 	queues := &child.Program{Name: "queues", ReadyURL: at.SQS, AnyStatus: true, Command: child.Command{
 		Path: at.Command.Path, Dir: root, Env: env, Output: log,
 		Args: []string{"-only", "sqs", "-sqs-port", strconv.Itoa(at.Ports[3]), "-data", data,
-			// As a real standard queue may.
+			// A real standard queue may do the same.
 			"-faults", "duplicate=0.05,reorder=0.1"},
 	}}
 	return &machine{dir: dir, at: at, queues: queues, stack: at.Program, log: log}, nil
 }
 
-// start starts a program and waits until it serves. One that ends before is
-// started again: what its killed predecessor held may take a moment to be free.
+// start starts a program and waits until it serves. If the program exits, it is started
+// again: its killed predecessor's port or lock may take a moment to be released.
 func (m *machine) start(ctx context.Context, p *child.Program) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
@@ -78,7 +78,7 @@ func (m *machine) start(ctx context.Context, p *child.Program) error {
 	}
 }
 
-// stop ends both programs in order, and closes the log.
+// stop stops both programs in order and closes the log.
 func (m *machine) stop() error {
 	return errors.Join(m.stack.Stop(stopTime), m.queues.Stop(stopTime), m.log.Close())
 }

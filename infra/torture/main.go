@@ -1,13 +1,12 @@
-// Command torture kills the system anywhere while it sells: single function
-// processes, functions exactly at their answer, the DynamoDB engine, the
-// queues, the whole stack, always with kill -9 and at random moments. What it
-// killed it starts again, with the same data on the same ports. Buyers go on
-// as honest clients would: whoever was not answered repeats the same request.
-// When all is quiet it reads the table and holds it against everything that
-// anybody was told. `make torture` runs it.
+// Command torture kills parts of the system during a sale: single function processes,
+// functions exactly at their answer, the DynamoDB engine, the queues, the whole stack,
+// always with kill -9 and at random moments. It restarts what it killed with the same data
+// and ports. Buyers behave like well-behaved clients: without an answer they repeat the same
+// request. When all orders are done it compares the table with all answers.
+// `make torture` runs it.
 //
-// It sees the system from outside only: its HTTP answers, the items in its table,
-// its processes. It uses none of the code that it checks.
+// It uses only the system's HTTP answers, the items in its table and its processes, and none
+// of the code that it checks.
 package main
 
 import (
@@ -27,14 +26,14 @@ import (
 func main() {
 	var c config
 	f := flag.NewFlagSet("torture", flag.ContinueOnError)
-	minutes := f.Float64("minutes", 0, "begin no round after this many minutes (0: no limit)")
-	f.IntVar(&c.rounds, "rounds", 0, "rounds to run (0: 3, or as many as -minutes allows)")
-	f.Uint64Var(&c.seed, "seed", rand.Uint64(), "what the choices of buyers and killers follow from")
+	minutes := f.Float64("minutes", 0, "start no round after this many minutes (0: no limit)")
+	f.IntVar(&c.rounds, "rounds", 0, "number of rounds (0: 3, or as many as -minutes allows)")
+	f.Uint64Var(&c.seed, "seed", rand.Uint64(), "seed of the random choices")
 	f.StringVar(&c.root, "root", ".", "the project's folder, with .build in it")
-	f.IntVar(&c.sales, "sales", 3, "sales at a time")
-	f.IntVar(&c.buyers, "buyers", 200, "buyers of each sale")
-	f.DurationVar(&c.chaos, "chaos", 12*time.Second, "how long a round kills")
-	f.Float64Var(&c.killAtResponse, "kill-at-response", 0.03, "share of answers at which the function dies")
+	f.IntVar(&c.sales, "sales", 3, "number of concurrent sales")
+	f.IntVar(&c.buyers, "buyers", 200, "number of buyers of each sale")
+	f.DurationVar(&c.chaos, "chaos", 12*time.Second, "how long each round kills processes")
+	f.Float64Var(&c.killAtResponse, "kill-at-response", 0.03, "share of answers at which the function is killed")
 	if err := arguments.Parse(f, os.Args[1:]); errors.Is(err, flag.ErrHelp) {
 		return
 	} else if err != nil {
@@ -53,7 +52,7 @@ func main() {
 	}
 	fmt.Println(sum)
 	if err != nil || sum.violations > 0 {
-		stop() // os.Exit runs nothing deferred
+		stop() // os.Exit does not run deferred calls
 		os.Exit(1)
 	}
 }

@@ -11,16 +11,16 @@ import (
 	"flashsale/infra/local/child"
 )
 
-// nemesis kills. Only it touches the machine's processes while it runs.
+// nemesis kills processes. While it runs, nothing else starts or stops them.
 type nemesis struct {
 	machine *machine
 	chance  *rand.Rand
-	kills   map[string]int // by what was killed
+	kills   map[string]int // by kind of victim
 	problem func(format string, a ...any)
 }
 
-// run strikes at random moments until ctx ends, then leaves everything
-// running. The error is that something does not start any more.
+// run strikes at random moments until ctx ends and leaves everything running. It fails if a
+// program does not start again.
 func (n *nemesis) run(ctx context.Context) error {
 	for pause(ctx, time.Duration(20+n.chance.IntN(250))*time.Millisecond) {
 		if err := n.strike(); err != nil {
@@ -30,8 +30,8 @@ func (n *nemesis) run(ctx context.Context) error {
 	return nil
 }
 
-// strike kills one thing and starts it again, unless the stack does that by
-// itself. It is not interrupted half-way.
+// strike kills one victim and restarts it unless the stack does that. It is not interrupted
+// half-way.
 func (n *nemesis) strike() error {
 	ctx := context.Background()
 	if err := n.revive(ctx); err != nil {
@@ -51,8 +51,8 @@ func (n *nemesis) strike() error {
 	}
 }
 
-// killFunction kills a process of a function: any function, for some have many
-// processes and some have one.
+// killFunction kills a process of a random function. It chooses the function first, because
+// some functions have many processes and some have one.
 func (n *nemesis) killFunction() error {
 	all, err := victims(n.machine.stack.Pid())
 	if err != nil {
@@ -71,7 +71,7 @@ func (n *nemesis) killFunction() error {
 	return n.killOne(kinds[n.chance.IntN(len(kinds))])
 }
 
-// killEngine kills the engine; now and then also its successor while it starts.
+// killEngine kills the engine and sometimes also its successor during startup.
 func (n *nemesis) killEngine() error {
 	if err := n.killOne(engine); err != nil || n.chance.IntN(3) > 0 {
 		return err
@@ -93,8 +93,8 @@ func (n *nemesis) killOne(kind string) error {
 	return nil
 }
 
-// killPrograms kills, waits a while, and starts again: the queues, which the
-// stack needs to start, first.
+// killPrograms kills the programs, waits a while and restarts them in reverse order: the
+// stack needs the queues to start.
 func (n *nemesis) killPrograms(ctx context.Context, programs ...*child.Program) error {
 	for _, p := range programs {
 		p.Kill()
@@ -109,14 +109,14 @@ func (n *nemesis) killPrograms(ctx context.Context, programs ...*child.Program) 
 	return nil
 }
 
-// revive starts what has ended without being killed, which it must not do: the
-// death of anything else is no reason for these two to give up.
+// revive restarts programs that ended without being killed, which is a violation: neither
+// of the two may exit because something else died.
 func (n *nemesis) revive(ctx context.Context) error {
 	for _, p := range []*child.Program{n.machine.queues, n.machine.stack} {
 		if !p.Ended() {
 			continue
 		}
-		n.problem("the %s ended by itself: %v", p.Name, p.Failure())
+		n.problem("the %s ended without being killed: %v", p.Name, p.Failure())
 		if err := n.machine.start(ctx, p); err != nil {
 			return fmt.Errorf("revive: %w", err)
 		}
@@ -124,7 +124,7 @@ func (n *nemesis) revive(ctx context.Context) error {
 	return nil
 }
 
-// pause waits; false means that ctx ended first.
+// pause waits for d; false means that ctx ended first.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -15,21 +15,20 @@ import (
 )
 
 const (
-	// answerTime bounds how long a buyer may go without an answer once the
-	// kills have ended.
+	// answerTime bounds how long a buyer may be without an answer after the last kill.
 	answerTime = time.Minute
-	// quietTime bounds how long it may take until every claim has its order.
+	// quietTime bounds the time until every claim has its order.
 	quietTime = 3 * time.Minute
 	quietPoll = 300 * time.Millisecond
 	// grace is how long a claim may be pending before ReconcileFunction sends
 	// its message again.
 	grace = 30 * time.Second
-	// interrupted is how many repairs of a round are killed while they run.
+	// interrupted is how many repairs of a round are killed while running.
 	interrupted = 2
 	reconcile   = client.ReconcileFunction
 )
 
-// round is some sales at a time, from their creation to the audit.
+// round is a set of concurrent sales, from their creation to the audit.
 type round struct {
 	events  []*event
 	client  *client.Client
@@ -37,13 +36,13 @@ type round struct {
 	nemesis *nemesis
 }
 
-// run lets the sales go on under kills for a while, and then waits until all is
-// quiet. It returns the violations.
+// run runs the sales under kills for the time chaos, waits until all are quiet and returns
+// the violations.
 func (r *round) run(ctx context.Context, chance *rand.Rand, chaos time.Duration) ([]string, error) {
 	if err := r.torture(ctx, chance, chaos); err != nil {
 		return nil, err
 	}
-	r.clickAgain(ctx) // now nobody kills, and who left without an answer gets one
+	r.clickAgain(ctx) // the kills are over, so buyers without an answer get one now
 	if err := r.awaitQuiet(ctx); err != nil {
 		return nil, err
 	}
@@ -64,7 +63,7 @@ func (r *round) run(ctx context.Context, chance *rand.Rand, chaos time.Duration)
 	return found, context.Cause(ctx)
 }
 
-// torture creates the sales, lets their buyers come, and kills meanwhile.
+// torture creates the sales and runs their buyers while the nemesis kills.
 func (r *round) torture(ctx context.Context, chance *rand.Rand, chaos time.Duration) error {
 	killing, stop := context.WithTimeout(ctx, chaos)
 	defer stop()
@@ -101,9 +100,8 @@ func (r *round) torture(ctx context.Context, chance *rand.Rand, chaos time.Durat
 	return <-nemesis
 }
 
-// clickAgain lets every buyer make the same request once more: who has a claim
-// must be told of it again, and who has none may be told "sold out" only if
-// there is nothing left.
+// clickAgain lets every buyer repeat their request: a buyer with a claim must get it again,
+// and a buyer without one may get sold-out only if no units are left.
 func (r *round) clickAgain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -128,9 +126,9 @@ func (r *round) clickAgain(ctx context.Context) {
 	all.Wait()
 }
 
-// awaitQuiet waits until every claim of the round has its order. Claims whose
-// message is lost are ReconcileFunction's: it runs every minute, and here as
-// soon as there is something for it to do.
+// awaitQuiet waits until every claim of the round has its order. ReconcileFunction repairs
+// claims whose message is lost: it runs every minute, and here as soon as there is a claim
+// to repair.
 func (r *round) awaitQuiet(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, quietTime, fmt.Errorf("not every claim got its order in %v (P8)", quietTime))
 	defer cancel()
@@ -163,8 +161,8 @@ func (r *round) awaitQuiet(ctx context.Context) error {
 	}
 }
 
-// repair runs ReconcileFunction, or kills it while it runs. That it failed is
-// for its next run to make good.
+// repair runs ReconcileFunction or kills it while it runs. The next run completes what a
+// failed one left.
 func (r *round) repair(ctx context.Context, interrupt bool) (err error) {
 	done := make(chan struct{})
 	go func() {
@@ -178,7 +176,7 @@ func (r *round) repair(ctx context.Context, interrupt bool) (err error) {
 	return err
 }
 
-// readBooks reads the table, which answers unless ctx ends.
+// readBooks reads the table, with retries until ctx ends.
 func (r *round) readBooks(ctx context.Context) (*books.Books, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()

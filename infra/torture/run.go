@@ -19,29 +19,29 @@ import (
 	"flashsale/infra/local/child"
 )
 
-// callTime bounds one request; a dead stack can keep nobody longer.
+// callTime bounds one request, in case the stack is dead.
 const callTime = 15 * time.Second
 
-// config says how hard and how long.
+// config holds the intensity and the length of a run.
 type config struct {
 	rounds         int           // 0: as many as limit allows
-	limit          time.Duration // begin no round after; 0: none
+	limit          time.Duration // start no round after this time; 0: no limit
 	seed           uint64
 	root           string
-	sales, buyers  int // sales at a time, buyers of each
+	sales, buyers  int // concurrent sales, buyers of each
 	chaos          time.Duration
-	killAtResponse float64 // 0 to 1
+	killAtResponse float64 // probability, 0 to 1
 }
 
-// summary is what it came to.
+// summary is the result of a run.
 type summary struct{ rounds, kills, accepted, violations int }
 
 func (s summary) String() string {
 	return fmt.Sprintf("rounds=%d kills=%d accepted=%d violations=%d", s.rounds, s.kills, s.accepted, s.violations)
 }
 
-// run tortures one machine, round by round, until a round finds violations.
-// Then, and when something fails, it keeps the machine's data.
+// run tortures one machine, round by round, until a round finds violations. After violations
+// and after errors it keeps the machine's data.
 func run(ctx context.Context, c config, out io.Writer) (sum summary, err error) {
 	fmt.Fprintf(out, "seed=%d\n", c.seed)
 	m, err := newMachine(c.root, c.killAtResponse)
@@ -65,7 +65,7 @@ func run(ctx context.Context, c config, out io.Writer) (sum summary, err error) 
 	chance := rand.New(rand.NewPCG(c.seed, 0))
 	n := &nemesis{machine: m, chance: rand.New(rand.NewPCG(c.seed, 1)), kills: map[string]int{}}
 	n.problem = func(format string, a ...any) {
-		// Ctrl-C in a terminal ends the children, too.
+		// Ctrl-C in a terminal also ends the children, so errors after it mean nothing.
 		if ctx.Err() == nil {
 			t.problem(format, a...)
 		}
@@ -81,7 +81,7 @@ func run(ctx context.Context, c config, out io.Writer) (sum summary, err error) 
 		events = append(events, r.events...)
 		problems, err := r.run(ctx, chance, c.chaos)
 		if ctx.Err() != nil {
-			return sum, nil // asked to stop: an unfinished round proves nothing
+			return sum, nil // interrupted: an unfinished round proves nothing
 		}
 		if err != nil {
 			t.problem("round %d: %v", i, err)
@@ -97,8 +97,8 @@ func run(ctx context.Context, c config, out io.Writer) (sum summary, err error) 
 	return sum, t.last(ctx, m, events)
 }
 
-// last reads the table once more: what later rounds did must have changed
-// nothing of earlier sales, and there must be no others.
+// last reads the table once more: later rounds must not have changed earlier sales, and
+// there must be no other sales.
 func (t *tally) last(ctx context.Context, m *machine, events []*event) error {
 	all, err := books.Read(ctx, newTable(m.at.DynamoDB), tableName)
 	if err != nil {
@@ -113,17 +113,17 @@ func (t *tally) last(ctx context.Context, m *machine, events []*event) error {
 	}
 	for _, saleID := range all.Sales() {
 		if !made[saleID] {
-			t.problem("the table has a sale %q that nobody made (P13)", saleID)
+			t.problem("the table has a sale %q that was never created (P13)", saleID)
 		}
 	}
 	return nil
 }
 
-// shown is how many violations are printed: what breaks a promise once tends to
-// break it a thousand times.
+// shown is how many violations are printed: one fault tends to break a promise a thousand
+// times.
 const shown = 40
 
-// tally counts and reports.
+// tally counts and prints results.
 type tally struct {
 	out   io.Writer
 	sum   *summary
@@ -136,9 +136,9 @@ func (t *tally) problem(format string, a ...any) {
 	}
 }
 
-// end reports a round; kills are those since the beginning.
+// end prints a round's results; kills counts from the start of the run.
 func (t *tally) end(i int, r *round, kills map[string]int, m *machine) {
-	// The stack's own log tells of the functions that it kills at their answer.
+	// The stack's log has a line for each function killed at its answer.
 	log, _ := os.ReadFile(filepath.Join(m.dir, "stack.log"))
 	kills["answering"] = bytes.Count(log, []byte("killed at its response"))
 	t.sum.rounds, t.sum.kills = i, 0
@@ -154,6 +154,6 @@ func (t *tally) end(i int, r *round, kills map[string]int, m *machine) {
 		units += e.seeded()
 	}
 	t.sum.accepted += accepted
-	fmt.Fprintf(t.out, "round %d: %d of %d units sold, %d times sold out; after %v killed: %s\n",
+	fmt.Fprintf(t.out, "round %d: %d of %d units sold, %d sold-out answers; killed in the first %v: %s\n",
 		i, accepted, units, refused, time.Since(t.begun).Round(time.Second), strings.Join(kinds, ", "))
 }

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// root is the project's folder, where make host builds.
+// root is the project's folder, in which make host builds.
 const root = "../.."
 
-func TestNothingPromisedIsLostWhateverIsKilled(t *testing.T) {
+func TestNoPromiseIsBrokenWhateverIsKilled(t *testing.T) {
 	var out bytes.Buffer
 	sum, err := run(t.Context(), config{
 		rounds: 1, seed: 1, root: root, sales: 2, buyers: 100, chaos: 8 * time.Second, killAtResponse: 0.04,
@@ -28,7 +28,7 @@ func TestNothingPromisedIsLostWhateverIsKilled(t *testing.T) {
 		t.Error("no function was killed at its answer")
 	}
 	if t.Failed() {
-		t.Logf("it said:\n%s", &out)
+		t.Logf("output:\n%s", &out)
 	}
 }
 
@@ -39,9 +39,9 @@ func TestTheSummaryIsOneLineForMachines(t *testing.T) {
 	}
 }
 
-func TestWithoutABuiltStackNothingIsTortured(t *testing.T) {
+func TestAMissingBuildIsAnError(t *testing.T) {
 	if _, err := newMachine(t.TempDir(), 0); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%v, want that the stack is missing", err)
+		t.Errorf("%v, want an error that the stack is missing", err)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 const sleeper = "TORTURE_TEST_SLEEPER"
 
-// TestMain is also the child that these tests find.
+// TestMain is also the main function of the child that these tests find.
 func TestMain(m *testing.M) {
 	if os.Getenv(sleeper) != "" {
 		time.Sleep(time.Hour) // until it is killed; without a timer the runtime would find a deadlock
@@ -25,7 +25,7 @@ func TestVictimsAreKnownByTheirProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// /proc shows a link's target, so the program must be a file of its own.
+	// /proc shows the target of a link, so the program must be a copy.
 	text, err := os.ReadFile(own)
 	if err != nil {
 		t.Fatal(err)
