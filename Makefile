@@ -208,6 +208,10 @@ prove: ## the long proofs in full: SEEDS=2000 random sales, every plan of three 
 	$(GO_TEST) -timeout 10m ./infra/model -large -runs 1000
 	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/simulate)
 
+.PHONY: drill
+drill: host operator ## the runbook's accidents on a stack of their own, with the runbook's commands; a table of what was seen and how long it took
+	@go test -vet=off -count 1 -timeout 15m ./infra/drill -slow
+
 # gremlins changes each package and runs its tests; 95 % of its changes must be
 # noticed. It takes the conditions of a `case` for uncovered and leaves && and || as
 # they are, so our own runner then changes every operator. Both are checked against

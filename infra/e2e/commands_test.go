@@ -84,6 +84,7 @@ var elsewhere = map[string]string{
 	"torture":        "infra/torture",
 	"bench":          "infra/bench",
 	"compare-engine": "infra/load/compare",
+	"drill":          "infra/drill",
 	"plan":           "infra/plan",
 	"rehearse":       "infra/deploy/rehearse",
 }

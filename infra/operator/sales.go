@@ -9,10 +9,15 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"flashsale/infra/books"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
+
+// recounters is how many sales are recounted at a time.
+const recounters = 16
 
 // sales lists every sale with its state and, unless it is drained, the result of a recount.
 // It fails with errBroken if one does not balance.
@@ -39,17 +44,17 @@ func sales(ctx context.Context, p place, args []string, out io.Writer) error {
 	lines := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(lines, "SALE\tSTATE\tCLOSES\tUNITS LEFT\tSEEDED\tPENDING\tBOOKS")
 	var broken error
-	for _, l := range list {
+	receipts, err := recountAll(ctx, db, table, list)
+	if err != nil {
+		return err
+	}
+	for i, l := range list {
 		state, err := stateOf(ctx, book, l.SaleID)
 		if err != nil {
 			return err
 		}
 		left, seeded, pending, verdict := "-", "-", "-", "balanced and drained"
-		if !l.Drained {
-			r, err := recount(ctx, db, table, l.SaleID, books.Options{})
-			if err != nil {
-				return err
-			}
+		if r := receipts[i]; r != nil {
 			left, seeded, pending = strconv.FormatInt(r.Stock, 10), strconv.FormatInt(r.Seeded, 10), strconv.FormatInt(r.Pending, 10)
 			verdict = "balanced"
 			if !r.Balanced {
@@ -62,6 +67,26 @@ func sales(ctx context.Context, p place, args []string, out io.Writer) error {
 		return fmt.Errorf("write list: %w", err)
 	}
 	return broken
+}
+
+// recountAll returns the receipts of the sales that are not drained. A mismatch is
+// counted again after some seconds, so several sales are counted at a time.
+func recountAll(ctx context.Context, db books.DynamoDB, table string, list []books.Listing) ([]*books.Receipt, error) {
+	receipts := make([]*books.Receipt, len(list))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(recounters)
+	for i, l := range list {
+		if l.Drained {
+			continue
+		}
+		group.Go(func() (err error) {
+			if receipts[i], err = books.Recount(ctx, db, table, l.SaleID, books.Options{}); err != nil {
+				return fmt.Errorf("recount %s: %s", l.SaleID, oneLine(err))
+			}
+			return nil
+		})
+	}
+	return receipts, group.Wait()
 }
 
 // stateOf returns the state shown on the sale's page, or DRAFT if its creation is in progress
