@@ -63,7 +63,7 @@ func surprise(r trial.Row) string {
 // printTable prints the rows, a block per strategy.
 func printTable(out io.Writer, rows []trial.Row) error {
 	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "strategy\tscenario\tseed\tsold\toversold\tunsold\tdoubles\tlost\t/s\tp50 ms\tp99 ms\tverdict\twhy")
+	fmt.Fprintln(t, "strategy\tscenario\tseed\tsold\toversold\tunsold\tdoubles\tlost\tmisled\t/s\tp50 ms\tp99 ms\tverdict\twhy")
 	last := ""
 	for _, r := range rows {
 		name := r.Strategy
@@ -72,11 +72,11 @@ func printTable(out io.Writer, rows []trial.Row) error {
 		}
 		last = r.Strategy
 		if r.Verdict == tally.NotRun {
-			fmt.Fprintf(t, "%s\t%s\t%d\t\t\t\t\t\t\t\t\t%s\t%s\n", name, r.Scenario, r.Seed, r.Verdict, r.Why)
+			fmt.Fprintf(t, "%s\t%s\t%d\t\t\t\t\t\t\t\t\t\t%s\t%s\n", name, r.Scenario, r.Seed, r.Verdict, r.Why)
 			continue
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d/%d\t%d\t%d\t%d\t%d\t%.0f\t%.0f\t%.0f\t%s\t%s%s\n", name, r.Scenario, r.Seed,
-			r.Sold, r.Stock, r.Oversold, r.Unsold, r.Doubles, r.Lost, r.PerSecond, r.P50Ms, r.P99Ms, r.Verdict, r.Why, surprise(r))
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d/%d\t%d\t%d\t%d\t%d\t%d\t%.0f\t%.0f\t%.0f\t%s\t%s%s\n", name, r.Scenario, r.Seed,
+			r.Sold, r.Stock, r.Oversold, r.Unsold, r.Doubles, r.Lost, r.Misled, r.PerSecond, r.P50Ms, r.P99Ms, r.Verdict, r.Why, surprise(r))
 	}
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("print table: %w", err)

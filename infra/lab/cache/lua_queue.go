@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -36,11 +37,11 @@ func scriptAndQueue() shop.Spec {
 // countOnce answers 1 when there is no unit left and 2 when the user has one; else it
 // counts one off, remembers the user and goes on.
 const countOnce = `
-if tonumber(redis.call('get', KEYS[1]) or '0') <= 0 then
-	return 1
-end
 if redis.call('sismember', KEYS[2], ARGV[1]) == 1 then
 	return 2
+end
+if tonumber(redis.call('get', KEYS[1]) or '0') <= 0 then
+	return 1
 end
 redis.call('incrby', KEYS[1], -1)
 redis.call('sadd', KEYS[2], ARGV[1])
@@ -66,6 +67,8 @@ type scripted struct {
 	*desk
 	db     *sql.DB
 	queue  chan string
+	// waiting are the orders in the queue and in the worker's hands.
+	waiting atomic.Int64
 	worker sync.WaitGroup
 }
 
@@ -79,6 +82,7 @@ func (s *scripted) Buy(ctx context.Context, user string) (shop.Outcome, error) {
 		return o, err
 	}
 	s.host.At(ctx, shop.Taken)
+	s.waiting.Add(1)
 	s.queue <- user
 	return shop.Accepted, nil
 }
@@ -91,8 +95,12 @@ func (s *scripted) write() {
 		for insertOrder(ctx, s.db, s.host.Sale, user) != nil {
 			time.Sleep(retryPause)
 		}
+		s.waiting.Add(-1)
 	}
 }
+
+// Backlog is how many orders wait in this process.
+func (s *scripted) Backlog(context.Context) (int, error) { return int(s.waiting.Load()), nil }
 
 // retryPause is between two tries of a worker whose database does not answer.
 const retryPause = 20 * time.Millisecond

@@ -84,7 +84,7 @@ func (s *streamed) Buy(ctx context.Context, user string) (shop.Outcome, error) {
 	keys := []string{stockKey(s.host.Place), buyersKey(s.host.Place), streamKey(s.host.Place)}
 	o, err := outcomeOf(checkCountAndAppend.Run(ctx, s.redis, keys, user).Int())
 	if err == nil && o == shop.Accepted {
-		s.host.At(ctx, shop.Taken)
+		s.host.At(ctx, shop.Recorded)
 	}
 	return o, err
 }
@@ -129,6 +129,15 @@ func (s *streamed) store(ctx context.Context, messages []redis.XMessage) {
 			_ = s.redis.XAck(ctx, streamKey(s.host.Place), group, m.ID).Err()
 		}
 	}
+}
+
+// Backlog is how many messages nobody has acknowledged.
+func (s *streamed) Backlog(ctx context.Context) (int, error) {
+	groups, err := s.redis.XInfoGroups(ctx, streamKey(s.host.Place)).Result()
+	if err != nil || len(groups) == 0 {
+		return 0, err
+	}
+	return int(groups[0].Pending + groups[0].Lag), nil
 }
 
 // Close stops the worker; what it has not written another one will.

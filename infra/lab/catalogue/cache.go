@@ -47,14 +47,16 @@ var cacheVerdicts = map[string]expectation{
 		"fifteen-clicks-scarce": only(tally.Doubles),
 	}},
 	"redis-hincrby": {tally.Holds, map[string][]tally.Verdict{
-		"server-killed": only(tally.Loses),
-		"engine-killed": only(tally.Loses),
+		"winner-asks-again": {tally.Loses, tally.Holds},
+		"server-killed":     only(tally.Loses),
+		"engine-killed":     only(tally.Loses),
 	}},
 	// The orders that wait in the servers outlive a Redis that dies with its
 	// stock; one that was being carried may not.
 	"redis-lua-queue": {tally.Holds, map[string][]tally.Verdict{
-		"server-killed": only(tally.Loses),
-		"engine-killed": {tally.Undersells, tally.Loses},
+		"winner-asks-again": {tally.Loses, tally.Holds},
+		"server-killed":     only(tally.Loses),
+		"engine-killed":     {tally.Undersells, tally.Loses},
 	}},
 	"redis-lua-stream": {tally.Holds, map[string][]tally.Verdict{
 		"engine-killed": {tally.Undersells, tally.Loses},

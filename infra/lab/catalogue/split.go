@@ -8,18 +8,20 @@ var splitVerdicts = map[string]expectation{
 	// A buyer whose server is down is led to another, which does not know the
 	// order; whether one clicks again just then is chance.
 	"split-shares": {tally.Holds, map[string][]tally.Verdict{
-		"server-killed": {tally.Doubles, tally.Holds},
-		"server-added":  only(tally.Oversells),
+		"server-killed":     {tally.Doubles, tally.Misleads, tally.Holds},
+		"winner-asks-again": {tally.Misleads, tally.Doubles, tally.Holds},
 	}},
 	// Who dies between the set of buyers and the list of orders has a buyer
 	// that is refused and has nothing; before that only the unit is lost.
 	"split-flag": {tally.Holds, map[string][]tally.Verdict{
-		"server-killed":         {tally.Undersells, tally.Loses},
+		"server-killed":         {tally.Undersells, tally.Loses, tally.Misleads},
+		"winner-asks-again":     {tally.Undersells, tally.Loses, tally.Misleads, tally.Holds},
 		"engine-killed":         only(tally.Loses),
 		"fifteen-clicks-scarce": only(tally.Undersells),
 	}},
 	"split-two-counters": {tally.Holds, map[string][]tally.Verdict{
 		"server-killed":         only(tally.Doubles),
+		"winner-asks-again":     {tally.Doubles, tally.Misleads, tally.Holds},
 		"engine-killed":         only(tally.Loses),
 		"fifteen-clicks":        only(tally.Doubles),
 		"fifteen-clicks-scarce": only(tally.Doubles),

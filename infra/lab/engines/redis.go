@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -16,12 +17,20 @@ import (
 const installRedis = "apt-get install -y redis-server"
 
 // redises are one or more independent servers.
-type redises struct{ servers []*server }
+type redises struct {
+	servers []*server
+	// delay is how long one that died stays away on purpose.
+	delay time.Duration
+}
 
-func startRedis(ctx context.Context, dir string, o Options, n int, appendOnly bool) (Engine, error) {
-	r := &redises{}
+// snapshots is the persistence of a server without an append-only file; all others
+// are values of its appendfsync.
+const snapshots = ""
+
+func startRedis(ctx context.Context, dir string, o Options, n int, sync string, delay time.Duration) (Engine, error) {
+	r := &redises{delay: delay}
 	for i := range n {
-		s, err := newRedis(filepath.Join(dir, strconv.Itoa(i)), o, appendOnly)
+		s, err := newRedis(filepath.Join(dir, strconv.Itoa(i)), o, sync)
 		if err != nil {
 			return nil, err
 		}
@@ -35,8 +44,9 @@ func startRedis(ctx context.Context, dir string, o Options, n int, appendOnly bo
 
 // newRedis is a server with the persistence of Debian's redis.conf: snapshots
 // after an hour, five minutes or a minute, which a short sale never reaches.
-// With appendOnly each write is in the append-only file before it is answered.
-func newRedis(dir string, o Options, appendOnly bool) (*server, error) {
+// Otherwise each write is in the append-only file before it is answered, and on disk
+// when sync says so.
+func newRedis(dir string, o Options, sync string) (*server, error) {
 	path, err := find(o, installRedis, "redis-server")
 	if err != nil {
 		return nil, err
@@ -44,9 +54,9 @@ func newRedis(dir string, o Options, appendOnly bool) (*server, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make folder for redis: %w", err)
 	}
-	persist := "no"
-	if appendOnly {
-		persist = "yes"
+	persist := "yes"
+	if sync == snapshots {
+		persist, sync = "no", "everysec"
 	}
 	return &server{
 		name: "redis-server", path: path,
@@ -54,7 +64,7 @@ func newRedis(dir string, o Options, appendOnly bool) (*server, error) {
 			return []string{
 				"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir, "--daemonize", "no",
 				"--save", "3600", "1", "300", "100", "60", "10000",
-				"--appendonly", persist, "--appendfsync", "everysec",
+				"--appendonly", persist, "--appendfsync", sync,
 				// A replica must have its primary's data within a cell, not
 				// after the five seconds that batching several replicas costs.
 				"--repl-diskless-sync-delay", "0",
@@ -98,7 +108,10 @@ func (r *redises) Crash() error {
 	return nil
 }
 
-func (r *redises) Recover(ctx context.Context) error { return r.servers[0].start(ctx) }
+func (r *redises) Recover(ctx context.Context) error {
+	time.Sleep(r.delay)
+	return r.servers[0].start(ctx)
+}
 
 func (r *redises) Stop() error {
 	for _, s := range r.servers {

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -175,21 +177,50 @@ func (f *Fleet) Buy(ctx context.Context, user string, turn int) (shop.Outcome, e
 	if m == nil {
 		return "", ErrNoServer
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+m.address+"/buy?user="+url.QueryEscape(user), nil)
+	text, err := f.ask(ctx, http.MethodPost, m, "/buy?user="+url.QueryEscape(user))
+	return shop.Outcome(text), err
+}
+
+// Backlog is how many orders the servers have still to write.
+func (f *Fleet) Backlog(ctx context.Context) (int, error) {
+	f.mu.RLock()
+	members := slices.Clone(f.members)
+	f.mu.RUnlock()
+	sum := 0
+	for _, m := range members {
+		if m == nil {
+			continue
+		}
+		text, err := f.ask(ctx, http.MethodGet, m, "/backlog")
+		if err != nil {
+			return 0, err
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return 0, fmt.Errorf("read backlog: %w", err)
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
+// ask sends a request to an application server and returns what it says.
+func (f *Fleet) ask(ctx context.Context, method string, m *member, path string) (string, error) {
+	r, err := http.NewRequestWithContext(ctx, method, "http://"+m.address+path, nil)
 	if err != nil {
-		return "", fmt.Errorf("click: %w", err)
+		return "", fmt.Errorf("ask server: %w", err)
 	}
 	answer, err := f.client.Do(r)
 	if err != nil {
-		return "", fmt.Errorf("click: %w", err)
+		return "", fmt.Errorf("ask server: %w", err)
 	}
 	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, 4096))
+	text, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
 	if err != nil {
-		return "", fmt.Errorf("click: %w", err)
+		return "", fmt.Errorf("ask server: %w", err)
 	}
 	if answer.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("click: %s: %s", answer.Status, strings.TrimSpace(string(text)))
+		return "", fmt.Errorf("ask server: %s: %s", answer.Status, strings.TrimSpace(string(text)))
 	}
-	return shop.Outcome(text), nil
+	return string(text), nil
 }

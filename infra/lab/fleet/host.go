@@ -71,7 +71,8 @@ func closeIt(strategy shop.Strategy) error {
 	return nil
 }
 
-// handler answers POST /buy?user=… with an outcome, or 500 with what went wrong.
+// handler answers POST /buy?user=… with an outcome and GET /backlog with a number,
+// or 500 with what went wrong.
 func handler(strategy shop.Strategy) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /buy", func(w http.ResponseWriter, r *http.Request) {
@@ -82,6 +83,17 @@ func handler(strategy shop.Strategy) http.Handler {
 		}
 		// The buyer may be gone, which is the buyer's affair.
 		_, _ = io.WriteString(w, string(outcome))
+	})
+	mux.HandleFunc("GET /backlog", func(w http.ResponseWriter, r *http.Request) {
+		waiting := 0
+		if b, ok := strategy.(shop.Backlogged); ok {
+			var err error
+			if waiting, err = b.Backlog(r.Context()); err != nil {
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+				return
+			}
+		}
+		fmt.Fprint(w, waiting)
 	})
 	return mux
 }

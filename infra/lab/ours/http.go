@@ -2,13 +2,17 @@ package ours
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
+	"flashsale/infra/books"
 	"flashsale/infra/client"
 	"flashsale/infra/lab/shop"
+	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
 
@@ -18,13 +22,13 @@ const idle = 256
 // overHTTP buys as a browser does: POST /sales/{saleId}/orders at the API with
 // the user's token. The application server is then only a proxy; where it is
 // killed, all processes of the purchase function are killed with it.
-func overHTTP() shop.Spec {
+func overHTTP(key nextKey) shop.Spec {
 	return shop.Spec{
-		Name: "ours-http", Family: family, Needs: []shop.Need{shop.Stack}, Orders: orders,
+		Name: "ours-http", Needs: []shop.Need{shop.Stack},
 		Does:    "the same through the real HTTP API, functions and queue of the local stack",
 		Prepare: invokeSeed,
 		Open: func(_ context.Context, h shop.Host) (shop.Strategy, error) {
-			return &browser{host: h, client: client.New(h.API, client.Options{Connections: idle})}, nil
+			return &browser{host: h, client: client.New(h.API, client.Options{Connections: idle, Lambda: h.Lambda}), key: key}, nil
 		},
 	}
 }
@@ -45,6 +49,7 @@ func invokeSeed(ctx context.Context, p shop.Place) error {
 type browser struct {
 	host   shop.Host
 	client *client.Client
+	key    nextKey
 	tokens sync.Map // user → token
 }
 
@@ -58,7 +63,7 @@ func (b *browser) Buy(ctx context.Context, user string) (shop.Outcome, error) {
 	if err != nil {
 		return "", err
 	}
-	answer, err := b.client.Buy(ctx, b.host.Sale, token, requestKey)
+	answer, err := b.client.Buy(ctx, b.host.Sale, token, b.key())
 	if err != nil {
 		return "", fmt.Errorf("order: %w", err)
 	}
@@ -66,15 +71,19 @@ func (b *browser) Buy(ctx context.Context, user string) (shop.Outcome, error) {
 		b.host.At(ctx, shop.Recorded)
 		return shop.Accepted, nil
 	}
-	switch sale.Code(answer.Code) {
-	case sale.AlreadyOrdered:
-		return shop.AlreadyOrdered, nil
-	case sale.SoldOut:
-		return shop.SoldOut, nil
-	case sale.Busy, sale.TooManyRequests:
-		return shop.Busy, nil
+	return outcomeOf(sale.Code(answer.Code), errors.New(answer.String()))
+}
+
+// Backlog is how many claims have no order yet. Once the oldest may be reconciled
+// the reconcile function is asked to, as its schedule does every minute.
+func (b *browser) Backlog(ctx context.Context) (int, error) {
+	claims, err := unfinished(ctx, b.host.Place)
+	late := func(c books.Claim) bool { return time.Since(c.AcceptedAt) > ledger.ResendGrace }
+	if slices.ContainsFunc(claims, late) {
+		// It fails as long as an order is missing, which is why it is asked.
+		_, _ = b.client.Receipt(ctx, b.host.Sale)
 	}
-	return "", fmt.Errorf("order: %v", answer)
+	return len(claims), err
 }
 
 // token is the user's, from the stack's own issuer.

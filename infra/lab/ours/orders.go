@@ -2,25 +2,50 @@ package ours
 
 import (
 	"context"
+	"fmt"
 
 	"flashsale/infra/books"
 	"flashsale/infra/lab/shop"
 	"flashsale/infra/local/engine"
 )
 
-// orders are the sale's claims: a claim is committed with its unit, and is the
-// durable record from which everything else follows.
-func orders(ctx context.Context, p shop.Place) (all []shop.Order, err error) {
+// orders are the sale's order items. One without a claim of the same user would
+// be a unit that nobody took, and is an error.
+func orders(ctx context.Context, p shop.Place) ([]shop.Order, error) {
+	s, err := readSale(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	claims := map[string]books.Claim{}
+	for _, c := range s.Claims {
+		claims[c.ClaimID] = c
+	}
+	var all []shop.Order
+	for id, o := range s.Orders {
+		if c := claims[o.ClaimID]; c.User != o.User || c.OrderID != id {
+			return nil, fmt.Errorf("count orders: order %s of %s has no claim", id, o.User)
+		}
+		all = append(all, shop.Order{User: o.User})
+	}
+	return all, nil
+}
+
+// unfinished are the claims without an order.
+func unfinished(ctx context.Context, p shop.Place) ([]books.Claim, error) {
+	s, err := readSale(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return s.Unfinished(), nil
+}
+
+func readSale(ctx context.Context, p shop.Place) (s *books.Sale, err error) {
 	err = again(ctx, func() error {
 		read, err := books.Read(ctx, engine.Client(p.DynamoDB), p.Table)
-		if err != nil {
-			return err
+		if err == nil {
+			s = read.Sale(p.Sale)
 		}
-		all = nil
-		for _, c := range read.Sale(p.Sale).Claims {
-			all = append(all, shop.Order{User: c.User})
-		}
-		return nil
+		return err
 	})
-	return all, err
+	return s, err
 }

@@ -26,7 +26,7 @@ func TestTheLedgerSellsWhatThereIsAndTheTableShowsIt(t *testing.T) {
 	p := shop.Place{Sale: "s-1", Stock: 2, DynamoDB: e.Endpoint(), Table: "ledger"}
 	other := shop.Place{Sale: "s-10", Stock: 1, DynamoDB: e.Endpoint(), Table: "ledger"}
 	enginetest.EnsureLedger(t, engine.Client(p.DynamoDB), p.Table)
-	spec := direct()
+	spec := Specs()[0]
 	for _, place := range []shop.Place{p, other} {
 		if err := spec.Prepare(t.Context(), place); err != nil {
 			t.Fatal(err)
@@ -75,7 +75,7 @@ func TestAnAnswerOfTheAPIIsReadByItsCode(t *testing.T) {
 		fmt.Fprint(w, body)
 	}))
 	defer api.Close()
-	s, err := overHTTP().Open(t.Context(), quiet(shop.Place{Sale: "s", Stock: 1, API: api.URL}))
+	s, err := Specs()[3].Open(t.Context(), quiet(shop.Place{Sale: "s", Stock: 1, API: api.URL}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 // severity are the verdicts, worst first.
 var severity = []tally.Verdict{
-	tally.Oversells, tally.Doubles, tally.Loses, tally.Undersells, tally.Stalls, tally.Holds, tally.NotRun,
+	tally.Oversells, tally.Doubles, tally.Loses, tally.Misleads, tally.Undersells, tally.Stalls, tally.Holds, tally.NotRun,
 }
 
 // class is a verdict's name in the style sheet.
@@ -94,6 +94,8 @@ func figure(r trial.Row) string {
 		return fmt.Sprintf("%d", r.Doubles)
 	case tally.Loses:
 		return fmt.Sprintf("%d", r.Lost)
+	case tally.Misleads:
+		return fmt.Sprintf("%d", r.Misled)
 	case tally.Undersells:
 		return fmt.Sprintf("−%d", r.Unsold)
 	}

@@ -36,6 +36,14 @@ func All() []Scenario {
 			},
 		},
 		{
+			Name: "winner-asks-again", Does: "servers are killed when the last orders are recorded: winners without an answer click again after the end",
+			Stock: 12, Buyers: 60, Spread: rush, Later: 30, LaterSpread: rush, Patience: patience,
+			Faults: []Fault{
+				{KillServer, []Trigger{at(0, shop.Recorded, 3), answered(0, 0.2)}},
+				{KillServer, []Trigger{at(1, shop.Recorded, 4), answered(1, 0.3)}},
+			},
+		},
+		{
 			Name: "server-frozen", Does: "an application server stands still for longer than a lock lasts, with a purchase half done",
 			Stock: 40, Buyers: 60, Spread: rush, Later: 80, LaterSpread: rush, Patience: patience,
 			Faults: []Fault{

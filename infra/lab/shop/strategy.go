@@ -10,7 +10,7 @@ const (
 	Accepted Outcome = "accepted"
 	// AlreadyOrdered: the buyer has had an order before.
 	AlreadyOrdered Outcome = "already-ordered"
-	// SoldOut: there is nothing left; the buyer goes home.
+	// SoldOut: there is nothing left, or the sale has closed; the buyer goes home.
 	SoldOut Outcome = "sold-out"
 	// Busy: no decision was reached; the buyer clicks again.
 	Busy Outcome = "busy"
@@ -26,6 +26,13 @@ type Strategy interface {
 	Buy(ctx context.Context, user string) (Outcome, error)
 }
 
+// Backlogged is a strategy whose orders may follow the answer.
+type Backlogged interface {
+	// Backlog is how many orders are still to be written by this server, or by
+	// anybody. An error means that it cannot be told now.
+	Backlog(ctx context.Context) (int, error)
+}
+
 // Order is one order as the durable store holds it.
 type Order struct {
 	User string
@@ -39,11 +46,18 @@ const (
 	Redis Need = "redis"
 	// RedisAppend is one server with an append-only file.
 	RedisAppend Need = "redis-append"
-	// RedisTrio is three servers that know nothing of each other.
-	RedisTrio Need = "redis-trio"
+	// RedisAlways is one server that syncs its append-only file with every write.
+	RedisAlways Need = "redis-always"
+	// RedisTrio is three such servers that know nothing of each other.
+	// RedisTrioDelayed is the same, and one that died comes back only when every
+	// lock that it knew has expired.
+	RedisTrio        Need = "redis-trio"
+	RedisTrioDelayed Need = "redis-trio-delayed"
 	// RedisPair is a primary with an asynchronous replica that takes its place
 	// when it dies.
-	RedisPair Need = "redis-pair"
+	// RedisPairMin is a pair whose primary refuses to write without its replica.
+	RedisPair    Need = "redis-pair"
+	RedisPairMin Need = "redis-pair-min-replicas"
 	// MariaDB is one MariaDB (or MySQL) server with an empty database.
 	MariaDB Need = "mariadb"
 	// DynamoDB is one dynoxide with an empty ledger table.

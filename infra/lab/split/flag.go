@@ -16,7 +16,7 @@ import (
 // one is never sold: no server asks again.
 func flagged() shop.Spec {
 	return shop.Spec{
-		Name: "split-flag", Family: family, Needs: []shop.Need{shop.Redis}, Prepare: stockUp, Orders: recorded,
+		Name: "split-flag", Family: family, Needs: []shop.Need{shop.RedisAlways}, Prepare: stockUp, Orders: recorded,
 		Does: "DECR in Redis, a second order of the user is put back; a flag in each server's memory says sold out",
 		Flaw: "a unit that is put back after the flag went up is never sold: \"sold out\" while stock is left",
 		Open: func(_ context.Context, h shop.Host) (shop.Strategy, error) {

@@ -15,14 +15,14 @@ import (
 
 // shares gives every server its part of the stock, and a user's hash leads to
 // one server, which remembers who has bought. Nothing is shared, so nothing is
-// slow; and nothing knows what the others have. A server more has a part that
-// was given away already, and every change of their number leads users to a
-// server that does not know them.
+// slow; and nothing knows what the others have. A server that is added has nothing
+// to sell, and every change of their number leads users to a server that does not
+// know them.
 func shares() shop.Spec {
 	return shop.Spec{
 		Name: "split-shares", Family: family, Sticky: true,
 		Does: "every server sells its own share from memory; a user's hash leads to one server",
-		Flaw: "a server that is added has a share nobody set aside, one that dies keeps its own; and users change servers",
+		Flaw: "a server that is added has nothing to sell, one that dies keeps its share; and users change servers",
 		Open: func(_ context.Context, h shop.Host) (shop.Strategy, error) { return openShare(h) },
 		Orders: func(_ context.Context, p shop.Place) (all []shop.Order, err error) {
 			files, err := filepath.Glob(filepath.Join(p.Dir, orderFile(p.Sale, "*")))
@@ -66,17 +66,18 @@ func openShare(h shop.Host) (*share, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open orders: %w", err)
 	}
-	// The configuration of whoever starts a server names the servers there are.
-	servers := max(h.Servers, h.Server+1)
-	s := &share{host: h, file: file, left: part(h.Stock, h.Server, servers) - len(users), buyers: map[string]bool{}}
+	s := &share{host: h, file: file, left: part(h.Stock, h.Server, h.Servers) - len(users), buyers: map[string]bool{}}
 	for _, user := range users {
 		s.buyers[user] = true
 	}
 	return s, nil
 }
 
-// part is server k's share of n's.
+// part is server k's share of n's; one that is added later has none.
 func part(stock, k, n int) int {
+	if k >= n {
+		return 0
+	}
 	units := stock / n
 	if k < stock%n {
 		units++

@@ -16,7 +16,7 @@ import (
 // one may die. Nothing in it knows a user.
 func twoCounters() shop.Spec {
 	return shop.Spec{
-		Name: "split-two-counters", Family: family, Needs: []shop.Need{shop.Redis}, Orders: recorded,
+		Name: "split-two-counters", Family: family, Needs: []shop.Need{shop.RedisAlways}, Orders: recorded,
 		Does: "a counter in each server's memory with some in reserve, then a script on the common one",
 		Flaw: "nothing asks who is buying: a user gets as many as there are clicks",
 		Prepare: func(ctx context.Context, p shop.Place) error {

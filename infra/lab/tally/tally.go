@@ -37,6 +37,9 @@ type Count struct {
 	Doubles int
 	// Lost are users who were told that they have an order and have none.
 	Lost int
+	// Misled are users who have an order and were told "sold out", by any of
+	// their clicks.
+	Misled int
 	// ToldSoldOut are users without an order who were told "sold out";
 	// Undecided those who never got a decision.
 	ToldSoldOut, Undecided int
@@ -70,6 +73,9 @@ func Of(stock int, orders []shop.Order, answers []Answer) Count {
 	for user, p := range users {
 		switch {
 		case has[user] > 0:
+			if p.soldOut {
+				c.Misled++
+			}
 		case p.promised:
 			c.Lost++
 		case p.soldOut:

@@ -38,8 +38,9 @@ func TestACountComesFromOrdersAndAnswersAlone(t *testing.T) {
 	}{
 		"a sound sale":                         {2, "ab", "a+ b+ c-", Count{ToldSoldOut: 1}, Holds},
 		"a repeated click":                     {2, "a", "a+ a= a=", Count{}, Holds},
-		"a winner whose second click lost":     {1, "a", "a+ a-", Count{}, Holds},
+		"a winner whose second click lost":     {1, "a", "a+ a-", Count{Misled: 1}, Misleads},
 		"a winner who never heard":             {1, "a", "a. b-", Count{ToldSoldOut: 1}, Holds},
+		"a winner who is sent home":            {1, "a", "a. a-", Count{Misled: 1}, Misleads},
 		"units left that nobody wanted":        {5, "a", "a+", Count{}, Holds},
 		"one too many":                         {1, "ab", "a+ b+", Count{Oversold: 1}, Oversells},
 		"two for one":                          {3, "aa", "a+ a+", Count{Doubles: 1}, Doubles},

@@ -16,6 +16,8 @@ const (
 	Doubles Verdict = "doubles"
 	// Loses: a buyer was told yes and has no order.
 	Loses Verdict = "loses"
+	// Misleads: a buyer was told "sold out" and has an order.
+	Misleads Verdict = "misleads"
 	// Undersells: units are left and buyers were told "sold out".
 	Undersells Verdict = "undersells"
 	// Stalls: buyers never got a decision.
@@ -40,6 +42,7 @@ func (c *Count) Judge(accidents []string) (Verdict, string) {
 		{c.Oversold, Oversells, fmt.Sprintf("%d orders for %s, %d too many", c.Sold, units(c.Stock), c.Oversold)},
 		{c.Doubles, Doubles, fmt.Sprintf("%s more than one order", have(c.Doubles))},
 		{c.Lost, Loses, fmt.Sprintf("%s told yes without an order", were(c.Lost))},
+		{c.Misled, Misleads, fmt.Sprintf("%s told \"sold out\" and %s an order", were(c.Misled), owns(c.Misled))},
 		{min(c.Unsold, c.ToldSoldOut), Undersells, fmt.Sprintf("%d of %s left although %s told \"sold out\"", c.Stock-c.Sold, units(c.Stock), were(c.ToldSoldOut))},
 		{c.Undecided, Stalls, fmt.Sprintf("%s no decision, with %d of %s left", got(c.Undecided), max(0, c.Stock-c.Sold), units(c.Stock))},
 	} {
@@ -63,8 +66,14 @@ func (c *Count) Judge(accidents []string) (Verdict, string) {
 
 func units(n int) string { return plural(n, "1 unit", "units") }
 func have(n int) string  { return plural(n, "1 buyer has", "buyers have") }
-func were(n int) string  { return plural(n, "1 buyer was", "buyers were") }
-func got(n int) string   { return plural(n, "1 buyer got", "buyers got") }
+func owns(n int) string {
+	if n == 1 {
+		return "has"
+	}
+	return "have"
+}
+func were(n int) string { return plural(n, "1 buyer was", "buyers were") }
+func got(n int) string  { return plural(n, "1 buyer got", "buyers got") }
 
 func plural(n int, one, many string) string {
 	if n == 1 {

@@ -20,6 +20,8 @@ type Row struct {
 	Unsold  int `json:"unsold"`
 	Doubles int `json:"doubles"`
 	Lost    int `json:"lost"`
+	// Misled is buyers with an order who were told "sold out".
+	Misled int `json:"misled"`
 	// PerSecond is decisions a second; a decision is any answer but "busy".
 	PerSecond float64       `json:"perSecond"`
 	P50Ms     float64       `json:"p50Ms"`
@@ -36,6 +38,7 @@ type Row struct {
 // fill enters the figures of a count.
 func (r *Row) fill(c tally.Count) {
 	r.Sold, r.Oversold, r.Unsold, r.Doubles, r.Lost = c.Sold, c.Oversold, c.Unsold, c.Doubles, c.Lost
+	r.Misled = c.Misled
 	r.PerSecond, r.P50Ms, r.P99Ms = round(c.PerSecond), milliseconds(c.P50), milliseconds(c.P99)
 }
 

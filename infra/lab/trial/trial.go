@@ -16,11 +16,12 @@ import (
 )
 
 const (
-	// Orders may follow an answer: a queue drains. They are waited for as long
-	// as their number grows, at most drainLimit.
-	drainPoll  = 40 * time.Millisecond
-	drainQuiet = 400 * time.Millisecond
-	drainLimit = 5 * time.Second
+	// Orders may follow an answer: a queue drains. They are waited for until the
+	// strategy says that none is left to write and their number stands still, at
+	// most drainLimit: the time after which our own reconciliation sends a lost
+	// message again, and half as much.
+	drainPoll  = 50 * time.Millisecond
+	drainLimit = 45 * time.Second
 )
 
 // Lab is what all trials share.
@@ -103,27 +104,25 @@ func (l *Lab) sell(ctx context.Context, spec shop.Spec, sc scenario.Scenario, se
 	}
 	// An order by itself says that something went right: without any, an error
 	// that every buyer met is worth more than the verdict.
-	count, err := drained(ctx, spec, place, answers)
+	count, err := drained(ctx, spec, place, f, answers)
 	if err == nil && count.Sold == 0 && len(n.accidents()) == 0 {
 		err = c.failure()
 	}
 	return count, n.accidents(), err
 }
 
-// drained counts the orders once no more of them come.
-func drained(ctx context.Context, spec shop.Spec, place shop.Place, answers []tally.Answer) (tally.Count, error) {
-	begun := time.Now()
-	quiet, last := begun, -1
-	for {
+// drained counts the orders once none is still to be written.
+func drained(ctx context.Context, spec shop.Spec, place shop.Place, f *fleet.Fleet, answers []tally.Answer) (tally.Count, error) {
+	limit := time.Now().Add(drainLimit)
+	for last := -1; ; {
+		waiting, backlogErr := f.Backlog(ctx)
 		orders, err := spec.Orders(ctx, place)
 		if err != nil {
 			return tally.Count{}, fmt.Errorf("count orders: %w", err)
 		}
-		now := time.Now()
-		if len(orders) != last {
-			quiet, last = now, len(orders)
-		} else if count := tally.Of(place.Stock, orders, answers); count.Lost == 0 || now.Sub(quiet) > drainQuiet || now.Sub(begun) > drainLimit {
-			return count, nil
+		idle := backlogErr == nil && waiting == 0 && len(orders) == last
+		if last = len(orders); idle || time.Now().After(limit) {
+			return tally.Of(place.Stock, orders, answers), nil
 		}
 		select {
 		case <-time.After(drainPoll):

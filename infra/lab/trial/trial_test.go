@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,7 +34,9 @@ func TestMain(m *testing.M) {
 func shops(name string) (shop.Spec, bool) {
 	s := shop.Spec{
 		Name: name, Family: "test", Servers: 2,
-		Open: func(_ context.Context, h shop.Host) (shop.Strategy, error) { return teller{h, name}, nil },
+		Open: func(_ context.Context, h shop.Host) (shop.Strategy, error) {
+			return teller{new(atomic.Int64), h, name}, nil
+		},
 		Orders: func(_ context.Context, p shop.Place) ([]shop.Order, error) {
 			files, err := filepath.Glob(filepath.Join(p.Dir, "order-*"))
 			return make([]shop.Order, len(files)), err
@@ -43,6 +46,7 @@ func shops(name string) (shop.Spec, bool) {
 }
 
 type teller struct {
+	late *atomic.Int64
 	host shop.Host
 	says string
 }
@@ -54,7 +58,9 @@ func (s teller) Buy(ctx context.Context, user string) (shop.Outcome, error) {
 		return "", errors.New("out of paper")
 	case "late":
 		// The order follows the answer, as from a queue.
+		s.late.Add(1)
 		go func() {
+			defer s.late.Add(-1)
 			time.Sleep(100 * time.Millisecond)
 			_ = os.WriteFile(filepath.Join(s.host.Dir, "order-"+user), nil, 0o644)
 		}()
@@ -62,6 +68,9 @@ func (s teller) Buy(ctx context.Context, user string) (shop.Outcome, error) {
 	}
 	return shop.SoldOut, nil
 }
+
+// Backlog is how many orders are to follow.
+func (s teller) Backlog(context.Context) (int, error) { return int(s.late.Load()), nil }
 
 func laboratory(t *testing.T) *Lab {
 	t.Helper()
