@@ -202,8 +202,8 @@ test: host ## run every test, the engines included; `make prove` runs the long p
 	$(GO_TEST) -timeout 10m ./infra/simulate -seeds 100 -faults 1
 
 .PHONY: prove
-prove: ## the long proofs in full: SEEDS=2000 random sales, every plan of three faults, a million claims, large sales modelled, races in the simulation
-	$(GO_TEST) -timeout 30m ./infra/simulate -seeds "$${SEEDS:-2000}" -faults 3
+prove: ## the long proofs in full: SEEDS=2000 random sales, every plan of FAULTS=3 faults, a million claims, large sales modelled, races in the simulation
+	$(GO_TEST) -timeout 30m ./infra/simulate -seeds "$${SEEDS:-2000}" -faults "$${FAULTS:-3}"
 	$(GO_TEST) -timeout 10m ./shared/ledger -run '^TestASaleOfAMillionClaims'
 	$(GO_TEST) -timeout 10m ./infra/model -large -runs 1000
 	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/simulate)
