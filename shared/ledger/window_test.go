@@ -17,7 +17,7 @@ func TestAShardThatAnEditHasNotReachedIsFoundFiveMinutesAfterTheFirstPassThatKne
 	w, db, _ := faulty(t)
 	w.Open(20, 2)
 	a := &ledger.Audit{SaleID: "moutai"}
-	// differs makes a pass, and tells whether it found the shard.
+	// differs makes a pass, and reports whether it found the shard.
 	differs := func() bool {
 		t.Helper()
 		for a = a.Next(); ; {
