@@ -16,13 +16,13 @@ type accident struct {
 	fault dynamotest.Fault
 	// crash ends the environment after the call was applied.
 	crash bool
-	// cutOff lets the invocation's time run out in place of the call.
+	// cutOff makes the invocation time out instead of making the call.
 	cutOff bool
 }
 
-// What may happen to a call. A crash before a call leaves the same world behind
-// as a crash after the call before it, and before the first call as a request
-// that never came: so it is not an accident of its own.
+// What may happen to a call. A crash before a call leaves the same state as a crash
+// after the previous call, or, before the first call, as a request that never arrived:
+// so it is not a separate accident.
 var (
 	writeAccidents = []accident{
 		{name: "refused for its first item", fault: dynamotest.Fault{Kind: dynamotest.Conflict, Items: []int{0}}},
@@ -31,7 +31,7 @@ var (
 		{name: "applied, crash", crash: true},
 		{name: "applied late", fault: dynamotest.Fault{Kind: dynamotest.ApplyLate, After: 1500 * time.Millisecond}},
 	}
-	// Of several items a second one alone may be in the way.
+	// With several items, only the second one may conflict.
 	manyAccidents = append([]accident{
 		{name: "refused for its second item", fault: dynamotest.Fault{Kind: dynamotest.Conflict, Items: []int{1}}},
 	}, writeAccidents...)
@@ -40,9 +40,9 @@ var (
 		{name: "applied, reply lost", fault: dynamotest.Fault{Kind: dynamotest.LostReply}},
 		{name: "applied, crash", crash: true},
 	}
-	// Nobody listens to what becomes of a deletion.
+	// Nothing depends on the result of a deletion.
 	removeAccidents = []accident{{name: "failed"}}
-	// A read changes nothing: lost or refused is one, before or after is one.
+	// A read changes nothing: lost or refused is the same, and so is before or after.
 	readAccidents = []accident{
 		{name: "failed", fault: dynamotest.Fault{Kind: dynamotest.ServerError}},
 		{name: "crash", crash: true},
@@ -67,26 +67,25 @@ func accidentsOf(f function, p point) []accident {
 	return readAccidents
 }
 
-// chooser is the guard of an enumeration: at every call it asks the plan which
-// accident happens, as long as there is one left to happen. Exactly one
-// invocation runs at a time, so it needs no lock.
+// chooser is the guard of an enumeration: at every call it asks the plan which accident
+// happens, as long as any is left. Exactly one invocation runs at a time, so it needs
+// no lock.
 type chooser struct {
 	plan *plan
 	// left is how many accidents may still happen; active whether any may.
 	left   int
 	active bool
-	// meanwhile is what may run between two calls of the invocation that is
-	// under way, once, in another environment. overlap is how many accidents
-	// that stands for: 0, or 1 for fewer plans.
+	// meanwhile may run once, in another environment, between two calls of the current
+	// invocation. overlap is how many accidents it counts as: 0, or 1 for fewer plans.
 	meanwhile func()
 	overlap   int
 	fault     dynamotest.Fault
-	// story is what happened, for whoever has to understand a violation.
+	// story is the log of events, for understanding a violation.
 	story []line
 }
 
-// line is a line of a story, written out only if somebody wants to read it: of
-// a hundred thousand runs nobody does.
+// line is a line of a story, formatted only when it is printed: nearly all of a hundred
+// thousand runs never are.
 type line struct {
 	format string
 	args   []any
@@ -94,8 +93,8 @@ type line struct {
 
 func (c *chooser) tell(format string, args ...any) { c.story = append(c.story, line{format, args}) }
 
-// told is the whole story.
-func (c *chooser) told() string {
+// storyText returns the whole story.
+func (c *chooser) storyText() string {
 	var text strings.Builder
 	for _, l := range c.story {
 		fmt.Fprintf(&text, "\n  "+l.format, l.args...)

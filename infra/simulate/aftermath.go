@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// settle is the time after the accidents: buyers without an answer ask again,
-// messages are delivered, reconciliation runs; then the promises are checked.
+// settle runs after the accidents: buyers without an answer retry, messages are
+// delivered, reconciliation runs; then the promises are checked.
 func (r *run) settle(s scenario) {
 	r.db.ApplyPending()
 	asked := r.answers
@@ -41,8 +41,8 @@ func (r *run) settle(s scenario) {
 	r.replay()
 }
 
-// replay repeats everything that was said, and expects that it changes nothing
-// and is answered the same (P9).
+// replay repeats all requests and messages, and expects no change and the same answers
+// (P9).
 func (r *run) replay() {
 	before := r.db.Dump()
 	finalizer := r.start(finalizing, 0)

@@ -12,8 +12,8 @@ import (
 	"flashsale/shared/ledger/dynamotest"
 )
 
-// books is one sale's part of the table, read by its documentation, not by the
-// ledger's code.
+// books is one sale's part of the table, read according to its documentation, without
+// the ledger's code.
 type books struct {
 	id      string
 	sale    saleRow
@@ -42,8 +42,8 @@ type claimRow struct {
 
 type orderRow struct{ user, claimID string }
 
-// readBooks reads the whole table, past every fault, for one sale. Orders that name
-// no sale of the table count as this one's, too.
+// readBooks reads the whole table for one sale, without faults. Orders that name no
+// existing sale count as this one's, too.
 func readBooks(db *dynamotest.DB, id string) *books {
 	b := &books{id: id, claims: map[string]claimRow{}, orders: map[string]orderRow{}, items: db.Items(tableName)}
 	for _, it := range b.items {
@@ -85,7 +85,7 @@ func readBooks(db *dynamotest.DB, id string) *books {
 	return b
 }
 
-// stock is what is left in all shards.
+// stock returns the units left in all shards.
 func (b *books) stock() int64 {
 	left := int64(0)
 	for _, s := range b.shards {
@@ -94,7 +94,7 @@ func (b *books) stock() int64 {
 	return left
 }
 
-// unfinished are the users whose claim has no order yet.
+// unfinished returns the users whose claim has no order yet.
 func (b *books) unfinished() []string {
 	var users []string
 	for user, c := range b.claims {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// shop lets one buyer do what the draft has planned.
+// shop runs one buyer's actions from the draft.
 func (m *selling) shop(b buyer) {
 	m.n.wait(m.id+" "+b.user, b.first)
 	for i, c := range b.clicks {
@@ -55,12 +55,12 @@ func (m *selling) clickIn(e *environment, user, key string, call time.Time) repl
 	return r
 }
 
-// judge checks the answer of a purchase against what was true while it was
-// made. Both locks are held.
+// judge checks the answer of a purchase against the state of the sale during the
+// request. Both locks are held.
 func (m *selling) judge(user, key string, r reply, call, began time.Time) {
 	w, now := m.watch, time.Now()
-	// An answer from memory may be as old as P6 allows, counted from the
-	// instant at which the function began to look.
+	// An answer from memory may be as old as P6 allows, counted from the start of the
+	// invocation.
 	from := began.Add(-remembered)
 	claim := w.claims[user]
 	switch {
@@ -107,7 +107,7 @@ func answerOf(r reply) Answer {
 	return Unknown
 }
 
-// remembered is how old what a refusal says may be.
+// remembered is the maximum age of a refusal's reason.
 const remembered = 2 * time.Second
 
 // look asks for the state of the user's own order.
@@ -154,7 +154,7 @@ func (m *selling) visitIn(e *environment, user string) {
 	}
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
-	// The count is remembered for another second.
+	// The count is cached for another second.
 	if r.page.Remaining <= 0 && !m.watch.wasEmpty(began.Add(-remembered-time.Second), time.Now()) {
 		m.watch.violate("P6: the sale page says %d units; there were always some", r.page.Remaining)
 	}

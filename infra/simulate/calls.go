@@ -10,29 +10,29 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 )
 
-// point is one call that a function makes to the outside.
+// point is one outside call of a function.
 type point struct {
 	op string
-	// keys name what it is about: items, each "pk|sk", a query's partition, the
+	// keys are the call's subjects: items, each "pk|sk", a query's partition, the
 	// parameters of statements.
 	keys []string
-	// checked are the items that a transaction reads and leaves alone.
+	// checked are the items that a transaction only checks.
 	checked []string
-	// writes tells a call that may change something.
+	// writes: the call may change something.
 	writes bool
-	// many tells a write of several items.
+	// many: the call writes several items.
 	many bool
 }
 
 func (p point) String() string { return p.op + " " + strings.Join(p.keys, " ") }
 
-// guard decides what becomes of an outside call: it runs do at most once, or
-// ends the environment in which the call was made.
+// guard decides what happens to an outside call: it runs do at most once, or ends the
+// calling environment.
 type guard interface {
 	call(ctx context.Context, e *environment, p point, do func() error) error
 }
 
-// tableAPI is the table as one environment reaches it. It is a ledger.API.
+// tableAPI is one environment's access to the table. It is a ledger.API.
 type tableAPI struct{ e *environment }
 
 func through[O any](ctx context.Context, e *environment, p point, do func() (O, error)) (out O, err error) {
@@ -104,8 +104,7 @@ func (t tableAPI) TransactWriteItems(ctx context.Context, in *dynamodb.TransactW
 	})
 }
 
-// queueAPI is the order queue as one environment reaches it. It is an
-// orderq.API.
+// queueAPI is one environment's access to the order queue. It is an orderq.API.
 type queueAPI struct{ e *environment }
 
 func (q queueAPI) SendMessage(ctx context.Context, in *sqs.SendMessageInput, _ ...func(*sqs.Options)) (*sqs.SendMessageOutput, error) {
@@ -118,10 +117,10 @@ func (q queueAPI) GetQueueAttributes(ctx context.Context, _ *sqs.GetQueueAttribu
 	return through(ctx, q.e, p, func() (*sqs.GetQueueAttributesOutput, error) { return q.e.world.queue.attributes() })
 }
 
-// keyOf names an item by its key, or by the key within it.
+// keyOf returns the name of a key, or of an item's key.
 func keyOf(it map[string]types.AttributeValue) string { return text(it["pk"]) + "|" + text(it["sk"]) }
 
-// text is a string or a number as it is stored; "" for anything else.
+// text returns a stored string or number; "" for anything else.
 func text(v types.AttributeValue) string {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
@@ -132,7 +131,7 @@ func text(v types.AttributeValue) string {
 	return ""
 }
 
-// number is a number as it is stored; ok is false for anything else.
+// number returns a stored number; ok is false for anything else.
 func number(v types.AttributeValue) (n int64, ok bool) {
 	held, isNumber := v.(*types.AttributeValueMemberN)
 	if !isNumber {

@@ -16,9 +16,9 @@ type scenario struct {
 	maxStock int
 	// prepare runs before the accidents begin.
 	prepare func(*run)
-	// act is what happens while accidents may.
+	// act runs while accidents may happen.
 	act func(*run)
-	// judge checks what the scenario alone can know, when everything is quiet.
+	// judge makes the scenario's own checks when everything is quiet.
 	judge func(*run)
 }
 
@@ -29,14 +29,14 @@ type run struct {
 	answers []answer
 	found   []string
 	claimOf map[string]string // by user: the claim id of the first acceptance
-	refused []string          // claim ids of requests that were told no
-	// restocked is when units came last.
+	refused []string          // claim ids of refused requests
+	// restocked is when units were last added.
 	restocked time.Time
-	// withdrawn are the units that each withdrawal answered, by its event.
+	// withdrawn are the units in each withdrawal's answer, by its event.
 	withdrawn map[string]int
 }
 
-// answer is what a buyer got; code "" with status 0 is none at all.
+// answer is a buyer's answer; code "" with status 0 is no answer.
 type answer struct {
 	user, key string
 	reply     reply
@@ -50,9 +50,9 @@ type enumeration struct {
 	Violations []string
 }
 
-// enumerate runs the scenario through every plan of up to faults accidents, of
-// which another's request that overlaps is as many as overlap says, but not more
-// than budget runs. It must be called in a bubble.
+// enumerate runs the scenario through every plan of up to faults accidents, where an
+// overlapping request counts as overlap accidents, in at most budget runs. It must be
+// called in a synctest bubble.
 func enumerate(s scenario, faults, overlap, budget int) enumeration {
 	c := &chooser{plan: &plan{}, overlap: overlap}
 	r := &run{world: newWorld(c, func() float64 { return 0.5 }), chooser: c}
@@ -68,8 +68,8 @@ func enumerate(s scenario, faults, overlap, budget int) enumeration {
 	var result enumeration
 	for result.Runs < budget {
 		result.Runs++
-		// Every run begins at the same second of a minute: order ids know no
-		// fractions of one, so what a run meets may depend on when in it it began.
+		// Every run begins at the start of a minute: order ids contain whole seconds,
+		// so a run may depend on the fraction of a second at which it begins.
 		time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute)))
 		r.db.Restore(before)
 		r.reset()
@@ -82,7 +82,7 @@ func enumerate(s scenario, faults, overlap, budget int) enumeration {
 		c.active, c.meanwhile = false, nil
 		r.settle(s)
 		for _, text := range r.found {
-			result.Violations = append(result.Violations, s.name+": "+text+c.told())
+			result.Violations = append(result.Violations, s.name+": "+text+c.storyText())
 		}
 		if len(result.Violations) > 0 {
 			return result
@@ -98,7 +98,7 @@ func enumerate(s scenario, faults, overlap, budget int) enumeration {
 	return result
 }
 
-// reset empties everything that is not the table.
+// reset clears everything except the table.
 func (r *run) reset() {
 	r.dropQueue()
 	r.answers, r.found, r.refused, r.chooser.story = nil, nil, nil, nil

@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// Answer is what a purchase was told.
+// Answer is the answer to a purchase.
 type Answer int
 
-// The answers that say something about the stock or the user's claim.
+// The answers that depend on the stock or the user's claim.
 const (
 	// Unknown is no answer, or one that leaves the outcome open.
 	Unknown Answer = iota
-	// Bought is an acceptance, the first one or that of a repeat.
+	// Bought is an acceptance, the first one or a repeat's.
 	Bought
 	// Already is "already ordered".
 	Already
@@ -26,55 +26,54 @@ type Attempt struct {
 	User, Key    string // Key "" if there was none
 	Call, Return int64
 	Answer       Answer
-	Claim        string // the claim that it was told of
+	Claim        string // the claim in the answer
 }
 
-// Restock is an addition of units, the first stock included. Between Call and
-// Return none, some or all of them are there.
+// Restock is an addition of units, including the initial stock. Between Call and Return
+// none, some or all of them are available.
 type Restock struct {
 	Call, Return int64
 	Units        int
 }
 
-// Withdrawal is units that were taken out again. Between Call and Return none, some
-// or all of them are gone.
+// Withdrawal is a removal of units. Between Call and Return none, some or all of them
+// are gone.
 type Withdrawal struct {
 	Call, Return int64
 	Units        int
 }
 
-// History is what users and operator saw of one sale.
+// History is one sale as seen by its users and operator.
 type History struct {
 	Attempts    []Attempt
 	Restocks    []Restock
 	Withdrawals []Withdrawal
-	// Final holds who has a claim in the end: it decides what became of unknown
-	// outcomes. Nil means that there were none.
+	// Final is the set of users with a claim in the end: it resolves unknown outcomes.
+	// Nil means that there were none.
 	Final map[string]bool
 }
 
-// purchase is the one attempt of a user that took a unit, as far as the answers
-// tell.
+// purchase is the attempt of a user that took a unit, as far as the answers show.
 type purchase struct {
-	key  string // "" if there was none, or it is not known
-	call int64  // the unit was taken at this instant or later
-	// known is when the first answer came that told of it; it was taken before.
+	key  string // "" if there was none, or it is unknown
+	call int64  // earliest instant at which the unit was taken
+	// known is when the first answer showed the purchase; the unit was taken before.
 	known int64
 	sure  bool // it was accepted, so key and claim are known
 	claim string
 }
 
-// Check finds what no order of events explains. window is for how long before
-// its call a "sold out" may have been true.
+// Check finds answers that no order of events explains. window is how long before its
+// call a "sold out" may have been true.
 //
-// A purchase may have happened at its call, a refusal at its return: with one
-// stock, nothing can ask for more, so a history passes exactly if one order of
-// its attempts explains all answers (with a window of 0). Each further restock
-// begins an epoch, and there the check gives way: units count as there from the
-// restock's call for whoever bought, and only from its return for whoever was
-// refused. A withdrawal is the other way round: its units count as gone from its call
-// for whoever was refused, and only from its return for whoever bought. So it never objects to what was right, but may miss a refusal in the
-// middle of a restock. It takes time n·log n for n attempts.
+// It assumes that purchases happen at their call and refusals at their return. With a
+// single restock that is the most favourable order, so a history passes exactly if some
+// order of its attempts explains all answers (with a window of 0). Further restocks
+// make the check weaker: their units are available to purchases from the restock's
+// call, but to refusals only from its return. For a withdrawal it is the opposite: its
+// units are gone for refusals from its call, and for purchases only from its return. So
+// there are no false alarms, but the check may miss a wrong refusal during a restock.
+// It takes O(n log n) time for n attempts.
 func (h History) Check(window int64) (found []string) {
 	bought, found := h.purchases()
 	found = append(found, h.checkOversold(bought)...)
@@ -88,7 +87,7 @@ func (h History) Check(window int64) (found []string) {
 		p, holds := bought[a.User]
 		switch a.Answer {
 		case Bought:
-			// Only a repeat with the same key is accepted again.
+			// Only a repeat with the same key may be accepted again.
 			if a.Claim != p.claim || a.Key != p.key || a.Key == "" && accepted[a.User] {
 				found = append(found, fmt.Sprintf("%+v: bought a second time, %+v", a, p))
 			}
@@ -104,7 +103,8 @@ func (h History) Check(window int64) (found []string) {
 			if !h.mayBeSoldOut(calls, a, window) {
 				found = append(found, fmt.Sprintf("%+v: there were always units left", a))
 			}
-			// With one stock, who holds a unit was there before it was gone.
+			// With a single restock, the holder of a unit bought it before the stock
+			// was gone.
 			if a.Key != "" && holds && (len(h.Restocks) == 1 || p.known < a.Call) {
 				found = append(found, fmt.Sprintf("%+v: holds a claim, %+v", a, p))
 			}
@@ -114,9 +114,10 @@ func (h History) Check(window int64) (found []string) {
 	return found
 }
 
-// purchases finds each holder's purchase: the acceptance, or what had no answer.
-// If an acceptance was told with a key, an attempt without an answer but with
-// the same key may have been first; without a key it was that very attempt.
+// purchases finds each holder's purchase: the acceptance, or an attempt without an
+// answer. If the accepted attempt has a key, an earlier attempt with the same key but
+// without an answer may have taken the unit; without a key it was the accepted attempt
+// itself.
 func (h History) purchases() (map[string]purchase, []string) {
 	var found []string
 	bought := map[string]purchase{}
@@ -161,15 +162,15 @@ func (h History) purchases() (map[string]purchase, []string) {
 	}
 	for _, user := range sorted(bought) {
 		if p := bought[user]; p.call == math.MaxInt64 {
-			found = append(found, fmt.Sprintf("%s was told of a claim that no attempt made", user))
+			found = append(found, fmt.Sprintf("%s holds a claim that no attempt made", user))
 			delete(bought, user)
 		}
 	}
 	return bought, found
 }
 
-// checkOversold compares what must have been sold by each instant with what can
-// have been there.
+// checkOversold compares the units that must have been sold by each instant with those
+// that can have been available.
 func (h History) checkOversold(bought map[string]purchase) (found []string) {
 	total := 0
 	for _, r := range h.Restocks {
@@ -206,9 +207,9 @@ func (h History) checkOversold(bought map[string]purchase) (found []string) {
 	return found
 }
 
-// mayBeSoldOut reports whether at some instant from window before the call to
-// the return all units that were surely there can have been bought. Purchases
-// only become more, so of every epoch its last instant decides.
+// mayBeSoldOut reports whether at some instant from window before the call until the
+// return all units that were certainly available can have been bought. Purchases only
+// increase, so it suffices to check the last instant between two restocks.
 func (h History) mayBeSoldOut(calls []int64, a Attempt, window int64) bool {
 	instants := []int64{a.Return}
 	for _, r := range h.Restocks {

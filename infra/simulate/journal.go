@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// journal is what happened, line by line.
+// journal is the log of a simulation.
 type journal struct {
 	began time.Time
 	text  strings.Builder
@@ -18,7 +18,7 @@ func (j *journal) write(format string, args ...any) {
 	j.text.WriteByte('\n')
 }
 
-// tail is the last lines.
+// tail returns the last lines.
 func (j *journal) tail(lines int) string {
 	all := strings.Split(strings.TrimSuffix(j.text.String(), "\n"), "\n")
 	return strings.Join(all[max(0, len(all)-lines):], "\n")

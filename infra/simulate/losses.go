@@ -7,11 +7,11 @@ import (
 	"flashsale/shared/ledger"
 )
 
-// resendBound is how long after its loss a message is sent again at the latest,
-// whatever else is in the queue, if nothing disturbs reconciliation (P8).
+// resendBound is the longest time until a lost message is resent, regardless of the
+// rest of the queue, if nothing disturbs reconciliation (P8).
 const resendBound = ledger.ResendBound
 
-// sending notes what becomes of a message.
+// sending records the fate of a message.
 func (w *watch) sending(body string, taken bool) {
 	if taken {
 		w.queued(body)
@@ -20,15 +20,15 @@ func (w *watch) sending(body string, taken bool) {
 	}
 }
 
-// unsent notes that a message was not taken by the queue.
+// unsent records that the queue did not accept a message.
 func (w *watch) unsent(body string) {
 	if c := w.claimOf(body); c != nil {
 		c.lostAt = time.Now()
 	}
 }
 
-// queued notes that a message was taken by the queue. Unless the invocation that made
-// the claim sent it, it was lost before.
+// queued records that the queue accepted a message. If another invocation than the one
+// that made the claim sent it, it was lost before.
 func (w *watch) queued(body string) {
 	c := w.claimOf(body)
 	if c == nil || c.queued {
@@ -50,13 +50,13 @@ func (w *watch) queued(body string) {
 	}
 	waited := time.Since(lost)
 	w.longest = max(w.longest, waited)
-	// Two clocks that differ make a claim look younger than it is.
+	// With two different clocks a claim may look younger than it is.
 	if waited > resendBound+2*w.skew {
 		w.violate("P8: the message of %s was lost %v after the beginning and sent again %v later", c.id, lost.Sub(w.began), waited)
 	}
 }
 
-// claimOf is the claim that a message names, nil for none.
+// claimOf returns the claim that a message names, or nil.
 func (w *watch) claimOf(body string) *held {
 	var m struct {
 		ClaimID string `json:"claimId"`

@@ -14,39 +14,39 @@ import (
 	"flashsale/shared/ledger/dynamotest"
 )
 
-// weather is how often what goes wrong; all shares are in [0,1].
+// weather is the frequency of each fault; all shares are in [0,1].
 type weather struct {
 	table dynamotest.Rates
-	// sends is the share of queue calls that are refused, and again of those
-	// whose reply is lost.
+	// sends is the share of queue calls that are refused, and also of those whose reply
+	// is lost.
 	sends float64
-	// latency is the longest usual way of a call or its answer; slow is the
-	// share of ways that take up to slowest instead.
+	// latency is the usual maximum for a call or its answer to arrive; slow is the
+	// share that take up to slowest instead.
 	latency time.Duration
 	slow    float64
-	// crash is the share of calls at which the environment dies, recycle that of
-	// invocations after which it is not used again, freeze that after which it is not
-	// used for a long time.
+	// crash is the share of calls at which the environment dies, recycle the share of
+	// invocations after which it is not used again, freeze the share after which it is
+	// not used for a long time.
 	crash, recycle, freeze float64
 	disorder               struct{ shuffled, twice float64 }
-	// seeding is what SeedFunction meets in place of table and crash, if it has
-	// worse weather than the others.
+	// seeding replaces table and crash for SeedFunction, if it has worse weather than
+	// the others.
 	seeding *weather
-	// spared: ReconcileFunction meets nothing of all this.
+	// spared: ReconcileFunction has none of these faults.
 	spared bool
 }
 
-// cutOff is the call of an invocation that waits until its time is up.
+// cutOff is a call that blocks until the invocation's time is up.
 type cutOff struct {
 	function function
-	point    string // how the call begins, as a point is written
-	calls    int    // such calls left, this one included; 0 is never
+	point    string // prefix of the call's point as text
+	calls    int    // such calls left, including this one; 0 is never
 }
 
 const slowest = 1500 * time.Millisecond
 
-// network is the guard of a simulation: calls take time, go wrong as the
-// weather has it, and are watched and written down.
+// network is the guard of a simulation: calls take time, fail according to the weather,
+// and are watched and logged.
 type network struct {
 	*schedule
 	world *world
@@ -57,11 +57,10 @@ type network struct {
 	weather weather
 	calm    atomic.Bool // nothing goes wrong any more
 	faultOf map[function]func(dynamotest.Call) dynamotest.Fault
-	skew    time.Duration // how far clocks are off at most
+	skew    time.Duration // maximum error of a clock
 	cut     cutOff
-	// Of the call under way: who makes it, the fault that it meets, whether that may
-	// apply later, for how long half of what it writes is hidden, and the items, as
-	// the table read them.
+	// The current call: its caller, its fault, whether it may be applied later, for how
+	// long half of its writes is hidden, and its items, as the table read them.
 	caller  function
 	met     string
 	late    bool
@@ -72,7 +71,7 @@ type network struct {
 	freezes int
 }
 
-// errTimeout is what a client gets when its context ends before the answer.
+// errTimeout is a client's error when its context ends before the answer.
 var errTimeout = fmt.Errorf("request canceled: %w", context.DeadlineExceeded)
 
 func (n *network) call(ctx context.Context, e *environment, p point, do func() error) error {
@@ -120,7 +119,7 @@ func (n *network) call(ctx context.Context, e *environment, p point, do func() e
 	return err
 }
 
-// live ends a goroutine of an environment that has died meanwhile.
+// live ends the goroutine if its environment has died meanwhile.
 func (n *network) live(e *environment) {
 	if e.dead.Load() {
 		runtime.Goexit()
@@ -129,7 +128,7 @@ func (n *network) live(e *environment) {
 
 func expired(deadline time.Time) bool { return !deadline.IsZero() && !time.Now().Before(deadline) }
 
-// way is how long one way takes.
+// way returns the duration of one way.
 func (n *network) way(r *rand.Rand, f function) time.Duration {
 	if !n.spares(f) && r.Float64() < n.weather.slow {
 		return between(r, 0, slowest)
@@ -137,14 +136,14 @@ func (n *network) way(r *rand.Rand, f function) time.Duration {
 	return between(r, time.Millisecond, n.weather.latency)
 }
 
-// cutOff lets the time of an invocation run out.
+// cutOff makes an invocation time out.
 func (n *network) cutOff(c cutOff) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.cut = c
 }
 
-// repairs notes that nothing disturbs reconciliation any more.
+// repairs records that nothing disturbs reconciliation any more.
 func (n *network) repairs() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -152,7 +151,7 @@ func (n *network) repairs() {
 	n.watch.repairing = time.Now()
 }
 
-// cutsOff counts the calls until one is cut off.
+// cutsOff counts the matching calls and reports whether this one is cut off.
 func (n *network) cutsOff(e *environment, point string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -163,11 +162,11 @@ func (n *network) cutsOff(e *environment, point string) bool {
 	return n.cut.calls == 0
 }
 
-// invocationMargin is what is left of an invocation's time when its handler gives
-// up, or a little less.
+// invocationMargin is the time left of an invocation when its handler gives up, or
+// slightly less.
 const invocationMargin = 490 * time.Millisecond
 
-// spares reports whether nothing goes wrong for the function.
+// spares reports whether the function has no faults.
 func (n *network) spares(f function) bool {
 	return n.calm.Load() || f == reconciling && n.weather.spared
 }
@@ -186,7 +185,7 @@ func (n *network) crashes(f function, dice float64) bool {
 	return true
 }
 
-// reach lets the call happen, and watches what it does.
+// reach makes the call and watches its effects.
 func (n *network) reach(e *environment, p point, do func() error) (hidden time.Duration, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -228,11 +227,11 @@ func (n *network) tableFault(c dynamotest.Call) dynamotest.Fault {
 		fault = n.faultOf[""]
 	}
 	f := fault(c)
-	// That reads lag and see halves is how DynamoDB is at all times.
+	// DynamoDB's reads may always lag and show half of a transaction.
 	if n.hidden = f.HiddenFor; n.spares(n.caller) {
 		return dynamotest.Fault{Stale: f.Stale, Hidden: f.Hidden, HiddenFor: f.HiddenFor}
 	}
-	f.ReplyDelay = 0 // call waits, without the lock
+	f.ReplyDelay = 0 // call waits instead, without the lock
 	n.count(f)
 	return f
 }
@@ -268,7 +267,7 @@ func (n *network) count(f dynamotest.Fault) {
 	n.late = f.Kind == dynamotest.ApplyLate
 }
 
-// calmDown ends every accident.
+// calmDown ends all accidents.
 func (n *network) calmDown() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/aws/aws-lambda-go/lambda/messages"
 )
 
-// operate carries out the operator's commands, one after the other, each until
-// it succeeds: as its schedule, or somebody with a checklist, would.
+// operate runs the operator's commands in order, each until it succeeds, as a schedule
+// or an operator with a checklist would.
 func (m *selling) operate(commands []command) {
 	order := slices.Clone(commands)
 	// The creation comes first.
@@ -34,8 +34,8 @@ func (m *selling) operate(commands []command) {
 	}
 }
 
-// untilGone waits until the last unit was sold, or for that long. If both is the case
-// already, the former counts: a select would let chance decide.
+// untilGone waits until the last unit was sold, but at most for pause. If both are
+// already true, the former counts: a select would choose randomly.
 func (m *selling) untilGone(pause time.Duration) {
 	select {
 	case <-m.watch.gone:
@@ -88,7 +88,7 @@ func (m *selling) insistOn(c command, event string, repeated bool, who string) {
 			return
 		}
 		if repeated && codeOf(err) == "conflicting-request" && strings.Contains(event, `"at":`) {
-			return // a newer edit stands that says otherwise
+			return // a newer edit disagrees
 		}
 		if !errors.Is(err, errDied) && codeOf(err) != "busy" {
 			m.violate("P15: %s: %v", event, err)
@@ -98,8 +98,8 @@ func (m *selling) insistOn(c command, event string, repeated bool, who string) {
 	}
 }
 
-// tookBack notes how many units a command withdrew, 0 if it is none: every answer to it
-// says the same.
+// tookBack records how many units a command withdrew, 0 if it is not a withdrawal: all
+// answers to it must agree.
 func (m *selling) tookBack(event string, units int) {
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
@@ -109,7 +109,7 @@ func (m *selling) tookBack(event string, units int) {
 	m.withdrawn[event] = units
 }
 
-// codeOf is the code of a function's error.
+// codeOf returns the code of a function's error.
 func codeOf(err error) string {
 	var told messages.InvokeResponse_Error
 	if errors.As(err, &told) {
@@ -118,7 +118,7 @@ func codeOf(err error) string {
 	return ""
 }
 
-// begin notes that the window may change from now on.
+// begin records that the window may change from now on.
 func (m *selling) begin(c command) {
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
@@ -127,7 +127,7 @@ func (m *selling) begin(c command) {
 	}
 }
 
-// end notes that a command was answered: its units are all there or gone, its edit is
+// end records that a command was answered: all its units are added or gone, its edit is
 // in every shard.
 func (m *selling) end(c command, call int64) {
 	m.n.mu.Lock()

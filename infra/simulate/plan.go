@@ -1,13 +1,13 @@
 package simulate
 
-// plan walks, depth first, through every sequence of choices that a run of a
-// deterministic scenario meets. Which choices come later, and how many options
-// they have, may follow from those made before: nothing needs to be known ahead.
+// plan walks depth-first through every sequence of choices in the runs of a
+// deterministic scenario. Later choices and their options may depend on earlier ones
+// and need not be known in advance.
 type plan struct {
 	path []branch
 	at   int
-	// astray: a run met other choices than the run before under the same plan,
-	// so the scenario is not deterministic and the walk proves nothing.
+	// astray: a run had other choices than the previous one under the same plan, so the
+	// scenario is not deterministic and the walk proves nothing.
 	astray bool
 }
 
@@ -31,7 +31,7 @@ func (p *plan) choose(options int) int {
 	return b.taken
 }
 
-// next moves on to the next run, or reports that there is none.
+// next advances to the next run, or reports that there is none.
 func (p *plan) next() bool {
 	p.astray = p.astray || p.at < len(p.path)
 	p.path, p.at = p.path[:p.at], 0

@@ -18,13 +18,13 @@ type pool struct {
 	waiting  []chan *environment
 }
 
-// frozen is an environment that nobody uses until an instant.
+// frozen is an environment that is not used until an instant.
 type frozen struct {
 	*environment
 	until time.Time
 }
 
-// take gives a free environment, a warm or a cold one, or waits for one.
+// take returns a free environment, warm or cold, or waits for one.
 func (p *pool) take(who string) *environment {
 	p.n.mu.Lock()
 	if e := p.thawLocked(time.Now()); e != nil {
@@ -50,7 +50,7 @@ func (p *pool) take(who string) *environment {
 	p.waiting = append(p.waiting, free)
 	p.n.mu.Unlock()
 	e := <-free
-	// The one who gave it away is running, too.
+	// The goroutine that released it is running, too.
 	p.n.wait("free "+who, time.Microsecond)
 	p.n.mu.Lock()
 	defer p.n.mu.Unlock()
@@ -58,7 +58,7 @@ func (p *pool) take(who string) *environment {
 	return e
 }
 
-// give returns an environment, dead or alive.
+// give releases an environment, dead or alive.
 func (p *pool) give(e *environment) {
 	p.n.mu.Lock()
 	defer p.n.mu.Unlock()
@@ -69,7 +69,7 @@ func (p *pool) give(e *environment) {
 		}
 		e = p.n.startLocked(p.function)
 	} else if !p.n.calm.Load() && p.n.random() < p.n.weather.freeze {
-		// Most are short: from three seconds to twenty minutes.
+		// From three seconds to twenty minutes, mostly short.
 		pause := time.Duration(float64(3*time.Second) * math.Pow(400, p.n.random()))
 		p.n.log.write("%s %d is frozen for %v", e.function, e.number, pause)
 		p.frozen = append(p.frozen, frozen{e, time.Now().Add(pause)})
@@ -87,7 +87,7 @@ func (p *pool) give(e *environment) {
 	p.idle = append(p.idle, e)
 }
 
-// thawLocked is an environment that was frozen until now, if there is one.
+// thawLocked returns an environment that was frozen until now, or nil.
 func (p *pool) thawLocked(now time.Time) *environment {
 	for i, f := range p.frozen {
 		if !f.until.After(now) {
@@ -102,8 +102,8 @@ func (p *pool) thawLocked(now time.Time) *environment {
 	return nil
 }
 
-// thaw is the next of the frozen environments, however long that takes; nil if there
-// is none.
+// thaw waits for the next frozen environment, however long that takes; nil if there is
+// none.
 func (p *pool) thaw() *environment {
 	p.n.mu.Lock()
 	var until time.Time
@@ -122,7 +122,7 @@ func (p *pool) thaw() *environment {
 	return p.thawLocked(time.Now())
 }
 
-// startLocked makes an environment, whose clock is wrong.
+// startLocked makes an environment with a random clock error.
 func (n *network) startLocked(f function) *environment {
 	skew := draw(n.schedule, func(r *rand.Rand) time.Duration {
 		if sometimes(r, 0.5) {

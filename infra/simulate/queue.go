@@ -19,25 +19,25 @@ const (
 	maxReceives = 5
 )
 
-// errUnanswered is what a caller gets from a queue that refuses or is not heard.
+// errUnanswered is the error of a refused call or a lost answer.
 var errUnanswered = errors.New("the queue gave no answer")
 
-// queue has the semantics of a standard SQS queue: every message at least once,
-// in no order, invisible while somebody handles it, and to the dead-letter queue
-// after five receipts without a deletion. It never blocks; callers pass the time.
+// queue has the semantics of a standard SQS queue: at-least-once delivery in no order,
+// messages invisible while they are handled, and moved to the dead-letter queue after
+// five receives without a deletion. It never blocks; callers pass the time.
 type queue struct {
-	// fault is asked once per call of the API: ServerError and other refusals
-	// refuse, LostReply and ApplyLate apply the call and lose the answer.
+	// fault is called once per API call: LostReply and ApplyLate apply the call and
+	// lose the answer, all other faults refuse it.
 	fault func(op string) dynamotest.Fault
-	// sending is told of every message that a client sends, and whether the queue
-	// takes it.
+	// sending is called for every message that a client sends, with whether the queue
+	// accepts it.
 	sending func(body string, taken bool)
 
 	mu       sync.Mutex
 	count    int
 	messages []*message
 	dead     []*message
-	// sent is every body that was ever taken, once.
+	// sent is every distinct body ever accepted.
 	sent    []string
 	known   map[string]bool
 	arrived chan struct{} // holds one token after something was sent
@@ -74,7 +74,7 @@ func (q *queue) SendMessage(in *sqs.SendMessageInput) (*sqs.SendMessageOutput, e
 	return &sqs.SendMessageOutput{MessageId: &id}, nil
 }
 
-// attributes answers the three counts in one.
+// attributes returns the sum of the three counts as one.
 func (q *queue) attributes() (*sqs.GetQueueAttributesOutput, error) {
 	if q.fault("GetQueueAttributes").Kind != dynamotest.NoFault {
 		return nil, errUnanswered
@@ -86,7 +86,7 @@ func (q *queue) attributes() (*sqs.GetQueueAttributesOutput, error) {
 	}}, nil
 }
 
-// put puts a message into the queue, to be received from at on.
+// put puts a message into the queue, visible from at on.
 func (q *queue) put(body string, at time.Time) string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -104,13 +104,13 @@ func (q *queue) put(body string, at time.Time) string {
 	return m.id
 }
 
-// disorder is how far a queue strays from first in, first out and from once.
+// disorder is how far a queue deviates from first in, first out, exactly once.
 type disorder struct {
 	chance *rand.Rand
 	shares struct{ shuffled, twice float64 }
 }
 
-// receive hands out up to most visible messages. One that was received too often
+// receive returns up to most visible messages. A message that was received too often
 // goes to the dead-letter queue instead.
 func (q *queue) receive(now time.Time, most int, d *disorder) []events.SQSMessage {
 	q.mu.Lock()
@@ -145,8 +145,8 @@ func (q *queue) receive(now time.Time, most int, d *disorder) []events.SQSMessag
 	return batch
 }
 
-// remove deletes what a receipt handle stands for; that of an earlier receipt
-// does nothing.
+// remove deletes the message of a receipt handle; the handle of an earlier receive does
+// nothing.
 func (q *queue) remove(handle string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -158,14 +158,14 @@ func (q *queue) remove(handle string) {
 	}
 }
 
-// depth counts every message that is not in the dead-letter queue.
+// depth counts the messages outside the dead-letter queue.
 func (q *queue) depth() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.messages)
 }
 
-// next is when the next message becomes visible; ok is false for an empty queue.
+// next returns when the next message becomes visible; ok is false for an empty queue.
 func (q *queue) next() (at time.Time, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -177,7 +177,7 @@ func (q *queue) next() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// deadBodies are the messages of the dead-letter queue.
+// deadBodies returns the messages of the dead-letter queue.
 func (q *queue) deadBodies() map[string]bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -188,7 +188,7 @@ func (q *queue) deadBodies() map[string]bool {
 	return bodies
 }
 
-// everSent is every body that was ever in the queue, in the order of arrival.
+// everSent returns every body that was ever in the queue, in the order of arrival.
 func (q *queue) everSent() []string {
 	q.mu.Lock()
 	defer q.mu.Unlock()

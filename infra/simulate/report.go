@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Total is what many seeds came to.
+// Total is the result of many seeds.
 type Total struct {
 	Seeds, Sales, Calls, Faults, Freezes, Resent, Violations int
 	Longest, Virtual                                         time.Duration
-	// Hash is the sum of the seeds' hashes, the same in whatever order they ran.
+	// Hash is the sum of the seeds' hashes, independent of the order in which they ran.
 	Hash uint64
 }
 
-// Add takes one seed in.
+// Add adds one seed's result.
 func (t *Total) Add(r Result) {
 	t.Seeds++
 	t.Calls += r.Calls
@@ -28,19 +28,20 @@ func (t *Total) Add(r Result) {
 	t.Hash += r.Hash
 }
 
-// String is the one line that a simulation ends with: operations are the calls
-// that the functions made to table and queue, resent the order messages that were
-// lost and sent again, and longest-loss the longest time from such a loss to the
-// next message while nothing disturbed reconciliation.
+// String is the last line of a simulation's output: operations are the functions' calls
+// to table and queue, resent the order messages that were lost and resent, and
+// longest-loss the longest time from such a loss to the next message while nothing
+// disturbed reconciliation.
 func (t Total) String() string {
 	return fmt.Sprintf("seeds=%d sales=%d operations=%d faults=%d freezes=%d resent=%d longest-loss=%v (bound %v) virtual=%.1fh hash=%016x violations=%d",
 		t.Seeds, t.Sales, t.Calls, t.Faults, t.Freezes, t.Resent, t.Longest.Round(time.Second), resendBound, t.Virtual.Hours(), t.Hash, t.Violations)
 }
 
-// maxShown bounds the violations that one seed shows: the first says most.
+// maxShown bounds the violations shown per seed: the first is the most useful.
 const maxShown = 5
 
-// Report tells what was violated, how to see it again, and what came before.
+// Report returns the violations, how to reproduce them, and the last events before
+// them.
 func (r Result) Report() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "seed %d: %d violations\n", r.Seed, r.Violations)

@@ -16,7 +16,7 @@ func (r *run) inTime(f function, took time.Duration) {
 	}
 }
 
-// buys lets a user click in that environment and keeps the answer.
+// buys sends a user's purchase to that environment and records the answer.
 func (r *run) buys(e *environment, user, key string) answer {
 	r.chooser.tell("%s clicks in %s %d", user, e.function, e.number)
 	reply, took, ok := e.buy(saleID, user, key)
@@ -31,8 +31,8 @@ func (r *run) buys(e *environment, user, key string) answer {
 	return a
 }
 
-// truthful checks an answer against the table at the instant it was given. Only a
-// restock makes untrue what was true.
+// truthful checks an answer against the table at that instant. Only a restock can
+// invalidate a correct refusal.
 func (r *run) truthful(a answer) {
 	if !a.ok {
 		return
@@ -60,7 +60,7 @@ func (r *run) truthful(a answer) {
 	}
 }
 
-// commands invokes the seeding function until it succeeds, as its schedule would.
+// commands invokes SeedFunction until it succeeds, as its schedule would.
 func (r *run) commands(event string) (applied bool) {
 	answer, code := r.asks(event)
 	if code != "" {
@@ -69,13 +69,13 @@ func (r *run) commands(event string) (applied bool) {
 	return answer.Applied
 }
 
-// seedAnswer is as much of the seeding function's answer as scenarios look at.
+// seedAnswer is the part of SeedFunction's answer that scenarios use.
 type seedAnswer struct {
 	Applied   bool `json:"applied"`
 	Withdrawn int  `json:"withdrawn"`
 }
 
-// asks invokes the seeding function until it succeeds or refuses.
+// asks invokes SeedFunction until it succeeds or refuses.
 func (r *run) asks(event string) (out seedAnswer, code string) {
 	for range 10 {
 		e := r.start(seeding, 0)
@@ -91,8 +91,8 @@ func (r *run) asks(event string) (out seedAnswer, code string) {
 	return out, code
 }
 
-// withdraws takes units out of the sale again, however many accidents that meets, and
-// expects that every answer to the same request says the same.
+// withdraws takes units out of the sale, despite all accidents, and expects the same
+// answer to every repeat of the request.
 func (r *run) withdraws(seedID string, units int) {
 	event := fmt.Sprintf(`{"action":"withdraw","saleId":%q,"seedId":%q,"stock":%d}`, saleID, seedID, units)
 	took, code := r.asks(event)
@@ -102,8 +102,8 @@ func (r *run) withdraws(seedID string, units int) {
 	r.withdrawn[event] = took.Withdrawn
 }
 
-// deliverAll hands every visible message to a function in one batch, and deletes
-// what it does not report.
+// deliverAll delivers all visible messages to a function in one batch, and deletes
+// those that it does not report.
 func (r *run) deliverAll(e *environment) {
 	batch := r.queue.receive(time.Now(), 100, nil)
 	if len(batch) == 0 {
@@ -120,8 +120,8 @@ func (r *run) deliverAll(e *environment) {
 	}
 }
 
-// repair is the first minutes after, in which accidents may still happen: the
-// messages come, and if that does not finish every order, reconciliation runs.
+// repair runs the first minutes afterwards, in which accidents may still happen:
+// messages are delivered, and if that does not finish every order, reconciliation runs.
 func (r *run) repair() {
 	r.deliverAll(r.start(finalizing, 0))
 	for range 2 {

@@ -11,7 +11,7 @@ var scenarios = []scenario{
 	{
 		name: "two buyers and one unit", stock: 1, shards: 1,
 		act: func(r *run) {
-			// The other's whole click may come between any two calls of hers.
+			// Bob's whole request may run between any two calls of Alice's.
 			alice, bob := r.start(purchasing, 0), r.start(purchasing, 0)
 			r.during(func() { r.buys(bob, "bob", "") }, func() { r.buys(alice, "alice", "first") })
 		},
@@ -66,7 +66,7 @@ var scenarios = []scenario{
 		act: func(r *run) {
 			e := r.start(purchasing, 0)
 			r.during(func() { r.calmly(r.restocks) }, func() { r.buys(e, "bob", "") })
-			time.Sleep(remembered) // now everybody must know of the unit
+			time.Sleep(remembered) // now no environment may refuse because of older data
 			if e.dead.Load() {
 				e = r.start(purchasing, 0)
 			}
@@ -109,8 +109,8 @@ var scenarios = []scenario{
 		judge: func(r *run) { r.sold(1) },
 	},
 	{
-		// The pass may be cut off before Bob buys, and is resumed when a pass that
-		// began now could drain the sale.
+		// The pass may be cut off before Bob buys, and is resumed when a new pass could
+		// drain the sale.
 		name: "a pass that began before the last purchase", stock: 2, shards: 1,
 		prepare: func(r *run) {
 			r.commands(fmt.Sprintf(`{"action":"reschedule","saleId":%q,"opensAt":%q,"closesAt":%q,"at":%q}`, saleID,
@@ -120,7 +120,7 @@ var scenarios = []scenario{
 		},
 		act: func(r *run) {
 			r.reconcile()
-			r.chooser.left = 0 // what comes later may only go wrong because of this pass
+			r.chooser.left = 0 // later failures can only be caused by this pass
 			r.buys(r.start(purchasing, 0), "bob", "")
 			r.dropQueue()
 			time.Sleep(26 * time.Minute)
@@ -147,7 +147,7 @@ var scenarios = []scenario{
 	},
 }
 
-// during runs act, and other at any one instant of it, or after it.
+// during runs act, and other at any one instant during it, or after it.
 func (r *run) during(other, act func()) {
 	r.chooser.meanwhile = other
 	act()
@@ -157,8 +157,7 @@ func (r *run) during(other, act func()) {
 	}
 }
 
-// calmly runs what meets no accidents, because they are another scenario's
-// matter.
+// calmly runs act without accidents, because another scenario covers them.
 func (r *run) calmly(act func()) {
 	r.chooser.active = false
 	act()
@@ -174,7 +173,7 @@ var poisons = []string{
 	orderMessage("nobody", "claim-of-nobody"),
 }
 
-// restocks adds a unit, however many accidents the addition meets.
+// restocks adds a unit, despite all accidents.
 func (r *run) restocks() {
 	before := readBooks(r.db, saleID).sale.seeded
 	r.commands(restock)
@@ -184,7 +183,7 @@ func (r *run) restocks() {
 	r.restocked = time.Now()
 }
 
-// sold expects that many claims, all with an order, and nothing left.
+// sold expects that many claims, all with an order, and no stock left.
 func (r *run) sold(claims int) {
 	b := readBooks(r.db, saleID)
 	if len(b.claims) != claims || len(b.orders) != claims {

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// schedule makes a simulation repeatable on any number of processors: every
-// goroutine goes on at an instant that no other one has, so one runs at a time,
-// in an order that follows from the seed alone.
+// schedule makes a simulation reproducible on any number of processors: every goroutine
+// continues at an instant of its own, so one runs at a time, in an order determined by
+// the seed alone.
 //
-// Whoever wants to go on asks for a turn and waits. When every goroutine of the
-// bubble waits, all turns asked for at this instant are put into the order of
-// their names, which does not depend on who came first, and only then chance
-// gives each its instant. So goroutines that woke together (from a channel, or
-// from timers of the code under test) may run side by side up to their next
-// turn, and must draw nothing until then.
+// A goroutine that wants to continue requests a turn and waits. When every goroutine of
+// the bubble waits, all turns requested at this instant are sorted by name,
+// independently of the order of the requests, and only then each gets a random instant.
+// So goroutines that wake together (from a channel, or from timers of the code under
+// test) may run in parallel up to their next turn, and must not draw random numbers
+// until then.
 type schedule struct {
 	mu      sync.Mutex
 	chance  *rand.Rand
@@ -29,21 +29,21 @@ type schedule struct {
 	stop    chan struct{}
 }
 
-// turn is one goroutine's wish to go on.
+// turn is one goroutine's request to continue.
 type turn struct {
 	// group, then name order turns of the same instant. Two with the same name
 	// must be interchangeable.
 	group int
 	name  string
-	// draw draws how long to wait, and whatever else of chance the turn needs.
+	// draw draws how long to wait, and any other random values that the turn needs.
 	draw func(*rand.Rand) time.Duration
 	// limit is the last instant that makes sense; zero means any.
 	limit time.Time
 	at    chan time.Time
 }
 
-// newSchedule starts a schedule in the caller's bubble; close stop to end it
-// when nobody will ask any more.
+// newSchedule starts a schedule in the caller's bubble; close stop to end it when no
+// more turns will be requested.
 func newSchedule(seed uint64) *schedule {
 	s := &schedule{
 		chance: rand.New(rand.NewPCG(seed, 0x666c617368)), taken: map[int64]bool{},
@@ -60,7 +60,7 @@ func (s *schedule) run() {
 		case <-s.stop:
 			return
 		}
-		synctest.Wait() // whoever can ask for this instant has asked
+		synctest.Wait() // all turns for this instant have been requested
 		s.mu.Lock()
 		turns := s.waiting
 		s.waiting = nil
@@ -74,7 +74,7 @@ func (s *schedule) run() {
 	}
 }
 
-// instant gives a turn an instant that nobody has. s.mu is held.
+// instant assigns an unused instant to a turn. s.mu is held.
 func (s *schedule) instant(t *turn) time.Time {
 	at := time.Now().Add(max(1, t.draw(s.chance)))
 	if !t.limit.IsZero() && at.After(t.limit) {
@@ -107,12 +107,12 @@ func (s *schedule) pass(group int, name string, limit time.Time, draw func(*rand
 	s.mu.Unlock()
 }
 
-// wait waits for about d, at least: as long as it takes to find a free instant.
+// wait waits for at least d, until the next unused instant.
 func (s *schedule) wait(name string, d time.Duration) {
 	s.pass(0, name, time.Time{}, func(*rand.Rand) time.Duration { return d })
 }
 
-// draw lets the goroutine whose turn it is draw.
+// draw draws random values for the goroutine whose turn it is.
 func draw[T any](s *schedule, from func(*rand.Rand) T) T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,10 +130,10 @@ func between(r *rand.Rand, from, to time.Duration) time.Duration {
 	return from + time.Duration(r.Int64N(int64(to-from)))
 }
 
-// travel takes the bubble's clock from the year 2000, where it starts, to one in
+// travel moves the bubble's clock from the year 2000, where it starts, to a year in
 // which there are sales.
 func travel() { time.Sleep(time.Until(time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC))) }
 
-// sorted are the keys of a map in their order: the order in which a map is
-// walked is the one thing that no seed brings back.
+// sorted returns the keys of a map in order: map iteration order is the one thing that
+// no seed reproduces.
 func sorted[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

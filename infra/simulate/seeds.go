@@ -9,30 +9,30 @@ import (
 	"flashsale/shared/ledger/dynamotest"
 )
 
-// conditions are what a seed may have beside the usual accidents.
+// conditions are what a seed may have in addition to the usual accidents.
 type conditions struct {
 	sales int           // 1 to 4 of them, at once
 	skew  time.Duration // how far clocks are off at most
 	// midnight: a day of UTC ends while the sales are open.
 	midnight bool
-	// freezes: environments stand still for up to twenty minutes.
+	// freezes: environments are frozen for up to twenty minutes.
 	freezes bool
-	// lag: reads that are not consistent see an older state.
+	// lag: eventually consistent reads see an older state.
 	lag bool
 	// halves: readers may see one item of a transaction before another.
 	halves bool
-	// vague: cancellations tell of contention, and of the rest as they please.
+	// vague: cancellations report contention, and the other reasons at random.
 	vague bool
 	// seeding: sales are created, restocked and edited by requests that are cut off,
-	// come twice at once and are applied late, when buyers are there already.
+	// sent twice at once and applied late, when buyers are already buying.
 	seeding bool
-	// poison: what can never be handled comes again and again, while messages of
-	// buyers are lost; reconciliation itself meets no accidents.
+	// poison: poison messages arrive again and again, while buyers' messages are lost;
+	// reconciliation itself has no accidents.
 	poison bool
-	// outage: the last pass of reconciliation before a sale closes is cut off, and the
-	// next one comes when the sale may be drained; messages are lost meanwhile.
+	// outage: the last reconciliation pass before a sale closes is cut off, and the
+	// next one runs when the sale may be drained; messages are lost meanwhile.
 	outage bool
-	// withdraws: the operators take units out again, whatever is left.
+	// withdraws: the operators withdraw units, whatever is left.
 	withdraws bool
 }
 
@@ -51,32 +51,33 @@ func drawConditions(r *rand.Rand) conditions {
 }
 
 const (
-	// usualSkew is how far clocks are off at most, farthestSkew how far they may be.
+	// usualSkew is the usual maximum error of a clock, farthestSkew the largest
+	// allowed.
 	usualSkew    = 50 * time.Millisecond
 	farthestSkew = 30 * time.Second
-	// hiddenAtMost is how long one item of a transaction may be seen later than
-	// another.
+	// hiddenAtMost is how much later than another one item of a transaction may become
+	// visible.
 	hiddenAtMost = 30 * time.Millisecond
 )
 
-// draft is all that a seed draws before anything runs. Every seed draws which kinds
-// of accidents and surprises it has at all, so that rare combinations are not
-// drowned by everything happening everywhere.
+// draft is everything that a seed draws before anything runs. Every seed draws which
+// kinds of accidents it has, so that rare combinations also occur without all the
+// others.
 type draft struct {
 	sales        []saleDraft
 	poisons      []string
-	poisoned     time.Duration // until when they come again
+	poisoned     time.Duration // until when they are repeated
 	silent       silence
 	firstPass    time.Duration // of reconciliation; the others follow every minute
 	environments map[function]int
 	batch        int
-	busy         time.Duration // how long a transaction keeps its items
-	lag          time.Duration // of reads that are not consistent
+	busy         time.Duration // how long a transaction locks its items
+	lag          time.Duration // of eventually consistent reads
 	weather      weather
 }
 
-// silence is a time without reconciliation, after a pass that is cut off. Instants
-// are counted from the beginning, like every one here.
+// silence is a time without reconciliation, after a pass that is cut off. Instants are
+// counted from the beginning, like all in this file.
 type silence struct {
 	from, to time.Duration
 	cut      cutOff
@@ -94,7 +95,7 @@ type saleDraft struct {
 	twice bool
 }
 
-// buyer is what one user does.
+// buyer is one user's actions.
 type buyer struct {
 	user   string
 	first  time.Duration
@@ -104,24 +105,24 @@ type buyer struct {
 type click struct {
 	key   string
 	pause time.Duration // after it
-	// twice: another click of the same button comes at once.
+	// twice: the same button is clicked again at once.
 	twice bool
-	// asks: looks at the order, or the sale, afterwards.
+	// asks: the buyer queries the order, or the sale, afterwards.
 	asks bool
 }
 
-// command is what the operator does.
+// command is one action of the operator.
 type command struct {
 	number int // in the order of drawing
 	at     time.Duration
-	// event is what is said, at its first time.
+	// event returns the request when it is first sent.
 	event func(now time.Time) string
 	edit  bool
 	units int
-	// withdraws: its answer says how many units it took.
+	// withdraws: its answer contains how many units it took.
 	withdraws bool
-	// whenGone lets it come that much after the last unit was sold, if that is
-	// before at: when shards are being closed and reopened.
+	// whenGone sends it that long after the last unit was sold, if that is before at:
+	// when shards are being closed and reopened.
 	whenGone bool
 	delay    time.Duration
 	// again repeats the command of that number instead; -1 if it does not.
@@ -152,7 +153,7 @@ func drawSales(r *rand.Rand, c conditions) draft {
 	return d
 }
 
-// under changes the draft to what the conditions want.
+// under changes the draft to satisfy the conditions.
 func (d *draft) under(r *rand.Rand, c conditions) {
 	w := &d.weather
 	if c.lag {
@@ -160,7 +161,7 @@ func (d *draft) under(r *rand.Rand, c conditions) {
 	}
 	if c.halves {
 		w.table.Hidden, w.table.HiddenFor = 0.5, hiddenAtMost
-		d.firstPass = max(0, d.sales[0].opensAt) + between(r, 0, 3*time.Second) // while most of them come
+		d.firstPass = max(0, d.sales[0].opensAt) + between(r, 0, 3*time.Second) // while most buyers arrive
 	}
 	if c.vague {
 		w.table.Cancel = 0.2
@@ -180,11 +181,11 @@ func (d *draft) under(r *rand.Rand, c conditions) {
 		w.sends, w.spared = 0.3, true
 	}
 	if c.outage {
-		// The pass sees few claims, and most come after it.
+		// The pass sees few claims; most are made after it.
 		from := max(d.sales[0].opensAt, time.Second) + between(r, -500*time.Millisecond, 500*time.Millisecond)
 		d.silent = silence{from: from, cut: cutOff{reconciling, "", 1 + r.IntN(8*c.sales)}}
 		if sometimes(r, 0.5) {
-			// Where the claims have been read, and the shards are compared with them.
+			// After the claims have been read, when the shards are compared with them.
 			d.silent.cut = cutOff{reconciling, "BatchGetItem STOCK", 2 * (1 + r.IntN(c.sales))}
 		}
 		w.sends, w.spared = 0.45, true
@@ -220,7 +221,7 @@ func drawSale(r *rand.Rand, c conditions, number, users int, opensAt time.Durati
 
 func sometimes(r *rand.Rand, share float64) bool { return r.Float64() < share }
 
-// drawWeather draws each accident with even chances of none, some and much.
+// drawWeather draws each accident with equal chances of none, some and many.
 func drawWeather(r *rand.Rand) weather {
 	rate := func(much float64) float64 { return []float64{0, much / 5, much}[r.IntN(3)] }
 	w := weather{
@@ -260,7 +261,7 @@ func drawBuyer(r *rand.Rand, number int, opensAt time.Duration) buyer {
 	return b
 }
 
-// drawCommands draws the operator's day: always the creation, perhaps restocks,
+// drawCommands draws the operator's commands: always the creation, perhaps restocks,
 // pauses, reschedulings and repeats.
 func drawCommands(r *rand.Rand, d saleDraft, c conditions) []command {
 	created := func(now time.Time) string {

@@ -12,12 +12,12 @@ import (
 )
 
 // patience is how many minutes without accidents may pass until every order is
-// finished: a claim is sent again after at most half its age.
+// finished: a claim's message is resent after at most half its age.
 const patience = 60
 
-// settle is the time after the accidents. Frozen environments are thawed, everybody
-// who asked asks again, new buyers try to get what is left, and then the promises are
-// checked that hold when sales are quiet.
+// settle runs after the accidents. Frozen environments are thawed, all requests are
+// repeated, new buyers try to get the rest, and then the promises for quiet sales are
+// checked.
 func (m *simulation) settle() {
 	m.n.calmDown()
 	m.n.wait("director", 10*time.Second) // late requests apply
@@ -46,8 +46,8 @@ func (m *simulation) settle() {
 	}
 }
 
-// thaw changes every sale while some environments are frozen, and then asks these:
-// they must answer nothing from before (P5, P6, P14).
+// thaw changes every sale while some environments are frozen, and then sends them
+// requests: their answers must not be from before (P5, P6, P14).
 func (m *simulation) thaw() {
 	frozen := m.pools[purchasing].frozen
 	if len(frozen)+len(m.pools[querying].frozen) == 0 {
@@ -82,8 +82,8 @@ func (m *simulation) thaw() {
 	}
 }
 
-// insist clicks until there is an answer. When nothing is wrong, transactions in
-// flight are all that can keep a buyer waiting (P5).
+// insist retries until there is a definite answer. Without faults, only transactions in
+// flight can keep a buyer waiting (P5).
 func (m *selling) insist(user, key string) reply {
 	for range 5 {
 		if r := m.click(user, key, m.id+" "+user+" insists"); r.code != "busy" && r.status != 0 {
@@ -95,8 +95,8 @@ func (m *selling) insist(user, key string) reply {
 	return reply{}
 }
 
-// probe lets new buyers try: while there are units and the sale is open each
-// must get one, and afterwards each must be told the truth (P6).
+// probe sends new buyers: while there are units and the sale is open each must get one,
+// and afterwards each must get the right refusal (P6).
 func (m *selling) probe() {
 	for i := range 3 {
 		left := readBooks(m.world.db, m.id).stock()
@@ -133,7 +133,8 @@ func (m *simulation) becomeQuiet() {
 	}
 }
 
-// compare checks the table against what the watch saw and the operator did.
+// compare checks the table against the watch's observations and the operator's
+// commands.
 func (m *selling) compare(b *books) {
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
@@ -167,9 +168,9 @@ func (m *simulation) checkPoisons() {
 	}
 }
 
-// checkOrderIDs reads every order id as it is documented: seconds since 2023 above 32
-// bits of a number that counts the orders of the second's day. It must be one that
-// the day's sequence gave, and once (P7).
+// checkOrderIDs decodes every order id as documented: seconds since 2023, followed by
+// 32 bits that number the orders of that second's day. Each must come from the day's
+// sequence, and only once (P7).
 func (m *simulation) checkOrderIDs() {
 	epoch := time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC)
 	given := map[string]string{}
@@ -207,7 +208,7 @@ func (m *selling) checkHistory(b *books) {
 	}
 }
 
-// checkReceipt compares the receipt with an own recount.
+// checkReceipt compares the receipt with a recount.
 func (m *selling) checkReceipt(b *books) {
 	receipts := m.reconcile(fmt.Sprintf(`{"saleId":%q}`, m.id))
 	if len(receipts) != 1 {
@@ -238,7 +239,7 @@ func (m *simulation) replay() {
 	}
 }
 
-// repeat says again what operator and buyers said.
+// repeat repeats the requests of operator and buyers.
 func (m *selling) repeat() {
 	for _, c := range m.draft.commands {
 		if event := m.said[c.number]; event != "" {
@@ -254,7 +255,7 @@ func (m *selling) repeat() {
 	}
 }
 
-// drain waits until reconciliation must have left a closed sale alone.
+// drain waits until reconciliation must have drained a closed sale.
 func (m *selling) drain() {
 	m.n.mu.Lock()
 	all := m.watch.windows["SALE#"+m.id+"|SALE"]
@@ -269,7 +270,7 @@ func (m *selling) drain() {
 	}
 }
 
-// dump is the table without the listing, where reconciliation keeps its place.
+// dump is the table without the listing, where reconciliation stores its cursors.
 func (m *simulation) dump() string {
 	lines := strings.SplitAfter(m.world.db.Dump(), "\n")
 	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(l, `"SALES"`) }), "")

@@ -10,8 +10,7 @@ import (
 	"flashsale/shared/ledger/dynamotest"
 )
 
-// simulation is a few random sales under way, which share their functions and their
-// queue.
+// simulation is a few random sales that share their functions and their queue.
 type simulation struct {
 	began time.Time
 	n     *network
@@ -38,14 +37,14 @@ type selling struct {
 	bodies    map[string]string // the first acceptance, by user and key
 }
 
-// Result is what one seed came to.
+// Result is the result of one seed.
 type Result struct {
 	Seed    uint64
 	Sales   int
 	Calls   int // of table and queue
 	Faults  int
-	Freezes int // environments that were used again after a long time
-	// Resent counts the order messages that were lost and sent again; Longest is the
+	Freezes int // environments used again after a long time
+	// Resent counts the order messages that were lost and resent; Longest is the
 	// longest time that took while nothing disturbed reconciliation.
 	Resent  int
 	Longest time.Duration
@@ -53,20 +52,19 @@ type Result struct {
 	// Violations counts them; Shown are the first.
 	Violations int
 	Shown      []string
-	// Hash stands for everything that happened; Tail is the last of it.
+	// Hash is a hash of all events; Tail is the last of them.
 	Hash uint64
 	Tail string
 }
 
-// Simulate runs the sales of a seed from their creation to their last orders, under
-// the conditions that the seed draws and force changes, if it is not nil. It must be
-// called in a bubble of testing/synctest, whose clock stands at a time when there
-// are sales.
+// Simulate runs the sales of a seed from their creation to their last orders, under the
+// conditions that the seed draws and force, if not nil, changes. It must be called in a
+// testing/synctest bubble after travel has set its clock.
 func Simulate(seed uint64, force func(*conditions)) Result {
 	s := newSchedule(seed)
 	defer close(s.stop)
 	c := draw(s, drawConditions)
-	c.withdraws = seed%4 == 0 // not drawn, so that the other seeds are the same without it
+	c.withdraws = seed%4 == 0 // not drawn, so that the other seeds stay the same
 	if force != nil {
 		force(&c)
 	}
@@ -82,7 +80,7 @@ func Simulate(seed uint64, force func(*conditions)) Result {
 	m.close()
 	hash := fnv.New64a()
 	text := m.n.log.text.String()
-	_, _ = hash.Write([]byte(text)) // a hash takes everything
+	_, _ = hash.Write([]byte(text)) // writing to a hash never fails
 	return Result{
 		Seed: seed, Sales: len(m.sales), Calls: m.n.calls, Faults: m.n.faults, Freezes: m.n.freezes,
 		Resent: m.watch.resent, Longest: m.watch.longest, Virtual: time.Since(m.began),
@@ -123,8 +121,8 @@ func newSimulation(seed uint64, s *schedule, c conditions, d draft) *simulation 
 	return m
 }
 
-// play is what happens while accidents may: operators, buyers, messages and
-// schedules, all at once.
+// play runs while accidents may happen: operators, buyers, messages and schedules, all
+// at once.
 func (m *simulation) play() {
 	go m.pump()
 	go m.reconcileEveryMinute()
@@ -141,8 +139,8 @@ func (m *simulation) play() {
 	m.n.wait("director", time.Until(m.began.Add(max(m.draft.poisoned, m.draft.silent.to))))
 }
 
-// poison sends what can never be handled: each kind once, or for a while again and
-// again, so that the queue is never empty.
+// poison sends poison messages: each kind once, or repeatedly for a while, so that the
+// queue is never empty.
 func (m *simulation) poison() {
 	if len(m.draft.poisons) == 0 {
 		return
@@ -159,10 +157,10 @@ func (m *simulation) poison() {
 	}
 }
 
-// close ends what would go on forever.
+// close ends the endless goroutines.
 func (m *simulation) close() {
 	close(m.stop)
-	m.n.wait("director", 10*time.Minute) // whoever waits sees it
+	m.n.wait("director", 10*time.Minute) // all waiting goroutines notice it
 }
 
 // pump is Lambda's event source for the queue.
@@ -202,9 +200,9 @@ func (m *simulation) pump() {
 	}
 }
 
-// reconcileEveryMinute is the schedule of the reconciling function; one that
-// comes while the last is still running is dropped. It may be silent for a time: the
-// last invocation before that is cut off.
+// reconcileEveryMinute is the schedule of ReconcileFunction; an invocation is dropped
+// while the previous one is running. It may be silent for a time; then the last
+// invocation before that is cut off.
 func (m *simulation) reconcileEveryMinute() {
 	pause := m.draft.firstPass
 	silent := m.draft.silent
@@ -229,7 +227,7 @@ func (m *simulation) reconcileEveryMinute() {
 	}
 }
 
-// receipt is what reconciliation says of a sale.
+// receipt is reconciliation's receipt of a sale.
 type receipt struct {
 	SaleID                         string
 	Stock, Claims, Pending, Seeded int64

@@ -11,23 +11,24 @@ import (
 	"flashsale/shared/ledger/dynamotest"
 )
 
-// watch looks at the table after every call that may have changed it, and keeps
-// what the answers will be judged by. The network's lock is held in every method.
+// watch reads the table after every call that may have changed it, and records the
+// facts for checking the answers. The network's lock is held in every method.
 type watch struct {
 	db    *dynamotest.DB
 	began time.Time
-	skew  time.Duration   // how far a clock is off at most
+	skew  time.Duration   // maximum error of a clock
 	late  map[string]bool // items that a late request may still change
 	sales map[string]*watchedSale
-	// invocation is the one whose call is under way.
+	// invocation is the one making the current call.
 	invocation int
-	// refused are the claim ids of requests that were told no.
+	// refused are the claim ids of refused requests.
 	refused map[string]bool
-	// claims are those of all sales, by their id.
+	// claims are the claims of all sales, by id.
 	claims map[string]*held
-	// repairing is since when nothing disturbs reconciliation; zero if something may:
-	// a re-send that fails is due again only after half of the claim's age. resent counts the messages that were lost and sent again, longest is how
-	// long that took at most while nothing disturbed it.
+	// repairing is since when nothing disturbs reconciliation; zero if something may: a
+	// resend that fails is due again only after half of the claim's age. resent counts
+	// the messages that were lost and resent, longest is the longest time that took
+	// while nothing disturbed it.
 	repairing time.Time
 	resent    int
 	longest   time.Duration
@@ -35,25 +36,25 @@ type watch struct {
 	count     int      // so many
 }
 
-// watchedSale is what the watch knows of one sale: when there was no stock, who got
-// which claim when, and what window was written where.
+// watchedSale is the watch's record of one sale: when there was no stock, who got which
+// claim when, and which window was written where.
 type watchedSale struct {
 	*watch
 	id     string
 	stock  map[string]int64
 	sold   map[string]int64
 	total  int64
-	zeros  []span           // when all shards together had nothing; the last may be open
+	zeros  []span           // when all shards were empty; the last span may be open
 	gone   chan struct{}    // holds a token after the last unit was sold
 	claims map[string]*held // by user
-	// windows are those written in the sale and in each shard, in their order.
+	// windows are those written to the sale and to each shard, in order.
 	windows map[string][]window
-	// settled is the window that the newest answered edit left behind; nil while
-	// an edit is under way.
+	// settled is the window after the newest answered edit; nil while an edit is in
+	// progress.
 	settled *window
 }
 
-// span is a time; to is zero as long as it lasts.
+// span is a period; to is zero while it lasts.
 type span struct{ from, to time.Time }
 
 // overlaps reports whether the span has an instant in [from, to].
@@ -67,18 +68,18 @@ type held struct {
 	acceptedAt  time.Time
 	at          time.Time
 	invocation  int // that made it
-	// lostAt is when its message failed to be sent last, zero if never; queued tells
-	// that one was sent.
+	// lostAt is when sending its message last failed, zero if never; queued: one was
+	// sent.
 	lostAt time.Time
 	queued bool
 }
 
-// shown is from when every reader sees the claim: it may be the half of its
-// transaction that comes later.
+// shown is when every reader sees the claim: it may be the half of its transaction that
+// becomes visible later.
 func (h *held) shown() time.Time { return h.at.Add(hiddenAtMost) }
 
-// window is what one item said about when a purchase is admitted, and since
-// when it said so.
+// window is one item's conditions for admitting a purchase, and since when they
+// applied.
 type window struct {
 	span
 	open              bool // not a draft
@@ -93,7 +94,7 @@ func newWatch(db *dynamotest.DB, skew time.Duration) *watch {
 	}
 }
 
-// add watches a sale.
+// add starts watching a sale.
 func (w *watch) add(id string) *watchedSale {
 	s := &watchedSale{
 		watch: w, id: id, stock: map[string]int64{}, sold: map[string]int64{}, zeros: []span{{from: w.began}}, gone: make(chan struct{}, 1),
@@ -110,7 +111,7 @@ func (w *watch) violate(format string, args ...any) {
 	w.found = append(w.found, fmt.Sprintf("after %v: ", time.Since(w.began))+fmt.Sprintf(format, args...))
 }
 
-// mayWrite is what each function writes, by the beginning of the keys.
+// mayWrite lists the key prefixes that each function may write.
 var mayWrite = map[function][]string{
 	purchasing:  {"STOCK#", "CLAIM#", "SALE#"},
 	finalizing:  {"SEQ#", "CLAIM#", "ORDER#"},
@@ -119,7 +120,7 @@ var mayWrite = map[function][]string{
 	reconciling: {"CLAIM#", "SALES|"},
 }
 
-// permitted checks that a function writes only what is its business (P17).
+// permitted checks that a function writes only what it may (P17).
 func (w *watch) permitted(f function, keys []string) {
 	for _, key := range keys {
 		if !slices.ContainsFunc(mayWrite[f], func(prefix string) bool { return strings.HasPrefix(key, prefix) }) {
@@ -128,8 +129,8 @@ func (w *watch) permitted(f function, keys []string) {
 	}
 }
 
-// after looks at the items that a call wrote, and at those that an earlier one
-// may have written late.
+// after checks the items that a call wrote, and those that an earlier one may have
+// written late.
 func (w *watch) after(keys []string, late bool) {
 	for _, key := range keys {
 		if late {
@@ -148,7 +149,7 @@ func (w *watch) after(keys []string, late bool) {
 	}
 }
 
-// look reads one item past every fault, and compares.
+// look reads one item, without faults, and compares.
 func (w *watch) look(key string) {
 	pk, sk, _ := strings.Cut(key, "|")
 	parts := strings.SplitN(pk, "#", 3)
@@ -225,8 +226,8 @@ func (w *watchedSale) lookAtClaim(user string, it map[string]types.AttributeValu
 	known.orderID = orderID
 }
 
-// refuse notes that a request was told no: none of the claims that it asked for
-// is there, and none may come.
+// refuse records that a request was refused: none of its claims exists, and none may
+// appear.
 func (w *watchedSale) refuse(user string, asked []string) {
 	for _, id := range asked {
 		w.refused[id] = true
@@ -236,8 +237,8 @@ func (w *watchedSale) refuse(user string, asked []string) {
 	}
 }
 
-// admitted checks that a unit left inside of the window that the last edit's
-// answer promised (P14).
+// admitted checks that a unit was sold within the window that the last edit's answer
+// promised (P14).
 func (w *watchedSale) admitted(user string, c *held) {
 	s := w.settled
 	if s == nil {
@@ -277,8 +278,8 @@ func (w *watchedSale) wasEmpty(from, to time.Time) bool {
 	return false
 }
 
-// wasShut reports whether some item, in [from, to], gave the reason code for
-// refusing a purchase at an instant of [call, to]. Clocks may be wrong.
+// wasShut reports whether some item, in [from, to], justified refusing a purchase with
+// that code at an instant in [call, to]. Clocks may be wrong.
 func (w *watchedSale) wasShut(code string, from, call, to time.Time) bool {
 	for _, all := range w.windows {
 		for _, v := range all {

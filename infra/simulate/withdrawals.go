@@ -2,7 +2,7 @@ package simulate
 
 import "fmt"
 
-// withdrawals are the scenarios in which units are taken out again, or may not come in.
+// withdrawals are the scenarios in which units are withdrawn, or may not be added.
 var withdrawals = []scenario{
 	{
 		name: "a withdrawal that meets accidents", stock: 2, shards: 1,
@@ -53,7 +53,7 @@ var withdrawals = []scenario{
 		judge: func(r *run) { r.kept(1, 3) },
 	},
 	{
-		// What the withdrawal has found gone is not taken from what comes later.
+		// Units that the withdrawal did not find are not taken from later additions.
 		name: "a restock during a withdrawal", stock: 1, shards: 1,
 		act: func(r *run) {
 			r.during(func() { r.calmly(func() { r.commands(restock) }) }, func() { r.withdraws("rest", 2) })
@@ -78,8 +78,8 @@ var withdrawals = []scenario{
 	},
 }
 
-// kept checks how many units the sale has after the withdrawals, sold ones included,
-// and that these say the same once more.
+// kept checks how many units the sale has after the withdrawals, including sold ones,
+// and that repeats of these return the same.
 func (r *run) kept(seeded, withdrawn int) {
 	if b := readBooks(r.db, saleID); b.sale.seeded != int64(seeded) {
 		r.violate("P15: %d units are seeded, want %d", b.sale.seeded, seeded)

@@ -43,22 +43,22 @@ const (
 	reconciling function = "reconcile"
 )
 
-// timeouts are the functions' own, as template.yaml sets them.
+// timeouts are the functions' timeouts in template.yaml.
 var timeouts = map[function]time.Duration{
 	purchasing: 6 * time.Second, finalizing: 5 * time.Second, querying: 6 * time.Second,
 	seeding: 120 * time.Second, reconciling: 300 * time.Second,
 }
 
-// world is what the environments share: the table, the queue, and whoever
-// decides about their calls.
+// world is what the environments share: the table, the queue and the guard of their
+// calls.
 type world struct {
 	db     *dynamotest.DB
 	queue  *queue
 	guard  guard
 	random func() float64 // jitter; must be safe for concurrent use
-	claims atomic.Int64   // claim ids given so far
+	claims atomic.Int64   // claim ids made so far
 	made   atomic.Int64   // environments made so far
-	// invocations numbers those of a guard that needs to know.
+	// invocations counts invocations, for guards that need it.
 	invocations int
 }
 
@@ -69,21 +69,21 @@ func newWorld(g guard, random func() float64) *world {
 	}
 }
 
-// environment is one execution environment of a function: a process with its
-// own memory that serves one event at a time.
+// environment is one execution environment of a function: it has its own memory and
+// serves one event at a time.
 type environment struct {
 	world    *world
 	function function
 	number   int64
-	// invocation numbers what it is doing just now, for the guard; deadline is when
-	// Lambda kills it.
+	// invocation is the number of the current invocation, for the guard; deadline is
+	// when Lambda kills it.
 	invocation int
 	deadline   time.Time
-	// stopped is when its last invocation ended, zero while one runs; frozen how
-	// long it has stood still in all.
+	// stopped is when its last invocation ended, zero while one runs; frozen is how
+	// long it was frozen in total.
 	stopped time.Time
 	frozen  time.Duration
-	// asked are the claim ids that it has tried to get in this invocation.
+	// asked are the claim ids that it has tried to write in this invocation.
 	asked []string
 	dead  atomic.Bool
 
@@ -92,7 +92,7 @@ type environment struct {
 	raw   func(context.Context, json.RawMessage) (any, error)
 }
 
-// start makes a cold environment whose clock is wrong by skew.
+// start makes a cold environment with a clock error of skew.
 func (w *world) start(f function, skew time.Duration) *environment {
 	e := &environment{world: w, function: f, number: w.made.Add(1)}
 	now := func() time.Time { return clock.Strip(clocktest.Frozen(time.Now(), e.frozen)).Add(skew) }
@@ -121,10 +121,9 @@ func (w *world) start(f function, skew time.Duration) *environment {
 	return e
 }
 
-// die ends the environment in the middle of whatever it does: the goroutine that
-// calls it goes no further, and every other one of this environment stops at its
-// next outside call. Deferred functions still run; none of the handlers reaches
-// outside in one.
+// die ends the environment immediately: the calling goroutine stops here, and all
+// others of this environment stop at their next outside call. Deferred functions still
+// run; no handler makes outside calls in one.
 func (e *environment) die() {
 	e.dead.Store(true)
 	runtime.Goexit()
@@ -132,7 +131,7 @@ func (e *environment) die() {
 
 // invocation is how one invocation ended.
 type outcome struct {
-	died bool // with its environment: nobody gets an answer
+	died bool // with its environment: no answer
 	took time.Duration
 }
 
@@ -155,7 +154,7 @@ func (e *environment) invoke(run func(context.Context)) outcome {
 	return outcome{died: e.dead.Load(), took: time.Since(began)}
 }
 
-// reply is an HTTP answer with what the judges look at.
+// reply is the part of an HTTP answer that the checks use.
 type reply struct {
 	status int
 	body   string
@@ -174,8 +173,7 @@ type claimBody struct {
 	OrderID    string `json:"orderId"`
 }
 
-// ask sends one HTTP request to the environment. ok is false when the
-// environment died.
+// ask sends one HTTP request to the environment. ok is false if the environment died.
 func (e *environment) ask(sale string, request httpapi.Request) (r reply, took time.Duration, ok bool) {
 	request.Path.SaleID = sale
 	var response httpapi.Response
@@ -203,7 +201,7 @@ func (e *environment) ask(sale string, request httpapi.Request) (r reply, took t
 	return r, end.took, true
 }
 
-// refuses reports whether the answer says that this request got no unit.
+// refuses reports whether the answer means that this request got no unit.
 func (r reply) refuses() bool {
 	switch r.code {
 	case "sold-out", "already-ordered", "sale-closed", "sale-paused", "sale-not-open", "sale-not-found":
@@ -232,8 +230,8 @@ func (e *environment) salePage(sale string) (reply, time.Duration, bool) {
 	return e.ask(sale, httpapi.Request{RouteKey: "GET /sales/{saleId}"})
 }
 
-// deliver hands a batch to the environment and returns the handles of what may
-// be deleted: all but the failures it reports, nothing if it failed or died.
+// deliver delivers a batch to the environment and returns the handles of the messages
+// to delete: all but the failures it reports, none if it failed or died.
 func (e *environment) deliver(batch []events.SQSMessage) (done []string, took time.Duration) {
 	var answer events.SQSEventResponse
 	var err error
@@ -271,5 +269,5 @@ func (e *environment) command(event string, out any) (took time.Duration, err er
 	return end.took, json.Unmarshal(text, out)
 }
 
-// errDied: the environment died, and nobody knows how far it came.
+// errDied: the environment died; its progress is unknown.
 var errDied = errors.New("the environment died")
