@@ -18,7 +18,7 @@ const (
 	coralService    = "com.amazon.coral.service#"
 )
 
-// refusal is an answer of a service that applied nothing, or not all.
+// refusal is the answer of a service that applied nothing, or only a part.
 type refusal struct {
 	status int
 	kind   string // the error's name with its namespace; "" with status 200
@@ -36,8 +36,8 @@ var (
 	throttled = reason{"ThrottlingError", "Throughput exceeds the current capacity of your table or index."}
 )
 
-// cancelled is the cancellation of a transaction of n actions, why being the
-// reason of some of them.
+// cancelled is the cancellation of a transaction of n actions, with reason why for some
+// of them.
 func cancelled(n int, some []int, why reason) refusal {
 	reasons, codes := make([]reason, n), make([]string, n)
 	for i := range reasons {
@@ -64,8 +64,8 @@ func conflicting(c call, some []int) refusal {
 	}}
 }
 
-// throttling refuses a call for want of capacity, in one of the two ways in
-// which DynamoDB does. They spell their list of reasons differently, too.
+// throttling refuses a call for lack of capacity, in one of DynamoDB's two ways, which
+// also differ in the spelling of their list of reasons.
 func throttling(c call, p plan) refusal {
 	switch {
 	case c.cancelled() && len(c.items) > 0 && p.variant:
@@ -98,8 +98,7 @@ func broken(c call) refusal {
 	}}
 }
 
-// answer is the refusal as it comes over the wire, to request r with the
-// running number n.
+// answer is the refusal as an HTTP response to request r, which has number n.
 func (f refusal) answer(r *http.Request, n uint64) (*http.Response, error) {
 	if f.kind != "" {
 		f.body["__type"] = f.kind

@@ -10,20 +10,19 @@ import (
 	"time"
 )
 
-// Config says how often which fault happens. Shares are between 0 (never) and 1
-// (always). The zero value is a world without faults.
+// Config is the frequency of each fault. Shares are between 0 (never) and 1 (always).
+// The zero value has no faults.
 type Config struct {
-	// Shares of the DynamoDB calls that can meet the fault; their sum is at
-	// most 1.
+	// Shares of the DynamoDB calls that can have the fault; their sum is at most 1.
 	Conflict float64 // writes and transactions: refused, an item is in another transaction
-	Throttle float64 // refused for want of capacity
+	Throttle float64 // refused for lack of capacity
 	Error    float64 // answered with 500, not applied
 	Lost     float64 // applied, then the connection breaks
 	Late     float64 // writes: the connection breaks, the request is applied later
 
-	LateBy   time.Duration // most by which a late request is late
-	Latency  time.Duration // most by which any call is delayed, evenly drawn
-	InFlight time.Duration // how long a transaction occupies its items; 0 is not at all
+	LateBy   time.Duration // longest delay of a late request
+	Latency  time.Duration // longest delay of any call, uniformly distributed
+	InFlight time.Duration // how long a transaction locks its items; 0 means not at all
 
 	// Send is the share of calls that send messages which fail: half of them
 	// answered with 500 and not sent, half of them sent and the answer lost.
@@ -32,22 +31,22 @@ type Config struct {
 	// What the queue does to deliveries; see Disorder in package infra/local/sqs.
 	Duplicate float64
 	Delay     float64
-	DelayBy   time.Duration // most by which a delayed message is late
+	DelayBy   time.Duration // longest delay of a delayed message
 	Reorder   float64
 
-	Seed uint64 // equal seeds decide equally about the call of a running number
+	Seed uint64 // equal seeds give the n-th call the same fault
 }
 
 const (
-	// longest bounds every duration: a caller's patience is seconds.
+	// longest bounds every duration: callers wait for seconds.
 	longest = time.Minute
-	// defaultBy is what LateBy and DelayBy are if only the share was given.
+	// defaultBy is the default of LateBy and DelayBy if only the share is given.
 	defaultBy = time.Second
-	// rounding is what a sum of shares may exceed 1 by.
+	// rounding is how much a sum of shares may exceed 1.
 	rounding = 1e-9
 )
 
-// presets are the named settings that a text may begin with.
+// presets are named settings that a text may begin with.
 var presets = map[string]string{
 	"mild": "conflict=0.05,throttle=0.01,error=0.005,lost=0.01,late=0.005,lateby=500ms,latency=5ms,inflight=5ms," +
 		"send=0.01,duplicate=0.02,delay=0.02,delayby=1s,reorder=0.05",
@@ -72,11 +71,11 @@ func (c *Config) settings() []setting {
 	}
 }
 
-// Parse reads a configuration such as "conflict=0.2,inflight=10ms,seed=42".
-// It may begin with a preset, "mild" or "harsh", whose settings those after it
-// replace: "harsh,send=0". The empty text is the zero Config. Unknown or
-// repeated names, shares outside [0,1] and durations outside [0s,1m] are
-// errors, and so are shares of DynamoDB calls that exceed 1 together.
+// Parse reads a configuration such as "conflict=0.2,inflight=10ms,seed=42". It may
+// begin with a preset, "mild" or "harsh", whose settings the following ones replace:
+// "harsh,send=0". The empty text is the zero Config. Unknown or repeated names, shares
+// outside [0,1] and durations outside [0s,1m] are errors, and so are shares of DynamoDB
+// calls whose sum exceeds 1.
 func Parse(text string) (Config, error) {
 	var c Config
 	if text == "" {
@@ -132,7 +131,7 @@ func (s setting) read(value string) (err error) {
 		if *place, err = strconv.ParseFloat(value, 64); err == nil && !(*place >= 0 && *place <= 1) {
 			err = errors.New("a share is 0 to 1")
 		}
-		*place = math.Abs(*place) // of -0, which would not be equal to what its text says
+		*place = math.Abs(*place) // -0 would not equal its own text
 	case *time.Duration:
 		if *place, err = time.ParseDuration(value); err == nil && (*place < 0 || *place > longest) {
 			err = fmt.Errorf("a duration is 0s to %v", longest)

@@ -6,19 +6,18 @@ import (
 	"time"
 )
 
-// inFlight knows which items are in a transaction at the moment. DynamoDB lets
-// an item be in one at a time and refuses whatever meets it there.
+// inFlight records which items are in a transaction. In DynamoDB an item can be in only
+// one at a time; conflicting calls are refused.
 type inFlight struct {
 	mu    sync.Mutex
 	until map[string]time.Time
-	// order holds the same items, the one that is free first in front: all are
-	// occupied for the same time. A name stands in it once for each time it was
-	// occupied, never twice at once.
+	// order contains the same items, the first to become free in front: all are locked
+	// for the same time. Each item is in it at most once.
 	order []string
 }
 
-// enter returns which of the call's items are occupied at now; if none is, a
-// transaction occupies its own for hold.
+// enter returns which of the call's items are locked at now; if none is, a transaction
+// locks its items for hold.
 func (f *inFlight) enter(c call, now time.Time, hold time.Duration) (busy []int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -35,7 +34,7 @@ func (f *inFlight) enter(c call, now time.Time, hold time.Duration) (busy []int)
 		f.until = map[string]time.Time{}
 	}
 	for i, item := range c.items {
-		// A transaction with one item twice is refused by the engine.
+		// The engine refuses a transaction with a duplicate item.
 		if item != "" && !slices.Contains(c.items[:i], item) {
 			f.until[item] = now.Add(hold)
 			f.order = append(f.order, item)

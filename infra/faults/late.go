@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// maxLate bounds how many requests may be on their way at once without a
-// caller.
+// maxLate bounds how many requests may be pending without a caller.
 const maxLate = 256
 
 // later runs apply after a delay, or at Close if that comes first. It reports
@@ -39,9 +38,9 @@ func (t *Transport) later(delay time.Duration, apply func(context.Context)) bool
 	return true
 }
 
-// Close sends the requests that are still waiting to be late, and returns when
-// none is left: after it, what the table holds does not change by itself. Later
-// requests pass as before, but none is late any more. It always returns nil.
+// Close sends the pending late requests, and returns when none is left: after it, the
+// table does not change by itself. Later requests pass as before, but none is late any
+// more. It always returns nil.
 func (t *Transport) Close() error {
 	t.mu.Lock()
 	if !t.closed {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The kinds of faults, as Counts names them.
+// The kinds of faults, as named by Counts.
 const (
 	kindConflict   = "conflict"
 	kindInFlight   = "inflight"
@@ -17,19 +17,19 @@ const (
 	kindSendLost   = "send-lost"
 )
 
-// plan is what shall happen to one call.
+// plan is what is to happen to one call.
 type plan struct {
 	kind string        // "" for nothing
 	wait time.Duration // before anything else
-	late time.Duration // by which a late call is late
-	// some are the indexes of a transaction's actions that are the reason.
+	late time.Duration // delay of a late call
+	// some are the indexes of the transaction's actions that cause the cancellation.
 	some []int
-	// variant chooses between two ways of saying the same.
+	// variant chooses between two forms of the same refusal.
 	variant bool
 }
 
-// plan decides what happens to the n-th call. The decision follows from the
-// seed, the number and what kind of call it is, and from nothing else.
+// plan decides what happens to the n-th call. The decision depends only on the seed,
+// the number and the kind of call.
 func (c Config) plan(n uint64, call call) plan {
 	chance := rand.New(rand.NewPCG(c.Seed, n))
 	p := plan{
@@ -40,8 +40,8 @@ func (c Config) plan(n uint64, call call) plan {
 	return p
 }
 
-// draw finds the kind of fault at a point of [0,1). Every kind has a stretch of
-// its own, also where the call cannot meet it, so that shares mean what they say.
+// draw returns the kind of fault at a point of [0,1). Every kind has its own interval,
+// even if the call cannot have the fault, so that shares are exact.
 func (c Config) draw(point float64, call call, variant bool) string {
 	falls := func(share float64, possible bool) bool {
 		hit := possible && point >= 0 && point < share

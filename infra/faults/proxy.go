@@ -6,9 +6,9 @@ import (
 	"net/url"
 )
 
-// Proxy is a reverse proxy to target, through t. Where a RoundTripper returns
-// an error, the proxy breaks the connection: that is what its client would see
-// of the service itself. One Transport may serve several proxies.
+// Proxy is a reverse proxy to target, through t. If t returns an error, the proxy
+// breaks the connection, as the service itself would. One Transport may serve several
+// proxies.
 func Proxy(target *url.URL, t *Transport) http.Handler {
 	return &httputil.ReverseProxy{
 		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
@@ -23,7 +23,7 @@ func Proxy(target *url.URL, t *Transport) http.Handler {
 func hang(w http.ResponseWriter) {
 	connection, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		// HTTP/2 has no connection to take; the server ends the stream instead.
+		// HTTP/2 connections cannot be hijacked; the server ends the stream instead.
 		panic(http.ErrAbortHandler)
 	}
 	_ = connection.Close()

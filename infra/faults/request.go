@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// class is what can happen to an operation.
+// class determines which faults an operation can have.
 type class int
 
 const (
-	untouched   class = iota // none of the package's business: passes as it is
-	plain                    // a read, or something that never conflicts
+	untouched   class = iota // not a call of these services: passes unchanged
+	plain                    // a read, or an operation that never conflicts
 	write                    // of one item
-	transaction              // writes of many items, which it occupies
-	glance                   // a transaction that only reads: conflicts, occupies nothing
+	transaction              // writes of many items, which it locks
+	glance                   // a transaction that only reads: conflicts, but locks nothing
 	statements               // a batch of writes that are refused one by one
 	sending                  // of messages
 	queueing                 // any other call of a queue
@@ -47,15 +47,15 @@ func classOf(target string) class {
 	return untouched
 }
 
-// call is a request as the faults see it.
+// call is the part of a request that the faults depend on.
 type call struct {
 	class class
-	// items are what the call writes, or a transaction names, in order. One
-	// that cannot be told is "", and meets no other.
+	// items are the items that the call writes, or a transaction names, in order. An
+	// unknown item is "" and never conflicts.
 	items []string
 }
 
-// writes reports whether the call changes items that another call may meet.
+// writes reports whether the call changes items that may be in a transaction.
 func (c call) writes() bool {
 	return c.class == write || c.class == transaction || c.class == statements
 }
@@ -67,13 +67,13 @@ func (c call) conflicts() bool { return c.writes() || c.class == glance }
 // refused.
 func (c call) cancelled() bool { return c.class == transaction || c.class == glance }
 
-// action names one item, by its key or, if it puts it, as a whole.
+// action identifies one item, by its key or, for a put, as a whole.
 type action struct {
 	TableName string
 	Key, Item map[string]any
 }
 
-// item is the identity of what the action is about.
+// item is the identity of the action's item.
 func (a *action) item(keyNames []string) string {
 	if a == nil {
 		return ""
@@ -88,15 +88,15 @@ func (a *action) item(keyNames []string) string {
 			values = append(values, name, value)
 		}
 	}
-	text, err := json.Marshal(values) // maps are written sorted
+	text, err := json.Marshal(values) // map keys are sorted
 	if len(values) == 1 || err != nil {
 		return ""
 	}
 	return string(text)
 }
 
-// readCall reads a request's X-Amz-Target and body. What cannot be read has no
-// items: the engine behind will refuse it.
+// readCall reads a request's X-Amz-Target and body. An invalid request has no items:
+// the engine will refuse it.
 func readCall(target string, body []byte, keyNames []string) call {
 	c := call{class: classOf(target)}
 	switch c.class {
@@ -130,7 +130,7 @@ func readCall(target string, body []byte, keyNames []string) call {
 	return c
 }
 
-// maxBody is above what either service takes (16 MB, a batch write).
+// maxBody is above the limits of both services (16 MB, a batch write).
 const maxBody = 20 << 20
 
 // takeBody reads a request's body and closes it, as a RoundTripper must.

@@ -10,23 +10,23 @@ import (
 	"slices"
 )
 
-// batch is a BatchExecuteStatement, whose statements meet their faults one by
-// one: DynamoDB executes the others and answers 200.
+// batch is a BatchExecuteStatement, whose statements have faults individually: DynamoDB
+// executes the others and answers 200.
 type batch struct {
-	rest       map[string]json.RawMessage // what else is in the request
+	rest       map[string]json.RawMessage // the request's other members
 	statements []json.RawMessage
 }
 
 var (
 	selecting = regexp.MustCompile(`(?i)^\s*SELECT\b`)
-	// tableName and placeholder are of the forms that statements of writes have:
-	// UPDATE "T" SET a = ? WHERE k = ? and INSERT INTO "T" VALUE {'k': ?}.
+	// tableName and placeholder match the forms of write statements: UPDATE "T" SET a =
+	// ? WHERE k = ? and INSERT INTO "T" VALUE {'k': ?}.
 	tableName   = regexp.MustCompile(`(?i)^\s*(?:UPDATE|INSERT\s+INTO|DELETE\s+FROM)\s+"?([A-Za-z0-9_.-]+)"?`)
 	placeholder = regexp.MustCompile(`(?:(\w+)["']?\s*[=:]\s*)?\?`)
 )
 
-// readBatch reads the body of a BatchExecuteStatement and what its statements
-// write; ok is false where they only read, or cannot be read.
+// readBatch returns the items that a BatchExecuteStatement's statements write; ok is
+// false if they only read, or the body is invalid.
 func readBatch(body []byte, keyNames []string) (items []string, ok bool) {
 	b, err := splitBatch(body)
 	if err != nil {
@@ -71,7 +71,7 @@ func splitBatch(body []byte) (batch, error) {
 	return b, nil
 }
 
-// without is the body with the statements of those indexes left out.
+// without returns the body without the statements at those indexes.
 func (b batch) without(some []int) ([]byte, error) {
 	var kept []json.RawMessage
 	for i, s := range b.statements {
@@ -88,8 +88,8 @@ func (b batch) without(some []int) ([]byte, error) {
 	return json.Marshal(rest)
 }
 
-// except executes the batch without the statements of those indexes, which why
-// refuses, and answers for all of them in their order.
+// except executes the batch without the statements at those indexes, refuses these with
+// reason why, and answers for all in order.
 func (t *Transport) except(r *http.Request, some []int, why reason, n uint64) (*http.Response, error) {
 	body, err := takeBody(r)
 	if err != nil {
@@ -123,7 +123,7 @@ func (t *Transport) except(r *http.Request, some []int, why reason, n uint64) (*
 	return refusal{status: http.StatusOK, body: map[string]any{"Responses": answers}}.answer(r, n)
 }
 
-// fill puts the answers of the statements that were executed into their places.
+// fill inserts the answers of the executed statements.
 func fill(answers []json.RawMessage, refused []int, body io.ReadCloser) error {
 	defer body.Close()
 	var got struct{ Responses []json.RawMessage }

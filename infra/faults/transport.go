@@ -10,24 +10,23 @@ import (
 	"time"
 )
 
-// ErrBroken is what a caller gets whose connection breaks before the answer
-// has come: the request may have been applied, or may yet be. It is an
-// io.ErrUnexpectedEOF.
+// ErrBroken: the connection broke before the answer: the request may have been applied,
+// or may still be. It wraps io.ErrUnexpectedEOF.
 var ErrBroken = fmt.Errorf("connection broken before the answer: %w", io.ErrUnexpectedEOF)
 
-// patience bounds a request that goes on without its caller.
+// patience bounds a request that continues without its caller.
 const patience = 5 * time.Second
 
-// Transport passes requests to DynamoDB and SQS on and lets some of them meet
-// faults. It is an http.RoundTripper for the SDK's HTTP client; any other
-// request passes untouched. It is safe for concurrent use; the exported fields
-// must not be changed after the first request.
+// Transport forwards requests to DynamoDB and SQS and injects faults into some of them.
+// It is an http.RoundTripper for the SDK's HTTP client; any other request passes
+// unchanged. It is safe for concurrent use; the exported fields must not be changed
+// after the first request.
 type Transport struct {
 	// Base sends requests; nil is http.DefaultTransport.
 	Base   http.RoundTripper
 	Config Config
-	// Keys are the names of the key attributes of the tables, by which an item
-	// is known again; nil is pk and sk.
+	// Keys are the names of the tables' key attributes, which identify items; nil is pk
+	// and sk.
 	Keys []string
 
 	flying inFlight
@@ -75,7 +74,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	case kindError, kindSendFailed:
 		return broken(c).answer(r, n)
 	case kindLost, kindSendLost:
-		// The caller may have given up by now; the service would not notice.
+		// The caller may have given up; the service would not notice.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), patience)
 		defer cancel()
 		t.apply(repeat(ctx, r, body), c, n)
@@ -97,8 +96,8 @@ func (t *Transport) send(r *http.Request, c call, n uint64) (*http.Response, err
 	return t.base().RoundTrip(r)
 }
 
-// conflict refuses a call some of whose items are in another transaction, or
-// those statements of a batch.
+// conflict refuses a call with items in another transaction, or only those statements
+// of a batch.
 func (t *Transport) conflict(r *http.Request, c call, some []int, n uint64) (*http.Response, error) {
 	if c.class == statements {
 		return t.except(r, some, ongoing, n)
@@ -106,11 +105,11 @@ func (t *Transport) conflict(r *http.Request, c call, some []int, n uint64) (*ht
 	return conflicting(c, some).answer(r, n)
 }
 
-// apply sends a request whose answer nobody will see, and waits for its end.
+// apply sends a request whose answer is lost, and waits for its end.
 func (t *Transport) apply(r *http.Request, c call, n uint64) {
 	answer, err := t.send(r, c, n)
 	if err != nil {
-		return // it was not applied, or was: its caller does not know in any case
+		return // applied or not: the caller does not know in any case
 	}
 	_, _ = io.Copy(io.Discard, answer.Body)
 	_ = answer.Body.Close()
@@ -123,7 +122,7 @@ func (t *Transport) base() http.RoundTripper {
 	return http.DefaultTransport
 }
 
-// repeat is the request with the body that was read from it.
+// repeat returns the request with the body that was read from it.
 func repeat(ctx context.Context, r *http.Request, body []byte) *http.Request {
 	again := r.Clone(ctx)
 	setBody(again, body)
@@ -144,7 +143,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// number counts a call and returns its running number, from 1.
+// number counts a call and returns its number, from 1.
 func (t *Transport) number() uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -164,10 +163,10 @@ func (t *Transport) count(kind string) {
 	t.counts[kind]++
 }
 
-// Counts returns how many calls met which fault so far: "conflict" (by chance),
+// Counts returns how many calls had which fault so far: "conflict" (by chance),
 // "inflight" (by another transaction), "throttle", "error", "lost", "late",
-// "send-failed" and "send-lost"; "calls" is how many there were at all. A call
-// may meet two: a lost or late one may also find its item in flight.
+// "send-failed" and "send-lost"; "calls" is the total. A call may have two: a lost or
+// late one may also find its item in flight.
 func (t *Transport) Counts() map[string]int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
