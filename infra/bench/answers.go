@@ -14,8 +14,7 @@ const (
 	shards = 50
 )
 
-// saleAnswer is GetItem's answer for a sale that is open, with every shard in
-// stock or none.
+// saleAnswer is GetItem's answer for an open sale with stock in every shard or in none.
 func saleAnswer(soldOut bool) answer {
 	now := time.Now()
 	empty := ""

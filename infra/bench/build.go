@@ -13,8 +13,8 @@ import (
 
 var errFunction = errors.New("the function failed")
 
-// goBuild builds a program as the Makefile builds a function, for this machine
-// or, with an architecture, for Linux on that.
+// goBuild builds a program as the Makefile builds a function, for this machine or, if
+// arch is given, for Linux on arch.
 func goBuild(ctx context.Context, root, pkg, to, arch string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-tags", "lambda.norpc", "-ldflags=-s", "-o", to, pkg)
 	cmd.Dir = root
@@ -28,7 +28,7 @@ func goBuild(ctx context.Context, root, pkg, to, arch string) error {
 	return nil
 }
 
-// zipSizes are the sizes of what is uploaded, for Lambda's arm64.
+// zipSizes returns the sizes of the deployment packages for arm64.
 func zipSizes(ctx context.Context, root, dir string) (lines []string, err error) {
 	for _, name := range []string{"purchase", "finalize", "query", "seed", "reconcile", "bare"} {
 		pkg := "./functions/" + name
@@ -48,7 +48,7 @@ func zipSizes(ctx context.Context, root, dir string) (lines []string, err error)
 	return lines, nil
 }
 
-// counter counts what is written to it.
+// counter counts the bytes written to it.
 type counter int64
 
 func (c *counter) Write(p []byte) (int, error) {

@@ -15,8 +15,8 @@ import (
 	"flashsale/shared/ledger"
 )
 
-// capture keeps the inputs of the calls that a handler makes, so that the bare
-// side makes exactly these, however the ledger changes.
+// capture records the inputs of a handler's calls, so that the bare side always makes
+// exactly the same calls.
 type capture struct {
 	mu     sync.Mutex
 	inputs []any
@@ -30,7 +30,7 @@ func (c *capture) take() []any {
 	return inputs
 }
 
-// attach makes every client of the configuration show its inputs.
+// attach makes every client of the configuration record its inputs.
 func (c *capture) attach(cfg aws.Config) aws.Config {
 	cfg = cfg.Copy()
 	note := middleware.InitializeMiddlewareFunc("capture", func(
@@ -47,7 +47,7 @@ func (c *capture) attach(cfg aws.Config) aws.Config {
 	return cfg
 }
 
-// bareClients are the clients as the functions make them, and nothing else.
+// bareClients are the functions' clients alone.
 type bareClients struct {
 	table *dynamodb.Client
 	queue *sqs.Client
@@ -60,8 +60,7 @@ func newBareClients(cfg aws.Config) bareClients {
 	}
 }
 
-// replay makes the calls again, one after the other. A cancelled transaction is
-// an answer as good as any.
+// replay makes the calls again in order. A cancelled transaction is not an error.
 func (b bareClients) replay(ctx context.Context, inputs []any) error {
 	for _, input := range inputs {
 		err := b.call(ctx, input)
@@ -94,5 +93,5 @@ func (b bareClients) call(ctx context.Context, input any) (err error) {
 	return err
 }
 
-// errUnknownCall: the ledger makes a call that call does not know yet.
+// errUnknownCall: the ledger makes a call that is not supported here yet.
 var errUnknownCall = errors.New("no such call")

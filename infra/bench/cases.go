@@ -28,11 +28,11 @@ import (
 // benchCase is one outcome of one function.
 type benchCase struct {
 	name       string
-	handler    func() error // one invocation, event and answer in JSON
-	bare       func() error // the same calls alone; nil if a steady invocation makes none
-	operations int          // in one round: many collections of garbage, which come by the megabyte
-	status     int          // of the answer, 0 where there is none
-	// calls are the bare side's.
+	handler    func() error // one invocation, with event and answer in JSON
+	bare       func() error // the same calls only; nil if a warm invocation makes none
+	operations int          // in one round: enough for many garbage collections
+	status     int          // of the answer, 0 if there is none
+	// calls are the bare side's calls.
 	calls []any
 }
 
@@ -54,8 +54,8 @@ func newQuery(b *ledger.Ledger, _ *orderq.Sender, log *telemetry.Log) any {
 	return httpapi.Serve(query.New(b, log, clock.Wall).Handle)
 }
 
-// cases are all of them. Log lines go to log; root is the repository; clean
-// frees what they hold.
+// cases returns all cases. Log lines go to log; root is the repository; clean releases
+// their resources.
 func cases(ctx context.Context, root string, log io.Writer) (all []*benchCase, clean func(), err error) {
 	requests := map[string]*crowd{}
 	for _, name := range []string{"purchase.json", "query-claim.json"} {
@@ -125,8 +125,8 @@ func cases(ctx context.Context, root string, log io.Writer) (all []*benchCase, c
 	return all, clean, nil
 }
 
-// prepare makes both sides over the same endpoint. The calls of the bare side
-// are those that the handler makes once its environment is warm.
+// prepare makes both sides over the same endpoint. The bare side's calls are those of
+// the handler in a warm environment.
 func (c *benchCase) prepare(
 	ctx context.Context, make factory, event func() []byte, endpoint func(*config.LoadOptions) error, log io.Writer,
 ) error {
@@ -192,7 +192,7 @@ func build(cfg aws.Config, make factory, out io.Writer) (lambda.Handler, error) 
 	return lambda.NewHandler(make(book, queue, log)), nil
 }
 
-// expect makes sure that what is measured is what the case is named after.
+// expect checks that the answer is the one that the case is meant to measure.
 func (c *benchCase) expect(answer []byte) error {
 	var a struct {
 		StatusCode        int

@@ -16,7 +16,7 @@ func claimKey(user string) string {
 }
 
 // finalizeEndpoints answer for a batch of pending claims of these users: found,
-// numbered, confirmed, recorded, the same at every repeat.
+// numbered, confirmed and recorded, the same every time.
 func finalizeEndpoints(users []string) endpoints {
 	items := make([]string, len(users))
 	for i, user := range users {

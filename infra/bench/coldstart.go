@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// patience is how long one cold start may take before the run is given up.
+// patience is how long one cold start may take before the run is aborted.
 const patience = time.Minute
 
 // start is one cold start: from before the process began until its first
 // response had arrived.
 type start struct{ wall, cpu time.Duration }
 
-// measureInit cold-starts the real purchase function and the bare one in turns
-// and returns the closing lines.
+// measureInit alternately cold-starts the real purchase function and the bare one and
+// returns the summary lines.
 func measureInit(ctx context.Context, out io.Writer, root string, starts int) ([]string, error) {
 	dir, err := os.MkdirTemp("", "flashsale-bench-")
 	if err != nil {
@@ -89,7 +89,7 @@ func coldStart(ctx context.Context, program, awsURL string, event []byte) (start
 	select {
 	case err := <-answered:
 		s.wall = time.Since(began)
-		cancel() // kills it: it would ask for more events for ever
+		cancel() // kills it: it would ask for more events forever
 		<-exited
 		s.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 		return s, err
@@ -98,7 +98,7 @@ func coldStart(ctx context.Context, program, awsURL string, event []byte) (start
 	}
 }
 
-// runtimeAPI is the Lambda Runtime API with one event to give.
+// runtimeAPI is the Lambda Runtime API with one event.
 func runtimeAPI(event []byte, answered chan<- error) http.Handler {
 	events := make(chan []byte, 1)
 	events <- event
@@ -110,7 +110,7 @@ func runtimeAPI(event []byte, answered chan<- error) http.Handler {
 			h.Set("Lambda-Runtime-Aws-Request-Id", "8476a536-e9f4-11e8-9739-2dfe598c3fcd")
 			h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(patience).UnixMilli(), 10))
 			h.Set("Content-Length", strconv.Itoa(len(event)))
-			_, _ = w.Write(event) // fails only if the program is gone, which is noticed
+			_, _ = w.Write(event) // fails only if the program has ended, which is detected
 		case <-r.Context().Done():
 		}
 	})

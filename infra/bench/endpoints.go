@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// answer is what an operation answers, always the same.
+// answer is an operation's constant answer.
 type answer struct {
 	status int
 	body   []byte
@@ -25,8 +25,8 @@ func answerOf(status int, body string) answer {
 	return answer{status, []byte(body), strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(body))), 10)}
 }
 
-// endpoints answer DynamoDB's and SQS's operations by name, as cheaply as can
-// be: their cost is on both sides of every comparison. They serve in process as
+// endpoints answer DynamoDB's and SQS's operations by name, as cheaply as possible,
+// because their cost is on both sides of every comparison. They are used in process as
 // a client's transport, and over a socket as a handler.
 type endpoints map[string]answer
 
@@ -55,7 +55,7 @@ func (e endpoints) RoundTrip(r *http.Request) (*http.Response, error) {
 func (e endpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the caller is gone
+		return // the caller has gone
 	}
 	a := e.answer(r.Header.Get("X-Amz-Target"), body)
 	h := w.Header()
@@ -64,15 +64,15 @@ func (e endpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Amzn-Requestid", requestID)
 	h.Set("Content-Length", strconv.Itoa(len(a.body)))
 	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body) // fails only if the caller is gone
+	_, _ = w.Write(a.body) // fails only if the caller has gone
 }
 
-// getSale stands for the GetItem of a sale, apart from those of other items.
+// getSale names the GetItem of a sale, as opposed to other items.
 const getSale = "GetItem SALE"
 
 const requestID = "V8LTRMHDC3FSBN1PQ6ZKD0J5YWXV8LTRMHDC3FSBN1PQ6ZKD0J5Y"
 
-// answer takes the operation out of the target, "DynamoDB_20120810.GetItem".
+// answer finds the answer by the target, like "DynamoDB_20120810.GetItem".
 func (e endpoints) answer(target string, request []byte) answer {
 	_, operation, _ := strings.Cut(target, ".")
 	switch {

@@ -12,8 +12,7 @@ import (
 	"flashsale/shared/orderq"
 )
 
-// envelope reads one of the repository's real events, as compact as the gateway
-// sends it.
+// envelope reads one of the repository's events, compacted as the gateway sends it.
 func envelope(root, name string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(root, "events", name))
 	if err != nil {
@@ -26,12 +25,12 @@ func envelope(root, name string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// crowd is a request whose sender is another user every time, among more than an
-// environment remembers, so that no request is answered from its memory. The
-// user is overwritten in place: making the event costs nothing.
+// crowd is a request with a different user every time, among more users than an
+// environment caches, so that no request is answered from memory. The user is
+// overwritten in place, so making the event costs nothing.
 type crowd struct {
 	event []byte
-	user  []byte // where the digits of the user lie in event
+	user  []byte // the digits of the user within event
 	n     int
 }
 
@@ -54,8 +53,8 @@ func (c *crowd) next() []byte {
 	return c.event
 }
 
-// batchOf is a queue event with one message per user, like the repository's own
-// batch in everything else.
+// batchOf is a queue event with one message per user, otherwise like the repository's
+// batch event.
 func batchOf(root string, users []string) ([]byte, error) {
 	text, err := envelope(root, "finalize-batch.json")
 	if err != nil {

@@ -41,7 +41,7 @@ func run(root, only string, rounds, starts int) error {
 	if err := environment(); err != nil {
 		return err
 	}
-	// The write of the log line is part of an invocation, even if nobody reads it.
+	// Writing the log line is part of an invocation, even if the line is discarded.
 	log, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
 		return fmt.Errorf("open log: %w", err)
@@ -80,8 +80,8 @@ func run(root, only string, rounds, starts int) error {
 	return nil
 }
 
-// environment is what the functions read at their start, and what keeps every
-// client away from real AWS.
+// environment sets the variables that the functions read at start, and those that keep
+// every client away from real AWS.
 func environment() error {
 	for name, value := range map[string]string{
 		"TABLE_NAME":                  table,
@@ -90,7 +90,7 @@ func environment() error {
 		"AWS_LAMBDA_LOG_LEVEL":        "INFO",
 		"AWS_CONFIG_FILE":             os.DevNull,
 		"AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
-		"AWS_CA_BUNDLE":               "", // cannot be added to a client that is a stub
+		"AWS_CA_BUNDLE":               "", // not possible with a stub client
 	} {
 		if err := os.Setenv(name, value); err != nil {
 			return fmt.Errorf("set environment: %w", err)
@@ -101,8 +101,8 @@ func environment() error {
 
 const queueURL = "https://sqs.eu-central-1.amazonaws.com/123456789012/OrderQueue"
 
-// setBenchtime fixes the number of operations of the next testing.Benchmark, so
-// that both sides do as many and a run takes as long as it is told to.
+// setBenchtime fixes the number of operations of the next testing.Benchmark, so that
+// both sides do the same number and the duration of a run is known.
 func setBenchtime(operations int) error {
 	if err := flag.Set("test.benchtime", strconv.Itoa(operations)+"x"); err != nil {
 		return fmt.Errorf("set operations: %w", err)

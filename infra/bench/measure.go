@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// cpuTime is what this process has used so far, in user and system mode.
+// cpuTime is the CPU time of this process so far, in user and system mode.
 func cpuTime() (time.Duration, error) {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
@@ -19,9 +19,8 @@ func cpuTime() (time.Duration, error) {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano()), nil
 }
 
-// benchmark is the body of a benchmark of run. Beside the usual figures it
-// reports cpu-ns/op: on a machine shared with others the wall clock tells more
-// about them.
+// benchmark is the body of a benchmark of run. In addition to the usual figures it
+// reports cpu-ns/op: on a shared machine the wall clock depends on other processes.
 func benchmark(run func() error) func(*testing.B) {
 	return func(b *testing.B) {
 		b.ReportAllocs()
@@ -45,14 +44,13 @@ func benchmark(run func() error) func(*testing.B) {
 // sample is one round of one side.
 type sample struct{ cpu, allocs float64 }
 
-// figures are a case's rounds, handler and bare beside each other.
+// figures are the samples of a case's rounds, of handler and bare.
 type figures struct {
 	handler, bare []sample
 }
 
-// measure runs a case for so many rounds, its sides in turns, so that what
-// changes on the machine meanwhile changes both. Each round is written to out
-// in the format that benchstat reads.
+// measure runs a case for that many rounds, alternating its sides, so that changes of
+// the machine affect both. Each round is written to out in benchstat's format.
 func measure(out io.Writer, c *benchCase, rounds int) (figures, error) {
 	var f figures
 	for range rounds {
@@ -86,8 +84,8 @@ func once(out io.Writer, name string, operations int, run func() error) (sample,
 	return sample{r.Extra["cpu-ns/op"], float64(r.MemAllocs) / float64(r.N)}, nil
 }
 
-// line is the case's last word: handler over bare, the median of the rounds'
-// own ratios, or absolute figures where there is nothing to compare with.
+// line is the case's summary: handler over bare, the median of the rounds' ratios, or
+// absolute figures if there is nothing to compare with.
 func (f figures) line(name string) string {
 	cpu, allocs := make([]float64, len(f.handler)), make([]float64, len(f.handler))
 	for i, h := range f.handler {

@@ -1,8 +1,7 @@
-// Command bare is the least that a purchase function could be: aws-lambda-go, the
-// two clients, and the calls of an accepted purchase: the sale once, then one
-// transaction and one message for each event. It tries nothing twice, remembers
-// nothing and logs nothing. Cold starts of the real function are held against its
-// own, and so is the local stack's rate.
+// Command bare is the minimal purchase function: aws-lambda-go, the two clients, and
+// the calls of an accepted purchase: the sale once, then one transaction and one
+// message for each event. It has no retries, caches and logs. It is the baseline for
+// the real function's cold starts and for the local stack's rate.
 package main
 
 import (
@@ -32,7 +31,7 @@ func main() {
 		log.Fatal(err)
 	}
 	f := function{
-		// The SDK's token slows the engine down and is nothing that a purchase needs.
+		// The SDK's token slows the engine down, and a purchase does not need it.
 		table: dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { o.IdempotencyTokenProvider = nil }),
 		queue: sqs.NewFromConfig(cfg), name: aws.String(os.Getenv("TABLE_NAME")), url: aws.String(os.Getenv("ORDER_QUEUE_URL")),
 	}
@@ -46,8 +45,8 @@ type function struct {
 	look      sync.Once
 }
 
-// shards is how many the comparison's sales have. It lies in no item that is read
-// here: a bare function knows its sale.
+// shards is the number of shards of the comparison's sales, which this program does not
+// read.
 const shards = 16
 
 func (f *function) buy(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
@@ -74,7 +73,7 @@ func (f *function) buy(ctx context.Context, e events.APIGatewayV2HTTPRequest) (e
 	}, nil
 }
 
-// purchase is the transaction of the ledger, in its size and in its conditions.
+// purchase is a transaction with the size and the conditions of the ledger's.
 func (f *function) purchase(saleID, user, claim string, now int64) *dynamodb.TransactWriteItemsInput {
 	shard := sale.ShardFor(user, 0, &sale.Set{}, shards)
 	bucket := sale.BucketOf(user, sale.BucketsFor(shards))
