@@ -17,15 +17,15 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 )
 
-// Answer is what came back to a request.
+// Answer is the answer to a request.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// transportHeaders are every HTTP server's; corsHeaders are there where the API
-// is set up for other origins. The document has neither.
+// transportHeaders are set by every HTTP server, corsHeaders if the API is configured
+// for other origins. The document has neither.
 var (
 	transportHeaders = []string{"Content-Type", "Content-Length", "Date", "Connection"}
 	corsHeaders      = []string{
@@ -34,13 +34,12 @@ var (
 	}
 )
 
-// requiredHeaders is a schema's extension: the headers without which its body
-// may not come. OpenAPI can only demand headers of a whole status.
+// requiredHeaders is a schema's extension: the headers required with its body. OpenAPI
+// can only require headers for a whole status.
 const requiredHeaders = "x-required-headers"
 
-// Check compares an answer with the document and says which of the document's
-// outcomes it is. It fails if the status, a header or the body is not one that
-// the document has for this request.
+// Check compares an answer with the document and returns its outcome. It fails if the
+// document does not have the status, a header or the body for this request.
 func (c *Contract) Check(method string, u *url.URL, a Answer) (Outcome, error) {
 	route := c.find(method, u)
 	outcome := Outcome{Operation: route.Operation.OperationID, Status: a.Status}
@@ -55,7 +54,7 @@ func (c *Contract) Check(method string, u *url.URL, a Answer) (Outcome, error) {
 	return outcome, nil
 }
 
-// judge returns the schema that the body follows, nil if there is none.
+// judge returns the schema that the body matches, nil if there is no body.
 func (c *Contract) judge(route *routers.Route, method string, a Answer) (*openapi3.SchemaRef, error) {
 	response := route.Operation.Responses.Status(a.Status)
 	if response == nil {
@@ -73,7 +72,7 @@ func (c *Contract) judge(route *routers.Route, method string, a Answer) (*openap
 		}
 		return nil, nil
 	}
-	// Content.Get would take the media type's family for it.
+	// Content.Get would also match a wildcard media type.
 	media, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	content := response.Value.Content[media]
 	if content == nil {
@@ -111,7 +110,7 @@ func checkHeader(route *routers.Route, method string, a Answer) error {
 	})
 }
 
-// headText leaves out what is different in every answer and may be anything.
+// headText omits headers that differ in every answer and may have any value.
 func headText(header http.Header) string {
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(header)) {
@@ -122,7 +121,7 @@ func headText(header http.Header) string {
 	return text.String()
 }
 
-// follows returns the alternative that a body follows.
+// follows returns the alternative that a body matches.
 func follows(schema *openapi3.SchemaRef, body []byte) (*openapi3.SchemaRef, error) {
 	var value any
 	if err := json.Unmarshal(body, &value); err != nil {
@@ -137,8 +136,7 @@ func follows(schema *openapi3.SchemaRef, body []byte) (*openapi3.SchemaRef, erro
 	return nil, errors.New("the body is of no alternative's kind")
 }
 
-// speaks reports whether an alternative's constants, such as its code, are those
-// of the value.
+// speaks reports whether the value has an alternative's constants, such as its code.
 func speaks(schema *openapi3.Schema, value any) bool {
 	object, _ := value.(map[string]any)
 	for name, property := range schema.Properties {

@@ -15,11 +15,11 @@ import (
 //go:embed openapi.yaml
 var document []byte
 
-// elsewhere names the extension of the document that says what is answered to a
-// method and path which it does not have; it is an operation of that name here.
+// elsewhere is the document's extension for answers to a method and path that it does
+// not have; here it is an operation of that name.
 const elsewhere = "elsewhere"
 
-// Contract is the document, ready to judge. It is safe for concurrent use.
+// Contract is the loaded document. It is safe for concurrent use.
 type Contract struct {
 	doc        *openapi3.T
 	operations []Operation
@@ -33,14 +33,13 @@ type Operation struct {
 	ID     string
 	Method string
 	Path   string // a template such as /sales/{saleId}
-	// Public is true for an operation that asks for no token.
+	// Public is true for an operation that needs no token.
 	Public   bool
 	segments []string
 	route    *routers.Route
 }
 
-// Open reads the document that this package carries. It fails if that is not a
-// valid OpenAPI document.
+// Open reads this package's document. It fails if that is not a valid OpenAPI document.
 func Open() (*Contract, error) { return Read(document) }
 
 // Read reads another document.
@@ -87,11 +86,11 @@ func readElsewhere(doc *openapi3.T) (*routers.Route, error) {
 	return &routers.Route{Spec: doc, Path: elsewhere, PathItem: &openapi3.PathItem{}, Operation: operation}, nil
 }
 
-// Operations are the document's, in the order of their paths.
+// Operations returns the document's operations, sorted by path.
 func (c *Contract) Operations() []Operation { return slices.Clone(c.operations) }
 
-// find is the operation of a request. As at API Gateway, a path is split before
-// it is decoded, an encoded slash stays in its segment, and no variable is empty.
+// find returns the operation of a request. As in API Gateway, a path is split before it
+// is decoded, an encoded slash stays in its segment, and no variable is empty.
 func (c *Contract) find(method string, u *url.URL) *routers.Route {
 	segments := strings.Split(u.EscapedPath(), "/")
 	for _, o := range c.operations {
@@ -118,8 +117,8 @@ func (o *Operation) takes(segments []string) bool {
 	return true
 }
 
-// Outcome is one kind of answer: an operation's status, and the schema of its
-// body, which for a refusal stands for its code. Schema is "" for no body.
+// Outcome is one kind of answer: an operation's status, and the schema of its body,
+// which for a refusal implies its code. Schema is "" for no body.
 type Outcome struct {
 	Operation string
 	Status    int
@@ -130,7 +129,7 @@ func (o Outcome) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %d %s", o.Operation, o.Status, o.Schema))
 }
 
-// Outcomes are all that the document has, sorted.
+// Outcomes returns all outcomes of the document, sorted.
 func (c *Contract) Outcomes() []Outcome {
 	var all []Outcome
 	for _, o := range append(c.Operations(), Operation{route: c.elsewhere}) {
@@ -152,7 +151,7 @@ func (c *Contract) Outcomes() []Outcome {
 	return all
 }
 
-// alternatives are the schemas of which a body follows one.
+// alternatives returns the schemas of which a body must match one.
 func alternatives(schema *openapi3.SchemaRef) openapi3.SchemaRefs {
 	if len(schema.Value.OneOf) > 0 {
 		return schema.Value.OneOf

@@ -1,7 +1,6 @@
-// Package contract holds the HTTP API's contract, an OpenAPI 3.1 document, and
-// judges requests and answers by it.
+// Package contract contains the HTTP API's contract, an OpenAPI 3.1 document, and
+// checks requests and answers against it.
 //
-// It contains no code of the functions or the gateway. The tests compare what
-// those do with the document: here with the real handlers in one process, in
-// infra/e2e with the whole stack.
+// It contains no code of the functions or the gateway. The tests compare these with the
+// document: here the real handlers in one process, in infra/e2e the whole stack.
 package contract

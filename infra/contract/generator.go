@@ -12,23 +12,23 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// maxBytes is a request body's extension: how long it may be. OpenAPI has no word
+// maxBytes is a request body's extension: its maximum length. OpenAPI has no keyword
 // for that.
 const maxBytes = "x-max-bytes"
 
-// Generator draws requests from the document's schemas: good ones, and good ones
-// with faults. The same seed draws the same requests. It belongs to one goroutine.
+// Generator draws requests from the document's schemas: valid ones, and valid ones with
+// faults. The same seed draws the same requests. It belongs to one goroutine.
 type Generator struct {
 	contract *Contract
 	random   *rand.Rand
-	// Known are values of parameters, by name, that mean something where the
-	// requests go, such as sales; they are drawn beside those of the schemas.
+	// Known are values of parameters, by name, that exist in the tested system, such as
+	// sales; they are drawn in addition to those of the schemas.
 	Known map[string][]string
-	// Tokens are drawn from; there must be one that is not refused.
+	// Tokens are the tokens to draw from; at least one must not be refused.
 	Tokens []Token
 }
 
-// Generator is one of that seed.
+// Generator returns a generator with that seed.
 func (c *Contract) Generator(seed uint64) *Generator {
 	return &Generator{contract: c, random: rand.New(rand.NewPCG(seed, 0)), Tokens: []Token{{Refused: true}}}
 }
@@ -61,7 +61,7 @@ func (g *Generator) Next() (Request, error) {
 
 func (g *Generator) oneIn(n int) bool { return g.random.IntN(n) == 0 }
 
-// parameter draws a value, which fits or does not, and puts it in its place.
+// parameter draws a value, valid or not, and sets it in the request.
 func (g *Generator) parameter(r *Request, p *openapi3.Parameter) error {
 	if !p.Required && g.oneIn(2) {
 		return nil
@@ -89,7 +89,7 @@ func (g *Generator) parameter(r *Request, p *openapi3.Parameter) error {
 	return nil
 }
 
-// fieldValue is what of a text can stand in a header, as it arrives.
+// fieldValue removes from a text what cannot be in a header.
 func fieldValue(text string) string {
 	text = strings.Map(func(c rune) rune {
 		if c < ' ' && c != '\t' || c == 0x7f {
@@ -116,7 +116,7 @@ func (g *Generator) body(r *Request) {
 	}
 	wanted := r.Operation.route.Operation.RequestBody
 	if wanted == nil {
-		return // nobody reads it
+		return // it is not read
 	}
 	if limit, ok := wanted.Value.Extensions[maxBytes].(float64); ok && len(r.Body) > int(limit) {
 		r.Flaws = append(r.Flaws, http.StatusRequestEntityTooLarge)

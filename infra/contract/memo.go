@@ -2,11 +2,11 @@ package contract
 
 import "sync"
 
-// maxRemembered bounds a memo; beyond it a memo starts anew.
+// maxRemembered bounds a memo; a full memo is cleared.
 const maxRemembered = 10_000
 
-// memo remembers verdicts: to judge is to compile a schema each time, and a crowd
-// is told the same few things again and again.
+// memo caches verdicts: each check compiles a schema, and a crowd gets the same few
+// answers again and again.
 type memo[V any] struct {
 	mu    sync.Mutex
 	known map[string]verdict[V]

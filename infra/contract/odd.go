@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// oddTexts stand where a short identifier belongs.
+// oddTexts replace a short identifier.
 var oddTexts = []string{
 	"", " ", ".", "..", "../orders", "a/b", "a#b", "a|b", "a?b=c", "a;b", "a%b", "%2e%2e", "a\\b", "a&b", "'", `"`, `"a`, "a b", " a", "a ",
 	"null", "true", "-1", "+1", "0", "00", "01", "1.5", "1e9", "0x10", "NaN", "9223372036854775807", "9223372036854775808",
@@ -18,7 +18,7 @@ var oddTexts = []string{
 // oddLengths are around the limits of the contract, and far beyond.
 var oddLengths = []int{63, 64, 65, 66, 128, 129, 255, 1024, 1025, 4000}
 
-// oddBodies stand where an empty object belongs.
+// oddBodies replace an empty object.
 var oddBodies = []string{
 	"null", "true", "0", `""`, `"{}"`, "[]", "[{}]", "{", "}", "{}{}", "{},", "{}x", "x{}", `{"quantity":2}`, `{"":null}`, `{"a":1,"a":2}`,
 	`{"__proto__":{}}`, "{ }", "\t{\r\n}\n", "\ufeff{}", "{\u00a0}", "{\x00}", "\x00", "\xff\xfe{\x00}\x00", "// {}", "{/**/}", "a=b", "<a/>",
@@ -42,8 +42,8 @@ var oddHeaders = [][2]string{
 
 var oddMethods = []string{"PUT", "PATCH", "DELETE", "OPTIONS", "HEAD", "TRACE", "get", "POSTX", "PROPFIND"}
 
-// oddText is a text that most likely does not fit a schema: one of the list, one
-// of an odd length, or a good one with a fault in one place.
+// oddText is a text that probably does not match a schema: one of the list, one of an
+// odd length, or a valid one with a single fault.
 func oddText(good string, r *rand.Rand) string {
 	switch r.IntN(4) {
 	case 0:

@@ -10,28 +10,28 @@ import (
 	"strconv"
 )
 
-// Token is an Authorization header, "" for none, and what to expect of it.
+// Token is an Authorization header, "" for none, and its expected result.
 type Token struct {
 	Authorization string
-	// Refused is one that API Gateway does not let through; Unfit one that it does,
-	// with a sub that is no user id.
+	// Refused: API Gateway refuses it; Unfit: API Gateway accepts it, but its sub is
+	// not a valid user id.
 	Refused, Unfit bool
 }
 
 // Request is a drawn request.
 type Request struct {
-	Operation Operation // the one it was drawn for; Target may be another one
+	Operation Operation // the one it was drawn for; Target may differ
 	Method    string
 	Path      string // escaped, with a query
 	Header    http.Header
 	Body      []byte
 	Token     Token
-	// Flaws are the statuses that its parts ask for: 400 for a parameter that does
-	// not fit its schema, and so on. Without one it is a good request.
+	// Flaws are the statuses that its parts cause: 400 for a parameter that does not
+	// match its schema, and so on. Without any it is a valid request.
 	Flaws []int
 }
 
-// HTTP is the request to a server. It fails if the path is not one.
+// HTTP returns the request to a server. It fails if the path is invalid.
 func (r *Request) HTTP(ctx context.Context, base string) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, r.Method, base+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
@@ -49,8 +49,8 @@ func (r *Request) String() string {
 		r.Method, excerpt([]byte(r.Path)), r.Header, excerpt(r.Body), r.Flaws, r.Token.Refused)
 }
 
-// large is about where the document's 431 begins: the client adds headers of its
-// own.
+// large is about the size at which the document's 431 begins: the client adds its own
+// headers.
 const large = 9_000
 
 func (r *Request) isLarge() bool {
@@ -61,9 +61,8 @@ func (r *Request) isLarge() bool {
 	return size > large
 }
 
-// Judge says whether an outcome of the contract is one that this request may
-// have: a refused token gets a 401, a flawed request the matching problem, a good
-// one none, and nothing gets a 500.
+// Judge checks that an outcome is allowed for this request: a refused token gets a 401,
+// a flawed request the matching problem, a valid one none, and nothing gets a 500.
 func (r *Request) Judge(got Outcome) error {
 	fail := func(want string) error { return fmt.Errorf("got %s, want %s", got, want) }
 	switch {
@@ -78,7 +77,7 @@ func (r *Request) Judge(got Outcome) error {
 			return fail("404")
 		}
 	case got.Operation != r.Operation.ID:
-		return nil // a flaw made it another operation, about which nothing is known
+		return nil // a flaw made it another operation, with unknown expectations
 	case !r.Operation.Public && r.Token.Refused:
 		if got.Status != http.StatusUnauthorized {
 			return fail("401")
@@ -99,7 +98,8 @@ func (r *Request) Judge(got Outcome) error {
 	return nil
 }
 
-// isOrderID says what the document can say of an order id in words only.
+// isOrderID checks the part of an order id's format that the document states only in
+// prose.
 func isOrderID(text string) bool {
 	id, err := strconv.ParseUint(text, 10, 63)
 	return err == nil && uint32(id) != 0

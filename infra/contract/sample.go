@@ -10,8 +10,8 @@ import (
 // most bounds how often an unbounded repetition is drawn.
 const most = 8
 
-// sample draws a text that matches a pattern. A repetition is as short or as
-// long as it may be as often as it is anything between: mistakes live at limits.
+// sample draws a text that matches a pattern. A third of the repetitions have the
+// minimum length and a third the maximum: mistakes are most likely at limits.
 func sample(pattern string, r *rand.Rand) (string, error) {
 	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -75,7 +75,7 @@ func times(least, limit int, r *rand.Rand) int {
 	return least + r.IntN(limit-least+1)
 }
 
-// fromClass draws from ranges, which stand in pairs.
+// fromClass draws from ranges, given as pairs.
 func fromClass(ranges []rune, r *rand.Rand) rune {
 	n := 0
 	for i := 0; i < len(ranges); i += 2 {

@@ -7,21 +7,20 @@ import (
 	"net/http"
 )
 
-// Transport checks every answer that comes through it.
+// Transport checks every answer that passes through it.
 type Transport struct {
 	Contract *Contract
 	Base     http.RoundTripper
-	// Covers says which requests the contract is about; nil means all.
+	// Covers reports whether the contract applies to a request; nil means always.
 	Covers func(*http.Request) bool
-	// Met, if not nil, is told of every answer within the contract, and Broken of
-	// every other one; both may be called by many goroutines at once.
+	// Met, if not nil, is called for every answer within the contract, and Broken for
+	// every other one; both must be safe for concurrent use.
 	Met    func(Outcome)
 	Broken func(error)
 }
 
-// RoundTrip implements http.RoundTripper. The answer is passed on, whatever the
-// contract says of it. One whose body does not arrive is an error, as it is for
-// whoever reads it later.
+// RoundTrip implements http.RoundTripper. The answer is passed on, even if it breaks
+// the contract. An incomplete body is an error, as it would be for a later reader.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := t.Base.RoundTrip(r)
 	if err != nil || t.Covers != nil && !t.Covers(r) {
@@ -43,7 +42,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// CloseIdleConnections lets an http.Client end the connections that nobody uses.
+// CloseIdleConnections lets an http.Client close idle connections.
 func (t *Transport) CloseIdleConnections() {
 	if base, ok := t.Base.(interface{ CloseIdleConnections() }); ok {
 		base.CloseIdleConnections()
