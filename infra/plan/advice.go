@@ -13,38 +13,36 @@ import (
 const (
 	// targetConflicts is p*, the share of transactions that may conflict.
 	targetConflicts = 0.2
-	// unitsPerTry is what a transaction of two small items costs, unitsToConfirm
-	// what an order costs afterwards: claim, order and a share of its number.
+	// unitsPerTry is the cost of a transaction of two small items, unitsToConfirm the
+	// cost of confirming an order: claim, order and a share of the sequence.
 	unitsPerTry, unitsToConfirm = 4, 2.04
-	// busyLoad is how much of the time an item is in a transaction when 1 % of the
-	// buyers hear "busy": six tries, each on another shard.
+	// busyLoad is the share of time an item is in a transaction when 1 % of the buyers
+	// get "busy": six tries, each on another shard.
 	busyLoad = 0.5
-	// unitsInBucket is what an order takes of its claim bucket: two for the claim,
+	// unitsInBucket is an order's write units in its claim bucket: two for the claim,
 	// about one for tries that conflict, one to confirm it.
 	unitsInBucket = 4
-	// partitionWrites is what DynamoDB gives one partition, in write units a second.
+	// partitionWrites is DynamoDB's limit for one partition, in write units a second.
 	partitionWrites = 1000
-	// batch is how many order messages finalize gets at once, and batchTime about
-	// how long it takes for them.
+	// batch is the size of finalize's batches, and batchTime about how long one takes.
 	batch, batchTime = 25, 100 * time.Millisecond
 	// queryTime is about how long QueryFunction takes, pollEvery how often a winner
-	// asks, and waiting how long winners wait for their order at most.
+	// polls, and waiting the longest time until an order is confirmed.
 	queryTime, pollEvery, waiting = 10 * time.Millisecond, 1500 * time.Millisecond, 3 * time.Second
 	// tableQuota, lambdaQuota and gatewayQuota are an account's defaults in
 	// write units of a table, concurrent executions and requests a second.
 	tableQuota, lambdaQuota, gatewayQuota = 40_000, 1000, 10_000
-	// coldWrites is what a new on-demand table takes.
+	// coldWrites is the capacity of a new on-demand table, in write units a second.
 	coldWrites = 4000
-	// perConcurrency is Lambda's limit of requests a second for each unit of
-	// concurrency.
+	// perConcurrency is Lambda's limit of requests a second per unit of concurrency.
 	perConcurrency = 10
-	// keptFree is the part of the account's concurrency nobody may reserve.
+	// keptFree is the part of the account's concurrency that cannot be reserved.
 	keptFree = 100
 	// sampled is how many users are simulated after the sale is over.
 	sampled = 20_000
 )
 
-// wish is what the seller knows.
+// wish is the seller's input.
 type wish struct {
 	users   int
 	stock   int64
@@ -52,12 +50,12 @@ type wish struct {
 	window  time.Duration
 	latency time.Duration
 	memory  int
-	// writes is what the account allows a table, in write units a second.
+	// writes is the account's quota for a table, in write units a second.
 	writes int
 	seed   uint64
-	// front: CloudFront answers the sale page, so QueryFunction sees buyers only.
+	// front: CloudFront answers the sale page, so QueryFunction only serves buyers.
 	front  bool
-	region string // whose prices
+	region string // for the prices
 }
 
 func (w wish) check() error {
@@ -80,7 +78,7 @@ func (w wish) check() error {
 	return nil
 }
 
-// advice is what to configure.
+// advice is the recommended configuration.
 type advice struct {
 	shards, buckets int
 	warmWrites      int
@@ -89,9 +87,9 @@ type advice struct {
 	finalizers      int     // reserved for FinalizeFunction, and its batches at once
 	queries         int     // reserved for QueryFunction
 	queryRate       float64 // requests a second
-	// throttle is how many purchases a second the gateway shall let in. What
-	// comes beyond the functions' concurrency would be refused by Lambda, as a
-	// 503 of the gateway's; its throttle says 429 instead.
+	// throttle is how many purchases a second the gateway should admit. Beyond the
+	// functions' concurrency Lambda would refuse them, with a 503 of the gateway; its
+	// throttle answers 429 instead.
 	throttle float64
 	rates    rates
 	quotas   []string // to raise, in words
@@ -99,20 +97,20 @@ type advice struct {
 
 // rates are orders a second.
 type rates struct {
-	// advised is where a fifth of the transactions conflict, busy where about 1 %
-	// of the buyers hear "busy", and ceiling where the shards are in transactions
-	// all the time. None of them is a limit for a short while: with shards to choose
-	// from, a sale can sell faster than advised, at the price of conflicts.
+	// advised is the rate at which a fifth of the transactions conflict, busy at which
+	// about 1 % of the buyers get "busy", and ceiling at which the shards are in
+	// transactions all the time. For a short time a sale can exceed advised, at the
+	// price of more conflicts.
 	advised, busy, ceiling float64
 	// buckets is the ceiling of the claim buckets, table that of the write units at
 	// the advised share of conflicts.
 	buckets, table float64
 }
 
-// bound is the lower of what the shards are advised for and what the table gives.
+// bound is the lower of the rates of the shards and of the table.
 func (r rates) bound() float64 { return min(r.advised, r.table) }
 
-// reserved is what all functions take of the account's concurrency.
+// reserved is the reserved concurrency of all functions.
 func (a advice) reserved() int { return a.concurrency + a.finalizers + a.queries + reconcilers }
 
 // accountConcurrency is the quota that the advice needs.
@@ -121,9 +119,9 @@ func (a advice) accountConcurrency() int { return max(lambdaQuota, a.reserved()+
 // reconcilers is ReconcileFunction's reserved concurrency in template.yaml.
 const reconcilers = 1
 
-// advise sizes the parts for the peak: shards so that a fifth of the
-// transactions conflict, the table for what they cost, and an environment for
-// everybody who is inside at once.
+// advise sizes the parts for the peak: shards so that a fifth of the transactions
+// conflict, the table for what they cost, and an environment for every concurrent
+// request.
 func advise(w wish) advice {
 	perOrder := unitsPerTry/(1-targetConflicts) + unitsToConfirm
 	want := min(w.peak, float64(w.writes)/perOrder)
@@ -135,8 +133,8 @@ func advise(w wish) advice {
 		advised: float64(a.shards) * perShard, busy: float64(a.shards) * busyLoad / w.window.Seconds(),
 		ceiling: float64(a.shards) / w.window.Seconds(), buckets: float64(a.buckets) * partitionWrites / unitsInBucket,
 	}
-	// Conflicts rise above the plan while more come than can be served, and when
-	// shards run empty everybody who comes before the news tries in vain.
+	// Conflicts exceed the plan while there are more requests than can be served, and
+	// requests try empty shards in vain until the environments have read about them.
 	units := max(1.5*min(want, a.rates.advised)*perOrder, w.peak*unitsPerTry)
 	a.warmWrites = int(min(float64(w.writes), max(coldWrites, 1000*math.Ceil(units/1000))))
 	a.rates.table = float64(a.warmWrites) / perOrder
@@ -148,7 +146,7 @@ func advise(w wish) advice {
 	a.finalizers = min(1000, max(20, int(math.Ceil(1.5*orders/batch*batchTime.Seconds()))))
 	a.queryRate = min(float64(w.stock), orders*waiting.Seconds()) / pollEvery.Seconds()
 	if !w.front {
-		a.queryRate += w.peak // everybody looks at the sale page once
+		a.queryRate += w.peak // everybody requests the sale page once
 	}
 	a.queryRate = math.Ceil(1.2 * a.queryRate)
 	a.queries = max(10, int(math.Ceil(a.queryRate*queryTime.Seconds())), int(math.Ceil(a.queryRate/perConcurrency)))

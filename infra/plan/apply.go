@@ -10,7 +10,7 @@ import (
 	"flashsale/infra/deploy/samconfig"
 )
 
-// parameters are the template's, as the advice has them for a sale that opens then.
+// parameters returns the template's parameters for the advice and the opening time.
 func (a advice) parameters(o output) map[string]string {
 	whole := func(x float64) string { return strconv.Itoa(int(math.Ceil(x))) }
 	p := map[string]string{
@@ -35,14 +35,14 @@ func (a advice) parameters(o output) map[string]string {
 	return p
 }
 
-// localTime is how EventBridge spells an instant in at(…).
+// localTime is EventBridge's format of an instant in at(…).
 const localTime = "2006-01-02T15:04:05"
 
-// keptForGood are what DynamoDB never lowers: a deployment that asks for less than
-// the table has fails.
+// keptForGood are parameters that can never be lowered: a deployment with less than the
+// table has fails.
 var keptForGood = []string{"WarmWriteUnitsPerSecond", "WarmReadUnitsPerSecond"}
 
-// apply writes what the sale needs for make preflight and make deploy.
+// apply writes the sale's parameters for make preflight and make deploy.
 func apply(o output, a advice) error {
 	e, err := samconfig.Read(o.config, o.environment)
 	if err != nil {
@@ -50,7 +50,7 @@ func apply(o output, a advice) error {
 	}
 	p := a.parameters(o)
 	for _, name := range keptForGood {
-		had, _ := strconv.Atoi(e.Parameters[name]) // no number: nothing
+		had, _ := strconv.Atoi(e.Parameters[name]) // not a number: 0
 		if now, _ := strconv.Atoi(p[name]); had > now {
 			p[name] = strconv.Itoa(had)
 		}
@@ -66,7 +66,7 @@ func apply(o output, a advice) error {
 	return nil
 }
 
-// rest takes back what a sale needed, except for what cannot be taken back.
+// rest removes a sale's parameters, except those that cannot be undone.
 func rest(o output) error {
 	e, err := samconfig.Read(o.config, o.environment)
 	if err != nil {
@@ -88,8 +88,8 @@ func rest(o output) error {
 		}
 	}
 	if own.Parameters["MaxWriteRequestUnits"] == "" && e.Parameters["MaxWriteRequestUnits"] != "" {
-		// Leaving it out would leave the limit in place, and CloudFormation may refuse
-		// -1: its schema of the table has a minimum of 1.
+		// Leaving it out would keep the limit, and CloudFormation may refuse -1: its
+		// schema of the table has a minimum of 1.
 		warm, _ := strconv.Atoi(p["WarmWriteUnitsPerSecond"])
 		p["MaxWriteRequestUnits"] = strconv.Itoa(max(tableQuota, warm))
 	}

@@ -1,5 +1,5 @@
-// Command plan sizes a sale before it happens: shards, capacity, concurrency and
-// quotas for a crowd, and what then is to be expected in seconds and dollars.
+// Command plan sizes a sale before it happens: shards, capacity, concurrency and quotas
+// for a crowd, and the expected time and cost.
 //
 // It contains rules of thumb, prices and the printing; package model simulates
 // the sale with the real functions, in virtual time.
@@ -40,14 +40,14 @@ func main() {
 	}, os.Exit)
 }
 
-// output is where the answer goes.
+// output is where the plan is written.
 type output struct {
 	json          bool
 	chart         string
 	config        string    // the SAM CLI's configuration file
-	environment   string    // whose parameters to write; empty: none
+	environment   string    // whose parameters to write; empty means none
 	opens         time.Time // when the sale opens
-	rest          bool      // write those of the time after it
+	rest          bool      // write the parameters for after the sale
 	out, progress io.Writer
 }
 
@@ -97,8 +97,8 @@ func parse(args []string, stderr io.Writer) (wish, output, error) {
 }
 
 func run(t *testing.T, w wish, o output) error {
-	// In virtual time goroutines mostly wait for each other: a second processor is
-	// woken for nothing, and the heap is small for what is allocated.
+	// In virtual time goroutines mostly wait for each other, so a second processor
+	// would be woken in vain; and the heap is small compared to the allocations.
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(400)
 	if o.rest {
@@ -112,7 +112,7 @@ func run(t *testing.T, w wish, o output) error {
 	if err != nil {
 		return err
 	}
-	// The other end of the range is only asked how fast it sells.
+	// The other end of the range is only needed for the selling rate.
 	shared.Partitions, shared.UntilSold, shared.NoFinalize, shared.Progress = 0, true, true, nil
 	unshared, err := model.In(t, shared)
 	if err != nil {

@@ -16,14 +16,14 @@ const (
 	unitsPerPoll = 1
 )
 
-// bill prices a run as AWS would. The one-time charge of WarmThroughput is not in
-// it, nor storage, metrics, data transfer and the sale page.
+// bill prices a run as AWS would, without WarmThroughput's one-time charge, storage,
+// metrics, data transfer and the sale page.
 func bill(r *model.Result, a advice, region string) []price.Line {
 	gb := float64(r.Config.MemoryMB) / 1024
 	list, _ := price.Find(region, price.Architecture)
 	return price.Bill(list, price.Usage{
-		// Lambda's own refusals reach it through API Gateway, which bills them; what
-		// the gateway's throttle refuses costs nothing.
+		// API Gateway bills requests that Lambda refuses, but not those that its own
+		// throttle refuses.
 		Requests:      r.PurchaseInvocations + r.RateThrottled + r.LambdaThrottled + r.Polls,
 		Invocations:   r.Invocations + r.Polls,
 		GBSeconds:     gb * (r.Busy.Seconds() + r.Polls*queryTime.Seconds()),

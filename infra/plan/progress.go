@@ -8,7 +8,7 @@ import (
 	"flashsale/infra/model"
 )
 
-// progress is a line that is written over as the simulated sale goes on.
+// progress is a line that is redrawn during the simulated sale.
 type progress struct {
 	out     io.Writer
 	wish    wish
@@ -19,7 +19,7 @@ func newProgress(out io.Writer, w wish) *progress {
 	return &progress{out: out, wish: w, percent: -1}
 }
 
-// show draws the line when it has changed. Failing to is no reason to stop.
+// show draws the line when it has changed. Errors are ignored.
 func (p *progress) show(now model.Progress) {
 	sold := 100 * now.Sold / p.wish.stock
 	percent := 100 * now.Came / p.wish.users

@@ -12,7 +12,7 @@ import (
 	"flashsale/infra/model"
 )
 
-// pageBy says who answers the sale page.
+// pageBy describes who answers the sale page.
 func pageBy(w wish) string {
 	if w.front {
 		return "winners only: the front answers the sale page"
@@ -20,7 +20,7 @@ func pageBy(w wish) string {
 	return "winners, and everybody once for the sale page; FRONT=1 leaves that to the front"
 }
 
-// plan is the answer in one object.
+// plan is the whole result.
 type plan struct {
 	Shards              int `json:"shards"`
 	Buckets             int `json:"buckets"`
@@ -29,8 +29,8 @@ type plan struct {
 	FinalizeConcurrency int `json:"finalizeConcurrency"`
 	QueryConcurrency    int `json:"queryConcurrency"`
 	AccountConcurrency  int `json:"accountConcurrency"`
-	// OrdersPerSecond is with hot keys on shared partitions, which everything else
-	// here is, too; OrdersPerSecondUnshared with a partition for each key.
+	// OrdersPerSecond assumes hot keys on shared partitions, like all other fields;
+	// OrdersPerSecondUnshared assumes a partition for each key.
 	OrdersPerSecond         float64 `json:"ordersPerSecond"`
 	OrdersPerSecondUnshared float64 `json:"ordersPerSecondUnshared"`
 	AdvisedOrdersPerSecond  float64 `json:"advisedOrdersPerSecond"`

@@ -1,8 +1,8 @@
-// Package estimate plays the selling of a sale a second time, to check the plan.
+// Package estimate simulates the selling of a sale a second time, to check the plan.
 //
-// It is an event simulation that was written from README.md, infra/docs/GUARANTEES.md and
-// AWS's documents. It shares no code with infra/model or with the functions, so a
-// mistake in one of them shows as a difference between the two.
+// It is an event simulation based on README.md, infra/docs/GUARANTEES.md and AWS's
+// documentation. It shares no code with infra/model or the functions, so a mistake in
+// either shows as a difference.
 package estimate
 
 import (
@@ -11,14 +11,14 @@ import (
 	"math/rand/v2"
 )
 
-// What the documents say, in seconds unless named otherwise.
+// Documented figures, in seconds unless noted otherwise.
 const (
 	window      = 0.010 // a transaction keeps its items busy
 	transaction = 0.020 // median
 	read, write = 0.004, 0.006
 	send        = 0.008
 	coldStart   = 0.250
-	eventCPU    = 0.0002 // on a whole processor
+	eventCPU    = 0.0002 // on a full processor
 	callCPU     = 0.00025
 	slowdown    = 1769.0 / 512 // of 512 MB
 	snapshotAge = 1.5
@@ -30,37 +30,36 @@ const (
 	burst       = 0.1 // of the table's units and a partition's, as time at the full rate
 	// Lambda starts 1,000 environments of a function at once and 100 a second.
 	startsAtOnce, startsPerSecond = 1000, 100
-	// blind is the share of the environments that write of an empty shard without
-	// having read the sale.
+	// blind is the share of the environments that close an empty shard without having
+	// read the sale.
 	blind = 0.2
 )
 
-// Sale is what is played.
+// Sale is the simulated sale.
 type Sale struct {
 	Users, Stock, Shards      int
 	Peak                      float64 // first requests a second at the opening
 	TableWrites               float64 // write units a second
-	Environments, Concurrency int     // ready at the opening, and at most
-	// Throttle is how many requests a second the API lets in, a second's worth at one
-	// instant, and ItemReads how many read units a second the sale item serves. 0 is
-	// any number.
+	Environments, Concurrency int     // ready at the opening, and the maximum
+	// Throttle is how many requests a second the API admits, with a burst of one
+	// second's worth, and ItemReads how many read units a second the sale item serves.
+	// 0 means unlimited.
 	Throttle, ItemReads float64
 }
 
-// Result is what came of it when the last unit was sold.
+// Result is the state when the last unit was sold.
 type Result struct {
 	Seconds                 float64 // until the last unit was sold
 	Transactions, Conflicts float64 // per order
 	WriteUnits              float64
 	Concurrency             int     // most at once
-	Requests                float64 // that a function has answered
+	Requests                float64 // answered by a function
 	Busy                    float64 // seconds of all environments
-	GiveUps                 float64 // requests that were told to come back
+	GiveUps                 float64 // requests answered with "busy"
 	Throttled, Refused      float64 // requests beyond the API's throttle, and without an environment
 }
 
-// store is a rate with what of it is not used yet. The last one that is let in may
-// take more than there is.
+// store is a token bucket. The last request admitted may take more than there is.
 type store struct{ rate, most, level, at float64 }
 
 func filled(rate, seconds float64) *store { return &store{rate, rate * seconds, rate * seconds, 0} }
@@ -94,16 +93,16 @@ func (e *events) Pop() any {
 	return last
 }
 
-// environment is one execution environment with what it knows of the shards.
+// environment is one execution environment with its cached state of the shards.
 type environment struct {
 	readAt float64
-	avoid  map[int]bool // closed, or met empty
-	closed int          // of them closed when it last read
-	// failures counts the latest reads that failed, and until is when it reads again.
+	avoid  map[int]bool // closed, or found empty
+	closed int          // number of closed ones at its last read
+	// failures counts consecutive failed reads, and until is when it reads again.
 	failures int
 	until    float64
 	known    bool // it has read the sale
-	certain  bool // by a read that may refuse
+	certain  bool // by a consistent read
 }
 
 type world struct {
@@ -113,7 +112,7 @@ type world struct {
 	now    float64
 	queue  events
 	stock  []int
-	busy   []float64 // until when a shard is in a transaction
+	busy   []float64 // end of each shard's latest transaction
 	closed map[int]bool
 	left   int
 	free   []*environment
@@ -125,7 +124,7 @@ type world struct {
 	starts *store // of environments
 }
 
-// Play sells the stock once, with the chance of that seed.
+// Play sells the stock once, with random numbers from that seed.
 func Play(s Sale, seed uint64) Result {
 	w := &world{Sale: s, random: rand.New(rand.NewPCG(seed, 7)), closed: map[int]bool{}, left: s.Stock}
 	w.stock, w.busy = make([]int, s.Shards), make([]float64, s.Shards)
@@ -153,12 +152,12 @@ func Play(s Sale, seed uint64) Result {
 
 func (w *world) after(d float64, do func()) { heap.Push(&w.queue, event{w.now + d, do}) }
 
-// spread is a latency whose 99th percentile is that many medians.
+// spread draws a latency with the given median and p99/median ratio.
 func (w *world) spread(median, p99 float64) float64 {
 	return median * math.Exp(math.Log(p99)/2.3263*w.random.NormFloat64())
 }
 
-// come lets the next user come: the rate falls exponentially from the peak.
+// come schedules the next user: the rate falls exponentially from the peak.
 func (w *world) come(i int, mass float64) {
 	if i == w.Users {
 		return
@@ -222,10 +221,10 @@ func (w *world) request() {
 	})
 }
 
-// look reads the sale if what the environment knows is older than age, or than
-// tailAge when some shards are closed. An environment that knows the sale tries once,
-// and after a failure not for 30 ms, twice as long each time, at most half a second;
-// one that does not know it yet tries as often as it may.
+// look reads the sale if the environment's snapshot is older than age, or than tailAge
+// when some shards are closed. An environment with a snapshot tries once, and after a
+// failure pauses for 30 ms, doubled each time, at most half a second; one without a
+// snapshot uses all its tries.
 func (w *world) look(e *environment, age float64, left int, then func()) {
 	units := 0.5
 	gone := e.closed == w.Shards
@@ -274,8 +273,8 @@ func (e *environment) learn(closed map[int]bool, at float64) {
 	e.avoid = closed
 }
 
-// try is one transaction, and what follows from its outcome. waits counts those
-// that ended in contention.
+// try is one transaction and the handling of its outcome. waits counts those that ended
+// in contention.
 func (w *world) try(e *environment, waits int, leave func(busy bool)) {
 	var open []int
 	for k := range w.Shards {
@@ -331,28 +330,29 @@ func (w *world) try(e *environment, waits int, leave func(busy bool)) {
 	})
 }
 
-// refuse tells the buyer that nothing is left, as soon as a read that may refuse and is
-// not too old has shown it; if it cannot be had the buyer is told to come back.
+// refuse answers "sold out" as soon as a recent consistent read has shown it; if there
+// is none, it answers "busy".
 func (w *world) refuse(e *environment, leave func(busy bool)) {
 	sure := func(age float64) bool { return e.certain && e.closed == w.Shards && w.now-e.readAt < age }
 	if sure(refusalAge) {
 		leave(false)
 		return
 	}
-	e.closed = max(e.closed, 1) // the read must be one that may refuse
+	e.closed = max(e.closed, 1) // the read must be consistent
 	e.readAt = -1e9
 	w.look(e, snapshotAge, tries, func() {
 		if sure(snapshotAge) {
 			leave(false)
 		} else if w.now-e.readAt < snapshotAge {
-			w.try(e, 0, leave) // the news is that some shard is open
+			w.try(e, 0, leave) // some shard is open after all
 		} else {
 			leave(true)
 		}
 	})
 }
 
-// close tells everybody of an empty shard, unless a look says that they know.
+// close records an empty shard in the sale item, unless a read shows that it is
+// recorded already.
 func (w *world) close(e *environment, k int, then func()) {
 	if e.avoid == nil {
 		e.avoid = map[int]bool{}
@@ -360,9 +360,9 @@ func (w *world) close(e *environment, k int, then func()) {
 	e.avoid[k] = true
 	began := w.now
 	recent := began-e.readAt < newsAge
-	e.closed = max(e.closed, 1) // the read must be one that may refuse
+	e.closed = max(e.closed, 1) // the read must be consistent
 	w.look(e, newsAge, 1, func() {
-		// What it cannot read it does not know, and most leave it to another one.
+		// If the read fails, most environments leave it to others.
 		if e.readAt >= began && w.closed[k] || e.readAt < began && !recent && w.random.Float64() > blind {
 			then()
 			return
