@@ -10,7 +10,7 @@ import (
 // z99 is the 99th percentile of the standard normal distribution.
 const z99 = 2.3263
 
-// dice are random numbers of one seed, safe for concurrent use.
+// dice is a source of random numbers from one seed, safe for concurrent use.
 type dice struct {
 	mu sync.Mutex
 	r  *rand.Rand

@@ -7,7 +7,7 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Config is one sale and the cloud under it. Default fills what stays zero.
+// Config is one sale and the AWS services under it. Zero fields get defaults.
 type Config struct {
 	Seed   uint64
 	Stock  int64 // units
@@ -27,7 +27,7 @@ type Config struct {
 	// of more, every n-th stands for n. 0 simulates all.
 	Sample int
 
-	Window      time.Duration // how long a transaction keeps its items busy
+	Window      time.Duration // how long a transaction locks its items
 	Transaction time.Duration // median of TransactWriteItems
 	Write       time.Duration // median of UpdateItem and PutItem
 	Read        time.Duration // median of GetItem and BatchGetItem
@@ -38,44 +38,42 @@ type Config struct {
 	TableReads      float64 // read units a second
 	PartitionWrites float64 // write units a second of one partition key
 	PartitionReads  float64
-	// Burst is how much unused capacity is kept, as time at the full rate.
+	// Burst is how much unused capacity accumulates, as time at the full rate.
 	Burst time.Duration
-	// Partitions is on how many partitions the keys lie, each key by its hash; 0
-	// gives every key one of its own, as if DynamoDB had split the hot ones.
+	// Partitions is the number of partitions of the table, with keys assigned by hash;
+	// 0 gives every key its own, as if DynamoDB had split the hot ones.
 	Partitions int
 
 	MemoryMB     int // of the functions
 	Environments int // ready when the sale opens (provisioned concurrency)
-	Concurrency  int // most at once (reserved concurrency)
-	// GatewayRate is how many purchases a second API Gateway lets in; one second's
-	// worth may come at an instant. It refuses the others itself, unbilled. 0 means
-	// any number.
+	Concurrency  int // maximum (reserved concurrency)
+	// GatewayRate is how many purchases a second API Gateway admits, with a burst of
+	// one second's worth. It refuses the others itself, unbilled. 0 means unlimited.
 	GatewayRate float64
-	// RequestRate is how many requests a second Lambda lets through (ten per unit
-	// of concurrency); 0 means any number.
+	// RequestRate is how many requests a second Lambda admits (ten per unit of
+	// concurrency); 0 means unlimited.
 	RequestRate float64
 	ColdStart   time.Duration // median, as a client sees it
-	// Finalizers is the most concurrent batches of order messages. Lambda begins
-	// with pollersAtFirst of them.
+	// Finalizers is the maximum of concurrent batches of order messages. Lambda starts
+	// with pollersAtFirst.
 	Finalizers int
-	// Batch is how many order messages an invocation gets at most, and Gather how
-	// long the event source waits for them: those of template.yaml unless given.
+	// Batch is the maximum of order messages per invocation, and Gather how long the
+	// event source waits for them: by default as in template.yaml.
 	Batch      int
 	Gather     time.Duration
 	NoFinalize bool
-	// UntilSold ends the run when the last unit is sold: nobody comes or repeats a
-	// request any more.
+	// UntilSold ends the run when the last unit is sold: no more requests after that.
 	UntilSold bool
 
 	// Progress, if set, is called about ten times per simulated second.
 	Progress func(Progress)
 }
 
-// Progress is how far a run has come.
+// Progress is the progress of a run.
 type Progress struct {
 	Elapsed time.Duration // since the sale opened, simulated
 	Sold    int64
-	Came    int // users that have come
+	Came    int // users that have arrived
 }
 
 func (c Config) withDefaults() Config {

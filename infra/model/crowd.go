@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// settled is how long after the last unit was sold everybody is still
-	// simulated, before a sample may stand for the rest.
+	// settled is how long after the last unit was sold all users are still simulated,
+	// before a sample may represent the rest.
 	settled = 3 * time.Second
-	// frontDoor is what the gateway adds to every answer.
+	// frontDoor is the gateway's latency, added to every answer.
 	frontDoor = 10 * time.Millisecond
 )
 
-// crowd is everybody who comes, at instants that depend on nobody's answer.
+// crowd is all users, who arrive independently of earlier answers.
 type crowd struct {
 	config Config
 	table  *table
@@ -28,12 +28,12 @@ type crowd struct {
 	dice   *dice
 	opened time.Time
 	buyers sync.WaitGroup
-	// each is how many users one stands for since sampledAt, at the end.
+	// each is how many users one represents since sampledAt, at the end.
 	each      int
 	sampledAt time.Time
 }
 
-// come lets all users come and returns when the last has his answer.
+// come starts all users and returns when the last one has an answer.
 func (c *crowd) come() {
 	mass, report := 0.0, time.Now()
 	c.each = 1
@@ -58,7 +58,7 @@ func (c *crowd) come() {
 	c.buyers.Wait()
 }
 
-// instant is when the rate has added up to that many users.
+// instant returns when that many users have arrived.
 func (c *crowd) instant(mass float64) time.Duration {
 	seconds := mass / c.config.Peak
 	if !c.config.Steady {
@@ -68,7 +68,7 @@ func (c *crowd) instant(mass float64) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// isOver reports whether the rest need not be played.
+// isOver reports whether the rest need not be simulated.
 func (c *crowd) isOver() bool {
 	return c.config.UntilSold && c.table.sold.Load() >= c.config.Stock
 }
@@ -82,12 +82,12 @@ func (c *crowd) soldOutFor() time.Duration {
 	return time.Since(c.opened) - c.tally.lastSold
 }
 
-// buy is one user: he repeats his request, after the time he is told to wait,
-// until he has a final answer.
+// buy is one user, who repeats the request after each Retry-After until there is a
+// final answer.
 func (c *crowd) buy(number int, weight float64) {
-	// The seed is in the name because the name decides the shards.
+	// The name contains the seed because it determines the shards.
 	user, began := fmt.Sprintf("user-%d-%d", c.config.Seed, number), time.Now()
-	// Of the buyer's own, so that it does not matter who draws first.
+	// Each buyer has its own, so that the order of drawing does not matter.
 	chance := newDice(c.config.Seed, 1_000_000_000+uint64(number))
 	for try := 0; ; try++ {
 		a := c.fleet.serve(user, weight)
@@ -108,7 +108,8 @@ func (c *crowd) buy(number int, weight float64) {
 				c.tally.refused(time.Since(began)+frontDoor, weight, a.transactions > 0, left)
 				return
 			case sale.Busy:
-				// As the answer's Retry-After, whose own jitter comes from no seed.
+				// Like the answer's Retry-After, whose jitter does not come from the
+				// seed.
 				wait = chance.between(time.Second, 3*time.Second)
 				c.tally.count(func(n *Counts) { n.GiveUps += weight })
 			default:

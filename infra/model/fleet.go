@@ -18,19 +18,19 @@ import (
 
 const (
 	saleID = "sale"
-	// functionTimeout is PurchaseFunction's own.
+	// functionTimeout is PurchaseFunction's timeout.
 	functionTimeout = 6 * time.Second
 	// startsPerSecond and startBurst are Lambda's scale-out of one function:
 	// 1,000 new environments every ten seconds, refilled continuously.
 	startsPerSecond, startBurst = 100, 1000
-	// fullCPU is the memory that buys one whole processor.
+	// fullCPU is the memory, in MB, that comes with one full processor.
 	fullCPU = 1769
-	// cpuPerEvent and cpuPerCall are what an event and a call to AWS cost on a
-	// whole processor; a smaller share takes longer.
+	// cpuPerEvent and cpuPerCall are the CPU time of an event and of a call to AWS on a
+	// full processor; a smaller share takes longer.
 	cpuPerEvent, cpuPerCall = 200 * time.Microsecond, 250 * time.Microsecond
 )
 
-// slowdown is how much longer a function of that memory computes.
+// slowdown is how much longer computing takes with that memory.
 func slowdown(memoryMB int) float64 { return max(1, fullCPU/float64(memoryMB)) }
 
 // environment is one execution environment of PurchaseFunction.
@@ -41,8 +41,8 @@ type environment struct {
 	handle      func(context.Context, httpapi.Request) (httpapi.Response, error)
 }
 
-// fleet is PurchaseFunction: its environments, each serving one request at a
-// time with a memory of its own.
+// fleet is PurchaseFunction: its environments, each with its own memory, serving one
+// request at a time.
 type fleet struct {
 	config Config
 	table  *table
@@ -89,9 +89,8 @@ func (f *fleet) start() *environment {
 	return &environment{client: c, handle: purchase.New(book, sender, telemetry.New(io.Discard, "purchase", clock.Wall), clock.Wall).Handle}
 }
 
-// take returns an environment that is free now, any of them with the same
-// chance, because Lambda promises no order; or starts one. nil means that the
-// request is refused, as often as weight says.
+// take returns a random free environment, because Lambda guarantees no order; or starts
+// one. nil means that the request is refused, which counts weight times.
 func (f *fleet) take(weight float64) (e *environment, cold bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -123,7 +122,7 @@ func (f *fleet) use() {
 	f.tally.count(func(n *Counts) { n.Concurrency = max(n.Concurrency, f.busy) })
 }
 
-// answer is what a client gets.
+// answer is a client's answer.
 type answer struct {
 	throttled    bool // no function was invoked
 	response     httpapi.Response
@@ -139,7 +138,7 @@ func (f *fleet) serve(user string, weight float64) answer {
 	if cold {
 		init := e.client.dice.lognormal(f.config.ColdStart, f.config.Spread)
 		time.Sleep(init)
-		billed = init / 2 // the rest is Lambda's own and not billed
+		billed = init / 2 // the rest is Lambda's and not billed
 	}
 	began := time.Now()
 	e.client.transactions.Store(0)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// bucket is a rate limit with a store of unused capacity. It may go into debt
-// by one call, whose size is known only once it has run.
+// bucket is a token bucket. It may go into debt by one call, whose size is known only
+// once it has run.
 type bucket struct {
 	rate, depth, level float64
 	at                 time.Time
@@ -26,7 +26,7 @@ func (b *bucket) open(now time.Time) bool {
 	return b.level > 0
 }
 
-// pass takes one, if there is one. A bucket that does not exist has no limit.
+// pass takes one token, if there is one. A nil bucket has no limit.
 func (b *bucket) pass(now time.Time) bool {
 	if b == nil {
 		return true
@@ -74,11 +74,11 @@ func (l *limits) of(pk string, now time.Time) *partition {
 	return p
 }
 
-// demand is what a call wants of each partition it names.
+// demand is what a call needs of each of its partitions.
 type demand struct {
 	units float64
 	write bool
-	// piecemeal: what cannot be served does not stop the rest.
+	// piecemeal: parts that cannot be served do not stop the rest.
 	piecemeal bool
 }
 
@@ -116,7 +116,7 @@ func (l *limits) take(pks []string, d demand, now time.Time) (exhausted []int) {
 	return exhausted
 }
 
-// charge books units of a call that has run already.
+// charge books units of a call that has already run.
 func (l *limits) charge(pk string, units float64, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -20,20 +20,20 @@ import (
 )
 
 const (
-	// visibility is that of template.yaml.
+	// visibility is the queue's visibility timeout in template.yaml.
 	visibility = 35 * time.Second
-	// finalizeTimeout is FinalizeFunction's own.
+	// finalizeTimeout is FinalizeFunction's timeout.
 	finalizeTimeout = 5 * time.Second
 	// perCall is how many messages the event source receives and deletes in one
 	// billed request.
 	perCall = 10
-	// pollersAtFirst is with how many concurrent batches Lambda begins on a
-	// standard queue, and pollersPerSecond how many more there are as long as
-	// messages are left: 300 a minute (Lambda guide, "Configuring scaling behavior
-	// for SQS event source mappings").
+	// pollersAtFirst is the number of concurrent batches with which Lambda starts on a
+	// standard queue, and pollersPerSecond how many it adds as long as messages are
+	// left: 300 a minute (Lambda guide, "Configuring scaling behavior for SQS event
+	// source mappings").
 	pollersAtFirst, pollersPerSecond = 5, 5
-	// pollEvery is the mean time between two of a winner's questions for the order:
-	// between one and two seconds, as the answers' Retry-After says.
+	// pollEvery is the mean time between a winner's polls: one to two seconds, as in
+	// Retry-After.
 	pollEvery = 1500 * time.Millisecond
 )
 
@@ -48,7 +48,7 @@ type queue struct {
 	config   Config
 	tally    *tally
 	messages chan message
-	open     atomic.Int64 // sent and not confirmed
+	open     atomic.Int64 // sent but not confirmed
 	stop     chan struct{}
 	done     sync.WaitGroup
 }
@@ -57,14 +57,14 @@ func newQueue(c Config, n *tally) *queue {
 	return &queue{config: c, tally: n, messages: make(chan message, c.Stock+1), stop: make(chan struct{})}
 }
 
-// sender is the queue as one environment reaches it; it is an orderq.API.
+// sender is one environment's access to the queue; it is an orderq.API.
 type sender struct {
 	queue *queue
 	dice  *dice
 	cpu   time.Duration
 }
 
-// SendMessage is the client's call.
+// SendMessage implements orderq.API.
 func (s *sender) SendMessage(ctx context.Context, in *sqs.SendMessageInput, _ ...func(*sqs.Options)) (*sqs.SendMessageOutput, error) {
 	c := s.queue.config
 	// A queue's tail is longer than a table's: p99 is five medians.
@@ -79,12 +79,12 @@ func (s *sender) SendMessage(ctx context.Context, in *sqs.SendMessageInput, _ ..
 	return &sqs.SendMessageOutput{MessageId: aws.String("m")}, nil
 }
 
-// GetQueueAttributes is the client's call; nothing in a purchase makes it.
+// GetQueueAttributes implements orderq.API; a purchase never calls it.
 func (s *sender) GetQueueAttributes(context.Context, *sqs.GetQueueAttributesInput, ...func(*sqs.Options)) (*sqs.GetQueueAttributesOutput, error) {
 	return &sqs.GetQueueAttributesOutput{}, nil
 }
 
-// run starts the event source: as many batches at once as the mapping allows.
+// run starts the event source, with as many concurrent batches as the mapping allows.
 func (q *queue) run(t *table) {
 	for i := range q.config.Finalizers {
 		random := newDice(q.config.Seed, 100_000_000+uint64(i))
@@ -106,7 +106,7 @@ func (q *queue) run(t *table) {
 	}
 }
 
-// gather waits for a batch: full, or a window old. nil ends the work.
+// gather waits until a batch is full or a window old. It returns nil at the end.
 func (q *queue) gather() []message {
 	var batch []message
 	select {

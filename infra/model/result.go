@@ -2,23 +2,23 @@ package model
 
 import "time"
 
-// Result is what came of a run.
+// Result is the result of a run.
 type Result struct {
 	Counts
 	Config Config // with its defaults
 	Bins   []Bin
 
-	// LastSold is when the last unit was sold, since the sale opened, and AtLastUnit what
-	// had happened until then. Purchases that were under way are not in it.
+	// LastSold is when the last unit was sold, since the sale opened, and AtLastUnit
+	// the counts until then, without purchases in progress.
 	LastSold        time.Duration
 	AtLastUnit      Counts
 	UnitsAtLastUnit float64 // write units
 	// Left is how many units were not sold.
 	Left int64
-	// FirstEmpty is when a purchase first met an empty shard; 0 if none did.
+	// FirstEmpty is when a purchase first found an empty shard; 0 if none did.
 	FirstEmpty time.Duration
-	// TailTransactions were tried between the first empty shard and the last
-	// unit; TailSold of them sold a unit, TailConflicts met a busy item.
+	// TailTransactions were tried between the first empty shard and the last unit;
+	// TailSold of them sold a unit, TailConflicts conflicted.
 	TailTransactions, TailSold, TailConflicts int
 	// TailTries are the transactions that the buyers of those units needed.
 	TailTries int
@@ -26,12 +26,12 @@ type Result struct {
 	WinnersP50, WinnersP99 time.Duration // to the final answer
 	LosersP50, LosersP99   time.Duration
 	WriteUnits             float64
-	// ReadUnits are an upper bound when some users stand for others: a read per
-	// environment and second from then on.
+	// ReadUnits is an upper bound if some users represent others: from then on it
+	// assumes a read per environment and second.
 	ReadUnits    float64
 	Environments int // ever started
-	// Sampled is how many users each simulated one stood for after the end of
-	// the sale; 1 if all were simulated.
+	// Sampled is how many users each simulated one represented after the end of the
+	// sale; 1 if all were simulated.
 	Sampled int
 }
 
@@ -52,7 +52,7 @@ func result(c Config, n *tally, t *table, f *fleet, people *crowd) Result {
 	return r
 }
 
-// ConflictRate is the share of transactions that met a busy item.
+// ConflictRate is the share of transactions that conflicted.
 func (r *Result) ConflictRate() float64 {
 	return float64(r.Conflicts) / max(1, float64(r.Transactions))
 }
@@ -75,8 +75,8 @@ func (r *Result) TailCost() float64 {
 	return float64(r.TailTransactions) / float64(r.TailSold)
 }
 
-// QuietAfter is how long after the last unit the refusals still tried
-// transactions: from then on a share of them, per Bin, was answered from memory.
+// QuietAfter is how long after the last unit refusals still tried transactions: from
+// then on at least share of them, per Bin, were answered from memory.
 func (r *Result) QuietAfter(share float64) time.Duration {
 	loud := r.LastSold
 	for i, b := range r.Bins {

@@ -15,27 +15,27 @@ import (
 // bubble's clock starts long before.
 var opensAt = time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
 
-// Virtually runs f in virtual time, from any program: sleeping costs nothing
-// there, and time passes when everybody waits. It must be called at most once
-// per process outside of tests, and ends the process with the code f returns.
+// Virtually runs f in virtual time, from any program: sleeping costs nothing, and time
+// advances when all goroutines wait. It must be called at most once per process outside
+// tests, and ends the process with the code f returns.
 //
-// Virtual time belongs to the testing package, and testing.Main is its door for
-// programs that "go test" did not build; it must find no arguments of ours.
+// Virtual time is part of the testing package, which other programs can only enter by
+// testing.Main; it must not see this program's arguments.
 func Virtually(arguments *[]string, f func(*testing.T) int, exit func(int)) {
 	*arguments = (*arguments)[:1]
 	all := func(string, string) (bool, error) { return true, nil }
 	testing.Main(all, []testing.InternalTest{{Name: "virtually", F: func(t *testing.T) { exit(f(t)) }}}, nil, nil)
 }
 
-// In is Run in a bubble of its own.
+// In is Run in its own bubble.
 func In(t *testing.T, c Config) (r Result, err error) {
 	synctest.Test(t, func(*testing.T) { r, err = Run(c) })
 	return r, err
 }
 
-// Run plays one sale from its opening until everybody has an answer and every
-// order is confirmed. It must be called inside a bubble of testing/synctest. It
-// fails when the configuration makes no sense, or the sale cannot be seeded.
+// Run simulates one sale from its opening until everybody has an answer and every order
+// is confirmed. It must be called inside a testing/synctest bubble. It fails if the
+// configuration is invalid, or the sale cannot be seeded.
 func Run(c Config) (Result, error) {
 	c = c.withDefaults()
 	if err := c.check(); err != nil {
@@ -63,7 +63,7 @@ func Run(c Config) (Result, error) {
 	return result(c, n, t, f, people), nil
 }
 
-// seed makes the sale before there are limits: it is not what is measured.
+// seed creates the sale before the limits apply, because it is not measured.
 func seed(c Config, t *table) error {
 	creation := sale.Creation{
 		SaleID: saleID, Name: saleID, OpensAt: opensAt, ClosesAt: opensAt.Add(24 * time.Hour), Stock: c.Stock, Shards: c.Shards,

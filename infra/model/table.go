@@ -16,13 +16,13 @@ import (
 
 const tableName = "Ledger"
 
-// table is DynamoDB as all environments share it.
+// table is DynamoDB, shared by all environments.
 type table struct {
 	config Config
 	db     *dynamotest.DB
 	limits *limits
 	tally  *tally
-	// sold counts the units taken, at the instant at which they were.
+	// sold counts the units taken so far.
 	sold atomic.Int64
 }
 
@@ -73,25 +73,25 @@ func (t *table) limited() {
 	}
 }
 
-// selects reports whether a batch of statements reads: DynamoDB lets no batch do
-// both.
+// selects reports whether a batch of statements reads: a batch cannot both read and
+// write.
 func selects(input any) bool {
 	in, ok := input.(*dynamodb.BatchExecuteStatementInput)
 	return ok && len(in.Statements) > 0 && strings.HasPrefix(aws.ToString(in.Statements[0].Statement), "SELECT")
 }
 
-// client is the table as one environment reaches it; it is a ledger.API.
+// client is one environment's access to the table; it is a ledger.API.
 type client struct {
 	*table
 	dice *dice
-	// cpu is what one call costs its environment beside the waiting.
+	// cpu is the environment's CPU time per call.
 	cpu time.Duration
-	// transactions counts those of the invocation that runs.
+	// transactions counts those of the current invocation.
 	transactions atomic.Int32
 }
 
-// call takes one call through its two ways and the evaluation between them. A
-// transaction holds its items for the window in the second half of its time.
+// call runs one call: request, evaluation, answer. A transaction locks its items for
+// the window in the second half of its time.
 func (c *client) call(ctx context.Context, median time.Duration, hold time.Duration, evaluate func()) error {
 	took := c.dice.lognormal(median, c.config.Spread)
 	back := max(took/2, hold)
@@ -114,7 +114,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// through makes a call of the SDK out of an evaluation of the database.
+// through wraps an evaluation by the database as a call of the SDK.
 func through[I, O any](ctx context.Context, c *client, median time.Duration, in I,
 	do func(context.Context, I, ...func(*dynamodb.Options)) (*O, error), o []func(*dynamodb.Options)) (*O, error) {
 	var out *O
@@ -125,28 +125,28 @@ func through[I, O any](ctx context.Context, c *client, median time.Duration, in 
 	return out, err
 }
 
-// GetItem is the client's call.
+// GetItem implements ledger.API.
 func (c *client) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	return through(ctx, c, c.config.Read, in, c.db.GetItem, o)
 }
 
-// BatchGetItem is the client's call.
+// BatchGetItem implements ledger.API.
 func (c *client) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
 	return through(ctx, c, c.config.Read, in, c.db.BatchGetItem, o)
 }
 
-// Query is the client's call.
+// Query implements ledger.API.
 func (c *client) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	return through(ctx, c, c.config.Read, in, c.db.Query, o)
 }
 
-// PutItem is the client's call.
+// PutItem implements ledger.API.
 func (c *client) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	return through(ctx, c, c.config.Write, in, c.db.PutItem, o)
 }
 
-// UpdateItem is the client's call. A sale item with hundreds of closed shards
-// costs several units, which the limits learn from its answer.
+// UpdateItem implements ledger.API. A sale item with hundreds of closed shards costs
+// several units; the answer says how many.
 func (c *client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	asked := *in
 	asked.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
@@ -159,13 +159,13 @@ func (c *client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o
 	return out, err
 }
 
-// BatchExecuteStatement is the client's call: it waits for the slowest of its
+// BatchExecuteStatement implements ledger.API. It waits for the slowest of its
 // statements.
 func (c *client) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
 	return through(ctx, c, 2*c.config.Write, in, c.db.BatchExecuteStatement, o)
 }
 
-// TransactWriteItems is the client's call.
+// TransactWriteItems implements ledger.API.
 func (c *client) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
 	var out *dynamodb.TransactWriteItemsOutput
 	var err error
@@ -186,7 +186,7 @@ func (c *client) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWr
 	return out, err
 }
 
-// read tells why a transaction was cancelled, if it was not throttled.
+// read returns why a transaction was cancelled, if it was not throttled.
 func read(err error) (conflict, refused bool) {
 	var cancelled *types.TransactionCanceledException
 	if !errors.As(err, &cancelled) {

@@ -6,42 +6,42 @@ import (
 	"time"
 )
 
-// Counts are what happened in a run. Figures that stand for more users than
-// were simulated one by one are weighted, and so not whole.
+// Counts are the counts of a run. Figures of sampled users are weighted, and so may be
+// fractional.
 type Counts struct {
 	Accepted int64
-	Refused  float64 // told "sold out"
+	Refused  float64 // answered "sold out"
 	// Phantom counts "sold out" answered while a unit was left (P6).
 	Phantom int
 	// GiveUps are requests that PurchaseFunction answered with "busy".
 	GiveUps float64
-	// GatewayThrottled are requests that API Gateway's throttle refused; nobody
-	// pays for them. RateThrottled are those that Lambda refused for its limit of
-	// requests a second, and LambdaThrottled those for which it had no environment.
+	// GatewayThrottled are requests that API Gateway's throttle refused, which are not
+	// billed. RateThrottled are those that exceeded Lambda's limit of requests a
+	// second, and LambdaThrottled those for which it had no environment.
 	GatewayThrottled, RateThrottled, LambdaThrottled float64
 	// Unanswered are buyers who stopped repeating without a final answer.
 	Unanswered float64
 	Unexpected float64 // any other answer
 
 	Transactions int // tried and not throttled
-	Conflicts    int // of them met a busy item
-	Empty        int // of them met an empty shard
-	Throttled    int // calls of DynamoDB that were throttled
-	// HotReads are those of them that read the one item which was refused most.
+	Conflicts    int // of them conflicted
+	Empty        int // of them found an empty shard
+	Throttled    int // throttled calls of DynamoDB
+	// HotReads are those of them that read the most throttled item.
 	HotReads int
 
 	Confirmed     int64
 	LastConfirmed time.Duration // since the sale opened
 
 	Invocations float64 // of both functions
-	// PurchaseInvocations are those that a request of a buyer made.
+	// PurchaseInvocations are those caused by buyers' requests.
 	PurchaseInvocations float64
 	Busy                time.Duration // billed time of both functions, on demand
 	Warm                time.Duration // billed time in provisioned environments
-	// Polls are the winners' questions for their order, until it is confirmed.
+	// Polls are the winners' requests for their order until it is confirmed.
 	Polls       float64
 	ColdStarts  int
-	Concurrency int // most purchases at once
+	Concurrency int // most concurrent purchases
 	QueueCalls  float64
 
 	opened time.Time
@@ -66,15 +66,15 @@ type tally struct {
 	bins   []Bin
 	// firstEmpty and lastSold are instants of the sale, since its opening.
 	firstEmpty, lastSold time.Duration
-	// tail are the transactions since the first shard was met empty until the
-	// last unit was sold, and how many of them sold one.
+	// tail are the transactions from the first empty shard until the last unit was
+	// sold, and how many of them sold one.
 	tail, tailSold, tailConflicts int
 	// tailTries are those of the winners among them.
 	tailTries int
 	winners   histogram
 	losers    histogram
 	left      int64
-	// atLastUnit is what had happened when the last unit was sold.
+	// atLastUnit are the counts when the last unit was sold.
 	atLastUnit      Counts
 	unitsAtLastUnit float64
 }
@@ -85,7 +85,7 @@ func (t *tally) count(add func(*Counts)) {
 	add(&t.counts)
 }
 
-// bin is the one of this instant; t.mu is held.
+// bin returns the current bin; t.mu is held.
 func (t *tally) bin() *Bin {
 	i := int(time.Since(t.counts.opened) / BinWidth)
 	for len(t.bins) <= i {
@@ -129,7 +129,7 @@ func (t *tally) transaction(won, conflict, empty bool, tries int) {
 	}
 }
 
-// accepted notes a winner's answer.
+// accepted records a winner's answer.
 func (t *tally) accepted(took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -137,7 +137,7 @@ func (t *tally) accepted(took time.Duration) {
 	t.winners.add(took, 1)
 }
 
-// refused notes a loser's answer.
+// refused records a loser's answer.
 func (t *tally) refused(took time.Duration, weight float64, probed, phantom bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -167,8 +167,7 @@ func (h *histogram) add(d time.Duration, weight float64) {
 	h.total += weight
 }
 
-// quantile is the duration that a share q in (0,1] does not exceed; 0 if there
-// is none.
+// quantile returns the q-quantile, q in (0,1]; 0 if the histogram is empty.
 func (h *histogram) quantile(q float64) time.Duration {
 	if h.total == 0 {
 		return 0
