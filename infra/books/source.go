@@ -170,7 +170,7 @@ func (t *table) scans(ctx context.Context) (whyNot string, err error) {
 	}
 	out, err := t.db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.name})
 	if denied(err) {
-		return "dynamodb:DescribeTable is not permitted, so nobody knows how large the table is (FULL=1 scans it)", nil
+		return "dynamodb:DescribeTable is not permitted, so the size of the table is unknown (FULL=1 scans it)", nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("describe table %s: %w", t.name, err)
