@@ -9,13 +9,14 @@ import (
 	"flashsale/infra/local/template"
 )
 
-// refused tells the gateway's own 401, which says why and quotes nothing.
+// refused reports whether an answer is the gateway's own 401, which gives the reason
+// and quotes nothing.
 func refused(a answer) bool {
 	return a.status == http.StatusUnauthorized && a.raw == `{"message":"Unauthorized"}` &&
 		strings.HasPrefix(a.header.Get("Www-Authenticate"), "Bearer")
 }
 
-// pathOf fills a route's variables in.
+// pathOf fills in a route's variables.
 func pathOf(r template.Route, sale, order string) string {
 	return strings.NewReplacer("{saleId}", sale, "{orderId}", order).Replace(r.Path)
 }

@@ -16,7 +16,7 @@ import (
 	"flashsale/infra/local/gateway"
 )
 
-// bomb is a gzip of zeros, a thousandth of their number.
+// bomb is a gzip of zeros, a thousandth of their size.
 func bomb(t *testing.T, zeros int64) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -99,7 +99,7 @@ func TestABase64BodyIsMeasuredBeforeItIsDecoded(t *testing.T) {
 	s.unchanged(t, before)
 }
 
-// witness notes whether it was read.
+// witness records whether it was read.
 type witness struct{ read bool }
 
 func (w *witness) Read([]byte) (int, error) { w.read = true; return 0, io.EOF }
@@ -139,7 +139,7 @@ func TestStalledRequestsHinderNobody(t *testing.T) {
 		}
 	}
 	s.buy(t, "stalled", "bob")
-	// A head that does not end is cut off by the server, long before the test is.
+	// The server cuts off an endless head, long before the test times out.
 	c := s.dial(t)
 	defer c.Close()
 	if _, err := io.WriteString(c, stalled[0]); err != nil {
@@ -153,7 +153,7 @@ func TestStalledRequestsHinderNobody(t *testing.T) {
 	}
 }
 
-// nobody is an invoker that must not be asked.
+// nobody is an invoker that must not be called.
 type nobody struct{ gateway.Invoker }
 
 func TestABodyThatDoesNotArriveIsGivenUp(t *testing.T) {

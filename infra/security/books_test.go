@@ -14,11 +14,11 @@ import (
 	"flashsale/infra/local/engine"
 )
 
-// table is every item, its attributes as texts, by its key.
+// table is all items by key, with their attributes as texts.
 type table map[string]map[string]string
 
-// books reads the whole table, without what a reconciling pass notes down: its
-// cursor, and when it sent a message again. Schedules run while the tests do.
+// books reads the whole table, without what reconciliation writes: its cursor, and when
+// it resent a message. Schedules run during the tests.
 func (s *system) books(t *testing.T) table {
 	t.Helper()
 	all := table{}
@@ -59,7 +59,7 @@ func shown(value types.AttributeValue) string {
 	return "?"
 }
 
-// claims are the claims of a sale by user; two of one user fail the test.
+// claims returns the claims of a sale by user; two of one user fail the test.
 func (b table) claims(t *testing.T, sale string) map[string]map[string]string {
 	t.Helper()
 	found := map[string]map[string]string{}
@@ -88,7 +88,7 @@ func (b table) orders(sale string) map[string]map[string]string {
 // buyers are the users with a claim, in order.
 func buyers(claims map[string]map[string]string) []string { return slices.Sorted(maps.Keys(claims)) }
 
-// unchanged demands that not one item was written, changed or removed.
+// unchanged checks that no item was written, changed or removed.
 func (s *system) unchanged(t *testing.T, before table) {
 	t.Helper()
 	if diff := cmp.Diff(before, s.books(t)); diff != "" {

@@ -59,8 +59,8 @@ func TestOnlyBuyersFunctionsStandBehindTheAPI(t *testing.T) {
 	}
 }
 
-// openings are ways past the API that a template could open: function URLs, and
-// permissions for everybody.
+// openings are ways around the API in a template: function URLs, and permissions for
+// everybody.
 func openings(n *yaml.Node) (found []string) {
 	if n.Kind == yaml.MappingNode {
 		members := map[string]*yaml.Node{}
@@ -73,7 +73,7 @@ func openings(n *yaml.Node) (found []string) {
 		if kind := members["Type"]; kind != nil && kind.Value == "AWS::Lambda::Url" {
 			found = append(found, "an AWS::Lambda::Url")
 		}
-		// Who may call is said beside Effect in a policy, beside Action in a permission.
+		// The principal is next to Effect in a policy, next to Action in a permission.
 		effect, principal := members["Effect"], members["Principal"]
 		allows := effect != nil && effect.Value == "Allow" || effect == nil && members["FunctionName"] != nil
 		if allows && principal != nil && everybody(principal) && members["Condition"] == nil {

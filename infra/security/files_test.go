@@ -16,7 +16,7 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// found are the files of a name, from the root, without what is built.
+// found returns the files of a name, from the root, except build output.
 func found(t *testing.T, base string) (names []string) {
 	t.Helper()
 	root := rootOf(t)

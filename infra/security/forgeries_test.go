@@ -21,17 +21,17 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// forgery is a request that proves nobody's identity.
+// forgery is a request without a valid token.
 type forgery struct {
 	name, query, body string
 	header            []pair
 }
 
-// lure is a server with the attacker's key set; nobody must ever ask it.
+// lure is a server with the attacker's key set, which must never get a request.
 type lure struct{ visits atomic.Int64 }
 
-// forgeries are made by one who knows everything but the issuer's private key,
-// and by the issuer for somebody or some time else.
+// forgeries are tokens made with everything but the issuer's private key, and the
+// issuer's tokens for another API or another time.
 func (s *system) forgeries(t *testing.T) ([]forgery, *lure) {
 	t.Helper()
 	mallory, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -120,7 +120,7 @@ func (s *system) forgeries(t *testing.T) ([]forgery, *lure) {
 	return all, l
 }
 
-// wrongClaims are the issuer's own tokens, for somebody or some time else.
+// wrongClaims are the issuer's own tokens for another API or another time.
 func (s *system) wrongClaims() map[string]fields {
 	now := time.Now().Unix()
 	return map[string]fields{
@@ -153,7 +153,7 @@ func (s *system) wrongClaims() map[string]fields {
 	}
 }
 
-// withoutToken are requests whose only token is not where it belongs.
+// withoutToken are requests whose only token is in the wrong place.
 func (s *system) withoutToken(good, forged string) []forgery {
 	return []forgery{
 		{name: "that is missing"},
@@ -181,8 +181,8 @@ func (s *system) withoutToken(good, forged string) []forgery {
 	}
 }
 
-// publicSecrets are the forms of the public key that a careless verifier would
-// take for a shared secret, and two that need no key at all.
+// publicSecrets are the forms of the public key that a careless verifier could use as a
+// shared secret, and two that need no key at all.
 func (s *system) publicSecrets(t *testing.T) map[string][]byte {
 	t.Helper()
 	pkix, err := x509.MarshalPKIXPublicKey(&s.key.PublicKey)
@@ -213,7 +213,7 @@ func jwkOf(key *rsa.PublicKey, kid string) fields {
 	}
 }
 
-// certificate is a chain of one that its own key signed.
+// certificate is a self-signed certificate chain.
 func certificate(t *testing.T, key *rsa.PrivateKey) []string {
 	t.Helper()
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}

@@ -8,8 +8,8 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// The tokens of this file are the issuer's own: a careless issuer, or one that
-// lets users choose their names, must not make one user pass for another (P12).
+// The tokens in this file are the issuer's own: even a careless issuer, or one that
+// lets users choose their names, must not make one user look like another (P12).
 
 func TestATokenWhoseSubIsNoUserIDBuysNothing(t *testing.T) {
 	s := shared(t)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// poisons are texts that would forge a line, a field or a screen if they were
-// written as they are.
+// poisons are texts that would forge a log line, a field or terminal output if they
+// were written unescaped.
 var poisons = map[string]string{
 	"a new line":                 "x\n{\"level\":\"INFO\",\"service\":\"purchase\",\"outcome\":\"ok\",\"user\":\"forged\"}",
 	"a carriage return":          "x\r{\"user\":\"forged\"}",
@@ -34,8 +34,8 @@ var poisons = map[string]string{
 	"5,000 characters":           strings.Repeat("forged", 1000),
 }
 
-// faithful demands that a line says nothing of itself: its service, outcome and
-// level are the function's, and no field was smuggled in.
+// faithful checks that lines are not forged: service, outcome and level are the
+// function's, and no field was injected.
 func faithful(t *testing.T, events []line) {
 	t.Helper()
 	for _, e := range events {
@@ -92,8 +92,8 @@ func TestPoisonOverHTTPForgesNoLogLine(t *testing.T) {
 	}
 }
 
-// What HTTP cannot carry reaches a function when somebody invokes it directly, which
-// only operators and schedules may: there the line has to stay one line.
+// Text that HTTP cannot carry reaches a function by direct invocation, which only
+// operators and schedules may do: the log line must still be one line.
 func TestPoisonInAnEventForgesNoLogLine(t *testing.T) {
 	s := shared(t)
 	s.openSale(t, "blot", 100)

@@ -13,13 +13,13 @@ import (
 	"flashsale/infra/client"
 )
 
-// outcome is what the Lambda service answered.
+// outcome is the Lambda service's answer.
 type outcome struct {
 	status    int
 	requestID string
 	failed    string // X-Amz-Function-Error
 	raw       string
-	log       string // the end of what the function printed meanwhile
+	log       string // the end of the function's output meanwhile
 }
 
 func (o outcome) String() string { return fmt.Sprintf("%d %s %s", o.status, o.failed, o.raw) }
@@ -33,11 +33,11 @@ func (o outcome) errorType() string {
 	return e.Type
 }
 
-// invoke runs a function as an operator, a schedule or a queue does. Asking for
-// the log makes everything that the process printed so far arrive in the file.
+// invoke runs a function as an operator, a schedule or a queue does. Requesting the log
+// flushes everything that the process printed so far to the file.
 func (s *system) invoke(t *testing.T, function, payload string) outcome {
 	t.Helper()
-	// It is called when a test has ended, too: t's own context is over then.
+	// It is also called after a test, when t's own context is done.
 	a, err := s.client.Invoke(context.Background(), function, []byte(payload), "X-Amz-Log-Type", "Tail")
 	if err != nil {
 		t.Fatalf("invoke %s: %v", function, err)
@@ -85,7 +85,7 @@ func orderNote(id, sale, user, claim string) note {
 	return note{id, fmt.Sprintf(`{"v":1,"saleId":%q,"user":%s,"claimId":%q}`, sale, quoted(user), claim)}
 }
 
-// batch is the event that Lambda's poller makes of messages.
+// batch is the event of Lambda's poller for these messages.
 func batch(notes ...note) string {
 	records := make([]string, len(notes))
 	for i, n := range notes {
@@ -94,8 +94,8 @@ func batch(notes ...note) string {
 	return `{"Records":[` + strings.Join(records, ",") + `]}`
 }
 
-// finalize hands messages to FinalizeFunction and returns the ids of those that
-// it wants again. A batch in which all fail is a function error.
+// finalize sends messages to FinalizeFunction and returns the ids of those that it
+// reports as failed. A batch in which all fail is a function error.
 func (s *system) finalize(t *testing.T, notes ...note) (failed []string, all bool) {
 	t.Helper()
 	o := s.invoke(t, "FinalizeFunction", batch(notes...))

@@ -57,7 +57,7 @@ func TestASaleIDThatIsNoneBecomesNoKey(t *testing.T) {
 				t.Errorf("%s, %s: %v", name, call.path, err)
 				continue
 			}
-			// What is no path at all is refused by the server before the gateway sees it.
+			// The server refuses an invalid path before the gateway sees it.
 			if a.status != http.StatusBadRequest || a.text("code") != "invalid-request" && !strings.Contains(id, "%u") {
 				t.Errorf("a sale id with %s, %s: %v", name, call.path, a)
 			}

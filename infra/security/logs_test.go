@@ -40,8 +40,8 @@ var harmless = map[string]string{
 	"FinalizeFunction": `{"Records":[]}`, "ReconcileFunction": `[]`,
 }
 
-// fence waits until everything that the functions printed so far is in the log,
-// and returns the ids of its own invocations.
+// fence waits until all output of the functions so far is in the log, and returns the
+// ids of its own invocations.
 func (s *system) fence(t *testing.T) map[string]bool {
 	t.Helper()
 	ids := map[string]bool{}
@@ -51,13 +51,13 @@ func (s *system) fence(t *testing.T) map[string]bool {
 	return ids
 }
 
-// library is how the Lambda library reports a function error: by the standard
-// logger, beside the function's own line.
+// library matches the Lambda library's report of a function error: by the standard
+// logger, in addition to the function's own line.
 var library = regexp.MustCompile(`^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d (\{.*\})$`)
 
-// lines are the events that functions logged since the mark, those of a fence
-// left out. Whatever is not one whole JSON object, or holds a character that is
-// forbidden, fails the test (P18).
+// lines returns the events that functions logged since the mark, except those of a
+// fence. A line that is not one whole JSON object, or contains a forbidden character,
+// fails the test (P18).
 func (s *system) lines(t *testing.T, from int64, forbidden func(rune) bool) (events []line) {
 	t.Helper()
 	own := s.fence(t)
@@ -87,13 +87,13 @@ func (s *system) lines(t *testing.T, from int64, forbidden func(rune) bool) (eve
 	return events
 }
 
-// unprintable are characters that a terminal or a reader of lines could obey:
+// unprintable reports whether a terminal or line reader could interpret the character:
 // controls, line separators, and those that change the direction of text.
 func unprintable(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
 }
 
-// of are a function's lines.
+// of returns a function's lines.
 func of(events []line, function string) (some []line) {
 	for _, e := range events {
 		if e.function == function {
@@ -108,8 +108,8 @@ var (
 	tokenShaped   = regexp.MustCompile(`eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`)
 )
 
-// sweep demands that no log holds a token, a part of one, or the header that
-// carries them.
+// sweep checks that no log contains a token, a part of one, or the header that carries
+// them.
 func (s *system) sweep(t *testing.T, from int64) {
 	t.Helper()
 	s.fence(t)

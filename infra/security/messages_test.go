@@ -16,8 +16,7 @@ import (
 	"flashsale/infra/local/stack"
 )
 
-// scene is a sale with two pending claims, of alice and of bob; mallory has
-// none.
+// scene is a sale with two pending claims, alice's and bob's; mallory has none.
 type scene struct{ sale, alice, bob string }
 
 func (s *system) scene(t *testing.T, sale string) scene {
@@ -96,7 +95,7 @@ func TestAHostileMessageFailsAloneAndWritesNothing(t *testing.T) {
 				t.Errorf("alone: failed are %q (all: %t), want the message and not the invocation", failed, all)
 			}
 			s.unchanged(t, before)
-			// A stranger's good message in the same batch must not suffer.
+			// A valid message in the same batch must not be affected.
 			user := fmt.Sprint("stranger-", good)
 			good++
 			claim := s.buy(t, c.sale, user)
@@ -122,8 +121,8 @@ func TestAHostileMessageFailsAloneAndWritesNothing(t *testing.T) {
 	}
 }
 
-// What is not refused must do exactly what an honest message of that claim
-// would: its owner gets his order, which was due anyway.
+// A message that is not refused must do exactly what a genuine message of that claim
+// would: its owner gets the order, which was due anyway.
 func TestWhatAMessageSaysBesidesItsClaimIsIgnored(t *testing.T) {
 	s := shared(t)
 	c := s.scene(t, "extras")

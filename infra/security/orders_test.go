@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// told is what an answer tells a client, without what belongs to the exchange.
+// told is the part of an answer that a client sees, without what varies per request.
 func told(a answer) string {
 	header := a.header.Clone()
 	header.Del("Date")
@@ -58,7 +58,8 @@ func TestCountingThroughOrderIDsFindsOnlyOnesOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, passed := 0, 0
-	// An id is seconds above the day's number: both are tried around the buyer's own id.
+	// An id is seconds followed by the day's number: both are tried around the buyer's
+	// own id.
 	for seconds := range uint64(30) {
 		for number := range uint64(12) {
 			id := strconv.FormatUint(start-seconds<<32-number, 10)
@@ -127,7 +128,8 @@ func TestAnotherUsersClaimCannotBeNamed(t *testing.T) {
 			t.Errorf("%s: %v", c.name, a)
 		}
 	}
-	// Her Idempotency-Key is hers: with it another buyer gets a claim of his own.
+	// An Idempotency-Key belongs to its user: another buyer with the same key gets a
+	// separate claim.
 	key := pair{"Idempotency-Key", "shared-key"}
 	hers := s.must(t, http.MethodPost, "/sales/claims/orders", "", bearer(s.token("carol")), key)
 	his := s.must(t, http.MethodPost, "/sales/claims/orders", "", mallory, key)

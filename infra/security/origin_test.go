@@ -8,12 +8,12 @@ import (
 	"flashsale/infra/local/stack"
 )
 
-// With a front before the API, whoever calls the API itself passes by its rate
-// rule. The front's header proves that a request came through it.
+// With a front before the API, requests sent directly to the API would bypass the
+// front's rate rule. The front's header proves that a request came through it.
 func TestWithAFrontWhoGoesAroundItIsTurnedAway(t *testing.T) {
 	secret := strings.Repeat("f9Q", 12)
 	s := own(t, rootOf(t), stack.Options{NoPollers: true, Parameters: map[string]string{"OriginSecret": secret}})
-	s.secrets[secret] = true // no log line may hold it
+	s.secrets[secret] = true // no log line may contain it
 	s.openSale(t, "fronted", 1)
 	before := s.books(t)
 	alice := bearer(s.token("alice"))

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// unpinned finds what would run code of another day: a version that floats, or
-// a script straight from the network.
+// unpinned matches what would run changing code: a floating version, or a script
+// straight from the network.
 var unpinned = []*regexp.Regexp{
 	regexp.MustCompile(`\bgo (?:run|install) [^\n]*@(?:latest|upgrade|patch|main|master|HEAD)\b`),
 	regexp.MustCompile(`\bgo get -u\b`),

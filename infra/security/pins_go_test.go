@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// module is what go.mod says, as the go command reads it.
+// module is go.mod as the go command reads it.
 type module struct {
 	Go        string
 	Toolchain string
@@ -77,7 +77,7 @@ func TestEveryToolIsOneOfGoMod(t *testing.T) {
 		t.Error("the Makefile calls no tool")
 	}
 	for _, call := range called {
-		// These come with Go itself.
+		// These are part of Go itself.
 		if slices.Contains([]string{"pprof", "cover", "trace", "covdata"}, call[1]) {
 			continue
 		}

@@ -70,8 +70,8 @@ func lockProblems(text string) (problems []string) {
 	for name, p := range lock.Packages {
 		switch {
 		case name == "": // the project itself
-		// The registry's signature stands in for an integrity that is not known, for a
-		// package of another system or processor: infra/local/engine/verify.sh.
+		// For a package of another system or processor without a known integrity, the
+		// registry's signature is checked instead: infra/local/engine/verify.sh.
 		case !strings.HasPrefix(p.Integrity, "sha512-") && !(p.Integrity == "" && p.Optional && len(p.OS) == 1 && len(p.CPU) == 1):
 			problems = append(problems, name+" has no SHA-512")
 		case !exact.MatchString(p.Version):

@@ -14,8 +14,7 @@ import (
 	"flashsale/infra/local/stack"
 )
 
-// personal are data that come with a request and are nobody's business, each
-// spelt so that it occurs nowhere else.
+// personal are private data of a request, each spelt so that it occurs nowhere else.
 var personal = map[string]string{
 	"e-mail": "wei.zhang.canary@mail.example", "name": "Zhang-Wei-Canary", "phone": "+86-10-5550-1234", "address": "1-Canary-Road",
 	"birth date": "1981-02-03-canary", "groups": "vip-canary", "token id": "jti-canary-77", "address of the client": "203.0.113.77",
@@ -23,8 +22,8 @@ var personal = map[string]string{
 	"body": "canary-in-body", "idempotency key": "canary-in-key", "password": "canary-password-99",
 }
 
-// Every answer that a buyer can get is provoked with all of them on board. The
-// user's id is what the books are kept by; nothing else may stay behind.
+// Every answer that a buyer can get is provoked with all of these in the request. The
+// books are kept by user id; nothing else may be stored.
 func TestOnlyTheUserIDIsKeptOfAPerson(t *testing.T) {
 	s := own(t, rootOf(t), stack.Options{NoPollers: true})
 	s.openSale(t, "person", 1)
@@ -77,13 +76,13 @@ func TestOnlyTheUserIDIsKeptOfAPerson(t *testing.T) {
 	for place, text := range kept {
 		for what, datum := range personal {
 			if what == "idempotency key" && place == "the table" {
-				continue // there it is what a repeat is recognised by
+				continue // there it is needed to detect a repeat
 			}
 			if strings.Contains(text, datum) {
 				t.Errorf("%s holds the %s", place, what)
 			}
 		}
-		// The user's id shows that the places were looked at after the fact.
+		// The user's id proves that the places were read after the requests.
 		if place != "the stack's log" && !strings.Contains(text, "buyer-canary") {
 			t.Errorf("%s does not even hold the user's id", place)
 		}

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// The threat model names the test that proves each line; none of them may have
-// gone, and each link must lead somewhere.
+// The threat model names the test that proves each line; all of them and all link
+// targets must exist.
 func TestTheThreatModelNamesTestsAndFilesThatExist(t *testing.T) {
 	root := rootOf(t)
 	tests := map[string]bool{}

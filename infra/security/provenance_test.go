@@ -15,8 +15,8 @@ var deployable = []string{
 	"github.com/aws/aws-lambda-go", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "github.com/go-json-experiment/json",
 }
 
-// What `go version -m` prints is the function's bill of materials: this test
-// reads it from the files themselves.
+// The output of `go version -m` is the function's bill of materials: this test reads it
+// from the binaries.
 func TestAFunctionHoldsOnlyTheModulesItNeedsAtTheSumsOfGoSum(t *testing.T) {
 	root := rootOf(t)
 	sums := read(t, "go.sum")

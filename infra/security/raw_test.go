@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// wire is what came back over a connection, byte by byte.
+// wire is the raw answer on a connection.
 type wire struct {
 	head   string // the status line and the headers
-	status int    // 0 if it is no HTTP
+	status int    // 0 if it is not HTTP
 	body   string
 }
 
-// raw writes bytes that no HTTP client would send, and reads all that comes
-// back until the server closes or the first answer is complete.
+// raw writes bytes that no HTTP client would send, and reads until the server closes or
+// the first answer is complete.
 func (s *system) raw(t *testing.T, request string) wire {
 	t.Helper()
 	c := s.dial(t)
@@ -63,11 +63,11 @@ func readWire(t *testing.T, c net.Conn) wire {
 	return wire{head, response.StatusCode, string(body)}
 }
 
-// answerHeaders are all the names that an answer may have.
+// answerHeaders are all header names that an answer may have.
 var answerHeaders = map[string]bool{
 	"Apigw-Requestid": true, "Cache-Control": true, "Connection": true, "Content-Length": true, "Content-Type": true,
 	"Date": true, "Location": true, "Retry-After": true, "Www-Authenticate": true,
-	// The server's own answers to what is no HTTP.
+	// Set in the server's own answers to invalid HTTP.
 	"X-Content-Type-Options": true,
 }
 
@@ -83,7 +83,7 @@ func TestNothingThatACallerSaysBecomesAHeader(t *testing.T) {
 	before := s.books(t)
 	for _, c := range []struct {
 		name, request string
-		most          int // the least severe status that is right
+		most          int // the lowest acceptable status
 	}{
 		{"encoded line ends in the sale id", order("/sales/x%0d%0aSet-Cookie:%20session=evil/orders", ""), 400},
 		{"line ends that are encoded twice", order("/sales/x%250d%250aSet-Cookie:%20session=evil/orders", ""), 400},

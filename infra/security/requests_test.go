@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// answer is what came back over HTTP.
+// answer is an HTTP answer.
 type answer struct {
 	status int
 	header http.Header
@@ -34,8 +34,8 @@ func (s *system) get(path string, header ...pair) (answer, error) {
 	return s.send(http.MethodGet, path, "", header...)
 }
 
-// send makes a request. Repeated header names make repeated lines, and the path
-// is sent as it is.
+// send makes a request. Repeated header names make repeated lines, and the path is sent
+// unchanged.
 func (s *system) send(method, path, body string, header ...pair) (answer, error) {
 	request, err := http.NewRequest(method, s.API+"/", strings.NewReader(body))
 	if err != nil {

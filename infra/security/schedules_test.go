@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// lapses are hostile or careless inputs of SeedFunction, by name. The sale of
-// the name exists.
+// lapses are hostile or careless inputs of SeedFunction, by name. The given sale
+// exists.
 func lapses(sale string) map[string]string {
 	const window = `"opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z"`
 	add := func(stock string) string {
@@ -106,7 +106,7 @@ func TestAHostileSeedingIsRefusedAndChangesNothing(t *testing.T) {
 	all := lapses("seed")
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		o := s.invoke(t, "SeedFunction", all[name])
-		// What is not JSON at all, the Lambda service itself refuses.
+		// The Lambda service itself refuses input that is not JSON.
 		if o.status == http.StatusBadRequest && !json.Valid([]byte(all[name])) {
 			continue
 		}

@@ -24,13 +24,13 @@ import (
 	"flashsale/infra/local/template"
 )
 
-// patience bounds every wait for something that must happen.
+// patience bounds every wait.
 const patience = 60 * time.Second
 
-// audience is what the local stack's tokens are meant for.
+// audience is the audience of the local stack's tokens.
 const audience = "flashsale-local"
 
-// system is a running stack, seen by one who holds the issuer's key.
+// system is a running stack, with access to the issuer's key.
 type system struct {
 	*stack.Stack
 	data   string
@@ -39,13 +39,13 @@ type system struct {
 	jwk    string // the public key as the key set shows it
 	routes []template.Route
 	client *client.Client
-	own    *safeBuffer // what the stack itself logs
+	own    *safeBuffer // the stack's own log
 
 	mu      sync.Mutex
-	secrets map[string]bool // parts of every token that was made
+	secrets map[string]bool // parts of every token made
 }
 
-// safeBuffer is written by many.
+// safeBuffer is a buffer that is safe for concurrent use.
 type safeBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -80,8 +80,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// shared is the stack of the whole package. When the test ends, nothing that was
-// logged in its time may hold a token.
+// shared returns the stack of the whole package. When the test ends, nothing logged
+// meanwhile may contain a token.
 func shared(t *testing.T) *system {
 	t.Helper()
 	root := rootOf(t)
@@ -101,7 +101,7 @@ func rootOf(t *testing.T) string {
 	return enginetest.Root(t)
 }
 
-// own is a stack of the test's own.
+// own returns a stack for this test only.
 func own(t *testing.T, root string, o stack.Options) *system {
 	t.Helper()
 	s, err := start(root, o)
@@ -117,8 +117,8 @@ func own(t *testing.T, root string, o stack.Options) *system {
 	return s
 }
 
-// start boots a stack on free ports, with one process per function: what a
-// process prints is in the order of its invocations.
+// start boots a stack on free ports, with one process per function, so that the output
+// is in the order of the invocations.
 func start(root string, o stack.Options) (s *system, err error) {
 	s = &system{own: &safeBuffer{}, secrets: map[string]bool{}}
 	if s.data, err = os.MkdirTemp("", "flashsale-security-"); err != nil {
@@ -153,8 +153,8 @@ func (s *system) stop() error {
 
 func (s *system) issuer() string { return s.API + "/_local" }
 
-// learnKeys reads the private key that the stack keeps in its folder, and how
-// the public one is shown.
+// learnKeys reads the private key from the stack's folder, and the published form of
+// the public one.
 func (s *system) learnKeys() error {
 	text, err := os.ReadFile(filepath.Join(s.data, "issuer-key.pem"))
 	if err != nil {
@@ -188,7 +188,7 @@ func (s *system) learnKeys() error {
 	return err
 }
 
-// eventually polls for what must happen.
+// eventually polls until the condition holds.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {

@@ -31,7 +31,7 @@ func (f fields) with(change fields) fields {
 	return changed
 }
 
-// claims are those of a good token, with every scope that a route asks for.
+// claims are those of a good token, with every scope that a route requires.
 func (s *system) claims(user string) fields {
 	now := time.Now().Unix()
 	c := fields{"iss": s.issuer(), "sub": user, "aud": audience, "iat": now, "nbf": now, "exp": now + 3600}
@@ -51,13 +51,13 @@ func (s *system) header() fields { return fields{"alg": "RS256", "typ": "JWT", "
 // token is a good token of the user.
 func (s *system) token(user string) string { return s.signed(s.claims(user)) }
 
-// signed has the issuer's own signature over any claims.
+// signed returns a token with the issuer's signature over any claims.
 func (s *system) signed(c fields) string {
 	return s.forge(jwt.SigningMethodRS256, s.key, s.header().text(), c.text())
 }
 
-// forge signs texts that need not be sensible. Every token is remembered: no
-// part of it may ever be logged.
+// forge signs texts that need not be valid. Every token is recorded: no part of it may
+// ever be logged.
 func (s *system) forge(method jwt.SigningMethod, key any, header, claims string) string {
 	text := segment(header) + "." + segment(claims)
 	signature, err := method.Sign(text, key)
@@ -69,8 +69,8 @@ func (s *system) forge(method jwt.SigningMethod, key any, header, claims string)
 
 func segment(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
 
-// remember keeps a token's claims and signature as secrets; the header is the
-// same for all tokens and tells nothing.
+// remember records a token's claims and signature as secrets; the header is the same
+// for all tokens.
 func (s *system) remember(token string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,6 +85,6 @@ func (s *system) remember(token string) string {
 func TestTheForgeMakesTokensThatTheSystemAccepts(t *testing.T) {
 	s := shared(t)
 	s.openSale(t, "forge", 1)
-	// Without this, every refusal below could be that of a clumsy forger.
+	// Without this check, a faulty forgery could cause every refusal below.
 	s.buy(t, "forge", "smith")
 }
