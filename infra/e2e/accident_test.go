@@ -140,7 +140,7 @@ func TestNothingAnsweredIsLostWhenTheStackIsKilled(t *testing.T) {
 		wait.Wait()
 		s.start()
 	}
-	// Whoever was not answered asks again; the data is the same.
+	// Buyers without an answer retry, on the same data.
 	for i := range users {
 		s.eventually("an answer", func() bool {
 			a, err := s.buy("moutai", headers[i]...)

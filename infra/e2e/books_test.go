@@ -16,13 +16,13 @@ func (s *stack) items() *books.Books {
 	return all
 }
 
-// books are what the table holds of a sale.
+// books returns a sale from the table.
 func (s *stack) books(saleID string) *books.Sale {
 	s.t.Helper()
 	return s.items().Sale(saleID)
 }
 
-// balanced demands that the recount of the sale finds nothing, everything confirmed.
+// balanced checks that the sale's recount has no findings and everything is confirmed.
 func (s *stack) balanced(saleID string) *books.Sale {
 	s.t.Helper()
 	var all *books.Books

@@ -14,10 +14,10 @@ import (
 	"flashsale/infra/deploy/samconfig"
 )
 
-// command is a command that a document shows.
+// command is a command in a document.
 type command struct {
 	file string
-	text string // as it stands, with the table's \| read as |
+	text string // verbatim, except that a table's \| is |
 	span bool   // in running text or a table, not in a fenced block
 }
 

@@ -14,9 +14,8 @@ import (
 // document is the API's contract, read once.
 var document = sync.OnceValues(contract.Open)
 
-// checked makes every answer of the API that a test gets, whatever it asks for,
-// one of the contract; what exists locally only, and the Invoke API, are no part
-// of that.
+// checked checks every answer of the API in a test against the contract, except
+// local-only routes and the Invoke API.
 func (s *stack) checked(base http.RoundTripper) http.RoundTripper {
 	c, err := document()
 	if err != nil {
@@ -31,8 +30,8 @@ func (s *stack) checked(base http.RoundTripper) http.RoundTripper {
 	}
 }
 
-// TestNoRequestGetsAnAnswerOutsideTheContract draws requests from the document,
-// good ones and others, for the whole stack.
+// TestNoRequestGetsAnAnswerOutsideTheContract sends requests drawn from the document,
+// valid and invalid, to the whole stack.
 func TestNoRequestGetsAnAnswerOutsideTheContract(t *testing.T) {
 	s := boot(t)
 	now := time.Now()
@@ -70,7 +69,7 @@ func TestNoRequestGetsAnAnswerOutsideTheContract(t *testing.T) {
 		}
 		outcome, err := c.Check(request.Method, request.URL, contract.Answer{Status: a.status, Header: a.header, Body: []byte(a.raw)})
 		if err != nil {
-			continue // the client's transport has told
+			continue // reported by the client's transport
 		}
 		if err := r.Judge(outcome); err != nil {
 			t.Errorf("%s: %v", &r, err)
@@ -85,7 +84,7 @@ func TestNoRequestGetsAnAnswerOutsideTheContract(t *testing.T) {
 			t.Errorf("%s was never met: %v", must, met)
 		}
 	}
-	// Whatever was asked, the books are as they were but for those who bought.
+	// Whatever was requested, only purchases may have changed the books.
 	if b := s.balanced("moutai"); len(b.Claims) == 0 || len(b.Claims) > 2 {
 		t.Errorf("claims: %v", b.Claims)
 	}

@@ -27,8 +27,8 @@ type example struct {
 	answer  string
 }
 
-// examplesOf are the commands of a document's console blocks, which stand behind
-// a dollar sign.
+// examplesOf returns the commands of a document's console blocks, which follow a dollar
+// sign.
 func examplesOf(markdown string) []example {
 	var all []example
 	console := false
@@ -46,8 +46,8 @@ func examplesOf(markdown string) []example {
 	return all
 }
 
-// volatile is what is different each time, by its shape. Ids are numbered in the
-// order in which they come, so that the same id must come in the same places.
+// volatile matches what differs each time. Ids are numbered in order of appearance, so
+// that the same id must appear in the same places.
 var volatile = regexp.MustCompile(`"claimId":"([A-Z2-7]{26})"` +
 	`|"orderId":"([1-9][0-9]{17,18})"` +
 	`|"(?:acceptedAt|changedAt|confirmedAt|now)":"([0-9-]{10}T[0-9:]{8}\.[0-9]{3}Z)"` +
@@ -109,7 +109,7 @@ func (s *stack) answersAsPrinted(t *testing.T, file, text string) {
 	}
 }
 
-// printed is the document with other answers.
+// printed returns the document with other answers.
 func printed(markdown string, answers []string) string {
 	var b strings.Builder
 	console := false
@@ -136,7 +136,7 @@ var (
 	methodOf = regexp.MustCompile(`-X ([A-Z]+)`)
 )
 
-// inContract judges the answer of a `curl -i`.
+// inContract checks the answer of a `curl -i`.
 func (s *stack) inContract(command, text string) {
 	s.t.Helper()
 	u, err := url.Parse(urlOf.FindString(command))

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// shellEnvironment is what the documents' commands get: where this test's stack
-// listens, and no make that called the tests.
+// shellEnvironment is the environment of the documents' commands: the addresses of this
+// test's stack, and no variables of a make that runs the tests.
 func shellEnvironment(s *stack) []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
@@ -30,14 +30,14 @@ func shellEnvironment(s *stack) []string {
 	return append(env, "DATA="+s.data, "AWS_EC2_METADATA_DISABLED=true")
 }
 
-// outcome is what a command printed, and its exit status.
+// outcome is a command's output and exit status.
 type outcome struct {
 	text   string
 	status string
 }
 
-// shell runs commands one after the other in one shell. curl and the AWS CLI find this
-// stack where the documents say that it is.
+// shell runs commands in order in one shell. curl and the AWS CLI reach this stack at
+// the addresses in the documents.
 func (s *stack) shell(commands []string) []outcome {
 	s.t.Helper()
 	home := s.t.TempDir()
@@ -66,7 +66,7 @@ func (s *stack) shell(commands []string) []outcome {
 	return outcomes
 }
 
-// documents are the repository's Markdown files, in the order in which they are read.
+// documents returns the repository's Markdown files in reading order.
 func documents(t *testing.T, root string) []string {
 	t.Helper()
 	first := []string{"infra/docs/HTTP.md", "README.md", "infra/docs/OPERATING.md"}
@@ -90,8 +90,8 @@ func documents(t *testing.T, root string) []string {
 }
 
 // TestTheDocumentsCommandsWorkAsTheyStand runs the commands of all documents on one
-// stack, in the order in which a reader meets them. Those which need AWS, or more time
-// than a test has, are checked without being run.
+// stack, in reading order. Commands that need AWS, or more time than a test has, are
+// checked without being run.
 func TestTheDocumentsCommandsWorkAsTheyStand(t *testing.T) {
 	s := boot(t, "-demo-sale")
 	s.eventually("the demonstration sale is open", func() bool {
@@ -115,7 +115,8 @@ func TestTheDocumentsCommandsWorkAsTheyStand(t *testing.T) {
 					t.Errorf("%s: %s", c, wrong)
 				}
 				if c.kind() == executed || c.onThisStack() {
-					// Unlike make and curl, the AWS CLI cannot be told otherwise where the stack listens.
+					// Unlike for make and curl, there is no other way to redirect the
+					// AWS CLI to this stack.
 					run = append(run, strings.ReplaceAll(c.text, "--endpoint-url http://127.0.0.1:3001", fmt.Sprintf("--endpoint-url http://127.0.0.1:%d", s.at.Ports[1])))
 				}
 			}
@@ -161,8 +162,8 @@ func (s *stack) requestsWork(t *testing.T, markdown string) {
 	}
 }
 
-// saysWhatTheReadmeShows looks for each line that the README shows in what the stack said
-// at its start, but for the ports, and in what the commands printed.
+// saysWhatTheReadmeShows compares the lines in the README's blocks with what the stack printed
+// at start, except for the ports, and with what the commands printed.
 func (s *stack) saysWhatTheReadmeShows(t *testing.T, printed string) {
 	port := regexp.MustCompile(`(127\.0\.0\.1):\d+`)
 	said := port.ReplaceAllString(s.output.String()+printed, "$1")

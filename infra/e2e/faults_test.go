@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// faultsMet is how many calls of the functions met which fault.
+// faultsMet returns how many calls of the functions had which fault.
 func (s *stack) faultsMet() map[string]int {
 	s.t.Helper()
 	var health struct{ FaultsMet map[string]int }
@@ -21,9 +21,9 @@ func (s *stack) faultsMet() map[string]int {
 	return health.FaultsMet
 }
 
-// recovered waits until every claim of the sale has its order. A claim whose
-// message was lost is sent again after half a minute at the earliest, so it
-// takes about as long; where the mark of a re-send was lost, too, twice that.
+// recovered waits until every claim of the sale has its order. A lost message is resent
+// after half a minute at the earliest, so this takes about as long; twice that if the
+// mark of a resend was lost, too.
 func (s *stack) recovered(saleID string) {
 	s.t.Helper()
 	for end := time.Now().Add(4 * patience); time.Now().Before(end); time.Sleep(time.Second) {
@@ -94,7 +94,7 @@ func TestAnOperatorsRequestsAreAppliedOnceUnderFaults(t *testing.T) {
 			}
 		}
 	}
-	s.stop() // what is late has been applied after it
+	s.stop() // afterwards all late requests have been applied
 	s.extra = nil
 	s.start()
 	b := s.balanced("moutai")

@@ -24,7 +24,7 @@ func TestBadInputIsAnsweredAndWritesNothing(t *testing.T) {
 		name, method, path, body string
 		header                   []string
 		status                   int
-		code                     string // "" for what the gateway answers itself
+		code                     string // "" for the gateway's own answers
 	}{
 		{"no token", "POST", "/sales/moutai/orders", "", nil, 401, ""},
 		{"malformed token", "POST", "/sales/moutai/orders", "", []string{"Authorization", "Bearer a.b.c"}, 401, ""},

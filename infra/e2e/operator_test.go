@@ -23,7 +23,7 @@ import (
 	"flashsale/shared/ledger"
 )
 
-// operator runs the operator's command and returns what it says and its status.
+// operator runs the operator's command and returns its output and status.
 func (s *stack) operator(args ...string) (string, int) {
 	s.t.Helper()
 	command := exec.Command(filepath.Join(s.root, ".build/host/operator"), append([]string{"-api-port", strconv.Itoa(s.at.Ports[0])}, args...)...)
@@ -45,8 +45,8 @@ func (s *stack) reconcile() []map[string]any {
 	return body.Receipts
 }
 
-// strand makes a claim as a purchase does that dies before it sends its
-// message, that long ago.
+// strand makes a claim like a purchase that died, that long ago, before it sent its
+// message.
 func (s *stack) strand(saleID, user string, ago time.Duration) {
 	s.t.Helper()
 	l := ledger.New(s.table(), "LedgerTable", ledger.Options{Now: func() time.Time { return time.Now().Add(-ago) }})
@@ -119,13 +119,13 @@ func TestTheOperatorSeesTheBooks(t *testing.T) {
 	}
 }
 
-// make runs a target of the Makefile on this stack and returns what it says, and
-// whether it succeeded.
+// make runs a target of the Makefile on this stack and returns its output, and whether
+// it succeeded.
 func (s *stack) make(target string, variables ...string) (string, bool) {
 	s.t.Helper()
 	command := exec.Command("make", append([]string{"--no-print-directory", "-s", target, "API_PORT=" + strconv.Itoa(s.at.Ports[0])}, variables...)...)
 	command.Dir = s.root
-	// The target's own make is not part of the one that runs the tests.
+	// The target's make must not be part of the one that runs the tests.
 	command.Env = append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=")
 	var out bytes.Buffer
 	command.Stdout = &out
@@ -150,7 +150,7 @@ func TestTheOperatorPausesAndResumesASale(t *testing.T) {
 	}
 	s.must(s.buy("moutai", s.bearer("first")...))
 	pause()
-	// An environment that remembers the sale as open is refused by the shards.
+	// If an environment's snapshot still shows the sale as open, the shards refuse.
 	for i := range 8 {
 		if a := s.must(s.buy("moutai", s.bearer(fmt.Sprint("early-", i))...)); a.text("code") != "sale-paused" {
 			t.Errorf("paused: %v", a)
@@ -164,7 +164,7 @@ func TestTheOperatorPausesAndResumesASale(t *testing.T) {
 	alice := s.bearer("alice")
 	s.eventually("the sale goes on", func() bool { return s.must(s.buy("moutai", alice...)).status == http.StatusAccepted })
 
-	// An edit that lies ahead does not keep the next pause out.
+	// An edit with a later instant does not block the next pause.
 	ahead := time.Now().Add(50 * time.Second).UTC().Format(time.RFC3339)
 	if body, failed := s.seed(fmt.Sprintf(`{"action":"resume","saleId":"moutai","at":%q}`, ahead)); failed != "" {
 		t.Fatalf("resume at %s: %v", ahead, body)

@@ -7,7 +7,7 @@ import (
 )
 
 func TestOverItsLimitsTheStackAnswersAsAWSDoesAndServesTheOthers(t *testing.T) {
-	// A bucket of 30 tokens that gets one more a second, and two environments for
+	// A bucket of 30 tokens, refilled by one a second, and two environments for
 	// purchases.
 	s := boot(t, "-parameter", "PurchaseRateLimit=1", "-parameter", "PurchaseBurstLimit=30",
 		"-parameter", "PurchaseReservedConcurrency=2")

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// crowd lets users click at once, at most 64 at a time, and returns what each
-// click was answered, by user.
+// crowd sends the users' clicks concurrently, at most 64 at a time, and returns the
+// answers by user.
 func (s *stack) crowd(saleID string, users, clicks int) map[string][]answer {
 	s.t.Helper()
 	headers := make([][]string, users)
@@ -26,7 +26,7 @@ func (s *stack) crowd(saleID string, users, clicks int) map[string][]answer {
 		wait.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			i := n / clicks // one user's clicks stand together: they meet
+			i := n / clicks // one user's clicks are adjacent, so that they run concurrently
 			for range 20 {
 				a, err := s.buy(saleID, headers[i]...)
 				if err == nil && a.text("code") == "busy" {
@@ -108,7 +108,7 @@ func TestABuyerFollowsTheOrderToItsID(t *testing.T) {
 		order = a.text("orderId")
 		return a.text("state") == "CONFIRMED"
 	})
-	// The claim is confirmed a moment before the order is written.
+	// The claim is confirmed shortly before the order is written.
 	s.eventually("the buyer's own order is there", func() bool {
 		a := s.must(s.call("GET", "/orders/"+order, "", alice...))
 		if a.status != http.StatusNotFound && (a.status != http.StatusOK || a.text("orderId") != order || a.text("saleId") != "moutai") {
@@ -147,7 +147,7 @@ func TestALostAnswerIsFoundAgain(t *testing.T) {
 	for i := range 20 {
 		header := append(s.bearer(fmt.Sprint("user-", i)), "Idempotency-Key", fmt.Sprint("key-", i))
 		wait.Go(func() {
-			// The client gives up while the request is on its way.
+			// The client gives up during the request.
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*time.Millisecond)
 			defer cancel()
 			request, err := http.NewRequestWithContext(ctx, "POST", s.api("/sales/moutai/orders"), nil)

@@ -1,6 +1,6 @@
 // Package e2e drives the whole local stack from outside, as buyers, operators and
-// accidents do: real processes, HTTP, kill -9. Every expectation is a promise of
-// the documents; nothing of the implementation is used.
+// accidents do: real processes, HTTP, kill -9. Every expectation is a documented
+// promise; the tests use nothing of the implementation.
 package e2e
 
 import (
@@ -25,10 +25,10 @@ import (
 	"flashsale/infra/local/launch"
 )
 
-// patience bounds every wait for something that must happen.
+// patience bounds every wait.
 const patience = 60 * time.Second
 
-// stack is one local stack in its own process, with data and ports of its own.
+// stack is one local stack in its own process, with its own data and ports.
 type stack struct {
 	t      *testing.T
 	root   string
@@ -95,7 +95,7 @@ func (s *stack) start() {
 	}
 }
 
-// stop ends the process in order.
+// stop ends the process gracefully.
 func (s *stack) stop() {
 	if s.at.Ended() {
 		return
@@ -122,7 +122,7 @@ func (s *stack) api(path string) string {
 	return s.at.API + path
 }
 
-// answer is what came back over HTTP.
+// answer is an HTTP answer.
 type answer struct {
 	status int
 	header http.Header
@@ -144,7 +144,7 @@ func (s *stack) call(method, path, body string, header ...string) (answer, error
 
 func (s *stack) do(request *http.Request) (answer, error) { return read(s.client.Do(request)) }
 
-// read is an answer with its body as a JSON object, if it looks like one.
+// read returns an answer with its body as a JSON object, if it is one.
 func read(from client.Answer, err error) (answer, error) {
 	a := answer{status: from.Status, header: from.Header, raw: string(from.Body)}
 	if err == nil && strings.HasPrefix(a.raw, "{") {
@@ -184,8 +184,8 @@ func (s *stack) bearer(user string) []string {
 	return []string{"Authorization", "Bearer " + s.token(user)}
 }
 
-// buy makes a purchase. Told that the user has sent too many, it waits for as long as
-// Retry-After says and repeats the request, as every client should.
+// buy makes a purchase. If the user has sent too many requests, it waits for
+// Retry-After and repeats the request, as every client should.
 func (s *stack) buy(saleID string, header ...string) (a answer, err error) {
 	for range 5 {
 		a, err = s.call("POST", "/sales/"+saleID+"/orders", "", header...)

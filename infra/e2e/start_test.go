@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// What a function needs and what is wrong in its environment must end it at its start,
-// with the variable's name in the log and never its value (P19).
+// A missing or invalid variable must end a function at start, with the variable's name
+// in the log but never its value (P19).
 func TestAFunctionThatIsConfiguredWronglyDiesAtItsStart(t *testing.T) {
 	const table, queue = "TABLE_NAME=ledger", "ORDER_QUEUE_URL=http://127.0.0.1:1/queue"
 	type environment []string
-	for function, cases := range map[string]map[string]environment{ // by what the log must say
+	for function, cases := range map[string]map[string]environment{ // by what the log must contain
 		"FinalizeFunction": {`"error":"TABLE_NAME is not set"`: {}},
 		"SeedFunction":     {`"error":"TABLE_NAME is not set"`: {}},
 		"QueryFunction": {
