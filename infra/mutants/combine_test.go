@@ -17,9 +17,9 @@ import (
 	"strings"
 )
 
-// combined is a source file that holds all its mutants: a function that some
-// mutant changes stands in it once more for each of them and is called instead
-// of the original; a variable or constant takes the mutant's value at the start.
+// combined is a source file with all its mutants: it has a copy of a function for each
+// mutant that changes it, called instead of the original; a variable or constant gets
+// the mutant's value at the start.
 type combined struct {
 	source  []byte
 	parsed  *ast.File
@@ -39,7 +39,7 @@ type declaration struct {
 	only ast.Node    // the whole block, if this is all of it
 }
 
-// errAlone means that a mutant needs a build of its own.
+// errAlone means that a mutant needs a separate build.
 var errAlone = errors.New("the edit is not within functions, variables and constants")
 
 func newCombined(source []byte) (*combined, error) {
@@ -53,8 +53,9 @@ func newCombined(source []byte) (*combined, error) {
 	return c, err
 }
 
-// declarations are those of a file by name; a method's has its receiver's type
-// before it. Types and imports are one declaration, to see whether they differ.
+// declarations returns a file's declarations by name; a method's name is prefixed with
+// its receiver's type. Types and imports are one declaration, to detect whether they
+// differ.
 func declarations(fset *token.FileSet, file *ast.File, source []byte) (map[string]declaration, error) {
 	all := map[string]declaration{}
 	textOf := func(n ast.Node) string {
@@ -90,7 +91,7 @@ func declarations(fset *token.FileSet, file *ast.File, source []byte) (map[strin
 	return all, nil
 }
 
-// add takes in a mutant of the file.
+// add adds a mutant of the file.
 func (c *combined) add(number int, mutated []byte) error {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "", mutated, 0)
@@ -149,8 +150,8 @@ func (c *combined) addFunction(number int, before *ast.FuncDecl, now declaration
 	c.inserts[c.offset(before.Body.Lbrace)+1] += fmt.Sprintf(" if mutantNumber == %d { %s };", number, call)
 }
 
-// parameters are the names of a function's parameters as one passes them on;
-// those that have none get one.
+// parameters returns a function's parameters as call arguments; unnamed ones get a
+// name.
 func (c *combined) parameters(list *ast.FieldList) []string {
 	var names []string
 	name := func(at token.Pos) string { return fmt.Sprintf("parameter%d", at) }
@@ -176,7 +177,7 @@ func (c *combined) parameters(list *ast.FieldList) []string {
 	return names
 }
 
-// addValue makes a variable, or what was a constant, take another value.
+// addValue makes a variable, or a former constant, take another value.
 func (c *combined) addValue(number int, name string, before, now declaration, fset *token.FileSet, mutated []byte) error {
 	was, is := before.node.(*ast.ValueSpec), now.node.(*ast.ValueSpec)
 	if len(was.Names) != 1 || len(was.Values) != 1 || len(is.Values) != 1 || strings.Contains(before.text, "iota") {
@@ -198,7 +199,7 @@ func (c *combined) addValue(number int, name string, before, now declaration, fs
 	return nil
 }
 
-// text is the file with all its mutants.
+// text returns the file with all its mutants.
 func (c *combined) text() []byte {
 	for _, name := range slices.Sorted(maps.Keys(c.values)) {
 		d := c.decls[name]
@@ -223,9 +224,9 @@ func (c *combined) text() []byte {
 	return out.Bytes()
 }
 
-// numberFile tells a package which of its mutants to be: the number that the name of
-// its program ends with. So does a process that a test makes of its own program, with
-// whatever environment.
+// numberFile selects a package's mutant: the number at the end of the program's name.
+// So a test that starts its own program as another process selects the same mutant,
+// whatever the environment.
 const numberFile = `package %s
 
 import (
@@ -254,7 +255,7 @@ func chooseMutant[T any](number int, mutated, original T) T {
 }
 `
 
-// overlay writes files to dir, and the list by which the go command takes them
+// overlay writes files to dir, and the overlay list with which the go command uses them
 // instead of the source.
 func overlay(dir string, files map[string][]byte) (string, error) {
 	var list struct{ Replace map[string]string }
@@ -280,8 +281,8 @@ var (
 	valueNumber    = regexp.MustCompile(`chooseMutant(?:\[[^(]*\])?\((\d+),`)
 )
 
-// blame returns the numbers of the mutants whose text the compiler refuses: first
-// those of constants, which have become variables that other text may not take.
+// blame returns the numbers of the mutants that do not compile: first those of
+// constants, which have become variables and may be invalid elsewhere.
 func blame(errors string, files map[string][]byte) (numbers []int) {
 	add := func(found [][]string) {
 		for _, f := range found {

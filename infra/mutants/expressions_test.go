@@ -18,7 +18,7 @@ import (
 	"flashsale/shared/ledger/ledgertest"
 )
 
-// equivalent are the changes that no test can notice, and why.
+// equivalent are the changes that no test can detect, with the reasons.
 var equivalent = map[string]string{
 	"Add > addToShard: TransactWriteItems[1] condition without attribute_exists(pk)": "without the shard its sums have nothing to add to, which is an error as well",
 	"Add > addToShard: TransactWriteItems[2] condition without #state = :open":       "Add has read that the sale is open, and an open sale never becomes a draft again",
@@ -32,12 +32,12 @@ var equivalent = map[string]string{
 // changeVariable names the change that a child process makes.
 const changeVariable = "FLASHSALE_LEDGER_CHANGE"
 
-// TestEveryTermOfTheLedgerIsNeeded runs the ledger's suite once over the fake
-// and notes which expressions and consistent reads each behaviour uses. Then it
-// runs those behaviours again in a process of their own for every term that can
-// be left out, every bound that can be moved by one and every read that can be
-// made eventually consistent: some behaviour must fail. The fake's eventually
-// consistent reads see none of the test's writes.
+// TestEveryTermOfTheLedgerIsNeeded runs the ledger's suite once over the fake and
+// records which expressions and consistent reads each behaviour uses. Then, for every
+// term that can be left out, every bound that can be moved by one and every read that
+// can be made eventually consistent, it runs those behaviours again in a separate
+// process: some behaviour must fail. The fake's eventually consistent reads see none of
+// the test's writes.
 func TestEveryTermOfTheLedgerIsNeeded(t *testing.T) {
 	change := os.Getenv(changeVariable)
 	behaviours := map[string][]string{} // by change

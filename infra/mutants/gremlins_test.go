@@ -14,8 +14,8 @@ import (
 
 var gremlins = flag.String("gremlins", "", "the program gremlins; if given, it changes each package before our own runner does")
 
-// leastEfficacy is the share, in percent, of the changes that gremlins tried which the
-// tests must notice.
+// leastEfficacy is the minimum share, in percent, of gremlins' changes that the tests
+// must detect.
 const leastEfficacy = 95
 
 // mutator is gremlins' name for a change of one operator into another.
@@ -48,8 +48,8 @@ type gremlinsReport struct {
 	}
 }
 
-// lived are the places of the changes that no test noticed, as change.place has them,
-// and how many changes ran out of time.
+// lived returns the places of the changes that no test detected, in change.place's
+// form, and how many changes timed out.
 func (r gremlinsReport) lived() (places []string, late int) {
 	for _, file := range r.Files {
 		for _, m := range file.Mutations {
@@ -65,14 +65,14 @@ func (r gremlinsReport) lived() (places []string, late int) {
 	return places, late
 }
 
-// askGremlins lets gremlins change a package. What no test notices must be listed in
-// survivors, and little may be listed. gremlins takes the conditions of `case` and all
-// constants for uncovered, because no block of a cover profile holds them, and leaves
-// them as they are: our own runner changes those, too.
+// askGremlins lets gremlins change a package. Changes that no test detects must be
+// listed in survivors, and only a few may be listed. gremlins considers the conditions
+// of `case` and all constants uncovered, because no block of a cover profile contains
+// them, and does not change them: our own runner changes those, too.
 func askGremlins(t *testing.T, tree, pkg string, all []*change) {
 	report := filepath.Join(t.TempDir(), "report.json")
-	// What lies below the package has other tests. gremlins measures the tests first,
-	// and gives those of each change ten times as long.
+	// Packages below this one have other tests. gremlins measures the tests first, and
+	// allows ten times as long for each change.
 	command := exec.CommandContext(t.Context(), "sh", "-c", limited, *gremlins, "unleash", "./"+pkg,
 		"--workers", "2", "--timeout-coefficient", "10", "--exclude-files", "/", "--output", report)
 	command.Dir = tree
@@ -111,7 +111,7 @@ func askGremlins(t *testing.T, tree, pkg string, all []*change) {
 }
 
 // sourceTree is a copy of what the tests of functions and shared need. gremlins copies
-// the whole module for each of its workers, whatever has been built in it.
+// the whole module for each of its workers, including build output.
 func sourceTree(t *testing.T, root string) string {
 	tree := t.TempDir()
 	for _, name := range []string{"functions", "shared", "events"} {

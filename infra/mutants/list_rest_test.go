@@ -1,6 +1,6 @@
 package mutants
 
-// ofEverythingElse break what looks after a sale, its callers and its clocks.
+// ofEverythingElse break reconciliation, the handling of callers, and clocks.
 var ofEverythingElse = []mutant{
 	{"resending without grace or memory", "P17", ledgerTests, overFake + "^a_pending_claim_may_be_resent", []edit{{"shared/ledger/claims.go",
 		`return max(ResendGrace, now.Sub(c.AcceptedAt)/2)`, `return ResendGrace / 2`}}},

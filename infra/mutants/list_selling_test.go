@@ -1,6 +1,6 @@
 package mutants
 
-// ofBuyingAndSeeding break what buys, confirms, seeds and edits.
+// ofBuyingAndSeeding break purchases, confirmation, seeding and edits.
 var ofBuyingAndSeeding = []mutant{
 	{"no stock condition", "P1", ledgerTests, overFake + "^64_buyers", []edit{{purchasing,
 		`"#stock > :zero AND `, `"(#stock > :zero OR #stock <= :zero) AND `}}},

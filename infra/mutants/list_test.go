@@ -2,15 +2,15 @@ package mutants
 
 import "slices"
 
-// edit replaces the one place in a file where old stands.
+// edit replaces the single occurrence of old in a file.
 type edit struct{ file, old, new string }
 
-// mutant is one way to break the system, and the test that must notice.
+// mutant is one way to break the system, and the test that must detect it.
 type mutant struct {
 	name    string
 	promise string
 	pkg     string
-	test    string // as go test -run takes it
+	test    string // in the syntax of go test -run
 	edits   []edit
 }
 
@@ -32,7 +32,7 @@ const (
 	reconcile      = "functions/reconcile/handler/handler.go"
 	resending      = "functions/reconcile/handler/resend.go"
 
-	// Here a read that should be consistent and is not sees nothing.
+	// Here a read that is wrongly eventually consistent finds nothing.
 	overLaggingFake = "^TestTheLedgerOverAFakeWhoseReadsLag$"
 
 	simulation = "./infra/simulate"

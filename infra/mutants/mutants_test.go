@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// limit bounds one mutant's tests: a mutant that hangs is noticed, too, but late.
+	// limit bounds one mutant's tests: a mutant that hangs is also detected, but late.
 	limit = 3 * time.Minute
-	// limited runs a program with at most 6 GB of address space, where the system
-	// can: an endless loop that appends would take all memory of the machine.
+	// limited runs a program with at most 6 GB of address space, if the system supports
+	// it: an endless loop that appends would use up the machine's memory.
 	limited = `ulimit -v 6000000 2>/dev/null; exec "$0" "$@"`
 )
 
@@ -57,7 +57,7 @@ func TestEveryMutantIsCaught(t *testing.T) {
 			}
 		})
 	}
-	// The same programs without a mutant: what fails there proves nothing.
+	// The same programs without a mutant: a test that fails here proves nothing.
 	for pkg, number := range first {
 		t.Run("unchanged "+pkg, func(t *testing.T) {
 			t.Parallel()
@@ -68,8 +68,8 @@ func TestEveryMutantIsCaught(t *testing.T) {
 	}
 }
 
-// change is one changed program; files are the files that differ, by path. place is
-// where an operator is changed, and gremlins' name for that.
+// change is one changed program; files are the files that differ, by path. place is the
+// changed operator's position and gremlins' name for the change.
 type change struct {
 	name, pkg, place string
 	files            func(root string) (map[string][]byte, error)
@@ -81,7 +81,7 @@ type change struct {
 type builds struct {
 	root, dir string
 	all       []*change
-	pkgs      map[string]func(context.Context) (string, map[int]error) // binary, and who is not in it
+	pkgs      map[string]func(context.Context) (string, map[int]error) // binary, and the changes that are not in it
 }
 
 func newBuilds(root, dir string, all []*change) *builds {
@@ -101,8 +101,8 @@ func newBuilds(root, dir string, all []*change) *builds {
 	return b
 }
 
-// run runs tests in the binary that one change is in, as that or another
-// change, or as none of them (-1).
+// run runs tests in the binary that contains change in, as change as, or unchanged if
+// as is -1.
 func (b *builds) run(t *testing.T, in, as int, tests string) ([]byte, error) {
 	binary, err := b.binary(t.Context(), in)
 	if err != nil {
@@ -111,10 +111,10 @@ func (b *builds) run(t *testing.T, in, as int, tests string) ([]byte, error) {
 	return b.runBinary(t, binary, b.all[in].pkg, as, tests, limit)
 }
 
-// testFailure is in the output of tests that failed or that the program's end cut off.
+// testFailure matches the output of tests that failed or were ended by a crash.
 var testFailure = regexp.MustCompile(`--- FAIL|panic:|fatal error:`)
 
-// runBinary runs tests of a binary. Whatever is no failure of a test ends t.
+// runBinary runs tests of a binary. Errors other than test failures end t.
 func (b *builds) runBinary(t *testing.T, binary, pkg string, as int, tests string, limit time.Duration) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
@@ -131,7 +131,7 @@ func (b *builds) runBinary(t *testing.T, binary, pkg string, as int, tests strin
 	return out, err
 }
 
-// binary is the test binary that can be that change.
+// binary returns the test binary that contains that change.
 func (b *builds) binary(ctx context.Context, number int) (string, error) {
 	c := b.all[number]
 	files, err := c.files(b.root)
@@ -148,8 +148,8 @@ func (b *builds) binary(ctx context.Context, number int) (string, error) {
 	return b.build(ctx, c.pkg, fmt.Sprint("change", number), files)
 }
 
-// combine builds all changes of a package's tests. Those that do not fit or do
-// not build with the others are left, with the reason.
+// combine builds all changes of a package's tests. Changes that cannot be combined or
+// do not compile with the others are returned in left, with the reason.
 func (b *builds) combine(ctx context.Context, pkg, name string) (binary string, left map[int]error) {
 	left = map[int]error{}
 	for attempt := 0; ; attempt++ {
@@ -170,7 +170,7 @@ func (b *builds) combine(ctx context.Context, pkg, name string) (binary string, 
 		}
 		guilty := blame(err.Error(), files)
 		if len(guilty) == 0 || attempt == 5 {
-			return "", left // a build of each by itself tells
+			return "", left // a separate build of each will show
 		}
 		for _, number := range guilty {
 			left[number] = fmt.Errorf("%w: %w", errAlone, err)
@@ -218,7 +218,7 @@ func (b *builds) build(ctx context.Context, pkg, name string, files map[string][
 	return binary, nil
 }
 
-// files are the mutated files by their paths.
+// files returns the mutated files by path.
 func (m mutant) files(root string) (map[string][]byte, error) {
 	text := map[string]string{}
 	for _, e := range m.edits {

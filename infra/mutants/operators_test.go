@@ -18,8 +18,8 @@ import (
 
 var operatorPackages = flag.String("packages", "shared/orderid shared/orderq shared/jsonwrite", "packages whose operators are changed in turn; `make mutate` names all")
 
-// swaps are what each operator is changed to: a comparison into its neighbour
-// and into its opposite, a sum into a difference, and into or.
+// swaps are the replacements of each operator: a comparison by its neighbour and by its
+// opposite, plus by minus, "and" by "or".
 var swaps = map[token.Token][]token.Token{
 	token.LSS: {token.LEQ, token.GEQ}, token.LEQ: {token.LSS, token.GTR},
 	token.GTR: {token.GEQ, token.LEQ}, token.GEQ: {token.GTR, token.LSS},
@@ -29,13 +29,13 @@ var swaps = map[token.Token][]token.Token{
 	token.LAND: {token.LOR}, token.LOR: {token.LAND},
 }
 
-// slowTests are not run for each operator: they take long, and what they find depends
-// on chance.
+// slowTests are not run for each operator: they take long, and their findings are
+// random.
 const slowTests = "^(TestASaleOfAMillionClaims|TestTheLedgerOverAFakeFullOfContention|TestMany(Buyers|Finalizers)UnderEveryFault)"
 
-// TestEveryOperatorIsNeeded changes one operator after the other, and runs the
-// tests of its own package: one of them must fail. What survives stands in
-// survivors with the reason, and what stands there must survive.
+// TestEveryOperatorIsNeeded changes one operator after the other, and runs the tests of
+// its package: one of them must fail. Changes that survive must be listed in survivors
+// with the reason, and listed changes must survive.
 func TestEveryOperatorIsNeeded(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -56,7 +56,8 @@ func TestEveryOperatorIsNeeded(t *testing.T) {
 				t.Log("no operators")
 				return
 			}
-			// gremlins runs no tests of a command: it looks for a folder that is called main.
+			// gremlins cannot run tests of a command: it looks for a folder called
+			// main.
 			if _, err := os.Stat(filepath.Join(root, pkg, "main.go")); *gremlins != "" && err != nil {
 				t.Run("gremlins", func(t *testing.T) { askGremlins(t, tree, pkg, all) })
 			}
@@ -70,7 +71,8 @@ func TestEveryOperatorIsNeeded(t *testing.T) {
 					if out, err := built.runBinary(t, binary, "./"+pkg, -1, ".", limit); err != nil {
 						t.Fatalf("the tests fail without a change: %v\n%s", err, out)
 					}
-					// Tests that run beside others take longer, but not ten times as long.
+					// Tests that run in parallel take longer, but not ten times as
+					// long.
 					patience = min(limit, 20*time.Second+10*time.Since(start))
 				}
 				for number, c := range all {
@@ -80,7 +82,7 @@ func TestEveryOperatorIsNeeded(t *testing.T) {
 						if binary == "" || left[number] != nil {
 							var err error
 							if own, err = built.binary(t.Context(), number); err != nil {
-								other.Add(1) // not a program: 1 << -2, "a" - "b"
+								other.Add(1) // does not compile: 1 << -2, "a" - "b"
 								return
 							}
 							defer os.Remove(own)
@@ -115,7 +117,7 @@ func TestEveryOperatorIsNeeded(t *testing.T) {
 	}
 }
 
-// operatorChanges are all changes of one operator in a package's source.
+// operatorChanges returns all changes of one operator in a package's source.
 func operatorChanges(root, pkg string) ([]*change, error) {
 	files, err := filepath.Glob(filepath.Join(root, pkg, "*.go"))
 	if err != nil {

@@ -17,24 +17,23 @@ import (
 	"flashsale/shared/ledger"
 )
 
-// seam stands between the ledger and its table. It knows every change that one
-// can make to the expressions and reads of the requests that pass, tells seen of
-// each, and makes the one that is named, everywhere it is met.
+// seam wraps the ledger's table. For each request it derives all possible changes to
+// the expressions and reads, calls seen for each, and makes the named one wherever it
+// occurs.
 type seam struct {
 	ledger.API
 	make string                    // the change to make, or ""
 	seen func(change, text string) // safe for concurrent use
 }
 
-// site is a request, or an action of one, at a place in the ledger.
+// site is a request, or an action of one, at a place in the ledger's code.
 type site struct {
 	*seam
 	name string
 }
 
-// at names the place by two of the ledger's functions on the stack: the one that
-// was called from outside and the one that made the request. Those between them
-// depend on who meets whom.
+// at names the place by two of the ledger's functions on the stack: the one called from
+// outside and the one that made the request. Those in between vary with contention.
 func (s *seam) at(operation string) site {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
@@ -47,7 +46,7 @@ func (s *seam) at(operation string) site {
 				chain = append(chain, name) // the innermost first
 			}
 		}
-		// A test may be called in the middle of a call, and call the ledger itself.
+		// A test's hook may run during a call, and call the ledger itself.
 		if inTest := strings.Contains(frame.Function, "/ledgertest."); !more || inTest && len(chain) > 0 {
 			break
 		}
@@ -65,14 +64,14 @@ var (
 	carriers = map[string]bool{"attempt": true, "retry": true, "each": true, "transact": true, "retryTransaction": true}
 )
 
-// wants notes a change, and reports whether it is the one to make.
+// wants records a change, and reports whether it is the one to make.
 func (s site) wants(change, text string) bool {
 	name := s.name + " " + change
 	s.seen(name, text)
 	return name == s.make
 }
 
-// expression returns the text with the change to make, if it is one of it.
+// expression returns the text, with the change to make if it is one of this text's.
 func (s site) expression(kind string, text *string, variants func(string) []variant) *string {
 	if text == nil {
 		return nil
@@ -102,7 +101,7 @@ func (s site) consistent(asked *bool) *bool {
 	return asked
 }
 
-// used are the placeholders that the texts still name: DynamoDB refuses others.
+// used returns the placeholders that the texts still use: DynamoDB refuses others.
 func used[V any](placeholders map[string]V, texts ...*string) map[string]V {
 	left := maps.Clone(placeholders)
 	maps.DeleteFunc(left, func(name string, _ V) bool {
@@ -110,7 +109,7 @@ func used[V any](placeholders map[string]V, texts ...*string) map[string]V {
 		return !slices.ContainsFunc(texts, func(text *string) bool { return text != nil && word.MatchString(*text) })
 	})
 	if len(left) == 0 {
-		return nil // an empty one is refused, too
+		return nil // an empty map is refused, too
 	}
 	return left
 }
@@ -135,7 +134,7 @@ func (s *seam) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dy
 	mutated, here := *in, s.at("Query")
 	mutated.ConsistentRead = here.consistent(in.ConsistentRead)
 	mutated.FilterExpression = here.expression("filter", in.FilterExpression, conditionVariants)
-	// Without the partition key there is no query.
+	// A query needs the partition key.
 	mutated.KeyConditionExpression = here.expression("key condition", in.KeyConditionExpression, func(text string) []variant {
 		return slices.DeleteFunc(termVariants(text), func(v variant) bool { return strings.HasPrefix(v.change, "without #pk = ") })
 	})
@@ -183,7 +182,7 @@ func (s *seam) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWrit
 		case action.ConditionCheck != nil:
 			check := *action.ConditionCheck
 			if check.ConditionExpression = here.condition(check.ConditionExpression); check.ConditionExpression == nil {
-				check.ConditionExpression = aws.String("attribute_exists(pk) OR attribute_not_exists(pk)") // it must have one
+				check.ConditionExpression = aws.String("attribute_exists(pk) OR attribute_not_exists(pk)") // it is required
 			}
 			check.ExpressionAttributeNames = used(check.ExpressionAttributeNames, check.ConditionExpression)
 			check.ExpressionAttributeValues = used(check.ExpressionAttributeValues, check.ConditionExpression)

@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// expressionFields are the members of requests that hold an expression.
+// expressionFields are the request fields that contain an expression.
 var expressionFields = []string{
 	"ConditionExpression", "UpdateExpression", "KeyConditionExpression", "FilterExpression", "Statement",
 }
 
-// usedAll checks that the suite has sent every expression that is written in the
-// ledger, and has read consistently wherever the ledger does: what it never
-// sends, no change is made to. changes name the functions that read.
+// usedAll checks that the suite has sent every expression in the ledger's source, and
+// has used each of its consistent reads: what is never sent is never changed. changes
+// name the functions that read.
 func usedAll(t *testing.T, texts map[string]bool, changes []string) {
 	paths, err := filepath.Glob("../../shared/ledger/*.go")
 	if err != nil {
@@ -83,13 +83,13 @@ func usedAll(t *testing.T, texts map[string]bool, changes []string) {
 	}
 }
 
-// writings are what is assigned to each name, anywhere in the package.
+// writings are the expressions assigned to each name, anywhere in the package.
 type writings map[string][]ast.Expr
 
 func (w writings) note(n ast.Node) {
 	pair := func(names, values []ast.Expr) {
 		if len(names) != len(values) {
-			return // a call with several results: no text
+			return // a call with several results is not a text
 		}
 		for i, name := range names {
 			if id, ok := name.(*ast.Ident); ok {
@@ -114,7 +114,7 @@ func (w writings) note(n ast.Node) {
 	})
 }
 
-// fragments are the texts that an expression of the source is made of.
+// fragments returns the texts of which a source expression is composed.
 func (w writings) fragments(e ast.Expr, through []string) []string {
 	follow := func(name string) []string {
 		if slices.Contains(through, name) {

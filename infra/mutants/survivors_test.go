@@ -1,7 +1,7 @@
 package mutants
 
-// survivors are the changes of an operator that no test of its package can
-// notice, and why.
+// survivors are the operator changes that no test of the package can detect, with the
+// reasons.
 var survivors = map[string]string{
 	"shared/orderq/decode.go: if !isHead || !isTail || !isSale || !isUser || !isClaim || !plain(saleID) || !plain(user) || !plain(claimID) {: && for || (5)": "without its user's part a message has no claim's part",
 	"shared/sale/set.go: if left <= 0 {: < for <=":                                                                                              "without a number left the mask is empty, and so are all words behind",

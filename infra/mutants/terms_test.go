@@ -11,10 +11,10 @@ import (
 // variant is an expression with one change.
 type variant struct {
 	change string // in words
-	text   string // "" is no expression at all
+	text   string // "" means no expression
 }
 
-// conditionVariants are a condition without each of its terms in turn, and with
+// conditionVariants returns a condition without each of its terms in turn, and with
 // each bound moved by one. It panics on BETWEEN, which it cannot split.
 func conditionVariants(text string) []variant {
 	if strings.Contains(text, "BETWEEN") {
@@ -23,7 +23,7 @@ func conditionVariants(text string) []variant {
 	return append(termVariants(text), variant{"without " + text, ""})
 }
 
-// termVariants are the changes that leave something of the condition.
+// termVariants returns the changes after which the condition is not empty.
 func termVariants(text string) []variant {
 	if inner, ok := strings.CutPrefix(text, "("); ok && closes(text) {
 		inner = inner[:len(inner)-1]
@@ -59,7 +59,7 @@ func rewritten(all []variant, f func(string) string) []variant {
 	return all
 }
 
-// split cuts a text at a separator outside of parentheses and braces.
+// split splits a text at separators outside parentheses and braces.
 func split(text, separator string) []string {
 	var parts []string
 	depth, start := 0, 0
