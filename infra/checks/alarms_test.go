@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// alarmsFile is the template of the alarms, nested in the project's. Its parameters
-// have the names of the resources that they stand for.
+// alarmsFile is the template of the alarms, nested in the project's. Its parameters are
+// named after the resources that they refer to.
 const alarmsFile = "infra/alarms.yaml"
 
 // watched is one metric that an alarm reads.
@@ -19,7 +19,7 @@ type watched struct {
 	node
 }
 
-// about is the resource that a dimension names by reference, "" for none.
+// about returns the resource that a dimension references, "" for none.
 func (w watched) about(dimension string) string {
 	if ids := w.dimensions[dimension].references(); len(ids) == 1 {
 		return ids[0]
@@ -27,8 +27,8 @@ func (w watched) about(dimension string) string {
 	return ""
 }
 
-// subject names the metric with the resource or the service that it is about, such
-// as "PurchaseFunction Errors" or "purchase purchases busy".
+// subject names the metric with its resource or service, such as "PurchaseFunction
+// Errors" or "purchase purchases busy".
 func (w watched) subject() string {
 	words := []string{}
 	for _, d := range []string{"FunctionName", "QueueName", "TableName", "ApiId", "DistributionId", "WebACL"} {
@@ -51,7 +51,7 @@ func dimensions(n node) map[string]node {
 	return all
 }
 
-// watches are the metrics of an alarm, its own and those of its expressions.
+// watches returns the metrics of an alarm, including those of its expressions.
 func (r resource) watches() (all []watched) {
 	p := r.at("Properties")
 	if p.at("MetricName").Node != nil {
@@ -77,7 +77,7 @@ func (t template) watches(subject string) bool {
 	})
 }
 
-// watchedOnes are what some alarm must read, by row 17.
+// watchedOnes are the metrics that some alarm must read, by row 17.
 var watchedOnes = map[string][]string{
 	templateFile: {
 		"PurchaseFunction Errors", "FinalizeFunction Errors", "QueryFunction Errors", "ReconcileFunction Errors",
@@ -189,7 +189,7 @@ func told(tmpl template) (found []finding) {
 	return found
 }
 
-// tableOperations are the operations on the way of an order.
+// tableOperations are the operations that process an order.
 var tableOperations = []string{"TransactWriteItems", "GetItem", "BatchGetItem", "BatchExecuteStatement", "UpdateItem"}
 
 var mathName = regexp.MustCompile(`\b[a-z][A-Za-z0-9_]*\b`)
@@ -223,8 +223,8 @@ func expressions(tmpl template) (found []finding) {
 			found = append(found, a.find("%s has %d results and reads %d of %d metrics", a.id, results, len(used), len(ids)))
 		}
 		for _, w := range a.watches() {
-			// CloudWatch ignores missing data of this namespace whatever TreatMissingData
-			// says: without FILL an alarm that went off once would stay.
+			// CloudWatch ignores missing data of this namespace regardless of
+			// TreatMissingData: without FILL an alarm would stay on forever.
 			filled := strings.Contains(all.String(), "FILL("+w.at("Id").text()+",") || strings.Contains(all.String(), "FILL(METRICS()")
 			if w.namespace == "AWS/DynamoDB" && !filled {
 				found = append(found, a.find("%s does not fill what is missing of %s", a.id, w.metric))

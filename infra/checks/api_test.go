@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// personal are the variables of API Gateway that tell who called, or hold what
-// only the caller may know: a log line has none of them (P18).
+// personal are the variables of API Gateway that identify the caller or contain the
+// caller's secrets: a log line has none of them (P18).
 var personal = []string{"identity", "authorizer.claims", "requestOverride"}
 
 var logVariable = regexp.MustCompile(`\$context\.([A-Za-z.]+)`)

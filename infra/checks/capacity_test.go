@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// alternatives are what a value can be: both branches of !If, or itself.
+// alternatives returns the possible values: both branches of !If, or the value itself.
 func alternatives(n node) []node {
 	if n.Node != nil && n.Tag == "!If" {
 		return slices.Concat(alternatives(n.at("1")), alternatives(n.at("2")))
@@ -14,11 +14,11 @@ func alternatives(n node) []node {
 	return []node{n}
 }
 
-// byParameter reports whether a value is a number parameter's, which may leave it out:
-// AWS::NoValue.
+// byParameter reports whether a value is a number parameter's, or AWS::NoValue.
 func byParameter(tmpl template, n node, parameter string) bool {
 	all := alternatives(n)
-	// -1, which removes a limit, is below the schema's minimum: a number cannot be bounded at it.
+	// -1, which removes a limit, is below the schema's minimum, so it cannot be the
+	// parameter's lower bound.
 	declared := tmpl.at("Parameters", parameter)
 	isNumber := declared.at("Type").text() == "Number" || strings.HasSuffix(declared.at("AllowedPattern").text(), "[0-9]*)$")
 	return len(all) == 2 && slices.Contains(all[0].references(), parameter) && all[1].target() == "AWS::NoValue" && isNumber
@@ -57,7 +57,8 @@ func TestCapacityOfTheTemplate(t *testing.T) {
 					if !byParameter(tmpl, f.property("ReservedConcurrentExecutions"), parameter) && !tmpl.excused(f.resource, "CKV_AWS_115") {
 						found = append(found, f.find("%s: nothing is reserved and no reason given (CKV_AWS_115)", f.id))
 					}
-					// A flood of GETs must not take what purchases and orders need.
+					// A flood of GETs must not use up the capacity of purchases and
+					// orders.
 					if n, ok := tmpl.number(tmpl.at("Parameters", parameter, "Default")); slices.Contains([]string{"purchase", "finalize"}, f.folder()) && (!ok || n == 0) {
 						found = append(found, f.find("%s has nothing reserved by default", f.id))
 					}

@@ -11,8 +11,8 @@ import (
 
 const checklistFile = "infra/checks/CHECKLIST.md"
 
-// linted is the row that lint.sh keeps, and none is the one that nothing in the
-// template is about.
+// linted is the row that lint.sh checks, and none is the row that applies to nothing in
+// the template.
 const linted, none, lastRow = 1, 15, 20
 
 var (
@@ -20,8 +20,8 @@ var (
 	namedRow     = regexp.MustCompile(`"row (\d+): `)
 )
 
-// ruledRows are the rows that a rule of the package's own tests names: the field
-// of a rule, or a subtest.
+// ruledRows returns the rows named by a rule of this package's tests: the field of a
+// rule, or a subtest.
 func ruledRows(t *testing.T) map[int]bool {
 	t.Helper()
 	rows := map[int]bool{}
@@ -85,8 +85,8 @@ func TestEveryRowOfTheChecklistIsKept(t *testing.T) {
 	}
 }
 
-// ruledIn reports whether a test file has a rule for the row; every rule about a
-// reason that is given instead is one for the row of no keys.
+// ruledIn reports whether a test file has a rule for the row; a rule about a given
+// reason counts for the row about keys.
 func ruledIn(t *testing.T, file string, row int) bool {
 	t.Helper()
 	text := read(t, file)

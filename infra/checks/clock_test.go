@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// clockReaders are the functions of package time that read a clock, or start
-// something that may still run when its invocation is over and its environment is
-// frozen. A timer or time.After that a select waits for belongs to its invocation.
+// clockReaders are the functions of package time that read a clock, or start something
+// that may outlive its invocation and run in a frozen environment. A timer or
+// time.After in a select belongs to its invocation.
 var clockReaders = []string{"Now", "Since", "Until", "AfterFunc", "NewTicker", "Tick"}
 
-// clockPackages may read a clock: one for all that an environment remembers, one
-// for what is over with its invocation.
+// clockPackages may read a clock: one for state that outlives an invocation, one for
+// durations within one.
 var clockPackages = []string{"shared/clock", "shared/invocation"}
 
 func TestAnEnvironmentAgesByOneWallClock(t *testing.T) {
@@ -55,7 +55,7 @@ func clocksRead(all []*source) (found []finding) {
 		if !codeIn("shared", "functions")(s) || isTestSupport(s.dir()) || slices.Contains(clockPackages, s.dir()) {
 			continue
 		}
-		var names []string // of package time in this file
+		var names []string // names of package time in this file
 		for _, spec := range s.ast.Imports {
 			imported, err := strconv.Unquote(spec.Path.Value)
 			switch {

@@ -13,14 +13,14 @@ import (
 type points map[int]float64
 
 // cloudWatch evaluates alarms by the rules of the CloudWatch user guide: "Using math
-// expressions", "Alarm evaluation" and "Configuring how CloudWatch alarms treat
-// missing data". It knows as much of metric math as this project's alarms use.
+// expressions", "Alarm evaluation" and "Configuring how CloudWatch alarms treat missing
+// data". It implements the part of metric math that this project's alarms use.
 type cloudWatch struct {
-	from, to int // the minutes that an evaluation looks at, both included
+	from, to int // the minutes of an evaluation, both inclusive
 	values   map[string]points
 }
 
-// value is what an expression gives: a number, a series or a list of series.
+// value is an expression's result: a number, a series or a list of series.
 type value struct {
 	number float64
 	series points
@@ -35,8 +35,7 @@ func (v value) at(minute int) (float64, bool) {
 	return n, ok
 }
 
-// math evaluates an expression; it panics on what it does not know, which a test
-// reports.
+// math evaluates an expression; it panics on unsupported ones, which a test reports.
 func (c *cloudWatch) math(text string) points {
 	p := &mathParser{c: c, tokens: mathTokens(text)}
 	v := p.either()
@@ -87,7 +86,8 @@ func (p *mathParser) want(token string) {
 	}
 }
 
-// binary reads operands of a stronger level with operators of this one between.
+// binary reads operands of higher precedence, separated by operators of this
+// precedence.
 func (p *mathParser) binary(operand func() value, operators map[string]func(a, b float64) float64) value {
 	left := operand()
 	for len(p.tokens) > 0 && operators[p.tokens[0]] != nil {
@@ -227,7 +227,7 @@ func (p *mathParser) call(name string) value {
 	panic("the function " + name + " is not known here")
 }
 
-// filled puts a value, or the last one there was, where a series has none.
+// filled fills gaps of a series with a value, or with the last one before.
 func (c *cloudWatch) filled(s points, with string) points {
 	out := points{}
 	last, known := 0.0, false
@@ -251,8 +251,8 @@ func (c *cloudWatch) filled(s points, with string) points {
 	return out
 }
 
-// each applies an operator minute by minute. Where one side has no data, or a
-// division is by zero, there is none.
+// each applies an operator minute by minute. If one side has no data, or a division is
+// by zero, there is no result.
 func (c *cloudWatch) each(apply func(a, b float64) float64, a, b value) value {
 	if a.series == nil && b.series == nil {
 		return value{number: apply(a.number, b.number)}
@@ -268,25 +268,25 @@ func (c *cloudWatch) each(apply func(a, b float64) float64, a, b value) value {
 	return value{series: out}
 }
 
-// beyond is how many minutes more than its evaluation periods an alarm looks at
-// when data are missing. The guide shows two for alarms of a few periods, and says
-// that the number is not fixed.
+// beyond is how many minutes more than its evaluation periods an alarm considers when
+// data are missing. The guide shows two for alarms of a few periods, and says that the
+// number is not fixed.
 const beyond = 2
 
-// alarmRule is an alarm as CloudWatch reads it, its thresholds resolved.
+// alarmRule is an alarm as CloudWatch evaluates it, with resolved thresholds.
 type alarmRule struct {
 	id          string
 	period      int
 	n, m        int
 	threshold   float64
-	below       bool // it goes off below the threshold
+	below       bool // it is on below the threshold
 	missing     string
 	page        bool
 	metrics     map[string]watched // by id
 	expressions [][2]string        // id and text, in order; the last one is the result
 }
 
-// result is the series that the alarm compares, over the given minutes.
+// result returns the series that the alarm compares, over the given minutes.
 func (a alarmRule) result(data func(watched) points, from, to int) points {
 	c := &cloudWatch{from: from, to: to, values: map[string]points{}}
 	metrics := map[string]points{}
@@ -301,7 +301,7 @@ func (a alarmRule) result(data func(watched) points, from, to int) points {
 	}
 	var result points
 	for id := range metrics {
-		result = metrics[id] // of an alarm on one metric
+		result = metrics[id] // for an alarm on one metric
 	}
 	for _, e := range a.expressions {
 		result = c.math(e[1])
@@ -314,7 +314,7 @@ func (a alarmRule) result(data func(watched) points, from, to int) points {
 func (a alarmRule) rings(data func(watched) points, minute int) bool {
 	from := minute - a.n - beyond + 1
 	result := a.result(data, from, minute)
-	var recent []bool // the most recent data that there are, whether they breach
+	var recent []bool // the most recent existing data, whether they breach
 	for m := minute; m >= from && len(recent) < a.n; m-- {
 		if n, ok := result[m]; ok {
 			recent = append(recent, a.below == (n < a.threshold))
@@ -340,7 +340,7 @@ func (t template) rule(tb testing.TB, r resource) alarmRule {
 		text := n.text()
 		switch id := n.target(); id {
 		case "":
-		case "WriteUnits": // of the template around this one
+		case "WriteUnits": // of the parent template
 			text = "240000"
 		default:
 			text = t.at("Parameters", id, "Default").text()

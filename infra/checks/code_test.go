@@ -11,8 +11,8 @@ import (
 // maxMain bounds a function's main.go in lines: it wires and does nothing else.
 const maxMain = 45
 
-// ledgerWords are the beginnings of the table's keys and the words of its
-// expressions. Whoever else writes one has begun to know the table.
+// ledgerWords are the prefixes of the table's keys and the words of its expressions. No
+// other package may contain them.
 var ledgerWords = []string{
 	"SALE#", "CLAIM#", "STOCK#", "ORDER#", "SEQ#", "SEED#", "WITHDRAWN#",
 	"attribute_not_exists", "attribute_exists", "if_not_exists", "begins_with(", "SET #", "ADD #", ":one",
@@ -74,7 +74,7 @@ func ledgerWordsOutside(all []*source) (found []finding) {
 	return found
 }
 
-// textMatchers are the functions of package strings that decide by a text.
+// textMatchers are the functions of package strings that compare texts.
 var textMatchers = []string{"Contains", "ContainsAny", "HasPrefix", "HasSuffix", "EqualFold", "Index", "Count", "Compare", "Cut"}
 
 func errorsMatchedByText(all []*source) (found []finding) {
@@ -105,7 +105,7 @@ func errorsMatchedByText(all []*source) (found []finding) {
 	return found
 }
 
-// isErrorText tells the call x.Error().
+// isErrorText reports whether an expression is the call x.Error().
 func isErrorText(e ast.Expr) bool {
 	call, ok := e.(*ast.CallExpr)
 	if !ok || len(call.Args) != 0 {

@@ -19,8 +19,8 @@ type shown struct {
 
 var reference = regexp.MustCompile(`\$\{[A-Za-z0-9.:]+\}`)
 
-// dashboard reads the metrics of the template's dashboard. "." and "..." repeat
-// what the metric before them has in that place.
+// dashboard reads the metrics of the template's dashboard. "." and "..." repeat the
+// previous metric's value at that position.
 func dashboard(tmpl template) (body node, all []shown, err error) {
 	boards := tmpl.resources("AWS::CloudWatch::Dashboard")
 	if len(boards) != 1 {
@@ -86,7 +86,7 @@ func expand(row []any, last []string) (line []string) {
 	return line
 }
 
-// templateNames are the names that a reference can have.
+// templateNames returns the names that a reference can have.
 func templateNames(tmpl template) map[string]bool {
 	all := map[string]bool{"AWS::Region": true}
 	for _, r := range tmpl.all() {

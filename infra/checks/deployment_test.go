@@ -26,8 +26,8 @@ func TestDeploymentOfTheTemplate(t *testing.T) {
 						found = append(found, f.find("%s: nobody can choose how it is rolled out", f.id))
 					}
 					preference := f.property("DeploymentPreference", "Alarms")
-					// CodeDeploy begins nothing while an alarm is on: AllAtOnce must not ask
-					// them, or what is broken could not be repaired.
+					// CodeDeploy does not deploy while an alarm is on: AllAtOnce must
+					// ignore alarms, or a broken system could not be repaired.
 					if preference.at("0").text() != "HasCanary" || len(alternatives(preference)) != 2 {
 						found = append(found, f.find("%s: alarms keep it from being repaired", f.id))
 					}
@@ -200,8 +200,8 @@ func frontRules(tmpl template) (found []finding) {
 	for _, b := range behaviours {
 		wants(b.at("ViewerProtocolPolicy"), "https-only", "the front answers in the clear")
 	}
-	// The first behaviour that matches counts: a buyer's own claim must not be kept
-	// as if it were the sale page.
+	// The first matching behaviour applies: a buyer's own claim must not be cached like
+	// the sale page.
 	if first := d.at("CacheBehaviors", "0"); first.at("PathPattern").text() != "/sales/*/orders*" || first.at("CachePolicyId").target() != "" {
 		found = append(found, finding{frontFile, 1, "a buyer's claim is kept for the next buyer"})
 	}

@@ -10,13 +10,13 @@ import (
 // roleFiles are the managed policies of the deployment role.
 var roleFiles = []string{"infra/deploy/role/functions.json", "infra/deploy/role/resources.json", "infra/deploy/role/options.json"}
 
-// mostOfAPolicy are the characters of a managed policy that are used at most, white
-// space not counted. IAM's limit is 6,144; the rest is for the next change.
+// mostOfAPolicy is the maximum length of a managed policy in characters, without white
+// space. IAM's limit is 6,144; the rest is for future changes.
 const mostOfAPolicy = 5600
 
 // makes are the actions that CloudFormation calls with the deployment role to create
-// and delete a resource of a type; a SAM type stands for all that SAM makes of it. What
-// is kept when the stack goes has no deletion.
+// and delete a resource of a type; a SAM type includes everything that SAM generates
+// for it. Retained resources need no deletion.
 var makes = map[string][]string{
 	"AWS::ApiGatewayV2::ApiMapping":               {"apigateway:POST", "apigateway:DELETE"},
 	"AWS::ApiGatewayV2::DomainName":               {"apigateway:POST", "apigateway:PATCH", "apigateway:DELETE"},
@@ -49,8 +49,8 @@ var makes = map[string][]string{
 	"AWS::WAFv2::WebACL":               {"wafv2:CreateWebACL", "wafv2:UpdateWebACL", "wafv2:DeleteWebACL"},
 }
 
-// anywhere are the actions that AWS lets nobody restrict to a resource, or whose
-// resource has no name before it is made.
+// anywhere are the statements of actions that cannot be restricted to a resource, or
+// whose resource has no name before it is created.
 var anywhere = []string{"Pollers", "LogDelivery", "Warming", "NewUserPool", "Preflight"}
 
 type deploymentPolicy struct {
@@ -61,7 +61,7 @@ type deploymentPolicy struct {
 	}
 }
 
-// wrong is what speaks against a deployment role for resources of those types.
+// wrong returns the findings on a deployment role for resources of those types.
 func (p deploymentPolicy) wrong(types []string) (found []string) {
 	allowed := map[string]bool{}
 	for _, s := range p.Statement {

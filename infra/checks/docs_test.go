@@ -25,7 +25,7 @@ func assignment(makefile, name string) []string {
 	return nil
 }
 
-// targetsOf is the rules of a Makefile, pattern rules as they are written.
+// targetsOf returns the targets of a Makefile, with pattern rules unexpanded.
 func targetsOf(makefile string) map[string]bool {
 	all := map[string]bool{}
 	for _, m := range makeTarget.FindAllStringSubmatch(makefile, -1) {
@@ -34,7 +34,7 @@ func targetsOf(makefile string) map[string]bool {
 	return all
 }
 
-// quote is something that a document sets in code type.
+// quote is a code span or block of a document.
 type quote struct {
 	line int
 	text string
@@ -83,16 +83,16 @@ var (
 	fileExtension = regexp.MustCompile(`\.(go|md|yaml|json)$`)
 )
 
-// repository answers which paths exist; the documents' check is tried on a made
-// up one.
+// repository tells which paths exist; the check of the documents is tested on a fake
+// one.
 type repository struct {
 	all     []string // every file
-	ignored []string // what version control leaves out: it exists only after a build
+	ignored []string // what version control ignores: it exists only after a build
 }
 
-// missingPaths finds the words in quotes that look like a path of the repository
-// and name nothing: those with a file's extension, and those which begin with a
-// folder that is at the root or beside the document.
+// missingPaths finds words in quotes that look like a path of the repository but do not
+// exist: those with a file's extension, and those that begin with a folder at the root
+// or next to the document.
 func (r repository) missingPaths(name, markdown string) (found []finding) {
 	for _, q := range quotesOf(markdown) {
 		for word := range strings.FieldsSeq(q.text) {
@@ -118,14 +118,14 @@ func (r repository) exists(beside, word string) bool {
 	if r.matches(word) || r.matches(path.Join(beside, word)) {
 		return true
 	}
-	// A bare file name may lie anywhere.
+	// A bare file name may be in any folder.
 	return !nested && slices.ContainsFunc(r.all, func(file string) bool {
 		ok, err := path.Match(word, path.Base(file))
 		return ok && err == nil
 	})
 }
 
-// matches reports whether a path, which may hold *, is a file or a folder.
+// matches reports whether a path, which may contain *, is a file or a folder.
 func (r repository) matches(pattern string) bool {
 	pattern = path.Clean(pattern)
 	depth := strings.Count(pattern, "/") + 1

@@ -9,14 +9,14 @@ import (
 
 const telemetryPackage = module + "/shared/telemetry"
 
-// emission is how the code files one metric.
+// emission is how the code emits one metric.
 type emission struct {
-	dimension string          // beside the service; "" for none
+	dimension string          // besides the service; "" for none
 	values    map[string]bool // that the dimension can take
 }
 
-// telemetry notes a call that names the service or files a metric. A call
-// within package telemetry itself only hands on what it was given.
+// telemetry records a call that names the service or emits a metric. Calls within
+// package telemetry itself only pass on their arguments.
 func (w *walk) telemetry(call *ast.CallExpr) {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || strings.HasPrefix(w.position(call.Pos()), "shared/telemetry/") {
@@ -36,7 +36,7 @@ func (w *walk) telemetry(call *ast.CallExpr) {
 	}
 }
 
-// constant is the text of a constant expression.
+// constant returns the text of a constant expression.
 func (w *walk) constant(e ast.Expr) string {
 	v := w.info.Types[e].Value
 	if v == nil || v.Kind() != constant.String {
@@ -46,9 +46,9 @@ func (w *walk) constant(e ast.Expr) string {
 	return constant.StringVal(v)
 }
 
-// spellings are the texts that an expression can have: its own, those that the
-// called function writes out, and every code of the rules, which such a function
-// turns into text.
+// spellings returns the possible texts of an expression: its own, the literals of the
+// called function, and every code of package sale, which such a function converts to
+// text.
 func (w *walk) spellings(e ast.Expr) map[string]bool {
 	all := map[string]bool{}
 	if v := w.info.Types[e].Value; v != nil && v.Kind() == constant.String {

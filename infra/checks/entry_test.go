@@ -14,13 +14,13 @@ import (
 	"testing"
 )
 
-// machine runs a script of the Makefile where only the named programs exist.
+// machine runs the Makefile's scripts with only the named programs installed.
 type machine struct {
 	t   *testing.T
 	bin string
 }
 
-// basics are what the scripts call besides Go and Node; all of them are POSIX's.
+// basics are the programs that the scripts call besides Go and Node, all of POSIX.
 var basics = []string{"bash", "cat", "cp", "dirname", "grep", "mkdir", "mktemp", "mv", "rm", "sed", "sleep", "tail", "touch"}
 
 func newMachine(t *testing.T, programs map[string]string) *machine {
@@ -49,7 +49,7 @@ func (m *machine) command(words ...string) *exec.Cmd {
 	return c
 }
 
-// run returns what a script of the repository prints, and whether it succeeds.
+// run returns the output of a script of the repository, and whether it succeeded.
 func (m *machine) run(words ...string) (output string, ok bool) {
 	m.t.Helper()
 	out, err := m.command(words...).CombinedOutput()
@@ -61,7 +61,7 @@ func TestAMissingOrOldToolGetsOneLineThatSaysWhatToInstall(t *testing.T) {
 	for _, tt := range []struct {
 		name, tool string
 		programs   map[string]string
-		want       string // empty: all is well
+		want       string // empty: no complaint
 	}{
 		{"no Go", "go", nil, "there is no Go here; install Go 1."},
 		{"an old Go", "go", map[string]string{"go": "echo go version go1.13.8 linux/amd64"}, "this is go1.13.8 linux/amd64; install Go 1."},
@@ -119,7 +119,7 @@ until [ -e "$TMPDIR/seen" ]; do sleep 0.1; done`})
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The last line comes when all packages are known.
+	// The last line is printed when all packages are known.
 	for lines := bufio.NewScanner(reports); lines.Scan(); {
 		if !strings.HasPrefix(lines.Text(), "building functions infra/local, ") || !strings.HasSuffix(lines.Text(), "packages; latest: flashsale/x") {
 			t.Error(lines.Text())
@@ -145,7 +145,7 @@ func TestABuildThatFailsShowsTheCompilersWordsOnly(t *testing.T) {
 	}
 }
 
-// nodeScript answers what verify.sh asks Node: the platform, then package.json's
+// nodeScript is a fake Node for verify.sh: it prints the platform, then package.json's
 // version, then the lock file's integrity.
 func nodeScript(platform, version, integrity string) string {
 	return `case "$2" in process*) echo ` + platform + `;; *package.json*) echo "` + version + `";; *) echo "` + integrity + `";; esac`
@@ -192,8 +192,8 @@ func TestAnEngineWithoutAKnownIntegrityNeedsTheRegistrysSignature(t *testing.T) 
 	}
 }
 
-// printsFlags tells a call by which the flag package reads the command line, and
-// answers a wrong one with the list of all flags.
+// printsFlags reports whether a call lets the flag package read the command line, which
+// prints all flags on an error.
 func printsFlags(call *ast.CallExpr) bool {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || sel.Sel.Name != "Parse" {
@@ -259,10 +259,10 @@ func TestTheMakefileNeedsNothingThatMacOSLacks(t *testing.T) {
 	}
 }
 
-// processors are Go's names of those that have an engine.
+// processors are Go's names of the processors with an engine.
 var processors = []string{"amd64", "arm64"}
 
-// oneProcessor tells that a file is compiled for some processors only.
+// oneProcessor reports whether a file is compiled for some processors only.
 func oneProcessor(s *source) bool {
 	steps := strings.Split(strings.TrimSuffix(strings.TrimSuffix(path.Base(s.path), ".go"), "_test"), "_")
 	if slices.Contains(processors, steps[len(steps)-1]) {
@@ -279,8 +279,8 @@ func oneProcessor(s *source) bool {
 	return false
 }
 
-// `make check` compiles everything for macOS on arm64. As no file of ours is for one
-// processor, that stands for macOS on Intel and Linux on arm64, too.
+// `make check` compiles everything for macOS on arm64. Because no file is for one
+// processor only, that covers macOS on Intel and Linux on arm64, too.
 func TestWhatCompilesForOneProcessorCompilesForAll(t *testing.T) {
 	if !strings.Contains(read(t, "Makefile"), "\n\tCGO_ENABLED=0 GOFLAGS=-trimpath GOOS=darwin GOARCH=arm64 go vet ./...\n") {
 		t.Error("nothing compiles the programs for macOS")

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// leastReason is the shortest text that may pass for a reason, in bytes.
+// leastReason is the minimum length of a reason, in bytes.
 const leastReason = 20
 
-// excuseRow is a row of the table of CHECKLIST.md that says which rules of a linter, or
-// rows of the checklist, do not apply to which resources.
+// excuseRow matches a row of CHECKLIST.md's table of linter rules and checklist rows
+// that do not apply to certain resources.
 var excuseRow = regexp.MustCompile("(?m)^\\| ((?:`[A-Za-z]+`(?:, )?)+) \\| (row \\d+|W\\d+|CKV_AWS_\\d+) \\| (.+) \\|$")
 
-// excuses are the reasons, by resource and rule, such as "LedgerTable CKV_AWS_119".
+// excuses returns the reasons, by resource and rule, such as "LedgerTable CKV_AWS_119".
 func excuses(t testing.TB) map[string]string {
 	t.Helper()
 	all := map[string]string{}

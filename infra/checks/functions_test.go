@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// maxHTTPTimeout is below API Gateway's own limit for an integration, 30 s: a
-// function that outlives it works for nobody.
+// maxHTTPTimeout is below API Gateway's limit for an integration, 30 s: after that a
+// function's answer is lost.
 const maxHTTPTimeout = 29
 
-// function is one AWS::Serverless::Function with Globals counted in.
+// function is one AWS::Serverless::Function with Globals merged in.
 type function struct {
 	resource
 	template template
@@ -29,7 +29,7 @@ func (t template) functions() (all []function) {
 // folder is the function's name below functions/.
 func (f function) folder() string { return strings.ToLower(strings.TrimSuffix(f.id, "Function")) }
 
-// property is the function's own value, or else the one of Globals.
+// property returns the function's own value, or else that of Globals.
 func (f function) property(steps ...string) node {
 	if own := f.at("Properties").at(steps...); own.Node != nil {
 		return own
@@ -37,7 +37,7 @@ func (f function) property(steps ...string) node {
 	return f.template.at("Globals", "Function").at(steps...)
 }
 
-// variables is the function's environment: Globals and its own merged.
+// variables returns the function's environment, merged with that of Globals.
 func (f function) variables() map[string]node {
 	all := map[string]node{}
 	for _, from := range []node{f.template.at("Globals", "Function"), f.at("Properties")} {
@@ -237,7 +237,7 @@ func logGroups(tmpl template) (found []finding) {
 	return found
 }
 
-// functionFolders are the folders below functions/ that hold a main package.
+// functionFolders returns the folders below functions/ that contain a main package.
 func functionFolders(t testing.TB) map[string]bool {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(root(t), "functions"))

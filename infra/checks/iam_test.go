@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// pollActions are what Lambda does in a function's name with a queue that it
-// reads for it.
+// pollActions are Lambda's calls with a function's role to a queue that it reads for
+// the function.
 var pollActions = []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}
 
 // statement is one statement of a role's own policies.
 type statement struct {
-	place string // as an edit names it
+	place string // in the form of an edit
 	node
 }
 
@@ -55,8 +55,8 @@ func required(t testing.TB, f function) map[string]string {
 	return all
 }
 
-// failures is the queue that Lambda sends the function's failed events to, in
-// its name; the zero node if there is none.
+// failures returns the queue to which Lambda sends the function's failed events with
+// its role; the zero node if there is none.
 func (f function) failures() node {
 	for _, to := range []node{
 		f.at("Properties", "EventInvokeConfig", "DestinationConfig", "OnFailure"), f.at("Properties", "DeadLetterQueue"),
@@ -68,7 +68,7 @@ func (f function) failures() node {
 	return node{}
 }
 
-// permissions compares what a function's role allows with what it needs.
+// permissions compares the actions that a function's role allows with those it needs.
 func permissions(tmpl template, f function, need map[string]string) (found []finding) {
 	allowed := map[string]bool{}
 	for _, s := range tmpl.statements(f.property("Role").target()) {
@@ -130,7 +130,7 @@ func TestPermissionsAreWhatTheCodeNeeds(t *testing.T) {
 	}
 }
 
-// with is the YAML of a statement's actions and one more.
+// with returns the YAML of a statement's actions plus one.
 func with(actions node, one string) string {
 	all := []string{one}
 	for _, a := range actions.list() {
@@ -139,7 +139,7 @@ func with(actions node, one string) string {
 	return "[" + strings.Join(all, ", ") + "]"
 }
 
-// without is the YAML of a statement's actions with one left out.
+// without returns the YAML of a statement's actions minus one.
 func without(actions node, one string) string {
 	var left []string
 	for _, a := range actions.list() {

@@ -14,8 +14,8 @@ const (
 	sqsPackage      = "github.com/aws/aws-sdk-go-v2/service/sqs"
 )
 
-// edges calls allow for every import of the files that from accepts; what it
-// returns false for is a finding.
+// edges calls allow for every import of the files that from accepts; if it returns
+// false, the import is a finding.
 func edges(from func(*source) bool, says string, allow func(s *source, imported string) bool) func([]*source) []finding {
 	return func(all []*source) (found []finding) {
 		for _, s := range all {
@@ -33,19 +33,19 @@ func edges(from func(*source) bool, says string, allow func(s *source, imported 
 	}
 }
 
-// inModule is the folder of an imported package of this module.
+// inModule returns the folder of an imported package of this module.
 func inModule(imported string) (dir string, ok bool) {
 	return strings.CutPrefix(imported, module+"/")
 }
 
-// functionOf is the folder of the function that a file below functions/ is part
-// of.
+// functionOf returns the function's folder of a file below functions/.
 func functionOf(s *source) string {
 	steps := strings.Split(s.dir(), "/")
 	return strings.Join(steps[:min(2, len(steps))], "/")
 }
 
-// isStandard tells the standard library: its first path element has no dot.
+// isStandard reports whether a package is in the standard library: its first path
+// element has no dot.
 func isStandard(imported string) bool {
 	first, _, _ := strings.Cut(imported, "/")
 	return first != module && !strings.Contains(first, ".")

@@ -14,7 +14,7 @@ import (
 // maxLines bounds every Go file.
 const maxLines = 400
 
-// topLevel is all that may lie at the repository's root, dot files aside.
+// topLevel is all that may be at the repository's root, except dot files.
 var topLevel = []string{
 	"functions", "shared", "infra", "events", "template.yaml", "go.mod", "go.sum", "Makefile", "README.md", "LICENSE",
 	"samconfig.toml", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md",
@@ -101,7 +101,7 @@ func undocumented(all []*source) (found []finding) {
 	return found
 }
 
-// isSkip tells the calls of a test's methods that skip it.
+// isSkip reports whether a call skips a test.
 func isSkip(call *ast.CallExpr) bool {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
@@ -112,8 +112,8 @@ func isSkip(call *ast.CallExpr) bool {
 		slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, sel.Sel.Name)
 }
 
-// reminder is a note of unfinished work. It is put together so that this file
-// does not hold one itself.
+// reminder matches notes of unfinished work. It is concatenated so that this file does
+// not contain one itself.
 var reminder = regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME)\b`)
 
 func TestNothingIsLeftForLater(t *testing.T) {

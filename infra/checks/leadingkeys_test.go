@@ -19,8 +19,8 @@ import (
 	"flashsale/shared/sale"
 )
 
-// keyed are the calls that a statement of a role has to allow: its action and the
-// partition key of each item, such as "dynamodb:GetItem SALE#moutai".
+// keyed records the calls that a role must allow: the action and the partition key of
+// each item, such as "dynamodb:GetItem SALE#moutai".
 type keyed struct {
 	*dynamotest.DB
 	calls map[string]bool
@@ -75,8 +75,8 @@ func (k keyed) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWrit
 	return k.DB.TransactWriteItems(ctx, in, o...)
 }
 
-// BatchExecuteStatement needs an action for each statement; the table knows which item
-// each is about.
+// BatchExecuteStatement needs an action for each statement; the table returns the item
+// of each.
 func (k keyed) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
 	k.DB.Fault = func(c dynamotest.Call) dynamotest.Fault {
 		for i, key := range c.Keys {
@@ -89,8 +89,8 @@ func (k keyed) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExec
 	return k.DB.BatchExecuteStatement(ctx, in, o...)
 }
 
-// callsOfASale plays a sale from its creation to its audit, each part by the ledger
-// of the function that does it, and returns the calls of each.
+// callsOfASale runs a sale from its creation to its audit, each part with a separate
+// ledger per function, and returns the calls of each function.
 func callsOfASale(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	db := dynamotest.New(dynamotest.Table{Name: "table", PK: "pk", SK: "sk"})
@@ -127,7 +127,7 @@ func callsOfASale(t *testing.T) map[string]map[string]bool {
 	_, err = query.Remaining(ctx, s)
 	must(err)
 	var refs []ledger.ClaimRef
-	for i := range 9 { // more than there are, so that shards are closed
+	for i := range 9 { // more than the stock, so that shards are closed
 		user := fmt.Sprint("user-", i)
 		p, err := purchase.Purchase(ctx, ledger.Request{SaleID: "moutai", User: user})
 		if err == nil {
@@ -173,8 +173,8 @@ func callsOfASale(t *testing.T) map[string]map[string]bool {
 	return calls
 }
 
-// refused are the calls that no statement of a function's role allows, and the
-// patterns of its statements that allow none of them.
+// refused returns the calls that no statement of a function's role allows, and the
+// patterns of its statements that no call needs.
 func refused(tmpl template, f function, calls map[string]bool) (found []finding) {
 	used := map[string]bool{}
 	for call := range calls {

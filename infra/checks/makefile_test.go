@@ -25,8 +25,7 @@ type recipe struct {
 	target, text string
 }
 
-// recipesOf are a Makefile's recipes, with the parts of commands that stand in its
-// own variables put in.
+// recipesOf returns a Makefile's recipes, with the Makefile's own variables expanded.
 func recipesOf(makefile string) (all []recipe, own map[string]string) {
 	text := strings.ReplaceAll(makefile, "\\\n", " ")
 	own = map[string]string{}
@@ -34,10 +33,10 @@ func recipesOf(makefile string) (all []recipe, own map[string]string) {
 		own[m[1]] = m[2]
 	}
 	put := func(line string) string {
-		for range 3 { // as deep as they name one another
+		for range 3 { // as deep as they are nested
 			for name, value := range own {
 				if strings.Contains(value, "$(shell") {
-					continue // what make itself asked for
+					continue // required by make itself
 				}
 				line = strings.ReplaceAll(line, "$("+name+")", value)
 			}
@@ -62,8 +61,8 @@ func recipesOf(makefile string) (all []recipe, own map[string]string) {
 	return all, own
 }
 
-// pasted are the variables that a Makefile puts into the text of a command although
-// whoever calls make decides what is in them.
+// pasted returns the variables that a Makefile puts into the text of a command although
+// the caller of make sets them.
 func pasted(makefile string) (found []string) {
 	recipes, own := recipesOf(makefile)
 	find := func(where, text string, functions ...string) {
@@ -102,15 +101,15 @@ func TestNoCommandOfTheMakefileIsMadeOfAValue(t *testing.T) {
 	}
 }
 
-// stand is a folder with the Makefile and, instead of every program that it starts, a
-// script that writes down its arguments.
+// stand is a folder with the Makefile and, in place of every program that it starts, a
+// script that records its arguments.
 type stand struct {
 	t      *testing.T
 	folder string
 	env    []string
 }
 
-// recorder is that script. What `go build -o` makes is the script again.
+// recorder is that script. `go build -o` produces a copy of the script.
 const recorder = `#!/bin/sh
 printf '%s\0' "$@" "${GOOS-}" "${GOARCH-}" >>"$RECORD"
 case "$1" in env) echo linux;; version) echo go version go1.99.0;; parameters) printf 'Name="%s"\n--x $(touch printed)\n' '$(touch printed)';; esac
@@ -120,7 +119,8 @@ while [ $# -gt 1 ]; do
 done
 `
 
-// prepared are the programs that a stand has without `make host`, which is a target of its own.
+// prepared are the programs that a stand has without `make host`, which is a separate
+// target.
 var prepared = []string{"local", "demo", "operator", "deploy"}
 
 func newStand(t *testing.T, makefile string) *stand {
@@ -182,7 +182,7 @@ func (s *stand) make(target string, arguments, environment []string) []string {
 	return strings.Split(string(text), "\x00")
 }
 
-// files are what stands in the folder, but for what make builds.
+// files returns the files in the folder, except for make's output.
 func (s *stand) files() (all []string) {
 	s.t.Helper()
 	entries, err := os.ReadDir(s.folder)
@@ -197,12 +197,12 @@ func (s *stand) files() (all []string) {
 	return all
 }
 
-// hostile runs a command wherever a shell or make reads it as text.
+// hostile runs commands if a shell or make interprets it.
 const hostile = "-x'; touch a; '\"; touch b; \"$(touch c)$$(touch d)`touch e` ${HOME} $HOME\n\ttouch f\n#*\\ " +
 	"$(shell touch g)$$(shell touch h)${shell touch i} & touch j | touch k > l; --m\\\""
 
-// misused are the variables of a target whose value reaches no program as it was
-// given, and the files that were made on the way.
+// misused returns the variables of a target whose value reaches no program unchanged,
+// and the files that were created in the process.
 func misused(t *testing.T, makefile string, r recipe, all, own []string) (found []string) {
 	s := newStand(t, makefile)
 	before := s.files()
@@ -225,7 +225,7 @@ func misused(t *testing.T, makefile string, r recipe, all, own []string) (found 
 	everything := assign(slices.Concat(all, own)...)
 	given, inherited := s.make(target, everything, nil), s.make(target, nil, everything)
 	for _, name := range wanted {
-		// What is only a default of another value is used alone.
+		// A default of another variable is tested alone.
 		if (!gets(given, name) || !gets(inherited, name)) && !gets(s.make(target, assign(name), nil), name) {
 			found = append(found, "no program gets "+name+" as it was given")
 		}
@@ -252,7 +252,7 @@ func TestNoValueGivenToMakeIsRun(t *testing.T) {
 			}
 		}
 	}
-	// A pattern that finds nothing would test nothing.
+	// A pattern without matches would test nothing.
 	for _, name := range []string{"SALE", "BUYER", "TABLE", "URL", "TOKENS", "PARAMETERS", "ENV", "DATA", "API_PORT", "ARTIFACTS_DIR", "MUTATED"} {
 		if !slices.Contains(all, name) {
 			t.Errorf("no recipe uses %s", name)

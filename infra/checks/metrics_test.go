@@ -12,11 +12,10 @@ import (
 	"flashsale/infra/deploy/idle"
 )
 
-// ours is where the functions file their metrics, the constant
-// telemetry.Namespace.
+// ours is the namespace of the functions' metrics, the constant telemetry.Namespace.
 const ours = "flashsale"
 
-// emissions are the metrics of every function, by service and name.
+// emissions returns the metrics of every function, by service and name.
 func emissions(t testing.TB) map[string]emission {
 	t.Helper()
 	all := map[string]emission{}
@@ -32,7 +31,7 @@ func emissions(t testing.TB) map[string]emission {
 	return all
 }
 
-// filtered are the metrics that the alarms' template makes of the access log.
+// filtered returns the metrics that the alarms' template derives from the access log.
 func filtered(alarms template) map[string]bool {
 	all := map[string]bool{}
 	for _, f := range alarms.resources("AWS::Logs::MetricFilter") {
@@ -41,9 +40,9 @@ func filtered(alarms template) map[string]bool {
 	return all
 }
 
-// unknown says what of a metric that is read no function files and no filter
-// counts; "" if all is well. The stack is a dimension of each, so that two of one
-// account do not ring each other's alarms.
+// unknown describes what of a metric is emitted by no function and no filter; "" if all
+// of it is. The stack is a dimension of each, so that two stacks in one account do not
+// trigger each other's alarms.
 func unknown(known map[string]emission, filtered map[string]bool, metric string, dimensions map[string]string) string {
 	e, ok := known[dimensions["service"]+" "+metric]
 	want := 2 + min(len(e.dimension), 1)
@@ -187,10 +186,10 @@ func TestMetricsOfTheTemplatesAreThoseOfTheCode(t *testing.T) {
 	})
 }
 
-// fieldOfLog is a field of a log line in a filter pattern.
+// fieldOfLog matches a field of a log line in a filter pattern.
 var fieldOfLog = regexp.MustCompile(`\$\.(\w+)`)
 
-// What a stack without a sale costs depends on how many metrics reconciling files.
+// The cost of a stack without a sale depends on the number of reconciliation's metrics.
 func TestTheIdleBillKnowsReconcilingsMetrics(t *testing.T) {
 	filed := 0
 	for name := range emissions(t) {

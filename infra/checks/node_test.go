@@ -14,11 +14,11 @@ import (
 
 const templateFile = "template.yaml"
 
-// node is a place in a YAML document, or the zero node where there is none.
+// node is a node of a YAML document, or the zero node if it does not exist.
 type node struct{ *yaml.Node }
 
-// at descends by mapping keys and list positions; the zero node if there is no
-// such place.
+// at descends by mapping keys and list positions; the zero node if the path does not
+// exist.
 func (n node) at(steps ...string) node {
 	for _, step := range steps {
 		n = n.child(step)
@@ -43,7 +43,7 @@ func (n node) child(step string) node {
 	return node{}
 }
 
-// pairs are the keys and values of a mapping.
+// pairs returns the keys and values of a mapping.
 func (n node) pairs() iter.Seq2[node, node] {
 	return func(yield func(node, node) bool) {
 		if n.Node == nil || n.Kind != yaml.MappingNode {
@@ -57,8 +57,8 @@ func (n node) pairs() iter.Seq2[node, node] {
 	}
 }
 
-// list is the elements of a list, or a single value as a list of itself: many
-// properties may be written either way.
+// list returns the elements of a list, or a single value as a list: many properties
+// allow both.
 func (n node) list() []node {
 	switch {
 	case n.Node == nil:
@@ -73,7 +73,7 @@ func (n node) list() []node {
 	return all
 }
 
-// text is a plain scalar's value; "" for anything else, an intrinsic included.
+// text returns a plain scalar's value; "" for anything else, including intrinsics.
 func (n node) text() string {
 	if n.Node == nil || n.Kind != yaml.ScalarNode || strings.HasPrefix(n.Tag, "!") && !strings.HasPrefix(n.Tag, "!!") {
 		return ""
@@ -81,8 +81,7 @@ func (n node) text() string {
 	return n.Value
 }
 
-// target is the logical id that !Ref X or !GetAtt X.Arn names; "" for anything
-// else.
+// target returns the logical id of !Ref X or !GetAtt X.Arn; "" for anything else.
 func (n node) target() string {
 	switch {
 	case n.Node == nil || n.Kind != yaml.ScalarNode:
@@ -106,8 +105,8 @@ func (n node) find(format string, args ...any) finding {
 
 var substitution = regexp.MustCompile(`\$\{([A-Za-z0-9]+)(?:\.[A-Za-z0-9.]+)?\}`)
 
-// references are the logical ids and parameters that a place and everything
-// below it names.
+// references returns the logical ids and parameters named by a node and everything
+// below it.
 func (n node) references() (ids []string) {
 	if n.Node == nil {
 		return nil
@@ -127,8 +126,8 @@ func (n node) references() (ids []string) {
 	return ids
 }
 
-// template is a parsed template, with the reasons that CHECKLIST.md gives for what its
-// resources leave out.
+// template is a parsed template, with CHECKLIST.md's reasons for exceptions of its
+// resources.
 type template struct {
 	node
 	excuses map[string]string
@@ -158,7 +157,7 @@ func (t template) resources(kind string) (all []resource) {
 	return all
 }
 
-// resource is the resource of that id if it is of that kind.
+// resource returns the resource of that id if it is of that kind.
 func (t template) resource(kind, id string) (resource, bool) {
 	all := t.resources(kind)
 	i := slices.IndexFunc(all, func(r resource) bool { return r.id == id })
@@ -177,9 +176,9 @@ func (t template) number(n node) (int, bool) {
 	return i, err == nil
 }
 
-// edit changes one place of a parsed template: its value becomes the YAML text,
-// or the place goes away if the text is "". A slash within a step is written ~1.
-// Instead of a place it may name an excuse, such as "excuse LedgerTable W28".
+// edit changes one place of a parsed template: its value becomes the YAML text, or it
+// is removed if the text is "". A slash within a step is written ~1. Instead of a place
+// it may name an excuse, such as "excuse LedgerTable W28".
 type edit struct{ place, yaml string }
 
 func (e edit) apply(t testing.TB, in template) {

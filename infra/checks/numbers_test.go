@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// longestOutage, in seconds, is how long FinalizeFunction may fail without an
-	// order message being lost: a night until somebody comes, and the day to mend it.
+	// longestOutage, in seconds, is how long FinalizeFunction may fail without an order
+	// message being lost: a night until it is noticed, and a day to fix it.
 	longestOutage = 86400
-	// soon, in seconds, is how quickly an alarm must know: a sale lasts minutes.
+	// soon, in seconds, is how quickly an alarm must go off: a sale lasts minutes.
 	soon = 300
 	// callTime, in seconds, is the limit of one call to the table, to the queue and to
 	// the eligibility service each.
@@ -27,8 +27,8 @@ const (
 
 var rateSchedule = regexp.MustCompile(`^rate\((\d+) (minute|hour|day)s?\)$`)
 
-// period is how often a schedule runs, in seconds; false if its expression is
-// no rate, or a parameter.
+// period returns a schedule's interval in seconds; false if its expression is not a
+// rate, or is a parameter.
 func (t template) period(schedule resource) (int, bool) {
 	m := rateSchedule.FindStringSubmatch(schedule.at("Properties", "ScheduleExpression").text())
 	if m == nil {
@@ -40,7 +40,7 @@ func (t template) period(schedule resource) (int, bool) {
 
 func seconds(d time.Duration) int { return int(d / time.Second) }
 
-// TestNumbersOfTheTemplate holds numbers to the others that they depend on.
+// TestNumbersOfTheTemplate compares numbers with those that they depend on.
 func TestNumbersOfTheTemplate(t *testing.T) {
 	const (
 		seed      = "Resources/SeedFunction/Properties/"

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// executions are the operations that run PartiQL statements. None is an action
-// of its own either: each statement needs the action of its first word.
+// executions are the operations that run PartiQL statements. None of them is an IAM
+// action: each statement needs the action of its first word.
 var executions = []string{
 	"dynamodb:ExecuteStatement", "dynamodb:BatchExecuteStatement", "dynamodb:ExecuteTransaction",
 }
@@ -18,11 +18,11 @@ var firstWords = map[string]string{
 	"DELETE": "dynamodb:PartiQLDelete", "SELECT": "dynamodb:PartiQLSelect",
 }
 
-// statementText tells a PartiQL statement, or its beginning, from other texts.
+// statementText matches a PartiQL statement, or its beginning.
 var statementText = regexp.MustCompile(`(?is)^\s*(?:(insert)\s+into\s|(update)\s+(?:"|\S+\s+(?:set|remove)\s)|(delete)\s+from\s|(select)\s.*\sfrom\s)`)
 
-// statementAction is the IAM action that a text needs if it is run as a
-// statement; "" if it is none.
+// statementAction returns the IAM action needed to run a text as a statement; "" if it
+// is not a statement.
 func statementAction(text string) string {
 	for i, word := range statementText.FindStringSubmatch(text) {
 		if i > 0 && word != "" {
@@ -32,7 +32,7 @@ func statementAction(text string) string {
 	return ""
 }
 
-// execute puts the actions of statements in the place of their execution.
+// execute replaces the execution operations by the actions of the statements.
 func (w *walk) execute() {
 	for _, execution := range executions {
 		at, executes := w.found.actions[execution]
@@ -49,7 +49,7 @@ func (w *walk) execute() {
 	}
 }
 
-// text notes which action a text needs if it is a statement.
+// text records the action that a text needs if it is a statement.
 func (w *walk) text(text string, at token.Pos) {
 	if action := statementAction(text); action != "" {
 		w.texts[action] = at

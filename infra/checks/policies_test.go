@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// policiesOf are the statements of the policies of a kind that are attached to
-// that resource.
+// policiesOf returns the statements of the policies of a kind that are attached to that
+// resource.
 func (t template) policiesOf(kind, attached, id string) (all []node) {
 	for _, p := range t.resources(kind) {
 		if slices.ContainsFunc(p.at("Properties", attached).list(), func(n node) bool { return n.target() == id }) {
@@ -18,7 +18,7 @@ func (t template) policiesOf(kind, attached, id string) (all []node) {
 	return all
 }
 
-// tlsOnly tells the statement that refuses whoever calls in the clear.
+// tlsOnly reports whether a statement refuses calls without TLS.
 func tlsOnly(s node, action string) bool {
 	return s.at("Effect").text() == "Deny" && s.at("Principal").text() == "*" && s.at("Action").text() == action &&
 		s.at("Condition", "Bool", "aws:SecureTransport").text() == "false"
@@ -130,8 +130,8 @@ func admissions(tmpl template) (found []finding) {
 	return found
 }
 
-// names are the properties that give a thing a name of its own: CloudFormation
-// cannot replace it then.
+// names are the properties that give a resource a fixed name: CloudFormation cannot
+// replace it then.
 var names = []string{
 	"FunctionName", "RoleName", "TableName", "QueueName", "TopicName", "LogGroupName", "AlarmName", "DashboardName", "UserPoolName", "ClientName",
 }
@@ -145,7 +145,8 @@ func TestNamesAndTagsOfTheTemplate(t *testing.T) {
 			check: func(tmpl template) (found []finding) {
 				for _, r := range tmpl.all() {
 					for _, name := range names {
-						// A metric's dimension of that name is no property of the resource.
+						// A metric's dimension of that name is not a property of the
+						// resource.
 						if v := r.at("Properties", name); v.Node != nil && !tmpl.excused(r, "W28") {
 							found = append(found, v.find("%s has a name of its own (W28)", r.id))
 						}
@@ -205,7 +206,7 @@ func TestNamesAndTagsOfTheTemplate(t *testing.T) {
 	})
 }
 
-// free are the parameters that hold what others define.
+// free are the parameters whose values are defined elsewhere.
 var free = []string{"JwtAudience", "SeedScheduleInput"}
 
 func parameters(tmpl template) (found []finding) {

@@ -15,9 +15,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// program is what is deployed, with types: every function of functions/ and the
-// packages of shared/. Other modules are known by their
-// exported declarations only.
+// program is the deployed code, with types: every function of functions/ and the
+// packages of shared/. Other modules are loaded by their exported declarations only.
 type program struct {
 	dir      string // the module's root
 	fset     *token.FileSet
@@ -26,7 +25,7 @@ type program struct {
 	bodies   map[*types.Func]ast.Node // of functions and methods
 	values   map[*types.Var]ast.Expr  // of package-level variables
 	inits    []*types.Func            // init functions
-	types    []*types.TypeName        // of every scope, local ones included
+	types    []*types.TypeName        // of every scope, including local ones
 }
 
 var loadOnce = sync.OnceValues(load)
@@ -49,7 +48,7 @@ func load() (*program, error) {
 		bodies:   map[*types.Func]ast.Node{},
 		values:   map[*types.Var]ast.Expr{},
 	}
-	// What is not named here is known by its exported declarations.
+	// Packages not named here are loaded by their exported declarations.
 	all, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax | packages.NeedModule, Fset: p.fset}, module+"/functions/...", module+"/shared/...")
 	if err != nil {
 		return nil, fmt.Errorf("load the deployed packages: %w", err)
@@ -74,7 +73,7 @@ func load() (*program, error) {
 	return p, nil
 }
 
-// declare notes where the functions and variables of a package have their code.
+// declare records the code of a package's functions and variables.
 func (p *program) declare(parsed []*ast.File) {
 	for _, f := range parsed {
 		for _, d := range f.Decls {
@@ -106,7 +105,7 @@ func (p *program) declareValues(spec ast.Spec) {
 	}
 }
 
-// position is a place in the code as a finding shows it.
+// position formats a place in the code for a finding.
 func (p *program) position(at token.Pos) string {
 	position := p.fset.Position(at)
 	name, err := filepath.Rel(p.dir, position.Filename)

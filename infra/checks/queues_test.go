@@ -5,17 +5,17 @@ import (
 )
 
 const (
-	// minReceives is AWS's advice for a Lambda event source: fewer, and a
+	// minReceives is AWS's recommendation for a Lambda event source: with fewer, a
 	// throttled function sends healthy messages to the dead-letter queue.
 	minReceives = 5
-	// minConcurrency is what the pollers of a queue begin with: fewer environments
+	// minConcurrency is the initial number of pollers of a queue: fewer environments
 	// refuse some of them, and healthy messages use up their receives.
 	minConcurrency = 5
-	// visibilityFactor is AWS's advice, too: the queue hides a message for six
+	// visibilityFactor is AWS's recommendation, too: the queue hides a message for six
 	// times the function's timeout, plus the batching window.
 	visibilityFactor = 6
-	// deadRetention is SQS's longest, 14 days in seconds: a message keeps its
-	// age when it is moved to the dead-letter queue.
+	// deadRetention is SQS's maximum, 14 days in seconds: a message keeps its age when
+	// it is moved to the dead-letter queue.
 	deadRetention = 1209600
 )
 
@@ -24,7 +24,7 @@ type eventSource struct {
 	function function
 	event    resource
 	queue    resource
-	known    bool // the queue is one of this template
+	known    bool // the queue is in this template
 }
 
 func (t template) eventSources() (all []eventSource) {

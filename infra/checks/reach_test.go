@@ -11,20 +11,20 @@ import (
 	"testing"
 )
 
-// needs is what the code of one function can ask of its surroundings, each with
-// a place that asks.
+// needs is what the code of one function requires of its environment, each with a place
+// in the code.
 type needs struct {
 	actions   map[string]token.Pos // IAM actions of DynamoDB and SQS
 	variables map[string]token.Pos // environment variables, except AWS's own
-	service   string               // under which its metrics are filed
+	service   string               // service dimension of its metrics
 	metrics   map[string]emission  // by name
 }
 
-// lambdaPackage calls what it is handed: a function, or a value's Invoke.
+// lambdaPackage calls its argument: a function, or a value's Invoke.
 const lambdaPackage = "github.com/aws/aws-lambda-go/lambda"
 
-// members are the IAM actions that authorise a write transaction, by the type of
-// the member that is used: TransactWriteItems is no action of its own.
+// members are the IAM actions that authorise a write transaction, by the type of the
+// member used: TransactWriteItems is not an IAM action.
 var members = map[string]string{
 	"Update":         "dynamodb:UpdateItem",
 	"Put":            "dynamodb:PutItem",
@@ -32,22 +32,22 @@ var members = map[string]string{
 	"ConditionCheck": "dynamodb:ConditionCheckItem",
 }
 
-// walk finds everything that main of one function can reach. Whatever a reached
-// function mentions counts as called, also when it is only handed on; a call
-// through an interface reaches every type of the function's packages that
-// implements it. So it may find too much and never too little.
+// walk finds everything that main of one function can reach. Everything that a reached
+// function mentions counts as called, even if it is only passed on; a call through an
+// interface reaches every type of the function's packages that implements it. So it may
+// find too much but never too little.
 type walk struct {
 	*program
 	t       testing.TB
-	scope   map[string]*types.Package // the packages of this module that main needs
+	scope   map[string]*types.Package // the packages of this module that main imports
 	seen    map[types.Object]bool
 	todo    []ast.Node
 	found   needs
 	members map[string]token.Pos
-	texts   map[string]token.Pos // actions of the statements that are written out
+	texts   map[string]token.Pos // actions of the literal statements
 }
 
-// needsOf are the needs of functions/<folder>.
+// needsOf returns the needs of functions/<folder>.
 func needsOf(t testing.TB, folder string) needs {
 	t.Helper()
 	p := deployed(t)
@@ -120,7 +120,7 @@ func (w *walk) visit(n ast.Node) bool {
 	return true
 }
 
-// enter notes a mentioned function, and what it may stand for.
+// enter records a mentioned function, and its implementations.
 func (w *walk) enter(fn *types.Func, at token.Pos) {
 	signature := fn.Signature()
 	if action := actionOf(signature); action != "" {
@@ -154,8 +154,8 @@ func (w *walk) implementations(method *types.Func, iface *types.Interface, at to
 	}
 }
 
-// value notes a mentioned variable: what a package-level one was given may be
-// called, and a field may be the member of a transaction.
+// value records a mentioned variable: the value of a package-level one may be called,
+// and a field may be the member of a transaction.
 func (w *walk) value(v *types.Var, at token.Pos) {
 	if v.IsField() {
 		if pointer, ok := v.Type().(*types.Pointer); ok {
@@ -171,8 +171,8 @@ func (w *walk) value(v *types.Var, at token.Pos) {
 	}
 }
 
-// handler enters the Invoke of a value that is handed to aws-lambda-go: it is
-// called from there, past everything that a mention shows.
+// handler enters the Invoke of a value passed to aws-lambda-go, which calls it without
+// a mention in this module.
 func (w *walk) handler(call *ast.CallExpr) {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
@@ -190,7 +190,7 @@ func (w *walk) handler(call *ast.CallExpr) {
 	}
 }
 
-// environment notes which variable a call of os.Getenv or os.LookupEnv reads.
+// environment records which variable a call of os.Getenv or os.LookupEnv reads.
 func (w *walk) environment(call *ast.CallExpr) {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || len(call.Args) != 1 {
@@ -210,9 +210,8 @@ func (w *walk) environment(call *ast.CallExpr) {
 	}
 }
 
-// actionOf is the IAM action of a function that takes an operation's input: the
-// client's own method, an interface's, or a helper such as a paginator's
-// constructor.
+// actionOf returns the IAM action of a function that takes an operation's input: the
+// client's method, an interface's, or a helper such as a paginator's constructor.
 func actionOf(signature *types.Signature) string {
 	for v := range signature.Params().Variables() {
 		pointer, ok := v.Type().(*types.Pointer)

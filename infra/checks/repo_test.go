@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// finding is one broken rule, at one place of the repository.
+// finding is one violation of a rule, at one place of the repository.
 type finding struct {
 	file string // slash-separated, from the module's root
 	line int
@@ -58,8 +58,8 @@ func read(t testing.TB, name string) string {
 	return string(b)
 }
 
-// files lists the repository's files, from its root, without what dot folders
-// hold: those are version control, builds and local data.
+// files lists the repository's files, from its root, except those in dot folders:
+// version control, builds and local data.
 func files(t testing.TB) []string {
 	t.Helper()
 	dir := root(t)
@@ -126,15 +126,14 @@ func (s *source) find(at token.Pos, format string, args ...any) finding {
 // under reports whether a slash-separated path is dir or lies in it.
 func under(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
 
-// isTestSupport tells the packages that exist for tests only.
+// isTestSupport reports whether a package exists for tests only.
 func isTestSupport(dir string) bool {
 	return slices.ContainsFunc([]string{
 		"shared/clock/clocktest", "shared/httpapi/httpapitest", "shared/ledger/dynamotest", "shared/ledger/ledgertest", "shared/telemetry/telemetrytest",
 	}, func(support string) bool { return under(dir, support) })
 }
 
-// codeRule is a rule over Go files. Each of breaks is a file that it must
-// refuse.
+// codeRule is a rule for Go files. Each of breaks is a file that it must refuse.
 type codeRule struct {
 	name   string
 	check  func([]*source) []finding

@@ -8,8 +8,8 @@ import (
 
 var alarmQuote = regexp.MustCompile(`^\w+Alarm$`)
 
-// unexplained are the alarms that the runbook does not explain, and those that
-// it explains and nobody raises.
+// unexplained returns the alarms that the runbook does not explain, and those that it
+// explains but do not exist.
 func unexplained(tmpl template, name, runbook string) (found []finding) {
 	raised := map[string]bool{}
 	for _, a := range tmpl.alarms() {

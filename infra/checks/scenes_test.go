@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// scene is an hour or so of metrics, by what they are about (watched.subject).
+// scene is about an hour of metrics, by subject (watched.subject).
 type scene map[string]points
 
-// set writes the same figure into the minutes from first to last.
+// set sets the same figure for the minutes from first to last.
 func (s scene) set(subject string, first, last int, figure float64) scene {
 	if s[subject] == nil {
 		s[subject] = points{}
@@ -21,7 +21,7 @@ func (s scene) set(subject string, first, last int, figure float64) scene {
 	return s
 }
 
-// with sets several metrics in those minutes; a negative figure takes the data away.
+// with sets several metrics in those minutes; a negative figure removes the data.
 func (s scene) with(first, last int, figures map[string]float64) scene {
 	for subject, figure := range figures {
 		if s.set(subject, first, last, figure); figure < 0 {
@@ -33,10 +33,11 @@ func (s scene) with(first, last int, figures map[string]float64) scene {
 	return s
 }
 
-// length is how many minutes a scene has, and begins when a fault in it begins.
+// length is the number of minutes of a scene, and begins the minute in which its fault
+// begins.
 const length, begins = 40, 15
 
-// quiet is a stack at rest: reconciling runs, and nobody comes.
+// quiet is an idle stack: reconciliation runs, and there are no buyers.
 func quiet() scene {
 	return scene{}.with(0, length, map[string]float64{
 		"ReconcileFunction Invocations": 1, "ReconcileFunction Throttles": 0, "ReconcileFunction Errors": 0,
@@ -47,7 +48,7 @@ func quiet() scene {
 }
 
 // open is an ordinary minute-by-minute sale: two hundred of three hundred purchases a
-// minute are accepted, some buyers repeat, and all look at the page.
+// minute are accepted, some buyers repeat, and all request the page.
 func open() scene {
 	return quiet().with(5, length, map[string]float64{
 		"asked": 300, "purchase purchases accepted": 200, "purchase purchases already-ordered": 99, "purchase purchases busy": 1,
@@ -62,9 +63,9 @@ func open() scene {
 // planned is the opening that `make plan USERS=500000 STOCK=10000 PEAK=50000` predicts
 // (seed 1): 10,000 units gone after 1.8 s, 8,372 requests answered "busy", 82,432
 // without an environment, 84,000 to 156,046 throttled calls, 15.1 % of 23,946
-// transactions in conflict, 115,810 write units, the last order confirmed after
-// 2.8 s. It opens in the middle of a minute, so the rush fills two; the rest of the
-// crowd comes, and is refused, in those that follow.
+// transactions in conflict, 115,810 write units, the last order confirmed after 2.8 s.
+// It opens in the middle of a minute, so the rush spans two; the rest of the crowd
+// arrives, and is refused, in the following minutes.
 func planned() scene {
 	s := quiet().with(0, 9, map[string]float64{"asked": 500, "purchase purchases sale-not-open": 500, "PurchaseFunction Invocations": 500, "Api Count": 60000})
 	s.set("reconcile available", 10, 10, 10000)
@@ -92,7 +93,7 @@ func planned() scene {
 	return s
 }
 
-// silences are what no alarm may ring in.
+// silences are scenes in which no alarm may ring.
 var silences = map[string]scene{
 	"a stack at rest":             quiet(),
 	"an ordinary sale":            open(),
@@ -113,8 +114,8 @@ var silences = map[string]scene{
 	"a mistyped seeding, tried three times": open().with(begins, begins+2, map[string]float64{"SeedFunction Errors": 1, "seed seedings invalid-request": 1}),
 }
 
-// faults are what each alarm is there for: the alarm, what is broken, in how many
-// minutes it must ring, and the metrics that tell it.
+// faults are the purpose of each alarm: the alarm, what is broken, within how many
+// minutes it must ring, and the metrics that show it.
 var faults = []struct {
 	alarm, fault string
 	within       int
@@ -168,10 +169,10 @@ var faults = []struct {
 	{"RefusalsAlarm", "forged tokens by the thousand", 6, breaking(map[string]float64{"refused": 5000})},
 }
 
-// breaking is an ordinary sale in which something breaks and stays so.
+// breaking is an ordinary sale in which something breaks and stays broken.
 func breaking(metrics map[string]float64) scene { return open().with(begins, length, metrics) }
 
-// every leaves of some metrics only each n-th minute.
+// every keeps only each n-th minute of some metrics.
 func (s scene) every(n int, subjects ...string) scene {
 	for _, subject := range subjects {
 		maps.DeleteFunc(s[subject], func(minute int, _ float64) bool { return minute%n != 0 })
@@ -179,13 +180,13 @@ func (s scene) every(n int, subjects ...string) scene {
 	return s
 }
 
-// lateness is how many of the last minutes CloudWatch does not have yet: of AWS's own
-// metrics, and of those in log lines.
+// lateness is by how many minutes CloudWatch's data are behind: AWS's own metrics, and
+// those in log lines.
 type lateness struct{ aws, ours int }
 
 var latenesses = []lateness{{0, 0}, {1, 0}, {0, 1}, {1, 1}}
 
-// seen is what an alarm reads of a scene after a minute.
+// seen returns what an alarm can read of a scene after a minute.
 func (s scene) seen(minute int, late lateness) func(watched) points {
 	return func(w watched) points {
 		last := minute - late.ours
@@ -202,7 +203,7 @@ func (s scene) seen(minute int, late lateness) func(watched) points {
 	}
 }
 
-// ringsIn is the first minute after which the alarm is on, or -1.
+// ringsIn returns the first minute after which the alarm is on, or -1.
 func (a alarmRule) ringsIn(s scene, late lateness) int {
 	for m := 10; m <= length; m++ {
 		if a.rings(s.seen(m, late), m) {
@@ -247,7 +248,7 @@ func TestEveryAlarmRingsForItsFault(t *testing.T) {
 		}
 		unproven = slices.DeleteFunc(unproven, func(id string) bool { return id == f.alarm })
 		for _, late := range latenesses {
-			// A minute that is over is seen when its data are there.
+			// A minute is visible when its data have arrived.
 			by := begins + f.within - 1 + max(late.aws, late.ours)
 			if m := a.ringsIn(f.metrics, late); m < begins || m > by {
 				t.Errorf("row 17: when %s, %s rings in minute %d, want one from %d to %d (%+v)", f.fault, f.alarm, m, begins, by, late)
@@ -259,8 +260,8 @@ func TestEveryAlarmRingsForItsFault(t *testing.T) {
 	}
 }
 
-// A threshold or a period that is wrong must show: each of these edits either lets an
-// alarm ring in silence or keeps it from ringing.
+// A wrong threshold or period must be detected: each of these edits makes an alarm ring
+// in a silent scene or keeps it from ringing.
 func TestASpoiltAlarmIsNoticed(t *testing.T) {
 	text := read(t, alarmsFile)
 	for _, e := range []edit{

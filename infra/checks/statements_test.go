@@ -82,7 +82,7 @@ func resourcesOfStatements(tmpl template) (found []finding) {
 	return found
 }
 
-// serves reports whether an action of a function is meant for that target.
+// serves reports whether a function needs an action on that target.
 func serves(tmpl template, f function, action string, target node) bool {
 	id := target.target()
 	service, _, _ := strings.Cut(action, ":")

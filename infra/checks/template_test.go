@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// templateRule is a rule over template.yaml, for a row of CHECKLIST.md. Each of
-// breaks, made alone, is an edit that it must refuse.
+// templateRule is a rule for template.yaml, for a row of CHECKLIST.md. Each of breaks,
+// applied alone, is an edit that it must refuse.
 type templateRule struct {
 	row    int
 	name   string
@@ -114,7 +114,7 @@ func TestParametersAndOutputsOfTheTemplate(t *testing.T) {
 	})
 }
 
-// publicRoutes are the only ones that need no token.
+// publicRoutes are the only routes without a token.
 var publicRoutes = []string{"GET /sales/{saleId}"}
 
 func TestRoutesOfTheTemplate(t *testing.T) {
