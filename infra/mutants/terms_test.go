@@ -96,9 +96,9 @@ func closes(text string) bool {
 
 var clauseWord = regexp.MustCompile(`\b(SET|REMOVE|ADD|DELETE)\b `)
 
-// updateVariants are an update without each of its assignments in turn. Without
-// its only one it removes an attribute that no item has: a transaction's update
-// needs an expression.
+// updateVariants returns an update without each of its assignments in turn. In place of
+// its only one it removes an attribute that no item has: a transaction's update needs
+// an expression.
 func updateVariants(text string) []variant {
 	var clauses [][]string // a keyword, then its assignments
 	starts := clauseWord.FindAllStringIndex(text, -1)
@@ -138,9 +138,9 @@ var (
 	parameter       = regexp.MustCompile(`\?(\d*)`)
 )
 
-// statementVariants are a PartiQL statement without each term and assignment
-// that its key does not need. Parameters have their position behind them, as in
-// ?0, so that one knows which are left.
+// statementVariants returns a PartiQL statement without each term and assignment that
+// its key does not need. Parameters are followed by their position, as in ?0, to
+// identify the remaining ones.
 func statementVariants(text string) []variant {
 	n := -1
 	text = parameter.ReplaceAllStringFunc(text, func(string) string { n++; return fmt.Sprintf("?%d", n) })
