@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// One server plays Lambda's runtime API, the table and the operator's check.
+// One server acts as Lambda's runtime API, the table and the operator's check.
 func TestAFunctionThatIsGivenACheckAsksItBeforeItSells(t *testing.T) {
 	if os.Getenv("RUN_MAIN") != "" {
 		main()

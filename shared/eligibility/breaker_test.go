@@ -7,10 +7,10 @@ import (
 
 var start = time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
 
-// steady is a breaker whose pauses are exact.
+// steady returns a breaker without spread.
 func steady() *breaker { return newBreaker(func() float64 { return 0.5 }) }
 
-// fail lets n calls fail, one after the other, at now.
+// fail makes n calls fail in sequence at now.
 func fail(t *testing.T, b *breaker, n int, now time.Time) {
 	t.Helper()
 	for i := range n {

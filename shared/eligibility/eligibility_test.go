@@ -15,14 +15,14 @@ import (
 	"flashsale/shared/clock"
 )
 
-// office is a service in memory that takes its time.
+// office is a slow in-memory service.
 type office struct {
 	mu          sync.Mutex
 	delay       time.Duration
 	status      int
 	body        string
 	calls       int
-	busy, worst int // calls at once, and the most of them
+	busy, worst int // concurrent calls, and their maximum
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -63,7 +63,7 @@ const (
 	no  = `{"eligible":false}`
 )
 
-// at opens an office and a checker that asks it, in virtual time.
+// at runs a test with an office and its checker, in virtual time.
 func at(t *testing.T, change func(*Options), test func(*testing.T, *office, *Checker)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 		o.set(0, http.StatusOK, yes)
 		for i := range maxAnswers + 10 {
 			c.Admit(t.Context(), "moutai", fmt.Sprint(i), end)
-			c.Admit(t.Context(), "moutai", fmt.Sprint(i), end) // takes no place of its own
+			c.Admit(t.Context(), "moutai", fmt.Sprint(i), end) // takes no further place
 		}
 		if o.count() != maxAnswers+10 {
 			t.Fatalf("%d calls, want one about each of %d users", o.count(), maxAnswers+10)
@@ -189,7 +189,8 @@ func TestAStampedeReachesTheServiceInTurns(t *testing.T) {
 		if o.worst != 8 {
 			t.Errorf("%d calls at once, want 8", o.worst)
 		}
-		// 8 at once, 10 ms each, begun within 300 ms; and those without a turn are no failures.
+		// 8 at once, 10 ms each, begun within 300 ms; and calls without a turn do not
+		// count as failures.
 		if n := size(&admitted); n < 240 || n > 248 || size(&without) != 1000-n {
 			t.Errorf("%d admitted and %d without a turn", n, size(&without))
 		}
@@ -244,8 +245,8 @@ func TestOneStrangeUserCutsOffNobodyElse(t *testing.T) {
 		name   string
 		status int
 		body   string
-		want   string // about the strange user: "no", or "" for no answer
-		opens  bool   // the breaker, after maxFailures in a row
+		want   string // for the odd user: "no", or "" for no answer
+		opens  bool   // whether maxFailures in a row open the breaker
 	}{
 		{"an unknown user", 404, "", "no", false},
 		{"an id that cannot be read", 400, "{}", "no", false},
@@ -276,7 +277,7 @@ func TestOneStrangeUserCutsOffNobodyElse(t *testing.T) {
 				if admitted, err := c.Admit(t.Context(), "moutai", "alice", inAnHour()); admitted == tt.opens || errors.Is(err, errOpen) != tt.opens {
 					t.Errorf("the next user: admitted %t, %v", admitted, err)
 				}
-				// What was an answer stays one; what was none is asked about anew.
+				// An answer is cached; without an answer the service is asked again.
 				time.Sleep(longestPause)
 				asked := o.count()
 				admitted, err := c.Admit(t.Context(), "moutai", "strange-0", inAnHour())

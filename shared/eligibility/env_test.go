@@ -13,7 +13,7 @@ func TestTheEnvironmentSaysWhomToAskAndWithHowMuchPatience(t *testing.T) {
 	tests := []struct {
 		name                           string
 		url, timeout, concurrency, how string
-		want                           *Checker // only its options; nil for none
+		want                           *Checker // only its options; nil for no checker
 		missing                        string   // the variable that the error names
 	}{
 		{"nobody to ask", "", "", "", "", nil, ""},

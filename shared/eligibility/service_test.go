@@ -18,7 +18,7 @@ import (
 	"flashsale/shared/clock"
 )
 
-// asked serves a handler and asks it about alice.
+// asked asks a service with that handler about alice.
 func asked(t *testing.T, answer http.HandlerFunc) (bool, error) {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -138,7 +138,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 func TestACertificateThatNobodyVouchesForIsRefused(t *testing.T) {
 	called := false
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called = true }))
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // it tells of the broken handshake
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // it would log the broken handshake
 	server.StartTLS()
 	defer server.Close()
 	s, err := newService(server.URL+"/?key=in-the-url", nil, 1)

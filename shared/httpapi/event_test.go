@@ -16,8 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// lookedAt is what Decode should see in an event, by the standard library's reading
-// of it.
+// lookedAt is the expected result of Decode, by the standard library's decoding.
 func lookedAt(e events.APIGatewayV2HTTPRequest) Request {
 	r := Request{RouteKey: e.RouteKey, Body: e.Body, IsBase64Encoded: e.IsBase64Encoded}
 	r.Path.SaleID, r.Path.OrderID = e.PathParameters["saleId"], e.PathParameters["orderId"]
@@ -164,7 +163,7 @@ func TestAnAnswerGoesOutAsAPIGatewayReadsIt(t *testing.T) {
 	}
 }
 
-// toCaller are the members on the way to the caller's identity.
+// toCaller are the members on the path to the caller's identity.
 var toCaller = []string{
 	"/requestContext", "/requestContext/authorizer", "/requestContext/authorizer/jwt",
 	"/requestContext/authorizer/jwt/claims", "/requestContext/authorizer/jwt/claims/sub",
@@ -198,8 +197,8 @@ func FuzzDecodeAgainstTheJSONPackage(f *testing.F) {
 		}
 		got, err := Decode(text)
 		if failed := jsonv2.Unmarshal(text, &want, jsontext.AllowInvalidUTF8(true)); failed != nil {
-			// No event, or one that says a thing twice: that is refused here, too, if
-			// it is said about the caller.
+			// Not an event, or one with duplicate names, which Decode must refuse, too,
+			// on the path to the caller's identity.
 			duplicate, ok := errors.AsType[*jsontext.SyntacticError](failed)
 			if ok && errors.Is(failed, jsontext.ErrDuplicateName) && slices.Contains(toCaller, string(duplicate.JSONPointer)) && err == nil {
 				t.Errorf("%s names its caller twice and is %+v", text, got)
@@ -208,7 +207,7 @@ func FuzzDecodeAgainstTheJSONPackage(f *testing.F) {
 		}
 		e := Request{RouteKey: want.RouteKey, Body: want.Body, IsBase64Encoded: want.IsBase64Encoded}
 		e.Sub = want.RequestContext.Authorizer.JWT.Claims.Sub
-		strange := false // not of its type, which fails, or there in two cases
+		strange := false // of the wrong type, which fails, or in two letter cases
 		take := func(to *string, value any) bool {
 			s, ok := value.(string)
 			strange = strange || value != nil && !ok

@@ -17,7 +17,7 @@ import (
 	"flashsale/shared/sale"
 )
 
-// codes are all codes that package sale declares.
+// codes returns all codes that package sale declares.
 func codes(t *testing.T) []sale.Code {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "../sale/errors.go", nil, 0)

@@ -11,7 +11,7 @@ import (
 
 func requestOf(sub string) *Request { return &Request{Sub: sub} }
 
-// given is a header of that value.
+// given returns a header with that value.
 func given(value string) Header { return Header{Value: value, Given: true} }
 
 func TestTheUserIsTheVerifiedSubAndNothingElse(t *testing.T) {

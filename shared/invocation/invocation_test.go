@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// lasting is a context with so much time left, as Lambda gives it: its deadline has
+// lasting returns a context with that much time left, like Lambda's: its deadline has
 // no monotonic reading.
 func lasting(t *testing.T, left time.Duration) context.Context {
 	t.Helper()

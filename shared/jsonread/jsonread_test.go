@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// whole takes any value, and returns it as encoding/json would.
+// whole reads any value, and returns it as encoding/json would.
 func whole(r *Reader) (any, error) {
 	switch r.tokens.PeekKind() {
 	case '{':
@@ -59,14 +59,14 @@ func FuzzReadAgainstTheStandardLibrary(f *testing.F) {
 		if wrong := numbers.Decode(&want); wrong != nil && err == nil {
 			t.Fatal(wrong)
 		}
-		// A name that is not UTF-8 is told as it stands: nobody looks for one.
+		// A name that is invalid UTF-8 is passed unchanged.
 		if err == nil && utf8.Valid(text) && cmp.Diff(numberless(want), got) != "" {
 			t.Errorf("%q is %v, want %v", text, got, want)
 		}
 	})
 }
 
-// numberless is the value with null for numbers, which are only ever skipped.
+// numberless returns the value with null for numbers, which are only skipped.
 func numberless(v any) any {
 	switch v := v.(type) {
 	case json.Number:

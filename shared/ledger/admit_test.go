@@ -14,8 +14,8 @@ import (
 
 var errNotAdmitted = sale.Refuse(sale.NotEligible, "not this user")
 
-// asks reports whether a purchase over book asks Admit, which refuses, and with what
-// end of the sale.
+// asks makes a purchase with an Admit that refuses, and returns the end of the sale
+// passed to it, zero if it was not called.
 func asks(t *testing.T, book *ledger.Ledger, r ledger.Request) (p ledger.Purchase, closesAt time.Time, err error) {
 	t.Helper()
 	r.Admit = func(_ context.Context, end time.Time) error {

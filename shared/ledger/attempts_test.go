@@ -19,7 +19,7 @@ func TestTheClientOfAFunctionMakesOneAttemptPerCall(t *testing.T) {
 	table := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		requests.Add(1)
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-		w.WriteHeader(http.StatusInternalServerError) // the SDK would try again by itself
+		w.WriteHeader(http.StatusInternalServerError) // the SDK would retry this
 		_, _ = io.WriteString(w, `{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"internal"}`)
 	}))
 	defer table.Close()

@@ -18,8 +18,8 @@ import (
 	"flashsale/shared/sale"
 )
 
-// crowd is the table of a sold-out sale of very many claims, made up while it is
-// read: bucket b holds users b-0, b-1, …, all confirmed.
+// crowd is the table of a sold-out sale with very many claims, generated when read:
+// bucket b has users b-0, b-1, …, all confirmed.
 type crowd struct {
 	ledger.API // nothing else may be called
 	began      time.Time
@@ -81,7 +81,7 @@ func (c *crowd) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput, 
 		pk := key["pk"].(*types.AttributeValueMemberS).Value
 		kind, rest, _ := strings.Cut(pk, "#")
 		if kind == "STOCK" {
-			// Claims go round over the shards.
+			// Claims are assigned to the shards round-robin.
 			_, k, _ := strings.Cut(rest, "#")
 			shard, _ := strconv.Atoi(k)
 			total := c.perBucket * len(c.users)
@@ -115,7 +115,7 @@ func (c *crowd) Query(_ context.Context, in *dynamodb.QueryInput, _ ...func(*dyn
 	}
 	from := 0
 	if key := in.ExclusiveStartKey; key != nil {
-		// The cursor is a user; here users stand in the order of their making.
+		// The cursor is a user; here users are in the order of generation.
 		after := key["sk"].(*types.AttributeValueMemberS).Value
 		for c.users[bucket][from] != after {
 			from++
@@ -151,7 +151,7 @@ func TestASaleOfAMillionClaimsIsAuditedPageByPage(t *testing.T) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	// What a pass keeps is its cursor, whatever the number of claims.
+	// A pass only stores its cursor, regardless of the number of claims.
 	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 4<<20 {
 		t.Errorf("the pass keeps %d bytes", grown)
 	}

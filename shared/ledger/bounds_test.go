@@ -15,7 +15,7 @@ func TestWhatAnEnvironmentRemembersIsBounded(t *testing.T) {
 		all[i] = l.views.of(id)
 		l.remaining.Put(edition{id, 1}, Remaining{}, readAt, readAt.Add(1))
 	}
-	for i := len(all) - 1; i >= 0; i-- { // asking for a forgotten sale makes room for it
+	for i := len(all) - 1; i >= 0; i-- { // requesting an evicted sale evicts another one
 		id := fmt.Sprint("sale-", i)
 		if known := l.views.of(id) == all[i]; known != (i >= 10) {
 			t.Fatalf("of %d sales the snapshot of number %d is remembered: %t", len(all), i, known)

@@ -20,7 +20,7 @@ import (
 	"flashsale/shared/sale"
 )
 
-// claimed is a world with the claims of n buyers, and the books before them.
+// claimed returns a world with the claims of n buyers.
 func claimed(t *testing.T, n int) (*ledgertest.World, *dynamotest.DB, []ledger.ClaimRef) {
 	t.Helper()
 	db := newDB()
@@ -34,8 +34,8 @@ func claimed(t *testing.T, n int) (*ledgertest.World, *dynamotest.DB, []ledger.C
 	return w, db, refs
 }
 
-// batches lets the n-th batch of statements, counted from 0, meet a fault, and
-// records how many statements each batch had.
+// batches gives the n-th batch of statements, counted from 0, a fault, and records how
+// many statements each batch had.
 func batches(db *dynamotest.DB, faults map[int]dynamotest.Fault) *[]int {
 	var mu sync.Mutex
 	sizes := &[]int{}
@@ -150,7 +150,7 @@ func TestTheStatementThatMeetsContentionIsTriedAgainAlone(t *testing.T) {
 	}
 }
 
-// patience is how often a call is tried for which nobody waits.
+// patience is how often a call is tried if no client waits.
 const patience = 24
 
 func TestAStatementContendedToTheEndIsBusyAlone(t *testing.T) {
@@ -280,7 +280,7 @@ func TestEqualRefsShareOneConfirmation(t *testing.T) {
 func TestBrokenBooksCostOnlyTheClaimThatIsBroken(t *testing.T) {
 	w, db, refs := claimed(t, 3)
 	first := w.Ledger.Confirm(w.Ctx, refs[:2])
-	// Claim 1 shows the id of claim 0's order.
+	// Claim 1 has the id of claim 0's order.
 	less := int64(first[0].Order.ID) - int64(first[1].Order.ID)
 	if err := db.Tamper(w.Ctx, table, "CLAIM#moutai#0", refs[1].User, "orderId", less); err != nil {
 		t.Fatal(err)
@@ -314,7 +314,7 @@ func TestAnAnswerNobodyKnowsIsInternalNeverAGuess(t *testing.T) {
 	}
 }
 
-// answering gives every batch of statements the same answer and applies none.
+// answering returns the same answer for every batch of statements and applies none.
 type answering struct {
 	ledger.API
 	responses []types.BatchStatementResponse

@@ -66,7 +66,7 @@ func TestAnEditThatDynamoDBRefusesIsInternal(t *testing.T) {
 	w.Refused(sale.Internal, err)
 }
 
-// refusing refuses every transaction for good.
+// refusing refuses every transaction permanently.
 type refusing struct{ ledger.API }
 
 func (refusing) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {

@@ -9,7 +9,7 @@ import (
 	transport "github.com/aws/smithy-go/endpoints"
 )
 
-// rules resolve as the SDK does, and count how often.
+// rules resolve endpoints like the SDK, and count the calls.
 type rules struct {
 	dynamodb.EndpointResolverV2
 	asked int

@@ -18,8 +18,8 @@ import (
 	"flashsale/shared/sale"
 )
 
-// faulty is a world over a fake whose transactions meet the given faults, one
-// after the other, then none.
+// faulty returns a world over a fake whose transactions have the given faults in order,
+// then none.
 func faulty(t *testing.T) (*ledgertest.World, *dynamotest.DB, func(...dynamotest.Fault)) {
 	db := newDB()
 	w := ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: table})
@@ -159,8 +159,8 @@ func TestALateTryDoesNotTakeASecondUnit(t *testing.T) {
 }
 
 func TestOnesOwnDoubleClickInFlightIsNotSoldOut(t *testing.T) {
-	// The stock condition fails while the claim is in conflict (failure A11):
-	// the other click may be about to win.
+	// The stock condition fails while the claim conflicts (failure A11): the other
+	// click may be about to win.
 	w, _, _ := faulty(t)
 	w.Open(1, 1)
 	w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "bob"}))

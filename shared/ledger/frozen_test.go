@@ -11,8 +11,8 @@ import (
 	"flashsale/shared/sale"
 )
 
-// freezer is a table, an environment that may be frozen, and another one that
-// works on while it is.
+// freezer is a table, an environment that may be frozen, and another one that runs
+// meanwhile.
 type freezer struct {
 	t     *testing.T
 	db    *dynamotest.DB
@@ -41,8 +41,8 @@ func (f *freezer) create(stock int64) {
 	}
 }
 
-// edit pauses or resumes the sale, each time later than the time before, whatever
-// the clock does.
+// edit pauses or resumes the sale, each time with a later instant, whatever the clock
+// shows.
 func (f *freezer) edit(paused bool) {
 	f.t.Helper()
 	f.edits++
@@ -59,7 +59,7 @@ func (f *freezer) add(units int64) {
 	}
 }
 
-// buy is a purchase in the frozen environment.
+// buy makes a purchase in the frozen environment.
 func (f *freezer) buy(user string) (ledger.Purchase, error) {
 	return f.frozen.Purchase(f.t.Context(), ledger.Request{SaleID: "moutai", User: user})
 }
@@ -78,7 +78,7 @@ func (f *freezer) refused(want sale.Code, user string) {
 	}
 }
 
-// leaps are what the wall clock does while the environment does not run.
+// leaps are changes of the wall clock while the environment does not run.
 var leaps = map[string]func(*clocktest.Environment){
 	"frozen for 20 minutes":           func(c *clocktest.Environment) { c.Freeze(20 * time.Minute) },
 	"its wall clock has stepped back": func(c *clocktest.Environment) { c.StepBack(30 * time.Second) },

@@ -17,8 +17,7 @@ import (
 	"flashsale/shared/sale"
 )
 
-// between lets something happen before every reservation of order ids, and after
-// every transaction.
+// between has hooks before every reservation of order ids, and after every transaction.
 type between struct {
 	ledger.API
 	reserve  func()
@@ -63,8 +62,8 @@ func TestAnOrderIDsSecondAndItsDayAreOfOneInstant(t *testing.T) {
 }
 
 func TestATryAtTheInstantOfClosingSellsNothing(t *testing.T) {
-	// The first try conflicts; the second is at the very instant at which the sale
-	// closes, after the snapshot was looked at, so only the shard can refuse it.
+	// The first try conflicts; the second is at the exact instant at which the sale
+	// closes, after the snapshot was checked, so only the shard can refuse it.
 	for _, tt := range []struct {
 		left time.Duration
 		want sale.Code
@@ -81,7 +80,7 @@ func TestATryAtTheInstantOfClosingSellsNothing(t *testing.T) {
 	}
 }
 
-// failing answers its first transaction with nothing and every later one with err.
+// failing returns no answer to its first transactions and err to all later ones.
 type failing struct {
 	ledger.API
 	tries int
@@ -96,8 +95,7 @@ func (f *failing) TransactWriteItems(context.Context, *dynamodb.TransactWriteIte
 }
 
 func TestAnUnexpectedErrorAfterAnUnknownOutcomeIsBusy(t *testing.T) {
-	// The unit may be the user's: "internal" would read as if nothing had been
-	// bought (P5).
+	// The unit may be the user's: "internal" would mean that nothing was bought (P5).
 	for name, unexpected := range map[string]error{
 		"the table is gone":        &types.ResourceNotFoundException{},
 		"a reason that none knows": &types.TransactionCanceledException{CancellationReasons: []types.CancellationReason{{Code: aws.String("SomethingNew")}, {Code: aws.String("None")}}},

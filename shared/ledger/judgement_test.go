@@ -57,8 +57,8 @@ func TestAnOrderItemOfAnotherClaimIsInternalAndStays(t *testing.T) {
 	}
 }
 
-// stubborn is a table whose writes of the sale conflict and whose shards fail, each
-// as the test says.
+// stubborn is a table on which writes to the sale conflict and shards fail, as set by
+// the test.
 type stubborn struct {
 	*dynamotest.DB
 	conflict bool

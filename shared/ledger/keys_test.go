@@ -7,8 +7,8 @@ import (
 	"flashsale/shared/sale"
 )
 
-// names is every key that the parts can make, by kind. Numbers wrap to what the
-// validation admits.
+// names returns every key that can be made of the parts, by kind. Numbers wrap to the
+// valid range.
 func names(saleID, user, seed string, n uint16, id uint64) map[string]item {
 	shard := int(n) % sale.MaxShards
 	return map[string]item{
@@ -23,7 +23,7 @@ func names(saleID, user, seed string, n uint16, id uint64) map[string]item {
 	}
 }
 
-// parts says which of the inputs a kind of key is made of.
+// parts are the inputs of which a kind of key is made.
 var parts = map[string]struct{ sale, user, seed, number, id bool }{
 	"sale":    {sale: true},
 	"create":  {sale: true},

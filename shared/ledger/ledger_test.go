@@ -29,8 +29,8 @@ func TestTheLedgerOverAFakeFullOfContention(t *testing.T) {
 	})
 }
 
-// Every read of the ledger decides something, so every one is consistent. Here each
-// other one sees nothing of what the test has written.
+// Here eventually consistent reads see nothing of what the test has written, so the
+// reads that decide anything must be consistent.
 func TestTheLedgerOverAFakeWhoseReadsLag(t *testing.T) {
 	ledgertest.RunInVirtualTime(t, func(*testing.T) ledgertest.Engine {
 		db := newDB()

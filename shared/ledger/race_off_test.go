@@ -2,6 +2,6 @@
 
 package ledger_test
 
-// auditedClaims is the size of the largest sale that is audited. The race
-// detector makes it several times as slow.
+// auditedClaims is the size of the largest sale that is audited. It is several times as
+// slow with the race detector.
 const auditedClaims = 1_000_000

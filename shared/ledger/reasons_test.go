@@ -13,9 +13,9 @@ import (
 	"flashsale/shared/sale"
 )
 
-// cancellations are the ways in which contention cancels a transaction of n
-// actions: each kind of contention in each place, beside "None", what the item says
-// by itself, and other contention.
+// cancellations are the ways in which contention cancels a transaction of n actions:
+// each kind of contention in each place, with "None", the item's own reason or other
+// contention in the others.
 func cancellations(n int) (all [][]string) {
 	said := []string{"None", "", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
 	total := 1
@@ -79,8 +79,8 @@ func TestContentionInAnyPlaceOfACancellationMeansTryAgain(t *testing.T) {
 	}
 }
 
-// cancelEach runs act over new sales, in each of which one transaction of that many
-// actions is cancelled in another way after act has called cancel.
+// cancelEach runs act over new sales; in each, one transaction of that many actions is
+// cancelled in a different way after act has called cancel.
 func cancelEach(t *testing.T, actions int, act func(w *ledgertest.World, cancel func()) error, name string) {
 	t.Helper()
 	for _, codes := range cancellations(actions) {

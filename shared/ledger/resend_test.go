@@ -8,7 +8,7 @@ import (
 )
 
 func TestAMessageThatWasLostTwiceIsSentASecondTimeWithinTheBound(t *testing.T) {
-	// A pass every minute, as the schedule of reconciliation has it.
+	// A pass every minute, as in reconciliation's schedule.
 	c, sent := sale.Claim{AcceptedAt: readAt}, 0
 	for age := time.Minute; age <= ResendBound; age += time.Minute {
 		if now := readAt.Add(age); resendDue(c, now) {

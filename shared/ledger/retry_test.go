@@ -96,7 +96,7 @@ func TestAfterAnUnknownOutcomeTheShardsRefusalIsNotBelieved(t *testing.T) {
 		if _, err := w.Environment().Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: &paused}); err != nil {
 			t.Error(err)
 		}
-		return dynamotest.Fault{Kind: dynamotest.ServerError} // it may still apply
+		return dynamotest.Fault{Kind: dynamotest.ServerError} // it may still be applied
 	}
 	_, err := w.Buy("alice")
 	w.Refused(sale.Busy, err)

@@ -19,8 +19,8 @@ import (
 	"flashsale/shared/sale"
 )
 
-// contended is a table on which one transaction meets contention: the reasons
-// of some of its actions are replaced by a code.
+// contended is a table on which one transaction has contention: the reasons of some of
+// its actions are replaced by a code.
 type contended struct {
 	*dynamotest.DB
 	at      int    // the transaction, counted from 0; -1 for none
@@ -34,7 +34,7 @@ func (i *contended) TransactWriteItems(ctx context.Context, in *dynamodb.Transac
 	if len(i.sizes)-1 != i.at {
 		return i.DB.TransactWriteItems(ctx, in, o...)
 	}
-	// The other actions say what they would have said.
+	// The other actions have their real reasons.
 	before := i.Snapshot()
 	_, err := i.DB.TransactWriteItems(ctx, in, o...)
 	i.Restore(before)
@@ -141,7 +141,7 @@ func TestContentionInEveryPositionIsTriedAgainAndNeverMisread(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				// run makes the call in a new world; it returns what the call left behind.
+				// run makes the call in a new world and returns the resulting contents.
 				run := func(at int, actions uint, code string) (left string, sizes []int) {
 					db := newDB()
 					w := ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: table})
@@ -163,7 +163,7 @@ func TestContentionInEveryPositionIsTriedAgainAndNeverMisread(t *testing.T) {
 							if actions == 0 {
 								continue
 							}
-							// A claim that is there beats everything: no second try is needed.
+							// An existing claim comes first: no second try is needed.
 							once := tt.want == sale.AlreadyOrdered && actions&2 == 0
 							got, tries := run(at, actions, code)
 							if got != want {
@@ -250,7 +250,7 @@ func TestWhatNeedsAnItemThatIsGoneIsInternalAndPutsNoneInItsPlace(t *testing.T) 
 	} {
 		w, db, _ := faulty(t)
 		w.Open(4, 2)
-		// The sale itself goes after the call has read it.
+		// The sale itself is removed after the call has read it.
 		if tt.sk != "SALE" {
 			remove(t, db, tt.pk, tt.sk)
 		}
@@ -296,7 +296,7 @@ func TestAnEditWhoseAnswerWasLostFindsItsOwnInstant(t *testing.T) {
 				w, db, next := faulty(t)
 				w.Open(4, 2)
 				next(dynamotest.Fault{Kind: kind, Reply: reply})
-				// The clock goes on with every look at it.
+				// The clock advances with every reading.
 				ticking := ledger.New(db, table, ledger.Options{Now: func() time.Time { w.Pass(time.Millisecond); return w.Now() }})
 				got, err := ticking.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: at, Paused: aws.Bool(true)})
 				if err != nil || !got.Applied || !got.Sale.Paused {
@@ -330,7 +330,7 @@ func TestAnEditThatAlwaysLosesTheRaceIsBusyInTheEnd(t *testing.T) {
 	})
 }
 
-// racing is a table on which somebody else edits before each transaction.
+// racing is a table on which another edit happens before each transaction.
 type racing struct {
 	*dynamotest.DB
 	rival func()

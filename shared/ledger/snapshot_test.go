@@ -41,11 +41,11 @@ func TestCallsInTheSteadyState(t *testing.T) {
 }
 
 func TestTwoShardsNeverEmptyTogetherAreNotSoldOut(t *testing.T) {
-	// An environment sees shard 0 empty; shard 0 is restocked; then shard 1 runs
-	// empty. At no instant were both empty: "sold out" would be a phantom (P6).
+	// An environment sees shard 0 empty; shard 0 is restocked; then shard 1 runs empty.
+	// They were never empty at the same time: "sold out" would be wrong (P6).
 	w, _, _ := faulty(t)
 	w.Open(2, 2)
-	l := w.EnvironmentOver(&deaf{w.Engine.API}) // nobody hears what it sees
+	l := w.EnvironmentOver(&deaf{w.Engine.API}) // its findings are lost
 	buy := func(l *ledger.Ledger, user string) int {
 		t.Helper()
 		return w.Accepted(l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user})).Claim.Shard
@@ -69,8 +69,8 @@ func TestTwoShardsNeverEmptyTogetherAreNotSoldOut(t *testing.T) {
 }
 
 func TestAKeyedClickWhoseTwinTookTheLastUnitIsNotSoldOut(t *testing.T) {
-	// One click finds shard 0 empty; before it goes on, its twin takes the last
-	// unit, of shard 1. Whatever the first is told, it is not "sold out".
+	// One click finds shard 0 empty; before it continues, its twin takes the last unit,
+	// of shard 1. The first must not get "sold out".
 	w, _, _ := faulty(t)
 	w.Open(2, 2)
 	user := userOf(0, "twin")
@@ -88,7 +88,7 @@ func TestAKeyedClickWhoseTwinTookTheLastUnitIsNotSoldOut(t *testing.T) {
 	}
 }
 
-// interrupted lets something happen before it closes its first shard.
+// interrupted has a hook before it closes its first shard.
 type interrupted struct {
 	ledger.API
 	closing func()
@@ -102,7 +102,7 @@ func (i *interrupted) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInp
 	return i.API.UpdateItem(ctx, in, o...)
 }
 
-// userOf is a user whose first choice of two open shards is that one.
+// userOf returns a user whose first choice of two open shards is that one.
 func userOf(shard int, prefix string) string {
 	for i := 0; ; i++ {
 		user := fmt.Sprint(prefix, i)
@@ -120,8 +120,8 @@ func (*deaf) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dyn
 }
 
 func TestAStaleSnapshotNeverRefuses(t *testing.T) {
-	// The sale cannot be read any more: an environment that last saw it paused
-	// must not go on telling so.
+	// The sale cannot be read any more: an environment that last saw it paused must
+	// stop answering so.
 	w, db, _ := faulty(t)
 	w.Open(10, 1)
 	e := sale.Edit{SaleID: "moutai", At: w.Now(), Paused: aws.Bool(true)}
@@ -150,7 +150,7 @@ func TestAStaleReadNeverRefuses(t *testing.T) {
 	w.Accepted(w.Buy("first"))
 	_, err := w.Buy("second")
 	w.Refused(sale.SoldOut, err)
-	w.Pass(2 * db.Lag) // every read shows that now
+	w.Pass(2 * db.Lag) // every read shows this now
 	if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -158,8 +158,8 @@ func TestAStaleReadNeverRefuses(t *testing.T) {
 }
 
 func TestAStaleReadConfirmsNoEmptyShard(t *testing.T) {
-	// An environment meets the only shard empty, cannot close it, and hears from a
-	// stale read that the version is still the same. It was restocked since.
+	// An environment finds the only shard empty, cannot close it, and a stale read
+	// shows the same version, although the sale has been restocked since.
 	w, db, _ := faulty(t)
 	db.Now = w.Now
 	w.Open(1, 1)

@@ -10,7 +10,7 @@ import (
 
 var readAt = time.UnixMilli(1_800_000_000_000).UTC()
 
-// version is a sale of two shards that are known to be empty as listed.
+// version returns a sale of two shards with the listed ones known to be empty.
 func version(n int64, empty ...int) sale.Sale {
 	s := sale.Sale{ID: "moutai", State: sale.Open, Shards: 2, Version: n}
 	for _, k := range empty {
@@ -19,7 +19,7 @@ func version(n int64, empty ...int) sale.Sale {
 	return s
 }
 
-// known is the view of an environment whose first read showed that sale.
+// known returns the view of an environment whose first read showed that sale.
 func known(s sale.Sale) *view {
 	v := newViews().of(s.ID)
 	v.accept(v.begin(), true, s, readAt, snapshotAge)
@@ -33,7 +33,7 @@ func TestAReadReplacesWhatIsKnownUnlessItIsOlder(t *testing.T) {
 		read    int64
 		version int64
 		readAt  time.Time
-		empty   []int // shard 0 is empty in what is known, shard 1 in what is read
+		empty   []int // shard 0 is empty in the view, shard 1 in the read
 	}{
 		{"an older version", 4, 5, readAt, []int{0}},
 		{"the same version", 5, 5, later, []int{0, 1}},
@@ -91,8 +91,8 @@ func TestASaleThatIsGoneIsNotKnownAnyMore(t *testing.T) {
 }
 
 func TestOnlyAReadThatBeganLaterConfirmsAnEmptyShard(t *testing.T) {
-	// Both reads show version 5. The second alone began after the shard was found
-	// empty, so it alone proves that nobody has restocked the sale since (P6).
+	// Both reads show version 5. Only the second began after the shard was found empty,
+	// so only it proves that the sale was not restocked since (P6).
 	v := known(version(5))
 	first := v.begin()
 	v.observe(5, 0)

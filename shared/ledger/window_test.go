@@ -17,7 +17,7 @@ func TestAShardThatAnEditHasNotReachedIsFoundFiveMinutesAfterTheFirstPassThatKne
 	w, db, _ := faulty(t)
 	w.Open(20, 2)
 	a := &ledger.Audit{SaleID: "moutai"}
-	// differs makes a pass, and reports whether it found the shard.
+	// differs makes a pass, and reports whether it has a finding on the shard.
 	differs := func() bool {
 		t.Helper()
 		for a = a.Next(); ; {
@@ -29,7 +29,7 @@ func TestAShardThatAnEditHasNotReachedIsFoundFiveMinutesAfterTheFirstPassThatKne
 			}
 		}
 	}
-	differs() // and later passes know the sale's first version
+	differs() // so that later passes know the sale's first version
 	for _, edit := range []sale.Edit{{Paused: aws.Bool(true)}, {Paused: aws.Bool(false)}} {
 		w.Pass(10 * time.Minute)
 		edit.SaleID, edit.At = "moutai", w.Now()

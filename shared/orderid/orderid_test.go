@@ -16,7 +16,7 @@ func at(t *testing.T, text string) time.Time {
 	return instant
 }
 
-// Ids are stored and handed out: these must never change.
+// Ids are stored and given to clients: these must never change.
 func TestAnIDHasTheSameValueForever(t *testing.T) {
 	tests := []struct {
 		at   string
@@ -82,8 +82,8 @@ func TestIDsSortByTimeAlsoOverMidnightWhereTheSequenceStartsAgain(t *testing.T) 
 	}
 }
 
-// Uniqueness (P7): a sequence belongs to one UTC day, and the id's second lies
-// in that very day, so equal ids would need an equal day and an equal number.
+// Uniqueness (P7): a sequence belongs to one UTC day, and the id's second lies in that
+// very day, so equal ids would need the same day and the same number.
 func TestTheDayOfAnInstantIsTheDayOfItsID(t *testing.T) {
 	tests := map[string]string{
 		"2026-11-11T23:59:59.999999999Z": "2026-11-11",

@@ -41,7 +41,7 @@ func TestAMessageIsTheVeryTextThatTheJSONPackageWrites(t *testing.T) {
 	}
 }
 
-// The bytes are read by functions of other deployments: they must not change.
+// Functions of other deployments read these bytes: they must not change.
 func TestAMessageIsWrittenTheSameWayForever(t *testing.T) {
 	c := sale.Claim{SaleID: "moutai", User: "alice", ID: "C1", Shard: 3, RequestKey: "k", OrderID: 7}
 	if got, want := Encode(Of(c)), `{"v":1,"saleId":"moutai","user":"alice","claimId":"C1"}`; got != want {

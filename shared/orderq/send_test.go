@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 )
 
-// api is a queue that remembers the last call.
+// api is a queue that records the last call.
 type api struct {
 	input    *sqs.SendMessageInput
 	deadline time.Time
@@ -94,7 +94,7 @@ func TestASendThatFailsIsNotRepeated(t *testing.T) {
 	if err := sender.Send(t.Context(), Message{SaleID: "moutai", User: "alice", ClaimID: "C1"}); err == nil {
 		t.Error("no error")
 	}
-	// One request alone proves little: a back-off may outlast the send.
+	// A single request is no proof: a back-off may outlast the send.
 	if n := sender.api.(*sqs.Client).Options().Retryer.MaxAttempts(); n != 1 {
 		t.Errorf("the client makes up to %d attempts, want 1", n)
 	}

@@ -11,9 +11,9 @@ func TestANewKeyTakesThePlaceOfTheOldestOne(t *testing.T) {
 	m := NewMap[int, int](3)
 	for i := range 10 {
 		m.Put(i, i)
-		m.Put(i, 10*i) // takes no place of its own
+		m.Put(i, 10*i) // takes no further place
 		if i > 0 {
-			m.Put(i-1, 10*i) // keeps its place and gets no younger
+			m.Put(i-1, 10*i) // keeps its place and its age
 		}
 		for k := range i + 1 {
 			value, ok := m.Get(k)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// nthAbsent is NthAbsent as one would say it.
+// nthAbsent is the obvious implementation of NthAbsent.
 func nthAbsent(members map[int]bool, n, limit int) int {
 	for k := range limit {
 		if members[k] {

@@ -185,7 +185,7 @@ func TestWhatIsTakenLeavesTheShardsEven(t *testing.T) {
 		if taken != min(units, total) {
 			t.Fatalf("Level(%v, %d) = %v takes %d", stock, units, takes, taken)
 		}
-		// Whoever gave keeps as many as anybody, but for the odd unit.
+		// Shards that gave units keep as many as the others, up to a remainder of one.
 		if lowest < highest-1 {
 			t.Fatalf("Level(%v, %d) = %v leaves %d and %d", stock, units, takes, lowest, highest)
 		}

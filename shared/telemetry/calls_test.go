@@ -23,7 +23,7 @@ import (
 	"flashsale/shared/orderq"
 )
 
-// server answers after a while, or never.
+// server answers after a delay, or never.
 type server struct {
 	took  time.Duration
 	fault error
@@ -46,7 +46,7 @@ func call(t *testing.T, ctx context.Context, cfg aws.Config, target string) erro
 	return err
 }
 
-// answering is a watched configuration whose calls take so long.
+// answering returns a watched configuration whose calls take that long.
 func answering(took time.Duration, fault error) aws.Config {
 	return New(io.Discard, "purchase", clock.Wall).Watch(aws.Config{HTTPClient: &http.Client{Transport: server{took, fault}}})
 }
@@ -70,8 +70,8 @@ func TestTheTimeInEachServiceIsAddedUpAndKeptApart(t *testing.T) {
 		}
 		call(t, nested, answering(3*time.Millisecond, nil), send)
 		call(t, ctx, answering(time.Second, nil), "AWSLambda.Invoke")
-		call(t, t.Context(), answering(time.Second, nil), putItem)                                              // outside of every event
-		call(t, ctx, aws.Config{HTTPClient: &http.Client{Transport: server{took: 100 * time.Second}}}, putItem) // of a client that nobody watches
+		call(t, t.Context(), answering(time.Second, nil), putItem)                                              // outside any event
+		call(t, ctx, aws.Config{HTTPClient: &http.Client{Transport: server{took: 100 * time.Second}}}, putItem) // of an unwatched client
 		e.End("purchase", "", nil)
 		fields := fieldsOf(t, out)
 		if fields["dynamodbMs"] != 12.0 || fields["sqsMs"] != 3.0 {
@@ -80,8 +80,8 @@ func TestTheTimeInEachServiceIsAddedUpAndKeptApart(t *testing.T) {
 	})
 }
 
-// unclosable is a server whose answers cannot be closed, about which the SDK itself
-// logs a warning.
+// unclosable is a body that cannot be closed, about which the SDK itself logs a
+// warning.
 type unclosable struct{ io.Reader }
 
 func (unclosable) Close() error {

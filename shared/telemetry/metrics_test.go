@@ -8,7 +8,7 @@ import (
 	"flashsale/shared/sale"
 )
 
-// embeddedIn is what a line says to CloudWatch, the time left out.
+// embeddedIn returns a line's embedded metrics without the time.
 func embeddedIn(t *testing.T, fields map[string]any) any {
 	t.Helper()
 	aws, ok := fields["_aws"].(map[string]any)
@@ -30,7 +30,7 @@ func TestMetricsAreEmbeddedTheWayCloudWatchReadsThem(t *testing.T) {
 		name string
 		tell func(*Event)
 		want []any
-		line map[string]any // values beside the directives
+		line map[string]any // values besides the directives
 	}{
 		{
 			"metrics alone are filed by service",

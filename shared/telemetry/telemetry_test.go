@@ -20,7 +20,7 @@ import (
 	"flashsale/shared/sale"
 )
 
-// newLog is a log into a buffer, by a clock that stands still.
+// newLog returns a log to a buffer, with a stopped clock.
 func newLog(t *testing.T) (*Log, *bytes.Buffer) {
 	t.Helper()
 	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")

@@ -78,7 +78,7 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 		if jsonv2.Unmarshal(text, &want, jsontext.AllowInvalidUTF8(true)) != nil {
-			return // no batch, or one that says a thing twice
+			return // not a batch, or one with duplicate names
 		}
 		if len(got.Records) != len(want.Records) {
 			t.Fatalf("%d messages (%v), want %d", len(got.Records), err, len(want.Records))

@@ -21,12 +21,12 @@ import (
 var (
 	alice = ledger.ClaimRef{SaleID: "moutai", User: "alice", ClaimID: "5LJQBKBVNQ2XRCM7KD3V4HTYWA"}
 	bob   = ledger.ClaimRef{SaleID: "moutai", User: "bob", ClaimID: "QZ6WPOE3T2NFGA7JXUHV5RMDCI"}
-	// nobody sends well-formed messages about a claim that was never made.
+	// nobody is a claim that was never made.
 	nobody = ledger.ClaimRef{SaleID: "moutai", User: "nobody", ClaimID: "CLAIM0"}
 )
 
-// claims is a ledger in memory that keeps its promises: an order id per claim,
-// given once; poison for a claim that does not exist.
+// claims is an in-memory ledger that keeps the promises: one order id per claim; poison
+// for a claim that does not exist.
 type claims struct {
 	orders   map[ledger.ClaimRef]uint64 // 0 while pending
 	next     uint64
@@ -44,7 +44,7 @@ func (c *claims) Confirm(ctx context.Context, refs []ledger.ClaimRef) []ledger.C
 	}
 	out := make([]ledger.Confirmation, len(refs))
 	for i, ref := range refs {
-		ref.Buckets = 0 // the same claim, whoever knows it
+		ref.Buckets = 0 // the same claim with and without Buckets
 		id, exists := c.orders[ref]
 		switch {
 		case c.faults[ref] != nil:
@@ -75,10 +75,10 @@ func (c *claims) confirmed() int {
 	return n
 }
 
-// event is the shared harness's, by the name that the tests use.
+// event is the shared harness's function.
 var event = httpapitest.Event
 
-// function is the handler as Lambda calls it, with what is around it.
+// function is the handler as Lambda calls it, with its dependencies.
 type function struct {
 	claims
 	httpapitest.Function
@@ -96,8 +96,7 @@ func newFunction(t *testing.T) *function {
 	return f
 }
 
-// invoke runs one event and returns the messages that it reports as failed, in
-// the words of the event source: which are to come again.
+// invoke runs one event and returns the ids of the messages that it reports as failed.
 func (f *function) invoke(t *testing.T, ctx context.Context, event []byte) ([]string, error) {
 	t.Helper()
 	raw, failure := f.Invoke(t, ctx, event)
@@ -119,7 +118,7 @@ func (f *function) invoke(t *testing.T, ctx context.Context, event []byte) ([]st
 	return failed, nil
 }
 
-// batch is an event of messages m0, m1 … with those bodies.
+// batch returns an event of messages m0, m1 … with those bodies.
 func batch(t *testing.T, bodies ...string) []byte {
 	t.Helper()
 	var e events.SQSEvent
@@ -133,7 +132,7 @@ func batch(t *testing.T, bodies ...string) []byte {
 	return raw
 }
 
-// order is the body of the message about a claim.
+// order returns the body of a claim's message.
 func order(ref ledger.ClaimRef) string {
 	return orderq.Encode(orderq.Message{SaleID: ref.SaleID, User: ref.User, ClaimID: ref.ClaimID})
 }

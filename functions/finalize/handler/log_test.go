@@ -21,7 +21,7 @@ func TestEveryOutcomeLeavesItsLine(t *testing.T) {
 		prepare func(*function)
 		event   func() []byte
 		outcome sale.Code
-		want    map[string]any // beside what every line has
+		want    map[string]any // in addition to what every line has
 	}{
 		{"a batch of one sale", nil, func() []byte { return batch(t, order(alice), order(bob), order(alice)) }, "",
 			map[string]any{"messages": 3.0, "confirmed": 2.0, "failed": 0.0, "saleId": "moutai"}},
@@ -76,7 +76,7 @@ func TestEveryOutcomeLeavesItsLine(t *testing.T) {
 				}
 				delete(line.Fields, "acceptToConfirmMs")
 			}
-			// How an error of a decoder ends is not ours.
+			// The end of a decoder's error text may change.
 			if start, _ := want["error"].(string); strings.HasSuffix(start, ": ") && strings.HasPrefix(line.Fields["error"].(string), start) {
 				want["error"] = line.Fields["error"]
 			}

@@ -17,7 +17,7 @@ import (
 
 const acceptedBody = `{"claimId":"CLAIM1","saleId":"moutai","state":"PENDING","acceptedAt":"2026-01-01T00:00:05.000Z"}`
 
-// isAccepted checks everything about the one answer to an accepted order.
+// isAccepted checks the whole answer to an accepted order.
 func isAccepted(t *testing.T, r httpapi.Response) {
 	t.Helper()
 	if r.StatusCode != 202 || r.Body != acceptedBody {

@@ -19,7 +19,7 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// timeout is PurchaseFunction's, as in template.yaml.
+// timeout is PurchaseFunction's timeout in template.yaml.
 const timeout = 6 * time.Second
 
 // TestTheWorstCaseStaysInsideTheTimeBudget measures, in virtual time, the most
@@ -42,8 +42,8 @@ func TestTheWorstCaseStaysInsideTheTimeBudget(t *testing.T) {
 	}
 }
 
-// worstCase lets one request meet the fault at every transaction, or at every
-// call at all.
+// worstCase sends one request that has the fault in every transaction, or in every
+// call.
 func worstCase(t *testing.T, fault dynamotest.Fault, everything bool) {
 	db := dynamotest.New(dynamotest.Table{Name: "Ledger", PK: "pk", SK: "sk"})
 	c := sale.Creation{SaleID: "moutai", Stock: 100, Shards: 10, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour)}
@@ -60,7 +60,7 @@ func worstCase(t *testing.T, fault dynamotest.Fault, everything bool) {
 		}
 		return dynamotest.Fault{}
 	}
-	// The worst jitter there is.
+	// The longest jitter.
 	book := ledger.New(db, "Ledger", ledger.Options{Random: func() float64 { return 0.999 }})
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	"flashsale/shared/sale"
 )
 
-// flood lets a user send n requests at once and returns how many were admitted.
+// flood sends n requests of a user at once and returns how many were admitted.
 func flood(c *callers, user string, n int, now time.Time) (admitted int) {
 	for range n {
 		if c.admit(user, now) {
@@ -31,7 +31,7 @@ func TestAUserSendsABurstAndThenTwoRequestsASecond(t *testing.T) {
 	if c.admit("alice", now.Add(callerInterval-1)) {
 		t.Error("admitted before the interval is over")
 	}
-	// However long and hard a user goes on, refused requests cost no tokens.
+	// Refused requests never cost tokens.
 	got := 0
 	for ms := range 10_000 {
 		if c.admit("alice", now.Add(time.Duration(ms+1)*time.Millisecond)) {
@@ -77,7 +77,7 @@ func TestTheUsersWhoAreRememberedAreBounded(t *testing.T) {
 	c, now := newCallers(), time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
 	flood(c, "first", 1000, now)
 	for i := range maxCallers - 1 {
-		flood(c, fmt.Sprint("user-", i), 2, now) // the second takes no place of its own
+		flood(c, fmt.Sprint("user-", i), 2, now) // the second takes no further place
 	}
 	if c.admit("first", now) {
 		t.Error("forgotten while there was room")
@@ -132,7 +132,7 @@ func TestTooManyRequestsOfAUserAreRefusedBeforeAnythingIsReadOrWritten(t *testin
 	if r := f.invoke(t, t.Context(), event(t, "purchase.json", user("bob"))); r.StatusCode != 202 {
 		t.Errorf("another user is told %d", r.StatusCode)
 	}
-	// Whoever comes again as told gets the answer that was lost (P5, P9).
+	// A repeat after Retry-After gets the answer that was lost (P5, P9).
 	f.now = f.now.Add(time.Second)
 	again := f.invoke(t, t.Context(), event(t, "purchase.json", header("idempotency-key", "k1")))
 	if again.StatusCode != 202 || again.Body != first.Body {

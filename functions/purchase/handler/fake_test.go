@@ -18,9 +18,8 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// shop is a sale in memory that keeps the ledger's promises: a stock that never
-// goes below zero, one claim per user, and a repeat that is recognised by its
-// key.
+// shop is an in-memory sale that keeps the ledger's promises: a stock that never goes
+// below zero, one claim per user, and repeats detected by their key.
 type shop struct {
 	sale   sale.Sale
 	stock  int
@@ -97,7 +96,7 @@ func (s *shop) MayResend(_ context.Context, c sale.Claim) (bool, error) {
 	return true, nil
 }
 
-// mailbox is a queue that may be out of order.
+// mailbox is a queue that may fail.
 type mailbox struct {
 	sent     []orderq.Message
 	fault    error
@@ -115,7 +114,7 @@ func (m *mailbox) Send(ctx context.Context, message orderq.Message) error {
 	return nil
 }
 
-// The shared harness, by the names that the tests use.
+// The shared harness's functions.
 var (
 	event   = httpapitest.Event
 	user    = httpapitest.User
@@ -123,7 +122,7 @@ var (
 	refused = httpapitest.Refused
 )
 
-// function is the handler as Lambda calls it, with what is around it.
+// function is the handler as Lambda calls it, with its dependencies.
 type function struct {
 	*shop
 	queue   mailbox
@@ -140,7 +139,7 @@ func newFunction(t *testing.T) *function {
 	return f
 }
 
-// invoke runs one event; nobody may store its answer, which is always JSON.
+// invoke runs one event, whose answer must be JSON and must not be cacheable.
 func (f *function) invoke(t *testing.T, ctx context.Context, event []byte) httpapi.Response {
 	t.Helper()
 	response := f.Ask(t, ctx, event)

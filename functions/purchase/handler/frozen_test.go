@@ -15,8 +15,8 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// TestAnEnvironmentThatWasFrozenSellsWhatIsThereNow freezes a whole environment of
-// the function: its ledger, its check on users and their memory.
+// TestAnEnvironmentThatWasFrozenSellsWhatIsThereNow freezes a whole environment of the
+// function: its ledger, its check on users and their caches.
 func TestAnEnvironmentThatWasFrozenSellsWhatIsThereNow(t *testing.T) {
 	paused, resumed := true, false
 	for name, tt := range map[string]struct {

@@ -23,8 +23,7 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// office is the operator's check on users, in memory. It takes as long as slow says
-// for its n-th call.
+// office is an in-memory user check. Its n-th call takes slow(n).
 type office struct {
 	mu    sync.Mutex
 	slow  func(n int) time.Duration
@@ -58,7 +57,7 @@ func (o *office) takes(slow func(n int) time.Duration) {
 	o.slow = slow
 }
 
-// always is for an office that takes the same time for all.
+// always is for an office whose calls all take the same time.
 func always(d time.Duration) func(int) time.Duration { return func(int) time.Duration { return d } }
 
 func (o *office) count() int {
@@ -67,8 +66,8 @@ func (o *office) count() int {
 	return o.calls
 }
 
-// hall is a sale of real handlers over the in-process table, all of which ask one
-// office, in virtual time.
+// hall is a sale of real handlers over the in-process table that share one office, in
+// virtual time.
 type hall struct {
 	t      *testing.T
 	db     *dynamotest.DB
@@ -76,7 +75,7 @@ type hall struct {
 	queue  lockedMailbox
 }
 
-// lockedMailbox is a queue that many environments send to.
+// lockedMailbox is a queue shared by many environments.
 type lockedMailbox struct {
 	mu   sync.Mutex
 	sent int
@@ -110,7 +109,7 @@ func at(t *testing.T, stock int64, test func(*hall)) {
 
 func (h *hall) book() *ledger.Ledger { return ledger.New(h.db, "Ledger", ledger.Options{}) }
 
-// environment is one that is invoked as Lambda does.
+// environment returns one environment, to be invoked as by Lambda.
 func (h *hall) environment(failOpen bool) lambda.Handler {
 	h.t.Helper()
 	users, err := eligibility.New(eligibility.Options{
@@ -123,7 +122,7 @@ func (h *hall) environment(failOpen bool) lambda.Handler {
 	return lambda.NewHandler(httpapi.Serve(handler.Handle))
 }
 
-// answer is what a buyer gets to see.
+// answer is a buyer's answer.
 type answer struct {
 	status int
 	code   sale.Code
@@ -157,7 +156,7 @@ func (h *hall) buy(e lambda.Handler, event []byte) answer {
 	return a
 }
 
-// receipt is the books as the table itself shows them.
+// receipt returns the books according to the table.
 func (h *hall) receipt() *ledger.Receipt {
 	h.t.Helper()
 	r, err := h.book().Step(h.t.Context(), &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})

@@ -11,8 +11,9 @@ import (
 	"flashsale/shared/sale"
 )
 
-// TestTheIncidentAgain lets a crowd meet a check that takes 10 to 30 seconds from the
-// opening on, which once outlived a lock and sold 100 bottles more than once.
+// TestTheIncidentAgain runs a crowd with a check that takes 10 to 30 seconds from the
+// opening on, as in the incident, where it outlived a lock and 100 bottles were sold
+// more than once.
 func TestTheIncidentAgain(t *testing.T) {
 	const users, environments, stock = 300, 20, 100
 	const outage = 20 * time.Second
@@ -78,8 +79,8 @@ func TestTheIncidentAgain(t *testing.T) {
 				if r := h.receipt(); !r.Balanced || r.Stock != 0 || r.Claims != stock || h.queue.sent != stock {
 					h.t.Errorf("receipt %+v and %d messages", r, h.queue.sent)
 				}
-				// Five failures open a breaker; then 0.75, 1.5 and ever 3 seconds are the
-				// shortest pauses between single tries.
+				// Five failures open a breaker; then the shortest pauses between probes
+				// are 0.75, 1.5 and from then on 3 seconds.
 				if most := environments * (5 + 8); asked > most {
 					h.t.Errorf("%d calls while the office was slow, want at most %d", asked, most)
 				}

@@ -16,7 +16,7 @@ import (
 	"flashsale/shared/telemetry/telemetrytest"
 )
 
-// verdict is a check on users that says one thing about everybody.
+// verdict is a user check with the same answer for everybody.
 type verdict struct {
 	admitted bool
 	err      error
@@ -43,7 +43,7 @@ func TestEveryOutcomeLeavesItsLine(t *testing.T) {
 		prepare func(*function)
 		change  func(*events.APIGatewayV2HTTPRequest)
 		outcome sale.Code
-		want    fields // beside what every line has
+		want    fields // in addition to what every line has
 		metrics []string
 	}{
 		{"accepted", nil, nil, "", fields{"tries": 1.0}, nil},
@@ -125,7 +125,7 @@ func TestEveryOutcomeLeavesItsLine(t *testing.T) {
 	}
 }
 
-// behind makes a function that takes requests from one origin only.
+// behind makes a function that accepts requests from one origin only.
 func behind(secret string) func(*function) {
 	return func(f *function) {
 		origin, err := httpapi.NewOrigin(secret)

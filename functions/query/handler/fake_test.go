@@ -19,7 +19,7 @@ import (
 
 const orderID = 406709376884146177 // reserved at 2026-01-01T00:00:06Z
 
-// books are one sale, its claims and orders, in memory.
+// books is one sale, its claims and orders, in memory.
 type books struct {
 	sale      sale.Sale
 	remaining ledger.Remaining
@@ -93,7 +93,7 @@ func (b *books) Order(ctx context.Context, id uint64) (sale.Order, error) {
 	return order, nil
 }
 
-// The shared harness, by the names that the tests use.
+// The shared harness's functions.
 var (
 	event   = httpapitest.Event
 	user    = httpapitest.User
@@ -103,7 +103,7 @@ var (
 
 func anonymous(r *events.APIGatewayV2HTTPRequest) { r.RequestContext.Authorizer = nil }
 
-// function is the handler as Lambda calls it, with what is around it.
+// function is the handler as Lambda calls it, with its dependencies.
 type function struct {
 	*books
 	handler *Handler

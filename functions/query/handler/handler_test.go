@@ -104,7 +104,7 @@ func TestABuyerIsAskedToWaitLongerTheLongerTheClaimIsPending(t *testing.T) {
 	claim := f.claims["alice"]
 	claim.OrderID = 0
 	f.claims["alice"] = claim
-	// The age of the claim in seconds, and the waits that may be asked for.
+	// The age of the claim and the allowed Retry-After, in seconds.
 	for _, c := range []struct{ age, from, to int }{
 		{-60, 1, 2}, {0, 1, 2}, {4, 1, 2}, {6, 1, 3}, {20, 5, 10}, {60, 15, 30}, {86_400, 15, 30},
 	} {
@@ -156,8 +156,8 @@ func TestABuyerSeesTheirOwnOrder(t *testing.T) {
 	}
 }
 
-// An order that belongs to somebody else must look exactly like one that does
-// not exist, or ids could be probed.
+// The answer for somebody else's order must be exactly that for a missing one, or ids
+// could be probed.
 func TestSomebodyElsesOrderIsLikeNoOrder(t *testing.T) {
 	f := newFunction(t)
 	theirs := f.Ask(t, t.Context(), event(t, "query-order-not-mine.json"))
@@ -178,7 +178,7 @@ func TestRefusalsOfTheQueries(t *testing.T) {
 		change  func(*events.APIGatewayV2HTTPRequest)
 		status  int
 		code    sale.Code
-		reads   bool // whether the request gets to the table
+		reads   bool // whether the request reads the table
 	}{
 		{"a sale that does not exist", "query-sale.json", path("saleId", "other"), 404, sale.SaleNotFound, true},
 		{"a sale id with a separator", "query-sale.json", path("saleId", "moutai#STOCK"), 400, sale.InvalidRequest, false},

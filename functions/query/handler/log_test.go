@@ -22,7 +22,7 @@ func TestEveryOutcomeLeavesItsLine(t *testing.T) {
 		change        func(*events.APIGatewayV2HTTPRequest)
 		books         func(*books)
 		outcome       sale.Code
-		want          map[string]any // beside what every line has
+		want          map[string]any // in addition to what every line has
 	}{
 		{"the sale page", "query-sale.json", same, nil, "ok",
 			map[string]any{"route": salePage, "saleId": "moutai"}},

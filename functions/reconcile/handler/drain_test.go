@@ -10,7 +10,7 @@ import (
 	"flashsale/shared/sale"
 )
 
-// slowly makes each page of claims take that long.
+// slowly delays each page of claims by that long.
 func (w *world) slowly(page time.Duration) {
 	w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
 		if c.Op == "Query" && len(c.Keys) > 0 {

@@ -20,13 +20,13 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// queue keeps what is sent; nobody takes it. waiting is what it says of its depth.
+// queue records what is sent. waiting is the depth that it reports.
 type queue struct {
 	sent     []orderq.Message
 	waiting  int
 	err      error // of Send
 	depthErr error
-	asked    func() // when it is asked for its depth; may be nil
+	asked    func() // called by Depth; may be nil
 }
 
 func (q *queue) Send(_ context.Context, m orderq.Message) error {
@@ -56,7 +56,7 @@ type world struct {
 
 func in(t *testing.T, test func(w *world)) {
 	synctest.Test(t, func(t *testing.T) {
-		// A bubble begins in 2000, before the first order id.
+		// A synctest bubble begins in 2000, before the first order id.
 		time.Sleep(time.Until(time.Date(2026, 11, 11, 20, 0, 0, 0, time.UTC)))
 		w := &world{t: t, db: dynamotest.New(dynamotest.Table{Name: "Ledger", PK: "pk", SK: "sk"})}
 		w.ledger = ledger.New(w.db, "Ledger", ledger.Options{})
@@ -152,7 +152,7 @@ func TestReconcilingWritesNeitherStockNorOrders(t *testing.T) {
 	})
 }
 
-// books are the stock and order items.
+// books returns the stock and order items.
 func (w *world) books() string {
 	var lines []string
 	for line := range strings.Lines(w.db.Dump()) {
@@ -265,7 +265,7 @@ func TestARequestIsReadStrictly(t *testing.T) {
 	})
 }
 
-// sale is the sale as the table has it.
+// sale returns the sale in the table.
 func (w *world) sale(saleID string) sale.Sale {
 	w.t.Helper()
 	s, err := ledger.New(w.db, "Ledger", ledger.Options{}).Sale(w.t.Context(), saleID)

@@ -12,7 +12,7 @@ import (
 	"flashsale/shared/telemetry/telemetrytest"
 )
 
-// lines are the log's lines since the last call, by message.
+// lines returns the log's lines since the last call, by message.
 func (w *world) lines() map[string]telemetrytest.Line {
 	w.t.Helper()
 	all := map[string]telemetrytest.Line{}
@@ -72,7 +72,7 @@ func TestAReceiptIsALineWithTheFiguresThatAlarmsWatch(t *testing.T) {
 func TestAnOversellIsCountedInUnits(t *testing.T) {
 	for name, tt := range map[string]struct {
 		sold   int
-		tamper int64 // what is added to the stock behind the ledger's back
+		tamper int64 // added to the stock behind the ledger's back
 		want   float64
 	}{
 		"all is well":                  {10, 0, 0},

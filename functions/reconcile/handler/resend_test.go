@@ -106,9 +106,9 @@ func TestAClaimThatIsConfirmedBeforeItsTurnIsNotSentAgain(t *testing.T) {
 	})
 }
 
-// A message that fails and comes back for ever and the crowd of another sale look
-// alike: the queue is never empty. Whenever a claim is accepted between two runs, its
-// message must be sent again within the bound, also if that one is lost, too.
+// A message that fails and comes back forever and the crowd of another sale look alike:
+// the queue is never empty. Whenever a claim is accepted between two runs, its message
+// must be resent within the bound, even if that one is lost, too.
 func TestAMessageLostTwiceIsSentAgainWithinTheBoundHoweverFullTheQueue(t *testing.T) {
 	for phase := time.Second; phase <= time.Minute; phase += 7 * time.Second {
 		in(t, func(w *world) {

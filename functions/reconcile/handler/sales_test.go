@@ -10,7 +10,7 @@ import (
 	"flashsale/shared/sale"
 )
 
-// breaking lets every read of a sale's claims fail in some way.
+// breaking makes every read of a sale's claims fail.
 func breaking(saleID string, f func() dynamotest.Fault) func(dynamotest.Call) dynamotest.Fault {
 	return func(c dynamotest.Call) dynamotest.Fault {
 		if c.Op == "Query" && strings.HasPrefix(c.Keys[0], "CLAIM#"+saleID+"#") {
@@ -20,7 +20,7 @@ func breaking(saleID string, f func() dynamotest.Fault) func(dynamotest.Call) dy
 	}
 }
 
-// logged counts the lines of a message about a sale.
+// logged counts the log lines with a message about a sale.
 func (w *world) logged(message, saleID string) int {
 	n := 0
 	for line := range strings.Lines(w.log.String()) {
@@ -135,7 +135,8 @@ func TestTheLastSaleHasAllTheTimeThatIsLeft(t *testing.T) {
 			}
 			return dynamotest.Fault{}
 		}
-		// The pass takes six of the nearly ten seconds that are half of its turn.
+		// The pass takes six of the nearly ten seconds that are half of the sale's
+		// time.
 		if r, err := w.reconcile(`{}`, 20*time.Second); err != nil || len(r) != 2 {
 			w.t.Errorf("got %+v (%v), want both receipts", r, err)
 		}
@@ -158,7 +159,7 @@ func TestTheSaleThatHasWaitedLongestComesFirst(t *testing.T) {
 		if got := order(w.receipts(`{}`)); got != "abc" {
 			w.t.Errorf("got %s", got)
 		}
-		// a is looked at by hand, so it has waited least.
+		// a is reconciled by hand, so it has waited least.
 		time.Sleep(time.Second)
 		w.receipts(`{"saleId":"a"}`)
 		if got := order(w.receipts(`{}`)); got != "bca" {

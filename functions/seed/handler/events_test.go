@@ -9,8 +9,8 @@ import (
 )
 
 func TestEveryEventOfThisFunctionDoesItsPart(t *testing.T) {
-	// In this order they are the life of one sale. The clock stands still, so each
-	// edit without an instant is a millisecond younger than the one before.
+	// In this order they are the life of one sale. The clock stands still, so each edit
+	// without an instant is a millisecond later than the previous one.
 	holds := func(paused bool, changedAt string) string {
 		return fmt.Sprintf(`,"applied":true,"paused":%t,"opensAt":"2026-01-01T00:00:00.000Z","closesAt":"2036-01-01T00:00:00.000Z","changedAt":%q}`,
 			paused, changedAt)

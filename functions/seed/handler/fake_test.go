@@ -24,7 +24,7 @@ var now = time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 type ledgerOfSales struct {
 	created  map[string]sale.Creation
 	seeded   map[string]int64
-	added    map[string]int64 // by sale and seed id; a withdrawal's units are below zero
+	added    map[string]int64 // by sale and seed id; a withdrawal's units are negative
 	edited   map[string]sale.Sale
 	edits    []sale.Edit
 	fault    error
@@ -83,7 +83,7 @@ func (l *ledgerOfSales) Add(ctx context.Context, a sale.Addition) (ledger.Seedin
 	return l.left(a.SaleID, !exists)
 }
 
-// Withdraw takes what is asked for: nobody buys here.
+// Withdraw takes the requested units: there are no buyers here.
 func (l *ledgerOfSales) Withdraw(ctx context.Context, w sale.Withdrawal) (ledger.Withdrawn, error) {
 	w.Stock = -w.Stock
 	s, err := l.Add(ctx, sale.Addition(w))
@@ -122,10 +122,10 @@ func (l *ledgerOfSales) Edit(ctx context.Context, e sale.Edit) (ledger.Edited, e
 	return ledger.Edited{Sale: after, Applied: at.After(before.ChangedAt)}, nil
 }
 
-// event is the shared harness's, by the name that the tests use.
+// event is the shared harness's function.
 var event = httpapitest.Event
 
-// function is the handler as Lambda calls it, with what is around it.
+// function is the handler as Lambda calls it, with its dependencies.
 type function struct {
 	ledgerOfSales
 	httpapitest.Function
@@ -150,7 +150,7 @@ func (f *function) invoke(t *testing.T, ctx context.Context, event []byte) (stri
 	if err == nil {
 		return string(raw), nil
 	}
-	// Lambda takes type and message from an error of exactly this type.
+	// Lambda reads type and message from an error of exactly this type.
 	failure, ok := err.(messages.InvokeResponse_Error)
 	if !ok {
 		t.Fatalf("the function failed with %T: %v", err, err)
@@ -166,7 +166,7 @@ func (f *function) succeed(t *testing.T, event []byte, want string) {
 	}
 }
 
-// refuse runs one event that must fail with that code, and tell no secrets.
+// refuse runs one event that must fail with that code, without showing internal errors.
 func (f *function) refuse(t *testing.T, event []byte, want sale.Code) {
 	t.Helper()
 	_, failure := f.invoke(t, t.Context(), event)

@@ -22,7 +22,7 @@ func TestEveryOutcomeLeavesItsLine(t *testing.T) {
 		before  func(*testing.T, *function)
 		raw     []byte
 		outcome sale.Code
-		want    map[string]any // beside what every line has
+		want    map[string]any // in addition to what every line has
 	}{
 		{"a creation", nil, event(t, "seed-create.json"), "ok", action("create", map[string]any{"seeded": 100.0})},
 		{"an addition", created, event(t, "seed-add.json"), "ok", action("add", map[string]any{"seeded": 150.0, "coldStart": false})},

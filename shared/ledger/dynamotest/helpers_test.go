@@ -12,7 +12,7 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// api is what both the SDK's client and a DB can do.
+// api is implemented by both the SDK's client and a DB.
 type api interface {
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
 	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
@@ -56,7 +56,7 @@ const tableName = "sales"
 
 func newDB() *DB { return New(Table{Name: tableName, PK: "pk", SK: "sk"}) }
 
-// clock is a time that moves only when told to.
+// clock is a clock that moves only when set.
 type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
@@ -65,7 +65,7 @@ func newClock() *clock { return &clock{time.Date(2026, 11, 21, 10, 0, 0, 0, time
 
 func keyAt(pk, sk string) attributes { return attributes{"pk": str(pk), "sk": str(sk)} }
 
-// mustPut stores an item: its key, then names and values by turns.
+// mustPut stores an item with that key and more attributes.
 func mustPut(t *testing.T, db *DB, pk, sk string, more attributes) {
 	t.Helper()
 	it := keyAt(pk, sk)
@@ -77,7 +77,7 @@ func mustPut(t *testing.T, db *DB, pk, sk string, more attributes) {
 	}
 }
 
-// look is the item as it is, nil for none.
+// look returns the current item, nil for none.
 func look(t *testing.T, db *DB, pk, sk string) attributes {
 	t.Helper()
 	out, err := db.GetItem(t.Context(), &dynamodb.GetItemInput{
@@ -89,7 +89,7 @@ func look(t *testing.T, db *DB, pk, sk string) attributes {
 	return out.Item
 }
 
-// text spells an item for comparison.
+// text formats an item for comparison.
 func text(it attributes) string {
 	if it == nil {
 		return "none"
@@ -116,7 +116,7 @@ func wantCode(t *testing.T, err error, code string) {
 	}
 }
 
-// reasonsOf are the codes of a cancelled transaction.
+// reasonsOf returns the codes of a cancelled transaction.
 func reasonsOf(t *testing.T, err error) []types.CancellationReason {
 	t.Helper()
 	var canceled *types.TransactionCanceledException

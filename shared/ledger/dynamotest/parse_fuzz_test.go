@@ -29,7 +29,7 @@ func FuzzEveryExpressionParsesOrFailsWithASyntaxError(f *testing.F) {
 	})
 }
 
-// exercise evaluates an expression with whatever values it asks for.
+// exercise evaluates an expression with arbitrary values for its placeholders.
 func exercise(p *parsed) {
 	stored, _ := admitItem(specimen)
 	s := scope{names: map[string]string{}, values: item{}}

@@ -10,7 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// claims is a table with the sort keys a to e in partition p, and one elsewhere.
+// claims returns a table with the sort keys a to e in partition p, and one in another
+// partition.
 func claims(t *testing.T) *DB {
 	t.Helper()
 	db := newDB()

@@ -39,7 +39,7 @@ func batch(t *testing.T, db *DB, all ...types.BatchStatementRequest) (*dynamodb.
 	})
 }
 
-// answers are the codes of a batch's statements, "ok" for none.
+// answers returns the codes of a batch's statements, "ok" for none.
 func answers(t *testing.T, db *DB, all ...types.BatchStatementRequest) string {
 	t.Helper()
 	out, err := batch(t, db, all...)
@@ -115,7 +115,7 @@ func TestConditionsOfStatements(t *testing.T) {
 		`attribute_exists(x)`:                  "ConditionalCheckFailed",
 		`NOT (x IS NOT MISSING OR n = 6)`:      "ok",
 		`(n = 6 OR (x IS MISSING AND n = 5))`:  "ok",
-		`n = 6 OR n = 7`:                       "ValidationError", // then the key is no condition by itself
+		`n = 6 OR n = 7`:                       "ValidationError", // then the key is not a separate condition
 		`n = ?`:                                "ValidationError", // one parameter too few
 		`user = 'alice'`:                       "ValidationError", // a reserved word
 		`"user" IS MISSING`:                    "ok",

@@ -17,7 +17,7 @@ func TestUpdatesChangeAnItemAsDynamoDBDoes(t *testing.T) {
 	for _, tt := range []struct {
 		expression string
 		values     attributes
-		want       string // of the changed parts, in the order of their names
+		want       string // the changed parts, sorted by name
 	}{
 		{"SET n = n - :v", attributes{":v": num("3")}, `n: 7`},
 		{"SET n = :v + n", attributes{":v": num("0.5")}, `n: 10.5`},
@@ -60,7 +60,7 @@ func TestUpdatesChangeAnItemAsDynamoDBDoes(t *testing.T) {
 	}
 }
 
-// changes spells what differs between two items.
+// changes formats the differences between two items.
 func changes(before, after attributes) string {
 	changed, gone := attributes{}, []string{}
 	for name, v := range after {
