@@ -26,13 +26,13 @@ import (
 // saleTime is how long a smoke test's sale is open.
 const saleTime = 10 * time.Minute
 
-// localURL is where the local stack is unless somebody says otherwise.
+// localURL is the local stack's default address.
 const localURL = "http://127.0.0.1:3000"
 
-// fresh is an id that no earlier sale or request has.
+// fresh returns a new, random id.
 func fresh(prefix string) string { return prefix + "-" + strings.ToLower(rand.Text()[:12]) }
 
-// find finds the system that -url or -env names.
+// find finds the system given by -url or -env.
 func (f files) find(ctx context.Context, url string) (place.Place, samconfig.Environment, error) {
 	if *f.env == "" {
 		p, err := place.Find(ctx, place.Wanted{URL: cmp.Or(url, localURL)})
@@ -61,7 +61,7 @@ func runSmoke(ctx context.Context, args []string, out, complaints io.Writer) err
 	url := f.String("url", "", "the API's address")
 	sale := f.String("sale", "", "an open sale's `id` (default: a new one of one unit)")
 	token := f.String("token", os.Getenv("TOKEN"), "access token of a user without a claim in the sale (default: $TOKEN)")
-	bound := f.Duration("bound", 30*time.Second, "how long an order id may take")
+	bound := f.Duration("bound", 30*time.Second, "time limit for the order id")
 	if err := parse(f, args); err != nil {
 		return err
 	}
@@ -98,8 +98,8 @@ func runSmoke(ctx context.Context, args []string, out, complaints io.Writer) err
 func runTokens(ctx context.Context, args []string, out, complaints io.Writer) error {
 	f, file := flags("tokens", complaints)
 	url := f.String("url", "", "the API's address")
-	n := f.Int("n", 1, "how many users")
-	path := f.String("out", ".build/tokens", "the `file` they are written to")
+	n := f.Int("n", 1, "number of users")
+	path := f.String("out", ".build/tokens", "the `file` for the tokens")
 	if err := parse(f, args); err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func runTokens(ctx context.Context, args []string, out, complaints io.Writer) er
 	if err := os.WriteFile(*path, []byte(strings.Join(made, "\n")+"\n"), 0o600); err != nil {
 		return fmt.Errorf("write tokens: %w", err)
 	}
-	fmt.Fprintf(out, "%d access tokens are in %s; they are good for about an hour\n", len(made), *path)
+	fmt.Fprintf(out, "%d access tokens are in %s; they are valid for about an hour\n", len(made), *path)
 	return nil
 }
 
@@ -127,20 +127,20 @@ func runRehearse(ctx context.Context, args []string, out, complaints io.Writer) 
 	url := f.String("url", "", "the API's address")
 	f.Float64Var(&r.Rate, "rate", 50, "buyers a second")
 	f.Float64Var(&r.Peak, "peak", 0, "buyers a second at the opening (default -rate)")
-	f.DurationVar(&r.Duration, "duration", 30*time.Second, "how long buyers come")
+	f.DurationVar(&r.Duration, "duration", 30*time.Second, "how long buyers arrive")
 	f.IntVar(&r.Stock, "stock", 0, "units (default half of the buyers)")
 	f.IntVar(&r.Shards, "shards", 16, "stock shards")
-	f.StringVar(&r.Tokens, "tokens", "", "`file` with one access token per line, each of another user")
-	f.BoolVar(&r.AllowRemote, "allow-remote", false, "let it be another machine: real calls, which somebody pays for")
+	f.StringVar(&r.Tokens, "tokens", "", "`file` with one access token per line, each of a different user")
+	f.BoolVar(&r.AllowRemote, "allow-remote", false, "allow a target on another machine: real calls that cost money")
 	f.StringVar(&r.Report, "report", ".build/rehearsal.html", "`file` of the HTML report")
 	log := f.String("log", ".local/functions.log", "the local functions' log `file`")
-	settle := f.Duration("settle", 3*time.Minute, "how long CloudWatch may need to have counted everything")
+	settle := f.Duration("settle", 3*time.Minute, "how long to wait for CloudWatch's metrics")
 	if err := parse(f, args); err != nil {
 		return err
 	}
 	var e samconfig.Environment
 	var err error
-	// Before anything is asked elsewhere.
+	// Refuse before calling AWS.
 	if *file.env != "" && !r.AllowRemote {
 		return rehearse.ErrRemote
 	}

@@ -23,11 +23,11 @@ import (
 	"flashsale/infra/deploy/samconfig"
 )
 
-// production is the environment whose buyers are real, development the only one that
-// may have test users.
+// production is the environment with real buyers, development the only one that may have
+// test users.
 const production, development = "prod", "dev"
 
-// environment reads the file's section and lays the command line over it.
+// environment reads the file's section and applies the overrides of the command line.
 func (f files) environment(overrides []string) (samconfig.Environment, error) {
 	e, err := samconfig.Read(*f.config, *f.env)
 	if err != nil {
@@ -38,7 +38,7 @@ func (f files) environment(overrides []string) (samconfig.Environment, error) {
 
 func runParameters(_ context.Context, args []string, out, complaints io.Writer) error {
 	f, file := flags("parameters", complaints)
-	built := f.String("built", ".aws-sam/build", "the `folder` into which sam build put the functions")
+	built := f.String("built", ".aws-sam/build", "the output `folder` of sam build")
 	if err := arguments.Parse(f, args); err != nil {
 		return fmt.Errorf("%w: %w", errUsage, err)
 	}
@@ -50,8 +50,8 @@ func runParameters(_ context.Context, args []string, out, complaints io.Writer) 
 	if err != nil {
 		return err
 	}
-	// The SAM CLI keeps the stack's previous value of a parameter that it is not
-	// given. What was taken out of the file must go back to the template's default.
+	// For a parameter that is not given, the SAM CLI keeps the stack's previous value. A
+	// parameter removed from the file must go back to the template's default.
 	for _, p := range d.Parameters {
 		if _, given := e.Parameters[p.Name]; !given && !p.Missing && !p.Kept {
 			e.Parameters[p.Name] = p.Value
@@ -72,14 +72,14 @@ func runParameters(_ context.Context, args []string, out, complaints io.Writer) 
 	return nil
 }
 
-// fingerprint changes with the function's program and with whatever else a
-// published version holds. Without it a changed parameter would stay on $LATEST:
-// SAM publishes a version only if the code's hash that it is given has changed
-// (aws/serverless-application-model issue 3820), and names it by the first ten
-// characters.
+// fingerprint changes with the function's program and with everything else that a
+// published version contains. Without it a changed parameter would only reach $LATEST:
+// SAM publishes a version only if the given hash of the code has changed
+// (aws/serverless-application-model issue 3820), and names the version by the hash's
+// first ten characters.
 func fingerprint(built string, f demand.Function) (string, error) {
 	if f.FingerprintParameter == "" {
-		return "", fmt.Errorf("fingerprint %s: it has no AutoPublishCodeSha256 that names a parameter", f.ID)
+		return "", fmt.Errorf("fingerprint %s: its AutoPublishCodeSha256 does not refer to a parameter", f.ID)
 	}
 	program, err := os.Open(filepath.Join(built, f.ID, "bootstrap"))
 	if err != nil {
@@ -112,9 +112,9 @@ func runIdle(_ context.Context, args []string, out, complaints io.Writer) error 
 		return err
 	}
 	list, known := price.Find(e.Region, price.Architecture)
-	fmt.Fprintf(out, "stack %s in a month in which nobody buys, by the prices of %s\n", e.StackName, list.Region)
+	fmt.Fprintf(out, "stack %s in a month without buyers, at the prices of %s\n", e.StackName, list.Region)
 	if !known {
-		fmt.Fprintf(out, "  those of %s are not known here\n", e.Region)
+		fmt.Fprintf(out, "  the prices of %s are unknown\n", e.Region)
 	}
 	idle.Print(out, idle.Bill(stack, d, list))
 	return nil
@@ -122,7 +122,7 @@ func runIdle(_ context.Context, args []string, out, complaints io.Writer) error 
 
 func runPreflight(ctx context.Context, args []string, out, complaints io.Writer) error {
 	f, file := flags("preflight", complaints)
-	offline := f.Bool("offline", false, "ask neither AWS nor the issuer")
+	offline := f.Bool("offline", false, "do not call AWS or the issuer")
 	if err := arguments.Parse(f, args); err != nil {
 		return fmt.Errorf("%w: %w", errUsage, err)
 	}

@@ -27,7 +27,7 @@ func environment(t *testing.T, name string) samconfig.Environment {
 	return e
 }
 
-// problems are what the template has against an environment's parameters.
+// problems returns the template's objections to an environment's parameters.
 func problems(t *testing.T, e samconfig.Environment) []string {
 	t.Helper()
 	d, err := demand.Read(filepath.Join(root, "template.yaml"), e.Region, e.Parameters)
@@ -45,20 +45,20 @@ func problems(t *testing.T, e samconfig.Environment) []string {
 
 func TestDevDeploysWithNothingAdded(t *testing.T) {
 	if found := problems(t, environment(t, "dev")); len(found) != 0 {
-		t.Errorf("the template has against it: %q", found)
+		t.Errorf("the template's objections: %q", found)
 	}
 }
 
-func TestProdDeploysWithAnIssuerAndNothingLess(t *testing.T) {
+func TestProdNeedsAnIssuerToDeploy(t *testing.T) {
 	e := environment(t, production)
 	if found := problems(t, e); len(found) != 1 || !strings.Contains(found[0], "JwtIssuer") {
-		t.Errorf("the template has against it: %q; want that it has no issuer", found)
+		t.Errorf("the template's objections: %q; want that the issuer is missing", found)
 	}
 	if err := e.Override("JwtIssuer=https://issuer.example.com JwtAudience=shop"); err != nil {
 		t.Fatal(err)
 	}
 	if found := problems(t, e); len(found) != 0 {
-		t.Errorf("with an issuer, the template has against it: %q", found)
+		t.Errorf("with an issuer, the template's objections: %q", found)
 	}
 }
 
@@ -72,12 +72,12 @@ func TestEnvironmentsShareNeitherStackNorSecrets(t *testing.T) {
 			t.Errorf("%s: its region depends on who deploys", e.Name)
 		}
 		if e.Parameters["OriginSecret"] != "" {
-			t.Errorf("%s: a secret stands in the file", e.Name)
+			t.Errorf("%s: there is a secret in the file", e.Name)
 		}
 	}
 }
 
-// The day's parameters that DEPLOYING.md shows must be ones that work.
+// The opening day's parameters in DEPLOYING.md must pass the preflight.
 func TestTheDocumentsOpeningDayPassesThePreflight(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "infra", "docs", "DEPLOYING.md"))
 	if err != nil {
@@ -115,15 +115,15 @@ func TestTheDocumentsOpeningDayPassesThePreflight(t *testing.T) {
 	}
 }
 
-// usual is an account with AWS's default quotas and nothing in it.
+// usual is an empty account with AWS's default quotas.
 type usual struct{}
 
 func (usual) Limits(context.Context, string) (preflight.Limits, error) {
 	return preflight.Limits{Concurrency: 1000, Unreserved: 1000, TableWrites: 40_000, Rate: 10_000, Burst: 5000}, nil
 }
 
-// The SAM CLI takes a path in the file from the template's folder if one is named
-// and from its own if none is: a path would mean two things.
+// The SAM CLI resolves a path in the file from the template's folder if a template is given,
+// otherwise from the working directory, so a path would be ambiguous.
 func TestTheFileHoldsNoPaths(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "infra", "samconfig.toml"))
 	if err != nil {

@@ -1,7 +1,7 @@
-// Command deploy is what surrounds `sam deploy`: the preflight before it, the
-// smoke test after it, and a rehearsal of the sale with its bill.
+// Command deploy contains the steps around `sam deploy`: the preflight before it, the smoke
+// test after it, and a rehearsal of the sale with its bill.
 //
-// Smoke test and rehearsal do the same to the local stack as to a deployed one. This
+// Smoke test and rehearsal work the same way on the local stack and on a deployed one. This
 // package reads flags and sets exit codes; the packages below do the work.
 package main
 
@@ -20,7 +20,7 @@ import (
 	"flashsale/infra/deploy/smoke"
 )
 
-// Exit codes: 1 says that something is wrong, 2 that nobody could look.
+// Exit codes: 1 means that something is wrong, 2 that the command could not find out.
 const (
 	exitFine   = 0
 	exitWrong  = 1
@@ -39,7 +39,7 @@ where: -url of a local stack (the default, http://127.0.0.1:3000) or of any API,
 stack of an environment in infra/samconfig.toml, with AWS credentials in the environment
 `
 
-// errUsage: the command line makes no sense.
+// errUsage means that the command line is invalid.
 var errUsage = errors.New("wrong usage")
 
 func main() {
@@ -49,7 +49,7 @@ func main() {
 	os.Exit(exitCode(err, os.Stderr))
 }
 
-// exitCode says on w what is wrong.
+// exitCode prints the error to w and returns the exit code.
 func exitCode(err error, w io.Writer) int {
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
@@ -77,7 +77,7 @@ func run(ctx context.Context, args []string, out, complaints io.Writer) error {
 	return commands[args[0]](ctx, args[1:], out, complaints)
 }
 
-// flags are a command's, and those that name the files which most commands read.
+// flags returns a command's flag set with the flags for the files that most commands read.
 func flags(command string, complaints io.Writer) (f *flag.FlagSet, file files) {
 	f = flag.NewFlagSet(command, flag.ContinueOnError)
 	f.SetOutput(complaints)

@@ -16,7 +16,7 @@ import (
 	"flashsale/infra/deploy/smoke"
 )
 
-func TestExitCodesTellWhatIsWrongFromWhatCouldNotBeSeen(t *testing.T) {
+func TestExitCodesDistinguishFindingsFromFailures(t *testing.T) {
 	for err, want := range map[error]int{
 		nil: exitFine, preflight.ErrFailed: exitWrong, smoke.ErrMismatch: exitWrong, rehearse.ErrBroken: exitWrong,
 		errUsage: exitNotRun, client.ErrNoSystem: exitNotRun, rehearse.ErrRemote: exitNotRun, errors.New("x"): exitNotRun,
@@ -27,7 +27,7 @@ func TestExitCodesTellWhatIsWrongFromWhatCouldNotBeSeen(t *testing.T) {
 	}
 }
 
-func TestACommandLineThatMakesNoSenseIsRefused(t *testing.T) {
+func TestAnInvalidCommandLineIsRefused(t *testing.T) {
 	for _, args := range [][]string{
 		nil, {"dance"}, {"smoke", "now"}, {"smoke", "-loud"}, {"rehearse", "-rate", "fast"}, {"preflight", "-x"}, {"parameters", "-x"},
 	} {
@@ -60,16 +60,16 @@ func TestEveryParameterIsPrintedAsSAMTakesIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`JwtAudience="two words"`, `LogLevel="DEBUG"`, // the command line's
-		`LogRetentionDays="90"`,                                 // the file's
-		`SeedScheduleState="DISABLED"`, `CorsAllowedOrigins=""`, // the template's
+		`JwtAudience="two words"`, `LogLevel="DEBUG"`, // from the command line
+		`LogRetentionDays="90"`,                                 // from the file
+		`SeedScheduleState="DISABLED"`, `CorsAllowedOrigins=""`, // from the template
 	} {
 		if !strings.Contains("\n"+out.String(), "\n"+want+"\n") {
 			t.Errorf("no line %s in\n%s", want, &out)
 		}
 	}
 	if strings.Contains(out.String(), "OriginSecret") {
-		t.Error("a secret that was not given is set to nothing: the stack must keep it")
+		t.Error("a secret that was not given is set to an empty value, but the stack must keep it")
 	}
 	out.Reset()
 	if err := run(t.Context(), append(args, "OriginSecret=s"), &out, io.Discard); err != nil || !strings.Contains(out.String(), `OriginSecret="s"`) {
@@ -77,17 +77,17 @@ func TestEveryParameterIsPrintedAsSAMTakesIt(t *testing.T) {
 	}
 }
 
-func TestAnAPIElsewhereIsSmokedWithASaleThatExists(t *testing.T) {
+func TestTheSmokeTestOfARemoteAPINeedsAnExistingSale(t *testing.T) {
 	t.Setenv("TOKEN", "")
-	// What is not this machine is reached through a name of it that nobody resolves:
-	// the round is made, and every request fails.
+	// The remote API has a name that does not resolve: the round is made, and every request
+	// fails.
 	var out strings.Builder
 	err := run(t.Context(), []string{"smoke", "-url", "http://api.invalid", "-sale", "s", "-bound", "1ms"}, &out, io.Discard)
 	if !errors.Is(err, smoke.ErrMismatch) || !strings.Contains(out.String(), "skip  purchase") {
 		t.Errorf("%v\n%s", err, &out)
 	}
 	if err := run(t.Context(), []string{"smoke", "-url", "http://api.invalid"}, io.Discard, io.Discard); err == nil || errors.Is(err, smoke.ErrMismatch) {
-		t.Errorf("without a sale: %v, want that nobody can make one", err)
+		t.Errorf("without a sale: %v, want an error that no sale can be made", err)
 	}
 }
 

@@ -17,16 +17,16 @@ import (
 	"flashsale/infra/deploy/demand"
 )
 
-// bench is a machine on which sam, aws and git are of this test, and AWS's
-// services are a server of this test.
+// bench is a machine on which the test provides sam, aws and git, and a server in place of
+// AWS's services.
 type bench struct {
 	t     *testing.T
 	bin   string
-	calls string // file: what sam was called with
+	calls string // file with the arguments of sam's calls
 	env   []string
 }
 
-// awsCLI answers for an account with AWS's default quotas and no stack yet.
+// awsCLI answers as for an account with AWS's default quotas and no stack.
 const awsCLI = `case "$*" in
 *"sts get-caller-identity") echo '{"Account":"123456789012","Arn":"arn:aws:iam::123456789012:user/test"}';;
 *"apigateway get-account") echo '{"throttleSettings":{"burstLimit":5000,"rateLimit":10000.0}}';;
@@ -48,7 +48,7 @@ func newBench(t *testing.T, concurrency string) *bench {
 	services := httptest.NewServer(mux)
 	t.Cleanup(services.Close)
 	b := &bench{t: t, bin: t.TempDir(), calls: filepath.Join(t.TempDir(), "calls")}
-	// The SAM CLI builds a program for each function into the folder that it is given.
+	// The SAM CLI builds a program for each function into the given folder.
 	b.program("sam", `{ for word; do printf '%s\n' "$word"; done; echo; } >>`+b.calls+`
 if [ "$1" = build ]; then
 	while [ "$1" != --build-dir ]; do shift; done
@@ -70,7 +70,7 @@ func (b *bench) program(name, script string) {
 	}
 }
 
-// issuer starts one over TLS that the programs on this machine trust.
+// issuer starts an issuer over TLS that the test's programs trust.
 func (b *bench) issuer() string {
 	b.t.Helper()
 	mux := http.NewServeMux()
@@ -102,7 +102,7 @@ func (b *bench) make(arguments ...string) (output string, err error) {
 	return string(out), err
 }
 
-// sam is what the SAM CLI was called with, a line for each call.
+// sam returns the arguments of each call of the SAM CLI.
 func (b *bench) sam() [][]string {
 	b.t.Helper()
 	text, err := os.ReadFile(b.calls)
@@ -116,7 +116,7 @@ func (b *bench) sam() [][]string {
 	return calls
 }
 
-func TestMakeDeployBuildsAndDeploysDevAsTheFileSays(t *testing.T) {
+func TestMakeDeployBuildsAndDeploysDevWithTheFilesParameters(t *testing.T) {
 	b := newBench(t, "1000")
 	out, err := b.make("deploy", "ENV=dev", "YES=1", `PARAMETERS=LogLevel=INFO SeedScheduleInput="{\"action\": \"pause\"}"`)
 	if err != nil {
@@ -140,7 +140,7 @@ func TestMakeDeployBuildsAndDeploysDevAsTheFileSays(t *testing.T) {
 	}
 	for _, p := range d.Parameters {
 		if !p.Kept {
-			e.Parameters[p.Name] = p.Value // the template's own, where the file says nothing
+			e.Parameters[p.Name] = p.Value // from the template if the file has no value
 		}
 	}
 	for _, f := range d.Functions {
@@ -157,7 +157,7 @@ func TestMakeDeployBuildsAndDeploysDevAsTheFileSays(t *testing.T) {
 		t.Errorf("sam (-want +got):\n%s", diff)
 	}
 	if !strings.Contains(out, "ok    Lambda concurrency") || strings.Contains(out, "FAIL") {
-		t.Errorf("the preflight says:\n%s", out)
+		t.Errorf("the preflight printed:\n%s", out)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestMakeDeployAsksBeforeProd(t *testing.T) {
 	}
 	calls := b.sam()
 	if len(calls) != 2 || strings.Contains(strings.Join(calls[1], " "), "confirm") {
-		t.Errorf("sam was called %q; want it to ask, as the file says", calls)
+		t.Errorf("sam was called %q; want it to ask for confirmation as set in the file", calls)
 	}
 }
 
@@ -191,15 +191,15 @@ func TestMakeDeployStopsBeforeSAMIfThePreflightFails(t *testing.T) {
 		{"an unknown parameter", "no such parameter", newBench(t, "1000"), []string{"ENV=dev", "PARAMETERS=Colour=red"}},
 		{"no environment", "there are: dev, prod", newBench(t, "1000"), nil},
 		{"prod without an issuer", "give JwtIssuer", newBench(t, "1000"), []string{"ENV=prod", "PARAMETERS=AlarmEmail=ops@example.com"}},
-		{"prod with an issuer that is not there", "FAIL  issuer", newBench(t, "1000"), []string{"ENV=prod", "PARAMETERS=JwtIssuer=https://127.0.0.1:1" + sound}},
+		{"prod with an unreachable issuer", "FAIL  issuer", newBench(t, "1000"), []string{"ENV=prod", "PARAMETERS=JwtIssuer=https://127.0.0.1:1" + sound}},
 		{"prod with test users", "FAIL  test users", newBench(t, "1000"), []string{"ENV=prod", "PARAMETERS=AllowTestUsers=true"}},
-		{"prod with changes", "1 files are not committed", spoilt("1000", func(b *bench) { b.program("git", "echo ' M x.go'\n") }), []string{"ENV=prod"}},
+		{"prod with uncommitted changes", "1 files are not committed", spoilt("1000", func(b *bench) { b.program("git", "echo ' M x.go'\n") }), []string{"ENV=prod"}},
 		{"no credentials", "Unable to locate credentials", spoilt("1000", func(b *bench) { b.program("aws", "echo Unable to locate credentials >&2; exit 255\n") }), []string{"ENV=dev"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			out, err := tt.bench.make(append([]string{"deploy", "YES=1"}, tt.arguments...)...)
 			if err == nil || !strings.Contains(out, tt.says) {
-				t.Errorf("%v, want a failure that says %q:\n%s", err, tt.says, out)
+				t.Errorf("%v, want a failure with %q:\n%s", err, tt.says, out)
 			}
 			if calls := tt.bench.sam(); calls != nil {
 				t.Errorf("sam was called %q", calls)
@@ -212,23 +212,23 @@ func TestMakeDeployFailsIfSAMDoes(t *testing.T) {
 	b := newBench(t, "1000")
 	b.program("sam", `echo "$1" >>`+b.calls+`; [ "$1" != build ]`+"\n")
 	if out, err := b.make("deploy", "ENV=dev"); err == nil {
-		t.Errorf("a build that failed is deployed:\n%s", out)
+		t.Errorf("a failed build is deployed:\n%s", out)
 	}
 	if calls := b.sam(); len(calls) != 1 {
 		t.Errorf("sam was called %q", calls)
 	}
 }
 
-func TestMakePreflightOfflineAsksNobody(t *testing.T) {
+func TestMakePreflightOfflineMakesNoCalls(t *testing.T) {
 	b := newBench(t, "1000")
 	b.program("aws", "echo asked >&2; exit 1\n")
 	out, err := b.make("preflight", "ENV=dev", "OFFLINE=1")
-	if err != nil || !strings.Contains(out, "nobody was asked") {
+	if err != nil || !strings.Contains(out, "-offline") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
 
-func TestARehearsalElsewhereIsRefusedBeforeAnythingIsAsked(t *testing.T) {
+func TestARemoteRehearsalIsRefusedBeforeAnyCall(t *testing.T) {
 	b := newBench(t, "1000")
 	b.program("aws", "echo asked >&2; exit 1\n")
 	out, err := b.make("rehearse", "ENV=dev")

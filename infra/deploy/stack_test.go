@@ -21,7 +21,7 @@ import (
 	"flashsale/infra/local/launch"
 )
 
-// patience bounds every wait for something that must happen.
+// patience bounds every wait for an expected event.
 const patience = time.Minute
 
 // localStack runs a stack as `make run` does, with these variables, until the test ends.
@@ -39,7 +39,7 @@ func localStack(t *testing.T, variables ...string) (url, data string) {
 		t.Fatal(err)
 	}
 	data = t.TempDir()
-	// -o: what is built already is not built again.
+	// -o: do not rebuild what make test has built.
 	args := append([]string{"--no-print-directory", "-o", "host", "run", "DATA=" + data}, variables...)
 	for i, name := range []string{"API_PORT", "LAMBDA_PORT", "DYNAMODB_PORT", "SQS_PORT"} {
 		args = append(args, fmt.Sprintf("%s=%d", name, ports[i]))
@@ -48,7 +48,7 @@ func localStack(t *testing.T, variables ...string) (url, data string) {
 	var said child.Tail
 	p := child.Program{Name: "stack", ReadyURL: url + "/_local/health", Command: child.Command{
 		Path: program, Args: args, Dir: root, Env: append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL="), Output: &said,
-		OwnGroup: true, // for Ctrl-C, which a terminal sends to the whole group
+		OwnGroup: true, // a terminal sends Ctrl-C to the whole group
 	}}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -58,7 +58,7 @@ func localStack(t *testing.T, variables ...string) (url, data string) {
 			return
 		}
 		_ = syscall.Kill(-p.Pid(), syscall.SIGINT)
-		_ = p.Failure() // until the stack has ended; make says that it was interrupted
+		_ = p.Failure() // wait until the stack has ended; make's exit status is that of an interruption
 		if text := said.String(); !strings.Contains(text, "stopping ...") || strings.Contains(text, "flashsale: ") {
 			t.Errorf("the stack did not stop as it should:\n%s", text)
 		}
@@ -69,8 +69,8 @@ func localStack(t *testing.T, variables ...string) (url, data string) {
 	return url, data
 }
 
-// guard is an eligibility check of this machine. While held it keeps every caller
-// waiting for longer than a function does.
+// guard is an eligibility check on this machine. While held it keeps every caller waiting
+// longer than a function waits.
 type guard struct {
 	asked atomic.Int64
 	held  atomic.Bool
@@ -91,7 +91,7 @@ func (g *guard) start(t *testing.T) (url string) {
 	return s.URL
 }
 
-func TestTheLocalStackIsSmokedAndRehearsedOn(t *testing.T) {
+func TestTheSmokeTestAndTheRehearsalRunOnTheLocalStack(t *testing.T) {
 	var g guard
 	url, data := localStack(t, "CONCURRENCY=30", "PARAMETERS=EligibilityUrl="+g.start(t)+"/check EligibilityTimeoutMs=1000 EligibilityConcurrency=1 "+
 		"PurchaseReservedConcurrency=0 FinalizeReservedConcurrency=0 ReconcileReservedConcurrency=0")
@@ -103,7 +103,7 @@ func TestTheLocalStackIsSmokedAndRehearsedOn(t *testing.T) {
 		t.Errorf("%v; want 13 checks that pass:\n%s", err, out)
 	}
 	if g.asked.Load() == 0 {
-		t.Error("make run PARAMETERS=…: nobody asked the eligibility check of this machine")
+		t.Error("make run PARAMETERS=…: the eligibility check on this machine was not called")
 	}
 	report := filepath.Join(t.TempDir(), "report.html")
 	out, err = b.make("rehearse", "URL="+url, "DATA="+data, "REPORT="+report, "RATE=10", "DURATION=2s", "STOCK=5", "SHARDS=1")
@@ -132,7 +132,7 @@ func TestTheLocalStackIsSmokedAndRehearsedOn(t *testing.T) {
 	testConcurrency(t, buyer, tokens[3:], &g)
 }
 
-// tokensOf are the tokens that `make tokens` writes.
+// tokensOf returns the tokens that `make tokens` writes.
 func tokensOf(t *testing.T, b *bench, url string, n int) []string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "tokens of buyers")
@@ -151,8 +151,8 @@ func tokensOf(t *testing.T, b *bench, url string, n int) []string {
 	return tokens
 }
 
-// testConcurrency keeps purchases waiting for the eligibility check until there are
-// more of them than `make run CONCURRENCY=…` lets run.
+// testConcurrency keeps purchases waiting for the eligibility check until there are more of
+// them than `make run CONCURRENCY=…` allows to run.
 func testConcurrency(t *testing.T, buyer *client.Client, tokens []string, g *guard) {
 	g.held.Store(true)
 	var refused atomic.Int64
@@ -173,5 +173,5 @@ func testConcurrency(t *testing.T, buyer *client.Client, tokens []string, g *gua
 			return
 		}
 	}
-	t.Errorf("make run CONCURRENCY=30: of %d purchases at once none was refused for want of an environment", len(tokens))
+	t.Errorf("make run CONCURRENCY=30: none of %d concurrent purchases was refused for lack of an environment", len(tokens))
 }

@@ -18,8 +18,8 @@ import (
 	"flashsale/infra/deploy/demand"
 )
 
-// reaches says which parameters of the template end up in what a published version
-// of a function holds. A change of any other one must publish nothing.
+// reaches lists the parameters of the template that are part of a function's published
+// version. A change of any other parameter must publish nothing.
 var reaches = map[string][]string{
 	"EligibilityUrl":         {"PurchaseFunction"},
 	"EligibilityTimeoutMs":   {"PurchaseFunction"},
@@ -29,14 +29,14 @@ var reaches = map[string][]string{
 	"LogLevel":               {"FinalizeFunction", "PurchaseFunction", "QueryFunction", "ReconcileFunction", "SeedFunction"},
 }
 
-// attempt is one deployment: the template as edited, what sam build made, and the
-// parameters given.
+// attempt is one deployment: the edited template, the output of sam build, and the given
+// parameters.
 type attempt struct {
 	template, built string
 	parameters      []string
 }
 
-// overrides is what `make deploy` gives to the SAM CLI.
+// overrides returns the parameters that `make deploy` gives to the SAM CLI.
 func (a attempt) overrides(t *testing.T) map[string]string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "template.yaml")
@@ -72,13 +72,13 @@ func build(t *testing.T, functions []demand.Function, programs map[string]string
 	return folder
 }
 
-// versions are the logical ids of the published versions of each attempt, by SAM's
-// own translator where it is installed and by its rule where it is not: the
-// function's id, "Version", ten characters of the fingerprint.
+// versions returns the logical ids of the published versions of each attempt, from SAM's
+// translator if it is installed, otherwise by its rule: the function's id, "Version", ten
+// characters of the fingerprint.
 func versions(t *testing.T, functions []demand.Function, attempts []attempt) [][]string {
 	t.Helper()
-	// To be translated are the first two attempts and whatever else of the same template
-	// has other fingerprints: a translation takes half a second.
+	// A translation takes half a second, so translate only the first two attempts and those
+	// with the same template and other fingerprints.
 	var input [][]any
 	var byRule [][]string
 	var translatedAs []int
@@ -98,7 +98,7 @@ func versions(t *testing.T, functions []demand.Function, attempts []attempt) [][
 		}
 	}
 	if exec.Command("python3", "-c", "import samtranslator").Run() != nil {
-		t.Log("SAM's translator is not installed: its rule for naming versions is taken from its source")
+		t.Log("SAM's translator is not installed: using the naming rule from its source")
 		return byRule
 	}
 	text, err := json.Marshal(input)
@@ -119,13 +119,13 @@ func versions(t *testing.T, functions []demand.Function, attempts []attempt) [][
 	}
 	for n, i := range translatedAs {
 		if diff := cmp.Diff(byRule[i], translated[n]); diff != "" {
-			t.Errorf("the translator names versions by another rule (-want +got):\n%s", diff)
+			t.Errorf("the translator names versions by a different rule (-want +got):\n%s", diff)
 		}
 	}
 	return byRule
 }
 
-// changed is another value of a parameter.
+// changed returns a different valid value of a parameter.
 func changed(p *yaml.Node, value string) string {
 	var about struct {
 		Type          string   `yaml:"Type"`
@@ -145,7 +145,7 @@ func changed(p *yaml.Node, value string) string {
 	return "changed"
 }
 
-func TestAVersionIsPublishedExactlyWhenWhatItHoldsHasChanged(t *testing.T) {
+func TestAVersionIsPublishedExactlyWhenItsContentsHaveChanged(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "template.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -170,7 +170,7 @@ func TestAVersionIsPublishedExactlyWhenWhatItHoldsHasChanged(t *testing.T) {
 	}
 	built := build(t, d.Functions, programs)
 
-	// Each case: what is changed, and which functions get a version by it.
+	// Each case names the change and the functions that get a new version.
 	names := []string{"nothing at all"}
 	attempts := []attempt{{string(text), built, nil}, {string(text), built, nil}}
 	want := [][]string{nil}
@@ -205,7 +205,7 @@ func TestAVersionIsPublishedExactlyWhenWhatItHoldsHasChanged(t *testing.T) {
 		{"        ORIGIN_SECRET: !Ref OriginSecret\n      LoggingConfig:", "        ORIGIN_SECRET: x\n      LoggingConfig:", []string{"QueryFunction"}},
 	} {
 		if n := strings.Count(string(text), edit.old); n != 1 {
-			t.Fatalf("%q stands %d times in the template", edit.old, n)
+			t.Fatalf("%q occurs %d times in the template", edit.old, n)
 		}
 		try(fmt.Sprintf("%q", edit.new), attempt{strings.Replace(string(text), edit.old, edit.new, 1), built, nil}, edit.functions...)
 	}

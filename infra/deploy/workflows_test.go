@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// workflow is as much of one as the rules look at.
+// workflow is the part of a workflow that the rules check.
 type workflow struct {
 	text        string
 	Permissions map[string]string `yaml:"permissions"`
@@ -64,7 +64,7 @@ var (
 	runner = regexp.MustCompile(`runs-on: \S.*`)
 )
 
-// broken are the rules that a workflow breaks.
+// broken returns the rules that a workflow breaks.
 func broken(w workflow) (found []string) {
 	for _, use := range used.FindAllString(w.text, -1) {
 		if !pinned.MatchString(use) {
@@ -72,17 +72,17 @@ func broken(w workflow) (found []string) {
 		}
 	}
 	if len(w.Permissions) != 1 || w.Permissions["contents"] != "read" {
-		found = append(found, "jobs may by default do more than read")
+		found = append(found, "jobs have more than read permission by default")
 	}
 	if w.Concurrency["group"] == nil {
-		found = append(found, "runs overlap")
+		found = append(found, "runs may overlap")
 	}
 	if strings.Contains(w.text, "secrets.") {
 		found = append(found, "a secret is used")
 	}
 	for name, job := range w.Jobs {
 		if job.Uses == "" && job.Timeout == 0 {
-			found = append(found, name+" may run for hours")
+			found = append(found, name+" has no short timeout")
 		}
 		if job.Permissions["id-token"] == "write" && (job.Environment == nil || job.Needs == nil) {
 			found = append(found, name+" assumes a role without approval or without tests")
@@ -137,7 +137,7 @@ func TestABrokenRuleOfWorkflowsIsNoticed(t *testing.T) {
 }
 
 func TestActionlintAcceptsTheWorkflows(t *testing.T) {
-	// Without the programs that a machine may have or not, it says the same everywhere.
+	// Disable the optional external programs, so that the result is the same on every machine.
 	lint := func(path string) (string, error) {
 		c := exec.Command("go", "tool", "actionlint", "-shellcheck=", "-pyflakes=", path)
 		c.Dir = root
@@ -158,7 +158,7 @@ func TestActionlintAcceptsTheWorkflows(t *testing.T) {
 	}
 }
 
-func TestWhatIsDeployedWasChecked(t *testing.T) {
+func TestADeploymentIsTestedBeforeAndAfter(t *testing.T) {
 	w := parseWorkflow(t, workflows(t)["deploy.yml"])
 	if w.Jobs["verify"].Uses != "./.github/workflows/ci.yml" || w.Jobs["deploy"].Needs != "verify" {
 		t.Errorf("deploy needs %v, which is %q", w.Jobs["deploy"].Needs, w.Jobs["verify"].Uses)

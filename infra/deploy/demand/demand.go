@@ -1,11 +1,11 @@
-// Package demand reads template.yaml with the parameters of one deployment and
-// says what that deployment asks of an account: concurrency, write units,
-// throttles, schedules, an issuer.
+// Package demand reads template.yaml with the parameters of one deployment and returns what
+// the deployment needs from an account: concurrency, write units, throttles, schedules, an
+// issuer.
 //
-// It evaluates CloudFormation's conditions and references, and SAM's merging of
-// Globals, as far as these few properties need them. What is unknown before the
-// deployment, such as the address of a user pool that the same deployment
-// creates, stays empty. It never calls AWS and judges nothing.
+// It evaluates CloudFormation's conditions and references and SAM's merging of Globals as far
+// as these properties need them. Values that are unknown before the deployment, such as the
+// address of a user pool that it creates, stay empty. It never calls AWS and does not decide
+// whether the demand can be met.
 package demand
 
 import (
@@ -16,28 +16,27 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Demand is what a deployment asks for. Numbers are 0 where nothing is asked.
+// Demand is what a deployment needs. Numbers are 0 where it needs nothing.
 type Demand struct {
 	Parameters []Parameter
-	// Broken are the template's rules for its parameters that do not hold.
+	// Broken lists the template's parameter rules that do not hold.
 	Broken    []string
 	Functions []Function // sorted by logical id
 	Tables    []Table    // sorted by logical id
-	// Rate and Burst are the API's throttles in requests a second and requests:
-	// the highest of the default and the routes' own.
+	// Rate and Burst are the API's throttles in requests per second and in requests: the
+	// maximum of the default and of all routes.
 	Rate  float64
 	Burst int
-	// Issuers are those of the JWT authorizers that are known before the
-	// deployment.
+	// Issuers are the JWT authorizers' issuers that are known before the deployment.
 	Issuers []string
 }
 
-// Parameter is one of the template's, with its value.
+// Parameter is a parameter of the template with its value.
 type Parameter struct {
 	Name, Value string
-	Missing     bool // it has no default and was given no value
-	// Kept says that it must not be shown and was not given: the stack keeps the
-	// value that it has, which nobody here knows.
+	Missing     bool // it has neither a default nor a given value
+	// Kept is true for a NoEcho parameter without a given value: the stack keeps its value,
+	// which is unknown here.
 	Kept    bool
 	Problem string // why CloudFormation would refuse the value, or empty
 }
@@ -48,43 +47,43 @@ type Function struct {
 	Timeout               int    // seconds
 	MemoryMB              int
 	Reserved, Provisioned int // concurrent executions
-	// Settings is a digest of what a published version holds beside its code, and
-	// FingerprintParameter the parameter that must change for one to be published.
+	// Settings is a digest of everything in a published version except its code.
+	// FingerprintParameter is the parameter that must change for a version to be published.
 	Settings, FingerprintParameter string
 	Sources                        []Source
 	Schedules                      []Schedule
-	// Warming are the scheduled changes of its provisioned concurrency.
+	// Warming lists the scheduled changes of the function's provisioned concurrency.
 	Warming []Warming
 }
 
-// Warming is a change of provisioned concurrency.
+// Warming is a scheduled change of provisioned concurrency.
 type Warming struct {
 	Name, Expression, Timezone string
 	Environments               int
 }
 
-// Source is a queue that a function takes messages from.
+// Source is a queue that a function reads.
 type Source struct {
 	Queue                              string // logical id
 	Visibility, Window, MaxConcurrency int    // seconds, seconds, executions
 }
 
-// Schedule is one that invokes a function.
+// Schedule is a schedule that invokes a function.
 type Schedule struct {
 	Name, Expression, Timezone, Input string
 	Enabled                           bool
 }
 
-// Table is one table, with its capacity in write units a second.
+// Table is a table with its capacity in write units per second.
 type Table struct {
 	ID                   string // logical
 	WarmWrites, MaxWrite int
 }
 
-// Read reads the template at path with the parameters given. Unknown names among
-// them are in the result as parameters with a problem.
+// Read reads the template at path with the given parameters. Unknown names among them are
+// returned as parameters with a Problem.
 //
-// The region is the one to deploy to; empty if that is not known.
+// The region is the target of the deployment; empty if unknown.
 func Read(path, region string, parameters map[string]string) (Demand, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -100,7 +99,7 @@ func Parse(text []byte, region string, parameters map[string]string) (Demand, er
 		return Demand{}, fmt.Errorf("parse template: %w", err)
 	}
 	if len(document.Content) != 1 || document.Content[0].Kind != yaml.MappingNode {
-		return Demand{}, fmt.Errorf("parse template: it is no mapping")
+		return Demand{}, fmt.Errorf("parse template: it is not a mapping")
 	}
 	top := document.Content[0]
 	t := &template{values: map[string]string{}, known: map[string]bool{}, conditions: member(top, "Conditions"), resources: member(top, "Resources")}
@@ -169,7 +168,7 @@ func (t *template) function(id string, global *yaml.Node) Function {
 	return f
 }
 
-// visibility is a queue's, in seconds; SQS has 30 where the template has none.
+// visibility returns a queue's visibility timeout in seconds; SQS's default is 30.
 func (t *template) visibility(queue string) int {
 	if n := t.number(t.properties(queue), "VisibilityTimeout"); n != 0 {
 		return n
@@ -177,7 +176,7 @@ func (t *template) visibility(queue string) int {
 	return 30
 }
 
-// warming are the scheduled actions of the scaling targets that name the function.
+// warming returns the scheduled actions of the function's scaling targets.
 func (t *template) warming(function string) []Warming {
 	var all []Warming
 	for _, id := range t.existing("AWS::ApplicationAutoScaling::ScalableTarget") {

@@ -86,10 +86,10 @@ func read(t *testing.T, parameters map[string]string) Demand {
 	return d
 }
 
-// withoutSettings leaves the digest out of a comparison.
+// withoutSettings excludes the digest from a comparison.
 var withoutSettings = cmpopts.IgnoreFields(Function{}, "Settings")
 
-func TestConditionsAndParametersDecideWhatIsAsked(t *testing.T) {
+func TestConditionsAndParametersDetermineTheDemand(t *testing.T) {
 	dev := read(t, map[string]string{"Issuer": "https://i.test"})
 	prod := read(t, map[string]string{"Issuer": "https://i.test", "Stage": "prod", "Warm": "20000", "Reserved": "300"})
 	if diff := cmp.Diff([]Table{{ID: "Table"}}, dev.Tables); diff != "" {
@@ -114,7 +114,7 @@ func TestConditionsAndParametersDecideWhatIsAsked(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"https://i.test/tenant"}, dev.Issuers); diff != "" {
-		t.Errorf("an issuer that the deployment makes is not known before it (-want +got):\n%s", diff)
+		t.Errorf("an issuer that the deployment creates is unknown before it (-want +got):\n%s", diff)
 	}
 	if dev.Rate != 2000 || dev.Burst != 50 {
 		t.Errorf("throttles %v, %d; want the highest of all routes", dev.Rate, dev.Burst)
@@ -134,7 +134,7 @@ func TestRulesThatDoNotHoldAreNamed(t *testing.T) {
 	}
 }
 
-func TestASecretThatIsNotGivenIsKeptAndNotJudged(t *testing.T) {
+func TestASecretThatIsNotGivenIsKeptAndNotChecked(t *testing.T) {
 	d := read(t, map[string]string{"Stage": "prod", "Issuer": "https://i.test"})
 	for _, p := range d.Parameters {
 		if p.Kept != (p.Name == "Secret") {
@@ -142,7 +142,7 @@ func TestASecretThatIsNotGivenIsKeptAndNotJudged(t *testing.T) {
 		}
 	}
 	if len(d.Broken) != 0 {
-		t.Errorf("a secret that nobody here knows breaks %q", d.Broken)
+		t.Errorf("an unknown secret breaks %q", d.Broken)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestSourcesAndSchedulesOfAFunction(t *testing.T) {
 	}
 }
 
-func TestParametersAreJudgedAsCloudFormationWould(t *testing.T) {
+func TestParametersAreCheckedAsByCloudFormation(t *testing.T) {
 	d := read(t, map[string]string{"Warm": "50000", "Stage": "test", "Secret": "123456789", "Reserved": "many", "Isuer": "x"})
 	problems := map[string]string{}
 	for _, p := range d.Parameters {
@@ -169,7 +169,7 @@ func TestParametersAreJudgedAsCloudFormationWould(t *testing.T) {
 			problems[p.Name] = p.Problem
 		}
 		if p.Name == "Secret" && (p.Value != "" || p.Kept) {
-			t.Errorf("a value that must not be shown is shown, or kept though it is given: %+v", p)
+			t.Errorf("a NoEcho value is shown, or kept although it is given: %+v", p)
 		}
 	}
 	want := map[string]string{
@@ -181,7 +181,7 @@ func TestParametersAreJudgedAsCloudFormationWould(t *testing.T) {
 	}
 }
 
-func TestTheProjectsTemplateIsUnderstood(t *testing.T) {
+func TestTheProjectsTemplateIsRead(t *testing.T) {
 	project, err := os.ReadFile("../../../template.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -213,7 +213,7 @@ func TestTheProjectsTemplateIsUnderstood(t *testing.T) {
 	}
 }
 
-func TestTheProjectsOpeningDayIsUnderstood(t *testing.T) {
+func TestTheProjectsOpeningDayIsRead(t *testing.T) {
 	d, err := Read("../../../template.yaml", "us-east-1", map[string]string{
 		"PurchaseReservedConcurrency": "600", "PurchaseProvisionedConcurrency": "400", "WarmFrom": "at(2026-11-11T11:50:00)",
 		"WarmUntil": "at(2026-11-11T13:00:00)", "WarmWriteUnitsPerSecond": "30000", "MaxWriteRequestUnits": "35000",
@@ -231,11 +231,11 @@ func TestTheProjectsOpeningDayIsUnderstood(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if d.Rate != 9000 || len(d.Issuers) != 0 || len(d.Broken) != 1 {
-		t.Errorf("rate %v, issuers %q, broken rules %q; want the one that asks for an issuer", d.Rate, d.Issuers, d.Broken)
+		t.Errorf("rate %v, issuers %q, broken rules %q; want the rule that requires an issuer", d.Rate, d.Issuers, d.Broken)
 	}
 }
 
-func TestWhatIsNoTemplateIsRefused(t *testing.T) {
+func TestAnInvalidTemplateIsRefused(t *testing.T) {
 	for _, text := range []string{"", "a", "- a", ":\n:", "\x00"} {
 		if d, err := Parse([]byte(text), "", nil); err == nil {
 			t.Errorf("%q: %+v, want an error", text, d)

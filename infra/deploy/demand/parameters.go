@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// read takes the parameters' values, in the template's order and then the
-// unknown ones, and judges each as CloudFormation would.
+// read returns the parameters in the template's order, then the unknown ones, and checks
+// each value as CloudFormation does.
 func (t *template) read(section *yaml.Node, given map[string]string) []Parameter {
 	var all []Parameter
 	known := map[string]bool{}
@@ -45,7 +45,7 @@ func (t *template) read(section *yaml.Node, given map[string]string) []Parameter
 	return all
 }
 
-// broken are the rules that the values break, in the template's words.
+// broken returns the rules that the values break, in the template's words.
 func (t *template) broken(rules *yaml.Node) []string {
 	var all []string
 	for name, rule := range pairs(rules) {
@@ -61,7 +61,7 @@ func (t *template) broken(rules *yaml.Node) []string {
 	return all
 }
 
-// problem is why CloudFormation would refuse a value, or empty.
+// problem returns why CloudFormation would refuse a value; empty if it would not.
 func problem(about *yaml.Node, value string) string {
 	at := func(key string) string {
 		if n := member(about, key); n != nil {
@@ -92,7 +92,7 @@ func problem(about *yaml.Node, value string) string {
 		return "it is too long"
 	}
 	if pattern := at("AllowedPattern"); pattern != "" {
-		// A pattern that Go cannot read is left to CloudFormation: it reads Java's.
+		// CloudFormation uses Java's patterns; one that Go cannot compile is not checked here.
 		if re, err := regexp.Compile("^(?:" + pattern + ")$"); err == nil && !re.MatchString(value) {
 			return "it does not match " + pattern
 		}

@@ -11,23 +11,22 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// unversioned are the properties of a SAM function that a published version does
-// not hold: they belong to the function, its alias or its events, so that a change
-// of them takes effect without a new version. Any other property, also one that is
-// added later, is part of the fingerprint.
+// unversioned are the properties of a SAM function that are not part of a published
+// version. They belong to the function, its alias or its events, and their changes take
+// effect without a new version. All other properties are part of the fingerprint, including
+// ones added later.
 var unversioned = []string{
 	"AutoPublishAlias", "AutoPublishCodeSha256", "DeploymentPreference", "EventInvokeConfig", "Events",
 	"PropagateTags", "RecursiveLoop", "ReservedConcurrentExecutions", "Tags",
 }
 
-// replacing tells the properties of a table or queue whose change replaces it.
-// The new one has another address under the same logical id.
+// replacing reports whether a change of this property replaces a table or queue. The new
+// resource has a different address under the same logical id.
 func replacing(property string) bool {
 	return strings.HasSuffix(property, "Name") || property == "KeySchema" || property == "FifoQueue"
 }
 
-// settings is the digest of what a published version of the function holds beside
-// its code, with every parameter's value in it.
+// settings returns the digest of a published version's settings, with parameters resolved.
 func (t *template) settings(id string, global *yaml.Node) string {
 	hash := sha256.New()
 	for _, properties := range []*yaml.Node{global, t.properties(id)} {
@@ -41,10 +40,10 @@ func (t *template) settings(id string, global *yaml.Node) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// spell writes a value so that two values are written alike exactly if they are
-// the same: keys sorted, parameters and conditions resolved, every other function
-// by its name and arguments. What a resource is called is known to CloudFormation
-// only, so a reference is written as the logical id and what would replace it.
+// spell writes a value in a canonical form: keys sorted, parameters and conditions resolved,
+// every other function by its name and arguments. Only CloudFormation knows the physical
+// name of a resource, so a reference is written as the logical id and the properties whose
+// change would replace the resource.
 func (t *template) spell(w io.Writer, n *yaml.Node) {
 	name, argument := function(n)
 	if resolved := t.value(n); resolved != nil && resolved != n {
@@ -92,7 +91,7 @@ func (t *template) spell(w io.Writer, n *yaml.Node) {
 	io.WriteString(w, ")")
 }
 
-// names are a mapping's keys, sorted.
+// names returns a mapping's keys, sorted.
 func names(n *yaml.Node) []string {
 	var all []string
 	for name := range pairs(n) {

@@ -10,21 +10,21 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxDepth bounds how deep functions may be nested in each other.
+// maxDepth bounds the nesting of functions.
 const maxDepth = 32
 
-// template resolves what stands in a template. Nodes may be nil everywhere: what
-// is not there has no members and no value.
+// template resolves values in a template. Nodes may be nil everywhere: a missing node has
+// no members and no value.
 type template struct {
 	values                map[string]string // of the parameters
 	conditions, resources *yaml.Node
-	// known are the conditions that were evaluated; one under evaluation does not
-	// hold, so that a circle ends.
+	// known holds the evaluated conditions; a condition under evaluation is false, so that
+	// a cycle ends.
 	known map[string]bool
 	depth int
 }
 
-// member is a key's value in a mapping, unresolved.
+// member returns a key's value in a mapping, unresolved.
 func member(n *yaml.Node, key string) *yaml.Node {
 	for k, v := range pairs(n) {
 		if k == key {
@@ -54,8 +54,8 @@ func items(n *yaml.Node) []*yaml.Node {
 	return n.Content
 }
 
-// function tells an intrinsic function in either spelling: its short name and
-// its argument. An ordinary node has no name.
+// function returns the short name and the argument of an intrinsic function in either
+// spelling. For an ordinary node the name is empty.
 func function(n *yaml.Node) (name string, argument *yaml.Node) {
 	if n == nil {
 		return "", nil
@@ -72,8 +72,8 @@ func function(n *yaml.Node) (name string, argument *yaml.Node) {
 	return "", nil
 }
 
-// value resolves references to parameters and choices by a condition. Whatever
-// else a function would give is not known here: nil.
+// value resolves references to parameters and choices by a condition. It returns nil for
+// all other functions, whose values are unknown here.
 func (t *template) value(n *yaml.Node) *yaml.Node {
 	name, argument := function(n)
 	if t.depth++; t.depth > maxDepth {
@@ -104,7 +104,8 @@ func (t *template) value(n *yaml.Node) *yaml.Node {
 
 var substitution = regexp.MustCompile(`\$\{([^}]*)\}`)
 
-// substituted is a text with parameters in it, unknown if it names anything else.
+// substituted replaces parameters in a text. It returns nil if the text refers to anything
+// else.
 func (t *template) substituted(text string) *yaml.Node {
 	known := true
 	out := substitution.ReplaceAllStringFunc(text, func(s string) string {
@@ -118,7 +119,7 @@ func (t *template) substituted(text string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: out}
 }
 
-// holds evaluates a condition by its name; one that is not there does not hold.
+// holds evaluates a condition by its name; a missing condition is false.
 func (t *template) holds(name string) bool {
 	met, ok := t.known[name]
 	if !ok {
@@ -156,7 +157,7 @@ func (t *template) test(n *yaml.Node) bool {
 	return false
 }
 
-// existing are the resources of a type whose conditions hold, sorted.
+// existing returns the resources of a type whose conditions hold, sorted.
 func (t *template) existing(kind string) []string {
 	var ids []string
 	for id, resource := range pairs(t.resources) {
@@ -175,8 +176,8 @@ func (t *template) properties(id string) *yaml.Node {
 	return t.value(member(member(t.resources, id), "Properties"))
 }
 
-// text walks to a scalar below a node, resolving every step; empty if it is not
-// known.
+// text follows the path from a node to a scalar and resolves every step; the result is empty
+// if the value is unknown.
 func (t *template) text(n *yaml.Node, path ...string) string {
 	for _, step := range path {
 		n = t.value(member(n, step))
@@ -197,20 +198,20 @@ func (t *template) decimal(n *yaml.Node, path ...string) float64 {
 
 func (t *template) number(n *yaml.Node, path ...string) int { return int(t.decimal(n, path...)) }
 
-// target is the logical id that a reference names.
+// target returns the logical id in a reference.
 func target(n *yaml.Node) string {
 	name, argument := function(n)
 	switch {
 	case name == "GetAtt" && argument.Kind == yaml.SequenceNode && len(argument.Content) > 0:
 		return argument.Content[0].Value
-	case name == "GetAtt" || name == "Ref": // SAM knows references like Function.Alias
+	case name == "GetAtt" || name == "Ref": // SAM allows references like Function.Alias
 		id, _, _ := strings.Cut(argument.Value, ".")
 		return id
 	}
 	return ""
 }
 
-// mentioned are the logical ids that a node refers to, in whatever function.
+// mentioned returns the logical ids that a node refers to in any function.
 func mentioned(n *yaml.Node) []string {
 	if n == nil {
 		return nil

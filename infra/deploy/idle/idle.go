@@ -1,8 +1,7 @@
-// Package idle says what a stack costs in a month in which nobody buys, option by
-// option.
+// Package idle computes the cost of a stack in a month without buyers, by option.
 //
-// It counts what the templates declare and adds what runs without buyers:
-// ReconcileFunction every minute, and the poller of the order queue. It calls nothing.
+// It counts the resources in the templates and adds what runs without buyers:
+// ReconcileFunction every minute and the poller of the order queue. It does not call AWS.
 package idle
 
 import (
@@ -19,25 +18,25 @@ import (
 
 const (
 	hours = 730.0
-	// passes are ReconcileFunction's runs. One without a sale takes about a tenth of a
-	// second, a read unit and, with Lambda's own, four log lines.
+	// passes is the number of ReconcileFunction's runs a month. A run without a sale takes
+	// about a tenth of a second, a read unit and four log lines, including Lambda's.
 	passes, secondsOfPass, bytesOfPass = 60 * hours, 0.1, 2000.0
-	// polls are the empty answers that Lambda's five pollers get of the order queue,
-	// one in 20 s each.
+	// polls is the number of empty answers a month that Lambda's five pollers get from the
+	// order queue, each one every 20 s.
 	polls = 5 * 3 * 60 * hours
-	// RunMetrics are the metrics that ReconcileFunction files whether there is a sale or
-	// not, and ReceiptMetrics those that it adds while a sale is not drained.
+	// RunMetrics is the number of metrics that ReconcileFunction always publishes,
+	// ReceiptMetrics the number that it adds while a sale is not drained.
 	RunMetrics, ReceiptMetrics = 1, 7
 )
 
-// Stack is what the templates hold.
+// Stack counts the resources in the templates.
 type Stack struct {
 	Alarms, AlarmMetrics           int
 	FrontAlarms, FrontAlarmMetrics int
 	Dashboards, WebACLRules        int
 }
 
-// template is as much of a CloudFormation template as is counted.
+// template is the part of a CloudFormation template that is counted.
 type template struct {
 	Resources map[string]struct {
 		Type       string `yaml:"Type"`
@@ -50,7 +49,7 @@ type template struct {
 	} `yaml:"Resources"`
 }
 
-// count adds up a template's alarms, the metrics that they read, dashboards and rules.
+// count counts a template's alarms, the metrics that they read, its dashboards and rules.
 func count(path string) (s Stack, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -70,7 +69,7 @@ func count(path string) (s Stack, err error) {
 					read++
 				}
 			}
-			s.AlarmMetrics += max(1, read) // without Metrics it names one itself
+			s.AlarmMetrics += max(1, read) // without Metrics, the alarm itself names one
 		case "AWS::CloudWatch::Dashboard":
 			s.Dashboards++
 		case "AWS::WAFv2::WebACL":
@@ -80,7 +79,7 @@ func count(path string) (s Stack, err error) {
 	return s, nil
 }
 
-// Read counts the template at path and those nested in it.
+// Read counts the resources of the template at path and of its nested templates.
 func Read(path string) (Stack, error) {
 	var all [3]Stack
 	for i, file := range []string{filepath.Base(path), "infra/alarms.yaml", "infra/front.yaml"} {
@@ -103,15 +102,15 @@ type Line struct {
 	Option, What string
 	Counted      float64
 	Price        price.Price
-	// On: the parameters ask for it, or every stack has it. What is off costs nothing.
+	// On is true if the parameters enable it or every stack has it. Other lines cost nothing.
 	On bool
 }
 
-// Dollars are what the line costs in a month if it is on.
+// Dollars returns the line's monthly cost if it is on.
 func (l Line) Dollars() float64 { return l.Counted * l.Price.Dollars }
 
-// Bill lists what a stack costs with the parameters of a deployment, and what the options
-// that it does not have would cost.
+// Bill lists the costs of a stack with the parameters of a deployment, and the costs of the
+// options that are off.
 func Bill(s Stack, d demand.Demand, l price.List) []Line {
 	value := map[string]string{}
 	for _, p := range d.Parameters {
@@ -130,8 +129,8 @@ func Bill(s Stack, d demand.Demand, l price.List) []Line {
 	lines := []Line{
 		{"alarms", fmt.Sprintf("metrics that %d alarms read", s.Alarms), float64(s.AlarmMetrics), m.AlarmMetric, true},
 		{"dashboard", "dashboards", float64(s.Dashboards), m.Dashboard, true},
-		{"own metrics", "metrics filed without a sale", RunMetrics, m.Metric, true},
-		{"own metrics", "more while a sale is not drained, also before it opens", ReceiptMetrics, m.Metric, false},
+		{"own metrics", "metrics published without a sale", RunMetrics, m.Metric, true},
+		{"own metrics", "more metrics while a sale is not drained, even unopened", ReceiptMetrics, m.Metric, false},
 		{"reconciling", "scheduled runs", passes, m.ScheduleCall, true},
 		{"reconciling", "invocations", passes, l.Invocation, true},
 		{"reconciling", "GB-seconds", passes * secondsOfPass * memory, l.GBSecond, true},
@@ -140,19 +139,19 @@ func Bill(s Stack, d demand.Demand, l price.List) []Line {
 		{"reconciling", "GB of log lines", passes * bytesOfPass / (1 << 30), l.LogGB, true},
 		{"order queue", "empty polls", polls, l.QueueCall, true},
 		{"table", "for each GB of claims and orders", 1, m.StoredGB, true},
-		{"recovery (PITR)", "for each GB of them", 1, m.RecoveryGB, true},
+		{"recovery (PITR)", "for each GB of claims and orders", 1, m.RecoveryGB, true},
 		{"log storage", "for each GB kept (LogRetentionDays)", 1, m.StoredLogGB, true},
-		{"encryption", "keys of yours: none, DynamoDB and SQS use their own", 0, m.Key, true},
+		{"encryption", "KMS keys: none; DynamoDB and SQS use AWS's", 0, m.Key, true},
 		{"user pool", "users who signed in: none", 0, price.Price{Source: "Cognito charges for active users only; their price was not looked up"}, value["CreateUserPool"] == "true"},
 		{"front", "web ACLs", 1, m.WebACL, ownACL},
-		{"front", "rules of it", float64(s.WebACLRules), m.WebACLRule, ownACL},
+		{"front", "rules of the web ACL", float64(s.WebACLRules), m.WebACLRule, ownACL},
 		{"front", fmt.Sprintf("metrics that %d alarms read", s.FrontAlarms), float64(s.FrontAlarmMetrics), m.AlarmMetric, front},
 	}
-	// Environments are provisioned from WarmFrom to WarmUntil, which is no rest.
+	// Environments are provisioned only from WarmFrom to WarmUntil, so this line is off.
 	return append(lines, Line{"warm environments", "GB-seconds in each hour from WarmFrom to WarmUntil", held * 3600, l.HeldGBSecond, false})
 }
 
-// Sum is what is on, in dollars.
+// Sum is the total of the lines that are on, in dollars.
 func Sum(bill []Line) float64 {
 	total := 0.0
 	for _, l := range bill {
@@ -172,5 +171,5 @@ func Print(w io.Writer, bill []Line) {
 		}
 		fmt.Fprintf(w, "  %-18s %11.1f  %-54s %9s  %s %s\n", l.Option, l.Counted, l.What, dollars, l.Price.Source, l.Price.Read)
 	}
-	fmt.Fprintf(w, "  %-18s %11s  %-54s %9s  with a GB of each kind of storage, without free tiers and what is in brackets\n", "total", "", "a month", fmt.Sprintf("$%.2f", Sum(bill)))
+	fmt.Fprintf(w, "  %-18s %11s  %-54s %9s  with a GB of each kind of storage, without free tiers; figures in brackets are not included\n", "total", "", "a month", fmt.Sprintf("$%.2f", Sum(bill)))
 }

@@ -26,7 +26,7 @@ func stack(t *testing.T) Stack {
 	return s
 }
 
-// matches counts in the text of a file of the project.
+// matches counts the matches of a pattern in a file of the project.
 func matches(t *testing.T, file, pattern string) int {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, file))
@@ -36,8 +36,8 @@ func matches(t *testing.T, file, pattern string) int {
 	return len(regexp.MustCompile(pattern).FindAllString(string(text), -1))
 }
 
-// Read as text the templates give the same counts.
-func TestWhatTheTemplatesHoldIsCounted(t *testing.T) {
+// A text search in the templates must give the same counts.
+func TestTheTemplatesResourcesAreCounted(t *testing.T) {
 	s := stack(t)
 	alarms := func(file string) int { return matches(t, file, `Type: AWS::CloudWatch::Alarm`) }
 	read := func(file string) int {
@@ -63,7 +63,7 @@ func bill(t *testing.T, parameters map[string]string) []Line {
 	return Bill(stack(t), d, l)
 }
 
-// dollars are what an option costs, and whether any line of it is on.
+// dollars returns the cost of an option and whether any of its lines is on.
 func dollars(bill []Line, option string) (sum float64, on bool) {
 	for _, l := range bill {
 		if l.Option == option {
@@ -78,7 +78,7 @@ func TestEachOptionIsPaidForOnlyWhereItIsOn(t *testing.T) {
 	without, with := bill(t, nil), bill(t, map[string]string{"CreateFront": "true", "PurchaseProvisionedConcurrency": "700"})
 	front, on := dollars(with, "front")
 	if want := 5 + float64(s.WebACLRules) + 0.10*float64(s.FrontAlarmMetrics); !on || math.Abs(front-want) > 1e-9 || math.Abs(Sum(with)-Sum(without)-want) > 1e-9 {
-		t.Errorf("the front costs $%.2f (on: %t) and makes $%.2f of $%.2f, want $%.2f more", front, on, Sum(with), Sum(without), want)
+		t.Errorf("the front costs $%.2f (on: %t), the total is $%.2f with it and $%.2f without, want $%.2f more", front, on, Sum(with), Sum(without), want)
 	}
 	own := bill(t, map[string]string{"CreateFront": "true", "FrontWebAclArn": "arn:aws:wafv2:us-east-1:123456789012:global/webacl/a/b"})
 	if got, want := Sum(own)-Sum(without), 0.10*float64(s.FrontAlarmMetrics); math.Abs(got-want) > 1e-9 {
@@ -111,7 +111,7 @@ func TestEveryLineNamesItsPricesSource(t *testing.T) {
 
 var row = regexp.MustCompile(`(?m)^\| ([a-z ()A-Z]+) \| \$([0-9.]+) \|`)
 
-func TestTheDocumentsBillIsTheOneThatIsPrinted(t *testing.T) {
+func TestTheDocumentsBillMatchesThePrintedOne(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "infra", "docs", "DEPLOYING.md"))
 	if err != nil {
 		t.Fatal(err)

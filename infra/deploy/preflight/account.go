@@ -16,18 +16,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 )
 
-// programTime bounds one call of another program.
+// programTime bounds one run of another program.
 const programTime = time.Minute
 
-// Program is a command line that answers in JSON or in lines. Its first word is
-// the program.
+// Program is a command that prints JSON or lines. Its first word is the program.
 type Program struct {
 	Words []string
-	Env   []string // besides this process's own
+	Env   []string // in addition to this process's environment
 }
 
-// AWS is the AWS CLI for a region; what the SDK's packages in use do not speak is
-// asked through it.
+// AWS returns the AWS CLI for a region, for services whose SDK package is not used here.
 func AWS(region string) Program {
 	p := Program{Words: []string{"aws"}, Env: []string{"AWS_PAGER=", "AWS_DEFAULT_OUTPUT=json"}}
 	if region != "" {
@@ -36,7 +34,7 @@ func AWS(region string) Program {
 	return p
 }
 
-// Run returns what the program prints. The error holds what it complains of.
+// Run returns the program's output. An error includes its standard error.
 func (p Program) Run(ctx context.Context, arguments ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, programTime)
 	defer cancel()
@@ -59,7 +57,7 @@ func (p Program) Into(ctx context.Context, answer any, arguments ...string) erro
 		return err
 	}
 	if err := json.Unmarshal(out, answer); err != nil {
-		return fmt.Errorf("read what %s %s prints: %w", p.Words[0], strings.Join(arguments, " "), err)
+		return fmt.Errorf("read the output of %s %s: %w", p.Words[0], strings.Join(arguments, " "), err)
 	}
 	return nil
 }
@@ -107,7 +105,7 @@ func (c Cloud) Limits(ctx context.Context, stack string) (Limits, error) {
 	return l, err
 }
 
-// reserved is what the stack's functions have reserved so far.
+// reserved returns the concurrency that the stack's functions have reserved so far.
 func (c Cloud) reserved(ctx context.Context, stack string) (int, error) {
 	var stacks struct {
 		StackSummaries []struct{ StackName, StackStatus string }

@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// cloud is an account whose Lambda, DynamoDB and AWS CLI are of this test.
+// cloud returns an account whose Lambda, DynamoDB and AWS CLI the test provides.
 func cloud(t *testing.T, handler http.Handler, cli string) Cloud {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -40,7 +40,7 @@ func cloud(t *testing.T, handler http.Handler, cli string) Cloud {
 	}
 }
 
-// services answers what Lambda and DynamoDB are asked here.
+// services answers the calls of Lambda and DynamoDB.
 func services(t *testing.T) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /2016-08-19/account-settings", func(w http.ResponseWriter, _ *http.Request) {
@@ -55,7 +55,7 @@ func services(t *testing.T) http.Handler {
 	})
 	mux.HandleFunc("POST /", func(w http.ResponseWriter, r *http.Request) {
 		if target := r.Header.Get("X-Amz-Target"); target != "DynamoDB_20120810.DescribeLimits" {
-			t.Errorf("DynamoDB is asked %q", target)
+			t.Errorf("DynamoDB got %q", target)
 		}
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 		io.WriteString(w, `{"AccountMaxWriteCapacityUnits":80000,"TableMaxWriteCapacityUnits":40000}`)
@@ -74,7 +74,7 @@ const cli = `case "$*" in
 esac
 `
 
-func TestLimitsAreThoseTheServicesTell(t *testing.T) {
+func TestLimitsComeFromTheServices(t *testing.T) {
 	c := cloud(t, services(t), cli)
 	got, err := c.Limits(t.Context(), "shop")
 	want := Limits{
@@ -99,7 +99,7 @@ func TestAServiceThatRefusesIsAnError(t *testing.T) {
 	for name, c := range map[string]Cloud{
 		"Lambda and DynamoDB": cloud(t, refuse, cli),
 		"the AWS CLI":         cloud(t, services(t), "echo no credentials >&2; exit 255\n"),
-		"no JSON":             cloud(t, services(t), "echo hello\n"),
+		"not JSON":            cloud(t, services(t), "echo hello\n"),
 		"no AWS CLI":          {CLI: Program{Words: []string{filepath.Join(t.TempDir(), "aws")}}},
 	} {
 		if l, err := c.Limits(t.Context(), "shop"); err == nil {
@@ -108,7 +108,7 @@ func TestAServiceThatRefusesIsAnError(t *testing.T) {
 	}
 }
 
-func TestTheAWSCLIIsAskedForTheRegionAndNeverForPages(t *testing.T) {
+func TestTheAWSCLIIsCalledWithTheRegionAndWithoutAPager(t *testing.T) {
 	p := AWS("eu-west-1")
 	if diff := cmp.Diff([]string{"aws", "--region", "eu-west-1"}, p.Words); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -118,7 +118,7 @@ func TestTheAWSCLIIsAskedForTheRegionAndNeverForPages(t *testing.T) {
 	}
 }
 
-// openID is an issuer over TLS. What it says can be spoilt.
+// openID starts an issuer over TLS; spoil may change its documents.
 func openID(t *testing.T, spoil func(document, keys map[string]any)) (issuer string, d Discovery) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
@@ -144,16 +144,16 @@ func openID(t *testing.T, spoil func(document, keys map[string]any)) (issuer str
 	return server.URL, Discovery{Client: server.Client()}
 }
 
-func TestAnIssuerIsOneThatAPIGatewayAccepts(t *testing.T) {
+func TestAnIssuerIsAcceptedIfAPIGatewayAcceptsIt(t *testing.T) {
 	issuer, d := openID(t, nil)
 	if err := d.Check(t.Context(), issuer); err != nil {
 		t.Error(err)
 	}
 	for name, spoil := range map[string]func(document, keys map[string]any){
 		"another issuer's document": func(d, _ map[string]any) { d["issuer"] = "https://other.test" },
-		"a slash more":              func(d, _ map[string]any) { d["issuer"] = d["issuer"].(string) + "/" },
+		"an extra slash":            func(d, _ map[string]any) { d["issuer"] = d["issuer"].(string) + "/" },
 		"keys over plain http":      func(d, _ map[string]any) { d["jwks_uri"] = "http://keys.test" },
-		"keys that are not there":   func(d, _ map[string]any) { d["jwks_uri"] = d["issuer"].(string) + "/none" },
+		"missing keys":              func(d, _ map[string]any) { d["jwks_uri"] = d["issuer"].(string) + "/none" },
 		"no RSA key":                func(_, k map[string]any) { k["keys"] = []any{map[string]string{"kty": "EC"}} },
 		"no key":                    func(_, k map[string]any) { delete(k, "keys") },
 	} {
@@ -164,14 +164,14 @@ func TestAnIssuerIsOneThatAPIGatewayAccepts(t *testing.T) {
 	}
 }
 
-func TestAnIssuerThatIsNotReachedOverHTTPSIsRefused(t *testing.T) {
+func TestAnIssuerWithoutHTTPSIsRefused(t *testing.T) {
 	issuer, d := openID(t, nil)
 	for _, address := range []string{"", "https://", strings.Replace(issuer, "https", "http", 1), "issuer.test", issuer + "/tenant"} {
 		if err := d.Check(t.Context(), address); err == nil {
 			t.Errorf("%q: accepted", address)
 		}
 	}
-	// A certificate that nobody vouches for.
+	// A client that does not trust the test server's certificate.
 	strict := Discovery{Client: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{}}}}
 	if err := strict.Check(t.Context(), issuer); err == nil {
 		t.Error("an unknown certificate is accepted")

@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	// issuerTime bounds one request to an issuer. API Gateway itself gives a
-	// JWKS endpoint 1.5 s.
+	// issuerTime bounds one request to an issuer. API Gateway waits 1.5 s for a JWKS
+	// endpoint.
 	issuerTime = 5 * time.Second
-	// maxDocument is the longest document that is read, in bytes.
+	// maxDocument is the maximum length of a document, in bytes.
 	maxDocument = 1 << 20
 )
 
-// Discovery asks issuers as API Gateway does: over https, for the discovery
-// document and the keys which that names.
+// Discovery reads an issuer's documents as API Gateway does: over https, first the discovery
+// document, then the keys at its jwks_uri.
 type Discovery struct{ Client *http.Client }
 
-// Check reads the issuer's discovery document and its keys. The error says why
-// API Gateway would let nobody in.
+// Check reads the issuer's discovery document and its keys. The error says why API Gateway
+// would refuse all tokens.
 func (d Discovery) Check(ctx context.Context, issuer string) error {
 	u, err := url.Parse(issuer)
 	if err != nil || u.Scheme != "https" || u.Host == "" {
-		return fmt.Errorf("not an https address, which API Gateway needs")
+		return fmt.Errorf("not an https address, which API Gateway requires")
 	}
 	var document struct {
 		Issuer string `json:"issuer"`
@@ -56,7 +56,7 @@ func (d Discovery) Check(ctx context.Context, issuer string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("it publishes no RSA key, and API Gateway verifies no other")
+	return fmt.Errorf("it publishes no RSA key, and API Gateway accepts only RSA")
 }
 
 func (d Discovery) get(ctx context.Context, address string, into any) error {
@@ -64,19 +64,19 @@ func (d Discovery) get(ctx context.Context, address string, into any) error {
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return fmt.Errorf("ask issuer: %w", err)
+		return fmt.Errorf("call issuer: %w", err)
 	}
 	response, err := d.Client.Do(request)
 	if err != nil {
-		return fmt.Errorf("ask issuer: %w", err)
+		return fmt.Errorf("call issuer: %w", err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxDocument))
 	if err != nil {
-		return fmt.Errorf("ask issuer: %w", err)
+		return fmt.Errorf("call issuer: %w", err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %d", address, response.StatusCode)
+		return fmt.Errorf("%s answered %d", address, response.StatusCode)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
 		return fmt.Errorf("%s is not JSON: %w", address, err)

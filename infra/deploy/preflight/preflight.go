@@ -1,9 +1,8 @@
-// Package preflight says before a deployment whether it can succeed: whether the
-// account's quotas hold what the template asks, and whether the parameters make
-// sense for an opening day.
+// Package preflight checks before a deployment whether it can succeed: whether the account's
+// quotas meet the template's demand, and whether the parameters are sound for an opening day.
 //
-// It contains AWS's quotas and this project's rules of configuration. It only
-// reads. What could not be read is a failure, not a pass.
+// It contains AWS's quotas and this project's configuration rules. It makes no changes. A
+// value that cannot be read is a failure.
 package preflight
 
 import (
@@ -26,7 +25,7 @@ const (
 	Failed  Verdict = "FAIL"
 )
 
-// Finding is one line of the answer.
+// Finding is the result of one check.
 type Finding struct {
 	Verdict Verdict
 	Check   string
@@ -36,33 +35,33 @@ type Finding struct {
 // Limits are what an account allows in the deployment's region.
 type Limits struct {
 	Account string
-	// Concurrency is Lambda's quota; Unreserved is what of it no function has
-	// reserved; Own is what this very stack has reserved of it so far.
+	// Concurrency is Lambda's quota, Unreserved the part of it that no function has
+	// reserved, and Own the part that this stack has reserved so far.
 	Concurrency, Unreserved, Own int
-	// TableWrites is the most write units a second of one table.
+	// TableWrites is the maximum number of write units per second of one table.
 	TableWrites int
-	// Rate and Burst are API Gateway's, for all APIs of the account together.
+	// Rate and Burst are API Gateway's limits for all APIs of the account together.
 	Rate  float64
 	Burst int
 }
 
-// Account answers what is allowed there.
+// Account returns an account's limits.
 type Account interface {
 	Limits(ctx context.Context, stack string) (Limits, error)
 }
 
-// Tree answers what is not committed in the work tree, a line for each file.
+// Tree lists the uncommitted files of the work tree, a line for each.
 type Tree interface {
 	Uncommitted(ctx context.Context) ([]string, error)
 }
 
-// Issuers reads the discovery document of an issuer.
+// Issuers checks an issuer.
 type Issuers interface {
 	Check(ctx context.Context, issuer string) error
 }
 
-// Deployment is what is to be judged. An absent Account is not asked: then the
-// quotas are not checked, and a finding says so. The same goes for Issuers.
+// Deployment is the deployment to check. Without an Account the quotas are not checked, and
+// a finding says so. The same applies to Issuers.
 type Deployment struct {
 	Stack      string
 	Production bool
@@ -86,11 +85,11 @@ func Run(ctx context.Context, d Deployment) []Finding {
 	return r.findings
 }
 
-// ErrFailed: at least one check failed.
+// ErrFailed means that at least one check failed.
 var ErrFailed = errors.New("the preflight failed")
 
-// Print writes the findings as a table; the error is ErrFailed if one of them
-// must stop the deployment.
+// Print writes the findings as a table; the error is ErrFailed if one of them must stop the
+// deployment.
 func Print(w io.Writer, findings []Finding) error {
 	failed := 0
 	for _, f := range findings {
@@ -111,7 +110,7 @@ func (r *report) add(v Verdict, check, format string, values ...any) {
 	r.findings = append(r.findings, Finding{v, check, fmt.Sprintf(format, values...)})
 }
 
-// check adds a finding that is fine or a failure.
+// check adds a finding: OK if fine, otherwise Failed.
 func (r *report) check(fine bool, check, format string, values ...any) {
 	v := Failed
 	if fine {

@@ -13,7 +13,7 @@ import (
 
 var now = time.Date(2026, 11, 10, 12, 0, 0, 0, time.UTC)
 
-// account is one with AWS's default quotas.
+// account is an account with AWS's default quotas.
 type account struct {
 	limits Limits
 	fault  error
@@ -37,7 +37,7 @@ type issuersSay map[string]error
 
 func (i issuersSay) Check(_ context.Context, issuer string) error { return i[issuer] }
 
-// sound is a production deployment that nothing is wrong with.
+// sound returns a production deployment without faults.
 func sound() Deployment {
 	return Deployment{
 		Stack: "shop", Production: true, Account: usual(), Issuers: issuersSay{}, Tree: committed{}, Now: now,
@@ -60,7 +60,7 @@ func sound() Deployment {
 	}
 }
 
-// failed are the checks that failed, in a line.
+// failed returns the failed checks, a line for each.
 func failed(findings []Finding) string {
 	var out []string
 	for _, f := range findings {
@@ -84,11 +84,11 @@ func TestASoundDeploymentPasses(t *testing.T) {
 		}
 	}
 	if asked := d.Account.(*account).asked; asked != "shop" {
-		t.Errorf("asked for stack %q", asked)
+		t.Errorf("read the limits for stack %q", asked)
 	}
 }
 
-func TestARollBackOnTheDayIsNotStoppedByWhatIsOver(t *testing.T) {
+func TestARollbackOnTheDayIsNotStoppedByPastSchedules(t *testing.T) {
 	d := sound()
 	d.Demand.Functions[2].Schedules[0].Expression = "at(2026-11-10T19:59:59)" // 11:59:59Z
 	for i := range d.Demand.Functions[0].Warming {
@@ -99,23 +99,23 @@ func TestARollBackOnTheDayIsNotStoppedByWhatIsOver(t *testing.T) {
 		if f.Verdict == Failed {
 			t.Errorf("%s: %s", f.Check, f.Says)
 		}
-		if f.Verdict == Warning && strings.Contains(f.Says, "is over") {
+		if f.Verdict == Warning && strings.Contains(f.Says, "is in the past") {
 			over++
 		}
 	}
 	if over != 2 {
-		t.Errorf("%d warnings of what is over, want those of the schedule and of the warming", over)
+		t.Errorf("%d warnings about the past, want those of the schedule and of the warming", over)
 	}
 }
 
-func TestAScheduleThatIsOffAndWouldSeedASaleIsAWarning(t *testing.T) {
+func TestADisabledSeedingScheduleIsAWarning(t *testing.T) {
 	for input, want := range map[string]int{sound().Demand.Functions[2].Schedules[0].Input: 1, "{}": 0, `{"action":"pause"}`: 0, "": 0} {
 		d := sound()
 		s := &d.Demand.Functions[2].Schedules[0]
 		s.Enabled, s.Input = false, input
 		warnings := 0
 		for _, f := range Run(t.Context(), d) {
-			if f.Verdict == Warning && strings.Contains(f.Says, "is not seeded by itself") {
+			if f.Verdict == Warning && strings.Contains(f.Says, "will not be seeded automatically") {
 				warnings++
 			}
 		}
@@ -125,7 +125,7 @@ func TestAScheduleThatIsOffAndWouldSeedASaleIsAWarning(t *testing.T) {
 	}
 }
 
-func TestWhatCannotSucceedIsStopped(t *testing.T) {
+func TestADeploymentThatCannotSucceedIsStopped(t *testing.T) {
 	tests := []struct {
 		name, says string
 		spoil      func(*Deployment)
@@ -136,17 +136,17 @@ func TestWhatCannotSucceedIsStopped(t *testing.T) {
 		{"a parameter that CloudFormation refuses", `LogLevel="LOUD": it is not`, func(d *Deployment) {
 			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "LogLevel", Value: "LOUD", Problem: "it is not one of them"})
 		}},
-		{"users are asked about in the clear", "must begin with https:// outside of loopback", func(d *Deployment) {
+		{"an eligibility check over plain http", "must begin with https:// outside of loopback", func(d *Deployment) {
 			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "EligibilityUrl", Value: "http://check.example.com/?key=k"})
 		}},
-		{"nobody is told in production", "nobody is told", func(d *Deployment) { d.Demand.Parameters[0].Value = "" }},
+		{"no recipient of alarms in production", "no recipient", func(d *Deployment) { d.Demand.Parameters[0].Value = "" }},
 		{"test users outside dev", "test users: AllowTestUsers=true", func(d *Deployment) {
 			d.Production = false
 			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "AllowTestUsers", Value: "true"})
 		}},
-		{"a message is seen again too early", "hides a message for 30 s", func(d *Deployment) { d.Demand.Functions[1].Sources[0].Visibility = 30 }},
-		{"a schedule that is none", "parse schedule", func(d *Deployment) { d.Demand.Functions[2].Schedules[0].Expression = "tomorrow" }},
-		{"a time zone that is none", "load time zone", func(d *Deployment) { d.Demand.Functions[2].Schedules[0].Timezone = "Local" }},
+		{"a message that reappears too early", "hides a message for 30 s", func(d *Deployment) { d.Demand.Functions[1].Sources[0].Visibility = 30 }},
+		{"an invalid schedule", "parse schedule", func(d *Deployment) { d.Demand.Functions[2].Schedules[0].Expression = "tomorrow" }},
+		{"an invalid time zone", "load time zone", func(d *Deployment) { d.Demand.Functions[2].Schedules[0].Timezone = "Local" }},
 		{"a sale that opens before it is seeded", "opens at 2026-11-11T01:00:00Z, before it is seeded", func(d *Deployment) {
 			d.Demand.Functions[2].Schedules[0].Input = `{"action":"create","saleId":"s","opensAt":"2026-11-11T01:00:00Z","closesAt":"2026-11-11T14:00:00Z"}`
 		}},
@@ -159,33 +159,33 @@ func TestWhatCannotSucceedIsStopped(t *testing.T) {
 		{"a scheduled edit without an instant", `pause needs "at"`, func(d *Deployment) {
 			d.Demand.Functions[2].Schedules[0].Input = `{"action":"pause","saleId":"s"}`
 		}},
-		{"an input that is no JSON", "no JSON object", func(d *Deployment) { d.Demand.Functions[2].Schedules[0].Input = "{" }},
+		{"an input that is not JSON", "not a JSON object", func(d *Deployment) { d.Demand.Functions[2].Schedules[0].Input = "{" }},
 		{"a rule of the template that does not hold", "give JwtIssuer", func(d *Deployment) { d.Demand.Broken = []string{"give JwtIssuer"} }},
-		{"a warming that is none", "parse schedule", func(d *Deployment) { d.Demand.Functions[0].Warming[0].Expression = "" }},
-		{"a cooling before the warming", "before what it ends", func(d *Deployment) { d.Demand.Functions[0].Warming[1].Expression = "at(2026-11-11T19:00:00)" }},
-		{"an issuer that nobody can reach", "https://i.test: connection refused", func(d *Deployment) {
+		{"an invalid warming schedule", "parse schedule", func(d *Deployment) { d.Demand.Functions[0].Warming[0].Expression = "" }},
+		{"a cooling before the warming", "before the start of", func(d *Deployment) { d.Demand.Functions[0].Warming[1].Expression = "at(2026-11-11T19:00:00)" }},
+		{"an unreachable issuer", "https://i.test: connection refused", func(d *Deployment) {
 			d.Issuers = issuersSay{"https://i.test": errors.New("connection refused")}
 		}},
 		{"a work tree with changes in production", "1 files are not committed, the first: M x.go", func(d *Deployment) { d.Tree = committed{" M x.go"} }},
-		{"an account that does not answer", "does not answer: no credentials", func(d *Deployment) {
+		{"an account that does not answer", "cannot be read: no credentials", func(d *Deployment) {
 			d.Account = &account{fault: errors.New("no credentials")}
 		}},
-		{"more reserved than the account has", "of which 519 can still be taken", func(d *Deployment) { d.Account.(*account).limits.Unreserved = 619 }},
-		{"a new account's ten", "allows 10, of which 0 can", func(d *Deployment) {
+		{"more reserved than the account has", "of which 519 can be reserved", func(d *Deployment) { d.Account.(*account).limits.Unreserved = 619 }},
+		{"a new account's quota of ten", "allows 10, of which 0 can", func(d *Deployment) {
 			d.Account.(*account).limits.Concurrency, d.Account.(*account).limits.Unreserved = 10, 10
 		}},
-		{"provisioned without a reservation does not fit either", "reserved 20 and provisioned 900 besides", func(d *Deployment) {
+		{"too much provisioned without a reservation", "reserved 20 and provisioned 900 more", func(d *Deployment) {
 			d.Demand.Functions[0].Reserved, d.Demand.Functions[0].Provisioned = 0, 900
 		}},
-		{"more provisioned than reserved", "Buy: 501 provisioned of 500 reserved", func(d *Deployment) { d.Demand.Functions[0].Provisioned = 501 }},
-		{"a poller beyond its function", "its poller may run 21, of 20 reserved", func(d *Deployment) { d.Demand.Functions[1].Sources[0].MaxConcurrency = 21 }},
-		{"a table warmer than the quota", "warm 50,000, at most the quota; the account allows a table 40,000", func(d *Deployment) {
+		{"more provisioned than reserved", "Buy: 501 provisioned, but 500 reserved", func(d *Deployment) { d.Demand.Functions[0].Provisioned = 501 }},
+		{"a poller beyond its function", "its poller may run 21, but 20 are reserved", func(d *Deployment) { d.Demand.Functions[1].Sources[0].MaxConcurrency = 21 }},
+		{"a table warmer than the quota", "warm 50,000, at most the quota; the account allows 40,000", func(d *Deployment) {
 			d.Demand.Tables[0].WarmWrites, d.Demand.Tables[0].MaxWrite = 50_000, 0
 		}},
 		{"a table limited beyond the quota", "at most 40,001", func(d *Deployment) { d.Demand.Tables[0].MaxWrite = 40_001 }},
 		{"a table warmer than its own limit", "above its own limit of 10000", func(d *Deployment) { d.Demand.Tables[0].MaxWrite = 10_000 }},
-		{"a table that is to be colder than any", "below the 4000", func(d *Deployment) { d.Demand.Tables[0].WarmWrites = 3999 }},
-		{"a throttle above the account's", "10,001 requests a second", func(d *Deployment) { d.Demand.Rate = 10_001 }},
+		{"a warm throughput below a new table's", "below the 4000", func(d *Deployment) { d.Demand.Tables[0].WarmWrites = 3999 }},
+		{"a throttle above the account's", "10,001 requests per second", func(d *Deployment) { d.Demand.Rate = 10_001 }},
 		{"a burst above the account's", "a burst of 5,001", func(d *Deployment) { d.Demand.Burst = 5001 }},
 	}
 	for _, tt := range tests {
@@ -194,7 +194,7 @@ func TestWhatCannotSucceedIsStopped(t *testing.T) {
 			tt.spoil(&d)
 			findings := Run(t.Context(), d)
 			if got := failed(findings); !strings.Contains(got, tt.says) || strings.Contains(got, "\n") {
-				t.Errorf("failed:\n%s\nwant one that says %q", got, tt.says)
+				t.Errorf("failed:\n%s\nwant a failure with %q", got, tt.says)
 			}
 			var table strings.Builder
 			if err := Print(&table, findings); !errors.Is(err, ErrFailed) {
@@ -204,19 +204,19 @@ func TestWhatCannotSucceedIsStopped(t *testing.T) {
 	}
 }
 
-func TestWhatIsAllRightElsewhereStopsNothing(t *testing.T) {
+func TestAcceptableDeploymentsAreNotStopped(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*Deployment)
 	}{
-		{"changes in a work tree, when trying out", func(d *Deployment) { d.Production, d.Tree = false, committed{"?? x"} }},
+		{"uncommitted changes outside production", func(d *Deployment) { d.Production, d.Tree = false, committed{"?? x"} }},
 		{"test users in dev", func(d *Deployment) {
 			d.TestUsers = true
 			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "AllowTestUsers", Value: "true"})
 		}},
-		{"nobody told, when trying out", func(d *Deployment) { d.Production, d.Demand.Parameters = false, nil }},
+		{"no recipient of alarms outside production", func(d *Deployment) { d.Production, d.Demand.Parameters = false, nil }},
 		{"an account that is not asked", func(d *Deployment) { d.Account, d.Issuers = nil, nil }},
-		{"an issuer that the deployment makes", func(d *Deployment) { d.Demand.Issuers = nil }},
+		{"an issuer that the deployment creates", func(d *Deployment) { d.Demand.Issuers = nil }},
 		{"a schedule that is off", func(d *Deployment) {
 			s := &d.Demand.Functions[2].Schedules[0]
 			s.Enabled, s.Expression = false, "at(2020-01-01T00:00:00)"
@@ -225,7 +225,7 @@ func TestWhatIsAllRightElsewhereStopsNothing(t *testing.T) {
 			l := &d.Account.(*account).limits
 			l.Unreserved, l.Own = 480, 520
 		}},
-		{"just what fits", func(d *Deployment) { d.Demand.Functions[0].Reserved = 880 }},
+		{"exactly what fits", func(d *Deployment) { d.Demand.Functions[0].Reserved = 880 }},
 		{"topics instead of an address", func(d *Deployment) {
 			const topic = "arn:aws:sns:us-east-1:123456789012:ops"
 			d.Demand.Parameters = []demand.Parameter{{Name: "PageTopicArn", Value: topic}, {Name: "TicketTopicArn", Value: topic}}
@@ -245,7 +245,7 @@ func TestWhatIsAllRightElsewhereStopsNothing(t *testing.T) {
 	}
 }
 
-func TestWhatWasNotAskedIsAWarning(t *testing.T) {
+func TestSkippedChecksAreWarnings(t *testing.T) {
 	d := sound()
 	d.Account, d.Issuers = nil, nil
 	warnings := 0

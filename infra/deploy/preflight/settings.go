@@ -15,12 +15,12 @@ import (
 	"flashsale/shared/eligibility"
 )
 
-// deliveries is how many times a function's timeout must fit into the time for
-// which a message is hidden: the Lambda guide's rule for queues.
+// deliveries is the Lambda guide's rule for queues: the visibility timeout must be at least
+// this many times the function's timeout.
 const deliveries = 6
 
-// alarmTopics replace the stack's own topics, which only AlarmEmail is told of. Where
-// real orders are taken, both must reach somebody.
+// alarmTopics replace the stack's own topics, whose only subscriber is AlarmEmail. In
+// production both must have a recipient.
 var alarmTopics = []string{"PageTopicArn", "TicketTopicArn"}
 
 func parameters(r *report, d Deployment) {
@@ -29,7 +29,7 @@ func parameters(r *report, d Deployment) {
 		switch {
 		case p.Missing:
 			fine = false
-			r.add(Failed, "parameters", "%s has no value: put it into the file's section or into PARAMETERS", p.Name)
+			r.add(Failed, "parameters", "%s has no value: set it in the file's section or in PARAMETERS", p.Name)
 		case p.Problem != "":
 			fine = false
 			r.add(Failed, "parameters", "%s=%q: %s", p.Name, p.Value, p.Problem)
@@ -46,16 +46,16 @@ func parameters(r *report, d Deployment) {
 		r.add(Failed, "parameters", "%s", rule)
 	}
 	if fine {
-		r.add(OK, "parameters", "%d, every one with a value that CloudFormation takes", len(d.Demand.Parameters))
+		r.add(OK, "parameters", "%d, all with values that CloudFormation accepts", len(d.Demand.Parameters))
 	}
 	if value(d.Demand, "AllowTestUsers") == "true" {
-		r.check(d.TestUsers, "test users", "AllowTestUsers=true: whoever has the account's credentials signs in as any user; only dev may")
+		r.check(d.TestUsers, "test users", "AllowTestUsers=true lets anyone with the account's credentials sign in as any user; only dev may have it")
 	}
 	if d.Production {
 		email := value(d.Demand, "AlarmEmail")
 		topics := slices.DeleteFunc([]string{value(d.Demand, alarmTopics[0]), value(d.Demand, alarmTopics[1])}, func(s string) bool { return s == "" })
 		if email == "" && len(topics) < len(alarmTopics) {
-			r.add(Failed, "alarms", "nobody is told: set AlarmEmail, or both of %s", strings.Join(alarmTopics, " and "))
+			r.add(Failed, "alarms", "no recipient: set AlarmEmail or both of %s", strings.Join(alarmTopics, " and "))
 		} else {
 			r.add(OK, "alarms", "%s", strings.Join(append(topics, email), " "))
 		}
@@ -92,7 +92,7 @@ func schedules(r *report, d Deployment) {
 			}
 			var request seeding
 			if json.Unmarshal([]byte(s.Input), &request) == nil && request.Action == "create" {
-				r.add(Warning, "schedule "+s.Name, "it is off: sale %q is not seeded by itself", request.SaleID)
+				r.add(Warning, "schedule "+s.Name, "it is off: sale %q will not be seeded automatically", request.SaleID)
 			}
 		}
 		if len(f.Warming) > 0 {
@@ -102,9 +102,9 @@ func schedules(r *report, d Deployment) {
 	}
 }
 
-// errOver: it would have happened before now. On the day of a sale that is as it
-// should be: who rolls back then deploys the same parameters once more.
-var errOver = errors.New("it will never run again; on the day of its sale that is fine")
+// errOver means that a schedule is in the past. That is normal on the day of a sale: a
+// rollback deploys the same parameters again.
+var errOver = errors.New("it will not run again; this is normal on the day of its sale")
 
 func (r *report) unlessOver(err error, check, says string) {
 	if errors.Is(err, errOver) {
@@ -114,7 +114,7 @@ func (r *report) unlessOver(err error, check, says string) {
 	r.check(err == nil, check, "%s%s", says, text(err))
 }
 
-// seeding is as much of SeedFunction's request as tells whether it comes in time.
+// seeding is the part of SeedFunction's request that says whether it comes in time.
 type seeding struct {
 	Action, SaleID, At string
 	OpensAt, ClosesAt  string
@@ -127,18 +127,18 @@ func schedule(s demand.Schedule, now time.Time) (string, error) {
 	}
 	next, ok := expression.Next(now)
 	if !ok {
-		return "", fmt.Errorf("%s (%s) is over: %w", s.Expression, s.Timezone, errOver)
+		return "", fmt.Errorf("%s (%s) is in the past: %w", s.Expression, s.Timezone, errOver)
 	}
 	says := "next at " + next.UTC().Format(time.RFC3339)
 	if strings.TrimSpace(s.Input) == "" {
 		return says, nil
 	}
 	if strings.Contains(s.Input, "<aws.scheduler.") {
-		return says, nil // what the scheduler puts in there makes it whole
+		return says, nil // incomplete until the scheduler fills in its values
 	}
 	var request seeding
 	if err := json.Unmarshal([]byte(s.Input), &request); err != nil {
-		return says, fmt.Errorf("its input is no JSON object: %w", err)
+		return says, fmt.Errorf("its input is not a JSON object: %w", err)
 	}
 	switch request.Action {
 	case "create":
@@ -166,8 +166,8 @@ func schedule(s demand.Schedule, now time.Time) (string, error) {
 	return says + ", for sale " + strconv.Quote(request.SaleID) + " which opens at " + request.OpensAt, nil
 }
 
-// warming says when environments are started ahead. They must be let go, too, and
-// later: until then they cost money.
+// warming says when environments are provisioned. They cost money until they are released,
+// so a later release is required.
 func warming(all []demand.Warming, now time.Time) (string, error) {
 	var says, over []string
 	var last time.Time
@@ -182,24 +182,24 @@ func warming(all []demand.Warming, now time.Time) (string, error) {
 			over = append(over, fmt.Sprintf("%s: %s (%s)", w.Name, w.Expression, w.Timezone))
 			continue
 		case strings.HasPrefix(w.Expression, "at(") && next.Before(last):
-			return "", fmt.Errorf("%s at %s is before what it ends", w.Name, next.UTC().Format(time.RFC3339))
+			return "", fmt.Errorf("%s at %s is before the start of what it ends", w.Name, next.UTC().Format(time.RFC3339))
 		}
 		last = next
 		says = append(says, fmt.Sprintf("%d environments at %s", w.Environments, next.UTC().Format(time.RFC3339)))
 	}
 	if len(over) > 0 {
-		return strings.Join(says, ", "), fmt.Errorf("%s is over: %w", strings.Join(over, ", "), errOver)
+		return strings.Join(says, ", "), fmt.Errorf("%s is in the past: %w", strings.Join(over, ", "), errOver)
 	}
 	return strings.Join(says, ", "), nil
 }
 
 func issuers(ctx context.Context, r *report, d Deployment) {
 	if len(d.Demand.Issuers) == 0 {
-		r.add(OK, "issuer", "none is known before the deployment")
+		r.add(OK, "issuer", "unknown before the deployment")
 	}
 	for _, issuer := range d.Demand.Issuers {
 		if d.Issuers == nil {
-			r.add(Warning, "issuer", "%s was not asked", issuer)
+			r.add(Warning, "issuer", "%s was not checked", issuer)
 			continue
 		}
 		err := d.Issuers.Check(ctx, issuer)
@@ -226,7 +226,7 @@ func tree(ctx context.Context, r *report, d Deployment) {
 	}
 }
 
-// text puts an error behind what a finding says.
+// text formats an error for the end of a finding.
 func text(err error) string {
 	if err == nil {
 		return ""
@@ -234,7 +234,7 @@ func text(err error) string {
 	return ": " + err.Error()
 }
 
-// grouped writes a number with a comma between thousands.
+// grouped formats a number with commas between thousands.
 func grouped(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {

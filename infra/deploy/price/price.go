@@ -1,7 +1,7 @@
-// Package price turns what a run has used into dollars. All prices of the project
-// stand in its file prices.go.
+// Package price converts a run's usage into dollars. All prices of the project are in its
+// file prices.go.
 //
-// It contains AWS's price list; its callers count the use.
+// It contains AWS's price list; its callers measure the usage.
 package price
 
 import (
@@ -9,13 +9,13 @@ import (
 	"io"
 )
 
-// Usage is what was counted.
+// Usage is a measured usage.
 type Usage struct {
-	Requests    float64 // of the API, without those that its throttle refused
+	Requests    float64 // to the API, without those refused by its throttle
 	Invocations float64
 	GBSeconds   float64 // in environments that were started on demand
-	// WarmGBSeconds are those in provisioned environments, and HeldGBSeconds are
-	// those for which the environments were provisioned, used or not.
+	// WarmGBSeconds is the duration in provisioned environments, HeldGBSeconds the time for
+	// which the environments were provisioned, used or not.
 	WarmGBSeconds, HeldGBSeconds float64
 	WriteUnits                   float64
 	ReadUnits                    float64
@@ -31,8 +31,8 @@ type Line struct {
 	Dollars float64
 }
 
-// Bill prices the use. Storage, metrics, traces, data transfer, warm throughput and
-// what costs money without being used are not in it, except provisioned concurrency.
+// Bill prices the usage. It does not include storage, metrics, traces, data transfer, warm
+// throughput or fixed costs, except provisioned concurrency.
 func Bill(l List, u Usage) []Line {
 	logs := u.LogBytes / (1 << 30)
 	var bill []Line
@@ -62,7 +62,7 @@ func Sum(bill []Line) float64 {
 	return total
 }
 
-// Print writes the bill as a table, and what so many orders cost each thousand.
+// Print writes the bill as a table, with the cost per 1,000 orders.
 func Print(w io.Writer, bill []Line, orders int64) {
 	for _, l := range bill {
 		fmt.Fprintf(w, "  %-35s %14.1f %-12s $%.6f\n", l.What, l.Counted, l.Unit, l.Dollars)

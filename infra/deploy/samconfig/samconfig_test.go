@@ -25,7 +25,7 @@ parameter_overrides = 7
 cached = true
 `
 
-func TestAnEnvironmentIsWhatItsSectionsSay(t *testing.T) {
+func TestAnEnvironmentIsReadFromItsSections(t *testing.T) {
 	got, err := Parse([]byte(file), "prod")
 	want := Environment{Name: "prod", StackName: "shop", Parameters: map[string]string{"A": "1", "B": "two words", "C": "x"}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -33,7 +33,7 @@ func TestAnEnvironmentIsWhatItsSectionsSay(t *testing.T) {
 	}
 }
 
-func TestACommandsSectionWinsOverTheOneForAllCommands(t *testing.T) {
+func TestACommandsSectionOverridesTheOneForAllCommands(t *testing.T) {
 	got, err := Parse([]byte(`[dev.global.parameters]
 stack_name = "a"
 region = "eu-west-1"
@@ -44,7 +44,7 @@ region = "us-east-1"`), "dev")
 	}
 }
 
-func TestAnEnvironmentThatIsNotThereIsNamedWithThoseThatAre(t *testing.T) {
+func TestTheErrorForAMissingEnvironmentListsTheOthers(t *testing.T) {
 	_, err := Parse([]byte(file), "staging")
 	if !errors.Is(err, ErrNoEnvironment) {
 		t.Errorf("%v, want %v", err, ErrNoEnvironment)
@@ -54,12 +54,12 @@ func TestAnEnvironmentThatIsNotThereIsNamedWithThoseThatAre(t *testing.T) {
 	}
 }
 
-func TestAFileThatSaysNothingCertainIsRefused(t *testing.T) {
+func TestAnAmbiguousFileIsRefused(t *testing.T) {
 	for name, text := range map[string]string{
-		"no TOML":            "[",
+		"not TOML":           "[",
 		"a number":           "[e.deploy.parameters]\nparameter_overrides = 7",
 		"a list of numbers":  "[e.deploy.parameters]\nparameter_overrides = [7]",
-		"no pair":            "[e.deploy.parameters]\nparameter_overrides = \"A\"",
+		"not a pair":         "[e.deploy.parameters]\nparameter_overrides = \"A\"",
 		"two words unquoted": "[e.deploy.parameters]\nparameter_overrides = [\"B=two words\"]",
 		"a stack of numbers": "[e.deploy.parameters]\nstack_name = 7",
 	} {
@@ -99,17 +99,17 @@ func TestOverridesAreReadAsTheSAMCLIReadsThem(t *testing.T) {
 	}
 }
 
-// `make deploy` takes each line that it is told for an argument of sam.
+// `make deploy` uses each line of the output as an argument of sam.
 func TestNoArgumentHasASecondLine(t *testing.T) {
 	for _, value := range []string{"x\n--no-confirm-changeset", "x\r"} {
 		e := Environment{Parameters: map[string]string{"A": value}}
 		if arguments, err := e.Arguments(); err == nil {
-			t.Errorf("%q is spelled %q", value, arguments)
+			t.Errorf("%q is formatted as %q", value, arguments)
 		}
 	}
 }
 
-func TestArgumentsSayTheSameAgain(t *testing.T) {
+func TestArgumentsAreReadBackUnchanged(t *testing.T) {
 	e := Environment{Parameters: map[string]string{"B": `{"a":"b c"}`, "A": "", "C": "it's"}}
 	again := Environment{Parameters: map[string]string{}}
 	arguments, err := e.Arguments()
@@ -127,11 +127,11 @@ func TestArgumentsSayTheSameAgain(t *testing.T) {
 	}
 }
 
-func TestAValueWithoutASpellingIsRefused(t *testing.T) {
+func TestAValueThatCannotBeExpressedIsRefused(t *testing.T) {
 	for _, value := range []string{`a\ b`, `a\"b`, `a\`} {
 		e := Environment{Parameters: map[string]string{"A": value}}
 		if got, err := e.Arguments(); err == nil {
-			t.Errorf("%s is spelled %s", value, got)
+			t.Errorf("%s is formatted as %s", value, got)
 		}
 	}
 }

@@ -11,22 +11,22 @@ import (
 	"flashsale/infra/client"
 )
 
-// A caller waits as long as it is told to, within these bounds.
+// Bounds of a caller's wait for a Retry-After.
 const minWait, maxWait = 50 * time.Millisecond, 5 * time.Second
 
 // call makes one request.
 type call func(context.Context) (client.Answer, error)
 
-// answer is what came back, or the error because of which nothing did.
+// answer is the answer to a request, or the error if there was none.
 type answer struct {
 	client.Answer
 	err error
 }
 
-// state is that of a claim or, on its page, of a sale.
+// state is the state of a claim or, on a sale's page, of the sale.
 func (a answer) state() string { return a.page().State }
 
-// page is what a sale's page says. What is no JSON object stays empty.
+// page decodes a sale's page; it is empty if the body is not a JSON object.
 func (a answer) page() (p struct{ SaleID, State string }) {
 	_ = json.Unmarshal(a.Body, &p)
 	return p
@@ -44,16 +44,16 @@ func (a answer) String() string {
 	return a.Answer.String()
 }
 
-// ask makes a request, and the same one again while it is only put off: a busy
-// system is no wrong one (P5).
+// ask makes a request and repeats it while the answer allows a retry: being busy is correct
+// behaviour (P5).
 func ask(ctx context.Context, bound time.Duration, request call) answer {
 	return until(ctx, bound, request, func(a answer) bool {
 		return a.err != nil || a.Status != http.StatusServiceUnavailable && a.Status != http.StatusTooManyRequests
 	})
 }
 
-// until repeats a request until an answer is fine or the bound is over, and
-// returns the last answer.
+// until repeats a request until an answer is fine or the time is up, and returns the last
+// answer.
 func until(ctx context.Context, bound time.Duration, request call, fine func(answer) bool) (a answer) {
 	end := time.Now().Add(bound)
 	for {

@@ -1,8 +1,8 @@
-// Package smoke makes one buyer's round through a running system: the public
-// page, the closed doors, one purchase, its repeats, its order id.
+// Package smoke tests a running system as one buyer: the public page, requests that must be
+// refused, one purchase, its repeats, its order id.
 //
-// It speaks HTTP and checks what the README promises; it knows neither table nor queue. It
-// sends about a dozen requests.
+// It uses HTTP, without the table and the queue, and checks the README's promises. It sends
+// about a dozen requests.
 package smoke
 
 import (
@@ -15,18 +15,18 @@ import (
 	"flashsale/infra/client"
 )
 
-// Round is one round.
+// Round is one smoke test.
 type Round struct {
 	URL   string // of the API, without a slash at the end
 	Sale  string // an open sale
-	Token string // of a user who has no claim there; empty leaves the purchase out
+	Token string // of a user without a claim in the sale; empty: skip the purchase
 	Key   string // the purchase's Idempotency-Key, new for each round
-	// LastUnit says that the sale has one unit: after the purchase it is sold out.
+	// LastUnit means that the sale has one unit and is sold out after the purchase.
 	LastUnit bool
-	// Receipt, if not nil, asks for the sale's books when the order stands: it says them
-	// in a few words, or why they do not balance.
+	// Receipt, if not nil, is called after the order is confirmed. It returns a summary of the
+	// sale's books, or an error if they do not balance.
 	Receipt func(context.Context) (string, error)
-	// Bound is how long an order id, and the news that a sale is sold out, may take.
+	// Bound is the time limit for the order id and for the state SOLD_OUT to appear.
 	Bound time.Duration
 }
 
@@ -37,11 +37,11 @@ type Row struct {
 	Took             time.Duration
 }
 
-// ErrMismatch: the system did not answer as it should.
+// ErrMismatch means that an answer was wrong.
 var ErrMismatch = errors.New("the smoke test failed")
 
-// Run makes the round. Later checks are made even if earlier ones failed, unless
-// they need their answers.
+// Run makes the checks. After a failure it continues with all checks that do not need the
+// failed answer.
 func (r Round) Run(ctx context.Context) []Row {
 	c := client.New(r.URL, client.Options{})
 	defer c.Close()
@@ -105,10 +105,10 @@ func (r Round) Run(ctx context.Context) []Row {
 	return t.rows
 }
 
-// forged is a token that says alg none: whoever accepts it verifies nothing.
+// forged is a token with alg none: a system that accepts it verifies no signatures.
 const forged = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJtYWxsb3J5In0."
 
-// is tells an answer by its status and, if it is a refusal, by its code.
+// is matches an answer by its status and, for a refusal, by its code.
 func is(status int, code string) func(answer) bool {
 	return func(a answer) bool { return a.Status == status && a.Code == code }
 }
@@ -124,7 +124,7 @@ func (t *table) check(name, want string, c call, fine func(answer) bool) answer 
 	return t.row(name, want, fine, func() answer { return ask(t.ctx, t.bound, c) })
 }
 
-// wait asks again, as the answers say, until one is fine or the bound is over.
+// wait retries until an answer is fine or the time is up.
 func (t *table) wait(name, want string, c call, fine func(answer) bool) answer {
 	return t.row(name, want, fine, func() answer { return until(t.ctx, t.bound, c, fine) })
 }
@@ -140,8 +140,8 @@ func (t *table) skip(name, why string) {
 	t.rows = append(t.rows, Row{Check: name, Got: why, Skipped: true})
 }
 
-// Print writes the rows as a table. The error is ErrMismatch unless all passed
-// or were left out.
+// Print writes the rows as a table. The error is ErrMismatch unless all checks passed or were
+// skipped.
 func Print(w io.Writer, rows []Row) error {
 	failed := 0
 	for _, r := range rows {

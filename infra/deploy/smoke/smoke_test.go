@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// shop is a small honest one with a single unit. A test may spoil its answers.
+// shop is a small correct shop with a single unit. A test may change its answers.
 type shop struct {
 	mu    sync.Mutex
 	claim string // the key of the one claim
 	polls int
-	busy  int // requests that are put off first
+	busy  int // number of requests to answer "busy" first
 	spoil func(w http.ResponseWriter, r *http.Request) bool
 }
 
@@ -84,7 +84,7 @@ func round(t *testing.T, s *shop) Round {
 	return Round{URL: server.URL, Sale: "s", Token: "alice", Key: "k1", LastUnit: true, Bound: 10 * time.Second}
 }
 
-// outcome is the checks that passed, failed and were left out.
+// outcome returns the checks that passed, failed and were skipped.
 func outcome(rows []Row) (passed, failed, skipped []string) {
 	for _, r := range rows {
 		switch {
@@ -110,7 +110,7 @@ func TestAnHonestShopPassesEveryCheck(t *testing.T) {
 	}
 }
 
-func TestTheReceiptIsARowOfItsOwn(t *testing.T) {
+func TestTheReceiptHasItsOwnRow(t *testing.T) {
 	for _, tt := range []struct {
 		err    error
 		failed int
@@ -123,7 +123,7 @@ func TestTheReceiptIsARowOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestWithoutATokenOnlyTheDoorsAreTried(t *testing.T) {
+func TestWithoutATokenThePurchaseIsSkipped(t *testing.T) {
 	r := round(t, &shop{})
 	r.Token = ""
 	rows := r.Run(t.Context())
@@ -131,11 +131,11 @@ func TestWithoutATokenOnlyTheDoorsAreTried(t *testing.T) {
 		t.Errorf("passed %q\nfailed %q\nskipped %q", passed, failed, skipped)
 	}
 	if err := Print(&strings.Builder{}, rows); err != nil {
-		t.Errorf("what was left out is a failure: %v", err)
+		t.Errorf("a skipped check counts as a failure: %v", err)
 	}
 }
 
-func TestEveryWayToBeWrongIsNoticed(t *testing.T) {
+func TestEveryWrongAnswerIsNoticed(t *testing.T) {
 	// answer replaces the answers to one request.
 	answer := func(request string, status int, body string) func(http.ResponseWriter, *http.Request) bool {
 		return func(w http.ResponseWriter, r *http.Request) bool {
@@ -154,9 +154,9 @@ func TestEveryWayToBeWrongIsNoticed(t *testing.T) {
 	}{
 		{"the page is closed", "open sale's page: 200 CLOSED", answer("GET /sales/s", 200, `{"saleId":"s","state":"CLOSED"}`)},
 		{"the page is another sale's", "open sale's page", answer("GET /sales/s", 200, `{"saleId":"x","state":"OPEN"}`)},
-		{"the page is no JSON", `open sale's page: 200 "hello"`, answer("GET /sales/s", 200, `hello`)},
+		{"the page is not JSON", `open sale's page: 200 "hello"`, answer("GET /sales/s", 200, `hello`)},
 		{"any sale exists", "unknown sale's page: 200 OPEN", answer("GET /sales/s-none", 200, `{"saleId":"s-none","state":"OPEN"}`)},
-		{"a gateway's 404", "unknown sale's page", answer("GET /sales/s-none", 404, `{"message":"Not Found"}`)},
+		{"API Gateway's 404", "unknown sale's page", answer("GET /sales/s-none", 404, `{"message":"Not Found"}`)},
 		{"anybody may buy", "purchase without token: 202 PENDING", func(w http.ResponseWriter, r *http.Request) bool {
 			if r.Method != "POST" || r.Header.Get("Authorization") != "" {
 				return false
@@ -178,7 +178,7 @@ func TestEveryWayToBeWrongIsNoticed(t *testing.T) {
 		{"the order is another claim's", "order id", answer("GET /sales/s/orders/me", 200, `{"claimId":"c2","saleId":"s","state":"CONFIRMED","orderId":"77"}`)},
 		{"the order never comes", "order id: 200 PENDING", answer("GET /sales/s/orders/me", 200, `{"claimId":"c1","saleId":"s","state":"PENDING"}`)},
 		{"the order is not found", "the order: 404 order-not-found", answer("GET /orders/77", 404, `{"code":"order-not-found"}`)},
-		{"the shelf never empties", "the last unit is sold: 200 OPEN", answer("GET /sales/s", 200, `{"saleId":"s","state":"OPEN"}`)},
+		{"the sale never becomes sold out", "the last unit is sold: 200 OPEN", answer("GET /sales/s", 200, `{"saleId":"s","state":"OPEN"}`)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
