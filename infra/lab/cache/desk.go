@@ -17,13 +17,12 @@ type desk struct {
 	redis *redis.Client
 }
 
-// stockServer is the server that holds stock and orders: the last one, so that
-// of three the one that dies is one that only locks.
-func stockServer(p shop.Place) *redis.Client {
-	return redis.NewClient(&redis.Options{Addr: p.Redis[len(p.Redis)-1]})
+// server is the one that holds stock and orders: the first, which is the one that dies.
+func server(p shop.Place) *redis.Client {
+	return redis.NewClient(&redis.Options{Addr: p.Redis[0]})
 }
 
-func newDesk(h shop.Host) *desk { return &desk{h, stockServer(h.Place)} }
+func newDesk(h shop.Host) *desk { return &desk{h, server(h.Place)} }
 
 // Close ends the connections.
 func (d *desk) Close() error { return d.redis.Close() }
@@ -34,54 +33,86 @@ func ordersKey(p shop.Place) string { return "seckill:orders:" + p.Sale }
 func lockKey(p shop.Place) string   { return "lock:seckill:" + p.Sale }
 
 func stockUp(ctx context.Context, p shop.Place) error {
-	return StockUp(ctx, stockServer(p), stockKey(p), p)
+	return StockUp(ctx, server(p), stockKey(p), p)
 }
 
 func recorded(ctx context.Context, p shop.Place) ([]shop.Order, error) {
-	return Orders(ctx, stockServer(p), ordersKey(p))
+	return Orders(ctx, server(p), ordersKey(p))
+}
+
+// StockUp puts the whole stock under one key, and closes the client. It and Orders are
+// shared by all strategies that keep their orders in Redis.
+func StockUp(ctx context.Context, c *redis.Client, key string, p shop.Place) error {
+	defer c.Close()
+	if err := c.Set(ctx, key, p.Stock, 0).Err(); err != nil {
+		return fmt.Errorf("set stock: %w", err)
+	}
+	return nil
+}
+
+// Orders reads the orders as the servers have appended them, and closes the client.
+func Orders(ctx context.Context, c *redis.Client, key string) ([]shop.Order, error) {
+	defer c.Close()
+	users, err := c.LRange(ctx, key, 0, -1).Result()
+	if err != nil {
+		return nil, fmt.Errorf("read orders: %w", err)
+	}
+	var orders []shop.Order
+	for _, user := range users {
+		orders = append(orders, shop.Order{User: user})
+	}
+	return orders, nil
 }
 
 // record appends the order and remembers the buyer.
-func (d *desk) record(ctx context.Context, user string) error {
+func (d *desk) record(ctx context.Context, user string) (shop.Outcome, error) {
+	d.host.At(ctx, shop.Taken)
 	_, err := d.redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		p.RPush(ctx, ordersKey(d.host.Place), user)
 		p.SAdd(ctx, buyersKey(d.host.Place), user)
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("record order: %w", err)
+		return "", fmt.Errorf("record order: %w", err)
 	}
 	d.host.At(ctx, shop.Recorded)
-	return nil
+	return shop.Accepted, nil
 }
 
-// sell is what is done while the lock is held: ask for the user, read the
-// stock, compare it, write what is left. Nothing in it is atomic; the lock is
-// meant to make it so.
-func (d *desk) sell(ctx context.Context, user string) (shop.Outcome, error) {
+// admit asks the user service and looks for an order of the user. Its outcome is ""
+// if the user may buy.
+func (d *desk) admit(ctx context.Context, user string) (shop.Outcome, error) {
 	if err := d.host.CheckUser(ctx, user); err != nil {
 		return "", err
 	}
-	switch has, err := d.redis.SIsMember(ctx, buyersKey(d.host.Place), user).Result(); {
-	case err != nil:
+	has, err := d.redis.SIsMember(ctx, buyersKey(d.host.Place), user).Result()
+	if err != nil {
 		return "", fmt.Errorf("look for the buyer: %w", err)
-	case has:
+	}
+	if has {
 		return shop.AlreadyOrdered, nil
 	}
+	return "", nil
+}
+
+// read reads the stock, which somebody else may then change.
+func (d *desk) read(ctx context.Context) (int, error) {
 	left, err := d.redis.Get(ctx, stockKey(d.host.Place)).Int()
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return "", fmt.Errorf("read stock: %w", err)
+		return 0, fmt.Errorf("read stock: %w", err)
 	}
 	d.host.At(ctx, shop.Read)
-	if left <= 0 {
-		return shop.SoldOut, nil
+	return left, nil
+}
+
+// takeOne counts the stock down, and back up when there was none.
+func (d *desk) takeOne(ctx context.Context) (bool, error) {
+	left, err := d.redis.Decr(ctx, stockKey(d.host.Place)).Result()
+	if err == nil && left < 0 {
+		err = d.redis.Incr(ctx, stockKey(d.host.Place)).Err()
 	}
-	if err := d.redis.Set(ctx, stockKey(d.host.Place), left-1, 0).Err(); err != nil {
-		return "", fmt.Errorf("write stock: %w", err)
+	if err != nil {
+		return false, fmt.Errorf("count down: %w", err)
 	}
-	d.host.At(ctx, shop.Taken)
-	if err := d.record(ctx, user); err != nil {
-		return "", err
-	}
-	return shop.Accepted, nil
+	return left >= 0, nil
 }

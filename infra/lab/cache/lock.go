@@ -2,17 +2,38 @@ package cache
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"flashsale/infra/lab/shop"
 )
 
 // lock is one of the package's locks.
-type lock interface {
-	// acquire takes the lock if it is free. release gives it back; it is called
-	// once, also when the caller's context has ended.
-	acquire(ctx context.Context) (release func(context.Context), ok bool, err error)
+type lock struct {
+	// acquire takes the lock if it is free; otherwise the hold is nil.
+	acquire func(ctx context.Context, key string) (*hold, error)
+	// wait, if not nil, waits until the lock may be free; nil looks again soon.
+	wait func(ctx context.Context, limit time.Duration)
+	// close, if not nil, ends what the lock has besides the desk's client.
+	close io.Closer
 }
+
+// hold is a lock in its owner's hands.
+type hold struct {
+	// fence grows with every owner, or is 0.
+	fence int64
+	// release gives the lock back. It is called once, also when the caller's
+	// context has ended.
+	release func(context.Context)
+}
+
+// newLock makes a lock in one application server.
+type newLock func(ctx context.Context, d *desk) lock
 
 const (
 	// patience is how long a buyer waits for the lock, and spin how long between
@@ -27,47 +48,171 @@ const (
 type locked struct {
 	*desk
 	lock lock
-	// free, if not nil, waits until the lock may be free; nil spins.
-	free func(ctx context.Context, limit time.Duration)
+	key  func(user string) string
+	sell sale
+}
+
+// under describes a strategy that sells under one lock for all.
+func under(name, does, flaw string, need shop.Need, make newLock, sell sale) shop.Spec {
+	return spec(name, does, flaw, need, func(ctx context.Context, d *desk) (shop.Strategy, error) {
+		return &locked{d, make(ctx, d), func(string) string { return lockKey(d.host.Place) }, sell}, nil
+	})
 }
 
 // Buy takes the lock, sells, and gives it back.
 func (l *locked) Buy(ctx context.Context, user string) (shop.Outcome, error) {
 	for until := time.Now().Add(patience); ; {
-		release, ok, err := l.lock.acquire(ctx)
+		h, err := l.lock.acquire(ctx, l.key(user))
 		if err != nil {
-			return "", err
+			return "", fmt.Errorf("take lock: %w", err)
 		}
-		if ok {
-			return l.sellAndRelease(ctx, user, release)
+		if h != nil {
+			return l.sellAndRelease(ctx, user, h)
 		}
 		left := time.Until(until)
 		if left <= 0 || ctx.Err() != nil {
 			return shop.Busy, nil
 		}
-		if l.free != nil {
-			l.free(ctx, left)
+		if l.lock.wait != nil {
+			l.lock.wait(ctx, left)
 			continue
 		}
 		time.Sleep(spin)
 	}
 }
 
-func (l *locked) sellAndRelease(ctx context.Context, user string, release func(context.Context)) (shop.Outcome, error) {
+func (l *locked) sellAndRelease(ctx context.Context, user string, h *hold) (shop.Outcome, error) {
 	defer func() {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 		defer cancel()
-		release(last)
+		h.release(last)
 	}()
 	l.host.At(ctx, shop.Locked)
-	return l.sell(ctx, user)
+	return l.sell(ctx, l.desk, user, h.fence)
 }
 
-// lockedSpec describes a strategy that sells under a lock.
-func lockedSpec(name, does, flaw string, needs shop.Need, open func(*desk) *locked) shop.Spec {
-	return shop.Spec{
-		Name: name, Family: family, Does: does, Flaw: flaw, Needs: []shop.Need{needs},
-		Prepare: stockUp, Orders: recorded,
-		Open: func(_ context.Context, h shop.Host) (shop.Strategy, error) { return open(newDesk(h)), nil },
+// Close ends the connections.
+func (l *locked) Close() error {
+	if l.lock.close != nil {
+		return errors.Join(l.lock.close.Close(), l.desk.Close())
+	}
+	return l.desk.Close()
+}
+
+// blind is the incident's lock: an atomic SET NX EX, and a DEL at the end that does
+// not look whose lock it deletes.
+func blind(_ context.Context, d *desk) lock {
+	return lock{acquire: func(ctx context.Context, key string) (*hold, error) {
+		ok, err := d.redis.SetNX(ctx, key, "1", shop.LockTTL).Result()
+		if err != nil || !ok {
+			return nil, err
+		}
+		return &hold{release: func(ctx context.Context) { d.redis.Del(ctx, key) }}, nil
+	}}
+}
+
+// twoStep gives the lock its expiry with a second command. Who dies in between leaves
+// a lock that nobody may ever take again. The expiry is in milliseconds: EXPIRE counts
+// whole seconds, which the scaled-down time does not have.
+func twoStep(_ context.Context, d *desk) lock {
+	return lock{acquire: func(ctx context.Context, key string) (*hold, error) {
+		ok, err := d.redis.SetNX(ctx, key, "1", 0).Result()
+		if err != nil || !ok {
+			return nil, err
+		}
+		d.host.At(ctx, shop.HalfLocked)
+		if err := d.redis.PExpire(ctx, key, shop.LockTTL).Err(); err != nil {
+			return nil, err
+		}
+		return &hold{release: func(ctx context.Context) { d.redis.Del(ctx, key) }}, nil
+	}}
+}
+
+var (
+	deleteOwn = redis.NewScript(`
+if redis.call('get', KEYS[1]) == ARGV[1] then
+	return redis.call('del', KEYS[1])
+end
+return 0`)
+	renewOwn = redis.NewScript(`
+if redis.call('get', KEYS[1]) == ARGV[1] then
+	return redis.call('pexpire', KEYS[1], ARGV[2])
+end
+return 0`)
+)
+
+// token puts a random value into the lock and deletes it, in a script, only while it is
+// still there. Nobody's lock is deleted by another; but a lock that expired under its
+// owner has let the next one in.
+func token(_ context.Context, d *desk) lock {
+	return lock{acquire: func(ctx context.Context, key string) (*hold, error) {
+		value := rand.Text()
+		ok, err := d.redis.SetNX(ctx, key, value, shop.LockTTL).Result()
+		if err != nil || !ok {
+			return nil, err
+		}
+		// A failed deletion leaves a lock that expires by itself.
+		return &hold{release: func(ctx context.Context) { _ = deleteOwn.Run(ctx, d.redis, []string{key}, value).Err() }}, nil
+	}}
+}
+
+// watchdog renews the token lock every third of its life for as long as its owner
+// works, as Redisson does.
+func watchdog(_ context.Context, d *desk) lock {
+	return lock{acquire: func(ctx context.Context, key string) (*hold, error) {
+		value := rand.Text()
+		ok, err := d.redis.SetNX(ctx, key, value, shop.LockTTL).Result()
+		if err != nil || !ok {
+			return nil, err
+		}
+		stop := renew(ctx, func(ctx context.Context) {
+			// A renewal that fails is tried again in the next round.
+			_ = renewOwn.Run(ctx, d.redis, []string{key}, value, shop.LockTTL.Milliseconds()).Err()
+		})
+		return &hold{release: func(ctx context.Context) {
+			stop()
+			_ = deleteOwn.Run(ctx, d.redis, []string{key}, value).Err()
+		}}, nil
+	}}
+}
+
+// fenced numbers the owners of the watchdog's lock.
+func fenced(ctx context.Context, d *desk) lock {
+	l := watchdog(ctx, d)
+	take := l.acquire
+	l.acquire = func(ctx context.Context, key string) (*hold, error) {
+		h, err := take(ctx, key)
+		if err != nil || h == nil {
+			return nil, err
+		}
+		if h.fence, err = d.redis.Incr(ctx, key+":fence").Result(); err != nil {
+			h.release(ctx)
+			return nil, err
+		}
+		return h, nil
+	}
+	return l
+}
+
+// renew calls once every third of a lock's life until it is stopped.
+func renew(ctx context.Context, once func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(shop.LockTTL / 3)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				once(ctx)
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
 	}
 }

@@ -14,26 +14,33 @@ import (
 	"flashsale/infra/lab/shop"
 )
 
-// redlock takes the lock on a majority of three servers. One of them may die.
-// It expires like any other while its owner is slow, and nothing that it guards
-// notices: there is no fencing token that the stock would check.
-func redlock() shop.Spec {
-	return shop.Spec{
-		Name: "redis-redlock", Family: family, Needs: []shop.Need{shop.RedisTrio}, Prepare: stockUp, Orders: recorded,
-		Does: "RedLock on three servers, by redsync",
-		Flaw: "a majority survives a dead server, not a user check that outlives the lock: there is no fencing",
-		Open: func(_ context.Context, h shop.Host) (shop.Strategy, error) {
-			d := newDesk(h)
-			var pools []redsyncredis.Pool
-			var clients []*redis.Client
-			for _, address := range h.Redis {
-				c := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1})
-				clients = append(clients, c)
-				pools = append(pools, goredis.NewPool(c))
+// majority takes the lock on a majority of three servers, one of which may die.
+// Renewed, it is extended every third of its life.
+func majority(renewed bool) newLock {
+	return func(_ context.Context, d *desk) lock {
+		var pools []redsyncredis.Pool
+		var all clients
+		for _, address := range d.host.Redis {
+			c := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1})
+			all = append(all, c)
+			pools = append(pools, goredis.NewPool(c))
+		}
+		servers := redsync.New(pools...)
+		return lock{close: all, wait: awaitTurn, acquire: func(ctx context.Context, key string) (*hold, error) {
+			m := servers.NewMutex(key, redsync.WithExpiry(shop.LockTTL), redsync.WithTries(1))
+			if m.LockContext(ctx) != nil {
+				// Taken by another, or too few servers answered: not locked either way.
+				return nil, ctx.Err()
 			}
-			m := majority{d, redsync.New(pools...)}
-			return &majorityShop{locked{desk: d, lock: m, free: awaitTurn}, clients}, nil
-		},
+			stop := func() {}
+			if renewed {
+				stop = renew(ctx, func(ctx context.Context) { _, _ = m.ExtendContext(ctx) })
+			}
+			return &hold{release: func(ctx context.Context) {
+				stop()
+				_, _ = m.UnlockContext(ctx)
+			}}, nil
+		}}
 	}
 }
 
@@ -46,31 +53,14 @@ func awaitTurn(ctx context.Context, limit time.Duration) {
 	}
 }
 
-type majority struct {
-	*desk
-	sync *redsync.Redsync
-}
-
-func (l majority) acquire(ctx context.Context) (func(context.Context), bool, error) {
-	m := l.sync.NewMutex(lockKey(l.host.Place), redsync.WithExpiry(shop.LockTTL), redsync.WithTries(1))
-	if m.LockContext(ctx) != nil {
-		// Taken by another, or too few servers answered: not locked either way.
-		return nil, false, ctx.Err()
-	}
-	return func(ctx context.Context) { _, _ = m.UnlockContext(ctx) }, true, nil
-}
-
-// majorityShop has clients of all servers to close.
-type majorityShop struct {
-	locked
-	clients []*redis.Client
-}
+// clients are those of all servers.
+type clients []*redis.Client
 
 // Close ends all connections.
-func (s *majorityShop) Close() error {
-	errs := []error{s.desk.Close()}
-	for _, c := range s.clients {
-		errs = append(errs, c.Close())
+func (c clients) Close() error {
+	var errs []error
+	for _, one := range c {
+		errs = append(errs, one.Close())
 	}
 	return errors.Join(errs...)
 }

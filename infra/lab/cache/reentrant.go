@@ -4,20 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"flashsale/infra/lab/shop"
 )
-
-// reentrant counts how often its owner holds the lock in a hash, as Redisson
-// does: the order service, called by who already holds it, takes it again.
-func reentrant() shop.Spec {
-	return lockedSpec("redis-reentrant", "a hash of owner and count: its owner may take the lock again; renewed while held",
-		"as the watchdog's: one buyer at a time, and a process that stands still loses it",
-		shop.Redis, func(d *desk) *locked { return &locked{desk: d, lock: countedLock{d}} })
-}
 
 var (
 	enter = redis.NewScript(`
@@ -45,41 +37,57 @@ end
 return 0`)
 )
 
-type countedLock struct{ *desk }
-
-// acquire enters twice: for the purchase and for the order inside of it.
-func (l countedLock) acquire(ctx context.Context) (func(context.Context), bool, error) {
-	owner := rand.Text()
-	ok, err := l.enter(ctx, owner)
-	if err != nil || !ok {
-		return nil, false, err
-	}
-	switch again, err := l.enter(ctx, owner); {
-	case err != nil:
-		return nil, false, err
-	case !again:
-		return nil, false, errors.New("take lock again: its owner was refused")
-	}
-	stop := renew(ctx, func(ctx context.Context) { _ = l.run(ctx, prolong, owner).Err() })
-	return func(ctx context.Context) {
-		stop()
-		_ = l.run(ctx, leave, owner).Err()
-		_ = l.run(ctx, leave, owner).Err()
-	}, true, nil
-}
-
-func (l countedLock) enter(ctx context.Context, owner string) (bool, error) {
-	entered, err := l.run(ctx, enter, owner).Bool()
-	if err != nil {
-		return false, fmt.Errorf("take lock: %w", err)
-	}
-	return entered, nil
-}
-
-func (l countedLock) run(ctx context.Context, s *redis.Script, owner string) *redis.Cmd {
-	key := lockKey(l.host.Place)
-	return s.Run(ctx, l.redis, []string{key, freedChannel(l.host.Place)}, owner, shop.LockTTL.Milliseconds())
+// reentrant counts how often its owner holds the lock in a hash, as Redisson does. The
+// purchase takes it, and the order inside of the purchase takes it again.
+func reentrant(_ context.Context, d *desk) lock {
+	return lock{acquire: func(ctx context.Context, key string) (*hold, error) {
+		owner := rand.Text()
+		run := func(ctx context.Context, s *redis.Script) *redis.Cmd {
+			return s.Run(ctx, d.redis, []string{key, freedChannel(d.host.Place)}, owner, shop.LockTTL.Milliseconds())
+		}
+		for i := range 2 {
+			entered, err := run(ctx, enter).Bool()
+			if err == nil && !entered && i > 0 {
+				err = errors.New("its owner was refused")
+			}
+			if err != nil || !entered {
+				return nil, err
+			}
+		}
+		stop := renew(ctx, func(ctx context.Context) { _ = run(ctx, prolong).Err() })
+		return &hold{release: func(ctx context.Context) {
+			stop()
+			_ = run(ctx, leave).Err()
+			_ = run(ctx, leave).Err()
+		}}, nil
+	}}
 }
 
 // freedChannel is where the release of the lock is published.
 func freedChannel(p shop.Place) string { return lockKey(p) + ":freed" }
+
+// notified lets buyers wait for the message that the lock is free instead of asking for
+// it again and again. As in Redisson, a process listens once for all its buyers, and a
+// message wakes one of them. Nobody waits longer than a lock lives that nobody renews.
+func notified(ctx context.Context, d *desk) lock {
+	messages := d.redis.Subscribe(context.WithoutCancel(ctx), freedChannel(d.host.Place))
+	freed := make(chan struct{}, 1)
+	go func() { // ends when the subscription is closed
+		for range messages.Channel() {
+			select {
+			case freed <- struct{}{}:
+			default: // somebody is to be woken already
+			}
+		}
+	}()
+	l := reentrant(ctx, d)
+	l.close = messages
+	l.wait = func(ctx context.Context, limit time.Duration) {
+		select {
+		case <-freed:
+		case <-time.After(min(limit, shop.LockTTL)):
+		case <-ctx.Done():
+		}
+	}
+	return l
+}

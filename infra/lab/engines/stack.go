@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"flashsale/infra/lab/shop"
@@ -61,7 +62,7 @@ func (s *system) Recover(ctx context.Context) error { return s.dynamo.Recover(ct
 
 func (s *system) Stop() error { return errors.Join(s.stack.Stop(), s.dynamo.Stop()) }
 
-// SignalWorkers signals every process of the purchase function. They are
+// SignalWorkers signals every process of every function. They are
 // children of this process, because the stack runs in it; only those are touched.
 func (s *system) SignalWorkers(signal syscall.Signal) (int, error) {
 	all, err := child.Children(os.Getpid())
@@ -70,7 +71,7 @@ func (s *system) SignalWorkers(signal syscall.Signal) (int, error) {
 	}
 	signalled := 0
 	for _, process := range all {
-		if filepath.Base(filepath.Dir(process.Program())) != purchaseFunction {
+		if !strings.HasSuffix(filepath.Dir(process.Program()), "Function") {
 			continue
 		}
 		if err := process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {

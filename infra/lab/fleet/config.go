@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"time"
 
 	"flashsale/infra/lab/shop"
 )
@@ -25,6 +26,9 @@ type config struct {
 	// Control is the URL of the lab: the user service and the stops.
 	Control string `json:"control"`
 	Stops   []Stop `json:"stops,omitempty"`
+	Slow    []Slow `json:"slow,omitempty"`
+	// Smooth: no point takes time, and no user check.
+	Smooth bool `json:"smooth,omitempty"`
 }
 
 // Stop is a moment of a purchase at which the server asks the lab before it
@@ -33,6 +37,13 @@ type Stop struct {
 	Point shop.Point `json:"point"`
 	// Pass is which passing of the point it is, counted from 1 in one process.
 	Pass int `json:"pass"`
+}
+
+// Slow says that the From-th to the To-th passing of a point take so long.
+type Slow struct {
+	Point    shop.Point    `json:"point"`
+	From, To int           `json:",omitempty"`
+	Pause    time.Duration `json:"pause"`
 }
 
 // Hosting reports whether this process was started as an application server.

@@ -37,6 +37,10 @@ type Options struct {
 	// OnStop is called when a server is at a stop; the server goes on when it
 	// returns, if it still lives. Calls may overlap.
 	OnStop func(number int, s Stop)
+	// Slow are passings that take longer, of every server; Smooth says that none
+	// takes time, and no user check.
+	Slow   []Slow
+	Smooth bool
 	// CheckTime is how long the user service takes for a user.
 	CheckTime func(user string) time.Duration
 }
@@ -96,6 +100,7 @@ func (f *Fleet) Restart(ctx context.Context, number int) error {
 	m, err := launch(ctx, f.options.Program, config{
 		Strategy: f.options.Spec.Name, Place: f.options.Place, Number: number, Servers: f.options.Spec.ServerCount(),
 		Seed: f.options.Seed, Control: f.control.url, Stops: f.options.Stops(number),
+		Slow: f.options.Slow, Smooth: f.options.Smooth,
 	})
 	if err != nil {
 		return err

@@ -84,6 +84,7 @@ func handler(strategy shop.Strategy) http.Handler {
 		// The buyer may be gone, which is the buyer's affair.
 		_, _ = io.WriteString(w, string(outcome))
 	})
+	mux.HandleFunc("POST /peak", peakHandler(strategy))
 	mux.HandleFunc("GET /backlog", func(w http.ResponseWriter, r *http.Request) {
 		waiting := 0
 		if b, ok := strategy.(shop.Backlogged); ok {

@@ -29,6 +29,8 @@ type interruptions struct {
 	control string
 	number  int
 	stops   map[Stop]bool
+	slow    []Slow
+	smooth  bool
 	client  *http.Client
 
 	mu     sync.Mutex
@@ -38,7 +40,7 @@ type interruptions struct {
 
 func newInterruptions(c config) *interruptions {
 	i := &interruptions{
-		control: c.Control, number: c.Number, stops: map[Stop]bool{}, passes: map[shop.Point]int{},
+		control: c.Control, number: c.Number, slow: c.Slow, smooth: c.Smooth, stops: map[Stop]bool{}, passes: map[shop.Point]int{},
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: idle}},
 		random: rand.New(rand.NewPCG(c.Seed, uint64(c.Number))),
 	}
@@ -50,12 +52,18 @@ func newInterruptions(c config) *interruptions {
 
 // checkUser asks the user service, which the lab plays.
 func (i *interruptions) checkUser(ctx context.Context, user string) error {
+	if i.smooth {
+		return nil
+	}
 	return i.get(ctx, "/users/"+url.PathEscape(user))
 }
 
 // at passes a point: it takes its time, and at a stop asks the lab, which may
 // kill this process instead of answering.
 func (i *interruptions) at(ctx context.Context, p shop.Point) {
+	if i.smooth {
+		return
+	}
 	pause, pass := i.pass(p)
 	if i.stops[Stop{p, pass}] {
 		// The lab's answer only means "go on"; without the lab one goes on too.
@@ -71,6 +79,11 @@ func (i *interruptions) pass(p shop.Point) (pause time.Duration, pass int) {
 	pause = time.Duration(i.random.Int64N(int64(network)))
 	if i.random.IntN(stallEvery) == 0 {
 		pause = stallLeast + time.Duration(i.random.Int64N(int64(stallMost-stallLeast)))
+	}
+	for _, s := range i.slow {
+		if s.Point == p && s.From <= i.passes[p] && i.passes[p] <= s.To {
+			pause = s.Pause
+		}
 	}
 	return pause, i.passes[p]
 }

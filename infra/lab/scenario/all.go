@@ -3,6 +3,7 @@ package scenario
 import (
 	"time"
 
+	"flashsale/infra/lab/fleet"
 	"flashsale/infra/lab/shop"
 )
 
@@ -25,6 +26,11 @@ func All() []Scenario {
 		{
 			Name: "slow-check", Does: "the incident: at the opening a user check takes longer than a lock lasts",
 			Stock: 60, Buyers: 160, Spread: rush, SlowFor: 800 * time.Millisecond, Patience: patience,
+		},
+		{
+			Name: "last-units", Does: "the incident's end: slow user checks at the opening, and half a lock's life between reading and taking the last units",
+			Stock: 24, Buyers: 90, Spread: rush, SlowFor: 800 * time.Millisecond, Patience: patience,
+			Slow: []fleet.Slow{{Point: shop.Read, From: 5, To: 12, Pause: shop.LockTTL / 2}},
 		},
 		{
 			Name: "server-killed", Does: "application servers are killed in the middle of a purchase and come back",
@@ -63,6 +69,29 @@ func All() []Scenario {
 			},
 		},
 		{
+			Name: "database-killed", Does: "the database behind Redis is killed in the middle of a purchase and comes back",
+			Stock: 40, Buyers: 40, Spread: rush, Later: 60, LaterSpread: rush, Patience: enginePatience,
+			Faults: []Fault{
+				{KillDatabase, []Trigger{at(0, shop.Queued, 3), at(0, shop.Taken, 3), at(0, shop.Recorded, 3), answered(0, 0.3)}},
+			},
+		},
+		{
+			Name: "answers-lost", Does: "the engines do what they are asked, and the connection breaks under every fifth of 40 answers",
+			Stock: 30, Buyers: 40, Spread: rush, Later: 40, LaterSpread: rush, Patience: patience,
+			Faults: []Fault{{LoseAnswers, []Trigger{answered(0, 0.1)}}},
+		},
+		{
+			Name: "frozen-clicks", Does: "one buyer clicks 15 times at once, and the server of the first click that gets on stands still",
+			Stock: 40, Buyers: 20, Spread: rush, Clicks: 15, Ahead: 30 * time.Millisecond, Later: 60, LaterSpread: rush, Patience: patience,
+			Faults: []Fault{
+				{FreezeServer, []Trigger{
+					at(0, shop.Read, 1), at(1, shop.Read, 1), at(2, shop.Read, 1),
+					at(0, shop.Taken, 1), at(1, shop.Taken, 1), at(2, shop.Taken, 1),
+					at(0, shop.Recorded, 1), at(1, shop.Recorded, 1), at(2, shop.Recorded, 1), answered(0, 0.3),
+				}},
+			},
+		},
+		{
 			Name: "server-added", Does: "an application server is added while the sale runs",
 			Stock: 60, Buyers: 30, Spread: rush, Later: 100, LaterSpread: 3 * rush, Patience: patience,
 			Faults: []Fault{{AddServer, []Trigger{answered(0, 0.3)}}},
@@ -82,6 +111,10 @@ func All() []Scenario {
 		{
 			Name: "scarce-stock", Does: "10 units for 160 buyers",
 			Stock: 10, Buyers: 160, Spread: rush, Patience: patience,
+		},
+		{
+			Name: "peak", Does: "48 buyers at a time, each followed by another one, ample stock, no pause and no accident",
+			Stock: 400_000, Buyers: 48, Spread: rush, Patience: patience, Peak: 2 * time.Second,
 		},
 	}
 }

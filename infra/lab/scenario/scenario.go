@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"slices"
 	"time"
 
 	"flashsale/infra/lab/fleet"
@@ -31,7 +32,12 @@ type Scenario struct {
 	// SlowFor is how long after the opening the user service is slow: each
 	// check takes longer than shop.LockTTL.
 	SlowFor time.Duration
-	Faults  []Fault
+	// Slow are passings of a point that take longer.
+	Slow   []fleet.Slow
+	Faults []Fault
+	// Peak is how long so many Buyers at a time, each of whom is followed by another
+	// one, buy without a pause or an accident; 0 is every other scenario.
+	Peak time.Duration
 	// Patience is how long a buyer clicks again when there is no decision.
 	Patience time.Duration
 }
@@ -42,8 +48,13 @@ type Action string
 const (
 	// KillServer kills an application server and starts it again.
 	KillServer Action = "kill server"
-	// KillEngine kills the engine (and what runs beside it) and starts it again.
-	KillEngine Action = "kill engine"
+	// KillEngine kills the first engine and starts it again; KillDatabase the last
+	// one, of strategies that have several.
+	KillEngine   Action = "kill engine"
+	KillDatabase Action = "kill database"
+	// LoseAnswers lets the engines do what they are asked, and cuts the connection
+	// under some of their answers.
+	LoseAnswers Action = "lose answers"
 	// FreezeServer stops an application server, as a full garbage collection or
 	// a moved virtual machine does, for longer than shop.LockTTL, and lets it go
 	// on where it was.
@@ -80,10 +91,20 @@ func answered(server int, share float64) Trigger { return Trigger{Server: server
 // Applies tells whether a strategy can meet the scenario: who has no engine has
 // none that could be killed.
 func (s *Scenario) Applies(spec *shop.Spec) bool {
+	// The local stack's gateway issues a token for every new user, and would be what
+	// is measured.
+	if s.Peak > 0 && slices.Contains(spec.Needs, shop.Stack) {
+		return false
+	}
 	for _, f := range s.Faults {
-		if f.Do == KillEngine && len(spec.Needs) == 0 {
+		if f.Do == KillEngine && len(spec.Needs) == 0 || f.Do == LoseAnswers && len(spec.Needs) == 0 || f.Do == KillDatabase && len(spec.Needs) < 2 {
 			return false
 		}
 	}
 	return true
+}
+
+// LosesAnswers tells whether the engines' answers must be within reach.
+func (s *Scenario) LosesAnswers() bool {
+	return slices.ContainsFunc(s.Faults, func(f Fault) bool { return f.Do == LoseAnswers })
 }

@@ -14,9 +14,6 @@ import (
 // connections are one application server's, a common size.
 const connections = 20
 
-// saleID is the row of the one sale: a run has a database of its own.
-const saleID = 1
-
 // duplicateEntry is the server's error number for a violated unique index.
 const duplicateEntry = 1062
 
@@ -36,38 +33,34 @@ func open(p shop.Place) (*sql.DB, error) {
 	return db, nil
 }
 
-// opening makes a strategy on a desk.
-func opening(strategy func(desk) shop.Strategy) func(context.Context, shop.Host) (shop.Strategy, error) {
-	return func(ctx context.Context, h shop.Host) (shop.Strategy, error) {
-		db, err := open(h.Place)
-		if err != nil {
-			return nil, err
-		}
-		if err := db.PingContext(ctx); err != nil {
-			return nil, errors.Join(fmt.Errorf("reach database: %w", err), db.Close())
-		}
-		return strategy(desk{h, db}), nil
+func newDesk(ctx context.Context, h shop.Host) (*desk, error) {
+	db, err := open(h.Place)
+	if err != nil {
+		return nil, err
 	}
+	if err := db.PingContext(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("reach database: %w", err), db.Close())
+	}
+	return &desk{h, db}, nil
 }
 
 // Close ends the connections.
 func (d *desk) Close() error { return d.db.Close() }
 
-func prepare(ctx context.Context, p shop.Place) error { return create(ctx, p, "") }
-
-// create makes the tables; more is a further part of the orders' definition.
-func create(ctx context.Context, p shop.Place, more string) error {
+// create makes the tables on one connection, whose @stock is the stock.
+func create(ctx context.Context, p shop.Place, tables []string) error {
 	db, err := open(p)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	for _, statement := range []string{
-		"CREATE TABLE sale (id INT PRIMARY KEY, stock INT NOT NULL, version INT NOT NULL DEFAULT 0) ENGINE=InnoDB",
-		"CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, sale_id INT NOT NULL, user VARCHAR(128) NOT NULL" + more + ") ENGINE=InnoDB",
-		fmt.Sprintf("INSERT INTO sale (id, stock) VALUES (%d, %d)", saleID, p.Stock),
-	} {
-		if _, err := db.ExecContext(ctx, statement); err != nil {
+	c, err := db.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer c.Close()
+	for _, statement := range append([]string{fmt.Sprintf("SET @stock = %d, max_recursive_iterations = 10000000", p.Stock)}, tables...) {
+		if _, err := c.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("create tables: %w", err)
 		}
 	}
@@ -81,74 +74,81 @@ func orders(ctx context.Context, p shop.Place) ([]shop.Order, error) {
 		return nil, err
 	}
 	defer db.Close()
-	rows, err := db.QueryContext(ctx, "SELECT user FROM orders WHERE sale_id = ?", saleID)
-	if err != nil {
-		return nil, fmt.Errorf("read orders: %w", err)
-	}
-	defer rows.Close()
 	var all []shop.Order
-	for rows.Next() {
-		var o shop.Order
-		if err := rows.Scan(&o.User); err != nil {
-			return nil, fmt.Errorf("read orders: %w", err)
-		}
-		all = append(all, o)
+	users, err := texts(ctx, db, "SELECT user FROM orders")
+	for _, user := range users {
+		all = append(all, shop.Order{User: user})
 	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read orders: %w", err)
-	}
-	return all, nil
+	return all, err
 }
 
 // session is what a statement runs in: the database, or a transaction.
 type session interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// has looks whether the user has an order, by an ordinary read.
-func has(ctx context.Context, s session, user string) (bool, error) {
-	var n int
-	err := s.QueryRowContext(ctx, "SELECT COUNT(*) FROM orders WHERE sale_id = ? AND user = ?", saleID, user).Scan(&n)
+// texts are the values of a query's one column.
+func texts(ctx context.Context, s session, query string, args ...any) (all []string, err error) {
+	rows, err := s.QueryContext(ctx, query, args...)
 	if err != nil {
-		return false, fmt.Errorf("look for an order: %w", err)
+		return nil, fmt.Errorf("read: %w", err)
 	}
-	return n > 0, nil
+	defer rows.Close()
+	for rows.Next() {
+		var one string
+		if err := rows.Scan(&one); err != nil {
+			return nil, fmt.Errorf("read: %w", err)
+		}
+		all = append(all, one)
+	}
+	return all, rows.Err()
 }
 
-// stock reads the stock by an ordinary read.
-func stock(ctx context.Context, s session) (int, error) {
-	var n int
-	if err := s.QueryRowContext(ctx, "SELECT stock FROM sale WHERE id = ?", saleID).Scan(&n); err != nil {
-		return 0, fmt.Errorf("read stock: %w", err)
+// number is the value of a query's one row and column; none is an error.
+func number(ctx context.Context, s session, query string, args ...any) (n int, err error) {
+	if err := s.QueryRowContext(ctx, query, args...).Scan(&n); err != nil {
+		return 0, fmt.Errorf("read: %w", err)
 	}
 	return n, nil
 }
 
+// has looks whether the user has an order, by an ordinary read.
+func has(ctx context.Context, s session, user string) (bool, error) {
+	n, err := number(ctx, s, "SELECT COUNT(*) FROM orders WHERE user = ?", user)
+	return n > 0, err
+}
+
 func insert(ctx context.Context, s session, user string) error {
-	if _, err := s.ExecContext(ctx, "INSERT INTO orders (sale_id, user) VALUES (?, ?)", saleID, user); err != nil {
+	if _, err := s.ExecContext(ctx, "INSERT INTO orders (user) VALUES (?)", user); err != nil {
 		return fmt.Errorf("insert order: %w", err)
 	}
 	return nil
 }
 
-// change runs an update and reports whether it changed a row.
+// change runs a statement and reports whether it changed a row.
 func change(ctx context.Context, s session, query string, args ...any) (bool, error) {
 	result, err := s.ExecContext(ctx, query, args...)
 	if err != nil {
-		return false, fmt.Errorf("update stock: %w", err)
+		return false, fmt.Errorf("change: %w", err)
 	}
 	n, err := result.RowsAffected()
 	if err != nil {
-		return false, fmt.Errorf("update stock: %w", err)
+		return false, fmt.Errorf("change: %w", err)
 	}
 	return n > 0, nil
 }
 
+// beginner begins a transaction: the database, or one of its connections.
+type beginner interface {
+	BeginTx(ctx context.Context, o *sql.TxOptions) (*sql.Tx, error)
+}
+
 // within runs work in a transaction, which is committed if the outcome is
 // Accepted and rolled back otherwise.
-func (d *desk) within(ctx context.Context, work func(tx *sql.Tx) (shop.Outcome, error)) (shop.Outcome, error) {
-	tx, err := d.db.BeginTx(ctx, nil)
+func (d *desk) within(ctx context.Context, on beginner, level sql.IsolationLevel, work func(tx *sql.Tx) (shop.Outcome, error)) (shop.Outcome, error) {
+	tx, err := on.BeginTx(ctx, &sql.TxOptions{Isolation: level})
 	if err != nil {
 		return "", fmt.Errorf("begin: %w", err)
 	}

@@ -15,43 +15,25 @@ const lockWait = 10
 // errNoLock says that the lock was not to be had.
 var errNoLock = errors.New("the lock was not granted in time")
 
-// trap opens its transaction before it takes the lock, as an annotation around
-// a method that locks does. The first ordinary read fixes the snapshot: what
-// others sold while it waited for the lock is not in it, however well the lock
-// excludes them. The lock here is the database's own, held until after the
-// commit, so that the snapshot is the only flaw.
-func trap() shop.Spec {
-	return shop.Spec{
-		Name: "sql-lock-in-transaction",
-		Does: "BEGIN, look for an order, then take a lock, SELECT stock, compare, UPDATE, INSERT, COMMIT, unlock",
-		Flaw: "the repeatable-read trap: the snapshot is older than the lock, so the stock it shows has been sold",
-		Open: opening(func(d desk) shop.Strategy { return &trapped{desk: d} }),
-	}
+// lockInTransaction opens its transaction before it takes the lock, as an annotation
+// around a method that locks does. The first ordinary read fixes the snapshot: what
+// others sold while it waited for the lock is not in it. The lock is the database's own,
+// held until after the commit, so that the snapshot is the only flaw.
+func lockInTransaction(ctx context.Context, d *desk, user string) (shop.Outcome, error) {
+	return underLock(ctx, d, user, false)
 }
 
-// cure is the trap with one thing changed: the lock is taken before the
-// transaction begins. It is here to show that this, and nothing else, was wrong.
-func cure() shop.Spec {
-	return shop.Spec{
-		Name: "sql-lock-then-transaction",
-		Does: "the same with the lock taken before BEGIN",
-		Flaw: "slow: all buyers wait for one lock",
-		Open: opening(func(d desk) shop.Strategy { return &trapped{desk: d, lockFirst: true} }),
-	}
+// lockThenTransaction differs in nothing but the order of the two.
+func lockThenTransaction(ctx context.Context, d *desk, user string) (shop.Outcome, error) {
+	return underLock(ctx, d, user, true)
 }
 
-type trapped struct {
-	desk
-	lockFirst bool
-}
-
-// Buy trusts the lock.
-func (t *trapped) Buy(ctx context.Context, user string) (outcome shop.Outcome, err error) {
-	if err := t.host.CheckUser(ctx, user); err != nil {
+func underLock(ctx context.Context, d *desk, user string, lockFirst bool) (shop.Outcome, error) {
+	if err := d.host.CheckUser(ctx, user); err != nil {
 		return "", err
 	}
 	// The lock belongs to the connection, so everything goes through one.
-	connection, err := t.db.Conn(ctx)
+	connection, err := d.db.Conn(ctx)
 	if err != nil {
 		return "", fmt.Errorf("connect: %w", err)
 	}
@@ -61,58 +43,40 @@ func (t *trapped) Buy(ctx context.Context, user string) (outcome shop.Outcome, e
 		// release.
 		_, _ = connection.ExecContext(context.WithoutCancel(ctx), "DO RELEASE_LOCK('sale')")
 	}()
-	if t.lockFirst {
-		if err := t.lock(ctx, connection); err != nil {
+	if lockFirst {
+		if err := lock(ctx, d, connection); err != nil {
 			return "", err
 		}
 	}
-	tx, err := connection.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
-	if err != nil {
-		return "", fmt.Errorf("begin: %w", err)
-	}
-	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
-	if outcome, err = t.sell(ctx, tx, user); err != nil || outcome != shop.Accepted {
-		return outcome, err
-	}
-	if err := tx.Commit(); err != nil {
-		return "", fmt.Errorf("commit: %w", err)
-	}
-	t.host.At(ctx, shop.Recorded)
-	return outcome, nil
-}
-
-func (t *trapped) sell(ctx context.Context, tx *sql.Tx, user string) (shop.Outcome, error) {
-	if ordered, err := has(ctx, tx, user); err != nil || ordered {
-		return shop.AlreadyOrdered, err
-	}
-	if !t.lockFirst {
-		if err := t.lock(ctx, tx); err != nil {
+	return d.within(ctx, connection, sql.LevelRepeatableRead, func(tx *sql.Tx) (shop.Outcome, error) {
+		if ordered, err := has(ctx, tx, user); err != nil || ordered {
+			return shop.AlreadyOrdered, err
+		}
+		if !lockFirst {
+			if err := lock(ctx, d, tx); err != nil {
+				return "", err
+			}
+		}
+		left, err := number(ctx, tx, readStock)
+		if err != nil {
 			return "", err
 		}
-	}
-	left, err := stock(ctx, tx)
-	if err != nil {
-		return "", err
-	}
-	t.host.At(ctx, shop.Read)
-	if left <= 0 {
-		return shop.SoldOut, nil
-	}
-	if _, err := change(ctx, tx, "UPDATE sale SET stock = stock - 1 WHERE id = ?", saleID); err != nil {
-		return "", err
-	}
-	t.host.At(ctx, shop.Taken)
-	return shop.Accepted, insert(ctx, tx, user)
+		d.host.At(ctx, shop.Read)
+		if left <= 0 {
+			return shop.SoldOut, nil
+		}
+		return take(ctx, d, tx, user)
+	})
 }
 
-func (t *trapped) lock(ctx context.Context, s session) error {
-	var granted sql.NullInt64
-	if err := s.QueryRowContext(ctx, "SELECT GET_LOCK('sale', ?)", lockWait).Scan(&granted); err != nil {
+func lock(ctx context.Context, d *desk, s session) error {
+	granted, err := number(ctx, s, "SELECT COALESCE(GET_LOCK('sale', ?), 0)", lockWait)
+	if err == nil && granted != 1 {
+		err = errNoLock
+	}
+	if err != nil {
 		return fmt.Errorf("lock: %w", err)
 	}
-	if granted.Int64 != 1 {
-		return errNoLock
-	}
-	t.host.At(ctx, shop.Locked)
+	d.host.At(ctx, shop.Locked)
 	return nil
 }

@@ -46,6 +46,10 @@ type Count struct {
 	// PerSecond is decisions a second, from the opening to the last one.
 	PerSecond float64
 	P50, P99  time.Duration
+	// DurablePerSecond is orders a second until the last one was written, and
+	// DurableAfter how long after the last answer that was. Only a peak has them.
+	DurablePerSecond float64
+	DurableAfter     time.Duration
 }
 
 // Of counts a sale of that stock.

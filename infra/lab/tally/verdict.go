@@ -57,6 +57,9 @@ func (c *Count) Judge(accidents []string) (Verdict, string) {
 	if verdict == Holds {
 		found = append(found, fmt.Sprintf("%d of %s sold, one per buyer, and everybody told so", c.Sold, units(c.Stock)))
 	}
+	if c.DurablePerSecond > 0 {
+		found = append(found, fmt.Sprintf("%.0f accepted and %.0f durable orders a second, the last one durable %.1f s after its answer", c.PerSecond, c.DurablePerSecond, c.DurableAfter.Seconds()))
+	}
 	why := strings.Join(found, "; ")
 	if len(accidents) > 0 {
 		why += " (" + strings.Join(accidents, ", ") + ")"

@@ -35,6 +35,7 @@ type nemesis struct {
 	servers  int // at the opening
 	engines  []engines.Engine
 	fleet    *fleet.Fleet // set before the first click
+	lossy    *lossy       // set before the first click if answers are to be lost
 
 	repairs sync.WaitGroup
 	done    atomic.Int64 // clicks answered of those who came first
@@ -128,20 +129,28 @@ func (n *nemesis) strike(do scenario.Action, number int, when string) {
 			}
 			return n.fleet.Restart(n.ctx, number)
 		}
-	case scenario.KillEngine:
-		n.say("engine killed " + when)
-		repair = func() error { return n.engines[0].Recover(n.ctx) }
-		if ailing, ok := n.engines[0].(engines.Ailing); ok {
+	case scenario.LoseAnswers:
+		n.say("answers lost " + when)
+		n.lossy.begin()
+		repair = func() error { return nil }
+	case scenario.KillEngine, scenario.KillDatabase:
+		e, name := n.engines[0], "engine"
+		if do == scenario.KillDatabase {
+			e, name = n.engines[len(n.engines)-1], "database"
+		}
+		n.say(name + " killed " + when)
+		repair = func() error { return e.Recover(n.ctx) }
+		if ailing, ok := e.(engines.Ailing); ok {
 			// It serves on for a while, and whoever is at the point with it.
 			pause = ailing.Ail()
 			repair = func() error {
-				err := n.engines[0].Crash()
+				err := e.Crash()
 				time.Sleep(down)
-				return errors.Join(err, n.engines[0].Recover(n.ctx))
+				return errors.Join(err, e.Recover(n.ctx))
 			}
 			break
 		}
-		err = n.engines[0].Crash()
+		err = e.Crash()
 	case scenario.FreezeServer:
 		n.say(fmt.Sprintf("server %d stood still %s", number, when))
 		repair, err = n.freeze(number)

@@ -23,10 +23,14 @@ type Row struct {
 	// Misled is buyers with an order who were told "sold out".
 	Misled int `json:"misled"`
 	// PerSecond is decisions a second; a decision is any answer but "busy".
-	PerSecond float64       `json:"perSecond"`
-	P50Ms     float64       `json:"p50Ms"`
-	P99Ms     float64       `json:"p99Ms"`
-	Verdict   tally.Verdict `json:"verdict"`
+	PerSecond float64 `json:"perSecond"`
+	P50Ms     float64 `json:"p50Ms"`
+	P99Ms     float64 `json:"p99Ms"`
+	// DurablePerSecond is orders a second until the last was written, DurableAfterMs
+	// how long after the last answer that was; 0 in all scenarios but the peak.
+	DurablePerSecond float64       `json:"durablePerSecond,omitempty"`
+	DurableAfterMs   float64       `json:"durableAfterMs,omitempty"`
+	Verdict          tally.Verdict `json:"verdict"`
 	// Why is one sentence, made from what was measured.
 	Why string `json:"why"`
 	// Expected reports whether the verdict is one that the lab expects.
@@ -39,6 +43,7 @@ type Row struct {
 func (r *Row) fill(c tally.Count) {
 	r.Sold, r.Oversold, r.Unsold, r.Doubles, r.Lost = c.Sold, c.Oversold, c.Unsold, c.Doubles, c.Lost
 	r.Misled = c.Misled
+	r.DurablePerSecond, r.DurableAfterMs = round(c.DurablePerSecond), milliseconds(c.DurableAfter)
 	r.PerSecond, r.P50Ms, r.P99Ms = round(c.PerSecond), milliseconds(c.P50), milliseconds(c.P99)
 }
 

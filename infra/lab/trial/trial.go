@@ -85,9 +85,17 @@ func (l *Lab) sell(ctx context.Context, spec shop.Spec, sc scenario.Scenario, se
 		}
 	}
 	n := newNemesis(ctx, spec, sc, running)
+	seen := place
+	if sc.LosesAnswers() {
+		var err error
+		if seen, n.lossy, err = between(place); err != nil {
+			return tally.Count{}, nil, err
+		}
+		defer n.lossy.close()
+	}
 	c := &crowd{scenario: sc, seed: seed}
 	f, err := fleet.Start(ctx, fleet.Options{
-		Program: l.Program, Spec: spec, Place: place, Seed: seed,
+		Program: l.Program, Spec: spec, Place: seen, Seed: seed, Slow: sc.Slow, Smooth: sc.Peak > 0,
 		Stops: n.stops, OnStop: n.at, CheckTime: c.checkTime,
 	})
 	if err != nil {
@@ -95,6 +103,10 @@ func (l *Lab) sell(ctx context.Context, spec shop.Spec, sc scenario.Scenario, se
 	}
 	defer f.Stop()
 	n.fleet = f
+	if sc.Peak > 0 {
+		count, err := peak(ctx, spec, sc, place, f)
+		return count, nil, err
+	}
 	answers := c.rush(ctx, f, n)
 	if err := n.rest(); err != nil {
 		return tally.Count{}, nil, err

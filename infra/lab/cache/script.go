@@ -1,0 +1,215 @@
+package cache
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"flashsale/infra/lab/shop"
+)
+
+// delivery is how an order that a script has decided gets into the database.
+type delivery struct {
+	// stream: the script appends it to a stream, and what a worker has not
+	// acknowledged another one reads again. Otherwise it waits in memory.
+	stream bool
+	// checked: the database takes the unit, too, and may refuse.
+	checked bool
+	// wait: nobody is told yes before the replica has it.
+	wait bool
+}
+
+// script describes a strategy in which a script looks for the buyer, counts the stock
+// down and remembers the buyer in one step.
+func script(name, does, flaw string, need shop.Need, by delivery) shop.Spec {
+	s := spec(name, does, flaw, need, func(_ context.Context, d *desk) (shop.Strategy, error) {
+		db, err := openDatabase(d.host.Place)
+		if err != nil {
+			return nil, err
+		}
+		working, stop := context.WithCancel(context.Background())
+		s := &scripted{desk: d, delivery: by, db: db, stop: stop, queue: make(chan string, 1<<20)}
+		work := s.carryQueue
+		if by.stream {
+			work = s.carryStream
+		}
+		s.worker.Go(func() { work(working) })
+		return s, nil
+	})
+	s.Needs = append(s.Needs, shop.MariaDB)
+	s.Orders = inserted
+	s.Prepare = func(ctx context.Context, p shop.Place) error {
+		if err := errors.Join(stockUp(ctx, p), createTables(ctx, p, oneEach)); err != nil || !by.stream {
+			return err
+		}
+		c := server(p)
+		defer c.Close()
+		return makeGroup(ctx, c, p)
+	}
+	return s
+}
+
+// The script looks for the buyer first: a winner whose answer was lost asks again. A
+// stock that is not there is no stock of 0, but a Redis that has lost its data.
+var (
+	decide = redis.NewScript(`
+if redis.call('sismember', KEYS[2], ARGV[1]) == 1 then
+	return 2
+end
+local stock = redis.call('get', KEYS[1])
+if not stock then
+	return 3
+end
+if tonumber(stock) <= 0 then
+	return 1
+end
+redis.call('incrby', KEYS[1], -1)
+redis.call('sadd', KEYS[2], ARGV[1])
+if ARGV[2] == '1' then
+	redis.call('xadd', KEYS[3], '*', 'user', ARGV[1])
+end
+return 0`)
+	told = []shop.Outcome{shop.Accepted, shop.SoldOut, shop.AlreadyOrdered, shop.Busy}
+	// reload puts back what the database knows, unless somebody else has.
+	reload = redis.NewScript(`
+if redis.call('exists', KEYS[1]) == 1 then
+	return 0
+end
+for i = 2, #ARGV do
+	redis.call('sadd', KEYS[2], ARGV[i])
+end
+redis.call('set', KEYS[1], ARGV[1])
+return 1`)
+)
+
+type scripted struct {
+	*desk
+	delivery
+	db     *sql.DB
+	stop   context.CancelFunc
+	worker sync.WaitGroup
+	queue  chan string
+	// waiting are the orders in the queue and in the worker's hands.
+	waiting atomic.Int64
+}
+
+func (s *scripted) keys() []string {
+	return []string{stockKey(s.host.Place), buyersKey(s.host.Place), streamKey(s.host.Place)}
+}
+
+// Buy lets the script decide.
+func (s *scripted) Buy(ctx context.Context, user string) (shop.Outcome, error) {
+	if err := s.host.CheckUser(ctx, user); err != nil {
+		return "", err
+	}
+	o, err := s.ask(ctx, user)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("run script: %w", err)
+	case o == shop.Busy:
+		return o, s.rebuild(ctx)
+	case o != shop.Accepted:
+		return o, nil
+	case s.stream:
+		s.host.At(ctx, shop.Recorded)
+		return o, nil
+	}
+	s.host.At(ctx, shop.Taken)
+	s.waiting.Add(1)
+	s.queue <- user
+	return o, nil
+}
+
+func (s *scripted) ask(ctx context.Context, user string) (shop.Outcome, error) {
+	appends := 0
+	if s.stream {
+		appends = 1
+	}
+	if !s.wait {
+		n, err := decide.Run(ctx, s.redis, s.keys(), user, appends).Int()
+		if err != nil {
+			return "", err
+		}
+		return told[n], nil
+	}
+	// WAIT is for the writes of its own connection.
+	p := s.redis.Pipeline()
+	answer := decide.Eval(ctx, p, s.keys(), user, appends)
+	copied := p.Do(ctx, "WAIT", 1, replicaLimit.Milliseconds())
+	if _, err := p.Exec(ctx); err != nil {
+		return "", err
+	}
+	n, err := answer.Int()
+	if err != nil {
+		return "", err
+	}
+	if replicas, err := copied.Int(); err != nil || told[n] != shop.SoldOut && told[n] != shop.Busy && replicas < 1 {
+		return "", errors.Join(err, errors.New("the replica does not have it"))
+	}
+	return told[n], nil
+}
+
+// rebuild fills a Redis that has lost its data with what the database has.
+func (s *scripted) rebuild(ctx context.Context) error {
+	buyers, err := buyersIn(ctx, s.db)
+	if err != nil {
+		return err
+	}
+	args := []any{max(0, s.host.Stock-len(buyers))}
+	for _, user := range buyers {
+		args = append(args, user)
+	}
+	if err := reload.Run(ctx, s.redis, s.keys(), args...).Err(); err != nil {
+		return fmt.Errorf("reload stock: %w", err)
+	}
+	return nil
+}
+
+const (
+	// batch is how many orders are written at once.
+	batch = 200
+	// retryPause is between two tries of a worker whose database does not answer.
+	retryPause = 20 * time.Millisecond
+)
+
+// carryQueue writes what waits in memory, as long as it takes.
+func (s *scripted) carryQueue(context.Context) {
+	ctx := context.Background()
+	for user := range s.queue {
+		s.host.At(ctx, shop.Queued)
+		users := []string{user}
+		for len(users) < batch && len(s.queue) > 0 {
+			users = append(users, <-s.queue)
+		}
+		for write(ctx, s.db, users, s.checked) != nil {
+			time.Sleep(retryPause)
+		}
+		s.waiting.Add(int64(-len(users)))
+	}
+}
+
+// Backlog is how many orders wait here, or in the stream.
+func (s *scripted) Backlog(ctx context.Context) (int, error) {
+	if !s.stream {
+		return int(s.waiting.Load()), nil
+	}
+	groups, err := s.redis.XInfoGroups(ctx, streamKey(s.host.Place)).Result()
+	if err != nil || len(groups) == 0 {
+		return 0, err
+	}
+	return int(groups[0].Pending + max(0, groups[0].Lag)), nil
+}
+
+// Close writes what waits in memory; what is in the stream another worker will write.
+func (s *scripted) Close() error {
+	s.stop()
+	close(s.queue)
+	s.worker.Wait()
+	return errors.Join(s.db.Close(), s.desk.Close())
+}
