@@ -39,7 +39,7 @@ func TestTheFirstThingThatIsWrongWithAnItemIsKept(t *testing.T) {
 
 var documentedItem = regexp.MustCompile("(?m)^\\| ([^|]+) \\| `([^`]+)` \\| `([^`]+)` \\| ([^|]+) \\|$")
 
-// readers are the readers of all kinds of items, with values that fit an attribute.
+// kinds are the readers of all kinds of items, by kind.
 var kinds = map[string]func(item) string{
 	"sale":                          func(it item) string { _, problem := readSale(it); return problem },
 	"what its creation asked for":   func(it item) string { _, problem := readCreate(it); return problem },

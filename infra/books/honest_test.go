@@ -37,9 +37,9 @@ func (w *world) agrees(r *Receipt) {
 	}
 }
 
-// dying is a table whose writer dies after a number of writes. One write is
-// counted and applied at a time: otherwise a write that was counted could still
-// be cancelled by the death that the next one causes.
+// dying is a table whose writer dies after a number of writes. Writes are counted and
+// applied one at a time: otherwise the death caused by the next write could cancel a
+// counted one.
 type dying struct {
 	ledger.API
 	die context.CancelFunc
@@ -225,7 +225,7 @@ func TestAnEditThatWasCutOffLongAgoIsFound(t *testing.T) {
 	has(t, w.items().recount(t, w.Now()), "P14", "(not paused, open 2026-11-11T19:59:00.000Z to 2026-11-11T21:00:00.000Z), not as that of 2026-11-11T20:00:01.000Z: repeat the last edit")
 }
 
-// histories is how many random histories are played.
+// histories is the number of random histories.
 const histories = 60
 
 func TestEveryRandomHistoryBalances(t *testing.T) {

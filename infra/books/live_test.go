@@ -16,7 +16,7 @@ import (
 	"flashsale/shared/sale"
 )
 
-// between is a table where something happens between the reads of a recount.
+// between is a table with a hook between the reads of a recount.
 type between struct {
 	engine
 	happen func(call string)

@@ -145,7 +145,7 @@ func TestEveryReadIsConsistentAndThrottledKeysAreReadAgain(t *testing.T) {
 	w := newWorld(t)
 	w.Open(400, 250)
 	w.confirm(w.buy(0, 20))
-	// A batch of which nothing is processed is an exception, which the client's own retries are for.
+	// A batch of which nothing is processed is an exception, which the client retries.
 	faults := dynamotest.Rates{Unprocessed: 0.5, Stale: 1}.Seeded(3)
 	w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
 		f := faults(c)

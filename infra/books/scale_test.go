@@ -48,7 +48,7 @@ func (c *crowd) number(n int64) types.AttributeValue { return number(strconv.For
 
 func (c *crowd) orderID(user int64) int64 { return (c.began.Unix()-orderEpoch.Unix())<<32 | (user + 1) }
 
-// sold is how many claims are of shard k: claims go round over the shards.
+// sold is the number of claims of shard k: claims are assigned round-robin.
 func (c *crowd) sold(k int) int64 { return share(c.claims(), k, c.shards) }
 
 func (c *crowd) window(it item) item {

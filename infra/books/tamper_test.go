@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// excused are the changes of one attribute that no recount can find, and why. What stands
-// behind the slash is the one history, claim or seeding for which that is so.
+// excused are the changes of one attribute that no recount can find, and why. The part
+// after the slash is the history, claim or seeding to which that applies.
 var excused = map[string]string{
 	"claim requestKey changed":         "nothing else in the table depends on it",
 	"claim requestKey removed":         "a purchase without the header has none",

@@ -24,7 +24,7 @@ const tableName = "Ledger"
 // engine is a DynamoDB in this process, which also describes its table.
 type engine struct {
 	*dynamotest.DB
-	bytes int64 // as DescribeTable says
+	bytes int64 // in DescribeTable's answer
 }
 
 func newEngine() engine {
@@ -46,7 +46,7 @@ func newWorld(t *testing.T) *world {
 	return &world{ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: tableName}), db}
 }
 
-// buy buys for that many users, from user-<from> on; who is refused has bought nothing.
+// buy buys for that many users, from user-<from> on; refused users have bought nothing.
 func (w *world) buy(from, n int) (refs []ledger.ClaimRef) {
 	w.T.Helper()
 	for i := from; i < from+n; i++ {
@@ -115,7 +115,8 @@ func (all items) recount(t *testing.T, now time.Time) *Receipt {
 	return r
 }
 
-// balanced recounts the sale from the table in every way there is, and expects no findings.
+// balanced recounts the sale from the table in every possible way, and expects no
+// findings.
 func (w *world) balanced() *Receipt {
 	w.T.Helper()
 	r := w.items().recount(w.T, w.Now())

@@ -19,7 +19,7 @@ import (
 	"flashsale/shared/ledger/dynamotest"
 )
 
-// scene is a world in which one operation is asked once.
+// scene is a world for one request of one operation.
 type scene struct {
 	*world
 	operation Operation
@@ -44,7 +44,7 @@ func (s *scene) at(base string) Answer {
 	return do(s.t, http.DefaultTransport, s.operation.Method, base+s.path, strings.NewReader(s.body), header...)
 }
 
-// raw sends bytes as they are, and reads the answer.
+// raw sends bytes unchanged, and reads the answer.
 func (s *scene) raw(server *httptest.Server, text string) Answer {
 	connection, err := net.Dial("tcp", server.Listener.Addr().String())
 	if err != nil {
@@ -76,8 +76,8 @@ func (s *scene) failing(err error) *scene {
 	return s
 }
 
-// scenes say how each outcome comes about: "status schema" for every operation
-// that has it, "operation status schema" for one.
+// scenes produce each outcome: "status schema" for every operation that has it,
+// "operation status schema" for one.
 var scenes = map[string]func(s *scene) Answer{
 	"purchase 202 PendingClaim": func(s *scene) Answer { return s.ask(door{}) },
 	"claim 200 PendingClaim": func(s *scene) Answer {
@@ -160,8 +160,8 @@ var scenes = map[string]func(s *scene) Answer{
 	"elsewhere 404 GatewayAnswer": func(s *scene) Answer { return s.ask(door{}) },
 }
 
-// throttled answers as API Gateway does above the set rate; the local gateway
-// sets none.
+// throttled answers like API Gateway above its configured rate; the local gateway has
+// none configured.
 func throttled(t testing.TB) *httptest.Server {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -210,8 +210,7 @@ func TestEveryOutcomeOfTheDocumentHappens(t *testing.T) {
 	}
 }
 
-// opening reads the document once, so that what is known of an answer is known in
-// every test.
+// opening reads the document once, so that all tests share its cache.
 var opening = sync.OnceValues(Open)
 
 func opened(t testing.TB) *Contract {

@@ -104,7 +104,7 @@ func keys[V any](m map[string]V) []string {
 	return names
 }
 
-// route is what the template and the document both say of an operation.
+// route is the part of an operation that both template and document define.
 type route struct {
 	Key    string
 	Public bool

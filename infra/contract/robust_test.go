@@ -137,8 +137,8 @@ func TestNoRequestGetsAnAnswerOutsideTheContract(t *testing.T) {
 	}
 }
 
-// TestNoRequestGetsAnAnswerOutsideTheContractWhileDynamoDBFails: whatever the
-// table does, nobody is told "internal".
+// TestNoRequestGetsAnAnswerOutsideTheContractWhileDynamoDBFails: regardless of the
+// table's faults, no answer is "internal".
 func TestNoRequestGetsAnAnswerOutsideTheContractWhileDynamoDBFails(t *testing.T) {
 	w := newWorld(t)
 	var mu sync.Mutex

@@ -72,7 +72,7 @@ func (f *failing) Order(ctx context.Context, id uint64) (sale.Order, error) {
 	return f.Ledger.Order(ctx, id)
 }
 
-// unsent keeps claims pending.
+// unsent drops messages, so that claims stay pending.
 type unsent struct{}
 
 func (unsent) Send(context.Context, orderq.Message) error { return nil }
@@ -128,7 +128,7 @@ var tokens = sync.OnceValues(func() (*issuer.Issuer, error) {
 
 func (w *world) buyer() string { return fmt.Sprintf("buyer-%d", w.buyers.Add(1)) }
 
-// buy is a purchase past the front door.
+// buy makes a purchase without the gateway.
 func (w *world) buy(saleID string) sale.Claim {
 	w.t.Helper()
 	p, err := w.book.Purchase(w.t.Context(), ledger.Request{SaleID: saleID, User: w.buyer()})
@@ -153,8 +153,8 @@ func (w *world) confirmed() (user string, order sale.Order) {
 type door struct {
 	scopes  []string
 	open    bool // no authorizer: the functions are reached without a user
-	hidden  bool // the functions take requests of the public address only
-	picky   bool // the operator's check admits nobody
+	hidden  bool // the functions accept requests from the public address only
+	picky   bool // the operator's check admits no one
 	calm    bool // by the clock that limits users, a minute passes between two purchases
 	cors    bool
 	patient time.Duration

@@ -11,8 +11,8 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// execute inserts the items in one batch and returns what became of each: its
-// own name, as the stub answers, or the code of its refusal.
+// execute inserts the items in one batch and returns the result of each: its name, as
+// answered by the stub, or the code of its refusal.
 func (w world) execute(t *testing.T, names ...string) ([]string, error) {
 	var batch []types.BatchStatementRequest
 	for _, name := range names {

@@ -20,8 +20,8 @@ import (
 	"flashsale/infra/faults"
 )
 
-// stub is a service that says yes to everything and remembers what it was
-// asked. It is a server's handler and a RoundTripper of its own.
+// stub is a service that accepts and records every request. It is both an http.Handler
+// and a RoundTripper.
 type stub struct {
 	mu   sync.Mutex
 	seen []string // operation and body
@@ -115,7 +115,7 @@ func newWorld(t *testing.T, faulty string) world {
 	return world{s, tr, tableAt(server.URL, tr), queueAt(server.URL, tr)}
 }
 
-// proxied is the same with a proxy in between, which the clients know nothing of.
+// proxied is the same with a proxy in between.
 func proxied(t *testing.T, faulty string) world {
 	t.Helper()
 	w := newWorld(t, faulty)

@@ -25,7 +25,7 @@ func is[E error](err error) bool {
 	return errors.As(err, &e)
 }
 
-// unanswered tells an error without any word of the service.
+// unanswered reports whether an error is not an answer of the service.
 func unanswered(err error) bool {
 	return err != nil && !is[smithy.APIError](err)
 }
@@ -211,8 +211,8 @@ func TestARequestArrivesAsItWasSent(t *testing.T) {
 	}
 }
 
-// The same seed decides the same about the same sequence of calls, another one
-// otherwise; shares are met.
+// The same seed gives the same faults for the same sequence of calls, another seed
+// others; the shares are right.
 func TestTheSeedDecides(t *testing.T) {
 	const calls = 400
 	run := func(seed int) (string, map[string]int) {

@@ -25,14 +25,14 @@ func TestTheModelGathersMessagesAsTheTemplateSays(t *testing.T) {
 	}
 }
 
-// burden is what confirming an order costs.
+// burden is the cost of confirming an order.
 type burden struct {
 	writes      float64 // write units
 	invocations float64
 	busy        time.Duration
 }
 
-// confirming is what finalizing adds to the same sale without it, per order.
+// confirming returns the cost per order that finalizing adds to the same sale.
 func confirming(t *testing.T, batch int, window time.Duration) burden {
 	t.Helper()
 	c := roomy(64, 1000)

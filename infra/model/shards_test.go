@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// large also models the sales whose crowds take long. What is demanded is the same.
+// large also models sales with crowds that take long to simulate, with the same checks.
 var large = flag.Bool("large", false, "model large sales, too; `make prove` does")
 
 func play(t *testing.T, c Config) Result {
@@ -23,7 +23,7 @@ func play(t *testing.T, c Config) Result {
 	return r
 }
 
-// roomy is a cloud whose only limits are the items themselves.
+// roomy is a configuration without limits, except that items conflict.
 func roomy(shards int, rate float64) Config {
 	environments := int(max(20, rate*0.07))
 	return Config{
@@ -97,7 +97,7 @@ func TestWhatLimitsTheTableLimitsTheSale(t *testing.T) {
 	if r.Confirmed != r.Accepted {
 		t.Errorf("%d confirmed of %d accepted", r.Confirmed, r.Accepted)
 	}
-	// A message that is given up comes again only after its visibility timeout.
+	// A failed message comes again only after its visibility timeout.
 	if wait := r.LastConfirmed - r.LastSold; wait > 5*time.Second {
 		t.Errorf("the last order is confirmed %v after the last unit was sold: a batch gave up too soon", wait)
 	}

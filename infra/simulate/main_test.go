@@ -17,7 +17,7 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// Nobody reads the functions' log lines here, and memory is plenty.
+	// The functions' log lines are not read here, and there is enough memory.
 	if err := os.Setenv("AWS_LAMBDA_LOG_LEVEL", "ERROR"); err != nil {
 		panic(err)
 	}

@@ -12,14 +12,14 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// stateOfSale is the sale as a sequential program has it.
+// stateOfSale is the state of the sequential model.
 type stateOfSale struct {
 	left    int
 	holders map[string]string // user → the key of the purchase
 }
 
-// sequential is what every history must be explained by: one purchase after the
-// other, a unit each, one per user.
+// sequential is the model that must explain every history: sequential purchases of one
+// unit each, one per user.
 var sequential = porcupine.Model{
 	Init: func() any { return stateOfSale{holders: map[string]string{}} },
 	Step: func(state, input, _ any) (bool, any) {

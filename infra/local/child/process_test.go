@@ -21,8 +21,8 @@ const (
 	quick = "GORACE=atexit_sleep_ms=0"
 )
 
-// TestMain is also the children of these tests: the test binary starts itself
-// with a mode.
+// TestMain also runs the children of these tests: the test binary starts itself with a
+// mode.
 func TestMain(m *testing.M) {
 	switch os.Getenv(mode) {
 	case "":

@@ -34,7 +34,7 @@ func TestAChildDoesNotEndWithTheThreadThatAskedForIt(t *testing.T) {
 	tid := make(chan int)
 	started := make(chan *Process)
 	go func() {
-		// A locked goroutine which ends takes its thread with it.
+		// When a locked goroutine ends, its thread ends, too.
 		runtime.LockOSThread()
 		p, err := Start(self("stubborn", &out))
 		if err != nil {

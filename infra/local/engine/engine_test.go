@@ -158,8 +158,8 @@ func TestATableIsCreatedOnceWithTheTemplatesKeys(t *testing.T) {
 	}
 }
 
-// slowTables is a service in which a table takes a while, and in which somebody
-// else creates it at the same moment.
+// slowTables is a service in which creating a table takes time, and another client
+// creates it concurrently.
 type slowTables struct {
 	creates   int
 	describes int

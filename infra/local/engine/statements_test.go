@@ -28,9 +28,9 @@ func say(text string, parameters ...string) types.BatchStatementRequest {
 	return s
 }
 
-// The fake knows more than the engine: it returns the items of failed
-// conditions, reads attribute_exists, and counts a statement's parameters. On
-// the rest the two must agree.
+// The fake supports more than the engine: it returns the items of failed conditions,
+// supports attribute_exists, and checks the number of a statement's parameters.
+// Otherwise the two must agree.
 func TestTheEngineAndTheFakeAgreeOnStatements(t *testing.T) {
 	const (
 		insert = `INSERT INTO "ledger" VALUE {'pk': ?, 'sk': ?, 'user': ?}`

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// slowInvoker runs until it is released, as a function that does not notice its caller.
+// slowInvoker runs until it is released, like a function that does not notice that its
+// caller has gone.
 type slowInvoker struct {
 	started chan struct{}
 	release chan struct{}

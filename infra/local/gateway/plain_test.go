@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// What is read in one pass must be what the longer way reads.
+// The one-pass reader must agree with decodeResponse.
 func FuzzAPlainResponseIsReadAsAnyOther(f *testing.F) {
 	for _, payload := range []string{
 		`{"statusCode":202,"headers":{"Content-Type":"application/json"},"body":"{}"}`,

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// door is an authorizer of which the test holds the clock and the keys.
+// door is an authorizer whose clock and keys the test controls.
 type door struct {
 	jwt  *JWT
 	now  time.Time

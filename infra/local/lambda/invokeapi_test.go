@@ -179,7 +179,7 @@ func TestAnAsynchronousInvocation(t *testing.T) {
 					t.Errorf("request ids %s and %s", first, id)
 				}
 			}
-			// A synchronous call waits behind whatever else would be tried.
+			// A synchronous call waits until all earlier attempts have run.
 			call(t, s, `{}`)
 			if got := int(tries.Load()); got != tc.tries+1 {
 				t.Errorf("%d tries, want %d", got-1, tc.tries)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// disk is a log that takes a number of bytes and no more.
+// disk is a log with limited capacity in bytes.
 type disk struct {
 	bytes.Buffer
 	space int

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// TestTheRuntimeAPIKeepsItsOrder speaks to the Runtime API as a program does
-// that gets the order of its calls wrong.
+// TestTheRuntimeAPIKeepsItsOrder calls the Runtime API in the wrong order.
 func TestTheRuntimeAPIKeepsItsOrder(t *testing.T) {
 	s := open(t, Options{}, function(nil))
 	p := &process{pool: s.pools["TestFunction"], polled: make(chan struct{}, 1), events: make(chan *invocation, 1), initFailed: make(chan []byte, 1)}

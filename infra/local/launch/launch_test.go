@@ -13,7 +13,7 @@ import (
 	"flashsale/infra/local/child"
 )
 
-// TestMain is also the stack, which says what it was started with and ends.
+// TestMain also acts as the stack, which prints its arguments and ends.
 func TestMain(m *testing.M) {
 	if os.Getenv("LAUNCH_TEST_STACK") != "" {
 		os.Stdout.WriteString(strings.Join(os.Args[1:], " ") + "\n")

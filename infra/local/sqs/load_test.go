@@ -12,7 +12,7 @@ import (
 	"flashsale/infra/local/sqs"
 )
 
-// exchange lets senders and receivers work at once until every message has been
+// exchange runs senders and receivers concurrently until every message has been
 // received and deleted. It returns how often each was received.
 func exchange(t *testing.T, f *fixture, url string, senders, each, receivers int) map[string]int {
 	t.Helper()

@@ -12,8 +12,8 @@ import (
 	"flashsale/infra/local/sqs"
 )
 
-// polling starts a long poll of up to one message and returns what it will
-// have received. A poll that is not woken outlives the test's patience.
+// polling starts a long poll of up to one message and returns what it will have
+// received. A poll that is not woken outlasts the test's timeout.
 func (f *fixture) polling(ctx context.Context, url string) <-chan []types.Message {
 	got := make(chan []types.Message, 1)
 	go func() {

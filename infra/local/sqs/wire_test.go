@@ -11,7 +11,7 @@ import (
 	"flashsale/infra/local/sqs"
 )
 
-// What the SDK hides is tested as bytes.
+// Details that the SDK hides are tested at the byte level.
 
 func post(t *testing.T, url, target, contentType, body string) (*http.Response, string) {
 	t.Helper()

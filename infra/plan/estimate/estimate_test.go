@@ -54,7 +54,7 @@ var names = [8]string{
 	"seconds until sold", "transactions per order", "conflicts per order", "write units", "peak concurrency", "dollars", "give-ups", "refused requests",
 }
 
-// few is the share of the users up to which give-ups and refusals are too few to compare.
+// few is the share of users below which give-ups and refusals are too rare to compare.
 const few = 0.01
 
 func dollars(s estimate.Sale, requests, busy, writes float64) float64 {
