@@ -187,7 +187,7 @@ func TestMakeDeployStopsBeforeSAMIfThePreflightFails(t *testing.T) {
 		bench      *bench
 		arguments  []string
 	}{
-		{"a new account", "allows 10, of which 0", spoilt("10", nil), []string{"ENV=dev"}},
+		{"a new account", "allows 10 (concurrent executions), of which 0", spoilt("10", nil), []string{"ENV=dev"}},
 		{"an unknown parameter", "no such parameter", newBench(t, "1000"), []string{"ENV=dev", "PARAMETERS=Colour=red"}},
 		{"no environment", "there are: dev, prod", newBench(t, "1000"), nil},
 		{"prod without an issuer", "give JwtIssuer", newBench(t, "1000"), []string{"ENV=prod", "PARAMETERS=AlarmEmail=ops@example.com"}},

@@ -168,12 +168,12 @@ func quotas(w wish, a advice) []string {
 			grouped(gatewayQuota), grouped(rate)))
 	}
 	if total := a.accountConcurrency(); total > lambdaQuota {
-		out = append(out, fmt.Sprintf("Lambda: concurrent executions from %s to at least %s", grouped(lambdaQuota), grouped(float64(total))))
+		out = append(out, fmt.Sprintf("Lambda: concurrent executions (environments) from %s to at least %s", grouped(lambdaQuota), grouped(float64(total))))
 	}
 	if a.warmWrites > tableQuota {
-		out = append(out, fmt.Sprintf("DynamoDB: write units of a table from %s to %s", grouped(tableQuota), grouped(float64(a.warmWrites))))
+		out = append(out, fmt.Sprintf("DynamoDB: write units a second of a table from %s to %s", grouped(tableQuota), grouped(float64(a.warmWrites))))
 	} else if a.warmWrites == tableQuota {
-		out = append(out, fmt.Sprintf("DynamoDB: write units of a table above %s would sell faster (WRITES=%d shows by how much)", grouped(tableQuota), 2*tableQuota))
+		out = append(out, fmt.Sprintf("DynamoDB: more than %s write units a second of a table would sell faster (WRITES=%d shows by how much)", grouped(tableQuota), 2*tableQuota))
 	}
 	return out
 }

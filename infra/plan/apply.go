@@ -96,7 +96,7 @@ func rest(o output) error {
 	if err := write(o, p); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(o.progress, "Everything else goes back to what %s says, with the next make deploy.\n", o.config)
+	_, _ = fmt.Fprintf(o.progress, "The next make deploy sets everything else back to the values in %s.\n", o.config)
 	return nil
 }
 

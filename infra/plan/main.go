@@ -56,22 +56,22 @@ func parse(args []string, stderr io.Writer) (wish, output, error) {
 	f.SetOutput(stderr)
 	o := output{out: os.Stdout, progress: stderr}
 	var w wish
-	f.IntVar(&w.users, "users", 0, "users who want a unit")
-	f.Int64Var(&w.stock, "stock", 0, "units")
+	f.IntVar(&w.users, "users", 0, "number of users who want a unit")
+	f.Int64Var(&w.stock, "stock", 0, "number of units")
 	f.Float64Var(&w.peak, "peak", 0, "first requests a second when the sale opens")
 	f.DurationVar(&w.window, "w", 10*time.Millisecond, "how long a transaction keeps an item busy")
-	f.DurationVar(&w.latency, "latency", 20*time.Millisecond, "median of a transaction")
-	f.IntVar(&w.memory, "memory", 512, "MB of each function")
+	f.DurationVar(&w.latency, "latency", 20*time.Millisecond, "median duration of a transaction")
+	f.IntVar(&w.memory, "memory", 512, "memory of each function, in MB")
 	f.IntVar(&w.writes, "writes", tableQuota, "write units a second that the account allows a table")
-	f.Uint64Var(&w.seed, "seed", 1, "seed of all chance")
+	f.Uint64Var(&w.seed, "seed", 1, "seed of the random choices")
 	f.BoolVar(&w.front, "front", false, "CloudFront answers the sale page")
-	f.StringVar(&w.region, "region", "us-east-1", "whose prices")
-	f.BoolVar(&o.json, "json", false, "one JSON object instead of text")
+	f.StringVar(&w.region, "region", "us-east-1", "region whose prices apply")
+	f.BoolVar(&o.json, "json", false, "print one JSON object instead of text")
 	f.StringVar(&o.config, "config", "infra/samconfig.toml", "the SAM CLI's configuration `file`")
 	f.StringVar(&o.environment, "apply", "", "`environment` whose parameters are written beside the configuration file")
-	f.BoolVar(&o.rest, "rest", false, "with -apply: take back what a sale needed")
+	f.BoolVar(&o.rest, "rest", false, "with -apply: take back the sale's parameters")
 	opens := f.String("opens", "", "with -apply: when the sale opens, RFC 3339")
-	f.StringVar(&o.chart, "chart", ".build/plan.html", "file for the chart")
+	f.StringVar(&o.chart, "chart", ".build/plan.html", "`file` for the chart")
 	if err := arguments.Parse(f, args); err != nil {
 		return w, o, err
 	}

@@ -92,7 +92,7 @@ func TestAPlanIsPrintedAndDrawn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, part := range []string{"shards", "WarmWriteUnitsPerSecond", "PurchaseRateLimit", "FinalizeMaximumConcurrency", "QueryReservedConcurrency",
-		"advised rate", "busy rate", "ceiling", "refused unbilled", "sold out after", "winners", "losers", "conflicts", "give-ups", "per 1,000", chart} {
+		"advised rate", "busy rate", "ceiling", "refused by the throttle", "sold out after", "winners", "losers", "conflicts", "give-ups", "per 1,000", chart} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("the plan says nothing of %q:\n%s", part, out.String())
 		}

@@ -28,7 +28,7 @@ func (p *progress) show(now model.Progress) {
 	}
 	p.percent = percent + int(sold)
 	bar := strings.Repeat("#", percent/4) + strings.Repeat(".", 25-percent/4)
-	_, _ = fmt.Fprintf(p.out, "\r[%s] %3d %% of the users came, %3d %% of the units sold, %5.1f s into the sale", bar, percent, sold, now.Elapsed.Seconds())
+	_, _ = fmt.Fprintf(p.out, "\r[%s] %3d %% of the users arrived, %3d %% of the units sold, %5.1f s into the sale", bar, percent, sold, now.Elapsed.Seconds())
 }
 
 func (p *progress) end() { _, _ = fmt.Fprintln(p.out) }

@@ -15,9 +15,9 @@ import (
 // pageBy describes who answers the sale page.
 func pageBy(w wish) string {
 	if w.front {
-		return "winners only: the front answers the sale page"
+		return "for winners only: the front answers the sale page"
 	}
-	return "winners, and everybody once for the sale page; FRONT=1 leaves that to the front"
+	return "for winners and one sale page for each user; with FRONT=1 the front answers the sale page"
 }
 
 // plan is the whole result.
@@ -92,55 +92,55 @@ func printText(out io.Writer, w wish, a advice, r, unshared *model.Result, chart
 	}
 	_, _ = fmt.Fprintf(out, "%s users for %s units, at most %s requests a second at the opening\n\nConfigure\n",
 		grouped(float64(w.users)), grouped(float64(w.stock)), grouped(w.peak))
-	line("shards", "%d (buckets %d follow from them)", a.shards, a.buckets)
-	line("table", "%s write units a second warm (WarmWriteUnitsPerSecond), and not more (MaxWriteRequestUnits)", grouped(float64(a.warmWrites)))
-	line("PurchaseFunction", "reserved concurrency %s (PurchaseReservedConcurrency), %s of it provisioned (PurchaseProvisionedConcurrency), %d MB",
+	line("shards", "%d stock shards, from which %d claim buckets follow", a.shards, a.buckets)
+	line("table", "%s write units a second, both warm (WarmWriteUnitsPerSecond) and maximum (MaxWriteRequestUnits)", grouped(float64(a.warmWrites)))
+	line("PurchaseFunction", "%s environments reserved (PurchaseReservedConcurrency), %s of them provisioned (PurchaseProvisionedConcurrency), %d MB each",
 		grouped(float64(a.concurrency)), grouped(float64(a.provisioned)), w.memory)
-	line("API throttle", "%s purchases a second and at one instant (PurchaseRateLimit, PurchaseBurstLimit): what the functions can take",
+	line("API throttle", "%s purchases a second (PurchaseRateLimit) and as many in a burst (PurchaseBurstLimit): the functions' capacity",
 		grouped(a.throttle))
-	line("FinalizeFunction", "%d batches at once (FinalizeMaximumConcurrency), as many reserved (FinalizeReservedConcurrency)", a.finalizers)
-	line("QueryFunction", "reserved concurrency %s (QueryReservedConcurrency), %s requests a second (QueryRateLimit, QueryBurstLimit), %s",
+	line("FinalizeFunction", "%d environments, each with one batch at a time (FinalizeMaximumConcurrency), all of them reserved (FinalizeReservedConcurrency)", a.finalizers)
+	line("QueryFunction", "%s environments reserved (QueryReservedConcurrency), %s requests a second (QueryRateLimit, QueryBurstLimit), %s",
 		grouped(float64(a.queries)), grouped(a.queryRate), pageBy(w))
-	line("account", "%s concurrent executions: what is reserved, %d for ReconcileFunction and %d that stay free",
+	line("account", "%s environments in total (Lambda's quota \"concurrent executions\"): those above, %d for ReconcileFunction, %d that cannot be reserved",
 		grouped(float64(a.accountConcurrency())), reconcilers, keptFree)
 	for _, q := range a.quotas {
 		line("quota to raise", "%s", q)
 	}
-	_, _ = fmt.Fprintf(out, "\nPredicted (transactions take %v and keep an item busy for %v)\n", w.latency, w.window)
-	line("orders a second", "%s until the last unit with keys on shared partitions, as everything below; %s with a partition for each",
+	_, _ = fmt.Fprintf(out, "\nPredicted (a transaction takes %v and keeps an item busy for %v; times are from the opening unless noted)\n", w.latency, w.window)
+	line("orders a second", "%s until the last unit is sold, with keys on shared partitions, as in all figures below; %s with a partition for each key",
 		grouped(p.OrdersPerSecond), grouped(p.OrdersPerSecondUnshared))
 	line("advised rate", "%s orders a second: %.0f %% of the transactions conflict", grouped(a.rates.advised), 100*targetConflicts)
-	line("busy rate", "%s: about 1 %% of the buyers hear \"busy\"", grouped(a.rates.busy))
-	line("ceiling", "%s of the shards, %s of the claim buckets, %s of the table's write units",
+	line("busy rate", "%s orders a second: about 1 %% of the buyers get \"busy\"", grouped(a.rates.busy))
+	line("ceiling", "orders a second: %s by the shards, %s by the claim buckets, %s by the table's write units",
 		grouped(a.rates.ceiling), grouped(a.rates.buckets), grouped(a.rates.table))
 	if r.Left == 0 {
 		line("sold out after", "%.1f s", r.LastSold.Seconds())
 	} else {
 		line("not sold out", "%s units left", grouped(float64(r.Left)))
 	}
-	line("winners' final answer", "p50 %v, p99 %v", r.WinnersP50.Round(time.Millisecond), r.WinnersP99.Round(time.Millisecond))
-	line("losers' final answer", "p50 %v, p99 %v", r.LosersP50.Round(time.Millisecond), r.LosersP99.Round(time.Millisecond))
-	line("orders confirmed", "%s, the last after %.1f s", grouped(float64(r.Confirmed)), r.LastConfirmed.Seconds())
+	line("winners' final answer", "p50 %v, p99 %v after the buyer's first request", r.WinnersP50.Round(time.Millisecond), r.WinnersP99.Round(time.Millisecond))
+	line("losers' final answer", "p50 %v, p99 %v after the buyer's first request", r.LosersP50.Round(time.Millisecond), r.LosersP99.Round(time.Millisecond))
+	line("orders confirmed", "%s orders, the last after %.1f s", grouped(float64(r.Confirmed)), r.LastConfirmed.Seconds())
 	line("conflicts", "%.1f %% of %s transactions", 100*r.ConflictRate(), grouped(float64(r.Transactions)))
-	line("give-ups", "%s requests answered \"busy\"; they are safe to repeat", grouped(r.GiveUps))
-	line("refused unbilled", "%s requests by the API throttle, repeated after 1-2 s", grouped(r.GatewayThrottled))
-	line("refused by Lambda", "%s requests without an environment, %s above its request rate; repeated after 1-2 s",
+	line("give-ups", "%s requests answered \"busy\", which are safe to repeat", grouped(r.GiveUps))
+	line("refused by the throttle", "%s requests, which are not billed; repeated after 1-2 s", grouped(r.GatewayThrottled))
+	line("refused by Lambda", "%s requests for lack of an environment, %s above Lambda's request rate; repeated after 1-2 s",
 		grouped(r.LambdaThrottled), grouped(r.RateThrottled))
-	line("throttled", "%s calls of DynamoDB, %s of them reads of the sale item", grouped(float64(r.Throttled)), grouped(float64(r.HotReads)))
-	line("sold out from memory", "99.9 %% of the refusals %.1f s after the last unit", r.QuietAfter(0.999).Seconds())
-	line("winners' polls", "%s until every order was confirmed", grouped(r.Polls))
-	line("write units", "%s", grouped(r.WriteUnits))
+	line("throttled by DynamoDB", "%s calls, %s of them reads of the sale item", grouped(float64(r.Throttled)), grouped(float64(r.HotReads)))
+	line("sold out from memory", "99.9 %% of the refusals, from %.1f s after the last unit was sold", r.QuietAfter(0.999).Seconds())
+	line("winners' polls", "%s requests until every order was confirmed", grouped(r.Polls))
+	line("write units", "%s consumed by the table", grouped(r.WriteUnits))
 	list, known := price.Find(w.region, price.Architecture)
 	_, _ = fmt.Fprintf(out, "\nCost (%s, %s, no free tier, without WarmThroughput's one-time charge and the sale page)\n", list.Region, list.Architecture)
 	if !known {
-		line("prices", "those of %s are not known here", w.region)
+		line("prices", "unknown for %s", w.region)
 	}
 	price.Print(out, bill(r, a, w.region), r.Accepted)
 	if a.warmWrites > coldWrites {
 		_, _ = fmt.Fprintf(out, "\nWarm throughput is charged once, when it is raised, and can never be lowered: the table keeps it for good.\n")
 	}
 	if r.Sampled > 1 {
-		_, _ = fmt.Fprintf(out, "\nFrom 3 s after the last unit was sold, one simulated loser in %d was played and counted as %d; winners never are.\n",
+		_, _ = fmt.Fprintf(out, "\nFrom 3 s after the last unit was sold, one loser in %d was simulated and counted as %d; every winner was simulated.\n",
 			r.Sampled, r.Sampled)
 	}
 	_, _ = fmt.Fprintf(out, "\nChart: %s\n", chart)

@@ -171,14 +171,14 @@ func TestADeploymentThatCannotSucceedIsStopped(t *testing.T) {
 			d.Account = &account{fault: errors.New("no credentials")}
 		}},
 		{"more reserved than the account has", "of which 519 can be reserved", func(d *Deployment) { d.Account.(*account).limits.Unreserved = 619 }},
-		{"a new account's quota of ten", "allows 10, of which 0 can", func(d *Deployment) {
+		{"a new account's quota of ten", "allows 10 (concurrent executions), of which 0 can", func(d *Deployment) {
 			d.Account.(*account).limits.Concurrency, d.Account.(*account).limits.Unreserved = 10, 10
 		}},
-		{"too much provisioned without a reservation", "reserved 20 and provisioned 900 more", func(d *Deployment) {
+		{"too much provisioned without a reservation", "20 environments reserved and 900 more provisioned", func(d *Deployment) {
 			d.Demand.Functions[0].Reserved, d.Demand.Functions[0].Provisioned = 0, 900
 		}},
-		{"more provisioned than reserved", "Buy: 501 provisioned, but 500 reserved", func(d *Deployment) { d.Demand.Functions[0].Provisioned = 501 }},
-		{"a poller beyond its function", "its poller may run 21, but 20 are reserved", func(d *Deployment) { d.Demand.Functions[1].Sources[0].MaxConcurrency = 21 }},
+		{"more provisioned than reserved", "Buy: 501 environments provisioned, but 500 reserved", func(d *Deployment) { d.Demand.Functions[0].Provisioned = 501 }},
+		{"a poller beyond its function", "its poller may run 21 environments, but 20 are reserved", func(d *Deployment) { d.Demand.Functions[1].Sources[0].MaxConcurrency = 21 }},
 		{"a table warmer than the quota", "warm 50,000, at most the quota; the account allows 40,000", func(d *Deployment) {
 			d.Demand.Tables[0].WarmWrites, d.Demand.Tables[0].MaxWrite = 50_000, 0
 		}},

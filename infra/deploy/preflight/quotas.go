@@ -54,11 +54,11 @@ func concurrencyByFunction(r *report, d Deployment) {
 			continue
 		}
 		if f.Provisioned > f.Reserved {
-			r.add(Failed, "Lambda concurrency", "%s: %d provisioned, but %d reserved", f.ID, f.Provisioned, f.Reserved)
+			r.add(Failed, "Lambda concurrency", "%s: %d environments provisioned, but %d reserved", f.ID, f.Provisioned, f.Reserved)
 		}
 		for _, s := range f.Sources {
 			if s.MaxConcurrency > f.Reserved {
-				r.add(Failed, "Lambda concurrency", "%s: its poller may run %d, but %d are reserved", f.ID, s.MaxConcurrency, f.Reserved)
+				r.add(Failed, "Lambda concurrency", "%s: its poller may run %d environments, but %d are reserved", f.ID, s.MaxConcurrency, f.Reserved)
 			}
 		}
 	}
@@ -78,7 +78,7 @@ func concurrency(r *report, d Deployment, l Limits) {
 	// New accounts have a quota of no more than keptFree, and there Lambda refuses every
 	// reservation.
 	r.check(reserved+provisioned <= free, "Lambda concurrency",
-		"reserved %d and provisioned %d more; the account allows %d, of which %d can be reserved (%d stay unreserved)",
+		"%d environments reserved and %d more provisioned; the account allows %d (concurrent executions), of which %d can be reserved (%d stay unreserved)",
 		reserved, provisioned, l.Concurrency, max(free, 0), keptFree)
 }
 

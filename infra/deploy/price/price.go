@@ -64,11 +64,34 @@ func Sum(bill []Line) float64 {
 
 // Print writes the bill as a table, with the cost per 1,000 orders.
 func Print(w io.Writer, bill []Line, orders int64) {
+	row := func(what, counted, unit, dollars string) {
+		fmt.Fprintf(w, "  %-35s %14s %-12s %9s\n", what, counted, unit, dollars)
+	}
 	for _, l := range bill {
-		fmt.Fprintf(w, "  %-35s %14.1f %-12s $%.6f\n", l.What, l.Counted, l.Unit, l.Dollars)
+		row(l.What, count(l.Counted), l.Unit, cents(l.Dollars))
 	}
-	fmt.Fprintf(w, "  %-35s %14s %-12s $%.6f\n", "total", "", "", Sum(bill))
+	row("total", "", "", cents(Sum(bill)))
 	if orders > 0 {
-		fmt.Fprintf(w, "  %-35s %14s %-12s $%.4f\n", "per 1,000", "", "orders", 1000*Sum(bill)/float64(orders))
+		row("per 1,000 orders", "", "", cents(1000*Sum(bill)/float64(orders)))
 	}
+}
+
+// count rounds to a whole number, with commas between thousands.
+func count(x float64) string {
+	if x <= 0.5 {
+		return "under 1"
+	}
+	text := fmt.Sprintf("%.0f", x)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// cents rounds to cents; a bill has no lines that cost nothing.
+func cents(dollars float64) string {
+	if dollars < 0.005 {
+		return "under 1¢"
+	}
+	return fmt.Sprintf("$%.2f", dollars)
 }

@@ -98,7 +98,7 @@ func TestARehearsalSeedsSendsBuyersAndPrintsTheBill(t *testing.T) {
 	}
 	for _, want := range []string{
 		"load -url " + r.Place.API + " -sale r1 -stock 100 -report r.html -rate 20 -duration 10s\n",
-		"cost of 50 orders", "counted by a test", "requests     $0.001000", "per 1,000", "$0.0200",
+		"cost of 50 orders", "counted by a test", " 1,000 requests      under 1¢", "per 1,000 orders", "$0.02",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, &out)
