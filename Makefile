@@ -210,7 +210,7 @@ prove: ## the long proofs in full: SEEDS=2000 random sales, every plan of FAULTS
 
 .PHONY: drill
 drill: host operator ## the runbook's accidents on a stack of their own, with the runbook's commands; a table of what was seen and how long it took
-	@go test -vet=off -count 1 -timeout 15m ./infra/drill -slow
+	@go test -vet=off -count 1 -timeout 15m ./infra/drill -slow -v | grep --line-buffered -v '^=== \|--- PASS'
 
 # gremlins changes each package and runs its tests; 95 % of its changes must be
 # noticed. It takes the conditions of a `case` for uncovered and leaves && and || as

@@ -51,17 +51,24 @@ func TestEveryAccidentIsSeenAndCuredAsTheRunbookSays(t *testing.T) {
 	d := &drill{rows: runbook(t), promised: map[string]map[string]string{}}
 	d.stack = boot(t, "-parameter", "OrderVisibilityTimeout=5", "-parameter", "EligibilityUrl="+service.url)
 
-	t.Run("sales", func(t *testing.T) { // each has a sale of its own
-		for name, accident := range map[string]func(*testing.T, *drill){
-			"too many units": tooManyUnits, "stock": stockWrittenByHand, "empty": unitsBehindAMark, "pause": pauseThatMustHold,
-			"seeding": lateSeeding, "restock": complaintOfASoldOut, "unknown": complaintOfAnUnknown, "pending": complaintOfAPending,
-		} {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				accident(t, d)
-			})
-		}
-	})
+	// Each has a sale of its own. Those that look at all sales come after the wrong books,
+	// which are counted twice.
+	for _, group := range []map[string]func(*testing.T, *drill){
+		{
+			"stock": stockWrittenByHand, "empty": unitsBehindAMark,
+			"restock": complaintOfASoldOut, "unknown": complaintOfAnUnknown, "pending": complaintOfAPending,
+		},
+		{"too many units": tooManyUnits, "pause": pauseThatMustHold, "seeding": lateSeeding},
+	} {
+		t.Run("sales", func(t *testing.T) {
+			for name, accident := range group {
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					accident(t, d)
+				})
+			}
+		})
+	}
 	t.Run("eligibility", func(t *testing.T) { eligibilityIsDead(t, d, service) })
 	t.Run("end", func(t *testing.T) { stackIsKilled(t, d) })
 	t.Run("copy", func(t *testing.T) { dataGoesElsewhere(t, d) })
