@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/infra/books"
+	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/sale"
+)
+
+// table is a DynamoDB in this process, which also describes its table.
+type table struct{ *dynamotest.DB }
+
+func (table) DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
+	return &dynamodb.DescribeTableOutput{Table: &types.TableDescription{TableSizeBytes: aws.Int64(1)}}, nil
+}
+
+// Books that do not add up are counted a second time, seconds later.
+func TestSalesWithWrongBooksDoNotWaitForOneAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := table{dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})}
+		book := ledger.New(db, "T", ledger.Options{})
+		list := make([]books.Listing, recounters)
+		for i := range list {
+			id := fmt.Sprint("sale-", i)
+			list[i].SaleID = id
+			if _, err := book.Create(t.Context(), sale.Creation{
+				SaleID: id, Name: id, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour), Stock: 10, Shards: 1,
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := db.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+				TableName: aws.String("T"), UpdateExpression: aws.String("SET stock = :n"),
+				Key: map[string]types.AttributeValue{
+					"pk": &types.AttributeValueMemberS{Value: "STOCK#" + id + "#0"}, "sk": &types.AttributeValueMemberS{Value: "STOCK"},
+				},
+				ExpressionAttributeValues: map[string]types.AttributeValue{":n": &types.AttributeValueMemberN{Value: "11"}},
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		took := func(list []books.Listing) time.Duration {
+			begin := time.Now()
+			receipts, err := recountAll(t.Context(), db, "T", list)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, r := range receipts {
+				if (r == nil) != list[i].Drained || r != nil && (r.SaleID != list[i].SaleID || r.Balanced) {
+					t.Errorf("%s: %+v", list[i].SaleID, r)
+				}
+			}
+			return time.Since(begin)
+		}
+		one, all := took(list[:1]), took(list)
+		if one < books.SettleTime || all != one {
+			t.Errorf("one sale takes %v, %d take %v", one, len(list), all)
+		}
+		list[0].Drained = true
+		if none := took(list[:1]); none != 0 {
+			t.Errorf("a drained sale is counted for %v", none)
+		}
+	})
+}
