@@ -2,7 +2,6 @@ package drill
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
 	"testing"
 	"time"
@@ -117,11 +116,9 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// audit recounts every sale: it balances, and every claim that somebody was promised is
-// there and has its order.
-func (d *drill) audit(t *testing.T) {
+// settled waits until every claim of every sale has its order, and returns the books.
+func (d *drill) settled(t *testing.T) (all *books.Books) {
 	t.Helper()
-	var all *books.Books
 	eventually(t, "every claim has its order", func() bool {
 		var err error
 		if all, err = books.Read(t.Context(), d.db(), table); err != nil {
@@ -134,7 +131,15 @@ func (d *drill) audit(t *testing.T) {
 		}
 		return true
 	})
-	for saleID := range maps.Keys(d.promised) {
+	return all
+}
+
+// audit recounts every sale: it balances, and every claim that somebody was promised is
+// there and has its order.
+func (d *drill) audit(t *testing.T) {
+	t.Helper()
+	all := d.settled(t)
+	for saleID, promised := range d.promised {
 		r, err := all.Recount(t.Context(), saleID, books.Options{Now: time.Now, Overdue: books.AtOnce})
 		if err != nil {
 			t.Fatal(err)
@@ -142,7 +147,7 @@ func (d *drill) audit(t *testing.T) {
 		if !r.Balanced {
 			t.Errorf("%s: %v", saleID, r.Findings)
 		}
-		for user, claimID := range d.promised[saleID] {
+		for user, claimID := range promised {
 			if got := all.Sale(saleID).Claim(user).ClaimID; got != claimID {
 				t.Errorf("%s was promised claim %s of %s, the table has %q", user, claimID, saleID, got)
 			}

@@ -122,7 +122,7 @@ func poisonAndABrokenFinalize(t *testing.T, d *drill) {
 	bad := d.meet(t, "messages that are no orders came into the queue", beside)
 	d.send(t, 0, "not an order", "not an order")
 	d.sell(t, beside, "ada", "ben", "cem")
-	eventually(t, "the orders beside them are finalized", func() bool { return len(d.books(t, beside).Unfinished()) == 0 })
+	d.settled(t) // the orders beside them are finalized
 
 	d.open(t, saleID, 10, 2)
 	d.deployFinalize(t, "#!/bin/sh\necho 'a new version without its configuration'\nexit 1\n")
