@@ -21,7 +21,7 @@ func tooManyUnits(t *testing.T, d *drill) {
 	i.do(0)
 	i.then()
 	// The same command again, as by somebody who did not see the answer.
-	want := fmt.Sprintf("%s: 9000 of 9000 units were withdrawn as typo before, and nothing changed now", saleID)
+	want := fmt.Sprintf("%s: 9000 of 9000 units were withdrawn earlier under the name typo, and nothing changed now", saleID)
 	if out, ok := i.run(i.row.do[0]); !ok || !pattern(want).MatchString(out) {
 		t.Errorf("the withdrawal again: %s", out)
 	}
