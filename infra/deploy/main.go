@@ -30,8 +30,8 @@ const (
 const usage = `usage:
   deploy preflight  -env NAME [-offline] [Parameter=value ...]   can this deployment succeed?
   deploy parameters -env NAME [-built DIR] [Parameter=value ...] all parameters, as sam deploy takes them
-  deploy idle       -env NAME [Parameter=value ...]              what it costs in a month in which nobody buys
-  deploy smoke      [where] [-sale ID] [-token T] [-bound 30s]   one buyer's round through a running system
+  deploy idle       -env NAME [Parameter=value ...]              its monthly cost without buyers
+  deploy smoke      [where] [-sale ID] [-token T] [-bound 30s]   test a running system as one buyer
   deploy tokens     [where] -n 1 [-out FILE]                     access tokens of test users, one a line (dev only)
   deploy rehearse   [where] [-rate 50] [-peak N] [-duration 30s] [-stock N] [-shards 16] [-tokens FILE] [-allow-remote]
 

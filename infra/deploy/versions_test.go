@@ -201,7 +201,7 @@ func TestAVersionIsPublishedExactlyWhenItsContentsHaveChanged(t *testing.T) {
 		{"Role: !GetAtt SeedRole.Arn", "Role: !GetAtt QueryRole.Arn", []string{"SeedFunction"}},
 		{"QueueName: !Sub ${AWS::StackName}-OrderQueue", "QueueName: !Sub ${AWS::StackName}-Orders", []string{"PurchaseFunction", "ReconcileFunction"}},
 		{"MaximumRetryAttempts: 2", "MaximumRetryAttempts: 1", nil},
-		{"# ---- the front door ----", "# ---- another comment ----", nil},
+		{"# ---- the HTTP API ----", "# ---- another comment ----", nil},
 		{"        ORIGIN_SECRET: !Ref OriginSecret\n      LoggingConfig:", "        ORIGIN_SECRET: x\n      LoggingConfig:", []string{"QueryFunction"}},
 	} {
 		if n := strings.Count(string(text), edit.old); n != 1 {
