@@ -63,15 +63,15 @@ func TestAMissingOrOldToolGetsOneLineThatSaysWhatToInstall(t *testing.T) {
 		programs   map[string]string
 		want       string // empty: no complaint
 	}{
-		{"no Go", "go", nil, "there is no Go here; install Go 1."},
-		{"an old Go", "go", map[string]string{"go": "echo go version go1.13.8 linux/amd64"}, "this is go1.13.8 linux/amd64; install Go 1."},
+		{"no Go", "go", nil, "Go is missing; install Go 1."},
+		{"an old Go", "go", map[string]string{"go": "echo go version go1.13.8 linux/amd64"}, "found go1.13.8 linux/amd64; install Go 1."},
 		{"a Go that cannot fetch its successor", "go", map[string]string{"go": "echo go: download go1.26.0: no network >&2; exit 1"}, "no network); install Go 1."},
 		{"a Go of a version that nobody knows", "go", map[string]string{"go": "echo go version devel"}, "install Go 1."},
 		{"a new Go", "go", map[string]string{"go": "echo " + good}, ""},
 		{"a Go built from its sources", "go", map[string]string{"go": "echo go version devel go1.99-abcdef linux/amd64"}, ""},
-		{"no Node", "node", nil, "there is no node here; install Node 20"},
-		{"no npm", "node", map[string]string{"node": "echo v24.1.0"}, "there is no npm here; install Node 20"},
-		{"an old Node", "node", map[string]string{"node": "echo v12.22.9", "npm": "true"}, "this is Node v12.22.9; install Node 20"},
+		{"no Node", "node", nil, "node is missing; install Node 20"},
+		{"no npm", "node", map[string]string{"node": "echo v24.1.0"}, "npm is missing; install Node 20"},
+		{"an old Node", "node", map[string]string{"node": "echo v12.22.9", "npm": "true"}, "found Node v12.22.9; install Node 20"},
 		{"a new Node", "node", map[string]string{"node": "echo v24.1.0", "npm": "true"}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestEveryProgramIsBuiltAfterGoWasLookedFor(t *testing.T) {
 		c := exec.CommandContext(t.Context(), "make", "--no-print-directory", target)
 		c.Dir, c.Env = s.folder, append(slices.Clone(s.env), "ARTIFACTS_DIR=.build")
 		out, err := c.CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "make: this is go1.13 linux/amd64; install Go") {
+		if err == nil || !strings.Contains(string(out), "make: found go1.13 linux/amd64; install Go") {
 			t.Errorf("make %s with an old Go: %v\n%s", target, err, out)
 		}
 	}

@@ -1,4 +1,4 @@
 #!/bin/bash
-# The shell of every recipe: a command that fails, a variable that is not set and a
-# failure inside of a pipe end it. GNU make 3.81, which is macOS's, has no .SHELLFLAGS.
+# The shell of every recipe: it stops at a failed command, an unset variable and a failure
+# inside a pipe. GNU make 3.81, the version on macOS, has no .SHELLFLAGS.
 exec /bin/bash -euo pipefail "$@"

@@ -1,9 +1,9 @@
 #!/bin/bash
-# tell.sh COMMAND …: runs a command and says on stderr how far it is: after two seconds,
-# then every three. What the command prints is shown only if it fails.
+# tell.sh COMMAND …: runs a command and prints its progress to stderr after two seconds and
+# then every three. The command's output is shown only if it fails.
 #
-# `go build -v` prints the path of a package when it compiles it. It does not print
-# those that are in Go's cache, so the number of all packages is an upper bound.
+# `go build -v` prints the path of each package that it compiles, but not of those in Go's
+# cache, so the number of all packages is an upper bound.
 set -euo pipefail
 
 folder=$(mktemp -d "${TMPDIR:-/tmp}/flashsale.XXXXXX")
@@ -18,12 +18,12 @@ if [ ${#packages[@]} -gt 0 ]; then
 	what=${what//\/.../}
 fi
 
-# report ends with the process that it reports on, even if that one is killed.
+# report ends when the process that it reports on ends, even by a kill.
 report() {
 	local text last
 	sleep 2
 	if [ ${#packages[@]} -gt 0 ]; then
-		# It reads hundreds of files, so the first report does not wait for it.
+		# This reads hundreds of files, so the first report does not wait for it.
 		go list -deps "${packages[@]}" >"$folder/list" && mv "$folder/list" "$folder/all" &
 	fi
 	while kill -0 $$; do
