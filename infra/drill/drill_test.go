@@ -90,13 +90,13 @@ func TestEveryAccidentIsSeenAndCuredAsTheRunbookSays(t *testing.T) {
 func (d *drill) print() {
 	slices.SortFunc(d.results, func(a, b result) int { return d.rows[a.accident].order - d.rows[b.accident].order })
 	lines := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(lines, "ACCIDENT\tSEEN FIRST BY\tAFTER\tCOMMAND\tLINE\tRECOVERED AFTER")
+	fmt.Fprintln(lines, "ACCIDENT\tSEEN FIRST BY\tAFTER\tRECOVERED AFTER\tCOMMAND\tLINE")
 	for _, r := range d.results {
 		recovered := "-"
 		if r.recovered > 0 {
 			recovered = fmt.Sprintf("%.1f s", r.recovered.Seconds())
 		}
-		fmt.Fprintf(lines, "%s\t%s\t%.1f s\t%s\t%s\t%s\n", r.accident, r.first, r.seen.Seconds(), r.command, r.line, recovered)
+		fmt.Fprintf(lines, "%s\t%s\t%.1f s\t%s\t%s\t%s\n", r.accident, r.first, r.seen.Seconds(), recovered, r.command, r.line)
 	}
 	_ = lines.Flush()
 }
