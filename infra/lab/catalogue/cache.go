@@ -2,71 +2,118 @@ package catalogue
 
 import "flashsale/infra/lab/tally"
 
-// Every lock that expires lets a second buyer in when its owner stands still;
-// what Redis has not saved is gone with it, orders included; and whoever takes a
-// unit and records the order in two steps may die in between. Only a script that
-// does both, on a Redis that saves each write, holds everywhere.
-var cacheVerdicts = map[string]expectation{
-	// The lock without an expiry outlives its owner. Who gets in before the other
-	// servers die, or a little later, decides whether anybody is answered.
-	"redis-setnx-expire": {tally.Holds, map[string][]tally.Verdict{
-		"slow-check":    only(tally.Oversells),
-		"server-killed": {tally.Stalls, tally.Undersells},
-		"server-frozen": only(tally.Oversells),
-		"engine-killed": only(tally.Loses),
-	}},
-	"redis-set-nx-ex": {tally.Holds, map[string][]tally.Verdict{
-		"slow-check":    only(tally.Oversells),
-		"server-killed": only(tally.Undersells),
-		"server-frozen": only(tally.Oversells),
-		"engine-killed": only(tally.Loses),
-	}},
-	// Without the blind delete few meet, and whether two of them meet within
-	// the same few milliseconds is chance.
-	"redis-token-unlock": {tally.Holds, map[string][]tally.Verdict{
-		"slow-check":    {tally.Holds, tally.Oversells},
-		"server-killed": only(tally.Undersells),
-		"server-frozen": only(tally.Oversells),
-		"engine-killed": only(tally.Loses),
-	}},
-	"redis-watchdog":  {tally.Holds, renewedVerdicts},
-	"redis-reentrant": {tally.Holds, renewedVerdicts},
-	"redis-pubsub":    {tally.Holds, renewedVerdicts},
-	"redis-failover":  {tally.Holds, renewedVerdicts},
-	// Nobody renews it, and asking a dead server takes time that it does not have.
-	"redis-redlock": {tally.Holds, map[string][]tally.Verdict{
-		"slow-check":    {tally.Holds, tally.Oversells},
-		"server-killed": only(tally.Undersells),
-		"server-frozen": only(tally.Oversells),
-		"engine-killed": {tally.Holds, tally.Oversells},
-	}},
-	"redis-decr": {tally.Holds, map[string][]tally.Verdict{
-		"server-killed":         only(tally.Undersells),
-		"engine-killed":         only(tally.Loses),
-		"fifteen-clicks":        only(tally.Doubles),
-		"fifteen-clicks-scarce": only(tally.Doubles),
-	}},
-	"redis-hincrby": {tally.Holds, map[string][]tally.Verdict{
-		"winner-asks-again": {tally.Loses, tally.Holds},
-		"server-killed":     only(tally.Loses),
-		"engine-killed":     only(tally.Loses),
-	}},
-	// The orders that wait in the servers outlive a Redis that dies with its
-	// stock; one that was being carried may not.
-	"redis-lua-queue": {tally.Holds, map[string][]tally.Verdict{
-		"winner-asks-again": {tally.Loses, tally.Holds},
-		"server-killed":     only(tally.Loses),
-		"engine-killed":     {tally.Undersells, tally.Loses},
-	}},
-	"redis-lua-stream": {tally.Holds, map[string][]tally.Verdict{
-		"engine-killed": {tally.Undersells, tally.Loses},
-	}},
-	"redis-lua-stream-aof": {tally.Holds, nil},
+// A process that dies between the unit and its order leaves a unit that nobody has, and
+// so does a client library that repeats a decrement whose answer was lost.
+var twoSteps = map[string][]tally.Verdict{
+	"server-killed":     {tally.Undersells, tally.Stalls, tally.Holds},
+	"winner-asks-again": {tally.Holds, tally.Undersells},
+	"engine-killed":     {tally.Undersells, tally.Holds},
+	"answers-lost":      {tally.Holds, tally.Undersells, tally.Doubles},
 }
 
-// renewedVerdicts are those of a lock that is renewed while its owner works.
-var renewedVerdicts = map[string][]tally.Verdict{
-	"server-killed": only(tally.Undersells),
-	"server-frozen": only(tally.Oversells),
-	"engine-killed": only(tally.Loses),
+// What Redis has not saved dies with it. Its lock does, too, and whatever was sold twice
+// then may be more than there was.
+var forgets = map[string][]tally.Verdict{
+	"engine-killed": {tally.Loses, tally.Oversells},
+}
+
+// A lock that expires lets the next one in while its owner stands still. Each who has
+// compared before takes a unit: that is one too many when the last units go, and none
+// before. Whether a user's other click is let in is chance.
+var expires = map[string][]tally.Verdict{
+	"server-frozen":         {tally.Holds, tally.Oversells},
+	"frozen-at-the-end":     {tally.Oversells, tally.Holds, tally.Stalls},
+	"frozen-clicks":         {tally.Doubles, tally.Holds},
+	"fifteen-clicks":        {tally.Holds, tally.Doubles},
+	"fifteen-clicks-scarce": {tally.Holds, tally.Doubles},
+}
+
+// Without a renewal a slow user check does the same.
+var outlived = map[string][]tally.Verdict{
+	"slow-check": {tally.Holds, tally.Oversells, tally.Stalls},
+	"last-units": {tally.Oversells, tally.Holds},
+}
+
+// A write that was meant for an older stock brings back everything sold meanwhile.
+var bringsBack = map[string][]tally.Verdict{
+	"server-frozen":     only(tally.Oversells),
+	"engine-killed":     {tally.Oversells, tally.Undersells, tally.Holds},
+	"frozen-at-the-end": {tally.Oversells, tally.Holds},
+	"frozen-clicks":     {tally.Oversells, tally.Doubles, tally.Holds},
+}
+
+// One buyer at a time, and on a loaded machine some wait for longer than they have.
+var slow = map[string][]tally.Verdict{
+	"slow-check":   {tally.Holds, tally.Stalls},
+	"scarce-stock": {tally.Holds, tally.Stalls},
+}
+
+// A counter looks for the buyer before: clicks that come at once each take a unit.
+var looksBefore = map[string][]tally.Verdict{
+	"fifteen-clicks":        only(tally.Doubles),
+	"fifteen-clicks-scarce": only(tally.Doubles),
+	"frozen-clicks":         {tally.Doubles, tally.Holds},
+}
+
+// Orders that wait in memory die with their process, and a script whose answer was lost
+// has sold a unit for which no order waits.
+var queued = map[string][]tally.Verdict{
+	"server-killed":     only(tally.Loses),
+	"winner-asks-again": {tally.Loses, tally.Holds},
+	"answers-lost":      {tally.Loses, tally.Undersells, tally.Holds},
+}
+
+var failedOver = map[string][]tally.Verdict{
+	"engine-killed":     {tally.Loses, tally.Oversells, tally.Undersells, tally.Holds},
+	"frozen-at-the-end": {tally.Oversells, tally.Holds, tally.Stalls},
+}
+
+var cacheVerdicts = map[string]expectation{
+	"redis-setnx-expire": {tally.Holds, merge(twoSteps, expires, outlived, map[string][]tally.Verdict{
+		"server-killed": {tally.Stalls, tally.Undersells},
+		// The answer to SETNX is lost, and nobody gives the lock an expiry.
+		"answers-lost": {tally.Stalls, tally.Holds, tally.Undersells},
+	})},
+	"redis-set-nx-ex": {tally.Holds, merge(twoSteps, expires, outlived)},
+	"redis-set-nx-ex-set": {tally.Holds, merge(twoSteps, expires, bringsBack, map[string][]tally.Verdict{
+		"slow-check": only(tally.Oversells),
+		"last-units": only(tally.Oversells),
+	})},
+	"redis-token-unlock": {tally.Holds, merge(twoSteps, expires, outlived)},
+	"redis-token-decides": {tally.Holds, merge(twoSteps, slow, map[string][]tally.Verdict{
+		"frozen-clicks": {tally.Holds, tally.Doubles},
+	})},
+	"redis-watchdog":           {tally.Holds, merge(twoSteps, slow, expires)},
+	"redis-watchdog-set":       {tally.Holds, merge(twoSteps, slow, expires, bringsBack)},
+	"redis-watchdog-snapshots": {tally.Holds, merge(twoSteps, slow, expires, forgets)},
+	"redis-fenced-set": {tally.Holds, merge(twoSteps, slow, map[string][]tally.Verdict{
+		"frozen-clicks": {tally.Holds, tally.Doubles},
+	})},
+	"redis-reentrant":             {tally.Holds, merge(twoSteps, slow, expires)},
+	"redis-pubsub":                {tally.Holds, merge(twoSteps, slow, expires)},
+	"redis-redlock":               {tally.Holds, merge(twoSteps, expires, outlived)},
+	"redis-redlock-renewed":       {tally.Holds, merge(twoSteps, slow, expires)},
+	"redis-failover":              {tally.Holds, merge(twoSteps, slow, expires, failedOver)},
+	"redis-failover-min-replicas": {tally.Holds, merge(twoSteps, slow, expires, failedOver)},
+	"redis-failover-wait":         {tally.Holds, merge(twoSteps, slow, expires, failedOver)},
+	"redis-decr":                  {tally.Holds, merge(twoSteps, looksBefore)},
+	"redis-decr-snapshots":        {tally.Holds, merge(twoSteps, looksBefore, forgets)},
+	// Its counter of clicks shuts the buyer out.
+	"redis-hincrby": {tally.Holds, map[string][]tally.Verdict{
+		"server-killed":     only(tally.Loses),
+		"winner-asks-again": {tally.Loses, tally.Holds},
+		"engine-killed":     {tally.Loses, tally.Holds},
+		"answers-lost":      {tally.Loses, tally.Undersells, tally.Doubles, tally.Holds},
+	}},
+	"redis-user-lock": {tally.Holds, map[string][]tally.Verdict{
+		"frozen-clicks": {tally.Doubles, tally.Holds},
+	}},
+	"redis-lua-queue":            {tally.Holds, merge(queued, map[string][]tally.Verdict{"engine-killed": {tally.Holds, tally.Loses, tally.Oversells}})},
+	"redis-lua-queue-rebuilt":    {tally.Holds, merge(queued, map[string][]tally.Verdict{"engine-killed": {tally.Holds, tally.Loses}})},
+	"redis-lua-stream":           {tally.Holds, forgets},
+	"redis-lua-stream-rebuilt":   {tally.Holds, map[string][]tally.Verdict{"engine-killed": only(tally.Loses)}},
+	"redis-lua-stream-aof":       {tally.Holds, nil},
+	"redis-lua-always":           {tally.Holds, nil},
+	"redis-failover-stream":      {tally.Holds, map[string][]tally.Verdict{"engine-killed": only(tally.Loses)}},
+	"redis-failover-stream-wait": {tally.Holds, map[string][]tally.Verdict{"engine-killed": {tally.Loses, tally.Misleads, tally.Holds}}},
 }

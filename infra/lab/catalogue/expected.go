@@ -19,6 +19,15 @@ type expectation struct {
 // only is the exception of one possible verdict.
 func only(v tally.Verdict) []tally.Verdict { return []tally.Verdict{v} }
 
+// merge is all of them; where they name the same scenario the last one counts.
+func merge(all ...map[string][]tally.Verdict) map[string][]tally.Verdict {
+	merged := map[string][]tally.Verdict{}
+	for _, one := range all {
+		maps.Copy(merged, one)
+	}
+	return merged
+}
+
 // expected merges the families' tables.
 func expected() map[string]expectation {
 	all := map[string]expectation{}

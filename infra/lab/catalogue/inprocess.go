@@ -9,10 +9,12 @@ var inprocessVerdicts = map[string]expectation{
 	"unprotected": {tally.Oversells, map[string][]tally.Verdict{
 		"fifteen-clicks": only(tally.Doubles),
 		"ample-stock":    only(tally.Holds),
+		"peak":           only(tally.Holds),
 	}},
 	"unprotected-x3": {tally.Oversells, map[string][]tally.Verdict{
 		"fifteen-clicks": only(tally.Doubles),
 		"ample-stock":    only(tally.Holds),
+		"peak":           only(tally.Holds),
 	}},
 	"mutex": {tally.Holds, map[string][]tally.Verdict{
 		"server-killed":     only(tally.Undersells),
@@ -22,8 +24,10 @@ var inprocessVerdicts = map[string]expectation{
 	"mutex-x3": {tally.Oversells, map[string][]tally.Verdict{
 		"fifteen-clicks": only(tally.Doubles),
 		"ample-stock":    only(tally.Holds),
+		"peak":           only(tally.Holds),
 	}},
 	"semaphore": {tally.Holds, map[string][]tally.Verdict{
+		"frozen-clicks":         {tally.Doubles, tally.Holds},
 		"server-added":          only(tally.Oversells),
 		"fifteen-clicks":        only(tally.Doubles),
 		"fifteen-clicks-scarce": only(tally.Doubles),
@@ -31,6 +35,7 @@ var inprocessVerdicts = map[string]expectation{
 	"semaphore-x3": {tally.Oversells, map[string][]tally.Verdict{
 		"fifteen-clicks": only(tally.Doubles),
 		"ample-stock":    only(tally.Holds),
+		"peak":           only(tally.Holds),
 	}},
 	"channel-owner": {tally.Holds, map[string][]tally.Verdict{
 		"server-added": only(tally.Oversells),
@@ -38,5 +43,6 @@ var inprocessVerdicts = map[string]expectation{
 	"channel-owner-x3": {tally.Oversells, map[string][]tally.Verdict{
 		"fifteen-clicks": only(tally.Doubles),
 		"ample-stock":    only(tally.Holds),
+		"peak":           only(tally.Holds),
 	}},
 }

@@ -16,6 +16,7 @@ var oursVerdicts = map[string]expectation{
 var keylessVerdicts = map[string][]tally.Verdict{
 	"winner-asks-again":     {tally.Misleads, tally.Holds},
 	"server-killed":         {tally.Holds, tally.Misleads},
+	"answers-lost":          {tally.Holds, tally.Misleads},
 	"engine-killed":         {tally.Holds, tally.Misleads},
 	"fifteen-clicks-scarce": {tally.Holds, tally.Misleads},
 }

@@ -113,15 +113,19 @@ func (p *pair) Crash() error {
 	return nil
 }
 
-// Recover lets the replica take over, and starts the old primary, empty, for
-// the next Reset.
+// Recover lets the replica take over, and starts the old primary as its replica.
 func (p *pair) Recover(ctx context.Context) error {
 	err := p.replica.ask(func(c *redis.Client) error { return c.ReplicaOf(ctx, "NO", "ONE").Err() })
 	if err != nil {
 		return fmt.Errorf("promote the replica: %w", err)
 	}
 	p.front.lead(address(p.replica.port))
-	return p.primary.start(ctx)
+	if err := p.primary.start(ctx); err != nil {
+		return err
+	}
+	return p.primary.ask(func(c *redis.Client) error {
+		return c.ReplicaOf(ctx, "127.0.0.1", strconv.Itoa(p.replica.port)).Err()
+	})
 }
 
 func (p *pair) Stop() error {

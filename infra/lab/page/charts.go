@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"flashsale/infra/chart"
+	"flashsale/infra/lab/scenario"
 	"flashsale/infra/lab/trial"
 )
 
@@ -48,6 +49,10 @@ func (r *Report) charts() []drawn {
 		})
 	}
 	for _, sc := range r.Scenarios {
+		if sc.Peak > 0 {
+			all = append(all, r.peak(sc)...)
+			continue
+		}
 		if !slices.Contains([]string{"calm", "slow-check"}, sc.Name) && sc.Name != r.Scenarios[0].Name {
 			continue
 		}
@@ -61,6 +66,21 @@ func (r *Report) charts() []drawn {
 			drawn{"p99: " + sc.Name, "from a buyer's first click to the decision, the slowest one in a hundred", chart.Bars{X: "milliseconds", Bars: slow}.SVG()})
 	}
 	return all
+}
+
+// peak are accepted and durable orders beside each other.
+func (r *Report) peak(sc scenario.Scenario) []drawn {
+	accepted := r.bars(sc.Name, "%.0f/s", func(r trial.Row) float64 { return r.PerSecond })
+	durable := r.bars(sc.Name, "%.0f/s", func(r trial.Row) float64 { return r.DurablePerSecond })
+	slow := r.bars(sc.Name, "%.1f ms", func(r trial.Row) float64 { return r.P99Ms })
+	if len(accepted) == 0 {
+		return nil
+	}
+	return []drawn{
+		{"Accepted at the peak", "buyers told yes a second; " + sc.Does, chart.Bars{X: "accepted a second", Bars: accepted}.SVG()},
+		{"Durable at the peak", "orders a second until the last of them was written where the strategy keeps its orders", chart.Bars{X: "orders a second", Bars: durable}.SVG()},
+		{"p99 at the peak", "from the request to the yes, the slowest one in a hundred", chart.Bars{X: "milliseconds", Bars: slow}.SVG()},
+	}
 }
 
 // bars are the strategies' means over the seeds.

@@ -90,6 +90,22 @@ func TestWhatWasSoldManyTimesIsCutOff(t *testing.T) {
 	}
 }
 
+func TestThePeakIsDrawnByWhatIsAcceptedAndWhatIsDurable(t *testing.T) {
+	r := report()
+	r.Scenarios[0].Peak = time.Second
+	r.Rows[0].PerSecond, r.Rows[0].DurablePerSecond = 7000, 600
+	var got []string
+	for _, c := range r.charts() {
+		got = append(got, c.Title)
+		if c.Title == "Durable at the peak" && !strings.Contains(string(c.SVG), "600/s") || c.Title == "Accepted at the peak" && !strings.Contains(string(c.SVG), "7000/s") {
+			t.Errorf("%s:\n%s", c.Title, c.SVG)
+		}
+	}
+	if want := "Sold and oversold, Accepted at the peak, Durable at the peak, p99 at the peak"; strings.Join(got, ", ") != want {
+		t.Errorf("the drawings are %v, want %s", got, want)
+	}
+}
+
 func TestAVerdictThatNobodyExpectedIsAtTheTop(t *testing.T) {
 	r := report()
 	r.Rows[1].Expected = false

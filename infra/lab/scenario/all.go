@@ -62,6 +62,17 @@ func All() []Scenario {
 			},
 		},
 		{
+			Name: "frozen-at-the-end", Does: "an application server stands still when the last units go, between reading the stock and taking a unit",
+			Stock: 12, Buyers: 60, Spread: rush, Later: 30, LaterSpread: rush, Patience: patience,
+			Faults: []Fault{
+				{FreezeServer, []Trigger{
+					at(0, shop.Read, 4), at(1, shop.Read, 4), at(2, shop.Read, 4),
+					at(0, shop.Taken, 4), at(1, shop.Taken, 4), at(2, shop.Taken, 4),
+					at(0, shop.Recorded, 4), at(1, shop.Recorded, 4), at(2, shop.Recorded, 4), answered(0, 0.2),
+				}},
+			},
+		},
+		{
 			Name: "engine-killed", Does: "the engine is killed in the middle of a purchase and comes back",
 			Stock: 40, Buyers: 40, Spread: rush, Later: 60, LaterSpread: rush, Patience: enginePatience,
 			Faults: []Fault{

@@ -36,7 +36,7 @@ func (s *Scenario) Crowd(seed uint64) []Click {
 		switch {
 		case s.Clicks > 1 && i == 0:
 			c.After, clicks = 0, s.Clicks
-		case s.Clicks > 1:
+		case s.Clicks > 1 && !c.Later:
 			c.After += s.Ahead
 		}
 		for range clicks {
