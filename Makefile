@@ -191,8 +191,8 @@ bench: ## benchmark the handlers' overhead over their AWS calls; benchstat's for
 # packages are compiled only once. Some packages wait for real timeouts, so three run at a
 # time on two CPUs.
 override RACED := ./functions/... ./shared/... ./infra/demo ./infra/faults ./infra/load ./infra/local/...
-override GO_TEST := CGO_ENABLED=0 GOFLAGS=-trimpath GOGC=400 go test -vet=off -p 3
-override GO_RACE := $(if $(RACE),GOGC=400 go test -vet=off -p 3 $(RACE),$(GO_TEST))
+override GO_TEST := CGO_ENABLED=0 GOFLAGS=-trimpath GOGC=400 infra/make/watch.sh go test -vet=off -p 3
+override GO_RACE := $(if $(RACE),GOGC=400 infra/make/watch.sh go test -vet=off -p 3 $(RACE),$(GO_TEST))
 .PHONY: test
 test: host ## run every test, including those on the engines; `make prove` runs the long proofs in full
 	$(GO_RACE) -timeout 10m $(RACED)

@@ -21,7 +21,7 @@ type machine struct {
 }
 
 // basics are the programs that the scripts call besides Go and Node, all of POSIX.
-var basics = []string{"bash", "cat", "cp", "dirname", "grep", "mkdir", "mktemp", "mv", "rm", "sed", "sleep", "tail", "touch"}
+var basics = []string{"bash", "cat", "cp", "dirname", "grep", "mkdir", "mktemp", "mv", "rm", "sed", "sleep", "tail", "tee", "touch", "wc"}
 
 func newMachine(t *testing.T, programs map[string]string) *machine {
 	t.Helper()
@@ -132,6 +132,39 @@ until [ -e "$TMPDIR/seen" ]; do sleep 0.1; done`})
 	}
 	if err := c.Wait(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestTestsThatCompileForLongSayHowFarTheyAre(t *testing.T) {
+	m := newMachine(t, map[string]string{"go": `
+printf 'ok  \tflashsale/a\n?   \tflashsale/b\t[no test files]\n'
+until [ -e "$TMPDIR/seen" ]; do sleep 0.1; done
+printf 'FAIL\tflashsale/c\n'
+exit 1`})
+	c := m.command("infra/make/watch.sh", "go", "test", "./...")
+	seen := filepath.Join(t.TempDir(), "seen")
+	c.Env = append(c.Env, "TMPDIR="+filepath.Dir(seen))
+	var shown strings.Builder
+	c.Stdout = &shown
+	reports, err := c.StderrPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(reports); lines.Scan(); {
+		if !regexp.MustCompile(`^go test, [0-9]+ s: [0-2] packages done$`).MatchString(lines.Text()) {
+			t.Error(lines.Text())
+		}
+		if strings.HasSuffix(lines.Text(), " 2 packages done") {
+			if err := os.WriteFile(seen, nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := c.Wait(); err == nil || !strings.HasPrefix(shown.String(), "ok  \tflashsale/a\n") || !strings.HasSuffix(shown.String(), "FAIL\tflashsale/c\n") {
+		t.Errorf("%v; shown: %q", err, shown.String())
 	}
 }
 
