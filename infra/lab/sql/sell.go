@@ -146,7 +146,8 @@ func conditional(ctx context.Context, d *desk, user string) (shop.Outcome, error
 }
 
 // insertFirst lets the index decide about the user, and then takes a unit: the hot row
-// is locked last and for the shortest time.
+// is locked last and for the shortest time. READ COMMITTED, because who looks for a unit
+// in several rows must not keep those locked that had none.
 func insertFirst(ctx context.Context, d *desk, user string, take func(tx *sql.Tx) (shop.Outcome, error)) (shop.Outcome, error) {
 	if err := d.host.CheckUser(ctx, user); err != nil {
 		return "", err
