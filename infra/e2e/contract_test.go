@@ -53,6 +53,10 @@ func TestNoRequestGetsAnAnswerOutsideTheContract(t *testing.T) {
 		{Refused: true}, {Authorization: "Bearer a.b.c", Refused: true}, {Authorization: good[:len(good)/2], Refused: true},
 		{Authorization: "Bearer " + s.token("alice", "ttl=-1"), Refused: true}, {Authorization: "Bearer " + s.token("alice", "aud=other"), Refused: true},
 	}
+	// With so many buyers few requests are turned away because one buyer sends too many.
+	for _, user := range []string{"bob", "carol", "dave", "erin"} {
+		g.Tokens = append(g.Tokens, contract.Token{Authorization: "Bearer " + s.token(user)})
+	}
 	met := map[string]int{}
 	for range 1000 {
 		r, err := g.Next()
@@ -85,7 +89,7 @@ func TestNoRequestGetsAnAnswerOutsideTheContract(t *testing.T) {
 		}
 	}
 	// Whatever was requested, only purchases may have changed the books.
-	if b := s.balanced("moutai"); len(b.Claims) == 0 || len(b.Claims) > 2 {
+	if b := s.balanced("moutai"); len(b.Claims) == 0 || len(b.Claims) > 6 {
 		t.Errorf("claims: %v", b.Claims)
 	}
 }
