@@ -148,7 +148,7 @@ func newStand(t *testing.T, makefile string) *stand {
 	for _, name := range prepared {
 		write(filepath.Join(s.folder, ".build/host", name), recorder, 0o755)
 	}
-	for _, name := range []string{"shell.sh", "need.sh", "tell.sh"} {
+	for _, name := range []string{"shell.sh", "need.sh", "tell.sh", "watch.sh"} {
 		write(filepath.Join(s.folder, "infra/make", name), read(t, "infra/make/"+name), 0o755)
 	}
 	write(filepath.Join(s.folder, "go.mod"), read(t, "go.mod"), 0o644)
