@@ -67,7 +67,7 @@ func (w wish) check() error {
 	case w.peak < 1 || w.peak > 1_000_000 || math.IsNaN(w.peak):
 		return errors.New("PEAK must be 1 to 1,000,000 requests a second")
 	case w.window < time.Millisecond || w.window > 100*time.Millisecond:
-		return errors.New("W must be 1ms to 100ms")
+		return errors.New("the time W must be 1ms to 100ms")
 	case w.latency < 2*time.Millisecond || w.latency > time.Second/2:
 		return errors.New("LATENCY must be 2ms to 500ms")
 	case w.memory < 128 || w.memory > 10_240:
