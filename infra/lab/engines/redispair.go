@@ -88,7 +88,20 @@ func (p *pair) Reset(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.primary.ask(func(c *redis.Client) error { return p.demand(ctx, c, p.least) })
+	err = p.primary.ask(func(c *redis.Client) error { return p.demand(ctx, c, p.least) })
+	if err != nil || p.least == 0 {
+		return err
+	}
+	// The primary counts a replica only after its first acknowledgement, up to a second later.
+	return await(ctx, p.primary.process.Done(), func(ctx context.Context) error {
+		return p.primary.ask(func(c *redis.Client) error {
+			info, err := c.Info(ctx, "replication").Result()
+			if err == nil && !strings.Contains(info, "min_slaves_good_slaves:"+strconv.Itoa(p.least)) {
+				err = errors.New("the primary does not count its replica yet")
+			}
+			return err
+		})
+	})
 }
 
 func (p *pair) demand(ctx context.Context, c *redis.Client, replicas int) error {
