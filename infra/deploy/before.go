@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -36,17 +37,23 @@ func (f files) environment(overrides []string) (samconfig.Environment, error) {
 	return e, e.Override(overrides...)
 }
 
+// demand parses the command line, whose arguments are overrides, and reads what the
+// template demands in the environment.
+func (f files) demand(set *flag.FlagSet, args []string) (e samconfig.Environment, d demand.Demand, err error) {
+	if err := arguments.Parse(set, args); err != nil {
+		return e, d, fmt.Errorf("%w: %w", errUsage, err)
+	}
+	if e, err = f.environment(set.Args()); err != nil {
+		return e, d, err
+	}
+	d, err = demand.Read(*f.template, e.Region, e.Parameters)
+	return e, d, err
+}
+
 func runParameters(_ context.Context, args []string, out, complaints io.Writer) error {
 	f, file := flags("parameters", complaints)
 	built := f.String("built", ".aws-sam/build", "the output `folder` of sam build")
-	if err := arguments.Parse(f, args); err != nil {
-		return fmt.Errorf("%w: %w", errUsage, err)
-	}
-	e, err := file.environment(f.Args())
-	if err != nil {
-		return err
-	}
-	d, err := demand.Read(*file.template, e.Region, e.Parameters)
+	e, d, err := file.demand(f, args)
 	if err != nil {
 		return err
 	}
@@ -96,14 +103,7 @@ func fingerprint(built string, f demand.Function) (string, error) {
 
 func runIdle(_ context.Context, args []string, out, complaints io.Writer) error {
 	f, file := flags("idle", complaints)
-	if err := f.Parse(args); err != nil {
-		return fmt.Errorf("%w: %w", errUsage, err)
-	}
-	e, err := file.environment(f.Args())
-	if err != nil {
-		return err
-	}
-	d, err := demand.Read(*file.template, e.Region, e.Parameters)
+	e, d, err := file.demand(f, args)
 	if err != nil {
 		return err
 	}
@@ -123,19 +123,13 @@ func runIdle(_ context.Context, args []string, out, complaints io.Writer) error 
 func runPreflight(ctx context.Context, args []string, out, complaints io.Writer) error {
 	f, file := flags("preflight", complaints)
 	offline := f.Bool("offline", false, "do not call AWS or the issuer")
-	if err := arguments.Parse(f, args); err != nil {
-		return fmt.Errorf("%w: %w", errUsage, err)
-	}
-	e, err := file.environment(f.Args())
+	e, wanted, err := file.demand(f, args)
 	if err != nil {
 		return err
 	}
 	d := preflight.Deployment{
 		Stack: e.StackName, Production: e.Name == production, TestUsers: e.Name == development, Now: time.Now(),
-		Tree: preflight.Git{Dir: filepath.Dir(*file.template)},
-	}
-	if d.Demand, err = demand.Read(*file.template, e.Region, e.Parameters); err != nil {
-		return err
+		Tree: preflight.Git{Dir: filepath.Dir(*file.template)}, Demand: wanted,
 	}
 	if !*offline {
 		cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(e.Region))

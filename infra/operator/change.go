@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"strconv"
 	"strings"
 	"time"
 
@@ -112,8 +113,8 @@ func units(values map[string]string) (map[string]any, error) {
 	if !sale.ValidID(values["seed-id"]) {
 		return nil, fmt.Errorf("%q is not a name; give the request a name that was not used before, so that it counts once: SEED_ID=second-batch", values["seed-id"])
 	}
-	var stock int64
-	if _, err := fmt.Sscanf(values["stock"]+" ", "%d ", &stock); err != nil || stock < 1 || fmt.Sprint(stock) != values["stock"] {
+	stock, err := strconv.ParseInt(values["stock"], 10, 64)
+	if err != nil || stock < 1 || strconv.FormatInt(stock, 10) != values["stock"] { // not "+5" or "05"
 		return nil, fmt.Errorf("%q is not a number of units; give one such as STOCK=50", values["stock"])
 	}
 	return map[string]any{"seedId": values["seed-id"], "stock": stock}, nil

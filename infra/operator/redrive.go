@@ -107,9 +107,10 @@ func (r *redriving) run(ctx context.Context, out io.Writer) error {
 		limit, hide = min(total, previewed), previewHide
 	}
 	err = r.walk(ctx, limit, hide, func(body, handle string) (bool, error) { return r.settle(ctx, body, handle, out) })
+	// A dead letter may contain anything, so it is quoted.
 	for _, why := range slices.Sorted(maps.Keys(r.found)) {
 		g := r.found[why]
-		fmt.Fprintf(out, "  %4d  %s, for example %s\n", g.count, why, shorten(g.example))
+		fmt.Fprintf(out, "  %4d  %s, for example %.120s\n", g.count, why, strconv.QuoteToASCII(g.example))
 	}
 	if err != nil {
 		return err
@@ -191,7 +192,7 @@ func (r *redriving) settle(ctx context.Context, body, handle string, out io.Writ
 	case f == done && r.source != "":
 		r.deleted++
 	case f == poison && r.drop:
-		fmt.Fprintf(out, "  deleted: %s: %s\n", why, quote(body))
+		fmt.Fprintf(out, "  deleted: %s: %s\n", why, strconv.QuoteToASCII(body))
 		r.deleted++
 	default:
 		return true, nil
@@ -231,10 +232,3 @@ func fateOf(ctx context.Context, book claims, body string) (fate, string) {
 	}
 	return pending, "pending: moving it back will finalize it"
 }
-
-// quote formats a dead letter, which may contain anything, as one line.
-func quote(body string) string {
-	return strconv.QuoteToASCII(body)
-}
-
-func shorten(body string) string { return fmt.Sprintf("%.120s", quote(body)) }
