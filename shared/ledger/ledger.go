@@ -14,6 +14,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -57,6 +58,8 @@ type Ledger struct {
 	views      *views
 	recent     *recent.Memory[buyer, sale.Claim]
 	remaining  *recent.Memory[edition, Remaining]
+	// spareFailed is when a spare read last failed, in Unix nanoseconds; 0 is never.
+	spareFailed atomic.Int64
 }
 
 // New returns a ledger over the table of that name.

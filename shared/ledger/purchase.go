@@ -220,12 +220,17 @@ func (p *purchase) refuse(ctx context.Context, s sale.Sale, refusal *sale.Error)
 	if answer, err := p.repeated(ctx, s); sale.CodeOf(err) != sale.OrderNotFound {
 		return answer, err
 	}
+	if p.Key == "" && (refusal.Code == sale.SoldOut || refusal.Code == sale.Closed) {
+		if held, found := p.spareClaim(ctx, s, p.User); found {
+			return p.held(held, p.now())
+		}
+	}
 	return Purchase{Tries: p.tries}, refusal
 }
 
 // repeated answers a repeat from the user's claim, and fails with sale.OrderNotFound
-// when there is none. Looking costs one consistent read, so only requests with a key,
-// which may be repeats, are looked up.
+// when there is none. Looking costs one consistent read and its retries, so only requests
+// with a key, which may be repeats, are looked up.
 func (p *purchase) repeated(ctx context.Context, s sale.Sale) (Purchase, error) {
 	if p.Key == "" || s.Buckets == 0 {
 		return Purchase{}, errNoRepeat

@@ -1,0 +1,173 @@
+package ledger_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"flashsale/shared/clock/clocktest"
+	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/ledger/ledgertest"
+	"flashsale/shared/sale"
+)
+
+// spareReads counts the eventually consistent reads of claims and answers them with that
+// fault.
+func spareReads(db *dynamotest.DB, fault dynamotest.Fault) *int {
+	reads := new(int)
+	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		in, ok := c.Input.(*dynamodb.GetItemInput)
+		if !ok || aws.ToBool(in.ConsistentRead) || c.Keys[0] == "SALE#moutai|SALE" {
+			return dynamotest.Fault{}
+		}
+		*reads++
+		return fault
+	}
+	return reads
+}
+
+// soldToAlice is a sale of one unit, which alice got in another environment, and an
+// environment that knows it to be sold out.
+func soldToAlice(t *testing.T) (w *ledgertest.World, db *dynamotest.DB, claim sale.Claim) {
+	t.Helper()
+	w, db, _ = faulty(t)
+	w.Open(1, 1)
+	claim = w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})).Claim
+	_, err := w.Buy("bob")
+	w.Refused(sale.SoldOut, err)
+	return w, db, claim
+}
+
+func TestAWinnerWithoutAKeyWhoAsksAgainAfterTheEndHasAlreadyOrdered(t *testing.T) {
+	w, db, claim := soldToAlice(t)
+	for _, step := range []struct {
+		after time.Duration
+		pause bool
+		want  sale.Code
+		spare int
+	}{
+		{want: sale.AlreadyOrdered, spare: 1},
+		{pause: true, want: sale.Paused},
+		{after: 2 * time.Hour, want: sale.AlreadyOrdered, spare: 1}, // closed
+		{after: -4 * time.Hour, want: sale.NotOpen},
+	} {
+		w.Pass(step.after)
+		if step.pause {
+			e := sale.Edit{SaleID: "moutai", At: w.Now(), Paused: &step.pause}
+			if _, err := w.Environment().Edit(w.Ctx, e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		reads := spareReads(db, dynamotest.Fault{})
+		p, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
+		w.Refused(step.want, err)
+		if told := step.want == sale.AlreadyOrdered; told && p.Claim != claim || *reads != step.spare {
+			t.Errorf("%s: %+v after %d spare reads, want %+v after %d", step.want, p, *reads, claim, step.spare)
+		}
+	}
+}
+
+func TestALoserWithoutAKeyCostsHalfAReadUnit(t *testing.T) {
+	w, db, _ := soldToAlice(t)
+	for user, code := range map[string]sale.Code{"carol": sale.SoldOut, "alice": sale.AlreadyOrdered} {
+		db.ResetUsage()
+		_, err := w.Buy(user)
+		w.Refused(code, err)
+		if writes, reads := db.Consumed(); writes != 0 || reads != 0.5 || db.Calls()["GetItem"] != 1 {
+			t.Errorf("%s: %v calls, %v write and %v read units; want one read of half a unit", user, db.Calls(), writes, reads)
+		}
+	}
+	db.ResetUsage()
+	_, err := w.Buy("alice")
+	w.Refused(sale.AlreadyOrdered, err)
+	if calls := db.Calls(); len(calls) != 0 {
+		t.Errorf("the next click of the same winner: %v, want the answer from memory", calls)
+	}
+}
+
+func TestASpareReadThatFailsLeavesTheRefusalAndTheTableAloneForASecond(t *testing.T) {
+	for name, fault := range map[string]dynamotest.Fault{
+		"throttled":    {Kind: dynamotest.Throttle},
+		"server error": {Kind: dynamotest.ServerError},
+		"no answer":    {Kind: dynamotest.LostReply},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, db, _ := soldToAlice(t)
+			reads := spareReads(db, fault)
+			want := 0
+			buy := func(read bool) {
+				t.Helper()
+				_, err := w.Buy("alice")
+				w.Refused(sale.SoldOut, err)
+				if read {
+					want++
+				}
+				if *reads != want {
+					t.Fatalf("%d spare reads, want %d", *reads, want)
+				}
+			}
+			buy(true)
+			buy(false)
+			w.Pass(time.Second - 1)
+			buy(false)
+			w.Pass(1)
+			buy(true)
+			w.Pass(-time.Minute) // after the clock was set back nobody knows how long ago that was
+			buy(true)
+
+			// Other environments and requests with a key do not pause.
+			elsewhere := w.Environment()
+			_, err := elsewhere.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
+			w.Refused(sale.SoldOut, err)
+			want++
+			buy(false)
+			_, err = w.BuyWith("alice", "k")
+			w.Refused(sale.AlreadyOrdered, err)
+		})
+	}
+}
+
+func TestASpareReadDelaysARefusalByATenthOfASecondAtMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := clocktest.New()
+		db := newDB()
+		book := ledger.New(db, table, ledger.Options{Now: clock.Wall})
+		now := clock.Wall()
+		c := sale.Creation{SaleID: "moutai", Stock: 1, Shards: 1, OpensAt: now, ClosesAt: now.Add(time.Hour)}
+		if err := c.Check(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := book.Create(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2 {
+			_, _ = book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: fmt.Sprint("user-", i)})
+		}
+		for _, after := range []struct{ delay, took time.Duration }{
+			{99 * time.Millisecond, 99 * time.Millisecond}, {time.Minute, 100 * time.Millisecond}, {time.Minute, 0},
+		} {
+			spareReads(db, dynamotest.Fault{Delay: after.delay})
+			began := time.Now()
+			_, err := book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "late"})
+			if took := time.Since(began); sale.CodeOf(err) != sale.SoldOut || took != after.took {
+				t.Errorf("a read of %v: %v after %v, want sold out after %v", after.delay, err, took, after.took)
+			}
+		}
+	})
+}
+
+func TestAClaimThatASpareReadCannotReadLeavesTheRefusal(t *testing.T) {
+	w, _, _ := soldToAlice(t)
+	claim := w.Item("CLAIM#moutai#0", "alice")
+	delete(claim, "claimId")
+	if _, err := w.Engine.API.PutItem(w.Ctx, &dynamodb.PutItemInput{TableName: aws.String(table), Item: claim}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.Buy("alice")
+	w.Refused(sale.SoldOut, err)
+}
