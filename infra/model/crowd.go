@@ -105,7 +105,7 @@ func (c *crowd) buy(number int, weight float64) {
 			switch problem.Code {
 			case sale.SoldOut:
 				left := c.table.sold.Load() < c.config.Stock
-				c.tally.refused(time.Since(began)+frontDoor, weight, a.transactions > 0, left)
+				c.tally.refused(time.Since(began)+frontDoor, weight, a, left)
 				return
 			case sale.Busy:
 				// Like the answer's Retry-After, whose jitter does not come from the

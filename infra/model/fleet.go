@@ -127,6 +127,7 @@ type answer struct {
 	throttled    bool // no function was invoked
 	response     httpapi.Response
 	transactions int
+	looked       bool // an item of the user's own was read
 }
 
 func (f *fleet) serve(user string, weight float64) answer {
@@ -141,13 +142,13 @@ func (f *fleet) serve(user string, weight float64) answer {
 		billed = init / 2 // the rest is Lambda's and not billed
 	}
 	began := time.Now()
-	e.client.transactions.Store(0)
+	e.client.serves(user, weight)
 	time.Sleep(time.Duration(float64(cpuPerEvent) * slowdown(f.config.MemoryMB)))
 	ctx, cancel := context.WithTimeout(context.Background(), functionTimeout)
 	response, _ := e.handle(ctx, request(user))
 	cancel()
 	billed += time.Since(began)
-	a := answer{response: response, transactions: int(e.client.transactions.Load())}
+	a := answer{response: response, transactions: int(e.client.transactions.Load()), looked: e.client.looked.Load()}
 	f.tally.count(func(n *Counts) {
 		n.Invocations += weight
 		n.PurchaseInvocations += weight

@@ -117,9 +117,13 @@ func (l *limits) take(pks []string, d demand, now time.Time) (exhausted []int) {
 }
 
 // charge books units of a call that has already run.
-func (l *limits) charge(pk string, units float64, now time.Time) {
+func (l *limits) charge(pk string, d demand, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.writes.level -= units
-	l.of(pk, now).writes.level -= units
+	whole, part := l.reads, l.of(pk, now).reads
+	if d.write {
+		whole, part = l.writes, l.of(pk, now).writes
+	}
+	whole.level -= d.units
+	part.level -= d.units
 }

@@ -46,6 +46,7 @@ func result(c Config, n *tally, t *table, f *fleet, people *crowd) Result {
 		Environments: f.made, Sampled: people.each,
 	}
 	r.WriteUnits, r.ReadUnits = t.db.Consumed()
+	r.ReadUnits += n.counts.representedReads
 	if r.Sampled > 1 {
 		r.ReadUnits += float64(r.Environments) * time.Since(people.sampledAt).Seconds()
 	}

@@ -86,8 +86,19 @@ type client struct {
 	dice *dice
 	// cpu is the environment's CPU time per call.
 	cpu time.Duration
-	// transactions counts those of the current invocation.
+	// transactions counts those of the current invocation, which serves that user for
+	// weight users. looked: it has read an item of the user's own.
 	transactions atomic.Int32
+	user         string
+	weight       float64
+	looked       atomic.Bool
+}
+
+// serves begins an invocation.
+func (c *client) serves(user string, weight float64) {
+	c.user, c.weight = user, weight
+	c.transactions.Store(0)
+	c.looked.Store(false)
 }
 
 // call runs one call: request, evaluation, answer. A transaction locks its items for
@@ -125,9 +136,27 @@ func through[I, O any](ctx context.Context, c *client, median time.Duration, in 
 	return out, err
 }
 
-// GetItem implements ledger.API.
+// GetItem implements ledger.API. An item of the user's own is read as often as there are
+// users; what all share is not.
 func (c *client) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
-	return through(ctx, c, c.config.Read, in, c.db.GetItem, o)
+	out, err := through(ctx, c, c.config.Read, in, c.db.GetItem, o)
+	if sk, ok := in.Key["sk"].(*types.AttributeValueMemberS); ok && sk.Value == c.user && err == nil {
+		c.looked.Store(true)
+		units := 0.5
+		if aws.ToBool(in.ConsistentRead) {
+			units = 1
+		}
+		c.charge(in.Key, demand{units: units * (c.weight - 1)})
+		c.tally.count(func(n *Counts) { n.representedReads += units * (c.weight - 1) })
+	}
+	return out, err
+}
+
+// charge books what a call took beyond what it was admitted for.
+func (c *client) charge(key map[string]types.AttributeValue, d demand) {
+	if pk, ok := key["pk"].(*types.AttributeValueMemberS); ok {
+		c.limits.charge(pk.Value, d, time.Now())
+	}
 }
 
 // BatchGetItem implements ledger.API.
@@ -152,9 +181,7 @@ func (c *client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o
 	asked.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	out, err := through(ctx, c, c.config.Write, &asked, c.db.UpdateItem, o)
 	if err == nil && out.ConsumedCapacity != nil {
-		if pk, ok := in.Key["pk"].(*types.AttributeValueMemberS); ok {
-			c.limits.charge(pk.Value, aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)-1, time.Now())
-		}
+		c.charge(in.Key, demand{units: aws.ToFloat64(out.ConsumedCapacity.CapacityUnits) - 1, write: true})
 	}
 	return out, err
 }

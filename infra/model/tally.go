@@ -11,6 +11,8 @@ import (
 type Counts struct {
 	Accepted int64
 	Refused  float64 // answered "sold out"
+	// Looked counts those of them before which the buyer's claim was read.
+	Looked float64
 	// Phantom counts "sold out" answered while a unit was left (P6).
 	Phantom int
 	// GiveUps are requests that PurchaseFunction answered with "busy".
@@ -45,6 +47,8 @@ type Counts struct {
 	QueueCalls  float64
 
 	opened time.Time
+	// representedReads are the read units of users who were not simulated.
+	representedReads float64
 	// refusedReads are the throttled single reads of each partition key.
 	refusedReads map[string]int
 }
@@ -138,16 +142,19 @@ func (t *tally) accepted(took time.Duration) {
 }
 
 // refused records a loser's answer.
-func (t *tally) refused(took time.Duration, weight float64, probed, phantom bool) {
+func (t *tally) refused(took time.Duration, weight float64, a answer, phantom bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.counts.Refused += weight
+	if a.looked {
+		t.counts.Looked += weight
+	}
 	if phantom {
 		t.counts.Phantom++
 	}
 	b := t.bin()
 	b.Refused += weight
-	if probed {
+	if a.transactions > 0 {
 		b.Probing += weight
 	}
 	t.losers.add(took, weight)

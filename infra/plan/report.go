@@ -127,7 +127,8 @@ func printText(out io.Writer, w wish, a advice, r, unshared *model.Result, chart
 	line("refused by Lambda", "%s requests for lack of an environment, %s above Lambda's request rate; repeated after 1-2 s",
 		grouped(r.LambdaThrottled), grouped(r.RateThrottled))
 	line("throttled by DynamoDB", "%s calls, %s of them reads of the sale item", grouped(float64(r.Throttled)), grouped(float64(r.HotReads)))
-	line("sold out from memory", "99.9 %% of the refusals, from %.1f s after the last unit was sold", r.QuietAfter(0.999).Seconds())
+	line("sold out without a try", "99.9 %% of the refusals, from %.1f s after the last unit was sold", r.QuietAfter(0.999).Seconds())
+	line("looked for an order", "before %.1f %% of the refusals; the others found the table throttled", 100*r.Looked/max(1, r.Refused))
 	line("winners' polls", "%s requests until every order was confirmed", grouped(r.Polls))
 	line("write units", "%s consumed by the table", grouped(r.WriteUnits))
 	list, known := price.Find(w.region, price.Architecture)

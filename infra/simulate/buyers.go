@@ -47,7 +47,7 @@ func (m *selling) clickIn(e *environment, user, key string, call time.Time) repl
 		User: user, Key: key, Call: int64(call.Sub(m.began)), Return: m.since(), Answer: answerOf(r), Claim: r.claim.ClaimID,
 	})
 	if ok {
-		m.judge(user, key, r, call, began)
+		m.judge(e, user, key, r, call, began)
 	}
 	if ok && r.refuses() {
 		m.watch.refuse(user, asked)
@@ -57,12 +57,15 @@ func (m *selling) clickIn(e *environment, user, key string, call time.Time) repl
 
 // judge checks the answer of a purchase against the state of the sale during the
 // request. Both locks are held.
-func (m *selling) judge(user, key string, r reply, call, began time.Time) {
+func (m *selling) judge(e *environment, user, key string, r reply, call, began time.Time) {
 	w, now := m.watch, time.Now()
 	// An answer from memory may be as old as P6 allows, counted from the start of the
 	// invocation.
 	from := began.Add(-remembered)
 	claim := w.claims[user]
+	holds := claim != nil && claim.shown().Before(call)
+	// Where reads lag, one without a key may miss any claim.
+	mustKnow := key != "" || m.simulation.draft.lag == 0 && e.mustKnow(key)
 	switch {
 	case r.status == 202 || r.code == "already-ordered":
 		if claim == nil || claim.id != r.claim.ClaimID {
@@ -79,16 +82,16 @@ func (m *selling) judge(user, key string, r reply, call, began time.Time) {
 		if !w.wasEmpty(from, now) {
 			w.violate("P6: %s was told sold-out; there were always units from %v on, %d now", user, from.Sub(m.began), w.total)
 		}
-		if key != "" && claim != nil && claim.shown().Before(call) {
-			w.violate("P5: %s held %s since %v and was told sold-out at a repeat with a key", user, claim.id, claim.at.Sub(m.began))
+		if holds && mustKnow {
+			w.violate("P5: %s held %s since %v and was told sold-out at a repeat, key %q", user, claim.id, claim.at.Sub(m.began), key)
 		}
 	case r.code == "busy":
 	case r.code == "sale-paused" || r.code == "sale-not-open" || r.code == "sale-closed" || r.code == "sale-not-found":
 		if !w.wasShut(r.code, from, call, now) {
 			w.violate("P14: %s was told %s, which it was not from %v on", user, r.code, from.Sub(m.began))
 		}
-		if key != "" && claim != nil && claim.shown().Before(call) && r.code != "sale-not-found" {
-			w.violate("P5: %s held %s and was told %s at a repeat with a key", user, claim.id, r.code)
+		if holds && (key != "" && r.code != "sale-not-found" || r.code == "sale-closed" && mustKnow) {
+			w.violate("P5: %s held %s and was told %s at a repeat, key %q", user, claim.id, r.code, key)
 		}
 	default:
 		w.violate("%s was told %d %q %s", user, r.status, r.code, r.body)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -49,7 +51,13 @@ func through[O any](ctx context.Context, e *environment, p point, do func() (O, 
 
 func (t tableAPI) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	p := point{op: "GetItem", keys: []string{keyOf(in.Key)}}
-	return through(ctx, t.e, p, func() (*dynamodb.GetItemOutput, error) { return t.e.world.db.GetItem(ctx, in, o...) })
+	out, err := through(ctx, t.e, p, func() (*dynamodb.GetItemOutput, error) { return t.e.world.db.GetItem(ctx, in, o...) })
+	if strings.HasPrefix(p.keys[0], "CLAIM#") && !aws.ToBool(in.ConsistentRead) {
+		if t.e.looked = err == nil; !t.e.looked {
+			t.e.lookFailed = time.Now()
+		}
+	}
+	return out, err
 }
 
 func (t tableAPI) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {

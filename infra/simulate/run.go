@@ -24,7 +24,7 @@ func (r *run) buys(e *environment, user, key string) answer {
 	a := answer{user, key, reply, ok}
 	r.chooser.tell("%s is told %d %s %s", user, reply.status, reply.code, reply.claim.ClaimID)
 	r.answers = append(r.answers, a)
-	r.truthful(a)
+	r.truthful(e, a)
 	if ok && reply.refuses() {
 		r.refused = append(r.refused, e.asked...)
 	}
@@ -33,7 +33,7 @@ func (r *run) buys(e *environment, user, key string) answer {
 
 // truthful checks an answer against the table at that instant. Only a restock can
 // invalidate a correct refusal.
-func (r *run) truthful(a answer) {
+func (r *run) truthful(e *environment, a answer) {
 	if !a.ok {
 		return
 	}
@@ -52,7 +52,7 @@ func (r *run) truthful(a answer) {
 		if left := b.stock(); left != 0 && time.Since(r.restocked) >= remembered {
 			r.violate("P6: %s was told sold-out with %d units left", a.user, left)
 		}
-		if a.key != "" && holds {
+		if holds && e.mustKnow(a.key) {
 			r.violate("P5: %s, who holds %s, was told sold-out", a.user, held.id)
 		}
 	case a.reply.code != "busy":

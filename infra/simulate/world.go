@@ -85,7 +85,11 @@ type environment struct {
 	frozen  time.Duration
 	// asked are the claim ids that it has tried to write in this invocation.
 	asked []string
-	dead  atomic.Bool
+	// looked: an eventually consistent read of a claim was answered in this invocation;
+	// lookFailed is when one last failed.
+	looked     bool
+	lookFailed time.Time
+	dead       atomic.Bool
 
 	http  func(context.Context, httpapi.Request) (httpapi.Response, error)
 	batch func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
@@ -212,12 +216,19 @@ func (r reply) refuses() bool {
 
 // buy is POST /sales/{saleId}/orders.
 func (e *environment) buy(sale, user, key string) (reply, time.Duration, bool) {
-	e.asked = nil
+	e.asked, e.looked = nil, false
 	return e.ask(sale, httpapi.Request{
 		RouteKey: "POST /sales/{saleId}/orders", Sub: user,
 		ContentType:    httpapi.Header{Value: "application/json", Given: true},
 		IdempotencyKey: httpapi.Header{Value: key, Given: key != ""},
 	})
+}
+
+// mustKnow reports whether the last purchase had to find a claim of its user before it was
+// refused as sold out or closed: always with a key. Without one the claim is only looked
+// for if no such read failed in the second before.
+func (e *environment) mustKnow(key string) bool {
+	return key != "" || e.looked || time.Since(e.lookFailed) >= time.Second
 }
 
 // status is GET /sales/{saleId}/orders/me.
