@@ -47,6 +47,22 @@ var scenarios = []scenario{
 		},
 	},
 	{
+		name: "a winner without a key who asks again after the end", stock: 1, shards: 1,
+		prepare: func(r *run) {
+			r.buys(r.start(purchasing, 0), "alice", "")
+			r.buys(r.start(purchasing, 0), "bob", "") // closes the shard
+		},
+		act: func(r *run) {
+			e := r.start(purchasing, 0)
+			r.buys(e, "carol", "")
+			if e.dead.Load() {
+				e = r.start(purchasing, 0)
+			}
+			r.buys(e, "alice", "") // a read that failed for Carol excuses "sold out"
+		},
+		judge: func(r *run) { r.sold(1) },
+	},
+	{
 		name: "a restock that meets accidents", stock: 1, shards: 1,
 		prepare: func(r *run) { r.buys(r.start(purchasing, 0), "alice", "") },
 		act: func(r *run) {
