@@ -46,7 +46,7 @@ func TestEachCaseMakesTheCallsOfItsOutcomeAndNoOther(t *testing.T) {
 		"purchase-accepted":        "TransactWriteItems SendMessage",
 		"purchase-accepted-socket": "TransactWriteItems SendMessage",
 		"purchase-duplicate":       "TransactWriteItems",
-		"purchase-sold-out":        "",
+		"purchase-sold-out":        "GetItem",
 		"query-claim":              "GetItem",
 	}
 	for _, c := range allCases(t) {

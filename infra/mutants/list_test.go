@@ -16,6 +16,7 @@ type mutant struct {
 
 const (
 	purchasing   = "shared/ledger/purchase.go"
+	sparing      = "shared/ledger/spare.go"
 	creating     = "shared/ledger/create.go"
 	adding       = "shared/ledger/add.go"
 	withdrawing  = "shared/ledger/withdraw.go"
