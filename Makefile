@@ -261,11 +261,11 @@ lab: host ## compare common flash-sale strategies side by side: STRATEGY=… SCE
 		$${SEED:+-seed "$$SEED"} $${SEEDS:+-seeds "$$SEEDS"} $${IDS:+-ids} $${JSON:+-json}
 
 .PHONY: lab-engines
-lab-engines: ## install Redis and MariaDB for the lab (on Debian, if permitted)
-	@if command -v redis-server >/dev/null && { [ -x /usr/sbin/mariadbd ] || command -v mariadbd >/dev/null; }; then exit 0; fi; \
+lab-engines: ## install Redis, MariaDB and libfaketime for the lab (on Debian, if permitted)
+	@if command -v redis-server >/dev/null && { [ -x /usr/sbin/mariadbd ] || command -v mariadbd >/dev/null; } && ls /usr/lib/*/faketime >/dev/null 2>&1; then exit 0; fi; \
 	if ! command -v apt-get >/dev/null || [ "$$(id -u)" != 0 ]; then \
-		echo "install redis-server and mariadb-server with this system's packages"; exit 1; fi; \
-	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq redis-server mariadb-server >/dev/null
+		echo "install redis-server, mariadb-server and libfaketime with this system's packages"; exit 1; fi; \
+	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq redis-server mariadb-server libfaketime >/dev/null
 
 .PHONY: lab-check
 lab-check: lab-engines host ## run a reduced lab on real engines: the unsafe strategies fail in their scenario, the safe ones never

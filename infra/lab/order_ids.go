@@ -25,7 +25,7 @@ func compareIDs(ctx context.Context, pool *engines.Pool, p progress) ([]ids.Row,
 		if g.Needs != "" {
 			needs = append(needs, g.Needs)
 		}
-		running, err := pool.Get(ctx, needs)
+		running, err := pool.Get(ctx, needs, false)
 		var missing *engines.MissingError
 		if errors.As(err, &missing) {
 			rows = append(rows, ids.Row{Generator: g.Name, Does: g.Does, NotRun: missing.Error()})

@@ -32,6 +32,9 @@ func Specs() []shop.Spec {
 		under("redis-token-decides", "the token lock, and a DECR whose result decides: the incident's own remedy",
 			"the lock is not what protects the stock; a process that dies after DECR loses the unit",
 			shop.RedisAlways, token, lookAndCount),
+		dates(under("redis-getset", "SETNX with the time at which it ends, GETSET when that is over: the lock of Redis's old manual; GET, compare, DECR",
+			"a server whose clock is wrong finds every lock ended, or leaves its own for long; and the user check outlives it",
+			shop.RedisAlways, dated, compareThenDecrement)),
 		under("redis-watchdog", "the token lock, renewed every third of its life while its owner works; GET, compare, DECR",
 			slow, shop.RedisAlways, watchdog, compareThenDecrement),
 		under("redis-watchdog-set", "the watchdog's lock; GET, compare, SET",
@@ -84,6 +87,12 @@ func Specs() []shop.Spec {
 		script("redis-failover-stream-wait", "the same, and WAIT for the replica before the buyer is told yes",
 			"a winner who is told to try again may be the one whose order is lost", shop.RedisPair, delivery{stream: true, checked: true, wait: true}),
 	}
+}
+
+// dates marks a strategy that decides by its servers' clocks.
+func dates(s shop.Spec) shop.Spec {
+	s.ReadsClock = true
+	return s
 }
 
 // spec is a strategy that keeps its orders in Redis.

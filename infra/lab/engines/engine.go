@@ -35,6 +35,30 @@ type Ailing interface {
 	Ail() time.Duration
 }
 
+// Parted is an engine with parts that can die alone.
+type Parted interface {
+	// KillPart kills one, and returns what starts it again.
+	KillPart(ctx context.Context, p Part) (repair func(context.Context) error, err error)
+}
+
+// Part is a part of our own stack.
+type Part string
+
+const (
+	// Queue is the queue's process, Finalizer every process of the function that takes
+	// its messages. API is the way to the functions: connections are cut and refused, and
+	// a function that has begun goes on.
+	Queue     Part = "queue"
+	Finalizer Part = "finalizer"
+	API       Part = "API"
+)
+
+// Clocked is an engine whose clock can be set.
+type Clocked interface {
+	// Jump sets it (of several servers, the first's) so far ahead of the machine's.
+	Jump(ahead time.Duration) error
+}
+
 // MissingError says that a program is not installed.
 type MissingError struct {
 	Program string
@@ -64,6 +88,8 @@ type Options struct {
 	// Path is searched for programs before the system's own folders; "" takes
 	// $PATH. It exists so that a missing engine can be shown.
 	Path string
+	// Clocked gives Redis and MariaDB a clock that can be set.
+	Clocked bool
 }
 
 // Start starts the engine of a need. Its error is a *MissingError if a program
@@ -90,6 +116,10 @@ func Start(ctx context.Context, need shop.Need, o Options) (Engine, error) {
 		return startPair(ctx, dir, o, 1)
 	case shop.MariaDB:
 		return startMariaDB(ctx, dir, o)
+	case shop.MariaDBPair:
+		return startMariaDBPair(ctx, dir, o, false)
+	case shop.MariaDBPairSemi:
+		return startMariaDBPair(ctx, dir, o, true)
 	case shop.DynamoDB:
 		return startDynamo(ctx, dir, o)
 	case shop.Stack:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"net/http"
 	"os"
 	"syscall"
 	"testing"
@@ -256,6 +257,27 @@ func TestTheStacksFunctionsCanBeKilled(t *testing.T) {
 		t.Errorf("%d functions killed (%v), want none", n, err)
 	}
 	crash(t, e)
+	for part, url := range map[Part]string{API: place(e).API + "/_local/health", Queue: e.(*system).queues.ReadyURL} {
+		repair, err := e.(Parted).KillPart(t.Context(), part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answers(url) {
+			t.Errorf("the %s is dead and answers", part)
+		}
+		if err := repair(t.Context()); err != nil || !answers(url) {
+			t.Errorf("the %s is repaired (%v) and does not answer", part, err)
+		}
+	}
+}
+
+func answers(url string) bool {
+	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := c.Get(url)
+	if err != nil {
+		return false
+	}
+	return answer.Body.Close() == nil
 }
 
 func TestWhatIsNotInstalledIsNamedWithTheCommandThatInstallsIt(t *testing.T) {
@@ -270,7 +292,7 @@ func TestWhatIsNotInstalledIsNamedWithTheCommandThatInstallsIt(t *testing.T) {
 	} {
 		pool := NewPool(Options{Dir: t.TempDir(), Root: nowhere, Path: nowhere})
 		for range 2 { // the second time from memory
-			_, err := pool.Get(t.Context(), []shop.Need{need})
+			_, err := pool.Get(t.Context(), []shop.Need{need}, false)
 			var missing *MissingError
 			if !errors.As(err, &missing) || *missing != want {
 				t.Errorf("%s: %v, want %+v", need, err, want)
@@ -292,11 +314,11 @@ func TestAPoolKeepsAnEngineAndEmptiesIt(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	first, err := pool.Get(t.Context(), []shop.Need{shop.DynamoDB})
+	first, err := pool.Get(t.Context(), []shop.Need{shop.DynamoDB}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := pool.Get(context.WithoutCancel(t.Context()), []shop.Need{shop.DynamoDB})
+	second, err := pool.Get(context.WithoutCancel(t.Context()), []shop.Need{shop.DynamoDB}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

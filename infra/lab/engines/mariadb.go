@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -26,18 +27,35 @@ const (
 type mariadb struct {
 	server *server
 	dir    string
+	// log are the arguments of its binary log.
+	log []string
 }
 
 func startMariaDB(ctx context.Context, dir string, o Options) (Engine, error) {
+	m, err := launchMariaDB(ctx, dir, o, "--skip-log-bin")
+	if err != nil {
+		return nil, err
+	}
+	if err := m.Reset(ctx); err != nil {
+		return nil, errors.Join(err, m.Stop())
+	}
+	return m, nil
+}
+
+func launchMariaDB(ctx context.Context, dir string, o Options, log ...string) (*mariadb, error) {
 	path, err := find(o, installMariaDB, "mariadbd", "mysqld")
 	if err != nil {
 		return nil, err
 	}
-	m := &mariadb{dir: dir}
+	m := &mariadb{dir: dir, log: log}
+	clock, err := newFakeClock(o, dir)
+	if err != nil {
+		return nil, err
+	}
 	if err := m.install(ctx, path, o); err != nil {
 		return nil, err
 	}
-	m.server = &server{name: filepath.Base(path), path: path, args: m.args, serves: func(ctx context.Context, port int) error {
+	m.server = &server{name: filepath.Base(path), path: path, clock: clock, args: m.args, serves: func(ctx context.Context, port int) error {
 		db, err := open(port, "")
 		if err != nil {
 			return err
@@ -45,13 +63,7 @@ func startMariaDB(ctx context.Context, dir string, o Options) (Engine, error) {
 		defer db.Close()
 		return db.PingContext(ctx)
 	}}
-	if err := m.server.start(ctx); err != nil {
-		return nil, err
-	}
-	if err := m.Reset(ctx); err != nil {
-		return nil, errors.Join(err, m.Stop())
-	}
-	return m, nil
+	return m, m.server.start(ctx)
 }
 
 // install makes the system tables, with a root who has no password: nobody but
@@ -95,11 +107,11 @@ func (m *mariadb) args(port int) []string {
 		"--socket=s.sock", "--pid-file=pid",
 		"--skip-name-resolve", "--max-connections=400",
 		"--innodb-buffer-pool-size=32M", "--innodb-log-file-size=16M", "--innodb-flush-log-at-trx-commit=1",
-		"--performance-schema=OFF", "--skip-log-bin",
+		"--performance-schema=OFF",
 		// What MySQL and MariaDB before 11.6 do: a transaction may write a row
 		// that has changed since its snapshot.
 		"--loose-innodb-snapshot-isolation=OFF",
-	}, asRoot()...)
+	}, append(m.log, asRoot()...)...)
 }
 
 func config(port int, name string) *mysql.Config {
@@ -119,14 +131,19 @@ func open(port int, name string) (*sql.DB, error) {
 }
 
 func (m *mariadb) Reset(ctx context.Context) error {
+	return m.do(ctx, "DROP DATABASE IF EXISTS "+database, "CREATE DATABASE "+database)
+}
+
+// do runs statements, one after the other.
+func (m *mariadb) do(ctx context.Context, statements ...string) error {
 	db, err := open(m.server.port, "")
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	for _, statement := range []string{"DROP DATABASE IF EXISTS " + database, "CREATE DATABASE " + database} {
+	for _, statement := range statements {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("empty database: %w", err)
+			return fmt.Errorf("%s: %w", statement, err)
 		}
 	}
 	return nil
@@ -135,6 +152,9 @@ func (m *mariadb) Reset(ctx context.Context) error {
 func (m *mariadb) Describe(p *shop.Place) {
 	p.MariaDB = config(m.server.port, database).FormatDSN()
 }
+
+// Jump sets the server's clock.
+func (m *mariadb) Jump(ahead time.Duration) error { return m.server.clock.set(ahead) }
 
 func (m *mariadb) Crash() error {
 	m.server.kill()

@@ -13,36 +13,32 @@ type Pool struct {
 	options Options
 
 	mu      sync.Mutex
-	running map[shop.Need]Engine
-	failed  map[shop.Need]error
+	running map[kind]Engine
+	failed  map[kind]error
+}
+
+// kind is an engine with the machine's clock or with one of its own.
+type kind struct {
+	need    shop.Need
+	clocked bool
 }
 
 // NewPool is a pool that has started nothing.
 func NewPool(o Options) *Pool {
-	return &Pool{options: o, running: map[shop.Need]Engine{}, failed: map[shop.Need]error{}}
+	return &Pool{options: o, running: map[kind]Engine{}, failed: map[kind]error{}}
 }
 
-// Get returns the engines of the needs, empty. What failed to start fails again
-// with the same error, a *MissingError if it is not installed.
-func (p *Pool) Get(ctx context.Context, needs []shop.Need) ([]Engine, error) {
+// Get returns the engines of the needs, empty; clocked, the first is a Clocked one that
+// goes right. What failed to start fails again with the same error, a *MissingError if it
+// is not installed.
+func (p *Pool) Get(ctx context.Context, needs []shop.Need, clocked bool) ([]Engine, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var all []Engine
-	for _, need := range needs {
-		if err := p.failed[need]; err != nil {
+	for i, need := range needs {
+		e, err := p.get(ctx, kind{need, clocked && i == 0})
+		if err != nil {
 			return nil, err
-		}
-		e := p.running[need]
-		if e == nil {
-			started, err := Start(ctx, need, p.options)
-			if err != nil {
-				if ctx.Err() == nil {
-					p.failed[need] = err
-				}
-				return nil, err
-			}
-			e = started
-			p.running[need] = e
 		}
 		if err := e.Reset(ctx); err != nil {
 			return nil, err
@@ -50,6 +46,27 @@ func (p *Pool) Get(ctx context.Context, needs []shop.Need) ([]Engine, error) {
 		all = append(all, e)
 	}
 	return all, nil
+}
+
+func (p *Pool) get(ctx context.Context, k kind) (e Engine, err error) {
+	if err := p.failed[k]; err != nil {
+		return nil, err
+	}
+	if e = p.running[k]; e == nil {
+		o := p.options
+		o.Clocked = k.clocked
+		if e, err = Start(ctx, k.need, o); err != nil {
+			if ctx.Err() == nil {
+				p.failed[k] = err
+			}
+			return nil, err
+		}
+		p.running[k] = e
+	}
+	if k.clocked {
+		err = e.(Clocked).Jump(0)
+	}
+	return e, err
 }
 
 // Stop stops every engine that runs.

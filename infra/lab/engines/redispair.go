@@ -111,6 +111,9 @@ func (p *pair) demand(ctx context.Context, c *redis.Client, replicas int) error 
 // Describe offers the one address that leads to the primary.
 func (p *pair) Describe(place *shop.Place) { place.Redis = []string{p.front.address()} }
 
+// Jump sets the first server's clock.
+func (p *pair) Jump(ahead time.Duration) error { return p.primary.clock.set(ahead) }
+
 // Ail cuts the replica off, as the failing network of a real fail-over does:
 // what the primary answers from here on is what the replica will not have.
 func (p *pair) Ail() time.Duration {

@@ -17,6 +17,9 @@ type server struct {
 	// serves asks it something that only a server in service answers.
 	serves func(ctx context.Context, port int) error
 
+	// clock is the server's own, or nil.
+	clock *fakeClock
+
 	port    int
 	process *child.Process
 	log     child.Tail
@@ -48,7 +51,7 @@ func (s *server) startOn(ctx context.Context, port int) error {
 	process, err := child.Start(child.Command{
 		Path: s.path, Args: s.args(port), Output: &s.log,
 		// An engine must not read the user's own configuration.
-		Env: []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"},
+		Env: append([]string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}, s.clock.environment()...),
 	})
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"flashsale/infra/lab/shop"
 	"flashsale/infra/local/engine"
@@ -17,6 +18,7 @@ func quiet(p shop.Place) shop.Host {
 	return shop.Host{
 		Place: p, Servers: 1,
 		CheckUser: func(context.Context, string) error { return nil },
+		Now:       time.Now,
 		At:        func(context.Context, shop.Point) {},
 	}
 }

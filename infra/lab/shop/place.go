@@ -63,6 +63,8 @@ type Host struct {
 	// many there were when the sale began. One that was added later has a number
 	// of Servers or more.
 	Server, Servers int
+	// Now is this server's wall clock, which may be wrong.
+	Now func() time.Time
 	// CheckUser asks the user service whether the user may buy. It is a remote
 	// call and at a busy opening a slow one. Every strategy makes it once per
 	// purchase, where the code it stands for makes it. Its error is the

@@ -60,6 +60,10 @@ const (
 	RedisPairMin Need = "redis-pair-min-replicas"
 	// MariaDB is one MariaDB (or MySQL) server with an empty database.
 	MariaDB Need = "mariadb"
+	// MariaDBPair is a primary with an asynchronous replica that takes its place when it
+	// dies. MariaDBPairSemi answers a commit when the replica has it.
+	MariaDBPair     Need = "mariadb-pair"
+	MariaDBPairSemi Need = "mariadb-pair-semi-sync"
 	// DynamoDB is one dynoxide with an empty ledger table.
 	DynamoDB Need = "dynamodb"
 	// Stack is the project's whole local stack over a dynoxide.
@@ -78,6 +82,8 @@ type Spec struct {
 	// Sticky routes a user's clicks to one server, chosen by the user's hash.
 	// Otherwise each click goes to the next server in turn.
 	Sticky bool
+	// ReadsClock: its code decides by its application server's wall clock.
+	ReadsClock bool
 	// Needs are the engines.
 	Needs []Need
 	// Prepare puts the stock where the strategy expects it. It runs once,

@@ -30,6 +30,9 @@ func Specs() []shop.Spec {
 		spec("sql-conditional", "UPDATE … SET stock = stock - 1 WHERE stock > 0, INSERT in the same transaction",
 			"one user's clicks that come at once all find no order and each get one", plain(conditional), row, units, orders),
 		spec("sql-unique", "INSERT under a unique index of users, then the conditional UPDATE, one transaction", "", plain(insertThenTake), row, units, unique),
+		on(shop.MariaDBPair, spec("sql-unique-failover", "the same on a primary whose asynchronous replica takes over when it dies",
+			"the replica lacks what the primary committed last, and sells it again", plain(insertThenTake), row, units, unique)),
+		on(shop.MariaDBPairSemi, spec("sql-unique-failover-semisync", "the same; a commit is answered when the replica has it", "", plain(insertThenTake), row, units, unique)),
 		spec("sql-rows", "INSERT under the unique index, then a row for each unit: SELECT … FOR UPDATE SKIP LOCKED", "", plain(takeRow),
 			"CREATE TABLE unit (id INT AUTO_INCREMENT PRIMARY KEY, sold BOOL NOT NULL, KEY (sold))",
 			"INSERT INTO unit (sold) WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < @stock) SELECT 0 FROM n", unique),
@@ -57,6 +60,12 @@ func spec(name, does, flaw string, start func(*desk) shop.Strategy, tables ...st
 			return start(d), nil
 		},
 	}
+}
+
+// on puts a strategy on another engine.
+func on(need shop.Need, s shop.Spec) shop.Spec {
+	s.Needs = []shop.Need{need}
+	return s
 }
 
 // sale is what is done for one buyer.

@@ -86,7 +86,7 @@ func TestThePeakCountsWhatIsAcceptedAndWhatIsDurable(t *testing.T) {
 
 func TestAnAnswerToBeLostIsAccidentLikeOthers(t *testing.T) {
 	sc := crowded(scenario.Fault{Do: scenario.LoseAnswers, When: []scenario.Trigger{{Share: 0.5}}})
-	if !sc.LosesAnswers() {
+	if !sc.Meets(scenario.LoseAnswers) {
 		t.Error("the scenario loses no answers")
 	}
 	n := newNemesis(context.Background(), shop.Spec{}, sc, nil)

@@ -151,6 +151,27 @@ func (n *nemesis) strike(do scenario.Action, number int, when string) {
 			break
 		}
 		err = e.Crash()
+	case scenario.KillQueue, scenario.KillAPI, scenario.KillFinalizer:
+		part := map[scenario.Action]engines.Part{
+			scenario.KillQueue: engines.Queue, scenario.KillAPI: engines.API, scenario.KillFinalizer: engines.Finalizer,
+		}[do]
+		n.say(fmt.Sprintf("%s killed %s", part, when))
+		var restart func(context.Context) error
+		restart, err = n.engines[0].(engines.Parted).KillPart(n.ctx, part)
+		repair = func() error { return restart(n.ctx) }
+	case scenario.JumpServerClock:
+		by := scenario.ClockJump
+		if number%2 == 1 {
+			by = -by
+		}
+		n.say(fmt.Sprintf("clock of server %d wrong by %v %s", number, by, when))
+		err = n.fleet.Jump(n.ctx, number, by)
+		repair, pause = func() error { return nil }, 0
+	case scenario.JumpEngineClock:
+		n.say(fmt.Sprintf("clock of the engine wrong by %v %s", scenario.ClockJump, when))
+		err = n.engines[0].(engines.Clocked).Jump(scenario.ClockJump)
+		time.Sleep(shop.LockTTL / 2)
+		repair, pause = func() error { return nil }, 0
 	case scenario.FreezeServer:
 		n.say(fmt.Sprintf("server %d stood still %s", number, when))
 		repair, err = n.freeze(number)

@@ -43,7 +43,7 @@ func (l *Lab) Run(ctx context.Context, spec shop.Spec, sc scenario.Scenario, see
 		Strategy: spec.Name, Family: spec.Family, Scenario: sc.Name, Seed: seed, Stock: sc.Stock,
 		Run: fmt.Sprintf("make lab STRATEGY=%s SCENARIO=%s SEED=%d", spec.Name, sc.Name, seed),
 	}
-	running, err := l.Engines.Get(ctx, spec.Needs)
+	running, err := l.Engines.Get(ctx, spec.Needs, sc.Meets(scenario.JumpEngineClock))
 	var missing *engines.MissingError
 	if errors.As(err, &missing) {
 		row.Verdict, row.Why = tally.NotRun, missing.Error()
@@ -86,7 +86,7 @@ func (l *Lab) sell(ctx context.Context, spec shop.Spec, sc scenario.Scenario, se
 	}
 	n := newNemesis(ctx, spec, sc, running)
 	seen := place
-	if sc.LosesAnswers() {
+	if sc.Meets(scenario.LoseAnswers) {
 		var err error
 		if seen, n.lossy, err = between(place); err != nil {
 			return tally.Count{}, nil, err
