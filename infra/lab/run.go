@@ -54,14 +54,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, terminal 
 	}
 	begun := time.Now()
 	r, err := runAll(ctx, o, progress{stderr, terminal})
-	if err != nil && ctx.Err() != nil {
-		fmt.Fprintln(stderr, "lab: interrupted")
-		return exitNotRun
+	if ctx.Err() != nil {
+		err = errors.New("interrupted")
 	}
-	if err == nil {
+	if err == nil || len(r.Rows) > 0 { // what there is, is reported
 		r.Made = time.Now()
 		r.Took = r.Made.Sub(begun)
-		err = report(o, r, stdout, stderr)
+		err = errors.Join(err, report(o, r, stdout, stderr))
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "lab: %v\n", err)
@@ -131,19 +130,25 @@ func runAll(ctx context.Context, o options, p progress) (r page.Report, err erro
 	return r, err
 }
 
-func runCells(ctx context.Context, o options, p progress, lab *trial.Lab, r *page.Report) error {
+// runCells runs one cell after the other. A trial that did not work keeps none of the
+// others from being run.
+func runCells(ctx context.Context, o options, p progress, lab *trial.Lab, r *page.Report) (failed error) {
 	all := o.cells()
 	begun := time.Now()
 	for i, c := range all {
 		p.begin(i, len(all), c)
 		row, err := lab.Run(ctx, c.spec, c.scenario, c.seed)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err != nil {
-			return err
+			failed = errors.Join(failed, err)
+			continue
 		}
 		row.Expected = row.Verdict == tally.NotRun || catalogue.Meets(row.Strategy, row.Scenario, row.Verdict)
 		p.end(row)
 		r.Rows = append(r.Rows, row)
 	}
 	p.done(len(all), time.Since(begun))
-	return nil
+	return failed
 }

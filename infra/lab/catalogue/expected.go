@@ -12,7 +12,7 @@ type expectation struct {
 	// usual is the verdict in every scenario that is not in except.
 	usual tally.Verdict
 	// except are verdicts by scenario. More than one stand where a fault is
-	// real and what it does to the buyers depends on the moment.
+	// real and what it does to the buyers depends on the moment; the table says on what.
 	except map[string][]tally.Verdict
 }
 

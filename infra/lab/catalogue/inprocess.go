@@ -17,9 +17,8 @@ var inprocessVerdicts = map[string]expectation{
 		"peak":           only(tally.Holds),
 	}},
 	"mutex": {tally.Holds, map[string][]tally.Verdict{
-		"server-killed":     only(tally.Undersells),
-		"winner-asks-again": {tally.Undersells, tally.Holds},
-		"server-added":      only(tally.Oversells),
+		"server-killed": only(tally.Undersells),
+		"server-added":  only(tally.Oversells),
 	}},
 	"mutex-x3": {tally.Oversells, map[string][]tally.Verdict{
 		"fifteen-clicks": only(tally.Doubles),
@@ -27,7 +26,7 @@ var inprocessVerdicts = map[string]expectation{
 		"peak":           only(tally.Holds),
 	}},
 	"semaphore": {tally.Holds, map[string][]tally.Verdict{
-		"frozen-clicks":         {tally.Doubles, tally.Holds},
+		"frozen-clicks":         only(tally.Doubles),
 		"server-added":          only(tally.Oversells),
 		"fifteen-clicks":        only(tally.Doubles),
 		"fifteen-clicks-scarce": only(tally.Doubles),

@@ -11,13 +11,13 @@ var sqlVerdicts = map[string]expectation{
 		"peak":           only(tally.Holds),
 	}},
 	"sql-for-update":              {tally.Holds, nil},
-	"sql-for-update-check-inside": {tally.Holds, map[string][]tally.Verdict{"slow-check": {tally.Holds, tally.Stalls}}},
+	"sql-for-update-check-inside": {tally.Holds, nil},
 	// Who loses five times tries again later: on a loaded machine some never win.
 	"sql-version": {tally.Holds, map[string][]tally.Verdict{"server-added": {tally.Holds, tally.Stalls}}},
 	"sql-conditional": {tally.Holds, map[string][]tally.Verdict{
 		"fifteen-clicks":        only(tally.Doubles),
 		"fifteen-clicks-scarce": only(tally.Doubles),
-		"frozen-clicks":         {tally.Doubles, tally.Holds},
+		"frozen-clicks":         only(tally.Doubles),
 	}},
 	"sql-unique":                   {tally.Holds, nil},
 	"sql-unique-failover":          {tally.Holds, map[string][]tally.Verdict{"engine-killed": only(tally.Loses)}},
