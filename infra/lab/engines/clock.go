@@ -20,6 +20,9 @@ func newFakeClock(o Options, dir string) (*fakeClock, error) {
 	for _, pattern := range []string{"/usr/lib/*/faketime/libfaketime.so.1", "/usr/lib*/faketime/libfaketime.so.1"} {
 		if all, err := filepath.Glob(pattern); err == nil && len(all) > 0 && o.Path == "" {
 			c := &fakeClock{all[0], filepath.Join(dir, "clock")}
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return nil, fmt.Errorf("make folder for clock: %w", err)
+			}
 			return c, c.set(0)
 		}
 	}

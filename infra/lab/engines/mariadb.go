@@ -21,6 +21,7 @@ import (
 const (
 	installMariaDB = "apt-get install -y mariadb-server"
 	database       = "lab"
+	logSize        = "--innodb-log-file-size=16M"
 )
 
 // mariadb is one server. MySQL's takes the same part where MariaDB is missing.
@@ -32,8 +33,11 @@ type mariadb struct {
 }
 
 func startMariaDB(ctx context.Context, dir string, o Options) (Engine, error) {
-	m, err := launchMariaDB(ctx, dir, o, "--skip-log-bin")
+	m, err := newMariaDB(ctx, dir, o, "", "--skip-log-bin")
 	if err != nil {
+		return nil, err
+	}
+	if err := m.server.start(ctx); err != nil {
 		return nil, err
 	}
 	if err := m.Reset(ctx); err != nil {
@@ -42,7 +46,8 @@ func startMariaDB(ctx context.Context, dir string, o Options) (Engine, error) {
 	return m, nil
 }
 
-func launchMariaDB(ctx context.Context, dir string, o Options, log ...string) (*mariadb, error) {
+// newMariaDB is a server that is not started, on a copy of another's data; "" installs it.
+func newMariaDB(ctx context.Context, dir string, o Options, data string, log ...string) (*mariadb, error) {
 	path, err := find(o, installMariaDB, "mariadbd", "mysqld")
 	if err != nil {
 		return nil, err
@@ -52,8 +57,13 @@ func launchMariaDB(ctx context.Context, dir string, o Options, log ...string) (*
 	if err != nil {
 		return nil, err
 	}
-	if err := m.install(ctx, path, o); err != nil {
-		return nil, err
+	if data != "" {
+		err = os.CopyFS(m.data(), os.DirFS(data))
+	} else {
+		err = m.install(ctx, path, o)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("install database: %w", err)
 	}
 	m.server = &server{name: filepath.Base(path), path: path, clock: clock, args: m.args, serves: func(ctx context.Context, port int) error {
 		db, err := open(port, "")
@@ -63,7 +73,7 @@ func launchMariaDB(ctx context.Context, dir string, o Options, log ...string) (*
 		defer db.Close()
 		return db.PingContext(ctx)
 	}}
-	return m, m.server.start(ctx)
+	return m, nil
 }
 
 // install makes the system tables, with a root who has no password: nobody but
@@ -74,15 +84,15 @@ func (m *mariadb) install(ctx context.Context, path string, o Options) error {
 	switch {
 	case err == nil:
 		c = exec.CommandContext(ctx, installer, append([]string{
-			"--no-defaults", "--datadir=" + m.data(), "--auth-root-authentication-method=normal", "--skip-test-db",
+			"--no-defaults", "--datadir=" + m.data(), logSize, "--auth-root-authentication-method=normal", "--skip-test-db",
 		}, asRoot()...)...)
 	case filepath.Base(path) == "mysqld": // MySQL's own server installs itself
-		c = exec.CommandContext(ctx, path, append([]string{"--no-defaults", "--initialize-insecure", "--datadir=" + m.data()}, asRoot()...)...)
+		c = exec.CommandContext(ctx, path, append([]string{"--no-defaults", "--initialize-insecure", "--datadir=" + m.data(), logSize}, asRoot()...)...)
 	default:
 		return err
 	}
 	if out, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("install database: %w: %s", err, out)
+		return fmt.Errorf("%w: %s", err, out)
 	}
 	return nil
 }
@@ -106,7 +116,7 @@ func (m *mariadb) args(port int) []string {
 		// Relative to the data: a socket whose path is long cannot be opened.
 		"--socket=s.sock", "--pid-file=pid",
 		"--skip-name-resolve", "--max-connections=400",
-		"--innodb-buffer-pool-size=32M", "--innodb-log-file-size=16M", "--innodb-flush-log-at-trx-commit=1",
+		"--innodb-buffer-pool-size=32M", logSize, "--innodb-flush-log-at-trx-commit=1",
 		"--performance-schema=OFF",
 		// What MySQL and MariaDB before 11.6 do: a transaction may write a row
 		// that has changed since its snapshot.

@@ -25,13 +25,19 @@ type mariadbPair struct {
 
 func startMariaDBPair(ctx context.Context, dir string, o Options, semi bool) (Engine, error) {
 	p := &mariadbPair{semi: semi}
+	data := ""
 	for i, m := range []**mariadb{&p.mariadb, &p.replica} {
-		made, err := launchMariaDB(ctx, filepath.Join(dir, strconv.Itoa(i)), o, "--log-bin=log", "--sync-binlog=1", "--server-id="+strconv.Itoa(i+1),
+		made, err := newMariaDB(ctx, filepath.Join(dir, strconv.Itoa(i)), o, data, "--log-bin=log", "--sync-binlog=1", "--server-id="+strconv.Itoa(i+1),
 			"--rpl-semi-sync-slave-enabled", "--rpl-semi-sync-master-wait-point=AFTER_SYNC", "--rpl-semi-sync-master-timeout=3600000")
 		if err != nil {
+			return nil, err
+		}
+		*m, data = made, made.data()
+	}
+	for _, m := range []*mariadb{p.mariadb, p.replica} {
+		if err := m.server.start(ctx); err != nil {
 			return nil, errors.Join(err, p.Stop())
 		}
-		*m = made
 	}
 	for _, r := range []**relay{&p.front, &p.copies} {
 		made, err := newRelay(address(p.server.port))
