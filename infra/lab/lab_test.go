@@ -102,10 +102,10 @@ func TestOneProcessProtectsItselfAndNoOther(t *testing.T) {
 	verdicts(t, 1,
 		"unprotected: calm ample-stock",
 		"mutex: calm server-killed server-added fifteen-clicks",
-		"mutex-x3: calm fifteen-clicks",
-		"semaphore: scarce-stock fifteen-clicks",
+		"mutex-x3: calm",
+		"semaphore: fifteen-clicks",
 		"semaphore-x3: calm",
-		"channel-owner: server-killed fifteen-clicks",
+		"channel-owner: server-killed",
 		"channel-owner-x3: calm",
 	)
 }
@@ -149,6 +149,7 @@ func TestALockOutlivesItsOwnerOrItsServer(t *testing.T) {
 	verdicts(t, 1,
 		"redis-setnx-expire: server-killed",
 		"redis-redlock-renewed: engine-killed",
+		"redis-redlock: engine-clock-jumps",
 		"redis-failover: engine-killed",
 		"redis-failover-min-replicas: engine-killed",
 	)
@@ -158,7 +159,7 @@ func TestACounterKnowsUnitsAndAScriptKnowsBuyers(t *testing.T) {
 	t.Parallel()
 	verdicts(t, 2,
 		"redis-decr: fifteen-clicks",
-		"redis-hincrby: fifteen-clicks server-killed",
+		"redis-hincrby: server-killed",
 		"redis-decr-snapshots: engine-killed",
 		"redis-lua-queue: server-killed database-killed",
 		"redis-lua-stream-rebuilt: engine-killed",
@@ -170,16 +171,16 @@ func TestACounterKnowsUnitsAndAScriptKnowsBuyers(t *testing.T) {
 	)
 }
 
-func TestOursHoldsInEveryScenario(t *testing.T) {
+func TestOursHoldsInEveryAccident(t *testing.T) {
 	t.Parallel()
 	var all []string
 	spec, _ := catalogue.Find("ours-ledger")
 	for _, s := range scenario.All() {
-		if s.Applies(&spec) {
+		if s.Applies(&spec) && s.Peak == 0 {
 			all = append(all, s.Name)
 		}
 	}
-	verdicts(t, 3, "ours-ledger: "+strings.Join(all, " "), "ours-http: server-killed engine-killed answers-lost",
+	verdicts(t, 3, "ours-ledger: "+strings.Join(all, " "), "ours-http: parts-killed engine-killed answers-lost",
 		"ours-ledger-new-key: winner-asks-again", "ours-ledger-no-key: winner-asks-again")
 }
 
