@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -105,6 +106,14 @@ func (book complaint) answer(ctx context.Context, saleID, user string, now time.
 		fmt.Fprintf(out, "%-24s  its order item is missing: reconcile will resend its message within %v\n", "now", ledger.ResendBound)
 	case err != nil:
 		return errors.New(oneLine(err))
+	}
+	switch c.State() {
+	case sale.Paid:
+		event(c.PaidAt, "paid: "+c.Payment)
+	case sale.Expired, sale.Cancelled:
+		event(c.ReleasedAt, fmt.Sprintf("released by %s", c.ReleasedBy))
+		fmt.Fprintf(out, "for the buyer: your order %s is %s, and its unit is not yours any more\n", number, strings.ToLower(string(c.State())))
+		return nil
 	}
 	fmt.Fprintf(out, "for the buyer: your order is %s\n", number)
 	return nil

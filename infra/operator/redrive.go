@@ -227,7 +227,7 @@ func fateOf(ctx context.Context, book claims, body string) (fate, string) {
 		return unknown, "unknown: the table does not answer"
 	case c.ID != m.ClaimID:
 		return poison, "poison: the buyer holds another claim"
-	case c.State() == sale.Confirmed:
+	case c.State() != sale.Pending:
 		return done, "done: the order is confirmed by now"
 	}
 	return pending, "pending: moving it back will finalize it"

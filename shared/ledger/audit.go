@@ -31,6 +31,8 @@ const (
 // the shards again. It may be interrupted between two pages and continue later in
 // another process: all its state is in its fields, which the listing stores.
 type Audit struct {
+	// Format is set by SaveCursor.
+	Format int       `json:"format"`
 	SaleID string    `json:"saleId"`
 	Began  time.Time `json:"began"`
 	// SavedAt is when the listing stored the pass.
@@ -50,8 +52,17 @@ type Audit struct {
 	Bucket int    `json:"bucket"`
 	After  string `json:"after,omitempty"`
 
-	Pending   int64 `json:"pending"`
+	// Released counts the released claims read so far, and ReleasedBefore is the shards'
+	// count before the claims were read.
+	Released       int64 `json:"released,omitempty"`
+	ReleasedBefore int64 `json:"releasedBefore,omitempty"`
+
+	Pending int64 `json:"pending"`
+	// Confirmed counts the claims with an order id, Unpaid those of them that are
+	// neither paid nor released, and Paid those that are paid.
 	Confirmed int64 `json:"confirmed"`
+	Unpaid    int64 `json:"unpaid"`
+	Paid      int64 `json:"paid,omitempty"`
 	// OldestSeconds is the age of the oldest unfinished order when it was read.
 	OldestSeconds int64 `json:"oldestSeconds"`
 	// Missing counts confirmed claims without an order item.
@@ -145,7 +156,8 @@ func (l *Ledger) beginPass(ctx context.Context, s sale.Sale, a *Audit) error {
 	a.Closed = began.Sub(s.ClosesAt) >= DrainAfter
 	a.Sold, a.Claims = make([]int64, s.Shards), make([]int64, s.Shards)
 	for k, one := range shards {
-		a.Sold[k] = one.seeded - one.stock
+		a.Sold[k] = one.sold()
+		a.ReleasedBefore += one.released
 		// An edit may not have reached every shard, and the shard's window applies.
 		a.Closed = a.Closed && began.Sub(one.closesAt) >= DrainAfter
 	}
@@ -162,16 +174,22 @@ func (l *Ledger) compare(s sale.Sale, a *Audit, shards []shard) *Receipt {
 	r := &Receipt{
 		SaleID: s.ID, AsOf: now, Claims: a.Pending + a.Confirmed, Pending: a.Pending, Confirmed: a.Confirmed,
 		OldestPendingSeconds: a.OldestSeconds, Missing: a.Missing, ReadUnits: a.ReadUnits,
-		Finished: a.Closed, ClosesAt: s.ClosesAt, Version: a.Version,
+		Finished: a.Closed, ClosesAt: s.ClosesAt, Version: a.Version, Paid: a.Paid,
 	}
+	r.Finished = r.Finished && (s.PayWithin == 0 || a.Unpaid == 0)
 	edited := s.Version == a.Version && now.Sub(a.Since) >= editTime
 	for k, one := range shards {
 		r.Stock += one.stock
 		r.Seeded += one.seeded
-		sold := one.seeded - one.stock
+		sold := one.sold()
+		r.Released += one.released
 		r.Finished = r.Finished && a.Claims[k] == sold
+		r.Finished = r.Finished && one.putBack == one.released
 		if a.Claims[k] < a.Sold[k] || a.Claims[k] > sold {
 			a.suspect(fmt.Sprintf("sold %d", k), "shard %d: %d to %d units sold, %d claims (P1, P2)", k, a.Sold[k], sold, a.Claims[k])
+		}
+		if one.putBack > one.released {
+			a.note("shard %d: %d units were put back, but only %d released (P2)", k, one.putBack, one.released)
 		}
 		// Adding stock raises the version and removes the shard from the set.
 		if s.Empty.Has(k) && one.stock > 0 {
@@ -182,6 +200,9 @@ func (l *Ledger) compare(s sale.Sale, a *Audit, shards []shard) *Receipt {
 			a.suspect(fmt.Sprintf("window %d, version %d", k, s.Version),
 				"shard %d: its window or pause differs from the sale's; repeat the last edit (P14)", k)
 		}
+	}
+	if a.Released < a.ReleasedBefore || a.Released > r.Released {
+		a.suspect("released", "the shards count %d to %d released claims, there are %d (P2)", a.ReleasedBefore, r.Released, a.Released)
 	}
 	if s.Refusal(now) == nil {
 		r.Available = r.Stock

@@ -90,7 +90,15 @@ func (l *Ledger) countClaims(s sale.Sale, a *Audit, claims []sale.Claim, strande
 			a.Claims[c.Shard]++
 		}
 		checkAccepted(s, a, c, now)
-		if c.State() == sale.Confirmed {
+		switch c.State() {
+		case sale.Confirmed:
+			a.Unpaid++
+		case sale.Paid:
+			a.Paid++
+		case sale.Expired, sale.Cancelled:
+			a.Released++
+		}
+		if c.State() != sale.Pending {
 			a.Confirmed++
 			// An id has whole seconds only.
 			earliest := c.AcceptedAt.Add(-clockSkew).Truncate(time.Second)
@@ -128,7 +136,7 @@ func (l *Ledger) auditOrders(ctx context.Context, a *Audit, claims []sale.Claim)
 	var keys []item
 	var asked []sale.Claim
 	for _, c := range claims {
-		if c.State() == sale.Confirmed && !orderid.Time(c.OrderID).Before(a.OrdersFrom) {
+		if c.State() != sale.Pending && !orderid.Time(c.OrderID).Before(a.OrdersFrom) {
 			keys, asked = append(keys, orderKey(c.OrderID)), append(asked, c)
 		}
 	}

@@ -135,6 +135,7 @@ func readSale(it item) (sale.Sale, error) {
 		Empty:     r.shards("empty"),
 		Version:   r.number("version"),
 		State:     sale.State(r.text("state")),
+		PayWithin: time.Duration(r.optionalNumber("payWithin")) * time.Second,
 	}
 	if r.err == nil && (s.Shards < 1 || s.Shards > sale.MaxShards || s.Buckets < 1) {
 		r.err = fmt.Errorf("read sale %s: %d shards, %d buckets", s.ID, s.Shards, s.Buckets)
@@ -160,7 +161,10 @@ func saleItem(s sale.Sale) item {
 // shard is one stock shard. It repeats the sale's window and pause flag so that
 // the transaction that takes a unit can check them (P14).
 type shard struct {
-	stock, seeded     int64
+	stock, seeded int64
+	// released counts the claims of its units that were released, putBack how many of
+	// those units are in stock again or sold again.
+	released, putBack int64
 	opensAt, closesAt time.Time
 	paused            bool
 	changedAt         time.Time
@@ -171,12 +175,17 @@ func readShard(it item) (shard, error) {
 	return shard{
 		stock:     r.number("stock"),
 		seeded:    r.number("seeded"),
+		released:  r.optionalNumber("released"),
+		putBack:   r.optionalNumber("putBack"),
 		opensAt:   r.time("opensAt"),
 		closesAt:  r.time("closesAt"),
 		paused:    r.flag("paused"),
 		changedAt: r.time("changedAt"),
 	}, r.err
 }
+
+// sold is how many claims the shard's units have, released ones included.
+func (s *shard) sold() int64 { return s.seeded - s.stock + s.putBack }
 
 func shardItem(s sale.Sale, k int, units int64) item {
 	return with(stockKey(s.ID, k), item{
@@ -203,6 +212,20 @@ func readClaim(saleID string, buckets int, it item) (sale.Claim, error) {
 	}
 	if it["resentAt"] != nil {
 		c.ResentAt = r.time("resentAt")
+	}
+	if it["paidAt"] != nil {
+		c.PaidAt, c.Payment = r.time("paidAt"), r.text("payment")
+	}
+	if it["releasedAt"] != nil {
+		c.ReleasedAt, c.ReleasedBy = r.time("releasedAt"), sale.ReleasedBy(r.text("releasedBy"))
+		switch c.ReleasedBy {
+		case sale.ByExpiry, sale.ByBuyer, sale.ByOperator:
+		default:
+			r.fail("releasedBy", "expiry, buyer or operator")
+		}
+		if it["paidAt"] != nil {
+			r.fail("releasedAt", "absent from a paid claim")
+		}
 	}
 	return c, r.err
 }

@@ -84,7 +84,8 @@ func readListing(it item) (Listing, error) {
 	}
 	if text := r.optionalText("cursor"); text != "" {
 		one.Cursor = &Audit{}
-		if json.Unmarshal([]byte(text), one.Cursor) != nil || one.Cursor.SaleID != one.SaleID {
+		err := json.Unmarshal([]byte(text), one.Cursor)
+		if err != nil || one.Cursor.Format != cursorFormat || one.Cursor.SaleID != one.SaleID {
 			// Another version of this program wrote it. Dropping it costs a new pass;
 			// an error would keep all other sales from being reconciled.
 			one.Cursor = nil
@@ -93,10 +94,14 @@ func readListing(it item) (Listing, error) {
 	return one, r.err
 }
 
+// cursorFormat changes whenever a pass that another version has begun cannot be
+// continued, as when it has not counted something.
+const cursorFormat = 1
+
 // SaveCursor stores a pass for the next invocation. A lost or overwritten cursor only
 // costs a new pass. It fails with sale.Busy or sale.Internal.
 func (l *Ledger) SaveCursor(ctx context.Context, a *Audit) error {
-	a.SavedAt = l.now()
+	a.SavedAt, a.Format = l.now(), cursorFormat
 	text, err := json.Marshal(a)
 	if err != nil {
 		return asInternal(fmt.Errorf("write cursor: %w", err))

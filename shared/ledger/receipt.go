@@ -10,6 +10,9 @@ type Receipt struct {
 	Seeded, Stock      int64
 	Claims             int64
 	Pending, Confirmed int64
+	// Paid and Released count claims among the confirmed; Released is what the shards
+	// say at the end of the pass.
+	Paid, Released int64
 	// OldestPendingSeconds is the age of the oldest order that is pending or whose
 	// order item is missing.
 	OldestPendingSeconds int64

@@ -33,6 +33,9 @@ type Sale struct {
 	// Version rises with every edit, restock and withdrawal.
 	Version int64
 	State   State
+	// PayWithin is how long after its order id a claim may remain unpaid; 0 if the sale
+	// asks for no payment. It never changes.
+	PayWithin time.Duration
 }
 
 // Refusal returns why a purchase at now is refused regardless of stock, or nil. The
@@ -96,21 +99,47 @@ type Claim struct {
 	ResentAt time.Time
 	// OrderID is 0 until the claim is confirmed.
 	OrderID uint64
+	// PaidAt and Payment, provider#reference, are of a paid claim; ReleasedAt and
+	// ReleasedBy of one whose unit its buyer does not get. Both are final, and a claim
+	// has one of them at most.
+	PaidAt     time.Time
+	Payment    string
+	ReleasedAt time.Time
+	ReleasedBy ReleasedBy
 	// Buckets is its sale's number of buckets, which its key depends on; 0 if unknown.
 	Buckets int
 }
 
-// ClaimState is derived from the order id, never stored.
+// ReleasedBy says why a claim was released.
+type ReleasedBy string
+
+const (
+	ByExpiry   ReleasedBy = "expiry" // not paid in time
+	ByBuyer    ReleasedBy = "buyer"
+	ByOperator ReleasedBy = "operator"
+)
+
+// ClaimState is derived from the claim by State, never stored.
 type ClaimState string
 
 const (
 	Pending   ClaimState = "PENDING"
-	Confirmed ClaimState = "CONFIRMED"
+	Confirmed ClaimState = "CONFIRMED" // has its order id
+	Paid      ClaimState = "PAID"
+	Expired   ClaimState = "EXPIRED"
+	Cancelled ClaimState = "CANCELLED"
 )
 
-// State is Confirmed once the claim has its order id.
+// State returns the claim's state. In any state but Pending it has an order id.
 func (c *Claim) State() ClaimState {
-	if c.OrderID != 0 {
+	switch {
+	case !c.ReleasedAt.IsZero() && c.ReleasedBy == ByExpiry:
+		return Expired
+	case !c.ReleasedAt.IsZero():
+		return Cancelled
+	case !c.PaidAt.IsZero():
+		return Paid
+	case c.OrderID != 0:
 		return Confirmed
 	}
 	return Pending

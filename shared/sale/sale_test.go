@@ -78,13 +78,21 @@ func TestASaleIsSoldOutOnlyWhenEveryShardIsEmpty(t *testing.T) {
 	}
 }
 
-func TestAClaimIsConfirmedOnceItHasItsOrderID(t *testing.T) {
-	c := Claim{}
-	if got := c.State(); got != Pending {
-		t.Errorf("state %q without an order id, want %q", got, Pending)
-	}
-	c.OrderID = 1
-	if got := c.State(); got != Confirmed {
-		t.Errorf("state %q with an order id, want %q", got, Confirmed)
+func TestTheStateOfAClaim(t *testing.T) {
+	at := time.Unix(1, 0)
+	for _, tt := range []struct {
+		claim Claim
+		want  ClaimState
+	}{
+		{Claim{}, Pending},
+		{Claim{OrderID: 1}, Confirmed},
+		{Claim{OrderID: 1, PaidAt: at}, Paid},
+		{Claim{OrderID: 1, ReleasedAt: at, ReleasedBy: ByExpiry}, Expired},
+		{Claim{OrderID: 1, ReleasedAt: at, ReleasedBy: ByBuyer}, Cancelled},
+		{Claim{OrderID: 1, ReleasedAt: at, ReleasedBy: ByOperator}, Cancelled},
+	} {
+		if got := tt.claim.State(); got != tt.want {
+			t.Errorf("%+v: state %q, want %q", tt.claim, got, tt.want)
+		}
 	}
 }

@@ -68,6 +68,8 @@ func TestTheSameIdempotencyKeyGetsTheSameBodyByteForByte(t *testing.T) {
 
 	f.claims["bob"].OrderID = 406709376884146177
 	isAccepted(t, f.invoke(t, t.Context(), purchase))
+	f.claims["bob"].PaidAt = f.now
+	isAccepted(t, f.invoke(t, t.Context(), purchase))
 
 	f.stock, f.sale.Paused = 0, true
 	f.now = f.sale.ClosesAt

@@ -130,7 +130,7 @@ func (h *Handler) send(ctx context.Context, event *telemetry.Event, p ledger.Pur
 		}
 	}()
 	if !p.New {
-		if p.Claim.State() == sale.Confirmed {
+		if p.Claim.State() != sale.Pending {
 			return
 		}
 		due, err := h.book.MayResend(ctx, p.Claim)
@@ -151,8 +151,9 @@ func (h *Handler) send(ctx context.Context, event *telemetry.Event, p ledger.Pur
 }
 
 func accepted(c sale.Claim) httpapi.Response {
-	c.OrderID = 0 // a repeat gets the same body; the status resource has the order id (P9)
-	r := httpapi.JSON(http.StatusAccepted, httpapi.ClaimOf(c))
+	// A repeat gets the same body; the status resource has the state and order id (P9).
+	asMade := sale.Claim{SaleID: c.SaleID, ID: c.ID, AcceptedAt: c.AcceptedAt}
+	r := httpapi.JSON(http.StatusAccepted, httpapi.ClaimOf(asMade))
 	r.Headers.Location = httpapi.ClaimPath(c.SaleID)
 	r.Headers.RetryAfter = httpapi.Seconds(httpapi.Jitter(0, 2*time.Second))
 	return r

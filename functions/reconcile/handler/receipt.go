@@ -24,7 +24,11 @@ type Receipt struct {
 	Claims    int64  `json:"claims"`
 	Pending   int64  `json:"pending"`
 	Confirmed int64  `json:"confirmed"`
-	Resent    int64  `json:"resent"`
+	// Paid and Released count claims among the confirmed; a sale without payment has
+	// neither.
+	Paid     int64 `json:"paid,omitempty"`
+	Released int64 `json:"released,omitempty"`
+	Resent   int64 `json:"resent"`
 	// OldestPendingSeconds is the age of the oldest order that was pending or whose
 	// order item was missing when the pass read it.
 	OldestPendingSeconds int64    `json:"oldestPendingSeconds"`
@@ -43,7 +47,7 @@ func shown(r ledger.Receipt, resent int64) *Receipt {
 	}
 	return &Receipt{
 		SaleID: r.SaleID, AsOf: httpapi.Time(r.AsOf), Seeded: r.Seeded, Stock: r.Stock, Claims: r.Claims,
-		Pending: r.Pending, Confirmed: r.Confirmed, Resent: resent, OldestPendingSeconds: r.OldestPendingSeconds,
+		Pending: r.Pending, Confirmed: r.Confirmed, Paid: r.Paid, Released: r.Released, Resent: resent, OldestPendingSeconds: r.OldestPendingSeconds,
 		Balanced: r.Balanced, Findings: findings, ReadUnits: r.ReadUnits, Available: r.Available,
 	}
 }
@@ -51,7 +55,7 @@ func shown(r ledger.Receipt, resent int64) *Receipt {
 // report writes one line per sale, with the figures that alarms watch (P11).
 func report(event *telemetry.Event, r Receipt) {
 	event.Text("saleId", r.SaleID)
-	event.Metric("oversold", telemetry.Count, int(max(0, -r.Stock, r.Claims-r.Seeded)))
+	event.Metric("oversold", telemetry.Count, int(max(0, -r.Stock, r.Claims-r.Released-r.Seeded)))
 	event.Metric("unbalanced", telemetry.Count, map[bool]int{false: 1, true: 0}[r.Balanced])
 	event.Metric("pending", telemetry.Count, int(r.Pending))
 	event.Metric("resent", telemetry.Count, int(r.Resent))
