@@ -108,8 +108,76 @@ var ofEverythingElse = []mutant{
 		`if p.view.isOlder(p.now(), newsAge) && `, `if false && `}}},
 	{"a separator in an id", "P13", "./shared/sale", "ID", []edit{{"shared/sale/ids.go",
 		`c == '_', c == '-':`, `c == '_', c == '-', c == '#':`}}},
-	{"an unknown schema version is read", "P19", "./shared/orderq", ".", []edit{{"shared/orderq/decode.go",
-		`case w.V != Version:`, `case w.V < Version:`}}},
+	{"a message for a newer release is read", "P19", "./shared/orderq", ".", []edit{{"shared/orderq/decode.go",
+		`case w.V > sale.ReadsMessages:`, `case w.V > sale.ReadsMessages+1:`}}},
+	{"a message for a newer release is poison", "P8", "./shared/orderq", "^TestAMessageOfANewerVersion", []edit{{"shared/orderq/decode.go",
+		`sale.Fail(sale.NewerVersion,`, `sale.Fail(sale.Poison,`}}},
+	{"a message for a newer release that looks different is poison", "P8", "./shared/orderq", "^TestAMessageOfANewerVersion", []edit{{"shared/orderq/decode.go",
+		`	case w.V > sale.ReadsMessages:`, `	case err == nil && w.V > sale.ReadsMessages:`}}},
+	{"messages for a newer release make a deployment roll back", "P10", "./functions/finalize/handler", "^TestAMessageForANewerRelease", []edit{{
+		"functions/finalize/handler/handler.go", ` && sale.CodeOf(err) != sale.NewerVersion
+	})`, `
+	})`}}},
+	{"a sale for a newer release is read", "P19", ledgerTests, overFake + "^a_sale_of_a_newer", []edit{{ledgerItems,
+		`case v > sale.Reads:`, `case v > sale.Reads+1:`}}},
+	{"a sale that this release can read is refused", "P19", ledgerTests, overFake + "^a_sale_of_the_version", []edit{{ledgerItems,
+		`case v > sale.Reads:`, `case v >= sale.Reads:`}}},
+	{"a sale without a minReader is refused", "P19", ledgerTests, overFake + "^a_sale_without_a_minReader", []edit{{ledgerItems,
+		`	if it[attrMinReader] == nil {
+		return r
+	}
+`, ``}}},
+	{"a minReader of 0 is none", "P19", ledgerTests, overFake + "^a_minReader_that_is_no", []edit{{ledgerItems,
+		`case v < 1:`, `case v < 0:`}}},
+	{"a claim does not say what its sale's readers need", "P19", ledgerTests, overFake + "^a_sale_of_the_version", []edit{{purchasing,
+		`, MinReader: s.sale.MinReader,`, `,`}}},
+	{"a claim for a newer release is confirmed", "P19", ledgerTests, overFake + "^a_claim_of_a_newer", []edit{{ledgerItems,
+		`	r := reading(it)
+	c := sale.Claim{`, `	r := reader{item: it}
+	c := sale.Claim{`}}},
+	{"a listing for a newer release is read", "P19", ledgerTests, overFake + "^a_listing_of_a_newer", []edit{{"shared/ledger/listing.go",
+		`	r := reading(it)`, `	r := reader{item: it}`}}},
+	{"a listing for a newer release hides the others", "P11", ledgerTests, overFake + "^a_listing_of_a_newer", []edit{{"shared/ledger/listing.go",
+		`			list = append(list, readListing(it))
+`, `			list = append(list, readListing(it))
+			if err := list[len(list)-1].Err; err != nil {
+				return nil, err
+			}
+`}}},
+	{"a crowd reads a sale for a newer release", "P16", ledgerTests, "^TestACrowdInASaleOfANewer", []edit{{"shared/ledger/snapshot.go",
+		`	return v.unreadable
+}
+
+// note counts`, `	return nil
+}
+
+// note counts`}}},
+	{"reconcile writes into a sale for a newer release", "P19", reconciling, "^TestASaleForANewer", []edit{{reconcile,
+		`	if sale.CodeOf(err) == sale.NewerVersion {
+		return nil, err // a newer release keeps the sale's pass
+	}
+`, ``}}},
+	{"reconcile reads a sale although its listing is for a newer release", "P19", reconciling, "^TestASaleForANewer", []edit{{reconcile,
+		`	if listing.Err != nil {
+		return nil, listing.Err
+	}
+`, ``}}},
+	{"a sale for a newer release is an error to its buyers", "P5", "./shared/httpapi", "^TestEveryCode", []edit{{"shared/httpapi/problem.go",
+		`	if code == sale.NewerVersion {`, `	if false {`}}},
+	{"no alarm notices a sale for a newer release", "P11", "./shared/telemetry", "^TestASaleForANewer", []edit{{"shared/telemetry/metrics.go",
+		`	if code == sale.NewerVersion {`, `	if false {`}}},
+	{"a released claim is confirmed", "P19", ledgerTests, overFake + "^a_claim_that_a_later", []edit{{"shared/sale/sale.go",
+		`	case !c.ReleasedAt.IsZero():
+		return Cancelled
+`, ``}}},
+	{"units that are back in stock are counted as oversold", "P2", ledgerTests, overFake + "^released_units", []edit{{ledgerItems,
+		`s.seeded - s.stock + s.putBack }`, `s.seeded - s.stock }`}}},
+	{"a sale is drained with unpaid orders", "P11", ledgerTests, overFake + "^a_sale_that_asks", []edit{{auditing,
+		`(s.PayWithin == 0 || a.Unpaid == 0)`, `true`}}},
+	{"a sale is drained before its released units are back", "P11", ledgerTests, overFake + "^a_sale_that_asks", []edit{{auditing,
+		`r.Finished && one.putBack == one.released`, `r.Finished`}}},
+	{"nobody compares the released claims with the shards", "P2", ledgerTests, overFake + "^released_claims", []edit{{auditing,
+		`	if a.Released < a.ReleasedBefore || a.Released > r.Released {`, `	if false {`}}},
 	{"finalize gives up as soon as a purchase does", "P8", "./infra/model", "^TestWhatLimitsTheTable", []edit{{"shared/ledger/retry.go",
 		`patientTries = 24`, `patientTries = 6`}}},
 	{"a message with wrong buckets is poison", "P8", ledgerTests, "^TestTheLedgerOverTheFake$", []edit{{"shared/ledger/confirm.go",

@@ -23,6 +23,7 @@ const (
 	editing      = "shared/ledger/edit.go"
 	remembering  = "shared/recent/recent.go"
 	seedingRules = "shared/sale/seeding.go"
+	ledgerItems  = "shared/ledger/items.go"
 	ledgerTests  = "./shared/ledger"
 	bookTests    = "./infra/books"
 	overFake     = "^TestTheLedgerOverTheFake$/"

@@ -37,7 +37,7 @@ const (
 	pending fate = "pending" // finalizing the claim again gives the order its id
 	done    fate = "done"    // the order is confirmed; nothing is left to do
 	poison  fate = "poison"  // no delivery can ever succeed
-	unknown fate = "unknown" // the table does not answer
+	unknown fate = "unknown" // the table does not answer, or only a newer release can tell
 )
 
 // claims is the part of the ledger that redrive uses.
@@ -211,14 +211,21 @@ func (r *redriving) putBack(ctx context.Context, handles []string) {
 	}
 }
 
+const newerRelease = "unknown: for a newer release; deploy it, then redrive with its make redrive"
+
 // fateOf decides from the message and the table what to do with a dead letter, and why.
 func fateOf(ctx context.Context, book claims, body string) (fate, string) {
 	m, err := orderq.Decode(body)
-	if err != nil {
+	switch {
+	case sale.CodeOf(err) == sale.NewerVersion:
+		return unknown, newerRelease
+	case err != nil:
 		return poison, "poison: not an order message"
 	}
 	c, err := book.Claim(ctx, m.SaleID, m.User)
 	switch {
+	case sale.CodeOf(err) == sale.NewerVersion:
+		return unknown, newerRelease
 	case sale.CodeOf(err) == sale.SaleNotFound:
 		return poison, "poison: no such sale"
 	case sale.CodeOf(err) == sale.OrderNotFound:

@@ -25,6 +25,9 @@ func (h held) Claim(_ context.Context, saleID, user string) (sale.Claim, error) 
 	if user == "busy" {
 		return sale.Claim{}, sale.Fail(sale.Busy, errors.New("throttled"))
 	}
+	if user == "newer" {
+		return sale.Claim{}, sale.Refuse(sale.NewerVersion, "")
+	}
 	if saleID != "moutai" {
 		return sale.Claim{}, sale.Refuse(sale.SaleNotFound, "")
 	}
@@ -92,17 +95,18 @@ func TestOnlyPendingMessagesAreMovedAndPoisonIsDeletedOnlyOnRequest(t *testing.T
 	book := held{"alice": {ID: "C1"}, "bob": {ID: "C2", OrderID: 7}}
 	waiting, confirmed, other := order("alice", "C1"), order("bob", "C2"), order("alice", "C9")
 	nobody, unsure, garbage := order("nobody", "C1"), order("busy", "C1"), "\u009b31mnot json"
-	all := []string{waiting, confirmed, other, nobody, unsure, garbage}
+	newer, future := order("newer", "C1"), `{"v":2,"order":{}}`
+	all := []string{waiting, confirmed, other, nobody, unsure, garbage, newer, future}
 	for _, c := range []struct {
 		name       string
 		move, drop bool
 		back, left []string
 		says       []string
 	}{
-		{"a preview", false, false, nil, all, []string{"about 6 messages", "1  pending: moving it back", "1  done: the order", "1  poison: not an order message", "nothing was moved"}},
-		{"GO=1", true, false, []string{waiting}, []string{other, nobody, unsure, garbage}, []string{"1 moved back to the order queue, 1 deleted"}},
-		{"DROP=poison", false, true, nil, []string{waiting, confirmed, unsure}, []string{`deleted: poison: not an order message: "\u009b31mnot json"`, "3 deleted"}},
-		{"both", true, true, []string{waiting}, []string{unsure}, []string{"1 moved back to the order queue, 4 deleted"}},
+		{"a preview", false, false, nil, all, []string{"about 8 messages", "2  unknown: for a newer release", "1  pending: moving it back", "1  done: the order", "1  poison: not an order message", "nothing was moved"}},
+		{"GO=1", true, false, []string{waiting}, []string{other, nobody, unsure, garbage, newer, future}, []string{"1 moved back to the order queue, 1 deleted"}},
+		{"DROP=poison", false, true, nil, []string{waiting, confirmed, unsure, newer, future}, []string{`deleted: poison: not an order message: "\u009b31mnot json"`, "3 deleted"}},
+		{"both", true, true, []string{waiting}, []string{unsure, newer, future}, []string{"1 moved back to the order queue, 4 deleted"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := deadLetters(t, book, all...)

@@ -66,6 +66,10 @@ func (p problem) json() []byte {
 // the answer links to the caller's claim in that sale.
 func Problem(err error, saleID string) Response {
 	code := sale.CodeOf(err)
+	if code == sale.NewerVersion {
+		err = sale.Fail(sale.Busy, err)
+		code = sale.Busy
+	}
 	k, ok := kinds[code]
 	if !ok {
 		code, k = sale.Internal, kinds[sale.Internal]

@@ -46,6 +46,34 @@ type reader struct {
 	err  error
 }
 
+// reading begins to read an item. If that is for newer readers, nothing in it is
+// trusted (P19).
+func reading(it item) reader {
+	r := reader{item: it}
+	if it[attrMinReader] == nil {
+		return r
+	}
+	switch v := r.number(attrMinReader); {
+	case r.err != nil:
+	case v > sale.Reads:
+		r.err = &sale.Error{
+			Code:   sale.NewerVersion,
+			Detail: fmt.Sprintf("stored for version %d, and this release reads version %d", v, sale.Reads),
+		}
+	case v < 1:
+		r.fail(attrMinReader, "a version")
+	}
+	return r
+}
+
+// forReader adds the version that an item's reader needs, unless any will do.
+func forReader(version int, it item) item {
+	if version > 0 {
+		it[attrMinReader] = num(int64(version))
+	}
+	return it
+}
+
 func (r *reader) fail(name, want string) {
 	if r.err == nil {
 		r.err = fmt.Errorf("read item: attribute %s is not %s", name, want)
@@ -120,7 +148,7 @@ func (r *reader) shards(name string) sale.Set {
 }
 
 func readSale(it item) (sale.Sale, error) {
-	r := reader{item: it}
+	r := reading(it)
 	s := sale.Sale{
 		ID:        strings.TrimPrefix(r.text(attrPK), "SALE#"),
 		Name:      r.text("name"),
@@ -135,6 +163,7 @@ func readSale(it item) (sale.Sale, error) {
 		Empty:     r.shards("empty"),
 		Version:   r.number("version"),
 		State:     sale.State(r.text("state")),
+		MinReader: int(r.optionalNumber(attrMinReader)),
 		PayWithin: time.Duration(r.optionalNumber("payWithin")) * time.Second,
 	}
 	if r.err == nil && (s.Shards < 1 || s.Shards > sale.MaxShards || s.Buckets < 1) {
@@ -171,7 +200,7 @@ type shard struct {
 }
 
 func readShard(it item) (shard, error) {
-	r := reader{item: it}
+	r := reading(it)
 	return shard{
 		stock:     r.number("stock"),
 		seeded:    r.number("seeded"),
@@ -199,7 +228,7 @@ func shardItem(s sale.Sale, k int, units int64) item {
 }
 
 func readClaim(saleID string, buckets int, it item) (sale.Claim, error) {
-	r := reader{item: it}
+	r := reading(it)
 	c := sale.Claim{
 		SaleID:     saleID,
 		Buckets:    buckets,
@@ -238,11 +267,11 @@ func claimItem(c sale.Claim, bucket int) item {
 	if c.RequestKey != "" {
 		it["requestKey"] = str(c.RequestKey)
 	}
-	return it
+	return forReader(c.MinReader, it)
 }
 
 func readOrder(it item) (sale.Order, error) {
-	r := reader{item: it}
+	r := reading(it)
 	o := sale.Order{SaleID: r.text("saleId"), User: r.text("user"), ClaimID: r.text("claimId")}
 	id, err := orderid.Parse(strings.TrimPrefix(r.text(attrPK), orderPKHead))
 	if err != nil && r.err == nil {

@@ -12,6 +12,8 @@ import (
 const (
 	attrPK = "pk"
 	attrSK = "sk"
+	// attrMinReader may be in any item: the version that its reader needs.
+	attrMinReader = "minReader"
 )
 
 // item is a stored item, or a key.

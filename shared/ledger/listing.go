@@ -25,6 +25,9 @@ type Listing struct {
 	Drained bool
 	// Cursor is the pass to continue; nil begins a new one.
 	Cursor *Audit
+	// Err is why this release must leave the sale alone: sale.NewerVersion or
+	// sale.Internal. Such a listing does not hide the others.
+	Err error
 }
 
 // Listings returns every sale that is not drained. It fails with sale.Busy or
@@ -50,11 +53,7 @@ func (l *Ledger) Listings(ctx context.Context) ([]Listing, error) {
 			return nil, asInternal(err)
 		}
 		for _, it := range out.Items {
-			one, err := readListing(it)
-			if err != nil {
-				return nil, asInternal(err)
-			}
-			list = append(list, one)
+			list = append(list, readListing(it))
 		}
 		if from = out.LastEvaluatedKey; len(from) == 0 {
 			return list, nil
@@ -63,7 +62,7 @@ func (l *Ledger) Listings(ctx context.Context) ([]Listing, error) {
 }
 
 // Listing returns the listing of one sale, drained or not. It fails with
-// sale.SaleNotFound, sale.Busy or sale.Internal.
+// sale.SaleNotFound, sale.Busy or the listing's Err.
 func (l *Ledger) Listing(ctx context.Context, saleID string) (Listing, error) {
 	it, err := l.get(ctx, listingKey(saleID))
 	if err != nil {
@@ -72,12 +71,12 @@ func (l *Ledger) Listing(ctx context.Context, saleID string) (Listing, error) {
 	if it == nil {
 		return Listing{}, sale.Refuse(sale.SaleNotFound, "no such sale")
 	}
-	one, err := readListing(it)
-	return one, asInternal(err)
+	one := readListing(it)
+	return one, one.Err
 }
 
-func readListing(it item) (Listing, error) {
-	r := reader{item: it}
+func readListing(it item) Listing {
+	r := reading(it)
 	one := Listing{SaleID: r.text(attrSK)}
 	if it["drained"] != nil {
 		one.Drained = r.flag("drained")
@@ -91,7 +90,8 @@ func readListing(it item) (Listing, error) {
 			one.Cursor = nil
 		}
 	}
-	return one, r.err
+	one.Err = asInternal(r.err)
+	return one
 }
 
 // cursorFormat changes whenever a pass that another version has begun cannot be

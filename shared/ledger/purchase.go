@@ -114,7 +114,8 @@ func (p *purchase) run(ctx context.Context) (Purchase, error) {
 		p.tries++
 		claim := sale.Claim{
 			SaleID: p.SaleID, User: p.User, ID: p.claimID,
-			Shard: shard, AcceptedAt: time.UnixMilli(now.UnixMilli()).UTC(), RequestKey: p.Key, Buckets: s.sale.Buckets,
+			Shard: shard, AcceptedAt: time.UnixMilli(now.UnixMilli()).UTC(), RequestKey: p.Key,
+			Buckets: s.sale.Buckets, MinReader: s.sale.MinReader,
 		}
 		err := attempt(ctx, func(ctx context.Context) error {
 			return p.transact(ctx, p.takeUnit(shard, now), p.putClaim(claim))

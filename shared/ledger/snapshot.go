@@ -74,6 +74,9 @@ type view struct {
 	// failed counts failed reads, see note; failedAt is when the latest one ended.
 	failed   int
 	failedAt time.Time
+	// unreadable is why the item that was last read is refused, since rejectedAt.
+	unreadable error
+	rejectedAt time.Time
 }
 
 // snapshot is a consistent copy of a view.
@@ -184,6 +187,25 @@ func (v *view) acceptStale(s sale.Sale, readAt time.Time, age time.Duration) {
 	v.readAt, v.age = readAt, age
 }
 
+// reject remembers that the item cannot be read by this release, so that a crowd does
+// not read it again with each request, and returns why.
+func (v *view) reject(why error, readAt time.Time) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.unreadable, v.rejectedAt = asInternal(why), readAt
+	return v.unreadable
+}
+
+// rejected returns why the item was refused when it was read lately, or nil.
+func (v *view) rejected(now time.Time) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !isFresh(now, v.rejectedAt, snapshotAge) {
+		return nil
+	}
+	return v.unreadable
+}
+
 // note counts a failed read; a successful read halves the count.
 func (v *view) note(err error, now time.Time) {
 	v.mu.Lock()
@@ -276,6 +298,9 @@ func (l *Ledger) look(ctx context.Context, v *view, saleID string) (snapshot, *s
 // finding the sale proves nothing: it may have been created since.
 func (l *Ledger) ask(ctx context.Context, tries int, v *view, saleID string) error {
 	now := l.now()
+	if err := v.rejected(now); err != nil {
+		return err
+	}
 	it, err := l.readItem(ctx, tries, saleKey(saleID), false)
 	v.note(err, l.now())
 	if err != nil || it == nil {
@@ -283,7 +308,7 @@ func (l *Ledger) ask(ctx context.Context, tries int, v *view, saleID string) err
 	}
 	s, err := readSale(it)
 	if err != nil {
-		return asInternal(err)
+		return v.reject(err, now)
 	}
 	v.acceptStale(s, now, l.snapshotAge())
 	return nil
@@ -311,6 +336,9 @@ func (l *Ledger) refreshWithin(ctx context.Context, tries int, v *view, saleID s
 	if served {
 		return nil
 	}
+	if err := v.rejected(l.now()); err != nil {
+		return err
+	}
 	number, now := v.begin(), l.now()
 	it, err := l.getWithin(ctx, tries, saleKey(saleID))
 	v.note(err, l.now())
@@ -323,7 +351,7 @@ func (l *Ledger) refreshWithin(ctx context.Context, tries int, v *view, saleID s
 	}
 	s, err := readSale(it)
 	if err != nil {
-		return asInternal(err)
+		return v.reject(err, now)
 	}
 	v.accept(number, true, s, now, l.snapshotAge())
 	return nil

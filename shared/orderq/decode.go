@@ -15,21 +15,26 @@ import (
 // KiB.
 const maxBody = 4 << 10
 
-// Decode reads a message. Anything but a complete, valid message of a known version is
-// sale.Poison: another delivery would not help (P10).
+// Decode reads a message. It fails with sale.NewerVersion for a message that a newer
+// release can read, whatever else is in it; what a newer sender adds within a known
+// version is ignored. Anything else but a complete, valid message is sale.Poison:
+// another delivery would not help (P10).
 func Decode(body string) (Message, error) {
 	if len(body) > maxBody {
 		return Message{}, poison(errors.New("body too long"))
 	}
 	w, ok := cut(body)
+	var err error
 	if !ok {
-		var err error
-		if w, err = unmarshal(body); err != nil {
-			return Message{}, poison(err)
-		}
+		w, err = unmarshal(body)
 	}
 	switch {
-	case w.V != Version:
+	case w.V > sale.ReadsMessages:
+		return Message{}, sale.Fail(sale.NewerVersion,
+			fmt.Errorf("a message of version %d, and this release reads version %d", w.V, sale.ReadsMessages))
+	case err != nil:
+		return Message{}, poison(err)
+	case w.V < 1:
 		return Message{}, poison(fmt.Errorf("schema version %d", w.V))
 	case !sale.ValidID(w.SaleID):
 		return Message{}, poison(errors.New("invalid saleId"))
@@ -57,9 +62,11 @@ func cut(body string) (wire, bool) {
 	if !isHead || !isTail || !isSale || !isUser || !isClaim || !plain(saleID) || !plain(user) || !plain(claimID) {
 		return wire{}, false
 	}
-	return wire{Version, saleID, user, claimID, buckets}, true
+	return wire{1, saleID, user, claimID, buckets}, true
 }
 
+// unmarshal also returns the version of a message whose other members have unexpected
+// types.
 func unmarshal(body string) (w wire, err error) {
 	if !utf8.ValidString(body) {
 		return w, errors.New("body is not UTF-8")
@@ -84,7 +91,7 @@ type wire struct {
 // encoding/json would cost more than everything else that finalize does with a
 // message besides its calls.
 const (
-	head      = `{"v":1,"saleId":"` // with Version
+	head      = `{"v":1,"saleId":"` // of version 1 only
 	toUser    = `","user":"`
 	toClaim   = `","claimId":"`
 	toBuckets = `","buckets":`

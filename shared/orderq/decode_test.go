@@ -32,7 +32,7 @@ func TestAMessageIsTheVeryTextThatTheJSONPackageWrites(t *testing.T) {
 		var want bytes.Buffer
 		e := json.NewEncoder(&want)
 		e.SetEscapeHTML(false)
-		if err := e.Encode(wire{Version, "moutai", user, "C1", 13}); err != nil {
+		if err := e.Encode(wire{1, "moutai", user, "C1", 13}); err != nil {
 			t.Fatal(err)
 		}
 		if got := Encode(Message{"moutai", user, "C1", 13}); got+"\n" != want.String() {
@@ -66,7 +66,8 @@ func TestAMessageThatCanNeverBeProcessedIsPoison(t *testing.T) {
 		{"an empty object", "{}"},
 		{"no version", `{"saleId":"moutai","user":"alice","claimId":"C1"}`},
 		{"version 0", `{"v":0,"saleId":"moutai","user":"alice","claimId":"C1"}`},
-		{"version 2", `{"v":2,"saleId":"moutai","user":"alice","claimId":"C1"}`},
+		{"a version below 0", `{"v":-1,"saleId":"moutai","user":"alice","claimId":"C1"}`},
+		{"a newer version that is cut", `{"v":2,"saleId":"moutai"`},
 		{"a version as a string", `{"v":"1","saleId":"moutai","user":"alice","claimId":"C1"}`},
 		{"a version as null", `{"v":null,"saleId":"moutai","user":"alice","claimId":"C1"}`},
 		{"a fractional version", `{"v":1.5,"saleId":"moutai","user":"alice","claimId":"C1"}`},
@@ -112,7 +113,7 @@ func TestOnlyWhatEncodeWritesIsReadAsText(t *testing.T) {
 		{"moutai", "alice", "C1", 1}, {"moutai", " ~!", "C1", 9}, {"moutai", "auth0|5f7c[8]", "C1", 10}, {" ", "~", " ", sale.MaxShards},
 	} {
 		got, ok := cut(Encode(m))
-		if want := (wire{Version, m.SaleID, m.User, m.ClaimID, m.Buckets}); !ok || got != want {
+		if want := (wire{1, m.SaleID, m.User, m.ClaimID, m.Buckets}); !ok || got != want {
 			t.Errorf("cut(%s) = %+v, %v", Encode(m), got, ok)
 		}
 	}
@@ -153,6 +154,20 @@ func TestWhatANewerSenderAddsToVersion1IsIgnored(t *testing.T) {
 	}
 }
 
+func TestAMessageOfANewerVersionIsNoPoisonWhateverElseItHolds(t *testing.T) {
+	for _, body := range []string{
+		`{"v":2,"saleId":"moutai","user":"alice","claimId":"C1"}`,
+		`{"v":2,"saleId":"moutai","user":"alice","claimId":"C1","buckets":13}`,
+		`{"v":2}`,
+		`{"v":3,"saleId":{"id":"moutai"},"user":["alice"]}`,
+		`{"user":["alice"],"v":2}`,
+	} {
+		if m, err := Decode(body); sale.CodeOf(err) != sale.NewerVersion || m != (Message{}) {
+			t.Errorf("Decode(%s) = %+v, %v; want nothing and %s", body, m, err, sale.NewerVersion)
+		}
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	for _, body := range []string{
 		`{"v":1,"saleId":"moutai","user":"alice","claimId":"C1"}`,
@@ -177,7 +192,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		m, err := Decode(body)
 		if err != nil {
-			if sale.CodeOf(err) != sale.Poison || m != (Message{}) {
+			if code := sale.CodeOf(err); code != sale.Poison && code != sale.NewerVersion || m != (Message{}) {
 				t.Errorf("Decode(%q) = %+v, %v", body, m, err)
 			}
 			return

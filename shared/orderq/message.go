@@ -5,10 +5,6 @@ import (
 	"flashsale/shared/sale"
 )
 
-// Version is the schema version that is written, and the only one that is read: an
-// unknown version is refused (P19).
-const Version = 1
-
 // Message names one accepted claim.
 type Message struct {
 	SaleID  string
@@ -27,7 +23,7 @@ func Of(c sale.Claim) Message {
 // Encode writes the message as JSON.
 func Encode(m Message) string {
 	o := make(jsonwrite.Object, 0, 192)
-	o.Int("v", Version)
+	o.Int("v", sale.WritesMessages)
 	o.Text("saleId", m.SaleID)
 	o.Text("user", m.User)
 	o.Text("claimId", m.ClaimID)

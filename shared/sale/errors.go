@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Code is a machine-readable outcome. The set is closed: clients, logs and
-// metrics may rely on the spelling.
+// Code is a machine-readable outcome. Clients, logs and metrics may rely on the
+// spelling, but a later release may have more codes.
 type Code string
 
 const (
@@ -45,6 +45,9 @@ const (
 	// Conflicting: the id was used before with other contents (P9), a newer edit
 	// disagrees (P14), or the sale's maxStock leaves no room (P15).
 	Conflicting Code = "conflicting-request"
+	// NewerVersion: the item or message is for a newer release, see Reads. It says
+	// nothing about the order; buyers are told Busy (P5, P19).
+	NewerVersion Code = "newer-version"
 	// Poison: a message that can never be processed (P10).
 	Poison Code = "poison-message"
 	// Internal: any other error. Its cause is for the log, never for the client.

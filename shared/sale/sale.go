@@ -36,6 +36,9 @@ type Sale struct {
 	// PayWithin is how long after its order id a claim may remain unpaid; 0 if the sale
 	// asks for no payment. It never changes.
 	PayWithin time.Duration
+	// MinReader is the version that a reader needs; 0 means that any will do. It never
+	// changes. See Reads.
+	MinReader int
 }
 
 // Refusal returns why a purchase at now is refused regardless of stock, or nil. The
@@ -108,6 +111,8 @@ type Claim struct {
 	ReleasedBy ReleasedBy
 	// Buckets is its sale's number of buckets, which its key depends on; 0 if unknown.
 	Buckets int
+	// MinReader is its sale's, in a new claim.
+	MinReader int
 }
 
 // ReleasedBy says why a claim was released.

@@ -92,7 +92,16 @@ func separated(to []byte, element int) []byte {
 	return append(to, ',')
 }
 
-// Outcome returns a code as spelled in the line's outcome and the counts by result.
+// Result returns a code as spelled in the counts by result. A sale that needs a newer
+// release counts as internal: alarms and roll-backs must react to it.
+func Result(code sale.Code) string {
+	if code == sale.NewerVersion {
+		code = sale.Internal
+	}
+	return Outcome(code)
+}
+
+// Outcome returns a code as spelled in the line's outcome.
 func Outcome(code sale.Code) string {
 	if code == "" {
 		return "ok"

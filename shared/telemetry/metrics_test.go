@@ -112,6 +112,14 @@ func TestALineWithoutMetricsHasNoDirective(t *testing.T) {
 	}
 }
 
+func TestASaleForANewerReleaseCountsAsInternal(t *testing.T) {
+	for code, want := range map[sale.Code]string{"": "ok", sale.SoldOut: "sold-out", sale.NewerVersion: "internal"} {
+		if got := Result(code); got != want {
+			t.Errorf("Result(%q) = %q, want %q", code, got, want)
+		}
+	}
+}
+
 func TestAnOutcomeIsItsCodeOrOK(t *testing.T) {
 	for code, want := range map[sale.Code]string{"": "ok", sale.SoldOut: "sold-out", sale.Internal: "internal"} {
 		if got := Outcome(code); got != want {

@@ -179,7 +179,7 @@ func (e *Event) Int(name string, value int) {
 func (e *Event) End(message string, code sale.Code, err error) {
 	level := slog.LevelInfo
 	switch code {
-	case sale.Internal:
+	case sale.Internal, sale.NewerVersion:
 		level = slog.LevelError
 	case sale.Busy, sale.Poison, sale.Conflicting:
 		level = slog.LevelWarn

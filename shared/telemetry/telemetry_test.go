@@ -86,7 +86,7 @@ func TestOnlyTheFirstEventOfAnEnvironmentIsAColdStart(t *testing.T) {
 func TestTheLevelFollowsTheOutcome(t *testing.T) {
 	for code, want := range map[sale.Code]string{
 		"": "INFO", sale.SoldOut: "INFO", sale.InvalidRequest: "INFO", sale.AlreadyOrdered: "INFO",
-		sale.Busy: "WARN", sale.Poison: "WARN", sale.Conflicting: "WARN", sale.Internal: "ERROR",
+		sale.Busy: "WARN", sale.Poison: "WARN", sale.Conflicting: "WARN", sale.Internal: "ERROR", sale.NewerVersion: "ERROR",
 	} {
 		l, out := newLog(t)
 		_, cancel, e := l.Begin(t.Context())

@@ -34,8 +34,12 @@ type Handler struct {
 
 // errAllFailed makes the function's error metric count batches of which no message
 // could be handled: with partial failures the invocation succeeds. Batches that are all
-// poison succeed, too: otherwise anyone who can send a message could make a good
-// deployment roll back.
+// poison or for a newer release succeed, too: otherwise anyone who can send a message
+// could make a good deployment roll back.
+//
+// A message for a newer release is left in the queue as a failed one: SQS delivers it
+// again, perhaps to the newer version of this function. If that does not come in time,
+// it ends in the dead-letter queue, from where `make redrive` moves it back.
 var errAllFailed = errors.New("every message of the batch failed")
 
 // New returns a handler over a ledger; now returns the current instant.
@@ -64,12 +68,14 @@ func (h *Handler) Handle(ctx context.Context, batch events.SQSEvent) (answer eve
 			continue
 		}
 		answer.BatchItemFailures = append(answer.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: record.MessageId})
-		if cause == nil || sale.CodeOf(failure) == sale.Internal {
+		if code := sale.CodeOf(failure); cause == nil || code == sale.Internal || code == sale.NewerVersion && sale.CodeOf(cause) != sale.Internal {
 			cause = fmt.Errorf("message %q: %w", record.MessageId, failure)
 		}
 	}
 	end(ctx, event, len(batch.Records), len(answer.BatchItemFailures), cause)
-	retryable := slices.ContainsFunc(failures, func(err error) bool { return err != nil && sale.CodeOf(err) != sale.Poison })
+	retryable := slices.ContainsFunc(failures, func(err error) bool {
+		return err != nil && sale.CodeOf(err) != sale.Poison && sale.CodeOf(err) != sale.NewerVersion
+	})
 	if retryable && len(answer.BatchItemFailures) == len(batch.Records) {
 		return answer, errAllFailed
 	}

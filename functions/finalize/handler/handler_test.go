@@ -3,6 +3,7 @@ package handler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -105,7 +106,7 @@ func TestEveryShapeOfPoisonFailsAlone(t *testing.T) {
 		{"a number", "1"},
 		{"a string", `"x"`},
 		{"a cut message", `{"v":1,"saleId":"moutai"`},
-		{"an unknown version", `{"v":2,"saleId":"moutai","user":"alice","claimId":"5LJQBKBVNQ2XRCM7KD3V4HTYWA"}`},
+		{"version 0", `{"v":0,"saleId":"moutai","user":"alice","claimId":"5LJQBKBVNQ2XRCM7KD3V4HTYWA"}`},
 		{"no version", `{"saleId":"moutai","user":"alice","claimId":"5LJQBKBVNQ2XRCM7KD3V4HTYWA"}`},
 		{"no claim", `{"v":1,"saleId":"moutai","user":"alice"}`},
 		{"a null user", `{"v":1,"saleId":"moutai","user":null,"claimId":"C"}`},
@@ -153,6 +154,31 @@ func TestABatchOfPoisonOnlyTouchesNothingAndIsNoFunctionError(t *testing.T) {
 	}
 	if len(f.calls) != 0 {
 		t.Errorf("%d calls, want none", len(f.calls))
+	}
+}
+
+func TestAMessageForANewerReleaseIsLeftToItAndIsNoFunctionError(t *testing.T) {
+	newer := strings.Replace(order(alice), `"v":1`, fmt.Sprintf(`"v":%d`, sale.ReadsMessages+1), 1)
+	for _, tt := range []struct {
+		bodies, failed []string
+		confirmed      int
+	}{{[]string{newer, order(bob)}, []string{"m0"}, 1}, {[]string{"poison", newer, newer}, []string{"m0", "m1", "m2"}, 0}} {
+		f := newFunction(t)
+		failed, err := f.invoke(t, t.Context(), batch(t, tt.bodies...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.failed, failed); diff != "" {
+			t.Errorf("failed (-want +got):\n%s", diff)
+		}
+		if f.orders[alice] != 0 || f.confirmed() != tt.confirmed {
+			t.Errorf("orders %v, want %d and none of alice", f.orders, tt.confirmed)
+		}
+		for name, want := range map[string]any{"outcome": "newer-version", "result": "newer-version", "level": "ERROR"} {
+			if got := f.Logged(t, name); got != want {
+				t.Errorf("logged %s = %v, want %v", name, got, want)
+			}
+		}
 	}
 }
 

@@ -89,7 +89,7 @@ func (s *shop) MayResend(_ context.Context, c sale.Claim) (bool, error) {
 		return false, s.markErr
 	}
 	held := s.claims[c.User]
-	if held.State() == sale.Confirmed || s.now.Sub(held.AcceptedAt) <= ledger.ResendGrace || held.ResentAt.Equal(s.now) {
+	if held.State() != sale.Pending || s.now.Sub(held.AcceptedAt) <= ledger.ResendGrace || held.ResentAt.Equal(s.now) {
 		return false, nil
 	}
 	held.ResentAt = s.now

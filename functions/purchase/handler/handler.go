@@ -163,5 +163,5 @@ func result(code sale.Code) string {
 	if code == "" {
 		return "accepted"
 	}
-	return string(code)
+	return telemetry.Result(code)
 }

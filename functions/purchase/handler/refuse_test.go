@@ -55,6 +55,21 @@ func TestEachRefusalHasItsStatusCodeAndWait(t *testing.T) {
 	}
 }
 
+func TestASaleForANewerReleaseIsBusyToBuyersAndAnErrorToOperators(t *testing.T) {
+	f := newFunction(t)
+	f.fault = sale.Refuse(sale.NewerVersion, "stored for version 3")
+	r := f.invoke(t, t.Context(), event(t, "purchase.json"))
+	refused(t, r, 503, sale.Busy)
+	if r.Headers.RetryAfter == "" || strings.Contains(r.Body, "version") {
+		t.Errorf("Retry-After %q, %s: want a wait and nothing about versions", r.Headers.RetryAfter, r.Body)
+	}
+	for name, want := range map[string]any{"outcome": "newer-version", "result": "internal", "level": "ERROR"} {
+		if got := f.Logged(t, name); got != want {
+			t.Errorf("logged %s = %v, want %v", name, got, want)
+		}
+	}
+}
+
 func TestARefusalNamesTheResourceThatKnowsMore(t *testing.T) {
 	f := newFunction(t)
 	f.stock = 0

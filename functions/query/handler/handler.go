@@ -68,7 +68,7 @@ func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpa
 			response = httpapi.Problem(err, "")
 		}
 		code := sale.CodeOf(err)
-		event.CountBy("queries", "result", telemetry.Outcome(code))
+		event.CountBy("queries", "result", telemetry.Result(code))
 		event.End("query", code, err)
 	}()
 

@@ -88,7 +88,21 @@ func TestABuyerSeesTheirOwnClaim(t *testing.T) {
 		t.Errorf("Retry-After %s with a confirmed claim", wait)
 	}
 
-	pending := f.claims["alice"]
+	at := time.Date(2026, 1, 1, 0, 10, 0, 0, time.UTC)
+	confirmed := f.claims["alice"]
+	for state, claim := range map[string]sale.Claim{
+		"PAID": {PaidAt: at}, "EXPIRED": {ReleasedAt: at, ReleasedBy: sale.ByExpiry}, "CANCELLED": {ReleasedAt: at, ReleasedBy: sale.ByBuyer},
+	} {
+		claim.ID, claim.SaleID, claim.AcceptedAt, claim.OrderID = confirmed.ID, confirmed.SaleID, confirmed.AcceptedAt, confirmed.OrderID
+		f.claims["alice"] = claim
+		r = f.Ask(t, t.Context(), event(t, "query-claim.json"))
+		want["state"] = state
+		if diff := cmp.Diff(want, answered(t, r, "no-store")); diff != "" || r.Headers.RetryAfter != "" {
+			t.Errorf("%s (-want +got):\n%s%v", state, diff, r.Headers)
+		}
+	}
+
+	pending := confirmed
 	pending.OrderID = 0
 	f.claims["alice"] = pending
 	r = f.Ask(t, t.Context(), event(t, "query-claim.json"))
@@ -214,6 +228,7 @@ func TestAFaultIsBusyOrInternalOnEveryRouteAndTellsNothing(t *testing.T) {
 		code   sale.Code
 	}{
 		{"a throttled table", func(b *books) { b.fault = sale.Fail(sale.Busy, errors.New("ThrottlingException")) }, 503, sale.Busy},
+		{"a sale for a newer release", func(b *books) { b.fault = sale.Refuse(sale.NewerVersion, "ledger-7") }, 503, sale.Busy},
 		{"a foreign error", func(b *books) { b.fault = errors.New("ValidationException: ledger-7") }, 500, sale.Internal},
 		{"a panic", func(b *books) { b.panics = true }, 500, sale.Internal},
 	}

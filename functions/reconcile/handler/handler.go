@@ -75,7 +75,7 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (answer Answe
 		}
 		code := sale.CodeOf(err)
 		event.Int("sales", len(answer.Receipts))
-		event.CountBy("reconciliations", "result", telemetry.Outcome(code))
+		event.CountBy("reconciliations", "result", telemetry.Result(code))
 		event.End("reconcile", code, err)
 		if err != nil {
 			failure = messages.InvokeResponse_Error{Type: string(code), Message: "not every sale could be reconciled"}
@@ -148,9 +148,15 @@ func (h *Handler) reconcile(ctx context.Context, listing ledger.Listing) (receip
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
+	if listing.Err != nil {
+		return nil, listing.Err
+	}
 	audit := cmp.Or(listing.Cursor, &ledger.Audit{SaleID: listing.SaleID})
 	stranded := &stranded{most: h.most}
 	books, err := h.pass(ctx, audit, stranded)
+	if sale.CodeOf(err) == sale.NewerVersion {
+		return nil, err // a newer release keeps the sale's pass
+	}
 	if books == nil {
 		// Resend what was found so far without waiting for the end of the pass.
 		_, sendErr := h.resend(ctx, stranded.oldest(), audit.Pending+audit.Missing)

@@ -65,6 +65,55 @@ func TestASaleThatFailsDoesNotKeepTheOthersFromTheirReceipts(t *testing.T) {
 	}
 }
 
+func TestASaleForANewerReleaseIsLeftAloneAndTheOthersGetTheirReceipts(t *testing.T) {
+	for name, keys := range map[string][2]string{"its listing": {"SALES", "newer"}, "its item": {"SALE#newer", "SALE"}} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(w *world) {
+				for _, saleID := range []string{"a", "newer", "z"} {
+					w.open(saleID, 10, 2)
+					w.buy(saleID, 1)
+				}
+				if err := w.db.Tamper(t.Context(), "Ledger", keys[0], keys[1], "minReader", sale.Reads+1); err != nil {
+					t.Fatal(err)
+				}
+				var written []string
+				w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+					if c.Op != "GetItem" && c.Op != "BatchGetItem" && c.Op != "Query" {
+						written = append(written, c.Keys...)
+					}
+					return dynamotest.Fault{}
+				}
+				time.Sleep(time.Minute)
+				if _, err := w.reconcile(`{}`, 5*time.Minute); err == nil {
+					t.Error("the invocation does not fail")
+				}
+				if a, newer, z := w.logged("receipt", "a"), w.logged("receipt", "newer"), w.logged("receipt", "z"); a != 1 || newer != 0 || z != 1 {
+					t.Errorf("receipts of a: %d, newer: %d, z: %d", a, newer, z)
+				}
+				for _, m := range w.queue.sent {
+					if m.SaleID == "newer" {
+						t.Errorf("sent %+v", m)
+					}
+				}
+				for _, key := range written {
+					if strings.Contains(key, "newer") {
+						t.Errorf("wrote %s", key)
+					}
+				}
+				if len(w.queue.sent) != 2 || len(written) == 0 {
+					t.Errorf("sent %v, wrote %v; want the others'", w.queue.sent, written)
+				}
+				if log := w.log.String(); !strings.Contains(log, "sale newer: newer-version: ") {
+					t.Errorf("the log does not say why: %s", log)
+				}
+				if _, err := w.reconcile(`{"saleId":"newer"}`, 5*time.Minute); err == nil || !strings.Contains(w.log.String(), `"outcome":"newer-version"`) {
+					t.Errorf("by name: %v, %s", err, w.log.String())
+				}
+			})
+		})
+	}
+}
+
 func TestADraftIsNoFailureAndNoSecret(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("moutai", 10, 2)

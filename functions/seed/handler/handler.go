@@ -75,7 +75,7 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (out answer, 
 			err = fmt.Errorf("panic: %v", p)
 		}
 		code := sale.CodeOf(err)
-		event.CountBy("seedings", "result", telemetry.Outcome(code))
+		event.CountBy("seedings", "result", telemetry.Result(code))
 		event.End("seed", code, err)
 		failure = callerError(err)
 	}()

@@ -146,6 +146,7 @@ func TestTheErrorTypeIsTheCodeAndACauseStaysInside(t *testing.T) {
 		want   sale.Code
 	}{
 		{"a busy table", func(f *function) { f.fault = fmt.Errorf("shard 3: %w", sale.Fail(sale.Busy, errForeign)) }, sale.Busy},
+		{"a sale for a newer release", func(f *function) { f.fault = sale.Refuse(sale.NewerVersion, "") }, sale.NewerVersion},
 		{"a foreign error", func(f *function) { f.fault = errForeign }, sale.Internal},
 		{"a panic", func(f *function) { f.panics = true }, sale.Internal},
 	}

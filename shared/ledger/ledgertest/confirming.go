@@ -194,11 +194,12 @@ var confirming = map[string]func(*testing.T, *World){
 	},
 }
 
-// everything is the items of the sale's table that a confirmation could touch.
+// everything is the items of the sale's table that a call could touch: of several shards
+// and buckets the first.
 func (w *World) everything() string {
 	w.T.Helper()
 	text := ""
-	for _, pk := range []string{"SALE#moutai", "CLAIM#moutai#0", "SEQ#2026-11-11", "SALE#unknown", "CLAIM#unknown#0", "SALES"} {
+	for _, pk := range []string{"SALE#moutai", "CLAIM#moutai#0", "SEQ#2026-11-11", "SALE#unknown", "CLAIM#unknown#0", "SALES", "STOCK#moutai#0"} {
 		for _, it := range w.Partition(pk) {
 			names := make([]string, 0, len(it))
 			for name := range it {

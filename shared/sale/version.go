@@ -1,0 +1,25 @@
+package sale
+
+// Versions of what is stored in the table and sent in messages. Releases run side by
+// side during a deployment and after a roll-back, so a release reads what the next one
+// will write: first deploy the reader, then the writer.
+//
+//   - Whatever an older reader would misunderstand is a new version: a state it would
+//     show as another, a count it would get wrong. Anything else (an optional attribute
+//     that only adds) is not.
+//   - The release that reads version n raises Reads and writes nothing of it. The next
+//     one writes it: minReader n into the sale, its listing and each of its claims, in
+//     their creation and never later. Only sales that need it get it, so that all others
+//     can still be read after a roll-back by two releases.
+//   - An item with a higher minReader is refused with NewerVersion and never interpreted
+//     in part (P19).
+//
+// Version 2 is payment: see PayWithin, and the released and paid states of a claim.
+const (
+	// Reads is the highest minReader of an item that this release understands.
+	Reads = 2
+	// ReadsMessages is the highest version of an order message that it understands, and
+	// WritesMessages the one that it sends.
+	ReadsMessages  = 1
+	WritesMessages = 1
+)
