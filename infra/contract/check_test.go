@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -8,6 +9,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
 )
 
 func accepted() Answer {
@@ -98,6 +101,41 @@ func TestAnAnswerOutsideTheContractIsNoticed(t *testing.T) {
 	} {
 		if got, err := c.Check("POST", orders, a); err == nil {
 			t.Errorf("%s passes as %v", name, got)
+		}
+	}
+}
+
+func TestTheDocumentAcceptsWhatALaterReleaseAddsAndTheChecksDoNot(t *testing.T) {
+	open, err := openapi3.NewLoader().LoadFromData(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, body := range map[string]string{
+		"Sale":           `{"saleId":"s","name":"n","opensAt":"2026-11-11T12:00:00.000Z","closesAt":"2026-11-11T13:00:00.000Z","now":"2026-11-11T12:00:00.000Z","state":"OPEN","remaining":1}`,
+		"ConfirmedClaim": `{"claimId":"c","saleId":"s","state":"CONFIRMED","acceptedAt":"2026-11-11T12:00:00.000Z","orderId":"7"}`,
+		"Order":          `{"orderId":"7","saleId":"s","claimId":"c","confirmedAt":"2026-11-11T12:00:00.000Z"}`,
+		"Busy":           `{"type":"urn:flashsale:problem:busy","title":"Busy, please repeat the request","status":503,"code":"busy"}`,
+	} {
+		for _, addition := range []string{`"added":true`, `"state":"ADDED"`} {
+			var value map[string]any
+			if err := json.Unmarshal([]byte(body), &value); err != nil {
+				t.Fatal(err)
+			}
+			check := func(doc *openapi3.T) error {
+				return doc.Components.Schemas[name].Value.VisitJSON(value, openapi3.EnableJSONSchema2020(), openapi3.VisitAsResponse())
+			}
+			if err := errors.Join(check(open), check(opened(t).doc)); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if err := json.Unmarshal([]byte("{"+addition+"}"), &value); err != nil {
+				t.Fatal(err)
+			}
+			if err := check(open); err != nil {
+				t.Errorf("a client would refuse %s with %s: %v", name, addition, err)
+			}
+			if err := check(opened(t).doc); err == nil {
+				t.Errorf("the checks accept %s with %s", name, addition)
+			}
 		}
 	}
 }

@@ -39,15 +39,17 @@ type Operation struct {
 	route    *routers.Route
 }
 
-// Open reads this package's document. It fails if that is not a valid OpenAPI document.
+// Open reads this package's document, see Read. It fails if that is not a valid OpenAPI document.
 func Open() (*Contract, error) { return Read(document) }
 
-// Read reads another document.
+// Read reads another document. The document is open, so that clients accept what a later
+// release adds; an answer of this release must have nothing that it does not describe.
 func Read(text []byte) (*Contract, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
 		return nil, fmt.Errorf("read contract: %w", err)
 	}
+	closeSchemas(doc.Components.Schemas)
 	c := &Contract{doc: doc}
 	for _, path := range slices.Sorted(slices.Values(doc.Paths.InMatchingOrder())) {
 		item := doc.Paths.Value(path)
@@ -67,6 +69,34 @@ func Read(text []byte) (*Contract, error) {
 		return nil, fmt.Errorf("read contract: %w", err)
 	}
 	return c, nil
+}
+
+// extensibleEnum is a schema's extension: the values that this release has.
+const extensibleEnum = "x-extensible-enum"
+
+// closeSchemas lets every schema of an object accept only what is described. A schema
+// on which others build stays open, because they close what it contributes.
+func closeSchemas(schemas openapi3.Schemas) {
+	base := map[*openapi3.Schema]bool{}
+	for _, ref := range schemas {
+		for _, under := range ref.Value.AllOf {
+			base[under.Value] = true
+		}
+	}
+	no := openapi3.BoolSchema{Has: new(bool)}
+	for _, ref := range schemas {
+		switch schema := ref.Value; {
+		case len(schema.AllOf) > 0:
+			schema.UnevaluatedProperties = no
+		case schema.Type.Is("object") && !base[schema]:
+			schema.AdditionalProperties = no
+		}
+		for _, property := range ref.Value.Properties {
+			if values, ok := property.Value.Extensions[extensibleEnum].([]any); ok {
+				property.Value.Enum = values
+			}
+		}
+	}
 }
 
 func readElsewhere(doc *openapi3.T) (*routers.Route, error) {
