@@ -24,6 +24,7 @@ const (
 //	/_local/token?sub=alice[&ttl=3600][&scope=…][&aud=…][&client_id=…]
 //	/_local/jwks.json
 //	/_local/.well-known/openid-configuration
+//	/_local/authorize, /_local/oauth2/token: the code flow with PKCE, for the buyer's page
 //
 // The token is the bare body, so that a shell can use it. ttl is in seconds, an
 // hour by default; a negative one makes an expired token. aud may be repeated.
@@ -32,6 +33,9 @@ func (i *Issuer) Handler() http.Handler {
 	mux.HandleFunc("GET /_local/token", i.serveToken)
 	mux.HandleFunc("GET /_local/jwks.json", i.serveKeys)
 	mux.HandleFunc("GET /_local/.well-known/openid-configuration", i.serveDiscovery)
+	mux.HandleFunc("GET "+AuthorizePath, i.serveAuthorize)
+	mux.HandleFunc("POST "+AuthorizePath, i.serveAuthorize)
+	mux.HandleFunc("POST "+TokenPath, i.serveExchange)
 	return mux
 }
 
@@ -94,7 +98,10 @@ func (i *Issuer) serveDiscovery(w http.ResponseWriter, _ *http.Request) {
 		"issuer":                                i.url,
 		"jwks_uri":                              strings.TrimSuffix(i.url, "/") + "/jwks.json",
 		"id_token_signing_alg_values_supported": []string{"RS256"},
-		"response_types_supported":              []string{"token"},
+		"authorization_endpoint":                strings.TrimSuffix(i.url, "/") + strings.TrimPrefix(AuthorizePath, "/_local"),
+		"token_endpoint":                        strings.TrimSuffix(i.url, "/") + strings.TrimPrefix(TokenPath, "/_local"),
+		"code_challenge_methods_supported":      []string{"S256"},
+		"response_types_supported":              []string{"code"},
 		"subject_types_supported":               []string{"public"},
 	})
 	if err != nil {

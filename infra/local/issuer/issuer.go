@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"time"
 
@@ -37,6 +38,7 @@ type Issuer struct {
 	key      *rsa.PrivateKey
 	kid      string
 	jwks     []byte
+	grants   grants
 }
 
 // Claims are the claims of a requested token.
@@ -115,19 +117,22 @@ func (i *Issuer) Key(kid string) (*rsa.PublicKey, error) {
 }
 
 // Token signs an access token.
-func (i *Issuer) Token(c Claims) (string, error) {
+func (i *Issuer) Token(c Claims) (string, error) { return i.sign(c, jwt.MapClaims{}) }
+
+// sign adds the claims to those given, and signs them.
+func (i *Issuer) sign(c Claims, claims jwt.MapClaims) (string, error) {
 	if c.Subject == "" {
 		return "", errors.New("sign token: a subject is needed")
 	}
 	now := i.now()
-	claims := jwt.MapClaims{
+	maps.Copy(claims, jwt.MapClaims{
 		"iss": i.url,
 		"sub": c.Subject,
 		"iat": now.Unix(),
 		"nbf": now.Unix(),
 		"exp": now.Unix() + int64(c.TTL/time.Second),
 		"jti": rand.Text(),
-	}
+	})
 	switch {
 	case len(c.Audience) == 1:
 		claims["aud"] = c.Audience[0]

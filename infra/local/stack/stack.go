@@ -119,7 +119,11 @@ func address(l net.Listener) string { return "http://" + l.Addr().String() }
 
 // load reads the template with the stack's parameters and those given.
 func (s *Stack) load(more map[string]string) (*template.Stack, error) {
-	parameters := map[string]string{"JwtIssuer": s.API + "/_local", "JwtAudience": audience}
+	parameters := map[string]string{
+		"JwtIssuer": s.API + "/_local", "JwtAudience": audience,
+		// Relative, so that the page also works as http://localhost.
+		"SignInAuthorizeUrl": issuer.AuthorizePath, "SignInTokenUrl": issuer.TokenPath, "SignInClientId": issuer.PageClient,
+	}
 	for _, set := range []map[string]string{s.o.Parameters, more} {
 		for name, value := range set {
 			parameters[name] = value

@@ -1,0 +1,13 @@
+// Package assets embeds the files of the buyer's page.
+//
+// page.html is an html/template. A file refers to another one by its plain name, as
+// "/assets/NAME" in HTML and as "./NAME" in scripts and styles; package handler replaces
+// the name by the hashed one under which the file is served.
+package assets
+
+import "embed"
+
+// Files are page.html and the files that it refers to.
+//
+//go:embed *.html *.js *.css
+var Files embed.FS

@@ -1,0 +1,128 @@
+package handler
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// file is a file as it is served.
+type file struct {
+	hash    string // of the text, in the file's public name
+	media   string
+	text    []byte
+	gzipped []byte
+}
+
+// public is the name under which the file is served: page.js as page.HASH.js.
+func (f file) public(name string) string {
+	extension := path.Ext(name)
+	return strings.TrimSuffix(name, extension) + "." + f.hash + extension
+}
+
+// split returns the plain name and the hash of a public name.
+func split(public string) (name, hash string) {
+	extension := path.Ext(public)
+	stem := strings.TrimSuffix(public, extension)
+	hash = strings.TrimPrefix(path.Ext(stem), ".")
+	return strings.TrimSuffix(stem, path.Ext(stem)) + extension, hash
+}
+
+// hashLength is the number of hexadecimal digits in a public name.
+const hashLength = 16
+
+// pageName is the template of the page.
+const pageName = "page.html"
+
+// medias are the types of the files that may be served, by extension.
+var medias = map[string]string{
+	".js":  "text/javascript; charset=utf-8",
+	".css": "text/css; charset=utf-8",
+}
+
+// References to other files, with the name as submatch.
+var (
+	inHTML = regexp.MustCompile(`/assets/([\w.-]+)`)
+	inCode = regexp.MustCompile(`["']\./([\w.-]+)["']`)
+)
+
+// builder computes the files' public names. A file's name contains the hash of its text,
+// and its text contains the names of the files that it refers to, so those come first.
+type builder struct {
+	source fs.FS
+	files  map[string]file
+	open   []string // the files whose references are being replaced
+}
+
+// build reads the page and the files that it refers to, directly or not.
+func build(source fs.FS) (*template.Template, map[string]file, error) {
+	b := builder{source: source, files: map[string]file{}}
+	text, err := b.read(pageName, inHTML)
+	if err != nil {
+		return nil, nil, err
+	}
+	page, err := template.New(pageName).Parse(string(text))
+	if err != nil {
+		return nil, nil, err
+	}
+	return page, b.files, nil
+}
+
+// read returns a file's text with the public names of the files that it refers to.
+func (b *builder) read(name string, references *regexp.Regexp) ([]byte, error) {
+	if slices.Contains(b.open, name) {
+		return nil, fmt.Errorf("read page: %s refers to itself through %v", name, b.open)
+	}
+	b.open = append(b.open, name)
+	defer func() { b.open = b.open[:len(b.open)-1] }()
+	text, err := fs.ReadFile(b.source, name)
+	if err != nil {
+		return nil, fmt.Errorf("read page: %w", err)
+	}
+	text = references.ReplaceAllFunc(text, func(reference []byte) []byte {
+		target := references.FindSubmatch(reference)[1]
+		f, failed := b.add(string(target))
+		err = errors.Join(err, failed)
+		return bytes.Replace(reference, target, []byte(f.public(string(target))), 1)
+	})
+	return text, err
+}
+
+func (b *builder) add(name string) (file, error) {
+	if f, ok := b.files[name]; ok {
+		return f, nil
+	}
+	media, ok := medias[path.Ext(name)]
+	if !ok {
+		return file{}, fmt.Errorf("read page: %s is not of a type that is served", name)
+	}
+	text, err := b.read(name, inCode)
+	if err != nil {
+		return file{}, err
+	}
+	digest := sha256.Sum256(text)
+	f := file{
+		hash: hex.EncodeToString(digest[:])[:hashLength], media: media, text: text,
+		gzipped: compress(text, gzip.BestCompression),
+	}
+	b.files[name] = f
+	return f, nil
+}
+
+// compress cannot fail: the level is valid and a buffer takes everything.
+func compress(text []byte, level int) []byte {
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, level)
+	_, _ = w.Write(text)
+	_ = w.Close()
+	return b.Bytes()
+}

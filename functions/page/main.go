@@ -1,0 +1,31 @@
+// Command page serves the buyer's page of a sale.
+package main
+
+import (
+	"os"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"flashsale/functions/page/assets"
+	"flashsale/functions/page/handler"
+	"flashsale/shared/clock"
+	"flashsale/shared/httpapi"
+	"flashsale/shared/telemetry"
+)
+
+func main() {
+	log := telemetry.New(os.Stdout, "page", clock.Wall)
+	signIn, err := handler.SignInFromEnv()
+	if err != nil {
+		log.Fatal(err)
+	}
+	origin, err := httpapi.OriginFromEnv()
+	if err != nil {
+		log.Fatal(err)
+	}
+	h, err := handler.New(assets.Files, signIn, log)
+	if err != nil {
+		log.Fatal(err)
+	}
+	lambda.Start(h.Behind(origin).Handle)
+}

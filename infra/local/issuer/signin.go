@@ -1,0 +1,187 @@
+package issuer
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// The endpoints of the code flow, and the only client that may use them.
+const (
+	AuthorizePath = "/_local/authorize"
+	TokenPath     = "/_local/oauth2/token"
+	// PageClient is the buyer's page. It is not the audience of access tokens, so that the
+	// API does not accept an id token in their place.
+	PageClient = "buyers-page"
+)
+
+const (
+	// codeTTL is how long a code may be exchanged.
+	codeTTL = time.Minute
+	// maxCodes bounds the memory; the oldest codes expire first anyway.
+	maxCodes = 10000
+	// maxForm bounds a form, in bytes.
+	maxForm = 16 << 10
+)
+
+// grant is what a code stands for.
+type grant struct {
+	subject, redirect, scope, nonce, challenge string
+	until                                      time.Time
+}
+
+// grants are the codes that were issued and not yet exchanged.
+type grants struct {
+	mu  sync.Mutex
+	all map[string]grant
+}
+
+// issue returns a new code; it fails when there are too many.
+func (g *grants) issue(to grant, now time.Time) (code string, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for code, old := range g.all {
+		if !now.Before(old.until) {
+			delete(g.all, code)
+		}
+	}
+	if len(g.all) >= maxCodes {
+		return "", false
+	}
+	if g.all == nil {
+		g.all = map[string]grant{}
+	}
+	code = rand.Text()
+	g.all[code] = to
+	return code, true
+}
+
+// take returns a code's grant and forgets the code: even a failed exchange uses it up.
+func (g *grants) take(code string, now time.Time) (grant, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	found, ok := g.all[code]
+	delete(g.all, code)
+	return found, ok && now.Before(found.until)
+}
+
+// form is the sign-in page. The request's parameters are in its address, to which it is
+// sent.
+var form = template.Must(template.New("").Parse(`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Sign in</title>
+<h1>Sign in</h1>
+<form method="post">
+<p><label for="sub">Any name will do; there are no passwords on this machine.</label></p>
+<p><input id="sub" name="sub" required maxlength="128" autofocus autocomplete="username"> <button>Sign in</button></p>
+</form>
+</html>
+`))
+
+// authorization reads the parameters of an authorization request. The page may be sent to
+// its own origin's callback only, so this is no open redirect.
+func authorization(r *http.Request) (redirect string, g grant, problem string) {
+	q := r.URL.Query()
+	redirect = "http://" + r.Host + "/signin"
+	g = grant{redirect: redirect, scope: q.Get("scope"), nonce: q.Get("nonce"), challenge: q.Get("code_challenge")}
+	digest, err := base64.RawURLEncoding.DecodeString(g.challenge)
+	switch {
+	case q.Get("client_id") != PageClient:
+		problem = "client_id must be " + PageClient
+	case q.Get("redirect_uri") != redirect:
+		problem = "redirect_uri must be " + redirect
+	case q.Get("response_type") != "code":
+		problem = "response_type must be code"
+	case q.Get("state") == "" || g.nonce == "":
+		problem = "state and nonce are needed"
+	case q.Get("code_challenge_method") != "S256" || err != nil || len(digest) != sha256.Size:
+		problem = "code_challenge must be a SHA-256 in base64url, and code_challenge_method S256"
+	}
+	return redirect, g, problem
+}
+
+func (i *Issuer) serveAuthorize(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	// With no-referrer a browser would send the form with the Origin "null".
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Content-Security-Policy", "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	redirect, g, problem := authorization(r)
+	if problem != "" {
+		http.Error(w, problem, http.StatusBadRequest)
+		return
+	}
+	if r.Method == http.MethodGet {
+		h.Set("Content-Type", "text/html; charset=utf-8")
+		_ = form.Execute(w, nil)
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if g.subject = strings.TrimSpace(r.PostFormValue("sub")); g.subject == "" {
+		http.Error(w, "sub is missing", http.StatusBadRequest)
+		return
+	}
+	now := i.now()
+	g.until = now.Add(codeTTL)
+	code, ok := i.grants.issue(g, now)
+	if !ok {
+		http.Error(w, "too many codes", http.StatusServiceUnavailable)
+		return
+	}
+	to := url.Values{"code": {code}, "state": {r.URL.Query().Get("state")}}
+	http.Redirect(w, r, redirect+"?"+to.Encode(), http.StatusSeeOther)
+}
+
+func (i *Issuer) serveExchange(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Type", "application/json")
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	answer, failure := i.exchange(r)
+	if failure != "" {
+		w.WriteHeader(http.StatusBadRequest)
+		answer = map[string]any{"error": failure}
+	}
+	_ = json.NewEncoder(w).Encode(answer)
+}
+
+// exchange returns the tokens of a code, or OAuth's code of the error.
+func (i *Issuer) exchange(r *http.Request) (answer map[string]any, failure string) {
+	if r.PostFormValue("grant_type") != "authorization_code" {
+		return nil, "unsupported_grant_type"
+	}
+	if r.PostFormValue("client_id") != PageClient {
+		return nil, "invalid_client"
+	}
+	g, ok := i.grants.take(r.PostFormValue("code"), i.now())
+	digest := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
+	challenge := base64.RawURLEncoding.EncodeToString(digest[:])
+	if !ok || r.PostFormValue("redirect_uri") != g.redirect ||
+		subtle.ConstantTimeCompare([]byte(challenge), []byte(g.challenge)) != 1 {
+		return nil, "invalid_grant"
+	}
+	access, err := i.Token(Claims{Subject: g.subject, Scope: g.scope, TTL: defaultTTL})
+	if err != nil {
+		return nil, "server_error"
+	}
+	id, err := i.sign(Claims{Subject: g.subject, Audience: []string{PageClient}, TTL: defaultTTL}, jwt.MapClaims{"nonce": g.nonce})
+	if err != nil {
+		return nil, "server_error"
+	}
+	return map[string]any{
+		"access_token": access, "id_token": id, "token_type": "Bearer", "expires_in": int(defaultTTL / time.Second),
+	}, ""
+}
