@@ -80,11 +80,11 @@ func (t template) watches(subject string) bool {
 // watchedOnes are the metrics that some alarm must read, by row 17.
 var watchedOnes = map[string][]string{
 	templateFile: {
-		"PurchaseFunction Errors", "FinalizeFunction Errors", "QueryFunction Errors", "ReconcileFunction Errors",
+		"PurchaseFunction Errors", "FinalizeFunction Errors", "QueryFunction Errors", "ReconcileFunction Errors", "PageFunction Errors", "page pages internal",
 		"purchase purchases internal", "query queries internal", "finalize batches internal", "seed seedings internal",
 	},
 	alarmsFile: {
-		"PurchaseFunction Errors", "PurchaseFunction Throttles", "FinalizeFunction Throttles", "QueryFunction Throttles", "SeedFunction Throttles",
+		"PurchaseFunction Errors", "PurchaseFunction Throttles", "FinalizeFunction Throttles", "QueryFunction Throttles", "SeedFunction Throttles", "PageFunction Throttles", "PageFunction Duration",
 		"ReconcileFunction Throttles", "ReconcileFunction Invocations", "PurchaseFunction Duration", "FinalizeFunction Duration", "QueryFunction Duration",
 		"Api 5xx", "Api Latency", "OrderQueue ApproximateAgeOfOldestMessage", "OrderQueue ApproximateNumberOfMessagesVisible",
 		"OrderDeadLetterQueue ApproximateNumberOfMessagesVisible", "ScheduleDeadLetterQueue ApproximateNumberOfMessagesVisible",

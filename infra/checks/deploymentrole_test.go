@@ -28,6 +28,7 @@ var makes = map[string][]string{
 	"AWS::CloudWatch::Dashboard":                  {"cloudwatch:PutDashboard", "cloudwatch:DeleteDashboards"},
 	"AWS::Cognito::UserPool":                      {"cognito-idp:CreateUserPool", "cognito-idp:UpdateUserPool"},
 	"AWS::Cognito::UserPoolClient":                {"cognito-idp:CreateUserPoolClient", "cognito-idp:UpdateUserPoolClient", "cognito-idp:DeleteUserPoolClient"},
+	"AWS::Cognito::UserPoolDomain":                {"cognito-idp:CreateUserPoolDomain", "cognito-idp:UpdateUserPoolDomain", "cognito-idp:DeleteUserPoolDomain"},
 	"AWS::DynamoDB::Table":                        {"dynamodb:CreateTable", "dynamodb:UpdateTable", "dynamodb:UpdateContinuousBackups"},
 	"AWS::IAM::Role":                              {"iam:CreateRole", "iam:PutRolePolicy", "iam:PassRole", "iam:DeleteRolePolicy", "iam:DeleteRole"},
 	"AWS::Logs::LogGroup":                         {"logs:CreateLogGroup", "logs:PutRetentionPolicy", "logs:DeleteLogGroup"},
@@ -51,7 +52,7 @@ var makes = map[string][]string{
 
 // anywhere are the statements of actions that cannot be restricted to a resource, or
 // whose resource has no name before it is created.
-var anywhere = []string{"Pollers", "LogDelivery", "Warming", "NewUserPool", "Preflight"}
+var anywhere = []string{"Pollers", "LogDelivery", "Warming", "NewUserPool", "SignInDomain", "Preflight"}
 
 type deploymentPolicy struct {
 	Statement []struct {

@@ -35,7 +35,7 @@ func TestEnvironmentIsWhatTheCodeReads(t *testing.T) {
 				return found
 			},
 			breaks: []edit{
-				{"Globals/Function/Environment/Variables/TABLE_NAME", ""},
+				{"Resources/SeedFunction/Properties/Environment/Variables/TABLE_NAME", ""},
 				{"Resources/PurchaseFunction/Properties/Environment", ""},
 				{"Resources/QueryFunction/Properties/Environment", "{Variables: {ORDER_QUEUE_URL: !Ref OrderQueue}}"},
 			},
@@ -45,8 +45,8 @@ func TestEnvironmentIsWhatTheCodeReads(t *testing.T) {
 			name: "the table is a table of the template, and the order queue one that a function reads",
 			check: func(tmpl template) (found []finding) {
 				for _, f := range tmpl.functions() {
-					table := f.variables()["TABLE_NAME"]
-					if _, ok := tmpl.resource("AWS::DynamoDB::Table", table.target()); !ok {
+					table, uses := f.variables()["TABLE_NAME"]
+					if _, ok := tmpl.resource("AWS::DynamoDB::Table", table.target()); uses && !ok {
 						found = append(found, f.find("%s: TABLE_NAME is not a table of this template", f.id))
 					}
 					queue, ok := f.variables()["ORDER_QUEUE_URL"]
@@ -57,7 +57,7 @@ func TestEnvironmentIsWhatTheCodeReads(t *testing.T) {
 				return found
 			},
 			breaks: []edit{
-				{"Globals/Function/Environment/Variables/TABLE_NAME", "ledger"},
+				{"Resources/SeedFunction/Properties/Environment/Variables/TABLE_NAME", "ledger"},
 				{"Resources/PurchaseFunction/Properties/Environment/Variables/ORDER_QUEUE_URL", "!Ref OrderDeadLetterQueue"},
 			},
 		},

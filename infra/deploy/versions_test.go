@@ -25,8 +25,14 @@ var reaches = map[string][]string{
 	"EligibilityTimeoutMs":   {"PurchaseFunction"},
 	"EligibilityConcurrency": {"PurchaseFunction"},
 	"EligibilityFailOpen":    {"PurchaseFunction"},
-	"OriginSecret":           {"PurchaseFunction", "QueryFunction"},
-	"LogLevel":               {"FinalizeFunction", "PurchaseFunction", "QueryFunction", "ReconcileFunction", "SeedFunction"},
+	"OriginSecret":           {"PageFunction", "PurchaseFunction", "QueryFunction"},
+	"PageOrigin":             {"PageFunction"},
+	"SignInDomainPrefix":     {"PageFunction"},
+	"SignInAuthorizeUrl":     {"PageFunction"},
+	"SignInTokenUrl":         {"PageFunction"},
+	"SignInClientId":         {"PageFunction"},
+	"SignInScope":            {"PageFunction"},
+	"LogLevel":               {"FinalizeFunction", "PageFunction", "PurchaseFunction", "QueryFunction", "ReconcileFunction", "SeedFunction"},
 }
 
 // attempt is one deployment: the edited template, the output of sam build, and the given

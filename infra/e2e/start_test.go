@@ -20,6 +20,11 @@ func TestAFunctionThatIsConfiguredWronglyDiesAtItsStart(t *testing.T) {
 			`"error":"TABLE_NAME is not set"`: {},
 			`"error":"ORIGIN_SECRET: `:        {table, "ORIGIN_SECRET=tooshort"},
 		},
+		"PageFunction": {
+			`"error":"ORIGIN_SECRET: `:                 {"ORIGIN_SECRET=tooshort"},
+			`"error":"SIGNIN_AUTHORIZE_URL needs `:     {"SIGNIN_AUTHORIZE_URL=https://issuer.example/authorize"},
+			`"error":"read sign-in endpoint: \"issuer`: {"SIGNIN_AUTHORIZE_URL=issuer.example", "SIGNIN_TOKEN_URL=/token", "SIGNIN_CLIENT_ID=page", "SIGNIN_SCOPE=openid"},
+		},
 		"ReconcileFunction": {
 			`"error":"TABLE_NAME is not set"`:      {queue},
 			`"error":"ORDER_QUEUE_URL is not set"`: {table},

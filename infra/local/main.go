@@ -111,7 +111,7 @@ func welcome(s *stack.Stack, o stack.Options) {
 	fmt.Printf(`flashsale runs on this machine. Ctrl-C stops it; %s keeps its data.
 
   API        %s   HTTP API; tokens at /_local/token?sub=NAME
-  Lambda     %s   Invoke API: PurchaseFunction, FinalizeFunction, QueryFunction, SeedFunction, ReconcileFunction
+  Lambda     %s   Invoke API: PurchaseFunction, FinalizeFunction, QueryFunction, SeedFunction, ReconcileFunction, PageFunction
   DynamoDB   %s   table %s
   SQS        %s   OrderQueue, OrderDeadLetterQueue, ScheduleDeadLetterQueue
   logs       %s

@@ -123,6 +123,8 @@ func (l *LocalLog) add(u *price.Usage, e event) {
 		if e.Outcome == "ok" && e.Tries > 0 {
 			u.QueueCalls++ // a repeated claim has its message already
 		}
+	case "page":
+		u.Requests++
 	case "query":
 		u.Requests++
 		u.ReadUnits += unitsPerQuery

@@ -40,8 +40,8 @@ func TestProjectTemplateBootsWithAnIssuerAndAnAudience(t *testing.T) {
 	byID := map[string]Function{}
 	for _, f := range s.Functions {
 		byID[f.LogicalID] = f
-		if f.Environment["TABLE_NAME"] != "ledger-1" {
-			t.Errorf("%s: TABLE_NAME = %q, want the given table name", f.LogicalID, f.Environment["TABLE_NAME"])
+		if table, ok := f.Environment["TABLE_NAME"]; ok == (f.LogicalID == "PageFunction") || ok && table != "ledger-1" {
+			t.Errorf("%s: TABLE_NAME = %q, want the given table name, and none for the page", f.LogicalID, f.Environment["TABLE_NAME"])
 		}
 		if f.Handler != "bootstrap" || f.Runtime != "provided.al2023" {
 			t.Errorf("%s: handler %q on %q, want what Globals say", f.LogicalID, f.Handler, f.Runtime)

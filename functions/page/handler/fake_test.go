@@ -1,0 +1,94 @@
+package handler
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"testing"
+	"testing/fstest"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"flashsale/shared/clock"
+	"flashsale/shared/httpapi/httpapitest"
+	"flashsale/shared/telemetry"
+)
+
+// tiny is a page of few files: page.js imports words.js, which imports nothing.
+func tiny() fstest.MapFS {
+	return fstest.MapFS{
+		"page.html": {Data: []byte(`<html data-sale="{{.SaleID}}" data-authorize="{{.Authorize}}" data-client="{{.ClientID}}"><link href="/assets/style.css"><script src="/assets/page.js"></script></html>`)},
+		"page.js":   {Data: []byte("import { a } from \"./words.js\";\nimport b from './words.js';\n")},
+		"words.js":  {Data: []byte("export const a = 1; // not ./style.css\n")},
+		"style.css": {Data: []byte("body { color: black }\n")},
+		"spare.js":  {Data: []byte("nothing refers to this\n")},
+	}
+}
+
+var signIn = SignIn{
+	Authorize: "https://issuer.example/oauth2/authorize", Token: "https://issuer.example/oauth2/token", ClientID: "client-1", Scope: "openid",
+}
+
+// function is the handler as Lambda calls it.
+type function struct {
+	httpapitest.Function
+	handler *Handler
+}
+
+func newFunction(t *testing.T) *function {
+	t.Helper()
+	f := &function{}
+	var err error
+	if f.handler, err = New(tiny(), signIn, telemetry.New(&f.Log, "page", clock.Wall)); err != nil {
+		t.Fatal(err)
+	}
+	f.Handler = lambda.NewHandler(f.handler.Handle)
+	return f
+}
+
+// get asks for a page or a file, and returns the answer with its decoded text.
+func (f *function) get(t *testing.T, request []byte) (events.APIGatewayV2HTTPResponse, string) {
+	t.Helper()
+	raw, err := f.Invoke(t, t.Context(), request)
+	if err != nil {
+		t.Fatalf("the function failed: %v", err)
+	}
+	var r events.APIGatewayV2HTTPResponse
+	if err := json.Unmarshal(raw, &r); err != nil {
+		t.Fatal(err)
+	}
+	text := []byte(r.Body)
+	if r.IsBase64Encoded {
+		if text, err = base64.StdEncoding.DecodeString(r.Body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r.Headers["Content-Encoding"] != "gzip" {
+		return r, string(text)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err = io.ReadAll(z); err != nil {
+		t.Fatal(err)
+	}
+	return r, string(text)
+}
+
+// asset is a request for a file by its public name.
+func asset(t *testing.T, public string) []byte {
+	return httpapitest.Event(t, "page-sale.json", func(r *events.APIGatewayV2HTTPRequest) {
+		r.RouteKey, r.PathParameters = "GET /assets/{name}", map[string]string{"name": public}
+	})
+}
+
+// salePage is a request for a sale's page; accept is its Accept-Encoding.
+func salePage(t *testing.T, id, accept string) []byte {
+	return httpapitest.Event(t, "page-sale.json", func(r *events.APIGatewayV2HTTPRequest) {
+		r.PathParameters["saleId"], r.Headers["accept-encoding"] = id, accept
+	})
+}
