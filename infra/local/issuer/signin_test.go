@@ -1,0 +1,177 @@
+package issuer
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const verifier = "a-verifier-of-at-least-forty-three-characters-0123"
+
+// signingIn are the parameters of a page that begins to sign in.
+func signingIn() url.Values {
+	digest := sha256.Sum256([]byte(verifier))
+	return url.Values{
+		"response_type": {"code"}, "client_id": {PageClient}, "redirect_uri": {"http://127.0.0.1:3000/signin"},
+		"scope": {"openid"}, "state": {"s&1"}, "nonce": {"n-1"},
+		"code_challenge": {base64.RawURLEncoding.EncodeToString(digest[:])}, "code_challenge_method": {"S256"},
+	}
+}
+
+// exchanging are the parameters with which the page exchanges its code.
+func exchanging(code string) url.Values {
+	return url.Values{
+		"grant_type": {"authorization_code"}, "client_id": {PageClient}, "redirect_uri": {"http://127.0.0.1:3000/signin"},
+		"code": {code}, "code_verifier": {verifier},
+	}
+}
+
+func send(i *Issuer, method, target string, form url.Values) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "http://127.0.0.1:3000"+target, strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	w := httptest.NewRecorder()
+	i.Handler().ServeHTTP(w, r)
+	return w
+}
+
+// signIn returns the code of a person who signs in.
+func signIn(t *testing.T, i *Issuer, name string) string {
+	t.Helper()
+	w := send(i, http.MethodPost, AuthorizePath+"?"+signingIn().Encode(), url.Values{"sub": {name}})
+	to, err := url.Parse(w.Header().Get("Location"))
+	if err != nil || w.Code != http.StatusSeeOther || to.Host != "127.0.0.1:3000" || to.Path != "/signin" || to.Query().Get("state") != "s&1" {
+		t.Fatalf("%d to %v, %v; want the callback with the state", w.Code, to, err)
+	}
+	return to.Query().Get("code")
+}
+
+func TestAPersonSignsInByTheCodeFlow(t *testing.T) {
+	i := open(t, "")
+	w := send(i, http.MethodGet, AuthorizePath+"?"+signingIn().Encode(), nil)
+	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `name="sub"`) || !strings.Contains(w.Header().Get("Content-Security-Policy"), "frame-ancestors 'none'") {
+		t.Fatalf("%d %v %s, want the form", w.Code, w.Header(), w.Body)
+	}
+	w = send(i, http.MethodPost, TokenPath, exchanging(signIn(t, i, " alice ")))
+	var got struct {
+		Access    string  `json:"access_token"`
+		ID        string  `json:"id_token"`
+		Type      string  `json:"token_type"`
+		ExpiresIn float64 `json:"expires_in"`
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusOK || w.Header().Get("Cache-Control") != "no-store" {
+		t.Fatalf("%d %s, %v", w.Code, w.Body, err)
+	}
+	if got.Type != "Bearer" || got.ExpiresIn != 3600 {
+		t.Errorf("a %s token for %v s", got.Type, got.ExpiresIn)
+	}
+	now := float64(testTime.Unix())
+	for token, want := range map[string]map[string]any{
+		got.Access: {"aud": "flashsale", "scope": "openid"},
+		got.ID:     {"aud": PageClient, "nonce": "n-1"},
+	} {
+		want["iss"], want["sub"], want["iat"], want["nbf"], want["exp"] = testURL, "alice", now, now, now+3600
+		if diff := cmp.Diff(want, claimsIn(t, i, token)); diff != "" {
+			t.Errorf("claims (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestSigningInGoesNowhereButToThePagesOwnCallback(t *testing.T) {
+	for name, change := range map[string]func(url.Values){
+		"another host":          func(q url.Values) { q.Set("redirect_uri", "http://evil.example/signin") },
+		"another port":          func(q url.Values) { q.Set("redirect_uri", "http://127.0.0.1:3001/signin") },
+		"another path":          func(q url.Values) { q.Set("redirect_uri", "http://127.0.0.1:3000/signin/../s/x") },
+		"a host that looks so":  func(q url.Values) { q.Set("redirect_uri", "http://127.0.0.1:3000@evil.example/signin") },
+		"no callback":           func(q url.Values) { q.Del("redirect_uri") },
+		"another client":        func(q url.Values) { q.Set("client_id", "flashsale") },
+		"the implicit flow":     func(q url.Values) { q.Set("response_type", "token") },
+		"no state":              func(q url.Values) { q.Del("state") },
+		"no nonce":              func(q url.Values) { q.Del("nonce") },
+		"no challenge":          func(q url.Values) { q.Del("code_challenge") },
+		"a plain challenge":     func(q url.Values) { q.Set("code_challenge_method", "plain") },
+		"a challenge too short": func(q url.Values) { q.Set("code_challenge", "AAAA") },
+		"a challenge not in base64url": func(q url.Values) {
+			q.Set("code_challenge", strings.Repeat("+", 43))
+		},
+	} {
+		i, q := open(t, ""), signingIn()
+		change(q)
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			w := send(i, method, AuthorizePath+"?"+q.Encode(), url.Values{"sub": {"alice"}})
+			if w.Code != http.StatusBadRequest || w.Header().Get("Location") != "" || len(i.grants.all) != 0 {
+				t.Errorf("%s: %s is answered %d to %q", name, method, w.Code, w.Header().Get("Location"))
+			}
+		}
+	}
+	if w := send(open(t, ""), http.MethodPost, AuthorizePath+"?"+signingIn().Encode(), url.Values{"sub": {" "}}); w.Code != http.StatusBadRequest {
+		t.Errorf("nobody signs in: %d", w.Code)
+	}
+}
+
+func TestACodeIsForOneExchangeByWhoAskedForIt(t *testing.T) {
+	now := testTime
+	i := open(t, "")
+	i.now = func() time.Time { return now }
+	for name, c := range map[string]struct {
+		change func(url.Values)
+		after  time.Duration
+		want   string
+	}{
+		"the right one":         {func(url.Values) {}, codeTTL - 1, ""},
+		"too late":              {func(url.Values) {}, codeTTL, "invalid_grant"},
+		"another verifier":      {func(f url.Values) { f.Set("code_verifier", verifier+"x") }, 0, "invalid_grant"},
+		"no verifier":           {func(f url.Values) { f.Del("code_verifier") }, 0, "invalid_grant"},
+		"another code":          {func(f url.Values) { f.Set("code", "x") }, 0, "invalid_grant"},
+		"another callback":      {func(f url.Values) { f.Set("redirect_uri", "http://localhost:3000/signin") }, 0, "invalid_grant"},
+		"another client":        {func(f url.Values) { f.Set("client_id", "x") }, 0, "invalid_client"},
+		"another kind of grant": {func(f url.Values) { f.Set("grant_type", "password") }, 0, "unsupported_grant_type"},
+	} {
+		now = testTime
+		code := signIn(t, i, "alice")
+		now = testTime.Add(c.after)
+		form := exchanging(code)
+		c.change(form)
+		w := send(i, http.MethodPost, TokenPath, form)
+		var got struct {
+			Error string `json:"error"`
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || got.Error != c.want || (w.Code == http.StatusOK) != (c.want == "") {
+			t.Errorf("%s: %d %s, want %q", name, w.Code, w.Body, c.want)
+		}
+	}
+	code := signIn(t, i, "alice")
+	wrong := exchanging(code)
+	wrong.Set("code_verifier", "x")
+	send(i, http.MethodPost, TokenPath, wrong)
+	if w := send(i, http.MethodPost, TokenPath, exchanging(code)); w.Code != http.StatusBadRequest {
+		t.Errorf("a code was exchanged after a failure: %d", w.Code)
+	}
+	code = signIn(t, i, "alice")
+	send(i, http.MethodPost, TokenPath, exchanging(code))
+	if w := send(i, http.MethodPost, TokenPath, exchanging(code)); w.Code != http.StatusBadRequest {
+		t.Errorf("a code was exchanged twice: %d", w.Code)
+	}
+}
+
+func TestCodesAreBounded(t *testing.T) {
+	var g grants
+	for range maxCodes {
+		if _, ok := g.issue(grant{until: testTime.Add(codeTTL)}, testTime); !ok {
+			t.Fatal("a code is refused too early")
+		}
+	}
+	if _, ok := g.issue(grant{}, testTime); ok {
+		t.Error("there is no bound")
+	}
+	if _, ok := g.issue(grant{}, testTime.Add(codeTTL)); !ok || len(g.all) != 1 {
+		t.Errorf("expired codes stay: %d", len(g.all))
+	}
+}
