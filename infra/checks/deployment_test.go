@@ -171,6 +171,10 @@ func TestTheFrontSignsItsRequestsAndTurnsFloodsAway(t *testing.T) {
 		{"Resources/WebAcl/Properties/Rules/1/Action", "{Count: {}}"},
 		{"Resources/WebAcl/Properties/Rules/2/Statement/RateBasedStatement/CustomKeys", ""},
 		{"Resources/SalePageCache/Properties/CachePolicyConfig/ParametersInCacheKeyAndForwardedToOrigin/HeadersConfig", "{HeaderBehavior: whitelist, Headers: [Origin]}"},
+		{"Resources/PageCache/Properties/CachePolicyConfig/ParametersInCacheKeyAndForwardedToOrigin/QueryStringsConfig/QueryStringBehavior", "all"},
+		{"Resources/PageCache/Properties/CachePolicyConfig/DefaultTTL", "60"},
+		{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/2/CachePolicyId", "!Ref SalePageCache"},
+		{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/4", ""},
 		{"Resources/Distribution/Properties/DistributionConfig/CustomErrorResponses", ""},
 		{"Resources/Distribution/Properties/DistributionConfig/CustomErrorResponses/4/ErrorCachingMinTTL", "10"},
 		{"Resources/WebAcl/Properties/Scope", "REGIONAL"},
@@ -231,6 +235,21 @@ func frontRules(tmpl template) (found []finding) {
 	if headers := tmpl.at("Resources", "SalePageCache", "Properties", "CachePolicyConfig", "ParametersInCacheKeyAndForwardedToOrigin", "HeadersConfig", "HeaderBehavior"); headers.text() != "none" {
 		found = append(found, finding{frontFile, 1, "whoever changes a header gets a page that is not kept yet"})
 	}
+	var pages []string
+	for _, b := range d.at("CacheBehaviors").list() {
+		if b.at("CachePolicyId").target() == "PageCache" {
+			pages = append(pages, b.at("PathPattern").text())
+		}
+	}
+	if !slices.Equal(pages, []string{"/s/*", "/assets/*", "/signin"}) {
+		found = append(found, finding{frontFile, 1, "every buyer's page costs the API requests"})
+	}
+	page := tmpl.at("Resources", "PageCache", "Properties", "CachePolicyConfig")
+	keyed := page.at("ParametersInCacheKeyAndForwardedToOrigin")
+	wants(page.at("DefaultTTL"), "0", "a page that may not be kept is kept")
+	wants(keyed.at("QueryStringsConfig", "QueryStringBehavior"), "none", "the code of a sign-in reaches the API's log, and each gets a page of its own")
+	wants(keyed.at("HeadersConfig", "HeaderBehavior"), "none", "whoever changes a header gets a page that is not kept yet")
+	wants(keyed.at("EnableAcceptEncodingGzip"), "true", "the compressed page goes to those who cannot read it")
 	if tokens != 1 {
 		found = append(found, finding{frontFile, 1, "a flood with one token comes through"})
 	}

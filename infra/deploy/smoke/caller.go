@@ -41,6 +41,10 @@ func (a answer) String() string {
 	case a.state() != "":
 		return strings.TrimSpace(fmt.Sprintf("%d %s %s", a.Status, a.state(), a.Claim.OrderID))
 	}
+	if media := a.Header.Get("Content-Type"); strings.HasPrefix(media, "text/html") || strings.HasPrefix(media, "text/javascript") {
+		media, _, _ = strings.Cut(media, ";")
+		return fmt.Sprintf("%d %s, %d bytes", a.Status, media, len(a.Body))
+	}
 	return a.Answer.String()
 }
 

@@ -1,15 +1,19 @@
-// Package smoke tests a running system as one buyer: the public page, requests that must be
-// refused, one purchase, its repeats, its order id.
+// Package smoke tests a running system as one buyer: the sale, the buyer's page, requests that must
+// be refused, one purchase, its repeats, its order id.
 //
 // It uses HTTP, without the table and the queue, and checks the README's promises. It sends
-// about a dozen requests.
+// about twenty requests.
 package smoke
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"regexp"
+	"strings"
 	"time"
 
 	"flashsale/infra/client"
@@ -59,6 +63,7 @@ func (r Round) Run(ctx context.Context) []Row {
 	t.check("open sale's page", "200 OPEN", page(r.Sale), func(a answer) bool {
 		return a.Status == 200 && a.page().SaleID == r.Sale && a.state() == "OPEN"
 	})
+	r.view(&t, c)
 	t.check("unknown sale's page", "404 sale-not-found", page(r.Sale+"-none"), is(404, "sale-not-found"))
 	t.check("purchase without token", "401", buy("", ""), is(401, ""))
 	t.check("purchase with forged token", "401", buy(forged, ""), is(401, ""))
@@ -103,6 +108,26 @@ func (r Round) Run(ctx context.Context) []Row {
 		t.rows = append(t.rows, Row{Check: "the receipt", Want: "balanced", Got: got, Passed: err == nil, Took: time.Since(began)})
 	}
 	return t.rows
+}
+
+// reference matches a script in the buyer's page.
+var reference = regexp.MustCompile(`"(/assets/[\w.-]+\.js)"`)
+
+// view checks the buyer's page and its scripts.
+func (r Round) view(t *table, c *client.Client) {
+	get := func(path string) call {
+		return func(ctx context.Context) (client.Answer, error) { return c.Send(ctx, http.MethodGet, path, "") }
+	}
+	page := t.check("buyer's page", "200 HTML", get("/s/"+r.Sale), func(a answer) bool {
+		return a.Status == 200 && strings.HasPrefix(a.Header.Get("Content-Type"), "text/html") &&
+			bytes.Contains(a.Body, []byte(`data-sale="`+r.Sale+`"`)) && reference.Match(a.Body) &&
+			strings.Contains(a.Header.Get("Content-Security-Policy"), "default-src 'none'")
+	})
+	for _, script := range reference.FindAllSubmatch(page.Body, -1) {
+		t.check("buyer's page: script", "200, immutable", get(string(script[1])), func(a answer) bool {
+			return a.Status == 200 && strings.Contains(a.Header.Get("Cache-Control"), "immutable")
+		})
+	}
 }
 
 // forged is a token with alg none: a system that accepts it verifies no signatures.

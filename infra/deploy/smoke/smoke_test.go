@@ -41,6 +41,15 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		say(200, `{"saleId":"s","state":"`+state+`"}`)
 		return
+	case "GET /s/s":
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Content-Security-Policy", "default-src 'none'")
+		say(200, `<html data-sale="s"><script src="/assets/page.1.js"></script></html>`)
+		return
+	case "GET /assets/page.1.js":
+		w.Header().Set("Cache-Control", "max-age=1, immutable")
+		say(200, "")
+		return
 	case "GET /sales/s-none":
 		say(404, `{"code":"sale-not-found"}`)
 		return
@@ -101,11 +110,11 @@ func outcome(rows []Row) (passed, failed, skipped []string) {
 
 func TestAnHonestShopPassesEveryCheck(t *testing.T) {
 	rows := round(t, &shop{busy: 2}).Run(t.Context())
-	if passed, failed, skipped := outcome(rows); len(passed) != 12 || failed != nil || skipped != nil {
+	if passed, failed, skipped := outcome(rows); len(passed) != 14 || failed != nil || skipped != nil {
 		t.Errorf("passed %q\nfailed %q\nskipped %q", passed, failed, skipped)
 	}
 	var w strings.Builder
-	if err := Print(&w, rows); err != nil || strings.Count(w.String(), "\n") != 12 {
+	if err := Print(&w, rows); err != nil || strings.Count(w.String(), "\n") != 14 {
 		t.Errorf("%v\n%s", err, &w)
 	}
 }
@@ -117,7 +126,7 @@ func TestTheReceiptHasItsOwnRow(t *testing.T) {
 	}{{nil, 0}, {errors.New("1 unit too few"), 1}} {
 		r := round(t, &shop{})
 		r.Receipt = func(context.Context) (string, error) { return "1 seeded = 0 left + 1 claims", tt.err }
-		if passed, failed, _ := outcome(r.Run(t.Context())); len(failed) != tt.failed || len(passed)+len(failed) != 13 {
+		if passed, failed, _ := outcome(r.Run(t.Context())); len(failed) != tt.failed || len(passed)+len(failed) != 15 {
 			t.Errorf("%v: passed %q, failed %q", tt.err, passed, failed)
 		}
 	}
@@ -127,7 +136,7 @@ func TestWithoutATokenThePurchaseIsSkipped(t *testing.T) {
 	r := round(t, &shop{})
 	r.Token = ""
 	rows := r.Run(t.Context())
-	if passed, failed, skipped := outcome(rows); len(passed) != 5 || failed != nil || len(skipped) != 1 {
+	if passed, failed, skipped := outcome(rows); len(passed) != 7 || failed != nil || len(skipped) != 1 {
 		t.Errorf("passed %q\nfailed %q\nskipped %q", passed, failed, skipped)
 	}
 	if err := Print(&strings.Builder{}, rows); err != nil {
@@ -155,6 +164,14 @@ func TestEveryWrongAnswerIsNoticed(t *testing.T) {
 		{"the page is closed", "open sale's page: 200 CLOSED", answer("GET /sales/s", 200, `{"saleId":"s","state":"CLOSED"}`)},
 		{"the page is another sale's", "open sale's page", answer("GET /sales/s", 200, `{"saleId":"x","state":"OPEN"}`)},
 		{"the page is not JSON", `open sale's page: 200 "hello"`, answer("GET /sales/s", 200, `hello`)},
+		{"the buyer's page is another sale's", "buyer's page: 200", answer("GET /s/s", 200, `<html data-sale="x">`)},
+		{"the buyer's page has no script", "buyer's page: 200 text/html, 20 bytes", func(w http.ResponseWriter, r *http.Request) bool {
+			w.Header().Set("Content-Type", "text/html")
+			w.Header().Set("Content-Security-Policy", "default-src 'none'")
+			return answer("GET /s/s", 200, `<html data-sale="s">`)(w, r)
+		}},
+		{"the script is gone", "buyer's page: script: 404", answer("GET /assets/page.1.js", 404, "no such file")},
+		{"the script may not be kept", "buyer's page: script: 200", answer("GET /assets/page.1.js", 200, "")},
 		{"any sale exists", "unknown sale's page: 200 OPEN", answer("GET /sales/s-none", 200, `{"saleId":"s-none","state":"OPEN"}`)},
 		{"API Gateway's 404", "unknown sale's page", answer("GET /sales/s-none", 404, `{"message":"Not Found"}`)},
 		{"anybody may buy", "purchase without token: 202 PENDING", func(w http.ResponseWriter, r *http.Request) bool {
@@ -199,7 +216,7 @@ func TestEveryWrongAnswerIsNoticed(t *testing.T) {
 func TestASystemThatDoesNotAnswerFails(t *testing.T) {
 	r := Round{URL: "http://127.0.0.1:1", Sale: "s", Bound: time.Second}
 	passed, failed, _ := outcome(r.Run(t.Context()))
-	if passed != nil || len(failed) != 5 {
+	if passed != nil || len(failed) != 6 {
 		t.Errorf("passed %q, failed %q", passed, failed)
 	}
 }
