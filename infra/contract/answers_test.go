@@ -95,6 +95,12 @@ var scenes = map[string]func(s *scene) Answer{
 	},
 	"sale 200 Sale": func(s *scene) Answer { return s.ask(door{}) },
 
+	"page 200 HTML":   func(s *scene) Answer { return s.ask(door{}) },
+	"page 404 HTML":   func(s *scene) Answer { return s.on("mou%23tai").ask(door{}) },
+	"signin 200 HTML": func(s *scene) Answer { return s.ask(door{}) },
+	"asset 200 File":  func(s *scene) Answer { s.path = "/assets/page.0123456789abcdef.js"; return s.ask(door{}) },
+	"asset 404 File":  func(s *scene) Answer { return s.ask(door{}) },
+
 	"400 InvalidRequest": func(s *scene) Answer {
 		s.path = strings.NewReplacer("/"+open, "/mou%23tai", "/4294967297", "/x").Replace(s.path)
 		return s.ask(door{})
@@ -192,7 +198,7 @@ func TestEveryOutcomeOfTheDocumentHappens(t *testing.T) {
 			used[name] = true
 			o := operations[outcome.Operation]
 			s := &scene{world: newWorld(t), operation: o}
-			s.user, s.path = s.buyer(), strings.NewReplacer("{saleId}", open, "{orderId}", "4294967297").Replace(o.Path)
+			s.user, s.path = s.buyer(), strings.NewReplacer("{saleId}", open, "{orderId}", "4294967297", "{name}", "page.js").Replace(o.Path)
 			answer := scenes[name](s)
 			got, err := c.Check(s.operation.Method, &url.URL{Path: s.path}, answer)
 			if err != nil {

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -79,7 +80,7 @@ func (c *Contract) judge(route *routers.Route, method string, a Answer) (*openap
 		return nil, fmt.Errorf("no such content type: %q", media)
 	}
 	schema, err := c.bodies.of(place+" "+media+" "+string(a.Body), func() (*openapi3.SchemaRef, error) {
-		return follows(content.Schema, a.Body)
+		return follows(content.Schema, media, a.Body)
 	})
 	if err != nil {
 		return nil, err
@@ -122,9 +123,13 @@ func headText(header http.Header) string {
 }
 
 // follows returns the alternative that a body matches.
-func follows(schema *openapi3.SchemaRef, body []byte) (*openapi3.SchemaRef, error) {
-	var value any
-	if err := json.Unmarshal(body, &value); err != nil {
+func follows(schema *openapi3.SchemaRef, media string, body []byte) (*openapi3.SchemaRef, error) {
+	var value any = string(body)
+	if strings.HasPrefix(media, "text/") {
+		if !utf8.Valid(body) {
+			return nil, errors.New("the text is not valid UTF-8")
+		}
+	} else if err := json.Unmarshal(body, &value); err != nil {
 		return nil, fmt.Errorf("read body: %w", err)
 	}
 	all := alternatives(schema)

@@ -36,7 +36,12 @@ func TestTheDocumentIsValidOpenAPI31AndItsExamplesFitTheirSchemas(t *testing.T) 
 func TestEveryKindOfAnswerHasAnExample(t *testing.T) {
 	c := opened(t)
 	shown := map[Outcome]bool{}
-	values := map[string]string{"Retry-After": "2", "Cache-Control": "no-store", "Www-Authenticate": "Bearer", "Location": "/sales/moutai/orders/me"}
+	values := map[string]string{
+		"Retry-After": "2", "Cache-Control": "no-store", "Www-Authenticate": "Bearer", "Location": "/sales/moutai/orders/me",
+		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+		"X-Content-Type-Options":  "nosniff", "Referrer-Policy": "no-referrer",
+	}
+	caches := map[string]string{"sale": "max-age=1", "page": "public, max-age=60", "signin": "public, max-age=60"}
 	for _, o := range append(c.Operations(), Operation{Method: http.MethodGet, Path: "/elsewhere", route: c.elsewhere}) {
 		for status, response := range o.route.Operation.Responses.Map() {
 			for media, content := range response.Value.Content {
@@ -48,8 +53,8 @@ func TestEveryKindOfAnswerHasAnExample(t *testing.T) {
 							a.Header.Set(header, value)
 						}
 					}
-					if o.ID == "sale" && number == http.StatusOK {
-						a.Header.Set("Cache-Control", "max-age=1")
+					if cache := caches[o.ID]; cache != "" && (number == http.StatusOK || media == "text/html") {
+						a.Header.Set("Cache-Control", cache)
 					}
 					outcome, err := c.Check(o.Method, path(o), a)
 					if err != nil {
@@ -68,7 +73,7 @@ func TestEveryKindOfAnswerHasAnExample(t *testing.T) {
 }
 
 func path(o Operation) *url.URL {
-	return &url.URL{Path: strings.NewReplacer("{saleId}", open, "{orderId}", "4294967297").Replace(o.Path)}
+	return &url.URL{Path: strings.NewReplacer("{saleId}", open, "{orderId}", "4294967297", "{name}", "page.js").Replace(o.Path)}
 }
 
 func encoded(t *testing.T, value any) []byte {

@@ -83,7 +83,7 @@ func (w *world) cast() []Token {
 func (w *world) generator(seed uint64) *Generator {
 	g := opened(w.t).Generator(seed)
 	g.Tokens = w.cast()
-	g.Known = map[string][]string{"saleId": {open, later, over, paused, empty, "nowhere"}, "Idempotency-Key": {"k1", `"k1"`}}
+	g.Known = map[string][]string{"saleId": {open, later, over, paused, empty, "nowhere"}, "Idempotency-Key": {"k1", `"k1"`}, "name": {"page.0123456789abcdef.js", "page.js"}}
 	return g
 }
 
@@ -128,6 +128,7 @@ func TestNoRequestGetsAnAnswerOutsideTheContract(t *testing.T) {
 		{"purchase", 202, "PendingClaim"}, {"purchase", 400, "InvalidRequest"}, {"purchase", 401, "TokenRefused"},
 		{"purchase", 403, "SaleNotOpen"}, {"purchase", 409, "AlreadyOrdered"}, {"purchase", 409, "SoldOut"}, {"purchase", 410, "SaleClosed"},
 		{"purchase", 413, "BodyTooLarge"}, {"purchase", 415, "UnsupportedMediaType"}, {"purchase", 503, "SalePaused"},
+		{"page", 200, "HTML"}, {"page", 404, "HTML"}, {"asset", 404, "File"},
 		{"sale", 200, "Sale"}, {"sale", 404, "SaleNotFound"}, {"claim", 200, "PendingClaim"}, {"order", 404, "OrderNotFound"},
 		{elsewhere, 404, "GatewayAnswer"},
 	} {
@@ -186,7 +187,7 @@ func FuzzEveryPartOfARequest(f *testing.F) {
 			r := Request{Operation: o, Method: o.Method, Token: Token{Authorization: bearer}, Body: body, Header: http.Header{
 				"Idempotency-Key": {fieldValue(key)}, "Content-Type": {fieldValue(media)},
 			}}
-			r.Path = strings.NewReplacer("{saleId}", escape(id, false), "{orderId}", escape(id, false)).Replace(o.Path)
+			r.Path = strings.NewReplacer("{saleId}", escape(id, false), "{orderId}", escape(id, false), "{name}", escape(id, false)).Replace(o.Path)
 			request, err := r.HTTP(t.Context(), server.URL)
 			if err != nil {
 				t.Fatal(err)

@@ -12,6 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"flashsale/functions/page/assets"
+	pagehandler "flashsale/functions/page/handler"
 	purchasehandler "flashsale/functions/purchase/handler"
 	queryhandler "flashsale/functions/query/handler"
 	"flashsale/infra/local/gateway"
@@ -216,6 +220,10 @@ func (w *world) functions(d door) gateway.Invoker {
 	}
 	query := queryhandler.New(w.book, telemetry.New(io.Discard, "query", clock.Wall), clock.Wall)
 	purchase := purchasehandler.New(w.book, unsent{}, telemetry.New(io.Discard, "purchase", clock.Wall), now)
+	page, err := pagehandler.New(assets.Files, pagehandler.SignIn{}, telemetry.New(io.Discard, "page", clock.Wall))
+	if err != nil {
+		w.t.Fatal(err)
+	}
 	if d.picky {
 		purchase.Checking(nobody{})
 	}
@@ -226,8 +234,11 @@ func (w *world) functions(d door) gateway.Invoker {
 		}
 		query.Behind(origin)
 		purchase.Behind(origin)
+		page.Behind(origin)
 	}
-	return invoker{w, map[string]httpapi.Serve{"QueryFunction": query.Handle, "PurchaseFunction": purchase.Handle}}
+	return invoker{w, map[string]lambda.Handler{
+		"QueryFunction": httpapi.Serve(query.Handle), "PurchaseFunction": httpapi.Serve(purchase.Handle), "PageFunction": lambda.NewHandler(page.Handle),
+	}}
 }
 
 // nobody is an operator's check that admits nobody.
@@ -237,7 +248,7 @@ func (nobody) Admit(context.Context, string, string, time.Time) (bool, error) { 
 
 type invoker struct {
 	world     *world
-	functions map[string]httpapi.Serve
+	functions map[string]lambda.Handler
 }
 
 func (i invoker) Invoke(ctx context.Context, function string, payload []byte) ([]byte, string, error) {
