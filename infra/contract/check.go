@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -124,13 +123,11 @@ func headText(header http.Header) string {
 
 // follows returns the alternative that a body matches.
 func follows(schema *openapi3.SchemaRef, media string, body []byte) (*openapi3.SchemaRef, error) {
-	var value any = string(body)
-	if strings.HasPrefix(media, "text/") {
-		if !utf8.Valid(body) {
-			return nil, errors.New("the text is not valid UTF-8")
+	var value any = string(body) // of a text, which may be compressed
+	if !strings.HasPrefix(media, "text/") {
+		if err := json.Unmarshal(body, &value); err != nil {
+			return nil, fmt.Errorf("read body: %w", err)
 		}
-	} else if err := json.Unmarshal(body, &value); err != nil {
-		return nil, fmt.Errorf("read body: %w", err)
 	}
 	all := alternatives(schema)
 	for _, ref := range all {
