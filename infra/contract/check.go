@@ -124,7 +124,7 @@ func headText(header http.Header) string {
 // follows returns the alternative that a body matches.
 func follows(schema *openapi3.SchemaRef, media string, body []byte) (*openapi3.SchemaRef, error) {
 	var value any = string(body) // of a text, which may be compressed
-	if !strings.HasPrefix(media, "text/") {
+	if !strings.HasPrefix(media, "text/") && media != "image/svg+xml" {
 		if err := json.Unmarshal(body, &value); err != nil {
 			return nil, fmt.Errorf("read body: %w", err)
 		}

@@ -12,7 +12,7 @@ import (
 
 var (
 	// reference matches the files that a page or a script refers to.
-	reference = regexp.MustCompile(`(?:/assets/|["']\./)([\w-]+\.[0-9a-f]{16}\.(?:js|css))["']`)
+	reference = regexp.MustCompile(`(?:/assets/|["']\./)([\w-]+\.[0-9a-f]{16}\.(?:js|css|svg))["']`)
 	attribute = regexp.MustCompile(`data-([a-z]+)="([^"]*)"`)
 )
 

@@ -92,7 +92,7 @@ func TestAPlanIsPrintedAndDrawn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, part := range []string{"shards", "WarmWriteUnitsPerSecond", "PurchaseRateLimit", "FinalizeMaximumConcurrency", "QueryReservedConcurrency",
-		"advised rate", "busy rate", "ceiling", "refused by the throttle", "sold out after", "winners", "losers", "conflicts", "give-ups", "per 1,000", chart} {
+		"advised rate", "busy rate", "ceiling", "refused by the throttle", "sold out after", "winners", "losers", "conflicts", "give-ups", "per 1,000", "open pages", "A front is required above", chart} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("the plan says nothing of %q:\n%s", part, out.String())
 		}
@@ -131,7 +131,7 @@ func TestForMachinesItIsOneObjectWithTheAgreedKeys(t *testing.T) {
 		"shards", "buckets", "warmWrites", "concurrency", "finalizeConcurrency", "queryConcurrency", "accountConcurrency",
 		"ordersPerSecond", "ordersPerSecondUnshared", "advisedOrdersPerSecond", "busyOrdersPerSecond", "ceilingOrdersPerSecond",
 		"bucketOrdersPerSecond", "tableOrdersPerSecond", "secondsToSellOut",
-		"winnersP99Ms", "losersP99Ms", "conflictRate", "giveUps", "writeUnits", "dollars", "dollarsPer1000Orders",
+		"winnersP99Ms", "losersP99Ms", "conflictRate", "giveUps", "writeUnits", "dollars", "dollarsPer1000Orders", "pagesWithoutFront",
 	}
 	for _, key := range want {
 		if _, ok := got[key]; !ok {

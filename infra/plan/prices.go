@@ -17,7 +17,7 @@ const (
 )
 
 // bill prices a run as AWS would, without WarmThroughput's one-time charge, storage,
-// metrics, data transfer and the sale page.
+// metrics, data transfer and the pages.
 func bill(r *model.Result, a advice, region string) []price.Line {
 	gb := float64(r.Config.MemoryMB) / 1024
 	list, _ := price.Find(region, price.Architecture)

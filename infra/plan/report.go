@@ -46,6 +46,8 @@ type plan struct {
 	WriteUnits              float64 `json:"writeUnits"`
 	Dollars                 float64 `json:"dollars"`
 	DollarsPer1000Orders    float64 `json:"dollarsPer1000Orders"`
+	// PagesWithoutFront is the number of open pages above which a front is required.
+	PagesWithoutFront float64 `json:"pagesWithoutFront"`
 }
 
 func summary(w wish, a advice, r, unshared *model.Result) plan {
@@ -59,7 +61,7 @@ func summary(w wish, a advice, r, unshared *model.Result) plan {
 		TableOrdersPerSecond: rounded(a.rates.table, 10),
 		WinnersP99Ms:         float64(r.WinnersP99.Milliseconds()), LosersP99Ms: float64(r.LosersP99.Milliseconds()),
 		ConflictRate: rounded(r.ConflictRate(), 10_000), GiveUps: rounded(r.GiveUps, 1), WriteUnits: rounded(r.WriteUnits, 1),
-		Dollars: rounded(dollars, 100), DollarsPer1000Orders: rounded(1000*dollars/max(1, float64(r.Accepted)), 10_000),
+		Dollars: rounded(dollars, 100), DollarsPer1000Orders: rounded(1000*dollars/max(1, float64(r.Accepted)), 10_000), PagesWithoutFront: pagesWithoutFront(a),
 	}
 	if r.Left == 0 {
 		p.SecondsToSellOut = rounded(r.LastSold.Seconds(), 1000)
@@ -132,11 +134,12 @@ func printText(out io.Writer, w wish, a advice, r, unshared *model.Result, chart
 	line("winners' polls", "%s requests until every order was confirmed", grouped(r.Polls))
 	line("write units", "%s consumed by the table", grouped(r.WriteUnits))
 	list, known := price.Find(w.region, price.Architecture)
-	_, _ = fmt.Fprintf(out, "\nCost (%s, %s, no free tier, without WarmThroughput's one-time charge and the sale page)\n", list.Region, list.Architecture)
+	_, _ = fmt.Fprintf(out, "\nCost (%s, %s, no free tier, without WarmThroughput's one-time charge and the pages)\n", list.Region, list.Architecture)
 	if !known {
 		line("prices", "unknown for %s", w.region)
 	}
 	price.Print(out, bill(r, a, w.region), r.Accepted)
+	printPages(out, w, a, list)
 	if a.warmWrites > coldWrites {
 		_, _ = fmt.Fprintf(out, "\nWarm throughput is charged once, when it is raised, and can never be lowered: the table keeps it for good.\n")
 	}

