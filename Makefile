@@ -194,7 +194,7 @@ override RACED := ./functions/... ./shared/... ./infra/demo ./infra/faults ./inf
 override GO_TEST := CGO_ENABLED=0 GOFLAGS=-trimpath GOGC=400 infra/make/watch.sh go test -vet=off -p 3
 override GO_RACE := $(if $(RACE),GOGC=400 infra/make/watch.sh go test -vet=off -p 3 $(RACE),$(GO_TEST))
 .PHONY: test
-test: host ## run every test, including those on the engines; `make prove` runs the long proofs in full
+test: host browser ## run every test, including those on the engines and in a browser; `make prove` runs the long proofs in full
 	$(GO_RACE) -timeout 10m $(RACED)
 	$(GO_TEST) -timeout 10m $$(go list ./... | grep -vxFf <(go list $(RACED) ./infra/simulate))
 	$(GO_TEST) -timeout 10m ./infra/simulate -seeds 100 -faults 1
@@ -303,6 +303,18 @@ $(BUILD)/engine/installed: infra/local/engine/package.json infra/local/engine/pa
 	@mkdir -p $(BUILD)/engine && cp $^ $(BUILD)/engine
 	@$(TELL) npm ci --prefix $(BUILD)/engine --ignore-scripts --no-audit --no-fund --loglevel=error
 	@infra/local/engine/verify.sh $(BUILD)/engine
+	@touch $@
+
+# What the tests of the pages need: a Chromium, whose path is noted, and two npm packages,
+# verified by the lock file's integrity.
+.PHONY: browser
+browser: $(BUILD)/browser/installed
+	@program=$$(infra/make/browser.sh) && printf '%s\n' "$$program" >$(BUILD)/browser/program
+
+$(BUILD)/browser/installed: infra/browser/package.json infra/browser/package-lock.json
+	@infra/make/need.sh node
+	@mkdir -p $(BUILD)/browser && cp $^ $(BUILD)/browser
+	@$(TELL) npm ci --prefix $(BUILD)/browser --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
 .PHONY: clean
