@@ -9,5 +9,5 @@ import "embed"
 
 // Files are page.html and the files that it refers to.
 //
-//go:embed *.html *.js *.css
+//go:embed *.html *.js *.css *.svg
 var Files embed.FS

@@ -1,7 +1,323 @@
-import { words } from "./words.js";
-import { endpoint } from "./signin.js";
+// The buyer's page. It reads the sale when it is loaded and once more shortly before the
+// opening, counts down by itself, and orders when the buyer presses the button.
 
-const line = document.getElementById("status");
-if (line) line.textContent = words.loading;
-const { authorize } = document.documentElement.dataset;
-if (authorize) endpoint(authorize);
+import { awake, call, now, passing, slept } from "./shop.js";
+import { available, ended, expire, finish, signIn, signOut, token, validSale } from "./signin.js";
+import { fill, language, words } from "./words.js";
+
+/** @typedef {import("./shop.js").Answer} Answer */
+
+/**
+ * @typedef {object} Sale
+ * @property {string} name
+ * @property {number} opens in milliseconds since 1970, as all times
+ * @property {number} closes
+ * @property {string} state as the shop said
+ * @property {number} units
+ * @property {boolean} about whether units is approximate
+ * @property {boolean} mayReturn whether units may come back when all are sold
+ */
+
+/** How often a request is repeated that gets no final answer. */
+const most = 8;
+/** The longest wait between two repeats, besides what the shop asks for. */
+const longest = 30000;
+/** An order that is too early by up to this is sent again at the opening. */
+const soon = 90000;
+
+const saleId = document.documentElement.dataset.sale ?? "";
+const salePath = "/sales/" + saleId;
+const claimPath = salePath + "/orders/me";
+
+/** @type {Sale | undefined} */
+let sale;
+/** @type {Record<string, any> | undefined} The buyer's own claim, as the shop shows it. */
+let claim;
+let already = false; // the claim was there before the order
+let doing = "reading"; // or "sending", or "" for nothing
+let ordering = false; // the latest request that was repeated was an order
+let code = ""; // of the latest answer, "" if it was a success
+let gaveUp = false; // the latest answer was not final
+let orders = 0; // how many were sent, or may have been before a reload
+let reread = Infinity; // when the sale is read for the second time
+let trouble = ""; // why the button did nothing
+let returning = false; // the page looks for units that came back
+
+/** @param {number} ms */
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, Math.min(ms, 0x7fffffff)));
+
+/** @param {EventTarget} target @param {string} event @param {() => boolean} is Waits until it is so. */
+async function until(target, event, is) {
+  while (!is()) await new Promise((resolve) => target.addEventListener(event, resolve, { once: true }));
+}
+
+const seen = () => until(document, "visibilitychange", () => !document.hidden);
+
+/**
+ * Makes a request until its answer is final, or gives up. Pages repeat at different times,
+ * and never before the shop's Retry-After.
+ * @param {() => Promise<Answer>} request
+ */
+async function repeat(request) {
+  for (let n = 0; ; n++) {
+    const a = await request();
+    code = a.code;
+    const early = ordering && code === "sale-not-open" && a.wait > 0 && a.wait <= soon;
+    gaveUp = n === most && (early || passing(a));
+    if (gaveUp || !(early || passing(a))) return a;
+    render();
+    if (early) await pause(a.wait + 500 * Math.random());
+    else if (navigator.onLine) await pause(a.wait + 500 + Math.random() * Math.min(1000 * 2 ** n, longest));
+    else {
+      await until(window, "online", () => navigator.onLine);
+      await pause(2000 * Math.random());
+    }
+  }
+}
+
+/** @param {Answer} a */
+function take(a) {
+  if (a.code) return;
+  const { name, opensAt, closesAt, state, remaining, approximate, mayReturn } = a.body;
+  sale = {
+    name: String(name || saleId), opens: Date.parse(opensAt), closes: Date.parse(closesAt), state: String(state),
+    units: Number(remaining), about: approximate === true, mayReturn: mayReturn === true,
+  };
+}
+
+/** Reads the sale, and the buyer's claim if there may be one. */
+async function load() {
+  [doing, ordering, code] = ["reading", false, ""];
+  render();
+  take(await repeat(() => call("GET", salePath)));
+  if (sale && phase() === "NOT_OPEN") {
+    // All pages' second reads are spread over a minute and a half.
+    if (sale.opens - now() > 120000) reread = sale.opens - 30000 - 90000 * Math.random();
+  } else if (sale && token()) {
+    // The last order may have been sent before a reload.
+    if (performance.getEntriesByType("navigation").some((e) => "type" in e && e.type !== "navigate")) orders++;
+    // Nobody has to wait for a slow answer before they can order.
+    await Promise.race([call("GET", claimPath, token()).then((a) => settle(a, true)), pause(1000)]);
+  }
+  doing = "";
+  render();
+  returns();
+}
+
+/** Reads the sale again, once. */
+async function refresh() {
+  const a = await call("GET", salePath);
+  take(a);
+  if (!a.code && !doing) code = "";
+  render();
+}
+
+/**
+ * Orders one unit. The first order has no Idempotency-Key: to look for one costs the shop a
+ * read for every buyer who comes too late. A repeat has the same key in every tab, so that
+ * the shop looks for the buyer's claim before it refuses.
+ */
+async function order() {
+  [doing, ordering, code] = ["sending", true, ""];
+  render();
+  const a = await repeat(() => call("POST", salePath + "/orders", token(), orders++ ? "page" : ""));
+  doing = "";
+  if (sale && a.body.mayReturn === true) sale.mayReturn = true;
+  settle(a, false);
+  if (code === "sale-not-open") await refresh(); // it was put off
+  returns();
+}
+
+/**
+ * Takes the claim from an answer, if it has one.
+ * @param {Answer} a @param {boolean} old whether the claim was there before an order
+ */
+function settle(a, old) {
+  if (a.code === "unauthorized") expire();
+  const exists = a.code === "already-ordered";
+  const found = exists ? (a.body.claim ?? { state: "PENDING" }) : a.code ? undefined : a.body;
+  if (found && !claim) {
+    [claim, already, code] = [found, old || exists, ""];
+    follow(a.wait);
+  }
+  render();
+}
+
+/** Asks for the claim until it is confirmed. @param {number} wait as the shop said */
+async function follow(wait) {
+  for (let n = 0; claim?.state !== "CONFIRMED" && token(); n++) {
+    await pause(Math.max(wait, Math.min(2000 * 1.5 ** n, 60000)) * (1 + Math.random() / 4));
+    await seen();
+    const a = await call("GET", claimPath, token());
+    if (!a.code) claim = a.body;
+    else if (a.code === "unauthorized") expire();
+    wait = a.wait;
+    render();
+  }
+}
+
+/** Looks again from time to time while units may come back. */
+async function returns() {
+  if (returning) return;
+  returning = true;
+  while (state() === "soldOut" && sale?.mayReturn) {
+    await pause(60000 + 30000 * Math.random());
+    await seen();
+    await refresh();
+  }
+  returning = false;
+}
+
+/** The sale's state by the shop's clock. */
+function phase() {
+  if (!sale) return "";
+  if (sale.state === "NOT_OPEN" && now() >= sale.opens) return "OPEN";
+  return now() >= sale.closes && ["OPEN", "PAUSED"].includes(sale.state) ? "CLOSED" : sale.state;
+}
+
+/** @type {Record<string, string>} What a final answer or a sale's state is called in words.js. */
+const names = {
+  "sale-not-found": "unknown", "invalid-request": "unknown", "sale-not-open": "notOpen", "sale-paused": "paused", "sold-out": "soldOut",
+  "sale-closed": "closed", "not-eligible": "notEligible", forbidden: "forbidden",
+  NOT_OPEN: "notOpen", OPEN: "open", PAUSED: "paused", SOLD_OUT: "soldOut", CLOSED: "closed",
+};
+
+/** @type {Record<string, string>} What an order that is being repeated is called. */
+const meanwhile = { "": "sending", "sale-paused": "pausedBusy", "sale-not-open": "early" };
+
+/** The state of the page: the name of its line in words.js. */
+function state() {
+  if (claim) return claim.state === "CONFIRMED" ? "confirmed" : claim.state === "PENDING" ? "accepted" : "held";
+  if (doing && code && !navigator.onLine) return "offline";
+  if (doing === "sending") return meanwhile[code] ?? "busy";
+  if (doing) return code ? "busy" : "loading";
+  if (ended()) return "signedOut";
+  if (gaveUp && code && code !== "sale-paused") return ordering ? "stuckOrder" : "stuck";
+  if (code) return names[code] ?? "other";
+  return saleId ? (names[phase()] ?? "otherState") : "unknown";
+}
+
+/**
+ * What the button does in a state: its label, and its action if it can be pressed.
+ * @param {string} is @returns {[string, (() => unknown)?]}
+ */
+function button(is) {
+  const wanted = ["notOpen", "open", "paused", "otherState"].includes(is);
+  if (is === "signedOut" || (!token() && (wanted || is === "accepted" || is === "held"))) {
+    return available ? [words.signIn, () => signIn(saleId)] : [""];
+  }
+  if (is === "stuck" || (is === "other" && !ordering)) return [words.again, load];
+  if (is === "stuckOrder" || is === "other") return [words.again, order];
+  if (wanted && is !== "notOpen") return [words.order, order];
+  return [is === "notOpen" || doing === "sending" ? words.order : ""];
+}
+
+/** The line below: what the buyer may do. @param {string} is */
+function detail(is) {
+  if (trouble) return trouble;
+  if (claim && !token()) return words.signedOut;
+  if (claim && already) return words.already;
+  if (is !== "offline" && !navigator.onLine) return words.offline + " " + words.offlineDetail;
+  if (["notOpen", "open", "paused"].includes(is) && !token()) return available ? words.signInDetail : words.noSignIn;
+  if (is === "soldOut" && sale?.mayReturn) return words.mayReturn;
+  /** @type {Record<string, string>} */
+  const all = words;
+  return all[is + "Detail"] ?? all[{ early: "busyDetail", pausedBusy: "busyDetail", other: "otherDetail" }[is] ?? ""] ?? "";
+}
+
+/** @param {number} ms */
+function countdown(ms) {
+  if (!(ms > 0)) return "";
+  const seconds = Math.ceil(ms / 1000);
+  const clock = [seconds / 3600 % 24, seconds / 60 % 60, seconds % 60].map((n) => String(Math.floor(n)).padStart(2, "0")).join(":");
+  return seconds < 86400 ? clock : fill(words.days, Math.floor(seconds / 86400), clock);
+}
+
+const dates = new Intl.DateTimeFormat(language, { dateStyle: "long", timeStyle: "long" });
+
+/** The sale's dates and, as long as nobody buys, its units. */
+function facts() {
+  if (!sale || !(sale.closes > sale.opens)) return "";
+  const lines = [fill(words.opens, dates.format(sale.opens)), fill(words.closes, dates.format(sale.closes))];
+  if (phase() === "NOT_OPEN" && sale.units > 0) lines.push(fill(sale.about ? words.about : words.units, sale.units.toLocaleString(language)));
+  return lines.join("\n");
+}
+
+/** @param {string} id @param {string} text Nothing is shown without a text. */
+function put(id, text) {
+  const e = /** @type {HTMLElement} */ (document.getElementById(id));
+  // A screen reader says the line again whenever it is set.
+  if (e.textContent !== text) e.textContent = text;
+  if (!text && document.activeElement === e) document.getElementById("line")?.focus();
+  e.hidden = !text;
+  return e;
+}
+
+/** Shows the page as it is. */
+function render() {
+  const is = state();
+  /** @type {HTMLElement} */ (document.getElementById("main")).dataset.state = is;
+  if (sale) document.title = sale.name;
+  put("name", sale?.name ?? words.page);
+  /** @type {Record<string, string>} */
+  const all = words;
+  put("line", fill(all[is], is === "other" ? code : String((claim ?? sale)?.state)));
+  put("countdown", is === "notOpen" && sale ? countdown(sale.opens - now()) : "");
+  put("order", typeof claim?.orderId === "string" ? fill(words.orderId, claim.orderId) : "");
+  put("detail", detail(is));
+  put("facts", facts());
+  put("leave", token() && !doing ? words.signOut : "").onclick = () => signOut(saleId);
+  const [label, action] = button(is);
+  const act = put("act", label);
+  act.ariaDisabled = String(!action);
+  act.onclick = async () => {
+    try {
+      await action?.();
+    } catch {
+      trouble = words.signInFailed; // without sessionStorage or cryptography
+      render();
+    }
+  };
+}
+
+/** Once a second, by the shop's clock. */
+function tick() {
+  if (now() >= reread) {
+    reread = Infinity;
+    refresh();
+  }
+  render();
+  setTimeout(tick, 1000 - (now() % 1000 || 0));
+}
+
+/** Measures the clock again when it may have stood still. */
+function look() {
+  if (document.hidden || !slept()) return;
+  awake();
+  if (phase() === "NOT_OPEN") refresh();
+}
+
+/** The page at /signin, to which the identity provider sends the buyer back. */
+async function callback() {
+  put("line", words.signingIn);
+  const { sale: back, done } = await finish();
+  if (done && back) return location.replace("/s/" + back);
+  put("line", words.signInFailed);
+  put("detail", words.signInFailedDetail);
+  put("act", back && words.back).onclick = () => location.replace("/s/" + back);
+}
+
+document.documentElement.lang = language === "zh" ? "zh-CN" : language;
+document.title = words.page;
+put("name", words.page);
+if (location.pathname === "/signin") callback();
+else if (!validSale(saleId)) {
+  doing = "";
+  render();
+} else {
+  for (const event of ["online", "offline"]) addEventListener(event, render);
+  addEventListener("pageshow", look);
+  document.addEventListener("visibilitychange", look);
+  load();
+  tick();
+}

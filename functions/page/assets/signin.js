@@ -1,2 +1,106 @@
-/** The server's endpoints may be relative: the local stack's are. */
-export const endpoint = (/** @type {string} */ url) => new URL(url, location.origin);
+// Signs the buyer in by OpenID Connect's code flow with PKCE. All of it is kept in
+// sessionStorage, which belongs to this tab and ends with it.
+
+const { authorize = "", token: exchange = "", logout = "", client = "", scope = "", origin = "" } = document.documentElement.dataset;
+
+/** Whether the page's operator has set up a sign-in. */
+export const available = authorize !== "";
+
+const callback = () => location.origin + "/signin";
+
+/** @param {string} id */
+export const validSale = (id) => /^[A-Za-z0-9_-]{1,64}$/.test(id);
+
+/** @param {ArrayBuffer | Uint8Array<ArrayBuffer>} bytes */
+const base64url = (bytes) =>
+  btoa(String.fromCharCode(...new Uint8Array(bytes))).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+
+const random = () => base64url(crypto.getRandomValues(new Uint8Array(32)));
+
+/** @param {string} key @returns {Record<string, string>} */
+function read(key) {
+  try {
+    const value = JSON.parse(sessionStorage.getItem(key) ?? "{}");
+    return value && typeof value === "object" ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+/** The access token, "" without one. A 401 has the last word on whether it is valid. */
+export function token() {
+  const { access, expires } = read("token");
+  return access && Date.now() < Number(expires) ? access : "";
+}
+
+/** Whether the buyer was signed in and that has ended. */
+export const ended = () => "expires" in read("token") && !token();
+
+/** Notes that the server did not accept the token. */
+export const expire = () => sessionStorage.setItem("token", '{"expires":0}');
+
+/** Leaves for the identity provider, which comes back to /signin. @param {string} sale */
+export async function signIn(sale) {
+  // The provider comes back to one origin only, whose sessionStorage must have the verifier.
+  if (origin && origin !== location.origin) return location.assign(`${origin}/s/${sale}`);
+  const [state, nonce, verifier] = [random(), random(), random()];
+  sessionStorage.setItem("signin", JSON.stringify({ state, nonce, verifier, sale }));
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier));
+  const to = new URL(authorize, location.origin);
+  to.search = new URLSearchParams({
+    response_type: "code",
+    client_id: client,
+    redirect_uri: callback(),
+    scope,
+    state,
+    nonce,
+    code_challenge: base64url(digest),
+    code_challenge_method: "S256",
+  }).toString();
+  location.assign(to);
+}
+
+/** Forgets the token, here and at the provider. @param {string} sale */
+export function signOut(sale) {
+  sessionStorage.removeItem("token");
+  if (!logout) return location.reload();
+  sessionStorage.setItem("signin", JSON.stringify({ sale }));
+  const to = new URL(logout, location.origin);
+  to.search = new URLSearchParams({ client_id: client, logout_uri: callback() }).toString();
+  location.assign(to);
+}
+
+/**
+ * Handles the return to /signin.
+ * @returns {Promise<{sale: string, done: boolean}>} the sale to go back to, "" if it is not known
+ */
+export async function finish() {
+  const { state, nonce, verifier, sale = "" } = read("signin");
+  const answer = new URLSearchParams(location.search);
+  const back = validSale(sale) ? sale : "";
+  if (!state && !answer.has("code")) return { sale: back, done: back !== "" }; // signed out
+  // Only once: a repeated or foreign answer must not sign anybody in.
+  sessionStorage.setItem("signin", JSON.stringify({ sale: back }));
+  const code = answer.get("code");
+  if (!state || !code || answer.get("state") !== state) return { sale: back, done: false };
+  try {
+    const response = await fetch(new URL(exchange, location.origin), {
+      method: "POST",
+      body: new URLSearchParams({
+        grant_type: "authorization_code", client_id: client, redirect_uri: callback(), code, code_verifier: verifier,
+      }),
+      credentials: "omit",
+      cache: "no-store",
+    });
+    const got = await response.json();
+    const access = got.access_token;
+    if (!response.ok || typeof access !== "string" || nonceOf(got.id_token) !== nonce) return { sale: back, done: false };
+    sessionStorage.setItem("token", JSON.stringify({ access, expires: Date.now() + 1000 * (Number(got.expires_in) || 300) }));
+    return { sale: back, done: true };
+  } catch {
+    return { sale: back, done: false };
+  }
+}
+
+/** @param {string} idToken */
+const nonceOf = (idToken) => JSON.parse(atob(idToken.split(".")[1].replaceAll("-", "+").replaceAll("_", "/"))).nonce;

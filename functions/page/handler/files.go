@@ -47,6 +47,7 @@ const pageName = "page.html"
 var medias = map[string]string{
 	".js":  "text/javascript; charset=utf-8",
 	".css": "text/css; charset=utf-8",
+	".svg": "image/svg+xml",
 }
 
 // References to other files, with the name as submatch.

@@ -1,0 +1,80 @@
+// The calls of the shop's API, and its clock.
+
+/**
+ * @typedef {object} Answer
+ * @property {number} status 0: there was none, so what happened is unknown
+ * @property {string} code of a problem; "" of a success
+ * @property {Record<string, any>} body
+ * @property {number} wait of Retry-After, in milliseconds; 0 without one
+ */
+
+/** How long an answer may take, in milliseconds. */
+const limit = 15000;
+
+/**
+ * Makes one request. It never fails: no answer is an answer, too.
+ * @param {string} method @param {string} path @param {string} [token] @param {string} [key]
+ * @returns {Promise<Answer>}
+ */
+export async function call(method, path, token, key) {
+  /** @type {Record<string, string>} */
+  const headers = {};
+  if (token) headers.Authorization = "Bearer " + token;
+  if (key) headers["Idempotency-Key"] = key;
+  const sent = performance.now();
+  try {
+    const response = await fetch(path, { method, headers, cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(limit) });
+    const received = performance.now();
+    const text = await response.text();
+    /** @type {any} */
+    let body = {};
+    try {
+      body = JSON.parse(text);
+    } catch {} // not the API's own answer
+    if (!body || typeof body !== "object") body = {};
+    measure(body.now, sent, received);
+    const { status } = response;
+    const wait = 1000 * Number(response.headers.get("Retry-After") ?? 0);
+    const code = response.ok ? "" : typeof body.code === "string" ? body.code : codeOf(status);
+    return { status, code, body, wait: wait > 0 ? wait : 0 };
+  } catch {
+    return { status: 0, code: "busy", body: {}, wait: 0 };
+  }
+}
+
+/** What API Gateway's own answers mean, which have no code. @param {number} status */
+const codeOf = (status) => (status === 401 ? "unauthorized" : status === 403 ? "forbidden" : status === 429 || status > 499 ? "busy" : "HTTP " + status);
+
+/** Whether the same request may get another answer soon. @param {Answer} a */
+export const passing = ({ status, code }) =>
+  status === 0 || status === 429 || status > 499 || ["busy", "sale-paused", "internal", "too-many-requests"].includes(code);
+
+/** The shop's time less performance.now(); NaN before the first measurement. */
+let offset = NaN;
+
+/** How far the date was ahead of performance.now() when the clock was measured. */
+let drift = 0;
+
+const dateDrift = () => Date.now() - performance.now();
+
+/**
+ * A cached `now` is early by up to two seconds and never late, so the largest difference
+ * is the best one, and the shop's clock as it is shown never goes back.
+ * @param {unknown} text @param {number} sent @param {number} received
+ */
+function measure(text, sent, received) {
+  const now = typeof text === "string" ? Date.parse(text) : NaN;
+  if (Number.isNaN(now)) return;
+  const measured = now - (sent + received) / 2;
+  if (!(offset > measured)) offset = measured;
+  drift = dateDrift();
+}
+
+/** The shop's time in milliseconds since 1970. */
+export const now = () => performance.now() + offset;
+
+/** Whether the clock must be measured again: performance.now() may stand still in a sleep. */
+export const slept = () => !Number.isNaN(offset) && Math.abs(dateDrift() - drift) > 1000;
+
+/** Marks the clock as good: a sleep is noticed once. */
+export const awake = () => void (drift = dateDrift());
