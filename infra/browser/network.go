@@ -35,16 +35,17 @@ func Problem(status int, code, retryAfter string) Answer {
 	return a
 }
 
-// Intercept lets the function decide what happens to each later request of the tab.
+// Intercept lets the function decide what happens to each later request of the tab, in
+// place of the function before.
 func (t *Tab) Intercept(decide func(Request) Answer) {
 	t.tb.Helper()
 	t.mu.Lock()
-	first := t.decide == nil
 	t.decide = decide
 	t.mu.Unlock()
-	if !first {
-		return
-	}
+	t.intercept.Do(t.startIntercept)
+}
+
+func (t *Tab) startIntercept() {
 	t.must("intercept requests", chromedp.Listen(t.ctx, func(event any) {
 		if e, ok := event.(*fetch.EventRequestPaused); ok {
 			go t.answer(e)
@@ -60,9 +61,16 @@ func (t *Tab) answer(e *fetch.EventRequestPaused) {
 		_, err = chromedp.Call(t.ctx, fetch.FailRequest, fetch.FailRequestParams{RequestID: e.RequestID, ErrorReason: network.ErrorReasonConnectionReset})
 	} else {
 		t.mu.Lock()
-		decide := t.decide
+		change, decide := t.change, t.decide
 		t.mu.Unlock()
-		err = t.apply(e.RequestID, decide(requestOf(e.Request)))
+		request, a := requestOf(e.Request), Answer{}
+		if change != nil {
+			a = change(request)
+		}
+		if decide != nil && a.Status == 0 {
+			a = decide(request)
+		}
+		err = t.apply(e.RequestID, a)
 	}
 	// A page that is left takes its requests with it, and a test that ends its tab.
 	if _, gone := errors.AsType[*cdproto.Error](err); err != nil && t.ctx.Err() == nil && !gone {
@@ -100,10 +108,13 @@ func (t *Tab) apply(id fetch.RequestID, a Answer) (err error) {
 func (t *Tab) Change(name, old, replacement string) {
 	t.tb.Helper()
 	stem, extension, _ := strings.Cut(name, ".")
-	t.Intercept(func(r Request) Answer {
+	t.mu.Lock()
+	defer t.intercept.Do(t.startIntercept)
+	defer t.mu.Unlock()
+	t.change = func(r Request) Answer {
 		path, _, _ := strings.Cut(r.Path, "?")
 		file := strings.TrimPrefix(path, "/assets/")
-		if file == path || file != name && !(strings.HasPrefix(file, stem) && strings.HasSuffix(file, "."+extension)) {
+		if file == path || !strings.HasPrefix(file, stem+".") || !strings.HasSuffix(file, "."+extension) {
 			return Answer{}
 		}
 		response, err := http.Get(r.URL)
@@ -121,7 +132,7 @@ func (t *Tab) Change(name, old, replacement string) {
 			t.tb.Errorf("%s has %q %d times, want once", name, old, strings.Count(text, old))
 		}
 		return Answer{Status: response.StatusCode, Header: map[string]string{"Content-Type": response.Header.Get("Content-Type")}, Body: strings.Replace(text, old, replacement, 1)}
-	})
+	}
 }
 
 // Offline disconnects the tab from the network, or connects it again.

@@ -28,10 +28,12 @@ type Tab struct {
 	browser *Browser
 	ctx     context.Context
 
-	mu       sync.Mutex
-	requests []Request
-	problems []string
-	decide   func(Request) Answer
+	intercept sync.Once
+
+	mu             sync.Mutex
+	requests       []Request
+	problems       []string
+	change, decide func(Request) Answer
 }
 
 // Request is a request that a page made.

@@ -80,7 +80,7 @@ function take(a) {
   if (a.code) return;
   const { name, opensAt, closesAt, state, remaining, approximate, mayReturn } = a.body;
   sale = {
-    name: String(name || saleId), opens: Date.parse(opensAt), closes: Date.parse(closesAt), state: String(state),
+    name: String(name || saleId), opens: Date.parse(opensAt), closes: Date.parse(closesAt), state: String(state ?? "?"),
     units: Number(remaining), about: approximate === true, mayReturn: mayReturn === true,
   };
 }
@@ -135,9 +135,9 @@ async function order() {
 function settle(a, old) {
   if (a.code === "unauthorized") expire();
   const exists = a.code === "already-ordered";
-  const found = exists ? (a.body.claim ?? { state: "PENDING" }) : a.code ? undefined : a.body;
+  const found = exists ? a.body.claim ?? {} : a.code ? undefined : a.body;
   if (found && !claim) {
-    [claim, already, code] = [found, old || exists, ""];
+    [claim, already, code] = [{ state: "PENDING", ...found }, old || exists, ""];
     follow(a.wait);
   }
   render();
@@ -149,7 +149,7 @@ async function follow(wait) {
     await pause(Math.max(wait, Math.min(2000 * 1.5 ** n, 60000)) * (1 + Math.random() / 4));
     await seen();
     const a = await call("GET", claimPath, token());
-    if (!a.code) claim = a.body;
+    if (!a.code) claim = { state: "PENDING", ...a.body };
     else if (a.code === "unauthorized") expire();
     wait = a.wait;
     render();

@@ -26,19 +26,24 @@ export async function call(method, path, token, key) {
     const response = await fetch(path, { method, headers, cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(limit) });
     const received = performance.now();
     const text = await response.text();
-    /** @type {any} */
-    let body = {};
-    try {
-      body = JSON.parse(text);
-    } catch {} // not the API's own answer
-    if (!body || typeof body !== "object") body = {};
-    measure(body.now, sent, received);
+    const body = parse(text);
+    measure(body?.now, sent, received);
     const { status } = response;
     const wait = 1000 * Number(response.headers.get("Retry-After") ?? 0);
-    const code = response.ok ? "" : typeof body.code === "string" ? body.code : codeOf(status);
-    return { status, code, body, wait: wait > 0 ? wait : 0 };
+    const code = response.ok && body ? "" : typeof body?.code === "string" ? body.code : codeOf(status);
+    return { status, code, body: body ?? {}, wait: wait > 0 ? wait : 0 };
   } catch {
     return { status: 0, code: "busy", body: {}, wait: 0 };
+  }
+}
+
+/** The object in a body; undefined if there is none. @param {string} text @returns {Record<string, any> | undefined} */
+function parse(text) {
+  try {
+    const value = JSON.parse(text);
+    return value && typeof value === "object" ? value : undefined;
+  } catch {
+    return undefined;
   }
 }
 

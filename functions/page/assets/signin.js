@@ -78,29 +78,27 @@ export async function finish() {
   const { state, nonce, verifier, sale = "" } = read("signin");
   const answer = new URLSearchParams(location.search);
   const back = validSale(sale) ? sale : "";
-  if (!state && !answer.has("code")) return { sale: back, done: back !== "" }; // signed out
-  // Only once: a repeated or foreign answer must not sign anybody in.
-  sessionStorage.setItem("signin", JSON.stringify({ sale: back }));
-  const code = answer.get("code");
-  if (!state || !code || answer.get("state") !== state) return { sale: back, done: false };
+  if (!state && !answer.has("code")) return { sale: back, done: true }; // signed out
   try {
-    const response = await fetch(new URL(exchange, location.origin), {
-      method: "POST",
-      body: new URLSearchParams({
-        grant_type: "authorization_code", client_id: client, redirect_uri: callback(), code, code_verifier: verifier,
-      }),
-      credentials: "omit",
-      cache: "no-store",
-    });
-    const got = await response.json();
-    const access = got.access_token;
-    if (!response.ok || typeof access !== "string" || nonceOf(got.id_token) !== nonce) return { sale: back, done: false };
-    sessionStorage.setItem("token", JSON.stringify({ access, expires: Date.now() + 1000 * (Number(got.expires_in) || 300) }));
-    return { sale: back, done: true };
+    // Only once: a repeated or foreign answer must not sign anybody in.
+    sessionStorage.setItem("signin", JSON.stringify({ sale: back }));
+    const code = answer.get("code");
+    const done = state && code && answer.get("state") === state && (await redeem(code, verifier, nonce));
+    return { sale: back, done: !!done };
   } catch {
     return { sale: back, done: false };
   }
 }
 
-/** @param {string} idToken */
-const nonceOf = (idToken) => JSON.parse(atob(idToken.split(".")[1].replaceAll("-", "+").replaceAll("_", "/"))).nonce;
+/** Exchanges the code for the token. @param {string} code @param {string} verifier @param {string} nonce */
+async function redeem(code, verifier, nonce) {
+  const body = new URLSearchParams({
+    grant_type: "authorization_code", client_id: client, redirect_uri: callback(), code, code_verifier: verifier,
+  });
+  const response = await fetch(new URL(exchange, location.origin), { method: "POST", body, credentials: "omit", cache: "no-store" });
+  const { access_token: access, id_token: idToken, expires_in: seconds } = await response.json();
+  const claims = JSON.parse(atob(idToken.split(".")[1].replaceAll("-", "+").replaceAll("_", "/")));
+  if (!response.ok || typeof access !== "string" || claims.nonce !== nonce) return false;
+  sessionStorage.setItem("token", JSON.stringify({ access, expires: Date.now() + 1000 * (Number(seconds) || 300) }));
+  return true;
+}

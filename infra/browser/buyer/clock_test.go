@@ -1,0 +1,132 @@
+package buyer
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"flashsale/infra/browser"
+)
+
+// A page counts down by the shop's clock, whatever its own says.
+func TestTheSaleOpensByTheShopsClock(t *testing.T) {
+	for name, wrong := range map[string]time.Duration{
+		"right": 0, "7 minutes fast": 7 * time.Minute, "7 minutes slow": -7 * time.Minute,
+		"20 years slow": -20 * 365 * 24 * time.Hour, "40 years fast": 40 * 365 * 24 * time.Hour,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tab := shop.tab(t, "")
+			tab.Clock(wrong)
+			shop.signIn(t, tab, newID("user"))
+			saleID, opens := shop.openEarly(t, tab)
+			if shown := tab.Text("#countdown"); !strings.HasPrefix(shown, "00:00:") {
+				t.Errorf("the countdown says %s", shown)
+			}
+			if disabled := browser.Eval[string](tab, "act.ariaDisabled"); disabled != "true" {
+				t.Errorf("the button is not disabled")
+			}
+			tab.Click(button) // does nothing
+			waitState(tab, "open")
+			if early := time.Until(opens); early > 100*time.Millisecond {
+				t.Errorf("opened %v early", early)
+			}
+			tab.Click(button)
+			waitState(tab, "confirmed")
+			shop.sold(t, saleID, 1)
+		})
+	}
+}
+
+// The page's clock is ahead of the shop's, as after a bad measurement.
+func TestAnOrderThatIsTooEarlyIsSentAgainAtTheOpening(t *testing.T) {
+	t.Parallel()
+	tab := shop.tab(t, newID("user"))
+	tab.Clock(0)
+	saleID, opens := shop.openEarly(t, tab)
+	tab.Advance(time.Until(opens))
+	waitState(tab, "open")
+	tab.Click(button)
+	examine(t, tab, "early", "Your order was a moment early. It is sent again at the opening …")
+	waitState(tab, "confirmed") // in real time
+	if n := len(keys(tab)); n > 3 {
+		t.Errorf("%d orders were sent", n)
+	}
+	shop.sold(t, saleID, 1)
+}
+
+func TestASaleThatIsPutOffCountsDownAgain(t *testing.T) {
+	t.Parallel()
+	saleID := shop.create(t, sale{opens: 3 * time.Hour, closes: 4 * time.Hour})
+	tab := shop.tab(t, newID("user"))
+	tab.Clock(0)
+	tab.Open(shop.page(saleID))
+	waitState(tab, "notOpen")
+	for _, step := range []time.Duration{2*time.Hour + 59*time.Minute, time.Minute} {
+		tab.Advance(step)
+	}
+	waitState(tab, "open") // the page thinks
+	tab.Click(button)
+	tab.Wait("main.dataset.state !== 'sending'")
+	// By now the page's clock is three hours ahead; the largest offset counts.
+	if n := len(keys(tab)); n != 1 {
+		t.Errorf("%d orders were sent, want 1", n)
+	}
+}
+
+func TestTheClockIsMeasuredAgainAfterASleep(t *testing.T) {
+	t.Parallel()
+	saleID := shop.create(t, sale{opens: 5 * time.Hour, closes: 6 * time.Hour})
+	tab := shop.tab(t, "")
+	tab.Clock(0)
+	tab.Open(shop.page(saleID))
+	waitState(tab, "notOpen")
+	read := "/sales/" + saleID
+	browser.Eval[bool](tab, "document.dispatchEvent(new Event('visibilitychange'))")
+	if n := tab.Count("GET", read); n != 1 {
+		t.Errorf("%d reads after a look elsewhere, want 1", n)
+	}
+	tab.Sleep(10 * time.Minute)
+	tab.Wait("performance.getEntriesByType('resource').filter((e) => e.name.endsWith('" + read + "')).length === 2")
+	browser.Eval[bool](tab, "document.dispatchEvent(new Event('visibilitychange'))")
+	if n := tab.Count("GET", read); n != 2 {
+		t.Errorf("%d reads after a sleep, want 2", n)
+	}
+}
+
+// The display never goes back, though a `now` from a cache is up to two seconds early.
+func TestTheCountdownNeverJumpsBack(t *testing.T) {
+	t.Parallel()
+	opens := time.Now().Add(10 * time.Minute)
+	ahead := []time.Duration{-2 * time.Second, 0, -2 * time.Second}
+	tab := shop.tab(t, "")
+	tab.Clock(0)
+	reads := make(chan struct{}, 10)
+	saleID := newID("sale")
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		if r.Path != "/sales/"+saleID {
+			return browser.Answer{}
+		}
+		stale := ahead[len(reads)%len(ahead)]
+		reads <- struct{}{}
+		return browser.Answer{Status: 200, Body: `{"name":"S","state":"NOT_OPEN","opensAt":"` + opens.UTC().Format(time.RFC3339Nano) +
+			`","closesAt":"` + opens.Add(time.Hour).UTC().Format(time.RFC3339Nano) + `","now":"` + time.Now().Add(stale).UTC().Format(time.RFC3339Nano) + `","remaining":1}`}
+	})
+	tab.Open(shop.page(saleID))
+	waitState(tab, "notOpen")
+	last := "99:99:99"
+	for n := 2; n <= 3; n++ {
+		tab.Sleep(2 * time.Second)
+		tab.Wait("performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/sales/" + saleID + "')).length === " + strconv.Itoa(n))
+		tab.Advance(time.Second)
+		if shown := tab.Text("#countdown"); shown > last {
+			t.Errorf("the countdown went from %s to %s", last, shown)
+		} else {
+			last = shown
+		}
+	}
+	if last < "00:09:50" || last > "00:09:59" {
+		t.Errorf("the countdown says %s", last)
+	}
+}

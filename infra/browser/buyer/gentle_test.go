@@ -1,0 +1,121 @@
+package buyer
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"flashsale/infra/browser"
+)
+
+// A page that is opened shortly before the opening needs no second read.
+func TestALatePageReadsTheSaleOnce(t *testing.T) {
+	t.Parallel()
+	tab := shop.tab(t, newID("user"))
+	tab.Clock(0)
+	saleID := shop.create(t, sale{opens: 115 * time.Second})
+	tab.Open(shop.page(saleID))
+	waitState(tab, "notOpen")
+	for range 4 {
+		tab.Advance(30 * time.Second)
+	}
+	waitState(tab, "open")
+	if n := tab.Count("GET", "/sales/"+saleID); n != 1 {
+		t.Errorf("%d reads, want 1", n)
+	}
+}
+
+// Only where units may come back does a page look again, and only while it is seen.
+func TestASoldOutPageLooksAgainWhereUnitsMayReturn(t *testing.T) {
+	t.Parallel()
+	for name, returns := range map[string]bool{"final": false, "may return": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tab := shop.tab(t, newID("user"))
+			tab.Clock(0)
+			saleID := shop.create(t, sale{stock: 1})
+			shop.buy(t, saleID, newID("other"))
+			state := make(chan string, 1)
+			state <- "SOLD_OUT"
+			tab.Intercept(func(r browser.Request) browser.Answer {
+				if r.Path != "/sales/"+saleID {
+					return browser.Answer{}
+				}
+				is := <-state
+				state <- is
+				now := time.Now().UTC()
+				return browser.Answer{Status: 200, Body: fmt.Sprintf(`{"name":"S","state":%q,"opensAt":%q,"closesAt":%q,"now":%q,"remaining":0,"mayReturn":%t}`,
+					is, now.Add(-time.Hour).Format(time.RFC3339), now.Add(9*time.Hour).Format(time.RFC3339), now.Format(time.RFC3339), returns)}
+			})
+			tab.Open(shop.page(saleID))
+			waitState(tab, "soldOut")
+			read := func() int { return tab.Count("GET", "/sales/"+saleID) }
+			if tab.Advance(59 * time.Second); read() != 1 {
+				t.Errorf("%d reads within a minute, want 1", read())
+			}
+			hide := func(is bool) {
+				browser.Eval[bool](tab, fmt.Sprintf(`(Object.defineProperty(document, "hidden", {value: %t, configurable: true}), document.dispatchEvent(new Event("visibilitychange")))`, is))
+			}
+			hide(true)
+			if tab.Advance(10 * time.Minute); read() != 1 {
+				t.Errorf("%d reads of a hidden page, want 1", read())
+			}
+			<-state
+			state <- "OPEN"
+			hide(false)
+			tab.Advance(0)
+			if !returns {
+				if tab.Advance(10 * time.Minute); read() != 1 {
+					t.Errorf("%d reads of a final page, want 1", read())
+				}
+				return
+			}
+			waitState(tab, "open")
+			tab.WaitText("Order one")
+			if read() != 2 {
+				t.Errorf("%d reads, want 2", read())
+			}
+		})
+	}
+}
+
+// A pending claim is asked for less and less often, and only while the page is seen.
+func TestAPendingOrderIsAskedForEverMoreRarely(t *testing.T) {
+	t.Parallel()
+	tab := shop.tab(t, newID("user"))
+	tab.Clock(0)
+	saleID := shop.create(t, sale{})
+	pending := browser.Answer{Status: 200, Body: `{"claimId":"C","state":"PENDING"}`}
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		switch {
+		case r.Method == http.MethodPost:
+			return browser.Answer{Status: 202, Header: map[string]string{"Retry-After": "2"}, Body: pending.Body}
+		case strings.HasSuffix(r.Path, "/me"):
+			return pending
+		}
+		return browser.Answer{}
+	})
+	tab.Open(shop.page(saleID))
+	waitState(tab, "accepted")
+	tab.WaitText("You had already ordered")
+	asked := func() int { return tab.Count("GET", "/sales/"+saleID+"/orders/me") }
+	for range 3 * 60 * 2 {
+		tab.Advance(500 * time.Millisecond)
+	}
+	if n := asked(); n < 4 || n > 12 {
+		t.Errorf("asked %d times in three minutes, want 4 to 12", n)
+	}
+	tab.Offline(true) // an answer that is lost does not end it
+	tab.Advance(2 * time.Minute)
+	tab.Offline(false)
+	before := asked()
+	for range 40 {
+		tab.Advance(5 * time.Second)
+		time.Sleep(5 * time.Millisecond)
+	}
+	if asked() == before {
+		t.Error("the page no longer asks")
+	}
+}

@@ -1,0 +1,153 @@
+package buyer
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"flashsale/infra/browser"
+)
+
+func decode(t *testing.T, text []byte, into any) {
+	t.Helper()
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+}
+
+// A buyer signs in at the issuer and orders, with the keyboard alone.
+func TestABuyerSignsInAndOrdersWithTheKeyboard(t *testing.T) {
+	t.Parallel()
+	saleID, user := shop.create(t, sale{}), newID("user")
+	tab := chromium.Tab(t)
+	tab.Open(shop.page(saleID))
+	waitState(tab, "open")
+	focus := func(selector string) {
+		t.Helper()
+		for range 10 {
+			tab.Press(browser.Tabulator)
+			if browser.Eval[bool](tab, fmt.Sprintf("document.activeElement.matches(%q)", selector)) {
+				return
+			}
+		}
+		t.Fatalf("%s cannot be reached by the keyboard", selector)
+	}
+	focus(button)
+	tab.Press(browser.Enter)
+	tab.Wait("location.pathname === '/_local/authorize' && document.querySelector('input')")
+	query, err := url.ParseQuery(browser.Eval[string](tab, "location.search.slice(1)"))
+	if err != nil || query.Get("response_type") != "code" || query.Get("code_challenge_method") != "S256" || len(query.Get("code_challenge")) != 43 ||
+		len(query.Get("state")) != 43 || len(query.Get("nonce")) != 43 || query.Get("redirect_uri") != shop.Stack.API+"/signin" || !strings.Contains(" "+query.Get("scope")+" ", " openid ") {
+		t.Errorf("the issuer was asked for %v, %v", query, err)
+	}
+	focusInput := "document.querySelector('input').matches(':focus')"
+	if !browser.Eval[bool](tab, focusInput) {
+		focus("input")
+	}
+	tab.Press(user)
+	tab.Press(browser.Enter)
+	waitState(tab, "open")
+	if at := browser.Eval[string](tab, "location.href"); at != shop.page(saleID) {
+		t.Errorf("the buyer is at %s", at)
+	}
+	focus(button)
+	tab.Press(browser.Space)
+	waitState(tab, "confirmed")
+	if on := browser.Eval[string](tab, "document.activeElement.id"); on != "line" {
+		t.Errorf("the focus is on %q, want the line", on)
+	}
+	if shop.claim(t, saleID, user).OrderID == "" {
+		t.Error("the user has no order")
+	}
+	tab.Wait("history.length < 5") // the callback, with its code, is replaced
+	focus("#leave")
+	tab.Press(browser.Enter)
+	waitState(tab, "open")
+	tab.WaitText("Sign in now")
+}
+
+func TestAnEndedSignInIsSaid(t *testing.T) {
+	for name, tt := range map[string]struct {
+		ttl     string // of the token
+		expires time.Duration
+		opens   time.Duration
+		press   bool
+	}{
+		"refused at the load":  {"-60", time.Hour, -time.Minute, false},
+		"refused at the press": {"-60", time.Hour, 0, true},
+		"ended by the clock":   {"3600", -time.Minute, -time.Minute, false},
+		"ends while waiting":   {"3600", 2 * time.Second, time.Hour, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tab := chromium.Tab(t)
+			tab.Before(fmt.Sprintf(`sessionStorage.token ??= JSON.stringify({access: %q, expires: Date.now() + %d})`,
+				shop.token(t, newID("user"), "ttl", tt.ttl), tt.expires.Milliseconds()))
+			if tt.press {
+				shop.openEarly(t, tab)
+				waitState(tab, "open")
+				tab.Click(button)
+			} else {
+				tab.Open(shop.page(shop.create(t, sale{opens: tt.opens, closes: 2 * time.Hour})))
+			}
+			examine(t, tab, "signedOut", "Your sign-in has ended. Sign in again to go on.")
+			tab.Click(button)
+			tab.Wait("location.pathname === '/_local/authorize'")
+		})
+	}
+}
+
+// The callback accepts only the answer that this tab has asked for, and sends the buyer to
+// a sale of this shop only.
+func TestASignInThatWasNotAskedForFails(t *testing.T) {
+	asked := `sessionStorage.signin = JSON.stringify({state: "S", nonce: "N", verifier: "V", sale: "moutai"})`
+	for name, tt := range map[string]struct {
+		before, query string
+		back          bool // to the sale
+	}{
+		"opened directly":  {"", "", false},
+		"a code of others": {"", "?code=C&state=S", false},
+		"another state":    {asked, "?code=C&state=X", true},
+		"no state":         {asked, "?code=C", true},
+		"refused":          {asked, "?error=access_denied&state=S", true},
+		"a wrong code":     {asked, "?code=C&state=S", true},
+		"an open redirect": {strings.ReplaceAll(asked, "moutai", "/evil.example/"), "?code=C&state=X", false},
+		"signed out there": {`sessionStorage.signin = JSON.stringify({sale: "../../x"})`, "", false},
+		"broken storage":   {`sessionStorage.signin = "{"; sessionStorage.token = "7"`, "?code=C&state=S", false},
+		"no storage":       {`Object.defineProperty(window, "sessionStorage", {get() { throw new DOMException("denied", "SecurityError") }})`, "?code=C&state=S", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tab := chromium.Tab(t)
+			if tt.before != "" {
+				tab.Before(tt.before)
+			}
+			tab.Open(shop.Stack.API + "/signin" + tt.query)
+			tab.WaitText("You are not signed in.")
+			if back := tab.Text(button) == "Back to the sale"; back != tt.back {
+				t.Errorf("a way back to the sale: %v, want %v", back, tt.back)
+			}
+			if token := browser.Eval[string](tab, "(() => { try { return sessionStorage.token ?? '' } catch { return '' } })()"); strings.Contains(token, "access") {
+				t.Errorf("signed in: %s", token)
+			}
+			if tt.back {
+				tab.Axe()
+				tab.Click(button)
+				tab.Wait("location.pathname === '/s/moutai'")
+			}
+		})
+	}
+}
+
+func TestWithoutStorageTheSaleIsShown(t *testing.T) {
+	t.Parallel()
+	tab := chromium.Tab(t)
+	tab.Before(`Object.defineProperty(window, "sessionStorage", {get() { throw new DOMException("denied", "SecurityError") }})`)
+	tab.Open(shop.page(shop.create(t, sale{})))
+	waitState(tab, "open")
+	tab.Click(button)
+	tab.WaitText("You are not signed in.")
+}
