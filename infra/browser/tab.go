@@ -307,6 +307,14 @@ func (t *Tab) Language(list string) {
 	})
 }
 
+// Prefer sets a media feature such as prefers-color-scheme to a value such as dark.
+func (t *Tab) Prefer(feature, value string) {
+	t.tb.Helper()
+	send(t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: feature, Value: value}},
+	})
+}
+
 // WithoutScript turns JavaScript off for the pages that are opened afterwards.
 func (t *Tab) WithoutScript() {
 	t.tb.Helper()

@@ -151,3 +151,51 @@ func TestWithoutStorageTheSaleIsShown(t *testing.T) {
 	tab.Click(button)
 	tab.WaitText("You are not signed in.")
 }
+
+// Some providers want to be told, and some know the page under one origin only.
+func TestASignInAtAProviderOfAnotherKind(t *testing.T) {
+	saleID := shop.create(t, sale{})
+	elsewhere := strings.Replace(shop.Stack.API, "127.0.0.1", "localhost", 1)
+	with := func(tab *browser.Tab, attribute, value string) {
+		tab.Intercept(func(r browser.Request) browser.Answer {
+			switch {
+			case r.Path == "/s/"+saleID && strings.HasPrefix(r.URL, shop.Stack.API):
+				a, err := shop.Send(t.Context(), "GET", r.Path, "")
+				if err != nil {
+					t.Error(err)
+				}
+				return browser.Answer{Status: 200, Header: map[string]string{"Content-Type": "text/html"},
+					Body: strings.Replace(string(a.Body), attribute+`=""`, attribute+`="`+value+`"`, 1)}
+			case strings.HasPrefix(r.Path, "/logout?"):
+				return browser.Answer{Status: 302, Header: map[string]string{"Location": shop.Stack.API + "/signin"}}
+			case strings.HasPrefix(r.URL, elsewhere):
+				return browser.Answer{Status: 200, Header: map[string]string{"Content-Type": "text/html"}, Body: "<title>elsewhere</title>"}
+			}
+			return browser.Answer{}
+		})
+		tab.Open(shop.page(saleID))
+		waitState(tab, "open")
+	}
+	t.Run("signs out there, too", func(t *testing.T) {
+		t.Parallel()
+		tab := chromium.Tab(t)
+		tab.Before(fmt.Sprintf(`if (!sessionStorage.signin) sessionStorage.token ??= JSON.stringify({access: %q, expires: Date.now() + 3600000})`, shop.token(t, newID("user"))))
+		with(tab, "data-logout", "/logout")
+		tab.Click("#leave")
+		tab.Wait("location.pathname.startsWith('/s/') && document.body.innerText.includes('Sign in now')")
+		want := "GET /logout?client_id=buyers-page&logout_uri=" + url.QueryEscape(shop.Stack.API+"/signin")
+		if calls := strings.Join(tab.Calls(), " "); !strings.Contains(calls, want) {
+			t.Errorf("the requests are %s, want %s", calls, want)
+		}
+	})
+	t.Run("moves to the page's own origin", func(t *testing.T) {
+		t.Parallel()
+		tab := chromium.Tab(t)
+		with(tab, "data-origin", elsewhere)
+		tab.Click(button)
+		tab.Wait("document.title === 'elsewhere'")
+		if at := browser.Eval[string](tab, "location.href"); at != elsewhere+"/s/"+saleID {
+			t.Errorf("the buyer is at %s", at)
+		}
+	})
+}

@@ -121,10 +121,14 @@ func (s *stack) create(t testing.TB, o sale) string {
 	return saleID
 }
 
-// operate invokes SeedFunction with an action.
-func (s *stack) operate(t testing.TB, action, saleID string) {
+// operate invokes SeedFunction with an action; more alternates names and values.
+func (s *stack) operate(t testing.TB, action, saleID string, more ...string) {
 	t.Helper()
-	if err := s.Ask(t.Context(), client.SeedFunction, map[string]any{"action": action, "saleId": saleID}, nil); err != nil {
+	request := map[string]string{"action": action, "saleId": saleID}
+	for i := 0; i+1 < len(more); i += 2 {
+		request[more[i]] = more[i+1]
+	}
+	if err := s.Ask(t.Context(), client.SeedFunction, request, nil); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -29,7 +29,11 @@ func examine(t testing.TB, tab *browser.Tab, state, says string) {
 		t.Errorf("%s: the page is %d pixels wide, want at most 320", state, wide)
 	}
 	tab.Size(800, 900)
-	tab.Screenshot("buyer-" + strings.ReplaceAll(t.Name()[strings.LastIndex(t.Name(), "/")+1:], "_", "-"))
+	name := state
+	if _, scene, ok := strings.Cut(t.Name(), "/"); ok {
+		name = strings.Trim(regexp.MustCompile(`\W|_`).ReplaceAllString(scene, "-"), "-")
+	}
+	tab.Screenshot("buyer-" + name)
 }
 
 // Each state is reached through the shop, and is there again after a reload.
@@ -200,9 +204,34 @@ func TestChineseWords(t *testing.T) {
 	tab.Click(button)
 	tab.WaitText("订单号")
 	examine(t, tab, "confirmed", "订单已确认。")
+	tab.Screenshot("buyer-confirmed-in-Chinese")
 	if text := browser.Eval[string](tab, "document.body.innerText"); regexp.MustCompile(`(?i)order|sale|sign`).MatchString(text) {
 		t.Errorf("English words: %s", text)
 	}
+}
+
+func TestDarkColoursAndLessMotion(t *testing.T) {
+	t.Parallel()
+	tab := shop.tab(t, newID("user"))
+	tab.Prefer("prefers-color-scheme", "dark")
+	saleID := shop.create(t, sale{opens: time.Hour, closes: 2 * time.Hour})
+	tab.Open(shop.page(saleID))
+	examine(t, tab, "notOpen", "The sale has not opened yet. It opens in:")
+	tab.Screenshot("buyer-dark")
+	if dark := browser.Eval[bool](tab, "getComputedStyle(document.body).backgroundColor !== 'rgb(255, 255, 255)'"); !dark {
+		t.Error("the page is light")
+	}
+	tab.Open(shop.page(shop.create(t, sale{})))
+	waitState(tab, "open")
+	hold := make(chan struct{})
+	defer close(hold)
+	posts(tab, browser.Answer{Until: hold})
+	tab.Click(button)
+	examine(t, tab, "sending", "Sending your order …")
+	moving := "document.getAnimations().length > 0"
+	tab.Wait(moving)
+	tab.Prefer("prefers-reduced-motion", "reduce")
+	tab.Wait("!(" + moving + ")")
 }
 
 func TestASalesNameIsTextOfAnyScriptAndLength(t *testing.T) {

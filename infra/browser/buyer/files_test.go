@@ -1,0 +1,55 @@
+package buyer
+
+import (
+	"io"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"flashsale/infra/browser"
+)
+
+// All bytes that a browser gets before the page is complete, compressed as the shop does.
+func TestThePageIsSmall(t *testing.T) {
+	t.Parallel()
+	tab := shop.tab(t, "")
+	tab.Open(shop.page(shop.create(t, sale{})))
+	waitState(tab, "open")
+	total, seen := 0, []string{}
+	for _, r := range tab.Requests() {
+		if slices.Contains(seen, r.URL) || r.Header["authorization"] != "" {
+			continue
+		}
+		seen = append(seen, r.URL)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Accept-Encoding", "gzip")
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		if err != nil || response.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d, %v", r.URL, response.StatusCode, err)
+		}
+		total += len(body)
+	}
+	t.Logf("%d files and answers, %d bytes", len(seen), total)
+	if len(seen) < 7 || total > 15<<10 {
+		t.Errorf("%d files and answers have %d bytes, want at most 15 KiB", len(seen), total)
+	}
+}
+
+func TestTheScriptsTypesAreRight(t *testing.T) {
+	t.Parallel()
+	compiler := filepath.Join(browser.Folder(root), "node_modules", "typescript", "bin", "tsc")
+	out, err := exec.CommandContext(t.Context(), "node", compiler, "--project", filepath.Join(root, "infra/browser/tsconfig.json")).CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
