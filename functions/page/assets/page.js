@@ -121,10 +121,16 @@ async function order() {
   [doing, ordering, code] = ["sending", true, ""];
   render();
   const a = await repeat(() => call("POST", salePath + "/orders", token(), orders++ ? "page" : ""));
+  if (a.code === "sale-not-open") { // it was put off
+    [doing, code] = ["reading", ""];
+    render();
+    await refresh();
+    // The answer may have come from a cache that has not heard of it yet.
+    if (sale && phase() !== "NOT_OPEN" && a.wait) [sale.state, sale.opens] = ["NOT_OPEN", now() + a.wait];
+  }
   doing = "";
   if (sale && a.body.mayReturn === true) sale.mayReturn = true;
   settle(a, false);
-  if (code === "sale-not-open") await refresh(); // it was put off
   returns();
 }
 

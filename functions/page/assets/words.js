@@ -10,7 +10,7 @@ const en = {
   open: "The sale is open.",
   openDetail: "Press once. If the shop is busy, this page repeats your order for you. You get at most one unit.",
   sending: "Sending your order …",
-  sendingDetail: "Please wait. You keep your turn if you press again or reload.",
+  sendingDetail: "Please wait. To press again or to reload changes nothing.",
   early: "Your order was a moment early. It is sent again at the opening …",
   busy: "The shop is busy. This page tries again by itself …",
   busyDetail: "You need not do anything.",
