@@ -190,7 +190,7 @@ bench: ## benchmark the handlers' overhead over their AWS calls; benchstat's for
 # a seventh of the CPU time and uses more memory; no cgo and -trimpath as in GO_BUILD, so that
 # packages are compiled only once. Some packages wait for real timeouts, so three run at a
 # time on two CPUs.
-override RACED := ./functions/... ./shared/... ./infra/demo ./infra/faults ./infra/load ./infra/local/...
+override RACED := ./functions/... ./shared/... ./infra/demo ./infra/faults ./infra/load ./infra/rush ./infra/local/...
 override GO_TEST := CGO_ENABLED=0 GOFLAGS=-trimpath GOGC=400 infra/make/watch.sh go test -vet=off -p 3
 override GO_RACE := $(if $(RACE),GOGC=400 infra/make/watch.sh go test -vet=off -p 3 $(RACE),$(GO_TEST))
 .PHONY: test

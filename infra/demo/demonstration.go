@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"flashsale/infra/client"
+	"flashsale/infra/rush"
 )
 
 const (
@@ -44,7 +45,7 @@ func (d *demonstration) run(ctx context.Context) ([]line, error) {
 	}); err != nil {
 		return nil, err
 	}
-	crowd := plan(d.seed, d.buyers, d.clicks)
+	crowd := rush.Plan(d.seed, d.buyers, d.clicks)
 	if err := d.tokens(ctx, crowd); err != nil {
 		return nil, err
 	}
@@ -56,7 +57,7 @@ func (d *demonstration) run(ctx context.Context) ([]line, error) {
 		return nil, err
 	}
 	printRush(d.out, results)
-	sightings, err := d.follow(ctx, crowd, whoAsks(results))
+	sightings, err := d.follow(ctx, crowd, rush.WhoAsks(results))
 	if err != nil {
 		return nil, err
 	}
@@ -76,35 +77,35 @@ func (d *demonstration) run(ctx context.Context) ([]line, error) {
 	}), nil
 }
 
-func (d *demonstration) rush(ctx context.Context, crowd []buyer) ([]result, error) {
-	one, end := d.progress.step("clicks answered", totalClicks(crowd))
+func (d *demonstration) rush(ctx context.Context, crowd []rush.Buyer) ([]rush.Result, error) {
+	one, end := d.progress.step("clicks answered", rush.TotalClicks(crowd))
 	defer end()
 	limited, cancel := context.WithTimeout(ctx, rushTime)
 	defer cancel()
-	return rush(limited, d.system, d.saleID, crowd, d.concurrency, d.now, one), ctx.Err()
+	return rush.Run(limited, d.system, d.saleID, crowd, d.concurrency, d.now, func(rush.Result) { one() }), ctx.Err()
 }
 
-func (d *demonstration) follow(ctx context.Context, crowd []buyer, asks []int) ([]sighting, error) {
+func (d *demonstration) follow(ctx context.Context, crowd []rush.Buyer, asks []int) ([]rush.Sighting, error) {
 	one, end := d.progress.step("buyers who know their outcome", len(asks))
 	defer end()
 	limited, cancel := context.WithTimeout(ctx, d.patience)
 	defer cancel()
-	return follow(limited, d.system, d.saleID, crowd, asks, d.concurrency, d.now, one), ctx.Err()
+	return rush.Follow(limited, d.system, d.saleID, crowd, asks, d.concurrency, d.now, one), ctx.Err()
 }
 
 // tokens gets a token for every buyer and stops at the first failure.
-func (d *demonstration) tokens(ctx context.Context, crowd []buyer) error {
+func (d *demonstration) tokens(ctx context.Context, crowd []rush.Buyer) error {
 	ctx, cancel := context.WithTimeout(ctx, tokensTime)
 	defer cancel()
 	one, end := d.progress.step("buyers signed in", len(crowd))
 	defer end()
 	users := make([]string, len(crowd))
 	for i, b := range crowd {
-		users[i] = b.user
+		users[i] = b.User
 	}
 	tokens, err := d.system.Tokens(ctx, users, one)
 	for i, token := range tokens {
-		crowd[i].token = token
+		crowd[i].Token = token
 	}
 	return err
 }

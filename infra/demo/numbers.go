@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"flashsale/infra/rush"
 )
 
 // numbered checks P7: one id per order and one order per id, and buyers see the stored id.
@@ -19,10 +21,10 @@ func (e *evidence) numbered() line {
 	}
 	held := e.claimsByUser()
 	for _, s := range e.sightings {
-		user := e.crowd[s.buyer].user
+		user := e.crowd[s.Buyer].User
 		for _, c := range held[user] {
-			if s.orderID != "" && (c.OrderID != s.orderID || c.ClaimID != s.claimID) {
-				l.breaks("%s saw order %s, but the books have %s", user, s.orderID, c.OrderID)
+			if s.OrderID != "" && (c.OrderID != s.OrderID || c.ClaimID != s.ClaimID) {
+				l.breaks("%s saw order %s, but the books have %s", user, s.OrderID, c.OrderID)
 			}
 		}
 	}
@@ -38,8 +40,8 @@ func (e *evidence) inOrder() line {
 	l := line{promise: "P7", says: "order ids rise with confirmation time"}
 	seen := map[string]time.Time{}
 	for _, s := range e.sightings {
-		if s.orderID != "" {
-			seen[s.orderID] = s.confirmedBy
+		if s.OrderID != "" {
+			seen[s.OrderID] = s.ConfirmedBy
 		}
 	}
 	type span struct {
@@ -97,17 +99,17 @@ func (e *evidence) settled() line {
 		}
 	}
 	for _, s := range e.sightings {
-		switch user := e.crowd[s.buyer].user; {
-		case s.found && s.orderID == "" && s.err != nil:
-			l.breaks("%s did not see the order confirmed: %v", user, s.err)
-		case s.found && s.orderID == "":
+		switch user := e.crowd[s.Buyer].User; {
+		case s.Found && s.OrderID == "" && s.Err != nil:
+			l.breaks("%s did not see the order confirmed: %v", user, s.Err)
+		case s.Found && s.OrderID == "":
 			l.breaks("%s did not see the order confirmed", user)
-		case !s.found && s.err != nil:
-			l.breaks("%s got no answer about their order: %v", user, s.err)
+		case !s.Found && s.Err != nil:
+			l.breaks("%s got no answer about their order: %v", user, s.Err)
 		}
 	}
 	for _, b := range e.unseen() {
-		l.breaks("%s was accepted and then got order-not-found", e.crowd[b].user)
+		l.breaks("%s was accepted and then got order-not-found", e.crowd[b].User)
 	}
 	l.figure = thousands(pending) + " orders pending"
 	return l
@@ -117,15 +119,15 @@ func (e *evidence) settled() line {
 func (e *evidence) unseen() []int {
 	lost := map[int]bool{}
 	for _, s := range e.sightings {
-		if !s.found && s.err == nil {
-			lost[s.buyer] = true
+		if !s.Found && s.Err == nil {
+			lost[s.Buyer] = true
 		}
 	}
 	var buyers []int
 	for _, r := range e.results {
-		if (r.verdict == accepted || r.verdict == alreadyOrdered) && lost[r.buyer] {
-			buyers = append(buyers, r.buyer)
-			delete(lost, r.buyer)
+		if (r.Verdict == rush.Accepted || r.Verdict == rush.AlreadyOrdered) && lost[r.Buyer] {
+			buyers = append(buyers, r.Buyer)
+			delete(lost, r.Buyer)
 		}
 	}
 	return buyers

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"flashsale/infra/rush"
 )
 
 // examples is how many findings of one promise are printed.
@@ -33,22 +35,22 @@ func printReceipt(w io.Writer, saleID string, lines []line) {
 }
 
 // printRush writes how many clicks got each answer and what the answer means.
-func printRush(w io.Writer, results []result) {
-	count, winners, repeats := map[verdict]int{}, map[string]bool{}, 0
+func printRush(w io.Writer, results []rush.Result) {
+	count, winners, repeats := map[rush.Verdict]int{}, map[string]bool{}, 0
 	for _, r := range results {
-		count[r.verdict]++
-		repeats += max(0, r.tries-1)
-		if r.verdict == accepted {
-			winners[r.reply.Claim.ClaimID] = true
+		count[r.Verdict]++
+		repeats += max(0, r.Tries-1)
+		if r.Verdict == rush.Accepted {
+			winners[r.Reply.Claim.ClaimID] = true
 		}
 	}
 	fmt.Fprintf(w, "answers to %s clicks\n", thousands(len(results)))
 	say := func(n int, what string) { fmt.Fprintf(w, "  %9s  %s\n", thousands(n), what) }
 	say(len(winners), "accepted: the buyer has a bottle")
-	say(count[accepted]-len(winners), "accepted again: same Idempotency-Key, same answer, no second bottle")
-	say(count[alreadyOrdered], "already ordered: another click of a buyer who has a bottle")
-	say(count[soldOut], "sold out")
-	if n := count[unanswered] + count[unexpected]; n > 0 {
+	say(count[rush.Accepted]-len(winners), "accepted again: same Idempotency-Key, same answer, no second bottle")
+	say(count[rush.AlreadyOrdered], "already ordered: another click of a buyer who has a bottle")
+	say(count[rush.SoldOut], "sold out")
+	if n := count[rush.Unanswered] + count[rush.Unexpected]; n > 0 {
 		say(n, "no answer, or one that is not in the API's contract")
 	}
 	if repeats > 0 {
@@ -58,24 +60,24 @@ func printRush(w io.Writer, results []result) {
 
 // printPace prints speeds for information: they depend more on the machine than on the
 // system, and no promise depends on them.
-func printPace(w io.Writer, startedAt time.Time, results []result, sightings []sighting) {
+func printPace(w io.Writer, startedAt time.Time, results []rush.Result, sightings []rush.Sighting) {
 	var took []time.Duration
 	var firstWins, confirmed int
 	rushed, lastWin, settled := startedAt, startedAt, startedAt
 	won := map[string]bool{}
 	for _, r := range results {
-		took = append(took, r.took...)
-		rushed = later(rushed, r.answered)
-		if id := r.reply.Claim.ClaimID; r.verdict == accepted && !won[id] {
+		took = append(took, r.Took...)
+		rushed = later(rushed, r.Answered)
+		if id := r.Reply.Claim.ClaimID; r.Verdict == rush.Accepted && !won[id] {
 			won[id] = true
 			firstWins++
-			lastWin = later(lastWin, r.answered)
+			lastWin = later(lastWin, r.Answered)
 		}
 	}
 	for _, s := range sightings {
-		if s.orderID != "" {
+		if s.OrderID != "" {
 			confirmed++
-			settled = later(settled, s.confirmedBy)
+			settled = later(settled, s.ConfirmedBy)
 		}
 	}
 	fmt.Fprintf(w, "speed on this machine (no promise depends on it)\n"+

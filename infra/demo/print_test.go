@@ -11,6 +11,7 @@ import (
 
 	"flashsale/infra/books"
 	"flashsale/infra/client"
+	"flashsale/infra/rush"
 )
 
 func TestTheReceiptIsTheLastThingPrintedAndFitsEightyColumns(t *testing.T) {
@@ -72,10 +73,10 @@ func TestThousandsAreSeparatedByCommas(t *testing.T) {
 
 func TestEveryFigureOfTheRushIsLabelled(t *testing.T) {
 	var out bytes.Buffer
-	won := func(claim string) result {
-		return result{verdict: accepted, tries: 2, reply: client.Answer{Claim: client.Claim{ClaimID: claim}}}
+	won := func(claim string) rush.Result {
+		return rush.Result{Verdict: rush.Accepted, Tries: 2, Reply: client.Answer{Claim: client.Claim{ClaimID: claim}}}
 	}
-	printRush(&out, []result{won("a"), won("a"), won("b"), {verdict: soldOut}, {verdict: alreadyOrdered}, {}})
+	printRush(&out, []rush.Result{won("a"), won("a"), won("b"), {Verdict: rush.SoldOut}, {Verdict: rush.AlreadyOrdered}, {}})
 	for _, want := range []string{
 		"answers to 6 clicks\n", " 2  accepted: the buyer has a bottle\n", " 1  accepted again: ", " 1  already ordered: ", " 1  sold out\n",
 		" 1  no answer, or ", "(3 requests were retried",

@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"flashsale/infra/books"
+	"flashsale/infra/rush"
 )
 
 // evidence holds the inputs of the receipt: the answers to the crowd and the books.
 type evidence struct {
 	stock, shards int
-	crowd         []buyer
-	results       []result
-	sightings     []sighting
+	crowd         []rush.Buyer
+	results       []rush.Result
+	sightings     []rush.Sighting
 	books         *books.Sale
 	findings      []books.Finding // from the recount
 	// endedAt is when the books were read.
@@ -87,7 +88,7 @@ func (e *evidence) oneEach() line {
 	l := line{promise: "P3", says: "one order per buyer, however they click"}
 	known := map[string]bool{}
 	for _, b := range e.crowd {
-		known[b.user] = true
+		known[b.User] = true
 	}
 	l.recounted(e)
 	units := map[string]bool{}
@@ -106,15 +107,15 @@ func (e *evidence) durable() line {
 	held := e.claimsByUser()
 	n := 0
 	for _, r := range e.results {
-		if r.verdict != accepted && r.verdict != alreadyOrdered {
+		if r.Verdict != rush.Accepted && r.Verdict != rush.AlreadyOrdered {
 			continue
 		}
-		if r.verdict == accepted {
+		if r.Verdict == rush.Accepted {
 			n++
 		}
-		user := e.crowd[r.buyer].user
-		if !slices.ContainsFunc(held[user], func(c books.Claim) bool { return c.ClaimID == r.reply.Claim.ClaimID }) {
-			l.breaks("%s got an answer with claim %s, which the books do not have", user, r.reply.Claim.ClaimID)
+		user := e.crowd[r.Buyer].User
+		if !slices.ContainsFunc(held[user], func(c books.Claim) bool { return c.ClaimID == r.Reply.Claim.ClaimID }) {
+			l.breaks("%s got an answer with claim %s, which the books do not have", user, r.Reply.Claim.ClaimID)
 		}
 	}
 	l.figure = thousands(n) + " accepted clicks"
@@ -126,28 +127,28 @@ func (e *evidence) truthful() line {
 	l := line{promise: "P5 P6", says: "every other click got a true refusal"}
 	told, refused := map[string]bool{}, map[string]bool{}
 	for _, s := range e.sightings {
-		told[e.crowd[s.buyer].user] = s.found
+		told[e.crowd[s.Buyer].User] = s.Found
 	}
 	var refusals int
 	for _, r := range e.results {
-		user := e.crowd[r.buyer].user
-		switch r.verdict {
-		case accepted:
+		user := e.crowd[r.Buyer].User
+		switch r.Verdict {
+		case rush.Accepted:
 			told[user] = true
-		case alreadyOrdered:
+		case rush.AlreadyOrdered:
 			told[user] = true
 			refusals++
-		case soldOut:
+		case rush.SoldOut:
 			refused[user] = true
 			refusals++
-		case unanswered:
-			if r.err != nil {
-				l.breaks("a click of %s has no answer after %d tries: %v", user, r.tries, r.err)
+		case rush.Unanswered:
+			if r.Err != nil {
+				l.breaks("a click of %s has no answer after %d tries: %v", user, r.Tries, r.Err)
 			} else {
-				l.breaks("a click of %s has no answer after %d tries: %s", user, r.tries, r.reply)
+				l.breaks("a click of %s has no answer after %d tries: %s", user, r.Tries, r.Reply)
 			}
 		default:
-			l.breaks("a click of %s got the answer %s", user, r.reply)
+			l.breaks("a click of %s got the answer %s", user, r.Reply)
 		}
 	}
 	for _, c := range e.books.Claims {
@@ -168,36 +169,36 @@ func (e *evidence) truthful() line {
 // may get sold-out: it is refused from memory, and the refusal names the status resource.)
 func (e *evidence) repeatable() line {
 	l := line{promise: "P9", says: "same Idempotency-Key, same answer"}
-	clicks := make([][]result, len(e.crowd))
+	clicks := make([][]rush.Result, len(e.crowd))
 	for _, r := range e.results {
-		clicks[r.buyer] = append(clicks[r.buyer], r)
+		clicks[r.Buyer] = append(clicks[r.Buyer], r)
 	}
 	repeats := 0
 	for i, b := range e.crowd {
-		var first *result
+		var first *rush.Result
 		wins := 0
 		for n := range clicks[i] {
-			if clicks[i][n].verdict == accepted {
+			if clicks[i][n].Verdict == rush.Accepted {
 				wins++
 				if first == nil {
 					first = &clicks[i][n]
 				}
 			}
 		}
-		if b.key == "" {
+		if b.Key == "" {
 			if wins > 1 {
-				l.breaks("%s sent no key and %d clicks were accepted", b.user, wins)
+				l.breaks("%s sent no key and %d clicks were accepted", b.User, wins)
 			}
 			continue
 		}
 		for _, r := range clicks[i] {
 			switch {
-			case r.verdict == alreadyOrdered:
-				l.breaks("%s repeated a click with a key and got already-ordered", b.user)
-			case first != nil && r.verdict == soldOut:
-				l.breaks("%s was accepted, and the same key got sold-out", b.user)
-			case first != nil && r.verdict == accepted && !bytes.Equal(r.reply.Body, first.reply.Body):
-				l.breaks("%s got two different answers to one key: %s and %s", b.user, first.reply, r.reply)
+			case r.Verdict == rush.AlreadyOrdered:
+				l.breaks("%s repeated a click with a key and got already-ordered", b.User)
+			case first != nil && r.Verdict == rush.SoldOut:
+				l.breaks("%s was accepted, and the same key got sold-out", b.User)
+			case first != nil && r.Verdict == rush.Accepted && !bytes.Equal(r.Reply.Body, first.Reply.Body):
+				l.breaks("%s got two different answers to one key: %s and %s", b.User, first.Reply, r.Reply)
 			}
 		}
 		repeats += max(0, wins-1)

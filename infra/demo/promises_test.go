@@ -8,6 +8,7 @@ import (
 
 	"flashsale/infra/books"
 	"flashsale/infra/client"
+	"flashsale/infra/rush"
 	"flashsale/shared/orderid"
 )
 
@@ -23,23 +24,23 @@ func good() evidence {
 		}
 		return orderid.String(v)
 	}
-	yes := func(buyer int, claim string) result {
-		return result{buyer: buyer, verdict: accepted, tries: 1,
-			reply: client.Answer{Status: 202, Body: []byte("claim " + claim), Claim: client.Claim{ClaimID: claim}}}
+	yes := func(buyer int, claim string) rush.Result {
+		return rush.Result{Buyer: buyer, Verdict: rush.Accepted, Tries: 1,
+			Reply: client.Answer{Status: 202, Body: []byte("claim " + claim), Claim: client.Claim{ClaimID: claim}}}
 	}
-	no := func(buyer int) result { return result{buyer: buyer, verdict: soldOut, tries: 1} }
+	no := func(buyer int) rush.Result { return rush.Result{Buyer: buyer, Verdict: rush.SoldOut, Tries: 1} }
 	return evidence{
 		stock: 3, shards: 2,
-		crowd: []buyer{{user: "a", key: "ka"}, {user: "b", key: "kb"}, {user: "c"}, {user: "d"}, {user: "e", key: "ke"}},
-		results: []result{
+		crowd: []rush.Buyer{{User: "a", Key: "ka"}, {User: "b", Key: "kb"}, {User: "c"}, {User: "d"}, {User: "e", Key: "ke"}},
+		results: []rush.Result{
 			yes(0, "A"), yes(0, "A"), yes(1, "B"),
-			{buyer: 2, verdict: alreadyOrdered, tries: 1, reply: client.Answer{Claim: client.Claim{ClaimID: "C"}}}, yes(2, "C"),
+			{Buyer: 2, Verdict: rush.AlreadyOrdered, Tries: 1, Reply: client.Answer{Claim: client.Claim{ClaimID: "C"}}}, yes(2, "C"),
 			no(3), no(4),
 		},
-		sightings: []sighting{
-			{buyer: 0, found: true, claimID: "A", orderID: id(1, 1), confirmedBy: start.Add(2 * time.Second)},
-			{buyer: 1, found: true, claimID: "B", orderID: id(1, 2), confirmedBy: start.Add(2 * time.Second)},
-			{buyer: 2, found: true, claimID: "C", orderID: id(4, 3), confirmedBy: start.Add(5 * time.Second)},
+		sightings: []rush.Sighting{
+			{Buyer: 0, Found: true, ClaimID: "A", OrderID: id(1, 1), ConfirmedBy: start.Add(2 * time.Second)},
+			{Buyer: 1, Found: true, ClaimID: "B", OrderID: id(1, 2), ConfirmedBy: start.Add(2 * time.Second)},
+			{Buyer: 2, Found: true, ClaimID: "C", OrderID: id(4, 3), ConfirmedBy: start.Add(5 * time.Second)},
 		},
 		books: &books.Sale{
 			Seeded: 3, Open: true,
@@ -90,55 +91,55 @@ func TestEachKindOfBrokenBooksIsFound(t *testing.T) {
 			e.books.Claims[1].User = "z"
 		}, "P3", "z is not in the crowd"},
 		{"an accepted claim is not in the books", func(e *evidence) {
-			e.results[2].reply.Claim.ClaimID = "X"
+			e.results[2].Reply.Claim.ClaimID = "X"
 		}, "P4", "b got an answer with claim X"},
 		{"a click has no answer", func(e *evidence) {
-			e.results[5] = result{buyer: 3, tries: 20, err: errors.New("no route")}
+			e.results[5] = rush.Result{Buyer: 3, Tries: 20, Err: errors.New("no route")}
 		}, "P5 P6", "no answer after 20 tries: no route"},
 		{"a click has an answer that is not in the contract", func(e *evidence) {
-			e.results[5] = result{buyer: 3, verdict: unexpected, reply: client.Answer{Status: 500, Body: []byte(`{"code":"internal"}`)}}
+			e.results[5] = rush.Result{Buyer: 3, Verdict: rush.Unexpected, Reply: client.Answer{Status: 500, Body: []byte(`{"code":"internal"}`)}}
 		}, "P5 P6", `500 "{`},
 		{"a winner only got sold-out", func(e *evidence) {
-			e.results[2] = result{buyer: 1, verdict: soldOut}
+			e.results[2] = rush.Result{Buyer: 1, Verdict: rush.SoldOut}
 			e.sightings = e.sightings[:1]
 		}, "P5 P6", "b holds a unit but only got sold-out"},
 		{"sold-out was false", func(e *evidence) {
 			e.books.Shards[0] = books.Shard{Stock: 1, Seeded: 3}
 		}, "P5 P6", "2 buyers got sold-out, but 1 units are left"},
 		{"a repeated key got another body", func(e *evidence) {
-			e.results[1].reply.Body = []byte("claim A, CONFIRMED")
+			e.results[1].Reply.Body = []byte("claim A, CONFIRMED")
 		}, "P9", "a got two different answers"},
 		{"a repeated key got a refusal", func(e *evidence) {
-			e.results[1].verdict = alreadyOrdered
+			e.results[1].Verdict = rush.AlreadyOrdered
 		}, "P9", "a repeated a click with a key"},
 		{"a repeated key got sold-out", func(e *evidence) {
-			e.results[1].verdict = soldOut
+			e.results[1].Verdict = rush.SoldOut
 		}, "P9", "the same key got sold-out"},
 		{"two clicks without a key were accepted", func(e *evidence) {
-			e.results[3].verdict = accepted
+			e.results[3].Verdict = rush.Accepted
 		}, "P9", "c sent no key and 2 clicks were accepted"},
 		{"a buyer saw another order id than the books have", func(e *evidence) {
-			e.sightings[1].orderID = "12345"
+			e.sightings[1].OrderID = "12345"
 		}, "P7", "b saw order 12345"},
 		{"an id is older than its claim", func(e *evidence) {
 			e.books.Claims[0].AcceptedAt = start.Add(2 * time.Second)
 		}, "P7", "has the time 12:00:01, but was confirmed between 12:00:02"},
 		{"an id is younger than its confirmation", func(e *evidence) {
-			e.sightings[2].confirmedBy = start.Add(3 * time.Second)
+			e.sightings[2].ConfirmedBy = start.Add(3 * time.Second)
 		}, "P7", "has the time 12:00:04"},
 		{"a later order of the same second has the smaller id", func(e *evidence) {
 			at := start.Add(time.Second)
-			e.sightings[1].confirmedBy = at.Add(300 * time.Millisecond)
+			e.sightings[1].ConfirmedBy = at.Add(300 * time.Millisecond)
 			e.books.Claims[0].AcceptedAt = at.Add(400 * time.Millisecond)
 		}, "P7", "was confirmed before it was accepted"},
 		{"a buyer never saw the confirmation", func(e *evidence) {
-			e.sightings[2].orderID = ""
+			e.sightings[2].OrderID = ""
 		}, "P8", "c did not see the order confirmed"},
 		{"a buyer could not ask", func(e *evidence) {
-			e.sightings[2] = sighting{buyer: 2, err: errors.New("no route")}
+			e.sightings[2] = rush.Sighting{Buyer: 2, Err: errors.New("no route")}
 		}, "P8", "c got no answer about their order: no route"},
 		{"an accepted order is denied afterwards", func(e *evidence) {
-			e.sightings[2] = sighting{buyer: 2}
+			e.sightings[2] = rush.Sighting{Buyer: 2}
 		}, "P8", "c was accepted and then got"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -174,23 +175,23 @@ func TestTheRecountsFindingsAreReportedWithTheirPromise(t *testing.T) {
 func TestNoPromiseIsBrokenWhere(t *testing.T) {
 	t.Run("a winner's other click without a key gets sold-out", func(t *testing.T) {
 		e := good()
-		e.results[3] = result{buyer: 2, verdict: soldOut}
+		e.results[3] = rush.Result{Buyer: 2, Verdict: rush.SoldOut}
 		if lines := audit(e); !allHold(lines) {
 			t.Errorf("broken: %v", lines)
 		}
 	})
 	t.Run("a buyer whose answer was lost finds the order by asking for it", func(t *testing.T) {
 		e := good()
-		e.results[3] = result{buyer: 2, verdict: soldOut, tries: 2}
-		e.results[4] = result{buyer: 2, verdict: soldOut, tries: 2}
+		e.results[3] = rush.Result{Buyer: 2, Verdict: rush.SoldOut, Tries: 2}
+		e.results[4] = rush.Result{Buyer: 2, Verdict: rush.SoldOut, Tries: 2}
 		if lines := audit(e); !allHold(lines) {
 			t.Errorf("broken: %v", lines)
 		}
 	})
 	t.Run("a loser who had to repeat a click finds no order", func(t *testing.T) {
 		e := good()
-		e.results[5].tries = 2
-		e.sightings = append(e.sightings, sighting{buyer: 3})
+		e.results[5].Tries = 2
+		e.sightings = append(e.sightings, rush.Sighting{Buyer: 3})
 		if lines := audit(e); !allHold(lines) {
 			t.Errorf("broken: %v", lines)
 		}

@@ -1,4 +1,4 @@
-package main
+package rush
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,18 +15,18 @@ import (
 )
 
 func TestTheSameSeedMakesTheSameCrowd(t *testing.T) {
-	a, b := plan(3, 200, 3), plan(3, 200, 3)
-	if diff := cmp.Diff(a, b, cmp.AllowUnexported(buyer{})); diff != "" {
+	a, b := Plan(3, 200, 3), Plan(3, 200, 3)
+	if diff := cmp.Diff(a, b); diff != "" {
 		t.Errorf("two crowds of one seed differ:\n%s", diff)
 	}
-	if cmp.Equal(a, plan(4, 200, 3), cmp.AllowUnexported(buyer{})) {
+	if cmp.Equal(a, Plan(4, 200, 3)) {
 		t.Error("two seeds make the same crowd")
 	}
 	users, clicks, keyed := map[string]bool{}, map[int]int{}, 0
 	for _, b := range a {
-		users[b.user] = true
-		clicks[b.clicks]++
-		if b.key != "" {
+		users[b.User] = true
+		clicks[b.Clicks]++
+		if b.Key != "" {
 			keyed++
 		}
 	}
@@ -45,24 +46,24 @@ func TestAnswersToClicksAreClassified(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		reply client.Answer
-		want  verdict
+		want  Verdict
 	}{
-		{"202 with the claim: accepted", client.Answer{Status: 202, Claim: held}, accepted},
-		{"202 without a claim: unexpected", client.Answer{Status: 202}, unexpected},
-		{"202 about another sale: unexpected", client.Answer{Status: 202, Claim: client.Claim{ClaimID: "c", SaleID: "x", State: "PENDING"}}, unexpected},
-		{"409 with the claim: already ordered", client.Answer{Status: 409, Code: "already-ordered", Claim: held}, alreadyOrdered},
-		{"409 already ordered without the claim: unexpected", client.Answer{Status: 409, Code: "already-ordered"}, unexpected},
-		{"409: sold out", client.Answer{Status: 409, Code: "sold-out"}, soldOut},
-		{"503 busy: unanswered", client.Answer{Status: 503, Code: "busy"}, unanswered},
-		{"API Gateway's 429: unanswered", client.Answer{Status: 429}, unanswered},
-		{"429 too many requests of one buyer: unanswered", client.Answer{Status: 429, Code: "too-many-requests"}, unanswered},
-		{"API Gateway's 500: unanswered", client.Answer{Status: 500}, unanswered},
-		{"the function's 500: unexpected", client.Answer{Status: 500, Code: "internal"}, unexpected},
-		{"401: unexpected", client.Answer{Status: 401}, unexpected},
-		{"410: unexpected", client.Answer{Status: 410, Code: "sale-closed"}, unexpected},
+		{"202 with the claim: accepted", client.Answer{Status: 202, Claim: held}, Accepted},
+		{"202 without a claim: unexpected", client.Answer{Status: 202}, Unexpected},
+		{"202 about another sale: unexpected", client.Answer{Status: 202, Claim: client.Claim{ClaimID: "c", SaleID: "x", State: "PENDING"}}, Unexpected},
+		{"409 with the claim: already ordered", client.Answer{Status: 409, Code: "already-ordered", Claim: held}, AlreadyOrdered},
+		{"409 already ordered without the claim: unexpected", client.Answer{Status: 409, Code: "already-ordered"}, Unexpected},
+		{"409: sold out", client.Answer{Status: 409, Code: "sold-out"}, SoldOut},
+		{"503 busy: unanswered", client.Answer{Status: 503, Code: "busy"}, Unanswered},
+		{"API Gateway's 429: unanswered", client.Answer{Status: 429}, Unanswered},
+		{"429 too many requests of one buyer: unanswered", client.Answer{Status: 429, Code: "too-many-requests"}, Unanswered},
+		{"API Gateway's 500: unanswered", client.Answer{Status: 500}, Unanswered},
+		{"the function's 500: unexpected", client.Answer{Status: 500, Code: "internal"}, Unexpected},
+		{"401: unexpected", client.Answer{Status: 401}, Unexpected},
+		{"410: unexpected", client.Answer{Status: 410, Code: "sale-closed"}, Unexpected},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := judge("s", c.reply); got != c.want {
+			if got := Judge("s", c.reply); got != c.want {
 				t.Errorf("verdict is %d, want %d", got, c.want)
 			}
 		})
@@ -106,8 +107,8 @@ func refusal(string) (client.Answer, error) {
 
 func TestTheClicksOfABuyerComeTogether(t *testing.T) {
 	g := &gauge{meet: make(chan struct{}), reply: refusal}
-	results := rush(t.Context(), g, "s", []buyer{{user: "a", clicks: 2}}, 2, time.Now, func() {})
-	if len(results) != 2 || results[0].verdict != soldOut || results[1].verdict != soldOut {
+	results := Run(t.Context(), g, "s", []Buyer{{User: "a", Clicks: 2}}, 2, time.Now, func(Result) {})
+	if len(results) != 2 || results[0].Verdict != SoldOut || results[1].Verdict != SoldOut {
 		t.Errorf("results are %+v, want two answers", results)
 	}
 }
@@ -116,11 +117,11 @@ func TestNoMoreRequestsAreInFlightThanAllowed(t *testing.T) {
 	g := &gauge{reply: refusal}
 	clicks := 0
 	var mu sync.Mutex
-	rush(t.Context(), g, "s", plan(1, 50, 3), 4, time.Now, func() { mu.Lock(); clicks++; mu.Unlock() })
+	Run(t.Context(), g, "s", Plan(1, 50, 3), 4, time.Now, func(Result) { mu.Lock(); clicks++; mu.Unlock() })
 	if g.most > 4 {
 		t.Errorf("%d requests at once, want at most 4", g.most)
 	}
-	if want := totalClicks(plan(1, 50, 3)); clicks != want {
+	if want := TotalClicks(Plan(1, 50, 3)); clicks != want {
 		t.Errorf("progress counted %d clicks, want %d", clicks, want)
 	}
 }
@@ -133,8 +134,8 @@ func TestABusyAnswerIsRetriedAndCountsAsOneClick(t *testing.T) {
 		}
 		return client.Answer{Status: 409, Code: "sold-out"}, nil
 	}}
-	r := rush(t.Context(), g, "s", []buyer{{user: "a", clicks: 1}}, 1, time.Now, func() {})
-	if r[0].verdict != soldOut || r[0].tries != 3 || len(r[0].took) != 3 {
+	r := Run(t.Context(), g, "s", []Buyer{{User: "a", Clicks: 1}}, 1, time.Now, func(Result) {})
+	if r[0].Verdict != SoldOut || r[0].Tries != 3 || len(r[0].Took) != 3 {
 		t.Errorf("result is %+v, want sold out after 3 tries", r[0])
 	}
 }
@@ -144,17 +145,17 @@ func TestARushThatGetsNoAnswersEnds(t *testing.T) {
 		g := &gauge{reply: func(string) (client.Answer, error) {
 			return client.Answer{Status: 503, RetryAfter: time.Nanosecond}, nil
 		}}
-		r := rush(t.Context(), g, "s", []buyer{{user: "a", clicks: 1}}, 1, time.Now, func() {})
-		if r[0].verdict != unanswered || r[0].tries != maxTries {
+		r := Run(t.Context(), g, "s", []Buyer{{User: "a", Clicks: 1}}, 1, time.Now, func(Result) {})
+		if r[0].Verdict != Unanswered || r[0].Tries != maxTries {
 			t.Errorf("result is %+v, want no answer after %d tries", r[0], maxTries)
 		}
 	})
 	t.Run("when its time is up", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		g := &gauge{reply: func(string) (client.Answer, error) { cancel(); return client.Answer{}, errors.New("no route") }}
-		r := rush(ctx, g, "s", []buyer{{user: "a", clicks: 3}}, 1, time.Now, func() {})
+		r := Run(ctx, g, "s", []Buyer{{User: "a", Clicks: 3}}, 1, time.Now, func(Result) {})
 		for _, r := range r {
-			if r.verdict != unanswered || r.err == nil {
+			if r.Verdict != Unanswered || r.Err == nil {
 				t.Errorf("result is %+v, want no answer and an error", r)
 			}
 		}
@@ -162,13 +163,29 @@ func TestARushThatGetsNoAnswersEnds(t *testing.T) {
 }
 
 func TestBuyersWithAClaimOrAnUnclearOutcomeFollowUp(t *testing.T) {
-	got := whoAsks([]result{
-		{buyer: 0, verdict: accepted, tries: 1}, {buyer: 0, verdict: alreadyOrdered, tries: 1},
-		{buyer: 1, verdict: soldOut, tries: 1},
-		{buyer: 2, verdict: soldOut, tries: 2},
-		{buyer: 3, verdict: alreadyOrdered, tries: 1},
+	got := WhoAsks([]Result{
+		{Buyer: 0, Verdict: Accepted, Tries: 1}, {Buyer: 0, Verdict: AlreadyOrdered, Tries: 1},
+		{Buyer: 1, Verdict: SoldOut, Tries: 1},
+		{Buyer: 2, Verdict: SoldOut, Tries: 2},
+		{Buyer: 3, Verdict: AlreadyOrdered, Tries: 1},
 	})
 	if diff := cmp.Diff([]int{0, 2, 3}, got); diff != "" {
 		t.Errorf("buyers who follow up (-want +got):\n%s", diff)
 	}
+}
+
+func TestABuyerClicksAtTheirTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		g := &gauge{reply: refusal}
+		r := Run(t.Context(), g, "s", []Buyer{{At: time.Minute, Clicks: 1}, {Clicks: 1}}, 1, time.Now, func(Result) {})
+		if late, first := r[0].Answered.Sub(start), r[1].Answered.Sub(start); late != time.Minute || first != 0 {
+			t.Errorf("answered after %v and %v", late, first)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if r := Run(ctx, g, "s", []Buyer{{At: time.Minute, Clicks: 1}}, 1, time.Now, func(Result) {}); r[0].Tries != 0 || r[0].Err == nil {
+			t.Errorf("clicked after the end: %+v", r[0])
+		}
+	})
 }
