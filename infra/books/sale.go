@@ -15,8 +15,11 @@ import (
 // Sale is one sale in the books, unchecked, for comparison with the answers that
 // clients got. An attribute that is not as documented is zero.
 type Sale struct {
-	Seeded  int64 // according to the sale item
-	Open    bool
+	Name              string
+	OpensAt, ClosesAt time.Time
+	Paused            bool
+	Seeded            int64 // according to the sale item
+	Open              bool
 	Drained bool
 	Shards  map[int]Shard
 	Claims  []Claim          // sorted by bucket and user
@@ -60,8 +63,7 @@ func (b *Books) Sale(saleID string) *Sale {
 		case pk == "SALE#"+saleID:
 			for _, it := range items {
 				if keyOf(it).sk == "SALE" {
-					item, _ := readSale(it)
-					s.Seeded, s.Open = item.seeded, item.state == "OPEN"
+					s.describe(it)
 				}
 			}
 		case pk == "SALES":
@@ -93,6 +95,62 @@ func (b *Books) Sale(saleID string) *Sale {
 		return cmp.Or(cmp.Compare(a.Bucket, b.Bucket), strings.Compare(a.User, b.User))
 	})
 	return s
+}
+
+// describe reads the sale item.
+func (s *Sale) describe(it item) saleItem {
+	i, _ := readSale(it)
+	s.Name, s.Paused, s.Seeded, s.Open = i.name, i.paused, i.seeded, i.state == "OPEN"
+	s.OpensAt, s.ClosesAt = time.UnixMilli(i.opensAt).UTC(), time.UnixMilli(i.closesAt).UTC()
+	return i
+}
+
+// Glance reads a sale for a display: all shards, and of the claims, in equal parts from
+// every bucket, at most about that many. There are no Orders in it. It fails with ErrNoSale.
+func Glance(ctx context.Context, db DynamoDB, name, saleID string, claims int) (*Sale, error) {
+	o := Options{}
+	o.setDefaults()
+	t := &table{db: db, name: name, sleep: o.Sleep}
+	if !isID(saleID) {
+		return nil, ErrNoSale
+	}
+	header := key{"SALE#" + saleID, "SALE"}
+	found, err := t.get(ctx, []key{header})
+	if err != nil {
+		return nil, err
+	}
+	it, ok := found[header]
+	if !ok {
+		return nil, ErrNoSale
+	}
+	s := &Sale{Shards: map[int]Shard{}}
+	described := s.describe(it)
+	keys := make([]key, described.shards)
+	for i := range keys {
+		keys[i] = key{fmt.Sprintf("STOCK#%s#%d", saleID, i), "STOCK"}
+	}
+	if found, err = t.get(ctx, keys); err != nil {
+		return nil, err
+	}
+	for i, k := range keys {
+		if it, ok := found[k]; ok {
+			shard, _ := readShard(it)
+			s.Shards[i] = Shard{shard.stock, shard.seeded}
+		}
+	}
+	for bucket := range described.buckets {
+		pk := fmt.Sprintf("CLAIM#%s#%d", saleID, bucket)
+		if err := t.partition(ctx, pk, int32(max(1, claims/described.buckets)), func(items []item) error {
+			for _, it := range items {
+				c, _ := readClaim(it, bucket)
+				s.Claims = append(s.Claims, c)
+			}
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
 }
 
 // Stock returns the units left in all shards.

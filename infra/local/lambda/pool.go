@@ -19,10 +19,14 @@ type pool struct {
 	mu   sync.Mutex
 	all  map[*process]bool
 	idle []*process // the most recently used one last
+	// env is the environment of new processes; version counts its changes.
+	env     map[string]string
+	version int
 }
 
 func newPool(s *Service, f Function, logs *sink, l limit) *pool {
-	return &pool{service: s, fn: f, logs: logs, limit: l, places: make(chan struct{}, f.Processes), all: map[*process]bool{}}
+	return &pool{service: s, fn: f, logs: logs, limit: l, places: make(chan struct{}, f.Processes),
+		all: map[*process]bool{}, env: f.Env}
 }
 
 // limit is a concurrency limit: one element per invocation that runs or waits for a
@@ -78,9 +82,7 @@ func (p *pool) serve(e event) (outcome, error) {
 			}
 		}
 		out, took, err := proc.run(e, warm)
-		if took == parked {
-			p.putIdle(proc)
-		} else {
+		if took != parked || !p.putIdle(proc) {
 			proc.end()
 		}
 		// An idle process can die, or never ask again, between two events. An event
@@ -105,13 +107,35 @@ func (p *pool) takeIdle() (proc *process, warm bool) {
 	return proc, proc != nil
 }
 
-func (p *pool) putIdle(proc *process) {
+// putIdle keeps a process for the next event. It reports false if the process has died,
+// and been removed, since it asked for that, or has an old environment.
+func (p *pool) putIdle(proc *process) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// The process may have died, and been removed, since it asked for the next event.
-	if p.all[proc] {
+	keeps := p.all[proc] && proc.version == p.version
+	if keeps {
 		p.idle = append(p.idle, proc)
 	}
+	return keeps
+}
+
+// setEnvironment changes the environment of new processes and ends the idle ones.
+func (p *pool) setEnvironment(env map[string]string) {
+	p.mu.Lock()
+	old := p.idle
+	p.env, p.idle = env, nil
+	p.version++
+	p.mu.Unlock()
+	for _, proc := range old {
+		proc.end()
+	}
+}
+
+// environment returns the environment of a new process, and its version.
+func (p *pool) environment() (map[string]string, int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.env, p.version
 }
 
 // forget removes a process that has ended.

@@ -233,3 +233,40 @@ func invokeRequest(t *testing.T, s *Service, function, kind string) *httptest.Re
 	s.InvokeHandler().ServeHTTP(w, r)
 	return w
 }
+
+func TestANewEnvironmentIsForLaterInvocations(t *testing.T) {
+	s := open(t, Options{}, function(func(f *Function) { f.Processes = 2 }))
+	first := pid(t, s)
+	running := make(chan string, 1)
+	go func() {
+		_, functionError, err := s.Invoke(context.Background(), "TestFunction", []byte(`{"mode":"sleep","n":300}`))
+		running <- fmt.Sprint(functionError, err)
+	}()
+	eventually(t, "the running invocation", func() bool {
+		p := s.pools["TestFunction"]
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return len(p.idle) == 0
+	})
+	if err := s.SetEnvironment("TestFunction", map[string]string{"INIT": "report"}); err != nil {
+		t.Fatal(err)
+	}
+	if response, functionError := call(t, s, `{}`); functionError == "" || !strings.Contains(response, "TABLE_NAME is missing") {
+		t.Errorf("the new environment is not used: %s %s", response, functionError)
+	}
+	if got := <-running; got != "<nil>" {
+		t.Errorf("the running invocation was disturbed: %s", got)
+	}
+	if err := s.SetEnvironment("TestFunction", nil); err != nil {
+		t.Fatal(err)
+	}
+	if again := pid(t, s); again == first {
+		t.Error("a process with an old environment is used")
+	}
+	if err := s.SetEnvironment("TestFunction", map[string]string{"AWS_REGION": "x"}); err == nil {
+		t.Error("a reserved variable was set")
+	}
+	if err := s.SetEnvironment("NoFunction", nil); !errors.Is(err, ErrFunctionNotFound) {
+		t.Errorf("%v, want %v", err, ErrFunctionNotFound)
+	}
+}

@@ -19,6 +19,8 @@ type process struct {
 	log    *stream
 	server *http.Server
 	over   chan struct{} // closed when program and server have ended
+	// version is that of its environment.
+	version int
 
 	polled     chan struct{} // holds a token once the program has asked for an event
 	events     chan *invocation
@@ -60,6 +62,7 @@ func startProcess(p *pool) (*process, error) {
 	proc.server = &http.Server{Handler: proc.runtimeAPI()}
 	fn := p.fn
 	fn.Command = command
+	fn.Env, proc.version = p.environment()
 	proc.child, err = child.Start(child.Command{
 		Path:   command,
 		Dir:    filepath.Dir(command),

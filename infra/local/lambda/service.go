@@ -227,6 +227,20 @@ func (s *Service) Processes(function string) []int {
 	return nil
 }
 
+// SetEnvironment replaces what Function.Env was. As on AWS, an invocation that runs goes on
+// in its process; later ones get processes with the new environment.
+func (s *Service) SetEnvironment(function string, env map[string]string) error {
+	p := s.pools[function]
+	if p == nil {
+		return ErrFunctionNotFound
+	}
+	if err := checkEnv(env); err != nil {
+		return fmt.Errorf("configure function %q: %w", function, err)
+	}
+	p.setEnvironment(env)
+	return nil
+}
+
 // Close kills every process, lets running and waiting invocations end with
 // ErrClosed, and returns when all of them are gone. It always returns nil.
 func (s *Service) Close() error {

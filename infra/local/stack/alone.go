@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -40,16 +41,10 @@ func StartQueues(o Options) (*Stack, error) {
 }
 
 // killAtResponse decides for each answer whether its process is killed.
-func (s *Stack) killAtResponse() func(function, requestID string) bool {
-	share := s.o.KillAtResponse
-	if share <= 0 {
-		return nil
+func (s *Stack) killAtResponse(function, requestID string) bool {
+	if share := math.Float64frombits(s.killShare.Load()); share == 0 || rand.Float64() >= share {
+		return false
 	}
-	return func(function, requestID string) bool {
-		if rand.Float64() >= share {
-			return false
-		}
-		s.o.Log.Info("killed at its response", "function", function, "request", requestID)
-		return true
-	}
+	s.o.Log.Info("killed at its response", "function", function, "request", requestID)
+	return true
 }

@@ -1,14 +1,20 @@
 package stack
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"flashsale/infra/faults"
+	"flashsale/infra/local/live"
 	"flashsale/infra/local/sqs"
+	"flashsale/infra/local/template"
 )
 
 // connectionsKept is how many idle connections a proxy keeps to an engine: as many as
@@ -21,7 +27,7 @@ func (s *Stack) readFaults() error {
 	if err != nil {
 		return err
 	}
-	s.faults.Config = c
+	s.given = c
 	if s.o.SQSEndpoint != "" && (c.Duplicate > 0 || c.Delay > 0 || c.Reorder > 0) {
 		return errors.New("read faults: duplicate, delay and reorder need the stack's own queue, but another one is configured")
 	}
@@ -30,39 +36,114 @@ func (s *Stack) readFaults() error {
 
 // disorder returns the faults that the stack's own queue must produce.
 func (s *Stack) disorder() sqs.Disorder {
-	c := s.faults.Config
+	c := s.given
 	return sqs.Disorder{Seed: c.Seed, Duplicate: c.Duplicate, Reorder: c.Reorder, Delay: c.Delay, MaxDelay: c.DelayBy}
 }
 
-// startFaults puts proxies between the functions and the engines. Only the functions
-// get faults: the poller acts as Lambda, which fails in other ways, and tools that
-// inspect the table must see its real contents.
+// injection is the faults in force: a transport, and proxies to DynamoDB and SQS that use it.
+type injection struct {
+	faults.Transport
+	proxies [2]http.Handler
+}
+
+// startFaults starts proxies to the engines. Only functions get faults, and only while
+// there are any do they call the proxies: the poller acts as Lambda, which fails in other
+// ways, and tools that inspect the table must see its real contents.
 func (s *Stack) startFaults() error {
-	s.functionsDynamoDB, s.functionsSQS = s.DynamoDB, s.SQS
-	if s.o.Faults == "" {
-		return nil
-	}
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.Proxy, base.MaxIdleConns, base.MaxIdleConnsPerHost = nil, 0, connectionsKept
-	s.faults.Base = base
-	s.faults.Keys = s.keyNames()
-	s.onStop(func() error {
-		// Late calls arrive before the engines end.
-		err := s.faults.Close()
-		base.CloseIdleConnections()
-		return err
-	})
-	for _, endpoint := range []*string{&s.functionsDynamoDB, &s.functionsSQS} {
-		target, err := url.Parse(*endpoint)
+	s.base = base
+	for i, endpoint := range []string{s.DynamoDB, s.SQS} {
+		target, err := url.Parse(endpoint)
 		if err != nil {
 			return fmt.Errorf("read endpoint: %w", err)
 		}
+		s.engines[i] = target
+	}
+	s.inject(s.given)
+	s.onStop(func() error {
+		// Late calls arrive before the engines end.
+		err := s.injected.Load().Close()
+		base.CloseIdleConnections()
+		return err
+	})
+	for i := range s.engines {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return fmt.Errorf("listen: %w", err)
 		}
-		s.serve(l, faults.Proxy(target, &s.faults), noOrigin)
-		*endpoint = address(l)
+		s.serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			s.injected.Load().proxies[i].ServeHTTP(w, r)
+		}), noOrigin)
+		s.proxied[i] = address(l)
+	}
+	return nil
+}
+
+// inject replaces the faults in force. Late calls of the former ones are sent first.
+func (s *Stack) inject(c faults.Config) {
+	next := &injection{Transport: faults.Transport{Base: s.base, Config: c, Keys: s.keyNames()}}
+	for i, target := range s.engines {
+		next.proxies[i] = faults.Proxy(target, &next.Transport)
+	}
+	if former := s.injected.Swap(next); former != nil {
+		_ = former.Close()
+	}
+}
+
+// environment is a function's, with the addresses of the engines or of the proxies to them.
+func (s *Stack) environment(f template.Function, faulty bool) map[string]string {
+	env := maps.Clone(f.Environment)
+	if env == nil {
+		env = map[string]string{}
+	}
+	env["AWS_ENDPOINT_URL_DYNAMODB"], env["AWS_ENDPOINT_URL_SQS"] = s.DynamoDB, s.SQS
+	if faulty {
+		env["AWS_ENDPOINT_URL_DYNAMODB"], env["AWS_ENDPOINT_URL_SQS"] = s.proxied[0], s.proxied[1]
+	}
+	for name, value := range localRuntime {
+		if _, set := env[name]; !set {
+			env[name] = value
+		}
+	}
+	return env
+}
+
+// Break damages the running system in place of any earlier damage. The zero Damage heals:
+// the stack is as it was started.
+func (s *Stack) Break(_ context.Context, d live.Damage) error {
+	s.breaking.Lock()
+	defer s.breaking.Unlock()
+	c, err := faults.Parse(d.Faults)
+	if err != nil {
+		return err
+	}
+	if d.Faults == "" {
+		c = s.given
+	}
+	if d.Crash && s.crash == nil {
+		return errors.New("crash the database: the stack did not start it")
+	}
+	kill := d.Kill
+	if kill == 0 {
+		kill = s.o.KillAtResponse
+	}
+	s.killShare.Store(math.Float64bits(kill))
+	s.inject(c)
+	for _, f := range s.described.Functions {
+		faulty := s.o.Faults != "" || d.Faults != "" && (len(d.Functions) == 0 || slices.Contains(d.Functions, f.LogicalID))
+		if env := s.environment(f, faulty); !maps.Equal(env, s.environments[f.LogicalID]) {
+			if err := s.functions.SetEnvironment(f.LogicalID, env); err != nil {
+				return err
+			}
+			s.environments[f.LogicalID] = env
+		}
+	}
+	if d.Crash {
+		select {
+		case s.crash <- struct{}{}:
+		default: // it is about to crash
+		}
 	}
 	return nil
 }
@@ -78,11 +159,12 @@ func (s *Stack) keyNames() []string {
 	return names
 }
 
-// Faults returns the configured faults ("" if none) and how many calls had which fault
-// so far; see faults.Transport's Counts.
+// Faults returns the faults in force ("" if none) and how many calls had which fault so
+// far; see faults.Transport's Counts.
 func (s *Stack) Faults() (settings string, met map[string]int) {
-	if s.o.Faults == "" {
+	in := s.injected.Load()
+	if in == nil || in.Config == (faults.Config{}) {
 		return "", nil
 	}
-	return s.faults.Config.String(), s.faults.Counts()
+	return in.Config.String(), in.Counts()
 }

@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
+	"math"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -18,8 +19,11 @@ import (
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"flashsale/infra/client"
+	"flashsale/infra/local/engine"
 	"flashsale/infra/local/gateway"
 	"flashsale/infra/local/lambda"
+	"flashsale/infra/local/live"
 	"flashsale/infra/local/poller"
 	"flashsale/infra/local/scheduler"
 	"flashsale/infra/local/template"
@@ -66,30 +70,23 @@ func (s *Stack) startFunctions(l net.Listener) error {
 		return fmt.Errorf("open function log: %w", err)
 	}
 	s.onStop(log.Close)
+	s.killShare.Store(math.Float64bits(s.o.KillAtResponse))
+	s.environments = map[string]map[string]string{}
 	var functions []lambda.Function
 	for _, f := range s.described.Functions {
 		command := s.o.bootstrap(f.LogicalID)
 		if _, err := os.Stat(command); errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("function %s is not built: %s is missing (make host builds it)", f.LogicalID, command)
 		}
-		env := maps.Clone(f.Environment)
-		if env == nil {
-			env = map[string]string{}
-		}
-		env["AWS_ENDPOINT_URL_DYNAMODB"] = s.functionsDynamoDB
-		env["AWS_ENDPOINT_URL_SQS"] = s.functionsSQS
-		for name, value := range localRuntime {
-			if _, set := env[name]; !set {
-				env[name] = value
-			}
-		}
+		env := s.environment(f, s.o.Faults != "")
+		s.environments[f.LogicalID] = env
 		functions = append(functions, lambda.Function{
 			Name: f.LogicalID, Command: command, Env: env,
 			Timeout: f.Timeout, MemoryMB: f.MemoryMB, Processes: s.processes(f), Reserved: f.ReservedConcurrency,
 		})
 	}
 	s.functions, err = lambda.New(functions, lambda.Options{
-		Region: region, AccountID: accountID, Logs: log, AfterResponse: s.killAtResponse(), Concurrency: s.o.Concurrency,
+		Region: region, AccountID: accountID, Logs: log, AfterResponse: s.killAtResponse, Concurrency: s.o.Concurrency,
 	})
 	if err != nil {
 		return err
@@ -175,18 +172,40 @@ func (s *Stack) startAPI(l net.Listener) error {
 	if err != nil {
 		return err
 	}
+	view, err := s.openView()
+	if err != nil {
+		return err
+	}
+	api = view.Observe(api)
 	local := http.NewServeMux()
 	local.Handle("/_local/", s.issuer.Handler())
 	local.HandleFunc("GET /_local/health", s.health)
+	local.Handle(live.Prefix, view.Handler())
+	local.Handle("GET /{$}", view.Handler())
 	s.serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A mux would clean and redirect paths, unlike API Gateway.
-		if len(r.URL.Path) >= len("/_local/") && r.URL.Path[:len("/_local/")] == "/_local/" {
+		if strings.HasPrefix(r.URL.Path, "/_local/") || r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 			local.ServeHTTP(w, r)
 			return
 		}
 		api.ServeHTTP(w, r)
 	}), allowed)
 	return nil
+}
+
+// openView opens the live view, which ends with the stack.
+func (s *Stack) openView() (*live.View, error) {
+	queues := s.SQS + "/" + accountID + "/"
+	view, err := live.New(live.Options{
+		Client: client.New(s.API, client.Options{Lambda: s.Lambda, Connections: connectionsKept}),
+		DB:     engine.Client(s.DynamoDB), Table: s.Table,
+		Queues: s.queueClient(), OrderQueue: queues + "OrderQueue", DeadLetterQueue: queues + "OrderDeadLetterQueue",
+		System: s,
+	})
+	if err == nil {
+		s.keep(view.Run)
+	}
+	return view, err
 }
 
 // health answers with the addresses of the stack's parts.

@@ -7,10 +7,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"flashsale/infra/faults"
@@ -40,10 +42,19 @@ type Stack struct {
 	described *template.Stack
 	issuer    *issuer.Issuer
 	functions *lambda.Service
-	faults    faults.Transport
-	// functionsDynamoDB and functionsSQS are the engines' URLs as given to the
-	// functions.
-	functionsDynamoDB, functionsSQS string
+	// given are the faults that the stack was started with, injected those in force.
+	given    faults.Config
+	injected atomic.Pointer[injection]
+	base     *http.Transport // to the engines
+	// engines are DynamoDB's and SQS's URLs, proxied those of the proxies to them.
+	engines [2]*url.URL
+	proxied [2]string
+	// killShare holds the bits of the share of answers at which the process is killed.
+	killShare atomic.Uint64
+	// crash makes the engine crash; nil if it is not the stack's own.
+	crash        chan struct{}
+	breaking     sync.Mutex
+	environments map[string]map[string]string // of the functions
 	// Failed gets the error of a part that ended unexpectedly.
 	Failed chan error
 
@@ -213,6 +224,7 @@ func (s *Stack) startEngine(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read engine endpoint: %w", err)
 		}
+		s.crash = make(chan struct{}, 1)
 		s.keepEngine(e, number)
 	}
 	client := engine.Client(s.DynamoDB)
@@ -254,6 +266,8 @@ func (s *Stack) keepEngine(e *engine.Engine, port int) {
 			case <-stop:
 				stopped <- e.Stop()
 				return
+			case <-s.crash:
+				e.Kill()
 			case <-e.Done():
 			}
 			s.o.Log.Warn("the DynamoDB engine ended; starting it again")

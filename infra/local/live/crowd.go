@@ -1,0 +1,136 @@
+package live
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"flashsale/infra/rush"
+)
+
+const (
+	// crowdSize buyers click within arrival, more and more of them every second, up to
+	// clicks times each, with at most inFlight requests at a time.
+	crowdSize = 1000
+	clicks    = 3
+	inFlight  = 32
+	arrival   = 15 * time.Second
+	// rushTime bounds a rush, with its sign-in.
+	rushTime = 90 * time.Second
+)
+
+// crowd is one rush.
+type crowd struct {
+	saleID string
+
+	mu       sync.Mutex
+	signedIn int
+	clicks   int
+	answers  map[rush.Verdict]int
+	winners  map[string]bool // by claim
+	ended    bool
+	problem  string
+}
+
+type crowdView struct {
+	SaleID         string `json:"saleId"`
+	Buyers         int    `json:"buyers"`
+	SignedIn       int    `json:"signedIn"`
+	Clicks         int    `json:"clicks"`
+	Answered       int    `json:"answered"`
+	Winners        int    `json:"winners"`
+	AlreadyOrdered int    `json:"alreadyOrdered"`
+	SoldOut        int    `json:"soldOut"`
+	GaveUp         int    `json:"gaveUp"`
+	Running        bool   `json:"running"`
+	Problem        string `json:"problem,omitempty"`
+}
+
+func (c *crowd) running() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.ended
+}
+
+func (c *crowd) view() *crowdView {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := &crowdView{
+		SaleID: c.saleID, Buyers: crowdSize, SignedIn: c.signedIn, Clicks: c.clicks, Winners: len(c.winners),
+		AlreadyOrdered: c.answers[rush.AlreadyOrdered] + c.answers[rush.Accepted] - len(c.winners),
+		SoldOut:        c.answers[rush.SoldOut], GaveUp: c.answers[rush.Unanswered] + c.answers[rush.Unexpected],
+		Running: !c.ended, Problem: c.problem,
+	}
+	for _, n := range c.answers {
+		w.Answered += n
+	}
+	return w
+}
+
+// newCrowd makes buyers whose names no other crowd has, and who click in the order of the
+// slice: at a rate that rises steadily from 0.
+func newCrowd(buyers int) []rush.Buyer {
+	name := strings.ToLower(rand.Text()[:4])
+	var seed [8]byte
+	_, _ = rand.Read(seed[:])
+	all := rush.Plan(uint64(seed[0])<<8|uint64(seed[1]), buyers, clicks)
+	for i := range all {
+		all[i].User = fmt.Sprintf("rush-%s-%04d", name, i+1)
+		all[i].At = time.Duration(math.Sqrt((float64(i)+0.5)/float64(buyers)) * float64(arrival))
+	}
+	return all
+}
+
+// send lets a crowd rush for the sale. It reports false while another one does.
+func (v *View) send(saleID string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.ctx.Err() != nil || v.crowd != nil && v.crowd.running() {
+		return false
+	}
+	all := newCrowd(crowdSize)
+	c := &crowd{saleID: saleID, answers: map[rush.Verdict]int{}, winners: map[string]bool{}, clicks: rush.TotalClicks(all)}
+	v.crowd = c
+	v.work.Go(func() {
+		ctx, cancel := context.WithTimeout(v.ctx, rushTime)
+		defer cancel()
+		err := c.run(ctx, v, all)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.ended = true; err != nil {
+			c.problem = err.Error()
+		}
+	})
+	return true
+}
+
+func (c *crowd) run(ctx context.Context, v *View, all []rush.Buyer) error {
+	users := make([]string, len(all))
+	for i, b := range all {
+		users[i] = b.User
+	}
+	tokens, err := v.o.Client.Tokens(ctx, users, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.signedIn++
+	})
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		all[i].Token = tokens[i]
+	}
+	rush.Run(ctx, v.o.Client, c.saleID, all, inFlight, v.now, func(r rush.Result) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.answers[r.Verdict]++
+		if r.Verdict == rush.Accepted {
+			c.winners[r.Reply.Claim.ClaimID] = true
+		}
+	})
+	return nil
+}

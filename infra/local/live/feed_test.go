@@ -1,0 +1,215 @@
+package live
+
+import (
+	"bufio"
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"flashsale/shared/ledger"
+)
+
+// next reads the next snapshot of a feed.
+func next(t *testing.T, r *bufio.Reader) (s snapshot) {
+	t.Helper()
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, ok := strings.CutPrefix(line, "data: "); ok {
+			if err := json.Unmarshal([]byte(text), &s); err != nil {
+				t.Fatalf("%v in %s", err, text)
+			}
+			return s
+		}
+	}
+}
+
+// open opens a feed over the network.
+func (w *world) open(t *testing.T, sale string) *bufio.Reader {
+	t.Helper()
+	server := httptest.NewServer(w.Handler())
+	t.Cleanup(server.Close)
+	t.Cleanup(w.run())
+	response, err := http.Get(server.URL + Prefix + "feed?sale=" + sale)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { response.Body.Close() })
+	if got := response.Header.Get("Content-Type"); got != "text/event-stream" || response.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s", response.Status, got)
+	}
+	return bufio.NewReader(response.Body)
+}
+
+func TestTheFeedShowsASaleAsItIs(t *testing.T) {
+	w := newWorld(t)
+	w.interval = time.Millisecond
+	w.Open(20, 4)
+	for _, user := range []string{"ann", "bob", "cid"} {
+		w.Accepted(w.Buy(user))
+		w.Pass(time.Millisecond)
+	}
+	p := w.Accepted(w.Buy("dan")).Claim
+	if c := w.Ledger.Confirm(w.Ctx, []ledger.ClaimRef{{SaleID: p.SaleID, User: p.User, ClaimID: p.ID}}); c[0].Err != nil {
+		t.Fatal(c[0].Err)
+	}
+	feed := w.open(t, "")
+	s := next(t, feed)
+	if s.Sale == nil || s.Problem != "" {
+		t.Fatalf("%+v", s)
+	}
+	if got := *s.Sale; got.ID != "moutai" || got.Seeded != 20 || got.Left != 16 || got.Sold != 4 || got.Pending != 3 || got.Confirmed != 1 ||
+		got.Partial || len(got.Shards) != 4 || len(got.Orders) != 4 || got.Orders[0].User != "dan" || got.Orders[0].OrderID == "" {
+		t.Errorf("the sale is shown as %+v", got)
+	}
+	if len(s.Sales) != 1 || s.Queue != (depth{4, 1}) || s.Dead != (depth{7, 1}) || len(s.Accidents) != len(accidents) {
+		t.Errorf("the rest is shown as %+v", s)
+	}
+	for range 1000 {
+		if s = next(t, feed); s.Receipt != nil {
+			break
+		}
+	}
+	if r := s.Receipt; r == nil || r.Problem != "" || !r.Balanced || r.Stock != 16 || r.Claims != 4 || r.Pending != 3 {
+		t.Errorf("the receipt is %+v", r)
+	}
+}
+
+func TestASaleThatIsNotThereIsSaid(t *testing.T) {
+	w := newWorld(t)
+	if s := next(t, w.open(t, "other")); s.Sale != nil || s.Problem != `there is no sale "other"` || len(s.Sales) != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestAllViewersShareOneSnapshotASecondAndWithoutThemThereIsNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.run()()
+		time.Sleep(time.Minute)
+		if w.table.lists != 0 {
+			t.Errorf("%d snapshots without a viewer", w.table.lists)
+		}
+		var all []*viewer
+		for range 5 {
+			all = append(all, w.join(""))
+		}
+		time.Sleep(10*time.Second + 500*time.Millisecond)
+		if w.table.lists != 11 {
+			t.Errorf("%d snapshots for five viewers in ten seconds, want 11", w.table.lists)
+		}
+		for _, one := range all {
+			if len(one.frames) != 1 {
+				t.Error("a viewer who does not read is kept more or less than the latest snapshot")
+			}
+			w.leave(one)
+		}
+		time.Sleep(time.Minute)
+		if w.table.lists > 12 {
+			t.Errorf("%d snapshots after the last viewer left", w.table.lists-11)
+		}
+	})
+}
+
+func TestTheNumberOfViewersIsBounded(t *testing.T) {
+	w := newWorld(t)
+	for range maxViewers {
+		if w.join("") == nil {
+			t.Fatal("a viewer is turned away too early")
+		}
+	}
+	answer := httptest.NewRecorder()
+	w.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, Prefix+"feed", nil))
+	if answer.Code != http.StatusServiceUnavailable {
+		t.Errorf("one too many gets %d", answer.Code)
+	}
+}
+
+func TestAnotherSitesPageGetsNoFeed(t *testing.T) {
+	for _, site := range []string{"cross-site", "same-site"} {
+		w := newWorld(t)
+		r := httptest.NewRequest(http.MethodGet, Prefix+"feed", nil)
+		r.Header.Set("Sec-Fetch-Site", site)
+		answer := httptest.NewRecorder()
+		w.Handler().ServeHTTP(answer, r)
+		if answer.Code != http.StatusForbidden || w.watched() {
+			t.Errorf("%s: %d", site, answer.Code)
+		}
+	}
+}
+
+func TestAStalledReaderIsDroppedAndDelaysNobody(t *testing.T) {
+	w := newWorld(t)
+	w.Open(20, 4)
+	w.interval, w.patience = 100*time.Microsecond, 50*time.Millisecond
+	server := httptest.NewUnstartedServer(w.Handler())
+	server.Config.ConnState = func(c net.Conn, state http.ConnState) {
+		if tcp, ok := c.(*net.TCPConn); ok && state == http.StateNew {
+			_ = tcp.SetWriteBuffer(4096)
+		}
+	}
+	server.Start()
+	defer server.Close()
+	defer w.run()()
+	stalled, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stalled.Close()
+	_ = stalled.(*net.TCPConn).SetReadBuffer(4096)
+	if _, err := stalled.Write([]byte("GET " + Prefix + "feed HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.Get(server.URL + Prefix + "feed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	feed := bufio.NewReader(response.Body)
+	viewers := func() int {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return len(w.viewers)
+	}
+	both := false
+	for end := time.Now().Add(30 * time.Second); ; {
+		next(t, feed)
+		if n := viewers(); n == 2 {
+			both = true
+		} else if both {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d viewers are left", viewers())
+		}
+	}
+}
+
+func TestTheFeedEndsWithTheStack(t *testing.T) {
+	w := newWorld(t)
+	server := httptest.NewServer(w.Handler())
+	defer server.Close()
+	stop := w.run()
+	response, err := http.Get(server.URL + Prefix + "feed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	stop()
+	if err := (bufio.NewScanner(response.Body)).Err(); err != nil {
+		t.Error(err)
+	}
+	for scanner := bufio.NewScanner(response.Body); scanner.Scan(); {
+		continue // until the server ends it
+	}
+	if w.send("moutai") {
+		t.Error("a crowd is sent to a stack that has stopped")
+	}
+}

@@ -1,0 +1,149 @@
+// Package live is the page at / of the local stack: it shows a sale, its stock, its orders
+// and the queue while they change, and lets its reader send a crowd and break things.
+//
+// It reads the table and the queues directly, not through the faults that the functions
+// meet, and only while somebody looks: one snapshot a second for all viewers. What it does
+// to the system, it does as buyers and operators do: over the API and SeedFunction.
+package live
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"flashsale/infra/books"
+	"flashsale/infra/client"
+)
+
+// Prefix is the path of everything but the page itself.
+const Prefix = "/_local/live/"
+
+//go:embed assets
+var assets embed.FS
+
+// Queues is the part of the SQS client that the view uses.
+type Queues interface {
+	GetQueueAttributes(context.Context, *sqs.GetQueueAttributesInput, ...func(*sqs.Options)) (*sqs.GetQueueAttributesOutput, error)
+}
+
+// System is the stack, which the view breaks and heals.
+type System interface {
+	// Break does a damage in place of any earlier one; the zero Damage heals.
+	Break(context.Context, Damage) error
+	// Faults returns the faults in force and how many calls had which one so far.
+	Faults() (settings string, met map[string]int)
+}
+
+// Options are the parts of the stack.
+type Options struct {
+	Client                      *client.Client // of the stack's API and functions
+	DB                          books.DynamoDB // the engine itself
+	Table                       string
+	Queues                      Queues
+	OrderQueue, DeadLetterQueue string // URLs
+	System                      System
+}
+
+// View is the page and its feed. Its methods are safe for concurrent use.
+type View struct {
+	o        Options
+	interval time.Duration // between snapshots
+	patience time.Duration // with a viewer who does not read
+	now      func() time.Time
+	ctx      context.Context
+	stop     context.CancelFunc
+	work     sync.WaitGroup
+	meter    meter
+
+	mu       sync.Mutex
+	viewers  map[*viewer]bool
+	joined   chan struct{} // holds a token when there are viewers
+	sales    map[string]*watched
+	crowd    *crowd // the last one; nil if there was none
+	accident *accident
+	brokenAt time.Time
+	counting bool // a recount is being made
+}
+
+// New makes the view. Run must run while it is served.
+func New(o Options) (*View, error) {
+	u, err := url.Parse(o.Client.API)
+	if err != nil || !client.Loopback(u.Hostname()) {
+		return nil, fmt.Errorf("open live view: %q is not on this machine", o.Client.API)
+	}
+	v := &View{
+		o: o, interval: time.Second, patience: 5 * time.Second, now: time.Now,
+		viewers: map[*viewer]bool{}, joined: make(chan struct{}, 1), sales: map[string]*watched{},
+	}
+	v.ctx, v.stop = context.WithCancel(context.Background())
+	return v, nil
+}
+
+// Run takes snapshots for the viewers until ctx is done. It always returns nil.
+func (v *View) Run(ctx context.Context) error {
+	defer v.work.Wait()
+	defer v.stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-v.joined:
+		}
+		for v.watched() && ctx.Err() == nil {
+			v.publish(ctx)
+			sleep(ctx, v.interval)
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// policy allows the page its own files and nothing else.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// Handler serves GET / and what is below Prefix. The caller admits only loopback hosts.
+func (v *View) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", file("live.html", "text/html; charset=utf-8"))
+	mux.HandleFunc("GET "+Prefix+"live.js", file("live.js", "text/javascript; charset=utf-8"))
+	mux.HandleFunc("GET "+Prefix+"live.css", file("live.css", "text/css; charset=utf-8"))
+	mux.HandleFunc("GET "+Prefix+"icon.svg", file("icon.svg", "image/svg+xml"))
+	mux.HandleFunc("GET "+Prefix+"feed", v.feed)
+	for name, act := range v.actions() {
+		mux.HandleFunc("POST "+Prefix+name, ownPage(act))
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		mux.ServeHTTP(w, r)
+	})
+}
+
+func file(name, contentType string) http.HandlerFunc {
+	content, err := assets.ReadFile("assets/" + name)
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		_, _ = w.Write(content)
+	}
+}

@@ -1,0 +1,116 @@
+package live
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"flashsale/infra/client"
+)
+
+const (
+	// Answers to purchases are shown for this long, and at most so many.
+	window     = time.Minute
+	maxSamples = 4096
+	// maxBody is how much of an answer is read to find out its code.
+	maxBody = 4 << 10
+)
+
+// sample is an answer to a purchase.
+type sample struct {
+	at      time.Time
+	took    time.Duration
+	outcome string
+}
+
+// meter keeps the latest samples.
+type meter struct {
+	mu      sync.Mutex
+	samples [maxSamples]sample
+	next    int
+}
+
+func (m *meter) add(s sample) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.samples[m.next%maxSamples] = s
+	m.next++
+}
+
+// purchases are the answers of the last minute.
+type purchases struct {
+	Count   int            `json:"count"`
+	Answers map[string]int `json:"answers"`
+	P50Ms   float64        `json:"p50Ms"`
+	P99Ms   float64        `json:"p99Ms"`
+}
+
+func (m *meter) since(t time.Time) purchases {
+	p := purchases{Answers: map[string]int{}}
+	var took []time.Duration
+	m.mu.Lock()
+	for _, s := range m.samples[:min(m.next, maxSamples)] {
+		if s.at.After(t) {
+			p.Answers[s.outcome]++
+			took = append(took, s.took)
+		}
+	}
+	m.mu.Unlock()
+	slices.Sort(took)
+	if p.Count = len(took); p.Count > 0 {
+		at := func(percent int) float64 {
+			return float64(took[max(0, (len(took)*percent+99)/100-1)].Microseconds()) / 1000
+		}
+		p.P50Ms, p.P99Ms = at(50), at(99)
+	}
+	return p
+}
+
+// Observe measures the purchases that next answers while somebody looks.
+func (v *View) Observe(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path := r.URL.Path
+		if r.Method != http.MethodPost || !strings.HasPrefix(path, "/sales/") || !strings.HasSuffix(path, "/orders") || !v.watched() {
+			next.ServeHTTP(w, r)
+			return
+		}
+		began := v.now()
+		rec := &recorder{ResponseWriter: w, status: http.StatusOK}
+		next.ServeHTTP(rec, r)
+		now := v.now()
+		v.meter.add(sample{at: now, took: now.Sub(began), outcome: outcome(client.Read(rec.status, rec.Header(), rec.body))})
+	})
+}
+
+// outcome is an answer in one word of the API's contract.
+func outcome(a client.Answer) string {
+	switch {
+	case a.Status == http.StatusAccepted:
+		return "accepted"
+	case a.Code != "":
+		return a.Code
+	}
+	return "status " + strconv.Itoa(a.Status)
+}
+
+// recorder keeps an answer's status and the beginning of its body.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	body   []byte
+}
+
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+func (r *recorder) WriteHeader(status int) {
+	r.status = status
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	r.body = append(r.body, b[:min(len(b), maxBody-len(r.body))]...)
+	return r.ResponseWriter.Write(b)
+}

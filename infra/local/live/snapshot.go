@@ -1,0 +1,260 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"flashsale/infra/books"
+)
+
+// demoSale is the sale that the stack itself opens.
+const demoSale = "demo"
+
+const (
+	// readTime bounds the reads of one snapshot, countTime a recount.
+	readTime  = 2 * time.Second
+	countTime = 30 * time.Second
+	// Bounds of what is read and shown.
+	maxClaims = 1000
+	maxSales  = 30
+	maxOrders = 12
+	maxShards = 60
+	maxNotes  = 5
+)
+
+// snapshot is one message of the feed.
+type snapshot struct {
+	At        time.Time  `json:"at"`
+	Sales     []string   `json:"sales"`
+	Sale      *saleView  `json:"sale,omitempty"`
+	Queue     depth      `json:"queue"`
+	Dead      depth      `json:"dead"`
+	Purchases purchases  `json:"purchases"`
+	Accidents []accident `json:"accidents"`
+	Broken    *broken    `json:"broken,omitempty"`
+	Crowd     *crowdView `json:"crowd,omitempty"`
+	Receipt   *receipt   `json:"receipt,omitempty"`
+	Problem   string     `json:"problem,omitempty"`
+}
+
+type saleView struct {
+	ID        string    `json:"id"`
+	Name      string    `json:"name"`
+	State     string    `json:"state"`
+	OpensAt   time.Time `json:"opensAt"`
+	ClosesAt  time.Time `json:"closesAt"`
+	Seeded    int64     `json:"seeded"`
+	Left      int64     `json:"left"`
+	Sold      int64     `json:"sold"`
+	Pending   int       `json:"pending"`
+	Confirmed int       `json:"confirmed"`
+	// Partial: not all claims were read, so Pending and Confirmed are too low.
+	Partial bool        `json:"partial"`
+	Shards  []shardView `json:"shards"`
+	// MoreShards are not in Shards.
+	MoreShards int         `json:"moreShards"`
+	Orders     []orderView `json:"orders"`
+}
+
+type shardView struct {
+	Left   int64 `json:"left"`
+	Seeded int64 `json:"seeded"`
+}
+
+// orderView is one of the latest orders.
+type orderView struct {
+	User       string    `json:"user"`
+	Shard      int       `json:"shard"`
+	AcceptedAt time.Time `json:"acceptedAt"`
+	OrderID    string    `json:"orderId,omitempty"`
+}
+
+// depth is how many messages wait in a queue and how many are being processed.
+type depth struct {
+	Waiting  int `json:"waiting"`
+	InFlight int `json:"inFlight"`
+}
+
+// receipt is the result of a recount, in short.
+type receipt struct {
+	*books.Receipt
+	Problem string `json:"problem,omitempty"`
+	of      string // the state that was counted
+}
+
+// watched is what is remembered of a sale that somebody looks at.
+type watched struct {
+	state   string // at the last snapshot
+	receipt *receipt
+}
+
+// read reads the sale with the id, or if it is empty, the first open one.
+func (v *View) read(ctx context.Context, saleID string) snapshot {
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	now := v.now()
+	s := snapshot{At: now.UTC(), Purchases: v.meter.since(now.Add(-window)), Accidents: accidents}
+	note := func(err error) {
+		if err != nil && s.Problem == "" {
+			s.Problem = err.Error()
+		}
+	}
+	var err error
+	s.Sales, err = v.openSales(ctx, now)
+	note(err)
+	if saleID == "" && len(s.Sales) > 0 {
+		saleID = s.Sales[0]
+	}
+	if saleID != "" {
+		found, err := books.Glance(ctx, v.o.DB, v.o.Table, saleID, maxClaims)
+		if err == nil {
+			s.Sale = view(saleID, found, now)
+		} else if errors.Is(err, books.ErrNoSale) {
+			err = fmt.Errorf("there is no sale %q", saleID)
+		}
+		note(err)
+	}
+	s.Queue, err = v.depth(ctx, v.o.OrderQueue)
+	note(err)
+	s.Dead, err = v.depth(ctx, v.o.DeadLetterQueue)
+	note(err)
+	return s
+}
+
+// openSales are the sales that have not closed, the demonstration sale first, then those
+// that close last.
+func (v *View) openSales(ctx context.Context, now time.Time) ([]string, error) {
+	all, err := books.Sales(ctx, v.o.DB, v.o.Table)
+	all = slices.DeleteFunc(all, func(l books.Listing) bool { return l.Drained || !l.ClosesAt.After(now) })
+	slices.SortStableFunc(all, func(a, b books.Listing) int {
+		switch {
+		case a.SaleID == demoSale:
+			return -1
+		case b.SaleID == demoSale:
+			return 1
+		}
+		return b.ClosesAt.Compare(a.ClosesAt)
+	})
+	ids := []string{}
+	for _, l := range all[:min(len(all), maxSales)] {
+		ids = append(ids, l.SaleID)
+	}
+	return ids, err
+}
+
+func view(id string, found *books.Sale, now time.Time) *saleView {
+	s := &saleView{
+		ID: id, Name: found.Name, State: state(found, now), OpensAt: found.OpensAt, ClosesAt: found.ClosesAt,
+		Shards: []shardView{}, Orders: []orderView{},
+	}
+	for i := range len(found.Shards) {
+		shard := found.Shards[i]
+		s.Left += shard.Stock
+		s.Seeded += shard.Seeded
+		if len(s.Shards) < maxShards {
+			s.Shards = append(s.Shards, shardView{shard.Stock, shard.Seeded})
+		}
+	}
+	s.MoreShards = len(found.Shards) - len(s.Shards)
+	s.Sold = s.Seeded - s.Left
+	slices.SortFunc(found.Claims, func(a, b books.Claim) int {
+		return cmp.Or(b.AcceptedAt.Compare(a.AcceptedAt), cmp.Compare(a.User, b.User))
+	})
+	for i, c := range found.Claims {
+		if c.OrderID == "" {
+			s.Pending++
+		} else {
+			s.Confirmed++
+		}
+		if i < maxOrders {
+			s.Orders = append(s.Orders, orderView{c.User, c.Shard, c.AcceptedAt, c.OrderID})
+		}
+	}
+	// The claims are read after the shards, so there may be more of them.
+	s.Partial = s.Sold > int64(len(found.Claims))
+	return s
+}
+
+func state(s *books.Sale, now time.Time) string {
+	switch {
+	case !s.Open:
+		return "being created"
+	case s.Paused:
+		return "paused"
+	case now.Before(s.OpensAt):
+		return "not open yet"
+	case !now.Before(s.ClosesAt):
+		return "closed"
+	case s.Stock() == 0:
+		return "sold out"
+	}
+	return "open"
+}
+
+func (v *View) depth(ctx context.Context, queue string) (d depth, err error) {
+	const waiting, inFlight = types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible
+	out, err := v.o.Queues.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+		QueueUrl: &queue, AttributeNames: []types.QueueAttributeName{waiting, inFlight},
+	})
+	if err != nil {
+		return d, fmt.Errorf("read queue: %w", err)
+	}
+	d.Waiting, _ = strconv.Atoi(out.Attributes[string(waiting)])
+	d.InFlight, _ = strconv.Atoi(out.Attributes[string(inFlight)])
+	return d, nil
+}
+
+// fingerprint changes with everything that a receipt depends on.
+func (s *saleView) fingerprint() string {
+	return fmt.Sprint(s.Seeded, s.Left, s.Pending, s.Confirmed, s.State)
+}
+
+// recountIfQuiet recounts a sale that has changed since its receipt and not since the last
+// snapshot. It returns the latest receipt. The caller holds the lock.
+func (v *View) recountIfQuiet(s *saleView) *receipt {
+	w := v.sales[s.ID]
+	if w == nil {
+		w = &watched{}
+		v.sales[s.ID] = w
+	}
+	now := s.fingerprint()
+	quiet := w.state == now && (v.crowd == nil || !v.crowd.running())
+	w.state = now
+	if quiet && (w.receipt == nil || w.receipt.of != now) {
+		v.recount(s.ID, w, now)
+	}
+	return w.receipt
+}
+
+// recount starts a recount unless one is being made. The caller holds the lock.
+func (v *View) recount(saleID string, w *watched, of string) bool {
+	if v.counting || v.ctx.Err() != nil {
+		return false
+	}
+	v.counting = true
+	v.work.Go(func() {
+		ctx, cancel := context.WithTimeout(v.ctx, countTime)
+		defer cancel()
+		counted, err := books.Recount(ctx, v.o.DB, v.o.Table, saleID, books.Options{Now: v.now})
+		r := &receipt{Receipt: counted, of: of}
+		if err != nil {
+			r.Problem = err.Error()
+		} else {
+			counted.Findings = counted.Findings[:min(len(counted.Findings), maxNotes)]
+			counted.Unfinished = counted.Unfinished[:min(len(counted.Unfinished), maxNotes)]
+		}
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.counting = false
+		w.receipt = r
+	})
+	return true
+}

@@ -1,0 +1,136 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"flashsale/infra/client"
+	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/ledger/ledgertest"
+)
+
+const tableName = "Ledger"
+
+// table is a DynamoDB in this process that counts the reads of the list of sales: one for
+// each snapshot.
+type table struct {
+	*dynamotest.DB
+	mu    sync.Mutex
+	lists int
+}
+
+func (d *table) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	if pk, ok := in.ExpressionAttributeValues[":pk"].(*types.AttributeValueMemberS); ok && pk.Value == "SALES" {
+		d.mu.Lock()
+		d.lists++
+		d.mu.Unlock()
+	}
+	return d.DB.Query(ctx, in, o...)
+}
+
+func (d *table) DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
+	size := int64(0)
+	return &dynamodb.DescribeTableOutput{Table: &types.TableDescription{TableSizeBytes: &size}}, nil
+}
+
+// queues have as many messages as the length of their URL.
+type queues struct{}
+
+func (queues) GetQueueAttributes(_ context.Context, in *sqs.GetQueueAttributesInput, _ ...func(*sqs.Options)) (*sqs.GetQueueAttributesOutput, error) {
+	return &sqs.GetQueueAttributesOutput{Attributes: map[string]string{
+		"ApproximateNumberOfMessages": fmt.Sprint(len(*in.QueueUrl)), "ApproximateNumberOfMessagesNotVisible": "1",
+	}}, nil
+}
+
+// stub is the stack: its API, its functions and what breaks.
+type stub struct {
+	mu      sync.Mutex
+	status  int // of the answer to a purchase, with the code
+	code    string
+	bought  int
+	asked   []string // requests to SeedFunction
+	refuses bool     // SeedFunction
+	damages []Damage
+}
+
+func (s *stub) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	header, status, body := http.Header{}, http.StatusOK, `{}`
+	switch path := r.URL.Path; {
+	case path == "/_local/token":
+		body = "token-of-" + r.URL.Query().Get("sub")
+	case strings.HasSuffix(path, "/orders"):
+		s.bought++
+		status, body = s.status, fmt.Sprintf(`{"code":%q}`, s.code)
+		if s.status == http.StatusAccepted {
+			body = fmt.Sprintf(`{"claimId":"c%d","saleId":"moutai","state":"PENDING"}`, s.bought)
+		}
+	case strings.HasSuffix(path, "/functions/SeedFunction/invocations"):
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		if s.asked = append(s.asked, string(text)); s.refuses {
+			header.Set(client.FunctionError, "Unhandled")
+			body = `{"errorType":"sale-not-found","errorMessage":"sale-not-found"}`
+		}
+	default:
+		return nil, errors.New("nothing is there: " + path)
+	}
+	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+}
+
+func (s *stub) Break(_ context.Context, d Damage) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.damages = append(s.damages, d)
+	return nil
+}
+
+func (s *stub) Faults() (string, map[string]int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return "", map[string]int{"calls": len(s.damages)}
+}
+
+// world is a view over a table that the real ledger writes.
+type world struct {
+	*ledgertest.World
+	*View
+	table *table
+	stub  *stub
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	db := &table{DB: dynamotest.New(dynamotest.Table{Name: tableName, PK: "pk", SK: "sk"})}
+	w := &world{World: ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: tableName}), table: db, stub: &stub{status: 409, code: "sold-out"}}
+	var err error
+	if w.View, err = New(Options{
+		Client: client.New("http://127.0.0.1:1", client.Options{Lambda: "http://127.0.0.1:2", Transport: w.stub}),
+		DB:     db, Table: tableName, Queues: queues{}, OrderQueue: "four", DeadLetterQueue: "seventh", System: w.stub,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	w.View.now = w.World.Now
+	return w
+}
+
+// run runs the view until the test, or the bubble of its clock, ends.
+func (w *world) run() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = w.Run(ctx) }()
+	return func() { cancel(); <-done }
+}
