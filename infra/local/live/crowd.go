@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// crowdSize buyers click within arrival, more and more of them every second, up to
+	// crowdSize buyers, as the page calls them, click within arrival, more and more of them every second, up to
 	// clicks times each, with at most inFlight requests at a time.
 	crowdSize = 1000
 	clicks    = 3

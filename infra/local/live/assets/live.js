@@ -46,7 +46,7 @@ function showStock(sale) {
     const [tank, text] = li.children
     tank.firstChild.style.height = (shard.seeded ? 100 * shard.left / shard.seeded : 0) + '%'
     tank.classList.toggle('empty', shard.left === 0)
-    const words = `shard ${i}: ${shard.left} of ${shard.seeded}`
+    const words = `shard ${i} ${shard.left} of ${shard.seeded}`
     if (text.textContent !== words) text.textContent = words
   })
   if (sale.moreShards) say('left', number(sale.left) + ` (${sale.moreShards} more shards are not drawn)`)
@@ -86,6 +86,7 @@ function showOrders(snapshot) {
   say('pending', number(sale.pending))
   say('confirmed', number(sale.confirmed))
   $('partial').hidden = !sale.partial
+  $('latest').hidden = !sale.orders.length
   fill($('orders'), sale.orders, () => {
     const tr = make('tr')
     tr.append(make('td'), make('td'), make('td'))
@@ -135,6 +136,7 @@ function showAccidents(accidents, broken) {
     button.setAttribute('aria-pressed', String(broken?.id === accident.id))
   })
   $('heal').disabled = !broken
+  $('broken').className = broken ? 'bad' : ''
   const met = Object.entries(broken?.met || {}).filter(([kind]) => kind !== 'calls').map(([kind, n]) => `${number(n)} ${kind}`)
   say('broken', broken ? `Broken since ${new Date(broken.since).toLocaleTimeString('en-GB')}${met.length ? ': ' + met.join(', ') : ''}.` : 'Nothing is broken.')
 }

@@ -1,0 +1,146 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"flashsale/infra/browser"
+)
+
+// view is the live view in a browser.
+type view struct {
+	*stack
+	*browser.Tab
+}
+
+// sees waits until a JavaScript expression is true, as long as a rush may take.
+func (v *view) sees(what, expression string) {
+	v.t.Helper()
+	v.eventually(what, func() bool { return browser.Eval[bool](v.Tab, "!!("+expression+")") })
+}
+
+func (v *view) reads(id, text string) {
+	v.t.Helper()
+	v.sees(id+" says "+text, fmt.Sprintf("document.getElementById(%q).textContent.includes(%q)", id, text))
+}
+
+// fits checks that nothing is cut off or scrolled sideways.
+func (v *view) fits(width int64) {
+	v.t.Helper()
+	v.Size(width, 900)
+	if got := browser.Eval[int64](v.Tab, "document.documentElement.scrollWidth"); got > width {
+		v.t.Errorf("the page is %d pixels wide in a window of %d", got, width)
+	}
+}
+
+// The live view is what `make run` shows: somebody who has never seen the system sells it
+// out, breaks it, and reads that nothing was lost.
+func TestTheLiveViewShowsASaleFromItsFirstUnitToItsReceipt(t *testing.T) {
+	b, err := browser.Start(moduleRoot(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	v := &view{boot(t, "-demo-sale"), b.Tab(t)}
+	v.Size(1280, 900)
+	v.Open(v.api("/"))
+	v.reads("left", "100")
+	v.reads("state", "open")
+	v.reads("verdict", "ok")
+	v.Axe()
+	if link := browser.Eval[string](v.Tab, "document.getElementById('buyers-page').getAttribute('href')"); link != "/s/demo" {
+		t.Errorf("the buyers' page is at %s", link)
+	}
+
+	v.Click("#buy button")
+	v.reads("said", "alice has a unit")
+	v.sees("her order with its id", `[...document.querySelectorAll('#orders tr')].some((r) => r.cells[0].textContent === 'alice' && /^\d+$/.test(r.cells[2].textContent))`)
+	v.Click("#buy button")
+	v.reads("said", "already has a unit")
+	v.Click("#pause")
+	v.reads("state", "paused")
+	v.Click("#resume")
+	v.reads("state", "open")
+
+	v.Click("#rush")
+	v.reads("said", "on their way")
+	const left = "Number(document.getElementById('left').textContent)"
+	v.sees("shards half empty", left+" < 60 && "+left+" > 0")
+	v.Screenshot("live")
+	v.reads("state", "sold out")
+	v.sees("empty shards", "document.querySelectorAll('.tank.empty').length === document.querySelectorAll('.tank').length")
+	v.sees("sold-out answers", "document.getElementById('answers').textContent.includes('sold out')")
+	v.sees("the end of the rush", "!document.getElementById('rush').disabled")
+	v.reads("verdict", "ok")
+	v.reads("equation", "0 left + 100 sold = 100 units; 100 orders confirmed, 0 pending")
+
+	v.Click("#break-lose")
+	v.reads("broken", "Broken since")
+	v.Axe()
+	v.Click("#add")
+	v.reads("left", "50")
+	for i := range 8 {
+		browser.Eval[bool](v.Tab, fmt.Sprintf("(document.getElementById('user').value = 'bob-%d', true)", i))
+		v.Click("#buy button")
+		v.reads("said", fmt.Sprintf("bob-%d", i))
+	}
+	v.reads("broken", "lost")
+	v.Click("#break-crash")
+	v.reads("said", "The database crashes")
+	v.reads("broken", "Nothing is broken")
+	v.sees("the database works again", "document.getElementById('problem').hidden")
+	v.Click("#break-kill")
+	v.reads("broken", "Broken since")
+	v.Click("#heal")
+	v.reads("broken", "Nothing is broken")
+	v.reads("verdict", "ok")
+	v.Click("#recount")
+	v.reads("said", "counted again")
+	v.reads("verdict", "ok")
+	v.Axe()
+	v.fits(1280)
+	v.fits(320)
+}
+
+// A page of another site cannot reach the view's actions, whatever name resolves to this machine.
+func TestTheLiveViewServesThisMachineOnly(t *testing.T) {
+	s := boot(t, "-demo-sale")
+	for _, tt := range []struct {
+		method, path, host, origin string
+		want                       int
+	}{
+		{"GET", "/", "evil.example", "", 403},
+		{"GET", "/_local/live/feed", "evil.example", "", 403},
+		{"GET", "/_local/live/feed", "", "https://evil.example", 403},
+		{"POST", "/_local/live/pause", "evil.example", "http://evil.example", 403},
+		{"POST", "/_local/live/pause", "", "https://evil.example", 403},
+		{"POST", "/_local/live/pause", "", "", 403},
+		{"POST", "/_local/live/pause", "", "http://localhost:3000", 403},
+		{"POST", "/", "", "", 404},
+		{"GET", "/", "", "", 200},
+	} {
+		r, err := http.NewRequest(tt.method, s.api(tt.path), strings.NewReader(`{"sale":"demo"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = tt.host
+		r.Header.Set("Content-Type", "application/json")
+		if tt.origin != "" {
+			r.Header.Set("Origin", tt.origin)
+		}
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != tt.want {
+			t.Errorf("%+v: %d", tt, response.StatusCode)
+		}
+	}
+}
