@@ -59,6 +59,11 @@ run: host ## the system on this machine, with a demonstration sale open (FAULTS=
 demo: host ## 1,000 buyers rush for 100 bottles on the running stack (or on a new one), then the receipt
 	@exec $(HOST)/demo -api-port "$$API_PORT"
 
+.PHONY: screenshots
+screenshots: host browser ## take the README's two pictures again: the live view during a rush, and the verdicts on the page of the last `make lab`
+	@$(GO_BUILD) -o $(HOST)/screenshots ./infra/browser/screenshots
+	@$(HOST)/screenshots
+
 .PHONY: events
 events: ## create the sale and orders of the files in events/ in the running stack
 	@go run ./events

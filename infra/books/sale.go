@@ -20,10 +20,10 @@ type Sale struct {
 	Paused            bool
 	Seeded            int64 // according to the sale item
 	Open              bool
-	Drained bool
-	Shards  map[int]Shard
-	Claims  []Claim          // sorted by bucket and user
-	Orders  map[string]Order // by id
+	Drained           bool
+	Shards            map[int]Shard
+	Claims            []Claim          // sorted by bucket and user
+	Orders            map[string]Order // by id
 }
 
 // Shard is the stock of one shard.

@@ -178,7 +178,7 @@ func (s *stack) saysWhatTheReadmeShows(t *testing.T, printed string) {
 			}
 		}
 	}
-	if shown != 9 {
-		t.Errorf("the README shows %d lines, want 9", shown)
+	if shown != 10 {
+		t.Errorf("the README shows %d lines, want 10", shown)
 	}
 }

@@ -108,15 +108,15 @@ func run(o stack.Options, only string) error {
 }
 
 func welcome(s *stack.Stack, o stack.Options) {
-	fmt.Printf(`flashsale runs on this machine. Ctrl-C stops it; %s keeps its data.
-
-  API        %s   HTTP API; tokens at /_local/token?sub=NAME
+	fmt.Printf("flashsale runs on this machine. Ctrl-C stops it; %s keeps its data.\n\n", o.Data)
+	fmt.Printf("  live view  %s/   in a browser: watch the sale, send a crowd, break something\n", s.API)
+	fmt.Printf(`  API        %s   HTTP API; tokens at /_local/token?sub=NAME
   Lambda     %s   Invoke API: PurchaseFunction, FinalizeFunction, QueryFunction, SeedFunction, ReconcileFunction, PageFunction
   DynamoDB   %s   table %s
   SQS        %s   OrderQueue, OrderDeadLetterQueue, ScheduleDeadLetterQueue
   logs       %s
 
-`, o.Data, s.API, s.Lambda, s.DynamoDB, s.Table, s.SQS, s.FunctionLog)
+`, s.API, s.Lambda, s.DynamoDB, s.Table, s.SQS, s.FunctionLog)
 	if settings, _ := s.Faults(); settings != "" {
 		fmt.Printf("  faults     %s\n             met by the functions only; how many so far is in %s/_local/health\n\n", settings, s.API)
 	}

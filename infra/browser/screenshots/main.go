@@ -52,6 +52,9 @@ func take(lab, out string) (err error) {
 	if err != nil {
 		return fmt.Errorf("find the lab's page: %w", err)
 	}
+	if _, err := os.Stat(page); err != nil {
+		return fmt.Errorf("find the lab's page (make lab writes it): %w", err)
+	}
 	if err := b.Picture(filepath.Join(out, "lab.png"), "file://"+page, 1200, 1000, "Promise.resolve(1)"); err != nil {
 		return err
 	}
@@ -70,5 +73,5 @@ func take(lab, out string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stack.Stop(20*time.Second)) }()
-	return b.Picture(filepath.Join(out, "live.png"), stack.API+"/", 1200, 900, rush)
+	return b.Picture(filepath.Join(out, "live.png"), stack.API+"/", 1200, 1100, rush)
 }

@@ -40,14 +40,14 @@ function showStock(sale) {
     const li = make('li')
     const tank = make('div', '', { className: 'tank', ariaHidden: 'true' })
     tank.append(make('div'))
-    li.append(tank, make('span'))
+    li.append(tank, make('b'), ' ', make('span'))
     return li
   }, (li, shard, i) => {
-    const [tank, text] = li.children
+    const [tank, left, text] = li.children
     tank.firstChild.style.height = (shard.seeded ? 100 * shard.left / shard.seeded : 0) + '%'
     tank.classList.toggle('empty', shard.left === 0)
-    const words = `shard ${i} ${shard.left} of ${shard.seeded}`
-    if (text.textContent !== words) text.textContent = words
+    left.textContent = number(shard.left)
+    text.textContent = `of ${number(shard.seeded)} in shard ${i}`
   })
   if (sale.moreShards) say('left', number(sale.left) + ` (${sale.moreShards} more shards are not drawn)`)
 }
@@ -111,7 +111,7 @@ function showReceipt(receipt, sale) {
   }
   const old = receipt.seeded !== sale.seeded || receipt.stock !== sale.left || receipt.pending !== sale.pending
   verdict.className = 'badge ' + (receipt.balanced ? old ? '' : 'good' : 'bad')
-  say('verdict', !receipt.balanced ? 'does not balance' : old ? 'of a moment ago' : receipt.pending ? 'balanced, orders pending' : 'ok: balanced')
+  say('verdict', !receipt.balanced ? 'does not balance' : old ? 'counted earlier' : receipt.pending ? 'balanced, orders pending' : 'ok: balanced')
   say('equation', `${number(receipt.stock)} left + ${number(receipt.claims)} sold = ${number(receipt.seeded)} units; ` +
     `${number(receipt.confirmed)} orders confirmed, ${number(receipt.pending)} pending. As of ${new Date(receipt.asOf).toLocaleTimeString('en-GB')}.`)
   fill($('findings'), [...receipt.findings, ...receipt.unfinished.map((u) => 'Not finished: ' + u)], () => make('li'),
