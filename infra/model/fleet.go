@@ -131,6 +131,7 @@ type answer struct {
 }
 
 func (f *fleet) serve(user string, weight float64) answer {
+	f.tally.requested(weight)
 	e, cold := f.take(weight)
 	if e == nil {
 		return answer{throttled: true}

@@ -160,6 +160,7 @@ func (q *queue) invoke(handle func(context.Context, events.SQSEvent) (events.SQS
 		n.Invocations++
 		n.Busy += time.Since(began).Truncate(time.Millisecond) + time.Millisecond
 		n.Confirmed += int64(confirmed)
+		q.tally.bin().Confirmed += confirmed
 		n.Polls += polls
 		n.LastConfirmed = time.Since(n.opened)
 	})

@@ -55,7 +55,9 @@ type Counts struct {
 
 // Bin is one slice of the timeline.
 type Bin struct {
-	Accepted, Transactions, Conflicts, Empty int
+	// Requests are purchases as they are sent, those that are throttled included.
+	Requests                                            float64
+	Accepted, Confirmed, Transactions, Conflicts, Empty int
 	// Refused are the "sold out" answers; Probing those of them for which a
 	// transaction was tried.
 	Refused, Probing float64
@@ -87,6 +89,13 @@ func (t *tally) count(add func(*Counts)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	add(&t.counts)
+}
+
+// requested records a purchase that is sent.
+func (t *tally) requested(weight float64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.bin().Requests += weight
 }
 
 // bin returns the current bin; t.mu is held.

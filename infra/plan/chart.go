@@ -1,22 +1,30 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 	"html/template"
 	"os"
 	"path/filepath"
 
 	"flashsale/infra/chart"
+	"flashsale/infra/deploy/price"
 	"flashsale/infra/model"
 )
 
-// drawn is one plot with its heading.
+//go:embed page.html
+var text string
+
+// The template escapes everything that is not a drawing of package chart.
+var page = template.Must(template.New("plan").Parse(text))
+
+// drawn is one plot with its heading and what it shows.
 type drawn struct {
-	Name string
-	SVG  template.HTML
+	Name, Says string
+	SVG        template.HTML
 }
 
-// draw plots stock, acceptances, conflicts and refusals until shortly after the end.
+// draw plots the stock and what happens every second until shortly after the end.
 func draw(a advice, r *model.Result) []drawn {
 	end := len(r.Bins)
 	marks := []chart.Mark{{Name: "opening", At: 0}}
@@ -25,37 +33,68 @@ func draw(a advice, r *model.Result) []drawn {
 		marks = append(marks, chart.Mark{Name: "sold out", At: r.LastSold.Seconds()})
 	}
 	left := float64(r.Config.Stock)
-	var stock, accepted, conflicts, refused []float64
+	stock := chart.Line{Name: "units left", Values: []float64{left}} // at the beginning of each bin
+	requests, accepted, confirmed := chart.Line{Name: "requests"}, chart.Line{Name: "orders accepted"}, chart.Line{Name: "orders confirmed"}
+	transactions, conflicts := chart.Line{Name: "transactions tried"}, chart.Line{Name: "of which conflicted"}
+	refused := chart.Line{Name: "told \u201csold out\u201d"}
 	for _, b := range r.Bins[:end] {
 		left -= float64(b.Accepted)
-		stock = append(stock, left)
-		accepted = append(accepted, float64(b.Accepted)/model.BinWidth.Seconds())
-		conflicts = append(conflicts, float64(b.Conflicts)/model.BinWidth.Seconds())
-		refused = append(refused, b.Refused/model.BinWidth.Seconds())
+		stock.Values = append(stock.Values, left)
+		for _, l := range []struct {
+			line *chart.Line
+			n    float64
+		}{
+			{&requests, b.Requests}, {&accepted, float64(b.Accepted)}, {&confirmed, float64(b.Confirmed)},
+			{&transactions, float64(b.Transactions)}, {&conflicts, float64(b.Conflicts)}, {&refused, b.Refused},
+		} {
+			l.line.Values = append(l.line.Values, l.n/model.BinWidth.Seconds())
+		}
 	}
-	plot := func(name, y string, values []float64, level *chart.Mark) drawn {
-		return drawn{name, chart.Plot{
+	plot := func(name, says, y string, logarithmic bool, level *chart.Mark, lines ...chart.Line) drawn {
+		return drawn{name, says, chart.Plot{
 			X: "simulated seconds since the opening", Y: y, Step: model.BinWidth.Seconds(),
-			Lines: []chart.Line{{Name: name, Values: values}}, Level: level, Marks: marks,
+			Lines: lines, Log: logarithmic, Level: level, Marks: marks,
 		}.SVG()}
 	}
 	return []drawn{
-		plot("Units left", "units", stock, nil),
-		plot("Accepted", "orders a second", accepted, &chart.Mark{Name: "advised rate", At: a.rates.bound()}),
-		plot("Conflicts", "transactions a second", conflicts, nil),
-		plot("Told \"sold out\"", "answers a second", refused, nil),
+		plot("Stock", "Until the line reaches 0, buyers can still get a unit.", "units left", false, nil, stock),
+		plot("Requests and orders", "Every purchase that is sent, throttled ones and repeats included; orders accepted, which are durable; and orders "+
+			"confirmed, which have their order id. The scale is logarithmic: a step is ten times as many.",
+			"a second, logarithmic", true, &chart.Mark{Name: "advised rate of orders", At: a.rates.bound()}, requests, accepted, confirmed),
+		plot("Transactions", "Two purchases conflict when they want the same stock shard at the same moment; one of them tries again.",
+			"transactions a second", false, nil, transactions, conflicts),
+		plot("Refusals", "Buyers who learn that nothing is left. Soon after the last unit, the answers come from the functions' memory and cost no transaction.",
+			"answers a second", false, nil, refused),
 	}
 }
 
-var page = template.Must(template.New("chart").Parse(`<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>flashsale plan</title>
-<style>body{font:14px system-ui,sans-serif;margin:24px;max-width:920px}h2{font-size:14px;margin:18px 0 4px}
-{{.Style}}</style>
-<h1>Plan: {{.Title}}</h1>
-{{range .Plots}}<h2>{{.Name}}</h2>
-{{.SVG}}
-{{end}}</html>
-`))
+// pair is a line of a table.
+type pair struct{ Name, Value string }
+
+// figures are what to configure and what comes of it.
+func figures(a advice, r *model.Result) (configure, predicted []pair) {
+	configure = []pair{
+		{"Stock shards", grouped(float64(a.shards))},
+		{"Write units a second of the table", grouped(float64(a.warmWrites))},
+		{"Environments of PurchaseFunction", grouped(float64(a.concurrency))},
+		{"of which provisioned", grouped(float64(a.provisioned))},
+		{"Purchases a second that the API admits", grouped(a.throttle)},
+		{"Environments of FinalizeFunction", grouped(float64(a.finalizers))},
+		{"Environments of QueryFunction", grouped(float64(a.queries))},
+	}
+	sold := pair{"Units left at the end", grouped(float64(r.Left))}
+	if r.Left == 0 {
+		sold = pair{"Sold out after", fmt.Sprintf("%.1f s", r.LastSold.Seconds())}
+	}
+	return configure, []pair{
+		sold,
+		{"Orders a second until then", grouped(r.OrdersPerSecond())},
+		{"Last order confirmed after", fmt.Sprintf("%.1f s", r.LastConfirmed.Seconds())},
+		{"Winners know after, 99 % of them", fmt.Sprintf("%.1f s", r.WinnersP99.Seconds())},
+		{"Losers know after, 99 % of them", fmt.Sprintf("%.1f s", r.LosersP99.Seconds())},
+		{"Transactions that conflict", fmt.Sprintf("%.0f %%", 100*r.ConflictRate())},
+	}
+}
 
 func writeChart(path string, w wish, a advice, r *model.Result) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -65,12 +104,13 @@ func writeChart(path string, w wish, a advice, r *model.Result) (err error) {
 	if err != nil {
 		return fmt.Errorf("write chart: %w", err)
 	}
-	title := fmt.Sprintf("%s users, %s units, %d shards", grouped(float64(w.users)), grouped(float64(w.stock)), a.shards)
-	err = page.Execute(f, struct {
-		Title string
-		Style template.CSS
-		Plots []drawn
-	}{title, chart.Style, draw(a, r)})
+	configure, predicted := figures(a, r)
+	list, known := price.Find(w.region, price.Architecture)
+	err = page.Execute(f, map[string]any{
+		"Users": grouped(float64(w.users)), "Stock": grouped(float64(w.stock)), "Peak": grouped(w.peak), "Latency": w.latency, "Window": w.window,
+		"Style": chart.Style, "Plots": draw(a, r), "Configure": configure, "Predicted": predicted, "Quotas": a.quotas,
+		"Bill": price.Rows(bill(r, a, w.region), r.Accepted), "Prices": list, "Known": known, "Region": w.region,
+	})
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}

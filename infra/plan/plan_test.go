@@ -104,12 +104,14 @@ func TestAPlanIsPrintedAndDrawn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := bytes.Count(drawing, []byte("<path")); n != 4 || bytes.Contains(drawing, []byte("http")) {
-		t.Errorf("the chart has %d curves, want 4 and nothing from elsewhere", n)
+	if n := bytes.Count(drawing, []byte("<path")); n != 7 || bytes.Contains(drawing, []byte("http")) {
+		t.Errorf("the chart has %d curves, want 7 and nothing from elsewhere", n)
 	}
 	for _, part := range []string{
-		">units</text>", ">orders a second</text>", ">transactions a second</text>", ">answers a second</text>",
-		">simulated seconds since the opening</text>", ">opening</text>", ">sold out</text>", ">advised rate</text>",
+		">units left</text>", ">a second, logarithmic</text>", ">transactions a second</text>", ">answers a second</text>",
+		">simulated seconds since the opening</text>", ">opening</text>", ">sold out</text>", ">advised rate of orders</text>",
+		"</span> requests ", "</span> orders accepted ", "</span> orders confirmed ", "<td>total</td>", "<td>per 1,000 orders</td>", "<td>Sold out after</td>",
+		"3,000 users want 200 units", "a transaction takes 20ms and keeps an item busy for 10ms",
 	} {
 		if !bytes.Contains(drawing, []byte(part)) {
 			t.Errorf("the chart does not have %s", part)

@@ -65,17 +65,25 @@ func Sum(bill []Line) float64 {
 	return total
 }
 
-// Print writes the bill as a table, with the cost per 1,000 orders.
-func Print(w io.Writer, bill []Line, orders int64) {
-	row := func(what, counted, unit, dollars string) {
-		fmt.Fprintf(w, "  %-35s %14s %-12s %9s\n", what, counted, unit, dollars)
-	}
+// Row is a line of the printed bill: what, how many, their unit, dollars.
+type Row [4]string
+
+// Rows are the bill's lines, its total, and the cost per 1,000 orders.
+func Rows(bill []Line, orders int64) (rows []Row) {
 	for _, l := range bill {
-		row(l.What, count(l.Counted), l.Unit, cents(l.Dollars))
+		rows = append(rows, Row{l.What, count(l.Counted), l.Unit, cents(l.Dollars)})
 	}
-	row("total", "", "", cents(Sum(bill)))
+	rows = append(rows, Row{"total", "", "", cents(Sum(bill))})
 	if orders > 0 {
-		row("per 1,000 orders", "", "", cents(1000*Sum(bill)/float64(orders)))
+		rows = append(rows, Row{"per 1,000 orders", "", "", cents(1000 * Sum(bill) / float64(orders))})
+	}
+	return rows
+}
+
+// Print writes the bill as a table.
+func Print(w io.Writer, bill []Line, orders int64) {
+	for _, r := range Rows(bill, orders) {
+		fmt.Fprintf(w, "  %-35s %14s %-12s %9s\n", r[0], r[1], r[2], r[3])
 	}
 }
 
