@@ -28,7 +28,7 @@ const rush = `new Promise((seen) => {
 
 func main() {
 	f := flag.NewFlagSet("screenshots", flag.ContinueOnError)
-	lab := f.String("lab", ".build/lab.html", "the strategy lab's `page`")
+	lab := f.String("lab", ".build/lab-picture.html", "the strategy lab's `page`")
 	out := f.String("out", "infra/docs/pictures", "`folder` for the pictures")
 	if err := arguments.Parse(f, os.Args[1:]); errors.Is(err, flag.ErrHelp) {
 		return
@@ -53,9 +53,9 @@ func take(lab, out string) (err error) {
 		return fmt.Errorf("find the lab's page: %w", err)
 	}
 	if _, err := os.Stat(page); err != nil {
-		return fmt.Errorf("find the lab's page (make lab writes it): %w", err)
+		return fmt.Errorf("find the lab's page: %w", err)
 	}
-	if err := b.Picture(filepath.Join(out, "lab.png"), "file://"+page, 1200, 1000, "Promise.resolve(1)"); err != nil {
+	if err := b.Picture(filepath.Join(out, "lab.png"), "file://"+page, 1000, 800, "Promise.resolve(1)"); err != nil {
 		return err
 	}
 	data, err := os.MkdirTemp("", "flashsale-screenshots-")
