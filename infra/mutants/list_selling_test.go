@@ -61,7 +61,7 @@ var ofBuyingAndSeeding = []mutant{
 	{"a shard closed although the sale was restocked meanwhile", "P6", ledgerTests, overFake + "^a_shard_that_was_restocked", []edit{{purchasing,
 		`ifVersion        = "#version = :v"`, `ifVersion        = "#version >= :v"`}}},
 	{"no idempotency key equals no idempotency key", "P3", ledgerTests, "^TestCallsInTheSteadyState$", []edit{{purchasing,
-		`if r.Key != "" && r.Key == held.RequestKey {`, `if r.Key == held.RequestKey {`}}},
+		`if r.Key != "" && r.Key == held.RequestKey &&`, `if r.Key == held.RequestKey &&`}}},
 	{"a refusal from a snapshot that could not be read anew", "P6", ledgerTests, "^TestSoldOutIsToldForLess", []edit{{"shared/ledger/snapshot.go",
 		`refusalAge = 1900 * time.Millisecond`, `refusalAge = time.Minute`}}},
 	{"a stale read refuses", "P6", ledgerTests, "^TestAStaleReadNeverRefuses", []edit{{"shared/ledger/snapshot.go",

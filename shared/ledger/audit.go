@@ -116,6 +116,9 @@ func (l *Ledger) Step(ctx context.Context, a *Audit, stranded Stranded) (*Receip
 		return nil, err
 	}
 	r := l.compare(s, a, shards)
+	if r.RefundsDue, err = l.refundsDue(ctx, s, a); err != nil {
+		return nil, err
+	}
 	var keys []string
 	for _, m := range a.Mismatches {
 		keys = append(keys, m.Key)
@@ -176,7 +179,10 @@ func (l *Ledger) compare(s sale.Sale, a *Audit, shards []shard) *Receipt {
 		OldestPendingSeconds: a.OldestSeconds, Missing: a.Missing, ReadUnits: a.ReadUnits,
 		Finished: a.Closed, ClosesAt: s.ClosesAt, Version: a.Version, Paid: a.Paid,
 	}
-	r.Finished = r.Finished && (s.PayWithin == 0 || a.Unpaid == 0)
+	if s.PayWithin > 0 {
+		r.Unpaid = a.Unpaid
+		r.Finished = r.Finished && a.Unpaid == 0
+	}
 	edited := s.Version == a.Version && now.Sub(a.Since) >= editTime
 	for k, one := range shards {
 		r.Stock += one.stock
@@ -211,6 +217,21 @@ func (l *Ledger) compare(s sale.Sale, a *Audit, shards []shard) *Receipt {
 		a.suspect(fmt.Sprintf("seeded, version %d", s.Version), "the shards were given %d units, the sale %d (P2)", r.Seeded, s.Seeded)
 	}
 	return r
+}
+
+// refundsDue counts the refunds that are due. A sale without any of what may cause one
+// costs no read.
+func (l *Ledger) refundsDue(ctx context.Context, s sale.Sale, a *Audit) (n int64, err error) {
+	if s.PayWithin == 0 && s.Price == 0 && a.Paid == 0 {
+		return 0, nil
+	}
+	refunds, err := l.Refunds(ctx, s.ID)
+	for _, r := range refunds {
+		if r.RefundedAt.IsZero() {
+			n++
+		}
+	}
+	return n, err
 }
 
 func (a *Audit) note(format string, args ...any) {

@@ -16,25 +16,9 @@ import (
 
 // auditPage reads one page of claims and adds it to the pass, all or nothing.
 func (l *Ledger) auditPage(ctx context.Context, s sale.Sale, a *Audit, stranded Stranded) error {
-	pk := claimKey(s.ID, a.Bucket, "")[attrPK]
-	in := &dynamodb.QueryInput{
-		TableName:                 l.table,
-		ConsistentRead:            &yes,
-		KeyConditionExpression:    aws.String("#pk = :pk"),
-		ExpressionAttributeNames:  map[string]string{"#pk": attrPK},
-		ExpressionAttributeValues: item{":pk": pk},
-		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
-	}
-	if a.After != "" {
-		in.ExclusiveStartKey = item{attrPK: pk, attrSK: str(a.After)}
-	}
-	var out *dynamodb.QueryOutput
-	err := l.retry(ctx, maxTries, func(ctx context.Context) (err error) {
-		out, err = l.api.Query(ctx, in)
-		return err
-	})
+	out, err := l.claimPage(ctx, s.ID, a.Bucket, a.After)
 	if err != nil {
-		return asInternal(err)
+		return err
 	}
 	claims := make([]sale.Claim, 0, len(out.Items))
 	var unreadable []string
@@ -65,13 +49,41 @@ func (l *Ledger) auditPage(ctx context.Context, s sale.Sale, a *Audit, stranded 
 			stranded(c)
 		}
 	}
+	a.Bucket, a.After, err = pageEnd(out, a.Bucket)
+	return err
+}
+
+// claimPage reads the page of a bucket's claims after that user, or its first page if
+// that is "".
+func (l *Ledger) claimPage(ctx context.Context, saleID string, bucket int, after string) (*dynamodb.QueryOutput, error) {
+	pk := claimKey(saleID, bucket, "")[attrPK]
+	in := &dynamodb.QueryInput{
+		TableName:                 l.table,
+		ConsistentRead:            &yes,
+		KeyConditionExpression:    aws.String("#pk = :pk"),
+		ExpressionAttributeNames:  map[string]string{"#pk": attrPK},
+		ExpressionAttributeValues: item{":pk": pk},
+		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
+	}
+	if after != "" {
+		in.ExclusiveStartKey = item{attrPK: pk, attrSK: str(after)}
+	}
+	var out *dynamodb.QueryOutput
+	err := l.retry(ctx, maxTries, func(ctx context.Context) (err error) {
+		out, err = l.api.Query(ctx, in)
+		return err
+	})
+	return out, asInternal(err)
+}
+
+// pageEnd returns where the page after out begins: the bucket and its last user read.
+func pageEnd(out *dynamodb.QueryOutput, bucket int) (int, string, error) {
 	if len(out.LastEvaluatedKey) == 0 {
-		a.Bucket, a.After = a.Bucket+1, ""
-		return nil
+		return bucket + 1, "", nil
 	}
 	r := reader{item: out.LastEvaluatedKey}
-	a.After = r.text(attrSK)
-	return asInternal(r.err)
+	after := r.text(attrSK)
+	return bucket, after, asInternal(r.err)
 }
 
 // age records how long an order has been unfinished. A pass may take longer than that,
@@ -90,6 +102,11 @@ func (l *Ledger) countClaims(s sale.Sale, a *Audit, claims []sale.Claim, strande
 			a.Claims[c.Shard]++
 		}
 		checkAccepted(s, a, c, now)
+		// The release compared the same two instants, so clock error does not matter.
+		if c.State() == sale.Expired && c.ReleasedAt.Before(payBy(s, c.OrderID)) {
+			a.note("user %q: released at %s, although it was to be paid by %s (P21)", c.User,
+				c.ReleasedAt.Format(time.RFC3339), payBy(s, c.OrderID).Format(time.RFC3339))
+		}
 		switch c.State() {
 		case sale.Confirmed:
 			a.Unpaid++

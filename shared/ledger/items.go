@@ -165,6 +165,8 @@ func readSale(it item) (sale.Sale, error) {
 		State:     sale.State(r.text("state")),
 		MinReader: int(r.optionalNumber(attrMinReader)),
 		PayWithin: time.Duration(r.optionalNumber("payWithin")) * time.Second,
+		Price:     r.optionalNumber("price"),
+		Currency:  r.optionalText("currency"),
 	}
 	if r.err == nil && (s.Shards < 1 || s.Shards > sale.MaxShards || s.Buckets < 1) {
 		r.err = fmt.Errorf("read sale %s: %d shards, %d buckets", s.ID, s.Shards, s.Buckets)
@@ -173,7 +175,7 @@ func readSale(it item) (sale.Sale, error) {
 }
 
 func saleItem(s sale.Sale) item {
-	return with(saleKey(s.ID), item{
+	return forReader(s.MinReader, withPayment(s, with(saleKey(s.ID), item{
 		"name":      str(s.Name),
 		"opensAt":   millis(s.OpensAt),
 		"closesAt":  millis(s.ClosesAt),
@@ -184,7 +186,18 @@ func saleItem(s sale.Sale) item {
 		"buckets":   num(int64(s.Buckets)),
 		"version":   num(s.Version),
 		"state":     str(string(s.State)),
-	})
+	})))
+}
+
+// withPayment adds what a sale asks of payments; nothing if it asks for none.
+func withPayment(s sale.Sale, it item) item {
+	if s.PayWithin != 0 {
+		it["payWithin"] = num(int64(s.PayWithin / time.Second))
+	}
+	if s.Price != 0 {
+		it["price"], it["currency"] = num(s.Price), str(s.Currency)
+	}
+	return it
 }
 
 // shard is one stock shard. It repeats the sale's window and pause flag so that
@@ -217,7 +230,7 @@ func readShard(it item) (shard, error) {
 func (s *shard) sold() int64 { return s.seeded - s.stock + s.putBack }
 
 func shardItem(s sale.Sale, k int, units int64) item {
-	return with(stockKey(s.ID, k), item{
+	it := with(stockKey(s.ID, k), item{
 		"stock":     num(units),
 		"seeded":    num(units),
 		"opensAt":   millis(s.OpensAt),
@@ -225,6 +238,10 @@ func shardItem(s sale.Sale, k int, units int64) item {
 		"paused":    boolean(s.Paused),
 		"changedAt": millis(s.ChangedAt),
 	})
+	if s.PayWithin != 0 {
+		it["released"], it["putBack"] = zero, zero
+	}
+	return it
 }
 
 func readClaim(saleID string, buckets int, it item) (sale.Claim, error) {
@@ -279,4 +296,34 @@ func readOrder(it item) (sale.Order, error) {
 	}
 	o.ID = id
 	return o, r.err
+}
+
+func readRefund(it item) (sale.Refund, error) {
+	r := reading(it)
+	refund := sale.Refund{
+		SaleID:   strings.TrimPrefix(r.text(attrPK), "REFUND#"),
+		Payment:  r.text(attrSK),
+		OrderID:  uint64(r.optionalNumber("orderId")),
+		Reason:   sale.RefundReason(r.text("reason")),
+		Amount:   r.number("amount"),
+		Currency: r.text("currency"),
+		At:       r.time("at"),
+	}
+	if it["refundedAt"] != nil {
+		refund.RefundedAt = r.time("refundedAt")
+	}
+	return refund, r.err
+}
+
+func refundItem(r sale.Refund) item {
+	it := with(refundKey(r.SaleID, r.Payment), item{
+		"reason":   str(string(r.Reason)),
+		"amount":   num(r.Amount),
+		"currency": str(r.Currency),
+		"at":       millis(r.At),
+	})
+	if r.OrderID != 0 {
+		it["orderId"] = num(int64(r.OrderID))
+	}
+	return it
 }

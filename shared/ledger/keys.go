@@ -81,4 +81,7 @@ func orderPK(id uint64) string {
 
 func orderKey(id uint64) item { return key(orderPK(id), orderSK) }
 
+// refundKey returns the key of a refund due. The sale id is "" if the order is unknown.
+func refundKey(saleID, payment string) item { return key("REFUND#"+saleID, payment) }
+
 func sequenceKey(day string) item { return key("SEQ#"+day, "SEQ") }

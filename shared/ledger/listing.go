@@ -28,6 +28,12 @@ type Listing struct {
 	// Err is why this release must leave the sale alone: sale.NewerVersion or
 	// sale.Internal. Such a listing does not hide the others.
 	Err error
+	// PayWithin is the sale's, 0 if it asks for no payment. NextDue is the earliest instant
+	// at which a claim may have to be released, as the last complete pass left it; zero if
+	// there was none. Releasing is the pass to continue, or nil.
+	PayWithin time.Duration
+	NextDue   time.Time
+	Releasing *ReleasePass
 }
 
 // Listings returns every sale that is not drained. It fails with sale.Busy or
@@ -77,7 +83,10 @@ func (l *Ledger) Listing(ctx context.Context, saleID string) (Listing, error) {
 
 func readListing(it item) Listing {
 	r := reading(it)
-	one := Listing{SaleID: r.text(attrSK)}
+	one := Listing{SaleID: r.text(attrSK), PayWithin: time.Duration(r.optionalNumber("payWithin")) * time.Second}
+	if it["nextDue"] != nil {
+		one.NextDue = r.time("nextDue")
+	}
 	if it["drained"] != nil {
 		one.Drained = r.flag("drained")
 	}
@@ -88,6 +97,12 @@ func readListing(it item) Listing {
 			// Another version of this program wrote it. Dropping it costs a new pass;
 			// an error would keep all other sales from being reconciled.
 			one.Cursor = nil
+		}
+	}
+	if text := r.optionalText("releasing"); text != "" {
+		one.Releasing = &ReleasePass{}
+		if json.Unmarshal([]byte(text), one.Releasing) != nil {
+			one.Releasing = nil
 		}
 	}
 	one.Err = asInternal(r.err)

@@ -74,7 +74,7 @@ func (p *purchase) admit(ctx context.Context, s sale.Sale) (Purchase, error) {
 
 // again answers a request whose user already holds a claim.
 func (r Request) again(held sale.Claim, tries int) (Purchase, error) {
-	if r.Key != "" && r.Key == held.RequestKey {
+	if r.Key != "" && r.Key == held.RequestKey && !held.Released() {
 		return Purchase{Claim: held, Tries: tries}, nil
 	}
 	return Purchase{Claim: held, Tries: tries},
@@ -102,7 +102,7 @@ func (p *purchase) run(ctx context.Context) (Purchase, error) {
 		shard := sale.ShardFor(p.User, hop, &s.avoid, s.sale.Shards)
 		if shard < 0 {
 			if s.certain && s.sale.SoldOut() {
-				return p.refuse(ctx, s.sale, sale.Refuse(sale.SoldOut, "every unit has been sold"))
+				return p.refuse(ctx, s.sale, s.sale.RefuseSoldOut())
 			}
 			// Some shards are empty only according to this environment; a new
 			// consistent read must confirm that.

@@ -13,6 +13,10 @@ type Receipt struct {
 	// Paid and Released count claims among the confirmed; Released is what the shards
 	// say at the end of the pass.
 	Paid, Released int64
+	// Unpaid counts those that are neither; 0 in a sale that asks for no payment.
+	Unpaid int64
+	// RefundsDue counts the payments that must go back to a buyer of this sale.
+	RefundsDue int64
 	// OldestPendingSeconds is the age of the oldest order that is pending or whose
 	// order item is missing.
 	OldestPendingSeconds int64

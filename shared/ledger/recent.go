@@ -15,8 +15,8 @@ const (
 
 type buyer struct{ saleID, user string }
 
-// remember caches a claim. A claim is never withdrawn, so the entry stays correct; only
-// the order id may be missing.
+// remember caches a claim. A claim is never deleted and its shard never changes, so the
+// entry stays correct; only its state may be older than the table's.
 func (l *Ledger) remember(c sale.Claim, now time.Time) {
 	l.recent.Put(buyer{c.SaleID, c.User}, c, now, now.Add(recentFor))
 }

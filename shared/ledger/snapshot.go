@@ -119,7 +119,7 @@ func (s *snapshot) refusal(now time.Time) *sale.Error {
 		return refusal
 	}
 	if s.sale.SoldOut() {
-		return sale.Refuse(sale.SoldOut, "every unit has been sold")
+		return s.sale.RefuseSoldOut()
 	}
 	return nil
 }

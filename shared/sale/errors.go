@@ -36,6 +36,14 @@ const (
 	NotEligible Code = "not-eligible"
 	// AlreadyOrdered: the user holds a claim in this sale (P3).
 	AlreadyOrdered Code = "already-ordered"
+	// OrderPending: the claim has no order id yet, so it cannot be cancelled yet.
+	OrderPending Code = "order-pending"
+	// OrderPaid: the order is paid, so it cannot be cancelled any more.
+	OrderPaid Code = "order-paid"
+	// OrderExpired: the order was not paid in time and its unit is on sale again.
+	OrderExpired Code = "order-expired"
+	// NotCancellable: the sale asks for no payment, so its orders are final.
+	NotCancellable Code = "not-cancellable"
 	// TooManyRequests: the user sends more requests than one person does; nothing was
 	// looked up, and the same request may be repeated later (P5).
 	TooManyRequests Code = "too-many-requests"
@@ -59,8 +67,11 @@ type Error struct {
 	Code Code
 	// Detail is safe to show to the caller; it never quotes another package's error.
 	Detail string
-	// Claim is the claim that the user already holds (AlreadyOrdered).
+	// Claim is the claim that the user already holds (AlreadyOrdered), or that cannot be
+	// cancelled.
 	Claim *Claim
+	// MayReturn: units may be in stock again before the sale closes (SoldOut).
+	MayReturn bool
 	// RetryAfter is how long to wait before retrying; 0 means unknown.
 	RetryAfter time.Duration
 	// Err is the cause, for the log only.

@@ -39,6 +39,10 @@ type Sale struct {
 	// MinReader is the version that a reader needs; 0 means that any will do. It never
 	// changes. See Reads.
 	MinReader int
+	// Price, in minor units, and Currency are what a payment must be of; 0 and "" if any
+	// payment will do. They never change.
+	Price    int64
+	Currency string
 }
 
 // Refusal returns why a purchase at now is refused regardless of stock, or nil. The
@@ -60,6 +64,15 @@ func (s *Sale) Refusal(now time.Time) *Error {
 
 // SoldOut reports whether every shard is known to be empty.
 func (s *Sale) SoldOut() bool { return s.Empty.Len() >= s.Shards }
+
+// RefuseSoldOut returns the refusal of a purchase while every shard is empty.
+func (s *Sale) RefuseSoldOut() *Error {
+	return &Error{Code: SoldOut, Detail: "every unit has been sold", MayReturn: s.MayReturn()}
+}
+
+// MayReturn reports whether units that were sold may be in stock again before the sale
+// closes, because their buyers did not pay or cancelled.
+func (s *Sale) MayReturn() bool { return s.PayWithin > 0 }
 
 // Phase is the state of a sale as shown on the sale page.
 type Phase string
@@ -149,6 +162,9 @@ func (c *Claim) State() ClaimState {
 	}
 	return Pending
 }
+
+// Released reports whether the claim's unit goes to somebody else.
+func (c *Claim) Released() bool { return !c.ReleasedAt.IsZero() }
 
 // Order is a confirmed claim under its global id.
 type Order struct {

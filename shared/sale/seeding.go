@@ -31,6 +31,12 @@ type Creation struct {
 	OrdersPerSecond int64
 	// MaxStock is the most units that may be in the sale, sold ones included; 0 is no limit.
 	MaxStock int64
+	// PayWithin is how long after its order id a buyer may pay, in whole seconds; 0 asks
+	// for no payment.
+	PayWithin time.Duration
+	// Price, in minor units, and Currency are what a payment must be of; 0 and "" are any.
+	Price    int64
+	Currency string
 }
 
 // Check validates the creation and fills in its shards and name.
@@ -54,6 +60,9 @@ func (c *Creation) Check() error {
 	case c.OrdersPerSecond < 0 || c.OrdersPerSecond > MaxOrdersPerSecond:
 		return Refuse(InvalidRequest, fmt.Sprintf("ordersPerSecond must be 1 to %d", MaxOrdersPerSecond))
 	}
+	if err := c.checkPayment(); err != nil {
+		return err
+	}
 	if c.Shards == 0 {
 		rate := c.OrdersPerSecond
 		if rate == 0 {
@@ -62,6 +71,21 @@ func (c *Creation) Check() error {
 		c.Shards = ShardsFor(rate, c.Stock)
 	}
 	return checkWindow(c.OpensAt, c.ClosesAt)
+}
+
+func (c *Creation) checkPayment() error {
+	switch {
+	case c.PayWithin != 0 && (c.PayWithin < MinPayWithin || c.PayWithin > MaxPayWithin || c.PayWithin%time.Second != 0):
+		return Refuse(InvalidRequest, fmt.Sprintf("payWithin must be 0 or %d to %d seconds",
+			MinPayWithin/time.Second, MaxPayWithin/time.Second))
+	case (c.Price != 0) != (c.Currency != ""):
+		return Refuse(InvalidRequest, "give both price and currency, or neither")
+	case c.Price < 0 || c.Price > MaxPrice:
+		return Refuse(InvalidRequest, fmt.Sprintf("price must be 1 to %d minor units", MaxPrice))
+	case c.Currency != "" && !validCurrency(c.Currency):
+		return Refuse(InvalidRequest, "currency must be three capital letters such as EUR")
+	}
+	return nil
 }
 
 // Addition asks for more units in an existing sale, once per seed id.

@@ -18,6 +18,8 @@ package sale
 const (
 	// Reads is the highest minReader of an item that this release understands.
 	Reads = 2
+	// ReadsPayment is the version that a reader of a sale with a PayWithin needs.
+	ReadsPayment = 2
 	// ReadsMessages is the highest version of an order message that it understands, and
 	// WritesMessages the one that it sends.
 	ReadsMessages  = 1

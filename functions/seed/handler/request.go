@@ -21,13 +21,16 @@ type request struct {
 	Shards          *int    `json:"shards"`
 	OrdersPerSecond *int64  `json:"ordersPerSecond"`
 	MaxStock        *int64  `json:"maxStock"`
+	PayWithin       int64   `json:"payWithin"`
+	Price           *int64  `json:"price"`
+	Currency        string  `json:"currency"`
 	SeedID          string  `json:"seedId"`
 	At              *string `json:"at"`
 }
 
 // fields lists the fields of each action besides action and saleId.
 var fields = map[string][]string{
-	"create":     {"name", "opensAt", "closesAt", "stock", "shards", "ordersPerSecond", "maxStock"},
+	"create":     {"name", "opensAt", "closesAt", "stock", "shards", "ordersPerSecond", "maxStock", "payWithin", "price", "currency"},
 	"add":        {"seedId", "stock"},
 	"withdraw":   {"seedId", "stock"},
 	"pause":      {"at"},
@@ -82,6 +85,16 @@ func (r *request) creation() (sale.Creation, error) {
 	if r.MaxStock != nil {
 		if c.MaxStock = *r.MaxStock; c.MaxStock == 0 {
 			return c, invalid("maxStock must be at least the stock")
+		}
+	}
+	// Beyond the limit the product could overflow.
+	if r.PayWithin < 0 || r.PayWithin > int64(sale.MaxPayWithin/time.Second) {
+		r.PayWithin = -1
+	}
+	c.PayWithin, c.Currency = time.Duration(r.PayWithin)*time.Second, r.Currency
+	if r.Price != nil {
+		if c.Price = *r.Price; c.Price == 0 {
+			return c, invalid("price must be at least 1 minor unit")
 		}
 	}
 	return c, c.Check()

@@ -102,7 +102,7 @@ var paying = map[string]func(*testing.T, *World){
 		w.confirmed(w.bought(people(4)...))
 		w.paid(people(4)[0], 1)
 		for _, user := range people(4)[1:3] {
-			w.releasedClaim(user, 1, "expiry")
+			w.releasedClaim(user, 1, "buyer")
 		}
 		r, _ := w.audit()
 		if !r.Balanced || r.Confirmed != 4 || r.Paid != 1 || r.Released != 2 {

@@ -1,0 +1,330 @@
+package ledgertest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+var releasing = map[string]func(*testing.T, *World){
+	"an unpaid claim is released after payBy and the grace, to the millisecond, and its unit is sold again": func(t *testing.T, w *World) {
+		w.OpenUnpaid(2, 2)
+		id := w.Ordered("alice")[0]
+		w.Ordered("bob")
+		s, err := w.Ledger.Sale(w.Ctx, "moutai")
+		if err != nil || !s.MayReturn() {
+			t.Fatalf("got %+v (%v), want a sale whose units may return", s, err)
+		}
+		payBy := ledger.PayBy(s, sale.Claim{OrderID: id})
+		if !payBy.Equal(orderid.Time(id).Add(payWithin)) {
+			t.Errorf("to be paid by %v", payBy)
+		}
+		_, err = w.Buy("carol")
+		if e := w.Refused(sale.SoldOut, err); !e.MayReturn {
+			t.Error("a unit may return, and the refusal does not say so")
+		}
+		w.Pass(payBy.Add(grace).Sub(w.Now()) - time.Millisecond)
+		if done := w.releases(0, 0); !done.NextDue.Equal(payBy.Add(grace)) {
+			t.Errorf("next due %v, want %v", done.NextDue, payBy.Add(grace))
+		}
+		w.Settles(PaymentOf(w.claimOf("bob").OrderID, "pi_1")) // later than payBy, and in time all the same
+		w.Pass(time.Millisecond)
+		done := w.releases(1, 1)
+		if done.OldestDueSeconds != 0 {
+			t.Errorf("got %+v", done)
+		}
+		w.states(map[string]sale.ClaimState{"alice": sale.Expired, "bob": sale.Paid})
+		w.refunded(PaymentOf(id, "pi_2"), "moutai", sale.RefundReleased)
+		w.Settled(2)
+		// An environment that knew the sale as sold out learns of it by the version.
+		w.Accepted(w.Buy("carol"))
+		if v := w.Number("SALE#moutai", "SALE", "version"); v != 2 {
+			t.Errorf("version %d, want 2", v)
+		}
+		w.Settled(2)
+		w.releases(0, 0)
+		if claim := w.claimOf("alice"); claim.ReleasedBy != sale.ByExpiry || claim.ReleasedAt.Before(payBy.Add(grace)) {
+			t.Errorf("got %+v", claim)
+		}
+	},
+	"a user whose claim was released has had the one order": func(t *testing.T, w *World) {
+		w.OpenUnpaid(2, 1)
+		w.Accepted(w.BuyWith("alice", "key-1"))
+		w.confirmed([]ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: w.claimOf("alice").ID}})
+		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "alice"); err != nil {
+			t.Fatal(err)
+		}
+		w.releases(0, 1)
+		for _, key := range []string{"", "key-1", "key-2"} {
+			_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice", Key: key})
+			if e := w.Refused(sale.AlreadyOrdered, err); e.Claim.State() != sale.Cancelled {
+				t.Errorf("key %q: told of a claim that is %s", key, e.Claim.State())
+			}
+		}
+	},
+	"a buyer cancels, once, and only what is neither pending nor paid nor expired": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 2)
+		ids := w.Ordered("alice", "bob", "carol")
+		w.bought("dora")
+		w.Settles(PaymentOf(ids[1], "pi_1"))
+		if done := w.releases(0, 0); !done.NextDue.After(w.Now()) {
+			t.Fatalf("got %+v", done)
+		}
+		at := w.Now()
+		for range 2 {
+			got, err := w.Environment().Cancel(w.Ctx, "moutai", "alice")
+			if err != nil || got.State() != sale.Cancelled || got.ReleasedBy != sale.ByBuyer || !got.ReleasedAt.Equal(at) {
+				t.Errorf("got %+v (%v), want it cancelled", got, err)
+			}
+			w.Pass(time.Second)
+		}
+		for user, want := range map[string]sale.Code{"bob": sale.OrderPaid, "dora": sale.OrderPending, "erin": sale.OrderNotFound} {
+			_, err := w.Environment().Cancel(w.Ctx, "moutai", user)
+			if e := w.Refused(want, err); want != sale.OrderNotFound && e.Claim.User != user {
+				t.Errorf("%s: got %+v", user, e)
+			}
+		}
+		_, err := w.Ledger.Cancel(w.Ctx, "nowhere", "alice")
+		w.Refused(sale.SaleNotFound, err)
+		w.releases(0, 1) // although nothing is due for half an hour
+		w.refunded(PaymentOf(ids[0], "pi_2"), "moutai", sale.RefundReleased)
+		w.Pass(payWithin + grace)
+		w.releases(1, 1)
+		_, err = w.Environment().Cancel(w.Ctx, "moutai", "carol")
+		w.Refused(sale.OrderExpired, err)
+		w.states(map[string]sale.ClaimState{"alice": sale.Cancelled, "bob": sale.Paid, "carol": sale.Expired, "dora": sale.Pending})
+		w.Settled(2)
+	},
+	"in a paused sale no claim expires, and a buyer may cancel": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 2)
+		ids := w.Ordered("alice", "bob", "carol")
+		w.Pass(payWithin + grace)
+		for _, paused := range []bool{true, false} {
+			if paused {
+				w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: &paused})
+				if done := w.ReleasesBy(w.Environment()); done.Complete || done.Released != 0 || done.PutBack != 0 {
+					t.Errorf("got %+v, want nothing released", done)
+				}
+				if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "alice"); err != nil {
+					t.Error(err)
+				}
+				w.Settles(PaymentOf(ids[1], "pi_1"))
+				if done := w.ReleasesBy(w.Environment()); done.Complete || done.Released != 0 || done.PutBack != 1 {
+					t.Errorf("got %+v, want the cancelled unit back", done)
+				}
+				w.Pass(time.Second)
+				continue
+			}
+			w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: &paused})
+			w.releases(1, 1)
+		}
+		w.states(map[string]sale.ClaimState{"alice": sale.Cancelled, "bob": sale.Paid, "carol": sale.Expired})
+		w.Settled(2)
+	},
+	"a pause while a pass releases keeps the rest from expiring": func(t *testing.T, w *World) {
+		w.OpenUnpaid(40, 2)
+		w.Ordered(people(6)...)
+		w.Pass(payWithin + grace)
+		paused := true
+		pauser := &intruder{API: w.Engine.API}
+		pauser.act = func() {
+			pauser.act = func() {}
+			w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: &paused})
+		}
+		done := w.ReleasesBy(w.EnvironmentOver(pauser))
+		if done.Complete || done.Released != 0 {
+			t.Errorf("got %+v, want nothing released", done)
+		}
+		w.Settled(2)
+	},
+	"claims that are paid while a pass looks at them are left out, and the others released": func(t *testing.T, w *World) {
+		w.OpenUnpaid(90, 3)
+		users := people(80)
+		ids := w.Ordered(users...)
+		w.Pass(payWithin + grace)
+		meddler := &meddler{API: w.Engine.API, act: func() {
+			for i := 0; i < len(ids); i += 7 {
+				w.Settles(PaymentOf(ids[i], fmt.Sprint("pi_", i)))
+			}
+			if _, err := w.Environment().Cancel(w.Ctx, "moutai", users[1]); err != nil {
+				t.Error(err)
+			}
+		}}
+		done := w.ReleasesBy(w.EnvironmentOver(meddler))
+		if done.Released != 80-12-1 || done.PutBack != 80-12 || !done.Complete {
+			t.Errorf("got %+v, want the 67 that are left released and 68 back", done)
+		}
+		want := map[string]sale.ClaimState{}
+		for i, user := range users {
+			want[user] = sale.Expired
+			if i%7 == 0 {
+				want[user] = sale.Paid
+			}
+		}
+		want[users[1]] = sale.Cancelled
+		w.states(want)
+		w.Settled(3)
+	},
+	"passes that overlap release and put back once": func(t *testing.T, w *World) {
+		w.OpenUnpaid(60, 4)
+		users := people(40)
+		ids := w.Ordered(users...)
+		w.Pass(payWithin + grace)
+		var wait sync.WaitGroup
+		for range 3 {
+			one := w.Environment()
+			listing, err := one.Listing(w.Ctx, "moutai")
+			if err != nil {
+				t.Fatal(err)
+			}
+			wait.Go(func() {
+				if _, err := one.ReleaseDue(w.Ctx, listing, grace); err != nil && sale.CodeOf(err) != sale.Busy {
+					t.Errorf("release: %v", err)
+				}
+			})
+		}
+		payer, settled := w.Environment(), map[uint64]bool{}
+		wait.Go(func() {
+			for i, id := range ids[:20] {
+				if done, err := payer.Pay(w.Ctx, PaymentOf(id, fmt.Sprint("pi_", i))); err == nil {
+					settled[id] = done.Refund == nil
+				}
+			}
+		})
+		wait.Wait()
+		w.ReleasesBy(w.Environment())
+		w.ReleasesBy(w.Environment())
+		for i, user := range users {
+			want := sale.Expired
+			if settled[ids[i]] {
+				want = sale.Paid
+			}
+			w.states(map[string]sale.ClaimState{user: want})
+		}
+		for k := range 4 {
+			pk := fmt.Sprintf("STOCK#moutai#%d", k)
+			if r, p := w.Number(pk, "STOCK", "released"), w.Number(pk, "STOCK", "putBack"); r != p {
+				t.Errorf("shard %d: %d released, %d put back", k, r, p)
+			}
+		}
+		w.Settled(4)
+	},
+	"a pass that is cut off is continued where it was": func(t *testing.T, w *World) {
+		w.OpenUnpaid(80, 16) // four buckets
+		w.Ordered(usersOf(0, 4, 3)...)
+		w.Ordered(usersOf(3, 4, 3)...)
+		w.Pass(payWithin + grace)
+		total := 0
+		for reads := 3; ; reads++ { // more from time to time
+			listing, err := w.Ledger.Listing(w.Ctx, "moutai")
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, dying := w.cutReads(min(reads, 40))
+			done, err := dying.ReleaseDue(ctx, listing, grace)
+			total += done.Released
+			if done.Complete {
+				break
+			}
+			if err == nil || reads > 300 {
+				t.Fatalf("a pass that was cut off after %d reads: %+v (%v)", reads, done, err)
+			}
+		}
+		for w.ReleasesBy(w.Environment()).PutBack > 0 {
+		}
+		if total != 6 {
+			t.Errorf("%d claims are released, want 6", total)
+		}
+		w.Settled(16)
+	},
+	"a stored pass and a due instant survive in the listing": func(t *testing.T, w *World) {
+		w.OpenUnpaid(8, 2)
+		w.Ordered("alice")
+		done := w.releases(0, 0)
+		listing, err := w.Ledger.Listing(w.Ctx, "moutai")
+		if err != nil || !listing.NextDue.Equal(done.NextDue) || listing.Releasing != nil || listing.PayWithin != payWithin {
+			t.Errorf("got %+v (%v), want due at %v", listing, err, done.NextDue)
+		}
+		w.Pass(payWithin + grace)
+		w.releases(1, 1)
+		listing, err = w.Ledger.Listing(w.Ctx, "moutai")
+		if want := w.Now().Add(payWithin); err != nil || !listing.NextDue.Equal(want) {
+			t.Errorf("got %+v (%v), want due at %v: a claim of now would be", listing, err, want)
+		}
+	},
+	"a sale that asks for payment is drained when all is paid or back in stock": func(t *testing.T, w *World) {
+		c := w.OpenUnpaid(9, 2)
+		ids := w.Ordered("alice", "bob", "carol")
+		w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter)
+		unfinished := func(when string) {
+			t.Helper()
+			if r, _ := w.audit(); r.Finished || !r.Balanced {
+				t.Errorf("%s: got %+v", when, r)
+			}
+		}
+		unfinished("three are unpaid")
+		w.Settles(PaymentOf(ids[0], "pi_1"))
+		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "bob"); err != nil {
+			t.Fatal(err)
+		}
+		w.Settles(PaymentOf(ids[2], "pi_2"))
+		unfinished("a unit is not back")
+		w.releases(0, 1)
+		w.Settles(PaymentOf(ids[1], "pi_3"))
+		w.Settles(PaymentOf(ids[1], "pi_4"))
+		if _, _, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", "stripe#pi_4"); err != nil {
+			t.Fatal(err)
+		}
+		r, _ := w.audit()
+		if !r.Finished || !r.Balanced || r.Paid != 2 || r.Released != 1 || r.Unpaid != 0 || r.RefundsDue != 1 || !w.drained(r) {
+			t.Errorf("got %+v, want it finished", r)
+		}
+	},
+	"a claim that expired before its time is a finding": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 2)
+		w.Ordered("alice")
+		w.Pass(payWithin - time.Second)
+		w.releasedClaim("alice", 2, "expiry")
+		w.finds("although it was to be paid by " + w.Now().Add(time.Second).Format(time.RFC3339) + " (P21)")
+	},
+	"a grace that cannot be is refused": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 2)
+		listing, err := w.Ledger.Listing(w.Ctx, "moutai")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, grace := range []time.Duration{-1, ledger.MaxGrace + 1} {
+			_, err = w.Ledger.ReleaseDue(w.Ctx, listing, grace)
+			w.Refused(sale.Internal, err)
+		}
+	},
+}
+
+// meddler acts before the first transaction.
+type meddler struct {
+	ledger.API
+	once sync.Once
+	act  func()
+}
+
+func (m *meddler) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	m.once.Do(m.act)
+	return m.API.TransactWriteItems(ctx, in, o...)
+}
+
+func (w *World) claimOf(user string) sale.Claim {
+	w.T.Helper()
+	c, err := w.Environment().Claim(w.Ctx, "moutai", user)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return c
+}

@@ -1,0 +1,311 @@
+package ledgertest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+const (
+	payWithin = 30 * time.Minute
+	grace     = 2 * time.Minute
+)
+
+// OpenUnpaid creates a sale that asks for payment within half an hour.
+func (w *World) OpenUnpaid(stock int64, shards int) sale.Creation {
+	w.T.Helper()
+	c := w.Sale(stock, shards)
+	c.PayWithin = payWithin
+	w.Create(c)
+	return c
+}
+
+// Ordered buys for the users and confirms their claims.
+func (w *World) Ordered(users ...string) []uint64 {
+	w.T.Helper()
+	return w.confirmed(w.bought(users...))
+}
+
+// PaymentOf is a payment of an order.
+func PaymentOf(orderID uint64, reference string) sale.Payment {
+	return sale.Payment{Provider: "stripe", Reference: reference, SaleID: "moutai", OrderID: orderID, Amount: 199900, Currency: "CNY"}
+}
+
+// Settles records a payment, or ends the test.
+func (w *World) Settles(p sale.Payment) ledger.Settlement {
+	w.T.Helper()
+	if err := p.Check(); err != nil {
+		w.T.Fatalf("check payment: %v", err)
+	}
+	done, err := w.Environment().Pay(w.Ctx, p)
+	if err != nil {
+		w.T.Fatalf("pay: %v", err)
+	}
+	return done
+}
+
+// refunded expects that a payment is to be refunded for that reason, at its first report
+// and at its repeat.
+func (w *World) refunded(p sale.Payment, saleID string, reason sale.RefundReason) {
+	w.T.Helper()
+	at := w.Now()
+	for _, isNew := range []bool{true, false} {
+		got := w.Settles(p)
+		want := sale.Refund{
+			SaleID: saleID, Payment: p.ID(), OrderID: p.OrderID, Reason: reason, Amount: p.Amount, Currency: p.Currency, At: at,
+		}
+		if got.Refund == nil || *got.Refund != want || got.New != isNew {
+			w.T.Errorf("got %+v, refund %+v, want %+v, new: %t", got, got.Refund, want, isNew)
+		}
+		w.Pass(time.Second)
+	}
+}
+
+// ReleasesBy makes a pass in that environment.
+func (w *World) ReleasesBy(l *ledger.Ledger) ledger.Released {
+	w.T.Helper()
+	listing, err := l.Listing(w.Ctx, "moutai")
+	if err != nil {
+		w.T.Fatalf("listing: %v", err)
+	}
+	done, err := l.ReleaseDue(w.Ctx, listing, grace)
+	if err != nil {
+		w.T.Fatalf("release: %v", err)
+	}
+	return done
+}
+
+// releases makes a complete pass that releases and puts back so many.
+func (w *World) releases(released int, putBack int64) ledger.Released {
+	w.T.Helper()
+	done := w.ReleasesBy(w.Environment())
+	if !done.Complete || done.Released != released || done.PutBack != putBack {
+		w.T.Errorf("got %+v, want %d released and %d put back", done, released, putBack)
+	}
+	return done
+}
+
+// states expects the state of each user's claim.
+func (w *World) states(want map[string]sale.ClaimState) {
+	w.T.Helper()
+	for user, state := range want {
+		if c, err := w.Environment().Claim(w.Ctx, "moutai", user); err != nil || c.State() != state {
+			w.T.Errorf("%s: got %+v (%v), want %s", user, c, err, state)
+		}
+	}
+}
+
+// Settled checks the books of a sale that asks for payment: per shard, stock and claims
+// are what was seeded and put back, and the released claims are counted.
+func (w *World) Settled(shards int) {
+	w.T.Helper()
+	claims, released := w.Claims(shards), map[int64]int64{}
+	for bucket := range sale.BucketsFor(shards) {
+		for _, it := range w.Partition(fmt.Sprintf("CLAIM#moutai#%d", bucket)) {
+			if it["releasedAt"] != nil {
+				released[numberOf(it, "shard")]++
+			}
+			if it["releasedAt"] != nil && it["paidAt"] != nil {
+				w.T.Errorf("claim %v is paid and released (P20)", it)
+			}
+		}
+	}
+	for k := range int64(shards) {
+		it := w.Item(fmt.Sprintf("STOCK#moutai#%d", k), "STOCK")
+		stock, seeded, putBack := numberOf(it, "stock"), numberOf(it, "seeded"), numberOf(it, "putBack")
+		if stock < 0 || stock+claims[k] != seeded+putBack || numberOf(it, "released") != released[k] || putBack > released[k] {
+			w.T.Errorf("shard %d: %d claims, %d of them released: %v", k, claims[k], released[k], it)
+		}
+	}
+}
+
+func numberOf(it map[string]types.AttributeValue, name string) (n int64) {
+	if v, ok := it[name].(*types.AttributeValueMemberN); ok {
+		_, _ = fmt.Sscan(v.Value, &n)
+	}
+	return n
+}
+
+var settling = map[string]func(*testing.T, *World){
+	"a sale that asks for payment is created once, and says so in its items": func(t *testing.T, w *World) {
+		c := w.Sale(5, 2)
+		c.PayWithin, c.Price, c.Currency = payWithin, 199900, "CNY"
+		w.Create(c)
+		for _, key := range [][2]string{{"SALE#moutai", "SALE"}, {"SALE#moutai", "CREATE"}} {
+			it := w.Item(key[0], key[1])
+			if currency, _ := it["currency"].(*types.AttributeValueMemberS); numberOf(it, "payWithin") != 1800 ||
+				numberOf(it, "price") != 199900 || currency == nil || currency.Value != "CNY" {
+				t.Errorf("%v: got %v", key, it)
+			}
+		}
+		if n := w.Number("SALES", "moutai", "payWithin"); n != 1800 {
+			t.Errorf("the listing says %d", n)
+		}
+		if r, p := w.Number("STOCK#moutai#1", "STOCK", "released"), w.Number("STOCK#moutai#1", "STOCK", "putBack"); r != 0 || p != 0 {
+			t.Errorf("a new shard has %d released, %d put back", r, p)
+		}
+		if again, err := w.Ledger.Create(w.Ctx, c); err != nil || again.Applied {
+			t.Errorf("the repeat: %+v (%v)", again, err)
+		}
+		for name, change := range map[string]func(*sale.Creation){
+			"payWithin": func(c *sale.Creation) { c.PayWithin += time.Second },
+			"price":     func(c *sale.Creation) { c.Price++ },
+			"currency":  func(c *sale.Creation) { c.Currency = "EUR" },
+			"no price":  func(c *sale.Creation) { c.Price, c.Currency = 0, "" },
+			"no time":   func(c *sale.Creation) { c.PayWithin = 0 },
+		} {
+			other := c
+			change(&other)
+			_, err := w.Ledger.Create(w.Ctx, other)
+			if sale.CodeOf(err) != sale.Conflicting {
+				t.Errorf("another %s: got %v", name, err)
+			}
+		}
+	},
+	"a sale that asks for no payment has none of its attributes, and releases nothing": func(t *testing.T, w *World) {
+		w.Open(5, 1)
+		ids := w.Ordered("alice", "bob")
+		for _, key := range [][2]string{{"SALE#moutai", "SALE"}, {"SALE#moutai", "CREATE"}, {"SALES", "moutai"}, {"STOCK#moutai#0", "STOCK"}} {
+			for _, name := range []string{"payWithin", "price", "currency", "minReader", "released", "putBack", "nextDue", "releasing"} {
+				if it := w.Item(key[0], key[1]); it[name] != nil {
+					t.Errorf("%v has %s", key, name)
+				}
+			}
+		}
+		w.Pass(30 * 24 * time.Hour)
+		w.releases(0, 0)
+		_, err := w.Ledger.Cancel(w.Ctx, "moutai", "alice")
+		w.Refused(sale.NotCancellable, err)
+		p := PaymentOf(ids[0], "pi_1")
+		if done := w.Settles(p); done.Refund != nil || done.Claim.State() != sale.Paid {
+			t.Errorf("got %+v: an order of any sale can be paid", done)
+		}
+		w.states(map[string]sale.ClaimState{"alice": sale.Paid, "bob": sale.Confirmed})
+		w.Balanced(1)
+	},
+	"a payment is its order's, however often it is reported": func(t *testing.T, w *World) {
+		w.OpenUnpaid(5, 2)
+		ids := w.Ordered("alice", "bob")
+		w.Pass(time.Minute)
+		at := w.Now()
+		for _, isNew := range []bool{true, false, false} {
+			got := w.Settles(PaymentOf(ids[0], "pi_1"))
+			if got.Refund != nil || got.New != isNew || got.Claim.State() != sale.Paid || !got.Claim.PaidAt.Equal(at) ||
+				got.Claim.Payment != "stripe#pi_1" || got.Claim.User != "alice" || got.Claim.OrderID != ids[0] {
+				t.Errorf("got %+v, want it paid, new: %t", got, isNew)
+			}
+			w.Pass(time.Hour)
+		}
+		w.states(map[string]sale.ClaimState{"alice": sale.Paid, "bob": sale.Confirmed})
+		w.Settled(2)
+	},
+	"what cannot be its order's payment is a refund due, once": func(t *testing.T, w *World) {
+		c := w.Sale(5, 1)
+		c.PayWithin, c.Price, c.Currency = payWithin, 199900, "CNY"
+		w.Create(c)
+		ids := w.Ordered("alice", "bob", "carol")
+		w.Settles(PaymentOf(ids[0], "pi_1"))
+		w.refunded(PaymentOf(ids[0], "pi_2"), "moutai", sale.RefundOtherPayment)
+		other := PaymentOf(ids[0], "pi_1")
+		other.Provider = "other"
+		w.refunded(other, "moutai", sale.RefundOtherPayment)
+		less := PaymentOf(ids[1], "pi_3")
+		less.Amount--
+		w.refunded(less, "moutai", sale.RefundAmount)
+		dollars := PaymentOf(ids[1], "pi_4")
+		dollars.Currency = "USD"
+		w.refunded(dollars, "moutai", sale.RefundAmount)
+		elsewhere := PaymentOf(ids[1], "pi_5")
+		elsewhere.SaleID = "maotai"
+		w.refunded(elsewhere, "", sale.RefundUnknownOrder)
+		w.refunded(PaymentOf(0, "pi_6"), "", sale.RefundUnknownOrder)
+		unnamed := PaymentOf(ids[1], "pi_7")
+		unnamed.SaleID = ""
+		if done := w.Settles(unnamed); done.Refund != nil {
+			t.Errorf("got %+v: the order id alone names the order", done.Refund)
+		}
+		w.states(map[string]sale.ClaimState{"alice": sale.Paid, "bob": sale.Paid, "carol": sale.Confirmed})
+		for saleID, want := range map[string]string{
+			"moutai": "other#pi_1 other-payment, stripe#pi_2 other-payment, stripe#pi_3 amount, stripe#pi_4 amount",
+			"":       "stripe#pi_5 unknown-order, stripe#pi_6 unknown-order", "maotai": "",
+		} {
+			refunds, err := w.Ledger.Refunds(w.Ctx, saleID)
+			var got []string
+			for _, r := range refunds {
+				got = append(got, r.Payment+" "+string(r.Reason))
+			}
+			if strings.Join(got, ", ") != want || err != nil {
+				t.Errorf("sale %q: got %q (%v), want %q", saleID, got, err, want)
+			}
+		}
+	},
+	"a payment whose order item is late waits for it, for a day": func(t *testing.T, w *World) {
+		w.OpenUnpaid(5, 1)
+		refs := w.bought("alice")
+		ctx, dying := w.cutAfter(2) // the sequence, the claim; no order
+		if c := dying.Confirm(ctx, refs); c[0].Err == nil {
+			t.Fatal("an order item was written")
+		}
+		held, err := w.Ledger.Claim(w.Ctx, "moutai", "alice")
+		if err != nil || held.OrderID == 0 {
+			t.Fatalf("got %+v (%v)", held, err)
+		}
+		early, late := PaymentOf(held.OrderID, "pi_1"), PaymentOf(held.OrderID, "pi_2")
+		w.Pass(orderid.Time(held.OrderID).Add(ledger.LateOrder).Sub(w.Now()) - time.Millisecond)
+		_, err = w.Ledger.Pay(w.Ctx, early)
+		w.Refused(sale.Busy, err)
+		w.Pass(time.Millisecond)
+		w.refunded(late, "", sale.RefundUnknownOrder)
+		w.confirmed(refs) // reconciliation had its message sent again
+		w.Pass(time.Hour)
+		if done := w.Settles(late); done.Refund == nil || done.Refund.Reason != sale.RefundUnknownOrder {
+			t.Errorf("got %+v: a payment became a refund due and its order's (P24)", done)
+		}
+		if done := w.Settles(early); done.Refund != nil || done.Claim.State() != sale.Paid {
+			t.Errorf("got %+v (%+v), want it paid", done, done.Refund)
+		}
+		if refunds, err := w.Ledger.Refunds(w.Ctx, ""); err != nil || len(refunds) != 1 {
+			t.Errorf("got %+v (%v), want one refund", refunds, err)
+		}
+	},
+	"an id of the far future is of an unknown order": func(t *testing.T, w *World) {
+		w.OpenUnpaid(5, 1)
+		for in, want := range map[time.Duration]bool{time.Hour: false, ledger.LateOrder + time.Second: true} {
+			id, err := orderid.New(w.Now().Add(in), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			done, err := w.Ledger.Pay(w.Ctx, PaymentOf(id, "pi_1"))
+			if got := err == nil && done.Refund != nil; got != want || !want && sale.CodeOf(err) != sale.Busy {
+				t.Errorf("in %v: got %+v (%v)", in, done, err)
+			}
+		}
+	},
+	"a refund is marked once": func(t *testing.T, w *World) {
+		w.OpenUnpaid(5, 1)
+		w.Settles(PaymentOf(0, "pi_1"))
+		_, _, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", "stripe#pi_1")
+		w.Refused(sale.OrderNotFound, err)
+		at := w.Now()
+		for _, isFirst := range []bool{true, false} {
+			got, marked, err := w.Ledger.MarkRefunded(w.Ctx, "", "stripe#pi_1")
+			if err != nil || marked != isFirst || !got.RefundedAt.Equal(at) {
+				t.Errorf("got %+v, %t (%v), want it marked: %t", got, marked, err, isFirst)
+			}
+			w.Pass(time.Minute)
+		}
+		if done := w.Settles(PaymentOf(0, "pi_1")); done.Refund == nil || !done.Refund.RefundedAt.Equal(at) {
+			t.Errorf("a report of a payment that was refunded: %+v", done)
+		}
+		if w.Item("REFUND#moutai", "stripe#pi_1") != nil {
+			t.Error("marking made a refund")
+		}
+	},
+}

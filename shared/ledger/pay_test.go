@@ -1,0 +1,323 @@
+package ledger_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/ledger/ledgertest"
+	"flashsale/shared/sale"
+)
+
+const (
+	payWithin = 30 * time.Minute // of ledgertest.World.OpenUnpaid
+	grace     = 2 * time.Minute
+)
+
+// lateRelease makes a pass over the sale in that environment.
+func lateRelease(w *ledgertest.World, l *ledger.Ledger) (ledger.Released, error) {
+	w.T.Helper()
+	listing, err := w.Ledger.Listing(w.Ctx, "moutai")
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return l.ReleaseDue(w.Ctx, listing, grace)
+}
+
+func TestCallsOfAPaymentAndItsRefund(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.OpenUnpaid(5, 1)
+	ids := w.Ordered("alice", "bob")
+	l := w.Environment()
+	if _, err := l.Sale(w.Ctx, "moutai"); err != nil {
+		t.Fatal(err)
+	}
+	late := ledgertest.PaymentOf(ids[0], "pi_3")
+	for _, tt := range []struct {
+		name    string
+		payment sale.Payment
+		passes  time.Duration
+		want    map[string]int
+	}{
+		{"first", ledgertest.PaymentOf(ids[0], "pi_1"), 0, map[string]int{"GetItem": 1, "UpdateItem": 1}},
+		{"again", ledgertest.PaymentOf(ids[0], "pi_1"), 0, map[string]int{"GetItem": 1, "UpdateItem": 1}},
+		{"another", ledgertest.PaymentOf(ids[0], "pi_2"), 0, map[string]int{"GetItem": 1, "UpdateItem": 1, "PutItem": 1}},
+		{"of no order", ledgertest.PaymentOf(0, "pi_2"), 0, map[string]int{"PutItem": 1}},
+		// It may have been reported before its order item was there.
+		{"of an old order", late, ledger.LateOrder / 2, map[string]int{"GetItem": 2, "UpdateItem": 1, "PutItem": 1}},
+	} {
+		w.Pass(tt.passes)
+		db.ResetUsage()
+		if _, err := l.Pay(w.Ctx, tt.payment); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, db.Calls()); diff != "" {
+			t.Errorf("%s: calls (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+func TestCallsOfAPassThatReleases(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.OpenUnpaid(120, 1)
+	users := make([]string, 60)
+	for i := range users {
+		users[i] = fmt.Sprint("user-", i)
+	}
+	w.Ordered(users...)
+	l := w.Environment()
+	for _, tt := range []struct {
+		name   string
+		passes time.Duration
+		want   map[string]int
+	}{
+		// The sale, the shard, the claims; when to look again.
+		{"nothing due", 0, map[string]int{"GetItem": 1, "BatchGetItem": 1, "Query": 1, "UpdateItem": 1}},
+		// Only the shard, because a buyer may have cancelled.
+		{"not due yet", time.Minute, map[string]int{"BatchGetItem": 1}},
+		// 60 claims in three transactions, one that puts them back.
+		{"all due", payWithin + grace, map[string]int{"GetItem": 1, "BatchGetItem": 2, "Query": 1, "TransactWriteItems": 3 + 1, "UpdateItem": 1}},
+	} {
+		w.Pass(tt.passes)
+		listing, err := w.Ledger.Listing(w.Ctx, "moutai")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tt.name == "not due yet" {
+			if _, err := l.Sale(w.Ctx, "moutai"); err != nil { // the number of shards never changes
+				t.Fatal(err)
+			}
+		}
+		db.ResetUsage()
+		if _, err := l.ReleaseDue(w.Ctx, listing, grace); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, db.Calls()); diff != "" {
+			t.Errorf("%s: calls (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+// A payment whose answer was lost finds itself on the claim, and is never refunded.
+func TestAPaymentWhoseAnswerWasLostIsItsOrders(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.OpenUnpaid(5, 1)
+	id := w.Ordered("alice")[0]
+	lost := 0
+	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		if c.Op != "UpdateItem" || lost > 0 {
+			return dynamotest.Fault{}
+		}
+		lost++
+		return dynamotest.Fault{Kind: dynamotest.LostReply}
+	}
+	if done, err := w.Ledger.Pay(w.Ctx, ledgertest.PaymentOf(id, "pi_1")); err != nil || done.Refund != nil || lost != 1 {
+		t.Errorf("got %+v, %+v (%v)", done, done.Refund, err)
+	}
+}
+
+// A refund whose put had no answer must be there after the next report.
+func TestARefundWhoseAnswerWasLostIsThere(t *testing.T) {
+	for name, kind := range map[string]dynamotest.Kind{"lost": dynamotest.LostReply, "not applied": dynamotest.ServerError} {
+		w, db, _ := faulty(t)
+		w.OpenUnpaid(5, 1)
+		id := w.Ordered("alice")[0]
+		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "alice"); err != nil {
+			t.Fatal(err)
+		}
+		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op == "PutItem" {
+				return dynamotest.Fault{Kind: kind}
+			}
+			return dynamotest.Fault{}
+		}
+		_, err := w.Ledger.Pay(w.Ctx, ledgertest.PaymentOf(id, "pi_1"))
+		if kind == dynamotest.ServerError {
+			w.Refused(sale.Busy, err)
+		}
+		db.Fault = nil
+		done, err := w.Ledger.Pay(w.Ctx, ledgertest.PaymentOf(id, "pi_1"))
+		if err != nil || done.Refund == nil || w.Item("REFUND#moutai", "stripe#pi_1") == nil {
+			t.Errorf("%s: got %+v (%v)", name, done, err)
+		}
+	}
+}
+
+// The order appears between the read that misses it and the refund of an unknown order.
+func TestAPaymentWhoseOrderAppearsMeanwhileIsNotRefunded(t *testing.T) {
+	w, _, _ := faulty(t)
+	w.OpenUnpaid(5, 1)
+	p := w.Accepted(w.Buy("alice"))
+	refs := []ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: p.Claim.ID}}
+	id := w.Ordered("bob")[0] + 1 // what alice is going to get
+	w.Pass(ledger.LateOrder + time.Second)
+	appears := w.EnvironmentOver(&first{API: w.Engine.API, act: func() {
+		// Its id was reserved a day ago.
+		past := ledger.New(w.Engine.API, table, ledger.Options{Now: func() time.Time { return ledgertest.Start }})
+		if c := past.Confirm(w.Ctx, refs)[0]; c.Err != nil || c.Order.ID != id {
+			t.Fatalf("got %+v, want order %d", c, id)
+		}
+	}})
+	_, err := appears.Pay(w.Ctx, ledgertest.PaymentOf(id, "pi_1"))
+	w.Refused(sale.Busy, err)
+	if done, err := w.Environment().Pay(w.Ctx, ledgertest.PaymentOf(id, "pi_1")); err != nil || done.Refund != nil {
+		t.Errorf("got %+v (%v), want it paid", done.Refund, err)
+	}
+	if w.Item("REFUND#", "stripe#pi_1") != nil {
+		t.Error("a payment is its order's and a refund due (P24)")
+	}
+}
+
+// Release and put-back are each other's and their own repeats; what is applied late fails.
+func TestReleasesWhoseAnswersAreLostOrLateCountOnce(t *testing.T) {
+	for _, kind := range []dynamotest.Kind{dynamotest.LostReply, dynamotest.ApplyLate} {
+		for nth := 1; nth <= 4; nth++ { // the transaction that is hit
+			w, db, _ := faulty(t)
+			w.OpenUnpaid(60, 2)
+			for i := range 8 {
+				w.Ordered(fmt.Sprint("user-", i))
+			}
+			w.Pass(payWithin + grace)
+			var seen atomic.Int64
+			db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+				if c.Op == "TransactWriteItems" && seen.Add(1) == int64(nth) {
+					return dynamotest.Fault{Kind: kind}
+				}
+				return dynamotest.Fault{}
+			}
+			if _, err := lateRelease(w, w.Environment()); err != nil {
+				t.Errorf("%v, transaction %d: %v", kind, nth, err)
+			}
+			if kind == dynamotest.ApplyLate {
+				db.ApplyPending()
+			}
+			if _, err := lateRelease(w, w.Environment()); err != nil {
+				t.Errorf("%v, transaction %d: %v", kind, nth, err)
+			}
+			if left := w.Stock(2); left[0]+left[1] != 60 {
+				t.Errorf("%v, transaction %d: %v in stock, want all 60", kind, nth, left)
+			}
+			w.Settled(2)
+		}
+	}
+}
+
+// The time of an invocation ends before the pass: half of it is for reading.
+func TestAPassWithoutEnoughTimeReleasesWhatItHasReadAndIsContinued(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, db, _ := faulty(t)
+		w.OpenUnpaid(200, 80) // twenty buckets
+		for i := range 60 {
+			w.Ordered(fmt.Sprint("user-", i))
+		}
+		w.Pass(payWithin + grace)
+		queries := 0
+		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op == "Query" {
+				queries++
+				return dynamotest.Fault{Delay: 300 * time.Millisecond}
+			}
+			return dynamotest.Fault{}
+		}
+		calls, total := 0, 0
+		for complete := false; !complete; calls++ {
+			if calls == 10 {
+				t.Fatal("the pass comes to no end")
+			}
+			ctx, cancel := context.WithTimeout(w.Ctx, 4*time.Second)
+			listing, err := w.Ledger.Listing(ctx, "moutai")
+			if err != nil {
+				t.Fatal(err)
+			}
+			done, err := w.Environment().ReleaseDue(ctx, listing, grace)
+			cancel()
+			if err != nil {
+				t.Fatalf("call %d: %+v (%v)", calls, done, err)
+			}
+			total += done.Released
+			complete = done.Complete
+		}
+		if calls < 2 || queries > 30 || total != 60 {
+			t.Errorf("%d calls with %d queries released %d claims, want several, at most 30, 60", calls, queries, total)
+		}
+		w.Settled(80)
+		if _, err := lateRelease(w, w.Environment()); err != nil {
+			t.Fatal(err)
+		}
+		var stock int64
+		for _, n := range w.Stock(80) {
+			stock += n
+		}
+		if stock != 200 {
+			t.Errorf("%d in stock, want all 200", stock)
+		}
+	})
+}
+
+// A claim that is not the order's is never paid, and none is made.
+func TestAnOrderWhoseClaimIsAnotherOneIsNotPaid(t *testing.T) {
+	for name, change := range map[string]func(map[string]types.AttributeValue) map[string]types.AttributeValue{
+		"another order id": func(it map[string]types.AttributeValue) map[string]types.AttributeValue {
+			it["orderId"] = &types.AttributeValueMemberN{Value: "1"}
+			return it
+		},
+		"no order id": func(it map[string]types.AttributeValue) map[string]types.AttributeValue {
+			delete(it, "orderId")
+			return it
+		},
+		"another claim id": func(it map[string]types.AttributeValue) map[string]types.AttributeValue {
+			it["claimId"] = &types.AttributeValueMemberS{Value: "other"}
+			return it
+		},
+		"no claim": func(map[string]types.AttributeValue) map[string]types.AttributeValue { return nil },
+	} {
+		w, db, _ := faulty(t)
+		w.OpenUnpaid(5, 1)
+		id := w.Ordered("alice")[0]
+		changed := change(w.Item("CLAIM#moutai#0", "alice"))
+		if changed == nil {
+			key := map[string]types.AttributeValue{
+				"pk": &types.AttributeValueMemberS{Value: "CLAIM#moutai#0"}, "sk": &types.AttributeValueMemberS{Value: "alice"},
+			}
+			if _, err := db.DeleteItem(w.Ctx, &dynamodb.DeleteItemInput{TableName: aws.String(table), Key: key}); err != nil {
+				t.Fatal(err)
+			}
+		} else if _, err := db.PutItem(w.Ctx, &dynamodb.PutItemInput{TableName: aws.String(table), Item: changed}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := w.Ledger.Pay(w.Ctx, ledgertest.PaymentOf(id, "pi_1"))
+		if sale.CodeOf(err) != sale.Internal {
+			t.Errorf("%s: got %v, want internal", name, err)
+		}
+		if it := w.Item("CLAIM#moutai#0", "alice"); it["paidAt"] != nil {
+			t.Errorf("%s: paid", name)
+		}
+		if refunds, err := w.Ledger.Refunds(w.Ctx, "moutai"); err != nil || len(refunds) > 0 {
+			t.Errorf("%s: refunds %+v (%v)", name, refunds, err)
+		}
+	}
+}
+
+// first acts before the first transaction.
+type first struct {
+	ledger.API
+	act func()
+}
+
+func (f *first) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	if act := f.act; act != nil {
+		f.act = nil
+		act()
+	}
+	return f.API.TransactWriteItems(ctx, in, o...)
+}

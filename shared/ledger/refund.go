@@ -1,0 +1,134 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/sale"
+)
+
+// Refunds returns the refunds of a sale, due and done, or those of unknown orders if the
+// sale id is "". It fails with sale.Busy or sale.Internal.
+func (l *Ledger) Refunds(ctx context.Context, saleID string) ([]sale.Refund, error) {
+	var refunds []sale.Refund
+	var from item
+	for {
+		var out *dynamodb.QueryOutput
+		err := l.retry(ctx, maxTries, func(ctx context.Context) (err error) {
+			out, err = l.api.Query(ctx, &dynamodb.QueryInput{
+				TableName:                 l.table,
+				ConsistentRead:            &yes,
+				KeyConditionExpression:    aws.String("#pk = :pk"),
+				ExpressionAttributeNames:  map[string]string{"#pk": attrPK},
+				ExpressionAttributeValues: item{":pk": refundKey(saleID, "")[attrPK]},
+				ExclusiveStartKey:         from,
+			})
+			return err
+		})
+		if err != nil {
+			return nil, asInternal(err)
+		}
+		for _, it := range out.Items {
+			refund, err := readRefund(it)
+			if err != nil {
+				return nil, asInternal(err)
+			}
+			refunds = append(refunds, refund)
+		}
+		if from = out.LastEvaluatedKey; len(from) == 0 {
+			return refunds, nil
+		}
+	}
+}
+
+// MarkRefunded marks a refund as done, once, and reports whether this call did. payment
+// is the id of its payment. It fails with sale.OrderNotFound if there is no such refund,
+// with sale.Busy or sale.Internal.
+func (l *Ledger) MarkRefunded(ctx context.Context, saleID, payment string) (sale.Refund, bool, error) {
+	now := l.now()
+	var out *dynamodb.UpdateItemOutput
+	unsure := false // a try had no answer: the mark may be this call's
+	err := l.retry(ctx, maxTries, func(ctx context.Context) (err error) {
+		out, err = l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName:                           l.table,
+			Key:                                 refundKey(saleID, payment),
+			UpdateExpression:                    aws.String("SET #refundedAt = :now"),
+			ConditionExpression:                 aws.String("attribute_exists(pk) AND attribute_not_exists(#refundedAt)"),
+			ExpressionAttributeNames:            map[string]string{"#refundedAt": "refundedAt"},
+			ExpressionAttributeValues:           item{":now": millis(now)},
+			ReturnValues:                        types.ReturnValueAllNew,
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		})
+		unsure = unsure || judge(err) == unknown
+		return err
+	})
+	if err == nil {
+		refund, err := readRefund(out.Attributes)
+		return refund, true, asInternal(err)
+	}
+	refused, isRefused := errors.AsType[*types.ConditionalCheckFailedException](err)
+	switch {
+	case !isRefused:
+		return sale.Refund{}, false, asInternal(err)
+	case refused.Item == nil:
+		return sale.Refund{}, false, sale.Refuse(sale.OrderNotFound, "no such refund")
+	}
+	refund, err := readRefund(refused.Item)
+	return refund, unsure && refund.RefundedAt.UnixMilli() == now.UnixMilli(), asInternal(err)
+}
+
+// putRefund records that a payment is to be refunded, once. The reason of a payment
+// never changes: a claim that is paid or released stays so, and so does a price.
+func (l *Ledger) putRefund(ctx context.Context, p sale.Payment, saleID string, reason sale.RefundReason) (Settlement, error) {
+	refund := l.refundOf(p, saleID, reason)
+	err := l.retry(ctx, maxTries, func(ctx context.Context) error {
+		_, err := l.api.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: l.table, Item: refundItem(refund), ConditionExpression: &ifAbsent,
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		})
+		return err
+	})
+	if refused, isRefused := errors.AsType[*types.ConditionalCheckFailedException](err); isRefused {
+		return refundBefore(refused.Item)
+	}
+	return Settlement{Refund: &refund, New: err == nil}, asInternal(err)
+}
+
+// refundUnknown records that a payment of an unknown order is to be refunded, if the
+// order still does not exist then. Otherwise a repeated report, which finds the order,
+// could make the same payment its order's as well (P24).
+func (l *Ledger) refundUnknown(ctx context.Context, p sale.Payment) (Settlement, error) {
+	refund := l.refundOf(p, "", sale.RefundUnknownOrder)
+	reasons, err := l.retryTransaction(ctx,
+		l.put(refundItem(refund)),
+		types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+			TableName: l.table, Key: orderKey(p.OrderID), ConditionExpression: &ifAbsent,
+		}},
+	)
+	switch {
+	case err == nil:
+		return Settlement{Refund: &refund, New: true}, nil
+	case reasons == nil:
+		return Settlement{}, asInternal(err)
+	case failed(reasons[0]):
+		return refundBefore(reasons[0].Item)
+	}
+	// The order appeared meanwhile: the next report finds it.
+	return Settlement{}, sale.Fail(sale.Busy, err)
+}
+
+func (l *Ledger) refundOf(p sale.Payment, saleID string, reason sale.RefundReason) sale.Refund {
+	return sale.Refund{
+		SaleID: saleID, Payment: p.ID(), OrderID: p.OrderID, Reason: reason, Amount: p.Amount, Currency: p.Currency, At: l.now(),
+	}
+}
+
+// refundBefore is the settlement of a payment whose refund was recorded before.
+func refundBefore(it item) (Settlement, error) {
+	refund, err := readRefund(it)
+	return Settlement{Refund: &refund}, asInternal(err)
+}

@@ -1,0 +1,162 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+// maxReleases is how many claims one transaction releases.
+const maxReleases = 25
+
+// PayBy returns the instant by which a claim of the sale must be paid: payWithin after
+// its order id was reserved, so a slow queue takes no time from a buyer. It is zero if
+// the sale asks for no payment or the claim is pending.
+func PayBy(s sale.Sale, c sale.Claim) time.Time {
+	if s.PayWithin == 0 || c.OrderID == 0 {
+		return time.Time{}
+	}
+	return payBy(s, c.OrderID)
+}
+
+func payBy(s sale.Sale, orderID uint64) time.Time { return orderid.Time(orderID).Add(s.PayWithin) }
+
+// unpaid is what releasing needs to know of a claim. A pass holds many of them.
+type unpaid struct {
+	user    string
+	orderID uint64
+}
+
+// Cancel releases the user's own claim. The same again gets the same answer. The unit
+// goes back on sale with the next pass of ReleaseDue.
+//
+// It fails with sale.OrderNotFound; with sale.NotCancellable if the sale asks for no
+// payment; with sale.OrderPending, sale.OrderPaid or sale.OrderExpired, each with the
+// claim; with sale.SaleNotFound, sale.Busy or sale.Internal.
+func (l *Ledger) Cancel(ctx context.Context, saleID, user string) (sale.Claim, error) {
+	s, err := l.existing(ctx, maxTries, saleID)
+	if err != nil {
+		return sale.Claim{}, err
+	}
+	if s.PayWithin == 0 {
+		return sale.Claim{}, sale.Refuse(sale.NotCancellable, "orders of this sale are final")
+	}
+	held, err := l.claim(ctx, s, user)
+	if err != nil {
+		return sale.Claim{}, err
+	}
+	if held.State() != sale.Confirmed {
+		return answerCancel(held)
+	}
+	if _, err := l.release(ctx, s, held.Shard, []unpaid{{user, held.OrderID}}, sale.ByBuyer); err != nil {
+		return sale.Claim{}, err
+	}
+	// Whoever decided, its write is in the table now.
+	if held, err = l.claim(ctx, s, user); err != nil {
+		return sale.Claim{}, err
+	}
+	return answerCancel(held)
+}
+
+// answerCancel answers a cancellation from the state of the claim.
+func answerCancel(held sale.Claim) (sale.Claim, error) {
+	refuse := func(code sale.Code, detail string) (sale.Claim, error) {
+		return sale.Claim{}, &sale.Error{Code: code, Detail: detail, Claim: &held}
+	}
+	switch held.State() {
+	case sale.Cancelled:
+		return held, nil
+	case sale.Pending:
+		return refuse(sale.OrderPending, "the order has no number yet; try again in a few seconds")
+	case sale.Paid:
+		return refuse(sale.OrderPaid, "the order is paid")
+	case sale.Expired:
+		return refuse(sale.OrderExpired, "the order was not paid in time")
+	}
+	return sale.Claim{}, asInternal(errors.New("a released claim is in no final state"))
+}
+
+// release releases claims of one shard: up to maxReleases of them and the shard's count
+// in one transaction. A claim that was paid or released meanwhile is left out, and the
+// others are tried again. It touches neither the stock nor the sale, so it keeps no
+// purchase and no closing of a shard from its turn. It reports how many it released; a
+// claim whose try had no answer may be missing in that.
+//
+// A claim that expires needs a shard that is not paused: a pause is the brake when
+// payments cannot come in. Once it is answered, no claim expires any more.
+func (l *Ledger) release(ctx context.Context, s sale.Sale, shard int, claims []unpaid, by sale.ReleasedBy) (int, error) {
+	for len(claims) > 0 {
+		reasons, err := l.retryTransaction(ctx, l.releaseClaims(s, shard, claims, by)...)
+		if reasons == nil {
+			if err != nil {
+				return 0, asInternal(err)
+			}
+			return len(claims), nil
+		}
+		var left []unpaid
+		for i, c := range claims {
+			if !failed(reasons[i]) {
+				left = append(left, c)
+				continue
+			}
+			held, err := readClaim(s.ID, s.Buckets, reasons[i].Item)
+			switch {
+			case err != nil:
+				return 0, asInternal(err)
+			case held.PaidAt.IsZero() && !held.Released():
+				return 0, asInternal(fmt.Errorf("order %s is not the claim's", orderid.String(c.orderID)))
+			}
+		}
+		if failed(reasons[len(claims)]) {
+			one, readErr := readShard(reasons[len(claims)].Item)
+			if readErr == nil && one.paused {
+				return 0, errReleasePaused
+			}
+			return 0, asInternal(errors.Join(readErr, err))
+		}
+		claims = left
+	}
+	return 0, nil
+}
+
+// errReleasePaused: a paused sale releases nothing.
+var errReleasePaused = sale.Refuse(sale.Paused, "the sale is paused")
+
+func (l *Ledger) releaseClaims(s sale.Sale, shard int, claims []unpaid, by sale.ReleasedBy) []types.TransactWriteItem {
+	now := millis(l.now())
+	actions := make([]types.TransactWriteItem, 0, len(claims)+1)
+	for _, c := range claims {
+		actions = append(actions, types.TransactWriteItem{Update: &types.Update{
+			TableName:           l.table,
+			Key:                 claimKey(s.ID, sale.BucketOf(c.user, s.Buckets), c.user),
+			UpdateExpression:    aws.String("SET #releasedAt = :now, #releasedBy = :by"),
+			ConditionExpression: aws.String("#orderId = :orderId AND " + ifNotFinal),
+			ExpressionAttributeNames: map[string]string{
+				"#releasedAt": "releasedAt", "#releasedBy": "releasedBy", "#paidAt": "paidAt", "#orderId": "orderId",
+			},
+			ExpressionAttributeValues:           item{":now": now, ":by": str(string(by)), ":orderId": num(int64(c.orderID))},
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		}})
+	}
+	count := types.Update{
+		TableName:                           l.table,
+		Key:                                 stockKey(s.ID, shard),
+		UpdateExpression:                    aws.String("SET #released = #released + :n"),
+		ConditionExpression:                 aws.String("attribute_exists(#released)"),
+		ExpressionAttributeNames:            map[string]string{"#released": "released"},
+		ExpressionAttributeValues:           item{":n": num(int64(len(claims)))},
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+	if by == sale.ByExpiry {
+		count.ConditionExpression = aws.String("attribute_exists(#released) AND #paused = :no")
+		count.ExpressionAttributeNames["#paused"], count.ExpressionAttributeValues[":no"] = "paused", no
+	}
+	return append(actions, types.TransactWriteItem{Update: &count})
+}

@@ -1,0 +1,250 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"flashsale/shared/invocation"
+	"flashsale/shared/sale"
+)
+
+const (
+	// DefaultGrace is how long after its payBy a claim is released: clocks differ, and a
+	// payment may be on its way.
+	DefaultGrace = 2 * time.Minute
+	// MaxGrace is the longest grace.
+	MaxGrace = 24 * time.Hour
+	// maxGathered bounds the claims that a pass holds in memory, about 100 bytes each. It
+	// is enough for full transactions in a sale of 1,000 shards.
+	maxGathered = 200_000
+)
+
+// ReleasePass is one pass over a sale's claims that releases those that are due. It may
+// be cut off and continue in another process; passes may overlap. The listing stores it.
+type ReleasePass struct {
+	Began time.Time `json:"began"`
+	// Bucket and After say where to continue: after that user of that bucket.
+	Bucket int    `json:"bucket"`
+	After  string `json:"after,omitempty"`
+	// NextDue is the earliest instant at which a claim that the pass has left unpaid is to
+	// be released; zero if there is none.
+	NextDue time.Time `json:"nextDue"`
+}
+
+// Released is what one call of ReleaseDue did.
+type Released struct {
+	// Released and PutBack count the claims released and the units put back by this call.
+	// Those of a try whose answer was lost may be missing.
+	Released int
+	PutBack  int64
+	// OldestDueSeconds is how long the claim that was due first had been due when the pass
+	// read it.
+	OldestDueSeconds int64
+	// Complete: the pass has seen every claim. If it has not, it was cut off or the sale is
+	// paused, and the next call continues.
+	Complete bool
+	// NextDue is when the next claim is to be released at the earliest, if Complete.
+	NextDue   time.Time
+	ReadUnits float64
+}
+
+// ReleaseDue releases the claims of a sale that are due, and puts their units and those
+// of cancelled claims back into stock. A claim is due from payBy + grace, by this
+// ledger's clock (P21). It does as much as ctx allows, stores how far it came, and may
+// be called again at any time, by several callers at once: conditions decide each claim
+// and each shard's units. If no claim is due before the listing's NextDue, it reads only
+// the shards, because a buyer may have cancelled.
+//
+// In a paused sale no claim expires; units that were released before are put back.
+//
+// It fails with sale.SaleNotFound (with a *DraftError for a draft), sale.Busy or
+// sale.Internal; what it did until then is done.
+func (l *Ledger) ReleaseDue(ctx context.Context, listing Listing, grace time.Duration) (done Released, err error) {
+	if grace < 0 || grace > MaxGrace {
+		return done, asInternal(fmt.Errorf("grace is %v, want 0 to %v", grace, MaxGrace))
+	}
+	if listing.PayWithin == 0 {
+		done.Complete = true
+		return done, nil
+	}
+	now := l.now()
+	isLook := !listing.NextDue.After(now)
+	var s sale.Sale
+	if isLook {
+		s, err = l.readOpenSale(ctx, listing.SaleID)
+	} else {
+		s, err = l.existing(ctx, maxTries, listing.SaleID)
+	}
+	if err != nil {
+		return done, err
+	}
+	// First what an earlier pass was cut off from, and cancelled claims.
+	if done.PutBack, err = l.putBack(ctx, s); err != nil {
+		return done, err
+	}
+	if !isLook {
+		done.Complete, done.NextDue = true, listing.NextDue
+		return done, nil
+	}
+	if s.Paused {
+		return done, nil
+	}
+	p := &releasing{Ledger: l, sale: s, grace: grace, done: &done, pass: ReleasePass{Began: now}}
+	if listing.Releasing != nil {
+		p.pass = *listing.Releasing
+	}
+	err = p.run(ctx)
+	return done, err
+}
+
+// releasing is the state of one call of ReleaseDue.
+type releasing struct {
+	*Ledger
+	sale  sale.Sale
+	grace time.Duration
+	pass  ReleasePass
+	done  *Released
+	due   [][]unpaid // per shard, gathered and not yet released
+	count int        // of due
+}
+
+func (p *releasing) run(ctx context.Context) error {
+	for p.pass.Bucket < p.sale.Buckets {
+		if err := p.part(ctx); err != nil || p.pass.Bucket < p.sale.Buckets && !invocation.Outlasts(ctx, minPart) {
+			if errors.Is(err, errReleasePaused) {
+				return nil
+			}
+			return errors.Join(err, p.save(ctx))
+		}
+	}
+	if p.done.Released > 0 {
+		units, err := p.putBack(ctx, p.sale)
+		if p.done.PutBack += units; err != nil {
+			return errors.Join(err, p.save(ctx))
+		}
+	}
+	next := p.pass.Began.Add(p.sale.PayWithin)
+	if !p.pass.NextDue.IsZero() && p.pass.NextDue.Before(next) {
+		next = p.pass.NextDue
+	}
+	if err := p.complete(ctx, next); err != nil {
+		return err
+	}
+	p.done.Complete, p.done.NextDue = true, next
+	return nil
+}
+
+// minPart is the time that a part of a pass needs at least.
+const minPart = 2 * time.Second
+
+// part gathers due claims, with half of the time that is left, and releases them. Only
+// then has the pass come further: if it is cut off here, the next call reads the same
+// claims again and finds fewer that are due.
+func (p *releasing) part(ctx context.Context) error {
+	p.due, p.count = make([][]unpaid, p.sale.Shards), 0
+	next := p.pass
+	reading, cancel := invocation.Share(ctx, 2)
+	defer cancel()
+	for pages := 0; next.Bucket < p.sale.Buckets && p.count < maxGathered; pages++ {
+		err := p.gatherPage(reading, &next)
+		if pages > 0 && sale.CodeOf(err) == sale.Busy && ctx.Err() == nil {
+			break // half of the time is up, or the table is busy: release what is due so far
+		}
+		if err != nil {
+			return err
+		}
+	}
+	released, errs := make([]int, p.sale.Shards), make([]error, p.sale.Shards)
+	each(p.sale.Shards, func(k int) { released[k], errs[k] = p.releaseShard(ctx, k) })
+	for k, n := range released {
+		p.done.Released += n
+		if errors.Is(errs[k], errReleasePaused) {
+			return errReleasePaused
+		}
+	}
+	if err := worst(errs); err != nil {
+		return asInternal(err)
+	}
+	p.pass = next
+	return nil
+}
+
+// releaseShard releases the gathered claims of one shard, one transaction after the
+// other: each writes the shard, so concurrent ones would only conflict.
+func (p *releasing) releaseShard(ctx context.Context, k int) (released int, err error) {
+	for due := p.due[k]; len(due) > 0; due = due[min(maxReleases, len(due)):] {
+		n, err := p.release(ctx, p.sale, k, due[:min(maxReleases, len(due))], sale.ByExpiry)
+		if err != nil {
+			return released, err
+		}
+		released += n
+	}
+	return released, nil
+}
+
+// gatherPage reads one page of claims after next and moves next behind it.
+func (p *releasing) gatherPage(ctx context.Context, next *ReleasePass) error {
+	out, err := p.claimPage(ctx, p.sale.ID, next.Bucket, next.After)
+	if err != nil {
+		return err
+	}
+	if out.ConsumedCapacity != nil {
+		p.done.ReadUnits += aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)
+	}
+	now := p.now()
+	for _, it := range out.Items {
+		c, err := readClaim(p.sale.ID, p.sale.Buckets, it)
+		if err != nil || c.State() != sale.Confirmed || c.Shard < 0 || c.Shard >= p.sale.Shards {
+			continue // the audit reports what cannot be read
+		}
+		due := payBy(p.sale, c.OrderID).Add(p.grace)
+		if due.After(now) {
+			if next.NextDue.IsZero() || due.Before(next.NextDue) {
+				next.NextDue = due
+			}
+			continue
+		}
+		p.done.OldestDueSeconds = max(p.done.OldestDueSeconds, int64(now.Sub(due)/time.Second))
+		p.due[c.Shard] = append(p.due[c.Shard], unpaid{c.User, c.OrderID})
+		p.count++
+	}
+	next.Bucket, next.After, err = pageEnd(out, next.Bucket)
+	return err
+}
+
+// save stores how far the pass came. A lost or overwritten cursor only costs reads.
+func (p *releasing) save(ctx context.Context) error {
+	text, err := json.Marshal(p.pass)
+	if err != nil {
+		return asInternal(fmt.Errorf("write cursor: %w", err))
+	}
+	ctx, cancel := invocation.AtLeast(ctx, invocation.Margin/2)
+	defer cancel()
+	return p.setListing(ctx, "SET #releasing = :pass", map[string]string{"#releasing": "releasing"}, item{":pass": str(string(text))})
+}
+
+// complete stores when the next claim is due at the earliest. That is right also if
+// another pass overlaps: whatever this one did not see unpaid got its order id after it
+// began, so it is due payWithin later; grace covers the difference of clocks.
+func (p *releasing) complete(ctx context.Context, next time.Time) error {
+	return p.setListing(ctx, "SET #nextDue = :next REMOVE #releasing",
+		map[string]string{"#nextDue": "nextDue", "#releasing": "releasing"}, item{":next": millis(next)})
+}
+
+func (p *releasing) setListing(ctx context.Context, update string, names map[string]string, values item) error {
+	err := p.retry(ctx, maxTries, func(ctx context.Context) error {
+		_, err := p.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName: p.table, Key: listingKey(p.sale.ID), UpdateExpression: &update,
+			ConditionExpression:      aws.String("attribute_exists(pk)"),
+			ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+		})
+		return err
+	})
+	return asInternal(err)
+}

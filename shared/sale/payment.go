@@ -1,0 +1,91 @@
+package sale
+
+import (
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	// MinPayWithin and MaxPayWithin bound the time that a sale leaves its buyers to pay.
+	MinPayWithin = time.Minute
+	MaxPayWithin = 7 * 24 * time.Hour
+	// MaxPrice is the highest price, in minor units of its currency.
+	MaxPrice = 1_000_000_000_000
+	// MaxReference is the longest payment reference, in characters. At four bytes each
+	// it stays within DynamoDB's 1,024 bytes for a sort key, its provider included.
+	MaxReference = 200
+)
+
+// Payment is a payment that its provider has confirmed by a valid signature.
+type Payment struct {
+	Provider string
+	// Reference is the provider's id of the payment, the same in every report of it.
+	Reference string
+	// SaleID is the sale that the payment names, or "".
+	SaleID string
+	// OrderID is the order that the payment names; 0 if it names no valid id.
+	OrderID  uint64
+	Amount   int64 // in minor units
+	Currency string
+}
+
+// ID identifies the payment among those of all providers. A provider has no '#' in its
+// name, so the id is injective (P13).
+func (p *Payment) ID() string { return p.Provider + "#" + p.Reference }
+
+// Check validates the payment.
+func (p *Payment) Check() error {
+	switch {
+	case !ValidID(p.Provider):
+		return Refuse(InvalidRequest, "unknown provider")
+	case p.Reference == "" || utf8.RuneCountInString(p.Reference) > MaxReference || !validText(p.Reference):
+		return Refuse(InvalidRequest, "the payment has no valid reference")
+	case p.Amount < 0 || p.Amount > MaxPrice:
+		return Refuse(InvalidRequest, "the payment has no valid amount")
+	case !validCurrency(p.Currency):
+		return Refuse(InvalidRequest, "the payment has no valid currency")
+	}
+	return nil
+}
+
+// Refund is a payment that is not its order's and must go back to the buyer.
+type Refund struct {
+	// SaleID is the sale of the payment's order; "" if the order is unknown.
+	SaleID string
+	// Payment is the payment's id: its provider and reference.
+	Payment  string
+	OrderID  uint64 // as the payment named it; 0 if it named none
+	Reason   RefundReason
+	Amount   int64
+	Currency string
+	At       time.Time
+	// RefundedAt is when an operator marked it as refunded; zero while it is due.
+	RefundedAt time.Time
+}
+
+// RefundReason says why a payment is not its order's.
+type RefundReason string
+
+const (
+	// RefundReleased: the claim was released before the payment was recorded.
+	RefundReleased RefundReason = "released"
+	// RefundOtherPayment: another payment has paid the order.
+	RefundOtherPayment RefundReason = "other-payment"
+	// RefundAmount: the sale has a price, and the payment is not of that amount and currency.
+	RefundAmount RefundReason = "amount"
+	// RefundUnknownOrder: there is no such order in that sale.
+	RefundUnknownOrder RefundReason = "unknown-order"
+)
+
+// validCurrency reports whether s looks like an ISO 4217 code.
+func validCurrency(s string) bool {
+	if len(s) != 3 {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] < 'A' || s[i] > 'Z' {
+			return false
+		}
+	}
+	return true
+}

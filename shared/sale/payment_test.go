@@ -1,0 +1,74 @@
+package sale
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestWhatACreationAsksOfPaymentsIsChecked(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(*Creation)
+		want   Code
+	}{
+		{"the shortest time", func(c *Creation) { c.PayWithin = MinPayWithin }, ""},
+		{"the longest time", func(c *Creation) { c.PayWithin = MaxPayWithin }, ""},
+		{"a price alone", func(c *Creation) { c.Price, c.Currency = 1, "EUR" }, ""},
+		{"the highest price", func(c *Creation) { c.Price, c.Currency = MaxPrice, "JPY" }, ""},
+		{"too short a time", func(c *Creation) { c.PayWithin = MinPayWithin - time.Second }, InvalidRequest},
+		{"too long a time", func(c *Creation) { c.PayWithin = MaxPayWithin + time.Second }, InvalidRequest},
+		{"a negative time", func(c *Creation) { c.PayWithin = -time.Hour }, InvalidRequest},
+		{"a fraction of a second", func(c *Creation) { c.PayWithin = MinPayWithin + time.Millisecond }, InvalidRequest},
+		{"a price without a currency", func(c *Creation) { c.Price = 1 }, InvalidRequest},
+		{"a currency without a price", func(c *Creation) { c.Currency = "EUR" }, InvalidRequest},
+		{"a negative price", func(c *Creation) { c.Price, c.Currency = -1, "EUR" }, InvalidRequest},
+		{"too high a price", func(c *Creation) { c.Price, c.Currency = MaxPrice+1, "EUR" }, InvalidRequest},
+		{"a currency in small letters", func(c *Creation) { c.Price, c.Currency = 1, "eur" }, InvalidRequest},
+		{"a currency of four letters", func(c *Creation) { c.Price, c.Currency = 1, "EURO" }, InvalidRequest},
+		{"a sign for a currency", func(c *Creation) { c.Price, c.Currency = 1, "€" }, InvalidRequest},
+	} {
+		c := creation(tt.change)
+		if err := c.Check(); CodeOf(err) != tt.want {
+			t.Errorf("%s: Check() = %v, want code %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+func TestAPaymentIsCheckedFieldByField(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(*Payment)
+		want   Code
+	}{
+		{"a complete one", func(*Payment) {}, ""},
+		{"no order and no sale", func(p *Payment) { p.OrderID, p.SaleID = 0, "" }, ""},
+		{"nothing paid", func(p *Payment) { p.Amount = 0 }, ""},
+		{"the longest reference", func(p *Payment) { p.Reference = strings.Repeat("付", MaxReference) }, ""},
+		{"a reference with a separator", func(p *Payment) { p.Reference = "pi#1" }, ""},
+		{"no provider", func(p *Payment) { p.Provider = "" }, InvalidRequest},
+		{"a provider with a separator", func(p *Payment) { p.Provider = "str#ipe" }, InvalidRequest},
+		{"no reference", func(p *Payment) { p.Reference = "" }, InvalidRequest},
+		{"too long a reference", func(p *Payment) { p.Reference = strings.Repeat("a", MaxReference+1) }, InvalidRequest},
+		{"a reference with a newline", func(p *Payment) { p.Reference = "a\nb" }, InvalidRequest},
+		{"a reference that is not UTF-8", func(p *Payment) { p.Reference = "\xff" }, InvalidRequest},
+		{"a negative amount", func(p *Payment) { p.Amount = -1 }, InvalidRequest},
+		{"too large an amount", func(p *Payment) { p.Amount = MaxPrice + 1 }, InvalidRequest},
+		{"no currency", func(p *Payment) { p.Currency = "" }, InvalidRequest},
+	} {
+		p := Payment{Provider: "stripe", Reference: "pi_1", SaleID: "moutai", OrderID: 1, Amount: 100, Currency: "EUR"}
+		tt.change(&p)
+		if err := p.Check(); CodeOf(err) != tt.want {
+			t.Errorf("%s: Check() = %v, want code %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+func TestSoldOutSaysWhetherUnitsMayReturn(t *testing.T) {
+	for within, want := range map[time.Duration]bool{0: false, MinPayWithin: true} {
+		s := Sale{PayWithin: within}
+		if e := s.RefuseSoldOut(); e.Code != SoldOut || e.MayReturn != want {
+			t.Errorf("with %v to pay: %+v", within, e)
+		}
+	}
+}
