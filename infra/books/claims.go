@@ -17,10 +17,10 @@ func (p *pass) readClaims(ctx context.Context) error {
 	about := int64(0)
 	for _, s := range p.shards0 {
 		if s != nil {
-			about += max(0, s.seeded-s.stock)
+			about += max(0, s.seeded-s.stock+s.putBack)
 		}
 	}
-	p.hashes = make([]uint64, 0, min(max(about, 0), maxHashes))
+	p.claimIDs.hashes = make([]uint64, 0, min(max(about, 0), maxHashes))
 	for bucket := range p.buckets {
 		err := p.partition(ctx, p.claimPK(bucket), 0, func(items []item) error {
 			claims := make([]Claim, len(items))
@@ -37,7 +37,8 @@ func (p *pass) readClaims(ctx context.Context) error {
 			return err
 		}
 	}
-	p.findDoubles()
+	p.findDoubles(&p.claimIDs, "P13", "claimId")
+	p.findDoubles(&p.payments, "P24", "payment")
 	return nil
 }
 
@@ -62,7 +63,8 @@ func (p *pass) take(c Claim, sound bool) {
 	if !sound {
 		return
 	}
-	p.remember(c)
+	p.claimIDs.add(c.ClaimID, c.User, p.first, func(f *pass) *doubles { return &f.claimIDs })
+	p.settle(c)
 	now := p.Now()
 	at := c.AcceptedAt.UnixMilli()
 	if c.AcceptedAt.After(now.Add(skew)) {
@@ -97,32 +99,42 @@ func (h *header) admits(at int64) bool {
 		h.hasCreate && h.create.opensAt <= at && at < h.create.closesAt
 }
 
-// remember records a claim's id to detect duplicates. The users are recorded only for
-// ids that the first pass found twice.
-func (p *pass) remember(c Claim) {
+// doubles detects texts that occur twice in a count. The users are recorded only for
+// texts that the first pass found twice.
+type doubles struct {
+	hashes []uint64
+	users  map[uint64][]string
+	twice  map[uint64]bool
+}
+
+// add records the text of a user. of is where the first pass, if any, has recorded it.
+func (d *doubles) add(text, user string, first *pass, of func(*pass) *doubles) {
 	h := fnv.New64a()
-	_, _ = io.WriteString(h, c.ClaimID) // writing to a hash never fails
+	_, _ = io.WriteString(h, text) // writing to a hash never fails
 	sum := h.Sum64()
-	if len(p.hashes) < maxHashes {
-		p.hashes = append(p.hashes, sum)
+	if len(d.hashes) < maxHashes {
+		d.hashes = append(d.hashes, sum)
 	}
-	if p.first != nil && p.first.about[claimIDOf(sum)] {
-		p.doubles[sum] = append(p.doubles[sum], c.User)
+	if first != nil && of(first).twice[sum] {
+		if d.users == nil {
+			d.users = map[uint64][]string{}
+		}
+		d.users[sum] = append(d.users[sum], user)
 	}
 }
 
-func claimIDOf(hash uint64) string { return "claimId " + strconv.FormatUint(hash, 16) }
-
-// findDoubles looks for duplicate claim ids.
-func (p *pass) findDoubles() {
-	slices.Sort(p.hashes)
-	for i := 1; i < len(p.hashes); i++ {
-		if sum := p.hashes[i]; sum == p.hashes[i-1] {
-			users := p.doubles[sum]
-			p.find("P13", claimIDOf(sum), "%d users have claims with the same claimId: %q", len(users), users[:min(len(users), 5)])
+// findDoubles records a finding for each text that occurs twice.
+func (p *pass) findDoubles(d *doubles, promise, what string) {
+	slices.Sort(d.hashes)
+	d.twice = map[uint64]bool{}
+	for i := 1; i < len(d.hashes); i++ {
+		if sum := d.hashes[i]; sum == d.hashes[i-1] && len(d.twice) < remembered {
+			d.twice[sum] = true
+			users := d.users[sum]
+			p.find(promise, what+" "+strconv.FormatUint(sum, 16), "%d users have claims with the same %s: %q", len(users), what, users[:min(len(users), 5)])
 		}
 	}
-	p.hashes = nil
+	d.hashes = nil
 }
 
 // checkOrders checks the orders of a page of claims. An order that names its claim

@@ -1,6 +1,7 @@
 package books
 
 import (
+	"maps"
 	"os"
 	"regexp"
 	"strings"
@@ -51,6 +52,8 @@ var kinds = map[string]func(item) string{
 	"stock shard":                   func(it item) string { _, problem := readShard(it); return problem },
 	"claim":                         func(it item) string { _, problem := readClaim(it, 0); return problem },
 	"order":                         func(it item) string { _, problem := readOrder(it); return problem },
+	"refund":                        func(it item) string { _, problem := readRefund(it); return problem },
+	"refund of an unknown order":    func(it item) string { _, problem := readRefund(it); return problem },
 	"sequence":                      func(it item) string { _, problem := readSequence(it); return problem },
 }
 
@@ -64,7 +67,15 @@ func TestTheItemsAreReadAsTheDocumentDescribesThem(t *testing.T) {
 		"number-set": &types.AttributeValueMemberNS{Value: []string{"0"}},
 		"opensAt":    number("1762866000000"), "closesAt": number("1762869600000"), "acceptedAt": number("1762866000000"),
 		"resentAt": number("1762866000000"), "at": number("1762866000000"), "orderId": number("406709376884146177"),
-		"cursor": text("{}"),
+		"cursor": text("{}"), "releasing": text("{}"), "nextDue": number("1762866000000"), "minReader": number("2"),
+		"payWithin": number("1800"), "currency": text("CNY"), "payment": text("stripe#pi_1"), "releasedBy": text("expiry"), "reason": text("released"),
+		"paidAt": number("1762866000000"), "releasedAt": number("1762866000000"), "refundedAt": number("1762866000000"),
+	}
+	// Whatever is there only together.
+	together := map[string][]string{
+		"price": {"currency"}, "currency": {"price"}, "paidAt": {"payment"}, "payment": {"paidAt"},
+		"releasedAt": {"releasedBy"}, "releasedBy": {"releasedAt"}, "released": {"putBack"}, "putBack": {"released"},
+		"payWithin": {"nextDue", "releasing"},
 	}
 	described := documentedItem.FindAllStringSubmatch(string(document), -1)
 	if len(described) != len(kinds) {
@@ -76,7 +87,8 @@ func TestTheItemsAreReadAsTheDocumentDescribesThem(t *testing.T) {
 			t.Errorf("no reader for %q", d[1])
 			continue
 		}
-		fill := strings.NewReplacer("<sale>", "s", "<shard>", "0", "<bucket>", "0", "<user>", "u", "<order>", "406709376884146177", "<day>", "2026-11-11", "<seed>", "x", "<step>", "0")
+		fill := strings.NewReplacer("<sale>", "s", "<shard>", "0", "<bucket>", "0", "<user>", "u", "<order>", "406709376884146177", "<day>", "2026-11-11", "<seed>", "x", "<step>", "0",
+			"<provider>", "stripe", "<reference>", "pi_1")
 		whole := func() item { return item{"pk": text(fill.Replace(d[2])), "sk": text(fill.Replace(d[3]))} }
 		it := whole()
 		optional := map[string]bool{}
@@ -91,15 +103,25 @@ func TestTheItemsAreReadAsTheDocumentDescribesThem(t *testing.T) {
 				it[name] = values[kind]
 			}
 		}
+		if d[2] == "REFUND#" {
+			it["reason"] = text("unknown-order")
+		}
 		if problem := read(it); problem != "" {
 			t.Errorf("%s as it is described: %s", d[1], problem)
 		}
 		for name, maybe := range optional {
-			value := it[name]
+			value, others := it[name], item{}
 			delete(it, name)
+			for _, other := range together[name] {
+				if maybe && it[other] != nil && optional[other] {
+					others[other] = it[other]
+					delete(it, other)
+				}
+			}
 			if problem := read(it); (problem == "") != maybe {
 				t.Errorf("%s without %s: %q", d[1], name, problem)
 			}
+			maps.Copy(it, others)
 			it[name] = &types.AttributeValueMemberB{}
 			if read(it) == "" {
 				t.Errorf("%s: %s may be binary", d[1], name)

@@ -27,6 +27,8 @@ type saleItem struct {
 	empty             map[int]bool
 	version           int64
 	state             string
+	terms             terms
+	minReader         int64
 }
 
 func readSale(it item) (s saleItem, problem string) {
@@ -36,6 +38,7 @@ func readSale(it item) (s saleItem, problem string) {
 		changedAt: f.within("changedAt", 0, year2100), seeded: f.within("seeded", 0, math.MaxInt64), room: -1,
 		shards: int(f.within("shards", 1, maxShards)), buckets: int(f.within("buckets", 1, maxBuckets)),
 		empty: f.numbers("empty"), version: f.within("version", 1, math.MaxInt64), state: f.text("state"),
+		terms: f.terms(), minReader: f.minReader(),
 	}
 	if f.has("room") {
 		s.room = f.within("room", 0, maxUnits)
@@ -67,6 +70,7 @@ type createItem struct {
 	stock             int64
 	maxStock          int64 // 0 if there is none
 	shards            int
+	terms             terms
 }
 
 func readCreate(it item) (c createItem, problem string) {
@@ -74,6 +78,7 @@ func readCreate(it item) (c createItem, problem string) {
 	c = createItem{
 		name: f.text("name"), opensAt: f.instant("opensAt"), closesAt: f.instant("closesAt"),
 		stock: f.within("stock", 1, maxUnits), shards: int(f.within("shards", 1, maxShards)),
+		terms: f.terms(),
 	}
 	if f.has("maxStock") {
 		c.maxStock = f.within("maxStock", c.stock, maxUnits)
@@ -125,20 +130,30 @@ func readStep(it item) (s stepItem, problem string) {
 
 // listingItem is SALES, <sale>.
 type listingItem struct {
-	closesAt int64
-	drained  bool
+	closesAt  int64
+	drained   bool
+	payWithin int64
+	minReader int64
 }
 
 func readListing(it item) (l listingItem, problem string) {
 	f := newFields(it)
-	l.closesAt = f.instant("closesAt")
+	l.closesAt, l.payWithin, l.minReader = f.instant("closesAt"), f.terms().payWithin, f.minReader()
 	if f.has("drained") {
 		if l.drained = f.flag("drained"); !l.drained {
 			f.fail("drained is there and not true")
 		}
 	}
-	if f.has("cursor") && !json.Valid([]byte(f.text("cursor"))) {
-		f.fail("cursor is not JSON")
+	for _, name := range []string{"cursor", "releasing"} {
+		if f.has(name) && !json.Valid([]byte(f.text(name))) {
+			f.fail(name + " is not JSON")
+		}
+	}
+	if f.has("nextDue") {
+		f.instant("nextDue")
+	}
+	if l.payWithin == 0 && (f.has("nextDue") || f.has("releasing")) {
+		f.fail("nextDue or releasing is there, but no payWithin")
 	}
 	return l, f.end()
 }
@@ -149,6 +164,9 @@ type shardItem struct {
 	opensAt, closesAt int64
 	paused            bool
 	changedAt         int64
+	// counts: released and putBack are there.
+	counts            bool
+	released, putBack int64
 }
 
 func readShard(it item) (s shardItem, problem string) {
@@ -156,6 +174,9 @@ func readShard(it item) (s shardItem, problem string) {
 	s = shardItem{
 		stock: f.number("stock"), seeded: f.number("seeded"), opensAt: f.number("opensAt"), closesAt: f.number("closesAt"),
 		paused: f.flag("paused"), changedAt: f.number("changedAt"),
+	}
+	if s.counts = f.has("released") || f.has("putBack"); s.counts {
+		s.released, s.putBack = f.number("released"), f.number("putBack")
 	}
 	return s, f.end()
 }
@@ -174,6 +195,7 @@ type Claim struct {
 
 	orderID  uint64
 	resentAt int64 // 0 if its message was never resent
+	settlement
 }
 
 // readClaim reads the claim of a user. The shard is -1 if it is missing or invalid.
@@ -197,6 +219,7 @@ func readClaim(it item, bucket int) (c Claim, problem string) {
 		}
 		c.OrderID, c.ConfirmedAt = strconv.FormatUint(c.orderID, 10), secondOf(c.orderID)
 	}
+	c.settlement = f.settlement()
 	return c, f.end()
 }
 

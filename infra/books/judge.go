@@ -30,6 +30,7 @@ func (p *pass) judge() {
 	}
 	p.judgeShards()
 	p.judgeListing(h)
+	p.judgePayments(h)
 	p.judgeClaims(h)
 }
 
@@ -65,14 +66,20 @@ func (p *pass) judgeSale(h *header) {
 	if !p.still() {
 		return
 	}
-	edits := h.edits()
-	switch {
-	case edits < 0:
-		p.find("P6", "sale version", "the sale's version is %d, should be at least %d (1 + %d receipts of additions and withdrawals)", s.version, 1+h.receipts, h.receipts)
-	case s.changedAt == 0 && edits > 0:
-		p.find("P6", "sale version", "the sale's version is %d, should be %d: it was never edited", s.version, 1+h.receipts)
-	case s.changedAt > 0 && edits == 0:
-		p.find("P6", "sale version", "the sale's version is %d, should be at least %d: it was edited at %s", s.version, 2+h.receipts, clock(s.changedAt))
+	low, high := p.putBacks()
+	switch edits := h.edits(); {
+	case edits < low:
+		back := ""
+		if low > 0 {
+			back = fmt.Sprintf(" + %d shards with units put back", low)
+		}
+		p.find("P6", "sale version", "the sale's version is %d, should be at least %d (1 + %d receipts of additions and withdrawals%s)",
+			s.version, 1+h.receipts+low, h.receipts, back)
+	case s.changedAt == 0 && edits > high:
+		atMost := map[bool]string{true: "at most "}[high > low]
+		p.find("P6", "sale version", "the sale's version is %d, should be %s%d: it was never edited", s.version, atMost, 1+h.receipts+high)
+	case s.changedAt > 0 && edits == low:
+		p.find("P6", "sale version", "the sale's version is %d, should be at least %d: it was edited at %s", s.version, 2+h.receipts+low, clock(s.changedAt))
 	}
 	if s.changedAt > p.Now().Add(2*skew).UnixMilli() {
 		p.find("P14", "sale changedAt", "the sale was last edited at %s, which is in the future: no edit applies until then", clock(s.changedAt))
@@ -143,19 +150,30 @@ func (p *pass) judgeStock(k int, s0, s *shardItem) {
 	if s.stock < 0 {
 		p.find("P1", name+" below zero", "%s: stock is %d, below zero", name, s.stock)
 	}
-	if claims > high {
-		p.find("P1", name+" oversold", "%s: %d claims, but only %d units were seeded: %d oversold", name, claims, high, claims-high)
+	if live := claims - p.released[k]; live > high {
+		p.find("P1", name+" oversold", "%s: %d claims, but only %d units were seeded: %d oversold", name, live, high, live-high)
 	}
-	switch quiet := *s0 == *s && low == high; {
-	case quiet && s.stock != high-claims:
-		p.find("P2", name+" stock", "%s: stock is %d, should be %d (seeded %d - claims %d): %s", name, s.stock, high-claims, high, claims,
-			difference(s.stock-(high-claims)))
-	case !quiet && (claims < s0.seeded-s0.stock || claims > s.seeded-s.stock):
-		p.find("P2", name+" stock", "%s: %d to %d units were sold while it was counted, but it has %d claims", name, s0.seeded-s0.stock, s.seeded-s.stock, claims)
+	switch quiet, want := *s0 == *s && low == high, high-claims+s.putBack; {
+	case quiet && s.stock != want:
+		p.find("P2", name+" stock", "%s: stock is %d, should be %d (seeded %d - claims %d%s): %s", name, s.stock, want, high, claims, s.returned(),
+			difference(s.stock-want))
+	case !quiet && (claims < s0.sold() || claims > s.sold()):
+		p.find("P2", name+" stock", "%s: %d to %d units were sold while it was counted, but it has %d claims", name, s0.sold(), s.sold(), claims)
 	}
 	if s.stock > 0 && p.still() && p.before.sale.empty[k] && p.after.sale.empty[k] {
 		p.find("P6", name+" empty", "%s has %d units but is marked empty: nobody can buy them", name, s.stock)
 	}
+}
+
+// sold is the number of claims that the shard's units have had.
+func (s *shardItem) sold() int64 { return s.seeded - s.stock + s.putBack }
+
+// returned is the part of an account that most shards do not have.
+func (s *shardItem) returned() string {
+	if s.putBack == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" + put back %d", s.putBack)
 }
 
 // judgeEdit compares the window and the pause flag of a shard with the sale's. It
@@ -197,7 +215,8 @@ func (p *pass) judgeListing(h *header) {
 		return
 	}
 	l := &h.listing
-	if p.still() && l.closesAt != h.sale.closesAt {
+	// An edit may have come between the two reads of a header, but not of both.
+	if p.still() && l.closesAt == p.before.listing.closesAt && l.closesAt != h.sale.closesAt {
 		p.find("P8", "listing closesAt", "the list of sales says that it closes at %s, the sale %s", clock(l.closesAt), clock(h.sale.closesAt))
 	}
 	if !l.drained || !p.before.listing.drained {
@@ -220,7 +239,7 @@ func (p *pass) judgeClaims(h *header) {
 		p.unfinish("%d confirmed claims have no order item yet", p.missing)
 	}
 	// With two edits or more there may have been a window that is no longer stored.
-	if max(h.edits(), p.before.edits()) >= 2 {
+	if p.edited(h) {
 		return
 	}
 	p.unjudged = 0
@@ -231,18 +250,33 @@ func (p *pass) judgeClaims(h *header) {
 	}
 }
 
+// edited reports whether there may have been two edits or more.
+func (p *pass) edited(h *header) bool {
+	low, _ := p.putBacks()
+	switch {
+	case low > 0 && h.sale.changedAt == 0:
+		return false
+	case !p.still():
+		low = 0 // the units may have been put back after the sale was read
+	}
+	return max(h.edits(), p.before.edits())-low >= 2
+}
+
 // receipt builds the receipt.
 func (p *pass) receipt() *Receipt {
 	now := p.Now()
 	r := &Receipt{
 		SaleID: p.saleID, AsOf: clock(now.UnixMilli()), Seeded: p.after.all(), Claims: p.total, Pending: p.pending,
-		Confirmed: p.total - p.pending, Balanced: len(p.found) == 0, Findings: append([]Finding{}, p.found[:min(len(p.found), maxFindings)]...),
+		Confirmed: p.total - p.pending, Paid: p.paid, Unpaid: p.unpaid, RefundsDue: p.refundsDue, Balanced: len(p.found) == 0, Findings: append([]Finding{}, p.found[:min(len(p.found), maxFindings)]...),
 		Unfinished: append([]string{}, p.unfinished...), NotLookedFor: []string{}, ReadUnits: p.cost(),
 	}
 	for _, s := range p.shards1 {
 		if s != nil {
 			r.Stock += s.stock
 		}
+	}
+	for _, n := range p.released {
+		r.Released += n
 	}
 	if p.pending > 0 {
 		r.OldestPendingSeconds = max(0, int64(now.Sub(p.oldest)/time.Second))

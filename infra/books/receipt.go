@@ -28,6 +28,12 @@ type Receipt struct {
 	Claims    int64  `json:"claims"`
 	Pending   int64  `json:"pending"`
 	Confirmed int64  `json:"confirmed"`
+	// Paid, Unpaid and Released are the confirmed claims of a sale that asks for payment,
+	// and RefundsDue its payments that must go back to a buyer.
+	Paid       int64 `json:"paid,omitempty"`
+	Unpaid     int64 `json:"unpaid,omitempty"`
+	Released   int64 `json:"released,omitempty"`
+	RefundsDue int64 `json:"refundsDue,omitempty"`
 	// OldestPendingSeconds is the age of the oldest pending claim, 0 if there is none.
 	OldestPendingSeconds int64 `json:"oldestPendingSeconds"`
 	// Balanced: there is no finding.

@@ -27,8 +27,12 @@ type pass struct {
 	oldest           time.Time // of the pending claims
 	missing          int64     // confirmed claims without their order item
 	unjudged         int64     // claims outside the known windows
-	hashes           []uint64  // of the claim ids
-	doubles          map[uint64][]string
+	released         []int64   // per shard, the claims that are
+	paid, unpaid     int64     // claims
+	oldestDue        int64     // when the first of the unpaid was to be paid
+	refundsDue       int64
+	claimIDs         doubles
+	payments         doubles
 	days             map[string]uint64 // by day, the order id with the highest number
 	outside          []Claim           // accepted outside every known window, as far as recorded
 	whyNoScan        string
@@ -102,7 +106,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 	steps := []func(context.Context) error{
 		p.pause,
 		func(ctx context.Context) (err error) { p.shards0, err = p.readShards(ctx); return err },
-		p.pause, p.readClaims, p.pause, p.readAgain, p.readSequences, p.readStrays,
+		p.pause, p.readClaims, p.pause, p.readAgain, p.readSequences, p.readRefunds, p.readStrays,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -142,9 +146,8 @@ func (p *pass) size() {
 	if p.buckets < 1 || p.buckets > maxBuckets {
 		p.buckets = (p.n + 3) / 4
 	}
-	p.claims = make([]int64, p.n)
+	p.claims, p.released = make([]int64, p.n), make([]int64, p.n)
 	p.days = map[string]uint64{}
-	p.doubles = map[uint64][]string{}
 }
 
 // header is the items under the sale's own key, and its listing.

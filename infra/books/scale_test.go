@@ -66,7 +66,7 @@ func (c *crowd) Query(_ context.Context, in *dynamodb.QueryInput, _ ...func(*dyn
 		}}, nil
 	}
 	bucket, _ := strconv.Atoi(pk[strings.LastIndexByte(pk, '#')+1:])
-	if bucket >= len(c.users) {
+	if bucket >= len(c.users) || !strings.HasPrefix(pk, "CLAIM#") {
 		return &dynamodb.QueryOutput{}, nil
 	}
 	from := 0

@@ -102,6 +102,14 @@ func (s *strays) take(it item) (o Order, mine bool) {
 			s.name(o.SaleID, k)
 		}
 		return o, o.SaleID == s.saleID && problem == ""
+	case kind == "REFUND" && cut && (rest == "" || isID(rest)):
+		_, problem := readRefund(it)
+		if rest == s.saleID || rest == "" {
+			s.malformed(it, problem)
+		}
+		if rest != "" {
+			s.name(rest, k)
+		}
 	case kind == "SEQ" && cut:
 		_, problem := readSequence(it)
 		s.malformed(it, problem)

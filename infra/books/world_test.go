@@ -192,6 +192,51 @@ func withdrawn(t *testing.T) *world {
 	return w
 }
 
+// settled is a sale of 14 units on 5 shards that asks for payment: user-0 and user-2 have paid, user-1 and
+// user-9 have cancelled, user-8 has not paid, user-10 is pending, the others have expired. All units are back
+// but that of user-9, some are sold again, and there are refunds for each reason.
+func settled(t *testing.T) *world {
+	w := newWorld(t)
+	c := w.Sale(14, 5)
+	c.PayWithin, c.Price, c.Currency = 30*time.Minute, 199900, "CNY"
+	w.Create(c)
+	id := func(user string) uint64 {
+		claim, err := w.Ledger.Claim(w.Ctx, "moutai", user)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return claim.OrderID
+	}
+	cancel := func(user string) {
+		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", user); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.confirm(w.buy(0, 8))
+	w.Settles(ledgertest.PaymentOf(id("user-0"), "pi_1"))
+	cancel("user-1")
+	w.Pass(32 * time.Minute)
+	w.Settles(ledgertest.PaymentOf(id("user-2"), "pi_2"))
+	w.ReleasesBy(w.Ledger)
+	w.confirm(w.buy(8, 2))
+	w.buy(10, 1)
+	cancel("user-9")
+	w.Settles(ledgertest.PaymentOf(id("user-0"), "pi_3"))
+	w.Settles(ledgertest.PaymentOf(id("user-3"), "pi_4"))
+	less := ledgertest.PaymentOf(id("user-8"), "pi_5")
+	less.Amount--
+	w.Settles(less)
+	w.Settles(ledgertest.PaymentOf(0, "pi_6"))
+	unknown := ledgertest.PaymentOf(id("user-0"), "pi_7")
+	unknown.SaleID = "maotai"
+	w.Settles(unknown)
+	if _, _, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", "stripe#pi_4"); err != nil {
+		t.Fatal(err)
+	}
+	w.Pass(2 * time.Minute)
+	return w
+}
+
 // drained is a sale that was paused, resumed and rescheduled, is over and drained.
 func drained(t *testing.T) *world {
 	w := newWorld(t)

@@ -1,0 +1,343 @@
+package books
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// reader is the minReader of the items of a sale that asks for payment.
+	reader = 2
+	// The bounds of payWithin, in seconds.
+	minPayWithin, maxPayWithin = 60, 7 * 24 * 60 * 60
+	maxPrice                   = 1_000_000_000_000
+	// maxGrace is the longest that a claim may be due before it is released.
+	maxGrace = 24 * time.Hour
+)
+
+// terms are what a sale asks of payments; zero if it asks for none.
+type terms struct {
+	payWithin int64 // seconds
+	price     int64
+	currency  string
+}
+
+func (f *fields) terms() (t terms) {
+	if f.has("payWithin") {
+		t.payWithin = f.within("payWithin", minPayWithin, maxPayWithin)
+	}
+	if f.has("price") {
+		t.price = f.within("price", 1, maxPrice)
+	}
+	if f.has("currency") {
+		if t.currency = f.text("currency"); !isCurrency(t.currency) {
+			f.fail("currency is not three capital letters")
+		}
+	}
+	if (t.price == 0) != (t.currency == "") {
+		f.fail("price and currency do not come together")
+	}
+	return t
+}
+
+func isCurrency(s string) bool {
+	return len(s) == 3 && !strings.ContainsFunc(s, func(r rune) bool { return r < 'A' || r > 'Z' })
+}
+
+// minReader is 0 if there is none.
+func (f *fields) minReader() int64 {
+	if !f.has("minReader") {
+		return 0
+	}
+	return f.within("minReader", reader, reader)
+}
+
+// isPayment reports whether s is a payment's id: a provider and its reference.
+func isPayment(s string) bool {
+	provider, reference, _ := strings.Cut(s, "#")
+	return isID(provider) && reference != "" && isText(reference, 200)
+}
+
+// settlement is how a claim ended: paid, released or neither.
+type settlement struct {
+	paidAt     int64 // 0 if it is not paid
+	payment    string
+	releasedAt int64 // 0 if it is not released
+	releasedBy string
+	minReader  int64
+}
+
+func (f *fields) settlement() (s settlement) {
+	s.minReader = f.minReader()
+	if f.has("paidAt") || f.has("payment") {
+		s.paidAt, s.payment = f.instant("paidAt"), f.text("payment")
+		if !isPayment(s.payment) {
+			f.fail("payment is no provider#reference")
+		}
+	}
+	if f.has("releasedAt") || f.has("releasedBy") {
+		s.releasedAt, s.releasedBy = f.instant("releasedAt"), f.text("releasedBy")
+		if !slices.Contains([]string{"expiry", "buyer", "operator"}, s.releasedBy) {
+			f.fail("releasedBy is not expiry, buyer or operator")
+		}
+	}
+	return s
+}
+
+// settle counts how a claim ended and checks it.
+func (p *pass) settle(c Claim) {
+	about := fmt.Sprintf("claim %d %s settled", c.Bucket, c.User)
+	asks, now := p.terms(), p.Now().Add(skew).UnixMilli()
+	due := c.ConfirmedAt.Add(time.Duration(asks.payWithin) * time.Second).UnixMilli()
+	confirmed := c.ConfirmedAt.Add(-skew).UnixMilli()
+	if (c.minReader != 0) != (asks.payWithin != 0) {
+		p.find("P19", about+" minReader", "the claim of %q is for readers of version %d, of a sale with %d seconds to pay", c.User, c.minReader, asks.payWithin)
+	}
+	if c.paidAt != 0 && c.releasedAt != 0 {
+		p.find("P20", about, "the claim of %q is paid and released", c.User)
+	}
+	switch final := c.paidAt != 0 || c.releasedAt != 0; {
+	case final && c.OrderID == "":
+		p.find("P20", about+" order", "the claim of %q is paid or released, and has no order", c.User)
+		return
+	case c.releasedAt != 0 && asks.payWithin == 0:
+		p.find("P20", about+" final", "the claim of %q is released, but the sale asks for no payment", c.User)
+	case !final && c.OrderID != "" && asks.payWithin != 0:
+		if p.unpaid++; due < p.oldestDue || p.unpaid == 1 {
+			p.oldestDue = due
+		}
+	}
+	if c.paidAt != 0 {
+		p.paid++
+		p.payments.add(c.payment, c.User, p.first, func(f *pass) *doubles { return &f.payments })
+		if c.paidAt < confirmed || c.paidAt > now {
+			p.find("P24", about+" paidAt", "the claim of %q was paid at %s, its order is of %s", c.User, clock(c.paidAt), clock(c.ConfirmedAt.UnixMilli()))
+		}
+	}
+	if c.releasedAt == 0 {
+		return
+	}
+	if c.Shard >= 0 && c.Shard < p.n {
+		p.released[c.Shard]++
+	}
+	switch {
+	case c.releasedBy == "expiry" && c.releasedAt < due:
+		p.find("P21", about+" early", "the claim of %q expired at %s, before it was to be paid: %s", c.User, clock(c.releasedAt), clock(due))
+	case c.releasedAt < confirmed || c.releasedAt > now:
+		p.find("P21", about+" releasedAt", "the claim of %q was released at %s, its order is of %s", c.User, clock(c.releasedAt), clock(c.ConfirmedAt.UnixMilli()))
+	}
+}
+
+// terms are the sale's, which never change.
+func (p *pass) terms() terms {
+	if p.before.hasSale {
+		return p.before.sale.terms
+	}
+	return p.before.create.terms
+}
+
+// putBacks are the least and the most transactions that put units back: at least one on
+// each shard that has some, and at most one for each unit.
+func (p *pass) putBacks() (low, high int64) {
+	for _, s := range p.shards1 {
+		if s != nil && s.putBack > 0 {
+			low, high = low+1, high+s.putBack
+		}
+	}
+	return low, high
+}
+
+// judgePayments compares what the sale's items say about payments.
+func (p *pass) judgePayments(h *header) {
+	asks := p.terms()
+	if h.hasSale && h.hasCreate && h.sale.terms != h.create.terms {
+		p.find("P15", "sale terms", "the sale asks for payment as in %+v, but was created with %+v", h.sale.terms, h.create.terms)
+	}
+	if h.hasSale && (h.sale.minReader != 0) != (asks.payWithin != 0) {
+		p.find("P19", "sale minReader", "the sale is for readers of version %d, with %d seconds to pay", h.sale.minReader, asks.payWithin)
+	}
+	if h.listed && (h.listing.minReader != 0) != (asks.payWithin != 0) {
+		p.find("P19", "listing minReader", "the sale's listing is for readers of version %d, with %d seconds to pay", h.listing.minReader, asks.payWithin)
+	}
+	if h.listed && h.listing.payWithin != asks.payWithin {
+		p.find("P22", "listing payWithin", "the list of sales says %d seconds to pay, the sale %d", h.listing.payWithin, asks.payWithin)
+	}
+	waiting := int64(0)
+	for k, s := range p.shards1 {
+		if s == nil {
+			continue
+		}
+		s0 := p.shards0[k]
+		if s0 == nil {
+			s0 = s
+		}
+		name, released := shardName(k), p.released[k]
+		if s.counts != (asks.payWithin != 0) {
+			p.find("P19", name+" counts", "%s counts released units: %t, but the sale has %d seconds to pay", name, s.counts, asks.payWithin)
+		}
+		if released < s0.released || released > s.released {
+			p.find("P2", name+" released", "%s counts %d to %d released claims, but %d are", name, s0.released, s.released, released)
+		}
+		if s.putBack < 0 || s.putBack > s.released {
+			p.find("P2", name+" putBack", "%s has %d units put back, but %d released", name, s.putBack, s.released)
+		}
+		waiting += s.released - s.putBack
+	}
+	if waiting > 0 {
+		p.unfinish("%d released units are not back in stock yet", waiting)
+	}
+	drained := h.listing.drained && p.before.listing.drained
+	if drained && (p.unpaid > 0 || waiting > 0) {
+		p.find("P22", "listing unpaid", "the sale is drained with %d claims unpaid and %d released units not in stock: nobody releases or puts them back", p.unpaid, waiting)
+	}
+	if late := p.Now().Sub(time.UnixMilli(p.oldestDue)); p.unpaid > 0 && late > maxGrace+p.Overdue && !h.sale.paused {
+		p.find("P22", "unpaid", "%d claims are unpaid, the oldest was to be paid %v ago", p.unpaid, late.Round(time.Second))
+	}
+}
+
+// refundItem is REFUND#<sale>, <provider>#<reference>. The sale is "" if the order is
+// unknown.
+type refundItem struct {
+	sale, payment  string
+	orderID        int64 // 0 if the payment named none
+	reason         string
+	amount         int64
+	currency       string
+	at, refundedAt int64 // refundedAt is 0 while it is due
+}
+
+func readRefund(it item) (r refundItem, problem string) {
+	f := newFields(it)
+	_, of, _ := cutKind(keyOf(it).pk)
+	r = refundItem{
+		sale: of, payment: keyOf(it).sk, reason: f.text("reason"), amount: f.within("amount", 0, maxPrice),
+		currency: f.text("currency"), at: f.instant("at"),
+	}
+	if !isPayment(r.payment) {
+		f.fail("sk is no provider#reference")
+	}
+	if !isCurrency(r.currency) {
+		f.fail("currency is not three capital letters")
+	}
+	if f.has("orderId") {
+		r.orderID = f.within("orderId", 1, 1<<63-1)
+	}
+	if f.has("refundedAt") {
+		if r.refundedAt = f.instant("refundedAt"); r.refundedAt < r.at-skew.Milliseconds() {
+			f.fail("refundedAt is before at")
+		}
+	}
+	switch unknown := r.reason == "unknown-order"; {
+	case !slices.Contains([]string{"released", "other-payment", "amount", "unknown-order"}, r.reason):
+		f.fail("reason is not released, other-payment, amount or unknown-order")
+	case unknown != (of == ""):
+		f.fail("reason and sale do not go together")
+	case !unknown && r.orderID == 0:
+		f.fail("orderId is missing")
+	}
+	return r, f.end()
+}
+
+// readRefunds compares the sale's refunds, and those of unknown orders, with the claims
+// of their orders (P24).
+func (p *pass) readRefunds(ctx context.Context) error {
+	for _, of := range []string{p.saleID, ""} {
+		err := p.partition(ctx, "REFUND#"+of, 0, func(items []item) error {
+			refunds := make([]refundItem, 0, len(items))
+			for _, it := range items {
+				r, problem := readRefund(it)
+				p.malformed(it, problem)
+				if problem == "" {
+					refunds = append(refunds, r)
+				}
+				if of != "" && r.refundedAt == 0 {
+					p.refundsDue++
+				}
+			}
+			return p.checkRefunds(ctx, refunds)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *pass) checkRefunds(ctx context.Context, refunds []refundItem) error {
+	if p.buckets == 0 {
+		return nil
+	}
+	orderOf := func(r refundItem) key { return key{"ORDER#" + strconv.FormatInt(r.orderID, 10), "ORDER"} }
+	keys := map[key]bool{}
+	for _, r := range refunds {
+		if r.orderID != 0 {
+			keys[orderOf(r)] = true
+		}
+	}
+	orders, err := p.get(ctx, slices.Collect(maps.Keys(keys)))
+	if err != nil {
+		return err
+	}
+	clear(keys)
+	claimOf := func(r refundItem) key {
+		o, _ := readOrder(orderOrNone(orders[orderOf(r)]))
+		if o.SaleID != p.saleID || !isUser(o.User) {
+			return key{}
+		}
+		return key{p.claimPK(bucketOf(o.User, p.buckets)), o.User}
+	}
+	for _, r := range refunds {
+		if k := claimOf(r); k != (key{}) {
+			keys[k] = true
+		}
+	}
+	claims, err := p.get(ctx, slices.Collect(maps.Keys(keys)))
+	if err != nil {
+		return err
+	}
+	for _, r := range refunds {
+		p.checkRefund(r, claims[claimOf(r)])
+	}
+	return nil
+}
+
+// orderOrNone is an order that may be missing.
+func orderOrNone(it item) item {
+	if it == nil {
+		return item{}
+	}
+	return it
+}
+
+// checkRefund compares a refund with the claim of its order; nil if there is none.
+func (p *pass) checkRefund(r refundItem, it item) {
+	about := "refund " + r.payment
+	if latest := max(r.at, r.refundedAt); latest > p.Now().Add(skew).UnixMilli() {
+		p.find("P24", about+" at", "the refund of %s was recorded or made at %s, which is in the future", r.payment, clock(latest))
+	}
+	if it == nil {
+		if r.sale != "" {
+			p.find("P24", about, "a refund of %s is due for order %d, which is no order of this sale", r.payment, r.orderID)
+		}
+		return
+	}
+	c, _ := readClaim(it, 0)
+	asks := p.terms()
+	matches := map[string]bool{
+		"released":      c.releasedAt != 0,
+		"other-payment": c.paidAt != 0,
+		"amount":        asks.price != 0 && (r.amount != asks.price || r.currency != asks.currency),
+		"unknown-order": true,
+	}[r.reason]
+	switch {
+	case c.payment == r.payment:
+		p.find("P24", about, "%s is the payment of order %s, and to be refunded", r.payment, c.OrderID)
+	case !matches:
+		p.find("P24", about, "%s is to be refunded because of %q, but that is not so of order %s", r.payment, r.reason, c.OrderID)
+	}
+}
