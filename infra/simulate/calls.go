@@ -52,10 +52,10 @@ func through[O any](ctx context.Context, e *environment, p point, do func() (O, 
 func (t tableAPI) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	p := point{op: "GetItem", keys: []string{keyOf(in.Key)}}
 	out, err := through(ctx, t.e, p, func() (*dynamodb.GetItemOutput, error) { return t.e.world.db.GetItem(ctx, in, o...) })
-	if strings.HasPrefix(p.keys[0], "CLAIM#") && !aws.ToBool(in.ConsistentRead) {
-		if t.e.looked = err == nil; !t.e.looked {
-			t.e.lookFailed = time.Now()
-		}
+	if err != nil {
+		t.e.readFailed = time.Now()
+	} else if strings.HasPrefix(p.keys[0], "CLAIM#") && !aws.ToBool(in.ConsistentRead) {
+		t.e.looked = true
 	}
 	return out, err
 }

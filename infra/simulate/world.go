@@ -85,10 +85,10 @@ type environment struct {
 	frozen  time.Duration
 	// asked are the claim ids that it has tried to write in this invocation.
 	asked []string
-	// looked: an eventually consistent read of a claim was answered in this invocation;
-	// lookFailed is when one last failed.
+	// looked: an eventually consistent read of a claim was answered in this invocation.
+	// readFailed is when a read of one item last failed.
 	looked     bool
-	lookFailed time.Time
+	readFailed time.Time
 	dead       atomic.Bool
 
 	http  func(context.Context, httpapi.Request) (httpapi.Response, error)
@@ -226,9 +226,9 @@ func (e *environment) buy(sale, user, key string) (reply, time.Duration, bool) {
 
 // mustKnow reports whether the last purchase had to find a claim of its user before it was
 // refused as sold out or closed: always with a key. Without one the claim is only looked
-// for if no such read failed in the second before.
+// for if no read failed in the second before.
 func (e *environment) mustKnow(key string) bool {
-	return key != "" || e.looked || time.Since(e.lookFailed) >= time.Second
+	return key != "" || e.looked || time.Since(e.readFailed) >= time.Second
 }
 
 // status is GET /sales/{saleId}/orders/me.

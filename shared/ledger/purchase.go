@@ -222,7 +222,7 @@ func (p *purchase) refuse(ctx context.Context, s sale.Sale, refusal *sale.Error)
 		return answer, err
 	}
 	if p.Key == "" && (refusal.Code == sale.SoldOut || refusal.Code == sale.Closed) {
-		if held, found := p.spareClaim(ctx, s, p.User); found {
+		if held, found := p.spareClaim(ctx, s); found {
 			return p.held(held, p.now())
 		}
 	}

@@ -132,7 +132,7 @@ func TestASpareReadThatFailsLeavesTheRefusalAndTheTableAloneForASecond(t *testin
 	}
 }
 
-func TestASpareReadDelaysARefusalByATenthOfASecondAtMost(t *testing.T) {
+func TestASpareReadDelaysARefusalByThreeTenthsOfASecondAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := clocktest.New()
 		db := newDB()
@@ -149,7 +149,7 @@ func TestASpareReadDelaysARefusalByATenthOfASecondAtMost(t *testing.T) {
 			_, _ = book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: fmt.Sprint("user-", i)})
 		}
 		for _, after := range []struct{ delay, took time.Duration }{
-			{99 * time.Millisecond, 99 * time.Millisecond}, {time.Minute, 100 * time.Millisecond}, {time.Minute, 0},
+			{299 * time.Millisecond, 299 * time.Millisecond}, {time.Minute, 300 * time.Millisecond}, {time.Minute, 0},
 		} {
 			spareReads(db, dynamotest.Fault{Delay: after.delay})
 			began := time.Now()
@@ -159,6 +159,28 @@ func TestASpareReadDelaysARefusalByATenthOfASecondAtMost(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestNoSpareReadIsMadeWhileTheSaleCannotBeRead(t *testing.T) {
+	w, db, _ := soldToAlice(t)
+	reads := spareReads(db, dynamotest.Fault{})
+	throttled, fault := true, db.Fault
+	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		if throttled && c.Op == "GetItem" && c.Keys[0] == "SALE#moutai|SALE" {
+			return dynamotest.Fault{Kind: dynamotest.Throttle}
+		}
+		return fault(c)
+	}
+	w.Pass(1800 * time.Millisecond) // the snapshot may still refuse
+	_, err := w.Buy("alice")
+	w.Refused(sale.SoldOut, err)
+	if *reads != 0 {
+		t.Errorf("%d spare reads, want none", *reads)
+	}
+	throttled = false
+	w.Pass(50 * time.Millisecond)
+	_, err = w.Buy("alice")
+	w.Refused(sale.AlreadyOrdered, err)
 }
 
 func TestAClaimThatASpareReadCannotReadLeavesTheRefusal(t *testing.T) {
