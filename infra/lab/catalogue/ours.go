@@ -11,10 +11,11 @@ var oursVerdicts = map[string]expectation{
 	"ours-http-no-key":    {tally.Holds, keylessVerdicts},
 }
 
-// Without a key nobody looks whether who asks again has won already. Whether a
-// winner asks again after the sale has sold out is chance.
+// Without a key one read looks whether who asks again has won already. It is left out for
+// a second after one that failed or took 0.3 s, which an accident of the engine or a busy
+// machine brings about.
 var keylessVerdicts = map[string][]tally.Verdict{
-	"winner-asks-again":     {tally.Misleads, tally.Holds},
+	"winner-asks-again":     {tally.Holds, tally.Misleads},
 	"server-killed":         {tally.Holds, tally.Misleads},
 	"answers-lost":          {tally.Holds, tally.Misleads},
 	"engine-killed":         {tally.Holds, tally.Misleads},

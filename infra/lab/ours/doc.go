@@ -24,7 +24,7 @@ func Specs() []shop.Spec {
 			next             nextKey
 		}{
 			{"", "", "", func() string { return "lab" }},
-			{"-no-key", ", without an Idempotency-Key", "a winner whose answer was lost and who asks again may be told \"sold out\"", func() string { return "" }},
+			{"-no-key", ", without an Idempotency-Key", "a winner whose answer was lost and who asks again is told \"sold out\" when the table has no room for a read at that moment", func() string { return "" }},
 			{"-new-key", ", with a new Idempotency-Key for each click", "", rand.Text},
 		} {
 			s := base(k.next)
