@@ -100,8 +100,8 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// Recount counts the items of a sale. It fails with ErrNoSale, or if it cannot read the
-// table; errors in the items are in the receipt.
+// Recount counts the items of a sale. It fails with ErrNoSale, with ErrNewerVersion, or
+// if it cannot read the table; errors in the items are in the receipt.
 //
 // Its memory does not grow with the sale, except for 8 bytes per claim for the first
 // 4,194,304 claims.

@@ -171,6 +171,9 @@ func (p *pass) readHeader(ctx context.Context) (header, error) {
 	err := p.partition(ctx, pk, 0, func(items []item) error {
 		for _, it := range items {
 			h.any = true
+			if err := readable(it); err != nil {
+				return err
+			}
 			p.malformed(it, h.take(it))
 		}
 		return nil
@@ -184,6 +187,9 @@ func (p *pass) readHeader(ctx context.Context) (header, error) {
 		return h, err
 	}
 	if it := listings[at]; it != nil {
+		if err := readable(it); err != nil {
+			return h, err
+		}
 		var problem string
 		h.any, h.listed = true, true
 		h.listing, problem = readListing(it)

@@ -182,6 +182,7 @@ type Listing struct {
 	SaleID   string
 	ClosesAt time.Time
 	Drained  bool
+	Newer    bool // only a newer release can read the sale
 }
 
 // Sales reads the list of sales.
@@ -189,11 +190,15 @@ func Sales(ctx context.Context, db DynamoDB, name string) ([]Listing, error) {
 	var all []Listing
 	err := (&table{db: db, name: name}).partition(ctx, "SALES", 0, func(items []map[string]types.AttributeValue) error {
 		for _, it := range items {
+			if readable(it) != nil {
+				all = append(all, Listing{SaleID: keyOf(it).sk, Newer: true})
+				continue
+			}
 			l, problem := readListing(it)
 			if problem != "" {
 				return fmt.Errorf("the listing of sale %q is not as documented: %s", keyOf(it).sk, problem)
 			}
-			all = append(all, Listing{keyOf(it).sk, time.UnixMilli(l.closesAt).UTC(), l.drained})
+			all = append(all, Listing{SaleID: keyOf(it).sk, ClosesAt: time.UnixMilli(l.closesAt).UTC(), Drained: l.drained})
 		}
 		return nil
 	})

@@ -46,6 +46,8 @@ func judge(saleID string, r client.Answer) (o outcome, final bool) {
 		return outcome(r.Code), false
 	case r.Status == http.StatusTooManyRequests && r.Code == "":
 		return throttled, false // API Gateway's answer has no code
+	case r.Code != "" && passing[r.Code] == 0 && refusals[r.Code] == 0 && r.Status == http.StatusServiceUnavailable:
+		return outcome(r.Code), false // a later release's code: its status decides
 	case r.Status == http.StatusUnauthorized:
 		return "unauthorized", true // most likely an expired token: the caller's fault
 	case r.Code != "" && refusals[r.Code] == r.Status:
@@ -62,7 +64,7 @@ func judgeStatus(saleID string, r client.Answer) (o outcome, final bool) {
 	switch {
 	case r.Status == http.StatusOK && r.Claim.ClaimID != "" && r.Claim.SaleID == saleID:
 		switch {
-		case r.Claim.State == "CONFIRMED" && r.Claim.OrderID != "":
+		case r.Claim.State != "PENDING" && r.Claim.OrderID != "": // also a state that is new
 			return confirmed, true
 		case r.Claim.State == "PENDING" && r.Claim.OrderID == "":
 			return pending, false

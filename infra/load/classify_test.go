@@ -25,6 +25,7 @@ func TestAnswersToClicksAreJudged(t *testing.T) {
 		{"closed", client.Answer{Status: 410, Code: "sale-closed"}, "sale-closed", true},
 		{"not open", client.Answer{Status: 403, Code: "sale-not-open"}, "sale-not-open", true},
 		{"busy", client.Answer{Status: 503, Code: "busy"}, busy, false},
+		{"a later release's code", client.Answer{Status: 503, Code: "resting"}, "resting", false},
 		{"paused", client.Answer{Status: 503, Code: "sale-paused"}, "sale-paused", false},
 		{"throttled by API Gateway", client.Answer{Status: 429}, throttled, false},
 		{"too many requests of one user", client.Answer{Status: 429, Code: "too-many-requests"}, "too-many-requests", false},
@@ -53,6 +54,8 @@ func TestAnswersToPollsAreJudged(t *testing.T) {
 		final bool
 	}{
 		{"confirmed", client.Answer{Status: 200, Claim: client.Claim{ClaimID: "c", SaleID: "s", State: "CONFIRMED", OrderID: "1"}}, confirmed, true},
+		{"a later release's state", client.Answer{Status: 200, Claim: client.Claim{ClaimID: "c", SaleID: "s", State: "SHIPPED", OrderID: "1"}}, confirmed, true},
+		{"pending with an order id", client.Answer{Status: 200, Claim: client.Claim{ClaimID: "c", SaleID: "s", State: "PENDING", OrderID: "1"}}, wrong, true},
 		{"confirmed without an order id", client.Answer{Status: 200, Claim: client.Claim{ClaimID: "c", SaleID: "s", State: "CONFIRMED", OrderID: ""}}, wrong, true},
 		{"pending", client.Answer{Status: 200, Claim: client.Claim{ClaimID: "c", SaleID: "s", State: "PENDING", OrderID: ""}}, pending, false},
 		{"another sale's", client.Answer{Status: 200, Claim: client.Claim{ClaimID: "c", SaleID: "other", State: "PENDING", OrderID: ""}}, wrong, true},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,11 +57,16 @@ func receipt(ctx context.Context, p place, args []string, out io.Writer) error {
 	return err
 }
 
-// recountEach writes a receipt of each sale, and fails with errBroken if any does not balance.
+// recountEach writes a receipt of each sale, and fails with errBroken if any does not
+// balance, and with books.ErrNewerVersion if any is not for this release.
 func recountEach(ctx context.Context, db books.DynamoDB, table string, ids []string, o books.Options, asJSON bool, out io.Writer) error {
-	var broken error
+	var broken, unread error
 	for _, id := range ids {
 		r, err := recount(ctx, db, table, id, o)
+		if errors.Is(err, books.ErrNewerVersion) {
+			unread = errors.Join(unread, fmt.Errorf("no receipt of sale %s: %w", id, err))
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -71,7 +77,7 @@ func recountEach(ctx context.Context, db books.DynamoDB, table string, ids []str
 			broken = errBroken
 		}
 	}
-	return broken
+	return cmp.Or(unread, broken)
 }
 
 // reach reads the list of sales, which shows that the table can be reached.
@@ -96,6 +102,9 @@ func listSales(out io.Writer, table string, sales []books.Listing) {
 	for _, s := range sales {
 		state := "closes"
 		switch {
+		case s.Newer:
+			fmt.Fprintf(out, "  %-30s  for a newer release\n", s.SaleID)
+			continue
 		case s.Drained:
 			state = "drained, closed"
 		case !s.ClosesAt.After(time.Now()):
@@ -133,7 +142,7 @@ func recount(ctx context.Context, db books.DynamoDB, table, saleID string, o boo
 		defer func() { _ = bar.Clear() }()
 	}
 	r, err := books.Recount(ctx, db, table, saleID, o)
-	if err != nil && !errors.Is(err, books.ErrNoSale) {
+	if err != nil && !errors.Is(err, books.ErrNoSale) && !errors.Is(err, books.ErrNewerVersion) {
 		return nil, errors.New(oneLine(err))
 	}
 	return r, err

@@ -49,6 +49,11 @@ func sales(ctx context.Context, p place, args []string, out io.Writer) error {
 		return err
 	}
 	for i, l := range list {
+		if receipts[i] == nil && !l.Drained {
+			fmt.Fprintf(lines, "%s\t-\t-\t-\t-\t-\tnot read: for a newer release\n", l.SaleID)
+			broken = errBroken
+			continue
+		}
 		state, err := stateOf(ctx, book, l.SaleID)
 		if err != nil {
 			return err
@@ -69,7 +74,8 @@ func sales(ctx context.Context, p place, args []string, out io.Writer) error {
 	return broken
 }
 
-// recountAll returns the receipts of the sales that are not drained. A mismatch is
+// recountAll returns the receipts of the sales that are neither drained nor for a newer
+// release. A mismatch is
 // counted again after some seconds, so several sales are counted at a time.
 func recountAll(ctx context.Context, db books.DynamoDB, table string, list []books.Listing) ([]*books.Receipt, error) {
 	receipts := make([]*books.Receipt, len(list))
@@ -80,7 +86,8 @@ func recountAll(ctx context.Context, db books.DynamoDB, table string, list []boo
 			continue
 		}
 		group.Go(func() (err error) {
-			if receipts[i], err = books.Recount(ctx, db, table, l.SaleID, books.Options{}); err != nil {
+			receipts[i], err = books.Recount(ctx, db, table, l.SaleID, books.Options{})
+			if err != nil && !errors.Is(err, books.ErrNewerVersion) {
 				return fmt.Errorf("recount %s: %s", l.SaleID, oneLine(err))
 			}
 			return nil

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,4 +73,37 @@ func TestSalesWithWrongBooksDoNotWaitForOneAnother(t *testing.T) {
 			t.Errorf("a drained sale is counted for %v", none)
 		}
 	})
+}
+
+func TestASaleForANewerReleaseIsNamedAndHidesNoOther(t *testing.T) {
+	db := table{dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})}
+	book := ledger.New(db, "T", ledger.Options{})
+	ids := []string{"a", "newer", "z"}
+	list := make([]books.Listing, len(ids))
+	for i, id := range ids {
+		list[i].SaleID = id
+		if _, err := book.Create(t.Context(), sale.Creation{
+			SaleID: id, Name: id, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour), Stock: 10, Shards: 1,
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Tamper(t.Context(), "T", "SALE#newer", "SALE", "minReader", 1000); err != nil {
+		t.Fatal(err)
+	}
+	receipts, err := recountAll(t.Context(), db, "T", list)
+	if err != nil || receipts[0] == nil || receipts[1] != nil || receipts[2] == nil {
+		t.Errorf("got %v (%v), want two receipts", receipts, err)
+	}
+	var out bytes.Buffer
+	err = recountEach(t.Context(), db, "T", ids, books.Options{}, false, &out)
+	if !errors.Is(err, books.ErrNewerVersion) || !strings.Contains(err.Error(), "no receipt of sale newer: stored for a newer release") ||
+		strings.Count(out.String(), "\nbalanced: ") != 2 {
+		t.Errorf("%v, %s", err, &out)
+	}
+	out.Reset()
+	listSales(&out, "T", []books.Listing{{SaleID: "newer", Newer: true}})
+	if !strings.Contains(out.String(), "for a newer release") {
+		t.Errorf("listed as %s", &out)
+	}
 }

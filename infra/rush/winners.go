@@ -65,7 +65,7 @@ func (s *Sighting) watch(ctx context.Context, a API, saleID string, b Buyer, slo
 		switch {
 		case s.Err == nil && r.Status == http.StatusOK:
 			s.Found, s.ClaimID = true, r.Claim.ClaimID
-			if r.Claim.State == "CONFIRMED" {
+			if r.Claim.OrderID != "" { // in any state but PENDING, also one that is new
 				s.OrderID, s.ConfirmedBy = r.Claim.OrderID, at
 				return
 			}

@@ -117,6 +117,7 @@ func TestAHistoryNotesContradictions(t *testing.T) {
 		"the same again":                 {first, 0},
 		"less is known, not denied":      {client.Claim{ClaimID: "c1", SaleID: "s", State: "PENDING"}, 0},
 		"another claim":                  {client.Claim{ClaimID: "c2", SaleID: "s", State: "PENDING"}, 1},
+		"a state that is new":            {client.Claim{ClaimID: "c1", SaleID: "s", State: "SHIPPED", OrderID: "101"}, 0},
 		"another order":                  {client.Claim{ClaimID: "c1", SaleID: "s", State: "CONFIRMED", OrderID: "102"}, 1},
 		"another sale":                   {client.Claim{ClaimID: "c1", SaleID: "t", State: "PENDING"}, 1},
 		"no claim":                       {client.Claim{SaleID: "s", State: "PENDING"}, 1},

@@ -47,7 +47,7 @@ func (h *history) note(format string, a ...any) {
 func (h *history) accepted(user, saleID string, t client.Claim) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if t.ClaimID == "" || t.SaleID != saleID || (t.State == "CONFIRMED") != (t.OrderID != "") {
+	if t.ClaimID == "" || t.SaleID != saleID || (t.State == "PENDING") == (t.OrderID != "") {
 		h.note("%s got %+v about %s", user, t, saleID)
 		return
 	}
