@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,7 +22,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/infra/client"
-	"flashsale/infra/local/child"
 )
 
 // release is a folder with the functions' programs, as NAME/bootstrap.
@@ -114,6 +116,10 @@ func bootMixed(t *testing.T) *mixed {
 	}
 	for _, program := range programs {
 		function := filepath.Base(filepath.Dir(program))
+		at := m.installed(function)
+		if err := errors.Join(os.MkdirAll(at, 0o755), os.WriteFile(filepath.Join(at, "bootstrap"), []byte(starter), 0o755)); err != nil {
+			t.Fatal(err)
+		}
 		from := m.new
 		if _, err := os.Stat(m.last.program(function)); err == nil {
 			from = m.last
@@ -125,37 +131,65 @@ func bootMixed(t *testing.T) *mixed {
 	return m
 }
 
+// starter is every function's program: it notes its process and release, and becomes the
+// release's program. /proc would tell the same on Linux only.
+const starter = `#!/bin/sh
+program=$(readlink "${0%/*}/program")
+echo "$$ $program" >>"${0%/*}/started"
+exec "$program"
+`
+
 // install lets the next environment of a function run a release's program.
 func (m *mixed) install(t *testing.T, function string, from release) {
 	t.Helper()
-	at := release(filepath.Join(m.folder, ".build", "host")).program(function)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.Symlink(from.program(function), at+".next"), os.Rename(at+".next", at)); err != nil {
+	link := filepath.Join(m.installed(function), "program")
+	if err := errors.Join(os.Symlink(from.program(function), link+".next"), os.Rename(link+".next", link)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// environments returns the running environments of a function.
-func (m *mixed) environments(function string) []child.Running {
-	m.t.Helper()
-	all, err := child.Children(m.at.Pid())
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	return slices.DeleteFunc(all, func(r child.Running) bool { return filepath.Base(filepath.Dir(r.Program())) != function })
+func (m *mixed) installed(function string) string {
+	return filepath.Join(m.folder, ".build", "host", function)
 }
 
-// end kills environments and waits until the stack knows.
-func (m *mixed) end(all []child.Running) {
+// environments returns the running environments of a function: their programs, by process.
+func (m *mixed) environments(function string) map[int]string {
 	m.t.Helper()
-	for _, r := range all {
-		_ = r.Signal(syscall.SIGKILL) // it may have ended
+	text, err := os.ReadFile(filepath.Join(m.installed(function), "started"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		m.t.Fatal(err)
+	}
+	running := map[int]string{}
+	for line := range strings.Lines(string(text)) {
+		id, program, _ := strings.Cut(strings.TrimSpace(line), " ")
+		pid, err := strconv.Atoi(id)
+		if err != nil || program == "" {
+			m.t.Fatalf("%s started %q", function, line)
+		}
+		if syscall.Kill(pid, 0) == nil {
+			running[pid] = program
+		}
+	}
+	return running
+}
+
+// end kills environments, most of which are idle, and waits until the stack knows.
+func (m *mixed) end(pids ...int) {
+	m.t.Helper()
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
 	}
 	m.eventually("the environments have ended", func() bool {
-		return !slices.ContainsFunc(all, func(r child.Running) bool {
-			_, err := child.Look(r.Pid)
-			return err == nil
-		})
+		return !slices.ContainsFunc(pids, func(pid int) bool { return syscall.Kill(pid, 0) == nil })
 	})
+}
+
+// endAll ends all environments, so that the next ones remember nothing.
+func (m *mixed) endAll() {
+	m.t.Helper()
+	for _, function := range m.functions {
+		m.end(slices.Collect(maps.Keys(m.environments(function)))...)
+	}
 }
 
 // shop sells on a mixed stack, and remembers what was promised.
@@ -249,20 +283,20 @@ func TestTwoReleasesSellOneSale(t *testing.T) {
 		to        release
 	}{{"deployment", m.functions, m.new}, {"roll-back", back, m.last}} {
 		for _, function := range move.functions {
-			before := m.environments(function)
+			before := slices.Collect(maps.Keys(m.environments(function)))
 			m.install(t, function, move.to)
 			half := (len(before) + 1) / 2
-			m.end(before[:half])
+			m.end(before[:half]...)
 			s.sell(4)
 			s.look(s.buyers - 8)
-			m.end(before[half:])
+			m.end(before[half:]...)
 			s.sell(4)
 			s.operate(move.name + "-" + function)
 		}
 		s.look(1)
 		for _, function := range move.functions {
-			for _, r := range m.environments(function) {
-				if program := r.Program(); program != move.to.program(function) {
+			for _, program := range m.environments(function) {
+				if program != move.to.program(function) {
 					t.Errorf("after the %s %s runs", move.name, program)
 				}
 			}
@@ -276,8 +310,7 @@ func TestTwoReleasesSellOneSale(t *testing.T) {
 	}
 }
 
-// change updates an item as a later release would, with numbers, or strings as quoted by
-// DynamoDB's JSON.
+// change updates an item as a later release would.
 func (m *mixed) change(t *testing.T, pk, sk, update string, values map[string]types.AttributeValue) {
 	t.Helper()
 	_, err := m.table().UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
@@ -313,9 +346,7 @@ func (m *mixed) readsPayment(t *testing.T, saleID string) {
 	m.change(t, bucket, "payer", "SET paidAt = :at, payment = :p", map[string]types.AttributeValue{":at": now, ":p": text("stripe#pi_1")})
 	m.change(t, bucket, "late", "SET releasedAt = :at, releasedBy = :by", map[string]types.AttributeValue{":at": now, ":by": text("expiry")})
 	m.change(t, "STOCK#"+saleID+"#0", "STOCK", "SET released = :one, putBack = :one, stock = stock + :one", map[string]types.AttributeValue{":one": number(1)})
-	for _, function := range m.functions {
-		m.end(m.environments(function)) // what they remember is of a sale without payment
-	}
+	m.endAll()
 	for user, want := range map[string]string{"payer": "PAID", "late": "EXPIRED", "slow": "CONFIRMED"} {
 		if a := m.must(m.call("GET", "/sales/"+saleID+"/orders/me", "", m.bearer(user)...)); a.text("state") != want {
 			t.Errorf("%s is told %v, want %s", user, a, want)
@@ -343,9 +374,7 @@ func (m *mixed) refusesLater(t *testing.T, saleID string, other *shop) {
 	for _, k := range [][2]string{{"SALE#" + saleID, "SALE"}, {"SALES", saleID}} {
 		m.change(t, k[0], k[1], "SET minReader = :r", map[string]types.AttributeValue{":r": number(1000)})
 	}
-	for _, function := range m.functions {
-		m.end(m.environments(function))
-	}
+	m.endAll()
 	alice := m.bearer("alice")
 	for _, call := range [][2]string{{"POST", "/orders"}, {"GET", "/orders/me"}, {"GET", ""}} {
 		a := m.must(m.call(call[0], "/sales/"+saleID+call[1], "", alice...))
