@@ -41,4 +41,4 @@ const (
 	under      = "^TestSimulationUnder$/"
 )
 
-var mutants = slices.Concat(ofBuyingAndSeeding, ofEverythingElse)
+var mutants = slices.Concat(ofBuyingAndSeeding, ofEverythingElse, ofThePages)

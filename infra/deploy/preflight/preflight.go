@@ -80,6 +80,7 @@ func Run(ctx context.Context, d Deployment) []Finding {
 	queues(r, d)
 	schedules(r, d)
 	issuers(ctx, r, d)
+	page(r, d)
 	tree(ctx, r, d)
 	quotas(ctx, r, d)
 	return r.findings

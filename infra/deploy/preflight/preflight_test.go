@@ -254,8 +254,8 @@ func TestSkippedChecksAreWarnings(t *testing.T) {
 			warnings++
 		}
 	}
-	if warnings != 2 {
-		t.Errorf("%d warnings, want one for the quotas and one for the issuer", warnings)
+	if warnings != 3 {
+		t.Errorf("%d warnings, want one for the quotas, one for the issuer and one for the page that nobody can sign in on", warnings)
 	}
 }
 
