@@ -19,6 +19,7 @@ func TestWithAFrontWhoGoesAroundItIsTurnedAway(t *testing.T) {
 	alice := bearer(s.token("alice"))
 	calls := []struct{ method, path string }{
 		{http.MethodGet, "/sales/fronted"}, {http.MethodGet, "/sales/fronted/orders/me"}, {http.MethodPost, "/sales/fronted/orders"},
+		{http.MethodGet, "/s/fronted"}, {http.MethodGet, "/signin"}, {http.MethodGet, "/assets/page.0123456789abcdef.js"},
 	}
 	for name, headers := range map[string][]pair{
 		"without the header":          {alice},

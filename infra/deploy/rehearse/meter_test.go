@@ -28,6 +28,7 @@ func TestTheLocalLogIsCountedByAWSsRules(t *testing.T) {
 		`PurchaseFunction | {"message":"purchase","service":"purchase","outcome":"ok","tries":0,"ms":0}`,
 		`PurchaseFunction | {"message":"purchase","service":"purchase","outcome":"sold-out","tries":0,"ms":0}`,
 		`QueryFunction | {"message":"query","service":"query","outcome":"ok","ms":1}`,
+		`PageFunction | {"message":"page","service":"page","outcome":"ok","ms":3}`,
 		`FinalizeFunction | {"message":"finalize","service":"finalize","outcome":"ok","messages":25,"confirmed":24,"ms":49}`,
 		`ReconcileFunction | {"message":"receipt","service":"reconcile","outcome":"ok","readUnits":7.5,"resent":2,"ms":30}`,
 		`ReconcileFunction | {"message":"reconcile","service":"reconcile","outcome":"ok","ms":39}`,
@@ -39,7 +40,7 @@ func TestTheLocalLogIsCountedByAWSsRules(t *testing.T) {
 	if err := os.WriteFile(path, []byte(before), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	memory := map[string]int{"PurchaseFunction": 1024, "QueryFunction": 512, "FinalizeFunction": 2048, "ReconcileFunction": 128}
+	memory := map[string]int{"PurchaseFunction": 1024, "QueryFunction": 512, "PageFunction": 256, "FinalizeFunction": 2048, "ReconcileFunction": 128}
 	l := &LocalLog{Path: path, MemoryMB: memory}
 	if err := l.Begin(); err != nil {
 		t.Fatal(err)
@@ -52,13 +53,13 @@ func TestTheLocalLogIsCountedByAWSsRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	logged := 0
-	for _, line := range during[:8] {
+	for _, line := range during[:9] {
 		_, text, _ := strings.Cut(line, " | ")
 		logged += len(text)
 	}
 	want := price.Usage{
-		Requests: 5, Invocations: 7,
-		GBSeconds:  (10+20+1+1)*1/1e3 + 2*0.5/1e3 + 50*2/1e3 + 40*0.125/1e3,
+		Requests: 6, Invocations: 8,
+		GBSeconds:  (10+20+1+1)*1/1e3 + 2*0.5/1e3 + 4*0.25/1e3 + 50*2/1e3 + 40*0.125/1e3,
 		WriteUnits: 4*(1+3) + 2*24 + 1,
 		ReadUnits:  1 + 7.5,
 		QueueCalls: 2 + 2*3 + 2,
