@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"math"
+	"os"
 	"strings"
 	"testing"
 
@@ -43,6 +45,20 @@ func TestAFrontIsRequiredWhereThePagesExceedTheAccount(t *testing.T) {
 		free := float64(perConcurrency * (a.accountConcurrency() - a.concurrency - a.finalizers - reconcilers))
 		if within, above := visitors(int(limit), 512, false).rate, visitors(int(limit)+2, 512, false).rate; within > min(gatewayQuota, free) || above <= min(gatewayQuota, free) {
 			t.Errorf("%v pages make %v requests a second and two more %v; the account has %v", limit, within, above, min(gatewayQuota, free))
+		}
+	}
+}
+
+// Deploying does the sum in words.
+func TestDeployingHasTheRequestsOfAPage(t *testing.T) {
+	text, err := os.ReadFile("../docs/DEPLOYING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rate := grouped(visitors(10_000, 512, false).rate)
+	for _, want := range []string{fmt.Sprintf("HTML, files and the sale, %d together", perOpening()), "are " + rate + " requests a second, against the " + grouped(gatewayQuota)} {
+		if !strings.Contains(strings.Join(strings.Fields(string(text)), " "), want) {
+			t.Errorf("DEPLOYING.md lacks %q", want)
 		}
 	}
 }
