@@ -19,7 +19,7 @@ import (
 )
 
 // limit bounds every wait; it only keeps a broken page from hanging a test.
-const limit = 20 * time.Second
+const limit = 40 * time.Second
 
 // Folder is where `make browser` installs the browser's path and the npm packages, below
 // the project's folder.

@@ -129,15 +129,26 @@ func TestTheClockMovesAndIsWrong(t *testing.T) {
 	}
 }
 
+func (t *Tab) hasProblem() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.problems) > 0
+}
+
 func TestFaultsOfThePageFailTheTest(t *testing.T) {
 	for _, html := range []string{
 		`<script>throw new Error("broken")</script>`,
 		`<script>Promise.reject(new Error("broken"))</script>`,
 		`<script>console.error("broken")</script>`,
+		`<script>
+			document.head.insertAdjacentHTML("beforeend", '<meta http-equiv="Content-Security-Policy" content="img-src \'none\'">')
+			document.body.insertAdjacentHTML("beforeend", '<img src="/broken" alt="">')
+		</script>`,
 	} {
 		tab := shared.Tab(t)
 		tab.Open(serve(t, html))
-		tab.Wait("true")
+		for end := time.Now().Add(limit); time.Now().Before(end) && !tab.hasProblem(); time.Sleep(10 * time.Millisecond) {
+		}
 		tab.Forgive("broken")
 	}
 	bad := shared.Tab(t)

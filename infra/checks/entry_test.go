@@ -89,6 +89,37 @@ func TestAMissingOrOldToolGetsOneLineThatSaysWhatToInstall(t *testing.T) {
 	}
 }
 
+func TestABrowserIsFoundInstalledOrAskedFor(t *testing.T) {
+	const asks = "install it (Debian: apt-get install chromium-headless-shell; macOS: brew install --cask google-chrome) or name one with CHROME_PATH"
+	const installer = `[ "$1" = update ] || cp "$0" "${0%/*}/chromium-headless-shell"`
+	for _, tt := range []struct {
+		name, variable string
+		programs       map[string]string
+		ok             bool
+		want           string
+	}{
+		{"the smallest one", "", map[string]string{"google-chrome": "true", "chromium-headless-shell": "true"}, true, "/chromium-headless-shell\n"},
+		{"another one", "", map[string]string{"google-chrome": "true"}, true, "/google-chrome\n"},
+		{"one that is named", "mine", map[string]string{"google-chrome": "true", "mine": "true"}, true, "/mine\n"},
+		{"a name of nothing", "mine", map[string]string{"google-chrome": "true"}, false, "CHROME_PATH names no program: mine\n"},
+		{"none, as root", "", map[string]string{"id": "echo 0", "apt-get": installer}, true, "/chromium-headless-shell\n"},
+		{"none, and the installation fails", "", map[string]string{"id": "echo 0", "apt-get": "echo E: no network >&2; exit 100"}, false, asks},
+		{"none, not as root", "", map[string]string{"id": "echo 1000", "apt-get": installer}, false, asks},
+		{"none, without packages", "", map[string]string{"id": "echo 0"}, false, asks},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := newMachine(t, tt.programs).command("infra/make/browser.sh")
+			if c.Env = append(c.Env, "CHROME_PATH="+tt.variable); tt.variable == "" {
+				c.Env = c.Env[:len(c.Env)-1]
+			}
+			out, err := c.CombinedOutput()
+			if (err == nil) != tt.ok || !strings.Contains(string(out), tt.want) {
+				t.Errorf("%v, %s, want %s", err, out, tt.want)
+			}
+		})
+	}
+}
+
 func TestEveryProgramIsBuiltAfterGoWasLookedFor(t *testing.T) {
 	for _, target := range []string{"host", "operator", "deployer", "plan", "build-PurchaseFunction", "prove", "check", "simulate", "demo", "run", "test"} {
 		s := newStand(t, read(t, "Makefile"))

@@ -197,19 +197,23 @@ function state() {
   if (doing && code && !navigator.onLine) return "offline";
   if (doing === "sending") return meanwhile[code] ?? "busy";
   if (doing) return code ? "busy" : "loading";
-  if (ended()) return "signedOut";
   if (gaveUp && code && code !== "sale-paused") return ordering ? "stuckOrder" : "stuck";
-  if (code) return names[code] ?? "other";
-  return saleId ? (names[phase()] ?? "otherState") : "unknown";
+  const is = !saleId ? "unknown" : code ? (names[code] ?? "other") : (names[phase()] ?? "otherState");
+  return ended() && (code === "unauthorized" || orderable.includes(is)) ? "signedOut" : is;
 }
+
+/** The states in which an order may be possible, now or later. */
+const orderable = ["notOpen", "open", "paused", "otherState"];
+/** The states in which a buyer who is not signed in may have an order all the same. */
+const over = ["soldOut", "closed", "accepted", "held"];
 
 /**
  * What the button does in a state: its label, and its action if it can be pressed.
  * @param {string} is @returns {[string, (() => unknown)?]}
  */
 function button(is) {
-  const wanted = ["notOpen", "open", "paused", "otherState"].includes(is);
-  if (is === "signedOut" || (!token() && (wanted || is === "accepted" || is === "held"))) {
+  const wanted = orderable.includes(is);
+  if (is === "signedOut" || (!token() && (wanted || over.includes(is)))) {
     return available ? [words.signIn, () => signIn(saleId)] : [""];
   }
   if (is === "stuck" || (is === "other" && !ordering)) return [words.again, load];
@@ -224,8 +228,9 @@ function detail(is) {
   if (claim && !token()) return words.signedOut;
   if (claim && already) return words.already;
   if (is !== "offline" && !navigator.onLine) return words.offline + " " + words.offlineDetail;
-  if (["notOpen", "open", "paused"].includes(is) && !token()) return available ? words.signInDetail : words.noSignIn;
+  if (orderable.includes(is) && !token()) return available ? words.signInDetail : words.noSignIn;
   if (is === "soldOut" && sale?.mayReturn) return words.mayReturn;
+  if (over.includes(is) && !token() && available) return words.signInToSee;
   /** @type {Record<string, string>} */
   const all = words;
   return all[is + "Detail"] ?? all[{ early: "busyDetail", pausedBusy: "busyDetail", other: "otherDetail" }[is] ?? ""] ?? "";
@@ -268,7 +273,7 @@ function render() {
   /** @type {Record<string, string>} */
   const all = words;
   put("line", fill(all[is], is === "other" ? code : String((claim ?? sale)?.state)));
-  put("countdown", is === "notOpen" && sale ? countdown(sale.opens - now()) : "");
+  put("countdown", ["notOpen", "signedOut"].includes(is) && sale && phase() === "NOT_OPEN" ? countdown(sale.opens - now()) : "");
   put("order", typeof claim?.orderId === "string" ? fill(words.orderId, claim.orderId) : "");
   put("detail", detail(is));
   put("facts", facts());

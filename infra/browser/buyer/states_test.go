@@ -64,6 +64,7 @@ func TestEveryStateHasItsLineAndSurvivesAReload(t *testing.T) {
 		"sold out":             {sale: sale{stock: 1}, before: buyOne, state: "soldOut", says: "Sold out."},
 		"paused":               {before: pause, state: "paused", says: "The sale is paused.", shows: "Order one"},
 		"paused after a press": {before: pause, press: true, state: "pausedBusy", says: "The sale is paused. This page tries again by itself …", later: "paused"},
+		"sold out signed out":  {sale: sale{stock: 1}, before: buyOne, nobody: true, state: "soldOut", says: "Sold out.", shows: "sign in to see your order"},
 		"closed":               {sale: sale{opens: -time.Hour, closes: -time.Minute}, state: "closed", says: "The sale is over."},
 	} {
 		t.Run(name, func(t *testing.T) {
