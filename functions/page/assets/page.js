@@ -46,11 +46,15 @@ let returning = false; // the page looks for units that came back
 /** @param {number} ms */
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, Math.min(ms, 0x7fffffff)));
 
-/** @param {EventTarget} target @param {string} event @param {() => boolean} is Waits until it is so. */
+/**
+ * Waits until something is so, which an event may have changed.
+ * @param {EventTarget} target @param {string} event @param {() => boolean} is
+ */
 async function until(target, event, is) {
   while (!is()) await new Promise((resolve) => target.addEventListener(event, resolve, { once: true }));
 }
 
+/** The buyer looks at the page. */
 const seen = () => until(document, "visibilitychange", () => !document.hidden);
 
 /**
@@ -144,14 +148,24 @@ function settle(a, old) {
   const found = exists ? a.body.claim ?? {} : a.code ? undefined : a.body;
   if (found && !claim) {
     [claim, already, code] = [{ state: "PENDING", ...found }, old || exists, ""];
+    if (!old) others.postMessage("");
     follow(a.wait);
   }
   render();
 }
 
-/** Asks for the claim until it is confirmed. @param {number} wait as the shop said */
+/** The other tabs with this sale, which may be somebody else's: each asks for its own claim. */
+const others = new BroadcastChannel("claimed " + saleId);
+others.onmessage = async () => {
+  if (!claim && token()) settle(await call("GET", claimPath, token()), true);
+};
+
+/**
+ * Asks for the claim while it is pending, or while the shop says when to ask again.
+ * @param {number} wait as the shop said
+ */
 async function follow(wait) {
-  for (let n = 0; claim?.state !== "CONFIRMED" && token(); n++) {
+  for (let n = 0; (claim?.state === "PENDING" || wait) && token(); n++) {
     await pause(Math.max(wait, Math.min(2000 * 1.5 ** n, 60000)) * (1 + Math.random() / 4));
     await seen();
     const a = await call("GET", claimPath, token());
@@ -291,14 +305,15 @@ function render() {
   };
 }
 
-/** Once a second, by the shop's clock. */
+/** Once a second, and at the opening. */
 function tick() {
   if (now() >= reread) {
     reread = Infinity;
     refresh();
   }
   render();
-  setTimeout(tick, 1000 - (now() % 1000 || 0));
+  const left = sale ? sale.opens - now() : 0;
+  setTimeout(tick, left > 0 ? left % 1000 || 1000 : 1000);
 }
 
 /** Measures the clock again when it may have stood still. */

@@ -129,6 +129,27 @@ func TestTwoTabsBuyOneUnit(t *testing.T) {
 	shop.sold(t, saleID, 1)
 }
 
+// A press there would be told "sold out": a first order is not looked for.
+func TestATabBesideLearnsOfTheOrder(t *testing.T) {
+	t.Parallel()
+	saleID, user := shop.create(t, sale{stock: 1}), newID("user")
+	one := shop.tab(t, user)
+	two, other := one.Beside(), one.Beside()
+	shop.signIn(t, two, user)
+	shop.signIn(t, other, newID("other"))
+	for _, tab := range []*browser.Tab{one, two, other} {
+		tab.Open(shop.page(saleID))
+		waitState(tab, "open")
+	}
+	one.Click(button)
+	waitState(two, "confirmed")
+	wantKeys(t, two)
+	if n := other.Count("GET", "/sales/"+saleID+"/orders/me"); n != 2 {
+		t.Errorf("somebody else asked %d times for their order, want 2", n)
+	}
+	waitState(other, "open")
+}
+
 // 100,000 pages must not repeat at the same time.
 func TestRepeatsAreSpread(t *testing.T) {
 	t.Parallel()

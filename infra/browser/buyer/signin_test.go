@@ -1,7 +1,6 @@
 package buyer
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
@@ -10,13 +9,6 @@ import (
 
 	"flashsale/infra/browser"
 )
-
-func decode(t *testing.T, text []byte, into any) {
-	t.Helper()
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
-}
 
 // A buyer signs in at the issuer and orders, with the keyboard alone.
 func TestABuyerSignsInAndOrdersWithTheKeyboard(t *testing.T) {
