@@ -21,17 +21,13 @@ var forgets = map[string][]tally.Verdict{"engine-killed": only(tally.Loses)}
 // compared before takes a unit: that is one too many when the last units go, and none
 // before.
 var expires = map[string][]tally.Verdict{
-	"frozen-at-the-end": only(tally.Oversells),
+	// Whether others sell the rest while the owner stands still is a race, and so it is while
+	// the owner counts on a lock that its engine's clock has ended.
+	"frozen-at-the-end":  {tally.Oversells, tally.Holds},
+	"engine-clock-jumps": {tally.Oversells, tally.Holds},
 	// The next one in is the user's other click, or another buyer.
 	"frozen-clicks": {tally.Doubles, tally.Holds},
-	// The engine's clock says when a lock expires. Whether others sell the rest while its
-	// owner still counts on it is a race.
-	"engine-clock-jumps": {tally.Oversells, tally.Holds},
 }
-
-// Who waits for a message, for a majority or for a replica gets in later, and does not always
-// sell the rest before the owner goes on.
-var hesitates = map[string][]tally.Verdict{"frozen-at-the-end": {tally.Oversells, tally.Holds}}
 
 // RedLock survives one wrong clock of three, as it does one dead server; and the engine's
 // clock is nothing to a lock that its servers date.
@@ -48,10 +44,11 @@ var blindly = map[string][]tally.Verdict{
 // A write that was meant for an older stock brings back everything sold meanwhile, and the
 // unit of a dead process with it.
 var bringsBack = map[string][]tally.Verdict{
-	"server-frozen": only(tally.Oversells),
-	"server-killed": {tally.Undersells, tally.Oversells, tally.Holds},
-	"engine-killed": {tally.Oversells, tally.Undersells, tally.Holds},
-	"frozen-clicks": {tally.Oversells, tally.Doubles},
+	"server-frozen":     only(tally.Oversells),
+	"server-killed":     {tally.Undersells, tally.Oversells, tally.Holds},
+	"engine-killed":     {tally.Oversells, tally.Undersells, tally.Holds},
+	"frozen-clicks":     {tally.Oversells, tally.Doubles},
+	"frozen-at-the-end": only(tally.Oversells),
 }
 
 // One buyer at a time, and on a loaded machine some wait for longer than they have.
@@ -114,12 +111,12 @@ var cacheVerdicts = map[string]expectation{
 	"redis-watchdog-snapshots":    {tally.Holds, merge(twoSteps, slow, expires, forgets)},
 	"redis-fenced-set":            {tally.Holds, merge(twoSteps, slow)},
 	"redis-reentrant":             {tally.Holds, merge(twoSteps, slow, expires)},
-	"redis-pubsub":                {tally.Holds, merge(twoSteps, slow, expires, hesitates)},
-	"redis-redlock":               {tally.Holds, merge(twoSteps, slow, expires, hesitates, otherClocks)},
-	"redis-redlock-renewed":       {tally.Holds, merge(twoSteps, slow, expires, hesitates, otherClocks)},
-	"redis-failover":              {tally.Holds, merge(twoSteps, slow, expires, hesitates, forgets)},
-	"redis-failover-min-replicas": {tally.Holds, merge(twoSteps, slow, expires, hesitates, failedOver)},
-	"redis-failover-wait":         {tally.Holds, merge(twoSteps, slow, expires, hesitates, failedOver)},
+	"redis-pubsub":                {tally.Holds, merge(twoSteps, slow, expires)},
+	"redis-redlock":               {tally.Holds, merge(twoSteps, slow, expires, otherClocks)},
+	"redis-redlock-renewed":       {tally.Holds, merge(twoSteps, slow, expires, otherClocks)},
+	"redis-failover":              {tally.Holds, merge(twoSteps, slow, expires, forgets)},
+	"redis-failover-min-replicas": {tally.Holds, merge(twoSteps, slow, expires, failedOver)},
+	"redis-failover-wait":         {tally.Holds, merge(twoSteps, slow, expires, failedOver)},
 	"redis-decr":                  {tally.Holds, merge(twoSteps, looksBefore)},
 	"redis-decr-snapshots":        {tally.Holds, merge(twoSteps, looksBefore, forgets)},
 	// Its counter of clicks shuts out the buyer whose order is missing.
