@@ -45,6 +45,8 @@ func (e echo) Buy(ctx context.Context, user string) (shop.Outcome, error) {
 		return "", errors.New("nobody knows")
 	case "checked":
 		return shop.Accepted, e.host.CheckUser(ctx, user)
+	case "late":
+		return shop.Outcome(time.Until(e.host.Now()).Round(time.Hour).String()), nil
 	case "passing":
 		e.host.At(ctx, shop.Taken)
 	}
@@ -112,6 +114,22 @@ func TestAStickyUserStaysWithAServer(t *testing.T) {
 	}
 	if len(servers) != 3 {
 		t.Errorf("20 users went to %d servers, want 3", len(servers))
+	}
+}
+
+func TestOneServersClockIsSetWrong(t *testing.T) {
+	f := start(t, Options{Spec: shop.Spec{Servers: 2}})
+	if err := f.Jump(t.Context(), 1, -2*time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	for turn, want := range []string{"0s", "-2h0m0s"} {
+		if got := buy(t, f, "late", turn); got != want {
+			t.Errorf("server %d is %s ahead, want %s", turn, got, want)
+		}
+	}
+	f.Kill(1)
+	if err := f.Jump(t.Context(), 1, time.Hour); err != nil {
+		t.Errorf("a server that is down: %v", err)
 	}
 }
 

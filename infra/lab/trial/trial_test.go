@@ -229,3 +229,33 @@ func TestAnEngineWhoseDeathAnnouncesItselfServesOnUntilThen(t *testing.T) {
 		t.Errorf("the engine had %s", got)
 	}
 }
+
+// assembled is an engine with parts and a clock.
+type assembled struct{ frail }
+
+func (a *assembled) KillPart(_ context.Context, p engines.Part) (func(context.Context) error, error) {
+	return func(context.Context) error { return a.note("repair") }, a.note(string(p))
+}
+
+func (a *assembled) Jump(ahead time.Duration) error { return a.note(ahead.String()) }
+
+func TestAPartDiesAloneAndAClockJumpsAtTheirMoment(t *testing.T) {
+	for do, want := range map[scenario.Action]string{
+		scenario.KillQueue: "queue repair", scenario.KillAPI: "API repair", scenario.KillFinalizer: "finalizer repair",
+		scenario.JumpEngineClock: scenario.ClockJump.String(),
+	} {
+		e := &assembled{}
+		n := newNemesis(t.Context(), shop.Spec{}, crowded(scenario.Fault{Do: do, When: []scenario.Trigger{{Share: 0.5}}}), []engines.Engine{e})
+		n.answered(1, 4)
+		if len(e.said) != 0 {
+			t.Errorf("%s: %v before its moment", do, e.said)
+		}
+		n.answered(2, 4)
+		if err := n.rest(); err != nil {
+			t.Error(err)
+		}
+		if got := strings.Join(e.said, " "); got != want {
+			t.Errorf("%s: the engine had %q, want %q", do, got, want)
+		}
+	}
+}
