@@ -69,7 +69,7 @@ screenshots: host browser $(BUILD)/lab-picture.html ## take the README's two pic
 $(BUILD)/lab-picture.html: | host lab-engines
 	@$(GO_BUILD) -o $(HOST)/lab ./infra/lab
 	$(HOST)/lab -page $(BUILD)/lab-picture.new.html -scenario calm,slow-check,last-units,frozen-at-the-end,fifteen-clicks,server-killed,engine-killed,answers-lost \
-		-strategy mutex-x3,sql-read-then-write,sql-for-update,sql-conditional,redis-set-nx-ex,redis-set-nx-ex-set,redis-token-unlock,redis-redlock,redis-failover,redis-decr,redis-lua-queue,split-shares,ours-ledger,ours-http
+		-strategy mutex-x3,sql-read-then-write,sql-for-update,sql-conditional,redis-set-nx-ex,redis-set-nx-ex-set,redis-token-unlock,redis-fenced-set,redis-failover,redis-decr,redis-lua-queue,split-shares,ours-ledger,ours-http
 	@mv $(BUILD)/lab-picture.new.html $@
 
 .PHONY: events

@@ -106,6 +106,15 @@ func TestTheLiveViewShowsASaleFromItsFirstUnitToItsReceipt(t *testing.T) {
 	v.Axe()
 	v.fits(1280)
 	v.fits(320)
+
+	v.Size(1280, 900)
+	v.Click("#break-unconfirmed")
+	v.reads("broken", "Broken since")
+	browser.Eval[bool](v.Tab, "(document.getElementById('user').value = 'eve', true)")
+	v.Click("#buy button")
+	v.reads("said", "eve has a unit")
+	v.reads("broken", "error")
+	v.sees("her order pending", "Number(document.getElementById('pending').textContent) > 0")
 }
 
 // A page of another site cannot reach the view's actions, whatever name resolves to this machine.

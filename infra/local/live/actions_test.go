@@ -182,7 +182,7 @@ func TestOneCrowdRushesAtATimeAndComesToItsEnd(t *testing.T) {
 		}
 		time.Sleep(arrival)
 		got := w.crowd.view()
-		if got.Running || got.Problem != "" || got.Answered != got.Clicks || got.SoldOut != got.Clicks || w.stub.bought != got.Clicks {
+		if got.Running || got.Problem != "" || got.Answered != got.Clicks || got.SoldOut != got.Clicks || w.stub.purchases() != got.Clicks {
 			t.Errorf("at the end: %+v", got)
 		}
 		if status, _ := w.post("rush", `{"sale":"moutai"}`, nil); status != 200 {
@@ -256,12 +256,17 @@ func TestARecountIsMadeOnDemand(t *testing.T) {
 		w.Open(20, 4)
 		defer w.leave(w.join("moutai"))
 		time.Sleep(10 * time.Second)
-		first := w.sales["moutai"].receipt
+		receipt := func() *receipt {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return w.sales["moutai"].receipt
+		}
+		first := receipt()
 		if status, says := w.post("recount", `{"sale":"moutai"}`, nil); status != 200 {
 			t.Errorf("%d %s", status, says)
 		}
 		time.Sleep(10 * time.Second)
-		if again := w.sales["moutai"].receipt; first == nil || again == first || !again.Balanced {
+		if again := receipt(); first == nil || again == first || !again.Balanced {
 			t.Errorf("receipts %+v and %+v", first, again)
 		}
 	})

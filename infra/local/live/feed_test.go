@@ -94,16 +94,16 @@ func TestAllViewersShareOneSnapshotASecondAndWithoutThemThereIsNone(t *testing.T
 		w := newWorld(t)
 		defer w.run()()
 		time.Sleep(time.Minute)
-		if w.table.lists != 0 {
-			t.Errorf("%d snapshots without a viewer", w.table.lists)
+		if n := w.table.lists.Load(); n != 0 {
+			t.Errorf("%d snapshots without a viewer", n)
 		}
 		var all []*viewer
 		for range 5 {
 			all = append(all, w.join(""))
 		}
 		time.Sleep(10*time.Second + 500*time.Millisecond)
-		if w.table.lists != 11 {
-			t.Errorf("%d snapshots for five viewers in ten seconds, want 11", w.table.lists)
+		if n := w.table.lists.Load(); n != 11 {
+			t.Errorf("%d snapshots for five viewers in ten seconds, want 11", n)
 		}
 		for _, one := range all {
 			if len(one.frames) != 1 {
@@ -112,8 +112,8 @@ func TestAllViewersShareOneSnapshotASecondAndWithoutThemThereIsNone(t *testing.T
 			w.leave(one)
 		}
 		time.Sleep(time.Minute)
-		if w.table.lists > 12 {
-			t.Errorf("%d snapshots after the last viewer left", w.table.lists-11)
+		if n := w.table.lists.Load(); n > 12 {
+			t.Errorf("%d snapshots after the last viewer left", n-11)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -25,15 +26,12 @@ const tableName = "Ledger"
 // each snapshot.
 type table struct {
 	*dynamotest.DB
-	mu    sync.Mutex
-	lists int
+	lists atomic.Int64
 }
 
 func (d *table) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	if pk, ok := in.ExpressionAttributeValues[":pk"].(*types.AttributeValueMemberS); ok && pk.Value == "SALES" {
-		d.mu.Lock()
-		d.lists++
-		d.mu.Unlock()
+		d.lists.Add(1)
 	}
 	return d.DB.Query(ctx, in, o...)
 }
@@ -89,6 +87,12 @@ func (s *stub) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, errors.New("nothing is there: " + path)
 	}
 	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+}
+
+func (s *stub) purchases() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bought
 }
 
 func (s *stub) Break(_ context.Context, d Damage) error {
