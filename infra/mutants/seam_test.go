@@ -164,7 +164,7 @@ func (s *seam) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWrit
 	mutated := *in
 	mutated.TransactItems = slices.Clone(in.TransactItems)
 	for i, action := range in.TransactItems {
-		here := s.at(fmt.Sprintf("TransactWriteItems[%d]", i))
+		here := s.at(fmt.Sprintf("TransactWriteItems[%d]", firstAlike(in.TransactItems, i)))
 		out := &mutated.TransactItems[i]
 		switch {
 		case action.Put != nil:
@@ -192,6 +192,16 @@ func (s *seam) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWrit
 		}
 	}
 	return s.API.TransactWriteItems(ctx, &mutated, o...)
+}
+
+// firstAlike returns the first action with the expressions of action i: actions on
+// several items of one kind are changed together.
+func firstAlike(actions []types.TransactWriteItem, i int) int {
+	return slices.IndexFunc(actions, func(other types.TransactWriteItem) bool {
+		one, update := actions[i].Update, other.Update
+		return other == actions[i] || one != nil && update != nil && aws.ToString(one.UpdateExpression) == aws.ToString(update.UpdateExpression) &&
+			aws.ToString(one.ConditionExpression) == aws.ToString(update.ConditionExpression)
+	})
 }
 
 func (s *seam) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {

@@ -100,13 +100,11 @@ func (l *Ledger) payClaim(ctx context.Context, p sale.Payment, o sale.Order, s s
 			TableName:           l.table,
 			Key:                 claimKey(s.ID, sale.BucketOf(o.User, s.Buckets), o.User),
 			UpdateExpression:    aws.String("SET #paidAt = :now, #payment = :payment"),
-			ConditionExpression: aws.String("#claimId = :claimId AND #orderId = :orderId AND " + ifNotFinal),
+			ConditionExpression: aws.String("#orderId = :orderId AND " + ifNotFinal),
 			ExpressionAttributeNames: map[string]string{
-				"#paidAt": "paidAt", "#payment": "payment", "#releasedAt": "releasedAt", "#claimId": "claimId", "#orderId": "orderId",
+				"#paidAt": "paidAt", "#payment": "payment", "#releasedAt": "releasedAt", "#orderId": "orderId",
 			},
-			ExpressionAttributeValues: item{
-				":now": millis(now), ":payment": str(p.ID()), ":claimId": str(o.ClaimID), ":orderId": num(int64(o.ID)),
-			},
+			ExpressionAttributeValues:           item{":now": millis(now), ":payment": str(p.ID()), ":orderId": num(int64(o.ID))},
 			ReturnValues:                        types.ReturnValueAllNew,
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		})

@@ -91,22 +91,23 @@ func answerCancel(held sale.Claim) (sale.Claim, error) {
 //
 // A claim that expires needs a shard that is not paused: a pause is the brake when
 // payments cannot come in. Once it is answered, no claim expires any more.
-func (l *Ledger) release(ctx context.Context, s sale.Sale, shard int, claims []unpaid, by sale.ReleasedBy) (int, error) {
+func (l *Ledger) release(ctx context.Context, s sale.Sale, k int, claims []unpaid, by sale.ReleasedBy) (int, error) {
 	for len(claims) > 0 {
-		reasons, err := l.retryTransaction(ctx, l.releaseClaims(s, shard, claims, by)...)
+		reasons, err := l.retryTransaction(ctx, l.releaseClaims(s, k, claims, by)...)
 		if reasons == nil {
 			if err != nil {
 				return 0, asInternal(err)
 			}
 			return len(claims), nil
 		}
+		ofShard, ofClaims := reasons[0], reasons[1:]
 		var left []unpaid
 		for i, c := range claims {
-			if !failed(reasons[i]) {
+			if !failed(ofClaims[i]) {
 				left = append(left, c)
 				continue
 			}
-			held, err := readClaim(s.ID, s.Buckets, reasons[i].Item)
+			held, err := readClaim(s.ID, s.Buckets, ofClaims[i].Item)
 			switch {
 			case err != nil:
 				return 0, asInternal(err)
@@ -114,12 +115,8 @@ func (l *Ledger) release(ctx context.Context, s sale.Sale, shard int, claims []u
 				return 0, asInternal(fmt.Errorf("order %s is not the claim's", orderid.String(c.orderID)))
 			}
 		}
-		if failed(reasons[len(claims)]) {
-			one, readErr := readShard(reasons[len(claims)].Item)
-			if readErr == nil && one.paused {
-				return 0, errReleasePaused
-			}
-			return 0, asInternal(errors.Join(readErr, err))
+		if failed(ofShard) {
+			return 0, errReleasePaused
 		}
 		claims = left
 	}
@@ -129,9 +126,21 @@ func (l *Ledger) release(ctx context.Context, s sale.Sale, shard int, claims []u
 // errReleasePaused: a paused sale releases nothing.
 var errReleasePaused = sale.Refuse(sale.Paused, "the sale is paused")
 
-func (l *Ledger) releaseClaims(s sale.Sale, shard int, claims []unpaid, by sale.ReleasedBy) []types.TransactWriteItem {
+func (l *Ledger) releaseClaims(s sale.Sale, k int, claims []unpaid, by sale.ReleasedBy) []types.TransactWriteItem {
 	now := millis(l.now())
-	actions := make([]types.TransactWriteItem, 0, len(claims)+1)
+	// A shard without the count has nothing to add to, which is an error.
+	count := types.Update{
+		TableName:                 l.table,
+		Key:                       stockKey(s.ID, k),
+		UpdateExpression:          aws.String("SET #released = #released + :n"),
+		ExpressionAttributeNames:  map[string]string{"#released": "released"},
+		ExpressionAttributeValues: item{":n": num(int64(len(claims)))},
+	}
+	if by == sale.ByExpiry {
+		count.ConditionExpression = aws.String("#paused = :no")
+		count.ExpressionAttributeNames["#paused"], count.ExpressionAttributeValues[":no"] = "paused", no
+	}
+	actions := append(make([]types.TransactWriteItem, 0, 1+len(claims)), types.TransactWriteItem{Update: &count})
 	for _, c := range claims {
 		actions = append(actions, types.TransactWriteItem{Update: &types.Update{
 			TableName:           l.table,
@@ -145,18 +154,5 @@ func (l *Ledger) releaseClaims(s sale.Sale, shard int, claims []unpaid, by sale.
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		}})
 	}
-	count := types.Update{
-		TableName:                           l.table,
-		Key:                                 stockKey(s.ID, shard),
-		UpdateExpression:                    aws.String("SET #released = #released + :n"),
-		ConditionExpression:                 aws.String("attribute_exists(#released)"),
-		ExpressionAttributeNames:            map[string]string{"#released": "released"},
-		ExpressionAttributeValues:           item{":n": num(int64(len(claims)))},
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}
-	if by == sale.ByExpiry {
-		count.ConditionExpression = aws.String("attribute_exists(#released) AND #paused = :no")
-		count.ExpressionAttributeNames["#paused"], count.ExpressionAttributeValues[":no"] = "paused", no
-	}
-	return append(actions, types.TransactWriteItem{Update: &count})
+	return actions
 }

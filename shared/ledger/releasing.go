@@ -226,15 +226,16 @@ func (p *releasing) save(ctx context.Context) error {
 	}
 	ctx, cancel := invocation.AtLeast(ctx, invocation.Margin/2)
 	defer cancel()
-	return p.setListing(ctx, "SET #releasing = :pass", map[string]string{"#releasing": "releasing"}, item{":pass": str(string(text))})
+	update := "SET #releasing = :pass"
+	return p.setListing(ctx, update, map[string]string{"#releasing": "releasing"}, item{":pass": str(string(text))})
 }
 
 // complete stores when the next claim is due at the earliest. That is right also if
 // another pass overlaps: whatever this one did not see unpaid got its order id after it
 // began, so it is due payWithin later; grace covers the difference of clocks.
 func (p *releasing) complete(ctx context.Context, next time.Time) error {
-	return p.setListing(ctx, "SET #nextDue = :next REMOVE #releasing",
-		map[string]string{"#nextDue": "nextDue", "#releasing": "releasing"}, item{":next": millis(next)})
+	update := "SET #nextDue = :next REMOVE #releasing"
+	return p.setListing(ctx, update, map[string]string{"#nextDue": "nextDue", "#releasing": "releasing"}, item{":next": millis(next)})
 }
 
 func (p *releasing) setListing(ctx context.Context, update string, names map[string]string, values item) error {

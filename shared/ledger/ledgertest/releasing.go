@@ -103,6 +103,45 @@ var releasing = map[string]func(*testing.T, *World){
 		w.states(map[string]sale.ClaimState{"alice": sale.Cancelled, "bob": sale.Paid, "carol": sale.Expired, "dora": sale.Pending})
 		w.Settled(2)
 	},
+	"a cancellation that a payment or another one overtakes changes nothing": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 1)
+		ids := w.Ordered("alice", "bob")
+		for user, overtake := range map[string]func(){
+			"alice": func() { w.Settles(PaymentOf(ids[0], "pi_1")) },
+			"bob": func() {
+				if _, err := w.Environment().Cancel(w.Ctx, "moutai", "bob"); err != nil {
+					t.Error(err)
+				}
+				w.Pass(time.Second)
+			},
+		} {
+			_, err := w.EnvironmentOver(&meddler{API: w.Engine.API, act: overtake}).Cancel(w.Ctx, "moutai", user)
+			if want := map[string]sale.Code{"alice": sale.OrderPaid}[user]; sale.CodeOf(err) != want {
+				t.Errorf("%s: got %v, want %q", user, err, want)
+			}
+		}
+		w.states(map[string]sale.ClaimState{"alice": sale.Paid, "bob": sale.Cancelled})
+		w.releases(0, 1)
+		w.Settled(1)
+	},
+	"units that another pass has put back meanwhile are not put back again": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 1)
+		w.Ordered("alice", "bob")
+		cancel := func(user string) {
+			if _, err := w.Environment().Cancel(w.Ctx, "moutai", user); err != nil {
+				t.Error(err)
+			}
+		}
+		cancel("alice")
+		done := w.ReleasesBy(w.EnvironmentOver(&meddler{API: w.Engine.API, act: func() {
+			w.releases(0, 1)
+			cancel("bob")
+		}}))
+		if done.PutBack != 1 || w.Stock(1)[0] != 9 {
+			t.Errorf("got %+v, %v in stock, want the other unit back, too", done, w.Stock(1))
+		}
+		w.Settled(1)
+	},
 	"in a paused sale no claim expires, and a buyer may cancel": func(t *testing.T, w *World) {
 		w.OpenUnpaid(9, 2)
 		ids := w.Ordered("alice", "bob", "carol")
@@ -222,7 +261,7 @@ var releasing = map[string]func(*testing.T, *World){
 		w.Ordered(usersOf(0, 4, 3)...)
 		w.Ordered(usersOf(3, 4, 3)...)
 		w.Pass(payWithin + grace)
-		total := 0
+		total, saved := 0, false
 		for reads := 3; ; reads++ { // more from time to time
 			listing, err := w.Ledger.Listing(w.Ctx, "moutai")
 			if err != nil {
@@ -237,6 +276,13 @@ var releasing = map[string]func(*testing.T, *World){
 			if err == nil || reads > 300 {
 				t.Fatalf("a pass that was cut off after %d reads: %+v (%v)", reads, done, err)
 			}
+			if listing, err = w.Ledger.Listing(w.Ctx, "moutai"); err != nil {
+				t.Fatal(err)
+			}
+			saved = saved || listing.Releasing != nil
+		}
+		if listing, err := w.Ledger.Listing(w.Ctx, "moutai"); err != nil || !saved || listing.Releasing != nil {
+			t.Errorf("got %+v (%v), saved: %t", listing, err, saved)
 		}
 		for w.ReleasesBy(w.Environment()).PutBack > 0 {
 		}

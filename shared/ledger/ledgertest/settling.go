@@ -275,6 +275,37 @@ var settling = map[string]func(*testing.T, *World){
 			t.Errorf("got %+v (%v), want one refund", refunds, err)
 		}
 	},
+	"a payment whose order appears while it is looked for is not refunded": func(t *testing.T, w *World) {
+		w.OpenUnpaid(5, 1)
+		refs := w.bought("alice")
+		id := w.Ordered("bob")[0] + 1 // what alice is going to get
+		w.Pass(ledger.LateOrder + time.Second)
+		appears := w.EnvironmentOver(&meddler{API: w.Engine.API, act: func() {
+			// Its id was reserved a day ago.
+			past := ledger.New(w.Engine.API, w.Engine.Table, ledger.Options{Now: func() time.Time { return Start }})
+			if c := past.Confirm(w.Ctx, refs)[0]; c.Err != nil || c.Order.ID != id {
+				t.Fatalf("got %+v, want order %d", c, id)
+			}
+		}})
+		_, err := appears.Pay(w.Ctx, PaymentOf(id, "pi_1"))
+		w.Refused(sale.Busy, err)
+		if done := w.Settles(PaymentOf(id, "pi_1")); done.Refund != nil {
+			t.Errorf("got %+v, want it paid", done.Refund)
+		}
+		if w.Item("REFUND#", "stripe#pi_1") != nil {
+			t.Error("a payment is its order's and a refund due (P24)")
+		}
+	},
+	"an order whose claim has another order is not paid": func(t *testing.T, w *World) {
+		w.OpenUnpaid(5, 1)
+		id := w.Ordered("alice")[0]
+		w.final("alice", 1, "SET orderId = :one", map[string]any{":one": 1})
+		_, err := w.Ledger.Pay(w.Ctx, PaymentOf(id, "pi_1"))
+		w.Refused(sale.Internal, err)
+		if w.Item("CLAIM#moutai#0", "alice")["paidAt"] != nil {
+			t.Error("it is paid")
+		}
+	},
 	"an id of the far future is of an unknown order": func(t *testing.T, w *World) {
 		w.OpenUnpaid(5, 1)
 		for in, want := range map[time.Duration]bool{time.Hour: false, ledger.LateOrder + time.Second: true} {

@@ -1,0 +1,87 @@
+package mutants
+
+const (
+	paying      = "shared/ledger/pay.go"
+	refunding   = "shared/ledger/refund.go"
+	release     = "shared/ledger/release.go"
+	releasing   = "shared/ledger/releasing.go"
+	puttingBack = "shared/ledger/putback.go"
+)
+
+// ofPayments break payments, refunds, releases and put-backs.
+var ofPayments = []mutant{
+	{"a paid claim is released", "P20", ledgerTests, overFake + "^claims_that_are_paid_while", []edit{{release,
+		`"#orderId = :orderId AND " + ifNotFinal`,
+		`"#orderId = :orderId AND attribute_not_exists(#releasedAt) AND (attribute_exists(#paidAt) OR attribute_not_exists(#paidAt))"`}}},
+	{"a claim is released twice", "P20", ledgerTests, overFake + "^claims_that_are_paid_while", []edit{{release,
+		`"#orderId = :orderId AND " + ifNotFinal`,
+		`"#orderId = :orderId AND attribute_not_exists(#paidAt) AND (attribute_exists(#releasedAt) OR attribute_not_exists(#releasedAt))"`}}},
+	{"a released claim is paid", "P20", ledgerTests, overFake + "^an_unpaid_claim_is_released", []edit{{paying,
+		`"#orderId = :orderId AND " + ifNotFinal`,
+		`"#orderId = :orderId AND attribute_not_exists(#paidAt) AND (attribute_exists(#releasedAt) OR attribute_not_exists(#releasedAt))"`}}},
+	{"an order is paid by whoever pays last", "P24", ledgerTests, overFake + "^what_cannot_be_its_order", []edit{{paying,
+		`"#orderId = :orderId AND " + ifNotFinal`,
+		`"#orderId = :orderId AND attribute_not_exists(#releasedAt) AND (attribute_exists(#paidAt) OR attribute_not_exists(#paidAt))"`}}},
+	{"a payment makes the claim that it does not find", "P24", ledgerTests, "^TestAnOrderWhoseClaimIsAnother", []edit{{paying,
+		`"#orderId = :orderId AND " + ifNotFinal`,
+		`"(#orderId = :orderId OR attribute_not_exists(#orderId)) AND " + ifNotFinal`}}},
+	{"the grace is left out", "P21", ledgerTests, overFake + "^an_unpaid_claim_is_released", []edit{{releasing,
+		`payBy(p.sale, c.OrderID).Add(p.grace)`, `payBy(p.sale, c.OrderID)`}}},
+	{"the time to pay is left out", "P21", ledgerTests, overFake + "^an_unpaid_claim_is_released", []edit{{release,
+		`orderid.Time(orderID).Add(s.PayWithin)`, `orderid.Time(orderID)`}}},
+	{"a pause does not keep claims from expiring", "P21", ledgerTests, overFake + "^a_pause_while_a_pass_releases", []edit{{release,
+		`aws.String("#paused = :no")`, `aws.String("#paused = :no OR #paused <> :no")`}}},
+	{"what a pass leaves is forgotten", "P22", ledgerTests, overFake + "^an_unpaid_claim_is_released", []edit{{releasing,
+		`if next.NextDue.IsZero() || due.Before(next.NextDue) {`, `if false {`}}},
+	{"claims of after a pass are forgotten", "P22", ledgerTests, overFake + "^a_stored_pass_and_a_due_instant", []edit{{releasing,
+		`next := p.pass.Began.Add(p.sale.PayWithin)`, `next := p.pass.Began.Add(2 * p.sale.PayWithin)`}}},
+	{"cancelled units wait for the next claim that is due", "P22", ledgerTests, overFake + "^a_buyer_cancels", []edit{{releasing,
+		`	if done.PutBack, err = l.putBack(ctx, s); err != nil {`, `	if !isLook {
+		done.Complete = true
+	} else if done.PutBack, err = l.putBack(ctx, s); err != nil {`}}},
+	{"a pass goes on behind what it did not release", "P22", ledgerTests, "^TestAPassWhoseReleasesFail", []edit{{releasing,
+		`	released, errs := make([]int, p.sale.Shards), make([]error, p.sale.Shards)
+`, `	p.pass = next
+	released, errs := make([]int, p.sale.Shards), make([]error, p.sale.Shards)
+`}}},
+	{"a pass that is cut off begins again", "P22", ledgerTests, "^TestAPassWithoutEnoughTime", []edit{{releasing,
+		`p.pass = *listing.Releasing`, `_ = *listing.Releasing`}}},
+	{"reading takes the time for releasing", "P22", ledgerTests, "^TestAPassWithoutEnoughTime", []edit{{releasing,
+		`reading, cancel := invocation.Share(ctx, 2)`, `reading, cancel := invocation.Share(ctx, 1)`}}},
+	{"a sale with unpaid claims is drained", "P22", ledgerTests, overFake + "^a_sale_that_asks_for_payment_is_drained", []edit{{auditing,
+		`		r.Finished = r.Finished && a.Unpaid == 0
+`, ``}}},
+	{"units are put back twice", "P23", ledgerTests, "^TestReleasesWhoseAnswers", []edit{{puttingBack,
+		`aws.String("#putBack = :p")`, `aws.String("#putBack = :p OR #putBack <> :p")`}}},
+	{"units are put back and the version stays", "P23", ledgerTests, overFake + "^an_unpaid_claim_is_released", []edit{{puttingBack,
+		`"SET #version = #version + :one DELETE #empty :k"`, `"SET #version = #version + :one - :one DELETE #empty :k"`}}},
+	{"units are put back into a shard that stays closed", "P23", ledgerTests, overFake + "^an_unpaid_claim_is_released", []edit{{puttingBack,
+		`":k": numberSet(k)`, `":k": numberSet(sale.MaxShards - 1)`}}},
+	{"released claims are not counted", "P23", ledgerTests, overFake + "^an_unpaid_claim_is_released", []edit{{release,
+		`"SET #released = #released + :n"`, `"SET #released = #released + :n - :n"`}}},
+	{"a released claim passes for an accepted one", "P3", ledgerTests, overFake + "^a_user_whose_claim_was_released", []edit{{purchasing,
+		` && !held.Released() {`, ` {`}}},
+	{"a refund is forgotten after a lost answer", "P24", ledgerTests, "^TestARefundWhoseAnswer", []edit{{refunding,
+		`	return Settlement{Refund: &refund, New: err == nil}, asInternal(err)`, `	return Settlement{Refund: &refund, New: err == nil}, nil`}}},
+	{"a payment whose answer was lost is refunded", "P24", ledgerTests, "^TestAPaymentWhoseAnswer", []edit{{paying,
+		`	case held.Payment == p.ID():`, `	case false:`}}},
+	{"a payment is refunded while its order appears", "P24", ledgerTests, overFake + "^a_payment_whose_order_appears", []edit{{refunding,
+		`Key: orderKey(p.OrderID), ConditionExpression: &ifAbsent,`, `Key: orderKey(p.OrderID), ConditionExpression: aws.String("attribute_not_exists(nothing)"),`}}},
+	{"a payment that was refunded pays its late order", "P24", ledgerTests, overFake + "^a_payment_whose_order_item_is_late", []edit{{paying,
+		`	if age >= LateOrder/2 {`, `	if false {`}}},
+	{"a payment does not wait for its order item", "P24", ledgerTests, overFake + "^a_payment_whose_order_item_is_late", []edit{{paying,
+		`		if age < LateOrder {`, `		if false {`}}},
+	{"any amount pays an order", "P24", ledgerTests, overFake + "^what_cannot_be_its_order", []edit{{paying,
+		`	case s.Price != 0 && (p.Amount`, `	case false && (p.Amount`}}},
+	{"an order of another sale is paid", "P24", ledgerTests, overFake + "^what_cannot_be_its_order", []edit{{paying,
+		`	case p.SaleID != "" && p.SaleID != o.SaleID:`, `	case false:`}}},
+	{"a refund is recorded at each report", "P24", ledgerTests, overFake + "^what_cannot_be_its_order", []edit{{refunding,
+		`			TableName: l.table, Item: refundItem(refund), ConditionExpression: &ifAbsent,`, `			TableName: l.table, Item: refundItem(refund),`}}},
+	{"a refund is marked at each request", "P24", ledgerTests, overFake + "^a_refund_is_marked_once", []edit{{refunding,
+		`"attribute_exists(pk) AND attribute_not_exists(#refundedAt)"`,
+		`"attribute_exists(pk) AND (attribute_exists(#refundedAt) OR attribute_not_exists(#refundedAt))"`}}},
+	{"the recount takes a claim that is paid and released", "P20", bookTests, "^TestEachKindOfBrokenPayment", []edit{{"infra/books/payments.go",
+		`	if c.paidAt != 0 && c.releasedAt != 0 {`, `	if false {`}}},
+	{"the recount takes a payment that is also a refund", "P24", bookTests, "^TestEachKindOfBrokenPayment", []edit{{"infra/books/payments.go",
+		`	case c.payment == r.payment:`, `	case false:`}}},
+}
