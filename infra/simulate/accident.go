@@ -47,7 +47,7 @@ var (
 		{name: "failed", fault: dynamotest.Fault{Kind: dynamotest.ServerError}},
 		{name: "crash", crash: true},
 	}
-	// A pass of reconciliation that runs out of time is resumed.
+	// A pass of reconciliation or releasing that runs out of time is resumed.
 	passAccidents = append([]accident{{name: "the time is up", cutOff: true}}, readAccidents...)
 )
 
@@ -61,7 +61,7 @@ func accidentsOf(f function, p point) []accident {
 		return manyAccidents
 	case p.writes:
 		return writeAccidents
-	case f == reconciling:
+	case f == reconciling || f == releasing:
 		return passAccidents
 	}
 	return readAccidents

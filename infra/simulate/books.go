@@ -33,11 +33,15 @@ type saleRow struct {
 type shardRow struct {
 	key           string
 	stock, seeded int64
+	// released claims, and how many of their units are back.
+	released, putBack int64
 }
 
 type claimRow struct {
 	id, orderID string
 	shard       int64
+	payment     string
+	released    bool
 }
 
 type orderRow struct{ user, claimID string }
@@ -73,10 +77,13 @@ func readBooks(db *dynamotest.DB, id string) *books {
 			s := shardRow{key: rest}
 			s.stock, _ = number(it["stock"])
 			s.seeded, _ = number(it["seeded"])
+			s.released, _ = number(it["released"])
+			s.putBack, _ = number(it["putBack"])
 			b.shards = append(b.shards, s)
 		case kind == "CLAIM":
 			c := claimRow{id: text(it["claimId"]), orderID: text(it["orderId"])}
 			c.shard, _ = number(it["shard"])
+			c.payment, c.released = text(it["payment"]), it["releasedAt"] != nil
 			b.claims[sk] = c
 		case kind == "ORDER":
 			b.orders[rest] = orderRow{text(it["user"]), text(it["claimId"])}

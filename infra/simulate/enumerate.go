@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/sale"
 )
 
 // scenario is one small sale that is run through every plan of accidents.
@@ -12,8 +13,9 @@ type scenario struct {
 	name   string
 	stock  int
 	shards int
-	// maxStock is the creation's; 0 is none.
-	maxStock int
+	// maxStock and payWithin are the creation's; 0 is none.
+	maxStock  int
+	payWithin time.Duration
 	// prepare runs before the accidents begin.
 	prepare func(*run)
 	// act runs while accidents may happen.
@@ -34,6 +36,8 @@ type run struct {
 	restocked time.Time
 	// withdrawn are the units in each withdrawal's answer, by its event.
 	withdrawn map[string]int
+	// paid are the payments that were recorded, and whether as refunds due.
+	paid map[sale.Payment]bool
 }
 
 // answer is a buyer's answer; code "" with status 0 is no answer.
@@ -61,6 +65,9 @@ func enumerate(s scenario, faults, overlap, budget int) enumeration {
 	limit := ""
 	if s.maxStock > 0 {
 		limit = fmt.Sprintf(`,"maxStock":%d`, s.maxStock)
+	}
+	if s.payWithin > 0 {
+		limit += fmt.Sprintf(`,"payWithin":%d`, s.payWithin/time.Second)
 	}
 	r.commands(fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":"2089-01-01T00:00:00Z","stock":%d,"shards":%d%s}`,
 		saleID, opens.UTC().Format(time.RFC3339), s.stock, s.shards, limit))
@@ -103,6 +110,7 @@ func (r *run) reset() {
 	r.dropQueue()
 	r.answers, r.found, r.refused, r.chooser.story = nil, nil, nil, nil
 	r.claimOf, r.withdrawn, r.restocked = map[string]string{}, map[string]int{}, time.Time{}
+	r.paid = map[sale.Payment]bool{}
 }
 
 // dropQueue loses every message.

@@ -41,12 +41,14 @@ const (
 	querying    function = "query"
 	seeding     function = "seed"
 	reconciling function = "reconcile"
+	paying      function = "pay"
+	releasing   function = "release"
 )
 
 // timeouts are the functions' timeouts in template.yaml.
 var timeouts = map[function]time.Duration{
 	purchasing: 6 * time.Second, finalizing: 5 * time.Second, querying: 6 * time.Second,
-	seeding: 120 * time.Second, reconciling: 300 * time.Second,
+	seeding: 120 * time.Second, reconciling: 300 * time.Second, paying: 6 * time.Second, releasing: 60 * time.Second,
 }
 
 // world is what the environments share: the table, the queue and the guard of their
@@ -94,6 +96,8 @@ type environment struct {
 	http  func(context.Context, httpapi.Request) (httpapi.Response, error)
 	batch func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
 	raw   func(context.Context, json.RawMessage) (any, error)
+	// book is what paying and releasing call.
+	book *ledger.Ledger
 }
 
 // start makes a cold environment with a clock error of skew.
@@ -109,6 +113,8 @@ func (w *world) start(f function, skew time.Duration) *environment {
 	sender := orderq.NewSender(queueAPI{e}, "https://sqs.eu-central-1.amazonaws.com/123456789012/OrderQueue")
 	log := telemetry.New(io.Discard, string(f), now)
 	switch f {
+	case paying, releasing:
+		e.book = book
 	case purchasing:
 		e.http = purchasehandler.New(book, sender, log, now).Handle
 	case querying:
