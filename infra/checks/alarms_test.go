@@ -170,9 +170,37 @@ func TestAlarmsOfTheTemplates(t *testing.T) {
 					},
 				}[file],
 			},
+			{
+				row:   17,
+				name:  "an alarm reads at most ten metrics",
+				check: readsTooMany,
+				breaks: map[string][]edit{
+					templateFile: {{"Resources/FunctionErrorsAlarm/Properties/Metrics", "[" + strings.Repeat("{ Id: one, MetricStat: { Period: 60 } }, ", mostMetrics+1) + "]"}},
+					alarmsFile:   {{"Resources/DeadLettersAlarm/Properties/Metrics", "[" + strings.Repeat("{ Id: one, MetricStat: { Period: 60 } }, ", mostMetrics+1) + "]"}},
+				}[file],
+			},
 		}
 		checkFile(t, file, rules)
 	}
+}
+
+// mostMetrics is a quota of CloudWatch that cannot be raised: an alarm with an expression
+// reads at most that many metrics (CloudWatch, Limits of alarms based on metric math).
+const mostMetrics = 10
+
+func readsTooMany(tmpl template) (found []finding) {
+	for _, a := range tmpl.alarms() {
+		n := 0
+		for _, m := range a.at("Properties", "Metrics").list() {
+			if m.at("MetricStat").Node != nil {
+				n++
+			}
+		}
+		if n > mostMetrics {
+			found = append(found, a.find("%s reads %d metrics", a.id, n))
+		}
+	}
+	return found
 }
 
 func told(tmpl template) (found []finding) {
