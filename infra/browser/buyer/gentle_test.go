@@ -119,3 +119,25 @@ func TestAPendingOrderIsAskedForEverMoreRarely(t *testing.T) {
 		t.Error("the page no longer asks")
 	}
 }
+
+// An order of a state to come is asked for only as long as the shop says when.
+func TestAnOrderInAStateToComeIsNotPolled(t *testing.T) {
+	t.Parallel()
+	tab := shop.tab(t, newID("user"))
+	tab.Clock(0)
+	saleID := shop.create(t, sale{})
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		if strings.HasSuffix(r.Path, "/me") {
+			return browser.Answer{Status: 200, Body: `{"claimId":"C","state":"CANCELLED"}`}
+		}
+		return browser.Answer{}
+	})
+	tab.Open(shop.page(saleID))
+	waitState(tab, "held")
+	for range 10 {
+		tab.Advance(time.Minute)
+	}
+	if n := tab.Count("GET", "/sales/"+saleID+"/orders/me"); n != 1 {
+		t.Errorf("asked %d times, want once", n)
+	}
+}
