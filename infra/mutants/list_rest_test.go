@@ -118,6 +118,12 @@ var ofEverythingElse = []mutant{
 		"functions/finalize/handler/handler.go", ` && sale.CodeOf(err) != sale.NewerVersion
 	})`, `
 	})`}}},
+	{"a sale for a newer release is recounted", "P19", bookTests, "^TestASaleForANewer", []edit{{"infra/books/versions.go",
+		`n > reads {`, `n > reads+1 {`}}},
+	{"a sale for a newer release hides the others from operators", "P11", bookTests, "^TestASaleForANewer", []edit{{"infra/books/sale.go",
+		`			if readable(it) != nil {`, `			if false {`}}},
+	{"a pass that another release has begun is continued", "P2", ledgerTests, overFake + "^the_list_of_sales_shows", []edit{{"shared/ledger/listing.go",
+		`one.Cursor.Format != cursorFormat || `, ``}}},
 	{"a sale for a newer release is read", "P19", ledgerTests, overFake + "^a_sale_of_a_newer", []edit{{ledgerItems,
 		`case v > sale.Reads:`, `case v > sale.Reads+1:`}}},
 	{"a sale that this release can read is refused", "P19", ledgerTests, overFake + "^a_sale_of_the_version", []edit{{ledgerItems,
@@ -172,6 +178,8 @@ var ofEverythingElse = []mutant{
 `, ``}}},
 	{"units that are back in stock are counted as oversold", "P2", ledgerTests, overFake + "^released_units", []edit{{ledgerItems,
 		`s.seeded - s.stock + s.putBack }`, `s.seeded - s.stock }`}}},
+	{"a unit that is sold again is counted as oversold", "P11", reconciling, "^TestAReleasedUnit", []edit{{"functions/reconcile/handler/receipt.go",
+		`r.Claims-r.Released-r.Seeded`, `r.Claims-r.Seeded`}}},
 	{"a sale is drained with unpaid orders", "P11", ledgerTests, overFake + "^a_sale_that_asks", []edit{{auditing,
 		`r.Finished && a.Unpaid == 0`, `r.Finished`}}},
 	{"a sale is drained before its released units are back", "P11", ledgerTests, overFake + "^a_sale_that_asks", []edit{{auditing,

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/shared/ledger"
@@ -111,6 +113,37 @@ func TestUnitsSoldTwiceAreAnOversell(t *testing.T) {
 		w.receipts(`{"saleId":"moutai"}`)
 		if fields := w.lines()["receipt"].Fields; fields["oversold"] != 1.0 || fields["unbalanced"] != 1.0 {
 			t.Errorf("line %v, want one unit oversold", fields)
+		}
+	})
+}
+
+// A unit that is back in stock may be sold again; its first buyer's claim stays.
+func TestAReleasedUnitThatIsSoldAgainIsNoOversell(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("moutai", 1, 1)
+		w.confirm(w.buy("moutai", 1))
+		keys := [][3]string{
+			{"CLAIM#moutai#0", "user-0", "SET releasedAt = :one, releasedBy = :by"},
+			{"STOCK#moutai#0", "STOCK", "SET released = :one, putBack = :one, stock = :one"},
+		}
+		for _, k := range keys {
+			values := map[string]types.AttributeValue{":one": &types.AttributeValueMemberN{Value: "1"}}
+			if k[1] != "STOCK" {
+				values[":by"] = &types.AttributeValueMemberS{Value: "expiry"}
+			}
+			if _, err := w.db.UpdateItem(w.t.Context(), &dynamodb.UpdateItemInput{
+				TableName: new("Ledger"), UpdateExpression: &k[2], ExpressionAttributeValues: values,
+				Key: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: k[0]}, "sk": &types.AttributeValueMemberS{Value: k[1]}},
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := w.ledger.Purchase(w.t.Context(), ledger.Request{SaleID: "moutai", User: "second"}); err != nil {
+			t.Fatal(err)
+		}
+		r := w.receipts(`{"saleId":"moutai"}`)
+		if fields := w.lines()["receipt"].Fields; fields["oversold"] != 0.0 || fields["unbalanced"] != 0.0 || r[0].Released != 1 {
+			t.Errorf("line %v, receipt %+v", fields, r[0])
 		}
 	})
 }

@@ -73,7 +73,7 @@ func TestASaleForANewerReleaseIsLeftAloneAndTheOthersGetTheirReceipts(t *testing
 					w.open(saleID, 10, 2)
 					w.buy(saleID, 1)
 				}
-				if err := w.db.Tamper(t.Context(), "Ledger", keys[0], keys[1], "minReader", sale.Reads+1); err != nil {
+				if err := w.db.Tamper(w.t.Context(), "Ledger", keys[0], keys[1], "minReader", sale.Reads+1); err != nil {
 					t.Fatal(err)
 				}
 				var written []string

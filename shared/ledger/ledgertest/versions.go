@@ -113,6 +113,10 @@ var versions = map[string]func(*testing.T, *World){
 			_, err := w.Environment().Sale(w.Ctx, "moutai")
 			w.Refused(sale.Internal, err)
 		}
+		w.needs("SALE#moutai", "SALE", 1)
+		if _, err := w.Environment().Sale(w.Ctx, "moutai"); err != nil {
+			t.Errorf("version 1: %v", err)
+		}
 	},
 	"a claim of a newer version is not confirmed, although its sale is not read": func(t *testing.T, w *World) {
 		w.Open(20, 4)
