@@ -129,7 +129,7 @@ func TestAReleasedUnitThatIsSoldAgainIsNoOversell(t *testing.T) {
 		for _, k := range keys {
 			values := map[string]types.AttributeValue{":one": &types.AttributeValueMemberN{Value: "1"}}
 			if k[1] != "STOCK" {
-				values[":by"] = &types.AttributeValueMemberS{Value: "expiry"}
+				values[":by"] = &types.AttributeValueMemberS{Value: "operator"}
 			}
 			if _, err := w.db.UpdateItem(w.t.Context(), &dynamodb.UpdateItemInput{
 				TableName: new("Ledger"), UpdateExpression: &k[2], ExpressionAttributeValues: values,
