@@ -1,0 +1,189 @@
+// Package handler releases, in every sale that asks for payment, the claims that are due
+// and not paid, and puts their units back on sale.
+package handler
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda/messages"
+
+	"flashsale/shared/httpapi"
+	"flashsale/shared/invocation"
+	"flashsale/shared/jsonread"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+)
+
+// Book is the part of the ledger that the handler uses.
+type Book interface {
+	Listings(context.Context) ([]ledger.Listing, error)
+	Listing(ctx context.Context, saleID string) (ledger.Listing, error)
+	ReleaseDue(ctx context.Context, listing ledger.Listing, grace time.Duration) (ledger.Released, error)
+}
+
+// Handler serves one execution environment.
+type Handler struct {
+	book  Book
+	grace time.Duration
+	log   *telemetry.Log
+}
+
+// New returns a handler over a ledger. A claim is due that long after it was to be paid.
+func New(b Book, grace time.Duration, log *telemetry.Log) *Handler {
+	return &Handler{book: b, grace: grace, log: log}
+}
+
+// GraceFromEnv reads RELEASE_GRACE_SECONDS, whose default is ledger.DefaultGrace.
+func GraceFromEnv() (time.Duration, error) {
+	text := os.Getenv("RELEASE_GRACE_SECONDS")
+	if text == "" {
+		return ledger.DefaultGrace, nil
+	}
+	n, err := strconv.Atoi(text)
+	if most := int(ledger.MaxGrace / time.Second); err != nil || n < 0 || n > most {
+		return 0, fmt.Errorf("RELEASE_GRACE_SECONDS is %q, want 0 to %d", text, most)
+	}
+	return time.Duration(n) * time.Second, nil
+}
+
+// Request names one sale, or none for every sale that is not drained.
+type Request struct {
+	SaleID *string `json:"saleId"`
+}
+
+// Answer has one pass for each sale that asks for payment.
+type Answer struct {
+	Passes []Pass `json:"passes"`
+}
+
+// Pass is what one invocation did for one sale.
+type Pass struct {
+	SaleID   string `json:"saleId"`
+	Released int    `json:"released"`
+	PutBack  int64  `json:"putBack"`
+	// OverdueSeconds is how long the claim that was due first had been due.
+	OverdueSeconds int64 `json:"overdueSeconds"`
+	// Complete is false if the sale is paused, or if the time was up and the next
+	// invocation continues. NextDue is when the next claim is due at the earliest.
+	Complete  bool    `json:"complete"`
+	NextDue   string  `json:"nextDue,omitempty"`
+	ReadUnits float64 `json:"readUnits"`
+}
+
+// Handle releases. A sale that fails does not stop the others; if any failed, the
+// invocation fails in the end, and the next one, a minute later, continues. Invocations
+// may overlap: the ledger's conditions decide each claim and each unit.
+func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (answer Answer, failure error) {
+	ctx, cancel, event := h.log.Begin(ctx)
+	defer cancel()
+	var err error
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+		code := sale.CodeOf(err)
+		event.Int("sales", len(answer.Passes))
+		event.CountBy("releases", "result", telemetry.Result(code))
+		event.End("release", code, err)
+		if err != nil {
+			failure = messages.InvokeResponse_Error{Type: string(code), Message: "not every sale could be looked after"}
+		}
+	}()
+
+	answer.Passes = []Pass{}
+	listings, named, err := h.sales(ctx, raw)
+	if err != nil {
+		return answer, nil
+	}
+	var errs []error
+	for i, listing := range listings {
+		turn, part := event.Part(ctx)
+		turn, cancel := invocation.Share(turn, len(listings)-i)
+		done, saleErr := h.pass(turn, listing)
+		if sale.CodeOf(saleErr) == sale.Busy && !invocation.Outlasts(turn, callTime) {
+			saleErr = nil // the time ended during a call: the next invocation continues
+		}
+		cancel()
+		if _, isDraft := errors.AsType[*ledger.DraftError](saleErr); isDraft && !named {
+			continue // reconciliation reports it
+		}
+		if saleErr != nil {
+			errs = append(errs, fmt.Errorf("sale %s: %w", listing.SaleID, saleErr))
+		}
+		pass := shown(listing.SaleID, done)
+		report(part, pass, saleErr)
+		answer.Passes = append(answer.Passes, pass)
+	}
+	err = errors.Join(errs...)
+	return answer, nil
+}
+
+// callTime is the least time in which a call of the table can be expected to end.
+const callTime = 300 * time.Millisecond
+
+// sales returns the sales that ask for payment, the one that was due first at the front:
+// if the time does not suffice for all, the others come first next time.
+func (h *Handler) sales(ctx context.Context, raw json.RawMessage) (listings []ledger.Listing, named bool, err error) {
+	var r Request
+	names, err := jsonread.Flat(raw, &r)
+	if err != nil || slices.ContainsFunc(names, func(name string) bool { return name != "saleId" }) {
+		// A misspelt saleId must not mean every sale.
+		return nil, false, &sale.Error{Code: sale.InvalidRequest, Detail: `the request must be {} or {"saleId": …}`, Err: err}
+	}
+	if r.SaleID == nil {
+		listings, err = h.book.Listings(ctx)
+		listings = slices.DeleteFunc(listings, func(l ledger.Listing) bool { return l.Err == nil && l.PayWithin == 0 })
+		slices.SortStableFunc(listings, func(a, b ledger.Listing) int { return a.NextDue.Compare(b.NextDue) })
+		return listings, false, err
+	}
+	if !sale.ValidID(*r.SaleID) {
+		return nil, true, sale.Refuse(sale.InvalidRequest, "saleId must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+	}
+	listing, err := h.book.Listing(ctx, *r.SaleID)
+	return []ledger.Listing{listing}, true, err
+}
+
+// pass begins or continues a pass.
+func (h *Handler) pass(ctx context.Context, listing ledger.Listing) (done ledger.Released, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	if listing.Err != nil {
+		return done, listing.Err
+	}
+	return h.book.ReleaseDue(ctx, listing, h.grace)
+}
+
+func shown(saleID string, r ledger.Released) Pass {
+	p := Pass{
+		SaleID: saleID, Released: r.Released, PutBack: r.PutBack, OverdueSeconds: r.OldestDueSeconds,
+		Complete: r.Complete, ReadUnits: r.ReadUnits,
+	}
+	if r.Complete && !r.NextDue.IsZero() {
+		p.NextDue = httpapi.Time(r.NextDue)
+	}
+	return p
+}
+
+// report writes one line per sale, with the figures that alarms watch (P11).
+func report(event *telemetry.Event, p Pass, err error) {
+	event.Text("saleId", p.SaleID)
+	if p.Complete {
+		event.Text("nextDue", p.NextDue)
+	}
+	event.Metric("released", telemetry.Count, p.Released)
+	event.Metric("putBack", telemetry.Count, int(p.PutBack))
+	event.Metric("overdueSeconds", telemetry.Seconds, int(p.OverdueSeconds))
+	event.Metric("readUnits", telemetry.Count, int(p.ReadUnits))
+	event.End("pass", sale.CodeOf(err), err)
+}

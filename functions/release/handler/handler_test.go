@@ -1,0 +1,321 @@
+package handler
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"flashsale/shared/clock"
+	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+)
+
+func TestNothingIsReleasedBeforeTheGraceIsOverAndThenWhatIsUnpaid(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.open("moutai", 6, 2, payWithin)
+		w.order("moutai", 0, 6)
+		for i := range 4 {
+			w.pay("moutai", i)
+		}
+		due := orderid.Time(w.claim("moutai", 4).OrderID).Add(payWithin + grace)
+		time.Sleep(time.Until(due) - time.Millisecond)
+		if p := w.passes(`{}`); p[0].Released != 0 || p[0].NextDue != "2026-11-11T20:32:00.000Z" || w.stock("moutai") != 0 {
+			t.Errorf("a millisecond too early: %+v (P21)", p)
+		}
+		time.Sleep(time.Millisecond)
+		if p := w.passes(`{}`); p[0].Released != 2 || p[0].PutBack != 2 || p[0].OverdueSeconds != 0 || !p[0].Complete {
+			t.Errorf("got %+v, want the two that are due", p)
+		}
+		if got := w.states("moutai", 6); got[sale.Paid] != 4 || got[sale.Expired] != 2 || w.stock("moutai") != 2 {
+			t.Errorf("got %v, %d in stock", got, w.stock("moutai"))
+		}
+		w.order("moutai", 6, 2) // sold again
+		w.balanced("moutai")
+		if p := w.passes(`{}`); p[0].Released != 0 || p[0].PutBack != 0 {
+			t.Errorf("again: %+v", p)
+		}
+	})
+}
+
+func TestACancelledUnitIsPutBackByTheNextRunAlthoughNothingIsDue(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.open("moutai", 3, 1, payWithin)
+		w.order("moutai", 0, 3)
+		if p := w.passes(`{}`); p[0].NextDue == "" {
+			t.Fatalf("got %+v", p)
+		}
+		if _, err := w.ledger.Cancel(t.Context(), "moutai", "user-1"); err != nil {
+			t.Fatal(err)
+		}
+		if p := w.passes(`{}`); p[0].Released != 0 || p[0].PutBack != 1 || w.stock("moutai") != 1 {
+			t.Errorf("got %+v, %d in stock", p, w.stock("moutai"))
+		}
+	})
+}
+
+func TestAPausedSaleReleasesNothingUntilItGoesOn(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.open("moutai", 3, 1, payWithin)
+		w.order("moutai", 0, 3)
+		pause := func(paused bool) {
+			time.Sleep(time.Millisecond)
+			if _, err := w.environment().Edit(t.Context(), sale.Edit{SaleID: "moutai", At: time.Now(), Paused: &paused}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pause(true)
+		time.Sleep(payWithin + time.Hour)
+		if p := w.passes(`{}`); p[0].Released != 0 || p[0].Complete || p[0].OverdueSeconds != 0 || w.states("moutai", 3)[sale.Confirmed] != 3 {
+			t.Errorf("got %+v", p)
+		}
+		w.pay("moutai", 0) // later than payBy, and in time all the same
+		pause(false)
+		if p := w.passes(`{}`); p[0].Released != 2 || p[0].OverdueSeconds < 3400 {
+			t.Errorf("got %+v", p)
+		}
+	})
+}
+
+func TestRunsThatOverlapReleaseEachClaimOnce(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.open("moutai", 200, 4, payWithin)
+		w.order("moutai", 0, 200)
+		time.Sleep(payWithin + grace + time.Second)
+		calls := 0
+		w.db.Fault = func(dynamotest.Call) dynamotest.Fault { // the runs take turns at the table
+			calls++
+			return dynamotest.Fault{Delay: time.Duration(1+calls%7) * time.Millisecond}
+		}
+		var runs sync.WaitGroup
+		for range 3 {
+			runs.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+				defer cancel()
+				h := New(w.environment(), grace, telemetry.New(&strings.Builder{}, "release", clock.Wall))
+				if _, err := h.Handle(ctx, json.RawMessage(`{}`)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		runs.Wait()
+		w.db.Fault = nil
+		if got := w.states("moutai", 200); got[sale.Expired] != 200 || w.stock("moutai") != 200 {
+			t.Errorf("got %v, %d in stock (P23)", got, w.stock("moutai"))
+		}
+		w.balanced("moutai")
+	})
+}
+
+func TestARunThatIsCutOffIsContinuedByTheNext(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.open("moutai", 400, 40, payWithin) // ten buckets
+		w.order("moutai", 0, 400)
+		time.Sleep(payWithin + grace + time.Second)
+		read := map[string]int{}
+		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op == "Query" && strings.HasPrefix(c.Keys[0], "CLAIM#") {
+				read[c.Keys[0]]++
+				return dynamotest.Fault{Delay: 900 * time.Millisecond}
+			}
+			return dynamotest.Fault{}
+		}
+		runs, released := 0, 0
+		for complete := false; !complete; runs++ {
+			if runs > 20 {
+				t.Fatal("no run comes to the end")
+			}
+			passes, err := w.release(`{}`, 8*time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			released += passes[0].Released
+			complete = passes[0].Complete
+		}
+		if got := w.states("moutai", 400); got[sale.Expired] != 400 || released != 400 || runs < 2 {
+			t.Errorf("%v after %d runs, which report %d", got, runs, released)
+		}
+		for bucket, n := range read {
+			if n > 2 { // a page whose claims were not released yet is read again
+				t.Errorf("%s was read %d times: the cursor is lost", bucket, n)
+			}
+		}
+		w.db.Fault = nil
+		if w.stock("moutai") != 400 {
+			t.Errorf("%d in stock", w.stock("moutai"))
+		}
+		w.balanced("moutai")
+	})
+}
+
+func TestASaleThatFailsLeavesTheOthersTheirPasses(t *testing.T) {
+	for name, fault := range map[string]func() dynamotest.Fault{
+		"throttled": func() dynamotest.Fault { return dynamotest.Fault{Kind: dynamotest.Throttle} },
+		"a panic":   func() dynamotest.Fault { panic("a bug") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				for _, saleID := range []string{"a", "bad", "c"} {
+					w.open(saleID, 2, 1, payWithin)
+					w.order(saleID, 0, 2)
+				}
+				time.Sleep(payWithin + grace + time.Second)
+				w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+					if c.Op == "Query" && strings.HasPrefix(c.Keys[0], "CLAIM#bad#") {
+						return fault()
+					}
+					return dynamotest.Fault{}
+				}
+				if _, err := w.release(`{}`, 5*time.Minute); err == nil {
+					t.Error("the invocation does not fail")
+				}
+				w.db.Fault = nil
+				if a, bad, c := w.stock("a"), w.stock("bad"), w.stock("c"); a != 2 || bad != 0 || c != 2 {
+					t.Errorf("in stock: %d of a, %d of bad, %d of c", a, bad, c)
+				}
+				if log := w.log.String(); !strings.Contains(log, "sale bad: ") {
+					t.Errorf("the log does not name the sale: %s", log)
+				}
+			})
+		})
+	}
+}
+
+func TestASaleForANewerReleaseIsLeftAlone(t *testing.T) {
+	for name, keys := range map[string][2]string{"its listing": {"SALES", "newer"}, "its item": {"SALE#newer", "SALE"}} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				for _, saleID := range []string{"a", "newer"} {
+					w.open(saleID, 2, 1, payWithin)
+					w.order(saleID, 0, 2)
+				}
+				if err := w.db.Tamper(t.Context(), "Ledger", keys[0], keys[1], "minReader", sale.Reads+1); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(payWithin + grace + time.Second)
+				w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+					if strings.Contains(strings.Join(c.Keys, " "), "newer") && c.Op != "GetItem" && c.Op != "Query" && c.Op != "BatchGetItem" {
+						t.Errorf("%s %s", c.Op, c.Keys)
+					}
+					return dynamotest.Fault{}
+				}
+				if _, err := w.release(`{}`, 5*time.Minute); err == nil || !strings.Contains(w.log.String(), "sale newer: newer-version: ") {
+					t.Errorf("%v, log %s", err, w.log.String())
+				}
+				w.db.Fault = nil
+				if w.stock("a") != 2 {
+					t.Errorf("%d in stock of the other sale", w.stock("a"))
+				}
+			})
+		})
+	}
+}
+
+func TestADraftIsSkippedUnlessItIsNamed(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op == "PutItem" && strings.HasPrefix(c.Keys[0], "STOCK#") {
+				return dynamotest.Fault{Kind: dynamotest.ServerError}
+			}
+			return dynamotest.Fault{}
+		}
+		c := sale.Creation{
+			SaleID: "draft", Stock: 4, Shards: 2, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour), PayWithin: payWithin,
+		}
+		if _, err := w.ledger.Create(t.Context(), c); err == nil {
+			t.Fatal("created")
+		}
+		w.db.Fault = nil
+		if p := w.passes(`{}`); len(p) != 0 {
+			t.Errorf("got %+v", p)
+		}
+		if p, err := w.release(`{"saleId":"draft"}`, time.Minute); err == nil {
+			t.Errorf("by name: %+v", p)
+		}
+	})
+}
+
+func TestSalesThatAskForNoPaymentCostOneRead(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.open("moutai", 5, 2, 0)
+		w.order("moutai", 0, 5)
+		time.Sleep(time.Hour)
+		var calls []string
+		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			calls = append(calls, fmt.Sprint(c.Op, c.Keys))
+			return dynamotest.Fault{}
+		}
+		if p := w.passes(`{}`); len(p) != 0 || len(calls) != 1 {
+			t.Errorf("got %+v after %v", p, calls)
+		}
+	})
+}
+
+func TestARequestIsReadStrictly(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.open("moutai", 3, 1, payWithin)
+		w.order("moutai", 0, 3)
+		time.Sleep(payWithin + grace + time.Second)
+		for payload, want := range map[string]string{
+			``: "invalid-request", `null`: "invalid-request", `[]`: "invalid-request", `"moutai"`: "invalid-request", `{`: "invalid-request",
+			`{"saleId":null}`: "invalid-request", `{"saleId":""}`: "invalid-request", `{"saleId":"a#b"}`: "invalid-request",
+			`{"saleId":5}`: "invalid-request", `{"saleID":"moutai"}`: "invalid-request", `{"sale":"moutai"}`: "invalid-request",
+			`{"saleId":"moutai","saleId":"other"}`: "invalid-request", `{"saleId":"moutai","grace":0}`: "invalid-request",
+			`{} {}`: "invalid-request", `{"version":"0","detail-type":"Scheduled Event","detail":{}}`: "invalid-request",
+			`{"saleId":"nowhere"}`: "sale-not-found",
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			h := New(w.ledger, grace, telemetry.New(&w.log, "release", clock.Wall))
+			answer, err := h.Handle(ctx, json.RawMessage(payload))
+			cancel()
+			if err == nil || len(answer.Passes) != 0 || !strings.Contains(w.log.String(), `"outcome":"`+want+`"`) {
+				t.Errorf("%s: %v, log %s", payload, err, w.log.String())
+			}
+			w.log.Reset()
+		}
+		if w.states("moutai", 3)[sale.Confirmed] != 3 {
+			t.Error("a request that is none has released")
+		}
+	})
+}
+
+func TestTheSaleThatWasDueFirstComesFirst(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		for i, saleID := range []string{"a", "b", "c"} {
+			w.open(saleID, 1, 1, payWithin-time.Duration(i)*time.Minute)
+		}
+		order := func() (ids []string) {
+			for _, p := range w.passes(`{}`) {
+				ids = append(ids, p.SaleID)
+			}
+			return ids
+		}
+		order()
+		w.open("d", 1, 1, payWithin) // never looked at
+		if got := order(); !reflect.DeepEqual(got, []string{"d", "c", "b", "a"}) {
+			t.Errorf("got %v", got)
+		}
+	})
+}
+
+func TestTheGraceIsReadFromTheEnvironment(t *testing.T) {
+	for text, want := range map[string]time.Duration{"": ledger.DefaultGrace, "0": 0, "5": 5 * time.Second, "86400": ledger.MaxGrace} {
+		t.Setenv("RELEASE_GRACE_SECONDS", text)
+		if got, err := GraceFromEnv(); err != nil || got != want {
+			t.Errorf("%q: %v (%v), want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"-1", "86401", "2m", "1.5", " 5", "99999999999999999999"} {
+		t.Setenv("RELEASE_GRACE_SECONDS", text)
+		if got, err := GraceFromEnv(); err == nil {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}

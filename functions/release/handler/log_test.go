@@ -1,0 +1,71 @@
+package handler
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/shared/ledger/dynamotest"
+)
+
+func TestAPassIsALineWithTheFiguresThatAlarmsWatch(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.open("moutai", 5, 2, payWithin)
+		w.order("moutai", 0, 5)
+		w.pay("moutai", 0)
+		time.Sleep(payWithin + grace + 90*time.Second)
+		w.passes(`{}`)
+		lines := w.lines()
+		pass := map[string]any{
+			"level": "INFO", "message": "pass", "service": "release", "coldStart": true, "outcome": "ok", "saleId": "moutai",
+			"released": 4.0, "putBack": 4.0, "overdueSeconds": 90.0, "readUnits": lines["pass moutai"].Fields["readUnits"],
+			"nextDue": "2026-11-11T21:03:30.000Z",
+		}
+		if diff := cmp.Diff(pass, lines["pass moutai"].Fields); diff != "" {
+			t.Errorf("pass (-want +got):\n%s", diff)
+		}
+		metrics := map[string]string{
+			"released": "Count by service", "putBack": "Count by service", "overdueSeconds": "Seconds by service", "readUnits": "Count by service",
+		}
+		if diff := cmp.Diff(metrics, lines["pass moutai"].Metrics); diff != "" {
+			t.Errorf("metrics (-want +got):\n%s", diff)
+		}
+		whole := map[string]any{
+			"level": "INFO", "message": "release", "service": "release", "coldStart": true,
+			"outcome": "ok", "result": "ok", "releases": 1.0, "sales": 1.0,
+		}
+		if diff := cmp.Diff(whole, lines["release"].Fields); diff != "" {
+			t.Errorf("line (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(map[string]string{"releases": "Count by service, result"}, lines["release"].Metrics); diff != "" {
+			t.Errorf("metrics (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAFailureLeavesItsLine(t *testing.T) {
+	for _, tt := range []struct {
+		name, payload, level, outcome string
+		fault                         dynamotest.Fault
+	}{
+		{"no request", `[]`, "INFO", "invalid-request", dynamotest.Fault{}},
+		{"no such sale", `{"saleId":"nowhere"}`, "INFO", "sale-not-found", dynamotest.Fault{}},
+		{"a throttled table", `{}`, "WARN", "busy", dynamotest.Fault{Kind: dynamotest.Throttle}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				w.open("moutai", 3, 1, payWithin)
+				w.db.Fault = func(dynamotest.Call) dynamotest.Fault { return tt.fault }
+				if passes, err := w.release(tt.payload, time.Minute); err == nil {
+					t.Errorf("no error, but %v", passes)
+				}
+				lines := w.lines()
+				fields := lines["release"].Fields
+				if len(lines) != 1 || fields["level"] != tt.level || fields["outcome"] != tt.outcome || fields["result"] != tt.outcome || fields["error"] == nil {
+					t.Errorf("lines %v", lines)
+				}
+			})
+		})
+	}
+}
