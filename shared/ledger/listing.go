@@ -36,21 +36,28 @@ type Listing struct {
 	Releasing *ReleasePass
 }
 
-// Listings returns every sale that is not drained. It fails with sale.Busy or
-// sale.Internal.
+// RefundsFor is how long after its end a drained sale that asked for payment is still
+// listed: a payment may be reported weeks late, and is then a refund due.
+const RefundsFor = 90 * 24 * time.Hour
+
+// Listings returns every sale that is not drained, and the drained ones in which a
+// refund may become due. It fails with sale.Busy or sale.Internal.
 func (l *Ledger) Listings(ctx context.Context) ([]Listing, error) {
 	var list []Listing
 	var from item
+	since := l.now().Add(-RefundsFor)
 	for {
 		var out *dynamodb.QueryOutput
 		err := l.retry(ctx, maxTries, func(ctx context.Context) (err error) {
 			out, err = l.api.Query(ctx, &dynamodb.QueryInput{
-				TableName:                 l.table,
-				ConsistentRead:            &yes,
-				KeyConditionExpression:    aws.String("#pk = :pk"),
-				FilterExpression:          aws.String("attribute_not_exists(#drained)"),
-				ExpressionAttributeNames:  map[string]string{"#pk": attrPK, "#drained": "drained"},
-				ExpressionAttributeValues: item{":pk": listingKey("")[attrPK]},
+				TableName:              l.table,
+				ConsistentRead:         &yes,
+				KeyConditionExpression: aws.String("#pk = :pk"),
+				FilterExpression:       aws.String("attribute_not_exists(#drained) OR attribute_exists(#payWithin) AND #closesAt > :since"),
+				ExpressionAttributeNames: map[string]string{
+					"#pk": attrPK, "#drained": "drained", "#payWithin": "payWithin", "#closesAt": "closesAt",
+				},
+				ExpressionAttributeValues: item{":pk": listingKey("")[attrPK], ":since": millis(since)},
 				ExclusiveStartKey:         from,
 			})
 			return err

@@ -33,6 +33,7 @@ type Book interface {
 	SaveCursor(context.Context, *ledger.Audit) error
 	Drain(context.Context, *ledger.Receipt) (bool, error)
 	MayResend(context.Context, sale.Claim) (bool, error)
+	Refunds(ctx context.Context, saleID string) ([]sale.Refund, error)
 }
 
 // Queue is the part of the order queue that the handler uses.
@@ -88,6 +89,17 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (answer Answe
 		return answer, nil
 	}
 	var errs []error
+	if !named {
+		var drained []ledger.Listing
+		asksForPayment := slices.ContainsFunc(listings, func(l ledger.Listing) bool { return l.PayWithin > 0 })
+		listings, drained = split(listings)
+		if asksForPayment {
+			turn, part := event.Part(ctx)
+			turn, cancel := invocation.Share(turn, len(listings)+1)
+			errs = append(errs, h.reportRefunds(turn, part, drained))
+			cancel()
+		}
+	}
 	for i, listing := range listings {
 		turn, part := event.Part(ctx)
 		turn, cancel := invocation.Share(turn, len(listings)-i)
@@ -130,6 +142,18 @@ func (h *Handler) sales(ctx context.Context, raw json.RawMessage) (listings []le
 	listing, err := h.book.Listing(ctx, *r.SaleID)
 	listing.Cursor = nil
 	return []ledger.Listing{listing}, true, err
+}
+
+// split separates the drained sales, of which only refunds are looked at.
+func split(listings []ledger.Listing) (others, drained []ledger.Listing) {
+	for _, l := range listings {
+		if l.Drained {
+			drained = append(drained, l)
+		} else {
+			others = append(others, l)
+		}
+	}
+	return others, drained
 }
 
 // savedAt is when a sale was last reconciled; zero if never.

@@ -28,7 +28,11 @@ type Receipt struct {
 	// neither.
 	Paid     int64 `json:"paid,omitempty"`
 	Released int64 `json:"released,omitempty"`
-	Resent   int64 `json:"resent"`
+	// Unpaid counts those that are neither, in a sale that asks for payment; RefundsDue
+	// counts payments that must go back to their buyers.
+	Unpaid     int64 `json:"unpaid,omitempty"`
+	RefundsDue int64 `json:"refundsDue,omitempty"`
+	Resent     int64 `json:"resent"`
 	// OldestPendingSeconds is the age of the oldest order that was pending or whose
 	// order item was missing when the pass read it.
 	OldestPendingSeconds int64    `json:"oldestPendingSeconds"`
@@ -47,8 +51,8 @@ func shown(r ledger.Receipt, resent int64) *Receipt {
 	}
 	return &Receipt{
 		SaleID: r.SaleID, AsOf: httpapi.Time(r.AsOf), Seeded: r.Seeded, Stock: r.Stock, Claims: r.Claims,
-		Pending: r.Pending, Confirmed: r.Confirmed, Paid: r.Paid, Released: r.Released, Resent: resent, OldestPendingSeconds: r.OldestPendingSeconds,
-		Balanced: r.Balanced, Findings: findings, ReadUnits: r.ReadUnits, Available: r.Available,
+		Pending: r.Pending, Confirmed: r.Confirmed, Paid: r.Paid, Released: r.Released, Unpaid: r.Unpaid, RefundsDue: r.RefundsDue,
+		Resent: resent, OldestPendingSeconds: r.OldestPendingSeconds, Balanced: r.Balanced, Findings: findings, ReadUnits: r.ReadUnits, Available: r.Available,
 	}
 }
 
@@ -62,6 +66,10 @@ func report(event *telemetry.Event, r Receipt) {
 	event.Metric("oldestPendingSeconds", telemetry.Seconds, int(r.OldestPendingSeconds))
 	event.Metric("readUnits", telemetry.Count, int(r.ReadUnits))
 	event.Metric("available", telemetry.Count, int(r.Available))
+	if r.Paid+r.Unpaid+r.Released+r.RefundsDue > 0 { // each metric costs money
+		event.Metric("unpaid", telemetry.Count, int(r.Unpaid))
+		event.Metric("refundsDue", telemetry.Count, int(r.RefundsDue))
+	}
 	var err error
 	code := sale.Code("")
 	if !r.Balanced {

@@ -140,7 +140,7 @@ func (h *Handler) sales(ctx context.Context, raw json.RawMessage) (listings []le
 	}
 	if r.SaleID == nil {
 		listings, err = h.book.Listings(ctx)
-		listings = slices.DeleteFunc(listings, func(l ledger.Listing) bool { return l.Err == nil && l.PayWithin == 0 })
+		listings = slices.DeleteFunc(listings, func(l ledger.Listing) bool { return l.Drained || l.Err == nil && l.PayWithin == 0 })
 		slices.SortStableFunc(listings, func(a, b ledger.Listing) int { return a.NextDue.Compare(b.NextDue) })
 		return listings, false, err
 	}

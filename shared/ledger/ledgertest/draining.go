@@ -201,6 +201,21 @@ var draining = map[string]func(*testing.T, *World){
 			t.Error("a sale that does not exist is drained")
 		}
 	},
+	"a drained sale that asked for payment stays on the list as long as a refund may become due": func(t *testing.T, w *World) {
+		c := w.OpenUnpaid(4, 2)
+		w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter)
+		if r, _ := w.audit(); !r.Finished || !w.drained(r) {
+			t.Fatalf("got %+v, want a finished sale", r)
+		}
+		w.Pass(c.ClosesAt.Add(ledger.RefundsFor).Sub(w.Now()) - time.Millisecond)
+		if l, err := w.Ledger.Listings(w.Ctx); err != nil || len(l) != 1 || !l[0].Drained || l[0].PayWithin != c.PayWithin {
+			t.Errorf("got %+v (%v), want the drained sale", l, err)
+		}
+		w.Pass(time.Millisecond)
+		if l, err := w.Ledger.Listings(w.Ctx); err != nil || len(l) != 0 {
+			t.Errorf("got %+v (%v), want none", l, err)
+		}
+	},
 	"the list of sales shows which are drained, and keeps the cursor": func(t *testing.T, w *World) {
 		c := w.Open(4, 2)
 		lists := func(want int) []ledger.Listing {

@@ -1,0 +1,172 @@
+package handler
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/sale"
+)
+
+// openUnpaid opens a sale for an hour whose orders are to be paid within half an hour.
+func (w *world) openUnpaid(saleID string, stock int64) {
+	w.t.Helper()
+	c := sale.Creation{
+		SaleID: saleID, Stock: stock, Shards: 1, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour), PayWithin: 30 * time.Minute,
+	}
+	if _, err := w.ledger.Create(w.t.Context(), c); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// pays reports a payment; order 0 is unknown.
+func (w *world) pays(saleID string, order uint64, reference string) *sale.Refund {
+	w.t.Helper()
+	done, err := w.ledger.Pay(w.t.Context(), sale.Payment{
+		Provider: "stripe", Reference: reference, SaleID: saleID, OrderID: order, Amount: 100, Currency: "EUR",
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return done.Refund
+}
+
+func (w *world) orderOf(saleID string, i int) uint64 {
+	w.t.Helper()
+	c, err := ledger.New(w.db, "Ledger", ledger.Options{}).Claim(w.t.Context(), saleID, fmt.Sprint("user-", i))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return c.OrderID
+}
+
+func (w *world) releases(saleID string) {
+	w.t.Helper()
+	listing, err := w.ledger.Listing(w.t.Context(), saleID)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := ledger.New(w.db, "Ledger", ledger.Options{}).ReleaseDue(w.t.Context(), listing, 0); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func TestASaleIsDrainedOnlyWhenEveryOrderIsPaidOrReleasedAndEveryUnitIsBack(t *testing.T) {
+	in(t, func(w *world) {
+		w.openUnpaid("moutai", 3)
+		w.confirm(w.buy("moutai", 3))
+		w.pays("moutai", w.orderOf("moutai", 0), "pi_1")
+		time.Sleep(time.Hour + ledger.DrainAfter + time.Second)
+		for range 2 {
+			if r := w.receipts(`{}`); len(r) != 1 || r[0].Paid != 1 || r[0].Unpaid != 2 || r[0].Released != 0 || !r[0].Balanced {
+				w.t.Fatalf("got %+v, want a receipt: two are unpaid", r)
+			}
+		}
+		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault { // the units cannot be put back
+			if c.Op == "TransactWriteItems" && strings.Contains(strings.Join(c.Keys, " "), "SALE#moutai") {
+				return dynamotest.Fault{Kind: dynamotest.ServerError}
+			}
+			return dynamotest.Fault{}
+		}
+		listing, err := w.ledger.Listing(w.t.Context(), "moutai")
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if done, err := w.ledger.ReleaseDue(w.t.Context(), listing, 0); err == nil || done.Released != 2 {
+			w.t.Fatalf("got %+v (%v)", done, err)
+		}
+		w.db.Fault = nil
+		if r := w.receipts(`{}`); len(r) != 1 || r[0].Unpaid != 0 || r[0].Released != 2 || r[0].Stock != 0 || !r[0].Balanced {
+			w.t.Fatalf("got %+v, want a receipt: two units are not back", r)
+		}
+		if r := w.receipts(`{}`); len(r) != 1 {
+			w.t.Fatal("a sale with units that are not back was drained")
+		}
+		w.releases("moutai")
+		if r := w.receipts(`{}`); len(r) != 1 || r[0].Stock != 2 {
+			w.t.Fatalf("got %+v", r)
+		}
+		if r := w.receipts(`{}`); len(r) != 0 {
+			w.t.Errorf("got %+v, want it drained", r)
+		}
+	})
+}
+
+func TestRefundsAreCountedUntilTheyAreMarkedAlsoThoseOfDrainedSalesAndUnknownOrders(t *testing.T) {
+	in(t, func(w *world) {
+		w.openUnpaid("moutai", 3)
+		w.confirm(w.buy("moutai", 2))
+		w.pays("moutai", w.orderOf("moutai", 0), "pi_1")
+		if w.pays("moutai", w.orderOf("moutai", 0), "pi_2") == nil {
+			w.t.Fatal("no refund is due")
+		}
+		r := w.receipts(`{}`)
+		if lines := w.lines(); r[0].RefundsDue != 1 || lines["receipt"].Fields["refundsDue"] != 1.0 || lines["receipt"].Fields["unpaid"] != 1.0 ||
+			lines["receipt"].Metrics["refundsDue"] != "Count by service" || lines["refunds"].Fields["refundsDue"] != 0.0 {
+			w.t.Errorf("got %+v, %v", r, lines)
+		}
+		time.Sleep(time.Hour + ledger.DrainAfter + time.Second)
+		w.releases("moutai")
+		w.receipts(`{}`)
+		w.lines()
+		due := func(want float64) {
+			w.t.Helper()
+			r := w.receipts(`{}`)
+			if lines := w.lines(); len(r) != 0 || lines["refunds"].Fields["refundsDue"] != want || lines["refunds"].Metrics["refundsDue"] != "Count by service" {
+				w.t.Errorf("got %+v, %v, want %v refunds due of a drained sale", r, lines, want)
+			}
+		}
+		due(1)
+		w.pays("moutai", w.orderOf("moutai", 1), "pi_3") // released
+		w.pays("", 0, "pi_4")
+		due(3)
+		for _, payment := range []string{"stripe#pi_2", "stripe#pi_3"} {
+			if _, _, err := w.ledger.MarkRefunded(w.t.Context(), "moutai", payment); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+		due(1)
+		time.Sleep(ledger.RefundsFor)
+		w.receipts(`{}`)
+		if lines := w.lines(); len(lines) != 1 {
+			w.t.Errorf("got %v, want nothing about a sale of long ago", lines)
+		}
+	})
+}
+
+func TestRefundsThatCannotBeReadAreAFailureAndKeepNoSaleFromItsReceipt(t *testing.T) {
+	in(t, func(w *world) {
+		w.openUnpaid("moutai", 3)
+		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op == "Query" && c.Keys[0] == "REFUND#" {
+				return dynamotest.Fault{Kind: dynamotest.Throttle}
+			}
+			return dynamotest.Fault{}
+		}
+		_, err := w.reconcile(`{}`, time.Minute)
+		lines := w.lines()
+		if err == nil || lines["refunds"].Fields["outcome"] != "busy" || lines["receipt"].Fields["outcome"] != "ok" {
+			w.t.Errorf("%v, %v", err, lines)
+		}
+	})
+}
+
+func TestASaleWithoutPaymentCostsNoReadOfRefunds(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("moutai", 3, 1)
+		w.confirm(w.buy("moutai", 3))
+		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if strings.HasPrefix(c.Keys[0], "REFUND#") {
+				w.t.Errorf("%s %s", c.Op, c.Keys)
+			}
+			return dynamotest.Fault{}
+		}
+		w.receipts(`{}`)
+		if lines := w.lines(); len(lines) != 2 || lines["receipt"].Metrics["refundsDue"] != "" {
+			w.t.Errorf("got %v", lines)
+		}
+	})
+}
