@@ -344,16 +344,16 @@ func (m *mixed) readsPayment(t *testing.T, saleID string) {
 	}
 	now, bucket := number(time.Now().UnixMilli()), "CLAIM#"+saleID+"#0"
 	m.change(t, bucket, "payer", "SET paidAt = :at, payment = :p", map[string]types.AttributeValue{":at": now, ":p": text("stripe#pi_1")})
-	m.change(t, bucket, "late", "SET releasedAt = :at, releasedBy = :by", map[string]types.AttributeValue{":at": now, ":by": text("expiry")})
+	m.change(t, bucket, "late", "SET releasedAt = :at, releasedBy = :by", map[string]types.AttributeValue{":at": now, ":by": text("buyer")})
 	m.change(t, "STOCK#"+saleID+"#0", "STOCK", "SET released = :one, putBack = :one, stock = stock + :one", map[string]types.AttributeValue{":one": number(1)})
 	m.endAll()
-	for user, want := range map[string]string{"payer": "PAID", "late": "EXPIRED", "slow": "CONFIRMED"} {
+	for user, want := range map[string]string{"payer": "PAID", "late": "CANCELLED", "slow": "CONFIRMED"} {
 		if a := m.must(m.call("GET", "/sales/"+saleID+"/orders/me", "", m.bearer(user)...)); a.text("state") != want {
 			t.Errorf("%s is told %v, want %s", user, a, want)
 		}
 	}
 	a := m.must(m.buy(saleID, m.bearer("late")...))
-	if claim, _ := a.body["claim"].(map[string]any); a.text("code") != "already-ordered" || claim["state"] != "EXPIRED" {
+	if claim, _ := a.body["claim"].(map[string]any); a.text("code") != "already-ordered" || claim["state"] != "CANCELLED" {
 		t.Errorf("late asks again: %v", a)
 	}
 	if a := m.must(m.buy(saleID, m.bearer("lucky")...)); a.status != http.StatusAccepted {
