@@ -14,6 +14,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
@@ -25,7 +26,16 @@ func (b *Browser) Picture(path, address string, width, height int64, promise str
 	defer end()
 	ctx, cancel := context.WithTimeout(tab, patience)
 	defer cancel()
-	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, height), chromedp.Navigate(address)); err != nil {
+	err := chromedp.Do(ctx, chromedp.EmulateViewport(width, height))
+	if err == nil { // no picture of a movement
+		_, err = chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: "reduce"}},
+		})
+	}
+	if err == nil {
+		err = chromedp.Do(ctx, chromedp.Navigate(address))
+	}
+	if err != nil {
 		return fmt.Errorf("open %s: %w", address, err)
 	}
 	if _, err := chromedp.Run(ctx, chromedp.Evaluate[any](promise, chromedp.EvalAwaitPromise)); err != nil {

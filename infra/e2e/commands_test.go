@@ -86,6 +86,7 @@ var elsewhere = map[string]string{
 	"compare-engine": "infra/load/compare",
 	"drill":          "infra/drill",
 	"plan":           "infra/plan",
+	"screenshots":    "infra/browser/screenshots",
 	"rehearse":       "infra/deploy/rehearse",
 }
 

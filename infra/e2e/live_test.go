@@ -133,6 +133,7 @@ func TestTheLiveViewServesThisMachineOnly(t *testing.T) {
 		{"POST", "/_local/live/pause", "", "http://localhost:3000", 403},
 		{"POST", "/", "", "", 404},
 		{"GET", "/", "", "", 200},
+		{"GET", "/s/demo", "", "", 200}, // the page that buyers see, to which the view links
 	} {
 		r, err := http.NewRequest(tt.method, s.api(tt.path), strings.NewReader(`{"sale":"demo"}`))
 		if err != nil {

@@ -22,7 +22,7 @@ const rush = `new Promise((seen) => {
 	let sent = false
 	setInterval(() => {
 		if (!sent && at('verdict').startsWith('ok')) { sent = true; document.getElementById('rush').click() }
-		if (Number(at('left')) < 60 && Number(at('left')) > 0) setTimeout(seen, 1000)
+		if (Number(at('left')) < 60 && Number(at('left')) > 0) seen()
 	}, 20)
 })`
 
@@ -55,7 +55,7 @@ func take(lab, out string) (err error) {
 	if _, err := os.Stat(page); err != nil {
 		return fmt.Errorf("find the lab's page: %w", err)
 	}
-	if err := b.Picture(filepath.Join(out, "lab.png"), "file://"+page, 1000, 800, "Promise.resolve(1)"); err != nil {
+	if err := b.Picture(filepath.Join(out, "lab.png"), "file://"+page, 1000, 850, "Promise.resolve(1)"); err != nil {
 		return err
 	}
 	data, err := os.MkdirTemp("", "flashsale-screenshots-")
