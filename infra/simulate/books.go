@@ -28,6 +28,7 @@ type saleRow struct {
 	seeded int64
 	shards int64
 	open   bool
+	paused bool
 }
 
 type shardRow struct {
@@ -71,6 +72,8 @@ func readBooks(db *dynamotest.DB, id string) *books {
 			b.sale.seeded, _ = number(it["seeded"])
 			b.sale.shards, _ = number(it["shards"])
 			b.sale.open = text(it["state"]) == "OPEN"
+			paused, _ := it["paused"].(*types.AttributeValueMemberBOOL)
+			b.sale.paused = paused != nil && paused.Value
 		case kind == "SALES":
 			b.drained = it["drained"] != nil
 		case kind == "STOCK":

@@ -43,8 +43,12 @@ func (m *selling) clickIn(e *environment, user, key string, call time.Time) repl
 	m.write("%s is told %t %d %s %s", user, ok, r.status, r.code, r.claim.ClaimID)
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
+	known := key
+	if r.claim.released() {
+		known = "" // even the repeat of the purchase is told of the claim's state
+	}
 	m.history.Attempts = append(m.history.Attempts, Attempt{
-		User: user, Key: key, Call: int64(call.Sub(m.began)), Return: m.since(), Answer: answerOf(r), Claim: r.claim.ClaimID,
+		User: user, Key: known, Call: int64(call.Sub(m.began)), Return: m.since(), Answer: answerOf(r), Claim: r.claim.ClaimID,
 	})
 	if ok {
 		m.judge(e, user, key, r, call, began)

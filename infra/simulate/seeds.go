@@ -34,6 +34,8 @@ type conditions struct {
 	outage bool
 	// withdraws: the operators withdraw units, whatever is left.
 	withdraws bool
+	// pays: the sales ask for payment.
+	pays bool
 }
 
 func drawConditions(r *rand.Rand) conditions {
@@ -93,6 +95,8 @@ type saleDraft struct {
 	commands      []command
 	// twice: each command is sent by two operators at once.
 	twice bool
+	// payWithin is 0 if the sale asks for no payment.
+	payWithin time.Duration
 }
 
 // buyer is one user's actions.
@@ -144,6 +148,9 @@ func drawSales(r *rand.Rand, c conditions) draft {
 	}
 	users := max(3, int(5*math.Pow(40, r.Float64()))/c.sales)
 	opens := between(r, 5*time.Second, 20*time.Second)
+	if c.pays {
+		d.environments[paying], d.environments[releasing] = 1+r.IntN(4), 2
+	}
 	for i := range c.sales {
 		d.sales = append(d.sales, drawSale(r, c, i, users, opens))
 		opens += between(r, 0, 3*time.Second)
@@ -202,6 +209,9 @@ func drawSale(r *rand.Rand, c conditions, number, users int, opensAt time.Durati
 		s.id = fmt.Sprint(saleID, "-", number+1)
 	}
 	s.shards = 1 + r.IntN(min(8, s.stock))
+	if c.pays {
+		s.payWithin = payWithin
+	}
 	if c.seeding {
 		// It opens while it is still being created.
 		s.opensAt, s.twice = between(r, -time.Second, 2*time.Second), true
@@ -266,8 +276,12 @@ func drawBuyer(r *rand.Rand, number int, opensAt time.Duration) buyer {
 func drawCommands(r *rand.Rand, d saleDraft, c conditions) []command {
 	created := func(now time.Time) string {
 		began := now
-		return fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":%q,"stock":%d,"shards":%d}`,
-			d.id, stamp(began.Add(d.opensAt)), stamp(began.Add(d.closesAt)), d.stock, d.shards)
+		asks := ""
+		if d.payWithin > 0 {
+			asks = fmt.Sprintf(`,"payWithin":%d`, d.payWithin/time.Second)
+		}
+		return fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":%q,"stock":%d,"shards":%d%s}`,
+			d.id, stamp(began.Add(d.opensAt)), stamp(began.Add(d.closesAt)), d.stock, d.shards, asks)
 	}
 	all := []command{{event: created, units: d.stock, again: -1}}
 	during := func() time.Duration { return d.opensAt + time.Duration(r.ExpFloat64()*float64(8*time.Second)) }

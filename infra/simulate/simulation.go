@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/sale"
 )
 
 // simulation is a few random sales that share their functions and their queue.
@@ -34,7 +35,8 @@ type selling struct {
 	// Guarded by the network's lock:
 	withdrawn map[string]int // units, by the operator's event
 	history   History
-	bodies    map[string]string // the first acceptance, by user and key
+	bodies    map[string]string     // the first acceptance, by user and key
+	paid      map[sale.Payment]bool // recorded payments, and whether as refunds due
 }
 
 // Result is the result of one seed.
@@ -44,6 +46,9 @@ type Result struct {
 	Calls   int // of table and queue
 	Faults  int
 	Freezes int // environments used again after a long time
+	// Paid and Released count the claims that ended so, Refunds the payments that are to
+	// be refunded.
+	Paid, Refunds, Released int
 	// Resent counts the order messages that were lost and resent; Longest is the
 	// longest time that took while nothing disturbed reconciliation.
 	Resent  int
@@ -64,7 +69,7 @@ func Simulate(seed uint64, force func(*conditions)) Result {
 	s := newSchedule(seed)
 	defer close(s.stop)
 	c := draw(s, drawConditions)
-	c.withdraws = seed%4 == 0 // not drawn, so that the other seeds stay the same
+	c.withdraws, c.pays = seed%4 == 0, seed%4 == 1 // not drawn, so that the other seeds stay the same
 	if force != nil {
 		force(&c)
 	}
@@ -81,10 +86,31 @@ func Simulate(seed uint64, force func(*conditions)) Result {
 	hash := fnv.New64a()
 	text := m.n.log.text.String()
 	_, _ = hash.Write([]byte(text)) // writing to a hash never fails
-	return Result{
+	r := Result{
 		Seed: seed, Sales: len(m.sales), Calls: m.n.calls, Faults: m.n.faults, Freezes: m.n.freezes,
 		Resent: m.watch.resent, Longest: m.watch.longest, Virtual: time.Since(m.began),
 		Violations: m.watch.count, Shown: m.watch.found, Hash: hash.Sum64(), Tail: m.n.log.tail(80),
+	}
+	for _, s := range m.sales {
+		r.count(readBooks(m.world.db, s.id), s.paid)
+	}
+	return r
+}
+
+// count counts how the claims and payments of a sale ended.
+func (r *Result) count(b *books, payments map[sale.Payment]bool) {
+	for _, c := range b.claims {
+		if c.payment != "" {
+			r.Paid++
+		}
+		if c.released {
+			r.Released++
+		}
+	}
+	for _, refunded := range payments {
+		if refunded {
+			r.Refunds++
+		}
 	}
 }
 
@@ -115,7 +141,7 @@ func newSimulation(seed uint64, s *schedule, c conditions, d draft) *simulation 
 	for _, one := range d.sales {
 		m.sales = append(m.sales, &selling{
 			simulation: m, id: one.id, draft: one, watch: n.watch.add(one.id), said: map[int]string{}, bodies: map[string]string{},
-			withdrawn: map[string]int{},
+			withdrawn: map[string]int{}, paid: map[sale.Payment]bool{},
 		})
 	}
 	return m
@@ -127,11 +153,17 @@ func (m *simulation) play() {
 	go m.pump()
 	go m.reconcileEveryMinute()
 	go m.poison()
+	if m.pools[releasing] != nil {
+		go m.releaseEveryMinute()
+	}
 	var all sync.WaitGroup
 	for _, s := range m.sales {
 		all.Go(func() { s.operate(s.draft.commands) })
 		for _, b := range s.draft.buyers {
 			all.Go(func() { s.shop(b) })
+			if s.draft.payWithin > 0 {
+				all.Go(func() { s.settles(b) })
+			}
 		}
 	}
 	all.Wait()

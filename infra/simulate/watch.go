@@ -3,12 +3,14 @@ package simulate
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/orderid"
 )
 
 // watch reads the table after every call that may have changed it, and records the
@@ -47,6 +49,10 @@ type watchedSale struct {
 	zeros  []span           // when all shards were empty; the last span may be open
 	gone   chan struct{}    // holds a token after the last unit was sold
 	claims map[string]*held // by user
+	// putBack is how many units of released claims each shard has got back, and putBacks
+	// are the instants.
+	putBack  map[string]int64
+	putBacks []Restock
 	// windows are those written to the sale and to each shard, in order.
 	windows map[string][]window
 	// settled is the window after the newest answered edit; nil while an edit is in
@@ -65,6 +71,7 @@ func (s span) overlaps(from, to time.Time) bool {
 // held is a claim as it was first seen.
 type held struct {
 	id, orderID string
+	end         string // its payment, or by whom it was released
 	acceptedAt  time.Time
 	at          time.Time
 	invocation  int // that made it
@@ -98,7 +105,7 @@ func newWatch(db *dynamotest.DB, skew time.Duration) *watch {
 func (w *watch) add(id string) *watchedSale {
 	s := &watchedSale{
 		watch: w, id: id, stock: map[string]int64{}, sold: map[string]int64{}, zeros: []span{{from: w.began}}, gone: make(chan struct{}, 1),
-		claims: map[string]*held{}, windows: map[string][]window{},
+		claims: map[string]*held{}, putBack: map[string]int64{}, windows: map[string][]window{},
 	}
 	w.sales[id] = s
 	return s
@@ -118,6 +125,8 @@ var mayWrite = map[function][]string{
 	querying:    {},
 	seeding:     {"SALE#", "SALES|", "STOCK#"},
 	reconciling: {"CLAIM#", "SALES|"},
+	paying:      {"CLAIM#", "STOCK#", "REFUND#"},
+	releasing:   {"CLAIM#", "STOCK#", "SALE#", "SALES|"},
 }
 
 // permitted checks that a function writes only what it may (P17).
@@ -179,7 +188,12 @@ func (w *watchedSale) lookAtShard(key string, it map[string]types.AttributeValue
 		w.violate("P1: %s has %d units", key, stock)
 	}
 	seeded, _ := number(it["seeded"])
-	if sold := seeded - stock; sold < w.sold[key] {
+	putBack, _ := number(it["putBack"])
+	if n := putBack - w.putBack[key]; n != 0 {
+		at := int64(time.Since(w.began))
+		w.putBack[key], w.putBacks = putBack, append(w.putBacks, Restock{Call: at, Return: at, Units: int(n)})
+	}
+	if sold := seeded - stock + putBack; sold < w.sold[key] {
 		w.violate("P2: %s had sold %d units and has sold %d", key, w.sold[key], sold)
 	} else {
 		w.sold[key] = sold
@@ -224,6 +238,28 @@ func (w *watchedSale) lookAtClaim(user string, it map[string]types.AttributeValu
 		w.violate("P7: the order of %s was %s and is %s", user, known.orderID, orderID)
 	}
 	known.orderID = orderID
+	w.lookAtEnd(user, known, it)
+}
+
+// lookAtEnd checks that a claim is paid or released once, and not before its time (P20,
+// P21).
+func (w *watchedSale) lookAtEnd(user string, known *held, it map[string]types.AttributeValue) {
+	end := text(it["payment"])
+	if by := text(it["releasedBy"]); by != "" {
+		if end != "" {
+			w.violate("P20: the claim of %s is paid by %s and released by %s", user, end, by)
+		}
+		released, _ := number(it["releasedAt"])
+		id, err := strconv.ParseUint(known.orderID, 10, 64)
+		if due := orderid.Time(id).Add(payWithin + grace); err != nil || by == "expiry" && time.UnixMilli(released).Before(due) {
+			w.violate("P21: the claim of %s, order %s, was released at %v, due at %v", user, known.orderID, time.UnixMilli(released), due)
+		}
+		end = by
+	}
+	if known.end != "" && known.end != end {
+		w.violate("P20: the claim of %s ended as %q and now as %q", user, known.end, end)
+	}
+	known.end = end
 }
 
 // refuse records that a request was refused: none of its claims exists, and none may

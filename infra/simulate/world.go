@@ -183,6 +183,9 @@ type claimBody struct {
 	OrderID    string `json:"orderId"`
 }
 
+// released reports whether the claim's unit goes to somebody else.
+func (c claimBody) released() bool { return c.State == "EXPIRED" || c.State == "CANCELLED" }
+
 // ask sends one HTTP request to the environment. ok is false if the environment died.
 func (e *environment) ask(sale string, request httpapi.Request) (r reply, took time.Duration, ok bool) {
 	request.Path.SaleID = sale
