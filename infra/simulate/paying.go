@@ -97,17 +97,17 @@ func (m *selling) settles(b buyer) {
 	all.Wait()
 }
 
-// calls makes one invocation of a function that calls its ledger. ok is false if the
-// environment died.
-func (m *simulation) calls(f function, who string, call func(context.Context, *ledger.Ledger) error) (ok bool, err error) {
-	e := m.pools[f].take(who)
+// calls makes one invocation that calls the ledger of a paying environment. ok is false
+// if that died.
+func (m *simulation) calls(who string, call func(context.Context, *ledger.Ledger) error) (ok bool, err error) {
+	e := m.pools[paying].take(who)
 	end := e.invoke(func(ctx context.Context) {
 		ctx, cancel := invocation.Bound(ctx)
 		defer cancel()
 		err = call(ctx, e.book)
 	})
-	m.inTime(f, end.took)
-	m.pools[f].give(e)
+	m.inTime(paying, end.took)
+	m.pools[paying].give(e)
 	return !end.died, err
 }
 
@@ -115,7 +115,7 @@ func (m *simulation) calls(f function, who string, call func(context.Context, *l
 func (m *selling) pays(p sale.Payment, who string) {
 	for range 200 {
 		var done ledger.Settlement
-		ok, err := m.calls(paying, who, func(ctx context.Context, book *ledger.Ledger) (err error) {
+		ok, err := m.calls(who, func(ctx context.Context, book *ledger.Ledger) (err error) {
 			done, err = book.Pay(ctx, p)
 			return err
 		})
@@ -140,7 +140,7 @@ func (m *selling) pays(p sale.Payment, who string) {
 
 func (m *selling) cancels(user, who string) {
 	for range 50 {
-		ok, err := m.calls(paying, who, func(ctx context.Context, book *ledger.Ledger) error {
+		ok, err := m.calls(who, func(ctx context.Context, book *ledger.Ledger) error {
 			_, err := book.Cancel(ctx, m.id, user)
 			return err
 		})
@@ -169,27 +169,21 @@ func (m *simulation) releaseEveryMinute() {
 		go func() {
 			who := fmt.Sprint("release ", minute)
 			m.n.wait(who, time.Microsecond)
-			for _, s := range m.sales {
-				s.releases(who)
-			}
+			m.releases(who)
 		}()
 	}
 }
 
-func (m *selling) releases(who string) (complete bool) {
-	var done ledger.Released
-	ok, err := m.calls(releasing, who, func(ctx context.Context, book *ledger.Ledger) error {
-		listing, err := book.Listing(ctx, m.id)
-		if err == nil {
-			done, err = book.ReleaseDue(ctx, listing, grace)
-		}
-		return err
-	})
-	m.write("%s of %s: %t %v %+v", who, m.id, ok, err, done)
-	if code := sale.CodeOf(err); ok && code != "" && code != sale.Busy && code != sale.SaleNotFound {
+func (m *simulation) releases(who string) {
+	e := m.pools[releasing].take(who)
+	var out passes
+	took, err := e.command("{}", &out)
+	m.inTime(releasing, took)
+	m.pools[releasing].give(e)
+	m.write("%s: %+v %v", who, out, err)
+	if out.fails(err) {
 		m.violate("P22: a pass fails with %v", err)
 	}
-	return ok && err == nil && done.Complete
 }
 
 // becomeSettled waits until every claim is paid or released and every released unit is

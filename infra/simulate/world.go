@@ -17,6 +17,7 @@ import (
 	purchasehandler "flashsale/functions/purchase/handler"
 	queryhandler "flashsale/functions/query/handler"
 	reconcilehandler "flashsale/functions/reconcile/handler"
+	releasehandler "flashsale/functions/release/handler"
 	seedhandler "flashsale/functions/seed/handler"
 	"flashsale/shared/clock"
 	"flashsale/shared/clock/clocktest"
@@ -96,7 +97,7 @@ type environment struct {
 	http  func(context.Context, httpapi.Request) (httpapi.Response, error)
 	batch func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
 	raw   func(context.Context, json.RawMessage) (any, error)
-	// book is what paying and releasing call.
+	// book is what paying calls.
 	book *ledger.Ledger
 }
 
@@ -113,8 +114,11 @@ func (w *world) start(f function, skew time.Duration) *environment {
 	sender := orderq.NewSender(queueAPI{e}, "https://sqs.eu-central-1.amazonaws.com/123456789012/OrderQueue")
 	log := telemetry.New(io.Discard, string(f), now)
 	switch f {
-	case paying, releasing:
+	case paying:
 		e.book = book
+	case releasing:
+		h := releasehandler.New(book, grace, log)
+		e.raw = func(ctx context.Context, raw json.RawMessage) (any, error) { return h.Handle(ctx, raw) }
 	case purchasing:
 		e.http = purchasehandler.New(book, sender, log, now).Handle
 	case querying:
