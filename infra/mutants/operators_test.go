@@ -31,7 +31,7 @@ var swaps = map[token.Token][]token.Token{
 
 // slowTests are not run for each operator: they take long, and their findings are
 // random.
-const slowTests = "^(TestASaleOfAMillionClaims|TestTheLedgerOverAFakeFullOfContention|TestMany(Buyers|Finalizers)UnderEveryFault)"
+const slowTests = "^(TestASaleOfAMillionClaims|TestReleasingManyClaims|TestTheLedgerOverAFakeFullOfContention|TestMany(Buyers|Finalizers)UnderEveryFault)"
 
 // TestEveryOperatorIsNeeded changes one operator after the other, and runs the tests of
 // its package: one of them must fail. Changes that survive must be listed in survivors
