@@ -257,7 +257,9 @@ func (t *Tab) Text(selector string) string {
 func (t *Tab) Wait(expression string) {
 	t.tb.Helper()
 	var err error
-	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	pause := 5 * time.Millisecond
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(pause) {
+		pause = min(pause*3/2, 100*time.Millisecond) // each look costs the browser some milliseconds
 		var is bool
 		// An evaluation fails while the page navigates.
 		if is, err = evaluate[bool](t, "!!("+expression+")"); err == nil && is {

@@ -196,10 +196,10 @@ func (s *stack) tab(t testing.TB, user string) *browser.Tab {
 	return tab
 }
 
-// signIn gives a tab the token that a sign-in would leave there.
+// signIn gives a tab the token that a sign-in would leave there, valid for a day.
 func (s *stack) signIn(t testing.TB, tab *browser.Tab, user string, more ...string) {
 	t.Helper()
-	tab.Before(fmt.Sprintf(`sessionStorage.token ??= JSON.stringify({access: %q, expires: Date.now() + 3600000})`, s.token(t, user, more...)))
+	tab.Before(fmt.Sprintf(`sessionStorage.token ??= JSON.stringify({access: %q, expires: Date.now() + 86400000})`, s.token(t, user, more...)))
 }
 
 // waitState waits for a state of the page.
