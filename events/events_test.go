@@ -41,7 +41,7 @@ func TestEveryEventBelongsToAFunction(t *testing.T) {
 }
 
 func TestHTTPEventsAreAsAPIGatewaySendsThem(t *testing.T) {
-	for _, pattern := range []string{"page*.json", "purchase*.json", "query*.json"} {
+	for _, pattern := range []string{"page*.json", "pay-*.json", "purchase*.json", "query*.json"} {
 		files, _ := filepath.Glob(pattern)
 		if len(files) == 0 {
 			t.Errorf("no events %s", pattern)

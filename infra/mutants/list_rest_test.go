@@ -236,7 +236,7 @@ var ofEverythingElse = []mutant{
 		`			delete(m.entries, m.order[m.next])
 `, ``}}},
 	{"too many requests do not say when to come back", "P5", "./shared/httpapi", "^TestEveryCodeHasItsStatus", []edit{{"shared/httpapi/problem.go",
-		` || k.status == http.StatusTooManyRequests)`, `)`}}},
+		`, k.status == http.StatusTooManyRequests`, ``}}},
 	{"a 4xx about one user counts against the service", "P16", "./shared/eligibility", "^TestOneStrangeUserCutsOff", []edit{{"shared/eligibility/service.go",
 		`	case status >= 400:
 		return false, nil

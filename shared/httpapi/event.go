@@ -75,6 +75,14 @@ func readHeaders(e *jsonread.Reader, r *Request) error {
 			h = &r.IdempotencyKey
 		case is(name, originVerify):
 			h = &r.OriginVerify
+		case is(name, stripeSignature):
+			h = &r.StripeSignature
+		case is(name, webhookID):
+			h = &r.WebhookID
+		case is(name, webhookTimestamp):
+			h = &r.WebhookTimestamp
+		case is(name, webhookSignature):
+			h = &r.WebhookSignature
 		default:
 			return e.Skip()
 		}
@@ -94,6 +102,8 @@ func readPath(e *jsonread.Reader, r *Request) error {
 			r.Path.SaleID, _, err = e.Text()
 		case "orderId":
 			r.Path.OrderID, _, err = e.Text()
+		case "provider":
+			r.Path.Provider, _, err = e.Text()
 		default:
 			err = e.Skip()
 		}

@@ -32,9 +32,10 @@ type Request struct {
 	// Sub is the sub claim of the token that the gateway verified; empty if there is
 	// none.
 	Sub  string
-	Path struct{ SaleID, OrderID string } // unvalidated
+	Path struct{ SaleID, OrderID, Provider string } // unvalidated
 
-	ContentType, IdempotencyKey, OriginVerify Header
+	ContentType, IdempotencyKey, OriginVerify                      Header
+	StripeSignature, WebhookID, WebhookTimestamp, WebhookSignature Header // of payment providers
 
 	Body            string
 	IsBase64Encoded bool
@@ -81,6 +82,11 @@ const (
 	idempotencyKey = "idempotency-key"
 	contentType    = "content-type"
 	originVerify   = "x-origin-verify"
+
+	stripeSignature  = "stripe-signature"
+	webhookID        = "webhook-id"
+	webhookTimestamp = "webhook-timestamp"
+	webhookSignature = "webhook-signature"
 )
 
 // User returns the caller: the sub of the token that the gateway verified, and nothing
@@ -133,23 +139,34 @@ func IdempotencyKey(r *Request) (string, error) {
 	return key, nil
 }
 
+// Body returns the body as it was sent. It fails with sale.BodyTooLarge if that has more
+// bytes than limit, and with sale.InvalidRequest if it is not valid base64 although the
+// event says so.
+func Body(r *Request, limit int) (string, error) {
+	body := r.Body
+	if r.IsBase64Encoded {
+		if base64.StdEncoding.DecodedLen(len(body)) > limit+2 {
+			return "", tooLarge(limit)
+		}
+		decoded, err := base64.StdEncoding.DecodeString(body)
+		if err != nil {
+			return "", sale.Refuse(sale.InvalidRequest, "the body is not valid base64")
+		}
+		body = string(decoded)
+	}
+	if len(body) > limit {
+		return "", tooLarge(limit)
+	}
+	return body, nil
+}
+
 // EmptyBody accepts a request without content: no body or an empty JSON object. It
 // fails with sale.BodyTooLarge over 1 KiB, with sale.UnsupportedMediaType for a content
 // type other than application/json, otherwise with sale.InvalidRequest.
 func EmptyBody(r *Request) error {
-	body := r.Body
-	if r.IsBase64Encoded {
-		if base64.StdEncoding.DecodedLen(len(body)) > MaxBody+2 {
-			return tooLarge()
-		}
-		decoded, err := base64.StdEncoding.DecodeString(body)
-		if err != nil {
-			return sale.Refuse(sale.InvalidRequest, "the body is not valid base64")
-		}
-		body = string(decoded)
-	}
-	if len(body) > MaxBody {
-		return tooLarge()
+	body, err := Body(r, MaxBody)
+	if err != nil {
+		return err
 	}
 	if r.ContentType.Given && r.ContentType.Value != jsonMedia {
 		media, _, err := mime.ParseMediaType(r.ContentType.Value)
@@ -175,8 +192,8 @@ const (
 	jsonSpace = " \t\r\n"
 )
 
-func tooLarge() error {
-	return sale.Refuse(sale.BodyTooLarge, "the body must not be longer than 1024 bytes")
+func tooLarge(limit int) error {
+	return sale.Refuse(sale.BodyTooLarge, "the body must not be longer than "+strconv.Itoa(limit)+" bytes")
 }
 
 // ClaimPath is the path of the caller's own claim in a sale.
@@ -196,7 +213,8 @@ type Claim struct {
 	SaleID     string
 	State      sale.ClaimState
 	AcceptedAt string
-	OrderID    string // omitted if empty
+	// Omitted if empty.
+	OrderID, PayBy, PaymentURL string
 }
 
 func (c Claim) json() []byte {
@@ -206,6 +224,8 @@ func (c Claim) json() []byte {
 	o.Text("state", string(c.State))
 	o.Text("acceptedAt", c.AcceptedAt)
 	o.TextIf("orderId", c.OrderID)
+	o.TextIf("payBy", c.PayBy)
+	o.TextIf("paymentUrl", c.PaymentURL)
 	return o.Close()
 }
 

@@ -26,7 +26,12 @@ var kinds = map[sale.Code]kind{
 	sale.NotOpen:              {http.StatusForbidden, "The sale has not opened yet"},
 	sale.SaleNotFound:         {http.StatusNotFound, "No such sale"},
 	sale.OrderNotFound:        {http.StatusNotFound, "No such order"},
+	sale.ProviderNotFound:     {http.StatusNotFound, "No such payment provider"},
 	sale.AlreadyOrdered:       {http.StatusConflict, "Already ordered"},
+	sale.OrderPending:         {http.StatusConflict, "The order has no number yet"},
+	sale.OrderPaid:            {http.StatusConflict, "The order is paid"},
+	sale.OrderExpired:         {http.StatusConflict, "The order was not paid in time"},
+	sale.NotCancellable:       {http.StatusConflict, "The order cannot be cancelled"},
 	sale.SoldOut:              {http.StatusConflict, "Sold out"},
 	sale.Closed:               {http.StatusGone, "The sale is closed"},
 	sale.BodyTooLarge:         {http.StatusRequestEntityTooLarge, "Body too large"},
@@ -40,10 +45,11 @@ var kinds = map[sale.Code]kind{
 // problem is an RFC 9457 problem.
 type problem struct {
 	kind
-	code   sale.Code
-	detail string
-	order  string // path of the caller's own order
-	claim  *sale.Claim
+	code      sale.Code
+	detail    string
+	mayReturn bool
+	order     string // path of the caller's own order
+	claim     *sale.Claim
 }
 
 func (p problem) json() []byte {
@@ -53,6 +59,9 @@ func (p problem) json() []byte {
 	o.Int("status", int64(p.status))
 	o.Text("code", string(p.code))
 	o.TextIf("detail", p.detail)
+	if p.mayReturn {
+		o.Bool("mayReturn", true)
+	}
 	o.TextIf("order", p.order)
 	if p.claim != nil {
 		o.Name("claim")
@@ -77,13 +86,17 @@ func Problem(err error, saleID string) Response {
 	p := problem{kind: k, code: code}
 	var wait time.Duration
 	if e, ours := errors.AsType[*sale.Error](err); ours && ok {
-		p.detail, p.claim, wait = e.Detail, e.Claim, e.RetryAfter
+		p.detail, p.claim, p.mayReturn, wait = e.Detail, e.Claim, e.MayReturn, e.RetryAfter
 	}
 	if saleID != "" && code != sale.SaleNotFound {
 		p.order = ClaimPath(saleID)
 	}
 	r := response(k.status, "application/problem+json", p)
-	if wait == 0 && (k.status == http.StatusServiceUnavailable || k.status == http.StatusTooManyRequests) {
+	switch {
+	case wait != 0:
+	case p.mayReturn:
+		wait = ReturnWait()
+	case k.status == http.StatusServiceUnavailable, k.status == http.StatusTooManyRequests, code == sale.OrderPending:
 		wait = Jitter(time.Second, 3*time.Second)
 	}
 	if wait > 0 {
@@ -91,6 +104,10 @@ func Problem(err error, saleID string) Response {
 	}
 	return r
 }
+
+// ReturnWait is after how long to look again whether a unit has returned: they are put
+// back once a minute.
+func ReturnWait() time.Duration { return Jitter(time.Minute, 90*time.Second) }
 
 // Jitter returns a random duration between the two, so that clients do not all retry at
 // once.

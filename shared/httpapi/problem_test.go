@@ -54,7 +54,12 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 		"sale-not-open":          403,
 		"sale-not-found":         404,
 		"order-not-found":        404,
+		"provider-not-found":     404,
 		"already-ordered":        409,
+		"order-pending":          409,
+		"order-paid":             409,
+		"order-expired":          409,
+		"not-cancellable":        409,
 		"sold-out":               409,
 		"sale-closed":            410,
 		"body-too-large":         413,
@@ -104,7 +109,7 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 			}
 			wait := r.Headers.RetryAfter
 			told := wait != ""
-			if told != (want == 503 || want == 429) {
+			if told != (want == 503 || want == 429 || code == sale.OrderPending) {
 				t.Errorf("Retry-After %q with status %d", wait, want)
 			}
 			if told && wait != "1" && wait != "2" && wait != "3" {

@@ -22,6 +22,8 @@ const (
 	UnsupportedMediaType Code = "unsupported-media-type"
 	// SaleNotFound: no such sale, or one that is still being seeded.
 	SaleNotFound Code = "sale-not-found"
+	// ProviderNotFound: no such payment provider, or none of its secrets is configured.
+	ProviderNotFound Code = "provider-not-found"
 	// OrderNotFound: no such order or claim, or it belongs to somebody else.
 	OrderNotFound Code = "order-not-found"
 	// NotOpen: the sale has not begun.

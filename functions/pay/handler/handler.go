@@ -1,0 +1,183 @@
+// Package handler takes the webhooks of payment providers, and buyers' cancellations.
+//
+// It verifies who reports a payment and reads what the report says; what becomes of the
+// payment is the ledger's decision. Without a valid signature nothing is read or
+// written (P25).
+package handler
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"flashsale/shared/httpapi"
+	"flashsale/shared/ledger"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+)
+
+const (
+	payRoute    = "POST /payments/{provider}"
+	cancelRoute = "DELETE /sales/{saleId}/orders/me"
+)
+
+// maxWebhook is the longest body of a webhook, in bytes. Events of payments have a few
+// thousand.
+const maxWebhook = 256 << 10
+
+// Book is the part of the ledger that the handler uses.
+type Book interface {
+	Pay(context.Context, sale.Payment) (ledger.Settlement, error)
+	Cancel(ctx context.Context, saleID, user string) (sale.Claim, error)
+}
+
+// Handler serves one execution environment; it is safe for concurrent use.
+type Handler struct {
+	book      Book
+	providers Providers
+	log       *telemetry.Log
+	origin    httpapi.Origin
+}
+
+// New returns a handler over a ledger that takes webhooks of these providers.
+func New(b Book, p Providers, log *telemetry.Log) *Handler {
+	return &Handler{book: b, providers: p, log: log}
+}
+
+// Behind makes the handler refuse requests that did not come through that origin.
+func (h *Handler) Behind(o httpapi.Origin) *Handler {
+	h.origin = o
+	return h
+}
+
+// Handle answers one request; it never returns an error.
+func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpapi.Response, _ error) {
+	ctx, end, event := h.log.Begin(ctx)
+	defer end()
+	var done outcome
+	var err error
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+		if err != nil {
+			response = httpapi.Problem(err, "")
+		}
+		code := sale.CodeOf(err)
+		if r.RouteKey == cancelRoute {
+			event.CountBy("cancellations", "result", telemetry.Result(code))
+		} else {
+			event.CountBy("payments", "result", result(done, code))
+		}
+		event.End("pay", code, err)
+	}()
+
+	event.Text("route", r.RouteKey)
+	if err = h.origin.Check(&r); err != nil {
+		return response, nil
+	}
+	switch r.RouteKey {
+	case payRoute:
+		if done, err = h.pay(ctx, &r, event); err == nil {
+			response = httpapi.JSON(http.StatusOK, done)
+		}
+	case cancelRoute:
+		response, err = h.cancel(ctx, &r, event)
+	default:
+		err = fmt.Errorf("no such route: %q", r.RouteKey)
+	}
+	return response, nil
+}
+
+// outcome is what became of a webhook that was not refused, as its sender is told.
+type outcome struct {
+	Outcome  string            `json:"outcome"`
+	Reason   sale.RefundReason `json:"reason,omitempty"` // of a refund
+	repeated bool
+}
+
+const (
+	paid      = "paid"
+	refundDue = "refund-due"
+	ignored   = "ignored"
+)
+
+// result is the value under which a webhook is counted. Reports of what was recorded
+// before are counted apart, so that "paid" and "refund-due" count payments.
+func result(done outcome, code sale.Code) string {
+	switch {
+	case code != "":
+		return telemetry.Result(code)
+	case done.Outcome == ignored:
+		return ignored
+	case done.repeated:
+		return "repeated"
+	case done.Outcome == refundDue:
+		return refundDue
+	}
+	return paid
+}
+
+// pay records the payment that a webhook reports. Success means that it is durable: the
+// provider repeats anything else.
+func (h *Handler) pay(ctx context.Context, r *httpapi.Request, event *telemetry.Event) (outcome, error) {
+	p, known := h.providers[r.Path.Provider]
+	if !known {
+		return outcome{}, sale.Refuse(sale.ProviderNotFound, "no such payment provider")
+	}
+	event.Text("provider", r.Path.Provider)
+	body, err := httpapi.Body(r, maxWebhook)
+	if err != nil {
+		return outcome{}, err
+	}
+	raw := []byte(body)
+	if err := p.verify(r, raw); err != nil {
+		return outcome{}, err
+	}
+	payment, ours, err := p.read(raw)
+	if err != nil {
+		return outcome{}, err
+	}
+	if !ours {
+		return outcome{Outcome: ignored}, nil
+	}
+	payment.Provider = r.Path.Provider
+	event.Text("payment", payment.Reference)
+	if payment.OrderID != 0 {
+		event.Text("orderId", orderid.String(payment.OrderID))
+	}
+	if err := payment.Check(); err != nil {
+		return outcome{}, err
+	}
+	s, err := h.book.Pay(ctx, payment)
+	switch {
+	case err != nil:
+		return outcome{}, err
+	case s.Refund != nil:
+		event.Text("saleId", s.Refund.SaleID)
+		event.Text("reason", string(s.Refund.Reason))
+		return outcome{Outcome: refundDue, Reason: s.Refund.Reason, repeated: !s.New}, nil
+	}
+	event.Text("saleId", s.Claim.SaleID)
+	return outcome{Outcome: paid, repeated: !s.New}, nil
+}
+
+// cancel releases the caller's own claim in a sale.
+func (h *Handler) cancel(ctx context.Context, r *httpapi.Request, event *telemetry.Event) (httpapi.Response, error) {
+	user, err := httpapi.User(r)
+	if err != nil {
+		return httpapi.Response{}, err
+	}
+	saleID, err := httpapi.SaleID(r)
+	if err != nil {
+		return httpapi.Response{}, err
+	}
+	event.Text("saleId", saleID)
+	event.Text("user", user)
+	c, err := h.book.Cancel(ctx, saleID, user)
+	if err != nil {
+		return httpapi.Response{}, err
+	}
+	return httpapi.JSON(http.StatusOK, httpapi.ClaimOf(c)), nil
+}

@@ -1,0 +1,106 @@
+package handler
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"flashsale/shared/httpapi"
+	"flashsale/shared/sale"
+)
+
+// provider is one kind of webhook.
+type provider struct {
+	// verify fails unless the body, as it was sent, is signed with one of the secrets at
+	// most 300 seconds ago.
+	verify func(r *httpapi.Request, body []byte) error
+	// read returns the payment that a verified body reports, without its provider; ours
+	// is false if it reports none of an order of this system.
+	read func(body []byte) (p sale.Payment, ours bool, err error)
+}
+
+// Providers are those with secrets, by the name in their path.
+type Providers map[string]provider
+
+// The names of the providers. They are part of payments' ids.
+const (
+	Stripe           = "stripe"
+	StandardWebhooks = "standard-webhooks"
+)
+
+// ProvidersFromEnv returns the providers whose secrets are in STRIPE_SECRETS and
+// STANDARD_WEBHOOKS_SECRETS. Several are separated by commas, so that a new one works
+// before the old one ends. It fails for a secret that cannot be one (P19).
+func ProvidersFromEnv() (Providers, error) {
+	all := Providers{}
+	secrets, err := secretsOf("STRIPE_SECRETS")
+	if err != nil {
+		return nil, err
+	}
+	if len(secrets) > 0 {
+		p, err := newStripe(secrets, os.Getenv("STRIPE_EVENTS"))
+		if err != nil {
+			return nil, fmt.Errorf("STRIPE_EVENTS: %w", err)
+		}
+		all[Stripe] = p
+	}
+	if secrets, err = secretsOf("STANDARD_WEBHOOKS_SECRETS"); err != nil {
+		return nil, err
+	}
+	if len(secrets) > 0 {
+		p, err := newStandardWebhooks(secrets)
+		if err != nil {
+			return nil, fmt.Errorf("STANDARD_WEBHOOKS_SECRETS: %w", err)
+		}
+		all[StandardWebhooks] = p
+	}
+	return all, nil
+}
+
+// secretsOf returns the secrets of a variable. An error does not quote them.
+func secretsOf(name string) ([]string, error) {
+	text := os.Getenv(name)
+	if text == "" {
+		return nil, nil
+	}
+	all := strings.Split(text, ",")
+	for i, secret := range all {
+		all[i] = strings.TrimSpace(secret)
+		if rest, ok := strings.CutPrefix(all[i], "whsec_"); !ok || len(rest) < minSecret {
+			return nil, fmt.Errorf("%s: a secret is whsec_ and at least %d characters", name, minSecret)
+		}
+	}
+	return all, nil
+}
+
+// minSecret is the least length of a secret, in characters after its prefix.
+const minSecret = 12
+
+// errUnsigned and errOld say nothing about the secrets or the body.
+var (
+	errUnsigned = sale.Refuse(sale.InvalidRequest, "the webhook has no valid signature")
+	errOld      = sale.Refuse(sale.InvalidRequest, "the webhook was not signed within the last 300 seconds")
+)
+
+// verifyAny returns nil if one of the secrets' checks succeeds. isOld recognises the error
+// of a signature whose time is not acceptable.
+func verifyAny(checks []func() error, isOld func(error) bool) error {
+	var all error
+	for _, check := range checks {
+		err := check()
+		if err == nil {
+			return nil
+		}
+		all = errors.Join(all, err)
+	}
+	if isOld(all) {
+		return errOld
+	}
+	return errUnsigned
+}
+
+// unreadable is the refusal of a signed body that cannot be read.
+func unreadable(err error) error {
+	return &sale.Error{Code: sale.InvalidRequest, Detail: "the webhook's body cannot be read", Err: err}
+}

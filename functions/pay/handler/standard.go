@@ -1,0 +1,70 @@
+package handler
+
+import (
+	"errors"
+	"net/http"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"flashsale/shared/httpapi"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+// newStandardWebhooks takes webhooks that are signed as www.standardwebhooks.com says.
+func newStandardWebhooks(secrets []string) (provider, error) {
+	var keys []*standardwebhooks.Webhook
+	for _, secret := range secrets {
+		key, err := standardwebhooks.NewWebhook(secret)
+		if err != nil {
+			return provider{}, errors.New("a secret is not valid base64") // err may quote it
+		}
+		keys = append(keys, key)
+	}
+	verify := func(r *httpapi.Request, body []byte) error {
+		headers := http.Header{}
+		headers.Set(standardwebhooks.HeaderWebhookID, r.WebhookID.Value)
+		headers.Set(standardwebhooks.HeaderWebhookTimestamp, r.WebhookTimestamp.Value)
+		headers.Set(standardwebhooks.HeaderWebhookSignature, r.WebhookSignature.Value)
+		var checks []func() error
+		for _, key := range keys {
+			checks = append(checks, func() error { return key.Verify(body, headers) })
+		}
+		return verifyAny(checks, func(err error) bool {
+			return errors.Is(err, standardwebhooks.ErrMessageTooOld) || errors.Is(err, standardwebhooks.ErrMessageTooNew)
+		})
+	}
+	return provider{verify, readStandardWebhook}, nil
+}
+
+// standardPayment is the data of the one type that reports a payment.
+type standardPayment struct {
+	SaleID    string `json:"saleId"`
+	OrderID   string `json:"orderId"`
+	PaymentID string `json:"paymentId"`
+	Amount    int64  `json:"amount"`
+	Currency  string `json:"currency"`
+}
+
+func readStandardWebhook(body []byte) (p sale.Payment, ours bool, err error) {
+	var e struct {
+		Type string         `json:"type"`
+		Data jsontext.Value `json:"data"`
+	}
+	if err := jsonv2.Unmarshal(body, &e); err != nil {
+		return p, false, unreadable(err)
+	}
+	if e.Type != "payment.succeeded" {
+		return p, false, nil
+	}
+	var data standardPayment
+	if err := jsonv2.Unmarshal(e.Data, &data); err != nil {
+		return p, false, unreadable(err)
+	}
+	// The payment's id, and not the message's: a payment may be reported by several.
+	p = sale.Payment{Reference: data.PaymentID, Amount: data.Amount, Currency: data.Currency, SaleID: data.SaleID}
+	p.OrderID, _ = orderid.Parse(data.OrderID) // 0 is an order that nobody knows
+	return p, true, nil
+}
