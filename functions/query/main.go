@@ -31,5 +31,5 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	lambda.Start(httpapi.Serve(handler.New(book, log, clock.Wall).Behind(origin).Handle))
+	lambda.Start(httpapi.Serve(handler.New(book, log, clock.Wall).Behind(origin).PayingAt(os.Getenv("PAYMENT_URL")).Handle))
 }

@@ -153,3 +153,12 @@ func TestARefusalSaysWhatTheBuyerNeeds(t *testing.T) {
 		t.Errorf("a sale that does not exist has orders: %s", r.Body)
 	}
 }
+
+func TestSoldOutSaysWhetherUnitsMayReturn(t *testing.T) {
+	final := Problem(sale.Refuse(sale.SoldOut, "every unit has been sold"), "moutai")
+	open := Problem(&sale.Error{Code: sale.SoldOut, Detail: "every unit has been sold", MayReturn: true}, "moutai")
+	want := strings.Replace(final.Body, `sold",`, `sold","mayReturn":true,`, 1)
+	if wait, _ := strconv.Atoi(open.Headers.RetryAfter); open.Body != want || wait < 60 || wait > 90 || final.Headers.RetryAfter != "" {
+		t.Errorf("%s, Retry-After %q; want %s", open.Body, open.Headers.RetryAfter, want)
+	}
+}

@@ -17,6 +17,12 @@ func (l *Ledger) existing(ctx context.Context, tries int, saleID string) (sale.S
 	return l.saleWithin(ctx, tries, saleID)
 }
 
+// Existing returns a sale that exists, as it was at some time: only what never changes may
+// be read of it. It fails with sale.SaleNotFound, sale.Busy or sale.Internal.
+func (l *Ledger) Existing(ctx context.Context, saleID string) (sale.Sale, error) {
+	return l.existing(ctx, maxTries, saleID)
+}
+
 // Sale returns the sale as it was at most 1.65 seconds ago. It fails with
 // sale.SaleNotFound (a draft counts as not found), sale.Busy or sale.Internal.
 func (l *Ledger) Sale(ctx context.Context, saleID string) (sale.Sale, error) {

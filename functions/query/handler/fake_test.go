@@ -67,6 +67,10 @@ func (b *books) Sale(ctx context.Context, saleID string) (sale.Sale, error) {
 	return b.sale, nil
 }
 
+func (b *books) Existing(ctx context.Context, saleID string) (sale.Sale, error) {
+	return b.Sale(ctx, saleID)
+}
+
 func (b *books) Remaining(ctx context.Context, _ sale.Sale) (ledger.Remaining, error) {
 	return b.remaining, b.call(ctx)
 }

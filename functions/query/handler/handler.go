@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"flashsale/shared/httpapi"
@@ -21,6 +22,7 @@ import (
 // Book is the part of the ledger that the handler uses.
 type Book interface {
 	Sale(ctx context.Context, saleID string) (sale.Sale, error)
+	Existing(ctx context.Context, saleID string) (sale.Sale, error)
 	Remaining(context.Context, sale.Sale) (ledger.Remaining, error)
 	Claim(ctx context.Context, saleID, user string) (sale.Claim, error)
 	Order(ctx context.Context, id uint64) (sale.Order, error)
@@ -35,6 +37,7 @@ type Handler struct {
 	log    *telemetry.Log
 	now    func() time.Time
 	origin httpapi.Origin
+	payURL string // see PayingAt; "" for none
 	routes map[string]route
 }
 
@@ -52,6 +55,13 @@ func New(b Book, log *telemetry.Log, now func() time.Time) *Handler {
 // Behind makes the handler refuse requests that did not come through that origin.
 func (h *Handler) Behind(o httpapi.Origin) *Handler {
 	h.origin = o
+	return h
+}
+
+// PayingAt makes the handler show buyers where to pay: the address with each {orderId} in
+// it replaced by their order's id. "" shows none.
+func (h *Handler) PayingAt(address string) *Handler {
+	h.payURL = address
 	return h
 }
 
@@ -94,6 +104,7 @@ type salePage struct {
 	State       sale.Phase `json:"state"`
 	Remaining   int64      `json:"remaining"`
 	Approximate bool       `json:"approximate,omitempty"`
+	MayReturn   bool       `json:"mayReturn,omitempty"`
 }
 
 // sale answers with the public sale page, cacheable for a second.
@@ -112,11 +123,16 @@ func (h *Handler) sale(ctx context.Context, r *httpapi.Request, event *telemetry
 		return httpapi.Response{}, err
 	}
 	now := h.now()
+	state := phase(s, left, now)
+	mayReturn := state == sale.PhaseSoldOut && s.MayReturn()
 	response := httpapi.JSON(http.StatusOK, salePage{
 		SaleID: s.ID, Name: s.Name, OpensAt: httpapi.Time(s.OpensAt), ClosesAt: httpapi.Time(s.ClosesAt),
-		Now: httpapi.Time(now), State: phase(s, left, now), Remaining: left.Units, Approximate: left.Approximate,
+		Now: httpapi.Time(now), State: state, Remaining: left.Units, Approximate: left.Approximate, MayReturn: mayReturn,
 	})
 	response.Headers.CacheControl = "max-age=1"
+	if mayReturn {
+		response.Headers.RetryAfter = httpapi.Seconds(httpapi.ReturnWait())
+	}
 	return response, nil
 }
 
@@ -145,11 +161,35 @@ func (h *Handler) claim(ctx context.Context, r *httpapi.Request, event *telemetr
 	if err != nil {
 		return httpapi.Response{}, err
 	}
-	response := httpapi.JSON(http.StatusOK, httpapi.ClaimOf(c))
+	shown := httpapi.ClaimOf(c)
+	if shown.PayBy, shown.PaymentURL, err = h.payment(ctx, c); err != nil {
+		return httpapi.Response{}, err
+	}
+	response := httpapi.JSON(http.StatusOK, shown)
 	if c.State() == sale.Pending {
 		response.Headers.RetryAfter = httpapi.Seconds(httpapi.Jitter(pollingRange(h.now().Sub(c.AcceptedAt))))
 	}
 	return response, nil
+}
+
+// payment returns until when a claim must be paid and where; "" for a claim of which
+// neither is asked.
+func (h *Handler) payment(ctx context.Context, c sale.Claim) (payBy, address string, err error) {
+	if c.OrderID == 0 {
+		return "", "", nil
+	}
+	s, err := h.book.Existing(ctx, c.SaleID)
+	if err != nil {
+		return "", "", err
+	}
+	by := ledger.PayBy(s, c)
+	if by.IsZero() {
+		return "", "", nil
+	}
+	if c.State() == sale.Confirmed {
+		address = strings.ReplaceAll(h.payURL, "{orderId}", orderid.String(c.OrderID))
+	}
+	return httpapi.Time(by), address, nil
 }
 
 // pollingRange bounds the Retry-After for a claim that has been pending for age. Most
@@ -172,6 +212,10 @@ type orderPage struct {
 	SaleID      string `json:"saleId"`
 	ClaimID     string `json:"claimId"`
 	ConfirmedAt string `json:"confirmedAt"`
+	// Only in a sale that asks for payment; elsewhere the claim is not read.
+	State      sale.ClaimState `json:"state,omitempty"`
+	PayBy      string          `json:"payBy,omitempty"`
+	PaymentURL string          `json:"paymentUrl,omitempty"`
 }
 
 // order answers with an order to its owner; to others with "not found".
@@ -193,7 +237,22 @@ func (h *Handler) order(ctx context.Context, r *httpapi.Request, event *telemetr
 		return httpapi.Response{}, err
 	}
 	event.Text("saleId", o.SaleID)
-	return httpapi.JSON(http.StatusOK, orderPage{
+	page := orderPage{
 		OrderID: orderid.String(o.ID), SaleID: o.SaleID, ClaimID: o.ClaimID, ConfirmedAt: httpapi.Time(orderid.Time(o.ID)),
-	}), nil
+	}
+	s, err := h.book.Existing(ctx, o.SaleID)
+	if err != nil {
+		return httpapi.Response{}, err
+	}
+	if s.PayWithin > 0 {
+		c, err := h.book.Claim(ctx, o.SaleID, user)
+		if err != nil {
+			return httpapi.Response{}, err
+		}
+		page.State = c.State()
+		if page.PayBy, page.PaymentURL, err = h.payment(ctx, c); err != nil {
+			return httpapi.Response{}, err
+		}
+	}
+	return httpapi.JSON(http.StatusOK, page), nil
 }

@@ -1,0 +1,87 @@
+package handler
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+func TestABuyerSeesUntilWhenAndWhereToPay(t *testing.T) {
+	at := time.Date(2026, 1, 1, 0, 1, 0, 0, time.UTC)
+	pending := func(c *sale.Claim) { c.OrderID = 0 }
+	confirmed := func(*sale.Claim) {}
+	paid := func(c *sale.Claim) { c.PaidAt, c.Payment = at, "stripe#pi_1" }
+	expired := func(c *sale.Claim) { c.ReleasedAt, c.ReleasedBy = at, sale.ByExpiry }
+	cancelled := func(c *sale.Claim) { c.ReleasedAt, c.ReleasedBy = at, sale.ByBuyer }
+	for _, tt := range []struct {
+		name       string
+		payWithin  time.Duration
+		change     func(*sale.Claim)
+		state      string
+		payBy, url any // of the claim
+		orderState any
+	}{
+		{"pending", time.Hour, pending, "PENDING", nil, nil, "PENDING"},
+		{"confirmed", time.Hour, confirmed, "CONFIRMED", "2026-01-01T01:00:06.000Z", "https://shop.example/pay?order=406709376884146177", "CONFIRMED"},
+		{"paid", time.Hour, paid, "PAID", "2026-01-01T01:00:06.000Z", nil, "PAID"},
+		{"expired", time.Hour, expired, "EXPIRED", "2026-01-01T01:00:06.000Z", nil, "EXPIRED"},
+		{"cancelled", time.Hour, cancelled, "CANCELLED", "2026-01-01T01:00:06.000Z", nil, "CANCELLED"},
+		// Nothing is asked, and the claim of an order is not read.
+		{"confirmed, in a sale without payment", 0, confirmed, "CONFIRMED", nil, nil, nil},
+		{"paid, in a sale without payment", 0, paid, "PAID", nil, nil, nil},
+	} {
+		f := newFunction(t)
+		f.handler.PayingAt("https://shop.example/pay?order={orderId}")
+		f.sale.PayWithin = tt.payWithin
+		claim := f.claims["alice"]
+		tt.change(&claim)
+		f.claims["alice"] = claim
+		body := answered(t, f.Ask(t, t.Context(), event(t, "query-claim.json")), "no-store")
+		if body["state"] != tt.state || body["payBy"] != tt.payBy || body["paymentUrl"] != tt.url {
+			t.Errorf("%s: claim %v", tt.name, body)
+		}
+		body = answered(t, f.Ask(t, t.Context(), event(t, "query-order.json")), "no-store")
+		if body["state"] != tt.orderState || body["payBy"] != tt.payBy || body["paymentUrl"] != tt.url {
+			t.Errorf("%s: order %v", tt.name, body)
+		}
+	}
+}
+
+func TestWithoutAnAddressNoneIsShown(t *testing.T) {
+	f := newFunction(t)
+	f.sale.PayWithin = time.Hour
+	body := answered(t, f.Ask(t, t.Context(), event(t, "query-claim.json")), "no-store")
+	if _, shown := body["paymentUrl"]; shown || body["payBy"] == nil {
+		t.Errorf("got %v", body)
+	}
+}
+
+// Units of a sale that asks for payment may be on sale again until it closes.
+func TestASoldOutSaleSaysWhetherUnitsMayReturn(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		payWithin time.Duration
+		left      int64
+		change    func(*sale.Sale)
+		want      bool
+	}{
+		{"sold out", time.Hour, 0, func(*sale.Sale) {}, true},
+		{"without payment", 0, 0, func(*sale.Sale) {}, false},
+		{"units left", time.Hour, 1, func(*sale.Sale) {}, false},
+		{"closed", time.Hour, 0, func(s *sale.Sale) { s.ClosesAt = s.OpensAt }, false},
+		{"paused", time.Hour, 0, func(s *sale.Sale) { s.Paused = true }, false},
+	} {
+		f := newFunction(t)
+		f.sale.PayWithin, f.remaining = tt.payWithin, ledger.Remaining{Units: tt.left}
+		tt.change(&f.sale)
+		r := f.Ask(t, t.Context(), event(t, "query-sale.json"))
+		got := answered(t, r, "max-age=1")["mayReturn"] == true
+		wait, _ := strconv.Atoi(r.Headers.RetryAfter)
+		if got != tt.want || got != (wait >= 60 && wait <= 90) {
+			t.Errorf("%s: %s, Retry-After %q", tt.name, r.Body, r.Headers.RetryAfter)
+		}
+	}
+}
