@@ -80,18 +80,18 @@ func (t template) watches(subject string) bool {
 // watchedOnes are the metrics that some alarm must read, by row 17.
 var watchedOnes = map[string][]string{
 	templateFile: {
-		"PurchaseFunction Errors", "FinalizeFunction Errors", "QueryFunction Errors", "ReconcileFunction Errors", "PageFunction Errors", "page pages internal",
+		"PurchaseFunction Errors", "FinalizeFunction Errors", "QueryFunction Errors", "ReconcileFunction Errors", "ReleaseFunction Errors", "PageFunction Errors", "page pages internal",
 		"purchase purchases internal", "query queries internal", "finalize batches internal", "seed seedings internal",
 	},
 	alarmsFile: {
 		"PurchaseFunction Errors", "PurchaseFunction Throttles", "FinalizeFunction Throttles", "QueryFunction Throttles", "SeedFunction Throttles", "PageFunction Throttles", "PageFunction Duration",
-		"ReconcileFunction Throttles", "ReconcileFunction Invocations", "PurchaseFunction Duration", "FinalizeFunction Duration", "QueryFunction Duration",
+		"ReconcileFunction Throttles", "ReconcileFunction Invocations", "ReleaseFunction Throttles", "ReleaseFunction Invocations", "PurchaseFunction Duration", "FinalizeFunction Duration", "QueryFunction Duration",
 		"Api 5xx", "Api Latency", "OrderQueue ApproximateAgeOfOldestMessage", "OrderQueue ApproximateNumberOfMessagesVisible",
 		"OrderDeadLetterQueue ApproximateNumberOfMessagesVisible", "ScheduleDeadLetterQueue ApproximateNumberOfMessagesVisible",
 		"LedgerTable WriteKeyRangeThroughputThrottleEvents", "LedgerTable WriteMaxOnDemandThroughputThrottleEvents",
 		"LedgerTable WriteAccountLimitThrottleEvents", "LedgerTable ReadThrottleEvents", "LedgerTable TransactionConflict",
 		"LedgerTable ConsumedWriteCapacityUnits", "LedgerTable SystemErrors TransactWriteItems",
-		"reconcile oversold", "reconcile unbalanced", "reconcile oldestPendingSeconds", "reconcile resent", "reconcile available", "reconcile unseeded",
+		"reconcile oversold", "reconcile unbalanced", "reconcile oldestPendingSeconds", "reconcile resent", "reconcile available", "reconcile unseeded", "reconcile refundsDue", "release overdueSeconds",
 		"finalize acceptToConfirmMs", "finalize confirmed", "finalize batches busy", "finalize batches internal",
 		"purchase unsent", "purchase unchecked", "purchase purchases busy", "purchase purchases internal", "asked", "refused",
 	},

@@ -97,7 +97,7 @@ func callsOfASale(t *testing.T) map[string]map[string]bool {
 	calls := map[string]map[string]bool{}
 	ledgers := map[string]*ledger.Ledger{}
 	claims := 0
-	for _, f := range []string{"Seed", "Purchase", "Finalize", "Query", "Reconcile"} {
+	for _, f := range []string{"Seed", "Purchase", "Finalize", "Query", "Reconcile", "Release"} {
 		calls[f] = map[string]bool{}
 		ledgers[f] = ledger.New(keyed{db, calls[f]}, "table", ledger.Options{
 			Now: time.Now, Random: func() float64 { return 0.5 }, NewID: func() string { claims++; return fmt.Sprint("claim-", claims) },
@@ -170,7 +170,33 @@ func callsOfASale(t *testing.T) map[string]map[string]bool {
 	if !drained {
 		t.Fatal("the sale was not drained")
 	}
+	callsOfAPayment(ctx, must, ledgers)
 	return calls
+}
+
+// callsOfAPayment runs a sale that asks for payment until nobody has paid.
+func callsOfAPayment(ctx context.Context, must func(error), ledgers map[string]*ledger.Ledger) {
+	c := sale.Creation{SaleID: "wine", Stock: 1, Shards: 1, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour), PayWithin: time.Minute}
+	_, err := ledgers["Seed"].Create(ctx, c)
+	must(err)
+	p, err := ledgers["Purchase"].Purchase(ctx, ledger.Request{SaleID: "wine", User: "user-0"})
+	must(err)
+	must(ledgers["Finalize"].Confirm(ctx, []ledger.ClaimRef{{SaleID: "wine", User: "user-0", ClaimID: p.Claim.ID}})[0].Err)
+	time.Sleep(time.Minute)
+	for _, saleID := range []string{"", "wine"} {
+		_, err = ledgers["Reconcile"].Refunds(ctx, saleID)
+		must(err)
+	}
+	release := ledgers["Release"]
+	_, err = release.Listings(ctx)
+	must(err)
+	listing, err := release.Listing(ctx, "wine")
+	must(err)
+	done, err := release.ReleaseDue(ctx, listing, 0)
+	must(err)
+	if done.Released != 1 || done.PutBack != 1 || !done.Complete {
+		must(fmt.Errorf("released %+v", done))
+	}
 }
 
 // refused returns the calls that no statement of a function's role allows, and the

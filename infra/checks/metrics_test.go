@@ -97,7 +97,7 @@ func TestMetricsOfTheTemplatesAreThoseOfTheCode(t *testing.T) {
 				return found
 			},
 			breaks: map[string][]edit{
-				templateFile: {{"Resources/FunctionErrorsAlarm/Properties/Metrics/5/MetricStat/Metric/Dimensions/0/Value", "flashsale-dev"}},
+				templateFile: {{"Resources/FunctionErrorsAlarm/Properties/Metrics/6/MetricStat/Metric/Dimensions/0/Value", "flashsale-dev"}},
 				alarmsFile: {
 					{"Resources/OldestPendingAlarm/Properties/MetricName", "oldest"},
 					{"Resources/OldestPendingAlarm/Properties/Namespace", "Flashsale"},
@@ -189,16 +189,18 @@ func TestMetricsOfTheTemplatesAreThoseOfTheCode(t *testing.T) {
 // fieldOfLog matches a field of a log line in a filter pattern.
 var fieldOfLog = regexp.MustCompile(`\$\.(\w+)`)
 
-// The cost of a stack without a sale depends on the number of reconciliation's metrics.
-func TestTheIdleBillKnowsReconcilingsMetrics(t *testing.T) {
+// The cost of a stack without a sale depends on the number of metrics of the functions
+// that run every minute.
+func TestTheIdleBillKnowsTheMetricsOfReconcilingAndReleasing(t *testing.T) {
 	filed := 0
 	for name := range emissions(t) {
-		if strings.HasPrefix(name, "reconcile ") && name != "reconcile unseeded" { // only while there is a draft
+		scheduled := strings.HasPrefix(name, "reconcile ") || strings.HasPrefix(name, "release ")
+		if scheduled && name != "reconcile unseeded" { // only while there is a draft
 			filed++
 		}
 	}
-	if want := idle.RunMetrics + idle.ReceiptMetrics; filed != want {
-		t.Errorf("reconcile files %d metrics, the idle bill has %d", filed, want)
+	if want := idle.RunMetrics + idle.ReceiptMetrics + idle.PaymentMetrics; filed != want {
+		t.Errorf("reconcile and release file %d metrics, the idle bill has %d", filed, want)
 	}
 }
 

@@ -41,6 +41,7 @@ const length, begins = 40, 15
 func quiet() scene {
 	return scene{}.with(0, length, map[string]float64{
 		"ReconcileFunction Invocations": 1, "ReconcileFunction Throttles": 0, "ReconcileFunction Errors": 0,
+		"ReleaseFunction Invocations": 1, "ReleaseFunction Throttles": 0, "ReleaseFunction Errors": 0,
 		"reconcile available": 0, "reconcile oversold": 0, "reconcile unbalanced": 0, "reconcile oldestPendingSeconds": 0, "reconcile resent": 0,
 		"OrderQueue ApproximateNumberOfMessagesVisible": 0, "OrderDeadLetterQueue ApproximateNumberOfMessagesVisible": 0,
 		"ScheduleDeadLetterQueue ApproximateNumberOfMessagesVisible": 0,
@@ -57,6 +58,14 @@ func open() scene {
 		"Api Count": 2000, "Api 5xx": 1, "Api Latency": 80, "reconcile available": 50000,
 		"finalize confirmed": 200, "finalize acceptToConfirmMs": 900, "LedgerTable ConsumedWriteCapacityUnits": 2600,
 		"LedgerTable TransactionConflict": 20, "OrderQueue ApproximateAgeOfOldestMessage": 1,
+	})
+}
+
+// unpaid is an ordinary sale that asks for payment: a third is released a minute or less
+// after it is due.
+func unpaid() scene {
+	return open().with(10, length, map[string]float64{
+		"release released": 60, "release putBack": 60, "release overdueSeconds": 58, "reconcile unpaid": 9000, "reconcile refundsDue": 0,
 	})
 }
 
@@ -95,9 +104,12 @@ func planned() scene {
 
 // silences are scenes in which no alarm may ring.
 var silences = map[string]scene{
-	"a stack at rest":             quiet(),
-	"an ordinary sale":            open(),
-	"an opening as it is planned": planned(),
+	"a stack at rest":              quiet(),
+	"an ordinary sale":             open(),
+	"a sale that asks for payment": unpaid(),
+	"it is paused for an hour and goes on: all that was due is released at once": unpaid().set("release overdueSeconds", begins, begins, 3600),
+	"a run of release takes its whole two minutes":                               unpaid().every(2, "ReleaseFunction Invocations", "release overdueSeconds", "release released"),
+	"an opening as it is planned":                                                planned(),
 	"a sale that is paused for ten minutes": open().with(begins, begins+10, map[string]float64{
 		"purchase purchases accepted": 0, "purchase purchases already-ordered": 0, "purchase purchases sale-paused": 300, "Api 5xx": 301, "Distribution Requests": 2000, "Distribution 5xxErrorRate": 15, "reconcile available": 0, "finalize confirmed": -1,
 	}),
@@ -151,6 +163,13 @@ var faults = []struct {
 	{"FunctionsSlowAlarm", "the table answers late", 6, breaking(map[string]float64{"PurchaseFunction Duration": 5000})},
 	{"FunctionsSlowAlarm", "finalize comes near its timeout", 6, breaking(map[string]float64{"FinalizeFunction Duration": 4200})},
 	{"ReconcileSilentAlarm", "the schedule is off", 8, breaking(map[string]float64{"ReconcileFunction Invocations": -1})},
+	{"ReleaseSilentAlarm", "the schedule is off", 6, breaking(map[string]float64{"ReleaseFunction Invocations": -1})},
+	{"ReleaseBehindAlarm", "releases fail, and unpaid orders are ever longer due", 6, unpaid().with(begins, length, map[string]float64{"release overdueSeconds": 200, "release released": 0})},
+	{"ReleaseBehindAlarm", "there is more to release than a run can", 8, unpaid().with(begins, length, map[string]float64{"release overdueSeconds": 240}).every(2, "release overdueSeconds")},
+	{"RefundsDueAlarm", "a buyer pays after the release", 3, unpaid().set("reconcile refundsDue", begins, length, 1)},
+	{"RefundsDueAlarm", "a drained sale's order is paid twice, and a pass takes three minutes", 5, quiet().set("reconcile refundsDue", begins, length, 1).every(3, "reconcile refundsDue")},
+	{"FunctionsThrottledAlarm", "passes of release overlap", 6, breaking(map[string]float64{"ReleaseFunction Throttles": 1})},
+	{"FunctionErrorsAlarm", "release cannot read the table", 4, breaking(map[string]float64{"ReleaseFunction Errors": 1})},
 	{"OrdersWaitAlarm", "the queue is not read", 6, breaking(map[string]float64{"OrderQueue ApproximateAgeOfOldestMessage": 150})},
 	{"OrdersWaitAlarm", "more orders come than are finalized", 6, breaking(map[string]float64{"OrderQueue ApproximateNumberOfMessagesVisible": 12000})},
 	{"OrdersWaitAlarm", "some orders are late", 6, breaking(map[string]float64{"finalize acceptToConfirmMs": 45000})},

@@ -32,7 +32,8 @@ var reaches = map[string][]string{
 	"SignInTokenUrl":         {"PageFunction"},
 	"SignInClientId":         {"PageFunction"},
 	"SignInScope":            {"PageFunction"},
-	"LogLevel":               {"FinalizeFunction", "PageFunction", "PurchaseFunction", "QueryFunction", "ReconcileFunction", "SeedFunction"},
+	"LogLevel":               {"FinalizeFunction", "PageFunction", "PurchaseFunction", "QueryFunction", "ReconcileFunction", "ReleaseFunction", "SeedFunction"},
+	"ReleaseGraceSeconds":    {"ReleaseFunction"},
 }
 
 // attempt is one deployment: the edited template, the output of sam build, and the given

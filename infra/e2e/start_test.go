@@ -29,6 +29,10 @@ func TestAFunctionThatIsConfiguredWronglyDiesAtItsStart(t *testing.T) {
 			`"error":"TABLE_NAME is not set"`:      {queue},
 			`"error":"ORDER_QUEUE_URL is not set"`: {table},
 		},
+		"ReleaseFunction": {
+			`"error":"TABLE_NAME is not set"`: {},
+			`RELEASE_GRACE_SECONDS`:           {table, "RELEASE_GRACE_SECONDS=2m"},
+		},
 		"PurchaseFunction": {
 			`"error":"TABLE_NAME is not set"`:      {queue},
 			`"error":"ORDER_QUEUE_URL is not set"`: {table},

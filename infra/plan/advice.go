@@ -111,13 +111,14 @@ type rates struct {
 func (r rates) bound() float64 { return min(r.advised, r.table) }
 
 // reserved is the reserved concurrency of all functions.
-func (a advice) reserved() int { return a.concurrency + a.finalizers + a.queries + reconcilers }
+func (a advice) reserved() int { return a.concurrency + a.finalizers + a.queries + reconcilers + releasers }
 
 // accountConcurrency is the quota that the advice needs.
 func (a advice) accountConcurrency() int { return max(lambdaQuota, a.reserved()+keptFree) }
 
-// reconcilers is ReconcileFunction's reserved concurrency in template.yaml.
-const reconcilers = 1
+// reconcilers and releasers are the reserved concurrency of ReconcileFunction and
+// ReleaseFunction in template.yaml.
+const reconcilers, releasers = 1, 1
 
 // advise sizes the parts for the peak: shards so that a fifth of the transactions
 // conflict, the table for what they cost, and an environment for every concurrent

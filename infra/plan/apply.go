@@ -24,6 +24,7 @@ func (a advice) parameters(o output) map[string]string {
 		"QueryRateLimit":                 whole(a.queryRate),
 		"QueryBurstLimit":                whole(a.queryRate),
 		"ReconcileReservedConcurrency":   strconv.Itoa(reconcilers),
+		"ReleaseReservedConcurrency":     strconv.Itoa(releasers),
 		"MaxWriteRequestUnits":           strconv.Itoa(a.warmWrites),
 		"WarmFrom":                       "at(" + o.opens.UTC().Add(-warmBefore).Format(localTime) + ")",
 		"WarmUntil":                      "at(" + o.opens.UTC().Add(warmAfter).Format(localTime) + ")",

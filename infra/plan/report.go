@@ -103,8 +103,8 @@ func printText(out io.Writer, w wish, a advice, r, unshared *model.Result, chart
 	line("FinalizeFunction", "%d environments, each with one batch at a time (FinalizeMaximumConcurrency), all of them reserved (FinalizeReservedConcurrency)", a.finalizers)
 	line("QueryFunction", "%s environments reserved (QueryReservedConcurrency), %s requests a second (QueryRateLimit, QueryBurstLimit), %s",
 		grouped(float64(a.queries)), grouped(a.queryRate), pageBy(w))
-	line("account", "%s environments reserved, %d of them for ReconcileFunction, and %d that cannot be reserved; an account quota (concurrent executions) of %s environments is enough",
-		grouped(float64(a.reserved())), reconcilers, keptFree, grouped(float64(a.accountConcurrency())))
+	line("account", "%s environments reserved, %d of them for ReconcileFunction and %d for ReleaseFunction, and %d that cannot be reserved; an account quota (concurrent executions) of %s environments is enough",
+		grouped(float64(a.reserved())), reconcilers, releasers, keptFree, grouped(float64(a.accountConcurrency())))
 	for _, q := range a.quotas {
 		line("quota to raise", "%s", q)
 	}

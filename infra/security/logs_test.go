@@ -37,7 +37,7 @@ func (s *system) logged(t *testing.T, from int64) string {
 // harmless are events that change nothing, one per function.
 var harmless = map[string]string{
 	"PurchaseFunction": `{}`, "QueryFunction": `{}`, "PageFunction": `{}`, "SeedFunction": `{}`,
-	"FinalizeFunction": `{"Records":[]}`, "ReconcileFunction": `[]`,
+	"FinalizeFunction": `{"Records":[]}`, "ReconcileFunction": `[]`, "ReleaseFunction": `[]`,
 }
 
 // fence waits until all output of the functions so far is in the log, and returns the

@@ -1,7 +1,7 @@
 // Package idle computes the cost of a stack in a month without buyers, by option.
 //
 // It counts the resources in the templates and adds what runs without buyers:
-// ReconcileFunction every minute and the poller of the order queue. It does not call AWS.
+// ReconcileFunction and ReleaseFunction every minute and the poller of the order queue. It does not call AWS.
 package idle
 
 import (
@@ -18,15 +18,17 @@ import (
 
 const (
 	hours = 730.0
-	// passes is the number of ReconcileFunction's runs a month. A run without a sale takes
-	// about a tenth of a second, a read unit and four log lines, including Lambda's.
+	// passes is the number of runs a month of ReconcileFunction, and of ReleaseFunction. A
+	// run without a sale takes about a tenth of a second, a read unit and four log lines,
+	// including Lambda's.
 	passes, secondsOfPass, bytesOfPass = 60 * hours, 0.1, 2000.0
 	// polls is the number of empty answers a month that Lambda's five pollers get from the
 	// order queue, each one every 20 s.
 	polls = 5 * 3 * 60 * hours
-	// RunMetrics is the number of metrics that ReconcileFunction always publishes,
-	// ReceiptMetrics the number that it adds while a sale is not drained.
-	RunMetrics, ReceiptMetrics = 1, 7
+	// RunMetrics is the number of metrics that the two always publish, ReceiptMetrics the
+	// number that they add while a sale is not drained, and PaymentMetrics the number that
+	// they add to those while one that asks for payment is not.
+	RunMetrics, ReceiptMetrics, PaymentMetrics = 2, 7, 6
 )
 
 // Stack counts the resources in the templates.
@@ -118,7 +120,7 @@ func Bill(s Stack, d demand.Demand, l price.List) []Line {
 	}
 	memory, held := 0.0, 0.0
 	for _, f := range d.Functions {
-		if f.ID == "ReconcileFunction" {
+		if f.ID == "ReconcileFunction" { // ReleaseFunction has as much
 			memory = float64(f.MemoryMB) / 1024
 		}
 		held += float64(f.Provisioned) * float64(f.MemoryMB) / 1024
@@ -131,12 +133,7 @@ func Bill(s Stack, d demand.Demand, l price.List) []Line {
 		{"dashboard", "dashboards", float64(s.Dashboards), m.Dashboard, true},
 		{"own metrics", "metrics published without a sale", RunMetrics, m.Metric, true},
 		{"own metrics", "more metrics while a sale is not drained, even unopened", ReceiptMetrics, m.Metric, false},
-		{"reconciling", "scheduled runs", passes, m.ScheduleCall, true},
-		{"reconciling", "invocations", passes, l.Invocation, true},
-		{"reconciling", "GB-seconds", passes * secondsOfPass * memory, l.GBSecond, true},
-		{"reconciling", "read units", passes, l.ReadUnit, true},
-		{"reconciling", "traces", passes, m.Trace, true},
-		{"reconciling", "GB of log lines", passes * bytesOfPass / (1 << 30), l.LogGB, true},
+		{"own metrics", "more while one that asks for payment is not drained", PaymentMetrics, m.Metric, false},
 		{"order queue", "empty polls", polls, l.QueueCall, true},
 		{"table", "for each GB of claims and orders", 1, m.StoredGB, true},
 		{"recovery (PITR)", "for each GB of claims and orders", 1, m.RecoveryGB, true},
@@ -146,6 +143,15 @@ func Bill(s Stack, d demand.Demand, l price.List) []Line {
 		{"front", "web ACLs", 1, m.WebACL, ownACL},
 		{"front", "rules of the web ACL", float64(s.WebACLRules), m.WebACLRule, ownACL},
 		{"front", fmt.Sprintf("metrics that %d alarms read", s.FrontAlarms), float64(s.FrontAlarmMetrics), m.AlarmMetric, front},
+	}
+	for _, option := range []string{"reconciling", "releasing"} {
+		lines = append(lines,
+			Line{option, "scheduled runs", passes, m.ScheduleCall, true},
+			Line{option, "invocations", passes, l.Invocation, true},
+			Line{option, "GB-seconds", passes * secondsOfPass * memory, l.GBSecond, true},
+			Line{option, "read units", passes, l.ReadUnit, true},
+			Line{option, "traces", passes, m.Trace, true},
+			Line{option, "GB of log lines", passes * bytesOfPass / (1 << 30), l.LogGB, true})
 	}
 	// Environments are provisioned only from WarmFrom to WarmUntil, so this line is off.
 	return append(lines, Line{"warm environments", "GB-seconds in each hour from WarmFrom to WarmUntil", held * 3600, l.HeldGBSecond, false})
