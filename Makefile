@@ -114,6 +114,10 @@ receipt: operator ## recount SALE=… (or ALL=1) from the table, fail unless it 
 buyer: operator ## show what happened to the order of BUYER=… in SALE=…
 	@$(OPERATOR) buyer -sale "$${SALE-}" -user "$${BUYER-}"
 
+.PHONY: refunds
+refunds: operator ## list payments that must go back (of SALE=…); GO=1 PAYMENT='provider\#reference' marks one as refunded, once
+	@$(OPERATOR) refunds -sale "$${SALE-}" $${GO:+-go} -payment "$${PAYMENT-}"
+
 .PHONY: redrive
 redrive: operator ## show the dead letters and their reasons; GO=1 moves pending ones back, DROP=poison deletes poison ones
 	@$(OPERATOR) redrive $${GO:+-go} $${DROP:+-drop "$$DROP"}

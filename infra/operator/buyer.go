@@ -54,6 +54,7 @@ type orders interface {
 	claims
 	Sale(ctx context.Context, saleID string) (sale.Sale, error)
 	Order(ctx context.Context, id uint64) (sale.Order, error)
+	Refunds(ctx context.Context, saleID string) ([]sale.Refund, error)
 }
 
 // complaint holds the sources for the answer to a buyer's complaint.
@@ -107,16 +108,47 @@ func (book complaint) answer(ctx context.Context, saleID, user string, now time.
 	case err != nil:
 		return errors.New(oneLine(err))
 	}
+	say, err := book.settled(ctx, saleID, c, event)
+	if err != nil {
+		return errors.New(oneLine(err))
+	}
+	fmt.Fprintf(out, "for the buyer: %s\n", say)
+	return nil
+}
+
+// settled tells how a confirmed claim was paid or released, and what to say to the buyer.
+func (book complaint) settled(ctx context.Context, saleID string, c sale.Claim, event func(time.Time, string)) (say string, err error) {
+	s, err := book.Sale(ctx, saleID)
+	if err != nil {
+		return "", err
+	}
+	number, payBy := orderid.String(c.OrderID), ledger.PayBy(s, c)
 	switch c.State() {
 	case sale.Paid:
 		event(c.PaidAt, "paid: "+c.Payment)
+		say = fmt.Sprintf("your order is %s, and it is paid", number)
 	case sale.Expired, sale.Cancelled:
 		event(c.ReleasedAt, fmt.Sprintf("released by %s", c.ReleasedBy))
-		fmt.Fprintf(out, "for the buyer: your order %s is %s, and its unit is not yours any more\n", number, strings.ToLower(string(c.State())))
-		return nil
+		say = fmt.Sprintf("your order %s is %s, and its unit is not yours any more", number, strings.ToLower(string(c.State())))
+	default:
+		say = "your order is " + number
+		if !payBy.IsZero() {
+			event(payBy, "to be paid by then; a payment counts as long as the order is not released")
+			say += ", and it is not paid"
+		}
 	}
-	fmt.Fprintf(out, "for the buyer: your order is %s\n", number)
-	return nil
+	refunds, err := book.Refunds(ctx, saleID)
+	for _, r := range refunds {
+		switch {
+		case r.OrderID != c.OrderID:
+		case r.RefundedAt.IsZero():
+			event(r.At, fmt.Sprintf("a refund is due: %s, %d %s in minor units, because: %s", r.Payment, r.Amount, r.Currency, r.Reason))
+			say += "; your other payment goes back to you"
+		default:
+			event(r.RefundedAt, fmt.Sprintf("refunded: %s, %d %s in minor units", r.Payment, r.Amount, r.Currency))
+		}
+	}
+	return say, err
 }
 
 // whyPending says where the claim's message is, as far as the queues show.

@@ -17,7 +17,7 @@ var noon = time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
 // Sale and Order let held stand for the ledger of the sale moutai, in which only the item of
 // order 9 is missing.
 func (h held) Sale(context.Context, string) (sale.Sale, error) {
-	return sale.Sale{ID: "moutai", State: sale.Open, OpensAt: noon, ClosesAt: noon.Add(time.Hour), Shards: 1}, nil
+	return sale.Sale{ID: "moutai", State: sale.Open, OpensAt: noon, ClosesAt: noon.Add(time.Hour), Shards: 1, PayWithin: 30 * time.Minute}, nil
 }
 
 func (h held) Order(_ context.Context, id uint64) (sale.Order, error) {
@@ -25,6 +25,14 @@ func (h held) Order(_ context.Context, id uint64) (sale.Order, error) {
 		return sale.Order{}, sale.Refuse(sale.OrderNotFound, "")
 	}
 	return sale.Order{ID: id}, nil
+}
+
+// Refunds are two of order 11.
+func (h held) Refunds(context.Context, string) ([]sale.Refund, error) {
+	return []sale.Refund{
+		{Payment: "stripe#pi_2", OrderID: 11, Reason: sale.RefundReleased, Amount: 129900, Currency: "CNY", At: noon.Add(time.Hour)},
+		{Payment: "stripe#pi_3", OrderID: 11, Reason: sale.RefundReleased, Amount: 5, Currency: "EUR", At: noon.Add(time.Hour), RefundedAt: noon.Add(2 * time.Hour)},
+	}, nil
 }
 
 // ask makes a complaint about these claims in a sale restocked half a minute after its opening.
@@ -46,10 +54,15 @@ func TestAComplaintIsAnsweredFromTheTable(t *testing.T) {
 		"alice":  {ID: "C1", AcceptedAt: noon, OrderID: id},
 		"bob":    {ID: "C2", AcceptedAt: noon, ResentAt: noon.Add(time.Minute)},
 		"carola": {ID: "C3", AcceptedAt: noon, OrderID: 9},
+		"dora":   {ID: "C4", AcceptedAt: noon, OrderID: 10, PaidAt: noon.Add(time.Minute), Payment: "stripe#pi_1"},
+		"emil":   {ID: "C5", AcceptedAt: noon, OrderID: 11, ReleasedAt: noon.Add(34 * time.Minute), ReleasedBy: sale.ByExpiry},
 	}
 	for user, want := range map[string][]string{
-		"alice":  {"12:00:00.000Z  accepted: claim C1, one unit of shard 0", "12:00:02.000Z  confirmed: order " + orderid.String(id), "for the buyer: your order is " + orderid.String(id)},
-		"bob":    {"12:01:00.000Z  its order message was sent again", "pending for 2m41s: it is on its way", "for the buyer: the unit is yours"},
+		"alice": {"12:00:00.000Z  accepted: claim C1, one unit of shard 0", "12:00:02.000Z  confirmed: order " + orderid.String(id), "12:30:02.000Z  to be paid by then", "for the buyer: your order is " + orderid.String(id) + ", and it is not paid"},
+		"bob":   {"12:01:00.000Z  its order message was sent again", "pending for 2m41s: it is on its way", "for the buyer: the unit is yours"},
+		"dora":  {"12:01:00.000Z  paid: stripe#pi_1", "for the buyer: your order is 10, and it is paid"},
+		"emil": {"12:34:00.000Z  released by expiry", "13:00:00.000Z  a refund is due: stripe#pi_2, 129900 CNY in minor units, because: released", "14:00:00.000Z  refunded: stripe#pi_3, 5 EUR",
+			"for the buyer: your order 11 is expired, and its unit is not yours any more; your other payment goes back to you"},
 		"carola": {"its order item is missing: reconcile will resend its message within 5m0s", "for the buyer: your order is 9"},
 		"Alice": {"Alice has no claim in sale moutai (ids are case-sensitive; BUYER is the token's `sub`)",
 			"moutai sells from 2026-11-11T12:00:00Z to 2026-11-11T13:00:00Z and is OPEN now", "2026-11-11T12:00:30.000Z  3 units were added (second-batch): a \"sold out\" before that was correct", "for the buyer: no order was accepted under this account"},

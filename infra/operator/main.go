@@ -1,5 +1,5 @@
 // Command operator does an operator's manual tasks: list the sales, change one, recount it,
-// follow one buyer's order, and empty the dead-letter queue.
+// follow one buyer's order, list and mark refunds, and empty the dead-letter queue.
 //
 // It works on the local stack, which it finds by its API port, or, with AWS credentials, on
 // the stack of an environment in infra/samconfig.toml or on a given table (and queues).
@@ -39,6 +39,7 @@ const usage = `usage:
   operator [where] withdraw -sale ID -stock N -seed-id NAME   unsold units go, once per name
   operator [where] receipt -sale ID|-all [-json] [-full] [-bound 5m]   recounts a sale; -full scans any table
   operator [where] buyer -sale ID -user ID                what happened to one buyer's order
+  operator [where] refunds [-sale ID] [-go -payment P]    the payments that must go back; -go marks one as refunded, once
   operator [where] redrive [-go] [-drop poison]            what is in the dead-letter queue; -go moves what is pending back
 
 where: -api-port N (the local stack, the default), or for AWS, with credentials in the environment,
@@ -75,7 +76,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	commands := map[string]func(context.Context, place, []string, io.Writer) error{
-		"sales": sales, "receipt": receipt, "buyer": buyer, "redrive": redrive,
+		"sales": sales, "receipt": receipt, "buyer": buyer, "redrive": redrive, "refunds": refunds,
 	}
 	for _, c := range changes {
 		commands[c.action] = c.run

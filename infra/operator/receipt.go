@@ -165,11 +165,17 @@ func write(out io.Writer, r *books.Receipt, asJSON bool) error {
 func print(out io.Writer, r *books.Receipt) {
 	fmt.Fprintf(out, "receipt of sale %s as of %s\n", r.SaleID, r.AsOf)
 	for _, line := range []struct {
-		name  string
-		value int64
+		name      string
+		value     int64
+		ofPayment bool
 	}{
-		{"seeded", r.Seeded}, {"stock left", r.Stock}, {"claims", r.Claims}, {"  confirmed", r.Confirmed}, {"  pending", r.Pending},
+		{"seeded", r.Seeded, false}, {"stock left", r.Stock, false}, {"claims", r.Claims, false},
+		{"  confirmed", r.Confirmed, false}, {"  pending", r.Pending, false},
+		{"  paid", r.Paid, true}, {"  unpaid", r.Unpaid, true}, {"  released", r.Released, true}, {"refunds due", r.RefundsDue, true},
 	} {
+		if line.ofPayment && r.Paid+r.Unpaid+r.Released+r.RefundsDue == 0 {
+			continue
+		}
 		fmt.Fprintf(out, "  %-14s %12d\n", line.name, line.value)
 	}
 	if r.Pending > 0 {
@@ -186,9 +192,12 @@ func print(out io.Writer, r *books.Receipt) {
 		}
 	}
 	list("not finished:", r.Unfinished)
-	if r.Balanced {
+	switch {
+	case r.Balanced && r.Released > 0:
+		fmt.Fprintln(out, "balanced: stock left + claims = seeded + units put back, on every shard; one claim per buyer;\nevery confirmed claim has its own order, and is paid, unpaid or released")
+	case r.Balanced:
 		fmt.Fprintln(out, "balanced: stock left + claims = seeded, on every shard; one claim per buyer;\nevery confirmed claim has its own order")
-	} else {
+	default:
 		var findings []string
 		for _, f := range r.Findings {
 			findings = append(findings, f.String())

@@ -135,6 +135,25 @@ func TestAllSalesAreRecountedAndOneBrokenSaleFailsTheCommand(t *testing.T) {
 	}
 }
 
+func TestAReceiptOfASaleThatAsksForPaymentSaysHowItsOrdersStand(t *testing.T) {
+	r := &books.Receipt{SaleID: "moutai", Seeded: 25, Stock: 4, Claims: 23, Confirmed: 23, Paid: 19, Unpaid: 2, Released: 2, RefundsDue: 1, Balanced: true}
+	var out bytes.Buffer
+	if err := write(&out, r, false); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"    paid                   19\n    unpaid                  2\n    released                2\n  refunds due               1\n",
+		"balanced: stock left + claims = seeded + units put back",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, &out)
+		}
+	}
+	if got := payments(r); got != "; 19 paid, 2 unpaid, 2 released, 1 REFUNDS DUE" || payments(&books.Receipt{Confirmed: 4}) != "" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestAReceiptIsPrintedForPeopleAndForMachines(t *testing.T) {
 	r := &books.Receipt{SaleID: "moutai", AsOf: "2026-11-11T20:00:00.000Z", Seeded: 25, Stock: 40, Claims: 3, Pending: 1, Confirmed: 2, OldestPendingSeconds: 12,
 		Findings:   []books.Finding{{Promise: "P2", Text: "shard 0: stock is 40, should be 22 (seeded 25 - claims 3): 18 too many"}},

@@ -61,7 +61,7 @@ func sales(ctx context.Context, p place, args []string, out io.Writer) error {
 		left, seeded, pending, verdict := "-", "-", "-", "balanced and drained"
 		if r := receipts[i]; r != nil {
 			left, seeded, pending = strconv.FormatInt(r.Stock, 10), strconv.FormatInt(r.Seeded, 10), strconv.FormatInt(r.Pending, 10)
-			verdict = "balanced"
+			verdict = "balanced" + payments(r)
 			if !r.Balanced {
 				verdict, broken = "NOT BALANCED: make receipt SALE="+l.SaleID, errBroken
 			}
@@ -72,6 +72,18 @@ func sales(ctx context.Context, p place, args []string, out io.Writer) error {
 		return fmt.Errorf("write list: %w", err)
 	}
 	return broken
+}
+
+// payments says how the orders of a sale that asks for payment stand; "" of any other.
+func payments(r *books.Receipt) string {
+	if r.Paid+r.Unpaid+r.Released+r.RefundsDue == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("; %d paid, %d unpaid, %d released", r.Paid, r.Unpaid, r.Released)
+	if r.RefundsDue > 0 {
+		text += fmt.Sprintf(", %d REFUNDS DUE", r.RefundsDue)
+	}
+	return text
 }
 
 // recountAll returns the receipts of the sales that are neither drained nor for a newer

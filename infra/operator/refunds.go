@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"flashsale/infra/arguments"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+// refundBook is the part of the ledger that refunds uses.
+type refundBook interface {
+	Refunds(ctx context.Context, saleID string) ([]sale.Refund, error)
+	MarkRefunded(ctx context.Context, saleID, payment string) (sale.Refund, bool, error)
+}
+
+// unknownOrders stands for a sale in the list of refunds.
+const unknownOrders = "(no such order)"
+
+// refunds lists the payments that must go back to a buyer, or with -go marks one as
+// refunded. It moves no money: the operator refunds at the payment provider.
+func refunds(ctx context.Context, p place, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("refunds", flag.ContinueOnError)
+	saleID := flags.String("sale", "", "")
+	mark := flags.Bool("go", false, "")
+	payment := flags.String("payment", "", "")
+	if err := arguments.Parse(flags, args); err != nil {
+		return err
+	}
+	switch {
+	case *saleID != "" && !sale.ValidID(*saleID):
+		return fmt.Errorf("%q is not a sale id; name the sale: make refunds SALE=moutai", *saleID)
+	case *mark && *payment == "":
+		return errors.New("name the payment as make refunds lists it: make refunds SALE=moutai GO=1 PAYMENT='stripe#pi_1'")
+	case !*mark && *payment != "":
+		return errors.New("nothing was marked: add GO=1 when the buyer has the money back")
+	}
+	ctx, cancel := context.WithTimeout(ctx, reachTime)
+	defer cancel()
+	book, err := p.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	if *mark {
+		return markRefunded(ctx, book, *saleID, *payment, out)
+	}
+	ids := []string{*saleID}
+	if *saleID == "" { // every sale, and at the end the payments of unknown orders
+		db, table, err := p.dynamodb(ctx)
+		if err != nil {
+			return err
+		}
+		listed, err := reach(ctx, db, table)
+		if err != nil {
+			return err
+		}
+		ids = nil
+		for _, l := range listed {
+			ids = append(ids, l.SaleID)
+		}
+		ids = append(ids, "")
+	}
+	return listRefunds(ctx, book, ids, out)
+}
+
+// listRefunds prints the refunds of the sales, the done ones, too.
+func listRefunds(ctx context.Context, book refundBook, ids []string, out io.Writer) error {
+	lines := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	due, done := 0, 0
+	for _, id := range ids {
+		found, err := book.Refunds(ctx, id)
+		if err != nil {
+			return errors.New(oneLine(err))
+		}
+		for _, r := range found {
+			if due+done == 0 {
+				fmt.Fprintln(lines, "SALE\tPAYMENT\tMINOR UNITS\tORDER\tBECAUSE\tSINCE\tREFUNDED")
+			}
+			saleID, order, refunded := id, "-", "DUE"
+			if id == "" {
+				saleID = unknownOrders
+			}
+			if r.OrderID != 0 {
+				order = orderid.String(r.OrderID)
+			}
+			if due++; !r.RefundedAt.IsZero() {
+				due, done, refunded = due-1, done+1, instant(r.RefundedAt)
+			}
+			fmt.Fprintf(lines, "%s\t%s\t%d %s\t%s\t%s\t%s\t%s\n", saleID, r.Payment, r.Amount, r.Currency, order, r.Reason, instant(r.At), refunded)
+		}
+	}
+	if err := lines.Flush(); err != nil {
+		return fmt.Errorf("write list: %w", err)
+	}
+	fmt.Fprintf(out, "%d refunds due, %d done\n", due, done)
+	return nil
+}
+
+func markRefunded(ctx context.Context, book refundBook, saleID, payment string, out io.Writer) error {
+	r, marked, err := book.MarkRefunded(ctx, saleID, payment)
+	switch {
+	case sale.CodeOf(err) == sale.OrderNotFound:
+		return fmt.Errorf("no refund of %s is due: make refunds lists those that are, each with its sale", payment)
+	case err != nil:
+		return fmt.Errorf("%s; repeat the command: it marks a refund once", oneLine(err))
+	case marked:
+		fmt.Fprintf(out, "%s, %d %s, is marked as refunded at %s\n", r.Payment, r.Amount, r.Currency, instant(r.RefundedAt))
+	default:
+		fmt.Fprintf(out, "%s, %d %s, was marked as refunded at %s, and nothing changed now: do not pay it back again\n",
+			r.Payment, r.Amount, r.Currency, instant(r.RefundedAt))
+	}
+	return nil
+}
