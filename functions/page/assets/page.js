@@ -202,12 +202,15 @@ const names = {
   NOT_OPEN: "notOpen", OPEN: "open", PAUSED: "paused", SOLD_OUT: "soldOut", CLOSED: "closed",
 };
 
+/** @type {Record<string, string>} What a claim's state is called. */
+const claims = { PENDING: "accepted", CONFIRMED: "confirmed", PAID: "paid", EXPIRED: "expired", CANCELLED: "cancelled" };
+
 /** @type {Record<string, string>} What an order that is being repeated is called. */
 const meanwhile = { "": "sending", "sale-paused": "pausedBusy", "sale-not-open": "early" };
 
 /** The state of the page: the name of its line in words.js. */
 function state() {
-  if (claim) return claim.state === "CONFIRMED" ? "confirmed" : claim.state === "PENDING" ? "accepted" : "held";
+  if (claim) return claims[claim.state] ?? "held";
   if (doing && code && !navigator.onLine) return "offline";
   if (doing === "sending") return meanwhile[code] ?? "busy";
   if (doing) return code ? "busy" : "loading";

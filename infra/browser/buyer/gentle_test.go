@@ -128,7 +128,7 @@ func TestAnOrderInAStateToComeIsNotPolled(t *testing.T) {
 	saleID := shop.create(t, sale{})
 	tab.Intercept(func(r browser.Request) browser.Answer {
 		if strings.HasSuffix(r.Path, "/me") {
-			return browser.Answer{Status: 200, Body: `{"claimId":"C","state":"CANCELLED"}`}
+			return browser.Answer{Status: 200, Body: `{"claimId":"C","state":"SHIPPED"}`}
 		}
 		return browser.Answer{}
 	})
