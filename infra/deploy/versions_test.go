@@ -19,19 +19,17 @@ import (
 )
 
 // reaches lists the parameters of the template that are part of a function's published
-// version. A change of any other parameter must publish nothing.
+// version. A change of any other parameter must publish nothing. The stack has a user
+// pool, so the endpoints of another issuer are not part of any version.
 var reaches = map[string][]string{
 	"EligibilityUrl":         {"PurchaseFunction"},
 	"EligibilityTimeoutMs":   {"PurchaseFunction"},
 	"EligibilityConcurrency": {"PurchaseFunction"},
 	"EligibilityFailOpen":    {"PurchaseFunction"},
 	"OriginSecret":           {"PageFunction", "PurchaseFunction", "QueryFunction"},
+	"CreateUserPool":         {"PageFunction"},
 	"PageOrigin":             {"PageFunction"},
 	"SignInDomainPrefix":     {"PageFunction"},
-	"SignInAuthorizeUrl":     {"PageFunction"},
-	"SignInTokenUrl":         {"PageFunction"},
-	"SignInClientId":         {"PageFunction"},
-	"SignInScope":            {"PageFunction"},
 	"LogLevel":               {"FinalizeFunction", "PageFunction", "PurchaseFunction", "QueryFunction", "ReconcileFunction", "ReleaseFunction", "SeedFunction"},
 	"ReleaseGraceSeconds":    {"ReleaseFunction"},
 }
