@@ -14,6 +14,8 @@ var survivors = map[string]string{
 	"shared/ledger/batches.go: for start := 0; start < len(keys); start += batchKeys {: <= for <":                                               "a round with nothing left to read makes no call",
 	"shared/ledger/confirm.go: for start := 0; start < len(refs); start += maxStatements {: <= for <":                                           "a round with no claim left makes no call",
 	"shared/ledger/purchase.go: return p.random() < blindClosing: <= for <":                                                                     "a random number is never exactly the bound",
+	"shared/ledger/releasing.go: ctx, cancel := invocation.AtLeast(ctx, invocation.Margin/2): * for /":                                          "only the time for the one write of the cursor changes, and a lost cursor costs reads",
+	"shared/ledger/releasing.go: p.count++: -- for ++":                                                                                          "only how much memory a pass needs at most depends on the count",
 	"shared/telemetry/telemetry.go: if trace, ok := ctx.Value(\"x-amzn-trace-id\").(string); ok && trace != \"\" {: || for &&":                  "what is no text is the empty one",
 	"shared/ledger/batches.go: if try > 0 && (try >= tries || !l.backOff(ctx, try-1)) {: + for -":                                               "only the pause changes: no promise depends on how long it is",
 	"shared/ledger/batches.go: if try >= patientTries || !l.backOff(ctx, try-1) {: + for -":                                                     "only the pause changes: no promise depends on how long it is",

@@ -299,8 +299,10 @@ var releasing = map[string]func(*testing.T, *World){
 		if err != nil || !listing.NextDue.Equal(done.NextDue) || listing.Releasing != nil || listing.PayWithin != payWithin {
 			t.Errorf("got %+v (%v), want due at %v", listing, err, done.NextDue)
 		}
-		w.Pass(payWithin + grace)
-		w.releases(1, 1)
+		w.Pass(payWithin + grace + 7*time.Second)
+		if done := w.releases(1, 1); done.OldestDueSeconds != 7 {
+			t.Errorf("the claim was due for %d seconds, want 7", done.OldestDueSeconds)
+		}
 		listing, err = w.Ledger.Listing(w.Ctx, "moutai")
 		if want := w.Now().Add(payWithin); err != nil || !listing.NextDue.Equal(want) {
 			t.Errorf("got %+v (%v), want due at %v: a claim of now would be", listing, err, want)
@@ -340,6 +342,15 @@ var releasing = map[string]func(*testing.T, *World){
 		w.Pass(payWithin - time.Second)
 		w.releasedClaim("alice", 2, "expiry")
 		w.finds("although it was to be paid by " + w.Now().Add(time.Second).Format(time.RFC3339) + " (P21)")
+	},
+	"a claim that names a shard that is not there is left to the audit, and the others are released": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 2)
+		w.Ordered("alice", "bob", "carol")
+		w.final("alice", 2, "SET #shard = :s", map[string]any{":s": 2})
+		w.final("carol", 2, "SET #shard = :s", map[string]any{":s": -1})
+		w.Pass(payWithin + grace)
+		w.releases(1, 1)
+		w.states(map[string]sale.ClaimState{"alice": sale.Confirmed, "bob": sale.Expired, "carol": sale.Confirmed})
 	},
 	"a grace that cannot be is refused": func(t *testing.T, w *World) {
 		w.OpenUnpaid(9, 2)
