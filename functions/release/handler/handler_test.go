@@ -319,3 +319,64 @@ func TestTheGraceIsReadFromTheEnvironment(t *testing.T) {
 		}
 	}
 }
+
+func TestAHugeSaleLeavesTheOthersTheirTime(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.open("a-huge", 200, 40, payWithin)
+		w.order("a-huge", 0, 200)
+		w.open("small", 2, 1, payWithin)
+		w.order("small", 0, 2)
+		time.Sleep(payWithin + grace + time.Second)
+		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op == "TransactWriteItems" && strings.Contains(strings.Join(c.Keys, " "), "a-huge") {
+				return dynamotest.Fault{Delay: time.Hour}
+			}
+			return dynamotest.Fault{}
+		}
+		passes, err := w.release(`{}`, 8*time.Second)
+		if err != nil || len(passes) != 2 || passes[0].Complete || passes[1].Released != 2 || !passes[1].Complete {
+			t.Errorf("got %+v (%v), want the small sale's pass complete", passes, err)
+		}
+	})
+}
+
+func TestADrainedSaleIsLeftAlone(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.open("moutai", 1, 1, payWithin)
+		w.order("moutai", 0, 1)
+		w.pay("moutai", 0)
+		time.Sleep(24*time.Hour + ledger.DrainAfter + time.Second)
+		r, err := w.environment().Step(t.Context(), &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if drained, err := w.ledger.Drain(t.Context(), r); err != nil || !drained {
+			t.Fatalf("drained: %t (%v), %+v", drained, err, r)
+		}
+		if p := w.passes(`{}`); len(p) != 0 {
+			t.Errorf("got %+v", p)
+		}
+	})
+}
+
+func TestARunWhoseTimeEndsDuringACallIsNoFailure(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.open("moutai", 4, 1, payWithin)
+		w.order("moutai", 0, 4)
+		time.Sleep(payWithin + grace + time.Second)
+		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op == "TransactWriteItems" {
+				return dynamotest.Fault{Delay: time.Hour}
+			}
+			return dynamotest.Fault{}
+		}
+		if p, err := w.release(`{}`, 8*time.Second); err != nil || len(p) != 1 || p[0].Complete {
+			t.Errorf("got %+v (%v), want a pass that is cut off", p, err)
+		}
+		w.db.Fault = nil
+		if p := w.passes(`{}`); !p[0].Complete || w.states("moutai", 4)[sale.Expired] != 4 || w.stock("moutai") != 4 {
+			t.Errorf("got %+v, %d in stock", p, w.stock("moutai"))
+		}
+		w.balanced("moutai")
+	})
+}

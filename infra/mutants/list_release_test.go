@@ -1,0 +1,46 @@
+package mutants
+
+const (
+	releaseTests   = "./functions/release/handler"
+	releaseHandler = "functions/release/handler/handler.go"
+	refundsDue     = "functions/reconcile/handler/refunds.go"
+)
+
+// ofReleasing break the function that releases and what reconcile says of refunds.
+var ofReleasing = []mutant{
+	{"release knows no grace", "P21", releaseTests, "^TestNothingIsReleasedBefore", []edit{{releaseHandler,
+		`h.book.ReleaseDue(ctx, listing, h.grace)`, `h.book.ReleaseDue(ctx, listing, 0)`}}},
+	{"claims of a paused sale count as overdue", "P22", releaseTests, "^TestAPausedSaleReleasesNothing", []edit{{releasing,
+		`	if s.Paused {
+		return done, nil
+	}
+`, ``}}},
+	{"release does not store how far it came", "P22", releaseTests, "^TestARunThatIsCutOff", []edit{{releasing,
+		`	return p.setListing(ctx, update, map[string]string{"#releasing": "releasing"}, item{":pass": str(string(text))})`,
+		`	_, _ = text, update
+	return nil`}}},
+	{"a run of release that is cut off fails", "P22", releaseTests, "^TestARunWhoseTimeEnds", []edit{{releaseHandler,
+		`sale.CodeOf(saleErr) == sale.Busy && !invocation.Outlasts(turn, callTime)`, `false`}}},
+	{"one huge sale takes the time of all releases", "P22", releaseTests, "^TestAHugeSale", []edit{{releaseHandler,
+		`invocation.Share(turn, len(listings)-i)`, `invocation.Share(turn, 1+0*i)`}}},
+	{"release stops at the first sale that fails", "P22", releaseTests, "^TestASaleThatFails", []edit{{releaseHandler,
+		`			errs = append(errs, fmt.Errorf("sale %s: %w", listing.SaleID, saleErr))
+`, `			errs = append(errs, fmt.Errorf("sale %s: %w", listing.SaleID, saleErr))
+			break
+`}}},
+	{"a misspelt saleId releases every sale", "P19", releaseTests, "^TestARequestIsReadStrictly", []edit{{releaseHandler,
+		`err != nil || slices.ContainsFunc(names,`, `err != nil || false && slices.ContainsFunc(names,`}}},
+	{"release reads drained sales for ever", "P22", releaseTests, "^TestADrainedSale", []edit{{releaseHandler,
+		`return l.Drained || `, `return `}}},
+	{"release reads sales that ask for no payment", "P22", releaseTests, "^TestSalesThatAskForNoPayment|^TestEverySaleThatAsks", []edit{{releaseHandler,
+		`l.Err == nil && l.PayWithin == 0 })`, `false })`}}},
+	{"refunds of drained sales are forgotten", "P24", reconciling, "^TestRefundsAreCounted", []edit{{refundsDue,
+		`append([]string{""}, ids(drained)...)`, `append([]string{""}, ids(nil)...)`}}},
+	{"refunds of unknown orders are forgotten", "P24", reconciling, "^TestRefundsAreCounted", []edit{{refundsDue,
+		`append([]string{""}, ids(drained)...)`, `ids(drained)`}}},
+	{"refunds that were made are due for ever", "P24", reconciling, "^TestRefundsAreCounted", []edit{{refundsDue,
+		`if r.RefundedAt.IsZero() {`, `if r.RefundedAt.IsZero() || true {`}}},
+	{"a drained sale is off the list at once", "P24", ledgerTests, overFake + "^a_drained_sale_that_asked", []edit{{"shared/ledger/listing.go",
+		`"attribute_not_exists(#drained) OR attribute_exists(#payWithin) AND #closesAt > :since"`,
+		`"attribute_not_exists(#drained) AND (attribute_exists(#payWithin) OR attribute_not_exists(#payWithin)) AND #closesAt > :since"`}}},
+}
