@@ -118,6 +118,7 @@ func TestPoisonInAnEventForgesNoLogLine(t *testing.T) {
 			invoke("SeedFunction", `{"action":"create","saleId":"x","name":POISON,"opensAt":POISON,"closesAt":POISON,"stock":1}`)
 			invoke("SeedFunction", `{POISON:1}`)
 			invoke("ReconcileFunction", `{"saleId":POISON}`)
+			invoke("ReleaseFunction", `{"saleId":POISON}`)
 			invoke("FinalizeFunction", batch(note{poison, poison}, orderNote("good", "blot", "alice", claim)))
 			invoke("FinalizeFunction", batch(note{poison, fmt.Sprintf(`{"v":1,"saleId":"blot","user":%s,"claimId":%s}`, quoted(poison), quoted(poison))},
 				orderNote("good", "blot", "alice", claim)))
