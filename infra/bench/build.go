@@ -30,7 +30,7 @@ func goBuild(ctx context.Context, root, pkg, to, arch string) error {
 
 // zipSizes returns the sizes of the deployment packages for arm64.
 func zipSizes(ctx context.Context, root, dir string) (lines []string, err error) {
-	for _, name := range []string{"purchase", "finalize", "query", "seed", "reconcile", "release", "page", "bare"} {
+	for _, name := range []string{"purchase", "finalize", "query", "seed", "reconcile", "release", "page", "pay", "bare"} {
 		pkg := "./functions/" + name
 		if name == "bare" {
 			pkg = "./infra/bench/bare"

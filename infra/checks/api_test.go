@@ -215,7 +215,11 @@ func tokens(tmpl template) (found []finding) {
 	for _, f := range tmpl.functions() {
 		for _, e := range f.events("HttpApi") {
 			if auth := e.at("Properties", "Auth"); auth.at("Authorizer").text() != "NONE" {
-				wants(auth.at("AuthorizationScopes"), strings.TrimSuffix(f.id, "Function")+"Scope")
+				scope := strings.TrimSuffix(f.id, "Function") + "Scope"
+				if f.id == "PayFunction" { // who may buy may cancel
+					scope = "PurchaseScope"
+				}
+				wants(auth.at("AuthorizationScopes"), scope)
 			}
 		}
 	}

@@ -97,7 +97,7 @@ func callsOfASale(t *testing.T) map[string]map[string]bool {
 	calls := map[string]map[string]bool{}
 	ledgers := map[string]*ledger.Ledger{}
 	claims := 0
-	for _, f := range []string{"Seed", "Purchase", "Finalize", "Query", "Reconcile", "Release"} {
+	for _, f := range []string{"Seed", "Purchase", "Finalize", "Query", "Reconcile", "Release", "Pay"} {
 		calls[f] = map[string]bool{}
 		ledgers[f] = ledger.New(keyed{db, calls[f]}, "table", ledger.Options{
 			Now: time.Now, Random: func() float64 { return 0.5 }, NewID: func() string { claims++; return fmt.Sprint("claim-", claims) },
@@ -148,6 +148,26 @@ func callsOfASale(t *testing.T) map[string]map[string]bool {
 	claim, err := query.Claim(ctx, "moutai", refs[5].User)
 	must(err)
 	_, err = query.Order(ctx, order)
+	must(err)
+	pay := ledgers["Pay"]
+	paid := sale.Payment{Provider: "stripe", Reference: "pi_1", OrderID: order, Amount: 1, Currency: "CNY"}
+	for _, reference := range []string{"pi_1", "pi_2"} { // one too many
+		paid.Reference = reference
+		_, err = pay.Pay(ctx, paid)
+		must(err)
+	}
+	time.Sleep(ledger.LateOrder)
+	for _, id := range []uint64{order, order + 1000} {
+		paid.OrderID, paid.Reference = id, fmt.Sprint("pi_", id)
+		_, err = pay.Pay(ctx, paid)
+		must(err)
+	}
+	_, err = seed.Create(ctx, sale.Creation{SaleID: "unpaid", Stock: 1, Shards: 1, PayWithin: time.Hour, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour)})
+	must(err)
+	held, err := purchase.Purchase(ctx, ledger.Request{SaleID: "unpaid", User: "alice"})
+	must(err)
+	must(ledgers["Finalize"].Confirm(ctx, []ledger.ClaimRef{{SaleID: "unpaid", User: "alice", ClaimID: held.Claim.ID}})[0].Err)
+	_, err = pay.Cancel(ctx, "unpaid", "alice")
 	must(err)
 	time.Sleep(10 * time.Minute)
 	for _, l := range []*ledger.Ledger{purchase, reconcile} {

@@ -184,6 +184,9 @@ var faults = []struct {
 	{"TableSpendingAlarm", "somebody writes the table full", 4, breaking(map[string]float64{"LedgerTable ConsumedWriteCapacityUnits": 300000})},
 	{"RetryStormAlarm", "conflicts are retried for ever", 7, breaking(map[string]float64{"finalize confirmed": -1, "LedgerTable ConsumedWriteCapacityUnits": 9000})},
 	{"FrontFailingAlarm", "the front does not reach the API", 6, breaking(map[string]float64{"Distribution Requests": 2000, "Distribution 5xxErrorRate": 100})},
+	{"PaymentErrorsAlarm", "a webhook is answered 500", 4, breaking(map[string]float64{"pay payments internal": 1})},
+	{"PaymentErrorsAlarm", "cancelling crashes", 4, breaking(map[string]float64{"PayFunction Errors": 1})},
+	{"WebhooksRefusedAlarm", "the secret is another one", 6, breaking(map[string]float64{"pay payments invalid-request": 20})},
 	{"FrontBlocksAlarm", "one address buys for thousands", 6, breaking(map[string]float64{"Stack BlockedRequests": 3000})},
 	{"RefusalsAlarm", "forged tokens by the thousand", 6, breaking(map[string]float64{"refused": 5000})},
 }

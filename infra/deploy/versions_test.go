@@ -22,16 +22,20 @@ import (
 // version. A change of any other parameter must publish nothing. The stack has a user
 // pool, so the endpoints of another issuer are not part of any version.
 var reaches = map[string][]string{
-	"EligibilityUrl":         {"PurchaseFunction"},
-	"EligibilityTimeoutMs":   {"PurchaseFunction"},
-	"EligibilityConcurrency": {"PurchaseFunction"},
-	"EligibilityFailOpen":    {"PurchaseFunction"},
-	"OriginSecret":           {"PageFunction", "PurchaseFunction", "QueryFunction"},
-	"CreateUserPool":         {"PageFunction"},
-	"PageOrigin":             {"PageFunction"},
-	"SignInDomainPrefix":     {"PageFunction"},
-	"LogLevel":               {"FinalizeFunction", "PageFunction", "PurchaseFunction", "QueryFunction", "ReconcileFunction", "ReleaseFunction", "SeedFunction"},
-	"ReleaseGraceSeconds":    {"ReleaseFunction"},
+	"EligibilityUrl":          {"PurchaseFunction"},
+	"EligibilityTimeoutMs":    {"PurchaseFunction"},
+	"EligibilityConcurrency":  {"PurchaseFunction"},
+	"EligibilityFailOpen":     {"PurchaseFunction"},
+	"OriginSecret":            {"PageFunction", "PayFunction", "PurchaseFunction", "QueryFunction"},
+	"PageOrigin":              {"PageFunction"},
+	"SignInDomainPrefix":      {"PageFunction"},
+	"StripeKeysArn":           {"PayFunction"},
+	"StripeEvents":            {"PayFunction"},
+	"StandardWebhooksKeysArn": {"PayFunction"},
+	"PaymentUrl":              {"QueryFunction"},
+	"LogLevel":                {"FinalizeFunction", "PageFunction", "PayFunction", "PurchaseFunction", "QueryFunction", "ReconcileFunction", "ReleaseFunction", "SeedFunction"},
+	"CreateUserPool":          {"PageFunction"},
+	"ReleaseGraceSeconds":     {"ReleaseFunction"},
 }
 
 // attempt is one deployment: the edited template, the output of sam build, and the given
@@ -207,7 +211,7 @@ func TestAVersionIsPublishedExactlyWhenItsContentsHaveChanged(t *testing.T) {
 		{"QueueName: !Sub ${AWS::StackName}-OrderQueue", "QueueName: !Sub ${AWS::StackName}-Orders", []string{"PurchaseFunction", "ReconcileFunction"}},
 		{"MaximumRetryAttempts: 2", "MaximumRetryAttempts: 1", nil},
 		{"# ---- the HTTP API ----", "# ---- another comment ----", nil},
-		{"        ORIGIN_SECRET: !Ref OriginSecret\n      LoggingConfig:", "        ORIGIN_SECRET: x\n      LoggingConfig:", []string{"QueryFunction"}},
+		{"          PAYMENT_URL: !Ref PaymentUrl\n", "          PAYMENT_URL: x\n", []string{"QueryFunction"}},
 	} {
 		if n := strings.Count(string(text), edit.old); n != 1 {
 			t.Fatalf("%q occurs %d times in the template", edit.old, n)

@@ -111,7 +111,9 @@ type rates struct {
 func (r rates) bound() float64 { return min(r.advised, r.table) }
 
 // reserved is the reserved concurrency of all functions.
-func (a advice) reserved() int { return a.concurrency + a.finalizers + a.queries + reconcilers + releasers }
+func (a advice) reserved() int {
+	return a.concurrency + a.finalizers + a.queries + reconcilers + releasers
+}
 
 // accountConcurrency is the quota that the advice needs.
 func (a advice) accountConcurrency() int { return max(lambdaQuota, a.reserved()+keptFree) }

@@ -58,7 +58,7 @@ func TestEveryRouteRefusesEveryForgedToken(t *testing.T) {
 	s.unchanged(t, before)
 }
 
-func TestOnlyTheSaleAndTheBuyersPageArePublicAndIgnoreTokens(t *testing.T) {
+func TestOnlyTheSaleTheBuyersPageAndTheWebhooksArePublicAndIgnoreTokens(t *testing.T) {
 	s := shared(t)
 	s.openSale(t, "window", 5)
 	forgeries, _ := s.forgeries(t)
@@ -72,6 +72,12 @@ func TestOnlyTheSaleAndTheBuyersPageArePublicAndIgnoreTokens(t *testing.T) {
 			continue // its answers are the same for everybody
 		}
 		for _, f := range forgeries {
+			if route.Function == "PayFunction" {
+				if a := s.must(t, route.Method, "/payments/stripe"+f.query, "{}", f.header...); a.status != http.StatusBadRequest {
+					t.Errorf("with a token %s an unsigned webhook is %v", f.name, a)
+				}
+				continue
+			}
 			a := s.must(t, route.Method, pathOf(route, "window", "1")+f.query, "", f.header...)
 			if a.status != http.StatusOK || a.text("saleId") != "window" {
 				t.Errorf("with a token %s the public page is %v", f.name, a)
@@ -79,7 +85,7 @@ func TestOnlyTheSaleAndTheBuyersPageArePublicAndIgnoreTokens(t *testing.T) {
 		}
 	}
 	slices.Sort(public)
-	if want := []string{"GET /assets/{name}", "GET /s/{saleId}", "GET /sales/{saleId}", "GET /signin"}; !slices.Equal(public, want) {
+	if want := []string{"GET /assets/{name}", "GET /s/{saleId}", "GET /sales/{saleId}", "GET /signin", "POST /payments/{provider}"}; !slices.Equal(public, want) {
 		t.Errorf("public are %q, want %q", public, want)
 	}
 }

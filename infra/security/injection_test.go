@@ -111,6 +111,8 @@ func TestPoisonInAnEventForgesNoLogLine(t *testing.T) {
 			invoke("QueryFunction", `{"routeKey":POISON,"pathParameters":{"saleId":POISON}}`)
 			invoke("QueryFunction", `{"routeKey":"GET /orders/{orderId}","pathParameters":{"orderId":POISON},`+jwt+`POISON}}}}}`)
 			invoke("PageFunction", `{"routeKey":POISON,"rawQueryString":POISON}`)
+			invoke("PayFunction", `{"routeKey":"POST /payments/{provider}","headers":{"stripe-signature":POISON,"webhook-id":POISON,"webhook-timestamp":POISON},"pathParameters":{"provider":POISON},"body":POISON}`)
+			invoke("PayFunction", `{"routeKey":"POST /payments/{provider}","headers":{"webhook-id":POISON,"webhook-timestamp":POISON,"webhook-signature":POISON},"pathParameters":{"provider":"standard-webhooks"},"body":POISON}`)
 			invoke("PageFunction", `{"routeKey":"GET /s/{saleId}","headers":{"accept-encoding":POISON},"pathParameters":{"saleId":POISON}}`)
 			invoke("PageFunction", `{"routeKey":"GET /assets/{name}","pathParameters":{"name":POISON}}`)
 			invoke("SeedFunction", `{"action":POISON,"saleId":POISON}`)

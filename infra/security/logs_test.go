@@ -36,7 +36,7 @@ func (s *system) logged(t *testing.T, from int64) string {
 
 // harmless are events that change nothing, one per function.
 var harmless = map[string]string{
-	"PurchaseFunction": `{}`, "QueryFunction": `{}`, "PageFunction": `{}`, "SeedFunction": `{}`,
+	"PurchaseFunction": `{}`, "QueryFunction": `{}`, "PageFunction": `{}`, "PayFunction": `{}`, "SeedFunction": `{}`,
 	"FinalizeFunction": `{"Records":[]}`, "ReconcileFunction": `[]`, "ReleaseFunction": `[]`,
 }
 

@@ -34,9 +34,9 @@ const (
 // before the old one ends. It fails for a secret that cannot be one (P19).
 func ProvidersFromEnv() (Providers, error) {
 	all := Providers{}
-	secrets, err := secretsOf("STRIPE_SECRETS")
+	secrets, err := secretsOf(os.Getenv("STRIPE_SECRETS"))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("STRIPE_SECRETS: %w", err)
 	}
 	if len(secrets) > 0 {
 		p, err := newStripe(secrets, os.Getenv("STRIPE_EVENTS"))
@@ -45,8 +45,8 @@ func ProvidersFromEnv() (Providers, error) {
 		}
 		all[Stripe] = p
 	}
-	if secrets, err = secretsOf("STANDARD_WEBHOOKS_SECRETS"); err != nil {
-		return nil, err
+	if secrets, err = secretsOf(os.Getenv("STANDARD_WEBHOOKS_SECRETS")); err != nil {
+		return nil, fmt.Errorf("STANDARD_WEBHOOKS_SECRETS: %w", err)
 	}
 	if len(secrets) > 0 {
 		p, err := newStandardWebhooks(secrets)
@@ -58,9 +58,8 @@ func ProvidersFromEnv() (Providers, error) {
 	return all, nil
 }
 
-// secretsOf returns the secrets of a variable. An error does not quote them.
-func secretsOf(name string) ([]string, error) {
-	text := os.Getenv(name)
+// secretsOf returns the secrets of a variable's text. An error does not quote them.
+func secretsOf(text string) ([]string, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -68,7 +67,7 @@ func secretsOf(name string) ([]string, error) {
 	for i, secret := range all {
 		all[i] = strings.TrimSpace(secret)
 		if rest, ok := strings.CutPrefix(all[i], "whsec_"); !ok || len(rest) < minSecret {
-			return nil, fmt.Errorf("%s: a secret is whsec_ and at least %d characters", name, minSecret)
+			return nil, fmt.Errorf("a secret is whsec_ and at least %d characters", minSecret)
 		}
 	}
 	return all, nil

@@ -58,12 +58,17 @@ func (h *Handler) Behind(o httpapi.Origin) *Handler {
 	return h
 }
 
-// PayingAt makes the handler show buyers where to pay: the address with each {orderId} in
-// it replaced by their order's id. "" shows none.
+// PayingAt makes the handler show buyers where to pay: the address with their order's id
+// in place of {orderId}, or else appended. "" shows none.
 func (h *Handler) PayingAt(address string) *Handler {
+	if address != "" && !strings.Contains(address, orderPlace) {
+		address += orderPlace
+	}
 	h.payURL = address
 	return h
 }
+
+const orderPlace = "{orderId}"
 
 // Handle answers one request; it never returns an error.
 func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpapi.Response, _ error) {
@@ -187,7 +192,7 @@ func (h *Handler) payment(ctx context.Context, c sale.Claim) (payBy, address str
 		return "", "", nil
 	}
 	if c.State() == sale.Confirmed {
-		address = strings.ReplaceAll(h.payURL, "{orderId}", orderid.String(c.OrderID))
+		address = strings.ReplaceAll(h.payURL, orderPlace, orderid.String(c.OrderID))
 	}
 	return httpapi.Time(by), address, nil
 }

@@ -50,12 +50,18 @@ func TestABuyerSeesUntilWhenAndWhereToPay(t *testing.T) {
 	}
 }
 
-func TestWithoutAnAddressNoneIsShown(t *testing.T) {
-	f := newFunction(t)
-	f.sale.PayWithin = time.Hour
-	body := answered(t, f.Ask(t, t.Context(), event(t, "query-claim.json")), "no-store")
-	if _, shown := body["paymentUrl"]; shown || body["payBy"] == nil {
-		t.Errorf("got %v", body)
+func TestTheOrdersIDIsPutIntoTheAddressOrAppended(t *testing.T) {
+	for address, want := range map[string]any{
+		"/pay?order=":             "/pay?order=406709376884146177",
+		"https://s/{orderId}/now": "https://s/406709376884146177/now",
+		"":                        nil,
+	} {
+		f := newFunction(t)
+		f.sale.PayWithin = time.Hour
+		f.handler.PayingAt(address)
+		if got := answered(t, f.Ask(t, t.Context(), event(t, "query-claim.json")), "no-store")["paymentUrl"]; got != want {
+			t.Errorf("%q: %v, want %v", address, got, want)
+		}
 	}
 }
 

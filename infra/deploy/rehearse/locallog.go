@@ -123,7 +123,7 @@ func (l *LocalLog) add(u *price.Usage, e event) {
 		if e.Outcome == "ok" && e.Tries > 0 {
 			u.QueueCalls++ // a repeated claim has its message already
 		}
-	case "page":
+	case "page", "pay":
 		u.Requests++
 	case "query":
 		u.Requests++

@@ -180,6 +180,8 @@ func (s *Stack) startAPI(l net.Listener) error {
 	local := http.NewServeMux()
 	local.Handle("/_local/", s.issuer.Handler())
 	local.HandleFunc("GET /_local/health", s.health)
+	local.HandleFunc("GET "+payPath, s.pay)
+	local.HandleFunc("POST "+payPath, s.pay)
 	local.Handle(live.Prefix, view.Handler())
 	local.Handle("GET /{$}", view.Handler())
 	s.serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

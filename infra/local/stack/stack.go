@@ -134,6 +134,8 @@ func (s *Stack) load(more map[string]string) (*template.Stack, error) {
 		"JwtIssuer": s.API + "/_local", "JwtAudience": audience,
 		// Relative, so that the page also works as http://localhost.
 		"SignInAuthorizeUrl": issuer.AuthorizePath, "SignInTokenUrl": issuer.TokenPath, "SignInClientId": issuer.PageClient,
+		"StripeKeysArn": secretARN + "stripe", "StripeEvents": "any", "StandardWebhooksKeysArn": secretARN + "standard-webhooks",
+		"PaymentUrl": payPath + "?order=",
 	}
 	for _, set := range []map[string]string{s.o.Parameters, more} {
 		for name, value := range set {
@@ -145,6 +147,7 @@ func (s *Stack) load(more map[string]string) (*template.Stack, error) {
 		Region:     region,
 		AccountID:  accountID,
 		TableName:  s.o.TableName,
+		Secrets:    map[string]string{secretARN + "stripe": StripeSecret, secretARN + "standard-webhooks": StandardWebhooksSecret},
 		QueueURL:   func(name string) string { return s.SQS + "/" + accountID + "/" + name },
 	})
 }

@@ -2,6 +2,7 @@ package template
 
 import (
 	"regexp"
+	"strings"
 	"time"
 )
 
@@ -35,7 +36,7 @@ func (r *reader) function(res *resource, s *Stack) Function {
 			if !envName.MatchString(v.key) {
 				r.fail(v.name, v.at, "is not a name for an environment variable")
 			}
-			f.Environment[v.key] = v.text("")
+			f.Environment[v.key] = r.secret(v.value, v.text(""))
 		}
 	}
 	if r.err != nil {
@@ -55,4 +56,17 @@ func (r *reader) function(res *resource, s *Stack) Function {
 		}
 	}
 	return f
+}
+
+// secret returns the text, or the secret to which it is a dynamic reference.
+func (r *reader) secret(v value, text string) string {
+	name, ok := strings.CutPrefix(text, "{{resolve:secretsmanager:")
+	if !ok {
+		return text
+	}
+	secret, known := r.o.Secrets[strings.TrimSuffix(name, "}}")]
+	if !known {
+		v.fail("there is no such secret locally: %s", text)
+	}
+	return secret
 }

@@ -20,6 +20,8 @@ type Options struct {
 	AccountID string
 	// TableName is the name of the template's only table; empty leaves it to the template.
 	TableName string
+	// Secrets are those of Secrets Manager to which environment variables refer, by ARN.
+	Secrets map[string]string
 	// QueueURL returns the URL of a queue; nil uses SQS's format.
 	QueueURL func(name string) string
 }
