@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -89,10 +90,9 @@ func TestRunsThatOverlapReleaseEachClaimOnce(t *testing.T) {
 		w.open("moutai", 200, 4, payWithin)
 		w.order("moutai", 0, 200)
 		time.Sleep(payWithin + grace + time.Second)
-		calls := 0
+		var calls atomic.Int64
 		w.db.Fault = func(dynamotest.Call) dynamotest.Fault { // the runs take turns at the table
-			calls++
-			return dynamotest.Fault{Delay: time.Duration(1+calls%7) * time.Millisecond}
+			return dynamotest.Fault{Delay: time.Duration(1+calls.Add(1)%7) * time.Millisecond}
 		}
 		var runs sync.WaitGroup
 		for range 3 {
