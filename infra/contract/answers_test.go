@@ -15,8 +15,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/stripe/stripe-go/v84/webhook"
 
+	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/sale"
 )
 
 // scene is a world for one request of one operation.
@@ -71,6 +74,18 @@ func (s *scene) on(saleID string) *scene {
 	return s
 }
 
+const stripeSecret = "whsec_local_stripe"
+
+// signed makes the request the webhook of a payment.
+func (s *scene) signed() *scene {
+	_, order := s.confirmedIn(unpaid)
+	s.body = fmt.Sprintf(`{"type":"checkout.session.completed","data":{"object":{"payment_intent":"pi_1","payment_status":"paid",`+
+		`"amount_total":1,"currency":"cny","metadata":{"flashsale_sale":"unpaid","flashsale_order":"%d"}}}}`, order.ID)
+	now := time.Now()
+	s.header = []string{"Stripe-Signature", fmt.Sprintf("t=%d,v1=%x", now.Unix(), webhook.ComputeSignature(now, []byte(s.body), stripeSecret))}
+	return s
+}
+
 func (s *scene) failing(err error) *scene {
 	s.book.with.Store(&err)
 	return s
@@ -94,6 +109,46 @@ var scenes = map[string]func(s *scene) Answer{
 		return s.ask(door{})
 	},
 	"sale 200 Sale": func(s *scene) Answer { return s.ask(door{}) },
+
+	"cancel 200 ConfirmedClaim": func(s *scene) Answer {
+		s.user, _ = s.confirmedIn(unpaid)
+		return s.on(unpaid).ask(door{})
+	},
+	"cancel 404 OrderNotFound":  func(s *scene) Answer { return s.on(unpaid).ask(door{}) },
+	"cancel 409 NotCancellable": func(s *scene) Answer { return s.ask(door{}) },
+	"cancel 409 OrderPending": func(s *scene) Answer {
+		s.user = s.buy(unpaid).User
+		return s.on(unpaid).ask(door{})
+	},
+	"cancel 409 OrderPaid": func(s *scene) Answer {
+		user, order := s.confirmedIn(unpaid)
+		p := sale.Payment{Provider: "stripe", Reference: "pi_1", OrderID: order.ID, Amount: 1, Currency: "CNY"}
+		if _, err := s.book.Pay(s.t.Context(), p); err != nil {
+			s.t.Fatal(err)
+		}
+		s.user = user
+		return s.on(unpaid).ask(door{})
+	},
+	"cancel 409 OrderExpired": func(s *scene) Answer {
+		s.user, _ = s.confirmedIn(unpaid)
+		later := ledger.New(s.db, "Ledger", ledger.Options{Now: func() time.Time { return time.Now().Add(3 * time.Hour) }})
+		listing, err := later.Listing(s.t.Context(), unpaid)
+		if err == nil {
+			_, err = later.ReleaseDue(s.t.Context(), listing, 0)
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return s.on(unpaid).ask(door{})
+	},
+	"payment 200 Settlement":       func(s *scene) Answer { return s.signed().ask(door{}) },
+	"payment 404 ProviderNotFound": func(s *scene) Answer { s.path = "/payments/paypal"; return s.ask(door{}) },
+	"payment 413 BodyTooLarge":     func(s *scene) Answer { s.body = strings.Repeat(" ", 1<<20); return s.ask(door{}) },
+	"payment 500 Internal":         func(s *scene) Answer { return s.signed().failing(errors.New("nobody foresaw this")).ask(door{}) },
+	"payment 503 Busy": func(s *scene) Answer {
+		s.signed().fault.Store(&dynamotest.Fault{Kind: dynamotest.Throttle})
+		return s.ask(door{})
+	},
 
 	"page 200 HTML":   func(s *scene) Answer { return s.ask(door{}) },
 	"page 404 HTML":   func(s *scene) Answer { return s.on("mou%23tai").ask(door{}) },
@@ -198,7 +253,7 @@ func TestEveryOutcomeOfTheDocumentHappens(t *testing.T) {
 			used[name] = true
 			o := operations[outcome.Operation]
 			s := &scene{world: newWorld(t), operation: o}
-			s.user, s.path = s.buyer(), strings.NewReplacer("{saleId}", open, "{orderId}", "4294967297", "{name}", "page.js").Replace(o.Path)
+			s.user, s.path = s.buyer(), strings.NewReplacer("{saleId}", open, "{orderId}", "4294967297", "{name}", "page.js", "{provider}", "stripe").Replace(o.Path)
 			answer := scenes[name](s)
 			got, err := c.Check(s.operation.Method, &url.URL{Path: s.path}, answer)
 			if err != nil {

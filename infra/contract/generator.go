@@ -16,6 +16,9 @@ import (
 // for that.
 const maxBytes = "x-max-bytes"
 
+// isSigned is the extension of an operation whose requests must be signed.
+const isSigned = "x-signed"
+
 // Generator draws requests from the document's schemas: valid ones, and valid ones with
 // faults. The same seed draws the same requests. It belongs to one goroutine.
 type Generator struct {
@@ -49,6 +52,10 @@ func (g *Generator) Next() (Request, error) {
 		}
 	}
 	g.body(&r)
+	if o.route.Operation.Extensions[isSigned] == true {
+		// Nobody draws a valid signature.
+		r.Flaws = []int{http.StatusBadRequest, http.StatusNotFound, http.StatusRequestEntityTooLarge}
+	}
 	for g.oneIn(4) {
 		header := pick(oddHeaders, g.random)
 		r.Header.Add(header[0], header[1])

@@ -16,6 +16,7 @@ import (
 
 	"flashsale/functions/page/assets"
 	pagehandler "flashsale/functions/page/handler"
+	payhandler "flashsale/functions/pay/handler"
 	purchasehandler "flashsale/functions/purchase/handler"
 	queryhandler "flashsale/functions/query/handler"
 	"flashsale/infra/local/gateway"
@@ -69,6 +70,20 @@ func (f *failing) Claim(ctx context.Context, saleID, user string) (sale.Claim, e
 	return f.Ledger.Claim(ctx, saleID, user)
 }
 
+func (f *failing) Pay(ctx context.Context, p sale.Payment) (ledger.Settlement, error) {
+	if err := f.with.Load(); err != nil {
+		return ledger.Settlement{}, *err
+	}
+	return f.Ledger.Pay(ctx, p)
+}
+
+func (f *failing) Cancel(ctx context.Context, saleID, user string) (sale.Claim, error) {
+	if err := f.with.Load(); err != nil {
+		return sale.Claim{}, *err
+	}
+	return f.Ledger.Cancel(ctx, saleID, user)
+}
+
 func (f *failing) Order(ctx context.Context, id uint64) (sale.Order, error) {
 	if err := f.with.Load(); err != nil {
 		return sale.Order{}, *err
@@ -88,6 +103,7 @@ const (
 	over   = "over"
 	paused = "paused"
 	empty  = "empty"
+	unpaid = "unpaid" // asks for payment
 )
 
 func newWorld(t testing.TB) *world {
@@ -107,11 +123,14 @@ func newWorld(t testing.TB) *world {
 	now := time.Now()
 	for id, opens := range map[string]time.Time{
 		open: now.Add(-time.Hour), later: now.Add(time.Hour), over: now.Add(-3 * time.Hour),
-		paused: now.Add(-time.Hour), empty: now.Add(-time.Hour),
+		paused: now.Add(-time.Hour), empty: now.Add(-time.Hour), unpaid: now.Add(-time.Hour),
 	} {
 		c := sale.Creation{SaleID: id, Name: "Feitian Moutai", Stock: 100_000, Shards: 2, OpensAt: opens, ClosesAt: opens.Add(2 * time.Hour)}
 		if id == empty {
 			c.Stock, c.Shards = 1, 1
+		}
+		if id == unpaid {
+			c.PayWithin = time.Hour
 		}
 		if _, err := w.book.Create(t.Context(), c); err != nil {
 			t.Fatal(err)
@@ -143,9 +162,11 @@ func (w *world) buy(saleID string) sale.Claim {
 }
 
 // confirmed is a claim with its order.
-func (w *world) confirmed() (user string, order sale.Order) {
+func (w *world) confirmed() (user string, order sale.Order) { return w.confirmedIn(open) }
+
+func (w *world) confirmedIn(saleID string) (user string, order sale.Order) {
 	w.t.Helper()
-	c := w.buy(open)
+	c := w.buy(saleID)
 	done := w.book.Confirm(w.t.Context(), []ledger.ClaimRef{{SaleID: c.SaleID, User: c.User, ClaimID: c.ID}})
 	if done[0].Err != nil {
 		w.t.Fatal(done[0].Err)
@@ -224,6 +245,11 @@ func (w *world) functions(d door) gateway.Invoker {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	providers, err := payhandler.NewProviders(stripeSecret, "checkout", "")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	pay := payhandler.New(w.book, providers, telemetry.New(io.Discard, "pay", clock.Wall))
 	if d.picky {
 		purchase.Checking(nobody{})
 	}
@@ -235,9 +261,11 @@ func (w *world) functions(d door) gateway.Invoker {
 		query.Behind(origin)
 		purchase.Behind(origin)
 		page.Behind(origin)
+		pay.Behind(origin)
 	}
 	return invoker{w, map[string]lambda.Handler{
 		"QueryFunction": httpapi.Serve(query.Handle), "PurchaseFunction": httpapi.Serve(purchase.Handle), "PageFunction": lambda.NewHandler(page.Handle),
+		"PayFunction": httpapi.Serve(pay.Handle),
 	}}
 }
 

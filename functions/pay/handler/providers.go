@@ -33,19 +33,24 @@ const (
 // STANDARD_WEBHOOKS_SECRETS. Several are separated by commas, so that a new one works
 // before the old one ends. It fails for a secret that cannot be one (P19).
 func ProvidersFromEnv() (Providers, error) {
+	return NewProviders(os.Getenv("STRIPE_SECRETS"), os.Getenv("STRIPE_EVENTS"), os.Getenv("STANDARD_WEBHOOKS_SECRETS"))
+}
+
+// NewProviders returns the providers with these settings, see ProvidersFromEnv.
+func NewProviders(stripeSecrets, stripeEvents, standardSecrets string) (Providers, error) {
 	all := Providers{}
-	secrets, err := secretsOf(os.Getenv("STRIPE_SECRETS"))
+	secrets, err := secretsOf(stripeSecrets)
 	if err != nil {
 		return nil, fmt.Errorf("STRIPE_SECRETS: %w", err)
 	}
 	if len(secrets) > 0 {
-		p, err := newStripe(secrets, os.Getenv("STRIPE_EVENTS"))
+		p, err := newStripe(secrets, stripeEvents)
 		if err != nil {
 			return nil, fmt.Errorf("STRIPE_EVENTS: %w", err)
 		}
 		all[Stripe] = p
 	}
-	if secrets, err = secretsOf(os.Getenv("STANDARD_WEBHOOKS_SECRETS")); err != nil {
+	if secrets, err = secretsOf(standardSecrets); err != nil {
 		return nil, fmt.Errorf("STANDARD_WEBHOOKS_SECRETS: %w", err)
 	}
 	if len(secrets) > 0 {

@@ -1,0 +1,103 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"flashsale/shared/ledger"
+)
+
+// ordered buys a unit for the user and waits for the order's id.
+func (s *stack) ordered(saleID, user string) (orderID string, claim answer) {
+	s.t.Helper()
+	if a := s.must(s.buy(saleID, s.bearer(user)...)); a.status != http.StatusAccepted {
+		s.t.Fatalf("%s: %v", user, a)
+	}
+	s.eventually(user+"'s order has its id", func() bool {
+		claim = s.must(s.call("GET", "/sales/"+saleID+"/orders/me", "", s.bearer(user)...))
+		orderID = claim.text("orderId")
+		return orderID != ""
+	})
+	s.eventually(user+"'s order is there", func() bool {
+		return s.must(s.call("GET", "/orders/"+orderID, "", s.bearer(user)...)).status == http.StatusOK
+	})
+	return orderID, claim
+}
+
+func TestAnOrderIsPaidOrItsUnitIsReleased(t *testing.T) {
+	s := boot(t)
+	now := time.Now().UTC()
+	if _, failure := s.seed(fmt.Sprintf(`{"action":"create","saleId":"unpaid","opensAt":%q,"closesAt":%q,"stock":5,"shards":1,"payWithin":1800,"price":149900,"currency":"CNY"}`,
+		now.Add(-time.Hour).Format(time.RFC3339), now.Add(time.Hour).Format(time.RFC3339))); failure != "" {
+		t.Fatal(failure)
+	}
+	const own = "/sales/unpaid/orders/me"
+	is := func(what string, a answer, status int, parts ...string) {
+		t.Helper()
+		for _, part := range parts {
+			if a.status != status || !strings.Contains(a.raw, part) {
+				t.Errorf("%s: %v; want %d with %s", what, a, status, part)
+			}
+		}
+	}
+	state := func(user string) answer { return s.must(s.call("GET", own, "", s.bearer(user)...)) }
+	cancel := func(user string) answer { return s.must(s.call("DELETE", own, "", s.bearer(user)...)) }
+	pay := func(order, more string) answer { return s.must(s.call("POST", "/_local/pay?order="+order+more, "")) }
+
+	// Alice pays at the address that she is given.
+	alice, claim := s.ordered("unpaid", "alice")
+	is("alice's claim", claim, 200, `"payBy":"`, `"paymentUrl":"/_local/pay?order=`+alice+`"`)
+	is("alice pays", s.must(s.call("GET", claim.text("paymentUrl"), "")), 200, `{"outcome":"paid"}`)
+	is("and again", pay(alice, ""), 200, `{"outcome":"paid"}`)
+	is("twice", pay(alice, "&reference=pi_2"), 200, `"reason":"other-payment"`)
+	is("alice's claim", state("alice"), 200, `"state":"PAID"`)
+	is("alice's order", s.must(s.call("GET", "/orders/"+alice, "", s.bearer("alice")...)), 200, `"state":"PAID"`)
+	is("alice cancels", cancel("alice"), 409, `"code":"order-paid"`)
+
+	// Bob cancels, and pays too late.
+	bob, _ := s.ordered("unpaid", "bob")
+	is("bob cancels", cancel("bob"), 200, `"state":"CANCELLED"`)
+	is("and again", cancel("bob"), 200, `"state":"CANCELLED"`)
+	is("bob pays late", pay(bob, "&provider=standard-webhooks"), 200, `{"outcome":"refund-due","reason":"released"}`)
+	is("bob buys again", s.must(s.buy("unpaid", s.bearer("bob")...)), 409, `"code":"already-ordered"`)
+
+	// Carol pays a wrong amount, and then what the unit costs.
+	carol, _ := s.ordered("unpaid", "carol")
+	is("carol pays too little", pay(carol, "&amount=1&reference=pi_3"), 200, `"reason":"amount"`)
+	is("carol's claim", state("carol"), 200, `"state":"CONFIRMED"`)
+	is("carol pays", pay(carol, "&provider=standard-webhooks"), 200, `{"outcome":"paid"}`)
+
+	// Dave pays nothing; an hour later his unit is released, and returns.
+	dave, _ := s.ordered("unpaid", "dave")
+	later := ledger.New(s.table(), "LedgerTable", ledger.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
+	listing, err := later.Listing(context.Background(), "unpaid")
+	if err == nil {
+		_, err = later.ReleaseDue(context.Background(), listing, 2*time.Minute)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	is("dave's claim", state("dave"), 200, `"state":"EXPIRED"`)
+	is("dave cancels", cancel("dave"), 409, `"code":"order-expired"`)
+	is("dave pays late", pay(dave, ""), 200, `{"outcome":"refund-due","reason":"released"}`)
+	is("a payment of nobody's order", pay("4294967297", ""), 200, `"reason":"unknown-order"`)
+	s.eventually("bob's and dave's units are back", func() bool {
+		return strings.Contains(s.must(s.call("GET", "/sales/unpaid", "")).raw, `"remaining":3`)
+	})
+
+	// Erin: nothing that is not signed pays.
+	erin, _ := s.ordered("unpaid", "erin")
+	body := `{"type":"payment.succeeded","data":{"saleId":"unpaid","orderId":"` + erin + `","paymentId":"pay_9","amount":149900,"currency":"CNY"}}`
+	is("unsigned", s.must(s.call("POST", "/payments/standard-webhooks", body, "Content-Type", "application/json")), 400, `"code":"invalid-request"`)
+	is("to nobody", s.must(s.call("POST", "/payments/paypal", body, "Content-Type", "application/json")), 404, `"code":"provider-not-found"`)
+	is("erin's claim", state("erin"), 200, `"state":"CONFIRMED"`)
+	is("a sale without payment", func() answer {
+		s.open("final", 1, 1)
+		s.ordered("final", "erin")
+		return s.must(s.call("DELETE", "/sales/final/orders/me", "", s.bearer("erin")...))
+	}(), 409, `"code":"not-cancellable"`)
+}
