@@ -1,7 +1,7 @@
 package mutants
 
 const (
-	paying          = "./functions/pay/handler"
+	payTests        = "./functions/pay/handler"
 	payingProviders = "functions/pay/handler/providers.go"
 	payingStripe    = "functions/pay/handler/stripe.go"
 	payingStandard  = "functions/pay/handler/standard.go"
@@ -10,14 +10,14 @@ const (
 
 // ofWebhooks break the door through which payments come in.
 var ofWebhooks = []mutant{
-	{"a webhook is read before its signature", "P25", paying, "^TestAWebhookWithout", []edit{{payingHandler,
+	{"a webhook is read before its signature", "P25", payTests, "^TestAWebhookWithout", []edit{{payingHandler,
 		`	if err := p.verify(r, raw); err != nil {
 		return outcome{}, err
 	}
 	payment, ours, err := p.read(raw)
 `, `	payment, ours, err := p.read(raw)
 `}}},
-	{"the signature is over re-encoded JSON", "P25", paying, "^TestAWebhookWithout", []edit{{payingHandler,
+	{"the signature is over re-encoded JSON", "P25", payTests, "^TestAWebhookWithout", []edit{{payingHandler,
 		`p.verify(r, raw)`, `p.verify(r, reencoded(raw))`}, {payingHandler,
 		`// cancel releases`, `func reencoded(raw []byte) []byte {
 	var b bytes.Buffer
@@ -32,47 +32,47 @@ var ofWebhooks = []mutant{
 	"context"
 	"encoding/json"
 `}}},
-	{"of several signatures of Stripe only the first counts", "P25", paying, "^TestASignedPayment", []edit{{payingStripe,
+	{"of several signatures of Stripe only the first counts", "P25", payTests, "^TestASignedPayment", []edit{{payingStripe,
 		`webhook.ValidatePayload(body, r.StripeSignature.Value, secret)`,
 		`webhook.ValidatePayload(body, strings.Join(append(strings.Split(r.StripeSignature.Value, ","), "", "")[:2], ","), secret)`}}},
-	{"of several signatures only the first counts", "P25", paying, "^TestASignedPayment", []edit{{payingStandard,
+	{"of several signatures only the first counts", "P25", payTests, "^TestASignedPayment", []edit{{payingStandard,
 		`headers.Set(standardwebhooks.HeaderWebhookSignature, r.WebhookSignature.Value)`,
 		`headers.Set(standardwebhooks.HeaderWebhookSignature, strings.Split(r.WebhookSignature.Value, " ")[0])`}, {payingStandard,
 		`	"net/http"
 `, `	"net/http"
 	"strings"
 `}}},
-	{"of several secrets only the first counts", "P25", paying, "^TestASignedPayment", []edit{{payingProviders,
+	{"of several secrets only the first counts", "P25", payTests, "^TestASignedPayment", []edit{{payingProviders,
 		`		all = errors.Join(all, err)
 	}
 `, `		all = errors.Join(all, err)
 		break
 	}
 `}}},
-	{"a webhook of Stripe never gets too old", "P25", paying, "^TestASignatureHolds", []edit{{payingStripe,
+	{"a webhook of Stripe never gets too old", "P25", payTests, "^TestASignatureHolds", []edit{{payingStripe,
 		`webhook.ValidatePayload(`, `webhook.ValidatePayloadIgnoringTolerance(`}}},
-	{"a Standard Webhook never gets too old", "P25", paying, "^TestASignatureHolds", []edit{{payingStandard,
+	{"a Standard Webhook never gets too old", "P25", payTests, "^TestASignatureHolds", []edit{{payingStandard,
 		`key.Verify(body, headers)`, `key.VerifyIgnoringTimestamp(body, headers)`}}},
-	{"a payment is named by its webhook", "P24", paying, "^TestASignedPayment", []edit{{payingStripe,
+	{"a payment is named by its webhook", "P24", payTests, "^TestASignedPayment", []edit{{payingStripe,
 		`p.Reference, p.Amount = object.PaymentIntent, object.AmountTotal`, `p.Amount = object.AmountTotal`}}},
-	{"foreign payments are taken for ours", "P25", paying, "^TestWhatIsNotOurs", []edit{{payingStripe,
+	{"foreign payments are taken for ours", "P25", payTests, "^TestWhatIsNotOurs", []edit{{payingStripe,
 		`	if about.Metadata[metaSale] == "" {
 		return p, false, nil
 	}
 `, ``}}},
-	{"a session that is not paid yet counts as paid", "P24", paying, "^TestWhatIsNotOurs", []edit{{payingStripe,
+	{"a session that is not paid yet counts as paid", "P24", payTests, "^TestWhatIsNotOurs", []edit{{payingStripe,
 		`if isCheckout && object.PaymentStatus != "paid" {`, `if false {`}}},
-	{"a payment is answered 200 although it was not recorded", "P24", paying, "^TestTheAnswerIs", []edit{{payingHandler,
+	{"a payment is answered 200 although it was not recorded", "P24", payTests, "^TestTheAnswerIs", []edit{{payingHandler,
 		`	case err != nil:
 		return outcome{}, err
 	case s.Refund != nil:`, `	case sale.CodeOf(err) == sale.Internal:
 		return outcome{}, err
 	case s.Refund != nil:`}}},
-	{"a provider without secrets takes webhooks", "P25", paying, "^TestAProviderWithoutSecrets", []edit{{payingProviders,
+	{"a provider without secrets takes webhooks", "P25", payTests, "^TestAProviderWithoutSecrets", []edit{{payingProviders,
 		`	if len(secrets) > 0 {
 		p, err := newStripe`, `	if true {
 		p, err := newStripe`}}},
-	{"a webhook of any length is read", "P16", paying, "^TestAWebhookWithout", []edit{{payingHandler,
+	{"a webhook of any length is read", "P16", payTests, "^TestAWebhookWithout", []edit{{payingHandler,
 		`const maxWebhook = 256 << 10`, `const maxWebhook = 256 << 20`}}},
 	{"a query shows where to pay what is paid", "P20", "./functions/query/handler", "^TestABuyerSees", []edit{{"functions/query/handler/handler.go",
 		`	if c.State() == sale.Confirmed {
