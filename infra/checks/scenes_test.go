@@ -169,7 +169,7 @@ var faults = []struct {
 	{"RefundsDueAlarm", "a buyer pays after the release", 3, unpaid().set("reconcile refundsDue", begins, length, 1)},
 	{"RefundsDueAlarm", "a drained sale's order is paid twice, and a pass takes three minutes", 5, quiet().set("reconcile refundsDue", begins, length, 1).every(3, "reconcile refundsDue")},
 	{"FunctionsThrottledAlarm", "passes of release overlap", 6, breaking(map[string]float64{"ReleaseFunction Throttles": 1})},
-	{"FunctionErrorsAlarm", "release cannot read the table", 4, breaking(map[string]float64{"ReleaseFunction Errors": 1})},
+	{"PaymentErrorsAlarm", "release cannot read the table", 4, breaking(map[string]float64{"ReleaseFunction Errors": 1})},
 	{"OrdersWaitAlarm", "the queue is not read", 6, breaking(map[string]float64{"OrderQueue ApproximateAgeOfOldestMessage": 150})},
 	{"OrdersWaitAlarm", "more orders come than are finalized", 6, breaking(map[string]float64{"OrderQueue ApproximateNumberOfMessagesVisible": 12000})},
 	{"OrdersWaitAlarm", "some orders are late", 6, breaking(map[string]float64{"finalize acceptToConfirmMs": 45000})},
