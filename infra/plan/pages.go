@@ -71,7 +71,7 @@ func visitors(n int, memoryMB int, front bool) crowd {
 // exceed the account's requests a second, or those of the environments that no function has
 // reserved: then purchases suffer, and the API needs a front.
 func pagesWithoutFront(a advice) float64 {
-	free := a.accountConcurrency() - a.concurrency - a.finalizers - reconcilers
+	free := a.accountConcurrency() - a.concurrency - a.finalizers - reconcilers - releasers
 	rate := min(gatewayQuota, perConcurrency*float64(free))
 	return math.Floor(rate * arrival.Seconds() / float64(perOpening()))
 }

@@ -42,7 +42,7 @@ func TestPagesAreCountedRequestByRequest(t *testing.T) {
 func TestAFrontIsRequiredWhereThePagesExceedTheAccount(t *testing.T) {
 	for _, a := range []advice{advise(wished(1000, 100, 500)), advise(wished(500_000, 10_000, 50_000))} {
 		limit := pagesWithoutFront(a)
-		free := float64(perConcurrency * (a.accountConcurrency() - a.concurrency - a.finalizers - reconcilers))
+		free := float64(perConcurrency * (a.accountConcurrency() - a.concurrency - a.finalizers - reconcilers - releasers))
 		if within, above := visitors(int(limit), 512, false).rate, visitors(int(limit)+2, 512, false).rate; within > min(gatewayQuota, free) || above <= min(gatewayQuota, free) {
 			t.Errorf("%v pages make %v requests a second and two more %v; the account has %v", limit, within, above, min(gatewayQuota, free))
 		}

@@ -25,8 +25,8 @@ const (
 	// What a call takes, in virtual time: a page of a megabyte, a transaction of 26
 	// items, anything else.
 	pageTakes, transactionTakes, callTakes = 150 * time.Millisecond, 40 * time.Millisecond, 10 * time.Millisecond
-	// passTime is what an invocation has.
-	passTime = 5 * time.Minute
+	// passTime is what an invocation has: ReleaseFunction's timeout.
+	passTime = 2 * time.Minute
 )
 
 // debtors are a crowd that has not paid.
@@ -48,16 +48,24 @@ func newDebtors(shards, claims int) *debtors {
 	return d
 }
 
-func (d *debtors) takes(t time.Duration, writes int) {
-	time.Sleep(t)
+// takes waits for a call's end, or fails when its caller gives up.
+func (d *debtors) takes(ctx context.Context, t time.Duration, writes int) error {
+	select {
+	case <-time.After(t):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.calls++
 	d.writes += writes
+	return nil
 }
 
 func (d *debtors) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
-	d.takes(callTakes, 0)
+	if err := d.takes(ctx, callTakes, 0); err != nil {
+		return nil, err
+	}
 	if in.Key["pk"].(*types.AttributeValueMemberS).Value == "SALES" {
 		return &dynamodb.GetItemOutput{Item: d.listing}, nil
 	}
@@ -67,7 +75,9 @@ func (d *debtors) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...f
 }
 
 func (d *debtors) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
-	d.takes(callTakes, 0)
+	if err := d.takes(ctx, callTakes, 0); err != nil {
+		return nil, err
+	}
 	out, err := d.crowd.BatchGetItem(ctx, in, o...)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -86,7 +96,9 @@ func (d *debtors) shardOf(key map[string]types.AttributeValue) int {
 }
 
 func (d *debtors) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
-	d.takes(pageTakes, 0)
+	if err := d.takes(ctx, pageTakes, 0); err != nil {
+		return nil, err
+	}
 	out, err := d.crowd.Query(ctx, in, o...)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -99,8 +111,10 @@ func (d *debtors) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(
 	return out, err
 }
 
-func (d *debtors) UpdateItem(_ context.Context, in *dynamodb.UpdateItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	d.takes(callTakes, 1)
+func (d *debtors) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	if err := d.takes(ctx, callTakes, 1); err != nil {
+		return nil, err
+	}
 	for value, name := range map[string]string{":pass": "releasing", ":next": "nextDue"} {
 		if v := in.ExpressionAttributeValues[value]; v != nil {
 			d.listing[name] = v
@@ -109,8 +123,10 @@ func (d *debtors) UpdateItem(_ context.Context, in *dynamodb.UpdateItemInput, _ 
 	return &dynamodb.UpdateItemOutput{}, nil
 }
 
-func (d *debtors) TransactWriteItems(_ context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	d.takes(transactionTakes, 2*len(in.TransactItems))
+func (d *debtors) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	if err := d.takes(ctx, transactionTakes, 2*len(in.TransactItems)); err != nil {
+		return nil, err
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	first := in.TransactItems[0].Update
@@ -154,6 +170,7 @@ func TestReleasingManyClaimsTakesMinutes(t *testing.T) {
 					if invocations == 10 {
 						t.Fatalf("not complete after %d invocations: %+v", invocations, done)
 					}
+					time.Sleep(time.Minute - time.Since(due)%time.Minute) // the schedule
 				}
 				// A pass begins up to a minute after the claims are due.
 				took := time.Since(due) + time.Minute
