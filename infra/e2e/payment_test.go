@@ -11,8 +11,8 @@ import (
 	"flashsale/shared/ledger"
 )
 
-// buyAndConfirm buys a unit for the user and waits for the order's id.
-func (s *stack) buyAndConfirm(saleID, user string) (orderID string, claim answer) {
+// buysAndWaits buys a unit for the user and waits for the order's id.
+func (s *stack) buysAndWaits(saleID, user string) (orderID string, claim answer) {
 	s.t.Helper()
 	if a := s.must(s.buy(saleID, s.bearer(user)...)); a.status != http.StatusAccepted {
 		s.t.Fatalf("%s: %v", user, a)
@@ -49,7 +49,7 @@ func TestAnOrderIsPaidOrItsUnitIsReleased(t *testing.T) {
 	pay := func(order, more string) answer { return s.must(s.call("POST", "/_local/pay?order="+order+more, "")) }
 
 	// Alice pays at the address that she is given.
-	alice, claim := s.buyAndConfirm("unpaid", "alice")
+	alice, claim := s.buysAndWaits("unpaid", "alice")
 	is("alice's claim", claim, 200, `"payBy":"`, `"paymentUrl":"/_local/pay?order=`+alice+`"`)
 	is("alice pays", s.must(s.call("GET", claim.text("paymentUrl"), "")), 200, `{"outcome":"paid"}`)
 	is("and again", pay(alice, ""), 200, `{"outcome":"paid"}`)
@@ -59,20 +59,20 @@ func TestAnOrderIsPaidOrItsUnitIsReleased(t *testing.T) {
 	is("alice cancels", cancel("alice"), 409, `"code":"order-paid"`)
 
 	// Bob cancels, and pays too late.
-	bob, _ := s.buyAndConfirm("unpaid", "bob")
+	bob, _ := s.buysAndWaits("unpaid", "bob")
 	is("bob cancels", cancel("bob"), 200, `"state":"CANCELLED"`)
 	is("and again", cancel("bob"), 200, `"state":"CANCELLED"`)
 	is("bob pays late", pay(bob, "&provider=standard-webhooks"), 200, `{"outcome":"refund-due","reason":"released"}`)
 	is("bob buys again", s.must(s.buy("unpaid", s.bearer("bob")...)), 409, `"code":"already-ordered"`)
 
 	// Carol pays a wrong amount, and then what the unit costs.
-	carol, _ := s.buyAndConfirm("unpaid", "carol")
+	carol, _ := s.buysAndWaits("unpaid", "carol")
 	is("carol pays too little", pay(carol, "&amount=1&reference=pi_3"), 200, `"reason":"amount"`)
 	is("carol's claim", state("carol"), 200, `"state":"CONFIRMED"`)
 	is("carol pays", pay(carol, "&provider=standard-webhooks"), 200, `{"outcome":"paid"}`)
 
 	// Dave pays nothing; an hour later his unit is released, and returns.
-	dave, _ := s.buyAndConfirm("unpaid", "dave")
+	dave, _ := s.buysAndWaits("unpaid", "dave")
 	later := ledger.New(s.table(), "LedgerTable", ledger.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
 	listing, err := later.Listing(context.Background(), "unpaid")
 	if err == nil {
@@ -90,14 +90,14 @@ func TestAnOrderIsPaidOrItsUnitIsReleased(t *testing.T) {
 	})
 
 	// Erin: nothing that is not signed pays.
-	erin, _ := s.buyAndConfirm("unpaid", "erin")
+	erin, _ := s.buysAndWaits("unpaid", "erin")
 	body := `{"type":"payment.succeeded","data":{"saleId":"unpaid","orderId":"` + erin + `","paymentId":"pay_9","amount":149900,"currency":"CNY"}}`
 	is("unsigned", s.must(s.call("POST", "/payments/standard-webhooks", body, "Content-Type", "application/json")), 400, `"code":"invalid-request"`)
 	is("to nobody", s.must(s.call("POST", "/payments/paypal", body, "Content-Type", "application/json")), 404, `"code":"provider-not-found"`)
 	is("erin's claim", state("erin"), 200, `"state":"CONFIRMED"`)
 	is("a sale without payment", func() answer {
 		s.open("final", 1, 1)
-		s.buyAndConfirm("final", "erin")
+		s.buysAndWaits("final", "erin")
 		return s.must(s.call("DELETE", "/sales/final/orders/me", "", s.bearer("erin")...))
 	}(), 409, `"code":"not-cancellable"`)
 }

@@ -1,78 +1,78 @@
 package mutants
 
 const (
-	payTests        = "./functions/pay/handler"
-	payingProviders = "functions/pay/handler/providers.go"
-	payingStripe    = "functions/pay/handler/stripe.go"
-	payingStandard  = "functions/pay/handler/standard.go"
-	payingHandler   = "functions/pay/handler/handler.go"
+	webhookTests     = "./functions/pay/handler"
+	webhookProviders = "functions/pay/handler/providers.go"
+	webhookStripe    = "functions/pay/handler/stripe.go"
+	webhookStandard  = "functions/pay/handler/standard.go"
+	webhookHandler   = "functions/pay/handler/handler.go"
 )
 
 // ofWebhooks break the door through which payments come in.
 var ofWebhooks = []mutant{
-	{"a webhook is read before its signature", "P25", payTests, "^TestAWebhookWithout", []edit{{payingHandler,
+	{"a webhook is read before its signature", "P25", webhookTests, "^TestAWebhookWithout", []edit{{webhookHandler,
 		`	if err := p.verify(r, raw); err != nil {
 		return outcome{}, err
 	}
 	payment, ours, err := p.read(raw)
 `, `	payment, ours, err := p.read(raw)
 `}}},
-	{"the signature is over re-encoded JSON", "P25", payTests, "^TestAWebhookWithout", []edit{{payingHandler,
-		`p.verify(r, raw)`, `p.verify(r, reencoded(raw))`}, {payingHandler,
+	{"the signature is over re-encoded JSON", "P25", webhookTests, "^TestAWebhookWithout", []edit{{webhookHandler,
+		`p.verify(r, raw)`, `p.verify(r, reencoded(raw))`}, {webhookHandler,
 		`// cancel releases`, `func reencoded(raw []byte) []byte {
 	var b bytes.Buffer
 	_ = json.Compact(&b, raw)
 	return b.Bytes()
 }
 
-// cancel releases`}, {payingHandler, `import (
+// cancel releases`}, {webhookHandler, `import (
 	"context"
 `, `import (
 	"bytes"
 	"context"
 	"encoding/json"
 `}}},
-	{"of several signatures of Stripe only the first counts", "P25", payTests, "^TestASignedPayment", []edit{{payingStripe,
+	{"of several signatures of Stripe only the first counts", "P25", webhookTests, "^TestASignedPayment", []edit{{webhookStripe,
 		`webhook.ValidatePayload(body, r.StripeSignature.Value, secret)`,
 		`webhook.ValidatePayload(body, strings.Join(append(strings.Split(r.StripeSignature.Value, ","), "", "")[:2], ","), secret)`}}},
-	{"of several signatures only the first counts", "P25", payTests, "^TestASignedPayment", []edit{{payingStandard,
+	{"of several signatures only the first counts", "P25", webhookTests, "^TestASignedPayment", []edit{{webhookStandard,
 		`headers.Set(standardwebhooks.HeaderWebhookSignature, r.WebhookSignature.Value)`,
-		`headers.Set(standardwebhooks.HeaderWebhookSignature, strings.Split(r.WebhookSignature.Value, " ")[0])`}, {payingStandard,
+		`headers.Set(standardwebhooks.HeaderWebhookSignature, strings.Split(r.WebhookSignature.Value, " ")[0])`}, {webhookStandard,
 		`	"net/http"
 `, `	"net/http"
 	"strings"
 `}}},
-	{"of several secrets only the first counts", "P25", payTests, "^TestASignedPayment", []edit{{payingProviders,
+	{"of several secrets only the first counts", "P25", webhookTests, "^TestASignedPayment", []edit{{webhookProviders,
 		`		all = errors.Join(all, err)
 	}
 `, `		all = errors.Join(all, err)
 		break
 	}
 `}}},
-	{"a webhook of Stripe never gets too old", "P25", payTests, "^TestASignatureHolds", []edit{{payingStripe,
+	{"a webhook of Stripe never gets too old", "P25", webhookTests, "^TestASignatureHolds", []edit{{webhookStripe,
 		`webhook.ValidatePayload(`, `webhook.ValidatePayloadIgnoringTolerance(`}}},
-	{"a Standard Webhook never gets too old", "P25", payTests, "^TestASignatureHolds", []edit{{payingStandard,
+	{"a Standard Webhook never gets too old", "P25", webhookTests, "^TestASignatureHolds", []edit{{webhookStandard,
 		`key.Verify(body, headers)`, `key.VerifyIgnoringTimestamp(body, headers)`}}},
-	{"a payment is named by its webhook", "P24", payTests, "^TestASignedPayment", []edit{{payingStripe,
+	{"a payment is named by its webhook", "P24", webhookTests, "^TestASignedPayment", []edit{{webhookStripe,
 		`p.Reference, p.Amount = object.PaymentIntent, object.AmountTotal`, `p.Amount = object.AmountTotal`}}},
-	{"foreign payments are taken for ours", "P25", payTests, "^TestWhatIsNotOurs", []edit{{payingStripe,
+	{"foreign payments are taken for ours", "P25", webhookTests, "^TestWhatIsNotOurs", []edit{{webhookStripe,
 		`	if about.Metadata[metaSale] == "" {
 		return p, false, nil
 	}
 `, ``}}},
-	{"a session that is not paid yet counts as paid", "P24", payTests, "^TestWhatIsNotOurs", []edit{{payingStripe,
+	{"a session that is not paid yet counts as paid", "P24", webhookTests, "^TestWhatIsNotOurs", []edit{{webhookStripe,
 		`if isCheckout && object.PaymentStatus != "paid" {`, `if false {`}}},
-	{"a payment is answered 200 although it was not recorded", "P24", payTests, "^TestTheAnswerIs", []edit{{payingHandler,
+	{"a payment is answered 200 although it was not recorded", "P24", webhookTests, "^TestTheAnswerIs", []edit{{webhookHandler,
 		`	case err != nil:
 		return outcome{}, err
 	case s.Refund != nil:`, `	case sale.CodeOf(err) == sale.Internal:
 		return outcome{}, err
 	case s.Refund != nil:`}}},
-	{"a provider without secrets takes webhooks", "P25", payTests, "^TestAProviderWithoutSecrets", []edit{{payingProviders,
+	{"a provider without secrets takes webhooks", "P25", webhookTests, "^TestAProviderWithoutSecrets", []edit{{webhookProviders,
 		`	if len(secrets) > 0 {
 		p, err := newStripe`, `	if true {
 		p, err := newStripe`}}},
-	{"a webhook of any length is read", "P16", payTests, "^TestAWebhookWithout", []edit{{payingHandler,
+	{"a webhook of any length is read", "P16", webhookTests, "^TestAWebhookWithout", []edit{{webhookHandler,
 		`const maxWebhook = 256 << 10`, `const maxWebhook = 256 << 20`}}},
 	{"a query shows where to pay what is paid", "P20", "./functions/query/handler", "^TestABuyerSees", []edit{{"functions/query/handler/handler.go",
 		`	if c.State() == sale.Confirmed {
