@@ -99,8 +99,10 @@ func TestTheSmokeTestAndTheRehearsalRunOnTheLocalStack(t *testing.T) {
 	b.program("aws", "echo asked >&2; exit 1\n")
 
 	out, err := b.make("smoke", "URL="+url)
-	if err != nil || strings.Count(out, "  ok  ") != 13 {
-		t.Errorf("%v; want 13 checks that pass:\n%s", err, out)
+	for _, check := range []string{"buyer's page: script", "another purchase", "the order ", "the last unit is sold", "the receipt"} {
+		if err != nil || !strings.Contains(out, "ok    "+check) {
+			t.Errorf("%v; no check of %q that passes:\n%s", err, check, out)
+		}
 	}
 	if g.asked.Load() == 0 {
 		t.Error("make run PARAMETERS=…: the eligibility check on this machine was not called")
