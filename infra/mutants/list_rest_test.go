@@ -307,7 +307,7 @@ var ofEverythingElse = []mutant{
 	{"nothing is left because every shard was empty at some time", "P6", ledgerTests, "^TestNothingIsLeftOnlyIf", []edit{{"shared/ledger/remaining.go",
 		`if r.Units == 0 && !s.SoldOut() {`, `if false {`}}},
 	{"the list of sales read eventually", "P8", ledgerTests, overLaggingFake, []edit{{"shared/ledger/listing.go",
-		`				ConsistentRead:            &yes,
+		`				ConsistentRead:         &yes,
 `, ``}}},
 	{"an addition's receipts read eventually", "P15", ledgerTests, "^TestARepeatedAddition", []edit{{"shared/ledger/add.go",
 		`				ConsistentRead:            &yes,
