@@ -176,6 +176,25 @@ async function follow(wait) {
   }
 }
 
+/** Whether the buyer still has to pay. */
+const unpaid = () => claim?.state === "CONFIRMED" && Date.parse(claim.payBy) > 0;
+
+/** Asks for a claim again that may have been paid meanwhile, in another tab. */
+async function revisit() {
+  if (unpaid() && token() && !document.hidden) await follow(1);
+}
+
+/** Cancels the order, if the buyer means it. */
+async function cancel() {
+  if (!confirm(words.cancelSure)) return;
+  const a = await call("DELETE", claimPath, token());
+  if (a.code === "unauthorized") expire();
+  const held = a.code ? a.body.claim : a.body;
+  if (held) [claim, trouble] = [held, ""];
+  else trouble = words.stuck;
+  render();
+}
+
 /** Looks again from time to time while units may come back. */
 async function returns() {
   if (returning) return;
@@ -233,6 +252,9 @@ function button(is) {
   if (is === "signedOut" || (!token() && (wanted || over.includes(is)))) {
     return available ? [words.signIn, () => signIn(saleId)] : [""];
   }
+  const to = claim?.paymentUrl;
+  // An address of another kind might be a script.
+  if (unpaid() && typeof to === "string" && /^(https:\/\/|\/[^/\\])/.test(to)) return [words.pay, () => location.assign(to)];
   if (is === "stuck" || (is === "other" && !ordering)) return [words.again, load];
   if (is === "stuckOrder" || is === "other") return [words.again, order];
   if (wanted && is !== "notOpen") return [words.order, order];
@@ -243,6 +265,7 @@ function button(is) {
 function detail(is) {
   if (trouble) return trouble;
   if (claim && !token()) return words.signedOut;
+  if (unpaid()) return fill(words.payBy, dates.format(Date.parse(claim?.payBy)));
   if (claim && already) return words.already;
   if (is !== "offline" && !navigator.onLine) return words.offline + " " + words.offlineDetail;
   if (orderable.includes(is) && !token()) return available ? words.signInDetail : words.noSignIn;
@@ -294,6 +317,7 @@ function render() {
   put("order", typeof claim?.orderId === "string" ? fill(words.orderId, claim.orderId) : "");
   put("detail", detail(is));
   put("facts", facts());
+  put("cancel", unpaid() && token() ? words.cancel : "").onclick = cancel;
   put("leave", token() && !doing ? words.signOut : "").onclick = () => signOut(saleId);
   const [label, action] = button(is);
   const act = put("act", label);
@@ -321,6 +345,7 @@ function tick() {
 
 /** Measures the clock again when it may have stood still. */
 function look() {
+  revisit();
   if (document.hidden || !slept()) return;
   awake();
   if (phase() === "NOT_OPEN") refresh();
