@@ -1,6 +1,7 @@
 package books
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -110,8 +111,14 @@ func TestEveryChangeOfAnyAttributeOfAnyItemIsFound(t *testing.T) {
 					if broken[k][name] = changed; changed == nil {
 						delete(broken[k], name)
 					}
-					r := broken.recount(t, w.Now())
 					what := kindOf(k) + " " + name + " " + how
+					r, err := Of(slices.Collect(maps.Values(broken))).Recount(t.Context(), "moutai", at(w.Now()))
+					if name == "minReader" && errors.Is(err, ErrNewerVersion) {
+						continue // the recount names the item and ends
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
 					of := history
 					if kindOf(k) == "claim" && whole["orderId"] == nil {
 						of = "pending"
