@@ -56,8 +56,8 @@ run: host ## the system on this machine, with a demonstration sale open (FAULTS=
 		$${CONCURRENCY:+-concurrency "$$CONCURRENCY"} $${PARAMETERS:+-parameters "$$PARAMETERS"}
 
 .PHONY: demo
-demo: host ## 1,000 buyers rush for 100 bottles on the running stack (or on a new one), then the receipt
-	@exec $(HOST)/demo -api-port "$$API_PORT"
+demo: host ## 1,000 buyers rush for 100 bottles on the running stack (or on a new one), then the receipt; PAYMENTS=1: some must pay
+	@exec $(HOST)/demo -api-port "$$API_PORT" $${PAYMENTS:+-payments}
 
 # The lab's picture shows a part of the lab that fits: a few strategies of each family, and
 # the scenarios in which they differ. Its page is kept, because the run takes minutes.

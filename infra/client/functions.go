@@ -83,6 +83,8 @@ type Sale struct {
 	ID, Name          string
 	OpensAt, ClosesAt time.Time
 	Stock, Shards     int
+	// PayWithin is how long a buyer has to pay; 0 if the sale asks for no payment.
+	PayWithin time.Duration
 }
 
 // Seed creates a sale through SeedFunction.
@@ -91,10 +93,14 @@ func (c *Client) Seed(ctx context.Context, s Sale) error {
 		SaleID         string
 		Seeded, Shards int
 	}
-	err := c.Ask(ctx, SeedFunction, map[string]any{
+	request := map[string]any{
 		"action": "create", "saleId": s.ID, "name": s.Name, "stock": s.Stock, "shards": s.Shards,
 		"opensAt": s.OpensAt.UTC().Format(time.RFC3339Nano), "closesAt": s.ClosesAt.UTC().Format(time.RFC3339Nano),
-	}, &made)
+	}
+	if s.PayWithin != 0 {
+		request["payWithin"] = int64(s.PayWithin / time.Second)
+	}
+	err := c.Ask(ctx, SeedFunction, request, &made)
 	if err == nil && (made.SaleID != s.ID || made.Seeded != s.Stock || made.Shards != s.Shards) {
 		err = fmt.Errorf("SeedFunction answered that it created %+v", made)
 	}

@@ -20,7 +20,7 @@ func newTable(endpoint string) *dynamodb.Client {
 }
 
 // readBooks reads a sale's items, which must not change any more, and recounts them.
-func readBooks(ctx context.Context, db books.Scanner, table, saleID string, now func() time.Time) (*books.Sale, []books.Finding, error) {
+func readBooks(ctx context.Context, db books.Scanner, table, saleID string, now func() time.Time) (*books.Sale, *books.Receipt, error) {
 	all, err := books.Read(ctx, db, table)
 	if err != nil {
 		return nil, nil, err
@@ -29,5 +29,5 @@ func readBooks(ctx context.Context, db books.Scanner, table, saleID string, now 
 	if err != nil {
 		return nil, nil, err
 	}
-	return all.Sale(saleID), receipt.Findings, nil
+	return all.Sale(saleID), receipt, nil
 }

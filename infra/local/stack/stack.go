@@ -136,6 +136,8 @@ func (s *Stack) load(more map[string]string) (*template.Stack, error) {
 		"SignInAuthorizeUrl": issuer.AuthorizePath, "SignInTokenUrl": issuer.TokenPath, "SignInClientId": issuer.PageClient,
 		"StripeKeysArn": secretARN + "stripe", "StripeEvents": "any", "StandardWebhooksKeysArn": secretARN + "standard-webhooks",
 		"PaymentUrl": payPath + "?order=",
+		// One machine has one clock, and no payment is on its way for long.
+		"ReleaseGraceSeconds": "0",
 	}
 	for _, set := range []map[string]string{s.o.Parameters, more} {
 		for name, value := range set {
