@@ -32,6 +32,8 @@ type demonstration struct {
 	now      func() time.Time
 	patience time.Duration // how long the winners wait for their confirmation
 	saleID   string
+	// payWithin is how long the buyers of the small sale have to pay.
+	payWithin time.Duration
 }
 
 // receipt is what was checked of one sale.

@@ -107,7 +107,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, terminal 
 	defer system.Close()
 	d := demonstration{
 		options: o, system: system, out: stdout,
-		progress: bar, now: time.Now, patience: confirmTime,
+		progress: bar, now: time.Now, patience: confirmTime, payWithin: payWithin,
 	}
 	receipts, err := d.runAll(ctx)
 	held := err == nil && !slices.ContainsFunc(receipts, func(r receipt) bool { return !allHold(r.lines) })

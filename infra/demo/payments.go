@@ -27,9 +27,13 @@ const (
 	// graceTime is the longest ReleaseGraceSeconds that the demonstration waits for,
 	// its default, and a run of ReleaseFunction more.
 	graceTime = 3 * time.Minute
-	// settleTime bounds each other step, and pollEvery separates repeated requests.
-	settleTime = time.Minute
-	pollEvery  = time.Second
+	// settleTime bounds the steps before payBy. It is shorter than payWithin, so that on a
+	// slow machine the demonstration fails, instead of paying too late.
+	settleTime = 50 * time.Second
+	// lateTries is how often a late buyer asks for a unit that should be there.
+	lateTries = 5
+	// pollEvery separates repeated requests.
+	pollEvery = time.Second
 )
 
 // paymentSale is a small sale whose buyers must pay: a third of its units come back and
@@ -61,7 +65,7 @@ func (d *demonstration) openPayments(ctx context.Context) (*paymentSale, error) 
 	now := d.now()
 	if err := d.system.Seed(ctx, client.Sale{
 		ID: p.saleID, Name: "Bottles to be paid for within a minute", Stock: unpaidStock, Shards: unpaidShards,
-		OpensAt: now.Add(-time.Second), ClosesAt: now.Add(saleDuration), PayWithin: payWithin,
+		OpensAt: now.Add(-time.Second), ClosesAt: now.Add(saleDuration), PayWithin: d.payWithin,
 	}); err != nil {
 		return nil, err
 	}
@@ -78,7 +82,7 @@ func (d *demonstration) openPayments(ctx context.Context) (*paymentSale, error) 
 	if slices.Contains(p.orders, "") {
 		return nil, fmt.Errorf("sale %s: not each of the first %d buyers got a bottle", p.saleID, unpaidStock)
 	}
-	p.dueAt = d.now().Add(payWithin)
+	p.dueAt = d.now().Add(d.payWithin)
 	if err := p.pay(ctx, p.orders[:willPay]); err != nil {
 		return nil, err
 	}
@@ -96,34 +100,42 @@ func (d *demonstration) openPayments(ctx context.Context) (*paymentSale, error) 
 	_ = p.release(ctx) // nothing is due yet
 	p.outcomes.early, err = p.states(ctx)
 	fmt.Fprintf(d.out, "sale %s is sold out: of %d buyers %d paid, %d cancelled and %d will not pay within %.0f s\n",
-		p.saleID, unpaidStock, p.outcomes.paid, p.outcomes.cancelled, willNotPay, payWithin.Seconds())
+		p.saleID, unpaidStock, p.outcomes.paid, p.outcomes.cancelled, willNotPay, d.payWithin.Seconds())
 	return p, err
 }
 
 // finish waits for the units that were not paid, sells them again and checks the books.
 func (p *paymentSale) finish(ctx context.Context) ([]line, error) {
-	if err := p.expire(ctx); err != nil {
+	if err := p.resell(ctx); err != nil {
 		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, recountTime)
+	defer cancel()
+	_, counted, err := readBooks(ctx, newTable(p.system.DynamoDB), p.system.Table, p.saleID, p.now)
+	if err != nil {
+		return nil, err
+	}
+	return auditPayments(p.outcomes, counted), nil
+}
+
+// resell waits until the unpaid orders expired, pays one of them too late, and sells the
+// units again.
+func (p *paymentSale) resell(ctx context.Context) error {
+	if err := p.expire(ctx); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
 	a, err := p.retry(ctx, func() (client.Answer, error) { return p.webhook(ctx, p.orders[unpaidStock-1]) })
 	if err != nil {
-		return nil, err
+		return err
 	}
 	p.outcomes.late = outcomeOf(a)
 	orders, err := p.buyLate(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := p.pay(ctx, orders); err != nil {
-		return nil, err
-	}
-	_, receipt, err := readBooks(ctx, newTable(p.system.DynamoDB), p.system.Table, p.saleID, p.now)
-	if err != nil {
-		return nil, err
-	}
-	return auditPayments(p.outcomes, receipt), nil
+	return p.pay(ctx, orders)
 }
 
 // expire runs ReleaseFunction, as its schedule does each minute, until those who did not
@@ -181,7 +193,7 @@ func (p *paymentSale) states(ctx context.Context) (string, error) {
 func (p *paymentSale) buyLate(ctx context.Context) ([]string, error) {
 	waiting, returned := p.crowd[unpaidStock:], willNotPay+willCancel
 	var sold []string
-	for range int(10 * time.Second / pollEvery) {
+	for range lateTries {
 		orders, err := p.buy(ctx, waiting)
 		if err != nil {
 			return nil, err
