@@ -3,7 +3,7 @@
 
 import { awake, call, now, passing, slept } from "./shop.js";
 import { available, ended, expire, finish, signIn, signOut, token, validSale } from "./signin.js";
-import { fill, language, words } from "./words.js";
+import { countdown, dates, fill, language, words } from "./words.js";
 
 /** @typedef {import("./shop.js").Answer} Answer */
 
@@ -22,6 +22,8 @@ import { fill, language, words } from "./words.js";
 const most = 8;
 /** The longest wait between two repeats, besides what the shop asks for. */
 const longest = 30000;
+/** How long after payBy an order is still asked for. */
+const late = 600000;
 /** An order that is too early by up to this is sent again at the opening. */
 const soon = 90000;
 
@@ -42,6 +44,7 @@ let orders = 0; // how many were sent, or may have been before a reload
 let reread = Infinity; // when the sale is read for the second time
 let trouble = ""; // why the button did nothing
 let returning = false; // the page looks for units that came back
+let cancelling = ""; // what is said about cancelling, as it is called in words.js
 
 /** @param {number} ms */
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, Math.min(ms, 0x7fffffff)));
@@ -149,7 +152,7 @@ function settle(a, old) {
   if (found && !claim) {
     [claim, already, code] = [{ state: "PENDING", ...found }, old || exists, ""];
     if (!old) others.postMessage("");
-    follow(a.wait);
+    follow(exists ? a.wait || 1 : a.wait); // that refusal does not say until when to pay
   }
   render();
 }
@@ -160,15 +163,32 @@ others.onmessage = async () => {
   if (!claim && token()) settle(await call("GET", claimPath, token()), true);
 };
 
+/** Until when the claim must be paid; NaN if it need not be. */
+const payBy = () => (claim?.state === "CONFIRMED" ? Date.parse(claim.payBy) : NaN);
+
+/** Where the claim is paid; "" unless that is an address of this shop or one with https. */
+function payAt() {
+  const { paymentUrl } = claim ?? {};
+  if (!paymentUrl || typeof paymentUrl !== "string" || !URL.canParse(paymentUrl, location.origin)) return "";
+  const { protocol, origin, href } = new URL(paymentUrl, location.origin);
+  return protocol === "https:" || origin === location.origin ? href : "";
+}
+
 /**
- * Asks for the claim while it is pending, or while the shop says when to ask again.
+ * Asks for the claim while it is pending, while the shop says when to ask again, and until
+ * it is paid or has ended: then once a minute, and when the buyer comes back to the page.
  * @param {number} wait as the shop said
  */
 async function follow(wait) {
-  for (let n = 0; (claim?.state === "PENDING" || wait) && token(); n++) {
-    await pause(Math.max(wait, Math.min(2000 * 1.5 ** n, 60000)) * (1 + Math.random() / 4));
+  for (let n = 0; (claim?.state === "PENDING" || wait || now() < payBy() + late) && token(); n++) {
+    if (payBy()) {
+      const back = new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
+      await Promise.all([pause(wait), Promise.race([pause(60000 * (1 + Math.random() / 4)), back])]);
+    } else await pause(Math.max(wait, Math.min(2000 * 1.5 ** n, 60000)) * (1 + Math.random() / 4));
     await seen();
+    const was = claim;
     const a = await call("GET", claimPath, token());
+    if (claim !== was) return; // the buyer has cancelled it
     if (!a.code) claim = { state: "PENDING", ...a.body };
     else if (a.code === "unauthorized") expire();
     wait = a.wait;
@@ -176,22 +196,15 @@ async function follow(wait) {
   }
 }
 
-/** Whether the buyer still has to pay. */
-const unpaid = () => claim?.state === "CONFIRMED" && Date.parse(claim.payBy) > 0;
-
-/** Asks for a claim again that may have been paid meanwhile, in another tab. */
-async function revisit() {
-  if (unpaid() && token() && !document.hidden) await follow(1);
-}
-
-/** Cancels the order, if the buyer means it. */
+/** Cancels the order. An answer that says why not has the claim, too. */
 async function cancel() {
-  if (!confirm(words.cancelSure)) return;
-  const a = await call("DELETE", claimPath, token());
+  cancelling = "cancelling";
+  const a = await repeat(() => call("DELETE", claimPath, token()));
+  code = "";
   if (a.code === "unauthorized") expire();
-  const held = a.code ? a.body.claim : a.body;
-  if (held) [claim, trouble] = [held, ""];
-  else trouble = words.stuck;
+  const found = a.code ? a.body.claim : a.body;
+  cancelling = found ? "" : "notCancelled";
+  claim = found ?? claim;
   render();
 }
 
@@ -229,6 +242,7 @@ const meanwhile = { "": "sending", "sale-paused": "pausedBusy", "sale-not-open":
 
 /** The state of the page: the name of its line in words.js. */
 function state() {
+  if (now() >= payBy()) return "late";
   if (claim) return claims[claim.state] ?? "held";
   if (doing && code && !navigator.onLine) return "offline";
   if (doing === "sending") return meanwhile[code] ?? "busy";
@@ -241,7 +255,7 @@ function state() {
 /** The states in which an order may be possible, now or later. */
 const orderable = ["notOpen", "open", "paused", "otherState"];
 /** The states in which a buyer who is not signed in may have an order all the same. */
-const over = ["soldOut", "closed", "accepted", "held"];
+const over = ["soldOut", "closed", "accepted", "held", "late"];
 
 /**
  * What the button does in a state: its label, and its action if it can be pressed.
@@ -252,9 +266,6 @@ function button(is) {
   if (is === "signedOut" || (!token() && (wanted || over.includes(is)))) {
     return available ? [words.signIn, () => signIn(saleId)] : [""];
   }
-  const to = claim?.paymentUrl;
-  // An address of another kind might be a script.
-  if (unpaid() && typeof to === "string" && /^(https:\/\/|\/[^/\\])/.test(to)) return [words.pay, () => location.assign(to)];
   if (is === "stuck" || (is === "other" && !ordering)) return [words.again, load];
   if (is === "stuckOrder" || is === "other") return [words.again, order];
   if (wanted && is !== "notOpen") return [words.order, order];
@@ -265,8 +276,8 @@ function button(is) {
 function detail(is) {
   if (trouble) return trouble;
   if (claim && !token()) return words.signedOut;
-  if (unpaid()) return fill(words.payBy, dates.format(Date.parse(claim?.payBy)));
-  if (claim && already) return words.already;
+  if (now() < payBy()) return fill(words.payBy, dates.format(payBy()));
+  if (claim && already && is !== "late") return words.already;
   if (is !== "offline" && !navigator.onLine) return words.offline + " " + words.offlineDetail;
   if (orderable.includes(is) && !token()) return available ? words.signInDetail : words.noSignIn;
   if (is === "soldOut" && sale?.mayReturn) return words.mayReturn;
@@ -275,16 +286,6 @@ function detail(is) {
   const all = words;
   return all[is + "Detail"] ?? all[{ early: "busyDetail", pausedBusy: "busyDetail", other: "otherDetail" }[is] ?? ""] ?? "";
 }
-
-/** @param {number} ms */
-function countdown(ms) {
-  if (!(ms > 0)) return "";
-  const seconds = Math.ceil(ms / 1000);
-  const clock = [seconds / 3600 % 24, seconds / 60 % 60, seconds % 60].map((n) => String(Math.floor(n)).padStart(2, "0")).join(":");
-  return seconds < 86400 ? clock : fill(words.days, Math.floor(seconds / 86400), clock);
-}
-
-const dates = new Intl.DateTimeFormat(language, { dateStyle: "long", timeStyle: "long" });
 
 /** The sale's dates and, as long as nobody buys, its units. */
 function facts() {
@@ -313,11 +314,12 @@ function render() {
   /** @type {Record<string, string>} */
   const all = words;
   put("line", fill(all[is], is === "other" ? code : String((claim ?? sale)?.state)));
-  put("countdown", ["notOpen", "signedOut"].includes(is) && sale && phase() === "NOT_OPEN" ? countdown(sale.opens - now()) : "");
+  const to = sale && ["notOpen", "signedOut"].includes(is) && phase() === "NOT_OPEN" ? sale.opens : payBy();
+  put("countdown", countdown(to - now()));
   put("order", typeof claim?.orderId === "string" ? fill(words.orderId, claim.orderId) : "");
   put("detail", detail(is));
   put("facts", facts());
-  put("cancel", unpaid() && token() ? words.cancel : "").onclick = cancel;
+  renderPayment(now() < payBy());
   put("leave", token() && !doing ? words.signOut : "").onclick = () => signOut(saleId);
   const [label, action] = button(is);
   const act = put("act", label);
@@ -330,6 +332,25 @@ function render() {
       render();
     }
   };
+}
+
+/**
+ * Shows where to pay, and the button to cancel, which asks first. The answer in its place
+ * then changes nothing, because a button may be pressed twice.
+ * @param {boolean} unpaid
+ */
+function renderPayment(unpaid) {
+  put("pay", unpaid && payAt() ? words.pay : "").setAttribute("href", payAt());
+  const can = unpaid && token() !== "";
+  const asking = cancelling === "cancelSure";
+  /** @type {Record<string, string>} */
+  const all = words;
+  put("ask", can && cancelling ? all[cancelling] : "");
+  put("cancel", !can || cancelling === "cancelling" ? "" : asking ? words.keep : words.cancel).onclick = () => {
+    cancelling = asking ? "" : "cancelSure";
+    render();
+  };
+  put("sure", can && asking ? words.sure : "").onclick = cancel;
 }
 
 /** Once a second, and at the opening. */
@@ -345,10 +366,9 @@ function tick() {
 
 /** Measures the clock again when it may have stood still. */
 function look() {
-  revisit();
   if (document.hidden || !slept()) return;
   awake();
-  if (phase() === "NOT_OPEN") refresh();
+  if (phase() === "NOT_OPEN" || payBy()) refresh();
 }
 
 /** The page at /signin, to which the identity provider sends the buyer back. */

@@ -52,7 +52,7 @@ const codeOf = (status) => (status === 401 ? "unauthorized" : status === 403 ? "
 
 /** Whether the same request may get another answer soon. @param {Answer} a */
 export const passing = ({ status, code }) =>
-  status === 0 || status === 429 || status > 499 || ["busy", "sale-paused", "internal", "too-many-requests"].includes(code);
+  status === 0 || status === 429 || status > 499 || ["busy", "sale-paused", "internal", "too-many-requests", "order-pending"].includes(code);
 
 /** The shop's time less performance.now(); NaN before the first measurement. */
 let offset = NaN;

@@ -27,6 +27,12 @@ const en = {
   pay: "Pay now",
   cancel: "Cancel the order",
   cancelSure: "Cancel the order? The unit goes back on sale, and you cannot order again.",
+  keep: "Keep the order",
+  sure: "Yes, cancel it",
+  cancelling: "Cancelling the order …",
+  notCancelled: "The shop did not confirm the cancellation. Please try again.",
+  late: "The time to pay is over.",
+  lateDetail: "If you have paid, this page shows it as soon as the shop knows.",
   paid: "Your order is confirmed and paid.",
   expired: "Your order was not paid in time, and has ended.",
   cancelled: "Your order was cancelled.",
@@ -93,6 +99,12 @@ const zh = {
   pay: "去付款",
   cancel: "取消订单",
   cancelSure: "确定取消订单吗？商品将重新出售，您不能再次下单。",
+  keep: "保留订单",
+  sure: "确定取消",
+  cancelling: "正在取消订单……",
+  notCancelled: "未收到商家对取消的确认，请重试。",
+  late: "付款时间已过。",
+  lateDetail: "如果您已付款，商家收到后本页面会显示。",
   paid: "订单已确认并已付款。",
   expired: "订单未按时付款，已失效。",
   cancelled: "订单已取消。",
@@ -139,3 +151,13 @@ export const words = known[/** @type {keyof typeof known} */ (language)];
 
 /** @param {string} text @param {...(string | number)} values */
 export const fill = (text, ...values) => text.replace(/\{(\d)\}/g, (_, i) => String(values[i]));
+
+/** @param {number} ms */
+export function countdown(ms) {
+  if (!(ms > 0)) return "";
+  const seconds = Math.ceil(ms / 1000);
+  const clock = [seconds / 3600 % 24, seconds / 60 % 60, seconds % 60].map((n) => String(Math.floor(n)).padStart(2, "0")).join(":");
+  return seconds < 86400 ? clock : fill(words.days, Math.floor(seconds / 86400), clock);
+}
+
+export const dates = new Intl.DateTimeFormat(language, { dateStyle: "long", timeStyle: "long" });

@@ -1,7 +1,10 @@
 package buyer
 
 import (
+	"fmt"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,60 +27,211 @@ func (s *stack) createUnpaid(t testing.TB) string {
 }
 
 // buysUnpaid opens the page of such a sale and orders.
-func buysUnpaid(t *testing.T) (tab *browser.Tab, saleID string) {
+func buysUnpaid(t *testing.T) (tab *browser.Tab, saleID, user string) {
 	t.Helper()
-	saleID = shop.createUnpaid(t)
-	tab = shop.tab(t, newID("user"))
+	saleID, user = shop.createUnpaid(t), newID("user")
+	tab = shop.tab(t, user)
 	tab.Open(shop.page(saleID))
 	waitState(tab, "open")
 	tab.Click(button)
 	waitState(tab, "confirmed")
-	if got := tab.Text("#detail"); !strings.HasPrefix(got, "Pay until ") {
-		t.Errorf("the page says %q", got)
+	tab.WaitText("Pay until ")
+	return tab, saleID, user
+}
+
+// settled fails the test if an order that has ended is still to be paid or cancelled.
+func settled(t *testing.T, tab *browser.Tab, state, says string) {
+	t.Helper()
+	waitState(tab, state)
+	for _, id := range []string{"pay", "cancel", "sure", "ask", "countdown"} {
+		if got := tab.Text("#" + id); got != "" {
+			t.Errorf("%s: the page still shows %q", state, got)
+		}
 	}
-	return tab, saleID
+	examine(t, tab, state, says)
 }
 
 func TestABuyerPays(t *testing.T) {
 	t.Parallel()
-	tab, saleID := buysUnpaid(t)
+	tab, saleID, user := buysUnpaid(t)
 	examine(t, tab, "confirmed", "Your order is confirmed.")
-	if got := tab.Text(button); got != "Pay now" {
-		t.Fatalf("the button says %q", got)
+	if left := tab.Text("#countdown"); left < "00:25:00" || left > "00:30:00" {
+		t.Errorf("%s is left to pay, want almost half an hour", left)
 	}
-	tab.Click(button)
+	want := "/_local/pay?order=" + shop.claim(t, saleID, user).OrderID
+	if got := browser.Eval[string](tab, "pay.getAttribute('href').slice(location.origin.length) + pay.rel"); got != want+"noreferrer" {
+		t.Fatalf("the link is %q, want %s", got, want)
+	}
+	browser.Eval[bool](tab, "pay.focus(), true")
+	tab.Press(browser.Enter)
 	tab.WaitText(`{"outcome":"paid"}`)
 	tab.Open(shop.page(saleID))
-	waitState(tab, "paid")
-	for _, id := range []string{"act", "cancel"} {
-		if !browser.Eval[bool](tab, id+".hidden") {
-			t.Errorf("a paid order has the button %s", id)
-		}
+	settled(t, tab, "paid", "Your order is confirmed and paid.")
+}
+
+// The buyer pays elsewhere, and the page learns of it when they come back to it.
+func TestAPageLearnsOfAPayment(t *testing.T) {
+	t.Parallel()
+	tab, saleID, _ := buysUnpaid(t)
+	response, err := http.Get(browser.Eval[string](tab, "pay.href"))
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("pay: %v, %v", response, err)
+	}
+	response.Body.Close()
+	before := tab.Count("GET", "/sales/"+saleID+"/orders/me")
+	browser.Eval[bool](tab, `document.dispatchEvent(new Event("visibilitychange"))`)
+	settled(t, tab, "paid", "Your order is confirmed and paid.")
+	if n := tab.Count("GET", "/sales/"+saleID+"/orders/me") - before; n != 1 {
+		t.Errorf("the page asked %d times, want once", n)
 	}
 }
 
-func TestABuyerCancels(t *testing.T) {
+func TestABuyerCancelsByKeyboard(t *testing.T) {
 	t.Parallel()
-	tab, _ := buysUnpaid(t)
-	browser.Eval[bool](tab, "window.confirm = () => false, true")
-	tab.Click("#cancel")
-	waitState(tab, "confirmed")
-	browser.Eval[bool](tab, "window.confirm = () => true, true")
-	tab.Click("#cancel")
+	tab, saleID, user := buysUnpaid(t)
+	browser.Eval[bool](tab, "cancel.focus(), true")
+	tab.Press(browser.Enter)
+	tab.WaitText("Cancel the order? The unit goes back on sale")
+	tab.Axe()
+	tab.Press(browser.Enter) // pressed twice, it keeps the order
+	tab.Wait("sure.hidden && ask.hidden")
+	if n := tab.Count("DELETE", "/sales/"+saleID+"/orders/me"); n != 0 {
+		t.Fatalf("%d cancellations before the buyer has confirmed it", n)
+	}
+	tab.Press(browser.Enter)
+	tab.Wait("!sure.hidden")
+	tab.Press(browser.Tabulator)
+	tab.Press(browser.Enter)
+	settled(t, tab, "cancelled", "Your order was cancelled.")
+	if is := shop.claim(t, saleID, user).State; is != "CANCELLED" {
+		t.Errorf("the order is %s", is)
+	}
+	tab.Reload()
 	waitState(tab, "cancelled")
 }
 
-// The page follows no address that might be a script.
-func TestAnAddressOfAnotherKindIsNoButton(t *testing.T) {
+// cancels answers the tab's cancellations.
+func cancels(tab *browser.Tab, answers ...browser.Answer) {
+	var n atomic.Int64
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		if i := int(n.Load()); r.Method == http.MethodDelete && i < len(answers) {
+			n.Add(1)
+			return answers[i]
+		}
+		return browser.Answer{}
+	})
+}
+
+func TestACancellationIsAnsweredOtherwise(t *testing.T) {
+	t.Parallel()
+	ended := func(code, state string) browser.Answer {
+		a := browser.Problem(409, code, "")
+		a.Body = fmt.Sprintf(`{"code":%q,"claim":{"claimId":"C","state":%q,"orderId":"1"}}`, code, state)
+		return a
+	}
+	busy := browser.Problem(503, "busy", "1")
+	for name, tt := range map[string]struct {
+		answers []browser.Answer
+		state   string
+		says    string // besides
+		sent    int
+	}{
+		"paid":          {[]browser.Answer{ended("order-paid", "PAID")}, "paid", "confirmed and paid", 1},
+		"expired":       {[]browser.Answer{ended("order-expired", "EXPIRED")}, "expired", "not paid in time", 1},
+		"lost once":     {[]browser.Answer{{Lost: true}}, "cancelled", "was cancelled", 2},
+		"pending once":  {[]browser.Answer{browser.Problem(409, "order-pending", "1")}, "cancelled", "was cancelled", 2},
+		"not to be had": {[]browser.Answer{browser.Problem(409, "not-cancellable", "")}, "confirmed", "did not confirm the cancellation", 1},
+		"busy for long": {[]browser.Answer{busy, busy, busy, busy, busy, busy, busy, busy, busy, busy}, "confirmed", "did not confirm the cancellation", 9},
+		"no longer in":  {[]browser.Answer{browser.Problem(401, "unauthorized", "")}, "confirmed", "Your sign-in has ended", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tab, saleID := shop.tab(t, newID("user")), shop.createUnpaid(t)
+			tab.Clock(0)
+			tab.Open(shop.page(saleID))
+			waitState(tab, "open")
+			tab.Click(button)
+			passTime(t, tab, "confirmed")
+			cancels(tab, tt.answers...)
+			tab.Click("#cancel")
+			tab.Click("#sure")
+			for range 200 {
+				if strings.Contains(browser.Eval[string](tab, "document.body.innerText"), tt.says) {
+					break
+				}
+				tab.Advance(time.Second)
+				time.Sleep(10 * time.Millisecond)
+			}
+			tab.WaitText(tt.says)
+			waitState(tab, tt.state)
+			if n := tab.Count("DELETE", "/sales/"+saleID+"/orders/me"); n != tt.sent {
+				t.Errorf("%d cancellations, want %d", n, tt.sent)
+			}
+		})
+	}
+}
+
+// held answers every look at the order with this.
+func held(tab *browser.Tab, payBy time.Time, address string) {
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		if !strings.HasSuffix(r.Path, "/me") {
+			return browser.Answer{}
+		}
+		return browser.Answer{Status: 200, Body: fmt.Sprintf(`{"claimId":"C","state":"CONFIRMED","orderId":"1","payBy":%q,"paymentUrl":%q}`,
+			payBy.UTC().Format(time.RFC3339), address)}
+	})
+}
+
+// An order is asked for once a minute at most, and not for ever.
+func TestAnUnpaidOrderIsAskedForGently(t *testing.T) {
+	t.Parallel()
+	tab, saleID := shop.tab(t, newID("user")), shop.createUnpaid(t)
+	tab.Clock(0)
+	held(tab, time.Now().Add(5*time.Minute), "/pay")
+	tab.Open(shop.page(saleID))
+	waitState(tab, "confirmed")
+	asked := func() int { return tab.Count("GET", "/sales/"+saleID+"/orders/me") }
+	for minute := 1; minute <= 30; minute++ {
+		tab.Advance(time.Minute)
+		time.Sleep(20 * time.Millisecond)
+		if n := asked(); n > 1+minute {
+			t.Fatalf("asked %d times in %d minutes", n, minute)
+		}
+	}
+	if n := asked(); n < 8 || n > 17 {
+		t.Errorf("asked %d times until ten minutes after its time, want 8 to 17", n)
+	}
+	settled(t, tab, "late", "The time to pay is over.")
+}
+
+// The page leads to no address that might be a script, or on which others can look in.
+func TestAnAddressOfAnotherKindIsNoLink(t *testing.T) {
+	t.Parallel()
+	for address, shown := range map[string]bool{
+		"https://pay.example/1": true, "/pay/1": true,
+		"javascript:alert(1)": false, "http://pay.example/1": false, "//pay.example/1": false, "data:text/html,1": false, "https://": false, "": false,
+	} {
+		t.Run(address, func(t *testing.T) {
+			t.Parallel()
+			tab := shop.tab(t, newID("user"))
+			held(tab, time.Now().Add(time.Hour), address)
+			tab.Open(shop.page(shop.createUnpaid(t)))
+			tab.WaitText("Pay until ")
+			if got := tab.Text("#pay") != ""; got != shown {
+				t.Errorf("the page leads there: %t, want %t", got, shown)
+			}
+		})
+	}
+}
+
+func TestPaymentIsSaidInChinese(t *testing.T) {
 	t.Parallel()
 	tab := shop.tab(t, newID("user"))
-	tab.Change("page.js", "const to = claim?.paymentUrl;", `const to = "javascript:alert(1)";`)
-	saleID := shop.createUnpaid(t)
-	tab.Open(shop.page(saleID))
-	waitState(tab, "open")
-	tab.Click(button)
-	waitState(tab, "confirmed")
-	if !browser.Eval[bool](tab, "act.hidden") {
-		t.Errorf("the page offers %q", tab.Text(button))
-	}
+	tab.Language("zh-CN")
+	held(tab, time.Now().Add(time.Hour), "/pay")
+	tab.Open(shop.page(shop.createUnpaid(t)))
+	tab.WaitText("去付款")
+	tab.Click("#cancel")
+	tab.WaitText("确定取消")
+	tab.Axe()
 }
