@@ -89,6 +89,21 @@ func (f *fields) settlement() (s settlement) {
 	return s
 }
 
+// State is the claim's state as its buyer is shown it.
+func (c Claim) State() string {
+	switch {
+	case c.releasedAt != 0 && c.releasedBy == "expiry":
+		return "EXPIRED"
+	case c.releasedAt != 0:
+		return "CANCELLED"
+	case c.paidAt != 0:
+		return "PAID"
+	case c.OrderID != "":
+		return "CONFIRMED"
+	}
+	return "PENDING"
+}
+
 // settle counts how a claim ended and checks it.
 func (p *pass) settle(c Claim) {
 	about := fmt.Sprintf("claim %d %s settled", c.Bucket, c.User)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/ledgertest"
 )
 
 // next reads the next snapshot of a feed.
@@ -79,6 +80,36 @@ func TestTheFeedShowsASaleAsItIs(t *testing.T) {
 	}
 	if r := s.Receipt; r == nil || r.Problem != "" || !r.Balanced || r.Stock != 16 || r.Claims != 4 || r.Pending != 3 {
 		t.Errorf("the receipt is %+v", r)
+	}
+}
+
+// Orders are paid, expire and are cancelled; released units are sold no longer.
+func TestTheFeedShowsWhatBecameOfOrders(t *testing.T) {
+	w := newWorld(t)
+	w.OpenUnpaid(20, 1)
+	ids := w.Ordered("ann", "bob", "cid", "dan")
+	w.Settles(ledgertest.PaymentOf(ids[0], "pi_1"))
+	if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "bob"); err != nil {
+		t.Fatal(err)
+	}
+	w.Pass(40 * time.Minute)
+	w.ReleasesBy(w.Environment())
+	w.Ordered("eve")
+	s := next(t, w.open(t, ""))
+	if s.Sale == nil || s.Problem != "" {
+		t.Fatalf("%+v", s)
+	}
+	if got := *s.Sale; got.Pending != 0 || got.Confirmed != 1 || got.Paid != 1 || got.Expired != 2 || got.Cancelled != 1 || got.Sold != 2 || got.Partial {
+		t.Errorf("the sale is shown as %+v", got)
+	}
+	want := map[string]string{"ann": "PAID", "bob": "CANCELLED", "cid": "EXPIRED", "dan": "EXPIRED", "eve": "CONFIRMED"}
+	for _, o := range s.Sale.Orders {
+		if o.State != want[o.User] || o.OrderID == "" {
+			t.Errorf("%+v, want %s", o, want[o.User])
+		}
+	}
+	if len(s.Sale.Orders) != len(want) {
+		t.Errorf("%d orders", len(s.Sale.Orders))
 	}
 }
 

@@ -56,7 +56,10 @@ type saleView struct {
 	Sold      int64     `json:"sold"`
 	Pending   int       `json:"pending"`
 	Confirmed int       `json:"confirmed"`
-	// Partial: not all claims were read, so Pending and Confirmed are too low.
+	Paid      int       `json:"paid"`
+	Expired   int       `json:"expired"`
+	Cancelled int       `json:"cancelled"`
+	// Partial: not all claims were read, so the counts of orders are too low.
 	Partial bool        `json:"partial"`
 	Shards  []shardView `json:"shards"`
 	// MoreShards are not in Shards.
@@ -75,6 +78,7 @@ type orderView struct {
 	Shard      int       `json:"shard"`
 	AcceptedAt time.Time `json:"acceptedAt"`
 	OrderID    string    `json:"orderId,omitempty"`
+	State      string    `json:"state"`
 }
 
 // depth is how many messages wait in a queue and how many are being processed.
@@ -169,13 +173,21 @@ func view(id string, found *books.Sale, now time.Time) *saleView {
 		return cmp.Or(b.AcceptedAt.Compare(a.AcceptedAt), cmp.Compare(a.User, b.User))
 	})
 	for i, c := range found.Claims {
-		if c.OrderID == "" {
+		is := c.State()
+		switch is {
+		case "PENDING":
 			s.Pending++
-		} else {
+		case "CONFIRMED":
 			s.Confirmed++
+		case "PAID":
+			s.Paid++
+		case "EXPIRED":
+			s.Expired++
+		case "CANCELLED":
+			s.Cancelled++
 		}
 		if i < maxOrders {
-			s.Orders = append(s.Orders, orderView{c.User, c.Shard, c.AcceptedAt, c.OrderID})
+			s.Orders = append(s.Orders, orderView{c.User, c.Shard, c.AcceptedAt, c.OrderID, is})
 		}
 	}
 	// The claims are read after the shards, so there may be more of them.
@@ -214,7 +226,7 @@ func (v *View) depth(ctx context.Context, queue string) (d depth, err error) {
 
 // fingerprint changes with everything that a receipt depends on.
 func (s *saleView) fingerprint() string {
-	return fmt.Sprint(s.Seeded, s.Left, s.Pending, s.Confirmed, s.State)
+	return fmt.Sprint(s.Seeded, s.Left, s.Pending, s.Confirmed, s.Paid, s.Expired, s.Cancelled, s.State)
 }
 
 // recountIfQuiet recounts a sale that has changed since its receipt and not since the last

@@ -84,7 +84,8 @@ function showOrders(snapshot) {
   say('in-flight', number(queue.inFlight))
   say('dead', number(dead.waiting + dead.inFlight))
   say('pending', number(sale.pending))
-  say('confirmed', number(sale.confirmed))
+  for (const state of ['confirmed', 'paid', 'expired', 'cancelled']) say(state, number(sale[state]))
+  for (const li of document.querySelectorAll('.settled')) li.hidden = !(sale.paid + sale.expired + sale.cancelled)
   $('partial').hidden = !sale.partial
   $('latest').hidden = !sale.orders.length
   fill($('orders'), sale.orders, () => {
@@ -95,7 +96,8 @@ function showOrders(snapshot) {
     const [user, shard, id] = tr.children
     user.textContent = user.title = order.user
     shard.textContent = order.shard
-    id.textContent = order.orderId || 'pending'
+    const state = order.state.toLowerCase()
+    id.textContent = !order.orderId ? state : state === 'confirmed' ? order.orderId : `${order.orderId} ${state}`
     id.className = order.orderId ? '' : 'waiting'
   })
 }
@@ -112,7 +114,9 @@ function showReceipt(receipt, sale) {
   const old = receipt.seeded !== sale.seeded || receipt.stock !== sale.left || receipt.pending !== sale.pending
   verdict.className = 'badge ' + (receipt.balanced ? old ? '' : 'good' : 'bad')
   say('verdict', !receipt.balanced ? 'does not balance' : old ? 'counted earlier' : receipt.pending ? 'balanced, orders pending' : 'ok: balanced')
-  say('equation', `${number(receipt.stock)} left + ${number(receipt.claims)} sold = ${number(receipt.seeded)} units; ` +
+  const sold = receipt.claims - (receipt.released ?? 0)
+  const returning = receipt.seeded - receipt.stock - sold // released, and not put back yet
+  say('equation', `${number(receipt.stock)} left + ${number(sold)} sold ${receipt.released && returning > 0 ? `+ ${number(returning)} coming back ` : ''}= ${number(receipt.seeded)} units; ` +
     `${number(receipt.confirmed)} orders confirmed, ${number(receipt.pending)} pending. As of ${new Date(receipt.asOf).toLocaleTimeString('en-GB')}.`)
   fill($('findings'), [...receipt.findings, ...receipt.unfinished.map((u) => 'Not finished: ' + u)], () => make('li'),
     (li, text) => { li.textContent = text })
