@@ -106,7 +106,8 @@ const (
 )
 
 func (c command) kind() kind {
-	remote := regexp.MustCompile(`\b(ENV|TABLE|ALLOW_REMOTE)=|\$(API|SEED|TABLE)\b`).MatchString(c.text)
+	// The payment that a document names is due nowhere, as the stacks of ENV are elsewhere.
+	remote := regexp.MustCompile(`\b(ENV|TABLE|ALLOW_REMOTE|PAYMENT)=|\$(API|SEED|TABLE)\b`).MatchString(c.text)
 	bare := len(c.words()) <= 1 && !assignment.MatchString(c.text)
 	switch c.program() {
 	case "make":

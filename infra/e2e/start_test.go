@@ -21,10 +21,11 @@ func TestAFunctionThatIsConfiguredWronglyDiesAtItsStart(t *testing.T) {
 			`"error":"ORIGIN_SECRET: `:        {table, "ORIGIN_SECRET=tooshort"},
 		},
 		"PayFunction": {
-			`"error":"ORIGIN_SECRET: `:             {"ORIGIN_SECRET=tooshort"},
-			`"error":"STRIPE_SECRETS: `:            {"STRIPE_SECRETS=sk_live_1"},
-			`"error":"STRIPE_EVENTS: `:             {"STRIPE_SECRETS=whsec_0123456789abcdef", "STRIPE_EVENTS=all"},
-			`"error":"STANDARD_WEBHOOKS_SECRETS: `: {"STANDARD_WEBHOOKS_SECRETS=whsec_0123456789abcd*f"},
+			`"error":"TABLE_NAME is not set"`:      {},
+			`"error":"ORIGIN_SECRET: `:             {table, "ORIGIN_SECRET=tooshort"},
+			`"error":"STRIPE_SECRETS: `:            {table, "STRIPE_SECRETS=sk_live_1"},
+			`"error":"STRIPE_EVENTS: `:             {table, "STRIPE_SECRETS=whsec_0123456789abcdef", "STRIPE_EVENTS=all"},
+			`"error":"STANDARD_WEBHOOKS_SECRETS: `: {table, "STANDARD_WEBHOOKS_SECRETS=whsec_0123456789abcd*f"},
 		},
 		"PageFunction": {
 			`"error":"ORIGIN_SECRET: `:                 {"ORIGIN_SECRET=tooshort"},

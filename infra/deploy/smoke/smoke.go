@@ -89,7 +89,8 @@ func (r Round) Run(ctx context.Context) []Row {
 		order := func(token string) call {
 			return func(ctx context.Context) (client.Answer, error) { return c.Order(ctx, id, token) }
 		}
-		t.check("the order", "200, same claim", order(r.Token), func(a answer) bool {
+		// The order's item is written after its claim.
+		t.wait("the order", "200, same claim", order(r.Token), func(a answer) bool {
 			return a.Status == 200 && a.Claim.ClaimID == claim && a.Claim.SaleID == r.Sale
 		})
 		t.check("the order without token", "401", order(""), is(401, ""))
