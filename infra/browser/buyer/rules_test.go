@@ -45,6 +45,13 @@ var rules = map[string]struct {
 	"a sale's name is text": {nameAsText, []mutant{
 		{"page.js", `e.textContent = text`, `e.innerHTML = text`},
 	}},
+	"a buyer pays where it is safe": {paymentElsewhere, []mutant{
+		{"page.js", `protocol === "https:" || origin === location.origin`, `true`},
+		{"page.js", `!paymentUrl || typeof`, `typeof`},
+	}},
+	"two presses do not cancel": {cancellationPressedTwice, []mutant{
+		{"page.js", `cancelling = asking ? "" : "cancelSure";`, `if (asking) return cancel(); cancelling = "cancelSure";`},
+	}},
 	"only the sign-in that was asked for is accepted": {signInOfOthers, []mutant{
 		{"signin.js", `answer.get("state") === state &&`, ``},
 		{"signin.js", `validSale(sale) ? sale : ""`, `sale`},
