@@ -159,7 +159,7 @@ func replaceEnded(ctx context.Context, d *desk, key, mine string) (bool, error) 
 	if err != nil {
 		return false, err
 	}
-	replaced, err := d.redis.GetSet(ctx, key, mine).Int64()
+	replaced, err := d.redis.Do(ctx, "getset", key, mine).Int64()
 	if errors.Is(err, redis.Nil) { // deleted meanwhile, and ours by this
 		return true, nil
 	}
