@@ -144,11 +144,11 @@ var ofEverythingElse = []mutant{
 	{"a listing for a newer release is read", "P19", ledgerTests, overFake + "^a_listing_of_a_newer", []edit{{"shared/ledger/listing.go",
 		`	r := reading(it)`, `	r := reader{item: it}`}}},
 	{"a listing for a newer release hides the others", "P11", ledgerTests, overFake + "^a_listing_of_a_newer", []edit{{"shared/ledger/listing.go",
-		`			list = append(list, readListing(it))
-`, `			list = append(list, readListing(it))
-			if err := list[len(list)-1].Err; err != nil {
-				return nil, err
-			}
+		`		list = append(list, readListing(it))
+`, `		list = append(list, readListing(it))
+		if err := list[len(list)-1].Err; err != nil {
+			return nil, err
+		}
 `}}},
 	{"a crowd reads a sale for a newer release", "P16", ledgerTests, "^TestACrowdInASaleOfANewer", []edit{{"shared/ledger/snapshot.go",
 		`	return v.unreadable
@@ -306,12 +306,10 @@ var ofEverythingElse = []mutant{
 		`l.batchGet(ctx, maxTries, keys, true)`, `l.batchGet(ctx, maxTries, keys, false)`}}},
 	{"nothing is left because every shard was empty at some time", "P6", ledgerTests, "^TestNothingIsLeftOnlyIf", []edit{{"shared/ledger/remaining.go",
 		`if r.Units == 0 && !s.SoldOut() {`, `if false {`}}},
-	{"the list of sales read eventually", "P8", ledgerTests, overLaggingFake, []edit{{"shared/ledger/listing.go",
-		`				ConsistentRead:         &yes,
-`, ``}}},
-	{"an addition's receipts read eventually", "P15", ledgerTests, "^TestARepeatedAddition", []edit{{"shared/ledger/add.go",
-		`				ConsistentRead:            &yes,
-`, ``}}},
+	{"the list of sales read eventually", "P8", ledgerTests, overLaggingFake, []edit{{"shared/ledger/get.go",
+		`in.TableName, in.ConsistentRead = l.table, &yes`, `in.TableName = l.table`}}},
+	{"an addition's receipts read eventually", "P15", ledgerTests, "^TestARepeatedAddition", []edit{{"shared/ledger/get.go",
+		`in.TableName, in.ConsistentRead = l.table, &yes`, `in.TableName = l.table`}}},
 	{"a hot partition in a cancellation is an unknown reason", "P5", ledgerTests, "^TestContentionInAnyPlaceOfACancellation", []edit{{"shared/ledger/reasons.go",
 		`case reasonConflict, reasonThroughput, reasonThrottling, reasonInProgress:`, `case reasonConflict, reasonThrottling, reasonInProgress:`}}},
 	{"whether an item exists is read eventually, simulated", "P15", simulation, under + "^lagging_reads$", []edit{{"shared/ledger/get.go",

@@ -113,6 +113,15 @@ func SaleID(r *Request) (string, error) {
 	return id, nil
 }
 
+// UserAndSale returns the caller and the path's sale id, or the error of User or SaleID.
+func UserAndSale(r *Request) (user, saleID string, err error) {
+	if user, err = User(r); err != nil {
+		return "", "", err
+	}
+	saleID, err = SaleID(r)
+	return user, saleID, err
+}
+
 // OrderID returns the path's order id, or sale.InvalidRequest.
 func OrderID(r *Request) (uint64, error) {
 	id, err := orderid.Parse(r.Path.OrderID)

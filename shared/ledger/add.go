@@ -98,31 +98,19 @@ func (l *Ledger) announceSeeding(ctx context.Context, s sale.Sale, seedID string
 // receipts returns the items of a sale whose sort key begins with head. With them a
 // repeat costs one read instead of a cancelled transaction per shard.
 func (l *Ledger) receipts(ctx context.Context, saleID, head string) (map[identity]item, error) {
-	found := map[identity]item{}
-	var from item
-	for {
-		var out *dynamodb.QueryOutput
-		err := l.retry(ctx, patientTries, func(ctx context.Context) (err error) {
-			out, err = l.api.Query(ctx, &dynamodb.QueryInput{
-				TableName:                 l.table,
-				ConsistentRead:            &yes,
-				KeyConditionExpression:    aws.String("#pk = :pk AND begins_with(#sk, :head)"),
-				ExpressionAttributeNames:  map[string]string{"#pk": attrPK, "#sk": attrSK},
-				ExpressionAttributeValues: item{":pk": saleKey(saleID)[attrPK], ":head": str(head)},
-				ExclusiveStartKey:         from,
-			})
-			return err
-		})
-		if err != nil {
-			return nil, asInternal(err)
-		}
-		for _, it := range out.Items {
-			found[identityOf(it)] = it
-		}
-		if from = out.LastEvaluatedKey; len(from) == 0 {
-			return found, nil
-		}
+	items, err := l.queryAll(ctx, patientTries, dynamodb.QueryInput{
+		KeyConditionExpression:    aws.String("#pk = :pk AND begins_with(#sk, :head)"),
+		ExpressionAttributeNames:  map[string]string{"#pk": attrPK, "#sk": attrSK},
+		ExpressionAttributeValues: item{":pk": saleKey(saleID)[attrPK], ":head": str(head)},
+	})
+	if err != nil {
+		return nil, err
 	}
+	found := map[identity]item{}
+	for _, it := range items {
+		found[identityOf(it)] = it
+	}
+	return found, nil
 }
 
 // addToShard adds units to one shard, and reports whether this call did.

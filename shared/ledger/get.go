@@ -28,4 +28,25 @@ func (l *Ledger) readItem(ctx context.Context, tries int, key item, consistent b
 	return out.Item, nil
 }
 
+// queryAll reads all items of a query consistently, page by page. in needs no table name.
+func (l *Ledger) queryAll(ctx context.Context, tries int, in dynamodb.QueryInput) ([]item, error) {
+	var all []item
+	in.TableName, in.ConsistentRead = l.table, &yes
+	for {
+		page := in // a try that was given up may still read its input
+		var out *dynamodb.QueryOutput
+		err := l.retry(ctx, tries, func(ctx context.Context) (err error) {
+			out, err = l.api.Query(ctx, &page)
+			return err
+		})
+		if err != nil {
+			return nil, asInternal(err)
+		}
+		all = append(all, out.Items...)
+		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
+			return all, nil
+		}
+	}
+}
+
 var yes = true

@@ -43,35 +43,22 @@ const RefundsFor = 90 * 24 * time.Hour
 // Listings returns every sale that is not drained, and the drained ones in which a
 // refund may become due. It fails with sale.Busy or sale.Internal.
 func (l *Ledger) Listings(ctx context.Context) ([]Listing, error) {
-	var list []Listing
-	var from item
-	since := l.now().Add(-RefundsFor)
-	for {
-		var out *dynamodb.QueryOutput
-		err := l.retry(ctx, maxTries, func(ctx context.Context) (err error) {
-			out, err = l.api.Query(ctx, &dynamodb.QueryInput{
-				TableName:              l.table,
-				ConsistentRead:         &yes,
-				KeyConditionExpression: aws.String("#pk = :pk"),
-				FilterExpression:       aws.String("attribute_not_exists(#drained) OR attribute_exists(#payWithin) AND #closesAt > :since"),
-				ExpressionAttributeNames: map[string]string{
-					"#pk": attrPK, "#drained": "drained", "#payWithin": "payWithin", "#closesAt": "closesAt",
-				},
-				ExpressionAttributeValues: item{":pk": listingKey("")[attrPK], ":since": millis(since)},
-				ExclusiveStartKey:         from,
-			})
-			return err
-		})
-		if err != nil {
-			return nil, asInternal(err)
-		}
-		for _, it := range out.Items {
-			list = append(list, readListing(it))
-		}
-		if from = out.LastEvaluatedKey; len(from) == 0 {
-			return list, nil
-		}
+	items, err := l.queryAll(ctx, maxTries, dynamodb.QueryInput{
+		KeyConditionExpression: aws.String("#pk = :pk"),
+		FilterExpression:       aws.String("attribute_not_exists(#drained) OR attribute_exists(#payWithin) AND #closesAt > :since"),
+		ExpressionAttributeNames: map[string]string{
+			"#pk": attrPK, "#drained": "drained", "#payWithin": "payWithin", "#closesAt": "closesAt",
+		},
+		ExpressionAttributeValues: item{":pk": listingKey("")[attrPK], ":since": millis(l.now().Add(-RefundsFor))},
+	})
+	if err != nil {
+		return nil, err
 	}
+	var list []Listing
+	for _, it := range items {
+		list = append(list, readListing(it))
+	}
+	return list, nil
 }
 
 // Listing returns the listing of one sale, drained or not. It fails with

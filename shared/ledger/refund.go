@@ -14,35 +14,23 @@ import (
 // Refunds returns the refunds of a sale, due and done, or those of unknown orders if the
 // sale id is "". It fails with sale.Busy or sale.Internal.
 func (l *Ledger) Refunds(ctx context.Context, saleID string) ([]sale.Refund, error) {
+	items, err := l.queryAll(ctx, maxTries, dynamodb.QueryInput{
+		KeyConditionExpression:    aws.String("#pk = :pk"),
+		ExpressionAttributeNames:  map[string]string{"#pk": attrPK},
+		ExpressionAttributeValues: item{":pk": refundKey(saleID, "")[attrPK]},
+	})
+	if err != nil {
+		return nil, err
+	}
 	var refunds []sale.Refund
-	var from item
-	for {
-		var out *dynamodb.QueryOutput
-		err := l.retry(ctx, maxTries, func(ctx context.Context) (err error) {
-			out, err = l.api.Query(ctx, &dynamodb.QueryInput{
-				TableName:                 l.table,
-				ConsistentRead:            &yes,
-				KeyConditionExpression:    aws.String("#pk = :pk"),
-				ExpressionAttributeNames:  map[string]string{"#pk": attrPK},
-				ExpressionAttributeValues: item{":pk": refundKey(saleID, "")[attrPK]},
-				ExclusiveStartKey:         from,
-			})
-			return err
-		})
+	for _, it := range items {
+		refund, err := readRefund(it)
 		if err != nil {
 			return nil, asInternal(err)
 		}
-		for _, it := range out.Items {
-			refund, err := readRefund(it)
-			if err != nil {
-				return nil, asInternal(err)
-			}
-			refunds = append(refunds, refund)
-		}
-		if from = out.LastEvaluatedKey; len(from) == 0 {
-			return refunds, nil
-		}
+		refunds = append(refunds, refund)
 	}
+	return refunds, nil
 }
 
 // MarkRefunded marks a refund as done, once, and reports whether this call did. payment

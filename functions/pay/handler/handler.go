@@ -165,11 +165,7 @@ func (h *Handler) pay(ctx context.Context, r *httpapi.Request, event *telemetry.
 
 // cancel releases the caller's own claim in a sale.
 func (h *Handler) cancel(ctx context.Context, r *httpapi.Request, event *telemetry.Event) (httpapi.Response, error) {
-	user, err := httpapi.User(r)
-	if err != nil {
-		return httpapi.Response{}, err
-	}
-	saleID, err := httpapi.SaleID(r)
+	user, saleID, err := httpapi.UserAndSale(r)
 	if err != nil {
 		return httpapi.Response{}, err
 	}

@@ -104,10 +104,7 @@ func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpa
 func parse(r *httpapi.Request) (ledger.Request, error) {
 	var request ledger.Request
 	var err error
-	if request.User, err = httpapi.User(r); err != nil {
-		return request, err
-	}
-	if request.SaleID, err = httpapi.SaleID(r); err != nil {
+	if request.User, request.SaleID, err = httpapi.UserAndSale(r); err != nil {
 		return request, err
 	}
 	if request.Key, err = httpapi.IdempotencyKey(r); err != nil {

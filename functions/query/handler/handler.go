@@ -152,11 +152,7 @@ func phase(s sale.Sale, left ledger.Remaining, now time.Time) sale.Phase {
 
 // claim answers with the status of the caller's own order in a sale.
 func (h *Handler) claim(ctx context.Context, r *httpapi.Request, event *telemetry.Event) (httpapi.Response, error) {
-	user, err := httpapi.User(r)
-	if err != nil {
-		return httpapi.Response{}, err
-	}
-	saleID, err := httpapi.SaleID(r)
+	user, saleID, err := httpapi.UserAndSale(r)
 	if err != nil {
 		return httpapi.Response{}, err
 	}
@@ -167,8 +163,12 @@ func (h *Handler) claim(ctx context.Context, r *httpapi.Request, event *telemetr
 		return httpapi.Response{}, err
 	}
 	shown := httpapi.ClaimOf(c)
-	if shown.PayBy, shown.PaymentURL, err = h.payment(ctx, c); err != nil {
-		return httpapi.Response{}, err
+	if c.OrderID != 0 {
+		s, err := h.book.Existing(ctx, saleID)
+		if err != nil {
+			return httpapi.Response{}, err
+		}
+		shown.PayBy, shown.PaymentURL = h.payment(s, c)
 	}
 	response := httpapi.JSON(http.StatusOK, shown)
 	if c.State() == sale.Pending {
@@ -177,24 +177,17 @@ func (h *Handler) claim(ctx context.Context, r *httpapi.Request, event *telemetr
 	return response, nil
 }
 
-// payment returns until when a claim must be paid and where; "" for a claim of which
-// neither is asked.
-func (h *Handler) payment(ctx context.Context, c sale.Claim) (payBy, address string, err error) {
-	if c.OrderID == 0 {
-		return "", "", nil
-	}
-	s, err := h.book.Existing(ctx, c.SaleID)
-	if err != nil {
-		return "", "", err
-	}
+// payment returns until when a claim of the sale must be paid and where; "" for a claim of
+// which neither is asked.
+func (h *Handler) payment(s sale.Sale, c sale.Claim) (payBy, address string) {
 	by := ledger.PayBy(s, c)
 	if by.IsZero() {
-		return "", "", nil
+		return "", ""
 	}
 	if c.State() == sale.Confirmed {
 		address = strings.ReplaceAll(h.payURL, orderPlace, orderid.String(c.OrderID))
 	}
-	return httpapi.Time(by), address, nil
+	return httpapi.Time(by), address
 }
 
 // pollingRange bounds the Retry-After for a claim that has been pending for age. Most
@@ -255,9 +248,7 @@ func (h *Handler) order(ctx context.Context, r *httpapi.Request, event *telemetr
 			return httpapi.Response{}, err
 		}
 		page.State = c.State()
-		if page.PayBy, page.PaymentURL, err = h.payment(ctx, c); err != nil {
-			return httpapi.Response{}, err
-		}
+		page.PayBy, page.PaymentURL = h.payment(s, c)
 	}
 	return httpapi.JSON(http.StatusOK, page), nil
 }
