@@ -76,7 +76,7 @@ func askGremlins(t *testing.T, tree, pkg string, all []*change) {
 	command := exec.CommandContext(t.Context(), "sh", "-c", limited, *gremlins, "unleash", "./"+pkg,
 		"--workers", "2", "--timeout-coefficient", "10", "--exclude-files", "/", "--output", report)
 	command.Dir = tree
-	command.Env = append(os.Environ(), "GOFLAGS=-count=1 -vet=off -skip="+slowTests)
+	command.Env = append(os.Environ(), "GOFLAGS=-count=1 -failfast -vet=off -skip="+slowTests)
 	out, err := command.CombinedOutput()
 	if err != nil {
 		t.Fatalf("gremlins: %v\n%s", err, out)
