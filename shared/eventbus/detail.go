@@ -1,0 +1,41 @@
+package eventbus
+
+import (
+	"flashsale/shared/jsonwrite"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+// Source is the source of every event.
+const Source = "flashsale"
+
+// schemaVersion rises when a reader of the former version would misunderstand an event.
+// New members do not raise it: readers ignore what they do not know.
+const schemaVersion = 1
+
+// timeLayout is RFC 3339 in UTC with milliseconds.
+const timeLayout = "2006-01-02T15:04:05.000Z07:00"
+
+// Detail returns an event as JSON, which is its detail on the bus. The shard that a unit
+// came from is nobody's concern and not in it.
+func Detail(e sale.Event) []byte {
+	var o jsonwrite.Object
+	o.Int("schemaVersion", schemaVersion)
+	o.Text("id", e.ID)
+	o.Text("occurredAt", e.OccurredAt.UTC().Format(timeLayout))
+	o.TextIf("saleId", e.SaleID)
+	if e.OrderID != 0 {
+		o.Text("orderId", orderid.String(e.OrderID)) // 63 bits do not fit a JavaScript number
+	}
+	o.TextIf("claimId", e.ClaimID)
+	o.TextIf("user", e.User)
+	o.TextIf("state", string(e.State))
+	o.TextIf("payment", e.Payment)
+	o.TextIf("releasedBy", string(e.ReleasedBy))
+	if e.Type == sale.EventRefundDue {
+		o.Text("reason", string(e.Reason))
+		o.Int("amount", e.Amount)
+		o.Text("currency", e.Currency)
+	}
+	return o.Close()
+}

@@ -1,0 +1,200 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+// The table's stream is the outbox of the order events: a change and its record are one
+// write, so no crash can separate them. What an event says is derived from an item
+// alone. So an item that is read later yields the same events as its records did (P26).
+
+// Image is an item in a record of the table's stream.
+type Image item
+
+// UnmarshalJSON implements json.Unmarshaler for DynamoDB's JSON. A type that the ledger
+// does not use becomes NULL, which no reader of an attribute takes for its value.
+func (i *Image) UnmarshalJSON(text []byte) error {
+	var attributes map[string]struct {
+		S, N *string
+		BOOL *bool
+		NS   []string
+	}
+	if err := json.Unmarshal(text, &attributes); err != nil {
+		return err
+	}
+	if attributes == nil {
+		return nil
+	}
+	*i = Image{}
+	for name, v := range attributes {
+		switch {
+		case v.S != nil:
+			(*i)[name] = &types.AttributeValueMemberS{Value: *v.S}
+		case v.N != nil:
+			(*i)[name] = &types.AttributeValueMemberN{Value: *v.N}
+		case v.BOOL != nil:
+			(*i)[name] = &types.AttributeValueMemberBOOL{Value: *v.BOOL}
+		case v.NS != nil:
+			(*i)[name] = &types.AttributeValueMemberNS{Value: v.NS}
+		default:
+			(*i)[name] = &types.AttributeValueMemberNULL{Value: true}
+		}
+	}
+	return nil
+}
+
+// Changes returns the events of one record: what holds after the change and did not hold
+// before it. An image is nil if there was no item. at is when the item changed. Changes
+// fails with sale.NewerVersion or sale.Internal if an image cannot be read (P19).
+func Changes(before, after Image, at time.Time) ([]sale.Event, error) {
+	events, err := eventsOf(item(after))
+	if err != nil {
+		return nil, asInternal(err)
+	}
+	held, err := eventsOf(item(before))
+	if err != nil {
+		return nil, asInternal(err)
+	}
+	events = slices.DeleteFunc(events, func(e sale.Event) bool {
+		return slices.ContainsFunc(held, func(h sale.Event) bool { return h.Type == e.Type })
+	})
+	for i := range events {
+		if events[i].Type == sale.EventSoldOut {
+			events[i].OccurredAt = at.UTC()
+		}
+	}
+	return events, nil
+}
+
+// Events passes to report the events of a sale's orders, of its refunds due and of its
+// end, as they are in the table, a page at a time. With the sale id "" these are the
+// refunds due of unknown orders. What a sale had sold out is not in the table. An event
+// may be passed twice if a call is repeated. Events fails with sale.SaleNotFound,
+// sale.Busy, sale.NewerVersion, sale.Internal or report's error.
+func (l *Ledger) Events(ctx context.Context, saleID string, report func([]sale.Event) error) error {
+	if saleID != "" {
+		s, err := l.existing(ctx, patientTries, saleID)
+		if err != nil {
+			return err
+		}
+		for bucket, after := 0, ""; bucket < s.Buckets; {
+			out, err := l.claimPage(ctx, saleID, bucket, after)
+			if err != nil {
+				return err
+			}
+			if err := reportItems(out.Items, report); err != nil {
+				return err
+			}
+			if bucket, after, err = pageEnd(out, bucket); err != nil {
+				return err
+			}
+		}
+		listing, err := l.get(ctx, listingKey(saleID))
+		if err != nil {
+			return err
+		}
+		if err := reportItems([]item{listing}, report); err != nil {
+			return err
+		}
+	}
+	refunds, err := l.Refunds(ctx, saleID)
+	if err != nil || len(refunds) == 0 {
+		return err
+	}
+	events := make([]sale.Event, len(refunds))
+	for i, r := range refunds {
+		events[i] = eventOfRefund(r)
+	}
+	return report(events)
+}
+
+func reportItems(items []item, report func([]sale.Event) error) error {
+	var events []sale.Event
+	for _, it := range items {
+		its, err := eventsOf(it)
+		if err != nil {
+			return asInternal(err)
+		}
+		events = append(events, its...)
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	return report(events)
+}
+
+// eventsOf returns every event that must have happened to the item, none of a nil item.
+func eventsOf(it item) ([]sale.Event, error) {
+	id := identityOf(it)
+	kind, rest, _ := strings.Cut(id.pk, "#")
+	switch {
+	case kind == "CLAIM":
+		saleID, _, _ := strings.Cut(rest, "#")
+		c, err := readClaim(saleID, 0, it)
+		return eventsOfClaim(c), err
+	case kind == "REFUND":
+		r, err := readRefund(it)
+		return []sale.Event{eventOfRefund(r)}, err
+	case kind == "SALE" && id.sk == "SALE":
+		s, err := readSale(it)
+		if err != nil || !s.SoldOut() {
+			return nil, err
+		}
+		return []sale.Event{{
+			Type: sale.EventSoldOut, ID: string(sale.EventSoldOut) + ":" + s.ID + ":" + strconv.FormatInt(s.Version, 10), SaleID: s.ID,
+		}}, nil
+	case kind == "SALES":
+		r := reading(it)
+		saleID, closesAt := r.text(attrSK), r.time("closesAt")
+		if r.err != nil || it["drained"] == nil {
+			return nil, r.err
+		}
+		return []sale.Event{{
+			Type: sale.EventDrained, ID: string(sale.EventDrained) + ":" + saleID + ":" + strconv.FormatInt(closesAt.UnixMilli(), 10),
+			OccurredAt: closesAt, SaleID: saleID,
+		}}, nil
+	}
+	return nil, nil
+}
+
+// eventsOfClaim returns what happened to a claim, in the order of its states.
+func eventsOfClaim(c sale.Claim) []sale.Event {
+	if c.OrderID == 0 {
+		return nil
+	}
+	of := func(t sale.EventType, state sale.ClaimState, at time.Time) sale.Event {
+		return sale.Event{
+			Type: t, ID: string(t) + ":" + orderid.String(c.OrderID), OccurredAt: at,
+			SaleID: c.SaleID, OrderID: c.OrderID, ClaimID: c.ID, User: c.User, State: state,
+		}
+	}
+	events := []sale.Event{of(sale.EventConfirmed, sale.Confirmed, orderid.Time(c.OrderID))}
+	if !c.PaidAt.IsZero() {
+		paid := of(sale.EventPaid, sale.Paid, c.PaidAt)
+		paid.Payment = c.Payment
+		events = append(events, paid)
+	}
+	if c.Released() {
+		released := of(sale.EventReleased, c.State(), c.ReleasedAt)
+		released.ReleasedBy = c.ReleasedBy
+		events = append(events, released)
+	}
+	return events
+}
+
+func eventOfRefund(r sale.Refund) sale.Event {
+	return sale.Event{
+		Type: sale.EventRefundDue, ID: string(sale.EventRefundDue) + ":" + r.SaleID + ":" + r.Payment, OccurredAt: r.At,
+		SaleID: r.SaleID, OrderID: r.OrderID, Payment: r.Payment, Reason: r.Reason, Amount: r.Amount, Currency: r.Currency,
+	}
+}

@@ -1,0 +1,48 @@
+package sale
+
+import "time"
+
+// EventType names a change that the rest of the company is told of.
+type EventType string
+
+const (
+	// EventConfirmed: a claim has its order id.
+	EventConfirmed EventType = "OrderConfirmed"
+	// EventPaid: a payment is recorded; the order can be delivered.
+	EventPaid EventType = "OrderPaid"
+	// EventReleased: the order was not paid in time, or cancelled; its unit goes back on sale.
+	EventReleased EventType = "OrderReleased"
+	// EventRefundDue: a payment must go back to the buyer.
+	EventRefundDue EventType = "RefundDue"
+	// EventSoldOut: every shard of a sale was empty. Units may come back.
+	EventSoldOut EventType = "SaleSoldOut"
+	// EventDrained: the sale is over, and each of its orders is finished.
+	EventDrained EventType = "SaleDrained"
+)
+
+// Event is one change. It is published at least once, always with the same content under
+// the same id, and in no order: whoever receives it drops the ids that it knows and
+// compares the states of an order by their rank (P26).
+type Event struct {
+	Type EventType
+	// ID is derived from what the event is about, so every publication has the same one.
+	ID string
+	// OccurredAt is an instant of the item that changed. For SaleSoldOut, of which the item
+	// has none, it is that of the change itself; for SaleDrained it is when the sale closed.
+	OccurredAt time.Time
+	SaleID     string // "" in the RefundDue of an unknown order
+	// OrderID, ClaimID, User and State are of an order's event. A RefundDue has only the
+	// order id that the payment named, 0 if none.
+	OrderID uint64
+	ClaimID string
+	User    string
+	State   ClaimState
+	// Payment, provider#reference, is of OrderPaid and RefundDue.
+	Payment string
+	// ReleasedBy is of OrderReleased.
+	ReleasedBy ReleasedBy
+	// Reason, Amount and Currency are of RefundDue.
+	Reason   RefundReason
+	Amount   int64 // in minor units
+	Currency string
+}
