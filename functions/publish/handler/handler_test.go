@@ -1,0 +1,285 @@
+package handler
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/shared/clock"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+	"flashsale/shared/telemetry/telemetrytest"
+)
+
+// bus keeps what is published, except what it refuses.
+type bus struct {
+	got    []string // ids
+	refuse map[string]sale.Code
+}
+
+func (b *bus) Publish(_ context.Context, events []sale.Event) []error {
+	errs := make([]error, len(events))
+	for i, e := range events {
+		if code := b.refuse[e.ID]; code != "" {
+			errs[i] = sale.Fail(code, errors.New("refused"))
+			continue
+		}
+		b.got = append(b.got, e.ID)
+	}
+	return errs
+}
+
+// queue is an SQS queue.
+type queue struct {
+	bodies []string
+	err    error
+}
+
+func (q *queue) SendMessage(_ context.Context, in *sqs.SendMessageInput, _ ...func(*sqs.Options)) (*sqs.SendMessageOutput, error) {
+	if q.err != nil {
+		return nil, q.err
+	}
+	if len(*in.MessageBody) > 1<<20 {
+		return nil, errors.New("a message of more than 1 MiB")
+	}
+	if *in.QueueUrl != "http://127.0.0.1/failures" {
+		return nil, errors.New("another queue")
+	}
+	q.bodies = append(q.bodies, *in.MessageBody)
+	return &sqs.SendMessageOutput{}, nil
+}
+
+// world is a handler between a bus and a queue, in virtual time.
+type world struct {
+	bus   bus
+	queue queue
+	log   bytes.Buffer
+}
+
+var changedAt = time.Date(2026, 11, 11, 20, 0, 0, 0, time.UTC)
+
+func in(t *testing.T, test func(*testing.T, *world)) {
+	synctest.Test(t, func(t *testing.T) {
+		// A synctest bubble begins in 2000, before the first order id.
+		time.Sleep(time.Until(changedAt))
+		test(t, &world{})
+	})
+}
+
+// handle handles a batch and returns the sequence numbers that it answers.
+func (w *world) handle(t *testing.T, records ...string) []string {
+	t.Helper()
+	var batch Batch
+	if err := json.Unmarshal([]byte(`{"Records":[`+strings.Join(records, ",")+`]}`), &batch); err != nil {
+		t.Fatal(err)
+	}
+	h := New(&w.bus, NewFailureQueue(&w.queue, "http://127.0.0.1/failures"), telemetry.New(&w.log, "publish", clock.Wall), clock.Wall)
+	answer, err := h.Handle(t.Context(), batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return failed(answer)
+}
+
+func failed(answer events.DynamoDBEventResponse) (sequences []string) {
+	for _, f := range answer.BatchItemFailures {
+		sequences = append(sequences, f.ItemIdentifier)
+	}
+	return sequences
+}
+
+// order is the record of an order's confirmation.
+func order(n int) string {
+	claim := `"pk":{"S":"CLAIM#moutai#0"},"sk":{"S":"user-%[1]d"},"claimId":{"S":"C%[1]d"},"shard":{"N":"0"},"acceptedAt":{"N":"1794427199000"}`
+	return fmt.Sprintf(`{"eventID":"e%[1]d","eventName":"MODIFY","dynamodb":{"ApproximateCreationDateTime":1794427200,"SequenceNumber":"s%[1]d",`+
+		`"OldImage":{`+claim+`},"NewImage":{`+claim+`,"orderId":{"N":"%[2]d"}}}}`, n, id(n))
+}
+
+// id is the order id that was reserved when the claim changed.
+func id(n int) int {
+	return int(changedAt.Sub(time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC))/time.Second)<<32 | n
+}
+
+func eventID(n int) string { return fmt.Sprint("OrderConfirmed:", id(n)) }
+
+func TestEveryChangeIsPublished(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		if got := w.handle(t, order(1), order(2)); got != nil {
+			t.Errorf("failures %v", got)
+		}
+		if diff := cmp.Diff([]string{eventID(1), eventID(2)}, w.bus.got); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+		if got := w.handle(t); got != nil {
+			t.Errorf("failures of no records: %v", got)
+		}
+	})
+}
+
+func TestTheAnswerNamesTheFirstRecordThatFailed(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.bus.refuse = map[string]sale.Code{eventID(2): sale.Busy, eventID(3): sale.Busy}
+		if diff := cmp.Diff([]string{"s2"}, w.handle(t, order(1), order(2), order(3), order(4))); diff != "" {
+			t.Errorf("failures (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]string{eventID(1), eventID(4)}, w.bus.got); diff != "" || w.queue.bodies != nil {
+			t.Errorf("stored %v, events (-want +got):\n%s", w.queue.bodies, diff)
+		}
+	})
+}
+
+func TestARecordThatCannotBePublishedIsStoredAndDoesNotStopTheOthers(t *testing.T) {
+	newer := strings.Replace(order(2), `"NewImage":{`, `"NewImage":{"minReader":{"N":"99"},`, 1)
+	for name, tt := range map[string]struct {
+		record, code string
+		refuse       sale.Code
+	}{
+		"no object":              {record: `7`, code: "poison-message"},
+		"an image of no item":    {record: `{"dynamodb":{"SequenceNumber":"s2","NewImage":{"pk":"x"}}}`, code: "poison-message"},
+		"a malformed claim":      {record: strings.Replace(order(2), `"shard":{"N":"0"}`, `"shard":{"S":"0"}`, 2), code: "internal"},
+		"one for a newer one":    {record: newer, code: "newer-version"},
+		"one the bus won't take": {record: order(2), code: "poison-message", refuse: sale.Poison},
+	} {
+		in(t, func(t *testing.T, w *world) {
+			w.bus.refuse = map[string]sale.Code{eventID(2): tt.refuse}
+			if got := w.handle(t, order(1), tt.record, order(3)); got != nil {
+				t.Errorf("%s: failures %v", name, got)
+			}
+			if diff := cmp.Diff([]string{eventID(1), eventID(3)}, w.bus.got); diff != "" {
+				t.Errorf("%s: events (-want +got):\n%s", name, diff)
+			}
+			var stored struct {
+				Code, Error string
+				Record      json.RawMessage
+			}
+			if len(w.queue.bodies) != 1 {
+				t.Fatalf("%s: stored %v", name, w.queue.bodies)
+			}
+			err := json.Unmarshal([]byte(w.queue.bodies[0]), &stored)
+			if err != nil || stored.Code != tt.code || stored.Error == "" || string(stored.Record) != tt.record {
+				t.Errorf("%s: stored %s (%v)", name, w.queue.bodies[0], err)
+			}
+		})
+	}
+}
+
+func TestARecordThatCannotBeStoredIsRepeated(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.queue.err = errors.New("connection refused")
+		w.bus.refuse = map[string]sale.Code{eventID(2): sale.Poison}
+		if diff := cmp.Diff([]string{"s2"}, w.handle(t, order(1), order(2), order(3))); diff != "" {
+			t.Errorf("failures (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestARecordWithAnEventThatMayStillBePublishedIsRepeatedAndNotStored(t *testing.T) {
+	paid := strings.Replace(order(2), fmt.Sprintf(`"orderId":{"N":"%d"}`, id(2)),
+		fmt.Sprintf(`"orderId":{"N":"%d"},"paidAt":{"N":"1794427200000"},"payment":{"S":"p#1"}`, id(2)), 1)
+	for _, refuse := range []map[string]sale.Code{
+		{eventID(2): sale.Poison, fmt.Sprint("OrderPaid:", id(2)): sale.Busy},
+		{eventID(2): sale.Busy, fmt.Sprint("OrderPaid:", id(2)): sale.Poison},
+	} {
+		in(t, func(t *testing.T, w *world) {
+			w.bus.refuse = refuse
+			if diff := cmp.Diff([]string{"s2"}, w.handle(t, order(1), paid)); diff != "" || w.queue.bodies != nil {
+				t.Errorf("%v: stored %v, failures (-want +got):\n%s", refuse, w.queue.bodies, diff)
+			}
+		})
+	}
+}
+
+func TestOfARecordThatIsTooLongTheBeginningIsStored(t *testing.T) {
+	for _, filler := range []string{"x", "\x01"} {
+		q := &queue{}
+		record, err := json.Marshal(strings.Repeat(filler, 1<<20))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := NewFailureQueue(q, "http://127.0.0.1/failures").Send(t.Context(), record, sale.Fail(sale.Poison, nil)); err != nil {
+			t.Fatal(err)
+		}
+		var stored struct{ Beginning string }
+		if err := json.Unmarshal([]byte(q.bodies[0]), &stored); err != nil || len(stored.Beginning) < 100_000 || !strings.HasPrefix(string(record), stored.Beginning) {
+			t.Errorf("stored %.100s (%v)", q.bodies[0], err)
+		}
+	}
+}
+
+func TestAFunctionWithoutItsFailureQueueDoesNotStart(t *testing.T) {
+	if q, err := FailureQueueFromEnv(aws.Config{}); q != nil || err == nil {
+		t.Errorf("got %v (%v)", q, err)
+	}
+	t.Setenv("FAILURE_QUEUE_URL", "http://127.0.0.1/failures")
+	if q, err := FailureQueueFromEnv(aws.Config{Region: "eu-central-1"}); err != nil || q.url != "http://127.0.0.1/failures" {
+		t.Errorf("got %v (%v)", q, err)
+	}
+}
+
+// panicking is a bus with a bug.
+type panicking struct{}
+
+func (panicking) Publish(context.Context, []sale.Event) []error { panic("bug") }
+
+func TestAPanicFailsTheBatchAndIsLogged(t *testing.T) {
+	var log bytes.Buffer
+	h := New(panicking{}, NewFailureQueue(&queue{}, ""), telemetry.New(&log, "publish", clock.Wall), clock.Wall)
+	if _, err := h.Handle(t.Context(), Batch{Records: []json.RawMessage{json.RawMessage(order(1))}}); err == nil {
+		t.Error("no error")
+	}
+	line, err := telemetrytest.Parse(log.Bytes())
+	if err != nil || line.Fields["outcome"] != "internal" || line.Fields["failed"] != 1.0 {
+		t.Errorf("line %v (%v)", line.Fields, err)
+	}
+}
+
+func TestABatchIsALineWithTheFiguresThatAlarmsWatch(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		time.Sleep(1500 * time.Millisecond)
+		w.bus.refuse = map[string]sale.Code{eventID(2): sale.Poison, eventID(3): sale.Busy}
+		w.handle(t, order(1), order(2), order(3), order(4))
+		line, err := telemetrytest.Parse(w.log.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]any{
+			"level": "WARN", "message": "publish", "service": "publish", "coldStart": true, "outcome": "poison-message", "result": "poison-message",
+			"error":   fmt.Sprintf("event %s: poison-message: refused", eventID(2)),
+			"records": 4.0, "events": 2.0, "failed": 1.0, "poison": 1.0, "delayMs": 1500.0, "batches": 1.0,
+		}
+		if diff := cmp.Diff(want, line.Fields); diff != "" {
+			t.Errorf("line (-want +got):\n%s", diff)
+		}
+		metrics := map[string]string{
+			"events": "Count by service", "failed": "Count by service", "poison": "Count by service", "delayMs": "Milliseconds by service",
+			"batches": "Count by service, result",
+		}
+		if diff := cmp.Diff(metrics, line.Metrics); diff != "" {
+			t.Errorf("metrics (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestTheWorstErrorIsTheBatchs(t *testing.T) {
+	for _, refused := range [][2]sale.Code{{sale.Busy, sale.Poison}, {sale.Poison, sale.Busy}} {
+		in(t, func(t *testing.T, w *world) {
+			w.bus.refuse = map[string]sale.Code{eventID(1): refused[0], eventID(2): refused[1]}
+			w.handle(t, order(1), order(2))
+			line, err := telemetrytest.Parse(w.log.Bytes())
+			if err != nil || line.Fields["outcome"] != "poison-message" || line.Fields["delayMs"] != nil {
+				t.Errorf("line %v (%v)", line.Fields, err)
+			}
+		})
+	}
+}

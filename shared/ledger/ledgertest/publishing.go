@@ -1,0 +1,229 @@
+package ledgertest
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+// records calls change and returns the events of the items that it changed, by their keys'
+// order. Items that it left as they were are records, too, as some engines have them.
+func (w *World) records(change func()) []sale.Event {
+	w.T.Helper()
+	before := w.images()
+	change()
+	var events []sale.Event
+	for _, it := range w.imagesInOrder() {
+		changes, err := ledger.Changes(before[keyOf(it)], it, w.Now())
+		if err != nil {
+			w.T.Fatalf("changes of %v: %v", it, err)
+		}
+		events = append(events, changes...)
+	}
+	return events
+}
+
+// imagesInOrder is every item of the sale with one bucket, and the refunds due of unknown
+// orders.
+func (w *World) imagesInOrder() (all []ledger.Image) {
+	for _, pk := range []string{"SALE#moutai", "STOCK#moutai#0", "CLAIM#moutai#0", "REFUND#moutai", "REFUND#", "SALES"} {
+		for _, it := range w.Partition(pk) {
+			all = append(all, it)
+		}
+	}
+	return all
+}
+
+func (w *World) images() map[string]ledger.Image {
+	all := map[string]ledger.Image{}
+	for _, it := range w.imagesInOrder() {
+		all[keyOf(it)] = it
+	}
+	return all
+}
+
+func keyOf(it ledger.Image) string {
+	return it["pk"].(*types.AttributeValueMemberS).Value + " " + it["sk"].(*types.AttributeValueMemberS).Value
+}
+
+// published expects exactly these events of a change.
+func (w *World) published(change func(), want ...sale.Event) {
+	w.T.Helper()
+	if diff := cmp.Diff(want, w.records(change)); diff != "" {
+		w.T.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// of is an event of an order.
+func of(t sale.EventType, c sale.Claim, state sale.ClaimState, at time.Time) sale.Event {
+	return sale.Event{
+		Type: t, ID: string(t) + ":" + orderid.String(c.OrderID), OccurredAt: at,
+		SaleID: "moutai", OrderID: c.OrderID, ClaimID: c.ID, User: c.User, State: state,
+	}
+}
+
+var publishing = map[string]func(*testing.T, *World){
+	"each change of an order is one event, and the table still has it": func(t *testing.T, w *World) {
+		var refs []ledger.ClaimRef
+		w.published(func() { w.OpenUnpaid(6, 1); refs = w.bought("alice", "bob", "carol") })
+		w.Pass(time.Second)
+		confirmedAt := w.Now()
+		var ids []uint64
+		events := w.records(func() { ids = w.confirmed(refs) })
+		claims := make([]sale.Claim, len(refs))
+		var all []sale.Event
+		for i, r := range refs {
+			claims[i] = sale.Claim{OrderID: ids[i], ID: r.ClaimID, User: r.User}
+			all = append(all, of(sale.EventConfirmed, claims[i], sale.Confirmed, confirmedAt))
+		}
+		if diff := cmp.Diff(all, events); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+		w.published(func() { w.confirmed(refs) })
+
+		w.Pass(time.Minute)
+		paid := of(sale.EventPaid, claims[0], sale.Paid, w.Now())
+		paid.Payment = "stripe#pi_1"
+		pay := func() { w.Settles(PaymentOf(ids[0], "pi_1")) }
+		w.published(pay, paid)
+		w.published(pay)
+
+		w.Pass(time.Minute)
+		cancelled := of(sale.EventReleased, claims[1], sale.Cancelled, w.Now())
+		cancelled.ReleasedBy = sale.ByBuyer
+		cancel := func() {
+			if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "bob"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.published(cancel, cancelled)
+		w.published(cancel)
+
+		w.Pass(payWithin + grace)
+		expired := of(sale.EventReleased, claims[2], sale.Expired, w.Now())
+		expired.ReleasedBy = sale.ByExpiry
+		w.published(func() { w.ReleasesBy(w.Environment()) }, expired)
+		w.published(func() { w.ReleasesBy(w.Environment()) })
+
+		w.Pass(time.Minute)
+		late := sale.Event{
+			Type: sale.EventRefundDue, ID: "RefundDue:moutai:stripe#pi_3", OccurredAt: w.Now(), SaleID: "moutai", OrderID: ids[2],
+			Payment: "stripe#pi_3", Reason: sale.RefundReleased, Amount: 199900, Currency: "CNY",
+		}
+		w.published(func() { w.Settles(PaymentOf(ids[2], "pi_3")) }, late)
+		w.published(func() {
+			if _, first, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", "stripe#pi_3"); err != nil || !first {
+				t.Fatalf("refunded: %t (%v)", first, err)
+			}
+		})
+		unknown := sale.Event{
+			Type: sale.EventRefundDue, ID: "RefundDue::stripe#pi_4", OccurredAt: w.Now(),
+			Payment: "stripe#pi_4", Reason: sale.RefundUnknownOrder, Amount: 199900, Currency: "CNY",
+		}
+		w.published(func() { w.Settles(PaymentOf(0, "pi_4")) }, unknown)
+
+		w.has("moutai", append(all, paid, cancelled, expired, late)...)
+		w.has("", unknown)
+	},
+	"a sale that is sold out again says so again": func(t *testing.T, w *World) {
+		w.Open(2, 1)
+		soldOut := func(version string) sale.Event {
+			return sale.Event{Type: sale.EventSoldOut, ID: "SaleSoldOut:moutai:" + version, OccurredAt: w.Now(), SaleID: "moutai"}
+		}
+		w.published(func() { w.bought("alice", "bob") })
+		refuse := func(user string) func() {
+			return func() {
+				_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user})
+				w.Refused(sale.SoldOut, err)
+			}
+		}
+		w.published(refuse("carol"), soldOut("1"))
+		w.published(refuse("dave"))
+		w.Pass(time.Second)
+		w.published(func() { w.edit(sale.Edit{SaleID: "moutai", Paused: new(true), At: w.Now()}) })
+		w.published(func() { w.edit(sale.Edit{SaleID: "moutai", Paused: new(false), At: w.Now().Add(time.Millisecond)}) })
+		w.restock("more")
+		w.Pass(time.Minute)
+		w.published(func() { w.bought("erin") })
+		w.published(refuse("frank"), soldOut("4"))
+	},
+	"the end of a sale is an event, once": func(t *testing.T, w *World) {
+		c := w.Open(2, 1)
+		w.Ordered("alice")
+		w.Pass(2 * time.Hour)
+		end := sale.Event{
+			Type: sale.EventDrained, ID: "SaleDrained:moutai:" + strconv.FormatInt(c.ClosesAt.UnixMilli(), 10), OccurredAt: c.ClosesAt, SaleID: "moutai",
+		}
+		var r ledger.Receipt
+		w.published(func() { r, _ = w.audit() })
+		drain := func() {
+			if !w.drained(r) {
+				t.Fatalf("not drained by %+v", r)
+			}
+		}
+		w.published(drain, end)
+		w.published(drain)
+		if got := w.eventsIn("moutai"); len(got) != 2 || got[1] != end {
+			t.Errorf("the table has %+v", got)
+		}
+	},
+	"an item for a newer release is no event": func(t *testing.T, w *World) {
+		w.Open(2, 1)
+		w.Ordered("alice")
+		before := w.Partition("CLAIM#moutai#0")[0]
+		for _, version := range []any{sale.Reads + 1, "2"} {
+			w.needs("CLAIM#moutai#0", "alice", version)
+			newer := w.Partition("CLAIM#moutai#0")[0]
+			for _, images := range [][2]ledger.Image{{nil, newer}, {before, newer}, {newer, before}} {
+				events, err := ledger.Changes(images[0], images[1], w.Now())
+				want := sale.NewerVersion
+				if version == "2" {
+					want = sale.Internal
+				}
+				if sale.CodeOf(err) != want || events != nil {
+					t.Errorf("got %+v (%v), want %s", events, err, want)
+				}
+			}
+			if err := w.Ledger.Events(w.Ctx, "moutai", func([]sale.Event) error { return nil }); err == nil {
+				t.Error("the events of such a sale are read")
+			}
+		}
+	},
+	"there are no events of no sale": func(t *testing.T, w *World) {
+		w.Refused(sale.SaleNotFound, w.Ledger.Events(w.Ctx, "moutai", func([]sale.Event) error { return nil }))
+	},
+}
+
+// eventsIn are the events that the table has of a sale.
+func (w *World) eventsIn(saleID string) (all []sale.Event) {
+	w.T.Helper()
+	err := w.Environment().Events(w.Ctx, saleID, func(page []sale.Event) error {
+		all = append(all, page...)
+		return nil
+	})
+	if err != nil {
+		w.T.Fatalf("events: %v", err)
+	}
+	return all
+}
+
+// has expects the table to have exactly these events of a sale.
+func (w *World) has(saleID string, want ...sale.Event) {
+	w.T.Helper()
+	got := w.eventsIn(saleID)
+	for _, list := range [][]sale.Event{got, want} {
+		slices.SortFunc(list, func(a, b sale.Event) int { return strings.Compare(a.ID, b.ID) })
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.T.Errorf("the events in the table (-want +got):\n%s", diff)
+	}
+}
