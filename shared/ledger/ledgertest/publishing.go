@@ -74,7 +74,7 @@ func of(t sale.EventType, c sale.Claim, state sale.ClaimState, at time.Time) sal
 var publishing = map[string]func(*testing.T, *World){
 	"each change of an order is one event, and the table still has it": func(t *testing.T, w *World) {
 		var refs []ledger.ClaimRef
-		w.published(func() { w.OpenUnpaid(6, 1); refs = w.bought("alice", "bob", "carol") })
+		w.published(func() { w.OpenUnpaid(6, 2); refs = w.bought("alice", "bob", "carol") })
 		w.Pass(time.Second)
 		confirmedAt := w.Now()
 		var ids []uint64
