@@ -88,6 +88,35 @@ var ofPayments = []mutant{
 		`payBy(p.sale, c.OrderID).Add(p.grace)`, `payBy(p.sale, c.OrderID)`}}},
 	{"a payment whose answer was lost is refunded, simulated", "P24", simulation, under + "^payments$", []edit{{paying,
 		`	case held.Payment == p.ID():`, `	case false:`}}},
+	{"an unsigned webhook counts, simulated", "P25", simulation, under + "^payments$", []edit{{webhookProviders,
+		`	return errUnsigned
+}`, `	return nil
+}`}}},
+	{"a webhook is never too old, simulated", "P25", simulation, under + "^payments$", []edit{{webhookProviders,
+		`		return errOld
+`, `		return nil
+`}}},
+	{"a payment is reported by two events, simulated", "P25", simulation, under + "^payments$", []edit{{webhookStripe,
+		`isIntent && events != checkoutEvents`, `isIntent`}}},
+	{"any amount pays an order, simulated", "P24", simulation, under + "^payments$", []edit{{paying,
+		`	case s.Price != 0 && (p.Amount`, `	case false && (p.Amount`}}},
+	{"a payment of nobody's order is forgotten, simulated", "P24", simulation, under + "^payments$", []edit{{paying,
+		`	return l.refundUnknown(ctx, p)
+	}
+	o, err`, `	return Settlement{Refund: &sale.Refund{Reason: sale.RefundUnknownOrder}}, nil
+	}
+	o, err`}}},
+	{"a cancellation says that it was made, simulated", "P20", simulation, under + "^payments$", []edit{{release,
+		`		return held, nil
+	case sale.Pending:`, `		return held, nil
+	case sale.Paid, sale.Expired:
+		return held, nil
+	case sale.Pending:`}, {release,
+		`	case sale.Paid:
+		return refuse(sale.OrderPaid, "the order is paid")
+	case sale.Expired:
+		return refuse(sale.OrderExpired, "the order was not paid in time")
+`, ``}}},
 	{"what a pass leaves is forgotten, simulated", "P22", simulation, under + "^payments$", []edit{{releasing,
 		`if next.NextDue.IsZero() || due.Before(next.NextDue) {`, `if false {`}, {releasing,
 		`next := p.pass.Began.Add(p.sale.PayWithin)`, `next := p.pass.Began.Add(time.Hour)`}}},

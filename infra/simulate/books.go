@@ -41,9 +41,11 @@ type shardRow struct {
 type claimRow struct {
 	id, orderID string
 	shard       int64
-	payment     string
-	released    bool
+	// payment or releasedBy is how the claim ended, if it has.
+	payment, releasedBy string
 }
+
+func (c claimRow) end() string { return c.payment + c.releasedBy }
 
 type orderRow struct{ user, claimID string }
 
@@ -86,7 +88,7 @@ func readBooks(db *dynamotest.DB, id string) *books {
 		case kind == "CLAIM":
 			c := claimRow{id: text(it["claimId"]), orderID: text(it["orderId"])}
 			c.shard, _ = number(it["shard"])
-			c.payment, c.released = text(it["payment"]), it["releasedAt"] != nil
+			c.payment, c.releasedBy = text(it["payment"]), text(it["releasedBy"])
 			b.claims[sk] = c
 		case kind == "ORDER":
 			b.orders[rest] = orderRow{text(it["user"]), text(it["claimId"])}

@@ -38,6 +38,7 @@ type guard interface {
 type tableAPI struct{ e *environment }
 
 func through[O any](ctx context.Context, e *environment, p point, do func() (O, error)) (out O, err error) {
+	e.reached.Add(1)
 	err = e.world.guard.call(ctx, e, p, func() (err error) {
 		out, err = do()
 		return err

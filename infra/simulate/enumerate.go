@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"flashsale/shared/ledger/dynamotest"
-	"flashsale/shared/sale"
 )
 
 // scenario is one small sale that is run through every plan of accidents.
@@ -36,8 +35,8 @@ type run struct {
 	restocked time.Time
 	// withdrawn are the units in each withdrawal's answer, by its event.
 	withdrawn map[string]int
-	// paid are the payments that were recorded, and whether as refunds due.
-	paid map[sale.Payment]bool
+	// paid are the payments that were recorded, and what their providers were told.
+	paid map[payment]settlement
 }
 
 // answer is a buyer's answer; code "" with status 0 is no answer.
@@ -67,7 +66,7 @@ func enumerate(s scenario, faults, overlap, budget int) enumeration {
 		limit = fmt.Sprintf(`,"maxStock":%d`, s.maxStock)
 	}
 	if s.payWithin > 0 {
-		limit += fmt.Sprintf(`,"payWithin":%d`, s.payWithin/time.Second)
+		limit += asksForPayment(s.payWithin)
 	}
 	r.commands(fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":"2089-01-01T00:00:00Z","stock":%d,"shards":%d%s}`,
 		saleID, opens.UTC().Format(time.RFC3339), s.stock, s.shards, limit))
@@ -110,7 +109,7 @@ func (r *run) reset() {
 	r.dropQueue()
 	r.answers, r.found, r.refused, r.chooser.story = nil, nil, nil, nil
 	r.claimOf, r.withdrawn, r.restocked = map[string]string{}, map[string]int{}, time.Time{}
-	r.paid = map[sale.Payment]bool{}
+	r.paid = map[payment]settlement{}
 }
 
 // dropQueue loses every message.

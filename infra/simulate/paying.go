@@ -1,8 +1,8 @@
 package simulate
 
 import (
-	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -10,45 +10,70 @@ import (
 	"sync"
 	"time"
 
-	"flashsale/shared/invocation"
-	"flashsale/shared/ledger"
+	"flashsale/shared/httpapi"
 	"flashsale/shared/orderid"
-	"flashsale/shared/sale"
 )
 
 // fate is what a buyer does about a claim's payment.
 type fate struct {
 	cancels bool
-	// pays is when, counted from payBy; never if it is not set.
-	isPaid bool
-	pays   time.Duration
-	// reports is how often the provider reports the payment; others is how many more
-	// payments there are of the order.
-	reports, others int
+	// payments are those of the order, made at that time, counted from payBy.
+	payments []payment
+	pays     time.Duration
+	// reports is how often the provider reports each of them.
+	reports int
+	// strayed is when a webhook that reports no payment comes, counted from payBy, and
+	// which one.
+	strayed time.Duration
+	stray   int // -1 for none
 }
 
 // drawFate: a third of the buyers never pay, a tenth do in the last second, a tenth
 // after it, and some cancel.
 func drawFate(r *rand.Rand) fate {
-	f := fate{reports: 1}
+	f := fate{reports: 1, strayed: between(r, -payWithin/2, grace), stray: -1}
+	pays := func(wrong string) {
+		p := payment{provider: stripe, amount: price, wrong: wrong}
+		if sometimes(r, 0.5) {
+			p.provider = standardWebhooks
+		}
+		switch {
+		case wrong == "amount":
+			p.amount = r.IntN(price)
+		case wrong != "": // without one, of another sale, of an order that never was
+			p.order = []string{"", "elsewhere", "never"}[r.IntN(3)]
+		}
+		f.payments = append(f.payments, p)
+	}
 	switch dice := r.Float64(); {
 	case dice < 0.33:
 	case dice < 0.40:
 		f.cancels = true
 	case dice < 0.50:
-		f.isPaid, f.pays = true, -between(r, 0, time.Second)
+		f.pays = -between(r, 0, time.Second)
+		pays("")
 	case dice < 0.60:
-		f.isPaid, f.pays = true, between(r, 0, grace+3*time.Minute)
+		f.pays = between(r, 0, grace+3*time.Minute)
+		pays("")
 	default:
-		f.isPaid, f.pays = true, -between(r, time.Second, payWithin)
+		f.pays = -between(r, time.Second, payWithin)
+		pays("")
 	}
-	if f.isPaid && sometimes(r, 0.3) {
+	if f.payments != nil && sometimes(r, 0.3) {
 		f.reports = 2
 	}
-	if f.isPaid && sometimes(r, 0.1) {
-		f.others = 1
+	if f.payments != nil && sometimes(r, 0.1) {
+		pays("")
 	}
-	f.cancels = f.cancels || f.isPaid && sometimes(r, 0.05)
+	f.cancels = f.cancels || f.payments != nil && sometimes(r, 0.05)
+	for _, wrong := range []string{"amount", "unknown-order"} {
+		if sometimes(r, 0.05) {
+			pays(wrong)
+		}
+	}
+	if sometimes(r, 0.2) {
+		f.stray = r.IntN(14)
+	}
 	return f
 }
 
@@ -74,83 +99,116 @@ func (m *selling) settles(b buyer) {
 	}
 	payBy := orderid.Time(orderID).Add(payWithin)
 	var all sync.WaitGroup
-	if f.cancels {
+	at := func(name string, when time.Duration, do func()) {
 		all.Go(func() {
-			m.n.wait(name+" cancels", max(time.Microsecond, time.Until(payBy.Add(min(f.pays, 0)))))
-			m.cancels(b.user, name+" cancels")
+			m.n.wait(name, max(time.Microsecond, time.Until(payBy.Add(when))))
+			do()
 		})
 	}
-	for n := range 1 + f.others {
+	if f.cancels {
+		name := name + " cancels"
+		at(name, min(f.pays, 0), func() { m.cancels(b.user, name) })
+	}
+	for n, p := range f.payments {
+		p.reference, p.user = fmt.Sprint("pi_", m.id, "_", b.user, "_", n), b.user
+		p.name(m.id, orderID)
 		for i := range f.reports {
-			if !f.isPaid {
-				break
-			}
 			name := fmt.Sprint(name, " ", n, " ", i)
-			all.Go(func() {
-				m.n.wait(name, max(time.Microsecond, time.Until(payBy.Add(f.pays))))
-				m.pays(sale.Payment{
-					Provider: "stripe", Reference: fmt.Sprint("pi_", b.user, "_", n), SaleID: m.id, OrderID: orderID, Amount: 100, Currency: "CNY",
-				}, name)
-			})
+			at(name, f.pays, func() { m.pays(p, name) })
 		}
+	}
+	if f.stray >= 0 {
+		name := name + " stray"
+		at(name, f.strayed, func() { m.strays(b.user, orderID, f.stray, name) })
 	}
 	all.Wait()
 }
 
-// calls makes one invocation that calls the ledger of a paying environment. ok is false
-// if that died.
-func (m *simulation) calls(who string, call func(context.Context, *ledger.Ledger) error) (ok bool, err error) {
+// name makes the payment name its order, or none that exists.
+func (p *payment) name(sale string, orderID uint64) {
+	kind := p.order
+	p.sale, p.order = sale, strconv.FormatUint(orderID, 10)
+	switch {
+	case p.wrong != "unknown-order":
+	case kind == "":
+		p.order = ""
+	case kind == "elsewhere":
+		p.sale = "elsewhere"
+	default: // of two days before, when there was no sale
+		p.order = strconv.FormatUint(orderID-2*86400<<32, 10)
+	}
+}
+
+// sends sends a webhook. An answer may be lost on its way to the provider.
+func (m *simulation) sends(who string, request httpapi.Request) (r reply, reached int64, ok bool) {
 	e := m.pools[paying].take(who)
-	end := e.invoke(func(ctx context.Context) {
-		ctx, cancel := invocation.Bound(ctx)
-		defer cancel()
-		err = call(ctx, e.book)
-	})
-	m.inTime(paying, end.took)
+	reached = e.reached.Load()
+	r, took, ok := e.ask("", request)
+	reached = e.reached.Load() - reached
+	m.inTime(paying, took)
+	if ok && !m.n.calm.Load() && m.n.random() < m.n.weather.sends/3 {
+		m.n.mu.Lock()
+		m.n.faults++
+		m.n.mu.Unlock()
+		ok = false
+	}
 	m.pools[paying].give(e)
-	return !end.died, err
+	return r, reached, ok
 }
 
 // pays reports a payment until it is recorded (P24).
-func (m *selling) pays(p sale.Payment, who string) {
-	for range 200 {
-		var done ledger.Settlement
-		ok, err := m.calls(who, func(ctx context.Context, book *ledger.Ledger) (err error) {
-			done, err = book.Pay(ctx, p)
-			return err
-		})
-		m.write("%s reports %s: %t %v, refund %+v", who, p.Reference, ok, err, done.Refund)
-		if ok && err == nil {
-			m.n.mu.Lock()
-			defer m.n.mu.Unlock()
-			if refunded, known := m.paid[p]; known && refunded != (done.Refund != nil) {
-				m.watch.violate("P24: %s is its order's and a refund due", p.Reference)
-			}
-			m.paid[p] = done.Refund != nil
-			return
-		}
-		if ok && sale.CodeOf(err) != sale.Busy {
-			m.violate("P24: %s is answered %v", p.Reference, err)
-			return
-		}
-		m.n.wait(who, 5*time.Second)
+func (m *selling) pays(p payment, who string) {
+	told, err := p.deliver(func(request httpapi.Request) (reply, bool) {
+		r, _, ok := m.sends(who, request)
+		m.write("%s reports %s: %t %d %s", who, p.id(), ok, r.status, r.body)
+		return r, ok
+	}, func(pause time.Duration) { m.n.wait(who, pause) })
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	if err != nil {
+		m.watch.violate("%v", err)
+		return
 	}
-	m.violate("P24: %s is never recorded", p.Reference)
+	if before, known := m.paid[p]; known && before != told {
+		m.watch.violate("P9: %s was said to be %+v and is said to be %+v", p.id(), before, told)
+	}
+	m.paid[p] = told
+	if wrong := p.check(m.world.db, told, m.watch.claims[p.user].end); wrong != "" {
+		m.watch.violate("%s", wrong)
+	}
+}
+
+// strays sends a webhook that reports no payment of the user's order (P25).
+func (m *selling) strays(user string, orderID uint64, which int, who string) {
+	p := payment{provider: stripe, reference: "pi_" + m.id + "_" + user, amount: price}
+	if which%2 == 0 {
+		p.provider = standardWebhooks
+	}
+	p.name(m.id, orderID)
+	all := p.strays()
+	s := all[which/2%len(all)]
+	r, reached, ok := m.sends(who, s.request)
+	m.write("%s sends one (%s): %t %d %s", who, s.name, ok, r.status, r.body)
+	if wrong := s.check(r, reached); ok && wrong != "" {
+		m.violate("%s", wrong)
+	}
 }
 
 func (m *selling) cancels(user, who string) {
 	for range 50 {
-		ok, err := m.calls(who, func(ctx context.Context, book *ledger.Ledger) error {
-			_, err := book.Cancel(ctx, m.id, user)
-			return err
-		})
-		m.write("%s: %t %v", who, ok, err)
-		switch code := sale.CodeOf(err); {
-		case !ok || code == sale.Busy:
+		e := m.pools[paying].take(who)
+		r, took, ok := e.cancel(m.id, user)
+		m.inTime(paying, took)
+		m.pools[paying].give(e)
+		m.write("%s: %t %d %s", who, ok, r.status, r.body)
+		if !ok || r.code == "busy" {
 			m.n.wait(who, 2*time.Second)
 			continue
-		case err != nil && code != sale.OrderPaid && code != sale.OrderExpired:
-			m.violate("P20: %s cancels and is told %v", user, err)
+		}
+		m.n.mu.Lock()
+		defer m.n.mu.Unlock()
+		if wrong := checkCancelled(user, r, m.watch.claims[user].end); wrong != "" {
+			m.watch.violate("%s", wrong)
 		}
 		return
 	}
@@ -199,7 +257,7 @@ func (m *selling) becomeSettled() {
 		}
 		waiting := 0
 		for _, c := range b.claims {
-			if c.payment == "" && !c.released {
+			if c.end() == "" {
 				waiting++
 			}
 		}
@@ -216,25 +274,24 @@ func (m *selling) becomeSettled() {
 		m.n.wait("director", time.Minute)
 	}
 	b := readBooks(m.world.db, m.id)
-	paid := map[string]bool{}
-	for _, c := range b.claims {
-		if c.payment != "" {
-			paid[c.payment] = true
+	m.n.mu.Lock()
+	all := slices.SortedFunc(maps.Keys(m.paid), func(a, b payment) int { return strings.Compare(a.id(), b.id()) })
+	known := map[string]bool{}
+	for _, p := range all {
+		known[p.id()] = true
+		if wrong := p.check(m.world.db, m.paid[p], b.claims[p.user].end()); wrong != "" {
+			m.watch.violate("%s", wrong)
 		}
 	}
-	m.n.mu.Lock()
-	var all []sale.Payment
-	for p, refunded := range m.paid {
-		all = append(all, p)
-		if isRefund := m.world.db.Item(tableName, "REFUND#"+m.id, p.ID()) != nil; isRefund != refunded || paid[p.ID()] == refunded {
-			m.watch.violate("P24: %s was said to be a refund: %t; it is one: %t, an order's: %t", p.Reference, refunded, isRefund, paid[p.ID()])
+	for user, c := range b.claims {
+		if c.payment != "" && !known[c.payment] {
+			m.watch.violate("P25: the claim of %s is paid by %s, which nobody paid", user, c.payment)
 		}
 	}
 	m.n.mu.Unlock()
-	slices.SortFunc(all, func(a, b sale.Payment) int { return strings.Compare(a.Reference, b.Reference) })
 	before := m.dump()
 	for _, p := range all {
-		m.pays(p, m.id+" "+p.Reference+" again")
+		m.pays(p, m.id+" "+p.id()+" again")
 	}
 	if after := m.dump(); after != before {
 		m.violate("P9: reporting payments again changed the table from\n%s to\n%s", before, after)

@@ -1,14 +1,11 @@
 package simulate
 
 import (
-	"context"
 	"errors"
-	"strconv"
+	"strings"
 	"time"
 
-	"flashsale/shared/invocation"
-	"flashsale/shared/ledger"
-	"flashsale/shared/sale"
+	"flashsale/shared/httpapi"
 )
 
 const (
@@ -113,47 +110,37 @@ func (r *run) due(users ...string) {
 	time.Sleep(payWithin + grace + time.Second)
 }
 
-// calls runs one call of a paying environment's ledger, within the time of an
-// invocation. It reports false if there was no answer.
-func (r *run) calls(call func(context.Context, *ledger.Ledger) error) (ok bool, err error) {
-	e := r.start(paying, 0)
-	end := e.invoke(func(ctx context.Context) {
-		ctx, cancel := invocation.Bound(ctx)
-		defer cancel()
-		err = call(ctx, e.book)
-	})
-	r.inTime(paying, end.took)
-	return !end.died, err
-}
-
-// pays reports a payment until it is recorded, as its provider does.
+// pays reports a payment until it is recorded, as its provider does. One in two is
+// reported by Stripe.
 func (r *run) pays(user, reference string) {
-	id, err := strconv.ParseUint(readBooks(r.db, saleID).claims[user].orderID, 10, 64)
-	if err != nil {
+	c := readBooks(r.db, saleID).claims[user]
+	if c.orderID == "" {
 		r.violate("P7: %s has no order", user)
 		return
 	}
-	p := sale.Payment{Provider: "stripe", Reference: reference, SaleID: saleID, OrderID: id, Amount: 100, Currency: "CNY"}
-	for range 10 {
-		var done ledger.Settlement
-		ok, err := r.calls(func(ctx context.Context, book *ledger.Ledger) (err error) {
-			done, err = book.Pay(ctx, p)
-			return err
-		})
-		r.chooser.tell("%s of %s: %t %v, refund %v", reference, user, ok, err, done.Refund)
-		switch {
-		case ok && err == nil:
-			if refunded, known := r.paid[p]; known && refunded != (done.Refund != nil) {
-				r.violate("P24: %s is its order's and a refund", reference)
-			}
-			r.paid[p] = done.Refund != nil
-			return
-		case ok && sale.CodeOf(err) != sale.Busy:
-			r.violate("P24: %s is answered %v", reference, err)
-		}
-		time.Sleep(time.Second)
+	p := payment{
+		provider: stripe, reference: reference, sale: saleID, order: c.orderID, user: user, amount: price,
 	}
-	r.violate("P24: %s is never recorded", reference)
+	if strings.HasSuffix(reference, "2") {
+		p.provider = standardWebhooks
+	}
+	told, err := p.deliver(func(request httpapi.Request) (reply, bool) {
+		got, took, ok := r.start(paying, 0).ask("", request)
+		r.inTime(paying, took)
+		r.chooser.tell("%s of %s: %t %d %s", reference, user, ok, got.status, got.body)
+		return got, ok
+	}, time.Sleep)
+	if err != nil {
+		r.violate("%v", err)
+		return
+	}
+	if before, known := r.paid[p]; known && before != told {
+		r.violate("P9: %s was said to be %+v and is said to be %+v", reference, before, told)
+	}
+	r.paid[p] = told
+	if wrong := p.check(r.db, told, readBooks(r.db, saleID).claims[user].end()); wrong != "" {
+		r.violate("%s", wrong)
+	}
 }
 
 // releases makes a pass, and reports whether it was completed.
@@ -180,23 +167,21 @@ type passes struct {
 
 // fails reports whether an error of the function is more than a lack of time or luck.
 func (p passes) fails(err error) bool {
-	return err != nil && !errors.Is(err, errDied) && codeOf(err) != string(sale.Busy)
+	return err != nil && !errors.Is(err, errDied) && codeOf(err) != "busy"
 }
 
 // cancels asks for a cancellation until there is an answer.
 func (r *run) cancels(user string) {
 	for range 10 {
-		ok, err := r.calls(func(ctx context.Context, book *ledger.Ledger) error {
-			_, err := book.Cancel(ctx, saleID, user)
-			return err
-		})
-		r.chooser.tell("%s cancels: %t %v", user, ok, err)
-		switch code := sale.CodeOf(err); {
-		case !ok || code == sale.Busy:
+		got, took, ok := r.start(paying, 0).cancel(saleID, user)
+		r.inTime(paying, took)
+		r.chooser.tell("%s cancels: %t %d %s", user, ok, got.status, got.body)
+		if !ok || got.code == "busy" {
 			time.Sleep(time.Second)
 			continue
-		case err != nil && code != sale.OrderPaid && code != sale.OrderExpired:
-			r.violate("P20: %s cancels and is told %v", user, err)
+		}
+		if wrong := checkCancelled(user, got, readBooks(r.db, saleID).claims[user].end()); wrong != "" {
+			r.violate("%s", wrong)
 		}
 		return
 	}
@@ -216,7 +201,7 @@ func (r *run) settledWith(payments int, users ...string) {
 			waiting = waiting || s.released != s.putBack
 		}
 		for _, user := range users {
-			waiting = waiting || b.claims[user].payment == "" && !b.claims[user].released
+			waiting = waiting || b.claims[user].end() == ""
 		}
 		if complete && !waiting {
 			break
@@ -232,24 +217,13 @@ func (r *run) settledWith(payments int, users ...string) {
 	if len(r.paid) != payments {
 		r.violate("P24: %d payments are recorded, want %d", len(r.paid), payments)
 	}
-	for p, refunded := range r.paid {
-		if isRefund := r.db.Item(tableName, "REFUND#"+saleID, p.ID()) != nil; isRefund != refunded {
-			r.violate("P24: %s was said to be a refund: %t, and is one: %t", p.Reference, refunded, isRefund)
+	for p, told := range r.paid {
+		if wrong := p.check(r.db, told, b.claims[p.user].end()); wrong != "" {
+			r.violate("%s", wrong)
 		}
-		of := 0
-		for _, c := range b.claims {
-			if c.payment == p.ID() {
-				of++
-			}
-		}
-		if of > 1 || (of == 1) == refunded {
-			r.violate("P24: %s is to be refunded: %t, and the payment of %d orders", p.Reference, refunded, of)
-		}
-		r.pays(userOf(b, p.OrderID), p.Reference)
+		r.pays(p.user, p.reference)
 	}
 	if after := r.db.Dump(); after != before {
 		r.violate("P9: reporting payments again changed the table from\n%s to\n%s", before, after)
 	}
 }
-
-func userOf(b *books, orderID uint64) string { return b.orders[strconv.FormatUint(orderID, 10)].user }

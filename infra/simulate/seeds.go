@@ -278,7 +278,7 @@ func drawCommands(r *rand.Rand, d saleDraft, c conditions) []command {
 		began := now
 		asks := ""
 		if d.payWithin > 0 {
-			asks = fmt.Sprintf(`,"payWithin":%d`, d.payWithin/time.Second)
+			asks = asksForPayment(d.payWithin)
 		}
 		return fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":%q,"stock":%d,"shards":%d%s}`,
 			d.id, stamp(began.Add(d.opensAt)), stamp(began.Add(d.closesAt)), d.stock, d.shards, asks)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"flashsale/shared/ledger/dynamotest"
-	"flashsale/shared/sale"
 )
 
 // simulation is a few random sales that share their functions and their queue.
@@ -35,8 +34,8 @@ type selling struct {
 	// Guarded by the network's lock:
 	withdrawn map[string]int // units, by the operator's event
 	history   History
-	bodies    map[string]string     // the first acceptance, by user and key
-	paid      map[sale.Payment]bool // recorded payments, and whether as refunds due
+	bodies    map[string]string      // the first acceptance, by user and key
+	paid      map[payment]settlement // recorded payments, and what their providers were told
 }
 
 // Result is the result of one seed.
@@ -98,17 +97,17 @@ func Simulate(seed uint64, force func(*conditions)) Result {
 }
 
 // count counts how the claims and payments of a sale ended.
-func (r *Result) count(b *books, payments map[sale.Payment]bool) {
+func (r *Result) count(b *books, payments map[payment]settlement) {
 	for _, c := range b.claims {
 		if c.payment != "" {
 			r.Paid++
 		}
-		if c.released {
+		if c.releasedBy != "" {
 			r.Released++
 		}
 	}
-	for _, refunded := range payments {
-		if refunded {
+	for _, told := range payments {
+		if told.isRefund() {
 			r.Refunds++
 		}
 	}
@@ -141,7 +140,7 @@ func newSimulation(seed uint64, s *schedule, c conditions, d draft) *simulation 
 	for _, one := range d.sales {
 		m.sales = append(m.sales, &selling{
 			simulation: m, id: one.id, draft: one, watch: n.watch.add(one.id), said: map[int]string{}, bodies: map[string]string{},
-			withdrawn: map[string]int{}, paid: map[sale.Payment]bool{},
+			withdrawn: map[string]int{}, paid: map[payment]settlement{},
 		})
 	}
 	return m

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	finalizehandler "flashsale/functions/finalize/handler"
+	payhandler "flashsale/functions/pay/handler"
 	purchasehandler "flashsale/functions/purchase/handler"
 	queryhandler "flashsale/functions/query/handler"
 	reconcilehandler "flashsale/functions/reconcile/handler"
@@ -92,13 +93,13 @@ type environment struct {
 	// readFailed is when a read of one item last failed.
 	looked     bool
 	readFailed time.Time
-	dead       atomic.Bool
+	// reached counts its calls of table and queue.
+	reached atomic.Int64
+	dead    atomic.Bool
 
 	http  func(context.Context, httpapi.Request) (httpapi.Response, error)
 	batch func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
 	raw   func(context.Context, json.RawMessage) (any, error)
-	// book is what paying calls.
-	book *ledger.Ledger
 }
 
 // start makes a cold environment with a clock error of skew.
@@ -115,7 +116,7 @@ func (w *world) start(f function, skew time.Duration) *environment {
 	log := telemetry.New(io.Discard, string(f), now)
 	switch f {
 	case paying:
-		e.book = book
+		e.http = payhandler.New(book, webhooksOf(), log).Handle
 	case releasing:
 		h := releasehandler.New(book, grace, log)
 		e.raw = func(ctx context.Context, raw json.RawMessage) (any, error) { return h.Handle(ctx, raw) }
@@ -178,6 +179,7 @@ type reply struct {
 		Remaining int64  `json:"remaining"`
 		State     string `json:"state"`
 	}
+	settlement settlement // of a webhook
 }
 
 type claimBody struct {
@@ -214,7 +216,8 @@ func (e *environment) ask(sale string, request httpapi.Request) (r reply, took t
 			r.claim = b.Claim
 		}
 	}
-	_ = json.Unmarshal([]byte(response.Body), &r.page) // other bodies leave it empty
+	_ = json.Unmarshal([]byte(response.Body), &r.page) // other bodies leave these empty
+	_ = json.Unmarshal([]byte(response.Body), &r.settlement)
 	return r, end.took, true
 }
 
