@@ -78,6 +78,11 @@ type Audit struct {
 	OrdersFrom time.Time `json:"ordersFrom"`
 	// ReadUnits is what the pass has cost so far, in read request units.
 	ReadUnits float64 `json:"readUnits"`
+
+	// payments are hashes of the payments read so far, maxPayments at most. They are not
+	// stored: a pass that is continued by another process compares only those that it reads
+	// itself.
+	payments []uint64
 }
 
 // Mismatch is a finding if two passes in a row produce the same Key.
@@ -115,6 +120,7 @@ func (l *Ledger) Step(ctx context.Context, a *Audit, stranded Stranded) (*Receip
 	if err != nil {
 		return nil, err
 	}
+	a.findDoublePayments()
 	r := l.compare(s, a, shards)
 	if r.RefundsDue, err = l.refundsDue(ctx, s, a); err != nil {
 		return nil, err
