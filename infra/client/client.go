@@ -121,6 +121,11 @@ func (c *Client) Mine(ctx context.Context, saleID, token string) (Answer, error)
 	return c.Send(ctx, http.MethodGet, "/sales/"+url.PathEscape(saleID)+"/orders/me", "", bearer(token)...)
 }
 
+// Cancel gives up the order of the token's user.
+func (c *Client) Cancel(ctx context.Context, saleID, token string) (Answer, error) {
+	return c.Send(ctx, http.MethodDelete, "/sales/"+url.PathEscape(saleID)+"/orders/me", "", bearer(token)...)
+}
+
 // Order reads an order of the token's user.
 func (c *Client) Order(ctx context.Context, orderID, token string) (Answer, error) {
 	return c.Send(ctx, http.MethodGet, "/orders/"+url.PathEscape(orderID), "", bearer(token)...)

@@ -113,6 +113,7 @@ func TestWhatABuyerSends(t *testing.T) {
 		{"a purchase without a key", "POST", "/sales/s/orders", "Bearer tok", nil, func(ctx context.Context) (Answer, error) { return c.Buy(ctx, "s", "tok", "") }},
 		{"a purchase without a token", "POST", "/sales/a%2Fb/orders", "", nil, func(ctx context.Context) (Answer, error) { return c.Buy(ctx, "a/b", "", "") }},
 		{"their own claim", "GET", "/sales/s/orders/me", "Bearer tok", nil, func(ctx context.Context) (Answer, error) { return c.Mine(ctx, "s", "tok") }},
+		{"a cancellation", "DELETE", "/sales/s/orders/me", "Bearer tok", nil, func(ctx context.Context) (Answer, error) { return c.Cancel(ctx, "s", "tok") }},
 		{"an order", "GET", "/orders/7", "Bearer tok", nil, func(ctx context.Context) (Answer, error) { return c.Order(ctx, "7", "tok") }},
 		{"a sale", "GET", "/sales/s", "", nil, func(ctx context.Context) (Answer, error) { return c.Sale(ctx, "s") }},
 	} {

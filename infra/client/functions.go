@@ -14,6 +14,7 @@ import (
 const (
 	SeedFunction      = "SeedFunction"
 	ReconcileFunction = "ReconcileFunction"
+	ReleaseFunction   = "ReleaseFunction"
 )
 
 // FunctionError is the header that the Lambda service sets when the function failed.

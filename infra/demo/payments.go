@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 
 	"flashsale/infra/books"
 	"flashsale/infra/client"
+	"flashsale/infra/client/webhook"
 	"flashsale/infra/rush"
 )
 
@@ -94,7 +94,7 @@ func (p *paymentSale) afterwards(ctx context.Context, buyer int, order string) e
 		return p.pay(ctx, buyer, order)
 	case buyer < willPay+willCancel:
 		a, err := p.retry(ctx, func() (client.Answer, error) {
-			return p.system.Send(ctx, http.MethodDelete, "/sales/"+p.saleID+"/orders/me", "", "Authorization", "Bearer "+p.crowd[buyer].Token)
+			return p.system.Cancel(ctx, p.saleID, p.crowd[buyer].Token)
 		})
 		if err == nil && a.Status == http.StatusOK && a.Claim.State == "CANCELLED" {
 			p.count(&p.outcomes.cancelled)
@@ -170,7 +170,7 @@ func (p *paymentSale) expire(ctx context.Context) error {
 func (p *paymentSale) release(ctx context.Context) error {
 	var failed error
 	for {
-		failed = p.system.Ask(ctx, "ReleaseFunction", map[string]string{"saleId": p.saleID}, nil)
+		failed = p.system.Ask(ctx, client.ReleaseFunction, map[string]string{"saleId": p.saleID}, nil)
 		if failed == nil || pause(ctx, pollEvery) != nil {
 			return failed
 		}
@@ -256,14 +256,10 @@ func (p *paymentSale) webhook(ctx context.Context, order string) (client.Answer,
 
 // outcomeOf returns "paid", or "refund-due" and its reason.
 func outcomeOf(a client.Answer) string {
-	var b struct{ Outcome, Reason string }
-	if a.Status != http.StatusOK || json.Unmarshal(a.Body, &b) != nil {
-		return a.String()
+	if outcome, ok := webhook.Outcome(a.Status, a.Body); ok {
+		return outcome
 	}
-	if b.Reason == "" {
-		return b.Outcome
-	}
-	return b.Outcome + ": " + b.Reason
+	return a.String()
 }
 
 // retry repeats a request that got no answer, or one such as "busy", which is always safe.

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"flashsale/infra/client/webhook"
 	"flashsale/infra/faults"
 	"flashsale/infra/local/engine"
 	"flashsale/infra/local/issuer"
@@ -149,9 +150,18 @@ func (s *Stack) load(more map[string]string) (*template.Stack, error) {
 		Region:     region,
 		AccountID:  accountID,
 		TableName:  s.o.TableName,
-		Secrets:    map[string]string{secretARN + "stripe": StripeSecret, secretARN + "standard-webhooks": StandardWebhooksSecret},
+		Secrets:    secrets(),
 		QueueURL:   func(name string) string { return s.SQS + "/" + accountID + "/" + name },
 	})
+}
+
+// secrets are the signing secrets of webhooks, by the ARN of their secret.
+func secrets() map[string]string {
+	all := map[string]string{}
+	for provider, secret := range webhook.LocalSecrets {
+		all[secretARN+provider] = secret
+	}
+	return all
 }
 
 // onStop registers a function that ends a part.

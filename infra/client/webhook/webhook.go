@@ -1,0 +1,107 @@
+// Package webhook makes the request in which a payment provider reports a payment, for
+// programs and tests that play the provider.
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	stripe "github.com/stripe/stripe-go/v84/webhook"
+)
+
+// The providers, as in the path of their webhooks.
+const (
+	Stripe           = "stripe"
+	StandardWebhooks = "standard-webhooks"
+)
+
+// Providers are all of them.
+var Providers = []string{Stripe, StandardWebhooks}
+
+// LocalSecrets are the signing secrets on the local stack, documented in HTTP.md, so that
+// any tool can sign.
+var LocalSecrets = map[string]string{
+	Stripe:           "whsec_local_stripe",
+	StandardWebhooks: "whsec_bG9jYWwtZmxhc2hzYWxlLXdlYmhvb2stc2VjcmV0",
+}
+
+// Payment is what a provider reports.
+type Payment struct {
+	SaleID    string `json:"saleId"`
+	OrderID   string `json:"orderId"`
+	PaymentID string `json:"paymentId"`
+	Amount    int64  `json:"amount"`
+	Currency  string `json:"currency"`
+}
+
+// Request is the provider's webhook of the payment at that instant, to the API at the
+// address; without a secret it is not signed.
+func (p Payment) Request(ctx context.Context, api, provider, secret string, now time.Time) (*http.Request, error) {
+	var body []byte
+	var err error
+	switch provider {
+	case Stripe:
+		body, err = json.Marshal(map[string]any{
+			"id": "evt_" + p.PaymentID, "object": "event", "type": "checkout.session.completed",
+			"data": map[string]any{"object": map[string]any{
+				"id": "cs_" + p.PaymentID, "object": "checkout.session", "payment_status": "paid", "payment_intent": p.PaymentID,
+				"amount_total": p.Amount, "currency": strings.ToLower(p.Currency),
+				"metadata": map[string]string{"flashsale_sale": p.SaleID, "flashsale_order": p.OrderID},
+			}},
+		})
+	case StandardWebhooks:
+		body, err = json.Marshal(map[string]any{"type": "payment.succeeded", "timestamp": now.UTC().Format(time.RFC3339), "data": p})
+	default:
+		err = fmt.Errorf("provider must be %s", strings.Join(Providers, " or "))
+	}
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, api+"/payments/"+provider, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("make webhook: %w", err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	switch {
+	case secret == "":
+	case provider == Stripe:
+		request.Header.Set("Stripe-Signature", fmt.Sprintf("t=%d,v1=%x", now.Unix(), stripe.ComputeSignature(now, body, secret)))
+	default:
+		key, err := standardwebhooks.NewWebhook(secret)
+		if err != nil {
+			return nil, fmt.Errorf("sign webhook: %w", err)
+		}
+		id := "msg_" + p.PaymentID
+		signature, err := key.Sign(id, now, body)
+		if err != nil {
+			return nil, fmt.Errorf("sign webhook: %w", err)
+		}
+		request.Header.Set(standardwebhooks.HeaderWebhookID, id)
+		request.Header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(now.Unix(), 10))
+		request.Header.Set(standardwebhooks.HeaderWebhookSignature, signature)
+	}
+	return request, nil
+}
+
+// Outcome is what a provider is told of a payment: "paid", or "refund-due" and its reason;
+// ok is false if it is told neither.
+func Outcome(status int, body []byte) (outcome string, ok bool) {
+	var b struct{ Outcome, Reason string }
+	if status != http.StatusOK || json.Unmarshal(body, &b) != nil {
+		return "", false
+	}
+	switch {
+	case b.Outcome == "paid" && b.Reason == "":
+		return b.Outcome, true
+	case b.Outcome == "refund-due" && b.Reason != "":
+		return b.Outcome + ": " + b.Reason, true
+	}
+	return "", false
+}
