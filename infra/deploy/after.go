@@ -162,7 +162,7 @@ func runRehearse(ctx context.Context, args []string, out, complaints io.Writer) 
 		memory[function.ID] = function.MemoryMB
 	}
 	if r.Place.Local {
-		r.Meter = &rehearse.LocalLog{Path: *log, MemoryMB: memory}
+		r.Meter = &rehearse.LocalLog{Path: *log, MemoryMB: memory, Shards: r.Shards}
 	} else {
 		r.Meter = &rehearse.CloudWatch{CLI: preflight.AWS(e.Region), Parts: r.Place.Parts, MemoryMB: memory, Settle: *settle}
 	}

@@ -99,7 +99,7 @@ func TestTheSmokeTestAndTheRehearsalRunOnTheLocalStack(t *testing.T) {
 	b.program("aws", "echo asked >&2; exit 1\n")
 
 	out, err := b.make("smoke", "URL="+url)
-	for _, check := range []string{"buyer's page: script", "another purchase", "the order ", "the last unit is sold", "the receipt"} {
+	for _, check := range []string{"buyer's page: script", "another purchase", "the order ", "unsigned: stripe", "unsigned: standard-webhooks", "the order, not paid", "the last unit is sold", "the receipt"} {
 		if err != nil || !strings.Contains(out, "ok    "+check) {
 			t.Errorf("%v; no check of %q that passes:\n%s", err, check, out)
 		}

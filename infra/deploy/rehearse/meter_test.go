@@ -32,6 +32,17 @@ func TestTheLocalLogIsCountedByAWSsRules(t *testing.T) {
 		`FinalizeFunction | {"message":"finalize","service":"finalize","outcome":"ok","messages":25,"confirmed":24,"ms":49}`,
 		`ReconcileFunction | {"message":"receipt","service":"reconcile","outcome":"ok","readUnits":7.5,"resent":2,"ms":30}`,
 		`ReconcileFunction | {"message":"reconcile","service":"reconcile","outcome":"ok","ms":39}`,
+		`PayFunction | {"message":"pay","service":"pay","outcome":"ok","route":"POST /payments/{provider}","result":"paid","ms":9}`,
+		`PayFunction | {"message":"pay","service":"pay","outcome":"ok","route":"POST /payments/{provider}","result":"repeated","ms":9}`,
+		`PayFunction | {"message":"pay","service":"pay","outcome":"ok","route":"POST /payments/{provider}","result":"refund-due","reason":"released","ms":9}`,
+		`PayFunction | {"message":"pay","service":"pay","outcome":"ok","route":"POST /payments/{provider}","result":"refund-due","reason":"amount","ms":9}`,
+		`PayFunction | {"message":"pay","service":"pay","outcome":"ok","route":"POST /payments/{provider}","result":"ignored","ms":9}`,
+		`PayFunction | {"message":"pay","service":"pay","outcome":"invalid-request","route":"POST /payments/{provider}","result":"invalid-request","ms":9}`,
+		`PayFunction | {"message":"pay","service":"pay","outcome":"ok","route":"DELETE /sales/{saleId}/orders/me","result":"ok","ms":9}`,
+		`ReleaseFunction | {"message":"pass","service":"release","outcome":"ok","readUnits":5,"released":40,"putBack":40,"ms":30}`,
+		`ReleaseFunction | {"message":"pass","service":"release","outcome":"ok","readUnits":1,"released":2,"putBack":1,"ms":30}`,
+		`ReleaseFunction | {"message":"pass","service":"release","outcome":"ok","readUnits":1,"ms":30}`,
+		`ReleaseFunction | {"message":"release","service":"release","outcome":"ok","ms":39}`,
 		`SeedFunction | 2026/11/21 11:30:27 {"errorMessage":"invalid-request"}`,
 		`PurchaseFunction | {"type":"platform","requestId":"x","status":"timeout"}`,
 		`PurchaseFunction | {"message":"purchase","service":"purchase","outcome":"o`,
@@ -40,8 +51,8 @@ func TestTheLocalLogIsCountedByAWSsRules(t *testing.T) {
 	if err := os.WriteFile(path, []byte(before), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	memory := map[string]int{"PurchaseFunction": 1024, "QueryFunction": 512, "PageFunction": 256, "FinalizeFunction": 2048, "ReconcileFunction": 128}
-	l := &LocalLog{Path: path, MemoryMB: memory}
+	memory := map[string]int{"PurchaseFunction": 1024, "QueryFunction": 512, "PageFunction": 256, "FinalizeFunction": 2048, "ReconcileFunction": 128, "PayFunction": 1024, "ReleaseFunction": 512}
+	l := &LocalLog{Path: path, MemoryMB: memory, Shards: 3}
 	if err := l.Begin(); err != nil {
 		t.Fatal(err)
 	}
@@ -53,15 +64,17 @@ func TestTheLocalLogIsCountedByAWSsRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	logged := 0
-	for _, line := range during[:9] {
+	for _, line := range during[:20] {
 		_, text, _ := strings.Cut(line, " | ")
 		logged += len(text)
 	}
 	want := price.Usage{
-		Requests: 6, Invocations: 8,
-		GBSeconds:  (10+20+1+1)*1/1e3 + 2*0.5/1e3 + 4*0.25/1e3 + 50*2/1e3 + 40*0.125/1e3,
-		WriteUnits: 4*(1+3) + 2*24 + 1,
-		ReadUnits:  1 + 7.5,
+		Requests: 6 + 7, Invocations: 8 + 7 + 1,
+		GBSeconds: (10+20+1+1)*1/1e3 + 2*0.5/1e3 + 4*0.25/1e3 + 50*2/1e3 + 40*0.125/1e3 + 7*10*1/1e3 + 40*0.5/1e3,
+		// Payments: paid, repeated, after the release, a wrong amount; a cancellation. Releases of
+		// 40 and of 2 claims on 3 shards.
+		WriteUnits: 4*(1+3) + 2*24 + 1 + (1 + 1 + 2 + 1) + 4 + (2*(40+3) + 4*3 + 1) + (2*(2+2) + 4*1 + 1),
+		ReadUnits:  1 + 7.5 + 4*2 + 3 + 5 + 1 + 1,
 		QueueCalls: 2 + 2*3 + 2,
 		LogBytes:   float64(logged),
 	}

@@ -1,8 +1,9 @@
 // Package smoke tests a running system as one buyer: the sale, the buyer's page, requests that must
-// be refused, one purchase, its repeats, its order id.
+// be refused, also those of somebody who plays a payment provider, one purchase, its repeats, its
+// order id.
 //
 // It uses HTTP, without the table and the queue, and checks the README's promises. It sends
-// about twenty requests.
+// about twenty-five requests.
 package smoke
 
 import (
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"flashsale/infra/client"
+	"flashsale/infra/client/webhook"
 )
 
 // Round is one smoke test.
@@ -68,6 +70,10 @@ func (r Round) Run(ctx context.Context) []Row {
 	t.check("purchase without token", "401", buy("", ""), is(401, ""))
 	t.check("purchase with forged token", "401", buy(forged, ""), is(401, ""))
 	t.check("claim without token", "401", mine(""), is(401, ""))
+	t.check("payment by GET", "404", func(ctx context.Context) (client.Answer, error) {
+		return c.Send(ctx, http.MethodGet, "/payments/"+webhook.Stripe, "")
+	}, is(404, ""))
+	r.pay(&t, c, "1")
 	if r.Token == "" {
 		t.skip("purchase", "no TOKEN was given")
 		return t.rows
@@ -94,6 +100,10 @@ func (r Round) Run(ctx context.Context) []Row {
 			return a.Status == 200 && a.Claim.ClaimID == claim && a.Claim.SaleID == r.Sale
 		})
 		t.check("the order without token", "401", order(""), is(401, ""))
+		r.pay(&t, c, id)
+		t.check("the order, not paid", "200 CONFIRMED", mine(r.Token), func(a answer) bool {
+			return a.Status == 200 && a.state() == "CONFIRMED" && a.Claim.OrderID == id
+		})
 	}
 	if r.LastUnit {
 		t.wait("the last unit is sold", "200 SOLD_OUT", page(r.Sale), func(a answer) bool {
@@ -109,6 +119,21 @@ func (r Round) Run(ctx context.Context) []Row {
 		t.rows = append(t.rows, Row{Check: "the receipt", Want: "balanced", Got: got, Passed: err == nil, Took: time.Since(began)})
 	}
 	return t.rows
+}
+
+// pay reports payments of an order without a signature. A provider without signing secrets
+// is not found; without the route there would be API Gateway's own 404, which has no code.
+func (r Round) pay(t *table, c *client.Client, order string) {
+	for _, provider := range webhook.Providers {
+		t.check("unsigned: "+provider, "400, 404 no provider", func(ctx context.Context) (client.Answer, error) {
+			p := webhook.Payment{SaleID: r.Sale, OrderID: order, PaymentID: "smoke-" + r.Key, Amount: 1, Currency: "USD"}
+			request, err := p.Request(ctx, r.URL, provider, "", time.Now())
+			if err != nil {
+				return client.Answer{}, err
+			}
+			return c.Do(request)
+		}, func(a answer) bool { return is(400, "invalid-request")(a) || is(404, "provider-not-found")(a) })
+	}
 }
 
 // reference matches a script in the buyer's page.

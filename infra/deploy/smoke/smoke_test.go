@@ -27,6 +27,20 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.spoil != nil && s.spoil(w, r) {
 		return
 	}
+	if strings.HasPrefix(r.URL.Path, "/payments/") {
+		switch {
+		case r.Method != "POST":
+			w.WriteHeader(404)
+			fmt.Fprint(w, `{"message":"Not Found"}`)
+		case r.URL.Path == "/payments/stripe":
+			w.WriteHeader(400)
+			fmt.Fprint(w, `{"code":"invalid-request"}`)
+		default:
+			w.WriteHeader(404)
+			fmt.Fprint(w, `{"code":"provider-not-found"}`)
+		}
+		return
+	}
 	user := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	say := func(status int, body string) {
 		w.WriteHeader(status)
@@ -110,11 +124,11 @@ func outcome(rows []Row) (passed, failed, skipped []string) {
 
 func TestAnHonestShopPassesEveryCheck(t *testing.T) {
 	rows := round(t, &shop{busy: 2}).Run(t.Context())
-	if passed, failed, skipped := outcome(rows); len(passed) != 14 || failed != nil || skipped != nil {
+	if passed, failed, skipped := outcome(rows); len(passed) != 20 || failed != nil || skipped != nil {
 		t.Errorf("passed %q\nfailed %q\nskipped %q", passed, failed, skipped)
 	}
 	var w strings.Builder
-	if err := Print(&w, rows); err != nil || strings.Count(w.String(), "\n") != 14 {
+	if err := Print(&w, rows); err != nil || strings.Count(w.String(), "\n") != 20 {
 		t.Errorf("%v\n%s", err, &w)
 	}
 }
@@ -126,7 +140,7 @@ func TestTheReceiptHasItsOwnRow(t *testing.T) {
 	}{{nil, 0}, {errors.New("1 unit too few"), 1}} {
 		r := round(t, &shop{})
 		r.Receipt = func(context.Context) (string, error) { return "1 seeded = 0 left + 1 claims", tt.err }
-		if passed, failed, _ := outcome(r.Run(t.Context())); len(failed) != tt.failed || len(passed)+len(failed) != 15 {
+		if passed, failed, _ := outcome(r.Run(t.Context())); len(failed) != tt.failed || len(passed)+len(failed) != 21 {
 			t.Errorf("%v: passed %q, failed %q", tt.err, passed, failed)
 		}
 	}
@@ -136,7 +150,7 @@ func TestWithoutATokenThePurchaseIsSkipped(t *testing.T) {
 	r := round(t, &shop{})
 	r.Token = ""
 	rows := r.Run(t.Context())
-	if passed, failed, skipped := outcome(rows); len(passed) != 7 || failed != nil || len(skipped) != 1 {
+	if passed, failed, skipped := outcome(rows); len(passed) != 10 || failed != nil || len(skipped) != 1 {
 		t.Errorf("passed %q\nfailed %q\nskipped %q", passed, failed, skipped)
 	}
 	if err := Print(&strings.Builder{}, rows); err != nil {
@@ -148,7 +162,7 @@ func TestEveryWrongAnswerIsNoticed(t *testing.T) {
 	// answer replaces the answers to one request.
 	answer := func(request string, status int, body string) func(http.ResponseWriter, *http.Request) bool {
 		return func(w http.ResponseWriter, r *http.Request) bool {
-			if r.Method+" "+r.URL.Path != request || r.Header.Get("Authorization") != "Bearer alice" && strings.HasPrefix(request, "POST") {
+			if r.Method+" "+r.URL.Path != request || r.Header.Get("Authorization") != "Bearer alice" && strings.HasPrefix(request, "POST /sales") {
 				return false
 			}
 			w.Header().Set("Location", "/sales/s/orders/me")
@@ -157,6 +171,7 @@ func TestEveryWrongAnswerIsNoticed(t *testing.T) {
 			return true
 		}
 	}
+	bought, paid := false, false
 	tests := []struct {
 		name, check string
 		spoil       func(http.ResponseWriter, *http.Request) bool
@@ -195,6 +210,17 @@ func TestEveryWrongAnswerIsNoticed(t *testing.T) {
 		{"the order is another claim's", "order id", answer("GET /sales/s/orders/me", 200, `{"claimId":"c2","saleId":"s","state":"CONFIRMED","orderId":"77"}`)},
 		{"the order never comes", "order id: 200 PENDING", answer("GET /sales/s/orders/me", 200, `{"claimId":"c1","saleId":"s","state":"PENDING"}`)},
 		{"the order is not found", "the order: 404 order-not-found", answer("GET /orders/77", 404, `{"code":"order-not-found"}`)},
+		{"webhooks have no route", "unsigned: stripe: 404", answer("POST /payments/stripe", 404, `{"message":"Not Found"}`)},
+		{"webhooks ask for a token", "unsigned: standard-webhooks: 401", answer("POST /payments/standard-webhooks", 401, `{"message":"Unauthorized"}`)},
+		{"anybody may pay", "unsigned: stripe: 200", answer("POST /payments/stripe", 200, `{"outcome":"paid"}`)},
+		{"the payment waits for its order", "unsigned: stripe: 503", answer("POST /payments/stripe", 503, `{"code":"busy"}`)},
+		{"payments by GET", "payment by GET: 200", answer("GET /payments/stripe", 200, `{"outcome":"ignored"}`)},
+		{"the order is paid by it", "the order, not paid: 200 PAID", func(w http.ResponseWriter, r *http.Request) bool {
+			if paid = paid || r.URL.Path == "/payments/stripe" && bought; r.Method == "POST" && r.URL.Path == "/sales/s/orders" {
+				bought = true
+			}
+			return paid && answer("GET /sales/s/orders/me", 200, `{"claimId":"c1","saleId":"s","state":"PAID","orderId":"77"}`)(w, r)
+		}},
 		{"the sale never becomes sold out", "the last unit is sold: 200 OPEN", answer("GET /sales/s", 200, `{"saleId":"s","state":"OPEN"}`)},
 	}
 	for _, tt := range tests {
@@ -216,7 +242,7 @@ func TestEveryWrongAnswerIsNoticed(t *testing.T) {
 func TestASystemThatDoesNotAnswerFails(t *testing.T) {
 	r := Round{URL: "http://127.0.0.1:1", Sale: "s", Bound: time.Second}
 	passed, failed, _ := outcome(r.Run(t.Context()))
-	if passed != nil || len(failed) != 6 {
+	if passed != nil || len(failed) != 9 {
 		t.Errorf("passed %q, failed %q", passed, failed)
 	}
 }
