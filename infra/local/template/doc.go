@@ -1,5 +1,5 @@
 // Package template reads the project's SAM template and returns what a local stack must
-// run: functions, routes, authorizers, queues, tables, schedules.
+// run: functions, routes, authorizers, queues, tables and their streams, schedules, event buses.
 //
 // It implements SAM's and CloudFormation's rules (defaults, Globals, intrinsic
 // functions, parameter constraints) and runs nothing. Only the properties that the

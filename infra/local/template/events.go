@@ -87,12 +87,7 @@ func (r *reader) queueSource(res *resource, event field, f Function, s *Stack) Q
 	if scaling := p.get("ScalingConfig"); !scaling.absent() {
 		source.MaximumConcurrency = scaling.get("MaximumConcurrency").number(0, 2, 1000)
 	}
-	for _, v := range p.get("FunctionResponseTypes").list() {
-		if v.text("") != "ReportBatchItemFailures" {
-			v.fail("must be ReportBatchItemFailures")
-		}
-		source.ReportBatchItemFailures = true
-	}
+	source.ReportBatchItemFailures = reportsFailures(p)
 	arn := p.need("Queue")
 	queue := r.queueOf(arn)
 	if queue == nil {
@@ -111,6 +106,16 @@ func (r *reader) queueSource(res *resource, event field, f Function, s *Stack) Q
 		arn.fail("the visibility timeout of %s (%v) is below the timeout of %s (%v)", queue.id, visibility, res.id, f.Timeout)
 	}
 	return source
+}
+
+func reportsFailures(p value) bool {
+	types := p.get("FunctionResponseTypes").list()
+	for _, v := range types {
+		if v.text("") != "ReportBatchItemFailures" {
+			v.fail("must be ReportBatchItemFailures")
+		}
+	}
+	return len(types) > 0
 }
 
 func (r *reader) schedule(res *resource, event field) Schedule {

@@ -49,6 +49,8 @@ func (r *reader) function(res *resource, s *Stack) Function {
 			f.Routes = append(f.Routes, r.route(res, event, s))
 		case "SQS":
 			f.Queues = append(f.Queues, r.queueSource(res, event, f, s))
+		case "DynamoDB":
+			f.Streams = append(f.Streams, r.streamSource(event))
 		case "ScheduleV2":
 			f.Schedules = append(f.Schedules, r.schedule(res, event))
 		default:

@@ -49,6 +49,8 @@ func (r *reader) ref(n *yaml.Node, at, name string) *yaml.Node {
 		return r.scalar(n, at, r.tableName(n, at, res))
 	case typeQueue:
 		return r.scalar(n, at, r.o.QueueURL(r.queueName(n, at, res)))
+	case typeBus:
+		return r.scalar(n, at, r.busName(n, at, res))
 	case typeTopic:
 		return r.scalar(n, at, r.arn("sns", res.id))
 	}
@@ -73,6 +75,14 @@ func (r *reader) attribute(n *yaml.Node, at, id, attribute string) string {
 		return r.o.QueueURL(r.queueName(n, at, res))
 	case typeTable + ".Arn":
 		return r.arn("dynamodb", "table/"+r.tableName(n, at, res))
+	case typeTable + ".StreamArn":
+		if !res.props.get("StreamSpecification").absent() {
+			return r.streamARN(n, at, res)
+		}
+	case typeBus + ".Arn":
+		return r.arn("events", "event-bus/"+r.busName(n, at, res))
+	case typeBus + ".Name":
+		return r.busName(n, at, res)
 	case typeFunction + ".Arn":
 		return r.arn("lambda", "function:"+res.id)
 	case typeAPI + ".ApiId":
@@ -109,6 +119,11 @@ func (r *reader) queueOf(v value) *resource {
 	}
 	v.fail("no queue of this template has the ARN %q", arn)
 	return nil
+}
+
+// streamARN is a table's stream. Its label is the time of its creation, which only the engine knows.
+func (r *reader) streamARN(n *yaml.Node, at string, res *resource) string {
+	return r.arn("dynamodb", "table/"+r.tableName(n, at, res)+"/stream/local")
 }
 
 // localARN maps an ARN built in the template to the local queue's ARN; any other ARN

@@ -15,6 +15,8 @@ type Stack struct {
 	// Queues is sorted by logical id, except that a queue comes after its dead-letter
 	// queue.
 	Queues []Queue
+	// Buses is sorted by logical id.
+	Buses []Bus
 }
 
 // Function is one AWS::Serverless::Function with its Globals merged in.
@@ -33,6 +35,7 @@ type Function struct {
 	ReservedConcurrency int
 	Routes              []Route
 	Queues              []QueueSource
+	Streams             []StreamSource
 	Schedules           []Schedule
 }
 
@@ -103,6 +106,27 @@ type QueueSource struct {
 	Enabled            bool
 }
 
+// StreamSource is a table's stream whose records a function receives in batches, in the
+// order of each item's changes. A failed batch is repeated until its records expire.
+type StreamSource struct {
+	// Table is a logical id.
+	Table string
+	// Latest means that a new reader starts with the next change, not with the oldest one.
+	Latest bool
+	// BatchSize is between 1 and 10,000.
+	BatchSize int
+	// Window is how long a batch may wait to fill, 0 to 5 min.
+	Window time.Duration
+	// Parallel is how many batches of one shard run at once, 1 to 10: of different items.
+	Parallel int
+	// ReportBatchItemFailures means that the function returns the records that failed.
+	ReportBatchItemFailures bool
+	// Filters are patterns of package eventpattern, of which a record must match one;
+	// without any, all records count.
+	Filters []string
+	Enabled bool
+}
+
 // Schedule is an EventBridge Scheduler schedule that invokes a function.
 type Schedule struct {
 	// Name is the logical id that SAM gives the schedule: the function's and the event's.
@@ -125,6 +149,9 @@ type Table struct {
 	Name                 string
 	KeySchema            []Key
 	AttributeDefinitions []Attribute
+	// StreamView is the stream's view type, such as NEW_AND_OLD_IMAGES; empty if the table
+	// has no stream.
+	StreamView string
 }
 
 // Key is one element of a table's primary key.
@@ -147,4 +174,10 @@ type Queue struct {
 	Name      string
 	// Attributes are CreateQueue's; only those that the template sets.
 	Attributes map[string]string
+}
+
+// Bus is one AWS::Events::EventBus.
+type Bus struct {
+	LogicalID string
+	Name      string
 }

@@ -26,11 +26,11 @@ func (r *reader) table(res *resource) Table {
 	// Capacity, protection, backups and encryption have no local counterpart,
 	// and a time to live never deletes here. Indexes would change answers.
 	p.only(
-		[]string{"TableName", "AttributeDefinitions", "KeySchema"},
+		[]string{"TableName", "AttributeDefinitions", "KeySchema", "StreamSpecification"},
 		[]string{
 			"BillingMode", "ContributorInsightsSpecification", "DeletionProtectionEnabled", "OnDemandThroughput",
 			"PointInTimeRecoverySpecification", "ProvisionedThroughput", "ResourcePolicy", "SSESpecification",
-			"StreamSpecification", "TableClass", "Tags", "TimeToLiveSpecification", "WarmThroughput",
+			"TableClass", "Tags", "TimeToLiveSpecification", "WarmThroughput",
 		})
 	t := Table{LogicalID: res.id, Name: r.tableName(res.key, res.id, res)}
 	if p.absent() {
@@ -59,6 +59,13 @@ func (r *reader) table(res *resource) Table {
 	}
 	if len(t.KeySchema) == 0 {
 		schema.fail("a key needs a HASH element")
+	}
+	if stream := p.get("StreamSpecification"); !stream.absent() {
+		stream.only([]string{"StreamViewType"}, []string{"ResourcePolicy"})
+		t.StreamView = stream.need("StreamViewType").text("")
+		if !slices.Contains([]string{"KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"}, t.StreamView) {
+			stream.get("StreamViewType").fail("is not a stream's view type")
+		}
 	}
 	return t
 }
