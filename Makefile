@@ -12,7 +12,7 @@ override SHELL := infra/make/shell.sh
 override BUILD := .build
 override HOST := $(BUILD)/host
 override SAM_BUILT := $(BUILD)/sam
-override FUNCTIONS := PurchaseFunction FinalizeFunction QueryFunction SeedFunction ReconcileFunction ReleaseFunction PageFunction PayFunction
+override FUNCTIONS := PurchaseFunction FinalizeFunction QueryFunction SeedFunction ReconcileFunction ReleaseFunction PageFunction PayFunction PublishFunction
 override TELL := infra/make/tell.sh
 # All programs have the same build flags, so that they share compiled packages in Go's
 # cache.
