@@ -81,7 +81,7 @@ func (t template) watches(subject string) bool {
 var watchedOnes = map[string][]string{
 	templateFile: {
 		"PurchaseFunction Errors", "FinalizeFunction Errors", "QueryFunction Errors", "ReconcileFunction Errors", "ReleaseFunction Errors", "PageFunction Errors", "page pages internal",
-		"PayFunction Errors", "pay payments internal", "pay cancellations internal",
+		"PayFunction Errors", "pay payments internal", "pay cancellations internal", "PublishFunction Errors", "publish batches internal",
 		"purchase purchases internal", "query queries internal", "finalize batches internal", "seed seedings internal",
 	},
 	alarmsFile: {
@@ -96,6 +96,7 @@ var watchedOnes = map[string][]string{
 		"reconcile oversold", "reconcile unbalanced", "reconcile oldestPendingSeconds", "reconcile resent", "reconcile available", "reconcile unseeded", "reconcile refundsDue", "release overdueSeconds",
 		"finalize acceptToConfirmMs", "finalize confirmed", "finalize batches busy", "finalize batches internal",
 		"purchase unsent", "purchase unchecked", "purchase purchases busy", "purchase purchases internal", "asked", "refused",
+		"PublishFunction IteratorAge", "publish events", "EventFailureQueue ApproximateNumberOfMessagesVisible",
 	},
 }
 

@@ -26,7 +26,7 @@ func dashboard(tmpl template) (body node, all []shown, err error) {
 	if len(boards) != 1 {
 		return tmpl.at("Resources"), nil, fmt.Errorf("%d dashboards, want one", len(boards))
 	}
-	body = boards[0].at("Properties", "DashboardBody")
+	body = written(boards[0].at("Properties", "DashboardBody"))
 	var content struct {
 		Widgets []struct {
 			Properties struct {
@@ -64,6 +64,19 @@ func dashboard(tmpl template) (body node, all []shown, err error) {
 		}
 	}
 	return body, all, nil
+}
+
+// written returns the text of a body. A body that is a text and the values of its names
+// has, for each name, what stands there if its condition holds.
+func written(body node) node {
+	if body.at("0").Node == nil {
+		return body
+	}
+	text := *body.at("0").Node
+	for name, value := range body.at("1").pairs() {
+		text.Value = strings.ReplaceAll(text.Value, "${"+name.Value+"}", alternatives(value)[0].Value)
+	}
+	return node{&text}
 }
 
 func expand(row []any, last []string) (line []string) {

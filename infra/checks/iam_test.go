@@ -13,6 +13,10 @@ import (
 // the function.
 var pollActions = []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}
 
+// streamActions are Lambda's calls with a function's role to a stream that it reads for
+// the function.
+var streamActions = []string{"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams"}
+
 // statement is one statement of a role's own policies.
 type statement struct {
 	place string // in the form of an edit
@@ -47,6 +51,11 @@ func required(t testing.TB, f function) map[string]string {
 	if len(f.events("SQS")) > 0 {
 		for _, action := range pollActions {
 			all[action] = "its SQS event"
+		}
+	}
+	if len(f.events("DynamoDB")) > 0 {
+		for _, action := range streamActions {
+			all[action] = "its stream"
 		}
 	}
 	if f.failures().Node != nil {
@@ -93,7 +102,7 @@ func TestPermissionsAreWhatTheCodeNeeds(t *testing.T) {
 	known := map[string]bool{
 		"dynamodb:DeleteItem": true, "dynamodb:ConditionCheckItem": true, "dynamodb:Scan": true, "dynamodb:Query": true,
 		"dynamodb:BatchWriteItem": true, "dynamodb:PartiQLDelete": true, "dynamodb:PartiQLSelect": true,
-		"sqs:PurgeQueue": true, "sqs:SendMessage": true, "logs:CreateLogGroup": true, "xray:GetTraceSummaries": true,
+		"events:PutRule": true, "sqs:PurgeQueue": true, "sqs:SendMessage": true, "logs:CreateLogGroup": true, "xray:GetTraceSummaries": true,
 		"kms:Decrypt": true, "lambda:InvokeFunction": true, "ec2:CreateNetworkInterface": true,
 	}
 	for _, f := range tmpl.functions() {

@@ -12,6 +12,7 @@ const module = "flashsale"
 const (
 	dynamodbPackage = "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	sqsPackage      = "github.com/aws/aws-sdk-go-v2/service/sqs"
+	eventsPackage   = "github.com/aws/aws-sdk-go-v2/service/eventbridge"
 )
 
 // edges calls allow for every import of the files that from accepts; if it returns
@@ -136,12 +137,20 @@ func TestImportsPointOneWay(t *testing.T) {
 			},
 		},
 		{
-			name: "of shared and functions only the order queue knows the SQS client",
-			check: edges(anyIn("shared", "functions"), "only shared/orderq may",
+			name: "of shared and functions only the order queue and what publishes events know the SQS client",
+			check: edges(anyIn("shared", "functions"), "only shared/orderq and functions/publish may",
 				func(s *source, imported string) bool {
-					return s.dir() == "shared/orderq" || !under(imported, sqsPackage)
+					return s.dir() == "shared/orderq" || s.dir() == "functions/publish/handler" || !under(imported, sqsPackage)
 				}),
 			breaks: []broken{imports("shared/ledger/x.go", sqsPackage), imports("functions/purchase/x_test.go", sqsPackage)},
+		},
+		{
+			name: "of shared and functions only the event bus knows the EventBridge client",
+			check: edges(anyIn("shared", "functions"), "only shared/eventbus may",
+				func(s *source, imported string) bool {
+					return s.dir() == "shared/eventbus" || !under(imported, eventsPackage)
+				}),
+			breaks: []broken{imports("shared/ledger/x.go", eventsPackage), imports("functions/publish/handler/x.go", eventsPackage+"/types")},
 		},
 		{
 			name: "the recount shares no code with what it judges",

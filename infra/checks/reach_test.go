@@ -14,7 +14,7 @@ import (
 // needs is what the code of one function requires of its environment, each with a place
 // in the code.
 type needs struct {
-	actions   map[string]token.Pos // IAM actions of DynamoDB and SQS
+	actions   map[string]token.Pos // IAM actions of DynamoDB, SQS and EventBridge
 	variables map[string]token.Pos // environment variables, except AWS's own
 	service   string               // service dimension of its metrics
 	metrics   map[string]emission  // by name
@@ -228,6 +228,8 @@ func actionOf(signature *types.Signature) string {
 			return "dynamodb:" + operation
 		case pkg == sqsPackage:
 			return "sqs:" + strings.TrimSuffix(operation, "Batch")
+		case pkg == eventsPackage:
+			return "events:" + operation
 		}
 	}
 	return ""

@@ -44,7 +44,7 @@ func quiet() scene {
 		"ReleaseFunction Invocations": 1, "ReleaseFunction Throttles": 0, "ReleaseFunction Errors": 0,
 		"reconcile available": 0, "reconcile oversold": 0, "reconcile unbalanced": 0, "reconcile oldestPendingSeconds": 0, "reconcile resent": 0,
 		"OrderQueue ApproximateNumberOfMessagesVisible": 0, "OrderDeadLetterQueue ApproximateNumberOfMessagesVisible": 0,
-		"ScheduleDeadLetterQueue ApproximateNumberOfMessagesVisible": 0,
+		"ScheduleDeadLetterQueue ApproximateNumberOfMessagesVisible": 0, "EventFailureQueue ApproximateNumberOfMessagesVisible": 0,
 	})
 }
 
@@ -58,6 +58,7 @@ func open() scene {
 		"Api Count": 2000, "Api 5xx": 1, "Api Latency": 80, "reconcile available": 50000,
 		"finalize confirmed": 200, "finalize acceptToConfirmMs": 900, "LedgerTable ConsumedWriteCapacityUnits": 2600,
 		"LedgerTable TransactionConflict": 20, "OrderQueue ApproximateAgeOfOldestMessage": 1,
+		"publish events": 200, "publish failed": 0, "publish poison": 0, "PublishFunction IteratorAge": 1500, "PublishFunction Errors": 0,
 	})
 }
 
@@ -84,12 +85,12 @@ func planned() scene {
 		"finalize confirmed": 9000, "finalize batches busy": 3, "finalize acceptToConfirmMs": 2800, "FinalizeFunction Throttles": 12,
 		"LedgerTable ReadThrottleEvents": 84000, "LedgerTable WriteKeyRangeThroughputThrottleEvents": 20000, "LedgerTable TransactionConflict": 3616,
 		"LedgerTable ConsumedWriteCapacityUnits": 110000, "OrderQueue ApproximateNumberOfMessagesVisible": 6000, "OrderQueue ApproximateAgeOfOldestMessage": 3,
-		"QueryFunction Throttles": 900, "refused": 40000,
+		"QueryFunction Throttles": 900, "refused": 40000, "publish events": 8000, "publish failed": 900, "PublishFunction IteratorAge": 4000,
 	})
 	s.with(11, 11, map[string]float64{
 		"asked": 250000, "Api Count": 400000, "Api 5xx": 36000, "Api Latency": 3100, "purchase purchases busy": 2972,
 		"purchase purchases sold-out": 214000, "PurchaseFunction Invocations": 217000, "PurchaseFunction Throttles": 32832, "PurchaseFunction Duration": 900,
-		"finalize confirmed": 1000, "finalize acceptToConfirmMs": 2800, "LedgerTable ReadThrottleEvents": 52046,
+		"finalize confirmed": 1000, "finalize acceptToConfirmMs": 2800, "LedgerTable ReadThrottleEvents": 52046, "publish events": 2000, "PublishFunction IteratorAge": 9000,
 		"LedgerTable ConsumedWriteCapacityUnits": 5810, "QueryFunction Throttles": 300, "refused": 12000,
 	})
 	for m := 12; m <= 30; m++ {
@@ -119,6 +120,9 @@ var silences = map[string]scene{
 	"one poison message, delivered five times": open().with(begins, begins+3, map[string]float64{
 		"finalize batches poison-message": 2, "finalize failed": 2, "finalize confirmed": -1, "purchase purchases accepted": 1,
 	}),
+	"now and then an order is confirmed in the last second of a minute": quiet().with(0, length, map[string]float64{"finalize confirmed": 1, "publish events": 1}).every(4, "publish events").every(2, "finalize confirmed"),
+	"the bus refuses events for two minutes, and they come late": open().with(begins, begins+1, map[string]float64{"publish events": 0}).with(
+		begins, begins+2, map[string]float64{"publish failed": 150, "PublishFunction IteratorAge": 180_000}),
 	"a draft that opens tomorrow": quiet().set("reconcile unseeded", begins, length, 0),
 	"some links name a sale that is long over and deleted": open().with(begins, length, map[string]float64{
 		"asked": 330, "purchase purchases sale-not-found": 30, "PurchaseFunction Invocations": 330,
@@ -187,6 +191,14 @@ var faults = []struct {
 	{"PaymentErrorsAlarm", "a webhook is answered 500", 4, breaking(map[string]float64{"pay payments internal": 1})},
 	{"PaymentErrorsAlarm", "cancelling crashes", 4, breaking(map[string]float64{"PayFunction Errors": 1})},
 	{"WebhooksRefusedAlarm", "the secret is another one", 6, breaking(map[string]float64{"pay payments invalid-request": 20})},
+	{"PublishErrorsAlarm", "publish crashes", 4, breaking(map[string]float64{"PublishFunction Errors": 1})},
+	{"PublishErrorsAlarm", "publish meets an item that it does not know", 4, breaking(map[string]float64{"publish batches internal": 1})},
+	{"EventsStoppedAlarm", "the role may not put events", 6, breaking(map[string]float64{"publish events": 0, "publish failed": 200})},
+	{"EventsStoppedAlarm", "the stream is not read", 6, breaking(map[string]float64{"publish events": -1, "publish failed": -1, "PublishFunction IteratorAge": -1})},
+	{"EventsLateAlarm", "one shard of the stream is behind", 4, breaking(map[string]float64{"PublishFunction IteratorAge": 600_000})},
+	{"EventsLateAlarm", "the last records of a sale fail, and are tried every other minute", 5, quiet().set("PublishFunction IteratorAge", begins, length, 700_000).every(2, "PublishFunction IteratorAge")},
+	{"EventsExpireAlarm", "nobody has repaired it for six hours", 6, quiet().set("PublishFunction IteratorAge", begins, length, 21_600_000).every(2, "PublishFunction IteratorAge")},
+	{"EventsLostAlarm", "a record becomes no event", 4, breaking(map[string]float64{"EventFailureQueue ApproximateNumberOfMessagesVisible": 1})},
 	{"FrontBlocksAlarm", "one address buys for thousands", 6, breaking(map[string]float64{"Stack BlockedRequests": 3000})},
 	{"RefusalsAlarm", "forged tokens by the thousand", 6, breaking(map[string]float64{"refused": 5000})},
 }
@@ -301,6 +313,12 @@ func TestASpoiltAlarmIsNoticed(t *testing.T) {
 		{"Resources/RetryStormAlarm/Properties/DatapointsToAlarm", "5"},
 		{"Resources/ReconcileSilentAlarm/Properties/TreatMissingData", "notBreaching"},
 		{"Resources/RefusalsAlarm/Properties/Threshold", "10"},
+		{"Resources/EventsStoppedAlarm/Properties/DatapointsToAlarm", "2"},
+		{"Resources/EventsStoppedAlarm/Properties/Metrics/2/Expression", "'IF(events == 0, FILL(confirmed, 0), 0)'"},
+		{"Resources/EventsLateAlarm/Properties/Threshold", "60000"},
+		{"Resources/EventsLateAlarm/Properties/DatapointsToAlarm", "4"},
+		{"Resources/EventsExpireAlarm/Properties/DatapointsToAlarm", "4"},
+		{"Resources/EventsExpireAlarm/Properties/Threshold", "86400000"},
 	} {
 		tmpl := parseTemplate(t, text)
 		e.apply(t, tmpl)

@@ -62,6 +62,10 @@ func TestStatementsAreNarrow(t *testing.T) {
 				{statements + "2/Resource", "'*'"},
 				{statements + "3/Action", "[xray:PutTraceSegments, xray:GetTraceSummaries]"},
 				{"Resources/FinalizeRole/Properties/Policies/0/PolicyDocument/Statement/1/Resource", "!GetAtt OrderDeadLetterQueue.Arn"},
+				{"Resources/PublishRole/Properties/Policies/0/PolicyDocument/Statement/0/Resource", "!GetAtt LedgerTable.Arn"},
+				{"Resources/PublishRole/Properties/Policies/0/PolicyDocument/Statement/1/Resource", "'*'"},
+				{"Resources/PublishRole/Properties/Policies/0/PolicyDocument/Statement/1/Resource", "!GetAtt OtherBus.Arn"},
+				{"Resources/PublishRole/Properties/Policies/0/PolicyDocument/Statement/2/Resource", "!GetAtt OrderQueue.Arn"},
 			},
 		},
 	})
@@ -71,9 +75,11 @@ func resourcesOfStatements(tmpl template) (found []finding) {
 	for _, f := range tmpl.functions() {
 		for _, s := range tmpl.statements(f.property("Role").target()) {
 			for _, action := range s.at("Action").list() {
-				for _, target := range s.at("Resource").list() {
-					if !serves(tmpl, f, action.text(), target) {
-						found = append(found, target.find("%s may %s on %s", f.id, action.text(), target.Value))
+				for _, choice := range alternatives(s.at("Resource")) {
+					for _, target := range choice.list() {
+						if !serves(tmpl, f, action.text(), target) {
+							found = append(found, target.find("%s may %s on %s", f.id, action.text(), target.Value))
+						}
 					}
 				}
 			}
@@ -90,11 +96,20 @@ func serves(tmpl template, f function, action string, target node) bool {
 	case "xray":
 		return target.text() == "*" && (action == "xray:PutTraceSegments" || action == "xray:PutTelemetryRecords")
 	case "dynamodb":
+		if slices.Contains(streamActions, action) {
+			return slices.ContainsFunc(f.events("DynamoDB"), func(e resource) bool {
+				stream := e.at("Properties", "Stream")
+				return target.Tag == "!GetAtt" && target.Tag == stream.Tag && target.Value == stream.Value
+			})
+		}
 		return id != "" && id == f.variables()["TABLE_NAME"].target()
 	case "logs":
 		return id != "" && id == f.property("LoggingConfig", "LogGroup").target()
+	case "events":
+		buses := target.references()
+		return len(buses) == 1 && slices.Contains(f.variables()["EVENT_BUS_NAME"].references(), buses[0])
 	case "sqs":
-		queues := []string{f.variables()["ORDER_QUEUE_URL"].target(), f.failures().target()}
+		queues := []string{f.variables()["ORDER_QUEUE_URL"].target(), f.variables()["FAILURE_QUEUE_URL"].target(), f.failures().target()}
 		for _, e := range f.events("SQS") {
 			queues = append(queues, e.at("Properties", "Queue").target())
 		}
