@@ -164,7 +164,7 @@ func runRehearse(ctx context.Context, args []string, out, complaints io.Writer) 
 	if r.Place.Local {
 		r.Meter = &rehearse.LocalLog{Path: *log, MemoryMB: memory, Shards: r.Shards}
 	} else {
-		r.Meter = &rehearse.CloudWatch{CLI: preflight.AWS(e.Region), Parts: r.Place.Parts, MemoryMB: memory, Settle: *settle}
+		r.Meter = &rehearse.CloudWatch{CLI: preflight.AWS(e.Region), Parts: r.Place.Parts, Stack: e.StackName, MemoryMB: memory, Settle: *settle}
 	}
 	return r.Run(ctx, out, complaints)
 }

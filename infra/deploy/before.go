@@ -128,7 +128,7 @@ func runPreflight(ctx context.Context, args []string, out, complaints io.Writer)
 		return err
 	}
 	d := preflight.Deployment{
-		Stack: e.StackName, Production: e.Name == production, TestUsers: e.Name == development, Now: time.Now(),
+		Stack: e.StackName, Region: e.Region, Production: e.Name == production, TestUsers: e.Name == development, Now: time.Now(),
 		Tree: preflight.Git{Dir: filepath.Dir(*file.template)}, Demand: wanted,
 	}
 	if !*offline {
@@ -137,6 +137,7 @@ func runPreflight(ctx context.Context, args []string, out, complaints io.Writer)
 			return fmt.Errorf("load AWS configuration: %w", err)
 		}
 		d.Issuers = preflight.Discovery{Client: http.DefaultClient}
+		d.Buses = preflight.EventBridge{CLI: preflight.AWS(e.Region)}
 		d.Account = preflight.Cloud{
 			Lambda: lambda.NewFromConfig(cfg), DynamoDB: dynamodb.NewFromConfig(cfg), CLI: preflight.AWS(e.Region),
 		}

@@ -54,7 +54,7 @@ func boot(t *testing.T, more ...string) *stack {
 	}
 	s := &stack{root: t.TempDir(), data: filepath.Join(t.TempDir(), ".local")}
 	links := map[string]string{"template.yaml": "template.yaml", ".build/engine": ".build/engine"}
-	for _, f := range []string{"Purchase", "Finalize", "Query", "Seed", "Reconcile", "Release", "Page", "Pay"} {
+	for _, f := range []string{"Purchase", "Finalize", "Query", "Seed", "Reconcile", "Release", "Page", "Pay", "Publish"} {
 		program := ".build/host/" + f + "Function/bootstrap"
 		links[program] = program
 	}

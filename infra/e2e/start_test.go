@@ -36,6 +36,10 @@ func TestAFunctionThatIsConfiguredWronglyDiesAtItsStart(t *testing.T) {
 			`"error":"TABLE_NAME is not set"`:      {queue},
 			`"error":"ORDER_QUEUE_URL is not set"`: {table},
 		},
+		"PublishFunction": {
+			`EVENT_BUS_NAME is not set`:    {"FAILURE_QUEUE_URL=http://127.0.0.1:1/queue"},
+			`FAILURE_QUEUE_URL is not set`: {"EVENT_BUS_NAME=orders"},
+		},
 		"ReleaseFunction": {
 			`"error":"TABLE_NAME is not set"`: {},
 			`RELEASE_GRACE_SECONDS`:           {table, "RELEASE_GRACE_SECONDS=2m"},

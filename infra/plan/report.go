@@ -141,6 +141,7 @@ func printText(out io.Writer, w wish, a advice, r, unshared *model.Result, chart
 	price.Print(out, bill(r, a, w.region), r.Accepted)
 	printPages(out, w, a, list)
 	printReleases(out, w.memory, list)
+	printEvents(out, w.memory, list)
 	if a.warmWrites > coldWrites {
 		_, _ = fmt.Fprintf(out, "\nWarm throughput is charged once, when it is raised, and can never be lowered: the table keeps it for good.\n")
 	}

@@ -29,11 +29,15 @@ const (
 	// number that they add while a sale is not drained, and PaymentMetrics the number that
 	// they add to those while one that asks for payment is not.
 	RunMetrics, ReceiptMetrics, PaymentMetrics = 2, 7, 6
+	// EventMetrics is the number of metrics that PublishFunction publishes while it publishes
+	// events without a failure.
+	EventMetrics = 5
 )
 
 // Stack counts the resources in the templates.
 type Stack struct {
 	Alarms, AlarmMetrics           int
+	EventAlarms, EventAlarmMetrics int // of order events
 	FrontAlarms, FrontAlarmMetrics int
 	Dashboards, WebACLRules        int
 }
@@ -42,6 +46,7 @@ type Stack struct {
 type template struct {
 	Resources map[string]struct {
 		Type       string `yaml:"Type"`
+		Condition  string `yaml:"Condition"`
 		Properties struct {
 			Metrics []struct {
 				MetricStat yaml.Node `yaml:"MetricStat"`
@@ -64,14 +69,18 @@ func count(path string) (s Stack, err error) {
 	for _, r := range t.Resources {
 		switch r.Type {
 		case "AWS::CloudWatch::Alarm":
-			s.Alarms++
 			read := 0
 			for _, m := range r.Properties.Metrics {
 				if !m.MetricStat.IsZero() {
 					read++
 				}
 			}
-			s.AlarmMetrics += max(1, read) // without Metrics, the alarm itself names one
+			read = max(1, read) // without Metrics, the alarm itself names one
+			if r.Condition == "HasEvents" {
+				s.EventAlarms, s.EventAlarmMetrics = s.EventAlarms+1, s.EventAlarmMetrics+read
+			} else {
+				s.Alarms, s.AlarmMetrics = s.Alarms+1, s.AlarmMetrics+read
+			}
 		case "AWS::CloudWatch::Dashboard":
 			s.Dashboards++
 		case "AWS::WAFv2::WebACL":
@@ -94,6 +103,7 @@ func Read(path string) (Stack, error) {
 	own, nested, front := all[0], all[1], all[2]
 	return Stack{
 		Alarms: own.Alarms + nested.Alarms, AlarmMetrics: own.AlarmMetrics + nested.AlarmMetrics,
+		EventAlarms: own.EventAlarms + nested.EventAlarms, EventAlarmMetrics: own.EventAlarmMetrics + nested.EventAlarmMetrics,
 		FrontAlarms: front.Alarms, FrontAlarmMetrics: front.AlarmMetrics,
 		Dashboards: own.Dashboards + nested.Dashboards, WebACLRules: front.WebACLRules,
 	}, nil
@@ -127,6 +137,7 @@ func Bill(s Stack, d demand.Demand, l price.List) []Line {
 	}
 	front := value["CreateFront"] == "true"
 	ownACL := front && value["FrontWebAclArn"] == ""
+	events := value["PublishEvents"] == "true"
 	m := l.Month
 	lines := []Line{
 		{"alarms", fmt.Sprintf("metrics that %d alarms read", s.Alarms), float64(s.AlarmMetrics), m.AlarmMetric, true},
@@ -140,6 +151,9 @@ func Bill(s Stack, d demand.Demand, l price.List) []Line {
 		{"log storage", "for each GB kept (LogRetentionDays)", 1, m.StoredLogGB, true},
 		{"encryption", "KMS keys: none; DynamoDB and SQS use AWS's", 0, m.Key, true},
 		{"user pool", "users who signed in: none", 0, price.Price{Source: "Cognito charges for active users only; their price was not looked up"}, value["CreateUserPool"] == "true"},
+		{"order events", fmt.Sprintf("metrics that %d alarms read", s.EventAlarms), float64(s.EventAlarmMetrics), m.AlarmMetric, events},
+		{"order events", "events; bus, stream and its reads by Lambda are free", 0, l.Event, events},
+		{"order events", "more metrics in a month with events", EventMetrics, m.Metric, false},
 		{"front", "web ACLs", 1, m.WebACL, ownACL},
 		{"front", "rules of the web ACL", float64(s.WebACLRules), m.WebACLRule, ownACL},
 		{"front", fmt.Sprintf("metrics that %d alarms read", s.FrontAlarms), float64(s.FrontAlarmMetrics), m.AlarmMetric, front},

@@ -43,8 +43,15 @@ func TestTheTemplatesResourcesAreCounted(t *testing.T) {
 	read := func(file string) int {
 		return matches(t, file, `MetricStat:`) + matches(t, file, `(?m)^      MetricName: `)
 	}
+	ofEvents := func(file string) int {
+		return matches(t, file, `Type: AWS::CloudWatch::Alarm\n    Condition: HasEvents`)
+	}
+	// Two alarms of order events read two metrics, the others one.
+	const pairs = 2
+	events := ofEvents("template.yaml") + ofEvents("infra/alarms.yaml")
 	want := Stack{
-		Alarms: alarms("template.yaml") + alarms("infra/alarms.yaml"), AlarmMetrics: read("template.yaml") + read("infra/alarms.yaml"),
+		Alarms: alarms("template.yaml") + alarms("infra/alarms.yaml") - events, AlarmMetrics: read("template.yaml") + read("infra/alarms.yaml") - events - pairs,
+		EventAlarms: events, EventAlarmMetrics: events + pairs,
 		FrontAlarms: alarms("infra/front.yaml"), FrontAlarmMetrics: read("infra/front.yaml"),
 		Dashboards: 1, WebACLRules: matches(t, "infra/front.yaml", `(?m)^          Priority: `),
 	}
@@ -83,6 +90,10 @@ func TestEachOptionIsPaidForOnlyWhereItIsOn(t *testing.T) {
 	own := bill(t, map[string]string{"CreateFront": "true", "FrontWebAclArn": "arn:aws:wafv2:us-east-1:123456789012:global/webacl/a/b"})
 	if got, want := Sum(own)-Sum(without), 0.10*float64(s.FrontAlarmMetrics); math.Abs(got-want) > 1e-9 {
 		t.Errorf("with a web ACL that was there before, the front costs $%.2f, want its alarms' $%.2f", got, want)
+	}
+	published := bill(t, map[string]string{"PublishEvents": "true"})
+	if got, want := Sum(published)-Sum(without), 0.10*float64(s.EventAlarmMetrics); math.Abs(got-want) > 1e-9 || s.EventAlarms == 0 {
+		t.Errorf("order events cost $%.2f at rest, want their alarms' $%.2f", got, want)
 	}
 	if warm, on := dollars(with, "warm environments"); on || math.Abs(warm-700*0.5*3600*0.0000033334) > 1e-9 {
 		t.Errorf("700 warm environments cost $%.2f an hour (on: %t)", warm, on)
@@ -123,12 +134,12 @@ func TestTheDocumentsBillMatchesThePrintedOne(t *testing.T) {
 		documented[m[1]] = m[2]
 	}
 	printed := map[string]string{}
-	for _, l := range bill(t, map[string]string{"CreateUserPool": "true", "CreateFront": "true"}) {
+	for _, l := range bill(t, map[string]string{"CreateUserPool": "true", "CreateFront": "true", "PublishEvents": "true"}) {
 		if l.Option == "warm environments" || !l.On {
 			continue
 		}
 		sum := 0.0
-		for _, other := range bill(t, map[string]string{"CreateUserPool": "true", "CreateFront": "true"}) {
+		for _, other := range bill(t, map[string]string{"CreateUserPool": "true", "CreateFront": "true", "PublishEvents": "true"}) {
 			if other.Option == l.Option && other.On {
 				sum += other.Dollars()
 			}

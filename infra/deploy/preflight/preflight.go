@@ -60,15 +60,22 @@ type Issuers interface {
 	Check(ctx context.Context, issuer string) error
 }
 
+// Buses checks an event bus, by its ARN.
+type Buses interface {
+	Check(ctx context.Context, arn string) error
+}
+
 // Deployment is the deployment to check. Without an Account the quotas are not checked, and
-// a finding says so. The same applies to Issuers.
+// a finding says so. The same applies to Issuers and Buses.
 type Deployment struct {
 	Stack      string
+	Region     string
 	Production bool
 	TestUsers  bool // administrators may sign in as any user there
 	Demand     demand.Demand
 	Account    Account
 	Issuers    Issuers
+	Buses      Buses
 	Tree       Tree
 	Now        time.Time
 }
@@ -81,6 +88,7 @@ func Run(ctx context.Context, d Deployment) []Finding {
 	schedules(r, d)
 	issuers(ctx, r, d)
 	page(r, d)
+	bus(ctx, r, d)
 	tree(ctx, r, d)
 	quotas(ctx, r, d)
 	return r.findings

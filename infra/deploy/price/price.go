@@ -20,6 +20,7 @@ type Usage struct {
 	WriteUnits                   float64
 	ReadUnits                    float64
 	QueueCalls                   float64
+	Events                       float64 // published to the event bus
 	LogBytes                     float64
 	EdgeRequests                 float64 // to the front, each inspected by its web ACL
 }
@@ -50,6 +51,7 @@ func Bill(l List, u Usage) []Line {
 	add("DynamoDB", u.WriteUnits, "write units", l.WriteUnit)
 	add("DynamoDB", u.ReadUnits, "read units", l.ReadUnit)
 	add("SQS", u.QueueCalls, "calls", l.QueueCall)
+	add("EventBridge", u.Events, "events", l.Event)
 	add("CloudFront", u.EdgeRequests, "requests", l.EdgeRequest)
 	add("web ACL", u.EdgeRequests, "requests", l.Inspection)
 	add("logs", 1024*logs, "MB", Price{Dollars: l.LogGB.Dollars / 1024})

@@ -12,14 +12,14 @@ func TestABillIsTheSumOfItsLines(t *testing.T) {
 	list, known := Find("us-east-1", Architecture)
 	bill := Bill(list, Usage{
 		Requests: 1e6, Invocations: 1e6, GBSeconds: 1e6, WarmGBSeconds: 1e6, HeldGBSeconds: 1e6,
-		WriteUnits: 1e6, ReadUnits: 1e6, QueueCalls: 1e6, LogBytes: 1 << 30, EdgeRequests: 1e6,
+		WriteUnits: 1e6, ReadUnits: 1e6, QueueCalls: 1e6, Events: 1e6, LogBytes: 1 << 30, EdgeRequests: 1e6,
 	})
-	if want := 1 + 0.20 + 13.3334 + 7.7778 + 3.3334 + 0.625 + 0.125 + 0.40 + 0.50 + 1 + 0.60; !known || math.Abs(Sum(bill)-want) > 1e-9 {
+	if want := 1 + 0.20 + 13.3334 + 7.7778 + 3.3334 + 0.625 + 0.125 + 0.40 + 1 + 0.50 + 1 + 0.60; !known || math.Abs(Sum(bill)-want) > 1e-9 {
 		t.Errorf("a million of each and a gigabyte of logs cost $%v, want $%v", Sum(bill), want)
 	}
 	var w strings.Builder
 	Print(&w, bill, 500_000)
-	for _, part := range []string{" 1,000,000 requests ", "$28.89", "per 1,000 orders", "$0.06"} {
+	for _, part := range []string{" 1,000,000 requests ", "$29.89", "per 1,000 orders", "$0.06"} {
 		if !strings.Contains(w.String(), part) {
 			t.Errorf("no %s in\n%s", part, &w)
 		}
@@ -36,7 +36,7 @@ func TestWithoutOrdersTheBillHasNoCostPerOrder(t *testing.T) {
 
 func TestEveryPriceHasASourceAndADate(t *testing.T) {
 	for _, l := range lists {
-		for _, p := range []Price{l.Request, l.Invocation, l.GBSecond, l.WarmGBSecond, l.HeldGBSecond, l.WriteUnit, l.ReadUnit, l.QueueCall, l.LogGB, l.EdgeRequest, l.Inspection,
+		for _, p := range []Price{l.Request, l.Invocation, l.GBSecond, l.WarmGBSecond, l.HeldGBSecond, l.WriteUnit, l.ReadUnit, l.QueueCall, l.Event, l.LogGB, l.EdgeRequest, l.Inspection,
 			l.Month.AlarmMetric, l.Month.Metric, l.Month.Dashboard, l.Month.ScheduleCall, l.Month.Trace, l.Month.StoredGB, l.Month.RecoveryGB,
 			l.Month.StoredLogGB, l.Month.WebACL, l.Month.WebACLRule, l.Month.Key} {
 			if _, err := time.Parse(time.DateOnly, p.Read); err != nil || p.Source == "" || p.Dollars <= 0 {

@@ -20,6 +20,7 @@ type List struct {
 	GBSecond, WarmGBSecond, HeldGBSecond Price
 	WriteUnit, ReadUnit                  Price // of an on-demand table, standard class
 	QueueCall                            Price // of a standard queue, up to 64 KB
+	Event                                Price // published to a bus of EventBridge, up to 64 KB
 	LogGB                                Price // ingested by CloudWatch Logs
 	// EdgeRequest is an HTTPS request to CloudFront in North America or Europe, and
 	// Inspection what its web ACL costs more.
@@ -40,6 +41,7 @@ const (
 	priceList  = "AWS Price List API"
 	toolkit    = "https://github.com/aws/agent-toolkit-for-aws"
 	sqsPage    = "https://cloudburn.io/blog/amazon-sqs-pricing"
+	busPage    = "https://cloudburn.io/blog/amazon-eventbridge-pricing"
 	cloudWatch = "https://github.com/api-evangelist/cloudwatch"
 	dashboards = "https://www.factualminds.com/blog/amazon-cloudwatch-pricing-metrics-logs-alarms-dashboards/"
 	scheduler  = "https://aws.amazon.com/eventbridge/pricing/, as quoted elsewhere"
@@ -66,6 +68,7 @@ func virginia(architecture string) List {
 		WriteUnit:    Price{0.625 / 1e6, priceList, "2026-09-13"},
 		ReadUnit:     Price{0.125 / 1e6, priceList, "2026-09-13"},
 		QueueCall:    Price{0.40 / 1e6, sqsPage, "2026-03-14"},
+		Event:        Price{1.00 / 1e6, busPage, "2026-11-22"},
 		LogGB:        Price{0.50, toolkit, "2026-08-20"},
 		EdgeRequest:  Price{0.0100 / 1e4, edgePage, "2026-11-22"},
 		Inspection:   Price{0.60 / 1e6, wafPage, "2026-11-22"},

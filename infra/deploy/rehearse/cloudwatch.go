@@ -22,6 +22,8 @@ type CloudWatch struct {
 	CLI preflight.Program
 	// Parts are the stack's physical ids by type and logical id.
 	Parts map[string]map[string]string
+	// Stack is the stack's name, a dimension of its own metrics.
+	Stack string
 	// MemoryMB is the memory of each function, by logical id.
 	MemoryMB map[string]int
 	// Settle is how long to wait until the metrics are complete.
@@ -33,16 +35,19 @@ func (c *CloudWatch) Begin() error { return nil }
 
 // query is one metric and how its sum adds to the usage.
 type query struct {
-	namespace, metric, dimension, value string
-	add                                 func(u *price.Usage, sum float64)
+	namespace, metric string
+	dimensions        []dimension
+	add               func(u *price.Usage, sum float64)
 }
+
+type dimension struct{ Name, Value string }
 
 func (c *CloudWatch) queries() []query {
 	var all []query
-	each := func(kind, namespace, dimension string, metrics map[string]func(*price.Usage, float64)) {
+	each := func(kind, namespace, name string, metrics map[string]func(*price.Usage, float64)) {
 		for _, id := range slices.Sorted(maps.Values(c.Parts[kind])) {
 			for _, metric := range slices.Sorted(maps.Keys(metrics)) {
-				all = append(all, query{namespace, metric, dimension, path.Base(id), metrics[metric]})
+				all = append(all, query{namespace, metric, []dimension{{name, path.Base(id)}}, metrics[metric]})
 			}
 		}
 	}
@@ -52,8 +57,8 @@ func (c *CloudWatch) queries() []query {
 	for _, logical := range slices.Sorted(maps.Keys(c.Parts["AWS::Lambda::Function"])) {
 		name, gb := c.Parts["AWS::Lambda::Function"][logical], float64(c.MemoryMB[logical])/1024
 		all = append(all,
-			query{"AWS/Lambda", "Invocations", "FunctionName", name, func(u *price.Usage, sum float64) { u.Invocations += sum }},
-			query{"AWS/Lambda", "Duration", "FunctionName", name, func(u *price.Usage, sum float64) { u.GBSeconds += gb * sum / 1000 }})
+			query{"AWS/Lambda", "Invocations", []dimension{{"FunctionName", name}}, func(u *price.Usage, sum float64) { u.Invocations += sum }},
+			query{"AWS/Lambda", "Duration", []dimension{{"FunctionName", name}}, func(u *price.Usage, sum float64) { u.GBSeconds += gb * sum / 1000 }})
 	}
 	each("AWS::DynamoDB::Table", "AWS/DynamoDB", "TableName", map[string]func(*price.Usage, float64){
 		"ConsumedWriteCapacityUnits": func(u *price.Usage, sum float64) { u.WriteUnits += sum },
@@ -68,8 +73,12 @@ func (c *CloudWatch) queries() []query {
 		"NumberOfEmptyReceives":    func(u *price.Usage, sum float64) { u.QueueCalls += sum },
 	})
 	for _, group := range slices.Sorted(maps.Values(c.Parts["AWS::Logs::LogGroup"])) {
-		all = append(all, query{"AWS/Logs", "IncomingBytes", "LogGroupName", group,
+		all = append(all, query{"AWS/Logs", "IncomingBytes", []dimension{{"LogGroupName", group}},
 			func(u *price.Usage, sum float64) { u.LogBytes += sum }})
+	}
+	if c.Parts["AWS::Lambda::Function"]["PublishFunction"] != "" {
+		all = append(all, query{"flashsale", "events", []dimension{{"stack", c.Stack}, {"service", "publish"}},
+			func(u *price.Usage, sum float64) { u.Events += sum }})
 	}
 	return all
 }
@@ -124,7 +133,7 @@ func asked(queries []query) []map[string]any {
 		all = append(all, map[string]any{"Id": id(i), "MetricStat": map[string]any{
 			"Metric": map[string]any{
 				"Namespace": q.namespace, "MetricName": q.metric,
-				"Dimensions": []map[string]string{{"Name": q.dimension, "Value": q.value}},
+				"Dimensions": q.dimensions,
 			},
 			"Period": int(period / time.Second), "Stat": "Sum",
 		}})

@@ -109,6 +109,7 @@ type event struct {
 	Route    string  `json:"route"`
 	Reason   string  `json:"reason"` // of a refund
 	Result   string  `json:"result"`
+	Events   float64 `json:"events"`
 	Ms       float64 `json:"ms"`
 }
 
@@ -118,7 +119,7 @@ func parse(line []byte) (event, bool) {
 	if !found || json.Unmarshal(text, &e) != nil || e.Service == "" || e.Outcome == "" {
 		return event{}, false
 	}
-	for _, n := range []*float64{&e.Tries, &e.Messages, &e.Orders, &e.Reads, &e.Resent, &e.Released, &e.PutBack, &e.Ms} {
+	for _, n := range []*float64{&e.Tries, &e.Messages, &e.Orders, &e.Reads, &e.Resent, &e.Released, &e.PutBack, &e.Events, &e.Ms} {
 		*n = max(0, *n)
 	}
 	return e, true
@@ -128,6 +129,7 @@ func (l *LocalLog) add(u *price.Usage, e event) {
 	u.LogBytes += float64(e.bytes)
 	u.ReadUnits += e.Reads
 	u.QueueCalls += e.Resent
+	u.Events += e.Events
 	if e.Service == "release" {
 		l.release(u, e)
 	}

@@ -43,6 +43,7 @@ func TestTheLocalLogIsCountedByAWSsRules(t *testing.T) {
 		`ReleaseFunction | {"message":"pass","service":"release","outcome":"ok","readUnits":1,"released":2,"putBack":1,"ms":30}`,
 		`ReleaseFunction | {"message":"pass","service":"release","outcome":"ok","readUnits":1,"ms":30}`,
 		`ReleaseFunction | {"message":"release","service":"release","outcome":"ok","ms":39}`,
+		`PublishFunction | {"message":"publish","service":"publish","outcome":"busy","records":30,"events":24,"failed":2,"ms":9}`,
 		`SeedFunction | 2026/11/21 11:30:27 {"errorMessage":"invalid-request"}`,
 		`PurchaseFunction | {"type":"platform","requestId":"x","status":"timeout"}`,
 		`PurchaseFunction | {"message":"purchase","service":"purchase","outcome":"o`,
@@ -51,7 +52,7 @@ func TestTheLocalLogIsCountedByAWSsRules(t *testing.T) {
 	if err := os.WriteFile(path, []byte(before), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	memory := map[string]int{"PurchaseFunction": 1024, "QueryFunction": 512, "PageFunction": 256, "FinalizeFunction": 2048, "ReconcileFunction": 128, "PayFunction": 1024, "ReleaseFunction": 512}
+	memory := map[string]int{"PurchaseFunction": 1024, "QueryFunction": 512, "PageFunction": 256, "FinalizeFunction": 2048, "ReconcileFunction": 128, "PayFunction": 1024, "ReleaseFunction": 512, "PublishFunction": 512}
 	l := &LocalLog{Path: path, MemoryMB: memory, Shards: 3}
 	if err := l.Begin(); err != nil {
 		t.Fatal(err)
@@ -64,18 +65,19 @@ func TestTheLocalLogIsCountedByAWSsRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	logged := 0
-	for _, line := range during[:20] {
+	for _, line := range during[:21] {
 		_, text, _ := strings.Cut(line, " | ")
 		logged += len(text)
 	}
 	want := price.Usage{
-		Requests: 6 + 7, Invocations: 8 + 7 + 1,
-		GBSeconds: (10+20+1+1)*1/1e3 + 2*0.5/1e3 + 4*0.25/1e3 + 50*2/1e3 + 40*0.125/1e3 + 7*10*1/1e3 + 40*0.5/1e3,
+		Requests: 6 + 7, Invocations: 8 + 7 + 1 + 1,
+		GBSeconds: (10+20+1+1)*1/1e3 + 2*0.5/1e3 + 4*0.25/1e3 + 50*2/1e3 + 40*0.125/1e3 + 7*10*1/1e3 + 40*0.5/1e3 + 10*0.5/1e3,
 		// Payments: paid, repeated, after the release, a wrong amount; a cancellation. Releases of
 		// 40 and of 2 claims on 3 shards.
 		WriteUnits: 4*(1+3) + 2*24 + 1 + (1 + 1 + 2 + 1) + 4 + (2*(40+3) + 4*3 + 1) + (2*(2+2) + 4*1 + 1),
 		ReadUnits:  1 + 7.5 + 4*2 + 3 + 5 + 1 + 1,
 		QueueCalls: 2 + 2*3 + 2,
+		Events:     24,
 		LogBytes:   float64(logged),
 	}
 	if diff := cmp.Diff(want, got, almost); diff != "" {
@@ -111,7 +113,7 @@ func metrics(t *testing.T, answer string) (preflight.Program, string) {
 
 var parts = map[string]map[string]string{
 	"AWS::ApiGatewayV2::Api": {"Api": "a1"},
-	"AWS::Lambda::Function":  {"BuyFunction": "shop-Buy", "AskFunction": "shop-Ask"},
+	"AWS::Lambda::Function":  {"BuyFunction": "shop-Buy", "AskFunction": "shop-Ask", "PublishFunction": "shop-Publish"},
 	"AWS::DynamoDB::Table":   {"Ledger": "shop-Ledger"},
 	"AWS::SQS::Queue":        {"Orders": "https://sqs.test/123/shop-Orders"},
 	"AWS::Logs::LogGroup":    {"BuyLogs": "/aws/lambda/shop-Buy"},
@@ -120,11 +122,11 @@ var parts = map[string]map[string]string{
 
 func TestCloudWatchsSumsBecomeTheUsage(t *testing.T) {
 	var results []string
-	for i := range 12 {
+	for i := range 15 {
 		results = append(results, fmt.Sprintf(`{"Id":"m%d","Values":[%d,%d]}`, i, 10*(i+1), 10*(i+1)))
 	}
 	cli, askedFile := metrics(t, `{"MetricDataResults":[`+strings.Join(results, ",")+`]}`)
-	c := &CloudWatch{CLI: cli, Parts: parts, MemoryMB: map[string]int{"BuyFunction": 1024, "AskFunction": 512}}
+	c := &CloudWatch{CLI: cli, Parts: parts, Stack: "shop", MemoryMB: map[string]int{"BuyFunction": 1024, "AskFunction": 512}}
 	if err := c.Begin(); err != nil {
 		t.Fatal(err)
 	}
@@ -133,11 +135,11 @@ func TestCloudWatchsSumsBecomeTheUsage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// In order: requests; Ask's and Buy's invocations and milliseconds; reads and
-	// writes; empty receives, deleted, received, sent; log bytes.
+	// In order: requests; Ask's, Buy's and Publish's invocations and milliseconds; reads and
+	// writes; empty receives, deleted, received, sent; log bytes; events.
 	want := price.Usage{
-		Requests: 20, Invocations: 40 + 80, GBSeconds: 0.5*60/1000 + 1.0*100/1000,
-		ReadUnits: 120, WriteUnits: 140, QueueCalls: 160 + 18 + 20 + 220, LogBytes: 240,
+		Requests: 20, Invocations: 40 + 80 + 120, GBSeconds: 0.5*60/1000 + 1.0*100/1000,
+		ReadUnits: 160, WriteUnits: 180, QueueCalls: 200 + 22 + 24 + 260, LogBytes: 280, Events: 300,
 	}
 	if diff := cmp.Diff(want, got, almost); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -170,16 +172,17 @@ func TestCloudWatchsSumsBecomeTheUsage(t *testing.T) {
 	var names []string
 	for _, q := range queries {
 		m := q.MetricStat.Metric
-		names = append(names, fmt.Sprintf("%s %s %s=%s %d %s", m.Namespace, m.MetricName, m.Dimensions[0].Name, m.Dimensions[0].Value, q.MetricStat.Period, q.MetricStat.Stat))
+		names = append(names, fmt.Sprintf("%s %s %v %d %s", m.Namespace, m.MetricName, m.Dimensions, q.MetricStat.Period, q.MetricStat.Stat))
 	}
 	wantNames := []string{
-		"AWS/ApiGateway Count ApiId=a1 60 Sum",
-		"AWS/Lambda Invocations FunctionName=shop-Ask 60 Sum", "AWS/Lambda Duration FunctionName=shop-Ask 60 Sum",
-		"AWS/Lambda Invocations FunctionName=shop-Buy 60 Sum", "AWS/Lambda Duration FunctionName=shop-Buy 60 Sum",
-		"AWS/DynamoDB ConsumedReadCapacityUnits TableName=shop-Ledger 60 Sum", "AWS/DynamoDB ConsumedWriteCapacityUnits TableName=shop-Ledger 60 Sum",
-		"AWS/SQS NumberOfEmptyReceives QueueName=shop-Orders 60 Sum", "AWS/SQS NumberOfMessagesDeleted QueueName=shop-Orders 60 Sum",
-		"AWS/SQS NumberOfMessagesReceived QueueName=shop-Orders 60 Sum", "AWS/SQS NumberOfMessagesSent QueueName=shop-Orders 60 Sum",
-		"AWS/Logs IncomingBytes LogGroupName=/aws/lambda/shop-Buy 60 Sum",
+		"AWS/ApiGateway Count [{ApiId a1}] 60 Sum",
+		"AWS/Lambda Invocations [{FunctionName shop-Ask}] 60 Sum", "AWS/Lambda Duration [{FunctionName shop-Ask}] 60 Sum",
+		"AWS/Lambda Invocations [{FunctionName shop-Buy}] 60 Sum", "AWS/Lambda Duration [{FunctionName shop-Buy}] 60 Sum",
+		"AWS/Lambda Invocations [{FunctionName shop-Publish}] 60 Sum", "AWS/Lambda Duration [{FunctionName shop-Publish}] 60 Sum",
+		"AWS/DynamoDB ConsumedReadCapacityUnits [{TableName shop-Ledger}] 60 Sum", "AWS/DynamoDB ConsumedWriteCapacityUnits [{TableName shop-Ledger}] 60 Sum",
+		"AWS/SQS NumberOfEmptyReceives [{QueueName shop-Orders}] 60 Sum", "AWS/SQS NumberOfMessagesDeleted [{QueueName shop-Orders}] 60 Sum",
+		"AWS/SQS NumberOfMessagesReceived [{QueueName shop-Orders}] 60 Sum", "AWS/SQS NumberOfMessagesSent [{QueueName shop-Orders}] 60 Sum",
+		"AWS/Logs IncomingBytes [{LogGroupName /aws/lambda/shop-Buy}] 60 Sum", "flashsale events [{stack shop} {service publish}] 60 Sum",
 	}
 	if diff := cmp.Diff(wantNames, names); diff != "" {
 		t.Errorf("queries (-want +got):\n%s", diff)
