@@ -170,6 +170,12 @@ func (s *slowTables) CreateTable(context.Context, *dynamodb.CreateTableInput, ..
 	return nil, &types.ResourceInUseException{}
 }
 
+var errNoStreams = errors.New("no streams")
+
+func (s *slowTables) UpdateTable(context.Context, *dynamodb.UpdateTableInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTableOutput, error) {
+	return nil, errNoStreams
+}
+
 func (s *slowTables) DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
 	s.describes++
 	if s.describes == 1 {

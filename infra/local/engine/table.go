@@ -20,10 +20,11 @@ var ErrOtherKeys = errors.New("table exists with other keys")
 type Tables interface {
 	CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
 	DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+	UpdateTable(context.Context, *dynamodb.UpdateTableInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTableOutput, error)
 }
 
-// EnsureTable creates the table if it does not exist and returns once it is
-// active. A table of that name with other keys gives ErrOtherKeys.
+// EnsureTable creates the table if it does not exist, gives it the stream that it shall have
+// and returns once it is active. A table of that name with other keys gives ErrOtherKeys.
 func EnsureTable(ctx context.Context, client Tables, t template.Table) error {
 	for {
 		out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.Name})
@@ -39,7 +40,11 @@ func EnsureTable(ctx context.Context, client Tables, t template.Table) error {
 		case !sameKeys(out.Table, t):
 			return fmt.Errorf("ensure table %s: %w", t.Name, ErrOtherKeys)
 		case out.Table.TableStatus == types.TableStatusActive:
-			return nil
+			done, err := ensureStream(ctx, client, t, out.Table.StreamSpecification)
+			if done || err != nil {
+				return err
+			}
+			continue
 		}
 		pause := time.NewTimer(20 * time.Millisecond)
 		select {
@@ -62,6 +67,9 @@ func create(ctx context.Context, client Tables, t template.Table) error {
 		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{
 			AttributeName: aws.String(k.Name), KeyType: types.KeyType(k.Type),
 		})
+	}
+	if t.StreamView != "" {
+		in.StreamSpecification = &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewType(t.StreamView)}
 	}
 	_, err := client.CreateTable(ctx, in)
 	// Somebody else has just created it: EnsureTable goes on to check that table.
