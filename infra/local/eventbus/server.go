@@ -1,0 +1,272 @@
+package eventbus
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	randv2 "math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	contentType = "application/x-amz-json-1.1"
+	target      = "AWSEvents.PutEvents"
+	// Every byte of an entry can take six bytes of JSON (\u0022).
+	maxRequest = 8 * maxTotalBytes
+	// kept is how many events Latest can return.
+	kept = 20
+)
+
+// Options are the options of a server.
+type Options struct {
+	// Path is the file of events.
+	Path string
+	// Buses are the names of the event buses.
+	Buses             []string
+	AccountID, Region string
+	// Log receives what a caller is not told; nil discards it.
+	Log *slog.Logger
+}
+
+// Trouble is what a server does wrong.
+type Trouble struct {
+	// Down: every call is answered with 500, and nothing is recorded.
+	Down bool
+	// Share of the calls, 0 to 1, that fail: a third of them is answered with 500, of a
+	// third some entries are throttled, and a third is recorded and has no answer.
+	Share float64
+	// Seed makes the n-th call meet the same.
+	Seed uint64
+}
+
+// The kinds of trouble, as named by Met.
+const (
+	metFailed    = "publish-failed"
+	metThrottled = "publish-throttled"
+	metLost      = "publish-lost"
+)
+
+// Server is an http.Handler. It is safe for concurrent use. It does not check hosts.
+type Server struct {
+	o     Options
+	buses map[string]bool
+
+	mu      sync.Mutex
+	file    *file
+	counts  map[string]int // of events, by detail type
+	latest  []Event        // newest last, at most kept
+	trouble Trouble
+	calls   uint64 // since the trouble was set
+	met     map[string]int
+}
+
+// Open opens or creates the file.
+func Open(o Options) (*Server, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{o: o, buses: map[string]bool{"default": true}, counts: map[string]int{}, met: map[string]int{}}
+	for _, name := range o.Buses {
+		s.buses[name] = true
+	}
+	var err error
+	if s.file, err = openFile(o.Path, s.note); err != nil {
+		return nil, fmt.Errorf("open event bus: %w", err)
+	}
+	return s, nil
+}
+
+// Close closes the file. Later calls fail.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.file.Close()
+}
+
+// note remembers a recorded event. The caller holds the lock.
+func (s *Server) note(e Event) {
+	s.counts[e.DetailType]++
+	if s.latest = append(s.latest, e); len(s.latest) > kept {
+		s.latest = slices.Delete(s.latest, 0, 1)
+	}
+}
+
+// Latest returns the latest events, the newest first, and how many there are of each type.
+func (s *Server) Latest() ([]Event, map[string]int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	latest := slices.Clone(s.latest)
+	slices.Reverse(latest)
+	return latest, maps.Clone(s.counts)
+}
+
+// SetTrouble replaces the trouble in force; the zero Trouble ends it.
+func (s *Server) SetTrouble(t Trouble) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trouble, s.calls, s.met = t, 0, map[string]int{}
+}
+
+// Met returns how many calls met which trouble since it was set: "publish-failed",
+// "publish-throttled" and "publish-lost".
+func (s *Server) Met() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.met)
+}
+
+// meet decides what goes wrong with the next call, "" if nothing.
+func (s *Server) meet() (kind string, chance *randv2.Rand) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls++
+	chance = randv2.New(randv2.NewPCG(s.trouble.Seed, s.calls))
+	switch {
+	case s.trouble.Down:
+		kind = metFailed
+	case chance.Float64() < s.trouble.Share:
+		kind = []string{metFailed, metThrottled, metLost}[chance.IntN(3)]
+	default:
+		return "", chance
+	}
+	s.met[kind]++
+	return kind, chance
+}
+
+// ServeHTTP answers one request of the AWS JSON 1.1 protocol. Signatures are not checked.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("x-amzn-RequestId", newID())
+	if r.Method != http.MethodPost || r.Header.Get("X-Amz-Target") != target {
+		refuse(w, http.StatusBadRequest, "UnknownOperationException", "only PutEvents is served here")
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
+	if err != nil {
+		refuse(w, http.StatusRequestEntityTooLarge, "RequestEntityTooLargeException", "the request is too large")
+		return
+	}
+	var in struct{ Entries []entry }
+	if err := json.Unmarshal(body, &in); err != nil {
+		refuse(w, http.StatusBadRequest, "SerializationException", err.Error())
+		return
+	}
+	if problem := check(in.Entries); problem != "" {
+		refuse(w, http.StatusBadRequest, "ValidationException", problem)
+		return
+	}
+	kind, chance := s.meet()
+	if kind == metFailed {
+		refuse(w, http.StatusInternalServerError, "InternalFailure", "The request processing has failed because of an unknown error, exception or failure.")
+		return
+	}
+	throttled := -1
+	if kind == metThrottled {
+		throttled = chance.IntN(len(in.Entries))
+	}
+	results, err := s.put(in.Entries, throttled)
+	if err != nil {
+		s.o.Log.Error("the event bus records nothing until its file can be written", "error", err)
+		refuse(w, http.StatusInternalServerError, "InternalException", err.Error())
+		return
+	}
+	if kind == metLost {
+		panic(http.ErrAbortHandler)
+	}
+	failed := 0
+	for _, r := range results {
+		if r.ErrorCode != "" {
+			failed++
+		}
+	}
+	w.Header().Set("Content-Type", contentType)
+	_ = json.NewEncoder(w).Encode(struct {
+		FailedEntryCount int
+		Entries          []result
+	}{failed, results})
+}
+
+// check returns why the whole call is refused.
+func check(entries []entry) string {
+	if n := len(entries); n < 1 || n > maxEntries {
+		limit := "greater than or equal to 1"
+		if n > 0 {
+			limit = "less than or equal to " + strconv.Itoa(maxEntries)
+		}
+		return "1 validation error detected: Value at 'entries' failed to satisfy constraint: Member must have length " + limit
+	}
+	total := 0
+	for i := range entries {
+		total += entries[i].size()
+	}
+	if total >= maxTotalBytes {
+		return "Total size of the entries in the request is over the limit."
+	}
+	return ""
+}
+
+// put records the acceptable entries, all of them durably or none. From the entry with the
+// index throttled on, unless it is negative, every second one is refused for now.
+func (s *Server) put(entries []entry, throttled int) ([]result, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	results := make([]result, len(entries))
+	var accepted []Event
+	for i := range entries {
+		e := &entries[i]
+		if refused := e.refuse(); refused != nil {
+			results[i] = *refused
+			continue
+		}
+		if throttled >= 0 && i >= throttled && (i-throttled)%2 == 0 {
+			results[i] = result{ErrorCode: codeThrottle, ErrorMessage: "Rate exceeded"}
+			continue
+		}
+		results[i].EventID = newID()
+		if !s.buses[s.busName(e)] {
+			s.o.Log.Warn("an event goes nowhere: there is no such event bus", "bus", text(e.EventBusName), "type", *e.DetailType)
+			continue
+		}
+		accepted = append(accepted, e.event(results[i].EventID, s.o.AccountID, s.o.Region, now))
+	}
+	if err := s.file.add(accepted); err != nil {
+		return nil, err
+	}
+	for _, e := range accepted {
+		s.note(e)
+	}
+	return results, nil
+}
+
+// busName is the name of an entry's bus, which may be given by its ARN.
+func (s *Server) busName(e *entry) string {
+	name := text(e.EventBusName)
+	if name == "" {
+		return "default"
+	}
+	return strings.TrimPrefix(name, "arn:aws:events:"+s.o.Region+":"+s.o.AccountID+":event-bus/")
+}
+
+func refuse(w http.ResponseWriter, status int, kind, message string) {
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]string{"__type": kind, "message": message})
+}
+
+// newID is a random UUID.
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	h := hex.EncodeToString(b[:])
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+}

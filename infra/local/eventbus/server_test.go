@@ -1,0 +1,313 @@
+package eventbus
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
+	"github.com/aws/smithy-go"
+	"github.com/google/go-cmp/cmp"
+)
+
+// bus is a server with the real client.
+type bus struct {
+	*Server
+	t      *testing.T
+	client *eventbridge.Client
+	path   string
+}
+
+func start(t *testing.T, path string) *bus {
+	t.Helper()
+	s, err := Open(Options{Path: path, Buses: []string{"orders"}, AccountID: "000000000000", Region: "us-east-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(s)
+	t.Cleanup(func() { web.Close(); _ = s.Close() })
+	return &bus{s, t, eventbridge.New(eventbridge.Options{
+		BaseEndpoint: &web.URL, Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""), Retryer: aws.NopRetryer{},
+	}), path}
+}
+
+func newBus(t *testing.T) *bus { return start(t, filepath.Join(t.TempDir(), "events.jsonl")) }
+
+func (b *bus) put(entries ...types.PutEventsRequestEntry) (*eventbridge.PutEventsOutput, error) {
+	return b.client.PutEvents(context.Background(), &eventbridge.PutEventsInput{Entries: entries})
+}
+
+// codes are the error codes of the answer's entries, "" for accepted ones.
+func (b *bus) codes(entries ...types.PutEventsRequestEntry) (codes []string) {
+	b.t.Helper()
+	out, err := b.put(entries...)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	failed := 0
+	for _, r := range out.Entries {
+		code := aws.ToString(r.ErrorCode)
+		if (code == "") != (r.EventId != nil) || (code == "") != (r.ErrorMessage == nil) {
+			b.t.Errorf("result %q with id %v and message %v", code, r.EventId, r.ErrorMessage)
+		}
+		if code != "" {
+			failed++
+		}
+		codes = append(codes, code)
+	}
+	if int(out.FailedEntryCount) != failed {
+		b.t.Errorf("%d failed, want %d", out.FailedEntryCount, failed)
+	}
+	return codes
+}
+
+// lines are the recorded lines.
+func (b *bus) lines() []string {
+	b.t.Helper()
+	content, err := os.ReadFile(b.path)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSuffix(string(content), "\n"), "\n")[:bytes.Count(content, []byte("\n"))]
+}
+
+func good(detail string) types.PutEventsRequestEntry {
+	return types.PutEventsRequestEntry{
+		Source: aws.String("flashsale"), DetailType: aws.String("OrderConfirmed"), Detail: &detail, EventBusName: aws.String("orders"),
+	}
+}
+
+func with(change func(*types.PutEventsRequestEntry)) types.PutEventsRequestEntry {
+	e := good("{}")
+	change(&e)
+	return e
+}
+
+func TestAnEventIsRecordedAsTargetsGetIt(t *testing.T) {
+	b := newBus(t)
+	e := good(`{ "orderId": 12345678901234567890, "text": "<摩>" }`)
+	e.Time, e.Resources = aws.Time(time.Date(2026, 11, 11, 12, 0, 0, 987e6, time.FixedZone("CST", 8*3600))), []string{"arn:aws:x"}
+	before := time.Now().Truncate(time.Second)
+	out, err := b.put(e, good("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := b.lines()
+	want := `{"version":"0","id":"` + *out.Entries[0].EventId + `","detail-type":"OrderConfirmed","source":"flashsale","account":"000000000000",` +
+		`"time":"2026-11-11T04:00:00Z","region":"us-east-1","resources":["arn:aws:x"],"detail":{"orderId":12345678901234567890,"text":"<摩>"}}`
+	if len(lines) != 2 || lines[0] != want {
+		t.Errorf("recorded\n%s\nwant\n%s", strings.Join(lines, "\n"), want)
+	}
+	var second Event
+	if err := json.Unmarshal([]byte(lines[1]), &second); err != nil || second.Time.Before(before) || second.Resources == nil || second.ID == *out.Entries[0].EventId {
+		t.Errorf("%+v, %v", second, err)
+	}
+	if latest, counts := b.Latest(); len(latest) != 2 || latest[0].ID != second.ID || counts["OrderConfirmed"] != 2 {
+		t.Errorf("latest %+v of %v", latest, counts)
+	}
+}
+
+func TestEveryEntryIsJudgedAlone(t *testing.T) {
+	deep := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
+	for _, tt := range []struct {
+		name  string
+		entry types.PutEventsRequestEntry
+		want  string
+	}{
+		{"no source", with(func(e *types.PutEventsRequestEntry) { e.Source = nil }), codeArgument},
+		{"an empty source", with(func(e *types.PutEventsRequestEntry) { e.Source = aws.String("") }), codeArgument},
+		{"AWS's source", with(func(e *types.PutEventsRequestEntry) { e.Source = aws.String("aws.s3") }), codeSource},
+		{"no detail type", with(func(e *types.PutEventsRequestEntry) { e.DetailType = nil }), codeArgument},
+		{"the longest detail type", with(func(e *types.PutEventsRequestEntry) { e.DetailType = aws.String(strings.Repeat("摩", 128)) }), ""},
+		{"a longer detail type", with(func(e *types.PutEventsRequestEntry) { e.DetailType = aws.String(strings.Repeat("摩", 129)) }), codeArgument},
+		{"no detail", with(func(e *types.PutEventsRequestEntry) { e.Detail = nil }), codeArgument},
+		{"an empty detail", good(""), codeArgument},
+		{"no JSON", good("{"), codeDetail},
+		{"a list", good("[]"), codeDetail},
+		{"a string", good(`"x"`), codeDetail},
+		{"two objects", good("{}{}"), codeDetail},
+		{"more than an object", good("{} x"), codeDetail},
+		{"white space around", good(" {\n} "), ""},
+		{"nested deeply", good(deep(1000)), ""},
+		{"nested too deeply", good(deep(1001)), codeDetail},
+		{"by ARN", with(func(e *types.PutEventsRequestEntry) {
+			e.EventBusName = aws.String("arn:aws:events:us-east-1:000000000000:event-bus/orders")
+		}), ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBus(t)
+			if got := b.codes(good(`{"n":1}`), tt.entry, good(`{"n":2}`)); !slices.Equal(got, []string{"", tt.want, ""}) {
+				t.Errorf("codes %q", got)
+			}
+			want := 2
+			if tt.want == "" {
+				want = 3
+			}
+			if got := len(b.lines()); got != want {
+				t.Errorf("%d events are recorded, want %d", got, want)
+			}
+		})
+	}
+}
+
+func TestABusThatDoesNotExistTakesEventsAndLosesThem(t *testing.T) {
+	b := newBus(t)
+	if got := b.codes(with(func(e *types.PutEventsRequestEntry) { e.EventBusName = aws.String("other") })); !slices.Equal(got, []string{""}) {
+		t.Errorf("codes %q", got)
+	}
+	if got := b.lines(); len(got) != 0 {
+		t.Errorf("recorded %q", got)
+	}
+	b.codes(with(func(e *types.PutEventsRequestEntry) { e.EventBusName = nil }))
+	if got := b.lines(); len(got) != 1 {
+		t.Errorf("the default bus recorded %q", got)
+	}
+}
+
+func TestACallHasEventBridgesLimits(t *testing.T) {
+	many := func(n int) []types.PutEventsRequestEntry {
+		return slices.Repeat([]types.PutEventsRequestEntry{good("{}")}, n)
+	}
+	// Source, type, time and resources count, names of buses do not.
+	sized := func(total int) []types.PutEventsRequestEntry {
+		e := with(func(e *types.PutEventsRequestEntry) {
+			e.Time, e.Resources = aws.Time(time.Unix(1, 0)), []string{"摩", "ab"}
+			rest := total - 2 - len("flashsaleOrderConfirmed{}") - len("flashsaleOrderConfirmed") - timeBytes - len("摩ab")
+			e.Detail = aws.String("{" + strings.Repeat(" ", rest) + "}")
+		})
+		return []types.PutEventsRequestEntry{good("{}"), e}
+	}
+	for _, tt := range []struct {
+		name    string
+		entries []types.PutEventsRequestEntry
+		refused bool
+	}{
+		{"none", []types.PutEventsRequestEntry{}, true}, {"one", many(1), false}, {"ten", many(10), false}, {"eleven", many(11), true},
+		{"below 1 MB", sized(maxTotalBytes - 1), false}, {"1 MB", sized(maxTotalBytes), true},
+	} {
+		b := newBus(t)
+		_, err := b.put(tt.entries...)
+		var problem smithy.APIError
+		if refused := errors.As(err, &problem) && problem.ErrorCode() == "ValidationException"; refused != tt.refused || err != nil && !refused {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		want := len(tt.entries)
+		if tt.refused {
+			want = 0
+		}
+		if got := len(b.lines()); got != want {
+			t.Errorf("%s: %d events are recorded, want %d", tt.name, got, want)
+		}
+	}
+}
+
+func TestOnlyPutEventsIsServed(t *testing.T) {
+	b := newBus(t)
+	for name, body := range map[string]string{"AWSEvents.ListRules": "{}", "": "{}", target: "{"} {
+		r := httptest.NewRequest("POST", "/", strings.NewReader(body))
+		r.Header.Set("X-Amz-Target", name)
+		w := httptest.NewRecorder()
+		b.ServeHTTP(w, r)
+		if w.Code != 400 || w.Header().Get("Content-Type") != contentType || !strings.Contains(w.Body.String(), "__type") {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+	}
+}
+
+func TestAfterAnInterruptedWriteTheFileHasWholeLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events.jsonl")
+	b := start(t, path)
+	b.codes(good(`{"n":1}`), good(`{"n":2}`))
+	whole := b.lines()
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for cut := range len(whole[1]) + 1 {
+		if err := os.WriteFile(path, []byte(whole[0]+"\n"+whole[1][:cut]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(Options{Path: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, counts := s.Latest()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.lines(); !cmp.Equal(got, whole[:1]) || counts["OrderConfirmed"] != 1 {
+			t.Fatalf("cut after %d bytes: %q, %v", cut, got, counts)
+		}
+	}
+	again := start(t, path)
+	again.codes(good(`{"n":3}`))
+	if got := again.lines(); len(got) != 2 || !strings.Contains(got[1], `{"n":3}`) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestACallThatCannotBeRecordedIsAnsweredWithAnError(t *testing.T) {
+	b := newBus(t)
+	b.codes(good("{}"))
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var problem smithy.APIError
+	if _, err := b.put(good("{}")); !errors.As(err, &problem) || problem.ErrorCode() != "InternalException" {
+		t.Errorf("got %v", err)
+	}
+	if _, counts := b.Latest(); counts["OrderConfirmed"] != 1 {
+		t.Errorf("counted %v", counts)
+	}
+}
+
+func TestTroubleIsMetByItsShareAndEnds(t *testing.T) {
+	b := newBus(t)
+	b.SetTrouble(Trouble{Down: true})
+	var problem smithy.APIError
+	if _, err := b.put(good("{}")); !errors.As(err, &problem) || problem.ErrorCode() != "InternalFailure" || len(b.lines()) != 0 {
+		t.Errorf("down: %v, %q", err, b.lines())
+	}
+	if met := b.Met(); !cmp.Equal(met, map[string]int{metFailed: 1}) {
+		t.Errorf("met %v", met)
+	}
+	b.SetTrouble(Trouble{Share: 1, Seed: 1})
+	const calls = 60
+	recorded := 0
+	seen := map[string]int{}
+	for i := range calls {
+		out, err := b.put(good(fmt.Sprintf(`{"n":%d}`, i)), good("{}"), good("{}"))
+		grown := len(b.lines()) - recorded
+		recorded += grown
+		switch {
+		case err == nil && out.FailedEntryCount > 0 && grown == 3-int(out.FailedEntryCount) && *out.Entries[slices.IndexFunc(out.Entries, func(r types.PutEventsResultEntry) bool { return r.ErrorCode != nil })].ErrorCode == codeThrottle:
+			seen[metThrottled]++
+		case errors.As(err, &problem) && grown == 0:
+			seen[metFailed]++
+		case err != nil && grown == 3:
+			seen[metLost]++
+		default:
+			t.Errorf("call %d: %+v, %v, %d recorded", i, out, err, grown)
+		}
+		problem = nil
+	}
+	if !cmp.Equal(seen, b.Met()) || len(seen) != 3 || seen[metFailed] < calls/6 || seen[metThrottled] < calls/6 || seen[metLost] < calls/6 {
+		t.Errorf("met %v, seen %v", b.Met(), seen)
+	}
+	b.SetTrouble(Trouble{})
+	b.codes(good("{}"))
+	if met := b.Met(); len(met) != 0 {
+		t.Errorf("healed, but met %v", met)
+	}
+}
