@@ -44,11 +44,19 @@ type DB struct {
 	// PageBytes is how much a page of Query or Scan may read; 0 means 1 MB, as
 	// in DynamoDB.
 	PageBytes int
+	// Stream gets a record of every write that changes an item, in the order in which the
+	// writes are applied; nil means that none is made. A transaction makes one for each of
+	// its items. It is called with a lock held and must not call the DB.
+	Stream func(Record)
+	// StreamUnchanged makes a record also of a write that leaves its item as it was:
+	// DynamoDB does so for some of them, other engines for all.
+	StreamUnchanged bool
 
-	mu     sync.Mutex
-	number int
-	usage  usage
-	fills  counter // tokens the caller did not give
+	mu      sync.Mutex
+	number  int
+	records int64
+	usage   usage
+	fills   counter // tokens the caller did not give
 	contents
 }
 

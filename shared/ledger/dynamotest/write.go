@@ -128,6 +128,7 @@ func (w *write) result(old item) (item, error) {
 // store makes the result of the write the current item. db.mu is held.
 func (db *DB) store(w *write, it item, now time.Time) {
 	if w.action != actionCheck {
+		db.record(w, it, now)
 		w.table.put(w.key, it, now, db.Lag)
 	}
 }

@@ -1,0 +1,211 @@
+package dynamotest
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+)
+
+// streamed is a table whose records are collected.
+func streamed(records *[]Record) *DB {
+	db := newDB()
+	db.Stream = func(r Record) { *records = append(*records, r) }
+	return db
+}
+
+// lines formats records for comparison.
+func lines(records []Record) (all []string) {
+	for _, r := range records {
+		all = append(all, fmt.Sprintf("%d %s %s → %s", r.Sequence, r.EventName(), text(r.Old), text(r.New)))
+	}
+	return all
+}
+
+func wantLines(t *testing.T, got []Record, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, lines(got)); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+}
+
+func setStock(t *testing.T, db *DB, stock string) error {
+	t.Helper()
+	_, err := db.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+		TableName: aws.String(tableName), Key: keyAt("STOCK", "S"), UpdateExpression: aws.String("SET stock = :n"),
+		ExpressionAttributeValues: attributes{":n": num(stock)},
+	})
+	return err
+}
+
+func deleteStock(t *testing.T, db *DB) {
+	t.Helper()
+	_, err := db.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String(tableName), Key: keyAt("STOCK", "S")})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheStreamHasARecordOfEachChange(t *testing.T) {
+	var got []Record
+	db := streamed(&got)
+	mustPut(t, db, "STOCK", "S", attributes{"stock": num("2")})
+	if err := setStock(t, db, "1"); err != nil {
+		t.Fatal(err)
+	}
+	deleteStock(t, db)
+	deleteStock(t, db)
+	wantLines(t, got,
+		`1 INSERT none → {pk: "STOCK", sk: "S", stock: 2}`,
+		`2 MODIFY {pk: "STOCK", sk: "S", stock: 2} → {pk: "STOCK", sk: "S", stock: 1}`,
+		`3 REMOVE {pk: "STOCK", sk: "S", stock: 1} → none`)
+}
+
+func TestTheStreamHasARecordOfEachItemOfATransactionAndOfABatch(t *testing.T) {
+	var got []Record
+	db := streamed(&got)
+	mustPut(t, db, "STOCK", "S", attributes{"stock": num("1")})
+	for _, user := range []string{"alice", "bob"} { // Bob's is cancelled
+		_, _ = db.TransactWriteItems(t.Context(), buy(user, user))
+	}
+	_, _ = db.TransactWriteItems(t.Context(), buy("alice", "alice")) // a repeat by its token
+	check := &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{{ConditionCheck: &types.ConditionCheck{
+		TableName: aws.String(tableName), Key: keyAt("STOCK", "S"), ConditionExpression: aws.String("attribute_exists(pk)"),
+	}}}}
+	if _, err := db.TransactWriteItems(t.Context(), check); err != nil {
+		t.Fatal(err)
+	}
+	mustPut(t, db, "ORDER", "2", nil)
+	if _, err := batch(t, db, insert("1"), insert("2")); err != nil { // the second is a duplicate
+		t.Fatal(err)
+	}
+	if len(got) != 5 {
+		t.Fatalf("%d records: %v", len(got), lines(got))
+	}
+	wantLines(t, got[:4],
+		`1 INSERT none → {pk: "STOCK", sk: "S", stock: 1}`,
+		`2 MODIFY {pk: "STOCK", sk: "S", stock: 1} → {pk: "STOCK", sk: "S", stock: 0}`,
+		`3 INSERT none → {pk: "CLAIM", sk: "alice"}`,
+		`4 INSERT none → {pk: "ORDER", sk: "2"}`)
+	if r := got[4]; r.EventName() != "INSERT" || text(r.Keys) != `{pk: "ORDER", sk: "1"}` {
+		t.Errorf("the statement's record is %s of %s", r.EventName(), text(r.Keys))
+	}
+}
+
+func TestAWriteThatChangesNothingHasARecordOnlyIfAskedFor(t *testing.T) {
+	var got []Record
+	db := streamed(&got)
+	mustPut(t, db, "STOCK", "S", attributes{"stock": num("1")})
+	for _, db.StreamUnchanged = range []bool{false, true} {
+		if err := setStock(t, db, "1.0"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deleteStock(t, db)
+	deleteStock(t, db)
+	wantLines(t, got,
+		`1 INSERT none → {pk: "STOCK", sk: "S", stock: 1}`,
+		`2 MODIFY {pk: "STOCK", sk: "S", stock: 1} → {pk: "STOCK", sk: "S", stock: 1}`,
+		`3 REMOVE {pk: "STOCK", sk: "S", stock: 1} → none`)
+}
+
+func TestARecordIsMadeWhenTheWriteIsApplied(t *testing.T) {
+	c := newClock()
+	var got []Record
+	db := streamed(&got)
+	db.Now = c.now
+	for _, f := range []Fault{{Kind: ServerError}, {Kind: Throttle}, {Kind: LostReply}, {Kind: ApplyLate, After: time.Minute}} {
+		db.Fault = only(f)
+		if err := setStock(t, db, fmt.Sprint(f.Kind)); err == nil {
+			t.Errorf("%d: no error", f.Kind)
+		}
+	}
+	db.Fault = nil
+	c.at = c.at.Add(time.Hour)
+	db.Pending()
+	wantLines(t, got,
+		fmt.Sprintf(`1 INSERT none → {pk: "STOCK", sk: "S", stock: %d}`, LostReply),
+		fmt.Sprintf(`2 MODIFY {pk: "STOCK", sk: "S", stock: %d} → {pk: "STOCK", sk: "S", stock: %d}`, LostReply, ApplyLate))
+	if len(got) == 2 && got[1].At.Sub(got[0].At) != time.Minute {
+		t.Errorf("the late write's record is of %v, the other of %v", got[1].At, got[0].At)
+	}
+}
+
+// Lambda's own types must read the JSON.
+func TestARecordIsReadableAsLambdaSendsIt(t *testing.T) {
+	var got []Record
+	db := streamed(&got)
+	db.Now = newClock().now
+	more := attributes{
+		"text": str("„x\"\n"), "n": num("-1.5"), "yes": boolean(true), "no": &types.AttributeValueMemberNULL{Value: true},
+		"bytes": binary("\x00\xff"), "names": strSet("a", "b"), "numbers": numSet("1", "2"), "blobs": binarySet("a", "b"),
+		"list": list(num("1"), list()), "map": nested(attributes{"a": str("")}),
+	}
+	mustPut(t, db, "P", "S", more)
+	mustPut(t, db, "P", "S", nil)
+	for i, r := range got {
+		var read events.DynamoDBEventRecord
+		if err := json.Unmarshal(r.JSON(), &read); err != nil {
+			t.Fatalf("%s: %v", r.JSON(), err)
+		}
+		change := read.Change
+		if read.EventName != r.EventName() || change.SequenceNumber != fmt.Sprintf("10000000000000000000%d", i+1) ||
+			!change.ApproximateCreationDateTime.Equal(r.At) || change.StreamViewType != "NEW_AND_OLD_IMAGES" ||
+			change.SizeBytes != int64(item(r.Keys).size()+item(r.Old).size()+item(r.New).size()) {
+			t.Errorf("read %+v", read)
+		}
+		for name, c := range map[string]struct {
+			read map[string]events.DynamoDBAttributeValue
+			is   attributes
+		}{"keys": {change.Keys, r.Keys}, "old": {change.OldImage, r.Old}, "new": {change.NewImage, r.New}} {
+			if diff := cmp.Diff(text(c.is), text(fromLambda(c.read))); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", name, diff)
+			}
+		}
+	}
+}
+
+func fromLambda(in map[string]events.DynamoDBAttributeValue) attributes {
+	if in == nil {
+		return nil
+	}
+	out := attributes{}
+	for name, v := range in {
+		out[name] = valueFromLambda(v)
+	}
+	return out
+}
+
+func valueFromLambda(v events.DynamoDBAttributeValue) types.AttributeValue {
+	switch v.DataType() {
+	case events.DataTypeString:
+		return str(v.String())
+	case events.DataTypeNumber:
+		return num(v.Number())
+	case events.DataTypeBoolean:
+		return boolean(v.Boolean())
+	case events.DataTypeBinary:
+		return binary(string(v.Binary()))
+	case events.DataTypeStringSet:
+		return strSet(v.StringSet()...)
+	case events.DataTypeNumberSet:
+		return numSet(v.NumberSet()...)
+	case events.DataTypeBinarySet:
+		return &types.AttributeValueMemberBS{Value: v.BinarySet()}
+	case events.DataTypeList:
+		all := &types.AttributeValueMemberL{}
+		for _, one := range v.List() {
+			all.Value = append(all.Value, valueFromLambda(one))
+		}
+		return all
+	case events.DataTypeMap:
+		return nested(fromLambda(v.Map()))
+	}
+	return &types.AttributeValueMemberNULL{Value: true}
+}
