@@ -89,7 +89,7 @@ func (c *crowd) Query(_ context.Context, in *dynamodb.QueryInput, _ ...func(*dyn
 	return out, nil
 }
 
-func (c *crowd) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+func (c *crowd) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
 	keys := in.RequestItems[tableName].Keys
 	if len(keys) > 100 {
 		return nil, fmt.Errorf("%d keys", len(keys))
@@ -99,6 +99,12 @@ func (c *crowd) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput, 
 		kind, rest, _ := cutKind(keyOf(at).pk)
 		it := item{"pk": at["pk"], "sk": at["sk"]}
 		switch kind {
+		case "SALE":
+			header, err := c.Query(ctx, &dynamodb.QueryInput{ExpressionAttributeValues: item{":pk": at["pk"]}})
+			if err != nil {
+				return nil, err
+			}
+			it = header.Items[1]
 		case "SALES":
 			it["closesAt"] = c.number(c.began.Add(time.Hour).UnixMilli())
 		case "SEQ":

@@ -1,0 +1,375 @@
+package books
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// EventReport is the result of comparing published events with the table.
+type EventReport struct {
+	// Expected is the number of events that the table's items stand for.
+	Expected int64 `json:"expected"`
+	// Published is the number of different events in the file, and Repeated that of their
+	// repetitions, which are allowed.
+	Published int64 `json:"published"`
+	Repeated  int64 `json:"repeated"`
+	// NotKept is the number of published events whose occasion the table does not keep: a
+	// sale that was sold out once, or was drained before it was rescheduled.
+	NotKept int64 `json:"notKept"`
+	// Waiting is the number of expected events that are not in the file, but are not
+	// overdue.
+	Waiting int64 `json:"waiting"`
+	// Complete: there is no finding.
+	Complete bool      `json:"complete"`
+	Findings []Finding `json:"findings"`
+	// ReadUnits is the cost in DynamoDB read request units.
+	ReadUnits float64 `json:"readUnits"`
+}
+
+// CheckEvents compares the events in a file, one EventBridge envelope a line, with the
+// items of a sale, or with all items of the table for the sale id "": every event that the
+// items stand for must be there at least once with exactly the detail that EVENTS.md
+// describes, and no other. It fails with ErrNoSale, with ErrNewerVersion, or if it cannot
+// read the table or the file.
+//
+// The file is read before the table and, if events are missing, its new lines after it. So
+// the sale may go on meanwhile. Its memory is at most 25 bytes for each different event in
+// the file. Two events count as equal if a 64-bit hash of them is: of two million events,
+// two different ones are with a probability of one in ten million.
+func CheckEvents(ctx context.Context, db DynamoDB, name, path, saleID string, o Options) (*EventReport, error) {
+	o.setDefaults()
+	c := &eventCheck{
+		Options: o, source: &table{db: db, name: name, sleep: o.Sleep}, saleID: saleID, known: map[string]saleItem{},
+		file: &eventFile{path: path, saleID: saleID, seed: maphash.MakeSeed()}, missing: map[uint64]missingEvent{},
+		r: EventReport{Findings: []Finding{}},
+	}
+	return c.run(ctx)
+}
+
+type eventCheck struct {
+	Options
+	source
+	saleID string
+	file   *eventFile
+	// known holds the items of the sales that were read.
+	known   map[string]saleItem
+	r       EventReport
+	claims  int64
+	missing map[uint64]missingEvent // the first ones
+	late    int64                   // overdue, beyond those
+	found   int64                   // findings, with those that are not in the report
+}
+
+// missingEvent is an expected event that the file has not.
+type missingEvent struct {
+	id      string
+	overdue bool
+}
+
+// maxMissing bounds the missing events that are kept for a second look.
+const maxMissing = 100_000
+
+func (c *eventCheck) run(ctx context.Context) (*EventReport, error) {
+	if c.saleID != "" && !isID(c.saleID) {
+		return nil, fmt.Errorf("%w: a sale's id is 1 to 64 characters of A-Z, a-z, 0-9, _ and -", ErrNoSale)
+	}
+	if err := c.file.read(); err != nil {
+		return nil, err
+	}
+	sales, err := c.sales(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, saleID := range sales {
+		if err := c.readSale(ctx, saleID); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.lookAgain(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.judge(); err != nil {
+		return nil, err
+	}
+	c.r.Published, c.r.Repeated = c.file.different()
+	c.r.Complete, c.r.ReadUnits = len(c.r.Findings) == 0, c.cost()
+	if more := c.found - maxFindings; more > 0 {
+		c.r.Findings = append(c.r.Findings, Finding{"P26", fmt.Sprintf("and %d more", more)})
+	}
+	return &c.r, nil
+}
+
+// sales are the sales to read; "" stands for the refunds of unknown orders.
+func (c *eventCheck) sales(ctx context.Context) ([]string, error) {
+	if c.saleID != "" {
+		return []string{c.saleID}, nil
+	}
+	ids := []string{""}
+	err := c.partition(ctx, "SALES", 0, func(items []item) error {
+		for _, it := range items {
+			ids = append(ids, keyOf(it).sk)
+		}
+		return nil
+	})
+	return ids, err
+}
+
+// readSale expects the events of one sale.
+func (c *eventCheck) readSale(ctx context.Context, saleID string) error {
+	if saleID != "" {
+		if err := c.readClaims(ctx, saleID); err != nil {
+			return err
+		}
+		if err := c.readListing(ctx, saleID); err != nil {
+			return err
+		}
+	}
+	return c.partition(ctx, "REFUND#"+saleID, 0, func(items []item) error {
+		for _, it := range items {
+			r, problem := readRefund(it)
+			if !c.malformed(it, problem) {
+				c.expect(r.event())
+			}
+		}
+		return nil
+	})
+}
+
+func (c *eventCheck) readClaims(ctx context.Context, saleID string) error {
+	at := key{"SALE#" + saleID, "SALE"}
+	found, err := c.get(ctx, []key{at})
+	if err != nil {
+		return err
+	}
+	it := found[at]
+	if it == nil {
+		return fmt.Errorf("%w: %s", ErrNoSale, saleID)
+	}
+	if err := readable(it); err != nil {
+		return err
+	}
+	s, problem := readSale(it)
+	if c.malformed(it, problem) {
+		return nil
+	}
+	c.known[saleID] = s
+	for bucket := range s.buckets {
+		err := c.partition(ctx, "CLAIM#"+saleID+"#"+strconv.Itoa(bucket), 0, func(items []item) error {
+			for _, it := range items {
+				if err := readable(it); err != nil {
+					return err
+				}
+				claim, problem := readClaim(it, bucket)
+				if c.malformed(it, problem) {
+					continue
+				}
+				c.claims++
+				for _, e := range claim.events(saleID) {
+					c.expect(e)
+				}
+			}
+			c.Progress(c.claims, max(s.seeded, c.claims))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *eventCheck) readListing(ctx context.Context, saleID string) error {
+	at := key{"SALES", saleID}
+	found, err := c.get(ctx, []key{at})
+	if err != nil {
+		return err
+	}
+	it := found[at]
+	if it == nil {
+		return nil // a finding of the recount
+	}
+	if err := readable(it); err != nil {
+		return err
+	}
+	l, problem := readListing(it)
+	if !c.malformed(it, problem) && l.drained {
+		c.expect(drainedEvent(saleID, l.closesAt))
+	}
+	return nil
+}
+
+func (c *eventCheck) malformed(it item, problem string) bool {
+	if problem != "" {
+		k := keyOf(it)
+		c.find("the item %s, %s is not as documented, so its events are unknown: %s", k.pk, k.sk, problem)
+	}
+	return problem != ""
+}
+
+func (c *eventCheck) find(format string, args ...any) {
+	if c.found++; c.found <= maxFindings {
+		c.r.Findings = append(c.r.Findings, Finding{"P26", fmt.Sprintf(format, args...)})
+	}
+}
+
+// expect looks for an event that must have been published.
+func (c *eventCheck) expect(e event) {
+	c.r.Expected++
+	sum := e.sum(c.file.seed)
+	if c.file.mark(sum) {
+		return
+	}
+	overdue := !e.at.After(c.Now().Add(-c.Overdue))
+	if len(c.missing) < maxMissing {
+		c.missing[sum] = missingEvent{e.id(), overdue}
+	} else if overdue {
+		c.late++
+	} else {
+		c.r.Waiting++
+	}
+}
+
+// lookAgain looks for the missing events in the lines that the file has got since it was
+// read.
+func (c *eventCheck) lookAgain(ctx context.Context) error {
+	if len(c.missing) == 0 {
+		return nil
+	}
+	if err := c.Sleep(ctx, SettleTime); err != nil {
+		return err
+	}
+	return c.file.tail(func(l line) { delete(c.missing, l.sum) })
+}
+
+// judge names what is missing and what should not be in the file.
+func (c *eventCheck) judge() error {
+	lost := map[string]bool{}
+	for _, m := range c.missing {
+		if m.overdue {
+			lost[m.id] = true
+		} else {
+			c.r.Waiting++
+		}
+	}
+	err := c.file.unmarked(func(l line) {
+		switch {
+		case l.problem != "":
+			c.find("line %d is no event: %s", l.number, l.problem)
+		case c.isPast(l):
+			c.r.NotKept++
+		case lost[l.id]:
+			delete(lost, l.id)
+			c.find("line %d: event %s does not say what is in the table: %s", l.number, l.id, l.detail)
+		default:
+			c.find("line %d: event %s is not in the table: %s", l.number, l.id, l.detail)
+		}
+	})
+	for _, id := range slices.Sorted(maps.Keys(lost)) {
+		c.find("event %s was not published", id)
+	}
+	if c.late > 0 {
+		c.find("%d more events were not published", c.late)
+	}
+	return err
+}
+
+// isPast reports whether an event is of an occasion that the sale may have had and that
+// the table does not keep: all its shards were empty at a version of it, or it was drained
+// before an edit or an addition.
+func (c *eventCheck) isPast(l line) bool {
+	saleID, at := fmt.Sprint(l.members["saleId"]), fmt.Sprint(l.members["occurredAt"])
+	s, ok := c.known[saleID]
+	occurred, err := time.Parse(time.RFC3339, at)
+	if !ok || err != nil {
+		return false
+	}
+	switch of, suffix := cutLast(l.id); {
+	case l.kind == "SaleSoldOut" && of == l.kind+":"+saleID:
+		version, err := strconv.ParseInt(suffix, 10, 64)
+		return err == nil && version >= 1 && version <= s.version && !occurred.After(c.Now().Add(skew)) &&
+			soldOutEvent(saleID, suffix, at).sum(c.file.seed) == l.sum
+	case l.kind == "SaleDrained":
+		return s.version > 1 && drainedEvent(saleID, occurred.UnixMilli()).sum(c.file.seed) == l.sum
+	}
+	return false
+}
+
+func cutLast(id string) (before, after string) {
+	at := strings.LastIndexByte(id, ':')
+	return id[:max(at, 0)], id[at+1:]
+}
+
+// event is an event with the members of its detail.
+type event struct {
+	kind    string
+	members map[string]any
+	at      time.Time // when it happened at the earliest
+}
+
+func newEvent(kind, about, saleID string, millis int64) event {
+	members := map[string]any{"schemaVersion": 1, "id": kind + ":" + about, "occurredAt": clock(millis)}
+	if saleID != "" {
+		members["saleId"] = saleID
+	}
+	return event{kind, members, time.UnixMilli(millis)}
+}
+
+func (e event) id() string { return e.members["id"].(string) }
+
+// text is the same for equal events.
+func (e event) text() []byte {
+	text, err := json.Marshal([]any{e.kind, e.members})
+	if err != nil {
+		panic(err) // the members are texts and numbers
+	}
+	return text
+}
+
+// events are what a claim stands for.
+func (c Claim) events(saleID string) (all []event) {
+	if c.OrderID == "" {
+		return nil
+	}
+	add := func(kind, state string, millis int64) event {
+		e := newEvent(kind, c.OrderID, saleID, millis)
+		e.members["orderId"], e.members["claimId"], e.members["user"], e.members["state"] = c.OrderID, c.ClaimID, c.User, state
+		all = append(all, e)
+		return e
+	}
+	add("OrderConfirmed", "CONFIRMED", c.ConfirmedAt.UnixMilli())
+	if c.paidAt != 0 {
+		add("OrderPaid", "PAID", c.paidAt).members["payment"] = c.payment
+	}
+	if c.releasedAt != 0 {
+		add("OrderReleased", c.State(), c.releasedAt).members["releasedBy"] = c.releasedBy
+	}
+	return all
+}
+
+func (r refundItem) event() event {
+	e := newEvent("RefundDue", r.sale+":"+r.payment, r.sale, r.at)
+	if r.orderID != 0 {
+		e.members["orderId"] = strconv.FormatInt(r.orderID, 10)
+	}
+	e.members["payment"], e.members["reason"], e.members["amount"], e.members["currency"] = r.payment, r.reason, r.amount, r.currency
+	return e
+}
+
+func drainedEvent(saleID string, closesAt int64) event {
+	e := newEvent("SaleDrained", saleID+":"+strconv.FormatInt(closesAt, 10), saleID, closesAt)
+	e.at = e.at.Add(drainAfter)
+	return e
+}
+
+func soldOutEvent(saleID, version, at string) event {
+	e := newEvent("SaleSoldOut", saleID+":"+version, saleID, 0)
+	e.members["occurredAt"] = at
+	return e
+}

@@ -1,0 +1,256 @@
+package books
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/eventbus"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// envelope is an event as it is in a file.
+func envelope(e sale.Event) string {
+	return fmt.Sprintf(`{"version":"0","source":"flashsale","detail-type":%q,"time":"2026-11-11T20:00:00Z","detail":%s}`+"\n", e.Type, eventbus.Detail(e))
+}
+
+// published are the events of sales as the ledger and the event bus make them.
+func (w *world) published(sales ...string) (lines []string) {
+	w.T.Helper()
+	for _, saleID := range sales {
+		err := w.Ledger.Events(w.Ctx, saleID, func(events []sale.Event) error {
+			for _, e := range events {
+				lines = append(lines, envelope(e))
+			}
+			return nil
+		})
+		if err != nil {
+			w.T.Fatal(err)
+		}
+	}
+	return lines
+}
+
+// checkEvents compares these lines with the table; saleID is "" for all of it.
+func (w *world) checkEvents(saleID string, o Options, lines ...string) *EventReport {
+	w.T.Helper()
+	path := filepath.Join(w.T.TempDir(), "events.jsonl")
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "")), 0o600); err != nil {
+		w.T.Fatal(err)
+	}
+	o.Now = w.Now
+	if o.Sleep == nil {
+		o.Sleep = noSleep
+	}
+	r, err := CheckEvents(w.Ctx, w.db, tableName, path, saleID, o)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	if r.Complete != (len(r.Findings) == 0) {
+		w.T.Errorf("complete is %t with %v", r.Complete, r.Findings)
+	}
+	return r
+}
+
+func TestWhatTheFunctionsPublishIsWhatTheTableStandsFor(t *testing.T) {
+	for name, tt := range map[string]struct {
+		world           func(*testing.T) *world
+		expected, other int64 // of the sale, of unknown orders
+	}{
+		"confirmed":         {sold, 8, 0},
+		"paid and released": {settled, 10 + 2 + 7 + 3, 2},
+		"drained":           {drained, 6 + 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := tt.world(t)
+			lines := append(w.published("moutai", ""), `{"source":"somebody","detail-type":"OrderPaid","detail":{"saleId":"moutai"}}`+"\n")
+			whole := w.checkEvents("", Options{Overdue: AtOnce}, append(lines, lines[0], lines[0], lines[1], `{"source":"flashs`)...)
+			if whole.Expected != tt.expected+tt.other || whole.Published != whole.Expected || whole.Repeated != 3 || !whole.Complete || whole.Waiting != 0 || whole.ReadUnits == 0 {
+				t.Errorf("the whole table: %+v", whole)
+			}
+			one := w.checkEvents("moutai", Options{Overdue: AtOnce}, lines...)
+			if one.Expected != tt.expected || one.Published != tt.expected || one.Repeated != 0 || !one.Complete {
+				t.Errorf("one sale: %+v", one)
+			}
+		})
+	}
+}
+
+func TestEachKindOfWrongPublicationIsNamed(t *testing.T) {
+	edited := func(from, to string) func([]string) []string {
+		return func(lines []string) []string {
+			for i, l := range lines {
+				if strings.Contains(l, from) {
+					lines[i] = strings.Replace(l, from, to, 1)
+					return lines
+				}
+			}
+			t.Fatalf("no line has %s", from)
+			return nil
+		}
+	}
+	added := func(line string) func([]string) []string {
+		return func(lines []string) []string { return append(lines, line+"\n") }
+	}
+	for name, tt := range map[string]struct {
+		publish func([]string) []string
+		wants   []string
+	}{
+		"one is missing": {func(lines []string) []string { return lines[1:] }, []string{"was not published"}},
+		"all are missing": {func([]string) []string { return nil }, []string{"event OrderPaid:", "event RefundDue:moutai:stripe#pi_3 was not published",
+			"event RefundDue::stripe#pi_6 was not published"}},
+		"another user":            {edited(`"user":"user-0"`, `"user":"user-00"`), []string{"does not say what is in the table", `"user":"user-00"`}},
+		"another state":           {edited(`"state":"EXPIRED"`, `"state":"CANCELLED"`), []string{"does not say what is in the table"}},
+		"another amount":          {edited(`"amount":199900`, `"amount":1999000`), []string{"does not say what is in the table"}},
+		"another instant":         {edited(`"occurredAt":"2026`, `"occurredAt":"2025`), []string{"does not say what is in the table"}},
+		"a member too few":        {edited(`"releasedBy":"expiry"`, `"note":""`), []string{"does not say what is in the table"}},
+		"a member too many":       {edited(`"schemaVersion":1`, `"schemaVersion":1,"shard":0`), []string{"does not say what is in the table"}},
+		"another type":            {edited(`"detail-type":"OrderPaid"`, `"detail-type":"OrderReleased"`), []string{"does not say what is in the table"}},
+		"another id":              {edited(`"id":"OrderPaid:`, `"id":"OrderPaid:1`), []string{"is not in the table", "was not published"}},
+		"another sale":            {edited(`"saleId":"moutai"`, `"saleId":"maotai"`), []string{`"saleId":"maotai"`}},
+		"an order of nobody":      {added(`{"source":"flashsale","detail-type":"OrderConfirmed","detail":{"id":"OrderConfirmed:1","saleId":"moutai"}}`), []string{"line 25: event OrderConfirmed:1 is not in the table"}},
+		"cut off":                 {added(`{"source":"flashsale","detail-type":"Ord`), []string{`line 25 is no event: invalid character '\n' in string literal: "{\"source`}},
+		"two in a line":           {added(`{"source":"flashsale"}{}`), []string{"line 25 is no event: there is more than one value"}},
+		"drained, but it is not":  {added(envelope(sale.Event{Type: sale.EventDrained, ID: "SaleDrained:moutai:0", SaleID: "moutai", OccurredAt: time.UnixMilli(1)})), []string{"event SaleDrained:moutai:0 is not in the table"}},
+		"sold out, of no version": {added(envelope(sale.Event{Type: sale.EventSoldOut, ID: "SaleSoldOut:moutai:99", SaleID: "moutai", OccurredAt: time.UnixMilli(1)})), []string{"event SaleSoldOut:moutai:99 is not in the table"}},
+		"sold out, of no sale":    {added(envelope(sale.Event{Type: sale.EventSoldOut, ID: "SaleSoldOut:none:1", SaleID: "none", OccurredAt: time.UnixMilli(1)})), []string{"event SaleSoldOut:none:1 is not in the table"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := settled(t)
+			r := w.checkEvents("", Options{Overdue: AtOnce}, tt.publish(w.published("moutai", ""))...)
+			for _, want := range tt.wants {
+				if r.Complete || !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Promise == "P26" && strings.Contains(f.Text, want) }) {
+					t.Errorf("no %q among %q", want, r.Findings)
+				}
+			}
+		})
+	}
+}
+
+func TestManyFindingsAreCounted(t *testing.T) {
+	w := newWorld(t)
+	w.Open(70, 5)
+	w.confirm(w.buy(0, 70))
+	w.Pass(time.Minute)
+	r := w.checkEvents("moutai", Options{Overdue: AtOnce})
+	if len(r.Findings) != maxFindings+1 || r.Findings[maxFindings].Text != "and 20 more" {
+		t.Errorf("%d findings, the last one %v", len(r.Findings), r.Findings[len(r.Findings)-1])
+	}
+}
+
+func TestAnEventThatIsNotOverdueMayStillCome(t *testing.T) {
+	w := newWorld(t)
+	w.Open(8, 2)
+	w.confirm(w.buy(0, 3))
+	w.Pass(time.Minute)
+	if r := w.checkEvents("moutai", Options{}); r.Waiting != 3 || !r.Complete {
+		t.Errorf("after a minute: %+v", r)
+	}
+	if r := w.checkEvents("moutai", Options{Overdue: time.Minute}); r.Waiting != 0 || len(r.Findings) != 3 {
+		t.Errorf("after its bound: %+v", r)
+	}
+	lines := w.published("moutai")
+	path := filepath.Join(t.TempDir(), "events.jsonl")
+	if err := os.WriteFile(path, []byte(lines[0]+lines[1][:9]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := CheckEvents(w.Ctx, w.db, tableName, path, "moutai", Options{Overdue: AtOnce, Now: w.Now,
+		Sleep: func(context.Context, time.Duration) error {
+			return os.WriteFile(path, []byte(strings.Join(lines, "")), 0o600)
+		}})
+	if err != nil || !r.Complete || r.Published != 1 || r.Waiting != 0 {
+		t.Errorf("the others came meanwhile: %+v (%v)", r, err)
+	}
+}
+
+func TestWhatTheTableDoesNotKeepIsNoFinding(t *testing.T) {
+	w := drained(t)
+	lines := w.published("moutai")
+	s := w.items()[key{salePK, "SALE"}]
+	s["empty"] = &types.AttributeValueMemberNS{Value: []string{"0", "1", "2", "3", "4"}}
+	soldOut, err := ledger.Changes(nil, ledger.Image(s), w.Now())
+	if err != nil || len(soldOut) != 1 {
+		t.Fatalf("%+v, %v", soldOut, err)
+	}
+	lines = append(lines, envelope(soldOut[0]))
+	w.edit(sale.Edit{OpensAt: w.Now().Add(time.Hour), ClosesAt: w.Now().Add(2 * time.Hour)})
+	r := w.checkEvents("", Options{Overdue: AtOnce}, lines...)
+	if r.NotKept != 2 || r.Expected != 6 || r.Published != 8 || !r.Complete {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestEventsOfWhatCannotBeReadAreAnError(t *testing.T) {
+	w := sold(t)
+	path := filepath.Join(t.TempDir(), "events.jsonl")
+	check := func(db DynamoDB, saleID string) error {
+		_, err := CheckEvents(w.Ctx, db, tableName, path, saleID, Options{Now: w.Now, Sleep: noSleep})
+		return err
+	}
+	if err := check(w.db, "moutai"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, saleID := range []string{"none", "no id"} {
+		if err := check(w.db, saleID); !errors.Is(err, ErrNoSale) {
+			t.Errorf("%s: %v", saleID, err)
+		}
+	}
+	for _, at := range []key{{salePK, "SALE"}, {"SALES", "moutai"}} {
+		all := w.items()
+		all.set(at.pk, at.sk, "minReader", number("99"))
+		if err := check(load(t, all), ""); !errors.Is(err, ErrNewerVersion) {
+			t.Errorf("%v for a newer release: %v", at, err)
+		}
+	}
+}
+
+func TestTheEventsOfManyClaimsAreComparedInBoundedMemory(t *testing.T) {
+	c := newCrowd(1000, *manyClaims)
+	path := filepath.Join(t.TempDir(), "events.jsonl")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	out := bufio.NewWriter(file)
+	for i := range int64(*manyClaims) {
+		user := strconv.FormatInt(i, 10)
+		id := uint64(c.orderID(i))
+		fmt.Fprint(out, envelope(sale.Event{
+			Type: sale.EventConfirmed, ID: "OrderConfirmed:" + strconv.FormatUint(id, 10), OccurredAt: c.began, SaleID: "moutai",
+			OrderID: id, ClaimID: "claim-" + user, User: user, State: sale.Confirmed,
+		}))
+	}
+	if err := out.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	began, before, most, pages := time.Now(), heap(), int64(0), 0
+	c.onPage = func() {
+		if pages++; pages%50 == 0 {
+			most = max(most, heap()-before)
+		}
+	}
+	r, err := CheckEvents(t.Context(), c, tableName, path, "moutai", Options{Overdue: AtOnce, Now: func() time.Time { return c.began.Add(time.Hour) }, Sleep: noSleep})
+	if err != nil || !r.Complete || r.Expected != int64(*manyClaims) || r.Published != r.Expected {
+		t.Fatalf("got %+v (%v)", r, err)
+	}
+	// A page of items and 25 bytes for every event, not the events.
+	if bound := int64(12<<20) + 25*int64(*manyClaims); most > bound || most == 0 {
+		t.Errorf("the comparison held %d bytes, want at most %d", most, bound)
+	}
+	t.Logf("%d claims: at most %.1f MB held, %v", *manyClaims, float64(most)/(1<<20), time.Since(began).Round(100*time.Millisecond))
+}
