@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,13 +39,13 @@ func TestEveryMutantIsCaught(t *testing.T) {
 	}
 	builds := newBuilds(root, t.TempDir(), all)
 	first := map[string]int{} // by package
-	tests := map[string]string{}
+	tests := map[string][]string{}
 	for number, m := range mutants {
-		top, _, _ := strings.Cut(m.test, "/")
-		if tests[m.pkg] == "" {
-			first[m.pkg], tests[m.pkg] = number, top
-		} else {
-			tests[m.pkg] += "|" + top
+		if tests[m.pkg] == nil {
+			first[m.pkg] = number
+		}
+		if !slices.Contains(tests[m.pkg], m.test) {
+			tests[m.pkg] = append(tests[m.pkg], m.test)
 		}
 		t.Run(all[number].name, func(t *testing.T) {
 			t.Parallel()
@@ -61,7 +62,7 @@ func TestEveryMutantIsCaught(t *testing.T) {
 	for pkg, number := range first {
 		t.Run("unchanged "+pkg, func(t *testing.T) {
 			t.Parallel()
-			if out, err := builds.run(t, number, -1, tests[pkg]); err != nil {
+			if out, err := builds.run(t, number, -1, strings.Join(tests[pkg], "|")); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})
