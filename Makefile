@@ -267,6 +267,7 @@ enumerate: ## run every plan of up to FAULTS=3 faults; an overlapping request co
 .PHONY: torture
 torture: host ## kill -9 parts of the system during a sale, for ROUNDS=… or MINUTES=…, and audit the books
 	@$(GO_BUILD) -o $(HOST)/torture ./infra/torture
+	@$(GO_BUILD) -o $(HOST)/ahead/ReleaseFunction/bootstrap ./infra/torture/ahead
 	@exec $(HOST)/torture $${ROUNDS:+-rounds "$$ROUNDS"} $${MINUTES:+-minutes "$$MINUTES"} $${SEED:+-seed "$$SEED"}
 
 # The strategies' engines come from the system's packages; the lab names a missing one.

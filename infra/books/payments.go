@@ -104,6 +104,9 @@ func (c Claim) State() string {
 	return "PENDING"
 }
 
+// Payment is the provider and the reference of the payment of a claim; "" if it is not paid.
+func (c Claim) Payment() string { return c.payment }
+
 // settle counts how a claim ended and checks it.
 func (p *pass) settle(c Claim) {
 	about := fmt.Sprintf("claim %d %s settled", c.Bucket, c.User)

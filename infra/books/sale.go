@@ -24,6 +24,8 @@ type Sale struct {
 	Shards            map[int]Shard
 	Claims            []Claim          // sorted by bucket and user
 	Orders            map[string]Order // by id
+	// Refunds are the reasons of payments that must go back, done or not, by payment.
+	Refunds map[string]string
 }
 
 // Shard is the stock of one shard.
@@ -55,7 +57,7 @@ func (b *Books) Sales() []string {
 
 // Sale returns a sale; if there is none, everything in it is empty.
 func (b *Books) Sale(saleID string) *Sale {
-	s := &Sale{Shards: map[int]Shard{}, Orders: map[string]Order{}}
+	s := &Sale{Shards: map[int]Shard{}, Orders: map[string]Order{}, Refunds: map[string]string{}}
 	for pk, items := range b.partitions {
 		kind, rest, _ := cutKind(pk)
 		of, n, _ := cutNumber(rest)
@@ -82,6 +84,11 @@ func (b *Books) Sale(saleID string) *Sale {
 			for _, it := range items {
 				c, _ := readClaim(it, n)
 				s.Claims = append(s.Claims, c)
+			}
+		case pk == "REFUND#"+saleID:
+			for _, it := range items {
+				r, _ := readRefund(it)
+				s.Refunds[r.payment] = r.reason
 			}
 		case kind == "ORDER":
 			for _, it := range items {

@@ -32,6 +32,9 @@ func (e *event) compare(s *books.Sale) []string {
 		problem("%d shards, want %d", len(s.Shards), e.shards)
 	}
 	e.auditPromises(s, problem)
+	if e.asksForPayment {
+		e.auditPayments(s, problem)
+	}
 	return append(found, e.told.untrue(s.Claims, s.Stock())...)
 }
 

@@ -18,6 +18,7 @@ type buyer struct {
 	curious bool          // reads its order some time later
 	again   time.Duration // how long it waits after "sold out"
 	token   string
+	bill    *bill // nil if the sale asks for no payment
 }
 
 // shop clicks until stop or until the buyer has a claim; ctx bounds how much longer an
@@ -34,6 +35,9 @@ func (b *buyer) shop(ctx context.Context, c *client.Client, s *event, stop time.
 			return
 		}
 	}
+	settling, cancel := context.WithDeadline(ctx, stop)
+	defer cancel()
+	b.settle(settling, c, s)
 	if b.curious && pause(ctx, b.again) {
 		b.ask(ctx, c, s)
 	}
@@ -78,7 +82,7 @@ func (b *buyer) order(ctx context.Context, c *client.Client, s *event) {
 				return
 			}
 			continue
-		case r.Code == "already-ordered" && b.key != "":
+		case r.Code == "already-ordered" && b.key != "" && r.Claim.State != "EXPIRED" && r.Claim.State != "CANCELLED":
 			s.told.problem("%s repeated its key and got %s (P9)", b.name, r)
 		case r.Status == http.StatusAccepted || r.Code == "already-ordered":
 			s.told.accepted(b.name, s.id, r.Claim)
@@ -110,6 +114,7 @@ func (b *buyer) ask(ctx context.Context, c *client.Client, s *event) {
 			continue
 		case r.Status == http.StatusOK:
 			s.told.accepted(b.name, s.id, r.Claim)
+			s.told.ended(b.name, r.Claim.State)
 		case r.Code != "order-not-found":
 			s.told.problem("%s read its order and got %s", b.name, r)
 		case held:

@@ -17,11 +17,13 @@ type event struct {
 	restocks []int // units of each later batch
 	buyers   []*buyer
 	told     *history
+	// asksForPayment: its buyers have bills.
+	asksForPayment bool
 }
 
 // newEvent makes a random sale, usually with more buyers than units.
-func newEvent(chance *rand.Rand, id string, buyers int, chaos time.Duration) *event {
-	e := &event{id: id, shards: []int{1, 2, 4, 8}[chance.IntN(4)], told: newHistory()}
+func newEvent(chance *rand.Rand, id string, buyers int, chaos time.Duration, asksForPayment bool) *event {
+	e := &event{id: id, shards: []int{1, 2, 4, 8}[chance.IntN(4)], told: newHistory(), asksForPayment: asksForPayment}
 	units := buyers * (30 + chance.IntN(50)) / 100
 	if chance.IntN(6) == 0 {
 		units = buyers + 10
@@ -40,6 +42,9 @@ func newEvent(chance *rand.Rand, id string, buyers int, chaos time.Duration) *ev
 		}
 		if chance.IntN(2) == 0 {
 			b.key = fmt.Sprintf("key-%d", i)
+		}
+		if asksForPayment {
+			b.bill = newBill(chance, id, b.name)
 		}
 		e.buyers = append(e.buyers, b)
 	}
@@ -62,10 +67,15 @@ func (e *event) unanswered(who string) {
 
 // open creates the sale, with as many tries as that takes.
 func (e *event) open(ctx context.Context, c *client.Client, now time.Time) bool {
-	return e.seed(ctx, c, map[string]any{
+	request := map[string]any{
 		"action": "create", "saleId": e.id, "stock": e.stock, "shards": e.shards,
 		"opensAt": now.Add(-time.Minute).UTC().Format(time.RFC3339), "closesAt": now.Add(24 * time.Hour).UTC().Format(time.RFC3339),
-	})
+	}
+	if e.asksForPayment {
+		request["payWithin"], request["price"], request["currency"] = payWithin/time.Second, price, currency
+		e.told.restocked(span{now, now.Add(24 * time.Hour)}) // units may come back at any time
+	}
+	return e.seed(ctx, c, request)
 }
 
 // restock adds batch i.

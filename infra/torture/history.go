@@ -27,10 +27,14 @@ type history struct {
 	orders   map[string]string // order id by user
 	refusals []refusal
 	restocks []span
+	payments map[string]told   // by provider#reference
+	ends     map[string]string // final state of their order by user
 	problems []string
 }
 
-func newHistory() *history { return &history{claims: map[string]string{}, orders: map[string]string{}} }
+func newHistory() *history {
+	return &history{claims: map[string]string{}, orders: map[string]string{}, payments: map[string]told{}, ends: map[string]string{}}
+}
 
 // problem notes a violation.
 func (h *history) problem(format string, a ...any) {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"flashsale/infra/client"
 	"flashsale/infra/local/child"
 	"flashsale/infra/local/launch"
 )
@@ -29,8 +30,9 @@ type machine struct {
 	log           *os.File
 }
 
-// newMachine prepares a machine with empty data. It starts nothing.
-func newMachine(root string, killAtResponse float64) (*machine, error) {
+// newMachine prepares a machine with empty data. It starts nothing. The program release takes
+// the place of ReleaseFunction's.
+func newMachine(root, release string, killAtResponse float64) (*machine, error) {
 	if _, err := child.Children(os.Getpid()); err != nil {
 		return nil, err // processes cannot be listed here
 	}
@@ -42,9 +44,12 @@ func newMachine(root string, killAtResponse float64) (*machine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make folder: %w", err)
 	}
-	data := filepath.Join(dir, "data")
+	data, project := filepath.Join(dir, "data"), filepath.Join(dir, "project")
+	if err := link(root, release, project); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
 	at, err := launch.New(launch.Built(root), data,
-		"-sqs-port", "0", "-kill-at-response", strconv.FormatFloat(killAtResponse, 'g', -1, 64),
+		"-root", project, "-sqs-port", "0", "-kill-at-response", strconv.FormatFloat(killAtResponse, 'g', -1, 64),
 		// Messages held by a killed FinalizeFunction reappear after 5 s.
 		"-parameter", "OrderVisibilityTimeout=5")
 	if err != nil {
@@ -63,6 +68,35 @@ func newMachine(root string, killAtResponse float64) (*machine, error) {
 			"-faults", "duplicate=0.05,reorder=0.1"},
 	}}
 	return &machine{dir: dir, at: at, queues: queues, stack: at.Program, log: log}, nil
+}
+
+// link makes a folder that the stack takes for the project.
+func link(root, release, project string) error {
+	release, err := filepath.Abs(release)
+	if err != nil {
+		return fmt.Errorf("find release: %w", err)
+	}
+	if _, err := os.Stat(release); err != nil {
+		return fmt.Errorf("find release (make torture builds it): %w", err)
+	}
+	programs, err := filepath.Glob(filepath.Join(root, ".build/host/*Function/bootstrap"))
+	if err != nil {
+		return fmt.Errorf("find functions: %w", err)
+	}
+	for _, from := range append(programs, filepath.Join(root, "template.yaml"), filepath.Join(root, ".build/engine")) {
+		name, err := filepath.Rel(root, from)
+		if err != nil {
+			return fmt.Errorf("link project: %w", err)
+		}
+		if filepath.Base(filepath.Dir(from)) == client.ReleaseFunction {
+			from = release
+		}
+		to := filepath.Join(project, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.Symlink(from, to)); err != nil {
+			return fmt.Errorf("link project: %w", err)
+		}
+	}
+	return nil
 }
 
 // start starts a program and waits until it serves. If the program exits, it is started

@@ -2,11 +2,12 @@
 // functions exactly at their answer, the DynamoDB engine, the queues, the whole stack,
 // always with kill -9 and at random moments. It restarts what it killed with the same data
 // and ports. Buyers behave like well-behaved clients: without an answer they repeat the same
-// request. When all orders are done it compares the table with all answers.
+// request. In one sale of each round they must pay, which most of them do, by the signed
+// webhooks of both providers. When all orders are done it compares the table with all answers.
 // `make torture` runs it.
 //
 // It uses only the system's HTTP answers, the items in its table and its processes, and none
-// of the code that it checks.
+// of the code that it checks, except for ReleaseFunction with another clock: see package ahead.
 package main
 
 import (
@@ -30,6 +31,7 @@ func main() {
 	f.IntVar(&c.rounds, "rounds", 0, "number of rounds (0: 3, or as many as -minutes allows)")
 	f.Uint64Var(&c.seed, "seed", rand.Uint64(), "seed of the random choices")
 	f.StringVar(&c.root, "root", ".", "the project's folder, with .build in it")
+	f.StringVar(&c.release, "release", ".build/host/ahead/ReleaseFunction/bootstrap", "the `program` of infra/torture/ahead")
 	f.IntVar(&c.sales, "sales", 3, "number of concurrent sales")
 	f.IntVar(&c.buyers, "buyers", 200, "number of buyers of each sale")
 	f.DurationVar(&c.chaos, "chaos", 12*time.Second, "how long each round kills processes")

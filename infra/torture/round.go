@@ -25,7 +25,6 @@ const (
 	grace = 30 * time.Second
 	// interrupted is how many repairs of a round are killed while running.
 	interrupted = 2
-	reconcile   = client.ReconcileFunction
 )
 
 // round is a set of concurrent sales, from their creation to the audit.
@@ -39,14 +38,20 @@ type round struct {
 // run runs the sales under kills for the time chaos, waits until all are quiet and returns
 // the violations.
 func (r *round) run(ctx context.Context, chance *rand.Rand, chaos time.Duration) ([]string, error) {
+	releasing, stop := context.WithCancel(ctx)
+	defer stop()
+	go r.releases(releasing)
 	if err := r.torture(ctx, chance, chaos); err != nil {
 		return nil, err
 	}
-	r.clickAgain(ctx) // the kills are over, so buyers without an answer get one now
-	if err := r.awaitQuiet(ctx); err != nil {
-		return nil, err
+	// The kills are over, so buyers without an answer get one now. In a sale that asks for
+	// payment they may also buy units that came back.
+	for _, last := range []bool{false, true} {
+		r.clickAgain(ctx, last)
+		if err := r.awaitQuiet(ctx); err != nil {
+			return nil, err
+		}
 	}
-	r.clickAgain(ctx)
 	all, err := r.readBooks(ctx)
 	if err != nil {
 		return nil, err
@@ -101,8 +106,9 @@ func (r *round) torture(ctx context.Context, chance *rand.Rand, chaos time.Durat
 }
 
 // clickAgain lets every buyer repeat their request: a buyer with a claim must get it again,
-// and a buyer without one may get sold-out only if no units are left.
-func (r *round) clickAgain(ctx context.Context) {
+// and a buyer without one may get sold-out only if no units are left. Then they settle their
+// bills, if this is the last time.
+func (r *round) clickAgain(ctx context.Context, last bool) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	hands := make(chan struct{}, 32)
@@ -120,13 +126,17 @@ func (r *round) clickAgain(ctx context.Context) {
 				if e.told.holds(b.name) {
 					b.ask(ctx, r.client, e)
 				}
+				if last && !b.settle(ctx, r.client, e) {
+					e.unanswered(b.name)
+				}
 			})
 		}
 	}
 	all.Wait()
 }
 
-// awaitQuiet waits until every claim of the round has its order. ReconcileFunction repairs
+// awaitQuiet waits until every claim of the round has its order and is paid or released where
+// the sale asks for that. ReconcileFunction repairs
 // claims whose message is lost: it runs every minute, and here as soon as there is a claim
 // to repair.
 func (r *round) awaitQuiet(ctx context.Context) error {
@@ -145,6 +155,7 @@ func (r *round) awaitQuiet(ctx context.Context) error {
 					oldest = at
 				}
 			}
+			done = done && !e.unsettled(ctx, all)
 		}
 		if done {
 			return nil
@@ -167,10 +178,10 @@ func (r *round) repair(ctx context.Context, interrupt bool) (err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = r.client.Ask(ctx, reconcile, struct{}{}, nil)
+		_ = r.client.Ask(ctx, client.ReconcileFunction, struct{}{}, nil)
 	}()
 	if interrupt && pause(ctx, time.Duration(r.nemesis.chance.IntN(60))*time.Millisecond) {
-		err = r.nemesis.killOne(reconcile)
+		err = r.nemesis.killOne(client.ReconcileFunction)
 	}
 	<-done
 	return err

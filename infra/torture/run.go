@@ -28,23 +28,25 @@ type config struct {
 	limit          time.Duration // start no round after this time; 0: no limit
 	seed           uint64
 	root           string
-	sales, buyers  int // concurrent sales, buyers of each
+	release        string // program in place of ReleaseFunction's
+	sales, buyers  int    // concurrent sales, buyers of each
 	chaos          time.Duration
 	killAtResponse float64 // probability, 0 to 1
 }
 
 // summary is the result of a run.
-type summary struct{ rounds, kills, accepted, violations int }
+type summary struct{ rounds, kills, accepted, paid, released, refunds, violations int }
 
 func (s summary) String() string {
-	return fmt.Sprintf("rounds=%d kills=%d accepted=%d violations=%d", s.rounds, s.kills, s.accepted, s.violations)
+	return fmt.Sprintf("rounds=%d kills=%d accepted=%d paid=%d released=%d refunds=%d violations=%d",
+		s.rounds, s.kills, s.accepted, s.paid, s.released, s.refunds, s.violations)
 }
 
 // run tortures one machine, round by round, until a round finds violations. After violations
 // and after errors it keeps the machine's data.
 func run(ctx context.Context, c config, out io.Writer) (sum summary, err error) {
 	fmt.Fprintf(out, "seed=%d\n", c.seed)
-	m, err := newMachine(c.root, c.killAtResponse)
+	m, err := newMachine(c.root, c.release, c.killAtResponse)
 	if err != nil {
 		return sum, err
 	}
@@ -76,7 +78,7 @@ func run(ctx context.Context, c config, out io.Writer) (sum summary, err error) 
 	for i := 1; (c.rounds == 0 || i <= c.rounds) && (c.limit == 0 || time.Since(t.begun) < c.limit); i++ {
 		r := &round{client: api, table: newTable(m.at.DynamoDB), nemesis: n}
 		for k := range c.sales {
-			r.events = append(r.events, newEvent(chance, fmt.Sprintf("round-%d-sale-%d", i, k), c.buyers, c.chaos))
+			r.events = append(r.events, newEvent(chance, fmt.Sprintf("round-%d-sale-%d", i, k), c.buyers, c.chaos, k == 0))
 		}
 		events = append(events, r.events...)
 		problems, err := r.run(ctx, chance, c.chaos)
@@ -97,6 +99,19 @@ func run(ctx context.Context, c config, out io.Writer) (sum summary, err error) 
 	return sum, t.last(ctx, m, events)
 }
 
+// settled counts how the orders of a sale ended.
+func (t *tally) settled(s *books.Sale) {
+	for _, c := range s.Claims {
+		switch c.State() {
+		case "PAID":
+			t.sum.paid++
+		case "EXPIRED", "CANCELLED":
+			t.sum.released++
+		}
+	}
+	t.sum.refunds += len(s.Refunds)
+}
+
 // last reads the table once more: later rounds must not have changed earlier sales, and
 // there must be no other sales.
 func (t *tally) last(ctx context.Context, m *machine, events []*event) error {
@@ -107,6 +122,7 @@ func (t *tally) last(ctx context.Context, m *machine, events []*event) error {
 	made := map[string]bool{}
 	for _, e := range events {
 		made[e.id] = true
+		t.settled(all.Sale(e.id))
 		for _, p := range e.audit(ctx, all) {
 			t.problem("in the end, %s: %s", e.id, p)
 		}

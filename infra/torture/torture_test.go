@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,15 +14,25 @@ import (
 // root is the project's folder, in which make host builds.
 const root = "../.."
 
+// release builds package ahead.
+func release(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "ReleaseFunction", "bootstrap")
+	if text, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./ahead").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, text)
+	}
+	return program
+}
+
 func TestNoPromiseIsBrokenWhateverIsKilled(t *testing.T) {
 	var out bytes.Buffer
 	sum, err := run(t.Context(), config{
-		rounds: 1, seed: 1, root: root, sales: 2, buyers: 100, chaos: 8 * time.Second, killAtResponse: 0.04,
+		rounds: 1, seed: 1, root: root, release: release(t), sales: 2, buyers: 100, chaos: 8 * time.Second, killAtResponse: 0.04,
 	}, &out)
 	if err != nil || sum.violations > 0 {
 		t.Errorf("%v %v", sum, err)
 	}
-	if sum.rounds != 1 || sum.kills < 10 || sum.accepted < 20 {
+	if sum.rounds != 1 || sum.kills < 10 || sum.accepted < 20 || sum.paid < 5 || sum.released < 5 || sum.refunds == 0 {
 		t.Errorf("%v: too little happened to prove anything", sum)
 	}
 	if strings.Contains(out.String(), "answering 0") {
@@ -33,20 +44,20 @@ func TestNoPromiseIsBrokenWhateverIsKilled(t *testing.T) {
 }
 
 func TestTheSummaryIsOneLineForMachines(t *testing.T) {
-	sum := summary{rounds: 3, kills: 40, accepted: 500, violations: 1}
-	if got, want := sum.String(), "rounds=3 kills=40 accepted=500 violations=1"; got != want {
+	sum := summary{rounds: 3, kills: 40, accepted: 500, paid: 60, released: 7, refunds: 8, violations: 1}
+	if got, want := sum.String(), "rounds=3 kills=40 accepted=500 paid=60 released=7 refunds=8 violations=1"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
 func TestAMissingBuildIsAnError(t *testing.T) {
-	if _, err := newMachine(t.TempDir(), 0); !errors.Is(err, os.ErrNotExist) {
+	if _, err := newMachine(t.TempDir(), "main.go", 0); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v, want an error that the stack is missing", err)
 	}
 }
 
 func TestAProgramIsStartedAgainUntilItServes(t *testing.T) {
-	m, err := newMachine(root, 0)
+	m, err := newMachine(root, "main.go", 0) // no function runs here
 	if err != nil {
 		t.Fatal(err)
 	}
