@@ -138,8 +138,9 @@ operator: needs-go
 	@$(GO_BUILD) -o $(HOST)/operator ./infra/operator
 
 # An open-loop load: RATE and PEAK in buyers a second, DURATION such as 30s, STOCK,
-# SHARDS, SEED, REPORT. For a deployed API: URL=… SALE=… TOKENS=file ALLOW_REMOTE=1, and
-# TABLE=… for the receipt.
+# SHARDS, SEED, REPORT, and on the local stack PAYMENTS=1: accepted buyers pay, but for a
+# third. For a deployed API: URL=… SALE=… TOKENS=file ALLOW_REMOTE=1, and TABLE=… for the
+# receipt.
 .PHONY: load
 load: operator ## send buyers at RATE=… for DURATION=… with a PEAK=… at the opening; an HTML report and the receipt
 	@$(GO_BUILD) -o $(HOST)/load ./infra/load
@@ -147,7 +148,7 @@ load: operator ## send buyers at RATE=… for DURATION=… with a PEAK=… at th
 		$${RATE:+-rate "$$RATE"} $${PEAK:+-peak "$$PEAK"} $${DURATION:+-duration "$$DURATION"} \
 		$${STOCK:+-stock "$$STOCK"} $${SHARDS:+-shards "$$SHARDS"} $${SEED:+-seed "$$SEED"} \
 		$${SALE:+-sale "$$SALE"} $${TOKENS:+-tokens "$$TOKENS"} $${TABLE:+-table "$$TABLE"} \
-		$${ALLOW_REMOTE:+-allow-remote}
+		$${ALLOW_REMOTE:+-allow-remote} $${PAYMENTS:+-payments}
 
 # The target is the local stack, any API by URL=…, or the stack of ENV=dev or ENV=prod in
 # infra/samconfig.toml, with AWS credentials in the environment.

@@ -63,7 +63,7 @@ func TestInvalidFlagsAreRefused(t *testing.T) {
 	for _, args := range []string{
 		"-rate 0", "-rate NaN", "-rate 1e9", "-duration 0s", "-duration 2h", "-greedy 1.1", "-late -1", "-clicks 1",
 		"-inflight 0", "-shards 0", "-stock -1", "-url http://192.0.2.1", "-tokens x",
-		"-allow-remote -url http://192.0.2.1", "extra", "-report=", "-unknown",
+		"-allow-remote -url http://192.0.2.1", "-allow-remote -url http://192.0.2.1 -sale s -tokens f -payments", "extra", "-report=", "-unknown",
 	} {
 		if _, err := parse(strings.Fields(args), io.Discard); err == nil {
 			t.Errorf("%s: no error", args)

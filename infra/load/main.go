@@ -78,6 +78,10 @@ func measure(ctx context.Context, o options, stdout io.Writer, bar progress) (br
 		client: place.system, sale: place.sale, visits: visits, tokens: place.tokens,
 		inflight: o.inflight, patience: o.patience, tally: newTally(), witness: newWitness(place.stock),
 	}
+	if o.payments {
+		r.payer, r.witness = localPayer(place.system.Client), newWitness(0) // units may be sold again
+		o.drain += payWithin + releaseTime
+	}
 	step := bar.step("buyers", len(visits))
 	limited, cancel := context.WithTimeout(ctx, o.duration+o.drain)
 	started := time.Now()

@@ -64,11 +64,15 @@ func prepare(ctx context.Context, o options, visits []visit, bar progress) (plac
 		return p, err
 	}
 	// Last, so that the sale opens when the run starts.
+	within := time.Duration(0)
+	if o.payments {
+		within = payWithin
+	}
 	p.sale = "load-" + strings.ToLower(rand.Text()[:12])
 	now := time.Now()
 	return p, p.system.Seed(ctx, client.Sale{
 		ID: p.sale, Name: "Load", Stock: p.stock, Shards: min(o.shards, p.stock),
-		OpensAt: now.Add(-time.Second), ClosesAt: now.Add(saleTime),
+		OpensAt: now.Add(-time.Second), ClosesAt: now.Add(saleTime), PayWithin: within,
 	})
 }
 

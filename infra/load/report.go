@@ -48,7 +48,7 @@ func writeReport(path string, r result) error {
 func (r *result) html(w io.Writer) error {
 	return pageTemplate.Execute(w, map[string]any{
 		"Title": r.title, "Settings": r.settings, "Took": r.took.Round(100 * time.Millisecond).String(),
-		"Latencies": r.latencies, "Outcomes": r.outcomes, "Polls": r.polls, "Kinds": r.byKind,
+		"Latencies": r.latencies, "Outcomes": r.outcomes, "Polls": r.polls, "Orders": r.orders, "Kinds": r.byKind,
 		"Accepted": r.acceptedTotal, "PeakAccepted": r.peakAccepted, "Confirmed": r.confirmedTotal,
 		"GivenUp": r.givenUp, "Unconfirmed": r.unconfirmed,
 		"Findings": r.findings, "Receipt": r.receipt, "ReceiptMade": r.receiptMade, "Broken": r.broken,

@@ -18,8 +18,10 @@ type result struct {
 	// outcomes counts all purchase requests; byKind counts the first answers by kind of
 	// buyer.
 	outcomes, polls []counted
-	byKind          []kindRow
-	seconds         []second
+	// orders is what became of the orders of a sale that asks for payment; empty if it does not.
+	orders  []counted
+	byKind  []kindRow
+	seconds []second
 	// peakAccepted is the maximum number of purchases accepted in one second.
 	peakAccepted, acceptedTotal, confirmedTotal int64
 	givenUp, unconfirmed                        int64
@@ -39,12 +41,15 @@ func (t *tally) result(took time.Duration) result {
 	defer t.mu.Unlock()
 	r := result{
 		took:     took,
-		outcomes: breakdown(t.all), polls: breakdown(t.polls), seconds: t.seconds,
+		outcomes: breakdown(t.all), polls: breakdown(t.polls), seconds: t.seconds, orders: breakdown(t.orders),
 		givenUp: t.givenUp, unconfirmed: t.lost, acceptedTotal: t.all[accepted], confirmedTotal: t.toOrderID.count(),
 		latencies: []latencyRow{
 			t.firstAnswer.row("click to first answer"), t.finalAnswer.row("click to final answer"),
 			t.toOrderID.row("click to order id seen"), t.poll.row("status poll"), t.queue.row("queueing in the generator"),
 		},
+	}
+	if t.webhook.count() > 0 {
+		r.latencies = append(r.latencies, t.webhook.row("payment to webhook answered"))
 	}
 	for _, s := range t.seconds {
 		r.peakAccepted = max(r.peakAccepted, s.counts[accepted])
@@ -57,14 +62,21 @@ func (t *tally) result(took time.Duration) result {
 
 // print writes the short form for a terminal.
 func (r *result) print(w io.Writer) {
-	fmt.Fprintf(w, "\n%-26s %9s %9s %9s %9s %9s %9s\n", "from the intended time", "count", "p50", "p90", "p99", "p99.9", "max")
+	fmt.Fprintf(w, "\n%-27s %9s %9s %9s %9s %9s %9s\n", "from the intended time", "count", "p50", "p90", "p99", "p99.9", "max")
 	for _, l := range r.latencies {
-		fmt.Fprintf(w, "%-26s %9d %9s %9s %9s %9s %9s\n", l.Name, l.Count, ms(l.P50), ms(l.P90), ms(l.P99), ms(l.P999), ms(l.Max))
+		fmt.Fprintf(w, "%-27s %9d %9s %9s %9s %9s %9s\n", l.Name, l.Count, ms(l.P50), ms(l.P90), ms(l.P99), ms(l.P999), ms(l.Max))
 	}
 	fmt.Fprintf(w, "\naccepted %d (most in a second: %d), order ids seen %d, gave up %d, no order id in time %d, took %v\n",
 		r.acceptedTotal, r.peakAccepted, r.confirmedTotal, r.givenUp, r.unconfirmed, r.took.Round(100*time.Millisecond))
-	for _, c := range r.outcomes {
-		fmt.Fprintf(w, "  %-20s %9d  %5.1f %%\n", c.Outcome, c.Count, c.Percent)
+	rows := func(counts []counted) {
+		for _, c := range counts {
+			fmt.Fprintf(w, "  %-20s %9d  %5.1f %%\n", c.Outcome, c.Count, c.Percent)
+		}
+	}
+	rows(r.outcomes)
+	if len(r.orders) > 0 {
+		fmt.Fprintln(w, "orders and late payments:")
+		rows(r.orders)
 	}
 	fmt.Fprintf(w, "\n%s\n", cmp.Or(r.receipt, "no receipt"))
 	if len(r.findings) == 0 {

@@ -25,6 +25,7 @@ const (
 type api interface {
 	Buy(ctx context.Context, saleID, token, key string) (client.Answer, error)
 	Mine(ctx context.Context, saleID, token string) (client.Answer, error)
+	Cancel(ctx context.Context, saleID, token string) (client.Answer, error)
 }
 
 // rush is one run of a schedule.
@@ -35,6 +36,7 @@ type rush struct {
 	tokens   []string // by visit
 	inflight int
 	patience time.Duration
+	payer    payer // nil: the sale asks for no payment
 	tally    *tally
 	witness  *witness
 	slots    chan struct{}
@@ -66,10 +68,10 @@ func (r *rush) run(ctx context.Context, start time.Time, done func()) {
 }
 
 // visit performs all requests of one buyer.
-func (r *rush) visit(ctx context.Context, i int) {
+func (r *rush) visit(whole context.Context, i int) {
 	v := r.visits[i]
 	intended := r.start.Add(v.at)
-	ctx, cancel := context.WithDeadline(ctx, intended.Add(r.patience))
+	ctx, cancel := context.WithDeadline(whole, intended.Add(r.patience))
 	defer cancel()
 	answers := make([]outcome, v.clicks)
 	waits := make([]time.Duration, v.clicks)
@@ -80,7 +82,9 @@ func (r *rush) visit(ctx context.Context, i int) {
 	clicks.Wait()
 	for n, a := range answers {
 		if a == accepted || a == acceptedAgain {
-			r.follow(ctx, i, intended, waits[n])
+			if order := r.follow(ctx, i, intended, waits[n]); order != "" && r.payer != nil {
+				r.settle(whole, i, order)
+			}
 			return
 		}
 	}
@@ -147,8 +151,8 @@ func (r *rush) click(ctx context.Context, i int, intended time.Time) (outcome, t
 	return noAnswer, 0
 }
 
-// follow polls at the server's Retry-After until the order has its id.
-func (r *rush) follow(ctx context.Context, i int, intended time.Time, pause time.Duration) {
+// follow polls at the server's Retry-After until the order has its id, and returns it.
+func (r *rush) follow(ctx context.Context, i int, intended time.Time, pause time.Duration) (order string) {
 	due := time.Now().Add(pause)
 	for range maxTries {
 		if !waitUntil(ctx, due) {
@@ -171,7 +175,7 @@ func (r *rush) follow(ctx context.Context, i int, intended time.Time, pause time
 			r.tally.confirmed(now.Sub(r.start), now.Sub(intended))
 		}
 		if final {
-			return
+			return a.Claim.OrderID
 		}
 		due = now.Add(wait(a.RetryAfter))
 		if !sent || err != nil {
@@ -179,6 +183,7 @@ func (r *rush) follow(ctx context.Context, i int, intended time.Time, pause time
 		}
 	}
 	r.tally.unconfirmed()
+	return ""
 }
 
 // wait clamps the server's Retry-After.

@@ -40,20 +40,22 @@ type second struct {
 type tally struct {
 	mu sync.Mutex
 
-	firstAnswer, finalAnswer, toOrderID, poll, queue latencies
+	firstAnswer, finalAnswer, toOrderID, poll, queue, webhook latencies
 
 	// firsts counts the first outcomes of clicks by kind of buyer, all those of all purchase
 	// requests, polls those of the status resource.
-	firsts        map[kind]map[outcome]int64
-	all, polls    map[outcome]int64
+	firsts     map[kind]map[outcome]int64
+	all, polls map[outcome]int64
+	// orders counts what became of the orders of a sale that asks for payment.
+	orders        map[outcome]int64
 	givenUp, lost int64
 	seconds       []second
 }
 
 func newTally() *tally {
 	return &tally{
-		firstAnswer: newLatencies(), finalAnswer: newLatencies(), toOrderID: newLatencies(), poll: newLatencies(), queue: newLatencies(),
-		firsts: map[kind]map[outcome]int64{}, all: map[outcome]int64{}, polls: map[outcome]int64{},
+		firstAnswer: newLatencies(), finalAnswer: newLatencies(), toOrderID: newLatencies(), poll: newLatencies(), queue: newLatencies(), webhook: newLatencies(),
+		firsts: map[kind]map[outcome]int64{}, all: map[outcome]int64{}, polls: map[outcome]int64{}, orders: map[outcome]int64{},
 	}
 }
 
@@ -122,6 +124,20 @@ func (t *tally) confirmed(at, took time.Duration) {
 	defer t.mu.Unlock()
 	t.toOrderID.record(took)
 	t.second(at).counts[confirmed]++
+}
+
+// reported records the time from a payment to the final answer to its webhook.
+func (t *tally) reported(took time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.webhook.record(took)
+}
+
+// settled counts what became of an order or of its payment.
+func (t *tally) settled(o outcome) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.orders[o]++
 }
 
 func (t *tally) unconfirmed() {

@@ -76,6 +76,13 @@ func (w *witness) polled(buyer int, o outcome, r client.Answer) {
 	}
 }
 
+// unsettled records what became of an order, or of its late payment, if something else was due.
+func (w *witness) unsettled(buyer int, o, want outcome) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.breaks("P24: buyer %d's order or payment is %s, want %s", buyer, o, want)
+}
+
 // claim checks that a buyer always has the same claim and that no other buyer has it.
 func (w *witness) claim(buyer int, id string) {
 	switch known := w.claims[buyer]; {

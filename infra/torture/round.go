@@ -19,7 +19,9 @@ const (
 	answerTime = time.Minute
 	// quietTime bounds the time until every claim has its order.
 	quietTime = 3 * time.Minute
-	quietPoll = 300 * time.Millisecond
+	// settleTime is how long a buyer may take to settle at once.
+	settleTime = 3 * time.Second
+	quietPoll  = 300 * time.Millisecond
 	// grace is how long a claim may be pending before ReconcileFunction sends
 	// its message again.
 	grace = 30 * time.Second
@@ -38,9 +40,6 @@ type round struct {
 // run runs the sales under kills for the time chaos, waits until all are quiet and returns
 // the violations.
 func (r *round) run(ctx context.Context, chance *rand.Rand, chaos time.Duration) ([]string, error) {
-	releasing, stop := context.WithCancel(ctx)
-	defer stop()
-	go r.releases(releasing)
 	if err := r.torture(ctx, chance, chaos); err != nil {
 		return nil, err
 	}
@@ -76,6 +75,7 @@ func (r *round) torture(ctx context.Context, chance *rand.Rand, chaos time.Durat
 	defer cancel()
 	nemesis := make(chan error, 1)
 	go func() { nemesis <- r.nemesis.run(killing) }()
+	go r.releases(killing)
 
 	end := time.Now().Add(chaos)
 	var all sync.WaitGroup
@@ -107,10 +107,11 @@ func (r *round) torture(ctx context.Context, chance *rand.Rand, chaos time.Durat
 
 // clickAgain lets every buyer repeat their request: a buyer with a claim must get it again,
 // and a buyer without one may get sold-out only if no units are left. Then they settle their
-// bills, if this is the last time.
+// bills: the last time all of them, before that those that can be settled at once.
 func (r *round) clickAgain(ctx context.Context, last bool) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
+	go r.releases(ctx)
 	hands := make(chan struct{}, 32)
 	var all sync.WaitGroup
 	for _, e := range r.events {
@@ -126,8 +127,13 @@ func (r *round) clickAgain(ctx context.Context, last bool) {
 				if e.told.holds(b.name) {
 					b.ask(ctx, r.client, e)
 				}
-				if last && !b.settle(ctx, r.client, e) {
+				settling, cancel := context.WithTimeout(ctx, settleTime)
+				defer cancel()
+				switch {
+				case last && !b.settle(ctx, r.client, e):
 					e.unanswered(b.name)
+				case !last && (b.bill == nil || !b.bill.late):
+					b.settle(settling, r.client, e)
 				}
 			})
 		}
@@ -142,12 +148,12 @@ func (r *round) clickAgain(ctx context.Context, last bool) {
 func (r *round) awaitQuiet(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, quietTime, fmt.Errorf("not every claim got its order in %v (P8)", quietTime))
 	defer cancel()
-	for repairs := 0; ; {
+	for repairs, releases := 0, 0; ; {
 		all, err := r.readBooks(ctx)
 		if err != nil {
 			return err
 		}
-		oldest, done := time.Now(), true
+		oldest, done, unsettled := time.Now(), true, false
 		for _, e := range r.events {
 			if at, ok := quiet(all.Sale(e.id)); !ok {
 				done = false
@@ -155,14 +161,20 @@ func (r *round) awaitQuiet(ctx context.Context) error {
 					oldest = at
 				}
 			}
-			done = done && !e.unsettled(ctx, all)
+			unsettled = unsettled || e.unsettled(ctx, all)
 		}
-		if done {
+		switch {
+		case unsettled:
+			releases++
+			if err := r.repair(ctx, client.ReleaseFunction, releases <= interrupted); err != nil {
+				return err
+			}
+		case done:
 			return nil
 		}
 		if time.Since(oldest) > grace {
 			repairs++
-			if err := r.repair(ctx, repairs <= interrupted); err != nil {
+			if err := r.repair(ctx, client.ReconcileFunction, repairs <= interrupted); err != nil {
 				return err
 			}
 		}
@@ -172,16 +184,16 @@ func (r *round) awaitQuiet(ctx context.Context) error {
 	}
 }
 
-// repair runs ReconcileFunction or kills it while it runs. The next run completes what a
-// failed one left.
-func (r *round) repair(ctx context.Context, interrupt bool) (err error) {
+// repair runs a function or kills it while it runs. The next run completes what a failed one
+// left.
+func (r *round) repair(ctx context.Context, function string, interrupt bool) (err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = r.client.Ask(ctx, client.ReconcileFunction, struct{}{}, nil)
+		_ = r.client.Ask(ctx, function, struct{}{}, nil)
 	}()
 	if interrupt && pause(ctx, time.Duration(r.nemesis.chance.IntN(60))*time.Millisecond) {
-		err = r.nemesis.killOne(client.ReconcileFunction)
+		err = r.nemesis.killOne(function)
 	}
 	<-done
 	return err

@@ -32,7 +32,7 @@ func TestNoPromiseIsBrokenWhateverIsKilled(t *testing.T) {
 	if err != nil || sum.violations > 0 {
 		t.Errorf("%v %v", sum, err)
 	}
-	if sum.rounds != 1 || sum.kills < 10 || sum.accepted < 20 || sum.paid < 5 || sum.released < 5 || sum.refunds == 0 {
+	if sum.rounds != 1 || sum.kills < 10 || sum.accepted < 20 || sum.paid == 0 || sum.released == 0 || sum.refunds == 0 {
 		t.Errorf("%v: too little happened to prove anything", sum)
 	}
 	if strings.Contains(out.String(), "answering 0") {

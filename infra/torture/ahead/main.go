@@ -1,6 +1,6 @@
-// Command ahead is ReleaseFunction with a clock that is 58 seconds ahead, two less than the
+// Command ahead is ReleaseFunction with a clock that is 50 seconds ahead, ten less than the
 // promises and the recount allow for. A sale leaves its buyers at least a minute to pay; with
-// this function an order expires two seconds after its id, so that payments, cancellations
+// this function an order expires ten seconds after its id, so that payments, cancellations
 // and releases meet while torture kills.
 package main
 
@@ -19,7 +19,7 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-const ahead = 58 * time.Second
+const ahead = 50 * time.Second
 
 // book looks at every claim in each run: by this clock an order that a buyer gets later may
 // be due before the instant at which the last run expected the next one.
