@@ -392,12 +392,3 @@ func (m *meddler) TransactWriteItems(ctx context.Context, in *dynamodb.TransactW
 	m.once.Do(m.act)
 	return m.API.TransactWriteItems(ctx, in, o...)
 }
-
-func (w *World) claimOf(user string) sale.Claim {
-	w.T.Helper()
-	c, err := w.Environment().Claim(w.Ctx, "moutai", user)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	return c
-}

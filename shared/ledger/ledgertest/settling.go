@@ -102,6 +102,15 @@ func (w *World) states(want map[string]sale.ClaimState) {
 	}
 }
 
+func (w *World) claimOf(user string) sale.Claim {
+	w.T.Helper()
+	c, err := w.Environment().Claim(w.Ctx, "moutai", user)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return c
+}
+
 // Settled checks the books of a sale that asks for payment: per shard, stock and claims
 // are what was seeded and put back, and the released claims are counted.
 func (w *World) Settled(shards int) {
