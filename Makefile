@@ -254,10 +254,10 @@ check-darwin: ## vet everything as it is compiled for macOS on arm64
 	CGO_ENABLED=0 GOFLAGS=-trimpath GOOS=darwin GOARCH=arm64 go vet ./...
 
 .PHONY: simulate
-simulate: ## simulate SEEDS=… random sales in virtual time under all faults; SEED=… repeats one of them
+simulate: ## simulate SEEDS=… random sales, from seed FIRST=… on, in virtual time under all faults; SEED=… repeats one
 	@mkdir -p $(HOST) && go test -c -o $(HOST)/simulate ./infra/simulate
 	@$(HOST)/simulate -test.run '^TestSimulation$$' -test.timeout 0 -seeds "$${SEEDS:-2000}" \
-		$${SEED:+-seed "$$SEED"} -progress | grep -vx PASS
+		$${SEED:+-seed "$$SEED"} $${FIRST:+-first "$$FIRST"} -progress | grep -vx PASS
 
 .PHONY: enumerate
 enumerate: ## run every plan of up to FAULTS=3 faults; an overlapping request counts as a fault (OVERLAP=1: does not)

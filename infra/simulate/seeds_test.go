@@ -22,21 +22,22 @@ func simulated(t *testing.T, seed uint64, force func(*conditions)) (r Result) {
 // maxFailed seeds are enough to read; then the simulation ends.
 const maxFailed = 3
 
-// TestSimulation runs random sales: -seeds says how many, -seed names one.
+// TestSimulation runs random sales: -seeds says how many, from the seed -first on; -seed
+// names one.
 func TestSimulation(t *testing.T) {
-	first, last := uint64(1), uint64(*seeds)
+	from, to := *first, *first+uint64(*seeds)-1
 	if *seed > 0 {
-		first, last = *seed, *seed
+		from, to = *seed, *seed
 	}
 	var mu sync.Mutex
 	var total Total
 	t.Run("seeds", func(t *testing.T) {
 		var next, failed atomic.Uint64
-		next.Store(first)
+		next.Store(from)
 		for worker := range runtime.GOMAXPROCS(0) {
 			t.Run(fmt.Sprint("worker ", worker), func(t *testing.T) {
 				t.Parallel()
-				for n := next.Add(1) - 1; n <= last; n = next.Add(1) - 1 {
+				for n := next.Add(1) - 1; n <= to; n = next.Add(1) - 1 {
 					r := simulated(t, n, nil)
 					mu.Lock()
 					total.Add(r)
