@@ -49,7 +49,7 @@ func (s *stack) depth(name string) int {
 }
 
 func TestPoisonReachesTheDeadLetterQueueAndHurtsNobody(t *testing.T) {
-	t.Parallel() // it waits for real timeouts
+	t.Parallel()
 	s := boot(t, "-parameter", "OrderVisibilityTimeout=5")
 	s.open("moutai", 20, 2)
 	claim := s.must(s.buy("moutai", s.bearer("alice")...)).text("claimId")
@@ -91,6 +91,7 @@ func TestPoisonReachesTheDeadLetterQueueAndHurtsNobody(t *testing.T) {
 }
 
 func TestAMessageDeliveredAgainChangesNothing(t *testing.T) {
+	t.Parallel()
 	s := boot(t)
 	s.open("moutai", 5, 1)
 	claim := s.must(s.buy("moutai", s.bearer("alice")...)).text("claimId")
@@ -106,6 +107,7 @@ func TestAMessageDeliveredAgainChangesNothing(t *testing.T) {
 }
 
 func TestNothingAnsweredIsLostWhenTheStackIsKilled(t *testing.T) {
+	t.Parallel()
 	s := boot(t, "-parameter", "OrderVisibilityTimeout=5")
 	const users, stock = 120, 80
 	s.open("moutai", stock, 4)

@@ -298,6 +298,7 @@ func readFile(t *testing.T, root, name string) string {
 }
 
 func TestACommandIsTakenForWhatItIs(t *testing.T) {
+	t.Parallel()
 	root := moduleRoot(t)
 	for _, tt := range []struct {
 		markdown string

@@ -33,6 +33,7 @@ func (s *stack) checked(base http.RoundTripper) http.RoundTripper {
 // TestNoRequestGetsAnAnswerOutsideTheContract sends requests drawn from the document,
 // valid and invalid, to the whole stack.
 func TestNoRequestGetsAnAnswerOutsideTheContract(t *testing.T) {
+	t.Parallel()
 	s := boot(t)
 	now := time.Now()
 	s.open("moutai", 1000, 2)

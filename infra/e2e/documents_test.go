@@ -93,6 +93,7 @@ func documents(t *testing.T, root string) []string {
 // stack, in reading order. Commands that need AWS, or more time than a test has, are
 // checked without being run.
 func TestTheDocumentsCommandsWorkAsTheyStand(t *testing.T) {
+	t.Parallel()
 	s := boot(t, "-demo-sale")
 	s.eventually("the demonstration sale is open", func() bool {
 		return s.must(s.call("GET", "/sales/demo", "")).text("state") == "OPEN"

@@ -37,7 +37,7 @@ func (s *stack) recovered(saleID string) {
 }
 
 func TestThePromisesHoldUnderFaultsAndEverythingIsFinalizedOnceTheyStop(t *testing.T) {
-	t.Parallel() // it waits for real timeouts
+	t.Parallel()
 	s := boot(t, "-faults", "harsh,send=0.3,seed=1", "-parameter", "OrderVisibilityTimeout=5")
 	const users, stock = 150, 60
 	s.open("moutai", stock, 4)
@@ -83,6 +83,7 @@ func TestThePromisesHoldUnderFaultsAndEverythingIsFinalizedOnceTheyStop(t *testi
 }
 
 func TestAnOperatorsRequestsAreAppliedOnceUnderFaults(t *testing.T) {
+	t.Parallel()
 	s := boot(t, "-faults", "harsh,seed=3")
 	s.open("moutai", 10, 5)
 	const batches = 6
@@ -104,6 +105,7 @@ func TestAnOperatorsRequestsAreAppliedOnceUnderFaults(t *testing.T) {
 }
 
 func TestFaultsThatCannotBeReadAreRefusedAtTheStart(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ faults, says string }{{"hash", "hash"}, {"conflict=2", "conflict"}} {
 		command := exec.Command(filepath.Join(moduleRoot(t), ".build/host/local"), "-faults", c.faults, "-data", t.TempDir())
 		out, err := command.CombinedOutput()

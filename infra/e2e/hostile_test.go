@@ -14,6 +14,7 @@ import (
 )
 
 func TestBadInputIsAnsweredAndWritesNothing(t *testing.T) {
+	t.Parallel()
 	s := boot(t)
 	s.open("moutai", 5, 1)
 	alice := s.bearer("alice")
@@ -72,6 +73,7 @@ func TestBadInputIsAnsweredAndWritesNothing(t *testing.T) {
 }
 
 func TestOnlyTheIssuersOwnValidTokensOpenTheDoor(t *testing.T) {
+	t.Parallel()
 	s := boot(t)
 	s.open("moutai", 5, 1)
 	stranger, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -127,6 +129,7 @@ func TestOnlyTheIssuersOwnValidTokensOpenTheDoor(t *testing.T) {
 }
 
 func TestSeedingRefusesWhatIsNotExactlyARequest(t *testing.T) {
+	t.Parallel()
 	s := boot(t)
 	s.open("moutai", 5, 1)
 	for name, payload := range map[string]string{

@@ -56,6 +56,7 @@ func (s *stack) strand(saleID, user string, ago time.Duration) {
 }
 
 func TestAnOrderWhoseMessageWasNeverSentIsFinalized(t *testing.T) {
+	t.Parallel()
 	s := boot(t)
 	s.create("moutai", 10, 2, time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
 	t.Run("by reconciliation", func(t *testing.T) {
@@ -84,6 +85,7 @@ func TestAnOrderWhoseMessageWasNeverSentIsFinalized(t *testing.T) {
 }
 
 func TestTheOperatorSeesTheBooks(t *testing.T) {
+	t.Parallel()
 	s := boot(t, "-parameter", "OrderVisibilityTimeout=5")
 	s.open("moutai", 10, 2)
 	for i := range 4 {
@@ -138,6 +140,7 @@ func (s *stack) make(target string, variables ...string) (string, bool) {
 }
 
 func TestTheOperatorPausesAndResumesASale(t *testing.T) {
+	t.Parallel()
 	s := boot(t)
 	s.open("moutai", 10, 4)
 	pause := func() {
@@ -190,6 +193,7 @@ func TestTheOperatorPausesAndResumesASale(t *testing.T) {
 }
 
 func TestDeadLettersAreShownAndMovedBack(t *testing.T) {
+	t.Parallel()
 	s := boot(t, "-parameter", "OrderVisibilityTimeout=5")
 	s.open("moutai", 10, 2)
 	url := s.queueURL("OrderDeadLetterQueue")

@@ -7,6 +7,7 @@ import (
 )
 
 func TestOverItsLimitsTheStackAnswersAsAWSDoesAndServesTheOthers(t *testing.T) {
+	t.Parallel()
 	// A bucket of 30 tokens, refilled by one a second, and two environments for
 	// purchases.
 	s := boot(t, "-parameter", "PurchaseRateLimit=1", "-parameter", "PurchaseBurstLimit=30",

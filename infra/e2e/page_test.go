@@ -27,6 +27,7 @@ func (s *stack) fetched(path string) (a answer, weight int) {
 }
 
 func TestABuyerGetsThePageSignsInAndBuys(t *testing.T) {
+	t.Parallel()
 	s := boot(t)
 	s.open("moutai", 5, 1)
 	page, weight := s.fetched("/s/moutai")

@@ -29,6 +29,7 @@ func (s *stack) buysAndWaits(saleID, user string) (orderID string, claim answer)
 }
 
 func TestAnOrderIsPaidOrItsUnitIsReleased(t *testing.T) {
+	t.Parallel()
 	s := boot(t)
 	now := time.Now().UTC()
 	if _, failure := s.seed(fmt.Sprintf(`{"action":"create","saleId":"unpaid","opensAt":%q,"closesAt":%q,"stock":5,"shards":1,"payWithin":1800,"price":149900,"currency":"CNY"}`,

@@ -76,6 +76,7 @@ func (s *stack) release(payload string) []releasePass {
 }
 
 func TestUnitsOfOrdersThatWereNotPaidAreSoldAgain(t *testing.T) {
+	t.Parallel()
 	s := boot(t, "-parameter", "ReleaseGraceSeconds=30")
 	s.openUnpaid("wine", 6, 2, time.Minute)
 	s.create("moutai", 3, 1, time.Now().Add(-2*time.Hour), time.Now().Add(time.Hour))
@@ -135,6 +136,7 @@ func TestUnitsOfOrdersThatWereNotPaidAreSoldAgain(t *testing.T) {
 }
 
 func TestRunsOfReleaseThatOverlapPutEachUnitBackOnce(t *testing.T) {
+	t.Parallel()
 	s := boot(t, "-parameter", "ReleaseGraceSeconds=0", "-parameter", "ReleaseReservedConcurrency=0")
 	s.openUnpaid("wine", 60, 4, time.Minute)
 	users := make([]string, 60)

@@ -6,12 +6,15 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -105,8 +108,18 @@ func (s *stack) stop() {
 	}
 }
 
-// kill ends the process with -9.
-func (s *stack) kill() { s.at.Kill() }
+// kill ends the process with -9, and waits until its engine, which the kernel kills with
+// it, has left its port.
+func (s *stack) kill() {
+	s.at.Kill()
+	s.eventually("the engine has ended", func() bool {
+		connection, err := net.Dial("tcp", strings.TrimPrefix(s.at.DynamoDB, "http://"))
+		if err == nil {
+			_ = connection.Close()
+		}
+		return errors.Is(err, syscall.ECONNREFUSED)
+	})
+}
 
 func (s *stack) eventually(what string, is func() bool) {
 	s.t.Helper()

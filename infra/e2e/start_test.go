@@ -11,6 +11,7 @@ import (
 // A missing or invalid variable must end a function at start, with the variable's name
 // in the log but never its value (P19).
 func TestAFunctionThatIsConfiguredWronglyDiesAtItsStart(t *testing.T) {
+	t.Parallel()
 	const table, queue = "TABLE_NAME=ledger", "ORDER_QUEUE_URL=http://127.0.0.1:1/queue"
 	type environment []string
 	for function, cases := range map[string]map[string]environment{ // by what the log must contain
