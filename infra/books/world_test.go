@@ -258,4 +258,4 @@ func drained(t *testing.T) *world {
 }
 
 // at are the options of a recount at that instant.
-func at(now time.Time) Options { return Options{Now: func() time.Time { return now }} }
+func at(now time.Time) Options { return Options{Now: func() time.Time { return now }, Sleep: noSleep} }
