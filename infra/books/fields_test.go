@@ -67,7 +67,7 @@ func TestTheItemsAreReadAsTheDocumentDescribesThem(t *testing.T) {
 		"number-set": &types.AttributeValueMemberNS{Value: []string{"0"}},
 		"opensAt":    number("1762866000000"), "closesAt": number("1762869600000"), "acceptedAt": number("1762866000000"),
 		"resentAt": number("1762866000000"), "at": number("1762866000000"), "orderId": number("406709376884146177"),
-		"cursor": text("{}"), "releasing": text("{}"), "nextDue": number("1762866000000"), "minReader": number("2"),
+		"cursor": text("{}"), "releasing": text("{}"), "nextDue": number("1762866000000"), "refundAt": number("1762866000000"), "minReader": number("2"),
 		"payWithin": number("1800"), "currency": text("CNY"), "payment": text("stripe#pi_1"), "releasedBy": text("expiry"), "reason": text("released"),
 		"paidAt": number("1762866000000"), "releasedAt": number("1762866000000"), "refundedAt": number("1762866000000"),
 	}

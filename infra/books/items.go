@@ -134,6 +134,7 @@ type listingItem struct {
 	drained   bool
 	payWithin int64
 	minReader int64
+	refundAt  int64 // 0 if there is no refund
 }
 
 func readListing(it item) (l listingItem, problem string) {
@@ -151,6 +152,9 @@ func readListing(it item) (l listingItem, problem string) {
 	}
 	if f.has("nextDue") {
 		f.instant("nextDue")
+	}
+	if f.has("refundAt") {
+		l.refundAt = f.instant("refundAt")
 	}
 	if l.payWithin == 0 && (f.has("nextDue") || f.has("releasing")) {
 		f.fail("nextDue or releasing is there, but no payWithin")

@@ -55,6 +55,10 @@ func TestEachKindOfBrokenPaymentIsNamed(t *testing.T) {
 		{"a refund without a reason", func(all items) {
 			all.set("REFUND#moutai", "stripe#pi_3", "reason", text("released"))
 		}, "P24", `stripe#pi_3 is to be refunded because of "released", but that is not so of order`},
+		{"a refund that the listing does not note", func(all items) {
+			delete(all[key{"SALES", "moutai"}], "refundAt")
+		}, "P24", "reconcile may not see one that is due"},
+		{"a note of another refund", func(all items) { all.add("SALES", "moutai", "refundAt", 1) }, "P24", "reconcile may not see one that is due"},
 		{"a refund of no order", func(all items) { all.add("REFUND#moutai", "stripe#pi_3", "orderId", 1<<40) }, "P24", "which is no order of this sale"},
 		{"other terms", func(all items) { all.add(salePK, "SALE", "payWithin", 60) }, "P15", "the sale asks for payment as in"},
 		{"an unknown sale's refund", func(all items) {

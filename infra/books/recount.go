@@ -30,7 +30,9 @@ type pass struct {
 	released         []int64   // per shard, the claims that are
 	paid, unpaid     int64     // claims
 	oldestDue        int64     // when the first of the unpaid was to be paid
+	refunds          int64
 	refundsDue       int64
+	isNoted          bool // the listing's refundAt is that of a refund
 	claimIDs         doubles
 	payments         doubles
 	days             map[string]uint64 // by day, the order id with the highest number

@@ -62,7 +62,13 @@ var ofPayments = []mutant{
 	{"a released claim passes for an accepted one", "P3", ledgerTests, overFake + "^a_user_whose_claim_was_released", []edit{{purchasing,
 		` && !held.Released() {`, ` {`}}},
 	{"a refund is forgotten after a lost answer", "P24", ledgerTests, "^TestARefundWhoseAnswer", []edit{{refunding,
-		`	return Settlement{Refund: &refund, New: err == nil}, asInternal(err)`, `	return Settlement{Refund: &refund, New: err == nil}, nil`}}},
+		`	case reasons == nil:
+		return Settlement{}, asInternal(err)
+	case failed(reasons[0]):
+		return refundBefore(`, `	case reasons == nil:
+		return Settlement{Refund: &refund}, nil
+	case failed(reasons[0]):
+		return refundBefore(`}}},
 	{"a payment whose answer was lost is refunded", "P24", ledgerTests, "^TestAPaymentWhoseAnswer", []edit{{paying,
 		`	case held.Payment == p.ID():`, `	case false:`}}},
 	{"a payment is refunded while its order appears", "P24", ledgerTests, overFake + "^a_payment_whose_order_appears", []edit{{refunding,
@@ -76,7 +82,13 @@ var ofPayments = []mutant{
 	{"an order of another sale is paid", "P24", ledgerTests, overFake + "^what_cannot_be_its_order", []edit{{paying,
 		`	case p.SaleID != "" && p.SaleID != o.SaleID:`, `	case false:`}}},
 	{"a refund is recorded at each report", "P24", ledgerTests, overFake + "^what_cannot_be_its_order", []edit{{refunding,
-		`			TableName: l.table, Item: refundItem(refund), ConditionExpression: &ifAbsent,`, `			TableName: l.table, Item: refundItem(refund),`}}},
+		`{l.put(refundItem(refund))}`, `{{Put: &types.Put{TableName: l.table, Item: refundItem(refund)}}}`}}},
+	{"a refund is noted nowhere", "P24", ledgerTests, overFake + "^a_drained_sale_is_on_the_list", []edit{{refunding,
+		`	if saleID != "" {
+		actions`, `	if false {
+		actions`}}},
+	{"a refund that the list of sales does not note is no finding", "P24", bookTests, "^TestEachKindOfBrokenPayment", []edit{{"infra/books/payments.go",
+		`		p.find("P24", "listing refundAt",`, `		_ = fmt.Sprint("P24", "listing refundAt",`}}},
 	{"a refund is marked at each request", "P24", ledgerTests, overFake + "^a_refund_is_marked_once", []edit{{refunding,
 		`"attribute_exists(pk) AND attribute_not_exists(#refundedAt)"`,
 		`"attribute_exists(pk) AND (attribute_exists(#refundedAt) OR attribute_not_exists(#refundedAt))"`}}},
@@ -101,7 +113,7 @@ var ofPayments = []mutant{
 	{"any amount pays an order, simulated", "P24", simulation, under + "^payments$", []edit{{paying,
 		`	case s.Price != 0 && (p.Amount`, `	case false && (p.Amount`}}},
 	{"a payment of nobody's order is forgotten, simulated", "P24", simulation, under + "^payments$", []edit{{paying,
-		`	return l.refundUnknown(ctx, p)
+		`		return l.putRefund(ctx, p, "", sale.RefundUnknownOrder, l.ifUnordered(p))
 	}
 	o, err`, `	return Settlement{Refund: &sale.Refund{Reason: sale.RefundUnknownOrder}}, nil
 	}

@@ -125,7 +125,7 @@ var mayWrite = map[function][]string{
 	querying:    {},
 	seeding:     {"SALE#", "SALES|", "STOCK#"},
 	reconciling: {"CLAIM#", "SALES|"},
-	paying:      {"CLAIM#", "STOCK#", "REFUND#"},
+	paying:      {"CLAIM#", "STOCK#", "REFUND#", "SALES|"},
 	releasing:   {"CLAIM#", "STOCK#", "SALE#", "SALES|"},
 }
 

@@ -36,19 +36,16 @@ type Listing struct {
 	Releasing *ReleasePass
 }
 
-// RefundsFor is how long after its end a drained sale that asked for payment is still
-// listed: a payment may be reported weeks late, and is then a refund due.
+// RefundsFor is how long a drained sale is still listed after its last refund was recorded.
 const RefundsFor = 90 * 24 * time.Hour
 
-// Listings returns every sale that is not drained, and the drained ones in which a
-// refund may become due. It fails with sale.Busy or sale.Internal.
+// Listings returns every sale that is not drained, and the drained ones of which a refund
+// may be due. It fails with sale.Busy or sale.Internal.
 func (l *Ledger) Listings(ctx context.Context) ([]Listing, error) {
 	items, err := l.queryAll(ctx, maxTries, dynamodb.QueryInput{
-		KeyConditionExpression: aws.String("#pk = :pk"),
-		FilterExpression:       aws.String("attribute_not_exists(#drained) OR attribute_exists(#payWithin) AND #closesAt > :since"),
-		ExpressionAttributeNames: map[string]string{
-			"#pk": attrPK, "#drained": "drained", "#payWithin": "payWithin", "#closesAt": "closesAt",
-		},
+		KeyConditionExpression:    aws.String("#pk = :pk"),
+		FilterExpression:          aws.String("attribute_not_exists(#drained) OR #refundAt > :since"),
+		ExpressionAttributeNames:  map[string]string{"#pk": attrPK, "#drained": "drained", "#refundAt": "refundAt"},
 		ExpressionAttributeValues: item{":pk": listingKey("")[attrPK], ":since": millis(l.now().Add(-RefundsFor))},
 	})
 	if err != nil {

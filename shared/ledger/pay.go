@@ -52,7 +52,7 @@ func (l *Ledger) Pay(ctx context.Context, p sale.Payment) (Settlement, error) {
 		if age < LateOrder {
 			return Settlement{}, sale.Fail(sale.Busy, errors.New("the payment's order does not exist yet"))
 		}
-		return l.refundUnknown(ctx, p)
+		return l.putRefund(ctx, p, "", sale.RefundUnknownOrder, l.ifUnordered(p))
 	}
 	o, err := readOrder(it)
 	switch {

@@ -51,10 +51,10 @@ func TestCallsOfAPaymentAndItsRefund(t *testing.T) {
 	}{
 		{"first", ledgertest.PaymentOf(ids[0], "pi_1"), 0, map[string]int{"GetItem": 1, "UpdateItem": 1}},
 		{"again", ledgertest.PaymentOf(ids[0], "pi_1"), 0, map[string]int{"GetItem": 1, "UpdateItem": 1}},
-		{"another", ledgertest.PaymentOf(ids[0], "pi_2"), 0, map[string]int{"GetItem": 1, "UpdateItem": 1, "PutItem": 1}},
-		{"of no order", ledgertest.PaymentOf(0, "pi_2"), 0, map[string]int{"PutItem": 1}},
+		{"another", ledgertest.PaymentOf(ids[0], "pi_2"), 0, map[string]int{"GetItem": 1, "UpdateItem": 1, "TransactWriteItems": 1}},
+		{"of no order", ledgertest.PaymentOf(0, "pi_2"), 0, map[string]int{"TransactWriteItems": 1}},
 		// It may have been reported before its order item was there.
-		{"of an old order", late, ledger.LateOrder / 2, map[string]int{"GetItem": 2, "UpdateItem": 1, "PutItem": 1}},
+		{"of an old order", late, ledger.LateOrder / 2, map[string]int{"GetItem": 2, "UpdateItem": 1, "TransactWriteItems": 1}},
 	} {
 		w.Pass(tt.passes)
 		db.ResetUsage()
@@ -141,7 +141,7 @@ func TestARefundWhoseAnswerWasLostIsThere(t *testing.T) {
 			t.Fatal(err)
 		}
 		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "PutItem" {
+			if c.Op == "TransactWriteItems" {
 				return dynamotest.Fault{Kind: kind}
 			}
 			return dynamotest.Fault{}

@@ -69,34 +69,23 @@ func (l *Ledger) MarkRefunded(ctx context.Context, saleID, payment string) (sale
 	return refund, unsure && refund.RefundedAt.UnixMilli() == now.UnixMilli(), asInternal(err)
 }
 
-// putRefund records that a payment is to be refunded, once. The reason of a payment
-// never changes: a claim that is paid or released stays so, and so does a price.
-func (l *Ledger) putRefund(ctx context.Context, p sale.Payment, saleID string, reason sale.RefundReason) (Settlement, error) {
-	refund := l.refundOf(p, saleID, reason)
-	err := l.retry(ctx, maxTries, func(ctx context.Context) error {
-		_, err := l.api.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: l.table, Item: refundItem(refund), ConditionExpression: &ifAbsent,
-			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-		})
-		return err
-	})
-	if refused, isRefused := errors.AsType[*types.ConditionalCheckFailedException](err); isRefused {
-		return refundBefore(refused.Item)
+// putRefund records that a payment is to be refunded, once, if the other actions succeed,
+// too. A refund of a sale's order is noted in the sale's listing, where reconciliation finds
+// it also after the sale was drained. The reason of a payment never changes: a claim that is
+// paid or released stays so, and so does a price.
+func (l *Ledger) putRefund(ctx context.Context, p sale.Payment, saleID string, reason sale.RefundReason, others ...types.TransactWriteItem) (Settlement, error) {
+	refund := sale.Refund{
+		SaleID: saleID, Payment: p.ID(), OrderID: p.OrderID, Reason: reason, Amount: p.Amount, Currency: p.Currency, At: l.now(),
 	}
-	return Settlement{Refund: &refund, New: err == nil}, asInternal(err)
-}
-
-// refundUnknown records that a payment of an unknown order is to be refunded, if the
-// order still does not exist then. Otherwise a repeated report, which finds the order,
-// could make the same payment its order's as well (P24).
-func (l *Ledger) refundUnknown(ctx context.Context, p sale.Payment) (Settlement, error) {
-	refund := l.refundOf(p, "", sale.RefundUnknownOrder)
-	reasons, err := l.retryTransaction(ctx,
-		l.put(refundItem(refund)),
-		types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-			TableName: l.table, Key: orderKey(p.OrderID), ConditionExpression: &ifAbsent,
-		}},
-	)
+	actions := append([]types.TransactWriteItem{l.put(refundItem(refund))}, others...)
+	if saleID != "" {
+		actions = append(actions, types.TransactWriteItem{Update: &types.Update{
+			TableName: l.table, Key: listingKey(saleID), UpdateExpression: aws.String("SET #refundAt = :now"),
+			ConditionExpression:      aws.String("attribute_exists(pk)"),
+			ExpressionAttributeNames: map[string]string{"#refundAt": "refundAt"}, ExpressionAttributeValues: item{":now": millis(refund.At)},
+		}})
+	}
+	reasons, err := l.retryTransaction(ctx, actions...)
 	switch {
 	case err == nil:
 		return Settlement{Refund: &refund, New: true}, nil
@@ -105,14 +94,17 @@ func (l *Ledger) refundUnknown(ctx context.Context, p sale.Payment) (Settlement,
 	case failed(reasons[0]):
 		return refundBefore(reasons[0].Item)
 	}
-	// The order appeared meanwhile: the next report finds it.
+	// The order has appeared meanwhile: the next report finds it.
 	return Settlement{}, sale.Fail(sale.Busy, err)
 }
 
-func (l *Ledger) refundOf(p sale.Payment, saleID string, reason sale.RefundReason) sale.Refund {
-	return sale.Refund{
-		SaleID: saleID, Payment: p.ID(), OrderID: p.OrderID, Reason: reason, Amount: p.Amount, Currency: p.Currency, At: l.now(),
-	}
+// ifUnordered: a payment of an order that does not exist is refunded only while it does
+// not. Otherwise a repeated report, which finds the order, could make the same payment its
+// order's as well (P24).
+func (l *Ledger) ifUnordered(p sale.Payment) types.TransactWriteItem {
+	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+		TableName: l.table, Key: orderKey(p.OrderID), ConditionExpression: &ifAbsent,
+	}}
 }
 
 // refundBefore is the settlement of a payment whose refund was recorded before.

@@ -91,14 +91,11 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (answer Answe
 	var errs []error
 	if !named {
 		var drained []ledger.Listing
-		asksForPayment := slices.ContainsFunc(listings, func(l ledger.Listing) bool { return l.PayWithin > 0 })
 		listings, drained = split(listings)
-		if asksForPayment {
-			turn, part := event.Part(ctx)
-			turn, cancel := invocation.Share(turn, len(listings)+1)
-			errs = append(errs, h.reportRefunds(turn, part, drained))
-			cancel()
-		}
+		turn, part := event.Part(ctx)
+		turn, cancel := invocation.Share(turn, len(listings)+1)
+		errs = append(errs, h.reportRefunds(turn, part, drained))
+		cancel()
 	}
 	for i, listing := range listings {
 		turn, part := event.Part(ctx)
