@@ -6,6 +6,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"flashsale/infra/local/eventsource"
 )
 
 const (
@@ -39,7 +41,7 @@ func (p *Poller) gather(ctx context.Context) ([]types.Message, error) {
 			return batch, err
 		}
 		if len(more) == 0 && wait == 0 {
-			sleep(ctx, min(shortPoll, time.Until(end)))
+			eventsource.Sleep(ctx, min(shortPoll, time.Until(end)))
 		}
 	}
 	return batch, nil

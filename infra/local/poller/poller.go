@@ -4,25 +4,19 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"flashsale/infra/local/eventsource"
 )
 
 // Queue is the part of an SQS client that a poller uses.
 type Queue interface {
 	ReceiveMessage(context.Context, *sqs.ReceiveMessageInput, ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error)
 	DeleteMessageBatch(context.Context, *sqs.DeleteMessageBatchInput, ...func(*sqs.Options)) (*sqs.DeleteMessageBatchOutput, error)
-}
-
-// Invoker runs a function to its end. An error means that the function may not have
-// run; functionError is Lambda's X-Amz-Function-Error header, empty when the function
-// returned normally.
-type Invoker interface {
-	Invoke(ctx context.Context, function string, payload []byte) (response []byte, functionError string, err error)
 }
 
 // Config describes one event source mapping.
@@ -52,11 +46,11 @@ type Config struct {
 type Poller struct {
 	c     Config
 	queue Queue
-	run   Invoker
+	run   eventsource.Invoker
 }
 
 // New checks the configuration by Lambda's rules.
-func New(c Config, q Queue, i Invoker) (*Poller, error) {
+func New(c Config, q Queue, i eventsource.Invoker) (*Poller, error) {
 	switch {
 	case c.QueueURL == "" || c.QueueARN == "" || c.Function == "":
 		return nil, errors.New("configure poller: queue URL, queue ARN and function are needed")
@@ -88,7 +82,7 @@ func (p *Poller) Run(ctx context.Context) error {
 	// Take a slot before receiving messages: a message that waits here would use up its
 	// visibility timeout and one of its receives.
 	slots := make(chan struct{}, p.c.Concurrency)
-	pause := newBackoff()
+	var pause eventsource.Backoff
 	for ctx.Err() == nil {
 		select {
 		case slots <- struct{}{}:
@@ -108,10 +102,10 @@ func (p *Poller) Run(ctx context.Context) error {
 			})
 		}
 		if err == nil {
-			pause.reset()
+			pause.Reset()
 			continue
 		}
-		sleep(ctx, pause.next())
+		eventsource.Sleep(ctx, pause.Next())
 	}
 	limit := time.AfterFunc(p.c.Grace, abandon)
 	defer limit.Stop()
@@ -145,33 +139,4 @@ func (p *Poller) handle(ctx context.Context, batch []types.Message) {
 	if err := p.remove(ctx, done); err != nil {
 		p.c.Log.Warn("delete messages failed, they come back", "error", err)
 	}
-}
-
-// sleep waits, or returns early when ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
-}
-
-const (
-	firstPause = 100 * time.Millisecond
-	lastPause  = 5 * time.Second
-)
-
-// backoff returns growing pauses, half of each random, so that the pollers of one
-// engine do not all retry at the same moment.
-type backoff struct{ limit time.Duration }
-
-func newBackoff() *backoff { return &backoff{limit: firstPause} }
-
-func (b *backoff) reset() { b.limit = firstPause }
-
-func (b *backoff) next() time.Duration {
-	d := b.limit/2 + rand.N(b.limit/2)
-	b.limit = min(2*b.limit, lastPause)
-	return d
 }

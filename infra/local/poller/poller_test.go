@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"flashsale/infra/local/eventsource"
 )
 
 // play runs a poller in virtual time until story returns, then stops it.
@@ -182,11 +184,11 @@ func TestAnEngineThatIsDownIsAskedAgainWithGrowingPauses(t *testing.T) {
 	play(t, Config{BatchSize: 10, Concurrency: 1}, q, f, func() {
 		after(time.Minute)
 		if got := q.calls(); got < 12 || got > 40 {
-			t.Errorf("%d receives in a minute without an engine, want pauses up to %v", got, lastPause)
+			t.Errorf("%d receives in a minute without an engine, want pauses up to %v", got, eventsource.LastPause)
 		}
 		q.send(1)
 		q.setDown(false)
-		after(lastPause)
+		after(eventsource.LastPause)
 	})
 	if left := q.left(); len(left) != 0 {
 		t.Errorf("%v left after the engine came back", left)

@@ -10,6 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"flashsale/infra/local/eventsource"
 )
 
 // mostDeletes is how often a message's deletion is tried. Giving up is safe but
@@ -28,11 +30,11 @@ func (p *Poller) remove(ctx context.Context, messages []types.Message) error {
 }
 
 func (p *Poller) removeTen(ctx context.Context, messages []types.Message) error {
-	pause := newBackoff()
+	var pause eventsource.Backoff
 	var err error
 	for try := range mostDeletes {
 		if try > 0 {
-			sleep(ctx, pause.next())
+			eventsource.Sleep(ctx, pause.Next())
 		}
 		entries := make([]types.DeleteMessageBatchRequestEntry, len(messages))
 		for i, m := range messages {

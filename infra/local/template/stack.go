@@ -111,8 +111,6 @@ type QueueSource struct {
 type StreamSource struct {
 	// Table is a logical id.
 	Table string
-	// Latest means that a new reader starts with the next change, not with the oldest one.
-	Latest bool
 	// BatchSize is between 1 and 10,000.
 	BatchSize int
 	// Window is how long a batch may wait to fill, 0 to 5 min.

@@ -25,12 +25,8 @@ func (r *reader) streamSource(event field) StreamSource {
 		ReportBatchItemFailures: reportsFailures(p),
 		Enabled:                 p.get("Enabled").flag(true),
 	}
-	switch start := p.need("StartingPosition"); start.text("TRIM_HORIZON") {
-	case "TRIM_HORIZON":
-	case "LATEST":
-		source.Latest = true
-	default:
-		start.fail("must be TRIM_HORIZON or LATEST")
+	if start := p.need("StartingPosition"); start.text("TRIM_HORIZON") != "TRIM_HORIZON" {
+		start.fail("only TRIM_HORIZON runs locally: from the oldest record")
 	}
 	// A record that is given up is an event that is never told.
 	for _, name := range []string{"MaximumRecordAgeInSeconds", "MaximumRetryAttempts"} {

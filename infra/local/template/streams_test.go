@@ -110,7 +110,7 @@ func TestAStreamThatLambdaOrThisStackCannotReadIsRefused(t *testing.T) {
 		"an empty filter":                 withMore("FilterCriteria: {Filters: [{}]}"),
 		"another criterion":               withMore("FilterCriteria: {Patterns: []}"),
 		"an unknown operator":             withMore(`FilterCriteria: {Filters: [{Pattern: '{"dynamodb":{"Keys":{"pk":{"S":[{"suffix":"a"}]}}}}'}]}`),
-		"another start":                   edit("TRIM_HORIZON", "AT_TIMESTAMP"),
+		"another start":                   edit("TRIM_HORIZON", "LATEST"),
 		"no start":                        edit("StartingPosition: TRIM_HORIZON", ""),
 		"no stream":                       edit("Stream: !GetAtt Ledger.StreamArn", ""),
 		"the table instead":               edit("Ledger.StreamArn", "Ledger.Arn"),
