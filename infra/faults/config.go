@@ -28,6 +28,10 @@ type Config struct {
 	// answered with 500 and not sent, half of them sent and the answer lost.
 	Send float64
 
+	// Publish is the share of PutEvents calls that fail: answered with 500, accepted in part,
+	// or accepted and the answer lost; see Trouble in package infra/local/eventbus.
+	Publish float64
+
 	// What the queue does to deliveries; see Disorder in package infra/local/sqs.
 	Duplicate float64
 	Delay     float64
@@ -49,9 +53,9 @@ const (
 // presets are named settings that a text may begin with.
 var presets = map[string]string{
 	"mild": "conflict=0.05,throttle=0.01,error=0.005,lost=0.01,late=0.005,lateby=500ms,latency=5ms,inflight=5ms," +
-		"send=0.01,duplicate=0.02,delay=0.02,delayby=1s,reorder=0.05",
+		"send=0.01,publish=0.01,duplicate=0.02,delay=0.02,delayby=1s,reorder=0.05",
 	"harsh": "conflict=0.2,throttle=0.05,error=0.02,lost=0.05,late=0.02,lateby=2s,latency=10ms,inflight=10ms," +
-		"send=0.05,duplicate=0.1,delay=0.1,delayby=2s,reorder=0.2",
+		"send=0.05,publish=0.05,duplicate=0.1,delay=0.1,delayby=2s,reorder=0.2",
 }
 
 // setting is one name of the text form and its place, a *float64 for a share,
@@ -66,7 +70,7 @@ func (c *Config) settings() []setting {
 	return []setting{
 		{"conflict", &c.Conflict}, {"throttle", &c.Throttle}, {"error", &c.Error}, {"lost", &c.Lost},
 		{"late", &c.Late}, {"lateby", &c.LateBy}, {"latency", &c.Latency}, {"inflight", &c.InFlight},
-		{"send", &c.Send}, {"duplicate", &c.Duplicate}, {"delay", &c.Delay}, {"delayby", &c.DelayBy},
+		{"send", &c.Send}, {"publish", &c.Publish}, {"duplicate", &c.Duplicate}, {"delay", &c.Delay}, {"delayby", &c.DelayBy},
 		{"reorder", &c.Reorder}, {"seed", &c.Seed},
 	}
 }

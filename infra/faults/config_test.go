@@ -18,7 +18,7 @@ func TestParseReadsWhatStringWrites(t *testing.T) {
 		"late=0.1":               "late=0.1,lateby=1s",
 		"delay=0.1,delayby=20ms": "delay=0.1,delayby=20ms",
 		"conflict=-0":            "",
-		"mild,conflict=0,throttle=0,error=0,lost=0,late=0,lateby=0s,latency=0s,inflight=0s": "send=0.01,duplicate=0.02,delay=0.02,delayby=1s,reorder=0.05",
+		"mild,conflict=0,throttle=0,error=0,lost=0,late=0,lateby=0s,latency=0s,inflight=0s": "send=0.01,publish=0.01,duplicate=0.02,delay=0.02,delayby=1s,reorder=0.05",
 		"conflict=0.6,lost=0.4": "conflict=0.6,lost=0.4",
 	} {
 		c, err := faults.Parse(text)
@@ -30,10 +30,10 @@ func TestParseReadsWhatStringWrites(t *testing.T) {
 
 func TestParseKnowsEverySetting(t *testing.T) {
 	got := config(t, "conflict=0.01,throttle=0.02,error=0.03,lost=0.04,late=0.05,lateby=6s,latency=7ms,inflight=8ms,"+
-		"send=0.09,duplicate=0.1,delay=0.11,delayby=12s,reorder=0.13,seed=14")
+		"send=0.09,publish=0.15,duplicate=0.1,delay=0.11,delayby=12s,reorder=0.13,seed=14")
 	want := faults.Config{
 		Conflict: 0.01, Throttle: 0.02, Error: 0.03, Lost: 0.04, Late: 0.05, LateBy: 6 * time.Second,
-		Latency: 7 * time.Millisecond, InFlight: 8 * time.Millisecond, Send: 0.09, Duplicate: 0.1,
+		Latency: 7 * time.Millisecond, InFlight: 8 * time.Millisecond, Send: 0.09, Publish: 0.15, Duplicate: 0.1,
 		Delay: 0.11, DelayBy: 12 * time.Second, Reorder: 0.13, Seed: 14,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -45,7 +45,7 @@ func TestPresetsMeetEveryFault(t *testing.T) {
 	for _, name := range []string{"mild", "harsh"} {
 		c := config(t, name)
 		for what, share := range map[string]float64{
-			"conflict": c.Conflict, "throttle": c.Throttle, "error": c.Error, "lost": c.Lost, "late": c.Late, "send": c.Send,
+			"conflict": c.Conflict, "throttle": c.Throttle, "error": c.Error, "lost": c.Lost, "late": c.Late, "send": c.Send, "publish": c.Publish,
 			"duplicate": c.Duplicate, "delay": c.Delay, "reorder": c.Reorder,
 			"latency": float64(c.Latency), "inflight": float64(c.InFlight),
 		} {

@@ -11,5 +11,6 @@
 //
 // It never loses an acknowledged message, or reports success for a request that was not
 // applied; neither do the real services. The local queue itself duplicates, delays and
-// reorders deliveries; a Config only contains the settings for it.
+// reorders deliveries, and the local event bus fails by itself; a Config only contains the
+// settings for them.
 package faults

@@ -47,8 +47,8 @@ func main() {
 	f.IntVar(&o.Concurrency, "concurrency", 0, "the account's Lambda concurrency, beyond which invocations are throttled (0: a new account's 1,000)")
 	f.BoolVar(&o.DemoSale, "demo-sale", false, "seed a demonstration sale by the template's schedule")
 	f.Float64Var(&o.KillAtResponse, "kill-at-response", 0, "share of the functions' answers, 0 to 1, at which the process is killed and the answer lost")
-	f.StringVar(&o.Faults, "faults", "", `what the functions meet at DynamoDB and SQS: "mild", "harsh" or as in "harsh,send=0,seed=7"`)
-	pollers := f.Bool("pollers", true, "let functions take messages from their queues")
+	f.StringVar(&o.Faults, "faults", "", `what the functions meet at DynamoDB, SQS and EventBridge: "mild", "harsh" or as in "harsh,send=0,seed=7"`)
+	pollers := f.Bool("pollers", true, "let functions take messages from their queues, and records from their streams")
 	only := f.String("only", "", `run one part alone: "sqs", the queues on their port and data`)
 	f.Var(parameters(o.Parameters), "parameter", "a template parameter as Name=value; may be repeated")
 	f.Func("parameters", `template parameters as infra/deploy takes them: Name=value Other="two words"`, func(text string) error {
@@ -111,12 +111,15 @@ func welcome(s *stack.Stack, o stack.Options) {
 	fmt.Printf("flashsale runs on this machine. Ctrl-C stops it; %s keeps its data.\n\n", o.Data)
 	fmt.Printf("  live view  %s/   in a browser: watch the sale, send a crowd, break something\n", s.API)
 	fmt.Printf(`  API        %s   HTTP API; tokens at /_local/token?sub=NAME
-  Lambda     %s   Invoke API: PurchaseFunction, FinalizeFunction, QueryFunction, SeedFunction, ReconcileFunction, ReleaseFunction, PageFunction, PayFunction
+  Lambda     %s   Invoke API: PurchaseFunction, FinalizeFunction, QueryFunction, SeedFunction, ReconcileFunction, ReleaseFunction, PageFunction, PayFunction, PublishFunction
   DynamoDB   %s   table %s
   SQS        %s   OrderQueue, OrderDeadLetterQueue, ScheduleDeadLetterQueue
   logs       %s
-
 `, s.API, s.Lambda, s.DynamoDB, s.Table, s.SQS, s.FunctionLog)
+	if s.EventLog != "" {
+		fmt.Printf("  events     %s   a line for each order event on the bus\n", s.EventLog)
+	}
+	fmt.Println()
 	if settings, _ := s.Faults(); settings != "" {
 		fmt.Printf("  faults     %s\n             met by the functions only; how many so far is in %s/_local/health\n\n", settings, s.API)
 	}

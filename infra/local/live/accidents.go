@@ -12,6 +12,8 @@ type Damage struct {
 	Kill float64
 	// Crash kills the database once.
 	Crash bool
+	// BusDown: the event bus accepts nothing.
+	BusDown bool
 }
 
 // accident is one button of "break something".
@@ -41,6 +43,9 @@ var accidents = []accident{
 	{"kill", "A third of the processes die as they answer",
 		"The work is done, but its answer is lost: buyers try again, messages are delivered again, and neither counts twice.",
 		Damage{Kill: 0.33}},
+	{"bus", "The event bus is down",
+		"Orders go on as before, but nobody else is told; heal to see the same events arrive, none missing.",
+		Damage{BusDown: true}},
 	{"crash", "The database crashes",
 		"It is killed and restarts on its file: purchases fail for a moment, and everything that was accepted is still there.",
 		Damage{Crash: true}},

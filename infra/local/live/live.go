@@ -19,6 +19,7 @@ import (
 
 	"flashsale/infra/books"
 	"flashsale/infra/client"
+	"flashsale/infra/local/eventbus"
 )
 
 // Prefix is the path of everything but the page itself.
@@ -30,6 +31,12 @@ var assets embed.FS
 // Queues is the part of the SQS client that the view uses.
 type Queues interface {
 	GetQueueAttributes(context.Context, *sqs.GetQueueAttributesInput, ...func(*sqs.Options)) (*sqs.GetQueueAttributesOutput, error)
+}
+
+// Events is the event bus.
+type Events interface {
+	// Latest returns the latest events, the newest first, and how many there are of each type.
+	Latest() ([]eventbus.Event, map[string]int)
 }
 
 // System is the stack, which the view breaks and heals.
@@ -47,6 +54,7 @@ type Options struct {
 	Table                       string
 	Queues                      Queues
 	OrderQueue, DeadLetterQueue string // URLs
+	Events                      Events // nil if nothing is published
 	System                      System
 }
 

@@ -28,6 +28,7 @@ const (
 	maxOrders = 12
 	maxShards = 60
 	maxNotes  = 5
+	maxEvents = 6
 )
 
 // snapshot is one message of the feed.
@@ -38,6 +39,7 @@ type snapshot struct {
 	Queue     depth      `json:"queue"`
 	Dead      depth      `json:"dead"`
 	Purchases purchases  `json:"purchases"`
+	Events    *eventView `json:"events,omitempty"`
 	Accidents []accident `json:"accidents"`
 	Broken    *broken    `json:"broken,omitempty"`
 	Crowd     *crowdView `json:"crowd,omitempty"`
@@ -126,6 +128,7 @@ func (v *View) read(ctx context.Context, saleID string) snapshot {
 		}
 		note(err)
 	}
+	s.Events = v.events()
 	s.Queue, err = v.depth(ctx, v.o.OrderQueue)
 	note(err)
 	s.Dead, err = v.depth(ctx, v.o.DeadLetterQueue)

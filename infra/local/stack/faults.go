@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"flashsale/infra/faults"
+	"flashsale/infra/local/eventbus"
 	"flashsale/infra/local/live"
 	"flashsale/infra/local/sqs"
 	"flashsale/infra/local/template"
@@ -60,7 +61,7 @@ func (s *Stack) startFaults() error {
 		}
 		s.engines[i] = target
 	}
-	s.inject(s.given)
+	s.inject(s.given, false)
 	s.onStop(func() error {
 		// Late calls arrive before the engines end.
 		err := s.injected.Load().Close()
@@ -80,8 +81,12 @@ func (s *Stack) startFaults() error {
 	return nil
 }
 
-// inject replaces the faults in force. Late calls of the former ones are sent first.
-func (s *Stack) inject(c faults.Config) {
+// inject replaces the faults in force, and the event bus may be down besides. Late calls of the
+// former ones are sent first.
+func (s *Stack) inject(c faults.Config, busDown bool) {
+	if s.bus != nil {
+		s.bus.SetTrouble(eventbus.Trouble{Down: busDown, Share: c.Publish, Seed: c.Seed})
+	}
 	next := &injection{Transport: faults.Transport{Base: s.base, Config: c, Keys: s.keyNames()}}
 	for i, target := range s.engines {
 		next.proxies[i] = faults.Proxy(target, &next.Transport)
@@ -98,6 +103,9 @@ func (s *Stack) environment(f template.Function, faulty bool) map[string]string 
 		env = map[string]string{}
 	}
 	env["AWS_ENDPOINT_URL_DYNAMODB"], env["AWS_ENDPOINT_URL_SQS"] = s.DynamoDB, s.SQS
+	if s.bus != nil {
+		env["AWS_ENDPOINT_URL_EVENTBRIDGE"] = s.EventBridge
+	}
 	if faulty {
 		env["AWS_ENDPOINT_URL_DYNAMODB"], env["AWS_ENDPOINT_URL_SQS"] = s.proxied[0], s.proxied[1]
 	}
@@ -121,6 +129,9 @@ func (s *Stack) Break(_ context.Context, d live.Damage) error {
 	if d.Faults == "" {
 		c = s.given
 	}
+	if d.BusDown && s.bus == nil {
+		return errors.New("stop the event bus: no function publishes events, see the parameter PublishEvents")
+	}
 	if d.Crash && s.crash == nil {
 		return errors.New("crash the database: the stack did not start it")
 	}
@@ -129,7 +140,7 @@ func (s *Stack) Break(_ context.Context, d live.Damage) error {
 		kill = s.o.KillAtResponse
 	}
 	s.killShare.Store(math.Float64bits(kill))
-	s.inject(c)
+	s.inject(c, d.BusDown)
 	for _, f := range s.described.Functions {
 		faulty := s.o.Faults != "" || d.Faults != "" && (len(d.Functions) == 0 || slices.Contains(d.Functions, f.LogicalID))
 		if env := s.environment(f, faulty); !maps.Equal(env, s.environments[f.LogicalID]) {
@@ -159,12 +170,19 @@ func (s *Stack) keyNames() []string {
 	return names
 }
 
-// Faults returns the faults in force ("" if none) and how many calls had which fault so
-// far; see faults.Transport's Counts.
+// Faults returns the faults in force ("" if none) and how many calls met which fault so
+// far; see faults.Transport's Counts and eventbus.Server's Met.
 func (s *Stack) Faults() (settings string, met map[string]int) {
 	in := s.injected.Load()
-	if in == nil || in.Config == (faults.Config{}) {
+	if in == nil {
 		return "", nil
 	}
-	return in.Config.String(), in.Counts()
+	met = map[string]int{}
+	if in.Config != (faults.Config{}) {
+		settings, met = in.Config.String(), in.Counts()
+	}
+	if s.bus != nil {
+		maps.Copy(met, s.bus.Met())
+	}
+	return settings, met
 }

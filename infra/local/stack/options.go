@@ -30,13 +30,14 @@ type Options struct {
 	Processes int
 	// Concurrency is the account's Lambda concurrency; 0 is a new account's, 1,000.
 	Concurrency int
-	// NoPollers leaves messages in their queues: no function takes them.
+	// NoPollers leaves messages in their queues and records in their streams: no function
+	// takes them.
 	NoPollers bool
 	// KillAtResponse is the share, 0 to 1, of the functions' answers at which the
 	// process is killed: the work is done and the reply is lost.
 	KillAtResponse float64
-	// Faults are the faults of the functions' calls to DynamoDB and SQS, and of the
-	// queue's deliveries, in the syntax of package infra/faults; empty is none.
+	// Faults are the faults of the functions' calls to DynamoDB, SQS and EventBridge, and of
+	// the queue's deliveries, in the syntax of package infra/faults; empty is none.
 	Faults string
 	// Log receives errors of the stack itself; nil discards them.
 	Log *slog.Logger

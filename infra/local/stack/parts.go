@@ -198,12 +198,16 @@ func (s *Stack) startAPI(l net.Listener) error {
 // openView opens the live view, which ends with the stack.
 func (s *Stack) openView() (*live.View, error) {
 	queues := s.SQS + "/" + accountID + "/"
-	view, err := live.New(live.Options{
+	o := live.Options{
 		Client: client.New(s.API, client.Options{Lambda: s.Lambda, Connections: connectionsKept}),
 		DB:     engine.Client(s.DynamoDB), Table: s.Table,
 		Queues: s.queueClient(), OrderQueue: queues + "OrderQueue", DeadLetterQueue: queues + "OrderDeadLetterQueue",
 		System: s,
-	})
+	}
+	if s.bus != nil {
+		o.Events = s.bus
+	}
+	view, err := live.New(o)
 	if err == nil {
 		s.keep(view.Run)
 	}
@@ -214,6 +218,9 @@ func (s *Stack) openView() (*live.View, error) {
 func (s *Stack) health(w http.ResponseWriter, _ *http.Request) {
 	parts := map[string]any{
 		"status": "ok", "api": s.API, "lambda": s.Lambda, "dynamodb": s.DynamoDB, "sqs": s.SQS, "table": s.Table,
+	}
+	if s.bus != nil {
+		parts["eventbridge"], parts["events"] = s.EventBridge, s.EventLog
 	}
 	if settings, met := s.Faults(); settings != "" {
 		parts["faults"], parts["faultsMet"] = settings, met

@@ -18,6 +18,7 @@ import (
 	"flashsale/infra/client/webhook"
 	"flashsale/infra/faults"
 	"flashsale/infra/local/engine"
+	"flashsale/infra/local/eventbus"
 	"flashsale/infra/local/issuer"
 	"flashsale/infra/local/lambda"
 	"flashsale/infra/local/sqs"
@@ -38,11 +39,15 @@ type Stack struct {
 	// API, Lambda, DynamoDB and SQS are URLs; Table is the table's name; FunctionLog is
 	// the file with the functions' output.
 	API, Lambda, DynamoDB, SQS, Table, FunctionLog string
+	// EventBridge is a URL, and EventLog the file of the events; empty if no function
+	// publishes any.
+	EventBridge, EventLog string
 
 	o         Options
 	described *template.Stack
 	issuer    *issuer.Issuer
 	functions *lambda.Service
+	bus       *eventbus.Server // nil if no function publishes events
 	// given are the faults that the stack was started with, injected those in force.
 	given    faults.Config
 	injected atomic.Pointer[injection]
@@ -114,9 +119,11 @@ func (s *Stack) start(ctx context.Context) error {
 		s.startEngine,
 		func(context.Context) error { return s.startQueues(listeners[2]) },
 		s.ensureQueues,
+		func(context.Context) error { return s.startEventBus() },
 		func(context.Context) error { return s.startFaults() },
 		func(context.Context) error { return s.startFunctions(listeners[1]) },
 		func(context.Context) error { return s.startPollers() },
+		s.startStreamPollers,
 		func(context.Context) error { return s.startAPI(listeners[0]) },
 		func(context.Context) error { return s.startScheduler() },
 	} {
@@ -139,6 +146,7 @@ func (s *Stack) load(more map[string]string) (*template.Stack, error) {
 		"PaymentUrl": payPath + "?order=",
 		// One machine has one clock, and no payment is on its way for long.
 		"ReleaseGraceSeconds": "0",
+		"PublishEvents":       "true",
 	}
 	for _, set := range []map[string]string{s.o.Parameters, more} {
 		for name, value := range set {
@@ -226,6 +234,9 @@ func (s *Stack) fail(err error) {
 func (s *Stack) startEngine(ctx context.Context) error {
 	s.DynamoDB = s.o.DynamoDBEndpoint
 	if s.DynamoDB == "" {
+		if err := s.maintainStreams(ctx); err != nil {
+			return err
+		}
 		e, err := s.launchEngine(ctx, s.o.DynamoDBPort)
 		if err != nil {
 			return err
@@ -254,9 +265,11 @@ func (s *Stack) startEngine(ctx context.Context) error {
 
 func (s *Stack) launchEngine(ctx context.Context, port int) (*engine.Engine, error) {
 	return engine.Start(ctx, engine.Options{
-		Binary: engine.BinaryUnder(s.o.Root), Port: port, DBPath: filepath.Join(s.o.Data, "dynamodb.sqlite"),
+		Binary: engine.BinaryUnder(s.o.Root), Port: port, DBPath: s.database(),
 	})
 }
+
+func (s *Stack) database() string { return filepath.Join(s.o.Data, "dynamodb.sqlite") }
 
 // relaunchEngine restarts the engine. The cause of its death may also kill the new one
 // while it starts, so a few starts may fail in a row.

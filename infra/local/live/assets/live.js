@@ -102,6 +102,29 @@ function showOrders(snapshot) {
   })
 }
 
+function showEvents(events) {
+  $('events').hidden = !events
+  if (!events) return
+  const counts = Object.entries(events.counts).sort()
+  fill($('event-counts'), counts.length ? counts : [['none yet', 0]], () => {
+    const li = make('li')
+    li.append(make('b'), ' ', make('span'))
+    return li
+  }, (li, [type, n]) => {
+    li.firstChild.textContent = number(n)
+    li.lastChild.textContent = type
+  })
+  $('event-latest').hidden = !events.latest.length
+  fill($('event-lines'), events.latest, () => {
+    const tr = make('tr')
+    tr.append(make('td'), make('td'), make('td'), make('td'))
+    return tr
+  }, (tr, event) => {
+    const texts = [event.type, event.saleId, event.orderId || '–', event.user || '–']
+    texts.forEach((text, i) => { tr.children[i].textContent = tr.children[i].title = text })
+  })
+}
+
 function showReceipt(receipt, sale) {
   const verdict = $('verdict')
   if (!receipt || receipt.problem) {
@@ -148,6 +171,7 @@ function showAccidents(accidents, broken) {
 function show(snapshot) {
   problem(snapshot.problem ? 'The view cannot read everything: ' + snapshot.problem : '')
   showAccidents(snapshot.accidents, snapshot.broken)
+  showEvents(snapshot.events)
   const { sale } = snapshot
   shown = sale?.id || shown
   showSales(snapshot.sales)
