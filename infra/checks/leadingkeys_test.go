@@ -23,8 +23,7 @@ import (
 // each item, such as "dynamodb:GetItem SALE#moutai".
 type keyed struct {
 	*dynamotest.DB
-	calls  map[string]bool
-	stream *stream
+	calls map[string]bool
 }
 
 func (k keyed) note(action string, items ...map[string]types.AttributeValue) {
@@ -53,19 +52,16 @@ func (k keyed) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dy
 }
 
 func (k keyed) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	defer k.stream.read(k.DB)
 	k.note("PutItem", in.Item)
 	return k.DB.PutItem(ctx, in, o...)
 }
 
 func (k keyed) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	defer k.stream.read(k.DB)
 	k.note("UpdateItem", in.Key)
 	return k.DB.UpdateItem(ctx, in, o...)
 }
 
 func (k keyed) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	defer k.stream.read(k.DB)
 	for _, item := range in.TransactItems {
 		switch {
 		case item.Put != nil:
@@ -89,7 +85,6 @@ func (k keyed) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExec
 		}
 		return dynamotest.Fault{}
 	}
-	defer k.stream.read(k.DB)
 	defer func() { k.DB.Fault = nil }()
 	return k.DB.BatchExecuteStatement(ctx, in, o...)
 }
@@ -97,16 +92,16 @@ func (k keyed) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExec
 // callsOfASale runs a sale from its creation to its audit, each part with a separate
 // ledger per function, and returns the calls of each function and the records of the
 // table's stream.
-func callsOfASale(t *testing.T) (map[string]map[string]bool, *stream) {
+func callsOfASale(t *testing.T) (calls map[string]map[string]bool, records [][]byte) {
 	t.Helper()
-	changes := &stream{}
 	db := dynamotest.New(dynamotest.Table{Name: "table", PK: "pk", SK: "sk"})
-	calls := map[string]map[string]bool{}
+	db.Stream = func(r dynamotest.Record) { records = append(records, r.JSON()) }
+	calls = map[string]map[string]bool{}
 	ledgers := map[string]*ledger.Ledger{}
 	claims := 0
 	for _, f := range []string{"Seed", "Purchase", "Finalize", "Query", "Reconcile", "Release", "Pay"} {
 		calls[f] = map[string]bool{}
-		ledgers[f] = ledger.New(keyed{db, calls[f], changes}, "table", ledger.Options{
+		ledgers[f] = ledger.New(keyed{db, calls[f]}, "table", ledger.Options{
 			Now: time.Now, Random: func() float64 { return 0.5 }, NewID: func() string { claims++; return fmt.Sprint("claim-", claims) },
 		})
 	}
@@ -198,7 +193,7 @@ func callsOfASale(t *testing.T) (map[string]map[string]bool, *stream) {
 		t.Fatal("the sale was not drained")
 	}
 	callsOfAPayment(ctx, must, ledgers)
-	return calls, changes
+	return calls, records
 }
 
 // callsOfAPayment runs a sale that asks for payment until nobody has paid.
