@@ -10,6 +10,7 @@ import (
 type Total struct {
 	Seeds, Sales, Calls, Faults, Freezes, Resent, Violations int
 	Paid, Refunds, Released                                  int
+	Published                                                eventFigures
 	Longest, Virtual                                         time.Duration
 	// Hash is the sum of the seeds' hashes, independent of the order in which they ran.
 	Hash uint64
@@ -25,6 +26,7 @@ func (t *Total) Add(r Result) {
 	t.Resent += r.Resent
 	t.Paid, t.Refunds, t.Released = t.Paid+r.Paid, t.Refunds+r.Refunds, t.Released+r.Released
 	t.Longest = max(t.Longest, r.Longest)
+	t.Published.add(r.Published)
 	t.Virtual += r.Virtual
 	t.Violations += r.Violations
 	t.Hash += r.Hash
@@ -34,10 +36,12 @@ func (t *Total) Add(r Result) {
 // to table and queue, paid, refunds and released the orders that were paid, the payments
 // to be refunded and the claims that were released, resent the order messages that were lost and resent, and
 // longest-loss the longest time from such a loss to the next message while nothing
-// disturbed reconciliation.
+// disturbed reconciliation. events are the order events, duplicates how often one was
+// published again, poison the records that can never be published, and longest-delay the
+// longest time from a change to its event.
 func (t Total) String() string {
-	return fmt.Sprintf("seeds=%d sales=%d operations=%d faults=%d freezes=%d paid=%d refunds=%d released=%d resent=%d longest-loss=%v (bound %v) virtual=%.1fh hash=%016x violations=%d",
-		t.Seeds, t.Sales, t.Calls, t.Faults, t.Freezes, t.Paid, t.Refunds, t.Released, t.Resent, t.Longest.Round(time.Second), resendBound, t.Virtual.Hours(), t.Hash, t.Violations)
+	return fmt.Sprintf("seeds=%d sales=%d operations=%d faults=%d freezes=%d paid=%d refunds=%d released=%d resent=%d longest-loss=%v (bound %v) %v virtual=%.1fh hash=%016x violations=%d",
+		t.Seeds, t.Sales, t.Calls, t.Faults, t.Freezes, t.Paid, t.Refunds, t.Released, t.Resent, t.Longest.Round(time.Second), resendBound, t.Published, t.Virtual.Hours(), t.Hash, t.Violations)
 }
 
 // maxShown bounds the violations shown per seed: the first is the most useful.

@@ -36,6 +36,8 @@ type conditions struct {
 	withdraws bool
 	// pays: the sales ask for payment.
 	pays bool
+	// publishes: the publishing of events has every accident that it may have, often.
+	publishes bool
 }
 
 func drawConditions(r *rand.Rand) conditions {

@@ -78,6 +78,7 @@ func TestSimulationUnder(t *testing.T) {
 		"rough withdrawals": func(c *conditions) { c.withdraws, c.seeding, c.halves, c.vague = true, true, true, true },
 		"payments":          func(c *conditions) { c.pays = true },
 		"rough payments":    func(c *conditions) { c.pays, c.seeding, c.halves, c.vague, c.sales = true, true, true, true, 2 },
+		"rough publishing":  func(c *conditions) { c.pays, c.publishes = true, true },
 		"an outage":         func(c *conditions) { c.outage, c.sales = true, 2 },
 	} {
 		t.Run(name, func(t *testing.T) {

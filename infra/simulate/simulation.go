@@ -20,7 +20,8 @@ type simulation struct {
 	pools map[function]*pool
 	sales []*selling
 
-	stop chan struct{}
+	stream *stream
+	stop   chan struct{}
 }
 
 // selling is one of the sales.
@@ -48,6 +49,8 @@ type Result struct {
 	// Paid and Released count the claims that ended so, Refunds the payments that are to
 	// be refunded.
 	Paid, Refunds, Released int
+	// Published counts the order events.
+	Published eventFigures
 	// Resent counts the order messages that were lost and resent; Longest is the
 	// longest time that took while nothing disturbed reconciliation.
 	Resent  int
@@ -83,12 +86,13 @@ func Simulate(seed uint64, force func(*conditions)) Result {
 	m.settle()
 	m.close()
 	hash := fnv.New64a()
+	published := m.published(hash)
 	text := m.n.log.text.String()
 	_, _ = hash.Write([]byte(text)) // writing to a hash never fails
 	r := Result{
 		Seed: seed, Sales: len(m.sales), Calls: m.n.calls, Faults: m.n.faults, Freezes: m.n.freezes,
 		Resent: m.watch.resent, Longest: m.watch.longest, Virtual: time.Since(m.began),
-		Violations: m.watch.count, Shown: m.watch.found, Hash: hash.Sum64(), Tail: m.n.log.tail(80),
+		Published: published, Violations: m.watch.count, Shown: m.watch.found, Hash: hash.Sum64(), Tail: m.n.log.tail(80),
 	}
 	for _, s := range m.sales {
 		r.count(readBooks(m.world.db, s.id), s.paid)
@@ -132,7 +136,7 @@ func newSimulation(seed uint64, s *schedule, c conditions, d draft) *simulation 
 	n.world.queue.sending = n.watch.sending
 	m := &simulation{
 		began: time.Now(), n: n, watch: n.watch, world: n.world, draft: d, pools: map[function]*pool{},
-		stop: make(chan struct{}),
+		stream: newStream(seed, c, n.world.db, &n.calm), stop: make(chan struct{}),
 	}
 	for _, f := range sorted(d.environments) {
 		m.pools[f] = &pool{n: n, function: f, most: d.environments[f]}

@@ -45,12 +45,14 @@ const (
 	reconciling function = "reconcile"
 	paying      function = "pay"
 	releasing   function = "release"
+	publishing  function = "publish"
 )
 
 // timeouts are the functions' timeouts in template.yaml.
 var timeouts = map[function]time.Duration{
 	purchasing: 6 * time.Second, finalizing: 5 * time.Second, querying: 6 * time.Second,
 	seeding: 120 * time.Second, reconciling: 300 * time.Second, paying: 6 * time.Second, releasing: 60 * time.Second,
+	publishing: 30 * time.Second,
 }
 
 // world is what the environments share: the table, the queue and the guard of their

@@ -1,0 +1,135 @@
+package simulate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	publishhandler "flashsale/functions/publish/handler"
+	"flashsale/shared/clock"
+	"flashsale/shared/clock/clocktest"
+	"flashsale/shared/eventbus"
+	"flashsale/shared/telemetry"
+)
+
+const (
+	busName = "orders"
+	// maxEntries and maxPut are PutEvents' limits for one call, the second in bytes;
+	// entryTime is what an entry's Time counts for.
+	maxEntries = 10
+	maxPut     = 1 << 20
+	entryTime  = 14
+)
+
+// bus is an EventBridge bus with the rules of PutEvents, and the queue of what cannot be
+// published.
+type bus struct {
+	// refuses reports whether the bus never takes the event with that id.
+	refuses func(id string) bool
+
+	mu       sync.Mutex
+	events   map[string]*publication // by detail
+	refused  map[string]bool         // ids
+	failures map[string]bool         // the records in the failure queue
+	wrong    []string                // requests that break a rule
+}
+
+// publication is one distinct event.
+type publication struct {
+	source, detailType string
+	time               time.Time
+	first              time.Time // when it was published first
+	times              int
+}
+
+func newBus() *bus {
+	return &bus{
+		refuses: func(string) bool { return false },
+		events:  map[string]*publication{}, refused: map[string]bool{}, failures: map[string]bool{},
+	}
+}
+
+// put is PutEvents. fails returns the error code of an entry, or "".
+func (b *bus) put(in *eventbridge.PutEventsInput, fails func(index int) string) (*eventbridge.PutEventsOutput, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	size := 0
+	for _, e := range in.Entries {
+		size += entryTime + len(aws.ToString(e.Source)) + len(aws.ToString(e.DetailType)) + len(aws.ToString(e.Detail))
+	}
+	if n := len(in.Entries); n < 1 || n > maxEntries || size > maxPut {
+		b.wrong = append(b.wrong, fmt.Sprintf("PutEvents of %d entries, %d bytes", n, size))
+		return nil, errors.New("ValidationException")
+	}
+	out := &eventbridge.PutEventsOutput{}
+	for i, e := range in.Entries {
+		code := fails(i)
+		detail := aws.ToString(e.Detail)
+		switch {
+		case code != "":
+		case aws.ToString(e.Source) == "" || aws.ToString(e.DetailType) == "" || aws.ToString(e.EventBusName) != busName:
+			code = "InvalidArgument"
+		case b.refuses(idOf(detail)):
+			code = "MalformedDetail"
+			b.refused[idOf(detail)] = true
+		}
+		if code != "" {
+			out.FailedEntryCount++
+			out.Entries = append(out.Entries, types.PutEventsResultEntry{ErrorCode: &code})
+			continue
+		}
+		p := b.events[detail]
+		if p == nil {
+			p = &publication{source: *e.Source, detailType: *e.DetailType, time: aws.ToTime(e.Time), first: time.Now()}
+			b.events[detail] = p
+		}
+		p.times++
+		out.Entries = append(out.Entries, types.PutEventsResultEntry{EventId: aws.String("event")})
+	}
+	return out, nil
+}
+
+// idOf returns an event's id: decoding each publication would take too long.
+func idOf(detail string) string {
+	_, rest, _ := strings.Cut(detail, `"id":"`)
+	id, _, _ := strings.Cut(rest, `"`)
+	return id
+}
+
+// store is SendMessage of the failure queue.
+func (b *bus) store(in *sqs.SendMessageInput) (*sqs.SendMessageOutput, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var m struct {
+		Code, Error string
+		Record      json.RawMessage
+	}
+	if err := json.Unmarshal([]byte(aws.ToString(in.MessageBody)), &m); err != nil || m.Code == "" || m.Error == "" {
+		b.wrong = append(b.wrong, fmt.Sprintf("the failure queue gets %s: %v", aws.ToString(in.MessageBody), err))
+	}
+	b.failures[string(m.Record)] = true
+	return &sqs.SendMessageOutput{MessageId: aws.String("failure")}, nil
+}
+
+// outside are the outside calls of one publishing environment.
+type outside interface {
+	eventbus.API
+	SendMessage(context.Context, *sqs.SendMessageInput, ...func(*sqs.Options)) (*sqs.SendMessageOutput, error)
+}
+
+// newPublisher returns the handler of a cold environment with a clock error of skew.
+func newPublisher(e *environment, api outside, random func() float64, skew time.Duration) *publishhandler.Handler {
+	now := func() time.Time { return clock.Strip(clocktest.Frozen(time.Now(), e.frozen)).Add(skew) }
+	return publishhandler.New(eventbus.New(api, busName, random), publishhandler.NewFailureQueue(api, "failures"),
+		telemetry.New(io.Discard, string(e.function), now), now)
+}

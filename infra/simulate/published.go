@@ -1,0 +1,233 @@
+package simulate
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/ledger/dynamotest"
+)
+
+// detail is an event as documented.
+type detail struct {
+	SchemaVersion int    `json:"schemaVersion"`
+	ID            string `json:"id"`
+	OccurredAt    string `json:"occurredAt"`
+	SaleID        string `json:"saleId"`
+	OrderID       string `json:"orderId"`
+	ClaimID       string `json:"claimId"`
+	User          string `json:"user"`
+	State         string `json:"state"`
+	Payment       string `json:"payment"`
+	ReleasedBy    string `json:"releasedBy"`
+	Reason        string `json:"reason"`
+	Amount        int64  `json:"amount"`
+	Currency      string `json:"currency"`
+}
+
+// kind is the event's type: what its id begins with.
+func (d detail) kind() string {
+	kind, _, _ := strings.Cut(d.ID, ":")
+	return kind
+}
+
+// dueEvent is an event that must be published.
+type dueEvent struct {
+	detail detail
+	since  time.Time
+	record dynamotest.Record
+}
+
+// expected derives from one item, by the table's documentation alone, which events must
+// have been published. The item changed at that instant.
+func expected(it map[string]types.AttributeValue, changed time.Time) []detail {
+	if it == nil {
+		return nil
+	}
+	pk, sk := text(it["pk"]), text(it["sk"])
+	kind, rest, _ := strings.Cut(pk, "#")
+	saleID, _, _ := strings.Cut(rest, "#")
+	switch {
+	case kind == "CLAIM" && it["orderId"] != nil:
+		return expectedOfClaim(it, saleID, sk)
+	case kind == "REFUND":
+		amount, _ := number(it["amount"])
+		return []detail{{
+			SchemaVersion: 1, ID: "RefundDue:" + rest + ":" + sk, OccurredAt: instant(it["at"]), SaleID: rest,
+			OrderID: text(it["orderId"]), Payment: sk, Reason: text(it["reason"]), Amount: amount, Currency: text(it["currency"]),
+		}}
+	case kind == "SALE" && sk == "SALE":
+		empty, _ := it["empty"].(*types.AttributeValueMemberNS)
+		shards, _ := number(it["shards"])
+		if empty == nil || int64(len(empty.Value)) < shards {
+			return nil
+		}
+		return []detail{{
+			SchemaVersion: 1, ID: "SaleSoldOut:" + rest + ":" + text(it["version"]),
+			OccurredAt: stamp(changed.Truncate(time.Second)), SaleID: rest,
+		}}
+	case kind == "SALES" && it["drained"] != nil:
+		return []detail{{
+			SchemaVersion: 1, ID: "SaleDrained:" + sk + ":" + text(it["closesAt"]), OccurredAt: instant(it["closesAt"]), SaleID: sk,
+		}}
+	}
+	return nil
+}
+
+func expectedOfClaim(it map[string]types.AttributeValue, saleID, user string) []detail {
+	orderID := text(it["orderId"])
+	number, _ := strconv.ParseUint(orderID, 10, 63)
+	confirmedAt := time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(number>>32) * time.Second)
+	of := func(kind, state, at string) detail {
+		return detail{
+			SchemaVersion: 1, ID: kind + ":" + orderID, OccurredAt: at, SaleID: saleID, OrderID: orderID,
+			ClaimID: text(it["claimId"]), User: user, State: state,
+		}
+	}
+	all := []detail{of("OrderConfirmed", "CONFIRMED", stamp(confirmedAt))}
+	if it["paidAt"] != nil {
+		paid := of("OrderPaid", "PAID", instant(it["paidAt"]))
+		paid.Payment = text(it["payment"])
+		all = append(all, paid)
+	}
+	if it["releasedAt"] != nil {
+		state := "CANCELLED"
+		if text(it["releasedBy"]) == "expiry" {
+			state = "EXPIRED"
+		}
+		released := of("OrderReleased", state, instant(it["releasedAt"]))
+		released.ReleasedBy = text(it["releasedBy"])
+		all = append(all, released)
+	}
+	return all
+}
+
+// instant spells a stored instant as events do.
+func instant(v types.AttributeValue) string {
+	millis, _ := number(v)
+	return stamp(time.UnixMilli(millis))
+}
+
+// eventJudge compares what the table's changes mean with what is on the bus (P26).
+type eventJudge struct {
+	due    map[string]dueEvent // by id
+	poison map[string]bool     // records that can never be published
+}
+
+func newEventJudge() *eventJudge {
+	return &eventJudge{due: map[string]dueEvent{}, poison: map[string]bool{}}
+}
+
+// saw records what a change of an item means: the events that it did not mean before.
+func (j *eventJudge) saw(r dynamotest.Record) {
+	after := expected(r.New, r.At)
+	if len(after) == 0 {
+		return
+	}
+	before := expected(r.Old, r.At)
+	for _, d := range after {
+		if !slices.ContainsFunc(before, func(b detail) bool { return b.kind() == d.kind() }) {
+			j.due[d.ID] = dueEvent{d, time.Now(), r}
+		}
+	}
+}
+
+// eventFigures count what was published.
+type eventFigures struct {
+	events, duplicates, poison int
+	delay                      time.Duration // the longest, from a change to its first publication
+}
+
+func (f *eventFigures) add(g eventFigures) {
+	f.events, f.duplicates, f.poison = f.events+g.events, f.duplicates+g.duplicates, f.poison+g.poison
+	f.delay = max(f.delay, g.delay)
+}
+
+func (f eventFigures) String() string {
+	return fmt.Sprintf("events=%d duplicates=%d poison=%d longest-delay=%v", f.events, f.duplicates, f.poison, f.delay.Round(time.Second))
+}
+
+// judge returns what is wrong: events that are due by the changes or by the items of the
+// table and not on the bus, what else is there, and poison that was lost.
+func (j *eventJudge) judge(items []map[string]types.AttributeValue, b *bus, digest hash.Hash) (f eventFigures, found []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	violate := func(format string, args ...any) { found = append(found, "P26: "+fmt.Sprintf(format, args...)) }
+	for _, text := range b.wrong {
+		violate("%s", text)
+	}
+	got := map[string]*publication{}
+	refused := map[string]bool{} // the records of the events that the bus refuses
+	for _, text := range sorted(b.events) {
+		p := b.events[text]
+		var d detail
+		decoder := json.NewDecoder(strings.NewReader(text))
+		decoder.DisallowUnknownFields()
+		err := decoder.Decode(&d)
+		due, isDue := j.due[d.ID]
+		switch {
+		case err != nil:
+			violate("%s is published: %v", text, err)
+		case !isDue:
+			violate("%s is published and not in the table", text)
+		case d != due.detail:
+			violate("%s is published, want %+v", text, due.detail)
+		case p.source != "flashsale" || p.detailType != d.kind() || stamp(p.time) != d.OccurredAt:
+			violate("%s is published with source %s, type %s, time %v", d.ID, p.source, p.detailType, p.time)
+		case got[d.ID] != nil:
+			violate("%s is published with two contents, one is %s", d.ID, text)
+		}
+		got[d.ID] = p
+		f.events, f.duplicates, f.delay = f.events+1, f.duplicates+p.times-1, max(f.delay, p.first.Sub(due.since))
+		fmt.Fprintln(digest, text, p.times, p.first.UnixNano())
+	}
+	for _, id := range sorted(j.due) {
+		due := j.due[id]
+		record := string(due.record.JSON())
+		switch {
+		case got[id] != nil:
+		case b.refused[id]:
+			refused[record] = true
+			if !b.failures[record] {
+				violate("%s is refused, and its record is not in the failure queue", id)
+			}
+		default:
+			violate("%s is not published", id)
+		}
+	}
+	for _, it := range items {
+		for _, d := range expected(it, time.Time{}) {
+			if _, isDue := j.due[d.ID]; !isDue && d.kind() != "SaleSoldOut" {
+				violate("%s is in the table, and no change was seen", d.ID)
+			}
+		}
+	}
+	for _, record := range sorted(j.poison) {
+		if !b.failures[record] {
+			violate("%s is not in the failure queue", record)
+		}
+	}
+	for _, record := range sorted(b.failures) {
+		f.poison++
+		if !j.poison[record] && !refused[record] {
+			violate("%s is in the failure queue", record)
+		}
+	}
+	return f, found
+}
+
+// published waits until the stream is published and judges it.
+func (m *simulation) published(digest hash.Hash) eventFigures {
+	m.stream.finish()
+	figures, found := m.stream.judge.judge(m.world.db.Items(tableName), m.stream.bus, digest)
+	for _, text := range slices.Concat(m.stream.wrong, found) {
+		m.violate("%s", text)
+	}
+	return figures
+}

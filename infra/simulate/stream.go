@@ -1,0 +1,318 @@
+package simulate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	publishhandler "flashsale/functions/publish/handler"
+	"flashsale/shared/ledger/dynamotest"
+)
+
+// stream is Lambda's event source for the table's stream, and PublishFunction behind it.
+//
+// It draws from random numbers of its own and shares no state with the rest of a
+// simulation. So it changes nothing of what else happens in a seed.
+type stream struct {
+	calm  *atomic.Bool // nothing goes wrong any more but the outage and what the bus refuses
+	draft streamDraft
+	bus   *bus
+	lanes []*lane
+	began time.Time
+	stop  chan struct{}
+	all   sync.WaitGroup // lanes, invocations and late calls
+	// chance and judge are used where the table's lock is held.
+	chance *rand.Rand
+	judge  *eventJudge
+
+	mu    sync.Mutex
+	wrong []string
+}
+
+// lane is a part of the stream whose records are delivered in their order: of a shard's
+// records those whose partition keys have some hashes. Lambda delivers one batch of it
+// at a time, unless it loses track of one.
+type lane struct {
+	*stream
+	chance  *rand.Rand
+	arrived chan struct{} // holds a token after a record has come
+
+	mu      sync.Mutex
+	waiting []*entry
+	idle    []*publisher
+	frozen  []frozenPublisher
+}
+
+// entry is a record that is not checkpointed yet.
+type entry struct {
+	record   dynamotest.Record
+	raw      json.RawMessage
+	sequence string
+	since    time.Time
+}
+
+type frozenPublisher struct {
+	*publisher
+	until time.Time
+}
+
+// newStream makes the event source of a seed's table.
+func newStream(seed uint64, c conditions, db *dynamotest.DB, calm *atomic.Bool) *stream {
+	r := rand.New(rand.NewPCG(seed, 0x7075626c697368))
+	s := &stream{
+		calm: calm, draft: drawStream(r, c), bus: newBus(), began: time.Now(), stop: make(chan struct{}), chance: r, judge: newEventJudge(),
+	}
+	s.bus.refuses = func(id string) bool { return float64(hashOf(id)%1000) < 1000*s.draft.hopeless }
+	for n := range s.draft.lanes {
+		l := &lane{stream: s, chance: rand.New(rand.NewPCG(seed, uint64(n))), arrived: make(chan struct{}, 1)}
+		s.lanes = append(s.lanes, l)
+		s.all.Go(l.run)
+	}
+	db.Stream, db.StreamUnchanged = s.record, s.draft.unchanged
+	return s
+}
+
+func hashOf(text string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(text)) // writing to a hash never fails
+	return h.Sum64()
+}
+
+// record takes a record of the table's stream; the table's lock is held.
+func (s *stream) record(r dynamotest.Record) {
+	if !delivered(r) {
+		return
+	}
+	s.judge.saw(r)
+	l := s.lanes[hashOf(text(r.Keys["pk"]))%uint64(len(s.lanes))]
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !s.calm.Load() && sometimes(s.chance, s.draft.poison) {
+		raw, sequence := poisonLike(r, s.chance.IntN(4))
+		s.judge.poison[string(raw)] = true
+		l.waiting = append(l.waiting, &entry{raw: raw, sequence: sequence, since: time.Now()})
+	}
+	l.waiting = append(l.waiting, &entry{record: r, sequence: r.SequenceNumber(), since: time.Now()})
+	select {
+	case l.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// poisonLike returns a record that can never be published, made from another one.
+func poisonLike(r dynamotest.Record, kind int) (raw json.RawMessage, sequence string) {
+	r.Sequence += 1e15
+	sequence = r.SequenceNumber()
+	if kind == 0 {
+		return fmt.Appendf(nil, "%q", "garbage "+sequence), ""
+	}
+	if kind == 1 || !strings.HasPrefix(text(r.Keys["pk"]), "CLAIM#") {
+		return fmt.Appendf(nil, `{"dynamodb":{"SequenceNumber":%q,"NewImage":{"pk":7}}}`, sequence), sequence
+	}
+	r.New = maps.Clone(r.New)
+	r.New["orderId"] = &types.AttributeValueMemberN{Value: "1" + text(r.New["orderId"])}
+	if kind == 2 {
+		r.New["shard"] = &types.AttributeValueMemberS{Value: "none"}
+	} else { // of a newer release, whose order id means something else
+		r.New["minReader"] = &types.AttributeValueMemberN{Value: "99"}
+	}
+	return r.JSON(), sequence
+}
+
+// finish waits until everything is published that can be, and ends the stream.
+func (s *stream) finish() {
+	limit := time.Now()
+	if end := s.began.Add(s.draft.outage + outageTime); s.draft.outage > 0 && end.After(limit) {
+		limit = end
+	}
+	limit = limit.Add(10 * time.Minute)
+	for !s.isEmpty() && time.Now().Before(limit) {
+		time.Sleep(10 * time.Second)
+	}
+	if !s.isEmpty() {
+		s.violate("P26: records still wait %v after the faults stopped", time.Since(limit)+10*time.Minute)
+	}
+	close(s.stop)
+	s.all.Wait()
+}
+
+func (s *stream) isEmpty() bool {
+	return !slices.ContainsFunc(s.lanes, func(l *lane) bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return len(l.waiting) > 0
+	})
+}
+
+func (s *stream) violate(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
+}
+
+// run delivers the lane's records until the stream is stopped.
+func (l *lane) run() {
+	for failures := 0; ; {
+		batch := l.next()
+		if batch == nil {
+			return
+		}
+		done := l.deliver(batch)
+		if !l.calm.Load() && sometimes(l.chance, l.draft.forgotten) {
+			done = 0
+		}
+		l.mu.Lock()
+		l.waiting = l.waiting[done:]
+		l.mu.Unlock()
+		if failures++; done == len(batch) {
+			failures = 0
+			continue
+		}
+		if !l.sleeps(min(time.Minute, time.Second<<min(failures-1, 6))) {
+			return
+		}
+	}
+}
+
+// sleeps reports whether the stream is still running after that time.
+func (l *lane) sleeps(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-l.stop:
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// next waits for records and returns a batch of those that are older than this instant:
+// which of the goroutines of one instant comes first must not matter. It returns nil when
+// the stream is stopped.
+func (l *lane) next() []*entry {
+	for {
+		l.mu.Lock()
+		var since time.Time
+		if len(l.waiting) > 0 {
+			since = l.waiting[0].since
+		}
+		l.mu.Unlock()
+		if since.IsZero() {
+			select {
+			case <-l.stop:
+				return nil
+			case <-l.arrived:
+			}
+			continue
+		}
+		if !l.sleeps(max(1, time.Until(since.Add(between(l.chance, 0, 1200*time.Millisecond))))) {
+			return nil
+		}
+		l.mu.Lock()
+		n := 0
+		for n < min(len(l.waiting), l.draft.batch) && l.waiting[n].since.Before(time.Now()) {
+			n++
+		}
+		batch := slices.Clone(l.waiting[:n])
+		l.mu.Unlock()
+		return batch
+	}
+}
+
+// deliver delivers a batch and returns how many of its records, from the first on, need
+// not come again.
+func (l *lane) deliver(batch []*entry) (done int) {
+	records := make([]json.RawMessage, len(batch))
+	for i, e := range batch {
+		if e.raw == nil {
+			e.raw = e.record.JSON()
+		}
+		records[i] = e.raw
+	}
+	p := l.take()
+	answered := make(chan int, 1)
+	l.all.Go(func() {
+		var answer events.DynamoDBEventResponse
+		var err error
+		end := p.invoke(func(ctx context.Context) {
+			answer, err = p.handler.Handle(ctx, publishhandler.Batch{Records: records})
+		})
+		if end.took > timeouts[publishing] {
+			l.violate("P16: %s took %v", publishing, end.took)
+		}
+		l.give(p)
+		switch {
+		case end.died:
+			answered <- 0
+		case err != nil:
+			l.violate("P26: a batch fails with %v", err)
+			answered <- 0
+		default:
+			answered <- handled(batch, answer)
+		}
+	})
+	if l.calm.Load() || !sometimes(l.chance, l.draft.again) {
+		return <-answered
+	}
+	timer := time.NewTimer(between(l.chance, 0, 5*time.Second))
+	defer timer.Stop()
+	select {
+	case done = <-answered:
+		return done
+	case <-timer.C:
+		return 0
+	}
+}
+
+// handled returns how many records come before the first one that the answer names.
+// An identifier that Lambda cannot use fails the whole batch.
+func handled(batch []*entry, answer events.DynamoDBEventResponse) int {
+	done := len(batch)
+	for _, f := range answer.BatchItemFailures {
+		at := slices.IndexFunc(batch, func(e *entry) bool { return e.sequence != "" && e.sequence == f.ItemIdentifier })
+		done = min(done, max(0, at))
+	}
+	return done
+}
+
+// take returns an environment, warm or cold.
+func (l *lane) take() *publisher {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, f := range l.frozen {
+		if !f.until.After(time.Now()) {
+			l.frozen = slices.Delete(l.frozen, i, i+1)
+			return f.publisher
+		}
+	}
+	if n := len(l.idle); n > 0 {
+		p := l.idle[n-1]
+		l.idle = l.idle[:n-1]
+		return p
+	}
+	return l.startPublisher()
+}
+
+// give releases an environment, dead or alive.
+func (l *lane) give(p *publisher) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case p.dead.Load():
+	case !l.calm.Load() && sometimes(p.chance, l.draft.freeze):
+		l.frozen = append(l.frozen, frozenPublisher{p, time.Now().Add(between(p.chance, 3*time.Second, 20*time.Minute))})
+	default:
+		l.idle = append(l.idle, p)
+	}
+}
