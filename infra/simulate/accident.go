@@ -40,6 +40,10 @@ var (
 		{name: "applied, reply lost", fault: dynamotest.Fault{Kind: dynamotest.LostReply}},
 		{name: "applied, crash", crash: true},
 	}
+	putAccidents = append([]accident{
+		{name: "its first entry failed", fault: dynamotest.Fault{Kind: dynamotest.Unprocessed, Items: []int{0}}},
+		{name: "its last entry failed", fault: dynamotest.Fault{Kind: dynamotest.Unprocessed, Items: []int{-1}}},
+	}, sendAccidents...)
 	// Nothing depends on the result of a deletion.
 	removeAccidents = []accident{{name: "failed"}}
 	// A read changes nothing: lost or refused is the same, and so is before or after.
@@ -55,8 +59,10 @@ func accidentsOf(f function, p point) []accident {
 	switch {
 	case p.op == "SendMessage":
 		return sendAccidents
-	case p.op == "DeleteMessage":
+	case p.op == "DeleteMessage", p.op == "Checkpoint":
 		return removeAccidents
+	case p.op == "PutEvents":
+		return putAccidents
 	case p.writes && p.many:
 		return manyAccidents
 	case p.writes:

@@ -18,8 +18,9 @@ func TestEveryPlanOfFewFaultsKeepsThePromises(t *testing.T) {
 	}
 	var mu sync.Mutex
 	runs, violations := 0, 0
+	all := slices.Concat(scenarios, withdrawals, payments, publications())
 	t.Run("scenarios", func(t *testing.T) {
-		for _, s := range slices.Concat(scenarios, withdrawals, payments) {
+		for _, s := range all {
 			t.Run(s.name, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
@@ -41,5 +42,5 @@ func TestEveryPlanOfFewFaultsKeepsThePromises(t *testing.T) {
 			})
 		}
 	})
-	fmt.Printf("scenarios=%d faults=%d plans=%d violations=%d\n", len(scenarios)+len(withdrawals)+len(payments), *faults, runs, violations)
+	fmt.Printf("scenarios=%d faults=%d plans=%d violations=%d\n", len(all), *faults, runs, violations)
 }

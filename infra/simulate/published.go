@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -155,7 +156,7 @@ func (f eventFigures) String() string {
 
 // judge returns what is wrong: events that are due by the changes or by the items of the
 // table and not on the bus, what else is there, and poison that was lost.
-func (j *eventJudge) judge(items []map[string]types.AttributeValue, b *bus, digest hash.Hash) (f eventFigures, found []string) {
+func (j *eventJudge) judge(items []map[string]types.AttributeValue, b *bus, digest io.Writer) (f eventFigures, found []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	violate := func(format string, args ...any) { found = append(found, "P26: "+fmt.Sprintf(format, args...)) }
