@@ -107,8 +107,12 @@ withdraw: operator ## take up to STOCK=… unsold units out of SALE=…; a repea
 	@$(OPERATOR) withdraw -sale "$${SALE-}" -stock "$${STOCK-}" -seed-id "$${SEED_ID-}"
 
 .PHONY: receipt
-receipt: operator ## recount SALE=… (or ALL=1) from the table, fail unless it balances; JSON=1; FULL=1 scans a table of any size
-	@$(OPERATOR) receipt -sale "$${SALE-}" $${ALL:+-all} $${JSON:+-json} $${FULL:+-full}
+receipt: operator ## recount SALE=… (or ALL=1) from the table, fail unless it balances; JSON=1; FULL=1 scans a table of any size; EVENTS=file compares its events
+	@$(OPERATOR) receipt -sale "$${SALE-}" $${ALL:+-all} $${JSON:+-json} $${FULL:+-full} $${EVENTS:+-events "$$EVENTS"}
+
+.PHONY: republish
+republish: operator ## publish every event of SALE=… again, from the table, under the same ids (UNKNOWN=1: refunds due of unknown orders; BUS=…)
+	@$(OPERATOR) republish -sale "$${SALE-}" $${UNKNOWN:+-unknown} $${BUS:+-bus "$$BUS"}
 
 .PHONY: buyer
 buyer: operator ## show what happened to the order of BUYER=… in SALE=…

@@ -25,6 +25,8 @@ type System struct {
 	Table                            string
 	DynamoDB, SQS                    string // addresses of a local stack's
 	OrderQueue, OrderDeadLetterQueue string // URLs
+	EventBridge                      string // address of a local stack's
+	EventBus                         string // name or ARN; empty if no events are published
 }
 
 // Find gets the addresses of a local stack's parts from the stack.
@@ -32,7 +34,7 @@ func Find(ctx context.Context, api string, o Options) (System, error) {
 	c := New(api, o)
 	ctx, cancel := context.WithTimeout(ctx, healthTime)
 	defer cancel()
-	var parts struct{ Lambda, DynamoDB, SQS, Table string }
+	var parts struct{ Lambda, DynamoDB, SQS, Table, EventBridge, EventBus string }
 	a, err := c.Send(ctx, http.MethodGet, "/_local/health", "")
 	switch {
 	case err != nil:
@@ -46,7 +48,10 @@ func Find(ctx context.Context, api string, o Options) (System, error) {
 		return System{}, fmt.Errorf("%w at %s (make run starts one): %w", ErrNoSystem, c.API, err)
 	}
 	c.lambda = parts.Lambda
-	s := System{Client: c, Local: true, Table: parts.Table, DynamoDB: parts.DynamoDB, SQS: parts.SQS}
+	s := System{
+		Client: c, Local: true, Table: parts.Table, DynamoDB: parts.DynamoDB, SQS: parts.SQS,
+		EventBridge: parts.EventBridge, EventBus: parts.EventBus,
+	}
 	if s.SQS != "" {
 		queues := s.SQS + "/000000000000/"
 		s.OrderQueue, s.OrderDeadLetterQueue = queues+"OrderQueue", queues+"OrderDeadLetterQueue"

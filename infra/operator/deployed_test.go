@@ -53,7 +53,7 @@ func account(t *testing.T, answers map[string]string) (config string, calls *[]c
 case "$*" in
 *"--region eu-west-1"*"describe-stacks --stack-name shop") echo '{"Stacks":[{"Outputs":[
  {"OutputKey":"ApiUrl","OutputValue":"https://abc.test"},{"OutputKey":"TableName","OutputValue":"shop-Table"},
- {"OutputKey":"SeedFunctionName","OutputValue":"shop-Seed:live"},
+ {"OutputKey":"SeedFunctionName","OutputValue":"shop-Seed:live"},{"OutputKey":"EventBusName","OutputValue":"shop-orders"},
  {"OutputKey":"OrderQueueUrl","OutputValue":"https://sqs.test/1/orders"},{"OutputKey":"OrderDeadLetterQueueUrl","OutputValue":"https://sqs.test/1/dead"}]}]}';;
 *"list-stack-resources"*) echo '{}';;
 *) echo "unexpected: $*" >&2; exit 254;;

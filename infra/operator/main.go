@@ -1,5 +1,6 @@
 // Command operator does an operator's manual tasks: list the sales, change one, recount it,
-// follow one buyer's order, list and mark refunds, and empty the dead-letter queue.
+// follow one buyer's order, list and mark refunds, publish a sale's events again, and empty
+// the dead-letter queue.
 //
 // It works on the local stack, which it finds by its API port, or, with AWS credentials, on
 // the stack of an environment in infra/samconfig.toml or on a given table (and queues).
@@ -19,8 +20,8 @@ import (
 	"flashsale/infra/arguments"
 )
 
-// Exit codes: 1 means that the books are wrong or that an edit did not take effect, 2 that
-// the command could not find out.
+// Exit codes: 1 means that the books are wrong, that an edit did not take effect or that the
+// bus refused an event, 2 that the command could not find out.
 const (
 	exitFine    = 0
 	exitBroken  = 1
@@ -37,9 +38,11 @@ const usage = `usage:
   operator [where] reschedule -sale ID -opens T -closes T
   operator [where] add -sale ID -stock N -seed-id NAME    more units, once per name
   operator [where] withdraw -sale ID -stock N -seed-id NAME   unsold units go, once per name
-  operator [where] receipt -sale ID|-all [-json] [-full] [-bound 5m]   recounts a sale; -full scans any table
+  operator [where] receipt -sale ID|-all [-json] [-full] [-bound 5m] [-events FILE]
+                                                          recounts a sale; -full scans any table; -events also compares its events
   operator [where] buyer -sale ID -user ID                what happened to one buyer's order
   operator [where] refunds [-sale ID] [-go -payment P]    the payments that must go back; -go marks one as refunded, once
+  operator [where] republish -sale ID|-unknown [-bus NAME]  every event of a sale again, from the table, under the same ids
   operator [where] redrive [-go] [-drop poison]            what is in the dead-letter queue; -go moves what is pending back
 
 where: -api-port N (the local stack, the default), or for AWS, with credentials in the environment,
@@ -54,7 +57,7 @@ func main() {
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		os.Exit(exitFine)
-	case errors.Is(err, errBroken), errors.Is(err, errNotDone):
+	case errors.Is(err, errBroken), errors.Is(err, errNotDone), errors.Is(err, errNotPublished):
 		os.Exit(exitBroken)
 	}
 	fmt.Fprintln(os.Stderr, "operator:", err)
@@ -76,7 +79,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	commands := map[string]func(context.Context, place, []string, io.Writer) error{
-		"sales": sales, "receipt": receipt, "buyer": buyer, "redrive": redrive, "refunds": refunds,
+		"sales": sales, "receipt": receipt, "buyer": buyer, "redrive": redrive, "refunds": refunds, "republish": republish,
 	}
 	for _, c := range changes {
 		commands[c.action] = c.run

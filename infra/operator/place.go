@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -12,12 +14,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"flashsale/infra/client"
 	system "flashsale/infra/client/place"
 	"flashsale/infra/deploy/samconfig"
 	"flashsale/infra/local/engine"
+	"flashsale/shared/eventbus"
 	"flashsale/shared/ledger"
 )
 
@@ -48,6 +52,7 @@ type place struct {
 	table       string
 	queue       string
 	deadLetters string
+	bus         string
 	stack       *system.Place // of env
 	lost        error         // the error if env has no stack
 }
@@ -63,7 +68,7 @@ func (p *place) deployed(ctx context.Context) error {
 		return err
 	}
 	p.stack, p.region = &found, e.Region
-	p.table, p.queue, p.deadLetters = found.Table, found.OrderQueue, found.OrderDeadLetterQueue
+	p.table, p.queue, p.deadLetters, p.bus = found.Table, found.OrderQueue, found.OrderDeadLetterQueue, found.EventBus
 	return nil
 }
 
@@ -128,6 +133,28 @@ func (p place) queues(ctx context.Context) (api *sqs.Client, source, deadLetters
 	}
 	cfg.BaseEndpoint = &where.SQS
 	return sqs.NewFromConfig(cfg), where.OrderQueue, where.OrderDeadLetterQueue, nil
+}
+
+// events opens the bus of the order events: the one of that name or ARN or, if it is "", the
+// system's own. It has its own retries.
+func (p place) events(ctx context.Context, name string) (*eventbus.Bus, string, error) {
+	cfg, err := p.account(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	own := p.bus
+	if p.table == "" {
+		where, err := p.local(ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		cfg.BaseEndpoint, own = &where.EventBridge, where.EventBus
+	}
+	if name = cmp.Or(name, own); name == "" {
+		return nil, "", errors.New("the system publishes no events (its parameter PublishEvents); BUS=… names another bus")
+	}
+	client := eventbridge.NewFromConfig(cfg, func(o *eventbridge.Options) { o.Retryer = aws.NopRetryer{} })
+	return eventbus.New(client, name, rand.Float64), name, nil
 }
 
 // system returns the system whose SeedFunction can be called.

@@ -20,7 +20,8 @@ import (
 )
 
 // receipt recounts a sale from its items and fails with errBroken unless everything adds up.
-// Without a sale it lists the sales; with -all it recounts all of them.
+// Without a sale it lists the sales; with -all it recounts all of them. With -events it also
+// compares the events in a file with the table.
 func receipt(ctx context.Context, p place, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("receipt", flag.ContinueOnError)
 	saleID := flags.String("sale", "", "")
@@ -28,6 +29,7 @@ func receipt(ctx context.Context, p place, args []string, out io.Writer) error {
 	asJSON := flags.Bool("json", false, "")
 	full := flags.Bool("full", false, "")
 	bound := flags.Duration("bound", 5*time.Minute, "")
+	events := flags.String("events", "", "")
 	if err := arguments.Parse(flags, args); err != nil {
 		return err
 	}
@@ -50,7 +52,18 @@ func receipt(ctx context.Context, p place, args []string, out io.Writer) error {
 			ids = append(ids, s.SaleID)
 		}
 	}
-	err = recountEach(ctx, db, table, ids, books.Options{Full: *full, Overdue: *bound}, *asJSON, out)
+	o := books.Options{Full: *full, Overdue: *bound}
+	var incomplete error
+	if *events != "" {
+		of := *saleID
+		if *all {
+			of = ""
+		}
+		incomplete = checkEvents(ctx, db, table, *events, of, o, *asJSON, out)
+	}
+	if err = incomplete; err == nil || errors.Is(err, errBroken) {
+		err = cmp.Or(recountEach(ctx, db, table, ids, o, *asJSON, out), incomplete)
+	}
 	if errors.Is(err, books.ErrNoSale) {
 		return fmt.Errorf("%w; %s", err, saleNames(table, sales))
 	}
@@ -129,18 +142,29 @@ func saleNames(table string, sales []books.Listing) string {
 	return "the table " + table + " has " + strings.Join(names, ", ")
 }
 
-// recount recounts one sale, with a progress bar on a terminal.
-func recount(ctx context.Context, db books.DynamoDB, table, saleID string, o books.Options) (*books.Receipt, error) {
-	if term.IsTerminal(int(os.Stderr.Fd())) {
-		bar := progressbar.NewOptions64(1, progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription("claims"),
-			progressbar.OptionShowCount(), progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond),
-			progressbar.OptionClearOnFinish())
-		o.Progress = func(claims, about int64) {
-			bar.ChangeMax64(max(about, 1))
-			_ = bar.Set64(claims) // a terminal error must not stop a recount
-		}
-		defer func() { _ = bar.Clear() }()
+// progress shows a bar on a terminal: what is done and about how much there is, -1 if that
+// is unknown. clear removes the bar.
+func progress(of string) (show func(done, about int64), clear func()) {
+	if !term.IsTerminal(int(os.Stderr.Fd())) {
+		return func(int64, int64) {}, func() {}
 	}
+	bar := progressbar.NewOptions64(-1, progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription(of),
+		progressbar.OptionShowCount(), progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionClearOnFinish())
+	// A terminal error must not stop the command.
+	return func(done, about int64) {
+		if about >= 0 {
+			bar.ChangeMax64(max(about, 1))
+		}
+		_ = bar.Set64(done)
+	}, func() { _ = bar.Clear() }
+}
+
+// recount recounts one sale.
+func recount(ctx context.Context, db books.DynamoDB, table, saleID string, o books.Options) (*books.Receipt, error) {
+	show, clear := progress("claims")
+	defer clear()
+	o.Progress = show
 	r, err := books.Recount(ctx, db, table, saleID, o)
 	if err != nil && !errors.Is(err, books.ErrNoSale) && !errors.Is(err, books.ErrNewerVersion) {
 		return nil, errors.New(oneLine(err))
@@ -153,6 +177,10 @@ func write(out io.Writer, r *books.Receipt, asJSON bool) error {
 		print(out, r)
 		return nil
 	}
+	return writeJSON(out, r)
+}
+
+func writeJSON(out io.Writer, r any) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
@@ -182,30 +210,27 @@ func print(out io.Writer, r *books.Receipt) {
 		fmt.Fprintf(out, "  %-14s %11ds\n", "  oldest", r.OldestPendingSeconds)
 	}
 	fmt.Fprintf(out, "  %-14s %12.0f read units\n", "cost", r.ReadUnits)
-	list := func(title string, lines []string) {
-		if len(lines) == 0 {
-			return
-		}
-		fmt.Fprintln(out, title)
-		for _, line := range lines {
-			fmt.Fprintln(out, "  -", line)
-		}
-	}
-	list("not finished:", r.Unfinished)
+	list(out, "not finished:", r.Unfinished)
 	switch {
 	case r.Balanced && r.Released > 0:
 		fmt.Fprintln(out, "balanced: stock left + claims = seeded + units put back, on every shard; one claim per buyer;\nevery confirmed claim has its own order, and is paid, unpaid or released")
 	case r.Balanced:
 		fmt.Fprintln(out, "balanced: stock left + claims = seeded, on every shard; one claim per buyer;\nevery confirmed claim has its own order")
 	default:
-		var findings []string
-		for _, f := range r.Findings {
-			findings = append(findings, f.String())
-		}
-		list("NOT BALANCED:", findings)
+		list(out, "NOT BALANCED:", r.Findings)
 	}
 	if len(r.NotLookedFor) == 0 {
 		fmt.Fprintln(out, "every item of the table was checked")
 	}
-	list("not checked:", r.NotLookedFor)
+	list(out, "not checked:", r.NotLookedFor)
+}
+
+func list[T any](out io.Writer, title string, lines []T) {
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintln(out, title)
+	for _, line := range lines {
+		fmt.Fprintln(out, "  -", line)
+	}
 }

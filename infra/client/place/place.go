@@ -74,6 +74,7 @@ func deployed(ctx context.Context, w Wanted, cli preflight.Program) (p Place, er
 		}
 	}
 	p.Table, p.OrderQueue, p.OrderDeadLetterQueue = outputs["TableName"], outputs["OrderQueueUrl"], outputs["OrderDeadLetterQueueUrl"]
+	p.EventBus = outputs["EventBusName"]
 	p.Functions = map[string]string{client.SeedFunction: outputs["SeedFunctionName"], client.ReconcileFunction: outputs["ReconcileFunctionName"]}
 	// With a front, the API refuses direct requests.
 	api := cmp.Or(w.URL, outputs["FrontUrl"], outputs["ApiUrl"])
