@@ -29,8 +29,9 @@ const (
 	// number that they add while a sale is not drained, and PaymentMetrics the number that
 	// they add to those while one that asks for payment is not.
 	RunMetrics, ReceiptMetrics, PaymentMetrics = 2, 7, 6
-	// EventMetrics is the number of metrics that PublishFunction publishes while it publishes
-	// events without a failure.
+	// EventMetrics is the number of metrics that PublishFunction publishes while nothing
+	// fails: it is invoked every minute while a sale is not drained, by what reconciling
+	// writes into its listing.
 	EventMetrics = 5
 )
 
@@ -153,7 +154,7 @@ func Bill(s Stack, d demand.Demand, l price.List) []Line {
 		{"user pool", "users who signed in: none", 0, price.Price{Source: "Cognito charges for active users only; their price was not looked up"}, value["CreateUserPool"] == "true"},
 		{"order events", fmt.Sprintf("metrics that %d alarms read", s.EventAlarms), float64(s.EventAlarmMetrics), m.AlarmMetric, events},
 		{"order events", "events; bus, stream and its reads by Lambda are free", 0, l.Event, events},
-		{"order events", "more metrics in a month with events", EventMetrics, m.Metric, false},
+		{"order events", "more metrics while a sale is not drained", EventMetrics, m.Metric, false},
 		{"front", "web ACLs", 1, m.WebACL, ownACL},
 		{"front", "rules of the web ACL", float64(s.WebACLRules), m.WebACLRule, ownACL},
 		{"front", fmt.Sprintf("metrics that %d alarms read", s.FrontAlarms), float64(s.FrontAlarmMetrics), m.AlarmMetric, front},
