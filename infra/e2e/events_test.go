@@ -1,0 +1,116 @@
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"flashsale/infra/client"
+)
+
+// published are the order events on the stack's event bus: how often each one arrived, by its
+// own id, and one of its details.
+func (s *stack) published() (times map[string]int, details map[string]map[string]any) {
+	s.t.Helper()
+	times, details = map[string]int{}, map[string]map[string]any{}
+	content, err := os.ReadFile(filepath.Join(s.data, "events.jsonl"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.t.Fatal(err)
+	}
+	// A line that is being written is not there yet.
+	lines := strings.Split(string(content), "\n")
+	for _, line := range lines[:len(lines)-1] {
+		var event struct {
+			Type   string `json:"detail-type"`
+			Detail map[string]any
+		}
+		if err := json.Unmarshal([]byte(line), &event); err != nil {
+			s.t.Fatalf("%q: %v", line, err)
+		}
+		id, _ := event.Detail["id"].(string)
+		times[id]++
+		details[id] = event.Detail
+		if !strings.HasPrefix(id, event.Type+":") {
+			s.t.Errorf("an event %s has the id %q", event.Type, id)
+		}
+	}
+	return times, details
+}
+
+// order buys a unit and waits for the order's id.
+func (s *stack) order(saleID, user string) string {
+	s.t.Helper()
+	if a, err := s.buy(saleID, s.bearer(user)...); err != nil || a.status != 202 {
+		s.t.Fatalf("%s: %v, %v", user, a, err)
+	}
+	var id string
+	s.eventually(user+"'s order is confirmed", func() bool {
+		a, err := s.call("GET", "/sales/"+saleID+"/orders/me", "", s.bearer(user)...)
+		id = a.text("orderId")
+		return err == nil && id != ""
+	})
+	return id
+}
+
+// told waits until the order's confirmation is published, and returns how often.
+func (s *stack) told(order, user string) int {
+	s.t.Helper()
+	id := "OrderConfirmed:" + order
+	var times map[string]int
+	var details map[string]map[string]any
+	s.eventually(user+"'s order is published", func() bool {
+		times, details = s.published()
+		return times[id] > 0
+	})
+	if d := details[id]; d["orderId"] != order || d["user"] != user || d["state"] != "CONFIRMED" {
+		s.t.Errorf("published %v", d)
+	}
+	return times[id]
+}
+
+func TestAConfirmedOrderIsPublishedAlsoAfterTheStackWasKilled(t *testing.T) {
+	s := boot(t)
+	s.open("told", 50, 2)
+	first := s.order("told", "ann")
+	if n := s.told(first, "ann"); n != 1 {
+		t.Errorf("ann's order was published %d times, though nothing failed", n)
+	}
+	// What was done before the kill stays done, and what was not is done after it.
+	second := s.order("told", "bob")
+	s.kill()
+	s.start()
+	s.told(second, "bob")
+	third := s.order("told", "cid")
+	s.told(third, "cid")
+	if times, _ := s.published(); times["OrderConfirmed:"+first] != 1 || len(times) != 3 {
+		t.Errorf("published %v, want ann's order once, and three orders", times)
+	}
+}
+
+func TestWithoutPublishingNothingIsPublished(t *testing.T) {
+	s := boot(t, "-parameter", "PublishEvents=false")
+	s.open("untold", 5, 1)
+	s.order("untold", "ann")
+	if _, err := os.Stat(filepath.Join(s.data, "events.jsonl")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("there is a file of events: %v", err)
+	}
+	if a, err := read(s.client.Invoke(t.Context(), client.SeedFunction, []byte(`{"action":"pause","saleId":"untold"}`))); err != nil || a.status != 200 {
+		t.Errorf("%v, %v", a, err)
+	}
+}
+
+func TestOrdersArePublishedThoughTheBusFailsAtFirst(t *testing.T) {
+	s := boot(t, "-faults", "publish=0.5,seed=3")
+	s.open("flaky", 50, 2)
+	var orders, users []string
+	for _, user := range []string{"ann", "bob", "cid", "dee"} {
+		orders, users = append(orders, s.order("flaky", user)), append(users, user)
+	}
+	for i := range orders {
+		s.told(orders[i], users[i])
+	}
+}
