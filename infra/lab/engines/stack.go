@@ -70,8 +70,9 @@ func startStack(ctx context.Context, dir string, o Options) (_ Engine, err error
 	}
 	s.stack, err = stack.Start(ctx, stack.Options{
 		Root: o.Root, Data: filepath.Join(dir, "stack"), DynamoDBEndpoint: s.dynamo.running.Endpoint(), SQSEndpoint: queues,
-		// What a killed function held comes again after 5 s.
-		Parameters: map[string]string{"OrderVisibilityTimeout": "5"},
+		// What a killed function held comes again after 5 s. Other strategies tell nobody of
+		// an order.
+		Parameters: map[string]string{"OrderVisibilityTimeout": "5", "PublishEvents": "false"},
 	})
 	if err != nil {
 		return nil, err

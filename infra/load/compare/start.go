@@ -59,7 +59,7 @@ func start(ctx context.Context, o options, dir string, out io.Writer) (sides []*
 		idle := i != 1
 		s, err := stack.Start(ctx, stack.Options{
 			Root: o.root, Data: filepath.Join(dir, fmt.Sprintf("stack-%d", i)), Programs: programs,
-			Processes: o.processes, NoPollers: idle,
+			Processes: o.processes, NoPollers: idle, Parameters: map[string]string{"PublishEvents": "false"}, // as in the raw engine
 		})
 		if err != nil {
 			return nil, stop, fmt.Errorf("start stack: %w", err)
