@@ -186,6 +186,16 @@ func TestWhatStillFailsIsBusy(t *testing.T) {
 	}
 }
 
+func TestNothingIsWaitedForAfterTheLastEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		b := &bus{t: t}
+		if errs := b.publisher().Publish(t.Context(), confirmed(2)); errors.Join(errs...) != nil || time.Since(began) != 0 {
+			t.Errorf("%v later: errors %v", time.Since(began), errs)
+		}
+	})
+}
+
 func TestTheTimeBudgetEndsTheTries(t *testing.T) {
 	for budget, want := range map[time.Duration]int{2 * time.Second: 1, 2*time.Second + 26*time.Millisecond: 2, 5 * time.Second: 5} {
 		synctest.Test(t, func(t *testing.T) {

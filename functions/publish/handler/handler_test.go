@@ -25,6 +25,7 @@ import (
 // bus keeps what is published, except what it refuses.
 type bus struct {
 	got    []string // ids
+	events []sale.Event
 	refuse map[string]sale.Code
 }
 
@@ -36,6 +37,7 @@ func (b *bus) Publish(_ context.Context, events []sale.Event) []error {
 			continue
 		}
 		b.got = append(b.got, e.ID)
+		b.events = append(b.events, e)
 	}
 	return errs
 }
@@ -127,6 +129,27 @@ func TestEveryChangeIsPublished(t *testing.T) {
 	})
 }
 
+// soldOut is the record of a sale whose only shard became empty, created at an instant in
+// Unix seconds.
+func soldOut(at string) string {
+	sold := `"pk":{"S":"SALE#moutai"},"sk":{"S":"SALE"},"name":{"S":"Moutai"},"opensAt":{"N":"1794427200000"},"closesAt":{"N":"1794430800000"},` +
+		`"paused":{"BOOL":false},"changedAt":{"N":"0"},"seeded":{"N":"1"},"shards":{"N":"1"},"buckets":{"N":"1"},"version":{"N":"3"},"state":{"S":"OPEN"}`
+	return `{"dynamodb":{"ApproximateCreationDateTime":` + at + `,"SequenceNumber":"s1","OldImage":{` + sold + `},"NewImage":{` + sold + `,"empty":{"NS":["0"]}}}}`
+}
+
+func TestAChangeIsOfItsRecordsInstant(t *testing.T) {
+	for text, want := range map[string]time.Time{"1794427260": changedAt.Add(time.Minute), "1.79442726E9": changedAt.Add(time.Minute), "1794427200.5": changedAt.Add(time.Second / 2)} {
+		in(t, func(t *testing.T, w *world) {
+			if got := w.handle(t, soldOut(text)); got != nil {
+				t.Errorf("failures %v", got)
+			}
+			if len(w.bus.events) != 1 || w.bus.events[0].ID != "SaleSoldOut:moutai:3" || !w.bus.events[0].OccurredAt.Equal(want) {
+				t.Errorf("published %+v, want it at %v", w.bus.events, want)
+			}
+		})
+	}
+}
+
 func TestTheAnswerNamesTheFirstRecordThatFailed(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.bus.refuse = map[string]sale.Code{eventID(2): sale.Busy, eventID(3): sale.Busy}
@@ -214,6 +237,18 @@ func TestOfARecordThatIsTooLongTheBeginningIsStored(t *testing.T) {
 		if err := json.Unmarshal([]byte(q.bodies[0]), &stored); err != nil || len(stored.Beginning) < 100_000 || !strings.HasPrefix(string(record), stored.Beginning) {
 			t.Errorf("stored %.100s (%v)", q.bodies[0], err)
 		}
+	}
+}
+
+func TestARecordOfTheLongestLengthIsStoredWhole(t *testing.T) {
+	q := &queue{}
+	record := []byte(`"` + strings.Repeat("x", maxRecord-2) + `"`)
+	if err := NewFailureQueue(q, "http://127.0.0.1/failures").Send(t.Context(), record, sale.Fail(sale.Poison, nil)); err != nil {
+		t.Fatal(err)
+	}
+	var stored struct{ Record json.RawMessage }
+	if err := json.Unmarshal([]byte(q.bodies[0]), &stored); err != nil || !bytes.Equal(stored.Record, record) {
+		t.Errorf("stored %.100s (%v)", q.bodies[0], err)
 	}
 }
 
