@@ -1,0 +1,50 @@
+package orderevent
+
+import (
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"flashsale/shared/eventbus"
+	"flashsale/shared/sale"
+)
+
+func TestAnEventIsReadAsItIsPublished(t *testing.T) {
+	at := time.Date(2026, 11, 11, 12, 0, 0, 5e6, time.UTC)
+	got, err := Read(events.EventBridgeEvent{ID: "1", DetailType: "OrderReleased", Detail: eventbus.Detail(sale.Event{
+		Type: sale.EventReleased, ID: "OrderReleased:7", OccurredAt: at, SaleID: "moutai", OrderID: 7, ClaimID: "C", User: "alice", State: sale.Expired, ReleasedBy: sale.ByExpiry,
+	})})
+	want := Event{Type: "OrderReleased", SchemaVersion: 1, ID: "OrderReleased:7", OccurredAt: at, SaleID: "moutai", OrderID: "7", ClaimID: "C", User: "alice", State: "EXPIRED", ReleasedBy: "expiry"}
+	if err != nil || got != want {
+		t.Errorf("got %+v (%v), want %+v", got, err, want)
+	}
+	got, err = Read(events.EventBridgeEvent{ID: "1", DetailType: "RefundDue", Detail: eventbus.Detail(sale.Event{
+		Type: sale.EventRefundDue, ID: "RefundDue::stripe#pi_1", OccurredAt: at, Payment: "stripe#pi_1", Reason: sale.RefundUnknownOrder, Amount: 5, Currency: "CNY",
+	})})
+	want = Event{Type: "RefundDue", SchemaVersion: 1, ID: "RefundDue::stripe#pi_1", OccurredAt: at, Payment: "stripe#pi_1", Reason: "unknown-order", Amount: 5, Currency: "CNY"}
+	if err != nil || got != want {
+		t.Errorf("got %+v (%v), want %+v", got, err, want)
+	}
+}
+
+func TestALaterReleasesEventIsReadIfItsVersionIsTheSame(t *testing.T) {
+	for detail, readable := range map[string]bool{
+		`{"schemaVersion":1,"id":"a","added":{"later":true}}`: true,
+		`{"schemaVersion":2,"id":"a"}`:                        false,
+		`{"schemaVersion":1}`:                                 false,
+		`{"schemaVersion":1,"id":`:                            false,
+	} {
+		if _, err := Read(events.EventBridgeEvent{Detail: []byte(detail)}); (err == nil) != readable {
+			t.Errorf("%s: %v", detail, err)
+		}
+	}
+}
+
+func TestFinalStatesOutrankConfirmed(t *testing.T) {
+	for state, want := range map[sale.ClaimState]int{sale.Pending: 0, sale.Confirmed: 1, sale.Paid: 2, sale.Expired: 2, sale.Cancelled: 2, "": 0} {
+		if got := Rank(string(state)); got != want {
+			t.Errorf("%s: %d", state, got)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package contract
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+//go:embed events/*.json asyncapi.yaml
+var eventDocuments embed.FS
+
+// eventBase is the address of the schemas while they are compiled; nothing is read from it.
+const eventBase = "https://flashsale.invalid/events/"
+
+// Events are the schemas of the order events, by type. They are safe for concurrent use.
+type Events map[string]*jsonschema.Schema
+
+// OpenEvents reads the schemas in the folder events. It fails if one is not valid.
+func OpenEvents() (Events, error) {
+	files, err := eventDocuments.ReadDir("events")
+	if err != nil {
+		return nil, fmt.Errorf("read event schemas: %w", err)
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	for _, f := range files {
+		text, err := eventDocuments.ReadFile("events/" + f.Name())
+		if err != nil {
+			return nil, fmt.Errorf("read event schemas: %w", err)
+		}
+		schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		if err == nil {
+			err = compiler.AddResource(eventBase+f.Name(), schema)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read event schema %s: %w", f.Name(), err)
+		}
+	}
+	all := Events{}
+	for _, f := range files {
+		schema, err := compiler.Compile(eventBase + f.Name())
+		if err != nil {
+			return nil, fmt.Errorf("read event schema %s: %w", f.Name(), err)
+		}
+		if name := strings.TrimSuffix(f.Name(), ".json"); name != "Envelope" && name != "members" {
+			all[name] = schema
+		}
+	}
+	return all, nil
+}
+
+// Check checks an event as EventBridge delivers it, by the schema of its type.
+func (e Events) Check(envelope []byte) error {
+	event, err := jsonschema.UnmarshalJSON(bytes.NewReader(envelope))
+	if err != nil {
+		return fmt.Errorf("check event: %w", err)
+	}
+	var kind struct {
+		Type string `json:"detail-type"`
+	}
+	if err := json.Unmarshal(envelope, &kind); err != nil {
+		return fmt.Errorf("check event: %w", err)
+	}
+	schema := e[kind.Type]
+	if schema == nil {
+		return fmt.Errorf("check event: no schema of the type %q", kind.Type)
+	}
+	if err := schema.Validate(event); err != nil {
+		return fmt.Errorf("check event: %w", err)
+	}
+	return nil
+}
