@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -94,9 +96,22 @@ func (b *bench) issuer() string {
 	return server.URL
 }
 
+// programs builds the commands once, because every target would ask Go again.
+var programs = sync.OnceValue(func() error {
+	c := exec.Command("make", "deployer", "operator")
+	c.Dir, c.Env = root, append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=")
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the commands: %w\n%s", err, out)
+	}
+	return nil
+})
+
 // make runs a target of the repository's Makefile.
 func (b *bench) make(arguments ...string) (output string, err error) {
-	c := exec.CommandContext(b.t.Context(), "make", append([]string{"--no-print-directory"}, arguments...)...)
+	if err := programs(); err != nil {
+		b.t.Fatal(err)
+	}
+	c := exec.CommandContext(b.t.Context(), "make", append([]string{"--no-print-directory", "-o", "deployer", "-o", "operator"}, arguments...)...)
 	c.Dir, c.Env = root, b.env
 	out, err := c.CombinedOutput()
 	return string(out), err
@@ -174,6 +189,7 @@ func TestMakeDeployAsksBeforeProd(t *testing.T) {
 }
 
 func TestMakeDeployStopsBeforeSAMIfThePreflightFails(t *testing.T) {
+	t.Parallel()
 	spoilt := func(concurrency string, spoil func(*bench)) *bench {
 		b := newBench(t, concurrency)
 		if spoil != nil {
@@ -220,6 +236,7 @@ func TestMakeDeployFailsIfSAMDoes(t *testing.T) {
 }
 
 func TestMakePreflightOfflineMakesNoCalls(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "1000")
 	b.program("aws", "echo asked >&2; exit 1\n")
 	out, err := b.make("preflight", "ENV=dev", "OFFLINE=1")
@@ -229,6 +246,7 @@ func TestMakePreflightOfflineMakesNoCalls(t *testing.T) {
 }
 
 func TestARemoteRehearsalIsRefusedBeforeAnyCall(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, "1000")
 	b.program("aws", "echo asked >&2; exit 1\n")
 	out, err := b.make("rehearse", "ENV=dev")

@@ -159,6 +159,7 @@ func changed(p *yaml.Node, value string) string {
 }
 
 func TestAVersionIsPublishedExactlyWhenItsContentsHaveChanged(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(root, "template.yaml"))
 	if err != nil {
 		t.Fatal(err)

@@ -137,6 +137,7 @@ func TestABrokenRuleOfWorkflowsIsNoticed(t *testing.T) {
 }
 
 func TestActionlintAcceptsTheWorkflows(t *testing.T) {
+	t.Parallel()
 	// Disable the optional external programs, so that the result is the same on every machine.
 	lint := func(path string) (string, error) {
 		c := exec.Command("go", "tool", "actionlint", "-shellcheck=", "-pyflakes=", path)
