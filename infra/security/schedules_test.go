@@ -138,38 +138,55 @@ func TestAddingUnitsForEverNeverOverflows(t *testing.T) {
 	}
 }
 
-func TestNoInputOfReconcilingChangesTheBooks(t *testing.T) {
+// Reconciling and releasing take the same requests.
+func TestNoInputOfReconcilingOrReleasingChangesTheBooks(t *testing.T) {
 	s := shared(t)
 	s.openSale(t, "audit", 5)
-	s.ordered(t, "audit", "alice")
-	s.buy(t, "audit", "bob")
+	o := s.invoke(t, "SeedFunction", `{"action":"create","saleId":"unpaid","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","stock":5,"payWithin":604800}`)
+	if o.failed != "" {
+		t.Fatal(o)
+	}
+	for _, sale := range []string{"audit", "unpaid"} {
+		s.ordered(t, sale, "alice")
+		s.buy(t, sale, "bob")
+	}
 	before := s.books(t)
 	for name, c := range map[string]struct{ payload, code string }{
 		"every sale":                 {`{}`, ""},
 		"null":                       {`null`, "invalid-request"},
-		"one sale":                   {`{"saleId":"audit"}`, ""},
-		"an action":                  {`{"action":"drain","saleId":"audit"}`, "invalid-request"},
-		"figures to believe":         {`{"saleId":"audit","seeded":-1,"stock":1000000000000000000,"balanced":true,"resent":-5}`, "invalid-request"},
-		"a prototype":                {`{"saleId":"audit","__proto__":{"drained":true},"constructor":{"prototype":{}}}`, "invalid-request"},
-		"a time":                     {`{"saleId":"audit","at":"9999-01-01T00:00:00Z","closesAt":"1970-01-01T00:00:00Z"}`, "invalid-request"},
+		"one sale":                   {`{"saleId":"unpaid"}`, ""},
+		"one that is not to be paid": {`{"saleId":"audit"}`, ""},
+		"an action":                  {`{"action":"drain","saleId":"unpaid"}`, "invalid-request"},
+		"figures to believe":         {`{"saleId":"unpaid","seeded":-1,"stock":1000000000000000000,"balanced":true,"resent":-5}`, "invalid-request"},
+		"what to release":            {`{"saleId":"unpaid","users":["alice"],"released":5,"putBack":5}`, "invalid-request"},
+		"another grace":              {`{"saleId":"unpaid","grace":-604800,"payWithin":0}`, "invalid-request"},
+		"a cursor":                   {`{"saleId":"unpaid","releasing":{"bucket":99},"nextDue":"1970-01-01T00:00:00Z"}`, "invalid-request"},
+		"a prototype":                {`{"saleId":"unpaid","__proto__":{"drained":true},"constructor":{"prototype":{}}}`, "invalid-request"},
+		"a time":                     {`{"saleId":"unpaid","at":"9999-01-01T00:00:00Z","closesAt":"1970-01-01T00:00:00Z"}`, "invalid-request"},
+		"an event of EventBridge":    {`{"version":"0","source":"aws.events","time":"9999-01-01T00:00:00Z","detail":{"saleId":"unpaid"}}`, "invalid-request"},
+		"a sale twice":               {`{"saleId":"nowhere","saleId":"unpaid"}`, "invalid-request"},
+		"a sale in capitals":         {`{"SaleID":"unpaid"}`, "invalid-request"},
+		"a sale that is null":        {`{"saleId":null}`, "invalid-request"},
+		"a sale without a name":      {`{"saleId":""}`, "invalid-request"},
 		"an unknown sale":            {`{"saleId":"nowhere"}`, "sale-not-found"},
-		"a sale with a separator":    {`{"saleId":"audit#0"}`, "invalid-request"},
-		"a sale that is a key":       {`{"saleId":"SALE#audit"}`, "invalid-request"},
+		"a sale with a separator":    {`{"saleId":"unpaid#0"}`, "invalid-request"},
+		"a sale that is a key":       {`{"saleId":"SALE#unpaid"}`, "invalid-request"},
 		"a sale of 65 characters":    {`{"saleId":"` + strings.Repeat("a", 65) + `"}`, "invalid-request"},
-		"a sale with a NUL":          {`{"saleId":"audit\u0000"}`, "invalid-request"},
-		"a sale of look-alikes":      {`{"saleId":"аudit"}`, "invalid-request"},
+		"a sale with a NUL":          {`{"saleId":"unpaid\u0000"}`, "invalid-request"},
+		"a sale of look-alikes":      {`{"saleId":"unраid"}`, "invalid-request"},
 		"a sale that is a number":    {`{"saleId":-1}`, "invalid-request"},
-		"a sale that is a list":      {`{"saleId":["audit"]}`, "invalid-request"},
-		"a sale that is an object":   {`{"saleId":{"saleId":"audit"}}`, "invalid-request"},
-		"a list":                     {`["audit"]`, "invalid-request"},
-		"a text":                     {`"audit"`, "invalid-request"},
+		"a sale that is a list":      {`{"saleId":["unpaid"]}`, "invalid-request"},
+		"a sale that is an object":   {`{"saleId":{"saleId":"unpaid"}}`, "invalid-request"},
+		"a list":                     {`["unpaid"]`, "invalid-request"},
+		"a text":                     {`"unpaid"`, "invalid-request"},
 		"a number":                   {`1000000000000000000`, "invalid-request"},
 		"5,000 nested lists":         {strings.Repeat("[", 5000) + strings.Repeat("]", 5000), "invalid-request"},
 		"a megabyte for a sale's id": {`{"saleId":"` + strings.Repeat("a", 1<<20) + `"}`, "invalid-request"},
 	} {
-		o := s.invoke(t, "ReconcileFunction", c.payload)
-		if o.errorType() != c.code {
-			t.Errorf("%s: %.300s, want %q", name, o, c.code)
+		for _, function := range []string{"ReconcileFunction", "ReleaseFunction"} {
+			if o := s.invoke(t, function, c.payload); o.errorType() != c.code {
+				t.Errorf("%s, %s: %.300s, want %q", function, name, o, c.code)
+			}
 		}
 	}
 	s.unchanged(t, before)

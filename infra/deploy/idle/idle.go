@@ -19,8 +19,8 @@ import (
 const (
 	hours = 730.0
 	// passes is the number of runs a month of ReconcileFunction, and of ReleaseFunction. A
-	// run without a sale takes about a tenth of a second, a read unit and four log lines,
-	// including Lambda's.
+	// run without a sale takes about a tenth of a second, two read units (releasing one) and
+	// four log lines, including Lambda's.
 	passes, secondsOfPass, bytesOfPass = 60 * hours, 0.1, 2000.0
 	// polls is the number of empty answers a month that Lambda's five pollers get from the
 	// order queue, each one every 20 s.
@@ -159,12 +159,13 @@ func Bill(s Stack, d demand.Demand, l price.List) []Line {
 		{"front", "rules of the web ACL", float64(s.WebACLRules), m.WebACLRule, ownACL},
 		{"front", fmt.Sprintf("metrics that %d alarms read", s.FrontAlarms), float64(s.FrontAlarmMetrics), m.AlarmMetric, front},
 	}
+	reads := map[string]float64{"reconciling": 2, "releasing": 1}
 	for _, option := range []string{"reconciling", "releasing"} {
 		lines = append(lines,
 			Line{option, "scheduled runs", passes, m.ScheduleCall, true},
 			Line{option, "invocations", passes, l.Invocation, true},
 			Line{option, "GB-seconds", passes * secondsOfPass * memory, l.GBSecond, true},
-			Line{option, "read units", passes, l.ReadUnit, true},
+			Line{option, "read units", passes * reads[option], l.ReadUnit, true},
 			Line{option, "traces", passes, m.Trace, true},
 			Line{option, "GB of log lines", passes * bytesOfPass / (1 << 30), l.LogGB, true})
 	}
