@@ -48,8 +48,12 @@ var ofEverythingElse = []mutant{
 `}}},
 	{"one huge sale takes the time of all", "P11", reconciling, "^TestAHugeSale", []edit{{reconcile,
 		`invocation.Share(turn, len(listings)-i)`, `invocation.Share(turn, min(1, len(listings)-i))`}}},
-	{"a misspelt saleId means every sale", "P19", reconciling, "^TestARequestIsReadStrictly", []edit{{reconcile,
+	{"a misspelt saleId means every sale", "P19", "./shared/scheduled", "^TestARequestIsReadStrictly", []edit{{"shared/scheduled/scheduled.go",
 		`name != "saleId"`, `name == ""`}}},
+	{"a schedule is told another error's text", "P18", "./shared/scheduled", "^TestAFailureIsNamed", []edit{{"shared/scheduled/scheduled.go",
+		`ok && e.Detail != "" {
+		text += ": " + e.Detail`, `ok {
+		text += ": " + e.Error()`}}},
 	{"null is read as nothing", "P19", "./shared/jsonread", "^TestAFlatObject", []edit{{"shared/jsonread/flat.go",
 		`kind != '"' && kind != '0'`, `kind == '{' || kind == '['`}}},
 	{"the audit is blind to a stock below zero", "P1", ledgerTests, overFake + "^each_kind_of_broken", []edit{{auditing,

@@ -53,8 +53,8 @@ func TestASignedPaymentIsRecordedAsReported(t *testing.T) {
 			if diff := cmp.Diff([]sale.Payment{tt.want}, f.payments); diff != "" {
 				t.Errorf("%s: payments (-want +got):\n%s", name, diff)
 			}
-			if got := f.Logged(t, "result"); got != "paid" {
-				t.Errorf("%s: counted as %v", name, got)
+			if got, order := f.Logged(t, "result"), f.Logged(t, "orderId"); got != "paid" || order != orderText {
+				t.Errorf("%s: counted as %v, order %v", name, got, order)
 			}
 		}
 	}
@@ -133,7 +133,8 @@ func TestASignatureHoldsFor300Seconds(t *testing.T) {
 					r = report{StandardWebhooks, succeeded, signed(t, succeeded, time.Now(), standardNew)}
 				}
 				time.Sleep(age)
-				if got := f.Ask(t, t.Context(), post(t, r.provider, r.body, r.headers)); got.StatusCode != want {
+				got := f.Ask(t, t.Context(), post(t, r.provider, r.body, r.headers))
+				if saysWhy := strings.Contains(got.Body, "within the last 300 seconds"); got.StatusCode != want || saysWhy != (want == 400) {
 					t.Errorf("%s after %s: %d %s", provider, age, got.StatusCode, got.Body)
 				}
 			})
@@ -204,6 +205,9 @@ func TestAPaymentOfNoOrderIsSettled(t *testing.T) {
 		f := newFunction(t)
 		f.settled = ledger.Settlement{Refund: &sale.Refund{Reason: sale.RefundUnknownOrder}, New: true}
 		r := f.Ask(t, t.Context(), post(t, Stripe, body, signature(body, time.Now(), stripeNew)))
+		if f.Logged(t, "orderId") != nil {
+			t.Errorf("logged order %v", f.Logged(t, "orderId"))
+		}
 		if r.Body != `{"outcome":"refund-due","reason":"unknown-order"}` || len(f.payments) != 1 || f.payments[0].OrderID != 0 {
 			t.Errorf("%d %s, %+v", r.StatusCode, r.Body, f.payments)
 		}

@@ -15,13 +15,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-lambda-go/lambda/messages"
-
 	"flashsale/shared/invocation"
-	"flashsale/shared/jsonread"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
+	"flashsale/shared/scheduled"
 	"flashsale/shared/telemetry"
 )
 
@@ -58,35 +56,24 @@ func New(b Book, q Queue, log *telemetry.Log, now func() time.Time) *Handler {
 	return &Handler{book: b, queue: q, log: log, now: now, most: maxResent}
 }
 
-// Request names one sale, or none for every sale that is not drained.
-type Request struct {
-	SaleID *string `json:"saleId"`
-}
-
 // Handle reconciles. A sale that fails does not stop the others, nor the logging of
 // their receipts; if any failed, the invocation fails in the end, and the next one, a
 // minute later, continues.
-func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (answer Answer, failure error) {
-	ctx, cancel, event := h.log.Begin(ctx)
-	defer cancel()
-	var err error
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-		code := sale.CodeOf(err)
+func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (Answer, error) {
+	answer := Answer{Receipts: []Receipt{}}
+	err := scheduled.Run(ctx, h.log, "reconcile", func(ctx context.Context, event *telemetry.Event) error {
+		return h.reconcileAll(ctx, event, raw, &answer)
+	}, func(event *telemetry.Event, code sale.Code) {
 		event.Int("sales", len(answer.Receipts))
 		event.CountBy("reconciliations", "result", telemetry.Result(code))
-		event.End("reconcile", code, err)
-		if err != nil {
-			failure = messages.InvokeResponse_Error{Type: string(code), Message: "not every sale could be reconciled"}
-		}
-	}()
+	})
+	return answer, err
+}
 
-	answer.Receipts = []Receipt{}
+func (h *Handler) reconcileAll(ctx context.Context, event *telemetry.Event, raw []byte, answer *Answer) error {
 	listings, named, err := h.sales(ctx, raw)
 	if err != nil {
-		return answer, nil
+		return err
 	}
 	var errs []error
 	if !named {
@@ -100,7 +87,11 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (answer Answe
 	for i, listing := range listings {
 		turn, part := event.Part(ctx)
 		turn, cancel := invocation.Share(turn, len(listings)-i)
-		receipt, saleErr := h.reconcile(turn, listing)
+		var receipt *Receipt
+		saleErr := scheduled.Try(func() (err error) {
+			receipt, err = h.reconcile(turn, listing)
+			return err
+		})
 		cancel()
 		draft, isDraft := errors.AsType[*ledger.DraftError](saleErr)
 		switch {
@@ -114,31 +105,25 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (answer Answe
 			answer.Receipts = append(answer.Receipts, *receipt)
 		}
 	}
-	err = errors.Join(errs...)
-	return answer, nil
+	return errors.Join(errs...)
 }
 
 // sales returns the sales to reconcile, the one that has waited longest first: if the
 // time does not suffice for all, the others come first next time. A sale requested by
 // id is reconciled from the beginning, drained or not.
-func (h *Handler) sales(ctx context.Context, raw json.RawMessage) (listings []ledger.Listing, named bool, err error) {
-	var r Request
-	names, err := jsonread.Flat(raw, &r)
-	if err != nil || slices.ContainsFunc(names, func(name string) bool { return name != "saleId" }) {
-		// A misspelt saleId must not mean every sale.
-		return nil, false, &sale.Error{Code: sale.InvalidRequest, Detail: `the request must be {} or {"saleId": …}`, Err: err}
+func (h *Handler) sales(ctx context.Context, raw []byte) (listings []ledger.Listing, named bool, err error) {
+	saleID, every, err := scheduled.SaleOf(raw)
+	if err != nil {
+		return nil, false, err
 	}
-	if r.SaleID == nil {
-		listings, err = h.book.Listings(ctx)
-		slices.SortStableFunc(listings, func(a, b ledger.Listing) int { return savedAt(a).Compare(savedAt(b)) })
-		return listings, false, err
+	if !every {
+		listing, err := h.book.Listing(ctx, saleID)
+		listing.Cursor = nil
+		return []ledger.Listing{listing}, true, err
 	}
-	if !sale.ValidID(*r.SaleID) {
-		return nil, true, sale.Refuse(sale.InvalidRequest, "saleId must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
-	}
-	listing, err := h.book.Listing(ctx, *r.SaleID)
-	listing.Cursor = nil
-	return []ledger.Listing{listing}, true, err
+	listings, err = h.book.Listings(ctx)
+	slices.SortStableFunc(listings, func(a, b ledger.Listing) int { return savedAt(a).Compare(savedAt(b)) })
+	return listings, false, err
 }
 
 // split separates the drained sales, of which only refunds are looked at.
@@ -164,11 +149,6 @@ func savedAt(l ledger.Listing) time.Time {
 // reconcile begins or continues a pass. A nil receipt without an error means that the
 // pass is not complete yet.
 func (h *Handler) reconcile(ctx context.Context, listing ledger.Listing) (receipt *Receipt, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
 	if listing.Err != nil {
 		return nil, listing.Err
 	}

@@ -241,30 +241,6 @@ func TestASaleTooLargeForOneRunIsFinishedByTheNext(t *testing.T) {
 	})
 }
 
-func TestARequestIsReadStrictly(t *testing.T) {
-	in(t, func(w *world) {
-		w.open("moutai", 10, 2)
-		for payload, want := range map[string]string{
-			``: "invalid-request", `null`: "invalid-request", `[]`: "invalid-request", `"moutai"`: "invalid-request", `{`: "invalid-request",
-			`{"saleId":null}`: "invalid-request", `{"saleId":""}`: "invalid-request", `{"saleId":"a#b"}`: "invalid-request",
-			`{"saleId":5}`: "invalid-request", `{"saleID":"moutai"}`: "invalid-request", `{"saleid":"moutai"}`: "invalid-request",
-			`{"sale":"moutai"}`: "invalid-request", `{"saleId":"moutai","saleId":"other"}`: "invalid-request",
-			`{"saleId":"moutai","at":"now"}`: "invalid-request", `{} {}`: "invalid-request", `{"saleId":"moutai"}x`: "invalid-request",
-			`{"version":"0","id":"7","detail-type":"Scheduled Event","source":"aws.events","detail":{}}`: "invalid-request",
-			`{"saleId":"nowhere"}`: "sale-not-found",
-		} {
-			ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
-			h := New(w.ledger, &w.queue, telemetry.New(&w.log, "reconcile", clock.Wall), clock.Wall)
-			answer, err := h.Handle(ctx, json.RawMessage(payload))
-			cancel()
-			if err == nil || len(answer.Receipts) != 0 || !strings.Contains(w.log.String(), `"outcome":"`+want+`"`) {
-				w.t.Errorf("%s: %v, log %s", payload, err, w.log.String())
-			}
-			w.log.Reset()
-		}
-	})
-}
-
 // sale returns the sale in the table.
 func (w *world) sale(saleID string) sale.Sale {
 	w.t.Helper()

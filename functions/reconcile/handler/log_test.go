@@ -1,7 +1,6 @@
 package handler
 
 import (
-	"bytes"
 	"testing"
 	"time"
 
@@ -15,19 +14,10 @@ import (
 // lines returns the log's lines since the last call, by message.
 func (w *world) lines() map[string]telemetrytest.Line {
 	w.t.Helper()
-	all := map[string]telemetrytest.Line{}
-	for text := range bytes.Lines(w.log.Bytes()) {
-		line, err := telemetrytest.Parse(text)
-		if err != nil {
-			w.t.Error(err)
-		}
-		message, _ := line.Fields["message"].(string)
-		if _, double := all[message]; double {
-			w.t.Errorf("two lines say %q", message)
-		}
-		all[message] = line
+	all, err := telemetrytest.ByName(&w.log, "message")
+	if err != nil {
+		w.t.Error(err)
 	}
-	w.log.Reset()
 	return all
 }
 

@@ -160,21 +160,9 @@ func (w *world) passes(payload string) []Pass {
 // lines returns the log's lines since the last call, by message and sale.
 func (w *world) lines() map[string]telemetrytest.Line {
 	w.t.Helper()
-	all := map[string]telemetrytest.Line{}
-	for text := range bytes.Lines(w.log.Bytes()) {
-		line, err := telemetrytest.Parse(text)
-		if err != nil {
-			w.t.Error(err)
-		}
-		key, _ := line.Fields["message"].(string)
-		if saleID, ok := line.Fields["saleId"].(string); ok {
-			key += " " + saleID
-		}
-		if _, double := all[key]; double {
-			w.t.Errorf("two lines say %q", key)
-		}
-		all[key] = line
+	all, err := telemetrytest.ByName(&w.log, "message", "saleId")
+	if err != nil {
+		w.t.Error(err)
 	}
-	w.log.Reset()
 	return all
 }

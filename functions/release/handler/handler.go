@@ -12,13 +12,11 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/aws/aws-lambda-go/lambda/messages"
-
 	"flashsale/shared/httpapi"
 	"flashsale/shared/invocation"
-	"flashsale/shared/jsonread"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
+	"flashsale/shared/scheduled"
 	"flashsale/shared/telemetry"
 )
 
@@ -54,11 +52,6 @@ func GraceFromEnv() (time.Duration, error) {
 	return time.Duration(n) * time.Second, nil
 }
 
-// Request names one sale, or none for every sale that is not drained.
-type Request struct {
-	SaleID *string `json:"saleId"`
-}
-
 // Answer has one pass for each sale that asks for payment.
 type Answer struct {
 	Passes []Pass `json:"passes"`
@@ -81,27 +74,21 @@ type Pass struct {
 // Handle releases. A sale that fails does not stop the others; if any failed, the
 // invocation fails in the end, and the next one, a minute later, continues. Invocations
 // may overlap: the ledger's conditions decide each claim and each unit.
-func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (answer Answer, failure error) {
-	ctx, cancel, event := h.log.Begin(ctx)
-	defer cancel()
-	var err error
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-		code := sale.CodeOf(err)
+func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (Answer, error) {
+	answer := Answer{Passes: []Pass{}}
+	err := scheduled.Run(ctx, h.log, "release", func(ctx context.Context, event *telemetry.Event) error {
+		return h.release(ctx, event, raw, &answer)
+	}, func(event *telemetry.Event, code sale.Code) {
 		event.Int("sales", len(answer.Passes))
 		event.CountBy("releases", "result", telemetry.Result(code))
-		event.End("release", code, err)
-		if err != nil {
-			failure = messages.InvokeResponse_Error{Type: string(code), Message: "not every sale could be looked after"}
-		}
-	}()
+	})
+	return answer, err
+}
 
-	answer.Passes = []Pass{}
+func (h *Handler) release(ctx context.Context, event *telemetry.Event, raw []byte, answer *Answer) error {
 	listings, named, err := h.sales(ctx, raw)
 	if err != nil {
-		return answer, nil
+		return err
 	}
 	var errs []error
 	for i, listing := range listings {
@@ -122,8 +109,7 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (answer Answe
 		report(part, pass, saleErr)
 		answer.Passes = append(answer.Passes, pass)
 	}
-	err = errors.Join(errs...)
-	return answer, nil
+	return errors.Join(errs...)
 }
 
 // callTime is the least time in which a call of the table can be expected to end.
@@ -131,37 +117,31 @@ const callTime = 300 * time.Millisecond
 
 // sales returns the sales that ask for payment, the one that was due first at the front:
 // if the time does not suffice for all, the others come first next time.
-func (h *Handler) sales(ctx context.Context, raw json.RawMessage) (listings []ledger.Listing, named bool, err error) {
-	var r Request
-	names, err := jsonread.Flat(raw, &r)
-	if err != nil || slices.ContainsFunc(names, func(name string) bool { return name != "saleId" }) {
-		// A misspelt saleId must not mean every sale.
-		return nil, false, &sale.Error{Code: sale.InvalidRequest, Detail: `the request must be {} or {"saleId": …}`, Err: err}
+func (h *Handler) sales(ctx context.Context, raw []byte) (listings []ledger.Listing, named bool, err error) {
+	saleID, every, err := scheduled.SaleOf(raw)
+	if err != nil {
+		return nil, false, err
 	}
-	if r.SaleID == nil {
-		listings, err = h.book.Listings(ctx)
-		listings = slices.DeleteFunc(listings, func(l ledger.Listing) bool { return l.Drained || l.Err == nil && l.PayWithin == 0 })
-		slices.SortStableFunc(listings, func(a, b ledger.Listing) int { return a.NextDue.Compare(b.NextDue) })
-		return listings, false, err
+	if !every {
+		listing, err := h.book.Listing(ctx, saleID)
+		return []ledger.Listing{listing}, true, err
 	}
-	if !sale.ValidID(*r.SaleID) {
-		return nil, true, sale.Refuse(sale.InvalidRequest, "saleId must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
-	}
-	listing, err := h.book.Listing(ctx, *r.SaleID)
-	return []ledger.Listing{listing}, true, err
+	listings, err = h.book.Listings(ctx)
+	listings = slices.DeleteFunc(listings, func(l ledger.Listing) bool { return l.Drained || l.Err == nil && l.PayWithin == 0 })
+	slices.SortStableFunc(listings, func(a, b ledger.Listing) int { return a.NextDue.Compare(b.NextDue) })
+	return listings, false, err
 }
 
 // pass begins or continues a pass.
 func (h *Handler) pass(ctx context.Context, listing ledger.Listing) (done ledger.Released, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
+	err = scheduled.Try(func() (err error) {
+		if listing.Err != nil {
+			return listing.Err
 		}
-	}()
-	if listing.Err != nil {
-		return done, listing.Err
-	}
-	return h.book.ReleaseDue(ctx, listing, h.grace)
+		done, err = h.book.ReleaseDue(ctx, listing, h.grace)
+		return err
+	})
+	return done, err
 }
 
 func shown(saleID string, r ledger.Released) Pass {

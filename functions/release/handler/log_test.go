@@ -1,12 +1,19 @@
 package handler
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"flashsale/shared/clock"
+	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
 )
 
 func TestAPassIsALineWithTheFiguresThatAlarmsWatch(t *testing.T) {
@@ -66,6 +73,34 @@ func TestAFailureLeavesItsLine(t *testing.T) {
 					t.Errorf("lines %v", lines)
 				}
 			})
+		})
+	}
+}
+
+// slow is a book whose sale is busy when that much of its time is left.
+type slow struct{ left time.Duration }
+
+func (slow) Listings(context.Context) ([]ledger.Listing, error) {
+	return []ledger.Listing{{SaleID: "moutai", PayWithin: payWithin}}, nil
+}
+
+func (slow) Listing(context.Context, string) (ledger.Listing, error) { panic("not named") }
+
+func (s slow) ReleaseDue(ctx context.Context, _ ledger.Listing, _ time.Duration) (ledger.Released, error) {
+	end, _ := ctx.Deadline()
+	time.Sleep(time.Until(end) - s.left)
+	return ledger.Released{}, sale.Fail(sale.Busy, errors.New("no time for another try"))
+}
+
+func TestABusyTableIsAFailureUnlessTheTimeIsNearlyUp(t *testing.T) {
+	for left, fails := range map[time.Duration]bool{300 * time.Millisecond: false, 301 * time.Millisecond: true} {
+		in(t, func(t *testing.T, w *world) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			_, err := New(slow{left}, grace, telemetry.New(&w.log, "release", clock.Wall)).Handle(ctx, json.RawMessage(`{}`))
+			if (err != nil) != fails {
+				t.Errorf("with %v left: %v", left, err)
+			}
 		})
 	}
 }

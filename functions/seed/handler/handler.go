@@ -8,15 +8,12 @@ package handler
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"time"
-
-	"github.com/aws/aws-lambda-go/lambda/messages"
 
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
+	"flashsale/shared/scheduled"
 	"flashsale/shared/telemetry"
 )
 
@@ -66,32 +63,24 @@ func New(b Book, log *telemetry.Log, now func() time.Time) *Handler {
 }
 
 // Handle applies one request. A failure is a function error named after its code.
-func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (out answer, failure error) {
-	ctx, cancel, event := h.log.Begin(ctx)
-	defer cancel()
-	var err error
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
+func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (answer, error) {
+	var out answer
+	err := scheduled.Run(ctx, h.log, "seed", func(ctx context.Context, event *telemetry.Event) error {
+		r, err := decode(raw)
+		if err != nil {
+			return err
 		}
-		code := sale.CodeOf(err)
+		event.Text("action", r.Action)
+		event.Text("saleId", r.SaleID)
+		if out, err = h.apply(ctx, r); err != nil {
+			return err
+		}
+		event.Metric("seeded", telemetry.Count, int(out.Seeded))
+		return nil
+	}, func(event *telemetry.Event, code sale.Code) {
 		event.CountBy("seedings", "result", telemetry.Result(code))
-		event.End("seed", code, err)
-		failure = callerError(err)
-	}()
-
-	var r request
-	if r, err = decode(raw); err != nil {
-		return out, nil
-	}
-	event.Text("action", r.Action)
-	event.Text("saleId", r.SaleID)
-	var a answer
-	if a, err = h.apply(ctx, r); err != nil {
-		return out, nil
-	}
-	event.Metric("seeded", telemetry.Count, int(a.Seeded))
-	return a, nil
+	})
+	return out, err
 }
 
 func (h *Handler) apply(ctx context.Context, r request) (answer, error) {
@@ -134,19 +123,4 @@ func (h *Handler) apply(ctx context.Context, r request) (answer, error) {
 
 func seeded(s ledger.Seeding, err error) (answer, error) {
 	return answer{SaleID: s.SaleID, Seeded: s.Seeded, Shards: s.Shards, Applied: s.Applied}, err
-}
-
-// callerError returns the function error that the caller sees: the code and the public
-// detail, never another error's text.
-func callerError(err error) error {
-	if err == nil {
-		return nil
-	}
-	code := sale.CodeOf(err)
-	text := string(code)
-	var e *sale.Error
-	if errors.As(err, &e) && e.Detail != "" {
-		text += ": " + e.Detail
-	}
-	return messages.InvokeResponse_Error{Type: string(code), Message: text}
 }

@@ -52,6 +52,30 @@ func Parse(log []byte) (Line, error) {
 	return line, errors.Join(line.common(), line.metrics(text))
 }
 
+// ByName reads a log of many lines and empties it. A line is named by the texts of those
+// members that it has, separated by spaces; it fails if two have one name.
+func ByName(log *bytes.Buffer, members ...string) (map[string]Line, error) {
+	all := map[string]Line{}
+	var errs []error
+	for text := range bytes.Lines(log.Bytes()) {
+		line, err := Parse(text)
+		errs = append(errs, err)
+		var names []string
+		for _, member := range members {
+			if name, ok := line.Fields[member].(string); ok {
+				names = append(names, name)
+			}
+		}
+		name := strings.Join(names, " ")
+		if _, double := all[name]; double {
+			errs = append(errs, fmt.Errorf("two lines say %q", name))
+		}
+		all[name] = line
+	}
+	log.Reset()
+	return all, errors.Join(errs...)
+}
+
 // common checks and removes the members that every line has.
 func (l *Line) common() error {
 	var errs []error

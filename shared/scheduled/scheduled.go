@@ -1,0 +1,64 @@
+// Package scheduled is what the functions share that schedules and operators invoke: how
+// an invocation runs and fails, and the request that names a sale.
+package scheduled
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-lambda-go/lambda/messages"
+
+	"flashsale/shared/jsonread"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+)
+
+// Run runs one invocation within its time, and writes its line with that message; count
+// adds the figures. A failure is a function error named after its code, with the public
+// detail and never another error's text.
+func Run(ctx context.Context, log *telemetry.Log, message string, do func(context.Context, *telemetry.Event) error, count func(*telemetry.Event, sale.Code)) error {
+	ctx, cancel, event := log.Begin(ctx)
+	defer cancel()
+	err := Try(func() error { return do(ctx, event) })
+	code := sale.CodeOf(err)
+	count(event, code)
+	event.End(message, code, err)
+	if err == nil {
+		return nil
+	}
+	text := string(code)
+	if e, ok := errors.AsType[*sale.Error](err); ok && e.Detail != "" {
+		text += ": " + e.Detail
+	}
+	return messages.InvokeResponse_Error{Type: string(code), Message: text}
+}
+
+// Try calls do; a panic is an error.
+func Try(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return do()
+}
+
+// SaleOf reads a request for one sale, or for every one.
+func SaleOf(raw []byte) (saleID string, every bool, err error) {
+	var r struct {
+		SaleID *string `json:"saleId"`
+	}
+	names, err := jsonread.Flat(raw, &r)
+	switch {
+	case err != nil || slices.ContainsFunc(names, func(name string) bool { return name != "saleId" }):
+		// A misspelt saleId must not mean every sale.
+		return "", false, &sale.Error{Code: sale.InvalidRequest, Detail: `the request must be {} or {"saleId": …}`, Err: err}
+	case r.SaleID == nil:
+		return "", true, nil
+	case !sale.ValidID(*r.SaleID):
+		return "", false, sale.Refuse(sale.InvalidRequest, "saleId must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+	}
+	return *r.SaleID, false, nil
+}

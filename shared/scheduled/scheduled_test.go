@@ -1,0 +1,85 @@
+package scheduled
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda/messages"
+
+	"flashsale/shared/clock"
+	"flashsale/shared/invocation"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+	"flashsale/shared/telemetry/telemetrytest"
+)
+
+func TestAFailureIsNamedAfterItsCodeAndSaysNothingOfTheInside(t *testing.T) {
+	for name, tt := range map[string]struct {
+		do   func() error
+		want messages.InvokeResponse_Error
+	}{
+		"a refusal": {func() error { return sale.Refuse(sale.SaleNotFound, "no such sale") },
+			messages.InvokeResponse_Error{Type: "sale-not-found", Message: "sale-not-found: no such sale"}},
+		"one of several": {func() error { return errors.Join(errors.New("ledger-7"), sale.Refuse(sale.InvalidRequest, "no")) },
+			messages.InvokeResponse_Error{Type: "invalid-request", Message: "invalid-request: no"}},
+		"a busy table":    {func() error { return sale.Fail(sale.Busy, errors.New("ledger-7")) }, messages.InvokeResponse_Error{Type: "busy", Message: "busy"}},
+		"a foreign error": {func() error { return errors.New("ledger-7") }, messages.InvokeResponse_Error{Type: "internal", Message: "internal"}},
+		"a panic":         {func() error { panic("ledger-7") }, messages.InvokeResponse_Error{Type: "internal", Message: "internal"}},
+	} {
+		var log bytes.Buffer
+		counted := sale.Code("")
+		err := Run(t.Context(), telemetry.New(&log, "seed", clock.Wall), "seeds", func(context.Context, *telemetry.Event) error { return tt.do() },
+			func(event *telemetry.Event, code sale.Code) {
+				counted = code
+				event.Int("sales", 2)
+			})
+		if got, ok := errors.AsType[messages.InvokeResponse_Error](err); !ok || got.Type != tt.want.Type || got.Message != tt.want.Message || string(counted) != got.Type {
+			t.Errorf("%s: got %v, counted as %s", name, err, counted)
+		}
+		line, err := telemetrytest.Parse(log.Bytes())
+		if err != nil || line.Fields["message"] != "seeds" || line.Fields["sales"] != 2.0 || line.Fields["outcome"] != tt.want.Type || line.Fields["error"] == nil {
+			t.Errorf("%s: %v (%v)", name, line.Fields, err)
+		}
+	}
+}
+
+func TestASuccessEndsBeforeTheInvocationDoes(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var log bytes.Buffer
+	err := Run(ctx, telemetry.New(&log, "seed", clock.Wall), "seeds", func(inner context.Context, _ *telemetry.Event) error {
+		whole, _ := ctx.Deadline()
+		if until, ok := inner.Deadline(); !ok || !until.Equal(whole.Add(-invocation.Margin)) {
+			t.Errorf("it ends at %v, the invocation at %v", until, whole)
+		}
+		return nil
+	}, func(_ *telemetry.Event, code sale.Code) {
+		if code != "" {
+			t.Errorf("counted as %s", code)
+		}
+	})
+	if line, bad := telemetrytest.Parse(log.Bytes()); err != nil || bad != nil || line.Fields["outcome"] != "ok" {
+		t.Errorf("%v, %v (%v)", err, line.Fields, bad)
+	}
+}
+
+func TestARequestIsReadStrictly(t *testing.T) {
+	for _, request := range []string{
+		``, `null`, `[]`, `"moutai"`, `{`, `{"saleId":null}`, `{"saleId":""}`, `{"saleId":"a#b"}`, `{"saleId":5}`, `{"saleID":"moutai"}`,
+		`{"saleid":"moutai"}`, `{"sale":"moutai"}`, `{"saleId":"moutai","saleId":"other"}`, `{"saleId":"moutai","at":"now"}`, `{} {}`,
+		`{"saleId":"moutai"}x`, `{"version":"0","id":"7","detail-type":"Scheduled Event","source":"aws.events","detail":{}}`,
+	} {
+		if id, every, err := SaleOf([]byte(request)); sale.CodeOf(err) != sale.InvalidRequest || id != "" || every {
+			t.Errorf("%s: %q, every: %t, %v", request, id, every, err)
+		}
+	}
+	if id, every, err := SaleOf([]byte(`{}`)); id != "" || !every || err != nil {
+		t.Errorf("%q, every: %t, %v; want every sale", id, every, err)
+	}
+	if id, every, err := SaleOf([]byte(`{"saleId":"moutai"}`)); id != "moutai" || every || err != nil {
+		t.Errorf("%q, every: %t, %v; want moutai", id, every, err)
+	}
+}
