@@ -70,6 +70,9 @@ func TestEveryAccidentIsSeenAndCuredAsTheRunbookSays(t *testing.T) {
 		})
 	}
 	t.Run("eligibility", func(t *testing.T) { eligibilityIsDead(t, d, service) })
+	t.Run("secret", func(t *testing.T) { secretIsAnothers(t, d) })
+	t.Run("silent", func(t *testing.T) { releaseIsSilent(t, d) })
+	t.Run("late", func(t *testing.T) { paidTooLate(t, d) })
 	t.Run("end", func(t *testing.T) { stackIsKilled(t, d) })
 	t.Run("copy", func(t *testing.T) { dataGoesElsewhere(t, d) })
 	for _, accident := range ofThisSystem {
