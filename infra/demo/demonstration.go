@@ -13,12 +13,14 @@ import (
 )
 
 const (
+	// confirmTime is the default of patience. A lost message is sent again within five minutes
+	// of the acceptance (P8), also if it was lost twice, and then finalized.
+	confirmTime = 5*time.Minute + 30*time.Second
 	// requestTime bounds one request; the slowest function answers within 6 s.
 	requestTime = 15 * time.Second
 	// Time limits of the steps, so that a hanging stack cannot hang this program.
 	tokensTime   = 2 * time.Minute
 	rushTime     = 3 * time.Minute
-	confirmTime  = 2 * time.Minute // default of patience
 	recountTime  = time.Minute
 	saleDuration = time.Hour
 )

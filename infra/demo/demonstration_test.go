@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/infra/client"
+	"flashsale/shared/ledger"
 )
 
 // systemAt returns the system whose shop is at the address.
@@ -144,4 +145,10 @@ func (c cancelOnWrite) Write(p []byte) (int, error) {
 		c.cancel()
 	}
 	return len(p), nil
+}
+
+func TestTheWinnersWaitAsLongAsALostMessageMayTake(t *testing.T) {
+	if confirmTime <= ledger.ResendBound {
+		t.Errorf("they wait %v, but an order may be confirmed as late as %v after its acceptance (P8)", confirmTime, ledger.ResendBound)
+	}
 }
