@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"flashsale/shared/ledger"
+	"flashsale/shared/orderid"
 )
 
 // buysAndWaits buys a unit for the user and waits for the order's id.
@@ -92,6 +93,11 @@ func TestAnOrderIsPaidOrItsUnitIsReleased(t *testing.T) {
 
 	// Erin: nothing that is not signed pays.
 	erin, _ := s.buysAndWaits("unpaid", "erin")
+	number, err := orderid.Parse(erin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is("an order whose item is not there yet", pay(orderid.String(number+1000), ""), 503, "the order is not there yet")
 	body := `{"type":"payment.succeeded","data":{"saleId":"unpaid","orderId":"` + erin + `","paymentId":"pay_9","amount":149900,"currency":"CNY"}}`
 	is("unsigned", s.must(s.call("POST", "/payments/standard-webhooks", body, "Content-Type", "application/json")), 400, `"code":"invalid-request"`)
 	is("to nobody", s.must(s.call("POST", "/payments/paypal", body, "Content-Type", "application/json")), 404, `"code":"provider-not-found"`)

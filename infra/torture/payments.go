@@ -18,7 +18,7 @@ const (
 	payWithin = time.Minute
 	price     = 149900
 	currency  = "CNY"
-	// Pauses between runs of ReleaseFunction, and between a buyer's looks at an order.
+	// Pauses between runs of ReleaseFunction, and at most between a buyer's looks at an order.
 	releasePause, lookPause = 500 * time.Millisecond, time.Second
 )
 
@@ -69,14 +69,14 @@ func (b *buyer) settle(ctx context.Context, c *client.Client, s *event) bool {
 		return true
 	}
 	order := ""
-	for order == "" || b.bill.late {
+	for try := 0; order == "" || b.bill.late; try++ {
 		a, err := c.Mine(ctx, s.id, b.token)
 		if err == nil && a.Claim.OrderID != "" {
 			if order = a.Claim.OrderID; !b.bill.late || a.Claim.State != "CONFIRMED" {
 				break
 			}
 		}
-		if !pause(ctx, lookPause) {
+		if !pause(ctx, min(lookPause, wait(client.Answer{}, try)*3)) {
 			return false
 		}
 	}

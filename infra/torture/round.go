@@ -27,6 +27,8 @@ const (
 	grace = 30 * time.Second
 	// interrupted is how many repairs of a round are killed while running.
 	interrupted = 2
+	// interruptEvery is how many runs of ReleaseFunction come to one that is killed.
+	interruptEvery = 3
 )
 
 // round is a set of concurrent sales, from their creation to the audit.
@@ -112,6 +114,10 @@ func (r *round) clickAgain(ctx context.Context, last bool) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	go r.releases(ctx)
+	limit := settleTime
+	if last {
+		limit = answerTime
+	}
 	hands := make(chan struct{}, 32)
 	var all sync.WaitGroup
 	for _, e := range r.events {
@@ -127,13 +133,13 @@ func (r *round) clickAgain(ctx context.Context, last bool) {
 				if e.told.holds(b.name) {
 					b.ask(ctx, r.client, e)
 				}
-				settling, cancel := context.WithTimeout(ctx, settleTime)
+				if b.bill == nil || b.bill.late && !last {
+					return
+				}
+				settling, cancel := context.WithTimeout(ctx, limit)
 				defer cancel()
-				switch {
-				case last && !b.settle(ctx, r.client, e):
+				if !b.settle(settling, r.client, e) && last {
 					e.unanswered(b.name)
-				case !last && (b.bill == nil || !b.bill.late):
-					b.settle(settling, r.client, e)
 				}
 			})
 		}
@@ -142,9 +148,9 @@ func (r *round) clickAgain(ctx context.Context, last bool) {
 }
 
 // awaitQuiet waits until every claim of the round has its order and is paid or released where
-// the sale asks for that. ReconcileFunction repairs
-// claims whose message is lost: it runs every minute, and here as soon as there is a claim
-// to repair.
+// the sale asks for that. ReconcileFunction repairs claims whose message is lost: it runs
+// every minute, and here as soon as there is a claim to repair, as ReleaseFunction does when
+// there is a claim to release.
 func (r *round) awaitQuiet(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, quietTime, fmt.Errorf("not every claim got its order in %v (P8)", quietTime))
 	defer cancel()
@@ -166,7 +172,7 @@ func (r *round) awaitQuiet(ctx context.Context) error {
 		switch {
 		case unsettled:
 			releases++
-			if err := r.repair(ctx, client.ReleaseFunction, releases <= interrupted); err != nil {
+			if err := r.repair(ctx, client.ReleaseFunction, releases%interruptEvery == 0); err != nil {
 				return err
 			}
 		case done:

@@ -11,6 +11,7 @@ import (
 	"flashsale/infra/local/engine"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
 )
 
 const (
@@ -30,11 +31,20 @@ func (s *Stack) pay(w http.ResponseWriter, r *http.Request) {
 	}
 	p := webhook.Payment{OrderID: q.Get("order"), PaymentID: cmp.Or(q.Get("reference"), "pi_"+q.Get("order")), Amount: 100, Currency: "CNY"}
 	book := ledger.New(engine.Client(s.DynamoDB), s.Table, ledger.Options{})
-	if order, err := book.Order(r.Context(), id); err == nil {
+	order, err := book.Order(r.Context(), id)
+	if err == nil {
 		p.SaleID = order.SaleID
-		if held, err := book.Sale(r.Context(), order.SaleID); err == nil && held.Price != 0 {
+		var held sale.Sale
+		if held, err = book.Sale(r.Context(), order.SaleID); err == nil && held.Price != 0 {
 			p.Amount, p.Currency = held.Price, held.Currency
 		}
+	}
+	// The order's item is written after its claim. Its payment must not name another sale or
+	// price because it came between the two.
+	if err != nil && q.Get("sale") == "" && time.Since(orderid.Time(id)) < ledger.LateOrder {
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "the order is not there yet: ask again", http.StatusServiceUnavailable)
+		return
 	}
 	p.SaleID, p.Currency = cmp.Or(q.Get("sale"), p.SaleID, "unknown"), cmp.Or(q.Get("currency"), p.Currency)
 	if text := q.Get("amount"); text != "" {
