@@ -188,12 +188,12 @@ tokens: deployer ## write N=… access tokens of test users to OUT=file, from th
 	@$(HOST)/deploy tokens $(SYSTEM) -n "$${N:-1}" -out "$${OUT:-$(BUILD)/tokens}"
 
 .PHONY: rehearse
-rehearse: deployer operator ## run a trial sale at RATE=… for DURATION=…, with receipt and bill; ENV=… TOKENS=file ALLOW_REMOTE=1
+rehearse: deployer operator ## run a trial sale at RATE=… for DURATION=…, with receipt and bill (locally PAYMENTS=1: buyers must pay); ENV=… TOKENS=file ALLOW_REMOTE=1
 	@$(GO_BUILD) -o $(HOST)/load ./infra/load
 	@exec $(HOST)/deploy rehearse $(SYSTEM) -log "$$DATA/functions.log" -report "$${REPORT:-$(BUILD)/rehearsal.html}" \
 		$${RATE:+-rate "$$RATE"} $${PEAK:+-peak "$$PEAK"} $${DURATION:+-duration "$$DURATION"} \
 		$${STOCK:+-stock "$$STOCK"} $${SHARDS:+-shards "$$SHARDS"} $${TOKENS:+-tokens "$$TOKENS"} \
-		$${ALLOW_REMOTE:+-allow-remote}
+		$${ALLOW_REMOTE:+-allow-remote} $${PAYMENTS:+-payments}
 
 .PHONY: compare-engine
 compare-engine: host ## measure the local stack's rate of orders over its engine's raw rate for the same writes

@@ -33,6 +33,7 @@ type Rehearsal struct {
 	Duration time.Duration
 	Stock    int // 0: half of the buyers
 	Shards   int
+	Payments bool   // buyers must pay within a minute; on the local stack only, which signs webhooks
 	Tokens   string // file with a token for each buyer; not needed for the local stack
 	Region   string // for the receipt; empty: from the environment
 	Report   string // file of the HTML report
@@ -63,6 +64,13 @@ func (r *Rehearsal) Run(ctx context.Context, out, complaints io.Writer) error {
 	if !r.Place.Local && !r.AllowRemote {
 		return ErrRemote
 	}
+	within := time.Duration(0)
+	if r.Payments {
+		within = time.Minute
+		if !r.Place.Local {
+			return errors.New("PAYMENTS=1 is for the local stack: elsewhere only the payment provider can sign")
+		}
+	}
 	if r.Stock == 0 {
 		r.Stock = max(1, int(r.Rate*r.Duration.Seconds()/2))
 	}
@@ -70,7 +78,7 @@ func (r *Rehearsal) Run(ctx context.Context, out, complaints io.Writer) error {
 	began := r.Now()
 	if err := r.Place.Seed(ctx, client.Sale{
 		ID: r.Sale, Name: "Rehearsal", Stock: r.Stock, Shards: r.Shards,
-		OpensAt: began.Add(-time.Second), ClosesAt: began.Add(r.Duration + afterwards),
+		OpensAt: began.Add(-time.Second), ClosesAt: began.Add(r.Duration + afterwards), PayWithin: within,
 	}); err != nil {
 		return err
 	}
@@ -106,6 +114,9 @@ func (r *Rehearsal) buyers(ctx context.Context, out, complaints io.Writer) (brok
 	args := []string{
 		"-url", r.Place.API, "-sale", r.Sale, "-stock", strconv.Itoa(r.Stock), "-report", r.Report,
 		"-rate", fmt.Sprint(r.Rate), "-duration", r.Duration.String(),
+	}
+	if r.Payments {
+		args = append(args, "-payments")
 	}
 	if r.Peak > 0 {
 		args = append(args, "-peak", fmt.Sprint(r.Peak))

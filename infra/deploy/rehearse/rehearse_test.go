@@ -112,16 +112,16 @@ func TestARehearsalSeedsSendsBuyersAndPrintsTheBill(t *testing.T) {
 
 func TestEveryOptionReachesTheLoadGenerator(t *testing.T) {
 	r, asked := rehearsal(t)
-	r.Peak, r.Tokens, r.Stock, r.Shards = 200, "tokens.txt", 3, 16
+	r.Peak, r.Tokens, r.Stock, r.Shards, r.Payments = 200, "tokens.txt", 3, 16, true
 	var out strings.Builder
 	if err := r.Run(t.Context(), &out, &out); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), "-stock 3 -report r.html -rate 20 -duration 10s -peak 200 -tokens tokens.txt\n") {
+	if !strings.Contains(out.String(), "-stock 3 -report r.html -rate 20 -duration 10s -payments -peak 200 -tokens tokens.txt\n") {
 		t.Errorf("\n%s", &out)
 	}
-	if (*asked)["shards"] != 3.0 {
-		t.Errorf("%v shards for 3 units", (*asked)["shards"])
+	if (*asked)["shards"] != 3.0 || (*asked)["payWithin"] != 60.0 {
+		t.Errorf("%v shards for 3 units, and %v seconds to pay", (*asked)["shards"], (*asked)["payWithin"])
 	}
 }
 
@@ -133,6 +133,11 @@ func TestBuyersAreSentToAnotherMachineOnlyOnRequest(t *testing.T) {
 		t.Errorf("%v, seeded %v, printed %q", err, *asked, &out)
 	}
 	r.AllowRemote, r.Tokens, r.Region = true, "f", "eu-west-1"
+	r.Payments = true
+	if err := r.Run(t.Context(), &out, &out); err == nil || len(*asked) != 0 {
+		t.Errorf("with payments: %v, seeded %v", err, *asked)
+	}
+	r.Payments = false
 	r.Load = program(t, "load in $AWS_REGION", 0)
 	if err := r.Run(t.Context(), &out, &out); err != nil {
 		t.Fatal(err)
