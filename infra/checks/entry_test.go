@@ -136,6 +136,7 @@ func TestEveryProgramIsBuiltAfterGoWasLookedFor(t *testing.T) {
 }
 
 func TestALongBuildSaysHowFarItIs(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t, map[string]string{"go": `
 if [ "$1" = list ]; then printf 'a\nb\nc\n'; exit; fi
 printf 'net/http\nflashsale/x\n' >&2
@@ -167,6 +168,7 @@ until [ -e "$TMPDIR/seen" ]; do sleep 0.1; done`})
 }
 
 func TestTestsThatCompileForLongSayHowFarTheyAre(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t, map[string]string{"go": `
 printf 'ok  \tflashsale/a\n?   \tflashsale/b\t[no test files]\n'
 until [ -e "$TMPDIR/seen" ]; do sleep 0.1; done

@@ -18,13 +18,14 @@ if [ ${#packages[@]} -gt 0 ]; then
 	what=${what//\/.../}
 fi
 
-# report ends when the process that it reports on ends, even by a kill.
+# report ends when the process that it reports on ends, even by a kill. Its programs do not
+# get its stderr (3): they may outlive it, and a reader of that would wait for them.
 report() {
 	local text last
-	sleep 2
+	sleep 2 3>&-
 	if [ ${#packages[@]} -gt 0 ]; then
 		# This reads hundreds of files, so the first report does not wait for it.
-		go list -deps "${packages[@]}" >"$folder/list" && mv "$folder/list" "$folder/all" &
+		go list -deps "${packages[@]}" >"$folder/list" 3>&- && mv "$folder/list" "$folder/all" 3>&- &
 	fi
 	while kill -0 $$; do
 		text="$what, $SECONDS s"
@@ -35,7 +36,7 @@ report() {
 		fi
 		last=$(tail -n 1 "$folder/printed")
 		echo "$text${last:+; latest: $last}" >&3
-		sleep 3
+		sleep 3 3>&-
 	done
 }
 
