@@ -45,6 +45,9 @@ func account(t *testing.T, answers map[string]string) (config string, calls *[]c
 		if !ok {
 			answer = "{}"
 		}
+		if strings.HasPrefix(answer, `{"__type"`) {
+			w.WriteHeader(http.StatusBadRequest)
+		}
 		fmt.Fprint(w, answer)
 	}))
 	t.Cleanup(services.Close)

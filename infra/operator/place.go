@@ -136,7 +136,8 @@ func (p place) queues(ctx context.Context) (api *sqs.Client, source, deadLetters
 }
 
 // events opens the bus of the order events: the one of that name or ARN or, if it is "", the
-// system's own. It has its own retries.
+// system's own. It has its own retries. A bus of another name must exist: EventBridge accepts
+// events for one that does not, and loses them.
 func (p place) events(ctx context.Context, name string) (*eventbus.Bus, string, error) {
 	cfg, err := p.account(ctx)
 	if err != nil {
@@ -154,6 +155,11 @@ func (p place) events(ctx context.Context, name string) (*eventbus.Bus, string, 
 		return nil, "", errors.New("the system publishes no events (its parameter PublishEvents); BUS=… names another bus")
 	}
 	client := eventbridge.NewFromConfig(cfg, func(o *eventbridge.Options) { o.Retryer = aws.NopRetryer{} })
+	if name != own {
+		if _, err := client.DescribeEventBus(ctx, &eventbridge.DescribeEventBusInput{Name: &name}); err != nil {
+			return nil, "", fmt.Errorf("find the bus %s: %s", name, oneLine(err))
+		}
+	}
 	return eventbus.New(client, name, rand.Float64), name, nil
 }
 

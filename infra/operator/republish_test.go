@@ -277,6 +277,9 @@ func TestAnEnvironmentsEventsArePublishedToItsBus(t *testing.T) {
 				t.Errorf("%v, %q, want %q", err, &out, tt.want)
 			}
 			want := []string{"eu-west-1 DynamoDB_20120810.Query", "eu-west-1 AWSEvents.PutEvents"}
+			if tt.flags != nil {
+				want = append([]string{"eu-west-1 AWSEvents.DescribeEventBus"}, want...)
+			}
 			var got []string
 			for _, c := range *calls {
 				got = append(got, c.Region+" "+c.Name)
@@ -284,11 +287,19 @@ func TestAnEnvironmentsEventsArePublishedToItsBus(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("asked (-want +got):\n%s", diff)
 			}
-			entry := (*calls)[1].Body["Entries"].([]any)[0].(map[string]any)
+			entry := (*calls)[len(got)-1].Body["Entries"].([]any)[0].(map[string]any)
 			if entry["EventBusName"] != tt.bus || entry["DetailType"] != "RefundDue" || !strings.Contains(fmt.Sprint(entry["Detail"]), `"id":"RefundDue::stripe#pi_1"`) {
 				t.Errorf("published %v", entry)
 			}
 		})
+	}
+}
+
+func TestNothingIsPublishedToABusThatDoesNotExist(t *testing.T) {
+	config, calls := account(t, map[string]string{"AWSEvents.DescribeEventBus": `{"__type":"ResourceNotFoundException","message":"Event bus orderz does not exist."}`})
+	err := run(t.Context(), []string{"-env", "dev", "-config", config, "republish", "-sale", "moutai", "-bus", "orderz"}, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "find the bus orderz: ") || len(*calls) != 1 {
+		t.Errorf("%v, asked %+v", err, *calls)
 	}
 }
 

@@ -222,6 +222,9 @@ func (s *Stack) health(w http.ResponseWriter, _ *http.Request) {
 	if s.bus != nil {
 		parts["eventbridge"], parts["events"] = s.EventBridge, s.EventLog
 	}
+	if len(s.described.Buses) > 0 {
+		parts["eventBus"] = s.described.Buses[0].Name
+	}
 	if settings, met := s.Faults(); settings != "" {
 		parts["faults"], parts["faultsMet"] = settings, met
 	}
