@@ -43,8 +43,7 @@ var ofEverythingElse = []mutant{
 		` && now.Before(draft.ClosesAt) {`, ` {`}}},
 	{"reconcile stops at the first sale that fails", "P11", reconciling, "^TestASaleThatFails", []edit{{reconcile,
 		`			errs = append(errs, fmt.Errorf("sale %s: %w", listing.SaleID, saleErr))
-`, `			err = saleErr
-			return answer, nil
+`, `			return saleErr
 `}}},
 	{"one huge sale takes the time of all", "P11", reconciling, "^TestAHugeSale", []edit{{reconcile,
 		`invocation.Share(turn, len(listings)-i)`, `invocation.Share(turn, min(1, len(listings)-i))`}}},

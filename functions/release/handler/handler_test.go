@@ -348,6 +348,10 @@ func TestADrainedSaleIsLeftAlone(t *testing.T) {
 		if drained, err := w.ledger.Drain(t.Context(), r); err != nil || !drained {
 			t.Fatalf("drained: %t (%v), %+v", drained, err, r)
 		}
+		again := sale.Payment{Provider: "stripe", Reference: "pi_2", OrderID: w.claim("moutai", 0).OrderID, Currency: "EUR"}
+		if done, err := w.ledger.Pay(t.Context(), again); err != nil || done.Refund == nil { // it is listed again
+			t.Fatalf("got %+v (%v)", done, err)
+		}
 		if p := w.passes(`{}`); len(p) != 0 {
 			t.Errorf("got %+v", p)
 		}

@@ -60,13 +60,18 @@ func TestACreationTakesWhatItAsksOfPaymentsAlong(t *testing.T) {
 	const create = `{"action":"create","saleId":"moutai","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","stock":100,"shards":5`
 	f := newFunction(t)
 	for _, wrong := range []string{
-		`"payWithin":59`, `"payWithin":604801`, `"payWithin":-1`, `"payWithin":9223372036854775807`, `"price":0,"currency":"CNY"`, `"price":1`, `"currency":"CNY"`,
+		`"payWithin":59`, `"payWithin":604801`, `"payWithin":-1`, `"payWithin":9223372036854775807`, `"payWithin":18446744134`, `"price":0,"currency":"CNY"`, `"price":1`, `"currency":"CNY"`,
 	} {
 		f.refuse(t, []byte(create+","+wrong+"}"), sale.InvalidRequest)
 	}
 	f.succeed(t, []byte(create+`,"payWithin":1800,"price":199900,"currency":"CNY"}`), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
 	if c := f.created["moutai"]; c.PayWithin != 30*time.Minute || c.Price != 199900 || c.Currency != "CNY" {
 		t.Errorf("created as %+v", c)
+	}
+	f = newFunction(t)
+	f.succeed(t, []byte(create+`,"payWithin":604800}`), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
+	if c := f.created["moutai"]; c.PayWithin != sale.MaxPayWithin {
+		t.Errorf("created as %+v, want seven days to pay", c)
 	}
 }
 
