@@ -33,7 +33,7 @@ func main() {
 	f.StringVar(&c.root, "root", ".", "the project's folder, with .build in it")
 	f.StringVar(&c.release, "release", ".build/host/ahead/ReleaseFunction/bootstrap", "the `program` of infra/torture/ahead")
 	f.IntVar(&c.sales, "sales", 3, "number of concurrent sales")
-	f.IntVar(&c.buyers, "buyers", 200, "number of buyers of each sale")
+	f.IntVar(&c.buyers, "buyers", 200, "number of buyers of each sale, and half of them in the one that asks for payment")
 	f.DurationVar(&c.chaos, "chaos", 12*time.Second, "how long each round kills processes")
 	f.Float64Var(&c.killAtResponse, "kill-at-response", 0.03, "share of answers at which the function is killed")
 	if err := arguments.Parse(f, os.Args[1:]); errors.Is(err, flag.ErrHelp) {

@@ -78,7 +78,11 @@ func run(ctx context.Context, c config, out io.Writer) (sum summary, err error) 
 	for i := 1; (c.rounds == 0 || i <= c.rounds) && (c.limit == 0 || time.Since(t.begun) < c.limit); i++ {
 		r := &round{client: api, table: newTable(m.at.DynamoDB), nemesis: n}
 		for k := range c.sales {
-			r.events = append(r.events, newEvent(chance, fmt.Sprintf("round-%d-sale-%d", i, k), c.buyers, c.chaos, k == 0))
+			buyers, asksForPayment := c.buyers, k == 0
+			if asksForPayment {
+				buyers = (buyers + 1) / 2 // each makes about twice the requests
+			}
+			r.events = append(r.events, newEvent(chance, fmt.Sprintf("round-%d-sale-%d", i, k), buyers, c.chaos, asksForPayment))
 		}
 		events = append(events, r.events...)
 		problems, err := r.run(ctx, chance, c.chaos)
