@@ -89,7 +89,7 @@ func (l *file) add(events []Event) error {
 		err = l.f.Sync()
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("record events: %w", err), l.cut())
+		return fmt.Errorf("record events: %w", err)
 	}
 	l.size += int64(lines.Len())
 	return nil

@@ -50,6 +50,19 @@ func newStream() *fakeStream { return &fakeStream{shards: []*fakeShard{{id: "sha
 func (s *fakeStream) put(pk string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.add(pk)
+}
+
+// puts adds records that no reader sees one without the other.
+func (s *fakeStream) puts(prefix string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range n {
+		s.add(prefix + strconv.Itoa(i))
+	}
+}
+
+func (s *fakeStream) add(pk string) {
 	s.number++
 	last := s.shards[len(s.shards)-1]
 	key := map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: pk}}
@@ -61,12 +74,6 @@ func (s *fakeStream) put(pk string) {
 			SequenceNumber: aws.String(fmt.Sprintf("%021d", s.number)), StreamViewType: types.StreamViewTypeNewAndOldImages,
 		},
 	})
-}
-
-func (s *fakeStream) puts(prefix string, n int) {
-	for i := range n {
-		s.put(prefix + strconv.Itoa(i))
-	}
 }
 
 // split ends the last shard; a child follows.

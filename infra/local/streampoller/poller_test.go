@@ -278,12 +278,13 @@ func TestWhatNoFilterLetsThroughIsDone(t *testing.T) {
 		after(time.Second)
 		s.put("z")
 		after(2 * time.Second)
+		// A process that is killed here does not read them again.
+		if done, err := openCheckpoint(c.Checkpoint, fakeARN); err != nil || !strings.HasSuffix(done.of("shard-1").After, "009") {
+			t.Errorf("the checkpoint is %v, %v", done.of("shard-1"), err)
+		}
 	})
 	if got := f.keys(); !slices.Equal(got, []string{"a0", "a1", "c1"}) {
 		t.Errorf("got %v", got)
-	}
-	if done, err := openCheckpoint(c.Checkpoint, fakeARN); err != nil || !strings.HasSuffix(done.of("shard-1").After, "009") {
-		t.Errorf("the checkpoint is %v, %v", done.of("shard-1"), err)
 	}
 }
 
@@ -312,6 +313,23 @@ func TestAChildIsReadAfterAllOfItsParent(t *testing.T) {
 	})
 	if got := again.keys(); !slices.Equal(got, []string{"d"}) {
 		t.Errorf("after a restart came %v", got)
+	}
+}
+
+func TestAShardThatEndedIsNotDoneBeforeItsRecordsAre(t *testing.T) {
+	s := newStream()
+	f := &fakeFunction{answer: func(context.Context, batch) (string, string, error) {
+		time.Sleep(3 * time.Second)
+		return "", "", nil
+	}}
+	c := config(t, func(c *Config) { c.BatchSize = 2 })
+	s.puts("a", 5)
+	s.split()
+	s.puts("b", 1)
+	play(t, c, s, f, func() { after(time.Second) })
+	play(t, c, s, f, func() { after(time.Minute) })
+	if got := f.keys(); !slices.Equal(got, []string{"a0", "a1", "a2", "a3", "a4", "b0"}) {
+		t.Errorf("got %v", got)
 	}
 }
 
