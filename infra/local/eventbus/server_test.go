@@ -253,14 +253,7 @@ func TestAfterAnInterruptedWriteTheFileHasWholeLines(t *testing.T) {
 	again := start(t, path)
 	again.codes(good(`{"n":3}`))
 	// A write that failed leaves a part.
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.WriteString(`{"version":"0"`); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
+	if _, err := again.file.f.WriteString(`{"version":"0"`); err != nil {
 		t.Fatal(err)
 	}
 	again.codes(good(`{"n":4}`))
