@@ -268,7 +268,7 @@ func (c *eventCheck) judge() error {
 			delete(lost, l.id)
 			c.find("line %d: event %s does not say what is in the table: %s", l.number, l.id, l.detail)
 		default:
-			c.find("line %d: event %s is not in the table: %s", l.number, l.id, l.detail)
+			c.find("line %d: event %s is not in the table with that content: %s", l.number, l.id, l.detail)
 		}
 	})
 	for _, id := range slices.Sorted(maps.Keys(lost)) {

@@ -106,6 +106,12 @@ func TestTheOperatorSeesTheBooks(t *testing.T) {
 	if out, code := s.operator("receipt", "-sale", "nowhere"); code != 2 {
 		t.Errorf("unknown sale: status %d: %s", code, out)
 	}
+	if out, code := s.operator("republish", "-sale", "moutai"); code != 0 || !strings.Contains(out, "4 of 4 events of sale moutai were published to orders") {
+		t.Errorf("status %d: %s", code, out)
+	}
+	if out, code := s.operator("receipt", "-sale", "moutai", "-bound", "1ns", "-events", filepath.Join(s.data, "events.jsonl")); code != 0 || !strings.Contains(out, "\ncomplete: ") {
+		t.Errorf("status %d: %s", code, out)
+	}
 	_, err := s.table().UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
 		TableName: aws.String("LedgerTable"), UpdateExpression: aws.String("ADD stock :one"),
 		Key: map[string]types.AttributeValue{
