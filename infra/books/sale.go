@@ -113,7 +113,8 @@ func (s *Sale) describe(it item) saleItem {
 }
 
 // Glance reads a sale for a display: all shards, and of the claims, in equal parts from
-// every bucket, at most about that many. There are no Orders in it. It fails with ErrNoSale.
+// every bucket, at most about that many. There are no Orders and no Refunds in it. It fails
+// with ErrNoSale.
 func Glance(ctx context.Context, db DynamoDB, name, saleID string, claims int) (*Sale, error) {
 	o := Options{}
 	o.setDefaults()
@@ -130,7 +131,7 @@ func Glance(ctx context.Context, db DynamoDB, name, saleID string, claims int) (
 	if !ok {
 		return nil, ErrNoSale
 	}
-	s := &Sale{Shards: map[int]Shard{}}
+	s := &Sale{Shards: map[int]Shard{}, Refunds: map[string]string{}}
 	described := s.describe(it)
 	keys := make([]key, described.shards)
 	for i := range keys {
