@@ -15,10 +15,11 @@ import (
 )
 
 const (
-	// answerTime bounds how long a buyer may be without an answer after the last kill.
-	answerTime = time.Minute
+	// answerTime bounds how long a buyer may be without an answer after the last kill. It is
+	// long enough for a machine with twenty times as much to do as it can.
+	answerTime = 4 * time.Minute
 	// quietTime bounds the time until every claim has its order.
-	quietTime = 3 * time.Minute
+	quietTime = 5 * time.Minute
 	// settleTime is how long a buyer may take to settle at once.
 	settleTime = 3 * time.Second
 	quietPoll  = 300 * time.Millisecond
