@@ -16,7 +16,7 @@ import (
 
 const (
 	// answerTime bounds how long a buyer may be without an answer after the last kill. It is
-	// long enough for a machine with twenty times as much to do as it can.
+	// wide, because an overloaded machine breaks no promise.
 	answerTime = 4 * time.Minute
 	// quietTime bounds the time until every claim has its order.
 	quietTime = 5 * time.Minute
