@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"flashsale/infra/client"
 )
 
 // published are the order events on the stack's event bus: how often each one arrived, by its
@@ -91,15 +89,19 @@ func TestAConfirmedOrderIsPublishedAlsoAfterTheStackWasKilled(t *testing.T) {
 	}
 }
 
-func TestWithoutPublishingNothingIsPublished(t *testing.T) {
+func TestPublishingBeginsOnDataThatHadNone(t *testing.T) {
 	s := boot(t, "-parameter", "PublishEvents=false")
 	s.open("untold", 5, 1)
-	s.order("untold", "ann")
+	silent := s.order("untold", "ann")
 	if _, err := os.Stat(filepath.Join(s.data, "events.jsonl")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("there is a file of events: %v", err)
 	}
-	if a, err := read(s.client.Invoke(t.Context(), client.SeedFunction, []byte(`{"action":"pause","saleId":"untold"}`))); err != nil || a.status != 200 {
-		t.Errorf("%v, %v", a, err)
+	s.stop()
+	s.extra = nil
+	s.start()
+	s.told(s.order("untold", "bob"), "bob")
+	if times, _ := s.published(); times["OrderConfirmed:"+silent] != 0 || len(times) != 1 {
+		t.Errorf("published %v, want only what happened since", times)
 	}
 }
 
