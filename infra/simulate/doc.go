@@ -9,5 +9,6 @@
 // Everything runs inside a testing/synctest bubble: time is virtual, waiting costs
 // nothing, and nothing outside the process is called. It does not simulate the
 // gateway's own refusals, size limits and the killing of an invocation at its timeout:
-// an invocation that reaches its timeout is a violation (P16).
+// an invocation that reaches its timeout is a violation (P16). Only PublishFunction's may
+// hang until then.
 package simulate

@@ -125,18 +125,20 @@ func newEventJudge() *eventJudge {
 	return &eventJudge{due: map[string]dueEvent{}, poison: map[string]bool{}}
 }
 
-// saw records what a change of an item means: the events that it did not mean before.
-func (j *eventJudge) saw(r dynamotest.Record) {
+// saw records what a change of an item means: the events that it did not mean before. It
+// reports whether there are any.
+func (j *eventJudge) saw(r dynamotest.Record) (due bool) {
 	after := expected(r.New, r.At)
 	if len(after) == 0 {
-		return
+		return false
 	}
 	before := expected(r.Old, r.At)
 	for _, d := range after {
 		if !slices.ContainsFunc(before, func(b detail) bool { return b.kind() == d.kind() }) {
-			j.due[d.ID] = dueEvent{d, time.Now(), r}
+			j.due[d.ID], due = dueEvent{d, time.Now(), r}, true
 		}
 	}
+	return due
 }
 
 // eventFigures count what was published.
