@@ -19,4 +19,7 @@
 //   - a sale or an addition whose making was cut off: its repeat goes on with it.
 //
 // The receipt lists the last two as unfinished.
+//
+// CheckEvents compares published events with the items in the same way, as
+// infra/docs/EVENTS.md describes the events.
 package books

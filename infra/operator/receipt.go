@@ -33,6 +33,9 @@ func receipt(ctx context.Context, p place, args []string, out io.Writer) error {
 	if err := arguments.Parse(flags, args); err != nil {
 		return err
 	}
+	if *events != "" && *saleID == "" && !*all {
+		return errors.New("name the sale whose events are compared: make receipt SALE=moutai EVENTS=… (ALL=1: those of the whole table)")
+	}
 	db, table, err := p.dynamodb(ctx)
 	if err != nil {
 		return err

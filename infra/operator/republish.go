@@ -30,11 +30,6 @@ const (
 // errNotPublished means that the bus refused events, and that they have been listed.
 var errNotPublished = errors.New("not every event was published")
 
-// eventSource is the part of the ledger that republish uses. It reads only.
-type eventSource interface {
-	Events(ctx context.Context, saleID string, report func([]sale.Event) error) error
-}
-
 // publisher is the part of the event bus that republish uses.
 type publisher interface {
 	Publish(ctx context.Context, events []sale.Event) []error

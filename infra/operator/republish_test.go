@@ -272,6 +272,9 @@ func TestAReceiptComparesEventsOnRequest(t *testing.T) {
 			t.Errorf("%v: %v", flags, err)
 		}
 	}
+	if err := receipt(t.Context(), place{apiPort: 1}, []string{"-events", "none.jsonl"}, io.Discard); err == nil || !strings.Contains(err.Error(), "name the sale") {
+		t.Errorf("of no sale: %v", err)
+	}
 }
 
 func TestAnEnvironmentsEventsArePublishedToItsBus(t *testing.T) {
