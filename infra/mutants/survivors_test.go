@@ -16,7 +16,7 @@ var survivors = map[string]string{
 	"shared/ledger/purchase.go: return p.random() < blindClosing: <= for <":                                                                     "a random number is never exactly the bound",
 	"shared/ledger/releasing.go: ctx, cancel := invocation.AtLeast(ctx, invocation.Margin/2): * for /":                                          "only the time for the one write of the cursor changes, and a lost cursor costs reads",
 	"shared/ledger/releasing.go: p.count++: -- for ++":                                                                                          "only how much memory a pass needs at most depends on the count",
-	"functions/seed/handler/request.go: r.PayWithin = -1: + for -":                                                                            "one second is refused like less than none",
+	"functions/seed/handler/request.go: r.PayWithin = -1: + for -":                                                                              "one second is refused like less than none",
 	"shared/telemetry/telemetry.go: if trace, ok := ctx.Value(\"x-amzn-trace-id\").(string); ok && trace != \"\" {: || for &&":                  "what is no text is the empty one",
 	"shared/ledger/batches.go: if try > 0 && (try >= tries || !l.backOff(ctx, try-1)) {: + for -":                                               "only the pause changes: no promise depends on how long it is",
 	"shared/ledger/batches.go: if try >= patientTries || !l.backOff(ctx, try-1) {: + for -":                                                     "only the pause changes: no promise depends on how long it is",

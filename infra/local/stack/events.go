@@ -1,18 +1,19 @@
 package stack
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"flashsale/infra/local/engine"
 	"flashsale/infra/local/eventbus"
-	"flashsale/infra/local/streamfile"
 	"flashsale/infra/local/streampoller"
 	"flashsale/infra/local/template"
 )
@@ -23,18 +24,20 @@ func (s *Stack) maintainStreams(ctx context.Context) error {
 	if !slices.ContainsFunc(s.described.Tables, func(t template.Table) bool { return t.StreamView != "" }) {
 		return nil
 	}
-	err := streamfile.Maintain(ctx, s.database(), time.Now())
-	if !errors.Is(err, fs.ErrNotExist) {
-		return err
+	if _, err := os.Stat(s.database()); errors.Is(err, fs.ErrNotExist) {
+		e, err := s.launchEngine(ctx, 0)
+		if err != nil {
+			return err
+		}
+		if err := e.Stop(); err != nil {
+			return err
+		}
 	}
-	e, err := s.launchEngine(ctx, 0)
-	if err == nil {
-		err = e.Stop()
+	out, err := exec.CommandContext(ctx, filepath.Join(s.o.Root, ".build", "host", "streamfile"), s.database()).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("maintain streams: %w: %s", err, bytes.TrimSpace(out))
 	}
-	if err == nil {
-		err = streamfile.Maintain(ctx, s.database(), time.Now())
-	}
-	return err
+	return nil
 }
 
 // startEventBus starts EventBridge, unless the template has neither a bus nor a function that

@@ -1,9 +1,10 @@
-// Package streamfile keeps the stream records in dynoxide's database file usable: with an
+// Command streamfile keeps the stream records in dynoxide's database file usable: with an
 // index, and no longer than DynamoDB keeps them. The engine does neither.
 //
 // It knows the table of the records in that file and nothing else of the engine; it must be
-// adapted with a new version of it.
-package streamfile
+// adapted with a new version of it. It is a program of its own because SQLite takes longer to
+// compile and to link than all else that the local stack consists of.
+package main
 
 import (
 	"context"
@@ -33,10 +34,21 @@ const (
 		SELECT id FROM (SELECT id, max(CAST(sequence_number AS INTEGER)) FROM _stream_records GROUP BY table_name))`
 )
 
-// Maintain indexes the stream records in an engine's database file, and deletes those
-// that DynamoDB would not have any more at the given time. No engine may run on the file. A
-// missing file is fs.ErrNotExist: an engine has to be started on it once before.
-func Maintain(ctx context.Context, path string, now time.Time) error {
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: streamfile FILE")
+		os.Exit(2)
+	}
+	if err := maintain(context.Background(), os.Args[1], time.Now()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// maintain indexes the stream records in an engine's database file, and deletes those
+// that DynamoDB would not have any more at the given time. No engine may run on the file, and
+// one must have run on it before.
+func maintain(ctx context.Context, path string, now time.Time) error {
 	if _, err := os.Stat(path); err != nil {
 		return fmt.Errorf("maintain streams: %w", err)
 	}

@@ -1,4 +1,4 @@
-package streamfile_test
+package main
 
 import (
 	"context"
@@ -20,7 +20,6 @@ import (
 
 	"flashsale/infra/local/engine"
 	"flashsale/infra/local/engine/enginetest"
-	"flashsale/infra/local/streamfile"
 	"flashsale/infra/local/template"
 )
 
@@ -89,7 +88,7 @@ func numbers(t *testing.T, e *engine.Engine, db *dynamodb.Client, table string) 
 
 func TestRecordsAreKeptADayAndTheirNumbersGoOn(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a folder?", "ledger#1.sqlite")
-	if err := streamfile.Maintain(t.Context(), file, time.Now()); !errors.Is(err, fs.ErrNotExist) {
+	if err := maintain(t.Context(), file, time.Now()); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("got %v for a missing file", err)
 	}
 	file = filepath.Join(t.TempDir(), "ledger#1.sqlite")
@@ -99,7 +98,7 @@ func TestRecordsAreKeptADayAndTheirNumbersGoOn(t *testing.T) {
 	})
 	maintain := func(now time.Time) {
 		t.Helper()
-		if err := streamfile.Maintain(t.Context(), file, now); err != nil {
+		if err := maintain(t.Context(), file, now); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -124,7 +123,7 @@ func TestTheEngineUsesTheIndex(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ledger.sqlite")
 	with(t, file, func(_ *engine.Engine, db *dynamodb.Client) { put(t, db, "one", "a") })
 	for range 2 {
-		if err := streamfile.Maintain(t.Context(), file, time.Now()); err != nil {
+		if err := maintain(t.Context(), file, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}
