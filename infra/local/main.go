@@ -113,7 +113,7 @@ func welcome(s *stack.Stack, o stack.Options) {
 	fmt.Printf(`  API        %s   HTTP API; tokens at /_local/token?sub=NAME
   Lambda     %s   Invoke API: PurchaseFunction, FinalizeFunction, QueryFunction, SeedFunction, ReconcileFunction, ReleaseFunction, PageFunction, PayFunction, PublishFunction
   DynamoDB   %s   table %s
-  SQS        %s   OrderQueue, OrderDeadLetterQueue, ScheduleDeadLetterQueue
+  SQS        %s   OrderQueue, OrderDeadLetterQueue, ScheduleDeadLetterQueue, EventFailureQueue
   logs       %s
 `, s.API, s.Lambda, s.DynamoDB, s.Table, s.SQS, s.FunctionLog)
 	if s.EventLog != "" {
