@@ -14,7 +14,14 @@ func TestTheEventsOfASaleAreAllOrAnError(t *testing.T) {
 		w, db, _ := faulty(t)
 		w.Open(20, 8)
 		w.Ordered("alice")
-		events := func() error { return w.Ledger.Events(w.Ctx, "moutai", func([]sale.Event) error { return nil }) }
+		events := func() error {
+			return w.Ledger.Events(w.Ctx, "moutai", func(page []sale.Event) error {
+				if len(page) == 0 {
+					t.Error("a page without an event")
+				}
+				return nil
+			})
+		}
 		db.ResetUsage()
 		if err := events(); err != nil {
 			t.Fatal(err)
