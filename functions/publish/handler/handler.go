@@ -51,6 +51,7 @@ type Batch struct {
 type record struct {
 	raw      json.RawMessage
 	sequence string // "" if it cannot be decoded
+	at       time.Time
 	events   []sale.Event
 	err      error // the worst of its events', or its own
 }
@@ -114,7 +115,7 @@ func (h *Handler) publish(ctx context.Context, raw []json.RawMessage, t *tally) 
 			switch failure := errs[next]; {
 			case failure == nil:
 				t.published++
-				t.delay = max(t.delay, now.Sub(e.OccurredAt))
+				t.delay = max(t.delay, now.Sub(r.at))
 			case r.err == nil || sale.CodeOf(r.err) == sale.Poison:
 				// Busy outweighs poison: what may still be published is repeated first.
 				r.err = fmt.Errorf("event %s: %w", e.ID, failure)
@@ -142,15 +143,15 @@ func read(raw json.RawMessage) record {
 	}
 	change := content.DynamoDB
 	r.sequence = change.SequenceNumber
-	at := time.UnixMilli(int64(change.ApproximateCreationDateTime * 1000))
-	r.events, r.err = ledger.Changes(change.OldImage, change.NewImage, at)
+	r.at = time.UnixMilli(int64(change.ApproximateCreationDateTime * 1000))
+	r.events, r.err = ledger.Changes(change.OldImage, change.NewImage, r.at)
 	return r
 }
 
 // tally counts what became of a batch.
 type tally struct {
 	records, published, failed, poison int
-	delay                              time.Duration // the longest, from a change to its event
+	delay                              time.Duration // the longest, from a change, in whole seconds, to its event
 	cause                              error         // the worst one
 }
 
