@@ -309,7 +309,8 @@ $(FUNCTIONS:%=build-%): build-%Function:
 # The functions, the local stack and its engine, for this machine.
 .PHONY: host
 host: needs-go engine
-	@$(GO_BUILD) -o $(HOST)/ ./functions/... ./infra/local ./infra/local/streamfile ./infra/demo
+	@$(GO_BUILD) -o $(HOST)/ ./functions/... ./infra/local ./infra/demo
+	@mkdir -p $(BUILD)/engine && $(GO_BUILD) -o $(BUILD)/engine/ ./infra/local/streamfile
 	@for f in $(FUNCTIONS); do mkdir -p $(HOST)/$$f && \
 		ln -f $(HOST)/$$(echo $${f%Function} | tr A-Z a-z) $(HOST)/$$f/bootstrap; done
 

@@ -35,11 +35,15 @@ type config struct {
 }
 
 // summary is the result of a run.
-type summary struct{ rounds, kills, accepted, paid, released, refunds, violations int }
+type summary struct {
+	rounds, kills, accepted, paid, released, refunds int
+	events, repeats                                  int64 // published, and published again
+	violations                                       int
+}
 
 func (s summary) String() string {
-	return fmt.Sprintf("rounds=%d kills=%d accepted=%d paid=%d released=%d refunds=%d violations=%d",
-		s.rounds, s.kills, s.accepted, s.paid, s.released, s.refunds, s.violations)
+	return fmt.Sprintf("rounds=%d kills=%d accepted=%d paid=%d released=%d refunds=%d events=%d repeats=%d violations=%d",
+		s.rounds, s.kills, s.accepted, s.paid, s.released, s.refunds, s.events, s.repeats, s.violations)
 }
 
 // run tortures one machine, round by round, until a round finds violations. After violations
@@ -136,7 +140,27 @@ func (t *tally) last(ctx context.Context, m *machine, events []*event) error {
 			t.problem("the table has a sale %q that was never created (P13)", saleID)
 		}
 	}
-	return nil
+	return t.published(ctx, m)
+}
+
+// published waits until every event that the table stands for is on the bus (P26).
+func (t *tally) published(ctx context.Context, m *machine) error {
+	ctx, cancel := context.WithTimeout(ctx, quietTime)
+	defer cancel()
+	for {
+		r, err := books.CheckEvents(ctx, newTable(m.at.DynamoDB), tableName, filepath.Join(m.dir, "data", "events.jsonl"), "", books.Options{Overdue: books.AtOnce})
+		switch {
+		case err != nil:
+			return err
+		case !r.Complete && pause(ctx, quietPoll):
+			continue
+		}
+		t.sum.events, t.sum.repeats = r.Published, r.Repeated
+		for _, f := range r.Findings {
+			t.problem("in the end, of the events: %v", f)
+		}
+		return nil
+	}
 }
 
 // shown is how many violations are printed: one fault tends to break a promise a thousand

@@ -32,7 +32,7 @@ func TestNoPromiseIsBrokenWhateverIsKilled(t *testing.T) {
 	if err != nil || sum.violations > 0 {
 		t.Errorf("%v %v", sum, err)
 	}
-	if sum.rounds != 1 || sum.kills < 10 || sum.accepted < 20 || sum.paid == 0 || sum.released == 0 || sum.refunds == 0 {
+	if sum.rounds != 1 || sum.kills < 10 || sum.accepted < 20 || sum.paid == 0 || sum.released == 0 || sum.refunds == 0 || sum.events < int64(sum.accepted) {
 		t.Errorf("%v: too little happened to prove anything", sum)
 	}
 	if strings.Contains(out.String(), "answering 0") {
@@ -44,8 +44,8 @@ func TestNoPromiseIsBrokenWhateverIsKilled(t *testing.T) {
 }
 
 func TestTheSummaryIsOneLineForMachines(t *testing.T) {
-	sum := summary{rounds: 3, kills: 40, accepted: 500, paid: 60, released: 7, refunds: 8, violations: 1}
-	if got, want := sum.String(), "rounds=3 kills=40 accepted=500 paid=60 released=7 refunds=8 violations=1"; got != want {
+	sum := summary{rounds: 3, kills: 40, accepted: 500, paid: 60, released: 7, refunds: 8, events: 900, repeats: 12, violations: 1}
+	if got, want := sum.String(), "rounds=3 kills=40 accepted=500 paid=60 released=7 refunds=8 events=900 repeats=12 violations=1"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -33,7 +33,7 @@ func (s *Stack) maintainStreams(ctx context.Context) error {
 			return err
 		}
 	}
-	out, err := exec.CommandContext(ctx, filepath.Join(s.o.Root, ".build", "host", "streamfile"), s.database()).CombinedOutput()
+	out, err := exec.CommandContext(ctx, engine.StreamfileUnder(s.o.Root), s.database()).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("maintain streams: %w: %s", err, bytes.TrimSpace(out))
 	}
