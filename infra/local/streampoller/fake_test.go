@@ -91,6 +91,12 @@ func (s *fakeStream) setDown(down bool) {
 	s.down = down
 }
 
+func (s *fakeStream) called() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls
+}
+
 func (s *fakeStream) enter() error {
 	s.calls++
 	if s.down {
