@@ -92,7 +92,7 @@ var elsewhere = map[string]string{
 
 // incomplete are the targets that ask for a variable: in running text their name alone
 // names them, and is no command.
-var incomplete = []string{"pause", "resume", "reschedule", "add", "withdraw", "buyer", "deploy", "preflight", "idle"}
+var incomplete = []string{"pause", "resume", "reschedule", "add", "withdraw", "buyer", "republish", "deploy", "preflight", "idle"}
 
 // kind says how a command is checked.
 type kind int
@@ -186,24 +186,28 @@ func (c command) readByMake(t *testing.T, root string) string {
 // vocabulary are the calls of the AWS CLI, the SAM CLI and curl that a document may
 // show and nothing here can make, with their options.
 var vocabulary = map[string]string{
-	"aws cloudformation create-change-set": "--change-set-type",
-	"aws cloudformation delete-stack":      "--stack-name",
-	"aws cognito-idp delete-user-pool":     "--user-pool-id",
-	"aws cognito-idp update-user-pool":     "--user-pool-id --deletion-protection",
-	"aws deploy list-deployments":          "--include-only-statuses",
-	"aws deploy stop-deployment":           "--deployment-id --auto-rollback-enabled",
-	"aws dynamodb delete-table":            "--table-name",
-	"aws dynamodb list-tables":             "",
-	"aws dynamodb update-item":             "--table-name --key --update-expression --condition-expression --expression-attribute-names --expression-attribute-values",
-	"aws dynamodb update-table":            "--table-name --no-deletion-protection-enabled --on-demand-throughput",
-	"aws lambda invoke":                    "--function-name --payload --endpoint-url",
-	"aws lambda list-versions-by-function": "--function-name",
-	"aws lambda update-alias":              "--function-name --name --function-version --routing-config",
-	"aws sts get-caller-identity":          "",
-	"curl -s":                              "-s",
-	"sam build":                            "",
-	"sam delete":                           "--config-file --config-env --stack-name --region",
-	"sam deploy":                           "--config-file --config-env",
+	"aws cloudformation create-change-set":  "--change-set-type",
+	"aws cloudformation delete-stack":       "--stack-name",
+	"aws cognito-idp delete-user-pool":      "--user-pool-id",
+	"aws cognito-idp update-user-pool":      "--user-pool-id --deletion-protection",
+	"aws deploy list-deployments":           "--include-only-statuses",
+	"aws deploy stop-deployment":            "--deployment-id --auto-rollback-enabled",
+	"aws dynamodb delete-table":             "--table-name",
+	"aws dynamodb list-tables":              "",
+	"aws dynamodb update-item":              "--table-name --key --update-expression --condition-expression --expression-attribute-names --expression-attribute-values",
+	"aws dynamodb update-table":             "--table-name --no-deletion-protection-enabled --on-demand-throughput",
+	"aws lambda invoke":                     "--function-name --payload --endpoint-url",
+	"aws lambda list-event-source-mappings": "--function-name",
+	"aws lambda list-versions-by-function":  "--function-name",
+	"aws lambda update-alias":               "--function-name --name --function-version --routing-config",
+	"aws logs filter-log-events":            "--log-group-name --output -r",
+	"aws sqs purge-queue":                   "--queue-url",
+	"aws sqs receive-message":               "--queue-url --max-number-of-messages",
+	"aws sts get-caller-identity":           "",
+	"curl -s":                               "-s",
+	"sam build":                             "",
+	"sam delete":                            "--config-file --config-env --stack-name --region",
+	"sam deploy":                            "--config-file --config-env",
 }
 
 var option = regexp.MustCompile(` (--?[a-z][a-z-]*)`)

@@ -118,7 +118,8 @@ func TestTheDocumentsCommandsWorkAsTheyStand(t *testing.T) {
 				if c.kind() == executed || c.onThisStack() {
 					// Unlike for make and curl, there is no other way to redirect the
 					// AWS CLI to this stack.
-					run = append(run, strings.ReplaceAll(c.text, "--endpoint-url http://127.0.0.1:3001", fmt.Sprintf("--endpoint-url http://127.0.0.1:%d", s.at.Ports[1])))
+					here := strings.NewReplacer("--endpoint-url http://127.0.0.1:3001", fmt.Sprintf("--endpoint-url http://127.0.0.1:%d", s.at.Ports[1]), "=.local/", "="+s.data+"/")
+					run = append(run, here.Replace(c.text))
 				}
 			}
 			ran += len(run)
