@@ -105,7 +105,7 @@ var paying = map[string]func(*testing.T, *World){
 			w.releasedClaim(user, 1, "buyer")
 		}
 		r, _ := w.audit()
-		if !r.Balanced || r.Confirmed != 4 || r.Paid != 1 || r.Released != 2 {
+		if !r.Balanced || r.Confirmed != 4 || r.Paid != 1 || r.Unpaid != 1 || r.Released != 2 {
 			t.Errorf("before they are back: %+v", r)
 		}
 		w.tamper("STOCK#moutai#0", "STOCK", "SET stock = stock + :n, putBack = :n", attributes(map[string]any{":n": 2}))
