@@ -134,16 +134,6 @@ func hopeless(code string) bool { return code == "MalformedDetail" || code == "I
 // backOff waits after this try (counted from 0), with full jitter. It reports false,
 // without waiting, if the time budget does not suffice for another call.
 func (b *Bus) backOff(ctx context.Context, try int) bool {
-	wait := time.Duration(b.random() * float64(min(backoffCap, backoffBase<<try)))
-	if !invocation.Outlasts(ctx, wait+callTimeout) {
-		return false
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+	limit := min(backoffCap, backoffBase<<try)
+	return invocation.Wait(ctx, time.Duration(b.random()*float64(limit)), callTimeout)
 }

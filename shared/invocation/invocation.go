@@ -42,6 +42,22 @@ func Outlasts(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil && (!ok || time.Until(deadline) > d)
 }
 
+// Wait waits for d. It reports false if ctx ends meanwhile and, without waiting, if ctx would
+// not have more than rest left afterwards.
+func Wait(ctx context.Context, d, rest time.Duration) bool {
+	if !Outlasts(ctx, d+rest) {
+		return false
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
 // AtLeast returns ctx, or a context that ends in d if ctx ends sooner or has ended.
 // It is for the one call that must still be made when the time is up; d must lie
 // within Margin.

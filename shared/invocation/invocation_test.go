@@ -70,6 +70,32 @@ func TestAContextOutlastsWhatItsDeadlineAllows(t *testing.T) {
 	})
 }
 
+func TestAWaitLeavesTheTimeForWhatFollows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, tt := range []struct {
+			left, d, rest time.Duration
+			want          bool
+		}{
+			{time.Second, 300 * time.Millisecond, 0, true},
+			{time.Second, time.Second, 0, false},
+			{time.Second, 300 * time.Millisecond, 699 * time.Millisecond, true},
+			{time.Second, 300 * time.Millisecond, 700 * time.Millisecond, false},
+		} {
+			began := time.Now()
+			waited := map[bool]time.Duration{true: tt.d}[tt.want]
+			if got := Wait(lasting(t, tt.left), tt.d, tt.rest); got != tt.want || time.Since(began) != waited {
+				t.Errorf("%+v: got %t after %v", tt, got, time.Since(began))
+			}
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		time.AfterFunc(time.Second, cancel)
+		began := time.Now()
+		if Wait(ctx, time.Minute, 0) || time.Since(began) != time.Second {
+			t.Errorf("it waited %v beyond the context's end", time.Since(began)-time.Second)
+		}
+	})
+}
+
 func TestAShareEndsWhenItsPartOfTheTimeIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

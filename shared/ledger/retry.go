@@ -103,18 +103,7 @@ func (l *Ledger) retry(ctx context.Context, tries int, call func(context.Context
 // without waiting, if the time budget does not suffice.
 func (l *Ledger) backOff(ctx context.Context, try int) bool {
 	limit := min(backoffCap, backoffBase<<min(try, 8))
-	wait := time.Duration(l.random() * float64(limit))
-	if !invocation.Outlasts(ctx, wait) {
-		return false
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+	return invocation.Wait(ctx, time.Duration(l.random()*float64(limit)), 0)
 }
 
 // asInternal gives an error without a code the code sale.Internal.

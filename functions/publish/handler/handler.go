@@ -64,13 +64,12 @@ type record struct {
 func (h *Handler) Handle(ctx context.Context, batch Batch) (answer events.DynamoDBEventResponse, err error) {
 	ctx, cancel, event := h.log.Begin(ctx)
 	defer cancel()
-	var t tally
+	t := tally{records: len(batch.Records)}
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
-			t.cause, t.failed = err, len(batch.Records)
+			t.cause, t.failed = err, t.records
 		}
-		t.records = len(batch.Records)
 		t.end(event)
 	}()
 
