@@ -111,7 +111,7 @@ func welcome(s *stack.Stack, o stack.Options) {
 	fmt.Printf("flashsale runs on this machine. Ctrl-C stops it; %s keeps its data.\n\n", o.Data)
 	fmt.Printf("  live view  %s/   in a browser: watch the sale, send a crowd, break something\n", s.API)
 	fmt.Printf(`  API        %s   HTTP API; tokens at /_local/token?sub=NAME
-  Lambda     %s   Invoke API: PurchaseFunction, FinalizeFunction, QueryFunction, SeedFunction, ReconcileFunction, ReleaseFunction, PageFunction, PayFunction, PublishFunction
+  Lambda     %s   Invoke API of all functions
   DynamoDB   %s   table %s
   SQS        %s   OrderQueue, OrderDeadLetterQueue, ScheduleDeadLetterQueue, EventFailureQueue
   logs       %s
