@@ -155,6 +155,52 @@ func TestTheMapNamesEveryFolder(t *testing.T) {
 	}
 }
 
+var (
+	step       = regexp.MustCompile(`(?m)^\d+\. .*(?:\n +.*)*`)
+	identifier = regexp.MustCompile("`([A-Za-z]\\w*)`")
+)
+
+// misnamed are the steps of a walk through the code that lead to no file, or name a function
+// that the file does not declare.
+func misnamed(name, markdown string, text func(string) string) (found []finding) {
+	_, walk, _ := strings.Cut(markdown, "\n## One purchase, file by file\n")
+	walk, _, _ = strings.Cut(walk, "\n## ")
+	steps := step.FindAllString(walk, -1)
+	if len(steps) == 0 {
+		return []finding{{name, 0, "has no steps"}}
+	}
+	for _, s := range steps {
+		files := linksOf(name, s)
+		if len(files) != 1 {
+			found = append(found, finding{name, 0, "leads to no file, or to several: " + s})
+			continue
+		}
+		for _, m := range identifier.FindAllStringSubmatch(s, -1) {
+			if !regexp.MustCompile(`(?m)^func (?:\([^)]*\) )?` + m[1] + `\(`).MatchString(text(files[0])) {
+				found = append(found, finding{name, 0, files[0] + " has no function " + m[1]})
+			}
+		}
+	}
+	return found
+}
+
+func TestTheWalkThroughAPurchaseNamesWhatTheCodeHas(t *testing.T) {
+	const name = "infra/docs/EXTENDING.md"
+	report(t, misnamed(name, read(t, name), func(file string) string { return read(t, file) }))
+	text := func(string) string { return "func main() {}\n\nfunc (l *Ledger) look(x int) {}\n" }
+	const walk = "# E\n\n## One purchase, file by file\n\n1. [a](a.go): `main` calls\n   `look`.\n2. [b](b.go): `main` returns.\n\n## F\n\n1. `none`\n"
+	for _, tt := range []struct {
+		was, is string
+		want    int
+	}{
+		{"A", "A", 0}, {"look", "loop", 1}, {"main", "mane", 2}, {"[b](b.go)", "b", 1}, {"[b](b.go)", "[b](b.go) [c](c.go)", 1}, {"## One", "## A", 1},
+	} {
+		if found := misnamed(name, strings.ReplaceAll(walk, tt.was, tt.is), text); len(found) != tt.want {
+			t.Errorf("%q for %q: %v, want %d findings", tt.is, tt.was, found, tt.want)
+		}
+	}
+}
+
 var figure = regexp.MustCompile(`\d+(?:[.,]\d+)*`)
 
 // section is a part of a document under one heading, as far as a translation keeps it.
