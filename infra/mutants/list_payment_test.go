@@ -61,6 +61,10 @@ var ofPayments = []mutant{
 		`"SET #released = #released + :n"`, `"SET #released = #released + :n - :n"`}}},
 	{"a released claim passes for an accepted one", "P3", ledgerTests, overFake + "^a_user_whose_claim_was_released", []edit{{purchasing,
 		` && !held.Released() {`, ` {`}}},
+	{"a repeat is answered from memory after its claim was released", "P9", ledgerTests, overFake + "^an_environment_that_remembers", []edit{{purchasing,
+		`if held.MayBeReleased() {`, `if false {`}}},
+	{"a repeat is answered from memory after its claim was released, simulated", "P9", simulation, under + "^payments$", []edit{{purchasing,
+		`if held.MayBeReleased() {`, `if false {`}}},
 	{"a refund is forgotten after a lost answer", "P24", ledgerTests, "^TestARefundWhoseAnswer", []edit{{refunding,
 		`	case reasons == nil:
 		return Settlement{}, asInternal(err)

@@ -76,6 +76,9 @@ func (m *selling) judge(e *environment, user, key string, r reply, call, began t
 			w.violate("P4: %s was told of claim %q, the table holds %+v", user, r.claim.ClaimID, claim)
 			return
 		}
+		if r.status == 202 && claim.isReleased(call) {
+			w.violate("P9: %s was told 202 for %s, which was released %v before", user, claim.id, call.Sub(claim.releasedAt))
+		}
 		if r.status == 202 && key != "" {
 			if first, again := m.bodies[user+key]; again && first != r.body {
 				w.violate("P9: %s was told %s, then %s", user, first, r.body)

@@ -74,6 +74,7 @@ type held struct {
 	end         string // its payment, or by whom it was released
 	acceptedAt  time.Time
 	at          time.Time
+	releasedAt  time.Time // zero if it is not released
 	invocation  int // that made it
 	// lostAt is when sending its message last failed, zero if never; queued: one was
 	// sent.
@@ -84,6 +85,11 @@ type held struct {
 // shown is when every reader sees the claim: it may be the half of its transaction that
 // becomes visible later.
 func (h *held) shown() time.Time { return h.at.Add(hiddenAtMost) }
+
+// isReleased reports whether every reader sees at that instant that the claim is released.
+func (h *held) isReleased(at time.Time) bool {
+	return !h.releasedAt.IsZero() && h.releasedAt.Add(hiddenAtMost).Before(at)
+}
 
 // window is one item's conditions for admitting a purchase, and since when they
 // applied.
@@ -254,7 +260,9 @@ func (w *watchedSale) lookAtEnd(user string, known *held, it map[string]types.At
 		if due := orderid.Time(id).Add(payWithin + grace); err != nil || by == "expiry" && time.UnixMilli(released).Before(due) {
 			w.violate("P21: the claim of %s, order %s, was released at %v, due at %v", user, known.orderID, time.UnixMilli(released), due)
 		}
-		end = by
+		if end = by; known.end == "" {
+			known.releasedAt = time.Now()
+		}
 	}
 	if known.end != "" && known.end != end {
 		w.violate("P20: the claim of %s ended as %q and now as %q", user, known.end, end)

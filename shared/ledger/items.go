@@ -255,6 +255,7 @@ func readClaim(saleID string, buckets int, it item) (sale.Claim, error) {
 		AcceptedAt: r.time("acceptedAt"),
 		RequestKey: r.optionalText("requestKey"),
 		OrderID:    uint64(r.optionalNumber("orderId")),
+		MinReader:  int(r.optionalNumber(attrMinReader)),
 	}
 	if it["resentAt"] != nil {
 		c.ResentAt = r.time("resentAt")

@@ -41,8 +41,15 @@ type Purchase struct {
 // was not reached in time, and then the same request may be repeated (P5); with
 // sale.Internal for anything that should not happen; and with the error of Admit.
 func (l *Ledger) Purchase(ctx context.Context, r Request) (Purchase, error) {
-	if claim, ok := l.recent.Get(buyer{r.SaleID, r.User}, l.now()); ok {
-		return r.again(claim, 0)
+	if held, ok := l.recent.Get(buyer{r.SaleID, r.User}, l.now()); ok {
+		if held.MayBeReleased() {
+			var err error
+			if held, err = l.Claim(ctx, r.SaleID, r.User); err != nil {
+				return Purchase{}, err
+			}
+			l.remember(held, l.now())
+		}
+		return r.again(held, 0)
 	}
 	p := purchase{Ledger: l, Request: r, view: l.views.of(r.SaleID)}
 	s, refusal, err := l.look(ctx, p.view, r.SaleID)

@@ -16,7 +16,8 @@ const (
 type buyer struct{ saleID, user string }
 
 // remember caches a claim. A claim is never deleted and its shard never changes, so the
-// entry stays correct; only its state may be older than the table's.
+// entry stays correct; only its state may be older than the table's. A claim whose state
+// decides the answer to a repeat is read again: see sale.Claim.MayBeReleased.
 func (l *Ledger) remember(c sale.Claim, now time.Time) {
 	l.recent.Put(buyer{c.SaleID, c.User}, c, now, now.Add(recentFor))
 }

@@ -124,7 +124,7 @@ type Claim struct {
 	ReleasedBy ReleasedBy
 	// Buckets is its sale's number of buckets, which its key depends on; 0 if unknown.
 	Buckets int
-	// MinReader is its sale's, in a new claim.
+	// MinReader is its sale's.
 	MinReader int
 }
 
@@ -165,6 +165,12 @@ func (c *Claim) State() ClaimState {
 
 // Released reports whether the claim's unit goes to somebody else.
 func (c *Claim) Released() bool { return !c.ReleasedAt.IsZero() }
+
+// MayBeReleased reports whether the claim may be released after it was read: its sale asks
+// for payment, and the claim is neither paid nor released.
+func (c *Claim) MayBeReleased() bool {
+	return c.MinReader >= ReadsPayment && c.PaidAt.IsZero() && c.ReleasedAt.IsZero()
+}
 
 // Order is a confirmed claim under its global id.
 type Order struct {

@@ -70,6 +70,23 @@ var releasing = map[string]func(*testing.T, *World){
 			}
 		}
 	},
+	"an environment that remembers a claim tells of its release": func(t *testing.T, w *World) {
+		w.OpenUnpaid(2, 1)
+		first := w.Accepted(w.BuyWith("alice", "key-1"))
+		w.confirmed([]ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: first.Claim.ID}})
+		if p := w.Accepted(w.BuyWith("alice", "key-1")); p.New || p.Claim.State() != sale.Confirmed {
+			t.Errorf("the repeat before the release got %+v", p)
+		}
+		if _, err := w.Environment().Cancel(w.Ctx, "moutai", "alice"); err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range []string{"key-1", "", "key-2"} {
+			_, err := w.BuyWith("alice", key)
+			if e := w.Refused(sale.AlreadyOrdered, err); e.Claim.ID != first.Claim.ID || e.Claim.State() != sale.Cancelled {
+				t.Errorf("key %q: told of %+v", key, e.Claim)
+			}
+		}
+	},
 	"a buyer cancels, once, and only what is neither pending nor paid nor expired": func(t *testing.T, w *World) {
 		w.OpenUnpaid(9, 2)
 		ids := w.Ordered("alice", "bob", "carol")
