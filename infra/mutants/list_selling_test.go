@@ -71,6 +71,8 @@ var ofBuyingAndSeeding = []mutant{
 	{"a stale read confirms what was seen empty", "P6", ledgerTests, "^TestAStaleReadConfirms", []edit{{"shared/ledger/snapshot.go",
 		`v.known, v.found, v.certain, v.sale = true, true, false, s`,
 		`s.Empty.Union(v.pending); v.known, v.found, v.certain, v.sale = true, true, true, s`}}},
+	{"an empty shard that cannot be recorded is no try", "P16", "./functions/purchase/handler", "^TestTheWorstCaseWhileEveryShard", []edit{{purchasing,
+		`if p.closeShard(ctx, s.sale.Version, shard) {`, `if p.closeShard(ctx, s.sale.Version, shard) || true {`}}},
 	{"every purchase asks a throttled item", "P16", ledgerTests, "^TestAThrottledSaleItem", []edit{{"shared/ledger/snapshot.go",
 		`return v.failed > 0 && since`, `return v.failed < 0 && since`}}},
 	{"nobody repeats a throttled closing", "P6", ledgerTests, "^TestAThrottledClosing", []edit{{"shared/ledger/purchase.go",

@@ -144,10 +144,10 @@ func (p *purchase) run(ctx context.Context) (Purchase, error) {
 				// The same transaction also found that the user has no claim.
 				return Purchase{Tries: p.tries}, v.refusal
 			case v.empty:
-				p.closeShard(ctx, s.sale.Version, shard)
-				continue // the shard is excluded now: no need to wait
-			}
-			if !v.keepShard {
+				if p.closeShard(ctx, s.sale.Version, shard) {
+					continue // the shard is excluded now: no need to wait
+				}
+			case !v.keepShard:
 				hop++
 			}
 		case contended:
@@ -266,21 +266,27 @@ func (p *purchase) fail(code sale.Code, err error) (Purchase, error) {
 // per environment. It is retried when throttled: at the end of a large sale the
 // purchases exhaust the table, and they continue until this write succeeds.
 //
+// It reports whether this environment knows from the table that the shard is listed, or
+// that the sale has changed. If not, the caller must count its try and wait: nobody else
+// may know of the shard, and without the sale item the caller would try shard after shard.
+//
 // Unless the snapshot is fresh, the sale is read first: another environment has
 // probably closed the shard already, and the sale item's writes are scarce. An update
 // takes up to 4 of its 1,000 write units a second, a read 1 of its 3,000 read units,
 // and a read also shows all other shards that have run empty. Without it the updates
 // of 1,000 environments throttle each other, and closing takes seconds.
-func (p *purchase) closeShard(ctx context.Context, version int64, shard int) {
+func (p *purchase) closeShard(ctx context.Context, version int64, shard int) (known bool) {
 	p.view.observe(version, shard)
-	if p.view.isOlder(p.now(), newsAge) && !p.isWorthClosing(ctx, version, shard) {
-		return
+	if p.view.isOlder(p.now(), newsAge) {
+		if isWorth, known := p.isWorthClosing(ctx, version, shard); !isWorth {
+			return known
+		}
 	}
 	select {
 	case p.view.closing <- struct{}{}:
 		defer func() { <-p.view.closing }()
 	default:
-		return
+		return false
 	}
 	number, now := p.view.begin(), p.now()
 	var out *dynamodb.UpdateItemOutput
@@ -298,25 +304,29 @@ func (p *purchase) closeShard(ctx context.Context, version int64, shard int) {
 	})
 	switch judge(err) {
 	case succeeded:
-		if s, err := readSale(out.Attributes); err == nil {
-			p.view.accept(number, true, s, now, p.snapshotAge())
+		s, err := readSale(out.Attributes)
+		if err != nil {
+			return false
 		}
+		p.view.accept(number, true, s, now, p.snapshotAge())
+		return true
 	case conditioned:
 		// The version has changed: the observation is void, so read the new state.
 		// After a failed read the old snapshot stays, which the next transaction
 		// corrects.
-		_ = p.refresh(ctx, p.view, p.SaleID)
+		return p.refresh(ctx, p.view, p.SaleID) == nil
 	}
+	return false
 }
 
-// isWorthClosing reports whether the sale item does not list the shard as empty yet.
-// When it cannot be read, some environments write anyway, because a write's answer
-// contains the same information.
-func (p *purchase) isWorthClosing(ctx context.Context, version int64, shard int) bool {
+// isWorthClosing reports whether the sale item does not list the shard as empty yet, and
+// whether that is known because the item could be read. When it cannot be read, some
+// environments write anyway, because a write's answer contains the same information.
+func (p *purchase) isWorthClosing(ctx context.Context, version int64, shard int) (isWorth, known bool) {
 	if !p.view.isPausing(p.now()) && p.refreshWithin(ctx, 1, p.view, p.SaleID) == nil {
-		return p.view.isNews(version, shard)
+		return p.view.isNews(version, shard), true
 	}
-	return p.random() < blindClosing
+	return p.random() < blindClosing, false
 }
 
 const (

@@ -171,8 +171,8 @@ func TestOneEnvironmentInFiveClosesAShardThatItCannotReadAbout(t *testing.T) {
 		v := known(version(5))
 		v.note(errors.New("throttled"), readAt) // it pauses
 		p := purchase{Ledger: l, view: v}
-		if got := p.isWorthClosing(t.Context(), 5, 0); got != want {
-			t.Errorf("random number %v: closes is %v, want %v", random, got, want)
+		if got, known := p.isWorthClosing(t.Context(), 5, 0); got != want || known {
+			t.Errorf("random number %v: closes is %v, want %v; known is %v", random, got, want, known)
 		}
 	}
 }
