@@ -66,6 +66,8 @@ var ofBuyingAndSeeding = []mutant{
 		`if r.Key != "" && r.Key == held.RequestKey &&`, `if r.Key == held.RequestKey &&`}}},
 	{"a refusal from a snapshot that could not be read anew", "P6", ledgerTests, "^TestSoldOutIsToldForLess", []edit{{"shared/ledger/snapshot.go",
 		`refusalAge = 1900 * time.Millisecond`, `refusalAge = time.Minute`}}},
+	{"a refusal that is too old after the search for a claim", "P6", ledgerTests, "^TestARefusalThatIsTooOld", []edit{{purchasing,
+		`if !isFresh(p.now(), s.readAt, refusalAge) {`, `if false {`}}},
 	{"a stale read refuses", "P6", ledgerTests, "^TestAStaleReadNeverRefuses", []edit{{"shared/ledger/snapshot.go",
 		`v.known, v.found, v.certain, v.sale = true, true, false, s`, `v.known, v.found, v.certain, v.sale = true, true, true, s`}}},
 	{"a stale read confirms what was seen empty", "P6", ledgerTests, "^TestAStaleReadConfirms", []edit{{"shared/ledger/snapshot.go",

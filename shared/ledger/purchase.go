@@ -57,7 +57,7 @@ func (l *Ledger) Purchase(ctx context.Context, r Request) (Purchase, error) {
 		return Purchase{}, err
 	}
 	if refusal != nil {
-		return p.refuse(ctx, s.sale, refusal)
+		return p.refuse(ctx, s, refusal)
 	}
 	if r.Admit != nil {
 		return p.admit(ctx, s.sale)
@@ -109,7 +109,7 @@ func (p *purchase) run(ctx context.Context) (Purchase, error) {
 		shard := sale.ShardFor(p.User, hop, &s.avoid, s.sale.Shards)
 		if shard < 0 {
 			if s.certain && s.sale.SoldOut() {
-				return p.refuse(ctx, s.sale, s.sale.RefuseSoldOut())
+				return p.refuse(ctx, s, s.sale.RefuseSoldOut())
 			}
 			// Some shards are empty only according to this environment; a new
 			// consistent read must confirm that.
@@ -166,7 +166,7 @@ func (p *purchase) run(ctx context.Context) (Purchase, error) {
 		}
 		// After a failed read the old snapshot stays.
 		if s, refusal, _ := p.look(ctx, p.view, p.SaleID); refusal != nil && refusal.Code == sale.SoldOut {
-			return p.refuse(ctx, s.sale, refusal)
+			return p.refuse(ctx, s, refusal)
 		}
 	}
 }
@@ -220,16 +220,22 @@ func (p *purchase) held(held sale.Claim, now time.Time) (Purchase, error) {
 
 // refuse ends a call with a refusal, unless the user has a claim: a winner whose answer
 // was lost must not get "sold out", nor one whose other click took the last unit while
-// this one found its shard empty.
-func (p *purchase) refuse(ctx context.Context, s sale.Sale, refusal *sale.Error) (Purchase, error) {
+// this one found its shard empty. The refusal follows from that snapshot. If looking for the
+// claim took until it is too old to refuse, the answer is "busy": a newer snapshot would have
+// to be followed by another look for the claim, which the user's other click may have made
+// meanwhile.
+func (p *purchase) refuse(ctx context.Context, s snapshot, refusal *sale.Error) (Purchase, error) {
 	if p.unsure {
 		return p.fail(sale.Busy, refusal)
 	}
-	if answer, err := p.repeated(ctx, s); sale.CodeOf(err) != sale.OrderNotFound {
+	if answer, err := p.repeated(ctx, s.sale); sale.CodeOf(err) != sale.OrderNotFound {
 		return answer, err
 	}
+	if !isFresh(p.now(), s.readAt, refusalAge) {
+		return p.fail(sale.Busy, refusal)
+	}
 	if p.Key == "" && (refusal.Code == sale.SoldOut || refusal.Code == sale.Closed) {
-		if held, found := p.spareClaim(ctx, s); found {
+		if held, found := p.spareClaim(ctx, s.sale); found {
 			return p.held(held, p.now())
 		}
 	}

@@ -84,6 +84,7 @@ type snapshot struct {
 	known, found bool
 	fresh        bool
 	certain      bool // from a consistent read, so it may refuse
+	readAt       time.Time
 	sale         sale.Sale
 	// avoid is the confirmed empty set plus the shards this environment found empty
 	// since.
@@ -97,6 +98,7 @@ func (v *view) load(now time.Time) snapshot {
 		known:   v.known,
 		found:   v.found,
 		certain: v.certain,
+		readAt:  v.readAt,
 		fresh:   v.known && isFresh(now, v.readAt, v.age),
 		sale:    v.sale,
 		avoid:   v.sale.Empty,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -203,6 +204,40 @@ func TestSoldOutIsToldForLessThanTwoSecondsWithoutAReading(t *testing.T) {
 	w.Pass(150 * time.Millisecond)
 	_, err = w.Buy("fourth")
 	w.Refused(sale.Busy, err)
+}
+
+func TestARefusalThatIsTooOldAfterTheSearchForTheClaimIsBusy(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(1, 1)
+	w.Accepted(w.Buy("first"))
+	_, err := w.Buy("second")
+	w.Refused(sale.SoldOut, err)
+	search := func(took time.Duration) {
+		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op == "GetItem" && strings.HasPrefix(c.Keys[0], "CLAIM#") {
+				w.Pass(took)
+			}
+			return dynamotest.Fault{}
+		}
+	}
+	w.Pass(1300 * time.Millisecond) // the snapshot is fresh
+	search(599 * time.Millisecond)
+	_, err = w.BuyWith("third", "k")
+	w.Refused(sale.SoldOut, err)
+	w.Pass(time.Second)
+	search(0)
+	_, err = w.BuyWith("third", "k") // reads the sale again
+	w.Refused(sale.SoldOut, err)
+	w.Pass(1300 * time.Millisecond)
+	search(600 * time.Millisecond)
+	_, err = w.BuyWith("third", "k")
+	w.Refused(sale.Busy, err)
+	w.Pass(1300 * time.Millisecond)
+	if _, err := w.Environment().Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
+		t.Fatal(err)
+	}
+	search(0)
+	w.Accepted(w.BuyWith("third", "k"))
 }
 
 func TestAThrottledSaleItemIsNotAskedAgainAtOnce(t *testing.T) {
