@@ -77,6 +77,11 @@ func TestWhatIsBrokenIsFoundThroughTheTableToo(t *testing.T) {
 			two, _ := all.claim("user-2")
 			all[one]["claimId"] = all[two]["claimId"]
 		}, "P13", "the same claimId", false},
+		"two claims with one order": {func(all items) {
+			one, _ := all.claim("user-1")
+			two, _ := all.claim("user-2")
+			all[one]["orderId"] = all[two]["orderId"]
+		}, "P7", `of "user-1" (claim claim-2) names sale "moutai", user "user-2" and claim claim-3`, false},
 		"an order that no claim knows": {func(all items) {
 			_, id := all.claim("user-1")
 			all.copy(key{"ORDER#" + id, "ORDER"}, key{"ORDER#99", "ORDER"}, nil)
@@ -86,13 +91,14 @@ func TestWhatIsBrokenIsFoundThroughTheTableToo(t *testing.T) {
 			all := w.items()
 			c.tamper(all)
 			db := load(t, all)
-			db.PageBytes = 200 // one or two items a page
-			r, err := Recount(t.Context(), db, tableName, "moutai", Options{Now: w.Now, Sleep: noSleep})
-			if err != nil || len(r.NotLookedFor) > 0 {
-				t.Fatalf("got %+v (%v)", r, err)
+			for _, db.PageBytes = range []int{0, 200} { // all in a page, and one or two items
+				r, err := Recount(t.Context(), db, tableName, "moutai", Options{Now: w.Now, Sleep: noSleep})
+				if err != nil || len(r.NotLookedFor) > 0 {
+					t.Fatalf("got %+v (%v)", r, err)
+				}
+				has(t, r, c.promise, c.finds)
 			}
-			has(t, r, c.promise, c.finds)
-			r, err = Recount(t.Context(), db.withoutScan(), tableName, "moutai", Options{Now: w.Now, Sleep: noSleep, Full: true})
+			r, err := Recount(t.Context(), db.withoutScan(), tableName, "moutai", Options{Now: w.Now, Sleep: noSleep, Full: true})
 			if err != nil || len(r.NotLookedFor) > 0 {
 				t.Fatalf("in full: %+v (%v)", r, err)
 			}

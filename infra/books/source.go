@@ -34,6 +34,7 @@ type Scanner interface {
 type source interface {
 	// partition reads the items under pk in the order of their sk; atMost 0 means all.
 	partition(ctx context.Context, pk string, atMost int32, page func([]item) error) error
+	// get reads items by their keys, which may be the same several times.
 	get(ctx context.Context, keys []key) (map[key]item, error)
 	// scan reads the whole table, or returns why it does not.
 	scan(ctx context.Context, page func([]item) error) (whyNot string, err error)
@@ -105,6 +106,9 @@ func (t *table) partition(ctx context.Context, pk string, atMost int32, page fun
 }
 
 func (t *table) get(ctx context.Context, keys []key) (map[key]item, error) {
+	keys = slices.Compact(slices.SortedFunc(slices.Values(keys), func(a, b key) int {
+		return cmp.Or(strings.Compare(a.pk, b.pk), strings.Compare(a.sk, b.sk))
+	}))
 	found := make(map[key]item, len(keys))
 	var mu sync.Mutex
 	err := inParallel(slices.Collect(slices.Chunk(keys, batchKeys)), func(chunk []key) error {
@@ -135,7 +139,7 @@ func inParallel[T any](parts []T, do func(T) error) error {
 	return cmp.Or(errs...)
 }
 
-// batch reads at most batchKeys items.
+// batch reads at most batchKeys items. DynamoDB refuses a batch with the same key twice.
 func (t *table) batch(ctx context.Context, keys []key) ([]item, error) {
 	asked := make([]item, len(keys))
 	for i, k := range keys {

@@ -157,11 +157,9 @@ func (p *pass) checkOwners(ctx context.Context, orders []Order) error {
 		return nil
 	}
 	keys := make([]key, 0, len(orders))
-	seen := make(map[key]bool, len(orders))
 	for _, o := range orders {
-		if k := owner(o); isUser(o.User) && !seen[k] { // a batch must not repeat a key
-			seen[k] = true
-			keys = append(keys, k)
+		if isUser(o.User) {
+			keys = append(keys, owner(o))
 		}
 	}
 	claims, err := p.get(ctx, keys)
