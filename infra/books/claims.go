@@ -7,7 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
+	"strings"
 	"time"
 )
 
@@ -20,7 +20,11 @@ func (p *pass) readClaims(ctx context.Context) error {
 			about += max(0, s.seeded-s.stock+s.putBack)
 		}
 	}
-	p.claimIDs.hashes = make([]uint64, 0, min(max(about, 0), maxHashes))
+	for i := range uniques {
+		if i != payments || p.terms().payWithin != 0 {
+			p.doubles[i].sums = make([]uint64, 0, min(max(about, 0), maxDoubles))
+		}
+	}
 	for bucket := range p.buckets {
 		err := p.partition(ctx, p.claimPK(bucket), 0, func(items []item) error {
 			claims := make([]Claim, len(items))
@@ -37,8 +41,8 @@ func (p *pass) readClaims(ctx context.Context) error {
 			return err
 		}
 	}
-	p.findDoubles(&p.claimIDs, "P13", "claimId")
-	p.findDoubles(&p.payments, "P24", "payment")
+	p.findDoubles(claimIDs)
+	p.findDoubles(orderNumbers)
 	return nil
 }
 
@@ -63,7 +67,7 @@ func (p *pass) take(c Claim, sound bool) {
 	if !sound {
 		return
 	}
-	p.claimIDs.add(c.ClaimID, c.User, p.first, func(f *pass) *doubles { return &f.claimIDs })
+	p.compare(claimIDs, hashOf(c.ClaimID), c.owner)
 	p.settle(c)
 	now := p.Now()
 	at := c.AcceptedAt.UnixMilli()
@@ -86,6 +90,7 @@ func (p *pass) take(c Claim, sound bool) {
 		p.find("P7", about("second"), "order %s of %q says that it was confirmed at %s, but its claim was accepted at %s",
 			c.OrderID, c.User, clock(second.UnixMilli()), clock(at))
 	}
+	p.compare(orderNumbers, dayAndNumber(c.orderID), c.owner)
 	day := dayOf(c.orderID)
 	if high, known := p.days[day]; (known || len(p.days) < maxDays) && numberOf(c.orderID) > numberOf(high) {
 		p.days[day] = c.orderID
@@ -99,42 +104,63 @@ func (h *header) admits(at int64) bool {
 		h.hasCreate && h.create.opensAt <= at && at < h.create.closesAt
 }
 
-// doubles detects texts that occur twice in a count. The users are recorded only for
-// texts that the first pass found twice.
+// What no two claims have in common, and no two payments. See uniques.
+const (
+	claimIDs = iota
+	orderNumbers
+	payments
+)
+
+var uniques = [...]struct{ promise, finding string }{
+	claimIDs:     {"P13", "claims have the same claimId"},
+	orderNumbers: {"P7", "claims have the same number of a day in their order ids"},
+	payments:     {"P24", "claims and refunds have the same payment"},
+}
+
+// doubles detects one of the uniques that occurs twice in a count. The owners are recorded
+// only of what the first pass found twice.
 type doubles struct {
-	hashes []uint64
-	users  map[uint64][]string
+	sums   []uint64
+	owners map[uint64][]string
 	twice  map[uint64]bool
 }
 
-// add records the text of a user. of is where the first pass, if any, has recorded it.
-func (d *doubles) add(text, user string, first *pass, of func(*pass) *doubles) {
-	h := fnv.New64a()
-	_, _ = io.WriteString(h, text) // writing to a hash never fails
-	sum := h.Sum64()
-	if len(d.hashes) < maxHashes {
-		d.hashes = append(d.hashes, sum)
+// compare records one of the uniques, as a number or the hash of a text.
+func (p *pass) compare(unique int, sum uint64, owner func() string) {
+	d := &p.doubles[unique]
+	if len(d.sums) < maxDoubles {
+		d.sums = append(d.sums, sum)
 	}
-	if first != nil && of(first).twice[sum] {
-		if d.users == nil {
-			d.users = map[uint64][]string{}
+	if p.first != nil && p.first.doubles[unique].twice[sum] {
+		if d.owners == nil {
+			d.owners = map[uint64][]string{}
 		}
-		d.users[sum] = append(d.users[sum], user)
+		d.owners[sum] = append(d.owners[sum], owner())
 	}
 }
 
-// findDoubles records a finding for each text that occurs twice.
-func (p *pass) findDoubles(d *doubles, promise, what string) {
-	slices.Sort(d.hashes)
+func hashOf(text string) uint64 {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, text) // writing to a hash never fails
+	return h.Sum64()
+}
+
+// owner names the claim in a finding.
+func (c Claim) owner() string { return fmt.Sprintf("the claim of %q", c.User) }
+
+// findDoubles records a finding for each that occurs twice.
+func (p *pass) findDoubles(unique int) {
+	d, of := &p.doubles[unique], uniques[unique]
+	slices.Sort(d.sums)
 	d.twice = map[uint64]bool{}
-	for i := 1; i < len(d.hashes); i++ {
-		if sum := d.hashes[i]; sum == d.hashes[i-1] && len(d.twice) < remembered {
+	for i := 1; i < len(d.sums); i++ {
+		if sum := d.sums[i]; sum == d.sums[i-1] && !d.twice[sum] && len(d.twice) < remembered {
 			d.twice[sum] = true
-			users := d.users[sum]
-			p.find(promise, what+" "+strconv.FormatUint(sum, 16), "%d users have claims with the same %s: %q", len(users), what, users[:min(len(users), 5)])
+			owners := d.owners[sum]
+			p.find(of.promise, fmt.Sprint("double ", unique, sum), "%d %s: %s", len(owners), of.finding, strings.Join(owners[:min(len(owners), 5)], ", "))
 		}
 	}
-	d.hashes = nil
+	d.sums = nil
 }
 
 // checkOrders checks the orders of a page of claims. An order that names its claim

@@ -3,6 +3,7 @@ package books
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -216,7 +217,7 @@ func TestEachKindOfBrokenBooksIsNamed(t *testing.T) {
 			k, _ := all.claim("user-1")
 			other, _ := all.claim("user-2")
 			all.set(k.pk, k.sk, "claimId", all[other]["claimId"])
-		}, "P13", `2 users have claims with the same claimId: ["user-`},
+		}, "P13", `2 claims have the same claimId: the claim of "user-`},
 		{"accepted before the opening", func(all items) {
 			k, _ := all.claim("user-1")
 			all.add(k.pk, k.sk, "acceptedAt", -hour)
@@ -272,6 +273,13 @@ func TestEachKindOfBrokenBooksIsNamed(t *testing.T) {
 			b, _ := all.claim("user-2")
 			all[a]["orderId"] = all[b]["orderId"]
 		}, "P7", `of "user-1" (claim claim-2) names sale "moutai", user "user-2" and claim claim-3`},
+		{"two orders with one number", func(all items) {
+			k, id := all.claim("user-1")
+			c, _ := readClaim(all[k], 0)
+			next := strconv.FormatUint(c.orderID+1<<32, 10) // the same number a second later
+			all.copy(k, key{fmt.Sprintf("CLAIM#moutai#%d", bucketOf("eve", 2)), "eve"}, item{"orderId": number(next), "claimId": text("forged")})
+			all.copy(key{"ORDER#" + id, "ORDER"}, key{"ORDER#" + next, "ORDER"}, item{"user": text("eve"), "claimId": text("forged")})
+		}, "P7", "2 claims have the same number of a day in their order ids: the claim of "},
 		{"an order id without a number", func(all items) {
 			k, _ := all.claim("user-1")
 			all.set(k.pk, k.sk, "orderId", number("4294967296"))

@@ -266,6 +266,12 @@ func secondOf(orderID uint64) time.Time {
 
 func numberOf(orderID uint64) int64 { return int64(orderID & 0xffff_ffff) }
 
+// dayAndNumber is different for two orders unless they have the same number on the same day.
+func dayAndNumber(orderID uint64) uint64 {
+	const daySeconds = 24 * 60 * 60 // the epoch is a midnight
+	return orderID>>32/daySeconds<<32 | orderID&0xffff_ffff
+}
+
 func dayOf(orderID uint64) string { return secondOf(orderID).Format(time.DateOnly) }
 
 // share is the number of units that shard k of n gets of one seeding: an equal part,

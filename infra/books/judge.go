@@ -294,8 +294,8 @@ func (p *pass) receipt() *Receipt {
 	if !p.still() {
 		r.NotLookedFor = append(r.NotLookedFor, "whether the shards agree with the sale's window, pause flag and empty set: it was edited, added to or withdrawn from during the count")
 	}
-	if p.total > maxHashes {
-		r.NotLookedFor = append(r.NotLookedFor, fmt.Sprintf("equal claim ids among more than %d claims", maxHashes))
+	if p.total > maxDoubles {
+		r.NotLookedFor = append(r.NotLookedFor, fmt.Sprintf("equal claim ids, order numbers and payments among more than %d claims", maxDoubles))
 	}
 	if len(p.days) == maxDays {
 		r.NotLookedFor = append(r.NotLookedFor, fmt.Sprintf("sequences of more than %d days", maxDays))

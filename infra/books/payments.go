@@ -3,7 +3,6 @@ package books
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -132,7 +131,7 @@ func (p *pass) settle(c Claim) {
 	}
 	if c.paidAt != 0 {
 		p.paid++
-		p.payments.add(c.payment, c.User, p.first, func(f *pass) *doubles { return &f.payments })
+		p.compare(payments, hashOf(c.payment), c.owner)
 		if c.paidAt < confirmed || c.paidAt > now {
 			p.find("P24", about+" paidAt", "the claim of %q was paid at %s, its order is of %s", c.User, clock(c.paidAt), clock(c.ConfirmedAt.UnixMilli()))
 		}
@@ -264,8 +263,8 @@ func readRefund(it item) (r refundItem, problem string) {
 	return r, f.end()
 }
 
-// readRefunds compares the sale's refunds, and those of unknown orders, with the claims
-// of their orders (P24).
+// readRefunds compares the sale's refunds, and those of unknown orders, with each other,
+// with the claims of their orders and with all payments of claims (P24).
 func (p *pass) readRefunds(ctx context.Context) error {
 	for _, of := range []string{p.saleID, ""} {
 		err := p.partition(ctx, "REFUND#"+of, 0, func(items []item) error {
@@ -275,6 +274,7 @@ func (p *pass) readRefunds(ctx context.Context) error {
 				p.malformed(it, problem)
 				if problem == "" {
 					refunds = append(refunds, r)
+					p.compare(payments, hashOf(r.payment), func() string { return fmt.Sprintf("the refund REFUND#%s, %s", of, r.payment) })
 				}
 				if of == "" {
 					continue
@@ -291,6 +291,7 @@ func (p *pass) readRefunds(ctx context.Context) error {
 			return err
 		}
 	}
+	p.findDoubles(payments)
 	return nil
 }
 
@@ -299,17 +300,16 @@ func (p *pass) checkRefunds(ctx context.Context, refunds []refundItem) error {
 		return nil
 	}
 	orderOf := func(r refundItem) key { return key{"ORDER#" + strconv.FormatInt(r.orderID, 10), "ORDER"} }
-	keys := map[key]bool{}
+	keys := make([]key, 0, len(refunds))
 	for _, r := range refunds {
 		if r.orderID != 0 {
-			keys[orderOf(r)] = true
+			keys = append(keys, orderOf(r))
 		}
 	}
-	orders, err := p.get(ctx, slices.Collect(maps.Keys(keys)))
+	orders, err := p.get(ctx, keys)
 	if err != nil {
 		return err
 	}
-	clear(keys)
 	claimOf := func(r refundItem) key {
 		o, _ := readOrder(orderOrNone(orders[orderOf(r)]))
 		if o.SaleID != p.saleID || !isUser(o.User) {
@@ -317,12 +317,13 @@ func (p *pass) checkRefunds(ctx context.Context, refunds []refundItem) error {
 		}
 		return key{p.claimPK(bucketOf(o.User, p.buckets)), o.User}
 	}
+	keys = keys[:0]
 	for _, r := range refunds {
 		if k := claimOf(r); k != (key{}) {
-			keys[k] = true
+			keys = append(keys, k)
 		}
 	}
-	claims, err := p.get(ctx, slices.Collect(maps.Keys(keys)))
+	claims, err := p.get(ctx, keys)
 	if err != nil {
 		return err
 	}
@@ -354,16 +355,12 @@ func (p *pass) checkRefund(r refundItem, it item) {
 	}
 	c, _ := readClaim(it, 0)
 	asks := p.terms()
-	matches := map[string]bool{
-		"released":      c.releasedAt != 0,
-		"other-payment": c.paidAt != 0,
-		"amount":        asks.price != 0 && (r.amount != asks.price || r.currency != asks.currency),
-		"unknown-order": true,
-	}[r.reason]
+	isPrice := asks.price == 0 || r.amount == asks.price && r.currency == asks.currency
 	switch {
-	case c.payment == r.payment:
-		p.find("P24", about, "%s is the payment of order %s, and to be refunded", r.payment, c.OrderID)
-	case !matches:
+	case r.reason == "unknown-order":
+	case isPrice == (r.reason == "amount"):
+		p.find("P24", about, "%d %s of %s is to be refunded because of %q, but the price is %d %s", r.amount, r.currency, r.payment, r.reason, asks.price, asks.currency)
+	case r.reason == "released" && c.releasedAt == 0, r.reason == "other-payment" && c.paidAt == 0:
 		p.find("P24", about, "%s is to be refunded because of %q, but that is not so of order %s", r.payment, r.reason, c.OrderID)
 	}
 }

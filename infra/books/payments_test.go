@@ -45,13 +45,25 @@ func TestEachKindOfBrokenPaymentIsNamed(t *testing.T) {
 		{"one payment of two orders", func(all items) {
 			k, _ := all.claim("user-2")
 			all.set(k.pk, k.sk, "payment", text("stripe#pi_1"))
-		}, "P24", `2 users have claims with the same payment: `},
+		}, "P24", `2 claims and refunds have the same payment: the claim of "user-`},
 		{"its order's payment and a refund", func(all items) {
 			all.move(key{"REFUND#moutai", "stripe#pi_3"}, key{"REFUND#moutai", "stripe#pi_1"})
-		}, "P24", "stripe#pi_1 is the payment of order"},
+		}, "P24", `the same payment: the claim of "user-0", the refund REFUND#moutai, stripe#pi_1`},
+		{"one order's payment and another's refund", func(all items) {
+			all.move(key{"REFUND#moutai", "stripe#pi_4"}, key{"REFUND#moutai", "stripe#pi_1"})
+		}, "P24", `the same payment: the claim of "user-0", the refund REFUND#moutai, stripe#pi_1`},
 		{"unknown, and its order's payment", func(all items) {
-			all.move(key{"REFUND#", "stripe#pi_7"}, key{"REFUND#", "stripe#pi_1"})
-		}, "P24", "stripe#pi_1 is the payment of order"},
+			all.move(key{"REFUND#", "stripe#pi_6"}, key{"REFUND#", "stripe#pi_1"})
+		}, "P24", `the same payment: the claim of "user-0", the refund REFUND#, stripe#pi_1`},
+		{"a refund of an order, and one of no order", func(all items) {
+			all.move(key{"REFUND#", "stripe#pi_6"}, key{"REFUND#", "stripe#pi_4"})
+		}, "P24", `the same payment: the refund REFUND#moutai, stripe#pi_4, the refund REFUND#, stripe#pi_4`},
+		{"a refund of a released order that did not pay the price", func(all items) { all.add("REFUND#moutai", "stripe#pi_4", "amount", 1) },
+			"P24", `199901 CNY of stripe#pi_4 is to be refunded because of "released", but the price is 199900 CNY`},
+		{"a second payment in another currency", func(all items) { all.set("REFUND#moutai", "stripe#pi_3", "currency", text("USD")) },
+			"P24", `199900 USD of stripe#pi_3 is to be refunded because of "other-payment", but the price is 199900 CNY`},
+		{"a refund of another amount, which is the price", func(all items) { all.add("REFUND#moutai", "stripe#pi_5", "amount", 1) },
+			"P24", `199900 CNY of stripe#pi_5 is to be refunded because of "amount", but the price is`},
 		{"a refund without a reason", func(all items) {
 			all.set("REFUND#moutai", "stripe#pi_3", "reason", text("released"))
 		}, "P24", `stripe#pi_3 is to be refunded because of "released", but that is not so of order`},

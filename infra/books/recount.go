@@ -33,8 +33,7 @@ type pass struct {
 	refunds          int64
 	refundsDue       int64
 	isNoted          bool // the listing's refundAt is that of a refund
-	claimIDs         doubles
-	payments         doubles
+	doubles          [len(uniques)]doubles
 	days             map[string]uint64 // by day, the order id with the highest number
 	outside          []Claim           // accepted outside every known window, as far as recorded
 	whyNoScan        string
@@ -46,8 +45,9 @@ type pass struct {
 const (
 	// remembered bounds the first pass's findings that the second pass compares with.
 	remembered = 100_000
-	// maxHashes bounds the claims checked for duplicate ids: 32 MB.
-	maxHashes = 1 << 22
+	// maxDoubles bounds the claims that are compared with each other: 32 MB for each of
+	// the uniques.
+	maxDoubles = 1 << 22
 	// maxDays bounds the days whose sequence is checked: far more than a sale lasts.
 	maxDays = 1000
 )

@@ -144,9 +144,9 @@ var ofPayments = []mutant{
 	{"a payment of two orders is no finding", "P24", ledgerTests, overFake + "^a_payment_that_is_reported_for_two", []edit{{auditingClaims,
 		`n := all - len(a.payments); n > 0 {`, `n := all - len(a.payments); n < 0 {`}}},
 	{"a payment of two orders is no finding of a recount", "P24", bookTests, "^TestEachKindOfBrokenPayment", []edit{{"infra/books/payments.go",
-		`		p.payments.add(c.payment, `, `		p.payments.add(c.payment+c.User, `}}},
+		`		p.compare(payments, hashOf(c.payment), `, `		p.compare(payments, hashOf(c.payment+c.User), `}}},
 	{"the recount takes a claim that is paid and released", "P20", bookTests, "^TestEachKindOfBrokenPayment", []edit{{"infra/books/payments.go",
 		`	if c.paidAt != 0 && c.releasedAt != 0 {`, `	if false {`}}},
 	{"the recount takes a payment that is also a refund", "P24", bookTests, "^TestEachKindOfBrokenPayment", []edit{{"infra/books/payments.go",
-		`	case c.payment == r.payment:`, `	case false:`}}},
+		`p.compare(payments, hashOf(r.payment), `, `p.compare(payments, hashOf(of+r.payment), `}}},
 }
