@@ -130,6 +130,9 @@ func runPreflight(ctx context.Context, args []string, out, complaints io.Writer)
 	d := preflight.Deployment{
 		Stack: e.StackName, Region: e.Region, Production: e.Name == production, TestUsers: e.Name == development, Now: time.Now(),
 		Tree: preflight.Git{Dir: filepath.Dir(*file.template)}, Demand: wanted,
+		DemandOf: func(parameters map[string]string) (demand.Demand, error) {
+			return demand.Read(*file.template, e.Region, parameters)
+		},
 	}
 	if !*offline {
 		cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(e.Region))

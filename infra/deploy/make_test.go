@@ -176,6 +176,14 @@ func TestMakeDeployBuildsAndDeploysDevWithTheFilesParameters(t *testing.T) {
 	}
 }
 
+func TestMakeDeployDeploysDevToANewAccount(t *testing.T) {
+	b := newBench(t, "10")
+	out, err := b.make("deploy", "ENV=dev")
+	if err != nil || !strings.Contains(out, "warn  Lambda concurrency") || len(b.sam()) != 2 {
+		t.Errorf("%v, sam was called %q:\n%s", err, b.sam(), out)
+	}
+}
+
 func TestMakeDeployAsksBeforeProd(t *testing.T) {
 	b := newBench(t, "1000")
 	out, err := b.make("deploy", "ENV=prod", "PARAMETERS=JwtIssuer="+b.issuer()+" JwtAudience=shop AlarmEmail=ops@example.com")
@@ -203,7 +211,8 @@ func TestMakeDeployStopsBeforeSAMIfThePreflightFails(t *testing.T) {
 		bench      *bench
 		arguments  []string
 	}{
-		{"a new account", "allows 10 (concurrent executions), of which 0", spoilt("10", nil), []string{"ENV=dev"}},
+		{"a new account whose quota reserves nothing", "allows 10 (concurrent executions), of which 0", newBench(t, "10"),
+			[]string{"ENV=prod", "PARAMETERS=JwtIssuer=https://127.0.0.1:1" + sound}},
 		{"an unknown parameter", "no such parameter", newBench(t, "1000"), []string{"ENV=dev", "PARAMETERS=Colour=red"}},
 		{"no environment", "there are: dev, prod", newBench(t, "1000"), nil},
 		{"prod without an issuer", "give JwtIssuer", newBench(t, "1000"), []string{"ENV=prod", "PARAMETERS=AlarmEmail=ops@example.com"}},

@@ -32,6 +32,8 @@ const (
 	// tableQuota, lambdaQuota and gatewayQuota are an account's defaults in
 	// write units of a table, concurrent executions and requests a second.
 	tableQuota, lambdaQuota, gatewayQuota = 40_000, 1000, 10_000
+	// webhookRate is PaymentRateLimit in template.yaml.
+	webhookRate = 200
 	// coldWrites is the capacity of a new on-demand table, in write units a second.
 	coldWrites = 4000
 	// perConcurrency is Lambda's limit of requests a second per unit of concurrency.
@@ -118,6 +120,9 @@ func (a advice) reserved() int {
 // accountConcurrency is the quota that the advice needs.
 func (a advice) accountConcurrency() int { return max(lambdaQuota, a.reserved()+keptFree) }
 
+// gatewayRate is the account's throttle rate that the advice needs, in requests a second.
+func (a advice) gatewayRate() float64 { return max(gatewayQuota, a.throttle+a.queryRate+webhookRate) }
+
 // reconcilers and releasers are the reserved concurrency of ReconcileFunction and
 // ReleaseFunction in template.yaml.
 const reconcilers, releasers = 1, 1
@@ -166,9 +171,8 @@ func purchaseTime(w wish) time.Duration {
 
 func quotas(w wish, a advice) []string {
 	var out []string
-	if rate := a.throttle + a.queryRate; rate > gatewayQuota {
-		out = append(out, fmt.Sprintf("API Gateway: throttle rate of the account from %s to %s requests a second (and its burst)",
-			grouped(gatewayQuota), grouped(rate)))
+	if rate := a.gatewayRate(); rate > gatewayQuota {
+		out = append(out, fmt.Sprintf("API Gateway: throttle rate of the account from %s to %s requests a second", grouped(gatewayQuota), grouped(rate)))
 	}
 	if total := a.accountConcurrency(); total > lambdaQuota {
 		out = append(out, fmt.Sprintf("Lambda: concurrent executions (environments) from %s to at least %s", grouped(lambdaQuota), grouped(float64(total))))

@@ -27,6 +27,9 @@ type Demand struct {
 	// maximum of the default and of all routes.
 	Rate  float64
 	Burst int
+	// TotalRate is the sum of the routes' throttles, with each parameter counted once:
+	// routes with the same parameter expect its requests together.
+	TotalRate float64
 	// Issuers are the JWT authorizers' issuers that are known before the deployment.
 	Issuers []string
 }
@@ -74,10 +77,12 @@ type Schedule struct {
 	Enabled                           bool
 }
 
-// Table is a table with its capacity in write units per second.
+// Table is a table with its capacity in read or write units per second.
 type Table struct {
-	ID                   string // logical
-	WarmWrites, MaxWrite int
+	ID                              string // logical
+	WarmReads, WarmWrites, MaxWrite int
+	// Settings is a digest of the table's properties.
+	Settings string
 }
 
 // Read reads the template at path with the given parameters. Unknown names among them are
@@ -115,8 +120,10 @@ func Parse(text []byte, region string, parameters map[string]string) (Demand, er
 		p := t.properties(id)
 		d.Tables = append(d.Tables, Table{
 			ID:         id,
+			WarmReads:  t.number(p, "WarmThroughput", "ReadUnitsPerSecond"),
 			WarmWrites: t.number(p, "WarmThroughput", "WriteUnitsPerSecond"),
 			MaxWrite:   t.number(p, "OnDemandThroughput", "MaxWriteRequestUnits"),
+			Settings:   t.settings(id, nil),
 		})
 	}
 	for _, id := range t.existing("AWS::Serverless::HttpApi") {
@@ -201,8 +208,14 @@ func (t *template) api(id string, d *Demand) {
 	for _, route := range pairs(t.value(member(p, "RouteSettings"))) {
 		settings = append(settings, t.value(route))
 	}
+	counted := map[string]bool{}
 	for _, s := range settings {
-		d.Rate = max(d.Rate, t.decimal(s, "ThrottlingRateLimit"))
+		rate, parameter := t.decimal(s, "ThrottlingRateLimit"), target(member(s, "ThrottlingRateLimit"))
+		d.Rate = max(d.Rate, rate)
+		if parameter == "" || !counted[parameter] {
+			counted[parameter] = true
+			d.TotalRate += rate
+		}
 		d.Burst = max(d.Burst, t.number(s, "ThrottlingBurstLimit"))
 	}
 	for _, authorizer := range pairs(t.value(member(t.value(member(p, "Auth")), "Authorizers"))) {

@@ -86,16 +86,16 @@ func read(t *testing.T, parameters map[string]string) Demand {
 	return d
 }
 
-// withoutSettings excludes the digest from a comparison.
-var withoutSettings = cmpopts.IgnoreFields(Function{}, "Settings")
+// withoutSettings excludes the digests from a comparison.
+var withoutSettings = cmp.Options{cmpopts.IgnoreFields(Function{}, "Settings"), cmpopts.IgnoreFields(Table{}, "Settings")}
 
 func TestConditionsAndParametersDetermineTheDemand(t *testing.T) {
 	dev := read(t, map[string]string{"Issuer": "https://i.test"})
 	prod := read(t, map[string]string{"Issuer": "https://i.test", "Stage": "prod", "Warm": "20000", "Reserved": "300"})
-	if diff := cmp.Diff([]Table{{ID: "Table"}}, dev.Tables); diff != "" {
+	if diff := cmp.Diff([]Table{{ID: "Table"}}, dev.Tables, withoutSettings); diff != "" {
 		t.Errorf("dev (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]Table{{ID: "Table", WarmWrites: 20000, MaxWrite: 30000}}, prod.Tables); diff != "" {
+	if diff := cmp.Diff([]Table{{ID: "Table", WarmReads: 12000, WarmWrites: 20000, MaxWrite: 30000}}, prod.Tables, withoutSettings); diff != "" {
 		t.Errorf("prod (-want +got):\n%s", diff)
 	}
 	if len(dev.Functions) != 2 || len(prod.Functions) != 3 {
@@ -116,8 +116,11 @@ func TestConditionsAndParametersDetermineTheDemand(t *testing.T) {
 	if diff := cmp.Diff([]string{"https://i.test/tenant"}, dev.Issuers); diff != "" {
 		t.Errorf("an issuer that the deployment creates is unknown before it (-want +got):\n%s", diff)
 	}
-	if dev.Rate != 2000 || dev.Burst != 50 {
-		t.Errorf("throttles %v, %d; want the highest of all routes", dev.Rate, dev.Burst)
+	if dev.Rate != 2000 || dev.Burst != 50 || dev.TotalRate != 2100.5 {
+		t.Errorf("throttles %v, %d, want the highest of all routes; %v together, want the sum", dev.Rate, dev.Burst, dev.TotalRate)
+	}
+	if dev.Tables[0].Settings == prod.Tables[0].Settings || dev.Tables[0].Settings != read(t, map[string]string{"Reserved": "9"}).Tables[0].Settings {
+		t.Error("a table's digest must change with the table's parameters, and with no others")
 	}
 }
 
@@ -227,11 +230,12 @@ func TestTheProjectsOpeningDayIsRead(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	if diff := cmp.Diff([]Table{{ID: "LedgerTable", WarmWrites: 30000, MaxWrite: 35000}}, d.Tables); diff != "" {
+	if diff := cmp.Diff([]Table{{ID: "LedgerTable", WarmReads: 12_000, WarmWrites: 30_000, MaxWrite: 35_000}}, d.Tables, withoutSettings); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if d.Rate != 9000 || len(d.Issuers) != 0 || len(d.Broken) != 1 {
-		t.Errorf("rate %v, issuers %q, broken rules %q; want the rule that requires an issuer", d.Rate, d.Issuers, d.Broken)
+	if d.Rate != 9000 || d.TotalRate != 9000+8000+200 || len(d.Issuers) != 0 || len(d.Broken) != 1 {
+		t.Errorf("rates %v and %v, issuers %q, broken rules %q; want purchases, other routes and webhooks in the sum, and the rule that requires an issuer",
+			d.Rate, d.TotalRate, d.Issuers, d.Broken)
 	}
 }
 

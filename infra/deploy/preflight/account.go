@@ -101,44 +101,71 @@ func (c Cloud) Limits(ctx context.Context, stack string) (Limits, error) {
 		return l, err
 	}
 	l.Rate, l.Burst = gateway.ThrottleSettings.RateLimit, gateway.ThrottleSettings.BurstLimit
-	l.Own, err = c.reserved(ctx, stack)
+	err = c.deployed(ctx, stack, &l)
 	return l, err
 }
 
-// reserved returns the concurrency that the stack's functions have reserved so far.
-func (c Cloud) reserved(ctx context.Context, stack string) (int, error) {
+// deployed adds what the stack has so far: its parameters, the concurrency that its functions
+// have reserved, and the warm throughput of its tables.
+func (c Cloud) deployed(ctx context.Context, stack string, l *Limits) error {
 	var stacks struct {
 		StackSummaries []struct{ StackName, StackStatus string }
 	}
 	if err := c.CLI.Into(ctx, &stacks, "cloudformation", "list-stacks"); err != nil {
-		return 0, err
+		return err
 	}
 	exists := false
 	for _, s := range stacks.StackSummaries {
 		exists = exists || s.StackName == stack && s.StackStatus != "DELETE_COMPLETE" && s.StackStatus != "REVIEW_IN_PROGRESS"
 	}
 	if !exists {
-		return 0, nil
+		return nil
+	}
+	var found struct {
+		Stacks []struct {
+			Parameters []struct{ ParameterKey, ParameterValue string }
+		}
+	}
+	if err := c.CLI.Into(ctx, &found, "cloudformation", "describe-stacks", "--stack-name", stack); err != nil {
+		return err
+	}
+	l.Parameters, l.Tables = map[string]string{}, map[string]Warmth{}
+	for _, s := range found.Stacks {
+		for _, p := range s.Parameters {
+			l.Parameters[p.ParameterKey] = p.ParameterValue
+		}
 	}
 	var parts struct {
-		StackResourceSummaries []struct{ ResourceType, PhysicalResourceId string }
+		StackResourceSummaries []struct{ ResourceType, LogicalResourceId, PhysicalResourceId, ResourceStatus string }
 	}
 	if err := c.CLI.Into(ctx, &parts, "cloudformation", "list-stack-resources", "--stack-name", stack); err != nil {
-		return 0, err
+		return err
 	}
-	sum := 0
 	for _, part := range parts.StackResourceSummaries {
-		if part.ResourceType != "AWS::Lambda::Function" || part.PhysicalResourceId == "" {
+		name := part.PhysicalResourceId
+		// A stack whose creation failed lists what it has deleted, too.
+		if name == "" || strings.HasPrefix(part.ResourceStatus, "DELETE_") {
 			continue
 		}
-		name := part.PhysicalResourceId
-		answer, err := c.Lambda.GetFunctionConcurrency(ctx, &lambda.GetFunctionConcurrencyInput{FunctionName: &name})
-		if err != nil {
-			return 0, fmt.Errorf("get the concurrency of %s: %w", name, err)
+		switch part.ResourceType {
+		case "AWS::Lambda::Function":
+			answer, err := c.Lambda.GetFunctionConcurrency(ctx, &lambda.GetFunctionConcurrencyInput{FunctionName: &name})
+			if err != nil {
+				return fmt.Errorf("get the concurrency of %s: %w", name, err)
+			}
+			l.Own += int(aws.ToInt32(answer.ReservedConcurrentExecutions))
+		case "AWS::DynamoDB::Table":
+			answer, err := c.DynamoDB.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
+			if err != nil {
+				return fmt.Errorf("describe the table %s: %w", name, err)
+			}
+			if answer.Table != nil && answer.Table.WarmThroughput != nil {
+				warm := answer.Table.WarmThroughput
+				l.Tables[part.LogicalResourceId] = Warmth{int(aws.ToInt64(warm.ReadUnitsPerSecond)), int(aws.ToInt64(warm.WriteUnitsPerSecond))}
+			}
 		}
-		sum += int(aws.ToInt32(answer.ReservedConcurrentExecutions))
 	}
-	return sum, nil
+	return nil
 }
 
 // Git is a work tree.

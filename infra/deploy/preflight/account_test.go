@@ -54,11 +54,21 @@ func services(t *testing.T) http.Handler {
 		io.WriteString(w, `{}`)
 	})
 	mux.HandleFunc("POST /", func(w http.ResponseWriter, r *http.Request) {
-		if target := r.Header.Get("X-Amz-Target"); target != "DynamoDB_20120810.DescribeLimits" {
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		body, _ := io.ReadAll(r.Body)
+		switch target := r.Header.Get("X-Amz-Target"); target {
+		case "DynamoDB_20120810.DescribeLimits":
+			io.WriteString(w, `{"AccountMaxWriteCapacityUnits":80000,"TableMaxWriteCapacityUnits":40000}`)
+		case "DynamoDB_20120810.DescribeTable":
+			if !strings.Contains(string(body), `"shop-Ledger-1"`) {
+				w.WriteHeader(http.StatusBadRequest)
+				io.WriteString(w, `{"__type":"ResourceNotFoundException"}`)
+				return
+			}
+			io.WriteString(w, `{"Table":{"WarmThroughput":{"ReadUnitsPerSecond":20000,"WriteUnitsPerSecond":40000,"Status":"ACTIVE"}}}`)
+		default:
 			t.Errorf("DynamoDB got %q", target)
 		}
-		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-		io.WriteString(w, `{"AccountMaxWriteCapacityUnits":80000,"TableMaxWriteCapacityUnits":40000}`)
 	})
 	return mux
 }
@@ -67,7 +77,10 @@ const cli = `case "$*" in
 "sts get-caller-identity") echo '{"Account":"123456789012","Arn":"arn:aws:iam::123456789012:user/me"}';;
 "apigateway get-account") echo '{"throttleSettings":{"burstLimit":5000,"rateLimit":10000.0}}';;
 "cloudformation list-stacks") echo '{"StackSummaries":[{"StackName":"gone","StackStatus":"DELETE_COMPLETE"},{"StackName":"shop","StackStatus":"UPDATE_COMPLETE"}]}';;
+"cloudformation describe-stacks --stack-name shop") echo '{"Stacks":[{"Parameters":[{"ParameterKey":"LogLevel","ParameterValue":"INFO"}]}]}';;
 "cloudformation list-stack-resources --stack-name shop") echo '{"StackResourceSummaries":[
+ {"ResourceType":"AWS::DynamoDB::Table","LogicalResourceId":"Ledger","PhysicalResourceId":"shop-Ledger-1","ResourceStatus":"UPDATE_COMPLETE"},
+ {"ResourceType":"AWS::DynamoDB::Table","LogicalResourceId":"Ledger","PhysicalResourceId":"shop-Ledger-0","ResourceStatus":"DELETE_SKIPPED"},
  {"ResourceType":"AWS::Lambda::Function","PhysicalResourceId":"shop-Buy-1"},{"ResourceType":"AWS::Lambda::Function","PhysicalResourceId":"shop-Audit-1"},
  {"ResourceType":"AWS::Lambda::Function","PhysicalResourceId":"shop-Query-1"},{"ResourceType":"AWS::SQS::Queue","PhysicalResourceId":"q"}]}';;
 *) echo "unexpected: $*" >&2; exit 1;;
@@ -80,6 +93,7 @@ func TestLimitsComeFromTheServices(t *testing.T) {
 	want := Limits{
 		Account: "123456789012 as arn:aws:iam::123456789012:user/me", Concurrency: 1000, Unreserved: 470, Own: 501,
 		TableWrites: 40_000, Rate: 10_000, Burst: 5000,
+		Tables: map[string]Warmth{"Ledger": {Reads: 20_000, Writes: 40_000}}, Parameters: map[string]string{"LogLevel": "INFO"},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

@@ -43,7 +43,14 @@ type Limits struct {
 	// Rate and Burst are API Gateway's limits for all APIs of the account together.
 	Rate  float64
 	Burst int
+	// Tables are the stack's tables by logical id, and Parameters the stack's parameters.
+	// Both are empty before the first deployment.
+	Tables     map[string]Warmth
+	Parameters map[string]string
 }
+
+// Warmth is what a table can take at once, in units per second.
+type Warmth struct{ Reads, Writes int }
 
 // Account returns an account's limits.
 type Account interface {
@@ -73,11 +80,14 @@ type Deployment struct {
 	Production bool
 	TestUsers  bool // administrators may sign in as any user there
 	Demand     demand.Demand
-	Account    Account
-	Issuers    Issuers
-	Buses      Buses
-	Tree       Tree
-	Now        time.Time
+	// DemandOf returns the template's demand with other parameters. Without it every
+	// deployment is taken to change the tables.
+	DemandOf func(parameters map[string]string) (demand.Demand, error)
+	Account  Account
+	Issuers  Issuers
+	Buses    Buses
+	Tree     Tree
+	Now      time.Time
 }
 
 // Run makes every check.

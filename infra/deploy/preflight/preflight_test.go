@@ -54,8 +54,8 @@ func sound() Deployment {
 					Input: `{"action":"create","saleId":"s","opensAt":"2026-11-11T12:00:00Z","closesAt":"2026-11-11T14:00:00Z"}`,
 				}}},
 			},
-			Tables: []demand.Table{{ID: "Ledger", WarmWrites: 20_000, MaxWrite: 40_000}},
-			Rate:   8000, Burst: 4000, Issuers: []string{"https://i.test"},
+			Tables: []demand.Table{{ID: "Ledger", WarmReads: 12_000, WarmWrites: 20_000, MaxWrite: 40_000, Settings: "20,000"}},
+			Rate:   8000, TotalRate: 9000, Burst: 4000, Issuers: []string{"https://i.test"},
 		},
 	}
 }
@@ -186,7 +186,20 @@ func TestADeploymentThatCannotSucceedIsStopped(t *testing.T) {
 		{"a table warmer than its own limit", "above its own limit of 10000", func(d *Deployment) { d.Demand.Tables[0].MaxWrite = 10_000 }},
 		{"a warm throughput below a new table's", "below the 4000", func(d *Deployment) { d.Demand.Tables[0].WarmWrites = 3999 }},
 		{"a throttle above the account's", "10,001 requests per second", func(d *Deployment) { d.Demand.Rate = 10_001 }},
-		{"a burst above the account's", "a burst of 5,001", func(d *Deployment) { d.Demand.Burst = 5001 }},
+		{"less warm throughput than the table has by now", "set WarmReadUnitsPerSecond=20000 WarmWriteUnitsPerSecond=80000", func(d *Deployment) {
+			l := &d.Account.(*account).limits
+			l.TableWrites, l.Tables = 80_000, map[string]Warmth{"Ledger": {Reads: 20_000, Writes: 40_000}}
+			d.Demand.Tables[0].WarmWrites, d.Demand.Tables[0].MaxWrite = 80_000, 80_000
+		}},
+		{"warm throughput for fewer writes than the table has", "set WarmReadUnitsPerSecond=12000 WarmWriteUnitsPerSecond=20001", func(d *Deployment) {
+			d.Account.(*account).limits.Tables = map[string]Warmth{"Ledger": {Reads: 12_000, Writes: 20_001}}
+		}},
+		{"warm throughput that differs from the stack's and is less than the table's", "DynamoDB refuses less", func(d *Deployment) {
+			d.Account.(*account).limits.Tables = map[string]Warmth{"Ledger": {Reads: 20_000, Writes: 20_000}}
+			d.DemandOf = func(map[string]string) (demand.Demand, error) {
+				return demand.Demand{Tables: []demand.Table{{ID: "Ledger", Settings: "10,000"}}}, nil
+			}
+		}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -226,6 +239,13 @@ func TestAcceptableDeploymentsAreNotStopped(t *testing.T) {
 			l.Unreserved, l.Own = 480, 520
 		}},
 		{"exactly what fits", func(d *Deployment) { d.Demand.Functions[0].Reserved = 880 }},
+		{"a table as warm as it is to be", func(d *Deployment) {
+			d.Account.(*account).limits.Tables = map[string]Warmth{"Ledger": {Reads: 12_000, Writes: 20_000}}
+		}},
+		{"a warmer table than a deployment says that says nothing of it", func(d *Deployment) {
+			d.Account.(*account).limits.Tables = map[string]Warmth{"Ledger": {Reads: 12_000, Writes: 20_000}}
+			d.Demand.Tables[0].WarmReads, d.Demand.Tables[0].WarmWrites = 0, 0
+		}},
 		{"topics instead of an address", func(d *Deployment) {
 			const topic = "arn:aws:sns:us-east-1:123456789012:ops"
 			d.Demand.Parameters = []demand.Parameter{{Name: "PageTopicArn", Value: topic}, {Name: "TicketTopicArn", Value: topic}}
@@ -240,6 +260,50 @@ func TestAcceptableDeploymentsAreNotStopped(t *testing.T) {
 			tt.change(&d)
 			if got := failed(Run(t.Context(), d)); got != "" {
 				t.Errorf("failed:\n%s", got)
+			}
+		})
+	}
+}
+
+func TestWhatLimitsASaleAndCanBeDeployedIsAWarning(t *testing.T) {
+	tests := []struct {
+		name, says string // nothing: no warning
+		change     func(*Deployment)
+	}{
+		{"a new account's quota of ten, if nothing is reserved", "allows 10 concurrent executions and so 100 requests per second", func(d *Deployment) {
+			d.Account.(*account).limits.Concurrency, d.Account.(*account).limits.Unreserved = 10, 10
+			for i := range d.Demand.Functions {
+				f := &d.Demand.Functions[i]
+				f.Reserved, f.Provisioned, f.Warming = 0, 0, nil
+			}
+		}},
+		{"a burst above the account's", "5,001 requests; the account's APIs share 5,000", func(d *Deployment) { d.Demand.Burst = 5001 }},
+		{"routes that share more than the account's rate", "together admit 12,000 requests per second; the account refuses what exceeds 10,000", func(d *Deployment) {
+			d.Demand.Rate, d.Demand.TotalRate = 6000, 12_000
+		}},
+		{"routes that share the account's rate", "", func(d *Deployment) { d.Demand.TotalRate = 10_000 }},
+		{"a roll-back that leaves a table alone that is warmer by now", "set WarmReadUnitsPerSecond=20000 WarmWriteUnitsPerSecond=20000", func(d *Deployment) {
+			l := &d.Account.(*account).limits
+			l.Tables, l.Parameters = map[string]Warmth{"Ledger": {Reads: 20_000, Writes: 20_000}}, map[string]string{"Warm": "20,000"}
+			d.DemandOf = func(parameters map[string]string) (demand.Demand, error) {
+				return demand.Demand{Tables: []demand.Table{{ID: "Ledger", Settings: parameters["Warm"]}}}, nil
+			}
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			d := sound()
+			tt.change(&d)
+			findings := Run(t.Context(), d)
+			var warnings []string
+			for _, f := range findings {
+				if f.Verdict == Warning && !strings.HasPrefix(f.Check, "buyer's page") {
+					warnings = append(warnings, f.Says)
+				}
+			}
+			said := strings.Join(warnings, "\n")
+			if got := failed(findings); got != "" || !strings.Contains(said, tt.says) || len(warnings) != min(len(tt.says), 1) {
+				t.Errorf("failed: %q; warnings %q, want %q", got, said, tt.says)
 			}
 		})
 	}

@@ -1,11 +1,18 @@
 package preflight
 
-import "context"
+import (
+	"context"
+	"slices"
+
+	"flashsale/infra/deploy/demand"
+)
 
 const (
 	// keptFree is the part of an account's concurrency that Lambda does not allow to be
 	// reserved.
 	keptFree = 100
+	// perConcurrency is Lambda's limit of requests a second for each concurrent execution.
+	perConcurrency = 10
 	// leastWarm is the capacity of a new on-demand table, in write units per second.
 	leastWarm = 4000
 )
@@ -28,10 +35,54 @@ func quotas(ctx context.Context, r *report, d Deployment) {
 		r.check(t.WarmWrites <= l.TableWrites && t.MaxWrite <= l.TableWrites, "DynamoDB writes",
 			"%s: warm %s, at most %s; the account allows %s write units per second for a table",
 			t.ID, grouped(max(t.WarmWrites, leastWarm)), unlimited(t.MaxWrite), grouped(l.TableWrites))
+		cooling(r, d, l, t)
 	}
-	r.check(d.Demand.Rate <= l.Rate && d.Demand.Burst <= l.Burst, "API throttle",
-		"%s requests per second and a burst of %s; the account's APIs share %s and %s",
-		unlimited(int(d.Demand.Rate)), unlimited(d.Demand.Burst), grouped(int(l.Rate)), grouped(l.Burst))
+	throttles(r, d, l)
+}
+
+// throttles compares the API's throttles with those of the account. A route may not have a
+// higher rate. Routes may admit more together than the account, and have a larger burst: the
+// account's limits apply as well.
+func throttles(r *report, d Deployment, l Limits) {
+	const check = "API throttle"
+	r.check(d.Demand.Rate <= l.Rate, check, "%s requests per second on a route; the account's APIs share %s",
+		unlimited(int(d.Demand.Rate)), grouped(int(l.Rate)))
+	if d.Demand.Rate <= l.Rate && d.Demand.TotalRate > l.Rate {
+		r.add(Warning, check, "all routes together admit %s requests per second; the account refuses what exceeds %s, purchases as well",
+			grouped(int(d.Demand.TotalRate)), grouped(int(l.Rate)))
+	}
+	if d.Demand.Burst > l.Burst {
+		r.add(Warning, "API burst", "%s requests; the account's APIs share %s, which AWS alone determines, by the account's rate: more has no effect",
+			grouped(d.Demand.Burst), grouped(l.Burst))
+	}
+}
+
+// cooling checks that no table is to have less warm throughput than it has. DynamoDB raises
+// it with the table's usage and refuses a lower value, which fails the deployment.
+// CloudFormation updates a table only if its properties change, so a roll-back that leaves
+// them alone is not stopped.
+func cooling(r *report, d Deployment, l Limits, t demand.Table) {
+	has := l.Tables[t.ID]
+	if t.WarmWrites == 0 || t.WarmReads >= has.Reads && t.WarmWrites >= has.Writes {
+		return
+	}
+	v := Failed
+	if !changes(d, l, t) {
+		v = Warning
+	}
+	r.add(v, "DynamoDB warmth", "%s: warm for %s reads and %s writes a second, but it has %s and %s, and DynamoDB refuses less; set WarmReadUnitsPerSecond=%d WarmWriteUnitsPerSecond=%d, which costs nothing",
+		t.ID, grouped(t.WarmReads), grouped(t.WarmWrites), grouped(has.Reads), grouped(has.Writes), max(t.WarmReads, has.Reads), max(t.WarmWrites, has.Writes))
+}
+
+// changes reports whether the deployment's parameters change a table.
+func changes(d Deployment, l Limits, t demand.Table) bool {
+	if d.DemandOf == nil {
+		return true
+	}
+	deployed, err := d.DemandOf(l.Parameters)
+	return err != nil || !slices.ContainsFunc(deployed.Tables, func(other demand.Table) bool {
+		return other.ID == t.ID && other.Settings == t.Settings
+	})
 }
 
 // warm compares a table's capacities with each other.
@@ -74,12 +125,16 @@ func concurrency(r *report, d Deployment, l Limits) {
 			provisioned += f.Provisioned
 		}
 	}
-	free := l.Unreserved + l.Own - keptFree
-	// New accounts have a quota of no more than keptFree, and there Lambda refuses every
-	// reservation.
-	r.check(reserved+provisioned <= free, "Lambda concurrency",
+	needed, free := reserved+provisioned, l.Unreserved+l.Own-keptFree
+	r.check(needed == 0 || needed <= free, "Lambda concurrency",
 		"%d environments reserved and %d more provisioned; the account allows %d (concurrent executions), of which %d can be reserved (%d stay unreserved)",
 		reserved, provisioned, l.Concurrency, max(free, 0), keptFree)
+	// New accounts have a quota of no more than keptFree, and there Lambda refuses every
+	// reservation.
+	if l.Concurrency <= keptFree {
+		r.add(Warning, "Lambda concurrency", "the account allows %d concurrent executions and so %d requests per second: enough to try it, not for a sale",
+			l.Concurrency, perConcurrency*l.Concurrency)
+	}
 }
 
 func unlimited(n int) string {
