@@ -31,7 +31,7 @@ var makes = map[string][]string{
 	"AWS::Cognito::UserPoolDomain":                {"cognito-idp:CreateUserPoolDomain", "cognito-idp:UpdateUserPoolDomain", "cognito-idp:DeleteUserPoolDomain"},
 	"AWS::DynamoDB::Table":                        {"dynamodb:CreateTable", "dynamodb:UpdateTable", "dynamodb:UpdateContinuousBackups"},
 	"AWS::Events::EventBus":                       {"events:CreateEventBus", "events:UpdateEventBus", "events:DeleteEventBus"},
-	"AWS::IAM::Role":                              {"iam:CreateRole", "iam:PutRolePolicy", "iam:PassRole", "iam:DeleteRolePolicy", "iam:DeleteRole"},
+	"AWS::IAM::Role":                              {"iam:CreateRole", "iam:PutRolePolicy", "iam:PassRole", "iam:ListRolePolicies", "iam:ListAttachedRolePolicies", "iam:DeleteRolePolicy", "iam:DeleteRole"},
 	"AWS::Logs::LogGroup":                         {"logs:CreateLogGroup", "logs:PutRetentionPolicy", "logs:DeleteLogGroup"},
 	"AWS::Logs::MetricFilter":                     {"logs:PutMetricFilter", "logs:DeleteMetricFilter"},
 	"AWS::SNS::Subscription":                      {"sns:Subscribe", "sns:Unsubscribe"},
