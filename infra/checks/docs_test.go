@@ -87,7 +87,30 @@ var (
 // one.
 type repository struct {
 	all     []string // every file
-	ignored []string // what version control ignores: it exists only after a build
+	ignored []string // what version control ignores at the root: it exists only after a build
+}
+
+func (r repository) ignores(name string) bool {
+	first, _, _ := strings.Cut(name, "/")
+	return slices.ContainsFunc(r.ignored, func(pattern string) bool {
+		ok, err := path.Match(pattern, first)
+		return ok && err == nil
+	})
+}
+
+var tokenFile = regexp.MustCompile(`\b(?:OUT|TOKENS)=([^\s;&|]+)`)
+
+// exposedTokens finds files of access tokens that version control does not ignore: they
+// might be committed, and the preflight of prod stops at them.
+func (r repository) exposedTokens(name, markdown string) (found []finding) {
+	for _, q := range quotesOf(markdown) {
+		for _, m := range tokenFile.FindAllStringSubmatch(q.text, -1) {
+			if !r.ignores(m[1]) {
+				found = append(found, finding{name, q.line, "the tokens in " + m[1] + " are not ignored by git"})
+			}
+		}
+	}
+	return found
 }
 
 // missingPaths finds words in quotes that look like a path of the repository but do not
@@ -107,10 +130,10 @@ func (r repository) missingPaths(name, markdown string) (found []finding) {
 }
 
 func (r repository) exists(beside, word string) bool {
-	first, _, nested := strings.Cut(word, "/")
-	if slices.Contains(r.ignored, first) {
+	if r.ignores(word) {
 		return true
 	}
+	first, _, nested := strings.Cut(word, "/")
 	isFile := fileExtension.MatchString(word)
 	if !isFile && (!nested || !r.matches(first) && !r.matches(path.Join(beside, first))) {
 		return true // not a path of this repository
@@ -153,6 +176,7 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 			}
 			report(t, unknownTargets(name, string(text), makefile))
 			report(t, repo.missingPaths(name, string(text)))
+			report(t, repo.exposedTokens(name, string(text)))
 		})
 	}
 }
@@ -161,7 +185,7 @@ func TestDocumentsThatNameWhatDoesNotExistAreNoticed(t *testing.T) {
 	const makefile = "RUN := x\nrun: host ## run\n\t@exec x\ntest:\n"
 	repo := repository{
 		all:     []string{"README.md", "shared/sale/sale.go", "infra/local/NOTES.md", "infra/local/sqs/queue.go", "events/seed-add.json"},
-		ignored: []string{".build"},
+		ignored: []string{".build", "tokens*"},
 	}
 	tests := []struct {
 		text string
@@ -171,6 +195,8 @@ func TestDocumentsThatNameWhatDoesNotExistAreNoticed(t *testing.T) {
 		{"```\nmake run && make tset\n```", 1},
 		{"we make things; `make: nothing`", 0},
 		{"`make walk`", 1},
+		{"`make run OUT=.build/tokens`, `make run TOKENS=tokens.txt`", 0},
+		{"`make run N=5 OUT=my.txt` and `TOKENS=infra/tokens make run`", 2},
 		{"`shared/sale`, `shared/sale/sale.go`, `./shared/...`, `events/*.json`, `sale.go`, `.build/x.go`", 0},
 		{"`shared/sail`", 1},
 		{"`shared/sale/sail.go`", 1},
@@ -186,6 +212,7 @@ func TestDocumentsThatNameWhatDoesNotExistAreNoticed(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.text, func(t *testing.T) {
 			found := append(unknownTargets("infra/local/NOTES.md", tt.text, makefile), repo.missingPaths("infra/local/NOTES.md", tt.text)...)
+			found = append(found, repo.exposedTokens("infra/local/NOTES.md", tt.text)...)
 			if len(found) != tt.want {
 				t.Errorf("found %v, want %d findings", found, tt.want)
 			}
