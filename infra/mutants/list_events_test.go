@@ -19,9 +19,11 @@ var ofEvents = []mutant{
 		{
 			answer.BatchItemFailures = append(answer.BatchItemFailures[:0], events`}}},
 	{"poison blocks its shard", "P26", publishTests, "^TestARecordThatCannotBePublished", []edit{{publishHandler,
-		`		if code != sale.Busy {`, `		if code == "" {`}}},
+		`		if sale.CodeOf(r.err) != sale.Busy && !repeated {`, `		if sale.CodeOf(r.err) == "" {`}}},
 	{"poison is dropped", "P26", publishTests, "^TestARecordThatCannotBePublished", []edit{{publishHandler,
 		`sendErr := h.failures.Send(ctx, r.raw, r.err)`, `sendErr := error(nil)`}}},
+	{"poison behind a failure is stored with each repetition", "P26", publishTests, "^TestPoisonBehindARecord", []edit{{publishHandler,
+		`		if sale.CodeOf(r.err) != sale.Busy && !repeated {`, `		if sale.CodeOf(r.err) != sale.Busy {`}}},
 	{"poison that cannot be stored is dropped", "P26", publishTests, "^TestARecordThatCannotBeStored", []edit{{publishHandler,
 		`			if sendErr == nil {`, `			if true {`}}},
 	{"one record that cannot be decoded fails the batch", "P26", publishTests, "^TestARecordThatCannotBePublished", []edit{{publishHandler,
@@ -79,7 +81,7 @@ var ofEvents = []mutant{
 		{
 			answer.BatchItemFailures = append(answer.BatchItemFailures[:0], events`}}},
 	{"poison blocks its shard, simulated", "P26", simulation, under + "^rough_publishing$", []edit{{publishHandler,
-		`		if code != sale.Busy {`, `		if code == "" {`}}},
+		`		if sale.CodeOf(r.err) != sale.Busy && !repeated {`, `		if sale.CodeOf(r.err) == "" {`}}},
 	{"an event without an answer counts as published, in some plan", "P26", simulation, publishingPlans, []edit{{eventBus,
 		`			errs[index] = sale.Fail(sale.Busy, fmt.Errorf("put events: %w", err))
 			failed = append(failed, index)

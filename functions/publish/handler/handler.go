@@ -1,7 +1,7 @@
 // Package handler publishes the changes of orders and sales that the records of the
 // table's stream report, and says from which record on Lambda must repeat a batch.
 //
-// What a record means is the ledger's to say, and how an event is published the bus's.
+// The ledger interprets records; package eventbus publishes the events.
 package handler
 
 import (
@@ -79,18 +79,19 @@ func (h *Handler) Handle(ctx context.Context, batch Batch) (answer events.Dynamo
 		if r.err == nil {
 			continue
 		}
-		t.blame(r.err)
-		code := sale.CodeOf(r.err)
-		if code != sale.Busy {
+		t.addCause(r.err)
+		// Behind the first failure nothing is stored: all of it is delivered again.
+		repeated := len(answer.BatchItemFailures) > 0
+		if sale.CodeOf(r.err) != sale.Busy && !repeated {
 			sendErr := h.failures.Send(ctx, r.raw, r.err)
 			if sendErr == nil {
 				t.poison++
 				continue
 			}
-			t.blame(sendErr)
+			t.addCause(sendErr)
 		}
 		t.failed++
-		if len(answer.BatchItemFailures) == 0 {
+		if !repeated {
 			answer.BatchItemFailures = append(answer.BatchItemFailures, events.DynamoDBBatchItemFailure{ItemIdentifier: r.sequence})
 		}
 	}
@@ -116,7 +117,7 @@ func (h *Handler) publish(ctx context.Context, raw []json.RawMessage, t *tally) 
 				t.published++
 				t.delay = max(t.delay, now.Sub(r.at))
 			case r.err == nil || sale.CodeOf(r.err) == sale.Poison:
-				// Busy outweighs poison: what may still be published is repeated first.
+				// If any event may still be published, the whole record is repeated.
 				r.err = fmt.Errorf("event %s: %w", e.ID, failure)
 			}
 			next++
@@ -154,7 +155,7 @@ type tally struct {
 	cause                              error         // the worst one
 }
 
-func (t *tally) blame(err error) {
+func (t *tally) addCause(err error) {
 	if t.cause == nil || sale.CodeOf(t.cause) == sale.Busy {
 		t.cause = err
 	}

@@ -223,6 +223,24 @@ func TestARecordWithAnEventThatMayStillBePublishedIsRepeatedAndNotStored(t *test
 	}
 }
 
+// Lambda repeats everything after the first failure, so what is stored there would be stored again
+// with each repetition.
+func TestPoisonBehindARecordThatIsRepeatedIsStoredOnce(t *testing.T) {
+	malformed := `{"dynamodb":{"SequenceNumber":"s2","NewImage":{"pk":"x"}}}`
+	in(t, func(t *testing.T, w *world) {
+		w.bus.refuse = map[string]sale.Code{eventID(1): sale.Busy}
+		for range 3 {
+			if diff := cmp.Diff([]string{"s1"}, w.handle(t, order(1), malformed)); diff != "" || w.queue.bodies != nil {
+				t.Fatalf("stored %v, failures (-want +got):\n%s", w.queue.bodies, diff)
+			}
+		}
+		w.bus.refuse = nil
+		if got := w.handle(t, order(1), malformed); got != nil || len(w.queue.bodies) != 1 {
+			t.Errorf("stored %v, failures %v", w.queue.bodies, got)
+		}
+	})
+}
+
 func TestOfARecordThatIsTooLongTheBeginningIsStored(t *testing.T) {
 	for _, filler := range []string{"x", "\x01"} {
 		q := &queue{}
