@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"text/tabwriter"
+
+	"golang.org/x/sync/errgroup"
 
 	"flashsale/infra/arguments"
 	"flashsale/shared/orderid"
@@ -18,6 +21,9 @@ type refundBook interface {
 	Refunds(ctx context.Context, saleID string) ([]sale.Refund, error)
 	MarkRefunded(ctx context.Context, saleID, payment string) (sale.Refund, bool, error)
 }
+
+// refundQueries is how many sales' refunds are read at a time.
+const refundQueries = 16
 
 // unknownOrders stands for a sale in the list of refunds.
 const unknownOrders = "(no such order)"
@@ -40,8 +46,6 @@ func refunds(ctx context.Context, p place, args []string, out io.Writer) error {
 	case !*mark && *payment != "":
 		return errors.New("nothing was marked: add GO=1 when the buyer has the money back")
 	}
-	ctx, cancel := context.WithTimeout(ctx, reachTime)
-	defer cancel()
 	book, err := p.ledger(ctx)
 	if err != nil {
 		return err
@@ -68,16 +72,15 @@ func refunds(ctx context.Context, p place, args []string, out io.Writer) error {
 	return listRefunds(ctx, book, ids, out)
 }
 
-// listRefunds prints the refunds of the sales, the done ones, too.
+// listRefunds prints the refunds of the sales, the done ones, too, and what it has found before
+// an error. It asks every sale that was ever listed and does not rely on refundAt in the list:
+// this is the list by which money goes back.
 func listRefunds(ctx context.Context, book refundBook, ids []string, out io.Writer) error {
+	found, failure := findRefunds(ctx, book, ids)
 	lines := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	due, done := 0, 0
-	for _, id := range ids {
-		found, err := book.Refunds(ctx, id)
-		if err != nil {
-			return errors.New(oneLine(err))
-		}
-		for _, r := range found {
+	for i, id := range ids {
+		for _, r := range found[i] {
 			if due+done == 0 {
 				fmt.Fprintln(lines, "SALE\tPAYMENT\tMINOR UNITS\tORDER\tBECAUSE\tSINCE\tREFUNDED")
 			}
@@ -97,8 +100,35 @@ func listRefunds(ctx context.Context, book refundBook, ids []string, out io.Writ
 	if err := lines.Flush(); err != nil {
 		return fmt.Errorf("write list: %w", err)
 	}
+	if failure != nil {
+		return fmt.Errorf("the list is not complete: %s", oneLine(failure))
+	}
 	fmt.Fprintf(out, "%d refunds due, %d done\n", due, done)
 	return nil
+}
+
+// findRefunds returns the refunds of each sale. A sale whose refunds cannot be read does not
+// hide those of the others; a table that does not answer ends the search.
+func findRefunds(ctx context.Context, book refundBook, ids []string) ([][]sale.Refund, error) {
+	found, unread := make([][]sale.Refund, len(ids)), make([]error, len(ids))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(refundQueries)
+	for i, id := range ids {
+		group.Go(func() (err error) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if found[i], err = book.Refunds(ctx, id); err == nil {
+				return nil
+			}
+			unread[i] = fmt.Errorf("refunds of %s: %w", cmp.Or(id, unknownOrders), err)
+			if sale.CodeOf(err) == sale.Busy {
+				return unread[i]
+			}
+			return nil
+		})
+	}
+	return found, cmp.Or(group.Wait(), errors.Join(unread...))
 }
 
 func markRefunded(ctx context.Context, book refundBook, saleID, payment string, out io.Writer) error {

@@ -2,7 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,6 +71,65 @@ func TestRefundsAreListedAndMarkedOnce(t *testing.T) {
 		mark("", "standard#none", "is marked as refunded")
 		list("amount 2026-11-11T12:00:00Z 2026-11-11T12:01:00Z", "0 refunds due, 2 done")
 	})
+}
+
+// slowBook has one refund in each sale and answers after 50 ms; it fails for the sales in fails.
+type slowBook struct {
+	fails map[string]sale.Code
+	asked atomic.Int64
+}
+
+func (b *slowBook) Refunds(_ context.Context, saleID string) ([]sale.Refund, error) {
+	b.asked.Add(1)
+	time.Sleep(50 * time.Millisecond)
+	if code := b.fails[saleID]; code != "" {
+		return nil, sale.Fail(code, errors.New("no answer"))
+	}
+	return []sale.Refund{{SaleID: saleID, Payment: "stripe#pi_" + saleID, Amount: 5, Currency: "CNY", Reason: sale.RefundReleased, At: noon}}, nil
+}
+
+func (*slowBook) MarkRefunded(context.Context, string, string) (sale.Refund, bool, error) {
+	panic("nothing is marked")
+}
+
+func TestRefundsOfManySalesAreListedAlsoIfSomeCannotBeRead(t *testing.T) {
+	ids := make([]string, 1000)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("sale-%03d", i)
+	}
+	ids = append(ids, "")
+	for name, tt := range map[string]struct {
+		fails map[string]sale.Code
+		// listed is how many refunds are at least listed, asked how many sales are at most asked for.
+		listed, asked int
+		want          string
+	}{
+		"all":                 {nil, 1001, 1001, "1001 refunds due, 0 done"},
+		"one is malformed":    {map[string]sale.Code{"sale-007": sale.Internal}, 1000, 1001, "the list is not complete: refunds of sale-007: internal: no answer"},
+		"the table goes away": {map[string]sale.Code{"sale-500": sale.Busy}, 480, 532, "the list is not complete: refunds of sale-500: busy: no answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var out bytes.Buffer
+				book, began := &slowBook{fails: tt.fails}, time.Now()
+				if err := listRefunds(t.Context(), book, ids, &out); err != nil {
+					fmt.Fprintln(&out, err)
+				} else if tt.fails != nil {
+					t.Error("no error")
+				}
+				lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+				if listed := len(lines) - 2; listed < tt.listed || int(book.asked.Load()) > tt.asked || lines[len(lines)-1] != tt.want {
+					t.Errorf("%d listed of %d asked, at the end %q", listed, book.asked.Load(), lines[len(lines)-1])
+				}
+				if !slices.IsSorted(lines[1 : len(lines)-2]) {
+					t.Error("the sales are not in the order of the list")
+				}
+				if took := time.Since(began); took > 5*time.Second {
+					t.Errorf("took %v", took)
+				}
+			})
+		})
+	}
 }
 
 func TestRefundsAreMarkedOnlyWhenTheyAreNamedAndAskedFor(t *testing.T) {
