@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -19,11 +20,12 @@ const (
 	publishers    = 4
 	publishAtOnce = 10
 	// An event that the bus does not take, mostly because it is throttled, is tried again
-	// after publishPause, and after twice as long, up to publishRounds times in all.
-	publishRounds = 5
-	publishPause  = time.Second
-	// maxRefused bounds the refused events: so many mean that the bus takes none.
-	maxRefused = 1000
+	// after publishPause, and after twice as long, up to rounds times in all.
+	rounds       = 5
+	publishPause = time.Second
+	// maxRefused bounds the refused events: so many mean that the bus takes none. So many are
+	// published, with all rounds, before the next: half a minute shows a bus that refuses all.
+	maxRefused = 200
 	maxListed  = 50
 )
 
@@ -74,15 +76,30 @@ type republishing struct {
 	out             io.Writer
 	show            func(done, about int64)
 	events, refused int64
+	retried         bool // an event was tried again, which has been said
 }
 
 var errRefused = fmt.Errorf("the bus refused %d events", maxRefused)
 
 // publish publishes a page of events; so the memory does not grow with the sale.
 func (r *republishing) publish(ctx context.Context, events []sale.Event) error {
-	r.events += int64(len(events))
-	left := events
-	for round := range publishRounds {
+	for part := range slices.Chunk(events, maxRefused) {
+		r.events += int64(len(part))
+		if err := r.publishRounds(ctx, part); err != nil {
+			return err
+		}
+		r.show(r.events, -1)
+		if r.refused >= maxRefused {
+			return errRefused
+		}
+	}
+	return nil
+}
+
+// publishRounds publishes events, those that the bus does not take several times. It fails if
+// ctx ends.
+func (r *republishing) publishRounds(ctx context.Context, left []sale.Event) error {
+	for round := range rounds {
 		if round > 0 {
 			select {
 			case <-ctx.Done():
@@ -94,7 +111,11 @@ func (r *republishing) publish(ctx context.Context, events []sale.Event) error {
 		for i, err := range r.publishOnce(ctx, left) {
 			switch {
 			case err == nil:
-			case sale.CodeOf(err) == sale.Busy && round+1 < publishRounds:
+			case sale.CodeOf(err) == sale.Busy && round+1 < rounds:
+				if !r.retried {
+					fmt.Fprintf(r.out, "  %s: %s; it is tried again, as is every event that the bus does not take\n", left[i].ID, oneLine(err))
+				}
+				r.retried = true
 				busy = append(busy, left[i])
 			default:
 				r.refuse(left[i], err)
@@ -103,10 +124,6 @@ func (r *republishing) publish(ctx context.Context, events []sale.Event) error {
 		if left = busy; len(left) == 0 {
 			break
 		}
-	}
-	r.show(r.events, -1)
-	if r.refused >= maxRefused {
-		return errRefused
 	}
 	return ctx.Err()
 }
