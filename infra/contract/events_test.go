@@ -111,25 +111,68 @@ func TestEveryEventThatIsPublishedFitsItsSchema(t *testing.T) {
 }
 
 // eventTypes are the types that package sale declares.
-func eventTypes(t *testing.T) (types []string) {
+func eventTypes(t *testing.T) []string { return declared(t, "event.go", "EventType") }
+
+// declared are the constants of a type in a file of package sale.
+func declared(t *testing.T, path, of string) (values []string) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../../shared/sale/event.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "../../shared/sale/"+path, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		if spec, ok := n.(*ast.ValueSpec); ok {
-			if kind, ok := spec.Type.(*ast.Ident); ok && kind.Name == "EventType" {
+			if kind, ok := spec.Type.(*ast.Ident); ok && kind.Name == of {
 				text, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
 				if err != nil {
 					t.Fatal(err)
 				}
-				types = append(types, text)
+				values = append(values, text)
 			}
 		}
 		return true
 	})
-	return types
+	return values
+}
+
+// Readers accept other values of these members; what is published is exactly what the schemas
+// name.
+func TestMembersThatMayGetNewValuesHaveTheValuesThatTheirSchemasName(t *testing.T) {
+	for _, tt := range []struct{ event, member, path, goType string }{
+		{"RefundDue", "reason", "payment.go", "RefundReason"}, {"OrderReleased", "releasedBy", "sale.go", "ReleasedBy"},
+	} {
+		text, err := eventDocuments.ReadFile("events/" + tt.event + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var schema struct {
+			Defs struct {
+				Detail struct{ Properties map[string]struct{ Examples []string } }
+			} `json:"$defs"`
+		}
+		if err := json.Unmarshal(text, &schema); err != nil {
+			t.Fatal(err)
+		}
+		named := slices.Sorted(slices.Values(schema.Defs.Detail.Properties[tt.member].Examples))
+		if diff := cmp.Diff(slices.Sorted(slices.Values(declared(t, tt.path, tt.goType))), named); diff != "" {
+			t.Errorf("%s of %s (-package sale +schema):\n%s", tt.member, tt.event, diff)
+		}
+		schemas, published := openedEvents(t), map[string]bool{}
+		for _, e := range publishedEvents(t) {
+			if e["detail-type"] != tt.event {
+				continue
+			}
+			detail := e["detail"].(map[string]any)
+			published[detail[tt.member].(string)] = true
+			detail[tt.member] = "added-later"
+			if err := schemas.Check(encoded(t, e)); err != nil {
+				t.Error(err)
+			}
+		}
+		if diff := cmp.Diff(named, slices.Sorted(maps.Keys(published))); diff != "" {
+			t.Errorf("%s of %s (-schema +published):\n%s", tt.member, tt.event, diff)
+		}
+	}
 }
 
 // TestAChangedEventIsNoticed: no member can be left out, have another type or be empty; and a
