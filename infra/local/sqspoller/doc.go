@@ -1,4 +1,4 @@
-// Package poller does what Lambda's event source mapping for SQS does: it receives
+// Package sqspoller does what Lambda's event source mapping for SQS does: it receives
 // messages in batches, invokes a function with them, and deletes those that the
 // function handled.
 //
@@ -6,4 +6,4 @@
 // functions nor interprets messages. Messages that are not deleted come back after the
 // queue's visibility timeout, and go to the dead-letter queue after its receive count:
 // the queue does both.
-package poller
+package sqspoller

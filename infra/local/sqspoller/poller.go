@@ -1,4 +1,4 @@
-package poller
+package sqspoller
 
 import (
 	"context"
@@ -53,15 +53,15 @@ type Poller struct {
 func New(c Config, q Queue, i eventsource.Invoker) (*Poller, error) {
 	switch {
 	case c.QueueURL == "" || c.QueueARN == "" || c.Function == "":
-		return nil, errors.New("configure poller: queue URL, queue ARN and function are needed")
+		return nil, errors.New("configure SQS poller: queue URL, queue ARN and function are needed")
 	case c.BatchSize < 1 || c.BatchSize > 10000:
-		return nil, errors.New("configure poller: batch size must be between 1 and 10000")
+		return nil, errors.New("configure SQS poller: batch size must be between 1 and 10000")
 	case c.Window < 0 || c.Window > 5*time.Minute:
-		return nil, errors.New("configure poller: window must be between 0 and 5 minutes")
+		return nil, errors.New("configure SQS poller: window must be between 0 and 5 minutes")
 	case c.BatchSize > 10 && c.Window < time.Second:
-		return nil, errors.New("configure poller: a batch size above 10 needs a window of at least 1 second")
+		return nil, errors.New("configure SQS poller: a batch size above 10 needs a window of at least 1 second")
 	case c.Concurrency < 1:
-		return nil, errors.New("configure poller: concurrency must be at least 1")
+		return nil, errors.New("configure SQS poller: concurrency must be at least 1")
 	}
 	if c.Grace == 0 {
 		c.Grace = 10 * time.Second

@@ -1,4 +1,4 @@
-package poller
+package sqspoller
 
 import (
 	"github.com/aws/aws-sdk-go-v2/aws"

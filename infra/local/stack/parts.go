@@ -24,8 +24,8 @@ import (
 	"flashsale/infra/local/gateway"
 	"flashsale/infra/local/lambda"
 	"flashsale/infra/local/live"
-	"flashsale/infra/local/poller"
 	"flashsale/infra/local/scheduler"
+	"flashsale/infra/local/sqspoller"
 	"flashsale/infra/local/template"
 )
 
@@ -129,7 +129,7 @@ func (s *Stack) startPollers() error {
 				concurrency = min(concurrency, source.MaximumConcurrency)
 			}
 			q := queues[source.Queue]
-			p, err := poller.New(poller.Config{
+			p, err := sqspoller.New(sqspoller.Config{
 				QueueURL: s.queueURL(q), QueueARN: queueARN(q), Function: f.LogicalID, Region: region,
 				BatchSize: source.BatchSize, Window: source.Window,
 				ReportBatchItemFailures: source.ReportBatchItemFailures, Concurrency: concurrency, Log: s.o.Log,
