@@ -147,7 +147,9 @@ func TestMembersThatMayGetNewValuesHaveTheValuesThatTheirSchemasName(t *testing.
 		}
 		var schema struct {
 			Defs struct {
-				Detail struct{ Properties map[string]struct{ Examples []string } }
+				Detail struct {
+					Properties map[string]struct{ Examples []string }
+				}
 			} `json:"$defs"`
 		}
 		if err := json.Unmarshal(text, &schema); err != nil {

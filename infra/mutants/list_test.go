@@ -41,4 +41,4 @@ const (
 	under      = "^TestSimulationUnder$/"
 )
 
-var mutants = slices.Concat(ofBuyingAndSeeding, ofPayments, ofReleasing, ofEverythingElse, ofThePages, ofWebhooks, ofEvents)
+var mutants = slices.Concat(ofBuyingAndSeeding, ofPayments, ofReleasing, ofEverythingElse, ofThePages, ofWebhooks, ofEvents, ofTheLocalStack)
