@@ -28,11 +28,15 @@ type Listing struct {
 	// Err is why this release must leave the sale alone: sale.NewerVersion or
 	// sale.Internal. Such a listing does not hide the others.
 	Err error
-	// PayWithin is the sale's, 0 if it asks for no payment. NextDue is the earliest instant
-	// at which a claim may have to be released, as the last complete pass left it; zero if
+	// PayWithin is the sale's, 0 if it asks for no payment. NextPayBy is the earliest instant
+	// by which an unpaid claim may have to be paid, as the last complete pass left it; zero if
 	// there was none. Releasing is the pass to continue, or nil.
+	//
+	// In the table it is nextDue, to which the release that introduced it adds the grace. Read
+	// here, such a value delays one pass by the grace; that release reads a value of this one
+	// too early, which costs it one pass.
 	PayWithin time.Duration
-	NextDue   time.Time
+	NextPayBy time.Time
 	Releasing *ReleasePass
 }
 
@@ -76,7 +80,7 @@ func readListing(it item) Listing {
 	r := reading(it)
 	one := Listing{SaleID: r.text(attrSK), PayWithin: time.Duration(r.optionalNumber("payWithin")) * time.Second}
 	if it["nextDue"] != nil {
-		one.NextDue = r.time("nextDue")
+		one.NextPayBy = r.time("nextDue")
 	}
 	if it["drained"] != nil {
 		one.Drained = r.flag("drained")

@@ -32,9 +32,9 @@ type ReleasePass struct {
 	// Bucket and After say where to continue: after that user of that bucket.
 	Bucket int    `json:"bucket"`
 	After  string `json:"after,omitempty"`
-	// NextDue is the earliest instant at which a claim that the pass has left unpaid is to
-	// be released; zero if there is none.
-	NextDue time.Time `json:"nextDue"`
+	// NextPayBy is the earliest payBy of the claims that the pass has left unpaid; zero if
+	// there is none. See Listing.NextPayBy for its name in the table.
+	NextPayBy time.Time `json:"nextDue"`
 }
 
 // Released is what one call of ReleaseDue did.
@@ -58,7 +58,7 @@ type Released struct {
 // of cancelled claims back into stock. A claim is due from payBy + grace, by this
 // ledger's clock (P21). It does as much as ctx allows, stores how far it came, and may
 // be called again at any time, by several callers at once: conditions decide each claim
-// and each shard's units. If no claim is due before the listing's NextDue, it reads only
+// and each shard's units. While no claim is due by the listing's NextPayBy, it reads only
 // the shards, because a buyer may have cancelled.
 //
 // In a paused sale no claim expires; units that were released before are put back.
@@ -74,7 +74,7 @@ func (l *Ledger) ReleaseDue(ctx context.Context, listing Listing, grace time.Dur
 		return done, nil
 	}
 	now := l.now()
-	isLook := !listing.NextDue.After(now)
+	isLook := !listing.NextPayBy.Add(grace).After(now)
 	var s sale.Sale
 	if isLook {
 		s, err = l.readOpenSale(ctx, listing.SaleID)
@@ -89,7 +89,7 @@ func (l *Ledger) ReleaseDue(ctx context.Context, listing Listing, grace time.Dur
 		return done, err
 	}
 	if !isLook {
-		done.Complete, done.NextDue = true, listing.NextDue
+		done.Complete, done.NextDue = true, listing.NextPayBy.Add(grace)
 		return done, nil
 	}
 	if s.Paused {
@@ -130,13 +130,13 @@ func (p *releasing) run(ctx context.Context) error {
 		}
 	}
 	next := p.pass.Began.Add(p.sale.PayWithin)
-	if !p.pass.NextDue.IsZero() && p.pass.NextDue.Before(next) {
-		next = p.pass.NextDue
+	if !p.pass.NextPayBy.IsZero() && p.pass.NextPayBy.Before(next) {
+		next = p.pass.NextPayBy
 	}
 	if err := p.complete(ctx, next); err != nil {
 		return err
 	}
-	p.done.Complete, p.done.NextDue = true, next
+	p.done.Complete, p.done.NextDue = true, next.Add(p.grace)
 	return nil
 }
 
@@ -203,10 +203,11 @@ func (p *releasing) gatherPage(ctx context.Context, next *ReleasePass) error {
 		if err != nil || c.State() != sale.Confirmed || c.Shard < 0 || c.Shard >= p.sale.Shards {
 			continue // the audit reports what cannot be read
 		}
-		due := payBy(p.sale, c.OrderID).Add(p.grace)
+		by := payBy(p.sale, c.OrderID)
+		due := by.Add(p.grace)
 		if due.After(now) {
-			if next.NextDue.IsZero() || due.Before(next.NextDue) {
-				next.NextDue = due
+			if next.NextPayBy.IsZero() || by.Before(next.NextPayBy) {
+				next.NextPayBy = by
 			}
 			continue
 		}
@@ -230,9 +231,10 @@ func (p *releasing) save(ctx context.Context) error {
 	return p.setListing(ctx, update, map[string]string{"#releasing": "releasing"}, item{":pass": str(string(text))})
 }
 
-// complete stores when the next claim is due at the earliest. That is right also if
-// another pass overlaps: whatever this one did not see unpaid got its order id after it
-// began, so it is due payWithin later; grace covers the difference of clocks.
+// complete stores by when the next claim is to be paid at the earliest: without the grace,
+// which an operator may change before. That is right also if another pass overlaps: whatever
+// this one did not see unpaid got its order id after it began, so it is to be paid payWithin
+// later, and is released late by no more than the clocks differ.
 func (p *releasing) complete(ctx context.Context, next time.Time) error {
 	update := "SET #nextDue = :next REMOVE #releasing"
 	return p.setListing(ctx, update, map[string]string{"#nextDue": "nextDue", "#releasing": "releasing"}, item{":next": millis(next)})

@@ -128,7 +128,7 @@ func (h *Handler) sales(ctx context.Context, raw []byte) (listings []ledger.List
 	}
 	listings, err = h.book.Listings(ctx)
 	listings = slices.DeleteFunc(listings, func(l ledger.Listing) bool { return l.Drained || l.Err == nil && l.PayWithin == 0 })
-	slices.SortStableFunc(listings, func(a, b ledger.Listing) int { return a.NextDue.Compare(b.NextDue) })
+	slices.SortStableFunc(listings, func(a, b ledger.Listing) int { return a.NextPayBy.Compare(b.NextPayBy) })
 	return listings, false, err
 }
 

@@ -26,7 +26,7 @@ const ahead = 50 * time.Second
 type book struct{ *ledger.Ledger }
 
 func (b book) ReleaseDue(ctx context.Context, listing ledger.Listing, grace time.Duration) (ledger.Released, error) {
-	listing.NextDue = time.Time{}
+	listing.NextPayBy = time.Time{}
 	return b.Ledger.ReleaseDue(ctx, listing, grace)
 }
 

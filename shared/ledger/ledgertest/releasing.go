@@ -316,7 +316,7 @@ var releasing = map[string]func(*testing.T, *World){
 		w.Ordered("alice")
 		done := w.releases(0, 0)
 		listing, err := w.Ledger.Listing(w.Ctx, "moutai")
-		if err != nil || !listing.NextDue.Equal(done.NextDue) || listing.Releasing != nil || listing.PayWithin != payWithin {
+		if err != nil || !listing.NextPayBy.Equal(done.NextDue.Add(-grace)) || listing.Releasing != nil || listing.PayWithin != payWithin {
 			t.Errorf("got %+v (%v), want due at %v", listing, err, done.NextDue)
 		}
 		w.Pass(payWithin + grace + 7*time.Second)
@@ -324,9 +324,30 @@ var releasing = map[string]func(*testing.T, *World){
 			t.Errorf("the claim was due for %d seconds, want 7", done.OldestDueSeconds)
 		}
 		listing, err = w.Ledger.Listing(w.Ctx, "moutai")
-		if want := w.Now().Add(payWithin); err != nil || !listing.NextDue.Equal(want) {
-			t.Errorf("got %+v (%v), want due at %v: a claim of now would be", listing, err, want)
+		if want := w.Now().Add(payWithin); err != nil || !listing.NextPayBy.Equal(want) {
+			t.Errorf("got %+v (%v), want to be paid by %v: a claim of now would be", listing, err, want)
 		}
+	},
+	"a grace that was changed counts for all claims from the next call on": func(t *testing.T, w *World) {
+		w.OpenUnpaid(8, 2)
+		id := w.Ordered("alice")[0]
+		payBy := orderid.Time(id).Add(payWithin)
+		call := func(grace time.Duration, released int) {
+			t.Helper()
+			listing, err := w.Ledger.Listing(w.Ctx, "moutai")
+			if err != nil {
+				t.Fatal(err)
+			}
+			done, err := w.Environment().ReleaseDue(w.Ctx, listing, grace)
+			if err != nil || done.Released != released || released == 0 && !done.NextDue.Equal(payBy.Add(grace)) {
+				t.Errorf("grace %v at %v: got %+v (%v), want %d released", grace, w.Now(), done, err, released)
+			}
+		}
+		call(time.Hour, 0)
+		w.Pass(payBy.Add(grace).Sub(w.Now()))
+		call(time.Hour, 0)
+		call(grace+time.Millisecond, 0)
+		call(grace, 1)
 	},
 	"a sale that asks for payment is drained when all is paid or back in stock": func(t *testing.T, w *World) {
 		c := w.OpenUnpaid(9, 2)
