@@ -92,9 +92,14 @@ var ofPayments = []mutant{
 	{"a refund is recorded at each report", "P24", ledgerTests, overFake + "^what_cannot_be_its_order", []edit{{refunding,
 		`{l.put(refundItem(refund))}`, `{{Put: &types.Put{TableName: l.table, Item: refundItem(refund)}}}`}}},
 	{"a refund is noted nowhere", "P24", ledgerTests, overFake + "^a_drained_sale_is_on_the_list", []edit{{refunding,
-		`	if saleID != "" {
-		actions`, `	if false {
-		actions`}}},
+		`isNoted, err := saleID == "", error(nil)`, `isNoted, err := true, error(nil)`}}},
+	{"each refund writes the listing", "P16", ledgerTests, "^TestManyRefundsAtOnce", []edit{{refunding,
+		`return !r.time("refundAt").Before(refund.At.Add(-noteAge)), asInternal(r.err)`, `return false, asInternal(r.err)`}, {refunding,
+		`attribute_not_exists(#refundAt) OR #refundAt < :before)`, `attribute_not_exists(#refundAt) OR #refundAt <= :now OR #refundAt < :before)`}}},
+	{"a refund is not recorded because another one is noted meanwhile", "P24", ledgerTests, "^TestManyRefundsAtOnce", []edit{{refunding,
+		`		case isNoted:
+`, `		default:
+`}}},
 	{"a refund that the list of sales does not note is no finding", "P24", bookTests, "^TestEachKindOfBrokenPayment", []edit{{"infra/books/payments.go",
 		`		p.find("P24", "listing refundAt",`, `		_ = fmt.Sprint("P24", "listing refundAt",`}}},
 	{"a refund is marked at each request", "P24", ledgerTests, overFake + "^a_refund_is_marked_once", []edit{{refunding,

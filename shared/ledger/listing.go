@@ -40,7 +40,8 @@ type Listing struct {
 	Releasing *ReleasePass
 }
 
-// RefundsFor is how long a drained sale is still listed after its last refund was recorded.
+// RefundsFor is how long a drained sale is still listed after its last refund was recorded,
+// or up to noteAge less.
 const RefundsFor = 90 * 24 * time.Hour
 
 // Listings returns every sale that is not drained, and the drained ones of which a refund

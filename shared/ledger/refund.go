@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -69,33 +70,67 @@ func (l *Ledger) MarkRefunded(ctx context.Context, saleID, payment string) (sale
 	return refund, unsure && refund.RefundedAt.UnixMilli() == now.UnixMilli(), asInternal(err)
 }
 
+// noteAge is how old the newest refund that a sale's listing notes may be, when another one
+// is recorded and not noted.
+const noteAge = time.Hour
+
 // putRefund records that a payment is to be refunded, once, if the other actions succeed,
 // too. A refund of a sale's order is noted in the sale's listing, where reconciliation finds
-// it also after the sale was drained. The reason of a payment never changes: a claim that is
-// paid or released stays so, and so does a price.
+// it also after the sale was drained; but not if the listing notes one that is younger than
+// noteAge, because transactions that write one item conflict when refunds are many. The
+// reason of a payment never changes: a claim that is paid or released stays so, and so does
+// a price.
 func (l *Ledger) putRefund(ctx context.Context, p sale.Payment, saleID string, reason sale.RefundReason, others ...types.TransactWriteItem) (Settlement, error) {
 	refund := sale.Refund{
 		SaleID: saleID, Payment: p.ID(), OrderID: p.OrderID, Reason: reason, Amount: p.Amount, Currency: p.Currency, At: l.now(),
 	}
 	actions := append([]types.TransactWriteItem{l.put(refundItem(refund))}, others...)
-	if saleID != "" {
-		actions = append(actions, types.TransactWriteItem{Update: &types.Update{
-			TableName: l.table, Key: listingKey(saleID), UpdateExpression: aws.String("SET #refundAt = :now"),
-			ConditionExpression:      aws.String("attribute_exists(pk)"),
-			ExpressionAttributeNames: map[string]string{"#refundAt": "refundAt"}, ExpressionAttributeValues: item{":now": millis(refund.At)},
-		}})
+	isNoted, err := saleID == "", error(nil)
+	if !isNoted {
+		if isNoted, err = l.isNoted(ctx, refund); err != nil {
+			return Settlement{}, err
+		}
 	}
-	reasons, err := l.retryTransaction(ctx, actions...)
-	switch {
-	case err == nil:
-		return Settlement{Refund: &refund, New: true}, nil
-	case reasons == nil:
-		return Settlement{}, asInternal(err)
-	case failed(reasons[0]):
-		return refundBefore(reasons[0].Item)
+	for {
+		all := actions
+		if !isNoted {
+			all = append(all, l.note(refund))
+		}
+		reasons, err := l.retryTransaction(ctx, all...)
+		switch {
+		case err == nil:
+			return Settlement{Refund: &refund, New: true}, nil
+		case reasons == nil:
+			return Settlement{}, asInternal(err)
+		case failed(reasons[0]):
+			return refundBefore(reasons[0].Item)
+		case isNoted:
+			// The order has appeared meanwhile: the next report finds it.
+			return Settlement{}, sale.Fail(sale.Busy, err)
+		}
+		isNoted = true // by another refund, meanwhile
 	}
-	// The order has appeared meanwhile: the next report finds it.
-	return Settlement{}, sale.Fail(sale.Busy, err)
+}
+
+// isNoted reports whether the listing of the refund's sale notes one that is young enough. An
+// eventually consistent read may miss that, and then the condition of note does not.
+func (l *Ledger) isNoted(ctx context.Context, refund sale.Refund) (bool, error) {
+	it, err := l.readItem(ctx, maxTries, listingKey(refund.SaleID), false)
+	if err != nil || it["refundAt"] == nil {
+		return false, err
+	}
+	r := reader{item: it}
+	return !r.time("refundAt").Before(refund.At.Add(-noteAge)), asInternal(r.err)
+}
+
+// note notes the refund in its sale's listing, unless that notes one that is young enough.
+func (l *Ledger) note(refund sale.Refund) types.TransactWriteItem {
+	return types.TransactWriteItem{Update: &types.Update{
+		TableName: l.table, Key: listingKey(refund.SaleID), UpdateExpression: aws.String("SET #refundAt = :now"),
+		ConditionExpression:       aws.String("attribute_exists(pk) AND (attribute_not_exists(#refundAt) OR #refundAt < :before)"),
+		ExpressionAttributeNames:  map[string]string{"#refundAt": "refundAt"},
+		ExpressionAttributeValues: item{":now": millis(refund.At), ":before": millis(refund.At.Add(-noteAge))},
+	}}
 }
 
 // ifUnordered: a payment of an order that does not exist is refunded only while it does
