@@ -152,6 +152,9 @@ var ofPayments = []mutant{
 		`aws.String("#putBack = :p")`, `aws.String("#putBack = :p OR #putBack <> :p")`}}},
 	{"a payment of two orders is no finding", "P24", ledgerTests, overFake + "^a_payment_that_is_reported_for_two", []edit{{auditingClaims,
 		`n := all - len(a.payments); n > 0 {`, `n := all - len(a.payments); n < 0 {`}}},
+	{"a payment of an order and a refund is no finding", "P24", ledgerTests, overFake + "^a_payment_that_is_an_order's", []edit{{auditing,
+		`		a.addPayment(r.Payment)
+`, ``}}},
 	{"a payment of two orders is no finding of a recount", "P24", bookTests, "^TestEachKindOfBrokenPayment", []edit{{"infra/books/payments.go",
 		`		p.compare(payments, hashOf(c.payment), `, `		p.compare(payments, hashOf(c.payment+c.User), `}}},
 	{"the recount takes a claim that is paid and released", "P20", bookTests, "^TestEachKindOfBrokenPayment", []edit{{"infra/books/payments.go",

@@ -79,9 +79,9 @@ type Audit struct {
 	// ReadUnits is what the pass has cost so far, in read request units.
 	ReadUnits float64 `json:"readUnits"`
 
-	// payments are hashes of the payments read so far, maxPayments at most. They are not
-	// stored: a pass that is continued by another process compares only those that it reads
-	// itself.
+	// payments are hashes of the payments of the claims and refunds read so far, maxPayments
+	// at most. They are not stored: a pass that is continued by another process compares only
+	// those that it reads itself.
 	payments []uint64
 }
 
@@ -120,11 +120,11 @@ func (l *Ledger) Step(ctx context.Context, a *Audit, stranded Stranded) (*Receip
 	if err != nil {
 		return nil, err
 	}
-	a.findDoublePayments()
 	r := l.compare(s, a, shards)
 	if r.RefundsDue, err = l.refundsDue(ctx, s, a); err != nil {
 		return nil, err
 	}
+	a.findDoublePayments()
 	var keys []string
 	for _, m := range a.Mismatches {
 		keys = append(keys, m.Key)
@@ -225,14 +225,15 @@ func (l *Ledger) compare(s sale.Sale, a *Audit, shards []shard) *Receipt {
 	return r
 }
 
-// refundsDue counts the refunds that are due. A sale without any of what may cause one
-// costs no read.
+// refundsDue counts the refunds that are due, and adds the payments of all refunds to those
+// that are compared. A sale without any of what may cause one costs no read.
 func (l *Ledger) refundsDue(ctx context.Context, s sale.Sale, a *Audit) (n int64, err error) {
 	if s.PayWithin == 0 && s.Price == 0 && a.Paid == 0 {
 		return 0, nil
 	}
 	refunds, err := l.Refunds(ctx, s.ID)
 	for _, r := range refunds {
+		a.addPayment(r.Payment)
 		if r.RefundedAt.IsZero() {
 			n++
 		}

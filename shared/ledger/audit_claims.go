@@ -114,9 +114,7 @@ func (l *Ledger) countClaims(s sale.Sale, a *Audit, claims []sale.Claim, strande
 			a.Unpaid++
 		case sale.Paid:
 			a.Paid++
-			if len(a.payments) < maxPayments {
-				a.payments = append(a.payments, maphash.String(paymentSeed, c.Payment))
-			}
+			a.addPayment(c.Payment)
 		case sale.Expired, sale.Cancelled:
 			a.Released++
 		}
@@ -143,14 +141,21 @@ const maxPayments = 1 << 20
 
 var paymentSeed = maphash.MakeSeed()
 
-// findDoublePayments reports payments that are those of several orders: their provider
-// has reported one reference for each of these, which no write of a claim can notice.
+func (a *Audit) addPayment(id string) {
+	if len(a.payments) < maxPayments {
+		a.payments = append(a.payments, maphash.String(paymentSeed, id))
+	}
+}
+
+// findDoublePayments reports payments that were read twice, as those of several orders or
+// of an order and a refund: their provider has reported one reference for each of these,
+// which no write of a claim or a refund can notice.
 func (a *Audit) findDoublePayments() {
 	all := len(a.payments)
 	slices.Sort(a.payments)
 	a.payments = slices.Compact(a.payments)
 	if n := all - len(a.payments); n > 0 {
-		a.note("%d orders have a payment that is another order's, too; a recount names them (P24)", n)
+		a.note("%d orders or refunds have a payment that is another's, too; a recount names them (P24)", n)
 	}
 }
 
