@@ -285,7 +285,7 @@ func (p *pass) receipt() *Receipt {
 		r.Findings = append(r.Findings, Finding{p.found[maxFindings].Promise, fmt.Sprintf("and %d more", more)})
 	}
 	if p.whyNoScan != "" {
-		r.NotLookedFor = append(r.NotLookedFor, "orders that no claim knows, and items that belong to no sale: "+p.whyNoScan)
+		r.NotLookedFor = append(r.NotLookedFor, "orders that no claim knows, sales that are not listed and items that belong to no sale: "+p.whyNoScan)
 	}
 	if p.unjudged > 0 {
 		r.NotLookedFor = append(r.NotLookedFor, fmt.Sprintf(

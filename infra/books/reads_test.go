@@ -82,6 +82,8 @@ func TestWhatIsBrokenIsFoundThroughTheTableToo(t *testing.T) {
 			two, _ := all.claim("user-2")
 			all[one]["orderId"] = all[two]["orderId"]
 		}, "P7", `of "user-1" (claim claim-2) names sale "moutai", user "user-2" and claim claim-3`, false},
+		"another sale that is not listed": {func(all items) { all.copy(key{salePK, "SALE"}, key{"SALE#maotai", "SALE"}, nil) }, "P8",
+			`sale "maotai" is not on the list of sales`, true},
 		"an order that no claim knows": {func(all items) {
 			_, id := all.claim("user-1")
 			all.copy(key{"ORDER#" + id, "ORDER"}, key{"ORDER#99", "ORDER"}, nil)
@@ -122,7 +124,7 @@ func TestAReceiptSaysWhatItDidNotLookFor(t *testing.T) {
 		full bool
 		says string
 	}{
-		"a table too large":                  {w.db.withoutScan(), false, "orders that no claim knows, and items that belong to no sale: the table is larger than 64 MB (FULL=1 scans it)"},
+		"a table too large":                  {w.db.withoutScan(), false, "orders that no claim knows, sales that are not listed and items that belong to no sale: the table is larger than 64 MB (FULL=1 scans it)"},
 		"DescribeTable is not permitted":     {refusing{w.db, "DescribeTable"}, false, "dynamodb:DescribeTable is not permitted"},
 		"Scan is not permitted":              {refusing{w.db, "Scan"}, true, "dynamodb:Scan is not permitted"},
 		"in full, without DescribeTable":     {refusing{w.db, "DescribeTable"}, true, ""},
@@ -196,5 +198,36 @@ func TestAReceiptListsNoMoreThanASheetOfFindings(t *testing.T) {
 	r := all.recount(t, w.Now())
 	if n := len(r.Findings); n != maxFindings+1 || fmt.Sprint(r.Findings[maxFindings]) != "and 30 more (P19)" {
 		t.Errorf("%d findings, the last is %v", n, r.Findings[n-1])
+	}
+}
+
+func TestATableWithoutAnySaleHoldsNothingButRefundsOfUnknownOrders(t *testing.T) {
+	w := settled(t)
+	lost := items{}
+	for k, it := range w.items() {
+		if k.pk == "REFUND#" {
+			lost[k] = it
+		}
+	}
+	for name, c := range map[string]struct {
+		add      func(items)
+		finds    string
+		refusing string
+		notLook  string
+	}{
+		"nothing but refunds": {func(items) {}, "", "", ""},
+		"a sale that is not listed": {func(all items) { all[key{salePK, "SALE"}] = w.items()[key{salePK, "SALE"}] },
+			"the item SALE#moutai, SALE is there, but the list of sales is empty: nobody reconciles its sale", "", ""},
+		"a table that must not be scanned": {func(items) {}, "", "Scan", "whether an item is left of a sale that is not listed: dynamodb:Scan is not permitted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := maps.Clone(lost)
+			c.add(all)
+			found, notLookedFor, err := WithoutSales(t.Context(), refusing{load(t, all), c.refusing}, tableName, false)
+			if err != nil || (c.finds == "") != (len(found) == 0) || c.finds != "" && found[0] != (Finding{"P8", c.finds}) ||
+				strings.Join(notLookedFor, "\n") != c.notLook {
+				t.Errorf("found %q, did not look for %q (%v)", found, notLookedFor, err)
+			}
+		})
 	}
 }

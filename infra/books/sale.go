@@ -193,7 +193,8 @@ type Listing struct {
 	Newer    bool // only a newer release can read the sale
 }
 
-// Sales reads the list of sales.
+// Sales reads the list of sales. What is not as documented is zero, and a finding of the
+// sale's recount.
 func Sales(ctx context.Context, db DynamoDB, name string) ([]Listing, error) {
 	var all []Listing
 	err := (&table{db: db, name: name}).partition(ctx, "SALES", 0, func(items []map[string]types.AttributeValue) error {
@@ -202,10 +203,7 @@ func Sales(ctx context.Context, db DynamoDB, name string) ([]Listing, error) {
 				all = append(all, Listing{SaleID: keyOf(it).sk, Newer: true})
 				continue
 			}
-			l, problem := readListing(it)
-			if problem != "" {
-				return fmt.Errorf("the listing of sale %q is not as documented: %s", keyOf(it).sk, problem)
-			}
+			l, _ := readListing(it)
 			all = append(all, Listing{SaleID: keyOf(it).sk, ClosesAt: time.UnixMilli(l.closesAt).UTC(), Drained: l.drained})
 		}
 		return nil

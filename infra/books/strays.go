@@ -2,6 +2,7 @@ package books
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -37,9 +38,10 @@ func (p *pass) readStrays(ctx context.Context) error {
 }
 
 // scanStrays scans the table for orders without a claim, for shards and claims beyond
-// the sale's, and for items of an undocumented kind or of no sale.
+// the sale's, for items of an undocumented kind or of no sale, and for other sales that are
+// not listed.
 func (p *pass) scanStrays(ctx context.Context) (err error) {
-	s := strays{pass: p, exist: map[string]bool{}, named: map[string]string{}}
+	s := strays{pass: p, exist: map[string]bool{}, listed: map[string]bool{}, named: map[string]string{}}
 	p.whyNoScan, err = p.scan(ctx, func(items []item) error {
 		var orders []Order
 		for _, it := range items {
@@ -57,14 +59,19 @@ func (p *pass) scanStrays(ctx context.Context) (err error) {
 			p.find("P13", "no sale "+saleID, "%s belongs to sale %q, which does not exist", s.named[saleID], saleID)
 		}
 	}
+	for _, saleID := range slices.Sorted(maps.Keys(s.exist)) {
+		if !s.listed[saleID] && saleID != p.saleID {
+			p.find("P8", "not listed "+saleID, "sale %q is not on the list of sales: reconcile neither audits it nor sends a lost message again, and a recount of all sales leaves it out", saleID)
+		}
+	}
 	return nil
 }
 
 // strays is the state of one scan.
 type strays struct {
 	*pass
-	exist map[string]bool   // sales
-	named map[string]string // sales named by an item, and the item
+	exist, listed map[string]bool   // sales
+	named         map[string]string // sales named by an item, and the item
 }
 
 // take checks one item and returns it if it is an order of the sale.
@@ -75,6 +82,7 @@ func (s *strays) take(it item) (o Order, mine bool) {
 	mine = saleID == s.saleID
 	switch {
 	case k.pk == "SALES":
+		s.listed[k.sk] = true
 		s.name(k.sk, k)
 	case kind == "SALE" && isID(rest):
 		if k.sk == "SALE" {
@@ -123,6 +131,28 @@ func (s *strays) name(saleID string, k key) {
 	if _, known := s.named[saleID]; !known && len(s.named) < remembered {
 		s.named[saleID] = "the item " + k.pk + ", " + k.sk
 	}
+}
+
+// WithoutSales looks for an item of a sale in a table whose list of sales is empty, and says
+// if it could not. A refund of an unknown order is of no sale.
+func WithoutSales(ctx context.Context, db DynamoDB, name string, full bool) (found []Finding, notLookedFor []string, err error) {
+	enough := errors.New("an item was found")
+	whyNot, err := (&table{db: db, name: name, full: full}).scan(ctx, func(items []item) error {
+		for _, it := range items {
+			if k := keyOf(it); k.pk != "REFUND#" {
+				found = []Finding{{"P8", "the item " + k.pk + ", " + k.sk + " is there, but the list of sales is empty: nobody reconciles its sale"}}
+				return enough
+			}
+		}
+		return nil
+	})
+	if whyNot != "" {
+		notLookedFor = []string{"whether an item is left of a sale that is not listed: " + whyNot}
+	}
+	if errors.Is(err, enough) {
+		err = nil
+	}
+	return found, notLookedFor, err
 }
 
 func (p *pass) strayClaim(k key) {

@@ -39,6 +39,19 @@ func TestASaleForANewerReleaseIsNotRecountedAndHidesNoOther(t *testing.T) {
 	}
 }
 
+func TestAListingThatIsNotAsDocumentedHidesNoSale(t *testing.T) {
+	w := newWorld(t)
+	w.Open(8, 2)
+	all := w.items()
+	delete(all[key{"SALES", "moutai"}], "closesAt")
+	db := load(t, all)
+	list, err := Sales(w.Ctx, db, tableName)
+	if err != nil || len(list) != 1 || list[0].SaleID != "moutai" {
+		t.Errorf("the list is %+v (%v)", list, err)
+	}
+	has(t, all.recount(t, w.Now()), "P19", "the item SALES, moutai is not as documented: closesAt is not a number")
+}
+
 func TestAMinReaderThatIsNoVersionIsAFinding(t *testing.T) {
 	w := newWorld(t)
 	w.Open(8, 2)

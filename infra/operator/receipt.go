@@ -64,8 +64,12 @@ func receipt(ctx context.Context, p place, args []string, out io.Writer) error {
 		}
 		incomplete = checkEvents(ctx, db, table, *events, of, o, *asJSON, out)
 	}
+	count := func() error { return recountEach(ctx, db, table, ids, o, *asJSON, out) }
+	if len(ids) == 0 {
+		count = func() error { return withoutSales(ctx, db, table, *full, *asJSON, out) }
+	}
 	if err = incomplete; err == nil || errors.Is(err, errBroken) {
-		err = cmp.Or(recountEach(ctx, db, table, ids, o, *asJSON, out), incomplete)
+		err = cmp.Or(count(), incomplete)
 	}
 	if errors.Is(err, books.ErrNoSale) {
 		return fmt.Errorf("%w; %s", err, saleNames(table, sales))
@@ -73,18 +77,39 @@ func receipt(ctx context.Context, p place, args []string, out io.Writer) error {
 	return err
 }
 
-// recountEach writes a receipt of each sale, and fails with errBroken if any does not
-// balance, and with books.ErrNewerVersion if any is not for this release.
+// withoutSales says that the table has no sale, and fails with errBroken if it has items of
+// one.
+func withoutSales(ctx context.Context, db books.DynamoDB, table string, full, asJSON bool, out io.Writer) error {
+	found, notLookedFor, err := books.WithoutSales(ctx, db, table, full)
+	if err != nil {
+		return errors.New(oneLine(err))
+	}
+	if asJSON {
+		err = writeJSON(out, map[string]any{"findings": append([]books.Finding{}, found...), "notLookedFor": append([]string{}, notLookedFor...)})
+	} else {
+		fmt.Fprintf(out, "the table %s has no sale\n", table)
+		list(out, "NOT BALANCED:", found)
+		list(out, "not checked:", notLookedFor)
+	}
+	if err == nil && len(found) > 0 {
+		err = errBroken
+	}
+	return err
+}
+
+// recountEach writes a receipt of each sale. One that cannot be read, or is for a newer
+// release, is an error in the end, unless nothing can be read any more. It fails with errBroken
+// if all were read and any does not balance.
 func recountEach(ctx context.Context, db books.DynamoDB, table string, ids []string, o books.Options, asJSON bool, out io.Writer) error {
 	var broken, unread error
 	for _, id := range ids {
 		r, err := recount(ctx, db, table, id, o)
-		if errors.Is(err, books.ErrNewerVersion) {
-			unread = errors.Join(unread, fmt.Errorf("no receipt of sale %s: %w", id, err))
-			continue
-		}
 		if err != nil {
-			return err
+			unread = errors.Join(unread, fmt.Errorf("no receipt of sale %s: %w", id, err))
+			if _, err := reach(ctx, db, table); err != nil {
+				return errors.Join(unread, err)
+			}
+			continue
 		}
 		if err := write(out, r, asJSON); err != nil {
 			return err

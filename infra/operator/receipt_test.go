@@ -135,6 +135,72 @@ func TestAllSalesAreRecountedAndOneBrokenSaleFailsTheCommand(t *testing.T) {
 	}
 }
 
+// refusesKey answers, and refuses every query of that key.
+func refusesKey(key string, answer http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if bytes.Contains(body, []byte(`"`+key+`"`)) {
+			w.Header().Set("X-Amzn-ErrorType", "ValidationException")
+			http.Error(w, "{}", http.StatusBadRequest)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		answer(w, r)
+	}
+}
+
+func TestASaleThatCannotBeReadDoesNotKeepTheOthersFromBeingRecounted(t *testing.T) {
+	o := books.Options{Sleep: func(context.Context, time.Duration) error { return nil }}
+	for refused, c := range map[string]struct {
+		receipts int
+		says     string
+	}{
+		"SALE#first": {1, "no receipt of sale first: query SALE#first: "},
+		"SALES":      {0, "the table T cannot be read: "},
+	} {
+		answer := answers("first", "moutai")
+		if refused == "SALES" {
+			answer = refusesKey("SALE#first", answer)
+		}
+		db, table, err := stackOver(t, refusesKey(refused, answer)).dynamodb(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		err = recountEach(t.Context(), db, table, []string{"first", "moutai"}, o, true, &out)
+		if n := strings.Count(out.String(), `"saleId"`); n != c.receipts || err == nil || errors.Is(err, errBroken) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %d receipts (%v)", refused, n, err)
+		}
+	}
+}
+
+func TestAllSalesOfATableWithoutAnySaleAreNone(t *testing.T) {
+	lost := func(w http.ResponseWriter, r *http.Request) {
+		answer := answers()
+		if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".Scan") {
+			answer = func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = io.WriteString(w, `{"Items": [{"pk": {"S": "SALE#moutai"}, "sk": {"S": "SALE"}}]}`)
+			}
+		}
+		answer(w, r)
+	}
+	for name, c := range map[string]struct {
+		table http.HandlerFunc
+		want  error
+		says  []string
+	}{
+		"an empty table":            {answers(), nil, []string{`"findings": []`, "the table T has no sale\n"}},
+		"a sale that is not listed": {lost, errBroken, []string{"the item SALE#moutai, SALE is there, but the list of sales is empty", "NOT BALANCED:\n  - the item SALE#moutai"}},
+	} {
+		for i, args := range [][]string{{"-all", "-json"}, {"-all"}} {
+			var out bytes.Buffer
+			if err := receipt(t.Context(), stackOver(t, c.table), args, &out); !errors.Is(err, c.want) || !strings.Contains(out.String(), c.says[i]) {
+				t.Errorf("%s, %q: printed %q (%v)", name, args, &out, err)
+			}
+		}
+	}
+}
+
 func TestAReceiptOfASaleThatAsksForPaymentSaysHowItsOrdersStand(t *testing.T) {
 	r := &books.Receipt{SaleID: "moutai", Seeded: 25, Stock: 4, Claims: 23, Confirmed: 23, Paid: 19, Unpaid: 2, Released: 2, RefundsDue: 1, Balanced: true}
 	var out bytes.Buffer
