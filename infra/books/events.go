@@ -149,7 +149,11 @@ func (c *eventCheck) readClaims(ctx context.Context, saleID string) error {
 		return err
 	}
 	it := found[at]
-	if it == nil {
+	switch {
+	case it == nil && c.saleID == "":
+		c.find("the item of sale %s is missing, so its events are unknown", saleID)
+		return nil
+	case it == nil:
 		return fmt.Errorf("%w: %s", ErrNoSale, saleID)
 	}
 	if err := readable(it); err != nil {
@@ -282,7 +286,7 @@ func (c *eventCheck) judge() error {
 
 // isPast reports whether an event is of an occasion that the sale may have had and that
 // the table does not keep: all its shards were empty at a version of it, or it was drained
-// before an edit or an addition.
+// before an edit or an addition. While a version stands, no shard leaves the empty ones.
 func (c *eventCheck) isPast(l line) bool {
 	saleID, at := fmt.Sprint(l.members["saleId"]), fmt.Sprint(l.members["occurredAt"])
 	s, ok := c.known[saleID]
@@ -293,10 +297,11 @@ func (c *eventCheck) isPast(l line) bool {
 	switch of, suffix := cutLast(l.id); {
 	case l.kind == "SaleSoldOut" && of == l.kind+":"+saleID:
 		version, err := strconv.ParseInt(suffix, 10, 64)
-		return err == nil && version >= 1 && version <= s.version && !occurred.After(c.Now().Add(skew)) &&
-			soldOutEvent(saleID, suffix, at).sum(c.file.seed) == l.sum
+		return err == nil && version >= 1 && (version < s.version || version == s.version && len(s.empty) >= s.shards) &&
+			!occurred.After(c.Now().Add(skew)) && soldOutEvent(saleID, suffix, at).sum(c.file.seed) == l.sum
 	case l.kind == "SaleDrained":
-		return s.version > 1 && drainedEvent(saleID, occurred.UnixMilli()).sum(c.file.seed) == l.sum
+		e := drainedEvent(saleID, occurred.UnixMilli())
+		return s.version > 1 && !e.at.After(c.Now().Add(skew)) && e.sum(c.file.seed) == l.sum
 	}
 	return false
 }
