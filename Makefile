@@ -157,7 +157,8 @@ load: operator ## send buyers at RATE=… for DURATION=… with a PEAK=… at th
 # The target is the local stack, any API by URL=…, or the stack of ENV=dev or ENV=prod in
 # infra/samconfig.toml, with AWS credentials in the environment.
 override SYSTEM := $${ENV:+-env "$$ENV"} -url "$(if $(value ENV),$${URL-},$${URL:-$(LOCAL_URL)})"
-override SAM_CONFIG := --config-file infra/samconfig.toml --config-env "$$ENV"
+# The SAM CLI looks for a relative path beside the template that it is given.
+override SAM_CONFIG := --config-file "$$PWD/infra/samconfig.toml" --config-env "$$ENV"
 
 .PHONY: deployer
 deployer: needs-go

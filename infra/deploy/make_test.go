@@ -50,8 +50,16 @@ func newBench(t *testing.T, concurrency string) *bench {
 	services := httptest.NewServer(mux)
 	t.Cleanup(services.Close)
 	b := &bench{t: t, bin: t.TempDir(), calls: filepath.Join(t.TempDir(), "calls")}
-	// The SAM CLI builds a program for each function into the given folder.
-	b.program("sam", `{ for word; do printf '%s\n' "$word"; done; echo; } >>`+b.calls+`
+	// The SAM CLI looks for its configuration file from the folder of the template that it is
+	// given (aws/aws-sam-cli issue 7575), and builds a program for each function into the given folder.
+	b.program("sam", `config=samconfig.toml folder=. before=
+for word; do
+	case $before in --config-file) config=$word;; --template-file) folder=$(dirname "$word");; esac
+	before=$word
+done
+case $config in /*) ;; *) config=$folder/$config;; esac
+[ -f "$config" ] || { echo "Error: Config file $config does not exist or could not be read!" >&2; exit 1; }
+{ for word; do printf '%s\n' "$word"; done; echo; } >>`+b.calls+`
 if [ "$1" = build ]; then
 	while [ "$1" != --build-dir ]; do shift; done
 	for f in Purchase Finalize Query Seed Reconcile Release Page Pay Publish; do mkdir -p "$2/${f}Function"; echo "$f" >"$2/${f}Function/bootstrap"; done
@@ -141,7 +149,11 @@ func TestMakeDeployBuildsAndDeploysDevWithTheFilesParameters(t *testing.T) {
 	if len(calls) != 2 {
 		t.Fatalf("sam was called %q\n%s", calls, out)
 	}
-	config := []string{"--config-file", "infra/samconfig.toml", "--config-env", "dev"}
+	file, err := filepath.Abs(filepath.Join(root, "infra", "samconfig.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := []string{"--config-file", file, "--config-env", "dev"}
 	if diff := cmp.Diff(append(append([]string{"build"}, config...), "--build-dir", ".build/sam"), calls[0]); diff != "" {
 		t.Errorf("sam (-want +got):\n%s", diff)
 	}
