@@ -32,7 +32,7 @@ var makes = map[string][]string{
 	"AWS::DynamoDB::Table":                        {"dynamodb:CreateTable", "dynamodb:UpdateTable", "dynamodb:UpdateContinuousBackups"},
 	"AWS::Events::EventBus":                       {"events:CreateEventBus", "events:UpdateEventBus", "events:DeleteEventBus"},
 	"AWS::IAM::Role":                              {"iam:CreateRole", "iam:PutRolePolicy", "iam:PassRole", "iam:ListRolePolicies", "iam:ListAttachedRolePolicies", "iam:DeleteRolePolicy", "iam:DeleteRole"},
-	"AWS::Logs::LogGroup":                         {"logs:CreateLogGroup", "logs:PutRetentionPolicy", "logs:DeleteLogGroup"},
+	"AWS::Logs::LogGroup":                         {"logs:CreateLogGroup", "logs:PutRetentionPolicy", "logs:GetDataProtectionPolicy", "logs:DeleteLogGroup"},
 	"AWS::Logs::MetricFilter":                     {"logs:PutMetricFilter", "logs:DeleteMetricFilter"},
 	"AWS::SNS::Subscription":                      {"sns:Subscribe", "sns:Unsubscribe"},
 	"AWS::SNS::Topic":                             {"sns:CreateTopic", "sns:SetTopicAttributes", "sns:DeleteTopic"},
@@ -42,7 +42,7 @@ var makes = map[string][]string{
 	"AWS::Serverless::Function": {
 		"lambda:CreateFunction", "lambda:UpdateFunctionCode", "lambda:UpdateFunctionConfiguration", "lambda:DeleteFunction", "lambda:PublishVersion",
 		"lambda:CreateAlias", "lambda:UpdateAlias", "lambda:DeleteAlias", "lambda:AddPermission", "lambda:RemovePermission", "lambda:PutFunctionConcurrency",
-		"lambda:PutFunctionEventInvokeConfig", "lambda:CreateEventSourceMapping", "lambda:DeleteEventSourceMapping", "lambda:PutFunctionRecursionConfig",
+		"lambda:PutFunctionEventInvokeConfig", "lambda:CreateEventSourceMapping", "lambda:DeleteEventSourceMapping", "lambda:PutFunctionRecursionConfig", "lambda:GetRuntimeManagementConfig",
 		"scheduler:CreateSchedule", "scheduler:UpdateSchedule", "scheduler:DeleteSchedule",
 		"codedeploy:CreateApplication", "codedeploy:CreateDeploymentGroup", "codedeploy:CreateDeployment", "codedeploy:DeleteApplication", "iam:AttachRolePolicy", "s3:GetObject",
 	},
