@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,37 +42,42 @@ func sales(ctx context.Context, p place, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	return listBooks(ctx, db, table, book, list, out)
+}
+
+// listBooks prints a line for each sale, also for those that it cannot read.
+func listBooks(ctx context.Context, db books.DynamoDB, table string, book *ledger.Ledger, list []books.Listing, out io.Writer) error {
+	receipts, failure := recountAll(ctx, db, table, list)
+	states, lost := statesOf(ctx, book, list)
+	failure = cmp.Or(failure, lost)
 	lines := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(lines, "SALE\tSTATE\tCLOSES\tUNITS LEFT\tSEEDED\tPENDING\tBOOKS")
 	var broken error
-	receipts, err := recountAll(ctx, db, table, list)
-	if err != nil {
-		return err
-	}
 	for i, l := range list {
-		if receipts[i] == nil && !l.Drained {
-			fmt.Fprintf(lines, "%s\t-\t-\t-\t-\t-\tnot read: for a newer release\n", l.SaleID)
+		r := receipts[i]
+		if r == nil && !l.Drained || states[i] == "" {
+			verdict := "not read: for a newer release"
+			if failure != nil {
+				verdict = "not read"
+			}
+			fmt.Fprintf(lines, "%s\t-\t-\t-\t-\t-\t%s\n", l.SaleID, verdict)
 			broken = errBroken
 			continue
 		}
-		state, err := stateOf(ctx, book, l.SaleID)
-		if err != nil {
-			return err
-		}
 		left, seeded, pending, verdict := "-", "-", "-", "balanced and drained"
-		if r := receipts[i]; r != nil {
+		if r != nil {
 			left, seeded, pending = strconv.FormatInt(r.Stock, 10), strconv.FormatInt(r.Seeded, 10), strconv.FormatInt(r.Pending, 10)
 			verdict = "balanced" + payments(r)
 			if !r.Balanced {
 				verdict, broken = "NOT BALANCED: make receipt SALE="+l.SaleID, errBroken
 			}
 		}
-		fmt.Fprintf(lines, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.SaleID, state, instant(l.ClosesAt), left, seeded, pending, verdict)
+		fmt.Fprintf(lines, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.SaleID, states[i], instant(l.ClosesAt), left, seeded, pending, verdict)
 	}
 	if err := lines.Flush(); err != nil {
 		return fmt.Errorf("write list: %w", err)
 	}
-	return broken
+	return cmp.Or(failure, broken)
 }
 
 // payments says how the orders of a sale that asks for payment stand; "" of any other.
@@ -108,15 +114,26 @@ func recountAll(ctx context.Context, db books.DynamoDB, table string, list []boo
 	return receipts, group.Wait()
 }
 
-// stateOf returns the state shown on the sale's page, or DRAFT if its creation is in progress
-// or was interrupted.
-func stateOf(ctx context.Context, book *ledger.Ledger, saleID string) (string, error) {
-	s, err := book.Sale(ctx, saleID)
-	switch {
-	case sale.CodeOf(err) == sale.SaleNotFound:
-		return string(sale.Draft), nil
-	case err != nil:
-		return "", errors.New(oneLine(err))
+// statesOf returns the states shown on the sales' pages: DRAFT if a sale's creation is in
+// progress or was interrupted, "" if only a newer release can read it.
+func statesOf(ctx context.Context, book *ledger.Ledger, list []books.Listing) ([]string, error) {
+	states := make([]string, len(list))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(recounters)
+	for i, l := range list {
+		group.Go(func() error {
+			s, err := book.Sale(ctx, l.SaleID)
+			switch sale.CodeOf(err) {
+			case "":
+				states[i] = string(s.Phase(time.Now()))
+			case sale.SaleNotFound:
+				states[i] = string(sale.Draft)
+			case sale.NewerVersion:
+			default:
+				return fmt.Errorf("read %s: %s", l.SaleID, oneLine(err))
+			}
+			return nil
+		})
 	}
-	return string(s.Phase(time.Now())), nil
+	return states, group.Wait()
 }

@@ -107,3 +107,43 @@ func TestASaleForANewerReleaseIsNamedAndHidesNoOther(t *testing.T) {
 		t.Errorf("listed as %s", &out)
 	}
 }
+
+func TestSalesAreListedAlsoIfOneCannotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := table{dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})}
+		book := ledger.New(db, "T", ledger.Options{})
+		var list []books.Listing
+		for _, id := range []string{"a", "broken", "z"} {
+			list = append(list, books.Listing{SaleID: id})
+			if _, err := book.Create(t.Context(), sale.Creation{
+				SaleID: id, Name: id, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour), Stock: 10, Shards: 1,
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if strings.Contains(strings.Join(c.Keys, " "), "broken") {
+				return dynamotest.Fault{Kind: dynamotest.ServerError, Delay: time.Second}
+			}
+			return dynamotest.Fault{}
+		}
+		var out bytes.Buffer
+		err := listBooks(t.Context(), db, "T", book, list, &out)
+		if err == nil || !strings.Contains(err.Error(), "recount broken: ") || strings.Count(out.String(), "  balanced\n") != 2 ||
+			!strings.Contains(out.String(), "  not read\n") {
+			t.Errorf("%v, %s", err, &out)
+		}
+		db.Fault = nil
+		if err := db.Tamper(t.Context(), "T", "SALE#z", "SALE", "minReader", 1000); err != nil {
+			t.Fatal(err)
+		}
+		list[0].Drained, list[2].Drained = true, true
+		out.Reset()
+		err = listBooks(t.Context(), db, "T", book, list, &out)
+		for _, want := range []string{"  balanced and drained\n", "  balanced\n", "  not read: for a newer release\n"} {
+			if !errors.Is(err, errBroken) || strings.Count(out.String(), want) != 1 {
+				t.Errorf("%v, no %q in %s", err, want, &out)
+			}
+		}
+	})
+}
