@@ -1,7 +1,9 @@
 package checks
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -158,9 +160,18 @@ func front(text string) func(template) []finding {
 	}
 }
 
+// address is the place of the rate of a web ACL's rule.
+func address(rule int) string {
+	return fmt.Sprintf("Resources/WebAcl/Properties/Rules/%d/Statement/RateBasedStatement/", rule)
+}
+
 func TestTheFrontSignsItsRequestsAndTurnsFloodsAway(t *testing.T) {
 	text := read(t, frontFile)
-	report(t, frontRules(parseTemplate(t, text)))
+	rate, ok := parseTemplate(t, read(t, templateFile)).number(node{&yaml.Node{Kind: yaml.ScalarNode, Tag: "!Ref", Value: "PaymentRateLimit"}})
+	if !ok {
+		t.Fatal("the throttle of webhooks has no default")
+	}
+	report(t, frontRules(parseTemplate(t, text), rate))
 	for _, e := range []edit{
 		{"Resources/Distribution/Properties/DistributionConfig/Origins/0/OriginCustomHeaders/0/HeaderName", "X-Origin"},
 		{"Resources/Distribution/Properties/DistributionConfig/Origins/0/CustomOriginConfig/OriginProtocolPolicy", "http-only"},
@@ -170,6 +181,14 @@ func TestTheFrontSignsItsRequestsAndTurnsFloodsAway(t *testing.T) {
 		{"Resources/WebAcl/Properties/Rules", "[]"},
 		{"Resources/WebAcl/Properties/Rules/1/Action", "{Count: {}}"},
 		{"Resources/WebAcl/Properties/Rules/2/Statement/RateBasedStatement/CustomKeys", ""},
+		{address(1) + "ScopeDownStatement/AndStatement/Statements/1", ""},
+		{address(3) + "ScopeDownStatement", ""},
+		{address(3) + "ScopeDownStatement/NotStatement/Statement/ByteMatchStatement/SearchString", "/sales/"},
+		{address(3) + "ScopeDownStatement/NotStatement/Statement/ByteMatchStatement/FieldToMatch", "{QueryString: {}}"},
+		{address(4) + "Limit", "!Ref RequestLimit"},
+		{address(4) + "Limit", `!Sub "${PaymentRateLimit}00"`},
+		{"Resources/WebAcl/Properties/Rules/4", ""},
+		{"Resources/WebAcl/Properties/Rules/4/Action", "{Count: {}}"},
 		{"Resources/SalePageCache/Properties/CachePolicyConfig/ParametersInCacheKeyAndForwardedToOrigin/HeadersConfig", "{HeaderBehavior: whitelist, Headers: [Origin]}"},
 		{"Resources/PageCache/Properties/CachePolicyConfig/ParametersInCacheKeyAndForwardedToOrigin/QueryStringsConfig/QueryStringBehavior", "all"},
 		{"Resources/PageCache/Properties/CachePolicyConfig/DefaultTTL", "60"},
@@ -182,13 +201,14 @@ func TestTheFrontSignsItsRequestsAndTurnsFloodsAway(t *testing.T) {
 	} {
 		changed := parseTemplate(t, text)
 		e.apply(t, changed)
-		if len(frontRules(changed)) == 0 {
+		if len(frontRules(changed, rate)) == 0 {
 			t.Errorf("nobody notices %s: %q", e.place, e.yaml)
 		}
 	}
 }
 
-func frontRules(tmpl template) (found []finding) {
+// frontRules takes the webhooks a second that the API accepts.
+func frontRules(tmpl template, webhooks int) (found []finding) {
 	wants := func(n node, want, why string) {
 		if n.text() != want && n.target() != want {
 			found = append(found, finding{frontFile, 1, why})
@@ -232,6 +252,7 @@ func frontRules(tmpl template) (found []finding) {
 			tokens++
 		}
 	}
+	found = append(found, webhookRates(tmpl, webhooks)...)
 	if headers := tmpl.at("Resources", "SalePageCache", "Properties", "CachePolicyConfig", "ParametersInCacheKeyAndForwardedToOrigin", "HeadersConfig", "HeaderBehavior"); headers.text() != "none" {
 		found = append(found, finding{frontFile, 1, "whoever changes a header gets a page that is not kept yet"})
 	}
@@ -257,4 +278,40 @@ func frontRules(tmpl template) (found []finding) {
 		found = append(found, finding{frontFile, 1, "a flood from one address comes through"})
 	}
 	return found
+}
+
+// webhookRates finds limits of one address that block a payment provider, which sends from
+// few addresses, below the API's own throttle; and a front without a limit for webhooks.
+func webhookRates(tmpl template, webhooks int) (found []finding) {
+	limited := false
+	for _, rule := range tmpl.at("Resources", "WebAcl", "Properties", "Rules").list() {
+		rate := rule.at("Statement", "RateBasedStatement")
+		if key := rate.at("AggregateKeyType").text(); key != "IP" && key != "FORWARDED_IP" || excludesWebhooks(rate.at("ScopeDownStatement")) {
+			continue
+		}
+		window, _ := tmpl.number(rate.at("EvaluationWindowSec"))
+		limit, ok := tmpl.number(rate.at("Limit"))
+		if n := rate.at("Limit"); n.Tag == "!Sub" {
+			var err error
+			limit, err = strconv.Atoi(strings.Replace(n.Value, "${PaymentRateLimit}", strconv.Itoa(webhooks), 1))
+			ok = err == nil
+		}
+		if !ok || window == 0 || limit < window*webhooks {
+			found = append(found, finding{frontFile, rule.Line, rule.at("Name").text() + " blocks a payment provider before the API throttles it"})
+		}
+		limited = limited || rule.at("Action", "Block").Node != nil
+	}
+	if !limited {
+		found = append(found, finding{frontFile, 1, "one address can use up the account's requests by way of /payments/"})
+	}
+	return found
+}
+
+// excludesWebhooks reports whether a statement holds for no path of /payments/.
+func excludesWebhooks(statement node) bool {
+	if slices.ContainsFunc(statement.at("AndStatement", "Statements").list(), excludesWebhooks) {
+		return true
+	}
+	match := statement.at("NotStatement", "Statement", "ByteMatchStatement")
+	return match.at("FieldToMatch", "UriPath").Node != nil && match.at("PositionalConstraint").text() == "STARTS_WITH" && match.at("SearchString").text() == "/payments/"
 }
