@@ -60,9 +60,28 @@ func TestMissingDataAreTreatedAsCloudWatchDoes(t *testing.T) {
 				data[i] = truth(c == 'x')
 			}
 		}
-		a := alarmRule{n: 3, m: tt.m, threshold: 1, missing: tt.missing, metrics: map[string]watched{"metric": {}}}
+		a := alarmRule{period: 60, n: 3, m: tt.m, threshold: 1, missing: tt.missing, metrics: map[string]watched{"metric": {}}}
 		if got := a.rings(func(watched) points { return data }, len(tt.data)-1); got != tt.want {
 			t.Errorf("%s, %d of 3, %s: rings is %t, want %t", tt.data, tt.m, tt.missing, got, tt.want)
+		}
+	}
+}
+
+func TestAPeriodOfManyMinutesEndsWithTheMinuteOfTheEvaluation(t *testing.T) {
+	data := points{1: 4, 3: 2, 4: 1, 6: 8}
+	for _, tt := range []struct {
+		stat   string
+		minute int
+		want   points
+	}{
+		{"Sum", 6, points{0: 9, -1: 6}},
+		{"Sum", 5, points{0: 3, -1: 4}},
+		{"Maximum", 6, points{0: 8, -1: 4}},
+		{"SampleCount", 6, points{0: 2, -1: 2}},
+	} {
+		a := alarmRule{period: 180, n: 1}
+		if got := a.periods(watched{stat: tt.stat}, data, tt.minute); fmt.Sprint(got) != fmt.Sprint(tt.want) {
+			t.Errorf("%s until minute %d: got %v, want %v", tt.stat, tt.minute, got, tt.want)
 		}
 	}
 }

@@ -9,14 +9,15 @@ import (
 	"unicode"
 )
 
-// points is a metric's data, or an expression's, by minute.
+// points is a metric's data, or an expression's, by minute; while an alarm is evaluated,
+// by period, of which 0 is the latest.
 type points map[int]float64
 
 // cloudWatch evaluates alarms by the rules of the CloudWatch user guide: "Using math
 // expressions", "Alarm evaluation" and "Configuring how CloudWatch alarms treat missing
 // data". It implements the part of metric math that this project's alarms use.
 type cloudWatch struct {
-	from, to int // the minutes of an evaluation, both inclusive
+	from, to int // the periods of an evaluation, both inclusive
 	values   map[string]points
 }
 
@@ -268,7 +269,7 @@ func (c *cloudWatch) each(apply func(a, b float64) float64, a, b value) value {
 	return value{series: out}
 }
 
-// beyond is how many minutes more than its evaluation periods an alarm considers when
+// beyond is how many periods more than its evaluation periods an alarm considers when
 // data are missing. The guide shows two for alarms of a few periods, and says that the
 // number is not fixed.
 const beyond = 2
@@ -286,17 +287,39 @@ type alarmRule struct {
 	expressions [][2]string        // id and text, in order; the last one is the result
 }
 
-// result returns the series that the alarm compares, over the given minutes.
-func (a alarmRule) result(data func(watched) points, from, to int) points {
-	c := &cloudWatch{from: from, to: to, values: map[string]points{}}
+// periods returns a metric's statistic by period. CloudWatch evaluates an alarm every
+// minute over a window that slides ("Alarm evaluation window"), so the latest period ends
+// with that minute.
+func (a alarmRule) periods(w watched, data points, minute int) points {
+	length := a.period / 60
+	all := map[int][]float64{}
+	for m, n := range data {
+		if age := (minute - m) / length; m <= minute && age < a.n+beyond {
+			all[-age] = append(all[-age], n)
+		}
+	}
+	out := points{}
+	for period, figures := range all {
+		switch w.stat {
+		case "Sum":
+			for _, n := range figures {
+				out[period] += n
+			}
+		case "SampleCount": // a scene has one figure a minute
+			out[period] = float64(len(figures))
+		default: // what an average or a percentile would hide in a longer period counts here
+			out[period] = slices.Max(figures)
+		}
+	}
+	return out
+}
+
+// result returns the series that the alarm compares, by period.
+func (a alarmRule) result(data func(watched) points, minute int) points {
+	c := &cloudWatch{from: 1 - a.n - beyond, values: map[string]points{}}
 	metrics := map[string]points{}
 	for id, w := range a.metrics {
-		metrics[id] = points{}
-		for m, n := range data(w) {
-			if from <= m && m <= to {
-				metrics[id][m] = n
-			}
-		}
+		metrics[id] = a.periods(w, data(w), minute)
 		c.values[id] = metrics[id]
 	}
 	var result points
@@ -312,11 +335,10 @@ func (a alarmRule) result(data func(watched) points, from, to int) points {
 
 // rings reports whether the alarm is on after the minute.
 func (a alarmRule) rings(data func(watched) points, minute int) bool {
-	from := minute - a.n - beyond + 1
-	result := a.result(data, from, minute)
+	result := a.result(data, minute)
 	var recent []bool // the most recent existing data, whether they breach
-	for m := minute; m >= from && len(recent) < a.n; m-- {
-		if n, ok := result[m]; ok {
+	for period := 0; period > -a.n-beyond && len(recent) < a.n; period-- {
+		if n, ok := result[period]; ok {
 			recent = append(recent, a.below == (n < a.threshold))
 		}
 	}
