@@ -117,9 +117,6 @@ func answerOf(r reply) Answer {
 	return Unknown
 }
 
-// remembered is the maximum age of a refusal's reason.
-const remembered = 2 * time.Second
-
 // look asks for the state of the user's own order.
 func (m *selling) look(user string) {
 	call := time.Now()

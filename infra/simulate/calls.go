@@ -2,13 +2,13 @@ package simulate
 
 import (
 	"context"
-	"strconv"
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 )
 
@@ -33,6 +33,12 @@ func (p point) String() string { return p.op + " " + strings.Join(p.keys, " ") }
 type guard interface {
 	call(ctx context.Context, e *environment, p point, do func() error) error
 }
+
+// errTimeout is a client's error when its context ends before the answer.
+var errTimeout = fmt.Errorf("request canceled: %w", context.DeadlineExceeded)
+
+// errDown is the error of a call that is not applied.
+var errDown = errors.New("the service is down")
 
 // tableAPI is one environment's access to the table. It is a ledger.API.
 type tableAPI struct{ e *environment }
@@ -124,28 +130,4 @@ func (q queueAPI) SendMessage(ctx context.Context, in *sqs.SendMessageInput, _ .
 func (q queueAPI) GetQueueAttributes(ctx context.Context, _ *sqs.GetQueueAttributesInput, _ ...func(*sqs.Options)) (*sqs.GetQueueAttributesOutput, error) {
 	p := point{op: "GetQueueAttributes"}
 	return through(ctx, q.e, p, func() (*sqs.GetQueueAttributesOutput, error) { return q.e.world.queue.attributes() })
-}
-
-// keyOf returns the name of a key, or of an item's key.
-func keyOf(it map[string]types.AttributeValue) string { return text(it["pk"]) + "|" + text(it["sk"]) }
-
-// text returns a stored string or number; "" for anything else.
-func text(v types.AttributeValue) string {
-	switch v := v.(type) {
-	case *types.AttributeValueMemberS:
-		return v.Value
-	case *types.AttributeValueMemberN:
-		return v.Value
-	}
-	return ""
-}
-
-// number returns a stored number; ok is false for anything else.
-func number(v types.AttributeValue) (n int64, ok bool) {
-	held, isNumber := v.(*types.AttributeValueMemberN)
-	if !isNumber {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(held.Value, 10, 64)
-	return n, err == nil
 }

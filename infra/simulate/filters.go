@@ -1,9 +1,15 @@
 package simulate
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/ledger/dynamotest"
 )
@@ -41,4 +47,43 @@ func delivered(r dynamotest.Record) bool {
 			(f.appears == "" || r.New[f.appears] != nil && r.Old[f.appears] == nil) &&
 			(f.has == "" || r.New[f.has] != nil)
 	})
+}
+
+// entry is a record that is not checkpointed yet.
+type entry struct {
+	record   dynamotest.Record
+	raw      json.RawMessage
+	sequence string
+	since    time.Time
+}
+
+// poisonLike returns a record that can never be published, made from another one.
+func poisonLike(r dynamotest.Record, kind int) (raw json.RawMessage, sequence string) {
+	r.Sequence += 1e15
+	sequence = r.SequenceNumber()
+	if kind == 0 {
+		return fmt.Appendf(nil, "%q", "garbage "+sequence), ""
+	}
+	if kind == 1 || !strings.HasPrefix(text(r.Keys["pk"]), "CLAIM#") {
+		return fmt.Appendf(nil, `{"dynamodb":{"SequenceNumber":%q,"NewImage":{"pk":7}}}`, sequence), sequence
+	}
+	r.New = maps.Clone(r.New)
+	r.New["orderId"] = &types.AttributeValueMemberN{Value: "1" + text(r.New["orderId"])}
+	if kind == 2 {
+		r.New["shard"] = &types.AttributeValueMemberS{Value: "none"}
+	} else { // of a newer release, whose order id means something else
+		r.New["minReader"] = &types.AttributeValueMemberN{Value: "99"}
+	}
+	return r.JSON(), sequence
+}
+
+// handled returns how many records come before the first one that the answer names.
+// An identifier that Lambda cannot use fails the whole batch.
+func handled(batch []*entry, answer events.DynamoDBEventResponse) int {
+	done := len(batch)
+	for _, f := range answer.BatchItemFailures {
+		at := slices.IndexFunc(batch, func(e *entry) bool { return e.sequence != "" && e.sequence == f.ItemIdentifier })
+		done = min(done, max(0, at))
+	}
+	return done
 }

@@ -3,7 +3,6 @@ package simulate
 import (
 	"flag"
 	"os"
-	"runtime/debug"
 	"testing"
 )
 
@@ -18,10 +17,6 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// The functions' log lines are not read here, and there is enough memory.
-	if err := os.Setenv("AWS_LAMBDA_LOG_LEVEL", "ERROR"); err != nil {
-		panic(err)
-	}
-	debug.SetGCPercent(400)
+	prepareProcess()
 	os.Exit(m.Run())
 }

@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -28,7 +27,7 @@ type weather struct {
 	// invocations after which it is not used again, freeze the share after which it is
 	// not used for a long time.
 	crash, recycle, freeze float64
-	disorder               struct{ shuffled, twice float64 }
+	disorder               disorderRates
 	// seeding replaces table and crash for SeedFunction, if it has worse weather than
 	// the others.
 	seeding *weather
@@ -70,9 +69,6 @@ type network struct {
 	faults  int
 	freezes int
 }
-
-// errTimeout is a client's error when its context ends before the answer.
-var errTimeout = fmt.Errorf("request canceled: %w", context.DeadlineExceeded)
 
 func (n *network) call(ctx context.Context, e *environment, p point, do func() error) error {
 	n.live(e)
@@ -161,10 +157,6 @@ func (n *network) cutsOff(e *environment, point string) bool {
 	n.cut.calls--
 	return n.cut.calls == 0
 }
-
-// invocationMargin is the time left of an invocation when its handler gives up, or
-// slightly less.
-const invocationMargin = 490 * time.Millisecond
 
 // spares reports whether the function has no faults.
 func (n *network) spares(f function) bool {

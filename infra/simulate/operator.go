@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/aws/aws-lambda-go/lambda/messages"
 )
 
 // operate runs the operator's commands in order, each until it succeeds, as a schedule
@@ -107,15 +105,6 @@ func (m *selling) tookBack(event string, units int) {
 		m.watch.violate("P9: %d units were withdrawn by %s, then %d", before, event, units)
 	}
 	m.withdrawn[event] = units
-}
-
-// codeOf returns the code of a function's error.
-func codeOf(err error) string {
-	var told messages.InvokeResponse_Error
-	if errors.As(err, &told) {
-		return told.Type
-	}
-	return ""
 }
 
 // begin records that the window may change from now on.

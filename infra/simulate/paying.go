@@ -124,21 +124,6 @@ func (m *selling) settles(b buyer) {
 	all.Wait()
 }
 
-// name makes the payment name its order, or none that exists.
-func (p *payment) name(sale string, orderID uint64) {
-	kind := p.order
-	p.sale, p.order = sale, strconv.FormatUint(orderID, 10)
-	switch {
-	case p.wrong != "unknown-order":
-	case kind == "":
-		p.order = ""
-	case kind == "elsewhere":
-		p.sale = "elsewhere"
-	default: // of two days before, when there was no sale
-		p.order = strconv.FormatUint(orderID-2*86400<<32, 10)
-	}
-}
-
 // sends sends a webhook. An answer may be lost on its way to the provider.
 func (m *simulation) sends(who string, request httpapi.Request) (r reply, reached int64, ok bool) {
 	e := m.pools[paying].take(who)

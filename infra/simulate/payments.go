@@ -1,17 +1,10 @@
 package simulate
 
 import (
-	"errors"
 	"strings"
 	"time"
 
 	"flashsale/shared/httpapi"
-)
-
-const (
-	// payWithin and grace are those of the scenarios with payments.
-	payWithin = time.Minute
-	grace     = time.Minute
 )
 
 // payments are the scenarios in which orders are paid, released or cancelled.
@@ -154,20 +147,6 @@ func (r *run) releases() bool {
 		r.violate("P22: a pass fails with %v", err)
 	}
 	return err == nil && len(out.Passes) == 1 && out.Passes[0].Complete
-}
-
-// passes is the part of the release function's answer that the checks use.
-type passes struct {
-	Passes []struct {
-		SaleID            string
-		Complete          bool
-		Released, PutBack int
-	}
-}
-
-// fails reports whether an error of the function is more than a lack of time or luck.
-func (p passes) fails(err error) bool {
-	return err != nil && !errors.Is(err, errDied) && codeOf(err) != "busy"
 }
 
 // cancels asks for a cancellation until there is an answer.

@@ -3,7 +3,6 @@ package simulate
 import (
 	"encoding/json"
 	"fmt"
-	"hash"
 	"io"
 	"slices"
 	"strconv"
@@ -223,14 +222,4 @@ func (j *eventJudge) judge(items []map[string]types.AttributeValue, b *bus, dige
 		}
 	}
 	return f, found
-}
-
-// published waits until the stream is published and judges it.
-func (m *simulation) published(digest hash.Hash) eventFigures {
-	m.stream.finish()
-	figures, found := m.stream.judge.judge(m.world.db.Items(tableName), m.stream.bus, digest)
-	for _, text := range slices.Concat(m.stream.wrong, found) {
-		m.violate("%s", text)
-	}
-	return figures
 }

@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"runtime"
 	"time"
@@ -115,9 +114,6 @@ func (p *publisher) SendMessage(ctx context.Context, in *sqs.SendMessageInput, _
 	}
 	return out, nil
 }
-
-// errDown is the error of a call that is not applied.
-var errDown = errors.New("the service is down")
 
 // call makes an outside call, unless something goes wrong.
 func (p *publisher) call(ctx context.Context, do func() error) error {

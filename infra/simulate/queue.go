@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"strconv"
@@ -107,15 +108,19 @@ func (q *queue) put(body string, at time.Time) string {
 // disorder is how far a queue deviates from first in, first out, exactly once.
 type disorder struct {
 	chance *rand.Rand
-	shares struct{ shuffled, twice float64 }
+	rates  disorderRates
 }
+
+// disorderRates are shares in [0,1]: of the receives that shuffle the queue, and of the
+// messages that are delivered twice.
+type disorderRates struct{ shuffled, twice float64 }
 
 // receive returns up to most visible messages. A message that was received too often
 // goes to the dead-letter queue instead.
 func (q *queue) receive(now time.Time, most int, d *disorder) []events.SQSMessage {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if d != nil && d.chance.Float64() < d.shares.shuffled {
+	if d != nil && d.chance.Float64() < d.rates.shuffled {
 		d.chance.Shuffle(len(q.messages), func(i, j int) { q.messages[i], q.messages[j] = q.messages[j], q.messages[i] })
 	}
 	var batch []events.SQSMessage
@@ -129,7 +134,7 @@ func (q *queue) receive(now time.Time, most int, d *disorder) []events.SQSMessag
 		default:
 			m.receives++
 			m.visibleAt = now.Add(visibility)
-			if d != nil && d.chance.Float64() < d.shares.twice {
+			if d != nil && d.chance.Float64() < d.rates.twice {
 				m.visibleAt = now.Add(time.Duration(d.chance.Int64N(int64(3 * time.Second))))
 			}
 			batch = append(batch, events.SQSMessage{
@@ -193,4 +198,25 @@ func (q *queue) everSent() []string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return append([]string(nil), q.sent...)
+}
+
+// poisons are messages that can never be processed.
+var poisons = []string{
+	"not an order message",
+	`{"v":2,"saleId":"moutai","user":"mallory","claimId":"claim-1"}`,
+	orderMessage("nobody", "claim-of-nobody"),
+}
+
+// orderMessage is the body of an order message.
+func orderMessage(user, claimID string) string {
+	text, err := json.Marshal(struct {
+		V       int    `json:"v"`
+		SaleID  string `json:"saleId"`
+		User    string `json:"user"`
+		ClaimID string `json:"claimId"`
+	}{1, saleID, user, claimID})
+	if err != nil {
+		panic(err) // strings and a number always encode
+	}
+	return string(text)
 }

@@ -75,8 +75,7 @@ func TestDisorderShufflesAndDeliversTwice(t *testing.T) {
 	for _, body := range []string{"a", "b", "c", "d", "e", "f"} {
 		q.put(body, noon)
 	}
-	d := &disorder{chance: rand.New(rand.NewPCG(1, 1))}
-	d.shares.shuffled, d.shares.twice = 1, 1
+	d := &disorder{chance: rand.New(rand.NewPCG(1, 1)), rates: disorderRates{shuffled: 1, twice: 1}}
 	first := bodies(q.receive(noon, 6, d))
 	if len(first) != 6 || first[0] == "a" && first[1] == "b" && first[2] == "c" {
 		t.Errorf("received %v, want all in another order", first)

@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -182,13 +181,6 @@ func (r *run) calmly(act func()) {
 
 const restock = `{"action":"add","saleId":"` + saleID + `","seedId":"second-batch","stock":1}`
 
-// poisons are messages that can never be processed.
-var poisons = []string{
-	"not an order message",
-	`{"v":2,"saleId":"moutai","user":"mallory","claimId":"claim-1"}`,
-	orderMessage("nobody", "claim-of-nobody"),
-}
-
 // restocks adds a unit, despite all accidents.
 func (r *run) restocks() {
 	before := readBooks(r.db, saleID).sale.seeded
@@ -210,18 +202,4 @@ func (r *run) sold(claims int) {
 			r.violate("P4: %s was told of claim %s and holds %q", user, id, b.claims[user].id)
 		}
 	}
-}
-
-// orderMessage is the body of an order message.
-func orderMessage(user, claimID string) string {
-	text, err := json.Marshal(struct {
-		V       int    `json:"v"`
-		SaleID  string `json:"saleId"`
-		User    string `json:"user"`
-		ClaimID string `json:"claimId"`
-	}{1, saleID, user, claimID})
-	if err != nil {
-		panic(err) // strings and a number always encode
-	}
-	return string(text)
 }

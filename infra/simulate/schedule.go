@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"cmp"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -129,11 +128,3 @@ func between(r *rand.Rand, from, to time.Duration) time.Duration {
 	}
 	return from + time.Duration(r.Int64N(int64(to-from)))
 }
-
-// travel moves the bubble's clock from the year 2000, where it starts, to a year in
-// which there are sales.
-func travel() { time.Sleep(time.Until(time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC))) }
-
-// sorted returns the keys of a map in order: map iteration order is the one thing that
-// no seed reproduces.
-func sorted[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -349,5 +349,3 @@ func paused(sale string, at time.Duration, action string) command {
 		return fmt.Sprintf(`{"action":%q,"saleId":%q,"at":%q}`, action, sale, stamp(now))
 	}}
 }
-
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }

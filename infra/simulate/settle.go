@@ -11,10 +11,6 @@ import (
 	"flashsale/shared/ledger"
 )
 
-// patience is how many minutes without accidents may pass until every order is
-// finished: a claim's message is resent after at most half its age.
-const patience = 60
-
 // settle runs after the accidents. Frozen environments are thawed, all requests are
 // repeated, new buyers try to get the rest, and then the promises for quiet sales are
 // checked.

@@ -200,7 +200,7 @@ func (m *simulation) close() {
 
 // pump is Lambda's event source for the queue.
 func (m *simulation) pump() {
-	d := &disorder{chance: rand.New(rand.NewPCG(draw(m.n.schedule, (*rand.Rand).Uint64), 1)), shares: m.draft.weather.disorder}
+	d := &disorder{chance: rand.New(rand.NewPCG(draw(m.n.schedule, (*rand.Rand).Uint64), 1)), rates: m.draft.weather.disorder}
 	for {
 		at, ok := m.world.queue.next()
 		if !ok {

@@ -4,17 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash"
 	"hash/fnv"
-	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	publishhandler "flashsale/functions/publish/handler"
 	"flashsale/shared/ledger/dynamotest"
@@ -57,14 +55,6 @@ type lane struct {
 	waiting []*entry
 	idle    []*publisher
 	frozen  []frozenPublisher
-}
-
-// entry is a record that is not checkpointed yet.
-type entry struct {
-	record   dynamotest.Record
-	raw      json.RawMessage
-	sequence string
-	since    time.Time
 }
 
 type frozenPublisher struct {
@@ -115,26 +105,6 @@ func (s *stream) record(r dynamotest.Record) {
 	case l.arrived <- struct{}{}:
 	default:
 	}
-}
-
-// poisonLike returns a record that can never be published, made from another one.
-func poisonLike(r dynamotest.Record, kind int) (raw json.RawMessage, sequence string) {
-	r.Sequence += 1e15
-	sequence = r.SequenceNumber()
-	if kind == 0 {
-		return fmt.Appendf(nil, "%q", "garbage "+sequence), ""
-	}
-	if kind == 1 || !strings.HasPrefix(text(r.Keys["pk"]), "CLAIM#") {
-		return fmt.Appendf(nil, `{"dynamodb":{"SequenceNumber":%q,"NewImage":{"pk":7}}}`, sequence), sequence
-	}
-	r.New = maps.Clone(r.New)
-	r.New["orderId"] = &types.AttributeValueMemberN{Value: "1" + text(r.New["orderId"])}
-	if kind == 2 {
-		r.New["shard"] = &types.AttributeValueMemberS{Value: "none"}
-	} else { // of a newer release, whose order id means something else
-		r.New["minReader"] = &types.AttributeValueMemberN{Value: "99"}
-	}
-	return r.JSON(), sequence
 }
 
 // finish waits until everything is published that can be, and ends the stream.
@@ -282,17 +252,6 @@ func (l *lane) deliver(batch []*entry) (done int) {
 	}
 }
 
-// handled returns how many records come before the first one that the answer names.
-// An identifier that Lambda cannot use fails the whole batch.
-func handled(batch []*entry, answer events.DynamoDBEventResponse) int {
-	done := len(batch)
-	for _, f := range answer.BatchItemFailures {
-		at := slices.IndexFunc(batch, func(e *entry) bool { return e.sequence != "" && e.sequence == f.ItemIdentifier })
-		done = min(done, max(0, at))
-	}
-	return done
-}
-
 // take returns an environment, warm or cold.
 func (l *lane) take() *publisher {
 	l.mu.Lock()
@@ -322,4 +281,14 @@ func (l *lane) give(p *publisher) {
 	default:
 		l.idle = append(l.idle, p)
 	}
+}
+
+// published waits until the stream is published and judges it.
+func (m *simulation) published(digest hash.Hash) eventFigures {
+	m.stream.finish()
+	figures, found := m.stream.judge.judge(m.world.db.Items(tableName), m.stream.bus, digest)
+	for _, text := range slices.Concat(m.stream.wrong, found) {
+		m.violate("%s", text)
+	}
+	return figures
 }

@@ -27,6 +27,12 @@ const (
 // price is what the sales that ask for payment cost, in cents.
 const price = 100
 
+const (
+	// payWithin and grace are those of the scenarios with payments.
+	payWithin = time.Minute
+	grace     = time.Minute
+)
+
 // retries are the pauses after which a provider repeats what was not answered 2xx: what
 // Stripe does in practice, and what Standard Webhooks recommends.
 var retries = map[string][]time.Duration{
@@ -55,6 +61,21 @@ type payment struct {
 
 // id is how the table names the payment.
 func (p payment) id() string { return p.provider + "#" + p.reference }
+
+// name makes the payment name its order, or none that exists.
+func (p *payment) name(sale string, orderID uint64) {
+	kind := p.order
+	p.sale, p.order = sale, strconv.FormatUint(orderID, 10)
+	switch {
+	case p.wrong != "unknown-order":
+	case kind == "":
+		p.order = ""
+	case kind == "elsewhere":
+		p.sale = "elsewhere"
+	default: // of two days before, when there was no sale
+		p.order = strconv.FormatUint(orderID-2*86400<<32, 10)
+	}
+}
 
 // report is the body of the webhook that reports the payment.
 func (p payment) report() string {

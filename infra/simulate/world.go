@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda/messages"
 
 	finalizehandler "flashsale/functions/finalize/handler"
 	payhandler "flashsale/functions/pay/handler"
@@ -54,6 +57,17 @@ var timeouts = map[function]time.Duration{
 	seeding: 120 * time.Second, reconciling: 300 * time.Second, paying: 6 * time.Second, releasing: 60 * time.Second,
 	publishing: 30 * time.Second,
 }
+
+// invocationMargin is the time left of an invocation when its handler gives up, or
+// slightly less.
+const invocationMargin = 490 * time.Millisecond
+
+// remembered is the maximum age of a refusal's reason.
+const remembered = 2 * time.Second
+
+// patience is how many minutes without accidents may pass until every order is
+// finished: a claim's message is resent after at most half its age.
+const patience = 60
 
 // world is what the environments share: the table, the queue and the guard of their
 // calls.
@@ -300,3 +314,39 @@ func (e *environment) command(event string, out any) (took time.Duration, err er
 
 // errDied: the environment died; its progress is unknown.
 var errDied = errors.New("the environment died")
+
+// travel moves the bubble's clock from the year 2000, where it starts, to a year in
+// which there are sales.
+func travel() { time.Sleep(time.Until(time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC))) }
+
+// codeOf returns the code of a function's error.
+func codeOf(err error) string {
+	var told messages.InvokeResponse_Error
+	if errors.As(err, &told) {
+		return told.Type
+	}
+	return ""
+}
+
+// passes is the part of the release function's answer that the checks use.
+type passes struct {
+	Passes []struct {
+		SaleID            string
+		Complete          bool
+		Released, PutBack int
+	}
+}
+
+// fails reports whether an error of the function is more than a lack of time or luck.
+func (p passes) fails(err error) bool {
+	return err != nil && !errors.Is(err, errDied) && codeOf(err) != "busy"
+}
+
+// prepareProcess makes a test program faster: the functions' log lines are not read here,
+// and there is enough memory for a lazy garbage collector.
+func prepareProcess() {
+	if err := os.Setenv("AWS_LAMBDA_LOG_LEVEL", "ERROR"); err != nil {
+		panic(err)
+	}
+	debug.SetGCPercent(400)
+}
