@@ -208,7 +208,7 @@ bench: ## benchmark the handlers' overhead over their AWS calls; benchstat's for
 	@GOGC=400 $(HOST)/bench # as in template.yaml
 
 # The race detector multiplies the running time, so it is used only for the packages whose
-# goroutines share memory. Every package is in one of the three runs. Building takes as long
+# goroutines share memory. Every package is in one of these runs. Building takes as long
 # as running, so: no vet, because `make check` vets with more analyzers; GOGC=400, which saves
 # a seventh of the CPU time and uses more memory; no cgo and -trimpath as in GO_BUILD, so that
 # packages are compiled only once, for every clone. Some packages mostly wait for real
@@ -221,15 +221,17 @@ override GO_RACE := $(if $(RACE),GOFLAGS=-trimpath GOGC=400 infra/make/watch.sh 
 .PHONY: test
 test: host browser ## run every test, including those on the engines and in a browser; `make prove` runs the long proofs in full
 	$(GO_RACE) -timeout 10m ./infra/demo ./shared/ledger $(RACED)
-	$(GO_TEST) -timeout 10m $(WAITING) $$(go list ./... | grep -vxFf <(go list $(RACED) ./infra/simulate))
-	$(GO_TEST) -timeout 10m ./infra/simulate -seeds 100 -faults 1
+	$(GO_TEST) -timeout 10m $(WAITING) $$(go list ./... | grep -vxFf <(go list $(RACED) ./infra/simulate ./infra/enumerate))
+	$(GO_TEST) -timeout 10m ./infra/simulate -seeds 100
+	$(GO_TEST) -timeout 10m ./infra/enumerate -faults 1
 
 .PHONY: prove
 prove: ## run the long proofs in full: SEEDS=2000 random sales, every plan of FAULTS=3 faults, a million claims, large sales modelled, races in the simulation
-	$(GO_TEST) -timeout 30m ./infra/simulate -seeds "$${SEEDS:-2000}" -faults "$${FAULTS:-3}"
+	$(GO_TEST) -timeout 30m ./infra/simulate -seeds "$${SEEDS:-2000}"
+	$(GO_TEST) -timeout 30m ./infra/enumerate -faults "$${FAULTS:-3}"
 	$(GO_TEST) -timeout 10m ./shared/ledger -run '^TestASaleOfAMillionClaims'
 	$(GO_TEST) -timeout 10m ./infra/model -large -runs 1000
-	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/simulate)
+	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/simulate ./infra/enumerate)
 
 .PHONY: drill
 drill: host operator ## run the runbook's commands on a new stack during each accident; a table of results and times
@@ -268,8 +270,8 @@ simulate: ## simulate SEEDS=… random sales, from seed FIRST=… on, in virtual
 
 .PHONY: enumerate
 enumerate: ## run every plan of up to FAULTS=3 faults; an overlapping request counts as a fault (OVERLAP=1: does not)
-	@mkdir -p $(HOST) && go test -c -o $(HOST)/simulate ./infra/simulate
-	@$(HOST)/simulate -test.run '^TestEveryPlan' -test.timeout 0 -faults "$${FAULTS:-3}" \
+	@mkdir -p $(HOST) && go test -c -o $(HOST)/enumerate ./infra/enumerate
+	@$(HOST)/enumerate -test.run '^TestEveryPlan' -test.timeout 0 -faults "$${FAULTS:-3}" \
 		$${OVERLAP:+-overlap} -progress | grep -vx PASS
 
 .PHONY: torture

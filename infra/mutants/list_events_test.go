@@ -82,10 +82,10 @@ var ofEvents = []mutant{
 			answer.BatchItemFailures = append(answer.BatchItemFailures[:0], events`}}},
 	{"poison blocks its shard, simulated", "P26", simulation, under + "^rough_publishing$", []edit{{publishHandler,
 		`		if sale.CodeOf(r.err) != sale.Busy && !repeated {`, `		if sale.CodeOf(r.err) == "" {`}}},
-	{"an event without an answer counts as published, in some plan", "P26", simulation, publishingPlans, []edit{{eventBus,
+	{"an event without an answer counts as published, in some plan", "P26", enumeration, publishingPlans, []edit{{eventBus,
 		`			errs[index] = sale.Fail(sale.Busy, fmt.Errorf("put events: %w", err))
 			failed = append(failed, index)
 `, ``}}},
-	{"poison that cannot be stored is dropped, in some plan", "P26", simulation, publishingPlans, []edit{{publishHandler,
+	{"poison that cannot be stored is dropped, in some plan", "P26", enumeration, publishingPlans, []edit{{publishHandler,
 		`			if sendErr == nil {`, `			if true {`}}},
 }

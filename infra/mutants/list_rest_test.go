@@ -340,11 +340,11 @@ var ofEverythingElse = []mutant{
 		`Item: shardItem(s, k, units), ConditionExpression: &ifAbsent,`, `Item: shardItem(s, k, units),`}}},
 	{"a lost message waits for as long as poison comes", "P8", simulation, under + "^poison$", []edit{{resending,
 		`if full && h.now().Sub(claims[0].AcceptedAt) < maxDelay {`, `if full {`}}},
-	{"a withdrawal is made again when its answer was lost, in some plan", "P15", simulation, "^TestEveryPlan/^scenarios$/^one_withdrawal_by_two", []edit{{withdrawing,
+	{"a withdrawal is made again when its answer was lost, in some plan", "P15", enumeration, "^TestEveryPlan/^scenarios$/^one_withdrawal_by_two", []edit{{withdrawing,
 		`[]types.TransactWriteItem{p.put(receipt)}`, `[]types.TransactWriteItem{{Put: &types.Put{TableName: p.table, Item: receipt}}}`}}},
 	{"units that are being bought are withdrawn, simulated", "P2", simulation, under + "^withdrawals$", []edit{{withdrawing,
 		`aws.String("#stock = :u")`, `aws.String("attribute_exists(#stock)")`}}},
-	{"whether a sale may be drained is decided when its pass is resumed", "P8", simulation, "^TestEveryPlan/^scenarios$/^a_pass_that_began", []edit{{auditing,
+	{"whether a sale may be drained is decided when its pass is resumed", "P8", enumeration, "^TestEveryPlan/^scenarios$/^a_pass_that_began", []edit{{auditing,
 		`Finished: a.Closed,`, `Finished: now.Sub(s.ClosesAt) >= DrainAfter,`}, {auditing,
 		`		r.Finished = r.Finished && a.Claims[k] == sold
 `, ``}}},

@@ -29,7 +29,7 @@ var ofBuyingAndSeeding = []mutant{
 		`if p.Key == "" || s.Buckets == 0 {`, `if true {`}}},
 	{"a winner without a key is told sold out", "P5", ledgerTests, "^TestAWinnerWithoutAKey", []edit{{purchasing,
 		`if p.Key == "" && (refusal.Code`, `if false && (refusal.Code`}}},
-	{"a winner without a key is told sold out, simulated", "P5", simulation, "^TestEveryPlan/^scenarios$/^a_winner_without", []edit{{purchasing,
+	{"a winner without a key is told sold out, simulated", "P5", enumeration, "^TestEveryPlan/^scenarios$/^a_winner_without", []edit{{purchasing,
 		`if p.Key == "" && (refusal.Code`, `if false && (refusal.Code`}}},
 	{"a winner without a key is told closed", "P5", ledgerTests, "^TestAWinnerWithoutAKey", []edit{{purchasing,
 		`(refusal.Code == sale.SoldOut || refusal.Code == sale.Closed)`, `refusal.Code == sale.SoldOut`}}},

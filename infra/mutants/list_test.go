@@ -37,8 +37,9 @@ const (
 	// Here a read that is wrongly eventually consistent finds nothing.
 	overLaggingFake = "^TestTheLedgerOverAFakeWhoseReadsLag$"
 
-	simulation = "./infra/simulate"
-	under      = "^TestSimulationUnder$/"
+	simulation  = "./infra/simulate"
+	under       = "^TestSimulationUnder$/"
+	enumeration = "./infra/enumerate"
 )
 
 var mutants = slices.Concat(ofBuyingAndSeeding, ofPayments, ofReleasing, ofEverythingElse, ofThePages, ofWebhooks, ofEvents, ofTheLocalStack)

@@ -1,14 +1,13 @@
-// Package simulate proves the promises by running the functions' real handlers through
-// more accidents than any engine could produce: through every plan of a few faults in
-// small scenarios, and through thousands of random sales in virtual time, each
-// reproducible by its seed.
+// Package simulate sells thousands of random sales in virtual time while functions, table,
+// queue and event bus have every fault that they may have, and checks the promises. A seed
+// determines everything, so each sale can be repeated. `make simulate` runs it; infra/harness
+// has the fakes and the judges.
 //
-// It checks the promises, the functions' answers and the table as documented. The
-// checks share no code with the ledger, so they do not share its faults.
-//
-// Everything runs inside a testing/synctest bubble: time is virtual, waiting costs
-// nothing, and nothing outside the process is called. It does not simulate the
-// gateway's own refusals, size limits and the killing of an invocation at its timeout:
-// an invocation that reaches its timeout is a violation (P16). Only PublishFunction's may
-// hang until then.
+// To read it, begin with Simulate in simulation.go. A draft is what a seed draws: sales,
+// buyers, the operator's commands and the rates of faults (draft.go). They run as goroutines
+// (buyers.go, operator.go, payments.go) whose turns the schedule orders (schedule.go); every
+// call passes the network (network.go), after which the watch reads what changed in the table
+// (watch.go). In the end the faults stop, and what must be true of a quiet sale is checked
+// (finish.go), also by the history of all answers (history.go). The table's stream and what
+// is published of it run beside that (stream.go, publisher.go).
 package simulate

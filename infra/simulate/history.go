@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"flashsale/infra/harness"
 )
 
 // Answer is the answer to a purchase.
@@ -160,7 +162,7 @@ func (h History) purchases() (map[string]purchase, []string) {
 		p.call = min(p.call, a.Call)
 		bought[a.User] = p
 	}
-	for _, user := range sorted(bought) {
+	for _, user := range harness.Sorted(bought) {
 		if p := bought[user]; p.call == math.MaxInt64 {
 			found = append(found, fmt.Sprintf("%s holds a claim that no attempt made", user))
 			delete(bought, user)

@@ -4,11 +4,11 @@ import (
 	"flag"
 	"os"
 	"testing"
+
+	"flashsale/infra/harness"
 )
 
 var (
-	faults   = flag.Int("faults", defaultFaults, "how many faults a plan of the enumeration has at most")
-	overlap  = flag.Bool("overlap", false, "let another's request overlap besides that many faults, instead of standing for one")
 	seeds    = flag.Int("seeds", defaultSeeds, "how many random sales are simulated")
 	seed     = flag.Uint64("seed", 0, "simulate the sale of this seed only")
 	first    = flag.Uint64("first", 1, "the first seed, to divide many of them among runs")
@@ -17,6 +17,6 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	prepareProcess()
+	harness.PrepareProcess()
 	os.Exit(m.Run())
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"flashsale/infra/harness"
 	"flashsale/shared/ledger/dynamotest"
 )
 
@@ -27,7 +28,7 @@ type weather struct {
 	// invocations after which it is not used again, freeze the share after which it is
 	// not used for a long time.
 	crash, recycle, freeze float64
-	disorder               disorderRates
+	disorder               harness.DisorderRates
 	// seeding replaces table and crash for SeedFunction, if it has worse weather than
 	// the others.
 	seeding *weather
@@ -37,7 +38,7 @@ type weather struct {
 
 // cutOff is a call that blocks until the invocation's time is up.
 type cutOff struct {
-	function function
+	function harness.Function
 	point    string // prefix of the call's point as text
 	calls    int    // such calls left, including this one; 0 is never
 }
@@ -48,19 +49,19 @@ const slowest = 1500 * time.Millisecond
 // and are watched and logged.
 type network struct {
 	*schedule
-	world *world
+	world *harness.World
 	watch *watch
 	log   *journal
 
 	mu      sync.Mutex // one call at a time reaches table or queue
 	weather weather
 	calm    atomic.Bool // nothing goes wrong any more
-	faultOf map[function]func(dynamotest.Call) dynamotest.Fault
+	faultOf map[harness.Function]func(dynamotest.Call) dynamotest.Fault
 	skew    time.Duration // maximum error of a clock
 	cut     cutOff
 	// The current call: its caller, its fault, whether it may be applied later, for how
 	// long half of its writes is hidden, and its items, as the table read them.
-	caller  function
+	caller  harness.Function
 	met     string
 	late    bool
 	hidden  time.Duration
@@ -70,16 +71,16 @@ type network struct {
 	freezes int
 }
 
-func (n *network) call(ctx context.Context, e *environment, p point, do func() error) error {
+func (n *network) Call(ctx context.Context, e *harness.Environment, p harness.Point, do func() error) error {
 	n.live(e)
 	deadline, _ := ctx.Deadline()
 	var after time.Duration
 	var crash float64
 	name := p.String()
-	n.pass(e.invocation, name, deadline, func(r *rand.Rand) time.Duration {
-		before := n.way(r, e.function)
+	n.pass(e.Invocation, name, deadline, func(r *rand.Rand) time.Duration {
+		before := n.way(r, e.Function)
 		if r.IntN(2) == 0 {
-			after = n.way(r, e.function)
+			after = n.way(r, e.Function)
 		}
 		crash = r.Float64()
 		return before
@@ -87,37 +88,37 @@ func (n *network) call(ctx context.Context, e *environment, p point, do func() e
 	n.live(e)
 	if expired(deadline) {
 		n.note(e, name, "not sent in time")
-		return errTimeout
+		return harness.ErrTimeout
 	}
 	if n.cutsOff(e, name) {
 		n.note(e, name, "the invocation's time is up")
-		n.pass(e.invocation, name, time.Time{}, func(*rand.Rand) time.Duration { return time.Until(e.deadline.Add(-invocationMargin)) })
-		return errTimeout
+		n.pass(e.Invocation, name, time.Time{}, func(*rand.Rand) time.Duration { return time.Until(e.Deadline.Add(-harness.InvocationMargin)) })
+		return harness.ErrTimeout
 	}
-	if n.crashes(e.function, crash) {
+	if n.crashes(e.Function, crash) {
 		n.note(e, name, "crash before")
-		e.die()
+		e.Die()
 	}
 	hidden, err := n.reach(e, p, do)
 	after = max(after, hidden)
-	if n.crashes(e.function, 1-crash) {
+	if n.crashes(e.Function, 1-crash) {
 		n.note(e, name, "crash after")
-		e.die()
+		e.Die()
 	}
 	if after > 0 {
-		n.pass(e.invocation, name, deadline, func(*rand.Rand) time.Duration { return after })
+		n.pass(e.Invocation, name, deadline, func(*rand.Rand) time.Duration { return after })
 		n.live(e)
 		if expired(deadline) {
 			n.note(e, name, "not answered in time")
-			return errTimeout
+			return harness.ErrTimeout
 		}
 	}
 	return err
 }
 
 // live ends the goroutine if its environment has died meanwhile.
-func (n *network) live(e *environment) {
-	if e.dead.Load() {
+func (n *network) live(e *harness.Environment) {
+	if e.Dead.Load() {
 		runtime.Goexit()
 	}
 }
@@ -125,7 +126,7 @@ func (n *network) live(e *environment) {
 func expired(deadline time.Time) bool { return !deadline.IsZero() && !time.Now().Before(deadline) }
 
 // way returns the duration of one way.
-func (n *network) way(r *rand.Rand, f function) time.Duration {
+func (n *network) way(r *rand.Rand, f harness.Function) time.Duration {
 	if !n.spares(f) && r.Float64() < n.weather.slow {
 		return between(r, 0, slowest)
 	}
@@ -148,10 +149,10 @@ func (n *network) repairs() {
 }
 
 // cutsOff counts the matching calls and reports whether this one is cut off.
-func (n *network) cutsOff(e *environment, point string) bool {
+func (n *network) cutsOff(e *harness.Environment, point string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if e.function != n.cut.function || n.cut.calls == 0 || !strings.HasPrefix(point, n.cut.point) {
+	if e.Function != n.cut.function || n.cut.calls == 0 || !strings.HasPrefix(point, n.cut.point) {
 		return false
 	}
 	n.cut.calls--
@@ -159,15 +160,15 @@ func (n *network) cutsOff(e *environment, point string) bool {
 }
 
 // spares reports whether the function has no faults.
-func (n *network) spares(f function) bool {
-	return n.calm.Load() || f == reconciling && n.weather.spared
+func (n *network) spares(f harness.Function) bool {
+	return n.calm.Load() || f == harness.Reconciling && n.weather.spared
 }
 
-func (n *network) crashes(f function, dice float64) bool {
+func (n *network) crashes(f harness.Function, dice float64) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	rate := n.weather.crash
-	if f == seeding && n.weather.seeding != nil {
+	if f == harness.Seeding && n.weather.seeding != nil {
 		rate = n.weather.seeding.crash
 	}
 	if n.spares(f) || dice >= rate {
@@ -178,22 +179,22 @@ func (n *network) crashes(f function, dice float64) bool {
 }
 
 // reach makes the call and watches its effects.
-func (n *network) reach(e *environment, p point, do func() error) (hidden time.Duration, err error) {
+func (n *network) reach(e *harness.Environment, p harness.Point, do func() error) (hidden time.Duration, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.calls++
 	n.met, n.late, n.hidden, n.touched = "", false, 0, nil
-	n.caller, n.watch.invocation = e.function, e.invocation
+	n.caller, n.watch.invocation = e.Function, e.Invocation
 	err = do()
-	if p.writes {
+	if p.Writes {
 		written := slices.Clone(n.touched)
-		written = slices.DeleteFunc(written, func(key string) bool { return slices.Contains(p.checked, key) })
-		n.watch.permitted(e.function, written)
+		written = slices.DeleteFunc(written, func(key string) bool { return slices.Contains(p.Checked, key) })
+		n.watch.permitted(e.Function, written)
 		n.watch.after(n.touched, n.late)
 	} else {
 		n.watch.after(nil, false)
 	}
-	n.log.write("%s %d #%d %v: %s%s", e.function, e.number, e.invocation, p, n.met, result(err))
+	n.log.write("%s %d #%d %v: %s%s", e.Function, e.Number, e.Invocation, p, n.met, result(err))
 	return n.hidden, err
 }
 
@@ -204,10 +205,10 @@ func result(err error) string {
 	return err.Error()
 }
 
-func (n *network) note(e *environment, name, what string) {
+func (n *network) note(e *harness.Environment, name, what string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.log.write("%s %d #%d %s: %s", e.function, e.number, e.invocation, name, what)
+	n.log.write("%s %d #%d %s: %s", e.Function, e.Number, e.Invocation, name, what)
 }
 
 // tableFault is the table's source of faults. n.mu is held: only reach leads

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"flashsale/infra/harness"
 )
 
 // operate runs the operator's commands in order, each until it succeeds, as a schedule
@@ -68,15 +70,15 @@ func (m *selling) command(c command, event string, repeated bool) {
 func (m *selling) insistOn(c command, event string, repeated bool, who string) {
 	m.n.wait(who, time.Microsecond)
 	for {
-		e := m.pools[seeding].take(who)
+		e := m.pools[harness.Seeding].take(who)
 		var out struct {
 			Seeded    int64 `json:"seeded"`
 			Applied   bool  `json:"applied"`
 			Withdrawn int   `json:"withdrawn"`
 		}
-		took, err := e.command(event, &out)
-		m.inTime(seeding, took)
-		m.pools[seeding].give(e)
+		took, err := e.Command(event, &out)
+		m.inTime(harness.Seeding, took)
+		m.pools[harness.Seeding].give(e)
 		m.write("operator: %s: %+v %v", event, out, err)
 		if err == nil {
 			if repeated && out.Applied {
@@ -85,10 +87,10 @@ func (m *selling) insistOn(c command, event string, repeated bool, who string) {
 			m.tookBack(event, out.Withdrawn)
 			return
 		}
-		if repeated && codeOf(err) == "conflicting-request" && strings.Contains(event, `"at":`) {
+		if repeated && harness.CodeOf(err) == "conflicting-request" && strings.Contains(event, `"at":`) {
 			return // a newer edit disagrees
 		}
-		if !errors.Is(err, errDied) && codeOf(err) != "busy" {
+		if !errors.Is(err, harness.ErrDied) && harness.CodeOf(err) != "busy" {
 			m.violate("P15: %s: %v", event, err)
 			return
 		}

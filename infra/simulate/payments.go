@@ -1,208 +1,294 @@
 package simulate
 
 import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
+	"flashsale/infra/harness"
 	"flashsale/shared/httpapi"
+	"flashsale/shared/orderid"
 )
 
-// payments are the scenarios in which orders are paid, released or cancelled.
-var payments = []scenario{
-	{
-		name: "a payment while its claim is released", stock: 1, shards: 1, payWithin: payWithin,
-		prepare: func(r *run) { r.due("alice") },
-		act: func(r *run) {
-			r.during(func() { r.calmly(func() { r.pays("alice", "pi_1") }) }, func() { r.releases() })
-		},
-		judge: func(r *run) { r.settledWith(1, "alice") },
-	},
-	{
-		name: "a release while its claim is paid", stock: 1, shards: 1, payWithin: payWithin,
-		prepare: func(r *run) { r.due("alice") },
-		act: func(r *run) {
-			r.during(func() { r.calmly(func() { r.releases() }) }, func() { r.pays("alice", "pi_1") })
-		},
-		judge: func(r *run) { r.settledWith(1, "alice") },
-	},
-	{
-		name: "a payment while its claim is cancelled", stock: 1, shards: 1, payWithin: payWithin,
-		prepare: func(r *run) { r.confirmed("alice") },
-		act: func(r *run) {
-			r.during(func() { r.calmly(func() { r.pays("alice", "pi_1") }) }, func() { r.cancels("alice") })
-		},
-		judge: func(r *run) { r.settledWith(1, "alice") },
-	},
-	{
-		name: "a cancellation while its claim is released", stock: 1, shards: 1, payWithin: payWithin,
-		prepare: func(r *run) { r.due("alice") },
-		act: func(r *run) {
-			r.during(func() { r.calmly(func() { r.cancels("alice") }) }, func() { r.releases() })
-		},
-		judge: func(r *run) { r.settledWith(0, "alice") },
-	},
-	{
-		name: "two passes at once", stock: 2, shards: 1, payWithin: payWithin,
-		prepare: func(r *run) { r.due("alice", "bob") },
-		act: func(r *run) {
-			r.during(func() { r.calmly(func() { r.releases() }) }, func() { r.releases() })
-		},
-		judge: func(r *run) { r.settledWith(0, "alice", "bob") },
-	},
-	{
-		name: "two payments of one order, one of them reported twice", stock: 1, shards: 1, payWithin: payWithin,
-		prepare: func(r *run) { r.confirmed("alice") },
-		act: func(r *run) {
-			r.during(func() {
-				r.calmly(func() {
-					r.pays("alice", "pi_1")
-					r.pays("alice", "pi_2")
-				})
-			}, func() { r.pays("alice", "pi_1") })
-		},
-		judge: func(r *run) { r.settledWith(2, "alice") },
-	},
-	{
-		name: "a unit that comes back while its shard is being closed", stock: 1, shards: 1, payWithin: payWithin,
-		prepare: func(r *run) { r.due("alice") },
-		act: func(r *run) {
-			e := r.start(purchasing, 0)
-			r.during(func() { r.calmly(func() { r.releases() }) }, func() { r.buys(e, "bob", "") })
-			time.Sleep(remembered) // now no environment may refuse because of older data
-			if e.dead.Load() {
-				e = r.start(purchasing, 0)
-			}
-			r.buys(e, "bob", "")
-		},
-		judge: func(r *run) {
-			r.sold(2)
-			r.settledWith(0, "alice")
-		},
-	},
-	{
-		name: "a unit that comes back during a restock", stock: 1, shards: 1, payWithin: payWithin,
-		prepare: func(r *run) { r.due("alice") },
-		act: func(r *run) {
-			r.during(func() { r.calmly(r.restocks) }, func() { r.releases() })
-		},
-		judge: func(r *run) { r.settledWith(0, "alice") },
-	},
+// fate is what a buyer does about a claim's payment.
+type fate struct {
+	cancels bool
+	// payments are those of the order, made at that time, counted from payBy.
+	payments []harness.Payment
+	pays     time.Duration
+	// reports is how often the provider reports each of them.
+	reports int
+	// strayed is when a webhook that reports no payment comes, counted from payBy, and
+	// which one.
+	strayed time.Duration
+	stray   int // -1 for none
 }
 
-// confirmed buys for the users and confirms their orders.
-func (r *run) confirmed(users ...string) {
-	for _, user := range users {
-		r.buys(r.start(purchasing, 0), user, "")
-	}
-	r.deliverAll(r.start(finalizing, 0))
-}
-
-// due does the same and waits until nothing keeps the claims from being released.
-func (r *run) due(users ...string) {
-	r.confirmed(users...)
-	time.Sleep(payWithin + grace + time.Second)
-}
-
-// pays reports a payment until it is recorded, as its provider does. One in two is
-// reported by Stripe.
-func (r *run) pays(user, reference string) {
-	c := readBooks(r.db, saleID).claims[user]
-	if c.orderID == "" {
-		r.violate("P7: %s has no order", user)
-		return
-	}
-	p := payment{
-		provider: stripe, reference: reference, sale: saleID, order: c.orderID, user: user, amount: price,
-	}
-	if strings.HasSuffix(reference, "2") {
-		p.provider = standardWebhooks
-	}
-	told, err := p.deliver(func(request httpapi.Request) (reply, bool) {
-		got, took, ok := r.start(paying, 0).ask("", request)
-		r.inTime(paying, took)
-		r.chooser.tell("%s of %s: %t %d %s", reference, user, ok, got.status, got.body)
-		return got, ok
-	}, time.Sleep)
-	if err != nil {
-		r.violate("%v", err)
-		return
-	}
-	if before, known := r.paid[p]; known && before != told {
-		r.violate("P9: %s was said to be %+v and is said to be %+v", reference, before, told)
-	}
-	r.paid[p] = told
-	if wrong := p.check(r.db, told, readBooks(r.db, saleID).claims[user].end()); wrong != "" {
-		r.violate("%s", wrong)
-	}
-}
-
-// releases makes a pass, and reports whether it was completed.
-func (r *run) releases() bool {
-	var out passes
-	took, err := r.start(releasing, 0).command("{}", &out)
-	r.inTime(releasing, took)
-	r.restocked = time.Now()
-	r.chooser.tell("release: %v %+v", err, out)
-	if out.fails(err) {
-		r.violate("P22: a pass fails with %v", err)
-	}
-	return err == nil && len(out.Passes) == 1 && out.Passes[0].Complete
-}
-
-// cancels asks for a cancellation until there is an answer.
-func (r *run) cancels(user string) {
-	for range 10 {
-		got, took, ok := r.start(paying, 0).cancel(saleID, user)
-		r.inTime(paying, took)
-		r.chooser.tell("%s cancels: %t %d %s", user, ok, got.status, got.body)
-		if !ok || got.code == "busy" {
-			time.Sleep(time.Second)
-			continue
+// drawFate: a third of the buyers never pay, a tenth do in the last second, a tenth
+// after it, and some cancel.
+func drawFate(r *rand.Rand) fate {
+	f := fate{reports: 1, strayed: between(r, -harness.PayWithin/2, harness.Grace), stray: -1}
+	pays := func(wrong string) {
+		p := harness.Payment{Provider: harness.Stripe, Amount: harness.Price, Wrong: wrong}
+		if sometimes(r, 0.5) {
+			p.Provider = harness.StandardWebhooks
 		}
-		if wrong := checkCancelled(user, got, readBooks(r.db, saleID).claims[user].end()); wrong != "" {
-			r.violate("%s", wrong)
+		switch {
+		case wrong == "amount":
+			p.Amount = r.IntN(harness.Price)
+		case wrong != "": // without one, of another sale, of an order that never was
+			p.Order = []string{"", "elsewhere", "never"}[r.IntN(3)]
 		}
-		return
+		f.payments = append(f.payments, p)
 	}
-	r.violate("P5: %s gets no answer to a cancellation", user)
+	switch dice := r.Float64(); {
+	case dice < 0.33:
+	case dice < 0.40:
+		f.cancels = true
+	case dice < 0.50:
+		f.pays = -between(r, 0, time.Second)
+		pays("")
+	case dice < 0.60:
+		f.pays = between(r, 0, harness.Grace+3*time.Minute)
+		pays("")
+	default:
+		f.pays = -between(r, time.Second, harness.PayWithin)
+		pays("")
+	}
+	if f.payments != nil && sometimes(r, 0.3) {
+		f.reports = 2
+	}
+	if f.payments != nil && sometimes(r, 0.1) {
+		pays("")
+	}
+	f.cancels = f.cancels || f.payments != nil && sometimes(r, 0.05)
+	for _, wrong := range []string{"amount", "unknown-order"} {
+		if sometimes(r, 0.05) {
+			pays(wrong)
+		}
+	}
+	if sometimes(r, 0.2) {
+		f.stray = r.IntN(14)
+	}
+	return f
 }
 
-// settledWith makes passes until nothing is left to release or to put back, and then
-// checks that so many payments were recorded, each as its order's payment or a refund
-// due, and that the users' claims are final (P20 to P24).
-func (r *run) settledWith(payments int, users ...string) {
-	for minute := 0; ; minute++ {
-		time.Sleep(time.Minute)
-		complete := r.releases()
-		b := readBooks(r.db, saleID)
-		waiting := false
-		for _, s := range b.shards {
-			waiting = waiting || s.released != s.putBack
+// settles lets a buyer's claim meet its fate, as soon as it has its order id.
+func (m *selling) settles(b buyer) {
+	name := m.id + " " + b.user + " pays"
+	m.n.wait(name, time.Microsecond)
+	f := draw(m.n.schedule, drawFate)
+	var orderID uint64
+	for range 120 { // ten minutes
+		m.n.wait(name, 5*time.Second)
+		m.n.mu.Lock()
+		if c := m.watch.claims[b.user]; c != nil {
+			orderID, _ = strconv.ParseUint(c.orderID, 10, 64) // 0 while it is pending
 		}
-		for _, user := range users {
-			waiting = waiting || b.claims[user].end() == ""
-		}
-		if complete && !waiting {
+		m.n.mu.Unlock()
+		if orderID != 0 {
 			break
 		}
-		if minute == 5 {
-			r.violate("P22: after %d minutes something is left to release or to put back", minute)
+	}
+	if orderID == 0 {
+		return // it has no claim, or its message takes longer
+	}
+	payBy := orderid.Time(orderID).Add(harness.PayWithin)
+	var all sync.WaitGroup
+	at := func(name string, when time.Duration, do func()) {
+		all.Go(func() {
+			m.n.wait(name, max(time.Microsecond, time.Until(payBy.Add(when))))
+			do()
+		})
+	}
+	if f.cancels {
+		name := name + " cancels"
+		at(name, min(f.pays, 0), func() { m.cancels(b.user, name) })
+	}
+	for n, p := range f.payments {
+		p.Reference, p.User = fmt.Sprint("pi_", m.id, "_", b.user, "_", n), b.user
+		p.Name(m.id, orderID)
+		for i := range f.reports {
+			name := fmt.Sprint(name, " ", n, " ", i)
+			at(name, f.pays, func() { m.pays(p, name) })
+		}
+	}
+	if f.stray >= 0 {
+		name := name + " stray"
+		at(name, f.strayed, func() { m.strays(b.user, orderID, f.stray, name) })
+	}
+	all.Wait()
+}
+
+// sends sends a webhook. An answer may be lost on its way to the provider.
+func (m *simulation) sends(who string, request httpapi.Request) (r harness.Reply, reached int64, ok bool) {
+	e := m.pools[harness.Paying].take(who)
+	reached = e.Reached.Load()
+	r, took, ok := e.Ask("", request)
+	reached = e.Reached.Load() - reached
+	m.inTime(harness.Paying, took)
+	if ok && !m.n.calm.Load() && m.n.random() < m.n.weather.sends/3 {
+		m.n.mu.Lock()
+		m.n.faults++
+		m.n.mu.Unlock()
+		ok = false
+	}
+	m.pools[harness.Paying].give(e)
+	return r, reached, ok
+}
+
+// pays reports a payment until it is recorded (P24).
+func (m *selling) pays(p harness.Payment, who string) {
+	told, err := p.Deliver(func(request httpapi.Request) (harness.Reply, bool) {
+		r, _, ok := m.sends(who, request)
+		m.write("%s reports %s: %t %d %s", who, p.ID(), ok, r.Status, r.Body)
+		return r, ok
+	}, func(pause time.Duration) { m.n.wait(who, pause) })
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	if err != nil {
+		m.watch.violate("%v", err)
+		return
+	}
+	if before, known := m.paid[p]; known && before != told {
+		m.watch.violate("P9: %s was said to be %+v and is said to be %+v", p.ID(), before, told)
+	}
+	m.paid[p] = told
+	if wrong := p.Check(m.world.DB, told, m.watch.claims[p.User].end); wrong != "" {
+		m.watch.violate("%s", wrong)
+	}
+}
+
+// strays sends a webhook that reports no payment of the user's order (P25).
+func (m *selling) strays(user string, orderID uint64, which int, who string) {
+	p := harness.Payment{Provider: harness.Stripe, Reference: "pi_" + m.id + "_" + user, Amount: harness.Price}
+	if which%2 == 0 {
+		p.Provider = harness.StandardWebhooks
+	}
+	p.Name(m.id, orderID)
+	all := p.Strays()
+	s := all[which/2%len(all)]
+	r, reached, ok := m.sends(who, s.Request)
+	m.write("%s sends one (%s): %t %d %s", who, s.Name, ok, r.Status, r.Body)
+	if wrong := s.Check(r, reached); ok && wrong != "" {
+		m.violate("%s", wrong)
+	}
+}
+
+func (m *selling) cancels(user, who string) {
+	for range 50 {
+		e := m.pools[harness.Paying].take(who)
+		r, took, ok := e.Cancel(m.id, user)
+		m.inTime(harness.Paying, took)
+		m.pools[harness.Paying].give(e)
+		m.write("%s: %t %d %s", who, ok, r.Status, r.Body)
+		if !ok || r.Code == "busy" {
+			m.n.wait(who, 2*time.Second)
+			continue
+		}
+		m.n.mu.Lock()
+		defer m.n.mu.Unlock()
+		if wrong := harness.CheckCancelled(user, r, m.watch.claims[user].end); wrong != "" {
+			m.watch.violate("%s", wrong)
+		}
+		return
+	}
+	m.violate("P5: %s gets no answer to a cancellation", user)
+}
+
+// releaseEveryMinute is the schedule of releasing. Passes may overlap.
+func (m *simulation) releaseEveryMinute() {
+	for minute := 0; ; minute++ {
+		m.n.wait("release", time.Minute)
+		select {
+		case <-m.stop:
 			return
+		default:
+		}
+		go func() {
+			who := fmt.Sprint("release ", minute)
+			m.n.wait(who, time.Microsecond)
+			m.releases(who)
+		}()
+	}
+}
+
+func (m *simulation) releases(who string) {
+	e := m.pools[harness.Releasing].take(who)
+	var out harness.Passes
+	took, err := e.Command("{}", &out)
+	m.inTime(harness.Releasing, took)
+	m.pools[harness.Releasing].give(e)
+	m.write("%s: %+v %v", who, out, err)
+	if out.Fails(err) {
+		m.violate("P22: a pass fails with %v", err)
+	}
+}
+
+// becomeSettled waits until every claim is paid or released and every released unit is
+// back (P22), and then reports every payment again.
+func (m *selling) becomeSettled() {
+	if m.draft.payWithin == 0 {
+		return
+	}
+	for minute := 0; ; minute++ {
+		b := harness.ReadBooks(m.world.DB, m.id)
+		if b.Sale.Paused {
+			break // a pause keeps claims from expiring
+		}
+		waiting := 0
+		for _, c := range b.Claims {
+			if c.End() == "" {
+				waiting++
+			}
+		}
+		for _, s := range b.Shards {
+			waiting += int(s.Released - s.PutBack)
+		}
+		if waiting == 0 {
+			break
+		}
+		if minute == 10 {
+			m.violate("P22: after %d minutes %d claims or units are left to release or to put back", minute, waiting)
+			break
+		}
+		m.n.wait("director", time.Minute)
+	}
+	b := harness.ReadBooks(m.world.DB, m.id)
+	m.n.mu.Lock()
+	all := slices.SortedFunc(maps.Keys(m.paid), func(a, b harness.Payment) int { return strings.Compare(a.ID(), b.ID()) })
+	known := map[string]bool{}
+	for _, p := range all {
+		known[p.ID()] = true
+		if wrong := p.Check(m.world.DB, m.paid[p], b.Claims[p.User].End()); wrong != "" {
+			m.watch.violate("%s", wrong)
 		}
 	}
-	before := r.db.Dump()
-	b := readBooks(r.db, saleID)
-	r.found = append(r.found, b.audit()...)
-	if len(r.paid) != payments {
-		r.violate("P24: %d payments are recorded, want %d", len(r.paid), payments)
-	}
-	for p, told := range r.paid {
-		if wrong := p.check(r.db, told, b.claims[p.user].end()); wrong != "" {
-			r.violate("%s", wrong)
+	for user, c := range b.Claims {
+		if c.Payment != "" && !known[c.Payment] {
+			m.watch.violate("P25: the claim of %s is paid by %s, which nobody paid", user, c.Payment)
 		}
-		r.pays(p.user, p.reference)
 	}
-	if after := r.db.Dump(); after != before {
-		r.violate("P9: reporting payments again changed the table from\n%s to\n%s", before, after)
+	m.n.mu.Unlock()
+	before := m.claimsAndRefunds()
+	for _, p := range all {
+		m.pays(p, m.id+" "+p.ID()+" again")
 	}
+	if after := m.claimsAndRefunds(); after != before {
+		m.violate("P9: reporting payments again changed the claims or the refunds from\n%s to\n%s", before, after)
+	}
+}
+
+// claimsAndRefunds is all that a payment of this sale can change. Meanwhile the sales
+// beside it go on.
+func (m *selling) claimsAndRefunds() string {
+	lines := strings.SplitAfter(m.world.DB.Dump(), "\n")
+	return strings.Join(slices.DeleteFunc(lines, func(l string) bool {
+		return !strings.Contains(l, `pk: "CLAIM#`+m.id+`#`) && !strings.Contains(l, `pk: "REFUND#`+m.id+`"`)
+	}), "")
 }

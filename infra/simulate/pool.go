@@ -5,27 +5,29 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"flashsale/infra/harness"
 )
 
 // pool is the environments of one function.
 type pool struct {
 	n        *network
-	function function
+	function harness.Function
 	most     int
 	running  int
-	idle     []*environment
+	idle     []*harness.Environment
 	frozen   []frozen
-	waiting  []chan *environment
+	waiting  []chan *harness.Environment
 }
 
 // frozen is an environment that is not used until an instant.
 type frozen struct {
-	*environment
+	*harness.Environment
 	until time.Time
 }
 
 // take returns a free environment, warm or cold, or waits for one.
-func (p *pool) take(who string) *environment {
+func (p *pool) take(who string) *harness.Environment {
 	p.n.mu.Lock()
 	if e := p.thawLocked(time.Now()); e != nil {
 		p.n.mu.Unlock()
@@ -46,7 +48,7 @@ func (p *pool) take(who string) *environment {
 		p.n.mu.Unlock()
 		return e
 	}
-	free := make(chan *environment, 1)
+	free := make(chan *harness.Environment, 1)
 	p.waiting = append(p.waiting, free)
 	p.n.mu.Unlock()
 	e := <-free
@@ -59,10 +61,10 @@ func (p *pool) take(who string) *environment {
 }
 
 // give releases an environment, dead or alive.
-func (p *pool) give(e *environment) {
+func (p *pool) give(e *harness.Environment) {
 	p.n.mu.Lock()
 	defer p.n.mu.Unlock()
-	if e.dead.Load() || !p.n.calm.Load() && p.n.random() < p.n.weather.recycle {
+	if e.Dead.Load() || !p.n.calm.Load() && p.n.random() < p.n.weather.recycle {
 		if len(p.waiting) == 0 {
 			p.running--
 			return
@@ -71,7 +73,7 @@ func (p *pool) give(e *environment) {
 	} else if !p.n.calm.Load() && p.n.random() < p.n.weather.freeze {
 		// From three seconds to twenty minutes, mostly short.
 		pause := time.Duration(float64(3*time.Second) * math.Pow(400, p.n.random()))
-		p.n.log.write("%s %d is frozen for %v", e.function, e.number, pause)
+		p.n.log.write("%s %d is frozen for %v", e.Function, e.Number, pause)
 		p.frozen = append(p.frozen, frozen{e, time.Now().Add(pause)})
 		if len(p.waiting) == 0 {
 			p.running--
@@ -88,15 +90,15 @@ func (p *pool) give(e *environment) {
 }
 
 // thawLocked returns an environment that was frozen until now, or nil.
-func (p *pool) thawLocked(now time.Time) *environment {
+func (p *pool) thawLocked(now time.Time) *harness.Environment {
 	for i, f := range p.frozen {
 		if !f.until.After(now) {
 			p.frozen = slices.Delete(p.frozen, i, i+1)
 			p.running++
 			p.n.freezes++
-			p.n.numberLocked(f.environment)
-			p.n.log.write("%s %d is thawed", f.function, f.number)
-			return f.environment
+			p.n.numberLocked(f.Environment)
+			p.n.log.write("%s %d is thawed", f.Function, f.Number)
+			return f.Environment
 		}
 	}
 	return nil
@@ -104,7 +106,7 @@ func (p *pool) thawLocked(now time.Time) *environment {
 
 // thaw waits for the next frozen environment, however long that takes; nil if there is
 // none.
-func (p *pool) thaw() *environment {
+func (p *pool) thaw() *harness.Environment {
 	p.n.mu.Lock()
 	var until time.Time
 	for _, f := range p.frozen {
@@ -123,19 +125,19 @@ func (p *pool) thaw() *environment {
 }
 
 // startLocked makes an environment with a random clock error.
-func (n *network) startLocked(f function) *environment {
+func (n *network) startLocked(f harness.Function) *harness.Environment {
 	skew := draw(n.schedule, func(r *rand.Rand) time.Duration {
 		if sometimes(r, 0.5) {
 			return between(r, -n.skew, n.skew)
 		}
 		return []time.Duration{-n.skew, n.skew}[r.IntN(2)]
 	})
-	e := n.world.start(f, skew)
+	e := n.world.Start(f, skew)
 	n.numberLocked(e)
 	return e
 }
 
-func (n *network) numberLocked(e *environment) {
-	n.world.invocations++
-	e.invocation = n.world.invocations
+func (n *network) numberLocked(e *harness.Environment) {
+	n.world.Invocations++
+	e.Invocation = n.world.Invocations
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	publishhandler "flashsale/functions/publish/handler"
+	"flashsale/infra/harness"
 )
 
 // streamDraft is what a seed draws of the stream and the bus.
@@ -58,7 +59,7 @@ func drawStream(r *rand.Rand, c conditions) streamDraft {
 
 // publisher is one execution environment of PublishFunction.
 type publisher struct {
-	*environment
+	*harness.Environment
 	stream  *stream
 	chance  *rand.Rand
 	handler *publishhandler.Handler
@@ -67,10 +68,10 @@ type publisher struct {
 // startPublisher makes a cold environment.
 func (l *lane) startPublisher() *publisher {
 	p := &publisher{
-		environment: &environment{function: publishing}, stream: l.stream,
+		Environment: &harness.Environment{Function: harness.Publishing}, stream: l.stream,
 		chance: rand.New(rand.NewPCG(l.chance.Uint64(), l.chance.Uint64())),
 	}
-	p.handler = newPublisher(p.environment, p, p.chance.Float64, between(l.chance, -l.draft.skew, l.draft.skew))
+	p.handler = harness.NewPublisher(p.Environment, p, p.chance.Float64, between(l.chance, -l.draft.skew, l.draft.skew))
 	return p
 }
 
@@ -79,9 +80,9 @@ func (p *publisher) PutEvents(ctx context.Context, in *eventbridge.PutEventsInpu
 	if d := p.stream.draft; d.outage > 0 && time.Since(p.stream.began)-d.outage < outageTime && time.Since(p.stream.began) >= d.outage {
 		if d.hangs {
 			<-ctx.Done()
-			return nil, errTimeout
+			return nil, harness.ErrTimeout
 		}
-		return nil, errDown
+		return nil, harness.ErrDown
 	}
 	fails := func(int) string { return "" }
 	if !p.stream.calm.Load() {
@@ -94,7 +95,7 @@ func (p *publisher) PutEvents(ctx context.Context, in *eventbridge.PutEventsInpu
 		}
 	}
 	err = p.call(ctx, func() (err error) {
-		out, err = p.stream.bus.put(in, fails)
+		out, err = p.stream.bus.Put(in, fails)
 		return err
 	})
 	if err != nil {
@@ -106,7 +107,7 @@ func (p *publisher) PutEvents(ctx context.Context, in *eventbridge.PutEventsInpu
 // SendMessage is the failure queue.
 func (p *publisher) SendMessage(ctx context.Context, in *sqs.SendMessageInput, _ ...func(*sqs.Options)) (out *sqs.SendMessageOutput, err error) {
 	err = p.call(ctx, func() (err error) {
-		out, err = p.stream.bus.store(in)
+		out, err = p.stream.bus.Store(in)
 		return err
 	})
 	if err != nil {
@@ -117,7 +118,7 @@ func (p *publisher) SendMessage(ctx context.Context, in *sqs.SendMessageInput, _
 
 // call makes an outside call, unless something goes wrong.
 func (p *publisher) call(ctx context.Context, do func() error) error {
-	if p.dead.Load() {
+	if p.Dead.Load() {
 		runtime.Goexit()
 	}
 	d, r := p.stream.draft, p.chance
@@ -130,32 +131,32 @@ func (p *publisher) call(ctx context.Context, do func() error) error {
 		return dice < 0 && dice >= -share
 	}
 	if !lasts(ctx, before) {
-		return errTimeout
+		return harness.ErrTimeout
 	}
 	switch {
 	case happens(d.refused):
-		return errDown
+		return harness.ErrDown
 	case happens(d.crash / 2):
-		p.die()
+		p.Die()
 	case happens(d.hang):
-		time.Sleep(time.Until(p.deadline))
-		p.die()
+		time.Sleep(time.Until(p.Deadline))
+		p.Die()
 	case happens(d.late):
 		late := between(r, 0, 20*time.Minute) // as of an environment that is frozen meanwhile
 		p.stream.all.Go(func() {
 			time.Sleep(late)
 			_ = do() // nobody hears of it
 		})
-		return errTimeout
+		return harness.ErrTimeout
 	}
 	err := do()
 	switch {
 	case happens(d.lost):
-		return errTimeout
+		return harness.ErrTimeout
 	case happens(d.crash / 2):
-		p.die()
+		p.Die()
 	case !lasts(ctx, after):
-		return errTimeout
+		return harness.ErrTimeout
 	}
 	return err
 }

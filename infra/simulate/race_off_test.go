@@ -3,7 +3,6 @@
 package simulate
 
 const (
-	defaultSeeds  = 300
-	seedsUnder    = 20 // each condition
-	defaultFaults = 2
+	defaultSeeds = 300
+	seedsUnder   = 20 // each condition
 )

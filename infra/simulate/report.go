@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"flashsale/infra/harness"
 )
 
 // Total is the result of many seeds.
 type Total struct {
 	Seeds, Sales, Calls, Faults, Freezes, Resent, Violations int
 	Paid, Refunds, Released                                  int
-	Published                                                eventFigures
+	Published                                                harness.EventFigures
 	Longest, Virtual                                         time.Duration
 	// Hash is the sum of the seeds' hashes, independent of the order in which they ran.
 	Hash uint64
@@ -26,7 +28,7 @@ func (t *Total) Add(r Result) {
 	t.Resent += r.Resent
 	t.Paid, t.Refunds, t.Released = t.Paid+r.Paid, t.Refunds+r.Refunds, t.Released+r.Released
 	t.Longest = max(t.Longest, r.Longest)
-	t.Published.add(r.Published)
+	t.Published.Add(r.Published)
 	t.Virtual += r.Virtual
 	t.Violations += r.Violations
 	t.Hash += r.Hash

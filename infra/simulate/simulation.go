@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"flashsale/infra/harness"
 	"flashsale/shared/ledger/dynamotest"
 )
 
@@ -15,9 +16,9 @@ type simulation struct {
 	began time.Time
 	n     *network
 	watch *watch
-	world *world
+	world *harness.World
 	draft draft
-	pools map[function]*pool
+	pools map[harness.Function]*pool
 	sales []*selling
 
 	stream *stream
@@ -35,8 +36,8 @@ type selling struct {
 	// Guarded by the network's lock:
 	withdrawn map[string]int // units, by the operator's event
 	history   History
-	bodies    map[string]string      // the first acceptance, by user and key
-	paid      map[payment]settlement // recorded payments, and what their providers were told
+	bodies    map[string]string                      // the first acceptance, by user and key
+	paid      map[harness.Payment]harness.Settlement // recorded payments, and what their providers were told
 }
 
 // Result is the result of one seed.
@@ -50,7 +51,7 @@ type Result struct {
 	// be refunded.
 	Paid, Refunds, Released int
 	// Published counts the order events.
-	Published eventFigures
+	Published harness.EventFigures
 	// Resent counts the order messages that were lost and resent; Longest is the
 	// longest time that took while nothing disturbed reconciliation.
 	Resent  int
@@ -95,23 +96,23 @@ func Simulate(seed uint64, force func(*conditions)) Result {
 		Published: published, Violations: m.watch.count, Shown: m.watch.found, Hash: hash.Sum64(), Tail: m.n.log.tail(80),
 	}
 	for _, s := range m.sales {
-		r.count(readBooks(m.world.db, s.id), s.paid)
+		r.count(harness.ReadBooks(m.world.DB, s.id), s.paid)
 	}
 	return r
 }
 
 // count counts how the claims and payments of a sale ended.
-func (r *Result) count(b *books, payments map[payment]settlement) {
-	for _, c := range b.claims {
-		if c.payment != "" {
+func (r *Result) count(b *harness.Books, payments map[harness.Payment]harness.Settlement) {
+	for _, c := range b.Claims {
+		if c.Payment != "" {
 			r.Paid++
 		}
-		if c.releasedBy != "" {
+		if c.ReleasedBy != "" {
 			r.Released++
 		}
 	}
 	for _, told := range payments {
-		if told.isRefund() {
+		if told.IsRefund() {
 			r.Refunds++
 		}
 	}
@@ -120,31 +121,31 @@ func (r *Result) count(b *books, payments map[payment]settlement) {
 func newSimulation(seed uint64, s *schedule, c conditions, d draft) *simulation {
 	n := &network{
 		schedule: s, weather: d.weather, skew: c.skew, log: &journal{began: time.Now()},
-		faultOf: map[function]func(dynamotest.Call) dynamotest.Fault{"": d.weather.table.Seeded(seed)},
+		faultOf: map[harness.Function]func(dynamotest.Call) dynamotest.Fault{"": d.weather.table.Seeded(seed)},
 	}
 	if worse := d.weather.seeding; worse != nil {
-		n.faultOf[seeding] = worse.table.Seeded(seed)
+		n.faultOf[harness.Seeding] = worse.table.Seeded(seed)
 	}
-	n.world = newWorld(n, s.random)
-	n.world.db.Fault = n.tableFault
-	n.world.db.Busy, n.world.db.Lag = d.busy, d.lag
-	n.world.queue.fault = n.queueFault
-	n.watch = newWatch(n.world.db, c.skew)
+	n.world = harness.NewWorld(n, s.random)
+	n.world.DB.Fault = n.tableFault
+	n.world.DB.Busy, n.world.DB.Lag = d.busy, d.lag
+	n.world.Queue.Fault = n.queueFault
+	n.watch = newWatch(n.world.DB, c.skew)
 	if d.weather.spared && !c.outage {
 		n.watch.repairing = time.Now()
 	}
-	n.world.queue.sending = n.watch.sending
+	n.world.Queue.Sending = n.watch.sending
 	m := &simulation{
-		began: time.Now(), n: n, watch: n.watch, world: n.world, draft: d, pools: map[function]*pool{},
-		stream: newStream(seed, c, n.world.db, &n.calm), stop: make(chan struct{}),
+		began: time.Now(), n: n, watch: n.watch, world: n.world, draft: d, pools: map[harness.Function]*pool{},
+		stream: newStream(seed, c, n.world.DB, &n.calm), stop: make(chan struct{}),
 	}
-	for _, f := range sorted(d.environments) {
+	for _, f := range harness.Sorted(d.environments) {
 		m.pools[f] = &pool{n: n, function: f, most: d.environments[f]}
 	}
 	for _, one := range d.sales {
 		m.sales = append(m.sales, &selling{
 			simulation: m, id: one.id, draft: one, watch: n.watch.add(one.id), said: map[int]string{}, bodies: map[string]string{},
-			withdrawn: map[string]int{}, paid: map[payment]settlement{},
+			withdrawn: map[string]int{}, paid: map[harness.Payment]harness.Settlement{},
 		})
 	}
 	return m
@@ -156,7 +157,7 @@ func (m *simulation) play() {
 	go m.pump()
 	go m.reconcileEveryMinute()
 	go m.poison()
-	if m.pools[releasing] != nil {
+	if m.pools[harness.Releasing] != nil {
 		go m.releaseEveryMinute()
 	}
 	var all sync.WaitGroup
@@ -183,12 +184,12 @@ func (m *simulation) poison() {
 	for {
 		for i, body := range m.draft.poisons {
 			m.n.wait(fmt.Sprint("poison ", i), 7*time.Second)
-			m.world.queue.put(body, time.Now())
+			m.world.Queue.Put(body, time.Now())
 		}
 		if time.Since(m.began) >= m.draft.poisoned {
 			return
 		}
-		m.n.wait("poison", visibility)
+		m.n.wait("poison", harness.Visibility)
 	}
 }
 
@@ -200,35 +201,35 @@ func (m *simulation) close() {
 
 // pump is Lambda's event source for the queue.
 func (m *simulation) pump() {
-	d := &disorder{chance: rand.New(rand.NewPCG(draw(m.n.schedule, (*rand.Rand).Uint64), 1)), rates: m.draft.weather.disorder}
+	d := &harness.Disorder{Chance: rand.New(rand.NewPCG(draw(m.n.schedule, (*rand.Rand).Uint64), 1)), Rates: m.draft.weather.disorder}
 	for {
-		at, ok := m.world.queue.next()
+		at, ok := m.world.Queue.Next()
 		if !ok {
 			select {
-			case <-m.world.queue.arrived:
+			case <-m.world.Queue.Arrived:
 			case <-m.stop:
 				return
 			}
 		}
 		wait := min(time.Second, max(0, time.Until(at)))
 		m.n.pass(0, "pump", time.Time{}, func(r *rand.Rand) time.Duration { return wait + between(r, 0, 300*time.Millisecond) })
-		if at, ok = m.world.queue.next(); !ok || at.After(time.Now()) {
+		if at, ok = m.world.Queue.Next(); !ok || at.After(time.Now()) {
 			continue
 		}
-		e := m.pools[finalizing].take("pump")
+		e := m.pools[harness.Finalizing].take("pump")
 		if m.n.calm.Load() {
 			d = nil
 		}
-		batch := m.world.queue.receive(time.Now(), m.draft.batch, d)
+		batch := m.world.Queue.Receive(time.Now(), m.draft.batch, d)
 		go func() {
-			m.n.wait(fmt.Sprint("batch ", e.invocation), time.Microsecond)
-			m.write("finalize %d #%d gets %d messages", e.number, e.invocation, len(batch))
-			handles, took := e.deliver(batch)
-			m.inTime(finalizing, took)
-			m.pools[finalizing].give(e)
+			m.n.wait(fmt.Sprint("batch ", e.Invocation), time.Microsecond)
+			m.write("finalize %d #%d gets %d messages", e.Number, e.Invocation, len(batch))
+			handles, took := e.Deliver(batch)
+			m.inTime(harness.Finalizing, took)
+			m.pools[harness.Finalizing].give(e)
 			for _, handle := range handles {
 				if f := m.n.deletion(); f {
-					m.world.queue.remove(handle)
+					m.world.Queue.Remove(handle)
 				}
 			}
 		}()
@@ -271,11 +272,11 @@ type receipt struct {
 }
 
 func (m *simulation) reconcile(event string) []receipt {
-	e := m.pools[reconciling].take("reconcile")
+	e := m.pools[harness.Reconciling].take("reconcile")
 	var out struct{ Receipts []receipt }
-	took, err := e.command(event, &out)
-	m.inTime(reconciling, took)
-	m.pools[reconciling].give(e)
+	took, err := e.Command(event, &out)
+	m.inTime(harness.Reconciling, took)
+	m.pools[harness.Reconciling].give(e)
 	m.write("reconcile %s: %+v %v", event, out.Receipts, err)
 	for _, r := range out.Receipts {
 		if !r.Balanced {
@@ -289,7 +290,7 @@ func (m *simulation) reconcile(event string) []receipt {
 func (n *network) deletion() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.met, n.caller = "", finalizing
+	n.met, n.caller = "", harness.Finalizing
 	return n.queueFault("DeleteMessage").Kind == 0
 }
 
@@ -308,8 +309,8 @@ func (m *simulation) write(format string, args ...any) {
 }
 
 // inTime checks that a function answered before Lambda would have killed it.
-func (m *simulation) inTime(f function, took time.Duration) {
-	if took > timeouts[f] {
+func (m *simulation) inTime(f harness.Function, took time.Duration) {
+	if took > harness.Timeouts[f] {
 		m.violate("P16: %s took %v", f, took)
 	}
 }

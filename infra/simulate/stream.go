@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	publishhandler "flashsale/functions/publish/handler"
+	"flashsale/infra/harness"
 	"flashsale/shared/ledger/dynamotest"
 )
 
@@ -25,14 +26,14 @@ import (
 type stream struct {
 	calm  *atomic.Bool // nothing goes wrong any more but the outage and what the bus refuses
 	draft streamDraft
-	bus   *bus
+	bus   *harness.Bus
 	lanes []*lane
 	began time.Time
 	stop  chan struct{}
 	all   sync.WaitGroup // lanes, invocations and late calls
 	// chance and judge are used where the table's lock is held.
 	chance *rand.Rand
-	judge  *eventJudge
+	judge  *harness.EventJudge
 
 	mu    sync.Mutex
 	wrong []string
@@ -52,7 +53,7 @@ type lane struct {
 	arrived chan struct{} // holds a token after a record has come
 
 	mu      sync.Mutex
-	waiting []*entry
+	waiting []*harness.Entry
 	idle    []*publisher
 	frozen  []frozenPublisher
 }
@@ -66,9 +67,9 @@ type frozenPublisher struct {
 func newStream(seed uint64, c conditions, db *dynamotest.DB, calm *atomic.Bool) *stream {
 	r := rand.New(rand.NewPCG(seed, 0x7075626c697368))
 	s := &stream{
-		calm: calm, draft: drawStream(r, c), bus: newBus(), began: time.Now(), stop: make(chan struct{}), chance: r, judge: newEventJudge(),
+		calm: calm, draft: drawStream(r, c), bus: harness.NewBus(), began: time.Now(), stop: make(chan struct{}), chance: r, judge: harness.NewEventJudge(),
 	}
-	s.bus.refuses = func(id string) bool { return float64(hashOf(id)%1000) < 1000*s.draft.hopeless }
+	s.bus.Refuses = func(id string) bool { return float64(hashOf(id)%1000) < 1000*s.draft.hopeless }
 	for n := range s.draft.lanes {
 		l := &lane{stream: s, chance: rand.New(rand.NewPCG(seed, uint64(n))), arrived: make(chan struct{}, 1)}
 		s.lanes = append(s.lanes, l)
@@ -86,21 +87,21 @@ func hashOf(text string) uint64 {
 
 // record takes a record of the table's stream; the table's lock is held.
 func (s *stream) record(r dynamotest.Record) {
-	if !delivered(r) {
+	if !harness.Delivered(r) {
 		return
 	}
-	if !s.judge.saw(r) && !sometimes(s.chance, idleShare) {
+	if !s.judge.Saw(r) && !sometimes(s.chance, idleShare) {
 		return
 	}
-	l := s.lanes[hashOf(text(r.Keys["pk"]))%uint64(len(s.lanes))]
+	l := s.lanes[hashOf(harness.Text(r.Keys["pk"]))%uint64(len(s.lanes))]
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !s.calm.Load() && sometimes(s.chance, s.draft.poison) {
-		raw, sequence := poisonLike(r, s.chance.IntN(4))
-		s.judge.poison[string(raw)] = true
-		l.waiting = append(l.waiting, &entry{raw: raw, sequence: sequence, since: time.Now()})
+		raw, sequence := harness.PoisonLike(r, s.chance.IntN(4))
+		s.judge.Poison[string(raw)] = true
+		l.waiting = append(l.waiting, &harness.Entry{Raw: raw, Sequence: sequence, Since: time.Now()})
 	}
-	l.waiting = append(l.waiting, &entry{record: r, sequence: r.SequenceNumber(), since: time.Now()})
+	l.waiting = append(l.waiting, &harness.Entry{Record: r, Sequence: r.SequenceNumber(), Since: time.Now()})
 	select {
 	case l.arrived <- struct{}{}:
 	default:
@@ -177,12 +178,12 @@ func (l *lane) sleeps(d time.Duration) bool {
 // next waits for records and returns a batch of those that are older than this instant:
 // which of the goroutines of one instant comes first must not matter. It returns nil when
 // the stream is stopped.
-func (l *lane) next() []*entry {
+func (l *lane) next() []*harness.Entry {
 	for {
 		l.mu.Lock()
 		var since time.Time
 		if len(l.waiting) > 0 {
-			since = l.waiting[0].since
+			since = l.waiting[0].Since
 		}
 		l.mu.Unlock()
 		if since.IsZero() {
@@ -198,7 +199,7 @@ func (l *lane) next() []*entry {
 		}
 		l.mu.Lock()
 		n := 0
-		for n < min(len(l.waiting), l.draft.batch) && l.waiting[n].since.Before(time.Now()) {
+		for n < min(len(l.waiting), l.draft.batch) && l.waiting[n].Since.Before(time.Now()) {
 			n++
 		}
 		batch := slices.Clone(l.waiting[:n])
@@ -209,34 +210,34 @@ func (l *lane) next() []*entry {
 
 // deliver delivers a batch and returns how many of its records, from the first on, need
 // not come again.
-func (l *lane) deliver(batch []*entry) (done int) {
+func (l *lane) deliver(batch []*harness.Entry) (done int) {
 	records := make([]json.RawMessage, len(batch))
 	for i, e := range batch {
-		if e.raw == nil {
-			e.raw = e.record.JSON()
+		if e.Raw == nil {
+			e.Raw = e.Record.JSON()
 		}
-		records[i] = e.raw
+		records[i] = e.Raw
 	}
 	p := l.take()
 	answered := make(chan int, 1)
 	l.all.Go(func() {
 		var answer events.DynamoDBEventResponse
 		var err error
-		end := p.invoke(func(ctx context.Context) {
+		end := p.Invoke(func(ctx context.Context) {
 			answer, err = p.handler.Handle(ctx, publishhandler.Batch{Records: records})
 		})
-		if end.took > timeouts[publishing] {
-			l.violate("P16: %s took %v", publishing, end.took)
+		if end.Took > harness.Timeouts[harness.Publishing] {
+			l.violate("P16: %s took %v", harness.Publishing, end.Took)
 		}
 		l.give(p)
 		switch {
-		case end.died:
+		case end.Died:
 			answered <- 0
 		case err != nil:
 			l.violate("P26: a batch fails with %v", err)
 			answered <- 0
 		default:
-			answered <- handled(batch, answer)
+			answered <- harness.Handled(batch, answer)
 		}
 	})
 	if l.calm.Load() || !sometimes(l.chance, l.draft.again) {
@@ -275,7 +276,7 @@ func (l *lane) give(p *publisher) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case p.dead.Load():
+	case p.Dead.Load():
 	case !l.calm.Load() && sometimes(p.chance, l.draft.freeze):
 		l.frozen = append(l.frozen, frozenPublisher{p, time.Now().Add(between(p.chance, 3*time.Second, 20*time.Minute))})
 	default:
@@ -284,9 +285,9 @@ func (l *lane) give(p *publisher) {
 }
 
 // published waits until the stream is published and judges it.
-func (m *simulation) published(digest hash.Hash) eventFigures {
+func (m *simulation) published(digest hash.Hash) harness.EventFigures {
 	m.stream.finish()
-	figures, found := m.stream.judge.judge(m.world.db.Items(tableName), m.stream.bus, digest)
+	figures, found := m.stream.judge.Judge(m.world.DB.Items(harness.TableName), m.stream.bus, digest)
 	for _, text := range slices.Concat(m.stream.wrong, found) {
 		m.violate("%s", text)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/infra/harness"
 	"flashsale/shared/ledger/dynamotest"
 	"flashsale/shared/orderid"
 )
@@ -125,18 +126,18 @@ func (w *watch) violate(format string, args ...any) {
 }
 
 // mayWrite lists the key prefixes that each function may write.
-var mayWrite = map[function][]string{
-	purchasing:  {"STOCK#", "CLAIM#", "SALE#"},
-	finalizing:  {"SEQ#", "CLAIM#", "ORDER#"},
-	querying:    {},
-	seeding:     {"SALE#", "SALES|", "STOCK#"},
-	reconciling: {"CLAIM#", "SALES|"},
-	paying:      {"CLAIM#", "STOCK#", "REFUND#", "SALES|"},
-	releasing:   {"CLAIM#", "STOCK#", "SALE#", "SALES|"},
+var mayWrite = map[harness.Function][]string{
+	harness.Purchasing:  {"STOCK#", "CLAIM#", "SALE#"},
+	harness.Finalizing:  {"SEQ#", "CLAIM#", "ORDER#"},
+	harness.Querying:    {},
+	harness.Seeding:     {"SALE#", "SALES|", "STOCK#"},
+	harness.Reconciling: {"CLAIM#", "SALES|"},
+	harness.Paying:      {"CLAIM#", "STOCK#", "REFUND#", "SALES|"},
+	harness.Releasing:   {"CLAIM#", "STOCK#", "SALE#", "SALES|"},
 }
 
 // permitted checks that a function writes only what it may (P17).
-func (w *watch) permitted(f function, keys []string) {
+func (w *watch) permitted(f harness.Function, keys []string) {
 	for _, key := range keys {
 		if !slices.ContainsFunc(mayWrite[f], func(prefix string) bool { return strings.HasPrefix(key, prefix) }) {
 			w.violate("P17: %s writes %s", f, key)
@@ -156,7 +157,7 @@ func (w *watch) after(keys []string, late bool) {
 	if len(w.late) == 0 {
 		return
 	}
-	for _, key := range sorted(w.late) {
+	for _, key := range harness.Sorted(w.late) {
 		w.look(key)
 	}
 	if w.db.Pending() == 0 {
@@ -176,7 +177,7 @@ func (w *watch) look(key string) {
 	if s == nil || kind != "STOCK" && kind != "CLAIM" && sk != "SALE" {
 		return
 	}
-	it := w.db.Item(tableName, pk, sk)
+	it := w.db.Item(harness.TableName, pk, sk)
 	switch {
 	case it == nil:
 	case kind == "STOCK":
@@ -189,12 +190,12 @@ func (w *watch) look(key string) {
 }
 
 func (w *watchedSale) lookAtShard(key string, it map[string]types.AttributeValue) {
-	stock, ok := number(it["stock"])
+	stock, ok := harness.Number(it["stock"])
 	if !ok || stock < 0 {
 		w.violate("P1: %s has %d units", key, stock)
 	}
-	seeded, _ := number(it["seeded"])
-	putBack, _ := number(it["putBack"])
+	seeded, _ := harness.Number(it["seeded"])
+	putBack, _ := harness.Number(it["putBack"])
 	if n := putBack - w.putBack[key]; n != 0 {
 		at := int64(time.Since(w.began))
 		w.putBack[key], w.putBacks = putBack, append(w.putBacks, Restock{Call: at, Return: at, Units: int(n)})
@@ -222,10 +223,10 @@ func (w *watchedSale) lookAtShard(key string, it map[string]types.AttributeValue
 }
 
 func (w *watchedSale) lookAtClaim(user string, it map[string]types.AttributeValue) {
-	id, orderID := text(it["claimId"]), text(it["orderId"])
+	id, orderID := harness.Text(it["claimId"]), harness.Text(it["orderId"])
 	known := w.claims[user]
 	if known == nil {
-		accepted, _ := number(it["acceptedAt"])
+		accepted, _ := harness.Number(it["acceptedAt"])
 		c := &held{
 			id: id, orderID: orderID, acceptedAt: time.UnixMilli(accepted), at: time.Now(), invocation: w.invocation,
 		}
@@ -250,14 +251,14 @@ func (w *watchedSale) lookAtClaim(user string, it map[string]types.AttributeValu
 // lookAtEnd checks that a claim is paid or released once, and not before its time (P20,
 // P21).
 func (w *watchedSale) lookAtEnd(user string, known *held, it map[string]types.AttributeValue) {
-	end := text(it["payment"])
-	if by := text(it["releasedBy"]); by != "" {
+	end := harness.Text(it["payment"])
+	if by := harness.Text(it["releasedBy"]); by != "" {
 		if end != "" {
 			w.violate("P20: the claim of %s is paid by %s and released by %s", user, end, by)
 		}
-		released, _ := number(it["releasedAt"])
+		released, _ := harness.Number(it["releasedAt"])
 		id, err := strconv.ParseUint(known.orderID, 10, 64)
-		if due := orderid.Time(id).Add(payWithin + grace); err != nil || by == "expiry" && time.UnixMilli(released).Before(due) {
+		if due := orderid.Time(id).Add(harness.PayWithin + harness.Grace); err != nil || by == "expiry" && time.UnixMilli(released).Before(due) {
 			w.violate("P21: the claim of %s, order %s, was released at %v, due at %v", user, known.orderID, time.UnixMilli(released), due)
 		}
 		if end = by; known.end == "" {
@@ -294,11 +295,11 @@ func (w *watchedSale) admitted(user string, c *held) {
 }
 
 func (w *watchedSale) lookAtWindow(key string, it map[string]types.AttributeValue) {
-	opens, _ := number(it["opensAt"])
-	closes, _ := number(it["closesAt"])
+	opens, _ := harness.Number(it["opensAt"])
+	closes, _ := harness.Number(it["closesAt"])
 	paused, _ := it["paused"].(*types.AttributeValueMemberBOOL)
 	now := window{
-		span: span{from: time.Now()}, open: it["state"] == nil || text(it["state"]) == "OPEN",
+		span: span{from: time.Now()}, open: it["state"] == nil || harness.Text(it["state"]) == "OPEN",
 		opensAt: time.UnixMilli(opens), closesAt: time.UnixMilli(closes), paused: paused != nil && paused.Value,
 	}
 	all := w.windows[key]

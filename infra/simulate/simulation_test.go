@@ -8,12 +8,14 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+
+	"flashsale/infra/harness"
 )
 
 // simulated is what a seed comes to, in a bubble of its own.
 func simulated(t *testing.T, seed uint64, force func(*conditions)) (r Result) {
 	synctest.Test(t, func(*testing.T) {
-		travel()
+		harness.Travel()
 		r = Simulate(seed, force)
 	})
 	return r

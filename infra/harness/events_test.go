@@ -1,4 +1,4 @@
-package simulate
+package harness
 
 import (
 	"encoding/json"
@@ -39,13 +39,13 @@ func TestTheFiltersAreThoseOfTheTemplate(t *testing.T) {
 }
 
 func TestARecordComesAgainFromTheFirstOneThatFailed(t *testing.T) {
-	batch := []*entry{{sequence: "1"}, {sequence: ""}, {sequence: "3"}}
+	batch := []*Entry{{Sequence: "1"}, {Sequence: ""}, {Sequence: "3"}}
 	for names, want := range map[string]int{"": 3, "3": 2, "3 1": 0, "1 3": 0, "4": 0, "3 -": 0} {
 		var answer events.DynamoDBEventResponse
 		for _, name := range strings.Fields(names) {
 			answer.BatchItemFailures = append(answer.BatchItemFailures, events.DynamoDBBatchItemFailure{ItemIdentifier: strings.TrimPrefix(name, "-")})
 		}
-		if got := handled(batch, answer); got != want {
+		if got := Handled(batch, answer); got != want {
 			t.Errorf("%q: %d records are done, want %d", names, got, want)
 		}
 	}
@@ -64,23 +64,23 @@ func confirmation() (r dynamotest.Record, event string) {
 	keys := row{"pk": str("CLAIM#moutai#0"), "sk": str("alice")}
 	before := row{"pk": keys["pk"], "sk": keys["sk"], "claimId": str("C1"), "shard": num(0)}
 	after := row{"pk": keys["pk"], "sk": keys["sk"], "claimId": str("C1"), "shard": num(0), "orderId": num(orderID)}
-	return dynamotest.Record{Table: tableName, Sequence: 7, At: noon, Keys: keys, Old: before, New: after},
+	return dynamotest.Record{Table: TableName, Sequence: 7, At: noon, Keys: keys, Old: before, New: after},
 		fmt.Sprintf(`{"schemaVersion":1,"id":"OrderConfirmed:%d","occurredAt":"2026-11-11T12:00:00.000Z","saleId":"moutai","orderId":"%[1]d",`+
 			`"claimId":"C1","user":"alice","state":"CONFIRMED"}`, orderID)
 }
 
-func put(b *bus, details ...string) {
+func put(b *Bus, details ...string) {
 	for _, d := range details {
 		kind, _, _ := strings.Cut(idOf(d), ":")
-		_, _ = b.put(&eventbridge.PutEventsInput{Entries: []bustypes.PutEventsRequestEntry{{
+		_, _ = b.Put(&eventbridge.PutEventsInput{Entries: []bustypes.PutEventsRequestEntry{{
 			Source: aws.String("flashsale"), DetailType: &kind, Detail: &d, EventBusName: aws.String(busName), Time: &noon,
 		}}}, func(int) string { return "" })
 	}
 }
 
-func stored(b *bus, record []byte) {
+func stored(b *Bus, record []byte) {
 	text, _ := json.Marshal(map[string]any{"code": "poison-message", "error": "x", "record": json.RawMessage(record)})
-	_, _ = b.store(&sqs.SendMessageInput{MessageBody: aws.String(string(text))})
+	_, _ = b.Store(&sqs.SendMessageInput{MessageBody: aws.String(string(text))})
 }
 
 func TestTheJudgeFindsWhatIsWrongWithTheEvents(t *testing.T) {
@@ -88,57 +88,57 @@ func TestTheJudgeFindsWhatIsWrongWithTheEvents(t *testing.T) {
 	other := strings.Replace(event, "OrderConfirmed:", "OrderPaid:", 1)
 	poison := []byte(`{"poison":1}`)
 	for name, tt := range map[string]struct {
-		bus  func(*bus)
+		bus  func(*Bus)
 		want string
 	}{
-		"right":             {func(b *bus) { put(b, event) }, ""},
-		"twice":             {func(b *bus) { put(b, event, event) }, ""},
-		"missing":           {func(*bus) {}, "is not published"},
-		"too much":          {func(b *bus) { put(b, event, other) }, "not in the table"},
-		"another content":   {func(b *bus) { put(b, strings.Replace(event, "alice", "bob", 1)) }, "want {"},
-		"two contents":      {func(b *bus) { put(b, event, event+" ") }, "two contents"},
-		"a member too many": {func(b *bus) { put(b, strings.Replace(event, "}", `,"shard":0}`, 1)) }, "unknown field"},
-		"another time": {func(b *bus) {
+		"right":             {func(b *Bus) { put(b, event) }, ""},
+		"twice":             {func(b *Bus) { put(b, event, event) }, ""},
+		"missing":           {func(*Bus) {}, "is not published"},
+		"too much":          {func(b *Bus) { put(b, event, other) }, "not in the table"},
+		"another content":   {func(b *Bus) { put(b, strings.Replace(event, "alice", "bob", 1)) }, "want {"},
+		"two contents":      {func(b *Bus) { put(b, event, event+" ") }, "two contents"},
+		"a member too many": {func(b *Bus) { put(b, strings.Replace(event, "}", `,"shard":0}`, 1)) }, "unknown field"},
+		"another time": {func(b *Bus) {
 			put(b, event)
 			b.events[event].time = noon.Add(time.Second)
 		}, "time"},
-		"refused and lost": {func(b *bus) {
-			b.refuses = func(string) bool { return true }
+		"refused and lost": {func(b *Bus) {
+			b.Refuses = func(string) bool { return true }
 			put(b, event)
 		}, "is refused"},
-		"refused and stored": {func(b *bus) {
-			b.refuses = func(string) bool { return true }
+		"refused and stored": {func(b *Bus) {
+			b.Refuses = func(string) bool { return true }
 			put(b, event)
 			stored(b, r.JSON())
 		}, ""},
-		"stored and not refused": {func(b *bus) {
+		"stored and not refused": {func(b *Bus) {
 			put(b, event)
 			stored(b, r.JSON())
 		}, "is in the failure queue"},
-		"poison that is lost":        {func(b *bus) { put(b, event); delete(b.failures, string(poison)) }, "is not in the failure queue"},
-		"a failure without its code": {func(b *bus) { put(b, event); _, _ = b.store(&sqs.SendMessageInput{MessageBody: aws.String("{}")}) }, "the failure queue gets"},
-		"a call without an entry":    {func(b *bus) { put(b, event); _, _ = b.put(&eventbridge.PutEventsInput{}, nil) }, "PutEvents of 0"},
+		"poison that is lost":        {func(b *Bus) { put(b, event); delete(b.failures, string(poison)) }, "is not in the failure queue"},
+		"a failure without its code": {func(b *Bus) { put(b, event); _, _ = b.Store(&sqs.SendMessageInput{MessageBody: aws.String("{}")}) }, "the failure queue gets"},
+		"a call without an entry":    {func(b *Bus) { put(b, event); _, _ = b.Put(&eventbridge.PutEventsInput{}, nil) }, "PutEvents of 0"},
 	} {
-		j, b := newEventJudge(), newBus()
-		j.saw(r)
-		j.saw(dynamotest.Record{Old: r.New, New: r.New}) // a change that means nothing
-		j.poison[string(poison)] = true
+		j, b := NewEventJudge(), NewBus()
+		j.Saw(r)
+		j.Saw(dynamotest.Record{Old: r.New, New: r.New}) // a change that means nothing
+		j.Poison[string(poison)] = true
 		stored(b, poison)
 		tt.bus(b)
-		_, found := j.judge([]row{r.New}, b, io.Discard)
+		_, found := j.Judge([]row{r.New}, b, io.Discard)
 		if all := strings.Join(found, "\n"); (tt.want == "") != (all == "") || !strings.Contains(all, tt.want) {
 			t.Errorf("%s: found %q, want %q", name, all, tt.want)
 		}
 	}
-	j := newEventJudge()
-	if _, found := j.judge([]row{r.New}, newBus(), io.Discard); len(found) != 1 || !strings.Contains(found[0], "no change was seen") {
+	j := NewEventJudge()
+	if _, found := j.Judge([]row{r.New}, NewBus(), io.Discard); len(found) != 1 || !strings.Contains(found[0], "no change was seen") {
 		t.Errorf("of an item without a change: %q", found)
 	}
 }
 
 func TestPutEventsAnswersEntryByEntry(t *testing.T) {
-	b := newBus()
-	b.refuses = func(id string) bool { return id == "a:2" }
+	b := NewBus()
+	b.Refuses = func(id string) bool { return id == "a:2" }
 	var entries []bustypes.PutEventsRequestEntry
 	for n := range 4 {
 		entries = append(entries, bustypes.PutEventsRequestEntry{
@@ -146,7 +146,7 @@ func TestPutEventsAnswersEntryByEntry(t *testing.T) {
 		})
 	}
 	entries[3].EventBusName = aws.String("another")
-	out, err := b.put(&eventbridge.PutEventsInput{Entries: entries}, func(i int) string { return []string{"", "InternalFailure", "", ""}[i] })
+	out, err := b.Put(&eventbridge.PutEventsInput{Entries: entries}, func(i int) string { return []string{"", "InternalFailure", "", ""}[i] })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestPutEventsAnswersEntryByEntry(t *testing.T) {
 	}
 	long := strings.Repeat("x", maxPut/2)
 	for _, in := range [][]bustypes.PutEventsRequestEntry{nil, make([]bustypes.PutEventsRequestEntry, 11), {{Detail: &long}, {Detail: &long}}} {
-		if _, err := b.put(&eventbridge.PutEventsInput{Entries: in}, func(int) string { return "" }); err == nil {
+		if _, err := b.Put(&eventbridge.PutEventsInput{Entries: in}, func(int) string { return "" }); err == nil {
 			t.Errorf("a call with %d entries is taken", len(in))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"flashsale/infra/harness"
 	"flashsale/shared/ledger"
 )
 
@@ -29,8 +30,8 @@ func (m *simulation) settle() {
 		s.becomeSettled()
 	}
 	for _, s := range m.sales {
-		b := readBooks(m.world.db, s.id)
-		for _, text := range b.audit() {
+		b := harness.ReadBooks(m.world.DB, s.id)
+		for _, text := range b.Audit() {
 			m.violate("%s: %s", s.id, text)
 		}
 		s.compare(b)
@@ -48,8 +49,8 @@ func (m *simulation) settle() {
 // thaw changes every sale while some environments are frozen, and then sends them
 // requests: their answers must not be from before (P5, P6, P14).
 func (m *simulation) thaw() {
-	frozen := m.pools[purchasing].frozen
-	if len(frozen)+len(m.pools[querying].frozen) == 0 {
+	frozen := m.pools[harness.Purchasing].frozen
+	if len(frozen)+len(m.pools[harness.Querying].frozen) == 0 {
 		return
 	}
 	for _, s := range m.sales {
@@ -57,9 +58,9 @@ func (m *simulation) thaw() {
 		s.command(command{units: units, event: nil, again: -1},
 			fmt.Sprintf(`{"action":"add","saleId":%q,"seedId":"thaw","stock":%d}`, s.id, units), false)
 	}
-	m.n.wait("director", remembered+time.Second)
+	m.n.wait("director", harness.Remembered+time.Second)
 	for i := 0; ; i++ {
-		e := m.pools[purchasing].thaw()
+		e := m.pools[harness.Purchasing].thaw()
 		if e == nil {
 			break
 		}
@@ -67,48 +68,48 @@ func (m *simulation) thaw() {
 			call := time.Now()
 			s.clickIn(e, fmt.Sprint("thaw-", i), "", call)
 		}
-		m.pools[purchasing].give(e)
+		m.pools[harness.Purchasing].give(e)
 	}
 	for {
-		e := m.pools[querying].thaw()
+		e := m.pools[harness.Querying].thaw()
 		if e == nil {
 			break
 		}
 		for _, s := range m.sales {
 			s.visitIn(e, "somebody")
 		}
-		m.pools[querying].give(e)
+		m.pools[harness.Querying].give(e)
 	}
 }
 
 // insist retries until there is a definite answer. Without faults, only transactions in
 // flight can keep a buyer waiting (P5).
-func (m *selling) insist(user, key string) reply {
+func (m *selling) insist(user, key string) harness.Reply {
 	for range 5 {
-		if r := m.click(user, key, m.id+" "+user+" insists"); r.code != "busy" && r.status != 0 {
+		if r := m.click(user, key, m.id+" "+user+" insists"); r.Code != "busy" && r.Status != 0 {
 			return r
 		}
 		m.n.wait(user, time.Second)
 	}
 	m.violate("P5: %s gets no answer although nothing is wrong", user)
-	return reply{}
+	return harness.Reply{}
 }
 
 // probe sends new buyers: while there are units and the sale is open each must get one,
 // and afterwards each must get the right refusal (P6).
 func (m *selling) probe() {
 	for i := range 3 {
-		left := readBooks(m.world.db, m.id).stock()
+		left := harness.ReadBooks(m.world.DB, m.id).Stock()
 		user := fmt.Sprintf("probe-%d", i)
 		r := m.insist(user, "")
-		if left > 0 && r.code == "sold-out" && m.draft.payWithin > 0 {
+		if left > 0 && r.Code == "sold-out" && m.draft.payWithin > 0 {
 			// Units that are back for less than two seconds may be unknown.
 			m.n.wait(user, 2*time.Second)
 			r = m.insist(user, "")
 		}
-		shut := r.code == "sale-closed" || r.code == "sale-paused" || r.code == "sale-not-open"
-		if left > 0 && r.status != 202 && !shut {
-			m.violate("P6: %d units are left, and %s is told %d %s", left, user, r.status, r.code)
+		shut := r.Code == "sale-closed" || r.Code == "sale-paused" || r.Code == "sale-not-open"
+		if left > 0 && r.Status != 202 && !shut {
+			m.violate("P6: %d units are left, and %s is told %d %s", left, user, r.Status, r.Code)
 		}
 		m.n.wait(user, 3*time.Second)
 	}
@@ -119,18 +120,18 @@ func (m *simulation) becomeQuiet() {
 	for minute := 0; ; minute++ {
 		var unfinished []string
 		for _, s := range m.sales {
-			b := readBooks(m.world.db, s.id)
-			users := b.unfinished()
-			if b.drained && len(users) > 0 {
+			b := harness.ReadBooks(m.world.DB, s.id)
+			users := b.Unfinished()
+			if b.Drained && len(users) > 0 {
 				m.violate("P8: %s is drained, and %v are without an order", s.id, users)
 			}
 			unfinished = append(unfinished, users...)
 		}
-		if len(unfinished) == 0 && m.world.queue.depth() == 0 {
+		if len(unfinished) == 0 && m.world.Queue.Depth() == 0 {
 			return
 		}
-		if minute == patience {
-			m.violate("P8: after %d minutes %v are without an order, %d messages wait", minute, unfinished, m.world.queue.depth())
+		if minute == harness.Patience {
+			m.violate("P8: after %d minutes %v are without an order, %d messages wait", minute, unfinished, m.world.Queue.Depth())
 			return
 		}
 		m.n.wait("director", time.Minute)
@@ -139,17 +140,17 @@ func (m *simulation) becomeQuiet() {
 
 // compare checks the table against the watch's observations and the operator's
 // commands.
-func (m *selling) compare(b *books) {
+func (m *selling) compare(b *harness.Books) {
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
 	w := m.watch
-	for _, user := range sorted(w.claims) {
-		if held := b.claims[user]; held.id != w.claims[user].id {
-			w.violate("P4: %s had claim %s and has %q", user, w.claims[user].id, held.id)
+	for _, user := range harness.Sorted(w.claims) {
+		if held := b.Claims[user]; held.ID != w.claims[user].id {
+			w.violate("P4: %s had claim %s and has %q", user, w.claims[user].id, held.ID)
 		}
 	}
-	if len(b.claims) != len(w.claims) {
-		w.violate("P2: %d claims were seen to be made, %d are there", len(w.claims), len(b.claims))
+	if len(b.Claims) != len(w.claims) {
+		w.violate("P2: %d claims were seen to be made, %d are there", len(w.claims), len(b.Claims))
 	}
 	units := 0
 	for _, r := range m.history.Restocks {
@@ -158,13 +159,13 @@ func (m *selling) compare(b *books) {
 	for _, r := range m.history.Withdrawals {
 		units -= r.Units
 	}
-	if b.sale.seeded != int64(units) {
-		w.violate("P15: %d units were put into the sale and left there, it says %d", units, b.sale.seeded)
+	if b.Sale.Seeded != int64(units) {
+		w.violate("P15: %d units were put into the sale and left there, it says %d", units, b.Sale.Seeded)
 	}
 }
 
 func (m *simulation) checkPoisons() {
-	dead := m.world.queue.deadBodies()
+	dead := m.world.Queue.DeadBodies()
 	for _, body := range m.draft.poisons {
 		if !dead[body] {
 			m.violate("P10: %q is not in the dead-letter queue", body)
@@ -179,15 +180,15 @@ func (m *simulation) checkOrderIDs() {
 	epoch := time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC)
 	given := map[string]string{}
 	for _, s := range m.sales {
-		b := readBooks(m.world.db, s.id)
-		for _, id := range sorted(b.orders) {
+		b := harness.ReadBooks(m.world.DB, s.id)
+		for _, id := range harness.Sorted(b.Orders) {
 			n, err := strconv.ParseUint(id, 10, 63)
 			if err != nil {
 				m.violate("P7: %q is no order id", id)
 				continue
 			}
 			day := epoch.Add(time.Duration(n>>32) * time.Second).Format(time.DateOnly)
-			last, _ := number(m.world.db.Item(tableName, "SEQ#"+day, "SEQ")["next"])
+			last, _ := harness.Number(m.world.DB.Item(harness.TableName, "SEQ#"+day, "SEQ")["next"])
 			if n&math.MaxUint32 > uint64(last) {
 				m.violate("P7: order %s is number %d of %s, which has given %d", id, n&math.MaxUint32, day, last)
 			}
@@ -200,30 +201,30 @@ func (m *simulation) checkOrderIDs() {
 	}
 }
 
-func (m *selling) checkHistory(b *books) {
+func (m *selling) checkHistory(b *harness.Books) {
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
 	m.history.Final = map[string]bool{}
-	for user := range b.claims {
+	for user := range b.Claims {
 		m.history.Final[user] = true
 	}
 	history := m.history
 	history.Restocks = slices.Concat(history.Restocks, m.watch.putBacks)
-	for _, text := range history.Check(int64(remembered)) {
+	for _, text := range history.Check(int64(harness.Remembered)) {
 		m.watch.violate("P1, P3, P6: %s", text)
 	}
 }
 
 // checkReceipt compares the receipt with a recount.
-func (m *selling) checkReceipt(b *books) {
+func (m *selling) checkReceipt(b *harness.Books) {
 	receipts := m.reconcile(fmt.Sprintf(`{"saleId":%q}`, m.id))
 	if len(receipts) != 1 {
 		m.violate("P11: there are %d receipts", len(receipts))
 		return
 	}
 	r := receipts[0]
-	if r.Stock != b.stock() || r.Seeded != b.sale.seeded || r.Claims != int64(len(b.claims)) || r.Pending != 0 {
-		m.violate("P2: the receipt says %+v; there are %d units, %d claims, %d seeded", r, b.stock(), len(b.claims), b.sale.seeded)
+	if r.Stock != b.Stock() || r.Seeded != b.Sale.Seeded || r.Claims != int64(len(b.Claims)) || r.Pending != 0 {
+		m.violate("P2: the receipt says %+v; there are %d units, %d claims, %d seeded", r, b.Stock(), len(b.Claims), b.Sale.Seeded)
 	}
 }
 
@@ -231,10 +232,10 @@ func (m *selling) checkReceipt(b *books) {
 // answers must be the same, and the table must not change (P9).
 func (m *simulation) replay() {
 	before := m.dump()
-	for _, body := range m.world.queue.everSent() {
-		m.world.queue.put(body, time.Now())
+	for _, body := range m.world.Queue.EverSent() {
+		m.world.Queue.Put(body, time.Now())
 	}
-	for m.world.queue.depth() > 0 {
+	for m.world.Queue.Depth() > 0 {
 		m.n.wait("director", time.Minute)
 	}
 	for _, s := range m.sales {
@@ -254,8 +255,8 @@ func (m *selling) repeat() {
 	}
 	for _, b := range m.draft.buyers {
 		if key := b.clicks[0].key; m.bodies[b.user+key] != "" {
-			if r := m.insist(b.user, key); r.status != 202 && !r.claim.released() {
-				m.violate("P9: %s repeats an accepted purchase and is told %d %s", b.user, r.status, r.code)
+			if r := m.insist(b.user, key); r.Status != 202 && !r.Claim.Released() {
+				m.violate("P9: %s repeats an accepted purchase and is told %d %s", b.user, r.Status, r.Code)
 			}
 		}
 	}
@@ -271,13 +272,13 @@ func (m *selling) drain() {
 		return
 	}
 	m.n.wait("director", time.Until(closesAt.Add(ledger.DrainAfter+5*time.Minute)))
-	if b := readBooks(m.world.db, m.id); !b.drained && !(b.sale.paused && m.draft.payWithin > 0) {
+	if b := harness.ReadBooks(m.world.DB, m.id); !b.Drained && !(b.Sale.Paused && m.draft.payWithin > 0) {
 		m.violate("P8: %s closed at %v and is not drained", m.id, closesAt.Sub(m.began))
 	}
 }
 
 // dump is the table without the listing, where reconciliation stores its cursors.
 func (m *simulation) dump() string {
-	lines := strings.SplitAfter(m.world.db.Dump(), "\n")
+	lines := strings.SplitAfter(m.world.DB.Dump(), "\n")
 	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(l, `"SALES"`) }), "")
 }

@@ -1,4 +1,4 @@
-package simulate
+package harness
 
 import (
 	"context"
@@ -31,11 +31,11 @@ const (
 	entryTime  = 14
 )
 
-// bus is an EventBridge bus with the rules of PutEvents, and the queue of what cannot be
+// Bus is an EventBridge bus with the rules of PutEvents, and the queue of what cannot be
 // published.
-type bus struct {
-	// refuses reports whether the bus never takes the event with that id.
-	refuses func(id string) bool
+type Bus struct {
+	// Refuses reports whether the bus never takes the event with that id.
+	Refuses func(id string) bool
 
 	mu       sync.Mutex
 	events   map[string]*publication // by detail
@@ -52,15 +52,15 @@ type publication struct {
 	times              int
 }
 
-func newBus() *bus {
-	return &bus{
-		refuses: func(string) bool { return false },
+func NewBus() *Bus {
+	return &Bus{
+		Refuses: func(string) bool { return false },
 		events:  map[string]*publication{}, refused: map[string]bool{}, failures: map[string]bool{},
 	}
 }
 
-// put is PutEvents. fails returns the error code of an entry, or "".
-func (b *bus) put(in *eventbridge.PutEventsInput, fails func(index int) string) (*eventbridge.PutEventsOutput, error) {
+// Put is PutEvents. fails returns the error code of an entry, or "".
+func (b *Bus) Put(in *eventbridge.PutEventsInput, fails func(index int) string) (*eventbridge.PutEventsOutput, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	size := 0
@@ -79,7 +79,7 @@ func (b *bus) put(in *eventbridge.PutEventsInput, fails func(index int) string) 
 		case code != "":
 		case aws.ToString(e.Source) == "" || aws.ToString(e.DetailType) == "" || aws.ToString(e.EventBusName) != busName:
 			code = "InvalidArgument"
-		case b.refuses(idOf(detail)):
+		case b.Refuses(idOf(detail)):
 			code = "MalformedDetail"
 			b.refused[idOf(detail)] = true
 		}
@@ -106,8 +106,8 @@ func idOf(detail string) string {
 	return id
 }
 
-// store is SendMessage of the failure queue.
-func (b *bus) store(in *sqs.SendMessageInput) (*sqs.SendMessageOutput, error) {
+// Store is SendMessage of the failure queue.
+func (b *Bus) Store(in *sqs.SendMessageInput) (*sqs.SendMessageOutput, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var m struct {
@@ -121,15 +121,15 @@ func (b *bus) store(in *sqs.SendMessageInput) (*sqs.SendMessageOutput, error) {
 	return &sqs.SendMessageOutput{MessageId: aws.String("failure")}, nil
 }
 
-// outside are the outside calls of one publishing environment.
-type outside interface {
+// Outside are the outside calls of one publishing environment.
+type Outside interface {
 	eventbus.API
 	SendMessage(context.Context, *sqs.SendMessageInput, ...func(*sqs.Options)) (*sqs.SendMessageOutput, error)
 }
 
-// newPublisher returns the handler of a cold environment with a clock error of skew.
-func newPublisher(e *environment, api outside, random func() float64, skew time.Duration) *publishhandler.Handler {
+// NewPublisher returns the handler of a cold environment with a clock error of skew.
+func NewPublisher(e *Environment, api Outside, random func() float64, skew time.Duration) *publishhandler.Handler {
 	now := func() time.Time { return clock.Strip(clocktest.Frozen(time.Now(), e.frozen)).Add(skew) }
 	return publishhandler.New(eventbus.New(api, busName, random), publishhandler.NewFailureQueue(api, "failures"),
-		telemetry.New(io.Discard, string(e.function), now), now)
+		telemetry.New(io.Discard, string(e.Function), now), now)
 }

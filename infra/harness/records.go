@@ -1,4 +1,4 @@
-package simulate
+package harness
 
 import (
 	"encoding/json"
@@ -39,9 +39,9 @@ func (f filter) String() string {
 	return fmt.Sprintf(`{"dynamodb":{"Keys":{"pk":{"S":[{"prefix":%q}]}}%s}}`, f.prefix, images)
 }
 
-// delivered reports whether Lambda delivers the record.
-func delivered(r dynamotest.Record) bool {
-	pk := text(r.Keys["pk"])
+// Delivered reports whether Lambda delivers the record.
+func Delivered(r dynamotest.Record) bool {
+	pk := Text(r.Keys["pk"])
 	return slices.ContainsFunc(filters, func(f filter) bool {
 		return strings.HasPrefix(pk, f.prefix) &&
 			(f.appears == "" || r.New[f.appears] != nil && r.Old[f.appears] == nil) &&
@@ -49,26 +49,26 @@ func delivered(r dynamotest.Record) bool {
 	})
 }
 
-// entry is a record that is not checkpointed yet.
-type entry struct {
-	record   dynamotest.Record
-	raw      json.RawMessage
-	sequence string
-	since    time.Time
+// Entry is a record that is not checkpointed yet.
+type Entry struct {
+	Record   dynamotest.Record
+	Raw      json.RawMessage
+	Sequence string
+	Since    time.Time
 }
 
-// poisonLike returns a record that can never be published, made from another one.
-func poisonLike(r dynamotest.Record, kind int) (raw json.RawMessage, sequence string) {
+// PoisonLike returns a record that can never be published, made from another one.
+func PoisonLike(r dynamotest.Record, kind int) (raw json.RawMessage, sequence string) {
 	r.Sequence += 1e15
 	sequence = r.SequenceNumber()
 	if kind == 0 {
 		return fmt.Appendf(nil, "%q", "garbage "+sequence), ""
 	}
-	if kind == 1 || !strings.HasPrefix(text(r.Keys["pk"]), "CLAIM#") {
+	if kind == 1 || !strings.HasPrefix(Text(r.Keys["pk"]), "CLAIM#") {
 		return fmt.Appendf(nil, `{"dynamodb":{"SequenceNumber":%q,"NewImage":{"pk":7}}}`, sequence), sequence
 	}
 	r.New = maps.Clone(r.New)
-	r.New["orderId"] = &types.AttributeValueMemberN{Value: "1" + text(r.New["orderId"])}
+	r.New["orderId"] = &types.AttributeValueMemberN{Value: "1" + Text(r.New["orderId"])}
 	if kind == 2 {
 		r.New["shard"] = &types.AttributeValueMemberS{Value: "none"}
 	} else { // of a newer release, whose order id means something else
@@ -77,12 +77,12 @@ func poisonLike(r dynamotest.Record, kind int) (raw json.RawMessage, sequence st
 	return r.JSON(), sequence
 }
 
-// handled returns how many records come before the first one that the answer names.
+// Handled returns how many records come before the first one that the answer names.
 // An identifier that Lambda cannot use fails the whole batch.
-func handled(batch []*entry, answer events.DynamoDBEventResponse) int {
+func Handled(batch []*Entry, answer events.DynamoDBEventResponse) int {
 	done := len(batch)
 	for _, f := range answer.BatchItemFailures {
-		at := slices.IndexFunc(batch, func(e *entry) bool { return e.sequence != "" && e.sequence == f.ItemIdentifier })
+		at := slices.IndexFunc(batch, func(e *Entry) bool { return e.Sequence != "" && e.Sequence == f.ItemIdentifier })
 		done = min(done, max(0, at))
 	}
 	return done

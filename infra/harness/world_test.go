@@ -1,4 +1,4 @@
-package simulate
+package harness
 
 import (
 	"context"
@@ -9,11 +9,11 @@ import (
 
 func TestAnEnvironmentIsFrozenBetweenItsInvocations(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {
-		e := newWorld(nil, nil).start(querying, 0)
+		e := NewWorld(nil, nil).Start(Querying, 0)
 		run := func(context.Context) { time.Sleep(time.Second) }
-		e.invoke(run)
+		e.Invoke(run)
 		time.Sleep(time.Minute)
-		e.invoke(run)
+		e.Invoke(run)
 		if e.frozen != time.Minute {
 			t.Errorf("frozen for %v, want the minute between the two", e.frozen)
 		}

@@ -1,4 +1,4 @@
-package simulate
+package harness
 
 import (
 	"encoding/json"
@@ -50,59 +50,59 @@ func expected(it map[string]types.AttributeValue, changed time.Time) []detail {
 	if it == nil {
 		return nil
 	}
-	pk, sk := text(it["pk"]), text(it["sk"])
+	pk, sk := Text(it["pk"]), Text(it["sk"])
 	kind, rest, _ := strings.Cut(pk, "#")
 	saleID, _, _ := strings.Cut(rest, "#")
 	switch {
 	case kind == "CLAIM" && it["orderId"] != nil:
 		return expectedOfClaim(it, saleID, sk)
 	case kind == "REFUND":
-		amount, _ := number(it["amount"])
+		amount, _ := Number(it["amount"])
 		return []detail{{
 			SchemaVersion: 1, ID: "RefundDue:" + rest + ":" + sk, OccurredAt: instant(it["at"]), SaleID: rest,
-			OrderID: text(it["orderId"]), Payment: sk, Reason: text(it["reason"]), Amount: amount, Currency: text(it["currency"]),
+			OrderID: Text(it["orderId"]), Payment: sk, Reason: Text(it["reason"]), Amount: amount, Currency: Text(it["currency"]),
 		}}
 	case kind == "SALE" && sk == "SALE":
 		empty, _ := it["empty"].(*types.AttributeValueMemberNS)
-		shards, _ := number(it["shards"])
+		shards, _ := Number(it["shards"])
 		if empty == nil || int64(len(empty.Value)) < shards {
 			return nil
 		}
 		return []detail{{
-			SchemaVersion: 1, ID: "SaleSoldOut:" + rest + ":" + text(it["version"]),
-			OccurredAt: stamp(changed.Truncate(time.Second)), SaleID: rest,
+			SchemaVersion: 1, ID: "SaleSoldOut:" + rest + ":" + Text(it["version"]),
+			OccurredAt: Stamp(changed.Truncate(time.Second)), SaleID: rest,
 		}}
 	case kind == "SALES" && it["drained"] != nil:
 		return []detail{{
-			SchemaVersion: 1, ID: "SaleDrained:" + sk + ":" + text(it["closesAt"]), OccurredAt: instant(it["closesAt"]), SaleID: sk,
+			SchemaVersion: 1, ID: "SaleDrained:" + sk + ":" + Text(it["closesAt"]), OccurredAt: instant(it["closesAt"]), SaleID: sk,
 		}}
 	}
 	return nil
 }
 
 func expectedOfClaim(it map[string]types.AttributeValue, saleID, user string) []detail {
-	orderID := text(it["orderId"])
+	orderID := Text(it["orderId"])
 	number, _ := strconv.ParseUint(orderID, 10, 63)
 	confirmedAt := time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(number>>32) * time.Second)
 	of := func(kind, state, at string) detail {
 		return detail{
 			SchemaVersion: 1, ID: kind + ":" + orderID, OccurredAt: at, SaleID: saleID, OrderID: orderID,
-			ClaimID: text(it["claimId"]), User: user, State: state,
+			ClaimID: Text(it["claimId"]), User: user, State: state,
 		}
 	}
-	all := []detail{of("OrderConfirmed", "CONFIRMED", stamp(confirmedAt))}
+	all := []detail{of("OrderConfirmed", "CONFIRMED", Stamp(confirmedAt))}
 	if it["paidAt"] != nil {
 		paid := of("OrderPaid", "PAID", instant(it["paidAt"]))
-		paid.Payment = text(it["payment"])
+		paid.Payment = Text(it["payment"])
 		all = append(all, paid)
 	}
 	if it["releasedAt"] != nil {
 		state := "CANCELLED"
-		if text(it["releasedBy"]) == "expiry" {
+		if Text(it["releasedBy"]) == "expiry" {
 			state = "EXPIRED"
 		}
 		released := of("OrderReleased", state, instant(it["releasedAt"]))
-		released.ReleasedBy = text(it["releasedBy"])
+		released.ReleasedBy = Text(it["releasedBy"])
 		all = append(all, released)
 	}
 	return all
@@ -110,23 +110,23 @@ func expectedOfClaim(it map[string]types.AttributeValue, saleID, user string) []
 
 // instant spells a stored instant as events do.
 func instant(v types.AttributeValue) string {
-	millis, _ := number(v)
-	return stamp(time.UnixMilli(millis))
+	millis, _ := Number(v)
+	return Stamp(time.UnixMilli(millis))
 }
 
-// eventJudge compares what the table's changes mean with what is on the bus (P26).
-type eventJudge struct {
+// EventJudge compares what the table's changes mean with what is on the bus (P26).
+type EventJudge struct {
 	due    map[string]dueEvent // by id
-	poison map[string]bool     // records that can never be published
+	Poison map[string]bool     // records that can never be published
 }
 
-func newEventJudge() *eventJudge {
-	return &eventJudge{due: map[string]dueEvent{}, poison: map[string]bool{}}
+func NewEventJudge() *EventJudge {
+	return &EventJudge{due: map[string]dueEvent{}, Poison: map[string]bool{}}
 }
 
-// saw records what a change of an item means: the events that it did not mean before. It
+// Saw records what a change of an item means: the events that it did not mean before. It
 // reports whether there are any.
-func (j *eventJudge) saw(r dynamotest.Record) (due bool) {
+func (j *EventJudge) Saw(r dynamotest.Record) (due bool) {
 	after := expected(r.New, r.At)
 	if len(after) == 0 {
 		return false
@@ -140,24 +140,24 @@ func (j *eventJudge) saw(r dynamotest.Record) (due bool) {
 	return due
 }
 
-// eventFigures count what was published.
-type eventFigures struct {
-	events, duplicates, poison int
+// EventFigures count what was published.
+type EventFigures struct {
+	Events, duplicates, poison int
 	delay                      time.Duration // the longest, from a change to its first publication
 }
 
-func (f *eventFigures) add(g eventFigures) {
-	f.events, f.duplicates, f.poison = f.events+g.events, f.duplicates+g.duplicates, f.poison+g.poison
+func (f *EventFigures) Add(g EventFigures) {
+	f.Events, f.duplicates, f.poison = f.Events+g.Events, f.duplicates+g.duplicates, f.poison+g.poison
 	f.delay = max(f.delay, g.delay)
 }
 
-func (f eventFigures) String() string {
-	return fmt.Sprintf("events=%d duplicates=%d poison=%d longest-delay=%v", f.events, f.duplicates, f.poison, f.delay.Round(time.Second))
+func (f EventFigures) String() string {
+	return fmt.Sprintf("events=%d duplicates=%d poison=%d longest-delay=%v", f.Events, f.duplicates, f.poison, f.delay.Round(time.Second))
 }
 
-// judge returns what is wrong: events that are due by the changes or by the items of the
+// Judge returns what is wrong: events that are due by the changes or by the items of the
 // table and not on the bus, what else is there, and poison that was lost.
-func (j *eventJudge) judge(items []map[string]types.AttributeValue, b *bus, digest io.Writer) (f eventFigures, found []string) {
+func (j *EventJudge) Judge(items []map[string]types.AttributeValue, b *Bus, digest io.Writer) (f EventFigures, found []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	violate := func(format string, args ...any) { found = append(found, "P26: "+fmt.Sprintf(format, args...)) }
@@ -166,7 +166,7 @@ func (j *eventJudge) judge(items []map[string]types.AttributeValue, b *bus, dige
 	}
 	got := map[string]*publication{}
 	refused := map[string]bool{} // the records of the events that the bus refuses
-	for _, text := range sorted(b.events) {
+	for _, text := range Sorted(b.events) {
 		p := b.events[text]
 		var d detail
 		decoder := json.NewDecoder(strings.NewReader(text))
@@ -180,16 +180,16 @@ func (j *eventJudge) judge(items []map[string]types.AttributeValue, b *bus, dige
 			violate("%s is published and not in the table", text)
 		case d != due.detail:
 			violate("%s is published, want %+v", text, due.detail)
-		case p.source != "flashsale" || p.detailType != d.kind() || stamp(p.time) != d.OccurredAt:
+		case p.source != "flashsale" || p.detailType != d.kind() || Stamp(p.time) != d.OccurredAt:
 			violate("%s is published with source %s, type %s, time %v", d.ID, p.source, p.detailType, p.time)
 		case got[d.ID] != nil:
 			violate("%s is published with two contents, one is %s", d.ID, text)
 		}
 		got[d.ID] = p
-		f.events, f.duplicates, f.delay = f.events+1, f.duplicates+p.times-1, max(f.delay, p.first.Sub(due.since))
+		f.Events, f.duplicates, f.delay = f.Events+1, f.duplicates+p.times-1, max(f.delay, p.first.Sub(due.since))
 		fmt.Fprintln(digest, text, p.times, p.first.UnixNano())
 	}
-	for _, id := range sorted(j.due) {
+	for _, id := range Sorted(j.due) {
 		due := j.due[id]
 		record := string(due.record.JSON())
 		switch {
@@ -210,14 +210,14 @@ func (j *eventJudge) judge(items []map[string]types.AttributeValue, b *bus, dige
 			}
 		}
 	}
-	for _, record := range sorted(j.poison) {
+	for _, record := range Sorted(j.Poison) {
 		if !b.failures[record] {
 			violate("%s is not in the failure queue", record)
 		}
 	}
-	for _, record := range sorted(b.failures) {
+	for _, record := range Sorted(b.failures) {
 		f.poison++
-		if !j.poison[record] && !refused[record] {
+		if !j.Poison[record] && !refused[record] {
 			violate("%s is in the failure queue", record)
 		}
 	}

@@ -1,4 +1,4 @@
-package simulate
+package enumerate
 
 // plan walks depth-first through every sequence of choices in the runs of a
 // deterministic scenario. Later choices and their options may depend on earlier ones

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"flashsale/infra/harness"
 	"flashsale/shared/ledger/dynamotest"
 )
 
@@ -73,7 +74,7 @@ type draft struct {
 	poisoned     time.Duration // until when they are repeated
 	silent       silence
 	firstPass    time.Duration // of reconciliation; the others follow every minute
-	environments map[function]int
+	environments map[harness.Function]int
 	batch        int
 	busy         time.Duration // how long a transaction locks its items
 	lag          time.Duration // of eventually consistent reads
@@ -137,21 +138,21 @@ type command struct {
 
 func drawSales(r *rand.Rand, c conditions) draft {
 	d := draft{
-		environments: map[function]int{seeding: 1, reconciling: 1},
+		environments: map[harness.Function]int{harness.Seeding: 1, harness.Reconciling: 1},
 		batch:        1 + r.IntN(25),
 		busy:         between(r, 0, 15*time.Millisecond),
 	}
-	for _, f := range []function{purchasing, finalizing, querying} {
+	for _, f := range []harness.Function{harness.Purchasing, harness.Finalizing, harness.Querying} {
 		d.environments[f] = 1 + r.IntN(6)
 	}
 	d.weather = drawWeather(r)
 	if sometimes(r, 0.3) {
-		d.poisons = poisons
+		d.poisons = harness.Poisons
 	}
 	users := max(3, int(5*math.Pow(40, r.Float64()))/c.sales)
 	opens := between(r, 5*time.Second, 20*time.Second)
 	if c.pays {
-		d.environments[paying], d.environments[releasing] = 1+r.IntN(4), 2
+		d.environments[harness.Paying], d.environments[harness.Releasing] = 1+r.IntN(4), 2
 	}
 	for i := range c.sales {
 		d.sales = append(d.sales, drawSale(r, c, i, users, opens))
@@ -183,19 +184,19 @@ func (d *draft) under(r *rand.Rand, c conditions) {
 		worse.crash = 0.1
 		worse.table.LostReply, worse.table.ApplyLate, worse.table.Late = 0.15, 0.15, 4*time.Second
 		w.seeding = &worse
-		d.environments[seeding] = 3
+		d.environments[harness.Seeding] = 3
 	}
 	if c.poison {
-		d.poisons, d.poisoned = poisons, 12*time.Minute
+		d.poisons, d.poisoned = harness.Poisons, 12*time.Minute
 		w.sends, w.spared = 0.3, true
 	}
 	if c.outage {
 		// The pass sees few claims; most are made after it.
 		from := max(d.sales[0].opensAt, time.Second) + between(r, -500*time.Millisecond, 500*time.Millisecond)
-		d.silent = silence{from: from, cut: cutOff{reconciling, "", 1 + r.IntN(8*c.sales)}}
+		d.silent = silence{from: from, cut: cutOff{harness.Reconciling, "", 1 + r.IntN(8*c.sales)}}
 		if sometimes(r, 0.5) {
 			// After the claims have been read, when the shards are compared with them.
-			d.silent.cut = cutOff{reconciling, "BatchGetItem STOCK", 2 * (1 + r.IntN(c.sales))}
+			d.silent.cut = cutOff{harness.Reconciling, "BatchGetItem STOCK", 2 * (1 + r.IntN(c.sales))}
 		}
 		w.sends, w.spared = 0.45, true
 		for i := range d.sales {
@@ -206,13 +207,13 @@ func (d *draft) under(r *rand.Rand, c conditions) {
 }
 
 func drawSale(r *rand.Rand, c conditions, number, users int, opensAt time.Duration) saleDraft {
-	s := saleDraft{id: saleID, opensAt: opensAt, stock: max(1, int(float64(users)*math.Pow(10, 2*r.Float64()-1)))}
+	s := saleDraft{id: harness.SaleID, opensAt: opensAt, stock: max(1, int(float64(users)*math.Pow(10, 2*r.Float64()-1)))}
 	if number > 0 {
-		s.id = fmt.Sprint(saleID, "-", number+1)
+		s.id = fmt.Sprint(harness.SaleID, "-", number+1)
 	}
 	s.shards = 1 + r.IntN(min(8, s.stock))
 	if c.pays {
-		s.payWithin = payWithin
+		s.payWithin = harness.PayWithin
 	}
 	if c.seeding {
 		// It opens while it is still being created.
@@ -247,7 +248,7 @@ func drawWeather(r *rand.Rand) weather {
 		crash:   rate(0.02),
 		recycle: rate(0.2),
 	}
-	w.disorder.shuffled, w.disorder.twice = rate(1), rate(0.3)
+	w.disorder.Shuffled, w.disorder.Twice = rate(1), rate(0.3)
 	return w
 }
 
@@ -280,10 +281,10 @@ func drawCommands(r *rand.Rand, d saleDraft, c conditions) []command {
 		began := now
 		asks := ""
 		if d.payWithin > 0 {
-			asks = asksForPayment(d.payWithin)
+			asks = harness.AsksForPayment(d.payWithin)
 		}
 		return fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":%q,"stock":%d,"shards":%d%s}`,
-			d.id, stamp(began.Add(d.opensAt)), stamp(began.Add(d.closesAt)), d.stock, d.shards, asks)
+			d.id, harness.Stamp(began.Add(d.opensAt)), harness.Stamp(began.Add(d.closesAt)), d.stock, d.shards, asks)
 	}
 	all := []command{{event: created, units: d.stock, again: -1}}
 	during := func() time.Duration { return d.opensAt + time.Duration(r.ExpFloat64()*float64(8*time.Second)) }
@@ -318,7 +319,7 @@ func drawCommands(r *rand.Rand, d saleDraft, c conditions) []command {
 		opens, closes := between(r, -10*time.Second, 10*time.Second), between(r, 11*time.Second, 2*time.Minute)
 		all = append(all, command{at: during(), edit: true, again: -1, event: func(now time.Time) string {
 			return fmt.Sprintf(`{"action":"reschedule","saleId":%q,"opensAt":%q,"closesAt":%q,"at":%q}`,
-				d.id, stamp(now.Add(opens)), stamp(now.Add(closes)), stamp(now))
+				d.id, harness.Stamp(now.Add(opens)), harness.Stamp(now.Add(closes)), harness.Stamp(now))
 		}})
 	}
 	if c.withdraws {
@@ -346,6 +347,6 @@ func drawCommands(r *rand.Rand, d saleDraft, c conditions) []command {
 
 func paused(sale string, at time.Duration, action string) command {
 	return command{at: at, edit: true, again: -1, event: func(now time.Time) string {
-		return fmt.Sprintf(`{"action":%q,"saleId":%q,"at":%q}`, action, sale, stamp(now))
+		return fmt.Sprintf(`{"action":%q,"saleId":%q,"at":%q}`, action, sale, harness.Stamp(now))
 	}}
 }

@@ -1,4 +1,4 @@
-package simulate
+package harness
 
 import (
 	"math/rand/v2"
@@ -23,64 +23,64 @@ func bodies(batch []events.SQSMessage) (all []string) {
 }
 
 func TestAMessageComesAgainAfterItsVisibilityTimeoutUnlessItWasDeleted(t *testing.T) {
-	q := newQueue()
-	q.put("one", noon)
-	q.put("two", noon)
-	first := q.receive(noon, 10, nil)
+	q := NewQueue()
+	q.Put("one", noon)
+	q.Put("two", noon)
+	first := q.Receive(noon, 10, nil)
 	if len(first) != 2 {
 		t.Fatalf("received %v, want both", bodies(first))
 	}
-	q.remove(first[0].ReceiptHandle)
-	if again := q.receive(noon.Add(visibility-1), 10, nil); len(again) != 0 {
+	q.Remove(first[0].ReceiptHandle)
+	if again := q.Receive(noon.Add(Visibility-1), 10, nil); len(again) != 0 {
 		t.Errorf("received %v before the timeout", bodies(again))
 	}
-	again := q.receive(noon.Add(visibility), 10, nil)
+	again := q.Receive(noon.Add(Visibility), 10, nil)
 	if len(again) != 1 || again[0].Body != "two" || again[0].Attributes["ApproximateReceiveCount"] != "2" {
 		t.Errorf("received %+v, want the second message for the second time", again)
 	}
-	q.remove(first[1].ReceiptHandle)
-	if q.depth() != 1 {
+	q.Remove(first[1].ReceiptHandle)
+	if q.Depth() != 1 {
 		t.Error("the handle of an earlier receipt deleted a message")
 	}
 }
 
 func TestAMessageThatIsNeverDeletedEndsInTheDeadLetterQueue(t *testing.T) {
-	q := newQueue()
-	q.put("poison", noon)
+	q := NewQueue()
+	q.Put("poison", noon)
 	now := noon
 	for i := range maxReceives {
-		if batch := q.receive(now, 10, nil); len(batch) != 1 {
+		if batch := q.Receive(now, 10, nil); len(batch) != 1 {
 			t.Fatalf("receipt %d: %v", i+1, bodies(batch))
 		}
-		now = now.Add(visibility)
+		now = now.Add(Visibility)
 	}
-	if batch := q.receive(now, 10, nil); len(batch) != 0 || q.depth() != 0 || !q.deadBodies()["poison"] {
-		t.Errorf("received %v, %d in the queue, dead %v", bodies(batch), q.depth(), q.deadBodies())
+	if batch := q.Receive(now, 10, nil); len(batch) != 0 || q.Depth() != 0 || !q.DeadBodies()["poison"] {
+		t.Errorf("received %v, %d in the queue, dead %v", bodies(batch), q.Depth(), q.DeadBodies())
 	}
 }
 
 func TestADelayedMessageIsNotVisibleYet(t *testing.T) {
-	q := newQueue()
-	q.put("later", noon.Add(time.Minute))
-	if batch := q.receive(noon, 10, nil); len(batch) != 0 {
+	q := NewQueue()
+	q.Put("later", noon.Add(time.Minute))
+	if batch := q.Receive(noon, 10, nil); len(batch) != 0 {
 		t.Errorf("received %v", bodies(batch))
 	}
-	if at, ok := q.next(); !ok || !at.Equal(noon.Add(time.Minute)) {
+	if at, ok := q.Next(); !ok || !at.Equal(noon.Add(time.Minute)) {
 		t.Errorf("next at %v, %t", at, ok)
 	}
 }
 
 func TestDisorderShufflesAndDeliversTwice(t *testing.T) {
-	q := newQueue()
+	q := NewQueue()
 	for _, body := range []string{"a", "b", "c", "d", "e", "f"} {
-		q.put(body, noon)
+		q.Put(body, noon)
 	}
-	d := &disorder{chance: rand.New(rand.NewPCG(1, 1)), rates: disorderRates{shuffled: 1, twice: 1}}
-	first := bodies(q.receive(noon, 6, d))
+	d := &Disorder{Chance: rand.New(rand.NewPCG(1, 1)), Rates: DisorderRates{Shuffled: 1, Twice: 1}}
+	first := bodies(q.Receive(noon, 6, d))
 	if len(first) != 6 || first[0] == "a" && first[1] == "b" && first[2] == "c" {
 		t.Errorf("received %v, want all in another order", first)
 	}
-	if second := q.receive(noon.Add(3*time.Second), 6, d); len(second) != 6 {
+	if second := q.Receive(noon.Add(3*time.Second), 6, d); len(second) != 6 {
 		t.Errorf("received %v the second time, want all", bodies(second))
 	}
 }
@@ -90,11 +90,11 @@ func TestASendThatFailsMayHaveBeenSent(t *testing.T) {
 		for kind, want := range map[dynamotest.Kind]int{
 			dynamotest.NoFault: 1, dynamotest.ServerError: 0, dynamotest.LostReply: 1,
 		} {
-			q := newQueue()
-			q.fault = func(string) dynamotest.Fault { return dynamotest.Fault{Kind: kind} }
+			q := NewQueue()
+			q.Fault = func(string) dynamotest.Fault { return dynamotest.Fault{Kind: kind} }
 			_, err := q.SendMessage(&sqs.SendMessageInput{MessageBody: aws.String("m")})
-			if (err == nil) != (kind == dynamotest.NoFault) || q.depth() != want {
-				t.Errorf("fault %v: error %v, %d messages, want %d", kind, err, q.depth(), want)
+			if (err == nil) != (kind == dynamotest.NoFault) || q.Depth() != want {
+				t.Errorf("fault %v: error %v, %d messages, want %d", kind, err, q.Depth(), want)
 			}
 		}
 	})

@@ -1,8 +1,10 @@
-package simulate
+package enumerate
 
 import (
 	"fmt"
 	"time"
+
+	"flashsale/infra/harness"
 )
 
 // scenarios are the small sales of the enumeration.
@@ -11,7 +13,7 @@ var scenarios = []scenario{
 		name: "two buyers and one unit", stock: 1, shards: 1,
 		act: func(r *run) {
 			// Bob's whole request may run between any two calls of Alice's.
-			alice, bob := r.start(purchasing, 0), r.start(purchasing, 0)
+			alice, bob := r.Start(harness.Purchasing, 0), r.Start(harness.Purchasing, 0)
 			r.during(func() { r.buys(bob, "bob", "") }, func() { r.buys(alice, "alice", "first") })
 		},
 		judge: func(r *run) { r.sold(1) },
@@ -19,7 +21,7 @@ var scenarios = []scenario{
 	{
 		name: "one buyer's double click on the last units of two shards", stock: 2, shards: 2,
 		act: func(r *run) {
-			one, other := r.start(purchasing, 0), r.start(purchasing, 0)
+			one, other := r.Start(harness.Purchasing, 0), r.Start(harness.Purchasing, 0)
 			r.during(func() { r.buys(other, "alice", "") }, func() { r.buys(one, "alice", "") })
 		},
 		judge: func(r *run) { r.sold(1) },
@@ -27,20 +29,20 @@ var scenarios = []scenario{
 	{
 		name: "a repeat with the same key", stock: 1, shards: 1,
 		act: func(r *run) {
-			e := r.start(purchasing, 0)
+			e := r.Start(harness.Purchasing, 0)
 			r.buys(e, "alice", "first")
-			if e.dead.Load() {
-				e = r.start(purchasing, 0)
+			if e.Dead.Load() {
+				e = r.Start(harness.Purchasing, 0)
 			}
 			// The second time from memory, the third time from the table.
 			r.buys(e, "alice", "first")
-			r.buys(r.start(purchasing, 0), "alice", "first")
+			r.buys(r.Start(harness.Purchasing, 0), "alice", "first")
 		},
 		judge: func(r *run) {
 			r.sold(1)
 			for _, a := range r.answers {
-				if a.ok && a.reply.status != 202 && a.reply.code != "busy" {
-					r.violate("P9: the repeat was told %d %s", a.reply.status, a.reply.code)
+				if a.ok && a.reply.Status != 202 && a.reply.Code != "busy" {
+					r.violate("P9: the repeat was told %d %s", a.reply.Status, a.reply.Code)
 				}
 			}
 		},
@@ -48,14 +50,14 @@ var scenarios = []scenario{
 	{
 		name: "a winner without a key who asks again after the end", stock: 1, shards: 1,
 		prepare: func(r *run) {
-			r.buys(r.start(purchasing, 0), "alice", "")
-			r.buys(r.start(purchasing, 0), "bob", "") // closes the shard
+			r.buys(r.Start(harness.Purchasing, 0), "alice", "")
+			r.buys(r.Start(harness.Purchasing, 0), "bob", "") // closes the shard
 		},
 		act: func(r *run) {
-			e := r.start(purchasing, 0)
+			e := r.Start(harness.Purchasing, 0)
 			r.buys(e, "carol", "")
-			if e.dead.Load() {
-				e = r.start(purchasing, 0)
+			if e.Dead.Load() {
+				e = r.Start(harness.Purchasing, 0)
 			}
 			r.buys(e, "alice", "") // a read that failed for Carol excuses "sold out"
 		},
@@ -63,10 +65,10 @@ var scenarios = []scenario{
 	},
 	{
 		name: "a restock that meets accidents", stock: 1, shards: 1,
-		prepare: func(r *run) { r.buys(r.start(purchasing, 0), "alice", "") },
+		prepare: func(r *run) { r.buys(r.Start(harness.Purchasing, 0), "alice", "") },
 		act: func(r *run) {
 			r.restocks()
-			r.calmly(func() { r.buys(r.start(purchasing, 0), "bob", "") })
+			r.calmly(func() { r.buys(r.Start(harness.Purchasing, 0), "bob", "") })
 		},
 		judge: func(r *run) {
 			r.sold(2)
@@ -77,13 +79,13 @@ var scenarios = []scenario{
 	},
 	{
 		name: "a restock while a shard is being closed", stock: 1, shards: 1,
-		prepare: func(r *run) { r.buys(r.start(purchasing, 0), "alice", "") },
+		prepare: func(r *run) { r.buys(r.Start(harness.Purchasing, 0), "alice", "") },
 		act: func(r *run) {
-			e := r.start(purchasing, 0)
+			e := r.Start(harness.Purchasing, 0)
 			r.during(func() { r.calmly(r.restocks) }, func() { r.buys(e, "bob", "") })
-			time.Sleep(remembered) // now no environment may refuse because of older data
-			if e.dead.Load() {
-				e = r.start(purchasing, 0)
+			time.Sleep(harness.Remembered) // now no environment may refuse because of older data
+			if e.Dead.Load() {
+				e = r.Start(harness.Purchasing, 0)
 			}
 			r.buys(e, "bob", "second")
 		},
@@ -94,9 +96,9 @@ var scenarios = []scenario{
 		// empty; then it gets another unit, and Carol takes that of shard 1. So
 		// each shard was empty, and the sale never.
 		name: "two shards that are never empty together", stock: 2, shards: 2,
-		prepare: func(r *run) { r.buys(r.start(purchasing, 0), "alice", "") },
+		prepare: func(r *run) { r.buys(r.Start(harness.Purchasing, 0), "alice", "") },
 		act: func(r *run) {
-			bob, carol := r.start(purchasing, 0), r.start(purchasing, 0)
+			bob, carol := r.Start(harness.Purchasing, 0), r.Start(harness.Purchasing, 0)
 			r.during(func() {
 				r.calmly(func() {
 					r.restocks()
@@ -107,7 +109,7 @@ var scenarios = []scenario{
 		judge: func(r *run) {
 			r.sold(3)
 			for _, a := range r.answers {
-				if a.reply.code == "sold-out" {
+				if a.reply.Code == "sold-out" {
 					r.violate("P6: %s was told sold-out", a.user)
 				}
 			}
@@ -116,7 +118,7 @@ var scenarios = []scenario{
 	{
 		name: "an order message that was never sent", stock: 1, shards: 1,
 		prepare: func(r *run) {
-			r.buys(r.start(purchasing, 0), "alice", "first")
+			r.buys(r.Start(harness.Purchasing, 0), "alice", "first")
 			r.dropQueue()
 			time.Sleep(time.Minute)
 		},
@@ -128,15 +130,15 @@ var scenarios = []scenario{
 		// drain the sale.
 		name: "a pass that began before the last purchase", stock: 2, shards: 1,
 		prepare: func(r *run) {
-			r.commands(fmt.Sprintf(`{"action":"reschedule","saleId":%q,"opensAt":%q,"closesAt":%q,"at":%q}`, saleID,
-				stamp(time.Now().Add(-time.Minute)), stamp(time.Now().Add(10*time.Minute)), stamp(time.Now())))
-			r.buys(r.start(purchasing, 0), "alice", "")
-			r.deliverAll(r.start(finalizing, 0))
+			r.commands(fmt.Sprintf(`{"action":"reschedule","saleId":%q,"opensAt":%q,"closesAt":%q,"at":%q}`, harness.SaleID,
+				harness.Stamp(time.Now().Add(-time.Minute)), harness.Stamp(time.Now().Add(10*time.Minute)), harness.Stamp(time.Now())))
+			r.buys(r.Start(harness.Purchasing, 0), "alice", "")
+			r.deliverAll(r.Start(harness.Finalizing, 0))
 		},
 		act: func(r *run) {
 			r.reconcile()
 			r.chooser.left = 0 // later failures can only be caused by this pass
-			r.buys(r.start(purchasing, 0), "bob", "")
+			r.buys(r.Start(harness.Purchasing, 0), "bob", "")
 			r.dropQueue()
 			time.Sleep(26 * time.Minute)
 			r.reconcile()
@@ -146,15 +148,15 @@ var scenarios = []scenario{
 	{
 		name: "poison beside an order message", stock: 1, shards: 1,
 		prepare: func(r *run) {
-			for _, body := range poisons {
-				r.queue.put(body, time.Now())
+			for _, body := range harness.Poisons {
+				r.Queue.Put(body, time.Now())
 			}
 		},
-		act: func(r *run) { r.buys(r.start(purchasing, 0), "alice", "first") },
+		act: func(r *run) { r.buys(r.Start(harness.Purchasing, 0), "alice", "first") },
 		judge: func(r *run) {
 			r.sold(1)
-			for _, body := range poisons {
-				if !r.queue.deadBodies()[body] {
+			for _, body := range harness.Poisons {
+				if !r.Queue.DeadBodies()[body] {
 					r.violate("P10: %q is not in the dead-letter queue", body)
 				}
 			}
@@ -179,13 +181,13 @@ func (r *run) calmly(act func()) {
 	r.chooser.active = true
 }
 
-const restock = `{"action":"add","saleId":"` + saleID + `","seedId":"second-batch","stock":1}`
+const restock = `{"action":"add","saleId":"` + harness.SaleID + `","seedId":"second-batch","stock":1}`
 
 // restocks adds a unit, despite all accidents.
 func (r *run) restocks() {
-	before := readBooks(r.db, saleID).sale.seeded
+	before := harness.ReadBooks(r.DB, harness.SaleID).Sale.Seeded
 	r.commands(restock)
-	if after := readBooks(r.db, saleID).sale.seeded; after != before+1 {
+	if after := harness.ReadBooks(r.DB, harness.SaleID).Sale.Seeded; after != before+1 {
 		r.violate("P15: %d units before and %d after the addition of one", before, after)
 	}
 	r.restocked = time.Now()
@@ -193,13 +195,13 @@ func (r *run) restocks() {
 
 // sold expects that many claims, all with an order, and no stock left.
 func (r *run) sold(claims int) {
-	b := readBooks(r.db, saleID)
-	if len(b.claims) != claims || len(b.orders) != claims {
-		r.violate("%d claims and %d orders, want %d", len(b.claims), len(b.orders), claims)
+	b := harness.ReadBooks(r.DB, harness.SaleID)
+	if len(b.Claims) != claims || len(b.Orders) != claims {
+		r.violate("%d claims and %d orders, want %d", len(b.Claims), len(b.Orders), claims)
 	}
 	for user, id := range r.claimOf {
-		if b.claims[user].id != id {
-			r.violate("P4: %s was told of claim %s and holds %q", user, id, b.claims[user].id)
+		if b.Claims[user].ID != id {
+			r.violate("P4: %s was told of claim %s and holds %q", user, id, b.Claims[user].ID)
 		}
 	}
 }

@@ -1,9 +1,10 @@
-package simulate
+package enumerate
 
 import (
 	"fmt"
 	"time"
 
+	"flashsale/infra/harness"
 	"flashsale/shared/ledger/dynamotest"
 )
 
@@ -25,7 +26,7 @@ type scenario struct {
 
 // run is one run of a scenario under one plan.
 type run struct {
-	*world
+	*harness.World
 	chooser *chooser
 	answers []answer
 	found   []string
@@ -36,13 +37,13 @@ type run struct {
 	// withdrawn are the units in each withdrawal's answer, by its event.
 	withdrawn map[string]int
 	// paid are the payments that were recorded, and what their providers were told.
-	paid map[payment]settlement
+	paid map[harness.Payment]harness.Settlement
 }
 
 // answer is a buyer's answer; code "" with status 0 is no answer.
 type answer struct {
 	user, key string
-	reply     reply
+	reply     harness.Reply
 	ok        bool
 }
 
@@ -58,26 +59,26 @@ type enumeration struct {
 // called in a synctest bubble.
 func enumerate(s scenario, faults, overlap, budget int) enumeration {
 	c := &chooser{plan: &plan{}, overlap: overlap}
-	r := &run{world: newWorld(c, func() float64 { return 0.5 }), chooser: c}
-	r.db.Fault = func(dynamotest.Call) dynamotest.Fault { return c.fault }
+	r := &run{World: harness.NewWorld(c, func() float64 { return 0.5 }), chooser: c}
+	r.DB.Fault = func(dynamotest.Call) dynamotest.Fault { return c.fault }
 	opens := time.Now().Add(-time.Minute)
 	limit := ""
 	if s.maxStock > 0 {
 		limit = fmt.Sprintf(`,"maxStock":%d`, s.maxStock)
 	}
 	if s.payWithin > 0 {
-		limit += asksForPayment(s.payWithin)
+		limit += harness.AsksForPayment(s.payWithin)
 	}
 	r.commands(fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":"2089-01-01T00:00:00Z","stock":%d,"shards":%d%s}`,
-		saleID, opens.UTC().Format(time.RFC3339), s.stock, s.shards, limit))
-	before := r.db.Snapshot()
+		harness.SaleID, opens.UTC().Format(time.RFC3339), s.stock, s.shards, limit))
+	before := r.DB.Snapshot()
 	var result enumeration
 	for result.Runs < budget {
 		result.Runs++
 		// Every run begins at the start of a minute: order ids contain whole seconds,
 		// so a run may depend on the fraction of a second at which it begins.
 		time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute)))
-		r.db.Restore(before)
+		r.DB.Restore(before)
 		r.reset()
 		if s.prepare != nil {
 			s.prepare(r)
@@ -109,11 +110,11 @@ func (r *run) reset() {
 	r.dropQueue()
 	r.answers, r.found, r.refused, r.chooser.story = nil, nil, nil, nil
 	r.claimOf, r.withdrawn, r.restocked = map[string]string{}, map[string]int{}, time.Time{}
-	r.paid = map[payment]settlement{}
+	r.paid = map[harness.Payment]harness.Settlement{}
 }
 
 // dropQueue loses every message.
 func (r *run) dropQueue() {
-	r.queue = newQueue()
-	r.queue.fault = func(string) dynamotest.Fault { return r.chooser.fault }
+	r.Queue = harness.NewQueue()
+	r.Queue.Fault = func(string) dynamotest.Fault { return r.chooser.fault }
 }

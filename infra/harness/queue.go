@@ -1,4 +1,4 @@
-package simulate
+package harness
 
 import (
 	"encoding/json"
@@ -16,23 +16,23 @@ import (
 )
 
 const (
-	visibility  = 35 * time.Second
+	Visibility  = 35 * time.Second
 	maxReceives = 5
 )
 
 // errUnanswered is the error of a refused call or a lost answer.
 var errUnanswered = errors.New("the queue gave no answer")
 
-// queue has the semantics of a standard SQS queue: at-least-once delivery in no order,
+// Queue has the semantics of a standard SQS queue: at-least-once delivery in no order,
 // messages invisible while they are handled, and moved to the dead-letter queue after
 // five receives without a deletion. It never blocks; callers pass the time.
-type queue struct {
-	// fault is called once per API call: LostReply and ApplyLate apply the call and
+type Queue struct {
+	// Fault is called once per API call: LostReply and ApplyLate apply the call and
 	// lose the answer, all other faults refuse it.
-	fault func(op string) dynamotest.Fault
-	// sending is called for every message that a client sends, with whether the queue
+	Fault func(op string) dynamotest.Fault
+	// Sending is called for every message that a client sends, with whether the queue
 	// accepts it.
-	sending func(body string, taken bool)
+	Sending func(body string, taken bool)
 
 	mu       sync.Mutex
 	count    int
@@ -41,7 +41,7 @@ type queue struct {
 	// sent is every distinct body ever accepted.
 	sent    []string
 	known   map[string]bool
-	arrived chan struct{} // holds one token after something was sent
+	Arrived chan struct{} // holds one token after something was sent
 }
 
 // message is one message; a duplicate is the same message received twice.
@@ -52,23 +52,23 @@ type message struct {
 	receives  int
 }
 
-func newQueue() *queue {
-	return &queue{
-		fault:   func(string) dynamotest.Fault { return dynamotest.Fault{} },
-		sending: func(string, bool) {},
-		known:   map[string]bool{}, arrived: make(chan struct{}, 1),
+func NewQueue() *Queue {
+	return &Queue{
+		Fault:   func(string) dynamotest.Fault { return dynamotest.Fault{} },
+		Sending: func(string, bool) {},
+		known:   map[string]bool{}, Arrived: make(chan struct{}, 1),
 	}
 }
 
 // SendMessage is the client's call.
-func (q *queue) SendMessage(in *sqs.SendMessageInput) (*sqs.SendMessageOutput, error) {
-	f := q.fault("SendMessage")
+func (q *Queue) SendMessage(in *sqs.SendMessageInput) (*sqs.SendMessageOutput, error) {
+	f := q.Fault("SendMessage")
 	taken := f.Kind == dynamotest.NoFault || f.Kind == dynamotest.LostReply || f.Kind == dynamotest.ApplyLate
-	q.sending(aws.ToString(in.MessageBody), taken)
+	q.Sending(aws.ToString(in.MessageBody), taken)
 	if !taken {
 		return nil, errUnanswered
 	}
-	id := q.put(aws.ToString(in.MessageBody), time.Now().Add(f.After))
+	id := q.Put(aws.ToString(in.MessageBody), time.Now().Add(f.After))
 	if f.Kind != dynamotest.NoFault {
 		return nil, errUnanswered
 	}
@@ -76,19 +76,19 @@ func (q *queue) SendMessage(in *sqs.SendMessageInput) (*sqs.SendMessageOutput, e
 }
 
 // attributes returns the sum of the three counts as one.
-func (q *queue) attributes() (*sqs.GetQueueAttributesOutput, error) {
-	if q.fault("GetQueueAttributes").Kind != dynamotest.NoFault {
+func (q *Queue) attributes() (*sqs.GetQueueAttributesOutput, error) {
+	if q.Fault("GetQueueAttributes").Kind != dynamotest.NoFault {
 		return nil, errUnanswered
 	}
 	return &sqs.GetQueueAttributesOutput{Attributes: map[string]string{
-		"ApproximateNumberOfMessages":           strconv.Itoa(q.depth()),
+		"ApproximateNumberOfMessages":           strconv.Itoa(q.Depth()),
 		"ApproximateNumberOfMessagesNotVisible": "0",
 		"ApproximateNumberOfMessagesDelayed":    "0",
 	}}, nil
 }
 
-// put puts a message into the queue, visible from at on.
-func (q *queue) put(body string, at time.Time) string {
+// Put puts a message into the queue, visible from at on.
+func (q *Queue) Put(body string, at time.Time) string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.count++
@@ -99,29 +99,29 @@ func (q *queue) put(body string, at time.Time) string {
 		q.sent = append(q.sent, body)
 	}
 	select {
-	case q.arrived <- struct{}{}:
+	case q.Arrived <- struct{}{}:
 	default:
 	}
 	return m.id
 }
 
-// disorder is how far a queue deviates from first in, first out, exactly once.
-type disorder struct {
-	chance *rand.Rand
-	rates  disorderRates
+// Disorder is how far a queue deviates from first in, first out, exactly once.
+type Disorder struct {
+	Chance *rand.Rand
+	Rates  DisorderRates
 }
 
-// disorderRates are shares in [0,1]: of the receives that shuffle the queue, and of the
+// DisorderRates are shares in [0,1]: of the receives that shuffle the queue, and of the
 // messages that are delivered twice.
-type disorderRates struct{ shuffled, twice float64 }
+type DisorderRates struct{ Shuffled, Twice float64 }
 
-// receive returns up to most visible messages. A message that was received too often
+// Receive returns up to most visible messages. A message that was received too often
 // goes to the dead-letter queue instead.
-func (q *queue) receive(now time.Time, most int, d *disorder) []events.SQSMessage {
+func (q *Queue) Receive(now time.Time, most int, d *Disorder) []events.SQSMessage {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if d != nil && d.chance.Float64() < d.rates.shuffled {
-		d.chance.Shuffle(len(q.messages), func(i, j int) { q.messages[i], q.messages[j] = q.messages[j], q.messages[i] })
+	if d != nil && d.Chance.Float64() < d.Rates.Shuffled {
+		d.Chance.Shuffle(len(q.messages), func(i, j int) { q.messages[i], q.messages[j] = q.messages[j], q.messages[i] })
 	}
 	var batch []events.SQSMessage
 	kept := q.messages[:0]
@@ -133,9 +133,9 @@ func (q *queue) receive(now time.Time, most int, d *disorder) []events.SQSMessag
 			continue
 		default:
 			m.receives++
-			m.visibleAt = now.Add(visibility)
-			if d != nil && d.chance.Float64() < d.rates.twice {
-				m.visibleAt = now.Add(time.Duration(d.chance.Int64N(int64(3 * time.Second))))
+			m.visibleAt = now.Add(Visibility)
+			if d != nil && d.Chance.Float64() < d.Rates.Twice {
+				m.visibleAt = now.Add(time.Duration(d.Chance.Int64N(int64(3 * time.Second))))
 			}
 			batch = append(batch, events.SQSMessage{
 				MessageId: m.id, ReceiptHandle: m.id + "/" + strconv.Itoa(m.receives), Body: m.body,
@@ -150,9 +150,9 @@ func (q *queue) receive(now time.Time, most int, d *disorder) []events.SQSMessag
 	return batch
 }
 
-// remove deletes the message of a receipt handle; the handle of an earlier receive does
+// Remove deletes the message of a receipt handle; the handle of an earlier receive does
 // nothing.
-func (q *queue) remove(handle string) {
+func (q *Queue) Remove(handle string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for i, m := range q.messages {
@@ -163,15 +163,15 @@ func (q *queue) remove(handle string) {
 	}
 }
 
-// depth counts the messages outside the dead-letter queue.
-func (q *queue) depth() int {
+// Depth counts the messages outside the dead-letter queue.
+func (q *Queue) Depth() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.messages)
 }
 
-// next returns when the next message becomes visible; ok is false for an empty queue.
-func (q *queue) next() (at time.Time, ok bool) {
+// Next returns when the next message becomes visible; ok is false for an empty queue.
+func (q *Queue) Next() (at time.Time, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, m := range q.messages {
@@ -182,8 +182,8 @@ func (q *queue) next() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// deadBodies returns the messages of the dead-letter queue.
-func (q *queue) deadBodies() map[string]bool {
+// DeadBodies returns the messages of the dead-letter queue.
+func (q *Queue) DeadBodies() map[string]bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	bodies := make(map[string]bool, len(q.dead))
@@ -193,15 +193,15 @@ func (q *queue) deadBodies() map[string]bool {
 	return bodies
 }
 
-// everSent returns every body that was ever in the queue, in the order of arrival.
-func (q *queue) everSent() []string {
+// EverSent returns every body that was ever in the queue, in the order of arrival.
+func (q *Queue) EverSent() []string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return append([]string(nil), q.sent...)
 }
 
-// poisons are messages that can never be processed.
-var poisons = []string{
+// Poisons are messages that can never be processed.
+var Poisons = []string{
 	"not an order message",
 	`{"v":2,"saleId":"moutai","user":"mallory","claimId":"claim-1"}`,
 	orderMessage("nobody", "claim-of-nobody"),
@@ -214,7 +214,7 @@ func orderMessage(user, claimID string) string {
 		SaleID  string `json:"saleId"`
 		User    string `json:"user"`
 		ClaimID string `json:"claimId"`
-	}{1, saleID, user, claimID})
+	}{1, SaleID, user, claimID})
 	if err != nil {
 		panic(err) // strings and a number always encode
 	}

@@ -1,4 +1,4 @@
-package simulate
+package enumerate
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"flashsale/infra/harness"
 )
 
 // budget bounds the runs of one scenario.
@@ -24,7 +26,7 @@ func TestEveryPlanOfFewFaultsKeepsThePromises(t *testing.T) {
 			t.Run(s.name, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					travel()
+					harness.Travel()
 					got := enumerate(s, *faults, cost, budget)
 					for _, text := range got.Violations {
 						t.Error(text)

@@ -1,4 +1,4 @@
-package simulate
+package harness
 
 import (
 	"context"
@@ -13,30 +13,30 @@ import (
 // noFaults is the guard of calls to which nothing happens.
 type noFaults struct{}
 
-func (noFaults) call(_ context.Context, _ *environment, _ point, do func() error) error { return do() }
+func (noFaults) Call(_ context.Context, _ *Environment, _ Point, do func() error) error { return do() }
 
 // quietSale is the table of a sale of three units with two orders.
 func quietSale(t *testing.T) *dynamotest.DB {
 	t.Helper()
-	w := newWorld(noFaults{}, func() float64 { return 0.5 })
-	_, err := w.start(seeding, 0).command(fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":"2089-01-01T00:00:00Z","stock":3,"shards":1}`,
-		saleID, stamp(time.Now().Add(-time.Minute))), new(any))
+	w := NewWorld(noFaults{}, func() float64 { return 0.5 })
+	_, err := w.Start(Seeding, 0).Command(fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":"2089-01-01T00:00:00Z","stock":3,"shards":1}`,
+		SaleID, Stamp(time.Now().Add(-time.Minute))), new(any))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, user := range []string{"alice", "bob"} {
-		if r, _, _ := w.start(purchasing, 0).buy(saleID, user, ""); r.status != 202 {
-			t.Fatalf("%s is told %d %s", user, r.status, r.code)
+		if r, _, _ := w.Start(Purchasing, 0).Buy(SaleID, user, ""); r.Status != 202 {
+			t.Fatalf("%s is told %d %s", user, r.Status, r.Code)
 		}
 	}
-	w.start(finalizing, 0).deliver(w.queue.receive(time.Now(), 10, nil))
-	return w.db
+	w.Start(Finalizing, 0).Deliver(w.Queue.Receive(time.Now(), 10, nil))
+	return w.DB
 }
 
 func TestAnAuditNoticesBooksThatWereTamperedWith(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		travel()
-		if found := readBooks(quietSale(t), saleID).audit(); len(found) > 0 {
+		Travel()
+		if found := ReadBooks(quietSale(t), SaleID).Audit(); len(found) > 0 {
 			t.Fatalf("untouched books: %q", found)
 		}
 		for name, tamper := range map[string]func(*testing.T, *dynamotest.DB){
@@ -65,7 +65,7 @@ func TestAnAuditNoticesBooksThatWereTamperedWith(t *testing.T) {
 		} {
 			db := quietSale(t)
 			tamper(t, db)
-			if len(readBooks(db, saleID).audit()) == 0 {
+			if len(ReadBooks(db, SaleID).Audit()) == 0 {
 				t.Errorf("%s: not noticed", name)
 			}
 		}
@@ -74,7 +74,7 @@ func TestAnAuditNoticesBooksThatWereTamperedWith(t *testing.T) {
 
 func change(t *testing.T, db *dynamotest.DB, pk, sk, attribute string, by int64) {
 	t.Helper()
-	if err := db.Tamper(t.Context(), tableName, pk, sk, attribute, by); err != nil {
+	if err := db.Tamper(t.Context(), TableName, pk, sk, attribute, by); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,4 +1,4 @@
-package simulate
+package enumerate
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"flashsale/infra/harness"
 	"flashsale/shared/ledger/dynamotest"
 )
 
@@ -55,19 +56,19 @@ var (
 	passAccidents = append([]accident{{name: "the time is up", cutOff: true}}, readAccidents...)
 )
 
-func accidentsOf(f function, p point) []accident {
+func accidentsOf(f harness.Function, p harness.Point) []accident {
 	switch {
-	case p.op == "SendMessage":
+	case p.Op == "SendMessage":
 		return sendAccidents
-	case p.op == "DeleteMessage", p.op == "Checkpoint":
+	case p.Op == "DeleteMessage", p.Op == "Checkpoint":
 		return removeAccidents
-	case p.op == "PutEvents":
+	case p.Op == "PutEvents":
 		return putAccidents
-	case p.writes && p.many:
+	case p.Writes && p.Many:
 		return manyAccidents
-	case p.writes:
+	case p.Writes:
 		return writeAccidents
-	case f == reconciling || f == releasing:
+	case f == harness.Reconciling || f == harness.Releasing:
 		return passAccidents
 	}
 	return readAccidents
@@ -108,27 +109,27 @@ func (c *chooser) storyText() string {
 	return text.String()
 }
 
-func (c *chooser) call(ctx context.Context, e *environment, p point, do func() error) error {
-	if e.dead.Load() {
+func (c *chooser) Call(ctx context.Context, e *harness.Environment, p harness.Point, do func() error) error {
+	if e.Dead.Load() {
 		runtime.Goexit()
 	}
 	c.interleave()
-	a := c.choose(e.function, p)
-	c.tell("%s %d: %v: %s", e.function, e.number, p, a.name)
+	a := c.choose(e.Function, p)
+	c.tell("%s %d: %v: %s", e.Function, e.Number, p, a.name)
 	if a.cutOff {
-		time.Sleep(time.Until(e.deadline.Add(-invocationMargin)))
-		return errTimeout
+		time.Sleep(time.Until(e.Deadline.Add(-harness.InvocationMargin)))
+		return harness.ErrTimeout
 	}
 	c.fault = a.fault
 	err := do()
 	c.fault = dynamotest.Fault{}
 	if a.crash {
-		e.die()
+		e.Die()
 	}
 	return err
 }
 
-func (c *chooser) choose(f function, p point) accident {
+func (c *chooser) choose(f harness.Function, p harness.Point) accident {
 	none := accident{name: "ok"}
 	if !c.active || c.left == 0 {
 		return none

@@ -1,0 +1,131 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	recount "flashsale/infra/books"
+	"flashsale/shared/ledger/dynamotest"
+)
+
+// Books is one sale's part of the table, read according to its documentation, without
+// the ledger's code.
+type Books struct {
+	id      string
+	Sale    SaleRow
+	Shards  []ShardRow
+	Claims  map[string]ClaimRow // by user
+	Orders  map[string]OrderRow // by order id
+	Drained bool
+	items   []map[string]types.AttributeValue
+}
+
+type SaleRow struct {
+	Seeded int64
+	shards int64
+	open   bool
+	Paused bool
+}
+
+type ShardRow struct {
+	key           string
+	stock, seeded int64
+	// Released claims, and how many of their units are back.
+	Released, PutBack int64
+}
+
+type ClaimRow struct {
+	ID, OrderID string
+	shard       int64
+	// Payment or releasedBy is how the claim ended, if it has.
+	Payment, ReleasedBy string
+}
+
+func (c ClaimRow) End() string { return c.Payment + c.ReleasedBy }
+
+type OrderRow struct{ user, claimID string }
+
+// ReadBooks reads the whole table for one sale, without faults. Orders that name no
+// existing sale count as this one's, too.
+func ReadBooks(db *dynamotest.DB, id string) *Books {
+	b := &Books{id: id, Claims: map[string]ClaimRow{}, Orders: map[string]OrderRow{}, items: db.Items(TableName)}
+	for _, it := range b.items {
+		pk, sk := Text(it["pk"]), Text(it["sk"])
+		kind, rest, _ := strings.Cut(pk, "#")
+		of, _, _ := strings.Cut(rest, "#")
+		switch kind {
+		case "SALES":
+			of = sk
+		case "ORDER":
+			of = Text(it["saleId"])
+			if db.Item(TableName, "SALE#"+of, "SALE") == nil {
+				of = id
+			}
+		}
+		if of != id {
+			continue
+		}
+		switch {
+		case kind == "SALE" && sk == "SALE":
+			b.Sale.Seeded, _ = Number(it["seeded"])
+			b.Sale.shards, _ = Number(it["shards"])
+			b.Sale.open = Text(it["state"]) == "OPEN"
+			paused, _ := it["paused"].(*types.AttributeValueMemberBOOL)
+			b.Sale.Paused = paused != nil && paused.Value
+		case kind == "SALES":
+			b.Drained = it["drained"] != nil
+		case kind == "STOCK":
+			s := ShardRow{key: rest}
+			s.stock, _ = Number(it["stock"])
+			s.seeded, _ = Number(it["seeded"])
+			s.Released, _ = Number(it["released"])
+			s.PutBack, _ = Number(it["putBack"])
+			b.Shards = append(b.Shards, s)
+		case kind == "CLAIM":
+			c := ClaimRow{ID: Text(it["claimId"]), OrderID: Text(it["orderId"])}
+			c.shard, _ = Number(it["shard"])
+			c.Payment, c.ReleasedBy = Text(it["payment"]), Text(it["releasedBy"])
+			b.Claims[sk] = c
+		case kind == "ORDER":
+			b.Orders[rest] = OrderRow{Text(it["user"]), Text(it["claimId"])}
+		}
+	}
+	return b
+}
+
+// Stock returns the units left in all shards.
+func (b *Books) Stock() int64 {
+	left := int64(0)
+	for _, s := range b.Shards {
+		left += s.stock
+	}
+	return left
+}
+
+// Unfinished returns the users whose claim has no order yet.
+func (b *Books) Unfinished() []string {
+	var users []string
+	for user, c := range b.Claims {
+		if o, ok := b.Orders[c.OrderID]; c.OrderID == "" || !ok || o.claimID != c.ID {
+			users = append(users, user)
+		}
+	}
+	slices.Sort(users)
+	return users
+}
+
+// Audit recounts a sale that must be quiet.
+func (b *Books) Audit() (found []string) {
+	receipt, err := recount.Of(b.items).Recount(context.Background(), b.id, recount.Options{Overdue: recount.AtOnce})
+	if err != nil {
+		return []string{fmt.Sprintf("P11: %v", err)}
+	}
+	for _, f := range receipt.Findings {
+		found = append(found, f.Promise+": "+f.Text)
+	}
+	return found
+}

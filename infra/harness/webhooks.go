@@ -1,0 +1,240 @@
+package harness
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	payhandler "flashsale/functions/pay/handler"
+	"flashsale/shared/httpapi"
+	"flashsale/shared/ledger/dynamotest"
+)
+
+// The payment providers, by the name in their path, and the secrets that they sign with.
+const (
+	Stripe           = "stripe"
+	stripeSecret     = "whsec_simulated_stripe"
+	StandardWebhooks = "standard-webhooks"
+	standardSecret   = "whsec_c2ltdWxhdGVkLXN0YW5kYXJkLXdlYmhvb2tz"
+	foreignSecret    = "whsec_Zm9yZWlnbi1mb3JlaWduLWZvcmVpZ24tZm9yZWlnbg=="
+)
+
+// Price is what the sales that ask for payment cost, in cents.
+const Price = 100
+
+const (
+	// PayWithin and grace are those of the scenarios with payments.
+	PayWithin = time.Minute
+	Grace     = time.Minute
+)
+
+// retries are the pauses after which a provider repeats what was not answered 2xx: what
+// Stripe does in practice, and what Standard Webhooks recommends.
+var retries = map[string][]time.Duration{
+	Stripe:           {5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 16 * time.Hour},
+	StandardWebhooks: {5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour},
+}
+
+// webhooksOf returns what the function takes: of Stripe the events of Checkout.
+func webhooksOf() payhandler.Providers {
+	all, err := payhandler.NewProviders(stripeSecret, "checkout", standardSecret)
+	if err != nil {
+		panic(err)
+	}
+	return all
+}
+
+// Payment is a payment as its provider knows it.
+type Payment struct {
+	Provider, Reference string
+	Sale, Order         string // that it names
+	User                string // whose order it pays; "" if it can be nobody's
+	Amount              int
+	// Wrong is the reason for which it can only be refunded; "" if it can pay its order.
+	Wrong string
+}
+
+// ID is how the table names the payment.
+func (p Payment) ID() string { return p.Provider + "#" + p.Reference }
+
+// Name makes the payment name its order, or none that exists.
+func (p *Payment) Name(sale string, orderID uint64) {
+	kind := p.Order
+	p.Sale, p.Order = sale, strconv.FormatUint(orderID, 10)
+	switch {
+	case p.Wrong != "unknown-order":
+	case kind == "":
+		p.Order = ""
+	case kind == "elsewhere":
+		p.Sale = "elsewhere"
+	default: // of two days before, when there was no sale
+		p.Order = strconv.FormatUint(orderID-2*86400<<32, 10)
+	}
+}
+
+// report is the body of the webhook that reports the payment.
+func (p Payment) report() string {
+	if p.Provider == Stripe {
+		return p.stripeEvent("checkout.session.completed", `"payment_intent":%q,"payment_status":"paid","amount_total":%d`)
+	}
+	return fmt.Sprintf(`{"type":"payment.succeeded","timestamp":%q,"data":{"saleId":%q,"orderId":%q,"paymentId":%q,"amount":%d,"currency":"CNY"}}`,
+		Stamp(time.Now()), p.Sale, p.Order, p.Reference, p.Amount)
+}
+
+// stripeEvent is an event with an object that has the reference and the amount where
+// format says.
+func (p Payment) stripeEvent(kind, format string) string {
+	return fmt.Sprintf(`{"id":"evt_1","object":"event","type":%q,"data":{"object":{`+format+`,"currency":"cny","metadata":{"flashsale_sale":%q,"flashsale_order":%q}}}}`,
+		kind, p.Reference, p.Amount, p.Sale, p.Order)
+}
+
+// signed is the request that delivers a body, signed at that instant.
+func (p Payment) signed(body, secret string, at time.Time) httpapi.Request {
+	r := httpapi.Request{RouteKey: "POST /payments/{provider}", Body: body}
+	r.Path.Provider = p.Provider
+	seconds := strconv.FormatInt(at.Unix(), 10)
+	if p.Provider == Stripe {
+		r.StripeSignature = given("t=" + seconds + ",v1=" + hex.EncodeToString(mac([]byte(secret), seconds+"."+body)))
+		return r
+	}
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	if err != nil {
+		panic(err)
+	}
+	r.WebhookID, r.WebhookTimestamp = given("msg_1"), given(seconds)
+	r.WebhookSignature = given("v1," + base64.StdEncoding.EncodeToString(mac(key, "msg_1."+seconds+"."+body)))
+	return r
+}
+
+func given(value string) httpapi.Header { return httpapi.Header{Value: value, Given: true} }
+
+func mac(key []byte, text string) []byte {
+	h := hmac.New(sha256.New, key)
+	_, _ = h.Write([]byte(text)) // writing to a hash never fails
+	return h.Sum(nil)
+}
+
+func (p Payment) secret() string {
+	return map[string]string{Stripe: stripeSecret, StandardWebhooks: standardSecret}[p.Provider]
+}
+
+// Deliver reports the payment until it is answered 200, and returns that answer. send
+// reports false if there was no answer. Any other answer than 200 and "busy" is an error.
+func (p Payment) Deliver(send func(httpapi.Request) (Reply, bool), wait func(time.Duration)) (Settlement, error) {
+	body := p.report()
+	for i := 0; ; i++ {
+		r, ok := send(p.signed(body, p.secret(), time.Now()))
+		switch {
+		case ok && r.Status == 200:
+			return r.settlement, nil
+		case ok && r.Code != "busy":
+			return Settlement{}, fmt.Errorf("P24: %s is answered %d %s", p.ID(), r.Status, r.Body)
+		case i == len(retries[p.Provider]):
+			return Settlement{}, fmt.Errorf("P24: %s is never recorded", p.ID())
+		}
+		wait(retries[p.Provider][i])
+	}
+}
+
+// Settlement is what a provider is told of a payment.
+type Settlement struct{ Outcome, Reason string }
+
+func (s Settlement) IsRefund() bool { return s.Outcome == "refund-due" }
+
+// Check compares what the provider was told of the payment with the table: how the claim
+// of its order ended and whether there is a refund (P24). It returns "" if all is right.
+func (p Payment) Check(db *dynamotest.DB, told Settlement, end string) string {
+	of := p.Sale
+	if p.Wrong == "unknown-order" {
+		of = ""
+	}
+	reason := Text(db.Item(TableName, "REFUND#"+of, p.ID())["reason"])
+	isRight := false
+	switch {
+	case told.Outcome == "paid":
+		isRight = p.Wrong == "" && end == p.ID() && reason == ""
+	case told.IsRefund() && end != p.ID() && reason != "" && reason == told.Reason:
+		switch reason {
+		case "released":
+			isRight = p.Wrong == "" && (end == "expiry" || end == "buyer")
+		case "other-payment":
+			isRight = p.Wrong == "" && strings.Contains(end, "#")
+		default:
+			isRight = reason == p.Wrong
+		}
+	}
+	if isRight {
+		return ""
+	}
+	return fmt.Sprintf("P24: %+v was said to be %+v; its order's claim ended as %q, the refund has the reason %q", p, told, end, reason)
+}
+
+// Stray is a webhook that reports no payment, and how it must be answered.
+type Stray struct {
+	Name    string
+	Request httpapi.Request
+	status  int
+	// reads: the function may read the table. It must write nothing in any case.
+	reads bool
+}
+
+// Strays are webhooks about an order that pretend, repeat or name what is not there.
+func (p Payment) Strays() []Stray {
+	p.Reference += "_stray"
+	body, now := p.report(), time.Now()
+	unsigned := p.signed(body, p.secret(), now)
+	unsigned.StripeSignature, unsigned.WebhookSignature = httpapi.Header{}, httpapi.Header{}
+	altered := p.signed(body, p.secret(), now)
+	altered.Body = strings.Replace(body, "_stray", "_other", 1)
+	unfinished := p
+	number, _ := strconv.ParseUint(p.Order, 10, 64)
+	unfinished.Order = strconv.FormatUint(number|(1<<32-1), 10)
+	all := []Stray{
+		{"unsigned", unsigned, 400, false},
+		{"altered", altered, 400, false},
+		{"signed by another", p.signed(body, foreignSecret, now), 400, false},
+		{"signed 301 seconds ago", p.signed(body, p.secret(), now.Add(-302*time.Second)), 400, false},
+		{"of an order that may be late", unfinished.signed(unfinished.report(), p.secret(), now), 503, true},
+	}
+	if p.Provider == Stripe {
+		intent := p.stripeEvent("payment_intent.succeeded", `"id":%q,"amount_received":%d`)
+		unpaid := p.stripeEvent("checkout.session.completed", `"payment_intent":%q,"payment_status":"unpaid","amount_total":%d`)
+		all = append(all, Stray{"the session's intent", p.signed(intent, stripeSecret, now), 200, false},
+			Stray{"a session that is not paid", p.signed(unpaid, stripeSecret, now), 200, false})
+	}
+	return all
+}
+
+// Check compares the answer, and whether the function called the table, with what must be.
+func (s Stray) Check(r Reply, reached int64) string {
+	if r.Status == s.status && (r.Status != 200 || r.settlement.Outcome == "ignored") && (s.reads || reached == 0) {
+		return ""
+	}
+	return fmt.Sprintf("P25: a webhook (%s) is answered %d %s after %d calls", s.Name, r.Status, r.Body, reached)
+}
+
+// Cancel is DELETE /sales/{saleId}/orders/me.
+func (e *Environment) Cancel(sale, user string) (Reply, time.Duration, bool) {
+	return e.Ask(sale, httpapi.Request{RouteKey: "DELETE /sales/{saleId}/orders/me", Sub: user})
+}
+
+// CheckCancelled compares the answer to a cancellation with how the claim ended (P20).
+func CheckCancelled(user string, r Reply, end string) string {
+	switch {
+	case r.Status == 200 && r.Claim.State == "CANCELLED" && end == "buyer",
+		r.Code == "order-paid" && strings.Contains(end, "#"),
+		r.Code == "order-expired" && end == "expiry":
+		return ""
+	}
+	return fmt.Sprintf("P20: %s cancels and is told %d %s; the claim ended as %q", user, r.Status, r.Body, end)
+}
+
+// AsksForPayment are the members of a creation that asks for payment.
+func AsksForPayment(within time.Duration) string {
+	return fmt.Sprintf(`,"payWithin":%d,"price":%d,"currency":"CNY"`, within/time.Second, Price)
+}
