@@ -20,24 +20,24 @@ type scenario struct {
 	prepare func(*run)
 	// act runs while accidents may happen.
 	act func(*run)
-	// judge makes the scenario's own checks when everything is quiet.
-	judge func(*run)
+	// check makes the scenario's own checks when everything is quiet.
+	check func(*run)
 }
 
 // run is one run of a scenario under one plan.
 type run struct {
 	*harness.World
-	chooser *chooser
-	answers []answer
-	found   []string
-	claimOf map[string]string // by user: the claim id of the first acceptance
-	refused []string          // claim ids of refused requests
+	chooser    *chooser
+	answers    []answer
+	violations []string
+	claimOf    map[string]string // by user: the claim id of the first acceptance
+	refused    []string          // claim ids of refused requests
 	// restocked is when units were last added.
 	restocked time.Time
 	// withdrawn are the units in each withdrawal's answer, by its event.
 	withdrawn map[string]int
 	// paid are the payments that were recorded, and what their providers were told.
-	paid map[harness.Payment]harness.Settlement
+	paid map[harness.Payment]harness.PaymentAnswer
 }
 
 // answer is a buyer's answer; code "" with status 0 is no answer.
@@ -60,7 +60,7 @@ type enumeration struct {
 func enumerate(s scenario, faults, overlap, budget int) enumeration {
 	c := &chooser{plan: &plan{}, overlap: overlap}
 	r := &run{World: harness.NewWorld(c, func() float64 { return 0.5 }), chooser: c}
-	r.DB.Fault = func(dynamotest.Call) dynamotest.Fault { return c.fault }
+	r.DB.Fault = func(dynamotest.Call) dynamotest.Fault { return c.injected }
 	opens := time.Now().Add(-time.Minute)
 	limit := ""
 	if s.maxStock > 0 {
@@ -69,7 +69,7 @@ func enumerate(s scenario, faults, overlap, budget int) enumeration {
 	if s.payWithin > 0 {
 		limit += harness.AsksForPayment(s.payWithin)
 	}
-	r.commands(fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":"2089-01-01T00:00:00Z","stock":%d,"shards":%d%s}`,
+	r.mustSeed(fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":"2089-01-01T00:00:00Z","stock":%d,"shards":%d%s}`,
 		harness.SaleID, opens.UTC().Format(time.RFC3339), s.stock, s.shards, limit))
 	before := r.DB.Snapshot()
 	var result enumeration
@@ -83,22 +83,22 @@ func enumerate(s scenario, faults, overlap, budget int) enumeration {
 		if s.prepare != nil {
 			s.prepare(r)
 		}
-		c.left, c.active = faults, true
+		c.faultsLeft, c.active = faults, true
 		s.act(r)
 		r.repair()
 		c.active, c.meanwhile = false, nil
-		r.settle(s)
-		for _, text := range r.found {
-			result.Violations = append(result.Violations, s.name+": "+text+c.storyText())
+		r.finishAndCheck(s)
+		for _, text := range r.violations {
+			result.Violations = append(result.Violations, s.name+": "+text+c.logText())
 		}
 		if len(result.Violations) > 0 {
 			return result
 		}
 		if !c.plan.next() {
-			result.Complete = !c.plan.astray
+			result.Complete = !c.plan.nondeterministic
 			return result
 		}
-		if c.plan.astray {
+		if c.plan.nondeterministic {
 			return result
 		}
 	}
@@ -108,13 +108,13 @@ func enumerate(s scenario, faults, overlap, budget int) enumeration {
 // reset clears everything except the table.
 func (r *run) reset() {
 	r.dropQueue()
-	r.answers, r.found, r.refused, r.chooser.story = nil, nil, nil, nil
+	r.answers, r.violations, r.refused, r.chooser.log = nil, nil, nil, nil
 	r.claimOf, r.withdrawn, r.restocked = map[string]string{}, map[string]int{}, time.Time{}
-	r.paid = map[harness.Payment]harness.Settlement{}
+	r.paid = map[harness.Payment]harness.PaymentAnswer{}
 }
 
 // dropQueue loses every message.
 func (r *run) dropQueue() {
 	r.Queue = harness.NewQueue()
-	r.Queue.Fault = func(string) dynamotest.Fault { return r.chooser.fault }
+	r.Queue.Fault = func(string) dynamotest.Fault { return r.chooser.injected }
 }

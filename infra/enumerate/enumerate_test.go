@@ -20,13 +20,13 @@ func TestEveryPlanOfFewFaultsKeepsThePromises(t *testing.T) {
 	}
 	var mu sync.Mutex
 	runs, violations := 0, 0
-	all := slices.Concat(scenarios, withdrawals, payments, publications())
+	all := slices.Concat(sellingScenarios, withdrawalScenarios, paymentScenarios, eventScenarios())
 	t.Run("scenarios", func(t *testing.T) {
 		for _, s := range all {
 			t.Run(s.name, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					harness.Travel()
+					harness.AdvanceClock()
 					got := enumerate(s, *faults, cost, budget)
 					for _, text := range got.Violations {
 						t.Error(text)

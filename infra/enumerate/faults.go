@@ -11,10 +11,10 @@ import (
 	"flashsale/shared/ledger/dynamotest"
 )
 
-// accident is what happens to one call.
-type accident struct {
-	name  string
-	fault dynamotest.Fault
+// fault is what happens to one call.
+type fault struct {
+	name     string
+	injected dynamotest.Fault
 	// crash ends the environment after the call was applied.
 	crash bool
 	// cutOff makes the invocation time out instead of making the call.
@@ -25,53 +25,53 @@ type accident struct {
 // after the previous call, or, before the first call, as a request that never arrived:
 // so it is not a separate accident.
 var (
-	writeAccidents = []accident{
-		{name: "refused for its first item", fault: dynamotest.Fault{Kind: dynamotest.Conflict, Items: []int{0}}},
-		{name: "failed", fault: dynamotest.Fault{Kind: dynamotest.ServerError}},
-		{name: "applied, reply lost", fault: dynamotest.Fault{Kind: dynamotest.LostReply}},
+	writeFaults = []fault{
+		{name: "refused for its first item", injected: dynamotest.Fault{Kind: dynamotest.Conflict, Items: []int{0}}},
+		{name: "failed", injected: dynamotest.Fault{Kind: dynamotest.ServerError}},
+		{name: "applied, reply lost", injected: dynamotest.Fault{Kind: dynamotest.LostReply}},
 		{name: "applied, crash", crash: true},
-		{name: "applied late", fault: dynamotest.Fault{Kind: dynamotest.ApplyLate, After: 1500 * time.Millisecond}},
+		{name: "applied late", injected: dynamotest.Fault{Kind: dynamotest.ApplyLate, After: 1500 * time.Millisecond}},
 	}
 	// With several items, only the second one may conflict.
-	manyAccidents = append([]accident{
-		{name: "refused for its second item", fault: dynamotest.Fault{Kind: dynamotest.Conflict, Items: []int{1}}},
-	}, writeAccidents...)
-	sendAccidents = []accident{
-		{name: "failed", fault: dynamotest.Fault{Kind: dynamotest.ServerError}},
-		{name: "applied, reply lost", fault: dynamotest.Fault{Kind: dynamotest.LostReply}},
+	manyItemFaults = append([]fault{
+		{name: "refused for its second item", injected: dynamotest.Fault{Kind: dynamotest.Conflict, Items: []int{1}}},
+	}, writeFaults...)
+	sendFaults = []fault{
+		{name: "failed", injected: dynamotest.Fault{Kind: dynamotest.ServerError}},
+		{name: "applied, reply lost", injected: dynamotest.Fault{Kind: dynamotest.LostReply}},
 		{name: "applied, crash", crash: true},
 	}
-	putAccidents = append([]accident{
-		{name: "its first entry failed", fault: dynamotest.Fault{Kind: dynamotest.Unprocessed, Items: []int{0}}},
-		{name: "its last entry failed", fault: dynamotest.Fault{Kind: dynamotest.Unprocessed, Items: []int{-1}}},
-	}, sendAccidents...)
+	putFaults = append([]fault{
+		{name: "its first entry failed", injected: dynamotest.Fault{Kind: dynamotest.Unprocessed, Items: []int{0}}},
+		{name: "its last entry failed", injected: dynamotest.Fault{Kind: dynamotest.Unprocessed, Items: []int{-1}}},
+	}, sendFaults...)
 	// Nothing depends on the result of a deletion.
-	removeAccidents = []accident{{name: "failed"}}
+	deleteFaults = []fault{{name: "failed"}}
 	// A read changes nothing: lost or refused is the same, and so is before or after.
-	readAccidents = []accident{
-		{name: "failed", fault: dynamotest.Fault{Kind: dynamotest.ServerError}},
+	readFaults = []fault{
+		{name: "failed", injected: dynamotest.Fault{Kind: dynamotest.ServerError}},
 		{name: "crash", crash: true},
 	}
 	// A pass of reconciliation or releasing that runs out of time is resumed.
-	passAccidents = append([]accident{{name: "the time is up", cutOff: true}}, readAccidents...)
+	passFaults = append([]fault{{name: "the time is up", cutOff: true}}, readFaults...)
 )
 
-func accidentsOf(f harness.Function, p harness.Point) []accident {
+func faultsOf(f harness.Function, p harness.Point) []fault {
 	switch {
 	case p.Op == "SendMessage":
-		return sendAccidents
+		return sendFaults
 	case p.Op == "DeleteMessage", p.Op == "Checkpoint":
-		return removeAccidents
+		return deleteFaults
 	case p.Op == "PutEvents":
-		return putAccidents
+		return putFaults
 	case p.Writes && p.Many:
-		return manyAccidents
+		return manyItemFaults
 	case p.Writes:
-		return writeAccidents
+		return writeFaults
 	case f == harness.Reconciling || f == harness.Releasing:
-		return passAccidents
+		return passFaults
 	}
-	return readAccidents
+	return readFaults
 }
 
 // chooser is the guard of an enumeration: at every call it asks the plan which accident
@@ -79,78 +79,78 @@ func accidentsOf(f harness.Function, p harness.Point) []accident {
 // no lock.
 type chooser struct {
 	plan *plan
-	// left is how many accidents may still happen; active whether any may.
-	left   int
-	active bool
+	// faultsLeft is how many accidents may still happen; active whether any may.
+	faultsLeft int
+	active     bool
 	// meanwhile may run once, in another environment, between two calls of the current
 	// invocation. overlap is how many accidents it counts as: 0, or 1 for fewer plans.
 	meanwhile func()
 	overlap   int
-	fault     dynamotest.Fault
-	// story is the log of events, for understanding a violation.
-	story []line
+	injected  dynamotest.Fault
+	// log is the log of events, for understanding a violation.
+	log []logLine
 }
 
-// line is a line of a story, formatted only when it is printed: nearly all of a hundred
+// logLine is a line of a story, formatted only when it is printed: nearly all of a hundred
 // thousand runs never are.
-type line struct {
+type logLine struct {
 	format string
 	args   []any
 }
 
-func (c *chooser) tell(format string, args ...any) { c.story = append(c.story, line{format, args}) }
+func (c *chooser) logf(format string, args ...any) { c.log = append(c.log, logLine{format, args}) }
 
-// storyText returns the whole story.
-func (c *chooser) storyText() string {
+// logText returns the whole story.
+func (c *chooser) logText() string {
 	var text strings.Builder
-	for _, l := range c.story {
+	for _, l := range c.log {
 		fmt.Fprintf(&text, "\n  "+l.format, l.args...)
 	}
 	return text.String()
 }
 
-func (c *chooser) Call(ctx context.Context, e *harness.Environment, p harness.Point, do func() error) error {
+func (c *chooser) Intercept(ctx context.Context, e *harness.Environment, p harness.Point, do func() error) error {
 	if e.Dead.Load() {
 		runtime.Goexit()
 	}
 	c.interleave()
 	a := c.choose(e.Function, p)
-	c.tell("%s %d: %v: %s", e.Function, e.Number, p, a.name)
+	c.logf("%s %d: %v: %s", e.Function, e.Number, p, a.name)
 	if a.cutOff {
 		time.Sleep(time.Until(e.Deadline.Add(-harness.InvocationMargin)))
 		return harness.ErrTimeout
 	}
-	c.fault = a.fault
+	c.injected = a.injected
 	err := do()
-	c.fault = dynamotest.Fault{}
+	c.injected = dynamotest.Fault{}
 	if a.crash {
 		e.Die()
 	}
 	return err
 }
 
-func (c *chooser) choose(f harness.Function, p harness.Point) accident {
-	none := accident{name: "ok"}
-	if !c.active || c.left == 0 {
+func (c *chooser) choose(f harness.Function, p harness.Point) fault {
+	none := fault{name: "ok"}
+	if !c.active || c.faultsLeft == 0 {
 		return none
 	}
-	possible := accidentsOf(f, p)
+	possible := faultsOf(f, p)
 	n := c.plan.choose(1 + len(possible))
 	if n == 0 {
 		return none
 	}
-	c.left--
+	c.faultsLeft--
 	return possible[n-1]
 }
 
 func (c *chooser) interleave() {
-	if c.meanwhile == nil || !c.active || c.left < c.overlap || c.plan.choose(2) == 0 {
+	if c.meanwhile == nil || !c.active || c.faultsLeft < c.overlap || c.plan.choose(2) == 0 {
 		return
 	}
-	c.left -= c.overlap
+	c.faultsLeft -= c.overlap
 	other := c.meanwhile
 	c.meanwhile = nil
-	c.tell("meanwhile:")
+	c.logf("meanwhile:")
 	other()
-	c.tell("back:")
+	c.logf("back:")
 }

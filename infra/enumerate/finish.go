@@ -7,9 +7,9 @@ import (
 	"flashsale/infra/harness"
 )
 
-// settle runs after the accidents: buyers without an answer retry, messages are
+// finishAndCheck runs after the accidents: buyers without an answer retry, messages are
 // delivered, reconciliation runs; then the promises are checked.
-func (r *run) settle(s scenario) {
+func (r *run) finishAndCheck(s scenario) {
 	r.DB.ApplyPending()
 	asked := r.answers
 	for _, a := range asked {
@@ -17,14 +17,14 @@ func (r *run) settle(s scenario) {
 			if a.ok && a.reply.Code != "busy" {
 				break
 			}
-			a = r.buys(r.Start(harness.Purchasing, 0), a.user, a.key)
+			a = r.buy(r.Start(harness.Purchasing, 0), a.user, a.key)
 		}
 		if !a.ok || a.reply.Code == "busy" {
 			r.violate("P5: %s never gets an answer", a.user)
 		}
 	}
 	for minute := 0; len(harness.ReadBooks(r.DB, harness.SaleID).Unfinished()) > 0 || r.Queue.Depth() > 0; minute++ {
-		if minute == harness.Patience {
+		if minute == harness.MinutesToFinish {
 			r.violate("P8: after %d minutes %v are without an order, %d messages", minute, harness.ReadBooks(r.DB, harness.SaleID).Unfinished(), r.Queue.Depth())
 			return
 		}
@@ -33,13 +33,13 @@ func (r *run) settle(s scenario) {
 		r.deliverAll(r.Start(harness.Finalizing, 0))
 	}
 	b := harness.ReadBooks(r.DB, harness.SaleID)
-	r.found = append(r.found, b.Audit()...)
+	r.violations = append(r.violations, b.Audit()...)
 	for user, c := range b.Claims {
 		if slices.Contains(r.refused, c.ID) {
 			r.violate("P5: a request of %s was refused, and got %s", user, c.ID)
 		}
 	}
-	s.judge(r)
+	s.check(r)
 	r.replay()
 }
 
@@ -48,7 +48,7 @@ func (r *run) settle(s scenario) {
 func (r *run) replay() {
 	before := r.DB.Dump()
 	finalizer := r.Start(harness.Finalizing, 0)
-	for _, body := range r.Queue.EverSent() {
+	for _, body := range r.Queue.SentBodies() {
 		r.Queue.Put(body, time.Now())
 	}
 	r.deliverAll(finalizer)

@@ -6,9 +6,9 @@ package enumerate
 type plan struct {
 	path []branch
 	at   int
-	// astray: a run had other choices than the previous one under the same plan, so the
+	// nondeterministic: a run had other choices than the previous one under the same plan, so the
 	// scenario is not deterministic and the walk proves nothing.
-	astray bool
+	nondeterministic bool
 }
 
 type branch struct{ taken, options int }
@@ -25,7 +25,7 @@ func (p *plan) choose(options int) int {
 	b := p.path[p.at]
 	p.at++
 	if b.options != options {
-		p.astray = true
+		p.nondeterministic = true
 		return 0
 	}
 	return b.taken
@@ -33,7 +33,7 @@ func (p *plan) choose(options int) int {
 
 // next advances to the next run, or reports that there is none.
 func (p *plan) next() bool {
-	p.astray = p.astray || p.at < len(p.path)
+	p.nondeterministic = p.nondeterministic || p.at < len(p.path)
 	p.path, p.at = p.path[:p.at], 0
 	for i := len(p.path) - 1; i >= 0; i-- {
 		if p.path[i].taken++; p.path[i].taken < p.path[i].options {

@@ -29,11 +29,11 @@ func TestAPlanNoticesARunThatGoesAstray(t *testing.T) {
 	var p plan
 	p.choose(2)
 	p.choose(3)
-	if !p.next() || p.astray {
+	if !p.next() || p.nondeterministic {
 		t.Fatalf("after one run: %+v", p)
 	}
 	p.choose(2)
-	if p.choose(4); !p.astray {
+	if p.choose(4); !p.nondeterministic {
 		t.Error("other options than before were not noticed")
 	}
 	p = plan{}
@@ -41,7 +41,7 @@ func TestAPlanNoticesARunThatGoesAstray(t *testing.T) {
 	p.choose(3)
 	p.next()
 	p.choose(2)
-	if p.next(); !p.astray {
+	if p.next(); !p.nondeterministic {
 		t.Error("a run that ended early was not noticed")
 	}
 }

@@ -8,34 +8,34 @@ import (
 )
 
 func (r *run) violate(format string, args ...any) {
-	r.found = append(r.found, fmt.Sprintf(format, args...))
+	r.violations = append(r.violations, fmt.Sprintf(format, args...))
 }
 
-// inTime checks that a function answered before Lambda would have killed it.
-func (r *run) inTime(f harness.Function, took time.Duration) {
+// checkDuration checks that a function answered before Lambda would have killed it.
+func (r *run) checkDuration(f harness.Function, took time.Duration) {
 	if took > harness.Timeouts[f] {
 		r.violate("P16: %s took %v", f, took)
 	}
 }
 
-// buys sends a user's purchase to that environment and records the answer.
-func (r *run) buys(e *harness.Environment, user, key string) answer {
-	r.chooser.tell("%s clicks in %s %d", user, e.Function, e.Number)
+// buy sends a user's purchase to that environment and records the answer.
+func (r *run) buy(e *harness.Environment, user, key string) answer {
+	r.chooser.logf("%s clicks in %s %d", user, e.Function, e.Number)
 	reply, took, ok := e.Buy(harness.SaleID, user, key)
-	r.inTime(harness.Purchasing, took)
+	r.checkDuration(harness.Purchasing, took)
 	a := answer{user, key, reply, ok}
-	r.chooser.tell("%s is told %d %s %s", user, reply.Status, reply.Code, reply.Claim.ClaimID)
+	r.chooser.logf("%s is told %d %s %s", user, reply.Status, reply.Code, reply.Claim.ClaimID)
 	r.answers = append(r.answers, a)
-	r.truthful(e, a)
+	r.checkAnswer(e, a)
 	if ok && reply.Refuses() {
-		r.refused = append(r.refused, e.Asked...)
+		r.refused = append(r.refused, e.ClaimIDs...)
 	}
 	return a
 }
 
-// truthful checks an answer against the table at that instant. Only a restock can
+// checkAnswer checks an answer against the table at that instant. Only a restock can
 // invalidate a correct refusal.
-func (r *run) truthful(e *harness.Environment, a answer) {
+func (r *run) checkAnswer(e *harness.Environment, a answer) {
 	if !a.ok {
 		return
 	}
@@ -51,10 +51,10 @@ func (r *run) truthful(e *harness.Environment, a answer) {
 		}
 		r.claimOf[a.user] = a.reply.Claim.ClaimID
 	case a.reply.Code == "sold-out":
-		if left := b.Stock(); left != 0 && time.Since(r.restocked) >= harness.Remembered {
+		if left := b.Stock(); left != 0 && time.Since(r.restocked) >= harness.RefusalAge {
 			r.violate("P6: %s was told sold-out with %d units left", a.user, left)
 		}
-		if holds && e.MustKnow(a.key) {
+		if holds && e.MustFindClaim(a.key) {
 			r.violate("P5: %s, who holds %s, was told sold-out", a.user, held.ID)
 		}
 	case a.reply.Code != "busy":
@@ -62,9 +62,9 @@ func (r *run) truthful(e *harness.Environment, a answer) {
 	}
 }
 
-// commands invokes SeedFunction until it succeeds, as its schedule would.
-func (r *run) commands(event string) (applied bool) {
-	answer, code := r.asks(event)
+// mustSeed invokes SeedFunction until it succeeds, as its schedule would.
+func (r *run) mustSeed(event string) (applied bool) {
+	answer, code := r.seed(event)
 	if code != "" {
 		r.violate("seeding fails with %s: %s", code, event)
 	}
@@ -77,14 +77,14 @@ type seedAnswer struct {
 	Withdrawn int  `json:"withdrawn"`
 }
 
-// asks invokes SeedFunction until it succeeds or refuses.
-func (r *run) asks(event string) (out seedAnswer, code string) {
+// seed invokes SeedFunction until it succeeds or refuses.
+func (r *run) seed(event string) (out seedAnswer, code string) {
 	for range 10 {
 		e := r.Start(harness.Seeding, 0)
 		out = seedAnswer{}
 		took, err := e.Command(event, &out)
-		r.chooser.tell("seed: %v %+v", err, out)
-		r.inTime(harness.Seeding, took)
+		r.chooser.logf("seed: %v %+v", err, out)
+		r.checkDuration(harness.Seeding, took)
 		if code = harness.CodeOf(err); err == nil || code == "conflicting-request" {
 			return out, code
 		}
@@ -93,11 +93,11 @@ func (r *run) asks(event string) (out seedAnswer, code string) {
 	return out, code
 }
 
-// withdraws takes units out of the sale, despite all accidents, and expects the same
+// withdraw takes units out of the sale, despite all accidents, and expects the same
 // answer to every repeat of the request.
-func (r *run) withdraws(seedID string, units int) {
+func (r *run) withdraw(seedID string, units int) {
 	event := fmt.Sprintf(`{"action":"withdraw","saleId":%q,"seedId":%q,"stock":%d}`, harness.SaleID, seedID, units)
-	took, code := r.asks(event)
+	took, code := r.seed(event)
 	if before, known := r.withdrawn[event]; code != "" || known && before != took.Withdrawn {
 		r.violate("P9: %s: %d units, before %d %s", event, took.Withdrawn, before, code)
 	}
@@ -112,10 +112,10 @@ func (r *run) deliverAll(e *harness.Environment) {
 		return
 	}
 	done, took := e.Deliver(batch)
-	r.inTime(harness.Finalizing, took)
+	r.checkDuration(harness.Finalizing, took)
 	for _, handle := range done {
 		a := r.chooser.choose(harness.Finalizing, harness.Point{Op: "DeleteMessage"})
-		r.chooser.tell("delete %s: %s", handle, a.name)
+		r.chooser.logf("delete %s: %s", handle, a.name)
 		if a.name != "failed" {
 			r.Queue.Remove(handle)
 		}
@@ -145,8 +145,8 @@ func (r *run) reconcile() {
 		} `json:"receipts"`
 	}
 	took, err := e.Command("{}", &out)
-	r.chooser.tell("reconcile: %v %+v", err, out)
-	r.inTime(harness.Reconciling, took)
+	r.chooser.logf("reconcile: %v %+v", err, out)
+	r.checkDuration(harness.Reconciling, took)
 	for _, receipt := range out.Receipts {
 		if !receipt.Balanced {
 			r.violate("P2: the receipt does not balance: %q", receipt.Findings)

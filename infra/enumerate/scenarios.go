@@ -7,39 +7,39 @@ import (
 	"flashsale/infra/harness"
 )
 
-// scenarios are the small sales of the enumeration.
-var scenarios = []scenario{
+// sellingScenarios are the small sales of the enumeration.
+var sellingScenarios = []scenario{
 	{
 		name: "two buyers and one unit", stock: 1, shards: 1,
 		act: func(r *run) {
 			// Bob's whole request may run between any two calls of Alice's.
 			alice, bob := r.Start(harness.Purchasing, 0), r.Start(harness.Purchasing, 0)
-			r.during(func() { r.buys(bob, "bob", "") }, func() { r.buys(alice, "alice", "first") })
+			r.during(func() { r.buy(bob, "bob", "") }, func() { r.buy(alice, "alice", "first") })
 		},
-		judge: func(r *run) { r.sold(1) },
+		check: func(r *run) { r.checkSold(1) },
 	},
 	{
 		name: "one buyer's double click on the last units of two shards", stock: 2, shards: 2,
 		act: func(r *run) {
 			one, other := r.Start(harness.Purchasing, 0), r.Start(harness.Purchasing, 0)
-			r.during(func() { r.buys(other, "alice", "") }, func() { r.buys(one, "alice", "") })
+			r.during(func() { r.buy(other, "alice", "") }, func() { r.buy(one, "alice", "") })
 		},
-		judge: func(r *run) { r.sold(1) },
+		check: func(r *run) { r.checkSold(1) },
 	},
 	{
 		name: "a repeat with the same key", stock: 1, shards: 1,
 		act: func(r *run) {
 			e := r.Start(harness.Purchasing, 0)
-			r.buys(e, "alice", "first")
+			r.buy(e, "alice", "first")
 			if e.Dead.Load() {
 				e = r.Start(harness.Purchasing, 0)
 			}
 			// The second time from memory, the third time from the table.
-			r.buys(e, "alice", "first")
-			r.buys(r.Start(harness.Purchasing, 0), "alice", "first")
+			r.buy(e, "alice", "first")
+			r.buy(r.Start(harness.Purchasing, 0), "alice", "first")
 		},
-		judge: func(r *run) {
-			r.sold(1)
+		check: func(r *run) {
+			r.checkSold(1)
 			for _, a := range r.answers {
 				if a.ok && a.reply.Status != 202 && a.reply.Code != "busy" {
 					r.violate("P9: the repeat was told %d %s", a.reply.Status, a.reply.Code)
@@ -50,64 +50,64 @@ var scenarios = []scenario{
 	{
 		name: "a winner without a key who asks again after the end", stock: 1, shards: 1,
 		prepare: func(r *run) {
-			r.buys(r.Start(harness.Purchasing, 0), "alice", "")
-			r.buys(r.Start(harness.Purchasing, 0), "bob", "") // closes the shard
+			r.buy(r.Start(harness.Purchasing, 0), "alice", "")
+			r.buy(r.Start(harness.Purchasing, 0), "bob", "") // closes the shard
 		},
 		act: func(r *run) {
 			e := r.Start(harness.Purchasing, 0)
-			r.buys(e, "carol", "")
+			r.buy(e, "carol", "")
 			if e.Dead.Load() {
 				e = r.Start(harness.Purchasing, 0)
 			}
-			r.buys(e, "alice", "") // a read that failed for Carol excuses "sold out"
+			r.buy(e, "alice", "") // a read that failed for Carol excuses "sold out"
 		},
-		judge: func(r *run) { r.sold(1) },
+		check: func(r *run) { r.checkSold(1) },
 	},
 	{
 		name: "a restock that meets accidents", stock: 1, shards: 1,
-		prepare: func(r *run) { r.buys(r.Start(harness.Purchasing, 0), "alice", "") },
+		prepare: func(r *run) { r.buy(r.Start(harness.Purchasing, 0), "alice", "") },
 		act: func(r *run) {
-			r.restocks()
-			r.calmly(func() { r.buys(r.Start(harness.Purchasing, 0), "bob", "") })
+			r.restock()
+			r.withoutFaults(func() { r.buy(r.Start(harness.Purchasing, 0), "bob", "") })
 		},
-		judge: func(r *run) {
-			r.sold(2)
-			if r.commands(restock) {
+		check: func(r *run) {
+			r.checkSold(2)
+			if r.mustSeed(restockEvent) {
 				r.violate("P15: the addition was applied twice")
 			}
 		},
 	},
 	{
 		name: "a restock while a shard is being closed", stock: 1, shards: 1,
-		prepare: func(r *run) { r.buys(r.Start(harness.Purchasing, 0), "alice", "") },
+		prepare: func(r *run) { r.buy(r.Start(harness.Purchasing, 0), "alice", "") },
 		act: func(r *run) {
 			e := r.Start(harness.Purchasing, 0)
-			r.during(func() { r.calmly(r.restocks) }, func() { r.buys(e, "bob", "") })
-			time.Sleep(harness.Remembered) // now no environment may refuse because of older data
+			r.during(func() { r.withoutFaults(r.restock) }, func() { r.buy(e, "bob", "") })
+			time.Sleep(harness.RefusalAge) // now no environment may refuse because of older data
 			if e.Dead.Load() {
 				e = r.Start(harness.Purchasing, 0)
 			}
-			r.buys(e, "bob", "second")
+			r.buy(e, "bob", "second")
 		},
-		judge: func(r *run) { r.sold(2) },
+		check: func(r *run) { r.checkSold(2) },
 	},
 	{
 		// Alice takes the unit of shard 0. Bob looks there first and may find it
 		// empty; then it gets another unit, and Carol takes that of shard 1. So
 		// each shard was empty, and the sale never.
 		name: "two shards that are never empty together", stock: 2, shards: 2,
-		prepare: func(r *run) { r.buys(r.Start(harness.Purchasing, 0), "alice", "") },
+		prepare: func(r *run) { r.buy(r.Start(harness.Purchasing, 0), "alice", "") },
 		act: func(r *run) {
 			bob, carol := r.Start(harness.Purchasing, 0), r.Start(harness.Purchasing, 0)
 			r.during(func() {
-				r.calmly(func() {
-					r.restocks()
-					r.buys(carol, "carol", "")
+				r.withoutFaults(func() {
+					r.restock()
+					r.buy(carol, "carol", "")
 				})
-			}, func() { r.buys(bob, "bob", "") })
+			}, func() { r.buy(bob, "bob", "") })
 		},
-		judge: func(r *run) {
-			r.sold(3)
+		check: func(r *run) {
+			r.checkSold(3)
 			for _, a := range r.answers {
 				if a.reply.Code == "sold-out" {
 					r.violate("P6: %s was told sold-out", a.user)
@@ -118,45 +118,45 @@ var scenarios = []scenario{
 	{
 		name: "an order message that was never sent", stock: 1, shards: 1,
 		prepare: func(r *run) {
-			r.buys(r.Start(harness.Purchasing, 0), "alice", "first")
+			r.buy(r.Start(harness.Purchasing, 0), "alice", "first")
 			r.dropQueue()
 			time.Sleep(time.Minute)
 		},
 		act:   func(r *run) { r.reconcile() },
-		judge: func(r *run) { r.sold(1) },
+		check: func(r *run) { r.checkSold(1) },
 	},
 	{
 		// The pass may be cut off before Bob buys, and is resumed when a new pass could
 		// drain the sale.
 		name: "a pass that began before the last purchase", stock: 2, shards: 1,
 		prepare: func(r *run) {
-			r.commands(fmt.Sprintf(`{"action":"reschedule","saleId":%q,"opensAt":%q,"closesAt":%q,"at":%q}`, harness.SaleID,
+			r.mustSeed(fmt.Sprintf(`{"action":"reschedule","saleId":%q,"opensAt":%q,"closesAt":%q,"at":%q}`, harness.SaleID,
 				harness.Stamp(time.Now().Add(-time.Minute)), harness.Stamp(time.Now().Add(10*time.Minute)), harness.Stamp(time.Now())))
-			r.buys(r.Start(harness.Purchasing, 0), "alice", "")
+			r.buy(r.Start(harness.Purchasing, 0), "alice", "")
 			r.deliverAll(r.Start(harness.Finalizing, 0))
 		},
 		act: func(r *run) {
 			r.reconcile()
-			r.chooser.left = 0 // later failures can only be caused by this pass
-			r.buys(r.Start(harness.Purchasing, 0), "bob", "")
+			r.chooser.faultsLeft = 0 // later failures can only be caused by this pass
+			r.buy(r.Start(harness.Purchasing, 0), "bob", "")
 			r.dropQueue()
 			time.Sleep(26 * time.Minute)
 			r.reconcile()
 		},
-		judge: func(r *run) { r.sold(2) },
+		check: func(r *run) { r.checkSold(2) },
 	},
 	{
 		name: "poison beside an order message", stock: 1, shards: 1,
 		prepare: func(r *run) {
-			for _, body := range harness.Poisons {
+			for _, body := range harness.PoisonMessages {
 				r.Queue.Put(body, time.Now())
 			}
 		},
-		act: func(r *run) { r.buys(r.Start(harness.Purchasing, 0), "alice", "first") },
-		judge: func(r *run) {
-			r.sold(1)
-			for _, body := range harness.Poisons {
-				if !r.Queue.DeadBodies()[body] {
+		act: func(r *run) { r.buy(r.Start(harness.Purchasing, 0), "alice", "first") },
+		check: func(r *run) {
+			r.checkSold(1)
+			for _, body := range harness.PoisonMessages {
+				if !r.Queue.DeadLetters()[body] {
 					r.violate("P10: %q is not in the dead-letter queue", body)
 				}
 			}
@@ -174,27 +174,27 @@ func (r *run) during(other, act func()) {
 	}
 }
 
-// calmly runs act without accidents, because another scenario covers them.
-func (r *run) calmly(act func()) {
+// withoutFaults runs act without accidents, because another scenario covers them.
+func (r *run) withoutFaults(act func()) {
 	r.chooser.active = false
 	act()
 	r.chooser.active = true
 }
 
-const restock = `{"action":"add","saleId":"` + harness.SaleID + `","seedId":"second-batch","stock":1}`
+const restockEvent = `{"action":"add","saleId":"` + harness.SaleID + `","seedId":"second-batch","stock":1}`
 
-// restocks adds a unit, despite all accidents.
-func (r *run) restocks() {
+// restock adds a unit, despite all accidents.
+func (r *run) restock() {
 	before := harness.ReadBooks(r.DB, harness.SaleID).Sale.Seeded
-	r.commands(restock)
+	r.mustSeed(restockEvent)
 	if after := harness.ReadBooks(r.DB, harness.SaleID).Sale.Seeded; after != before+1 {
 		r.violate("P15: %d units before and %d after the addition of one", before, after)
 	}
 	r.restocked = time.Now()
 }
 
-// sold expects that many claims, all with an order, and no stock left.
-func (r *run) sold(claims int) {
+// checkSold expects that many claims, all with an order, and no stock left.
+func (r *run) checkSold(claims int) {
 	b := harness.ReadBooks(r.DB, harness.SaleID)
 	if len(b.Claims) != claims || len(b.Orders) != claims {
 		r.violate("%d claims and %d orders, want %d", len(b.Claims), len(b.Orders), claims)

@@ -8,105 +8,105 @@ import (
 	"flashsale/shared/httpapi"
 )
 
-// payments are the scenarios in which orders are paid, released or cancelled.
-var payments = []scenario{
+// paymentScenarios are the scenarios in which orders are paid, released or cancelled.
+var paymentScenarios = []scenario{
 	{
 		name: "a payment while its claim is released", stock: 1, shards: 1, payWithin: harness.PayWithin,
-		prepare: func(r *run) { r.due("alice") },
+		prepare: func(r *run) { r.buyOverdue("alice") },
 		act: func(r *run) {
-			r.during(func() { r.calmly(func() { r.pays("alice", "pi_1") }) }, func() { r.releases() })
+			r.during(func() { r.withoutFaults(func() { r.pay("alice", "pi_1") }) }, func() { r.release() })
 		},
-		judge: func(r *run) { r.settledWith(1, "alice") },
+		check: func(r *run) { r.checkPayments(1, "alice") },
 	},
 	{
 		name: "a release while its claim is paid", stock: 1, shards: 1, payWithin: harness.PayWithin,
-		prepare: func(r *run) { r.due("alice") },
+		prepare: func(r *run) { r.buyOverdue("alice") },
 		act: func(r *run) {
-			r.during(func() { r.calmly(func() { r.releases() }) }, func() { r.pays("alice", "pi_1") })
+			r.during(func() { r.withoutFaults(func() { r.release() }) }, func() { r.pay("alice", "pi_1") })
 		},
-		judge: func(r *run) { r.settledWith(1, "alice") },
+		check: func(r *run) { r.checkPayments(1, "alice") },
 	},
 	{
 		name: "a payment while its claim is cancelled", stock: 1, shards: 1, payWithin: harness.PayWithin,
-		prepare: func(r *run) { r.confirmed("alice") },
+		prepare: func(r *run) { r.buyConfirmed("alice") },
 		act: func(r *run) {
-			r.during(func() { r.calmly(func() { r.pays("alice", "pi_1") }) }, func() { r.cancels("alice") })
+			r.during(func() { r.withoutFaults(func() { r.pay("alice", "pi_1") }) }, func() { r.cancel("alice") })
 		},
-		judge: func(r *run) { r.settledWith(1, "alice") },
+		check: func(r *run) { r.checkPayments(1, "alice") },
 	},
 	{
 		name: "a cancellation while its claim is released", stock: 1, shards: 1, payWithin: harness.PayWithin,
-		prepare: func(r *run) { r.due("alice") },
+		prepare: func(r *run) { r.buyOverdue("alice") },
 		act: func(r *run) {
-			r.during(func() { r.calmly(func() { r.cancels("alice") }) }, func() { r.releases() })
+			r.during(func() { r.withoutFaults(func() { r.cancel("alice") }) }, func() { r.release() })
 		},
-		judge: func(r *run) { r.settledWith(0, "alice") },
+		check: func(r *run) { r.checkPayments(0, "alice") },
 	},
 	{
 		name: "two passes at once", stock: 2, shards: 1, payWithin: harness.PayWithin,
-		prepare: func(r *run) { r.due("alice", "bob") },
+		prepare: func(r *run) { r.buyOverdue("alice", "bob") },
 		act: func(r *run) {
-			r.during(func() { r.calmly(func() { r.releases() }) }, func() { r.releases() })
+			r.during(func() { r.withoutFaults(func() { r.release() }) }, func() { r.release() })
 		},
-		judge: func(r *run) { r.settledWith(0, "alice", "bob") },
+		check: func(r *run) { r.checkPayments(0, "alice", "bob") },
 	},
 	{
 		name: "two payments of one order, one of them reported twice", stock: 1, shards: 1, payWithin: harness.PayWithin,
-		prepare: func(r *run) { r.confirmed("alice") },
+		prepare: func(r *run) { r.buyConfirmed("alice") },
 		act: func(r *run) {
 			r.during(func() {
-				r.calmly(func() {
-					r.pays("alice", "pi_1")
-					r.pays("alice", "pi_2")
+				r.withoutFaults(func() {
+					r.pay("alice", "pi_1")
+					r.pay("alice", "pi_2")
 				})
-			}, func() { r.pays("alice", "pi_1") })
+			}, func() { r.pay("alice", "pi_1") })
 		},
-		judge: func(r *run) { r.settledWith(2, "alice") },
+		check: func(r *run) { r.checkPayments(2, "alice") },
 	},
 	{
 		name: "a unit that comes back while its shard is being closed", stock: 1, shards: 1, payWithin: harness.PayWithin,
-		prepare: func(r *run) { r.due("alice") },
+		prepare: func(r *run) { r.buyOverdue("alice") },
 		act: func(r *run) {
 			e := r.Start(harness.Purchasing, 0)
-			r.during(func() { r.calmly(func() { r.releases() }) }, func() { r.buys(e, "bob", "") })
-			time.Sleep(harness.Remembered) // now no environment may refuse because of older data
+			r.during(func() { r.withoutFaults(func() { r.release() }) }, func() { r.buy(e, "bob", "") })
+			time.Sleep(harness.RefusalAge) // now no environment may refuse because of older data
 			if e.Dead.Load() {
 				e = r.Start(harness.Purchasing, 0)
 			}
-			r.buys(e, "bob", "")
+			r.buy(e, "bob", "")
 		},
-		judge: func(r *run) {
-			r.sold(2)
-			r.settledWith(0, "alice")
+		check: func(r *run) {
+			r.checkSold(2)
+			r.checkPayments(0, "alice")
 		},
 	},
 	{
 		name: "a unit that comes back during a restock", stock: 1, shards: 1, payWithin: harness.PayWithin,
-		prepare: func(r *run) { r.due("alice") },
+		prepare: func(r *run) { r.buyOverdue("alice") },
 		act: func(r *run) {
-			r.during(func() { r.calmly(r.restocks) }, func() { r.releases() })
+			r.during(func() { r.withoutFaults(r.restock) }, func() { r.release() })
 		},
-		judge: func(r *run) { r.settledWith(0, "alice") },
+		check: func(r *run) { r.checkPayments(0, "alice") },
 	},
 }
 
-// confirmed buys for the users and confirms their orders.
-func (r *run) confirmed(users ...string) {
+// buyConfirmed buys for the users and confirms their orders.
+func (r *run) buyConfirmed(users ...string) {
 	for _, user := range users {
-		r.buys(r.Start(harness.Purchasing, 0), user, "")
+		r.buy(r.Start(harness.Purchasing, 0), user, "")
 	}
 	r.deliverAll(r.Start(harness.Finalizing, 0))
 }
 
-// due does the same and waits until nothing keeps the claims from being released.
-func (r *run) due(users ...string) {
-	r.confirmed(users...)
+// buyOverdue does the same and waits until nothing keeps the claims from being released.
+func (r *run) buyOverdue(users ...string) {
+	r.buyConfirmed(users...)
 	time.Sleep(harness.PayWithin + harness.Grace + time.Second)
 }
 
-// pays reports a payment until it is recorded, as its provider does. One in two is
+// pay reports a payment until it is recorded, as its provider does. One in two is
 // reported by Stripe.
-func (r *run) pays(user, reference string) {
+func (r *run) pay(user, reference string) {
 	c := harness.ReadBooks(r.DB, harness.SaleID).Claims[user]
 	if c.OrderID == "" {
 		r.violate("P7: %s has no order", user)
@@ -120,8 +120,8 @@ func (r *run) pays(user, reference string) {
 	}
 	told, err := p.Deliver(func(request httpapi.Request) (harness.Reply, bool) {
 		got, took, ok := r.Start(harness.Paying, 0).Ask("", request)
-		r.inTime(harness.Paying, took)
-		r.chooser.tell("%s of %s: %t %d %s", reference, user, ok, got.Status, got.Body)
+		r.checkDuration(harness.Paying, took)
+		r.chooser.logf("%s of %s: %t %d %s", reference, user, ok, got.Status, got.Body)
 		return got, ok
 	}, time.Sleep)
 	if err != nil {
@@ -137,25 +137,25 @@ func (r *run) pays(user, reference string) {
 	}
 }
 
-// releases makes a pass, and reports whether it was completed.
-func (r *run) releases() bool {
+// release makes a pass, and reports whether it was completed.
+func (r *run) release() bool {
 	var out harness.Passes
 	took, err := r.Start(harness.Releasing, 0).Command("{}", &out)
-	r.inTime(harness.Releasing, took)
+	r.checkDuration(harness.Releasing, took)
 	r.restocked = time.Now()
-	r.chooser.tell("release: %v %+v", err, out)
+	r.chooser.logf("release: %v %+v", err, out)
 	if out.Fails(err) {
 		r.violate("P22: a pass fails with %v", err)
 	}
 	return err == nil && len(out.Passes) == 1 && out.Passes[0].Complete
 }
 
-// cancels asks for a cancellation until there is an answer.
-func (r *run) cancels(user string) {
+// cancel asks for a cancellation until there is an answer.
+func (r *run) cancel(user string) {
 	for range 10 {
 		got, took, ok := r.Start(harness.Paying, 0).Cancel(harness.SaleID, user)
-		r.inTime(harness.Paying, took)
-		r.chooser.tell("%s cancels: %t %d %s", user, ok, got.Status, got.Body)
+		r.checkDuration(harness.Paying, took)
+		r.chooser.logf("%s cancels: %t %d %s", user, ok, got.Status, got.Body)
 		if !ok || got.Code == "busy" {
 			time.Sleep(time.Second)
 			continue
@@ -168,13 +168,13 @@ func (r *run) cancels(user string) {
 	r.violate("P5: %s gets no answer to a cancellation", user)
 }
 
-// settledWith makes passes until nothing is left to release or to put back, and then
+// checkPayments makes passes until nothing is left to release or to put back, and then
 // checks that so many payments were recorded, each as its order's payment or a refund
 // due, and that the users' claims are final (P20 to P24).
-func (r *run) settledWith(payments int, users ...string) {
+func (r *run) checkPayments(payments int, users ...string) {
 	for minute := 0; ; minute++ {
 		time.Sleep(time.Minute)
-		complete := r.releases()
+		complete := r.release()
 		b := harness.ReadBooks(r.DB, harness.SaleID)
 		waiting := false
 		for _, s := range b.Shards {
@@ -193,7 +193,7 @@ func (r *run) settledWith(payments int, users ...string) {
 	}
 	before := r.DB.Dump()
 	b := harness.ReadBooks(r.DB, harness.SaleID)
-	r.found = append(r.found, b.Audit()...)
+	r.violations = append(r.violations, b.Audit()...)
 	if len(r.paid) != payments {
 		r.violate("P24: %d payments are recorded, want %d", len(r.paid), payments)
 	}
@@ -201,7 +201,7 @@ func (r *run) settledWith(payments int, users ...string) {
 		if wrong := p.Check(r.DB, told, b.Claims[p.User].End()); wrong != "" {
 			r.violate("%s", wrong)
 		}
-		r.pays(p.User, p.Reference)
+		r.pay(p.User, p.Reference)
 	}
 	if after := r.DB.Dump(); after != before {
 		r.violate("P9: reporting payments again changed the table from\n%s to\n%s", before, after)

@@ -6,18 +6,18 @@ import (
 	"flashsale/infra/harness"
 )
 
-// withdrawals are the scenarios in which units are withdrawn, or may not be added.
-var withdrawals = []scenario{
+// withdrawalScenarios are the scenarios in which units are withdrawn, or may not be added.
+var withdrawalScenarios = []scenario{
 	{
 		name: "a withdrawal that meets accidents", stock: 2, shards: 1,
-		prepare: func(r *run) { r.buys(r.Start(harness.Purchasing, 0), "alice", "") },
+		prepare: func(r *run) { r.buy(r.Start(harness.Purchasing, 0), "alice", "") },
 		act: func(r *run) {
-			r.withdraws("rest", 9)
-			r.calmly(func() { r.buys(r.Start(harness.Purchasing, 0), "bob", "") })
+			r.withdraw("rest", 9)
+			r.withoutFaults(func() { r.buy(r.Start(harness.Purchasing, 0), "bob", "") })
 		},
-		judge: func(r *run) {
-			r.sold(1)
-			r.kept(1, 1)
+		check: func(r *run) {
+			r.checkSold(1)
+			r.checkUnits(1, 1)
 			for _, a := range r.answers {
 				if a.user == "bob" && a.reply.Code != "sold-out" {
 					r.violate("P6: bob was told %d %s", a.reply.Status, a.reply.Code)
@@ -29,45 +29,45 @@ var withdrawals = []scenario{
 		name: "a withdrawal while the last units are bought", stock: 2, shards: 1,
 		act: func(r *run) {
 			e := r.Start(harness.Purchasing, 0)
-			r.during(func() { r.calmly(func() { r.buys(e, "alice", "") }) }, func() { r.withdraws("rest", 2) })
+			r.during(func() { r.withoutFaults(func() { r.buy(e, "alice", "") }) }, func() { r.withdraw("rest", 2) })
 		},
-		judge: func(r *run) {
+		check: func(r *run) {
 			bought := len(harness.ReadBooks(r.DB, harness.SaleID).Claims)
-			r.sold(bought)
-			r.kept(bought, 2-bought)
+			r.checkSold(bought)
+			r.checkUnits(bought, 2-bought)
 		},
 	},
 	{
 		name: "a purchase while the last units are withdrawn", stock: 1, shards: 1,
 		act: func(r *run) {
 			e := r.Start(harness.Purchasing, 0)
-			r.during(func() { r.calmly(func() { r.withdraws("rest", 1) }) }, func() { r.buys(e, "alice", "first") })
+			r.during(func() { r.withoutFaults(func() { r.withdraw("rest", 1) }) }, func() { r.buy(e, "alice", "first") })
 		},
-		judge: func(r *run) {
+		check: func(r *run) {
 			bought := len(harness.ReadBooks(r.DB, harness.SaleID).Claims)
-			r.sold(bought)
-			r.kept(bought, 1-bought)
+			r.checkSold(bought)
+			r.checkUnits(bought, 1-bought)
 		},
 	},
 	{
 		name: "one withdrawal by two operators", stock: 4, shards: 2,
 		act: func(r *run) {
-			r.during(func() { r.calmly(func() { r.withdraws("part", 3) }) }, func() { r.withdraws("part", 3) })
+			r.during(func() { r.withoutFaults(func() { r.withdraw("part", 3) }) }, func() { r.withdraw("part", 3) })
 		},
-		judge: func(r *run) { r.kept(1, 3) },
+		check: func(r *run) { r.checkUnits(1, 3) },
 	},
 	{
 		// Units that the withdrawal did not find are not taken from later additions.
 		name: "a restock during a withdrawal", stock: 1, shards: 1,
 		act: func(r *run) {
-			r.during(func() { r.calmly(func() { r.commands(restock) }) }, func() { r.withdraws("rest", 2) })
+			r.during(func() { r.withoutFaults(func() { r.mustSeed(restockEvent) }) }, func() { r.withdraw("rest", 2) })
 		},
-		judge: func(r *run) {
+		check: func(r *run) {
 			taken := 0
 			for _, units := range r.withdrawn {
 				taken += units
 			}
-			r.kept(2-taken, taken)
+			r.checkUnits(2-taken, taken)
 		},
 	},
 	{
@@ -75,24 +75,24 @@ var withdrawals = []scenario{
 		act: func(r *run) {
 			add := func(seedID string) func() {
 				return func() {
-					r.asks(fmt.Sprintf(`{"action":"add","saleId":%q,"seedId":%q,"stock":2}`, harness.SaleID, seedID))
+					r.seed(fmt.Sprintf(`{"action":"add","saleId":%q,"seedId":%q,"stock":2}`, harness.SaleID, seedID))
 				}
 			}
-			r.during(func() { r.calmly(add("one")) }, add("other"))
+			r.during(func() { r.withoutFaults(add("one")) }, add("other"))
 		},
-		judge: func(r *run) { r.kept(3, 0) },
+		check: func(r *run) { r.checkUnits(3, 0) },
 	},
 }
 
-// kept checks how many units the sale has after the withdrawals, including sold ones,
+// checkUnits checks how many units the sale has after the withdrawals, including sold ones,
 // and that repeats of these return the same.
-func (r *run) kept(seeded, withdrawn int) {
+func (r *run) checkUnits(seeded, withdrawn int) {
 	if b := harness.ReadBooks(r.DB, harness.SaleID); b.Sale.Seeded != int64(seeded) {
 		r.violate("P15: %d units are seeded, want %d", b.Sale.Seeded, seeded)
 	}
 	before := r.DB.Dump()
 	for _, event := range harness.Sorted(r.withdrawn) {
-		answer, _ := r.asks(event)
+		answer, _ := r.seed(event)
 		if withdrawn -= r.withdrawn[event]; answer.Applied || answer.Withdrawn != r.withdrawn[event] {
 			r.violate("P9: %s answers %+v, before %d units", event, answer, r.withdrawn[event])
 		}

@@ -13,7 +13,9 @@ import (
 // noFaults is the guard of calls to which nothing happens.
 type noFaults struct{}
 
-func (noFaults) Call(_ context.Context, _ *Environment, _ Point, do func() error) error { return do() }
+func (noFaults) Intercept(_ context.Context, _ *Environment, _ Point, do func() error) error {
+	return do()
+}
 
 // quietSale is the table of a sale of three units with two orders.
 func quietSale(t *testing.T) *dynamotest.DB {
@@ -35,7 +37,7 @@ func quietSale(t *testing.T) *dynamotest.DB {
 
 func TestAnAuditNoticesBooksThatWereTamperedWith(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		Travel()
+		AdvanceClock()
 		if found := ReadBooks(quietSale(t), SaleID).Audit(); len(found) > 0 {
 			t.Fatalf("untouched books: %q", found)
 		}

@@ -121,14 +121,14 @@ func (b *Bus) Store(in *sqs.SendMessageInput) (*sqs.SendMessageOutput, error) {
 	return &sqs.SendMessageOutput{MessageId: aws.String("failure")}, nil
 }
 
-// Outside are the outside calls of one publishing environment.
-type Outside interface {
+// PublisherAPI are the outside calls of one publishing environment.
+type PublisherAPI interface {
 	eventbus.API
 	SendMessage(context.Context, *sqs.SendMessageInput, ...func(*sqs.Options)) (*sqs.SendMessageOutput, error)
 }
 
 // NewPublisher returns the handler of a cold environment with a clock error of skew.
-func NewPublisher(e *Environment, api Outside, random func() float64, skew time.Duration) *publishhandler.Handler {
+func NewPublisher(e *Environment, api PublisherAPI, random func() float64, skew time.Duration) *publishhandler.Handler {
 	now := func() time.Time { return clock.Strip(clocktest.Frozen(time.Now(), e.frozen)).Add(skew) }
 	return publishhandler.New(eventbus.New(api, busName, random), publishhandler.NewFailureQueue(api, "failures"),
 		telemetry.New(io.Discard, string(e.Function), now), now)

@@ -28,10 +28,10 @@ type Point struct {
 
 func (p Point) String() string { return p.Op + " " + strings.Join(p.keys, " ") }
 
-// Guard decides what happens to an outside call: it runs do at most once, or ends the
+// Interceptor decides what happens to an outside call: it runs do at most once, or ends the
 // calling environment.
-type Guard interface {
-	Call(ctx context.Context, e *Environment, p Point, do func() error) error
+type Interceptor interface {
+	Intercept(ctx context.Context, e *Environment, p Point, do func() error) error
 }
 
 // ErrTimeout is a client's error when its context ends before the answer.
@@ -43,9 +43,9 @@ var ErrDown = errors.New("the service is down")
 // tableAPI is one environment's access to the table. It is a ledger.API.
 type tableAPI struct{ e *Environment }
 
-func Through[O any](ctx context.Context, e *Environment, p Point, do func() (O, error)) (out O, err error) {
-	e.Reached.Add(1)
-	err = e.world.guard.Call(ctx, e, p, func() (err error) {
+func Intercept[O any](ctx context.Context, e *Environment, p Point, do func() (O, error)) (out O, err error) {
+	e.Calls.Add(1)
+	err = e.world.interceptor.Intercept(ctx, e, p, func() (err error) {
 		out, err = do()
 		return err
 	})
@@ -58,11 +58,11 @@ func Through[O any](ctx context.Context, e *Environment, p Point, do func() (O, 
 
 func (t tableAPI) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	p := Point{Op: "GetItem", keys: []string{keyOf(in.Key)}}
-	out, err := Through(ctx, t.e, p, func() (*dynamodb.GetItemOutput, error) { return t.e.world.DB.GetItem(ctx, in, o...) })
+	out, err := Intercept(ctx, t.e, p, func() (*dynamodb.GetItemOutput, error) { return t.e.world.DB.GetItem(ctx, in, o...) })
 	if err != nil {
 		t.e.readFailed = time.Now()
 	} else if strings.HasPrefix(p.keys[0], "CLAIM#") && !aws.ToBool(in.ConsistentRead) {
-		t.e.looked = true
+		t.e.lookedForClaim = true
 	}
 	return out, err
 }
@@ -72,22 +72,22 @@ func (t tableAPI) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInp
 	for _, key := range in.RequestItems[TableName].Keys {
 		p.keys = append(p.keys, keyOf(key))
 	}
-	return Through(ctx, t.e, p, func() (*dynamodb.BatchGetItemOutput, error) { return t.e.world.DB.BatchGetItem(ctx, in, o...) })
+	return Intercept(ctx, t.e, p, func() (*dynamodb.BatchGetItemOutput, error) { return t.e.world.DB.BatchGetItem(ctx, in, o...) })
 }
 
 func (t tableAPI) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	p := Point{Op: "Query", keys: []string{Text(in.ExpressionAttributeValues[":pk"])}}
-	return Through(ctx, t.e, p, func() (*dynamodb.QueryOutput, error) { return t.e.world.DB.Query(ctx, in, o...) })
+	return Intercept(ctx, t.e, p, func() (*dynamodb.QueryOutput, error) { return t.e.world.DB.Query(ctx, in, o...) })
 }
 
 func (t tableAPI) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	p := Point{Op: "PutItem", keys: []string{keyOf(in.Item)}, Writes: true}
-	return Through(ctx, t.e, p, func() (*dynamodb.PutItemOutput, error) { return t.e.world.DB.PutItem(ctx, in, o...) })
+	return Intercept(ctx, t.e, p, func() (*dynamodb.PutItemOutput, error) { return t.e.world.DB.PutItem(ctx, in, o...) })
 }
 
 func (t tableAPI) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	p := Point{Op: "UpdateItem", keys: []string{keyOf(in.Key)}, Writes: true}
-	return Through(ctx, t.e, p, func() (*dynamodb.UpdateItemOutput, error) { return t.e.world.DB.UpdateItem(ctx, in, o...) })
+	return Intercept(ctx, t.e, p, func() (*dynamodb.UpdateItemOutput, error) { return t.e.world.DB.UpdateItem(ctx, in, o...) })
 }
 
 func (t tableAPI) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
@@ -97,7 +97,7 @@ func (t tableAPI) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchE
 			p.keys = append(p.keys, Text(parameter))
 		}
 	}
-	return Through(ctx, t.e, p, func() (*dynamodb.BatchExecuteStatementOutput, error) {
+	return Intercept(ctx, t.e, p, func() (*dynamodb.BatchExecuteStatementOutput, error) {
 		return t.e.world.DB.BatchExecuteStatement(ctx, in, o...)
 	})
 }
@@ -114,7 +114,7 @@ func (t tableAPI) TransactWriteItems(ctx context.Context, in *dynamodb.TransactW
 			p.Checked = append(p.Checked, keyOf(action.ConditionCheck.Key))
 		}
 	}
-	return Through(ctx, t.e, p, func() (*dynamodb.TransactWriteItemsOutput, error) {
+	return Intercept(ctx, t.e, p, func() (*dynamodb.TransactWriteItemsOutput, error) {
 		return t.e.world.DB.TransactWriteItems(ctx, in, o...)
 	})
 }
@@ -124,10 +124,10 @@ type queueAPI struct{ e *Environment }
 
 func (q queueAPI) SendMessage(ctx context.Context, in *sqs.SendMessageInput, _ ...func(*sqs.Options)) (*sqs.SendMessageOutput, error) {
 	p := Point{Op: "SendMessage", Writes: true}
-	return Through(ctx, q.e, p, func() (*sqs.SendMessageOutput, error) { return q.e.world.Queue.SendMessage(in) })
+	return Intercept(ctx, q.e, p, func() (*sqs.SendMessageOutput, error) { return q.e.world.Queue.SendMessage(in) })
 }
 
 func (q queueAPI) GetQueueAttributes(ctx context.Context, _ *sqs.GetQueueAttributesInput, _ ...func(*sqs.Options)) (*sqs.GetQueueAttributesOutput, error) {
 	p := Point{Op: "GetQueueAttributes"}
-	return Through(ctx, q.e, p, func() (*sqs.GetQueueAttributesOutput, error) { return q.e.world.Queue.attributes() })
+	return Intercept(ctx, q.e, p, func() (*sqs.GetQueueAttributesOutput, error) { return q.e.world.Queue.attributes() })
 }

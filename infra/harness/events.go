@@ -124,9 +124,9 @@ func NewEventJudge() *EventJudge {
 	return &EventJudge{due: map[string]dueEvent{}, Poison: map[string]bool{}}
 }
 
-// Saw records what a change of an item means: the events that it did not mean before. It
+// Observe records what a change of an item means: the events that it did not mean before. It
 // reports whether there are any.
-func (j *EventJudge) Saw(r dynamotest.Record) (due bool) {
+func (j *EventJudge) Observe(r dynamotest.Record) (due bool) {
 	after := expected(r.New, r.At)
 	if len(after) == 0 {
 		return false

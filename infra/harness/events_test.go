@@ -39,13 +39,13 @@ func TestTheFiltersAreThoseOfTheTemplate(t *testing.T) {
 }
 
 func TestARecordComesAgainFromTheFirstOneThatFailed(t *testing.T) {
-	batch := []*Entry{{Sequence: "1"}, {Sequence: ""}, {Sequence: "3"}}
+	batch := []*PendingRecord{{Sequence: "1"}, {Sequence: ""}, {Sequence: "3"}}
 	for names, want := range map[string]int{"": 3, "3": 2, "3 1": 0, "1 3": 0, "4": 0, "3 -": 0} {
 		var answer events.DynamoDBEventResponse
 		for _, name := range strings.Fields(names) {
 			answer.BatchItemFailures = append(answer.BatchItemFailures, events.DynamoDBBatchItemFailure{ItemIdentifier: strings.TrimPrefix(name, "-")})
 		}
-		if got := Handled(batch, answer); got != want {
+		if got := CountHandled(batch, answer); got != want {
 			t.Errorf("%q: %d records are done, want %d", names, got, want)
 		}
 	}
@@ -120,8 +120,8 @@ func TestTheJudgeFindsWhatIsWrongWithTheEvents(t *testing.T) {
 		"a call without an entry":    {func(b *Bus) { put(b, event); _, _ = b.Put(&eventbridge.PutEventsInput{}, nil) }, "PutEvents of 0"},
 	} {
 		j, b := NewEventJudge(), NewBus()
-		j.Saw(r)
-		j.Saw(dynamotest.Record{Old: r.New, New: r.New}) // a change that means nothing
+		j.Observe(r)
+		j.Observe(dynamotest.Record{Old: r.New, New: r.New}) // a change that means nothing
 		j.Poison[string(poison)] = true
 		stored(b, poison)
 		tt.bus(b)

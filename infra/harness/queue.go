@@ -30,9 +30,9 @@ type Queue struct {
 	// Fault is called once per API call: LostReply and ApplyLate apply the call and
 	// lose the answer, all other faults refuse it.
 	Fault func(op string) dynamotest.Fault
-	// Sending is called for every message that a client sends, with whether the queue
+	// OnSend is called for every message that a client sends, with whether the queue
 	// accepts it.
-	Sending func(body string, taken bool)
+	OnSend func(body string, taken bool)
 
 	mu       sync.Mutex
 	count    int
@@ -54,9 +54,9 @@ type message struct {
 
 func NewQueue() *Queue {
 	return &Queue{
-		Fault:   func(string) dynamotest.Fault { return dynamotest.Fault{} },
-		Sending: func(string, bool) {},
-		known:   map[string]bool{}, Arrived: make(chan struct{}, 1),
+		Fault:  func(string) dynamotest.Fault { return dynamotest.Fault{} },
+		OnSend: func(string, bool) {},
+		known:  map[string]bool{}, Arrived: make(chan struct{}, 1),
 	}
 }
 
@@ -64,7 +64,7 @@ func NewQueue() *Queue {
 func (q *Queue) SendMessage(in *sqs.SendMessageInput) (*sqs.SendMessageOutput, error) {
 	f := q.Fault("SendMessage")
 	taken := f.Kind == dynamotest.NoFault || f.Kind == dynamotest.LostReply || f.Kind == dynamotest.ApplyLate
-	q.Sending(aws.ToString(in.MessageBody), taken)
+	q.OnSend(aws.ToString(in.MessageBody), taken)
 	if !taken {
 		return nil, errUnanswered
 	}
@@ -182,8 +182,8 @@ func (q *Queue) Next() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// DeadBodies returns the messages of the dead-letter queue.
-func (q *Queue) DeadBodies() map[string]bool {
+// DeadLetters returns the messages of the dead-letter queue.
+func (q *Queue) DeadLetters() map[string]bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	bodies := make(map[string]bool, len(q.dead))
@@ -193,15 +193,15 @@ func (q *Queue) DeadBodies() map[string]bool {
 	return bodies
 }
 
-// EverSent returns every body that was ever in the queue, in the order of arrival.
-func (q *Queue) EverSent() []string {
+// SentBodies returns every body that was ever in the queue, in the order of arrival.
+func (q *Queue) SentBodies() []string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return append([]string(nil), q.sent...)
 }
 
-// Poisons are messages that can never be processed.
-var Poisons = []string{
+// PoisonMessages are messages that can never be processed.
+var PoisonMessages = []string{
 	"not an order message",
 	`{"v":2,"saleId":"moutai","user":"mallory","claimId":"claim-1"}`,
 	orderMessage("nobody", "claim-of-nobody"),

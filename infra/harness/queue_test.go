@@ -54,8 +54,8 @@ func TestAMessageThatIsNeverDeletedEndsInTheDeadLetterQueue(t *testing.T) {
 		}
 		now = now.Add(Visibility)
 	}
-	if batch := q.Receive(now, 10, nil); len(batch) != 0 || q.Depth() != 0 || !q.DeadBodies()["poison"] {
-		t.Errorf("received %v, %d in the queue, dead %v", bodies(batch), q.Depth(), q.DeadBodies())
+	if batch := q.Receive(now, 10, nil); len(batch) != 0 || q.Depth() != 0 || !q.DeadLetters()["poison"] {
+		t.Errorf("received %v, %d in the queue, dead %v", bodies(batch), q.Depth(), q.DeadLetters())
 	}
 }
 

@@ -39,8 +39,8 @@ func (f filter) String() string {
 	return fmt.Sprintf(`{"dynamodb":{"Keys":{"pk":{"S":[{"prefix":%q}]}}%s}}`, f.prefix, images)
 }
 
-// Delivered reports whether Lambda delivers the record.
-func Delivered(r dynamotest.Record) bool {
+// IsDelivered reports whether Lambda delivers the record.
+func IsDelivered(r dynamotest.Record) bool {
 	pk := Text(r.Keys["pk"])
 	return slices.ContainsFunc(filters, func(f filter) bool {
 		return strings.HasPrefix(pk, f.prefix) &&
@@ -49,16 +49,16 @@ func Delivered(r dynamotest.Record) bool {
 	})
 }
 
-// Entry is a record that is not checkpointed yet.
-type Entry struct {
+// PendingRecord is a record that is not checkpointed yet.
+type PendingRecord struct {
 	Record   dynamotest.Record
 	Raw      json.RawMessage
 	Sequence string
 	Since    time.Time
 }
 
-// PoisonLike returns a record that can never be published, made from another one.
-func PoisonLike(r dynamotest.Record, kind int) (raw json.RawMessage, sequence string) {
+// PoisonRecord returns a record that can never be published, made from another one.
+func PoisonRecord(r dynamotest.Record, kind int) (raw json.RawMessage, sequence string) {
 	r.Sequence += 1e15
 	sequence = r.SequenceNumber()
 	if kind == 0 {
@@ -77,12 +77,12 @@ func PoisonLike(r dynamotest.Record, kind int) (raw json.RawMessage, sequence st
 	return r.JSON(), sequence
 }
 
-// Handled returns how many records come before the first one that the answer names.
+// CountHandled returns how many records come before the first one that the answer names.
 // An identifier that Lambda cannot use fails the whole batch.
-func Handled(batch []*Entry, answer events.DynamoDBEventResponse) int {
+func CountHandled(batch []*PendingRecord, answer events.DynamoDBEventResponse) int {
 	done := len(batch)
 	for _, f := range answer.BatchItemFailures {
-		at := slices.IndexFunc(batch, func(e *Entry) bool { return e.Sequence != "" && e.Sequence == f.ItemIdentifier })
+		at := slices.IndexFunc(batch, func(e *PendingRecord) bool { return e.Sequence != "" && e.Sequence == f.ItemIdentifier })
 		done = min(done, max(0, at))
 	}
 	return done

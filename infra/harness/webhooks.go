@@ -62,8 +62,8 @@ type Payment struct {
 // ID is how the table names the payment.
 func (p Payment) ID() string { return p.Provider + "#" + p.Reference }
 
-// Name makes the payment name its order, or none that exists.
-func (p *Payment) Name(sale string, orderID uint64) {
+// NameOrder makes the payment name its order, or none that exists.
+func (p *Payment) NameOrder(sale string, orderID uint64) {
 	kind := p.Order
 	p.Sale, p.Order = sale, strconv.FormatUint(orderID, 10)
 	switch {
@@ -125,30 +125,30 @@ func (p Payment) secret() string {
 
 // Deliver reports the payment until it is answered 200, and returns that answer. send
 // reports false if there was no answer. Any other answer than 200 and "busy" is an error.
-func (p Payment) Deliver(send func(httpapi.Request) (Reply, bool), wait func(time.Duration)) (Settlement, error) {
+func (p Payment) Deliver(send func(httpapi.Request) (Reply, bool), wait func(time.Duration)) (PaymentAnswer, error) {
 	body := p.report()
 	for i := 0; ; i++ {
 		r, ok := send(p.signed(body, p.secret(), time.Now()))
 		switch {
 		case ok && r.Status == 200:
-			return r.settlement, nil
+			return r.payment, nil
 		case ok && r.Code != "busy":
-			return Settlement{}, fmt.Errorf("P24: %s is answered %d %s", p.ID(), r.Status, r.Body)
+			return PaymentAnswer{}, fmt.Errorf("P24: %s is answered %d %s", p.ID(), r.Status, r.Body)
 		case i == len(retries[p.Provider]):
-			return Settlement{}, fmt.Errorf("P24: %s is never recorded", p.ID())
+			return PaymentAnswer{}, fmt.Errorf("P24: %s is never recorded", p.ID())
 		}
 		wait(retries[p.Provider][i])
 	}
 }
 
-// Settlement is what a provider is told of a payment.
-type Settlement struct{ Outcome, Reason string }
+// PaymentAnswer is what a provider is told of a payment.
+type PaymentAnswer struct{ Outcome, Reason string }
 
-func (s Settlement) IsRefund() bool { return s.Outcome == "refund-due" }
+func (s PaymentAnswer) IsRefund() bool { return s.Outcome == "refund-due" }
 
 // Check compares what the provider was told of the payment with the table: how the claim
 // of its order ended and whether there is a refund (P24). It returns "" if all is right.
-func (p Payment) Check(db *dynamotest.DB, told Settlement, end string) string {
+func (p Payment) Check(db *dynamotest.DB, told PaymentAnswer, end string) string {
 	of := p.Sale
 	if p.Wrong == "unknown-order" {
 		of = ""
@@ -174,8 +174,8 @@ func (p Payment) Check(db *dynamotest.DB, told Settlement, end string) string {
 	return fmt.Sprintf("P24: %+v was said to be %+v; its order's claim ended as %q, the refund has the reason %q", p, told, end, reason)
 }
 
-// Stray is a webhook that reports no payment, and how it must be answered.
-type Stray struct {
+// OtherWebhook is a webhook that reports no payment, and how it must be answered.
+type OtherWebhook struct {
 	Name    string
 	Request httpapi.Request
 	status  int
@@ -183,8 +183,8 @@ type Stray struct {
 	reads bool
 }
 
-// Strays are webhooks about an order that pretend, repeat or name what is not there.
-func (p Payment) Strays() []Stray {
+// OtherWebhooks are webhooks about an order that pretend, repeat or name what is not there.
+func (p Payment) OtherWebhooks() []OtherWebhook {
 	p.Reference += "_stray"
 	body, now := p.report(), time.Now()
 	unsigned := p.signed(body, p.secret(), now)
@@ -194,7 +194,7 @@ func (p Payment) Strays() []Stray {
 	unfinished := p
 	number, _ := strconv.ParseUint(p.Order, 10, 64)
 	unfinished.Order = strconv.FormatUint(number|(1<<32-1), 10)
-	all := []Stray{
+	all := []OtherWebhook{
 		{"unsigned", unsigned, 400, false},
 		{"altered", altered, 400, false},
 		{"signed by another", p.signed(body, foreignSecret, now), 400, false},
@@ -204,15 +204,15 @@ func (p Payment) Strays() []Stray {
 	if p.Provider == Stripe {
 		intent := p.stripeEvent("payment_intent.succeeded", `"id":%q,"amount_received":%d`)
 		unpaid := p.stripeEvent("checkout.session.completed", `"payment_intent":%q,"payment_status":"unpaid","amount_total":%d`)
-		all = append(all, Stray{"the session's intent", p.signed(intent, stripeSecret, now), 200, false},
-			Stray{"a session that is not paid", p.signed(unpaid, stripeSecret, now), 200, false})
+		all = append(all, OtherWebhook{"the session's intent", p.signed(intent, stripeSecret, now), 200, false},
+			OtherWebhook{"a session that is not paid", p.signed(unpaid, stripeSecret, now), 200, false})
 	}
 	return all
 }
 
 // Check compares the answer, and whether the function called the table, with what must be.
-func (s Stray) Check(r Reply, reached int64) string {
-	if r.Status == s.status && (r.Status != 200 || r.settlement.Outcome == "ignored") && (s.reads || reached == 0) {
+func (s OtherWebhook) Check(r Reply, reached int64) string {
+	if r.Status == s.status && (r.Status != 200 || r.payment.Outcome == "ignored") && (s.reads || reached == 0) {
 		return ""
 	}
 	return fmt.Sprintf("P25: a webhook (%s) is answered %d %s after %d calls", s.Name, r.Status, r.Body, reached)

@@ -62,30 +62,30 @@ var Timeouts = map[Function]time.Duration{
 // slightly less.
 const InvocationMargin = 490 * time.Millisecond
 
-// Remembered is the maximum age of a refusal's reason.
-const Remembered = 2 * time.Second
+// RefusalAge is the maximum age of a refusal's reason.
+const RefusalAge = 2 * time.Second
 
-// Patience is how many minutes without accidents may pass until every order is
+// MinutesToFinish is how many minutes without accidents may pass until every order is
 // finished: a claim's message is resent after at most half its age.
-const Patience = 60
+const MinutesToFinish = 60
 
 // World is what the environments share: the table, the queue and the guard of their
 // calls.
 type World struct {
-	DB     *dynamotest.DB
-	Queue  *Queue
-	guard  Guard
-	random func() float64 // jitter; must be safe for concurrent use
-	claims atomic.Int64   // claim ids made so far
-	made   atomic.Int64   // environments made so far
+	DB          *dynamotest.DB
+	Queue       *Queue
+	interceptor Interceptor
+	random      func() float64 // jitter; must be safe for concurrent use
+	claims      atomic.Int64   // claim ids made so far
+	made        atomic.Int64   // environments made so far
 	// Invocations counts invocations, for guards that need it.
 	Invocations int
 }
 
-func NewWorld(g Guard, random func() float64) *World {
+func NewWorld(g Interceptor, random func() float64) *World {
 	return &World{
 		DB:    dynamotest.New(dynamotest.Table{Name: TableName, PK: "pk", SK: "sk"}),
-		Queue: NewQueue(), guard: g, random: random,
+		Queue: NewQueue(), interceptor: g, random: random,
 	}
 }
 
@@ -103,15 +103,15 @@ type Environment struct {
 	// long it was frozen in total.
 	stopped time.Time
 	frozen  time.Duration
-	// Asked are the claim ids that it has tried to write in this invocation.
-	Asked []string
-	// looked: an eventually consistent read of a claim was answered in this invocation.
+	// ClaimIDs are the claim ids that it has tried to write in this invocation.
+	ClaimIDs []string
+	// lookedForClaim: an eventually consistent read of a claim was answered in this invocation.
 	// readFailed is when a read of one item last failed.
-	looked     bool
-	readFailed time.Time
-	// Reached counts its calls of table and queue.
-	Reached atomic.Int64
-	Dead    atomic.Bool
+	lookedForClaim bool
+	readFailed     time.Time
+	// Calls counts its calls of table and queue.
+	Calls atomic.Int64
+	Dead  atomic.Bool
 
 	http  func(context.Context, httpapi.Request) (httpapi.Response, error)
 	batch func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
@@ -124,7 +124,7 @@ func (w *World) Start(f Function, skew time.Duration) *Environment {
 	now := func() time.Time { return clock.Strip(clocktest.Frozen(time.Now(), e.frozen)).Add(skew) }
 	newID := func() string {
 		id := "claim-" + strconv.FormatInt(w.claims.Add(1), 10)
-		e.Asked = append(e.Asked, id)
+		e.ClaimIDs = append(e.ClaimIDs, id)
 		return id
 	}
 	book := ledger.New(tableAPI{e}, TableName, ledger.Options{Now: now, Random: w.random, NewID: newID})
@@ -195,7 +195,7 @@ type Reply struct {
 		Remaining int64  `json:"remaining"`
 		State     string `json:"state"`
 	}
-	settlement Settlement // of a webhook
+	payment PaymentAnswer // of a webhook
 }
 
 type ClaimBody struct {
@@ -233,7 +233,7 @@ func (e *Environment) Ask(sale string, request httpapi.Request) (r Reply, took t
 		}
 	}
 	_ = json.Unmarshal([]byte(response.Body), &r.Page) // other bodies leave these empty
-	_ = json.Unmarshal([]byte(response.Body), &r.settlement)
+	_ = json.Unmarshal([]byte(response.Body), &r.payment)
 	return r, end.Took, true
 }
 
@@ -248,7 +248,7 @@ func (r Reply) Refuses() bool {
 
 // Buy is POST /sales/{saleId}/orders.
 func (e *Environment) Buy(sale, user, key string) (Reply, time.Duration, bool) {
-	e.Asked, e.looked = nil, false
+	e.ClaimIDs, e.lookedForClaim = nil, false
 	return e.Ask(sale, httpapi.Request{
 		RouteKey: "POST /sales/{saleId}/orders", Sub: user,
 		ContentType:    httpapi.Header{Value: "application/json", Given: true},
@@ -256,11 +256,11 @@ func (e *Environment) Buy(sale, user, key string) (Reply, time.Duration, bool) {
 	})
 }
 
-// MustKnow reports whether the last purchase had to find a claim of its user before it was
+// MustFindClaim reports whether the last purchase had to find a claim of its user before it was
 // refused as sold out or closed: always with a key. Without one the claim is only looked
 // for if no read failed in the second before.
-func (e *Environment) MustKnow(key string) bool {
-	return key != "" || e.looked || time.Since(e.readFailed) >= time.Second
+func (e *Environment) MustFindClaim(key string) bool {
+	return key != "" || e.lookedForClaim || time.Since(e.readFailed) >= time.Second
 }
 
 // Status is GET /sales/{saleId}/orders/me.
@@ -315,9 +315,9 @@ func (e *Environment) Command(event string, out any) (took time.Duration, err er
 // ErrDied: the environment died; its progress is unknown.
 var ErrDied = errors.New("the environment died")
 
-// Travel moves the bubble's clock from the year 2000, where it starts, to a year in
+// AdvanceClock moves the bubble's clock from the year 2000, where it starts, to a year in
 // which there are sales.
-func Travel() { time.Sleep(time.Until(time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC))) }
+func AdvanceClock() { time.Sleep(time.Until(time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC))) }
 
 // CodeOf returns the code of a function's error.
 func CodeOf(err error) string {

@@ -8,8 +8,8 @@ import (
 	"flashsale/infra/harness"
 )
 
-// shop runs one buyer's actions from the draft.
-func (m *selling) shop(b buyer) {
+// runBuyer runs one buyer's actions from the draft.
+func (m *runningSale) runBuyer(b buyer) {
 	m.n.wait(m.id+" "+b.user, b.first)
 	for i, c := range b.clicks {
 		var both sync.WaitGroup
@@ -20,14 +20,14 @@ func (m *selling) shop(b buyer) {
 		both.Wait()
 		m.n.wait(m.id+" "+b.user, c.pause)
 		if c.asks {
-			m.look(b.user)
-			m.visit(b.user)
+			m.queryOrder(b.user)
+			m.queryPage(b.user)
 		}
 	}
 }
 
 // click sends one purchase and judges the answer.
-func (m *selling) click(user, key, name string) harness.Reply {
+func (m *runningSale) click(user, key, name string) harness.Reply {
 	m.n.wait(name, time.Microsecond)
 	call := time.Now()
 	e := m.pools[harness.Purchasing].take(name)
@@ -36,12 +36,12 @@ func (m *selling) click(user, key, name string) harness.Reply {
 }
 
 // clickIn sends a purchase to that environment.
-func (m *selling) clickIn(e *harness.Environment, user, key string, call time.Time) harness.Reply {
+func (m *runningSale) clickIn(e *harness.Environment, user, key string, call time.Time) harness.Reply {
 	m.write("%s clicks in %s, key %q, in purchase %d #%d", user, m.id, key, e.Number, e.Invocation)
 	began := time.Now()
 	r, took, ok := e.Buy(m.id, user, key)
-	asked := e.Asked
-	m.inTime(harness.Purchasing, took)
+	asked := e.ClaimIDs
+	m.checkDuration(harness.Purchasing, took)
 	m.write("%s is told %t %d %s %s", user, ok, r.Status, r.Code, r.Claim.ClaimID)
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
@@ -53,25 +53,25 @@ func (m *selling) clickIn(e *harness.Environment, user, key string, call time.Ti
 		User: user, Key: known, Call: int64(call.Sub(m.began)), Return: m.since(), Answer: answerOf(r), Claim: r.Claim.ClaimID,
 	})
 	if ok {
-		m.judge(e, user, key, r, call, began)
+		m.checkAnswer(e, user, key, r, call, began)
 	}
 	if ok && r.Refuses() {
-		m.watch.refuse(user, asked)
+		m.watch.recordRefusal(user, asked)
 	}
 	return r
 }
 
-// judge checks the answer of a purchase against the state of the sale during the
+// checkAnswer checks the answer of a purchase against the state of the sale during the
 // request. Both locks are held.
-func (m *selling) judge(e *harness.Environment, user, key string, r harness.Reply, call, began time.Time) {
+func (m *runningSale) checkAnswer(e *harness.Environment, user, key string, r harness.Reply, call, began time.Time) {
 	w, now := m.watch, time.Now()
 	// An answer from memory may be as old as P6 allows, counted from the start of the
 	// invocation.
-	from := began.Add(-harness.Remembered)
+	from := began.Add(-harness.RefusalAge)
 	claim := w.claims[user]
-	holds := claim != nil && claim.shown().Before(call)
+	holds := claim != nil && claim.visibleToAll().Before(call)
 	// Where reads lag, one without a key may miss any claim.
-	mustKnow := key != "" || m.simulation.draft.lag == 0 && e.MustKnow(key)
+	mustKnow := key != "" || m.simulation.draft.lag == 0 && e.MustFindClaim(key)
 	switch {
 	case r.Status == 202 || r.Code == "already-ordered":
 		if claim == nil || claim.id != r.Claim.ClaimID {
@@ -119,12 +119,12 @@ func answerOf(r harness.Reply) Answer {
 	return Unknown
 }
 
-// look asks for the state of the user's own order.
-func (m *selling) look(user string) {
+// queryOrder asks for the state of the user's own order.
+func (m *runningSale) queryOrder(user string) {
 	call := time.Now()
 	e := m.pools[harness.Querying].take(m.id + " " + user)
 	r, took, ok := e.Status(m.id, user)
-	m.inTime(harness.Querying, took)
+	m.checkDuration(harness.Querying, took)
 	m.pools[harness.Querying].give(e)
 	m.write("%s looks: %t %d %s %+v", user, ok, r.Status, r.Code, r.Claim)
 	if !ok || r.Code == "busy" {
@@ -135,7 +135,7 @@ func (m *selling) look(user string) {
 	claim := m.watch.claims[user]
 	switch {
 	case r.Status == 404:
-		if r.Code == "order-not-found" && claim != nil && claim.shown().Before(call) {
+		if r.Code == "order-not-found" && claim != nil && claim.visibleToAll().Before(call) {
 			m.watch.violate("P4: %s held %s and was told that there is no order", user, claim.id)
 		}
 	case r.Status != 200 || claim == nil || claim.id != r.Claim.ClaimID:
@@ -145,18 +145,18 @@ func (m *selling) look(user string) {
 	}
 }
 
-// visit looks at the sale page.
-func (m *selling) visit(user string) {
+// queryPage looks at the sale page.
+func (m *runningSale) queryPage(user string) {
 	e := m.pools[harness.Querying].take(m.id + " " + user)
 	defer m.pools[harness.Querying].give(e)
-	m.visitIn(e, user)
+	m.queryPageIn(e, user)
 }
 
-// visitIn asks that environment for the sale page.
-func (m *selling) visitIn(e *harness.Environment, user string) {
+// queryPageIn asks that environment for the sale page.
+func (m *runningSale) queryPageIn(e *harness.Environment, user string) {
 	began := time.Now()
 	r, took, ok := e.SalePage(m.id)
-	m.inTime(harness.Querying, took)
+	m.checkDuration(harness.Querying, took)
 	m.write("%s visits: %t %d %s", user, ok, r.Status, r.Body)
 	if !ok || r.Status != 200 {
 		return
@@ -164,7 +164,7 @@ func (m *selling) visitIn(e *harness.Environment, user string) {
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
 	// The count is cached for another second.
-	if r.Page.Remaining <= 0 && !m.watch.wasEmpty(began.Add(-harness.Remembered-time.Second), time.Now()) {
+	if r.Page.Remaining <= 0 && !m.watch.wasEmpty(began.Add(-harness.RefusalAge-time.Second), time.Now()) {
 		m.watch.violate("P6: the sale page says %d units; there were always some", r.Page.Remaining)
 	}
 }

@@ -20,10 +20,10 @@ type conditions struct {
 	freezes bool
 	// lag: eventually consistent reads see an older state.
 	lag bool
-	// halves: readers may see one item of a transaction before another.
-	halves bool
-	// vague: cancellations report contention, and the other reasons at random.
-	vague bool
+	// halfVisible: readers may see one item of a transaction before another.
+	halfVisible bool
+	// vagueReasons: cancellations report contention, and the other reasons at random.
+	vagueReasons bool
 	// seeding: sales are created, restocked and edited by requests that are cut off,
 	// sent twice at once and applied late, when buyers are already buying.
 	seeding bool
@@ -44,7 +44,7 @@ type conditions struct {
 func drawConditions(r *rand.Rand) conditions {
 	c := conditions{
 		sales: 1, skew: usualSkew, midnight: sometimes(r, 0.2), freezes: sometimes(r, 0.2), lag: sometimes(r, 0.3),
-		halves: sometimes(r, 0.3), vague: sometimes(r, 0.3), seeding: sometimes(r, 0.2), poison: sometimes(r, 0.15), outage: sometimes(r, 0.1),
+		halfVisible: sometimes(r, 0.3), vagueReasons: sometimes(r, 0.3), seeding: sometimes(r, 0.2), poison: sometimes(r, 0.15), outage: sometimes(r, 0.1),
 	}
 	if sometimes(r, 0.4) {
 		c.sales = 2 + r.IntN(3)
@@ -72,18 +72,18 @@ type draft struct {
 	sales        []saleDraft
 	poisons      []string
 	poisoned     time.Duration // until when they are repeated
-	silent       silence
+	gap          reconcileGap
 	firstPass    time.Duration // of reconciliation; the others follow every minute
 	environments map[harness.Function]int
 	batch        int
 	busy         time.Duration // how long a transaction locks its items
 	lag          time.Duration // of eventually consistent reads
-	weather      weather
+	rates        faultRates
 }
 
-// silence is a time without reconciliation, after a pass that is cut off. Instants are
+// reconcileGap is a time without reconciliation, after a pass that is cut off. Instants are
 // counted from the beginning, like all in this file.
-type silence struct {
+type reconcileGap struct {
 	from, to time.Duration
 	cut      cutOff
 }
@@ -128,10 +128,10 @@ type command struct {
 	units int
 	// withdraws: its answer contains how many units it took.
 	withdraws bool
-	// whenGone sends it that long after the last unit was sold, if that is before at:
+	// whenSoldOut sends it that long after the last unit was sold, if that is before at:
 	// when shards are being closed and reopened.
-	whenGone bool
-	delay    time.Duration
+	whenSoldOut bool
+	delay       time.Duration
 	// again repeats the command of that number instead; -1 if it does not.
 	again int
 }
@@ -145,9 +145,9 @@ func drawSales(r *rand.Rand, c conditions) draft {
 	for _, f := range []harness.Function{harness.Purchasing, harness.Finalizing, harness.Querying} {
 		d.environments[f] = 1 + r.IntN(6)
 	}
-	d.weather = drawWeather(r)
+	d.rates = drawFaultRates(r)
 	if sometimes(r, 0.3) {
-		d.poisons = harness.Poisons
+		d.poisons = harness.PoisonMessages
 	}
 	users := max(3, int(5*math.Pow(40, r.Float64()))/c.sales)
 	opens := between(r, 5*time.Second, 20*time.Second)
@@ -159,21 +159,21 @@ func drawSales(r *rand.Rand, c conditions) draft {
 		opens += between(r, 0, 3*time.Second)
 	}
 	d.firstPass = between(r, 0, time.Minute)
-	d.under(r, c)
+	d.applyConditions(r, c)
 	return d
 }
 
-// under changes the draft to satisfy the conditions.
-func (d *draft) under(r *rand.Rand, c conditions) {
-	w := &d.weather
+// applyConditions changes the draft to satisfy the conditions.
+func (d *draft) applyConditions(r *rand.Rand, c conditions) {
+	w := &d.rates
 	if c.lag {
 		d.lag, w.table.Stale = between(r, time.Millisecond, 10*time.Second), 0.3
 	}
-	if c.halves {
+	if c.halfVisible {
 		w.table.Hidden, w.table.HiddenFor = 0.5, hiddenAtMost
 		d.firstPass = max(0, d.sales[0].opensAt) + between(r, 0, 3*time.Second) // while most buyers arrive
 	}
-	if c.vague {
+	if c.vagueReasons {
 		w.table.Cancel = 0.2
 	}
 	if c.freezes {
@@ -187,21 +187,21 @@ func (d *draft) under(r *rand.Rand, c conditions) {
 		d.environments[harness.Seeding] = 3
 	}
 	if c.poison {
-		d.poisons, d.poisoned = harness.Poisons, 12*time.Minute
-		w.sends, w.spared = 0.3, true
+		d.poisons, d.poisoned = harness.PoisonMessages, 12*time.Minute
+		w.sends, w.sparesReconcile = 0.3, true
 	}
 	if c.outage {
 		// The pass sees few claims; most are made after it.
 		from := max(d.sales[0].opensAt, time.Second) + between(r, -500*time.Millisecond, 500*time.Millisecond)
-		d.silent = silence{from: from, cut: cutOff{harness.Reconciling, "", 1 + r.IntN(8*c.sales)}}
+		d.gap = reconcileGap{from: from, cut: cutOff{harness.Reconciling, "", 1 + r.IntN(8*c.sales)}}
 		if sometimes(r, 0.5) {
 			// After the claims have been read, when the shards are compared with them.
-			d.silent.cut = cutOff{harness.Reconciling, "BatchGetItem STOCK", 2 * (1 + r.IntN(c.sales))}
+			d.gap.cut = cutOff{harness.Reconciling, "BatchGetItem STOCK", 2 * (1 + r.IntN(c.sales))}
 		}
-		w.sends, w.spared = 0.45, true
+		w.sends, w.sparesReconcile = 0.45, true
 		for i := range d.sales {
 			s := &d.sales[i]
-			d.silent.to = max(d.silent.to, s.closesAt+16*time.Minute)
+			d.gap.to = max(d.gap.to, s.closesAt+16*time.Minute)
 		}
 	}
 }
@@ -234,10 +234,10 @@ func drawSale(r *rand.Rand, c conditions, number, users int, opensAt time.Durati
 
 func sometimes(r *rand.Rand, share float64) bool { return r.Float64() < share }
 
-// drawWeather draws each accident with equal chances of none, some and many.
-func drawWeather(r *rand.Rand) weather {
+// drawFaultRates draws each accident with equal chances of none, some and many.
+func drawFaultRates(r *rand.Rand) faultRates {
 	rate := func(much float64) float64 { return []float64{0, much / 5, much}[r.IntN(3)] }
-	w := weather{
+	w := faultRates{
 		table: dynamotest.Rates{
 			Conflict: rate(0.2), Throttle: rate(0.1), ServerError: rate(0.1), LostReply: rate(0.15),
 			ApplyLate: rate(0.1), Unprocessed: rate(0.3), Late: between(r, time.Millisecond, 4*time.Second),
@@ -299,7 +299,7 @@ func drawCommands(r *rand.Rand, d saleDraft, c conditions) []command {
 				units = 1 + r.IntN(d.shards)
 			}
 			all = append(all, command{
-				at: during(), units: units, again: -1, whenGone: sometimes(r, 0.7), delay: time.Duration(r.ExpFloat64() * float64(20*time.Millisecond)),
+				at: during(), units: units, again: -1, whenSoldOut: sometimes(r, 0.7), delay: time.Duration(r.ExpFloat64() * float64(20*time.Millisecond)),
 				event: func(time.Time) string {
 					return fmt.Sprintf(`{"action":"add","saleId":%q,"seedId":"batch-%d","stock":%d}`, d.id, i, units)
 				},

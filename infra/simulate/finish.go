@@ -12,43 +12,43 @@ import (
 	"flashsale/shared/ledger"
 )
 
-// settle runs after the accidents. Frozen environments are thawed, all requests are
+// finishAndCheck runs after the accidents. Frozen environments are thawed, all requests are
 // repeated, new buyers try to get the rest, and then the promises for quiet sales are
 // checked.
-func (m *simulation) settle() {
-	m.n.calmDown()
+func (m *simulation) finishAndCheck() {
+	m.n.stopFaults()
 	m.n.wait("director", 10*time.Second) // late requests apply
-	m.thaw()
+	m.checkUnfrozen()
 	for _, s := range m.sales {
 		for _, b := range s.draft.buyers {
-			s.insist(b.user, b.clicks[0].key)
+			s.buyUntilAnswered(b.user, b.clicks[0].key)
 		}
 		s.probe()
 	}
-	m.becomeQuiet()
+	m.awaitOrders()
 	for _, s := range m.sales {
-		s.becomeSettled()
+		s.finishPayments()
 	}
 	for _, s := range m.sales {
 		b := harness.ReadBooks(m.world.DB, s.id)
 		for _, text := range b.Audit() {
 			m.violate("%s: %s", s.id, text)
 		}
-		s.compare(b)
+		s.checkTable(b)
 		s.checkHistory(b)
 		s.checkReceipt(b)
 	}
-	m.checkPoisons()
+	m.checkDeadLetters()
 	m.checkOrderIDs()
 	m.replay()
 	for _, s := range m.sales {
-		s.drain()
+		s.checkDrained()
 	}
 }
 
-// thaw changes every sale while some environments are frozen, and then sends them
+// checkUnfrozen changes every sale while some environments are frozen, and then sends them
 // requests: their answers must not be from before (P5, P6, P14).
-func (m *simulation) thaw() {
+func (m *simulation) checkUnfrozen() {
 	frozen := m.pools[harness.Purchasing].frozen
 	if len(frozen)+len(m.pools[harness.Querying].frozen) == 0 {
 		return
@@ -58,9 +58,9 @@ func (m *simulation) thaw() {
 		s.command(command{units: units, event: nil, again: -1},
 			fmt.Sprintf(`{"action":"add","saleId":%q,"seedId":"thaw","stock":%d}`, s.id, units), false)
 	}
-	m.n.wait("director", harness.Remembered+time.Second)
+	m.n.wait("director", harness.RefusalAge+time.Second)
 	for i := 0; ; i++ {
-		e := m.pools[harness.Purchasing].thaw()
+		e := m.pools[harness.Purchasing].unfreeze()
 		if e == nil {
 			break
 		}
@@ -71,20 +71,20 @@ func (m *simulation) thaw() {
 		m.pools[harness.Purchasing].give(e)
 	}
 	for {
-		e := m.pools[harness.Querying].thaw()
+		e := m.pools[harness.Querying].unfreeze()
 		if e == nil {
 			break
 		}
 		for _, s := range m.sales {
-			s.visitIn(e, "somebody")
+			s.queryPageIn(e, "somebody")
 		}
 		m.pools[harness.Querying].give(e)
 	}
 }
 
-// insist retries until there is a definite answer. Without faults, only transactions in
+// buyUntilAnswered retries until there is a definite answer. Without faults, only transactions in
 // flight can keep a buyer waiting (P5).
-func (m *selling) insist(user, key string) harness.Reply {
+func (m *runningSale) buyUntilAnswered(user, key string) harness.Reply {
 	for range 5 {
 		if r := m.click(user, key, m.id+" "+user+" insists"); r.Code != "busy" && r.Status != 0 {
 			return r
@@ -97,15 +97,15 @@ func (m *selling) insist(user, key string) harness.Reply {
 
 // probe sends new buyers: while there are units and the sale is open each must get one,
 // and afterwards each must get the right refusal (P6).
-func (m *selling) probe() {
+func (m *runningSale) probe() {
 	for i := range 3 {
 		left := harness.ReadBooks(m.world.DB, m.id).Stock()
 		user := fmt.Sprintf("probe-%d", i)
-		r := m.insist(user, "")
+		r := m.buyUntilAnswered(user, "")
 		if left > 0 && r.Code == "sold-out" && m.draft.payWithin > 0 {
 			// Units that are back for less than two seconds may be unknown.
 			m.n.wait(user, 2*time.Second)
-			r = m.insist(user, "")
+			r = m.buyUntilAnswered(user, "")
 		}
 		shut := r.Code == "sale-closed" || r.Code == "sale-paused" || r.Code == "sale-not-open"
 		if left > 0 && r.Status != 202 && !shut {
@@ -115,8 +115,8 @@ func (m *selling) probe() {
 	}
 }
 
-// becomeQuiet waits until every claim has its order and the queue is empty (P8).
-func (m *simulation) becomeQuiet() {
+// awaitOrders waits until every claim has its order and the queue is empty (P8).
+func (m *simulation) awaitOrders() {
 	for minute := 0; ; minute++ {
 		var unfinished []string
 		for _, s := range m.sales {
@@ -130,7 +130,7 @@ func (m *simulation) becomeQuiet() {
 		if len(unfinished) == 0 && m.world.Queue.Depth() == 0 {
 			return
 		}
-		if minute == harness.Patience {
+		if minute == harness.MinutesToFinish {
 			m.violate("P8: after %d minutes %v are without an order, %d messages wait", minute, unfinished, m.world.Queue.Depth())
 			return
 		}
@@ -138,9 +138,9 @@ func (m *simulation) becomeQuiet() {
 	}
 }
 
-// compare checks the table against the watch's observations and the operator's
+// checkTable checks the table against the watch's observations and the operator's
 // commands.
-func (m *selling) compare(b *harness.Books) {
+func (m *runningSale) checkTable(b *harness.Books) {
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
 	w := m.watch
@@ -164,8 +164,8 @@ func (m *selling) compare(b *harness.Books) {
 	}
 }
 
-func (m *simulation) checkPoisons() {
-	dead := m.world.Queue.DeadBodies()
+func (m *simulation) checkDeadLetters() {
+	dead := m.world.Queue.DeadLetters()
 	for _, body := range m.draft.poisons {
 		if !dead[body] {
 			m.violate("P10: %q is not in the dead-letter queue", body)
@@ -201,7 +201,7 @@ func (m *simulation) checkOrderIDs() {
 	}
 }
 
-func (m *selling) checkHistory(b *harness.Books) {
+func (m *runningSale) checkHistory(b *harness.Books) {
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
 	m.history.Final = map[string]bool{}
@@ -210,13 +210,13 @@ func (m *selling) checkHistory(b *harness.Books) {
 	}
 	history := m.history
 	history.Restocks = slices.Concat(history.Restocks, m.watch.putBacks)
-	for _, text := range history.Check(int64(harness.Remembered)) {
+	for _, text := range history.Check(int64(harness.RefusalAge)) {
 		m.watch.violate("P1, P3, P6: %s", text)
 	}
 }
 
 // checkReceipt compares the receipt with a recount.
-func (m *selling) checkReceipt(b *harness.Books) {
+func (m *runningSale) checkReceipt(b *harness.Books) {
 	receipts := m.reconcile(fmt.Sprintf(`{"saleId":%q}`, m.id))
 	if len(receipts) != 1 {
 		m.violate("P11: there are %d receipts", len(receipts))
@@ -232,38 +232,38 @@ func (m *selling) checkReceipt(b *harness.Books) {
 // answers must be the same, and the table must not change (P9).
 func (m *simulation) replay() {
 	before := m.dump()
-	for _, body := range m.world.Queue.EverSent() {
+	for _, body := range m.world.Queue.SentBodies() {
 		m.world.Queue.Put(body, time.Now())
 	}
 	for m.world.Queue.Depth() > 0 {
 		m.n.wait("director", time.Minute)
 	}
 	for _, s := range m.sales {
-		s.repeat()
+		s.repeatRequests()
 	}
 	if after := m.dump(); after != before {
 		m.violate("P9: replays changed the table from\n%s to\n%s", before, after)
 	}
 }
 
-// repeat repeats the requests of operator and buyers.
-func (m *selling) repeat() {
+// repeatRequests repeats the requests of operator and buyers.
+func (m *runningSale) repeatRequests() {
 	for _, c := range m.draft.commands {
-		if event := m.said[c.number]; event != "" {
+		if event := m.sentEvents[c.number]; event != "" {
 			m.command(c, event, true)
 		}
 	}
 	for _, b := range m.draft.buyers {
 		if key := b.clicks[0].key; m.bodies[b.user+key] != "" {
-			if r := m.insist(b.user, key); r.Status != 202 && !r.Claim.Released() {
+			if r := m.buyUntilAnswered(b.user, key); r.Status != 202 && !r.Claim.Released() {
 				m.violate("P9: %s repeats an accepted purchase and is told %d %s", b.user, r.Status, r.Code)
 			}
 		}
 	}
 }
 
-// drain waits until reconciliation must have drained a closed sale.
-func (m *selling) drain() {
+// checkDrained waits until reconciliation must have drained a closed sale.
+func (m *runningSale) checkDrained() {
 	m.n.mu.Lock()
 	all := m.watch.windows["SALE#"+m.id+"|SALE"]
 	closesAt := all[len(all)-1].closesAt

@@ -11,8 +11,8 @@ import (
 // rest of the queue, if nothing disturbs reconciliation (P8).
 const resendBound = ledger.ResendBound
 
-// sending records the fate of a message.
-func (w *watch) sending(body string, taken bool) {
+// messageSent records the fate of a message.
+func (w *watch) messageSent(body string, taken bool) {
 	if taken {
 		w.queued(body)
 	} else {
@@ -39,11 +39,11 @@ func (w *watch) queued(body string) {
 		return
 	}
 	w.resent++
-	if w.repairing.IsZero() {
+	if w.undisturbedSince.IsZero() {
 		return
 	}
 	lost := c.at
-	for _, at := range []time.Time{c.lostAt, w.repairing} {
+	for _, at := range []time.Time{c.lostAt, w.undisturbedSince} {
 		if at.After(lost) {
 			lost = at
 		}
@@ -57,7 +57,7 @@ func (w *watch) queued(body string) {
 }
 
 // claimOf returns the claim that a message names, or nil.
-func (w *watch) claimOf(body string) *held {
+func (w *watch) claimOf(body string) *seenClaim {
 	var m struct {
 		ClaimID string `json:"claimId"`
 	}

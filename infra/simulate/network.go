@@ -14,8 +14,8 @@ import (
 	"flashsale/shared/ledger/dynamotest"
 )
 
-// weather is the frequency of each fault; all shares are in [0,1].
-type weather struct {
+// faultRates is the frequency of each fault; all shares are in [0,1].
+type faultRates struct {
 	table dynamotest.Rates
 	// sends is the share of queue calls that are refused, and also of those whose reply
 	// is lost.
@@ -31,9 +31,9 @@ type weather struct {
 	disorder               harness.DisorderRates
 	// seeding replaces table and crash for SeedFunction, if it has worse weather than
 	// the others.
-	seeding *weather
-	// spared: ReconcileFunction has none of these faults.
-	spared bool
+	seeding *faultRates
+	// sparesReconcile: ReconcileFunction has none of these faults.
+	sparesReconcile bool
 }
 
 // cutOff is a call that blocks until the invocation's time is up.
@@ -53,39 +53,39 @@ type network struct {
 	watch *watch
 	log   *journal
 
-	mu      sync.Mutex // one call at a time reaches table or queue
-	weather weather
-	calm    atomic.Bool // nothing goes wrong any more
-	faultOf map[harness.Function]func(dynamotest.Call) dynamotest.Fault
-	skew    time.Duration // maximum error of a clock
-	cut     cutOff
+	mu        sync.Mutex // one call at a time reaches table or queue
+	rates     faultRates
+	faultsOff atomic.Bool // nothing goes wrong any more
+	faultOf   map[harness.Function]func(dynamotest.Call) dynamotest.Fault
+	skew      time.Duration // maximum error of a clock
+	cut       cutOff
 	// The current call: its caller, its fault, whether it may be applied later, for how
 	// long half of its writes is hidden, and its items, as the table read them.
-	caller  harness.Function
-	met     string
-	late    bool
-	hidden  time.Duration
-	touched []string
-	calls   int
-	faults  int
-	freezes int
+	caller    harness.Function
+	faultName string
+	late      bool
+	hidden    time.Duration
+	touched   []string
+	calls     int
+	faults    int
+	freezes   int
 }
 
-func (n *network) Call(ctx context.Context, e *harness.Environment, p harness.Point, do func() error) error {
-	n.live(e)
+func (n *network) Intercept(ctx context.Context, e *harness.Environment, p harness.Point, do func() error) error {
+	n.exitIfDead(e)
 	deadline, _ := ctx.Deadline()
 	var after time.Duration
 	var crash float64
 	name := p.String()
 	n.pass(e.Invocation, name, deadline, func(r *rand.Rand) time.Duration {
-		before := n.way(r, e.Function)
+		before := n.oneWayLatency(r, e.Function)
 		if r.IntN(2) == 0 {
-			after = n.way(r, e.Function)
+			after = n.oneWayLatency(r, e.Function)
 		}
 		crash = r.Float64()
 		return before
 	})
-	n.live(e)
+	n.exitIfDead(e)
 	if expired(deadline) {
 		n.note(e, name, "not sent in time")
 		return harness.ErrTimeout
@@ -99,7 +99,7 @@ func (n *network) Call(ctx context.Context, e *harness.Environment, p harness.Po
 		n.note(e, name, "crash before")
 		e.Die()
 	}
-	hidden, err := n.reach(e, p, do)
+	hidden, err := n.execute(e, p, do)
 	after = max(after, hidden)
 	if n.crashes(e.Function, 1-crash) {
 		n.note(e, name, "crash after")
@@ -107,7 +107,7 @@ func (n *network) Call(ctx context.Context, e *harness.Environment, p harness.Po
 	}
 	if after > 0 {
 		n.pass(e.Invocation, name, deadline, func(*rand.Rand) time.Duration { return after })
-		n.live(e)
+		n.exitIfDead(e)
 		if expired(deadline) {
 			n.note(e, name, "not answered in time")
 			return harness.ErrTimeout
@@ -116,8 +116,8 @@ func (n *network) Call(ctx context.Context, e *harness.Environment, p harness.Po
 	return err
 }
 
-// live ends the goroutine if its environment has died meanwhile.
-func (n *network) live(e *harness.Environment) {
+// exitIfDead ends the goroutine if its environment has died meanwhile.
+func (n *network) exitIfDead(e *harness.Environment) {
 	if e.Dead.Load() {
 		runtime.Goexit()
 	}
@@ -125,12 +125,12 @@ func (n *network) live(e *harness.Environment) {
 
 func expired(deadline time.Time) bool { return !deadline.IsZero() && !time.Now().Before(deadline) }
 
-// way returns the duration of one way.
-func (n *network) way(r *rand.Rand, f harness.Function) time.Duration {
-	if !n.spares(f) && r.Float64() < n.weather.slow {
+// oneWayLatency returns the duration of one way.
+func (n *network) oneWayLatency(r *rand.Rand, f harness.Function) time.Duration {
+	if !n.withoutFaults(f) && r.Float64() < n.rates.slow {
 		return between(r, 0, slowest)
 	}
-	return between(r, time.Millisecond, n.weather.latency)
+	return between(r, time.Millisecond, n.rates.latency)
 }
 
 // cutOff makes an invocation time out.
@@ -140,12 +140,12 @@ func (n *network) cutOff(c cutOff) {
 	n.cut = c
 }
 
-// repairs records that nothing disturbs reconciliation any more.
-func (n *network) repairs() {
+// markUndisturbed records that nothing disturbs reconciliation any more.
+func (n *network) markUndisturbed() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.cut = cutOff{} // the pass may have been too short for it
-	n.watch.repairing = time.Now()
+	n.watch.undisturbedSince = time.Now()
 }
 
 // cutsOff counts the matching calls and reports whether this one is cut off.
@@ -159,42 +159,42 @@ func (n *network) cutsOff(e *harness.Environment, point string) bool {
 	return n.cut.calls == 0
 }
 
-// spares reports whether the function has no faults.
-func (n *network) spares(f harness.Function) bool {
-	return n.calm.Load() || f == harness.Reconciling && n.weather.spared
+// withoutFaults reports whether the function has no faults.
+func (n *network) withoutFaults(f harness.Function) bool {
+	return n.faultsOff.Load() || f == harness.Reconciling && n.rates.sparesReconcile
 }
 
 func (n *network) crashes(f harness.Function, dice float64) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	rate := n.weather.crash
-	if f == harness.Seeding && n.weather.seeding != nil {
-		rate = n.weather.seeding.crash
+	rate := n.rates.crash
+	if f == harness.Seeding && n.rates.seeding != nil {
+		rate = n.rates.seeding.crash
 	}
-	if n.spares(f) || dice >= rate {
+	if n.withoutFaults(f) || dice >= rate {
 		return false
 	}
 	n.faults++
 	return true
 }
 
-// reach makes the call and watches its effects.
-func (n *network) reach(e *harness.Environment, p harness.Point, do func() error) (hidden time.Duration, err error) {
+// execute makes the call and watches its effects.
+func (n *network) execute(e *harness.Environment, p harness.Point, do func() error) (hidden time.Duration, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.calls++
-	n.met, n.late, n.hidden, n.touched = "", false, 0, nil
+	n.faultName, n.late, n.hidden, n.touched = "", false, 0, nil
 	n.caller, n.watch.invocation = e.Function, e.Invocation
 	err = do()
 	if p.Writes {
 		written := slices.Clone(n.touched)
 		written = slices.DeleteFunc(written, func(key string) bool { return slices.Contains(p.Checked, key) })
-		n.watch.permitted(e.Function, written)
-		n.watch.after(n.touched, n.late)
+		n.watch.checkPermitted(e.Function, written)
+		n.watch.afterCall(n.touched, n.late)
 	} else {
-		n.watch.after(nil, false)
+		n.watch.afterCall(nil, false)
 	}
-	n.log.write("%s %d #%d %v: %s%s", e.Function, e.Number, e.Invocation, p, n.met, result(err))
+	n.log.write("%s %d #%d %v: %s%s", e.Function, e.Number, e.Invocation, p, n.faultName, result(err))
 	return n.hidden, err
 }
 
@@ -221,7 +221,7 @@ func (n *network) tableFault(c dynamotest.Call) dynamotest.Fault {
 	}
 	f := fault(c)
 	// DynamoDB's reads may always lag and show half of a transaction.
-	if n.hidden = f.HiddenFor; n.spares(n.caller) {
+	if n.hidden = f.HiddenFor; n.withoutFaults(n.caller) {
 		return dynamotest.Fault{Stale: f.Stale, Hidden: f.Hidden, HiddenFor: f.HiddenFor}
 	}
 	f.ReplyDelay = 0 // call waits instead, without the lock
@@ -230,14 +230,14 @@ func (n *network) tableFault(c dynamotest.Call) dynamotest.Fault {
 }
 
 func (n *network) queueFault(op string) dynamotest.Fault {
-	if n.spares(n.caller) {
+	if n.withoutFaults(n.caller) {
 		return dynamotest.Fault{}
 	}
 	var f dynamotest.Fault
 	switch dice := n.random(); {
-	case dice < n.weather.sends:
+	case dice < n.rates.sends:
 		f.Kind = dynamotest.ServerError
-	case dice < 2*n.weather.sends:
+	case dice < 2*n.rates.sends:
 		f.Kind = dynamotest.LostReply
 		f.After = time.Duration(n.random() * float64(2*time.Second))
 	}
@@ -256,14 +256,14 @@ func (n *network) count(f dynamotest.Fault) {
 		return
 	}
 	n.faults++
-	n.met = faultNames[f.Kind] + ": "
+	n.faultName = faultNames[f.Kind] + ": "
 	n.late = f.Kind == dynamotest.ApplyLate
 }
 
-// calmDown ends all accidents.
-func (n *network) calmDown() {
+// stopFaults ends all accidents.
+func (n *network) stopFaults() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.calm.Store(true)
+	n.faultsOff.Store(true)
 	n.log.write("everything is calm")
 }

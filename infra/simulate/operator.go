@@ -12,62 +12,62 @@ import (
 	"flashsale/infra/harness"
 )
 
-// operate runs the operator's commands in order, each until it succeeds, as a schedule
+// runCommands runs the operator's commands in order, each until it succeeds, as a schedule
 // or an operator with a checklist would.
-func (m *selling) operate(commands []command) {
+func (m *runningSale) runCommands(commands []command) {
 	order := slices.Clone(commands)
 	// The creation comes first.
 	slices.SortStableFunc(order[1:], func(a, b command) int { return cmp.Compare(a.at, b.at) })
 	for _, c := range order {
 		pause := time.Until(m.began.Add(c.at))
-		if c.whenGone {
-			m.untilGone(pause)
+		if c.whenSoldOut {
+			m.waitUntilSoldOut(pause)
 			pause = c.delay
 		}
 		m.n.wait(m.id+" operator", max(time.Millisecond, pause))
 		if c.again < 0 {
-			m.said[c.number] = c.event(time.Now())
-			m.command(c, m.said[c.number], false)
-		} else if event := m.said[c.again]; event != "" {
+			m.sentEvents[c.number] = c.event(time.Now())
+			m.command(c, m.sentEvents[c.number], false)
+		} else if event := m.sentEvents[c.again]; event != "" {
 			m.command(c, event, true)
 		}
 	}
 }
 
-// untilGone waits until the last unit was sold, but at most for pause. If both are
+// waitUntilSoldOut waits until the last unit was sold, but at most for pause. If both are
 // already true, the former counts: a select would choose randomly.
-func (m *selling) untilGone(pause time.Duration) {
+func (m *runningSale) waitUntilSoldOut(pause time.Duration) {
 	select {
-	case <-m.watch.gone:
+	case <-m.watch.soldOut:
 		return
 	default:
 	}
 	select {
-	case <-m.watch.gone:
+	case <-m.watch.soldOut:
 	case <-time.After(pause):
 	}
 }
 
 // command sends one event until it succeeds, perhaps twice at once.
-func (m *selling) command(c command, event string, repeated bool) {
+func (m *runningSale) command(c command, event string, repeated bool) {
 	if !repeated {
-		m.begin(c)
+		m.beginCommand(c)
 	}
 	call := m.since()
 	var both sync.WaitGroup
-	both.Go(func() { m.insistOn(c, event, repeated, m.id+" operator") })
+	both.Go(func() { m.sendUntilAnswered(c, event, repeated, m.id+" operator") })
 	if m.draft.twice {
-		both.Go(func() { m.insistOn(c, event, repeated, m.id+" other operator") })
+		both.Go(func() { m.sendUntilAnswered(c, event, repeated, m.id+" other operator") })
 	}
 	both.Wait()
 	m.n.wait(m.id+" operator", time.Microsecond)
 	if !repeated {
-		m.end(c, call)
+		m.endCommand(c, call)
 	}
 }
 
-// insistOn sends one event until it succeeds.
-func (m *selling) insistOn(c command, event string, repeated bool, who string) {
+// sendUntilAnswered sends one event until it succeeds.
+func (m *runningSale) sendUntilAnswered(c command, event string, repeated bool, who string) {
 	m.n.wait(who, time.Microsecond)
 	for {
 		e := m.pools[harness.Seeding].take(who)
@@ -77,14 +77,14 @@ func (m *selling) insistOn(c command, event string, repeated bool, who string) {
 			Withdrawn int   `json:"withdrawn"`
 		}
 		took, err := e.Command(event, &out)
-		m.inTime(harness.Seeding, took)
+		m.checkDuration(harness.Seeding, took)
 		m.pools[harness.Seeding].give(e)
 		m.write("operator: %s: %+v %v", event, out, err)
 		if err == nil {
 			if repeated && out.Applied {
 				m.violate("P9: applied a second time: %s", event)
 			}
-			m.tookBack(event, out.Withdrawn)
+			m.recordWithdrawn(event, out.Withdrawn)
 			return
 		}
 		if repeated && harness.CodeOf(err) == "conflicting-request" && strings.Contains(event, `"at":`) {
@@ -98,9 +98,9 @@ func (m *selling) insistOn(c command, event string, repeated bool, who string) {
 	}
 }
 
-// tookBack records how many units a command withdrew, 0 if it is not a withdrawal: all
+// recordWithdrawn records how many units a command withdrew, 0 if it is not a withdrawal: all
 // answers to it must agree.
-func (m *selling) tookBack(event string, units int) {
+func (m *runningSale) recordWithdrawn(event string, units int) {
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
 	if before, known := m.withdrawn[event]; known && before != units {
@@ -109,28 +109,28 @@ func (m *selling) tookBack(event string, units int) {
 	m.withdrawn[event] = units
 }
 
-// begin records that the window may change from now on.
-func (m *selling) begin(c command) {
+// beginCommand records that the window may change from now on.
+func (m *runningSale) beginCommand(c command) {
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
 	if c.edit {
-		m.watch.settled = nil
+		m.watch.answeredWindow = nil
 	}
 }
 
-// end records that a command was answered: all its units are added or gone, its edit is
+// endCommand records that a command was answered: all its units are added or gone, its edit is
 // in every shard.
-func (m *selling) end(c command, call int64) {
+func (m *runningSale) endCommand(c command, call int64) {
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
 	if c.units > 0 {
 		m.history.Restocks = append(m.history.Restocks, Restock{Call: call, Return: m.since(), Units: c.units})
 	}
-	if units := m.withdrawn[m.said[c.number]]; c.withdraws && units > 0 {
+	if units := m.withdrawn[m.sentEvents[c.number]]; c.withdraws && units > 0 {
 		m.history.Withdrawals = append(m.history.Withdrawals, Withdrawal{Call: call, Return: m.since(), Units: units})
 	}
 	if all := m.watch.windows["SALE#"+m.id+"|SALE"]; c.edit && len(all) > 0 {
 		settled := all[len(all)-1]
-		m.watch.settled = &settled
+		m.watch.answeredWindow = &settled
 	}
 }

@@ -15,24 +15,24 @@ import (
 	"flashsale/shared/orderid"
 )
 
-// fate is what a buyer does about a claim's payment.
-type fate struct {
+// paymentPlan is what a buyer does about a claim's payment.
+type paymentPlan struct {
 	cancels bool
 	// payments are those of the order, made at that time, counted from payBy.
 	payments []harness.Payment
-	pays     time.Duration
+	paysAt   time.Duration
 	// reports is how often the provider reports each of them.
 	reports int
-	// strayed is when a webhook that reports no payment comes, counted from payBy, and
+	// otherWebhookAt is when a webhook that reports no payment comes, counted from payBy, and
 	// which one.
-	strayed time.Duration
-	stray   int // -1 for none
+	otherWebhookAt time.Duration
+	otherWebhook   int // -1 for none
 }
 
-// drawFate: a third of the buyers never pay, a tenth do in the last second, a tenth
+// drawPaymentPlan: a third of the buyers never pay, a tenth do in the last second, a tenth
 // after it, and some cancel.
-func drawFate(r *rand.Rand) fate {
-	f := fate{reports: 1, strayed: between(r, -harness.PayWithin/2, harness.Grace), stray: -1}
+func drawPaymentPlan(r *rand.Rand) paymentPlan {
+	f := paymentPlan{reports: 1, otherWebhookAt: between(r, -harness.PayWithin/2, harness.Grace), otherWebhook: -1}
 	pays := func(wrong string) {
 		p := harness.Payment{Provider: harness.Stripe, Amount: harness.Price, Wrong: wrong}
 		if sometimes(r, 0.5) {
@@ -51,13 +51,13 @@ func drawFate(r *rand.Rand) fate {
 	case dice < 0.40:
 		f.cancels = true
 	case dice < 0.50:
-		f.pays = -between(r, 0, time.Second)
+		f.paysAt = -between(r, 0, time.Second)
 		pays("")
 	case dice < 0.60:
-		f.pays = between(r, 0, harness.Grace+3*time.Minute)
+		f.paysAt = between(r, 0, harness.Grace+3*time.Minute)
 		pays("")
 	default:
-		f.pays = -between(r, time.Second, harness.PayWithin)
+		f.paysAt = -between(r, time.Second, harness.PayWithin)
 		pays("")
 	}
 	if f.payments != nil && sometimes(r, 0.3) {
@@ -73,16 +73,16 @@ func drawFate(r *rand.Rand) fate {
 		}
 	}
 	if sometimes(r, 0.2) {
-		f.stray = r.IntN(14)
+		f.otherWebhook = r.IntN(14)
 	}
 	return f
 }
 
-// settles lets a buyer's claim meet its fate, as soon as it has its order id.
-func (m *selling) settles(b buyer) {
+// payOrCancel lets a buyer's claim meet its fate, as soon as it has its order id.
+func (m *runningSale) payOrCancel(b buyer) {
 	name := m.id + " " + b.user + " pays"
 	m.n.wait(name, time.Microsecond)
-	f := draw(m.n.schedule, drawFate)
+	f := draw(m.n.schedule, drawPaymentPlan)
 	var orderID uint64
 	for range 120 { // ten minutes
 		m.n.wait(name, 5*time.Second)
@@ -108,31 +108,31 @@ func (m *selling) settles(b buyer) {
 	}
 	if f.cancels {
 		name := name + " cancels"
-		at(name, min(f.pays, 0), func() { m.cancels(b.user, name) })
+		at(name, min(f.paysAt, 0), func() { m.cancel(b.user, name) })
 	}
 	for n, p := range f.payments {
 		p.Reference, p.User = fmt.Sprint("pi_", m.id, "_", b.user, "_", n), b.user
-		p.Name(m.id, orderID)
+		p.NameOrder(m.id, orderID)
 		for i := range f.reports {
 			name := fmt.Sprint(name, " ", n, " ", i)
-			at(name, f.pays, func() { m.pays(p, name) })
+			at(name, f.paysAt, func() { m.reportPayment(p, name) })
 		}
 	}
-	if f.stray >= 0 {
+	if f.otherWebhook >= 0 {
 		name := name + " stray"
-		at(name, f.strayed, func() { m.strays(b.user, orderID, f.stray, name) })
+		at(name, f.otherWebhookAt, func() { m.sendOtherWebhook(b.user, orderID, f.otherWebhook, name) })
 	}
 	all.Wait()
 }
 
-// sends sends a webhook. An answer may be lost on its way to the provider.
-func (m *simulation) sends(who string, request httpapi.Request) (r harness.Reply, reached int64, ok bool) {
+// sendWebhook sends a webhook. An answer may be lost on its way to the provider.
+func (m *simulation) sendWebhook(who string, request httpapi.Request) (r harness.Reply, reached int64, ok bool) {
 	e := m.pools[harness.Paying].take(who)
-	reached = e.Reached.Load()
+	reached = e.Calls.Load()
 	r, took, ok := e.Ask("", request)
-	reached = e.Reached.Load() - reached
-	m.inTime(harness.Paying, took)
-	if ok && !m.n.calm.Load() && m.n.random() < m.n.weather.sends/3 {
+	reached = e.Calls.Load() - reached
+	m.checkDuration(harness.Paying, took)
+	if ok && !m.n.faultsOff.Load() && m.n.random() < m.n.rates.sends/3 {
 		m.n.mu.Lock()
 		m.n.faults++
 		m.n.mu.Unlock()
@@ -142,10 +142,10 @@ func (m *simulation) sends(who string, request httpapi.Request) (r harness.Reply
 	return r, reached, ok
 }
 
-// pays reports a payment until it is recorded (P24).
-func (m *selling) pays(p harness.Payment, who string) {
+// reportPayment reports a payment until it is recorded (P24).
+func (m *runningSale) reportPayment(p harness.Payment, who string) {
 	told, err := p.Deliver(func(request httpapi.Request) (harness.Reply, bool) {
-		r, _, ok := m.sends(who, request)
+		r, _, ok := m.sendWebhook(who, request)
 		m.write("%s reports %s: %t %d %s", who, p.ID(), ok, r.Status, r.Body)
 		return r, ok
 	}, func(pause time.Duration) { m.n.wait(who, pause) })
@@ -164,27 +164,27 @@ func (m *selling) pays(p harness.Payment, who string) {
 	}
 }
 
-// strays sends a webhook that reports no payment of the user's order (P25).
-func (m *selling) strays(user string, orderID uint64, which int, who string) {
+// sendOtherWebhook sends a webhook that reports no payment of the user's order (P25).
+func (m *runningSale) sendOtherWebhook(user string, orderID uint64, which int, who string) {
 	p := harness.Payment{Provider: harness.Stripe, Reference: "pi_" + m.id + "_" + user, Amount: harness.Price}
 	if which%2 == 0 {
 		p.Provider = harness.StandardWebhooks
 	}
-	p.Name(m.id, orderID)
-	all := p.Strays()
+	p.NameOrder(m.id, orderID)
+	all := p.OtherWebhooks()
 	s := all[which/2%len(all)]
-	r, reached, ok := m.sends(who, s.Request)
+	r, reached, ok := m.sendWebhook(who, s.Request)
 	m.write("%s sends one (%s): %t %d %s", who, s.Name, ok, r.Status, r.Body)
 	if wrong := s.Check(r, reached); ok && wrong != "" {
 		m.violate("%s", wrong)
 	}
 }
 
-func (m *selling) cancels(user, who string) {
+func (m *runningSale) cancel(user, who string) {
 	for range 50 {
 		e := m.pools[harness.Paying].take(who)
 		r, took, ok := e.Cancel(m.id, user)
-		m.inTime(harness.Paying, took)
+		m.checkDuration(harness.Paying, took)
 		m.pools[harness.Paying].give(e)
 		m.write("%s: %t %d %s", who, ok, r.Status, r.Body)
 		if !ok || r.Code == "busy" {
@@ -213,16 +213,16 @@ func (m *simulation) releaseEveryMinute() {
 		go func() {
 			who := fmt.Sprint("release ", minute)
 			m.n.wait(who, time.Microsecond)
-			m.releases(who)
+			m.release(who)
 		}()
 	}
 }
 
-func (m *simulation) releases(who string) {
+func (m *simulation) release(who string) {
 	e := m.pools[harness.Releasing].take(who)
 	var out harness.Passes
 	took, err := e.Command("{}", &out)
-	m.inTime(harness.Releasing, took)
+	m.checkDuration(harness.Releasing, took)
 	m.pools[harness.Releasing].give(e)
 	m.write("%s: %+v %v", who, out, err)
 	if out.Fails(err) {
@@ -230,9 +230,9 @@ func (m *simulation) releases(who string) {
 	}
 }
 
-// becomeSettled waits until every claim is paid or released and every released unit is
+// finishPayments waits until every claim is paid or released and every released unit is
 // back (P22), and then reports every payment again.
-func (m *selling) becomeSettled() {
+func (m *runningSale) finishPayments() {
 	if m.draft.payWithin == 0 {
 		return
 	}
@@ -277,7 +277,7 @@ func (m *selling) becomeSettled() {
 	m.n.mu.Unlock()
 	before := m.claimsAndRefunds()
 	for _, p := range all {
-		m.pays(p, m.id+" "+p.ID()+" again")
+		m.reportPayment(p, m.id+" "+p.ID()+" again")
 	}
 	if after := m.claimsAndRefunds(); after != before {
 		m.violate("P9: reporting payments again changed the claims or the refunds from\n%s to\n%s", before, after)
@@ -286,7 +286,7 @@ func (m *selling) becomeSettled() {
 
 // claimsAndRefunds is all that a payment of this sale can change. Meanwhile the sales
 // beside it go on.
-func (m *selling) claimsAndRefunds() string {
+func (m *runningSale) claimsAndRefunds() string {
 	lines := strings.SplitAfter(m.world.DB.Dump(), "\n")
 	return strings.Join(slices.DeleteFunc(lines, func(l string) bool {
 		return !strings.Contains(l, `pk: "CLAIM#`+m.id+`#`) && !strings.Contains(l, `pk: "REFUND#`+m.id+`"`)

@@ -29,7 +29,7 @@ type frozen struct {
 // take returns a free environment, warm or cold, or waits for one.
 func (p *pool) take(who string) *harness.Environment {
 	p.n.mu.Lock()
-	if e := p.thawLocked(time.Now()); e != nil {
+	if e := p.unfreezeLocked(time.Now()); e != nil {
 		p.n.mu.Unlock()
 		return e
 	}
@@ -64,13 +64,13 @@ func (p *pool) take(who string) *harness.Environment {
 func (p *pool) give(e *harness.Environment) {
 	p.n.mu.Lock()
 	defer p.n.mu.Unlock()
-	if e.Dead.Load() || !p.n.calm.Load() && p.n.random() < p.n.weather.recycle {
+	if e.Dead.Load() || !p.n.faultsOff.Load() && p.n.random() < p.n.rates.recycle {
 		if len(p.waiting) == 0 {
 			p.running--
 			return
 		}
 		e = p.n.startLocked(p.function)
-	} else if !p.n.calm.Load() && p.n.random() < p.n.weather.freeze {
+	} else if !p.n.faultsOff.Load() && p.n.random() < p.n.rates.freeze {
 		// From three seconds to twenty minutes, mostly short.
 		pause := time.Duration(float64(3*time.Second) * math.Pow(400, p.n.random()))
 		p.n.log.write("%s %d is frozen for %v", e.Function, e.Number, pause)
@@ -89,8 +89,8 @@ func (p *pool) give(e *harness.Environment) {
 	p.idle = append(p.idle, e)
 }
 
-// thawLocked returns an environment that was frozen until now, or nil.
-func (p *pool) thawLocked(now time.Time) *harness.Environment {
+// unfreezeLocked returns an environment that was frozen until now, or nil.
+func (p *pool) unfreezeLocked(now time.Time) *harness.Environment {
 	for i, f := range p.frozen {
 		if !f.until.After(now) {
 			p.frozen = slices.Delete(p.frozen, i, i+1)
@@ -104,9 +104,9 @@ func (p *pool) thawLocked(now time.Time) *harness.Environment {
 	return nil
 }
 
-// thaw waits for the next frozen environment, however long that takes; nil if there is
+// unfreeze waits for the next frozen environment, however long that takes; nil if there is
 // none.
-func (p *pool) thaw() *harness.Environment {
+func (p *pool) unfreeze() *harness.Environment {
 	p.n.mu.Lock()
 	var until time.Time
 	for _, f := range p.frozen {
@@ -121,7 +121,7 @@ func (p *pool) thaw() *harness.Environment {
 	p.n.wait("thaw", max(time.Microsecond, time.Until(until)))
 	p.n.mu.Lock()
 	defer p.n.mu.Unlock()
-	return p.thawLocked(time.Now())
+	return p.unfreezeLocked(time.Now())
 }
 
 // startLocked makes an environment with a random clock error.

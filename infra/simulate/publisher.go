@@ -29,7 +29,7 @@ type streamDraft struct {
 	freeze float64
 	// poison is the share of records that come with one that can never be published,
 	// hopeless that of events that the bus never takes.
-	poison, hopeless float64
+	poison, refusedForever float64
 	// outage is when the bus begins to be down, 0 for never. hangs: it does not answer
 	// then, instead of failing at once.
 	outage time.Duration
@@ -49,7 +49,7 @@ func drawStream(r *rand.Rand, c conditions) streamDraft {
 	d := streamDraft{
 		lanes: 1 + r.IntN(4), batch: 1 + r.IntN(100), latency: between(r, 2*time.Millisecond, 40*time.Millisecond), skew: c.skew,
 		refused: rate(0.3), lost: rate(0.1), late: rate(0.05), crash: rate(0.05), hang: rate(0.02), entries: rate(0.2),
-		forgotten: rate(0.2), again: rate(0.1), freeze: rate(0.1), poison: rate(0.05), hopeless: rate(0.02), unchanged: sometimes(r, 0.2),
+		forgotten: rate(0.2), again: rate(0.1), freeze: rate(0.1), poison: rate(0.05), refusedForever: rate(0.02), unchanged: sometimes(r, 0.2),
 	}
 	if sometimes(r, 0.03) || c.publishes {
 		d.outage, d.hangs = between(r, time.Second, time.Minute), sometimes(r, 0.5)
@@ -85,7 +85,7 @@ func (p *publisher) PutEvents(ctx context.Context, in *eventbridge.PutEventsInpu
 		return nil, harness.ErrDown
 	}
 	fails := func(int) string { return "" }
-	if !p.stream.calm.Load() {
+	if !p.stream.faultsOff.Load() {
 		share, r := p.stream.draft.entries, rand.New(rand.NewPCG(p.chance.Uint64(), 0))
 		fails = func(int) string {
 			if !sometimes(r, share) {
@@ -123,7 +123,7 @@ func (p *publisher) call(ctx context.Context, do func() error) error {
 	}
 	d, r := p.stream.draft, p.chance
 	before, after, dice := between(r, 0, d.latency), between(r, 0, d.latency), r.Float64()
-	if p.stream.calm.Load() {
+	if p.stream.faultsOff.Load() {
 		dice = 1
 	}
 	happens := func(share float64) bool {

@@ -19,25 +19,25 @@ type simulation struct {
 	world *harness.World
 	draft draft
 	pools map[harness.Function]*pool
-	sales []*selling
+	sales []*runningSale
 
 	stream *stream
 	stop   chan struct{}
 }
 
-// selling is one of the sales.
-type selling struct {
+// runningSale is one of the sales.
+type runningSale struct {
 	*simulation
-	id    string
-	draft saleDraft
-	watch *watchedSale
-	said  map[int]string // the operator's events, by their number
+	id         string
+	draft      saleDraft
+	watch      *watchedSale
+	sentEvents map[int]string // the operator's events, by their number
 
 	// Guarded by the network's lock:
 	withdrawn map[string]int // units, by the operator's event
 	history   History
-	bodies    map[string]string                      // the first acceptance, by user and key
-	paid      map[harness.Payment]harness.Settlement // recorded payments, and what their providers were told
+	bodies    map[string]string                         // the first acceptance, by user and key
+	paid      map[harness.Payment]harness.PaymentAnswer // recorded payments, and what their providers were told
 }
 
 // Result is the result of one seed.
@@ -83,11 +83,11 @@ func Simulate(seed uint64, force func(*conditions)) Result {
 		time.Sleep(time.Until(day.Add(-d.sales[0].opensAt - draw(s, func(r *rand.Rand) time.Duration { return between(r, 0, 3*time.Second) }))))
 	}
 	m := newSimulation(seed, s, c, d)
-	m.play()
-	m.settle()
+	m.run()
+	m.finishAndCheck()
 	m.close()
 	hash := fnv.New64a()
-	published := m.published(hash)
+	published := m.finishStream(hash)
 	text := m.n.log.text.String()
 	_, _ = hash.Write([]byte(text)) // writing to a hash never fails
 	r := Result{
@@ -102,7 +102,7 @@ func Simulate(seed uint64, force func(*conditions)) Result {
 }
 
 // count counts how the claims and payments of a sale ended.
-func (r *Result) count(b *harness.Books, payments map[harness.Payment]harness.Settlement) {
+func (r *Result) count(b *harness.Books, payments map[harness.Payment]harness.PaymentAnswer) {
 	for _, c := range b.Claims {
 		if c.Payment != "" {
 			r.Paid++
@@ -120,10 +120,10 @@ func (r *Result) count(b *harness.Books, payments map[harness.Payment]harness.Se
 
 func newSimulation(seed uint64, s *schedule, c conditions, d draft) *simulation {
 	n := &network{
-		schedule: s, weather: d.weather, skew: c.skew, log: &journal{began: time.Now()},
-		faultOf: map[harness.Function]func(dynamotest.Call) dynamotest.Fault{"": d.weather.table.Seeded(seed)},
+		schedule: s, rates: d.rates, skew: c.skew, log: &journal{began: time.Now()},
+		faultOf: map[harness.Function]func(dynamotest.Call) dynamotest.Fault{"": d.rates.table.Seeded(seed)},
 	}
-	if worse := d.weather.seeding; worse != nil {
+	if worse := d.rates.seeding; worse != nil {
 		n.faultOf[harness.Seeding] = worse.table.Seeded(seed)
 	}
 	n.world = harness.NewWorld(n, s.random)
@@ -131,53 +131,53 @@ func newSimulation(seed uint64, s *schedule, c conditions, d draft) *simulation 
 	n.world.DB.Busy, n.world.DB.Lag = d.busy, d.lag
 	n.world.Queue.Fault = n.queueFault
 	n.watch = newWatch(n.world.DB, c.skew)
-	if d.weather.spared && !c.outage {
-		n.watch.repairing = time.Now()
+	if d.rates.sparesReconcile && !c.outage {
+		n.watch.undisturbedSince = time.Now()
 	}
-	n.world.Queue.Sending = n.watch.sending
+	n.world.Queue.OnSend = n.watch.messageSent
 	m := &simulation{
 		began: time.Now(), n: n, watch: n.watch, world: n.world, draft: d, pools: map[harness.Function]*pool{},
-		stream: newStream(seed, c, n.world.DB, &n.calm), stop: make(chan struct{}),
+		stream: newStream(seed, c, n.world.DB, &n.faultsOff), stop: make(chan struct{}),
 	}
 	for _, f := range harness.Sorted(d.environments) {
 		m.pools[f] = &pool{n: n, function: f, most: d.environments[f]}
 	}
 	for _, one := range d.sales {
-		m.sales = append(m.sales, &selling{
-			simulation: m, id: one.id, draft: one, watch: n.watch.add(one.id), said: map[int]string{}, bodies: map[string]string{},
-			withdrawn: map[string]int{}, paid: map[harness.Payment]harness.Settlement{},
+		m.sales = append(m.sales, &runningSale{
+			simulation: m, id: one.id, draft: one, watch: n.watch.add(one.id), sentEvents: map[int]string{}, bodies: map[string]string{},
+			withdrawn: map[string]int{}, paid: map[harness.Payment]harness.PaymentAnswer{},
 		})
 	}
 	return m
 }
 
-// play runs while accidents may happen: operators, buyers, messages and schedules, all
+// run runs while accidents may happen: operators, buyers, messages and schedules, all
 // at once.
-func (m *simulation) play() {
-	go m.pump()
+func (m *simulation) run() {
+	go m.deliverMessages()
 	go m.reconcileEveryMinute()
-	go m.poison()
+	go m.sendPoison()
 	if m.pools[harness.Releasing] != nil {
 		go m.releaseEveryMinute()
 	}
 	var all sync.WaitGroup
 	for _, s := range m.sales {
-		all.Go(func() { s.operate(s.draft.commands) })
+		all.Go(func() { s.runCommands(s.draft.commands) })
 		for _, b := range s.draft.buyers {
-			all.Go(func() { s.shop(b) })
+			all.Go(func() { s.runBuyer(b) })
 			if s.draft.payWithin > 0 {
-				all.Go(func() { s.settles(b) })
+				all.Go(func() { s.payOrCancel(b) })
 			}
 		}
 	}
 	all.Wait()
 	m.n.wait("director", time.Millisecond)
-	m.n.wait("director", time.Until(m.began.Add(max(m.draft.poisoned, m.draft.silent.to))))
+	m.n.wait("director", time.Until(m.began.Add(max(m.draft.poisoned, m.draft.gap.to))))
 }
 
-// poison sends poison messages: each kind once, or repeatedly for a while, so that the
+// sendPoison sends poison messages: each kind once, or repeatedly for a while, so that the
 // queue is never empty.
-func (m *simulation) poison() {
+func (m *simulation) sendPoison() {
 	if len(m.draft.poisons) == 0 {
 		return
 	}
@@ -199,9 +199,9 @@ func (m *simulation) close() {
 	m.n.wait("director", 10*time.Minute) // all waiting goroutines notice it
 }
 
-// pump is Lambda's event source for the queue.
-func (m *simulation) pump() {
-	d := &harness.Disorder{Chance: rand.New(rand.NewPCG(draw(m.n.schedule, (*rand.Rand).Uint64), 1)), Rates: m.draft.weather.disorder}
+// deliverMessages is Lambda's event source for the queue.
+func (m *simulation) deliverMessages() {
+	d := &harness.Disorder{Chance: rand.New(rand.NewPCG(draw(m.n.schedule, (*rand.Rand).Uint64), 1)), Rates: m.draft.rates.disorder}
 	for {
 		at, ok := m.world.Queue.Next()
 		if !ok {
@@ -217,7 +217,7 @@ func (m *simulation) pump() {
 			continue
 		}
 		e := m.pools[harness.Finalizing].take("pump")
-		if m.n.calm.Load() {
+		if m.n.faultsOff.Load() {
 			d = nil
 		}
 		batch := m.world.Queue.Receive(time.Now(), m.draft.batch, d)
@@ -225,10 +225,10 @@ func (m *simulation) pump() {
 			m.n.wait(fmt.Sprint("batch ", e.Invocation), time.Microsecond)
 			m.write("finalize %d #%d gets %d messages", e.Number, e.Invocation, len(batch))
 			handles, took := e.Deliver(batch)
-			m.inTime(harness.Finalizing, took)
+			m.checkDuration(harness.Finalizing, took)
 			m.pools[harness.Finalizing].give(e)
 			for _, handle := range handles {
-				if f := m.n.deletion(); f {
+				if f := m.n.deletionWorks(); f {
 					m.world.Queue.Remove(handle)
 				}
 			}
@@ -241,15 +241,15 @@ func (m *simulation) pump() {
 // invocation before that is cut off.
 func (m *simulation) reconcileEveryMinute() {
 	pause := m.draft.firstPass
-	silent := m.draft.silent
+	silent := m.draft.gap
 	for {
 		if left := time.Until(m.began.Add(silent.from)); silent.to > 0 && left < pause {
 			m.n.wait("reconcile", left)
 			m.n.cutOff(silent.cut)
 			m.reconcile("{}")
 			m.n.wait("reconcile", time.Until(m.began.Add(silent.to)))
-			m.n.repairs()
-			silent = silence{}
+			m.n.markUndisturbed()
+			silent = reconcileGap{}
 		} else {
 			m.n.wait("reconcile", pause)
 		}
@@ -275,7 +275,7 @@ func (m *simulation) reconcile(event string) []receipt {
 	e := m.pools[harness.Reconciling].take("reconcile")
 	var out struct{ Receipts []receipt }
 	took, err := e.Command(event, &out)
-	m.inTime(harness.Reconciling, took)
+	m.checkDuration(harness.Reconciling, took)
 	m.pools[harness.Reconciling].give(e)
 	m.write("reconcile %s: %+v %v", event, out.Receipts, err)
 	for _, r := range out.Receipts {
@@ -286,11 +286,11 @@ func (m *simulation) reconcile(event string) []receipt {
 	return out.Receipts
 }
 
-// deletion reports whether a message's deletion works.
-func (n *network) deletion() bool {
+// deletionWorks reports whether a message's deletion works.
+func (n *network) deletionWorks() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.met, n.caller = "", harness.Finalizing
+	n.faultName, n.caller = "", harness.Finalizing
 	return n.queueFault("DeleteMessage").Kind == 0
 }
 
@@ -308,8 +308,8 @@ func (m *simulation) write(format string, args ...any) {
 	m.n.log.write(format, args...)
 }
 
-// inTime checks that a function answered before Lambda would have killed it.
-func (m *simulation) inTime(f harness.Function, took time.Duration) {
+// checkDuration checks that a function answered before Lambda would have killed it.
+func (m *simulation) checkDuration(f harness.Function, took time.Duration) {
 	if took > harness.Timeouts[f] {
 		m.violate("P16: %s took %v", f, took)
 	}

@@ -15,7 +15,7 @@ import (
 // simulated is what a seed comes to, in a bubble of its own.
 func simulated(t *testing.T, seed uint64, force func(*conditions)) (r Result) {
 	synctest.Test(t, func(*testing.T) {
-		harness.Travel()
+		harness.AdvanceClock()
 		r = Simulate(seed, force)
 	})
 	return r
@@ -72,16 +72,18 @@ func TestSimulationUnder(t *testing.T) {
 		"midnight":          func(c *conditions) { c.midnight = true },
 		"freezes":           func(c *conditions) { c.freezes = true },
 		"lagging reads":     func(c *conditions) { c.lag = true },
-		"half-visibility":   func(c *conditions) { c.halves = true },
-		"vague reasons":     func(c *conditions) { c.vague = true },
+		"half-visibility":   func(c *conditions) { c.halfVisible = true },
+		"vague reasons":     func(c *conditions) { c.vagueReasons = true },
 		"rough seeding":     func(c *conditions) { c.seeding = true },
 		"poison":            func(c *conditions) { c.poison, c.sales = true, 2 },
 		"withdrawals":       func(c *conditions) { c.withdraws = true },
-		"rough withdrawals": func(c *conditions) { c.withdraws, c.seeding, c.halves, c.vague = true, true, true, true },
+		"rough withdrawals": func(c *conditions) { c.withdraws, c.seeding, c.halfVisible, c.vagueReasons = true, true, true, true },
 		"payments":          func(c *conditions) { c.pays = true },
-		"rough payments":    func(c *conditions) { c.pays, c.seeding, c.halves, c.vague, c.sales = true, true, true, true, 2 },
-		"rough publishing":  func(c *conditions) { c.pays, c.publishes = true, true },
-		"an outage":         func(c *conditions) { c.outage, c.sales = true, 2 },
+		"rough payments": func(c *conditions) {
+			c.pays, c.seeding, c.halfVisible, c.vagueReasons, c.sales = true, true, true, true, 2
+		},
+		"rough publishing": func(c *conditions) { c.pays, c.publishes = true, true },
+		"an outage":        func(c *conditions) { c.outage, c.sales = true, 2 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

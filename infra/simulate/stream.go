@@ -24,13 +24,13 @@ import (
 // It draws from random numbers of its own and shares no state with the rest of a
 // simulation. So it changes nothing of what else happens in a seed.
 type stream struct {
-	calm  *atomic.Bool // nothing goes wrong any more but the outage and what the bus refuses
-	draft streamDraft
-	bus   *harness.Bus
-	lanes []*lane
-	began time.Time
-	stop  chan struct{}
-	all   sync.WaitGroup // lanes, invocations and late calls
+	faultsOff *atomic.Bool // nothing goes wrong any more but the outage and what the bus refuses
+	draft     streamDraft
+	bus       *harness.Bus
+	lanes     []*lane
+	began     time.Time
+	stop      chan struct{}
+	all       sync.WaitGroup // lanes, invocations and late calls
 	// chance and judge are used where the table's lock is held.
 	chance *rand.Rand
 	judge  *harness.EventJudge
@@ -53,7 +53,7 @@ type lane struct {
 	arrived chan struct{} // holds a token after a record has come
 
 	mu      sync.Mutex
-	waiting []*harness.Entry
+	waiting []*harness.PendingRecord
 	idle    []*publisher
 	frozen  []frozenPublisher
 }
@@ -67,9 +67,9 @@ type frozenPublisher struct {
 func newStream(seed uint64, c conditions, db *dynamotest.DB, calm *atomic.Bool) *stream {
 	r := rand.New(rand.NewPCG(seed, 0x7075626c697368))
 	s := &stream{
-		calm: calm, draft: drawStream(r, c), bus: harness.NewBus(), began: time.Now(), stop: make(chan struct{}), chance: r, judge: harness.NewEventJudge(),
+		faultsOff: calm, draft: drawStream(r, c), bus: harness.NewBus(), began: time.Now(), stop: make(chan struct{}), chance: r, judge: harness.NewEventJudge(),
 	}
-	s.bus.Refuses = func(id string) bool { return float64(hashOf(id)%1000) < 1000*s.draft.hopeless }
+	s.bus.Refuses = func(id string) bool { return float64(hashOf(id)%1000) < 1000*s.draft.refusedForever }
 	for n := range s.draft.lanes {
 		l := &lane{stream: s, chance: rand.New(rand.NewPCG(seed, uint64(n))), arrived: make(chan struct{}, 1)}
 		s.lanes = append(s.lanes, l)
@@ -87,21 +87,21 @@ func hashOf(text string) uint64 {
 
 // record takes a record of the table's stream; the table's lock is held.
 func (s *stream) record(r dynamotest.Record) {
-	if !harness.Delivered(r) {
+	if !harness.IsDelivered(r) {
 		return
 	}
-	if !s.judge.Saw(r) && !sometimes(s.chance, idleShare) {
+	if !s.judge.Observe(r) && !sometimes(s.chance, idleShare) {
 		return
 	}
 	l := s.lanes[hashOf(harness.Text(r.Keys["pk"]))%uint64(len(s.lanes))]
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !s.calm.Load() && sometimes(s.chance, s.draft.poison) {
-		raw, sequence := harness.PoisonLike(r, s.chance.IntN(4))
+	if !s.faultsOff.Load() && sometimes(s.chance, s.draft.poison) {
+		raw, sequence := harness.PoisonRecord(r, s.chance.IntN(4))
 		s.judge.Poison[string(raw)] = true
-		l.waiting = append(l.waiting, &harness.Entry{Raw: raw, Sequence: sequence, Since: time.Now()})
+		l.waiting = append(l.waiting, &harness.PendingRecord{Raw: raw, Sequence: sequence, Since: time.Now()})
 	}
-	l.waiting = append(l.waiting, &harness.Entry{Record: r, Sequence: r.SequenceNumber(), Since: time.Now()})
+	l.waiting = append(l.waiting, &harness.PendingRecord{Record: r, Sequence: r.SequenceNumber(), Since: time.Now()})
 	select {
 	case l.arrived <- struct{}{}:
 	default:
@@ -147,7 +147,7 @@ func (l *lane) run() {
 			return
 		}
 		done := l.deliver(batch)
-		if !l.calm.Load() && sometimes(l.chance, l.draft.forgotten) {
+		if !l.faultsOff.Load() && sometimes(l.chance, l.draft.forgotten) {
 			done = 0
 		}
 		l.mu.Lock()
@@ -178,7 +178,7 @@ func (l *lane) sleeps(d time.Duration) bool {
 // next waits for records and returns a batch of those that are older than this instant:
 // which of the goroutines of one instant comes first must not matter. It returns nil when
 // the stream is stopped.
-func (l *lane) next() []*harness.Entry {
+func (l *lane) next() []*harness.PendingRecord {
 	for {
 		l.mu.Lock()
 		var since time.Time
@@ -210,7 +210,7 @@ func (l *lane) next() []*harness.Entry {
 
 // deliver delivers a batch and returns how many of its records, from the first on, need
 // not come again.
-func (l *lane) deliver(batch []*harness.Entry) (done int) {
+func (l *lane) deliver(batch []*harness.PendingRecord) (done int) {
 	records := make([]json.RawMessage, len(batch))
 	for i, e := range batch {
 		if e.Raw == nil {
@@ -237,10 +237,10 @@ func (l *lane) deliver(batch []*harness.Entry) (done int) {
 			l.violate("P26: a batch fails with %v", err)
 			answered <- 0
 		default:
-			answered <- harness.Handled(batch, answer)
+			answered <- harness.CountHandled(batch, answer)
 		}
 	})
-	if l.calm.Load() || !sometimes(l.chance, l.draft.again) {
+	if l.faultsOff.Load() || !sometimes(l.chance, l.draft.again) {
 		return <-answered
 	}
 	timer := time.NewTimer(between(l.chance, 0, 5*time.Second))
@@ -277,15 +277,15 @@ func (l *lane) give(p *publisher) {
 	defer l.mu.Unlock()
 	switch {
 	case p.Dead.Load():
-	case !l.calm.Load() && sometimes(p.chance, l.draft.freeze):
+	case !l.faultsOff.Load() && sometimes(p.chance, l.draft.freeze):
 		l.frozen = append(l.frozen, frozenPublisher{p, time.Now().Add(between(p.chance, 3*time.Second, 20*time.Minute))})
 	default:
 		l.idle = append(l.idle, p)
 	}
 }
 
-// published waits until the stream is published and judges it.
-func (m *simulation) published(digest hash.Hash) harness.EventFigures {
+// finishStream waits until the stream is published and judges it.
+func (m *simulation) finishStream(digest hash.Hash) harness.EventFigures {
 	m.stream.finish()
 	figures, found := m.stream.judge.Judge(m.world.DB.Items(harness.TableName), m.stream.bus, digest)
 	for _, text := range slices.Concat(m.stream.wrong, found) {

@@ -27,38 +27,38 @@ type watch struct {
 	// refused are the claim ids of refused requests.
 	refused map[string]bool
 	// claims are the claims of all sales, by id.
-	claims map[string]*held
-	// repairing is since when nothing disturbs reconciliation; zero if something may: a
+	claims map[string]*seenClaim
+	// undisturbedSince is since when nothing disturbs reconciliation; zero if something may: a
 	// resend that fails is due again only after half of the claim's age. resent counts
 	// the messages that were lost and resent, longest is the longest time that took
 	// while nothing disturbed it.
-	repairing time.Time
-	resent    int
-	longest   time.Duration
-	found     []string // the first violations, of
-	count     int      // so many
+	undisturbedSince time.Time
+	resent           int
+	longest          time.Duration
+	found            []string // the first violations, of
+	count            int      // so many
 }
 
 // watchedSale is the watch's record of one sale: when there was no stock, who got which
 // claim when, and which window was written where.
 type watchedSale struct {
 	*watch
-	id     string
-	stock  map[string]int64
-	sold   map[string]int64
-	total  int64
-	zeros  []span           // when all shards were empty; the last span may be open
-	gone   chan struct{}    // holds a token after the last unit was sold
-	claims map[string]*held // by user
+	id         string
+	stock      map[string]int64
+	sold       map[string]int64
+	total      int64
+	emptySpans []span                // when all shards were empty; the last span may be open
+	soldOut    chan struct{}         // holds a token after the last unit was sold
+	claims     map[string]*seenClaim // by user
 	// putBack is how many units of released claims each shard has got back, and putBacks
 	// are the instants.
 	putBack  map[string]int64
 	putBacks []Restock
 	// windows are those written to the sale and to each shard, in order.
 	windows map[string][]window
-	// settled is the window after the newest answered edit; nil while an edit is in
+	// answeredWindow is the window after the newest answered edit; nil while an edit is in
 	// progress.
-	settled *window
+	answeredWindow *window
 }
 
 // span is a period; to is zero while it lasts.
@@ -69,8 +69,8 @@ func (s span) overlaps(from, to time.Time) bool {
 	return !s.from.After(to) && (s.to.IsZero() || !s.to.Before(from))
 }
 
-// held is a claim as it was first seen.
-type held struct {
+// seenClaim is a claim as it was first seen.
+type seenClaim struct {
 	id, orderID string
 	end         string // its payment, or by whom it was released
 	acceptedAt  time.Time
@@ -83,12 +83,12 @@ type held struct {
 	queued bool
 }
 
-// shown is when every reader sees the claim: it may be the half of its transaction that
+// visibleToAll is when every reader sees the claim: it may be the half of its transaction that
 // becomes visible later.
-func (h *held) shown() time.Time { return h.at.Add(hiddenAtMost) }
+func (h *seenClaim) visibleToAll() time.Time { return h.at.Add(hiddenAtMost) }
 
 // isReleased reports whether every reader sees at that instant that the claim is released.
-func (h *held) isReleased(at time.Time) bool {
+func (h *seenClaim) isReleased(at time.Time) bool {
 	return !h.releasedAt.IsZero() && h.releasedAt.Add(hiddenAtMost).Before(at)
 }
 
@@ -104,15 +104,15 @@ type window struct {
 func newWatch(db *dynamotest.DB, skew time.Duration) *watch {
 	return &watch{
 		db: db, began: time.Now(), skew: skew, late: map[string]bool{}, sales: map[string]*watchedSale{},
-		refused: map[string]bool{}, claims: map[string]*held{},
+		refused: map[string]bool{}, claims: map[string]*seenClaim{},
 	}
 }
 
 // add starts watching a sale.
 func (w *watch) add(id string) *watchedSale {
 	s := &watchedSale{
-		watch: w, id: id, stock: map[string]int64{}, sold: map[string]int64{}, zeros: []span{{from: w.began}}, gone: make(chan struct{}, 1),
-		claims: map[string]*held{}, putBack: map[string]int64{}, windows: map[string][]window{},
+		watch: w, id: id, stock: map[string]int64{}, sold: map[string]int64{}, emptySpans: []span{{from: w.began}}, soldOut: make(chan struct{}, 1),
+		claims: map[string]*seenClaim{}, putBack: map[string]int64{}, windows: map[string][]window{},
 	}
 	w.sales[id] = s
 	return s
@@ -136,8 +136,8 @@ var mayWrite = map[harness.Function][]string{
 	harness.Releasing:   {"CLAIM#", "STOCK#", "SALE#", "SALES|"},
 }
 
-// permitted checks that a function writes only what it may (P17).
-func (w *watch) permitted(f harness.Function, keys []string) {
+// checkPermitted checks that a function writes only what it may (P17).
+func (w *watch) checkPermitted(f harness.Function, keys []string) {
 	for _, key := range keys {
 		if !slices.ContainsFunc(mayWrite[f], func(prefix string) bool { return strings.HasPrefix(key, prefix) }) {
 			w.violate("P17: %s writes %s", f, key)
@@ -145,28 +145,28 @@ func (w *watch) permitted(f harness.Function, keys []string) {
 	}
 }
 
-// after checks the items that a call wrote, and those that an earlier one may have
+// afterCall checks the items that a call wrote, and those that an earlier one may have
 // written late.
-func (w *watch) after(keys []string, late bool) {
+func (w *watch) afterCall(keys []string, late bool) {
 	for _, key := range keys {
 		if late {
 			w.late[key] = true
 		}
-		w.look(key)
+		w.observe(key)
 	}
 	if len(w.late) == 0 {
 		return
 	}
 	for _, key := range harness.Sorted(w.late) {
-		w.look(key)
+		w.observe(key)
 	}
 	if w.db.Pending() == 0 {
 		clear(w.late)
 	}
 }
 
-// look reads one item, without faults, and compares.
-func (w *watch) look(key string) {
+// observe reads one item, without faults, and compares.
+func (w *watch) observe(key string) {
 	pk, sk, _ := strings.Cut(key, "|")
 	parts := strings.SplitN(pk, "#", 3)
 	if len(parts) < 2 {
@@ -181,15 +181,15 @@ func (w *watch) look(key string) {
 	switch {
 	case it == nil:
 	case kind == "STOCK":
-		s.lookAtShard(key, it)
+		s.observeShard(key, it)
 	case kind == "CLAIM":
-		s.lookAtClaim(sk, it)
+		s.observeClaim(sk, it)
 	default:
-		s.lookAtWindow(key, it)
+		s.observeWindow(key, it)
 	}
 }
 
-func (w *watchedSale) lookAtShard(key string, it map[string]types.AttributeValue) {
+func (w *watchedSale) observeShard(key string, it map[string]types.AttributeValue) {
 	stock, ok := harness.Number(it["stock"])
 	if !ok || stock < 0 {
 		w.violate("P1: %s has %d units", key, stock)
@@ -210,29 +210,29 @@ func (w *watchedSale) lookAtShard(key string, it map[string]types.AttributeValue
 	w.stock[key] = stock
 	now := time.Now()
 	if before != 0 && w.total == 0 {
-		w.zeros = append(w.zeros, span{from: now})
+		w.emptySpans = append(w.emptySpans, span{from: now})
 		select {
-		case w.gone <- struct{}{}:
+		case w.soldOut <- struct{}{}:
 		default:
 		}
 	}
 	if before == 0 && w.total != 0 {
-		w.zeros[len(w.zeros)-1].to = now
+		w.emptySpans[len(w.emptySpans)-1].to = now
 	}
-	w.lookAtWindow(key, it)
+	w.observeWindow(key, it)
 }
 
-func (w *watchedSale) lookAtClaim(user string, it map[string]types.AttributeValue) {
+func (w *watchedSale) observeClaim(user string, it map[string]types.AttributeValue) {
 	id, orderID := harness.Text(it["claimId"]), harness.Text(it["orderId"])
 	known := w.claims[user]
 	if known == nil {
 		accepted, _ := harness.Number(it["acceptedAt"])
-		c := &held{
+		c := &seenClaim{
 			id: id, orderID: orderID, acceptedAt: time.UnixMilli(accepted), at: time.Now(), invocation: w.invocation,
 		}
 		w.claims[user] = c
 		w.watch.claims[id] = c
-		w.admitted(user, c)
+		w.checkAdmitted(user, c)
 		if w.refused[id] {
 			w.violate("P5: a request of %s was refused, and got %s afterwards", user, id)
 		}
@@ -245,12 +245,12 @@ func (w *watchedSale) lookAtClaim(user string, it map[string]types.AttributeValu
 		w.violate("P7: the order of %s was %s and is %s", user, known.orderID, orderID)
 	}
 	known.orderID = orderID
-	w.lookAtEnd(user, known, it)
+	w.observeEnd(user, known, it)
 }
 
-// lookAtEnd checks that a claim is paid or released once, and not before its time (P20,
+// observeEnd checks that a claim is paid or released once, and not before its time (P20,
 // P21).
-func (w *watchedSale) lookAtEnd(user string, known *held, it map[string]types.AttributeValue) {
+func (w *watchedSale) observeEnd(user string, known *seenClaim, it map[string]types.AttributeValue) {
 	end := harness.Text(it["payment"])
 	if by := harness.Text(it["releasedBy"]); by != "" {
 		if end != "" {
@@ -271,9 +271,9 @@ func (w *watchedSale) lookAtEnd(user string, known *held, it map[string]types.At
 	known.end = end
 }
 
-// refuse records that a request was refused: none of its claims exists, and none may
+// recordRefusal records that a request was refused: none of its claims exists, and none may
 // appear.
-func (w *watchedSale) refuse(user string, asked []string) {
+func (w *watchedSale) recordRefusal(user string, asked []string) {
 	for _, id := range asked {
 		w.refused[id] = true
 		if c := w.claims[user]; c != nil && c.id == id {
@@ -282,10 +282,10 @@ func (w *watchedSale) refuse(user string, asked []string) {
 	}
 }
 
-// admitted checks that a unit was sold within the window that the last edit's answer
+// checkAdmitted checks that a unit was sold within the window that the last edit's answer
 // promised (P14).
-func (w *watchedSale) admitted(user string, c *held) {
-	s := w.settled
+func (w *watchedSale) checkAdmitted(user string, c *seenClaim) {
+	s := w.answeredWindow
 	if s == nil {
 		return
 	}
@@ -294,7 +294,7 @@ func (w *watchedSale) admitted(user string, c *held) {
 	}
 }
 
-func (w *watchedSale) lookAtWindow(key string, it map[string]types.AttributeValue) {
+func (w *watchedSale) observeWindow(key string, it map[string]types.AttributeValue) {
 	opens, _ := harness.Number(it["opensAt"])
 	closes, _ := harness.Number(it["closesAt"])
 	paused, _ := it["paused"].(*types.AttributeValueMemberBOOL)
@@ -315,8 +315,8 @@ func (w *watchedSale) lookAtWindow(key string, it map[string]types.AttributeValu
 
 // wasEmpty reports whether there was an instant in [from, to] without stock.
 func (w *watchedSale) wasEmpty(from, to time.Time) bool {
-	for i := len(w.zeros) - 1; i >= 0; i-- {
-		if w.zeros[i].overlaps(from, to) {
+	for i := len(w.emptySpans) - 1; i >= 0; i-- {
+		if w.emptySpans[i].overlaps(from, to) {
 			return true
 		}
 	}
