@@ -8,7 +8,7 @@ import (
 	"flashsale/shared/ledger/dynamotest"
 )
 
-// scenario is one small sale that is run through every plan of accidents.
+// scenario is one small sale that is run under every plan of faults.
 type scenario struct {
 	name   string
 	stock  int
@@ -16,11 +16,11 @@ type scenario struct {
 	// maxStock and payWithin are the creation's; 0 is none.
 	maxStock  int
 	payWithin time.Duration
-	// prepare runs before the accidents begin.
+	// prepare runs before the faults begin.
 	prepare func(*run)
-	// act runs while accidents may happen.
+	// act runs while faults may happen.
 	act func(*run)
-	// check makes the scenario's own checks when everything is quiet.
+	// check makes the scenario's own checks when all orders are finished.
 	check func(*run)
 }
 
@@ -54,8 +54,8 @@ type enumeration struct {
 	Violations []string
 }
 
-// enumerate runs the scenario through every plan of up to faults accidents, where an
-// overlapping request counts as overlap accidents, in at most budget runs. It must be
+// enumerate runs the scenario through every plan of up to that many faults, where an
+// overlapping request counts as overlap faults, in at most budget runs. It must be
 // called in a synctest bubble.
 func enumerate(s scenario, faults, overlap, budget int) enumeration {
 	c := &chooser{plan: &plan{}, overlap: overlap}

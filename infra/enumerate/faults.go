@@ -11,7 +11,7 @@ import (
 	"flashsale/shared/ledger/dynamotest"
 )
 
-// fault is what happens to one call.
+// fault is what goes wrong with one call.
 type fault struct {
 	name     string
 	injected dynamotest.Fault
@@ -23,7 +23,7 @@ type fault struct {
 
 // What may happen to a call. A crash before a call leaves the same state as a crash
 // after the previous call, or, before the first call, as a request that never arrived:
-// so it is not a separate accident.
+// so it is not a separate fault.
 var (
 	writeFaults = []fault{
 		{name: "refused for its first item", injected: dynamotest.Fault{Kind: dynamotest.Conflict, Items: []int{0}}},
@@ -74,25 +74,26 @@ func faultsOf(f harness.Function, p harness.Point) []fault {
 	return readFaults
 }
 
-// chooser is the guard of an enumeration: at every call it asks the plan which accident
-// happens, as long as any is left. Exactly one invocation runs at a time, so it needs
-// no lock.
+// chooser intercepts the calls of an enumeration: at every call it asks the plan which
+// fault happens, as long as any is left. Exactly one invocation runs at a time, so it
+// needs no lock.
 type chooser struct {
 	plan *plan
-	// faultsLeft is how many accidents may still happen; active whether any may.
+	// faultsLeft is how many faults may still happen; active whether any may.
 	faultsLeft int
 	active     bool
 	// meanwhile may run once, in another environment, between two calls of the current
-	// invocation. overlap is how many accidents it counts as: 0, or 1 for fewer plans.
+	// invocation. overlap is how many faults it counts as: 0, or 1 for fewer plans.
 	meanwhile func()
 	overlap   int
-	injected  dynamotest.Fault
-	// log is the log of events, for understanding a violation.
+	// injected is the fault of the current call.
+	injected dynamotest.Fault
+	// log is for understanding a violation.
 	log []logLine
 }
 
-// logLine is a line of a story, formatted only when it is printed: nearly all of a hundred
-// thousand runs never are.
+// logLine is formatted only when it is printed: nearly all of a hundred thousand runs
+// never are.
 type logLine struct {
 	format string
 	args   []any
@@ -100,7 +101,6 @@ type logLine struct {
 
 func (c *chooser) logf(format string, args ...any) { c.log = append(c.log, logLine{format, args}) }
 
-// logText returns the whole story.
 func (c *chooser) logText() string {
 	var text strings.Builder
 	for _, l := range c.log {

@@ -7,7 +7,7 @@ import (
 	"flashsale/infra/harness"
 )
 
-// finishAndCheck runs after the accidents: buyers without an answer retry, messages are
+// finishAndCheck runs after the faults: buyers without an answer retry, messages are
 // delivered, reconciliation runs; then the promises are checked.
 func (r *run) finishAndCheck(s scenario) {
 	r.DB.ApplyPending()

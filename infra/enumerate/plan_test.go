@@ -25,7 +25,7 @@ func TestAPlanWalksThroughEverySequenceOfChoicesOnce(t *testing.T) {
 	}
 }
 
-func TestAPlanNoticesARunThatGoesAstray(t *testing.T) {
+func TestAPlanNoticesARunThatIsNotDeterministic(t *testing.T) {
 	var p plan
 	p.choose(2)
 	p.choose(3)

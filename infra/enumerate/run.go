@@ -93,7 +93,7 @@ func (r *run) seed(event string) (out seedAnswer, code string) {
 	return out, code
 }
 
-// withdraw takes units out of the sale, despite all accidents, and expects the same
+// withdraw takes units out of the sale, despite all faults, and expects the same
 // answer to every repeat of the request.
 func (r *run) withdraw(seedID string, units int) {
 	event := fmt.Sprintf(`{"action":"withdraw","saleId":%q,"seedId":%q,"stock":%d}`, harness.SaleID, seedID, units)
@@ -122,7 +122,7 @@ func (r *run) deliverAll(e *harness.Environment) {
 	}
 }
 
-// repair runs the first minutes afterwards, in which accidents may still happen:
+// repair runs the first minutes afterwards, in which faults may still happen:
 // messages are delivered, and if that does not finish every order, reconciliation runs.
 func (r *run) repair() {
 	r.deliverAll(r.Start(harness.Finalizing, 0))

@@ -7,7 +7,7 @@ import (
 	"flashsale/infra/harness"
 )
 
-// sellingScenarios are the small sales of the enumeration.
+// sellingScenarios are the scenarios of buying, restocking and finishing orders.
 var sellingScenarios = []scenario{
 	{
 		name: "two buyers and one unit", stock: 1, shards: 1,
@@ -64,7 +64,7 @@ var sellingScenarios = []scenario{
 		check: func(r *run) { r.checkSold(1) },
 	},
 	{
-		name: "a restock that meets accidents", stock: 1, shards: 1,
+		name: "a restock under faults", stock: 1, shards: 1,
 		prepare: func(r *run) { r.buy(r.Start(harness.Purchasing, 0), "alice", "") },
 		act: func(r *run) {
 			r.restock()
@@ -174,7 +174,7 @@ func (r *run) during(other, act func()) {
 	}
 }
 
-// withoutFaults runs act without accidents, because another scenario covers them.
+// withoutFaults runs act without faults, because another scenario covers them.
 func (r *run) withoutFaults(act func()) {
 	r.chooser.active = false
 	act()
@@ -183,7 +183,7 @@ func (r *run) withoutFaults(act func()) {
 
 const restockEvent = `{"action":"add","saleId":"` + harness.SaleID + `","seedId":"second-batch","stock":1}`
 
-// restock adds a unit, despite all accidents.
+// restock adds a unit, despite all faults.
 func (r *run) restock() {
 	before := harness.ReadBooks(r.DB, harness.SaleID).Sale.Seeded
 	r.mustSeed(restockEvent)

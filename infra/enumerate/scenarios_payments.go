@@ -98,7 +98,7 @@ func (r *run) buyConfirmed(users ...string) {
 	r.deliverAll(r.Start(harness.Finalizing, 0))
 }
 
-// buyOverdue does the same and waits until nothing keeps the claims from being released.
+// buyOverdue does the same and waits until the claims may be released unpaid.
 func (r *run) buyOverdue(users ...string) {
 	r.buyConfirmed(users...)
 	time.Sleep(harness.PayWithin + harness.Grace + time.Second)

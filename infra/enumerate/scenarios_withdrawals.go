@@ -9,7 +9,7 @@ import (
 // withdrawalScenarios are the scenarios in which units are withdrawn, or may not be added.
 var withdrawalScenarios = []scenario{
 	{
-		name: "a withdrawal that meets accidents", stock: 2, shards: 1,
+		name: "a withdrawal under faults", stock: 2, shards: 1,
 		prepare: func(r *run) { r.buy(r.Start(harness.Purchasing, 0), "alice", "") },
 		act: func(r *run) {
 			r.withdraw("rest", 9)

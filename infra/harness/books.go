@@ -24,29 +24,30 @@ type Books struct {
 	items   []map[string]types.AttributeValue
 }
 
+// SaleRow is the sale's own item.
 type SaleRow struct {
 	Seeded int64
-	shards int64
-	open   bool
 	Paused bool
 }
 
+// ShardRow is a stock shard.
 type ShardRow struct {
-	key           string
-	stock, seeded int64
+	stock int64
 	// Released claims, and how many of their units are back.
 	Released, PutBack int64
 }
 
+// ClaimRow is a claim.
 type ClaimRow struct {
 	ID, OrderID string
-	shard       int64
-	// Payment or releasedBy is how the claim ended, if it has.
+	// Payment or ReleasedBy is how the claim ended, if it has.
 	Payment, ReleasedBy string
 }
 
+// End is how the claim ended, "" if it has not.
 func (c ClaimRow) End() string { return c.Payment + c.ReleasedBy }
 
+// OrderRow is an order.
 type OrderRow struct{ user, claimID string }
 
 // ReadBooks reads the whole table for one sale, without faults. Orders that name no
@@ -72,22 +73,18 @@ func ReadBooks(db *dynamotest.DB, id string) *Books {
 		switch {
 		case kind == "SALE" && sk == "SALE":
 			b.Sale.Seeded, _ = Number(it["seeded"])
-			b.Sale.shards, _ = Number(it["shards"])
-			b.Sale.open = Text(it["state"]) == "OPEN"
 			paused, _ := it["paused"].(*types.AttributeValueMemberBOOL)
 			b.Sale.Paused = paused != nil && paused.Value
 		case kind == "SALES":
 			b.Drained = it["drained"] != nil
 		case kind == "STOCK":
-			s := ShardRow{key: rest}
+			var s ShardRow
 			s.stock, _ = Number(it["stock"])
-			s.seeded, _ = Number(it["seeded"])
 			s.Released, _ = Number(it["released"])
 			s.PutBack, _ = Number(it["putBack"])
 			b.Shards = append(b.Shards, s)
 		case kind == "CLAIM":
 			c := ClaimRow{ID: Text(it["claimId"]), OrderID: Text(it["orderId"])}
-			c.shard, _ = Number(it["shard"])
 			c.Payment, c.ReleasedBy = Text(it["payment"]), Text(it["releasedBy"])
 			b.Claims[sk] = c
 		case kind == "ORDER":
@@ -118,7 +115,7 @@ func (b *Books) Unfinished() []string {
 	return users
 }
 
-// Audit recounts a sale that must be quiet.
+// Audit recounts a sale whose orders are all finished.
 func (b *Books) Audit() (found []string) {
 	receipt, err := recount.Of(b.items).Recount(context.Background(), b.id, recount.Options{Overdue: recount.AtOnce})
 	if err != nil {

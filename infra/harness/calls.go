@@ -43,6 +43,7 @@ var ErrDown = errors.New("the service is down")
 // tableAPI is one environment's access to the table. It is a ledger.API.
 type tableAPI struct{ e *Environment }
 
+// Intercept makes an outside call, if the world's Interceptor lets it.
 func Intercept[O any](ctx context.Context, e *Environment, p Point, do func() (O, error)) (out O, err error) {
 	e.Calls.Add(1)
 	err = e.world.interceptor.Intercept(ctx, e, p, func() (err error) {

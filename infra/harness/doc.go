@@ -3,8 +3,8 @@
 // when.
 //
 // A World is the system: a table, a queue, and the environments of the functions. Every
-// outside call of an environment passes the World's Guard, which lets it fail, hang or end
-// the environment. The Bus is where order events go.
+// outside call of an environment passes the World's Interceptor, which may let it fail or hang, or
+// end the environment. The Bus is where order events go.
 //
 // The judges check the promises, the functions' answers and the table as documented: Books
 // what the table says of a sale, EventJudge what must be on the bus, Payment what its

@@ -28,7 +28,7 @@ const (
 const Price = 100
 
 const (
-	// PayWithin and grace are those of the scenarios with payments.
+	// PayWithin and Grace are those of the sales that ask for payment.
 	PayWithin = time.Minute
 	Grace     = time.Minute
 )
@@ -144,6 +144,7 @@ func (p Payment) Deliver(send func(httpapi.Request) (Reply, bool), wait func(tim
 // PaymentAnswer is what a provider is told of a payment.
 type PaymentAnswer struct{ Outcome, Reason string }
 
+// IsRefund reports whether the payment is to be refunded.
 func (s PaymentAnswer) IsRefund() bool { return s.Outcome == "refund-due" }
 
 // Check compares what the provider was told of the payment with the table: how the claim
@@ -183,7 +184,8 @@ type OtherWebhook struct {
 	reads bool
 }
 
-// OtherWebhooks are webhooks about an order that pretend, repeat or name what is not there.
+// OtherWebhooks are webhooks about the payment's order that are not authentic, repeat what
+// another one reports, or name an order that does not exist.
 func (p Payment) OtherWebhooks() []OtherWebhook {
 	p.Reference += "_stray"
 	body, now := p.report(), time.Now()

@@ -33,13 +33,16 @@ import (
 )
 
 const (
+	// TableName is the table of every World.
 	TableName = "Ledger"
-	SaleID    = "moutai"
+	// SaleID is the sale of a World that has one.
+	SaleID = "moutai"
 )
 
 // Function names a deployed function.
 type Function string
 
+// The functions that a World can start; of PublishFunction see NewPublisher.
 const (
 	Purchasing  Function = "purchase"
 	Finalizing  Function = "finalize"
@@ -65,12 +68,12 @@ const InvocationMargin = 490 * time.Millisecond
 // RefusalAge is the maximum age of a refusal's reason.
 const RefusalAge = 2 * time.Second
 
-// MinutesToFinish is how many minutes without accidents may pass until every order is
+// MinutesToFinish is how many minutes without faults may pass until every order is
 // finished: a claim's message is resent after at most half its age.
 const MinutesToFinish = 60
 
-// World is what the environments share: the table, the queue and the guard of their
-// calls.
+// World is what the environments share: the table, the queue and what intercepts
+// their calls.
 type World struct {
 	DB          *dynamotest.DB
 	Queue       *Queue
@@ -78,14 +81,15 @@ type World struct {
 	random      func() float64 // jitter; must be safe for concurrent use
 	claims      atomic.Int64   // claim ids made so far
 	made        atomic.Int64   // environments made so far
-	// Invocations counts invocations, for guards that need it.
+	// Invocations counts invocations, for interceptors that need it.
 	Invocations int
 }
 
-func NewWorld(g Interceptor, random func() float64) *World {
+// NewWorld makes a world with an empty table.
+func NewWorld(i Interceptor, random func() float64) *World {
 	return &World{
 		DB:    dynamotest.New(dynamotest.Table{Name: TableName, PK: "pk", SK: "sk"}),
-		Queue: NewQueue(), interceptor: g, random: random,
+		Queue: NewQueue(), interceptor: i, random: random,
 	}
 }
 
@@ -95,8 +99,8 @@ type Environment struct {
 	world    *World
 	Function Function
 	Number   int64
-	// Invocation is the number of the current invocation, for the guard; deadline is
-	// when Lambda kills it.
+	// Invocation is the number of the current invocation, for the interceptor; Deadline
+	// is when Lambda kills it.
 	Invocation int
 	Deadline   time.Time
 	// stopped is when its last invocation ended, zero while one runs; frozen is how
@@ -160,7 +164,7 @@ func (e *Environment) Die() {
 	runtime.Goexit()
 }
 
-// Invocation is how one invocation ended.
+// Outcome is how one invocation ended.
 type Outcome struct {
 	Died bool // with its environment: no answer
 	Took time.Duration
@@ -198,6 +202,7 @@ type Reply struct {
 	payment PaymentAnswer // of a webhook
 }
 
+// ClaimBody is a claim in an answer.
 type ClaimBody struct {
 	ClaimID    string `json:"claimId"`
 	State      string `json:"state"`
@@ -295,7 +300,7 @@ func (e *Environment) Deliver(batch []events.SQSMessage) (done []string, took ti
 }
 
 // Command sends a raw event and decodes the answer into out. The error is the
-// function's, or errDied.
+// function's, or ErrDied.
 func (e *Environment) Command(event string, out any) (took time.Duration, err error) {
 	var answer any
 	end := e.Invoke(func(ctx context.Context) { answer, err = e.raw(ctx, json.RawMessage(event)) })

@@ -10,7 +10,7 @@ import (
 	"flashsale/shared/ledger/dynamotest"
 )
 
-// conditions are what a seed may have in addition to the usual accidents.
+// conditions are what a seed may have in addition to the usual faults.
 type conditions struct {
 	sales int           // 1 to 4 of them, at once
 	skew  time.Duration // how far clocks are off at most
@@ -28,7 +28,7 @@ type conditions struct {
 	// sent twice at once and applied late, when buyers are already buying.
 	seeding bool
 	// poison: poison messages arrive again and again, while buyers' messages are lost;
-	// reconciliation itself has no accidents.
+	// reconciliation itself has no faults.
 	poison bool
 	// outage: the last reconciliation pass before a sale closes is cut off, and the
 	// next one runs when the sale may be drained; messages are lost meanwhile.
@@ -37,7 +37,7 @@ type conditions struct {
 	withdraws bool
 	// pays: the sales ask for payment.
 	pays bool
-	// publishes: the publishing of events has every accident that it may have, often.
+	// publishes: the publishing of events has every fault that it may have, often.
 	publishes bool
 }
 
@@ -66,7 +66,7 @@ const (
 )
 
 // draft is everything that a seed draws before anything runs. Every seed draws which
-// kinds of accidents it has, so that rare combinations also occur without all the
+// kinds of faults it has, so that rare combinations also occur without all the
 // others.
 type draft struct {
 	sales        []saleDraft
@@ -234,7 +234,7 @@ func drawSale(r *rand.Rand, c conditions, number, users int, opensAt time.Durati
 
 func sometimes(r *rand.Rand, share float64) bool { return r.Float64() < share }
 
-// drawFaultRates draws each accident with equal chances of none, some and many.
+// drawFaultRates draws each fault with equal chances of none, some and many.
 func drawFaultRates(r *rand.Rand) faultRates {
 	rate := func(much float64) float64 { return []float64{0, much / 5, much}[r.IntN(3)] }
 	w := faultRates{

@@ -12,9 +12,9 @@ import (
 	"flashsale/shared/ledger"
 )
 
-// finishAndCheck runs after the accidents. Frozen environments are thawed, all requests are
-// repeated, new buyers try to get the rest, and then the promises for quiet sales are
-// checked.
+// finishAndCheck stops the faults. Frozen environments are used again, all requests are
+// repeated, new buyers try to get the rest, and then everything that the promises say of
+// a sale without requests in progress is checked.
 func (m *simulation) finishAndCheck() {
 	m.n.stopFaults()
 	m.n.wait("director", 10*time.Second) // late requests apply
@@ -82,8 +82,8 @@ func (m *simulation) checkUnfrozen() {
 	}
 }
 
-// buyUntilAnswered retries until there is a definite answer. Without faults, only transactions in
-// flight can keep a buyer waiting (P5).
+// buyUntilAnswered retries until there is a definite answer. Without faults, only
+// transactions in flight can keep a buyer waiting (P5).
 func (m *runningSale) buyUntilAnswered(user, key string) harness.Reply {
 	for range 5 {
 		if r := m.click(user, key, m.id+" "+user+" insists"); r.Code != "busy" && r.Status != 0 {

@@ -11,7 +11,7 @@ import (
 // rest of the queue, if nothing disturbs reconciliation (P8).
 const resendBound = ledger.ResendBound
 
-// messageSent records the fate of a message.
+// messageSent records whether the queue accepted a message.
 func (w *watch) messageSent(body string, taken bool) {
 	if taken {
 		w.queued(body)

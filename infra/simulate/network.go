@@ -29,8 +29,8 @@ type faultRates struct {
 	// not used for a long time.
 	crash, recycle, freeze float64
 	disorder               harness.DisorderRates
-	// seeding replaces table and crash for SeedFunction, if it has worse weather than
-	// the others.
+	// seeding replaces table and crash for SeedFunction, if it has higher fault rates
+	// than the others.
 	seeding *faultRates
 	// sparesReconcile: ReconcileFunction has none of these faults.
 	sparesReconcile bool
@@ -45,7 +45,7 @@ type cutOff struct {
 
 const slowest = 1500 * time.Millisecond
 
-// network is the guard of a simulation: calls take time, fail according to the weather,
+// network intercepts the calls of a simulation: they take time, fail at the drawn rates,
 // and are watched and logged.
 type network struct {
 	*schedule
@@ -55,7 +55,7 @@ type network struct {
 
 	mu        sync.Mutex // one call at a time reaches table or queue
 	rates     faultRates
-	faultsOff atomic.Bool // nothing goes wrong any more
+	faultsOff atomic.Bool
 	faultOf   map[harness.Function]func(dynamotest.Call) dynamotest.Fault
 	skew      time.Duration // maximum error of a clock
 	cut       cutOff
@@ -125,7 +125,7 @@ func (n *network) exitIfDead(e *harness.Environment) {
 
 func expired(deadline time.Time) bool { return !deadline.IsZero() && !time.Now().Before(deadline) }
 
-// oneWayLatency returns the duration of one way.
+// oneWayLatency draws how long a call or its answer takes to arrive.
 func (n *network) oneWayLatency(r *rand.Rand, f harness.Function) time.Duration {
 	if !n.withoutFaults(f) && r.Float64() < n.rates.slow {
 		return between(r, 0, slowest)
@@ -211,8 +211,8 @@ func (n *network) note(e *harness.Environment, name, what string) {
 	n.log.write("%s %d #%d %s: %s", e.Function, e.Number, e.Invocation, name, what)
 }
 
-// tableFault is the table's source of faults. n.mu is held: only reach leads
-// here.
+// tableFault is the table's source of faults. n.mu is held: only execute
+// calls the table.
 func (n *network) tableFault(c dynamotest.Call) dynamotest.Fault {
 	n.touched = c.Keys
 	fault := n.faultOf[n.caller]
@@ -260,7 +260,7 @@ func (n *network) count(f dynamotest.Fault) {
 	n.late = f.Kind == dynamotest.ApplyLate
 }
 
-// stopFaults ends all accidents.
+// stopFaults ends all faults.
 func (n *network) stopFaults() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 // paymentPlan is what a buyer does about a claim's payment.
 type paymentPlan struct {
 	cancels bool
-	// payments are those of the order, made at that time, counted from payBy.
+	// payments are those of the order. They are made at paysAt, counted from payBy.
 	payments []harness.Payment
 	paysAt   time.Duration
 	// reports is how often the provider reports each of them.
@@ -78,7 +78,7 @@ func drawPaymentPlan(r *rand.Rand) paymentPlan {
 	return f
 }
 
-// payOrCancel lets a buyer's claim meet its fate, as soon as it has its order id.
+// payOrCancel carries out a buyer's payment plan, as soon as the claim has its order id.
 func (m *runningSale) payOrCancel(b buyer) {
 	name := m.id + " " + b.user + " pays"
 	m.n.wait(name, time.Microsecond)

@@ -28,7 +28,7 @@ type streamDraft struct {
 	// freeze is the share of invocations after which an environment is not used for long.
 	freeze float64
 	// poison is the share of records that come with one that can never be published,
-	// hopeless that of events that the bus never takes.
+	// refusedForever that of events that the bus never takes.
 	poison, refusedForever float64
 	// outage is when the bus begins to be down, 0 for never. hangs: it does not answer
 	// then, instead of failing at once.

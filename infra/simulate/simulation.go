@@ -67,7 +67,7 @@ type Result struct {
 
 // Simulate runs the sales of a seed from their creation to their last orders, under the
 // conditions that the seed draws and force, if not nil, changes. It must be called in a
-// testing/synctest bubble after travel has set its clock.
+// testing/synctest bubble after harness.AdvanceClock.
 func Simulate(seed uint64, force func(*conditions)) Result {
 	s := newSchedule(seed)
 	defer close(s.stop)
@@ -151,7 +151,7 @@ func newSimulation(seed uint64, s *schedule, c conditions, d draft) *simulation 
 	return m
 }
 
-// run runs while accidents may happen: operators, buyers, messages and schedules, all
+// run runs while faults may happen: operators, buyers, messages and schedules, all
 // at once.
 func (m *simulation) run() {
 	go m.deliverMessages()
@@ -237,19 +237,19 @@ func (m *simulation) deliverMessages() {
 }
 
 // reconcileEveryMinute is the schedule of ReconcileFunction; an invocation is dropped
-// while the previous one is running. It may be silent for a time; then the last
-// invocation before that is cut off.
+// while the previous one is running. There may be a time without
+// invocations; then the last one before that is cut off.
 func (m *simulation) reconcileEveryMinute() {
 	pause := m.draft.firstPass
-	silent := m.draft.gap
+	gap := m.draft.gap
 	for {
-		if left := time.Until(m.began.Add(silent.from)); silent.to > 0 && left < pause {
+		if left := time.Until(m.began.Add(gap.from)); gap.to > 0 && left < pause {
 			m.n.wait("reconcile", left)
-			m.n.cutOff(silent.cut)
+			m.n.cutOff(gap.cut)
 			m.reconcile("{}")
-			m.n.wait("reconcile", time.Until(m.began.Add(silent.to)))
+			m.n.wait("reconcile", time.Until(m.began.Add(gap.to)))
 			m.n.markUndisturbed()
-			silent = reconcileGap{}
+			gap = reconcileGap{}
 		} else {
 			m.n.wait("reconcile", pause)
 		}

@@ -64,10 +64,10 @@ type frozenPublisher struct {
 }
 
 // newStream makes the event source of a seed's table.
-func newStream(seed uint64, c conditions, db *dynamotest.DB, calm *atomic.Bool) *stream {
+func newStream(seed uint64, c conditions, db *dynamotest.DB, faultsOff *atomic.Bool) *stream {
 	r := rand.New(rand.NewPCG(seed, 0x7075626c697368))
 	s := &stream{
-		faultsOff: calm, draft: drawStream(r, c), bus: harness.NewBus(), began: time.Now(), stop: make(chan struct{}), chance: r, judge: harness.NewEventJudge(),
+		faultsOff: faultsOff, draft: drawStream(r, c), bus: harness.NewBus(), began: time.Now(), stop: make(chan struct{}), chance: r, judge: harness.NewEventJudge(),
 	}
 	s.bus.Refuses = func(id string) bool { return float64(hashOf(id)%1000) < 1000*s.draft.refusedForever }
 	for n := range s.draft.lanes {
