@@ -72,11 +72,13 @@ func republish(ctx context.Context, p place, args []string, out io.Writer) error
 
 // republishing is one run of republish.
 type republishing struct {
-	bus             publisher
-	out             io.Writer
-	show            func(done, about int64)
-	events, refused int64
-	retried         bool // an event was tried again, which has been said
+	bus  publisher
+	out  io.Writer
+	show func(done, about int64)
+	// events is how many were read; those that are neither published nor refused were not tried
+	// to the end.
+	events, published, refused int64
+	retried                    bool // an event was tried again, which has been said
 }
 
 var errRefused = fmt.Errorf("the bus refused %d events", maxRefused)
@@ -111,9 +113,10 @@ func (r *republishing) publishRounds(ctx context.Context, left []sale.Event) err
 		for i, err := range r.publishOnce(ctx, left) {
 			switch {
 			case err == nil:
+				r.published++
 			case sale.CodeOf(err) == sale.Busy && round+1 < rounds:
 				if !r.retried {
-					fmt.Fprintf(r.out, "  %s: %s; it is tried again, as is every event that the bus does not take\n", left[i].ID, oneLine(err))
+					fmt.Fprintf(r.out, "  %s: %s; what the bus does not take is tried up to %d times\n", left[i].ID, oneLine(err), rounds)
 				}
 				r.retried = true
 				busy = append(busy, left[i])
@@ -159,7 +162,7 @@ func (r *republishing) end(saleID, bus string, err error) error {
 	if saleID == "" {
 		what = "unknown orders"
 	}
-	fmt.Fprintf(r.out, "%d of %d events of %s were published to %s\n", r.events-r.refused, r.events, what, bus)
+	fmt.Fprintf(r.out, "%d of %d events of %s were published to %s\n", r.published, r.events, what, bus)
 	switch {
 	case err != nil && !errors.Is(err, errRefused):
 		return fmt.Errorf("%s; repeat the command: who has an event ignores it", oneLine(err))
