@@ -160,8 +160,8 @@ func front(text string) func(template) []finding {
 	}
 }
 
-// address is the place of the rate of a web ACL's rule.
-func address(rule int) string {
+// rateOf is the place of the rate of a web ACL's rule.
+func rateOf(rule int) string {
 	return fmt.Sprintf("Resources/WebAcl/Properties/Rules/%d/Statement/RateBasedStatement/", rule)
 }
 
@@ -181,12 +181,15 @@ func TestTheFrontSignsItsRequestsAndTurnsFloodsAway(t *testing.T) {
 		{"Resources/WebAcl/Properties/Rules", "[]"},
 		{"Resources/WebAcl/Properties/Rules/1/Action", "{Count: {}}"},
 		{"Resources/WebAcl/Properties/Rules/2/Statement/RateBasedStatement/CustomKeys", ""},
-		{address(1) + "ScopeDownStatement/AndStatement/Statements/1", ""},
-		{address(3) + "ScopeDownStatement", ""},
-		{address(3) + "ScopeDownStatement/NotStatement/Statement/ByteMatchStatement/SearchString", "/sales/"},
-		{address(3) + "ScopeDownStatement/NotStatement/Statement/ByteMatchStatement/FieldToMatch", "{QueryString: {}}"},
-		{address(4) + "Limit", "!Ref RequestLimit"},
-		{address(4) + "Limit", `!Sub "${PaymentRateLimit}00"`},
+		{rateOf(1) + "ScopeDownStatement/AndStatement/Statements/1", ""},
+
+		{rateOf(2) + "ScopeDownStatement", ""},
+		{rateOf(3) + "ScopeDownStatement", ""},
+		{rateOf(3) + "ScopeDownStatement/NotStatement/Statement/ByteMatchStatement/SearchString", "/sales/"},
+		{rateOf(3) + "ScopeDownStatement/NotStatement/Statement/ByteMatchStatement/FieldToMatch", "{QueryString: {}}"},
+		{rateOf(4) + "Limit", "!Ref RequestLimit"},
+		{rateOf(4) + "AggregateKeyType", "CONSTANT"},
+		{rateOf(4) + "Limit", `!Sub "${PaymentRateLimit}00"`},
 		{"Resources/WebAcl/Properties/Rules/4", ""},
 		{"Resources/WebAcl/Properties/Rules/4/Action", "{Count: {}}"},
 		{"Resources/SalePageCache/Properties/CachePolicyConfig/ParametersInCacheKeyAndForwardedToOrigin/HeadersConfig", "{HeaderBehavior: whitelist, Headers: [Origin]}"},
@@ -280,13 +283,14 @@ func frontRules(tmpl template, webhooks int) (found []finding) {
 	return found
 }
 
-// webhookRates finds limits of one address that block a payment provider, which sends from
-// few addresses, below the API's own throttle; and a front without a limit for webhooks.
+// webhookRates finds limits that block a payment provider below the API's own throttle, for
+// it sends from few addresses and may send one Authorization header with every webhook; and
+// a front without a limit for the webhooks of one address.
 func webhookRates(tmpl template, webhooks int) (found []finding) {
 	limited := false
 	for _, rule := range tmpl.at("Resources", "WebAcl", "Properties", "Rules").list() {
 		rate := rule.at("Statement", "RateBasedStatement")
-		if key := rate.at("AggregateKeyType").text(); key != "IP" && key != "FORWARDED_IP" || excludesWebhooks(rate.at("ScopeDownStatement")) {
+		if rate.Node == nil || excludesWebhooks(rate.at("ScopeDownStatement")) {
 			continue
 		}
 		window, _ := tmpl.number(rate.at("EvaluationWindowSec"))
@@ -299,7 +303,7 @@ func webhookRates(tmpl template, webhooks int) (found []finding) {
 		if !ok || window == 0 || limit < window*webhooks {
 			found = append(found, finding{frontFile, rule.Line, rule.at("Name").text() + " blocks a payment provider before the API throttles it"})
 		}
-		limited = limited || rule.at("Action", "Block").Node != nil
+		limited = limited || rate.at("AggregateKeyType").text() == "IP" && rule.at("Action", "Block").Node != nil
 	}
 	if !limited {
 		found = append(found, finding{frontFile, 1, "one address can use up the account's requests by way of /payments/"})
