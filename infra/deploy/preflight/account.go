@@ -114,11 +114,12 @@ func (c Cloud) deployed(ctx context.Context, stack string, l *Limits) error {
 	if err := c.CLI.Into(ctx, &stacks, "cloudformation", "list-stacks"); err != nil {
 		return err
 	}
-	exists := false
 	for _, s := range stacks.StackSummaries {
-		exists = exists || s.StackName == stack && s.StackStatus != "DELETE_COMPLETE" && s.StackStatus != "REVIEW_IN_PROGRESS"
+		if s.StackName == stack && s.StackStatus != "DELETE_COMPLETE" && s.StackStatus != "REVIEW_IN_PROGRESS" {
+			l.Status = s.StackStatus
+		}
 	}
-	if !exists {
+	if l.Status == "" {
 		return nil
 	}
 	var found struct {

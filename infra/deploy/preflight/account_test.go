@@ -93,7 +93,7 @@ func TestLimitsComeFromTheServices(t *testing.T) {
 	want := Limits{
 		Account: "123456789012 as arn:aws:iam::123456789012:user/me", Concurrency: 1000, Unreserved: 470, Own: 501,
 		TableWrites: 40_000, Rate: 10_000, Burst: 5000,
-		Tables: map[string]Warmth{"Ledger": {Reads: 20_000, Writes: 40_000}}, Parameters: map[string]string{"LogLevel": "INFO"},
+		Status: "UPDATE_COMPLETE", Tables: map[string]Warmth{"Ledger": {Reads: 20_000, Writes: 40_000}}, Parameters: map[string]string{"LogLevel": "INFO"},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

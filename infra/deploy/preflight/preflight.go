@@ -43,8 +43,9 @@ type Limits struct {
 	// Rate and Burst are API Gateway's limits for all APIs of the account together.
 	Rate  float64
 	Burst int
-	// Tables are the stack's tables by logical id, and Parameters the stack's parameters.
-	// Both are empty before the first deployment.
+	// Status is the stack's status, Tables are its tables by logical id, and Parameters its
+	// parameters. They are empty before the first deployment.
+	Status     string
 	Tables     map[string]Warmth
 	Parameters map[string]string
 }

@@ -186,6 +186,9 @@ func TestADeploymentThatCannotSucceedIsStopped(t *testing.T) {
 		{"a table warmer than its own limit", "above its own limit of 10000", func(d *Deployment) { d.Demand.Tables[0].MaxWrite = 10_000 }},
 		{"a warm throughput below a new table's", "below the 4000", func(d *Deployment) { d.Demand.Tables[0].WarmWrites = 3999 }},
 		{"a throttle above the account's", "10,001 requests per second", func(d *Deployment) { d.Demand.Rate = 10_001 }},
+		{"a stack whose creation failed", "shop is ROLLBACK_COMPLETE and can only be deleted", func(d *Deployment) { d.Account.(*account).limits.Status = "ROLLBACK_COMPLETE" }},
+		{"a stack that could not be rolled back", "continue-update-rollback", func(d *Deployment) { d.Account.(*account).limits.Status = "UPDATE_ROLLBACK_FAILED" }},
+		{"a stack that is being deployed", "UPDATE_IN_PROGRESS: wait", func(d *Deployment) { d.Account.(*account).limits.Status = "UPDATE_IN_PROGRESS" }},
 		{"less warm throughput than the table has by now", "set WarmReadUnitsPerSecond=20000 WarmWriteUnitsPerSecond=80000", func(d *Deployment) {
 			l := &d.Account.(*account).limits
 			l.TableWrites, l.Tables = 80_000, map[string]Warmth{"Ledger": {Reads: 20_000, Writes: 40_000}}
@@ -238,6 +241,7 @@ func TestAcceptableDeploymentsAreNotStopped(t *testing.T) {
 			l := &d.Account.(*account).limits
 			l.Unreserved, l.Own = 480, 520
 		}},
+		{"a stack that was rolled back", func(d *Deployment) { d.Account.(*account).limits.Status = "UPDATE_ROLLBACK_COMPLETE" }},
 		{"exactly what fits", func(d *Deployment) { d.Demand.Functions[0].Reserved = 880 }},
 		{"a table as warm as it is to be", func(d *Deployment) {
 			d.Account.(*account).limits.Tables = map[string]Warmth{"Ledger": {Reads: 12_000, Writes: 20_000}}

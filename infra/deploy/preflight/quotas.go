@@ -3,6 +3,7 @@ package preflight
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"flashsale/infra/deploy/demand"
 )
@@ -30,6 +31,7 @@ func quotas(ctx context.Context, r *report, d Deployment) {
 		return
 	}
 	r.add(OK, "account", "%s", l.Account)
+	stackStatus(r, d, l)
 	concurrency(r, d, l)
 	for _, t := range d.Demand.Tables {
 		r.check(t.WarmWrites <= l.TableWrites && t.MaxWrite <= l.TableWrites, "DynamoDB writes",
@@ -38,6 +40,20 @@ func quotas(ctx context.Context, r *report, d Deployment) {
 		cooling(r, d, l, t)
 	}
 	throttles(r, d, l)
+}
+
+// stackStatus checks that CloudFormation updates the stack. It refuses one that it is working
+// on, and one whose creation, deletion or roll-back failed.
+func stackStatus(r *report, d Deployment, l Limits) {
+	const check = "stack"
+	switch {
+	case strings.HasSuffix(l.Status, "_IN_PROGRESS"):
+		r.add(Failed, check, "%s is %s: wait for its end", d.Stack, l.Status)
+	case l.Status == "ROLLBACK_COMPLETE" || l.Status == "ROLLBACK_FAILED" || l.Status == "DELETE_FAILED":
+		r.add(Failed, check, "%s is %s and can only be deleted: aws cloudformation delete-stack --stack-name %s", d.Stack, l.Status, d.Stack)
+	case l.Status == "UPDATE_ROLLBACK_FAILED":
+		r.add(Failed, check, "%s is %s: aws cloudformation continue-update-rollback --stack-name %s", d.Stack, l.Status, d.Stack)
+	}
 }
 
 // throttles compares the API's throttles with those of the account. A route may not have a
