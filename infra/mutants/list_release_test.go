@@ -19,6 +19,28 @@ var ofReleasing = []mutant{
 		`	return p.setListing(ctx, update, map[string]string{"#releasing": "releasing"}, item{":pass": str(string(text))})`,
 		`	_, _ = text, update
 	return nil`}}},
+	{"a table that is busy for a second fails a run of release", "P16", releaseTests, "^TestATableThatIsBusy", []edit{{releasing,
+		`p.retry(ctx, patientTries, `, `p.retry(ctx, maxTries, `}}},
+	{"release fails because it cannot store how far it came", "P16", releaseTests, "^TestARunThatCannotStore", []edit{{releasing,
+		`	if sale.CodeOf(err) == sale.Busy {
+		return nil
+	}
+	return err
+`, `	return err
+`}}},
+	{"a table that is busy for a second costs reconcile its pass", "P16", reconciling, "^TestATableThatIsBusy", []edit{{"shared/ledger/listing.go",
+		`l.retry(ctx, patientTries, `, `l.retry(ctx, maxTries, `}}},
+	{"a table that is busy for a second keeps a message from being sent again", "P8", reconciling, "^TestATableThatIsBusy", []edit{{"shared/ledger/claims.go",
+		`l.retry(ctx, patientTries, `, `l.retry(ctx, maxTries, `}}},
+	{"reconcile fails because it cannot store its pass", "P16", reconciling, "^TestAPassThatCannotBeStored", []edit{{reconcile,
+		`	if sale.CodeOf(err) == sale.Busy {
+		return nil
+	}
+	return err
+`, `	return err
+`}}},
+	{"a buyer waits for a claim to be marked", "P16", "./functions/purchase/handler", "^TestMarkingAClaim", []edit{{"functions/purchase/handler/handler.go",
+		`h.book.MayResend(marking, p.Claim)`, `h.book.MayResend(ctx, p.Claim)`}}},
 	{"a run of release that is cut off fails", "P22", releaseTests, "^TestARunWhoseTimeEnds", []edit{{releaseHandler,
 		`sale.CodeOf(saleErr) == sale.Busy && !invocation.Outlasts(turn, callTime)`, `false`}}},
 	{"one huge sale takes the time of all releases", "P22", releaseTests, "^TestAHugeSale", []edit{{releaseHandler,

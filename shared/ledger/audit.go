@@ -261,7 +261,7 @@ func (l *Ledger) readShards(ctx context.Context, s sale.Sale, a *Audit) ([]shard
 	for k := range keys {
 		keys[k] = stockKey(s.ID, k)
 	}
-	items, err := l.batchGet(ctx, maxTries, keys, true)
+	items, err := l.batchGet(ctx, patientTries, keys, true)
 	if err != nil {
 		return nil, err
 	}

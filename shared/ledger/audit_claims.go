@@ -71,7 +71,7 @@ func (l *Ledger) claimPage(ctx context.Context, saleID string, bucket int, after
 		in.ExclusiveStartKey = item{attrPK: pk, attrSK: str(after)}
 	}
 	var out *dynamodb.QueryOutput
-	err := l.retry(ctx, maxTries, func(ctx context.Context) (err error) {
+	err := l.retry(ctx, patientTries, func(ctx context.Context) (err error) {
 		out, err = l.api.Query(ctx, in)
 		return err
 	})

@@ -49,8 +49,8 @@ func (l *Ledger) claim(ctx context.Context, s sale.Sale, user string) (sale.Clai
 // due when the claim, both in c and in the table, has been pending for longer than
 // ResendGrace and was last resent longer ago than that and than half its age, so
 // resends become rarer over time. If c is confirmed, its order item is missing; the
-// same rule applies. The mark is the only thing that repair writes (P17). It fails with
-// sale.Busy or sale.Internal.
+// same rule applies. The mark is the only thing that repair writes (P17). A caller for whom a
+// client waits must bound ctx. It fails with sale.Busy or sale.Internal.
 func (l *Ledger) MayResend(ctx context.Context, c sale.Claim) (bool, error) {
 	now := l.now()
 	if !resendDue(c, now) {
@@ -60,12 +60,12 @@ func (l *Ledger) MayResend(ctx context.Context, c sale.Claim) (bool, error) {
 	if c.State() == sale.Pending {
 		condition, names["#orderId"] = &ifPendingAndQuiet, "orderId"
 	}
-	s, err := l.existing(ctx, maxTries, c.SaleID)
+	s, err := l.existing(ctx, patientTries, c.SaleID)
 	if err != nil {
 		return false, err
 	}
 	unsure := false // a try had no answer: the mark may be this call's
-	err = l.retry(ctx, maxTries, func(ctx context.Context) error {
+	err = l.retry(ctx, patientTries, func(ctx context.Context) error {
 		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 			TableName:                l.table,
 			Key:                      claimKey(c.SaleID, sale.BucketOf(c.User, s.Buckets), c.User),

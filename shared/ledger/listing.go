@@ -47,7 +47,7 @@ const RefundsFor = 90 * 24 * time.Hour
 // Listings returns every sale that is not drained, and the drained ones of which a refund
 // may be due. It fails with sale.Busy or sale.Internal.
 func (l *Ledger) Listings(ctx context.Context) ([]Listing, error) {
-	items, err := l.queryAll(ctx, maxTries, dynamodb.QueryInput{
+	items, err := l.queryAll(ctx, patientTries, dynamodb.QueryInput{
 		KeyConditionExpression:    aws.String("#pk = :pk"),
 		FilterExpression:          aws.String("attribute_not_exists(#drained) OR #refundAt > :since"),
 		ExpressionAttributeNames:  map[string]string{"#pk": attrPK, "#drained": "drained", "#refundAt": "refundAt"},
@@ -66,7 +66,7 @@ func (l *Ledger) Listings(ctx context.Context) ([]Listing, error) {
 // Listing returns the listing of one sale, drained or not. It fails with
 // sale.SaleNotFound, sale.Busy or the listing's Err.
 func (l *Ledger) Listing(ctx context.Context, saleID string) (Listing, error) {
-	it, err := l.get(ctx, listingKey(saleID))
+	it, err := l.getWithin(ctx, patientTries, listingKey(saleID))
 	if err != nil {
 		return Listing{}, err
 	}
@@ -117,7 +117,7 @@ func (l *Ledger) SaveCursor(ctx context.Context, a *Audit) error {
 	if err != nil {
 		return asInternal(fmt.Errorf("write cursor: %w", err))
 	}
-	err = l.retry(ctx, maxTries, func(ctx context.Context) error {
+	err = l.retry(ctx, patientTries, func(ctx context.Context) error {
 		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 			TableName:                 l.table,
 			Key:                       listingKey(a.SaleID),

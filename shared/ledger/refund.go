@@ -15,7 +15,7 @@ import (
 // Refunds returns the refunds of a sale, due and done, or those of unknown orders if the
 // sale id is "". It fails with sale.Busy or sale.Internal.
 func (l *Ledger) Refunds(ctx context.Context, saleID string) ([]sale.Refund, error) {
-	items, err := l.queryAll(ctx, maxTries, dynamodb.QueryInput{
+	items, err := l.queryAll(ctx, patientTries, dynamodb.QueryInput{
 		KeyConditionExpression:    aws.String("#pk = :pk"),
 		ExpressionAttributeNames:  map[string]string{"#pk": attrPK},
 		ExpressionAttributeValues: item{":pk": refundKey(saleID, "")[attrPK]},

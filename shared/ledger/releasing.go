@@ -79,7 +79,7 @@ func (l *Ledger) ReleaseDue(ctx context.Context, listing Listing, grace time.Dur
 	if isLook {
 		s, err = l.readOpenSale(ctx, listing.SaleID)
 	} else {
-		s, err = l.existing(ctx, maxTries, listing.SaleID)
+		s, err = l.existing(ctx, patientTries, listing.SaleID)
 	}
 	if err != nil {
 		return done, err
@@ -219,7 +219,8 @@ func (p *releasing) gatherPage(ctx context.Context, next *ReleasePass) error {
 	return err
 }
 
-// save stores how far the pass came. A lost or overwritten cursor only costs reads.
+// save stores how far the pass came. A lost or overwritten cursor only costs reads, so it is
+// no error that the table was too busy to store one.
 func (p *releasing) save(ctx context.Context) error {
 	text, err := json.Marshal(p.pass)
 	if err != nil {
@@ -228,7 +229,11 @@ func (p *releasing) save(ctx context.Context) error {
 	ctx, cancel := invocation.AtLeast(ctx, invocation.Margin/2)
 	defer cancel()
 	update := "SET #releasing = :pass"
-	return p.setListing(ctx, update, map[string]string{"#releasing": "releasing"}, item{":pass": str(string(text))})
+	err = p.setListing(ctx, update, map[string]string{"#releasing": "releasing"}, item{":pass": str(string(text))})
+	if sale.CodeOf(err) == sale.Busy {
+		return nil
+	}
+	return err
 }
 
 // complete stores by when the next claim is to be paid at the earliest: without the grace,
@@ -241,7 +246,7 @@ func (p *releasing) complete(ctx context.Context, next time.Time) error {
 }
 
 func (p *releasing) setListing(ctx context.Context, update string, names map[string]string, values item) error {
-	err := p.retry(ctx, maxTries, func(ctx context.Context) error {
+	err := p.retry(ctx, patientTries, func(ctx context.Context) error {
 		_, err := p.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 			TableName: p.table, Key: listingKey(p.sale.ID), UpdateExpression: &update,
 			ConditionExpression:      aws.String("attribute_exists(pk)"),

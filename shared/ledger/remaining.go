@@ -47,9 +47,11 @@ func (l *Ledger) Remaining(ctx context.Context, s sale.Sale) (Remaining, error) 
 		if r.Units == 0 && !s.SoldOut() {
 			// The set of empty shards is older than the count of the others. They were
 			// all empty at once only if the sale was not restocked in between (P6).
-			if s, err = l.readOpenSale(ctx, s.ID); err != nil {
+			view := l.views.of(s.ID)
+			if err := l.refresh(ctx, view, s.ID); err != nil {
 				return Remaining{}, err
 			}
+			s = view.load(l.now()).sale
 		}
 		if s.Version == version {
 			l.remaining.Put(edition{s.ID, s.Version}, r, now, now.Add(remainingAge))

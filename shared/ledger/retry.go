@@ -26,9 +26,10 @@ const (
 	backoffCap  = 200 * time.Millisecond
 	// maxTries bounds one call's tries where a client waits (P16).
 	maxTries = 6
-	// patientTries applies where no client waits (seeding, finalizing): a crowd can
-	// exhaust a table for seconds, and a failed message comes back only after its
-	// visibility timeout. The time budget also bounds them.
+	// patientTries applies where no client waits (seeding, finalizing, reconciling,
+	// releasing): a crowd can exhaust a table for seconds. A failed message comes back only
+	// after its visibility timeout, and a failed run of a schedule is an alarm. The time
+	// budget also bounds them.
 	patientTries = 24
 )
 

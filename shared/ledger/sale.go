@@ -55,7 +55,7 @@ func (e *DraftError) Error() string { return "a draft that opens at " + e.OpensA
 // readOpenSale reads the sale from the table and not from a snapshot. A draft
 // counts as not found.
 func (l *Ledger) readOpenSale(ctx context.Context, saleID string) (sale.Sale, error) {
-	it, err := l.get(ctx, saleKey(saleID))
+	it, err := l.getWithin(ctx, patientTries, saleKey(saleID))
 	if err != nil {
 		return sale.Sale{}, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -131,6 +132,18 @@ func TestARepeatIsAnsweredAlsoWhenTheClaimCannotBeMarked(t *testing.T) {
 	if len(f.queue.sent) != 1 {
 		t.Errorf("%d messages, want no second one without a mark", len(f.queue.sent))
 	}
+}
+
+func TestMarkingAClaimDelaysTheAnswerByThreeTenthsOfASecondAtMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFunction(t)
+		f.invoke(t, t.Context(), event(t, "purchase-idempotent.json"))
+		f.now = f.now.Add(time.Hour)
+		isAccepted(t, f.invoke(t, t.Context(), event(t, "purchase-idempotent.json")))
+		if within := time.Until(f.marking); within != 300*time.Millisecond || len(f.queue.sent) != 2 {
+			t.Errorf("marked within %v, sent %v", within, f.queue.sent)
+		}
+	})
 }
 
 func TestTheTriesEndHalfASecondBeforeTheDeadline(t *testing.T) {

@@ -30,6 +30,7 @@ type shop struct {
 	panics   bool      // or panics with
 	markErr  error     // what MayResend fails with
 	deadline time.Time // of the last context
+	marking  time.Time // deadline of MayResend's last context
 	requests []ledger.Request
 }
 
@@ -84,7 +85,8 @@ func (s *shop) Purchase(ctx context.Context, r ledger.Request) (ledger.Purchase,
 	return ledger.Purchase{Claim: claim, New: true, Tries: 1}, nil
 }
 
-func (s *shop) MayResend(_ context.Context, c sale.Claim) (bool, error) {
+func (s *shop) MayResend(ctx context.Context, c sale.Claim) (bool, error) {
+	s.marking, _ = ctx.Deadline()
 	if s.markErr != nil {
 		return false, s.markErr
 	}

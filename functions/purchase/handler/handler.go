@@ -19,9 +19,14 @@ import (
 	"flashsale/shared/telemetry"
 )
 
-// sendTime is how long sending a message may take even when the tries have used up the
-// rest of the time. It lies within invocation.Margin.
-const sendTime = 300 * time.Millisecond
+const (
+	// sendTime is how long sending a message may take even when the tries have used up the
+	// rest of the time. It lies within invocation.Margin.
+	sendTime = 300 * time.Millisecond
+	// markTime is how long marking a claim before its message is sent again may delay the
+	// answer. Reconciliation marks it, too.
+	markTime = 300 * time.Millisecond
+)
 
 // Book is the part of the ledger that the handler uses.
 type Book interface {
@@ -130,7 +135,9 @@ func (h *Handler) send(ctx context.Context, event *telemetry.Event, p ledger.Pur
 		if p.Claim.State() != sale.Pending {
 			return
 		}
-		due, err := h.book.MayResend(ctx, p.Claim)
+		marking, cancel := context.WithTimeout(ctx, markTime)
+		due, err := h.book.MayResend(marking, p.Claim)
+		cancel()
 		if err != nil {
 			event.Text("resendError", err.Error())
 		}

@@ -196,11 +196,16 @@ func (h *Handler) pass(ctx context.Context, audit *ledger.Audit, stranded *stran
 	}
 }
 
-// save stores the pass for the next invocation, even when the sale's time is up.
+// save stores the pass for the next invocation, even when the sale's time is up. A lost pass
+// only costs a new one, so it is no error that the table was too busy to store it.
 func (h *Handler) save(ctx context.Context, audit *ledger.Audit) error {
 	ctx, cancel := invocation.AtLeast(ctx, saveTime)
 	defer cancel()
-	return h.book.SaveCursor(ctx, audit)
+	err := h.book.SaveCursor(ctx, audit)
+	if sale.CodeOf(err) == sale.Busy {
+		return nil
+	}
+	return err
 }
 
 // saveTime is how long storing a pass may take after the time is up. It lies within

@@ -52,6 +52,7 @@ type world struct {
 	queue  queue
 	log    bytes.Buffer
 	most   int // messages per pass; 0 for the handler's own limit
+	random func() float64
 }
 
 func in(t *testing.T, test func(w *world)) {
@@ -112,7 +113,7 @@ func (w *world) reconcile(payload string, timeout time.Duration) ([]Receipt, err
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), timeout)
 	defer cancel()
-	h := New(ledger.New(w.db, "Ledger", ledger.Options{}), &w.queue, telemetry.New(&w.log, "reconcile", clock.Wall), clock.Wall)
+	h := New(ledger.New(w.db, "Ledger", ledger.Options{Random: w.random}), &w.queue, telemetry.New(&w.log, "reconcile", clock.Wall), clock.Wall)
 	if w.most > 0 {
 		h.most = w.most
 	}

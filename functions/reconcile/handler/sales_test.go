@@ -65,6 +65,51 @@ func TestASaleThatFailsDoesNotKeepTheOthersFromTheirReceipts(t *testing.T) {
 	}
 }
 
+// throttling refuses the calls of an operation on keys with that prefix for a while.
+func throttling(op, prefix string, within time.Duration) func(dynamotest.Call) dynamotest.Fault {
+	until := time.Now().Add(within)
+	return func(c dynamotest.Call) dynamotest.Fault {
+		if c.Op == op && strings.HasPrefix(c.Keys[0], prefix) && time.Now().Before(until) {
+			return dynamotest.Fault{Kind: dynamotest.Throttle}
+		}
+		return dynamotest.Fault{}
+	}
+}
+
+func TestATableThatIsBusyForTwoSecondsIsNoFailure(t *testing.T) {
+	for name, call := range map[string][2]string{
+		"storing a pass": {"UpdateItem", "SALES"}, "marking a claim": {"UpdateItem", "CLAIM#"}, "reading the claims": {"Query", "CLAIM#"},
+		"reading the shards": {"BatchGetItem", "STOCK#"}, "reading the sale": {"GetItem", "SALE#"}, "listing the sales": {"Query", "SALES"},
+		"reading refunds": {"Query", "REFUND#"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(w *world) {
+				w.random = func() float64 { return 0.999 }
+				w.open("moutai", 10, 2)
+				w.buy("moutai", 1)
+				time.Sleep(time.Minute)
+				w.db.Fault = throttling(call[0], call[1], 2*time.Second)
+				r := w.receipts(`{}`)
+				if listing, err := w.ledger.Listing(w.t.Context(), "moutai"); err != nil || listing.Cursor == nil || len(r) != 1 || len(w.queue.sent) != 1 {
+					w.t.Errorf("stored %+v (%v), receipts %+v, sent %v", listing.Cursor, err, r, w.queue.sent)
+				}
+			})
+		})
+	}
+}
+
+func TestAPassThatCannotBeStoredIsNoFailure(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("moutai", 10, 2)
+		w.buy("moutai", 1)
+		time.Sleep(time.Minute)
+		w.db.Fault = throttling("UpdateItem", "SALES", time.Hour)
+		if r := w.receipts(`{}`); len(r) != 1 || len(w.queue.sent) != 1 {
+			w.t.Errorf("receipts %+v, sent %v", r, w.queue.sent)
+		}
+	})
+}
+
 func TestASaleForANewerReleaseIsLeftAloneAndTheOthersGetTheirReceipts(t *testing.T) {
 	for name, keys := range map[string][2]string{"its listing": {"SALES", "newer"}, "its item": {"SALE#newer", "SALE"}} {
 		t.Run(name, func(t *testing.T) {

@@ -30,6 +30,7 @@ type world struct {
 	db     *dynamotest.DB
 	ledger *ledger.Ledger
 	log    bytes.Buffer
+	random func() float64
 }
 
 func in(t *testing.T, test func(*testing.T, *world)) {
@@ -42,7 +43,9 @@ func in(t *testing.T, test func(*testing.T, *world)) {
 	})
 }
 
-func (w *world) environment() *ledger.Ledger { return ledger.New(w.db, "Ledger", ledger.Options{}) }
+func (w *world) environment() *ledger.Ledger {
+	return ledger.New(w.db, "Ledger", ledger.Options{Random: w.random})
+}
 
 // open creates a sale; payWithin is 0 if it asks for no payment.
 func (w *world) open(saleID string, stock int64, shards int, payWithin time.Duration) {
