@@ -70,13 +70,9 @@ var ofPayments = []mutant{
 	{"a repeat is answered from memory after its claim was released, simulated", "P9", simulation, under + "^payments$", []edit{{purchasing,
 		`if held.MayBeReleased() {`, `if false {`}}},
 	{"a refund is forgotten after a lost answer", "P24", ledgerTests, "^TestARefundWhoseAnswer", []edit{{refunding,
-		`	case reasons == nil:
-		return Settlement{}, asInternal(err)
-	case failed(reasons[0]):
-		return refundBefore(`, `	case reasons == nil:
-		return Settlement{Refund: &refund}, nil
-	case failed(reasons[0]):
-		return refundBefore(`}}},
+		`			return Settlement{}, asInternal(err)
+		case failed(reasons[0]):`, `			return Settlement{Refund: &refund}, nil
+		case failed(reasons[0]):`}}},
 	{"a payment whose answer was lost is refunded", "P24", ledgerTests, "^TestAPaymentWhoseAnswer", []edit{{paying,
 		`	case held.Payment == p.ID():`, `	case false:`}}},
 	{"a payment is refunded while its order appears", "P24", ledgerTests, overFake + "^a_payment_whose_order_appears", []edit{{refunding,

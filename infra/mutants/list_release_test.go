@@ -16,9 +16,8 @@ var ofReleasing = []mutant{
 	}
 `, ``}}},
 	{"release does not store how far it came", "P22", releaseTests, "^TestARunThatIsCutOff", []edit{{releasing,
-		`	return p.setListing(ctx, update, map[string]string{"#releasing": "releasing"}, item{":pass": str(string(text))})`,
-		`	_, _ = text, update
-	return nil`}}},
+		`	err = p.setListing(ctx, update, map[string]string{"#releasing": "releasing"}, item{":pass": str(string(text))})`,
+		`	_, _ = text, update`}}},
 	{"a table that is busy for a second fails a run of release", "P16", releaseTests, "^TestATableThatIsBusy", []edit{{releasing,
 		`p.retry(ctx, patientTries, `, `p.retry(ctx, maxTries, `}}},
 	{"release fails because it cannot store how far it came", "P16", releaseTests, "^TestARunThatCannotStore", []edit{{releasing,
