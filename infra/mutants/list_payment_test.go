@@ -67,8 +67,6 @@ var ofPayments = []mutant{
 		` && !held.Released() {`, ` {`}}},
 	{"a repeat is answered from memory after its claim was released", "P9", ledgerTests, overFake + "^an_environment_that_remembers", []edit{{purchasing,
 		`if held.MayBeReleased() {`, `if false {`}}},
-	{"a repeat is answered from memory after its claim was released, simulated", "P9", simulation, under + "^payments$", []edit{{purchasing,
-		`if held.MayBeReleased() {`, `if false {`}}},
 	{"a refund is forgotten after a lost answer", "P24", ledgerTests, "^TestARefundWhoseAnswer", []edit{{refunding,
 		`			return Settlement{}, asInternal(err)
 		case failed(reasons[0]):`, `			return Settlement{Refund: &refund}, nil

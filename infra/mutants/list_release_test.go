@@ -39,7 +39,7 @@ var ofReleasing = []mutant{
 `, `	return err
 `}}},
 	{"a buyer waits for a claim to be marked", "P16", "./functions/purchase/handler", "^TestMarkingAClaim", []edit{{"functions/purchase/handler/handler.go",
-		`h.book.MayResend(marking, p.Claim)`, `h.book.MayResend(ctx, p.Claim)`}}},
+		`context.WithTimeout(ctx, markTime)`, `context.WithCancel(ctx)`}}},
 	{"a run of release that is cut off fails", "P22", releaseTests, "^TestARunWhoseTimeEnds", []edit{{releaseHandler,
 		`sale.CodeOf(saleErr) == sale.Busy && !invocation.Outlasts(turn, callTime)`, `false`}}},
 	{"one huge sale takes the time of all releases", "P22", releaseTests, "^TestAHugeSale", []edit{{releaseHandler,

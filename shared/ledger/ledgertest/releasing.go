@@ -332,6 +332,7 @@ var releasing = map[string]func(*testing.T, *World){
 		w.OpenUnpaid(8, 2)
 		id := w.Ordered("alice")[0]
 		payBy := orderid.Time(id).Add(payWithin)
+		w.Pass(10 * time.Minute)
 		call := func(grace time.Duration, released int) {
 			t.Helper()
 			listing, err := w.Ledger.Listing(w.Ctx, "moutai")
