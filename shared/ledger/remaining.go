@@ -13,6 +13,10 @@ const (
 	sampleShards = batchKeys
 	// remainingAge is how often an environment reads them.
 	remainingAge = time.Second
+	// unchangedAge is how often it reads them before the sale opens and after it has closed.
+	// Then the stock changes only with the sale's version; but an edit of the window reaches
+	// the shards some time after the sale, and clocks differ.
+	unchangedAge = time.Minute
 )
 
 // Remaining is the stock as shown on the sale page.
@@ -30,16 +34,27 @@ type edition struct {
 }
 
 // Remaining counts the units left in a sale that Sale returned, at most once a
-// second. It is exact while at most 100 shards have stock, else scaled from 100
-// of them; it is 0 only if every shard is empty. It fails with sale.Busy or
-// sale.Internal.
+// second, and at most once a minute while it is not open. It is exact while at most 100
+// shards have stock, else scaled from 100 of them; it is 0 only if every shard is empty. It
+// fails with sale.Busy or sale.Internal.
+//
+// Everybody may ask, so the shards are read eventually consistently, at half the cost: a
+// count may lag behind the purchases by a moment. A count that is kept for a minute, or that
+// finds nothing (P6), is made consistently.
 func (l *Ledger) Remaining(ctx context.Context, s sale.Sale) (Remaining, error) {
 	now := l.now()
 	if r, ok := l.remaining.Get(edition{s.ID, s.Version}, now); ok {
 		return r, nil
 	}
+	until, consistent := now.Add(remainingAge), false
+	if refusal := s.Refusal(now); refusal != nil && refusal.Code != sale.Paused {
+		until, consistent = now.Add(unchangedAge), true
+		if now.Before(s.OpensAt) && s.OpensAt.Before(until) {
+			until = s.OpensAt
+		}
+	}
 	for range maxTries {
-		r, err := l.countRemaining(ctx, s)
+		r, err := l.countRemaining(ctx, s, consistent)
 		if err != nil {
 			return Remaining{}, err
 		}
@@ -54,15 +69,16 @@ func (l *Ledger) Remaining(ctx context.Context, s sale.Sale) (Remaining, error) 
 			s = view.load(l.now()).sale
 		}
 		if s.Version == version {
-			l.remaining.Put(edition{s.ID, s.Version}, r, now, now.Add(remainingAge))
+			l.remaining.Put(edition{s.ID, s.Version}, r, now, until)
 			return r, nil
 		}
 	}
 	return Remaining{}, sale.Fail(sale.Busy, errors.New("the sale was restocked during every count"))
 }
 
-// countRemaining counts the units in the shards that are not known to be empty.
-func (l *Ledger) countRemaining(ctx context.Context, s sale.Sale) (Remaining, error) {
+// countRemaining counts the units in the shards that are not known to be empty, by consistent
+// reads if it is told so or finds nothing otherwise.
+func (l *Ledger) countRemaining(ctx context.Context, s sale.Sale, consistent bool) (Remaining, error) {
 	open := s.Shards - s.Empty.Len()
 	sampled := min(open, sampleShards)
 	keys := make([]item, 0, sampled)
@@ -70,7 +86,7 @@ func (l *Ledger) countRemaining(ctx context.Context, s sale.Sale) (Remaining, er
 		// Sample evenly over the open shards, not only the first ones.
 		keys = append(keys, stockKey(s.ID, s.Empty.NthAbsent(i*open/sampled, s.Shards)))
 	}
-	items, err := l.batchGet(ctx, maxTries, keys, true)
+	items, err := l.batchGet(ctx, maxTries, keys, consistent)
 	if err != nil {
 		return Remaining{}, err
 	}
@@ -81,6 +97,9 @@ func (l *Ledger) countRemaining(ctx context.Context, s sale.Sale) (Remaining, er
 			return Remaining{}, asInternal(err)
 		}
 		r.Units += shard.stock
+	}
+	if r.Units == 0 && !consistent {
+		return l.countRemaining(ctx, s, true)
 	}
 	if sampled < open {
 		r.Approximate = true

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,6 +68,74 @@ func TestRemainingUnitsAreCountedOnceASecondAndAfterEachRestock(t *testing.T) {
 		t.Fatal(err)
 	}
 	count(14, 1)
+}
+
+func TestRemainingUnitsAreCountedOnceAMinuteBeforeTheSaleOpensAndAfterItHasClosed(t *testing.T) {
+	w, db, _ := faulty(t)
+	c := w.Sale(10, 4)
+	c.OpensAt = w.Now().Add(90 * time.Second)
+	w.Create(c)
+	count := func(when string, want int64, units float64) {
+		t.Helper()
+		s, err := w.Environment().Sale(w.Ctx, "moutai")
+		if err != nil {
+			t.Fatal(err)
+		}
+		db.ResetUsage()
+		r, err := w.Ledger.Remaining(w.Ctx, s)
+		if _, reads := db.Consumed(); err != nil || r.Units != want || reads != units {
+			t.Errorf("%s: %+v (%v) for %v read units, want %d for %v", when, r, err, reads, want, units)
+		}
+	}
+	count("not open", 10, 4)
+	w.Pass(time.Minute - 1)
+	count("not open, before a minute has passed", 10, 0)
+	w.Pass(1)
+	count("not open, a minute later", 10, 4)
+	if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 4}); err != nil {
+		t.Fatal(err)
+	}
+	count("not open, restocked", 14, 4)
+	w.Pass(30*time.Second - 1)
+	count("not open for a nanosecond more", 14, 0)
+	w.Pass(1)
+	count("open", 14, 2)
+	w.Accepted(w.Buy("alice"))
+	w.Pass(time.Second)
+	count("open, a second later", 13, 2)
+	paused := true
+	if _, err := w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: w.Now(), Paused: &paused}); err != nil {
+		t.Fatal(err)
+	}
+	count("paused", 13, 2)
+	w.Pass(time.Second)
+	count("paused, a second later", 13, 2)
+	w.Pass(c.ClosesAt.Sub(w.Now()))
+	count("closed", 13, 4)
+	w.Pass(time.Minute - 1)
+	count("closed, before a minute has passed", 13, 0)
+}
+
+func TestACountThatFindsNothingIsMadeConsistently(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, db, _ := faulty(t)
+		w.Open(2, 2)
+		for i := range 2 {
+			w.Accepted(w.Buy(fmt.Sprint("user-", i)))
+		}
+		db.Lag = 10 * time.Second
+		time.Sleep(2 * db.Lag) // reads see that the shards are empty
+		if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
+			t.Fatal(err)
+		}
+		s, err := w.Environment().Sale(w.Ctx, "moutai")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := w.Ledger.Remaining(w.Ctx, s); err != nil || r.Units != 1 {
+			t.Errorf("got %+v (%v), want 1 unit", r, err)
+		}
+	})
 }
 
 func TestNothingIsLeftOnlyIfTheShardsWereEmptyAtOneInstant(t *testing.T) {
