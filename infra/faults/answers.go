@@ -31,9 +31,9 @@ type reason struct {
 }
 
 var (
-	ongoing   = reason{"TransactionConflict", "Transaction is ongoing for the item"}
-	exceeded  = reason{"ProvisionedThroughputExceeded", "The level of configured provisioned throughput for the table was exceeded. Consider increasing your provisioning level with the UpdateTable API."}
-	throttled = reason{"ThrottlingError", "Throughput exceeds the current capacity of your table or index."}
+	conflictReason   = reason{"TransactionConflict", "Transaction is ongoing for the item"}
+	capacityReason   = reason{"ProvisionedThroughputExceeded", "The level of configured provisioned throughput for the table was exceeded. Consider increasing your provisioning level with the UpdateTable API."}
+	throttlingReason = reason{"ThrottlingError", "Throughput exceeds the current capacity of your table or index."}
 )
 
 // cancelled is the cancellation of a transaction of n actions, with reason why for some
@@ -57,10 +57,10 @@ func cancelled(n int, some []int, why reason) refusal {
 // conflicting refuses a call some of whose items are in another transaction.
 func conflicting(c call, some []int) refusal {
 	if c.cancelled() {
-		return cancelled(len(c.items), some, ongoing)
+		return cancelled(len(c.items), some, conflictReason)
 	}
 	return refusal{http.StatusBadRequest, dynamoNamespace + "TransactionConflictException", map[string]any{
-		"message": ongoing.Message,
+		"message": conflictReason.Message,
 	}}
 }
 
@@ -69,25 +69,25 @@ func conflicting(c call, some []int) refusal {
 func throttling(c call, p plan) refusal {
 	switch {
 	case c.cancelled() && len(c.items) > 0 && p.variant:
-		return cancelled(len(c.items), p.some, exceeded)
+		return cancelled(len(c.items), p.some, capacityReason)
 	case c.cancelled() && len(c.items) > 0:
-		return cancelled(len(c.items), p.some, throttled)
+		return cancelled(len(c.items), p.some, throttlingReason)
 	case p.variant:
 		return refusal{http.StatusBadRequest, dynamoNamespace + "ProvisionedThroughputExceededException", map[string]any{
-			"message": exceeded.Message, "ThrottlingReasons": why("TableWriteProvisionedThroughputExceeded"),
+			"message": capacityReason.Message, "ThrottlingReasons": throttlingReasons("TableWriteProvisionedThroughputExceeded"),
 		}}
 	default:
 		return refusal{http.StatusBadRequest, coralNamespace + "ThrottlingException", map[string]any{
-			"message": throttled.Message, "throttlingReasons": why("TableWriteKeyRangeThroughputExceeded"),
+			"message": throttlingReason.Message, "throttlingReasons": throttlingReasons("TableWriteKeyRangeThroughputExceeded"),
 		}}
 	}
 }
 
-func why(text string) []map[string]string {
+func throttlingReasons(text string) []map[string]string {
 	return []map[string]string{{"reason": text, "resource": "arn:aws:dynamodb:us-east-1:000000000000:table/faults"}}
 }
 
-func broken(c call) refusal {
+func internalError(c call) refusal {
 	if c.class == sending {
 		return refusal{http.StatusInternalServerError, coralService + "InternalFailure", map[string]any{
 			"message": "We encountered an internal error. Please try again.",

@@ -42,10 +42,10 @@ type Config struct {
 }
 
 const (
-	// longest bounds every duration: callers wait for seconds.
-	longest = time.Minute
-	// defaultBy is the default of LateBy and DelayBy if only the share is given.
-	defaultBy = time.Second
+	// maxDuration bounds every duration: callers wait for seconds.
+	maxDuration = time.Minute
+	// defaultDelay is the default of LateBy and DelayBy if only the share is given.
+	defaultDelay = time.Second
 	// rounding is how much a sum of shares may exceed 1.
 	rounding = 1e-9
 )
@@ -96,10 +96,10 @@ func Parse(text string) (Config, error) {
 		return Config{}, err
 	}
 	if c.Late > 0 && c.LateBy == 0 {
-		c.LateBy = defaultBy
+		c.LateBy = defaultDelay
 	}
 	if c.Delay > 0 && c.DelayBy == 0 {
-		c.DelayBy = defaultBy
+		c.DelayBy = defaultDelay
 	}
 	if sum := c.Conflict + c.Throttle + c.Error + c.Lost + c.Late; sum > 1+rounding {
 		return Config{}, fmt.Errorf("read faults: conflict, throttle, error, lost and late are %g together, more than 1", sum)
@@ -137,8 +137,8 @@ func (s setting) read(value string) (err error) {
 		}
 		*place = math.Abs(*place) // -0 would not equal its own text
 	case *time.Duration:
-		if *place, err = time.ParseDuration(value); err == nil && (*place < 0 || *place > longest) {
-			err = fmt.Errorf("a duration is 0s to %v", longest)
+		if *place, err = time.ParseDuration(value); err == nil && (*place < 0 || *place > maxDuration) {
+			err = fmt.Errorf("a duration is 0s to %v", maxDuration)
 		}
 	case *uint64:
 		*place, err = strconv.ParseUint(value, 10, 64)

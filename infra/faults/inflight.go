@@ -16,9 +16,9 @@ type inFlight struct {
 	order []string
 }
 
-// enter returns which of the call's items are locked at now; if none is, a transaction
+// lock returns which of the call's items are locked at now; if none is, a transaction
 // locks its items for hold.
-func (f *inFlight) enter(c call, now time.Time, hold time.Duration) (busy []int) {
+func (f *inFlight) lock(c call, now time.Time, hold time.Duration) (busy []int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.free(now)

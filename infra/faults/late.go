@@ -8,9 +8,9 @@ import (
 // maxLate bounds how many requests may be pending without a caller.
 const maxLate = 256
 
-// later runs apply after a delay, or at Close if that comes first. It reports
+// applyLater runs apply after a delay, or at Close if that comes first. It reports
 // false, and never runs it, if too many are waiting or the transport is closed.
-func (t *Transport) later(delay time.Duration, apply func(context.Context)) bool {
+func (t *Transport) applyLater(delay time.Duration, apply func(context.Context)) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed || t.waiting >= maxLate {
@@ -28,7 +28,7 @@ func (t *Transport) later(delay time.Duration, apply func(context.Context)) bool
 		case <-closing:
 		case <-timer.C:
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), lateLimit)
 		defer cancel()
 		apply(ctx)
 		t.mu.Lock()

@@ -33,8 +33,8 @@ type plan struct {
 func (c Config) plan(n uint64, call call) plan {
 	chance := rand.New(rand.NewPCG(c.Seed, n))
 	p := plan{
-		wait: upTo(chance, c.Latency), late: upTo(chance, c.LateBy),
-		some: someOf(chance, len(call.items)), variant: chance.IntN(2) == 0,
+		wait: randomUpTo(chance, c.Latency), late: randomUpTo(chance, c.LateBy),
+		some: randomSubset(chance, len(call.items)), variant: chance.IntN(2) == 0,
 	}
 	p.kind = c.draw(chance.Float64(), call, p.variant)
 	return p
@@ -76,15 +76,15 @@ func (c Config) draw(point float64, call call, variant bool) string {
 	return ""
 }
 
-func upTo(chance *rand.Rand, most time.Duration) time.Duration {
+func randomUpTo(chance *rand.Rand, most time.Duration) time.Duration {
 	if most <= 0 {
 		return 0
 	}
 	return time.Duration(chance.Int64N(int64(most)))
 }
 
-// someOf is a random, not empty set of the indexes below n.
-func someOf(chance *rand.Rand, n int) []int {
+// randomSubset is a random, not empty set of the indexes below n.
+func randomSubset(chance *rand.Rand, n int) []int {
 	if n == 0 {
 		return nil
 	}

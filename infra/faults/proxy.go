@@ -14,13 +14,13 @@ func Proxy(target *url.URL, t *Transport) http.Handler {
 		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport: t,
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
-			hang(w)
+			breakConnection(w)
 		},
 	}
 }
 
-// hang ends the connection without an answer.
-func hang(w http.ResponseWriter) {
+// breakConnection ends the connection without an answer.
+func breakConnection(w http.ResponseWriter) {
 	connection, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		// HTTP/2 connections cannot be hijacked; the server ends the stream instead.

@@ -13,14 +13,14 @@ import (
 type class int
 
 const (
-	untouched   class = iota // not a call of these services: passes unchanged
-	plain                    // a read, or an operation that never conflicts
-	write                    // of one item
-	transaction              // writes of many items, which it locks
-	glance                   // a transaction that only reads: conflicts, but locks nothing
-	statements               // a batch of writes that are refused one by one
-	sending                  // of messages
-	queueing                 // any other call of a queue
+	untouched       class = iota // not a call of these services: passes unchanged
+	plain                        // a read, or an operation that never conflicts
+	write                        // of one item
+	transaction                  // writes of many items, which it locks
+	transactionRead              // a transaction that only reads: conflicts, but locks nothing
+	statements                   // a batch of writes that are refused one by one
+	sending                      // of messages
+	queueing                     // any other call of a queue
 )
 
 const (
@@ -33,7 +33,7 @@ var classes = map[string]class{
 	dynamoPrefix + "Scan": plain, dynamoPrefix + "BatchWriteItem": plain, dynamoPrefix + "ExecuteStatement": plain,
 	dynamoPrefix + "BatchExecuteStatement": statements, dynamoPrefix + "ExecuteTransaction": plain,
 	dynamoPrefix + "PutItem": write, dynamoPrefix + "UpdateItem": write, dynamoPrefix + "DeleteItem": write,
-	dynamoPrefix + "TransactWriteItems": transaction, dynamoPrefix + "TransactGetItems": glance,
+	dynamoPrefix + "TransactWriteItems": transaction, dynamoPrefix + "TransactGetItems": transactionRead,
 	sqsPrefix + "SendMessage": sending, sqsPrefix + "SendMessageBatch": sending,
 }
 
@@ -61,11 +61,11 @@ func (c call) writes() bool {
 }
 
 // conflicts reports whether a transaction in flight can refuse the call.
-func (c call) conflicts() bool { return c.writes() || c.class == glance }
+func (c call) conflicts() bool { return c.writes() || c.class == transactionRead }
 
 // cancelled reports whether the call is cancelled, with reasons, rather than
 // refused.
-func (c call) cancelled() bool { return c.class == transaction || c.class == glance }
+func (c call) cancelled() bool { return c.class == transaction || c.class == transactionRead }
 
 // action identifies one item, by its key or, for a put, as a whole.
 type action struct {
@@ -105,7 +105,7 @@ func readCall(target string, body []byte, keyNames []string) call {
 		if json.Unmarshal(body, &a) == nil {
 			c.items = []string{a.item(keyNames)}
 		}
-	case transaction, glance:
+	case transaction, transactionRead:
 		var request struct {
 			TransactItems []struct{ Put, Update, Delete, ConditionCheck, Get *action }
 		}

@@ -57,11 +57,11 @@ func FuzzReadCall(f *testing.F) {
 		for _, prefix := range []string{dynamoPrefix, sqsPrefix, ""} {
 			c := readCall(prefix+operation, body, []string{"pk", "sk"})
 			var flying inFlight
-			flying.enter(c, time.Time{}, time.Second)
-			busy := flying.enter(c, time.Time{}, time.Second)
+			flying.lock(c, time.Time{}, time.Second)
+			busy := flying.lock(c, time.Time{}, time.Second)
 			for n := range uint64(8) {
 				p := Config{Throttle: 0.5, Conflict: 0.5, Seed: n}.plan(n, c)
-				for _, refused := range []refusal{conflicting(c, busy), conflicting(c, p.some), throttling(c, p), broken(c)} {
+				for _, refused := range []refusal{conflicting(c, busy), conflicting(c, p.some), throttling(c, p), internalError(c)} {
 					answer, err := refused.answer(&http.Request{}, n)
 					if err != nil || answer.StatusCode < 400 {
 						t.Fatalf("%s %q: %v %v", operation, body, answer, err)

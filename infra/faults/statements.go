@@ -88,9 +88,9 @@ func (b batch) without(some []int) ([]byte, error) {
 	return json.Marshal(rest)
 }
 
-// except executes the batch without the statements at those indexes, refuses these with
-// reason why, and answers for all in order.
-func (t *Transport) except(r *http.Request, some []int, why reason, n uint64) (*http.Response, error) {
+// executeExcept executes the batch without the statements at those indexes, refuses these
+// with reason why, and answers for all in order.
+func (t *Transport) executeExcept(r *http.Request, some []int, why reason, n uint64) (*http.Response, error) {
 	body, err := takeBody(r)
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (t *Transport) except(r *http.Request, some []int, why reason, n uint64) (*
 		if err != nil {
 			return nil, err
 		}
-		answer, err := t.base().RoundTrip(repeat(r.Context(), r, kept))
+		answer, err := t.base().RoundTrip(cloneWith(r.Context(), r, kept))
 		if err != nil || answer.StatusCode != http.StatusOK {
 			return answer, err
 		}

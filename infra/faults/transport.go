@@ -14,8 +14,8 @@ import (
 // or may still be. It wraps io.ErrUnexpectedEOF.
 var ErrBroken = fmt.Errorf("connection broken before the answer: %w", io.ErrUnexpectedEOF)
 
-// patience bounds a request that continues without its caller.
-const patience = 5 * time.Second
+// lateLimit bounds a request that continues without its caller.
+const lateLimit = 5 * time.Second
 
 // Transport forwards requests to DynamoDB and SQS and injects faults into some of them.
 // It is an http.RoundTripper for the SDK's HTTP client; any other request passes
@@ -29,7 +29,7 @@ type Transport struct {
 	// and sk.
 	Keys []string
 
-	flying inFlight
+	inFlight inFlight
 
 	mu      sync.Mutex
 	calls   uint64
@@ -52,43 +52,43 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	c := readCall(r.Header.Get("X-Amz-Target"), body, keys)
 	if c.class == untouched {
-		return t.base().RoundTrip(repeat(r.Context(), r, body))
+		return t.base().RoundTrip(cloneWith(r.Context(), r, body))
 	}
 	n := t.number()
 	p := t.Config.plan(n, c)
 	if err := pause(r.Context(), p.wait); err != nil {
 		return nil, err
 	}
-	if p.kind == kindLate && !t.later(p.late, func(ctx context.Context) { t.apply(repeat(ctx, r, body), c, n) }) {
+	if p.kind == kindLate && !t.applyLater(p.late, func(ctx context.Context) { t.apply(cloneWith(ctx, r, body), c, n) }) {
 		p.kind = kindError
 	}
 	t.count(p.kind)
 	switch p.kind {
 	case kindConflict:
-		return t.conflict(repeat(r.Context(), r, body), c, p.some, n)
+		return t.conflict(cloneWith(r.Context(), r, body), c, p.some, n)
 	case kindThrottle:
 		if c.class == statements && p.variant {
-			return t.except(repeat(r.Context(), r, body), p.some, throttled, n)
+			return t.executeExcept(cloneWith(r.Context(), r, body), p.some, throttlingReason, n)
 		}
 		return throttling(c, p).answer(r, n)
 	case kindError, kindSendFailed:
-		return broken(c).answer(r, n)
+		return internalError(c).answer(r, n)
 	case kindLost, kindSendLost:
 		// The caller may have given up; the service would not notice.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), patience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), lateLimit)
 		defer cancel()
-		t.apply(repeat(ctx, r, body), c, n)
+		t.apply(cloneWith(ctx, r, body), c, n)
 		return nil, ErrBroken
 	case kindLate:
 		return nil, ErrBroken
 	}
-	return t.send(repeat(r.Context(), r, body), c, n)
+	return t.send(cloneWith(r.Context(), r, body), c, n)
 }
 
 // send passes a request on, unless a transaction in flight has one of its items.
 func (t *Transport) send(r *http.Request, c call, n uint64) (*http.Response, error) {
 	if t.Config.InFlight > 0 && c.conflicts() {
-		if busy := t.flying.enter(c, time.Now(), t.Config.InFlight); len(busy) > 0 {
+		if busy := t.inFlight.lock(c, time.Now(), t.Config.InFlight); len(busy) > 0 {
 			t.count(kindInFlight)
 			return t.conflict(r, c, busy, n)
 		}
@@ -100,7 +100,7 @@ func (t *Transport) send(r *http.Request, c call, n uint64) (*http.Response, err
 // of a batch.
 func (t *Transport) conflict(r *http.Request, c call, some []int, n uint64) (*http.Response, error) {
 	if c.class == statements {
-		return t.except(r, some, ongoing, n)
+		return t.executeExcept(r, some, conflictReason, n)
 	}
 	return conflicting(c, some).answer(r, n)
 }
@@ -122,8 +122,8 @@ func (t *Transport) base() http.RoundTripper {
 	return http.DefaultTransport
 }
 
-// repeat returns the request with the body that was read from it.
-func repeat(ctx context.Context, r *http.Request, body []byte) *http.Request {
+// cloneWith returns the request with the body that was read from it.
+func cloneWith(ctx context.Context, r *http.Request, body []byte) *http.Request {
 	again := r.Clone(ctx)
 	setBody(again, body)
 	return again

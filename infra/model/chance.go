@@ -10,21 +10,23 @@ import (
 // z99 is the 99th percentile of the standard normal distribution.
 const z99 = 2.3263
 
-// dice is a source of random numbers from one seed, safe for concurrent use.
-type dice struct {
+// randomSource is a source of random numbers from one seed, safe for concurrent use.
+type randomSource struct {
 	mu sync.Mutex
 	r  *rand.Rand
 }
 
-func newDice(seed, stream uint64) *dice { return &dice{r: rand.New(rand.NewPCG(seed, stream))} }
+func newRandomSource(seed, stream uint64) *randomSource {
+	return &randomSource{r: rand.New(rand.NewPCG(seed, stream))}
+}
 
-func (d *dice) float() float64 {
+func (d *randomSource) float() float64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.r.Float64()
 }
 
-func (d *dice) intn(n int) int {
+func (d *randomSource) intn(n int) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.r.IntN(n)
@@ -32,18 +34,18 @@ func (d *dice) intn(n int) int {
 
 // lognormal has the given median and p99 = spread × median: the shape that
 // measured call latencies have, with a tail and no negative values.
-func (d *dice) lognormal(median time.Duration, spread float64) time.Duration {
+func (d *randomSource) lognormal(median time.Duration, spread float64) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return time.Duration(float64(median) * math.Exp(math.Log(spread)/z99*d.r.NormFloat64()))
 }
 
-func (d *dice) between(from, to time.Duration) time.Duration {
+func (d *randomSource) between(from, to time.Duration) time.Duration {
 	return from + time.Duration(d.float()*float64(to-from))
 }
 
 // exponential is the gap to the next of rate events a second.
-func (d *dice) exponential(rate float64) time.Duration {
+func (d *randomSource) exponential(rate float64) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return time.Duration(d.r.ExpFloat64() / rate * float64(time.Second))

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// settled is how long after the last unit was sold all users are still simulated,
+	// sampleAfter is how long after the last unit was sold all users are still simulated,
 	// before a sample may represent the rest.
-	settled = 3 * time.Second
-	// frontDoor is the gateway's latency, added to every answer.
-	frontDoor = 10 * time.Millisecond
+	sampleAfter = 3 * time.Second
+	// gatewayLatency is added to every answer.
+	gatewayLatency = 10 * time.Millisecond
 )
 
 // crowd is all users, who arrive independently of earlier answers.
@@ -25,7 +25,7 @@ type crowd struct {
 	table  *table
 	fleet  *fleet
 	tally  *tally
-	dice   *dice
+	random *randomSource
 	opened time.Time
 	buyers sync.WaitGroup
 	// each is how many users one represents since sampledAt, at the end.
@@ -33,20 +33,20 @@ type crowd struct {
 	sampledAt time.Time
 }
 
-// come starts all users and returns when the last one has an answer.
-func (c *crowd) come() {
-	mass, report := 0.0, time.Now()
+// arrive starts all users and returns when the last one has an answer.
+func (c *crowd) arrive() {
+	arrived, report := 0.0, time.Now()
 	c.each = 1
 	for i := 0; i < c.config.Users; {
 		if c.isOver() {
 			break
 		}
-		if c.config.Sample > 0 && c.each == 1 && c.soldOutFor() > settled {
+		if c.config.Sample > 0 && c.each == 1 && c.soldOutFor() > sampleAfter {
 			c.each, c.sampledAt = (c.config.Users-i)/c.config.Sample+1, time.Now()
 		}
 		weight := min(c.each, c.config.Users-i)
-		mass += float64(c.dice.exponential(1)) / float64(time.Second) * float64(weight)
-		time.Sleep(time.Until(c.opened.Add(c.instant(mass))))
+		arrived += float64(c.random.exponential(1)) / float64(time.Second) * float64(weight)
+		time.Sleep(time.Until(c.opened.Add(c.arrivalTime(arrived))))
 		number := i
 		c.buyers.Go(func() { c.buy(number, float64(weight)) })
 		i += weight
@@ -58,12 +58,12 @@ func (c *crowd) come() {
 	c.buyers.Wait()
 }
 
-// instant returns when that many users have arrived.
-func (c *crowd) instant(mass float64) time.Duration {
-	seconds := mass / c.config.Peak
+// arrivalTime returns when that many users have arrived.
+func (c *crowd) arrivalTime(arrived float64) time.Duration {
+	seconds := arrived / c.config.Peak
 	if !c.config.Steady {
 		n := float64(c.config.Users)
-		seconds = -n / c.config.Peak * math.Log(max(1-mass/n, 0.5/n))
+		seconds = -n / c.config.Peak * math.Log(max(1-arrived/n, 0.5/n))
 	}
 	return time.Duration(seconds * float64(time.Second))
 }
@@ -88,14 +88,14 @@ func (c *crowd) buy(number int, weight float64) {
 	// The name contains the seed because it determines the shards.
 	user, began := fmt.Sprintf("user-%d-%d", c.config.Seed, number), time.Now()
 	// Each buyer has its own, so that the order of drawing does not matter.
-	chance := newDice(c.config.Seed, 1_000_000_000+uint64(number))
+	chance := newRandomSource(c.config.Seed, 1_000_000_000+uint64(number))
 	for try := 0; ; try++ {
 		a := c.fleet.serve(user, weight)
 		wait := time.Second
 		switch {
 		case a.throttled:
 		case a.response.StatusCode == http.StatusAccepted:
-			c.tally.accepted(time.Since(began) + frontDoor)
+			c.tally.accepted(time.Since(began) + gatewayLatency)
 			return
 		default:
 			var problem struct {
@@ -105,7 +105,7 @@ func (c *crowd) buy(number int, weight float64) {
 			switch problem.Code {
 			case sale.SoldOut:
 				left := c.table.sold.Load() < c.config.Stock
-				c.tally.refused(time.Since(began)+frontDoor, weight, a, left)
+				c.tally.refused(time.Since(began)+gatewayLatency, weight, a, left)
 				return
 			case sale.Busy:
 				// Like the answer's Retry-After, whose jitter does not come from the

@@ -48,26 +48,26 @@ type fleet struct {
 	table  *table
 	queue  *queue
 	tally  *tally
-	dice   *dice
+	random *randomSource
 
-	mu     sync.Mutex
-	free   []*environment
-	made   int
-	starts *bucket
-	door   *bucket // API Gateway's throttle; nil: unlimited
-	rate   *bucket // nil: unlimited
-	busy   int
-	claims atomic.Int64
+	mu      sync.Mutex
+	free    []*environment
+	made    int
+	starts  *bucket
+	gateway *bucket // API Gateway's throttle; nil: unlimited
+	rate    *bucket // nil: unlimited
+	busy    int
+	claims  atomic.Int64
 }
 
 func newFleet(c Config, t *table, q *queue, n *tally) *fleet {
-	f := &fleet{config: c, table: t, queue: q, tally: n, dice: newDice(c.Seed, 1)}
+	f := &fleet{config: c, table: t, queue: q, tally: n, random: newRandomSource(c.Seed, 1)}
 	f.starts = newBucket(startsPerSecond, startBurst/startsPerSecond*time.Second, time.Now())
 	if c.RequestRate > 0 {
 		f.rate = newBucket(c.RequestRate, time.Second, time.Now())
 	}
 	if c.GatewayRate > 0 {
-		f.door = newBucket(c.GatewayRate, time.Second, time.Now())
+		f.gateway = newBucket(c.GatewayRate, time.Second, time.Now())
 	}
 	for range c.Environments {
 		e := f.start()
@@ -79,13 +79,13 @@ func newFleet(c Config, t *table, q *queue, n *tally) *fleet {
 
 func (f *fleet) start() *environment {
 	f.made++
-	random := newDice(f.config.Seed, 1000+uint64(f.made))
+	random := newRandomSource(f.config.Seed, 1000+uint64(f.made))
 	cpu := time.Duration(float64(cpuPerCall) * slowdown(f.config.MemoryMB))
-	c := &client{table: f.table, dice: random, cpu: cpu}
+	c := &client{table: f.table, random: random, cpu: cpu}
 	book := ledger.New(c, tableName, ledger.Options{Random: random.float, NewID: func() string {
 		return "claim-000000000000000000-" + strconv.FormatInt(f.claims.Add(1), 10)
 	}})
-	sender := orderq.NewSender(&sender{queue: f.queue, dice: random, cpu: cpu}, "queue")
+	sender := orderq.NewSender(&sender{queue: f.queue, random: random, cpu: cpu}, "queue")
 	return &environment{client: c, handle: purchase.New(book, sender, telemetry.New(io.Discard, "purchase", clock.Wall), clock.Wall).Handle}
 }
 
@@ -94,7 +94,7 @@ func (f *fleet) start() *environment {
 func (f *fleet) take(weight float64) (e *environment, cold bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.door.pass(time.Now()) {
+	if !f.gateway.pass(time.Now()) {
 		f.tally.count(func(n *Counts) { n.GatewayThrottled += weight })
 		return nil, false
 	}
@@ -103,21 +103,21 @@ func (f *fleet) take(weight float64) (e *environment, cold bool) {
 		return nil, false
 	}
 	if n := len(f.free); n > 0 {
-		i := f.dice.intn(n)
+		i := f.random.intn(n)
 		e, f.free[i] = f.free[i], f.free[n-1]
 		f.free = f.free[:n-1]
-		f.use()
+		f.countBusy()
 		return e, false
 	}
 	if f.made >= f.config.Concurrency || !f.starts.pass(time.Now()) {
 		f.tally.count(func(n *Counts) { n.LambdaThrottled += weight })
 		return nil, false
 	}
-	f.use()
+	f.countBusy()
 	return f.start(), true
 }
 
-func (f *fleet) use() {
+func (f *fleet) countBusy() {
 	f.busy++
 	f.tally.count(func(n *Counts) { n.Concurrency = max(n.Concurrency, f.busy) })
 }
@@ -138,12 +138,12 @@ func (f *fleet) serve(user string, weight float64) answer {
 	}
 	billed := time.Duration(0)
 	if cold {
-		init := e.client.dice.lognormal(f.config.ColdStart, f.config.Spread)
+		init := e.client.random.lognormal(f.config.ColdStart, f.config.Spread)
 		time.Sleep(init)
 		billed = init / 2 // the rest is Lambda's and not billed
 	}
 	began := time.Now()
-	e.client.serves(user, weight)
+	e.client.beginInvocation(user, weight)
 	time.Sleep(time.Duration(float64(cpuPerEvent) * slowdown(f.config.MemoryMB)))
 	ctx, cancel := context.WithTimeout(context.Background(), functionTimeout)
 	response, _ := e.handle(ctx, request(user))

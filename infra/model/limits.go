@@ -78,13 +78,13 @@ func (l *limits) of(pk string, now time.Time) *partition {
 type demand struct {
 	units float64
 	write bool
-	// piecemeal: parts that cannot be served do not stop the rest.
-	piecemeal bool
+	// partial: parts that cannot be served do not stop the rest.
+	partial bool
 }
 
 // take books a demand on each of the partitions and returns the indexes of
 // those that are exhausted, all of them if the table is. If there are any,
-// nothing is booked, except for what a piecemeal call still gets.
+// nothing is booked, except for what a partial call still gets.
 func (l *limits) take(pks []string, d demand, now time.Time) (exhausted []int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,7 +106,7 @@ func (l *limits) take(pks []string, d demand, now time.Time) (exhausted []int) {
 			open = append(open, b)
 		}
 	}
-	if len(exhausted) > 0 && !d.piecemeal {
+	if len(exhausted) > 0 && !d.partial {
 		return exhausted
 	}
 	for _, b := range open {

@@ -40,7 +40,7 @@ func TestAnExhaustedPartitionTakesNothingFromTheOthers(t *testing.T) {
 
 func TestLatenciesHaveTheirMedianAndTheirTail(t *testing.T) {
 	var h histogram
-	d := newDice(1, 1)
+	d := newRandomSource(1, 1)
 	for range 100_000 {
 		h.add(d.lognormal(20*time.Millisecond, 3), 1)
 	}

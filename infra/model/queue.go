@@ -59,16 +59,16 @@ func newQueue(c Config, n *tally) *queue {
 
 // sender is one environment's access to the queue; it is an orderq.API.
 type sender struct {
-	queue *queue
-	dice  *dice
-	cpu   time.Duration
+	queue  *queue
+	random *randomSource
+	cpu    time.Duration
 }
 
 // SendMessage implements orderq.API.
 func (s *sender) SendMessage(ctx context.Context, in *sqs.SendMessageInput, _ ...func(*sqs.Options)) (*sqs.SendMessageOutput, error) {
 	c := s.queue.config
 	// A queue's tail is longer than a table's: p99 is five medians.
-	if err := pause(ctx, s.cpu+s.dice.lognormal(c.Send, 5)); err != nil {
+	if err := pause(ctx, s.cpu+s.random.lognormal(c.Send, 5)); err != nil {
 		return nil, err
 	}
 	s.queue.tally.count(func(n *Counts) { n.QueueCalls++ })
@@ -87,9 +87,9 @@ func (s *sender) GetQueueAttributes(context.Context, *sqs.GetQueueAttributesInpu
 // run starts the event source, with as many concurrent batches as the mapping allows.
 func (q *queue) run(t *table) {
 	for i := range q.config.Finalizers {
-		random := newDice(q.config.Seed, 100_000_000+uint64(i))
+		random := newRandomSource(q.config.Seed, 100_000_000+uint64(i))
 		cpu := time.Duration(float64(cpuPerCall) * slowdown(q.config.MemoryMB))
-		book := ledger.New(&client{table: t, dice: random, cpu: cpu}, tableName, ledger.Options{Random: random.float})
+		book := ledger.New(&client{table: t, random: random, cpu: cpu}, tableName, ledger.Options{Random: random.float})
 		handle := finalize.New(book, telemetry.New(io.Discard, "finalize", clock.Wall), clock.Wall).Handle
 		q.done.Go(func() {
 			if later := i + 1 - pollersAtFirst; later > 0 {

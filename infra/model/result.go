@@ -79,11 +79,11 @@ func (r *Result) TailCost() float64 {
 // QuietAfter is how long after the last unit refusals still tried transactions: from
 // then on at least share of them, per Bin, were answered from memory.
 func (r *Result) QuietAfter(share float64) time.Duration {
-	loud := r.LastSold
+	lastBusy := r.LastSold
 	for i, b := range r.Bins {
 		if b.Probing > (1-share)*b.Refused {
-			loud = max(loud, time.Duration(i+1)*BinWidth)
+			lastBusy = max(lastBusy, time.Duration(i+1)*BinWidth)
 		}
 	}
-	return loud - r.LastSold
+	return lastBusy - r.LastSold
 }

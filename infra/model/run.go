@@ -51,14 +51,14 @@ func Run(c Config) (Result, error) {
 	time.Sleep(time.Until(opensAt))
 	n.counts.opened = opensAt
 	t.limits = newLimits(c, opensAt)
-	t.limited()
+	t.applyLimits()
 	q := newQueue(c, n)
 	if !c.NoFinalize {
 		q.run(t)
 	}
 	f := newFleet(c, t, q, n)
-	people := &crowd{config: c, table: t, fleet: f, tally: n, dice: newDice(c.Seed, 2), opened: opensAt}
-	people.come()
+	people := &crowd{config: c, table: t, fleet: f, tally: n, random: newRandomSource(c.Seed, 2), opened: opensAt}
+	people.arrive()
 	q.drain(10 * time.Minute)
 	return result(c, n, t, f, people), nil
 }

@@ -16,9 +16,9 @@ func play(t *testing.T, c Config) Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Unexpected != 0 || r.Phantom != 0 || r.Accepted != c.Stock-r.Left {
-		t.Errorf("%d shards: %g unexpected answers, %d phantom sold-outs, %d accepted of %d taken",
-			c.Shards, r.Unexpected, r.Phantom, r.Accepted, c.Stock-r.Left)
+	if r.Unexpected != 0 || r.FalseSoldOut != 0 || r.Accepted != c.Stock-r.Left {
+		t.Errorf("%d shards: %g unexpected answers, %d false sold-outs, %d accepted of %d taken",
+			c.Shards, r.Unexpected, r.FalseSoldOut, r.Accepted, c.Stock-r.Left)
 	}
 	return r
 }

@@ -35,8 +35,8 @@ func newTable(c Config, t *tally) *table {
 	return tb
 }
 
-// limited makes every further call respect the limits.
-func (t *table) limited() {
+// applyLimits makes every further call respect the limits.
+func (t *table) applyLimits() {
 	t.db.ResetUsage()
 	t.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
 		pks := make([]string, len(c.Keys))
@@ -54,9 +54,9 @@ func (t *table) limited() {
 				d.units = 0.5
 			}
 		case "BatchGetItem":
-			d.write, d.piecemeal, kind = false, true, dynamotest.Unprocessed
+			d.write, d.partial, kind = false, true, dynamotest.Unprocessed
 		case "BatchExecuteStatement":
-			d.write, d.piecemeal = !selects(c.Input), true
+			d.write, d.partial = !selects(c.Input), true
 		}
 		exhausted := t.limits.take(pks, d, time.Now())
 		if len(exhausted) == 0 {
@@ -83,7 +83,7 @@ func selects(input any) bool {
 // client is one environment's access to the table; it is a ledger.API.
 type client struct {
 	*table
-	dice *dice
+	random *randomSource
 	// cpu is the environment's CPU time per call.
 	cpu time.Duration
 	// transactions counts those of the current invocation, which serves that user for
@@ -94,8 +94,8 @@ type client struct {
 	looked       atomic.Bool
 }
 
-// serves begins an invocation.
-func (c *client) serves(user string, weight float64) {
+// beginInvocation begins an invocation.
+func (c *client) beginInvocation(user string, weight float64) {
 	c.user, c.weight = user, weight
 	c.transactions.Store(0)
 	c.looked.Store(false)
@@ -104,7 +104,7 @@ func (c *client) serves(user string, weight float64) {
 // call runs one call: request, evaluation, answer. A transaction locks its items for
 // the window in the second half of its time.
 func (c *client) call(ctx context.Context, median time.Duration, hold time.Duration, evaluate func()) error {
-	took := c.dice.lognormal(median, c.config.Spread)
+	took := c.random.lognormal(median, c.config.Spread)
 	back := max(took/2, hold)
 	if err := pause(ctx, c.cpu+max(took-back, took/4)); err != nil {
 		return err
@@ -125,8 +125,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// through wraps an evaluation by the database as a call of the SDK.
-func through[I, O any](ctx context.Context, c *client, median time.Duration, in I,
+// callTable wraps an evaluation by the database as a call of the SDK.
+func callTable[I, O any](ctx context.Context, c *client, median time.Duration, in I,
 	do func(context.Context, I, ...func(*dynamodb.Options)) (*O, error), o []func(*dynamodb.Options)) (*O, error) {
 	var out *O
 	var err error
@@ -139,7 +139,7 @@ func through[I, O any](ctx context.Context, c *client, median time.Duration, in 
 // GetItem implements ledger.API. An item of the user's own is read as often as there are
 // users; what all share is not.
 func (c *client) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
-	out, err := through(ctx, c, c.config.Read, in, c.db.GetItem, o)
+	out, err := callTable(ctx, c, c.config.Read, in, c.db.GetItem, o)
 	if sk, ok := in.Key["sk"].(*types.AttributeValueMemberS); ok && sk.Value == c.user && err == nil {
 		c.looked.Store(true)
 		units := 0.5
@@ -161,17 +161,17 @@ func (c *client) charge(key map[string]types.AttributeValue, d demand) {
 
 // BatchGetItem implements ledger.API.
 func (c *client) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
-	return through(ctx, c, c.config.Read, in, c.db.BatchGetItem, o)
+	return callTable(ctx, c, c.config.Read, in, c.db.BatchGetItem, o)
 }
 
 // Query implements ledger.API.
 func (c *client) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
-	return through(ctx, c, c.config.Read, in, c.db.Query, o)
+	return callTable(ctx, c, c.config.Read, in, c.db.Query, o)
 }
 
 // PutItem implements ledger.API.
 func (c *client) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	return through(ctx, c, c.config.Write, in, c.db.PutItem, o)
+	return callTable(ctx, c, c.config.Write, in, c.db.PutItem, o)
 }
 
 // UpdateItem implements ledger.API. A sale item with hundreds of closed shards costs
@@ -179,7 +179,7 @@ func (c *client) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...fu
 func (c *client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	asked := *in
 	asked.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
-	out, err := through(ctx, c, c.config.Write, &asked, c.db.UpdateItem, o)
+	out, err := callTable(ctx, c, c.config.Write, &asked, c.db.UpdateItem, o)
 	if err == nil && out.ConsumedCapacity != nil {
 		c.charge(in.Key, demand{units: aws.ToFloat64(out.ConsumedCapacity.CapacityUnits) - 1, write: true})
 	}
@@ -189,7 +189,7 @@ func (c *client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o
 // BatchExecuteStatement implements ledger.API. It waits for the slowest of its
 // statements.
 func (c *client) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
-	return through(ctx, c, 2*c.config.Write, in, c.db.BatchExecuteStatement, o)
+	return callTable(ctx, c, 2*c.config.Write, in, c.db.BatchExecuteStatement, o)
 }
 
 // TransactWriteItems implements ledger.API.
@@ -203,7 +203,7 @@ func (c *client) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWr
 			units, _ := c.db.Consumed()
 			c.tally.count(func(*Counts) { c.tally.unitsAtLastUnit = units })
 		}
-		if conflict, refused := read(err); err == nil || conflict || refused {
+		if conflict, refused := cancellationCause(err); err == nil || conflict || refused {
 			c.tally.transaction(err == nil, conflict, refused, int(c.transactions.Load()))
 		}
 	})
@@ -213,8 +213,8 @@ func (c *client) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWr
 	return out, err
 }
 
-// read returns why a transaction was cancelled, if it was not throttled.
-func read(err error) (conflict, refused bool) {
+// cancellationCause returns why a transaction was cancelled, if it was not throttled.
+func cancellationCause(err error) (conflict, refused bool) {
 	var cancelled *types.TransactionCanceledException
 	if !errors.As(err, &cancelled) {
 		return false, false

@@ -13,8 +13,8 @@ type Counts struct {
 	Refused  float64 // answered "sold out"
 	// Looked counts those of them before which the buyer's claim was read.
 	Looked float64
-	// Phantom counts "sold out" answered while a unit was left (P6).
-	Phantom int
+	// FalseSoldOut counts "sold out" answered while a unit was left (P6).
+	FalseSoldOut int
 	// GiveUps are requests that PurchaseFunction answered with "busy".
 	GiveUps float64
 	// GatewayThrottled are requests that API Gateway's throttle refused, which are not
@@ -159,7 +159,7 @@ func (t *tally) refused(took time.Duration, weight float64, a answer, phantom bo
 		t.counts.Looked += weight
 	}
 	if phantom {
-		t.counts.Phantom++
+		t.counts.FalseSoldOut++
 	}
 	b := t.bin()
 	b.Refused += weight

@@ -7,9 +7,9 @@ import (
 	"flashsale/infra/books"
 )
 
-// audit recounts a quiet sale and compares it with all answers to its buyers and its
+// audit recounts a sale without requests in progress, and compares it with all answers to its buyers and its
 // operator.
-func (e *event) audit(ctx context.Context, all *books.Books) []string {
+func (e *testSale) audit(ctx context.Context, all *books.Books) []string {
 	receipt, err := all.Recount(ctx, e.id, books.Options{Overdue: books.AtOnce})
 	if err != nil {
 		return []string{fmt.Sprintf("the sale is not in the table (P11): %v", err)}
@@ -22,7 +22,7 @@ func (e *event) audit(ctx context.Context, all *books.Books) []string {
 }
 
 // compare compares the answers with the stored sale.
-func (e *event) compare(s *books.Sale) []string {
+func (e *testSale) compare(s *books.Sale) []string {
 	var found []string
 	problem := func(format string, a ...any) { found = append(found, fmt.Sprintf(format, a...)) }
 	if want := e.seeded(); s.Seeded != want {
@@ -35,11 +35,11 @@ func (e *event) compare(s *books.Sale) []string {
 	if e.asksForPayment {
 		e.auditPayments(s, problem)
 	}
-	return append(found, e.told.untrue(s.Claims, s.Stock())...)
+	return append(found, e.answers.wrongRefusals(s.Claims, s.Stock())...)
 }
 
 // auditPromises checks P4: every answer matches the table.
-func (e *event) auditPromises(s *books.Sale, problem func(string, ...any)) {
+func (e *testSale) auditPromises(s *books.Sale, problem func(string, ...any)) {
 	there, crowd := map[string]books.Claim{}, map[string]bool{}
 	for _, buyer := range e.buyers {
 		crowd[buyer.name] = true
@@ -50,21 +50,21 @@ func (e *event) auditPromises(s *books.Sale, problem func(string, ...any)) {
 			problem("%s never ordered but has claim %s (P12)", c.User, c.ClaimID)
 		}
 	}
-	e.told.mu.Lock()
-	defer e.told.mu.Unlock()
-	for user, claimID := range e.told.claims {
+	e.answers.mu.Lock()
+	defer e.answers.mu.Unlock()
+	for user, claimID := range e.answers.claims {
 		if there[user].ClaimID != claimID {
 			problem("%s got claim %s, but the table has %q (P4)", user, claimID, there[user].ClaimID)
 		}
 	}
-	for user, orderID := range e.told.orders {
+	for user, orderID := range e.answers.orders {
 		if there[user].OrderID != orderID {
 			problem("%s got order %s, but the table has %q (P7)", user, orderID, there[user].OrderID)
 		}
 	}
 	// By now every buyer has an answer, so a buyer with a claim must have been told.
 	for user, c := range there {
-		if e.told.claims[user] == "" {
+		if e.answers.claims[user] == "" {
 			problem("%s has claim %s but never got it in an answer (P4, P9)", user, c.ClaimID)
 		}
 	}

@@ -14,13 +14,13 @@ import (
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // sold returns a sale with two shards and 5 units, three of them sold, and its stored form.
-func sold() (*event, *books.Sale) {
-	e := &event{id: "s", shards: 2, stock: 4, restocks: []int{1}, told: newHistory()}
+func sold() (*testSale, *books.Sale) {
+	e := &testSale{id: "s", shards: 2, stock: 4, restocks: []int{1}, answers: newHistory()}
 	for _, name := range []string{"ann", "bob", "cat", "dan"} {
 		e.buyers = append(e.buyers, &buyer{name: name})
 	}
-	e.told.claims = map[string]string{"ann": "c1", "bob": "c2", "cat": "c3"}
-	e.told.orders = map[string]string{"ann": "101"}
+	e.answers.claims = map[string]string{"ann": "c1", "bob": "c2", "cat": "c3"}
+	e.answers.orders = map[string]string{"ann": "101"}
 	return e, &books.Sale{
 		Seeded: 5, Open: true, Shards: map[int]books.Shard{0: {Stock: 2, Seeded: 3}, 1: {Stock: 0, Seeded: 2}},
 		Claims: []books.Claim{
@@ -36,8 +36,8 @@ func sold() (*event, *books.Sale) {
 
 func TestSoundBooksHaveNoFindings(t *testing.T) {
 	e, s := sold()
-	e.told.refusals = []refusal{{"dan", true, span{noon.Add(time.Second), noon.Add(2 * time.Second)}}}
-	e.told.restocked(span{noon.Add(time.Hour), noon.Add(time.Hour)})
+	e.answers.refusals = []refusal{{"dan", true, span{noon.Add(time.Second), noon.Add(2 * time.Second)}}}
+	e.answers.restocked(span{noon.Add(time.Hour), noon.Add(time.Hour)})
 	if found := e.compare(s); len(found) > 0 {
 		t.Errorf("found %q", found)
 	}
@@ -45,21 +45,21 @@ func TestSoundBooksHaveNoFindings(t *testing.T) {
 
 func TestEveryViolationIsFound(t *testing.T) {
 	for name, c := range map[string]struct {
-		tamper func(e *event, s *books.Sale)
+		tamper func(e *testSale, s *books.Sale)
 		want   string
 	}{
-		"a batch added twice":       {func(_ *event, s *books.Sale) { s.Seeded = 6 }, "6 units were seeded, want 5 (P15)"},
-		"a shard is missing":        {func(_ *event, s *books.Sale) { delete(s.Shards, 0) }, "1 shards, want 2"},
-		"a promise without a claim": {func(e *event, _ *books.Sale) { e.told.claims["dan"] = "c4" }, "dan got claim c4"},
-		"a promise of another":      {func(e *event, _ *books.Sale) { e.told.claims["ann"] = "c9" }, "ann got claim c9"},
-		"another order was told":    {func(e *event, _ *books.Sale) { e.told.orders["ann"] = "102" }, "ann got order 102"},
-		"a winner never heard":      {func(e *event, _ *books.Sale) { delete(e.told.claims, "bob") }, "bob has claim c2 but never got it"},
-		"a claim of nobody":         {func(e *event, _ *books.Sale) { e.buyers = e.buyers[1:] }, "ann never ordered"},
-		"a unit bought after the sale was sold out": {func(e *event, _ *books.Sale) {
-			e.told.refusals = []refusal{{"dan", false, span{noon.Add(-time.Second), noon.Add(time.Second / 2)}}}
+		"a batch added twice":       {func(_ *testSale, s *books.Sale) { s.Seeded = 6 }, "6 units were seeded, want 5 (P15)"},
+		"a shard is missing":        {func(_ *testSale, s *books.Sale) { delete(s.Shards, 0) }, "1 shards, want 2"},
+		"a promise without a claim": {func(e *testSale, _ *books.Sale) { e.answers.claims["dan"] = "c4" }, "dan got claim c4"},
+		"a promise of another":      {func(e *testSale, _ *books.Sale) { e.answers.claims["ann"] = "c9" }, "ann got claim c9"},
+		"another order was told":    {func(e *testSale, _ *books.Sale) { e.answers.orders["ann"] = "102" }, "ann got order 102"},
+		"a winner never heard":      {func(e *testSale, _ *books.Sale) { delete(e.answers.claims, "bob") }, "bob has claim c2 but never got it"},
+		"a claim of nobody":         {func(e *testSale, _ *books.Sale) { e.buyers = e.buyers[1:] }, "ann never ordered"},
+		"a unit bought after the sale was sold out": {func(e *testSale, _ *books.Sale) {
+			e.answers.refusals = []refusal{{"dan", false, span{noon.Add(-time.Second), noon.Add(time.Second / 2)}}}
 		}, "cat got a unit"},
-		"a winner's own key refused": {func(e *event, _ *books.Sale) {
-			e.told.refusals = []refusal{{"ann", true, span{noon.Add(time.Minute), noon.Add(time.Minute)}}}
+		"a winner's own key refused": {func(e *testSale, _ *books.Sale) {
+			e.answers.refusals = []refusal{{"ann", true, span{noon.Add(time.Minute), noon.Add(time.Minute)}}}
 		}, "got sold-out for the same key"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -89,11 +89,11 @@ func TestEveryViolationIsFound(t *testing.T) {
 func TestSoldOutWhileUnitsAreLeftIsAViolation(t *testing.T) {
 	e, s := sold()
 	at := time.Now().Add(-time.Hour)
-	e.told.refusals = []refusal{{"dan", false, span{at, at}}}
+	e.answers.refusals = []refusal{{"dan", false, span{at, at}}}
 	if found := e.compare(s); len(found) != 1 || !strings.Contains(found[0], "2 units are left (P6)") {
 		t.Errorf("found %q", found)
 	}
-	e.told.restocked(span{at.Add(-time.Second), at.Add(-time.Second)})
+	e.answers.restocked(span{at.Add(-time.Second), at.Add(-time.Second)})
 	if found := e.compare(s); len(found) > 0 {
 		t.Errorf("with a restock just before, found %q", found)
 	}
@@ -101,8 +101,8 @@ func TestSoldOutWhileUnitsAreLeftIsAViolation(t *testing.T) {
 
 func TestARestockExcusesAnEarlierRefusal(t *testing.T) {
 	e, s := sold()
-	e.told.refusals = []refusal{{"dan", false, span{noon.Add(-time.Second), noon.Add(time.Second / 2)}}}
-	e.told.restocked(span{noon.Add(3 * time.Second / 4), noon.Add(time.Hour)})
+	e.answers.refusals = []refusal{{"dan", false, span{noon.Add(-time.Second), noon.Add(time.Second / 2)}}}
+	e.answers.restocked(span{noon.Add(3 * time.Second / 4), noon.Add(time.Hour)})
 	if found := e.compare(s); len(found) > 0 {
 		t.Errorf("found %q", found)
 	}

@@ -11,9 +11,9 @@ import (
 
 const tableName = "LedgerTable"
 
-// quiet reports whether every claim is confirmed and every order stored; if not, it returns
-// when the oldest of the other claims was accepted.
-func quiet(s *books.Sale) (oldest time.Time, ok bool) {
+// allConfirmed reports whether every claim is confirmed and every order stored; if not, it
+// returns when the oldest of the other claims was accepted.
+func allConfirmed(s *books.Sale) (oldest time.Time, ok bool) {
 	ok = true
 	for _, c := range s.Unfinished() {
 		if ok || c.AcceptedAt.Before(oldest) {

@@ -21,13 +21,13 @@ import (
 
 func TestASaleIsQuietOnceEveryClaimHasItsOrder(t *testing.T) {
 	_, s := sold()
-	if _, ok := quiet(s); !ok {
-		t.Error("a sound sale is not quiet")
+	if _, ok := allConfirmed(s); !ok {
+		t.Error("a sale whose claims are all confirmed is not taken for one")
 	}
 	s.Claims[2].OrderID = ""
 	delete(s.Orders, "101")
-	if oldest, ok := quiet(s); ok || !oldest.Equal(noon) {
-		t.Errorf("oldest %v, quiet %v; want the claim whose order is missing, the older of the two", oldest, ok)
+	if oldest, ok := allConfirmed(s); ok || !oldest.Equal(noon) {
+		t.Errorf("oldest %v, all confirmed %v; want the claim whose order is missing, the older of the two", oldest, ok)
 	}
 }
 
@@ -62,7 +62,7 @@ func TestAnEventThatDoesNotComeIsAViolation(t *testing.T) {
 		if want := "event RefundDue::stripe#pi_1 was not published (P26)"; err != nil || sum.violations != 1 || !strings.Contains(out.String(), want) {
 			t.Errorf("%d violations, printed %q (%v)", sum.violations, &out, err)
 		}
-		if waited := time.Since(began); waited < quietTime || waited > quietTime+books.SettleTime {
+		if waited := time.Since(began); waited < ordersTime || waited > ordersTime+books.SettleTime {
 			t.Errorf("it waited for %v", waited)
 		}
 	})

@@ -11,19 +11,19 @@ import (
 
 // buyer is a well-behaved client: it repeats the same request until it has an answer.
 type buyer struct {
-	name    string
-	key     string // Idempotency-Key; "" to send none
-	clicks  int    // concurrent clicks, 1 to 3
-	arrives time.Duration
-	curious bool          // reads its order some time later
-	again   time.Duration // how long it waits after "sold out"
-	token   string
-	bill    *bill // nil if the sale asks for no payment
+	name        string
+	key         string // Idempotency-Key; "" to send none
+	clicks      int    // concurrent clicks, 1 to 3
+	arrives     time.Duration
+	readsOrder  bool          // reads its order some time later
+	again       time.Duration // how long it waits after "sold out"
+	token       string
+	paymentPlan *paymentPlan // nil if the sale asks for no payment
 }
 
-// shop clicks until stop or until the buyer has a claim; ctx bounds how much longer an
+// run clicks until stop or until the buyer has a claim; ctx bounds how much longer an
 // answer may take.
-func (b *buyer) shop(ctx context.Context, c *client.Client, s *event, stop time.Time) {
+func (b *buyer) run(ctx context.Context, c *client.Client, s *testSale, stop time.Time) {
 	if !pause(ctx, b.arrives) || !b.login(ctx, c) {
 		return
 	}
@@ -35,10 +35,10 @@ func (b *buyer) shop(ctx context.Context, c *client.Client, s *event, stop time.
 			return
 		}
 	}
-	settling, cancel := context.WithDeadline(ctx, stop)
+	paying, cancel := context.WithDeadline(ctx, stop)
 	defer cancel()
-	b.settle(settling, c, s)
-	if b.curious && pause(ctx, b.again) {
+	b.payOrCancel(paying, c, s)
+	if b.readsOrder && pause(ctx, b.again) {
 		b.ask(ctx, c, s)
 	}
 }
@@ -57,7 +57,7 @@ func (b *buyer) login(ctx context.Context, c *client.Client) (ok bool) {
 }
 
 // click sends the buyer's concurrent orders and reports whether the buyer has a claim.
-func (b *buyer) click(ctx context.Context, c *client.Client, s *event) bool {
+func (b *buyer) click(ctx context.Context, c *client.Client, s *testSale) bool {
 	var all sync.WaitGroup
 	for i := range b.clicks {
 		all.Go(func() {
@@ -68,10 +68,10 @@ func (b *buyer) click(ctx context.Context, c *client.Client, s *event) bool {
 		})
 	}
 	all.Wait()
-	return s.told.holds(b.name)
+	return s.answers.holds(b.name)
 }
 
-func (b *buyer) order(ctx context.Context, c *client.Client, s *event) {
+func (b *buyer) order(ctx context.Context, c *client.Client, s *testSale) {
 	for try := 0; ; try++ {
 		from := time.Now()
 		r, err := c.Buy(ctx, s.id, b.token, b.key)
@@ -83,27 +83,27 @@ func (b *buyer) order(ctx context.Context, c *client.Client, s *event) {
 			}
 			continue
 		case r.Code == "already-ordered" && b.key != "" && r.Claim.State != "EXPIRED" && r.Claim.State != "CANCELLED":
-			s.told.problem("%s repeated its key and got %s (P9)", b.name, r)
+			s.answers.problem("%s repeated its key and got %s (P9)", b.name, r)
 		case r.Status == http.StatusAccepted || r.Code == "already-ordered":
-			s.told.accepted(b.name, s.id, r.Claim)
+			s.answers.accepted(b.name, s.id, r.Claim)
 		case r.Code == "sold-out":
-			s.told.refused(refusal{user: b.name, keyed: b.key != "", span: span{from, time.Now()}})
+			s.answers.refused(refusal{user: b.name, keyed: b.key != "", span: span{from, time.Now()}})
 			if b.key == "" {
 				// A refusal of a request that is not recognised as a repeat: only the status
 				// resource shows whether an earlier try got a unit.
 				b.ask(ctx, c, s)
 			}
 		default:
-			s.told.problem("%s got %s", b.name, r)
+			s.answers.problem("%s got %s", b.name, r)
 		}
 		return
 	}
 }
 
 // ask reads the buyer's own claim.
-func (b *buyer) ask(ctx context.Context, c *client.Client, s *event) {
+func (b *buyer) ask(ctx context.Context, c *client.Client, s *testSale) {
 	for try := 0; ; try++ {
-		held := s.told.holds(b.name)
+		held := s.answers.holds(b.name)
 		r, err := c.Mine(ctx, s.id, b.token)
 		switch {
 		case err != nil || unknown(r):
@@ -113,12 +113,12 @@ func (b *buyer) ask(ctx context.Context, c *client.Client, s *event) {
 			}
 			continue
 		case r.Status == http.StatusOK:
-			s.told.accepted(b.name, s.id, r.Claim)
-			s.told.ended(b.name, r.Claim.State)
+			s.answers.accepted(b.name, s.id, r.Claim)
+			s.answers.ended(b.name, r.Claim.State)
 		case r.Code != "order-not-found":
-			s.told.problem("%s read its order and got %s", b.name, r)
+			s.answers.problem("%s read its order and got %s", b.name, r)
 		case held:
-			s.told.problem("%s was accepted and later got order-not-found (P4)", b.name)
+			s.answers.problem("%s was accepted and later got order-not-found (P4)", b.name)
 		}
 		return
 	}

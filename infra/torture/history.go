@@ -89,15 +89,15 @@ func (h *history) restocked(s span) {
 const (
 	// staleness is the maximum age of the data behind a sold-out answer (P6).
 	staleness = 2 * time.Second
-	// afterlife is how long the engine may go on with the work of a killed function.
-	afterlife = 2 * time.Second
+	// engineDelay is how long the engine may go on with the work of a killed function.
+	engineDelay = 2 * time.Second
 )
 
-// untrue finds the refusals that the table of a quiet sale disproves, by its claims and the
-// units that are left. Stock only falls between restocks: if a unit is left, or was claimed
+// wrongRefusals finds the refusals that the table disproves when no request is in progress, by
+// its claims and the units that are left. Stock only falls between restocks: if a unit is left, or was claimed
 // after a refusal without a restock in between, then it was there at the time of the
 // refusal. A claim's acceptedAt is before its commit, so it can be compared with the refusal.
-func (h *history) untrue(claims []books.Claim, left int64) []string {
+func (h *history) wrongRefusals(claims []books.Claim, left int64) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var found []string
@@ -107,7 +107,7 @@ func (h *history) untrue(claims []books.Claim, left int64) []string {
 	}
 	for _, r := range h.refusals {
 		// A request with a known key is recognised even without stock (P5).
-		if c, has := own[r.user]; has && r.keyed && c.AcceptedAt.Add(afterlife).Before(r.from) {
+		if c, has := own[r.user]; has && r.keyed && c.AcceptedAt.Add(engineDelay).Before(r.from) {
 			found = append(found, fmt.Sprintf("%s held claim %s and got sold-out for the same key (P5)", r.user, c.ClaimID))
 		}
 		if left > 0 && !h.restockedWithin(r.from.Add(-staleness), time.Now()) {

@@ -19,22 +19,22 @@ type nemesis struct {
 	problem func(format string, a ...any)
 }
 
-// run strikes at random moments until ctx ends and leaves everything running. It fails if a
+// run kills at random moments until ctx ends and leaves everything running. It fails if a
 // program does not start again.
 func (n *nemesis) run(ctx context.Context) error {
 	for pause(ctx, time.Duration(20+n.chance.IntN(250))*time.Millisecond) {
-		if err := n.strike(); err != nil {
+		if err := n.killRandom(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// strike kills one victim and restarts it unless the stack does that. It is not interrupted
+// killRandom kills one victim and restarts it unless the stack does that. It is not interrupted
 // half-way.
-func (n *nemesis) strike() error {
+func (n *nemesis) killRandom() error {
 	ctx := context.Background()
-	if err := n.revive(ctx); err != nil {
+	if err := n.restartEnded(ctx); err != nil {
 		return err
 	}
 	switch roll := n.chance.IntN(100); {
@@ -109,16 +109,16 @@ func (n *nemesis) killPrograms(ctx context.Context, programs ...*child.Program) 
 	return nil
 }
 
-// revive restarts programs that ended without being killed, which is a violation: neither
+// restartEnded restarts programs that ended without being killed, which is a violation: neither
 // of the two may exit because something else died.
-func (n *nemesis) revive(ctx context.Context) error {
+func (n *nemesis) restartEnded(ctx context.Context) error {
 	for _, p := range []*child.Program{n.machine.queues, n.machine.stack} {
 		if !p.Ended() {
 			continue
 		}
 		n.problem("the %s ended without being killed: %v", p.Name, p.Failure())
 		if err := n.machine.start(ctx, p); err != nil {
-			return fmt.Errorf("revive: %w", err)
+			return fmt.Errorf("restart: %w", err)
 		}
 	}
 	return nil

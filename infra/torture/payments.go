@@ -22,12 +22,12 @@ const (
 	releasePause, lookPause = 500 * time.Millisecond, time.Second
 )
 
-// bill is what a buyer does with an order of a sale that asks for payment.
-type bill struct {
+// paymentPlan is what a buyer does with an order of a sale that asks for payment.
+type paymentPlan struct {
 	cancels  bool
 	late     bool // pays when the order has expired
 	payments []payment
-	settled  bool
+	done     bool
 }
 
 // payment is one payment; its provider reports it that many times at once.
@@ -37,10 +37,10 @@ type payment struct {
 	reports int
 }
 
-// newBill chooses: of ten buyers seven pay, one of them twice and another a wrong amount
+// newPaymentPlan chooses: of ten buyers seven pay, one of them twice and another a wrong amount
 // first; one cancels; one pays too late; one does nothing.
-func newBill(chance *rand.Rand, saleID, user string) *bill {
-	b := &bill{}
+func newPaymentPlan(chance *rand.Rand, saleID, user string) *paymentPlan {
+	b := &paymentPlan{}
 	pay := func(reference string, amount int64) {
 		b.payments = append(b.payments, payment{
 			provider: webhook.Providers[chance.IntN(len(webhook.Providers))], reports: 1 + chance.IntN(3),
@@ -63,16 +63,17 @@ func newBill(chance *rand.Rand, saleID, user string) *bill {
 	return b
 }
 
-// settle does what the bill says until ctx ends; if it is not done then, the next call goes on.
-func (b *buyer) settle(ctx context.Context, c *client.Client, s *event) bool {
-	if b.bill == nil || b.bill.settled || !s.told.holds(b.name) {
+// payOrCancel carries out the payment plan until ctx ends; if it is not done then, the next call
+// goes on.
+func (b *buyer) payOrCancel(ctx context.Context, c *client.Client, s *testSale) bool {
+	if b.paymentPlan == nil || b.paymentPlan.done || !s.answers.holds(b.name) {
 		return true
 	}
 	order := ""
-	for try := 0; order == "" || b.bill.late; try++ {
+	for try := 0; order == "" || b.paymentPlan.late; try++ {
 		a, err := c.Mine(ctx, s.id, b.token)
 		if err == nil && a.Claim.OrderID != "" {
-			if order = a.Claim.OrderID; !b.bill.late || a.Claim.State != "CONFIRMED" {
+			if order = a.Claim.OrderID; !b.paymentPlan.late || a.Claim.State != "CONFIRMED" {
 				break
 			}
 		}
@@ -80,35 +81,35 @@ func (b *buyer) settle(ctx context.Context, c *client.Client, s *event) bool {
 			return false
 		}
 	}
-	if b.bill.cancels {
-		b.bill.settled = b.cancel(ctx, c, s)
-		return b.bill.settled
+	if b.paymentPlan.cancels {
+		b.paymentPlan.done = b.cancel(ctx, c, s)
+		return b.paymentPlan.done
 	}
-	done := make([]bool, len(b.bill.payments))
+	done := make([]bool, len(b.paymentPlan.payments))
 	var all sync.WaitGroup
-	for i, p := range b.bill.payments {
+	for i, p := range b.paymentPlan.payments {
 		p.OrderID = order
 		done[i] = true
 		for range p.reports {
 			all.Go(func() {
 				if !s.report(ctx, c, b.name, p) {
-					s.told.mu.Lock()
-					defer s.told.mu.Unlock()
+					s.answers.mu.Lock()
+					defer s.answers.mu.Unlock()
 					done[i] = false
 				}
 			})
 		}
 	}
 	all.Wait()
-	b.bill.settled = true
+	b.paymentPlan.done = true
 	for _, ok := range done {
-		b.bill.settled = b.bill.settled && ok
+		b.paymentPlan.done = b.paymentPlan.done && ok
 	}
-	return b.bill.settled
+	return b.paymentPlan.done
 }
 
 // report sends the webhook of a payment until it is answered, as its provider does.
-func (e *event) report(ctx context.Context, c *client.Client, user string, p payment) (done bool) {
+func (e *testSale) report(ctx context.Context, c *client.Client, user string, p payment) (done bool) {
 	for try := 0; ; try++ {
 		a, err := func() (client.Answer, error) {
 			ctx, cancel := context.WithTimeout(ctx, callTime)
@@ -121,10 +122,10 @@ func (e *event) report(ctx context.Context, c *client.Client, user string, p pay
 		}()
 		switch outcome, ok := webhook.Outcome(a.Status, a.Body); {
 		case err == nil && ok:
-			e.told.paid(user, p.provider+"#"+p.PaymentID, outcome)
+			e.answers.paid(user, p.provider+"#"+p.PaymentID, outcome)
 			return true
 		case err == nil && !unknown(a):
-			e.told.problem("the payment %s of %s got %s (P24)", p.PaymentID, user, a)
+			e.answers.problem("the payment %s of %s got %s (P24)", p.PaymentID, user, a)
 			return true
 		}
 		if !pause(ctx, wait(a, try)) {
@@ -134,15 +135,15 @@ func (e *event) report(ctx context.Context, c *client.Client, user string, p pay
 }
 
 // cancel gives the order up.
-func (b *buyer) cancel(ctx context.Context, c *client.Client, s *event) (done bool) {
+func (b *buyer) cancel(ctx context.Context, c *client.Client, s *testSale) (done bool) {
 	for try := 0; ; try++ {
 		a, err := c.Cancel(ctx, s.id, b.token)
 		switch {
 		case err == nil && a.Status == http.StatusOK && a.Claim.State == "CANCELLED", err == nil && a.Code == "order-expired":
-			s.told.ended(b.name, a.Claim.State)
+			s.answers.ended(b.name, a.Claim.State)
 			return true
 		case err == nil && !unknown(a):
-			s.told.problem("%s cancelled and got %s", b.name, a)
+			s.answers.problem("%s cancelled and got %s", b.name, a)
 			return true
 		}
 		if !pause(ctx, wait(a, try)) {
@@ -179,23 +180,23 @@ func (h *history) ended(user, state string) {
 
 // auditPayments compares the answers to payments and cancellations with the stored sale, in
 // which no order is waiting to be paid any more.
-func (e *event) auditPayments(s *books.Sale, problem func(string, ...any)) {
-	e.told.mu.Lock()
-	defer e.told.mu.Unlock()
+func (e *testSale) auditPayments(s *books.Sale, problem func(string, ...any)) {
+	e.answers.mu.Lock()
+	defer e.answers.mu.Unlock()
 	claims, paid := map[string]books.Claim{}, int64(0)
 	for _, c := range s.Claims {
 		claims[c.User] = c
 		switch c.State() {
 		case "PAID":
 			paid++
-			if e.told.payments[c.Payment()].user != c.User {
+			if e.answers.payments[c.Payment()].user != c.User {
 				problem("the order of %s is paid by %q, which is no payment of it (P25)", c.User, c.Payment())
 			}
 		case "CONFIRMED":
 			problem("the order of %s is neither paid nor released (P22)", c.User)
 		}
 	}
-	for payment, t := range e.told.payments {
+	for payment, t := range e.answers.payments {
 		c := claims[t.user]
 		want := "paid"
 		if reason, due := s.Refunds[payment]; due {
@@ -206,11 +207,11 @@ func (e *event) auditPayments(s *books.Sale, problem func(string, ...any)) {
 		}
 	}
 	for payment, reason := range s.Refunds {
-		if _, made := e.told.payments[payment]; !made {
+		if _, made := e.answers.payments[payment]; !made {
 			problem("a refund of %s is due (%s), a payment that nobody made (P24)", payment, reason)
 		}
 	}
-	for user, state := range e.told.ends {
+	for user, state := range e.answers.ends {
 		if is := claims[user].State(); is != state {
 			problem("the order of %s was shown as %s, but is %s (P20)", user, state, is)
 		}
@@ -227,9 +228,9 @@ func (r *round) releases(ctx context.Context) {
 	}
 }
 
-// unsettled reports whether an order of the sale may still be paid, or a released unit is
+// awaitsPayment reports whether an order of the sale may still be paid, or a released unit is
 // not back in stock.
-func (e *event) unsettled(ctx context.Context, all *books.Books) bool {
+func (e *testSale) awaitsPayment(ctx context.Context, all *books.Books) bool {
 	if !e.asksForPayment {
 		return false
 	}

@@ -24,10 +24,10 @@ func item(pk, sk string, texts, numbers map[string]string) map[string]types.Attr
 
 // settledSale is a sale of 3 units of which ann paid one and cat got the one that bob did not
 // pay in time; dan cancelled. Bob has paid too late.
-func settledSale(changes ...map[string]types.AttributeValue) (*event, *books.Sale) {
-	e := &event{id: "s", asksForPayment: true, told: newHistory()}
-	e.told.payments = map[string]told{"stripe#1": {"ann", "paid"}, "stripe#2": {"bob", "refund-due: released"}, "stripe#3": {"cat", "paid"}}
-	e.told.ends = map[string]string{"ann": "PAID", "bob": "EXPIRED", "dan": "CANCELLED"}
+func settledSale(changes ...map[string]types.AttributeValue) (*testSale, *books.Sale) {
+	e := &testSale{id: "s", asksForPayment: true, answers: newHistory()}
+	e.answers.payments = map[string]told{"stripe#1": {"ann", "paid"}, "stripe#2": {"bob", "refund-due: released"}, "stripe#3": {"cat", "paid"}}
+	e.answers.ends = map[string]string{"ann": "PAID", "bob": "EXPIRED", "dan": "CANCELLED"}
 	order := map[string]string{"orderId": "4294967297"}
 	released := maps.Clone(order)
 	released["releasedAt"] = "1767225600000"
@@ -75,10 +75,10 @@ func TestEveryBrokenPromiseOfAPaymentIsFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e, s := settledSale(c.change)
 			if c.tamper != nil {
-				c.tamper(e.told)
+				c.tamper(e.answers)
 			}
-			e.auditPayments(s, e.told.note)
-			if found := strings.Join(e.told.problems, "\n"); !strings.Contains(found, c.want) || (c.want == "") != (found == "") {
+			e.auditPayments(s, e.answers.note)
+			if found := strings.Join(e.answers.problems, "\n"); !strings.Contains(found, c.want) || (c.want == "") != (found == "") {
 				t.Errorf("found %q, want %q", found, c.want)
 			}
 		})

@@ -18,39 +18,39 @@ const (
 	// answerTime bounds how long a buyer may be without an answer after the last kill. It is
 	// wide, because an overloaded machine breaks no promise.
 	answerTime = 4 * time.Minute
-	// quietTime bounds the time until every claim has its order.
-	quietTime = 5 * time.Minute
-	// settleTime is how long a buyer may take to settle at once.
-	settleTime = 3 * time.Second
-	quietPoll  = 300 * time.Millisecond
+	// ordersTime bounds the time until every claim has its order.
+	ordersTime = 5 * time.Minute
+	// payAtOnceTime is how long a buyer may take to pay or cancel at once.
+	payAtOnceTime = 3 * time.Second
+	readPause     = 300 * time.Millisecond
 	// grace is how long a claim may be pending before ReconcileFunction sends
 	// its message again.
 	grace = 30 * time.Second
-	// interrupted is how many repairs of a round are killed while running.
-	interrupted = 2
-	// interruptEvery is how many runs of ReleaseFunction come to one that is killed.
-	interruptEvery = 3
+	// repairsKilled is how many repairs of a round are killed while running.
+	repairsKilled = 2
+	// killEveryRelease is how many runs of ReleaseFunction come to one that is killed.
+	killEveryRelease = 3
 )
 
 // round is a set of concurrent sales, from their creation to the audit.
 type round struct {
-	events  []*event
+	sales   []*testSale
 	client  *client.Client
 	table   *dynamodb.Client
 	nemesis *nemesis
 }
 
-// run runs the sales under kills for the time chaos, waits until all are quiet and returns
+// run runs the sales under kills for the time chaos, waits until all orders are done and returns
 // the violations.
 func (r *round) run(ctx context.Context, chance *rand.Rand, chaos time.Duration) ([]string, error) {
-	if err := r.torture(ctx, chance, chaos); err != nil {
+	if err := r.sellWhileKilling(ctx, chance, chaos); err != nil {
 		return nil, err
 	}
 	// The kills are over, so buyers without an answer get one now. In a sale that asks for
 	// payment they may also buy units that came back.
 	for _, last := range []bool{false, true} {
 		r.clickAgain(ctx, last)
-		if err := r.awaitQuiet(ctx); err != nil {
+		if err := r.awaitOrders(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -58,20 +58,20 @@ func (r *round) run(ctx context.Context, chance *rand.Rand, chaos time.Duration)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.nemesis.revive(ctx); err != nil {
+	if err := r.nemesis.restartEnded(ctx); err != nil {
 		return nil, err
 	}
 	var found []string
-	for _, e := range r.events {
-		for _, problem := range append(e.told.problems, e.audit(ctx, all)...) {
+	for _, e := range r.sales {
+		for _, problem := range append(e.answers.problems, e.audit(ctx, all)...) {
 			found = append(found, e.id+": "+problem)
 		}
 	}
 	return found, context.Cause(ctx)
 }
 
-// torture creates the sales and runs their buyers while the nemesis kills.
-func (r *round) torture(ctx context.Context, chance *rand.Rand, chaos time.Duration) error {
+// sellWhileKilling creates the sales and runs their buyers while the nemesis kills.
+func (r *round) sellWhileKilling(ctx context.Context, chance *rand.Rand, chaos time.Duration) error {
 	killing, stop := context.WithTimeout(ctx, chaos)
 	defer stop()
 	answering, cancel := context.WithTimeout(ctx, chaos+answerTime)
@@ -82,18 +82,18 @@ func (r *round) torture(ctx context.Context, chance *rand.Rand, chaos time.Durat
 
 	end := time.Now().Add(chaos)
 	var all sync.WaitGroup
-	for _, e := range r.events {
+	for _, e := range r.sales {
 		var batches []time.Duration
 		for range e.restocks {
 			batches = append(batches, chaos*time.Duration(20+chance.IntN(60))/100)
 		}
 		slices.Sort(batches)
 		all.Go(func() {
-			if !e.open(answering, r.client, time.Now()) {
+			if !e.create(answering, r.client, time.Now()) {
 				return
 			}
 			for _, b := range e.buyers {
-				all.Go(func() { b.shop(answering, r.client, e, end) })
+				all.Go(func() { b.run(answering, r.client, e, end) })
 			}
 			begun := time.Now()
 			for i, at := range batches {
@@ -109,37 +109,37 @@ func (r *round) torture(ctx context.Context, chance *rand.Rand, chaos time.Durat
 }
 
 // clickAgain lets every buyer repeat their request: a buyer with a claim must get it again,
-// and a buyer without one may get sold-out only if no units are left. Then they settle their
-// bills: the last time all of them, before that those that can be settled at once.
+// and a buyer without one may get sold-out only if no units are left. Then they pay or
+// cancel: the last time all of them, before that those that can do so at once.
 func (r *round) clickAgain(ctx context.Context, last bool) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	go r.releases(ctx)
-	limit := settleTime
+	limit := payAtOnceTime
 	if last {
 		limit = answerTime
 	}
-	hands := make(chan struct{}, 32)
+	slots := make(chan struct{}, 32)
 	var all sync.WaitGroup
-	for _, e := range r.events {
+	for _, e := range r.sales {
 		for _, b := range e.buyers {
 			all.Go(func() {
-				hands <- struct{}{}
-				defer func() { <-hands }()
+				slots <- struct{}{}
+				defer func() { <-slots }()
 				if !b.login(ctx, r.client) {
 					e.unanswered(b.name)
 					return
 				}
 				b.order(ctx, r.client, e)
-				if e.told.holds(b.name) {
+				if e.answers.holds(b.name) {
 					b.ask(ctx, r.client, e)
 				}
-				if b.bill == nil || b.bill.late && !last {
+				if b.paymentPlan == nil || b.paymentPlan.late && !last {
 					return
 				}
-				settling, cancel := context.WithTimeout(ctx, limit)
+				paying, cancel := context.WithTimeout(ctx, limit)
 				defer cancel()
-				if !b.settle(settling, r.client, e) && last {
+				if !b.payOrCancel(paying, r.client, e) && last {
 					e.unanswered(b.name)
 				}
 			})
@@ -148,32 +148,32 @@ func (r *round) clickAgain(ctx context.Context, last bool) {
 	all.Wait()
 }
 
-// awaitQuiet waits until every claim of the round has its order and is paid or released where
+// awaitOrders waits until every claim of the round has its order and is paid or released where
 // the sale asks for that. ReconcileFunction repairs claims whose message is lost: it runs
 // every minute, and here as soon as there is a claim to repair, as ReleaseFunction does when
 // there is a claim to release.
-func (r *round) awaitQuiet(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, quietTime, fmt.Errorf("not every claim got its order in %v (P8)", quietTime))
+func (r *round) awaitOrders(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, ordersTime, fmt.Errorf("not every claim got its order in %v (P8)", ordersTime))
 	defer cancel()
 	for repairs, releases := 0, 0; ; {
 		all, err := r.readBooks(ctx)
 		if err != nil {
 			return err
 		}
-		oldest, done, unsettled := time.Now(), true, false
-		for _, e := range r.events {
-			if at, ok := quiet(all.Sale(e.id)); !ok {
+		oldest, done, awaiting := time.Now(), true, false
+		for _, e := range r.sales {
+			if at, ok := allConfirmed(all.Sale(e.id)); !ok {
 				done = false
 				if at.Before(oldest) {
 					oldest = at
 				}
 			}
-			unsettled = unsettled || e.unsettled(ctx, all)
+			awaiting = awaiting || e.awaitsPayment(ctx, all)
 		}
 		switch {
-		case unsettled:
+		case awaiting:
 			releases++
-			if err := r.repair(ctx, client.ReleaseFunction, releases%interruptEvery == 0); err != nil {
+			if err := r.repair(ctx, client.ReleaseFunction, releases%killEveryRelease == 0); err != nil {
 				return err
 			}
 		case done:
@@ -181,11 +181,11 @@ func (r *round) awaitQuiet(ctx context.Context) error {
 		}
 		if time.Since(oldest) > grace {
 			repairs++
-			if err := r.repair(ctx, client.ReconcileFunction, repairs <= interrupted); err != nil {
+			if err := r.repair(ctx, client.ReconcileFunction, repairs <= repairsKilled); err != nil {
 				return err
 			}
 		}
-		if !pause(ctx, quietPoll) {
+		if !pause(ctx, readPause) {
 			return context.Cause(ctx)
 		}
 	}
@@ -212,7 +212,7 @@ func (r *round) readBooks(ctx context.Context) (*books.Books, error) {
 	defer cancel()
 	for {
 		all, err := books.Read(ctx, r.table, tableName)
-		if err == nil || !pause(ctx, quietPoll) {
+		if err == nil || !pause(ctx, readPause) {
 			return all, err
 		}
 	}

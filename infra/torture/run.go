@@ -46,7 +46,7 @@ func (s summary) String() string {
 		s.rounds, s.kills, s.accepted, s.paid, s.released, s.refunds, s.events, s.repeats, s.violations)
 }
 
-// run tortures one machine, round by round, until a round finds violations. After violations
+// run runs rounds on one machine until a round finds violations. After violations
 // and after errors it keeps the machine's data.
 func run(ctx context.Context, c config, out io.Writer) (sum summary, err error) {
 	fmt.Fprintf(out, "seed=%d\n", c.seed)
@@ -78,7 +78,7 @@ func run(ctx context.Context, c config, out io.Writer) (sum summary, err error) 
 	}
 	api := client.New(m.at.API, client.Options{Lambda: m.at.Lambda, Timeout: callTime, Connections: c.sales * c.buyers})
 	defer api.Close()
-	var events []*event
+	var sales []*testSale
 	for i := 1; (c.rounds == 0 || i <= c.rounds) && (c.limit == 0 || time.Since(t.begun) < c.limit); i++ {
 		r := &round{client: api, table: newTable(m.at.DynamoDB), nemesis: n}
 		for k := range c.sales {
@@ -86,9 +86,9 @@ func run(ctx context.Context, c config, out io.Writer) (sum summary, err error) 
 			if asksForPayment {
 				buyers = (buyers + 1) / 2 // each makes about twice the requests
 			}
-			r.events = append(r.events, newEvent(chance, fmt.Sprintf("round-%d-sale-%d", i, k), buyers, c.chaos, asksForPayment))
+			r.sales = append(r.sales, newTestSale(chance, fmt.Sprintf("round-%d-sale-%d", i, k), buyers, c.chaos, asksForPayment))
 		}
-		events = append(events, r.events...)
+		sales = append(sales, r.sales...)
 		problems, err := r.run(ctx, chance, c.chaos)
 		if ctx.Err() != nil {
 			return sum, nil // interrupted: an unfinished round proves nothing
@@ -104,11 +104,11 @@ func run(ctx context.Context, c config, out io.Writer) (sum summary, err error) 
 			return sum, nil
 		}
 	}
-	return sum, t.last(ctx, m, events)
+	return sum, t.auditAgain(ctx, m, sales)
 }
 
-// settled counts how the orders of a sale ended.
-func (t *tally) settled(s *books.Sale) {
+// countEnds counts how the orders of a sale ended.
+func (t *tally) countEnds(s *books.Sale) {
 	for _, c := range s.Claims {
 		switch c.State() {
 		case "PAID":
@@ -120,17 +120,17 @@ func (t *tally) settled(s *books.Sale) {
 	t.sum.refunds += len(s.Refunds)
 }
 
-// last reads the table once more: later rounds must not have changed earlier sales, and
+// auditAgain reads the table once more: later rounds must not have changed earlier sales, and
 // there must be no other sales.
-func (t *tally) last(ctx context.Context, m *machine, events []*event) error {
+func (t *tally) auditAgain(ctx context.Context, m *machine, sales []*testSale) error {
 	all, err := books.Read(ctx, newTable(m.at.DynamoDB), tableName)
 	if err != nil {
 		return err
 	}
 	made := map[string]bool{}
-	for _, e := range events {
+	for _, e := range sales {
 		made[e.id] = true
-		t.settled(all.Sale(e.id))
+		t.countEnds(all.Sale(e.id))
 		for _, p := range e.audit(ctx, all) {
 			t.problem("in the end, %s: %s", e.id, p)
 		}
@@ -144,14 +144,14 @@ func (t *tally) last(ctx context.Context, m *machine, events []*event) error {
 }
 
 // published waits until every event that the table stands for is in the file of the bus
-// (P26), quietTime at most. A check that has begun then is finished: it is the verdict.
+// (P26), ordersTime at most. A check that has begun then is finished: it is the verdict.
 func (t *tally) published(ctx context.Context, db books.DynamoDB, file string) error {
 	for began := time.Now(); ; {
 		r, err := books.CheckEvents(ctx, db, tableName, file, "", books.Options{Overdue: books.AtOnce})
 		switch {
 		case err != nil:
 			return err
-		case !r.Complete && time.Since(began) < quietTime && pause(ctx, quietPoll):
+		case !r.Complete && time.Since(began) < ordersTime && pause(ctx, readPause):
 			continue
 		}
 		t.sum.events, t.sum.repeats = r.Published, r.Repeated
@@ -191,9 +191,9 @@ func (t *tally) end(i int, r *round, kills map[string]int, m *machine) {
 		kinds = append(kinds, fmt.Sprintf("%s %d", kind, kills[kind]))
 	}
 	accepted, refused, units := 0, 0, int64(0)
-	for _, e := range r.events {
-		accepted += len(e.told.claims)
-		refused += len(e.told.refusals)
+	for _, e := range r.sales {
+		accepted += len(e.answers.claims)
+		refused += len(e.answers.refusals)
 		units += e.seeded()
 	}
 	t.sum.accepted += accepted

@@ -2,8 +2,8 @@ package live
 
 import "time"
 
-// Damage is what an accident does to the system.
-type Damage struct {
+// Injection is what goes wrong in the system during an accident.
+type Injection struct {
 	// Faults are what the calls of the Functions to DynamoDB and SQS meet, in the syntax
 	// of package faults; no Functions means all.
 	Faults    string
@@ -18,37 +18,37 @@ type Damage struct {
 
 // accident is one button of "break something".
 type accident struct {
-	ID     string `json:"id"`
-	Name   string `json:"name"`
-	Expect string `json:"expect"`
-	damage Damage
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Expect    string `json:"expect"`
+	injection Injection
 }
 
 // once reports whether the accident is over as soon as it has happened.
-func (a *accident) once() bool { return a.damage.Crash }
+func (a *accident) once() bool { return a.injection.Crash }
 
 var accidents = []accident{
 	{"refuse", "DynamoDB refuses a third of the calls",
 		"Purchases take longer and some buyers are told \u201cbusy\u201d; they try again, and no unit is lost or sold twice.",
-		Damage{Faults: "conflict=0.2,throttle=0.1,error=0.05,seed=1"}},
+		Injection{Faults: "conflict=0.2,throttle=0.1,error=0.05,seed=1"}},
 	{"lose", "Answers get lost after the commit",
 		"A buyer whose answer is lost is told \u201cbusy\u201d, never \u201cno\u201d; the next try finds the unit they already hold.",
-		Damage{Faults: "lost=0.3,late=0.1,lateby=2s,seed=1"}},
+		Injection{Faults: "lost=0.3,late=0.1,lateby=2s,seed=1"}},
 	{"unsent", "The queue accepts no messages",
 		"Purchases still succeed, but many orders stay pending; half a minute to two minutes later, reconcile sends what is missing.",
-		Damage{Faults: "send=1,seed=1", Functions: []string{"PurchaseFunction"}}},
+		Injection{Faults: "send=1,seed=1", Functions: []string{"PurchaseFunction"}}},
 	{"unconfirmed", "Orders cannot be confirmed",
 		"Units are still sold, but orders stay pending and their messages wait in the queue for another delivery; heal to see them confirmed.",
-		Damage{Faults: "error=1,seed=1", Functions: []string{"FinalizeFunction"}}},
+		Injection{Faults: "error=1,seed=1", Functions: []string{"FinalizeFunction"}}},
 	{"kill", "A third of the processes die as they answer",
 		"The work is done, but its answer is lost: buyers try again, messages are delivered again, and neither counts twice.",
-		Damage{Kill: 0.33}},
+		Injection{Kill: 0.33}},
 	{"bus", "The event bus is down",
 		"Orders go on as before, but nobody else is told; heal to see the same events arrive, none missing.",
-		Damage{BusDown: true}},
+		Injection{BusDown: true}},
 	{"crash", "The database crashes",
 		"It is killed and restarts on its file: purchases fail for a moment, and everything that was accepted is still there.",
-		Damage{Crash: true}},
+		Injection{Crash: true}},
 }
 
 func findAccident(id string) *accident {

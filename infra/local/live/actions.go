@@ -146,7 +146,7 @@ func (v *View) breakSystem(ctx context.Context, r request) (string, error) {
 	if a == nil {
 		return "", &refused{http.StatusBadRequest, "There is no such accident."}
 	}
-	if err := v.o.System.Break(ctx, a.damage); err != nil {
+	if err := v.o.System.Inject(ctx, a.injection); err != nil {
 		return "", err
 	}
 	v.mu.Lock()
@@ -158,7 +158,7 @@ func (v *View) breakSystem(ctx context.Context, r request) (string, error) {
 }
 
 func (v *View) heal(ctx context.Context, _ request) (string, error) {
-	if err := v.o.System.Break(ctx, Damage{}); err != nil {
+	if err := v.o.System.Inject(ctx, Injection{}); err != nil {
 		return "", err
 	}
 	v.mu.Lock()

@@ -67,7 +67,7 @@ func TestOnlyThePageItselfActs(t *testing.T) {
 			if status != tt.want {
 				t.Errorf("%d %s, want %d", status, says, tt.want)
 			}
-			if broken := len(w.stub.damages) > 0; broken != (tt.want == 200) {
+			if broken := len(w.stub.injections) > 0; broken != (tt.want == 200) {
 				t.Errorf("the system is broken: %v", broken)
 			}
 		})
@@ -140,7 +140,7 @@ func TestTheSaleIsChangedAsOperatorsDo(t *testing.T) {
 func TestEveryAccidentCanHappenAndIsExplained(t *testing.T) {
 	seen := map[string]bool{}
 	for _, a := range accidents {
-		if c, err := faults.Parse(a.damage.Faults); err != nil || c.Duplicate+c.Delay+c.Reorder > 0 {
+		if c, err := faults.Parse(a.injection.Faults); err != nil || c.Duplicate+c.Delay+c.Reorder > 0 {
 			t.Errorf("%s: %v", a.ID, err) // the queue's own faults are set at its start
 		}
 		if seen[a.ID] || a.Name == "" || strings.Count(a.Expect, ".") != 1 {
@@ -161,8 +161,8 @@ func TestEveryAccidentCanHappenAndIsExplained(t *testing.T) {
 	}
 	w.post("heal", `{}`, nil)
 	s := snapshot{}
-	if w.complete(&s); s.Broken != nil || len(w.stub.damages) != len(accidents)+1 || !cmp.Equal(w.stub.damages[len(accidents)], Damage{}) {
-		t.Errorf("healed with %+v, shown as %+v", w.stub.damages, s.Broken)
+	if w.complete(&s); s.Broken != nil || len(w.stub.injections) != len(accidents)+1 || !cmp.Equal(w.stub.injections[len(accidents)], Injection{}) {
+		t.Errorf("healed with %+v, shown as %+v", w.stub.injections, s.Broken)
 	}
 }
 

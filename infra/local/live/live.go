@@ -41,8 +41,8 @@ type Events interface {
 
 // System is the stack, which the view breaks and heals.
 type System interface {
-	// Break does a damage in place of any earlier one; the zero Damage heals.
-	Break(context.Context, Damage) error
+	// Inject replaces what goes wrong in the system; after the zero Injection nothing does.
+	Inject(context.Context, Injection) error
 	// Faults returns the faults in force and how many calls had which one so far.
 	Faults() (settings string, met map[string]int)
 }

@@ -52,13 +52,13 @@ func (queues) GetQueueAttributes(_ context.Context, in *sqs.GetQueueAttributesIn
 
 // stub is the stack: its API, its functions and what breaks.
 type stub struct {
-	mu      sync.Mutex
-	status  int // of the answer to a purchase, with the code
-	code    string
-	bought  int
-	asked   []string // requests to SeedFunction
-	refuses bool     // SeedFunction
-	damages []Damage
+	mu         sync.Mutex
+	status     int // of the answer to a purchase, with the code
+	code       string
+	bought     int
+	asked      []string // requests to SeedFunction
+	refuses    bool     // SeedFunction
+	injections []Injection
 }
 
 func (s *stub) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -95,17 +95,17 @@ func (s *stub) purchases() int {
 	return s.bought
 }
 
-func (s *stub) Break(_ context.Context, d Damage) error {
+func (s *stub) Inject(_ context.Context, d Injection) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.damages = append(s.damages, d)
+	s.injections = append(s.injections, d)
 	return nil
 }
 
 func (s *stub) Faults() (string, map[string]int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return "", map[string]int{"calls": len(s.damages)}
+	return "", map[string]int{"calls": len(s.injections)}
 }
 
 // world is a view over a table that the real ledger writes.

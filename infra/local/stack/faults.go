@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -41,8 +42,9 @@ func (s *Stack) disorder() sqs.Disorder {
 	return sqs.Disorder{Seed: c.Seed, Duplicate: c.Duplicate, Reorder: c.Reorder, Delay: c.Delay, MaxDelay: c.DelayBy}
 }
 
-// injection is the faults in force: a transport, and proxies to DynamoDB and SQS that use it.
-type injection struct {
+// faultProxies is a transport with the faults in force, and proxies to DynamoDB and SQS
+// that use it.
+type faultProxies struct {
 	faults.Transport
 	proxies [2]http.Handler
 }
@@ -61,7 +63,7 @@ func (s *Stack) startFaults() error {
 		}
 		s.engines[i] = target
 	}
-	s.inject(s.given, false)
+	s.setFaults(s.given, false)
 	s.onStop(func() error {
 		// Late calls arrive before the engines end.
 		err := s.injected.Load().Close()
@@ -81,13 +83,13 @@ func (s *Stack) startFaults() error {
 	return nil
 }
 
-// inject replaces the faults in force, and the event bus may be down besides. Late calls of the
+// setFaults replaces the faults in force, and the event bus may be down besides. Late calls of the
 // former ones are sent first.
-func (s *Stack) inject(c faults.Config, busDown bool) {
+func (s *Stack) setFaults(c faults.Config, busDown bool) {
 	if s.bus != nil {
 		s.bus.SetTrouble(eventbus.Trouble{Down: busDown, Share: c.Publish, Seed: c.Seed})
 	}
-	next := &injection{Transport: faults.Transport{Base: s.base, Config: c, Keys: s.keyNames()}}
+	next := &faultProxies{Transport: faults.Transport{Base: s.base, Config: c, Keys: s.keyNames()}}
 	for i, target := range s.engines {
 		next.proxies[i] = faults.Proxy(target, &next.Transport)
 	}
@@ -117,9 +119,9 @@ func (s *Stack) environment(f template.Function, faulty bool) map[string]string 
 	return env
 }
 
-// Break damages the running system in place of any earlier damage. The zero Damage heals:
-// the stack is as it was started.
-func (s *Stack) Break(_ context.Context, d live.Damage) error {
+// Inject replaces the faults of the running system. After the zero Injection it has those
+// that it was started with.
+func (s *Stack) Inject(_ context.Context, d live.Injection) error {
 	s.breaking.Lock()
 	defer s.breaking.Unlock()
 	c, err := faults.Parse(d.Faults)
@@ -140,7 +142,7 @@ func (s *Stack) Break(_ context.Context, d live.Damage) error {
 		kill = s.o.KillAtResponse
 	}
 	s.killShare.Store(math.Float64bits(kill))
-	s.inject(c, d.BusDown)
+	s.setFaults(c, d.BusDown)
 	for _, f := range s.described.Functions {
 		faulty := s.o.Faults != "" || d.Faults != "" && (len(d.Functions) == 0 || slices.Contains(d.Functions, f.LogicalID))
 		if env := s.environment(f, faulty); !maps.Equal(env, s.environments[f.LogicalID]) {
@@ -157,6 +159,15 @@ func (s *Stack) Break(_ context.Context, d live.Damage) error {
 		}
 	}
 	return nil
+}
+
+// killAtResponse decides for each answer whether its process is killed.
+func (s *Stack) killAtResponse(function, requestID string) bool {
+	if share := math.Float64frombits(s.killShare.Load()); share == 0 || rand.Float64() >= share {
+		return false
+	}
+	s.o.Log.Info("killed at its response", "function", function, "request", requestID)
+	return true
 }
 
 // keyNames are the names of the tables' key attributes.

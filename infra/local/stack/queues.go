@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
-	"math/rand/v2"
 	"net"
 	"os"
 	"strconv"
@@ -38,13 +36,4 @@ func StartQueues(o Options) (*Stack, error) {
 		return nil, errors.Join(err, s.Stop())
 	}
 	return s, nil
-}
-
-// killAtResponse decides for each answer whether its process is killed.
-func (s *Stack) killAtResponse(function, requestID string) bool {
-	if share := math.Float64frombits(s.killShare.Load()); share == 0 || rand.Float64() >= share {
-		return false
-	}
-	s.o.Log.Info("killed at its response", "function", function, "request", requestID)
-	return true
 }

@@ -50,7 +50,7 @@ type Stack struct {
 	bus       *eventbus.Server // nil if no function publishes events
 	// given are the faults that the stack was started with, injected those in force.
 	given    faults.Config
-	injected atomic.Pointer[injection]
+	injected atomic.Pointer[faultProxies]
 	base     *http.Transport // to the engines
 	// engines are DynamoDB's and SQS's URLs, proxied those of the proxies to them.
 	engines [2]*url.URL
