@@ -220,11 +220,6 @@ func (s OtherWebhook) Check(r Reply, reached int64) string {
 	return fmt.Sprintf("P25: a webhook (%s) is answered %d %s after %d calls", s.Name, r.Status, r.Body, reached)
 }
 
-// Cancel is DELETE /sales/{saleId}/orders/me.
-func (e *Environment) Cancel(sale, user string) (Reply, time.Duration, bool) {
-	return e.Ask(sale, httpapi.Request{RouteKey: "DELETE /sales/{saleId}/orders/me", Sub: user})
-}
-
 // CheckCancelled compares the answer to a cancellation with how the claim ended (P20).
 func CheckCancelled(user string, r Reply, end string) string {
 	switch {

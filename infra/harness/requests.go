@@ -1,0 +1,173 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda/messages"
+
+	"flashsale/shared/httpapi"
+)
+
+// Reply is the part of an HTTP answer that the checks use.
+type Reply struct {
+	Status int
+	Body   string
+	Code   string // of a refusal
+	Claim  ClaimBody
+	Page   struct {
+		Remaining int64  `json:"remaining"`
+		State     string `json:"state"`
+	}
+	payment PaymentAnswer // of a webhook
+}
+
+// ClaimBody is a claim in an answer.
+type ClaimBody struct {
+	ClaimID    string `json:"claimId"`
+	State      string `json:"state"`
+	AcceptedAt string `json:"acceptedAt"`
+	OrderID    string `json:"orderId"`
+}
+
+// Released reports whether the claim's unit goes to somebody else.
+func (c ClaimBody) Released() bool { return c.State == "EXPIRED" || c.State == "CANCELLED" }
+
+// Ask sends one HTTP request to the environment. ok is false if the environment died.
+func (e *Environment) Ask(sale string, request httpapi.Request) (r Reply, took time.Duration, ok bool) {
+	request.Path.SaleID = sale
+	var response httpapi.Response
+	var err error
+	end := e.Invoke(func(ctx context.Context) { response, err = e.http(ctx, request) })
+	if end.Died {
+		return Reply{}, end.Took, false
+	}
+	if err != nil {
+		return Reply{Code: fmt.Sprintf("invocation failed: %v", err)}, end.Took, true
+	}
+	r = Reply{Status: response.StatusCode, Body: response.Body}
+	var b struct {
+		ClaimBody
+		Code  string    `json:"code"`
+		Claim ClaimBody `json:"claim"`
+	}
+	if json.Unmarshal([]byte(response.Body), &b) == nil {
+		r.Code, r.Claim = b.Code, b.ClaimBody
+		if r.Claim.ClaimID == "" {
+			r.Claim = b.Claim
+		}
+	}
+	_ = json.Unmarshal([]byte(response.Body), &r.Page) // other bodies leave these empty
+	_ = json.Unmarshal([]byte(response.Body), &r.payment)
+	return r, end.Took, true
+}
+
+// Refuses reports whether the answer means that this request got no unit.
+func (r Reply) Refuses() bool {
+	switch r.Code {
+	case "sold-out", "already-ordered", "sale-closed", "sale-paused", "sale-not-open", "sale-not-found":
+		return true
+	}
+	return false
+}
+
+// Buy is POST /sales/{saleId}/orders.
+func (e *Environment) Buy(sale, user, key string) (Reply, time.Duration, bool) {
+	e.ClaimIDs, e.lookedForClaim = nil, false
+	return e.Ask(sale, httpapi.Request{
+		RouteKey: "POST /sales/{saleId}/orders", Sub: user,
+		ContentType:    httpapi.Header{Value: "application/json", Given: true},
+		IdempotencyKey: httpapi.Header{Value: key, Given: key != ""},
+	})
+}
+
+// MustFindClaim reports whether the last purchase had to find a claim of its user before it was
+// refused as sold out or closed: always with a key. Without one the claim is only looked
+// for if no read failed in the second before.
+func (e *Environment) MustFindClaim(key string) bool {
+	return key != "" || e.lookedForClaim || time.Since(e.readFailed) >= time.Second
+}
+
+// Status is GET /sales/{saleId}/orders/me.
+func (e *Environment) Status(sale, user string) (Reply, time.Duration, bool) {
+	return e.Ask(sale, httpapi.Request{RouteKey: "GET /sales/{saleId}/orders/me", Sub: user})
+}
+
+// Cancel is DELETE /sales/{saleId}/orders/me.
+func (e *Environment) Cancel(sale, user string) (Reply, time.Duration, bool) {
+	return e.Ask(sale, httpapi.Request{RouteKey: "DELETE /sales/{saleId}/orders/me", Sub: user})
+}
+
+// SalePage is GET /sales/{saleId}.
+func (e *Environment) SalePage(sale string) (Reply, time.Duration, bool) {
+	return e.Ask(sale, httpapi.Request{RouteKey: "GET /sales/{saleId}"})
+}
+
+// Deliver delivers a batch to the environment and returns the handles of the messages
+// to delete: all but the failures it reports, none if it failed or died.
+func (e *Environment) Deliver(batch []events.SQSMessage) (done []string, took time.Duration) {
+	var answer events.SQSEventResponse
+	var err error
+	end := e.Invoke(func(ctx context.Context) { answer, err = e.batch(ctx, events.SQSEvent{Records: batch}) })
+	if end.Died || err != nil {
+		return nil, end.Took
+	}
+	failed := map[string]bool{}
+	for _, f := range answer.BatchItemFailures {
+		failed[f.ItemIdentifier] = true
+	}
+	for _, m := range batch {
+		if !failed[m.MessageId] {
+			done = append(done, m.ReceiptHandle)
+		}
+	}
+	return done, end.Took
+}
+
+// Command sends a raw event and decodes the answer into out. The error is the
+// function's, or ErrDied.
+func (e *Environment) Command(event string, out any) (took time.Duration, err error) {
+	var answer any
+	end := e.Invoke(func(ctx context.Context) { answer, err = e.raw(ctx, json.RawMessage(event)) })
+	if end.Died {
+		return end.Took, ErrDied
+	}
+	if err != nil {
+		return end.Took, err
+	}
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return end.Took, fmt.Errorf("encode answer: %w", err)
+	}
+	return end.Took, json.Unmarshal(text, out)
+}
+
+// ErrDied: the environment died; its progress is unknown.
+var ErrDied = errors.New("the environment died")
+
+// CodeOf returns the code of a function's error.
+func CodeOf(err error) string {
+	var told messages.InvokeResponse_Error
+	if errors.As(err, &told) {
+		return told.Type
+	}
+	return ""
+}
+
+// Passes is the part of the release function's answer that the checks use.
+type Passes struct {
+	Passes []struct {
+		SaleID            string
+		Complete          bool
+		Released, PutBack int
+	}
+}
+
+// Fails reports whether an error of the function is more than a lack of time or luck.
+func (p Passes) Fails(err error) bool {
+	return err != nil && !errors.Is(err, ErrDied) && CodeOf(err) != "busy"
+}
