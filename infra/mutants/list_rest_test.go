@@ -157,10 +157,10 @@ var ofEverythingElse = []mutant{
 		`	return v.unreadable
 }
 
-// note counts`, `	return nil
+// recordRead counts`, `	return nil
 }
 
-// note counts`}}},
+// recordRead counts`}}},
 	{"reconcile writes into a sale for a newer release", "P19", reconciling, "^TestASaleForANewer", []edit{{reconcile,
 		`	if sale.CodeOf(err) == sale.NewerVersion {
 		return nil, err // a newer release keeps the sale's pass
@@ -332,7 +332,7 @@ var ofEverythingElse = []mutant{
 		`if len(keys) > 0 && a.Suspects == nil {`, `if false {`}}},
 	{"contention on the claim beside a failed condition is an unknown reason", "P5", simulation, under + "^vague_reasons$", []edit{{"shared/ledger/reasons.go",
 		`	case contention(claimCode):
-		return verdict{again: true, keepShard: stockCode == reasonNone}, nil
+		return verdict{keepShard: stockCode == reasonNone}, nil
 	case stockCode != reasonCondition || claimCode != reasonNone:`, `	case stockCode != reasonCondition:`}}},
 	{"a sale is refused for what a lagging read says", "P6", simulation, under + "^lagging_reads$", []edit{{"shared/ledger/snapshot.go",
 		"v.known, v.found, v.certain, v.sale = true, true, false, s", "v.known, v.found, v.certain, v.sale = true, true, true, s"}}},

@@ -14,7 +14,7 @@ var survivors = map[string]string{
 	"shared/ledger/audit_claims.go: if len(a.payments) < maxPayments {: <= for <":                                                               "only how many payments a pass compares at most depends on it",
 	"shared/ledger/batches.go: for start := 0; start < len(keys); start += batchKeys {: <= for <":                                               "a round with nothing left to read makes no call",
 	"shared/ledger/confirm.go: for start := 0; start < len(refs); start += maxStatements {: <= for <":                                           "a round with no claim left makes no call",
-	"shared/ledger/purchase.go: return p.random() < blindClosing, false: <= for <":                                                              "a random number is never exactly the bound",
+	"shared/ledger/purchase.go: return p.random() < closeUnreadShare, false: <= for <":                                                          "a random number is never exactly the bound",
 	"shared/ledger/releasing.go: ctx, cancel := invocation.AtLeast(ctx, invocation.Margin/2): * for /":                                          "only the time for the one write of the cursor changes, and a lost cursor costs reads",
 	"shared/ledger/releasing.go: p.count++: -- for ++":                                                                                          "only how much memory a pass needs at most depends on the count",
 	"functions/seed/handler/request.go: r.PayWithin = -1: + for -":                                                                              "one second is refused like less than none",

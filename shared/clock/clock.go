@@ -1,5 +1,5 @@
-// Package clock is the clock by which an execution environment ages what it
-// remembers.
+// Package clock is the clock by which an execution environment measures the age of what
+// it has cached.
 //
 // Lambda freezes an environment between invocations. Go's monotonic clock stands still
 // meanwhile, the wall clock does not, and package time compares the monotonic readings

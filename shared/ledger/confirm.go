@@ -38,7 +38,7 @@ type Confirmation struct {
 // later or concurrently, returns the id that each claim got first (P7, P9); one claim's
 // failure does not affect the others (P10).
 //
-// Every 25 claims cost the same four calls: one read of the claims, one
+// Each batch of up to 25 claims costs four calls: one read of the claims, one
 // reservation, one batch for the ids and one for the orders. Claims that were
 // confirmed before, and an engine that returns no item with a failure, cost one
 // more read per batch.
@@ -232,7 +232,7 @@ func (l *Ledger) giveIDs(ctx context.Context, batch []*confirming) {
 	for i, c := range pending {
 		updates[i] = l.statements.setOrder(c, ids[i])
 	}
-	var untold []*confirming
+	var unreturned []*confirming
 	for i, err := range l.execute(ctx, updates) {
 		c := pending[i]
 		failed, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
@@ -244,10 +244,10 @@ func (l *Ledger) giveIDs(ctx context.Context, batch []*confirming) {
 		case failed.Item != nil:
 			c.load(failed.Item)
 		default: // not every engine returns the item
-			untold = append(untold, c)
+			unreturned = append(unreturned, c)
 		}
 	}
-	l.readClaims(ctx, untold)
+	l.readClaims(ctx, unreturned)
 	for i, c := range pending {
 		if c.Err == nil && c.held == 0 {
 			c.Err = asInternal(errors.New("a pending claim refused its order id"))
@@ -262,11 +262,13 @@ func (l *Ledger) putOrders(ctx context.Context, batch []*confirming) {
 	fresh := make([]*confirming, 0, len(batch))
 	inserts := make([]types.BatchStatementRequest, 0, len(batch))
 	taken := make([]uint64, 0, maxStatements)
-	var there []*confirming
+	var existing []*confirming
 	for _, c := range batch {
 		c.Order = sale.Order{ID: c.held, SaleID: c.ref.SaleID, User: c.ref.User, ClaimID: c.ref.ClaimID}
-		if slices.Contains(taken, c.held) { // broken books; they must not cost the whole batch
-			there = append(there, c)
+		if slices.Contains(taken, c.held) {
+			// Two claims have one order id, which violates P7; the other claims must
+			// still succeed, and DynamoDB refuses a batch with a duplicate item.
+			existing = append(existing, c)
 			continue
 		}
 		taken = append(taken, c.held)
@@ -274,26 +276,26 @@ func (l *Ledger) putOrders(ctx context.Context, batch []*confirming) {
 	}
 	for i, err := range l.execute(ctx, inserts) {
 		if _, duplicate := errors.AsType[*types.DuplicateItemException](err); duplicate {
-			there = append(there, fresh[i])
+			existing = append(existing, fresh[i])
 			continue
 		}
 		fresh[i].Err = asInternal(err)
 	}
-	l.checkOrders(ctx, there)
+	l.checkOrders(ctx, existing)
 }
 
 // checkOrders checks that the existing orders belong to these claims.
-func (l *Ledger) checkOrders(ctx context.Context, there []*confirming) {
-	keys := make([]item, len(there))
-	for i, c := range there {
+func (l *Ledger) checkOrders(ctx context.Context, existing []*confirming) {
+	keys := make([]item, len(existing))
+	for i, c := range existing {
 		keys[i] = orderKey(c.Order.ID)
 	}
 	held, err := l.getAll(ctx, keys)
 	if err != nil {
-		failAll(there, err)
+		failAll(existing, err)
 		return
 	}
-	for _, c := range there {
+	for _, c := range existing {
 		o, err := readOrder(held[identity{c.orderPK.Value, orderSK}])
 		if err == nil && o != c.Order {
 			err = fmt.Errorf("order %s belongs to claim %s of sale %s", orderid.String(c.Order.ID), o.ClaimID, o.SaleID)

@@ -159,8 +159,8 @@ func TestALateTryDoesNotTakeASecondUnit(t *testing.T) {
 }
 
 func TestOnesOwnDoubleClickInFlightIsNotSoldOut(t *testing.T) {
-	// The stock condition fails while the claim conflicts (failure A11): the other
-	// click may be about to win.
+	// The stock condition fails while the claim conflicts: the other click may be about
+	// to win.
 	w, _, _ := faulty(t)
 	w.Open(1, 1)
 	w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "bob"}))

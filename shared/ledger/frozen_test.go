@@ -66,7 +66,7 @@ func (f *freezer) buy(user string) (ledger.Purchase, error) {
 }
 
 // refused expects that code twice: the second answer comes from memory, but for the
-// spare read of the claim of a user who is told "sold out".
+// refusal read of the claim of a user who is told "sold out".
 func (f *freezer) refused(want sale.Code, user string) {
 	f.t.Helper()
 	for range 2 {

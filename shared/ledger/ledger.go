@@ -58,8 +58,8 @@ type Ledger struct {
 	views      *views
 	recent     *recent.Memory[buyer, sale.Claim]
 	remaining  *recent.Memory[edition, Remaining]
-	// spareFailed is when a spare read last failed, in Unix nanoseconds; 0 is never.
-	spareFailed atomic.Int64
+	// refusalReadFailed is when a refusal read last failed, in Unix nanoseconds; 0 is never.
+	refusalReadFailed atomic.Int64
 }
 
 // New returns a ledger over the table of that name.

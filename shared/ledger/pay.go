@@ -30,9 +30,9 @@ type Settlement struct {
 }
 
 // Pay records a verified payment: as its order's, by one conditional write of the claim,
-// or else as a refund due. The same payment again gets the same answer. What decides
-// between a payment and a release is the order of their writes on the claim, never a
-// clock. p must have passed Check.
+// or else as a refund due. The same payment again gets the same answer. The first of the two
+// writes on the claim decides between payment and release, not a clock. p must have passed
+// Check.
 //
 // It does not matter whether the sale asks for payment: an order of any sale can be paid.
 // A price is compared, if the sale has one.

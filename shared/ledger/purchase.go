@@ -23,8 +23,9 @@ type Request struct {
 	Admit func(ctx context.Context, closesAt time.Time) error
 }
 
-// Purchase is an accepted request.
+// Purchase is what a request came to, also one that failed.
 type Purchase struct {
+	// Claim is the user's claim; zero if the request found none.
 	Claim sale.Claim
 	// New: this call took the unit, so its order message has not been sent yet.
 	New bool
@@ -49,7 +50,7 @@ func (l *Ledger) Purchase(ctx context.Context, r Request) (Purchase, error) {
 			}
 			l.remember(held, l.now())
 		}
-		return r.again(held, 0)
+		return r.answerRepeat(held, 0)
 	}
 	p := purchase{Ledger: l, Request: r, view: l.views.of(r.SaleID)}
 	s, refusal, err := l.look(ctx, p.view, r.SaleID)
@@ -79,8 +80,8 @@ func (p *purchase) admit(ctx context.Context, s sale.Sale) (Purchase, error) {
 	return p.Purchase(ctx, admitted)
 }
 
-// again answers a request whose user already holds a claim.
-func (r Request) again(held sale.Claim, tries int) (Purchase, error) {
+// answerRepeat answers a request whose user already holds a claim.
+func (r Request) answerRepeat(held sale.Claim, tries int) (Purchase, error) {
 	if r.Key != "" && r.Key == held.RequestKey && !held.Released() {
 		return Purchase{Claim: held, Tries: tries}, nil
 	}
@@ -215,7 +216,7 @@ func (p *purchase) held(held sale.Claim, now time.Time) (Purchase, error) {
 	if held.ID == p.claimID {
 		return Purchase{Claim: held, New: true, Tries: p.tries}, nil
 	}
-	return p.again(held, p.tries)
+	return p.answerRepeat(held, p.tries)
 }
 
 // refuse ends a call with a refusal, unless the user has a claim: a winner whose answer
@@ -235,7 +236,7 @@ func (p *purchase) refuse(ctx context.Context, s snapshot, refusal *sale.Error) 
 		return p.fail(sale.Busy, refusal)
 	}
 	if p.Key == "" && (refusal.Code == sale.SoldOut || refusal.Code == sale.Closed) {
-		if held, found := p.spareClaim(ctx, s.sale); found {
+		if held, found := p.claimBeforeRefusal(ctx, s.sale); found {
 			return p.held(held, p.now())
 		}
 	}
@@ -268,8 +269,8 @@ func (p *purchase) fail(code sale.Code, err error) (Purchase, error) {
 }
 
 // closeShard records in the sale item that a shard has no stock, unless the sale was
-// restocked since the version under which it was seen empty. One update is in flight
-// per environment. It is retried when throttled: at the end of a large sale the
+// restocked since the version under which it was seen empty. Each environment has at most
+// one such update in flight. It is retried when throttled: at the end of a large sale the
 // purchases exhaust the table, and they continue until this write succeeds.
 //
 // It reports whether this environment knows from the table that the shard is listed, or
@@ -284,7 +285,7 @@ func (p *purchase) fail(code sale.Code, err error) (Purchase, error) {
 func (p *purchase) closeShard(ctx context.Context, version int64, shard int) (known bool) {
 	p.view.observe(version, shard)
 	if p.view.isOlder(p.now(), newsAge) {
-		if isWorth, known := p.isWorthClosing(ctx, version, shard); !isWorth {
+		if should, known := p.shouldClose(ctx, version, shard); !should {
 			return known
 		}
 	}
@@ -325,23 +326,23 @@ func (p *purchase) closeShard(ctx context.Context, version int64, shard int) (kn
 	return false
 }
 
-// isWorthClosing reports whether the sale item does not list the shard as empty yet, and
+// shouldClose reports whether the sale item does not list the shard as empty yet, and
 // whether that is known because the item could be read. When it cannot be read, some
 // environments write anyway, because a write's answer contains the same information.
-func (p *purchase) isWorthClosing(ctx context.Context, version int64, shard int) (isWorth, known bool) {
-	if !p.view.isPausing(p.now()) && p.refreshWithin(ctx, 1, p.view, p.SaleID) == nil {
+func (p *purchase) shouldClose(ctx context.Context, version int64, shard int) (should, known bool) {
+	if !p.view.isBackingOff(p.now()) && p.refreshWithin(ctx, 1, p.view, p.SaleID) == nil {
 		return p.view.isNews(version, shard), true
 	}
-	return p.random() < blindClosing, false
+	return p.random() < closeUnreadShare, false
 }
 
 const (
 	// newsAge: with an older snapshot, the sale is read again before an empty shard
 	// is closed.
 	newsAge = 50 * time.Millisecond
-	// blindClosing is the share of environments that close a shard without having
+	// closeUnreadShare is the share of environments that close a shard without having
 	// been able to read the sale.
-	blindClosing = 0.2
+	closeUnreadShare = 0.2
 )
 
 var (

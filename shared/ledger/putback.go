@@ -36,9 +36,9 @@ func (l *Ledger) putBack(ctx context.Context, s sale.Sale) (units int64, err err
 	return units, nil
 }
 
-// putBackShard puts the released units of one shard back: the shard has had so many of
-// them put back before, which detects a repeat, and the same transaction raises the
-// sale's version and takes the shard out of the empty set, as an addition does (P6).
+// putBackShard puts the released units of one shard back. The transaction requires that the
+// shard's putBack is what was read, so a repeat changes nothing. It also raises the sale's
+// version and takes the shard out of the empty set, as an addition does (P6).
 func (l *Ledger) putBackShard(ctx context.Context, saleID string, k int, one shard) (int64, error) {
 	for one.released > one.putBack {
 		units := one.released - one.putBack

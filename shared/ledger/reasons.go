@@ -42,11 +42,11 @@ func reasonsOf(err error, n int) ([]types.CancellationReason, error) {
 	return cancel.CancellationReasons, nil
 }
 
-// verdict is what a cancelled purchase means.
+// verdict is what a cancelled purchase means. One without holder, empty and refusal means
+// nothing but contention: try once more.
 type verdict struct {
 	holder    *sale.Claim // the user's existing claim
-	again     bool        // try once more…
-	keepShard bool        // …on the same shard
+	keepShard bool        // the next try may be on the same shard
 	empty     bool        // the shard has no stock
 	refusal   *sale.Error // the sale admits no purchase
 }
@@ -60,7 +60,7 @@ const (
 
 // readPurchase interprets the cancellation of a purchase tried at now. The order
 // matters: an existing claim comes first; contention on either item hides the result of
-// its condition (failure A11: the user's own double click in flight is not "sold out");
+// its condition (a user's own double click in flight, which may win, is not "sold out");
 // stock comes last. An unknown combination is an error, never a guess.
 func readPurchase(err error, of *sale.Sale, now time.Time) (verdict, error) {
 	reasons, readErr := reasonsOf(err, purchaseActions)
@@ -77,9 +77,9 @@ func readPurchase(err error, of *sale.Sale, now time.Time) (verdict, error) {
 		}
 		return verdict{holder: &holder}, nil
 	case contention(stockCode):
-		return verdict{again: true}, nil
+		return verdict{}, nil
 	case contention(claimCode):
-		return verdict{again: true, keepShard: stockCode == reasonNone}, nil
+		return verdict{keepShard: stockCode == reasonNone}, nil
 	case stockCode != reasonCondition || claimCode != reasonNone:
 		return verdict{}, fmt.Errorf("read cancellation: reasons %q, %q: %w", stockCode, claimCode, err)
 	}

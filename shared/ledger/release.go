@@ -85,12 +85,12 @@ func answerCancel(held sale.Claim) (sale.Claim, error) {
 
 // release releases claims of one shard: up to maxReleases of them and the shard's count
 // in one transaction. A claim that was paid or released meanwhile is left out, and the
-// others are tried again. It touches neither the stock nor the sale, so it keeps no
-// purchase and no closing of a shard from its turn. It reports how many it released; a
-// claim whose try had no answer may be missing in that.
+// others are tried again. It does not write the sale item, so it does not conflict with the
+// closing of a shard. It reports how many it released; a claim whose try had no answer may
+// be missing in that.
 //
-// A claim that expires needs a shard that is not paused: a pause is the brake when
-// payments cannot come in. Once it is answered, no claim expires any more.
+// No claim of a paused shard expires, so an operator can pause a sale while payments cannot
+// be reported. Once a pause is answered, no claim expires until the sale is resumed.
 func (l *Ledger) release(ctx context.Context, s sale.Sale, k int, claims []unpaid, by sale.ReleasedBy) (int, error) {
 	for len(claims) > 0 {
 		reasons, err := l.retryTransaction(ctx, l.releaseClaims(s, k, claims, by)...)

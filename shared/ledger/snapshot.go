@@ -59,19 +59,19 @@ type view struct {
 	reading chan struct{} // holds one token while the sale is being read
 	closing chan struct{} // holds one token while a shard is being closed
 
-	mu      sync.Mutex
-	known   bool      // the sale was read at least once
-	found   bool      // and existed
-	certain bool      // the latest read was consistent
-	sale    sale.Sale // if found
-	stored  sale.Set  // the empty set as read from the table
-	readAt  time.Time // when the read of the above began
-	age     time.Duration
-	seen    sale.Set // found empty since the newest read began
-	pending sale.Set // found empty before it began, not confirmed yet
-	begun   int      // number of the newest read that has begun
-	done    int      // number of the newest read that has succeeded
-	// failed counts failed reads, see note; failedAt is when the latest one ended.
+	mu               sync.Mutex
+	known            bool      // the sale was read at least once
+	found            bool      // and existed
+	certain          bool      // the latest read was consistent
+	sale             sale.Sale // if found
+	emptyStored      sale.Set  // the empty set as read from the table
+	readAt           time.Time // when the read of the above began
+	age              time.Duration
+	emptySeen        sale.Set // found empty since the newest read began
+	emptyUnconfirmed sale.Set // found empty before it began, not confirmed yet
+	begun            int      // number of the newest read that has begun
+	done             int      // number of the newest read that has succeeded
+	// failed counts failed reads, see recordRead; failedAt is when the latest one ended.
 	failed   int
 	failedAt time.Time
 	// unreadable is why the item that was last read is refused, since rejectedAt.
@@ -103,8 +103,8 @@ func (v *view) load(now time.Time) snapshot {
 		sale:    v.sale,
 		avoid:   v.sale.Empty,
 	}
-	s.avoid.Union(v.seen)
-	s.avoid.Union(v.pending)
+	s.avoid.Union(v.emptySeen)
+	s.avoid.Union(v.emptyUnconfirmed)
 	return s
 }
 
@@ -132,7 +132,7 @@ func (v *view) observe(version int64, shard int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.found && v.sale.Version == version {
-		v.seen.Add(shard)
+		v.emptySeen.Add(shard)
 	}
 }
 
@@ -141,8 +141,8 @@ func (v *view) begin() int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.begun++
-	v.pending.Union(v.seen)
-	v.seen = sale.Set{}
+	v.emptyUnconfirmed.Union(v.emptySeen)
+	v.emptySeen = sale.Set{}
 	return v.begun
 }
 
@@ -156,15 +156,15 @@ func (v *view) accept(number int, found bool, s sale.Sale, readAt time.Time, age
 	if v.found && found && s.Version < v.sale.Version || number < v.done && (same || !found) {
 		return
 	}
-	v.stored = s.Empty
+	v.emptyStored = s.Empty
 	if same {
 		s.Empty.Union(v.sale.Empty)
 		if number == v.begun {
-			s.Empty.Union(v.pending)
-			v.pending = sale.Set{}
+			s.Empty.Union(v.emptyUnconfirmed)
+			v.emptyUnconfirmed = sale.Set{}
 		}
 	} else {
-		v.seen, v.pending = sale.Set{}, sale.Set{}
+		v.emptySeen, v.emptyUnconfirmed = sale.Set{}, sale.Set{}
 	}
 	v.known, v.found, v.certain, v.sale = true, found, true, s
 	v.readAt, v.age, v.done = readAt, age, max(v.done, number)
@@ -180,10 +180,10 @@ func (v *view) acceptStale(s sale.Sale, readAt time.Time, age time.Duration) {
 		return
 	}
 	if v.found && s.Version == v.sale.Version {
-		v.stored.Union(s.Empty)
+		v.emptyStored.Union(s.Empty)
 		s.Empty.Union(v.sale.Empty)
 	} else {
-		v.stored, v.seen, v.pending = s.Empty, sale.Set{}, sale.Set{}
+		v.emptyStored, v.emptySeen, v.emptyUnconfirmed = s.Empty, sale.Set{}, sale.Set{}
 	}
 	v.known, v.found, v.certain, v.sale = true, true, false, s
 	v.readAt, v.age = readAt, age
@@ -208,8 +208,8 @@ func (v *view) rejected(now time.Time) error {
 	return v.unreadable
 }
 
-// note counts a failed read; a successful read halves the count.
-func (v *view) note(err error, now time.Time) {
+// recordRead counts a failed read; a successful read halves the count.
+func (v *view) recordRead(err error, now time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if err == nil {
@@ -219,10 +219,10 @@ func (v *view) note(err error, now time.Time) {
 	v.failed, v.failedAt = v.failed+1, now
 }
 
-// isPausing reports whether a read failed so recently that the next one must wait:
+// isBackingOff reports whether a read failed so recently that the next one must wait:
 // for tailAge after the first failure, twice as long after each further one, at
 // most longestPause.
-func (v *view) isPausing(now time.Time) bool {
+func (v *view) isBackingOff(now time.Time) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	since := now.Sub(v.failedAt)
@@ -234,7 +234,7 @@ func (v *view) isPausing(now time.Time) bool {
 func (v *view) isNews(version int64, shard int) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.sale.Version == version && !v.stored.Has(shard)
+	return v.sale.Version == version && !v.emptyStored.Has(shard)
 }
 
 // isOlder reports whether the view was read longer ago than age.
@@ -276,7 +276,7 @@ func (l *Ledger) look(ctx context.Context, v *view, saleID string) (snapshot, *s
 		if err := l.ask(ctx, maxTries, v, saleID); err != nil {
 			return s, nil, err
 		}
-	case v.isPausing(now):
+	case v.isBackingOff(now):
 	case refusal == nil && !isTail:
 		_ = l.ask(ctx, 1, v, saleID)
 	default:
@@ -304,7 +304,7 @@ func (l *Ledger) ask(ctx context.Context, tries int, v *view, saleID string) err
 		return err
 	}
 	it, err := l.readItem(ctx, tries, saleKey(saleID), false)
-	v.note(err, l.now())
+	v.recordRead(err, l.now())
 	if err != nil || it == nil {
 		return err
 	}
@@ -343,7 +343,7 @@ func (l *Ledger) refreshWithin(ctx context.Context, tries int, v *view, saleID s
 	}
 	number, now := v.begin(), l.now()
 	it, err := l.getWithin(ctx, tries, saleKey(saleID))
-	v.note(err, l.now())
+	v.recordRead(err, l.now())
 	if err != nil {
 		return err
 	}

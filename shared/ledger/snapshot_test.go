@@ -39,7 +39,7 @@ func TestCallsInTheSteadyState(t *testing.T) {
 	calls("sold out, once a second", map[string]int{"GetItem": 2}, func() { _, err := w.Buy("f"); w.Refused(sale.SoldOut, err) })
 	calls("sold out", map[string]int{"GetItem": 1}, func() { _, err := w.Buy("g"); w.Refused(sale.SoldOut, err) })
 	calls("sold out, with a key", map[string]int{"GetItem": 1}, func() { _, err := w.BuyWith("h", "k"); w.Refused(sale.SoldOut, err) })
-	spareReads(db, dynamotest.Fault{Kind: dynamotest.Throttle})
+	refusalReads(db, dynamotest.Fault{Kind: dynamotest.Throttle})
 	calls("sold out, no room", map[string]int{"GetItem": 1}, func() { _, err := w.Buy("i"); w.Refused(sale.SoldOut, err) })
 	calls("sold out, within a second", map[string]int{}, func() { _, err := w.Buy("j"); w.Refused(sale.SoldOut, err) })
 }

@@ -134,13 +134,13 @@ func TestAThingIsFreshUntilItReachesItsAge(t *testing.T) {
 
 func TestThePauseAfterFailedReadsDoublesUntilHalfASecond(t *testing.T) {
 	v := newViews().of("moutai")
-	if v.isPausing(readAt) {
+	if v.isBackingOff(readAt) {
 		t.Error("a pause before anything has failed")
 	}
 	for _, ms := range []time.Duration{30, 60, 120, 240, 480, 500, 500, 500, 500, 500, 500} {
-		v.note(errors.New("no answer"), readAt)
+		v.recordRead(errors.New("no answer"), readAt)
 		for passed, want := range map[time.Duration]bool{-1: false, 0: true, ms*time.Millisecond - 1: true, ms * time.Millisecond: false} {
-			if v.isPausing(readAt.Add(passed)) != want {
+			if v.isBackingOff(readAt.Add(passed)) != want {
 				t.Errorf("%d failures, %v later: pausing is %v, want %v", v.failed, passed, !want, want)
 			}
 		}
@@ -169,9 +169,9 @@ func TestOneEnvironmentInFiveClosesAShardThatItCannotReadAbout(t *testing.T) {
 	for random, want := range map[float64]bool{0.1: true, 0.3: false} {
 		l := New(nil, "Ledger", Options{Now: func() time.Time { return readAt }, Random: func() float64 { return random }})
 		v := known(version(5))
-		v.note(errors.New("throttled"), readAt) // it pauses
+		v.recordRead(errors.New("throttled"), readAt) // it pauses
 		p := purchase{Ledger: l, view: v}
-		if got, known := p.isWorthClosing(t.Context(), 5, 0); got != want || known {
+		if got, known := p.shouldClose(t.Context(), 5, 0); got != want || known {
 			t.Errorf("random number %v: closes is %v, want %v; known is %v", random, got, want, known)
 		}
 	}

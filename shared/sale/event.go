@@ -27,8 +27,9 @@ type Event struct {
 	Type EventType
 	// ID is derived from what the event is about, so every publication has the same one.
 	ID string
-	// OccurredAt is an instant of the item that changed. For SaleSoldOut, of which the item
-	// has none, it is that of the change itself; for SaleDrained it is when the sale closed.
+	// OccurredAt is an instant that the changed item stores, so each publication has the same
+	// one. For SaleSoldOut, of which the item stores none, it is the instant of the change;
+	// for SaleDrained it is when the sale closed.
 	OccurredAt time.Time
 	SaleID     string // "" in the RefundDue of an unknown order
 	// OrderID, ClaimID, User and State are of an order's event. A RefundDue has only the

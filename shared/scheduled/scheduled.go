@@ -1,5 +1,5 @@
-// Package scheduled is what the functions share that schedules and operators invoke: how
-// an invocation runs and fails, and the request that names a sale.
+// Package scheduled has what the functions that schedules and operators invoke have in
+// common: how an invocation runs and fails, and the request that names a sale.
 package scheduled
 
 import (

@@ -65,6 +65,7 @@ func readStandardWebhook(body []byte) (p sale.Payment, ours bool, err error) {
 	}
 	// The payment's id, and not the message's: a payment may be reported by several.
 	p = sale.Payment{Reference: data.PaymentID, Amount: data.Amount, Currency: data.Currency, SaleID: data.SaleID}
-	p.OrderID, _ = orderid.Parse(data.OrderID) // 0 is an order that nobody knows
+	// 0 if the id is invalid; Pay then records a refund due for an unknown order.
+	p.OrderID, _ = orderid.Parse(data.OrderID)
 	return p, true, nil
 }

@@ -21,8 +21,8 @@ const (
 	metaOrder = "flashsale_order"
 )
 
-// Which events of Stripe report a payment. It reports one payment with both, possibly
-// with different amounts, so only one kind must count.
+// The kinds of Stripe's events that may report a payment. Stripe reports one payment with
+// both kinds, possibly with different amounts, so only one kind may count.
 const (
 	checkoutEvents      = "checkout"
 	paymentIntentEvents = "payment_intent"
@@ -105,6 +105,7 @@ func readStripe(body []byte, events string) (p sale.Payment, ours bool, err erro
 		// The payment's own id: a session's id would be another one for the same payment.
 		p.Reference, p.Amount = object.PaymentIntent, object.AmountTotal
 	}
-	p.OrderID, _ = orderid.Parse(about.Metadata[metaOrder]) // 0 is an order that nobody knows
+	// 0 if the id is invalid; Pay then records a refund due for an unknown order.
+	p.OrderID, _ = orderid.Parse(about.Metadata[metaOrder])
 	return p, true, nil
 }

@@ -34,7 +34,7 @@ type Handler struct {
 	log   *telemetry.Log
 }
 
-// New returns a handler over a ledger. A claim is due that long after it was to be paid.
+// New returns a handler over a ledger. A claim is due when grace has passed since its payBy.
 func New(b Book, grace time.Duration, log *telemetry.Log) *Handler {
 	return &Handler{book: b, grace: grace, log: log}
 }
@@ -71,9 +71,10 @@ type Pass struct {
 	ReadUnits float64 `json:"readUnits"`
 }
 
-// Handle releases. A sale that fails does not stop the others; if any failed, the
-// invocation fails in the end, and the next one, a minute later, continues. Invocations
-// may overlap: the ledger's conditions decide each claim and each unit.
+// Handle makes a pass over each sale that asks for payment, or over the one that the request
+// names. A sale that fails does not stop the others; if any failed, the invocation fails in
+// the end, and the next one, a minute later, continues. Invocations may overlap: conditional
+// writes release each claim and put back each unit once.
 func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (Answer, error) {
 	answer := Answer{Passes: []Pass{}}
 	err := scheduled.Run(ctx, h.log, "release", func(ctx context.Context, event *telemetry.Event) error {

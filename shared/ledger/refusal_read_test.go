@@ -16,9 +16,9 @@ import (
 	"flashsale/shared/sale"
 )
 
-// spareReads counts the eventually consistent reads of claims and answers them with that
+// refusalReads counts the eventually consistent reads of claims and answers them with that
 // fault.
-func spareReads(db *dynamotest.DB, fault dynamotest.Fault) *int {
+func refusalReads(db *dynamotest.DB, fault dynamotest.Fault) *int {
 	reads := new(int)
 	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
 		in, ok := c.Input.(*dynamodb.GetItemInput)
@@ -49,11 +49,11 @@ func TestAWinnerWithoutAKeyWhoAsksAgainAfterTheEndHasAlreadyOrdered(t *testing.T
 		after time.Duration
 		pause bool
 		want  sale.Code
-		spare int
+		reads int
 	}{
-		{want: sale.AlreadyOrdered, spare: 1},
+		{want: sale.AlreadyOrdered, reads: 1},
 		{pause: true, want: sale.Paused},
-		{after: 2 * time.Hour, want: sale.AlreadyOrdered, spare: 1}, // closed
+		{after: 2 * time.Hour, want: sale.AlreadyOrdered, reads: 1}, // closed
 		{after: -4 * time.Hour, want: sale.NotOpen},
 	} {
 		w.Pass(step.after)
@@ -63,11 +63,11 @@ func TestAWinnerWithoutAKeyWhoAsksAgainAfterTheEndHasAlreadyOrdered(t *testing.T
 				t.Fatal(err)
 			}
 		}
-		reads := spareReads(db, dynamotest.Fault{})
+		reads := refusalReads(db, dynamotest.Fault{})
 		p, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
 		w.Refused(step.want, err)
-		if told := step.want == sale.AlreadyOrdered; told && p.Claim != claim || *reads != step.spare {
-			t.Errorf("%s: %+v after %d spare reads, want %+v after %d", step.want, p, *reads, claim, step.spare)
+		if told := step.want == sale.AlreadyOrdered; told && p.Claim != claim || *reads != step.reads {
+			t.Errorf("%s: %+v after %d refusal reads, want %+v after %d", step.want, p, *reads, claim, step.reads)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func TestALoserWithoutAKeyCostsHalfAReadUnit(t *testing.T) {
 	}
 }
 
-func TestASpareReadThatFailsLeavesTheRefusalAndTheTableAloneForASecond(t *testing.T) {
+func TestARefusalReadThatFailsLeavesTheRefusalAndTheTableAloneForASecond(t *testing.T) {
 	for name, fault := range map[string]dynamotest.Fault{
 		"throttled":    {Kind: dynamotest.Throttle},
 		"server error": {Kind: dynamotest.ServerError},
@@ -98,7 +98,7 @@ func TestASpareReadThatFailsLeavesTheRefusalAndTheTableAloneForASecond(t *testin
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, db, _ := soldToAlice(t)
-			reads := spareReads(db, fault)
+			reads := refusalReads(db, fault)
 			want := 0
 			buy := func(read bool) {
 				t.Helper()
@@ -108,7 +108,7 @@ func TestASpareReadThatFailsLeavesTheRefusalAndTheTableAloneForASecond(t *testin
 					want++
 				}
 				if *reads != want {
-					t.Fatalf("%d spare reads, want %d", *reads, want)
+					t.Fatalf("%d refusal reads, want %d", *reads, want)
 				}
 			}
 			buy(true)
@@ -132,7 +132,7 @@ func TestASpareReadThatFailsLeavesTheRefusalAndTheTableAloneForASecond(t *testin
 	}
 }
 
-func TestASpareReadDelaysARefusalByThreeTenthsOfASecondAtMost(t *testing.T) {
+func TestARefusalReadDelaysARefusalByThreeTenthsOfASecondAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := clocktest.New()
 		db := newDB()
@@ -151,7 +151,7 @@ func TestASpareReadDelaysARefusalByThreeTenthsOfASecondAtMost(t *testing.T) {
 		for _, after := range []struct{ delay, took time.Duration }{
 			{299 * time.Millisecond, 299 * time.Millisecond}, {time.Minute, 300 * time.Millisecond}, {time.Minute, 0},
 		} {
-			spareReads(db, dynamotest.Fault{Delay: after.delay})
+			refusalReads(db, dynamotest.Fault{Delay: after.delay})
 			began := time.Now()
 			_, err := book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "late"})
 			if took := time.Since(began); sale.CodeOf(err) != sale.SoldOut || took != after.took {
@@ -161,9 +161,9 @@ func TestASpareReadDelaysARefusalByThreeTenthsOfASecondAtMost(t *testing.T) {
 	})
 }
 
-func TestNoSpareReadIsMadeWhileTheSaleCannotBeRead(t *testing.T) {
+func TestNoRefusalReadIsMadeWhileTheSaleCannotBeRead(t *testing.T) {
 	w, db, _ := soldToAlice(t)
-	reads := spareReads(db, dynamotest.Fault{})
+	reads := refusalReads(db, dynamotest.Fault{})
 	throttled, fault := true, db.Fault
 	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
 		if throttled && c.Op == "GetItem" && c.Keys[0] == "SALE#moutai|SALE" {
@@ -175,7 +175,7 @@ func TestNoSpareReadIsMadeWhileTheSaleCannotBeRead(t *testing.T) {
 	_, err := w.Buy("alice")
 	w.Refused(sale.SoldOut, err)
 	if *reads != 0 {
-		t.Errorf("%d spare reads, want none", *reads)
+		t.Errorf("%d refusal reads, want none", *reads)
 	}
 	throttled = false
 	w.Pass(50 * time.Millisecond)
@@ -183,7 +183,7 @@ func TestNoSpareReadIsMadeWhileTheSaleCannotBeRead(t *testing.T) {
 	w.Refused(sale.AlreadyOrdered, err)
 }
 
-func TestAClaimThatASpareReadCannotReadLeavesTheRefusal(t *testing.T) {
+func TestAClaimThatARefusalReadCannotReadLeavesTheRefusal(t *testing.T) {
 	w, _, _ := soldToAlice(t)
 	claim := w.Item("CLAIM#moutai#0", "alice")
 	delete(claim, "claimId")
