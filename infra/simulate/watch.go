@@ -76,7 +76,7 @@ type seenClaim struct {
 	acceptedAt  time.Time
 	at          time.Time
 	releasedAt  time.Time // zero if it is not released
-	invocation  int // that made it
+	invocation  int       // that made it
 	// lostAt is when sending its message last failed, zero if never; queued: one was
 	// sent.
 	lostAt time.Time

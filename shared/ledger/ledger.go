@@ -58,6 +58,8 @@ type Ledger struct {
 	views      *views
 	recent     *recent.Memory[buyer, sale.Claim]
 	remaining  *recent.Memory[edition, Remaining]
+	// noted has the sales whose listings note a refund that is younger than noteAge.
+	noted *recent.Memory[string, struct{}]
 	// refusalReadFailed is when a refusal read last failed, in Unix nanoseconds; 0 is never.
 	refusalReadFailed atomic.Int64
 }
@@ -83,6 +85,7 @@ func New(api API, table string, o Options) *Ledger {
 		views:      newViews(),
 		recent:     recent.NewMemory[buyer, sale.Claim](maxRecent),
 		remaining:  recent.NewMemory[edition, Remaining](maxViews),
+		noted:      recent.NewMemory[string, struct{}](maxViews),
 	}
 }
 

@@ -85,12 +85,8 @@ func (l *Ledger) putRefund(ctx context.Context, p sale.Payment, saleID string, r
 		SaleID: saleID, Payment: p.ID(), OrderID: p.OrderID, Reason: reason, Amount: p.Amount, Currency: p.Currency, At: l.now(),
 	}
 	actions := append([]types.TransactWriteItem{l.put(refundItem(refund))}, others...)
-	isNoted, err := saleID == "", error(nil)
-	if !isNoted {
-		if isNoted, err = l.isNoted(ctx, refund); err != nil {
-			return Settlement{}, err
-		}
-	}
+	_, isNoted := l.noted.Get(saleID, refund.At)
+	isNoted = isNoted || saleID == ""
 	for {
 		all := actions
 		if !isNoted {
@@ -99,6 +95,9 @@ func (l *Ledger) putRefund(ctx context.Context, p sale.Payment, saleID string, r
 		reasons, err := l.retryTransaction(ctx, all...)
 		switch {
 		case err == nil:
+			if !isNoted {
+				l.noted.Put(saleID, struct{}{}, refund.At, refund.At.Add(noteAge))
+			}
 			return Settlement{Refund: &refund, New: true}, nil
 		case reasons == nil:
 			return Settlement{}, asInternal(err)
@@ -108,19 +107,12 @@ func (l *Ledger) putRefund(ctx context.Context, p sale.Payment, saleID string, r
 			// The order has appeared meanwhile: the next report finds it.
 			return Settlement{}, sale.Fail(sale.Busy, err)
 		}
-		isNoted = true // by another refund, meanwhile
+		// The listing notes another refund.
+		if r := (reader{item: reasons[len(reasons)-1].Item}); r.item["refundAt"] != nil {
+			l.noted.Put(saleID, struct{}{}, refund.At, r.time("refundAt").Add(noteAge))
+		}
+		isNoted = true
 	}
-}
-
-// isNoted reports whether the listing of the refund's sale notes one that is young enough. An
-// eventually consistent read may miss that, and then the condition of note does not.
-func (l *Ledger) isNoted(ctx context.Context, refund sale.Refund) (bool, error) {
-	it, err := l.readItem(ctx, maxTries, listingKey(refund.SaleID), false)
-	if err != nil || it["refundAt"] == nil {
-		return false, err
-	}
-	r := reader{item: it}
-	return !r.time("refundAt").Before(refund.At.Add(-noteAge)), asInternal(r.err)
 }
 
 // note notes the refund in its sale's listing, unless that notes one that is young enough.
@@ -130,6 +122,8 @@ func (l *Ledger) note(refund sale.Refund) types.TransactWriteItem {
 		ConditionExpression:       aws.String("attribute_exists(pk) AND (attribute_not_exists(#refundAt) OR #refundAt < :before)"),
 		ExpressionAttributeNames:  map[string]string{"#refundAt": "refundAt"},
 		ExpressionAttributeValues: item{":now": millis(refund.At), ":before": millis(refund.At.Add(-noteAge))},
+
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}
 }
 

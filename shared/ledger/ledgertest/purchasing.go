@@ -198,6 +198,38 @@ var purchasing = map[string]func(*testing.T, *World){
 		w.Refused(sale.SoldOut, err)
 		w.Balanced(2)
 	},
+	"a user whose claim was released has had the one order": func(t *testing.T, w *World) {
+		w.OpenUnpaid(2, 1)
+		w.Accepted(w.BuyWith("alice", "key-1"))
+		w.confirmed([]ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: w.claimOf("alice").ID}})
+		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "alice"); err != nil {
+			t.Fatal(err)
+		}
+		w.releases(0, 1)
+		for _, key := range []string{"", "key-1", "key-2"} {
+			_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice", Key: key})
+			if e := w.Refused(sale.AlreadyOrdered, err); e.Claim.State() != sale.Cancelled {
+				t.Errorf("key %q: told of a claim that is %s", key, e.Claim.State())
+			}
+		}
+	},
+	"an environment that remembers a claim tells of its release": func(t *testing.T, w *World) {
+		w.OpenUnpaid(2, 1)
+		first := w.Accepted(w.BuyWith("alice", "key-1"))
+		w.confirmed([]ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: first.Claim.ID}})
+		if p := w.Accepted(w.BuyWith("alice", "key-1")); p.New || p.Claim.State() != sale.Confirmed {
+			t.Errorf("the repeat before the release got %+v", p)
+		}
+		if _, err := w.Environment().Cancel(w.Ctx, "moutai", "alice"); err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range []string{"key-1", "", "key-2"} {
+			_, err := w.BuyWith("alice", key)
+			if e := w.Refused(sale.AlreadyOrdered, err); e.Claim.ID != first.Claim.ID || e.Claim.State() != sale.Cancelled {
+				t.Errorf("key %q: told of %+v", key, e.Claim)
+			}
+		}
+	},
 	"users with separators and foreign letters have claims of their own": func(t *testing.T, w *World) {
 		w.Open(10, 1)
 		users := []string{"a#b", "a", "a#b#c", "用户", "\uff21", "\u00e9", "e\u0301", `"`, "SALE"}

@@ -1,0 +1,113 @@
+package ledger_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/ledger/ledgertest"
+)
+
+// All refunds of a sale have its listing in common, and a transaction holds its items.
+func TestManyRefundsAtOnceDoNotWaitForEachOther(t *testing.T) {
+	const count, every, held = 200, 5 * time.Millisecond, 20 * time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		w, db, _ := faulty(t)
+		w.OpenUnpaid(5, 1)
+		id := w.Ordered("alice")[0]
+		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "alice"); err != nil {
+			t.Fatal(err)
+		}
+		free := map[string]time.Time{}
+		var mu sync.Mutex
+		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op != "TransactWriteItems" {
+				return dynamotest.Fault{}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for _, key := range c.Keys {
+				if time.Now().Before(free[key]) {
+					return dynamotest.Fault{Kind: dynamotest.Conflict}
+				}
+			}
+			for _, key := range c.Keys {
+				free[key] = time.Now().Add(held)
+			}
+			return dynamotest.Fault{Delay: held}
+		}
+		db.ResetUsage()
+		var wait sync.WaitGroup
+		for i := range count {
+			wait.Go(func() {
+				done, err := w.Ledger.Pay(w.Ctx, ledgertest.PaymentOf(id, fmt.Sprint("pi_", i)))
+				if err != nil || done.Refund == nil || !done.New {
+					t.Errorf("refund %d: %+v (%v)", i, done, err)
+				}
+			})
+			time.Sleep(every)
+		}
+		wait.Wait()
+		// The first few find the listing held, or noted by the first.
+		if n := db.Calls()["TransactWriteItems"]; n > count+count/4 {
+			t.Errorf("%d transactions for %d refunds", n, count)
+		}
+		refunds, err := w.Ledger.Refunds(w.Ctx, "moutai")
+		if at := w.Number("SALES", "moutai", "refundAt"); err != nil || len(refunds) != count || at != w.Now().UnixMilli() {
+			t.Errorf("%d refunds (%v), noted at %d", len(refunds), err, at)
+		}
+	})
+}
+
+func TestARefundIsNotedIfTheOneThatIsNotedIsOlderThanAnHour(t *testing.T) {
+	for name, environment := range map[string]func(*ledgertest.World) *ledger.Ledger{
+		"in one environment": func(w *ledgertest.World) *ledger.Ledger { return w.Ledger },
+		"each in another":    (*ledgertest.World).Environment,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _, _ := faulty(t)
+			w.OpenUnpaid(5, 1)
+			id := w.Ordered("alice")[0]
+			w.Settles(ledgertest.PaymentOf(id, "pi_0"))
+			start := w.Now()
+			for i, tt := range []struct{ passes, noted time.Duration }{
+				{0, 0}, {time.Minute, 0}, {59 * time.Minute, 0}, {time.Millisecond, time.Hour + time.Millisecond},
+			} {
+				w.Pass(tt.passes)
+				done, err := environment(w).Pay(w.Ctx, ledgertest.PaymentOf(id, fmt.Sprint("pi_", i+1)))
+				if err != nil || done.Refund == nil {
+					t.Fatalf("got %+v (%v)", done, err)
+				}
+				if at, want := w.Number("SALES", "moutai", "refundAt"), start.Add(tt.noted).UnixMilli(); at != want {
+					t.Errorf("refund %d is noted at %d, want %d", i+1, at, want)
+				}
+			}
+		})
+	}
+}
+
+func TestAnEnvironmentWritesTheListingWithoutEffectOnce(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.OpenUnpaid(5, 1)
+	id := w.Ordered("alice")[0]
+	for i := range 2 { // it is paid, and another payment is to be refunded
+		w.Settles(ledgertest.PaymentOf(id, fmt.Sprint("pi_", i)))
+	}
+	w.Pass(time.Minute)
+	for i, want := range []int{2, 1, 1, 2} {
+		if i == 3 {
+			w.Pass(59 * time.Minute) // what it has read ages from the refund that is noted
+		}
+		db.ResetUsage()
+		if done, err := w.Ledger.Pay(w.Ctx, ledgertest.PaymentOf(id, fmt.Sprint("pi_again_", i))); err != nil || done.Refund == nil {
+			t.Fatalf("got %+v (%v)", done, err)
+		}
+		if n := db.Calls()["TransactWriteItems"]; n != want {
+			t.Errorf("refund %d: %d transactions, want %d", i, n, want)
+		}
+	}
+}
