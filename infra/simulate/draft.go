@@ -16,6 +16,8 @@ type conditions struct {
 	skew  time.Duration // how far clocks are off at most
 	// midnight: a day of UTC ends while the sales are open.
 	midnight bool
+	// slow: many calls are slow, so that some are in progress at midnight.
+	slow bool
 	// freezes: environments are frozen for up to twenty minutes.
 	freezes bool
 	// lag: eventually consistent reads see an older state.
@@ -175,6 +177,9 @@ func (d *draft) applyConditions(r *rand.Rand, c conditions) {
 	}
 	if c.vagueReasons {
 		w.table.Cancel = 0.2
+	}
+	if c.slow {
+		w.slow = 0.3
 	}
 	if c.freezes {
 		w.freeze = 0.1

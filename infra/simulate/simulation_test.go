@@ -69,7 +69,7 @@ func TestSimulationUnder(t *testing.T) {
 	for name, force := range map[string]func(*conditions){
 		"several sales":     func(c *conditions) { c.sales = 4 },
 		"skewed clocks":     func(c *conditions) { c.skew = farthestSkew },
-		"midnight":          func(c *conditions) { c.midnight = true },
+		"midnight":          func(c *conditions) { c.midnight, c.slow = true, true },
 		"freezes":           func(c *conditions) { c.freezes = true },
 		"lagging reads":     func(c *conditions) { c.lag = true },
 		"half-visibility":   func(c *conditions) { c.halfVisible = true },
