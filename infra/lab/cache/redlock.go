@@ -47,7 +47,7 @@ func majority(renewed bool) newLock {
 // awaitTurn waits as redsync does between two tries, by chance: who asks all
 // servers at the same time as others gets one vote each, and nobody the lock. This is
 // not scaled down with the lock's life, because the time in which all servers are asked is
-// not either: with a wait of 1 to 5 ms nearly all tries met.
+// not either: with a wait of 1 to 5 ms the sales stalled.
 func awaitTurn(ctx context.Context, limit time.Duration) {
 	select {
 	case <-time.After(min(limit, 50*time.Millisecond+rand.N(200*time.Millisecond))):

@@ -326,4 +326,27 @@ var auditing = map[string]func(*testing.T, *World){
 			t.Errorf("the oldest is %d s old, want 20: since then it may have been confirmed", r.OldestPendingSeconds)
 		}
 	},
+	"a payment that is reported for two orders pays both, and is a finding": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 2)
+		ids := w.Ordered("alice", "bob", "carol", "dave")
+		w.Settles(PaymentOf(ids[0], "pi_1"))
+		w.Settles(PaymentOf(ids[1], "pi_2"))
+		if r, _ := w.audit(); !r.Balanced {
+			t.Errorf("got %q", r.Findings)
+		}
+		w.Settles(PaymentOf(ids[2], "pi_1"))
+		w.Settles(PaymentOf(ids[3], "pi_1"))
+		w.states(map[string]sale.ClaimState{"alice": sale.Paid, "bob": sale.Paid, "carol": sale.Paid, "dave": sale.Paid})
+		w.finds("2 orders or refunds have a payment that is another's, too; a recount names them (P24)")
+	},
+	"a payment that is an order's and is to be refunded for another is a finding": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 2)
+		ids := w.Ordered("alice", "bob")
+		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "bob"); err != nil {
+			t.Fatal(err)
+		}
+		w.Settles(PaymentOf(ids[0], "pi_1"))
+		w.refunded(PaymentOf(ids[1], "pi_1"), "moutai", sale.RefundReleased)
+		w.finds("1 orders or refunds have a payment that is another's, too; a recount names them (P24)")
+	},
 }
