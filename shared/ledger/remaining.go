@@ -62,11 +62,12 @@ func (l *Ledger) Remaining(ctx context.Context, s sale.Sale) (Remaining, error) 
 		if r.Units == 0 && !s.SoldOut() {
 			// The set of empty shards is older than the count of the others. They were
 			// all empty at once only if the sale was not restocked in between (P6).
-			view := l.views.of(s.ID)
-			if err := l.refresh(ctx, view, s.ID); err != nil {
+			if err := l.refresh(ctx, l.views.of(s.ID), s.ID); err != nil {
 				return Remaining{}, err
 			}
-			s = view.load(l.now()).sale
+			if s, err = l.Sale(ctx, s.ID); err != nil {
+				return Remaining{}, err
+			}
 		}
 		if s.Version == version {
 			l.remaining.Put(edition{s.ID, s.Version}, r, now, until)
