@@ -97,7 +97,7 @@ func (book complaint) answer(ctx context.Context, saleID, user string, now time.
 	}
 	if c.State() == sale.Pending {
 		fmt.Fprintf(out, "%-24s  pending for %v: %s\n", "now", now.Sub(c.AcceptedAt).Round(time.Second), book.whyPending(c))
-		fmt.Fprintln(out, "for the buyer: the unit is yours; the order number will follow, and you need not do anything")
+		fmt.Fprintln(out, "for the buyer: your order was accepted; its number will follow, and you need not order again")
 		return nil
 	}
 	number := orderid.String(c.OrderID)

@@ -59,7 +59,7 @@ func TestAComplaintIsAnsweredFromTheTable(t *testing.T) {
 	}
 	for user, want := range map[string][]string{
 		"alice": {"12:00:00.000Z  accepted: claim C1, one unit of shard 0", "12:00:02.000Z  confirmed: order " + orderid.String(id), "12:30:02.000Z  to be paid by then", "for the buyer: your order is " + orderid.String(id) + ", and it is not paid"},
-		"bob":   {"12:01:00.000Z  its order message was sent again", "pending for 2m41s: it is on its way", "for the buyer: the unit is yours"},
+		"bob":   {"12:01:00.000Z  its order message was sent again", "pending for 2m41s: it is on its way", "for the buyer: your order was accepted"},
 		"dora":  {"12:01:00.000Z  paid: stripe#pi_1", "for the buyer: your order is 10, and it is paid"},
 		"emil": {"12:34:00.000Z  released by expiry", "13:00:00.000Z  a refund is due: stripe#pi_2, 129900 CNY in minor units, because: released", "14:00:00.000Z  refunded: stripe#pi_3, 5 EUR",
 			"for the buyer: your order 11 is expired, and its unit is not yours any more; your other payment goes back to you"},

@@ -123,6 +123,24 @@ func (a advice) accountConcurrency() int { return max(lambdaQuota, a.reserved()+
 // gatewayRate is the account's throttle rate that the advice needs, in requests a second.
 func (a advice) gatewayRate() float64 { return max(gatewayQuota, a.throttle+a.queryRate+webhookRate) }
 
+// pageReads is how many read units a second the sale's page costs while all requests to
+// QueryFunction are for it: each environment that is in use reads up to 100 shards a second,
+// eventually consistently, half a unit each.
+func (a advice) pageReads() float64 {
+	return math.Ceil(a.queryRate*queryTime.Seconds()) * float64(min(a.shards, 100)) / 2
+}
+
+func (a advice) pageReadsAdvice() string {
+	if a.pageReads() <= warmReads {
+		return ""
+	}
+	return fmt.Sprintf("; beyond %s they take reads from purchases: use a front, or raise WarmReadUnitsPerSecond", grouped(warmReads))
+}
+
+// warmReads is the default of WarmReadUnitsPerSecond in template.yaml, and how many read
+// units a second every on-demand table serves at once.
+const warmReads = 12_000
+
 // reconcilers and releasers are the reserved concurrency of ReconcileFunction and
 // ReleaseFunction in template.yaml.
 const reconcilers, releasers = 1, 1

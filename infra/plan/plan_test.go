@@ -76,6 +76,29 @@ func TestQuotasBelowThePeakAreNamed(t *testing.T) {
 	}
 }
 
+func TestReadsOfTheSalesPageBeyondTheTableAreNamed(t *testing.T) {
+	crowd := wished(500_000, 10_000, 50_000)
+	behind := crowd
+	behind.front = true
+	for _, c := range []struct {
+		name   string
+		wish   wish
+		reads  float64
+		excess bool
+	}{
+		{"seven environments and ten shards", wished(1000, 100, 500), 35, false},
+		{"680 environments and a hundred of the shards", crowd, 34_000, true},
+		{"with a front only the winners ask", behind, 4000, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := advise(c.wish)
+			if reads, advice := a.pageReads(), a.pageReadsAdvice(); reads != c.reads || (advice != "") != c.excess {
+				t.Errorf("%v read units a second, advice %q", reads, advice)
+			}
+		})
+	}
+}
+
 func TestArgumentsOutOfRangeAreRefused(t *testing.T) {
 	for _, arguments := range []string{
 		"", "-users 0 -stock 1 -peak 1", "-users 1 -stock 0 -peak 1", "-users 1 -stock 1 -peak 0", "-users 1 -stock 1 -peak NaN",
@@ -95,7 +118,7 @@ func TestAPlanIsPrintedAndDrawn(t *testing.T) {
 	if err := run(t, w, output{out: &out, progress: &progress, chart: chart}); err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"shards", "WarmWriteUnitsPerSecond", "PurchaseRateLimit", "FinalizeMaximumConcurrency", "QueryReservedConcurrency",
+	for _, part := range []string{"shards", "WarmWriteUnitsPerSecond", "PurchaseRateLimit", "FinalizeMaximumConcurrency", "QueryReservedConcurrency", "sale's page",
 		"advised rate", "busy rate", "ceiling", "refused by the throttle", "sold out after", "winners", "losers", "conflicts", "give-ups", "per 1,000", "open pages", "A front is required above", chart} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("the plan says nothing of %q:\n%s", part, out.String())

@@ -103,6 +103,7 @@ func printText(out io.Writer, w wish, a advice, r, unshared *model.Result, chart
 	line("FinalizeFunction", "%d environments, each with one batch at a time (FinalizeMaximumConcurrency), all of them reserved (FinalizeReservedConcurrency)", a.finalizers)
 	line("QueryFunction", "%s environments reserved (QueryReservedConcurrency), %s requests a second (QueryRateLimit, QueryBurstLimit), %s",
 		grouped(float64(a.queries)), grouped(a.queryRate), pageBy(w))
+	line("sale's page", "up to %s read units a second while the sale is open: each of QueryFunction's environments in use counts the units left once a second%s", grouped(a.pageReads()), a.pageReadsAdvice())
 	line("account", "%s environments reserved, %d of them for ReconcileFunction and %d for ReleaseFunction, and %d that cannot be reserved; an account quota (concurrent executions) of %s environments is enough",
 		grouped(float64(a.reserved())), reconcilers, releasers, keptFree, grouped(float64(a.accountConcurrency())))
 	for _, q := range a.quotas {
