@@ -111,3 +111,27 @@ func TestAnEnvironmentWritesTheListingWithoutEffectOnce(t *testing.T) {
 		}
 	}
 }
+
+// A mark whose answer was lost is this call's; one that is there before it is another's.
+func TestWhoMarkedARefund(t *testing.T) {
+	for name, lost := range map[string]int{"every call is answered": 0, "the first answer is lost": 1} {
+		t.Run(name, func(t *testing.T) {
+			w, db, _ := faulty(t)
+			w.Settles(ledgertest.PaymentOf(0, "pi_1"))
+			left := lost
+			db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+				if c.Op != "UpdateItem" || left == 0 {
+					return dynamotest.Fault{}
+				}
+				left--
+				return dynamotest.Fault{Kind: dynamotest.LostReply}
+			}
+			// Both at one instant, which therefore does not say whose mark it is.
+			for _, isFirst := range []bool{true, false} {
+				if _, marked, err := w.Environment().MarkRefunded(w.Ctx, "", "stripe#pi_1"); err != nil || marked != isFirst {
+					t.Errorf("marked: %t (%v), want %t", marked, err, isFirst)
+				}
+			}
+		})
+	}
+}

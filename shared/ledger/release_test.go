@@ -1,0 +1,92 @@
+package ledger_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/ledger/ledgertest"
+	"flashsale/shared/sale"
+)
+
+func TestAPassWithoutGraceAndOneWithTheLongest(t *testing.T) {
+	w, _, _ := faulty(t)
+	w.OpenUnpaid(5, 1)
+	w.Ordered("alice")
+	for _, tt := range []struct {
+		passes, grace time.Duration
+		want          int
+	}{{payWithin, ledger.MaxGrace, 0}, {0, 0, 1}} {
+		w.Pass(tt.passes)
+		listing, err := w.Ledger.Listing(w.Ctx, "moutai")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done, err := w.Environment().ReleaseDue(w.Ctx, listing, tt.grace); err != nil || done.Released != tt.want {
+			t.Errorf("grace %v: %d released (%v), want %d", tt.grace, done.Released, err, tt.want)
+		}
+	}
+}
+
+// What was read before the table was busy is released; a table that is busy from the start
+// ends the call, because the next one comes within a minute.
+func TestAPassThatTheBusyTableStops(t *testing.T) {
+	for name, readable := range map[string]int{"from its first page on": 0, "after a page": 1} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, db, _ := faulty(t)
+				w.OpenUnpaid(60, 1)
+				for i := range 30 {
+					w.Ordered(fmt.Sprint("user-", i))
+				}
+				w.Pass(payWithin + grace)
+				db.PageBytes = 1000
+				pages := 0
+				db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+					if c.Op != "Query" {
+						return dynamotest.Fault{}
+					}
+					if pages++; pages <= readable {
+						return dynamotest.Fault{}
+					}
+					return dynamotest.Fault{Kind: dynamotest.Throttle}
+				}
+				ctx, cancel := context.WithTimeout(w.Ctx, time.Minute)
+				defer cancel()
+				listing, err := w.Ledger.Listing(w.Ctx, "moutai")
+				if err != nil {
+					t.Fatal(err)
+				}
+				done, err := w.Environment().ReleaseDue(ctx, listing, grace)
+				if w.Refused(sale.Busy, err); (done.Released > 0) != (readable > 0) || done.Complete || ctx.Err() != nil {
+					t.Errorf("got %+v (%v)", done, ctx.Err())
+				}
+			})
+		})
+	}
+}
+
+func TestClaimsThatWereAllPaidMeanwhileCostOneTransaction(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.OpenUnpaid(5, 1)
+	ids := w.Ordered("alice", "bob")
+	w.Pass(payWithin + grace)
+	releases := 0
+	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		if c.Op == "TransactWriteItems" {
+			if releases++; releases == 1 {
+				for i, id := range ids {
+					w.Settles(ledgertest.PaymentOf(id, fmt.Sprint("pi_", i)))
+				}
+			}
+		}
+		return dynamotest.Fault{}
+	}
+	if done, err := lateRelease(w, w.Environment()); err != nil || done.Released != 0 || releases != 1 {
+		t.Errorf("%d transactions, got %+v (%v)", releases, done, err)
+	}
+}
