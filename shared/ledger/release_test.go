@@ -7,6 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/dynamotest"
 	"flashsale/shared/ledger/ledgertest"
@@ -88,5 +92,53 @@ func TestClaimsThatWereAllPaidMeanwhileCostOneTransaction(t *testing.T) {
 	}
 	if done, err := lateRelease(w, w.Environment()); err != nil || done.Released != 0 || releases != 1 {
 		t.Errorf("%d transactions, got %+v (%v)", releases, done, err)
+	}
+}
+
+// A cursor that the busy table does not take costs the next call reads. Any other failure to
+// store it is one of the pass.
+func TestAPassThatCannotStoreItsCursor(t *testing.T) {
+	for name, tt := range map[string]struct {
+		fault dynamotest.Fault
+		gone  bool
+		want  sale.Code
+	}{
+		"the table is busy":   {dynamotest.Fault{Kind: dynamotest.Throttle}, false, ""},
+		"the listing is gone": {dynamotest.Fault{}, true, sale.Internal},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, db, _ := faulty(t)
+				w.OpenUnpaid(200, 80)
+				w.Ordered("alice")
+				w.Pass(payWithin + grace)
+				listing, err := w.Ledger.Listing(w.Ctx, "moutai")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if tt.gone {
+					key := map[string]types.AttributeValue{"pk": text("SALES"), "sk": text("moutai")}
+					if _, err := db.DeleteItem(w.Ctx, &dynamodb.DeleteItemInput{TableName: aws.String(table), Key: key}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				stores := 0
+				db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+					switch c.Op {
+					case "Query":
+						return dynamotest.Fault{Delay: 300 * time.Millisecond}
+					case "UpdateItem":
+						stores++
+						return tt.fault
+					}
+					return dynamotest.Fault{}
+				}
+				ctx, cancel := context.WithTimeout(w.Ctx, 4*time.Second)
+				defer cancel()
+				if done, err := w.Environment().ReleaseDue(ctx, listing, grace); done.Complete || stores == 0 || (err == nil) != (tt.want == "") || err != nil && sale.CodeOf(err) != tt.want {
+					t.Errorf("%d tries to store it, got %+v (%v)", stores, done, err)
+				}
+			})
+		})
 	}
 }
