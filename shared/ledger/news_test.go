@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/sale"
 )
 
 func TestAnEmptyShardIsReadAboutBeforeItIsClosedAgain(t *testing.T) {
@@ -35,4 +37,36 @@ func TestAnEmptyShardIsReadAboutBeforeItIsClosedAgain(t *testing.T) {
 	calls("first to notice", careful, userOf(0, "first"), map[string]int{"TransactWriteItems": 2, "GetItem": 1, "UpdateItem": 1})
 	calls("noticed by others", late, userOf(0, "late"), map[string]int{"TransactWriteItems": 2, "GetItem": 1})
 	w.Balanced(2)
+}
+
+// Its write says that the sale has another version, but not what it says of the shards.
+func TestAClosingOfAnotherVersionThatCannotBeReadIsATry(t *testing.T) {
+	const shards = 50
+	w, db, _ := faulty(t)
+	w.Open(shards, shards)
+	l := ledger.New(db, table, ledger.Options{Now: w.Now, Random: func() float64 { return 0 }}) // writes without having read
+	if _, err := l.Sale(w.Ctx, "moutai"); err != nil {
+		t.Fatal(err)
+	}
+	for k := range shards {
+		if err := db.Tamper(w.Ctx, table, fmt.Sprintf("STOCK#moutai#%d", k), "STOCK", "stock", -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Tamper(w.Ctx, table, "SALE#moutai", "SALE", "version", 1); err != nil {
+		t.Fatal(err)
+	}
+	w.Pass(100 * time.Millisecond)
+	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		if c.Op == "GetItem" {
+			return dynamotest.Fault{Kind: dynamotest.Throttle}
+		}
+		return dynamotest.Fault{}
+	}
+	db.ResetUsage()
+	_, err := l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
+	w.Refused(sale.Busy, err)
+	if got := db.Calls(); got["TransactWriteItems"] != 6 || got["UpdateItem"] != 6 {
+		t.Errorf("calls %v, want six transactions and as many closings", got)
+	}
 }
