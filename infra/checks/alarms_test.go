@@ -95,7 +95,7 @@ var watchedOnes = map[string][]string{
 		"LedgerTable ConsumedWriteCapacityUnits", "LedgerTable SystemErrors TransactWriteItems",
 		"reconcile oversold", "reconcile unbalanced", "reconcile oldestPendingSeconds", "reconcile resent", "reconcile available", "reconcile unseeded", "reconcile refundsDue", "release overdueSeconds",
 		"finalize acceptToConfirmMs", "finalize confirmed", "finalize batches busy", "finalize batches internal",
-		"purchase unsent", "purchase unchecked", "purchase purchases busy", "purchase purchases internal", "asked", "refused", "webhooksFailed", "reconcile unpaid",
+		"purchase unsent", "purchase unchecked", "purchase purchases busy", "purchase purchases internal", "asked", "refused", "webhooksFailed", "webhooksRefused", "reconcile unpaid",
 		"PublishFunction IteratorAge", "PublishFunction Throttles", "publish events", "EventFailureQueue ApproximateNumberOfMessagesVisible",
 	},
 }

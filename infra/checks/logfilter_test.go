@@ -42,6 +42,8 @@ var (
 	pageThrottled     = accessLine("GET /sales/{saleId}", "429", "-")
 	webhookTaken      = accessLine("POST /payments/{provider}", "200", "200")
 	webhookRefused    = accessLine("POST /payments/{provider}", "400", "200")
+	webhookUnknown    = accessLine("POST /payments/{provider}", "404", "200") // the provider's secrets are not deployed
+	webhookAround     = accessLine("POST /payments/{provider}", "403", "200") // around the front
 	webhookThrottled  = accessLine("POST /payments/{provider}", "429", "-")
 	webhookFailed     = accessLine("POST /payments/{provider}", "500", "200")
 	webhookUnserved   = accessLine("POST /payments/{provider}", "503", "-") // no environment
@@ -116,13 +118,14 @@ func (f logFilter) matches(line string) bool {
 
 func TestTheAccessLogsMetricsCountTheRequestsThatTheyAreCalledAfter(t *testing.T) {
 	wants := map[string][]string{
-		"asked":          {purchaseAnswered, purchaseRefused, purchaseLimited, purchaseForged, purchaseUnscoped, purchaseThrottled},
-		"refused":        {purchaseForged, purchaseUnscoped, purchaseThrottled, pageAround, pageThrottled, webhookThrottled},
-		"webhooksFailed": {webhookThrottled, webhookFailed, webhookUnserved},
+		"asked":           {purchaseAnswered, purchaseRefused, purchaseLimited, purchaseForged, purchaseUnscoped, purchaseThrottled},
+		"refused":         {purchaseForged, purchaseUnscoped, purchaseThrottled, pageAround, pageThrottled, webhookAround, webhookThrottled},
+		"webhooksFailed":  {webhookThrottled, webhookFailed, webhookUnserved},
+		"webhooksRefused": {webhookRefused, webhookUnknown, webhookAround},
 	}
 	all := []string{
 		purchaseAnswered, purchaseRefused, purchaseLimited, purchaseForged, purchaseUnscoped, purchaseThrottled, pageAround, pageThrottled,
-		webhookTaken, webhookRefused, webhookThrottled, webhookFailed, webhookUnserved,
+		webhookTaken, webhookRefused, webhookUnknown, webhookAround, webhookThrottled, webhookFailed, webhookUnserved,
 	}
 	filters := parseTemplate(t, read(t, alarmsFile)).logFilters()
 	if len(filters) != len(wants) {

@@ -138,6 +138,7 @@ func TestASpoiltAlarmIsNoticed(t *testing.T) {
 		{"Resources/RefusedFilter/Properties/FilterPattern", `'{ ($.status = "401") || ($.status = "403") || ($.status = "429") }'`},
 		{"Resources/RefusedFilter/Properties/FilterPattern", `'{ $.status = "429" }'`},
 		{"Resources/WebhooksFailedFilter/Properties/FilterPattern", `'{ $.status = "429" }'`},
+		{"Resources/WebhooksRefusedFilter/Properties/FilterPattern", `'{ ($.routeKey = "POST /payments/{provider}") && ($.status = "400") }'`},
 		{"Resources/WebhooksFailingAlarm/Properties/DatapointsToAlarm", "1"},
 		{"Resources/WebhooksFailingAlarm/Properties/Metrics/7/Expression", "'FILL(paid, 0)'"},
 		{"Resources/WebhooksFailingAlarm/Properties/Metrics/8/Expression", "'IF(unpaid > 0, FILL(failed, 0) + IF(taken == 0, FILL(refused, 0), 0), 0)'"},

@@ -147,6 +147,8 @@ var silentFor = []struct {
 	{"WebhooksFailingAlarm", "a flood of webhooks in a stack without payment", breaking(flood)},
 	{"WebhooksFailingAlarm", "a stranger's webhooks are refused, and the provider's are taken", unpaid().with(begins, length, map[string]float64{
 		webhookRefused: 600, "pay payments invalid-request": 600})},
+	{"WebhooksFailingAlarm", "a stranger tries providers that nobody knows, and goes around the front", unpaid().with(begins, length, map[string]float64{
+		webhookUnknown: 600, webhookAround: 600})},
 	{"WebhooksFailingAlarm", "a stranger's webhooks are refused, and the provider reports only what was paid before, too late or elsewhere", unpaid().with(begins, length, map[string]float64{
 		webhookRefused: 600, "pay payments invalid-request": 600, "pay payments paid": 0}).every(3, "pay payments repeated").with(begins, length, map[string]float64{"pay payments ignored": 1, "pay payments refund-due": 1})},
 	{"NothingSoldAlarm", "strangers without a token, and now and then a buyer", open().with(begins, length, map[string]float64{
@@ -193,6 +195,10 @@ var faults = []fault{
 	{"WebhooksFailingAlarm", "the same, and a pass of reconcile takes three minutes", 6, unpaid().with(begins, length, flood).every(3, "reconcile unpaid")},
 	{"WebhooksFailingAlarm", "the signing secret is wrong, and every webhook is refused", 6, unpaid().with(begins, length, map[string]float64{
 		webhookTaken: -1, webhookRefused: 120, "pay payments paid": -1, "pay payments repeated": -1, "pay payments invalid-request": 120})},
+	{"WebhooksFailingAlarm", "the secret is not deployed any more, and every webhook is answered 404", 6, unpaid().with(begins, length, map[string]float64{
+		webhookTaken: -1, webhookUnknown: 5, "pay payments paid": -1, "pay payments repeated": -1})},
+	{"WebhooksFailingAlarm", "a front was created, and the provider still uses ApiUrl", 6, unpaid().with(begins, length, map[string]float64{
+		webhookTaken: -1, webhookAround: 5, "pay payments paid": -1, "pay payments repeated": -1})},
 	{"WebhooksFailingAlarm", "pay cannot reach the table", 6, unpaid().with(begins, length, map[string]float64{
 		webhookTaken: -1, webhookFailed: 120, "pay payments paid": -1, "pay payments repeated": -1, "pay payments busy": 120})},
 	{"WebhooksFailingAlarm", "pay gets no environment", 6, unpaid().with(begins, length, map[string]float64{

@@ -286,6 +286,13 @@ func TestWhatLimitsASaleAndCanBeDeployedIsAWarning(t *testing.T) {
 			d.Demand.Rate, d.Demand.TotalRate = 6000, 12_000
 		}},
 		{"routes that share the account's rate", "", func(d *Deployment) { d.Demand.TotalRate = 10_000 }},
+		{"a provider's signing secrets that the stack has and the deployment does not", "has StripeKeysArn=arn:s and this deployment has none", func(d *Deployment) {
+			d.Account.(*account).limits.Parameters = map[string]string{"StripeKeysArn": "arn:s", "StandardWebhooksKeysArn": ""}
+		}},
+		{"a provider's other signing secrets", "", func(d *Deployment) {
+			d.Account.(*account).limits.Parameters = map[string]string{"StandardWebhooksKeysArn": "arn:s"}
+			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "StandardWebhooksKeysArn", Value: "arn:t"})
+		}},
 		{"a roll-back that leaves a table alone that is warmer by now", "set WarmReadUnitsPerSecond=20000 WarmWriteUnitsPerSecond=20000", func(d *Deployment) {
 			l := &d.Account.(*account).limits
 			l.Tables, l.Parameters = map[string]Warmth{"Ledger": {Reads: 20_000, Writes: 20_000}}, map[string]string{"Warm": "20,000"}

@@ -32,6 +32,7 @@ func quotas(ctx context.Context, r *report, d Deployment) {
 	}
 	r.add(OK, "account", "%s", l.Account)
 	stackStatus(r, d, l)
+	signingSecrets(r, d, l)
 	concurrency(r, d, l)
 	for _, t := range d.Demand.Tables {
 		r.check(t.WarmWrites <= l.TableWrites && t.MaxWrite <= l.TableWrites, "DynamoDB writes",
@@ -53,6 +54,16 @@ func stackStatus(r *report, d Deployment, l Limits) {
 		r.add(Failed, check, "%s is %s and can only be deleted: aws cloudformation delete-stack --stack-name %s", d.Stack, l.Status, d.Stack)
 	case l.Status == "UPDATE_ROLLBACK_FAILED":
 		r.add(Failed, check, "%s is %s: aws cloudformation continue-update-rollback --stack-name %s", d.Stack, l.Status, d.Stack)
+	}
+}
+
+// signingSecrets finds a payment provider whose signing secrets the deployment takes away:
+// make deploy sends the default of a parameter that was given once by PARAMETERS.
+func signingSecrets(r *report, d Deployment, l Limits) {
+	for _, name := range []string{"StripeKeysArn", "StandardWebhooksKeysArn"} {
+		if l.Parameters[name] != "" && value(d.Demand, name) == "" {
+			r.add(Warning, "payments", "the stack has %s=%s and this deployment has none: the provider's webhooks will be answered 404; write it into the file's section", name, l.Parameters[name])
+		}
 	}
 }
 
