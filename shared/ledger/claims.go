@@ -51,6 +51,9 @@ func (l *Ledger) claim(ctx context.Context, s sale.Sale, user string) (sale.Clai
 // resends become rarer over time. If c is confirmed, its order item is missing; the
 // same rule applies. The mark is the only thing that repair writes (P17). A caller for whom a
 // client waits must bound ctx. It fails with sale.Busy or sale.Internal.
+//
+// If it is unknown whether the mark was written, it reports true with the error. The caller
+// must send: the mark may stand, and then nobody else sends before the claim is due again.
 func (l *Ledger) MayResend(ctx context.Context, c sale.Claim) (bool, error) {
 	now := l.now()
 	if !resendDue(c, now) {
@@ -82,7 +85,7 @@ func (l *Ledger) MayResend(ctx context.Context, c sale.Claim) (bool, error) {
 	})
 	var failed *types.ConditionalCheckFailedException
 	if !errors.As(err, &failed) {
-		return err == nil, asInternal(err)
+		return err == nil || unsure, asInternal(err)
 	}
 	held := reader{item: failed.Item}
 	return unsure && held.optionalNumber("resentAt") == now.UnixMilli(), nil

@@ -3,6 +3,7 @@ package handler
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"flashsale/shared/httpapi"
 	"flashsale/shared/invocation"
+	"flashsale/shared/ledger/dynamotest"
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
 )
@@ -132,6 +134,26 @@ func TestARepeatIsAnsweredAlsoWhenTheClaimCannotBeMarked(t *testing.T) {
 	if len(f.queue.sent) != 1 {
 		t.Errorf("%d messages, want no second one without a mark", len(f.queue.sent))
 	}
+}
+
+func TestAMessageIsSentWhenTheMarkWasWrittenAfterTheHandlerStoppedWaiting(t *testing.T) {
+	at(t, 1, func(h *hall) {
+		e, purchase := h.environment(false), event(h.t, "purchase-idempotent.json")
+		if a := h.buy(e, purchase); a.status != 202 {
+			t.Fatalf("got %+v", a)
+		}
+		h.queue.sent = 0 // lost
+		time.Sleep(31 * time.Second)
+		h.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op == "UpdateItem" && strings.HasPrefix(c.Keys[0], "CLAIM#") {
+				return dynamotest.Fault{ReplyDelay: 400 * time.Millisecond}
+			}
+			return dynamotest.Fault{}
+		}
+		if a := h.buy(e, purchase); a.status != 202 || h.queue.sent != 1 {
+			t.Errorf("%+v and %d messages; reconcile would not send one until the mark is old", a, h.queue.sent)
+		}
+	})
 }
 
 func TestMarkingAClaimDelaysTheAnswerByThreeTenthsOfASecondAtMost(t *testing.T) {

@@ -24,7 +24,7 @@ const (
 	// rest of the time. It lies within invocation.Margin.
 	sendTime = 300 * time.Millisecond
 	// markTime is how long marking a claim before its message is sent again may delay the
-	// answer. Reconciliation marks it, too.
+	// answer. A mark that takes longer may still be written, so the message is then sent.
 	markTime = 300 * time.Millisecond
 )
 

@@ -88,8 +88,8 @@ func (h *Handler) resend(ctx context.Context, claims []sale.Claim, unfinished in
 // after the mark, the message is due again after the usual time.
 func (h *Handler) sendAgain(ctx context.Context, c sale.Claim) (bool, error) {
 	due, err := h.book.MayResend(ctx, c)
-	if err != nil || !due {
+	if !due {
 		return false, err
 	}
-	return true, h.queue.Send(ctx, orderq.Of(c))
+	return true, errors.Join(err, h.queue.Send(ctx, orderq.Of(c)))
 }
