@@ -28,8 +28,8 @@ type Listing struct {
 	// Err is why this release must leave the sale alone: sale.NewerVersion or
 	// sale.Internal. Such a listing does not hide the others.
 	Err error
-	// PayWithin is the sale's, 0 if it asks for no payment. NextPayBy is the earliest instant
-	// by which an unpaid claim may have to be paid, as the last complete pass left it; zero if
+	// PayWithin is the sale's, 0 if it asks for no payment. NextPayBy is the earliest payBy
+	// that an unpaid claim may have, as the last complete pass left it; zero if
 	// there was none. Releasing is the pass to continue, or nil.
 	//
 	// In the table it is nextDue, to which the release that introduced it adds the grace. Read

@@ -23,7 +23,7 @@ type Request struct {
 	Admit func(ctx context.Context, closesAt time.Time) error
 }
 
-// Purchase is what a request came to, also one that failed.
+// Purchase is the result of a request; one that failed may have a claim and tries, too.
 type Purchase struct {
 	// Claim is the user's claim; zero if the request found none.
 	Claim sale.Claim

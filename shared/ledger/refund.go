@@ -90,7 +90,7 @@ func (l *Ledger) putRefund(ctx context.Context, p sale.Payment, saleID string, r
 	for {
 		all := actions
 		if !isNoted {
-			all = append(all, l.note(refund))
+			all = append(all, l.setRefundAt(refund))
 		}
 		reasons, err := l.retryTransaction(ctx, all...)
 		switch {
@@ -115,8 +115,9 @@ func (l *Ledger) putRefund(ctx context.Context, p sale.Payment, saleID string, r
 	}
 }
 
-// note notes the refund in its sale's listing, unless that notes one that is young enough.
-func (l *Ledger) note(refund sale.Refund) types.TransactWriteItem {
+// setRefundAt sets the listing's refundAt to the refund's instant, unless it is younger than
+// noteAge.
+func (l *Ledger) setRefundAt(refund sale.Refund) types.TransactWriteItem {
 	return types.TransactWriteItem{Update: &types.Update{
 		TableName: l.table, Key: listingKey(refund.SaleID), UpdateExpression: aws.String("SET #refundAt = :now"),
 		ConditionExpression:       aws.String("attribute_exists(pk) AND (attribute_not_exists(#refundAt) OR #refundAt < :before)"),

@@ -237,9 +237,11 @@ func (p *releasing) save(ctx context.Context) error {
 }
 
 // complete stores by when the next claim is to be paid at the earliest: without the grace,
-// which an operator may change before. That is right also if another pass overlaps: whatever
-// this one did not see unpaid got its order id after it began, so it is to be paid payWithin
-// later, and is released late by no more than the clocks differ.
+// which an operator may change before. That is right also if another pass overlaps: a claim
+// whose order id was reserved after this one began is to be paid at least payWithin later,
+// as far as the clocks agree. A claim whose id was reserved before that and written after its
+// page was read is released late, by no more than finalize took from the reservation to the
+// write, and up to a second because an order id counts in seconds.
 func (p *releasing) complete(ctx context.Context, next time.Time) error {
 	update := "SET #nextDue = :next REMOVE #releasing"
 	return p.setListing(ctx, update, map[string]string{"#nextDue": "nextDue", "#releasing": "releasing"}, item{":next": millis(next)})

@@ -34,9 +34,9 @@ type edition struct {
 }
 
 // Remaining counts the units left in a sale that Sale returned, at most once a
-// second, and at most once a minute while it is not open. It is exact while at most 100
-// shards have stock, else scaled from 100 of them; it is 0 only if every shard is empty. It
-// fails with sale.Busy or sale.Internal.
+// second, and at most once a minute before the opening and after the end. While at most 100
+// shards have stock it reads them all, else it scales from 100 of them; it is 0 only if every
+// shard is empty. It fails with sale.Busy or sale.Internal.
 //
 // Everybody may ask, so the shards are read eventually consistently, at half the cost: a
 // count may lag behind the purchases by a moment. A count that is kept for a minute, or that
