@@ -115,6 +115,19 @@ func TestTheDocumentsOpeningDayPassesThePreflight(t *testing.T) {
 	}
 }
 
+func TestProdOnADefaultAccountHasNoWarningOfItsThrottles(t *testing.T) {
+	e := environment(t, production)
+	d, err := demand.Read(filepath.Join(root, "template.yaml"), e.Region, e.Parameters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range preflight.Run(t.Context(), preflight.Deployment{Stack: e.StackName, Production: true, Demand: d, Account: usual{}}) {
+		if strings.HasPrefix(f.Check, "API ") && f.Verdict != preflight.OK {
+			t.Errorf("%s %s: %s", f.Verdict, f.Check, f.Says)
+		}
+	}
+}
+
 // usual is an empty account with AWS's default quotas.
 type usual struct{}
 

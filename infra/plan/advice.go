@@ -32,6 +32,9 @@ const (
 	// tableQuota, lambdaQuota and gatewayQuota are an account's defaults in
 	// write units of a table, concurrent executions and requests a second.
 	tableQuota, lambdaQuota, gatewayQuota = 40_000, 1000, 10_000
+	// gatewayBurst is an account's burst at that rate. AWS raises it with the rate, by a rule
+	// that it does not publish, so a route gets no larger one.
+	gatewayBurst = 5000
 	// webhookRate is PaymentRateLimit in template.yaml.
 	webhookRate = 200
 	// coldWrites is the capacity of a new on-demand table, in write units a second.

@@ -98,7 +98,7 @@ func printText(out io.Writer, w wish, a advice, r, unshared *model.Result, chart
 	line("table", "%s write units a second, both warm (WarmWriteUnitsPerSecond) and maximum (MaxWriteRequestUnits)", grouped(float64(a.warmWrites)))
 	line("PurchaseFunction", "%s environments reserved (PurchaseReservedConcurrency), %s of them provisioned (PurchaseProvisionedConcurrency), %d MB each",
 		grouped(float64(a.concurrency)), grouped(float64(a.provisioned)), w.memory)
-	line("API throttle", "%s purchases a second (PurchaseRateLimit) and as many in a burst (PurchaseBurstLimit): the functions' capacity",
+	line("API throttle", "%s purchases a second (PurchaseRateLimit) and up to 5,000 of them in a burst (PurchaseBurstLimit): the functions' capacity",
 		grouped(a.throttle))
 	line("FinalizeFunction", "%d environments, each with one batch at a time (FinalizeMaximumConcurrency), all of them reserved (FinalizeReservedConcurrency)", a.finalizers)
 	line("QueryFunction", "%s environments reserved (QueryReservedConcurrency), %s requests a second (QueryRateLimit, QueryBurstLimit), %s",

@@ -67,9 +67,9 @@ func signingSecrets(r *report, d Deployment, l Limits) {
 	}
 }
 
-// throttles compares the API's throttles with those of the account. A route may not have a
-// higher rate. Routes may admit more together than the account, and have a larger burst: the
-// account's limits apply as well.
+// throttles compares the API's throttles with those of the account, which apply as well.
+// Not tried: that API Gateway refuses a route's rate above the account's, and accepts a larger
+// sum or burst.
 func throttles(r *report, d Deployment, l Limits) {
 	const check = "API throttle"
 	r.check(d.Demand.Rate <= l.Rate, check, "%s requests per second on a route; the account's APIs share %s",
