@@ -163,7 +163,7 @@ func TestMetricsOfTheTemplatesAreThoseOfTheCode(t *testing.T) {
 						found = append(found, body.find("the dashboard does not show %s", a.id))
 					}
 				}
-				for _, want := range []string{"reconcile available", "purchase purchases busy", "finalize confirmed", "refused"} {
+				for _, want := range []string{"reconcile available", "purchase purchases busy", "finalize confirmed", "refused", "purchase purchases not-eligible", "purchase purchases forbidden"} {
 					if !seen[want] {
 						found = append(found, body.find("the dashboard does not show %s", want))
 					}
