@@ -14,26 +14,62 @@ import (
 	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/dynamotest"
 	"flashsale/shared/ledger/ledgertest"
+	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
-func TestAPassWithoutGraceAndOneWithTheLongest(t *testing.T) {
-	w, _, _ := faulty(t)
-	w.OpenUnpaid(5, 1)
-	w.Ordered("alice")
-	for _, tt := range []struct {
-		passes, grace time.Duration
-		want          int
-	}{{payWithin, ledger.MaxGrace, 0}, {0, 0, 1}} {
-		w.Pass(tt.passes)
-		listing, err := w.Ledger.Listing(w.Ctx, "moutai")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if done, err := w.Environment().ReleaseDue(w.Ctx, listing, tt.grace); err != nil || done.Released != tt.want {
-			t.Errorf("grace %v: %d released (%v), want %d", tt.grace, done.Released, err, tt.want)
+func TestAClaimIsReleasedWhenItsGraceIsOver(t *testing.T) {
+	for name, tt := range map[string]struct{ grace, ends time.Duration }{
+		"none": {0, 0}, "the default": {ledger.DefaultGrace, 2 * time.Minute}, "the longest": {ledger.MaxGrace, 24 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _, _ := faulty(t)
+			w.OpenUnpaid(5, 1)
+			w.Ordered("alice")
+			w.Pass(payWithin + tt.ends - time.Millisecond)
+			for _, want := range []int{0, 1} {
+				listing, err := w.Ledger.Listing(w.Ctx, "moutai")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if done, err := w.Environment().ReleaseDue(w.Ctx, listing, tt.grace); err != nil || done.Released != want {
+					t.Errorf("%d released (%v), want %d", done.Released, err, want)
+				}
+				w.Pass(time.Millisecond)
+			}
+		})
+	}
+}
+
+func TestOnlyAnOrderOfASaleWithPaymentHasToBePaid(t *testing.T) {
+	const id = 20 << 32
+	asks, free := sale.Sale{PayWithin: payWithin}, sale.Sale{}
+	for name, tt := range map[string]struct {
+		sale    sale.Sale
+		orderID uint64
+		want    time.Time
+	}{
+		"an order":         {asks, id, orderid.Time(id).Add(payWithin)},
+		"a pending claim":  {asks, 0, time.Time{}},
+		"a free sale":      {free, id, time.Time{}},
+		"neither of these": {free, 0, time.Time{}},
+	} {
+		if got := ledger.PayBy(tt.sale, sale.Claim{OrderID: tt.orderID}); !got.Equal(tt.want) {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
 	}
+}
+
+func TestAPaymentOfAnOrderWhoseSaleIsGoneFails(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.OpenUnpaid(5, 1)
+	id := w.Ordered("alice")[0]
+	key := map[string]types.AttributeValue{"pk": text("SALE#moutai"), "sk": text("SALE")}
+	if _, err := db.DeleteItem(w.Ctx, &dynamodb.DeleteItemInput{TableName: aws.String(table), Key: key}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.Environment().Pay(w.Ctx, ledgertest.PaymentOf(id, "pi_1"))
+	w.Refused(sale.Internal, err)
 }
 
 // What was read before the table was busy is released; a table that is busy from the start
