@@ -55,8 +55,12 @@ func TestDeployingHasTheRequestsOfAPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rate := grouped(visitors(10_000, 512, false).rate)
-	for _, want := range []string{fmt.Sprintf("HTML, files and the sale, %d together", perOpening()), "are " + rate + " requests a second, against the " + grouped(gatewayQuota)} {
+	const pages = 8_000
+	rate, files := grouped(visitors(pages, 512, false).rate), grouped(pages*float64(filesOfPage())/arrival.Seconds())
+	for _, want := range []string{
+		fmt.Sprintf("HTML, files and the sale, %d together. %s pages", perOpening(), grouped(pages)),
+		"are " + rate + " requests a second, " + files + " of them for files",
+	} {
 		if !strings.Contains(strings.Join(strings.Fields(string(text)), " "), want) {
 			t.Errorf("DEPLOYING.md lacks %q", want)
 		}
