@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/dynamotest"
 	"flashsale/shared/ledger/ledgertest"
 )
@@ -61,33 +60,6 @@ func TestManyRefundsAtOnceDoNotWaitForEachOther(t *testing.T) {
 			t.Errorf("%d refunds (%v), noted at %d", len(refunds), err, at)
 		}
 	})
-}
-
-func TestARefundIsNotedIfTheOneThatIsNotedIsOlderThanAnHour(t *testing.T) {
-	for name, environment := range map[string]func(*ledgertest.World) *ledger.Ledger{
-		"in one environment": func(w *ledgertest.World) *ledger.Ledger { return w.Ledger },
-		"each in another":    (*ledgertest.World).Environment,
-	} {
-		t.Run(name, func(t *testing.T) {
-			w, _, _ := faulty(t)
-			w.OpenUnpaid(5, 1)
-			id := w.Ordered("alice")[0]
-			w.Settles(ledgertest.PaymentOf(id, "pi_0"))
-			start := w.Now()
-			for i, tt := range []struct{ passes, noted time.Duration }{
-				{0, 0}, {time.Minute, 0}, {59 * time.Minute, 0}, {time.Millisecond, time.Hour + time.Millisecond},
-			} {
-				w.Pass(tt.passes)
-				done, err := environment(w).Pay(w.Ctx, ledgertest.PaymentOf(id, fmt.Sprint("pi_", i+1)))
-				if err != nil || done.Refund == nil {
-					t.Fatalf("got %+v (%v)", done, err)
-				}
-				if at, want := w.Number("SALES", "moutai", "refundAt"), start.Add(tt.noted).UnixMilli(); at != want {
-					t.Errorf("refund %d is noted at %d, want %d", i+1, at, want)
-				}
-			}
-		})
-	}
 }
 
 func TestAnEnvironmentWritesTheListingWithoutEffectOnce(t *testing.T) {

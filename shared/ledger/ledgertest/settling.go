@@ -328,24 +328,8 @@ var settling = map[string]func(*testing.T, *World){
 			}
 		}
 	},
-	"a listing notes a refund if the one that it notes is older than an hour": func(t *testing.T, w *World) {
-		w.OpenUnpaid(5, 1)
-		id := w.Ordered("alice")[0]
-		w.Settles(PaymentOf(id, "pi_0"))
-		start := w.Now()
-		for i, tt := range []struct{ passes, noted time.Duration }{
-			{0, 0}, {time.Minute, 0}, {59 * time.Minute, 0}, {time.Millisecond, time.Hour + time.Millisecond},
-		} {
-			w.Pass(tt.passes)
-			done, err := w.Environment().Pay(w.Ctx, PaymentOf(id, fmt.Sprint("pi_", i+1)))
-			if err != nil || done.Refund == nil {
-				t.Fatalf("got %+v (%v)", done, err)
-			}
-			if at, want := w.Number("SALES", "moutai", "refundAt"), start.Add(tt.noted).UnixMilli(); at != want {
-				t.Errorf("refund %d is noted at %d, want %d", i+1, at, want)
-			}
-		}
-	},
+	"a listing notes a refund if the one that it notes is older than an hour, for one environment": notesRefunds(func(w *World) *ledger.Ledger { return w.Ledger }),
+	"a listing notes a refund if the one that it notes is older than an hour, for several":         notesRefunds((*World).Environment),
 	"a refund is marked once": func(t *testing.T, w *World) {
 		w.OpenUnpaid(5, 1)
 		w.Settles(PaymentOf(0, "pi_1"))
@@ -366,4 +350,26 @@ var settling = map[string]func(*testing.T, *World){
 			t.Error("marking made a refund")
 		}
 	},
+}
+
+// notesRefunds records refunds of one sale, each in an environment of that kind.
+func notesRefunds(environment func(*World) *ledger.Ledger) func(*testing.T, *World) {
+	return func(t *testing.T, w *World) {
+		w.OpenUnpaid(5, 1)
+		id := w.Ordered("alice")[0]
+		w.Settles(PaymentOf(id, "pi_0"))
+		start := w.Now()
+		for i, tt := range []struct{ passes, noted time.Duration }{
+			{0, 0}, {time.Minute, 0}, {59 * time.Minute, 0}, {time.Millisecond, time.Hour + time.Millisecond},
+		} {
+			w.Pass(tt.passes)
+			done, err := environment(w).Pay(w.Ctx, PaymentOf(id, fmt.Sprint("pi_", i+1)))
+			if err != nil || done.Refund == nil {
+				t.Fatalf("got %+v (%v)", done, err)
+			}
+			if at, want := w.Number("SALES", "moutai", "refundAt"), start.Add(tt.noted).UnixMilli(); at != want {
+				t.Errorf("refund %d is noted at %d, want %d", i+1, at, want)
+			}
+		}
+	}
 }
