@@ -33,6 +33,10 @@ var expires = map[string][]tally.Verdict{
 // clock is nothing to a lock that its servers date.
 var otherClocks = map[string][]tally.Verdict{"engine-clock-jumps": only(tally.Holds)}
 
+// RedLock asks three servers that sync each write, and waits 50 to 250 ms between two tries:
+// on a loaded machine some wait for longer than they have.
+var trio = map[string][]tally.Verdict{"engine-killed": {tally.Undersells, tally.Holds, tally.Stalls}}
+
 // Who deletes somebody else's lock lets in a third, and so on until the sale ends: how many
 // are inside when the last unit goes is chance.
 var blindly = map[string][]tally.Verdict{
@@ -81,7 +85,8 @@ var failedOver = map[string][]tally.Verdict{"engine-killed": {tally.Undersells, 
 
 var cacheVerdicts = map[string]expectation{
 	"redis-setnx-expire": {tally.Holds, merge(twoSteps, expires, blindly, map[string][]tally.Verdict{
-		"server-killed": only(tally.Stalls),
+		// The next owner may outlive its own lock and delete the one that stays for ever.
+		"server-killed": {tally.Stalls, tally.Undersells},
 		// A repeated SETNX finds its own lock, which then has no expiry: nobody buys, or
 		// who does deletes it under the next one.
 		"answers-lost":  {tally.Stalls, tally.Holds, tally.Undersells},
@@ -106,15 +111,23 @@ var cacheVerdicts = map[string]expectation{
 		"frozen-clicks": {tally.Doubles, tally.Holds},                     // as for all locks
 		"answers-lost":  {tally.Undersells, tally.Holds, tally.Oversells}, // as for all counters
 	})},
-	"redis-watchdog":              {tally.Holds, merge(twoSteps, slow, expires)},
-	"redis-watchdog-set":          {tally.Holds, merge(twoSteps, slow, expires, bringsBack)},
-	"redis-watchdog-snapshots":    {tally.Holds, merge(twoSteps, slow, expires, forgets)},
-	"redis-fenced-set":            {tally.Holds, merge(twoSteps, slow)},
-	"redis-reentrant":             {tally.Holds, merge(twoSteps, slow, expires)},
-	"redis-pubsub":                {tally.Holds, merge(twoSteps, slow, expires)},
-	"redis-redlock":               {tally.Holds, merge(twoSteps, slow, expires, otherClocks)},
-	"redis-redlock-renewed":       {tally.Holds, merge(twoSteps, slow, expires, otherClocks)},
-	"redis-failover":              {tally.Holds, merge(twoSteps, slow, expires, forgets)},
+	"redis-watchdog":           {tally.Holds, merge(twoSteps, slow, expires)},
+	"redis-watchdog-set":       {tally.Holds, merge(twoSteps, slow, expires, bringsBack)},
+	"redis-watchdog-snapshots": {tally.Holds, merge(twoSteps, slow, expires, forgets)},
+	"redis-fenced-set":         {tally.Holds, merge(twoSteps, slow)},
+	"redis-reentrant":          {tally.Holds, merge(twoSteps, slow, expires)},
+	"redis-pubsub":             {tally.Holds, merge(twoSteps, slow, expires)},
+	"redis-redlock": {tally.Holds, merge(twoSteps, slow, expires, otherClocks, trio, map[string][]tally.Verdict{
+		// Nobody renews it: the clock jumps while its owner stands between reading and taking,
+		// and on a loaded machine the lock then ends on the other two as well.
+		"engine-clock-jumps": {tally.Holds, tally.Oversells},
+	})},
+	"redis-redlock-renewed": {tally.Holds, merge(twoSteps, slow, expires, otherClocks, trio)},
+	"redis-failover": {tally.Holds, merge(twoSteps, slow, expires, map[string][]tally.Verdict{
+		// The orders that the replica never got; or the primary dies between a unit and its
+		// order, and the client repeats the order on the new one, which has not sold the unit.
+		"engine-killed": {tally.Loses, tally.Oversells},
+	})},
 	"redis-failover-min-replicas": {tally.Holds, merge(twoSteps, slow, expires, failedOver)},
 	"redis-failover-wait":         {tally.Holds, merge(twoSteps, slow, expires, failedOver)},
 	"redis-decr":                  {tally.Holds, merge(twoSteps, looksBefore)},

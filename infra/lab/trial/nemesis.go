@@ -18,14 +18,15 @@ import (
 // down is how long what was killed stays away: somebody has to notice.
 const down = 100 * time.Millisecond
 
-// A server stands still for frozen: a lock that nobody renews expires in it. It
-// goes on when so many others were answered meanwhile, or at the latest after
-// frozenLimit, where nobody can buy: a loaded machine must not hide what they did.
+// A server stands still for frozen: a lock that nobody renews expires in it. It goes on,
+// and a primary without its replica dies, when so many clicks were answered meanwhile, or at
+// the latest after answeredLimit, where nobody can buy: a loaded machine must not hide what
+// they did.
 const (
-	frozen         = 5 * shop.LockTTL / 2
-	frozenLimit    = 3 * frozen
-	frozenAnswered = 5
-	frozenPoll     = 5 * time.Millisecond
+	frozen            = 5 * shop.LockTTL / 2
+	answeredMeanwhile = 5
+	answeredLimit     = 3 * frozen
+	answeredPoll      = 5 * time.Millisecond
 )
 
 // nemesis makes the accidents of one trial happen, each once.
@@ -142,8 +143,10 @@ func (n *nemesis) strike(do scenario.Action, number int, when string) {
 		repair = func() error { return e.Recover(n.ctx) }
 		if ailing, ok := e.(engines.Ailing); ok {
 			// It serves on for a while, and whoever is at the point with it.
+			before, begun := n.done.Load(), time.Now()
 			pause = ailing.Ail()
 			repair = func() error {
+				n.awaitAnswers(before, begun)
 				err := e.Crash()
 				time.Sleep(down)
 				return errors.Join(err, e.Recover(n.ctx))
@@ -193,11 +196,16 @@ func (n *nemesis) freeze(number int) (thaw func() error, err error) {
 	err = errors.Join(err, n.signalWorkers(syscall.SIGSTOP, "stopped"))
 	return func() error {
 		time.Sleep(frozen - down)
-		for n.done.Load() < before+frozenAnswered && time.Since(begun) < frozenLimit {
-			time.Sleep(frozenPoll)
-		}
+		n.awaitAnswers(before, begun)
 		return errors.Join(server(), n.signalWorkers(syscall.SIGCONT, ""))
 	}, err
+}
+
+// awaitAnswers returns when some more clicks were answered than before, or at the limit.
+func (n *nemesis) awaitAnswers(before int64, begun time.Time) {
+	for n.done.Load() < before+answeredMeanwhile && time.Since(begun) < answeredLimit {
+		time.Sleep(answeredPoll)
+	}
 }
 
 // signalWorkers does it to what runs the strategy's code beside the servers.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"flashsale/infra/lab/engines"
@@ -217,17 +218,24 @@ func (a *ailing) Ail() time.Duration {
 }
 
 func TestAnEngineWhoseDeathAnnouncesItselfServesOnUntilThen(t *testing.T) {
-	e := &ailing{}
-	n := newNemesis(t.Context(), shop.Spec{}, crowded(scenario.Fault{
-		Do: scenario.KillEngine, When: []scenario.Trigger{{Share: 0.5}},
-	}), []engines.Engine{e})
-	n.answered(2, 4)
-	if err := n.rest(); err != nil {
-		t.Error(err)
-	}
-	if got := strings.Join(e.said, " "); got != "ail crash recover" {
-		t.Errorf("the engine had %s", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		e := &ailing{}
+		n := newNemesis(t.Context(), shop.Spec{}, crowded(scenario.Fault{
+			Do: scenario.KillEngine, When: []scenario.Trigger{{Share: 0.25}},
+		}), []engines.Engine{e})
+		n.answered(2, 8)
+		time.Sleep(answeredLimit / 2)
+		if got := strings.Join(e.said, " "); got != "ail" {
+			t.Errorf("before anybody else was answered the engine had %s", got)
+		}
+		n.answered(2+answeredMeanwhile, 8)
+		if err := n.rest(); err != nil {
+			t.Error(err)
+		}
+		if got := strings.Join(e.said, " "); got != "ail crash recover" {
+			t.Errorf("the engine had %s", got)
+		}
+	})
 }
 
 // assembled is an engine with parts and a clock.
