@@ -7,6 +7,7 @@ package estimate
 
 import (
 	"container/heap"
+	"maps"
 	"math"
 	"math/rand/v2"
 )
@@ -27,7 +28,8 @@ const (
 	refusalAge  = 1.900
 	tries       = 6
 	unitsPerTry = 4
-	burst       = 0.1 // of the table's units and a partition's, as time at the full rate
+	burst       = 0.1  // of the table's units and a partition's, as time at the full rate
+	itemWrites  = 1000 // write units a second of the sale item's partition
 	// Lambda starts 1,000 environments of a function at once and 100 a second.
 	startsAtOnce, startsPerSecond = 1000, 100
 	// blind is the share of the environments that close an empty shard without having
@@ -97,13 +99,17 @@ func (e *events) Pop() any {
 type environment struct {
 	readAt float64
 	avoid  map[int]bool // closed, or found empty
-	closed int          // number of closed ones at its last read
-	// failures counts consecutive failed reads, and until is when it reads again.
+	listed map[int]bool // closed, according to its last read
+	// closed is how many shards are closed or were found empty before a consistent read.
+	closed int
+	// failures counts failed reads, and until is when it reads again.
 	failures int
 	until    float64
 	known    bool // it has read the sale
 	certain  bool // by a consistent read
 }
+
+func newEnvironment() *environment { return &environment{readAt: -1e9, avoid: map[int]bool{}} }
 
 type world struct {
 	Sale
@@ -120,6 +126,7 @@ type world struct {
 	inside int
 	units  *store // the table's write units
 	reads  *store // the sale item's read units
+	writes *store // and its write units
 	door   *store // the API's throttle
 	starts *store // of environments
 }
@@ -135,9 +142,9 @@ func Play(s Sale, seed uint64) Result {
 		}
 	}
 	for range s.Environments {
-		w.free, w.made = append(w.free, &environment{readAt: -1e9}), w.made+1
+		w.free, w.made = append(w.free, newEnvironment()), w.made+1
 	}
-	w.units, w.reads = filled(w.TableWrites, burst), filled(w.ItemReads, burst)
+	w.units, w.reads, w.writes = filled(w.TableWrites, burst), filled(w.ItemReads, burst), filled(itemWrites, burst)
 	w.door, w.starts = filled(w.Throttle, 1), filled(startsPerSecond, startsAtOnce/startsPerSecond)
 	w.come(0, 0)
 	for w.left > 0 && len(w.queue) > 0 {
@@ -186,7 +193,7 @@ func (w *world) request() {
 		w.free = w.free[:n-1]
 	case w.made < w.Sale.Concurrency && w.starts.take(w.now, 1):
 		w.made++
-		e, wait = &environment{readAt: -1e9}, w.spread(coldStart, 3)
+		e, wait = newEnvironment(), w.spread(coldStart, 3)
 	default:
 		w.Refused++
 		again()
@@ -207,11 +214,7 @@ func (w *world) request() {
 		}
 	}
 	w.after(wait+eventCPU*slowdown, func() {
-		most := tries
-		if e.known {
-			most = 1
-		}
-		w.look(e, snapshotAge, most, func() {
+		w.look(e, func() {
 			if e.known {
 				w.try(e, 0, leave)
 			} else {
@@ -221,60 +224,69 @@ func (w *world) request() {
 	})
 }
 
-// look reads the sale if the environment's snapshot is older than age, or than tailAge
-// when some shards are closed. An environment with a snapshot tries once, and after a
-// failure pauses for 30 ms, doubled each time, at most half a second; one without a
-// snapshot uses all its tries.
-func (w *world) look(e *environment, age float64, left int, then func()) {
-	units := 0.5
-	gone := e.closed == w.Shards
-	if e.closed > 0 {
-		units = 1
-		if !gone {
-			age = min(age, tailAge)
-		}
+// backOff draws a pause after that many earlier ones.
+func (w *world) backOff(earlier int) float64 {
+	return w.random.Float64() * min(0.200, 0.020*math.Pow(2, float64(earlier)))
+}
+
+// look reads the sale if the environment's snapshot is older than snapshotAge, or than
+// tailAge when some shards are closed. An environment with a snapshot tries once, and
+// after a failure pauses for 30 ms, doubled each time, at most half a second; one without
+// a snapshot uses all its tries.
+func (w *world) look(e *environment, then func()) {
+	gone, age, left := e.closed == w.Shards, snapshotAge, 1
+	if e.closed > 0 && !gone {
+		age = tailAge
 	}
-	if w.now-e.readAt < age && (!gone || e.certain) || e.known && left == 1 && w.now < e.until {
+	switch {
+	case !e.known:
+		left = tries
+	case w.now-e.readAt < age && (!gone || e.certain), w.now < e.until:
 		then()
 		return
 	}
+	w.read(e, e.closed > 0, left, func(bool) { then() })
+}
+
+// read reads the sale; an eventually consistent read takes half a unit.
+func (w *world) read(e *environment, consistent bool, left int, then func(ok bool)) {
+	units := 0.5
+	if consistent {
+		units = 1
+	}
 	began, took := w.now, w.spread(read, 3)
 	w.after(callCPU*slowdown+took/2, func() {
-		if !w.reads.take(w.now, units) {
-			w.after(took/2, func() {
+		ok, listed := w.reads.take(w.now, units), maps.Clone(w.closed)
+		w.after(took/2, func() {
+			switch {
+			case ok:
+				e.failures /= 2
+				e.learn(listed, began, consistent)
+			case left > 1:
+				w.after(w.backOff(tries-left), func() { w.read(e, consistent, left-1, then) })
+				return
+			default:
 				e.until = w.now + min(0.5, tailAge*math.Pow(2, float64(e.failures)))
 				e.failures++
-				if left == 1 {
-					then()
-					return
-				}
-				w.after(w.random.Float64()*min(0.200, 0.020*math.Pow(2, float64(tries-left))), func() { w.look(e, age, left-1, then) })
-			})
-			return
-		}
-		known := map[int]bool{}
-		for k := range w.closed {
-			known[k] = true
-		}
-		w.after(took/2, func() {
-			e.learn(known, began)
-			e.failures /= 2
-			e.certain = units == 1
-			then()
+			}
+			then(ok)
 		})
 	})
 }
 
-func (e *environment) learn(closed map[int]bool, at float64) {
-	e.closed, e.readAt, e.known = len(closed), at, true
-	for k := range e.avoid {
-		closed[k] = true
+// learn accepts what a read or a closing showed. A consistent one confirms that the shards
+// that the environment found empty before are empty, because nothing is restocked.
+func (e *environment) learn(listed map[int]bool, at float64, consistent bool) {
+	e.listed, e.readAt, e.known, e.certain = listed, at, true, consistent
+	maps.Copy(e.avoid, listed)
+	e.closed = max(e.closed, len(listed))
+	if consistent {
+		e.closed = len(e.avoid)
 	}
-	e.avoid = closed
 }
 
-// try is one transaction and the handling of its outcome. waits counts those that ended
-// in contention.
+// try is one transaction and the handling of its outcome. waits counts those that were
+// followed by a pause.
 func (w *world) try(e *environment, waits int, leave func(busy bool)) {
 	var open []int
 	for k := range w.Shards {
@@ -283,7 +295,7 @@ func (w *world) try(e *environment, waits int, leave func(busy bool)) {
 		}
 	}
 	if len(open) == 0 {
-		w.refuse(e, leave)
+		w.refuse(e, waits, leave)
 		return
 	}
 	k := open[w.random.IntN(len(open))]
@@ -310,19 +322,15 @@ func (w *world) try(e *environment, waits int, leave func(busy bool)) {
 		w.after(back, func() {
 			switch {
 			case empty:
-				w.close(e, k, func() { w.try(e, waits, leave) })
-			case contended && waits+1 == tries:
-				leave(true)
-			case contended:
-				limit := min(0.200, 0.020*math.Pow(2, float64(waits+3*len(e.avoid)/w.Shards)))
-				w.after(limit*w.random.Float64(), func() {
-					next := func() { w.try(e, waits+1, leave) }
-					if e.closed > 0 {
-						w.look(e, snapshotAge, 1, next)
+				w.close(e, k, func(known bool) {
+					if known {
+						w.try(e, waits, leave)
 					} else {
-						next()
+						w.again(e, waits, leave)
 					}
 				})
+			case contended:
+				w.again(e, waits, leave)
 			default:
 				w.after(callCPU*slowdown+w.spread(send, 5), func() { leave(false) })
 			}
@@ -330,57 +338,91 @@ func (w *world) try(e *environment, waits int, leave func(busy bool)) {
 	})
 }
 
-// refuse answers "sold out" as soon as a recent consistent read has shown it; if there
-// is none, it answers "busy".
-func (w *world) refuse(e *environment, leave func(busy bool)) {
-	sure := func(age float64) bool { return e.certain && e.closed == w.Shards && w.now-e.readAt < age }
-	if sure(refusalAge) {
+// again pauses before the next try, or answers "busy" after the last one. The pause is
+// longer the fewer shards are left.
+func (w *world) again(e *environment, waits int, leave func(busy bool)) {
+	if waits+1 == tries {
+		leave(true)
+		return
+	}
+	w.after(w.backOff(waits+3*len(e.avoid)/w.Shards), func() {
+		next := func() { w.try(e, waits+1, leave) }
+		if e.closed > 0 {
+			w.look(e, next)
+		} else {
+			next()
+		}
+	})
+}
+
+// refuse answers "sold out" if a recent consistent read has shown it, after a new one if
+// need be; if that fails, it answers "busy".
+func (w *world) refuse(e *environment, waits int, leave func(busy bool)) {
+	if e.certain && e.closed == w.Shards && w.now-e.readAt < refusalAge {
 		leave(false)
 		return
 	}
-	e.closed = max(e.closed, 1) // the read must be consistent
-	e.readAt = -1e9
-	w.look(e, snapshotAge, tries, func() {
-		if sure(snapshotAge) {
-			leave(false)
-		} else if w.now-e.readAt < snapshotAge {
-			w.try(e, 0, leave) // some shard is open after all
+	w.read(e, true, tries, func(ok bool) {
+		if ok {
+			w.try(e, waits, leave)
 		} else {
 			leave(true)
 		}
 	})
 }
 
-// close records an empty shard in the sale item, unless a read shows that it is
-// recorded already.
-func (w *world) close(e *environment, k int, then func()) {
-	if e.avoid == nil {
-		e.avoid = map[int]bool{}
-	}
+// close records an empty shard in the sale item, unless a read shows that it is recorded
+// already. known: the environment knows from the table that it is recorded. Otherwise the
+// shard counts as a try with a pause: without the sale item the environment would try
+// shard after shard.
+func (w *world) close(e *environment, k int, then func(known bool)) {
 	e.avoid[k] = true
-	began := w.now
-	recent := began-e.readAt < newsAge
-	e.closed = max(e.closed, 1) // the read must be consistent
-	w.look(e, newsAge, 1, func() {
-		// If the read fails, most environments leave it to others.
-		if e.readAt >= began && w.closed[k] || e.readAt < began && !recent && w.random.Float64() > blind {
-			then()
-			return
+	if w.now-e.readAt < newsAge {
+		w.record(e, k, tries, then)
+		return
+	}
+	unread := func() {
+		if w.random.Float64() < blind {
+			w.record(e, k, tries, then)
+		} else {
+			then(false) // most environments leave it to others
 		}
-		w.after(callCPU*slowdown+w.spread(write, 3), func() {
-			if !w.units.take(w.now, 1) {
-				w.after(w.random.Float64()*tailAge, func() { w.close(e, k, then) })
-				return
-			}
+	}
+	if w.now < e.until {
+		unread()
+		return
+	}
+	w.read(e, true, 1, func(ok bool) {
+		switch {
+		case !ok:
+			unread()
+		case e.listed[k]:
+			then(true)
+		default:
+			w.record(e, k, tries, then)
+		}
+	})
+}
+
+// record writes that a shard is empty. The answer shows the others that are.
+func (w *world) record(e *environment, k, left int, then func(known bool)) {
+	began, took := w.now, w.spread(write, 3)
+	w.after(callCPU*slowdown+took/2, func() {
+		ok := w.writes.take(w.now, 1) && w.units.take(w.now, 1)
+		if ok {
 			w.closed[k] = true
 			w.WriteUnits++
-			known := map[int]bool{}
-			for k := range w.closed {
-				known[k] = true
+		}
+		listed := maps.Clone(w.closed)
+		w.after(took/2, func() {
+			switch {
+			case ok:
+				e.learn(listed, began, true)
+			case left > 1:
+				w.after(w.backOff(tries-left), func() { w.record(e, k, left-1, then) })
+				return
 			}
-			e.learn(known, w.now)
-			e.certain = true
-			then()
+			then(ok)
 		})
 	})
 }
