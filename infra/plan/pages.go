@@ -67,13 +67,18 @@ func visitors(n int, memoryMB int, front bool) crowd {
 	return c
 }
 
-// pagesWithoutFront is how many pages may be opened within the arrival time before they
-// exceed the account's requests a second, or those of the environments that no function has
-// reserved: then purchases suffer, and the API needs a front.
+// pageRate is how many requests a second Lambda admits to PageFunction, in the environments
+// that no function has reserved.
+func (a advice) pageRate() float64 {
+	return float64(perConcurrency * (a.accountConcurrency() - a.reserved()))
+}
+
+// pagesWithoutFront is how many pages may be opened within the arrival time. Beyond that their
+// files exceed QueryRateLimit, which holds for each route by itself, or HTML and files exceed
+// pageRate, and the API needs a front. The account's requests a second suffice for as many.
 func pagesWithoutFront(a advice) float64 {
-	free := a.accountConcurrency() - a.concurrency - a.finalizers - reconcilers - releasers
-	rate := min(gatewayQuota, perConcurrency*float64(free))
-	return math.Floor(rate * arrival.Seconds() / float64(perOpening()))
+	files := float64(filesOfPage())
+	return math.Floor(arrival.Seconds() * min(a.queryRate/files, a.pageRate()/(1+files)))
 }
 
 // printPages prints the demand of open pages, with and without a front.
@@ -89,6 +94,6 @@ func printPages(out io.Writer, w wish, a advice, list price.List) {
 		dollars := func(c crowd) string { return fmt.Sprintf("$%.2f", price.Sum(price.Bill(list, c.usage))) }
 		row(grouped(float64(n)), grouped(bare.rate), dollars(bare), grouped(behind.rate), dollars(behind))
 	}
-	_, _ = fmt.Fprintf(out, "  A front is required above %s open pages: %s requests a second are all that the account has left for them.\n",
-		grouped(pagesWithoutFront(a)), grouped(pagesWithoutFront(a)*float64(perOpening())/arrival.Seconds()))
+	_, _ = fmt.Fprintf(out, "  A front is required above %s open pages: QueryRateLimit admits %s requests for files a second, and Lambda %s to PageFunction, HTML and files, in the environments that are not reserved.\n",
+		grouped(pagesWithoutFront(a)), grouped(a.queryRate), grouped(a.pageRate()))
 }

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
+	"flashsale/infra/deploy/demand"
 	"flashsale/infra/deploy/price"
 )
 
@@ -39,27 +41,65 @@ func TestPagesAreCountedRequestByRequest(t *testing.T) {
 	}
 }
 
-func TestAFrontIsRequiredWhereThePagesExceedTheAccount(t *testing.T) {
-	for _, a := range []advice{advise(wished(1000, 100, 500)), advise(wished(500_000, 10_000, 50_000))} {
-		limit := pagesWithoutFront(a)
-		free := float64(perConcurrency * (a.accountConcurrency() - a.concurrency - a.finalizers - reconcilers - releasers))
-		if within, above := visitors(int(limit), 512, false).rate, visitors(int(limit)+2, 512, false).rate; within > min(gatewayQuota, free) || above <= min(gatewayQuota, free) {
-			t.Errorf("%v pages make %v requests a second and two more %v; the account has %v", limit, within, above, min(gatewayQuota, free))
-		}
+func TestAFrontIsRequiredWhereARouteOrLambdaRefusesPages(t *testing.T) {
+	files := float64(filesOfPage())
+	for _, c := range []struct {
+		name        string
+		wish        wish
+		files, page float64 // requests a second that the files' route and PageFunction take
+	}{
+		{"a small sale: its QueryRateLimit", wished(1000, 100, 500), 680, 8600},
+		{"a large sale: the environments that cannot be reserved", wished(500_000, 10_000, 50_000), 68_000, 1000},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := advise(c.wish)
+			limit := pagesWithoutFront(a)
+			fits := func(pages float64) bool {
+				return pages*files/arrival.Seconds() <= c.files && pages*(1+files)/arrival.Seconds() <= c.page
+			}
+			if !fits(limit) || fits(limit+1) {
+				t.Errorf("a front is required above %v pages of %v files", limit, files)
+			}
+			if rate := visitors(int(limit), 512, false).rate; rate > gatewayQuota {
+				t.Errorf("%v pages make %v requests a second, more than the account takes", limit, rate)
+			}
+		})
 	}
 }
 
-// Deploying does the sum in words.
+// Deploying does the sum in words, with the template's defaults.
 func TestDeployingHasTheRequestsOfAPage(t *testing.T) {
 	text, err := os.ReadFile("../docs/DEPLOYING.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	const pages = 8_000
-	rate, files := grouped(visitors(pages, 512, false).rate), grouped(pages*float64(filesOfPage())/arrival.Seconds())
+	d, err := demand.Read("../../template.yaml", "us-east-1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	route, free := 0.0, lambdaQuota
+	for _, p := range d.Parameters {
+		if p.Name == "QueryRateLimit" {
+			route, _ = strconv.ParseFloat(p.Value, 64)
+		}
+	}
+	for _, f := range d.Functions {
+		free -= f.Reserved
+	}
+	const pages = 7_000
+	rate := func(pages float64) (all, files float64) {
+		return visitors(int(pages), 512, false).rate, pages * float64(filesOfPage()) / arrival.Seconds()
+	}
+	all, files := rate(pages)
+	if more, moreFiles := rate(pages + 1000); files > route || all > float64(perConcurrency*free) || moreFiles <= route && more <= float64(perConcurrency*free) {
+		t.Errorf("%v pages make %v requests a second, %v for files; a route takes %v and Lambda %v", pages, all, files, route, perConcurrency*free)
+	}
 	for _, want := range []string{
 		fmt.Sprintf("HTML, files and the sale, %d together. %s pages", perOpening(), grouped(pages)),
-		"are " + rate + " requests a second, " + files + " of them for files",
+		"are " + grouped(all) + " requests a second, " + grouped(files) + " of them for files",
+		"`QueryRateLimit` admits " + grouped(route) + " of those",
+		"in the " + grouped(float64(free)) + " environments",
+		"up to " + grouped(pages) + " pages without a front",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(string(text)), " "), want) {
 			t.Errorf("DEPLOYING.md lacks %q", want)
