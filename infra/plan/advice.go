@@ -126,15 +126,23 @@ func (a advice) accountConcurrency() int { return max(lambdaQuota, a.reserved()+
 // gatewayRate is the account's throttle rate that the advice needs, in requests a second.
 func (a advice) gatewayRate() float64 { return max(gatewayQuota, a.throttle+a.queryRate+webhookRate) }
 
+// burst is the throttle's burst beside a rate of requests a second.
+func burst(rate float64) float64 { return min(rate, gatewayBurst) }
+
 // pageReads is how many read units a second the sale's page costs while all requests to
-// QueryFunction are for it: each environment that is in use reads up to 100 shards a second,
+// QueryFunction are for it, or with a front one a second of each of its caches: an environment
+// that serves it reads the sale consistently, at most once a second, and up to 100 shards
 // eventually consistently, half a unit each.
-func (a advice) pageReads() float64 {
-	return math.Ceil(a.queryRate*queryTime.Seconds()) * float64(min(a.shards, 100)) / 2
+func (a advice) pageReads(front bool) float64 {
+	environments := math.Ceil(a.queryRate * queryTime.Seconds())
+	if front {
+		environments = min(environments, caches)
+	}
+	return environments * (1 + float64(min(a.shards, 100))/2)
 }
 
-func (a advice) pageReadsAdvice() string {
-	if a.pageReads() <= warmReads {
+func (a advice) pageReadsAdvice(front bool) string {
+	if a.pageReads(front) <= warmReads {
 		return ""
 	}
 	return fmt.Sprintf("; beyond %s they take reads from purchases: use a front, or raise WarmReadUnitsPerSecond", grouped(warmReads))

@@ -13,17 +13,16 @@ import (
 // parameters returns the template's parameters for the advice and the opening time.
 func (a advice) parameters(o output) map[string]string {
 	whole := func(x float64) string { return strconv.Itoa(int(math.Ceil(x))) }
-	burst := func(rate float64) string { return whole(min(rate, gatewayBurst)) }
 	p := map[string]string{
 		"PurchaseReservedConcurrency":    strconv.Itoa(a.concurrency),
 		"PurchaseProvisionedConcurrency": strconv.Itoa(a.provisioned),
 		"PurchaseRateLimit":              whole(a.throttle),
-		"PurchaseBurstLimit":             burst(a.throttle),
+		"PurchaseBurstLimit":             whole(burst(a.throttle)),
 		"FinalizeMaximumConcurrency":     strconv.Itoa(a.finalizers),
 		"FinalizeReservedConcurrency":    strconv.Itoa(a.finalizers),
 		"QueryReservedConcurrency":       strconv.Itoa(a.queries),
 		"QueryRateLimit":                 whole(a.queryRate),
-		"QueryBurstLimit":                burst(a.queryRate),
+		"QueryBurstLimit":                whole(burst(a.queryRate)),
 		"ReconcileReservedConcurrency":   strconv.Itoa(reconcilers),
 		"ReleaseReservedConcurrency":     strconv.Itoa(releasers),
 		"MaxWriteRequestUnits":           strconv.Itoa(a.warmWrites),

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,6 +21,9 @@ import (
 	"flashsale/infra/deploy/preflight"
 	"flashsale/infra/deploy/samconfig"
 	"flashsale/infra/model"
+	"flashsale/shared/ledger"
+	"flashsale/shared/ledger/dynamotest"
+	"flashsale/shared/sale"
 )
 
 func wished(users int, stock int64, peak float64) wish {
@@ -86,16 +92,71 @@ func TestReadsOfTheSalesPageBeyondTheTableAreNamed(t *testing.T) {
 		reads  float64
 		excess bool
 	}{
-		{"seven environments and ten shards", wished(1000, 100, 500), 35, false},
-		{"680 environments and a hundred of the shards", crowd, 34_000, true},
-		{"with a front only the winners ask", behind, 4000, false},
+		{"seven environments and ten shards", wished(1000, 100, 500), 42, false},
+		{"680 environments and a hundred of the shards", crowd, 34_680, true},
+		{"with a front its twenty caches", behind, 1020, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := advise(c.wish)
-			if reads, advice := a.pageReads(), a.pageReadsAdvice(); reads != c.reads || (advice != "") != c.excess {
+			if reads, advice := a.pageReads(c.wish.front), a.pageReadsAdvice(c.wish.front); reads != c.reads || (advice != "") != c.excess {
 				t.Errorf("%v read units a second, advice %q", reads, advice)
 			}
 		})
+	}
+}
+
+// What an environment reads for a second of the sale's page is the ledger's own count.
+func TestReadsOfTheSalesPageAreCountedCallByCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(opens))
+		db := dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})
+		for _, shards := range []int{10, 150} {
+			id := fmt.Sprint("wine-", shards)
+			c := sale.Creation{SaleID: id, Stock: 5000, Shards: shards, OpensAt: opens, ClosesAt: opens.Add(time.Hour)}
+			if _, err := ledger.New(db, "T", ledger.Options{}).Create(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+			db.ResetUsage()
+			environment := ledger.New(db, "T", ledger.Options{})
+			for range 100 {
+				s, err := environment.Sale(t.Context(), id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := environment.Remaining(t.Context(), s); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second / 101)
+			}
+			_, reads := db.Consumed()
+			if want := (advice{shards: shards, queryRate: 1}).pageReads(false); reads != want {
+				t.Errorf("%d shards: %v read units, the plan counts %v", shards, reads, want)
+			}
+		}
+	})
+}
+
+func TestEachFigureIsPrintedBesideItsParameter(t *testing.T) {
+	number := regexp.MustCompile(`[\d,]*\d`)
+	for _, w := range []wish{wished(1000, 100, 500), wished(500_000, 10_000, 50_000)} {
+		a := advise(w)
+		var out bytes.Buffer
+		printText(&out, w, a, &model.Result{}, &model.Result{}, "")
+		for name, value := range a.parameters(output{opens: opens}) {
+			before, _, found := strings.Cut(out.String(), "("+name+")")
+			if !found {
+				continue
+			}
+			figures := number.FindAllString(before, -1)
+			if got := strings.ReplaceAll(figures[len(figures)-1], ",", ""); got != value {
+				t.Errorf("%g requests a second: %s stands beside %s, and is %s", w.peak, name, got, value)
+			}
+		}
+		for _, name := range []string{"QueryRateLimit", "QueryBurstLimit", "PurchaseRateLimit", "PurchaseBurstLimit"} {
+			if !strings.Contains(out.String(), "("+name+")") {
+				t.Errorf("the plan does not print %s", name)
+			}
+		}
 	}
 }
 

@@ -98,12 +98,12 @@ func printText(out io.Writer, w wish, a advice, r, unshared *model.Result, chart
 	line("table", "%s write units a second, both warm (WarmWriteUnitsPerSecond) and maximum (MaxWriteRequestUnits)", grouped(float64(a.warmWrites)))
 	line("PurchaseFunction", "%s environments reserved (PurchaseReservedConcurrency), %s of them provisioned (PurchaseProvisionedConcurrency), %d MB each",
 		grouped(float64(a.concurrency)), grouped(float64(a.provisioned)), w.memory)
-	line("API throttle", "%s purchases a second (PurchaseRateLimit) and up to 5,000 of them in a burst (PurchaseBurstLimit): the functions' capacity",
-		grouped(a.throttle))
+	line("API throttle", "%s purchases a second (PurchaseRateLimit): the functions' capacity; %s in a burst (PurchaseBurstLimit)",
+		grouped(a.throttle), grouped(burst(a.throttle)))
 	line("FinalizeFunction", "%d environments, each with one batch at a time (FinalizeMaximumConcurrency), all of them reserved (FinalizeReservedConcurrency)", a.finalizers)
-	line("QueryFunction", "%s environments reserved (QueryReservedConcurrency), %s requests a second (QueryRateLimit, QueryBurstLimit), %s",
-		grouped(float64(a.queries)), grouped(a.queryRate), pageBy(w))
-	line("sale's page", "up to %s read units a second while the sale is open: each of QueryFunction's environments in use counts the units left once a second%s", grouped(a.pageReads()), a.pageReadsAdvice())
+	line("QueryFunction", "%s environments reserved (QueryReservedConcurrency), %s requests a second on each route (QueryRateLimit), %s in a burst (QueryBurstLimit); %s",
+		grouped(float64(a.queries)), grouped(a.queryRate), grouped(burst(a.queryRate)), pageBy(w))
+	line("sale's page", "up to %s read units a second while the sale is open: each of QueryFunction's environments that serve it reads the sale and counts the units left, once a second%s", grouped(a.pageReads(w.front)), a.pageReadsAdvice(w.front))
 	line("account", "%s environments reserved, %d of them for ReconcileFunction and %d for ReleaseFunction, and %d that cannot be reserved; an account quota (concurrent executions) of %s environments is enough",
 		grouped(float64(a.reserved())), reconcilers, releasers, keptFree, grouped(float64(a.accountConcurrency())))
 	for _, q := range a.quotas {
