@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -77,12 +76,7 @@ func TestDeployingHasTheRequestsOfAPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	route, free := 0.0, lambdaQuota
-	for _, p := range d.Parameters {
-		if p.Name == "QueryRateLimit" {
-			route, _ = strconv.ParseFloat(p.Value, 64)
-		}
-	}
+	route, free := float64(defaultOf(d, "QueryRateLimit")), lambdaQuota
 	for _, f := range d.Functions {
 		free -= f.Reserved
 	}

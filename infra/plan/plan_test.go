@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -134,6 +135,32 @@ func TestReadsOfTheSalesPageAreCountedCallByCall(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestThePlanKnowsTheTemplatesDefaults(t *testing.T) {
+	d, err := demand.Read("../../template.yaml", "us-east-1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]int{
+		"WarmReadUnitsPerSecond": warmReads, "PaymentRateLimit": webhookRate, "ReconcileReservedConcurrency": reconcilers, "ReleaseReservedConcurrency": releasers,
+		// The environments of these are those that no function has reserved.
+		"PageReservedConcurrency": 0, "PayReservedConcurrency": 0, "PublishReservedConcurrency": 0,
+	} {
+		if got := defaultOf(d, name); got != want {
+			t.Errorf("%s is %d by default, the plan counts on %d", name, got, want)
+		}
+	}
+}
+
+// defaultOf returns a number's default in the template, or -1 if there is none.
+func defaultOf(d demand.Demand, name string) int {
+	for _, p := range d.Parameters {
+		if n, err := strconv.Atoi(p.Value); err == nil && p.Name == name {
+			return n
+		}
+	}
+	return -1
 }
 
 func TestEachFigureIsPrintedBesideItsParameter(t *testing.T) {
