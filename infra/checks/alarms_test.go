@@ -86,7 +86,7 @@ var watchedOnes = map[string][]string{
 	},
 	alarmsFile: {
 		"PurchaseFunction Errors", "PurchaseFunction Throttles", "FinalizeFunction Throttles", "QueryFunction Throttles", "SeedFunction Throttles", "PageFunction Throttles", "PageFunction Duration",
-		"PayFunction Throttles", "PayFunction Duration", "pay payments invalid-request",
+		"PayFunction Throttles", "PayFunction Duration",
 		"ReconcileFunction Throttles", "ReconcileFunction Invocations", "ReleaseFunction Throttles", "ReleaseFunction Invocations", "PurchaseFunction Duration", "FinalizeFunction Duration", "QueryFunction Duration",
 		"Api 5xx", "Api Latency", "OrderQueue ApproximateAgeOfOldestMessage", "OrderQueue ApproximateNumberOfMessagesVisible",
 		"OrderDeadLetterQueue ApproximateNumberOfMessagesVisible", "ScheduleDeadLetterQueue ApproximateNumberOfMessagesVisible",

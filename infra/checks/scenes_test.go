@@ -146,11 +146,11 @@ var silentFor = []struct {
 	{"WebhooksFailingAlarm", "a flood of webhooks while no order is unpaid", breaking(flood).set("reconcile unpaid", 0, length, 0)},
 	{"WebhooksFailingAlarm", "a flood of webhooks in a stack without payment", breaking(flood)},
 	{"WebhooksFailingAlarm", "a stranger's webhooks are refused, and the provider's are taken", unpaid().with(begins, length, map[string]float64{
-		webhookRefused: 600, "pay payments invalid-request": 600})},
+		webhookRefused: 600})},
 	{"WebhooksFailingAlarm", "a stranger tries providers that nobody knows, and goes around the front", unpaid().with(begins, length, map[string]float64{
 		webhookUnknown: 600, webhookAround: 600})},
 	{"WebhooksFailingAlarm", "a stranger's webhooks are refused, and the provider reports only what was paid before, too late or elsewhere", unpaid().with(begins, length, map[string]float64{
-		webhookRefused: 600, "pay payments invalid-request": 600, "pay payments paid": 0}).every(3, "pay payments repeated").with(begins, length, map[string]float64{"pay payments ignored": 1, "pay payments refund-due": 1})},
+		webhookRefused: 600, "pay payments paid": 0}).every(3, "pay payments repeated").with(begins, length, map[string]float64{"pay payments ignored": 1, "pay payments refund-due": 1})},
 	{"NothingSoldAlarm", "strangers without a token, and now and then a buyer", open().with(begins, length, map[string]float64{
 		purchaseForged: 5000, purchaseAnswered: 1, "purchase purchases accepted": 1, "purchase purchases already-ordered": 0})},
 	{"NothingSoldAlarm", "strangers without a token after everything is sold", open().with(begins, length, map[string]float64{
@@ -159,7 +159,7 @@ var silentFor = []struct {
 
 // flood is a minute of unsigned webhooks, far more than the route's throttle lets through.
 var flood = map[string]float64{
-	webhookTaken: 1, webhookRefused: 12000, webhookThrottled: 60000, "pay payments paid": 1, "pay payments repeated": 0, "pay payments invalid-request": 12000, "Api Count": 74000,
+	webhookTaken: 1, webhookRefused: 12000, webhookThrottled: 60000, "pay payments paid": 1, "pay payments repeated": 0, "Api Count": 74000,
 }
 
 // fault is the purpose of an alarm: what is broken, within how many minutes it must ring,
@@ -194,7 +194,7 @@ var faults = []fault{
 	{"WebhooksFailingAlarm", "a flood of unsigned webhooks keeps the provider's out", 6, unpaid().with(begins, length, flood)},
 	{"WebhooksFailingAlarm", "the same, and a pass of reconcile takes three minutes", 6, unpaid().with(begins, length, flood).every(3, "reconcile unpaid")},
 	{"WebhooksFailingAlarm", "the signing secret is wrong, and every webhook is refused", 6, unpaid().with(begins, length, map[string]float64{
-		webhookTaken: -1, webhookRefused: 120, "pay payments paid": -1, "pay payments repeated": -1, "pay payments invalid-request": 120})},
+		webhookTaken: -1, webhookRefused: 120, "pay payments paid": -1, "pay payments repeated": -1})},
 	{"WebhooksFailingAlarm", "the secret is not deployed any more, and every webhook is answered 404", 6, unpaid().with(begins, length, map[string]float64{
 		webhookTaken: -1, webhookUnknown: 5, "pay payments paid": -1, "pay payments repeated": -1})},
 	{"WebhooksFailingAlarm", "a front was created, and the provider still uses ApiUrl", 6, unpaid().with(begins, length, map[string]float64{
@@ -247,7 +247,9 @@ var faults = []fault{
 	{"FrontFailingAlarm", "the front does not reach the API", 6, breaking(map[string]float64{"Distribution Requests": 2000, "Distribution 5xxErrorRate": 100})},
 	{"PaymentErrorsAlarm", "a webhook is answered 500", 4, breaking(map[string]float64{"pay payments internal": 1})},
 	{"PaymentErrorsAlarm", "cancelling crashes", 4, breaking(map[string]float64{"PayFunction Errors": 1})},
-	{"WebhooksRefusedAlarm", "the secret is another one", 6, breaking(map[string]float64{"pay payments invalid-request": 20})},
+	{"WebhooksRefusedAlarm", "the secret is another one", 6, breaking(map[string]float64{webhookRefused: 20})},
+	{"WebhooksRefusedAlarm", "the secret is not deployed any more, while no order is unpaid", 6, breaking(map[string]float64{webhookUnknown: 5})},
+	{"WebhooksRefusedAlarm", "a front was created, and the provider still uses ApiUrl, while no order is unpaid", 6, breaking(map[string]float64{webhookAround: 5})},
 	{"PublishErrorsAlarm", "publish crashes", 4, breaking(map[string]float64{"PublishFunction Errors": 1})},
 	{"PublishErrorsAlarm", "publish meets an item that it does not know", 4, breaking(map[string]float64{"publish batches internal": 1})},
 	{"PublishThrottledAlarm", "publish gets too few environments", 6, breaking(map[string]float64{"PublishFunction Throttles": 9})},

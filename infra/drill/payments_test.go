@@ -91,6 +91,10 @@ func (d *drill) rings(t *testing.T, alarm string, since int) bool {
 			continue
 		}
 		value, is := fields[a.MetricName].(float64)
+		if a.MetricName == "webhooksRefused" { // counted in the access log, which the local stack does not write; PayFunction counts its answers 400
+			value, is = fields["payments"].(float64)
+			is = is && fields["result"] == "invalid-request"
+		}
 		for _, dimension := range a.Dimensions {
 			switch dimension.Name {
 			case "stack":
