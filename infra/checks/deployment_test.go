@@ -87,6 +87,8 @@ func TestDeploymentOfTheTemplate(t *testing.T) {
 				{"Resources/Front/Properties/Parameters/OriginSecret", ""},
 				{"Resources/Front/Properties/Parameters/Spare", "x"},
 				{"Rules/TheFrontCannotBeWalkedAround", ""},
+				{"Parameters/PaymentRateLimit/MaxValue", ""},
+				{"Parameters/FrontRequestLimit/MinValue", "1"},
 				{"Resources/PurchaseFunction/Properties/Environment/Variables/ORIGIN_SECRET", ""},
 			},
 		},
@@ -142,6 +144,11 @@ func front(text string) func(template) []finding {
 		for key, p := range declared.pairs() {
 			if given.at(key.Value).Node == nil && p.at("Default").Node == nil {
 				found = append(found, stack.find("the front is not given %s", key.Value))
+			}
+			for _, bound := range []string{"MinValue", "MaxValue"} {
+				if name := given.at(key.Value).target(); tmpl.at("Parameters", name, bound).text() != p.at(bound).text() {
+					found = append(found, stack.find("%s has another %s than the front: CloudFormation refuses it in the middle of a deployment", name, bound))
+				}
 			}
 		}
 		for key := range given.pairs() {
@@ -205,6 +212,7 @@ func TestTheFrontSignsItsRequestsAndTurnsFloodsAway(t *testing.T) {
 		{rateOf(4) + "ScopeDownStatement/NotStatement/Statement/LabelMatchStatement/Key", "flashsale:other"},
 		{rateOf(4) + "Limit", "!Ref PurchaseLimit"},
 		{rateOf(5) + "Limit", "!Ref RequestLimit"},
+		{"Parameters/PaymentRateLimit/MaxValue", "2000001"},
 		{rateOf(5) + "AggregateKeyType", "CONSTANT"},
 		{rateOf(5) + "Limit", `!Sub "${PaymentRateLimit}00"`},
 		{"Resources/WebAcl/Properties/Rules/5", ""},
@@ -319,10 +327,16 @@ func requestRates(tmpl template) (found []finding) {
 	return found
 }
 
+// mostOfRate is the largest limit of a rate-based rule (AWS WAF API reference, RateBasedStatement).
+const mostOfRate = 2_000_000_000
+
 // webhookRates finds limits that block a payment provider below the API's own throttle, for
 // it sends from few addresses and may send one Authorization header with every webhook; and
 // a front without a limit for the webhooks of one address.
 func webhookRates(tmpl template, webhooks int) (found []finding) {
+	if most, ok := tmpl.number(tmpl.at("Parameters", "PaymentRateLimit", "MaxValue")); !ok || most*1000 > mostOfRate {
+		found = append(found, finding{frontFile, 1, "WAF refuses the limit of a PaymentRateLimit that CloudFormation takes"})
+	}
 	for _, r := range webhookRequests {
 		limited := false
 		for _, rule := range tmpl.counting(r) {

@@ -132,7 +132,7 @@ func TestProdOnADefaultAccountHasNoWarningOfItsThrottles(t *testing.T) {
 type usual struct{}
 
 func (usual) Limits(context.Context, string) (preflight.Limits, error) {
-	return preflight.Limits{Concurrency: 1000, Unreserved: 1000, TableWrites: 40_000, Rate: 10_000, Burst: 5000}, nil
+	return preflight.Limits{Concurrency: 1000, Unreserved: 1000, TableReads: 40_000, TableWrites: 40_000, Rate: 10_000, Burst: 5000}, nil
 }
 
 // The SAM CLI resolves a path in the file from the template's folder if a template is given,

@@ -45,7 +45,7 @@ func newBench(t *testing.T, concurrency string) *bench {
 	})
 	mux.HandleFunc("POST /", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-		io.WriteString(w, `{"TableMaxWriteCapacityUnits":40000}`)
+		io.WriteString(w, `{"TableMaxReadCapacityUnits":40000,"TableMaxWriteCapacityUnits":40000}`)
 	})
 	services := httptest.NewServer(mux)
 	t.Cleanup(services.Close)

@@ -296,7 +296,7 @@ func TestWhatThePlanWritesPassesThePreflight(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := deployment(t, o, preflight.Limits{
-			Concurrency: a.accountConcurrency(), Unreserved: a.accountConcurrency(), TableWrites: tableQuota,
+			Concurrency: a.accountConcurrency(), Unreserved: a.accountConcurrency(), TableReads: tableQuota, TableWrites: tableQuota,
 			Rate: a.gatewayRate(), Burst: 5000,
 		})
 		for _, f := range preflight.Run(t.Context(), d) {
@@ -338,7 +338,7 @@ func TestAfterTheSaleOnlyWhatCannotBeTakenBackStays(t *testing.T) {
 	if e, err = samconfig.Read(o.config, o.environment); err != nil || e.Parameters["WarmWriteUnitsPerSecond"] != "40000" {
 		t.Errorf("after a plan for %d write units the table is to have %s (%v), want the 40000 that it has", small.warmWrites, e.Parameters["WarmWriteUnitsPerSecond"], err)
 	}
-	for _, f := range preflight.Run(t.Context(), deployment(t, o, preflight.Limits{Concurrency: 2000, Unreserved: 2000, TableWrites: tableQuota, Rate: 10_000, Burst: 10_000})) {
+	for _, f := range preflight.Run(t.Context(), deployment(t, o, preflight.Limits{Concurrency: 2000, Unreserved: 2000, TableReads: tableQuota, TableWrites: tableQuota, Rate: 10_000, Burst: 10_000})) {
 		if f.Verdict == preflight.Failed {
 			t.Errorf("%s: %s", f.Check, f.Says)
 		}

@@ -177,10 +177,43 @@ func TestParametersAreCheckedAsByCloudFormation(t *testing.T) {
 	}
 	want := map[string]string{
 		"Warm": "it is above 40000", "Stage": "it is not one of the allowed values", "Secret": "it is too long",
-		"Reserved": "it is not a number", "Isuer": "the template has no such parameter", "Issuer": "",
+		"Reserved": "it is not a whole number", "Isuer": "the template has no such parameter", "Issuer": "",
 	}
 	if diff := cmp.Diff(want, problems); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// CloudFormation takes each of these for a number, and fails or does something else later: the
+// condition HasReserved holds for "00".
+func TestANumberIsWholeAndWrittenInDigits(t *testing.T) {
+	for value, want := range map[string]string{
+		"0": "", "40000": "", "-1": "it is below 0", "40001": "it is above 40000", "9000000000000000000": "it is above 40000",
+		"0.5": "it is not a whole number", "1e3": "it is not a whole number", "00": "it is not a whole number", "0200": "it is not a whole number",
+		"+1": "it is not a whole number", "-0": "it is not a whole number", " 1": "it is not a whole number", "": "it is not a whole number",
+		"NaN": "it is not a whole number", "99999999999999999999": "it is not a whole number",
+	} {
+		for _, p := range read(t, map[string]string{"Warm": value}).Parameters {
+			if p.Name == "Warm" && p.Problem != want {
+				t.Errorf("%q: %q, want %q", value, p.Problem, want)
+			}
+		}
+	}
+}
+
+func TestWhatTheWebACLRefusesIsRefusedBeforeTheDeployment(t *testing.T) {
+	for name, most := range map[string]string{"PaymentRateLimit": "2000000", "FrontRequestLimit": "2000000000", "FrontPurchaseLimit": "2000000000"} {
+		for value, fine := range map[string]bool{"0": false, "200": true, most: true, most[:len(most)-1] + "1": false, "150.5": false} {
+			d, err := Read("../../../template.yaml", "us-east-1", map[string]string{name: value})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range d.Parameters {
+				if p.Name == name && (p.Problem == "") != fine {
+					t.Errorf("%s=%s: problem %q, fine is %t", name, value, p.Problem, fine)
+				}
+			}
+		}
 	}
 }
 

@@ -90,7 +90,7 @@ func (c Cloud) Limits(ctx context.Context, stack string) (Limits, error) {
 	if err != nil {
 		return l, fmt.Errorf("describe DynamoDB's limits: %w", err)
 	}
-	l.TableWrites = int(aws.ToInt64(limits.TableMaxWriteCapacityUnits))
+	l.TableReads, l.TableWrites = int(aws.ToInt64(limits.TableMaxReadCapacityUnits)), int(aws.ToInt64(limits.TableMaxWriteCapacityUnits))
 	var gateway struct {
 		ThrottleSettings struct {
 			RateLimit  float64 `json:"rateLimit"`

@@ -58,7 +58,7 @@ func services(t *testing.T) http.Handler {
 		body, _ := io.ReadAll(r.Body)
 		switch target := r.Header.Get("X-Amz-Target"); target {
 		case "DynamoDB_20120810.DescribeLimits":
-			io.WriteString(w, `{"AccountMaxWriteCapacityUnits":80000,"TableMaxWriteCapacityUnits":40000}`)
+			io.WriteString(w, `{"AccountMaxWriteCapacityUnits":80000,"TableMaxReadCapacityUnits":60000,"TableMaxWriteCapacityUnits":40000}`)
 		case "DynamoDB_20120810.DescribeTable":
 			if !strings.Contains(string(body), `"shop-Ledger-1"`) {
 				w.WriteHeader(http.StatusBadRequest)
@@ -92,7 +92,7 @@ func TestLimitsComeFromTheServices(t *testing.T) {
 	got, err := c.Limits(t.Context(), "shop")
 	want := Limits{
 		Account: "123456789012 as arn:aws:iam::123456789012:user/me", Concurrency: 1000, Unreserved: 470, Own: 501,
-		TableWrites: 40_000, Rate: 10_000, Burst: 5000,
+		TableReads: 60_000, TableWrites: 40_000, Rate: 10_000, Burst: 5000,
 		Status: "UPDATE_COMPLETE", Tables: map[string]Warmth{"Ledger": {Reads: 20_000, Writes: 40_000}}, Parameters: map[string]string{"LogLevel": "INFO"},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {

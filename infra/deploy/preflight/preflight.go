@@ -38,8 +38,8 @@ type Limits struct {
 	// Concurrency is Lambda's quota, Unreserved the part of it that no function has
 	// reserved, and Own the part that this stack has reserved so far.
 	Concurrency, Unreserved, Own int
-	// TableWrites is the maximum number of write units per second of one table.
-	TableWrites int
+	// TableReads and TableWrites are the maximum number of units per second of one table.
+	TableReads, TableWrites int
 	// Rate and Burst are API Gateway's limits for all APIs of the account together.
 	Rate  float64
 	Burst int

@@ -26,7 +26,7 @@ func (a *account) Limits(_ context.Context, stack string) (Limits, error) {
 }
 
 func usual() *account {
-	return &account{limits: Limits{Account: "123456789012", Concurrency: 1000, Unreserved: 1000, TableWrites: 40_000, Rate: 10_000, Burst: 5000}}
+	return &account{limits: Limits{Account: "123456789012", Concurrency: 1000, Unreserved: 1000, TableReads: 40_000, TableWrites: 40_000, Rate: 10_000, Burst: 5000, Status: "UPDATE_COMPLETE"}}
 }
 
 type committed []string
@@ -139,6 +139,10 @@ func TestADeploymentThatCannotSucceedIsStopped(t *testing.T) {
 		{"an eligibility check over plain http", "must begin with https:// outside of loopback", func(d *Deployment) {
 			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "EligibilityUrl", Value: "http://check.example.com/?key=k"})
 		}},
+		{"a topic of another region", "PageTopicArn=arn:aws:sns:eu-west-1:123456789012:ops: it must be in the stack's region, us-east-1", func(d *Deployment) {
+			d.Region = "us-east-1"
+			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "PageTopicArn", Value: "arn:aws:sns:eu-west-1:123456789012:ops"})
+		}},
 		{"no recipient of alarms in production", "no recipient", func(d *Deployment) { d.Demand.Parameters[0].Value = "" }},
 		{"test users outside dev", "test users: AllowTestUsers=true", func(d *Deployment) {
 			d.Production = false
@@ -146,6 +150,9 @@ func TestADeploymentThatCannotSucceedIsStopped(t *testing.T) {
 		}},
 		{"a message that reappears too early", "hides a message for 30 s", func(d *Deployment) { d.Demand.Functions[1].Sources[0].Visibility = 30 }},
 		{"an invalid schedule", "parse schedule", func(d *Deployment) { d.Demand.Functions[2].Schedules[0].Expression = "tomorrow" }},
+		{"an invalid schedule that is off", "rate(2 day)", func(d *Deployment) {
+			d.Demand.Functions[2].Schedules[0].Enabled, d.Demand.Functions[2].Schedules[0].Expression = false, "rate(2 day)"
+		}},
 		{"an invalid time zone", "load time zone", func(d *Deployment) { d.Demand.Functions[2].Schedules[0].Timezone = "Local" }},
 		{"a sale that opens before it is seeded", "opens at 2026-11-11T01:00:00Z, before it is seeded", func(d *Deployment) {
 			d.Demand.Functions[2].Schedules[0].Input = `{"action":"create","saleId":"s","opensAt":"2026-11-11T01:00:00Z","closesAt":"2026-11-11T14:00:00Z"}`
@@ -159,7 +166,11 @@ func TestADeploymentThatCannotSucceedIsStopped(t *testing.T) {
 		{"a scheduled edit without an instant", `pause needs "at"`, func(d *Deployment) {
 			d.Demand.Functions[2].Schedules[0].Input = `{"action":"pause","saleId":"s"}`
 		}},
-		{"an input that is not JSON", "not a JSON object", func(d *Deployment) { d.Demand.Functions[2].Schedules[0].Input = "{" }},
+		{"an input that is not JSON", "not JSON", func(d *Deployment) { d.Demand.Functions[2].Schedules[0].Input = "{" }},
+		{"an input that is not JSON, of a schedule that is off", "not JSON", func(d *Deployment) {
+			d.Demand.Functions[2].Schedules[0].Enabled, d.Demand.Functions[2].Schedules[0].Input = false, "{"
+		}},
+		{"an input that is not a JSON object", "not a JSON object", func(d *Deployment) { d.Demand.Functions[2].Schedules[0].Input = "[]" }},
 		{"a rule of the template that does not hold", "give JwtIssuer", func(d *Deployment) { d.Demand.Broken = []string{"give JwtIssuer"} }},
 		{"an invalid warming schedule", "parse schedule", func(d *Deployment) { d.Demand.Functions[0].Warming[0].Expression = "" }},
 		{"a cooling before the warming", "before the start of", func(d *Deployment) { d.Demand.Functions[0].Warming[1].Expression = "at(2026-11-11T19:00:00)" }},
@@ -181,6 +192,10 @@ func TestADeploymentThatCannotSucceedIsStopped(t *testing.T) {
 		{"a poller beyond its function", "its poller may run 21 environments, but 20 are reserved", func(d *Deployment) { d.Demand.Functions[1].Sources[0].MaxConcurrency = 21 }},
 		{"a table warmer than the quota", "warm 50,000, at most the quota; the account allows 40,000", func(d *Deployment) {
 			d.Demand.Tables[0].WarmWrites, d.Demand.Tables[0].MaxWrite = 50_000, 0
+		}},
+		{"a table warmer for reads than the quota", "warm 40,001; the account allows 40,000 read units", func(d *Deployment) { d.Demand.Tables[0].WarmReads = 40_001 }},
+		{"a limit that is removed from a table that is not there yet", "Ledger: a new table has no limit to remove", func(d *Deployment) {
+			d.Account.(*account).limits.Status, d.Demand.Tables[0].MaxWrite = "", -1
 		}},
 		{"a table limited beyond the quota", "at most 40,001", func(d *Deployment) { d.Demand.Tables[0].MaxWrite = 40_001 }},
 		{"a table warmer than its own limit", "above its own limit of 10000", func(d *Deployment) { d.Demand.Tables[0].MaxWrite = 10_000 }},
@@ -242,6 +257,13 @@ func TestAcceptableDeploymentsAreNotStopped(t *testing.T) {
 			l.Unreserved, l.Own = 480, 520
 		}},
 		{"a stack that was rolled back", func(d *Deployment) { d.Account.(*account).limits.Status = "UPDATE_ROLLBACK_COMPLETE" }},
+		{"a first deployment", func(d *Deployment) { d.Account.(*account).limits.Status = "" }},
+		{"a limit that is removed from a table", func(d *Deployment) { d.Demand.Tables[0].MaxWrite = -1 }},
+		{"topics and secrets of the stack's region", func(d *Deployment) {
+			d.Region = "eu-west-1"
+			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "TicketTopicArn", Value: "arn:aws:sns:eu-west-1:123456789012:ops"},
+				demand.Parameter{Name: "StripeKeysArn", Value: "arn:aws:secretsmanager:eu-west-1:123456789012:secret:s:SecretString:::v"})
+		}},
 		{"exactly what fits", func(d *Deployment) { d.Demand.Functions[0].Reserved = 880 }},
 		{"a table as warm as it is to be", func(d *Deployment) {
 			d.Account.(*account).limits.Tables = map[string]Warmth{"Ledger": {Reads: 12_000, Writes: 20_000}}

@@ -38,6 +38,12 @@ func quotas(ctx context.Context, r *report, d Deployment) {
 		r.check(t.WarmWrites <= l.TableWrites && t.MaxWrite <= l.TableWrites, "DynamoDB writes",
 			"%s: warm %s, at most %s; the account allows %s write units per second for a table",
 			t.ID, grouped(max(t.WarmWrites, leastWarm)), unlimited(t.MaxWrite), grouped(l.TableWrites))
+		if t.WarmReads > l.TableReads {
+			r.add(Failed, "DynamoDB reads", "%s: warm %s; the account allows %s read units per second for a table", t.ID, grouped(t.WarmReads), grouped(l.TableReads))
+		}
+		if t.MaxWrite < 0 && l.Status == "" {
+			r.add(Failed, "DynamoDB writes", "%s: a new table has no limit to remove; set MaxWriteRequestUnits=0", t.ID)
+		}
 		cooling(r, d, l, t)
 	}
 	throttles(r, d, l)

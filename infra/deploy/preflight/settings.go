@@ -23,6 +23,10 @@ const deliveries = 6
 // production both must have a recipient.
 var alarmTopics = []string{"PageTopicArn", "TicketTopicArn"}
 
+// regional are the parameters whose ARN must be of the stack's region. The ARNs of a front are of
+// us-east-1, as their patterns say, and the bus has a check of its own.
+var regional = []string{"ApiCertificateArn", "StripeKeysArn", "StandardWebhooksKeysArn", "PageTopicArn", "TicketTopicArn"}
+
 func parameters(r *report, d Deployment) {
 	fine := true
 	for _, p := range d.Demand.Parameters {
@@ -39,6 +43,14 @@ func parameters(r *report, d Deployment) {
 		if err := eligibility.CheckURL(u); err != nil {
 			fine = false
 			r.add(Failed, "parameters", "EligibilityUrl: PurchaseFunction would not start: %v", err)
+		}
+	}
+	for _, name := range regional {
+		// arn:aws:SERVICE:REGION:ACCOUNT:…
+		parts := strings.Split(value(d.Demand, name), ":")
+		if len(parts) > 3 && d.Region != "" && parts[3] != d.Region {
+			fine = false
+			r.add(Failed, "parameters", "%s=%s: it must be in the stack's region, %s", name, value(d.Demand, name), d.Region)
 		}
 	}
 	for _, rule := range d.Demand.Broken {
@@ -85,8 +97,13 @@ func queues(r *report, d Deployment) {
 func schedules(r *report, d Deployment) {
 	for _, f := range d.Demand.Functions {
 		for _, s := range f.Schedules {
+			expression, err := parse(s)
+			if err != nil {
+				r.add(Failed, "schedule "+s.Name, "%v", err)
+				continue
+			}
 			if s.Enabled {
-				says, err := schedule(s, d.Now)
+				says, err := schedule(s, expression, d.Now)
 				r.unlessOver(err, "schedule "+s.Name, says)
 				continue
 			}
@@ -120,21 +137,26 @@ type seeding struct {
 	OpensAt, ClosesAt  string
 }
 
-func schedule(s demand.Schedule, now time.Time) (string, error) {
+// parse checks what AWS checks of a schedule even if it is off.
+func parse(s demand.Schedule) (scheduler.Expression, error) {
 	expression, err := scheduler.Parse(s.Expression, s.Timezone)
-	if err != nil {
-		return "", err
+	if err == nil && s.Input != "" && !filledIn(s) && !json.Valid([]byte(s.Input)) {
+		err = errors.New("its input is not JSON")
 	}
+	return expression, err
+}
+
+// filledIn reports whether the input is incomplete until the scheduler fills in its values.
+func filledIn(s demand.Schedule) bool { return strings.Contains(s.Input, "<aws.scheduler.") }
+
+func schedule(s demand.Schedule, expression scheduler.Expression, now time.Time) (string, error) {
 	next, ok := expression.Next(now)
 	if !ok {
 		return "", fmt.Errorf("%s (%s) is in the past: %w", s.Expression, s.Timezone, errOver)
 	}
 	says := "next at " + next.UTC().Format(time.RFC3339)
-	if strings.TrimSpace(s.Input) == "" {
+	if s.Input == "" || filledIn(s) {
 		return says, nil
-	}
-	if strings.Contains(s.Input, "<aws.scheduler.") {
-		return says, nil // incomplete until the scheduler fills in its values
 	}
 	var request seeding
 	if err := json.Unmarshal([]byte(s.Input), &request); err != nil {
