@@ -2,6 +2,7 @@ package demand
 
 import (
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -269,6 +270,22 @@ func TestTheProjectsOpeningDayIsRead(t *testing.T) {
 	if d.Rate != 9000 || d.TotalRate != 9000+8000+200 || len(d.Issuers) != 0 || len(d.Broken) != 1 {
 		t.Errorf("rates %v and %v, issuers %q, broken rules %q; want purchases, other routes and webhooks in the sum, and the rule that requires an issuer",
 			d.Rate, d.TotalRate, d.Issuers, d.Broken)
+	}
+}
+
+// The page names Cognito's sign-in domain, and the alias would serve the old one.
+func TestAnotherSignInDomainIsAnotherVersionOfThePage(t *testing.T) {
+	settings := func(prefix string) string {
+		d, err := Read("../../../template.yaml", "us-east-1", map[string]string{
+			"CreateUserPool": "true", "PageOrigin": "https://shop.example", "SignInDomainPrefix": prefix,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Functions[slices.IndexFunc(d.Functions, func(f Function) bool { return f.ID == "PageFunction" })].Settings
+	}
+	if settings("old") == settings("new") {
+		t.Error("PageFunction gets no new version when SignInDomainPrefix changes")
 	}
 }
 
