@@ -207,7 +207,7 @@ func TestNamesAndTagsOfTheTemplate(t *testing.T) {
 }
 
 // free are the parameters whose values are defined elsewhere.
-var free = []string{"JwtAudience", "SeedScheduleInput"}
+var free = []string{"JwtAudience"}
 
 func parameters(tmpl template) (found []finding) {
 	for key, p := range tmpl.at("Parameters").pairs() {
