@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +20,7 @@ import (
 const recounters = 16
 
 // sales lists every sale with its state and, unless it is drained, the result of a recount.
-// It fails with errBroken if one does not balance.
+// It fails if one cannot be read, and with errBroken if one does not balance.
 func sales(ctx context.Context, p place, args []string, out io.Writer) error {
 	if len(args) > 0 {
 		return errors.New("sales takes no arguments")
@@ -45,23 +44,17 @@ func sales(ctx context.Context, p place, args []string, out io.Writer) error {
 	return listBooks(ctx, db, table, book, list, out)
 }
 
-// listBooks prints a line for each sale, also for those that it cannot read.
+// listBooks prints a line for each sale, for one that cannot be read the reason.
 func listBooks(ctx context.Context, db books.DynamoDB, table string, book *ledger.Ledger, list []books.Listing, out io.Writer) error {
-	receipts, failure := recountAll(ctx, db, table, list)
-	states, lost := statesOf(ctx, book, list)
-	failure = cmp.Or(failure, lost)
 	lines := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(lines, "SALE\tSTATE\tCLOSES\tUNITS LEFT\tSEEDED\tPENDING\tBOOKS")
+	unread := 0
 	var broken error
-	for i, l := range list {
-		r := receipts[i]
-		if r == nil && !l.Drained || states[i] == "" {
-			verdict := "not read: for a newer release"
-			if failure != nil {
-				verdict = "not read"
-			}
-			fmt.Fprintf(lines, "%s\t-\t-\t-\t-\t-\t%s\n", l.SaleID, verdict)
-			broken = errBroken
+	for i, s := range readSales(ctx, db, table, book, list) {
+		l, r := list[i], s.receipt
+		if s.err != nil {
+			unread++
+			fmt.Fprintf(lines, "%s\t-\t-\t-\t-\t-\tnot read: %s\n", l.SaleID, oneLine(s.err))
 			continue
 		}
 		left, seeded, pending, verdict := "-", "-", "-", "balanced and drained"
@@ -72,12 +65,15 @@ func listBooks(ctx context.Context, db books.DynamoDB, table string, book *ledge
 				verdict, broken = "NOT BALANCED: make receipt SALE="+l.SaleID, errBroken
 			}
 		}
-		fmt.Fprintf(lines, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.SaleID, states[i], instant(l.ClosesAt), left, seeded, pending, verdict)
+		fmt.Fprintf(lines, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.SaleID, s.state, instant(l.ClosesAt), left, seeded, pending, verdict)
 	}
 	if err := lines.Flush(); err != nil {
 		return fmt.Errorf("write list: %w", err)
 	}
-	return cmp.Or(failure, broken)
+	if unread > 0 {
+		return fmt.Errorf("the list is not complete: %d of %d sales could not be read", unread, len(list))
+	}
+	return broken
 }
 
 // payments says how the orders of a sale that asks for payment stand; "" of any other.
@@ -92,48 +88,49 @@ func payments(r *books.Receipt) string {
 	return text
 }
 
-// recountAll returns the receipts of the sales that are neither drained nor for a newer
-// release. A mismatch is
-// counted again after some seconds, so several sales are counted at a time.
-func recountAll(ctx context.Context, db books.DynamoDB, table string, list []books.Listing) ([]*books.Receipt, error) {
-	receipts := make([]*books.Receipt, len(list))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(recounters)
-	for i, l := range list {
-		if l.Drained {
-			continue
-		}
-		group.Go(func() (err error) {
-			receipts[i], err = books.Recount(ctx, db, table, l.SaleID, books.Options{})
-			if err != nil && !errors.Is(err, books.ErrNewerVersion) {
-				return fmt.Errorf("recount %s: %s", l.SaleID, oneLine(err))
-			}
-			return nil
-		})
-	}
-	return receipts, group.Wait()
+// saleReading is what was read of one sale; err is why it could not be read.
+type saleReading struct {
+	state   string         // as on the sale's page, or DRAFT
+	receipt *books.Receipt // nil of a drained sale
+	err     error
 }
 
-// statesOf returns the states shown on the sales' pages: DRAFT if a sale's creation is in
-// progress or was interrupted, "" if only a newer release can read it.
-func statesOf(ctx context.Context, book *ledger.Ledger, list []books.Listing) ([]string, error) {
-	states := make([]string, len(list))
+// readSales reads several sales at a time, because a mismatch is counted again after some
+// seconds. A sale that cannot be read does not hide the others; a table that cannot ends the
+// reading.
+func readSales(ctx context.Context, db books.DynamoDB, table string, book *ledger.Ledger, list []books.Listing) []saleReading {
+	readings := make([]saleReading, len(list))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(recounters)
 	for i, l := range list {
 		group.Go(func() error {
-			s, err := book.Sale(ctx, l.SaleID)
-			switch sale.CodeOf(err) {
-			case "":
-				states[i] = string(s.Phase(time.Now()))
-			case sale.SaleNotFound:
-				states[i] = string(sale.Draft)
-			case sale.NewerVersion:
-			default:
-				return fmt.Errorf("read %s: %s", l.SaleID, oneLine(err))
+			s := &readings[i]
+			if ctx.Err() == nil {
+				s.state, s.err = stateOf(ctx, book, l.SaleID)
 			}
-			return nil
+			if ctx.Err() == nil && s.err == nil && !l.Drained {
+				s.receipt, s.err = books.Recount(ctx, db, table, l.SaleID, books.Options{})
+			}
+			if ctx.Err() != nil {
+				s.err = context.Cause(ctx)
+			}
+			if s.err == nil {
+				return nil
+			}
+			_, err := reach(ctx, db, table)
+			return err
 		})
 	}
-	return states, group.Wait()
+	_ = group.Wait() // each sale has its error
+	return readings
+}
+
+// stateOf returns the state shown on the sale's page: DRAFT if its creation is in progress or
+// was interrupted.
+func stateOf(ctx context.Context, book *ledger.Ledger, saleID string) (string, error) {
+	s, err := book.Sale(ctx, saleID)
+	if sale.CodeOf(err) == sale.SaleNotFound {
+		return string(sale.Draft), nil
+	}
+	return string(s.Phase(time.Now())), err
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,38 +28,48 @@ func (table) DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...fun
 	return &dynamodb.DescribeTableOutput{Table: &types.TableDescription{TableSizeBytes: aws.Int64(1)}}, nil
 }
 
+// listed are new sales of one shard each, and the ledger that has them.
+func listed(t *testing.T, ids ...string) (table, *ledger.Ledger, []books.Listing) {
+	t.Helper()
+	db := table{dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})}
+	book := ledger.New(db, "T", ledger.Options{})
+	list := make([]books.Listing, len(ids))
+	for i, id := range ids {
+		list[i].SaleID = id
+		if _, err := book.Create(t.Context(), sale.Creation{
+			SaleID: id, Name: id, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour), Stock: 10, Shards: 1,
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return db, book, list
+}
+
+func tamper(t *testing.T, db table, pk, sk, attribute string, value int64) {
+	t.Helper()
+	if err := db.Tamper(t.Context(), "T", pk, sk, attribute, value); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func numbered(n int) (ids []string) {
+	for i := range n {
+		ids = append(ids, fmt.Sprintf("sale-%03d", i))
+	}
+	return ids
+}
+
 // Books that do not add up are counted a second time, seconds later.
 func TestSalesWithWrongBooksDoNotWaitForOneAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := table{dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})}
-		book := ledger.New(db, "T", ledger.Options{})
-		list := make([]books.Listing, recounters)
-		for i := range list {
-			id := fmt.Sprint("sale-", i)
-			list[i].SaleID = id
-			if _, err := book.Create(t.Context(), sale.Creation{
-				SaleID: id, Name: id, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour), Stock: 10, Shards: 1,
-			}); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := db.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
-				TableName: aws.String("T"), UpdateExpression: aws.String("SET stock = :n"),
-				Key: map[string]types.AttributeValue{
-					"pk": &types.AttributeValueMemberS{Value: "STOCK#" + id + "#0"}, "sk": &types.AttributeValueMemberS{Value: "STOCK"},
-				},
-				ExpressionAttributeValues: map[string]types.AttributeValue{":n": &types.AttributeValueMemberN{Value: "11"}},
-			}); err != nil {
-				t.Fatal(err)
-			}
+		db, book, list := listed(t, numbered(recounters)...)
+		for _, l := range list {
+			tamper(t, db, "STOCK#"+l.SaleID+"#0", "STOCK", "stock", 1)
 		}
 		took := func(list []books.Listing) time.Duration {
 			begin := time.Now()
-			receipts, err := recountAll(t.Context(), db, "T", list)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i, r := range receipts {
-				if (r == nil) != list[i].Drained || r != nil && (r.SaleID != list[i].SaleID || r.Balanced) {
+			for i, r := range readSales(t.Context(), db, "T", book, list) {
+				if r.err != nil || (r.receipt == nil) != list[i].Drained || r.receipt != nil && (r.receipt.SaleID != list[i].SaleID || r.receipt.Balanced) {
 					t.Errorf("%s: %+v", list[i].SaleID, r)
 				}
 			}
@@ -75,28 +86,12 @@ func TestSalesWithWrongBooksDoNotWaitForOneAnother(t *testing.T) {
 	})
 }
 
-func TestASaleForANewerReleaseIsNamedAndHidesNoOther(t *testing.T) {
-	db := table{dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})}
-	book := ledger.New(db, "T", ledger.Options{})
+func TestASaleForANewerReleaseIsNamedAndHidesNoReceipt(t *testing.T) {
 	ids := []string{"a", "newer", "z"}
-	list := make([]books.Listing, len(ids))
-	for i, id := range ids {
-		list[i].SaleID = id
-		if _, err := book.Create(t.Context(), sale.Creation{
-			SaleID: id, Name: id, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour), Stock: 10, Shards: 1,
-		}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := db.Tamper(t.Context(), "T", "SALE#newer", "SALE", "minReader", 1000); err != nil {
-		t.Fatal(err)
-	}
-	receipts, err := recountAll(t.Context(), db, "T", list)
-	if err != nil || receipts[0] == nil || receipts[1] != nil || receipts[2] == nil {
-		t.Errorf("got %v (%v), want two receipts", receipts, err)
-	}
+	db, _, _ := listed(t, ids...)
+	tamper(t, db, "SALE#newer", "SALE", "minReader", 1000)
 	var out bytes.Buffer
-	err = recountEach(t.Context(), db, "T", ids, books.Options{}, false, &out)
+	err := recountEach(t.Context(), db, "T", ids, books.Options{}, false, &out)
 	if !errors.Is(err, books.ErrNewerVersion) || !strings.Contains(err.Error(), "no receipt of sale newer: stored for a newer release") ||
 		strings.Count(out.String(), "\nbalanced: ") != 2 {
 		t.Errorf("%v, %s", err, &out)
@@ -108,42 +103,74 @@ func TestASaleForANewerReleaseIsNamedAndHidesNoOther(t *testing.T) {
 	}
 }
 
-func TestSalesAreListedAlsoIfOneCannotBeRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		db := table{dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})}
-		book := ledger.New(db, "T", ledger.Options{})
-		var list []books.Listing
-		for _, id := range []string{"a", "broken", "z"} {
-			list = append(list, books.Listing{SaleID: id})
-			if _, err := book.Create(t.Context(), sale.Creation{
-				SaleID: id, Name: id, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour), Stock: 10, Shards: 1,
-			}); err != nil {
-				t.Fatal(err)
-			}
-		}
+func TestEverySaleIsListedAlsoIfOneCannotBeRead(t *testing.T) {
+	busy := func(db table) {
 		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if strings.Contains(strings.Join(c.Keys, " "), "broken") {
-				return dynamotest.Fault{Kind: dynamotest.ServerError, Delay: time.Second}
+			if strings.Contains(strings.Join(c.Keys, " "), "sale-001") {
+				return dynamotest.Fault{Kind: dynamotest.ServerError}
+			}
+			return dynamotest.Fault{Delay: time.Second / 2}
+		}
+	}
+	for name, tt := range map[string]struct {
+		breaks  func(*testing.T, table)
+		drained bool
+		reason  string
+	}{
+		"an item is malformed": {func(t *testing.T, db table) { tamper(t, db, "SALE#sale-001", "SALE", "empty", 7) }, false,
+			"not read: internal: read item: attribute empty is not a number set"},
+		"a drained sale's item is malformed": {func(t *testing.T, db table) { tamper(t, db, "SALE#sale-001", "SALE", "empty", 7) }, true,
+			"not read: internal: read item: attribute empty is not a number set"},
+		"the sale is for a newer release": {func(t *testing.T, db table) { tamper(t, db, "SALE#sale-001", "SALE", "minReader", 1000) }, false,
+			"not read: newer-version: stored for version 1000"},
+		"its part of the table is busy":              {func(_ *testing.T, db table) { busy(db) }, false, "not read: "},
+		"a drained sale's part of the table is busy": {func(_ *testing.T, db table) { busy(db) }, true, "not read: busy: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db, book, list := listed(t, numbered(50)...)
+				list[1].Drained = tt.drained
+				tt.breaks(t, db)
+				var out bytes.Buffer
+				err := listBooks(t.Context(), db, "T", book, list, &out)
+				if err == nil || err.Error() != "the list is not complete: 1 of 50 sales could not be read" {
+					t.Errorf("got %v", err)
+				}
+				lines := strings.Split(strings.TrimSpace(out.String()), "\n")[1:]
+				if len(lines) != 50 || !strings.HasPrefix(lines[1], "sale-001  ") || !strings.Contains(lines[1], "  "+tt.reason) ||
+					strings.Count(out.String(), "  balanced\n") != 49 {
+					t.Errorf("listed\n%s", &out)
+				}
+			})
+		})
+	}
+}
+
+func TestATableThatGoesAwayEndsTheListOfSales(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, book, list := listed(t, numbered(200)...)
+		var calls atomic.Int64
+		db.Fault = func(dynamotest.Call) dynamotest.Fault {
+			if calls.Add(1) > 500 {
+				return dynamotest.Fault{Kind: dynamotest.ServerError}
 			}
 			return dynamotest.Fault{}
 		}
 		var out bytes.Buffer
 		err := listBooks(t.Context(), db, "T", book, list, &out)
-		if err == nil || !strings.Contains(err.Error(), "recount broken: ") || strings.Count(out.String(), "  balanced\n") != 2 ||
-			!strings.Contains(out.String(), "  not read\n") {
-			t.Errorf("%v, %s", err, &out)
-		}
-		db.Fault = nil
-		if err := db.Tamper(t.Context(), "T", "SALE#z", "SALE", "minReader", 1000); err != nil {
-			t.Fatal(err)
-		}
-		list[0].Drained, list[2].Drained = true, true
-		out.Reset()
-		err = listBooks(t.Context(), db, "T", book, list, &out)
-		for _, want := range []string{"  balanced and drained\n", "  balanced\n", "  not read: for a newer release\n"} {
-			if !errors.Is(err, errBroken) || strings.Count(out.String(), want) != 1 {
-				t.Errorf("%v, no %q in %s", err, want, &out)
-			}
+		read, unread := strings.Count(out.String(), "  balanced\n"), strings.Count(out.String(), "  not read: the table T cannot be read: ")
+		if err == nil || read < 20 || unread < 100 || calls.Load() > 800 {
+			t.Errorf("%v, %d read, %d not, %d calls", err, read, unread, calls.Load())
 		}
 	})
+}
+
+func TestADrainedSaleIsNotCounted(t *testing.T) {
+	db, book, list := listed(t, "a", "b")
+	list[0].Drained = true
+	var out bytes.Buffer
+	if err := listBooks(t.Context(), db, "T", book, list, &out); err != nil || strings.Count(out.String(), "  balanced and drained\n") != 1 ||
+		strings.Count(out.String(), "  balanced\n") != 1 {
+		t.Errorf("%v, listed\n%s", err, &out)
+	}
 }
