@@ -63,7 +63,7 @@ func (w *warehouse) handle(ctx context.Context, delivered events.EventBridgeEven
 }
 
 // export writes every order once, with the highest state that was heard of, as CSV. Deliver
-// what is PAID or, in a sale that asks for no payment, CONFIRMED.
+// what is PAID and, in a sale that asks for no payment, also what is CONFIRMED.
 func (w *warehouse) export(ctx context.Context, out io.Writer) error {
 	lines := csv.NewWriter(out)
 	if err := lines.Write(columns); err != nil {
