@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"flashsale/infra/client"
@@ -136,8 +137,9 @@ func (p place) queues(ctx context.Context) (api *sqs.Client, source, deadLetters
 }
 
 // events opens the bus of the order events: the one of that name or ARN or, if it is "", the
-// system's own. It has its own retries. A bus of another name must exist: EventBridge accepts
-// events for one that does not, and loses them.
+// system's own. It has its own retries. EventBridge accepts events for a bus that does not
+// exist, and loses them. So another bus must be seen to exist, and the system's own must not be
+// seen to be missing: whoever may publish to it need not be allowed to look at it.
 func (p place) events(ctx context.Context, name string) (*eventbus.Bus, string, error) {
 	cfg, err := p.account(ctx)
 	if err != nil {
@@ -155,8 +157,9 @@ func (p place) events(ctx context.Context, name string) (*eventbus.Bus, string, 
 		return nil, "", errors.New("the system publishes no events (its parameter PublishEvents); BUS=… names another bus")
 	}
 	client := eventbridge.NewFromConfig(cfg, func(o *eventbridge.Options) { o.Retryer = aws.NopRetryer{} })
-	if name != own {
-		if _, err := client.DescribeEventBus(ctx, &eventbridge.DescribeEventBusInput{Name: &name}); err != nil {
+	if name != own || p.table != "" { // the local stack's own is there
+		_, err := client.DescribeEventBus(ctx, &eventbridge.DescribeEventBusInput{Name: &name})
+		if _, gone := errors.AsType[*types.ResourceNotFoundException](err); gone || err != nil && name != own {
 			return nil, "", fmt.Errorf("find the bus %s: %s", name, oneLine(err))
 		}
 	}

@@ -296,10 +296,7 @@ func TestAnEnvironmentsEventsArePublishedToItsBus(t *testing.T) {
 			if !errors.Is(err, tt.err) || !strings.HasPrefix(out.String(), tt.want) {
 				t.Errorf("%v, %q, want %q", err, &out, tt.want)
 			}
-			want := []string{"eu-west-1 DynamoDB_20120810.Query", "eu-west-1 AWSEvents.PutEvents"}
-			if tt.flags != nil {
-				want = append([]string{"eu-west-1 AWSEvents.DescribeEventBus"}, want...)
-			}
+			want := []string{"eu-west-1 AWSEvents.DescribeEventBus", "eu-west-1 DynamoDB_20120810.Query", "eu-west-1 AWSEvents.PutEvents"}
 			var got []string
 			for _, c := range *calls {
 				got = append(got, c.Region+" "+c.Name)
@@ -316,10 +313,28 @@ func TestAnEnvironmentsEventsArePublishedToItsBus(t *testing.T) {
 }
 
 func TestNothingIsPublishedToABusThatDoesNotExist(t *testing.T) {
-	config, calls := account(t, map[string]string{"AWSEvents.DescribeEventBus": `{"__type":"ResourceNotFoundException","message":"Event bus orderz does not exist."}`})
-	err := run(t.Context(), []string{"-env", "dev", "-config", config, "republish", "-sale", "moutai", "-bus", "orderz"}, io.Discard)
-	if err == nil || !strings.Contains(err.Error(), "find the bus orderz: ") || len(*calls) != 1 {
-		t.Errorf("%v, asked %+v", err, *calls)
+	for bus, flags := range map[string][]string{"orderz": {"-bus", "orderz"}, "shop-orders": nil} {
+		config, calls := account(t, map[string]string{"AWSEvents.DescribeEventBus": `{"__type":"ResourceNotFoundException","message":"Event bus does not exist."}`})
+		err := run(t.Context(), append([]string{"-env", "dev", "-config", config, "republish", "-sale", "moutai"}, flags...), io.Discard)
+		if err == nil || !strings.Contains(err.Error(), "find the bus "+bus+": ") || len(*calls) != 1 {
+			t.Errorf("%s: %v, asked %+v", bus, err, *calls)
+		}
+	}
+}
+
+func TestOnlyAnotherBusMustBeSeen(t *testing.T) {
+	for _, tt := range []struct {
+		flags []string
+		calls int
+	}{{nil, 3}, {[]string{"-bus", "shop-orders"}, 3}, {[]string{"-bus", "another"}, 1}} {
+		config, calls := account(t, map[string]string{
+			"AWSEvents.DescribeEventBus": `{"__type":"AccessDeniedException","message":"no"}`, "DynamoDB_20120810.Query": `{"Items":[` + refund + `],"Count":1}`,
+			"AWSEvents.PutEvents": `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`,
+		})
+		err := run(t.Context(), append([]string{"-env", "dev", "-config", config, "republish", "-unknown"}, tt.flags...), io.Discard)
+		if (err == nil) != (tt.calls == 3) || len(*calls) != tt.calls {
+			t.Errorf("%v: %v, asked %+v", tt.flags, err, *calls)
+		}
 	}
 }
 
