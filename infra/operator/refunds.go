@@ -108,7 +108,7 @@ func listRefunds(ctx context.Context, book refundBook, ids []string, out io.Writ
 }
 
 // findRefunds returns the refunds of each sale. A sale whose refunds cannot be read does not
-// hide those of the others; a table that does not answer ends the search.
+// hide those of the others; a table that is busy for others, too, ends the search.
 func findRefunds(ctx context.Context, book refundBook, ids []string) ([][]sale.Refund, error) {
 	found, unread := make([][]sale.Refund, len(ids)), make([]error, len(ids))
 	group, ctx := errgroup.WithContext(ctx)
@@ -122,7 +122,10 @@ func findRefunds(ctx context.Context, book refundBook, ids []string) ([][]sale.R
 				return nil
 			}
 			unread[i] = fmt.Errorf("refunds of %s: %w", cmp.Or(id, unknownOrders), err)
-			if sale.CodeOf(err) == sale.Busy {
+			if sale.CodeOf(err) != sale.Busy || id == "" {
+				return nil
+			}
+			if _, err := book.Refunds(ctx, ""); sale.CodeOf(err) == sale.Busy {
 				return unread[i]
 			}
 			return nil
