@@ -70,6 +70,8 @@ func TestTheFrontSignsItsRequestsAndTurnsFloodsAway(t *testing.T) {
 		{"Resources/Distribution/Properties/DistributionConfig/CustomErrorResponses/4/ErrorCachingMinTTL", "10"},
 		{"Resources/WebAcl/Properties/Scope", "REGIONAL"},
 		{"Parameters/OriginSecret/NoEcho", ""},
+		{"Resources/WebAclLogging/Properties/RedactedFields/0", ""},
+		{"Resources/WebAclLogging/Properties/RedactedFields/1", ""},
 	} {
 		changed := parseTemplate(t, text)
 		e.apply(t, changed)
@@ -85,6 +87,11 @@ func frontRules(tmpl template, webhooks int) (found []finding) {
 		if n.text() != want && n.target() != want {
 			found = append(found, finding{frontFile, 1, why})
 		}
+	}
+	redacted := tmpl.at("Resources", "WebAclLogging", "Properties", "RedactedFields")
+	wants(redacted.at("0", "SingleHeader", "Name"), "authorization", "a buyer's token is logged")
+	if redacted.at("1", "QueryString").Node == nil {
+		found = append(found, finding{frontFile, 1, "the code of a sign-in is logged"})
 	}
 	d := tmpl.at("Resources", "Distribution", "Properties", "DistributionConfig")
 	header := d.at("Origins", "0", "OriginCustomHeaders", "0")

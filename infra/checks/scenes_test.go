@@ -109,8 +109,13 @@ var silences = map[string]scene{
 	"a sale that asks for payment": unpaid(),
 	"it is paused for an hour and goes on: all that was due is released at once": unpaid().set("release overdueSeconds", begins, begins, 3600),
 	"a run of release takes its whole two minutes":                               unpaid().every(2, "ReleaseFunction Invocations", "release overdueSeconds", "release released"),
-	"payments come for two minutes faster than the throttle allows":              unpaid().set(webhookThrottled, begins, begins+1, 500),
-	"an opening as it is planned":                                                planned(),
+	"a closed sale's unpaid orders are released, three thousand a minute": quiet().with(begins, length, map[string]float64{
+		"release released": 3000, "release putBack": 3000, "LedgerTable ConsumedWriteCapacityUnits": 6400}).every(2, "release released", "release putBack"),
+	"units that were released before are put back":                  quiet().with(begins, length, map[string]float64{"release putBack": 3000, "LedgerTable ConsumedWriteCapacityUnits": 6400}),
+	"the orders of a closed sale are paid":                          quiet().with(begins, length, map[string]float64{"pay payments paid": 6400, "publish events": 6400, "LedgerTable ConsumedWriteCapacityUnits": 6400}),
+	"payments that come too late become refunds due":                quiet().with(begins, length, map[string]float64{"pay payments refund-due": 3000, "LedgerTable ConsumedWriteCapacityUnits": 6400}),
+	"payments come for two minutes faster than the throttle allows": unpaid().set(webhookThrottled, begins, begins+1, 500),
+	"an opening as it is planned":                                   planned(),
 	"a sale that is paused for ten minutes": open().with(begins, begins+10, map[string]float64{
 		"purchase purchases accepted": 0, "purchase purchases already-ordered": 0, "purchase purchases sale-paused": 300, "Api 5xx": 301, "Distribution Requests": 2000, "Distribution 5xxErrorRate": 15, "reconcile available": 0, "finalize confirmed": -1,
 	}),
