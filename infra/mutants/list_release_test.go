@@ -42,6 +42,8 @@ var ofReleasing = []mutant{
 		`context.WithTimeout(ctx, markTime)`, `context.WithCancel(ctx)`}}},
 	{"a mark without an answer keeps its message from being sent", "P8", "./functions/purchase/handler", "^TestAMessageIsSentWhenTheMark", []edit{{"shared/ledger/claims.go",
 		`err == nil || unsure, asInternal`, `err == nil, asInternal`}}},
+	{"a mark is judged by its last try", "P8", ledgerTests, "^TestAMarkThatMayBeWritten", []edit{{"shared/ledger/claims.go",
+		`unsure = unsure || judge(err) == unknown`, `unsure = judge(err) == unknown`}}},
 	{"a run of release that is cut off fails", "P22", releaseTests, "^TestARunWhoseTimeEnds", []edit{{releaseHandler,
 		`sale.CodeOf(saleErr) == sale.Busy && !invocation.Outlasts(turn, callTime)`, `false`}}},
 	{"one huge sale takes the time of all releases", "P22", releaseTests, "^TestAHugeSale", []edit{{releaseHandler,

@@ -75,6 +75,8 @@ var ofBuyingAndSeeding = []mutant{
 		`s.Empty.Union(v.emptyUnconfirmed); v.known, v.found, v.certain, v.sale = true, true, true, s`}}},
 	{"an empty shard that cannot be recorded is no try", "P16", "./functions/purchase/handler", "^TestTheWorstCaseWhileEveryShard", []edit{{purchasing,
 		`if p.closeShard(ctx, s.sale.Version, shard) {`, `if p.closeShard(ctx, s.sale.Version, shard) || true {`}}},
+	{"a purchase reads a throttled item with each empty shard", "P16", "./functions/purchase/handler", "^TestTheWorstCaseWhileEveryShard", []edit{{purchasing,
+		`!p.view.isBackingOff(p.now()) && p.refreshWithin(`, `p.refreshWithin(`}}},
 	{"every purchase asks a throttled item", "P16", ledgerTests, "^TestAThrottledSaleItem", []edit{{"shared/ledger/snapshot.go",
 		`return v.failed > 0 && since`, `return v.failed < 0 && since`}}},
 	{"nobody repeats a throttled closing", "P6", ledgerTests, "^TestAThrottledClosing", []edit{{"shared/ledger/purchase.go",

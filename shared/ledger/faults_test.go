@@ -6,6 +6,7 @@ import (
 	"maps"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -286,5 +287,43 @@ func TestAMarkWhoseAnswerWasLostIsStillThisCallsOwn(t *testing.T) {
 	}
 	if ok, err := w.Ledger.MayResend(w.Ctx, p.Claim); ok || err != nil {
 		t.Errorf("a second call may send, too: %v (%v)", ok, err)
+	}
+}
+
+func TestAMarkThatMayBeWrittenIsReportedAsThisCallsOwn(t *testing.T) {
+	refused := dynamotest.Fault{Kind: dynamotest.Throttle}
+	for name, tt := range map[string]struct {
+		first, then dynamotest.Fault
+		want        bool
+	}{
+		"the caller's time ends during the call":      {dynamotest.Fault{ReplyDelay: 400 * time.Millisecond}, refused, true},
+		"it is applied after the caller's time":       {dynamotest.Fault{Kind: dynamotest.ApplyLate, Delay: 100 * time.Millisecond}, refused, true},
+		"one try without an answer, then none passes": {dynamotest.Fault{Kind: dynamotest.ApplyLate}, refused, true},
+		"no try passes": {refused, refused, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, db, _ := faulty(t)
+				w.Open(10, 1)
+				p := w.Accepted(w.Buy("alice"))
+				w.Pass(time.Minute)
+				tries := 0
+				db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+					if c.Op != "UpdateItem" {
+						return dynamotest.Fault{}
+					}
+					if tries++; tries > 1 {
+						return tt.then
+					}
+					return tt.first
+				}
+				ctx, cancel := context.WithTimeout(w.Ctx, 300*time.Millisecond)
+				defer cancel()
+				due, err := w.Ledger.MayResend(ctx, p.Claim)
+				if due != tt.want || sale.CodeOf(err) != sale.Busy {
+					t.Errorf("got %v (%v), want %v and busy", due, err, tt.want)
+				}
+			})
+		})
 	}
 }
