@@ -311,6 +311,8 @@ var ofEverythingElse = []mutant{
 		`l.batchGet(ctx, patientTries, asked, true)`, `l.batchGet(ctx, patientTries, asked, false)`}}},
 	{"the units left read eventually", "P6", ledgerTests, "^TestACountThatFindsNothing", []edit{{"shared/ledger/remaining.go",
 		`if r.Units == 0 && !consistent {`, `if false {`}}},
+	{"shards that a count found empty are counted each second", "P16", ledgerTests, "^TestShardsThatACount", []edit{{"shared/ledger/remaining.go",
+		`v.observe(s.Version, k)`, `v.observe(s.Version-1, k)`}}},
 	{"the units left are counted each second before the opening", "P16", ledgerTests, "^TestRemainingUnitsAreCountedOnceAMinute", []edit{{"shared/ledger/remaining.go",
 		`now.Add(unchangedAge), true`, `now.Add(remainingAge), true`}}},
 	{"the units left before the opening are told after it", "P6", ledgerTests, "^TestRemainingUnitsAreCountedOnceAMinute", []edit{{"shared/ledger/remaining.go",

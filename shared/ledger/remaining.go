@@ -61,8 +61,13 @@ func (l *Ledger) Remaining(ctx context.Context, s sale.Sale) (Remaining, error) 
 		version := s.Version
 		if r.Units == 0 && !s.SoldOut() {
 			// The set of empty shards is older than the count of the others. They were
-			// all empty at once only if the sale was not restocked in between (P6).
-			if err := l.refresh(ctx, l.views.of(s.ID), s.ID); err != nil {
+			// all empty at once only if the sale was not restocked in between (P6). Then
+			// the view confirms them, and they are not read again before a restock.
+			v := l.views.of(s.ID)
+			for k := range s.Shards {
+				v.observe(s.Version, k)
+			}
+			if err := l.refresh(ctx, v, s.ID); err != nil {
 				return Remaining{}, err
 			}
 			if s, err = l.Sale(ctx, s.ID); err != nil {

@@ -116,6 +116,36 @@ func TestRemainingUnitsAreCountedOnceAMinuteBeforeTheSaleOpensAndAfterItHasClose
 	count("closed, before a minute has passed", 13, 0)
 }
 
+func TestShardsThatACountFindsEmptyAreNotReadAgainUntilARestock(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(2, 2)
+	for k := range 2 {
+		w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: userOf(k, "first")}))
+	}
+	ask := func(when string, want int64, shards, sales int) {
+		t.Helper()
+		db.ResetUsage()
+		s, err := w.Ledger.Sale(w.Ctx, "moutai")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := w.Ledger.Remaining(w.Ctx, s)
+		if got := db.Calls(); err != nil || r.Units != want || got["BatchGetItem"] != shards || got["GetItem"] != sales {
+			t.Errorf("%s: %+v (%v) after %v, want %d after %d reads of shards and %d of the sale", when, r, err, got, want, shards, sales)
+		}
+	}
+	ask("at first", 0, 2, 2) // eventually consistently, then consistently
+	w.Pass(time.Second)
+	ask("a second later", 0, 0, 0)
+	w.Pass(time.Second)
+	ask("when the sale is to be read again", 0, 0, 1)
+	if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
+		t.Fatal(err)
+	}
+	w.Pass(1900 * time.Millisecond)
+	ask("restocked", 1, 1, 1)
+}
+
 func TestACountThatFindsNothingIsMadeConsistently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, db, _ := faulty(t)

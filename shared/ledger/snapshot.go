@@ -50,7 +50,7 @@ func (vs *views) of(saleID string) *view {
 // view is an environment's cached state of one sale.
 //
 // The empty set of the sale item is always correct for its version. A shard that this
-// environment found empty in a transaction is skipped at once, but it joins the set,
+// environment found empty by itself is skipped at once, but it joins the set,
 // and so may make the sale sold out, only when a read that began later shows the same
 // version: no restock in between, so every member was empty at that one instant.
 // Otherwise two shards that were never empty at the same time could add up to a false
@@ -126,8 +126,8 @@ func (s *snapshot) refusal(now time.Time) *sale.Error {
 	return nil
 }
 
-// observe notes that a shard was empty in a transaction that was tried under
-// that version of the sale.
+// observe notes that a shard was empty in a transaction, or in a consistent read, that was
+// tried under that version of the sale.
 func (v *view) observe(version int64, shard int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
