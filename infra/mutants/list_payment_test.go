@@ -150,6 +150,19 @@ var ofPayments = []mutant{
 	{"a payment of an order and a refund is no finding", "P24", ledgerTests, overFake + "^a_payment_that_is_an_order's", []edit{{auditing,
 		`		a.addPayment(r.Payment)
 `, ``}}},
+	{"a refund that cannot be read is no finding", "P19", ledgerTests, overFake + "^a_refund_that_cannot_be_read", []edit{{auditing,
+		`a.note("%v (P19)", why)`, `_ = why`}}},
+	{"a refund that cannot be read ends every pass", "P8", reconciling, "^TestARefundThatCannotBeRead", []edit{{auditing,
+		`		a.note("%v (P19)", why)
+`, `		return 0, asInternal(why)
+`}}},
+	{"a refund that cannot be read hides the others", "P11", reconciling, "^TestARefundThatCannotBeRead", []edit{{refundsDue,
+		`			errs = append(errs, fmt.Errorf("refunds of sale %q: %w", saleID, err))
+`, `			errs = append(errs, fmt.Errorf("refunds of sale %q: %w", saleID, err))
+			continue
+`}}},
+	{"a list of refunds lacks one that cannot be read, and nobody is told", "P11", ledgerTests, overFake + "^a_refund_that_cannot_be_read", []edit{{refunding,
+		`cmp.Or(err, asInternal(errors.Join(unreadable...)))`, `cmp.Or(err, asInternal(errors.Join(unreadable[:0]...)))`}}},
 	{"a payment of two orders is no finding of a recount", "P24", bookTests, "^TestEachKindOfBrokenPayment", []edit{{"infra/books/payments.go",
 		`		p.compare(payments, hashOf(c.payment), `, `		p.compare(payments, hashOf(c.payment+c.User), `}}},
 	{"the recount takes a claim that is paid and released", "P20", bookTests, "^TestEachKindOfBrokenPayment", []edit{{"infra/books/payments.go",

@@ -1,8 +1,10 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -13,25 +15,29 @@ import (
 )
 
 // Refunds returns the refunds of a sale, due and done, or those of unknown orders if the
-// sale id is "". It fails with sale.Busy or sale.Internal.
+// sale id is "". It fails with sale.Busy; or with sale.Internal, and then returns those that
+// can be read.
 func (l *Ledger) Refunds(ctx context.Context, saleID string) ([]sale.Refund, error) {
+	refunds, unreadable, err := l.readRefunds(ctx, saleID)
+	return refunds, cmp.Or(err, asInternal(errors.Join(unreadable...)))
+}
+
+// readRefunds returns the refunds that can be read, and why others cannot.
+func (l *Ledger) readRefunds(ctx context.Context, saleID string) (refunds []sale.Refund, unreadable []error, err error) {
 	items, err := l.queryAll(ctx, patientTries, dynamodb.QueryInput{
 		KeyConditionExpression:    aws.String("#pk = :pk"),
 		ExpressionAttributeNames:  map[string]string{"#pk": attrPK},
 		ExpressionAttributeValues: item{":pk": refundKey(saleID, "")[attrPK]},
 	})
-	if err != nil {
-		return nil, err
-	}
-	var refunds []sale.Refund
 	for _, it := range items {
 		refund, err := readRefund(it)
 		if err != nil {
-			return nil, asInternal(err)
+			unreadable = append(unreadable, fmt.Errorf("refund %q: %w", identityOf(it).sk, err))
+			continue
 		}
 		refunds = append(refunds, refund)
 	}
-	return refunds, nil
+	return refunds, unreadable, err
 }
 
 // MarkRefunded marks a refund as done, once, and reports whether this call did. payment

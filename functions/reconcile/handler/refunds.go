@@ -19,7 +19,6 @@ func (h *Handler) reportRefunds(ctx context.Context, event *telemetry.Event, dra
 		refunds, err := h.book.Refunds(ctx, saleID)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("refunds of sale %q: %w", saleID, err))
-			continue
 		}
 		for _, r := range refunds {
 			if r.RefundedAt.IsZero() {

@@ -156,6 +156,29 @@ func TestRefundsThatCannotBeReadAreAFailureAndKeepNoSaleFromItsReceipt(t *testin
 	})
 }
 
+func TestARefundThatCannotBeReadHidesNoOtherAndKeepsNoMessageFromBeingSent(t *testing.T) {
+	in(t, func(w *world) {
+		w.openUnpaid("moutai", 5)
+		w.confirm(w.buy("moutai", 3)[:1])
+		for saleID, order := range map[string]uint64{"moutai": w.orderOf("moutai", 0), "": 0} {
+			for _, reference := range []string{"pi_1", "pi_2", "pi_3"} {
+				w.pays(saleID, order, reference)
+			}
+			if err := w.db.Tamper(w.t.Context(), "Ledger", "REFUND#"+saleID, "stripe#pi_2", "minReader", sale.Reads+1); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Minute)
+		sent := len(w.queue.sent)
+		_, err := w.reconcile(`{}`, time.Minute)
+		lines := w.lines()
+		receipt, refunds := lines["receipt"].Fields, lines["refunds"].Fields
+		if err == nil || len(w.queue.sent)-sent != 2 || receipt["unbalanced"] != 1.0 || receipt["refundsDue"] != 1.0 || refunds["refundsDue"] != 2.0 {
+			w.t.Errorf("%d messages sent, %v, %v", len(w.queue.sent)-sent, err, lines)
+		}
+	})
+}
+
 // Their orders are final, but may be paid: before and after they are drained.
 func TestRefundsOfSalesThatAskForNoPaymentAreCountedAndOthersAreNotRead(t *testing.T) {
 	in(t, func(w *world) {

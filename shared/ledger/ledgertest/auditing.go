@@ -339,6 +339,22 @@ var auditing = map[string]func(*testing.T, *World){
 		w.states(map[string]sale.ClaimState{"alice": sale.Paid, "bob": sale.Paid, "carol": sale.Paid, "dave": sale.Paid})
 		w.finds("2 orders or refunds have a payment that is another's, too; a recount names them (P24)")
 	},
+	"a refund that cannot be read is a finding, and the others are counted": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 2)
+		id := w.Ordered("alice")[0]
+		for _, reference := range []string{"pi_1", "pi_2", "pi_3"} {
+			w.Settles(PaymentOf(id, reference))
+		}
+		w.tamper("REFUND#moutai", "stripe#pi_2", "REMOVE reason", nil)
+		w.finds("reason is not a string (P19)")
+		if r, _ := w.audit(); r.RefundsDue != 1 || r.Finished || len(r.Findings) != 1 {
+			t.Errorf("got %+v", r)
+		}
+		refunds, err := w.Ledger.Refunds(w.Ctx, "moutai")
+		if len(refunds) != 1 || refunds[0].Payment != "stripe#pi_3" || sale.CodeOf(err) != sale.Internal {
+			t.Errorf("got %+v (%v), want the one that can be read, and an error", refunds, err)
+		}
+	},
 	"a payment that is an order's and is to be refunded for another is a finding": func(t *testing.T, w *World) {
 		w.OpenUnpaid(9, 2)
 		ids := w.Ordered("alice", "bob")
