@@ -109,22 +109,34 @@ func readListing(it item) Listing {
 // continued, as when it has not counted something.
 const cursorFormat = 1
 
-// SaveCursor stores a pass for the next invocation. A lost or overwritten cursor only
-// costs a new pass. It fails with sale.Busy or sale.Internal.
+// SaveCursor stores a pass for the next invocation, unless the table is too busy. It fails
+// with sale.Internal.
 func (l *Ledger) SaveCursor(ctx context.Context, a *Audit) error {
 	a.SavedAt, a.Format = l.now(), cursorFormat
-	text, err := json.Marshal(a)
+	return l.saveCursor(ctx, a.SaleID, "cursor", a)
+}
+
+// saveCursor stores how far a pass came in an attribute of the sale's listing. A lost or
+// overwritten cursor only costs reads, so it is no error that the table is too busy.
+func (l *Ledger) saveCursor(ctx context.Context, saleID, attribute string, pass any) error {
+	text, err := json.Marshal(pass)
 	if err != nil {
 		return asInternal(fmt.Errorf("write cursor: %w", err))
 	}
-	err = l.retry(ctx, patientTries, func(ctx context.Context) error {
+	err = l.setListing(ctx, saleID, "SET #pass = :pass", map[string]string{"#pass": attribute}, item{":pass": str(string(text))})
+	if sale.CodeOf(err) == sale.Busy {
+		return nil
+	}
+	return err
+}
+
+// setListing updates the listing of a sale, which must exist.
+func (l *Ledger) setListing(ctx context.Context, saleID, update string, names map[string]string, values item) error {
+	err := l.retry(ctx, patientTries, func(ctx context.Context) error {
 		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName:                 l.table,
-			Key:                       listingKey(a.SaleID),
-			UpdateExpression:          aws.String("SET #cursor = :cursor"),
-			ConditionExpression:       aws.String("attribute_exists(pk)"),
-			ExpressionAttributeNames:  map[string]string{"#cursor": "cursor"},
-			ExpressionAttributeValues: item{":cursor": str(string(text))},
+			TableName: l.table, Key: listingKey(saleID), UpdateExpression: &update,
+			ConditionExpression:      aws.String("attribute_exists(pk)"),
+			ExpressionAttributeNames: names, ExpressionAttributeValues: values,
 		})
 		return err
 	})

@@ -2,13 +2,11 @@ package ledger
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"flashsale/shared/invocation"
 	"flashsale/shared/sale"
@@ -219,21 +217,11 @@ func (p *releasing) gatherPage(ctx context.Context, next *ReleasePass) error {
 	return err
 }
 
-// save stores how far the pass came. A lost or overwritten cursor only costs reads, so it is
-// no error that the table was too busy to store one.
+// save stores how far the pass came, also when the time is up.
 func (p *releasing) save(ctx context.Context) error {
-	text, err := json.Marshal(p.pass)
-	if err != nil {
-		return asInternal(fmt.Errorf("write cursor: %w", err))
-	}
 	ctx, cancel := invocation.AtLeast(ctx, invocation.Margin/2)
 	defer cancel()
-	update := "SET #releasing = :pass"
-	err = p.setListing(ctx, update, map[string]string{"#releasing": "releasing"}, item{":pass": str(string(text))})
-	if sale.CodeOf(err) == sale.Busy {
-		return nil
-	}
-	return err
+	return p.saveCursor(ctx, p.sale.ID, "releasing", p.pass)
 }
 
 // complete stores by when the next claim is to be paid at the earliest: without the grace,
@@ -244,17 +232,5 @@ func (p *releasing) save(ctx context.Context) error {
 // write, and up to a second because an order id counts in seconds.
 func (p *releasing) complete(ctx context.Context, next time.Time) error {
 	update := "SET #nextDue = :next REMOVE #releasing"
-	return p.setListing(ctx, update, map[string]string{"#nextDue": "nextDue", "#releasing": "releasing"}, item{":next": millis(next)})
-}
-
-func (p *releasing) setListing(ctx context.Context, update string, names map[string]string, values item) error {
-	err := p.retry(ctx, patientTries, func(ctx context.Context) error {
-		_, err := p.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: p.table, Key: listingKey(p.sale.ID), UpdateExpression: &update,
-			ConditionExpression:      aws.String("attribute_exists(pk)"),
-			ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-		})
-		return err
-	})
-	return asInternal(err)
+	return p.setListing(ctx, p.sale.ID, update, map[string]string{"#nextDue": "nextDue", "#releasing": "releasing"}, item{":next": millis(next)})
 }

@@ -196,16 +196,11 @@ func (h *Handler) pass(ctx context.Context, audit *ledger.Audit, stranded *stran
 	}
 }
 
-// save stores the pass for the next invocation, even when the sale's time is up. A lost pass
-// only costs a new one, so it is no error that the table was too busy to store it.
+// save stores the pass for the next invocation, also when the sale's time is up.
 func (h *Handler) save(ctx context.Context, audit *ledger.Audit) error {
 	ctx, cancel := invocation.AtLeast(ctx, saveTime)
 	defer cancel()
-	err := h.book.SaveCursor(ctx, audit)
-	if sale.CodeOf(err) == sale.Busy {
-		return nil
-	}
-	return err
+	return h.book.SaveCursor(ctx, audit)
 }
 
 // saveTime is how long storing a pass may take after the time is up. It lies within
