@@ -57,11 +57,7 @@ func TestTheWorstCaseWhileEveryShardIsEmptyAndTheSaleItemIsThrottled(t *testing.
 				if _, err := book.Sale(t.Context(), "moutai"); err != nil { // its snapshot: nothing is empty
 					t.Fatal(err)
 				}
-				for k := range 100 {
-					if err := db.Tamper(t.Context(), "Ledger", fmt.Sprint("STOCK#moutai#", k), "STOCK", "stock", -1); err != nil {
-						t.Fatal(err)
-					}
-				}
+				empties(t, db, 100)
 				time.Sleep(100 * time.Millisecond)
 				db.Fault = func(call dynamotest.Call) dynamotest.Fault {
 					if slices.Contains(throttled, call.Op) && call.Keys[0] == "SALE#moutai|SALE" {
@@ -76,6 +72,39 @@ func TestTheWorstCaseWhileEveryShardIsEmptyAndTheSaleItemIsThrottled(t *testing.
 				t.Logf("%d calls in %v: %v", calls, took, db.Calls())
 			})
 		})
+	}
+}
+
+// Nobody may be told "sold out" before every shard was seen empty. A request whose time ends
+// until then has closed some for all others.
+func TestRequestsThatFindEveryShardEmptyTryEachOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const shards = 400
+		db, _ := opened(t, shards, shards)
+		empties(t, db, shards)
+		db.ResetUsage()
+		db.Fault = func(dynamotest.Call) dynamotest.Fault { return dynamotest.Fault{Delay: 20 * time.Millisecond} }
+		for _, want := range []sale.Code{sale.Busy, sale.Busy, sale.SoldOut} {
+			ctx, cancel := context.WithTimeout(t.Context(), timeout-invocation.Margin)
+			_, err := ledger.New(db, "Ledger", ledger.Options{}).Purchase(ctx, ledger.Request{SaleID: "moutai", User: "alice"})
+			cancel()
+			if sale.CodeOf(err) != want {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		}
+		if n := db.Calls()["TransactWriteItems"]; n > shards+2 { // two may have been cut off
+			t.Errorf("%d transactions on %d shards", n, shards)
+		}
+	})
+}
+
+// empties takes the unit of each shard, without noting anywhere that the shard is empty.
+func empties(t *testing.T, db *dynamotest.DB, shards int) {
+	t.Helper()
+	for k := range shards {
+		if err := db.Tamper(t.Context(), "Ledger", fmt.Sprint("STOCK#moutai#", k), "STOCK", "stock", -1); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
