@@ -20,6 +20,13 @@ var ofEvents = []mutant{
 			answer.BatchItemFailures = append(answer.BatchItemFailures[:0], events`}}},
 	{"poison blocks its shard", "P26", publishTests, "^TestARecordThatCannotBePublished", []edit{{publishHandler,
 		`		if sale.CodeOf(r.err) != sale.Busy && !repeated {`, `		if sale.CodeOf(r.err) == "" {`}}},
+	{"an item that cannot be read hides the events behind it", "P26", ledgerTests, overFake + "^an_item_that_cannot_be_read_hides", []edit{{events,
+		`				unreadable = append(unreadable, fmt.Errorf("%v: %w", identityOf(it), err))
+				continue
+`, `				return fmt.Errorf("%v: %w", identityOf(it), err)
+`}}},
+	{"an item that cannot be read is no event, and nobody is told", "P26", ledgerTests, overFake + "^an_item_that_cannot_be_read_hides", []edit{{events,
+		`asInternal(errors.Join(unreadable...))`, `asInternal(errors.Join(unreadable[:0]...))`}}},
 	{"poison is dropped", "P26", publishTests, "^TestARecordThatCannotBePublished", []edit{{publishHandler,
 		`sendErr := h.failures.Send(ctx, r.raw, r.err)`, `sendErr := error(nil)`}}},
 	{"poison behind a failure is stored with each repetition", "P26", publishTests, "^TestPoisonBehindARecord", []edit{{publishHandler,

@@ -1,8 +1,11 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,8 +83,25 @@ func Changes(before, after Image, at time.Time) ([]sale.Event, error) {
 // end, as they are in the table, a page at a time. With the sale id "" these are the
 // refunds due of unknown orders. What a sale had sold out is not in the table. An event
 // may be passed twice if a call is repeated. Events fails with sale.SaleNotFound,
-// sale.Busy, sale.NewerVersion, sale.Internal or report's error.
+// sale.Busy or report's error; and in the end with sale.NewerVersion or sale.Internal if
+// there are items that cannot be read.
 func (l *Ledger) Events(ctx context.Context, saleID string, report func([]sale.Event) error) error {
+	var unreadable []error
+	reportItems := func(items []item) error {
+		var events []sale.Event
+		for _, it := range items {
+			its, err := eventsOf(it)
+			if err != nil {
+				unreadable = append(unreadable, fmt.Errorf("%v: %w", identityOf(it), err))
+				continue
+			}
+			events = append(events, its...)
+		}
+		if len(events) == 0 {
+			return nil
+		}
+		return report(events)
+	}
 	if saleID != "" {
 		s, err := l.existing(ctx, patientTries, saleID)
 		if err != nil {
@@ -92,7 +112,7 @@ func (l *Ledger) Events(ctx context.Context, saleID string, report func([]sale.E
 			if err != nil {
 				return err
 			}
-			if err := reportItems(out.Items, report); err != nil {
+			if err := reportItems(out.Items); err != nil {
 				return err
 			}
 			if bucket, after, err = pageEnd(out, bucket); err != nil {
@@ -103,34 +123,15 @@ func (l *Ledger) Events(ctx context.Context, saleID string, report func([]sale.E
 		if err != nil {
 			return err
 		}
-		if err := reportItems([]item{listing}, report); err != nil {
+		if err := reportItems([]item{listing}); err != nil {
 			return err
 		}
 	}
-	refunds, err := l.Refunds(ctx, saleID)
-	if err != nil || len(refunds) == 0 {
+	refunds, err := l.refundItems(ctx, saleID)
+	if err != nil {
 		return err
 	}
-	events := make([]sale.Event, len(refunds))
-	for i, r := range refunds {
-		events[i] = eventOfRefund(r)
-	}
-	return report(events)
-}
-
-func reportItems(items []item, report func([]sale.Event) error) error {
-	var events []sale.Event
-	for _, it := range items {
-		its, err := eventsOf(it)
-		if err != nil {
-			return asInternal(err)
-		}
-		events = append(events, its...)
-	}
-	if len(events) == 0 {
-		return nil
-	}
-	return report(events)
+	return cmp.Or(reportItems(refunds), asInternal(errors.Join(unreadable...)))
 }
 
 // eventsOf returns every event that must have happened to the item, none of a nil item.

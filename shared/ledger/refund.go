@@ -24,11 +24,7 @@ func (l *Ledger) Refunds(ctx context.Context, saleID string) ([]sale.Refund, err
 
 // readRefunds returns the refunds that can be read, and why others cannot.
 func (l *Ledger) readRefunds(ctx context.Context, saleID string) (refunds []sale.Refund, unreadable []error, err error) {
-	items, err := l.queryAll(ctx, patientTries, dynamodb.QueryInput{
-		KeyConditionExpression:    aws.String("#pk = :pk"),
-		ExpressionAttributeNames:  map[string]string{"#pk": attrPK},
-		ExpressionAttributeValues: item{":pk": refundKey(saleID, "")[attrPK]},
-	})
+	items, err := l.refundItems(ctx, saleID)
 	for _, it := range items {
 		refund, err := readRefund(it)
 		if err != nil {
@@ -38,6 +34,14 @@ func (l *Ledger) readRefunds(ctx context.Context, saleID string) (refunds []sale
 		refunds = append(refunds, refund)
 	}
 	return refunds, unreadable, err
+}
+
+func (l *Ledger) refundItems(ctx context.Context, saleID string) ([]item, error) {
+	return l.queryAll(ctx, patientTries, dynamodb.QueryInput{
+		KeyConditionExpression:    aws.String("#pk = :pk"),
+		ExpressionAttributeNames:  map[string]string{"#pk": attrPK},
+		ExpressionAttributeValues: item{":pk": refundKey(saleID, "")[attrPK]},
+	})
 }
 
 // MarkRefunded marks a refund as done, once, and reports whether this call did. payment

@@ -198,6 +198,28 @@ var publishing = map[string]func(*testing.T, *World){
 			}
 		}
 	},
+	"an item that cannot be read hides no other's events, and is an error in the end": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 8) // two buckets
+		users := append(usersOf(0, 2, 2), usersOf(1, 2, 1)...)
+		ids := w.Ordered(users...)
+		w.Settles(PaymentOf(ids[2], "pi_1"))
+		for _, reference := range []string{"pi_2", "pi_3"} {
+			w.Settles(PaymentOf(ids[2], reference))
+		}
+		if all := w.eventsIn("moutai"); len(all) != 6 {
+			t.Fatalf("got %+v, want three orders, a payment and two refunds", all)
+		}
+		w.tamper("CLAIM#moutai#0", users[0], "REMOVE acceptedAt", nil)
+		w.tamper("REFUND#moutai", "stripe#pi_2", "REMOVE reason", nil)
+		n := 0
+		err := w.Ledger.Events(w.Ctx, "moutai", func(page []sale.Event) error {
+			n += len(page)
+			return nil
+		})
+		if n != 4 || sale.CodeOf(err) != sale.Internal || !strings.Contains(err.Error(), "acceptedAt") || !strings.Contains(err.Error(), "pi_2") {
+			t.Errorf("%d events, %v; want those of the other orders, of the payment and of the other refund", n, err)
+		}
+	},
 	"there are no events of no sale": func(t *testing.T, w *World) {
 		w.Refused(sale.SaleNotFound, w.Ledger.Events(w.Ctx, "moutai", func([]sale.Event) error { return nil }))
 	},
