@@ -5,7 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"flashsale/shared/ledger"
+	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
@@ -127,6 +130,44 @@ var versions = map[string]func(*testing.T, *World){
 		w.Refused(sale.NewerVersion, w.Environment().Confirm(w.Ctx, []ledger.ClaimRef{ref})[0].Err)
 		if w.everything() != before {
 			t.Error("something was written")
+		}
+	},
+	"instants of the release that adds the grace to them delay a claim by the grace, once": func(t *testing.T, w *World) {
+		c := w.Sale(9, 8) // two buckets
+		c.PayWithin, c.ClosesAt = payWithin, c.OpensAt.Add(2*time.Hour)
+		w.Create(c)
+		users := usersOf(0, 2, 3)
+		set := func(update string, values map[string]types.AttributeValue) {
+			w.tamper("SALES", "moutai", update, values)
+		}
+		instant := func(at time.Time) types.AttributeValue {
+			return &types.AttributeValueMemberN{Value: fmt.Sprint(at.UnixMilli())}
+		}
+		for i, tt := range []struct {
+			of    string
+			store func(due time.Time)
+			late  time.Duration
+		}{
+			{"a complete pass of that release", func(due time.Time) {
+				set("SET nextDue = :due", map[string]types.AttributeValue{":due": instant(due)})
+			}, grace},
+			{"a pass of that release that has read the claim and was cut off", func(due time.Time) {
+				pass := fmt.Sprintf(`{"began":%q,"bucket":1,"nextDue":%q}`, w.Now().Format(time.RFC3339), due.Format(time.RFC3339))
+				set("SET nextDue = :now, releasing = :pass", map[string]types.AttributeValue{
+					":now": instant(w.Now()), ":pass": &types.AttributeValueMemberS{Value: pass},
+				})
+			}, grace},
+			{"this release", func(time.Time) {}, 0},
+		} {
+			t.Log(tt.of)
+			w.Pass(time.Second)
+			due := orderid.Time(w.Ordered(users[i])[0]).Add(payWithin + grace)
+			tt.store(due)
+			w.releases(0, 0)
+			w.Pass(due.Add(tt.late).Sub(w.Now()) - time.Millisecond)
+			w.releases(0, 0)
+			w.Pass(time.Millisecond)
+			w.releases(1, 1)
 		}
 	},
 	"a listing of a newer version does not hide the others": func(t *testing.T, w *World) {
