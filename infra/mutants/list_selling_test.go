@@ -74,9 +74,18 @@ var ofBuyingAndSeeding = []mutant{
 		`v.known, v.found, v.certain, v.sale = true, true, false, s`,
 		`s.Empty.Union(v.emptyUnconfirmed); v.known, v.found, v.certain, v.sale = true, true, true, s`}}},
 	{"an empty shard that cannot be recorded is no try", "P16", "./functions/purchase/handler", "^TestTheWorstCaseWhileEveryShard", []edit{{purchasing,
-		`if p.closeShard(ctx, s.sale.Version, shard) {`, `if p.closeShard(ctx, s.sale.Version, shard) || true {`}}},
+		`if p.view.lists(shard) {`, `if true {`}}},
 	{"a purchase reads a throttled item with each empty shard", "P16", "./functions/purchase/handler", "^TestTheWorstCaseWhileEveryShard", []edit{{purchasing,
 		`!p.view.isBackingOff(p.now()) && p.refreshWithin(`, `p.refreshWithin(`}}},
+	{"a sale that changes while a shard is closed is no try", "P16", "./functions/purchase/handler", "^TestTheWorstCaseWhileEveryShard.*Changes", []edit{{purchasing,
+		`if p.view.lists(shard) {`, `if p.view.lists(shard) || p.view.load(p.now()).sale.Version != s.sale.Version {`}}},
+	{"a buyer stays with a shard that was empty while the sale changed", "P6", ledgerTests, "^TestABuyerWhoseShardIsEmpty", []edit{{purchasing,
+		`				}
+				hop++
+`, `				}
+`}}},
+	{"an empty shard that is listed is a try", "P6", ledgerTests, "^TestOneBuyerFindsEveryShard", []edit{{purchasing,
+		`if p.view.lists(shard) {`, `if false {`}}},
 	{"every purchase asks a throttled item", "P16", ledgerTests, "^TestAThrottledSaleItem", []edit{{"shared/ledger/snapshot.go",
 		`return v.failed > 0 && since`, `return v.failed < 0 && since`}}},
 	{"nobody repeats a throttled closing", "P6", ledgerTests, "^TestAThrottledClosing", []edit{{"shared/ledger/purchase.go",

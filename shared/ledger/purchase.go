@@ -145,9 +145,11 @@ func (p *purchase) run(ctx context.Context) (Purchase, error) {
 				// The same transaction also found that the user has no claim.
 				return Purchase{Tries: p.tries}, v.refusal
 			case v.empty:
-				if p.closeShard(ctx, s.sale.Version, shard) {
-					continue // the shard is excluded now: no need to wait
+				p.closeShard(ctx, s.sale.Version, shard)
+				if p.view.lists(shard) {
+					continue // nobody tries the shard again: no need to wait
 				}
+				hop++
 			case !v.keepShard:
 				hop++
 			}
@@ -273,27 +275,25 @@ func (p *purchase) fail(code sale.Code, err error) (Purchase, error) {
 // one such update in flight. It is retried when throttled: at the end of a large sale the
 // purchases exhaust the table, and they continue until this write succeeds.
 //
-// It reports whether this environment knows from the table that the shard is listed, or
-// that the sale has changed. If not, the caller must count its try and wait: nobody else
-// may know of the shard, and without the sale item the caller would try shard after shard.
+// Unless the shard is listed afterwards, the caller must count its try and wait: nobody
+// else may know of the shard, or the sale has changed, and while units are put back it
+// changes so often that the caller would try shard after shard.
 //
 // Unless the snapshot is fresh, the sale is read first: another environment has
 // probably closed the shard already, and the sale item's writes are scarce. An update
 // takes up to 4 of its 1,000 write units a second, a read 1 of its 3,000 read units,
 // and a read also shows all other shards that have run empty. Without it the updates
 // of 1,000 environments throttle each other, and closing takes seconds.
-func (p *purchase) closeShard(ctx context.Context, version int64, shard int) (known bool) {
+func (p *purchase) closeShard(ctx context.Context, version int64, shard int) {
 	p.view.observe(version, shard)
-	if p.view.isOlder(p.now(), newsAge) {
-		if should, known := p.shouldClose(ctx, version, shard); !should {
-			return known
-		}
+	if p.view.isOlder(p.now(), newsAge) && !p.shouldClose(ctx, version, shard) {
+		return
 	}
 	select {
 	case p.view.closing <- struct{}{}:
 		defer func() { <-p.view.closing }()
 	default:
-		return false
+		return
 	}
 	number, now := p.view.begin(), p.now()
 	var out *dynamodb.UpdateItemOutput
@@ -311,29 +311,25 @@ func (p *purchase) closeShard(ctx context.Context, version int64, shard int) (kn
 	})
 	switch judge(err) {
 	case succeeded:
-		s, err := readSale(out.Attributes)
-		if err != nil {
-			return false
+		if s, err := readSale(out.Attributes); err == nil {
+			p.view.accept(number, true, s, now, p.snapshotAge())
 		}
-		p.view.accept(number, true, s, now, p.snapshotAge())
-		return true
 	case conditioned:
 		// The version has changed: the observation is void, so read the new state.
 		// After a failed read the old snapshot stays, which the next transaction
 		// corrects.
-		return p.refresh(ctx, p.view, p.SaleID) == nil
+		_ = p.refresh(ctx, p.view, p.SaleID)
 	}
-	return false
 }
 
-// shouldClose reports whether the sale item does not list the shard as empty yet, and
-// whether that is known because the item could be read. When it cannot be read, some
-// environments write anyway, because a write's answer contains the same information.
-func (p *purchase) shouldClose(ctx context.Context, version int64, shard int) (should, known bool) {
+// shouldClose reports whether the sale item does not list the shard as empty yet. When
+// it cannot be read, some environments write anyway, because a write's answer contains
+// the same information.
+func (p *purchase) shouldClose(ctx context.Context, version int64, shard int) bool {
 	if !p.view.isBackingOff(p.now()) && p.refreshWithin(ctx, 1, p.view, p.SaleID) == nil {
-		return p.view.isNews(version, shard), true
+		return p.view.isNews(version, shard)
 	}
-	return p.random() < closeUnreadShare, false
+	return p.random() < closeUnreadShare
 }
 
 const (

@@ -237,6 +237,14 @@ func (v *view) isNews(version int64, shard int) bool {
 	return v.sale.Version == version && !v.emptyStored.Has(shard)
 }
 
+// lists reports whether, as far as this environment has read, the table lists the shard
+// as empty.
+func (v *view) lists(shard int) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.emptyStored.Has(shard)
+}
+
 // isOlder reports whether the view was read longer ago than age.
 func (v *view) isOlder(now time.Time, age time.Duration) bool {
 	v.mu.Lock()

@@ -108,6 +108,29 @@ func empties(t *testing.T, db *dynamotest.DB, shards int) {
 	}
 }
 
+// While units are put back, each of them raises the sale's version, and buyers empty the
+// shards again at once.
+func TestTheWorstCaseWhileEveryShardIsEmptyAndTheSaleChangesDuringEachTry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, book := opened(t, 100, 100)
+		empties(t, db, 100)
+		db.Fault = func(call dynamotest.Call) dynamotest.Fault {
+			if call.Op == "TransactWriteItems" {
+				if err := db.Tamper(t.Context(), "Ledger", "SALE#moutai", "SALE", "version", 1); err != nil {
+					t.Error(err)
+				}
+				return dynamotest.Fault{Delay: 20 * time.Millisecond}
+			}
+			return dynamotest.Fault{Delay: 5 * time.Millisecond}
+		}
+		calls, took := asksOnce(t, db, book)
+		if n := db.Calls()["TransactWriteItems"]; n > 6 || took >= time.Second {
+			t.Errorf("%d transactions in %v, want at most 6 in less than a second", n, took)
+		}
+		t.Logf("%d calls in %v: %v", calls, took, db.Calls())
+	})
+}
+
 // opened is a sale that has just opened, and an environment with the longest jitter.
 func opened(t *testing.T, stock int64, shards int) (*dynamotest.DB, *ledger.Ledger) {
 	t.Helper()
