@@ -14,7 +14,7 @@ var survivors = map[string]string{
 	"shared/ledger/audit_claims.go: if len(a.payments) < maxPayments {: <= for <":                                                                       "only how many payments a pass compares at most depends on it",
 	"shared/ledger/batches.go: for start := 0; start < len(keys); start += batchKeys {: <= for <":                                                       "a round with nothing left to read makes no call",
 	"shared/ledger/confirm.go: for start := 0; start < len(refs); start += maxStatements {: <= for <":                                                   "a round with no claim left makes no call",
-	"shared/ledger/purchase.go: return p.random() < closeUnreadShare, false: <= for <":                                                                  "a random number is never exactly the bound",
+	"shared/ledger/purchase.go: return p.random() < closeUnreadShare: <= for <":                                                                         "a random number is never exactly the bound",
 	"shared/ledger/releasing.go: ctx, cancel := invocation.AtLeast(ctx, invocation.Margin/2): * for /":                                                  "only the time for the one write of the cursor changes, and a lost cursor costs reads",
 	"shared/ledger/releasing.go: for pages := 0; next.Bucket < p.sale.Buckets && p.count < maxGathered; pages++ {: <= for < (2)":                        "only how much memory a pass needs at most depends on the bound",
 	"shared/ledger/releasing.go: if err := p.part(ctx); err != nil || p.pass.Bucket < p.sale.Buckets && !invocation.Outlasts(ctx, minPart) {: <= for <": "a pass that has released everything and has no time left is then completed by the next call",
