@@ -4,6 +4,7 @@ const (
 	releaseTests   = "./functions/release/handler"
 	releaseHandler = "functions/release/handler/handler.go"
 	listing        = "shared/ledger/listing.go"
+	turns          = "shared/scheduled/turns.go"
 	refundsDue     = "functions/reconcile/handler/refunds.go"
 )
 
@@ -46,8 +47,14 @@ var ofReleasing = []mutant{
 		`unsure = unsure || judge(err) == unknown`, `unsure = judge(err) == unknown`}}},
 	{"a run of release that is cut off fails", "P22", releaseTests, "^TestARunWhoseTimeEnds", []edit{{releaseHandler,
 		`sale.CodeOf(saleErr) == sale.Busy && !invocation.Outlasts(turn, callTime)`, `false`}}},
-	{"one huge sale takes the time of all releases", "P22", releaseTests, "^TestAHugeSale", []edit{{releaseHandler,
-		`invocation.Share(turn, len(listings)-i)`, `invocation.Share(turn, 1+0*i)`}}},
+	{"one huge sale takes the time of all releases", "P22", releaseTests, "^TestAHugeSale", []edit{{turns,
+		`invocation.Share(ctx, len(left)-j)`, `invocation.Share(ctx, 1+0*j)`}}},
+	{"a large release has one turn a run", "P22", releaseTests, "^TestALargePassEnds", []edit{{turns,
+		`left = cut`, `left = cut[:0]`}}},
+	{"what idle sales leave over is for the release that was due last", "P22", releaseTests, "^TestTheSaleThatWasDueFirst", []edit{{releaseHandler,
+		`return b.NextPayBy.Compare(a.NextPayBy)`, `return a.NextPayBy.Compare(b.NextPayBy)`}}},
+	{"a paused sale has turns until the run ends", "P22", releaseTests, "^TestAPausedSaleHasOneTurn", []edit{{releaseHandler,
+		` && !invocation.Outlasts(turn, restOfTurn)`, ``}}},
 	{"release stops at the first sale that fails", "P22", releaseTests, "^TestASaleThatFails", []edit{{releaseHandler,
 		`			errs = append(errs, fmt.Errorf("sale %s: %w", listing.SaleID, saleErr))
 `, `			errs = append(errs, fmt.Errorf("sale %s: %w", listing.SaleID, saleErr))

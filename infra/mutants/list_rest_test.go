@@ -45,8 +45,16 @@ var ofEverythingElse = []mutant{
 		`			errs = append(errs, fmt.Errorf("sale %s: %w", listing.SaleID, saleErr))
 `, `			return saleErr
 `}}},
-	{"one huge sale takes the time of all", "P11", reconciling, "^TestAHugeSale", []edit{{reconcile,
-		`invocation.Share(turn, len(listings)-i)`, `invocation.Share(turn, min(1, len(listings)-i))`}}},
+	{"one huge sale takes the time of all", "P11", reconciling, "^TestAHugeSale", []edit{{turns,
+		`invocation.Share(ctx, len(left)-j)`, `invocation.Share(ctx, 1+0*j)`}}},
+	{"a long pass of reconcile has one turn a run", "P8", reconciling, "^TestALongPassEnds", []edit{{turns,
+		`left = cut`, `left = cut[:0]`}}},
+	{"a further turn of reconcile begins a pass from the beginning", "P8", reconciling, "^TestALongPassEnds", []edit{{reconcile,
+		`listing := &listings[i]
+`, `listing := new(listings[i])
+`}}},
+	{"a mismatch is looked at again at once", "P2", reconciling, "^TestAMismatchIsLeftToTheNextRun", []edit{{reconcile,
+		`return books, false, err`, `return books, books == nil && err == nil, err`}}},
 	{"a misspelt saleId means every sale", "P19", "./shared/scheduled", "^TestARequestIsReadStrictly", []edit{{"shared/scheduled/scheduled.go",
 		`name != "saleId"`, `name == ""`}}},
 	{"a schedule is told another error's text", "P18", "./shared/scheduled", "^TestAFailureIsNamed", []edit{{"shared/scheduled/scheduled.go",

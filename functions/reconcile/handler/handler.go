@@ -84,15 +84,15 @@ func (h *Handler) reconcileAll(ctx context.Context, event *telemetry.Event, raw 
 		errs = append(errs, h.reportRefunds(turn, part, drained))
 		cancel()
 	}
-	for i, listing := range listings {
-		turn, part := event.Part(ctx)
-		turn, cancel := invocation.Share(turn, len(listings)-i)
+	scheduled.Turns(ctx, len(listings), func(turn context.Context, i int) (cut bool) {
+		turn, part := event.Part(turn)
+		listing := &listings[i]
+		listing.Cursor = cmp.Or(listing.Cursor, &ledger.Audit{SaleID: listing.SaleID}) // a further turn continues it
 		var receipt *Receipt
 		saleErr := scheduled.Try(func() (err error) {
-			receipt, err = h.reconcile(turn, listing)
+			receipt, cut, err = h.reconcile(turn, *listing)
 			return err
 		})
-		cancel()
 		draft, isDraft := errors.AsType[*ledger.DraftError](saleErr)
 		switch {
 		case isDraft && !named:
@@ -104,7 +104,8 @@ func (h *Handler) reconcileAll(ctx context.Context, event *telemetry.Event, raw 
 			report(part, *receipt)
 			answer.Receipts = append(answer.Receipts, *receipt)
 		}
-	}
+		return cut && saleErr == nil
+	})
 	return errors.Join(errs...)
 }
 
@@ -146,51 +147,53 @@ func savedAt(l ledger.Listing) time.Time {
 	return l.Cursor.SavedAt
 }
 
-// reconcile begins or continues a pass. A nil receipt without an error means that the
-// pass is not complete yet.
-func (h *Handler) reconcile(ctx context.Context, listing ledger.Listing) (receipt *Receipt, err error) {
+// reconcile begins or continues the pass of a listing. A nil receipt without an error means
+// that the pass is not complete yet; cut, that its time was up.
+func (h *Handler) reconcile(ctx context.Context, listing ledger.Listing) (receipt *Receipt, cut bool, err error) {
 	if listing.Err != nil {
-		return nil, listing.Err
+		return nil, false, listing.Err
 	}
-	audit := cmp.Or(listing.Cursor, &ledger.Audit{SaleID: listing.SaleID})
+	audit := listing.Cursor
 	stranded := &stranded{most: h.most}
-	books, err := h.pass(ctx, audit, stranded)
+	books, cut, err := h.pass(ctx, audit, stranded)
 	if sale.CodeOf(err) == sale.NewerVersion {
-		return nil, err // a newer release keeps the sale's pass
+		return nil, false, err // a newer release keeps the sale's pass
 	}
 	if books == nil {
 		// Resend what was found so far without waiting for the end of the pass.
 		_, sendErr := h.resend(ctx, stranded.oldest(), audit.Pending+audit.Missing)
-		return nil, errors.Join(err, sendErr, h.save(ctx, audit))
+		return nil, cut, errors.Join(err, sendErr, h.save(ctx, audit))
 	}
 	resent, err := h.resend(ctx, stranded.oldest(), books.Pending+books.Missing)
 	receipt = shown(*books, resent)
 	if books.Finished {
 		drained, drainErr := h.book.Drain(ctx, books)
 		if err = errors.Join(err, drainErr); drained {
-			return receipt, err
+			return receipt, false, err
 		}
 	}
-	return receipt, errors.Join(err, h.save(ctx, audit.Next()))
+	return receipt, false, errors.Join(err, h.save(ctx, audit.Next()))
 }
 
 // pass steps until the pass is complete or its time is up; then the receipt is nil. It
-// leaves half of the sale's time for resending messages.
-func (h *Handler) pass(ctx context.Context, audit *ledger.Audit, stranded *stranded) (*ledger.Receipt, error) {
+// leaves half of the turn's time for resending messages.
+func (h *Handler) pass(ctx context.Context, audit *ledger.Audit, stranded *stranded) (receipt *ledger.Receipt, cut bool, err error) {
 	ctx, cancel := invocation.Share(ctx, 2)
 	defer cancel()
 	for {
 		books, err := h.book.Step(ctx, audit, stranded.add)
 		if err != nil && sale.CodeOf(err) == sale.Busy && !invocation.Outlasts(ctx, saveTime) {
-			return nil, nil
+			return nil, true, nil
 		}
+		// A mismatch without the time to look again is left to the next run, after more than
+		// SettleTime.
 		if books != nil || err != nil || !invocation.Outlasts(ctx, 2*ledger.SettleTime) {
-			return books, err
+			return books, false, err
 		}
 		select {
 		case <-time.After(ledger.SettleTime):
 		case <-ctx.Done():
-			return nil, nil
+			return nil, false, nil
 		}
 		stranded.claims = nil // the new pass finds them again
 	}

@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -201,7 +202,7 @@ func TestADraftIsNoFailureAndNoSecret(t *testing.T) {
 
 func TestAHugeSaleLeavesTheOthersTheirTime(t *testing.T) {
 	in(t, func(w *world) {
-		w.open("a-huge", 100, 40)
+		w.open("a-huge", 160, 160) // 40 buckets, 36 s
 		w.buy("a-huge", 60)
 		w.open("small", 10, 2)
 		w.buy("small", 1)
@@ -214,6 +215,33 @@ func TestAHugeSaleLeavesTheOthersTheirTime(t *testing.T) {
 		}
 		if r, err := w.reconcile(`{}`, 20*time.Second); err != nil || len(r) != 1 || r[0].SaleID != "small" || r[0].Resent != 1 {
 			w.t.Errorf("got %+v (%v), want the small sale's receipt and its message sent again", r, err)
+		}
+	})
+}
+
+// A walk over the claims of one of ten sales takes 18 s, and the others need next to nothing:
+// what they leave over is for that one sale, so that a walk takes one run.
+func TestALongPassEndsWithinARunBesideNineSalesThatAreIdle(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("long", 100, 80) // twenty buckets
+		w.buy("long", 60)
+		for i := range 9 {
+			w.open(fmt.Sprint("other-", i), 10, 2)
+		}
+		time.Sleep(time.Minute)
+		pages := 0
+		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op == "Query" && strings.HasPrefix(c.Keys[0], "CLAIM#long#") {
+				pages++
+				return dynamotest.Fault{Delay: 900 * time.Millisecond}
+			}
+			return dynamotest.Fault{}
+		}
+		if r, err := w.reconcile(`{}`, time.Minute); err != nil || len(r) != 10 || len(w.queue.sent) != 60 {
+			w.t.Errorf("got %+v (%v) and sent %d messages, want every receipt and 60 messages", r, err, len(w.queue.sent))
+		}
+		if pages > 20+3 { // a page that a turn cuts off is read again
+			w.t.Errorf("%d pages were read, want each once: a turn does not continue the one before", pages)
 		}
 	})
 }

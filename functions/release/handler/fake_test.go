@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,6 +60,24 @@ func (w *world) open(saleID string, stock int64, shards int, payWithin time.Dura
 	if _, err := w.ledger.Create(w.t.Context(), c); err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+// draft leaves a sale whose creation is cut off.
+func (w *world) draft(saleID string) {
+	w.t.Helper()
+	w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		if c.Op == "PutItem" && strings.HasPrefix(c.Keys[0], "STOCK#") {
+			return dynamotest.Fault{Kind: dynamotest.ServerError}
+		}
+		return dynamotest.Fault{}
+	}
+	c := sale.Creation{
+		SaleID: saleID, Stock: 4, Shards: 2, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour), PayWithin: payWithin,
+	}
+	if _, err := w.ledger.Create(w.t.Context(), c); err == nil {
+		w.t.Fatal("created")
+	}
+	w.db.Fault = nil
 }
 
 // order buys for the users called user-first and on, and confirms their claims.

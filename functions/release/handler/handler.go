@@ -71,6 +71,19 @@ type Pass struct {
 	ReadUnits float64 `json:"readUnits"`
 }
 
+// add adds what one turn did for a sale; a later turn of the sale continues its pass.
+func (a *Answer) add(p Pass) {
+	i := slices.IndexFunc(a.Passes, func(q Pass) bool { return q.SaleID == p.SaleID })
+	if i < 0 {
+		a.Passes = append(a.Passes, p)
+		return
+	}
+	q := a.Passes[i]
+	p.Released, p.PutBack, p.ReadUnits = p.Released+q.Released, p.PutBack+q.PutBack, p.ReadUnits+q.ReadUnits
+	p.OverdueSeconds = max(p.OverdueSeconds, q.OverdueSeconds)
+	a.Passes[i] = p
+}
+
 // Handle makes a pass over each sale that asks for payment, or over the one that the request
 // names. A sale that fails does not stop the others; if any failed, the invocation fails in
 // the end, and the next one, a minute later, continues. Invocations may overlap: conditional
@@ -92,32 +105,39 @@ func (h *Handler) release(ctx context.Context, event *telemetry.Event, raw []byt
 		return err
 	}
 	var errs []error
-	for i, listing := range listings {
-		turn, part := event.Part(ctx)
-		turn, cancel := invocation.Share(turn, len(listings)-i)
-		done, saleErr := h.pass(turn, listing)
+	cut := make([]bool, len(listings))
+	scheduled.Turns(ctx, len(listings), func(turn context.Context, i int) bool {
+		turn, part := event.Part(turn)
+		listing := listings[i]
+		done, saleErr := h.pass(turn, listing, cut[i])
 		if sale.CodeOf(saleErr) == sale.Busy && !invocation.Outlasts(turn, callTime) {
-			saleErr = nil // the time ended during a call: the next invocation continues
+			saleErr = nil // the time ended during a call: the next turn continues
 		}
-		cancel()
 		if _, isDraft := errors.AsType[*ledger.DraftError](saleErr); isDraft && !named {
-			continue // reconciliation reports it
+			return false // reconciliation reports it
 		}
 		if saleErr != nil {
 			errs = append(errs, fmt.Errorf("sale %s: %w", listing.SaleID, saleErr))
 		}
 		pass := shown(listing.SaleID, done)
 		report(part, pass, saleErr)
-		answer.Passes = append(answer.Passes, pass)
-	}
+		answer.add(pass)
+		cut[i] = saleErr == nil && !done.Complete && !invocation.Outlasts(turn, restOfTurn)
+		return cut[i]
+	})
 	return errors.Join(errs...)
 }
+
+// restOfTurn is the time in which ledger.ReleaseDue begins no further part of a pass. A pass
+// that is not complete although more is left is one of a paused sale.
+const restOfTurn = 2 * time.Second
 
 // callTime is the least time in which a call of the table can be expected to end.
 const callTime = 300 * time.Millisecond
 
-// sales returns the sales that ask for payment, the one that was due first at the front:
-// if the time does not suffice for all, the others come first next time.
+// sales returns the sales that ask for payment, the one that was due first at the end: what
+// those leave over of which nothing is due is for it. A sale that was never looked at, as a
+// draft, comes first.
 func (h *Handler) sales(ctx context.Context, raw []byte) (listings []ledger.Listing, named bool, err error) {
 	saleID, every, err := scheduled.SaleOf(raw)
 	if err != nil {
@@ -129,13 +149,23 @@ func (h *Handler) sales(ctx context.Context, raw []byte) (listings []ledger.List
 	}
 	listings, err = h.book.Listings(ctx)
 	listings = slices.DeleteFunc(listings, func(l ledger.Listing) bool { return l.Drained || l.Err == nil && l.PayWithin == 0 })
-	slices.SortStableFunc(listings, func(a, b ledger.Listing) int { return a.NextPayBy.Compare(b.NextPayBy) })
+	slices.SortStableFunc(listings, func(a, b ledger.Listing) int {
+		if a.NextPayBy.IsZero() || b.NextPayBy.IsZero() {
+			return a.NextPayBy.Compare(b.NextPayBy)
+		}
+		return b.NextPayBy.Compare(a.NextPayBy)
+	})
 	return listings, false, err
 }
 
-// pass begins or continues a pass.
-func (h *Handler) pass(ctx context.Context, listing ledger.Listing) (done ledger.Released, err error) {
+// pass begins or continues a pass. After a turn that was cut off the listing is read again,
+// because it says how far that turn came.
+func (h *Handler) pass(ctx context.Context, listing ledger.Listing, again bool) (done ledger.Released, err error) {
 	err = scheduled.Try(func() (err error) {
+		if again {
+			listing, err = h.book.Listing(ctx, listing.SaleID)
+			listing.Err = err
+		}
 		if listing.Err != nil {
 			return listing.Err
 		}
@@ -156,7 +186,7 @@ func shown(saleID string, r ledger.Released) Pass {
 	return p
 }
 
-// report writes one line per sale, with the figures that alarms watch (P11).
+// report writes one line per turn, with the figures that alarms watch (P11).
 func report(event *telemetry.Event, p Pass, err error) {
 	event.Text("saleId", p.SaleID)
 	if p.Complete {

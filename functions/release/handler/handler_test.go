@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -220,19 +221,7 @@ func TestASaleForANewerReleaseIsLeftAlone(t *testing.T) {
 
 func TestADraftIsSkippedUnlessItIsNamed(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
-		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "PutItem" && strings.HasPrefix(c.Keys[0], "STOCK#") {
-				return dynamotest.Fault{Kind: dynamotest.ServerError}
-			}
-			return dynamotest.Fault{}
-		}
-		c := sale.Creation{
-			SaleID: "draft", Stock: 4, Shards: 2, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour), PayWithin: payWithin,
-		}
-		if _, err := w.ledger.Create(t.Context(), c); err == nil {
-			t.Fatal("created")
-		}
-		w.db.Fault = nil
+		w.draft("draft")
 		if p := w.passes(`{}`); len(p) != 0 {
 			t.Errorf("got %+v", p)
 		}
@@ -261,7 +250,7 @@ func TestSalesThatAskForNoPaymentCostOneRead(t *testing.T) {
 	})
 }
 
-func TestTheSaleThatWasDueFirstComesFirst(t *testing.T) {
+func TestTheSaleThatWasDueFirstComesLastAndGetsWhatTheOthersLeave(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		for i, saleID := range []string{"a", "b", "c"} {
 			w.open(saleID, 1, 1, payWithin-time.Duration(i)*time.Minute)
@@ -274,7 +263,7 @@ func TestTheSaleThatWasDueFirstComesFirst(t *testing.T) {
 		}
 		order()
 		w.open("d", 1, 1, payWithin) // never looked at
-		if got := order(); !reflect.DeepEqual(got, []string{"d", "c", "b", "a"}) {
+		if got := order(); !reflect.DeepEqual(got, []string{"d", "a", "b", "c"}) {
 			t.Errorf("got %v", got)
 		}
 	})
@@ -311,6 +300,77 @@ func TestAHugeSaleLeavesTheOthersTheirTime(t *testing.T) {
 		passes, err := w.release(`{}`, 8*time.Second)
 		if err != nil || len(passes) != 2 || passes[0].Complete || passes[1].Released != 2 || !passes[1].Complete {
 			t.Errorf("got %+v (%v), want the small sale's pass complete", passes, err)
+		}
+	})
+}
+
+// A pass over one of ten sales takes most of a run, and the others need next to nothing. What
+// they leave over is for that one sale, whichever was due first (P22).
+func TestALargePassEndsWithinARunBesideNineSalesThatAreIdle(t *testing.T) {
+	little := func(payWithin time.Duration, paused bool) func(*world, string) {
+		return func(w *world, saleID string) {
+			w.open(saleID, 1, 1, payWithin)
+			w.order(saleID, 0, 1)
+			if _, err := w.environment().Edit(w.t.Context(), sale.Edit{SaleID: saleID, Paused: &paused}); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+	}
+	for name, others := range map[string]func(w *world, saleID string){
+		"nothing is due":                little(2*payWithin, false),
+		"little is due, before the one": little(payWithin-time.Second, false),
+		"little is due, after the one":  little(payWithin+time.Second, false),
+		"paused, due before the one":    little(payWithin-time.Second, true),
+		"paused, due after the one":     little(payWithin+time.Second, true),
+		"drafts":                        func(w *world, saleID string) { w.draft(saleID) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				w.open("large", 72, 72, payWithin)
+				w.order("large", 0, 72)
+				for i := range 9 {
+					others(w, fmt.Sprint("other-", i))
+				}
+				w.passes(`{}`)
+				time.Sleep(payWithin + grace + 2*time.Second)
+				w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+					if strings.Contains(c.Keys[0], "#large#") {
+						return dynamotest.Fault{Delay: 900 * time.Millisecond}
+					}
+					return dynamotest.Fault{Delay: 10 * time.Millisecond}
+				}
+				passes, err := w.release(`{}`, 2*time.Minute)
+				i := slices.IndexFunc(passes, func(p Pass) bool { return p.SaleID == "large" })
+				if err != nil || i < 0 || !passes[i].Complete || passes[i].Released != 72 || passes[i].PutBack != 72 {
+					t.Errorf("got %+v (%v)", passes, err)
+				}
+				w.db.Fault = nil
+				if got := w.states("large", 72); got[sale.Expired] != 72 || w.stock("large") != 72 {
+					t.Errorf("%v, %d in stock", got, w.stock("large"))
+				}
+			})
+		})
+	}
+}
+
+func TestAPausedSaleHasOneTurnInARun(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.open("moutai", 2, 1, payWithin)
+		w.order("moutai", 0, 2)
+		paused := true
+		if _, err := w.environment().Edit(t.Context(), sale.Edit{SaleID: "moutai", Paused: &paused}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(payWithin + grace + time.Second)
+		reads := 0
+		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op == "BatchGetItem" {
+				reads++
+			}
+			return dynamotest.Fault{Delay: 10 * time.Millisecond}
+		}
+		if p := w.passes(`{}`); len(p) != 1 || p[0].Complete || reads != 1 {
+			t.Errorf("got %+v, and its shards were read %d times", p, reads)
 		}
 	})
 }
