@@ -57,7 +57,7 @@ func (s *stack) strand(saleID, user string, ago time.Duration) {
 
 func TestAnOrderWhoseMessageWasNeverSentIsFinalized(t *testing.T) {
 	t.Parallel()
-	s := boot(t)
+	s := boot(t, "-schedules=false")
 	s.create("moutai", 10, 2, time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
 	t.Run("by reconciliation", func(t *testing.T) {
 		s.t = t

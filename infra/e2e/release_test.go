@@ -77,10 +77,10 @@ func (s *stack) release(payload string) []releasePass {
 
 func TestUnitsOfOrdersThatWereNotPaidAreSoldAgain(t *testing.T) {
 	t.Parallel()
-	s := boot(t, "-parameter", "ReleaseGraceSeconds=30")
+	s := boot(t, "-schedules=false", "-parameter", "ReleaseGraceSeconds=1200")
 	s.openUnpaid("wine", 6, 2, time.Minute)
 	s.create("moutai", 3, 1, time.Now().Add(-2*time.Hour), time.Now().Add(time.Hour))
-	due := s.ordered("wine", 100*time.Second, "alice", "bob", "carol", "dora")
+	due := s.ordered("wine", 30*time.Minute, "alice", "bob", "carol", "dora")
 	s.ordered("wine", 80*time.Second, "emil", "fred") // due, but within the grace
 	s.ordered("moutai", time.Hour, "alice")           // never to be paid
 	for i, id := range due[:2] {

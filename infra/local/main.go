@@ -49,6 +49,7 @@ func main() {
 	f.Float64Var(&o.KillAtResponse, "kill-at-response", 0, "share of the functions' answers, 0 to 1, at which the process is killed and the answer lost")
 	f.StringVar(&o.Faults, "faults", "", `what the functions meet at DynamoDB, SQS and EventBridge: "mild", "harsh" or as in "harsh,send=0,seed=7"`)
 	pollers := f.Bool("pollers", true, "let functions take messages from their queues, and records from their streams")
+	schedules := f.Bool("schedules", true, "invoke functions by the template's schedules")
 	only := f.String("only", "", `run one part alone: "sqs", the queues on their port and data`)
 	f.Var(parameters(o.Parameters), "parameter", "a template parameter as Name=value; may be repeated")
 	f.Func("parameters", `template parameters as infra/deploy takes them: Name=value Other="two words"`, func(text string) error {
@@ -61,7 +62,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "flashsale:", err)
 		os.Exit(2)
 	}
-	o.NoPollers = !*pollers
+	o.NoPollers, o.NoSchedules = !*pollers, !*schedules
 	o.DynamoDBEndpoint = os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")
 	o.SQSEndpoint = os.Getenv("AWS_ENDPOINT_URL_SQS")
 	if err := run(o, *only); err != nil {

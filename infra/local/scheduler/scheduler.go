@@ -44,6 +44,9 @@ type Schedule struct {
 type Options struct {
 	// Now is the clock, time.Now when nil.
 	Now func() time.Time
+	// Since is when the schedules were created, which Run makes up for: what was due since
+	// then is fired at once. When zero, it is the moment in which Run begins.
+	Since time.Time
 	// RetryBase is the pause before the first retry, 1 s when zero; it doubles up to a
 	// minute.
 	RetryBase time.Duration
@@ -98,12 +101,15 @@ func New(schedules []Schedule, i Invoker, o Options) (*Scheduler, error) {
 // Run fires the enabled schedules until ctx ends, then lets running invocations
 // finish within the grace period and returns nil.
 //
-// A rate schedule is first due one period after Run begins: on AWS it runs first when
+// A rate schedule is first due one period after Options.Since: on AWS it runs first when
 // it is created, but booting the local stack creates nothing.
 func (s *Scheduler) Run(ctx context.Context) error {
 	work, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
-	began := s.o.Now()
+	began := s.o.Since
+	if began.IsZero() {
+		began = s.o.Now()
+	}
 	var loops, running sync.WaitGroup
 	for _, e := range s.entries {
 		if !e.Enabled {

@@ -92,6 +92,15 @@ func TestAnAtScheduleFiresOnceAndNeverLate(t *testing.T) {
 	}
 }
 
+func TestWhatWasDueSinceTheSchedulesWereCreatedFiresAtOnce(t *testing.T) {
+	f := &fakeFunction{}
+	since := time.Date(1999, 12, 31, 23, 59, 30, 0, time.UTC)
+	play(t, f, time.Hour, Options{Since: since}, schedule("at(1999-12-31T23:59:59)"), schedule("at(1999-12-31T23:59:29)"))
+	if got := f.times(); !slices.Equal(got, []time.Duration{0}) {
+		t.Errorf("fired after %v, want at once, and only what was due since then", got)
+	}
+}
+
 func TestADisabledScheduleDoesNotFire(t *testing.T) {
 	f := &fakeFunction{}
 	s := schedule("rate(1 minute)")

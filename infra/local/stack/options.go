@@ -33,6 +33,8 @@ type Options struct {
 	// NoPollers leaves messages in their queues and records in their streams: no function
 	// takes them.
 	NoPollers bool
+	// NoSchedules leaves all functions to those who invoke them.
+	NoSchedules bool
 	// KillAtResponse is the share, 0 to 1, of the functions' answers at which the
 	// process is killed: the work is done and the reply is lost.
 	KillAtResponse float64

@@ -236,6 +236,9 @@ func (s *Stack) health(w http.ResponseWriter, _ *http.Request) {
 // set to the near future, seeds the demonstration sale: so even a first run exercises
 // the scheduled invocation.
 func (s *Stack) startScheduler() error {
+	if s.o.NoSchedules {
+		return nil
+	}
 	described := s.described
 	if s.o.DemoSale {
 		var err error
@@ -257,7 +260,7 @@ func (s *Stack) startScheduler() error {
 			})
 		}
 	}
-	sched, err := scheduler.New(schedules, s.functions, scheduler.Options{Log: s.o.Log})
+	sched, err := scheduler.New(schedules, s.functions, scheduler.Options{Since: s.began, Log: s.o.Log})
 	if err != nil {
 		return err
 	}

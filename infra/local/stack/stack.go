@@ -61,6 +61,7 @@ type Stack struct {
 	crash        chan struct{}
 	breaking     sync.Mutex
 	environments map[string]map[string]string // of the functions
+	began        time.Time
 	// Failed gets the error of a part that ended unexpectedly.
 	Failed chan error
 
@@ -79,7 +80,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 	if o.Processes <= 0 {
 		o.Processes = defaultProcesses
 	}
-	s := &Stack{o: o, Failed: make(chan error, 8)}
+	s := &Stack{o: o, began: time.Now(), Failed: make(chan error, 8)}
 	s.background, s.stopWork = context.WithCancel(context.Background())
 	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(err, s.Stop())
