@@ -64,20 +64,26 @@ func TestAnInvocationEndsAsOnLambda(t *testing.T) {
 
 func TestAfterAFailure(t *testing.T) {
 	for _, c := range []struct {
-		name, payload string
-		sameProcess   bool
+		name, payload         string
+		timesOut, sameProcess bool
 	}{
-		{"an error leaves the process as it is", `{"mode":"error"}`, true},
-		{"a panic costs the process", `{"mode":"panic"}`, false},
-		{"an exit costs the process", `{"mode":"exit","n":1}`, false},
-		{"a timeout costs the process", `{"mode":"hang"}`, false},
+		{"an error leaves the process as it is", `{"mode":"error"}`, false, true},
+		{"a panic costs the process", `{"mode":"panic"}`, false, false},
+		{"an exit costs the process", `{"mode":"exit","n":1}`, false, false},
+		{"a timeout costs the process", `{"mode":"hang"}`, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := open(t, Options{}, function(func(f *Function) { f.Timeout = 2 * time.Second }))
+			s := open(t, Options{}, function(nil))
 			before := pid(t, s)
+			timeout := &s.pools["TestFunction"].fn.Timeout
+			enough := *timeout
+			if c.timesOut {
+				*timeout = 300 * time.Millisecond
+			}
 			if _, functionError := call(t, s, c.payload); functionError != unhandled {
 				t.Errorf("function error %q, want %q", functionError, unhandled)
 			}
+			*timeout = enough
 			if after := pid(t, s); (after == before) != c.sameProcess {
 				t.Errorf("process %d, then %d; the same one: %v, want %v", before, after, after == before, c.sameProcess)
 			}

@@ -148,9 +148,10 @@ func TestAProcessThatDoesNotWaitForItsNextEventIsReplaced(t *testing.T) {
 		"it asks for it and goes away": "absent",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // each waits for timeouts, which are long enough for an answer
 			var logs logBook
 			s := open(t, Options{Logs: &logs}, function(func(f *Function) {
-				f.Timeout, f.Env = time.Second, map[string]string{"INIT": mode}
+				f.Timeout, f.Env = 4*time.Second, map[string]string{"INIT": mode}
 			}))
 			before := pid(t, s)
 			if mode == "absent" {
