@@ -105,7 +105,12 @@ func pauseThatMustHold(t *testing.T, d *drill) {
 		t.Error("the older resumption applied again")
 	}
 	for n := range 8 { // an environment that remembers the sale as open is refused by each shard
-		if a := d.buy(t, saleID, fmt.Sprint("early-", n)); a.Status != 503 || a.Code != "sale-paused" {
+		var a client.Answer
+		eventually(t, "an answer other than busy", func() bool {
+			a = d.buy(t, saleID, fmt.Sprint("early-", n))
+			return a.Code != "busy"
+		})
+		if a.Status != 503 || a.Code != "sale-paused" {
 			t.Errorf("while it is paused a buyer is told %v", a)
 		}
 	}

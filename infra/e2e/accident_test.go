@@ -52,7 +52,7 @@ func TestPoisonReachesTheDeadLetterQueueAndHurtsNobody(t *testing.T) {
 	t.Parallel()
 	s := boot(t, "-parameter", "OrderVisibilityTimeout=5")
 	s.open("moutai", 20, 2)
-	claim := s.must(s.buy("moutai", s.bearer("alice")...)).text("claimId")
+	claim := s.finalAnswer("moutai", "alice").text("claimId")
 	poison := []string{
 		`not json`,
 		`{"v":2,"saleId":"moutai","user":"alice","claimId":"` + claim + `"}`,
@@ -63,7 +63,7 @@ func TestPoisonReachesTheDeadLetterQueueAndHurtsNobody(t *testing.T) {
 	}
 	for i, body := range poison {
 		s.send(body)
-		s.must(s.buy("moutai", s.bearer(fmt.Sprint("user-", i))...))
+		s.finalAnswer("moutai", fmt.Sprint("user-", i))
 	}
 	if b := s.balanced("moutai"); len(b.Claims) != 7 {
 		t.Errorf("%d claims, want 7", len(b.Claims))
@@ -94,7 +94,7 @@ func TestAMessageDeliveredAgainChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := boot(t)
 	s.open("moutai", 5, 1)
-	claim := s.must(s.buy("moutai", s.bearer("alice")...)).text("claimId")
+	claim := s.finalAnswer("moutai", "alice").text("claimId")
 	before := s.balanced("moutai")
 	for range 5 {
 		s.send(`{"v":1,"saleId":"moutai","user":"alice","claimId":"` + claim + `"}`)

@@ -77,7 +77,7 @@ func TestAnOrderWhoseMessageWasNeverSentIsFinalized(t *testing.T) {
 	t.Run("by the buyer who asks again", func(t *testing.T) {
 		s.t = t
 		s.strand("moutai", "alice", 2*time.Minute)
-		if a := s.must(s.buy("moutai", s.bearer("alice")...)); a.text("code") != "already-ordered" {
+		if a := s.finalAnswer("moutai", "alice"); a.text("code") != "already-ordered" {
 			t.Errorf("got %v", a)
 		}
 		s.balanced("moutai")
@@ -89,7 +89,7 @@ func TestTheOperatorSeesTheBooks(t *testing.T) {
 	s := boot(t, "-parameter", "OrderVisibilityTimeout=5")
 	s.open("moutai", 10, 2)
 	for i := range 4 {
-		s.must(s.buy("moutai", s.bearer(fmt.Sprint("user-", i))...))
+		s.finalAnswer("moutai", fmt.Sprint("user-", i))
 	}
 	s.balanced("moutai")
 	out, code := s.operator("receipt", "-sale", "moutai", "-json")
@@ -157,11 +157,11 @@ func TestTheOperatorPausesAndResumesASale(t *testing.T) {
 			t.Errorf("succeeded: %t, said %q", ok, out)
 		}
 	}
-	s.must(s.buy("moutai", s.bearer("first")...))
+	s.finalAnswer("moutai", "first")
 	pause()
 	// If an environment's snapshot still shows the sale as open, the shards refuse.
 	for i := range 8 {
-		if a := s.must(s.buy("moutai", s.bearer(fmt.Sprint("early-", i))...)); a.text("code") != "sale-paused" {
+		if a := s.finalAnswer("moutai", fmt.Sprint("early-", i)); a.text("code") != "sale-paused" {
 			t.Errorf("paused: %v", a)
 		}
 	}
@@ -182,7 +182,7 @@ func TestTheOperatorPausesAndResumesASale(t *testing.T) {
 	if body, failed := s.seed(fmt.Sprintf(`{"action":"resume","saleId":"moutai","at":%q}`, ahead)); failed == "" || body["errorType"] != "conflicting-request" {
 		t.Errorf("the resumption of %s again: %v", ahead, body)
 	}
-	if a := s.must(s.buy("moutai", s.bearer("bob")...)); a.text("code") != "sale-paused" {
+	if a := s.finalAnswer("moutai", "bob"); a.text("code") != "sale-paused" {
 		t.Errorf("paused again: %v", a)
 	}
 
