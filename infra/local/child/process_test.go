@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -55,6 +56,9 @@ func TestMain(m *testing.M) {
 		time.Sleep(time.Hour)
 	case "serve":
 		serve(os.Args[1])
+	case "reserve":
+		port, _ := strconv.Atoi(os.Args[1])
+		fmt.Println(errors.Is(reserve(port), errReserved))
 	case "long":
 		fmt.Print(strings.Repeat("x", maxLine+10))
 		fmt.Println()

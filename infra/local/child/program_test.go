@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -97,6 +98,28 @@ func TestPortsAreDifferentAndFree(t *testing.T) {
 	slices.Sort(ports)
 	if len(slices.Compact(ports)) != 50 || ports[0] < 20000 || ports[49] >= 32000 {
 		t.Errorf("ports %v", ports)
+	}
+}
+
+func TestAPortIsOneProcesss(t *testing.T) {
+	ports, err := FreePorts(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := int(time.Now().UnixNano()) // no port, so that nobody else reserves it
+	for port, want := range map[int]string{ports[0]: "true\n", free: "false\n"} {
+		var out recorder
+		c := self("reserve", &out)
+		c.Args, c.Env = []string{strconv.Itoa(port)}, append(c.Env, "TMPDIR="+os.TempDir())
+		if err := launch(t, c).Wait(); err != nil || strings.Join(out.all(), "") != want {
+			t.Errorf("port %d is reserved: %q, %v, want %q", port, out.all(), err, want)
+		}
+	}
+	if err := reserve(ports[1]); !errors.Is(err, errReserved) {
+		t.Errorf("a port that is in use here: %v, want %v", err, errReserved)
+	}
+	if err := reserve(free); err != nil {
+		t.Errorf("the port of a process that has ended: %v", err)
 	}
 }
 
