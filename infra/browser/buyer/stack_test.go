@@ -133,6 +133,15 @@ func (s *stack) operate(t testing.TB, action, saleID string, more ...string) {
 	}
 }
 
+// reschedule moves the opening of a sale, for an hour, to so long from now. It returns when no
+// function refuses by what it had read before, which is for two seconds at most.
+func (s *stack) reschedule(t testing.TB, saleID string, opens time.Duration) {
+	t.Helper()
+	at := time.Now().UTC().Add(opens)
+	s.operate(t, "reschedule", saleID, "opensAt", at.Format(time.RFC3339), "closesAt", at.Add(time.Hour).Format(time.RFC3339))
+	time.Sleep(2 * time.Second)
+}
+
 // buy buys a unit as another client of the user.
 func (s *stack) buy(t testing.TB, saleID, user string) {
 	t.Helper()
@@ -207,16 +216,17 @@ func waitState(tab *browser.Tab, state string) {
 	tab.Wait(fmt.Sprintf("document.querySelector('main')?.dataset.state === %q", state))
 }
 
-// openEarly opens the page of a sale that opens in a few seconds, in the tab. On a machine
-// that is too slow for it, the next sale opens later.
+// openEarly opens the page of a sale that opens in a few seconds, in the tab, and leaves
+// twice as long as that took. On a machine that is too slow for it, the next sale opens later.
 func (s *stack) openEarly(t testing.TB, tab *browser.Tab) (saleID string, opens time.Time) {
 	t.Helper()
 	for wait := 3 * time.Second; wait < limit; wait *= 2 {
-		opens = time.Now().Add(wait)
+		begun := time.Now()
+		opens = begun.Add(wait)
 		saleID = s.create(t, sale{opens: wait})
 		tab.Open(s.page(saleID))
 		tab.Wait("!['loading', 'busy'].includes(main.dataset.state)")
-		if browser.Eval[string](tab, "main.dataset.state") == "notOpen" && time.Until(opens) > wait/3 {
+		if browser.Eval[string](tab, "main.dataset.state") == "notOpen" && time.Until(opens) > 2*time.Since(begun) {
 			return saleID, opens
 		}
 	}
