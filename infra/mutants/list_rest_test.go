@@ -248,18 +248,22 @@ var ofEverythingElse = []mutant{
 `, ``}}},
 	{"too many requests do not say when to come back", "P5", "./shared/httpapi", "^TestEveryCodeHasItsStatus", []edit{{"shared/httpapi/problem.go",
 		`, k.status == http.StatusTooManyRequests`, ``}}},
-	{"a 4xx about one user counts against the service", "P16", "./shared/eligibility", "^TestOneStrangeUserCutsOff", []edit{{"shared/eligibility/service.go",
-		`	case status >= 400:
-		return false, nil
+	{"any 4xx counts against the service", "P16", "./shared/eligibility", "^TestOneStrangeUserCutsOff", []edit{{"shared/eligibility/service.go",
+		`status >= 500, `, `status >= 400, `}}},
+	{"a gateway's 4xx refuses its users until the end of the sale", "P5", "./shared/eligibility", "^TestAGatewaysAnswer", []edit{{"shared/eligibility/service.go",
+		`	case status != http.StatusOK:
 `, `	case status >= 400:
-		return false, fmt.Errorf("read answer: status %d", status)
+		return false, nil
+	case status != http.StatusOK:
 `}}},
 	{"an answer that cannot be used counts against the service", "P16", "./shared/eligibility", "^TestOneStrangeUserCutsOff", []edit{{"shared/eligibility/eligibility.go",
 		` && !errors.Is(err, errAnswer)`, ``}}},
-	{"a throttled service is taken for one that refuses the user", "P16", "./shared/eligibility", "^TestOneStrangeUserCutsOff", []edit{{"shared/eligibility/service.go",
+	{"throttling does not count against the service", "P16", "./shared/eligibility", "^TestOneStrangeUserCutsOff", []edit{{"shared/eligibility/service.go",
 		`status >= 500, status == http.StatusTooManyRequests, `, `status >= 500, `}}},
-	{"our own refused credentials refuse every user", "P16", "./shared/eligibility", "^TestOneStrangeUserCutsOff", []edit{{"shared/eligibility/service.go",
-		`	case status == http.StatusUnauthorized, `, `	case `}}},
+	{"a refusal of our own credentials is read as an answer", "P5", "./shared/eligibility", "^TestOnlyTheAgreedAnswers", []edit{{"shared/eligibility/service.go",
+		`	case status != http.StatusOK:
+`, `	case status != http.StatusOK && status != http.StatusForbidden:
+`}}},
 	{"users are asked about in the clear", "P12", "./shared/eligibility", "^TestAURLThatCannotBeMeant", []edit{{"shared/eligibility/service.go",
 		` && !isLoopback(u.Hostname()):`, ` && false:`}}},
 	{"an answer about a user outlives its sale", "P14", "./shared/eligibility", "^TestAnAnswerPastItsSalesEnd", []edit{{remembering,

@@ -23,17 +23,17 @@ const maxAnswer = 4 << 10
 // three kinds of outcome.
 //
 // An answer is 200 with {"eligible": true} or {"eligible": false}, other members
-// ignored, or any 4xx about the user: 404 for an unknown user, 400 or 422 for an id
-// that the service rejects. A 4xx means "not eligible", whatever its body says.
+// ignored.
 //
 // A fault of the service is a connection that fails, a timeout (408 included), 429 and
 // any 5xx. Only these count against the breaker, so that an odd answer about a single
 // user cannot cut off all others.
 //
 // Everything else is no answer about this user and says nothing about others
-// (errAnswer): a 3xx, another 2xx, a 200 with another body, and 401 or 407, which are
-// about our own credentials: if they were cached as "not eligible", an expired key
-// would keep every buyer out until the end of the sale, even after it is renewed.
+// (errAnswer): a 3xx, another 4xx, another 2xx, a 200 with another body. A 4xx is no
+// answer whatever its body says, because an ingress without its service (404), or a
+// gateway that refuses our key (401, 403), answers everybody so: as "not eligible" it
+// would bar all those buyers.
 type service struct {
 	url    string
 	client *http.Client
@@ -118,12 +118,8 @@ func (s service) ask(ctx context.Context, saleID, user string) (bool, error) {
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	switch status := response.StatusCode; {
-	case status == http.StatusUnauthorized, status == http.StatusProxyAuthRequired:
-		return false, fmt.Errorf("%w: status %d", errAnswer, status)
 	case status >= 500, status == http.StatusTooManyRequests, status == http.StatusRequestTimeout:
 		return false, fmt.Errorf("read answer: status %d", status)
-	case status >= 400:
-		return false, nil
 	case status != http.StatusOK:
 		return false, fmt.Errorf("%w: status %d", errAnswer, status)
 	case err != nil:
