@@ -16,6 +16,7 @@ import { countdown, dates, fill, language, words } from "./words.js";
  * @property {number} units
  * @property {boolean} about whether units is approximate
  * @property {boolean} mayReturn whether units may come back when all are sold
+ * @property {boolean} mustPay whether an order has to be paid
  */
 
 /** How often a request is repeated that gets no final answer. */
@@ -85,10 +86,11 @@ async function repeat(request) {
 /** @param {Answer} a */
 function take(a) {
   if (a.code) return;
-  const { name, opensAt, closesAt, state, remaining, approximate, mayReturn } = a.body;
+  const { name, opensAt, closesAt, state, remaining, approximate, mayReturn, payWithin } = a.body;
   sale = {
     name: String(name || saleId), opens: Date.parse(opensAt), closes: Date.parse(closesAt), state: String(state ?? "?"),
     units: Number(remaining), about: approximate === true, mayReturn: mayReturn === true,
+    mustPay: payWithin > 0,
   };
 }
 
@@ -243,6 +245,8 @@ const meanwhile = { "": "sending", "sale-paused": "pausedBusy", "sale-not-open":
 /** The state of the page: the name of its line in words.js. */
 function state() {
   if (now() >= payBy()) return "late";
+  // Until the order has its id, nobody knows until when it must be paid.
+  if (claim?.state === "PENDING" && sale?.mustPay) return "reserved";
   if (claim) return claims[claim.state] ?? "held";
   if (doing && code && !navigator.onLine) return "offline";
   if (doing === "sending") return meanwhile[code] ?? "busy";
@@ -255,7 +259,7 @@ function state() {
 /** The states in which an order may be possible, now or later. */
 const orderable = ["notOpen", "open", "paused", "otherState"];
 /** The states in which a buyer who is not signed in may have an order all the same. */
-const over = ["soldOut", "closed", "accepted", "held", "late"];
+const over = ["soldOut", "closed", "accepted", "reserved", "held", "late"];
 
 /**
  * What the button does in a state: its label, and its action if it can be pressed.
@@ -277,7 +281,7 @@ function detail(is) {
   if (trouble) return trouble;
   if (claim && !token()) return words.signedOut;
   if (now() < payBy()) return fill(words.payBy, dates.format(payBy()));
-  if (claim && already && is !== "late") return words.already;
+  if (claim && already && !["late", "reserved"].includes(is)) return words.already;
   if (is !== "offline" && !navigator.onLine) return words.offline + " " + words.offlineDetail;
   if (orderable.includes(is) && !token()) return available ? words.signInDetail : words.noSignIn;
   if (is === "soldOut" && sale?.mayReturn) return words.mayReturn;

@@ -110,6 +110,7 @@ type salePage struct {
 	Remaining   int64      `json:"remaining"`
 	Approximate bool       `json:"approximate,omitempty"`
 	MayReturn   bool       `json:"mayReturn,omitempty"`
+	PayWithin   int64      `json:"payWithin,omitempty"` // seconds
 }
 
 // sale answers with the public sale page, cacheable for a second.
@@ -133,6 +134,7 @@ func (h *Handler) sale(ctx context.Context, r *httpapi.Request, event *telemetry
 	response := httpapi.JSON(http.StatusOK, salePage{
 		SaleID: s.ID, Name: s.Name, OpensAt: httpapi.Time(s.OpensAt), ClosesAt: httpapi.Time(s.ClosesAt),
 		Now: httpapi.Time(now), State: state, Remaining: left.Units, Approximate: left.Approximate, MayReturn: mayReturn,
+		PayWithin: int64(s.PayWithin / time.Second),
 	})
 	response.Headers.CacheControl = "max-age=1"
 	if mayReturn {

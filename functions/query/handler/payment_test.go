@@ -65,6 +65,17 @@ func TestTheOrdersIDIsPutIntoTheAddressOrAppended(t *testing.T) {
 	}
 }
 
+// A buyer is told before they order that the order has to be paid, and how soon.
+func TestASaleThatAsksForPaymentSaysHowLongItsBuyersHave(t *testing.T) {
+	for payWithin, want := range map[time.Duration]any{30 * time.Minute: 1800.0, 0: nil} {
+		f := newFunction(t)
+		f.sale.PayWithin = payWithin
+		if got := answered(t, f.Ask(t, t.Context(), event(t, "query-sale.json")), "max-age=1")["payWithin"]; got != want {
+			t.Errorf("%s: payWithin is %v, want %v", payWithin, got, want)
+		}
+	}
+}
+
 // Units of a sale that asks for payment may be on sale again until it closes.
 func TestASoldOutSaleSaysWhetherUnitsMayReturn(t *testing.T) {
 	for _, tt := range []struct {

@@ -99,7 +99,7 @@ func TestAPendingOrderIsAskedForEverMoreRarely(t *testing.T) {
 	})
 	tab.Open(shop.page(saleID))
 	waitState(tab, "accepted")
-	tab.WaitText("You had already ordered")
+	tab.WaitText("You have already ordered")
 	asked := func() int { return tab.Count("GET", "/sales/"+saleID+"/orders/me") }
 	for range 3 * 60 * 2 {
 		tab.Advance(500 * time.Millisecond)

@@ -122,7 +122,7 @@ func TestTwoTabsBuyOneUnit(t *testing.T) {
 	if a, b := one.Text("#order"), two.Text("#order"); a != b || a == "" {
 		t.Errorf("the tabs show %q and %q", a, b)
 	}
-	const already = "You had already ordered in this sale."
+	const already = "You have already ordered in this sale."
 	if a, b := one.Text("#detail") == already, two.Text("#detail") == already; a == b {
 		t.Errorf("that there was an order already is said by the first tab: %t, by the second: %t", a, b)
 	}

@@ -35,8 +35,40 @@ func buysUnpaid(t *testing.T) (tab *browser.Tab, saleID, user string) {
 	waitState(tab, "open")
 	tab.Click(button)
 	waitState(tab, "confirmed")
-	tab.WaitText("Pay until ")
+	tab.WaitText("Pay by ")
 	return tab, saleID, user
+}
+
+// Before the order has its id nobody knows until when to pay, and a buyer who leaves may lose the unit.
+func TestABuyerWhoMustPayIsAskedToStay(t *testing.T) {
+	for language, says := range map[string][2]string{
+		"en":    {"Your order is placed. One unit is reserved for you.", "Stay on this page: your order id follows in a moment, with the time by which you must pay."},
+		"zh-CN": {"下单成功，已为您保留一件。", "请不要离开本页面：稍后将显示订单号和付款截止时间。"},
+	} {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			tab, saleID := shop.tab(t, newID("user")), shop.createUnpaid(t)
+			tab.Language(language)
+			var ordered atomic.Bool
+			tab.Intercept(func(r browser.Request) browser.Answer {
+				if r.Method == http.MethodPost {
+					ordered.Store(true)
+				}
+				if !strings.Contains(r.Path, "/orders") || !ordered.Load() {
+					return browser.Answer{}
+				}
+				return browser.Answer{Status: 200, Body: `{"claimId":"C","state":"PENDING"}`}
+			})
+			tab.Open(shop.page(saleID))
+			waitState(tab, "open")
+			tab.Click(button)
+			examine(t, tab, "reserved", says[0])
+			tab.WaitText(says[1])
+			tab.Reload()
+			waitState(tab, "reserved")
+			tab.WaitText(says[1]) // and not only that there is an order
+		})
+	}
 }
 
 // settled fails the test if an order that has ended is still to be paid or cancelled.
@@ -142,7 +174,7 @@ func TestACancellationIsAnsweredOtherwise(t *testing.T) {
 		"pending once":  {[]browser.Answer{browser.Problem(409, "order-pending", "1")}, "cancelled", "was cancelled", 2},
 		"not to be had": {[]browser.Answer{browser.Problem(409, "not-cancellable", "")}, "confirmed", "did not confirm the cancellation", 1},
 		"busy for long": {[]browser.Answer{busy, busy, busy, busy, busy, busy, busy, busy, busy, busy}, "confirmed", "did not confirm the cancellation", 9},
-		"no longer in":  {[]browser.Answer{browser.Problem(401, "unauthorized", "")}, "confirmed", "Your sign-in has ended", 1},
+		"no longer in":  {[]browser.Answer{browser.Problem(401, "unauthorized", "")}, "confirmed", "You have been signed out", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -215,7 +247,7 @@ func paymentElsewhere(t testing.TB, tab *browser.Tab) {
 	} {
 		held(tab, time.Now().Add(time.Hour), address)
 		tab.Open(shop.page(saleID))
-		tab.WaitText("Pay until ")
+		tab.WaitText("Pay by ")
 		if got := tab.Text("#pay") != ""; got != shown {
 			t.Errorf("the page leads to %q: %t, want %t", address, got, shown)
 		}
@@ -227,7 +259,7 @@ func cancellationPressedTwice(t testing.TB, tab *browser.Tab) {
 	held(tab, time.Now().Add(time.Hour), "/pay")
 	saleID := shop.createUnpaid(t)
 	tab.Open(shop.page(saleID))
-	tab.WaitText("Pay until ")
+	tab.WaitText("Pay by ")
 	tab.Click("#cancel")
 	tab.Click("#cancel")
 	tab.Wait("sure.hidden")

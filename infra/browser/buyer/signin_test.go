@@ -86,7 +86,7 @@ func TestAnEndedSignInIsSaid(t *testing.T) {
 				waitState(tab, "open")
 				tab.Click(button)
 			}
-			examine(t, tab, "signedOut", "Your sign-in has ended. Sign in again to go on.")
+			examine(t, tab, "signedOut", "You have been signed out. Sign in again to continue.")
 			if counts := tab.Text("#countdown") != ""; counts != (tt.opens == time.Hour) {
 				t.Errorf("counts down: %t", counts)
 			}

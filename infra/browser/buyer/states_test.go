@@ -77,7 +77,7 @@ func TestEveryStateHasItsLineAndSurvivesAReload(t *testing.T) {
 		"open":                 {state: "open", says: "The sale is open.", shows: "Order one"},
 		"open signed out":      {nobody: true, state: "open", says: "The sale is open.", shows: "Sign in now"},
 		"accepted":             {press: true, state: "accepted", says: "Your order is placed. One unit is yours.", later: "accepted|confirmed"},
-		"already ordered":      {before: buyOwn, state: "accepted|confirmed", shows: "You had already ordered in this sale."},
+		"already ordered":      {before: buyOwn, state: "accepted|confirmed", shows: "You have already ordered in this sale."},
 		"sold out":             {sale: sale{stock: 1}, before: buyOne, state: "soldOut", says: "Sold out."},
 		"paused":               {before: pause, state: "paused", says: "The sale is paused.", shows: "Order one"},
 		"paused after a press": {before: pause, press: true, state: "pausedBusy", says: "The sale is paused. This page tries again by itself …", later: "paused"},
@@ -147,13 +147,13 @@ func TestEveryOtherAnswerHasItsLine(t *testing.T) {
 		"a code to come":         {browser.Problem(402, "payment-required", ""), "other", "The shop gave an answer that this page does not understand: payment-required", "Try again"},
 		"a status to come":       {browser.Answer{Status: 418, Body: "I'm a teapot"}, "other", "The shop gave an answer that this page does not understand: HTTP 418", ""},
 		"paid":                   {claim("PAID"), "paid", "Your order is confirmed and paid.", ""},
-		"expired":                {claim("EXPIRED"), "expired", "Your order was not paid in time, and has ended.", ""},
+		"expired":                {claim("EXPIRED"), "expired", "Your order was not paid in time and has expired.", ""},
 		"cancelled":              {claim("CANCELLED"), "cancelled", "Your order was cancelled.", ""},
 		"a state to come":        {claim("AWAITING_PAYMENT"), "held", "You have an order in this sale. Its state is AWAITING_PAYMENT.", ""},
-		"already without claim":  {browser.Problem(409, "already-ordered", ""), "accepted", "Your order is placed. One unit is yours.", "You had already ordered in this sale."},
+		"already without claim":  {browser.Problem(409, "already-ordered", ""), "accepted", "Your order is placed. One unit is yours.", "You have already ordered in this sale."},
 		"a code with markup":     {browser.Problem(400, "<img src=x onerror=alert(1)>", ""), "other", "The shop gave an answer that this page does not understand: <img src=x onerror=alert(1)>", ""},
 		"success without a body": {browser.Answer{Status: 202, Body: "null"}, "other", "The shop gave an answer that this page does not understand: HTTP 202", "Try again"},
-		"success without state":  {browser.Answer{Status: 202, Body: "{}"}, "accepted", "Your order is placed. One unit is yours.", ""},
+		"success without state":  {browser.Answer{Status: 202, Body: "{}"}, "accepted", "Your order is placed. One unit is yours.", "You may leave this page"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tab.Intercept(func(r browser.Request) browser.Answer {
