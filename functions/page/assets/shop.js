@@ -21,13 +21,12 @@ export async function call(method, path, token, key) {
   const headers = {};
   if (token) headers.Authorization = "Bearer " + token;
   if (key) headers["Idempotency-Key"] = key;
-  const sent = performance.now();
   try {
     const response = await fetch(path, { method, headers, cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(limit) });
     const received = performance.now();
     const text = await response.text();
     const body = parse(text);
-    measure(body?.now, sent, received);
+    measure(body?.now, received);
     const { status } = response;
     const wait = 1000 * Number(response.headers.get("Retry-After") ?? 0);
     const code = response.ok && body ? "" : typeof body?.code === "string" ? body.code : codeOf(status);
@@ -63,14 +62,16 @@ let drift = 0;
 const dateDrift = () => Date.now() - performance.now();
 
 /**
- * A cached `now` is early by up to two seconds and never late, so the largest difference
- * is the best one, and the shop's clock as it is shown never goes back.
- * @param {unknown} text @param {number} sent @param {number} received
+ * The shop reads its clock before it answers, so an answer's `now` is never ahead when it is
+ * received: it is behind by the way back, and by up to two seconds in a cache. So the largest
+ * difference is the best one, and the shop's clock as it is shown never goes back. Half of
+ * the round trip is not added: most of it may be a cold start, before the clock is read.
+ * @param {unknown} text @param {number} received
  */
-function measure(text, sent, received) {
+function measure(text, received) {
   const now = typeof text === "string" ? Date.parse(text) : NaN;
   if (Number.isNaN(now)) return;
-  const measured = now - (sent + received) / 2;
+  const measured = now - received;
   if (!(offset > measured)) offset = measured;
   drift = dateDrift();
 }

@@ -101,6 +101,36 @@ func TestTheClockIsMeasuredAgainAfterASleep(t *testing.T) {
 	}
 }
 
+// An answer may wait long before the shop reads its clock, as in a cold start, and be quick after that.
+func TestThePagesClockIsNotAheadAfterASlowAnswer(t *testing.T) {
+	t.Parallel()
+	const slow = 20 * time.Second
+	tab, saleID := shop.tab(t, ""), newID("sale")
+	tab.Clock(0)
+	asked, cold := make(chan time.Time, 1), make(chan struct{})
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		if r.Path != "/sales/"+saleID {
+			return browser.Answer{}
+		}
+		now := time.Now().Add(slow).UTC()
+		asked <- now
+		return browser.Answer{Status: 200, Until: cold, Body: `{"name":"S","state":"NOT_OPEN","opensAt":"` + now.Add(time.Hour).Format(time.RFC3339Nano) +
+			`","closesAt":"` + now.Add(2*time.Hour).Format(time.RFC3339Nano) + `","now":"` + now.Format(time.RFC3339Nano) + `","remaining":1}`}
+	})
+	tab.Open(shop.page(saleID))
+	opens := (<-asked).Add(time.Hour)
+	tab.Advance(slow)
+	close(cold)
+	waitState(tab, "notOpen")
+	// What is shown may be a second old, so it may be more than what is left.
+	shown := browser.Eval[[]any](tab, "[countdown.textContent, Date.now()]")
+	left := opens.Sub(time.UnixMilli(int64(shown[1].(float64)))).Truncate(time.Second)
+	least := time.Time{}.Add(left).Format(time.TimeOnly)
+	if shown[0].(string) < least {
+		t.Errorf("the countdown says %v, and at least %s is left", shown[0], least)
+	}
+}
+
 // The display never goes back, though a `now` from a cache is up to two seconds early.
 func TestTheCountdownNeverJumpsBack(t *testing.T) {
 	t.Parallel()
