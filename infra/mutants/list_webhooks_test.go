@@ -14,8 +14,8 @@ var ofWebhooks = []mutant{
 		`	if err := p.verify(r, raw); err != nil {
 		return outcome{}, err
 	}
-	payment, ours, err := p.read(raw)
-`, `	payment, ours, err := p.read(raw)
+	payment, about, err := p.read(raw)
+`, `	payment, about, err := p.read(raw)
 `}}},
 	{"the signature is over re-encoded JSON", "P25", webhookTests, "^TestAWebhookWithout", []edit{{webhookHandler,
 		`p.verify(r, raw)`, `p.verify(r, reencoded(raw))`}, {webhookHandler,
@@ -37,11 +37,21 @@ var ofWebhooks = []mutant{
 		`webhook.ValidatePayload(body, strings.Join(append(strings.Split(r.StripeSignature.Value, ","), "", "")[:2], ","), secret)`}}},
 	{"of several signatures only the first counts", "P25", webhookTests, "^TestASignedPayment", []edit{{webhookStandard,
 		`headers.Set(standardwebhooks.HeaderWebhookSignature, r.WebhookSignature.Value)`,
-		`headers.Set(standardwebhooks.HeaderWebhookSignature, strings.Split(r.WebhookSignature.Value, " ")[0])`}, {webhookStandard,
-		`	"net/http"
-`, `	"net/http"
-	"strings"
+		`headers.Set(standardwebhooks.HeaderWebhookSignature, strings.Split(r.WebhookSignature.Value, " ")[0])`}}},
+	{"the other kind of Stripe's events is ignored", "P24", webhookTests, "^TestAPaymentReportedByTheOtherKind", []edit{{webhookHandler,
+		`		return h.otherKind(ctx, payment)
+`, `		return outcome{Outcome: ignored}, nil
 `}}},
+	{"the other kind of Stripe's events is refused although the payment is recorded", "P24", webhookTests, "^TestAPaymentReportedByTheOtherKind", []edit{{webhookHandler,
+		`err == nil && c.Payment == p.ID()`, `err != nil && c.Payment == p.ID()`}}},
+	{"the other kind of Stripe's events is ignored for an order that another payment has paid", "P24", webhookTests, "^TestAPaymentReportedByTheOtherKind", []edit{{webhookHandler,
+		`c.Payment == p.ID()`, `c.Payment != ""`}}},
+	{"both kinds of Stripe's events pay", "P24", webhookTests, "^TestAPaymentReportedByTheOtherKind", []edit{{webhookStripe,
+		`		return p, otherKind, nil
+`, `		return p, ours, nil
+`}}},
+	{"a currency in small letters refuses a payment for ever", "P24", webhookTests, "^TestASignedPayment", []edit{{webhookStandard,
+		`strings.ToUpper(data.Currency)`, `strings.TrimSpace(data.Currency)`}}},
 	{"of several secrets only the first counts", "P25", webhookTests, "^TestASignedPayment", []edit{{webhookProviders,
 		`		all = errors.Join(all, err)
 	}
@@ -57,7 +67,7 @@ var ofWebhooks = []mutant{
 		`p.Reference, p.Amount = object.PaymentIntent, object.AmountTotal`, `p.Amount = object.AmountTotal`}}},
 	{"foreign payments are taken for ours", "P25", webhookTests, "^TestWhatIsNotOurs", []edit{{webhookStripe,
 		`	if about.Metadata[metaSale] == "" {
-		return p, false, nil
+		return p, foreign, nil
 	}
 `, ``}}},
 	{"a session that is not paid yet counts as paid", "P24", webhookTests, "^TestWhatIsNotOurs", []edit{{webhookStripe,
@@ -74,6 +84,9 @@ var ofWebhooks = []mutant{
 		p, err := newStripe`}}},
 	{"a webhook of any length is read", "P16", webhookTests, "^TestAWebhookWithout", []edit{{webhookHandler,
 		`const maxWebhook = 256 << 10`, `const maxWebhook = 256 << 20`}}},
+	{"a sale does not say that its orders must be paid", "P20", "./functions/query/handler", "^TestASaleThatAsksForPayment", []edit{{"functions/query/handler/handler.go",
+		`		PayWithin: int64(s.PayWithin / time.Second),
+`, ``}}},
 	{"a query shows where to pay what is paid", "P20", "./functions/query/handler", "^TestABuyerSees", []edit{{"functions/query/handler/handler.go",
 		`	if c.State() == sale.Confirmed {
 		address`, `	if true {

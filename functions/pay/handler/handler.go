@@ -29,6 +29,8 @@ const maxWebhook = 256 << 10
 // Book is the part of the ledger that the handler uses.
 type Book interface {
 	Pay(context.Context, sale.Payment) (ledger.Settlement, error)
+	Order(ctx context.Context, id uint64) (sale.Order, error)
+	Claim(ctx context.Context, saleID, user string) (sale.Claim, error)
 	Cancel(ctx context.Context, saleID, user string) (sale.Claim, error)
 }
 
@@ -101,12 +103,16 @@ const (
 	paid      = "paid"
 	refundDue = "refund-due"
 	ignored   = "ignored"
+	// wrongKind is never told: such a webhook is refused.
+	wrongKind = "wrong-kind"
 )
 
 // result is the value under which a webhook is counted. Reports of what was recorded
 // before are counted apart, so that "paid" and "refund-due" count payments.
 func result(done outcome, code sale.Code) string {
 	switch {
+	case done.Outcome == wrongKind:
+		return wrongKind
 	case code != "":
 		return telemetry.Result(code)
 	case done.Outcome == ignored:
@@ -135,17 +141,20 @@ func (h *Handler) pay(ctx context.Context, r *httpapi.Request, event *telemetry.
 	if err := p.verify(r, raw); err != nil {
 		return outcome{}, err
 	}
-	payment, ours, err := p.read(raw)
+	payment, about, err := p.read(raw)
 	if err != nil {
 		return outcome{}, err
 	}
-	if !ours {
+	if about == foreign {
 		return outcome{Outcome: ignored}, nil
 	}
 	payment.Provider = r.Path.Provider
 	event.Text("payment", payment.Reference)
 	if payment.OrderID != 0 {
 		event.Text("orderId", orderid.String(payment.OrderID))
+	}
+	if about == otherKind {
+		return h.otherKind(ctx, payment)
 	}
 	if err := payment.Check(); err != nil {
 		return outcome{}, err
@@ -161,6 +170,25 @@ func (h *Handler) pay(ctx context.Context, r *httpapi.Request, event *telemetry.
 	}
 	event.Text("saleId", s.Claim.SaleID)
 	return outcome{Outcome: paid, repeated: !s.New}, nil
+}
+
+// otherKind takes the report only if its order is paid by that payment: a shop whose Stripe
+// events are of both kinds. Otherwise the events that count may never come, because the
+// shop uses the other kind, and the money is taken. The provider repeats what is refused,
+// so the payment is recorded once StripeEvents is right.
+func (h *Handler) otherKind(ctx context.Context, p sale.Payment) (outcome, error) {
+	o, err := h.book.Order(ctx, p.OrderID)
+	var c sale.Claim
+	if err == nil {
+		c, err = h.book.Claim(ctx, o.SaleID, o.User)
+	}
+	switch {
+	case err != nil && sale.CodeOf(err) != sale.OrderNotFound:
+		return outcome{}, err
+	case err == nil && c.Payment == p.ID():
+		return outcome{Outcome: ignored}, nil
+	}
+	return outcome{Outcome: wrongKind}, sale.Refuse(sale.InvalidRequest, "the payment is not recorded, and StripeEvents does not count this kind of event: change it, or put the metadata into the other object only")
 }
 
 // cancel releases the caller's own claim in a sale.

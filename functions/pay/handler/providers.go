@@ -15,10 +15,19 @@ type provider struct {
 	// verify fails unless the body, as it was sent, is signed with one of the secrets at
 	// most 300 seconds ago.
 	verify func(r *httpapi.Request, body []byte) error
-	// read returns the payment that a verified body reports, without its provider; ours
-	// is false if it reports none of an order of this system.
-	read func(body []byte) (p sale.Payment, ours bool, err error)
+	// read returns the payment that a verified body reports, without its provider, unless
+	// it is foreign.
+	read func(body []byte) (sale.Payment, subject, error)
 }
+
+// subject is what a verified webhook is about.
+type subject int
+
+const (
+	foreign   subject = iota // no payment of an order of this system
+	ours                     // a payment of an order
+	otherKind                // a payment of an order, in a kind of event that does not count
+)
 
 // Providers are those with secrets, by the name in their path.
 type Providers map[string]provider

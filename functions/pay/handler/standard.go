@@ -3,6 +3,7 @@ package handler
 import (
 	"errors"
 	"net/http"
+	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -48,24 +49,24 @@ type standardPayment struct {
 	Currency  string `json:"currency"`
 }
 
-func readStandardWebhook(body []byte) (p sale.Payment, ours bool, err error) {
+func readStandardWebhook(body []byte) (p sale.Payment, _ subject, err error) {
 	var e struct {
 		Type string         `json:"type"`
 		Data jsontext.Value `json:"data"`
 	}
 	if err := jsonv2.Unmarshal(body, &e); err != nil {
-		return p, false, unreadable(err)
+		return p, foreign, unreadable(err)
 	}
 	if e.Type != "payment.succeeded" {
-		return p, false, nil
+		return p, foreign, nil
 	}
 	var data standardPayment
 	if err := jsonv2.Unmarshal(e.Data, &data); err != nil {
-		return p, false, unreadable(err)
+		return p, foreign, unreadable(err)
 	}
 	// The payment's id, and not the message's: a payment may be reported by several.
-	p = sale.Payment{Reference: data.PaymentID, Amount: data.Amount, Currency: data.Currency, SaleID: data.SaleID}
+	p = sale.Payment{Reference: data.PaymentID, Amount: data.Amount, Currency: strings.ToUpper(data.Currency), SaleID: data.SaleID}
 	// 0 if the id is invalid; Pay then records a refund due for an unknown order.
 	p.OrderID, _ = orderid.Parse(data.OrderID)
-	return p, true, nil
+	return p, ours, nil
 }

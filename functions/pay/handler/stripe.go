@@ -44,7 +44,7 @@ func newStripe(secrets []string, events string) (provider, error) {
 		}
 		return verifyAny(checks, func(err error) bool { return errors.Is(err, webhook.ErrTooOld) })
 	}
-	read := func(body []byte) (sale.Payment, bool, error) {
+	read := func(body []byte) (sale.Payment, subject, error) {
 		return readStripe(body, events)
 	}
 	return provider{verify, read}, nil
@@ -69,33 +69,33 @@ type stripePayment struct {
 	Currency       string `json:"currency"`
 }
 
-func readStripe(body []byte, events string) (p sale.Payment, ours bool, err error) {
+func readStripe(body []byte, events string) (p sale.Payment, _ subject, err error) {
 	var e stripeEvent
 	if err := jsonv2.Unmarshal(body, &e); err != nil {
-		return p, false, unreadable(err)
+		return p, foreign, unreadable(err)
 	}
 	isCheckout := e.Type == "checkout.session.completed" || e.Type == "checkout.session.async_payment_succeeded"
 	isIntent := e.Type == "payment_intent.succeeded"
-	if !(isCheckout && events != paymentIntentEvents || isIntent && events != checkoutEvents) {
-		return p, false, nil
+	if !isCheckout && !isIntent {
+		return p, foreign, nil
 	}
 	var about struct {
 		Metadata map[string]string `json:"metadata"`
 	}
 	if err := jsonv2.Unmarshal(e.Data.Object, &about); err != nil {
-		return p, false, unreadable(err)
+		return p, foreign, unreadable(err)
 	}
 	if about.Metadata[metaSale] == "" {
-		return p, false, nil
+		return p, foreign, nil
 	}
 	var object stripePayment
 	if err := jsonv2.Unmarshal(e.Data.Object, &object); err != nil {
-		return p, false, unreadable(err)
+		return p, foreign, unreadable(err)
 	}
 	// A completed session of a slow method of payment is not paid yet; another event
 	// follows.
 	if isCheckout && object.PaymentStatus != "paid" {
-		return p, false, nil
+		return p, foreign, nil
 	}
 	p = sale.Payment{
 		Reference: object.ID, Amount: object.AmountReceived, Currency: strings.ToUpper(object.Currency),
@@ -107,5 +107,8 @@ func readStripe(body []byte, events string) (p sale.Payment, ours bool, err erro
 	}
 	// 0 if the id is invalid; Pay then records a refund due for an unknown order.
 	p.OrderID, _ = orderid.Parse(about.Metadata[metaOrder])
-	return p, true, nil
+	if isCheckout && events == paymentIntentEvents || isIntent && events == checkoutEvents {
+		return p, otherKind, nil
+	}
+	return p, ours, nil
 }

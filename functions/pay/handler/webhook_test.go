@@ -24,6 +24,7 @@ type report struct {
 func TestASignedPaymentIsRecordedAsReported(t *testing.T) {
 	now := time.Now()
 	async := strings.Replace(session(""), "session.completed", "session.async_payment_succeeded", 1)
+	small := strings.Replace(succeeded, "CNY", "cny", 1)
 	for name, tt := range map[string]struct {
 		report
 		want sale.Payment
@@ -35,6 +36,7 @@ func TestASignedPaymentIsRecordedAsReported(t *testing.T) {
 		// Stripe signs with both secrets while one is being replaced; each may be unknown.
 		"only the second signature is known": {report{Stripe, session(""), signature(session(""), now, "whsec_unknown_secret", stripeOld)}, payment(Stripe, "pi_1")},
 		"Standard Webhooks":                  {report{StandardWebhooks, succeeded, signed(t, succeeded, now, standardNew)}, payment(StandardWebhooks, "pay_1")},
+		"a currency in small letters":        {report{StandardWebhooks, small, signed(t, small, now, standardNew)}, payment(StandardWebhooks, "pay_1")},
 		"Standard Webhooks, the secret that ends": {report{StandardWebhooks, succeeded, signed(t, succeeded, now, standardOld)},
 			payment(StandardWebhooks, "pay_1")},
 		"Standard Webhooks, only the second signature is known": {report{StandardWebhooks, succeeded,
@@ -148,15 +150,16 @@ func TestWhatIsNotOursIsIgnored(t *testing.T) {
 	for name, tt := range map[string]struct {
 		provider, body, events string
 	}{
-		"a payment without our metadata":   {Stripe, session(`"metadata":{}`), "any"},
-		"one with none at all":             {Stripe, session(`"metadata":null`), "any"},
-		"one whose members are strange":    {Stripe, session(`"metadata":{"order":"7"},"payment_intent":{"id":"pi_1"},"amount_total":"1"`), "any"},
-		"a session that is not paid yet":   {Stripe, session(`"payment_status":"unpaid"`), "any"},
-		"a session that costs nothing":     {Stripe, session(`"payment_status":"no_payment_required"`), "any"},
-		"an event of another type":         {Stripe, refund, "any"},
-		"a payment intent beside Checkout": {Stripe, intent(""), "checkout"},
-		"a session beside payment intents": {Stripe, session(""), "payment_intent"},
-		"another type":                     {StandardWebhooks, strings.Replace(succeeded, ".succeeded", ".failed", 1), "any"},
+		"a payment without our metadata":           {Stripe, session(`"metadata":{}`), "any"},
+		"one with none at all":                     {Stripe, session(`"metadata":null`), "any"},
+		"one whose members are strange":            {Stripe, session(`"metadata":{"order":"7"},"payment_intent":{"id":"pi_1"},"amount_total":"1"`), "any"},
+		"a session that is not paid yet":           {Stripe, session(`"payment_status":"unpaid"`), "any"},
+		"a session that costs nothing":             {Stripe, session(`"payment_status":"no_payment_required"`), "any"},
+		"an event of another type":                 {Stripe, refund, "any"},
+		"a foreign payment intent beside Checkout": {Stripe, intent(`"metadata":{}`), "checkout"},
+		"a foreign session beside payment intents": {Stripe, session(`"metadata":{}`), "payment_intent"},
+		"an unpaid session beside payment intents": {Stripe, session(`"payment_status":"unpaid"`), "payment_intent"},
+		"another type":                             {StandardWebhooks, strings.Replace(succeeded, ".succeeded", ".failed", 1), "any"},
 	} {
 		f := newFunction(t, "STRIPE_EVENTS", tt.events)
 		headers := signature(tt.body, time.Now(), stripeNew)
@@ -166,6 +169,36 @@ func TestWhatIsNotOursIsIgnored(t *testing.T) {
 		r := f.Ask(t, t.Context(), post(t, tt.provider, tt.body, headers))
 		if r.StatusCode != 200 || r.Body != `{"outcome":"ignored"}` || f.calls > 0 || f.Logged(t, "result") != "ignored" {
 			t.Errorf("%s: %d %s, %d calls", name, r.StatusCode, r.Body, f.calls)
+		}
+	}
+}
+
+// The shop's integration uses the other kind of Stripe's events than StripeEvents says. If that
+// were answered 200, the money would be taken, and every order released.
+func TestAPaymentReportedByTheOtherKindOfEventIsRefusedUntilItIsRecorded(t *testing.T) {
+	for events, body := range map[string]string{"checkout": intent(""), "payment_intent": session("")} {
+		for name, tt := range map[string]struct {
+			body, paid string // paid is the payment that the claim has
+			fault      error
+			status     int
+			result     string
+		}{
+			"not recorded":                {body: body, status: 400, result: "wrong-kind"},
+			"recorded":                    {body: body, paid: "stripe#pi_1", status: 200, result: "ignored"},
+			"paid by another payment":     {body: body, paid: "stripe#pi_2", status: 400, result: "wrong-kind"},
+			"of an order that is missing": {body: strings.Replace(body, orderText, "7", 1), status: 400, result: "wrong-kind"},
+			"of no order":                 {body: strings.Replace(body, orderText, "x", 1), status: 400, result: "wrong-kind"},
+			"the table is busy":           {body: body, fault: sale.Fail(sale.Busy, errors.New("ThrottlingException")), status: 503, result: "busy"},
+		} {
+			f := newFunction(t, "STRIPE_EVENTS", events)
+			f.claim.Payment, f.fault = tt.paid, tt.fault
+			r := f.Ask(t, t.Context(), post(t, Stripe, tt.body, signature(tt.body, time.Now(), stripeNew)))
+			if r.StatusCode != tt.status || f.Logged(t, "result") != tt.result || len(f.payments) > 0 {
+				t.Errorf("%s, %s: %d %s, %d payments, %s", events, name, r.StatusCode, r.Body, len(f.payments), f.Log.Bytes())
+			}
+			if says := strings.Contains(r.Body, "StripeEvents"); says != (tt.status == 400) {
+				t.Errorf("%s, %s: the answer says %s", events, name, r.Body)
+			}
 		}
 	}
 }
