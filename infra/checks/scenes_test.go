@@ -154,8 +154,14 @@ var silentFor = []struct {
 		webhookRefused: 600})},
 	{"WebhooksFailingAlarm", "a stranger tries providers that nobody knows, and goes around the front", unpaid().with(begins, length, map[string]float64{
 		webhookUnknown: 600, webhookAround: 600})},
-	{"WebhooksFailingAlarm", "a stranger's webhooks are refused, and the provider reports only what was paid before, too late or elsewhere", unpaid().with(begins, length, map[string]float64{
-		webhookRefused: 600, "pay payments paid": 0}).every(3, "pay payments repeated").with(begins, length, map[string]float64{"pay payments ignored": 1, "pay payments refund-due": 1})},
+	{"WebhooksFailingAlarm", "a stranger's webhooks are refused, and the provider reports only what was paid before", unpaid().with(begins, length, map[string]float64{
+		webhookRefused: 600, "pay payments paid": 0, "pay payments repeated": 1})},
+	{"WebhooksFailingAlarm", "a stranger's webhooks are refused, and all payments are late", unpaid().with(begins, length, map[string]float64{
+		webhookRefused: 600, "pay payments paid": 0, "pay payments repeated": 0, "pay payments refund-due": 1})},
+	{"WebhooksFailingAlarm", "a stranger's webhooks are refused, and the provider reports payments elsewhere", unpaid().with(begins, length, map[string]float64{
+		webhookRefused: 600, "pay payments paid": 0, "pay payments repeated": 0, "pay payments ignored": 1})},
+	{"WebhooksFailingAlarm", "a shop puts its metadata on both of Stripe's objects", unpaid().with(begins, length, map[string]float64{
+		webhookRefused: 100, "pay payments wrong-kind": 100})},
 	{"NothingSoldAlarm", "strangers without a token, and now and then a buyer", open().with(begins, length, map[string]float64{
 		purchaseForged: 5000, purchaseAnswered: 1, "purchase purchases accepted": 1, "purchase purchases already-ordered": 0})},
 	{"NothingSoldAlarm", "strangers without a token after everything is sold", open().with(begins, length, map[string]float64{
@@ -204,6 +210,8 @@ var faults = []fault{
 		webhookTaken: -1, webhookUnknown: 5, "pay payments paid": -1, "pay payments repeated": -1})},
 	{"WebhooksFailingAlarm", "a front was created, and the provider still uses ApiUrl", 6, unpaid().with(begins, length, map[string]float64{
 		webhookTaken: -1, webhookAround: 5, "pay payments paid": -1, "pay payments repeated": -1})},
+	{"WebhooksFailingAlarm", "StripeEvents is the other kind, and Stripe reports other things, too", 6, unpaid().with(begins, length, map[string]float64{
+		webhookRefused: 40, "pay payments wrong-kind": 40, "pay payments ignored": 3, "pay payments paid": -1, "pay payments repeated": -1})},
 	{"WebhooksFailingAlarm", "pay cannot reach the table", 6, unpaid().with(begins, length, map[string]float64{
 		webhookTaken: -1, webhookFailed: 120, "pay payments paid": -1, "pay payments repeated": -1, "pay payments busy": 120})},
 	{"WebhooksFailingAlarm", "pay gets no environment", 6, unpaid().with(begins, length, map[string]float64{
