@@ -40,7 +40,7 @@ var ofPayments = []mutant{
 	{"claims of after a pass are forgotten", "P22", ledgerTests, overFake + "^a_stored_pass_and_a_due_instant", []edit{{releasing,
 		`next := p.pass.Began.Add(p.sale.PayWithin)`, `next := p.pass.Began.Add(2 * p.sale.PayWithin)`}}},
 	{"cancelled units wait for the next claim that is due", "P22", ledgerTests, overFake + "^a_buyer_cancels", []edit{{releasing,
-		`	if done.PutBack, err = l.putBack(ctx, s); err != nil {`, `	if !isLook {
+		`	if done.PutBack, err = l.putBack(ctx, s); err != nil {`, `	if !mayBeDue {
 		done.Complete = true
 	} else if done.PutBack, err = l.putBack(ctx, s); err != nil {`}}},
 	{"a pass goes on behind what it did not release", "P22", ledgerTests, "^TestAPassWhoseReleasesFail", []edit{{releasing,

@@ -85,6 +85,9 @@ func (book complaint) answer(ctx context.Context, saleID, user string, now time.
 				fmt.Fprintf(out, "%s  %d units were added (%s): a \"sold out\" before that was correct\n", httpapi.Time(seeded.At), seeded.Units, seeded.ID)
 			}
 		}
+		if s.PayWithin > 0 {
+			fmt.Fprintln(out, "units of orders that are not paid in time, or are cancelled, are sold again: a \"sold out\" before that was correct")
+		}
 		fmt.Fprintln(out, "for the buyer: no order was accepted under this account")
 		return nil
 	case err != nil:

@@ -43,11 +43,11 @@ func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 		if applied[identityOf(seedShardKey(a.SaleID, a.SeedID, k))] != nil {
 			continue
 		}
-		new, err := l.addToShard(ctx, a, k, units)
+		added, err := l.addToShard(ctx, a, k, units)
 		if err != nil {
 			return Seeding{}, err
 		}
-		done.Applied = done.Applied || new
+		done.Applied = done.Applied || added
 	}
 	s, err = l.readOpenSale(ctx, a.SaleID)
 	done.Seeded = s.Seeded

@@ -72,9 +72,9 @@ func (l *Ledger) ReleaseDue(ctx context.Context, listing Listing, grace time.Dur
 		return done, nil
 	}
 	now := l.now()
-	isLook := !listing.NextPayBy.Add(grace).After(now)
+	mayBeDue := !listing.NextPayBy.Add(grace).After(now)
 	var s sale.Sale
-	if isLook {
+	if mayBeDue {
 		s, err = l.readOpenSale(ctx, listing.SaleID)
 	} else {
 		s, err = l.existing(ctx, patientTries, listing.SaleID)
@@ -86,7 +86,7 @@ func (l *Ledger) ReleaseDue(ctx context.Context, listing Listing, grace time.Dur
 	if done.PutBack, err = l.putBack(ctx, s); err != nil {
 		return done, err
 	}
-	if !isLook {
+	if !mayBeDue {
 		done.Complete, done.NextDue = true, listing.NextPayBy.Add(grace)
 		return done, nil
 	}

@@ -59,8 +59,8 @@ type record struct {
 // Handle publishes the events of a batch. Lambda keeps the order of records only if it
 // repeats all of them from the first failed one on, so the answer names that one alone; a
 // repeated event has the same id (P26). A record that can never be published goes to the
-// failures with its content, because it would block its shard until the stream forgets
-// it: Lambda's own destination for failures gets only the record's place in the stream.
+// failures with its content, because it would block its shard until the stream drops
+// it (after 24 hours): Lambda's own destination for failures gets only the record's place in the stream.
 func (h *Handler) Handle(ctx context.Context, batch Batch) (answer events.DynamoDBEventResponse, err error) {
 	ctx, cancel, event := h.log.Begin(ctx)
 	defer cancel()
