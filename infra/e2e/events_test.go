@@ -71,6 +71,7 @@ func (s *stack) told(order, user string) int {
 }
 
 func TestAConfirmedOrderIsPublishedAlsoAfterTheStackWasKilled(t *testing.T) {
+	t.Parallel()
 	s := boot(t)
 	s.open("told", 50, 2)
 	first := s.order("told", "ann")
@@ -90,6 +91,7 @@ func TestAConfirmedOrderIsPublishedAlsoAfterTheStackWasKilled(t *testing.T) {
 }
 
 func TestPublishingBeginsOnDataThatHadNone(t *testing.T) {
+	t.Parallel()
 	s := boot(t, "-parameter", "PublishEvents=false")
 	s.open("untold", 5, 1)
 	silent := s.order("untold", "ann")
@@ -106,6 +108,7 @@ func TestPublishingBeginsOnDataThatHadNone(t *testing.T) {
 }
 
 func TestOrdersArePublishedThoughTheBusFailsAtFirst(t *testing.T) {
+	t.Parallel()
 	s := boot(t, "-faults", "publish=0.5,seed=3")
 	s.open("flaky", 50, 2)
 	var orders, users []string
