@@ -18,7 +18,10 @@ const root = "../.."
 func release(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "ReleaseFunction", "bootstrap")
-	if text, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./ahead").CombinedOutput(); err != nil {
+	// The flags of `make host`, so that packages are not compiled again.
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-trimpath", "-tags", "lambda.norpc", "-ldflags=-s", "-o", program, "./ahead")
+	build.Env = append(build.Environ(), "CGO_ENABLED=0")
+	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, text)
 	}
 	return program

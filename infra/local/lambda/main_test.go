@@ -53,7 +53,10 @@ func buildAndRun(m *testing.M) int {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	bootstrap = filepath.Join(dir, "bootstrap")
-	if out, err := exec.Command("go", "build", "-o", bootstrap, "./internal/testfunction").CombinedOutput(); err != nil {
+	// The flags of `make host`, so that packages are not compiled again.
+	build := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-tags", "lambda.norpc", "-ldflags=-s", "-o", bootstrap, "./internal/testfunction")
+	build.Env = append(build.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Printf("build test function: %v\n%s", err, out)
 		return 1
 	}
