@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -158,7 +159,12 @@ func (e *Engine) Stop() error {
 		return nil
 	default:
 	}
-	if err := e.process.Stop(stopLimit); err != nil {
+	err := e.process.Stop(stopLimit)
+	// The program answers before it handles signals. What it has answered is on disk.
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGTERM {
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("stop engine: %w", err)
 	}
 	return nil

@@ -3,8 +3,11 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -74,6 +77,37 @@ func TestStopEndsTheProcessAndMayBeRepeated(t *testing.T) {
 	if _, err := engine.Client(e.Endpoint()).ListTables(t.Context(), &dynamodb.ListTablesInput{}); err == nil {
 		t.Error("a stopped engine answers")
 	}
+}
+
+// The program begins to handle signals only after it answers.
+func TestAnEngineThatIsStoppedAtOnceHasEndedWell(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "early")
+	script := fmt.Sprintf("#!/bin/sh\n%s=1 exec '%s' \"$@\"\n", earlyEngine, os.Args[0])
+	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	e, err := engine.Start(t.Context(), engine.Options{Binary: program})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// earlyEngine is set for a process that answers like an engine and does not handle signals.
+const earlyEngine = "EARLY_ENGINE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(earlyEngine) == "" {
+		os.Exit(m.Run())
+	}
+	address := net.JoinHostPort(os.Args[2], os.Args[4]) // --host, --port
+	err := http.ListenAndServe(address, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"TableNames":[]}`))
+	}))
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
 }
 
 func TestTwoEnginesShareNothing(t *testing.T) {
