@@ -57,8 +57,7 @@ var ofReleasing = []mutant{
 		` && !invocation.Outlasts(turn, restOfTurn)`, ``}}},
 	{"release stops at the first sale that fails", "P22", releaseTests, "^TestASaleThatFails", []edit{{releaseHandler,
 		`			errs = append(errs, fmt.Errorf("sale %s: %w", listing.SaleID, saleErr))
-`, `			errs = append(errs, fmt.Errorf("sale %s: %w", listing.SaleID, saleErr))
-			break
+`, `			panic(fmt.Errorf("sale %s: %w", listing.SaleID, saleErr))
 `}}},
 	{"release reads drained sales for ever", "P22", releaseTests, "^TestADrainedSale", []edit{{releaseHandler,
 		`return l.Drained || `, `return `}}},

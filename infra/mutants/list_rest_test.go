@@ -43,7 +43,7 @@ var ofEverythingElse = []mutant{
 		` && now.Before(draft.ClosesAt) {`, ` {`}}},
 	{"reconcile stops at the first sale that fails", "P11", reconciling, "^TestASaleThatFails", []edit{{reconcile,
 		`			errs = append(errs, fmt.Errorf("sale %s: %w", listing.SaleID, saleErr))
-`, `			return saleErr
+`, `			panic(fmt.Errorf("sale %s: %w", listing.SaleID, saleErr))
 `}}},
 	{"one huge sale takes the time of all", "P11", reconciling, "^TestAHugeSale", []edit{{turns,
 		`invocation.Share(ctx, len(left)-j)`, `invocation.Share(ctx, 1+0*j)`}}},
@@ -171,12 +171,12 @@ var ofEverythingElse = []mutant{
 // recordRead counts`}}},
 	{"reconcile writes into a sale for a newer release", "P19", reconciling, "^TestASaleForANewer", []edit{{reconcile,
 		`	if sale.CodeOf(err) == sale.NewerVersion {
-		return nil, err // a newer release keeps the sale's pass
+		return nil, false, err // a newer release keeps the sale's pass
 	}
 `, ``}}},
 	{"reconcile reads a sale although its listing is for a newer release", "P19", reconciling, "^TestASaleForANewer", []edit{{reconcile,
 		`	if listing.Err != nil {
-		return nil, listing.Err
+		return nil, false, listing.Err
 	}
 `, ``}}},
 	{"a sale for a newer release is an error to its buyers", "P5", "./shared/httpapi", "^TestEveryCode", []edit{{"shared/httpapi/problem.go",

@@ -226,7 +226,8 @@ func (l *Ledger) compare(s sale.Sale, a *Audit, shards []shard) *Receipt {
 }
 
 // refundsDue counts the refunds that are due, and adds the payments of all refunds to those
-// that are compared. A refund that cannot be read is a finding. A sale without any of what may cause one costs no read.
+// that are compared. A refund that cannot be read is a finding. A sale without any of what
+// may cause one costs no read.
 func (l *Ledger) refundsDue(ctx context.Context, s sale.Sale, a *Audit) (n int64, err error) {
 	if s.PayWithin == 0 && s.Price == 0 && a.Paid == 0 {
 		return 0, nil

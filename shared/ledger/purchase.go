@@ -149,7 +149,9 @@ func (p *purchase) run(ctx context.Context) (Purchase, error) {
 				if p.view.lists(shard) {
 					continue // nobody tries the shard again: no need to wait
 				}
-				hop++
+				if changed := p.view.load(now); !changed.avoid.Has(shard) {
+					hop++ // the sale has changed
+				}
 			case !v.keepShard:
 				hop++
 			}

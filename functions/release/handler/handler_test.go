@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -250,25 +248,6 @@ func TestSalesThatAskForNoPaymentCostOneRead(t *testing.T) {
 	})
 }
 
-func TestTheSaleThatWasDueFirstComesLastAndGetsWhatTheOthersLeave(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		for i, saleID := range []string{"a", "b", "c"} {
-			w.open(saleID, 1, 1, payWithin-time.Duration(i)*time.Minute)
-		}
-		order := func() (ids []string) {
-			for _, p := range w.passes(`{}`) {
-				ids = append(ids, p.SaleID)
-			}
-			return ids
-		}
-		order()
-		w.open("d", 1, 1, payWithin) // never looked at
-		if got := order(); !reflect.DeepEqual(got, []string{"d", "a", "b", "c"}) {
-			t.Errorf("got %v", got)
-		}
-	})
-}
-
 func TestTheGraceIsReadFromTheEnvironment(t *testing.T) {
 	for text, want := range map[string]time.Duration{"": ledger.DefaultGrace, "0": 0, "5": 5 * time.Second, "86400": ledger.MaxGrace} {
 		t.Setenv("RELEASE_GRACE_SECONDS", text)
@@ -282,117 +261,6 @@ func TestTheGraceIsReadFromTheEnvironment(t *testing.T) {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
-}
-
-func TestAHugeSaleLeavesTheOthersTheirTime(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		w.open("a-huge", 200, 40, payWithin)
-		w.order("a-huge", 0, 200)
-		w.open("small", 2, 1, payWithin)
-		w.order("small", 0, 2)
-		time.Sleep(payWithin + grace + time.Second)
-		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "TransactWriteItems" && strings.Contains(strings.Join(c.Keys, " "), "a-huge") {
-				return dynamotest.Fault{Delay: time.Hour}
-			}
-			return dynamotest.Fault{}
-		}
-		passes, err := w.release(`{}`, 8*time.Second)
-		if err != nil || len(passes) != 2 || passes[0].Complete || passes[1].Released != 2 || !passes[1].Complete {
-			t.Errorf("got %+v (%v), want the small sale's pass complete", passes, err)
-		}
-	})
-}
-
-// A pass over one of ten sales takes most of a run, and the others need next to nothing. What
-// they leave over is for that one sale, whichever was due first (P22).
-func TestALargePassEndsWithinARunBesideNineSalesThatAreIdle(t *testing.T) {
-	little := func(payWithin time.Duration, paused bool) func(*world, string) {
-		return func(w *world, saleID string) {
-			w.open(saleID, 1, 1, payWithin)
-			w.order(saleID, 0, 1)
-			if _, err := w.environment().Edit(w.t.Context(), sale.Edit{SaleID: saleID, Paused: &paused}); err != nil {
-				w.t.Fatal(err)
-			}
-		}
-	}
-	for name, others := range map[string]func(w *world, saleID string){
-		"nothing is due":                little(2*payWithin, false),
-		"little is due, before the one": little(payWithin-time.Second, false),
-		"little is due, after the one":  little(payWithin+time.Second, false),
-		"paused, due before the one":    little(payWithin-time.Second, true),
-		"paused, due after the one":     little(payWithin+time.Second, true),
-		"drafts":                        func(w *world, saleID string) { w.draft(saleID) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			in(t, func(t *testing.T, w *world) {
-				w.open("large", 72, 72, payWithin)
-				w.order("large", 0, 72)
-				for i := range 9 {
-					others(w, fmt.Sprint("other-", i))
-				}
-				w.passes(`{}`)
-				time.Sleep(payWithin + grace + 2*time.Second)
-				w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-					if strings.Contains(c.Keys[0], "#large#") {
-						return dynamotest.Fault{Delay: 900 * time.Millisecond}
-					}
-					return dynamotest.Fault{Delay: 10 * time.Millisecond}
-				}
-				passes, err := w.release(`{}`, 2*time.Minute)
-				i := slices.IndexFunc(passes, func(p Pass) bool { return p.SaleID == "large" })
-				if err != nil || i < 0 || !passes[i].Complete || passes[i].Released != 72 || passes[i].PutBack != 72 {
-					t.Errorf("got %+v (%v)", passes, err)
-				}
-				w.db.Fault = nil
-				if got := w.states("large", 72); got[sale.Expired] != 72 || w.stock("large") != 72 {
-					t.Errorf("%v, %d in stock", got, w.stock("large"))
-				}
-			})
-		})
-	}
-}
-
-func TestAPausedSaleHasOneTurnInARun(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		w.open("moutai", 2, 1, payWithin)
-		w.order("moutai", 0, 2)
-		paused := true
-		if _, err := w.environment().Edit(t.Context(), sale.Edit{SaleID: "moutai", Paused: &paused}); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(payWithin + grace + time.Second)
-		reads := 0
-		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "BatchGetItem" {
-				reads++
-			}
-			return dynamotest.Fault{Delay: 10 * time.Millisecond}
-		}
-		if p := w.passes(`{}`); len(p) != 1 || p[0].Complete || reads != 1 {
-			t.Errorf("got %+v, and its shards were read %d times", p, reads)
-		}
-	})
-}
-
-func TestTheLastSaleGetsAllTheTimeThatIsLeft(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		for _, saleID := range []string{"a", "b"} {
-			w.open(saleID, 80, 4, payWithin)
-			w.order(saleID, 0, 80)
-		}
-		time.Sleep(payWithin + grace + time.Second)
-		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "TransactWriteItems" && strings.Contains(strings.Join(c.Keys, " "), "#b") {
-				return dynamotest.Fault{Delay: 900 * time.Millisecond} // one to release, four to put back
-			}
-			return dynamotest.Fault{}
-		}
-		passes, err := w.release(`{}`, 8*time.Second)
-		if err != nil || len(passes) != 2 || !passes[1].Complete || passes[1].PutBack != 80 {
-			t.Errorf("got %+v (%v), want both complete", passes, err)
-		}
-	})
 }
 
 func TestADrainedSaleIsLeftAlone(t *testing.T) {
