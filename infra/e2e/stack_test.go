@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"net/http"
@@ -31,6 +32,15 @@ import (
 
 // patience bounds every wait.
 const patience = 60 * time.Second
+
+// TestMain lets more tests run at once than there are processors: they wait more than they compute.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 // stack is one local stack in its own process, with its own data and ports.
 type stack struct {
