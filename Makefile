@@ -297,8 +297,8 @@ lab-engines: ## install Redis, MariaDB and libfaketime for the lab (on Debian, i
 
 .PHONY: lab-check
 lab-check: lab-engines host ## run a reduced lab on real engines: the unsafe strategies fail in their scenario, the safe ones never
-	LAB_ENGINES=required go test -count 1 -parallel 1 -p 1 -timeout 10m -run '^TestOnRedisAndMariaDB$$' ./infra/lab
-	LAB_ENGINES=required go test -count 1 -parallel 1 -p 1 -timeout 10m ./infra/lab/cache ./infra/lab/engines
+	CGO_ENABLED=0 GOFLAGS=-trimpath LAB_ENGINES=required go test -count 1 -parallel 1 -p 1 -timeout 10m -run '^TestOnRedisAndMariaDB$$' ./infra/lab
+	CGO_ENABLED=0 GOFLAGS=-trimpath LAB_ENGINES=required go test -count 1 -parallel 1 -p 1 -timeout 10m ./infra/lab/cache ./infra/lab/engines
 
 .PHONY: build
 build: ## build every function for deployment (linux/arm64) under .build/lambda

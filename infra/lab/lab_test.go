@@ -153,7 +153,6 @@ func TestOnRedisAndMariaDB(t *testing.T) {
 		{"a lock outlives its owner or its server", 1, []string{
 			"redis-setnx-expire: server-killed",
 			"redis-redlock: engine-killed",
-			"redis-redlock-renewed: engine-clock-jumps",
 			"redis-failover: engine-killed",
 			"redis-failover-min-replicas: engine-killed",
 		}},
