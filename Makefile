@@ -231,7 +231,8 @@ prove: ## run the long proofs in full: SEEDS=2000 random sales, every plan of FA
 	$(GO_TEST) -timeout 30m ./infra/enumerate -faults "$${FAULTS:-3}"
 	$(GO_TEST) -timeout 10m ./shared/ledger -run '^TestASaleOfAMillionClaims'
 	$(GO_TEST) -timeout 10m ./infra/model -large -runs 1000
-	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/simulate ./infra/enumerate)
+	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/simulate -seeds "$$(($${SEEDS:-2000} / 10))")
+	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/enumerate)
 
 .PHONY: drill
 drill: host operator ## run the runbook's commands on a new stack during each accident; a table of results and times

@@ -57,6 +57,7 @@ func confirming(t *testing.T, batch int, window time.Duration) burden {
 // Batches of 25 fill the statements' limit of one call: smaller ones cost more
 // for each order, larger ones nothing less, and they make the first of them wait.
 func TestTheTemplatesBatchIsTheSmallestOfTheCheapOnes(t *testing.T) {
+	t.Parallel()
 	c := Config{}.withDefaults()
 	chosen := confirming(t, c.Batch, c.Gather)
 	for _, smaller := range []burden{confirming(t, 10, c.Gather), confirming(t, c.Batch, time.Millisecond)} {

@@ -10,6 +10,7 @@ import (
 var runs = flag.Int("runs", 250, "tiny sales whose last unit must be sold")
 
 func TestTheLastUnitOfEveryShardSells(t *testing.T) {
+	t.Parallel()
 	for i := range *runs {
 		random := rand.New(rand.NewPCG(42, uint64(i)))
 		shards := 1 + random.IntN(12)
@@ -29,6 +30,7 @@ func TestTheLastUnitOfEveryShardSells(t *testing.T) {
 }
 
 func TestTheNewsThatAllIsSoldSpreads(t *testing.T) {
+	t.Parallel()
 	cases := []struct{ shards, perShard int }{{50, 20}}
 	rate, environments := 2000.0, 100
 	if *large {
@@ -49,6 +51,7 @@ func TestTheNewsThatAllIsSoldSpreads(t *testing.T) {
 }
 
 func TestTheTailCostsAtMostTwoTransactionsPerOrder(t *testing.T) {
+	t.Parallel()
 	cases := []struct{ shards, perShard int }{{10, 20}, {50, 20}, {50, 100}, {200, 20}}
 	tries, all, sold := 0, 0, 0
 	for _, k := range cases {

@@ -33,6 +33,7 @@ func roomy(shards int, rate float64) Config {
 }
 
 func TestAcceptedOrdersGrowWithTheShards(t *testing.T) {
+	t.Parallel()
 	const target = 0.2 // p*, the planned share of conflicts
 	counts := []int{1, 8, 32, 128}
 	if *large {
@@ -65,6 +66,7 @@ func steadyRate(r Result, until time.Duration) float64 {
 }
 
 func TestConflictsFollowTheLossFormula(t *testing.T) {
+	t.Parallel()
 	// An item that is busy for w after each of λ accepted transactions a second
 	// rejects a share of λw of those that come at random instants.
 	for _, load := range []float64{5, 10, 20} {
