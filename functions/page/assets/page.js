@@ -42,7 +42,8 @@ let ordering = false; // the latest request that was repeated was an order
 let code = ""; // of the latest answer, "" if it was a success
 let gaveUp = false; // the latest answer was not final
 let orders = 0; // how many were sent, or may have been before a reload
-let reread = Infinity; // when the sale is read for the second time
+let reread = Infinity; // when the sale is read again before its opening
+let moved = false; // the opening is another one than the page has shown
 let trouble = ""; // why the button did nothing
 let returning = false; // the page looks for units that came back
 let cancelling = ""; // what is said about cancelling, as it is called in words.js
@@ -87,11 +88,17 @@ async function repeat(request) {
 function take(a) {
   if (a.code) return;
   const { name, opensAt, closesAt, state, remaining, approximate, mayReturn, payWithin } = a.body;
+  const before = sale?.opens ?? NaN;
   sale = {
     name: String(name || saleId), opens: Date.parse(opensAt), closes: Date.parse(closesAt), state: String(state ?? "?"),
     units: Number(remaining), about: approximate === true, mayReturn: mayReturn === true,
     mustPay: payWithin > 0,
   };
+  moved ||= Math.abs(sale.opens - before) > 0;
+  // Each opening that the page learns of is read once more before it is announced: it may have
+  // been moved. Pages do that at different times, most of them between 120 and 30 seconds before.
+  const left = sale.opens - now();
+  if (sale.opens !== before) reread = left > 10000 ? sale.opens - (0.2 + 0.6 * Math.random()) * Math.min(left, 150000) : Infinity;
 }
 
 /** Reads the sale, and the buyer's claim if there may be one. */
@@ -99,25 +106,29 @@ async function load() {
   [doing, ordering, code] = ["reading", false, ""];
   render();
   take(await repeat(() => call("GET", salePath)));
-  if (sale && phase() === "NOT_OPEN") {
-    // All pages' second reads are spread over a minute and a half.
-    if (sale.opens - now() > 120000) reread = sale.opens - 30000 - 90000 * Math.random();
-  } else if (sale && token()) {
+  if (sale && phase() !== "NOT_OPEN" && token()) {
     // The last order may have been sent before a reload.
     if (performance.getEntriesByType("navigation").some((e) => "type" in e && e.type !== "navigate")) orders++;
-    // Nobody has to wait for a slow answer before they can order.
-    await Promise.race([call("GET", claimPath, token()).then((a) => settle(a, true)), pause(1000)]);
+    const mine = () => call("GET", claimPath, token());
+    // Nobody has to wait for a slow answer before they can order, and nobody who has ordered
+    // is told first that the sale is sold out.
+    if (phase() === "OPEN") await Promise.race([mine().then((a) => settle(a, true)), pause(1000)]);
+    else {
+      settle(await repeat(mine), true);
+      if (!gaveUp) code = "";
+    }
   }
   doing = "";
   render();
   returns();
 }
 
-/** Reads the sale again, once. */
+/** Reads the sale again; before the opening also later, if there is no answer. */
 async function refresh() {
   const a = await call("GET", salePath);
   take(a);
   if (!a.code && !doing) code = "";
+  if (passing(a) && phase() === "NOT_OPEN") reread = now() + a.wait + 5000 + 5000 * Math.random();
   render();
 }
 
@@ -168,6 +179,9 @@ others.onmessage = async () => {
 /** Until when the claim must be paid; NaN if it need not be. */
 const payBy = () => (claim?.state === "CONFIRMED" ? Date.parse(claim.payBy) : NaN);
 
+/** Whether a payment may still arrive, which the page then shows, or that it is paid back. */
+const mayBePaid = () => claim?.state !== "PAID" && now() < Date.parse(claim?.payBy) + late;
+
 /** Where the claim is paid; "" unless that is an address of this shop or one with https. */
 function payAt() {
   const { paymentUrl } = claim ?? {};
@@ -177,13 +191,13 @@ function payAt() {
 }
 
 /**
- * Asks for the claim while it is pending, while the shop says when to ask again, and until
- * it is paid or has ended: then once a minute, and when the buyer comes back to the page.
+ * Asks for the claim while it is pending, while the shop says when to ask again, and while
+ * a payment may arrive: then once a minute, and when the buyer comes back to the page.
  * @param {number} wait as the shop said
  */
 async function follow(wait) {
-  for (let n = 0; (claim?.state === "PENDING" || wait || now() < payBy() + late) && token(); n++) {
-    if (payBy()) {
+  for (let n = 0; (claim?.state === "PENDING" || state() === "reserved" || wait || mayBePaid()) && token(); n++) {
+    if (mayBePaid()) {
       const back = new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
       await Promise.all([pause(wait), Promise.race([pause(60000 * (1 + Math.random() / 4)), back])]);
     } else await pause(Math.max(wait, Math.min(2000 * 1.5 ** n, 60000)) * (1 + Math.random() / 4));
@@ -244,9 +258,9 @@ const meanwhile = { "": "sending", "sale-paused": "pausedBusy", "sale-not-open":
 
 /** The state of the page: the name of its line in words.js. */
 function state() {
-  if (now() >= payBy()) return "late";
+  if (payBy()) return now() < payBy() ? "unpaid" : "late";
   // Until the order has its id, nobody knows until when it must be paid.
-  if (claim?.state === "PENDING" && sale?.mustPay) return "reserved";
+  if (sale?.mustPay && ["PENDING", "CONFIRMED"].includes(claim?.state)) return "reserved";
   if (claim) return claims[claim.state] ?? "held";
   if (doing && code && !navigator.onLine) return "offline";
   if (doing === "sending") return meanwhile[code] ?? "busy";
@@ -258,8 +272,8 @@ function state() {
 
 /** The states in which an order may be possible, now or later. */
 const orderable = ["notOpen", "open", "paused", "otherState"];
-/** The states in which a buyer who is not signed in may have an order all the same. */
-const over = ["soldOut", "closed", "accepted", "reserved", "held", "late"];
+/** The states in which nobody can order now. Who is not signed in may have an order all the same. */
+const refusals = ["soldOut", "paused", "closed", "otherState"];
 
 /**
  * What the button does in a state: its label, and its action if it can be pressed.
@@ -267,7 +281,7 @@ const over = ["soldOut", "closed", "accepted", "reserved", "held", "late"];
  */
 function button(is) {
   const wanted = orderable.includes(is);
-  if (is === "signedOut" || (!token() && (wanted || over.includes(is)))) {
+  if (is === "signedOut" || (!token() && (wanted || claim || refusals.includes(is)))) {
     return available ? [words.signIn, () => signIn(saleId)] : [""];
   }
   if (is === "stuck" || (is === "other" && !ordering)) return [words.again, load];
@@ -280,15 +294,15 @@ function button(is) {
 function detail(is) {
   if (trouble) return trouble;
   if (claim && !token()) return words.signedOut;
-  if (now() < payBy()) return fill(words.payBy, dates.format(payBy()));
-  if (claim && already && !["late", "reserved"].includes(is)) return words.already;
+  if (is === "unpaid") return fill(words.payBy, dates.format(payBy()));
+  if (already && ["accepted", "confirmed", "paid", "held"].includes(is)) return words.already;
   if (is !== "offline" && !navigator.onLine) return words.offline + " " + words.offlineDetail;
-  if (orderable.includes(is) && !token()) return available ? words.signInDetail : words.noSignIn;
+  if (orderable.includes(is) && !token() && !available) return words.noSignIn;
+  if (["notOpen", "open"].includes(is) && !token()) return words.signInDetail;
   if (is === "soldOut" && sale?.mayReturn) return words.mayReturn;
-  if (over.includes(is) && !token() && available) return words.signInToSee;
   /** @type {Record<string, string>} */
   const all = words;
-  return all[is + "Detail"] ?? all[{ early: "busyDetail", pausedBusy: "busyDetail", other: "otherDetail" }[is] ?? ""] ?? "";
+  return all[is + "Detail"] ?? all[{ early: "busyDetail", pausedBusy: "busyDetail", expired: "endedDetail", cancelled: "endedDetail" }[is] ?? ""] ?? "";
 }
 
 /** The sale's dates and, as long as nobody buys, its units. */
@@ -317,13 +331,15 @@ function render() {
   put("name", sale?.name ?? words.page);
   /** @type {Record<string, string>} */
   const all = words;
-  put("line", fill(all[is], is === "other" ? code : String((claim ?? sale)?.state)));
+  const line = is === "notOpen" && moved && sale ? fill(words.moved, dates.format(sale.opens)) :
+    fill(all[is], is === "other" ? code : String((claim ?? sale)?.state));
+  put("line", (refusals.includes(is) && !token() && available ? words.signInToSee + "\n" : "") + line);
   const to = sale && ["notOpen", "signedOut"].includes(is) && phase() === "NOT_OPEN" ? sale.opens : payBy();
   put("countdown", countdown(to - now()));
   put("order", typeof claim?.orderId === "string" ? fill(words.orderId, claim.orderId) : "");
   put("detail", detail(is));
   put("facts", facts());
-  renderPayment(now() < payBy());
+  renderPayment(is === "unpaid");
   put("leave", token() && !doing ? words.signOut : "").onclick = () => signOut(saleId);
   const [label, action] = button(is);
   const act = put("act", label);
@@ -350,7 +366,9 @@ function renderPayment(unpaid) {
   /** @type {Record<string, string>} */
   const all = words;
   put("ask", can && cancelling ? all[cancelling] : "");
-  put("cancel", !can || cancelling === "cancelling" ? "" : asking ? words.keep : words.cancel).onclick = () => {
+  const keep = put("cancel", !can || cancelling === "cancelling" ? "" : asking ? words.keep : words.cancel);
+  keep.className = asking ? "keep" : "";
+  keep.onclick = () => {
     cancelling = asking ? "" : "cancelSure";
     render();
   };

@@ -1,8 +1,10 @@
 package buyer
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,15 +62,80 @@ func TestAnOrderThatIsTooEarlyIsSentAgainAtTheOpening(t *testing.T) {
 	shop.sold(t, saleID, 1)
 }
 
+// What a page shows at the opening it has read shortly before. Nobody is told that a sale has
+// begun which was moved before that.
+func TestASaleThatIsMovedIsNotAnnounced(t *testing.T) {
+	for name, tt := range map[string]struct {
+		left, second time.Duration // to the opening, at the first and the second read
+		language     string
+		says         string
+		busy         bool // at the second read
+	}{
+		"moved under an early page":       {10 * time.Minute, 75 * time.Second, "en", "The opening was moved to ", false},
+		"moved under a late page":         {100 * time.Second, 50 * time.Second, "en", "The opening was moved to ", false},
+		"moved, and the shop is busy":     {10 * time.Minute, 75 * time.Second, "en", "The opening was moved to ", true},
+		"moved, as it is said in Chinese": {100 * time.Second, 50 * time.Second, "zh-CN", "开始时间已改为 ", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tab := shop.tab(t, newID("user"))
+			tab.Clock(0)
+			tab.Language(tt.language)
+			tab.Before("Math.random = () => 0.5")
+			noteStates(tab)
+			saleID := shop.create(t, sale{opens: tt.left, closes: 10 * time.Hour})
+			read, reads := "/sales/"+saleID, 2
+			tab.Open(shop.page(saleID))
+			waitState(tab, "notOpen")
+			shop.reschedule(t, saleID, 5*time.Hour)
+			if tt.busy {
+				var asked atomic.Bool
+				tab.Intercept(func(r browser.Request) browser.Answer {
+					if r.Path == read && !asked.Swap(true) {
+						return browser.Problem(503, "busy", "1")
+					}
+					return browser.Answer{}
+				})
+			}
+			tab.Advance(tt.left - tt.second)
+			if tt.busy {
+				tab.Wait("performance.getEntriesByType('resource').filter((e) => e.name.endsWith('" + read + "')).length === 2")
+				tab.Advance(9 * time.Second)
+				reads++
+			}
+			tab.Wait(fmt.Sprintf("line.textContent.startsWith(%q)", tt.says))
+			tab.Advance(tt.second + time.Minute) // the old opening
+			examine(t, tab, "notOpen", tab.Text(line))
+			if shown := tab.Text("#countdown"); shown < "04:45:00" || shown > "05:00:00" {
+				t.Errorf("the countdown says %s", shown)
+			}
+			wantNever(t, tab, "open")
+			if n := tab.Count("GET", read); n != reads {
+				t.Errorf("%d reads until the old opening, want %d", n, reads)
+			}
+			for range 5 * 60 {
+				tab.Advance(time.Minute) // the new opening
+			}
+			waitState(tab, "open")
+			if n := tab.Count("GET", read); n != reads+1 {
+				t.Errorf("%d reads until the new opening, want %d", n, reads+1)
+			}
+		})
+	}
+}
+
 func TestASaleThatIsPutOffCountsDownAgain(t *testing.T) {
 	t.Parallel()
-	saleID := shop.create(t, sale{opens: 115 * time.Second}) // no second read
+	saleID := shop.create(t, sale{opens: 115 * time.Second})
 	tab := shop.tab(t, newID("user"))
 	tab.Clock(0)
+	tab.Before("Math.random = () => 0.9")
 	tab.Open(shop.page(saleID))
 	waitState(tab, "notOpen")
-	shop.reschedule(t, saleID, 5*time.Hour)
-	tab.Advance(2 * time.Minute)
+	tab.Advance(60 * time.Second)
+	tab.Wait("performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/sales/" + saleID + "')).length === 2")
+	shop.reschedule(t, saleID, 5*time.Hour) // after the second read
+	tab.Advance(time.Minute)
 	waitState(tab, "open")
 	tab.Click(button)
 	waitState(tab, "notOpen")
@@ -76,8 +143,9 @@ func TestASaleThatIsPutOffCountsDownAgain(t *testing.T) {
 		t.Errorf("the countdown says %s", shown)
 	}
 	wantKeys(t, tab, "")
-	if n := tab.Count("GET", "/sales/"+saleID); n != 2 {
-		t.Errorf("%d reads, want 2", n)
+	tab.WaitText("The opening was moved to ")
+	if n := tab.Count("GET", "/sales/"+saleID); n != 3 {
+		t.Errorf("%d reads, want 3", n)
 	}
 }
 

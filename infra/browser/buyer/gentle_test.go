@@ -10,20 +10,43 @@ import (
 	"flashsale/infra/browser"
 )
 
-// A page that is opened shortly before the opening needs no second read.
-func TestALatePageReadsTheSaleOnce(t *testing.T) {
-	t.Parallel()
-	tab := shop.tab(t, newID("user"))
-	tab.Clock(0)
-	saleID := shop.create(t, sale{opens: 115 * time.Second})
-	tab.Open(shop.page(saleID))
-	waitState(tab, "notOpen")
-	for range 4 {
-		tab.Advance(30 * time.Second)
-	}
-	waitState(tab, "open")
-	if n := tab.Count("GET", "/sales/"+saleID); n != 1 {
-		t.Errorf("%d reads, want 1", n)
+// A page that is opened shortly before the opening needs no second read. One that is opened
+// a little earlier has its second read in between, at a time of its own.
+func TestALatePageReadsTheSaleAtMostTwice(t *testing.T) {
+	for name, tt := range map[string]struct {
+		random string
+		left   time.Duration   // to the opening, when the page is opened
+		stay   []time.Duration // and how many reads there are after it
+		reads  []int
+	}{
+		"in time for none": {"0.5", 9 * time.Second, []time.Duration{10 * time.Second}, []int{1}},
+		"first":            {"0.999", 100 * time.Second, []time.Duration{15 * time.Second, 7 * time.Second, 80 * time.Second}, []int{1, 2, 2}},
+		"last":             {"0", 100 * time.Second, []time.Duration{70 * time.Second, 12 * time.Second, 20 * time.Second}, []int{1, 2, 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tab, saleID := shop.tab(t, newID("user")), newID("sale")
+			tab.Clock(0)
+			tab.Before("Math.random = () => " + tt.random)
+			begun := time.Now().UTC()
+			tab.Intercept(func(r browser.Request) browser.Answer {
+				if r.Path != "/sales/"+saleID {
+					return browser.Answer{}
+				}
+				opens := begun.Add(tt.left)
+				return browser.Answer{Status: 200, Body: fmt.Sprintf(`{"name":"S","state":"NOT_OPEN","opensAt":%q,"closesAt":%q,"now":%q,"remaining":1}`,
+					opens.Format(time.RFC3339Nano), opens.Add(time.Hour).Format(time.RFC3339Nano), begun.Format(time.RFC3339Nano))}
+			})
+			tab.Open(shop.page(saleID))
+			waitState(tab, "notOpen")
+			for i, stay := range tt.stay {
+				tab.Advance(stay)
+				if n := tab.Count("GET", "/sales/"+saleID); n != tt.reads[i] {
+					t.Errorf("%d reads after %v, want %d", n, tt.stay[:i+1], tt.reads[i])
+				}
+			}
+			waitState(tab, "open")
+		})
 	}
 }
 

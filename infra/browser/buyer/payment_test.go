@@ -3,6 +3,7 @@ package buyer
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -34,7 +35,7 @@ func buysUnpaid(t *testing.T) (tab *browser.Tab, saleID, user string) {
 	tab.Open(shop.page(saleID))
 	waitState(tab, "open")
 	tab.Click(button)
-	waitState(tab, "confirmed")
+	waitState(tab, "unpaid")
 	tab.WaitText("Pay by ")
 	return tab, saleID, user
 }
@@ -83,10 +84,35 @@ func settled(t *testing.T, tab *browser.Tab, state, says string) {
 	examine(t, tab, state, says)
 }
 
+// Another client of the buyer has ordered. The refusal of a second order says that the first is
+// confirmed, and not that it must be paid.
+func TestAnUnpaidOrderIsNeverCalledConfirmed(t *testing.T) {
+	t.Parallel()
+	saleID, user := shop.createUnpaid(t), newID("user")
+	tab := shop.tab(t, user)
+	noteStates(tab)
+	tab.Open(shop.page(saleID))
+	waitState(tab, "open")
+	shop.buy(t, saleID, user)
+	shop.sold(t, saleID, 1)
+	tab.Click(button)
+	examine(t, tab, "unpaid", "Reserved. Not paid yet.")
+	wantNever(t, tab, "accepted", "confirmed", "paid")
+	for _, call := range tab.Calls() {
+		if strings.HasPrefix(call, "POST") {
+			return
+		}
+	}
+	t.Error("the page has learned of the order before the press")
+}
+
 func TestABuyerPays(t *testing.T) {
 	t.Parallel()
 	tab, saleID, user := buysUnpaid(t)
-	examine(t, tab, "confirmed", "Your order is confirmed.")
+	if mark := browser.Eval[string](tab, "getComputedStyle(line, '::before').content"); mark != "none" {
+		t.Errorf("an unpaid order has the mark %s", mark)
+	}
+	examine(t, tab, "unpaid", "Reserved. Not paid yet.")
 	if left := tab.Text("#countdown"); left < "00:25:00" || left > "00:30:00" {
 		t.Errorf("%s is left to pay, want almost half an hour", left)
 	}
@@ -98,7 +124,7 @@ func TestABuyerPays(t *testing.T) {
 	tab.Press(browser.Enter)
 	tab.WaitText(`{"outcome":"paid"}`)
 	tab.Open(shop.page(saleID))
-	settled(t, tab, "paid", "Your order is confirmed and paid.")
+	settled(t, tab, "paid", "Paid. One unit is yours.")
 }
 
 // The buyer pays elsewhere, and the page learns of it when they come back to it.
@@ -112,7 +138,7 @@ func TestAPageLearnsOfAPayment(t *testing.T) {
 	response.Body.Close()
 	before := tab.Count("GET", "/sales/"+saleID+"/orders/me")
 	browser.Eval[bool](tab, `document.dispatchEvent(new Event("visibilitychange"))`)
-	settled(t, tab, "paid", "Your order is confirmed and paid.")
+	settled(t, tab, "paid", "Paid. One unit is yours.")
 	if n := tab.Count("GET", "/sales/"+saleID+"/orders/me") - before; n != 1 {
 		t.Errorf("the page asked %d times, want once", n)
 	}
@@ -124,7 +150,12 @@ func TestABuyerCancelsByKeyboard(t *testing.T) {
 	browser.Eval[bool](tab, "cancel.focus(), true")
 	tab.Press(browser.Enter)
 	tab.WaitText("Cancel the order? The unit goes back on sale")
-	tab.Axe()
+	examine(t, tab, "unpaid", "Reserved. Not paid yet.")
+	look := "[cancel, sure].map((b) => { const s = getComputedStyle(b); return [s.borderTopColor !== 'rgba(0, 0, 0, 0)', s.textDecorationLine === 'underline', Number(s.fontWeight) > 500].join() })"
+	if looks := browser.Eval[[]string](tab, look); !slices.Equal(looks, []string{"true,false,true", "false,true,false"}) {
+		t.Errorf("keeping and cancelling have a border, an underline, weight: %q", looks)
+	}
+	tab.Screenshot("buyer-cancelSure")
 	tab.Press(browser.Enter) // pressed twice, it keeps the order
 	tab.Wait("sure.hidden && ask.hidden")
 	if n := tab.Count("DELETE", "/sales/"+saleID+"/orders/me"); n != 0 {
@@ -138,8 +169,29 @@ func TestABuyerCancelsByKeyboard(t *testing.T) {
 	if is := shop.claim(t, saleID, user).State; is != "CANCELLED" {
 		t.Errorf("the order is %s", is)
 	}
-	tab.Reload()
-	waitState(tab, "cancelled")
+	const says = "A payment that arrives now is paid back. You cannot order again in this sale."
+	if detail := tab.Text("#detail"); detail != says {
+		t.Errorf("the page says %q, want %q", detail, says)
+	}
+	for _, ordered := range []bool{false, true} {
+		if ordered { // a page that was opened before the order
+			tab.Intercept(func(r browser.Request) browser.Answer {
+				if r.Method == http.MethodGet && strings.HasSuffix(r.Path, "/me") {
+					return browser.Problem(404, "order-not-found", "")
+				}
+				return browser.Answer{}
+			})
+		}
+		tab.Reload()
+		if ordered {
+			waitState(tab, "open")
+			tab.Click(button)
+		}
+		waitState(tab, "cancelled")
+		if detail := tab.Text("#detail"); detail != says {
+			t.Errorf("after a press (%t) the page says %q, want %q", ordered, detail, says)
+		}
+	}
 }
 
 // cancels answers the tab's cancellations.
@@ -168,13 +220,13 @@ func TestACancellationIsAnsweredOtherwise(t *testing.T) {
 		says    string // besides
 		sent    int
 	}{
-		"paid":          {[]browser.Answer{ended("order-paid", "PAID")}, "paid", "confirmed and paid", 1},
-		"expired":       {[]browser.Answer{ended("order-expired", "EXPIRED")}, "expired", "not paid in time", 1},
+		"paid":          {[]browser.Answer{ended("order-paid", "PAID")}, "paid", "Paid. One unit is yours.", 1},
+		"expired":       {[]browser.Answer{ended("order-expired", "EXPIRED")}, "expired", "Not paid in time: the unit was given back.", 1},
 		"lost once":     {[]browser.Answer{{Lost: true}}, "cancelled", "was cancelled", 2},
 		"pending once":  {[]browser.Answer{browser.Problem(409, "order-pending", "1")}, "cancelled", "was cancelled", 2},
-		"not to be had": {[]browser.Answer{browser.Problem(409, "not-cancellable", "")}, "confirmed", "did not confirm the cancellation", 1},
-		"busy for long": {[]browser.Answer{busy, busy, busy, busy, busy, busy, busy, busy, busy, busy}, "confirmed", "did not confirm the cancellation", 9},
-		"no longer in":  {[]browser.Answer{browser.Problem(401, "unauthorized", "")}, "confirmed", "You have been signed out", 1},
+		"not to be had": {[]browser.Answer{browser.Problem(409, "not-cancellable", "")}, "unpaid", "did not confirm the cancellation", 1},
+		"busy for long": {[]browser.Answer{busy, busy, busy, busy, busy, busy, busy, busy, busy, busy}, "unpaid", "did not confirm the cancellation", 9},
+		"no longer in":  {[]browser.Answer{browser.Problem(401, "unauthorized", "")}, "unpaid", "You have been signed out", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -183,7 +235,7 @@ func TestACancellationIsAnsweredOtherwise(t *testing.T) {
 			tab.Open(shop.page(saleID))
 			waitState(tab, "open")
 			tab.Click(button)
-			passTime(t, tab, "confirmed")
+			passTime(t, tab, "unpaid")
 			cancels(tab, tt.answers...)
 			tab.Click("#cancel")
 			tab.Click("#sure")
@@ -221,7 +273,7 @@ func TestAnUnpaidOrderIsAskedForGently(t *testing.T) {
 	tab.Clock(0)
 	held(tab, time.Now().Add(5*time.Minute), "/pay")
 	tab.Open(shop.page(saleID))
-	waitState(tab, "confirmed")
+	waitState(tab, "unpaid")
 	asked := func() int { return tab.Count("GET", "/sales/"+saleID+"/orders/me") }
 	for minute := 1; minute <= 30; minute++ {
 		tab.Advance(time.Minute)
@@ -274,6 +326,8 @@ func TestPaymentIsSaidInChinese(t *testing.T) {
 	tab.Language("zh-CN")
 	held(tab, time.Now().Add(time.Hour), "/pay")
 	tab.Open(shop.page(shop.createUnpaid(t)))
+	examine(t, tab, "unpaid", "已为您保留，尚未付款。")
+	tab.Screenshot("buyer-unpaid-in-Chinese")
 	tab.WaitText("去付款")
 	tab.Click("#cancel")
 	tab.WaitText("确定取消")

@@ -37,7 +37,7 @@ var rules = map[string]struct {
 	"a page reads the sale twice": {readsBeforeTheOpening, []mutant{
 		{"page.js", `if (now() >= reread) {`, `{`},
 		{"page.js", `reread = Infinity;` + "\n    refresh();", `refresh();`},
-		{"page.js", `reread = sale.opens - 30000 - 90000 * Math.random();`, `reread = sale.opens - 30000;`},
+		{"page.js", `sale.opens - (0.2 + 0.6 * Math.random())`, `sale.opens - 0.2`},
 	}},
 	"the countdown is the shop's": {countdownByTheShop, []mutant{
 		{"shop.js", `performance.now() + offset`, `Date.now()`},

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -214,6 +215,22 @@ func (s *stack) signIn(t testing.TB, tab *browser.Tab, user string, more ...stri
 // waitState waits for a state of the page.
 func waitState(tab *browser.Tab, state string) {
 	tab.Wait(fmt.Sprintf("document.querySelector('main')?.dataset.state === %q", state))
+}
+
+// noteStates makes the pages that are opened afterwards note each state that they show.
+func noteStates(tab *browser.Tab) {
+	tab.Before(`window.shown = [];
+		new MutationObserver(() => shown.push(document.querySelector("main")?.dataset.state)).observe(document, { subtree: true, attributes: true, attributeFilter: ["data-state"] })`)
+}
+
+// wantNever fails the test if the page has shown one of the states.
+func wantNever(t testing.TB, tab *browser.Tab, states ...string) {
+	t.Helper()
+	for _, state := range browser.Eval[[]string](tab, "shown") {
+		if slices.Contains(states, state) {
+			t.Errorf("the page has been %s", state)
+		}
+	}
 }
 
 // openEarly opens the page of a sale that opens in a few seconds, in the tab, and leaves

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -81,7 +82,7 @@ func TestEveryStateHasItsLineAndSurvivesAReload(t *testing.T) {
 		"sold out":             {sale: sale{stock: 1}, before: buyOne, state: "soldOut", says: "Sold out."},
 		"paused":               {before: pause, state: "paused", says: "The sale is paused.", shows: "Order one"},
 		"paused after a press": {before: pause, press: true, state: "pausedBusy", says: "The sale is paused. This page tries again by itself …", later: "paused"},
-		"sold out signed out":  {sale: sale{stock: 1}, before: buyOne, nobody: true, state: "soldOut", says: "Sold out.", shows: "sign in to see your order"},
+		"sold out signed out":  {sale: sale{stock: 1}, before: buyOne, nobody: true, state: "soldOut", says: "If you have ordered, sign in to see it.\nSold out.", shows: "Every unit has found a buyer."},
 		"closed":               {sale: sale{opens: -time.Hour, closes: -time.Minute}, state: "closed", says: "The sale is over."},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,6 +120,57 @@ func TestEveryStateHasItsLineAndSurvivesAReload(t *testing.T) {
 	}
 }
 
+// A winner who comes back is not signed in any more. Before the page refuses them it says that
+// they may have an order, and it shows that order as soon as they are signed in.
+func TestAWinnerWhoIsNotSignedInIsToldToSignIn(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer      string // the sale's state, and more
+		language    string
+		state       string
+		says, shows string
+		busy        bool // when the page asks for the order
+	}{
+		"winner and a sale that is sold out":   {`"SOLD_OUT"`, "en", "soldOut", "If you have ordered, sign in to see it.\nSold out.", "Every unit has found a buyer.", false},
+		"winner and units that may come back":  {`"SOLD_OUT","mayReturn":true`, "en", "soldOut", "If you have ordered, sign in to see it.\nSold out.", "Units may come back.", false},
+		"winner and units, in Chinese":         {`"SOLD_OUT","mayReturn":true`, "zh-CN", "soldOut", "如已下单，请登录查看您的订单。\n已售罄。", "可能会有商品重新放出", false},
+		"winner and a sale that is paused":     {`"PAUSED"`, "en", "paused", "If you have ordered, sign in to see it.\nThe sale is paused.", "It will continue later.", false},
+		"winner and a sale that is over":       {`"CLOSED"`, "en", "closed", "If you have ordered, sign in to see it.\nThe sale is over.", "", true},
+		"winner and a sale in a state to come": {`"DRAWING_LOTS"`, "en", "otherState", "If you have ordered, sign in to see it.\nThe shop says about this sale: DRAWING_LOTS", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			saleID, user := shop.create(t, sale{}), newID("user")
+			shop.buy(t, saleID, user)
+			tab := chromium.Tab(t)
+			tab.Clock(0)
+			tab.Language(tt.language)
+			noteStates(tab)
+			var asked atomic.Int64
+			tab.Intercept(func(r browser.Request) browser.Answer {
+				now := time.Now().UTC()
+				switch {
+				case r.Path == "/sales/"+saleID:
+					return browser.Answer{Status: 200, Body: fmt.Sprintf(`{"name":"S","state":%s,"opensAt":%q,"closesAt":%q,"now":%q,"remaining":0}`,
+						tt.answer, now.Add(-time.Hour).Format(time.RFC3339), now.Add(time.Hour).Format(time.RFC3339), now.Format(time.RFC3339))}
+				case strings.HasSuffix(r.Path, "/me") && tt.busy && asked.Add(1) == 1:
+					return browser.Problem(503, "busy", "1")
+				}
+				return browser.Answer{}
+			})
+			tab.Open(shop.page(saleID))
+			examine(t, tab, tt.state, tt.says)
+			tab.WaitText(tt.shows)
+			if offered := tab.Text(button); offered != "Sign in" && offered != "登录" {
+				t.Errorf("the button says %q", offered)
+			}
+			shop.signIn(t, tab, user)
+			tab.Reload()
+			passTime(t, tab, "accepted", "confirmed")
+			wantNever(t, tab, tt.state)
+		})
+	}
+}
+
 func list(texts []string) string {
 	encoded, _ := json.Marshal(texts)
 	return string(encoded)
@@ -146,9 +198,9 @@ func TestEveryOtherAnswerHasItsLine(t *testing.T) {
 		"sale closed":            {browser.Problem(410, "sale-closed", ""), "closed", "The sale is over.", ""},
 		"a code to come":         {browser.Problem(402, "payment-required", ""), "other", "The shop gave an answer that this page does not understand: payment-required", "Try again"},
 		"a status to come":       {browser.Answer{Status: 418, Body: "I'm a teapot"}, "other", "The shop gave an answer that this page does not understand: HTTP 418", ""},
-		"paid":                   {claim("PAID"), "paid", "Your order is confirmed and paid.", ""},
-		"expired":                {claim("EXPIRED"), "expired", "Your order was not paid in time and has expired.", ""},
-		"cancelled":              {claim("CANCELLED"), "cancelled", "Your order was cancelled.", ""},
+		"paid":                   {claim("PAID"), "paid", "Paid. One unit is yours.", ""},
+		"expired":                {claim("EXPIRED"), "expired", "Not paid in time: the unit was given back.", "A payment that arrives now is paid back."},
+		"cancelled":              {claim("CANCELLED"), "cancelled", "Your order was cancelled.", "You cannot order again in this sale."},
 		"a state to come":        {claim("AWAITING_PAYMENT"), "held", "You have an order in this sale. Its state is AWAITING_PAYMENT.", ""},
 		"already without claim":  {browser.Problem(409, "already-ordered", ""), "accepted", "Your order is placed. One unit is yours.", "You have already ordered in this sale."},
 		"a code with markup":     {browser.Problem(400, "<img src=x onerror=alert(1)>", ""), "other", "The shop gave an answer that this page does not understand: <img src=x onerror=alert(1)>", ""},
