@@ -21,6 +21,7 @@ type workflow struct {
 		Uses        string            `yaml:"uses"`
 		Timeout     int               `yaml:"timeout-minutes"`
 		Environment any               `yaml:"environment"`
+		If          string            `yaml:"if"`
 		Needs       any               `yaml:"needs"`
 		Permissions map[string]string `yaml:"permissions"`
 		Steps       []struct {
@@ -87,6 +88,9 @@ func broken(w workflow) (found []string) {
 		if job.Permissions["id-token"] == "write" && (job.Environment == nil || job.Needs == nil) {
 			found = append(found, name+" assumes a role without approval or without tests")
 		}
+		if job.Permissions["id-token"] == "write" && !strings.HasPrefix(job.If, "github.ref_protected && ") {
+			found = append(found, name+" assumes a role from a branch that is not protected")
+		}
 		for permission, level := range job.Permissions {
 			if level == "write" && permission != "id-token" {
 				found = append(found, name+" may write "+permission)
@@ -124,6 +128,7 @@ func TestABrokenRuleOfWorkflowsIsNoticed(t *testing.T) {
 		{"ci.yml", "run: make test", "run: make test TOKEN=${{ github.token }}"},
 		{"deploy.yml", "    environment: ${{ inputs.environment }}\n", ""},
 		{"deploy.yml", "    needs: verify\n", ""},
+		{"deploy.yml", "github.ref_protected && ", ""},
 		{"deploy.yml", "id-token: write", "packages: write"},
 		{"deploy.yml", "vars.AWS_ROLE_ARN", "secrets.AWS_ROLE_ARN"},
 	} {
