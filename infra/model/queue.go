@@ -162,7 +162,9 @@ func (q *queue) invoke(handle func(context.Context, events.SQSEvent) (events.SQS
 		n.Confirmed += int64(confirmed)
 		q.tally.bin().Confirmed += confirmed
 		n.Polls += polls
-		n.LastConfirmed = time.Since(n.opened)
+		if confirmed > 0 {
+			n.LastConfirmed = time.Since(n.opened)
+		}
 	})
 }
 

@@ -247,7 +247,7 @@ func TestForMachinesItIsOneObjectWithTheAgreedKeys(t *testing.T) {
 	want := []string{
 		"shards", "buckets", "warmWrites", "concurrency", "finalizeConcurrency", "queryConcurrency", "accountConcurrency",
 		"ordersPerSecond", "ordersPerSecondUnshared", "advisedOrdersPerSecond", "busyOrdersPerSecond", "ceilingOrdersPerSecond",
-		"bucketOrdersPerSecond", "tableOrdersPerSecond", "secondsToSellOut",
+		"bucketOrdersPerSecond", "tableOrdersPerSecond", "secondsToSellOut", "lastConfirmedSeconds",
 		"winnersP99Ms", "losersP99Ms", "conflictRate", "giveUps", "writeUnits", "dollars", "dollarsPer1000Orders", "pagesWithoutFront",
 	}
 	for _, key := range want {
@@ -255,7 +255,7 @@ func TestForMachinesItIsOneObjectWithTheAgreedKeys(t *testing.T) {
 			t.Errorf("no %s", key)
 		}
 	}
-	if len(got) != len(want) || got["secondsToSellOut"] <= 0 || got["dollars"] <= 0 || got["writeUnits"] < 600 {
+	if len(got) != len(want) || got["secondsToSellOut"] <= 0 || got["lastConfirmedSeconds"] < got["secondsToSellOut"] || got["dollars"] <= 0 || got["writeUnits"] < 600 {
 		t.Errorf("got %v", got)
 	}
 }

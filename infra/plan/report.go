@@ -38,7 +38,8 @@ type plan struct {
 	CeilingOrdersPerSecond  float64 `json:"ceilingOrdersPerSecond"`
 	BucketOrdersPerSecond   float64 `json:"bucketOrdersPerSecond"`
 	TableOrdersPerSecond    float64 `json:"tableOrdersPerSecond"`
-	SecondsToSellOut        float64 `json:"secondsToSellOut"` // 0: not sold out
+	SecondsToSellOut        float64 `json:"secondsToSellOut"`     // 0: not sold out
+	LastConfirmedSeconds    float64 `json:"lastConfirmedSeconds"` // 0: not all are confirmed
 	WinnersP99Ms            float64 `json:"winnersP99Ms"`
 	LosersP99Ms             float64 `json:"losersP99Ms"`
 	ConflictRate            float64 `json:"conflictRate"`
@@ -65,6 +66,9 @@ func summary(w wish, a advice, r, unshared *model.Result) plan {
 	}
 	if r.Left == 0 {
 		p.SecondsToSellOut = rounded(r.LastSold.Seconds(), 1000)
+	}
+	if r.Confirmed == r.Accepted {
+		p.LastConfirmedSeconds = rounded(r.LastConfirmed.Seconds(), 1000)
 	}
 	return p
 }

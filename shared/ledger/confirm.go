@@ -42,7 +42,42 @@ type Confirmation struct {
 // reservation, one batch for the ids and one for the orders. Claims that were
 // confirmed before, and an engine that returns no item with a failure, cost one
 // more read per batch.
+//
+// A crowd can exhaust a table for longer than the tries of one call last, and a failed
+// message comes back only after its visibility timeout. So claims that are Busy after all
+// batches are confirmed again from the start, as for a redelivered message, until the time
+// of ctx is up (P16). The other claims have their orders by then (P10).
 func (l *Ledger) Confirm(ctx context.Context, refs []ClaimRef) []Confirmation {
+	out := l.confirmAll(ctx, refs)
+	if _, limited := ctx.Deadline(); !limited {
+		return out
+	}
+	for positions := busy(out); len(positions) > 0 && l.backOff(ctx, patientTries); positions = busy(out) {
+		again := make([]ClaimRef, len(positions))
+		for n, i := range positions {
+			again[n] = refs[i]
+		}
+		for n, c := range l.confirmAll(ctx, again) {
+			i := positions[n]
+			c.New = c.New || out[i].New
+			out[i] = c
+		}
+	}
+	return out
+}
+
+// busy returns the positions of the results with sale.Busy.
+func busy(results []Confirmation) (positions []int) {
+	for i, c := range results {
+		if c.Err != nil && sale.CodeOf(c.Err) == sale.Busy {
+			positions = append(positions, i)
+		}
+	}
+	return positions
+}
+
+// confirmAll confirms claims in batches, once.
+func (l *Ledger) confirmAll(ctx context.Context, refs []ClaimRef) []Confirmation {
 	out := make([]Confirmation, len(refs))
 	for start := 0; start < len(refs); start += maxStatements {
 		end := min(start+maxStatements, len(refs))

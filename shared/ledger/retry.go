@@ -1,8 +1,9 @@
 package ledger
 
-// All retries of this package follow the rules of this file. Five loops retry: retry
+// All retries of this package follow the rules of this file. Six loops retry: retry
 // (one call), retryTransaction in transact.go, batchGet and execute in batches.go (the
-// rest of a batch), and run in purchase.go (a purchase, on another shard).
+// rest of a batch), Confirm in confirm.go (claims that are busy), and run in purchase.go
+// (a purchase, on another shard).
 
 import (
 	"context"

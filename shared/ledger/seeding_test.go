@@ -312,6 +312,9 @@ func TestAnEditWhoseAnswerWasLostFindsItsOwnInstant(t *testing.T) {
 	}
 }
 
+// patience is how often a call is tried if no client waits.
+const patience = 24
+
 func TestAnEditThatAlwaysLosesTheRaceIsBusyInTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := newDB()
