@@ -25,8 +25,13 @@ var ofEverythingElse = []mutant{
 		`		r.Finished = r.Finished && a.Claims[k] == sold
 `, ``}}},
 	{"a sale drained without a look at its old orders", "P8", ledgerTests, overFake + "^a_pass_that_finishes", []edit{{auditing,
-		`		a.OrdersFrom = time.Time{}
-`, ``}}},
+		`if r.Finished && !a.OrdersFrom.IsZero() {`, `if false {`}}},
+	{"a closed sale reads every order in every pass", "P16", ledgerTests, "^TestPassesOverAClosedSale", []edit{{auditing,
+		`if a.OrdersFrom.After(began.Add(-recheck)) {`, `if a.Closed {`}}},
+	{"an order that stays missing is forgotten", "P8", ledgerTests, overFake + "^a_missing_order_item", []edit{{auditingClaims,
+		` || slices.Contains(a.Absent, c.OrderID)`, ``}}},
+	{"a pass whose clock was ahead hides orders from the next one", "P8", ledgerTests, overFake + "^a_pass_that_finishes", []edit{{auditing,
+		`if a.OrdersFrom.After(began.Add(-recheck)) {`, `if false {`}}},
 	{"a sale drained although it was changed meanwhile", "P8", ledgerTests, overFake + "^whatever_happens", []edit{{"shared/ledger/listing.go",
 		`"#version = :version"`, `"#version >= :version"`}}},
 	{"a full queue forbids to send again", "P8", reconciling, "^TestAMessageLostTwice", []edit{{resending,

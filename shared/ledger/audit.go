@@ -15,6 +15,9 @@ const (
 	SettleTime = 10 * time.Second
 	// maxFindings bounds the findings of a receipt; the first ones suffice.
 	maxFindings = 20
+	// maxAbsent bounds the missing orders that a pass names to the next one. If more are
+	// missing, the next pass checks all that this one has checked.
+	maxAbsent = 100
 	// clockSkew is how much two machines' clocks may differ: an order id's second may
 	// be that much earlier than its claim.
 	clockSkew = time.Minute
@@ -74,8 +77,12 @@ type Audit struct {
 	// is a finding.
 	Suspects []string `json:"suspects,omitempty"`
 	// OrdersFrom is the instant before which confirmed claims are known to have their
-	// order items; zero checks all.
+	// order items, except those of Absent; zero checks all.
 	OrdersFrom time.Time `json:"ordersFrom"`
+	// Absent are the orders that the previous pass found missing, and StillAbsent those
+	// that this pass has found missing so far, maxAbsent at most.
+	Absent      []uint64 `json:"absent,omitempty"`
+	StillAbsent []uint64 `json:"stillAbsent,omitempty"`
 	// ReadUnits is what the pass has cost so far, in read request units.
 	ReadUnits float64 `json:"readUnits"`
 
@@ -134,20 +141,27 @@ func (l *Ledger) Step(ctx context.Context, a *Audit, stranded Stranded) (*Receip
 	}
 	if len(keys) > 0 && a.Suspects == nil {
 		*a = Audit{
-			SaleID: a.SaleID, Suspects: keys, Version: a.Version, Since: a.Since, OrdersFrom: a.OrdersFrom, ReadUnits: a.ReadUnits,
+			SaleID: a.SaleID, Suspects: keys, Version: a.Version, Since: a.Since, OrdersFrom: a.OrdersFrom, Absent: a.Absent,
+			ReadUnits: a.ReadUnits,
 		}
 		return nil, nil
 	}
 	r.Findings, r.Balanced = a.Findings, len(a.Findings) == 0
 	r.Finished = r.Finished && r.Balanced && len(keys) == 0 && r.Pending == 0 && r.Missing == 0
+	if r.Finished && !a.OrdersFrom.IsZero() {
+		// Only a pass that checks every order drains the sale.
+		*a = Audit{SaleID: a.SaleID, Version: a.Version, Since: a.Since, ReadUnits: a.ReadUnits}
+		return l.Step(ctx, a, stranded)
+	}
 	return r, nil
 }
 
-// Next returns the pass after this one, which must be complete.
+// Next returns the pass after this one, which must be complete. It checks the orders that
+// are new or were missing.
 func (a *Audit) Next() *Audit {
-	next := &Audit{SaleID: a.SaleID, Version: a.Version, Since: a.Since, OrdersFrom: a.OrdersFrom}
-	if a.Missing == 0 {
-		next.OrdersFrom = a.Began.Add(-recheck)
+	next := &Audit{SaleID: a.SaleID, Version: a.Version, Since: a.Since, OrdersFrom: a.OrdersFrom, Absent: a.Absent}
+	if a.Missing == int64(len(a.StillAbsent)) {
+		next.OrdersFrom, next.Absent = a.Began.Add(-recheck), a.StillAbsent
 	}
 	return next
 }
@@ -170,8 +184,8 @@ func (l *Ledger) beginPass(ctx context.Context, s sale.Sale, a *Audit) error {
 		// An edit may not have reached every shard, and the shard's window applies.
 		a.Closed = a.Closed && began.Sub(one.closesAt) >= DrainAfter
 	}
-	if a.Closed {
-		a.OrdersFrom = time.Time{}
+	if a.OrdersFrom.After(began.Add(-recheck)) {
+		a.OrdersFrom, a.Absent = time.Time{}, nil // the clock of an earlier pass was ahead
 	}
 	return nil
 }

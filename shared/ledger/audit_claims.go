@@ -45,7 +45,9 @@ func (l *Ledger) auditPage(ctx context.Context, s sale.Sale, a *Audit, stranded 
 	l.countClaims(s, a, claims, stranded)
 	now := l.now()
 	for _, c := range missing {
-		a.Missing++
+		if a.Missing++; len(a.StillAbsent) < maxAbsent {
+			a.StillAbsent = append(a.StillAbsent, c.OrderID)
+		}
 		a.age(now.Sub(orderid.Time(c.OrderID)))
 		if resendDue(c, now) {
 			stranded(c)
@@ -179,7 +181,7 @@ func (l *Ledger) auditOrders(ctx context.Context, a *Audit, claims []sale.Claim)
 	var keys []item
 	var asked []sale.Claim
 	for _, c := range claims {
-		if c.State() != sale.Pending && !orderid.Time(c.OrderID).Before(a.OrdersFrom) {
+		if c.State() != sale.Pending && (!orderid.Time(c.OrderID).Before(a.OrdersFrom) || slices.Contains(a.Absent, c.OrderID)) {
 			keys, asked = append(keys, orderKey(c.OrderID)), append(asked, c)
 		}
 	}

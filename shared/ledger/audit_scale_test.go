@@ -157,3 +157,40 @@ func TestASaleOfAMillionClaimsIsAuditedPageByPage(t *testing.T) {
 	}
 	t.Logf("%d claims in %d pages: %.0f read units", claims, c.pages, r.ReadUnits)
 }
+
+// One order of 100,000 is never paid, and never released. Only the first pass looks at every
+// order.
+func TestPassesOverAClosedSaleThatCannotBeDrainedReadOrdersOnce(t *testing.T) {
+	const claims = 100_000
+	c := newCrowd(100, claims)
+	now := c.began.Add(time.Hour + ledger.DrainAfter)
+	l := ledger.New(&unpaid{c}, table, ledger.Options{Now: func() time.Time { return now }})
+	a := &ledger.Audit{SaleID: "moutai"}
+	for pass, most := range []float64{1.1 * claims, 0.1 * claims, 0.1 * claims} {
+		r, err := l.Step(t.Context(), a, func(sale.Claim) {})
+		if err != nil || r == nil || !r.Balanced || r.Unpaid == 0 || r.Finished {
+			t.Fatalf("got %+v (%v)", r, err)
+		}
+		if r.ReadUnits > most {
+			t.Errorf("pass %d reads %.0f units, want at most %.0f", pass+1, r.ReadUnits, most)
+		}
+		t.Logf("pass %d over %d claims: %.0f read units", pass+1, claims, r.ReadUnits)
+		a, now = a.Next(), now.Add(time.Minute)
+	}
+}
+
+// unpaid is a crowd in a sale that asks for payment.
+type unpaid struct{ *crowd }
+
+func (u *unpaid) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	out, err := u.crowd.GetItem(ctx, in, o...)
+	out.Item["payWithin"], out.Item["minReader"] = number(1800), number(2)
+	return out, err
+}
+
+func (u *unpaid) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	if in.ExpressionAttributeValues[":pk"].(*types.AttributeValueMemberS).Value == "REFUND#moutai" {
+		return &dynamodb.QueryOutput{}, nil
+	}
+	return u.crowd.Query(ctx, in, o...)
+}

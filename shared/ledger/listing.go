@@ -107,7 +107,7 @@ func readListing(it item) Listing {
 
 // cursorFormat changes whenever a pass that another version has begun cannot be
 // continued, as when it has not counted something.
-const cursorFormat = 1
+const cursorFormat = 2
 
 // SaveCursor stores a pass for the next invocation, unless the table is too busy. It fails
 // with sale.Internal.

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -177,10 +178,25 @@ func TestOneEnvironmentInFiveClosesAShardThatItCannotReadAbout(t *testing.T) {
 	}
 }
 
-func TestTheNextPassLooksAtTheOrdersOfTheLastTwoMinutesAgain(t *testing.T) {
-	for missing, want := range map[int64]time.Time{0: readAt.Add(-2 * time.Minute), 1: {}} {
-		if next := (&Audit{Began: readAt, Missing: missing}).Next(); !next.OrdersFrom.Equal(want) {
-			t.Errorf("%d missing: from %v, want %v", missing, next.OrdersFrom, want)
+func TestTheNextPassLooksAtTheOrdersOfTheLastTwoMinutesAndThoseThatAreMissing(t *testing.T) {
+	many := make([]uint64, maxAbsent)
+	for name, tt := range map[string]struct {
+		pass       Audit
+		wantFrom   time.Time
+		wantAbsent []uint64
+	}{
+		"nothing is missing": {Audit{Absent: []uint64{7}}, readAt.Add(-2 * time.Minute), nil},
+		"some are missing": {
+			Audit{Missing: 2, Absent: []uint64{7}, StillAbsent: []uint64{7, 8}}, readAt.Add(-2 * time.Minute), []uint64{7, 8},
+		},
+		"too many are missing": {
+			Audit{Missing: maxAbsent + 1, OrdersFrom: readAt.Add(-time.Hour), Absent: []uint64{7}, StillAbsent: many},
+			readAt.Add(-time.Hour), []uint64{7},
+		},
+	} {
+		tt.pass.Began = readAt
+		if next := tt.pass.Next(); !next.OrdersFrom.Equal(tt.wantFrom) || !slices.Equal(next.Absent, tt.wantAbsent) {
+			t.Errorf("%s: from %v and %v, want %v and %v", name, next.OrdersFrom, next.Absent, tt.wantFrom, tt.wantAbsent)
 		}
 	}
 }

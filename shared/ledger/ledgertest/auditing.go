@@ -267,12 +267,21 @@ var auditing = map[string]func(*testing.T, *World){
 			}
 		}
 		w.Pass(time.Minute)
-		r, stranded := w.audit()
+		a := &ledger.Audit{SaleID: "moutai"}
+		r, stranded := w.auditFrom(a)
 		if r.Missing != 2 || len(stranded) != 2 || r.Confirmed != 2 || r.OldestPendingSeconds != 60 || !r.Balanced {
 			t.Fatalf("got %+v, stranded %v", r, stranded)
 		}
 		if ok, err := w.Ledger.MayResend(w.Ctx, stranded[0]); !ok || err != nil {
 			t.Errorf("it may not be sent again: %v", err)
+		}
+		w.confirmed(refs[:1])
+		for _, after := range []time.Duration{3 * time.Minute, time.Hour / 2} {
+			w.Pass(after)
+			a = a.Next()
+			if r, stranded := w.auditFrom(a); r.Missing != 1 || len(stranded) != 1 {
+				t.Errorf("%v later: got %+v, stranded %v, want what is still missing", after, r, stranded)
+			}
 		}
 		w.confirmed(refs)
 		if r, _ := w.audit(); r.Missing != 0 {

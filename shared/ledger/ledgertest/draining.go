@@ -59,6 +59,17 @@ func (w *World) restock(seedID string) {
 	}
 }
 
+// pendsLate buys after the end, in an environment whose clock is slower than any may be.
+func (w *World) pendsLate(user string) []ledger.ClaimRef {
+	w.T.Helper()
+	slow := ledger.New(w.Engine.API, w.Engine.Table, ledger.Options{Now: func() time.Time { return w.Now().Add(-2 * ledger.DrainAfter) }})
+	p, err := slow.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user})
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return []ledger.ClaimRef{{SaleID: "moutai", User: user, ClaimID: p.Claim.ID}}
+}
+
 var draining = map[string]func(*testing.T, *World){
 	"only a pass that began long after the end finishes a sale": func(t *testing.T, w *World) {
 		c := w.Open(40, 16) // four buckets
@@ -83,16 +94,12 @@ var draining = map[string]func(*testing.T, *World){
 		w.confirmed(w.bought(usersOf(0, 4, 3)...))
 		w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter)
 		a := w.cutPass()
-		// Its clock is slower than any clock may be.
-		wrong := ledger.New(w.Engine.API, w.Engine.Table, ledger.Options{Now: func() time.Time { return w.Now().Add(-ledger.DrainAfter - time.Second) }})
-		if _, err := wrong.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: usersOf(0, 4, 4)[3]}); err != nil {
-			t.Fatal(err)
-		}
+		w.pendsLate(usersOf(0, 4, 4)[3])
 		if r, _ := w.auditFrom(a); r.Finished {
 			t.Errorf("got %+v, of which the pass has not seen the last claim", r)
 		}
 	},
-	"a pass that finishes a sale looks at every order": func(t *testing.T, w *World) {
+	"a pass that finishes a sale looks at every order, and no other looks again at what was there": func(t *testing.T, w *World) {
 		c := w.Open(20, 2)
 		w.confirmed(w.bought("alice"))
 		ctx, dying := w.cutAfter(2) // the sequence, the claim; no order
@@ -100,9 +107,26 @@ var draining = map[string]func(*testing.T, *World){
 			t.Fatal("an order item was written")
 		}
 		w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter)
-		r, stranded := w.auditFrom(&ledger.Audit{SaleID: "moutai", OrdersFrom: w.Now()})
-		if r.Finished || r.Missing != 1 || len(stranded) != 1 {
-			t.Errorf("got %+v, stranded %v, want the order of long ago found missing", r, stranded)
+		carol := w.pendsLate("carol")
+		a := &ledger.Audit{SaleID: "moutai", OrdersFrom: w.Now().Add(-2 * time.Minute)}
+		if r, _ := w.auditFrom(a); r.Finished || r.Pending != 1 || r.Missing != 0 {
+			t.Errorf("got %+v, want no look at an order of long ago while another is pending", r)
+		}
+		w.confirmed(carol)
+		for range 2 {
+			a = a.Next()
+			if r, stranded := w.auditFrom(a); r.Finished || r.Missing != 1 || len(stranded) != 1 {
+				t.Errorf("got %+v, stranded %v, want the order of long ago found missing", r, stranded)
+			}
+			w.Pass(time.Minute)
+		}
+		if a = a.Next(); len(a.Absent) != 1 || a.OrdersFrom.IsZero() {
+			t.Errorf("got %+v, want only the missing order looked at again", a)
+		}
+		ahead := &ledger.Audit{SaleID: "moutai", OrdersFrom: w.Now().Add(-2*time.Minute + time.Millisecond)}
+		w.pendsLate("dave")
+		if r, _ := w.auditFrom(ahead); r.Missing != 1 {
+			t.Errorf("got %+v, want every order looked at after a pass whose clock was ahead", r)
 		}
 	},
 	"a sale is finished a quarter of an hour after the end of every shard, to the millisecond": func(t *testing.T, w *World) {
@@ -247,7 +271,7 @@ var draining = map[string]func(*testing.T, *World){
 		}
 		w.Refused(sale.Internal, w.Ledger.SaveCursor(w.Ctx, &ledger.Audit{SaleID: "nowhere"}))
 		lists(1)
-		for _, cursor := range []string{`{"suspects":[1]}`, `{"format":1,"saleId":"other"}`, `{"saleId":"moutai"}`, `{"format":2,"saleId":"moutai"}`, `not JSON`} {
+		for _, cursor := range []string{`{"suspects":[1]}`, `{"format":2,"saleId":"other"}`, `{"saleId":"moutai"}`, `{"format":3,"saleId":"moutai"}`, `not JSON`} {
 			w.tamper("SALES", "moutai", "SET #cursor = :c", map[string]types.AttributeValue{":c": &types.AttributeValueMemberS{Value: cursor}})
 			if l := lists(1); l[0].Cursor != nil {
 				t.Errorf("cursor %s is read as %+v", cursor, *l[0].Cursor)
