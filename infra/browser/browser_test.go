@@ -10,6 +10,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"flashsale/infra/local/engine"
+	"flashsale/infra/local/engine/enginetest"
 )
 
 var shared *Browser
@@ -107,6 +110,25 @@ func TestAnAnswerIsLostRefusedOrReplaced(t *testing.T) {
 	tab.Offline(false)
 	tab.Click("#b")
 	tab.Wait("p.textContent.includes('onclick') && navigator.onLine")
+}
+
+// The engine answers every page, so the local stack relies on the ports that it chooses.
+func TestNoPageConnectsToAShelteredEngine(t *testing.T) {
+	tab := shared.Tab(t)
+	tab.Open(serve(t, ""))
+	for _, sheltered := range []bool{false, true} {
+		e, err := engine.Start(t.Context(), engine.Options{Binary: enginetest.Binary(t), Sheltered: sheltered})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = e.Stop() }()
+		for _, mode := range []string{"cors", "no-cors"} {
+			reached := Eval[bool](tab, fmt.Sprintf(`fetch(%q, {method: "POST", mode: %q}).then(() => true, () => false)`, e.Endpoint(), mode))
+			if reached == sheltered {
+				t.Errorf("sheltered: %t; a page reaches %s by %s: %t", sheltered, e.Endpoint(), mode, reached)
+			}
+		}
+	}
 }
 
 func TestTheClockMovesAndIsWrong(t *testing.T) {

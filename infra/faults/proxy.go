@@ -7,9 +7,9 @@ import (
 )
 
 // Proxy is a reverse proxy to target, through t. If t returns an error, the proxy
-// breaks the connection, as the service itself would. One Transport may serve several
+// breaks the connection, as the service itself would. One transport may serve several
 // proxies.
-func Proxy(target *url.URL, t *Transport) http.Handler {
+func Proxy(target *url.URL, t http.RoundTripper) http.Handler {
 	return &httputil.ReverseProxy{
 		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport: t,

@@ -7,6 +7,9 @@ const (
 	localBusTests = "./infra/local/eventbus"
 	patterns      = "infra/local/eventpattern/pattern.go"
 	patternTests  = "./infra/local/eventpattern"
+	localStack    = "infra/local/stack/"
+	attacks       = "./infra/security"
+	everyPort     = "^TestNoPortOfTheStack"
 )
 
 // ofTheLocalStack break what stands for Lambda's event source mapping and for EventBridge: the
@@ -57,6 +60,14 @@ var ofTheLocalStack = []mutant{
 			return true
 		}
 		if false {`}}},
+	{"the engine listens where browsers connect to", "P12", attacks, everyPort, []edit{{localStack + "stack.go",
+		`, Sheltered: true`, ``}}},
+	{"the DynamoDB port answers every page", "P12", attacks, everyPort, []edit{{localStack + "stack.go",
+		`rules.Handler(timeBodies(h))`, `timeBodies(h)`}}},
+	{"a page may take a function's events", "P12", attacks, everyPort, []edit{{"infra/local/lambda/process.go",
+		`guard.Rules{}.Handler(proc.runtimeAPI())`, `proc.runtimeAPI()`}}},
+	{"a link on another site's page pays", "P12", attacks, "^TestAnotherSitesPageCannotPay", []edit{{localStack + "parts.go",
+		`return !strings.HasPrefix(r.URL.Path, "/_local/")`, `return true`}}},
 	{"a member exists whether it does or not", "P26", patternTests, "^TestRecordsMatch", []edit{{patterns,
 		`return len(leaves) > 0 == wanted`, `return wanted || true`}}},
 }

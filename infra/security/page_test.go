@@ -88,21 +88,3 @@ func TestTheCodeOfASignInIsLoggedNowhere(t *testing.T) {
 		t.Errorf("the log has the code: %s", text)
 	}
 }
-
-func TestAnotherNameForThisMachineReachesNothing(t *testing.T) {
-	s := shared(t)
-	for _, path := range []string{"/s/moutai", "/signin", "/sales/moutai", "/_local/authorize", "/_local/token?sub=alice", "/_local/jwks.json"} {
-		for _, lines := range []string{"Host: evil.example\r\n", "Host: 127.0.0.1.evil.example\r\n", "Host: 127.0.0.1\r\nOrigin: http://evil.example\r\n"} {
-			w := s.raw(t, "GET "+path+" HTTP/1.1\r\n"+lines+"Connection: close\r\n\r\n")
-			if w.status != http.StatusForbidden {
-				t.Errorf("%s with %q is answered %d", path, lines, w.status)
-			}
-		}
-	}
-	for _, path := range []string{"/_local/authorize", "/_local/oauth2/token"} {
-		a := s.must(t, http.MethodPost, path, "sub=alice", pair{"Content-Type", "application/x-www-form-urlencoded"}, pair{"Origin", "http://evil.example"})
-		if a.status != http.StatusForbidden {
-			t.Errorf("a form of another page at %s is answered %v", path, a)
-		}
-	}
-}

@@ -33,6 +33,9 @@ type Options struct {
 	Binary string
 	// Port is where it listens on 127.0.0.1; 0 takes a free one.
 	Port int
+	// Sheltered makes it listen where no browser connects to, instead of at Port: the program
+	// answers every web page.
+	Sheltered bool
 	// DBPath is its database file; empty keeps everything in memory.
 	DBPath string
 	// Log receives the program's output, a line per Write; nil discards it.
@@ -41,8 +44,9 @@ type Options struct {
 
 // Engine is a running program.
 type Engine struct {
-	endpoint string
-	process  *child.Process
+	options Options
+	place   place
+	process *child.Process
 }
 
 // StreamfileUnder returns where `make host` puts the program that maintains the streams in the
@@ -84,11 +88,26 @@ func Start(ctx context.Context, o Options) (*Engine, error) {
 }
 
 func startOnce(ctx context.Context, o Options) (*Engine, error) {
-	port, err := freePort(o.Port)
+	take := func() (place, error) { return freePort(o.Port) }
+	if o.Sheltered {
+		take = shelter
+	}
+	at, err := take()
 	if err != nil {
 		return nil, fmt.Errorf("start engine: %w", err)
 	}
-	args := []string{"--host", "127.0.0.1", "--port", strconv.Itoa(port)}
+	e, err := launch(ctx, o, at)
+	if err != nil {
+		at.leave()
+	}
+	return e, err
+}
+
+// Again starts the program again after its end, at the same place and on the same file.
+func (e *Engine) Again(ctx context.Context) (*Engine, error) { return launch(ctx, e.options, e.place) }
+
+func launch(ctx context.Context, o Options, at place) (*Engine, error) {
+	args := []string{"--host", at.host, "--port", strconv.Itoa(at.port)}
 	if o.DBPath != "" {
 		args = append(args, "--db-path", o.DBPath)
 	}
@@ -96,31 +115,17 @@ func startOnce(ctx context.Context, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start engine: %w", err)
 	}
-	e := &Engine{endpoint: "http://127.0.0.1:" + strconv.Itoa(port), process: process}
+	e := &Engine{options: o, place: at, process: process}
 	if err := e.ready(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("start engine: %w", err), e.Stop())
+		return nil, errors.Join(fmt.Errorf("start engine: %w", err), e.end())
 	}
 	return e, nil
-}
-
-// freePort checks beforehand that the port is free: an answer from another server would
-// be mistaken for the engine's.
-func freePort(port int) (int, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return 0, fmt.Errorf("listen on port %d: %w", port, ErrPortTaken)
-	}
-	if err != nil {
-		return 0, err
-	}
-	port = l.Addr().(*net.TCPAddr).Port
-	return port, l.Close()
 }
 
 func (e *Engine) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	client := Client(e.endpoint)
+	client := Client(e.Endpoint())
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -139,7 +144,9 @@ func (e *Engine) ready(ctx context.Context) error {
 }
 
 // Endpoint returns the engine's URL.
-func (e *Engine) Endpoint() string { return e.endpoint }
+func (e *Engine) Endpoint() string {
+	return "http://" + net.JoinHostPort(e.place.host, strconv.Itoa(e.place.port))
+}
 
 // Done is closed when the process has ended, whatever the reason.
 func (e *Engine) Done() <-chan struct{} { return e.process.Done() }
@@ -154,6 +161,11 @@ func (e *Engine) Kill() {
 // Stop ends the process and waits for it. It returns an error if the process did not
 // end well; stopping an engine that has ended does nothing.
 func (e *Engine) Stop() error {
+	defer e.place.leave()
+	return e.end()
+}
+
+func (e *Engine) end() error {
 	select {
 	case <-e.Done():
 		return nil

@@ -144,6 +144,31 @@ func TestAFixedPortIsUsed(t *testing.T) {
 	}
 }
 
+func TestAShelteredEngineKeepsAPlaceOfItsOwn(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ledger.db")
+	first, second := start(t, engine.Options{Sheltered: true, DBPath: file}), start(t, engine.Options{Sheltered: true})
+	if first.Endpoint() == second.Endpoint() {
+		t.Errorf("both are at %s", first.Endpoint())
+	}
+	enginetest.EnsureLedger(t, engine.Client(first.Endpoint()), "ledger")
+	first.Kill()
+	// While it is down, nobody else gets its place.
+	if third := start(t, engine.Options{Sheltered: true}); third.Endpoint() == first.Endpoint() {
+		t.Errorf("another engine got %s", third.Endpoint())
+	}
+	again, err := first.Again(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := engine.Client(first.Endpoint()).ListTables(t.Context(), &dynamodb.ListTablesInput{})
+	if err != nil || len(out.TableNames) != 1 || again.Endpoint() != first.Endpoint() {
+		t.Errorf("at %s are %v, %v, want the ledger", again.Endpoint(), out, err)
+	}
+	if err := again.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAProgramThatDoesNotServeIsAnError(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "nothing")
 	if _, err := engine.Start(t.Context(), engine.Options{Binary: missing}); err == nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"flashsale/infra/local/child"
+	"flashsale/infra/local/guard"
 )
 
 // process is one execution environment: a bootstrap program and its Runtime API. At any
@@ -59,7 +60,7 @@ func startProcess(p *pool) (*process, error) {
 		pool: p, log: p.newLog(), over: make(chan struct{}),
 		polled: make(chan struct{}, 1), events: make(chan *invocation), initFailed: make(chan []byte, 1),
 	}
-	proc.server = &http.Server{Handler: proc.runtimeAPI()}
+	proc.server = &http.Server{Handler: guard.Rules{}.Handler(proc.runtimeAPI())}
 	fn := p.fn
 	fn.Command = command
 	fn.Env, proc.version = p.environment()

@@ -92,11 +92,6 @@ func (v *View) complete(s *snapshot) {
 // feed sends snapshots as server-sent events until the viewer leaves, stops reading, or the
 // stack stops.
 func (v *View) feed(w http.ResponseWriter, r *http.Request) {
-	// Browsers send no Origin with an image or a script of another site.
-	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
-		answer(w, http.StatusForbidden, "This is only for the page itself.")
-		return
-	}
 	one := v.join(r.URL.Query().Get("sale"))
 	if one == nil {
 		answer(w, http.StatusServiceUnavailable, "Too many pages are open.")

@@ -163,19 +163,6 @@ func TestTheNumberOfViewersIsBounded(t *testing.T) {
 	}
 }
 
-func TestAnotherSitesPageGetsNoFeed(t *testing.T) {
-	for _, site := range []string{"cross-site", "same-site"} {
-		w := newWorld(t)
-		r := httptest.NewRequest(http.MethodGet, Prefix+"feed", nil)
-		r.Header.Set("Sec-Fetch-Site", site)
-		answer := httptest.NewRecorder()
-		w.Handler().ServeHTTP(answer, r)
-		if answer.Code != http.StatusForbidden || w.watched() {
-			t.Errorf("%s: %d", site, answer.Code)
-		}
-	}
-}
-
 func TestAStalledReaderIsDroppedAndDelaysNobody(t *testing.T) {
 	w := newWorld(t)
 	w.Open(20, 4)

@@ -123,7 +123,7 @@ func sleep(ctx context.Context, d time.Duration) {
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Handler serves GET / and what is below Prefix. The caller admits only loopback hosts.
+// Handler serves GET / and what is below Prefix. The caller guards it: see package guard.
 func (v *View) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", file("live.html", "text/html; charset=utf-8"))

@@ -14,6 +14,7 @@ import (
 
 	"flashsale/infra/local/engine"
 	"flashsale/infra/local/eventbus"
+	"flashsale/infra/local/guard"
 	"flashsale/infra/local/streampoller"
 	"flashsale/infra/local/template"
 )
@@ -25,7 +26,7 @@ func (s *Stack) maintainStreams(ctx context.Context) error {
 		return nil
 	}
 	if _, err := os.Stat(s.database()); errors.Is(err, fs.ErrNotExist) {
-		e, err := s.launchEngine(ctx, 0)
+		e, err := s.launchEngine(ctx)
 		if err != nil {
 			return err
 		}
@@ -62,7 +63,7 @@ func (s *Stack) startEventBus() error {
 		return err
 	}
 	s.onStop(s.bus.Close)
-	s.serve(l, s.bus, noOrigin)
+	s.serve(l, s.bus, guard.Rules{})
 	return nil
 }
 
@@ -81,7 +82,7 @@ func (s *Stack) startStreamPollers(ctx context.Context) error {
 				continue
 			}
 			table := names[source.Table]
-			arn, err := engine.Stream(ctx, engine.Client(s.DynamoDB), table)
+			arn, err := engine.Stream(ctx, engine.Client(s.engine), table)
 			if err != nil {
 				return err
 			}
@@ -90,7 +91,7 @@ func (s *Stack) startStreamPollers(ctx context.Context) error {
 				Function: f.LogicalID, Region: region, Checkpoint: filepath.Join(s.o.Data, "streams", f.LogicalID+"-"+source.Table+".json"),
 				BatchSize: source.BatchSize, Window: source.Window, Parallel: source.Parallel,
 				ReportBatchItemFailures: source.ReportBatchItemFailures, Filters: source.Filters, Log: s.o.Log,
-			}, engine.StreamsClient(s.DynamoDB), s.functions)
+			}, engine.StreamsClient(s.engine), s.functions)
 			if err != nil {
 				return err
 			}

@@ -14,6 +14,7 @@ import (
 
 	"flashsale/infra/faults"
 	"flashsale/infra/local/eventbus"
+	"flashsale/infra/local/guard"
 	"flashsale/infra/local/live"
 	"flashsale/infra/local/sqs"
 	"flashsale/infra/local/template"
@@ -49,14 +50,18 @@ type faultProxies struct {
 	proxies [2]http.Handler
 }
 
+// openTransport makes the connections of the proxies to the engines.
+func (s *Stack) openTransport() {
+	s.base = http.DefaultTransport.(*http.Transport).Clone()
+	s.base.Proxy, s.base.MaxIdleConns, s.base.MaxIdleConnsPerHost = nil, 0, connectionsKept
+	s.onStop(func() error { s.base.CloseIdleConnections(); return nil })
+}
+
 // startFaults starts proxies to the engines. Only functions get faults, and only while
 // there are any do they call the proxies: the poller acts as Lambda, which fails in other
 // ways, and tools that inspect the table must see its real contents.
 func (s *Stack) startFaults() error {
-	base := http.DefaultTransport.(*http.Transport).Clone()
-	base.Proxy, base.MaxIdleConns, base.MaxIdleConnsPerHost = nil, 0, connectionsKept
-	s.base = base
-	for i, endpoint := range []string{s.DynamoDB, s.SQS} {
+	for i, endpoint := range []string{s.engine, s.SQS} {
 		target, err := url.Parse(endpoint)
 		if err != nil {
 			return fmt.Errorf("read endpoint: %w", err)
@@ -66,9 +71,7 @@ func (s *Stack) startFaults() error {
 	s.setFaults(s.given, false)
 	s.onStop(func() error {
 		// Late calls arrive before the engines end.
-		err := s.injected.Load().Close()
-		base.CloseIdleConnections()
-		return err
+		return s.injected.Load().Close()
 	})
 	for i := range s.engines {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -77,7 +80,7 @@ func (s *Stack) startFaults() error {
 		}
 		s.serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			s.injected.Load().proxies[i].ServeHTTP(w, r)
-		}), noOrigin)
+		}), guard.Rules{})
 		s.proxied[i] = address(l)
 	}
 	return nil
@@ -104,7 +107,7 @@ func (s *Stack) environment(f template.Function, faulty bool) map[string]string 
 	if env == nil {
 		env = map[string]string{}
 	}
-	env["AWS_ENDPOINT_URL_DYNAMODB"], env["AWS_ENDPOINT_URL_SQS"] = s.DynamoDB, s.SQS
+	env["AWS_ENDPOINT_URL_DYNAMODB"], env["AWS_ENDPOINT_URL_SQS"] = s.engine, s.SQS
 	if s.bus != nil {
 		env["AWS_ENDPOINT_URL_EVENTBRIDGE"] = s.EventBridge
 	}

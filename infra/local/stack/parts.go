@@ -22,6 +22,7 @@ import (
 	"flashsale/infra/client"
 	"flashsale/infra/local/engine"
 	"flashsale/infra/local/gateway"
+	"flashsale/infra/local/guard"
 	"flashsale/infra/local/lambda"
 	"flashsale/infra/local/live"
 	"flashsale/infra/local/scheduler"
@@ -92,7 +93,7 @@ func (s *Stack) startFunctions(l net.Listener) error {
 		return err
 	}
 	s.onStop(s.functions.Close)
-	s.serve(l, s.functions.InvokeHandler(), noOrigin)
+	s.serve(l, s.functions.InvokeHandler(), guard.Rules{})
 	return nil
 }
 
@@ -160,13 +161,14 @@ func (s *Stack) startAPI(l net.Listener) error {
 		routes = append(routes, route)
 	}
 	o := gateway.Options{AccountID: accountID, Log: s.o.Log}
-	allowed := noOrigin
+	// Anybody may link to the buyers' page, nobody to what exists only locally.
+	rules := guard.Rules{Links: func(r *http.Request) bool { return !strings.HasPrefix(r.URL.Path, "/_local/") }}
 	if c := s.described.API.CORS; c != nil {
 		cors := &gateway.CORS{
 			AllowOrigins: c.AllowOrigins, AllowMethods: c.AllowMethods, AllowHeaders: c.AllowHeaders,
 			ExposeHeaders: c.ExposeHeaders, AllowCredentials: c.AllowCredentials, MaxAge: c.MaxAge,
 		}
-		o.CORS, allowed = cors, cors.Allows
+		o.CORS, rules.Origins = cors, cors.Allows
 	}
 	api, err := gateway.New(routes, s.functions, o)
 	if err != nil {
@@ -191,7 +193,7 @@ func (s *Stack) startAPI(l net.Listener) error {
 			return
 		}
 		api.ServeHTTP(w, r)
-	}), allowed)
+	}), rules)
 	return nil
 }
 
@@ -200,7 +202,7 @@ func (s *Stack) openView() (*live.View, error) {
 	queues := s.SQS + "/" + accountID + "/"
 	o := live.Options{
 		Client: client.New(s.API, client.Options{Lambda: s.Lambda, Connections: connectionsKept}),
-		DB:     engine.Client(s.DynamoDB), Table: s.Table,
+		DB:     engine.Client(s.engine), Table: s.Table,
 		Queues: s.queueClient(), OrderQueue: queues + "OrderQueue", DeadLetterQueue: queues + "OrderDeadLetterQueue",
 		System: s,
 	}

@@ -30,7 +30,7 @@ func (s *Stack) pay(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p := webhook.Payment{OrderID: q.Get("order"), PaymentID: cmp.Or(q.Get("reference"), "pi_"+q.Get("order")), Amount: 100, Currency: "CNY"}
-	book := ledger.New(engine.Client(s.DynamoDB), s.Table, ledger.Options{})
+	book := ledger.New(engine.Client(s.engine), s.Table, ledger.Options{})
 	order, err := book.Order(r.Context(), id)
 	if err == nil {
 		p.SaleID = order.SaleID

@@ -19,6 +19,7 @@ import (
 	"flashsale/infra/faults"
 	"flashsale/infra/local/engine"
 	"flashsale/infra/local/eventbus"
+	"flashsale/infra/local/guard"
 	"flashsale/infra/local/issuer"
 	"flashsale/infra/local/lambda"
 	"flashsale/infra/local/sqs"
@@ -52,6 +53,9 @@ type Stack struct {
 	given    faults.Config
 	injected atomic.Pointer[faultProxies]
 	base     *http.Transport // to the engines
+	// engine is the URL of the DynamoDB engine itself. It is DynamoDB if that is not the
+	// stack's own.
+	engine string
 	// engines are DynamoDB's and SQS's URLs, proxied those of the proxies to them.
 	engines [2]*url.URL
 	proxied [2]string
@@ -95,8 +99,12 @@ func (s *Stack) start(ctx context.Context) error {
 	if err := os.MkdirAll(s.o.Data, 0o755); err != nil {
 		return fmt.Errorf("make data folder: %w", err)
 	}
-	var listeners [3]net.Listener
-	for i, port := range []int{s.o.APIPort, s.o.LambdaPort, s.o.SQSPort} {
+	ports := []int{s.o.APIPort, s.o.LambdaPort, s.o.SQSPort}
+	if s.o.DynamoDBEndpoint == "" {
+		ports = append(ports, s.o.DynamoDBPort)
+	}
+	var listeners [4]net.Listener
+	for i, port := range ports {
 		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
 			return fmt.Errorf("listen: %w", err)
@@ -117,7 +125,7 @@ func (s *Stack) start(ctx context.Context) error {
 		return err
 	}
 	for _, step := range []func(context.Context) error{
-		s.startEngine,
+		func(ctx context.Context) error { return s.startEngine(ctx, listeners[3]) },
 		func(context.Context) error { return s.startQueues(listeners[2]) },
 		s.ensureQueues,
 		func(context.Context) error { return s.startEventBus() },
@@ -188,11 +196,11 @@ func (s *Stack) Stop() error {
 	return errors.Join(errs...)
 }
 
-// serve runs an HTTP server until the stack stops; pages of the allowed origins may
-// call it.
-func (s *Stack) serve(l net.Listener, h http.Handler, allowed func(origin string) bool) {
+// serve runs an HTTP server until the stack stops, for this machine's programs and the pages
+// that the rules accept.
+func (s *Stack) serve(l net.Listener, h http.Handler, rules guard.Rules) {
 	server := &http.Server{
-		Handler: guard(h, allowed), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		Handler: rules.Handler(timeBodies(h)), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelWarn),
 	}
 	s.work.Go(func() {
@@ -232,29 +240,33 @@ func (s *Stack) fail(err error) {
 
 // startEngine starts the DynamoDB engine, unless another one is configured, and creates
 // the template's tables in it. An engine that dies is restarted on the same file.
-func (s *Stack) startEngine(ctx context.Context) error {
-	s.DynamoDB = s.o.DynamoDBEndpoint
-	if s.DynamoDB == "" {
+//
+// The stack's own engine answers every web page, so it listens where browsers do not connect
+// to, and the DynamoDB port is a guarded proxy to it. The stack and its functions call the
+// engine itself.
+func (s *Stack) startEngine(ctx context.Context, l net.Listener) error {
+	s.engine, s.DynamoDB = s.o.DynamoDBEndpoint, s.o.DynamoDBEndpoint
+	if s.engine == "" {
 		if err := s.maintainStreams(ctx); err != nil {
 			return err
 		}
-		e, err := s.launchEngine(ctx, s.o.DynamoDBPort)
+		e, err := s.launchEngine(ctx)
 		if err != nil {
 			return err
 		}
-		s.DynamoDB = e.Endpoint()
-		_, port, err := net.SplitHostPort(e.Endpoint()[len("http://"):])
-		if err != nil {
-			return fmt.Errorf("read engine endpoint: %w", err)
-		}
-		number, err := strconv.Atoi(port)
-		if err != nil {
-			return fmt.Errorf("read engine endpoint: %w", err)
-		}
+		s.engine, s.DynamoDB = e.Endpoint(), address(l)
 		s.crash = make(chan struct{}, 1)
-		s.keepEngine(e, number)
+		s.keepEngine(e)
 	}
-	client := engine.Client(s.DynamoDB)
+	s.openTransport()
+	if s.engine != s.DynamoDB {
+		target, err := url.Parse(s.engine)
+		if err != nil {
+			return fmt.Errorf("read engine endpoint: %w", err)
+		}
+		s.serve(l, faults.Proxy(target, s.base), guard.Rules{})
+	}
+	client := engine.Client(s.engine)
 	for _, table := range s.described.Tables {
 		if err := engine.EnsureTable(ctx, client, table); err != nil {
 			return err
@@ -264,20 +276,18 @@ func (s *Stack) startEngine(ctx context.Context) error {
 	return nil
 }
 
-func (s *Stack) launchEngine(ctx context.Context, port int) (*engine.Engine, error) {
-	return engine.Start(ctx, engine.Options{
-		Binary: engine.BinaryUnder(s.o.Root), Port: port, DBPath: s.database(),
-	})
+func (s *Stack) launchEngine(ctx context.Context) (*engine.Engine, error) {
+	return engine.Start(ctx, engine.Options{Binary: engine.BinaryUnder(s.o.Root), Sheltered: true, DBPath: s.database()})
 }
 
 func (s *Stack) database() string { return filepath.Join(s.o.Data, "dynamodb.sqlite") }
 
 // relaunchEngine restarts the engine. The cause of its death may also kill the new one
 // while it starts, so a few starts may fail in a row.
-func (s *Stack) relaunchEngine(port int) (e *engine.Engine, err error) {
+func (s *Stack) relaunchEngine(ended *engine.Engine) (next *engine.Engine, err error) {
 	for range relaunches {
-		if e, err = s.launchEngine(context.Background(), port); err == nil {
-			return e, nil
+		if next, err = ended.Again(context.Background()); err == nil {
+			return next, nil
 		}
 		s.o.Log.Warn("the DynamoDB engine did not start", "error", err)
 		time.Sleep(relaunchPause)
@@ -285,7 +295,7 @@ func (s *Stack) relaunchEngine(port int) (e *engine.Engine, err error) {
 	return nil, err
 }
 
-func (s *Stack) keepEngine(e *engine.Engine, port int) {
+func (s *Stack) keepEngine(e *engine.Engine) {
 	// The engine must outlive everything that uses it, so its own closer ends it, not
 	// s.background.
 	stop, stopped := make(chan struct{}), make(chan error, 1)
@@ -300,7 +310,7 @@ func (s *Stack) keepEngine(e *engine.Engine, port int) {
 			case <-e.Done():
 			}
 			s.o.Log.Warn("the DynamoDB engine ended; starting it again")
-			next, err := s.relaunchEngine(port)
+			next, err := s.relaunchEngine(e)
 			if err != nil {
 				s.fail(err)
 				<-stop
@@ -336,6 +346,6 @@ func (s *Stack) startQueues(l net.Listener) error {
 		return err
 	}
 	s.onStop(server.Close)
-	s.serve(l, server, noOrigin)
+	s.serve(l, server, guard.Rules{})
 	return nil
 }
