@@ -40,6 +40,8 @@ func split(public string) (name, hash string) {
 // hashLength is the number of hexadecimal digits in a public name.
 const hashLength = 16
 
+var isHash = regexp.MustCompile(fmt.Sprintf("^[0-9a-f]{%d}$", hashLength))
+
 // pageName is the template of the page.
 const pageName = "page.html"
 

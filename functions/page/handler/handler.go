@@ -33,15 +33,19 @@ type (
 const (
 	pageCache  = "public, max-age=60"
 	assetCache = "public, max-age=31536000, immutable"
-	noCache    = "no-store"
+	briefCache = "public, max-age=10"
 )
 
-const htmlMedia = "text/html; charset=utf-8"
+const (
+	htmlMedia  = "text/html; charset=utf-8"
+	plainMedia = "text/plain; charset=utf-8"
+)
 
 // answer is what a route answers, before it is encoded for API Gateway.
 type answer struct {
 	status       int
 	media, cache string
+	location     string // of a redirection
 	text         []byte
 	gzipped      []byte // nil: not compressed yet
 }
@@ -131,20 +135,23 @@ func (h *Handler) html(saleID string, status int) (answer, error) {
 	return answer{status: status, media: htmlMedia, cache: pageCache, text: b.Bytes()}, nil
 }
 
-// asset returns a file by its public name. While a deployment moves traffic, a page of
-// one version may ask the other version for a file: that gets its current text, which no
-// cache may keep under the other text's name.
+// asset returns a file by its public name. While a deployment moves traffic, a page of one
+// version may ask the other version for a file. That version cannot know the hash, so it
+// leads to the plain name, under which each version answers its own text. Whatever hash
+// somebody makes up, the answer is short, and caches keep every text that they can get.
 func (h *Handler) asset(public string) answer {
+	if f, ok := h.files[public]; ok {
+		return answer{status: http.StatusOK, media: f.media, cache: briefCache, text: f.text, gzipped: f.gzipped}
+	}
 	name, hash := split(public)
 	f, ok := h.files[name]
-	if !ok || hash == "" {
-		return answer{status: http.StatusNotFound, media: "text/plain; charset=utf-8", cache: noCache, text: []byte("no such file\n")}
+	switch {
+	case ok && hash == f.hash:
+		return answer{status: http.StatusOK, media: f.media, cache: assetCache, text: f.text, gzipped: f.gzipped}
+	case ok && isHash.MatchString(hash):
+		return answer{status: http.StatusFound, media: plainMedia, cache: briefCache, location: "/assets/" + name}
 	}
-	a := answer{status: http.StatusOK, media: f.media, cache: assetCache, text: f.text, gzipped: f.gzipped}
-	if hash != f.hash {
-		a.cache = noCache
-	}
-	return a
+	return answer{status: http.StatusNotFound, media: plainMedia, cache: briefCache, text: []byte("no such file\n")}
 }
 
 // encode makes API Gateway's answer. HTTP APIs do not compress, and take binary bodies in
@@ -154,7 +161,10 @@ func (h *Handler) encode(a answer, zip bool) response {
 		"Content-Type": a.media, "Cache-Control": a.cache, "Vary": "Accept-Encoding",
 		"Content-Security-Policy": h.policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
 	}}
-	if !zip {
+	if a.location != "" {
+		r.Headers["Location"] = a.location
+	}
+	if !zip || len(a.text) == 0 {
 		r.Body = string(a.text)
 		return r
 	}

@@ -60,30 +60,77 @@ func (f *function) public(t *testing.T, name string) string {
 	return served.public(name)
 }
 
+// A hash that somebody makes up never gets a file's text, and all that it gets may be cached.
 func TestAFileIsKeptForeverUnderItsHashOnly(t *testing.T) {
 	f := newFunction(t)
+	const ever, brief = "public, max-age=31536000, immutable", "public, max-age=10"
 	for _, tt := range []struct {
 		name, public, cache string
 		status              int
 	}{
-		{"the current file", f.public(t, "words.js"), "public, max-age=31536000, immutable", 200},
-		{"the file of another version", "words.0123456789abcdef.js", "no-store", 200},
-		{"a hash of no form", "words.x.js", "no-store", 200},
-		{"no hash", "words.js", "no-store", 404},
-		{"an unknown name", "other.0123456789abcdef.js", "no-store", 404},
-		{"another type", strings.TrimSuffix(f.public(t, "words.js"), ".js") + ".css", "no-store", 404},
-		{"the template", "page.0123456789abcdef.html", "no-store", 404},
-		{"what nothing refers to", "spare.0123456789abcdef.js", "no-store", 404},
-		{"nothing", "", "no-store", 404},
-		{"dots", "...", "no-store", 404},
+		{"the current file", f.public(t, "words.js"), ever, 200},
+		{"the file of another version", "words.0123456789abcdef.js", brief, 302},
+		{"the file of any version", "words.js", brief, 200},
+		{"a hash of no form", "words.x.js", brief, 404},
+		{"a hash that is too long", "words.0123456789abcdef0.js", brief, 404},
+		{"an unknown name", "other.0123456789abcdef.js", brief, 404},
+		{"another type", strings.TrimSuffix(f.public(t, "words.js"), ".js") + ".css", brief, 404},
+		{"the template", "page.0123456789abcdef.html", brief, 404},
+		{"the template's plain name", "page.html", brief, 404},
+		{"what nothing refers to", "spare.0123456789abcdef.js", brief, 404},
+		{"nothing", "", brief, 404},
+		{"dots", "...", brief, 404},
 	} {
 		r, text := f.get(t, asset(t, tt.public))
 		if r.StatusCode != tt.status || r.Headers["Cache-Control"] != tt.cache {
 			t.Errorf("%s: %d, %s", tt.name, r.StatusCode, r.Headers["Cache-Control"])
 		}
-		if tt.status == 200 && (text != string(tiny()["words.js"].Data) || r.Headers["Content-Type"] != "text/javascript; charset=utf-8") {
+		switch {
+		case tt.status == 200 && (text != string(tiny()["words.js"].Data) || r.Headers["Content-Type"] != "text/javascript; charset=utf-8"):
 			t.Errorf("%s: %s: %s", tt.name, r.Headers["Content-Type"], text)
+		case tt.status == 302 && r.Headers["Location"] != "/assets/words.js", tt.status != 302 && r.Headers["Location"] != "":
+			t.Errorf("%s leads to %q", tt.name, r.Headers["Location"])
+		case tt.status != 200 && len(text) > 20:
+			t.Errorf("%s: %s", tt.name, text)
 		}
+	}
+}
+
+// While a deployment moves traffic, each request of a page may go to either version. Every
+// file that a page of one refers to is answered, after one redirection at most.
+func TestAPageOfOneVersionGetsItsFilesFromTheOther(t *testing.T) {
+	versions := []*function{newFunction(t), newFunction(t)}
+	source := tiny()
+	for _, name := range []string{"style.css", "words.js"} { // so that every hash changes
+		source[name] = &fstest.MapFile{Data: append([]byte("/* new */ "), source[name].Data...)}
+	}
+	h, err := New(source, signIn, versions[1].handler.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	*versions[1].handler = *h
+	files := 0
+	for name, f := range h.files {
+		if name == f.public(name) || versions[0].handler.files[name].hash == f.hash {
+			t.Errorf("%s is the same in both versions", name)
+		}
+		for _, asked := range versions {
+			for _, public := range []string{versions[0].public(t, name), versions[1].public(t, name)} {
+				for _, next := range versions { // to which the redirection comes
+					r, _ := asked.get(t, asset(t, public))
+					if r.StatusCode == http.StatusFound {
+						r, _ = next.get(t, asset(t, strings.TrimPrefix(r.Headers["Location"], "/assets/")))
+					}
+					if r.StatusCode != http.StatusOK || r.Headers["Content-Type"] != f.media {
+						t.Errorf("%s: %d, %v", public, r.StatusCode, r.Headers)
+					}
+					files++
+				}
+			}
+		}
+	}
+	if files != 3*8 {
+		t.Errorf("%d answers, want 24", files)
 	}
 }
 

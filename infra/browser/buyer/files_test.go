@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -42,6 +43,36 @@ func TestThePageIsSmall(t *testing.T) {
 	t.Logf("%d files and answers, %d bytes", len(seen), total)
 	if len(seen) < 7 || total > 15<<10 {
 		t.Errorf("%d files and answers have %d bytes, want at most 15 KiB", len(seen), total)
+	}
+}
+
+// During a deployment a page may come from a version whose files the function that is asked
+// for them does not have.
+func TestAPageOfAnotherVersionWorks(t *testing.T) {
+	t.Parallel()
+	saleID := shop.create(t, sale{})
+	tab := shop.tab(t, newID("user"))
+	hash := regexp.MustCompile(`\.[0-9a-f]{16}\.`)
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		if r.Path != "/s/"+saleID {
+			return browser.Answer{}
+		}
+		a, err := shop.Send(t.Context(), http.MethodGet, r.Path, "")
+		if err != nil {
+			t.Error(err)
+		}
+		return browser.Answer{Status: 200, Header: map[string]string{"Content-Type": "text/html", "Content-Security-Policy": a.Header.Get("Content-Security-Policy")},
+			Body: hash.ReplaceAllString(string(a.Body), ".0123456789abcdef.")}
+	})
+	tab.Open(shop.page(saleID))
+	waitState(tab, "open")
+	tab.Click(button)
+	waitState(tab, "confirmed")
+	if styled := browser.Eval[bool](tab, "getComputedStyle(main).maxWidth !== 'none'"); !styled {
+		t.Error("the page has no style")
+	}
+	if n := tab.Count("GET", "/assets/page.0123456789abcdef.js"); n != 1 {
+		t.Errorf("%d requests for the other version's script, want 1", n)
 	}
 }
 
