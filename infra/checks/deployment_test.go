@@ -84,6 +84,7 @@ func TestDeploymentOfTheTemplate(t *testing.T) {
 				{"Resources/Front/Properties/Parameters/OriginSecret", ""},
 				{"Resources/Front/Properties/Parameters/Spare", "x"},
 				{"Rules/TheFrontCannotBeWalkedAround", ""},
+				{"Rules/WithoutAFrontNobodyIsTurnedAway", ""},
 				{"Parameters/PaymentRateLimit/MaxValue", ""},
 				{"Parameters/FrontRequestLimit/MinValue", "1"},
 				{"Resources/PurchaseFunction/Properties/Environment/Variables/ORIGIN_SECRET", ""},
@@ -155,6 +156,9 @@ func front(text string) func(template) []finding {
 		}
 		if !slices.Contains(tmpl.at("Rules", "TheFrontCannotBeWalkedAround", "Assertions").references(), "OriginSecret") {
 			found = append(found, stack.find("the front may be walked around"))
+		}
+		if off := tmpl.at("Rules", "WithoutAFrontNobodyIsTurnedAway"); off.at("RuleCondition").references() == nil || off.at("Assertions", "0", "Assert", "0").target() != "OriginSecret" {
+			found = append(found, stack.find("switching the front off turns everybody away"))
 		}
 		for _, f := range tmpl.functions() {
 			if len(f.events("HttpApi")) > 0 && f.variables()["ORIGIN_SECRET"].target() != "OriginSecret" {

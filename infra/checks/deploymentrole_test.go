@@ -32,6 +32,7 @@ var makes = map[string][]string{
 	"AWS::DynamoDB::Table":                        {"dynamodb:CreateTable", "dynamodb:UpdateTable", "dynamodb:UpdateContinuousBackups"},
 	"AWS::Events::EventBus":                       {"events:CreateEventBus", "events:UpdateEventBus", "events:DeleteEventBus"},
 	"AWS::IAM::Role":                              {"iam:CreateRole", "iam:PutRolePermissionsBoundary", "iam:PutRolePolicy", "iam:PassRole", "iam:ListRolePolicies", "iam:ListAttachedRolePolicies", "iam:DeleteRolePolicy", "iam:DeleteRole"},
+	"AWS::KMS::Key":                               {"kms:CreateKey", "kms:TagResource", "kms:EnableKeyRotation", "kms:CreateGrant", "kms:Encrypt", "kms:ScheduleKeyDeletion"},
 	"AWS::Logs::LogGroup":                         {"logs:CreateLogGroup", "logs:PutRetentionPolicy", "logs:GetDataProtectionPolicy", "logs:DeleteLogGroup"},
 	"AWS::Logs::MetricFilter":                     {"logs:PutMetricFilter", "logs:DeleteMetricFilter"},
 	"AWS::SNS::Subscription":                      {"sns:Subscribe", "sns:Unsubscribe"},
@@ -58,7 +59,7 @@ const secretReference = "{{resolve:secretsmanager:"
 
 // anywhere are the statements of actions that cannot be restricted to a resource, or
 // whose resource has no name before it is created.
-var anywhere = []string{"Pollers", "LogDelivery", "Warming", "NewUserPool", "SignInDomain", "Preflight"}
+var anywhere = []string{"Pollers", "LogDelivery", "Warming", "NewUserPool", "NewKey", "SignInDomain", "Preflight"}
 
 type deploymentPolicy struct {
 	Statement []struct {

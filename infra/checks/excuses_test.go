@@ -97,7 +97,24 @@ func TestWhatIsLeftOutHasAReason(t *testing.T) {
 		{
 			row: 14, name: "a function's environment has a key of its own, or says why not",
 			check:  unless(function, "CKV_AWS_173", "has no KmsKeyArn", property("KmsKeyArn")),
-			breaks: []edit{{"excuse PurchaseFunction CKV_AWS_173", ""}},
+			breaks: []edit{{"excuse SeedFunction CKV_AWS_173", ""}, {"Resources/PayFunction/Properties/KmsKeyArn", ""}},
+		},
+		{
+			row: 15, name: "an environment that may hold a secret has the key, and only who has kms:Decrypt reads it",
+			check: secretsKey,
+			breaks: []edit{
+				{"Resources/PageFunction/Properties/KmsKeyArn", ""},
+				{"Resources/PayFunction/Properties/KmsKeyArn", "!If [HasOriginSecret, !GetAtt SecretsKey.Arn, !Ref AWS::NoValue]"},
+				{"Resources/PayFunction/Properties/KmsKeyArn/1", "!GetAtt OtherKey.Arn"},
+				{"Resources/SeedFunction/Properties/Environment/Variables/ORIGIN_SECRET", "!Ref OriginSecret"},
+				{"Resources/SeedFunction/Properties/Environment/Variables/KEY", "!Sub '{{resolve:secretsmanager:${StripeKeysArn}}}'"},
+				{"Resources/SecretsKey/Condition", "HasStripe"},
+				{"Resources/SecretsKey/Properties/EnableKeyRotation", "false"},
+				{"Resources/SecretsKey/Properties/KeyPolicy/Statement/0/Principal", "{AWS: '*'}"},
+				{"Conditions/HasSecrets/0", "!Condition HasEvents"},
+				{"Conditions/HasSecrets/2", "!Condition HasStripe"},
+				{"Conditions/HasOriginSecret", "!Equals [!Ref OriginSecret, '']"},
+			},
 		},
 		{
 			row: 6, name: "a table has a key of its own, or says why not",
@@ -144,4 +161,54 @@ func TestWhatIsLeftOutHasAReason(t *testing.T) {
 			breaks: []edit{{"excuse QueryRole W11", ""}},
 		},
 	})
+}
+
+// parametersOf returns the parameters of a condition that must not be empty, of which one
+// is enough, sorted.
+func (t template) parametersOf(condition string) (all []string) {
+	n := t.at("Conditions", condition)
+	switch {
+	case n.Node == nil:
+	case n.Tag == "!Not":
+		all = n.at("0").references()
+	case n.Tag == "!Or":
+		for _, one := range n.list() {
+			all = append(all, t.parametersOf(one.Value)...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// secretsKey checks that a function has the key whenever its environment holds a secret,
+// and only then.
+func secretsKey(tmpl template) (found []finding) {
+	key, ok := tmpl.resource("AWS::KMS::Key", "SecretsKey")
+	p := key.at("Properties")
+	statements := p.at("KeyPolicy", "Statement").list()
+	if !ok || p.at("EnableKeyRotation").text() != "true" ||
+		len(statements) != 1 || statements[0].at("Principal", "AWS").Value != "arn:${AWS::Partition}:iam::${AWS::AccountId}:root" {
+		return append(found, tmpl.find("SecretsKey is not there, never rotated, or for others than this account's policies"))
+	}
+	for _, f := range tmpl.functions() {
+		var held []string
+		for _, v := range f.variables() {
+			for _, choice := range alternatives(v) {
+				if strings.Contains(choice.Value, secretReference) || choice.target() == "OriginSecret" {
+					held = append(held, choice.references()...)
+				}
+			}
+		}
+		slices.Sort(held)
+		k := f.property("KmsKeyArn")
+		if condition := k.at("0").text(); !slices.Equal(held, tmpl.parametersOf(condition)) || len(held) > 0 && (k.at("1").target() != "SecretsKey" || k.at("2").target() != "AWS::NoValue") {
+			found = append(found, k.find("%s holds the secrets %q and has the key if one of %q is given", f.id, held, tmpl.parametersOf(condition)))
+		}
+		for _, parameter := range held {
+			if !slices.Contains(tmpl.parametersOf(key.at("Condition").text()), parameter) {
+				found = append(found, key.find("SecretsKey is not there if only %s is given", parameter))
+			}
+		}
+	}
+	return found
 }

@@ -148,6 +148,9 @@ var takeovers = []request{
 	{"sign in as a user of prod's pool", "cognito-idp:AdminInitiateAuth", "arn:aws:cognito-idp" + region + "userpool/1", tagged("aws:ResourceTag", "flashsale-prod")},
 	{"change prod's pool", "cognito-idp:UpdateUserPool", "arn:aws:cognito-idp" + region + "userpool/1", tagged("aws:ResourceTag", "flashsale-prod")},
 	{"tag prod's pool as its own", "cognito-idp:TagResource", "arn:aws:cognito-idp" + region + "userpool/1", map[string]string{"aws:ResourceTag/application": "flashsale-prod", "aws:RequestTag/application": "flashsale-dev"}},
+	{"decrypt what prod's functions hold", "kms:Decrypt", "arn:aws:kms" + region + "key/1", tagged("aws:ResourceTag", "flashsale-prod")},
+	{"open prod's key by its policy", "kms:PutKeyPolicy", "arn:aws:kms" + region + "key/1", tagged("aws:ResourceTag", "flashsale-prod")},
+	{"tag prod's key as its own", "kms:TagResource", "arn:aws:kms" + region + "key/1", map[string]string{"aws:ResourceTag/application": "flashsale-prod", "aws:RequestTag/application": "flashsale-dev"}},
 	{"change a pool that has no tag", "cognito-idp:UpdateUserPool", "arn:aws:cognito-idp" + region + "userpool/1", nil},
 }
 
@@ -191,6 +194,9 @@ var needed = []request{
 	{"upload its own programs", "s3:PutObject", "arn:aws:s3:::aws-sam-cli-managed-default-1/flashsale-dev/0123", nil},
 	{"make a user pool with its tag", "cognito-idp:CreateUserPool", "*", tagged("aws:RequestTag", "flashsale-dev")},
 	{"change its own user pool", "cognito-idp:UpdateUserPool", "arn:aws:cognito-idp" + region + "userpool/1", tagged("aws:ResourceTag", "flashsale-dev")},
+	{"make a key with its tag", "kms:CreateKey", "*", tagged("aws:RequestTag", "flashsale-dev")},
+	{"tag the key that it makes", "kms:TagResource", "arn:aws:kms" + region + "key/1", tagged("aws:RequestTag", "flashsale-dev")},
+	{"let Lambda use its own key", "kms:CreateGrant", "arn:aws:kms" + region + "key/1", tagged("aws:ResourceTag", "flashsale-dev")},
 	{"read its own signing secrets", "secretsmanager:GetSecretValue", "arn:aws:secretsmanager" + region + "secret:flashsale-dev-stripe-1", nil},
 }
 
@@ -200,6 +206,7 @@ var inReach = []request{
 	{"change prod's API", "apigateway:PATCH", "arn:aws:apigateway:us-east-1::/apis/1", nil},
 	{"change prod's distribution", "cloudfront:UpdateDistribution", "arn:aws:cloudfront::" + accountID + ":distribution/1", nil},
 	{"change prod's web ACL", "wafv2:UpdateWebACL", "arn:aws:wafv2:us-east-1:" + accountID + ":global/webacl/flashsale-prod/1", nil},
+	{"tag a key that has no tag as its own", "kms:TagResource", "arn:aws:kms" + region + "key/1", tagged("aws:RequestTag", "flashsale-dev")},
 	{"change how warm prod is", "application-autoscaling:RegisterScalableTarget", "*", nil},
 }
 
@@ -269,6 +276,11 @@ func TestAPipelineTakesOverNothing(t *testing.T) {
 		{`"cloudformation:DescribeStacks", "s3`, `"cloudformation:UpdateStack", "s3`},
 		{`{"StringEquals": {"aws:ResourceTag/application": "flashsale-"}}`, `{"StringLike": {"aws:ResourceTag/application": "*"}}`},
 		{`"Condition": {"StringEquals": {"aws:ResourceTag`, `"Condition": {"StringEqualsIfExists": {"aws:ResourceTag`},
+		{`, "StringEqualsIfExists": {"aws:ResourceTag/application": "flashsale-"}`, ``},
+		{`"kms:UpdateKeyDescription"],
+      "Resource": ["arn:aws:kms:us-east-1:123456789012:key/*"],
+      "Condition": {"StringEquals": {"aws:ResourceTag/application": "flashsale-"}}`, `"kms:UpdateKeyDescription"],
+      "Resource": ["*"]`},
 		{`"StringLikeIfExists": {"lambda:FunctionArn"`, `"StringLikeIfExists": {"lambda:Layer"`},
 	} {
 		if spoilt := strings.Replace(role, change[0], change[1], 1); spoilt == role || len(takenOver(silent, spoilt, boundary)) == 0 {

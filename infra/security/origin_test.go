@@ -12,7 +12,7 @@ import (
 // front's rate rule. The front's header proves that a request came through it.
 func TestWithAFrontWhoGoesAroundItIsTurnedAway(t *testing.T) {
 	secret := strings.Repeat("f9Q", 12)
-	s := own(t, rootOf(t), stack.Options{NoPollers: true, Parameters: map[string]string{"OriginSecret": secret}})
+	s := own(t, rootOf(t), stack.Options{NoPollers: true, Parameters: map[string]string{"OriginSecret": secret, "CreateFront": "own"}})
 	s.secrets[secret] = true // no log line may contain it
 	s.openSale(t, "fronted", 1)
 	before := s.books(t)

@@ -107,7 +107,7 @@ func Parse(text []byte, region string, parameters map[string]string) (Demand, er
 		return Demand{}, fmt.Errorf("parse template: it is not a mapping")
 	}
 	top := document.Content[0]
-	t := &template{values: map[string]string{}, known: map[string]bool{}, conditions: member(top, "Conditions"), resources: member(top, "Resources")}
+	t := &template{values: map[string]string{}, kept: map[string]bool{}, known: map[string]bool{}, conditions: member(top, "Conditions"), resources: member(top, "Resources")}
 	d := Demand{Parameters: t.read(member(top, "Parameters"), parameters)}
 	if region != "" {
 		t.values["AWS::Region"] = region

@@ -26,7 +26,7 @@ func (t *template) read(section *yaml.Node, given map[string]string) []Parameter
 		if standard := member(about, "Default"); !ok && standard != nil {
 			value, ok = standard.Value, true
 		}
-		p.Missing = !ok && !p.Kept
+		p.Missing, t.kept[name] = !ok && !p.Kept, p.Kept
 		if ok && !p.Kept {
 			t.values[name], p.Value = value, value
 			p.Problem = problem(about, value)
@@ -44,7 +44,8 @@ func (t *template) read(section *yaml.Node, given map[string]string) []Parameter
 	return all
 }
 
-// broken returns the rules that the values break, in the template's words.
+// broken returns the rules that the values break, in the template's words. A rule about a
+// value that the stack keeps cannot be checked here: CloudFormation does.
 func (t *template) broken(rules *yaml.Node) []string {
 	var all []string
 	for name, rule := range pairs(rules) {
@@ -52,7 +53,8 @@ func (t *template) broken(rules *yaml.Node) []string {
 			continue
 		}
 		for _, assertion := range items(member(rule, "Assertions")) {
-			if !t.test(member(assertion, "Assert")) {
+			assert := member(assertion, "Assert")
+			if !slices.ContainsFunc(mentioned(assert), func(id string) bool { return t.kept[id] }) && !t.test(assert) {
 				all = append(all, or(t.text(assertion, "AssertDescription"), name))
 			}
 		}

@@ -18,6 +18,7 @@ const maxDepth = 32
 type template struct {
 	values                map[string]string // of the parameters
 	conditions, resources *yaml.Node
+	kept                  map[string]bool // the parameters whose values only the stack knows
 	// known holds the evaluated conditions; a condition under evaluation is false, so that
 	// a cycle ends.
 	known map[string]bool

@@ -139,6 +139,8 @@ func Bill(s Stack, d demand.Demand, l price.List) []Line {
 	front := value["CreateFront"] == "true"
 	ownACL := front && value["FrontWebAclArn"] == ""
 	events := value["PublishEvents"] == "true"
+	// A front has an OriginSecret.
+	secrets := value["CreateFront"] != "false" || value["StripeKeysArn"]+value["StandardWebhooksKeysArn"] != ""
 	m := l.Month
 	lines := []Line{
 		{"alarms", fmt.Sprintf("metrics that %d alarms read", s.Alarms), float64(s.AlarmMetrics), m.AlarmMetric, true},
@@ -150,7 +152,7 @@ func Bill(s Stack, d demand.Demand, l price.List) []Line {
 		{"table", "for each GB of claims and orders", 1, m.StoredGB, true},
 		{"recovery (PITR)", "for each GB of claims and orders", 1, m.RecoveryGB, true},
 		{"log storage", "for each GB kept (LogRetentionDays)", 1, m.StoredLogGB, true},
-		{"encryption", "KMS keys: none; DynamoDB and SQS use AWS's", 0, m.Key, true},
+		{"encryption", "KMS keys, of environments with secrets", 1, m.Key, secrets},
 		{"user pool", "users who signed in: none", 0, price.Price{Source: "Cognito charges for active users only; their price was not looked up"}, value["CreateUserPool"] == "true"},
 		{"order events", fmt.Sprintf("metrics that %d alarms read", s.EventAlarms), float64(s.EventAlarmMetrics), m.AlarmMetric, events},
 		{"order events", "events; bus, stream and its reads by Lambda are free", 0, l.Event, events},

@@ -84,12 +84,13 @@ func TestEachOptionIsPaidForOnlyWhereItIsOn(t *testing.T) {
 	s := stack(t)
 	without, with := bill(t, nil), bill(t, map[string]string{"CreateFront": "true", "PurchaseProvisionedConcurrency": "700"})
 	front, on := dollars(with, "front")
-	if want := 5 + float64(s.WebACLRules) + 0.10*float64(s.FrontAlarmMetrics); !on || math.Abs(front-want) > 1e-9 || math.Abs(Sum(with)-Sum(without)-want) > 1e-9 {
-		t.Errorf("the front costs $%.2f (on: %t), the total is $%.2f with it and $%.2f without, want $%.2f more", front, on, Sum(with), Sum(without), want)
+	const key = 1.00 // of the environments with the front's secret
+	if want := 5 + float64(s.WebACLRules) + 0.10*float64(s.FrontAlarmMetrics); !on || math.Abs(front-want) > 1e-9 || math.Abs(Sum(with)-Sum(without)-want-key) > 1e-9 {
+		t.Errorf("the front costs $%.2f (on: %t), the total is $%.2f with it and $%.2f without, want $%.2f more and the key", front, on, Sum(with), Sum(without), want)
 	}
 	own := bill(t, map[string]string{"CreateFront": "true", "FrontWebAclArn": "arn:aws:wafv2:us-east-1:123456789012:global/webacl/a/b"})
-	if got, want := Sum(own)-Sum(without), 0.10*float64(s.FrontAlarmMetrics); math.Abs(got-want) > 1e-9 {
-		t.Errorf("with a web ACL that was there before, the front costs $%.2f, want its alarms' $%.2f", got, want)
+	if got, want := Sum(own)-Sum(without), key+0.10*float64(s.FrontAlarmMetrics); math.Abs(got-want) > 1e-9 {
+		t.Errorf("with a web ACL that was there before, the front costs $%.2f, want its alarms' and the key's $%.2f", got, want)
 	}
 	published := bill(t, map[string]string{"PublishEvents": "true"})
 	if got, want := Sum(published)-Sum(without), 0.10*float64(s.EventAlarmMetrics); math.Abs(got-want) > 1e-9 || s.EventAlarms == 0 {
@@ -98,8 +99,12 @@ func TestEachOptionIsPaidForOnlyWhereItIsOn(t *testing.T) {
 	if warm, on := dollars(with, "warm environments"); on || math.Abs(warm-700*0.5*3600*0.0000033334) > 1e-9 {
 		t.Errorf("700 warm environments cost $%.2f an hour (on: %t)", warm, on)
 	}
-	if key, _ := dollars(with, "encryption"); key != 0 {
-		t.Errorf("a key costs $%.2f, but there is none", key)
+	signed := bill(t, map[string]string{"StripeKeysArn": "arn:aws:secretsmanager:us-east-1:123456789012:secret:s"})
+	for name, want := range map[string]bool{"no secret": false, "a front": true, "signing secrets": true} {
+		of := map[string][]Line{"no secret": without, "a front": with, "signing secrets": signed}[name]
+		if cost, on := dollars(of, "encryption"); cost != key || on != want {
+			t.Errorf("with %s a key costs $%.2f (on: %t)", name, cost, on)
+		}
 	}
 	if alarms, on := dollars(without, "alarms"); !on || math.Abs(alarms-0.10*float64(s.AlarmMetrics)) > 1e-9 {
 		t.Errorf("%d metrics that alarms read cost $%.2f", s.AlarmMetrics, alarms)

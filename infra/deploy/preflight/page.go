@@ -24,8 +24,11 @@ func page(r *report, d Deployment) {
 		return
 	}
 	served := value(d.Demand, "ApiDomainName")
-	if value(d.Demand, "CreateFront") == "true" {
+	switch value(d.Demand, "CreateFront") {
+	case "true":
 		served = value(d.Demand, "FrontDomainName")
+	case "own":
+		served = "" // its domain is unknown
 	}
 	u, err := url.Parse(origin)
 	if err != nil || served != "" && u.Host != served {

@@ -51,17 +51,20 @@ func TestHowBuyersSignInOnThePageIsChecked(t *testing.T) {
 
 // With a front, buyers see the page at the front's domain.
 func TestThePagesOriginIsTheFrontsIfThereIsOne(t *testing.T) {
-	for domain, want := range map[string]Verdict{"shop.example": OK, "other.example": Failed} {
+	for _, tt := range []struct {
+		front, domain string
+		want          Verdict
+	}{{"true", "shop.example", OK}, {"true", "other.example", Failed}, {"own", "", OK}} {
 		d := sound()
 		for name, value := range map[string]string{
 			"CreateUserPool": "true", "PageOrigin": "https://shop.example", "SignInDomainPrefix": "shop",
-			"CreateFront": "true", "FrontDomainName": domain, "ApiDomainName": "api.example",
+			"CreateFront": tt.front, "FrontDomainName": tt.domain, "ApiDomainName": "api.example",
 		} {
 			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: name, Value: value})
 		}
 		for _, f := range Run(t.Context(), d) {
-			if f.Check == "buyer's page" && f.Verdict != want {
-				t.Errorf("%s: %s %s, want %s", domain, f.Verdict, f.Says, want)
+			if f.Check == "buyer's page" && f.Verdict != tt.want {
+				t.Errorf("%s: %s %s, want %s", tt.domain, f.Verdict, f.Says, tt.want)
 			}
 		}
 	}

@@ -148,6 +148,10 @@ func TestADeploymentThatCannotSucceedIsStopped(t *testing.T) {
 			d.Production = false
 			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "AllowTestUsers", Value: "true"})
 		}},
+		{"a front that is switched off while the stack keeps its secret", "add OriginSecret= to the same deployment", func(d *Deployment) {
+			d.Account.(*account).limits.Parameters = map[string]string{"CreateFront": "true", "OriginSecret": "****"}
+			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "CreateFront", Value: "false"}, demand.Parameter{Name: "OriginSecret", Kept: true})
+		}},
 		{"a message that reappears too early", "hides a message for 30 s", func(d *Deployment) { d.Demand.Functions[1].Sources[0].Visibility = 30 }},
 		{"an invalid schedule", "parse schedule", func(d *Deployment) { d.Demand.Functions[2].Schedules[0].Expression = "tomorrow" }},
 		{"an invalid schedule that is off", "rate(2 day)", func(d *Deployment) {
@@ -248,6 +252,18 @@ func TestAcceptableDeploymentsAreNotStopped(t *testing.T) {
 		{"no recipient of alarms outside production", func(d *Deployment) { d.Production, d.Demand.Parameters = false, nil }},
 		{"an account that is not asked", func(d *Deployment) { d.Account, d.Issuers = nil, nil }},
 		{"an issuer that the deployment creates", func(d *Deployment) { d.Demand.Issuers = nil }},
+		{"a front that is switched off with its secret", func(d *Deployment) {
+			d.Account.(*account).limits.Parameters = map[string]string{"CreateFront": "true", "OriginSecret": "****"}
+			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "CreateFront", Value: "false"}, demand.Parameter{Name: "OriginSecret"})
+		}},
+		{"a front that a stack never had", func(d *Deployment) {
+			d.Account.(*account).limits.Parameters = map[string]string{"CreateFront": "false", "OriginSecret": "****"}
+			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "CreateFront", Value: "false"}, demand.Parameter{Name: "OriginSecret", Kept: true})
+		}},
+		{"a front of their own instead of the stack's", func(d *Deployment) {
+			d.Account.(*account).limits.Parameters = map[string]string{"CreateFront": "true", "OriginSecret": "****"}
+			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "CreateFront", Value: "own"}, demand.Parameter{Name: "OriginSecret", Kept: true})
+		}},
 		{"a schedule that is off", func(d *Deployment) {
 			s := &d.Demand.Functions[2].Schedules[0]
 			s.Enabled, s.Expression = false, "at(2020-01-01T00:00:00)"
@@ -310,6 +326,9 @@ func TestWhatLimitsASaleAndCanBeDeployedIsAWarning(t *testing.T) {
 		{"routes that share the account's rate", "", func(d *Deployment) { d.Demand.TotalRate = 10_000 }},
 		{"a provider's signing secrets that the stack has and the deployment does not", "has StripeKeysArn=arn:s and this deployment has none", func(d *Deployment) {
 			d.Account.(*account).limits.Parameters = map[string]string{"StripeKeysArn": "arn:s", "StandardWebhooksKeysArn": ""}
+		}},
+		{"a boundary that the stack has and the deployment does not", "have the boundary arn:b, which this deployment takes away", func(d *Deployment) {
+			d.Account.(*account).limits.Parameters = map[string]string{"PermissionsBoundaryArn": "arn:b"}
 		}},
 		{"a provider's other signing secrets", "", func(d *Deployment) {
 			d.Account.(*account).limits.Parameters = map[string]string{"StandardWebhooksKeysArn": "arn:s"}

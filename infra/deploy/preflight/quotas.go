@@ -33,6 +33,7 @@ func quotas(ctx context.Context, r *report, d Deployment) {
 	r.add(OK, "account", "%s", l.Account)
 	stackStatus(r, d, l)
 	signingSecrets(r, d, l)
+	switchedOff(r, d, l)
 	concurrency(r, d, l)
 	for _, t := range d.Demand.Tables {
 		r.check(t.WarmWrites <= l.TableWrites && t.MaxWrite <= l.TableWrites, "DynamoDB writes",
@@ -71,6 +72,22 @@ func signingSecrets(r *report, d Deployment, l Limits) {
 			r.add(Warning, "payments", "the stack has %s=%s and this deployment has none: the provider's webhooks will be answered 404; write it into the file's section", name, l.Parameters[name])
 		}
 	}
+}
+
+// switchedOff finds what the deployment takes away from the stack, and should not by mistake.
+func switchedOff(r *report, d Deployment, l Limits) {
+	if front := l.Parameters["CreateFront"]; (front == "true" || front == "own") && value(d.Demand, "CreateFront") == "false" && kept(d.Demand, "OriginSecret") {
+		r.add(Failed, "front", "CreateFront=false, but the stack keeps its OriginSecret: every request would be answered 403; "+
+			"add OriginSecret= to the same deployment, or set CreateFront=own if a front of yours sends the secret")
+	}
+	if was := l.Parameters["PermissionsBoundaryArn"]; was != "" && value(d.Demand, "PermissionsBoundaryArn") == "" {
+		r.add(Warning, "roles", "the stack's roles have the boundary %s, which this deployment takes away: set PermissionsBoundaryArn", was)
+	}
+}
+
+// kept reports whether the stack keeps the parameter's value, which is unknown here.
+func kept(d demand.Demand, name string) bool {
+	return slices.ContainsFunc(d.Parameters, func(p demand.Parameter) bool { return p.Name == name && p.Kept })
 }
 
 // throttles compares the API's throttles with those of the account, which apply as well.

@@ -83,7 +83,7 @@ func TestProjectTemplateBootsWithAnIssuerAndAnAudience(t *testing.T) {
 func TestProjectTemplateFollowsItsParameters(t *testing.T) {
 	s, err := Load(projectTemplate(t), Options{Parameters: map[string]string{
 		"JwtIssuer": "https://issuer.example", "JwtAudience": "shop", "PurchaseScope": "buy",
-		"CorsAllowedOrigins": "https://a.example,https://b.example", "OriginSecret": strings.Repeat("s", 32),
+		"CorsAllowedOrigins": "https://a.example,https://b.example", "OriginSecret": strings.Repeat("s", 32), "CreateFront": "own",
 		"PurchaseReservedConcurrency": "7", "ReconcileReservedConcurrency": "0", "FinalizeMaximumConcurrency": "9",
 	}})
 	if err != nil {
@@ -129,6 +129,8 @@ func TestProjectTemplateRefusesParametersThatDoNotGoTogether(t *testing.T) {
 		{"no audience", map[string]string{"JwtAudience": ""}, "", "JwtAudience"},
 		{"a front without a secret", map[string]string{"CreateFront": "true"}, "", "OriginSecret"},
 		{"a front whose web ACL cannot be made", map[string]string{"CreateFront": "true", "OriginSecret": strings.Repeat("s", 32)}, "eu-west-1", "FrontWebAclArn"},
+		{"a front of their own without a secret", map[string]string{"CreateFront": "own"}, "", "OriginSecret"},
+		{"no front and a secret that nobody sends", map[string]string{"OriginSecret": strings.Repeat("s", 32)}, "", "OriginSecret="},
 		{"environments ahead of no time", map[string]string{"PurchaseProvisionedConcurrency": "10"}, "", "WarmFrom"},
 		{"a secret that is none", map[string]string{"OriginSecret": "short"}, "", "32 to 128"},
 		{"an origin with a wildcard", map[string]string{"CorsAllowedOrigins": "https://*"}, "", "CorsAllowedOrigins"},
