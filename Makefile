@@ -106,6 +106,10 @@ add: operator ## add STOCK=… units to SALE=…; a repeat with the same SEED_ID
 withdraw: operator ## take up to STOCK=… unsold units out of SALE=…; a repeat with the same SEED_ID=… changes nothing
 	@$(OPERATOR) withdraw -sale "$${SALE-}" -stock "$${STOCK-}" -seed-id "$${SEED_ID-}"
 
+.PHONY: resend
+resend: operator ## send the lost order messages of SALE=… again at once, 5,000 at most, without waiting until they are due
+	@$(OPERATOR) resend -sale "$${SALE-}"
+
 .PHONY: receipt
 receipt: operator ## recount SALE=… (or ALL=1) from the table, fail unless it balances; JSON=1; FULL=1 scans a table of any size; EVENTS=file compares its events
 	@$(OPERATOR) receipt -sale "$${SALE-}" $${ALL:+-all} $${JSON:+-json} $${FULL:+-full} $${EVENTS:+-events "$$EVENTS"}

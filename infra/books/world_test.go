@@ -167,7 +167,7 @@ func sold(t *testing.T) *world {
 			t.Fatal(err)
 		}
 		w.Pass(time.Minute)
-		if sent, err := w.Ledger.MayResend(w.Ctx, c); !sent || err != nil {
+		if mark, err := w.Ledger.MarkResent(w.Ctx, c, false); mark.IsZero() || err != nil {
 			t.Fatalf("not sent again: %v", err)
 		}
 	}

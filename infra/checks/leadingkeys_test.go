@@ -173,9 +173,10 @@ func callsOfASale(t *testing.T) (calls map[string]map[string]bool, records [][]b
 	must(err)
 	time.Sleep(10 * time.Minute)
 	for _, l := range []*ledger.Ledger{purchase, reconcile} {
-		_, err = l.MayResend(ctx, claim)
+		_, err = l.MarkResent(ctx, claim, false)
 		must(err)
 	}
+	must(reconcile.Unmark(ctx, claim, time.Now()))
 	_, err = reconcile.Listings(ctx)
 	must(err)
 	listing, err := reconcile.Listing(ctx, "moutai")

@@ -16,8 +16,8 @@ import (
 const (
 	// requestTime bounds one request to the API; API Gateway's own limit is 30 s.
 	requestTime = 35 * time.Second
-	// invokeTime bounds one invocation; the longest function may run for two minutes.
-	invokeTime = 125 * time.Second
+	// invokeTime bounds one invocation; the longest function may run for five minutes.
+	invokeTime = 305 * time.Second
 	// maxBody is the longest response body that is read, in bytes.
 	maxBody = 1 << 20
 	// tokenTTL, in seconds, is longer than any run.

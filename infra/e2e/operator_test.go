@@ -76,7 +76,7 @@ func TestAnOrderWhoseMessageWasNeverSentIsFinalized(t *testing.T) {
 	})
 	t.Run("by the buyer who asks again", func(t *testing.T) {
 		s.t = t
-		s.strand("moutai", "alice", 2*time.Minute)
+		s.strand("moutai", "alice", time.Minute)
 		if a := s.finalAnswer("moutai", "alice"); a.text("code") != "already-ordered" {
 			t.Errorf("got %v", a)
 		}

@@ -107,7 +107,7 @@ func (book complaint) answer(ctx context.Context, saleID, user string, now time.
 	event(orderid.Time(c.OrderID), "confirmed: order "+number)
 	switch _, err := book.Order(ctx, c.OrderID); {
 	case sale.CodeOf(err) == sale.OrderNotFound:
-		fmt.Fprintf(out, "%-24s  its order item is missing: reconcile will resend its message within %v\n", "now", ledger.ResendBound)
+		fmt.Fprintf(out, "%-24s  its order item is missing: reconcile sends its message again, `make resend SALE=%s` at once\n", "now", saleID)
 	case err != nil:
 		return errors.New(oneLine(err))
 	}
@@ -156,7 +156,7 @@ func (book complaint) settled(ctx context.Context, saleID string, c sale.Claim, 
 
 // whyPending says where the claim's message is, as far as the queues show.
 func (p place) whyPending(ctx context.Context, c sale.Claim) string {
-	repair := fmt.Sprintf("reconcile will resend its message within %v; a status request by the buyer resends it too", ledger.ResendBound)
+	repair := fmt.Sprintf("reconcile sends its message again, `make resend SALE=%s` at once", c.SaleID)
 	client, source, deadLetters, err := p.queues(ctx)
 	if err != nil {
 		return repair

@@ -63,7 +63,7 @@ func TestAComplaintIsAnsweredFromTheTable(t *testing.T) {
 		"dora":  {"12:01:00.000Z  paid: stripe#pi_1", "for the buyer: your order is 10, and it is paid"},
 		"emil": {"12:34:00.000Z  released by expiry", "13:00:00.000Z  a refund is due: stripe#pi_2, 129900 CNY in minor units, because: released", "14:00:00.000Z  refunded: stripe#pi_3, 5 EUR",
 			"for the buyer: your order 11 is expired, and its unit is not yours any more; your other payment goes back to you"},
-		"carola": {"its order item is missing: reconcile will resend its message within 5m0s", "for the buyer: your order is 9"},
+		"carola": {"its order item is missing: reconcile sends its message again, `make resend SALE=moutai` at once", "for the buyer: your order is 9"},
 		"Alice": {"Alice has no claim in sale moutai (ids are case-sensitive; BUYER is the token's `sub`)",
 			"moutai sells from 2026-11-11T12:00:00Z to 2026-11-11T13:00:00Z and is OPEN now", "2026-11-11T12:00:30.000Z  3 units were added (second-batch): a \"sold out\" before that was correct",
 			"units of orders that are not paid in time, or are cancelled, are sold again: a \"sold out\" before that was correct", "for the buyer: no order was accepted under this account"},

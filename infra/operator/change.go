@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -19,7 +20,7 @@ import (
 // errNotDone means that the change failed and the line that says so has been printed.
 var errNotDone = errors.New("the sale is not in the requested state")
 
-// changed is SeedFunction's answer to a change of a sale. Which fields are set depends on
+// changed is a function's answer to a change of a sale. Which fields are set depends on
 // the action.
 type changed struct {
 	SaleID    string    `json:"saleId"`
@@ -30,14 +31,20 @@ type changed struct {
 	OpensAt   time.Time `json:"opensAt"`
 	ClosesAt  time.Time `json:"closesAt"`
 	ChangedAt time.Time `json:"changedAt"`
+	// Of ReconcileFunction: a sale without a receipt was not read to its end.
+	Resent   int64 `json:"resent"`
+	Receipts []struct {
+		Pending int64 `json:"pending"`
+	} `json:"receipts"`
 }
 
-// A change is a command that asks SeedFunction to change a sale. The requests carry no
-// instant, so they apply after any earlier edit. A request may be sent twice; the command
-// prints the state from the last answer.
+// A change is a command that asks a function, by default SeedFunction, to change a sale.
+// The requests carry no instant, so they apply after any earlier edit. A request may be sent
+// twice; the command prints the state from the last answer.
 type change struct {
-	action string // of the request
-	done   string // past participle of the action
+	action   string // of the request
+	done     string // past participle of the action
+	function string
 	// members returns the request's members besides action and sale; nil: there are none.
 	members func(values map[string]string) (map[string]any, error)
 	// say describes the sale as it is now, or fails if it is not as asked. where is
@@ -88,6 +95,16 @@ var changes = []change{
 			text += "; no other unit was left"
 		}
 		return text + fmt.Sprintf("; `make receipt %sSALE=%s` counts them", where, c.SaleID), nil
+	}},
+	{action: "resend", done: "RESENT", function: client.ReconcileFunction, say: func(c changed, values map[string]string, where string) (string, error) {
+		text := fmt.Sprintf("%s: %d order messages were sent again", values["sale"], c.Resent)
+		if len(c.Receipts) == 0 {
+			return text + ", and not every order was looked at: repeat the command for the others", nil
+		}
+		if text += fmt.Sprintf("; %d orders had no id", c.Receipts[0].Pending); c.Receipts[0].Pending > c.Resent {
+			text += ": the command may be repeated for the others when the last message of each is 30 s old"
+		}
+		return text + fmt.Sprintf("; `make receipt %sSALE=%s` counts them", where, values["sale"]), nil
 	}},
 }
 
@@ -165,7 +182,7 @@ func (c change) ask(ctx context.Context, p place, values map[string]string) (cha
 	if err != nil {
 		return after, err
 	}
-	err = where.Ask(ctx, client.SeedFunction, request, &after)
+	err = where.Ask(ctx, cmp.Or(c.function, client.SeedFunction), request, &after)
 	var refusal *client.Refusal
 	switch {
 	case errors.As(err, &refusal) && refusal.Code == string(sale.Conflicting):

@@ -56,7 +56,7 @@ func account(t *testing.T, answers map[string]string) (config string, calls *[]c
 case "$*" in
 *"--region eu-west-1"*"describe-stacks --stack-name shop") echo '{"Stacks":[{"Outputs":[
  {"OutputKey":"ApiUrl","OutputValue":"https://abc.test"},{"OutputKey":"TableName","OutputValue":"shop-Table"},
- {"OutputKey":"SeedFunctionName","OutputValue":"shop-Seed:live"},{"OutputKey":"EventBusName","OutputValue":"shop-orders"},
+ {"OutputKey":"SeedFunctionName","OutputValue":"shop-Seed:live"},{"OutputKey":"ReconcileFunctionName","OutputValue":"shop-Reconcile:live"},{"OutputKey":"EventBusName","OutputValue":"shop-orders"},
  {"OutputKey":"OrderQueueUrl","OutputValue":"https://sqs.test/1/orders"},{"OutputKey":"OrderDeadLetterQueueUrl","OutputValue":"https://sqs.test/1/dead"}]}]}';;
 *"list-stack-resources"*) echo '{}';;
 *) echo "unexpected: $*" >&2; exit 254;;
@@ -79,13 +79,14 @@ esac
 	return config, calls
 }
 
-func TestAnEnvironmentsSaleIsChangedThroughItsSeedFunction(t *testing.T) {
-	const function = "/2015-03-31/functions/shop-Seed:live/invocations"
+func TestAnEnvironmentsSaleIsChangedThroughItsFunctions(t *testing.T) {
+	const function, reconcile = "/2015-03-31/functions/shop-Seed:live/invocations", "/2015-03-31/functions/shop-Reconcile:live/invocations"
 	const opens, closes = "2026-11-11T12:00:00Z", "2026-11-11T14:00:00Z"
 	for _, tt := range []struct {
 		action, answer, want string
 		flags                []string
 		members              map[string]any
+		function             string // SeedFunction, if empty
 	}{
 		{action: "pause", answer: `{"saleId":"moutai","paused":true,"changedAt":"2026-11-11T12:00:00Z"}`,
 			want: "moutai has been paused since 12:00:00Z: no unit is sold until `make resume ENV=dev SALE=moutai`\n"},
@@ -107,16 +108,27 @@ func TestAnEnvironmentsSaleIsChangedThroughItsSeedFunction(t *testing.T) {
 			want: "moutai: 8800 of 9000 units were withdrawn earlier under the name typo, and nothing changed now; 1200 stay seeded; no other unit was left; " +
 				"`make receipt ENV=dev SALE=moutai` counts them\n",
 			flags: []string{"-stock", "9000", "-seed-id", "typo"}, members: map[string]any{"stock": 9000.0, "seedId": "typo"}},
+		{action: "resend", function: reconcile, answer: `{"resent":5000,"receipts":[{"saleId":"moutai","pending":7000}]}`,
+			want: "moutai: 5000 order messages were sent again; 7000 orders had no id: the command may be repeated for the others when the last message of each is 30 s old; " +
+				"`make receipt ENV=dev SALE=moutai` counts them\n"},
+		{action: "resend", function: reconcile, answer: `{"resent":7,"receipts":[{"saleId":"moutai","pending":7}]}`,
+			want: "moutai: 7 order messages were sent again; 7 orders had no id; `make receipt ENV=dev SALE=moutai` counts them\n"},
+		{action: "resend", function: reconcile, answer: `{"resent":7,"receipts":[]}`,
+			want: "moutai: 7 order messages were sent again, and not every order was looked at: repeat the command for the others\n"},
 	} {
 		t.Run(tt.action, func(t *testing.T) {
-			config, calls := account(t, map[string]string{function: tt.answer})
+			name := function
+			if tt.function != "" {
+				name = tt.function
+			}
+			config, calls := account(t, map[string]string{name: tt.answer})
 			var out bytes.Buffer
 			if err := run(t.Context(), append([]string{"-env", "dev", "-config", config, tt.action, "-sale", "moutai"}, tt.flags...), &out); err != nil || out.String() != tt.want {
 				t.Errorf("%v, %q, want %q", err, &out, tt.want)
 			}
 			body := map[string]any{"action": tt.action, "saleId": "moutai"}
 			maps.Copy(body, tt.members)
-			want := []call{{"eu-west-1", "lambda", function, body}}
+			want := []call{{"eu-west-1", "lambda", name, body}}
 			if diff := cmp.Diff(want, *calls); diff != "" {
 				t.Errorf("asked (-want +got):\n%s", diff)
 			}

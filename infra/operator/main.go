@@ -4,7 +4,7 @@
 //
 // It works on the local stack, which it finds by its API port, or, with AWS credentials, on
 // the stack of an environment in infra/samconfig.toml or on a given table (and queues).
-// SeedFunction changes sales, and infra/books recounts them.
+// SeedFunction changes sales, ReconcileFunction sends messages again, and infra/books recounts sales.
 package main
 
 import (
@@ -38,6 +38,7 @@ const usage = `usage:
   operator [where] reschedule -sale ID -opens T -closes T
   operator [where] add -sale ID -stock N -seed-id NAME    more units, once per name
   operator [where] withdraw -sale ID -stock N -seed-id NAME   unsold units go, once per name
+  operator [where] resend -sale ID                        lost order messages again, at once, 5,000 at most
   operator [where] receipt -sale ID|-all [-json] [-full] [-bound 5m] [-events FILE]
                                                           recounts a sale; -full scans any table; -events also compares its events
   operator [where] buyer -sale ID -user ID                what happened to one buyer's order

@@ -86,6 +86,8 @@ type Audit struct {
 	// ReadUnits is what the pass has cost so far, in read request units.
 	ReadUnits float64 `json:"readUnits"`
 
+	// Hurry: claims also count as stranded when their message was resent a short while ago.
+	Hurry bool `json:"-"`
 	// payments are hashes of the payments of the claims and refunds read so far, maxPayments
 	// at most. They are not stored: a pass that is continued by another process compares only
 	// those that it reads itself.
@@ -142,7 +144,7 @@ func (l *Ledger) Step(ctx context.Context, a *Audit, stranded Stranded) (*Receip
 	if len(keys) > 0 && a.Suspects == nil {
 		*a = Audit{
 			SaleID: a.SaleID, Suspects: keys, Version: a.Version, Since: a.Since, OrdersFrom: a.OrdersFrom, Absent: a.Absent,
-			ReadUnits: a.ReadUnits,
+			ReadUnits: a.ReadUnits, Hurry: a.Hurry,
 		}
 		return nil, nil
 	}

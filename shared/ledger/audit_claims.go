@@ -49,7 +49,7 @@ func (l *Ledger) auditPage(ctx context.Context, s sale.Sale, a *Audit, stranded 
 			a.StillAbsent = append(a.StillAbsent, c.OrderID)
 		}
 		a.age(now.Sub(orderid.Time(c.OrderID)))
-		if resendDue(c, now) {
+		if resendDue(c, now, a.Hurry) {
 			stranded(c)
 		}
 	}
@@ -132,7 +132,7 @@ func (l *Ledger) countClaims(s sale.Sale, a *Audit, claims []sale.Claim, strande
 		}
 		a.Pending++
 		a.age(now.Sub(c.AcceptedAt))
-		if resendDue(c, now) {
+		if resendDue(c, now, a.Hurry) {
 			stranded(c)
 		}
 	}

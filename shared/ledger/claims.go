@@ -20,6 +20,12 @@ const (
 	// has been resent, however full the queue is (P8, P11): once if it was lost once,
 	// twice if it was lost twice. An order that is still pending then raises an alarm.
 	ResendBound = 5 * time.Minute
+	// RepairBound is the latest time after the end of an outage of any length by which a
+	// claim's message has been resent (P8). A message that was sent and came to nothing,
+	// or that could not be sent, keeps its claim quiet for longestQuiet; the next passes
+	// of reconcile follow within ResendBound.
+	RepairBound  = 30 * time.Minute
+	longestQuiet = RepairBound - ResendBound
 )
 
 // Claim returns the user's claim in a sale. It fails with sale.OrderNotFound,
@@ -44,68 +50,102 @@ func (l *Ledger) claim(ctx context.Context, s sale.Sale, user string) (sale.Clai
 	return c, asInternal(err)
 }
 
-// MayResend reports whether the order message of a claim is due to be resent now, and
-// if so marks the claim, so that only one of several concurrent callers sends. It is
+// MarkResent marks a claim if its order message is due to be resent now, so that only one
+// of several concurrent callers sends, and returns the mark: zero if it is not due. It is
 // due when the claim, both in c and in the table, has been pending for longer than
-// ResendGrace and was last resent longer ago than that and than half its age, so
-// resends become rarer over time. If c is confirmed, its order item is missing; the
-// same rule applies. The mark is the only thing that repair writes (P17). A caller for whom a
-// client waits must bound ctx. It fails with sale.Busy or sale.Internal.
+// ResendGrace and was last resent longer ago than quietTime. If c is confirmed, its order
+// item is missing; the same rule applies. Marks are all that repair writes (P17). A caller
+// for whom a client waits must bound ctx. It fails with sale.Busy or sale.Internal.
 //
-// If it is unknown whether the mark was written, it reports true with the error. The caller
-// must send: the mark may stand, and then nobody else sends before the claim is due again.
-func (l *Ledger) MayResend(ctx context.Context, c sale.Claim) (bool, error) {
+// If it is unknown whether the mark was written, it returns the mark with the error. The
+// caller must send: the mark may stand, and then nobody else sends before the claim is due
+// again.
+func (l *Ledger) MarkResent(ctx context.Context, c sale.Claim, hurry bool) (mark time.Time, err error) {
 	now := l.now()
-	if !resendDue(c, now) {
-		return false, nil
+	if !resendDue(c, now, hurry) {
+		return time.Time{}, nil
 	}
 	condition, names := &ifQuiet, map[string]string{"#claimId": "claimId", "#resentAt": "resentAt"}
 	if c.State() == sale.Pending {
 		condition, names["#orderId"] = &ifPendingAndQuiet, "orderId"
 	}
+	values := item{":claimId": str(c.ID), ":now": millis(now), ":before": millis(now.Add(-quietTime(c, now, hurry)))}
+	unsure, err := l.updateMark(ctx, c, &markResent, condition, names, values)
+	var failed *types.ConditionalCheckFailedException
+	if errors.As(err, &failed) {
+		held := reader{item: failed.Item}
+		if unsure && held.optionalNumber("resentAt") == now.UnixMilli() {
+			return now, nil
+		}
+		return time.Time{}, nil
+	}
+	if err == nil || unsure {
+		mark = now
+	}
+	return mark, asInternal(err)
+}
+
+// Unmark puts back what c, as MarkResent got it, says of its last message, unless somebody
+// else has marked the claim since: its message could not be sent, and it is due again at
+// once. It fails with sale.Busy or sale.Internal.
+func (l *Ledger) Unmark(ctx context.Context, c sale.Claim, mark time.Time) error {
+	update, values := &removeMark, item{":mark": millis(mark)}
+	if !c.ResentAt.IsZero() {
+		update, values[":now"] = &markResent, millis(c.ResentAt)
+	}
+	_, err := l.updateMark(ctx, c, update, &ifMarked, map[string]string{"#resentAt": "resentAt"}, values)
+	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
+		return nil
+	}
+	return asInternal(err)
+}
+
+// updateMark updates the claim. unsure: a try had no answer, so that the update may have
+// been applied, or may still be.
+func (l *Ledger) updateMark(ctx context.Context, c sale.Claim, update, condition *string, names map[string]string, values item) (unsure bool, err error) {
 	s, err := l.existing(ctx, patientTries, c.SaleID)
 	if err != nil {
 		return false, err
 	}
-	unsure := false // a try had no answer: the mark may be this call's
 	err = l.retry(ctx, patientTries, func(ctx context.Context) error {
 		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName:                l.table,
-			Key:                      claimKey(c.SaleID, sale.BucketOf(c.User, s.Buckets), c.User),
-			UpdateExpression:         &markResent,
-			ConditionExpression:      condition,
-			ExpressionAttributeNames: names,
-			ExpressionAttributeValues: item{
-				":claimId": str(c.ID), ":now": millis(now), ":before": millis(now.Add(-quietTime(c, now))),
-			},
+			TableName:                 l.table,
+			Key:                       claimKey(c.SaleID, sale.BucketOf(c.User, s.Buckets), c.User),
+			UpdateExpression:          update,
+			ConditionExpression:       condition,
+			ExpressionAttributeNames:  names,
+			ExpressionAttributeValues: values,
+
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		})
 		unsure = unsure || judge(err) == unknown
 		return err
 	})
-	var failed *types.ConditionalCheckFailedException
-	if !errors.As(err, &failed) {
-		return err == nil || unsure, asInternal(err)
-	}
-	held := reader{item: failed.Item}
-	return unsure && held.optionalNumber("resentAt") == now.UnixMilli(), nil
+	return unsure, err
 }
 
 // resendDue reports whether the message of a claim is due to be resent at now.
-func resendDue(c sale.Claim, now time.Time) bool {
+func resendDue(c sale.Claim, now time.Time, hurry bool) bool {
 	if now.Sub(c.AcceptedAt) <= ResendGrace {
 		return false
 	}
-	return c.ResentAt.IsZero() || now.Sub(c.ResentAt) > quietTime(c, now)
+	return c.ResentAt.IsZero() || now.Sub(c.ResentAt) > quietTime(c, now, hurry)
 }
 
-// quietTime is the minimum time between two resends of a claim's message.
-func quietTime(c sale.Claim, now time.Time) time.Duration {
-	return max(ResendGrace, now.Sub(c.AcceptedAt)/2)
+// quietTime is the minimum time between two resends of a claim's message: half the claim's
+// age, so that resends become rarer while what they need does not work, but no more than
+// allows for RepairBound. In a hurry it is only as long as a message may take.
+func quietTime(c sale.Claim, now time.Time, hurry bool) time.Duration {
+	if hurry {
+		return ResendGrace
+	}
+	return min(max(ResendGrace, now.Sub(c.AcceptedAt)/2), longestQuiet)
 }
 
 var (
 	markResent        = "SET #resentAt = :now"
+	removeMark        = "REMOVE #resentAt"
+	ifMarked          = "#resentAt = :mark"
 	ifQuiet           = "#claimId = :claimId AND (attribute_not_exists(#resentAt) OR #resentAt < :before)"
 	ifPendingAndQuiet = ifQuiet + " AND attribute_not_exists(#orderId)"
 )

@@ -282,11 +282,11 @@ func TestAMarkWhoseAnswerWasLostIsStillThisCallsOwn(t *testing.T) {
 		lost = true
 		return dynamotest.Fault{Kind: dynamotest.LostReply}
 	}
-	if ok, err := w.Ledger.MayResend(w.Ctx, p.Claim); !ok || err != nil {
-		t.Errorf("got %v (%v): nobody would send the message before the next quiet period ends", ok, err)
+	if mark, err := w.Ledger.MarkResent(w.Ctx, p.Claim, false); mark.IsZero() || err != nil {
+		t.Errorf("got %v (%v): nobody would send the message before the next quiet period ends", mark, err)
 	}
-	if ok, err := w.Ledger.MayResend(w.Ctx, p.Claim); ok || err != nil {
-		t.Errorf("a second call may send, too: %v (%v)", ok, err)
+	if mark, err := w.Ledger.MarkResent(w.Ctx, p.Claim, false); !mark.IsZero() || err != nil {
+		t.Errorf("a second call may send, too: %v (%v)", mark, err)
 	}
 }
 
@@ -319,9 +319,9 @@ func TestAMarkThatMayBeWrittenIsReportedAsThisCallsOwn(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(w.Ctx, 300*time.Millisecond)
 				defer cancel()
-				due, err := w.Ledger.MayResend(ctx, p.Claim)
-				if due != tt.want || sale.CodeOf(err) != sale.Busy {
-					t.Errorf("got %v (%v), want %v and busy", due, err, tt.want)
+				mark, err := w.Ledger.MarkResent(ctx, p.Claim, false)
+				if !mark.IsZero() != tt.want || sale.CodeOf(err) != sale.Busy {
+					t.Errorf("got %v (%v), want %v and busy", mark, err, tt.want)
 				}
 			})
 		})

@@ -45,20 +45,25 @@ func Try(do func() error) (err error) {
 	return do()
 }
 
-// SaleOf reads a request for one sale, or for every one.
-func SaleOf(raw []byte) (saleID string, every bool, err error) {
+// SaleOf reads a request for one sale, or for every one: then saleID is "". A request for one
+// sale may name one of these actions.
+func SaleOf(raw []byte, actions ...string) (saleID, action string, err error) {
 	var r struct {
 		SaleID *string `json:"saleId"`
+		Action *string `json:"action"`
 	}
 	names, err := jsonread.Flat(raw, &r)
 	switch {
-	case err != nil || slices.ContainsFunc(names, func(name string) bool { return name != "saleId" }):
+	case err != nil || slices.ContainsFunc(names, func(name string) bool { return name != "saleId" && name != "action" }),
+		r.Action != nil && (r.SaleID == nil || !slices.Contains(actions, *r.Action)):
 		// A misspelt saleId must not mean every sale.
-		return "", false, &sale.Error{Code: sale.InvalidRequest, Detail: `the request must be {} or {"saleId": …}`, Err: err}
+		return "", "", &sale.Error{Code: sale.InvalidRequest, Detail: `the request must be {} or {"saleId": …}`, Err: err}
 	case r.SaleID == nil:
-		return "", true, nil
+		return "", "", nil
 	case !sale.ValidID(*r.SaleID):
-		return "", false, sale.Refuse(sale.InvalidRequest, "saleId must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+		return "", "", sale.Refuse(sale.InvalidRequest, "saleId must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+	case r.Action != nil:
+		action = *r.Action
 	}
-	return *r.SaleID, false, nil
+	return *r.SaleID, action, nil
 }

@@ -70,16 +70,18 @@ func TestARequestIsReadStrictly(t *testing.T) {
 	for _, request := range []string{
 		``, `null`, `[]`, `"moutai"`, `{`, `{"saleId":null}`, `{"saleId":""}`, `{"saleId":"a#b"}`, `{"saleId":5}`, `{"saleID":"moutai"}`,
 		`{"saleid":"moutai"}`, `{"sale":"moutai"}`, `{"saleId":"moutai","saleId":"other"}`, `{"saleId":"moutai","at":"now"}`, `{} {}`,
-		`{"saleId":"moutai"}x`, `{"version":"0","id":"7","detail-type":"Scheduled Event","source":"aws.events","detail":{}}`,
+		`{"saleId":"moutai"}x`, `{"action":"resend"}`, `{"saleId":"moutai","action":"pause"}`, `{"saleId":"moutai","Action":"resend"}`, `{"version":"0","id":"7","detail-type":"Scheduled Event","source":"aws.events","detail":{}}`,
 	} {
-		if id, every, err := SaleOf([]byte(request)); sale.CodeOf(err) != sale.InvalidRequest || id != "" || every {
-			t.Errorf("%s: %q, every: %t, %v", request, id, every, err)
+		if id, action, err := SaleOf([]byte(request), "resend"); sale.CodeOf(err) != sale.InvalidRequest || id+action != "" {
+			t.Errorf("%s: %q, %q, %v", request, id, action, err)
 		}
 	}
-	if id, every, err := SaleOf([]byte(`{}`)); id != "" || !every || err != nil {
-		t.Errorf("%q, every: %t, %v; want every sale", id, every, err)
+	for request, want := range map[string]string{`{}`: " ", `{"saleId":"moutai"}`: "moutai ", `{"action":"resend","saleId":"moutai"}`: "moutai resend"} {
+		if id, action, err := SaleOf([]byte(request), "resend"); id+" "+action != want || err != nil {
+			t.Errorf("%s: %q, %q, %v", request, id, action, err)
+		}
 	}
-	if id, every, err := SaleOf([]byte(`{"saleId":"moutai"}`)); id != "moutai" || every || err != nil {
-		t.Errorf("%q, every: %t, %v; want moutai", id, every, err)
+	if _, _, err := SaleOf([]byte(`{"saleId":"moutai","action":"resend"}`)); sale.CodeOf(err) != sale.InvalidRequest {
+		t.Errorf("an action that the function does not know: %v", err)
 	}
 }

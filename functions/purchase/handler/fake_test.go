@@ -28,9 +28,9 @@ type shop struct {
 
 	fault    error     // what Purchase fails with instead
 	panics   bool      // or panics with
-	markErr  error     // what MayResend fails with
+	markErr  error     // what MarkResent fails with
 	deadline time.Time // of the last context
-	marking  time.Time // deadline of MayResend's last context
+	marking  time.Time // deadline of MarkResent's last context
 	requests []ledger.Request
 }
 
@@ -85,17 +85,17 @@ func (s *shop) Purchase(ctx context.Context, r ledger.Request) (ledger.Purchase,
 	return ledger.Purchase{Claim: claim, New: true, Tries: 1}, nil
 }
 
-func (s *shop) MayResend(ctx context.Context, c sale.Claim) (bool, error) {
+func (s *shop) MarkResent(ctx context.Context, c sale.Claim, hurry bool) (time.Time, error) {
 	s.marking, _ = ctx.Deadline()
 	if s.markErr != nil {
-		return false, s.markErr
+		return time.Time{}, s.markErr
 	}
 	held := s.claims[c.User]
-	if held.State() != sale.Pending || s.now.Sub(held.AcceptedAt) <= ledger.ResendGrace || held.ResentAt.Equal(s.now) {
-		return false, nil
+	if held.State() != sale.Pending || s.now.Sub(held.AcceptedAt) <= ledger.ResendGrace || held.ResentAt.Equal(s.now) || hurry {
+		return time.Time{}, nil
 	}
 	held.ResentAt = s.now
-	return true, nil
+	return s.now, nil
 }
 
 // mailbox is a queue that may fail.

@@ -26,12 +26,17 @@ const (
 	// markTime is how long marking a claim before its message is sent again may delay the
 	// answer. A mark that takes longer may still be written, so the message is then sent.
 	markTime = 300 * time.Millisecond
+	// helpTime is the age of a claim up to which a buyer who asks again has its message
+	// sent again: sooner than reconcile does. Later that could delay reconcile, because
+	// the mark stands even if the message cannot be sent, for about as long as the claim is
+	// old.
+	helpTime = ledger.ResendBound / 2
 )
 
 // Book is the part of the ledger that the handler uses.
 type Book interface {
 	Purchase(context.Context, ledger.Request) (ledger.Purchase, error)
-	MayResend(context.Context, sale.Claim) (bool, error)
+	MarkResent(ctx context.Context, c sale.Claim, hurry bool) (mark time.Time, err error)
 }
 
 // Sender is the part of the order queue that the handler uses.
@@ -132,16 +137,16 @@ func (h *Handler) send(ctx context.Context, event *telemetry.Event, p ledger.Pur
 		}
 	}()
 	if !p.New {
-		if p.Claim.State() != sale.Pending {
+		if p.Claim.State() != sale.Pending || h.now().Sub(p.Claim.AcceptedAt) > helpTime {
 			return
 		}
 		marking, cancel := context.WithTimeout(ctx, markTime)
-		due, err := h.book.MayResend(marking, p.Claim)
+		mark, err := h.book.MarkResent(marking, p.Claim, false)
 		cancel()
 		if err != nil {
 			event.Text("resendError", err.Error())
 		}
-		if !due {
+		if mark.IsZero() {
 			return
 		}
 		event.Metric("resent", telemetry.Count, 1)

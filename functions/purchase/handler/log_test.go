@@ -48,7 +48,7 @@ func TestEveryOutcomeLeavesItsLine(t *testing.T) {
 	}{
 		{"accepted", nil, nil, "", fields{"tries": 1.0}, nil},
 		{"accepted again", held, header("idempotency-key", "k1"), "", fields{"tries": 0.0}, nil},
-		{"accepted again and sent again", func(f *function) { held(f); f.now = f.now.Add(time.Hour) }, header("idempotency-key", "k1"), "",
+		{"accepted again and sent again", func(f *function) { held(f); f.now = f.now.Add(time.Minute) }, header("idempotency-key", "k1"), "",
 			fields{"tries": 0.0, "resent": 1.0}, []string{"resent"}},
 		{"accepted, not sent", func(f *function) { f.queue.fault = errors.New("sqs: down") }, nil, "",
 			fields{"tries": 1.0, "unsent": 1.0, "sendError": "sqs: down"}, []string{"unsent"}},

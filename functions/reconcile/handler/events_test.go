@@ -7,7 +7,7 @@ import (
 )
 
 func TestEverySaleGetsAReceipt(t *testing.T) {
-	for file, want := range map[string]int{"reconcile-all.json": 2, "reconcile-one.json": 1} {
+	for file, want := range map[string]int{"reconcile-all.json": 2, "reconcile-one.json": 1, "reconcile-resend.json": 1} {
 		payload, err := os.ReadFile("../../../events/" + file)
 		if err != nil {
 			t.Fatal(err)

@@ -30,7 +30,8 @@ type Book interface {
 	Step(context.Context, *ledger.Audit, ledger.Stranded) (*ledger.Receipt, error)
 	SaveCursor(context.Context, *ledger.Audit) error
 	Drain(context.Context, *ledger.Receipt) (bool, error)
-	MayResend(context.Context, sale.Claim) (bool, error)
+	MarkResent(ctx context.Context, c sale.Claim, hurry bool) (mark time.Time, err error)
+	Unmark(ctx context.Context, c sale.Claim, mark time.Time) error
 	Refunds(ctx context.Context, saleID string) ([]sale.Refund, error)
 }
 
@@ -90,7 +91,9 @@ func (h *Handler) reconcileAll(ctx context.Context, event *telemetry.Event, raw 
 		listing.Cursor = cmp.Or(listing.Cursor, &ledger.Audit{SaleID: listing.SaleID}) // a further turn continues it
 		var receipt *Receipt
 		saleErr := scheduled.Try(func() (err error) {
-			receipt, cut, err = h.reconcile(turn, *listing)
+			var resent int64
+			receipt, resent, cut, err = h.reconcile(turn, *listing)
+			answer.Resent += resent
 			return err
 		})
 		draft, isDraft := errors.AsType[*ledger.DraftError](saleErr)
@@ -109,17 +112,27 @@ func (h *Handler) reconcileAll(ctx context.Context, event *telemetry.Event, raw 
 	return errors.Join(errs...)
 }
 
+// resend is the action of an operator who does not want to wait until messages are due to be
+// resent. It continues the pass that is under way, so that its repeats reach every claim of
+// a large sale.
+const resend = "resend"
+
 // sales returns the sales to reconcile, the one that has waited longest first: if the
 // time does not suffice for all, the others come first next time. A sale requested by
 // id is reconciled from the beginning, drained or not.
 func (h *Handler) sales(ctx context.Context, raw []byte) (listings []ledger.Listing, named bool, err error) {
-	saleID, every, err := scheduled.SaleOf(raw)
+	saleID, action, err := scheduled.SaleOf(raw, resend)
 	if err != nil {
 		return nil, false, err
 	}
-	if !every {
+	if saleID != "" {
 		listing, err := h.book.Listing(ctx, saleID)
-		listing.Cursor = nil
+		if action != resend {
+			listing.Cursor = nil
+		} else {
+			listing.Cursor = cmp.Or(listing.Cursor, &ledger.Audit{SaleID: saleID})
+			listing.Cursor.Hurry = true
+		}
 		return []ledger.Listing{listing}, true, err
 	}
 	listings, err = h.book.Listings(ctx)
@@ -148,31 +161,31 @@ func savedAt(l ledger.Listing) time.Time {
 }
 
 // reconcile begins or continues the pass of a listing. A nil receipt without an error means
-// that the pass is not complete yet; cut, that its time was up.
-func (h *Handler) reconcile(ctx context.Context, listing ledger.Listing) (receipt *Receipt, cut bool, err error) {
+// that the pass is not complete yet; cut, that its time was up. resent counts the messages.
+func (h *Handler) reconcile(ctx context.Context, listing ledger.Listing) (receipt *Receipt, resent int64, cut bool, err error) {
 	if listing.Err != nil {
-		return nil, false, listing.Err
+		return nil, 0, false, listing.Err
 	}
 	audit := listing.Cursor
 	stranded := &stranded{most: h.most}
 	books, cut, err := h.pass(ctx, audit, stranded)
 	if sale.CodeOf(err) == sale.NewerVersion {
-		return nil, false, err // a newer release keeps the sale's pass
+		return nil, 0, false, err // a newer release keeps the sale's pass
 	}
 	if books == nil {
 		// Resend what was found so far without waiting for the end of the pass.
-		_, sendErr := h.resend(ctx, stranded.oldest(), audit.Pending+audit.Missing)
-		return nil, cut, errors.Join(err, sendErr, h.save(ctx, audit))
+		resent, sendErr := h.resend(ctx, stranded.oldest(), audit.Pending+audit.Missing, audit.Hurry)
+		return nil, resent, cut, errors.Join(err, sendErr, h.save(ctx, audit))
 	}
-	resent, err := h.resend(ctx, stranded.oldest(), books.Pending+books.Missing)
+	resent, err = h.resend(ctx, stranded.oldest(), books.Pending+books.Missing, audit.Hurry)
 	receipt = shown(*books, resent)
 	if books.Finished {
 		drained, drainErr := h.book.Drain(ctx, books)
 		if err = errors.Join(err, drainErr); drained {
-			return receipt, false, err
+			return receipt, resent, false, err
 		}
 	}
-	return receipt, false, errors.Join(err, h.save(ctx, audit.Next()))
+	return receipt, resent, false, errors.Join(err, h.save(ctx, audit.Next()))
 }
 
 // pass steps until the pass is complete or its time is up; then the receipt is nil. It

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -24,7 +25,8 @@ import (
 type queue struct {
 	sent     []orderq.Message
 	waiting  int
-	err      error // of Send
+	err      error       // of Send
+	lost     func() bool // whether a call of Send fails; may be nil
 	depthErr error
 	asked    func() // called by Depth; may be nil
 }
@@ -32,6 +34,9 @@ type queue struct {
 func (q *queue) Send(_ context.Context, m orderq.Message) error {
 	if q.err != nil {
 		return q.err
+	}
+	if q.lost != nil && q.lost() {
+		return errors.New("no answer")
 	}
 	q.sent = append(q.sent, m)
 	return nil
@@ -53,6 +58,7 @@ type world struct {
 	log    bytes.Buffer
 	most   int // messages per pass; 0 for the handler's own limit
 	random func() float64
+	answer Answer // the last one
 }
 
 func in(t *testing.T, test func(w *world)) {
@@ -121,11 +127,11 @@ func (w *world) reconcile(payload string, timeout time.Duration) ([]Receipt, err
 	if err != nil {
 		return nil, err
 	}
-	var a Answer
-	if err := json.Unmarshal(out, &a); err != nil {
+	w.answer = Answer{}
+	if err := json.Unmarshal(out, &w.answer); err != nil {
 		w.t.Fatalf("answer %s: %v", out, err)
 	}
-	return a.Receipts, nil
+	return w.answer.Receipts, nil
 }
 
 func (w *world) receipts(payload string) []Receipt {

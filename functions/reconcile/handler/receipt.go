@@ -13,6 +13,8 @@ import (
 // Answer has one receipt per sale whose pass was completed.
 type Answer struct {
 	Receipts []Receipt `json:"receipts"`
+	// Resent counts the messages that were resent, also by passes that are not complete.
+	Resent int64 `json:"resent"`
 }
 
 // Receipt is the books of one sale as operators read them.

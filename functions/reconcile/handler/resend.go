@@ -17,12 +17,16 @@ const (
 	maxResent = 5000
 	// maxDelay is the age of a claim from which its message is resent however full the
 	// queue is. With a run every minute the first resend happens before the claim is
-	// two minutes old and, because MayResend waits for half its age, the second before
+	// two minutes old and, because MarkResent waits for half its age, the second before
 	// it is five: ledger.ResendBound.
 	maxDelay = ledger.ResendBound / 5
 	// maxFailures is the number of failures in a row after which a pass stops sending:
 	// the queue or the table cannot be reached.
 	maxFailures = 3
+	// maxUnmarked is how many claims whose message could not be sent a pass makes due
+	// again at once: the first ones show the next pass whether the queue can be reached.
+	// The others stay quiet, because a failed send may have sent the message.
+	maxUnmarked = 3
 )
 
 // stranded keeps the claims of a pass whose message is to be resent: at most most of
@@ -57,18 +61,27 @@ func lastSent(c sale.Claim) time.Time {
 // queue holds as many messages as the sale has unfinished orders, they are probably
 // only queued, and more messages would delay them. But those messages may be another
 // sale's, or one that fails and comes back forever, so only young claims are skipped.
-func (h *Handler) resend(ctx context.Context, claims []sale.Claim, unfinished int64) (resent int64, err error) {
+func (h *Handler) resend(ctx context.Context, claims []sale.Claim, unfinished int64, hurry bool) (resent int64, err error) {
 	if len(claims) == 0 {
 		return 0, nil
 	}
 	depth, err := h.queue.Depth(ctx)
 	full := err != nil || int64(depth) >= unfinished
 	errs := []error{err}
+	unmarked := 0
 	for failures := 0; len(claims) > 0 && failures < maxFailures && invocation.Outlasts(ctx, saveTime); claims = claims[1:] {
 		if full && h.now().Sub(claims[0].AcceptedAt) < maxDelay {
 			continue
 		}
-		sent, err := h.sendAgain(ctx, claims[0])
+		mark, err := h.book.MarkResent(ctx, claims[0], hurry)
+		if !mark.IsZero() {
+			sendErr := h.queue.Send(ctx, orderq.Of(claims[0]))
+			if sendErr != nil && unmarked < maxUnmarked {
+				unmarked++
+				sendErr = errors.Join(sendErr, h.unmark(ctx, claims[0], mark))
+			}
+			err = errors.Join(err, sendErr)
+		}
 		if err != nil && !invocation.Outlasts(ctx, saveTime) {
 			break // the time ended during a call: the rest follows next time
 		}
@@ -77,19 +90,17 @@ func (h *Handler) resend(ctx context.Context, claims []sale.Claim, unfinished in
 			errs = append(errs, err)
 			continue
 		}
-		if failures = 0; sent {
+		if failures = 0; !mark.IsZero() {
 			resent++
 		}
 	}
 	return resent, errors.Join(errs...)
 }
 
-// sendAgain marks the claim and sends its message, if that is due. If sending fails
-// after the mark, the message is due again after the usual time.
-func (h *Handler) sendAgain(ctx context.Context, c sale.Claim) (bool, error) {
-	due, err := h.book.MayResend(ctx, c)
-	if !due {
-		return false, err
-	}
-	return true, errors.Join(err, h.queue.Send(ctx, orderq.Of(c)))
+// unmark makes a claim due again whose message could not be sent, also when the sale's time
+// is up.
+func (h *Handler) unmark(ctx context.Context, c sale.Claim, mark time.Time) error {
+	ctx, cancel := invocation.AtLeast(ctx, saveTime)
+	defer cancel()
+	return h.book.Unmark(ctx, c, mark)
 }

@@ -174,8 +174,59 @@ func TestAnUnreachableQueueIsTriedAFewTimesOnly(t *testing.T) {
 		if _, err := w.reconcile(`{}`, time.Minute); err == nil {
 			w.t.Error("no error")
 		}
-		if marks != maxFailures {
-			w.t.Errorf("%d claims were marked, want %d: none was sent", marks, maxFailures)
+		if marks != 2*maxFailures {
+			w.t.Errorf("%d marks were written or put back, want %d: none was sent", marks, 2*maxFailures)
+		}
+		w.queue.err = nil
+		if r := w.receipts(`{}`); r[0].Resent != 20 {
+			w.t.Errorf("%d of 20 messages were sent as soon as the queue could be reached", r[0].Resent)
+		}
+	})
+}
+
+// A failed call may have sent its message. So a queue that often loses its answers must not
+// be sent the same messages every minute.
+func TestOfManyMessagesThatCannotBeSentAFewAreTriedAgainAtOnce(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("moutai", 100, 2)
+		w.buy("moutai", 40)
+		time.Sleep(time.Hour)
+		sends := 0
+		w.queue.lost = func() bool { sends++; return sends%2 == 0 }
+		if _, err := w.reconcile(`{}`, time.Minute); err == nil || sends != 40 {
+			w.t.Errorf("%d sends (%v)", sends, err)
+		}
+		time.Sleep(time.Minute)
+		w.queue.lost = nil
+		if r := w.receipts(`{}`); r[0].Resent != maxUnmarked {
+			w.t.Errorf("%d were sent again, want %d", r[0].Resent, maxUnmarked)
+		}
+	})
+}
+
+func TestAnOperatorInAHurryDoesNotWaitUntilMessagesAreDue(t *testing.T) {
+	in(t, func(w *world) {
+		for _, saleID := range []string{"jeans", "moutai"} {
+			w.open(saleID, 100, 2)
+			w.buy(saleID, 35)
+		}
+		time.Sleep(30 * time.Minute)
+		w.receipts(`{}`)
+		w.most = 20
+		time.Sleep(time.Minute)
+		for _, want := range []int64{20, 15, 0} {
+			w.queue.sent = nil
+			if r := w.receipts(`{"saleId":"moutai","action":"resend"}`); r[0].Resent != want || len(w.queue.sent) != int(want) {
+				w.t.Errorf("%d messages, %d of them sent: want %d", r[0].Resent, len(w.queue.sent), want)
+			}
+			for _, m := range w.queue.sent {
+				if m.SaleID != "moutai" {
+					w.t.Errorf("sent %+v", m)
+				}
+			}
+		}
+		if r := w.receipts(`{}`); r[0].Resent+r[1].Resent != 0 {
+			w.t.Errorf("receipts %+v: the schedule's runs are in no hurry", r)
 		}
 	})
 }
@@ -221,8 +272,9 @@ func TestWhatACutOffPassHasFoundIsSentAgain(t *testing.T) {
 		w.slowly(900 * time.Millisecond)
 		sent := map[string]bool{}
 		for range 10 {
-			if _, err := w.reconcile(`{}`, 8*time.Second); err != nil {
-				w.t.Fatal(err)
+			w.queue.sent = nil
+			if _, err := w.reconcile(`{}`, 8*time.Second); err != nil || w.answer.Resent != int64(len(w.queue.sent)) {
+				w.t.Fatalf("%d messages, answered %+v (%v)", len(w.queue.sent), w.answer, err)
 			}
 			for _, m := range w.queue.sent {
 				sent[m.User] = true

@@ -139,11 +139,11 @@ const callTime = 300 * time.Millisecond
 // those leave over of which nothing is due is for it. A sale that was never looked at, as a
 // draft, comes first.
 func (h *Handler) sales(ctx context.Context, raw []byte) (listings []ledger.Listing, named bool, err error) {
-	saleID, every, err := scheduled.SaleOf(raw)
+	saleID, _, err := scheduled.SaleOf(raw)
 	if err != nil {
 		return nil, false, err
 	}
-	if !every {
+	if saleID != "" {
 		listing, err := h.book.Listing(ctx, saleID)
 		return []ledger.Listing{listing}, true, err
 	}

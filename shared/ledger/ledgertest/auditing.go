@@ -272,7 +272,7 @@ var auditing = map[string]func(*testing.T, *World){
 		if r.Missing != 2 || len(stranded) != 2 || r.Confirmed != 2 || r.OldestPendingSeconds != 60 || !r.Balanced {
 			t.Fatalf("got %+v, stranded %v", r, stranded)
 		}
-		if ok, err := w.Ledger.MayResend(w.Ctx, stranded[0]); !ok || err != nil {
+		if mark, err := w.Ledger.MarkResent(w.Ctx, stranded[0], false); mark.IsZero() || err != nil {
 			t.Errorf("it may not be sent again: %v", err)
 		}
 		w.confirmed(refs[:1])
@@ -316,7 +316,7 @@ var auditing = map[string]func(*testing.T, *World){
 		if len(stranded) != 1 {
 			t.Fatalf("stranded: %v", stranded)
 		}
-		if ok, err := w.Ledger.MayResend(w.Ctx, stranded[0]); !ok || err != nil {
+		if mark, err := w.Ledger.MarkResent(w.Ctx, stranded[0], false); mark.IsZero() || err != nil {
 			t.Fatalf("it may not be sent again: %v", err)
 		}
 		w.Pass(ledger.ResendGrace)

@@ -267,11 +267,11 @@ var reading = map[string]func(*testing.T, *World){
 			}
 			sent := 0
 			for range 3 { // three who read the same claim
-				ok, err := w.Ledger.MayResend(w.Ctx, c)
+				mark, err := w.Ledger.MarkResent(w.Ctx, c, false)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if ok {
+				if !mark.IsZero() {
 					sent++
 				}
 			}
@@ -296,8 +296,52 @@ var reading = map[string]func(*testing.T, *World){
 		}
 		w.confirmed([]ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: c.ID}})
 		w.Pass(time.Hour)
-		if ok, err := w.Ledger.MayResend(w.Ctx, c); ok || err != nil {
-			t.Errorf("a claim that was confirmed meanwhile may be resent: %v (%v)", ok, err)
+		if mark, err := w.Ledger.MarkResent(w.Ctx, c, false); !mark.IsZero() || err != nil {
+			t.Errorf("a claim that was confirmed meanwhile may be resent: %v (%v)", mark, err)
+		}
+	},
+	"a claim whose message could not be sent gets its old mark back, and no other": func(t *testing.T, w *World) {
+		w.Open(10, 1)
+		w.Accepted(w.Buy("alice"))
+		read := func() sale.Claim {
+			t.Helper()
+			c, err := w.Ledger.Claim(w.Ctx, "moutai", "alice")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		var old time.Time
+		for _, hurry := range []bool{false, false, true} {
+			w.Pass(time.Minute)
+			c := read()
+			mark, err := w.Ledger.MarkResent(w.Ctx, c, hurry)
+			if due := hurry || old.IsZero(); err != nil || mark.IsZero() == due {
+				t.Fatalf("marked at %v (%v), in a hurry: %t", mark, err, hurry)
+			}
+			if mark.IsZero() { // not yet: half of its age
+				w.Pass(time.Second)
+				c = read()
+				if mark, err = w.Ledger.MarkResent(w.Ctx, c, false); mark.IsZero() || err != nil {
+					t.Fatalf("marked at %v (%v)", mark, err)
+				}
+			}
+			for _, other := range []time.Time{mark.Add(time.Millisecond), mark, mark} { // somebody else's; its own; again
+				if err := w.Ledger.Unmark(w.Ctx, c, other); err != nil {
+					t.Fatal(err)
+				}
+				if want := map[bool]time.Time{true: mark, false: old}[other.After(mark)].Truncate(time.Millisecond); !read().ResentAt.Equal(want) {
+					t.Errorf("the claim was sent again at %v, want %v", read().ResentAt, want)
+				}
+			}
+			if old, err = w.Ledger.MarkResent(w.Ctx, c, hurry); old.IsZero() || err != nil {
+				t.Errorf("not due at once: %v", err)
+			}
+			old = old.Truncate(time.Millisecond)
+		}
+		w.Pass(ledger.ResendGrace)
+		if mark, err := w.Ledger.MarkResent(w.Ctx, read(), true); !mark.IsZero() || err != nil {
+			t.Errorf("marked at %v (%v), in a hurry, within the grace", mark, err)
 		}
 	},
 	"an unreachable table is busy, never a refusal": func(t *testing.T, w *World) {

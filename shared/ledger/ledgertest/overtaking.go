@@ -231,14 +231,14 @@ var overtaking = map[string]func(*testing.T, *World){
 			claim sale.Claim
 			want  bool
 		}{{other, false}, {c, true}, {c, false}} {
-			if ok, err := w.Ledger.MayResend(w.Ctx, step.claim); err != nil || ok != step.want {
-				t.Errorf("step %d: got %v (%v), want %v", i, ok, err, step.want)
+			if mark, err := w.Ledger.MarkResent(w.Ctx, step.claim, false); err != nil || !mark.IsZero() != step.want {
+				t.Errorf("step %d: got %v (%v), want %v", i, mark, err, step.want)
 			}
 		}
 		// Two minutes old, marked one minute ago: half its age is not more than that.
 		w.Pass(time.Minute)
-		if ok, err := w.Ledger.MayResend(w.Ctx, c); err != nil || ok {
-			t.Errorf("got %v (%v) at exactly half its age, want false", ok, err)
+		if mark, err := w.Ledger.MarkResent(w.Ctx, c, false); err != nil || !mark.IsZero() {
+			t.Errorf("got %v (%v) at exactly half its age, want none", mark, err)
 		}
 	},
 	"nothing is created over a sale or a listing whose request is missing": func(t *testing.T, w *World) {

@@ -62,7 +62,7 @@ var operations = map[string]func(w *World, book *ledger.Ledger, claim sale.Claim
 		return err
 	},
 	"send a message again": func(w *World, book *ledger.Ledger, c sale.Claim, _ sale.Creation) error {
-		_, err := book.MayResend(w.Ctx, c)
+		_, err := book.MarkResent(w.Ctx, c, false)
 		return err
 	},
 }
