@@ -35,6 +35,9 @@ func (p *pass) readClaims(ctx context.Context) error {
 				p.take(claims[i], problem == "")
 			}
 			p.Progress(p.total, max(about, p.total))
+			if err := p.checkPaid(ctx, claims); err != nil {
+				return err
+			}
 			return p.checkOrders(ctx, claims)
 		})
 		if err != nil {

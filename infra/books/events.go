@@ -363,6 +363,9 @@ func (r refundItem) event() event {
 	if r.orderID != 0 {
 		e.members["orderId"] = strconv.FormatInt(r.orderID, 10)
 	}
+	if r.user != "" {
+		e.members["user"] = r.user
+	}
 	e.members["payment"], e.members["reason"], e.members["amount"], e.members["currency"] = r.payment, r.reason, r.amount, r.currency
 	return e
 }

@@ -128,6 +128,19 @@ func (f *fields) numbers(name string) map[int]bool {
 	return set
 }
 
+// texts is a set of strings, none if the attribute is missing.
+func (f *fields) texts(name string) []string {
+	if !f.has(name) {
+		return nil
+	}
+	v, ok := f.value(name).(*types.AttributeValueMemberSS)
+	if !ok {
+		f.fail(name + " is not a set of strings")
+		return nil
+	}
+	return v.Value
+}
+
 // shard is the number of a shard, or -1 and a problem.
 func (f *fields) shard() int {
 	if v, ok := f.value("shard").(*types.AttributeValueMemberN); ok {

@@ -53,6 +53,7 @@ var kinds = map[string]func(item) string{
 	"claim":                         func(it item) string { _, problem := readClaim(it, 0); return problem },
 	"order":                         func(it item) string { _, problem := readOrder(it); return problem },
 	"refund":                        func(it item) string { _, problem := readRefund(it); return problem },
+	"payment's guard":               func(it item) string { _, problem := readGuard(it); return problem },
 	"refund of an unknown order":    func(it item) string { _, problem := readRefund(it); return problem },
 	"sequence":                      func(it item) string { _, problem := readSequence(it); return problem },
 }
@@ -65,7 +66,8 @@ func TestTheItemsAreReadAsTheDocumentDescribesThem(t *testing.T) {
 	values := map[string]types.AttributeValue{
 		"string": text("OPEN"), "number": number("1"), "boolean": &types.AttributeValueMemberBOOL{Value: true},
 		"number-set": &types.AttributeValueMemberNS{Value: []string{"0"}},
-		"opensAt":    number("1762866000000"), "closesAt": number("1762869600000"), "acceptedAt": number("1762866000000"),
+		"string-set": &types.AttributeValueMemberSS{Value: []string{"stripe#pi_2"}}, "fate": text("refund-due"),
+		"opensAt": number("1762866000000"), "closesAt": number("1762869600000"), "acceptedAt": number("1762866000000"),
 		"resentAt": number("1762866000000"), "at": number("1762866000000"), "orderId": number("406709376884146177"),
 		"cursor": text("{}"), "releasing": text("{}"), "nextDue": number("1762866000000"), "refundAt": number("1762866000000"), "minReader": number("2"),
 		"payWithin": number("1800"), "currency": text("CNY"), "payment": text("stripe#pi_1"), "releasedBy": text("expiry"), "reason": text("released"),
@@ -75,7 +77,7 @@ func TestTheItemsAreReadAsTheDocumentDescribesThem(t *testing.T) {
 	together := map[string][]string{
 		"price": {"currency"}, "currency": {"price"}, "paidAt": {"payment"}, "payment": {"paidAt"},
 		"releasedAt": {"releasedBy"}, "releasedBy": {"releasedAt"}, "released": {"putBack"}, "putBack": {"released"},
-		"payWithin": {"nextDue", "releasing"},
+		"payWithin": {"nextDue", "releasing"}, "orderId": {"saleId"},
 	}
 	described := documentedItem.FindAllStringSubmatch(string(document), -1)
 	if len(described) != len(kinds) {

@@ -62,9 +62,13 @@ func isPayment(s string) bool {
 	return isID(provider) && reference != "" && isText(reference, 200)
 }
 
+// maxClaimRefunds is how many refunds a claim notes.
+const maxClaimRefunds = 20
+
 // settlement is how a claim ended: paid, released or neither.
 type settlement struct {
-	paidAt     int64 // 0 if it is not paid
+	refunds    []string // payments of its order that are to be refunded
+	paidAt     int64    // 0 if it is not paid
 	payment    string
 	releasedAt int64 // 0 if it is not released
 	releasedBy string
@@ -83,6 +87,14 @@ func (f *fields) settlement() (s settlement) {
 		s.releasedAt, s.releasedBy = f.instant("releasedAt"), f.text("releasedBy")
 		if !slices.Contains([]string{"expiry", "buyer", "operator"}, s.releasedBy) {
 			f.fail("releasedBy is not expiry, buyer or operator")
+		}
+	}
+	if s.refunds = f.texts("refunds"); len(s.refunds) > maxClaimRefunds {
+		f.fail("refunds are more than 20")
+	}
+	for _, payment := range s.refunds {
+		if !isPayment(payment) {
+			f.fail("refunds has what is no provider#reference")
 		}
 	}
 	return s
@@ -225,6 +237,7 @@ func (p *pass) judgePayments(h *header) {
 type refundItem struct {
 	sale, payment  string
 	orderID        int64 // 0 if the payment named none
+	user           string
 	reason         string
 	amount         int64
 	currency       string
@@ -247,6 +260,11 @@ func readRefund(it item) (r refundItem, problem string) {
 	if f.has("orderId") {
 		r.orderID = f.within("orderId", 1, 1<<63-1)
 	}
+	if f.has("user") {
+		if r.user = f.text("user"); !isUser(r.user) {
+			f.fail("user is no user id")
+		}
+	}
 	if f.has("refundedAt") {
 		if r.refundedAt = f.instant("refundedAt"); r.refundedAt < r.at-skew.Milliseconds() {
 			f.fail("refundedAt is before at")
@@ -257,6 +275,8 @@ func readRefund(it item) (r refundItem, problem string) {
 		f.fail("reason is not released, other-payment, amount or unknown-order")
 	case unknown != (of == ""):
 		f.fail("reason and sale do not go together")
+	case unknown && r.user != "":
+		f.fail("user is there, but the order is unknown")
 	case !unknown && r.orderID == 0:
 		f.fail("orderId is missing")
 	}
@@ -296,8 +316,8 @@ func (p *pass) readRefunds(ctx context.Context) error {
 }
 
 func (p *pass) checkRefunds(ctx context.Context, refunds []refundItem) error {
-	if p.buckets == 0 {
-		return nil
+	if err := p.checkRefundGuards(ctx, refunds); err != nil || p.buckets == 0 {
+		return err
 	}
 	orderOf := func(r refundItem) key { return key{"ORDER#" + strconv.FormatInt(r.orderID, 10), "ORDER"} }
 	keys := make([]key, 0, len(refunds))
@@ -354,6 +374,9 @@ func (p *pass) checkRefund(r refundItem, it item) {
 		return
 	}
 	c, _ := readClaim(it, 0)
+	if r.user != "" && (r.user != c.User || len(c.refunds) < maxClaimRefunds && !slices.Contains(c.refunds, r.payment)) {
+		p.find("P24", about+" user", "%s is to be refunded to %q, but the claim of its order is of %q and does not note it, or is another's", r.payment, r.user, c.User)
+	}
 	asks := p.terms()
 	isPrice := asks.price == 0 || r.amount == asks.price && r.currency == asks.currency
 	switch {

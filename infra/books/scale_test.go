@@ -129,6 +129,10 @@ func (c *crowd) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput
 			}
 			it["stock"], it["seeded"], it["paused"], it["changedAt"] = number("0"), c.number(c.sold(k)), &types.AttributeValueMemberBOOL{}, number("0")
 			c.forPayment(c.window(it), item{"released": number("0"), "putBack": number("0")})
+		case "PAYMENT":
+			user, _ := strconv.ParseInt(strings.TrimPrefix(rest, "stripe#"), 10, 64)
+			it["fate"], it["saleId"], it["orderId"] = text("paid"), text("moutai"), c.number(c.orderID(user))
+			it["amount"], it["currency"], it["at"] = number("1"), text("CNY"), c.number(c.began.UnixMilli())
 		case "ORDER":
 			id, _ := strconv.ParseUint(rest, 10, 63)
 			user := strconv.FormatInt(numberOf(id)-1, 10)

@@ -44,12 +44,20 @@ func (p *pass) scanStrays(ctx context.Context) (err error) {
 	s := strays{pass: p, exist: map[string]bool{}, listed: map[string]bool{}, named: map[string]string{}}
 	p.whyNoScan, err = p.scan(ctx, func(items []item) error {
 		var orders []Order
+		var guards []guardItem
 		for _, it := range items {
-			if o, mine := s.take(it); mine {
+			if kind, _, _ := cutKind(keyOf(it).pk); kind == "PAYMENT" {
+				if g, mine := s.takeGuard(it); mine {
+					guards = append(guards, g)
+				}
+			} else if o, mine := s.take(it); mine {
 				orders = append(orders, o)
 			}
 		}
-		return p.checkOwners(ctx, orders)
+		if err := p.checkOwners(ctx, orders); err != nil {
+			return err
+		}
+		return p.checkGuards(ctx, guards)
 	})
 	if err != nil || p.whyNoScan != "" {
 		return err
@@ -127,6 +135,19 @@ func (s *strays) take(it item) (o Order, mine bool) {
 	return o, false
 }
 
+// takeGuard checks one guard and returns it if it is of the sale, or of none.
+func (s *strays) takeGuard(it item) (g guardItem, mine bool) {
+	g, problem := readGuard(it)
+	mine = g.sale == s.saleID || g.sale == ""
+	if mine {
+		s.malformed(it, problem)
+	}
+	if g.sale != "" {
+		s.name(g.sale, keyOf(it))
+	}
+	return g, mine && problem == ""
+}
+
 func (s *strays) name(saleID string, k key) {
 	if _, known := s.named[saleID]; !known && len(s.named) < remembered {
 		s.named[saleID] = "the item " + k.pk + ", " + k.sk
@@ -134,12 +155,13 @@ func (s *strays) name(saleID string, k key) {
 }
 
 // WithoutSales looks for an item of a sale in a table whose list of sales is empty, and says
-// if it could not. A refund of an unknown order is of no sale.
+// if it could not. A refund of an unknown order is of no sale, and
+// neither is the guard of its payment.
 func WithoutSales(ctx context.Context, db DynamoDB, name string, full bool) (found []Finding, notLookedFor []string, err error) {
 	enough := errors.New("an item was found")
 	whyNot, err := (&table{db: db, name: name, full: full}).scan(ctx, func(items []item) error {
 		for _, it := range items {
-			if k := keyOf(it); k.pk != "REFUND#" {
+			if k := keyOf(it); k.pk != "REFUND#" && !isUnknownGuard(it) {
 				found = []Finding{{"P8", "the item " + k.pk + ", " + k.sk + " is there, but the list of sales is empty: nobody reconciles its sale"}}
 				return enough
 			}
@@ -153,6 +175,11 @@ func WithoutSales(ctx context.Context, db DynamoDB, name string, full bool) (fou
 		err = nil
 	}
 	return found, notLookedFor, err
+}
+
+func isUnknownGuard(it item) bool {
+	kind, _, _ := cutKind(keyOf(it).pk)
+	return kind == "PAYMENT" && it["saleId"] == nil
 }
 
 func (p *pass) strayClaim(k key) {

@@ -159,10 +159,19 @@ func callsOfASale(t *testing.T) (calls map[string]map[string]bool, records [][]b
 		must(err)
 	}
 	time.Sleep(ledger.LateOrder)
-	for _, id := range []uint64{order, order + 1000} {
-		paid.OrderID, paid.Reference = id, fmt.Sprint("pi_", id)
-		_, err = pay.Pay(ctx, paid)
+	for _, p := range []sale.Payment{{SaleID: "elsewhere", OrderID: order}, {OrderID: order + 1000}} {
+		p.Provider, p.Reference, p.Amount, p.Currency = paid.Provider, fmt.Sprint("pi_", p.OrderID), 1, "CNY"
+		_, err = pay.Pay(ctx, p)
 		must(err)
+	}
+	of, err := query.Order(ctx, order)
+	must(err)
+	buyer, err := query.Claim(ctx, "moutai", of.User)
+	must(err)
+	refunds, err := query.RefundsOf(ctx, buyer)
+	must(err)
+	if len(refunds) != 1 {
+		t.Fatalf("got refunds %+v of %+v", refunds, buyer)
 	}
 	_, err = seed.Create(ctx, sale.Creation{SaleID: "unpaid", Stock: 1, Shards: 1, PayWithin: time.Hour, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour)})
 	must(err)

@@ -60,7 +60,7 @@ func expected(it map[string]types.AttributeValue, changed time.Time) []detail {
 		amount, _ := Number(it["amount"])
 		return []detail{{
 			SchemaVersion: 1, ID: "RefundDue:" + rest + ":" + sk, OccurredAt: instant(it["at"]), SaleID: rest,
-			OrderID: Text(it["orderId"]), Payment: sk, Reason: Text(it["reason"]), Amount: amount, Currency: Text(it["currency"]),
+			OrderID: Text(it["orderId"]), User: Text(it["user"]), Payment: sk, Reason: Text(it["reason"]), Amount: amount, Currency: Text(it["currency"]),
 		}}
 	case kind == "SALE" && sk == "SALE":
 		empty, _ := it["empty"].(*types.AttributeValueMemberNS)

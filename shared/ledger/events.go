@@ -31,6 +31,7 @@ func (i *Image) UnmarshalJSON(text []byte) error {
 		S, N *string
 		BOOL *bool
 		NS   []string
+		SS   []string
 	}
 	if err := json.Unmarshal(text, &attributes); err != nil {
 		return err
@@ -49,6 +50,8 @@ func (i *Image) UnmarshalJSON(text []byte) error {
 			(*i)[name] = &types.AttributeValueMemberBOOL{Value: *v.BOOL}
 		case v.NS != nil:
 			(*i)[name] = &types.AttributeValueMemberNS{Value: v.NS}
+		case v.SS != nil:
+			(*i)[name] = &types.AttributeValueMemberSS{Value: v.SS}
 		default:
 			(*i)[name] = &types.AttributeValueMemberNULL{Value: true}
 		}
@@ -196,6 +199,6 @@ func eventsOfClaim(c sale.Claim) []sale.Event {
 func eventOfRefund(r sale.Refund) sale.Event {
 	return sale.Event{
 		Type: sale.EventRefundDue, ID: string(sale.EventRefundDue) + ":" + r.SaleID + ":" + r.Payment, OccurredAt: r.At,
-		SaleID: r.SaleID, OrderID: r.OrderID, Payment: r.Payment, Reason: r.Reason, Amount: r.Amount, Currency: r.Currency,
+		SaleID: r.SaleID, OrderID: r.OrderID, User: r.User, Payment: r.Payment, Reason: r.Reason, Amount: r.Amount, Currency: r.Currency,
 	}
 }

@@ -14,13 +14,14 @@ import (
 func TestAnImageIsReadAsTheStreamWritesIt(t *testing.T) {
 	null := &types.AttributeValueMemberNULL{Value: true}
 	for text, want := range map[string]ledger.Image{
-		`{"s":{"S":""},"n":{"N":"-7"},"yes":{"BOOL":true},"no":{"BOOL":false},"set":{"NS":["1","2"]}}`: {
+		`{"s":{"S":""},"n":{"N":"-7"},"yes":{"BOOL":true},"no":{"BOOL":false},"set":{"NS":["1","2"]},"texts":{"SS":["a","b"]}}`: {
 			"s": &types.AttributeValueMemberS{}, "n": &types.AttributeValueMemberN{Value: "-7"},
 			"yes": &types.AttributeValueMemberBOOL{Value: true}, "no": &types.AttributeValueMemberBOOL{},
-			"set": &types.AttributeValueMemberNS{Value: []string{"1", "2"}},
+			"set":   &types.AttributeValueMemberNS{Value: []string{"1", "2"}},
+			"texts": &types.AttributeValueMemberSS{Value: []string{"a", "b"}},
 		},
-		`{"b":{"B":"AA=="},"l":{"L":[]},"m":{"M":{"S":{"S":"x"}}},"null":{"NULL":true},"ss":{"SS":["a"]},"none":{}}`: {
-			"b": null, "l": null, "m": null, "null": null, "ss": null, "none": null,
+		`{"b":{"B":"AA=="},"l":{"L":[]},"m":{"M":{"S":{"S":"x"}}},"null":{"NULL":true},"bs":{"BS":["AA=="]},"none":{}}`: {
+			"b": null, "l": null, "m": null, "null": null, "bs": null, "none": null,
 		},
 		`{}`:   {},
 		`null`: nil,
@@ -28,7 +29,7 @@ func TestAnImageIsReadAsTheStreamWritesIt(t *testing.T) {
 		var got ledger.Image
 		err := json.Unmarshal([]byte(text), &got)
 		unexported := cmpopts.IgnoreUnexported(types.AttributeValueMemberS{}, types.AttributeValueMemberN{}, types.AttributeValueMemberBOOL{},
-			types.AttributeValueMemberNS{}, types.AttributeValueMemberNULL{})
+			types.AttributeValueMemberNS{}, types.AttributeValueMemberSS{}, types.AttributeValueMemberNULL{})
 		if diff := cmp.Diff(want, got, unexported); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", text, err, diff)
 		}

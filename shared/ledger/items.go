@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -94,6 +95,18 @@ func (r *reader) optionalText(name string) string {
 		return ""
 	}
 	return r.text(name)
+}
+
+func (r *reader) optionalTexts(name string) []string {
+	if r.item[name] == nil {
+		return nil
+	}
+	v, ok := r.item[name].(*types.AttributeValueMemberSS)
+	if !ok {
+		r.fail(name, "a string set")
+		return nil
+	}
+	return slices.Sorted(slices.Values(v.Value))
 }
 
 func (r *reader) number(name string) int64 {
@@ -255,6 +268,7 @@ func readClaim(saleID string, buckets int, it item) (sale.Claim, error) {
 		AcceptedAt: r.time("acceptedAt"),
 		RequestKey: r.optionalText("requestKey"),
 		OrderID:    uint64(r.optionalNumber("orderId")),
+		Refunds:    r.optionalTexts("refunds"),
 		MinReader:  int(r.optionalNumber(attrMinReader)),
 	}
 	if it["resentAt"] != nil {
@@ -304,6 +318,7 @@ func readRefund(it item) (sale.Refund, error) {
 	refund := sale.Refund{
 		SaleID:   strings.TrimPrefix(r.text(attrPK), "REFUND#"),
 		Payment:  r.text(attrSK),
+		User:     r.optionalText("user"),
 		OrderID:  uint64(r.optionalNumber("orderId")),
 		Reason:   sale.RefundReason(r.text("reason")),
 		Amount:   r.number("amount"),
@@ -325,6 +340,9 @@ func refundItem(r sale.Refund) item {
 	})
 	if r.OrderID != 0 {
 		it["orderId"] = num(int64(r.OrderID))
+	}
+	if r.User != "" {
+		it["user"] = str(r.User)
 	}
 	return it
 }

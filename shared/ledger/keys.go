@@ -84,4 +84,8 @@ func orderKey(id uint64) item { return key(orderPK(id), orderSK) }
 // refundKey returns the key of a refund due. The sale id is "" if the order is unknown.
 func refundKey(saleID, payment string) item { return key("REFUND#"+saleID, payment) }
 
+// paymentKey returns the key of a payment's guard. The payment's id is bounded by
+// sale.MaxReference, far below DynamoDB's 2,048 bytes for a partition key.
+func paymentKey(payment string) item { return key("PAYMENT#"+payment, "PAYMENT") }
+
 func sequenceKey(day string) item { return key("SEQ#"+day, "SEQ") }

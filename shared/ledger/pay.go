@@ -3,10 +3,10 @@ package ledger
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/orderid"
@@ -20,19 +20,22 @@ const LateOrder = 24 * time.Hour
 
 // Settlement is what became of a payment: it is its order's, or a refund is due (P24).
 type Settlement struct {
-	// Claim is the paid claim, if Refund is nil.
-	Claim sale.Claim
-	// Refund is the refund due, or nil.
+	// SaleID is the sale of the payment's order; "" if that is unknown.
+	SaleID string
+	// Refund is the refund due, or nil if the order is paid.
 	Refund *sale.Refund
 	// New is false if the payment was recorded before, or by a try of this call whose
 	// answer was lost.
 	New bool
+	// Contradicts: the payment was recorded before, for another order or another amount.
+	Contradicts bool
 }
 
-// Pay records a verified payment: as its order's, by one conditional write of the claim,
-// or else as a refund due. The same payment again gets the same answer. The first of the two
-// writes on the claim decides between payment and release, not a clock. p must have passed
-// Check.
+// Pay records a verified payment: as its order's, or else as a refund due. One transaction
+// writes that and the payment's guard, which is put only if it is absent and never deleted.
+// So a payment has one fate, in whatever order its reports come, also if they contradict
+// each other: a later report gets the first one's answer. On the claim the first of two
+// writes decides between payment and release, not a clock. p must have passed Check.
 //
 // It does not matter whether the sale asks for payment: an order of any sale can be paid.
 // A price is compared, if the sale has one.
@@ -40,98 +43,204 @@ type Settlement struct {
 // It fails with sale.Busy when the outcome is unknown or the order item may be late, and
 // then the provider must report the payment again; with sale.Internal.
 func (l *Ledger) Pay(ctx context.Context, p sale.Payment) (Settlement, error) {
-	if p.OrderID == 0 {
-		return l.putRefund(ctx, p, "", sale.RefundUnknownOrder)
-	}
-	it, err := l.get(ctx, orderKey(p.OrderID))
-	if err != nil {
+	held, err := l.readPayment(ctx, p)
+	switch {
+	case err != nil:
 		return Settlement{}, err
-	}
-	age := l.now().Sub(orderid.Time(p.OrderID)).Abs()
-	if it == nil {
-		if age < LateOrder {
+	case held.guard != nil:
+		return l.fated(ctx, p, held.guard)
+	case held.refund != nil:
+		return refundBefore(p, held.refund)
+	case p.OrderID == 0:
+		return l.putRefund(ctx, p, sale.RefundUnknownOrder, nil)
+	case held.order == nil:
+		if l.now().Sub(orderid.Time(p.OrderID)).Abs() < LateOrder {
 			return Settlement{}, sale.Fail(sale.Busy, errors.New("the payment's order does not exist yet"))
 		}
-		return l.putRefund(ctx, p, "", sale.RefundUnknownOrder, l.ifUnordered(p))
+		return l.putRefund(ctx, p, sale.RefundUnknownOrder, nil)
 	}
-	o, err := readOrder(it)
-	switch {
-	case err != nil:
+	o, err := readOrder(held.order)
+	if err != nil {
 		return Settlement{}, asInternal(err)
-	case p.SaleID != "" && p.SaleID != o.SaleID:
-		return l.putRefund(ctx, p, "", sale.RefundUnknownOrder)
-	}
-	if age >= LateOrder/2 {
-		// The order may have been missing when the payment was reported first. The order
-		// was read before, and the refund of an unknown order is put only while there is
-		// none, so a refund that is not there now never will be.
-		it, err := l.get(ctx, refundKey("", p.ID()))
-		if err != nil {
-			return Settlement{}, err
-		}
-		if it != nil {
-			return refundBefore(it)
-		}
 	}
 	s, err := l.existing(ctx, maxTries, o.SaleID)
-	switch {
-	case err != nil:
+	if err != nil {
 		return Settlement{}, internalIfMissing(err)
-	case s.Price != 0 && (p.Amount != s.Price || p.Currency != s.Currency):
-		return l.putRefund(ctx, p, o.SaleID, sale.RefundAmount)
 	}
-	return l.payClaim(ctx, p, o, s)
+	of := &ordered{o, s}
+	if p.SaleID != o.SaleID {
+		it, err := l.get(ctx, refundKey(o.SaleID, p.ID()))
+		switch {
+		case err != nil:
+			return Settlement{}, err
+		case it != nil:
+			return refundBefore(p, it)
+		case p.SaleID != "":
+			return l.putRefund(ctx, p, sale.RefundUnknownOrder, of)
+		}
+	}
+	if s.Price != 0 && (p.Amount != s.Price || p.Currency != s.Currency) {
+		return l.putRefund(ctx, p, sale.RefundAmount, of)
+	}
+	return l.payClaim(ctx, p, of)
 }
 
-// internalIfMissing: an order's sale always exists.
+// Recorded reports whether a payment was recorded, as its order's or as a refund due. It
+// fails with sale.Busy or sale.Internal.
+func (l *Ledger) Recorded(ctx context.Context, p sale.Payment) (bool, error) {
+	held, err := l.readPayment(ctx, p)
+	if err != nil || held.guard != nil || held.refund != nil || held.order == nil {
+		return err == nil && (held.guard != nil || held.refund != nil), err
+	}
+	o, err := readOrder(held.order)
+	if err != nil {
+		return false, asInternal(err)
+	}
+	c, err := l.Claim(ctx, o.SaleID, o.User)
+	return c.Payment == p.ID(), internalIfMissing(err)
+}
+
+// ordered is an order that exists, with its sale.
+type ordered struct {
+	sale.Order
+	sale sale.Sale
+}
+
+func (o *ordered) claimKey() item {
+	return claimKey(o.SaleID, sale.BucketOf(o.User, o.sale.Buckets), o.User)
+}
+
+// heldPayment is what the table has about a payment; what it does not have is nil.
+type heldPayment struct{ guard, refund, order item }
+
+// readPayment reads what is known about a payment, in one call. A refund may have been
+// recorded by a release that put no guards, so it is looked for where such a release put it.
+func (l *Ledger) readPayment(ctx context.Context, p sale.Payment) (heldPayment, error) {
+	id := p.ID()
+	keys := []item{paymentKey(id), refundKey("", id)}
+	if sale.ValidID(p.SaleID) {
+		keys = append(keys, refundKey(p.SaleID, id))
+	}
+	if p.OrderID != 0 {
+		keys = append(keys, orderKey(p.OrderID))
+	}
+	found, err := l.batchGet(ctx, maxTries, keys, true)
+	var held heldPayment
+	for _, it := range found {
+		switch kind, _, _ := strings.Cut(identityOf(it).pk, "#"); kind {
+		case "PAYMENT":
+			held.guard = it
+		case "REFUND":
+			held.refund = it
+		case "ORDER":
+			held.order = it
+		}
+	}
+	return held, err
+}
+
+// internalIfMissing: an order's sale and its claim always exist.
 func internalIfMissing(err error) error {
-	if sale.CodeOf(err) == sale.SaleNotFound {
+	switch sale.CodeOf(err) {
+	case sale.SaleNotFound, sale.OrderNotFound:
 		return sale.Fail(sale.Internal, err)
 	}
 	return err
 }
 
-// payClaim writes the payment on its claim unless that is paid or released.
-func (l *Ledger) payClaim(ctx context.Context, p sale.Payment, o sale.Order, s sale.Sale) (Settlement, error) {
+// payClaim records a payment as its order's, unless the claim is paid or released.
+func (l *Ledger) payClaim(ctx context.Context, p sale.Payment, o *ordered) (Settlement, error) {
 	now := l.now()
-	var out *dynamodb.UpdateItemOutput
-	err := l.retry(ctx, maxTries, func(ctx context.Context) (err error) {
-		out, err = l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+	reasons, err := l.retryTransaction(ctx,
+		l.put(guardItem(p, o.SaleID, fatePaid, now)),
+		types.TransactWriteItem{Update: &types.Update{
 			TableName:           l.table,
-			Key:                 claimKey(s.ID, sale.BucketOf(o.User, s.Buckets), o.User),
+			Key:                 o.claimKey(),
 			UpdateExpression:    aws.String("SET #paidAt = :now, #payment = :payment"),
 			ConditionExpression: aws.String("#orderId = :orderId AND " + ifNotFinal),
 			ExpressionAttributeNames: map[string]string{
 				"#paidAt": "paidAt", "#payment": "payment", "#releasedAt": "releasedAt", "#orderId": "orderId",
 			},
 			ExpressionAttributeValues:           item{":now": millis(now), ":payment": str(p.ID()), ":orderId": num(int64(o.ID))},
-			ReturnValues:                        types.ReturnValueAllNew,
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-		})
-		return err
-	})
-	if err == nil {
-		claim, err := readClaim(s.ID, s.Buckets, out.Attributes)
-		return Settlement{Claim: claim, New: true}, asInternal(err)
+		}},
+	)
+	switch {
+	case err == nil:
+		return Settlement{SaleID: o.SaleID, New: true}, nil
+	case reasons == nil:
+		return Settlement{}, err
+	case failed(reasons[0]):
+		return l.fated(ctx, p, reasons[0].Item)
 	}
-	refused, isRefused := errors.AsType[*types.ConditionalCheckFailedException](err)
-	if !isRefused {
-		return Settlement{}, asInternal(err)
-	}
-	held, err := readClaim(s.ID, s.Buckets, refused.Item)
+	held, err := o.claimOf(reasons[1].Item)
 	switch {
 	case err != nil:
-		return Settlement{}, asInternal(err)
-	case held.Payment == p.ID():
-		return Settlement{Claim: held}, nil
+		return Settlement{}, err
+	case held.Payment == p.ID(): // recorded by a release that put no guards
+		return Settlement{SaleID: o.SaleID}, nil
 	case held.State() == sale.Paid:
-		return l.putRefund(ctx, p, s.ID, sale.RefundOtherPayment)
+		return l.putRefund(ctx, p, sale.RefundOtherPayment, o)
 	case held.Released():
-		return l.putRefund(ctx, p, s.ID, sale.RefundReleased)
+		return l.putRefund(ctx, p, sale.RefundReleased, o)
 	}
-	return Settlement{}, asInternal(errors.New("the order's claim is another one"))
+	return Settlement{}, asInternal(errors.New("read cancellation: the claim meets its condition"))
+}
+
+// claimOf reads the order's claim. It fails if that is another order's.
+func (o *ordered) claimOf(it item) (sale.Claim, error) {
+	held, err := readClaim(o.SaleID, o.sale.Buckets, it)
+	if err == nil && held.OrderID != o.ID {
+		err = errors.New("the order's claim is another one")
+	}
+	return held, asInternal(err)
 }
 
 // ifNotFinal: neither paid nor released. Either is written only under this condition, so
 // a claim never has both (P20).
 const ifNotFinal = "attribute_not_exists(#paidAt) AND attribute_not_exists(#releasedAt)"
+
+// What became of a payment, as its guard says.
+const (
+	fatePaid   = "paid"
+	fateRefund = "refund-due"
+)
+
+// guardItem is the guard of a payment: its fate and the report that decided it.
+func guardItem(p sale.Payment, saleID, fate string, at time.Time) item {
+	it := with(paymentKey(p.ID()), item{
+		"fate": str(fate), "amount": num(p.Amount), "currency": str(p.Currency), "at": millis(at),
+	})
+	if saleID != "" {
+		it["saleId"] = str(saleID)
+	}
+	if p.OrderID != 0 {
+		it["orderId"] = num(int64(p.OrderID))
+	}
+	return it
+}
+
+// fated returns the settlement of a payment that has a guard.
+func (l *Ledger) fated(ctx context.Context, p sale.Payment, guard item) (Settlement, error) {
+	r := reading(guard)
+	s := Settlement{
+		SaleID:      r.optionalText("saleId"),
+		Contradicts: uint64(r.optionalNumber("orderId")) != p.OrderID || r.number("amount") != p.Amount || r.text("currency") != p.Currency,
+	}
+	fate := r.text("fate")
+	switch {
+	case r.err != nil:
+		return Settlement{}, asInternal(r.err)
+	case fate == fatePaid:
+		return s, nil
+	case fate != fateRefund:
+		return Settlement{}, asInternal(errors.New("read item: attribute fate is neither paid nor refund-due"))
+	}
+	it, err := l.get(ctx, refundKey(s.SaleID, p.ID()))
+	if err != nil {
+		return Settlement{}, err
+	}
+	refund, err := readRefund(it)
+	s.Refund = &refund
+	return s, asInternal(err)
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -84,45 +85,130 @@ func (l *Ledger) MarkRefunded(ctx context.Context, saleID, payment string) (sale
 // is recorded and not noted.
 const noteAge = time.Hour
 
-// putRefund records that a payment is to be refunded, once, if the other actions succeed,
-// too. A refund of a sale's order is noted in the sale's listing, where reconciliation finds
-// it also after the sale was drained; but not if the listing notes one that is younger than
-// noteAge, because transactions that write one item conflict when refunds are many. The
-// reason of a payment never changes: a claim that is paid or released stays so, and so does
-// a price.
-func (l *Ledger) putRefund(ctx context.Context, p sale.Payment, saleID string, reason sale.RefundReason, others ...types.TransactWriteItem) (Settlement, error) {
-	refund := sale.Refund{
-		SaleID: saleID, Payment: p.ID(), OrderID: p.OrderID, Reason: reason, Amount: p.Amount, Currency: p.Currency, At: l.now(),
+// putRefund records that a payment is to be refunded, once, together with its guard. The
+// reason never changes: a claim that is paid or released stays so, and so does a price.
+// o is nil if there is no such order.
+//
+// A refund of a sale's order is noted on its claim, where its buyer finds it, and in the
+// sale's listing, where reconciliation finds it also after the sale was drained; but not if
+// the listing notes one that is younger than noteAge, because transactions that write one
+// item conflict when refunds are many.
+func (l *Ledger) putRefund(ctx context.Context, p sale.Payment, reason sale.RefundReason, o *ordered) (Settlement, error) {
+	refund := sale.Refund{Payment: p.ID(), OrderID: p.OrderID, Reason: reason, Amount: p.Amount, Currency: p.Currency, At: l.now()}
+	if reason != sale.RefundUnknownOrder {
+		refund.SaleID, refund.User = o.SaleID, o.User
 	}
-	actions := append([]types.TransactWriteItem{l.put(refundItem(refund))}, others...)
-	_, isNoted := l.noted.Get(saleID, refund.At)
-	isNoted = isNoted || saleID == ""
+	guard, put := l.put(guardItem(p, refund.SaleID, fateRefund, refund.At)), l.put(refundItem(refund))
+	_, isNoted := l.noted.Get(refund.SaleID, refund.At)
+	noteSale, noteClaim := refund.SaleID != "" && !isNoted, refund.SaleID != ""
 	for {
-		all := actions
-		if !isNoted {
-			all = append(all, l.setRefundAt(refund))
+		actions := []types.TransactWriteItem{guard, put}
+		switch {
+		case noteClaim:
+			actions = append(actions, l.noteRefund(p, o))
+		case o != nil:
+			actions = append(actions, l.ifNotPaidBy(p, o))
+		case p.OrderID != 0:
+			actions = append(actions, l.ifUnordered(p))
 		}
-		reasons, err := l.retryTransaction(ctx, all...)
+		if noteSale {
+			actions = append(actions, l.setRefundAt(refund))
+		}
+		reasons, err := l.retryTransaction(ctx, actions...)
 		switch {
 		case err == nil:
-			if !isNoted {
-				l.noted.Put(saleID, struct{}{}, refund.At, refund.At.Add(noteAge))
+			if noteSale {
+				l.noted.Put(refund.SaleID, struct{}{}, refund.At, refund.At.Add(noteAge))
 			}
-			return Settlement{Refund: &refund, New: true}, nil
+			return Settlement{SaleID: refund.SaleID, Refund: &refund, New: true}, nil
 		case reasons == nil:
 			return Settlement{}, asInternal(err)
 		case failed(reasons[0]):
-			return refundBefore(reasons[0].Item)
-		case isNoted:
+			return l.fated(ctx, p, reasons[0].Item)
+		case failed(reasons[1]):
+			return refundBefore(p, reasons[1].Item)
+		case failed(reasons[2]) && o == nil:
 			// The order has appeared meanwhile: the next report finds it.
 			return Settlement{}, sale.Fail(sale.Busy, err)
+		case failed(reasons[2]):
+			held, err := o.claimOf(reasons[2].Item)
+			switch {
+			case err != nil:
+				return Settlement{}, err
+			case held.Payment == refund.Payment: // recorded by a release that put no guards
+				return Settlement{SaleID: o.SaleID}, nil
+			case len(held.Refunds) < maxClaimRefunds:
+				return Settlement{}, asInternal(errors.New("read cancellation: the claim meets its condition"))
+			}
+			noteClaim = false
+		default:
+			// The listing notes another refund.
+			if r := (reader{item: reasons[len(reasons)-1].Item}); r.item["refundAt"] != nil {
+				l.noted.Put(refund.SaleID, struct{}{}, refund.At, r.time("refundAt").Add(noteAge))
+			}
+			noteSale = false
 		}
-		// The listing notes another refund.
-		if r := (reader{item: reasons[len(reasons)-1].Item}); r.item["refundAt"] != nil {
-			l.noted.Put(saleID, struct{}{}, refund.At, r.time("refundAt").Add(noteAge))
-		}
-		isNoted = true
 	}
+}
+
+// maxClaimRefunds is how many refunds a claim notes, so that a claim stays small.
+const maxClaimRefunds = 20
+
+// noteRefund adds a payment to those of its claim that are to be refunded, unless it has
+// paid the claim.
+func (l *Ledger) noteRefund(p sale.Payment, o *ordered) types.TransactWriteItem {
+	return types.TransactWriteItem{Update: &types.Update{
+		TableName: l.table, Key: o.claimKey(), UpdateExpression: aws.String("ADD #refunds :refund"),
+		ConditionExpression: aws.String(ifNotPaidBy + " AND (attribute_not_exists(#refunds) OR size(#refunds) < :most)"),
+		ExpressionAttributeNames: map[string]string{
+			"#refunds": "refunds", "#orderId": "orderId", "#payment": "payment",
+		},
+		ExpressionAttributeValues: item{
+			":refund": &types.AttributeValueMemberSS{Value: []string{p.ID()}}, ":most": num(maxClaimRefunds),
+			":orderId": num(int64(o.ID)), ":payment": str(p.ID()),
+		},
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}}
+}
+
+// ifNotPaidBy: the payment has not paid its order. Only a release that put no guards can
+// have recorded that and left the refund possible.
+const ifNotPaidBy = "#orderId = :orderId AND (attribute_not_exists(#payment) OR #payment <> :payment)"
+
+func (l *Ledger) ifNotPaidBy(p sale.Payment, o *ordered) types.TransactWriteItem {
+	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+		TableName: l.table, Key: o.claimKey(), ConditionExpression: aws.String(ifNotPaidBy),
+		ExpressionAttributeNames:            map[string]string{"#orderId": "orderId", "#payment": "payment"},
+		ExpressionAttributeValues:           item{":orderId": num(int64(o.ID)), ":payment": str(p.ID())},
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}}
+}
+
+// RefundsOf returns the refunds of a claim's order, due and done, the oldest first and
+// maxClaimRefunds at most. A claim without any costs no call. It fails with sale.Busy or
+// sale.Internal.
+func (l *Ledger) RefundsOf(ctx context.Context, c sale.Claim) ([]sale.Refund, error) {
+	if len(c.Refunds) == 0 {
+		return nil, nil
+	}
+	keys := make([]item, len(c.Refunds))
+	for i, payment := range c.Refunds {
+		keys[i] = refundKey(c.SaleID, payment)
+	}
+	items, err := l.batchGet(ctx, maxTries, keys, true)
+	if err != nil {
+		return nil, err
+	}
+	var refunds []sale.Refund
+	for _, it := range items {
+		refund, err := readRefund(it)
+		if err != nil {
+			return nil, asInternal(err)
+		}
+		refunds = append(refunds, refund)
+	}
+	slices.SortFunc(refunds, func(a, b sale.Refund) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Payment, b.Payment)) })
+	return refunds, nil
 }
 
 // setRefundAt sets the listing's refundAt to the refund's instant, unless it is younger than
@@ -139,16 +225,19 @@ func (l *Ledger) setRefundAt(refund sale.Refund) types.TransactWriteItem {
 }
 
 // ifUnordered: a payment of an order that does not exist is refunded only while it does
-// not. Otherwise a repeated report, which finds the order, could make the same payment its
-// order's as well (P24).
+// not: a payment of an order that exists is its order's, or is refunded for a reason of
+// that order.
 func (l *Ledger) ifUnordered(p sale.Payment) types.TransactWriteItem {
 	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
 		TableName: l.table, Key: orderKey(p.OrderID), ConditionExpression: &ifAbsent,
 	}}
 }
 
-// refundBefore is the settlement of a payment whose refund was recorded before.
-func refundBefore(it item) (Settlement, error) {
+// refundBefore is the settlement of a payment whose refund was recorded without a guard.
+func refundBefore(p sale.Payment, it item) (Settlement, error) {
 	refund, err := readRefund(it)
-	return Settlement{Refund: &refund}, asInternal(err)
+	return Settlement{
+		SaleID: refund.SaleID, Refund: &refund,
+		Contradicts: refund.OrderID != p.OrderID || refund.Amount != p.Amount || refund.Currency != p.Currency,
+	}, asInternal(err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -87,7 +88,7 @@ func TestAKeyedClickWhoseTwinTookTheLastUnitIsNotSoldOut(t *testing.T) {
 		w.Refused(sale.SoldOut, err)
 	}}
 	p, err := w.EnvironmentOver(slow).Purchase(w.Ctx, request)
-	if err != nil || p.Claim != twin.Claim {
+	if err != nil || !reflect.DeepEqual(p.Claim, twin.Claim) {
 		t.Errorf("got %+v (%v), want the twin's claim %+v", p, err, twin.Claim)
 	}
 }

@@ -32,8 +32,8 @@ type Event struct {
 	// for SaleDrained it is when the sale closed.
 	OccurredAt time.Time
 	SaleID     string // "" in the RefundDue of an unknown order
-	// OrderID, ClaimID, User and State are of an order's event. A RefundDue has only the
-	// order id that the payment named, 0 if none.
+	// OrderID, ClaimID, User and State are of an order's event. A RefundDue has the order id
+	// that the payment named, 0 if none, and the user of that order if its sale is known.
 	OrderID uint64
 	ClaimID string
 	User    string

@@ -53,8 +53,11 @@ type Refund struct {
 	// SaleID is the sale of the payment's order; "" if the order is unknown.
 	SaleID string
 	// Payment is the payment's id: its provider and reference.
-	Payment  string
-	OrderID  uint64 // as the payment named it; 0 if it named none
+	Payment string
+	OrderID uint64 // as the payment named it; 0 if it named none
+	// User is the order's; "" if the order is unknown, or if an earlier release recorded the
+	// refund.
+	User     string
 	Reason   RefundReason
 	Amount   int64
 	Currency string

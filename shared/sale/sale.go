@@ -122,6 +122,9 @@ type Claim struct {
 	Payment    string
 	ReleasedAt time.Time
 	ReleasedBy ReleasedBy
+	// Refunds are the ids of this order's payments that are to be refunded, or were: the
+	// first ones, if they are very many.
+	Refunds []string
 	// Buckets is its sale's number of buckets, which its key depends on; 0 if unknown.
 	Buckets int
 	// MinReader is its sale's.

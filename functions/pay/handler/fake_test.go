@@ -96,7 +96,7 @@ func newFunction(t *testing.T, settings ...string) *function {
 		t.Fatal(err)
 	}
 	f := &function{books: &books{
-		settled: ledger.Settlement{Claim: sale.Claim{SaleID: "moutai"}, New: true},
+		settled: ledger.Settlement{SaleID: "moutai", New: true},
 		claim: sale.Claim{
 			SaleID: "moutai", User: "alice", ID: "5LJQBKBVNQ2XRCM7KD3V4HTYWA", AcceptedAt: time.Date(2026, 1, 1, 0, 0, 5, 0, time.UTC),
 			OrderID: orderID, ReleasedAt: time.Date(2026, 1, 1, 0, 5, 0, 0, time.UTC), ReleasedBy: sale.ByBuyer,

@@ -168,7 +168,7 @@ func (h *Handler) pay(ctx context.Context, r *httpapi.Request, event *telemetry.
 		event.Text("reason", string(s.Refund.Reason))
 		return outcome{Outcome: refundDue, Reason: s.Refund.Reason, repeated: !s.New}, nil
 	}
-	event.Text("saleId", s.Claim.SaleID)
+	event.Text("saleId", s.SaleID)
 	return outcome{Outcome: paid, repeated: !s.New}, nil
 }
 

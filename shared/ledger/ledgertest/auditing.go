@@ -335,7 +335,7 @@ var auditing = map[string]func(*testing.T, *World){
 			t.Errorf("the oldest is %d s old, want 20: since then it may have been confirmed", r.OldestPendingSeconds)
 		}
 	},
-	"a payment that is reported for two orders pays both, and is a finding": func(t *testing.T, w *World) {
+	"one payment that two releases recorded for two orders is a finding": func(t *testing.T, w *World) {
 		w.OpenUnpaid(9, 2)
 		ids := w.Ordered("alice", "bob", "carol", "dave")
 		w.Settles(PaymentOf(ids[0], "pi_1"))
@@ -343,8 +343,9 @@ var auditing = map[string]func(*testing.T, *World){
 		if r, _ := w.audit(); !r.Balanced {
 			t.Errorf("got %q", r.Findings)
 		}
-		w.Settles(PaymentOf(ids[2], "pi_1"))
-		w.Settles(PaymentOf(ids[3], "pi_1"))
+		// As a release that put no guards did.
+		w.paid("carol", 2)
+		w.paid("dave", 2)
 		w.states(map[string]sale.ClaimState{"alice": sale.Paid, "bob": sale.Paid, "carol": sale.Paid, "dave": sale.Paid})
 		w.finds("2 orders or refunds have a payment that is another's, too; a recount names them (P24)")
 	},
@@ -371,7 +372,10 @@ var auditing = map[string]func(*testing.T, *World){
 			t.Fatal(err)
 		}
 		w.Settles(PaymentOf(ids[0], "pi_1"))
-		w.refunded(PaymentOf(ids[1], "pi_1"), "moutai", sale.RefundReleased)
+		w.refunded(PaymentOf(ids[1], "pi_2"), "moutai", "bob", sale.RefundReleased)
+		refund := w.Item("REFUND#moutai", "stripe#pi_2")
+		refund["sk"] = &types.AttributeValueMemberS{Value: "stripe#pi_1"}
+		w.place(refund)
 		w.finds("1 orders or refunds have a payment that is another's, too; a recount names them (P24)")
 	},
 }

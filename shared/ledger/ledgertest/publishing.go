@@ -116,7 +116,7 @@ var publishing = map[string]func(*testing.T, *World){
 
 		w.Pass(time.Minute)
 		late := sale.Event{
-			Type: sale.EventRefundDue, ID: "RefundDue:moutai:stripe#pi_3", OccurredAt: w.Now(), SaleID: "moutai", OrderID: ids[2],
+			Type: sale.EventRefundDue, ID: "RefundDue:moutai:stripe#pi_3", OccurredAt: w.Now(), SaleID: "moutai", OrderID: ids[2], User: "carol",
 			Payment: "stripe#pi_3", Reason: sale.RefundReleased, Amount: 199900, Currency: "CNY",
 		}
 		w.published(func() { w.Settles(PaymentOf(ids[2], "pi_3")) }, late)

@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"fmt"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -20,11 +21,11 @@ var purchasing = map[string]func(*testing.T, *World){
 		want := sale.Claim{
 			SaleID: "moutai", User: "alice", ID: p.Claim.ID, Shard: 0, AcceptedAt: Start, RequestKey: "k1", Buckets: 1,
 		}
-		if p.Claim != want {
+		if !reflect.DeepEqual(p.Claim, want) {
 			t.Errorf("got claim %+v, want %+v", p.Claim, want)
 		}
 		stored, err := w.Ledger.Claim(w.Ctx, "moutai", "alice")
-		if err != nil || stored != want {
+		if err != nil || !reflect.DeepEqual(stored, want) {
 			t.Errorf("stored claim %+v (%v), want %+v", stored, err, want)
 		}
 		if left := w.Stock(1); left[0] != 9 {
@@ -48,7 +49,7 @@ var purchasing = map[string]func(*testing.T, *World){
 		first := w.Accepted(w.BuyWith("alice", "k1"))
 		for _, l := range []*ledger.Ledger{w.Ledger, w.Environment()} {
 			p := w.Accepted(l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice", Key: "k1"}))
-			if p.New || p.Claim != first.Claim {
+			if p.New || !reflect.DeepEqual(p.Claim, first.Claim) {
 				t.Errorf("got %+v, want the first claim %+v", p, first.Claim)
 			}
 		}
@@ -70,7 +71,7 @@ var purchasing = map[string]func(*testing.T, *World){
 		again := func(when string) {
 			t.Helper()
 			p, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice", Key: "k1"})
-			if err != nil || p.Claim != first.Claim {
+			if err != nil || !reflect.DeepEqual(p.Claim, first.Claim) {
 				t.Errorf("%s: got %+v (%v), want the first claim", when, p, err)
 			}
 			_, err = w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice", Key: "k2"})

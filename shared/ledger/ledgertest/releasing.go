@@ -42,7 +42,7 @@ var releasing = map[string]func(*testing.T, *World){
 			t.Errorf("got %+v", done)
 		}
 		w.states(map[string]sale.ClaimState{"alice": sale.Expired, "bob": sale.Paid})
-		w.refunded(PaymentOf(id, "pi_2"), "moutai", sale.RefundReleased)
+		w.refunded(PaymentOf(id, "pi_2"), "moutai", "alice", sale.RefundReleased)
 		w.Settled(2)
 		// An environment that knew the sale as sold out learns of it by the version.
 		w.Accepted(w.Buy("carol"))
@@ -80,7 +80,7 @@ var releasing = map[string]func(*testing.T, *World){
 		_, err := w.Ledger.Cancel(w.Ctx, "nowhere", "alice")
 		w.Refused(sale.SaleNotFound, err)
 		w.releases(0, 1) // although nothing is due for half an hour
-		w.refunded(PaymentOf(ids[0], "pi_2"), "moutai", sale.RefundReleased)
+		w.refunded(PaymentOf(ids[0], "pi_2"), "moutai", "alice", sale.RefundReleased)
 		w.Pass(payWithin + grace)
 		w.releases(1, 1)
 		_, err = w.Environment().Cancel(w.Ctx, "moutai", "carol")
