@@ -54,10 +54,10 @@ func (p *pass) scanStrays(ctx context.Context) (err error) {
 				orders = append(orders, o)
 			}
 		}
-		if err := p.checkOwners(ctx, orders); err != nil {
+		if err := p.checkGuards(ctx, guards); err != nil {
 			return err
 		}
-		return p.checkGuards(ctx, guards)
+		return p.checkOwners(ctx, orders)
 	})
 	if err != nil || p.whyNoScan != "" {
 		return err

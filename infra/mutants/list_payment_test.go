@@ -72,28 +72,75 @@ var ofPayments = []mutant{
 		case failed(reasons[0]):`, `			return Settlement{Refund: &refund}, nil
 		case failed(reasons[0]):`}}},
 	{"a payment whose answer was lost is refunded", "P24", ledgerTests, "^TestAPaymentWhoseAnswer", []edit{{paying,
-		`	case held.Payment == p.ID():`, `	case false:`}}},
+		`	case failed(reasons[0]):
+		return l.fated(ctx, p, reasons[0].Item)
+	}
+	held`, `	case failed(reasons[0]):
+		return l.putRefund(ctx, p, sale.RefundOtherPayment, o)
+	}
+	held`}}},
+	{"a payment is its order's and its guard is replaced", "P24", ledgerTests, overFake + "^a_payment_has_one_fate,_also", []edit{{paying,
+		`		l.put(guardItem(p, o.SaleID, fatePaid, now)),`, `		types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: guardItem(p, o.SaleID, fatePaid, now)}},`}}},
+	{"a refund is recorded and its guard is replaced", "P24", ledgerTests, overFake + "^a_payment_has_one_fate,_also", []edit{{refunding,
+		`guard, put := l.put(guardItem(p, refund.SaleID, fateRefund, refund.At)), `, `guard, put := types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: guardItem(p, refund.SaleID, fateRefund, refund.At)}}, `}}},
+	{"a payment's fate is that of the last report", "P24", ledgerTests, overFake + "^a_payment_has_one_fate", []edit{{paying,
+		`	case held.guard != nil:
+		return l.fated(ctx, p, held.guard)
+`, ``}, {paying,
+		`		l.put(guardItem(p, o.SaleID, fatePaid, now)),`, `		types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: guardItem(p, o.SaleID, fatePaid, now)}},`}}},
+	{"a known payment costs a transaction at each report", "P16", ledgerTests, "^TestCallsOfAPayment", []edit{{paying,
+		`	case held.guard != nil:
+		return l.fated(ctx, p, held.guard)
+`, ``}}},
+	{"a report that contradicts the first one is not told", "P24", ledgerTests, overFake + "^a_payment_has_one_fate", []edit{{paying,
+		`Contradicts: uint64(r.optionalNumber("orderId")) != p.OrderID || `, `Contradicts: `}}},
+	{"a report of another amount is not told", "P24", ledgerTests, overFake + "^a_payment_has_one_fate", []edit{{paying,
+		` || r.number("amount") != p.Amount`, ``}}},
+	{"a refund without a guard is not looked for", "P24", ledgerTests, overFake + "^a_refund_without_a_guard", []edit{{paying,
+		`	keys := []item{paymentKey(id), refundKey("", id)}
+	if sale.ValidID(p.SaleID) {`, `	keys := []item{paymentKey(id)}
+	if false {`}}},
+	{"a refund without a guard is looked for under the sale that is named", "P24", ledgerTests, overFake + "^a_refund_without_a_guard", []edit{{paying,
+		`	if p.SaleID != o.SaleID {
+		it, err := l.get(ctx, refundKey(o.SaleID, p.ID()))`, `	if p.SaleID != o.SaleID {
+		it, err := l.get(ctx, refundKey("", p.ID()))`}}},
+	{"a claim that is paid without a guard is paid once more", "P24", ledgerTests, overFake + "^a_payment_without_a_guard", []edit{{paying,
+		`	case held.Payment == p.ID(): // recorded by a release that put no guards
+`, `	case false:
+`}}},
+	{"what is paid without a guard is refunded", "P24", ledgerTests, overFake + "^a_payment_without_a_guard", []edit{{refunding,
+		`AND (attribute_not_exists(#payment) OR #payment <> :payment)"`, `AND (attribute_not_exists(#payment) OR #payment <> :payment OR #payment = :payment)"`}}},
+	{"a claim notes refunds without bound", "P16", ledgerTests, overFake + "^a_claim_notes_its_first", []edit{{refunding,
+		`size(#refunds) < :most`, `size(#refunds) < :most OR size(#refunds) >= :most`}}},
+	{"a refund is not noted on its claim", "P24", ledgerTests, overFake + "^a_claim_notes_its_first", []edit{{refunding,
+		`noteSale, noteClaim := refund.SaleID != "" && !isNoted, refund.SaleID != ""`, `noteSale, noteClaim := refund.SaleID != "" && !isNoted, false`}}},
 	{"a payment is refunded while its order appears", "P24", ledgerTests, overFake + "^a_payment_whose_order_appears", []edit{{refunding,
 		`Key: orderKey(p.OrderID), ConditionExpression: &ifAbsent,`, `Key: orderKey(p.OrderID), ConditionExpression: aws.String("attribute_not_exists(nothing)"),`}}},
-	{"a payment that was refunded pays its late order", "P24", ledgerTests, overFake + "^a_payment_whose_order_item_is_late", []edit{{paying,
-		`	if age >= LateOrder/2 {`, `	if false {`}}},
 	{"a payment does not wait for its order item", "P24", ledgerTests, overFake + "^a_payment_whose_order_item_is_late", []edit{{paying,
-		`		if age < LateOrder {`, `		if false {`}}},
+		`		if l.now().Sub(orderid.Time(p.OrderID)).Abs() < LateOrder {`, `		if false {`}}},
 	{"any amount pays an order", "P24", ledgerTests, overFake + "^what_cannot_be_its_order", []edit{{paying,
-		`	case s.Price != 0 && (p.Amount`, `	case false && (p.Amount`}}},
+		`	if s.Price != 0 && (p.Amount`, `	if false && (p.Amount`}}},
 	{"an order of another sale is paid", "P24", ledgerTests, overFake + "^what_cannot_be_its_order", []edit{{paying,
-		`	case p.SaleID != "" && p.SaleID != o.SaleID:`, `	case false:`}}},
+		`		case p.SaleID != "":`, `		case false:`}}},
 	{"a refund is recorded at each report", "P24", ledgerTests, overFake + "^what_cannot_be_its_order", []edit{{refunding,
-		`{l.put(refundItem(refund))}`, `{{Put: &types.Put{TableName: l.table, Item: refundItem(refund)}}}`}}},
+		` l.put(refundItem(refund))
+`, ` types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: refundItem(refund)}}
+`}, {refunding,
+		`guard, put := l.put(guardItem(p, refund.SaleID, fateRefund, refund.At)), `, `guard, put := types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: guardItem(p, refund.SaleID, fateRefund, refund.At)}}, `}, {paying,
+		`	case held.guard != nil:
+		return l.fated(ctx, p, held.guard)
+	case held.refund != nil:
+		return refundBefore(p, held.refund)
+`, ``}}},
 	{"a refund is noted nowhere", "P24", ledgerTests, overFake + "^a_drained_sale_is_on_the_list", []edit{{refunding,
-		`isNoted = isNoted || saleID == ""`, `isNoted = true`}}},
+		`refund.SaleID != "" && !isNoted, `, `false, `}}},
 	{"each refund writes the listing", "P16", ledgerTests, "^TestManyRefundsAtOnce", []edit{{refunding,
-		`isNoted = isNoted || saleID == ""`, `isNoted = saleID == ""`}}},
+		`refund.SaleID != "" && !isNoted, `, `refund.SaleID != "" && (!isNoted || isNoted), `}}},
 	{"a refund that another environment has noted is noted again", "P16", ledgerTests, "^TestAnEnvironmentWritesTheListing", []edit{{refunding,
 		`r.item["refundAt"] != nil {`, `false {`}}},
 	{"a refund is not recorded because another one is noted meanwhile", "P24", ledgerTests, "^TestManyRefundsAtOnce", []edit{{refunding,
-		`		case isNoted:
-`, `		default:
+		`			noteSale = false
+`, `			return Settlement{}, sale.Fail(sale.Busy, err)
 `}}},
 	{"a refund that the list of sales does not note is no finding", "P24", bookTests, "^TestEachKindOfBrokenPayment", []edit{{"infra/books/payments.go",
 		`		p.find("P24", "listing refundAt",`, `		_ = fmt.Sprint("P24", "listing refundAt",`}}},
@@ -107,7 +154,13 @@ var ofPayments = []mutant{
 	{"the grace is left out, simulated", "P21", simulation, under + "^payments$", []edit{{releasing,
 		`due := by.Add(p.grace)`, `due := by`}}},
 	{"a payment whose answer was lost is refunded, simulated", "P24", simulation, under + "^payments$", []edit{{paying,
-		`	case held.Payment == p.ID():`, `	case false:`}}},
+		`	case held.guard != nil:
+		return l.fated(ctx, p, held.guard)
+`, ``}, {paying,
+		`		l.put(guardItem(p, o.SaleID, fatePaid, now)),`, `		types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: guardItem(p, o.SaleID, fatePaid, now)}},`}, {paying,
+		`	case held.Payment == p.ID(): // recorded by a release that put no guards
+`, `	case false:
+`}}},
 	{"an unsigned webhook counts, simulated", "P25", simulation, under + "^payments$", []edit{{webhookProviders,
 		`	return errUnsigned
 }`, `	return nil
@@ -119,11 +172,11 @@ var ofPayments = []mutant{
 	{"a payment is reported by two events, simulated", "P25", simulation, under + "^payments$", []edit{{webhookStripe,
 		`isIntent && events == checkoutEvents`, `false`}}},
 	{"any amount pays an order, simulated", "P24", simulation, under + "^payments$", []edit{{paying,
-		`	case s.Price != 0 && (p.Amount`, `	case false && (p.Amount`}}},
+		`	if s.Price != 0 && (p.Amount`, `	if false && (p.Amount`}}},
 	{"a payment of nobody's order is forgotten, simulated", "P24", simulation, under + "^payments$", []edit{{paying,
-		`		return l.putRefund(ctx, p, "", sale.RefundUnknownOrder, l.ifUnordered(p))
+		`		return l.putRefund(ctx, p, sale.RefundUnknownOrder, nil)
 	}
-	o, err`, `	return Settlement{Refund: &sale.Refund{Reason: sale.RefundUnknownOrder}}, nil
+	o, err`, `		return Settlement{Refund: &sale.Refund{Reason: sale.RefundUnknownOrder}}, nil
 	}
 	o, err`}}},
 	{"a cancellation says that it was made, simulated", "P20", simulation, under + "^payments$", []edit{{release,
@@ -145,7 +198,7 @@ var ofPayments = []mutant{
 		`"#orderId = :orderId AND attribute_not_exists(#releasedAt) AND (attribute_exists(#paidAt) OR attribute_not_exists(#paidAt))"`}}},
 	{"units are put back twice, in some plan", "P23", enumeration, "^TestEveryPlan/^scenarios$/^two_passes_at_once$", []edit{{puttingBack,
 		`aws.String("#putBack = :p")`, `aws.String("#putBack = :p OR #putBack <> :p")`}}},
-	{"a payment of two orders is no finding", "P24", ledgerTests, overFake + "^a_payment_that_is_reported_for_two", []edit{{auditingClaims,
+	{"a payment of two orders is no finding", "P24", ledgerTests, overFake + "^one_payment_that_two_releases", []edit{{auditingClaims,
 		`n := all - len(a.payments); n > 0 {`, `n := all - len(a.payments); n < 0 {`}}},
 	{"a payment of an order and a refund is no finding", "P24", ledgerTests, overFake + "^a_payment_that_is_an_order's", []edit{{auditing,
 		`		a.addPayment(r.Payment)
@@ -167,6 +220,12 @@ var ofPayments = []mutant{
 		`		p.compare(payments, hashOf(c.payment), `, `		p.compare(payments, hashOf(c.payment+c.User), `}}},
 	{"the recount takes a claim that is paid and released", "P20", bookTests, "^TestEachKindOfBrokenPayment", []edit{{"infra/books/payments.go",
 		`	if c.paidAt != 0 && c.releasedAt != 0 {`, `	if false {`}}},
+	{"the recount takes a guard that says another thing", "P24", bookTests, "^TestEveryChangeOfAnyAttribute", []edit{{"infra/books/guards.go",
+		`if problem == "" && (g.fate != "paid" || `, `if problem == "" && (`}}},
+	{"the recount takes a refund of another amount than its guard's", "P24", bookTests, "^TestEveryChangeOfAnyAttribute", []edit{{"infra/books/guards.go",
+		`		if problem == "" && g != (guardItem{`, `		if problem == "" && g.sale != r.sale && g != (guardItem{`}}},
+	{"the recount takes a guard of a payment that is nowhere", "P24", bookTests, "^TestEveryItemThatIsCopied", []edit{{"infra/books/guards.go",
+		`c.payment != g.payment {`, `false {`}}},
 	{"the recount takes a payment that is also a refund", "P24", bookTests, "^TestEachKindOfBrokenPayment", []edit{{"infra/books/payments.go",
 		`p.compare(payments, hashOf(r.payment), `, `p.compare(payments, hashOf(of+r.payment), `}}},
 }

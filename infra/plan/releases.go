@@ -13,8 +13,9 @@ import (
 // What the functions do for a sale that asks for payment. A test counts it over the
 // in-process table.
 const (
-	// A payment is a request that reads the order and the sale and writes the claim.
-	unitsToPay, readsToPay = 1, 2
+	// A payment is a request that reads the order, the sale and, in vain, the payment's guard
+	// and refunds, and writes the claim and the guard in a transaction.
+	unitsToPay, readsToPay = 4, 5
 	// perRelease is how many claims one transaction releases.
 	perRelease = 25
 	// bytesOfClaim is about the size of a confirmed claim; pages have a megabyte.

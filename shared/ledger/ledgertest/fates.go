@@ -1,0 +1,254 @@
+package ledgertest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+// aReport is a way to report one and the same payment. Each case has orders of its own: one
+// that is not paid, another such one, one that is released and one that is paid.
+type aReport struct {
+	name string
+	of   func(*fates) sale.Payment
+	// fate is what becomes of a payment that is reported so first: "paid", the reason of a
+	// refund, or "" if it must be reported again.
+	fate string
+}
+
+// reports are the ways in which reports of a payment may contradict each other.
+var reports = []aReport{
+	{"right", func(f *fates) sale.Payment { return PaymentOf(f.next("unpaid"), "") }, "paid"},
+	{"no sale named", func(f *fates) sale.Payment { p := PaymentOf(f.next("unpaid"), ""); p.SaleID = ""; return p }, "paid"},
+	{"wrong amount", func(f *fates) sale.Payment { p := PaymentOf(f.next("unpaid"), ""); p.Amount--; return p }, "amount"},
+	{"wrong currency", func(f *fates) sale.Payment { p := PaymentOf(f.next("unpaid"), ""); p.Currency = "USD"; return p }, "amount"},
+	{"other sale", func(f *fates) sale.Payment { p := PaymentOf(f.next("unpaid"), ""); p.SaleID = "maotai"; return p }, "unknown-order"},
+	{"other order", func(f *fates) sale.Payment { return PaymentOf(f.next("other"), "") }, "paid"},
+	{"released order", func(f *fates) sale.Payment { return PaymentOf(f.next("released"), "") }, "released"},
+	{"order paid by another", func(f *fates) sale.Payment { return PaymentOf(f.next("paid"), "") }, "other-payment"},
+	{"no order", func(*fates) sale.Payment { return PaymentOf(0, "") }, "unknown-order"},
+	{"order that never was", func(f *fates) sale.Payment { return PaymentOf(f.old, "") }, "unknown-order"},
+	{"order that may be late", func(f *fates) sale.Payment { return PaymentOf(f.young, "") }, ""},
+}
+
+// fates is a sale with fresh orders for each case.
+type fates struct {
+	*World
+	orders     map[string][]uint64
+	old, young uint64 // ids without an order
+	cases      int
+}
+
+// next returns the order of that kind that belongs to the current case.
+func (f *fates) next(kind string) uint64 { return f.orders[kind][f.cases] }
+
+func newFates(w *World, cases int) *fates {
+	w.T.Helper()
+	c := w.Sale(int64(4*cases), 4)
+	c.PayWithin, c.Price, c.Currency = payWithin, 199900, "CNY"
+	w.Create(c)
+	f := &fates{World: w, orders: map[string][]uint64{}}
+	for _, kind := range []string{"unpaid", "other", "released", "paid"} {
+		var users []string
+		for i := range cases {
+			users = append(users, fmt.Sprint(kind, "-", i))
+		}
+		f.orders[kind] = w.Ordered(users...)
+		for i, user := range users {
+			switch kind {
+			case "released":
+				if _, err := w.Ledger.Cancel(w.Ctx, "moutai", user); err != nil {
+					w.T.Fatal(err)
+				}
+			case "paid":
+				w.Settles(PaymentOf(f.orders[kind][i], fmt.Sprint("before-", i)))
+			}
+		}
+	}
+	var err error
+	if f.old, err = orderid.New(w.Now().Add(-ledger.LateOrder-time.Hour), 1); err != nil {
+		w.T.Fatal(err)
+	}
+	if f.young, err = orderid.New(w.Now(), 1<<31); err != nil {
+		w.T.Fatal(err)
+	}
+	return f
+}
+
+// payment returns the report's payment in the current case.
+func (f *fates) payment(r aReport) sale.Payment {
+	p := r.of(f)
+	p.Reference = fmt.Sprint("case-", f.cases)
+	return p
+}
+
+// reported makes the reports, one after the other, and then all of them again: each gets the
+// fate of the first one that was recorded.
+func (f *fates) reported(all ...aReport) {
+	f.T.Helper()
+	name, first := "", aReport{}
+	for i, r := range append(all[:len(all):len(all)], all...) {
+		if i < len(all) {
+			name += " > " + r.name
+		}
+		if first.fate == "" {
+			first = r
+		}
+		done, err := f.Environment().Pay(f.Ctx, f.payment(r))
+		f.answered(fmt.Sprintf("%s, report %d", name, i), first, r, done, err)
+	}
+	f.cases++
+}
+
+// answered compares the answer to a report with the fate of the first one.
+func (f *fates) answered(name string, first, r aReport, done ledger.Settlement, err error) {
+	f.T.Helper()
+	p, was := f.payment(r), f.payment(first)
+	got := "paid"
+	if done.Refund != nil {
+		got = string(done.Refund.Reason)
+	}
+	contradicts := p.OrderID != was.OrderID || p.Amount != was.Amount || p.Currency != was.Currency
+	switch {
+	case first.fate == "":
+		if sale.CodeOf(err) != sale.Busy {
+			f.T.Errorf("%s: got %+v (%v), want busy", name, done, err)
+		}
+	case err != nil || got != first.fate || done.Contradicts != contradicts:
+		f.T.Errorf("%s: got %s, %+v (%v), want %s, contradicting: %t", name, got, done, err, first.fate, contradicts)
+	}
+}
+
+// settledOnce expects that every payment of the cases is exactly one claim's or one refund's.
+func (f *fates) settledOnce(cases int) {
+	f.T.Helper()
+	times := map[string]int{}
+	for bucket := range sale.BucketsFor(4) {
+		for _, it := range f.Partition(fmt.Sprintf("CLAIM#moutai#%d", bucket)) {
+			if p, ok := it["payment"].(*types.AttributeValueMemberS); ok {
+				times[p.Value]++
+			}
+		}
+	}
+	for _, of := range []string{"moutai", "", "maotai"} {
+		for _, it := range f.Partition("REFUND#" + of) {
+			times[it["sk"].(*types.AttributeValueMemberS).Value]++
+		}
+	}
+	recorded := 0
+	for payment, n := range times {
+		recorded++
+		if n != 1 || f.Item("PAYMENT#"+payment, "PAYMENT") == nil {
+			f.T.Errorf("%s is recorded %d times (P24)", payment, n)
+		}
+	}
+	if recorded != cases {
+		f.T.Errorf("%d payments are recorded, want %d", recorded, cases)
+	}
+	f.Settled(4)
+}
+
+var fating = map[string]func(*testing.T, *World){
+	"a payment has one fate, in whatever order two reports of it come": func(t *testing.T, w *World) {
+		f := newFates(w, len(reports)*len(reports))
+		for _, a := range reports {
+			for _, b := range reports {
+				f.reported(a, b)
+			}
+		}
+		f.settledOnce(2*f.cases - 1) // each case's payment but one that nobody could record; and what had paid before
+	},
+	"a payment has one fate, also if a report is written while another one is": func(t *testing.T, w *World) {
+		f := newFates(w, len(reports)*len(reports))
+		for _, a := range reports {
+			for _, b := range reports {
+				first := b
+				if b.fate == "" {
+					first = a
+				}
+				slow := w.overtaken("BatchGetItem", func() { _, _ = f.Environment().Pay(f.Ctx, f.payment(b)) })
+				if done, err := slow.Pay(f.Ctx, f.payment(a)); a.fate != "" {
+					f.answered(a.name+" while "+b.name, first, a, done, err)
+				}
+				f.cases++
+			}
+		}
+		f.settledOnce(2*f.cases - 1)
+	},
+	"a refund without a guard is the payment's fate": func(t *testing.T, w *World) {
+		f := newFates(w, len(reports))
+		for _, first := range []string{"moutai", ""} {
+			f.cases = 0
+			for _, r := range reports {
+				p := r.of(f)
+				if p.OrderID == 0 || p.OrderID == f.old || p.OrderID == f.young || p.SaleID == "maotai" && first != "" {
+					continue // it names no order of the sale, and so does not lead to the refund
+				}
+				p.Reference = fmt.Sprint("before-guards-", first, r.name)
+				refund := map[string]any{"pk": "REFUND#" + first, "sk": p.ID(), "reason": "amount", "amount": 7, "currency": "CNY", "at": w.Now(), "orderId": 7}
+				if first == "" {
+					refund["reason"] = "unknown-order"
+				}
+				w.place(attributes(refund))
+				if done := w.Settles(p); done.Refund == nil || done.Refund.Amount != 7 || done.New || !done.Contradicts {
+					t.Errorf("%q, %s: got %+v", first, r.name, done)
+				}
+				f.cases++
+			}
+		}
+	},
+	"a payment without a guard is its order's, whatever is reported of that order": func(t *testing.T, w *World) {
+		f := newFates(w, 1)
+		w.paid("unpaid-0", 4) // by stripe#pi_1
+		for _, change := range []func(*sale.Payment){
+			func(*sale.Payment) {}, func(p *sale.Payment) { p.Amount-- }, func(p *sale.Payment) { p.SaleID = "maotai" }, func(p *sale.Payment) { p.SaleID = "" },
+		} {
+			p := PaymentOf(f.next("unpaid"), "pi_1")
+			change(&p)
+			if done := w.Settles(p); done.Refund != nil || done.New || done.SaleID != "moutai" {
+				t.Errorf("%+v: got %+v", p, done)
+			}
+		}
+		for _, of := range []string{"moutai", "", "maotai"} {
+			if refunds := w.Partition("REFUND#" + of); len(refunds) > 0 {
+				t.Errorf("refunds of %q: %v", of, refunds)
+			}
+		}
+	},
+	"a claim notes its first refunds, and all of them are recorded": func(t *testing.T, w *World) {
+		w.OpenUnpaid(5, 1)
+		id := w.Ordered("alice", "bob")[0]
+		if refunds, err := w.Ledger.RefundsOf(w.Ctx, w.claimOf("alice")); err != nil || len(refunds) != 0 {
+			t.Errorf("got %+v (%v), want none", refunds, err)
+		}
+		const noted = 20
+		for i := range noted + 3 {
+			w.Settles(PaymentOf(id, fmt.Sprintf("pi_%02d", i)))
+			w.Pass(time.Second)
+		}
+		if _, _, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", "stripe#pi_02"); err != nil {
+			t.Fatal(err)
+		}
+		refunds, err := w.Ledger.RefundsOf(w.Ctx, w.claimOf("alice"))
+		if err != nil || len(refunds) != noted {
+			t.Fatalf("got %+v (%v), want %d", refunds, err, noted)
+		}
+		for i, r := range refunds {
+			if r.Payment != fmt.Sprintf("stripe#pi_%02d", i+1) || r.User != "alice" || r.RefundedAt.IsZero() != (i != 1) {
+				t.Errorf("refund %d is %+v", i, r)
+			}
+		}
+		if all := w.Partition("REFUND#moutai"); len(all) != noted+2 {
+			t.Errorf("%d refunds, want %d", len(all), noted+2)
+		}
+		if c := w.claimOf("bob"); len(c.Refunds) > 0 {
+			t.Errorf("bob's claim notes %v", c.Refunds)
+		}
+	},
+}
