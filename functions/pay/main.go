@@ -29,5 +29,5 @@ func main() {
 	if err := errors.Join(noBook, noProviders, noOrigin); err != nil {
 		log.Fatal(err)
 	}
-	lambda.Start(httpapi.Serve(handler.New(book, providers, log).Behind(origin).Handle))
+	lambda.Start(httpapi.Serve(handler.New(book, providers, log, clock.Wall).Behind(origin).Handle))
 }

@@ -177,7 +177,7 @@ var scenes = map[string]func(s *scene) Answer{
 		s.header = []string{"Content-Type", "text/plain"}
 		return s.ask(door{})
 	},
-	"purchase 429 TooManyRequests": func(s *scene) Answer {
+	"429 TooManyRequests": func(s *scene) Answer {
 		server := s.front(door{})
 		answer := s.at(server.URL)
 		for n := 0; n < 1000 && answer.Status != http.StatusTooManyRequests; n++ {

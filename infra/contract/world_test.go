@@ -180,7 +180,7 @@ type door struct {
 	open    bool // no authorizer: the functions are reached without a user
 	hidden  bool // the functions accept requests from the public address only
 	picky   bool // the operator's check admits no one
-	calm    bool // by the clock that limits users, a minute passes between two purchases
+	calm    bool // by the clock that limits users, a minute passes between two requests
 	cors    bool
 	patient time.Duration
 }
@@ -236,10 +236,10 @@ func (w *world) bearer(user string) string {
 func (w *world) functions(d door) gateway.Invoker {
 	now := clock.Wall
 	if d.calm {
-		var purchases atomic.Int64
-		now = func() time.Time { return clock.Wall().Add(time.Duration(purchases.Add(1)) * time.Minute) }
+		var readings atomic.Int64
+		now = func() time.Time { return clock.Wall().Add(time.Duration(readings.Add(1)) * time.Minute) }
 	}
-	query := queryhandler.New(w.book, telemetry.New(io.Discard, "query", clock.Wall), clock.Wall)
+	query := queryhandler.New(w.book, telemetry.New(io.Discard, "query", clock.Wall), now)
 	purchase := purchasehandler.New(w.book, unsent{}, telemetry.New(io.Discard, "purchase", clock.Wall), now)
 	page, err := pagehandler.New(assets.Files, pagehandler.SignIn{}, telemetry.New(io.Discard, "page", clock.Wall))
 	if err != nil {
@@ -249,7 +249,7 @@ func (w *world) functions(d door) gateway.Invoker {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	pay := payhandler.New(w.book, providers, telemetry.New(io.Discard, "pay", clock.Wall))
+	pay := payhandler.New(w.book, providers, telemetry.New(io.Discard, "pay", clock.Wall), now)
 	if d.picky {
 		purchase.Checking(nobody{})
 	}

@@ -132,12 +132,16 @@ func (s *stack) kill() {
 	})
 }
 
+// eventually waits for a condition. It asks ever more rarely, because one user may not read as
+// often as a test likes.
 func (s *stack) eventually(what string, is func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	pause := 20 * time.Millisecond
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(pause) {
 		if is() {
 			return
 		}
+		pause = min(pause*5/4, 500*time.Millisecond)
 	}
 	s.t.Fatalf("still not so after %v: %s\n%s", patience, what, s.output)
 }

@@ -133,7 +133,7 @@ func (w *World) Start(f Function, skew time.Duration) *Environment {
 	log := telemetry.New(io.Discard, string(f), now)
 	switch f {
 	case Paying:
-		e.http = payhandler.New(book, webhooksOf(), log).Handle
+		e.http = payhandler.New(book, webhooksOf(), log, now).Handle
 	case Releasing:
 		h := releasehandler.New(book, Grace, log)
 		e.raw = func(ctx context.Context, raw json.RawMessage) (any, error) { return h.Handle(ctx, raw) }

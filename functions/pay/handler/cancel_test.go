@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"flashsale/shared/callers"
 	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry/telemetrytest"
@@ -64,5 +65,29 @@ func TestACancellationThatIsRefused(t *testing.T) {
 		if told := r.Headers.RetryAfter != ""; told != (tt.code == sale.OrderPending || tt.code == sale.Busy) {
 			t.Errorf("%s: Retry-After %q", name, r.Headers.RetryAfter)
 		}
+	}
+}
+
+func TestTooManyCancellationsOfAUserAreRefusedBeforeAnythingIsRead(t *testing.T) {
+	f := newFunction(t)
+	cancelled, limited := 0, 0
+	for range 10 * callers.Burst {
+		before := f.calls
+		switch r := f.Ask(t, t.Context(), event(t, "pay-cancel.json")); r.StatusCode {
+		case 200:
+			cancelled++
+		default:
+			limited++
+			httpapitest.Refused(t, r, 429, sale.TooManyRequests)
+			if f.calls != before || r.Headers.RetryAfter == "" {
+				t.Errorf("%d calls of the ledger, Retry-After %q", f.calls-before, r.Headers.RetryAfter)
+			}
+		}
+	}
+	if cancelled < callers.Burst || limited == 0 {
+		t.Errorf("%d answers and %d refusals, want at least %d and 1", cancelled, limited, callers.Burst)
+	}
+	if r := f.Ask(t, t.Context(), event(t, "pay-cancel.json", httpapitest.User("bob"))); r.StatusCode != 404 {
+		t.Errorf("another user is told %d", r.StatusCode)
 	}
 }

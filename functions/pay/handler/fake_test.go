@@ -102,7 +102,7 @@ func newFunction(t *testing.T, settings ...string) *function {
 			OrderID: orderID, ReleasedAt: time.Date(2026, 1, 1, 0, 5, 0, 0, time.UTC), ReleasedBy: sale.ByBuyer,
 		},
 	}}
-	f.Handler = lambda.NewHandler(httpapi.Serve(New(f.books, providers, telemetry.New(&f.Log, "pay", clock.Wall)).Handle))
+	f.Handler = lambda.NewHandler(httpapi.Serve(New(f.books, providers, telemetry.New(&f.Log, "pay", clock.Wall), clock.Wall).Handle))
 	return f
 }
 

@@ -9,7 +9,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
+	"flashsale/shared/callers"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
@@ -39,12 +41,15 @@ type Handler struct {
 	book      Book
 	providers Providers
 	log       *telemetry.Log
+	now       func() time.Time
+	callers   *callers.Limit
 	origin    httpapi.Origin
 }
 
-// New returns a handler over a ledger that takes webhooks of these providers.
-func New(b Book, p Providers, log *telemetry.Log) *Handler {
-	return &Handler{book: b, providers: p, log: log}
+// New returns a handler over a ledger that takes webhooks of these providers. now returns the
+// current instant; its times must have no monotonic reading: see package clock.
+func New(b Book, p Providers, log *telemetry.Log, now func() time.Time) *Handler {
+	return &Handler{book: b, providers: p, log: log, now: now, callers: callers.New()}
 }
 
 // Behind makes the handler refuse requests that did not come through that origin.
@@ -199,6 +204,9 @@ func (h *Handler) cancel(ctx context.Context, r *httpapi.Request, event *telemet
 	}
 	event.Text("saleId", saleID)
 	event.Text("user", user)
+	if err := h.callers.Admit(user, h.now()); err != nil {
+		return httpapi.Response{}, err
+	}
 	c, err := h.book.Cancel(ctx, saleID, user)
 	if err != nil {
 		return httpapi.Response{}, err

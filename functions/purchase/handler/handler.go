@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"time"
 
+	"flashsale/shared/callers"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/invocation"
 	"flashsale/shared/ledger"
@@ -52,14 +53,14 @@ type Handler struct {
 	now     func() time.Time
 	origin  httpapi.Origin
 	users   Users // nil for none
-	callers *callers
+	callers *callers.Limit
 }
 
 // New returns a handler over a ledger and an order queue. now returns the current
 // instant, for limiting users' requests; its times must have no monotonic reading: see
 // package clock.
 func New(b Book, q Sender, log *telemetry.Log, now func() time.Time) *Handler {
-	return &Handler{book: b, queue: q, log: log, now: now, callers: newCallers()}
+	return &Handler{book: b, queue: q, log: log, now: now, callers: callers.New()}
 }
 
 // Behind makes the handler refuse requests that did not come through that origin.
@@ -95,8 +96,7 @@ func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpa
 	saleID = request.SaleID
 	event.Text("saleId", saleID)
 	event.Text("user", request.User)
-	if !h.callers.admit(request.User, h.now()) {
-		err = errTooMany
+	if err = h.callers.Admit(request.User, h.now()); err != nil {
 		return httpapi.Problem(err, saleID), nil
 	}
 	if h.users != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"flashsale/shared/callers"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
@@ -28,24 +29,33 @@ type Book interface {
 	Order(ctx context.Context, id uint64) (sale.Order, error)
 }
 
+const (
+	saleRoute = "GET /sales/{saleId}"
+	// publicAge is how long a refusal that is the same for everybody may be cached. A new sale
+	// stays unknown for as long.
+	publicAge = "max-age=2"
+)
+
 // route answers one route; saleID is "" where the path has none.
 type route func(ctx context.Context, r *httpapi.Request, event *telemetry.Event) (httpapi.Response, error)
 
 // Handler serves one execution environment; it is safe for concurrent use.
 type Handler struct {
-	book   Book
-	log    *telemetry.Log
-	now    func() time.Time
-	origin httpapi.Origin
-	payURL string // see PayingAt; "" for none
-	routes map[string]route
+	book    Book
+	log     *telemetry.Log
+	now     func() time.Time
+	callers *callers.Limit
+	origin  httpapi.Origin
+	payURL  string // see PayingAt; "" for none
+	routes  map[string]route
 }
 
-// New returns a handler over a ledger; now returns the current instant.
+// New returns a handler over a ledger. now returns the current instant; its times must have
+// no monotonic reading: see package clock.
 func New(b Book, log *telemetry.Log, now func() time.Time) *Handler {
-	h := &Handler{book: b, log: log, now: now}
+	h := &Handler{book: b, log: log, now: now, callers: callers.New()}
 	h.routes = map[string]route{
-		"GET /sales/{saleId}":           h.sale,
+		saleRoute:                       h.sale,
 		"GET /sales/{saleId}/orders/me": h.claim,
 		"GET /orders/{orderId}":         h.order,
 	}
@@ -79,10 +89,13 @@ func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpa
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
 		}
+		code := sale.CodeOf(err)
 		if err != nil {
 			response = httpapi.Problem(err, "")
+			if r.RouteKey == saleRoute && (code == sale.SaleNotFound || code == sale.InvalidRequest) {
+				response.Headers.CacheControl = publicAge
+			}
 		}
-		code := sale.CodeOf(err)
 		event.CountBy("queries", "result", telemetry.Result(code))
 		event.End("query", code, err)
 	}()
@@ -160,6 +173,9 @@ func (h *Handler) claim(ctx context.Context, r *httpapi.Request, event *telemetr
 	}
 	event.Text("saleId", saleID)
 	event.Text("user", user)
+	if err := h.callers.Admit(user, h.now()); err != nil {
+		return httpapi.Response{}, err
+	}
 	c, err := h.book.Claim(ctx, saleID, user)
 	if err != nil {
 		return httpapi.Response{}, err
@@ -229,6 +245,9 @@ func (h *Handler) order(ctx context.Context, r *httpapi.Request, event *telemetr
 		return httpapi.Response{}, err
 	}
 	event.Text("user", user)
+	if err := h.callers.Admit(user, h.now()); err != nil {
+		return httpapi.Response{}, err
+	}
 	o, err := h.book.Order(ctx, id)
 	if err == nil && o.User != user {
 		err = sale.Refuse(sale.OrderNotFound, "no such order")

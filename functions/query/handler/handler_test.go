@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
+	"flashsale/shared/callers"
 	"flashsale/shared/invocation"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
@@ -125,6 +126,7 @@ func TestABuyerIsAskedToWaitLongerTheLongerTheClaimIsPending(t *testing.T) {
 		f.handler.now = func() time.Time { return claim.AcceptedAt.Add(time.Duration(c.age) * time.Second) }
 		met := map[int]bool{}
 		for range 400 {
+			f.handler.callers = callers.New() // these are questions of many buyers
 			r := f.Ask(t, t.Context(), event(t, "query-claim.json"))
 			wait, err := strconv.Atoi(r.Headers.RetryAfter)
 			if err != nil || wait < c.from || wait > c.to {
@@ -212,11 +214,48 @@ func TestRefusalsOfTheQueries(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFunction(t)
-			refused(t, f.Ask(t, t.Context(), event(t, tt.fixture, tt.change)), tt.status, tt.code)
+			r := f.Ask(t, t.Context(), event(t, tt.fixture, tt.change))
+			if tt.fixture == "query-sale.json" { // the same for everybody
+				if r.Headers.CacheControl != "max-age=2" {
+					t.Errorf("Cache-Control %q", r.Headers.CacheControl)
+				}
+				r.Headers.CacheControl = "no-store"
+			}
+			refused(t, r, tt.status, tt.code)
 			if got := f.calls > 0; got != tt.reads {
 				t.Errorf("%d reads", f.calls)
 			}
 		})
+	}
+}
+
+func TestTooManyQuestionsOfAUserAreRefusedBeforeAnythingIsRead(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 1, 0, 0, time.UTC)
+	for _, fixture := range []string{"query-claim.json", "query-order.json"} {
+		f := newFunction(t)
+		f.handler.now = func() time.Time { return now }
+		for range callers.Burst / 2 { // both routes count
+			answered(t, f.Ask(t, t.Context(), event(t, "query-claim.json")), "no-store")
+			answered(t, f.Ask(t, t.Context(), event(t, "query-order.json")), "no-store")
+		}
+		before := f.calls
+		r := f.Ask(t, t.Context(), event(t, fixture))
+		if body := refused(t, r, 429, sale.TooManyRequests); body["detail"] != "this user sends too many requests" || r.Headers.RetryAfter == "" {
+			t.Errorf("%s: %v, Retry-After %q", fixture, body, r.Headers.RetryAfter)
+		}
+		if f.calls != before {
+			t.Errorf("%s: %d reads", fixture, f.calls-before)
+		}
+		if r := f.Ask(t, t.Context(), event(t, "query-sale.json")); r.StatusCode != 200 {
+			t.Errorf("the public page counts: %d", r.StatusCode)
+		}
+		if r := f.Ask(t, t.Context(), event(t, fixture, user("bob"))); r.StatusCode != 404 {
+			t.Errorf("%s: another user is told %d", fixture, r.StatusCode)
+		}
+		f.handler.now = func() time.Time { return now.Add(time.Second) }
+		if r := f.Ask(t, t.Context(), event(t, fixture)); r.StatusCode != 200 {
+			t.Errorf("%s: a second later the answer is %d", fixture, r.StatusCode)
+		}
 	}
 }
 

@@ -1,0 +1,103 @@
+package callers
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"flashsale/shared/clock/clocktest"
+	"flashsale/shared/sale"
+)
+
+// flood sends n requests of a user at once and returns how many were admitted.
+func flood(l *Limit, user string, n int, now time.Time) (admitted int) {
+	for range n {
+		if l.Admit(user, now) == nil {
+			admitted++
+		}
+	}
+	return admitted
+}
+
+func TestAUserSendsABurstAndThenTwoRequestsASecond(t *testing.T) {
+	l, now := New(), time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
+	if got := flood(l, "alice", 1000, now); got != Burst {
+		t.Errorf("%d admitted at once, want %d", got, Burst)
+	}
+	if got := flood(l, "bob", 1, now); got != 1 {
+		t.Error("one user's flood stops another")
+	}
+	if err := l.Admit("alice", now.Add(Interval-1)); sale.CodeOf(err) != sale.TooManyRequests {
+		t.Errorf("before the interval is over: %v", err)
+	}
+	// Refused requests never cost tokens.
+	got := 0
+	for ms := range 10_000 {
+		if l.Admit("alice", now.Add(time.Duration(ms+1)*time.Millisecond)) == nil {
+			got++
+		}
+	}
+	if got != 20 {
+		t.Errorf("%d of 10,000 requests in 10 s were admitted, want 20", got)
+	}
+	now = now.Add(time.Hour)
+	if got := flood(l, "alice", 1000, now); got != Burst {
+		t.Errorf("%d admitted an hour later, want %d and no more", got, Burst)
+	}
+}
+
+func TestABuyerWhoDoesAsTheAnswersSayNeverMeetsTheLimit(t *testing.T) {
+	l, now := New(), time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
+	for range 3600 { // an hour of double clicks, a second apart: the shortest Retry-After
+		if flood(l, "alice", 2, now) != 2 {
+			t.Fatal("refused")
+		}
+		now = now.Add(time.Second)
+	}
+}
+
+func TestAUsersBucketAgesByTheWallClock(t *testing.T) {
+	for name, leap := range map[string]func(*clocktest.Environment){
+		"frozen for 20 minutes":           func(e *clocktest.Environment) { e.Freeze(20 * time.Minute) },
+		"its wall clock has stepped back": func(e *clocktest.Environment) { e.StepBack(time.Hour) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, environment := New(), clocktest.New()
+			flood(l, "alice", 1000, environment.Wall())
+			leap(environment)
+			if got := flood(l, "alice", 1000, environment.Wall()); got != Burst {
+				t.Errorf("%d admitted, want a full bucket of %d", got, Burst)
+			}
+		})
+	}
+}
+
+func TestTheUsersWhoAreRememberedAreBounded(t *testing.T) {
+	l, now := New(), time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
+	flood(l, "first", 1000, now)
+	for i := range maxUsers - 1 {
+		flood(l, fmt.Sprint("user-", i), 2, now) // the second takes no further place
+	}
+	if l.Admit("first", now) == nil {
+		t.Error("forgotten while there was room")
+	}
+	for i := range 2 * maxUsers {
+		_ = l.Admit(fmt.Sprint("later-", i), now)
+	}
+	if l.Admit("first", now) != nil {
+		t.Error("remembered after as many others as there is room for")
+	}
+}
+
+func TestTheIDOfAUserIsKeptWithoutItsRequest(t *testing.T) {
+	l, now := New(), time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
+	event := strings.Repeat("x", 1000) + "alice"
+	_ = l.Admit(event[1000:], now)
+	if got := testing.AllocsPerRun(100, func() { _ = l.Admit("alice", now) }); got != 0 {
+		t.Errorf("%v allocations for a known user, want none", got)
+	}
+	if l.Admit("alice", now) == nil {
+		t.Error("not refused after 100 requests")
+	}
+}
