@@ -23,9 +23,9 @@ func (r *run) finishAndCheck(s scenario) {
 			r.violate("P5: %s never gets an answer", a.user)
 		}
 	}
-	for minute := 0; len(harness.ReadBooks(r.DB, harness.SaleID).Unfinished()) > 0 || r.Queue.Depth() > 0; minute++ {
-		if minute == harness.MinutesToFinish {
-			r.violate("P8: after %d minutes %v are without an order, %d messages", minute, harness.ReadBooks(r.DB, harness.SaleID).Unfinished(), r.Queue.Depth())
+	for calm := time.Now(); len(harness.ReadBooks(r.DB, harness.SaleID).Unfinished()) > 0 || r.Queue.Depth() > 0; {
+		if time.Since(calm) > harness.TimeToFinish(0) {
+			r.violate("P8: after %v %v are without an order, %d messages", time.Since(calm), harness.ReadBooks(r.DB, harness.SaleID).Unfinished(), r.Queue.Depth())
 			return
 		}
 		time.Sleep(time.Minute)

@@ -41,7 +41,9 @@ func (d detail) kind() string {
 type dueEvent struct {
 	detail detail
 	since  time.Time
-	record dynamotest.Record
+	// records mean it; most events have one. A sale that is drained again after a restock
+	// has another.
+	records []dynamotest.Record
 }
 
 // expected derives from one item, by the table's documentation alone, which events must
@@ -134,7 +136,13 @@ func (j *EventJudge) Observe(r dynamotest.Record) (due bool) {
 	before := expected(r.Old, r.At)
 	for _, d := range after {
 		if !slices.ContainsFunc(before, func(b detail) bool { return b.kind() == d.kind() }) {
-			j.due[d.ID], due = dueEvent{d, time.Now(), r}, true
+			due = true
+			known, again := j.due[d.ID]
+			if !again {
+				known = dueEvent{detail: d, since: time.Now()}
+			}
+			known.records = append(known.records, r)
+			j.due[d.ID] = known
 		}
 	}
 	return due
@@ -190,14 +198,15 @@ func (j *EventJudge) Judge(items []map[string]types.AttributeValue, b *Bus, dige
 		fmt.Fprintln(digest, text, p.times, p.first.UnixNano())
 	}
 	for _, id := range Sorted(j.due) {
-		due := j.due[id]
-		record := string(due.record.JSON())
 		switch {
 		case got[id] != nil:
 		case b.refused[id]:
-			refused[record] = true
-			if !b.failures[record] {
-				violate("%s is refused, and its record is not in the failure queue", id)
+			for _, r := range j.due[id].records {
+				record := string(r.JSON())
+				refused[record] = true
+				if !b.failures[record] {
+					violate("%s is refused, and its record is not in the failure queue", id)
+				}
 			}
 		default:
 			violate("%s is not published", id)

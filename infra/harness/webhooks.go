@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -123,8 +124,13 @@ func (p Payment) secret() string {
 	return map[string]string{Stripe: stripeSecret, StandardWebhooks: standardSecret}[p.Provider]
 }
 
+// ErrGivenUp: a provider reports the payment no more. Somebody has to have it repeat that
+// when what did not work works again.
+var ErrGivenUp = errors.New("P24: a payment is never recorded")
+
 // Deliver reports the payment until it is answered 200, and returns that answer. send
-// reports false if there was no answer. Any other answer than 200 and "busy" is an error.
+// reports false if there was no answer. Any other answer than 200 and "busy" is an error, and
+// so is none at all (ErrGivenUp).
 func (p Payment) Deliver(send func(httpapi.Request) (Reply, bool), wait func(time.Duration)) (PaymentAnswer, error) {
 	body := p.report()
 	for i := 0; ; i++ {
@@ -135,7 +141,7 @@ func (p Payment) Deliver(send func(httpapi.Request) (Reply, bool), wait func(tim
 		case ok && r.Code != "busy":
 			return PaymentAnswer{}, fmt.Errorf("P24: %s is answered %d %s", p.ID(), r.Status, r.Body)
 		case i == len(retries[p.Provider]):
-			return PaymentAnswer{}, fmt.Errorf("P24: %s is never recorded", p.ID())
+			return PaymentAnswer{}, fmt.Errorf("%w: %s", ErrGivenUp, p.ID())
 		}
 		wait(retries[p.Provider][i])
 	}

@@ -65,9 +65,9 @@ const InvocationMargin = 490 * time.Millisecond
 // RefusalAge is the maximum age of a refusal's reason.
 const RefusalAge = 2 * time.Second
 
-// MinutesToFinish is how many minutes without faults may pass until every order is
-// finished: a claim's message is resent after at most half its age.
-const MinutesToFinish = 60
+// TimeToFinish is how long after the faults the last order may be unfinished (P8), with
+// clocks that are off by that much at most: one environment's mark is read by another.
+func TimeToFinish(skew time.Duration) time.Duration { return ledger.RepairBound + 2*skew }
 
 // World is what the environments share: the table, the queue and what intercepts
 // their calls.

@@ -117,7 +117,7 @@ func (m *runningSale) probe() {
 
 // awaitOrders waits until every claim has its order and the queue is empty (P8).
 func (m *simulation) awaitOrders() {
-	for minute := 0; ; minute++ {
+	for {
 		var unfinished []string
 		for _, s := range m.sales {
 			b := harness.ReadBooks(m.world.DB, s.id)
@@ -130,11 +130,12 @@ func (m *simulation) awaitOrders() {
 		if len(unfinished) == 0 && m.world.Queue.Depth() == 0 {
 			return
 		}
-		if minute == harness.MinutesToFinish {
-			m.violate("P8: after %d minutes %v are without an order, %d messages wait", minute, unfinished, m.world.Queue.Depth())
+		calm, bound := time.Since(m.watch.calmSince), harness.TimeToFinish(m.watch.skew)
+		if calm > bound {
+			m.violate("P8: after %v %v are without an order, %d messages wait", calm, unfinished, m.world.Queue.Depth())
 			return
 		}
-		m.n.wait("director", time.Minute)
+		m.n.wait("director", min(time.Minute, bound+1-calm))
 	}
 }
 

@@ -8,8 +8,12 @@ import (
 )
 
 // resendBound is the longest time until a lost message is resent, regardless of the
-// rest of the queue, if nothing disturbs reconciliation (P8).
-const resendBound = ledger.ResendBound
+// rest of the queue, if nothing disturbs reconciliation (P8). repairBound is that of a claim
+// which was accepted while something did.
+const (
+	resendBound = ledger.ResendBound
+	repairBound = ledger.RepairBound
+)
 
 // messageSent records whether the queue accepted a message.
 func (w *watch) messageSent(body string, taken bool) {
@@ -42,16 +46,19 @@ func (w *watch) queued(body string) {
 	if w.undisturbedSince.IsZero() {
 		return
 	}
-	lost := c.at
-	for _, at := range []time.Time{c.lostAt, w.undisturbedSince} {
-		if at.After(lost) {
-			lost = at
-		}
+	lost, bound := c.at, resendBound
+	if c.lostAt.After(lost) {
+		lost = c.lostAt
+	}
+	if lost.Before(w.undisturbedSince) {
+		lost, bound = w.undisturbedSince, repairBound
 	}
 	waited := time.Since(lost)
-	w.longest = max(w.longest, waited)
+	if bound == resendBound {
+		w.longest = max(w.longest, waited)
+	}
 	// With two different clocks a claim may look younger than it is.
-	if waited > resendBound+2*w.skew {
+	if waited > bound+2*w.skew {
 		w.violate("P8: the message of %s was lost %v after the beginning and sent again %v later", c.id, lost.Sub(w.began), waited)
 	}
 }

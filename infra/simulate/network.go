@@ -265,5 +265,9 @@ func (n *network) stopFaults() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.faultsOff.Store(true)
+	n.watch.calmSince = time.Now()
+	if n.watch.undisturbedSince.IsZero() {
+		n.watch.undisturbedSince = n.watch.calmSince
+	}
 	n.log.write("everything is calm")
 }

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -151,6 +152,10 @@ func (m *runningSale) reportPayment(p harness.Payment, who string) {
 	}, func(pause time.Duration) { m.n.wait(who, pause) })
 	m.n.mu.Lock()
 	defer m.n.mu.Unlock()
+	if errors.Is(err, harness.ErrGivenUp) && !m.n.faultsOff.Load() {
+		m.givenUp = append(m.givenUp, p)
+		return
+	}
 	if err != nil {
 		m.watch.violate("%v", err)
 		return
@@ -230,11 +235,14 @@ func (m *simulation) release(who string) {
 	}
 }
 
-// finishPayments waits until every claim is paid or released and every released unit is
+// finishPayments has the providers report what they gave up while faults lasted, waits until every claim is paid or released and every released unit is
 // back (P22), and then reports every payment again.
 func (m *runningSale) finishPayments() {
 	if m.draft.payWithin == 0 {
 		return
+	}
+	for _, p := range m.givenUp {
+		m.reportPayment(p, m.id+" "+p.ID()+" after all")
 	}
 	for minute := 0; ; minute++ {
 		b := harness.ReadBooks(m.world.DB, m.id)

@@ -38,6 +38,7 @@ type runningSale struct {
 	history   History
 	bodies    map[string]string                         // the first acceptance, by user and key
 	paid      map[harness.Payment]harness.PaymentAnswer // recorded payments, and what their providers were told
+	givenUp   []harness.Payment                         // that their providers reported in vain
 }
 
 // Result is the result of one seed.

@@ -28,11 +28,12 @@ type watch struct {
 	refused map[string]bool
 	// claims are the claims of all sales, by id.
 	claims map[string]*seenClaim
-	// undisturbedSince is since when nothing disturbs reconciliation; zero if something may: a
-	// resend that fails is due again only after half of the claim's age. resent counts
-	// the messages that were lost and resent, longest is the longest time that took
-	// while nothing disturbed it.
+	// undisturbedSince is since when nothing disturbs reconciliation, calmSince since when there
+	// are no faults at all; zero if something may. resent counts the messages that were lost
+	// and resent, longest is the longest time that took a claim of which reconciliation was
+	// undisturbed from the beginning.
 	undisturbedSince time.Time
+	calmSince        time.Time
 	resent           int
 	longest          time.Duration
 	found            []string // the first violations, of
