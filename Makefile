@@ -230,12 +230,12 @@ test: host browser ## run every test, including those on the engines and in a br
 	$(GO_TEST) -timeout 10m ./infra/enumerate -faults 1
 
 .PHONY: prove
-prove: ## run the long proofs in full: SEEDS=2000 random sales, every plan of FAULTS=3 faults, a million claims, large sales modelled, races in the simulation
-	$(GO_TEST) -timeout 30m ./infra/simulate -seeds "$${SEEDS:-2000}"
+prove: ## run the long proofs in full: SEEDS=2000 random sales from FIRST=1 on, every plan of FAULTS=3 faults, a million claims, large sales modelled, races in the simulation
+	$(GO_TEST) -timeout 30m ./infra/simulate -seeds "$${SEEDS:-2000}" -first "$${FIRST:-1}"
 	$(GO_TEST) -timeout 30m ./infra/enumerate -faults "$${FAULTS:-3}"
 	$(GO_TEST) -timeout 10m ./shared/ledger -run '^TestASaleOfAMillionClaims'
 	$(GO_TEST) -timeout 10m ./infra/model -large -runs 1000
-	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/simulate -seeds "$$(($${SEEDS:-2000} / 10))")
+	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/simulate -seeds "$$(($${SEEDS:-2000} / 10))" -first "$${FIRST:-1}")
 	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/enumerate)
 
 .PHONY: drill

@@ -130,6 +130,21 @@ func TestTheJudgeFindsWhatIsWrongWithTheEvents(t *testing.T) {
 			t.Errorf("%s: found %q, want %q", name, all, tt.want)
 		}
 	}
+	again := r // as of a sale that is drained twice
+	again.Sequence++
+	for kept, want := range map[int]string{0: "is refused", 1: "is refused", 2: ""} {
+		j, b := NewEventJudge(), NewBus()
+		b.Refuses = func(string) bool { return true }
+		put(b, event)
+		for n, record := range []dynamotest.Record{r, again} {
+			if j.Observe(record); n < kept {
+				stored(b, record.JSON())
+			}
+		}
+		if _, found := j.Judge([]row{r.New}, b, io.Discard); (want == "") != (len(found) == 0) || !strings.Contains(strings.Join(found, "\n"), want) {
+			t.Errorf("%d of an event's two records are kept: found %q, want %q", kept, found, want)
+		}
+	}
 	j := NewEventJudge()
 	if _, found := j.Judge([]row{r.New}, NewBus(), io.Discard); len(found) != 1 || !strings.Contains(found[0], "no change was seen") {
 		t.Errorf("of an item without a change: %q", found)
