@@ -27,11 +27,16 @@ const (
 // lateRelease makes a pass over the sale in that environment.
 func lateRelease(w *ledgertest.World, l *ledger.Ledger) (ledger.Released, error) {
 	w.T.Helper()
+	return lateReleaseWithin(w.Ctx, w, l)
+}
+
+func lateReleaseWithin(ctx context.Context, w *ledgertest.World, l *ledger.Ledger) (ledger.Released, error) {
+	w.T.Helper()
 	listing, err := w.Ledger.Listing(w.Ctx, "moutai")
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	return l.ReleaseDue(w.Ctx, listing, grace)
+	return l.ReleaseDue(ctx, listing, grace)
 }
 
 func TestCallsOfAPaymentAndItsRefund(t *testing.T) {
