@@ -100,6 +100,14 @@ func TestARefusalReadThatFailsLeavesTheRefusalAndTheTableAloneForASecond(t *test
 		t.Run(name, func(t *testing.T) {
 			w, db, _ := soldToAlice(t)
 			reads := refusalReads(db, fault)
+			answer := db.Fault
+			db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+				f := answer(c)
+				if f.Kind != 0 {
+					w.Pass(200 * time.Millisecond) // the pause begins when the read has failed
+				}
+				return f
+			}
 			want := 0
 			buy := func(read bool) {
 				t.Helper()

@@ -132,6 +132,26 @@ func TestClaimsThatWereAllPaidMeanwhileCostOneTransaction(t *testing.T) {
 	}
 }
 
+func TestAUnitThatTheBusyTableDoesNotTakeBackIsPutBackLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, db, next := faulty(t)
+		w.OpenUnpaid(1, 1)
+		w.Ordered("alice")
+		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "alice"); err != nil {
+			t.Fatal(err)
+		}
+		next(times(1000, dynamotest.Fault{Kind: dynamotest.Throttle})...)
+		done, err := lateRelease(w, w.Environment())
+		if w.Refused(sale.Busy, err); done.PutBack != 0 || done.Complete {
+			t.Errorf("got %+v", done)
+		}
+		db.Fault = nil
+		if done, err := lateRelease(w, w.Environment()); err != nil || done.PutBack != 1 || !done.Complete {
+			t.Errorf("got %+v (%v), want the unit put back", done, err)
+		}
+	})
+}
+
 // A cursor that the busy table does not take costs the next call reads. Any other failure to
 // store it is one of the pass.
 func TestAPassThatCannotStoreItsCursor(t *testing.T) {

@@ -101,11 +101,11 @@ func failed(answer events.DynamoDBEventResponse) (sequences []string) {
 	return sequences
 }
 
-// order is the record of an order's confirmation.
+// order is the record of an order's confirmation. Each was made a second after the one before.
 func order(n int) string {
 	claim := `"pk":{"S":"CLAIM#moutai#0"},"sk":{"S":"user-%[1]d"},"claimId":{"S":"C%[1]d"},"shard":{"N":"0"},"acceptedAt":{"N":"1794427199000"}`
-	return fmt.Sprintf(`{"eventID":"e%[1]d","eventName":"MODIFY","dynamodb":{"ApproximateCreationDateTime":1794427201,"SequenceNumber":"s%[1]d",`+
-		`"OldImage":{`+claim+`},"NewImage":{`+claim+`,"orderId":{"N":"%[2]d"}}}}`, n, id(n))
+	return fmt.Sprintf(`{"eventID":"e%[1]d","eventName":"MODIFY","dynamodb":{"ApproximateCreationDateTime":%[3]d,"SequenceNumber":"s%[1]d",`+
+		`"OldImage":{`+claim+`},"NewImage":{`+claim+`,"orderId":{"N":"%[2]d"}}}}`, n, id(n), 1794427197+n)
 }
 
 // id is the order id that was reserved when the claim changed.
@@ -309,7 +309,7 @@ func TestABatchIsALineWithTheFiguresThatAlarmsWatch(t *testing.T) {
 		want := map[string]any{
 			"level": "WARN", "message": "publish", "service": "publish", "coldStart": true, "outcome": "poison-message", "result": "poison-message",
 			"error":   fmt.Sprintf("event %s: poison-message: refused", eventID(2)),
-			"records": 4.0, "events": 2.0, "failed": 1.0, "poison": 1.0, "delayMs": 500.0, "batches": 1.0,
+			"records": 4.0, "events": 2.0, "failed": 1.0, "poison": 1.0, "delayMs": 3500.0, "batches": 1.0,
 		}
 		if diff := cmp.Diff(want, line.Fields); diff != "" {
 			t.Errorf("line (-want +got):\n%s", diff)

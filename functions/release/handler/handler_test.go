@@ -10,6 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"flashsale/shared/clock"
 	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/dynamotest"
@@ -215,6 +219,29 @@ func TestASaleForANewerReleaseIsLeftAlone(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAListingThatCannotBeReadFailsTheRun(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		for _, saleID := range []string{"a", "broken"} {
+			w.open(saleID, 2, 1, payWithin)
+			w.order(saleID, 0, 2)
+		}
+		key := map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "SALES"}, "sk": &types.AttributeValueMemberS{Value: "broken"}}
+		if _, err := w.db.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+			TableName: aws.String("Ledger"), Key: key, UpdateExpression: aws.String("SET payWithin = :text"),
+			ExpressionAttributeValues: map[string]types.AttributeValue{":text": &types.AttributeValueMemberS{Value: "half an hour"}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(payWithin + grace + time.Second)
+		if _, err := w.release(`{}`, 5*time.Minute); err == nil || !strings.Contains(w.log.String(), "sale broken: ") {
+			t.Errorf("%v, log %s", err, w.log.String())
+		}
+		if w.stock("a") != 2 {
+			t.Errorf("%d in stock of the other sale", w.stock("a"))
+		}
+	})
 }
 
 func TestADraftIsSkippedUnlessItIsNamed(t *testing.T) {

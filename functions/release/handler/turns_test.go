@@ -141,3 +141,59 @@ func TestTheLastSaleGetsAllTheTimeThatIsLeft(t *testing.T) {
 		}
 	})
 }
+
+// The first turn of a large sale is cut off, and its second one continues where that came.
+func TestASaleThatIsCutOffGoesOnInItsNextTurn(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.open("idle", 1, 1, payWithin)
+		w.open("a-large", 40, 40, payWithin) // ten buckets
+		w.order("a-large", 0, 40)
+		if _, err := w.ledger.Cancel(t.Context(), "a-large", "user-0"); err != nil { // the first turn puts it back
+			t.Fatal(err)
+		}
+		time.Sleep(payWithin + grace + time.Second)
+		read := map[string]int{}
+		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op == "Query" && strings.HasPrefix(c.Keys[0], "CLAIM#a-large#") {
+				read[c.Keys[0]]++
+				return dynamotest.Fault{Delay: 900 * time.Millisecond}
+			}
+			return dynamotest.Fault{}
+		}
+		passes, err := w.release(`{}`, 16*time.Second)
+		i := slices.IndexFunc(passes, func(p Pass) bool { return p.SaleID == "a-large" })
+		if err != nil || i < 0 || !passes[i].Complete || passes[i].Released != 39 || passes[i].PutBack != 40 || passes[i].ReadUnits < 10 {
+			t.Fatalf("got %+v (%v), want all in one run", passes, err)
+		}
+		for bucket, n := range read {
+			if n > 2 { // a page whose claims were not released yet is read again
+				t.Errorf("%s was read %d times: the cursor is lost", bucket, n)
+			}
+		}
+		if w.db.Fault = nil; strings.Count(w.log.String(), `"saleId":"a-large"`) < 2 {
+			t.Errorf("the pass was not cut off: %s", w.log.String())
+		}
+	})
+}
+
+// A sale that fails late in its turn was not cut off: it has no other turn, in which it would
+// fail again.
+func TestASaleThatFailsAtTheEndOfItsTurnHasNoOther(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		for _, saleID := range []string{"bad", "good"} {
+			w.open(saleID, 1, 1, payWithin)
+		}
+		failures := 0
+		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op == "Query" && strings.HasPrefix(c.Keys[0], "CLAIM#bad#") {
+				failures++
+				time.Sleep(3 * time.Second)
+				panic("a bug")
+			}
+			return dynamotest.Fault{}
+		}
+		if _, err := w.release(`{}`, 9*time.Second); err == nil || failures != 1 {
+			t.Errorf("%d failures (%v), want one", failures, err)
+		}
+	})
+}
