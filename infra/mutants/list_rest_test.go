@@ -215,7 +215,7 @@ var ofEverythingElse = []mutant{
 	{"nobody compares the released claims with the shards", "P2", ledgerTests, overFake + "^released_claims", []edit{{auditing,
 		`	if a.Released < a.ReleasedBefore || a.Released > r.Released {`, `	if false {`}}},
 	{"finalize gives up while it has time", "P8", ledgerTests, "^TestAConfirmationWaitsForAnExhaustedTable", []edit{{"shared/ledger/confirm.go",
-		`len(positions) > 0 && l.backOff(`, `false && l.backOff(`}}},
+		`len(positions) > 0 && l.backOffUpTo(`, `false && l.backOffUpTo(`}}},
 	{"a claim that needs a second round counts as confirmed before", "P9", ledgerTests, "^TestAConfirmationWaitsForAnExhaustedTable", []edit{{"shared/ledger/confirm.go",
 		`			c.New = c.New || out[i].New
 `, ``}}},
