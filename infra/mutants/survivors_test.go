@@ -24,7 +24,7 @@ var survivors = map[string]string{
 	"functions/seed/handler/request.go: r.PayWithin = -1: + for -":                                                                                      "one second is refused like less than none",
 	"shared/telemetry/telemetry.go: if trace, ok := ctx.Value(\"x-amzn-trace-id\").(string); ok && trace != \"\" {: || for &&":                          "what is no text is the empty one",
 	"shared/ledger/batches.go: if try > 0 && (try >= tries || !l.backOff(ctx, try-1)) {: + for -":                                                       "only the pause changes: no promise depends on how long it is",
-	"shared/ledger/batches.go: if try >= patientTries || !l.backOffUpTo(ctx, finalizingCap, try-1) {: + for -":                                          "only the pause changes: no promise depends on how long it is",
+	"shared/ledger/batches.go: if try >= patientTries || !l.backOffUpTo(ctx, longest, try-1) {: + for -":                                                "only the pause changes: no promise depends on how long it is",
 	"shared/ledger/purchase.go: if waits++; waits >= maxTries || !p.backOff(ctx, waits-1+s.crowding()) {: + for -":                                      "only the pause changes: no promise depends on how long it is",
 	"shared/ledger/purchase.go: func (s *snapshot) crowding() int { return 3 * s.avoid.Len() / s.sale.Shards }: * for /":                                "only the pause changes: no promise depends on how long it is",
 	"shared/ledger/snapshot.go: if v.found && found && s.Version < v.sale.Version || number < v.done && (same || !found) {: <= for < (2)":               "every read has a number of its own, above that of all reads before, so a result's number is never the one that is done",

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
@@ -20,6 +22,25 @@ func TestTheLongestWaitDoublesFrom20MillisecondsTo200(t *testing.T) {
 			if !longest.backOff(t.Context(), try) || time.Since(start) != want*time.Millisecond {
 				t.Errorf("try %d: waited %v, want %d ms", try, time.Since(start), int64(want))
 			}
+		}
+	})
+}
+
+// exhausted is a table that takes no write.
+type exhausted struct{ API }
+
+func (exhausted) BatchExecuteStatement(context.Context, *dynamodb.BatchExecuteStatementInput, ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
+	return nil, &types.ProvisionedThroughputExceededException{}
+}
+
+func TestAStarvedStatementIsTriedMoreOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		longest := New(exhausted{}, "Ledger", Options{Random: func() float64 { return 1 }})
+		start := time.Now()
+		errs := longest.execute(t.Context(), make([]types.BatchStatementRequest, 1))
+		want := (20 + 40 + 80 + 160 + 3*200 + 16*50) * time.Millisecond
+		if took := time.Since(start); judge(errs[0]) != hopeless || took != want {
+			t.Errorf("%v after %v, want busy after %v", errs[0], took, want)
 		}
 	})
 }

@@ -92,7 +92,11 @@ func (l *Ledger) execute(ctx context.Context, all []types.BatchStatementRequest)
 		if len(again) == 0 {
 			return errs
 		}
-		if try >= patientTries || !l.backOffUpTo(ctx, finalizingCap, try-1) {
+		longest := backoffCap
+		if try >= starvedAfter {
+			longest = starvedCap
+		}
+		if try >= patientTries || !l.backOffUpTo(ctx, longest, try-1) {
 			for _, i := range again {
 				errs[i] = sale.Fail(sale.Busy, errs[i])
 			}

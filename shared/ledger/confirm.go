@@ -52,7 +52,7 @@ func (l *Ledger) Confirm(ctx context.Context, refs []ClaimRef) []Confirmation {
 	if _, limited := ctx.Deadline(); !limited {
 		return out
 	}
-	for positions := busy(out); len(positions) > 0 && l.backOffUpTo(ctx, finalizingCap, patientTries); positions = busy(out) {
+	for positions := busy(out); len(positions) > 0 && l.backOffUpTo(ctx, starvedCap, patientTries); positions = busy(out) {
 		again := make([]ClaimRef, len(positions))
 		for n, i := range positions {
 			again[n] = refs[i]

@@ -25,9 +25,11 @@ const (
 	// backoffBase and backoffCap are the parameters of the back-off with full jitter.
 	backoffBase = 20 * time.Millisecond
 	backoffCap  = 200 * time.Millisecond
-	// finalizingCap is the cap for the writes that confirm claims. Purchases that are not
-	// accepted yet wait longer, so accepted orders get what a crowd leaves of a partition.
-	finalizingCap = 50 * time.Millisecond
+	// starvedCap is the cap for a write that confirms a claim, from its try starvedAfter on.
+	// Purchases wait longer, so an accepted order gets what a crowd leaves of a partition
+	// before the time is up.
+	starvedCap   = 50 * time.Millisecond
+	starvedAfter = 8
 	// maxTries bounds one call's tries where a client waits (P16).
 	maxTries = 6
 	// patientTries applies where no client waits (seeding, finalizing, reconciling,
@@ -106,10 +108,12 @@ func (l *Ledger) retry(ctx context.Context, tries int, call func(context.Context
 
 // backOff waits after this try (counted from 0), with full jitter. It reports false,
 // without waiting, if the time budget does not suffice.
-func (l *Ledger) backOff(ctx context.Context, try int) bool { return l.backOffUpTo(ctx, backoffCap, try) }
+func (l *Ledger) backOff(ctx context.Context, try int) bool {
+	return l.backOffUpTo(ctx, backoffCap, try)
+}
 
-func (l *Ledger) backOffUpTo(ctx context.Context, most time.Duration, try int) bool {
-	limit := min(most, backoffBase<<min(try, 8))
+func (l *Ledger) backOffUpTo(ctx context.Context, longest time.Duration, try int) bool {
+	limit := min(longest, backoffBase<<min(try, 8))
 	return invocation.Wait(ctx, time.Duration(l.random()*float64(limit)), 0)
 }
 

@@ -85,7 +85,7 @@ type function struct {
 func newFunction(t *testing.T, settings ...string) *function {
 	t.Helper()
 	settings = append([]string{
-		"AWS_LAMBDA_LOG_LEVEL", "", "STRIPE_SECRETS", stripeOld + ", " + stripeNew, "STRIPE_EVENTS", "any",
+		"AWS_LAMBDA_LOG_LEVEL", "", "STRIPE_SECRETS", stripeOld + " , " + stripeNew + " ", "STRIPE_EVENTS", "any",
 		"STANDARD_WEBHOOKS_SECRETS", standardOld + "," + standardNew,
 	}, settings...)
 	for i := 0; i < len(settings); i += 2 {
@@ -120,7 +120,7 @@ func session(more string) string {
 // intent is Stripe's report of a payment intent.
 func intent(more string) string {
 	return stripeEventOf("payment_intent.succeeded", `"object":"payment_intent","id":"pi_1",`+
-		`"amount":149900,"amount_received":149900,"currency":"cny","metadata":{"flashsale_sale":"moutai","flashsale_order":"`+orderText+`"}`, more)
+		`"amount":150000,"amount_received":149900,"currency":"cny","metadata":{"flashsale_sale":"moutai","flashsale_order":"`+orderText+`"}`, more)
 }
 
 // stripeEventOf joins the members of an object, of which later ones replace earlier ones.

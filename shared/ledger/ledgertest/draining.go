@@ -242,7 +242,7 @@ var draining = map[string]func(*testing.T, *World){
 		lists(0)
 		for _, reference := range []string{"pi_2", "pi_3"} {
 			w.Settles(PaymentOf(id, reference))
-			w.Pass(ledger.RefundsFor - time.Millisecond)
+			w.Pass(90*24*time.Hour - time.Millisecond)
 			lists(1)
 			w.Settles(PaymentOf(id, "pi_2")) // reported again
 			w.Pass(time.Millisecond)
