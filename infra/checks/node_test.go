@@ -81,8 +81,19 @@ func (n node) text() string {
 	return n.Value
 }
 
-// target returns the logical id of !Ref X or !GetAtt X.Arn; "" for anything else.
+// own returns what a choice between the stack's own table and an existing one is for the
+// stack's own, and any other node itself.
+func (n node) own() node {
+	if n.Node != nil && n.Tag == "!If" && n.at("0").text() == "HasOwnTable" {
+		return n.at("1")
+	}
+	return n
+}
+
+// target returns the logical id of !Ref X or !GetAtt X.Arn, with the stack's own table; ""
+// for anything else.
 func (n node) target() string {
+	n = n.own()
 	switch {
 	case n.Node == nil || n.Kind != yaml.ScalarNode:
 	case n.Tag == "!Ref":

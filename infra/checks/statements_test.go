@@ -75,7 +75,7 @@ func resourcesOfStatements(tmpl template) (found []finding) {
 	for _, f := range tmpl.functions() {
 		for _, s := range tmpl.statements(f.property("Role").target()) {
 			for _, action := range s.at("Action").list() {
-				for _, choice := range alternatives(s.at("Resource")) {
+				for _, choice := range alternatives(s.at("Resource").own()) {
 					for _, target := range choice.list() {
 						if !serves(tmpl, f, action.text(), target) {
 							found = append(found, target.find("%s may %s on %s", f.id, action.text(), target.Value))
@@ -98,7 +98,7 @@ func serves(tmpl template, f function, action string, target node) bool {
 	case "dynamodb":
 		if slices.Contains(streamActions, action) {
 			return slices.ContainsFunc(f.events("DynamoDB"), func(e resource) bool {
-				stream := e.at("Properties", "Stream")
+				stream := e.at("Properties", "Stream").own()
 				return target.Tag == "!GetAtt" && target.Tag == stream.Tag && target.Value == stream.Value
 			})
 		}

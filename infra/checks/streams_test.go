@@ -105,7 +105,7 @@ func TestStreamsOfTheTemplate(t *testing.T) {
 						if f.at("Condition").text() != condition {
 							found = append(found, f.find("%s may be there without the stream", f.id))
 						}
-						if !slices.Equal(f.events("DynamoDB")[0].at("Properties", "Stream").references(), []string{table.id}) {
+						if !slices.Equal(f.events("DynamoDB")[0].at("Properties", "Stream").own().references(), []string{table.id}) {
 							found = append(found, f.find("%s reads another stream", f.id))
 						}
 					}

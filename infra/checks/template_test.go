@@ -213,3 +213,71 @@ func TestTableOfTheTemplate(t *testing.T) {
 		breaks: breaks,
 	}})
 }
+
+// existing is what stands for each reference to the stack's own table if there is an
+// existing one.
+var existing = map[string]string{
+	"!Ref LedgerTable":              "!Ref ExistingTable",
+	"!GetAtt LedgerTable.Arn":       "!Sub arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/${ExistingTable}",
+	"!GetAtt LedgerTable.StreamArn": "!Sub ${ExistingTableStreamArn}",
+}
+
+// ownTables returns the references below a node to the stack's own table, each of which
+// must be a choice between it and the existing one.
+func ownTables(n node) (found []finding, choices int) {
+	spelt := func(n node) string { return n.Tag + " " + n.Value }
+	switch {
+	case n.Node == nil:
+	case n.Tag == "!If" && n.at("0").text() == "HasOwnTable":
+		if want := existing[spelt(n.at("1"))]; want == "" || spelt(n.at("2")) != want {
+			found = append(found, n.find("%s is %s with an existing table, want %s", spelt(n.at("1")), spelt(n.at("2")), want))
+		}
+		return found, 1
+	case existing[spelt(n)] != "":
+		found = append(found, n.find("%s is not there with an existing table", spelt(n)))
+	default:
+		for _, c := range n.Content {
+			more, count := ownTables(node{c})
+			found, choices = append(found, more...), choices+count
+		}
+	}
+	return found, choices
+}
+
+func TestAnExistingTableTakesThePlaceOfTheStacksOwn(t *testing.T) {
+	const statement = "Resources/PurchaseRole/Properties/Policies/0/PolicyDocument/Statement/0/Resource"
+	checkTemplate(t, []templateRule{{
+		row:  6,
+		name: "whatever uses the table uses an existing one instead, by its name and its stream, and the stack then creates none",
+		check: func(tmpl template) (found []finding) {
+			found, choices := ownTables(node{tmpl.Node})
+			table, _ := tmpl.resource("AWS::DynamoDB::Table", "LedgerTable")
+			own := tmpl.at("Conditions", "HasOwnTable")
+			if table.at("Condition").text() != "HasOwnTable" || own.Node == nil || own.Tag != "!Equals" || own.at("0").target() != "ExistingTable" || own.at("1").Value != "" {
+				found = append(found, table.find("the table is created beside an existing one"))
+			}
+			rule := tmpl.at("Rules", "AnExistingTableHasAStream")
+			if !slices.Equal(rule.at("RuleCondition").references(), []string{"PublishEvents", "ExistingTable"}) || !slices.Contains(rule.at("Assertions").references(), "ExistingTableStreamArn") {
+				found = append(found, tmpl.find("order events of an existing table may have no stream"))
+			}
+			if least := 2 * len(tmpl.functions()); choices < least {
+				found = append(found, tmpl.find("%d references to the table, want at least %d", choices, least))
+			}
+			return found
+		},
+		breaks: []edit{
+			{"Resources/LedgerTable/Condition", ""},
+			{"Resources/SeedFunction/Properties/Environment/Variables/TABLE_NAME", "!Ref LedgerTable"},
+			{"Resources/SeedFunction/Properties/Environment/Variables/TABLE_NAME/2", "!Ref ExistingTableStreamArn"},
+			{statement, "!GetAtt LedgerTable.Arn"},
+			{statement + "/2", "'*'"},
+			{statement + "/2", "!Sub arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/*"},
+			{"Resources/PublishFunction/Properties/Events/Stream/Properties/Stream", "!GetAtt LedgerTable.StreamArn"},
+			{"Resources/PublishRole/Properties/Policies/0/PolicyDocument/Statement/0/Resource/2", "!Ref ExistingTable"},
+			{"Resources/Alarms/Properties/Parameters/LedgerTable", "!Ref LedgerTable"},
+			{"Outputs/TableName/Value", "!Ref LedgerTable"},
+			{"Conditions/HasOwnTable", "!Equals [!Ref ExistingTable, none]"},
+			{"Rules/AnExistingTableHasAStream", ""},
+		},
+	}})
+}

@@ -141,6 +141,7 @@ func runPreflight(ctx context.Context, args []string, out, complaints io.Writer)
 		}
 		d.Issuers = preflight.Discovery{Client: http.DefaultClient}
 		d.Buses = preflight.EventBridge{CLI: preflight.AWS(e.Region)}
+		d.Tables = preflight.DynamoDB{Client: dynamodb.NewFromConfig(cfg)}
 		d.Account = preflight.Cloud{
 			Lambda: lambda.NewFromConfig(cfg), DynamoDB: dynamodb.NewFromConfig(cfg), CLI: preflight.AWS(e.Region),
 		}

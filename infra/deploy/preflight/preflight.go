@@ -74,7 +74,7 @@ type Buses interface {
 }
 
 // Deployment is the deployment to check. Without an Account the quotas are not checked, and
-// a finding says so. The same applies to Issuers and Buses.
+// a finding says so. The same applies to Issuers, Buses and Tables.
 type Deployment struct {
 	Stack      string
 	Region     string
@@ -87,6 +87,7 @@ type Deployment struct {
 	Account  Account
 	Issuers  Issuers
 	Buses    Buses
+	Tables   Tables
 	Tree     Tree
 	Now      time.Time
 }
@@ -100,6 +101,7 @@ func Run(ctx context.Context, d Deployment) []Finding {
 	issuers(ctx, r, d)
 	page(r, d)
 	bus(ctx, r, d)
+	existingTable(ctx, r, d)
 	tree(ctx, r, d)
 	quotas(ctx, r, d)
 	return r.findings

@@ -25,7 +25,7 @@ var alarmTopics = []string{"PageTopicArn", "TicketTopicArn"}
 
 // regional are the parameters whose ARN must be of the stack's region. The ARNs of a front are of
 // us-east-1, as their patterns say, and the bus has a check of its own.
-var regional = []string{"ApiCertificateArn", "StripeKeysArn", "StandardWebhooksKeysArn", "PageTopicArn", "TicketTopicArn"}
+var regional = []string{"ApiCertificateArn", "StripeKeysArn", "StandardWebhooksKeysArn", "ExistingTableStreamArn", "PageTopicArn", "TicketTopicArn"}
 
 func parameters(r *report, d Deployment) {
 	fine := true

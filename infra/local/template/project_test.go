@@ -117,6 +117,31 @@ func TestProjectTemplateFollowsItsParameters(t *testing.T) {
 	}
 }
 
+func TestProjectTemplateUsesAnExistingTable(t *testing.T) {
+	s, err := Load(projectTemplate(t), Options{Parameters: map[string]string{
+		"JwtIssuer": "https://issuer.example", "JwtAudience": "shop", "ExistingTable": "shop-restored",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Tables) != 0 {
+		t.Errorf("tables = %+v, want none of its own", s.Tables)
+	}
+	named := 0
+	for _, f := range s.Functions {
+		name, has := f.Environment["TABLE_NAME"]
+		if has && name != "shop-restored" {
+			t.Errorf("%s uses the table %q", f.LogicalID, name)
+		}
+		if has {
+			named++
+		}
+	}
+	if named < 7 {
+		t.Errorf("%d functions use the table, want all but the page's and the publisher's", named)
+	}
+}
+
 func TestProjectTemplateRefusesParametersThatDoNotGoTogether(t *testing.T) {
 	issuer := map[string]string{"JwtIssuer": "https://issuer.example", "JwtAudience": "shop"}
 	for _, c := range []struct {
@@ -131,6 +156,7 @@ func TestProjectTemplateRefusesParametersThatDoNotGoTogether(t *testing.T) {
 		{"a front whose web ACL cannot be made", map[string]string{"CreateFront": "true", "OriginSecret": strings.Repeat("s", 32)}, "eu-west-1", "FrontWebAclArn"},
 		{"a front of their own without a secret", map[string]string{"CreateFront": "own"}, "", "OriginSecret"},
 		{"no front and a secret that nobody sends", map[string]string{"OriginSecret": strings.Repeat("s", 32)}, "", "OriginSecret="},
+		{"events of an existing table without its stream", map[string]string{"ExistingTable": "shop-restored", "PublishEvents": "true"}, "", "ExistingTableStreamArn"},
 		{"environments ahead of no time", map[string]string{"PurchaseProvisionedConcurrency": "10"}, "", "WarmFrom"},
 		{"a secret that is none", map[string]string{"OriginSecret": "short"}, "", "32 to 128"},
 		{"an origin with a wildcard", map[string]string{"CorsAllowedOrigins": "https://*"}, "", "CorsAllowedOrigins"},
