@@ -21,6 +21,7 @@ var makes = map[string][]string{
 	"AWS::ApiGatewayV2::ApiMapping":               {"apigateway:POST", "apigateway:DELETE"},
 	"AWS::ApiGatewayV2::DomainName":               {"apigateway:POST", "apigateway:PATCH", "apigateway:DELETE"},
 	"AWS::ApplicationAutoScaling::ScalableTarget": {"application-autoscaling:RegisterScalableTarget", "application-autoscaling:PutScheduledAction", "application-autoscaling:DeregisterScalableTarget"},
+	"AWS::Budgets::Budget":                        {"budgets:ModifyBudget", "budgets:ViewBudget"},
 	"AWS::CloudFormation::Stack":                  {"cloudformation:CreateStack", "cloudformation:UpdateStack", "cloudformation:DeleteStack", "s3:GetObject"},
 	"AWS::CloudFront::CachePolicy":                {"cloudfront:CreateCachePolicy", "cloudfront:UpdateCachePolicy", "cloudfront:DeleteCachePolicy"},
 	"AWS::CloudFront::Distribution":               {"cloudfront:CreateDistribution", "cloudfront:UpdateDistribution", "cloudfront:DeleteDistribution"},

@@ -37,7 +37,7 @@ everything=(
 	PurchaseProvisionedConcurrency=300 QueryProvisionedConcurrency=100 "WarmFrom=cron(45 11 11 11 ? *)" "WarmUntil=cron(0 14 11 11 ? *)"
 	ApiDomainName=api.shop.example ApiCertificateArn=arn:aws:acm:us-east-1:123456789012:certificate/a
 	FrontDomainName=shop.example FrontCertificateArn=arn:aws:acm:us-east-1:123456789012:certificate/b
-	EligibilityUrl=https://eligible.example PublishEvents=true PublishReservedConcurrency=20 AlarmEmail=alarms@shop.example
+	EligibilityUrl=https://eligible.example PublishEvents=true PublishReservedConcurrency=20 AlarmEmail=alarms@shop.example MonthlyBudget=200
 )
 $python infra/checks/translate.py template.yaml >"$made/defaults.json"
 $python infra/checks/translate.py template.yaml "${everything[@]}" >"$made/everything.json"

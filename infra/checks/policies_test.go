@@ -78,6 +78,31 @@ func TestPoliciesOfQueuesAndTopics(t *testing.T) {
 		},
 		{
 			row:  17,
+			name: "a budget is off by default, and tells the address of the alarms, or the topic, at each of its levels",
+			check: func(tmpl template) (found []finding) {
+				for _, b := range tmpl.resources("AWS::Budgets::Budget") {
+					levels := b.at("Properties", "NotificationsWithSubscribers").list()
+					if b.at("Condition").text() != "HasBudget" || tmpl.at("Parameters", "MonthlyBudget", "Default").text() != "0" || len(levels) == 0 {
+						found = append(found, b.find("%s is there by default, or never tells anybody", b.id))
+					}
+					for _, l := range levels {
+						to := alternatives(l.at("Subscribers", "0"))
+						if len(to) != 2 || to[0].at("Address").target() != "AlarmEmail" || to[1].at("Address").target() != "TicketTopicArn" {
+							found = append(found, l.find("%s tells nobody of a level", b.id))
+						}
+					}
+				}
+				return found
+			},
+			breaks: []edit{
+				{"Resources/Budget/Condition", ""},
+				{"Parameters/MonthlyBudget/Default", "100"},
+				{"Resources/Budget/Properties/NotificationsWithSubscribers/2/Subscribers", "[]"},
+				{"Resources/Budget/Properties/NotificationsWithSubscribers/0/Subscribers/0/2/Address", "!Ref PageTopicArn"},
+			},
+		},
+		{
+			row:  17,
 			name: "the alarms' topic takes alarms of this account, over TLS, and nothing else",
 			check: func(tmpl template) (found []finding) {
 				for _, topic := range tmpl.resources("AWS::SNS::Topic") {

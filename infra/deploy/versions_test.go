@@ -37,6 +37,7 @@ var reaches = map[string][]string{
 	"LogLevel":                {"FinalizeFunction", "PageFunction", "PayFunction", "PublishFunction", "PurchaseFunction", "QueryFunction", "ReconcileFunction", "ReleaseFunction", "SeedFunction"},
 	"CreateUserPool":          {"PageFunction"},
 	"EventBusArn":             {"PublishFunction"},
+	"ExistingTable":           {"FinalizeFunction", "PayFunction", "PurchaseFunction", "QueryFunction", "ReconcileFunction", "ReleaseFunction", "SeedFunction"},
 	"ReleaseGraceSeconds":     {"ReleaseFunction"},
 }
 

@@ -157,6 +157,7 @@ func TestProjectTemplateRefusesParametersThatDoNotGoTogether(t *testing.T) {
 		{"a front of their own without a secret", map[string]string{"CreateFront": "own"}, "", "OriginSecret"},
 		{"no front and a secret that nobody sends", map[string]string{"OriginSecret": strings.Repeat("s", 32)}, "", "OriginSecret="},
 		{"events of an existing table without its stream", map[string]string{"ExistingTable": "shop-restored", "PublishEvents": "true"}, "", "ExistingTableStreamArn"},
+		{"a budget that tells nobody", map[string]string{"MonthlyBudget": "200"}, "", "AlarmEmail"},
 		{"environments ahead of no time", map[string]string{"PurchaseProvisionedConcurrency": "10"}, "", "WarmFrom"},
 		{"a secret that is none", map[string]string{"OriginSecret": "short"}, "", "32 to 128"},
 		{"an origin with a wildcard", map[string]string{"CorsAllowedOrigins": "https://*"}, "", "CorsAllowedOrigins"},
