@@ -86,6 +86,33 @@ func (s *scene) signed() *scene {
 	return s
 }
 
+// refunded makes the scene one of a user whose order was paid three times. The operator has
+// paid one of the payments back. It returns the order's id.
+func (s *scene) refunded() uint64 {
+	user, order := s.confirmedIn(unpaid)
+	for n := range 3 {
+		p := sale.Payment{Provider: "stripe", Reference: fmt.Sprint("pi_", order.ID, n), OrderID: order.ID, Amount: 1, Currency: "CNY"}
+		_, err := s.book.Pay(s.t.Context(), p)
+		if err == nil && n == 2 {
+			_, _, err = s.book.MarkRefunded(s.t.Context(), unpaid, p.ID())
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	s.user = user
+	return order.ID
+}
+
+func (s *scene) withRefunds(a Answer) Answer {
+	for member, want := range map[string]int{`"reason":"other-payment"`: 2, `"refundedAt":"`: 1} {
+		if n := strings.Count(string(a.Body), member); n != want {
+			s.t.Errorf("%s %d times, want %d: %s", member, n, want, a.Body)
+		}
+	}
+	return a
+}
+
 func (s *scene) failing(err error) *scene {
 	s.book.with.Store(&err)
 	return s
@@ -100,13 +127,12 @@ var scenes = map[string]func(s *scene) Answer{
 		return s.ask(door{})
 	},
 	"claim 200 ConfirmedClaim": func(s *scene) Answer {
-		s.user, _ = s.confirmed()
-		return s.ask(door{})
+		s.refunded()
+		return s.withRefunds(s.on(unpaid).ask(door{}))
 	},
 	"order 200 Order": func(s *scene) Answer {
-		user, order := s.confirmed()
-		s.user, s.path = user, fmt.Sprintf("/orders/%d", order.ID)
-		return s.ask(door{})
+		s.path = fmt.Sprintf("/orders/%d", s.refunded())
+		return s.withRefunds(s.ask(door{}))
 	},
 	"sale 200 Sale": func(s *scene) Answer { return s.ask(door{}) },
 

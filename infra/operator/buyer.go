@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"golang.org/x/text/currency"
 
 	"flashsale/infra/arguments"
 	"flashsale/infra/books"
@@ -146,12 +147,27 @@ func (book complaint) settled(ctx context.Context, saleID string, c sale.Claim, 
 		case r.OrderID != c.OrderID:
 		case r.RefundedAt.IsZero():
 			event(r.At, fmt.Sprintf("a refund is due: %s, %d %s in minor units, because: %s", r.Payment, r.Amount, r.Currency, r.Reason))
-			say += "; your other payment goes back to you"
+			say += fmt.Sprintf("; your payment of %s (%s) will be paid back", money(r), r.Payment)
 		default:
 			event(r.RefundedAt, fmt.Sprintf("refunded: %s, %d %s in minor units", r.Payment, r.Amount, r.Currency))
+			say += fmt.Sprintf("; your payment of %s (%s) was paid back on %s", money(r), r.Payment, r.RefundedAt.UTC().Format(time.DateOnly))
 		}
 	}
 	return say, err
+}
+
+// money is a refund's amount as people write it.
+func money(r sale.Refund) string {
+	unit, err := currency.ParseISO(r.Currency)
+	if err != nil {
+		return fmt.Sprintf("%d %s in minor units", r.Amount, r.Currency)
+	}
+	digits, _ := currency.Standard.Rounding(unit)
+	text := fmt.Sprintf("%0*d", digits+1, r.Amount)
+	if digits > 0 {
+		text = text[:len(text)-digits] + "." + text[len(text)-digits:]
+	}
+	return r.Currency + " " + text
 }
 
 // whyPending says where the claim's message is, as far as the queues show.

@@ -62,7 +62,7 @@ func TestAComplaintIsAnsweredFromTheTable(t *testing.T) {
 		"bob":   {"12:01:00.000Z  its order message was sent again", "pending for 2m41s: it is on its way", "for the buyer: your order was accepted"},
 		"dora":  {"12:01:00.000Z  paid: stripe#pi_1", "for the buyer: your order is 10, and it is paid"},
 		"emil": {"12:34:00.000Z  released by expiry", "13:00:00.000Z  a refund is due: stripe#pi_2, 129900 CNY in minor units, because: released", "14:00:00.000Z  refunded: stripe#pi_3, 5 EUR",
-			"for the buyer: your order 11 is expired, and its unit is not yours any more; your other payment goes back to you"},
+			"for the buyer: your order 11 is expired, and its unit is not yours any more; your payment of CNY 1299.00 (stripe#pi_2) will be paid back; your payment of EUR 0.05 (stripe#pi_3) was paid back on 2026-11-11"},
 		"carola": {"its order item is missing: reconcile sends its message again, `make resend SALE=moutai` at once", "for the buyer: your order is 9"},
 		"Alice": {"Alice has no claim in sale moutai (ids are case-sensitive; BUYER is the token's `sub`)",
 			"moutai sells from 2026-11-11T12:00:00Z to 2026-11-11T13:00:00Z and is OPEN now", "2026-11-11T12:00:30.000Z  3 units were added (second-batch): a \"sold out\" before that was correct",
@@ -79,6 +79,17 @@ func TestAComplaintIsAnsweredFromTheTable(t *testing.T) {
 	err = ask(book).answer(t.Context(), "moutai", "busy", noon, &bytes.Buffer{})
 	if err == nil || strings.Contains(err.Error(), "\n") {
 		t.Errorf("a table that does not answer: %v", err)
+	}
+}
+
+func TestAnAmountIsWrittenInItsCurrency(t *testing.T) {
+	for want, r := range map[string]sale.Refund{
+		"CNY 899.00": {Amount: 89900, Currency: "CNY"}, "USD 0.00": {Currency: "USD"}, "JPY 899": {Amount: 899, Currency: "JPY"},
+		"KWD 0.899": {Amount: 899, Currency: "KWD"}, "899 QQQ in minor units": {Amount: 899, Currency: "QQQ"},
+	} {
+		if got := money(r); got != want {
+			t.Errorf("%d %s: %s, want %s", r.Amount, r.Currency, got, want)
+		}
 	}
 }
 

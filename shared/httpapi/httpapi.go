@@ -224,6 +224,16 @@ type Claim struct {
 	AcceptedAt string
 	// Omitted if empty.
 	OrderID, PayBy, PaymentURL string
+	Refunds                    []Refund
+}
+
+// Refund is a payment of a claim's order that goes back to the buyer.
+type Refund struct {
+	Payment    string            `json:"payment"`
+	Reason     sale.RefundReason `json:"reason"`
+	Amount     int64             `json:"amount"` // in minor units
+	Currency   string            `json:"currency"`
+	RefundedAt string            `json:"refundedAt,omitempty"` // absent while it is due
 }
 
 func (c Claim) json() []byte {
@@ -235,7 +245,25 @@ func (c Claim) json() []byte {
 	o.TextIf("orderId", c.OrderID)
 	o.TextIf("payBy", c.PayBy)
 	o.TextIf("paymentUrl", c.PaymentURL)
+	if len(c.Refunds) > 0 {
+		text, _ := json.Marshal(c.Refunds) // such structs always encode
+		o.Name("refunds")
+		o = append(o, text...)
+	}
 	return o.Close()
+}
+
+// RefundsOf converts the refunds of a claim.
+func RefundsOf(refunds []sale.Refund) []Refund {
+	var shown []Refund
+	for _, r := range refunds {
+		s := Refund{Payment: r.Payment, Reason: r.Reason, Amount: r.Amount, Currency: r.Currency}
+		if !r.RefundedAt.IsZero() {
+			s.RefundedAt = Time(r.RefundedAt)
+		}
+		shown = append(shown, s)
+	}
+	return shown
 }
 
 // ClaimOf converts a claim.

@@ -3,7 +3,7 @@
 
 import { awake, call, now, passing, slept } from "./shop.js";
 import { available, ended, expire, finish, signIn, signOut, token, validSale } from "./signin.js";
-import { countdown, dates, fill, language, words } from "./words.js";
+import { countdown, dates, days, fill, language, words } from "./words.js";
 
 /** @typedef {import("./shop.js").Answer} Answer */
 
@@ -220,7 +220,7 @@ async function cancel() {
   if (a.code === "unauthorized") expire();
   const found = a.code ? a.body.claim : a.body;
   cancelling = found ? "" : "notCancelled";
-  claim = found ?? claim;
+  claim = found ? { ...claim, ...found } : claim;
   render();
 }
 
@@ -305,6 +305,17 @@ function detail(is) {
   return all[is + "Detail"] ?? all[{ early: "busyDetail", pausedBusy: "busyDetail", expired: "endedDetail", cancelled: "endedDetail" }[is] ?? ""] ?? "";
 }
 
+/** What becomes of payments that are not the order's. */
+function refunds() {
+  /** @type {Record<string, any>[]} */
+  const all = claim?.refunds ?? [];
+  return all.map(({ amount, currency, refundedAt }) => {
+    const format = new Intl.NumberFormat(language, { style: "currency", currency, currencyDisplay: "narrowSymbol", trailingZeroDisplay: "stripIfInteger" });
+    const sum = format.format(amount / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 0));
+    return refundedAt ? fill(words.refunded, sum, days.format(Date.parse(refundedAt))) : fill(words.refundDue, sum);
+  });
+}
+
 /** The sale's dates and, as long as nobody buys, its units. */
 function facts() {
   if (!sale || !(sale.closes > sale.opens)) return "";
@@ -337,7 +348,7 @@ function render() {
   const to = sale && ["notOpen", "signedOut"].includes(is) && phase() === "NOT_OPEN" ? sale.opens : payBy();
   put("countdown", countdown(to - now()));
   put("order", typeof claim?.orderId === "string" ? fill(words.orderId, claim.orderId) : "");
-  put("detail", detail(is));
+  put("detail", [detail(is), ...refunds()].filter(Boolean).join("\n"));
   put("facts", facts());
   renderPayment(is === "unpaid");
   put("leave", token() && !doing ? words.signOut : "").onclick = () => signOut(saleId);

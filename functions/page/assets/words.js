@@ -40,6 +40,8 @@ const en = {
   paid: "Paid. One unit is yours.",
   expired: "Not paid in time: the unit was given back.",
   cancelled: "Your order was cancelled.",
+  refundDue: "Your payment of {0} will be paid back.",
+  refunded: "Your payment of {0} was paid back on {1}.",
   endedDetail: "A payment that arrives now is paid back. You cannot order again in this sale.",
   orderId: "Order id {0}",
   held: "You have an order in this sale. Its state is {0}.",
@@ -117,6 +119,8 @@ const zh = {
   paid: "已付款，您已购得一件。",
   expired: "未按时付款，商品已退回。",
   cancelled: "订单已取消。",
+  refundDue: "您支付的 {0} 将退还给您。",
+  refunded: "您支付的 {0} 已于 {1} 退还。",
   endedDetail: "此后到账的付款将退还给您。您不能在本活动中再次下单。",
   orderId: "订单号 {0}",
   held: "您在本活动中已有订单，状态为 {0}。",
@@ -171,3 +175,4 @@ export function countdown(ms) {
 }
 
 export const dates = new Intl.DateTimeFormat(language, { dateStyle: "long", timeStyle: "long" });
+export const days = new Intl.DateTimeFormat(language, { dateStyle: "long" });

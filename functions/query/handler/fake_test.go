@@ -25,6 +25,7 @@ type books struct {
 	remaining ledger.Remaining
 	claims    map[string]sale.Claim // by user
 	orders    map[uint64]sale.Order
+	refunds   []sale.Refund // of claims that note any
 	fault     error
 	panics    bool
 	calls     int
@@ -95,6 +96,13 @@ func (b *books) Order(ctx context.Context, id uint64) (sale.Order, error) {
 		return sale.Order{}, sale.Refuse(sale.OrderNotFound, "no such order")
 	}
 	return order, nil
+}
+
+func (b *books) RefundsOf(ctx context.Context, c sale.Claim) ([]sale.Refund, error) {
+	if len(c.Refunds) == 0 {
+		return nil, nil
+	}
+	return b.refunds, b.call(ctx)
 }
 
 // The shared harness's functions.

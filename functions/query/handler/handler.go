@@ -27,6 +27,7 @@ type Book interface {
 	Remaining(context.Context, sale.Sale) (ledger.Remaining, error)
 	Claim(ctx context.Context, saleID, user string) (sale.Claim, error)
 	Order(ctx context.Context, id uint64) (sale.Order, error)
+	RefundsOf(context.Context, sale.Claim) ([]sale.Refund, error)
 }
 
 const (
@@ -187,6 +188,9 @@ func (h *Handler) claim(ctx context.Context, r *httpapi.Request, event *telemetr
 			return httpapi.Response{}, err
 		}
 		shown.PayBy, shown.PaymentURL = h.payment(s, c)
+		if shown.Refunds, err = h.refunds(ctx, c); err != nil {
+			return httpapi.Response{}, err
+		}
 	}
 	response := httpapi.JSON(http.StatusOK, shown)
 	if c.State() == sale.Pending {
@@ -206,6 +210,12 @@ func (h *Handler) payment(s sale.Sale, c sale.Claim) (payBy, address string) {
 		address = strings.ReplaceAll(h.payURL, orderPlace, orderid.String(c.OrderID))
 	}
 	return httpapi.Time(by), address
+}
+
+// refunds returns the payments of a claim that go back to its buyer.
+func (h *Handler) refunds(ctx context.Context, c sale.Claim) ([]httpapi.Refund, error) {
+	refunds, err := h.book.RefundsOf(ctx, c)
+	return httpapi.RefundsOf(refunds), err
 }
 
 // pollingRange bounds the Retry-After for a claim that has been pending for age. Most
@@ -229,9 +239,10 @@ type orderPage struct {
 	ClaimID     string `json:"claimId"`
 	ConfirmedAt string `json:"confirmedAt"`
 	// Only in a sale that asks for payment; elsewhere the claim is not read.
-	State      sale.ClaimState `json:"state,omitempty"`
-	PayBy      string          `json:"payBy,omitempty"`
-	PaymentURL string          `json:"paymentUrl,omitempty"`
+	State      sale.ClaimState  `json:"state,omitempty"`
+	PayBy      string           `json:"payBy,omitempty"`
+	PaymentURL string           `json:"paymentUrl,omitempty"`
+	Refunds    []httpapi.Refund `json:"refunds,omitempty"`
 }
 
 // order answers with an order to its owner; to others with "not found".
@@ -270,6 +281,9 @@ func (h *Handler) order(ctx context.Context, r *httpapi.Request, event *telemetr
 		}
 		page.State = c.State()
 		page.PayBy, page.PaymentURL = h.payment(s, c)
+		if page.Refunds, err = h.refunds(ctx, c); err != nil {
+			return httpapi.Response{}, err
+		}
 	}
 	return httpapi.JSON(http.StatusOK, page), nil
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
@@ -46,6 +48,34 @@ func TestABuyerSeesUntilWhenAndWhereToPay(t *testing.T) {
 		body = answered(t, f.Ask(t, t.Context(), event(t, "query-order.json")), "no-store")
 		if body["state"] != tt.orderState || body["payBy"] != tt.payBy || body["paymentUrl"] != tt.url {
 			t.Errorf("%s: order %v", tt.name, body)
+		}
+	}
+}
+
+// A buyer whose payment is not the order's learns that it goes back, and when it did.
+func TestABuyerSeesWhatBecomesOfPaymentsThatGoBack(t *testing.T) {
+	at := time.Date(2026, 1, 1, 2, 0, 0, 0, time.UTC)
+	f := newFunction(t)
+	f.sale.PayWithin = time.Hour
+	f.refunds = []sale.Refund{
+		{SaleID: "moutai", Payment: "stripe#pi_1", User: "alice", OrderID: orderID, Reason: sale.RefundReleased, Amount: 89900, Currency: "CNY", At: at},
+		{SaleID: "moutai", Payment: "stripe#<pi_2>", User: "alice", OrderID: orderID, Reason: sale.RefundAmount, Amount: 899, Currency: "CNY", At: at, RefundedAt: at.Add(time.Hour)},
+	}
+	for _, name := range []string{"query-claim.json", "query-order.json"} {
+		if body := answered(t, f.Ask(t, t.Context(), event(t, name)), "no-store"); body["refunds"] != nil {
+			t.Errorf("%s: a claim without refunds shows %v", name, body["refunds"])
+		}
+	}
+	claim := f.claims["alice"]
+	claim.Refunds = []string{"stripe#pi_1", "stripe#<pi_2>"}
+	f.claims["alice"] = claim
+	want := []any{
+		map[string]any{"payment": "stripe#pi_1", "reason": "released", "amount": 89900.0, "currency": "CNY"},
+		map[string]any{"payment": "stripe#<pi_2>", "reason": "amount", "amount": 899.0, "currency": "CNY", "refundedAt": "2026-01-01T03:00:00.000Z"},
+	}
+	for _, name := range []string{"query-claim.json", "query-order.json"} {
+		if diff := cmp.Diff(want, answered(t, f.Ask(t, t.Context(), event(t, name)), "no-store")["refunds"]); diff != "" {
+			t.Errorf("%s: refunds (-want +got):\n%s", name, diff)
 		}
 	}
 }
