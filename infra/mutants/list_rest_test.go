@@ -63,13 +63,28 @@ var ofEverythingElse = []mutant{
 `, `			panic(fmt.Errorf("sale %s: %w", listing.SaleID, saleErr))
 `}}},
 	{"one huge sale takes the time of all", "P11", reconciling, "^TestAHugeSale", []edit{{turns,
-		`invocation.Share(ctx, len(left)-j)`, `invocation.Share(ctx, 1+0*j)`}}},
+		`(len(left)-j+atOnce-1)/atOnce`, `1+0*j`}}},
 	{"a long pass of reconcile has one turn a run", "P8", reconciling, "^TestALongPassEnds", []edit{{turns,
-		`left = cut`, `left = cut[:0]`}}},
+		`return !cut[i] })`, `return true })`}}},
 	{"a further turn of reconcile begins a pass from the beginning", "P8", reconciling, "^TestALongPassEnds", []edit{{reconcile,
 		`listing := &listings[i]
 `, `listing := new(listings[i])
 `}}},
+	{"sales are reconciled one after the other", "P11", reconciling, "^TestARunOverManySales", []edit{{reconcile,
+		`const salesAtOnce = 8`, `const salesAtOnce = 1`}}},
+	{"buckets are read one after the other", "P11", reconciling, "^TestARunOverManySales", []edit{{auditingClaims,
+		`	each(len(a.Places), func(i int) {
+`, `	each(1, func(int) {})
+	func(f func(int)) {
+		for i := range a.Places {
+			f(i)
+		}
+	}(func(i int) {
+`}}},
+	{"a sale is drained without a look for claims because nothing is sold", "P8", ledgerTests, overFake + "^a_claim_without_its_unit", []edit{{auditing,
+		`if sold || a.OrdersFrom.IsZero() {`, `if sold {`}}},
+	{"a pass reads the claims of a sale that has sold nothing", "P16", ledgerTests, "^TestAPassReadsEveryBucketOnce", []edit{{auditing,
+		`if sold || a.OrdersFrom.IsZero() {`, `if true {`}}},
 	{"a mismatch is looked at again at once", "P2", reconciling, "^TestAMismatchIsLeftToTheNextRun", []edit{{reconcile,
 		`return books, false, err`, `return books, books == nil && err == nil, err`}}},
 	{"a misspelt saleId means every sale", "P19", "./shared/scheduled", "^TestARequestIsReadStrictly", []edit{{"shared/scheduled/scheduled.go",

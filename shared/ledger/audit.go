@@ -33,6 +33,8 @@ const (
 // Audit is one pass over a sale's books: it reads the shards, then every claim, then
 // the shards again. It may be interrupted between two pages and continue later in
 // another process: all its state is in its fields, which the listing stores.
+//
+// A pass that does not check all orders reads no claims while nothing is sold.
 type Audit struct {
 	// Format is set by SaveCursor.
 	Format int       `json:"format"`
@@ -51,9 +53,13 @@ type Audit struct {
 	Sold []int64 `json:"sold"`
 	// Claims counts the claims read so far, per shard.
 	Claims []int64 `json:"claims"`
-	// Bucket and After say where to continue: after that user of that bucket.
-	Bucket int    `json:"bucket"`
-	After  string `json:"after,omitempty"`
+	// Places say where to continue, for each bucket that is not read to its end.
+	Places []Place `json:"places,omitempty"`
+	// RefundsAfter is the last refund read so far, and RefundsRead says that there are no
+	// more.
+	RefundsAfter string `json:"refundsAfter,omitempty"`
+	RefundsRead  bool   `json:"refundsRead,omitempty"`
+	RefundsDue   int64  `json:"refundsDue,omitempty"`
 
 	// Released counts the released claims read so far, and ReleasedBefore is the shards'
 	// count before the claims were read.
@@ -94,6 +100,13 @@ type Audit struct {
 	payments []uint64
 }
 
+// Place is where to continue in a bucket: after that user, or nowhere if all were read.
+type Place struct {
+	Bucket int    `json:"bucket"`
+	After  string `json:"after,omitempty"`
+	read   bool
+}
+
 // Mismatch is a finding if two passes in a row produce the same Key.
 type Mismatch struct {
 	Key  string `json:"key"`
@@ -115,24 +128,24 @@ func (l *Ledger) Step(ctx context.Context, a *Audit, stranded Stranded) (*Receip
 		return nil, err
 	}
 	a.ReadUnits++
+	var shards []shard
 	if a.Sold == nil {
-		if err := l.beginPass(ctx, s, a); err != nil {
+		if shards, err = l.beginPass(ctx, s, a); err != nil {
 			return nil, err
 		}
 	}
-	for a.Bucket < s.Buckets {
-		if err := l.auditPage(ctx, s, a, stranded); err != nil {
+	if shards == nil {
+		if err := l.auditClaims(ctx, s, a, stranded); err != nil {
 			return nil, err
 		}
-	}
-	shards, err := l.readShards(ctx, s, a)
-	if err != nil {
-		return nil, err
+		if err := l.auditRefunds(ctx, s, a); err != nil {
+			return nil, err
+		}
+		if shards, err = l.readShards(ctx, s, a); err != nil {
+			return nil, err
+		}
 	}
 	r := l.compare(s, a, shards)
-	if r.RefundsDue, err = l.refundsDue(ctx, s, a); err != nil {
-		return nil, err
-	}
 	a.findDoublePayments()
 	var keys []string
 	for _, m := range a.Mismatches {
@@ -168,11 +181,12 @@ func (a *Audit) Next() *Audit {
 	return next
 }
 
-func (l *Ledger) beginPass(ctx context.Context, s sale.Sale, a *Audit) error {
+// beginPass returns the shards if the pass needs to read nothing else.
+func (l *Ledger) beginPass(ctx context.Context, s sale.Sale, a *Audit) ([]shard, error) {
 	began := l.now()
 	shards, err := l.readShards(ctx, s, a)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a.Began = began
 	if a.Version != s.Version {
@@ -180,6 +194,9 @@ func (l *Ledger) beginPass(ctx context.Context, s sale.Sale, a *Audit) error {
 	}
 	a.Closed = began.Sub(s.ClosesAt) >= DrainAfter
 	a.Sold, a.Claims = make([]int64, s.Shards), make([]int64, s.Shards)
+	for b := range s.Buckets {
+		a.Places = append(a.Places, Place{Bucket: b})
+	}
 	for k, one := range shards {
 		a.Sold[k] = one.sold()
 		a.ReleasedBefore += one.released
@@ -189,7 +206,11 @@ func (l *Ledger) beginPass(ctx context.Context, s sale.Sale, a *Audit) error {
 	if a.OrdersFrom.After(began.Add(-recheck)) {
 		a.OrdersFrom, a.Absent = time.Time{}, nil // the clock of an earlier pass was ahead
 	}
-	return nil
+	sold := slices.ContainsFunc(a.Sold, func(n int64) bool { return n != 0 })
+	if sold || a.OrdersFrom.IsZero() {
+		return nil, nil
+	}
+	return shards, nil
 }
 
 // compare compares the claims with the shards before and after them, and the
@@ -198,7 +219,7 @@ func (l *Ledger) compare(s sale.Sale, a *Audit, shards []shard) *Receipt {
 	now := l.now()
 	r := &Receipt{
 		SaleID: s.ID, AsOf: now, Claims: a.Pending + a.Confirmed, Pending: a.Pending, Confirmed: a.Confirmed,
-		OldestPendingSeconds: a.OldestSeconds, Missing: a.Missing, ReadUnits: a.ReadUnits,
+		OldestPendingSeconds: a.OldestSeconds, Missing: a.Missing, ReadUnits: a.ReadUnits, RefundsDue: a.RefundsDue,
 		Finished: a.Closed, ClosesAt: s.ClosesAt, Version: a.Version, Paid: a.Paid,
 	}
 	if s.PayWithin > 0 {
@@ -241,24 +262,28 @@ func (l *Ledger) compare(s sale.Sale, a *Audit, shards []shard) *Receipt {
 	return r
 }
 
-// refundsDue counts the refunds that are due, and adds the payments of all refunds to those
+// auditRefunds counts the refunds that are due, and adds the payments of all refunds to those
 // that are compared. A refund that cannot be read is a finding. A sale without any of what
 // may cause one costs no read.
-func (l *Ledger) refundsDue(ctx context.Context, s sale.Sale, a *Audit) (n int64, err error) {
+func (l *Ledger) auditRefunds(ctx context.Context, s sale.Sale, a *Audit) error {
 	if s.PayWithin == 0 && s.Price == 0 && a.Paid == 0 {
-		return 0, nil
+		return nil
 	}
-	refunds, unreadable, err := l.readRefunds(ctx, s.ID)
-	for _, why := range unreadable {
-		a.note("%v (P19)", why)
-	}
-	for _, r := range refunds {
-		a.addPayment(r.Payment)
-		if r.RefundedAt.IsZero() {
-			n++
+	for !a.RefundsRead {
+		page, err := l.refundPage(ctx, s.ID, a.RefundsAfter)
+		if err != nil {
+			return err
 		}
+		for _, why := range page.unreadable {
+			a.note("%v (P19)", why)
+		}
+		for _, r := range page.refunds {
+			a.addPayment(r.Payment)
+		}
+		a.RefundsDue += page.due
+		a.RefundsAfter, a.RefundsRead = page.last, page.last == ""
 	}
-	return n, err
+	return nil
 }
 
 func (a *Audit) note(format string, args ...any) {
@@ -281,13 +306,17 @@ func (l *Ledger) readShards(ctx context.Context, s sale.Sale, a *Audit) ([]shard
 	for k := range keys {
 		keys[k] = stockKey(s.ID, k)
 	}
-	items, err := l.batchGet(ctx, patientTries, keys, true)
-	if err != nil {
+	items := make([][]item, (len(keys)+batchKeys-1)/batchKeys)
+	errs := make([]error, len(items))
+	each(len(items), func(i int) {
+		items[i], errs[i] = l.batchGet(ctx, patientTries, keys[i*batchKeys:min((i+1)*batchKeys, len(keys))], true)
+	})
+	if err := worst("batch of shards", errs); err != nil {
 		return nil, err
 	}
 	a.ReadUnits += float64(s.Shards)
-	held := make(map[identity]item, len(items))
-	for _, it := range items {
+	held := make(map[identity]item, s.Shards)
+	for _, it := range slices.Concat(items...) {
 		held[identityOf(it)] = it
 	}
 	shards := make([]shard, s.Shards)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/maphash"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -16,9 +18,30 @@ import (
 	"flashsale/shared/sale"
 )
 
-// auditPage reads one page of claims and adds it to the pass, all or nothing.
-func (l *Ledger) auditPage(ctx context.Context, s sale.Sale, a *Audit, stranded Stranded) error {
-	out, err := l.claimPage(ctx, s.ID, a.Bucket, a.After)
+// auditClaims reads the claims that the pass has not read yet, of several buckets at once.
+func (l *Ledger) auditClaims(ctx context.Context, s sale.Sale, a *Audit, stranded Stranded) error {
+	var mu sync.Mutex // guards a, but for its places, and orders the calls of stranded
+	var failed atomic.Bool
+	errs := make([]error, len(a.Places))
+	each(len(a.Places), func(i int) {
+		for place := &a.Places[i]; !place.read && !failed.Load(); {
+			if errs[i] = l.auditPage(ctx, s, a, place, &mu, stranded); errs[i] != nil {
+				failed.Store(true)
+			}
+		}
+	})
+	a.Places = slices.DeleteFunc(a.Places, func(p Place) bool { return p.read })
+	return worst("bucket", errs)
+}
+
+// pageClaims bounds a page, so that the pages that are held at a time need little memory.
+const pageClaims = 1000
+
+// auditPage reads the page of claims at a place and adds it to the pass, all or nothing.
+func (l *Ledger) auditPage(ctx context.Context, s sale.Sale, a *Audit, at *Place, mu *sync.Mutex, stranded Stranded) error {
+	l.pages <- struct{}{}
+	defer func() { <-l.pages }()
+	out, err := l.claimPage(ctx, s.ID, at.Bucket, at.After, pageClaims)
 	if err != nil {
 		return err
 	}
@@ -32,19 +55,30 @@ func (l *Ledger) auditPage(ctx context.Context, s sale.Sale, a *Audit, stranded 
 		}
 		claims = append(claims, c)
 	}
-	missing, found, err := l.auditOrders(ctx, a, claims)
+	orders, err := l.auditOrders(ctx, a, claims)
 	if err != nil {
 		return err
 	}
+	next := Place{Bucket: at.Bucket}
+	bucket, after, err := pageEnd(out, at.Bucket)
+	if err != nil {
+		return err
+	}
+	next.After, next.read = after, bucket != at.Bucket
+
+	mu.Lock()
+	defer mu.Unlock()
+	*at = next
 	if out.ConsumedCapacity != nil {
 		a.ReadUnits += aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)
 	}
-	for _, text := range append(unreadable, found...) {
+	a.ReadUnits += float64(orders.read)
+	for _, text := range append(unreadable, orders.findings...) {
 		a.note("%s", text)
 	}
-	l.countClaims(s, a, claims, stranded)
+	l.countClaims(s, a, at.Bucket, claims, stranded)
 	now := l.now()
-	for _, c := range missing {
+	for _, c := range orders.missing {
 		if a.Missing++; len(a.StillAbsent) < maxAbsent {
 			a.StillAbsent = append(a.StillAbsent, c.OrderID)
 		}
@@ -53,13 +87,12 @@ func (l *Ledger) auditPage(ctx context.Context, s sale.Sale, a *Audit, stranded 
 			stranded(c)
 		}
 	}
-	a.Bucket, a.After, err = pageEnd(out, a.Bucket)
-	return err
+	return nil
 }
 
 // claimPage reads the page of a bucket's claims after that user, or its first page if
-// that is "".
-func (l *Ledger) claimPage(ctx context.Context, saleID string, bucket int, after string) (*dynamodb.QueryOutput, error) {
+// that is "": at most that many claims, or as many as DynamoDB returns if most is 0.
+func (l *Ledger) claimPage(ctx context.Context, saleID string, bucket int, after string, most int32) (*dynamodb.QueryOutput, error) {
 	pk := claimKey(saleID, bucket, "")[attrPK]
 	in := &dynamodb.QueryInput{
 		TableName:                 l.table,
@@ -71,6 +104,9 @@ func (l *Ledger) claimPage(ctx context.Context, saleID string, bucket int, after
 	}
 	if after != "" {
 		in.ExclusiveStartKey = item{attrPK: pk, attrSK: str(after)}
+	}
+	if most > 0 {
+		in.Limit = &most
 	}
 	var out *dynamodb.QueryOutput
 	err := l.retry(ctx, patientTries, func(ctx context.Context) (err error) {
@@ -94,10 +130,10 @@ func pageEnd(out *dynamodb.QueryOutput, bucket int) (int, string, error) {
 // so the age is taken when the claim is read.
 func (a *Audit) age(d time.Duration) { a.OldestSeconds = max(a.OldestSeconds, int64(d/time.Second)) }
 
-func (l *Ledger) countClaims(s sale.Sale, a *Audit, claims []sale.Claim, stranded Stranded) {
+func (l *Ledger) countClaims(s sale.Sale, a *Audit, bucket int, claims []sale.Claim, stranded Stranded) {
 	now := l.now()
 	for _, c := range claims {
-		if sale.BucketOf(c.User, s.Buckets) != a.Bucket {
+		if sale.BucketOf(c.User, s.Buckets) != bucket {
 			a.note("user %q: a claim outside of its bucket (P3)", c.User)
 		}
 		if c.Shard < 0 || c.Shard >= s.Shards {
@@ -175,9 +211,16 @@ func checkAccepted(s sale.Sale, a *Audit, c sale.Claim, now time.Time) {
 	}
 }
 
+// auditedOrders is what the orders of a page are like.
+type auditedOrders struct {
+	missing  []sale.Claim // their claims
+	findings []string
+	read     int
+}
+
 // auditOrders checks the orders of a page's confirmed claims. An order that names its
 // claim belongs to that claim alone, so ids are unique if all do (P7).
-func (l *Ledger) auditOrders(ctx context.Context, a *Audit, claims []sale.Claim) (missing []sale.Claim, found []string, err error) {
+func (l *Ledger) auditOrders(ctx context.Context, a *Audit, claims []sale.Claim) (result auditedOrders, err error) {
 	var keys []item
 	var asked []sale.Claim
 	for _, c := range claims {
@@ -188,24 +231,26 @@ func (l *Ledger) auditOrders(ctx context.Context, a *Audit, claims []sale.Claim)
 	errs := make([]error, (len(keys)+batchKeys-1)/batchKeys)
 	orders := make([]map[identity]item, len(errs))
 	each(len(errs), func(i int) {
+		l.batches <- struct{}{}
+		defer func() { <-l.batches }()
 		orders[i], errs[i] = l.getAll(ctx, keys[i*batchKeys:min((i+1)*batchKeys, len(keys))])
 	})
 	if err := errors.Join(errs...); err != nil {
-		return nil, nil, worst(errs)
+		return auditedOrders{}, worst("batch of orders", errs)
 	}
-	a.ReadUnits += float64(len(keys))
+	result.read = len(keys)
 	for i, c := range asked {
 		it := orders[i/batchKeys][identityOf(orderKey(c.OrderID))]
 		if it == nil {
-			missing = append(missing, c)
+			result.missing = append(result.missing, c)
 			continue
 		}
 		switch o, err := readOrder(it); {
 		case err != nil:
-			found = append(found, fmt.Sprintf("order %s: %v (P19)", orderid.String(c.OrderID), err))
+			result.findings = append(result.findings, fmt.Sprintf("order %s: %v (P19)", orderid.String(c.OrderID), err))
 		case o != sale.Order{ID: c.OrderID, SaleID: c.SaleID, User: c.User, ClaimID: c.ID}:
-			found = append(found, fmt.Sprintf("user %q: order %s belongs to another claim (P7)", c.User, orderid.String(c.OrderID)))
+			result.findings = append(result.findings, fmt.Sprintf("user %q: order %s belongs to another claim (P7)", c.User, orderid.String(c.OrderID)))
 		}
 	}
-	return missing, found, nil
+	return result, nil
 }

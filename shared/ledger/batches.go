@@ -164,14 +164,15 @@ func each(n int, f func(i int)) {
 	wait.Wait()
 }
 
-// worst returns the error that matters most: anything before sale.Busy.
-func worst(errs []error) error {
+// worst returns the error that matters most, anything before sale.Busy, with the number of
+// the shard, or whatever else it is of.
+func worst(of string, errs []error) error {
 	var busy error
 	for k, err := range errs {
 		if err == nil {
 			continue
 		}
-		err = fmt.Errorf("shard %d: %w", k, err)
+		err = fmt.Errorf("%s %d: %w", of, k, err)
 		if sale.CodeOf(err) != sale.Busy {
 			return err
 		}

@@ -55,7 +55,7 @@ func (l *Ledger) Create(ctx context.Context, c sale.Creation) (Seeding, error) {
 	errs := make([]error, c.Shards)
 	each(c.Shards, func(k int) { errs[k] = l.putShard(ctx, draft, k, sale.Share(c.Stock, k, c.Shards)) })
 	if err := errors.Join(errs...); err != nil {
-		return Seeding{}, worst(errs)
+		return Seeding{}, worst("shard", errs)
 	}
 	done.Applied, err = l.open(ctx, c.SaleID)
 	return done, err

@@ -45,7 +45,7 @@ func (l *Ledger) Edit(ctx context.Context, e sale.Edit) (Edited, error) {
 	}
 	errs := make([]error, s.Shards)
 	each(s.Shards, func(k int) { errs[k] = l.editShard(ctx, s, k) })
-	if err := worst(errs); err != nil {
+	if err := worst("shard", errs); err != nil {
 		return Edited{}, asInternal(err)
 	}
 	if s, err = l.readOpenSale(ctx, e.SaleID); err != nil {

@@ -111,7 +111,7 @@ func (l *Ledger) Events(ctx context.Context, saleID string, report func([]sale.E
 			return err
 		}
 		for bucket, after := 0, ""; bucket < s.Buckets; {
-			out, err := l.claimPage(ctx, saleID, bucket, after)
+			out, err := l.claimPage(ctx, saleID, bucket, after, 0)
 			if err != nil {
 				return err
 			}

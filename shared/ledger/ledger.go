@@ -60,6 +60,9 @@ type Ledger struct {
 	remaining  *recent.Memory[edition, Remaining]
 	// noted has the sales whose listings note a refund that is younger than noteAge.
 	noted *recent.Memory[string, struct{}]
+	// pages bounds the pages of claims that passes hold at a time, batches the batches of
+	// orders that they read at a time.
+	pages, batches chan struct{}
 	// refusalReadFailed is when a refusal read last failed, in Unix nanoseconds; 0 is never.
 	refusalReadFailed atomic.Int64
 }
@@ -86,6 +89,8 @@ func New(api API, table string, o Options) *Ledger {
 		recent:     recent.NewMemory[buyer, sale.Claim](maxRecent),
 		remaining:  recent.NewMemory[edition, Remaining](maxViews),
 		noted:      recent.NewMemory[string, struct{}](maxViews),
+		pages:      make(chan struct{}, atOnce),
+		batches:    make(chan struct{}, atOnce),
 	}
 }
 

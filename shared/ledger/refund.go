@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,26 +14,65 @@ import (
 	"flashsale/shared/sale"
 )
 
+// refundPage is one page of a sale's refunds; last is "" if it is the last page.
+type refundPage struct {
+	refunds    []sale.Refund
+	due        int64
+	unreadable []error
+	last       string
+}
+
+// refundPage reads the page of a sale's refunds after that payment, or the first page if
+// that is "".
+func (l *Ledger) refundPage(ctx context.Context, saleID, after string) (page refundPage, err error) {
+	pk := refundKey(saleID, "")[attrPK]
+	in := &dynamodb.QueryInput{
+		TableName: l.table, ConsistentRead: &yes, KeyConditionExpression: aws.String("#pk = :pk"),
+		ExpressionAttributeNames: map[string]string{"#pk": attrPK}, ExpressionAttributeValues: item{":pk": pk},
+	}
+	if after != "" {
+		in.ExclusiveStartKey = item{attrPK: pk, attrSK: str(after)}
+	}
+	var out *dynamodb.QueryOutput
+	err = l.retry(ctx, patientTries, func(ctx context.Context) (err error) {
+		out, err = l.api.Query(ctx, in)
+		return err
+	})
+	if err != nil {
+		return refundPage{}, asInternal(err)
+	}
+	for _, it := range out.Items {
+		refund, err := readRefund(it)
+		if err != nil {
+			page.unreadable = append(page.unreadable, fmt.Errorf("refund %q: %w", identityOf(it).sk, err))
+			continue
+		}
+		if page.refunds = append(page.refunds, refund); refund.RefundedAt.IsZero() {
+			page.due++
+		}
+	}
+	if len(out.LastEvaluatedKey) > 0 {
+		r := reader{item: out.LastEvaluatedKey}
+		page.last = r.text(attrSK)
+		err = asInternal(r.err)
+	}
+	return page, err
+}
+
 // Refunds returns the refunds of a sale, due and done, or those of unknown orders if the
 // sale id is "". It fails with sale.Busy; or with sale.Internal, and then returns those that
 // can be read.
-func (l *Ledger) Refunds(ctx context.Context, saleID string) ([]sale.Refund, error) {
-	refunds, unreadable, err := l.readRefunds(ctx, saleID)
-	return refunds, cmp.Or(err, asInternal(errors.Join(unreadable...)))
-}
-
-// readRefunds returns the refunds that can be read, and why others cannot.
-func (l *Ledger) readRefunds(ctx context.Context, saleID string) (refunds []sale.Refund, unreadable []error, err error) {
-	items, err := l.refundItems(ctx, saleID)
-	for _, it := range items {
-		refund, err := readRefund(it)
+func (l *Ledger) Refunds(ctx context.Context, saleID string) (refunds []sale.Refund, err error) {
+	var unreadable []error
+	for after, more := "", true; more; {
+		page, err := l.refundPage(ctx, saleID, after)
 		if err != nil {
-			unreadable = append(unreadable, fmt.Errorf("refund %q: %w", identityOf(it).sk, err))
-			continue
+			return nil, err
 		}
-		refunds = append(refunds, refund)
+		refunds, unreadable = append(refunds, page.refunds...), append(unreadable, page.unreadable...)
+		after, more = page.last, page.last != ""
 	}
-	return refunds, unreadable, err
+	return refunds, asInternal(errors.Join(unreadable...))
 }
 
 func (l *Ledger) refundItems(ctx context.Context, saleID string) ([]item, error) {

@@ -166,7 +166,7 @@ func (p *releasing) part(ctx context.Context) error {
 			return errReleasePaused
 		}
 	}
-	if err := worst(errs); err != nil {
+	if err := worst("shard", errs); err != nil {
 		return asInternal(err)
 	}
 	p.pass = next
@@ -188,7 +188,7 @@ func (p *releasing) releaseShard(ctx context.Context, k int) (released int, err 
 
 // gatherPage reads one page of claims after next and moves next behind it.
 func (p *releasing) gatherPage(ctx context.Context, next *ReleasePass) error {
-	out, err := p.claimPage(ctx, p.sale.ID, next.Bucket, next.After)
+	out, err := p.claimPage(ctx, p.sale.ID, next.Bucket, next.After, 0)
 	if err != nil {
 		return err
 	}

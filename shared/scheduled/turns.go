@@ -2,29 +2,36 @@ package scheduled
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"time"
 
 	"flashsale/shared/invocation"
 )
 
-// Turns calls turn for each of n sales, one after the other, with an equal share of the time
+// Turns calls turn for each of n sales, atOnce at a time, with an equal share of the time
 // that is left. turn reports whether its time ended before its work did; such a sale has
 // another turn, as often as the others leave time for it.
-func Turns(ctx context.Context, n int, turn func(ctx context.Context, i int) (cut bool)) {
+func Turns(ctx context.Context, n, atOnce int, turn func(ctx context.Context, i int) (cut bool)) {
 	var left []int
 	for i := range n {
 		left = append(left, i)
 	}
 	for round := 0; round == 0 || len(left) > 0 && invocation.Outlasts(ctx, time.Duration(len(left))*minTurn); round++ {
-		var cut []int
+		cut := make([]bool, n)
+		var wait sync.WaitGroup
+		slots := make(chan struct{}, atOnce)
 		for j, i := range left {
-			share, cancel := invocation.Share(ctx, len(left)-j)
-			if turn(share, i) {
-				cut = append(cut, i)
-			}
-			cancel()
+			slots <- struct{}{}
+			share, cancel := invocation.Share(ctx, (len(left)-j+atOnce-1)/atOnce)
+			wait.Go(func() {
+				defer func() { <-slots }()
+				defer cancel()
+				cut[i] = turn(share, i)
+			})
 		}
-		left = cut
+		wait.Wait()
+		left = slices.DeleteFunc(left, func(i int) bool { return !cut[i] })
 	}
 }
 

@@ -22,7 +22,7 @@ func (w *world) slowly(page time.Duration) {
 
 func TestAPassThatBeganBeforeTheLastPurchasesDrainsNothing(t *testing.T) {
 	in(t, func(w *world) {
-		w.open("moutai", 100, 40) // ten buckets
+		w.open("moutai", 300, 280) // 70 buckets, of which 16 are read at once
 		w.confirm(w.buy("moutai", 20))
 		time.Sleep(time.Hour - time.Minute)
 		w.slowly(900 * time.Millisecond)
@@ -33,7 +33,7 @@ func TestAPassThatBeganBeforeTheLastPurchasesDrainsNothing(t *testing.T) {
 		late := 0
 		for i := range 200 {
 			user := fmt.Sprint("late-", i)
-			if sale.BucketOf(user, 10) != 0 { // the pass has read that bucket already
+			if sale.BucketOf(user, 70) < 64 { // the pass may have read that bucket already
 				continue
 			}
 			if _, err := w.ledger.Purchase(w.t.Context(), ledger.Request{SaleID: "moutai", User: user}); err != nil {

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"flashsale/shared/invocation"
@@ -57,6 +58,9 @@ func New(b Book, q Queue, log *telemetry.Log, now func() time.Time) *Handler {
 	return &Handler{book: b, queue: q, log: log, now: now, most: maxResent}
 }
 
+// salesAtOnce is how many sales are reconciled at a time.
+const salesAtOnce = 8
+
 // Handle reconciles. A sale that fails does not stop the others, nor the logging of
 // their receipts; if any failed, the invocation fails in the end, and the next one, a
 // minute later, continues.
@@ -85,7 +89,9 @@ func (h *Handler) reconcileAll(ctx context.Context, event *telemetry.Event, raw 
 		errs = append(errs, h.reportRefunds(turn, part, drained))
 		cancel()
 	}
-	scheduled.Turns(ctx, len(listings), func(turn context.Context, i int) (cut bool) {
+	var mu sync.Mutex // guards errs and receipts
+	receipts := make([]*Receipt, len(listings))
+	scheduled.Turns(ctx, len(listings), salesAtOnce, func(turn context.Context, i int) (cut bool) {
 		turn, part := event.Part(turn)
 		listing := &listings[i]
 		listing.Cursor = cmp.Or(listing.Cursor, &ledger.Audit{SaleID: listing.SaleID}) // a further turn continues it
@@ -96,6 +102,8 @@ func (h *Handler) reconcileAll(ctx context.Context, event *telemetry.Event, raw 
 			answer.Resent += resent
 			return err
 		})
+		mu.Lock()
+		defer mu.Unlock()
 		draft, isDraft := errors.AsType[*ledger.DraftError](saleErr)
 		switch {
 		case isDraft && !named:
@@ -105,10 +113,15 @@ func (h *Handler) reconcileAll(ctx context.Context, event *telemetry.Event, raw 
 		}
 		if receipt != nil {
 			report(part, *receipt)
-			answer.Receipts = append(answer.Receipts, *receipt)
+			receipts[i] = receipt
 		}
 		return cut && saleErr == nil
 	})
+	for _, r := range receipts {
+		if r != nil {
+			answer.Receipts = append(answer.Receipts, *r)
+		}
+	}
 	return errors.Join(errs...)
 }
 

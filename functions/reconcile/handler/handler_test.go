@@ -218,7 +218,7 @@ func TestAMismatchThatStaysIsReportedAndLogged(t *testing.T) {
 
 func TestASaleTooLargeForOneRunIsFinishedByTheNext(t *testing.T) {
 	in(t, func(w *world) {
-		w.open("moutai", 100, 40) // ten buckets
+		w.open("moutai", 300, 280) // 70 buckets, of which 16 are read at once
 		w.confirm(w.buy("moutai", 60))
 		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
 			if c.Op == "Query" {

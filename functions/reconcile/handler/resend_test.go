@@ -82,7 +82,7 @@ func TestAnOrderWhoseItemIsMissingIsUnfinished(t *testing.T) {
 	for name, page := range map[string]time.Duration{"in a whole pass": 0, "in a pass that is cut off": 900 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			in(t, func(w *world) {
-				w.open("moutai", 100, 40) // ten buckets
+				w.open("moutai", 300, 280) // 70 buckets, of which 16 are read at once
 				w.losesOrders(w.buy("moutai", 60))
 				time.Sleep(40 * time.Second)
 				w.slowly(page)
@@ -266,7 +266,7 @@ func TestTheStrandedClaimsAreCutToTheOldestWhenTheyAreTwiceAsManyAsAPassSends(t 
 
 func TestWhatACutOffPassHasFoundIsSentAgain(t *testing.T) {
 	in(t, func(w *world) {
-		w.open("moutai", 100, 40) // ten buckets
+		w.open("moutai", 300, 280) // 70 buckets, of which 16 are read at once
 		w.buy("moutai", 60)
 		time.Sleep(time.Minute)
 		w.slowly(900 * time.Millisecond)

@@ -202,7 +202,7 @@ func TestADraftIsNoFailureAndNoSecret(t *testing.T) {
 
 func TestAHugeSaleLeavesTheOthersTheirTime(t *testing.T) {
 	in(t, func(w *world) {
-		w.open("a-huge", 160, 160) // 40 buckets, 36 s
+		w.open("a-huge", 1000, 1000) // 250 buckets, 16 at once: 14 s
 		w.buy("a-huge", 60)
 		w.open("small", 10, 2)
 		w.buy("small", 1)
@@ -219,11 +219,11 @@ func TestAHugeSaleLeavesTheOthersTheirTime(t *testing.T) {
 	})
 }
 
-// A walk over the claims of one of ten sales takes 18 s, and the others need next to nothing:
+// A walk over the claims of one of ten sales takes 14 s, and the others need next to nothing:
 // what they leave over is for that one sale, so that a walk takes one run.
 func TestALongPassEndsWithinARunBesideNineSalesThatAreIdle(t *testing.T) {
 	in(t, func(w *world) {
-		w.open("long", 100, 80) // twenty buckets
+		w.open("long", 1000, 1000) // 250 buckets, 16 at once: 14 s
 		w.buy("long", 60)
 		for i := range 9 {
 			w.open(fmt.Sprint("other-", i), 10, 2)
@@ -240,7 +240,7 @@ func TestALongPassEndsWithinARunBesideNineSalesThatAreIdle(t *testing.T) {
 		if r, err := w.reconcile(`{}`, time.Minute); err != nil || len(r) != 10 || len(w.queue.sent) != 60 {
 			w.t.Errorf("got %+v (%v) and sent %d messages, want every receipt and 60 messages", r, err, len(w.queue.sent))
 		}
-		if pages > 20+3 { // a page that a turn cuts off is read again
+		if pages > 250+3*16 { // a page that a turn cuts off is read again
 			w.t.Errorf("%d pages were read, want each once: a turn does not continue the one before", pages)
 		}
 	})
@@ -249,7 +249,7 @@ func TestALongPassEndsWithinARunBesideNineSalesThatAreIdle(t *testing.T) {
 func TestTheLastSaleHasAllTheTimeThatIsLeft(t *testing.T) {
 	in(t, func(w *world) {
 		w.open("a-small", 10, 2)
-		w.open("huge", 100, 40)
+		w.open("huge", 640, 640) // 160 buckets, 16 at once
 		w.buy("huge", 60)
 		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
 			if strings.HasPrefix(c.Keys[0], "CLAIM#huge#") {
@@ -296,7 +296,7 @@ func TestTheSaleThatHasWaitedLongestComesFirst(t *testing.T) {
 
 func TestALongPassDoesNotMakeItsFirstClaimsOld(t *testing.T) {
 	in(t, func(w *world) {
-		w.open("moutai", 100, 40) // ten buckets
+		w.open("moutai", 300, 280) // 70 buckets, of which 16 are read at once
 		w.buy("moutai", 60)
 		time.Sleep(20 * time.Second)
 		w.slowly(900 * time.Millisecond)

@@ -106,7 +106,7 @@ func (h *Handler) release(ctx context.Context, event *telemetry.Event, raw []byt
 	}
 	var errs []error
 	cut := make([]bool, len(listings))
-	scheduled.Turns(ctx, len(listings), func(turn context.Context, i int) bool {
+	scheduled.Turns(ctx, len(listings), 1, func(turn context.Context, i int) bool {
 		turn, part := event.Part(turn)
 		listing := listings[i]
 		done, saleErr := h.pass(turn, listing, cut[i])

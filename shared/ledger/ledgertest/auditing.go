@@ -68,11 +68,14 @@ func one() map[string]types.AttributeValue {
 // intruder acts before every page of claims.
 type intruder struct {
 	ledger.API
+	mu  sync.Mutex
 	act func()
 }
 
 func (i *intruder) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	i.mu.Lock()
 	i.act()
+	i.mu.Unlock()
 	return i.API.Query(ctx, in, o...)
 }
 

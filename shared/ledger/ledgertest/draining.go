@@ -1,29 +1,45 @@
 package ledgertest
 
 import (
+	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
 
-// cutPass begins a pass that is cut off after the first bucket.
+// cutPass begins a pass that is cut off after bucket 0 of a sale of four buckets.
 func (w *World) cutPass() *ledger.Audit {
 	w.T.Helper()
-	for try := range 200 { // a fault takes a read, too
-		a := &ledger.Audit{SaleID: "moutai"}
-		ctx, dying := w.cutReads(2 + try%8)
-		r, err := dying.Step(ctx, a, func(sale.Claim) {})
-		if r == nil && sale.CodeOf(err) == sale.Busy && a.Bucket == 1 {
-			return a
-		}
+	a := &ledger.Audit{SaleID: "moutai"}
+	r, err := w.EnvironmentOver(&onlyBucket0{API: w.Engine.API, begun: make(chan struct{})}).Step(w.Ctx, a, func(sale.Claim) {})
+	if r != nil || err == nil || len(a.Places) != 3 || a.Places[0].Bucket != 1 {
+		w.T.Fatalf("got %+v (%v), places %v, want the other buckets left", r, err, a.Places)
 	}
-	w.T.Fatal("no pass is cut off after bucket 0")
-	return nil
+	return a
+}
+
+// onlyBucket0 refuses to read the claims of other buckets, once bucket 0 is being read.
+type onlyBucket0 struct {
+	ledger.API
+	once  sync.Once
+	begun chan struct{}
+}
+
+func (o *onlyBucket0) Query(ctx context.Context, in *dynamodb.QueryInput, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	if pk := in.ExpressionAttributeValues[":pk"].(*types.AttributeValueMemberS).Value; pk != "CLAIM#moutai#0" {
+		<-o.begun
+		return nil, &smithy.GenericAPIError{Code: "AccessDeniedException"}
+	}
+	o.once.Do(func() { close(o.begun) })
+	return o.API.Query(ctx, in, opts...)
 }
 
 // usersOf are n users of one bucket of a sale with that many.
@@ -97,6 +113,19 @@ var draining = map[string]func(*testing.T, *World){
 		w.pendsLate(usersOf(0, 4, 4)[3])
 		if r, _ := w.auditFrom(a); r.Finished {
 			t.Errorf("got %+v, of which the pass has not seen the last claim", r)
+		}
+	},
+	"a claim without its unit keeps a sale that has sold nothing from being drained": func(t *testing.T, w *World) {
+		c := w.Open(20, 2)
+		a := &ledger.Audit{SaleID: "moutai"}
+		w.auditFrom(a)
+		w.tamper("CLAIM#moutai#0", "alice", "SET claimId = :id, #shard = :shard, acceptedAt = :at", map[string]types.AttributeValue{
+			":id": &types.AttributeValueMemberS{Value: "made-up"}, ":shard": &types.AttributeValueMemberN{Value: "0"},
+			":at": &types.AttributeValueMemberN{Value: fmt.Sprint(w.Now().UnixMilli())},
+		})
+		w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter)
+		if r, stranded := w.auditFrom(a.Next()); r.Finished || r.Balanced || r.Claims != 1 || len(stranded) == 0 {
+			t.Errorf("got %+v, stranded %v, want the claim found", r, stranded)
 		}
 	},
 	"a pass that finishes a sale looks at every order, and no other looks again at what was there": func(t *testing.T, w *World) {
@@ -262,7 +291,7 @@ var draining = map[string]func(*testing.T, *World){
 		if l := lists(1); l[0].SaleID != "moutai" || l[0].Drained || l[0].Cursor != nil {
 			t.Errorf("got %+v", l)
 		}
-		a := &ledger.Audit{SaleID: "moutai", Sold: []int64{1, 2}, Claims: []int64{0, 1}, Bucket: 3, After: "用户", Suspects: []string{"x"}}
+		a := &ledger.Audit{SaleID: "moutai", Sold: []int64{1, 2}, Claims: []int64{0, 1}, Places: []ledger.Place{{Bucket: 3, After: "用户"}}, Suspects: []string{"x"}}
 		if err := w.Ledger.SaveCursor(w.Ctx, a); err != nil {
 			t.Fatal(err)
 		}

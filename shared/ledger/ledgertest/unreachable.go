@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -54,11 +55,14 @@ func (w *World) cutReads(reads int) (context.Context, *ledger.Ledger) {
 
 type mortal struct {
 	ledger.API
+	mu   sync.Mutex
 	left int
 	die  context.CancelFunc
 }
 
 func (m *mortal) dead() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.left--; m.left >= 0 {
 		return false
 	}
