@@ -165,7 +165,7 @@ func (l *Ledger) Step(ctx context.Context, a *Audit, stranded Stranded) (*Receip
 	r.Finished = r.Finished && r.Balanced && len(keys) == 0 && r.Pending == 0 && r.Missing == 0
 	if r.Finished && !a.OrdersFrom.IsZero() {
 		// Only a pass that checks every order drains the sale.
-		*a = Audit{SaleID: a.SaleID, Version: a.Version, Since: a.Since, ReadUnits: a.ReadUnits}
+		*a = Audit{SaleID: a.SaleID, Version: a.Version, Since: a.Since, ReadUnits: a.ReadUnits, Hurry: a.Hurry}
 		return l.Step(ctx, a, stranded)
 	}
 	return r, nil

@@ -89,21 +89,21 @@ func (h *Handler) reconcileAll(ctx context.Context, event *telemetry.Event, raw 
 		errs = append(errs, h.reportRefunds(turn, part, drained))
 		cancel()
 	}
-	var mu sync.Mutex // guards errs and receipts
+	var mu sync.Mutex // guards errs, receipts and answer
 	receipts := make([]*Receipt, len(listings))
 	scheduled.Turns(ctx, len(listings), salesAtOnce, func(turn context.Context, i int) (cut bool) {
 		turn, part := event.Part(turn)
 		listing := &listings[i]
 		listing.Cursor = cmp.Or(listing.Cursor, &ledger.Audit{SaleID: listing.SaleID}) // a further turn continues it
 		var receipt *Receipt
+		var resent int64
 		saleErr := scheduled.Try(func() (err error) {
-			var resent int64
 			receipt, resent, cut, err = h.reconcile(turn, *listing)
-			answer.Resent += resent
 			return err
 		})
 		mu.Lock()
 		defer mu.Unlock()
+		answer.Resent += resent
 		draft, isDraft := errors.AsType[*ledger.DraftError](saleErr)
 		switch {
 		case isDraft && !named:
