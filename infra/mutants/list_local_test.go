@@ -66,6 +66,8 @@ var ofTheLocalStack = []mutant{
 		`rules.Handler(timeBodies(h))`, `timeBodies(h)`}}},
 	{"a page may take a function's events", "P12", attacks, everyPort, []edit{{"infra/local/lambda/process.go",
 		`guard.Rules{}.Handler(proc.runtimeAPI())`, `proc.runtimeAPI()`}}},
+	{"the stack starts with an address of payment that the page does not show", "P19", "./infra/local/stack", "^TestAPaymentAddress", []edit{{localStack + "stack.go",
+		`[]string{"PaymentUrl"}`, `nil`}}},
 	{"a link on another site's page pays", "P12", attacks, "^TestAnotherSitesPageCannotPay", []edit{{localStack + "parts.go",
 		`return !strings.HasPrefix(r.URL.Path, "/_local/")`, `return true`}}},
 	{"a member exists whether it does or not", "P26", patternTests, "^TestRecordsMatch", []edit{{patterns,

@@ -10,6 +10,18 @@ import (
 	"flashsale/shared/sale"
 )
 
+func TestAPriceWithAFractionIsToldItsUnit(t *testing.T) {
+	for _, price := range []string{`899.00`, `"89900"`, `89900000000000000000`} {
+		_, err := decode([]byte(`{"action":"create","saleId":"moutai","price":` + price + `}`))
+		if sale.CodeOf(err) != sale.InvalidRequest || !strings.Contains(err.Error(), "minor units: 89900 for 899.00") {
+			t.Errorf("%s: %v", price, err)
+		}
+	}
+	if _, err := decode([]byte(`{"action":"create","saleId":"moutai","stock":1.5}`)); err == nil || strings.Contains(err.Error(), "minor") {
+		t.Errorf("another field: %v", err)
+	}
+}
+
 func TestARequestIsReadStrictly(t *testing.T) {
 	const create = `"action":"create","saleId":"moutai","name":"M","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","stock":100`
 	tests := []struct {

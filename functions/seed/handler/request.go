@@ -1,6 +1,8 @@
 package handler
 
 import (
+	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -43,6 +45,9 @@ var fields = map[string][]string{
 func decode(raw []byte) (request, error) {
 	var r request
 	names, err := jsonread.Flat(raw, &r)
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && e.Field == "price" {
+		return r, invalid("price must be a whole number of minor units: 89900 for 899.00")
+	}
 	if err != nil {
 		return r, &sale.Error{
 			Code: sale.InvalidRequest, Detail: "the request must be one JSON object of strings and numbers, each name once", Err: err,

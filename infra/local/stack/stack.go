@@ -164,6 +164,7 @@ func (s *Stack) load(more map[string]string) (*template.Stack, error) {
 	}
 	return template.Load(s.o.template(), template.Options{
 		Parameters: parameters,
+		Strict:     []string{"PaymentUrl"}, // the buyer's page shows no other address
 		Region:     region,
 		AccountID:  accountID,
 		TableName:  s.o.TableName,

@@ -14,6 +14,9 @@ import (
 type Options struct {
 	// Parameters overrides the template's parameter defaults.
 	Parameters map[string]string
+	// Strict are parameters whose URL must be https on this machine, too. For others http is
+	// enough on a loopback address, where nobody can eavesdrop.
+	Strict []string
 	// Region is AWS::Region, us-east-1 when empty.
 	Region string
 	// AccountID is AWS::AccountId, 000000000000 when empty.

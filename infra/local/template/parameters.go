@@ -92,7 +92,7 @@ func (r *reader) constrain(f field, kind string, p *parameter) {
 				re, err := regexp.Compile(`^(?:` + pattern.text("") + `)$`)
 				if err != nil {
 					pattern.fail("%v", err)
-				} else if !re.MatchString(v) && !re.MatchString(overTLS(v)) {
+				} else if !re.MatchString(v) && (slices.Contains(r.o.Strict, f.key) || !re.MatchString(overTLS(v))) {
 					problem = fmt.Sprintf("does not match %s", pattern.text(""))
 				}
 			}
@@ -115,8 +115,7 @@ func (r *reader) constrain(f field, kind string, p *parameter) {
 	}
 }
 
-// overTLS returns a loopback http URL as https: a URL that must be https when deployed
-// may be http here, where nobody can eavesdrop.
+// overTLS returns a loopback http URL as https: see Options.Strict.
 func overTLS(v string) string {
 	if u, err := url.Parse(v); err == nil && u.Scheme == "http" && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback()) {
 		return "https" + strings.TrimPrefix(v, "http")

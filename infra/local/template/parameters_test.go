@@ -64,6 +64,10 @@ func TestWhatMustBeHTTPSMayBeHTTPOnThisMachine(t *testing.T) {
 			t.Errorf("%s became %s", url, got)
 		}
 	}
+	given := Options{Parameters: map[string]string{"Url": "http://x", "Who": "me", "Safe": "http://127.0.0.1/"}, Strict: []string{"Safe"}}
+	if e := refused(t, parameters, given); !strings.Contains(e.Reason, `"http://127.0.0.1/" does not match`) {
+		t.Errorf("a strict parameter: %v", e)
+	}
 }
 
 func TestEveryParameterWithoutAValueIsNamedAtOnce(t *testing.T) {
