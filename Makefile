@@ -6,14 +6,17 @@
 # text, and the shell would run it. To test whether a variable is given, write
 # $(if $(value SALE),…). All other variables are `override`, so that a user cannot replace
 # a part of a command.
-override SHELL := infra/make/shell.sh
+# Scripts are started by bash, because an exported tree may have lost their mode bits.
+override SHELL := /bin/bash
+override BASH_ENV := infra/make/shell.sh
+export BASH_ENV
 .DEFAULT_GOAL := help
 
 override BUILD := .build
 override HOST := $(BUILD)/host
 override SAM_BUILT := $(BUILD)/sam
 override FUNCTIONS := PurchaseFunction FinalizeFunction QueryFunction SeedFunction ReconcileFunction ReleaseFunction PageFunction PayFunction PublishFunction
-override TELL := infra/make/tell.sh
+override TELL := bash infra/make/tell.sh
 # All programs have the same build flags, so that they share compiled packages in Go's
 # cache.
 override GO_BUILD := CGO_ENABLED=0 $(TELL) go build -v -buildvcs=false -trimpath -tags lambda.norpc -ldflags=-s
@@ -75,6 +78,14 @@ $(BUILD)/lab-picture.html: | host lab-engines
 .PHONY: events
 events: ## create the sale and orders of the files in events/ in the running stack
 	@go run ./events
+
+# What an operator needs in a hurry is compiled only when a source is newer: the folders are
+# sources, too, because a file that goes changes only its folder.
+override SOURCES := go.mod go.sum $(shell find functions shared infra -type d -o -name '*.go' ! -name '*_test.go' 2>/dev/null)
+$(HOST)/operator $(HOST)/deploy: $(HOST)/%: $(SOURCES)
+	@bash infra/make/need.sh go
+	@$(GO_BUILD) -o $@ ./infra/$*
+	@touch $@
 
 # An operator's commands: on the local stack, or on the stack of ENV=dev or ENV=prod in
 # infra/samconfig.toml, with AWS credentials in the environment. Commands that only read
@@ -142,8 +153,7 @@ plan: ## size a sale and price it: USERS=500000 STOCK=10000 PEAK=50000 (JSON=1; 
 
 .PHONY: operator
 test: operator
-operator: needs-go
-	@$(GO_BUILD) -o $(HOST)/operator ./infra/operator
+operator: $(HOST)/operator
 
 # An open-loop load: RATE and PEAK in buyers a second, DURATION such as 30s, STOCK,
 # SHARDS, SEED, REPORT, and on the local stack PAYMENTS=1: accepted buyers pay, but for a
@@ -165,8 +175,7 @@ override SYSTEM := $${ENV:+-env "$$ENV"} -url "$(if $(value ENV),$${URL-},$${URL
 override SAM_CONFIG := --config-file "$$PWD/infra/samconfig.toml" --config-env "$$ENV"
 
 .PHONY: deployer
-deployer: needs-go
-	@$(GO_BUILD) -o $(HOST)/deploy ./infra/deploy
+deployer: $(HOST)/deploy
 
 .PHONY: preflight
 preflight: deployer ## check whether ENV=dev or ENV=prod can be deployed, with PARAMETERS='Name=value …' (OFFLINE=1: without calls)
@@ -220,8 +229,8 @@ bench: ## benchmark the handlers' overhead over their AWS calls; benchstat's for
 # SQLite takes minutes to compile for the race detector, so streamfile runs without it.
 override RACED := $$(go list ./functions/... ./shared/... ./infra/demo ./infra/faults ./infra/load ./infra/rush ./infra/local/... | grep -v /streamfile$$)
 override WAITING := ./infra/e2e ./infra/deploy ./infra/torture ./infra/drill ./infra/security ./infra/browser/buyer ./infra/lab
-override GO_TEST := CGO_ENABLED=0 GOFLAGS=-trimpath GOGC=400 infra/make/watch.sh go test -vet=off -p 4
-override GO_RACE := $(if $(RACE),GOFLAGS=-trimpath GOGC=400 infra/make/watch.sh go test -vet=off -p 4 $(RACE),$(GO_TEST))
+override GO_TEST := CGO_ENABLED=0 GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4
+override GO_RACE := $(if $(RACE),GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4 $(RACE),$(GO_TEST))
 .PHONY: test
 test: host browser ## run every test, including those on the engines and in a browser; `make prove` runs the long proofs in full
 	$(GO_RACE) -timeout 10m ./infra/demo ./shared/ledger $(RACED)
@@ -230,11 +239,12 @@ test: host browser ## run every test, including those on the engines and in a br
 	$(GO_TEST) -timeout 10m ./infra/enumerate -faults 1
 
 .PHONY: prove
-prove: ## run the long proofs in full: SEEDS=2000 random sales from FIRST=1 on, every plan of FAULTS=3 faults, a million claims, large sales modelled, races in the simulation
+prove: host ## run the long proofs in full (two releases need the git history): SEEDS=2000 random sales from FIRST=1 on, every plan of FAULTS=3 faults, a million claims, large sales modelled, races in the simulation
 	$(GO_TEST) -timeout 30m ./infra/simulate -seeds "$${SEEDS:-2000}" -first "$${FIRST:-1}"
 	$(GO_TEST) -timeout 30m ./infra/enumerate -faults "$${FAULTS:-3}"
 	$(GO_TEST) -timeout 10m ./shared/ledger -run '^TestASaleOfAMillionClaims'
 	$(GO_TEST) -timeout 10m ./infra/model -large -runs 1000
+	$(GO_TEST) -timeout 10m ./infra/e2e -run '^TestTwoReleases' -last-release
 	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/simulate -seeds "$$(($${SEEDS:-2000} / 10))" -first "$${FIRST:-1}")
 	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/enumerate)
 
@@ -259,8 +269,8 @@ check: ## check formatting, vet, staticcheck, known vulnerabilities; lint the te
 	@unformatted=$$(gofmt -l functions shared infra); if [ -n "$$unformatted" ]; then echo "not formatted:" $$unformatted; exit 1; fi
 	CGO_ENABLED=0 GOFLAGS=-trimpath go vet ./...
 	CGO_ENABLED=0 GOFLAGS=-trimpath go tool staticcheck ./...
-	@infra/checks/vulnerabilities.sh
-	@infra/checks/lint.sh
+	@bash infra/checks/vulnerabilities.sh
+	@bash infra/checks/lint.sh
 
 # Compiling everything for macOS once more takes minutes, so it is not part of `make check`.
 .PHONY: check-darwin
@@ -325,7 +335,7 @@ host: needs-go engine
 
 .PHONY: needs-go
 needs-go:
-	@infra/make/need.sh go
+	@bash infra/make/need.sh go
 
 # The DynamoDB engine, pinned by version. npm selects the package for this machine and
 # verifies it by the lock file's integrity or, where that is unknown (not every registry has
@@ -334,20 +344,20 @@ needs-go:
 engine: $(if $(value AWS_ENDPOINT_URL_DYNAMODB),,$(BUILD)/engine/installed)
 
 $(BUILD)/engine/installed: infra/local/engine/package.json infra/local/engine/package-lock.json
-	@infra/make/need.sh node
+	@bash infra/make/need.sh node
 	@mkdir -p $(BUILD)/engine && cp $^ $(BUILD)/engine
 	@$(TELL) npm ci --prefix $(BUILD)/engine --ignore-scripts --no-audit --no-fund --loglevel=error
-	@infra/local/engine/verify.sh $(BUILD)/engine
+	@bash infra/local/engine/verify.sh $(BUILD)/engine
 	@touch $@
 
 # What the tests of the pages need: a Chromium, whose path is noted, and two npm packages,
 # verified by the lock file's integrity.
 .PHONY: browser
 browser: $(BUILD)/browser/installed
-	@program=$$(infra/make/browser.sh) && printf '%s\n' "$$program" >$(BUILD)/browser/program
+	@program=$$(bash infra/make/browser.sh) && printf '%s\n' "$$program" >$(BUILD)/browser/program
 
 $(BUILD)/browser/installed: infra/browser/package.json infra/browser/package-lock.json
-	@infra/make/need.sh node
+	@bash infra/make/need.sh node
 	@mkdir -p $(BUILD)/browser && cp $^ $(BUILD)/browser
 	@$(TELL) npm ci --prefix $(BUILD)/browser --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@

@@ -44,7 +44,8 @@ func newMachine(t *testing.T, programs map[string]string) *machine {
 }
 
 func (m *machine) command(words ...string) *exec.Cmd {
-	c := exec.CommandContext(m.t.Context(), filepath.Join(root(m.t), words[0]), words[1:]...)
+	words[0] = filepath.Join(root(m.t), words[0])
+	c := exec.CommandContext(m.t.Context(), "/bin/bash", words...)
 	c.Dir, c.Env = root(m.t), []string{"PATH=" + m.bin, "TMPDIR=" + m.t.TempDir()}
 	return c
 }

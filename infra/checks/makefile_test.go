@@ -139,8 +139,9 @@ func newStand(t *testing.T, makefile string) *stand {
 	for _, name := range []string{"go", "gofmt", "sam", "aws", "npm", "git", "apt-get"} {
 		write(filepath.Join(bin, name), recorder, 0o755)
 	}
+	// A tree that was exported may have lost the mode bits of its scripts.
 	for _, name := range []string{"infra/checks/lint.sh", "infra/checks/vulnerabilities.sh"} {
-		write(filepath.Join(s.folder, name), recorder, 0o755)
+		write(filepath.Join(s.folder, name), recorder, 0o644)
 	}
 	for _, name := range []string{"package.json", "package-lock.json"} {
 		write(filepath.Join(s.folder, "infra/local/engine", name), "{}", 0o644)
@@ -149,7 +150,7 @@ func newStand(t *testing.T, makefile string) *stand {
 		write(filepath.Join(s.folder, ".build/host", name), recorder, 0o755)
 	}
 	for _, name := range []string{"shell.sh", "need.sh", "tell.sh", "watch.sh"} {
-		write(filepath.Join(s.folder, "infra/make", name), read(t, "infra/make/"+name), 0o755)
+		write(filepath.Join(s.folder, "infra/make", name), read(t, "infra/make/"+name), 0o644)
 	}
 	write(filepath.Join(s.folder, "go.mod"), read(t, "go.mod"), 0o644)
 	write(filepath.Join(s.folder, ".build/engine/installed"), "", 0o644)

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -23,6 +24,10 @@ import (
 
 	"flashsale/infra/client"
 )
+
+// withLast is not the default, because a tree without the git history cannot build the last
+// release.
+var withLast = flag.Bool("last-release", false, "mix this release with the commit that infra/e2e/last-release names, which git must have; `make prove` does")
 
 // release is a folder with the functions' programs, as NAME/bootstrap.
 type release string
@@ -99,11 +104,19 @@ type mixed struct {
 }
 
 // bootMixed starts a stack whose functions are those of the last release; functions that
-// this has not are new.
+// this has not are new. Without -last-release both are this release's.
 func bootMixed(t *testing.T) *mixed {
 	t.Helper()
 	root := moduleRoot(t)
-	m := &mixed{folder: t.TempDir(), last: lastRelease(t, root), new: release(filepath.Join(root, ".build", "host"))}
+	m := &mixed{folder: t.TempDir(), new: release(filepath.Join(root, ".build", "host"))}
+	if *withLast {
+		m.last = lastRelease(t, root)
+	} else { // the same programs from another folder
+		m.last = release(filepath.Join(t.TempDir(), "last"))
+		if err := os.Symlink(string(m.new), string(m.last)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, part := range []string{"template.yaml", "infra", ".build/engine"} {
 		to := filepath.Join(m.folder, part)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.Symlink(filepath.Join(root, part), to)); err != nil {

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -175,6 +177,9 @@ type Git struct{ Dir string }
 // Uncommitted implements Tree.
 func (g Git) Uncommitted(ctx context.Context) ([]string, error) {
 	out, err := Program{Words: []string{"git", "-C", g.Dir}}.Run(ctx, "status", "--porcelain")
+	if _, missing := os.Stat(filepath.Join(g.Dir, ".git")); err != nil && errors.Is(missing, fs.ErrNotExist) {
+		return nil, ErrNoClone
+	}
 	if err != nil {
 		return nil, err
 	}

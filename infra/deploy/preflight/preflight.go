@@ -58,6 +58,9 @@ type Account interface {
 	Limits(ctx context.Context, stack string) (Limits, error)
 }
 
+// ErrNoClone: the work tree has no history, as in a ZIP of it.
+var ErrNoClone = errors.New("this is no git clone, so nobody can tell later what was deployed")
+
 // Tree lists the uncommitted files of the work tree, a line for each.
 type Tree interface {
 	Uncommitted(ctx context.Context) ([]string, error)

@@ -182,6 +182,7 @@ func TestADeploymentThatCannotSucceedIsStopped(t *testing.T) {
 			d.Issuers = issuersSay{"https://i.test": errors.New("connection refused")}
 		}},
 		{"a work tree with changes in production", "1 files are not committed, the first: M x.go", func(d *Deployment) { d.Tree = committed{" M x.go"} }},
+		{"a tree without its history in production", "this is no git clone", func(d *Deployment) { d.Tree = Git{t.TempDir()} }},
 		{"an account that does not answer", "cannot be read: no credentials", func(d *Deployment) {
 			d.Account = &account{fault: errors.New("no credentials")}
 		}},
@@ -244,6 +245,7 @@ func TestAcceptableDeploymentsAreNotStopped(t *testing.T) {
 		name   string
 		change func(*Deployment)
 	}{
+		{"a tree without its history outside production", func(d *Deployment) { d.Production, d.Tree = false, Git{t.TempDir()} }},
 		{"uncommitted changes outside production", func(d *Deployment) { d.Production, d.Tree = false, committed{"?? x"} }},
 		{"test users in dev", func(d *Deployment) {
 			d.TestUsers = true

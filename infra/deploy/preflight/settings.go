@@ -234,17 +234,19 @@ func tree(ctx context.Context, r *report, d Deployment) {
 		return
 	}
 	files, err := d.Tree.Uncommitted(ctx)
+	spoilt := Warning
+	if d.Production {
+		spoilt = Failed
+	}
 	switch {
+	case errors.Is(err, ErrNoClone):
+		r.add(spoilt, "work tree", "%v", err)
 	case err != nil:
 		r.add(Failed, "work tree", "%v", err)
 	case len(files) == 0:
 		r.add(OK, "work tree", "everything is committed")
 	default:
-		v := Warning
-		if d.Production {
-			v = Failed
-		}
-		r.add(v, "work tree", "%d files are not committed, the first: %s", len(files), strings.TrimSpace(files[0]))
+		r.add(spoilt, "work tree", "%d files are not committed, the first: %s", len(files), strings.TrimSpace(files[0]))
 	}
 }
 
