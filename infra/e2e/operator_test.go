@@ -74,6 +74,16 @@ func TestAnOrderWhoseMessageWasNeverSentIsFinalized(t *testing.T) {
 			t.Errorf("got %v", r)
 		}
 	})
+	t.Run("by an operator in a hurry", func(t *testing.T) {
+		s.t = t
+		s.strand("moutai", "harry", time.Minute)
+		if out, code := s.operator("resend", "-sale", "moutai"); code != 0 || !strings.HasPrefix(out, "moutai: 1 order messages were sent again; 1 orders had no id; ") {
+			t.Errorf("status %d: %s", code, out)
+		}
+		if b := s.balanced("moutai"); len(b.Claims) != 4 {
+			t.Errorf("%d claims", len(b.Claims))
+		}
+	})
 	t.Run("by the buyer who asks again", func(t *testing.T) {
 		s.t = t
 		s.strand("moutai", "alice", time.Minute)

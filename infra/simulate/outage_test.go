@@ -55,7 +55,7 @@ type waitingBuyer struct {
 
 // run returns how long after the outage each order was confirmed, the last one last.
 func (o *outage) run(orders int, lasting time.Duration) (confirmed []time.Duration) {
-	o.world = harness.NewWorld(o, o.chance.Float64)
+	o.world = harness.NewWorld(o, func() float64 { return 0.5 })
 	o.world.Queue.OnSend = func(string, bool) { o.messages++ } // one that is refused does not come so far
 	began := time.Now()
 	o.ends = began.Add(lasting)
@@ -119,7 +119,6 @@ func (o *outage) run(orders int, lasting time.Duration) (confirmed []time.Durati
 // TestAfterAnOutageOfHours (P8): how long an outage took must not say how long orders wait
 // after it. -v prints the figures.
 func TestAfterAnOutageOfHours(t *testing.T) {
-	const orders = 300
 	for name, fails := range map[string]outage{"the queue refuses": {queueFails: true}, "finalize is broken": {finalizeFails: true}} {
 		for _, hours := range []int{1, 3, 8} {
 			t.Run(fmt.Sprintf("%s for %d h", name, hours), func(t *testing.T) {
@@ -128,6 +127,7 @@ func TestAfterAnOutageOfHours(t *testing.T) {
 					harness.AdvanceClock()
 					o := fails
 					o.chance = rand.New(rand.NewPCG(uint64(hours), 1))
+					const orders = ordersInOutage
 					confirmed := o.run(orders, time.Duration(hours)*time.Hour)
 					if len(confirmed) < orders {
 						t.Fatalf("%d of %d orders were confirmed", len(confirmed), orders)

@@ -5,4 +5,6 @@ package simulate
 const (
 	defaultSeeds = 300
 	seedsUnder   = 20 // each condition
+
+	ordersInOutage = 300
 )

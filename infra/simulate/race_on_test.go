@@ -7,4 +7,6 @@ package simulate
 const (
 	defaultSeeds = 100
 	seedsUnder   = 3
+
+	ordersInOutage = 50
 )
