@@ -10,6 +10,49 @@ const (
 
 // ofReleasing break the function that releases and what reconcile says of refunds.
 var ofReleasing = []mutant{
+	{"a claim that is due later hides one that is due first", "P22", ledgerTests, "^TestAPassThatIsResumed", []edit{{releasing,
+		`by.Before(next.NextPayBy)`, `by.After(next.NextPayBy)`}}},
+	{"a resumed pass forgets what was due behind its cursor", "P22", ledgerTests, "^TestAPassThatIsResumed", []edit{{releasing,
+		`p.pass = *listing.Releasing`, `p.pass = *listing.Releasing; p.pass.NextPayBy = time.Time{}`}}},
+	{"a resumed pass counts as one that has just begun", "P22", ledgerTests, "^TestAPassThatIsResumed", []edit{{releasing,
+		`p.pass = *listing.Releasing`, `p.pass = *listing.Releasing; p.pass.Began = now`}}},
+	{"a resumed pass remembers the sale", "P22", ledgerTests, "^TestAPassThatIsResumed", []edit{{releasing,
+		`	if mayBeDue {
+`, `	if mayBeDue && listing.Releasing == nil {
+`}}},
+	{"what is due is what was due when the pass began", "P22", ledgerTests, "^TestAPassThatIsResumed", []edit{{releasing,
+		`	now := p.now()
+`, `	now := p.pass.Began
+`}}},
+	{"a further turn of release begins again", "P22", releaseTests, "^TestASaleThatIsCutOffGoesOn", []edit{{releaseHandler,
+		`		if again {
+`, `		if false {
+`}}},
+	{"a sale that fails has a further turn", "P22", releaseTests, "^TestASaleThatFailsAtTheEnd", []edit{{releaseHandler,
+		`saleErr == nil && !done.Complete`, `!done.Complete`}}},
+	{"release passes over listings that it cannot read", "P19", releaseTests, "^TestAListingThatCannotBeRead", []edit{{releaseHandler,
+		`l.Err == nil && l.PayWithin == 0`, `l.PayWithin == 0`}}},
+	{"a busy table's units count as put back", "P23", ledgerTests, "^TestAUnitThatTheBusyTable", []edit{{"shared/ledger/putback.go",
+		`		if reasons == nil {
+`, `		if reasons == nil {
+			if sale.CodeOf(err) == sale.Busy {
+				err = nil
+			}
+`}}},
+	{"a drained sale is listed for nine days after its refund", "P24", ledgerTests, overFake, []edit{{listing,
+		`RefundsFor = 90 * 24`, `RefundsFor = 9 * 24`}}},
+	{"refunds of a sale with a price alone are not counted", "P24", ledgerTests, "^TestARefundOfASaleThatAsksForNo", []edit{{auditing,
+		`s.PayWithin == 0 && s.Price == 0 && a.Paid == 0`, `s.PayWithin == 0 && a.Paid == 0`}}},
+	{"refunds of a sale that asks for no payment are not counted", "P24", ledgerTests, "^TestARefundOfASaleThatAsksForNo", []edit{{auditing,
+		`s.PayWithin == 0 && s.Price == 0 && a.Paid == 0`, `s.PayWithin == 0 && s.Price == 0`}}},
+	{"the pause after a refusal read that failed begins with that read", "P16", ledgerTests, "^TestARefusalReadThatFails", []edit{{readingBeforeRefusal,
+		`Store(p.now().UnixNano())`, `Store(now.UnixNano())`}}},
+	{"a batch's delay is its last event's", "P26", "./functions/publish/handler", "^TestABatchIsALine", []edit{{"functions/publish/handler/handler.go",
+		`max(t.delay, now.Sub(r.at))`, `now.Sub(r.at)`}}},
+	{"what was asked for counts as received", "P24", "./functions/pay/handler", ".", []edit{{"functions/pay/handler/stripe.go",
+		"`json:\"amount_received\"`", "`json:\"amount\"`"}}},
+	{"a secret keeps the space behind it", "P25", "./functions/pay/handler", ".", []edit{{"functions/pay/handler/providers.go",
+		`strings.TrimSpace(secret)`, `strings.TrimLeft(secret, " ")`}}},
 	{"release knows no grace", "P21", releaseTests, "^TestNothingIsReleasedBefore", []edit{{releaseHandler,
 		`h.book.ReleaseDue(ctx, listing, h.grace)`, `h.book.ReleaseDue(ctx, listing, 0)`}}},
 	{"claims of a paused sale count as overdue", "P22", releaseTests, "^TestAPausedSaleReleasesNothing", []edit{{releasing,
