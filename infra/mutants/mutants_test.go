@@ -72,11 +72,10 @@ func TestEveryMutantIsCaught(t *testing.T) {
 // unchangedFlags make tests short that only show that they pass without a mutant.
 var unchangedFlags = map[string][]string{simulation: {"-seeds", "30"}, enumeration: {"-faults", "1"}}
 
-// change is one changed program; files are the files that differ, by path. place is the
-// changed operator's position and gremlins' name for the change.
+// change is one changed program; files are the files that differ, by path.
 type change struct {
-	name, pkg, place string
-	files            func(root string) (map[string][]byte, error)
+	name, pkg string
+	files     func(root string) (map[string][]byte, error)
 }
 
 // builds are test binaries: one for each package, with all changes that its

@@ -52,6 +52,15 @@ var rules = map[string]struct {
 	"two presses do not cancel": {cancellationPressedTwice, []mutant{
 		{"page.js", `cancelling = asking ? "" : "cancelSure";`, `if (asking) return cancel(); cancelling = "cancelSure";`},
 	}},
+	"a cancelled order stays cancelled": {cancellationDuringALook, []mutant{
+		{"page.js", `if (claim !== was) return;`, ``},
+	}},
+	"a payment after its time is shown": {paymentAfterItsTime, []mutant{
+		{"page.js", `const late = 600000;`, `const late = 0;`},
+	}},
+	"the time left to pay is measured again": {clockOfAnUnpaidOrder, []mutant{
+		{"page.js", `phase() === "NOT_OPEN" || payBy()`, `phase() === "NOT_OPEN"`},
+	}},
 	"only the sign-in that was asked for is accepted": {signInOfOthers, []mutant{
 		{"signin.js", `answer.get("state") === state &&`, ``},
 		{"signin.js", `validSale(sale) ? sale : ""`, `sale`},
