@@ -8,8 +8,10 @@
 # a part of a command.
 # Scripts are started by bash, because an exported tree may have lost their mode bits.
 override SHELL := /bin/bash
-override BASH_ENV := infra/make/shell.sh
-export BASH_ENV
+override .SHELLFLAGS := -euo pipefail -c
+ifeq ($(MAKE_VERSION),3.81)
+override SHELL := infra/make/shell.sh
+endif
 .DEFAULT_GOAL := help
 
 override BUILD := .build

@@ -310,8 +310,10 @@ func TestTheMakefileNeedsNothingThatMacOSLacks(t *testing.T) {
 	if len(names) < 5 {
 		t.Errorf("the scripts are missing: %q", names)
 	}
+	// make 3.81 ignores the flags and has another shell instead.
+	const flags = "override .SHELLFLAGS := -euo pipefail -c\nifeq ($(MAKE_VERSION),3.81)\noverride SHELL := infra/make/shell.sh\nendif\n"
 	for _, name := range names {
-		for _, line := range strings.Split(read(t, name), "\n") {
+		for _, line := range strings.Split(strings.Replace(read(t, name), flags, "", 1), "\n") {
 			if !strings.HasPrefix(strings.TrimSpace(line), "#") && later.MatchString(line) {
 				t.Errorf("%s: %s", name, line)
 			}

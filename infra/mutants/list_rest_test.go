@@ -267,39 +267,6 @@ var ofEverythingElse = []mutant{
 	{"what the SDK logs is not a line of ours", "P18", "./shared/telemetry", "^TestWhatTheSDKLogs", []edit{{"shared/telemetry/calls.go",
 		`	cfg.Logger = sdkLogger{l}
 `, ``}}},
-	{"a user sends as much as he likes", "P16", "./functions/purchase/handler", "^TestTooManyRequestsOfAUser", []edit{{"functions/purchase/handler/handler.go",
-		`if err = h.callers.Admit(request.User, h.now()); err != nil {`, `if err = h.callers.Admit(request.User, h.now()); false {`}}},
-	{"too many requests are noticed after the purchase", "P16", "./functions/purchase/handler", "^TestTooManyRequestsOfAUser", []edit{{"functions/purchase/handler/handler.go",
-		`	if err = h.callers.Admit(request.User, h.now()); err != nil {
-`, `	_, _ = h.book.Purchase(ctx, request)
-	if err = h.callers.Admit(request.User, h.now()); err != nil {
-`}}},
-	{"a user reads own orders as often as he likes", "P16", "./functions/query/handler", "^TestTooManyQuestionsOfAUser", []edit{{"functions/query/handler/handler.go",
-		`	if err := h.callers.Admit(user, h.now()); err != nil {
-		return httpapi.Response{}, err
-	}
-	c, err`, `	c, err`}}},
-	{"a user cancels as often as he likes", "P16", "./functions/pay/handler", "^TestTooManyCancellationsOfAUser", []edit{{"functions/pay/handler/handler.go",
-		`	if err := h.callers.Admit(user, h.now()); err != nil {
-		return httpapi.Response{}, err
-	}
-`, ``}}},
-	{"a busy answer is kept by caches", "P5", "./functions/query/handler", "^TestAFaultIsBusyOrInternal", []edit{{"functions/query/handler/handler.go",
-		`r.RouteKey == saleRoute && (code`, `r.RouteKey == saleRoute && (true || code`}}},
-	{"one buyer's refusal is kept by caches", "P12", "./functions/query/handler", "^TestRefusalsOfTheQueries", []edit{{"functions/query/handler/handler.go",
-		`if r.RouteKey == saleRoute && (code`, `if (code`}}},
-	{"a refused request costs a token", "P16", "./shared/callers", "^TestAUserSendsABurst", []edit{{"shared/callers/callers.go",
-		`		return errTooMany
-`, `		l.m.Put(user, bucket{now, debt})
-		return errTooMany
-`}}},
-	{"a user's bucket stays empty until a clock that stepped back catches up", "P16", "./shared/callers", "^TestAUsersBucketAges", []edit{{"shared/callers/callers.go",
-		`ok && passed >= 0 {`, `ok {`}}},
-	{"the memory of users has no bound", "P16", "./shared/callers", "^TestTheUsersWhoAreRemembered", []edit{{remembering,
-		`			delete(m.entries, m.order[m.next])
-`, ``}}},
-	{"too many requests do not say when to come back", "P5", "./shared/httpapi", "^TestEveryCodeHasItsStatus", []edit{{"shared/httpapi/problem.go",
-		`, k.status == http.StatusTooManyRequests`, ``}}},
 	{"any 4xx counts against the service", "P16", "./shared/eligibility", "^TestOneStrangeUserCutsOff", []edit{{"shared/eligibility/service.go",
 		`status >= 500, `, `status >= 400, `}}},
 	{"a gateway's 4xx refuses its users until the end of the sale", "P5", "./shared/eligibility", "^TestAGatewaysAnswer", []edit{{"shared/eligibility/service.go",

@@ -42,4 +42,4 @@ const (
 	enumeration = "./infra/enumerate"
 )
 
-var mutants = slices.Concat(ofBuyingAndSeeding, ofPayments, ofReleasing, ofEverythingElse, ofThePages, ofWebhooks, ofEvents, ofTheLocalStack)
+var mutants = slices.Concat(ofBuyingAndSeeding, ofPayments, ofReleasing, ofEverythingElse, ofThePages, ofWebhooks, ofEvents, ofTheLocalStack, ofCallers)
