@@ -81,6 +81,21 @@ func TestTheFrontDoorOfTheTemplate(t *testing.T) {
 			},
 		},
 		{
+			row:   11,
+			name:  "the buyer's page asks the user pool for a scope that every route with a token admits, and for none that changes profiles",
+			check: pageScopes,
+			breaks: []edit{
+				{"Resources/UserPoolClient/Properties/AllowedOAuthScopes/1/1", "aws.cognito.signin.user.admin"},
+				{"Resources/UserPoolClient/Properties/AllowedOAuthScopes/1/0", "aws.cognito.signin.user.admin"},
+				{"Resources/BuyScope/Properties/Identifier", "shop"},
+				{"Resources/BuyScope/Properties/Scopes/0/ScopeName", "look"},
+				{"Resources/PageFunction/Properties/Environment/Variables/SIGNIN_SCOPE/1", "openid aws.cognito.signin.user.admin"},
+				{"Resources/PageFunction/Properties/Environment/Variables/SIGNIN_SCOPE/1", "openid"},
+				{"Resources/PayFunction/Properties/Events/Cancel/Properties/Auth/AuthorizationScopes/1", ""},
+				{"Resources/QueryFunction/Properties/Events/Order/Properties/Auth/AuthorizationScopes/1/1", "flashsale/look"},
+			},
+		},
+		{
 			row:    11,
 			name:   "execute-api can be shut",
 			check:  unless("AWS::Serverless::HttpApi", "none", "answers at execute-api", property("DisableExecuteApiEndpoint")),
@@ -196,6 +211,29 @@ func origins(tmpl template) (found []finding) {
 		}
 		if cors.at("1", "AllowCredentials").Node != nil {
 			found = append(found, cors.find("%s: tokens travel in a header; no credentials are needed", a.id))
+		}
+	}
+	return found
+}
+
+func pageScopes(tmpl template) (found []finding) {
+	server, _ := tmpl.resource("AWS::Cognito::UserPoolResourceServer", "BuyScope")
+	ours := server.at("Properties", "Identifier").text() + "/" + server.at("Properties", "Scopes", "0", "ScopeName").text()
+	for _, c := range tmpl.resources("AWS::Cognito::UserPoolClient") {
+		allowed := c.at("Properties", "AllowedOAuthScopes", "1").list()
+		if len(allowed) != 2 || allowed[0].text() != "openid" || allowed[1].Value != "${BuyScope}/buy" {
+			found = append(found, c.find("%s gives the page's tokens other scopes than openid and %s", c.id, ours))
+		}
+	}
+	if asked := tmpl.at("Resources", "PageFunction", "Properties", "Environment", "Variables", "SIGNIN_SCOPE", "1"); asked.text() != "openid "+ours {
+		found = append(found, asked.find("the page asks for %q", asked.text()))
+	}
+	for _, f := range tmpl.functions() {
+		for _, e := range f.events("HttpApi") {
+			auth := e.at("Properties", "Auth")
+			if auth.at("Authorizer").text() != "NONE" && auth.at("AuthorizationScopes", "1", "1").text() != ours {
+				found = append(found, auth.find("%s does not admit the page's tokens", e.id))
+			}
 		}
 	}
 	return found

@@ -30,6 +30,7 @@ var makes = map[string][]string{
 	"AWS::Cognito::UserPool":                      {"cognito-idp:CreateUserPool", "cognito-idp:UpdateUserPool"},
 	"AWS::Cognito::UserPoolClient":                {"cognito-idp:CreateUserPoolClient", "cognito-idp:UpdateUserPoolClient", "cognito-idp:DeleteUserPoolClient"},
 	"AWS::Cognito::UserPoolDomain":                {"cognito-idp:CreateUserPoolDomain", "cognito-idp:UpdateUserPoolDomain", "cognito-idp:DeleteUserPoolDomain"},
+	"AWS::Cognito::UserPoolResourceServer":        {"cognito-idp:CreateResourceServer", "cognito-idp:UpdateResourceServer", "cognito-idp:DeleteResourceServer"},
 	"AWS::DynamoDB::Table":                        {"dynamodb:CreateTable", "dynamodb:UpdateTable", "dynamodb:UpdateContinuousBackups"},
 	"AWS::Events::EventBus":                       {"events:CreateEventBus", "events:UpdateEventBus", "events:DeleteEventBus"},
 	"AWS::IAM::Role":                              {"iam:CreateRole", "iam:PutRolePermissionsBoundary", "iam:PutRolePolicy", "iam:PassRole", "iam:ListRolePolicies", "iam:ListAttachedRolePolicies", "iam:DeleteRolePolicy", "iam:DeleteRole"},

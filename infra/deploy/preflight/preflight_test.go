@@ -152,6 +152,7 @@ func TestADeploymentThatCannotSucceedIsStopped(t *testing.T) {
 			d.Account.(*account).limits.Parameters = map[string]string{"CreateFront": "true", "OriginSecret": "****"}
 			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "CreateFront", Value: "false"}, demand.Parameter{Name: "OriginSecret", Kept: true})
 		}},
+		{"a stack whose queue would have too long a name", "stack_name has 70 characters", func(d *Deployment) { d.Stack = strings.Repeat("s", 70) }},
 		{"a message that reappears too early", "hides a message for 30 s", func(d *Deployment) { d.Demand.Functions[1].Sources[0].Visibility = 30 }},
 		{"an invalid schedule", "parse schedule", func(d *Deployment) { d.Demand.Functions[2].Schedules[0].Expression = "tomorrow" }},
 		{"an invalid schedule that is off", "rate(2 day)", func(d *Deployment) {
@@ -266,6 +267,7 @@ func TestAcceptableDeploymentsAreNotStopped(t *testing.T) {
 			d.Account.(*account).limits.Parameters = map[string]string{"CreateFront": "true", "OriginSecret": "****"}
 			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "CreateFront", Value: "own"}, demand.Parameter{Name: "OriginSecret", Kept: true})
 		}},
+		{"the longest name of a stack", func(d *Deployment) { d.Stack = strings.Repeat("s", 69) }},
 		{"a schedule that is off", func(d *Deployment) {
 			s := &d.Demand.Functions[2].Schedules[0]
 			s.Enabled, s.Expression = false, "at(2020-01-01T00:00:00)"

@@ -27,8 +27,16 @@ var alarmTopics = []string{"PageTopicArn", "TicketTopicArn"}
 // us-east-1, as their patterns say, and the bus has a check of its own.
 var regional = []string{"ApiCertificateArn", "StripeKeysArn", "StandardWebhooksKeysArn", "ExistingTableStreamArn", "PageTopicArn", "TicketTopicArn"}
 
+// longestStack is how long a stack's name may be: SQS allows 80 characters for the name of
+// the order queue, which is the stack's with "-OrderQueue".
+const longestStack = 80 - len("-OrderQueue")
+
 func parameters(r *report, d Deployment) {
 	fine := true
+	if n := len(d.Stack); n > longestStack {
+		fine = false
+		r.add(Failed, "parameters", "stack_name has %d characters: with more than %d, SQS refuses the name of the order queue", n, longestStack)
+	}
 	for _, p := range d.Demand.Parameters {
 		switch {
 		case p.Missing:
