@@ -24,7 +24,7 @@ func main() {
 	}
 	cfg = log.Watch(cfg)
 	book, noBook := ledger.FromEnv(cfg, clock.Wall)
-	providers, noProviders := handler.ProvidersFromEnv()
+	providers, noProviders := handler.ProvidersFromEnv(clock.Wall)
 	origin, noOrigin := httpapi.OriginFromEnv()
 	if err := errors.Join(noBook, noProviders, noOrigin); err != nil {
 		log.Fatal(err)

@@ -113,6 +113,7 @@ var silences = map[string]scene{
 		"release released": 3000, "release putBack": 3000, "LedgerTable ConsumedWriteCapacityUnits": 6400}).every(2, "release released", "release putBack"),
 	"units that were released before are put back":                  quiet().with(begins, length, map[string]float64{"release putBack": 3000, "LedgerTable ConsumedWriteCapacityUnits": 6400}),
 	"the orders of a closed sale are paid":                          quiet().with(begins, length, map[string]float64{"pay payments paid": 6400, "publish events": 6400, "LedgerTable ConsumedWriteCapacityUnits": 6400}),
+	"the provider reports other money while nobody has to pay":      quiet().set("pay payments ignored-refunded", begins, length, 3).set("pay payments ignored-unknown", begins, length, 30),
 	"payments that come too late become refunds due":                quiet().with(begins, length, map[string]float64{"pay payments refund-due": 3000, "LedgerTable ConsumedWriteCapacityUnits": 6400}),
 	"payments come for two minutes faster than the throttle allows": unpaid().set(webhookThrottled, begins, begins+1, 500),
 	"an opening as it is planned":                                   planned(),
@@ -155,11 +156,11 @@ var silentFor = []struct {
 	{"WebhooksFailingAlarm", "a stranger tries providers that nobody knows, and goes around the front", unpaid().with(begins, length, map[string]float64{
 		webhookUnknown: 600, webhookAround: 600})},
 	{"WebhooksFailingAlarm", "a stranger's webhooks are refused, and the provider reports only what was paid before", unpaid().with(begins, length, map[string]float64{
-		webhookRefused: 600, "pay payments paid": 0, "pay payments repeated": 1})},
+		webhookRefused: 600, "pay payments paid": 0, "pay payments repeated": 1, "pay payments invalid-request": 600})},
 	{"WebhooksFailingAlarm", "a stranger's webhooks are refused, and all payments are late", unpaid().with(begins, length, map[string]float64{
-		webhookRefused: 600, "pay payments paid": 0, "pay payments repeated": 0, "pay payments refund-due": 1})},
-	{"WebhooksFailingAlarm", "a stranger's webhooks are refused, and the provider reports payments elsewhere", unpaid().with(begins, length, map[string]float64{
-		webhookRefused: 600, "pay payments paid": 0, "pay payments repeated": 0, "pay payments ignored": 1})},
+		webhookRefused: 600, "pay payments paid": 0, "pay payments repeated": 0, "pay payments refund-due": 1, "pay payments invalid-request": 600})},
+	{"WebhooksFailingAlarm", "a stranger's webhooks are refused, and nobody pays", unpaid().with(begins, length, map[string]float64{
+		webhookTaken: -1, webhookRefused: 600, webhookUnknown: 600, webhookAround: 600, "pay payments unverified": 600, "pay payments paid": -1, "pay payments repeated": -1})},
 	{"WebhooksFailingAlarm", "a shop puts its metadata on both of Stripe's objects", unpaid().with(begins, length, map[string]float64{
 		webhookRefused: 100, "pay payments wrong-kind": 100})},
 	{"NothingSoldAlarm", "strangers without a token, and now and then a buyer", open().with(begins, length, map[string]float64{
@@ -204,12 +205,8 @@ var faults = []fault{
 		"reconcile available": 40}).set(purchaseForged, begins, length, 21)},
 	{"WebhooksFailingAlarm", "a flood of unsigned webhooks keeps the provider's out", 6, unpaid().with(begins, length, flood)},
 	{"WebhooksFailingAlarm", "the same, and a pass of reconcile takes three minutes", 6, unpaid().with(begins, length, flood).every(3, "reconcile unpaid")},
-	{"WebhooksFailingAlarm", "the signing secret is wrong, and every webhook is refused", 6, unpaid().with(begins, length, map[string]float64{
-		webhookTaken: -1, webhookRefused: 120, "pay payments paid": -1, "pay payments repeated": -1})},
-	{"WebhooksFailingAlarm", "the secret is not deployed any more, and every webhook is answered 404", 6, unpaid().with(begins, length, map[string]float64{
-		webhookTaken: -1, webhookUnknown: 5, "pay payments paid": -1, "pay payments repeated": -1})},
-	{"WebhooksFailingAlarm", "a front was created, and the provider still uses ApiUrl", 6, unpaid().with(begins, length, map[string]float64{
-		webhookTaken: -1, webhookAround: 5, "pay payments paid": -1, "pay payments repeated": -1})},
+	{"WebhooksFailingAlarm", "what the provider reports cannot be read", 6, unpaid().with(begins, length, map[string]float64{
+		webhookTaken: -1, webhookRefused: 20, "pay payments invalid-request": 20, "pay payments paid": -1, "pay payments repeated": -1})},
 	{"WebhooksFailingAlarm", "StripeEvents is the other kind, and Stripe reports other things, too", 6, unpaid().with(begins, length, map[string]float64{
 		webhookRefused: 40, "pay payments wrong-kind": 40, "pay payments ignored": 3, "pay payments paid": -1, "pay payments repeated": -1})},
 	{"WebhooksFailingAlarm", "pay cannot reach the table", 6, unpaid().with(begins, length, map[string]float64{
@@ -260,6 +257,13 @@ var faults = []fault{
 	{"FrontFailingAlarm", "the front does not reach the API", 6, breaking(map[string]float64{"Distribution Requests": 2000, "Distribution 5xxErrorRate": 100})},
 	{"PaymentErrorsAlarm", "a webhook is answered 500", 4, breaking(map[string]float64{"pay payments internal": 1})},
 	{"PaymentErrorsAlarm", "cancelling crashes", 4, breaking(map[string]float64{"PayFunction Errors": 1})},
+	{"PaymentsIgnoredAlarm", "a refund is made at the provider", 3, unpaid().set("pay payments ignored-refunded", begins, begins, 1)},
+	{"PaymentsIgnoredAlarm", "Stripe reports charges only", 3, unpaid().with(begins, length, map[string]float64{
+		"pay payments ignored-charge": 20, "pay payments paid": -1, "pay payments repeated": -1})},
+	{"PaymentsIgnoredAlarm", "a buyer disputes, and a pass of reconcile takes three minutes", 4, unpaid().set("pay payments ignored-disputed", begins+1, begins+1, 1).every(3, "reconcile unpaid")},
+	{"PaymentsIgnoredAlarm", "the shop's sessions cost nothing", 3, unpaid().set("pay payments ignored-free", begins, begins, 1)},
+	{"PaymentsIgnoredAlarm", "the provider has a type of its own", 3, unpaid().set("pay payments ignored-unknown", begins, begins, 1)},
+	{"PaymentsContradictAlarm", "a payment is reported for a second order", 3, unpaid().set("pay contradicting", begins, begins, 1)},
 	{"WebhooksRefusedAlarm", "the secret is another one", 6, breaking(map[string]float64{webhookRefused: 20})},
 	{"WebhooksRefusedAlarm", "the secret is not deployed any more, while no order is unpaid", 6, breaking(map[string]float64{webhookUnknown: 5})},
 	{"WebhooksRefusedAlarm", "a front was created, and the provider still uses ApiUrl, while no order is unpaid", 6, breaking(map[string]float64{webhookAround: 5})},

@@ -245,7 +245,7 @@ func (w *world) functions(d door) gateway.Invoker {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	providers, err := payhandler.NewProviders(stripeSecret, "checkout", "")
+	providers, err := payhandler.NewProviders(stripeSecret, "checkout", "", time.Now)
 	if err != nil {
 		w.t.Fatal(err)
 	}

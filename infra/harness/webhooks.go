@@ -43,7 +43,7 @@ var retries = map[string][]time.Duration{
 
 // webhooksOf returns what the function takes: of Stripe the events of Checkout.
 func webhooksOf() payhandler.Providers {
-	all, err := payhandler.NewProviders(stripeSecret, "checkout", standardSecret)
+	all, err := payhandler.NewProviders(stripeSecret, "checkout", standardSecret, time.Now)
 	if err != nil {
 		panic(err)
 	}
@@ -190,6 +190,12 @@ type OtherWebhook struct {
 	reads bool
 }
 
+// What makes another webhook of one that reports a payment.
+var (
+	noAmount  = strings.NewReplacer(`"amount_total":`+strconv.Itoa(Price), `"amount_total":null`, `"amount":`+strconv.Itoa(Price), `"amount":null`)
+	otherType = strings.NewReplacer("checkout.session.completed", "charge.refunded", "payment.succeeded", "refund.succeeded")
+)
+
 // OtherWebhooks are webhooks about the payment's order that are not authentic, are of a kind
 // of event that does not count, or name an order that does not exist.
 func (p Payment) OtherWebhooks() []OtherWebhook {
@@ -207,6 +213,9 @@ func (p Payment) OtherWebhooks() []OtherWebhook {
 		{"altered", altered, 400, false},
 		{"signed by another", p.signed(body, foreignSecret, now), 400, false},
 		{"signed 301 seconds ago", p.signed(body, p.secret(), now.Add(-302*time.Second)), 400, false},
+		{"signed 301 seconds ahead", p.signed(body, p.secret(), now.Add(302*time.Second)), 400, false},
+		{"without an amount", p.signed(noAmount.Replace(body), p.secret(), now), 400, false},
+		{"of a type that is not read", p.signed(otherType.Replace(body), p.secret(), now), 200, false},
 		{"of an order that may be late", unfinished.signed(unfinished.report(), p.secret(), now), 503, true},
 	}
 	if p.Provider == Stripe {

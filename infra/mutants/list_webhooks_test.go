@@ -12,7 +12,7 @@ const (
 var ofWebhooks = []mutant{
 	{"a webhook is read before its signature", "P25", webhookTests, "^TestAWebhookWithout", []edit{{webhookHandler,
 		`	if err := p.verify(r, raw); err != nil {
-		return outcome{}, err
+		return outcome{Outcome: unverified}, err
 	}
 	payment, about, err := p.read(raw)
 `, `	payment, about, err := p.read(raw)
@@ -43,9 +43,11 @@ var ofWebhooks = []mutant{
 `, `		return outcome{Outcome: ignored}, nil
 `}}},
 	{"the other kind of Stripe's events is refused although the payment is recorded", "P24", webhookTests, "^TestAPaymentReportedByTheOtherKind", []edit{{webhookHandler,
-		`err == nil && c.Payment == p.ID()`, `err != nil && c.Payment == p.ID()`}}},
-	{"the other kind of Stripe's events is ignored for an order that another payment has paid", "P24", webhookTests, "^TestAPaymentReportedByTheOtherKind", []edit{{webhookHandler,
-		`c.Payment == p.ID()`, `c.Payment != ""`}}},
+		`	case recorded:
+`, `	case false:
+`}}},
+	{"the other kind of Stripe's events is ignored for an order that another payment has paid", "P24", ledgerTests, overFake + "^what_is_recorded", []edit{{"shared/ledger/pay.go",
+		`return c.Payment == p.ID(), internalIfMissing(err)`, `return c.Payment != "", internalIfMissing(err)`}}},
 	{"both kinds of Stripe's events pay", "P24", webhookTests, "^TestAPaymentReportedByTheOtherKind", []edit{{webhookStripe,
 		`		return p, otherKind, nil
 `, `		return p, ours, nil
@@ -63,15 +65,41 @@ var ofWebhooks = []mutant{
 		`webhook.ValidatePayload(`, `webhook.ValidatePayloadIgnoringTolerance(`}}},
 	{"a Standard Webhook never gets too old", "P25", webhookTests, "^TestASignatureHolds", []edit{{webhookStandard,
 		`key.Verify(body, headers)`, `key.VerifyIgnoringTimestamp(body, headers)`}}},
+	{"a webhook of Stripe may be dated ahead", "P25", webhookTests, "^TestASignatureHolds", []edit{{webhookStripe,
+		`				return notAhead(r.StripeSignature.Value, now())
+`, `				return nil
+`}}},
+	{"an amount of Stripe that is missing is none", "P24", webhookTests, "^TestASignedReport", []edit{{webhookStripe,
+		`	if amount == nil {
+		return p, foreign, unreadable(errNoAmount)
+	}
+`, `	if amount == nil {
+		amount = new(int64)
+	}
+`}}},
+	{"an amount that is missing is none", "P24", webhookTests, "^TestASignedReport", []edit{{webhookStandard,
+		`		err = errNoAmount
+`, `		data.Amount = new(int64)
+`}}},
+	{"a payment intent pays what was asked, not what was received", "P24", webhookTests, "^TestASignedReport", []edit{{webhookStripe,
+		`json:"amount_received"`, `json:"amount"`}}},
+	{"an unsigned webhook counts as a signed one that cannot be read", "P25", webhookTests, "^TestAWebhookWithout", []edit{{webhookHandler,
+		`return outcome{Outcome: unverified}, err`, `return outcome{}, err`}}},
+	{"a refund at the provider counts as nothing", "P24", webhookTests, "^TestWhatIsNotOurs", []edit{{webhookStripe,
+		`		return refunded
+`, `		return unpaid
+`}}},
+	{"a contradicting report is not counted", "P24", webhookTests, "^TestTheAnswerIs", []edit{{webhookHandler,
+		`	if s.Contradicts {`, `	if false {`}}},
 	{"a payment is named by its webhook", "P24", webhookTests, "^TestASignedPayment", []edit{{webhookStripe,
-		`p.Reference, p.Amount = object.PaymentIntent, object.AmountTotal`, `p.Amount = object.AmountTotal`}}},
+		`reference, amount = object.PaymentIntent, object.AmountTotal`, `amount = object.AmountTotal`}}},
 	{"foreign payments are taken for ours", "P25", webhookTests, "^TestWhatIsNotOurs", []edit{{webhookStripe,
 		`	if about.Metadata[metaSale] == "" {
 		return p, foreign, nil
 	}
 `, ``}}},
 	{"a session that is not paid yet counts as paid", "P24", webhookTests, "^TestWhatIsNotOurs", []edit{{webhookStripe,
-		`if isCheckout && object.PaymentStatus != "paid" {`, `if false {`}}},
+		`	case isCheckout && object.PaymentStatus != "paid":`, `	case false:`}}},
 	{"a payment is answered 200 although it was not recorded", "P24", webhookTests, "^TestTheAnswerIs", []edit{{webhookHandler,
 		`	case err != nil:
 		return outcome{}, err

@@ -54,18 +54,8 @@ func (b *books) Pay(_ context.Context, p sale.Payment) (ledger.Settlement, error
 	return b.settled, b.call()
 }
 
-func (b *books) Order(_ context.Context, id uint64) (sale.Order, error) {
-	if id != b.claim.OrderID {
-		return sale.Order{}, sale.Refuse(sale.OrderNotFound, "no such order")
-	}
-	return sale.Order{ID: id, SaleID: b.claim.SaleID, User: b.claim.User, ClaimID: b.claim.ID}, b.call()
-}
-
-func (b *books) Claim(_ context.Context, saleID, user string) (sale.Claim, error) {
-	if saleID != b.claim.SaleID || user != b.claim.User {
-		return sale.Claim{}, sale.Refuse(sale.OrderNotFound, "the user has no order in this sale")
-	}
-	return b.claim, b.call()
+func (b *books) Recorded(_ context.Context, p sale.Payment) (bool, error) {
+	return b.claim.Payment == p.ID(), b.call()
 }
 
 func (b *books) Cancel(_ context.Context, saleID, user string) (sale.Claim, error) {
@@ -91,7 +81,7 @@ func newFunction(t *testing.T, settings ...string) *function {
 	for i := 0; i < len(settings); i += 2 {
 		t.Setenv(settings[i], settings[i+1])
 	}
-	providers, err := ProvidersFromEnv()
+	providers, err := ProvidersFromEnv(clock.Wall)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,8 +31,7 @@ const maxWebhook = 256 << 10
 // Book is the part of the ledger that the handler uses.
 type Book interface {
 	Pay(context.Context, sale.Payment) (ledger.Settlement, error)
-	Order(ctx context.Context, id uint64) (sale.Order, error)
-	Claim(ctx context.Context, saleID, user string) (sale.Claim, error)
+	Recorded(context.Context, sale.Payment) (bool, error)
 	Cancel(ctx context.Context, saleID, user string) (sale.Claim, error)
 }
 
@@ -102,14 +101,16 @@ type outcome struct {
 	Outcome  string            `json:"outcome"`
 	Reason   sale.RefundReason `json:"reason,omitempty"` // of a refund
 	repeated bool
+	about    subject // of what is ignored
 }
 
 const (
 	paid      = "paid"
 	refundDue = "refund-due"
 	ignored   = "ignored"
-	// wrongKind is never told: such a webhook is refused.
-	wrongKind = "wrong-kind"
+	// wrongKind and unverified are never told: such a webhook is refused.
+	wrongKind  = "wrong-kind"
+	unverified = "unverified"
 )
 
 // result is the value under which a webhook is counted. Reports of what was recorded
@@ -118,9 +119,23 @@ func result(done outcome, code sale.Code) string {
 	switch {
 	case done.Outcome == wrongKind:
 		return wrongKind
+	case done.Outcome == unverified:
+		return unverified
 	case code != "":
 		return telemetry.Result(code)
 	case done.Outcome == ignored:
+		switch done.about { // apart, if money may have moved, so that somebody looks
+		case free:
+			return "ignored-free"
+		case charge:
+			return "ignored-charge"
+		case refunded:
+			return "ignored-refunded"
+		case disputed:
+			return "ignored-disputed"
+		case unknown:
+			return "ignored-unknown"
+		}
 		return ignored
 	case done.repeated:
 		return "repeated"
@@ -144,14 +159,14 @@ func (h *Handler) pay(ctx context.Context, r *httpapi.Request, event *telemetry.
 	}
 	raw := []byte(body)
 	if err := p.verify(r, raw); err != nil {
-		return outcome{}, err
+		return outcome{Outcome: unverified}, err
 	}
 	payment, about, err := p.read(raw)
 	if err != nil {
 		return outcome{}, err
 	}
-	if about == foreign {
-		return outcome{Outcome: ignored}, nil
+	if about != ours && about != otherKind {
+		return outcome{Outcome: ignored, about: about}, nil
 	}
 	payment.Provider = r.Path.Provider
 	event.Text("payment", payment.Reference)
@@ -165,6 +180,9 @@ func (h *Handler) pay(ctx context.Context, r *httpapi.Request, event *telemetry.
 		return outcome{}, err
 	}
 	s, err := h.book.Pay(ctx, payment)
+	if s.Contradicts {
+		event.Metric("contradicting", telemetry.Count, 1)
+	}
 	switch {
 	case err != nil:
 		return outcome{}, err
@@ -177,20 +195,18 @@ func (h *Handler) pay(ctx context.Context, r *httpapi.Request, event *telemetry.
 	return outcome{Outcome: paid, repeated: !s.New}, nil
 }
 
-// otherKind takes the report only if its order is paid by that payment: a shop whose Stripe
-// events are of both kinds. Otherwise the events that count may never come, because the
+// otherKind takes the report only if its payment is recorded: a shop whose Stripe events are
+// of both kinds. Otherwise the events that count may never come, because the
 // shop uses the other kind, and the money is taken. The provider repeats what is refused,
 // so the payment is recorded once StripeEvents is right.
 func (h *Handler) otherKind(ctx context.Context, p sale.Payment) (outcome, error) {
-	o, err := h.book.Order(ctx, p.OrderID)
-	var c sale.Claim
-	if err == nil {
-		c, err = h.book.Claim(ctx, o.SaleID, o.User)
-	}
-	switch {
-	case err != nil && sale.CodeOf(err) != sale.OrderNotFound:
+	if err := p.Check(); err != nil {
 		return outcome{}, err
-	case err == nil && c.Payment == p.ID():
+	}
+	switch recorded, err := h.book.Recorded(ctx, p); {
+	case err != nil:
+		return outcome{}, err
+	case recorded:
 		return outcome{Outcome: ignored}, nil
 	}
 	return outcome{Outcome: wrongKind}, sale.Refuse(sale.InvalidRequest, "the payment is not recorded, and StripeEvents does not count this kind of event: change it, or put the metadata into the other object only")

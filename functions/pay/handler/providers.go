@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"flashsale/shared/httpapi"
 	"flashsale/shared/sale"
@@ -12,22 +13,33 @@ import (
 
 // provider is one kind of webhook.
 type provider struct {
-	// verify fails unless the body, as it was sent, is signed with one of the secrets at
-	// most 300 seconds ago.
+	// verify fails unless the body, as it was sent, is signed with one of the secrets, at
+	// an instant at most 300 seconds from now.
 	verify func(r *httpapi.Request, body []byte) error
-	// read returns the payment that a verified body reports, without its provider, unless
-	// it is foreign.
+	// read returns the payment that a verified body reports, without its provider, if it is
+	// about one.
 	read func(body []byte) (sale.Payment, subject, error)
 }
 
-// subject is what a verified webhook is about.
-type subject int
+// subject is what a verified webhook is about. Those that are neither ours nor otherKind are
+// ignored. It is a closed set, whatever types a provider has, because metrics count it.
+type subject string
 
 const (
-	foreign   subject = iota // no payment of an order of this system
-	ours                     // a payment of an order
-	otherKind                // a payment of an order, in a kind of event that does not count
+	ours      subject = "ours"       // a payment of an order
+	otherKind subject = "other-kind" // a payment of an order, in a kind of event that does not count
+
+	foreign  subject = "foreign"  // a payment, not of an order of this system
+	unpaid   subject = "unpaid"   // no money came: not yet, or the attempt failed
+	free     subject = "free"     // a session that needed no payment
+	charge   subject = "charge"   // money came, perhaps: charges are not read
+	refunded subject = "refunded" // money went back at the provider
+	disputed subject = "disputed"
+	unknown  subject = "unknown" // any other type
 )
+
+// tolerance is how far the instant of a signature may be away.
+const tolerance = 300 * time.Second
 
 // Providers are those with secrets, by the name in their path.
 type Providers map[string]provider
@@ -40,20 +52,21 @@ const (
 
 // ProvidersFromEnv returns the providers whose secrets are in STRIPE_SECRETS and
 // STANDARD_WEBHOOKS_SECRETS. Several are separated by commas, so that a new one works
-// before the old one ends. It fails for a secret that cannot be one (P19).
-func ProvidersFromEnv() (Providers, error) {
-	return NewProviders(os.Getenv("STRIPE_SECRETS"), os.Getenv("STRIPE_EVENTS"), os.Getenv("STANDARD_WEBHOOKS_SECRETS"))
+// before the old one ends. It fails for a secret that cannot be one (P19). now
+// is the current instant.
+func ProvidersFromEnv(now func() time.Time) (Providers, error) {
+	return NewProviders(os.Getenv("STRIPE_SECRETS"), os.Getenv("STRIPE_EVENTS"), os.Getenv("STANDARD_WEBHOOKS_SECRETS"), now)
 }
 
 // NewProviders returns the providers with these settings, see ProvidersFromEnv.
-func NewProviders(stripeSecrets, stripeEvents, standardSecrets string) (Providers, error) {
+func NewProviders(stripeSecrets, stripeEvents, standardSecrets string, now func() time.Time) (Providers, error) {
 	all := Providers{}
 	secrets, err := secretsOf(stripeSecrets)
 	if err != nil {
 		return nil, fmt.Errorf("STRIPE_SECRETS: %w", err)
 	}
 	if len(secrets) > 0 {
-		p, err := newStripe(secrets, stripeEvents)
+		p, err := newStripe(secrets, stripeEvents, now)
 		if err != nil {
 			return nil, fmt.Errorf("STRIPE_EVENTS: %w", err)
 		}
@@ -93,7 +106,7 @@ const minSecret = 12
 // errUnsigned and errOld say nothing about the secrets or the body.
 var (
 	errUnsigned = sale.Refuse(sale.InvalidRequest, "the webhook has no valid signature")
-	errOld      = sale.Refuse(sale.InvalidRequest, "the webhook was not signed within the last 300 seconds")
+	errOld      = sale.Refuse(sale.InvalidRequest, "the webhook was not signed within 300 seconds of now")
 )
 
 // verifyAny returns nil if one of the secrets' checks succeeds. isOld recognises the error
@@ -112,6 +125,9 @@ func verifyAny(checks []func() error, isOld func(error) bool) error {
 	}
 	return errUnsigned
 }
+
+// errNoAmount: an amount that is missing or null is not zero.
+var errNoAmount = errors.New("there is no amount")
 
 // unreadable is the refusal of a signed body that cannot be read.
 func unreadable(err error) error {

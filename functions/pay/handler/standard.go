@@ -45,8 +45,22 @@ type standardPayment struct {
 	SaleID    string `json:"saleId"`
 	OrderID   string `json:"orderId"`
 	PaymentID string `json:"paymentId"`
-	Amount    int64  `json:"amount"`
+	Amount    *int64 `json:"amount"`
 	Currency  string `json:"currency"`
+}
+
+// aboutStandard is what a type that reports no payment is about. The standard names no types;
+// these are what providers use.
+func aboutStandard(kind string) subject {
+	switch {
+	case strings.HasPrefix(kind, "refund."), kind == "payment.refunded", kind == "payment.partially_refunded":
+		return refunded
+	case strings.Contains(kind, "dispute"):
+		return disputed
+	case strings.HasPrefix(kind, "payment."):
+		return unpaid
+	}
+	return unknown
 }
 
 func readStandardWebhook(body []byte) (p sale.Payment, _ subject, err error) {
@@ -58,14 +72,18 @@ func readStandardWebhook(body []byte) (p sale.Payment, _ subject, err error) {
 		return p, foreign, unreadable(err)
 	}
 	if e.Type != "payment.succeeded" {
-		return p, foreign, nil
+		return p, aboutStandard(e.Type), nil
 	}
 	var data standardPayment
-	if err := jsonv2.Unmarshal(e.Data, &data); err != nil {
+	err = jsonv2.Unmarshal(e.Data, &data)
+	if err == nil && data.Amount == nil {
+		err = errNoAmount
+	}
+	if err != nil {
 		return p, foreign, unreadable(err)
 	}
 	// The payment's id, and not the message's: a payment may be reported by several.
-	p = sale.Payment{Reference: data.PaymentID, Amount: data.Amount, Currency: strings.ToUpper(data.Currency), SaleID: data.SaleID}
+	p = sale.Payment{Reference: data.PaymentID, Amount: *data.Amount, Currency: strings.ToUpper(data.Currency), SaleID: data.SaleID}
 	// 0 if the id is invalid; Pay then records a refund due for an unknown order.
 	p.OrderID, _ = orderid.Parse(data.OrderID)
 	return p, ours, nil

@@ -3,7 +3,9 @@ package handler
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -31,7 +33,7 @@ const (
 )
 
 // newStripe takes Stripe's webhooks of the given kind.
-func newStripe(secrets []string, events string) (provider, error) {
+func newStripe(secrets []string, events string, now func() time.Time) (provider, error) {
 	switch events {
 	case checkoutEvents, paymentIntentEvents, anyEvents:
 	default:
@@ -40,14 +42,39 @@ func newStripe(secrets []string, events string) (provider, error) {
 	verify := func(r *httpapi.Request, body []byte) error {
 		var checks []func() error
 		for _, secret := range secrets {
-			checks = append(checks, func() error { return webhook.ValidatePayload(body, r.StripeSignature.Value, secret) })
+			checks = append(checks, func() error {
+				if err := webhook.ValidatePayload(body, r.StripeSignature.Value, secret); err != nil {
+					return err
+				}
+				return notAhead(r.StripeSignature.Value, now())
+			})
 		}
-		return verifyAny(checks, func(err error) bool { return errors.Is(err, webhook.ErrTooOld) })
+		return verifyAny(checks, func(err error) bool { return errors.Is(err, webhook.ErrTooOld) || errors.Is(err, errAhead) })
 	}
 	read := func(body []byte) (sale.Payment, subject, error) {
 		return readStripe(body, events)
 	}
 	return provider{verify, read}, nil
+}
+
+var errAhead = errors.New("the signature's time is ahead")
+
+// notAhead fails if the time of a valid signature is too far ahead, which Stripe's library does
+// not check. Of several times that library takes the last one.
+func notAhead(header string, now time.Time) error {
+	var seconds int64
+	for _, part := range strings.Split(header, ",") {
+		if text, ok := strings.CutPrefix(part, "t="); ok {
+			var err error
+			if seconds, err = strconv.ParseInt(text, 10, 64); err != nil {
+				return err
+			}
+		}
+	}
+	if time.Unix(seconds, 0).After(now.Add(tolerance)) {
+		return errAhead
+	}
+	return nil
 }
 
 // stripeEvent is read in three steps, because only the object of an event about us must
@@ -64,9 +91,24 @@ type stripePayment struct {
 	ID             string `json:"id"`
 	PaymentIntent  string `json:"payment_intent"`
 	PaymentStatus  string `json:"payment_status"`
-	AmountTotal    int64  `json:"amount_total"`
-	AmountReceived int64  `json:"amount_received"`
+	AmountTotal    *int64 `json:"amount_total"`
+	AmountReceived *int64 `json:"amount_received"`
 	Currency       string `json:"currency"`
+}
+
+// aboutStripe is what an event that reports no payment is about.
+func aboutStripe(kind string) subject {
+	switch {
+	case kind == "charge.refunded", strings.HasPrefix(kind, "charge.refund."), strings.HasPrefix(kind, "refund."):
+		return refunded
+	case strings.HasPrefix(kind, "charge.dispute."):
+		return disputed
+	case kind == "charge.failed", kind == "charge.expired", strings.HasPrefix(kind, "payment_intent."), strings.HasPrefix(kind, "checkout.session."):
+		return unpaid
+	case strings.HasPrefix(kind, "charge."):
+		return charge
+	}
+	return unknown
 }
 
 func readStripe(body []byte, events string) (p sale.Payment, _ subject, err error) {
@@ -77,7 +119,7 @@ func readStripe(body []byte, events string) (p sale.Payment, _ subject, err erro
 	isCheckout := e.Type == "checkout.session.completed" || e.Type == "checkout.session.async_payment_succeeded"
 	isIntent := e.Type == "payment_intent.succeeded"
 	if !isCheckout && !isIntent {
-		return p, foreign, nil
+		return p, aboutStripe(e.Type), nil
 	}
 	var about struct {
 		Metadata map[string]string `json:"metadata"`
@@ -94,17 +136,21 @@ func readStripe(body []byte, events string) (p sale.Payment, _ subject, err erro
 	}
 	// A completed session of a slow method of payment is not paid yet; another event
 	// follows.
-	if isCheckout && object.PaymentStatus != "paid" {
-		return p, foreign, nil
+	switch {
+	case isCheckout && object.PaymentStatus == "no_payment_required":
+		return p, free, nil
+	case isCheckout && object.PaymentStatus != "paid":
+		return p, unpaid, nil
 	}
-	p = sale.Payment{
-		Reference: object.ID, Amount: object.AmountReceived, Currency: strings.ToUpper(object.Currency),
-		SaleID: about.Metadata[metaSale],
-	}
+	reference, amount := object.ID, object.AmountReceived
 	if isCheckout {
 		// The payment's own id: a session's id would be another one for the same payment.
-		p.Reference, p.Amount = object.PaymentIntent, object.AmountTotal
+		reference, amount = object.PaymentIntent, object.AmountTotal
 	}
+	if amount == nil {
+		return p, foreign, unreadable(errNoAmount)
+	}
+	p = sale.Payment{Reference: reference, Amount: *amount, Currency: strings.ToUpper(object.Currency), SaleID: about.Metadata[metaSale]}
 	// 0 if the id is invalid; Pay then records a refund due for an unknown order.
 	p.OrderID, _ = orderid.Parse(about.Metadata[metaOrder])
 	if isCheckout && events == paymentIntentEvents || isIntent && events == checkoutEvents {

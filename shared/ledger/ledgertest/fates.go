@@ -221,6 +221,30 @@ var fating = map[string]func(*testing.T, *World){
 			}
 		}
 	},
+	"what is recorded is known to be, and nothing else": func(t *testing.T, w *World) {
+		f := newFates(w, 1)
+		w.paid("unpaid-0", 4) // by stripe#pi_1, without a guard
+		late := PaymentOf(f.next("released"), "pi_2")
+		w.Settles(late)
+		for name, tt := range map[string]struct {
+			payment sale.Payment
+			want    bool
+		}{
+			"paid":                      {PaymentOf(f.next("paid"), "before-0"), true},
+			"paid, of another order":    {PaymentOf(f.young, "before-0"), true},
+			"to be refunded":            {late, true},
+			"paid without a guard":      {PaymentOf(f.next("unpaid"), "pi_1"), true},
+			"another of a paid order":   {PaymentOf(f.next("paid"), "pi_3"), false},
+			"another of that order":     {PaymentOf(f.next("unpaid"), "pi_3"), false},
+			"of an order that is late":  {PaymentOf(f.young, "pi_3"), false},
+			"of no order":               {PaymentOf(0, "pi_3"), false},
+			"of another, unpaid, order": {PaymentOf(f.next("other"), "pi_3"), false},
+		} {
+			if got, err := w.Ledger.Recorded(w.Ctx, tt.payment); got != tt.want || err != nil {
+				t.Errorf("%s: %t (%v), want %t", name, got, err, tt.want)
+			}
+		}
+	},
 	"a claim notes its first refunds, and all of them are recorded": func(t *testing.T, w *World) {
 		w.OpenUnpaid(5, 1)
 		id := w.Ordered("alice", "bob")[0]
