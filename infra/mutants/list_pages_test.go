@@ -30,6 +30,12 @@ var ofThePages = []mutant{
 		` || strings.ContainsAny(u.Host, ";, '")`, ``}}},
 	{"compressed for who refuses that", "P19", page, "^TestAnswersAreCompressed", []edit{{pageFiles + "handler.go",
 		`!weighted || strings.Trim(q, "0.") != ""`, `!weighted || q != ""`}}},
+	{"a buyer does not learn of a refund", "P24", "./functions/query/handler", "^TestABuyerSeesWhatBecomes", []edit{{"functions/query/handler/handler.go",
+		`if shown.Refunds, err = h.refunds(ctx, c); err != nil {`, `if _, err = h.refunds(ctx, c); err != nil {`}}},
+	{"an order does not show its refunds", "P24", "./functions/query/handler", "^TestABuyerSeesWhatBecomes", []edit{{"functions/query/handler/handler.go",
+		`if page.Refunds, err = h.refunds(ctx, c); err != nil {`, `if _, err = h.refunds(ctx, c); err != nil {`}}},
+	{"a refund that is due is shown as done", "P24", "./functions/query/handler", "^TestABuyerSeesWhatBecomes", []edit{{"shared/httpapi/httpapi.go",
+		`if !r.RefundedAt.IsZero() {`, `if r.RefundedAt.IsZero() {`}}},
 	{"a code is exchanged twice", "P12", "./infra/local/issuer", "^TestACodeIsForOne", []edit{{signingIn,
 		`	delete(g.all, code)
 	return found`, `	return found`}}},

@@ -51,6 +51,28 @@ var rules = map[string]struct {
 	}},
 	"two presses do not cancel": {cancellationPressedTwice, []mutant{
 		{"page.js", `cancelling = asking ? "" : "cancelSure";`, `if (asking) return cancel(); cancelling = "cancelSure";`},
+		{"page.js", `keep.className = asking ? "keep" : "";`, ``},
+	}},
+	"an opening is read again before it is announced": {movedOpening, []mutant{
+		{"page.js", `moved ||= Math.abs(sale.opens - before) > 0;`, ``},
+		{"page.js", `if (passing(a) && phase() === "NOT_OPEN")`, `if (false)`},
+		{"page.js", `if (sale.opens !== before) reread`, `if (Number.isNaN(before)) reread`},
+	}},
+	"a winner is not refused": {refusalOfAWinner, []mutant{
+		{"page.js", `(refusals.includes(is) && !token() && available`, `(false`},
+		{"page.js", `settle(await repeat(mine), true);`, `settle(await mine(), true);`},
+		{"page.js", `if (phase() === "OPEN") await Promise`, `if (phase()) await Promise`},
+	}},
+	"an order that is not paid is only reserved": {reservedOrder, []mutant{
+		{"page.js", `["PENDING", "CONFIRMED"].includes(claim?.state)`, `claim?.state === "PENDING"`},
+		{"page.js", `state() === "reserved" || wait`, `wait`},
+		{"page.js", `if (payBy()) return now() < payBy() ? "unpaid" : "late";`, `if (now() >= payBy()) return "late";`},
+	}},
+	"a buyer whose order has ended is told what becomes of a payment": {paymentOfAnEndedOrder, []mutant{
+		{"page.js", `already && ["accepted", "confirmed", "paid", "held"].includes(is)`, `already`},
+		{"page.js", `claim?.state !== "PAID" && now()`, `claim?.state === "CONFIRMED" && now()`},
+		{"page.js", `return refundedAt ?`, `return !refundedAt ?`},
+		{"page.js", `[detail(is), ...refunds()]`, `[detail(is)]`},
 	}},
 	"a cancelled order stays cancelled": {cancellationDuringALook, []mutant{
 		{"page.js", `if (claim !== was) return;`, ``},
