@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,6 +33,37 @@ func (v *view) fits(width int64) {
 	v.Size(width, 900)
 	if got := browser.Eval[int64](v.Tab, "document.documentElement.scrollWidth"); got > width {
 		v.t.Errorf("the page is %d pixels wide in a window of %d", got, width)
+	}
+}
+
+// ordered checks that the panels follow their numbers from left to right and from top to bottom,
+// and that both what to try and what to break begin on the first screen.
+func (v *view) ordered(width int64) {
+	v.t.Helper()
+	v.Size(width, 900)
+	browser.Eval[bool](v.Tab, "(scrollTo(0, 0), true)")
+	panels := browser.Eval[[]string](v.Tab, `[...document.querySelectorAll('main > section:not([hidden])')].map((s) => ({id: s.id, ...s.getBoundingClientRect().toJSON()}))
+		.filter((s) => s.id !== 'do' && s.id !== 'break').sort((a, b) => a.top - b.top || a.left - b.left).map((s) => s.id)`)
+	if want := []string{"stock", "orders-box", "receipt", "events"}; !slices.Equal(panels, want) {
+		v.t.Errorf("at %d pixels the panels are in the order %q, want %q", width, panels, want)
+	}
+	for _, id := range []string{"do", "break"} {
+		if top := browser.Eval[float64](v.Tab, fmt.Sprintf("document.getElementById(%q).getBoundingClientRect().top", id)); top > 800 {
+			v.t.Errorf("at %d pixels #%s begins at %v", width, id, top)
+		}
+	}
+}
+
+// tellsOfTheAccident checks that the first screen says what is broken.
+func (v *view) tellsOfTheAccident(what string) {
+	v.t.Helper()
+	v.reads("accident", what)
+	for _, width := range []int64{320, 390, 1280} {
+		v.ordered(width)
+		if bottom := browser.Eval[float64](v.Tab, "document.getElementById('accident').getBoundingClientRect().bottom"); bottom <= 0 || bottom > 500 {
+			v.t.Errorf("at %d pixels the accident is told at %v", width, bottom)
+		}
+		v.Screenshot(fmt.Sprint("live-accident-", width))
 	}
 }
 
@@ -86,9 +118,14 @@ func TestTheLiveViewShowsASaleFromItsFirstUnitToItsReceipt(t *testing.T) {
 	v.sees("the end of the rush", "!document.getElementById('rush').disabled")
 	v.reads("verdict", "ok")
 	v.reads("equation", "0 left + 100 sold = 100 units; 100 orders confirmed, 0 pending")
+	v.reads("said", "The rush is over: 99 of 1,000 buyers got a unit.") // and alice the first one
+	if browser.Eval[bool](v.Tab, "!document.getElementById('accident').hidden") {
+		t.Error("an accident is told of before there was one")
+	}
 
 	v.Click("#break-lose")
 	v.reads("broken", "Broken since")
+	v.tellsOfTheAccident("Answers get lost after the commit")
 	v.Axe()
 	v.Click("#add")
 	v.reads("left", "50")
@@ -121,7 +158,10 @@ func TestTheLiveViewShowsASaleFromItsFirstUnitToItsReceipt(t *testing.T) {
 	v.reads("verdict", "ok")
 	v.Axe()
 	v.fits(1280)
-	v.fits(320)
+	for _, width := range []int64{900, 390, 320} {
+		v.fits(width)
+		v.ordered(width)
+	}
 
 	v.Size(1280, 900)
 	v.Click("#break-unconfirmed")

@@ -11,7 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"flashsale/infra/client"
 	"flashsale/infra/faults"
+	"flashsale/infra/rush"
 )
 
 const ownOrigin = "http://127.0.0.1:3000"
@@ -270,4 +272,19 @@ func TestARecountIsMadeOnDemand(t *testing.T) {
 			t.Errorf("receipts %+v and %+v", first, again)
 		}
 	})
+}
+
+func TestABuyerWhoLearnsOfTheUnitByAlreadyOrderedGotIt(t *testing.T) {
+	c := &crowd{answers: map[rush.Verdict]int{}, winners: map[string]bool{}}
+	click := func(v rush.Verdict, claim string) {
+		c.count(rush.Result{Verdict: v, Reply: client.Answer{Claim: client.Claim{ClaimID: claim}}})
+	}
+	click(rush.Accepted, "a")
+	click(rush.Accepted, "a") // the same Idempotency-Key
+	click(rush.AlreadyOrdered, "a")
+	click(rush.AlreadyOrdered, "b") // whose 202 was lost
+	click(rush.SoldOut, "")
+	if w := c.view(); w.Winners != 2 || w.AlreadyOrdered != 2 || w.SoldOut != 1 || w.Answered != 5 {
+		t.Errorf("%+v, want 2 winners, 2 repeats, 1 sold out, 5 answered", w)
+	}
 }

@@ -31,7 +31,7 @@ type crowd struct {
 	signedIn int
 	clicks   int
 	answers  map[rush.Verdict]int
-	winners  map[string]bool // by claim
+	winners  map[string]bool // claims of its buyers
 	ended    bool
 	problem  string
 }
@@ -127,10 +127,16 @@ func (c *crowd) run(ctx context.Context, v *View, all []rush.Buyer) error {
 	rush.Run(ctx, v.o.Client, c.saleID, all, inFlight, v.now, func(r rush.Result) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.answers[r.Verdict]++
-		if r.Verdict == rush.Accepted {
-			c.winners[r.Reply.Claim.ClaimID] = true
-		}
+		c.count(r)
 	})
 	return nil
+}
+
+// count counts the final answer to a click. A buyer whose first answers were lost may learn of
+// the unit by "already ordered" only. The caller holds the lock.
+func (c *crowd) count(r rush.Result) {
+	c.answers[r.Verdict]++
+	if r.Verdict == rush.Accepted || r.Verdict == rush.AlreadyOrdered {
+		c.winners[r.Reply.Claim.ClaimID] = true
+	}
 }

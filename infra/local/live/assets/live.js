@@ -6,6 +6,7 @@ const count = new Intl.NumberFormat('en')
 let chosen = new URLSearchParams(location.search).get('sale') || ''
 let shown = '' // the sale on display
 let feed
+let rush = '' // the reader's own: 'sent', then 'running' once the feed shows it
 
 const make = (name, text = '', set = {}) => Object.assign(document.createElement(name), { textContent: text }, set)
 const say = (id, value) => { const s = String(value); if ($(id).textContent !== s) $(id).textContent = s }
@@ -76,6 +77,14 @@ function showAnswers(purchases, crowd) {
       (crowd.gaveUp ? `, ${number(crowd.gaveUp)} gave up.` : '.')
   if (crowd.problem) text += ' It ended early: ' + crowd.problem
   say('crowd', text)
+}
+
+// showEnd replaces what was said when the reader's own rush began.
+function showEnd(crowd) {
+  if (rush && crowd?.running) rush = 'running'
+  if (rush !== 'running' || crowd?.running) return
+  rush = ''
+  say('said', `The rush is over: ${number(crowd.winners)} of ${number(crowd.buyers)} buyers got a unit.`)
 }
 
 function showOrders(snapshot) {
@@ -162,6 +171,8 @@ function showAccidents(accidents, broken) {
     }
     button.setAttribute('aria-pressed', String(broken?.id === accident.id))
   })
+  $('accident').hidden = !broken
+  say('accident', broken ? `Broken on purpose: ${broken.name}. ${broken.expect}` : '')
   $('heal').disabled = !broken
   $('broken').className = broken ? 'bad' : ''
   const met = Object.entries(broken?.met || {}).filter(([kind]) => kind !== 'calls').map(([kind, n]) => `${number(n)} ${kind}`)
@@ -188,6 +199,7 @@ function show(snapshot) {
   $('resume').disabled = sale.state !== 'paused'
   showStock(sale)
   showAnswers(snapshot.purchases, snapshot.crowd)
+  showEnd(snapshot.crowd)
   showOrders(snapshot)
   showReceipt(snapshot.receipt, sale)
 }
@@ -202,6 +214,7 @@ async function act(name, more = {}) {
     text = (await response.json()).says
     ok = response.ok
   } catch { /* the text says so */ }
+  rush = name === 'rush' && ok ? 'sent' : ''
   $('said').className = ok ? '' : 'no'
   say('said', text)
 }
