@@ -37,6 +37,8 @@ const (
 	gatewayBurst = 5000
 	// webhookRate is PaymentRateLimit in template.yaml.
 	webhookRate = 200
+	// pageRouteRate is PageRateLimit in template.yaml.
+	pageRouteRate = 1200
 	// coldWrites is the capacity of a new on-demand table, in write units a second.
 	coldWrites = 4000
 	// perConcurrency is Lambda's limit of requests a second per unit of concurrency.
@@ -124,7 +126,9 @@ func (a advice) reserved() int {
 func (a advice) accountConcurrency() int { return max(lambdaQuota, a.reserved()+keptFree) }
 
 // gatewayRate is the account's throttle rate that the advice needs, in requests a second.
-func (a advice) gatewayRate() float64 { return max(gatewayQuota, a.throttle+a.queryRate+webhookRate) }
+func (a advice) gatewayRate() float64 {
+	return max(gatewayQuota, a.throttle+a.queryRate+pageRouteRate+webhookRate)
+}
 
 // burst is the throttle's burst beside a rate of requests a second.
 func burst(rate float64) float64 { return min(rate, gatewayBurst) }

@@ -74,11 +74,11 @@ func (a advice) pageRate() float64 {
 }
 
 // pagesWithoutFront is how many pages may be opened within the arrival time. Beyond that their
-// files exceed QueryRateLimit, which holds for each route by itself, or HTML and files exceed
+// files exceed PageRateLimit, which holds for each route by itself, or HTML and files exceed
 // pageRate, and the API needs a front. The account's requests a second suffice for as many.
 func pagesWithoutFront(a advice) float64 {
 	files := float64(filesOfPage())
-	return math.Floor(arrival.Seconds() * min(a.queryRate/files, a.pageRate()/(1+files)))
+	return math.Floor(arrival.Seconds() * min(pageRouteRate/files, a.pageRate()/(1+files)))
 }
 
 // printPages prints the demand of open pages, with and without a front.
@@ -94,6 +94,6 @@ func printPages(out io.Writer, w wish, a advice, list price.List) {
 		dollars := func(c crowd) string { return fmt.Sprintf("$%.2f", price.Sum(price.Bill(list, c.usage))) }
 		row(grouped(float64(n)), grouped(bare.rate), dollars(bare), grouped(behind.rate), dollars(behind))
 	}
-	_, _ = fmt.Fprintf(out, "  A front is required above %s open pages: QueryRateLimit admits %s requests for files a second, and Lambda %s to PageFunction, HTML and files, in the environments that are not reserved.\n",
-		grouped(pagesWithoutFront(a)), grouped(a.queryRate), grouped(a.pageRate()))
+	_, _ = fmt.Fprintf(out, "  A front is required above %s open pages: PageRateLimit admits %s requests for files a second, and Lambda %s to PageFunction, HTML and files, in the environments that are not reserved.\n",
+		grouped(pagesWithoutFront(a)), grouped(pageRouteRate), grouped(a.pageRate()))
 }

@@ -47,8 +47,8 @@ func TestAFrontIsRequiredWhereARouteOrLambdaRefusesPages(t *testing.T) {
 		wish        wish
 		files, page float64 // requests a second that the files' route and PageFunction take
 	}{
-		{"a small sale: its QueryRateLimit", wished(1000, 100, 500), 680, 8600},
-		{"a large sale: the environments that cannot be reserved", wished(500_000, 10_000, 50_000), 68_000, 1000},
+		{"a small sale: PageRateLimit", wished(1000, 100, 500), pageRouteRate, 8600},
+		{"a large sale: the environments that cannot be reserved", wished(500_000, 10_000, 50_000), pageRouteRate, 1000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := advise(c.wish)
@@ -76,11 +76,11 @@ func TestDeployingHasTheRequestsOfAPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	route, free := float64(defaultOf(d, "QueryRateLimit")), lambdaQuota
+	route, free := float64(defaultOf(d, "PageRateLimit")), lambdaQuota
 	for _, f := range d.Functions {
 		free -= f.Reserved
 	}
-	const pages = 7_000
+	const pages = 2_000
 	rate := func(pages float64) (all, files float64) {
 		return visitors(int(pages), 512, false).rate, pages * float64(filesOfPage()) / arrival.Seconds()
 	}
@@ -91,7 +91,7 @@ func TestDeployingHasTheRequestsOfAPage(t *testing.T) {
 	for _, want := range []string{
 		fmt.Sprintf("HTML, files and the sale, %d together. %s pages", perOpening(), grouped(pages)),
 		"are " + grouped(all) + " requests a second, " + grouped(files) + " of them for files",
-		"`QueryRateLimit` admits " + grouped(route) + " of those",
+		"`PageRateLimit` admits " + grouped(route) + " of those",
 		"in the " + grouped(float64(free)) + " environments",
 		"up to " + grouped(pages) + " pages without a front",
 	} {

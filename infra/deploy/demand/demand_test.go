@@ -267,8 +267,8 @@ func TestTheProjectsOpeningDayIsRead(t *testing.T) {
 	if diff := cmp.Diff([]Table{{ID: "LedgerTable", WarmReads: 12_000, WarmWrites: 30_000, MaxWrite: 35_000}}, d.Tables, withoutSettings); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if d.Rate != 9000 || d.TotalRate != 9000+8000+200 || len(d.Issuers) != 0 || len(d.Broken) != 1 {
-		t.Errorf("rates %v and %v, issuers %q, broken rules %q; want purchases, other routes and webhooks in the sum, and the rule that requires an issuer",
+	if d.Rate != 9000 || d.TotalRate != 9000+8000+1200+200 || len(d.Issuers) != 0 || len(d.Broken) != 1 {
+		t.Errorf("rates %v and %v, issuers %q, broken rules %q; want purchases, the page, other routes and webhooks in the sum, and the rule that requires an issuer",
 			d.Rate, d.TotalRate, d.Issuers, d.Broken)
 	}
 }
