@@ -133,7 +133,7 @@ var mayWrite = map[harness.Function][]string{
 	harness.Querying:    {},
 	harness.Seeding:     {"SALE#", "SALES|", "STOCK#"},
 	harness.Reconciling: {"CLAIM#", "SALES|"},
-	harness.Paying:      {"CLAIM#", "STOCK#", "REFUND#", "SALES|"},
+	harness.Paying:      {"CLAIM#", "STOCK#", "REFUND#", "PAYMENT#", "SALES|"},
 	harness.Releasing:   {"CLAIM#", "STOCK#", "SALE#", "SALES|"},
 }
 
