@@ -196,8 +196,8 @@ func (p *pass) judgePayments(h *header) {
 	if h.listed && h.listing.payWithin != asks.payWithin {
 		p.find("P22", "listing payWithin", "the list of sales says %d seconds to pay, the sale %d", h.listing.payWithin, asks.payWithin)
 	}
-	if at := p.before.listing.refundAt; h.listed && (at != 0 || p.refunds > 0) && !p.isNoted {
-		p.find("P24", "listing refundAt", "of %d refunds the list of sales notes one of %s, which is none of them: reconcile may not see one that is due", p.refunds, clock(at))
+	if at := p.before.listing.refundAt; h.listed && (at != 0 || p.refundsDue > 0) && !p.isNoted {
+		p.find("P24", "listing refundAt", "of %d refunds, %d of them due, the list of sales notes one of %s, which is none of them: reconcile may not see one that is due", p.refunds, p.refundsDue, clock(at))
 	}
 	waiting := int64(0)
 	for k, s := range p.shards1 {

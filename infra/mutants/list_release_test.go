@@ -107,11 +107,37 @@ var ofReleasing = []mutant{
 	{"release reads sales that ask for no payment", "P22", releaseTests, "^TestSalesThatAskForNoPayment|^TestEverySaleThatAsks", []edit{{releaseHandler,
 		`l.Err == nil && l.PayWithin == 0 })`, `false })`}}},
 	{"refunds of drained sales are forgotten", "P24", reconciling, "^TestRefundsAreCounted", []edit{{refundsDue,
-		`append([]string{""}, ids(drained)...)`, `append([]string{""}, ids(nil)...)`}}},
+		`for _, l := range drained {`, `for _, l := range drained[:0] {`}}},
 	{"refunds of unknown orders are forgotten", "P24", reconciling, "^TestRefundsAreCounted", []edit{{refundsDue,
-		`append([]string{""}, ids(drained)...)`, `ids(drained)`}}},
-	{"refunds that were made are due for ever", "P24", reconciling, "^TestRefundsAreCounted", []edit{{refundsDue,
-		`if r.RefundedAt.IsZero() {`, `if r.RefundedAt.IsZero() || true {`}}},
+		`h.refunds = append(h.refunds, &ledger.RefundCount{})`, `h.refunds = []*ledger.RefundCount{}`}}},
+	{"refunds that were made are due for ever", "P24", reconciling, "^TestRefundsAreCounted", []edit{{refunding,
+		`refund.RefundedAt.IsZero() {`, `true {`}}},
+	{"reconcile counts refunds one sale after the other", "P11", reconciling, "^TestRefundsOfAThousand", []edit{{refundsDue,
+		`refundsAtOnce = 16`, `refundsAtOnce = 1`}}},
+	{"counting refunds takes a run's whole time", "P11", reconciling, "^TestACountOfRefundsThatIsCutOff", []edit{{reconcile,
+		`context.WithTimeout(turn, refundTime)`, `context.WithCancel(turn)`}}},
+	{"a count of refunds that is not complete is published", "P11", reconciling, "^TestACountOfRefundsThatIsCutOff", []edit{{refundsDue,
+		`case left > 0:`, `case left < 0:`}}},
+	{"a count of refunds that is cut off begins anew", "P11", reconciling, "^TestACountOfRefundsThatIsCutOff", []edit{{refundsDue,
+		`if h.refunds == nil {`, `if h.refunds = nil; h.refunds == nil {`}}},
+	{"a note is removed while environments rely on it", "P24", ledgerTests, "^TestADrainedSaleIsOnTheList", []edit{{refunding,
+		`c.began.Sub(c.NotedAt) < forgetAfter {`, `false {`}}},
+	{"a note is removed while a slow clock relies on it", "P24", ledgerTests, "^TestADrainedSaleIsOnTheList", []edit{{refunding,
+		`const forgetAfter = noteAge + DrainAfter`, `const forgetAfter = noteAge`}}},
+	{"another refund's note is removed", "P24", ledgerTests, "^TestADrainedSaleIsOnTheList", []edit{{refunding,
+		`aws.String("#refundAt = :read")`, `aws.String("#refundAt >= :read")`}}},
+	{"no note is ever removed", "P11", ledgerTests, "^TestADrainedSaleIsOnTheList", []edit{{refunding,
+		`	return l.forgetRefunds(ctx, c.SaleID, c.NotedAt)
+`, `	return nil
+`}}},
+	{"a count of refunds holds all of them", "P16", ledgerTests, "^TestRefundsAreCountedPageByPage", []edit{{refunding,
+		`		c.Due += page.due
+`, `		c.Due += page.due
+		everything = append(everything, page.refunds...)
+`}, {refunding,
+		`// RefundCount counts`, `var everything []sale.Refund
+
+// RefundCount counts`}}},
 	{"a drained sale is off the list at once", "P24", ledgerTests, overFake + "^a_drained_sale_is_on_the_list", []edit{{listing,
 		`"attribute_not_exists(#drained) OR #refundAt > :since"`, `"attribute_not_exists(#drained) AND (attribute_not_exists(#refundAt) OR #refundAt > :since)"`}}},
 }

@@ -38,6 +38,9 @@ type Listing struct {
 	PayWithin time.Duration
 	NextPayBy time.Time
 	Releasing *ReleasePass
+	// RefundAt is the instant of a refund of the sale that is at most noteAge older than the
+	// last one, or zero if none is due.
+	RefundAt time.Time
 }
 
 // RefundsFor is how long a drained sale is still listed after its last refund was recorded,
@@ -82,6 +85,9 @@ func readListing(it item) Listing {
 	one := Listing{SaleID: r.text(attrSK), PayWithin: time.Duration(r.optionalNumber("payWithin")) * time.Second}
 	if it["nextDue"] != nil {
 		one.NextPayBy = r.time("nextDue")
+	}
+	if it["refundAt"] != nil {
+		one.RefundAt = r.time("refundAt")
 	}
 	if it["drained"] != nil {
 		one.Drained = r.flag("drained")

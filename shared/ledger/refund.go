@@ -60,6 +60,67 @@ func (l *Ledger) refundPage(ctx context.Context, saleID, after string) (page ref
 	return page, err
 }
 
+// RefundCount counts the refunds of a sale that are due, or those of unknown orders if the
+// sale id is "". It may be interrupted between two pages.
+type RefundCount struct {
+	SaleID string
+	// NotedAt is the listing's RefundAt.
+	NotedAt  time.Time
+	Due      int64
+	Complete bool
+
+	began      time.Time
+	after      string
+	unreadable error // the first one's
+}
+
+// forgetAfter is how old the refund that a listing notes must be before a count begins that may
+// remove the note. Until it is noteAge old by their clocks, environments record refunds
+// without noting them. The rest is for clocks that differ, as in DrainAfter, and for a
+// transaction that is under way.
+const forgetAfter = noteAge + DrainAfter
+
+// CountRefunds continues a count, one page at a time, until it is complete or ctx ends. If
+// no refund is due, it removes the note in the sale's listing; a refund that is recorded
+// during the count has a newer note, which stays. It fails with sale.Busy, and then c keeps
+// its progress, or with sale.Internal once all refunds that can be read are counted.
+func (l *Ledger) CountRefunds(ctx context.Context, c *RefundCount) error {
+	if c.began.IsZero() {
+		c.began = l.now()
+	}
+	for !c.Complete {
+		page, err := l.refundPage(ctx, c.SaleID, c.after)
+		if err != nil {
+			return err
+		}
+		c.Due += page.due
+		c.unreadable = cmp.Or(c.unreadable, errors.Join(page.unreadable...))
+		c.after, c.Complete = page.last, page.last == ""
+	}
+	if c.Due > 0 || c.unreadable != nil || c.NotedAt.IsZero() || c.began.Sub(c.NotedAt) < forgetAfter {
+		return asInternal(c.unreadable)
+	}
+	return l.forgetRefunds(ctx, c.SaleID, c.NotedAt)
+}
+
+// forgetRefunds removes the note of a listing, if it is still that one. A note that stays
+// only costs the next count, so it is no error that the table is too busy.
+func (l *Ledger) forgetRefunds(ctx context.Context, saleID string, notedAt time.Time) error {
+	err := l.retry(ctx, patientTries, func(ctx context.Context) error {
+		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName: l.table, Key: listingKey(saleID), UpdateExpression: aws.String("REMOVE #refundAt"),
+			ConditionExpression:       aws.String("#refundAt = :read"),
+			ExpressionAttributeNames:  map[string]string{"#refundAt": "refundAt"},
+			ExpressionAttributeValues: item{":read": millis(notedAt)},
+		})
+		return err
+	})
+	if _, changed := errors.AsType[*types.ConditionalCheckFailedException](err); changed || sale.CodeOf(err) == sale.Busy {
+		return nil
+	}
+	return asInternal(err)
+}
+
 // Refunds returns the refunds of a sale, due and done, or those of unknown orders if the
 // sale id is "". It fails with sale.Busy; or with sale.Internal, and then returns those that
 // can be read.

@@ -33,7 +33,7 @@ type Book interface {
 	Drain(context.Context, *ledger.Receipt) (bool, error)
 	MarkResent(ctx context.Context, c sale.Claim, hurry bool) (mark time.Time, err error)
 	Unmark(ctx context.Context, c sale.Claim, mark time.Time) error
-	Refunds(ctx context.Context, saleID string) ([]sale.Refund, error)
+	CountRefunds(context.Context, *ledger.RefundCount) error
 }
 
 // Queue is the part of the order queue that the handler uses.
@@ -50,6 +50,8 @@ type Handler struct {
 	now   func() time.Time
 	// most is how many messages one pass may resend.
 	most int
+	// refunds are counted by this run and the next ones; nil begins anew.
+	refunds []*ledger.RefundCount
 }
 
 // New returns a handler over a ledger and an order queue; now returns the current
@@ -85,8 +87,10 @@ func (h *Handler) reconcileAll(ctx context.Context, event *telemetry.Event, raw 
 		var drained []ledger.Listing
 		listings, drained = split(listings)
 		turn, part := event.Part(ctx)
-		turn, cancel := invocation.Share(turn, len(listings)+1)
+		turn, cancel := invocation.Share(turn, 4)
+		turn, stop := context.WithTimeout(turn, refundTime)
 		errs = append(errs, h.reportRefunds(turn, part, drained))
+		stop()
 		cancel()
 	}
 	var mu sync.Mutex // guards errs, receipts and answer

@@ -1,14 +1,18 @@
 package handler
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"flashsale/shared/clock"
 	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/dynamotest"
 	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+	"flashsale/shared/telemetry/telemetrytest"
 )
 
 // openUnpaid opens a sale for an hour whose orders are to be paid within half an hour.
@@ -211,5 +215,80 @@ func TestRefundsOfSalesThatAskForNoPaymentAreCountedAndOthersAreNotRead(t *testi
 		counts(true, 1, 1.0)
 		w.pays("moutai", w.orderOf("moutai", 0), "pi_3")
 		counts(true, 2, 2.0)
+	})
+}
+
+// overpaid opens sales that are drained, each with one refund due.
+func (w *world) overpaid(sales int) {
+	w.t.Helper()
+	for i := range sales {
+		saleID := fmt.Sprint("over-", i)
+		w.open(saleID, 1, 1)
+		w.confirm(w.buy(saleID, 1))
+		for _, reference := range []string{"pi_1_", "pi_2_"} {
+			w.pays(saleID, w.orderOf(saleID, 0), reference+saleID)
+		}
+	}
+	time.Sleep(time.Hour + ledger.DrainAfter + time.Second)
+	if r := w.receipts(`{}`); len(r) != sales {
+		w.t.Fatalf("%d receipts", len(r))
+	}
+	w.log.Reset()
+}
+
+// published returns the refunds due that were published since the last call; nil if none were.
+func (w *world) published() (due any) {
+	w.t.Helper()
+	for line := range strings.Lines(w.log.String()) {
+		if parsed, err := telemetrytest.Parse([]byte(line)); err != nil {
+			w.t.Error(err)
+		} else if parsed.Fields["message"] == "refunds" {
+			due = parsed.Fields["refundsDue"]
+		}
+	}
+	w.log.Reset()
+	return due
+}
+
+func TestRefundsOfAThousandDrainedSalesAreCountedInARunAndDelayNoOther(t *testing.T) {
+	in(t, func(w *world) {
+		w.overpaid(1000)
+		for i := range 50 {
+			saleID := fmt.Sprint("open-", i)
+			w.open(saleID, 10, 1)
+			w.buy(saleID, 1)
+		}
+		w.db.Fault = func(dynamotest.Call) dynamotest.Fault { return dynamotest.Fault{Delay: 10 * time.Millisecond} }
+		w.db.ResetUsage()
+		began := time.Now()
+		r := w.receipts(`{}`)
+		if took, due := time.Since(began), w.published(); len(r) != 50 || due != 1000.0 || took > 5*time.Second {
+			w.t.Errorf("%d receipts and %v refunds due after %v", len(r), due, took)
+		} else {
+			w.t.Logf("1,000 refunds and 50 sales: %v, %v", took, w.db.Calls())
+		}
+	})
+}
+
+// Each count takes nearly a second, so that 15 s suffice for 256 of 320 sales.
+func TestACountOfRefundsThatIsCutOffIsContinuedAndPublishedWhenItIsComplete(t *testing.T) {
+	in(t, func(w *world) {
+		w.overpaid(320)
+		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op == "Query" && strings.HasPrefix(c.Keys[0], "REFUND#over") {
+				return dynamotest.Fault{Delay: 900 * time.Millisecond}
+			}
+			return dynamotest.Fault{}
+		}
+		h := New(w.ledger, &w.queue, telemetry.New(&w.log, "reconcile", clock.Wall), clock.Wall)
+		for run, want := range []any{nil, 320.0, nil, 320.0} {
+			ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Minute)
+			began := time.Now()
+			_, err := h.Handle(ctx, []byte(`{}`))
+			cancel()
+			if took, got := time.Since(began), w.published(); err != nil || got != want || took > 16*time.Second {
+				w.t.Errorf("run %d: %v refunds due after %v (%v), want %v", run+1, got, took, err, want)
+			}
+		}
 	})
 }
