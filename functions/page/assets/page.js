@@ -3,7 +3,7 @@
 
 import { awake, call, now, passing, slept } from "./shop.js";
 import { available, ended, expire, finish, signIn, signOut, token, validSale } from "./signin.js";
-import { countdown, dates, days, fill, language, words } from "./words.js";
+import { countdown, dates, fill, language, words } from "./words.js";
 
 /** @typedef {import("./shop.js").Answer} Answer */
 
@@ -47,6 +47,9 @@ let moved = false; // the opening is another one than the page has shown
 let trouble = ""; // why the button did nothing
 let returning = false; // the page looks for units that came back
 let cancelling = ""; // what is said about cancelling, as it is called in words.js
+
+/** Fills a text, which words.js of another release may lack. @type {typeof fill} */
+const say = (text, ...values) => fill(text ?? "", ...values);
 
 /** @param {number} ms */
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, Math.min(ms, 0x7fffffff)));
@@ -95,8 +98,8 @@ function take(a) {
     mustPay: payWithin > 0,
   };
   moved ||= Math.abs(sale.opens - before) > 0;
-  // Each opening that the page learns of is read once more before it is announced: it may have
-  // been moved. Pages do that at different times, most of them between 120 and 30 seconds before.
+  // An opening may be moved, so it is read again before it is announced. Pages do that at
+  // different times.
   const left = sale.opens - now();
   if (sale.opens !== before) reread = left > 10000 ? sale.opens - (0.2 + 0.6 * Math.random()) * Math.min(left, 150000) : Infinity;
 }
@@ -110,8 +113,7 @@ async function load() {
     // The last order may have been sent before a reload.
     if (performance.getEntriesByType("navigation").some((e) => "type" in e && e.type !== "navigate")) orders++;
     const mine = () => call("GET", claimPath, token());
-    // Nobody has to wait for a slow answer before they can order, and nobody who has ordered
-    // is told first that the sale is sold out.
+    // Nobody waits for a slow answer before they can order. Who has ordered is not refused first.
     if (phase() === "OPEN") await Promise.race([mine().then((a) => settle(a, true)), pause(1000)]);
     else {
       settle(await repeat(mine), true);
@@ -179,7 +181,7 @@ others.onmessage = async () => {
 /** Until when the claim must be paid; NaN if it need not be. */
 const payBy = () => (claim?.state === "CONFIRMED" ? Date.parse(claim.payBy) : NaN);
 
-/** Whether a payment may still arrive, which the page then shows, or that it is paid back. */
+/** Whether a payment may still arrive. */
 const mayBePaid = () => claim?.state !== "PAID" && now() < Date.parse(claim?.payBy) + late;
 
 /** Where the claim is paid; "" unless that is an address of this shop or one with https. */
@@ -272,7 +274,7 @@ function state() {
 
 /** The states in which an order may be possible, now or later. */
 const orderable = ["notOpen", "open", "paused", "otherState"];
-/** The states in which nobody can order now. Who is not signed in may have an order all the same. */
+/** The states in which nobody can order now. */
 const refusals = ["soldOut", "paused", "closed", "otherState"];
 
 /**
@@ -312,7 +314,8 @@ function refunds() {
   return all.map(({ amount, currency, refundedAt }) => {
     const format = new Intl.NumberFormat(language, { style: "currency", currency, currencyDisplay: "narrowSymbol", trailingZeroDisplay: "stripIfInteger" });
     const sum = format.format(amount / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 0));
-    return refundedAt ? fill(words.refunded, sum, days.format(Date.parse(refundedAt))) : fill(words.refundDue, sum);
+    const day = new Date(refundedAt).toLocaleDateString(language, { dateStyle: "long" });
+    return refundedAt ? say(words.refunded, sum, day) : say(words.refundDue, sum);
   });
 }
 
@@ -342,8 +345,8 @@ function render() {
   put("name", sale?.name ?? words.page);
   /** @type {Record<string, string>} */
   const all = words;
-  const line = is === "notOpen" && moved && sale ? fill(words.moved, dates.format(sale.opens)) :
-    fill(all[is], is === "other" ? code : String((claim ?? sale)?.state));
+  const line = is === "notOpen" && moved && sale ? say(words.moved, dates.format(sale.opens)) :
+    say(all[is], is === "other" ? code : String((claim ?? sale)?.state));
   put("line", (refusals.includes(is) && !token() && available ? words.signInToSee + "\n" : "") + line);
   const to = sale && ["notOpen", "signedOut"].includes(is) && phase() === "NOT_OPEN" ? sale.opens : payBy();
   put("countdown", countdown(to - now()));

@@ -175,4 +175,3 @@ export function countdown(ms) {
 }
 
 export const dates = new Intl.DateTimeFormat(language, { dateStyle: "long", timeStyle: "long" });
-export const days = new Intl.DateTimeFormat(language, { dateStyle: "long" });

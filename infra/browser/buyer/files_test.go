@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+	"time"
 
 	"flashsale/infra/browser"
 )
@@ -74,6 +75,17 @@ func TestAPageOfAnotherVersionWorks(t *testing.T) {
 	if n := tab.Count("GET", "/assets/page.0123456789abcdef.js"); n != 1 {
 		t.Errorf("%d requests for the other version's script, want 1", n)
 	}
+}
+
+// The words may be of another version than the script that shows them, which then goes on without.
+func TestAWordThatIsMissingStopsNothing(t *testing.T) {
+	t.Parallel()
+	tab := shop.tab(t, newID("user"))
+	tab.Change("words.js", `unpaid: "Reserved. Not paid yet.",`, "")
+	held(tab, time.Now().Add(time.Hour), "/pay")
+	tab.Open(shop.page(shop.createUnpaid(t)))
+	waitState(tab, "unpaid")
+	tab.WaitText("Pay now")
 }
 
 func TestTheScriptsTypesAreRight(t *testing.T) {
