@@ -64,6 +64,14 @@ var paymentScenarios = []scenario{
 		check: func(r *run) { r.checkPayments(2, "alice") },
 	},
 	{
+		name: "one payment, reported of two orders", stock: 2, shards: 1, payWithin: harness.PayWithin,
+		prepare: func(r *run) { r.buyConfirmed("alice", "bob") },
+		act: func(r *run) {
+			r.during(func() { r.withoutFaults(func() { r.pay("bob", "pi_1") }) }, func() { r.pay("alice", "pi_1") })
+		},
+		check: func(r *run) { r.checkPayments(2, "alice", "bob") },
+	},
+	{
 		name: "a unit that comes back while its shard is being closed", stock: 1, shards: 1, payWithin: harness.PayWithin,
 		prepare: func(r *run) { r.buyOverdue("alice") },
 		act: func(r *run) {

@@ -153,12 +153,24 @@ type PaymentAnswer struct{ Outcome, Reason string }
 // IsRefund reports whether the payment is to be refunded.
 func (s PaymentAnswer) IsRefund() bool { return s.Outcome == "refund-due" }
 
-// Check compares what the provider was told of the payment with the table: how the claim
-// of its order ended and whether there is a refund (P24). It returns "" if all is right.
+// Check compares what the provider was told of the payment with the table: what its guard says,
+// how the claim of its order ended and whether there is a refund (P24). It returns "" if all is right.
 func (p Payment) Check(db *dynamotest.DB, told PaymentAnswer, end string) string {
 	of := p.Sale
 	if p.Wrong == "unknown-order" {
 		of = ""
+	}
+	// Another report of the payment may have decided its fate.
+	guard := db.Item(TableName, "PAYMENT#"+p.ID(), "PAYMENT")
+	if guard == nil || Text(guard["fate"]) != told.Outcome {
+		return fmt.Sprintf("P24: %+v was said to be %+v, its guard is %v", p, told, guard)
+	}
+	if Text(guard["saleId"]) != of || Text(guard["orderId"]) != p.Order || Text(guard["amount"]) != strconv.Itoa(p.Amount) {
+		reason := Text(db.Item(TableName, "REFUND#"+Text(guard["saleId"]), p.ID())["reason"])
+		if told.Reason != reason {
+			return fmt.Sprintf("P24: %+v was said to be %+v, its refund has the reason %q", p, told, reason)
+		}
+		return ""
 	}
 	reason := Text(db.Item(TableName, "REFUND#"+of, p.ID())["reason"])
 	isRight := false

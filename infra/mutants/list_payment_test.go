@@ -161,6 +161,13 @@ var ofPayments = []mutant{
 		`	case held.Payment == p.ID(): // recorded by a release that put no guards
 `, `	case false:
 `}}},
+	{"a payment's fate is that of the last report, simulated", "P24", simulation, under + "^payments$", []edit{{paying,
+		`	case held.guard != nil:
+		return l.fated(ctx, p, held.guard)
+`, ``}, {refunding,
+		`guard, put := l.put(guardItem(p, refund.SaleID, fateRefund, refund.At)), `, `guard, put := types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: guardItem(p, refund.SaleID, fateRefund, refund.At)}}, `}}},
+	{"a payment's guard is replaced, in some state", "P24", ledgerTests, "^TestEveryState.*/one_payment", []edit{{paying,
+		`		l.put(guardItem(p, o.SaleID, fatePaid, now)),`, `		types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: guardItem(p, o.SaleID, fatePaid, now)}},`}}},
 	{"an unsigned webhook counts, simulated", "P25", simulation, under + "^payments$", []edit{{webhookProviders,
 		`	return errUnsigned
 }`, `	return nil

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -22,6 +23,8 @@ type paymentPlan struct {
 	// payments are those of the order. They are made at paysAt, counted from payBy.
 	payments []harness.Payment
 	paysAt   time.Duration
+	// corrected are reports of the first of them that contradict it.
+	corrected []harness.Payment
 	// reports is how often the provider reports each of them.
 	reports int
 	// otherWebhookAt is when a webhook that reports no payment comes, counted from payBy, and
@@ -34,7 +37,7 @@ type paymentPlan struct {
 // after it, and some cancel.
 func drawPaymentPlan(r *rand.Rand) paymentPlan {
 	f := paymentPlan{reports: 1, otherWebhookAt: between(r, -harness.PayWithin/2, harness.Grace), otherWebhook: -1}
-	pays := func(wrong string) {
+	reported := func(wrong string) harness.Payment {
 		p := harness.Payment{Provider: harness.Stripe, Amount: harness.Price, Wrong: wrong}
 		if sometimes(r, 0.5) {
 			p.Provider = harness.StandardWebhooks
@@ -45,8 +48,9 @@ func drawPaymentPlan(r *rand.Rand) paymentPlan {
 		case wrong != "": // without one, of another sale, of an order that never was
 			p.Order = []string{"", "elsewhere", "never"}[r.IntN(3)]
 		}
-		f.payments = append(f.payments, p)
+		return p
 	}
+	pays := func(wrong string) { f.payments = append(f.payments, reported(wrong)) }
 	switch dice := r.Float64(); {
 	case dice < 0.33:
 	case dice < 0.40:
@@ -74,7 +78,14 @@ func drawPaymentPlan(r *rand.Rand) paymentPlan {
 		}
 	}
 	if sometimes(r, 0.2) {
-		f.otherWebhook = r.IntN(14)
+		f.otherWebhook = r.IntN(20)
+	}
+	for _, wrong := range []string{"amount", "unknown-order"} {
+		if f.payments != nil && sometimes(r, 0.1) {
+			p := reported(wrong)
+			p.Provider = f.payments[0].Provider
+			f.corrected = append(f.corrected, p)
+		}
 	}
 	return f
 }
@@ -118,6 +129,12 @@ func (m *runningSale) payOrCancel(b buyer) {
 			name := fmt.Sprint(name, " ", n, " ", i)
 			at(name, f.paysAt, func() { m.reportPayment(p, name) })
 		}
+	}
+	for n, p := range f.corrected {
+		p.Reference, p.User = fmt.Sprint("pi_", m.id, "_", b.user, "_0"), b.user
+		p.NameOrder(m.id, orderID)
+		name := fmt.Sprint(name, " corrected ", n)
+		at(name, f.paysAt, func() { m.reportPayment(p, name) })
 	}
 	if f.otherWebhook >= 0 {
 		name := name + " stray"
@@ -269,7 +286,9 @@ func (m *runningSale) finishPayments() {
 	}
 	b := harness.ReadBooks(m.world.DB, m.id)
 	m.n.mu.Lock()
-	all := slices.SortedFunc(maps.Keys(m.paid), func(a, b harness.Payment) int { return strings.Compare(a.ID(), b.ID()) })
+	all := slices.SortedFunc(maps.Keys(m.paid), func(a, b harness.Payment) int {
+		return cmp.Or(strings.Compare(a.ID(), b.ID()), strings.Compare(a.Sale, b.Sale), strings.Compare(a.Order, b.Order), a.Amount-b.Amount)
+	})
 	known := map[string]bool{}
 	for _, p := range all {
 		known[p.ID()] = true

@@ -43,6 +43,17 @@ func TestEveryStateOfASaleThatAsksForPayment(t *testing.T) {
 			return err
 		}
 	}
+	payElsewhere := func(user, reference string) operation { // the same payment, of another sale
+		return func(w *walk, l *ledger.Ledger) error {
+			p := ledgertest.PaymentOf(w.ids[user], reference)
+			p.SaleID = "maotai"
+			done, err := l.Pay(w.world.Ctx, p)
+			if err == nil {
+				w.answered("stripe#"+reference, done)
+			}
+			return err
+		}
+	}
 	cancel := func(user string) operation {
 		return func(w *walk, l *ledger.Ledger) error {
 			_, err := l.Cancel(w.world.Ctx, "moutai", user)
@@ -76,6 +87,9 @@ func TestEveryStateOfASaleThatAsksForPayment(t *testing.T) {
 	}{
 		{"one claim, two payments", false, []string{"alice"}, 1, 1, map[string]operation{
 			"pay": pay("alice", "pi_1"), "pay again": pay("alice", "pi_2"), "cancel": cancel("alice"), "release": release,
+		}},
+		{"one payment, reported of two orders and two sales", false, []string{"alice", "bob"}, 1, 1, map[string]operation{
+			"pay": pay("alice", "pi_1"), "pay bob": pay("bob", "pi_1"), "pay elsewhere": payElsewhere("alice", "pi_1"), "release": release,
 		}},
 		{"two shards, three claims", false, []string{"alice", "bob", "carol"}, 2, 1, map[string]operation{
 			"pay": pay("alice", "pi_1"), "cancel": cancel("bob"), "release": release,
@@ -219,7 +233,7 @@ func (w *walk) arrive(held []request, path string) {
 
 // answered expects what an answer says of a payment, and that nothing else is so (P24).
 func (w *walk) answered(payment string, done ledger.Settlement) {
-	refund := w.db.Item(table, "REFUND#moutai", payment) != nil
+	refund := w.db.Item(table, "REFUND#moutai", payment) != nil || w.db.Item(table, "REFUND#", payment) != nil
 	if (done.Refund != nil) != refund {
 		w.t.Errorf("the answer to %s is %+v, its refund is due: %t%s", payment, done, refund, w.path)
 	}
@@ -227,7 +241,7 @@ func (w *walk) answered(payment string, done ledger.Settlement) {
 
 // check expects the promises of the table.
 func (w *walk) check() {
-	claims, released, payments := map[int64]int64{}, map[int64]int64{}, map[string]int{}
+	claims, released, payments, guards := map[int64]int64{}, map[int64]int64{}, map[string]int{}, 0
 	number := func(it map[string]types.AttributeValue, name string) (n int64) {
 		if v, ok := it[name].(*types.AttributeValueMemberN); ok {
 			_, _ = fmt.Sscan(v.Value, &n)
@@ -251,14 +265,19 @@ func (w *walk) check() {
 			}
 		case kind == "REFUND":
 			payments[sk]++
+		case kind == "PAYMENT":
+			guards++
 		case sk == "SALE":
 			if set, ok := it["empty"].(*types.AttributeValueMemberNS); ok {
 				empty = set.Value
 			}
 		}
 	}
+	if guards != len(payments) {
+		w.t.Errorf("%d payments, %d guards (P24)%s", len(payments), guards, w.path)
+	}
 	for payment, n := range payments {
-		if n != 1 {
+		if n != 1 || w.db.Item(table, "PAYMENT#"+payment, "PAYMENT") == nil {
 			w.t.Errorf("%s is recorded %d times (P24)%s", payment, n, w.path)
 		}
 	}
