@@ -120,6 +120,12 @@ var ofReleasing = []mutant{
 		`case left > 0:`, `case left < 0:`}}},
 	{"a count of refunds that is cut off begins anew", "P11", reconciling, "^TestACountOfRefundsThatIsCutOff", []edit{{refundsDue,
 		`if h.refunds == nil {`, `if h.refunds = nil; h.refunds == nil {`}}},
+	{"a release whose clock was ahead delays later ones", "P22", ledgerTests, overFake + "^a_pass_whose_clock_is_ahead", []edit{{releasing,
+		`mayBeDue := isAhead || `, `mayBeDue := `}}},
+	{"a pause hides that a clock was ahead", "P22", ledgerTests, overFake + "^a_pass_whose_clock_is_ahead", []edit{{releasing,
+		`		if isAhead {
+`, `		if false {
+`}}},
 	{"a note is removed while environments rely on it", "P24", ledgerTests, "^TestADrainedSaleIsOnTheList", []edit{{refunding,
 		`c.began.Sub(c.NotedAt) < forgetAfter {`, `false {`}}},
 	{"a note is removed while a slow clock relies on it", "P24", ledgerTests, "^TestADrainedSaleIsOnTheList", []edit{{refunding,

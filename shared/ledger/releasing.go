@@ -72,7 +72,9 @@ func (l *Ledger) ReleaseDue(ctx context.Context, listing Listing, grace time.Dur
 		return done, nil
 	}
 	now := l.now()
-	mayBeDue := !listing.NextPayBy.Add(grace).After(now)
+	// The clock of the pass before was ahead: what was ordered since is due earlier.
+	isAhead := listing.NextPayBy.After(now.Add(listing.PayWithin))
+	mayBeDue := isAhead || !listing.NextPayBy.Add(grace).After(now)
 	var s sale.Sale
 	if mayBeDue {
 		s, err = l.readOpenSale(ctx, listing.SaleID)
@@ -90,10 +92,13 @@ func (l *Ledger) ReleaseDue(ctx context.Context, listing Listing, grace time.Dur
 		done.Complete, done.NextDue = true, listing.NextPayBy.Add(grace)
 		return done, nil
 	}
+	p := &releasing{Ledger: l, sale: s, grace: grace, done: &done, pass: ReleasePass{Began: now}}
 	if s.Paused {
+		if isAhead {
+			return done, p.complete(ctx, now) // after the pause nothing may show it any more
+		}
 		return done, nil
 	}
-	p := &releasing{Ledger: l, sale: s, grace: grace, done: &done, pass: ReleasePass{Began: now}}
 	if listing.Releasing != nil {
 		p.pass = *listing.Releasing
 	}

@@ -55,6 +55,54 @@ var releasing = map[string]func(*testing.T, *World){
 			t.Errorf("got %+v", claim)
 		}
 	},
+	"a pass whose clock is ahead delays releases by no more than the minute until the next pass": func(t *testing.T, w *World) {
+		for i, tt := range []struct {
+			ahead  time.Duration
+			paused bool // for half an hour
+		}{{10 * time.Minute, false}, {time.Minute, false}, {24 * time.Hour, false}, {10 * time.Minute, true}} {
+			saleID := fmt.Sprint("sale-", i)
+			c := w.Sale(5, 1)
+			c.SaleID, c.PayWithin, c.OpensAt = saleID, 2*time.Hour, w.Now()
+			c.ClosesAt = c.OpensAt.Add(time.Hour)
+			w.Create(c)
+			run := func(ahead time.Duration) int {
+				t.Helper()
+				listing, err := w.Ledger.Listing(w.Ctx, saleID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				l := ledger.New(w.Engine.API, w.Engine.Table, ledger.Options{Now: func() time.Time { return w.Now().Add(ahead) }})
+				done, err := l.ReleaseDue(w.Ctx, listing, grace)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return done.Released
+			}
+			run(tt.ahead)
+			p, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: saleID, User: "alice"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids := w.confirmed([]ledger.ClaimRef{{SaleID: saleID, User: "alice", ClaimID: p.Claim.ID}})
+			due := orderid.Time(ids[0]).Add(c.PayWithin + grace)
+			if tt.paused {
+				w.edit(sale.Edit{SaleID: saleID, At: w.Now(), Paused: &tt.paused})
+				for range 30 {
+					w.Pass(time.Minute)
+					run(0)
+				}
+				resumed := false
+				w.edit(sale.Edit{SaleID: saleID, At: w.Now(), Paused: &resumed})
+			}
+			for released := 0; released == 0 && w.Now().Before(due.Add(time.Hour)); {
+				w.Pass(time.Minute)
+				released = run(0)
+			}
+			if late := w.Now().Sub(due); late < 0 || late > 2*time.Minute {
+				t.Errorf("%+v: released %v after it was due", tt, late)
+			}
+		}
+	},
 	"a buyer cancels, once, and only what is neither pending nor paid nor expired": func(t *testing.T, w *World) {
 		w.OpenUnpaid(9, 2)
 		ids := w.Ordered("alice", "bob", "carol")
