@@ -2,9 +2,11 @@ package browser
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 
 	"github.com/chromedp/cdproto"
@@ -107,6 +109,42 @@ func (t *Tab) apply(id fetch.RequestID, a Answer) (err error) {
 // before its hash, such as "page.js". The text must be there once.
 func (t *Tab) Change(name, old, replacement string) {
 	t.tb.Helper()
+	t.rewrite(name, func(text string) string {
+		if n := strings.Count(text, old); n != 1 {
+			t.tb.Errorf("%s has %q %d times, want once", name, old, n)
+		}
+		return strings.Replace(text, old, replacement, 1)
+	})
+}
+
+// MutantVariable is the environment variable with a Line, as JSON, that all tabs replace.
+const MutantVariable = "PAGE_MUTANT"
+
+// Line is one line of a file of the page, counted from 0.
+type Line struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	Text string `json:"text"`
+}
+
+// mutate replaces the line of MutantVariable, if it is set.
+func (t *Tab) mutate() {
+	raw := os.Getenv(MutantVariable)
+	if raw == "" {
+		return
+	}
+	var l Line
+	t.must("read the mutant", json.Unmarshal([]byte(raw), &l))
+	t.rewrite(l.File, func(text string) string {
+		lines := strings.Split(text, "\n")
+		lines[l.Line] = l.Text
+		return strings.Join(lines, "\n")
+	})
+}
+
+// rewrite changes the text of a file of the page before the browser gets it.
+func (t *Tab) rewrite(name string, change func(string) string) {
+	t.tb.Helper()
 	stem, extension, _ := strings.Cut(name, ".")
 	t.mu.Lock()
 	defer t.intercept.Do(t.startIntercept)
@@ -127,11 +165,7 @@ func (t *Tab) Change(name, old, replacement string) {
 		if err != nil {
 			t.tb.Errorf("read %s: %v", r.URL, err)
 		}
-		text := string(body)
-		if strings.Count(text, old) != 1 {
-			t.tb.Errorf("%s has %q %d times, want once", name, old, strings.Count(text, old))
-		}
-		return Answer{Status: response.StatusCode, Header: map[string]string{"Content-Type": response.Header.Get("Content-Type")}, Body: strings.Replace(text, old, replacement, 1)}
+		return Answer{Status: response.StatusCode, Header: map[string]string{"Content-Type": response.Header.Get("Content-Type")}, Body: change(string(body))}
 	}
 }
 

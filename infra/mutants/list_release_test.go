@@ -10,6 +10,13 @@ const (
 
 // ofReleasing break the function that releases and what reconcile says of refunds.
 var ofReleasing = []mutant{
+	{"finalize gives up while it has time", "P8", ledgerTests, "^TestAConfirmationWaitsForAnExhaustedTable", []edit{{"shared/ledger/confirm.go",
+		`len(positions) > 0 && l.backOffUpTo(`, `false && l.backOffUpTo(`}}},
+	{"a claim that needs a second round counts as confirmed before", "P9", ledgerTests, "^TestAConfirmationWaitsForAnExhaustedTable", []edit{{"shared/ledger/confirm.go",
+		`			c.New = c.New || out[i].New
+`, ``}}},
+	{"where no client waits, a call is tried no more than a purchase's", "P11", ledgerTests, "^TestAnEditThatMeetsContention", []edit{{"shared/ledger/retry.go",
+		`patientTries = 24`, `patientTries = 6`}}},
 	{"a claim that is due later hides one that is due first", "P22", ledgerTests, "^TestAPassThatIsResumed", []edit{{releasing,
 		`by.Before(next.NextPayBy)`, `by.After(next.NextPayBy)`}}},
 	{"a resumed pass forgets what was due behind its cursor", "P22", ledgerTests, "^TestAPassThatIsResumed", []edit{{releasing,

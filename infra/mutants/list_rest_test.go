@@ -229,13 +229,6 @@ var ofEverythingElse = []mutant{
 		`r.Finished && one.putBack == one.released`, `r.Finished`}}},
 	{"nobody compares the released claims with the shards", "P2", ledgerTests, overFake + "^released_claims", []edit{{auditing,
 		`	if a.Released < a.ReleasedBefore || a.Released > r.Released {`, `	if false {`}}},
-	{"finalize gives up while it has time", "P8", ledgerTests, "^TestAConfirmationWaitsForAnExhaustedTable", []edit{{"shared/ledger/confirm.go",
-		`len(positions) > 0 && l.backOffUpTo(`, `false && l.backOffUpTo(`}}},
-	{"a claim that needs a second round counts as confirmed before", "P9", ledgerTests, "^TestAConfirmationWaitsForAnExhaustedTable", []edit{{"shared/ledger/confirm.go",
-		`			c.New = c.New || out[i].New
-`, ``}}},
-	{"where no client waits, a call is tried no more than a purchase's", "P11", ledgerTests, "^TestAnEditThatMeetsContention", []edit{{"shared/ledger/retry.go",
-		`patientTries = 24`, `patientTries = 6`}}},
 	{"a message with wrong buckets is poison", "P8", ledgerTests, "^TestTheLedgerOverTheFake$", []edit{{"shared/ledger/confirm.go",
 		`if c.Err == errNoClaim && c.ref.Buckets > 0 {`, `if false {`}}},
 	{"endless tries", "P16", ledgerTests, "^TestUnansweredOrContendedToTheEnd", []edit{{"shared/ledger/retry.go",

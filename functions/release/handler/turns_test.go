@@ -162,7 +162,7 @@ func TestASaleThatIsCutOffGoesOnInItsNextTurn(t *testing.T) {
 		}
 		passes, err := w.release(`{}`, 16*time.Second)
 		i := slices.IndexFunc(passes, func(p Pass) bool { return p.SaleID == "a-large" })
-		if err != nil || i < 0 || !passes[i].Complete || passes[i].Released != 39 || passes[i].PutBack != 40 || passes[i].ReadUnits < 10 {
+		if err != nil || i < 0 || !passes[i].Complete || passes[i].Released != 39 || passes[i].PutBack != 40 || passes[i].ReadUnits < 10 || passes[i].OverdueSeconds < 8 {
 			t.Fatalf("got %+v (%v), want all in one run", passes, err)
 		}
 		for bucket, n := range read {
