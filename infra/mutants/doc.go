@@ -1,7 +1,8 @@
 // Package mutants breaks the system on purpose and checks that its tests fail: named
 // mutants, each with the test that must fail; the ledger's expressions without each of
-// their terms; and the code of functions and shared with each operator changed (`make
-// mutate`). A surviving mutant means that a promise is no longer tested.
+// their terms; and, by `make mutate`, the code of functions and shared with each operator
+// changed and the page's scripts with each condition changed. A surviving mutant means that
+// a promise is no longer tested.
 //
 // The named mutants replace exact text. When that text changes, the mutant must be
 // updated: an edit that no longer applies is a failure, not a pass.

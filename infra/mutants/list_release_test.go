@@ -10,6 +10,14 @@ const (
 
 // ofReleasing break the function that releases and what reconcile says of refunds.
 var ofReleasing = []mutant{
+	{"a unit that is sold again is counted as oversold", "P11", reconciling, "^TestAReleasedUnit", []edit{{"functions/reconcile/handler/receipt.go",
+		`r.Claims-r.Released-r.Seeded`, `r.Claims-r.Seeded`}}},
+	{"a sale is drained with unpaid orders", "P11", ledgerTests, overFake + "^a_sale_that_asks", []edit{{auditing,
+		`r.Finished && a.Unpaid == 0`, `r.Finished`}}},
+	{"a sale is drained before its released units are back", "P11", ledgerTests, overFake + "^a_sale_that_asks", []edit{{auditing,
+		`r.Finished && one.putBack == one.released`, `r.Finished`}}},
+	{"nobody compares the released claims with the shards", "P2", ledgerTests, overFake + "^released_claims", []edit{{auditing,
+		`	if a.Released < a.ReleasedBefore || a.Released > r.Released {`, `	if false {`}}},
 	{"finalize gives up while it has time", "P8", ledgerTests, "^TestAConfirmationWaitsForAnExhaustedTable", []edit{{"shared/ledger/confirm.go",
 		`len(positions) > 0 && l.backOffUpTo(`, `false && l.backOffUpTo(`}}},
 	{"a claim that needs a second round counts as confirmed before", "P9", ledgerTests, "^TestAConfirmationWaitsForAnExhaustedTable", []edit{{"shared/ledger/confirm.go",

@@ -10,10 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"flashsale/shared/clock"
 	"flashsale/shared/ledger"
 	"flashsale/shared/ledger/dynamotest"
@@ -227,12 +223,10 @@ func TestAListingThatCannotBeReadFailsTheRun(t *testing.T) {
 			w.open(saleID, 2, 1, payWithin)
 			w.order(saleID, 0, 2)
 		}
-		key := map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "SALES"}, "sk": &types.AttributeValueMemberS{Value: "broken"}}
-		if _, err := w.db.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
-			TableName: aws.String("Ledger"), Key: key, UpdateExpression: aws.String("SET payWithin = :text"),
-			ExpressionAttributeValues: map[string]types.AttributeValue{":text": &types.AttributeValueMemberS{Value: "half an hour"}},
-		}); err != nil {
-			t.Fatal(err)
+		for attribute, by := range map[string]int64{"minReader": -10, "payWithin": -int64(payWithin / time.Second)} {
+			if err := w.db.Tamper(t.Context(), "Ledger", "SALES", "broken", attribute, by); err != nil {
+				t.Fatal(err)
+			}
 		}
 		time.Sleep(payWithin + grace + time.Second)
 		if _, err := w.release(`{}`, 5*time.Minute); err == nil || !strings.Contains(w.log.String(), "sale broken: ") {
