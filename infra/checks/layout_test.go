@@ -12,7 +12,7 @@ import (
 )
 
 // maxLines bounds every Go file.
-const maxLines = 400
+const maxLines = 800
 
 // topLevel is all that may be at the repository's root, except dot files.
 var topLevel = []string{

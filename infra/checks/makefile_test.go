@@ -152,7 +152,9 @@ func newStand(t *testing.T, makefile string) *stand {
 	for _, name := range []string{"shell.sh", "need.sh", "tell.sh", "watch.sh"} {
 		write(filepath.Join(s.folder, "infra/make", name), read(t, "infra/make/"+name), 0o644)
 	}
-	write(filepath.Join(s.folder, "go.mod"), read(t, "go.mod"), 0o644)
+	for _, name := range []string{"go.mod", "go.sum"} {
+		write(filepath.Join(s.folder, name), read(t, name), 0o644)
+	}
 	write(filepath.Join(s.folder, ".build/engine/installed"), "", 0o644)
 	write(filepath.Join(s.folder, "Makefile"), makefile, 0o644)
 	s.env = []string{"PATH=" + bin + ":/usr/bin:/bin", "HOME=" + bin, "RECORD=" + filepath.Join(bin, "record")}

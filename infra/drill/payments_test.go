@@ -164,15 +164,16 @@ func (d *drill) schedule(t *testing.T, properties string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const before, own = "\n        Releasing:\n          Type: ScheduleV2\n          Properties:\n            ", "ScheduleExpression: rate(1 minute)\n"
-	if strings.Count(string(text), before+own) != 1 {
+	const releasing, own = "\n        Releasing:\n", "            ScheduleExpression: rate(1 minute)\n"
+	before, schedule, found := strings.Cut(string(text), releasing)
+	if head, _, ok := strings.Cut(schedule, own); !found || !ok || strings.Count(head, "\n") > 4 {
 		t.Fatal("the template's schedule of ReleaseFunction is not found")
 	}
 	path := filepath.Join(d.root, "template.yaml")
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(strings.Replace(string(text), before+own, before+properties+"\n", 1)), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(before+releasing+strings.Replace(schedule, own, "            "+properties+"\n", 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

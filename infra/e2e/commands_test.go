@@ -196,11 +196,14 @@ var vocabulary = map[string]string{
 	"aws dynamodb list-tables":              "",
 	"aws dynamodb update-item":              "--table-name --key --update-expression --condition-expression --expression-attribute-names --expression-attribute-values",
 	"aws dynamodb update-table":             "--table-name --no-deletion-protection-enabled --on-demand-throughput",
+	"aws iam create-policy":                 "--policy-name --policy-document",
+	"aws kms enable-key":                    "",
 	"aws lambda invoke":                     "--function-name --payload --endpoint-url",
 	"aws lambda list-event-source-mappings": "--function-name",
 	"aws lambda list-versions-by-function":  "--function-name",
 	"aws lambda update-alias":               "--function-name --name --function-version --routing-config",
 	"aws logs filter-log-events":            "--log-group-name --output -r",
+	"aws secretsmanager create-secret":      "--name --secret-string",
 	"aws sqs purge-queue":                   "--queue-url",
 	"aws sqs receive-message":               "--queue-url --max-number-of-messages",
 	"aws sts get-caller-identity":           "",
@@ -208,6 +211,7 @@ var vocabulary = map[string]string{
 	"sam build":                             "",
 	"sam delete":                            "--config-file --config-env --stack-name --region",
 	"sam deploy":                            "--config-file --config-env",
+	"sam package":                           "--resolve-s3 --region --template-file",
 }
 
 var option = regexp.MustCompile(` (--?[a-z][a-z-]*)`)
