@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,6 +24,7 @@ import (
 
 // queue records what is sent. waiting is the depth that it reports.
 type queue struct {
+	mu       sync.Mutex // sales are reconciled side by side
 	sent     []orderq.Message
 	waiting  int
 	err      error       // of Send
@@ -32,6 +34,8 @@ type queue struct {
 }
 
 func (q *queue) Send(_ context.Context, m orderq.Message) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	if q.err != nil {
 		return q.err
 	}
@@ -43,6 +47,8 @@ func (q *queue) Send(_ context.Context, m orderq.Message) error {
 }
 
 func (q *queue) Depth(context.Context) (int, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	if q.asked != nil {
 		q.asked()
 	}

@@ -3,6 +3,7 @@ package handler
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -229,10 +230,10 @@ func TestALongPassEndsWithinARunBesideNineSalesThatAreIdle(t *testing.T) {
 			w.open(fmt.Sprint("other-", i), 10, 2)
 		}
 		time.Sleep(time.Minute)
-		pages := 0
+		var pages atomic.Int64
 		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
 			if c.Op == "Query" && strings.HasPrefix(c.Keys[0], "CLAIM#long#") {
-				pages++
+				pages.Add(1)
 				return dynamotest.Fault{Delay: 900 * time.Millisecond}
 			}
 			return dynamotest.Fault{}
@@ -240,8 +241,8 @@ func TestALongPassEndsWithinARunBesideNineSalesThatAreIdle(t *testing.T) {
 		if r, err := w.reconcile(`{}`, 40*time.Second); err != nil || len(r) != 10 || len(w.queue.sent) != 60 {
 			w.t.Errorf("got %+v (%v) and sent %d messages, want every receipt and 60 messages", r, err, len(w.queue.sent))
 		}
-		if pages > 250+3*16 { // a page that a turn cuts off is read again
-			w.t.Errorf("%d pages were read, want each once: a turn does not continue the one before", pages)
+		if n := pages.Load(); n > 250+3*16 { // a page that a turn cuts off is read again
+			w.t.Errorf("%d pages were read, want each once: a turn does not continue the one before", n)
 		}
 	})
 }
