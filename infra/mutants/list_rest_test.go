@@ -53,7 +53,7 @@ var ofEverythingElse = []mutant{
 	{"of many lost messages always the same are sent", "P8", reconciling, "^TestOfMoreThanOnePass", []edit{{resending,
 		`lastSent(a).Compare(lastSent(b))`, `lastSent(b).Compare(lastSent(a))`}}},
 	{"what a pass has found is lost when it is cut off", "P8", reconciling, "^TestWhatACutOffPass", []edit{{reconcile,
-		`invocation.Share(ctx, 2)`, `invocation.Share(ctx, 1)`}}},
+		`		resent, sendErr := h.resend(ctx, stranded.oldest(), `, `		resent, sendErr := h.resend(ctx, stranded.oldest()[:0], `}}},
 	{"a sale that is not seeded is known when it should be open", "P11", reconciling, "^TestADraftIsNoFailure", []edit{{"functions/reconcile/handler/receipt.go",
 		`now.Sub(draft.OpensAt) >= -seedingMargin`, `now.Sub(draft.OpensAt) >= 0`}}},
 	{"a draft that nobody wants any more counts for ever", "P11", reconciling, "^TestADraftIsNoFailure", []edit{{"functions/reconcile/handler/receipt.go",
@@ -98,7 +98,7 @@ var ofEverythingElse = []mutant{
 	{"the audit is blind to a stock below zero", "P1", ledgerTests, overFake + "^each_kind_of_broken", []edit{{auditing,
 		`; one.stock < 0 {`, `; false {`}}},
 	{"the audit is blind to a claim in another bucket", "P3", ledgerTests, overFake + "^each_kind_of_broken", []edit{{auditingClaims,
-		`if sale.BucketOf(c.User, s.Buckets) != a.Bucket {`, `if false {`}}},
+		`if sale.BucketOf(c.User, s.Buckets) != bucket {`, `if false {`}}},
 	{"the audit is blind to an order id's time", "P7", ledgerTests, overFake + "^each_kind_of_broken", []edit{{auditingClaims,
 		`at.Before(earliest) || at.After(now.Add(clockSkew))`, `at.Before(earliest) && at.IsZero()`}}},
 	{"the audit is blind to stock that nobody can buy", "P6", ledgerTests, overFake + "^each_kind_of_broken", []edit{{auditing,
@@ -203,12 +203,12 @@ var ofEverythingElse = []mutant{
 // recordRead counts`}}},
 	{"reconcile writes into a sale for a newer release", "P19", reconciling, "^TestASaleForANewer", []edit{{reconcile,
 		`	if sale.CodeOf(err) == sale.NewerVersion {
-		return nil, false, err // a newer release keeps the sale's pass
+		return nil, 0, false, err // a newer release keeps the sale's pass
 	}
 `, ``}}},
 	{"reconcile reads a sale although its listing is for a newer release", "P19", reconciling, "^TestASaleForANewer", []edit{{reconcile,
 		`	if listing.Err != nil {
-		return nil, false, listing.Err
+		return nil, 0, false, listing.Err
 	}
 `, ``}}},
 	{"a sale for a newer release is an error to its buyers", "P5", "./shared/httpapi", "^TestEveryCode", []edit{{"shared/httpapi/problem.go",
@@ -319,7 +319,7 @@ var ofEverythingElse = []mutant{
 	{"an item read eventually", "P6", ledgerTests, overLaggingFake, []edit{{"shared/ledger/get.go",
 		`Key: key, ConsistentRead: &consistent}`, `Key: key}`}}},
 	{"shards counted by eventual reads", "P2", ledgerTests, overLaggingFake, []edit{{"shared/ledger/audit.go",
-		`l.batchGet(ctx, patientTries, keys, true)`, `l.batchGet(ctx, patientTries, keys, false)`}}},
+		`keys[i*batchKeys:min((i+1)*batchKeys, len(keys))], true)`, `keys[i*batchKeys:min((i+1)*batchKeys, len(keys))], false)`}}},
 	{"claims counted by eventual reads", "P2", ledgerTests, overLaggingFake, []edit{{"shared/ledger/audit_claims.go",
 		`		ConsistentRead:            &yes,
 `, ``}}},

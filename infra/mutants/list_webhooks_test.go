@@ -44,7 +44,7 @@ var ofWebhooks = []mutant{
 `}}},
 	{"the other kind of Stripe's events is refused although the payment is recorded", "P24", webhookTests, "^TestAPaymentReportedByTheOtherKind", []edit{{webhookHandler,
 		`	case recorded:
-`, `	case false:
+`, `	case recorded && false:
 `}}},
 	{"the other kind of Stripe's events is ignored for an order that another payment has paid", "P24", ledgerTests, overFake + "^what_is_recorded", []edit{{"shared/ledger/pay.go",
 		`return c.Payment == p.ID(), internalIfMissing(err)`, `return c.Payment != "", internalIfMissing(err)`}}},

@@ -33,7 +33,7 @@ func TestAPassThatBeganBeforeTheLastPurchasesDrainsNothing(t *testing.T) {
 		late := 0
 		for i := range 200 {
 			user := fmt.Sprint("late-", i)
-			if sale.BucketOf(user, 70) < 64 { // the pass may have read that bucket already
+			if sale.BucketOf(user, 70) >= 16 { // the pass may not have read that bucket yet
 				continue
 			}
 			if _, err := w.ledger.Purchase(w.t.Context(), ledger.Request{SaleID: "moutai", User: user}); err != nil {

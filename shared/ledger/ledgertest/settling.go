@@ -329,6 +329,36 @@ var settling = map[string]func(*testing.T, *World){
 	},
 	"a listing notes a refund if the one that it notes is older than an hour, for one environment": notesRefunds(func(w *World) *ledger.Ledger { return w.Ledger }),
 	"a listing notes a refund if the one that it notes is older than an hour, for several":         notesRefunds((*World).Environment),
+	"the list of sales forgets a refund that is done, unless another one was noted since": func(t *testing.T, w *World) {
+		w.OpenUnpaid(5, 1)
+		id := w.Ordered("alice")[0]
+		w.Settles(PaymentOf(id, "pi_0"))
+		pays := func(reference string) {
+			w.Settles(PaymentOf(id, reference))
+			if _, _, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", "stripe#"+reference); err != nil {
+				t.Fatal(err)
+			}
+		}
+		counts := func(notedAt time.Time) {
+			if err := w.Ledger.CountRefunds(w.Ctx, &ledger.RefundCount{SaleID: "moutai", NotedAt: notedAt}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		first := w.Now()
+		pays("pi_1")
+		w.Pass(2 * time.Hour)
+		second := w.Now()
+		pays("pi_2")
+		counts(first)
+		if at := w.Number("SALES", "moutai", "refundAt"); at != second.UnixMilli() {
+			t.Errorf("the listing notes %d, want the refund of %d", at, second.UnixMilli())
+		}
+		w.Pass(2 * time.Hour)
+		counts(second)
+		if it := w.Item("SALES", "moutai"); it["refundAt"] != nil {
+			t.Errorf("the listing still notes a refund: %v", it["refundAt"])
+		}
+	},
 	"a refund is marked once": func(t *testing.T, w *World) {
 		w.OpenUnpaid(5, 1)
 		w.Settles(PaymentOf(0, "pi_1"))
