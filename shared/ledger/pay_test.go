@@ -3,6 +3,8 @@ package ledger_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -152,7 +154,7 @@ func TestARefundWhoseAnswerWasLostIsThere(t *testing.T) {
 			t.Fatal(err)
 		}
 		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if c.Op == "TransactWriteItems" {
+			if c.Op == "TransactWriteItems" && slices.ContainsFunc(c.Keys, func(key string) bool { return strings.HasPrefix(key, "REFUND#") }) {
 				return dynamotest.Fault{Kind: kind}
 			}
 			return dynamotest.Fault{}

@@ -329,7 +329,7 @@ var settling = map[string]func(*testing.T, *World){
 	},
 	"a listing notes a refund if the one that it notes is older than an hour, for one environment": notesRefunds(func(w *World) *ledger.Ledger { return w.Ledger }),
 	"a listing notes a refund if the one that it notes is older than an hour, for several":         notesRefunds((*World).Environment),
-	"the list of sales forgets a refund that is done, unless another one was noted since": func(t *testing.T, w *World) {
+	"the list of sales forgets a refund that is done, but none that is due or was noted since": func(t *testing.T, w *World) {
 		w.OpenUnpaid(5, 1)
 		id := w.Ordered("alice")[0]
 		w.Settles(PaymentOf(id, "pi_0"))
@@ -357,6 +357,13 @@ var settling = map[string]func(*testing.T, *World){
 		counts(second)
 		if it := w.Item("SALES", "moutai"); it["refundAt"] != nil {
 			t.Errorf("the listing still notes a refund: %v", it["refundAt"])
+		}
+		third := w.Now()
+		w.Settles(PaymentOf(id, "pi_3"))
+		w.Pass(2 * time.Hour)
+		counts(third)
+		if at := w.Number("SALES", "moutai", "refundAt"); at != third.UnixMilli() {
+			t.Errorf("the listing notes %d, want the refund of %d, which is still due", at, third.UnixMilli())
 		}
 	},
 	"a refund is marked once": func(t *testing.T, w *World) {
