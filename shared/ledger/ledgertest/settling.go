@@ -321,7 +321,7 @@ var settling = map[string]func(*testing.T, *World){
 			if err != nil {
 				t.Fatal(err)
 			}
-			done, err := w.Ledger.Pay(w.Ctx, PaymentOf(id, "pi_1"))
+			done, err := w.Ledger.Pay(w.Ctx, PaymentOf(id, fmt.Sprint("pi_", in)))
 			if got := err == nil && done.Refund != nil; got != want || !want && sale.CodeOf(err) != sale.Busy {
 				t.Errorf("in %v: got %+v (%v)", in, done, err)
 			}
