@@ -84,9 +84,17 @@ type Sale struct {
 	ID, Name          string
 	OpensAt, ClosesAt time.Time
 	Stock, Shards     int
-	// PayWithin is how long a buyer has to pay; 0 if the sale asks for no payment.
+	// PayWithin is how long a buyer has to pay Price in Currency; 0 if the sale asks for no
+	// payment.
 	PayWithin time.Duration
 }
+
+// Price, in minor units, and Currency are those of every sale that Seed creates and that
+// asks for payment.
+const (
+	Price    = 100
+	Currency = "CNY"
+)
 
 // Seed creates a sale through SeedFunction.
 func (c *Client) Seed(ctx context.Context, s Sale) error {
@@ -99,7 +107,7 @@ func (c *Client) Seed(ctx context.Context, s Sale) error {
 		"opensAt": s.OpensAt.UTC().Format(time.RFC3339Nano), "closesAt": s.ClosesAt.UTC().Format(time.RFC3339Nano),
 	}
 	if s.PayWithin != 0 {
-		request["payWithin"] = int64(s.PayWithin / time.Second)
+		request["payWithin"], request["price"], request["currency"] = int64(s.PayWithin/time.Second), Price, Currency
 	}
 	err := c.Ask(ctx, SeedFunction, request, &made)
 	if err == nil && (made.SaleID != s.ID || made.Seeded != s.Stock || made.Shards != s.Shards) {

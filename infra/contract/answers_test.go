@@ -80,7 +80,7 @@ const stripeSecret = "whsec_local_stripe"
 func (s *scene) signed() *scene {
 	_, order := s.confirmedIn(unpaid)
 	s.body = fmt.Sprintf(`{"type":"checkout.session.completed","data":{"object":{"payment_intent":"pi_1","payment_status":"paid",`+
-		`"amount_total":1,"currency":"cny","metadata":{"flashsale_sale":"unpaid","flashsale_order":"%d"}}}}`, order.ID)
+		`"amount_total":%d,"currency":"cny","metadata":{"flashsale_sale":"unpaid","flashsale_order":"%d"}}}}`, price, order.ID)
 	now := time.Now()
 	s.header = []string{"Stripe-Signature", fmt.Sprintf("t=%d,v1=%x", now.Unix(), webhook.ComputeSignature(now, []byte(s.body), stripeSecret))}
 	return s
@@ -91,7 +91,7 @@ func (s *scene) signed() *scene {
 func (s *scene) refunded() uint64 {
 	user, order := s.confirmedIn(unpaid)
 	for n := range 3 {
-		p := sale.Payment{Provider: "stripe", Reference: fmt.Sprint("pi_", order.ID, n), OrderID: order.ID, Amount: 1, Currency: "CNY"}
+		p := sale.Payment{Provider: "stripe", Reference: fmt.Sprint("pi_", order.ID, n), OrderID: order.ID, Amount: price, Currency: "CNY"}
 		_, err := s.book.Pay(s.t.Context(), p)
 		if err == nil && n == 2 {
 			_, _, err = s.book.MarkRefunded(s.t.Context(), unpaid, p.ID())
@@ -148,7 +148,7 @@ var scenes = map[string]func(s *scene) Answer{
 	},
 	"cancel 409 OrderPaid": func(s *scene) Answer {
 		user, order := s.confirmedIn(unpaid)
-		p := sale.Payment{Provider: "stripe", Reference: "pi_1", OrderID: order.ID, Amount: 1, Currency: "CNY"}
+		p := sale.Payment{Provider: "stripe", Reference: "pi_1", OrderID: order.ID, Amount: price, Currency: "CNY"}
 		if _, err := s.book.Pay(s.t.Context(), p); err != nil {
 			s.t.Fatal(err)
 		}

@@ -103,7 +103,8 @@ const (
 	over   = "over"
 	paused = "paused"
 	empty  = "empty"
-	unpaid = "unpaid" // asks for payment
+	unpaid = "unpaid" // asks for payment of the price
+	price  = 129900
 )
 
 func newWorld(t testing.TB) *world {
@@ -130,7 +131,7 @@ func newWorld(t testing.TB) *world {
 			c.Stock, c.Shards = 1, 1
 		}
 		if id == unpaid {
-			c.PayWithin = time.Hour
+			c.PayWithin, c.Price, c.Currency = time.Hour, price, "CNY"
 		}
 		if _, err := w.book.Create(t.Context(), c); err != nil {
 			t.Fatal(err)

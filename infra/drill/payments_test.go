@@ -41,7 +41,7 @@ func (d *drill) order(t *testing.T, saleID, user string) (orderID string) {
 // pay plays Stripe, which reports the payment pi_1 of an order.
 func (d *drill) pay(t *testing.T, saleID, orderID string) client.Answer {
 	t.Helper()
-	p := webhook.Payment{SaleID: saleID, OrderID: orderID, PaymentID: "pi_1", Amount: 100, Currency: "CNY"}
+	p := webhook.Payment{SaleID: saleID, OrderID: orderID, PaymentID: "pi_1", Amount: client.Price, Currency: client.Currency}
 	r, err := p.Request(t.Context(), d.API, webhook.Stripe, webhook.LocalSecrets[webhook.Stripe], time.Now())
 	if err != nil {
 		t.Fatal(err)

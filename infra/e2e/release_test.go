@@ -15,10 +15,10 @@ import (
 	"flashsale/shared/sale"
 )
 
-// openUnpaid creates a sale that leaves its buyers that long to pay.
+// openUnpaid creates a sale that leaves its buyers that long to pay 1,299.00.
 func (s *stack) openUnpaid(saleID string, stock, shards int, payWithin time.Duration) {
 	s.t.Helper()
-	_, failure := s.seed(fmt.Sprintf(`{"action":"create","saleId":%q,"name":"Wine","opensAt":%q,"closesAt":%q,"stock":%d,"shards":%d,"payWithin":%d}`, saleID,
+	_, failure := s.seed(fmt.Sprintf(`{"action":"create","saleId":%q,"name":"Wine","opensAt":%q,"closesAt":%q,"stock":%d,"shards":%d,"payWithin":%d,"price":129900,"currency":"CNY"}`, saleID,
 		time.Now().Add(-time.Hour).UTC().Format(time.RFC3339), time.Now().Add(time.Hour).UTC().Format(time.RFC3339), stock, shards, int(payWithin/time.Second)))
 	if failure != "" {
 		s.t.Fatal(failure)

@@ -91,7 +91,7 @@ func (r *rush) pay(ctx context.Context, i int, order string, due time.Time) outc
 	provider := webhook.Providers[i%len(webhook.Providers)]
 	o := r.until(ctx, due, unsaidWait, func(ctx context.Context) (client.Answer, error) {
 		return r.payer(ctx, provider, webhook.Payment{
-			SaleID: r.sale, OrderID: order, PaymentID: "load-" + strconv.Itoa(i) + "-" + order, Amount: 100, Currency: "CNY",
+			SaleID: r.sale, OrderID: order, PaymentID: "load-" + strconv.Itoa(i) + "-" + order, Amount: client.Price, Currency: client.Currency,
 		})
 	}, func(a client.Answer) (outcome, bool) {
 		told, ok := webhook.Outcome(a.Status, a.Body)

@@ -142,7 +142,7 @@ func TestAddingUnitsForEverNeverOverflows(t *testing.T) {
 func TestNoInputOfReconcilingOrReleasingChangesTheBooks(t *testing.T) {
 	s := shared(t)
 	s.openSale(t, "audit", 5)
-	o := s.invoke(t, "SeedFunction", `{"action":"create","saleId":"unpaid","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","stock":5,"payWithin":604800}`)
+	o := s.invoke(t, "SeedFunction", `{"action":"create","saleId":"unpaid","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","stock":5,"payWithin":604800,"price":129900,"currency":"CNY"}`)
 	if o.failed != "" {
 		t.Fatal(o)
 	}

@@ -21,6 +21,13 @@ type Seeding struct {
 	Applied bool
 }
 
+// Created reports whether a creation of the sale is stored, if only as a draft. It fails
+// with sale.Busy or sale.Internal.
+func (l *Ledger) Created(ctx context.Context, saleID string) (bool, error) {
+	it, err := l.get(ctx, createKey(saleID))
+	return it != nil, err
+}
+
 // Create creates a sale with its stock. The request is stored first, with the sale as a
 // draft that no buyer sees; then every shard is put if absent; only then is the sale
 // opened. So a repeat resumes an interrupted creation, and stock is never reset (P15).

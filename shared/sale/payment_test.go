@@ -35,6 +35,21 @@ func TestWhatACreationAsksOfPaymentsIsChecked(t *testing.T) {
 	}
 }
 
+func TestANewSaleHasATimeToPayAndAPriceOrNeither(t *testing.T) {
+	for _, tt := range []struct {
+		within time.Duration
+		price  int64
+		want   Code
+	}{
+		{0, 0, ""}, {MinPayWithin, 1, ""}, {MinPayWithin, 0, InvalidRequest}, {0, 1, InvalidRequest},
+	} {
+		c := creation(func(c *Creation) { c.PayWithin, c.Price = tt.within, tt.price })
+		if err := c.CheckNew(); CodeOf(err) != tt.want {
+			t.Errorf("%v to pay %d: CheckNew() = %v, want code %q", tt.within, tt.price, err, tt.want)
+		}
+	}
+}
+
 func TestAPaymentIsCheckedFieldByField(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

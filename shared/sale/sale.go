@@ -40,7 +40,7 @@ type Sale struct {
 	// changes. See Reads.
 	MinReader int
 	// Price, in minor units, and Currency are what a payment must be of; 0 and "" if any
-	// payment will do. They never change.
+	// payment will do, as in sales of older releases. They never change.
 	Price    int64
 	Currency string
 }

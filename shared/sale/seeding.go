@@ -34,7 +34,8 @@ type Creation struct {
 	// PayWithin is how long after its order id a buyer may pay, in whole seconds; 0 asks
 	// for no payment.
 	PayWithin time.Duration
-	// Price, in minor units, and Currency are what a payment must be of; 0 and "" are any.
+	// Price, in minor units, and Currency are what a payment must be of. 0 and "" are any:
+	// only a sale that an older release created has one of PayWithin and Price alone.
 	Price    int64
 	Currency string
 }
@@ -84,6 +85,15 @@ func (c *Creation) checkPayment() error {
 		return Refuse(InvalidRequest, fmt.Sprintf("price must be 1 to %d minor units", MaxPrice))
 	case c.Currency != "" && !validCurrency(c.Currency):
 		return Refuse(InvalidRequest, "currency must be three capital letters such as EUR")
+	}
+	return nil
+}
+
+// CheckNew validates what only a creation that is not stored yet must satisfy.
+func (c *Creation) CheckNew() error {
+	if (c.PayWithin != 0) != (c.Price != 0) {
+		return Refuse(InvalidRequest, "give payWithin, price and currency together, or none of them: "+
+			"without a price any amount pays, and without payWithin no buyer is asked to pay")
 	}
 	return nil
 }

@@ -64,6 +64,11 @@ func (l *ledgerOfSales) Create(ctx context.Context, c sale.Creation) (ledger.See
 	return l.left(c.SaleID, !exists)
 }
 
+func (l *ledgerOfSales) Created(ctx context.Context, saleID string) (bool, error) {
+	_, exists := l.created[saleID]
+	return exists, l.call(ctx)
+}
+
 func (l *ledgerOfSales) Add(ctx context.Context, a sale.Addition) (ledger.Seeding, error) {
 	if err := l.call(ctx); err != nil {
 		return ledger.Seeding{}, err

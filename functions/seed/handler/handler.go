@@ -6,6 +6,7 @@
 package handler
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -19,6 +20,7 @@ import (
 
 // Book is the part of the ledger that the handler uses.
 type Book interface {
+	Created(ctx context.Context, saleID string) (bool, error)
 	Create(context.Context, sale.Creation) (ledger.Seeding, error)
 	Add(context.Context, sale.Addition) (ledger.Seeding, error)
 	Withdraw(context.Context, sale.Withdrawal) (ledger.Withdrawn, error)
@@ -89,6 +91,12 @@ func (h *Handler) apply(ctx context.Context, r request) (answer, error) {
 		c, err := r.creation()
 		if err != nil {
 			return answer{}, err
+		}
+		// A release that knew no such rule may have stored the same request.
+		if err := c.CheckNew(); err != nil {
+			if stored, failed := h.book.Created(ctx, c.SaleID); failed != nil || !stored {
+				return answer{}, cmp.Or(failed, err)
+			}
 		}
 		return seeded(h.book.Create(ctx, c))
 	case "add":

@@ -3,6 +3,7 @@ package handler
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,10 +70,67 @@ func TestACreationTakesWhatItAsksOfPaymentsAlong(t *testing.T) {
 		t.Errorf("created as %+v", c)
 	}
 	f = newFunction(t)
-	f.succeed(t, []byte(create+`,"payWithin":604800}`), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
+	f.succeed(t, []byte(create+`,"payWithin":604800,"price":1,"currency":"CNY"}`), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
 	if c := f.created["moutai"]; c.PayWithin != sale.MaxPayWithin {
 		t.Errorf("created as %+v, want seven days to pay", c)
 	}
+}
+
+// Releases before this one created sales with only one of the two, and their requests may be repeated.
+func TestPriceAndPayWithinComeTogetherInANewSale(t *testing.T) {
+	const create = `{"action":"create","saleId":"moutai","name":"M","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","stock":100,"shards":5`
+	stored := func(change func(*sale.Creation)) *sale.Creation {
+		c := sale.Creation{
+			SaleID: "moutai", Name: "M", Stock: 100, Shards: 5,
+			OpensAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), ClosesAt: time.Date(2036, 1, 1, 0, 0, 0, 0, time.UTC),
+		}
+		change(&c)
+		return &c
+	}
+	timed := stored(func(c *sale.Creation) { c.PayWithin = time.Minute })
+	priced := stored(func(c *sale.Creation) { c.Price, c.Currency = 199900, "CNY" })
+	const applied, repeated = `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`, `{"saleId":"moutai","seeded":100,"shards":5,"applied":false}`
+	for _, tt := range []struct {
+		name, asks string
+		stored     *sale.Creation
+		answer     string // or
+		code       sale.Code
+	}{
+		{"neither", ``, nil, applied, ""},
+		{"neither, and no time given as 0", `,"payWithin":0`, nil, applied, ""},
+		{"both", `,"payWithin":60,"price":199900,"currency":"CNY"`, nil, applied, ""},
+		{"a time without a price", `,"payWithin":60`, nil, "", sale.InvalidRequest},
+		{"a price without a time", `,"price":199900,"currency":"CNY"`, nil, "", sale.InvalidRequest},
+		{"a price and 0 as time", `,"payWithin":0,"price":199900,"currency":"CNY"`, nil, "", sale.InvalidRequest},
+		{"a time alone that is stored", `,"payWithin":60`, timed, repeated, ""},
+		{"a price alone that is stored", `,"price":199900,"currency":"CNY"`, priced, repeated, ""},
+		{"a time alone where another is stored", `,"payWithin":61`, timed, "", sale.Conflicting},
+		{"both where a time alone is stored", `,"payWithin":60,"price":199900,"currency":"CNY"`, timed, "", sale.Conflicting},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFunction(t)
+			if tt.stored != nil {
+				f.created["moutai"], f.seeded["moutai"] = *tt.stored, tt.stored.Stock
+			}
+			request := []byte(create + tt.asks + "}")
+			if tt.code == "" {
+				f.succeed(t, request, tt.answer)
+				return
+			}
+			before := len(f.created)
+			f.refuse(t, request, tt.code)
+			if len(f.created) != before {
+				t.Errorf("created as %+v", f.created["moutai"])
+			}
+			_, failure := f.invoke(t, t.Context(), request)
+			if says := "give payWithin, price and currency together"; tt.code == sale.InvalidRequest && (failure == nil || !strings.Contains(failure.Message, says)) {
+				t.Errorf("told %+v, not to %s", failure, says)
+			}
+		})
+	}
+	f := newFunction(t)
+	f.fault = sale.Fail(sale.Busy, errForeign)
+	f.refuse(t, []byte(create+`,"payWithin":60}`), sale.Busy)
 }
 
 func TestAnEditSaysWhatItChangesAndWhenAndIsToldWhatHolds(t *testing.T) {

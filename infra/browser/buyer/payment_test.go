@@ -18,7 +18,7 @@ func (s *stack) createUnpaid(t testing.TB) string {
 	t.Helper()
 	saleID, now := newID("sale"), time.Now().UTC()
 	request := map[string]any{
-		"action": "create", "saleId": saleID, "stock": 5, "shards": 1, "payWithin": 1800,
+		"action": "create", "saleId": saleID, "stock": 5, "shards": 1, "payWithin": 1800, "price": 89900, "currency": "CNY",
 		"opensAt": now.Add(-time.Minute).Format(time.RFC3339), "closesAt": now.Add(time.Hour).Format(time.RFC3339),
 	}
 	if err := s.Ask(t.Context(), client.SeedFunction, request, nil); err != nil {

@@ -120,8 +120,8 @@ func TestEveryOptionReachesTheLoadGenerator(t *testing.T) {
 	if !strings.Contains(out.String(), "-stock 3 -report r.html -rate 20 -duration 10s -payments -peak 200 -tokens tokens.txt\n") {
 		t.Errorf("\n%s", &out)
 	}
-	if (*asked)["shards"] != 3.0 || (*asked)["payWithin"] != 60.0 {
-		t.Errorf("%v shards for 3 units, and %v seconds to pay", (*asked)["shards"], (*asked)["payWithin"])
+	if a := *asked; a["shards"] != 3.0 || a["payWithin"] != 60.0 || a["price"] != 100.0 || a["currency"] != "CNY" {
+		t.Errorf("asked for %v, want 3 shards for 3 units, and 60 seconds to pay 100 CNY", a)
 	}
 }
 

@@ -113,10 +113,17 @@ var creating = map[string]func(*testing.T, *World){
 	},
 	"a creation that was cut off is a draft nobody sees, and is resumed": func(t *testing.T, w *World) {
 		c := w.Sale(250, 150)
+		created := func(want bool) {
+			if got, err := w.Environment().Created(w.Ctx, "moutai"); got != want || err != nil {
+				t.Errorf("created: %t (%v), want %t", got, err, want)
+			}
+		}
+		created(false)
 		for _, writes := range []int{1, 2, 40, 100} {
 			ctx, dying := w.cutAfter(writes)
 			_, err := dying.Create(ctx, c)
 			w.Refused(sale.Busy, err)
+			created(true)
 			_, err = w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
 			w.Refused(sale.SaleNotFound, err)
 			_, err = w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "early", Stock: 1})
