@@ -162,9 +162,7 @@ func (w *world) buy(saleID string) sale.Claim {
 	return p.Claim
 }
 
-// confirmed is a claim with its order.
-func (w *world) confirmed() (user string, order sale.Order) { return w.confirmedIn(open) }
-
+// confirmedIn is a claim of a sale, with its order.
 func (w *world) confirmedIn(saleID string) (user string, order sale.Order) {
 	w.t.Helper()
 	c := w.buy(saleID)
