@@ -73,6 +73,10 @@ var ofPayments = []mutant{
 `, `		case reasons == nil:
 			return Settlement{Refund: &refund}, nil
 `}}},
+	{"a guard that is visible before its refund is an internal error", "P24", ledgerTests, "^TestAGuardThatIsVisible", []edit{{paying,
+		`	case it == nil:
+		// A transaction`, `	case it == nil && err != nil:
+		// A transaction`}}},
 	{"a payment whose answer was lost is an error", "P24", ledgerTests, "^TestAPaymentWhoseAnswer", []edit{{paying,
 		`	case fate == fatePaid:
 `, `	case fate == "":

@@ -237,8 +237,12 @@ func (l *Ledger) fated(ctx context.Context, p sale.Payment, guard item) (Settlem
 		return Settlement{}, asInternal(errors.New("read item: attribute fate is neither paid nor refund-due"))
 	}
 	it, err := l.get(ctx, refundKey(s.SaleID, p.ID()))
-	if err != nil {
+	switch {
+	case err != nil:
 		return Settlement{}, err
+	case it == nil:
+		// A transaction becomes visible item by item to plain reads.
+		return Settlement{}, sale.Fail(sale.Busy, errors.New("the payment's refund is not visible yet"))
 	}
 	refund, err := readRefund(it)
 	s.Refund = &refund

@@ -171,6 +171,34 @@ func TestARefundWhoseAnswerWasLostIsThere(t *testing.T) {
 	}
 }
 
+// A plain read may see half of a transaction: here the guard of a payment without its refund,
+// whose put had no answer. The report must come again until both are visible.
+func TestAGuardThatIsVisibleBeforeItsRefundIsBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, db, _ := faulty(t)
+		w.OpenUnpaid(5, 1)
+		id := w.Ordered("alice")[0]
+		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "alice"); err != nil {
+			t.Fatal(err)
+		}
+		const hidden = time.Minute
+		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if i := slices.IndexFunc(c.Keys, func(key string) bool { return strings.HasPrefix(key, "REFUND#") }); c.Op == "TransactWriteItems" && i >= 0 {
+				return dynamotest.Fault{Kind: dynamotest.LostReply, Hidden: []int{i}, HiddenFor: hidden}
+			}
+			return dynamotest.Fault{}
+		}
+		for range 2 { // its own repeat, and the provider's
+			_, err := w.Ledger.Pay(w.Ctx, ledgertest.PaymentOf(id, "pi_1"))
+			w.Refused(sale.Busy, err)
+		}
+		time.Sleep(hidden)
+		if done, err := w.Ledger.Pay(w.Ctx, ledgertest.PaymentOf(id, "pi_1")); err != nil || done.Refund == nil || done.Refund.Reason != sale.RefundReleased {
+			t.Errorf("got %+v (%v)", done, err)
+		}
+	})
+}
+
 // Release and put-back are each other's and their own repeats; what is applied late fails.
 func TestReleasesWhoseAnswersAreLostOrLateCountOnce(t *testing.T) {
 	for _, kind := range []dynamotest.Kind{dynamotest.LostReply, dynamotest.ApplyLate} {
