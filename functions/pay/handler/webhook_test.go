@@ -90,7 +90,6 @@ func TestAWebhookWithoutAValidSignatureReachesNoTable(t *testing.T) {
 		"another scheme of Stripe":           {report{Stripe, session(""), v0}, 400, sale.InvalidRequest},
 		"without its time":                   {report{Stripe, session(""), timeless}, 400, sale.InvalidRequest},
 		"301 seconds old":                    {report{Stripe, session(""), signature(session(""), now.Add(-301*time.Second), stripeNew)}, 400, sale.InvalidRequest},
-		"301 seconds ahead":                  {report{Stripe, session(""), signature(session(""), now.Add(302*time.Second), stripeNew)}, 400, sale.InvalidRequest},
 		"an hour ahead":                      {report{Stripe, session(""), signature(session(""), now.Add(time.Hour), stripeNew)}, 400, sale.InvalidRequest},
 		"301 seconds old, Standard Webhooks": {report{StandardWebhooks, succeeded, signed(t, succeeded, now.Add(-302*time.Second), standardNew)}, 400, sale.InvalidRequest},
 		"of the future, Standard Webhooks":   {report{StandardWebhooks, succeeded, signed(t, succeeded, now.Add(time.Hour), standardNew)}, 400, sale.InvalidRequest},
