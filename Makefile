@@ -49,7 +49,7 @@ override PORTS := -api-port "$$API_PORT" -lambda-port "$$LAMBDA_PORT" -dynamodb-
 override LOCAL_URL := http://127.0.0.1:$$API_PORT
 
 # Targets that call Go directly.
-plan compare-engine bench prove mutate check simulate enumerate $(FUNCTIONS:%=build-%): needs-go
+plan bench prove mutate check simulate enumerate $(FUNCTIONS:%=build-%): needs-go
 
 .PHONY: help
 help: ## list the targets
@@ -68,7 +68,7 @@ demo: host ## 1,000 buyers rush for 100 bottles on the running stack (or on a ne
 # the scenarios in which they differ. Its page is kept, because the run takes minutes.
 .PHONY: screenshots
 screenshots: host browser $(BUILD)/lab-picture.html ## take the README's two pictures again: the live view during a rush, and the lab's verdicts
-	@$(GO_BUILD) -o $(HOST)/screenshots ./infra/browser/screenshots
+	@$(GO_BUILD) -o $(HOST)/screenshots ./infra/proof/browser/screenshots
 	@$(HOST)/screenshots -lab $(BUILD)/lab-picture.html
 
 $(BUILD)/lab-picture.html: | host lab-engines
@@ -148,7 +148,7 @@ redrive: operator ## show the dead letters and their reasons; GO=1 moves pending
 # account's quota for a table, in write units a second).
 .PHONY: plan
 plan: ## size a sale and price it: USERS=500000 STOCK=10000 PEAK=50000 (JSON=1; APPLY=dev OPENS=… configures it, APPLY=dev REST=1 undoes that)
-	@$(GO_BUILD) -o $(HOST)/plan ./infra/plan
+	@$(GO_BUILD) -o $(HOST)/plan ./infra/ops/plan
 	@$(HOST)/plan -users "$${USERS:-500000}" -stock "$${STOCK:-10000}" -peak "$${PEAK:-50000}" \
 		-w "$${W:-10ms}" -latency "$${LATENCY:-20ms}" -memory "$${MEMORY:-512}" -writes "$${WRITES:-40000}" -chart $(BUILD)/plan.html $${JSON:+-json} \
 		-seed "$${SEED:-1}" $${FRONT:+-front} $${APPLY:+-apply "$$APPLY" -opens "$${OPENS-}" $${REST:+-rest}}
@@ -163,7 +163,7 @@ operator: $(HOST)/operator
 # receipt.
 .PHONY: load
 load: operator ## send buyers at RATE=… for DURATION=… with a PEAK=… at the opening; an HTML report and the receipt
-	@$(GO_BUILD) -o $(HOST)/load ./infra/load
+	@$(GO_BUILD) -o $(HOST)/load ./infra/ops/load
 	@exec $(HOST)/load -url "$${URL:-$(LOCAL_URL)}" -report "$${REPORT:-$(BUILD)/load.html}" \
 		$${RATE:+-rate "$$RATE"} $${PEAK:+-peak "$$PEAK"} $${DURATION:+-duration "$$DURATION"} \
 		$${STOCK:+-stock "$$STOCK"} $${SHARDS:+-shards "$$SHARDS"} $${SEED:+-seed "$$SEED"} \
@@ -205,21 +205,15 @@ tokens: deployer ## write N=… access tokens of test users to OUT=file, from th
 
 .PHONY: rehearse
 rehearse: deployer operator ## run a trial sale at RATE=… for DURATION=…, with receipt and bill (locally PAYMENTS=1: buyers must pay); ENV=… TOKENS=file ALLOW_REMOTE=1
-	@$(GO_BUILD) -o $(HOST)/load ./infra/load
+	@$(GO_BUILD) -o $(HOST)/load ./infra/ops/load
 	@exec $(HOST)/deploy rehearse $(SYSTEM) -log "$$DATA/functions.log" -report "$${REPORT:-$(BUILD)/rehearsal.html}" \
 		$${RATE:+-rate "$$RATE"} $${PEAK:+-peak "$$PEAK"} $${DURATION:+-duration "$$DURATION"} \
 		$${STOCK:+-stock "$$STOCK"} $${SHARDS:+-shards "$$SHARDS"} $${TOKENS:+-tokens "$$TOKENS"} \
 		$${ALLOW_REMOTE:+-allow-remote} $${PAYMENTS:+-payments}
 
-.PHONY: compare-engine
-compare-engine: host ## measure the local stack's rate of orders over its engine's raw rate for the same writes
-	@$(GO_BUILD) -o $(HOST)/compare ./infra/load/compare
-	@$(GO_BUILD) -o $(HOST)/bare/PurchaseFunction/bootstrap ./infra/bench/bare
-	@exec $(HOST)/compare $${ROUNDS:+-rounds "$$ROUNDS"} $${PROCESSES:+-processes "$$PROCESSES"}
-
 .PHONY: bench
 bench: ## benchmark the handlers' overhead over their AWS calls; benchstat's format, then one ratio per case
-	@$(GO_BUILD) -o $(HOST)/bench ./infra/bench
+	@$(GO_BUILD) -o $(HOST)/bench ./infra/proof/bench
 	@GOGC=400 $(HOST)/bench # as in template.yaml
 
 # The race detector multiplies the running time, so it is used only for the packages whose
@@ -229,41 +223,41 @@ bench: ## benchmark the handlers' overhead over their AWS calls; benchstat's for
 # packages are compiled only once, for every clone. Some packages mostly wait for real
 # timeouts, so four run at a time on two CPUs, and the ones that wait longest start first.
 # SQLite takes minutes to compile for the race detector, so streamfile runs without it.
-override RACED := $$(go list ./functions/... ./shared/... ./infra/demo ./infra/faults ./infra/load ./infra/rush ./infra/local/... | grep -v /streamfile$$)
-override WAITING := ./infra/e2e ./infra/deploy ./infra/torture ./infra/drill ./infra/security ./infra/browser/buyer ./infra/lab
+override RACED := $$(go list ./functions/... ./shared/... ./infra/ops/demo ./infra/local/faults ./infra/ops/load ./infra/kit/rush ./infra/local/... | grep -v /streamfile$$)
+override WAITING := ./infra/proof/e2e ./infra/ops/deploy ./infra/proof/torture ./infra/proof/drill ./infra/proof/security ./infra/proof/browser/buyer ./infra/lab
 override GO_TEST := CGO_ENABLED=0 GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4
 override GO_RACE := $(if $(RACE),GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4 $(RACE),$(GO_TEST))
 .PHONY: test
 test: host browser ## run every test, including those on the engines and in a browser; `make prove` runs the long proofs in full
-	$(GO_RACE) -timeout 10m ./infra/demo ./shared/ledger $(RACED)
-	$(GO_TEST) -timeout 10m $(WAITING) $$(go list ./... | grep -vxFf <(go list $(RACED) ./infra/simulate ./infra/enumerate))
-	$(GO_TEST) -timeout 10m ./infra/simulate -seeds 100
-	$(GO_TEST) -timeout 10m ./infra/enumerate -faults 1
+	$(GO_RACE) -timeout 10m ./infra/ops/demo ./shared/ledger $(RACED)
+	$(GO_TEST) -timeout 10m $(WAITING) $$(go list ./... | grep -vxFf <(go list $(RACED) ./infra/proof/simulate ./infra/proof/enumerate))
+	$(GO_TEST) -timeout 10m ./infra/proof/simulate -seeds 100
+	$(GO_TEST) -timeout 10m ./infra/proof/enumerate -faults 1
 
 .PHONY: prove
 prove: host ## run the long proofs in full (two releases need the git history): SEEDS=2000 random sales from FIRST=1 on, every plan of FAULTS=3 faults, a million claims, large sales modelled, races in the simulation
-	$(GO_TEST) -timeout 30m ./infra/simulate -seeds "$${SEEDS:-2000}" -first "$${FIRST:-1}"
-	$(GO_TEST) -timeout 30m ./infra/enumerate -faults "$${FAULTS:-3}"
+	$(GO_TEST) -timeout 30m ./infra/proof/simulate -seeds "$${SEEDS:-2000}" -first "$${FIRST:-1}"
+	$(GO_TEST) -timeout 30m ./infra/proof/enumerate -faults "$${FAULTS:-3}"
 	$(GO_TEST) -timeout 10m ./shared/ledger -run '^TestASaleOfAMillionClaims'
-	$(GO_TEST) -timeout 10m ./infra/model -large -runs 1000
-	$(GO_TEST) -timeout 10m ./infra/e2e -run '^TestTwoReleases' -last-release
-	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/simulate -seeds "$$(($${SEEDS:-2000} / 10))" -first "$${FIRST:-1}")
-	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/enumerate)
+	$(GO_TEST) -timeout 10m ./infra/ops/model -large -runs 1000
+	$(GO_TEST) -timeout 10m ./infra/proof/e2e -run '^TestTwoReleases' -last-release
+	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/proof/simulate -seeds "$$(($${SEEDS:-2000} / 10))" -first "$${FIRST:-1}")
+	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/proof/enumerate)
 
 .PHONY: drill
 drill: host operator ## run the runbook's commands on a new stack during each accident; a table of results and times
-	@go test -vet=off -count 1 -timeout 15m ./infra/drill -slow -v | grep --line-buffered -v '^=== \|--- PASS'
+	@go test -vet=off -count 1 -timeout 15m ./infra/proof/drill -slow -v | grep --line-buffered -v '^=== \|--- PASS'
 
-# The result is compared with infra/mutants/survivors_test.go, which says why a mutant
+# The result is compared with infra/proof/mutants/survivors_test.go, which says why a mutant
 # cannot be detected.
 .PHONY: mutate
 mutate: ## mutate every operator of functions and shared in turn, and the page's conditions; tests must fail (MUTATED=shared/sale, MUTATED=page)
 	@if [ "$${MUTATED-}" != page ]; then \
-		go test -timeout 0 ./infra/mutants -run '^TestEveryOperatorIsNeeded$$' -v -packages "$${MUTATED-$$(go list -f \
+		go test -timeout 0 ./infra/proof/mutants -run '^TestEveryOperatorIsNeeded$$' -v -packages "$${MUTATED-$$(go list -f \
 		'{{if .TestGoFiles}}{{.Dir}}{{else if .XTestGoFiles}}{{.Dir}}{{end}}' ./functions/... ./shared/... | sed "s|^$$PWD/||" | grep -v 'test$$')}" \
 		| grep --line-buffered -v '^=== \|--- PASS'; fi
 	@if [ -z "$${MUTATED-}" ] || [ "$$MUTATED" = page ]; then $(MAKE) --no-print-directory host browser; \
-		go test -timeout 0 ./infra/mutants -run '^TestEveryConditionOfThePageIsNeeded$$' -v -page \
+		go test -timeout 0 ./infra/proof/mutants -run '^TestEveryConditionOfThePageIsNeeded$$' -v -page \
 		| grep --line-buffered -v '^=== \|--- PASS'; fi
 
 .PHONY: check
@@ -271,8 +265,8 @@ check: ## check formatting, vet, staticcheck, known vulnerabilities; lint the te
 	@unformatted=$$(gofmt -l functions shared infra); if [ -n "$$unformatted" ]; then echo "not formatted:" $$unformatted; exit 1; fi
 	CGO_ENABLED=0 GOFLAGS=-trimpath go vet ./...
 	CGO_ENABLED=0 GOFLAGS=-trimpath go tool staticcheck ./...
-	@bash infra/checks/vulnerabilities.sh
-	@bash infra/checks/lint.sh
+	@bash infra/proof/checks/vulnerabilities.sh
+	@bash infra/proof/checks/lint.sh
 
 # Compiling everything for macOS once more takes minutes, so it is not part of `make check`.
 .PHONY: check-darwin
@@ -281,20 +275,20 @@ check-darwin: ## vet everything as it is compiled for macOS on arm64
 
 .PHONY: simulate
 simulate: ## simulate SEEDS=… random sales, from seed FIRST=… on, in virtual time under all faults; SEED=… repeats one
-	@mkdir -p $(HOST) && go test -c -o $(HOST)/simulate ./infra/simulate
+	@mkdir -p $(HOST) && go test -c -o $(HOST)/simulate ./infra/proof/simulate
 	@$(HOST)/simulate -test.run '^TestSimulation$$' -test.timeout 0 -seeds "$${SEEDS:-2000}" \
 		$${SEED:+-seed "$$SEED"} $${FIRST:+-first "$$FIRST"} -progress | grep -vx PASS
 
 .PHONY: enumerate
 enumerate: ## run every plan of up to FAULTS=3 faults; an overlapping request counts as a fault (OVERLAP=1: does not)
-	@mkdir -p $(HOST) && go test -c -o $(HOST)/enumerate ./infra/enumerate
+	@mkdir -p $(HOST) && go test -c -o $(HOST)/enumerate ./infra/proof/enumerate
 	@$(HOST)/enumerate -test.run '^TestEveryPlan' -test.timeout 0 -faults "$${FAULTS:-3}" \
 		$${OVERLAP:+-overlap} -progress | grep -vx PASS
 
 .PHONY: torture
 torture: host ## kill -9 parts of the system during a sale, for ROUNDS=… or MINUTES=…, and audit the books
-	@$(GO_BUILD) -o $(HOST)/torture ./infra/torture
-	@$(GO_BUILD) -o $(HOST)/ahead/ReleaseFunction/bootstrap ./infra/torture/ahead
+	@$(GO_BUILD) -o $(HOST)/torture ./infra/proof/torture
+	@$(GO_BUILD) -o $(HOST)/ahead/ReleaseFunction/bootstrap ./infra/proof/torture/ahead
 	@exec $(HOST)/torture $${ROUNDS:+-rounds "$$ROUNDS"} $${MINUTES:+-minutes "$$MINUTES"} $${SEED:+-seed "$$SEED"}
 
 # The strategies' engines come from the system's packages; the lab names a missing one.
@@ -330,7 +324,7 @@ $(FUNCTIONS:%=build-%): build-%Function:
 # The functions, the local stack and its engine, for this machine.
 .PHONY: host
 host: needs-go engine
-	@$(GO_BUILD) -o $(HOST)/ ./functions/... ./infra/local ./infra/demo
+	@$(GO_BUILD) -o $(HOST)/ ./functions/... ./infra/local ./infra/ops/demo
 	@mkdir -p $(BUILD)/engine && $(GO_BUILD) -o $(BUILD)/engine/ ./infra/local/streamfile
 	@for f in $(FUNCTIONS); do mkdir -p $(HOST)/$$f && \
 		ln -f $(HOST)/$$(echo $${f%Function} | tr A-Z a-z) $(HOST)/$$f/bootstrap; done
@@ -358,7 +352,7 @@ $(BUILD)/engine/installed: infra/local/engine/package.json infra/local/engine/pa
 browser: $(BUILD)/browser/installed
 	@program=$$(bash infra/make/browser.sh) && printf '%s\n' "$$program" >$(BUILD)/browser/program
 
-$(BUILD)/browser/installed: infra/browser/package.json infra/browser/package-lock.json
+$(BUILD)/browser/installed: infra/proof/browser/package.json infra/proof/browser/package-lock.json
 	@bash infra/make/need.sh node
 	@mkdir -p $(BUILD)/browser && cp $^ $(BUILD)/browser
 	@$(TELL) npm ci --prefix $(BUILD)/browser --ignore-scripts --no-audit --no-fund --loglevel=error

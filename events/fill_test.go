@@ -15,10 +15,10 @@ import (
 	finalize "flashsale/functions/finalize/handler"
 	purchase "flashsale/functions/purchase/handler"
 	query "flashsale/functions/query/handler"
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
-	"flashsale/shared/ledger/dynamotest"
 	"flashsale/shared/orderq"
 	"flashsale/shared/telemetry"
 )

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"flashsale/infra/arguments"
+	"flashsale/infra/kit/arguments"
 	"flashsale/infra/lab/catalogue"
 	"flashsale/infra/lab/scenario"
 	"flashsale/infra/lab/shop"

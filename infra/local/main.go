@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"flashsale/infra/arguments"
-	"flashsale/infra/deploy/samconfig"
+	"flashsale/infra/kit/arguments"
+	"flashsale/infra/kit/samconfig"
 	"flashsale/infra/local/stack"
 )
 
@@ -52,7 +52,7 @@ func main() {
 	schedules := f.Bool("schedules", true, "invoke functions by the template's schedules")
 	only := f.String("only", "", `run one part alone: "sqs", the queues on their port and data`)
 	f.Var(parameters(o.Parameters), "parameter", "a template parameter as Name=value; may be repeated")
-	f.Func("parameters", `template parameters as infra/deploy takes them: Name=value Other="two words"`, func(text string) error {
+	f.Func("parameters", `template parameters as infra/ops/deploy takes them: Name=value Other="two words"`, func(text string) error {
 		given := samconfig.Environment{Parameters: o.Parameters}
 		return given.Override(text)
 	})

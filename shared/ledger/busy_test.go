@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"flashsale/shared/ledger/dynamotest"
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/sale"
 )
 

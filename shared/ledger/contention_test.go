@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/ledger"
-	"flashsale/shared/ledger/dynamotest"
 	"flashsale/shared/sale"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"flashsale/shared/ledger/dynamotest"
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/sale"
 )
 

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/clock/clocktest"
 	"flashsale/shared/ledger"
-	"flashsale/shared/ledger/dynamotest"
 	"flashsale/shared/sale"
 )
 

@@ -10,8 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"flashsale/shared/ledger/dynamotest"
-	"flashsale/shared/ledger/ledgertest"
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/proof/ledgertest"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"flashsale/shared/ledger/dynamotest"
-	"flashsale/shared/ledger/ledgertest"
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/proof/ledgertest"
 	"flashsale/shared/sale"
 )
 

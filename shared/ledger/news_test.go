@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/ledger"
-	"flashsale/shared/ledger/dynamotest"
 	"flashsale/shared/sale"
 )
 

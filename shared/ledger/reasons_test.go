@@ -7,9 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/proof/ledgertest"
 	"flashsale/shared/ledger"
-	"flashsale/shared/ledger/dynamotest"
-	"flashsale/shared/ledger/ledgertest"
 	"flashsale/shared/sale"
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/infra/proof/ledgertest"
 	"flashsale/shared/ledger"
-	"flashsale/shared/ledger/ledgertest"
 	"flashsale/shared/sale"
 )
 

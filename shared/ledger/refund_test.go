@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"flashsale/shared/ledger/dynamotest"
-	"flashsale/shared/ledger/ledgertest"
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/proof/ledgertest"
 )
 
 // All refunds of a sale have its listing in common, and a transaction holds its items.

@@ -3,8 +3,8 @@ package ledger_test
 import (
 	"testing"
 
+	"flashsale/infra/proof/ledgertest"
 	"flashsale/shared/ledger"
-	"flashsale/shared/ledger/ledgertest"
 	"flashsale/shared/sale"
 )
 

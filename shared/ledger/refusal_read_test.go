@@ -10,10 +10,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/proof/ledgertest"
 	"flashsale/shared/clock/clocktest"
 	"flashsale/shared/ledger"
-	"flashsale/shared/ledger/dynamotest"
-	"flashsale/shared/ledger/ledgertest"
 	"flashsale/shared/sale"
 )
 

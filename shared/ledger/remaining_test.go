@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/ledger"
-	"flashsale/shared/ledger/dynamotest"
 	"flashsale/shared/sale"
 )
 

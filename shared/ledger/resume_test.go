@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/proof/ledgertest"
 	"flashsale/shared/ledger"
-	"flashsale/shared/ledger/dynamotest"
-	"flashsale/shared/ledger/ledgertest"
 	"flashsale/shared/sale"
 )
 

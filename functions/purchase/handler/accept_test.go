@@ -11,9 +11,9 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/invocation"
-	"flashsale/shared/ledger/dynamotest"
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
 )

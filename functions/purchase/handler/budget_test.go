@@ -12,11 +12,11 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/invocation"
 	"flashsale/shared/ledger"
-	"flashsale/shared/ledger/dynamotest"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
 )

@@ -13,11 +13,11 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/clock"
 	"flashsale/shared/eligibility"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/ledger"
-	"flashsale/shared/ledger/dynamotest"
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"

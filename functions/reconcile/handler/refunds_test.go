@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/clock"
 	"flashsale/shared/ledger"
-	"flashsale/shared/ledger/dynamotest"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
 	"flashsale/shared/telemetry/telemetrytest"

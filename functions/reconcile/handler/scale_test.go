@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"flashsale/shared/ledger/dynamotest"
+	"flashsale/infra/kit/dynamotest"
 )
 
 var whole = flag.Bool("whole", false, "look at 300 sales of 100 shards and at 100 of 1,000, not at a tenth of them")

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"flashsale/shared/ledger/dynamotest"
+	"flashsale/infra/kit/dynamotest"
 )
 
 func TestATableThatIsBusyForTwoSecondsIsNoFailure(t *testing.T) {

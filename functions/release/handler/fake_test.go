@@ -12,9 +12,9 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/clock"
 	"flashsale/shared/ledger"
-	"flashsale/shared/ledger/dynamotest"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
 	"flashsale/shared/telemetry/telemetrytest"

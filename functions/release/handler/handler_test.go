@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/clock"
 	"flashsale/shared/ledger"
-	"flashsale/shared/ledger/dynamotest"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/clock"
 	"flashsale/shared/ledger"
-	"flashsale/shared/ledger/dynamotest"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"flashsale/shared/ledger/dynamotest"
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/sale"
 )
 

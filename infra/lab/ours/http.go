@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"flashsale/infra/books"
-	"flashsale/infra/client"
+	"flashsale/infra/kit/books"
+	"flashsale/infra/kit/client"
 	"flashsale/infra/lab/shop"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"flashsale/infra/books"
+	"flashsale/infra/kit/books"
 	"flashsale/infra/lab/shop"
 	"flashsale/infra/local/engine"
 )

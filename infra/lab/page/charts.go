@@ -5,7 +5,7 @@ import (
 	"html/template"
 	"slices"
 
-	"flashsale/infra/chart"
+	"flashsale/infra/kit/chart"
 	"flashsale/infra/lab/scenario"
 	"flashsale/infra/lab/trial"
 )

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"flashsale/infra/chart"
+	"flashsale/infra/kit/chart"
 	"flashsale/infra/lab/ids"
 	"flashsale/infra/lab/scenario"
 	"flashsale/infra/lab/shop"

@@ -6,7 +6,7 @@ import (
 
 	"flashsale/infra/local/engine"
 	"flashsale/infra/local/engine/enginetest"
-	"flashsale/shared/ledger/ledgertest"
+	"flashsale/infra/proof/ledgertest"
 )
 
 func TestTheLedgerOverTheEngine(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
 
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/local/engine/enginetest"
-	"flashsale/shared/ledger/dynamotest"
 )
 
 type executor interface {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"flashsale/infra/client"
+	"flashsale/infra/kit/client"
 )
 
 const (

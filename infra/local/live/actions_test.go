@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"flashsale/infra/client"
-	"flashsale/infra/faults"
-	"flashsale/infra/rush"
+	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/rush"
+	"flashsale/infra/local/faults"
 )
 
 const ownOrigin = "http://127.0.0.1:3000"

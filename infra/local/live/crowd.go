@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"flashsale/infra/rush"
+	"flashsale/infra/kit/rush"
 )
 
 const (

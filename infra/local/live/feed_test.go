@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"flashsale/infra/proof/ledgertest"
 	"flashsale/shared/ledger"
-	"flashsale/shared/ledger/ledgertest"
 )
 
 // next reads the next snapshot of a feed.

@@ -17,8 +17,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"flashsale/infra/books"
-	"flashsale/infra/client"
+	"flashsale/infra/kit/books"
+	"flashsale/infra/kit/client"
 	"flashsale/infra/local/eventbus"
 )
 

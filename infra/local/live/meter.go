@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"flashsale/infra/client"
+	"flashsale/infra/kit/client"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"flashsale/infra/books"
+	"flashsale/infra/kit/books"
 )
 
 // demoSale is the sale that the stack itself opens.

@@ -15,9 +15,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"flashsale/infra/client"
-	"flashsale/shared/ledger/dynamotest"
-	"flashsale/shared/ledger/ledgertest"
+	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/proof/ledgertest"
 )
 
 const tableName = "Ledger"

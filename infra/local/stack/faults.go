@@ -12,8 +12,8 @@ import (
 	"net/url"
 	"slices"
 
-	"flashsale/infra/faults"
 	"flashsale/infra/local/eventbus"
+	"flashsale/infra/local/faults"
 	"flashsale/infra/local/guard"
 	"flashsale/infra/local/live"
 	"flashsale/infra/local/sqs"

@@ -39,7 +39,7 @@ type Options struct {
 	// process is killed: the work is done and the reply is lost.
 	KillAtResponse float64
 	// Faults are the faults of the functions' calls to DynamoDB, SQS and EventBridge, and of
-	// the queue's deliveries, in the syntax of package infra/faults; empty is none.
+	// the queue's deliveries, in the syntax of package infra/local/faults; empty is none.
 	Faults string
 	// Log receives errors of the stack itself; nil discards them.
 	Log *slog.Logger

@@ -19,7 +19,7 @@ import (
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"flashsale/infra/client"
+	"flashsale/infra/kit/client"
 	"flashsale/infra/local/engine"
 	"flashsale/infra/local/gateway"
 	"flashsale/infra/local/guard"

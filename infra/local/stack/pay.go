@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"flashsale/infra/client/webhook"
+	"flashsale/infra/kit/client/webhook"
 	"flashsale/infra/local/engine"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"

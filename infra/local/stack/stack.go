@@ -15,10 +15,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"flashsale/infra/client/webhook"
-	"flashsale/infra/faults"
+	"flashsale/infra/kit/client/webhook"
 	"flashsale/infra/local/engine"
 	"flashsale/infra/local/eventbus"
+	"flashsale/infra/local/faults"
 	"flashsale/infra/local/guard"
 	"flashsale/infra/local/issuer"
 	"flashsale/infra/local/lambda"

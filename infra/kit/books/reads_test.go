@@ -1,0 +1,233 @@
+package books
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"flashsale/infra/kit/dynamotest"
+)
+
+// load makes a table of items.
+func load(t *testing.T, all items) engine {
+	t.Helper()
+	db := newEngine()
+	for _, it := range all {
+		name := tableName
+		if _, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &name, Item: it}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return db
+}
+
+// withoutScan is a table that is too large to be scanned.
+func (e engine) withoutScan() engine { e.bytes = 1 << 40; return e }
+
+// refusing is a table of which one call is not permitted.
+type refusing struct {
+	engine
+	call string
+}
+
+func (r refusing) refuse(call string) error {
+	if r.call == call {
+		return &smithy.GenericAPIError{Code: "AccessDeniedException", Message: "no"}
+	}
+	return nil
+}
+
+func (r refusing) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+	if err := r.refuse("Scan"); err != nil {
+		return nil, err
+	}
+	return r.engine.Scan(ctx, in, o...)
+}
+
+func (r refusing) DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput, o ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
+	if err := r.refuse("DescribeTable"); err != nil {
+		return nil, err
+	}
+	return r.engine.DescribeTable(ctx, in, o...)
+}
+
+func TestWhatIsBrokenIsFoundThroughTheTableToo(t *testing.T) {
+	w := sold(t)
+	for name, c := range map[string]struct {
+		tamper         func(items)
+		promise, finds string
+		onlyByScan     bool
+	}{
+		"a unit too many": {func(all items) { all.add(shard0, "STOCK", "stock", 1) }, "P2", "1 too many", false},
+		"a shard beyond the sale's": {func(all items) { all.copy(key{shard0, "STOCK"}, key{"STOCK#moutai#999", "STOCK"}, nil) }, "P2",
+			"STOCK#moutai#999 is there", false},
+		"a claim beyond the sale's buckets": {func(all items) {
+			from, _ := all.claim("user-1")
+			all.copy(from, key{"CLAIM#moutai#249", "user-1"}, nil)
+		}, "P3", "CLAIM#moutai#249", false},
+		"two claims with one id": {func(all items) {
+			one, _ := all.claim("user-1")
+			two, _ := all.claim("user-2")
+			all[one]["claimId"] = all[two]["claimId"]
+		}, "P13", "the same claimId", false},
+		"two claims with one order": {func(all items) {
+			one, _ := all.claim("user-1")
+			two, _ := all.claim("user-2")
+			all[one]["orderId"] = all[two]["orderId"]
+		}, "P7", `of "user-1" (claim claim-2) names sale "moutai", user "user-2" and claim claim-3`, false},
+		"another sale that is not listed": {func(all items) { all.copy(key{salePK, "SALE"}, key{"SALE#maotai", "SALE"}, nil) }, "P8",
+			`sale "maotai" is not on the list of sales`, true},
+		"an order that no claim knows": {func(all items) {
+			_, id := all.claim("user-1")
+			all.copy(key{"ORDER#" + id, "ORDER"}, key{"ORDER#99", "ORDER"}, nil)
+		}, "P7", "order 99", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := w.items()
+			c.tamper(all)
+			db := load(t, all)
+			for _, db.PageBytes = range []int{0, 200} { // all in a page, and one or two items
+				r, err := Recount(t.Context(), db, tableName, "moutai", Options{Now: w.Now, Sleep: noSleep})
+				if err != nil || len(r.NotLookedFor) > 0 {
+					t.Fatalf("got %+v (%v)", r, err)
+				}
+				has(t, r, c.promise, c.finds)
+			}
+			r, err := Recount(t.Context(), db.withoutScan(), tableName, "moutai", Options{Now: w.Now, Sleep: noSleep, Full: true})
+			if err != nil || len(r.NotLookedFor) > 0 {
+				t.Fatalf("in full: %+v (%v)", r, err)
+			}
+			has(t, r, c.promise, c.finds)
+			r, err = Recount(t.Context(), db.withoutScan(), tableName, "moutai", Options{Now: w.Now, Sleep: noSleep})
+			if err != nil || r.Balanced != c.onlyByScan {
+				t.Errorf("without a scan: %+v (%v)", r, err)
+			}
+			r, err = Recount(t.Context(), refusing{db, "Scan"}, tableName, "moutai", Options{Now: w.Now, Sleep: noSleep})
+			if err != nil || r.Balanced != c.onlyByScan {
+				t.Errorf("when the scan is refused: %+v (%v)", r, err)
+			}
+		})
+	}
+}
+
+func TestAReceiptSaysWhatItDidNotLookFor(t *testing.T) {
+	w := sold(t)
+	for name, c := range map[string]struct {
+		db   DynamoDB
+		full bool
+		says string
+	}{
+		"a table too large":                  {w.db.withoutScan(), false, "orders that no claim knows, sales that are not listed and items that belong to no sale: the table is larger than 64 MB (FULL=1 scans it)"},
+		"DescribeTable is not permitted":     {refusing{w.db, "DescribeTable"}, false, "dynamodb:DescribeTable is not permitted"},
+		"Scan is not permitted":              {refusing{w.db, "Scan"}, true, "dynamodb:Scan is not permitted"},
+		"in full, without DescribeTable":     {refusing{w.db, "DescribeTable"}, true, ""},
+		"more pages than DescribeTable said": {manyPages{w.db}, false, "the table is larger than 64 MB"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := Recount(t.Context(), c.db, tableName, "moutai", Options{Now: w.Now, Sleep: noSleep, Full: c.full})
+			if err != nil || !r.Balanced {
+				t.Fatalf("got %+v (%v)", r, err)
+			}
+			if got := strings.Join(r.NotLookedFor, "\n"); !strings.Contains(got, c.says) || (c.says == "") != (got == "") {
+				t.Errorf("it did not look for %q, want %q", got, c.says)
+			}
+		})
+	}
+}
+
+// manyPages is a table whose scan never ends.
+type manyPages struct{ engine }
+
+func (m manyPages) Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+	return &dynamodb.ScanOutput{LastEvaluatedKey: item{"pk": text("x"), "sk": text("x")}}, nil
+}
+
+func TestEveryReadIsConsistentAndThrottledKeysAreReadAgain(t *testing.T) {
+	w := newWorld(t)
+	w.Open(400, 250)
+	w.confirm(w.buy(0, 20))
+	// A batch of which nothing is processed is an exception, which the client retries.
+	faults := dynamotest.Rates{Unprocessed: 0.5, Stale: 1}.Seeded(3)
+	w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		f := faults(c)
+		if len(c.Keys) < 2 {
+			f.Kind = dynamotest.NoFault
+		}
+		return f
+	}
+	if r, err := Recount(w.Ctx, w.db, tableName, "moutai", Options{Now: w.Now, Sleep: noSleep}); err != nil || !r.Balanced || r.Claims != 20 {
+		t.Errorf("got %+v (%v)", r, err)
+	}
+	w.db.Fault = dynamotest.Rates{Unprocessed: 1}.Seeded(3)
+	if r, err := Recount(w.Ctx, w.db, tableName, "moutai", Options{Now: w.Now, Sleep: noSleep}); err == nil || r != nil {
+		t.Errorf("throttled to the end: %+v (%v)", r, err)
+	}
+	w.db.Fault = dynamotest.Rates{ServerError: 1}.Seeded(3)
+	if r, err := Recount(w.Ctx, w.db, tableName, "moutai", Options{Now: w.Now, Sleep: noSleep}); err == nil || errors.Is(err, ErrNoSale) {
+		t.Errorf("failing: %+v (%v)", r, err)
+	}
+}
+
+func TestASaleThatIsNotThereHasNoReceipt(t *testing.T) {
+	w := sold(t)
+	for _, id := range []string{"maotai", "", "a#b", strings.Repeat("x", 65)} {
+		if r, err := Recount(w.Ctx, w.db, tableName, id, Options{Now: w.Now, Sleep: noSleep}); !errors.Is(err, ErrNoSale) {
+			t.Errorf("%q: %+v (%v)", id, r, err)
+		}
+	}
+}
+
+func TestAReceiptListsNoMoreThanASheetOfFindings(t *testing.T) {
+	w := newWorld(t)
+	w.Open(200, 2)
+	w.buy(0, 80)
+	all := w.items()
+	for k, it := range all {
+		if strings.HasPrefix(k.pk, "CLAIM#") {
+			all[k] = maps.Clone(it)
+			all[k]["extra"] = &types.AttributeValueMemberNULL{Value: true}
+		}
+	}
+	r := all.recount(t, w.Now())
+	if n := len(r.Findings); n != maxFindings+1 || fmt.Sprint(r.Findings[maxFindings]) != "and 30 more (P19)" {
+		t.Errorf("%d findings, the last is %v", n, r.Findings[n-1])
+	}
+}
+
+func TestATableWithoutAnySaleHoldsNothingButRefundsOfUnknownOrders(t *testing.T) {
+	w := settled(t)
+	lost := items{}
+	for k, it := range w.items() {
+		if k.pk == "REFUND#" {
+			lost[k] = it
+		}
+	}
+	for name, c := range map[string]struct {
+		add      func(items)
+		finds    string
+		refusing string
+		notLook  string
+	}{
+		"nothing but refunds": {func(items) {}, "", "", ""},
+		"a sale that is not listed": {func(all items) { all[key{salePK, "SALE"}] = w.items()[key{salePK, "SALE"}] },
+			"the item SALE#moutai, SALE is there, but the list of sales is empty: nobody reconciles its sale", "", ""},
+		"a table that must not be scanned": {func(items) {}, "", "Scan", "whether an item is left of a sale that is not listed: dynamodb:Scan is not permitted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := maps.Clone(lost)
+			c.add(all)
+			found, notLookedFor, err := WithoutSales(t.Context(), refusing{load(t, all), c.refusing}, tableName, false)
+			if err != nil || (c.finds == "") != (len(found) == 0) || c.finds != "" && found[0] != (Finding{"P8", c.finds}) ||
+				strings.Join(notLookedFor, "\n") != c.notLook {
+				t.Errorf("found %q, did not look for %q (%v)", found, notLookedFor, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,261 @@
+package books
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/proof/ledgertest"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+const tableName = "Ledger"
+
+// engine is a DynamoDB in this process, which also describes its table.
+type engine struct {
+	*dynamotest.DB
+	bytes int64 // in DescribeTable's answer
+}
+
+func newEngine() engine {
+	return engine{DB: dynamotest.New(dynamotest.Table{Name: tableName, PK: "pk", SK: "sk"})}
+}
+
+func (e engine) DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
+	return &dynamodb.DescribeTableOutput{Table: &types.TableDescription{TableSizeBytes: aws.Int64(e.bytes)}}, nil
+}
+
+// world is a table that the real ledger writes.
+type world struct {
+	*ledgertest.World
+	db engine
+}
+
+func newWorld(t *testing.T) *world {
+	db := newEngine()
+	return &world{ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: tableName}), db}
+}
+
+// buy buys for that many users, from user-<from> on; refused users have bought nothing.
+func (w *world) buy(from, n int) (refs []ledger.ClaimRef) {
+	w.T.Helper()
+	for i := from; i < from+n; i++ {
+		p, err := w.BuyWith(fmt.Sprintf("user-%d", i), "key")
+		if sale.CodeOf(err) == sale.SoldOut {
+			continue
+		}
+		c := w.Accepted(p, err).Claim
+		refs = append(refs, ledger.ClaimRef{SaleID: c.SaleID, User: c.User, ClaimID: c.ID})
+	}
+	return refs
+}
+
+func (w *world) confirm(refs []ledger.ClaimRef) {
+	w.T.Helper()
+	for i, c := range w.Ledger.Confirm(w.Ctx, refs) {
+		if c.Err != nil {
+			w.T.Fatalf("confirm %v: %v", refs[i], c.Err)
+		}
+	}
+}
+
+func (w *world) add(seedID string, units int64) {
+	w.T.Helper()
+	if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: seedID, Stock: units}); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+func (w *world) withdraw(seedID string, units int64) {
+	w.T.Helper()
+	if _, err := w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: seedID, Stock: units}); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+func (w *world) edit(e sale.Edit) {
+	w.T.Helper()
+	w.Pass(time.Second)
+	e.SaleID, e.At = "moutai", w.Now()
+	if _, err := w.Ledger.Edit(w.Ctx, e); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+func (w *world) pause(paused bool) { w.T.Helper(); w.edit(sale.Edit{Paused: &paused}) }
+
+// items are copies of all items, by pk and sk.
+func (w *world) items() items {
+	all := items{}
+	for _, it := range w.db.Items(tableName) {
+		all[keyOf(it)] = it
+	}
+	return all
+}
+
+// items are a table that a test may tamper with.
+type items map[key]item
+
+func (all items) recount(t *testing.T, now time.Time) *Receipt {
+	t.Helper()
+	r, err := Of(slices.Collect(maps.Values(all))).Recount(t.Context(), "moutai", at(now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// balanced recounts the sale from the table in every possible way, and expects no
+// findings.
+func (w *world) balanced() *Receipt {
+	w.T.Helper()
+	r := w.items().recount(w.T, w.Now())
+	if !r.Balanced || len(r.Findings) > 0 {
+		w.T.Errorf("read at once: %v", r.Findings)
+	}
+	for _, db := range []engine{w.db, {w.db.DB, 1 << 40}} {
+		remote, err := Recount(w.Ctx, db, tableName, "moutai", Options{Now: w.Now, Sleep: noSleep})
+		if err != nil || !remote.Balanced {
+			w.T.Fatalf("read by calls: %+v (%v)", remote, err)
+		}
+		if strings.Contains(strings.Join(remote.NotLookedFor, "\n"), "the table is larger than 64 MB (FULL=1 scans it)") != (db.bytes > 0) {
+			w.T.Errorf("of a table of %d bytes it did not look for %q", db.bytes, remote.NotLookedFor)
+		}
+		if db.bytes == 0 && remote.ReadUnits == 0 {
+			w.T.Error("the recount cost nothing")
+		}
+		remote.NotLookedFor, remote.ReadUnits = r.NotLookedFor, 0
+		if fmt.Sprintf("%+v", remote) != fmt.Sprintf("%+v", r) {
+			w.T.Errorf("read by calls %+v\nread at once  %+v", remote, r)
+		}
+	}
+	return r
+}
+
+func noSleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+
+// has expects that a receipt has a finding of a promise which holds that text.
+func has(t *testing.T, r *Receipt, promise, part string) {
+	t.Helper()
+	if r.Balanced || !slices.ContainsFunc(r.Findings, func(f Finding) bool {
+		return f.Promise == promise && strings.Contains(f.Text, part)
+	}) {
+		t.Errorf("%s with %q is not among %q", promise, part, r.Findings)
+	}
+}
+
+// sold is a sale that was never edited: 8 units on 5 shards, 3 more, 9 claims, of which one is pending and
+// one was sent again; at least one shard is marked empty.
+func sold(t *testing.T) *world {
+	w := newWorld(t)
+	w.Open(8, 5)
+	w.add("second-batch", 3)
+	refs := w.buy(0, 9)
+	for i := range refs[8:] {
+		c, err := w.Ledger.Claim(w.Ctx, "moutai", refs[8+i].User)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Pass(time.Minute)
+		if mark, err := w.Ledger.MarkResent(w.Ctx, c, false); mark.IsZero() || err != nil {
+			t.Fatalf("not sent again: %v", err)
+		}
+	}
+	w.confirm(refs[:8])
+	w.Pass(2 * time.Minute)
+	return w
+}
+
+// withdrawn is a sale of 12 units on 5 shards, 20 at most, from which 5 units were taken and then all that
+// was left, and to which 2 were added afterwards.
+func withdrawn(t *testing.T) *world {
+	w := newWorld(t)
+	c := w.Sale(12, 5)
+	c.MaxStock = 20
+	w.Create(c)
+	refs := w.buy(0, 3)
+	w.withdraw("typo", 5)
+	w.withdraw("rest", 9)
+	w.add("again", 2)
+	w.confirm(append(refs, w.buy(3, 1)...))
+	w.Pass(2 * time.Minute)
+	return w
+}
+
+// settled is a sale of 14 units on 5 shards that asks for payment: user-0 and user-2 have paid, user-1 and
+// user-9 have cancelled, user-8 has not paid, user-10 is pending, the others have expired. All units are back
+// but that of user-9, some are sold again, and there are refunds for each reason.
+func settled(t *testing.T) *world {
+	w := newWorld(t)
+	c := w.Sale(14, 5)
+	c.PayWithin, c.Price, c.Currency = 30*time.Minute, 199900, "CNY"
+	w.Create(c)
+	id := func(user string) uint64 {
+		claim, err := w.Ledger.Claim(w.Ctx, "moutai", user)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return claim.OrderID
+	}
+	cancel := func(user string) {
+		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", user); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.confirm(w.buy(0, 8))
+	w.Settles(ledgertest.PaymentOf(id("user-0"), "pi_1"))
+	cancel("user-1")
+	w.Pass(32 * time.Minute)
+	w.Settles(ledgertest.PaymentOf(id("user-2"), "pi_2"))
+	w.ReleasesBy(w.Ledger)
+	w.confirm(w.buy(8, 2))
+	w.buy(10, 1)
+	cancel("user-9")
+	w.Settles(ledgertest.PaymentOf(id("user-0"), "pi_3"))
+	w.Settles(ledgertest.PaymentOf(id("user-3"), "pi_4"))
+	less := ledgertest.PaymentOf(id("user-8"), "pi_5")
+	less.Amount--
+	w.Settles(less)
+	w.Settles(ledgertest.PaymentOf(0, "pi_6"))
+	unknown := ledgertest.PaymentOf(id("user-0"), "pi_7")
+	unknown.SaleID = "maotai"
+	w.Settles(unknown)
+	if _, _, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", "stripe#pi_4"); err != nil {
+		t.Fatal(err)
+	}
+	w.Pass(2 * time.Minute)
+	return w
+}
+
+// drained is a sale that was paused, resumed and rescheduled, is over and drained.
+func drained(t *testing.T) *world {
+	w := newWorld(t)
+	c := w.Open(12, 5)
+	refs := w.buy(0, 3)
+	w.pause(true)
+	w.pause(false)
+	w.edit(sale.Edit{OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(time.Hour)})
+	w.confirm(append(refs, w.buy(3, 3)...))
+	w.Pass(3 * time.Hour)
+	r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if done, err := w.Ledger.Drain(w.Ctx, r); !done || err != nil {
+		t.Fatalf("not drained: %v", err)
+	}
+	return w
+}
+
+// at are the options of a recount at that instant.
+func at(now time.Time) Options { return Options{Now: func() time.Time { return now }, Sleep: noSleep} }

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/infra/ops/consumers/orderevent"
+)
+
+const (
+	// keep is how old an event may be to be mailed. The table remembers its id longer, so
+	// an event that is published again later is never mailed twice.
+	keep       = 30 * 24 * time.Hour
+	remembered = keep + 24*time.Hour
+	// lease is longer than the function's timeout, 30 s, and shorter than the minute
+	// after which Lambda repeats a failed invocation.
+	lease = 45 * time.Second
+)
+
+// mail is one e-mail. Its ID is the event's: a service that takes an idempotency key sends
+// a mail with it only once.
+type mail struct {
+	ID, User, Template, SaleID, OrderID string
+}
+
+// templates are the types of events that buyers are told of.
+var templates = map[string]string{
+	"OrderConfirmed": "your-order", "OrderPaid": "thank-you", "OrderReleased": "order-released",
+}
+
+// table is the part of DynamoDB's client that a mailer uses.
+type table interface {
+	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
+	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
+}
+
+// mailer sends a mail for each event. Its table has the key `id` and the TTL attribute
+// `expiresAt`.
+type mailer struct {
+	db    table
+	table string
+	send  func(context.Context, mail) error
+	now   func() time.Time
+}
+
+// handle notes the event's id in the table, sends the mail, and notes that it is sent.
+//
+// If the function ends between the first two or the last two steps, nobody knows whether
+// the mail was sent, and the repetition sends it again: a buyer who gets one mail twice is
+// better off than a buyer who gets none. Only then is a mail sent twice.
+func (m *mailer) handle(ctx context.Context, delivered events.EventBridgeEvent) error {
+	e, err := orderevent.Read(delivered)
+	if err != nil {
+		return err
+	}
+	template, ok := templates[e.Type]
+	if !ok || e.OccurredAt.Before(m.now().Add(-keep)) {
+		return nil
+	}
+	if mine, err := m.begin(ctx, e); err != nil || !mine {
+		return err
+	}
+	if err := m.send(ctx, mail{e.ID, e.User, template, e.SaleID, e.OrderID}); err != nil {
+		return fmt.Errorf("send mail %s: %w", e.ID, err) // Lambda repeats it after the lease
+	}
+	_, err = m.db.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: &m.table, Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: e.ID}},
+		UpdateExpression:          aws.String("SET sentAt = :now"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":now": seconds(m.now())},
+	})
+	if err != nil {
+		return fmt.Errorf("note mail %s: %w", e.ID, err)
+	}
+	return nil
+}
+
+// begin reports whether this invocation is to send the mail. It fails while another one may
+// be sending it.
+func (m *mailer) begin(ctx context.Context, e orderevent.Event) (bool, error) {
+	now := m.now()
+	_, err := m.db.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: &m.table,
+		Item: map[string]types.AttributeValue{
+			"id": &types.AttributeValueMemberS{Value: e.ID}, "leaseUntil": seconds(now.Add(lease)), "expiresAt": seconds(e.OccurredAt.Add(remembered)),
+		},
+		ConditionExpression:                 aws.String("attribute_not_exists(id) OR attribute_not_exists(sentAt) AND leaseUntil < :now"),
+		ExpressionAttributeValues:           map[string]types.AttributeValue{":now": seconds(now)},
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	})
+	var known *types.ConditionalCheckFailedException
+	switch {
+	case err == nil:
+		return true, nil
+	case !errors.As(err, &known):
+		return false, fmt.Errorf("begin mail %s: %w", e.ID, err)
+	case known.Item["sentAt"] != nil:
+		return false, nil
+	}
+	return false, fmt.Errorf("begin mail %s: another invocation may be sending it", e.ID)
+}
+
+func seconds(t time.Time) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(t.Unix(), 10)}
+}

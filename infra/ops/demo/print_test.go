@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"flashsale/infra/kit/books"
+	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/rush"
+)
+
+func TestTheReceiptIsTheLastThingPrintedAndFitsEightyColumns(t *testing.T) {
+	e := good()
+	e.stock, e.findings = 1, []books.Finding{{Promise: "P8", Text: "1 claims are pending"}}
+	lines := audit(e)
+	for i := range 2 * examples {
+		lines[0].breaks("finding %d", i)
+	}
+	var out bytes.Buffer
+	printReceipt(&out, "demo-x", lines)
+	findings, table, ok := strings.Cut(out.String(), "\nreceipt of sale demo-x: the README's promises and the counts\n")
+	if !ok {
+		t.Fatalf("no receipt in:\n%s", out.String())
+	}
+	if !strings.Contains(findings, "P1: 3 units were sold, not 1") || !strings.Contains(findings, "P1: and 6 more") {
+		t.Errorf("findings are:\n%s", findings)
+	}
+	rows := strings.Split(strings.TrimSuffix(table, "\n"), "\n")
+	if len(rows) != len(lines) {
+		t.Errorf("%d rows for %d promises", len(rows), len(lines))
+	}
+	for i, row := range rows {
+		if n := utf8.RuneCountInString(row); n > 80 {
+			t.Errorf("%d columns: %s", n, row)
+		}
+		want := "ok"
+		if len(lines[i].broken) > 0 {
+			want = "BROKEN"
+		}
+		if !strings.HasSuffix(row, "  "+want) {
+			t.Errorf("row %q does not end with %s", row, want)
+		}
+	}
+}
+
+func TestPercentilesAreMeasuredValues(t *testing.T) {
+	var ds []time.Duration
+	for i := 200; i > 0; i-- {
+		ds = append(ds, time.Duration(i))
+	}
+	for p, want := range map[int]time.Duration{50: 100, 99: 198, 100: 200} {
+		if got := percentile(ds, p); got != want {
+			t.Errorf("p%d is %d, want %d", p, got, want)
+		}
+	}
+	if percentile(nil, 50) != 0 || percentile(ds[:1], 50) != 200 {
+		t.Error("the percentile of no values is not 0, or that of one value is not the value")
+	}
+}
+
+func TestThousandsAreSeparatedByCommas(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000", -100: "-100"} {
+		if got := thousands(n); got != want {
+			t.Errorf("%d is formatted as %s, want %s", n, got, want)
+		}
+	}
+}
+
+func TestEveryFigureOfTheRushIsLabelled(t *testing.T) {
+	var out bytes.Buffer
+	won := func(claim string) rush.Result {
+		return rush.Result{Verdict: rush.Accepted, Tries: 2, Reply: client.Answer{Claim: client.Claim{ClaimID: claim}}}
+	}
+	printRush(&out, []rush.Result{won("a"), won("a"), won("b"), {Verdict: rush.SoldOut}, {Verdict: rush.AlreadyOrdered}, {}})
+	for _, want := range []string{
+		"answers to 6 clicks\n", " 2  accepted: the buyer has a bottle\n", " 1  accepted again: ", " 1  already ordered: ", " 1  sold out\n",
+		" 1  no answer, or ", "(3 requests were retried",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, &out)
+		}
+	}
+}
+
+func TestWithoutATerminalProgressIsPrintedRegularly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		one, end := progress{w: &out}.step("clicks", 4)
+		one()
+		one()
+		time.Sleep(2*lineEvery + lineEvery/2)
+		one()
+		end()
+		_, end = progress{w: &out}.step("starting the stack", 0)
+		time.Sleep(lineEvery + lineEvery/2)
+		end()
+		if got, want := out.String(), "clicks: 2 of 4\nclicks: 2 of 4\nstarting the stack: 2 s\n"; got != want || lineEvery > 5*time.Second {
+			t.Errorf("printed %q, want %q", got, want)
+		}
+	})
+}
+
+func TestOnATerminalProgressIsABarThatIsErased(t *testing.T) {
+	for _, parts := range []int{2, 0} {
+		var out bytes.Buffer
+		one, end := progress{&out, true}.step("clicks", parts)
+		one()
+		one()
+		end()
+		if !strings.Contains(out.String(), "\r") || strings.Contains(out.String(), "\n") {
+			t.Errorf("drawn: %q", out.String())
+		}
+	}
+	printPace(io.Discard, start, nil, nil) // must not fail without measurements
+}

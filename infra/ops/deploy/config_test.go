@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"flashsale/infra/kit/samconfig"
+	"flashsale/infra/ops/deploy/demand"
+	"flashsale/infra/ops/deploy/preflight"
+)
+
+// root is the repository's top folder.
+const root = "../../.."
+
+func environment(t *testing.T, name string) samconfig.Environment {
+	t.Helper()
+	e, err := samconfig.Read(filepath.Join(root, "infra", "samconfig.toml"), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// problems returns the template's objections to an environment's parameters.
+func problems(t *testing.T, e samconfig.Environment) []string {
+	t.Helper()
+	d, err := demand.Read(filepath.Join(root, "template.yaml"), e.Region, e.Parameters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := d.Broken
+	for _, p := range d.Parameters {
+		if p.Problem != "" || p.Missing {
+			all = append(all, p.Name+": "+p.Problem)
+		}
+	}
+	return all
+}
+
+func TestDevDeploysWithNothingAdded(t *testing.T) {
+	if found := problems(t, environment(t, "dev")); len(found) != 0 {
+		t.Errorf("the template's objections: %q", found)
+	}
+}
+
+func TestProdNeedsAnIssuerToDeploy(t *testing.T) {
+	e := environment(t, production)
+	if found := problems(t, e); len(found) != 1 || !strings.Contains(found[0], "JwtIssuer") {
+		t.Errorf("the template's objections: %q; want that the issuer is missing", found)
+	}
+	if err := e.Override("JwtIssuer=https://issuer.example.com JwtAudience=shop"); err != nil {
+		t.Fatal(err)
+	}
+	if found := problems(t, e); len(found) != 0 {
+		t.Errorf("with an issuer, the template's objections: %q", found)
+	}
+}
+
+func TestEnvironmentsShareNeitherStackNorSecrets(t *testing.T) {
+	dev, prod := environment(t, "dev"), environment(t, production)
+	if dev.StackName == "" || prod.StackName == "" || dev.StackName == prod.StackName {
+		t.Errorf("stacks %q and %q", dev.StackName, prod.StackName)
+	}
+	for _, e := range []samconfig.Environment{dev, prod} {
+		if e.Region == "" {
+			t.Errorf("%s: its region depends on who deploys", e.Name)
+		}
+		if e.Parameters["OriginSecret"] != "" {
+			t.Errorf("%s: there is a secret in the file", e.Name)
+		}
+	}
+}
+
+// The opening day's parameters in DEPLOYING.md must pass the preflight.
+func TestTheDocumentsOpeningDayPassesThePreflight(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "infra", "docs", "DEPLOYING.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, found := strings.Cut(string(text), "```toml\n\"SeedScheduleState=")
+	block, _, closed := strings.Cut(block, "```")
+	if !found || !closed {
+		t.Fatal("the document has no block of parameters")
+	}
+	day, err := samconfig.Parse([]byte("[day.deploy.parameters]\nparameter_overrides = [\n\"SeedScheduleState="+block+"]"), "day")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := environment(t, production)
+	maps.Copy(e.Parameters, day.Parameters)
+	if err := e.Override("JwtIssuer=https://issuer.example.com JwtAudience=shop AlarmEmail=ops@example.com"); err != nil {
+		t.Fatal(err)
+	}
+	d, err := demand.Read(filepath.Join(root, "template.yaml"), e.Region, e.Parameters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	findings := preflight.Run(t.Context(), preflight.Deployment{
+		Stack: e.StackName, Production: true, Demand: d, Account: usual{}, Now: time.Date(2026, 11, 9, 12, 0, 0, 0, time.UTC),
+	})
+	var table strings.Builder
+	if err := preflight.Print(&table, findings); err != nil {
+		t.Errorf("%v\n%s", err, &table)
+	}
+	for _, check := range []string{"ok    schedule SeedFunction", "ok    warming PurchaseFunction", "822 environments reserved", "warm 40,000"} {
+		if !strings.Contains(table.String(), check) {
+			t.Errorf("no %q in\n%s", check, &table)
+		}
+	}
+}
+
+func TestProdOnADefaultAccountHasNoWarningOfItsThrottles(t *testing.T) {
+	e := environment(t, production)
+	d, err := demand.Read(filepath.Join(root, "template.yaml"), e.Region, e.Parameters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range preflight.Run(t.Context(), preflight.Deployment{Stack: e.StackName, Production: true, Demand: d, Account: usual{}}) {
+		if strings.HasPrefix(f.Check, "API ") && f.Verdict != preflight.OK {
+			t.Errorf("%s %s: %s", f.Verdict, f.Check, f.Says)
+		}
+	}
+}
+
+// usual is an empty account with AWS's default quotas.
+type usual struct{}
+
+func (usual) Limits(context.Context, string) (preflight.Limits, error) {
+	return preflight.Limits{Concurrency: 1000, Unreserved: 1000, TableReads: 40_000, TableWrites: 40_000, Rate: 10_000, Burst: 5000}, nil
+}
+
+// The SAM CLI resolves a path in the file from the template's folder if a template is given,
+// otherwise from the working directory, so a path would be ambiguous.
+func TestTheFileHoldsNoPaths(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "infra", "samconfig.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		key, _, _ := strings.Cut(line, " =")
+		if slices.Contains([]string{"template", "template_file", "build_dir", "cache_dir", "base_dir", "config_file"}, key) {
+			t.Errorf("a path: %s", line)
+		}
+	}
+}

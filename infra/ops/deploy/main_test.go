@@ -1,0 +1,101 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/samconfig"
+	"flashsale/infra/ops/deploy/demand"
+	"flashsale/infra/ops/deploy/preflight"
+	"flashsale/infra/ops/deploy/rehearse"
+	"flashsale/infra/ops/deploy/smoke"
+)
+
+func TestExitCodesDistinguishFindingsFromFailures(t *testing.T) {
+	for err, want := range map[error]int{
+		nil: exitFine, preflight.ErrFailed: exitWrong, smoke.ErrMismatch: exitWrong, rehearse.ErrBroken: exitWrong,
+		errUsage: exitNotRun, client.ErrNoSystem: exitNotRun, rehearse.ErrRemote: exitNotRun, errors.New("x"): exitNotRun,
+	} {
+		if got := exitCode(err, io.Discard); got != want {
+			t.Errorf("%v: exit code %d, want %d", err, got, want)
+		}
+	}
+}
+
+func TestAnInvalidCommandLineIsRefused(t *testing.T) {
+	for _, args := range [][]string{
+		nil, {"dance"}, {"smoke", "now"}, {"smoke", "-loud"}, {"rehearse", "-rate", "fast"}, {"preflight", "-x"}, {"parameters", "-x"},
+	} {
+		if err := run(t.Context(), args, io.Discard, io.Discard); !errors.Is(err, errUsage) {
+			t.Errorf("%q: %v, want %v", args, err, errUsage)
+		}
+	}
+}
+
+func TestAnEnvironmentMustBeInTheFile(t *testing.T) {
+	for _, command := range []string{"preflight", "parameters", "smoke"} {
+		err := run(t.Context(), []string{command, "-config", root + "/infra/samconfig.toml", "-env", "moon"}, io.Discard, io.Discard)
+		if !errors.Is(err, samconfig.ErrNoEnvironment) {
+			t.Errorf("%s: %v, want %v", command, err, samconfig.ErrNoEnvironment)
+		}
+	}
+}
+
+func TestEveryParameterIsPrintedAsSAMTakesIt(t *testing.T) {
+	var out strings.Builder
+	d, err := demand.Read(root+"/template.yaml", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{
+		"parameters", "-built", build(t, d.Functions, nil), "-config", root + "/infra/samconfig.toml", "-template", root + "/template.yaml", "-env", "prod",
+		`JwtAudience="two words"`, "LogLevel=DEBUG",
+	}
+	if err := run(t.Context(), args, &out, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`JwtAudience="two words"`, `LogLevel="DEBUG"`, // from the command line
+		`LogRetentionDays="90"`,                                 // from the file
+		`SeedScheduleState="DISABLED"`, `CorsAllowedOrigins=""`, // from the template
+	} {
+		if !strings.Contains("\n"+out.String(), "\n"+want+"\n") {
+			t.Errorf("no line %s in\n%s", want, &out)
+		}
+	}
+	if strings.Contains(out.String(), "OriginSecret") {
+		t.Error("a secret that was not given is set to an empty value, but the stack must keep it")
+	}
+	out.Reset()
+	if err := run(t.Context(), append(args, "OriginSecret=s"), &out, io.Discard); err != nil || !strings.Contains(out.String(), `OriginSecret="s"`) {
+		t.Errorf("a secret that is given: %v\n%s", err, &out)
+	}
+}
+
+func TestTheSmokeTestOfARemoteAPINeedsAnExistingSale(t *testing.T) {
+	t.Setenv("TOKEN", "")
+	// The remote API has a name that does not resolve: the round is made, and every request
+	// fails.
+	var out strings.Builder
+	err := run(t.Context(), []string{"smoke", "-url", "http://api.invalid", "-sale", "s", "-bound", "1ms"}, &out, io.Discard)
+	if !errors.Is(err, smoke.ErrMismatch) || !strings.Contains(out.String(), "skip  purchase") {
+		t.Errorf("%v\n%s", err, &out)
+	}
+	if err := run(t.Context(), []string{"smoke", "-url", "http://api.invalid"}, io.Discard, io.Discard); err == nil || errors.Is(err, smoke.ErrMismatch) {
+		t.Errorf("without a sale: %v, want an error that no sale can be made", err)
+	}
+}
+
+func TestARehearsalNeedsASystem(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	err := run(t.Context(), []string{"rehearse", "-url", server.URL}, io.Discard, io.Discard)
+	if !errors.Is(err, client.ErrNoSystem) {
+		t.Errorf("%v, want %v", err, client.ErrNoSystem)
+	}
+}

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/infra/ops/deploy/demand"
+)
+
+// bench is a machine on which the test provides sam, aws and git, and a server in place of
+// AWS's services.
+type bench struct {
+	t     *testing.T
+	bin   string
+	calls string // file with the arguments of sam's calls
+	env   []string
+}
+
+// awsCLI answers as for an account with AWS's default quotas and no stack.
+const awsCLI = `case "$*" in
+*"sts get-caller-identity") echo '{"Account":"123456789012","Arn":"arn:aws:iam::123456789012:user/test"}';;
+*"apigateway get-account") echo '{"throttleSettings":{"burstLimit":5000,"rateLimit":10000.0}}';;
+*"cloudformation list-stacks") echo '{"StackSummaries":[]}';;
+*) echo "unexpected: $*" >&2; exit 1;;
+esac
+`
+
+func newBench(t *testing.T, concurrency string) *bench {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /2016-08-19/account-settings", func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"AccountLimit":{"ConcurrentExecutions":`+concurrency+`,"UnreservedConcurrentExecutions":`+concurrency+`}}`)
+	})
+	mux.HandleFunc("POST /", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		io.WriteString(w, `{"TableMaxReadCapacityUnits":40000,"TableMaxWriteCapacityUnits":40000}`)
+	})
+	services := httptest.NewServer(mux)
+	t.Cleanup(services.Close)
+	b := &bench{t: t, bin: t.TempDir(), calls: filepath.Join(t.TempDir(), "calls")}
+	// The SAM CLI looks for its configuration file from the folder of the template that it is
+	// given (aws/aws-sam-cli issue 7575), and builds a program for each function into the given folder.
+	b.program("sam", `config=samconfig.toml folder=. before=
+for word; do
+	case $before in --config-file) config=$word;; --template-file) folder=$(dirname "$word");; esac
+	before=$word
+done
+case $config in /*) ;; *) config=$folder/$config;; esac
+[ -f "$config" ] || { echo "Error: Config file $config does not exist or could not be read!" >&2; exit 1; }
+{ for word; do printf '%s\n' "$word"; done; echo; } >>`+b.calls+`
+if [ "$1" = build ]; then
+	while [ "$1" != --build-dir ]; do shift; done
+	for f in Purchase Finalize Query Seed Reconcile Release Page Pay Publish; do mkdir -p "$2/${f}Function"; echo "$f" >"$2/${f}Function/bootstrap"; done
+fi
+`)
+	b.program("aws", awsCLI)
+	b.program("git", "true\n")
+	b.env = append(os.Environ(), "PATH="+b.bin+":"+os.Getenv("PATH"), "AWS_ENDPOINT_URL="+services.URL,
+		"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_MAX_ATTEMPTS=1", "AWS_EC2_METADATA_DISABLED=true",
+		"AWS_CONFIG_FILE="+os.DevNull, "AWS_SHARED_CREDENTIALS_FILE="+os.DevNull, "MAKEFLAGS=", "MAKELEVEL=")
+	return b
+}
+
+func (b *bench) program(name, script string) {
+	b.t.Helper()
+	if err := os.WriteFile(filepath.Join(b.bin, name), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// issuer starts an issuer over TLS that the test's programs trust.
+func (b *bench) issuer() string {
+	b.t.Helper()
+	mux := http.NewServeMux()
+	server := httptest.NewTLSServer(mux)
+	b.t.Cleanup(server.Close)
+	answer := func(body map[string]any) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			if err := json.NewEncoder(w).Encode(body); err != nil {
+				b.t.Error(err)
+			}
+		}
+	}
+	mux.HandleFunc("GET /.well-known/openid-configuration", answer(map[string]any{"issuer": server.URL, "jwks_uri": server.URL + "/keys"}))
+	mux.HandleFunc("GET /keys", answer(map[string]any{"keys": []any{map[string]string{"kty": "RSA"}}}))
+	trusted := filepath.Join(b.bin, "trusted.pem")
+	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	if err := os.WriteFile(trusted, block, 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+	b.env = append(b.env, "SSL_CERT_FILE="+trusted)
+	return server.URL
+}
+
+// programs builds the commands once, because every target would ask Go again.
+var programs = sync.OnceValue(func() error {
+	c := exec.Command("make", "deployer", "operator")
+	c.Dir, c.Env = root, append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=")
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the commands: %w\n%s", err, out)
+	}
+	return nil
+})
+
+// make runs a target of the repository's Makefile.
+func (b *bench) make(arguments ...string) (output string, err error) {
+	if err := programs(); err != nil {
+		b.t.Fatal(err)
+	}
+	c := exec.CommandContext(b.t.Context(), "make", append([]string{"--no-print-directory", "-o", "deployer", "-o", "operator"}, arguments...)...)
+	c.Dir, c.Env = root, b.env
+	out, err := c.CombinedOutput()
+	return string(out), err
+}
+
+// sam returns the arguments of each call of the SAM CLI.
+func (b *bench) sam() [][]string {
+	b.t.Helper()
+	text, err := os.ReadFile(b.calls)
+	if err != nil {
+		return nil // never called
+	}
+	var calls [][]string
+	for call := range strings.SplitSeq(strings.TrimSuffix(string(text), "\n\n"), "\n\n") {
+		calls = append(calls, strings.Split(call, "\n"))
+	}
+	return calls
+}
+
+func TestMakeDeployBuildsAndDeploysDevWithTheFilesParameters(t *testing.T) {
+	b := newBench(t, "1000")
+	out, err := b.make("deploy", "ENV=dev", "YES=1", `PARAMETERS=LogLevel=INFO SeedScheduleInput="{\"action\": \"pause\"}"`)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	calls := b.sam()
+	if len(calls) != 2 {
+		t.Fatalf("sam was called %q\n%s", calls, out)
+	}
+	file, err := filepath.Abs(filepath.Join(root, "infra", "samconfig.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := []string{"--config-file", file, "--config-env", "dev"}
+	if diff := cmp.Diff(append(append([]string{"build"}, config...), "--build-dir", ".build/sam"), calls[0]); diff != "" {
+		t.Errorf("sam (-want +got):\n%s", diff)
+	}
+	e := environment(t, "dev")
+	if err := e.Override("LogLevel=INFO", `SeedScheduleInput="{\"action\": \"pause\"}"`); err != nil {
+		t.Fatal(err)
+	}
+	d, err := demand.Read(filepath.Join(root, "template.yaml"), e.Region, e.Parameters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range d.Parameters {
+		if !p.Kept {
+			e.Parameters[p.Name] = p.Value // from the template if the file has no value
+		}
+	}
+	for _, f := range d.Functions {
+		if e.Parameters[f.FingerprintParameter], err = fingerprint(filepath.Join(root, ".build", "sam"), f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	parameters, err := e.Arguments()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := append(append([]string{"deploy"}, config...), append([]string{"--template-file", ".build/sam/template.yaml", "--no-confirm-changeset", "--parameter-overrides"}, parameters...)...)
+	if diff := cmp.Diff(want, calls[1]); diff != "" {
+		t.Errorf("sam (-want +got):\n%s", diff)
+	}
+	if !strings.Contains(out, "ok    Lambda concurrency") || strings.Contains(out, "FAIL") {
+		t.Errorf("the preflight printed:\n%s", out)
+	}
+}
+
+func TestMakeDeployDeploysDevToANewAccount(t *testing.T) {
+	b := newBench(t, "10")
+	out, err := b.make("deploy", "ENV=dev")
+	if err != nil || !strings.Contains(out, "warn  Lambda concurrency") || len(b.sam()) != 2 {
+		t.Errorf("%v, sam was called %q:\n%s", err, b.sam(), out)
+	}
+}
+
+func TestMakeDeployAsksBeforeProd(t *testing.T) {
+	b := newBench(t, "1000")
+	out, err := b.make("deploy", "ENV=prod", "PARAMETERS=JwtIssuer="+b.issuer()+" JwtAudience=shop AlarmEmail=ops@example.com")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	calls := b.sam()
+	if len(calls) != 2 || strings.Contains(strings.Join(calls[1], " "), "confirm") {
+		t.Errorf("sam was called %q; want it to ask for confirmation as set in the file", calls)
+	}
+}
+
+func TestMakeDeployStopsBeforeSAMIfThePreflightFails(t *testing.T) {
+	t.Parallel()
+	spoilt := func(concurrency string, spoil func(*bench)) *bench {
+		b := newBench(t, concurrency)
+		if spoil != nil {
+			spoil(b)
+		}
+		return b
+	}
+	const sound = " JwtAudience=shop AlarmEmail=ops@example.com"
+	for _, tt := range []struct {
+		name, says string
+		bench      *bench
+		arguments  []string
+	}{
+		{"a new account whose quota reserves nothing", "allows 10 (concurrent executions), of which 0", newBench(t, "10"),
+			[]string{"ENV=prod", "PARAMETERS=JwtIssuer=https://127.0.0.1:1" + sound}},
+		{"an unknown parameter", "no such parameter", newBench(t, "1000"), []string{"ENV=dev", "PARAMETERS=Colour=red"}},
+		{"no environment", "there are: dev, prod", newBench(t, "1000"), nil},
+		{"prod without an issuer", "give JwtIssuer", newBench(t, "1000"), []string{"ENV=prod", "PARAMETERS=AlarmEmail=ops@example.com"}},
+		{"prod with an unreachable issuer", "FAIL  issuer", newBench(t, "1000"), []string{"ENV=prod", "PARAMETERS=JwtIssuer=https://127.0.0.1:1" + sound}},
+		{"prod with test users", "FAIL  test users", newBench(t, "1000"), []string{"ENV=prod", "PARAMETERS=AllowTestUsers=true"}},
+		{"prod with uncommitted changes", "1 files are not committed", spoilt("1000", func(b *bench) { b.program("git", "echo ' M x.go'\n") }), []string{"ENV=prod"}},
+		{"no credentials", "Unable to locate credentials", spoilt("1000", func(b *bench) { b.program("aws", "echo Unable to locate credentials >&2; exit 255\n") }), []string{"ENV=dev"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			out, err := tt.bench.make(append([]string{"deploy", "YES=1"}, tt.arguments...)...)
+			if err == nil || !strings.Contains(out, tt.says) {
+				t.Errorf("%v, want a failure with %q:\n%s", err, tt.says, out)
+			}
+			if calls := tt.bench.sam(); calls != nil {
+				t.Errorf("sam was called %q", calls)
+			}
+		})
+	}
+}
+
+func TestMakeDeployFailsIfSAMDoes(t *testing.T) {
+	b := newBench(t, "1000")
+	b.program("sam", `echo "$1" >>`+b.calls+`; [ "$1" != build ]`+"\n")
+	if out, err := b.make("deploy", "ENV=dev"); err == nil {
+		t.Errorf("a failed build is deployed:\n%s", out)
+	}
+	if calls := b.sam(); len(calls) != 1 {
+		t.Errorf("sam was called %q", calls)
+	}
+}
+
+func TestMakePreflightOfflineMakesNoCalls(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "1000")
+	b.program("aws", "echo asked >&2; exit 1\n")
+	out, err := b.make("preflight", "ENV=dev", "OFFLINE=1")
+	if err != nil || !strings.Contains(out, "-offline") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestARemoteRehearsalIsRefusedBeforeAnyCall(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "1000")
+	b.program("aws", "echo asked >&2; exit 1\n")
+	out, err := b.make("rehearse", "ENV=dev")
+	if err == nil || !strings.Contains(out, "ALLOW_REMOTE=1") || strings.Contains(out, "asked") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -1,0 +1,64 @@
+package price
+
+import (
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestABillIsTheSumOfItsLines(t *testing.T) {
+	list, known := Find("us-east-1", Architecture)
+	bill := Bill(list, Usage{
+		Requests: 1e6, Invocations: 1e6, GBSeconds: 1e6, WarmGBSeconds: 1e6, HeldGBSeconds: 1e6,
+		WriteUnits: 1e6, ReadUnits: 1e6, QueueCalls: 1e6, Events: 1e6, LogBytes: 1 << 30, EdgeRequests: 1e6,
+	})
+	if want := 1 + 0.20 + 13.3334 + 7.7778 + 3.3334 + 0.625 + 0.125 + 0.40 + 1 + 0.50 + 1 + 0.60; !known || math.Abs(Sum(bill)-want) > 1e-9 {
+		t.Errorf("a million of each and a gigabyte of logs cost $%v, want $%v", Sum(bill), want)
+	}
+	var w strings.Builder
+	Print(&w, bill, 500_000)
+	for _, part := range []string{" 1,000,000 requests ", "$29.89", "per 1,000 orders", "$0.06"} {
+		if !strings.Contains(w.String(), part) {
+			t.Errorf("no %s in\n%s", part, &w)
+		}
+	}
+}
+
+func TestWithoutOrdersTheBillHasNoCostPerOrder(t *testing.T) {
+	var w strings.Builder
+	Print(&w, Bill(lists[0], Usage{}), 0)
+	if strings.Contains(w.String(), "per 1,000") || Sum(Bill(lists[0], Usage{})) != 0 {
+		t.Errorf("\n%s", &w)
+	}
+}
+
+func TestEveryPriceHasASourceAndADate(t *testing.T) {
+	for _, l := range lists {
+		for _, p := range []Price{l.Request, l.Invocation, l.GBSecond, l.WarmGBSecond, l.HeldGBSecond, l.WriteUnit, l.ReadUnit, l.QueueCall, l.Event, l.LogGB, l.EdgeRequest, l.Inspection,
+			l.Month.AlarmMetric, l.Month.Metric, l.Month.Dashboard, l.Month.ScheduleCall, l.Month.Trace, l.Month.StoredGB, l.Month.RecoveryGB,
+			l.Month.StoredLogGB, l.Month.WebACL, l.Month.WebACLRule, l.Month.Key} {
+			if _, err := time.Parse(time.DateOnly, p.Read); err != nil || p.Source == "" || p.Dollars <= 0 {
+				t.Errorf("%s, %s: %+v has no source, no date or no value", l.Region, l.Architecture, p)
+			}
+		}
+	}
+}
+
+func TestARegionWithoutAListIsReportedAsUnknown(t *testing.T) {
+	l, known := Find("eu-west-1", "x86_64")
+	if known || l.Region != "us-east-1" || l.Architecture != "x86_64" {
+		t.Errorf("%s, %s, known %t: want those of us-east-1 and known false", l.Region, l.Architecture, known)
+	}
+}
+
+func TestTheFunctionsHaveTheArchitectureThatIsPriced(t *testing.T) {
+	text, err := os.ReadFile("../../../../template.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), "Architectures:"); n != 1 || !strings.Contains(string(text), "Architectures: ["+Architecture+"]") {
+		t.Errorf("the template names architectures %d times, want once, %s", n, Architecture)
+	}
+}

@@ -1,0 +1,213 @@
+// Package smoke tests a running system as one buyer: the sale, the buyer's page, requests that must
+// be refused, also those of somebody who plays a payment provider, one purchase, its repeats, its
+// order id.
+//
+// It uses HTTP, without the table and the queue, and checks the README's promises. It sends
+// about twenty-five requests.
+package smoke
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/client/webhook"
+)
+
+// Round is one smoke test.
+type Round struct {
+	URL   string // of the API, without a slash at the end
+	Sale  string // an open sale
+	Token string // of a user without a claim in the sale; empty: skip the purchase
+	Key   string // the purchase's Idempotency-Key, new for each round
+	// LastUnit means that the sale has one unit and is sold out after the purchase.
+	LastUnit bool
+	// Receipt, if not nil, is called after the order is confirmed. It returns a summary of the
+	// sale's books, or an error if they do not balance.
+	Receipt func(context.Context) (string, error)
+	// Bound is the time limit for the order id and for the state SOLD_OUT to appear.
+	Bound time.Duration
+}
+
+// Row is the outcome of one check.
+type Row struct {
+	Check, Want, Got string
+	Passed, Skipped  bool
+	Took             time.Duration
+}
+
+// ErrMismatch means that an answer was wrong.
+var ErrMismatch = errors.New("the smoke test failed")
+
+// Run makes the checks. After a failure it continues with all checks that do not need the
+// failed answer.
+func (r Round) Run(ctx context.Context) []Row {
+	c := client.New(r.URL, client.Options{})
+	defer c.Close()
+	page := func(sale string) call {
+		return func(ctx context.Context) (client.Answer, error) { return c.Sale(ctx, sale) }
+	}
+	buy := func(token, key string) call {
+		return func(ctx context.Context) (client.Answer, error) { return c.Buy(ctx, r.Sale, token, key) }
+	}
+	mine := func(token string) call {
+		return func(ctx context.Context) (client.Answer, error) { return c.Mine(ctx, r.Sale, token) }
+	}
+
+	t := table{ctx: ctx, bound: r.Bound}
+	t.check("open sale's page", "200 OPEN", page(r.Sale), func(a answer) bool {
+		return a.Status == 200 && a.page().SaleID == r.Sale && a.state() == "OPEN"
+	})
+	r.view(&t, c)
+	t.check("unknown sale's page", "404 sale-not-found", page(r.Sale+"-none"), is(404, "sale-not-found"))
+	t.check("purchase without token", "401", buy("", ""), is(401, ""))
+	t.check("purchase with forged token", "401", buy(forged, ""), is(401, ""))
+	t.check("claim without token", "401", mine(""), is(401, ""))
+	t.check("payment by GET", "404", func(ctx context.Context) (client.Answer, error) {
+		return c.Send(ctx, http.MethodGet, "/payments/"+webhook.Stripe, "")
+	}, is(404, ""))
+	r.pay(&t, c, "1")
+	if r.Token == "" {
+		t.skip("purchase", "no TOKEN was given")
+		return t.rows
+	}
+	bought := t.check("purchase", "202 PENDING", buy(r.Token, r.Key), func(a answer) bool {
+		return a.Status == 202 && a.state() == "PENDING" && a.Claim.ClaimID != "" && a.Header.Get("Location") == "/sales/"+r.Sale+"/orders/me"
+	})
+	claim := bought.Claim.ClaimID
+	t.check("the same request again", "202, same claim", buy(r.Token, r.Key), func(a answer) bool {
+		return a.Status == 202 && claim != "" && a.Claim.ClaimID == claim
+	})
+	t.check("another purchase", "409 already-ordered", buy(r.Token, ""), func(a answer) bool {
+		return is(409, "already-ordered")(a) && claim != "" && a.Claim.ClaimID == claim
+	})
+	confirmed := t.wait("order id", "200 CONFIRMED", mine(r.Token), func(a answer) bool {
+		return a.Status == 200 && a.state() == "CONFIRMED" && a.Claim.OrderID != "" && a.Claim.ClaimID == claim
+	})
+	if id := confirmed.Claim.OrderID; id != "" {
+		order := func(token string) call {
+			return func(ctx context.Context) (client.Answer, error) { return c.Order(ctx, id, token) }
+		}
+		// The order's item is written after its claim.
+		t.wait("the order", "200, same claim", order(r.Token), func(a answer) bool {
+			return a.Status == 200 && a.Claim.ClaimID == claim && a.Claim.SaleID == r.Sale
+		})
+		t.check("the order without token", "401", order(""), is(401, ""))
+		r.pay(&t, c, id)
+		t.check("the order, not paid", "200 CONFIRMED", mine(r.Token), func(a answer) bool {
+			return a.Status == 200 && a.state() == "CONFIRMED" && a.Claim.OrderID == id
+		})
+	}
+	if r.LastUnit {
+		t.wait("the last unit is sold", "200 SOLD_OUT", page(r.Sale), func(a answer) bool {
+			return a.Status == 200 && a.state() == "SOLD_OUT"
+		})
+	}
+	if r.Receipt != nil {
+		began := time.Now()
+		got, err := r.Receipt(ctx)
+		if err != nil {
+			got = err.Error()
+		}
+		t.rows = append(t.rows, Row{Check: "the receipt", Want: "balanced", Got: got, Passed: err == nil, Took: time.Since(began)})
+	}
+	return t.rows
+}
+
+// pay reports payments of an order without a signature. A provider without signing secrets
+// is not found; without the route there would be API Gateway's own 404, which has no code.
+func (r Round) pay(t *table, c *client.Client, order string) {
+	for _, provider := range webhook.Providers {
+		t.check("unsigned: "+provider, "400, 404 no provider", func(ctx context.Context) (client.Answer, error) {
+			p := webhook.Payment{SaleID: r.Sale, OrderID: order, PaymentID: "smoke-" + r.Key, Amount: 1, Currency: "USD"}
+			request, err := p.Request(ctx, r.URL, provider, "", time.Now())
+			if err != nil {
+				return client.Answer{}, err
+			}
+			return c.Do(request)
+		}, func(a answer) bool { return is(400, "invalid-request")(a) || is(404, "provider-not-found")(a) })
+	}
+}
+
+// reference matches a script in the buyer's page.
+var reference = regexp.MustCompile(`"(/assets/[\w.-]+\.js)"`)
+
+// view checks the buyer's page and its scripts.
+func (r Round) view(t *table, c *client.Client) {
+	get := func(path string) call {
+		return func(ctx context.Context) (client.Answer, error) { return c.Send(ctx, http.MethodGet, path, "") }
+	}
+	page := t.check("buyer's page", "200 HTML", get("/s/"+r.Sale), func(a answer) bool {
+		return a.Status == 200 && strings.HasPrefix(a.Header.Get("Content-Type"), "text/html") &&
+			bytes.Contains(a.Body, []byte(`data-sale="`+r.Sale+`"`)) && reference.Match(a.Body) &&
+			strings.Contains(a.Header.Get("Content-Security-Policy"), "default-src 'none'")
+	})
+	for _, script := range reference.FindAllSubmatch(page.Body, -1) {
+		t.check("buyer's page: script", "200, immutable", get(string(script[1])), func(a answer) bool {
+			return a.Status == 200 && strings.Contains(a.Header.Get("Cache-Control"), "immutable")
+		})
+	}
+}
+
+// forged is a token with alg none: a system that accepts it verifies no signatures.
+const forged = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJtYWxsb3J5In0."
+
+// is matches an answer by its status and, for a refusal, by its code.
+func is(status int, code string) func(answer) bool {
+	return func(a answer) bool { return a.Status == status && a.Code == code }
+}
+
+// table collects the rows.
+type table struct {
+	ctx   context.Context
+	bound time.Duration
+	rows  []Row
+}
+
+func (t *table) check(name, want string, c call, fine func(answer) bool) answer {
+	return t.row(name, want, fine, func() answer { return ask(t.ctx, t.bound, c) })
+}
+
+// wait retries until an answer is fine or the time is up.
+func (t *table) wait(name, want string, c call, fine func(answer) bool) answer {
+	return t.row(name, want, fine, func() answer { return until(t.ctx, t.bound, c, fine) })
+}
+
+func (t *table) row(name, want string, fine func(answer) bool, ask func() answer) answer {
+	began := time.Now()
+	a := ask()
+	t.rows = append(t.rows, Row{Check: name, Want: want, Got: a.String(), Passed: fine(a), Took: time.Since(began)})
+	return a
+}
+
+func (t *table) skip(name, why string) {
+	t.rows = append(t.rows, Row{Check: name, Got: why, Skipped: true})
+}
+
+// Print writes the rows as a table. The error is ErrMismatch unless all checks passed or were
+// skipped.
+func Print(w io.Writer, rows []Row) error {
+	failed := 0
+	for _, r := range rows {
+		verdict := "ok"
+		switch {
+		case r.Skipped:
+			verdict = "skip"
+		case !r.Passed:
+			verdict = "FAIL"
+			failed++
+		}
+		fmt.Fprintf(w, "  %-4s  %-26s %-20s %6d ms  %s\n", verdict, r.Check, r.Want, r.Took.Milliseconds(), r.Got)
+	}
+	if failed > 0 {
+		return fmt.Errorf("%w: %d of %d checks", ErrMismatch, failed, len(rows))
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"flashsale/infra/kit/client"
+)
+
+func TestOnlyThisMachineMayBeLoaded(t *testing.T) {
+	for address, want := range map[string]error{
+		"http://127.0.0.1:3000": nil, "http://127.7.7.7": nil, "http://localhost:3000": nil, "http://[::1]:80": nil,
+		"http://192.0.2.1": errRemote, "https://abc.execute-api.eu-west-1.amazonaws.com": errRemote,
+		"http://localhost.example.com": errRemote, "http://0.0.0.0:3000": errRemote, "http://127.0.0.1.example.com": errRemote,
+	} {
+		if err := checkTarget(address, false); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", address, err, want)
+		}
+		if err := checkTarget(address, true); err != nil {
+			t.Errorf("%s, allowed: %v", address, err)
+		}
+	}
+	if err := checkTarget("ftp://127.0.0.1", true); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestTheDialledAddressIsChecked(t *testing.T) {
+	c := newClient("http://192.0.2.1", 1, false)
+	defer c.Close()
+	if _, err := c.Buy(t.Context(), "s", "t", ""); !errors.Is(err, errRemote) {
+		t.Errorf("%v, want %v", err, errRemote)
+	}
+}
+
+func TestNoSaleIsMadeThroughARemoteInvokeAPI(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/_local/health" {
+			fmt.Fprint(w, `{"lambda":"http://192.0.2.1","table":"T"}`)
+			return
+		}
+		fmt.Fprint(w, "token")
+	}))
+	defer server.Close()
+	o := options{url: server.URL, inflight: 1, shards: 1, stock: 1}
+	if _, err := prepare(t.Context(), o, make([]visit, 1), progress{}); !errors.Is(err, errRemote) {
+		t.Errorf("%v, want %v", err, errRemote)
+	}
+}
+
+func TestEachRequestInFlightHasItsOwnConnection(t *testing.T) {
+	if tr := transport(7, true); tr.TLSNextProto == nil || tr.ForceAttemptHTTP2 || tr.MaxIdleConnsPerHost != 7 {
+		t.Errorf("HTTP/2 %v %v, %d idle connections", tr.TLSNextProto, tr.ForceAttemptHTTP2, tr.MaxIdleConnsPerHost)
+	}
+}
+
+func TestInvalidFlagsAreRefused(t *testing.T) {
+	for _, args := range []string{
+		"-rate 0", "-rate NaN", "-rate 1e9", "-duration 0s", "-duration 2h", "-greedy 1.1", "-late -1", "-clicks 1",
+		"-inflight 0", "-shards 0", "-stock -1", "-url http://192.0.2.1", "-tokens x",
+		"-allow-remote -url http://192.0.2.1", "-allow-remote -url http://192.0.2.1 -sale s -tokens f -payments", "extra", "-report=", "-unknown",
+	} {
+		if _, err := parse(strings.Fields(args), io.Discard); err == nil {
+			t.Errorf("%s: no error", args)
+		}
+	}
+	o, err := parse(strings.Fields("-url https://api.example.com/ -allow-remote -sale s -tokens f"), io.Discard)
+	if err != nil || o.url != "https://api.example.com" {
+		t.Errorf("url %q, error %v", o.url, err)
+	}
+}
+
+func TestTokensAreReadFromAFile(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		buyers     int
+		want       int
+		fails      bool
+	}{
+		{"one per line", "a.b.c\nd.e.f\n", 2, 2, false},
+		{"blank lines and surrounding spaces", "\n  a.b.c \r\n\nd.e.f", 2, 2, false},
+		{"more than needed", "a\nb\nc\n", 2, 2, false},
+		{"fewer than needed", "a\n", 2, 0, true},
+		{"a token twice", "a\na\n", 2, 0, true},
+		{"a control character", "a\x01b\n", 1, 0, true},
+		{"a space in a token", "a b\n", 1, 0, true},
+		{"longer than any header", strings.Repeat("a", maxToken+1), 1, 0, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := readTokens(strings.NewReader(c.text), c.buyers)
+			if (err != nil) != c.fails || len(got) != c.want {
+				t.Errorf("%d tokens, error %v", len(got), err)
+			}
+		})
+	}
+}
+
+func FuzzReadTokens(f *testing.F) {
+	f.Add("a.b.c\nd.e.f\n", 2)
+	f.Add("\x00", 1)
+	f.Fuzz(func(t *testing.T, text string, buyers int) {
+		tokens, err := readTokens(strings.NewReader(text), min(buyers, 1000))
+		if err != nil {
+			return
+		}
+		for _, token := range tokens {
+			if token == "" || strings.ContainsAny(token, " \r\n\t") {
+				t.Errorf("%q is not a token", token)
+			}
+		}
+	})
+}
+
+func FuzzAnyAnswerIsJudged(f *testing.F) {
+	f.Add(202, "1", []byte(`{"claimId":"c","saleId":"s","state":"PENDING"}`))
+	f.Add(409, "", []byte(`{"code":"already-ordered","claim":{"claimId":"c"}}`))
+	f.Add(503, "-1", []byte(`<html>`))
+	f.Fuzz(func(t *testing.T, status int, retryAfter string, body []byte) {
+		r := client.Read(status, http.Header{"Retry-After": {retryAfter}}, body)
+		if d := wait(r.RetryAfter); d < minWait || d > maxWait {
+			t.Errorf("it would wait %v", d)
+		}
+		if o, final := judge("s", r); o == "" || o == accepted && (!final || r.Claim.ClaimID == "") {
+			t.Errorf("judged %q", o)
+		}
+	})
+}

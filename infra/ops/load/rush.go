@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"flashsale/infra/kit/client"
+)
+
+const (
+	// maxTries bounds the requests of one click, and of one wait for an order id.
+	maxTries = 200
+	// Bounds of a client's wait for a Retry-After.
+	minWait = 50 * time.Millisecond
+	maxWait = 30 * time.Second
+	// unsaidWait is the wait after an answer without a Retry-After and after a failure.
+	unsaidWait = time.Second
+	// sendLimit is how late a request may be sent. A later one is not sent but reported:
+	// the generator is too slow.
+	sendLimit = 5 * time.Second
+)
+
+// api is the part of the client that a buyer uses.
+type api interface {
+	Buy(ctx context.Context, saleID, token, key string) (client.Answer, error)
+	Mine(ctx context.Context, saleID, token string) (client.Answer, error)
+	Cancel(ctx context.Context, saleID, token string) (client.Answer, error)
+}
+
+// rush is one run of a schedule.
+type rush struct {
+	client   api
+	sale     string
+	visits   []visit
+	tokens   []string // by visit
+	inflight int
+	patience time.Duration
+	payer    payer // nil: the sale asks for no payment
+	tally    *tally
+	witness  *witness
+	slots    chan struct{}
+	start    time.Time
+}
+
+// run starts each visit at its time, waits until all are done or ctx ends, and calls done
+// after each buyer, concurrently.
+func (r *rush) run(ctx context.Context, start time.Time, done func()) {
+	r.slots, r.start = make(chan struct{}, r.inflight), start
+	var wg sync.WaitGroup
+	for i, v := range r.visits {
+		if !waitUntil(ctx, start.Add(v.at)) {
+			// Visits that were not tried are counted, too.
+			for _, missed := range r.visits[i:] {
+				for range missed.clicks {
+					r.tally.answered(notSent, time.Since(start))
+					r.tally.first(missed.kind, notSent, missed.at, time.Since(start.Add(missed.at)))
+				}
+			}
+			break
+		}
+		wg.Go(func() {
+			r.visit(ctx, i)
+			done()
+		})
+	}
+	wg.Wait()
+}
+
+// visit performs all requests of one buyer.
+func (r *rush) visit(whole context.Context, i int) {
+	v := r.visits[i]
+	intended := r.start.Add(v.at)
+	ctx, cancel := context.WithDeadline(whole, intended.Add(r.patience))
+	defer cancel()
+	answers := make([]outcome, v.clicks)
+	waits := make([]time.Duration, v.clicks)
+	var clicks sync.WaitGroup
+	for n := range v.clicks {
+		clicks.Go(func() { answers[n], waits[n] = r.click(ctx, i, intended) })
+	}
+	clicks.Wait()
+	for n, a := range answers {
+		if a == accepted || a == acceptedAgain {
+			if order := r.follow(ctx, i, intended, waits[n]); order != "" && r.payer != nil {
+				r.settle(whole, i, order)
+			}
+			return
+		}
+	}
+}
+
+// attempt makes one request at its intended time. It waits for a free slot, and that wait
+// counts. sent is false if the wait took too long.
+func (r *rush) attempt(ctx context.Context, intended time.Time, call func(context.Context) (client.Answer, error)) (answer client.Answer, sent bool, err error) {
+	patience := time.NewTimer(time.Until(intended.Add(sendLimit)))
+	defer patience.Stop()
+	select {
+	case r.slots <- struct{}{}:
+	default:
+		select {
+		case r.slots <- struct{}{}:
+		case <-patience.C:
+			return answer, false, nil
+		case <-ctx.Done():
+			return answer, false, ctx.Err()
+		}
+	}
+	defer func() { <-r.slots }()
+	r.tally.queued(intended.Sub(r.start), time.Since(intended))
+	answer, err = call(ctx)
+	return answer, true, err
+}
+
+// click repeats the request until there is a final answer. It returns the answer and its
+// Retry-After.
+func (r *rush) click(ctx context.Context, i int, intended time.Time) (outcome, time.Duration) {
+	v := r.visits[i]
+	due := intended
+	for try := range maxTries {
+		a, sent, err := r.attempt(ctx, due, func(ctx context.Context) (client.Answer, error) {
+			return r.client.Buy(ctx, r.sale, r.tokens[i], v.key)
+		})
+		o, final := noAnswer, false
+		switch {
+		case !sent:
+			o = notSent
+		case err == nil:
+			o, final = judge(r.sale, a)
+			o = r.witness.clicked(i, o, a)
+		}
+		now := time.Now()
+		took := now.Sub(intended)
+		r.tally.answered(o, now.Sub(r.start))
+		if try == 0 {
+			r.tally.first(v.kind, o, v.at, took)
+		}
+		if final {
+			r.tally.final(v.at, took)
+			return o, wait(a.RetryAfter)
+		}
+		due = now.Add(wait(a.RetryAfter))
+		if !sent || err != nil {
+			due = now.Add(unsaidWait)
+		}
+		if !waitUntil(ctx, due) {
+			break
+		}
+	}
+	r.tally.gaveUp()
+	return noAnswer, 0
+}
+
+// follow polls at the server's Retry-After until the order has its id, and returns it.
+func (r *rush) follow(ctx context.Context, i int, intended time.Time, pause time.Duration) (order string) {
+	due := time.Now().Add(pause)
+	for range maxTries {
+		if !waitUntil(ctx, due) {
+			break
+		}
+		a, sent, err := r.attempt(ctx, due, func(ctx context.Context) (client.Answer, error) {
+			return r.client.Mine(ctx, r.sale, r.tokens[i])
+		})
+		now := time.Now()
+		o, final := noAnswer, false
+		switch {
+		case !sent:
+			o = notSent
+		case err == nil:
+			o, final = judgeStatus(r.sale, a)
+			r.witness.polled(i, o, a)
+		}
+		r.tally.polled(o, now.Sub(due))
+		if o == confirmed {
+			r.tally.confirmed(now.Sub(r.start), now.Sub(intended))
+		}
+		if final {
+			return a.Claim.OrderID
+		}
+		due = now.Add(wait(a.RetryAfter))
+		if !sent || err != nil {
+			due = now.Add(unsaidWait)
+		}
+	}
+	r.tally.unconfirmed()
+	return ""
+}
+
+// wait clamps the server's Retry-After.
+func wait(told time.Duration) time.Duration {
+	if told < 0 {
+		return unsaidWait
+	}
+	return min(max(told, minWait), maxWait)
+}
+
+// waitUntil returns false if ctx ends first.
+func waitUntil(ctx context.Context, at time.Time) bool {
+	d := time.Until(at)
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

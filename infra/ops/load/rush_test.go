@@ -1,0 +1,311 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/client/webhook"
+)
+
+// shop is an API whose answers are set by a test. Time is virtual: the tests run in a
+// synctest bubble.
+type shop struct {
+	mu     sync.Mutex
+	start  time.Time
+	clicks []time.Duration // arrival times
+	polls  []time.Duration
+	// onOrder and onStatus get the number of earlier requests and the time since the start.
+	onOrder, onStatus func(n int, at time.Duration, token string) (client.Answer, error)
+}
+
+func (s *shop) Buy(_ context.Context, _, token, _ string) (client.Answer, error) {
+	s.mu.Lock()
+	n, at := len(s.clicks), time.Since(s.start)
+	s.clicks = append(s.clicks, at)
+	s.mu.Unlock()
+	return s.onOrder(n, at, token)
+}
+
+func (s *shop) Mine(_ context.Context, _, token string) (client.Answer, error) {
+	s.mu.Lock()
+	n, at := len(s.polls), time.Since(s.start)
+	s.polls = append(s.polls, at)
+	s.mu.Unlock()
+	return s.onStatus(n, at, token)
+}
+
+func (s *shop) Cancel(context.Context, string, string) (client.Answer, error) {
+	return client.Answer{}, errors.New("nobody cancels here")
+}
+
+const testSale = "s"
+
+func taken(token string) client.Answer {
+	return client.Answer{Status: http.StatusAccepted, RetryAfter: 2 * time.Second, Claim: client.Claim{ClaimID: "c-" + token, SaleID: testSale, State: "PENDING"}}
+}
+
+func refused(code string, status int, retryAfter time.Duration) client.Answer {
+	return client.Answer{Status: status, Code: code, RetryAfter: retryAfter}
+}
+
+// rushed runs the visits against the shop in virtual time.
+func rushed(t *testing.T, s *shop, visits []visit, inflight int) (r result, w *witness) {
+	t.Helper()
+	w = newWitness(0)
+	synctest.Test(t, func(t *testing.T) {
+		tokens := make([]string, len(visits))
+		for i := range tokens {
+			tokens[i] = fmt.Sprint(i)
+		}
+		s.start = time.Now()
+		run := rush{client: s, sale: testSale, visits: visits, tokens: tokens, inflight: inflight, patience: time.Minute, tally: newTally(), witness: w}
+		run.run(t.Context(), s.start, func() {})
+		r = run.tally.result(time.Since(s.start))
+	})
+	return r, w
+}
+
+// everyTenth returns buyers 100 ms apart.
+func everyTenth(n int) []visit {
+	visits := make([]visit, n)
+	for i := range visits {
+		visits[i] = visit{at: time.Duration(i) * 100 * time.Millisecond, clicks: 1}
+	}
+	return visits
+}
+
+func near(got, want time.Duration) bool { return got >= want*98/100 && got <= want*102/100 }
+
+func count(rows []counted, o outcome) int64 {
+	for _, row := range rows {
+		if row.Outcome == o {
+			return row.Count
+		}
+	}
+	return 0
+}
+
+func TestAStallShowsInTheLatencyOfEveryBuyerWhoCameMeanwhile(t *testing.T) {
+	for _, inflight := range []int{1, 1000} {
+		t.Run(fmt.Sprintf("with %d requests in flight", inflight), func(t *testing.T) {
+			s := &shop{onOrder: func(_ int, at time.Duration, _ string) (client.Answer, error) {
+				if at >= time.Second && at < 4*time.Second {
+					time.Sleep(4*time.Second - at) // nobody is answered before 4 s
+				}
+				return refused("sold-out", http.StatusConflict, -1), nil
+			}}
+			r, _ := rushed(t, s, everyTenth(60), inflight)
+			first := r.latencies[0]
+			if first.Count != 60 {
+				t.Errorf("%d latencies, want all 60", first.Count)
+			}
+			// Half of the buyers came during the stall, 3 s to 0.1 s before its end. A closed
+			// loop with one buyer would have seen a single slow answer.
+			if !near(first.Max, 3*time.Second) || !near(first.P90, 2400*time.Millisecond) {
+				t.Errorf("max %v, p90 %v; want 3s and 2.4s", first.Max, first.P90)
+			}
+			if queue := r.latencies[4]; inflight == 1 && !near(queue.Max, 2900*time.Millisecond) {
+				t.Errorf("longest queueing %v, want 2.9s", queue.Max)
+			}
+		})
+	}
+}
+
+func TestRequestsThatCannotBeSentInTimeAreCounted(t *testing.T) {
+	s := &shop{onOrder: func(n int, _ time.Duration, _ string) (client.Answer, error) {
+		if n == 0 {
+			time.Sleep(8 * time.Second)
+		}
+		return refused("sold-out", http.StatusConflict, -1), nil
+	}}
+	r, _ := rushed(t, s, everyTenth(2), 1)
+	if got := count(r.outcomes, notSent); got != 1 {
+		t.Errorf("%d not sent in time, want 1", got)
+	}
+	if got := count(r.outcomes, "sold-out"); got != 2 {
+		t.Errorf("%d sold out, want 2: the late request is sent again", got)
+	}
+	if first := r.latencies[0]; first.Count != 2 || !near(first.Max, 8*time.Second) {
+		t.Errorf("%d first answers, max %v; want 2 and 8s", first.Count, first.Max)
+	}
+}
+
+func TestAnHonestBuyerWaitsForTheRetryAfter(t *testing.T) {
+	s := &shop{
+		onOrder: func(n int, _ time.Duration, token string) (client.Answer, error) {
+			switch n {
+			case 0:
+				return refused("busy", http.StatusServiceUnavailable, 3*time.Second), nil
+			case 1:
+				return client.Answer{}, errors.New("connection reset")
+			}
+			return taken(token), nil
+		},
+		onStatus: func(n int, _ time.Duration, token string) (client.Answer, error) {
+			claim := taken(token).Claim
+			if n == 0 {
+				return client.Answer{Status: http.StatusOK, RetryAfter: 4 * time.Second, Claim: claim}, nil
+			}
+			claim.State, claim.OrderID = "CONFIRMED", "17"
+			return client.Answer{Status: http.StatusOK, Claim: claim}, nil
+		},
+	}
+	r, w := rushed(t, s, everyTenth(1), 8)
+	clicks, polls := []time.Duration{0, 3 * time.Second, 4 * time.Second}, []time.Duration{6 * time.Second, 10 * time.Second}
+	if fmt.Sprint(s.clicks) != fmt.Sprint(clicks) || fmt.Sprint(s.polls) != fmt.Sprint(polls) {
+		t.Errorf("clicks at %v and polls at %v, want %v and %v", s.clicks, s.polls, clicks, polls)
+	}
+	if r.acceptedTotal != 1 || r.confirmedTotal != 1 || !near(r.latencies[2].Max, 10*time.Second) {
+		t.Errorf("accepted %d, confirmed %d after %v; want one after 10s", r.acceptedTotal, r.confirmedTotal, r.latencies[2].Max)
+	}
+	if found := w.findings(); len(found) > 0 {
+		t.Error(found)
+	}
+}
+
+func TestAGreedyBuyerClicksAllAtOnce(t *testing.T) {
+	s := &shop{
+		onOrder: func(n int, _ time.Duration, token string) (client.Answer, error) {
+			if n == 0 {
+				return taken(token), nil
+			}
+			return client.Answer{Status: http.StatusConflict, Code: "already-ordered", RetryAfter: -1, Claim: taken(token).Claim}, nil
+		},
+		onStatus: func(_ int, _ time.Duration, token string) (client.Answer, error) {
+			claim := taken(token).Claim
+			claim.State, claim.OrderID = "CONFIRMED", "17"
+			return client.Answer{Status: http.StatusOK, Claim: claim}, nil
+		},
+	}
+	r, w := rushed(t, s, []visit{{at: time.Second, kind: greedy, clicks: 4}}, 8)
+	for _, at := range s.clicks {
+		if at != time.Second {
+			t.Errorf("a click came at %v", at)
+		}
+	}
+	if len(s.clicks) != 4 || len(s.polls) != 1 || count(r.outcomes, "already-ordered") != 3 || len(w.findings()) > 0 {
+		t.Errorf("%d clicks, %d polls, outcomes %v, findings %v", len(s.clicks), len(s.polls), r.outcomes, w.findings())
+	}
+}
+
+func TestABuyerWithoutAFinalAnswerGivesUp(t *testing.T) {
+	s := &shop{onOrder: func(int, time.Duration, string) (client.Answer, error) {
+		return refused("busy", http.StatusServiceUnavailable, 11*time.Second), nil
+	}}
+	r, w := rushed(t, s, everyTenth(1), 1)
+	if r.givenUp != 1 || len(s.clicks) != 6 || len(w.findings()) > 0 {
+		t.Errorf("gave up %d after %d tries, findings %v; want 1 after 6 in a minute, and none", r.givenUp, len(s.clicks), w.findings())
+	}
+}
+
+func TestAnInterruptedRunCountsTheBuyersWhoDidNotCome(t *testing.T) {
+	tally := newTally()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		s := &shop{onOrder: func(int, time.Duration, string) (client.Answer, error) {
+			return refused("sold-out", http.StatusConflict, -1), nil
+		}}
+		run := rush{client: s, sale: testSale, visits: everyTenth(20), tokens: make([]string, 20), inflight: 4, patience: time.Minute, tally: tally, witness: newWitness(0)}
+		run.run(ctx, time.Now(), func() {})
+	})
+	if missed := tally.firsts[honest][notSent]; missed < 9 || missed+tally.firsts[honest]["sold-out"] != 20 {
+		t.Errorf("first answers %v: want 20, about half of them not sent", tally.firsts[honest])
+	}
+}
+
+func TestBuyersPayCancelOrLetTheirOrdersExpire(t *testing.T) {
+	for _, tt := range []struct {
+		name            string
+		cashier         cashier
+		orders          map[outcome]int64
+		webhooks, found int
+	}{
+		{"as it should", cashier{releases: true}, map[outcome]int64{paid: 6, cancelled: 1, expired: 2, refundDue: 1}, 7, 0},
+		{"nothing is released", cashier{}, map[outcome]int64{paid: 6, cancelled: 1, notSettled: 3}, 6, 0},
+		{"a provider must come again", cashier{releases: true, busy: true}, map[outcome]int64{paid: 6, cancelled: 1, expired: 2, refundDue: 1}, 7, 0},
+		{"what has expired can be paid", cashier{releases: true, takesLate: true}, map[outcome]int64{paid: 7, cancelled: 1, expired: 2}, 7, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := tt.cashier.open()
+			tally, w := newTally(), newWitness(0)
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+				defer cancel()
+				run := rush{
+					client: s, sale: testSale, visits: everyTenth(fates), tokens: strings.Split("0 1 2 3 4 5 6 7 8", " "), inflight: 4,
+					patience: time.Minute, payer: s.pay, tally: tally, witness: w,
+				}
+				run.run(ctx, time.Now(), func() {})
+			})
+			if diff := cmp.Diff(tt.orders, tally.orders); diff != "" {
+				t.Errorf("orders (-want +got):\n%s", diff)
+			}
+			if got := tally.webhook.count(); got != int64(tt.webhooks) || len(w.findings()) != tt.found {
+				t.Errorf("%d webhooks answered, findings %q", got, w.findings())
+			}
+		})
+	}
+}
+
+// cashier is a shop whose orders must be paid within a minute. It knows an order by its token.
+type cashier struct {
+	*shop
+	releases  bool
+	busy      bool // when a payment is reported first
+	takesLate bool // a flaw: an expired order can be paid
+	asked     map[string]bool
+}
+
+func (c cashier) open() *cashier {
+	c.shop, c.asked = &shop{}, map[string]bool{}
+	ordered := map[string]time.Time{}
+	c.onOrder = func(_ int, _ time.Duration, token string) (client.Answer, error) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		ordered[token] = time.Now()
+		return taken(token), nil
+	}
+	c.onStatus = func(_ int, _ time.Duration, token string) (client.Answer, error) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		claim := taken(token).Claim
+		claim.State, claim.OrderID = "CONFIRMED", token
+		if c.releases && time.Since(ordered[token]) > 90*time.Second {
+			claim.State = "EXPIRED"
+		}
+		return client.Answer{Status: http.StatusOK, RetryAfter: -1, Claim: claim}, nil
+	}
+	return &c
+}
+
+func (c *cashier) Cancel(_ context.Context, _, token string) (client.Answer, error) {
+	claim := taken(token).Claim
+	claim.State, claim.OrderID = "CANCELLED", token
+	return client.Answer{Status: http.StatusOK, RetryAfter: -1, Claim: claim}, nil
+}
+
+func (c *cashier) pay(ctx context.Context, _ string, p webhook.Payment) (client.Answer, error) {
+	a, err := c.Mine(ctx, p.SaleID, p.OrderID)
+	if c.mu.Lock(); c.busy && !c.asked[p.PaymentID] {
+		c.asked[p.PaymentID] = true
+		c.mu.Unlock()
+		return refused("busy", http.StatusServiceUnavailable, time.Second), nil
+	}
+	c.mu.Unlock()
+	a.Body = []byte(`{"outcome":"paid"}`)
+	if a.Claim.State == "EXPIRED" && !c.takesLate {
+		a.Body = []byte(`{"outcome":"refund-due","reason":"released"}`)
+	}
+	return a, err
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	"flashsale/infra/kit/arguments"
+	"flashsale/infra/kit/client"
+	"flashsale/shared/sale"
+)
+
+// errNotDone means that the change failed and the line that says so has been printed.
+var errNotDone = errors.New("the sale is not in the requested state")
+
+// changed is a function's answer to a change of a sale. Which fields are set depends on
+// the action.
+type changed struct {
+	SaleID    string    `json:"saleId"`
+	Seeded    int64     `json:"seeded"`
+	Applied   bool      `json:"applied"`
+	Withdrawn int64     `json:"withdrawn"`
+	Paused    bool      `json:"paused"`
+	OpensAt   time.Time `json:"opensAt"`
+	ClosesAt  time.Time `json:"closesAt"`
+	ChangedAt time.Time `json:"changedAt"`
+	// Of ReconcileFunction: a sale without a receipt was not read to its end.
+	Resent   int64 `json:"resent"`
+	Receipts []struct {
+		Pending int64 `json:"pending"`
+	} `json:"receipts"`
+}
+
+// A change is a command that asks a function, by default SeedFunction, to change a sale.
+// The requests carry no instant, so they apply after any earlier edit. A request may be sent
+// twice; the command prints the state from the last answer.
+type change struct {
+	action   string // of the request
+	done     string // past participle of the action
+	function string
+	// members returns the request's members besides action and sale; nil: there are none.
+	members func(values map[string]string) (map[string]any, error)
+	// say describes the sale as it is now, or fails if it is not as asked. where is
+	// "ENV=prod ", or empty for the local stack.
+	say func(c changed, values map[string]string, where string) (string, error)
+}
+
+var errUnsaid = errors.New("SeedFunction's answer does not confirm it")
+
+var changes = []change{
+	{action: "pause", done: "PAUSED", say: func(c changed, _ map[string]string, where string) (string, error) {
+		if !c.Paused {
+			return "", errUnsaid
+		}
+		return fmt.Sprintf("%s has been paused since %s: no unit is sold until `make resume %sSALE=%s`", c.SaleID, at(c.ChangedAt), where, c.SaleID), nil
+	}},
+	{action: "resume", done: "RESUMED", say: func(c changed, _ map[string]string, _ string) (string, error) {
+		if c.Paused {
+			return "", errUnsaid
+		}
+		return fmt.Sprintf("%s was resumed at %s: it sells from %s to %s", c.SaleID, at(c.ChangedAt), instant(c.OpensAt), instant(c.ClosesAt)), nil
+	}},
+	{action: "reschedule", done: "RESCHEDULED", members: window, say: func(c changed, values map[string]string, where string) (string, error) {
+		if instant(c.OpensAt) != values["opens"] || instant(c.ClosesAt) != values["closes"] {
+			return "", errUnsaid
+		}
+		text := fmt.Sprintf("%s was rescheduled at %s: it sells from %s to %s", c.SaleID, at(c.ChangedAt), instant(c.OpensAt), instant(c.ClosesAt))
+		if c.Paused {
+			text += fmt.Sprintf(", but it is paused: `make resume %sSALE=%s`", where, c.SaleID)
+		}
+		return text, nil
+	}},
+	{action: "add", done: "ADDED", members: units, say: func(c changed, values map[string]string, where string) (string, error) {
+		if !c.Applied {
+			return fmt.Sprintf("%s: %s units were added earlier under the name %s, and nothing changed now; %d units have been seeded in total", c.SaleID,
+				values["stock"], values["seed-id"], c.Seeded), nil
+		}
+		return fmt.Sprintf("%s got %s more units, %d have been seeded in total; repeating `make add` with SEED_ID=%s changes nothing; `make receipt %sSALE=%s` counts them",
+			c.SaleID, values["stock"], c.Seeded, values["seed-id"], where, c.SaleID), nil
+	}},
+	{action: "withdraw", done: "WITHDRAWN", members: units, say: func(c changed, values map[string]string, where string) (string, error) {
+		text := fmt.Sprintf("%s: %d of %s units were withdrawn, %d stay seeded", c.SaleID, c.Withdrawn, values["stock"], c.Seeded)
+		if !c.Applied {
+			text = fmt.Sprintf("%s: %d of %s units were withdrawn earlier under the name %s, and nothing changed now; %d stay seeded", c.SaleID,
+				c.Withdrawn, values["stock"], values["seed-id"], c.Seeded)
+		}
+		if fmt.Sprint(c.Withdrawn) != values["stock"] {
+			text += "; no other unit was left"
+		}
+		return text + fmt.Sprintf("; `make receipt %sSALE=%s` counts them", where, c.SaleID), nil
+	}},
+	{action: "resend", done: "RESENT", function: client.ReconcileFunction, say: func(c changed, values map[string]string, where string) (string, error) {
+		text := fmt.Sprintf("%s: %d order messages were sent again", values["sale"], c.Resent)
+		if len(c.Receipts) == 0 {
+			return text + ", and not every order was looked at: repeat the command for the others", nil
+		}
+		if text += fmt.Sprintf("; %d orders had no id", c.Receipts[0].Pending); c.Receipts[0].Pending > c.Resent {
+			text += ": the command may be repeated for the others when the last message of each is 30 s old"
+		}
+		return text + fmt.Sprintf("; `make receipt %sSALE=%s` counts them", where, values["sale"]), nil
+	}},
+}
+
+func at(t time.Time) string { return t.UTC().Format("15:04:05Z") }
+
+func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// window reads the new schedule and rewrites its instants in the format of instant.
+func window(values map[string]string) (map[string]any, error) {
+	members := map[string]any{}
+	for flag, member := range map[string]string{"opens": "opensAt", "closes": "closesAt"} {
+		t, err := time.Parse(time.RFC3339, values[flag])
+		if err != nil {
+			return nil, fmt.Errorf("%s=%q is not an instant; give both: OPENS=2026-11-11T12:00:00Z CLOSES=2026-11-11T14:00:00Z", strings.ToUpper(flag), values[flag])
+		}
+		members[member], values[flag] = instant(t), instant(t)
+	}
+	return members, nil
+}
+
+// units reads the number of units and the name by which a repeated request counts once.
+func units(values map[string]string) (map[string]any, error) {
+	if !sale.ValidID(values["seed-id"]) {
+		return nil, fmt.Errorf("%q is not a name; give the request a name that was not used before, so that it counts once: SEED_ID=second-batch", values["seed-id"])
+	}
+	stock, err := strconv.ParseInt(values["stock"], 10, 64)
+	if err != nil || stock < 1 || strconv.FormatInt(stock, 10) != values["stock"] { // not "+5" or "05"
+		return nil, fmt.Errorf("%q is not a number of units; give one such as STOCK=50", values["stock"])
+	}
+	return map[string]any{"seedId": values["seed-id"], "stock": stock}, nil
+}
+
+// run requests the change and prints one line: the resulting state or, with errNotDone, why
+// the change failed.
+func (c change) run(ctx context.Context, p place, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet(c.action, flag.ContinueOnError)
+	values := map[string]string{}
+	for _, name := range []string{"sale", "stock", "seed-id", "opens", "closes"} {
+		flags.Func(name, "", func(value string) error { values[name] = value; return nil })
+	}
+	err := arguments.Parse(flags, args)
+	var after changed
+	if err == nil {
+		after, err = c.ask(ctx, p, values)
+	}
+	where, line := "", ""
+	if p.env != "" {
+		where = "ENV=" + p.env + " "
+	}
+	if err == nil {
+		line, err = c.say(after, values, where)
+	}
+	if err != nil {
+		fmt.Fprintf(out, "NOT %s: %v\n", c.done, err)
+		return errNotDone
+	}
+	fmt.Fprintln(out, line)
+	return nil
+}
+
+func (c change) ask(ctx context.Context, p place, values map[string]string) (changed, error) {
+	var after changed
+	if !sale.ValidID(values["sale"]) {
+		return after, fmt.Errorf("%q is not a sale id; name the sale: make %s SALE=moutai", values["sale"], c.action)
+	}
+	request := map[string]any{"action": c.action, "saleId": values["sale"]}
+	if c.members != nil {
+		members, err := c.members(values)
+		if err != nil {
+			return after, err
+		}
+		maps.Copy(request, members)
+	}
+	where, err := p.system(ctx)
+	if err != nil {
+		return after, err
+	}
+	err = where.Ask(ctx, cmp.Or(c.function, client.SeedFunction), request, &after)
+	var refusal *client.Refusal
+	switch {
+	case errors.As(err, &refusal) && refusal.Code == string(sale.Conflicting):
+		return after, errors.New(strings.TrimPrefix(refusal.Detail, string(sale.Conflicting)+": "))
+	case errors.As(err, &refusal) && refusal.Code != string(sale.Busy):
+		return after, errors.New(refusal.Detail)
+	case err != nil:
+		return after, fmt.Errorf("%w; the change may still happen: repeat the command until it succeeds", err)
+	}
+	return after, nil
+}

@@ -1,0 +1,99 @@
+// Command operator does an operator's manual tasks: list the sales, change one, recount it,
+// follow one buyer's order, list and mark refunds, publish a sale's events again, and empty
+// the dead-letter queue.
+//
+// It works on the local stack, which it finds by its API port, or, with AWS credentials, on
+// the stack of an environment in infra/samconfig.toml or on a given table (and queues).
+// SeedFunction changes sales, ReconcileFunction sends messages again, and infra/kit/books recounts sales.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"flashsale/infra/kit/arguments"
+)
+
+// Exit codes: 1 means that the books are wrong, that an edit did not take effect or that the
+// bus refused an event, 2 that the command could not find out.
+const (
+	exitFine    = 0
+	exitBroken  = 1
+	exitFailure = 2
+)
+
+// errBroken means that the command worked and found wrong books.
+var errBroken = errors.New("the books do not balance")
+
+const usage = `usage:
+  operator [where] sales                                  every sale with its state and its books
+  operator [where] pause -sale ID                         no unit leaves any more, whatever edit stands
+  operator [where] resume -sale ID                        the sale goes on
+  operator [where] reschedule -sale ID -opens T -closes T
+  operator [where] add -sale ID -stock N -seed-id NAME    more units, once per name
+  operator [where] withdraw -sale ID -stock N -seed-id NAME   unsold units go, once per name
+  operator [where] resend -sale ID                        lost order messages again, at once, 5,000 at most
+  operator [where] receipt -sale ID|-all [-json] [-full] [-bound 5m] [-events FILE]
+                                                          recounts a sale; -full scans any table; -events also compares its events
+  operator [where] buyer -sale ID -user ID                what happened to one buyer's order
+  operator [where] refunds [-sale ID] [-go -payment P]    the payments that must go back; -go marks one as refunded, once
+  operator [where] republish -sale ID|-unknown [-bus NAME]  every event of a sale again, from the table, under the same ids
+  operator [where] redrive [-go] [-drop poison]            what is in the dead-letter queue; -go moves what is pending back
+
+where: -api-port N (the local stack, the default), or for AWS, with credentials in the environment,
+  -env NAME, the stack of an environment in infra/samconfig.toml, or
+  -table NAME [-queue URL -dead-letter-queue URL], which cannot change a sale
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := run(ctx, os.Args[1:], os.Stdout)
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		os.Exit(exitFine)
+	case errors.Is(err, errBroken), errors.Is(err, errNotDone), errors.Is(err, errNotPublished):
+		os.Exit(exitBroken)
+	}
+	fmt.Fprintln(os.Stderr, "operator:", err)
+	os.Exit(exitFailure)
+}
+
+// run does one command and writes its result to out.
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("operator", flag.ContinueOnError)
+	flags.Usage = func() { fmt.Fprint(out, usage) }
+	var p place
+	flags.IntVar(&p.apiPort, "api-port", 3000, "")
+	flags.StringVar(&p.env, "env", "", "")
+	flags.StringVar(&p.config, "config", "infra/samconfig.toml", "")
+	flags.StringVar(&p.table, "table", "", "")
+	flags.StringVar(&p.queue, "queue", "", "")
+	flags.StringVar(&p.deadLetters, "dead-letter-queue", "", "")
+	if err := arguments.Parse(flags, args); err != nil {
+		return err
+	}
+	commands := map[string]func(context.Context, place, []string, io.Writer) error{
+		"sales": sales, "receipt": receipt, "buyer": buyer, "redrive": redrive, "refunds": refunds, "republish": republish,
+	}
+	for _, c := range changes {
+		commands[c.action] = c.run
+	}
+	command, ok := commands[flags.Arg(0)]
+	if !ok {
+		return fmt.Errorf("there is no command %q (-h lists them)", flags.Arg(0))
+	}
+	if p.env != "" && p.table != "" {
+		return errors.New("give only one of ENV (-env) and TABLE (-table)")
+	}
+	if p.env != "" {
+		p.lost = p.deployed(ctx)
+	}
+	return command(ctx, p, flags.Args()[1:], out)
+}

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"flashsale/infra/kit/arguments"
+	"flashsale/infra/kit/books"
+)
+
+// receipt recounts a sale from its items and fails with errBroken unless everything adds up.
+// Without a sale it lists the sales; with -all it recounts all of them. With -events it also
+// compares the events in a file with the table.
+func receipt(ctx context.Context, p place, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("receipt", flag.ContinueOnError)
+	saleID := flags.String("sale", "", "")
+	all := flags.Bool("all", false, "")
+	asJSON := flags.Bool("json", false, "")
+	full := flags.Bool("full", false, "")
+	bound := flags.Duration("bound", 5*time.Minute, "")
+	events := flags.String("events", "", "")
+	if err := arguments.Parse(flags, args); err != nil {
+		return err
+	}
+	if *events != "" && *saleID == "" && !*all {
+		return errors.New("name the sale whose events are compared: make receipt SALE=moutai EVENTS=… (ALL=1: those of the whole table)")
+	}
+	db, table, err := p.dynamodb(ctx)
+	if err != nil {
+		return err
+	}
+	sales, err := reach(ctx, db, table)
+	if err != nil {
+		return err
+	}
+	if *saleID == "" && !*all {
+		listSales(out, table, sales)
+		return nil
+	}
+	ids := []string{*saleID}
+	if *all {
+		ids = nil
+		for _, s := range sales {
+			ids = append(ids, s.SaleID)
+		}
+	}
+	o := books.Options{Full: *full, Overdue: *bound}
+	var incomplete error
+	if *events != "" {
+		of := *saleID
+		if *all {
+			of = ""
+		}
+		incomplete = checkEvents(ctx, db, table, *events, of, o, *asJSON, out)
+	}
+	count := func() error { return recountEach(ctx, db, table, ids, o, *asJSON, out) }
+	if len(ids) == 0 {
+		count = func() error { return withoutSales(ctx, db, table, *full, *asJSON, out) }
+	}
+	if err = incomplete; err == nil || errors.Is(err, errBroken) {
+		err = cmp.Or(count(), incomplete)
+	}
+	if errors.Is(err, books.ErrNoSale) {
+		return fmt.Errorf("%w; %s", err, saleNames(table, sales))
+	}
+	return err
+}
+
+// withoutSales says that the table has no sale, and fails with errBroken if it has items of
+// one.
+func withoutSales(ctx context.Context, db books.DynamoDB, table string, full, asJSON bool, out io.Writer) error {
+	found, notLookedFor, err := books.WithoutSales(ctx, db, table, full)
+	if err != nil {
+		return errors.New(oneLine(err))
+	}
+	if asJSON {
+		err = writeJSON(out, map[string]any{"findings": append([]books.Finding{}, found...), "notLookedFor": append([]string{}, notLookedFor...)})
+	} else {
+		fmt.Fprintf(out, "the table %s has no sale\n", table)
+		list(out, "NOT BALANCED:", found)
+		list(out, "not checked:", notLookedFor)
+	}
+	if err == nil && len(found) > 0 {
+		err = errBroken
+	}
+	return err
+}
+
+// recountEach writes a receipt of each sale. One that cannot be read, or is for a newer
+// release, is an error in the end, unless nothing can be read any more. It fails with errBroken
+// if all were read and any does not balance.
+func recountEach(ctx context.Context, db books.DynamoDB, table string, ids []string, o books.Options, asJSON bool, out io.Writer) error {
+	var broken, unread error
+	for _, id := range ids {
+		r, err := recount(ctx, db, table, id, o)
+		if err != nil {
+			unread = errors.Join(unread, fmt.Errorf("no receipt of sale %s: %w", id, err))
+			if _, err := reach(ctx, db, table); err != nil {
+				return errors.Join(unread, err)
+			}
+			continue
+		}
+		if err := write(out, r, asJSON); err != nil {
+			return err
+		}
+		if !r.Balanced {
+			broken = errBroken
+		}
+	}
+	return cmp.Or(unread, broken)
+}
+
+// reach reads the list of sales, which shows that the table can be reached.
+func reach(ctx context.Context, db books.DynamoDB, table string) ([]books.Listing, error) {
+	ctx, cancel := context.WithTimeout(ctx, reachTime)
+	defer cancel()
+	sales, err := books.Sales(ctx, db, table)
+	if err != nil {
+		return nil, fmt.Errorf("the table %s cannot be read: %s", table, oneLine(err))
+	}
+	return sales, nil
+}
+
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+func listSales(out io.Writer, table string, sales []books.Listing) {
+	if len(sales) == 0 {
+		fmt.Fprintf(out, "the table %s has no sale\n", table)
+		return
+	}
+	fmt.Fprintf(out, "sales of the table %s (make receipt SALE=… recounts one, ALL=1 all of them):\n", table)
+	for _, s := range sales {
+		state := "closes"
+		switch {
+		case s.Newer:
+			fmt.Fprintf(out, "  %-30s  for a newer release\n", s.SaleID)
+			continue
+		case s.Drained:
+			state = "drained, closed"
+		case !s.ClosesAt.After(time.Now()):
+			state = "closed"
+		}
+		fmt.Fprintf(out, "  %-30s  %s %s\n", s.SaleID, state, s.ClosesAt.Format(time.RFC3339))
+	}
+}
+
+// saleNames names the first sales of the table.
+func saleNames(table string, sales []books.Listing) string {
+	var names []string
+	for _, s := range sales[:min(len(sales), 10)] {
+		names = append(names, s.SaleID)
+	}
+	if len(names) == 0 {
+		return "the table " + table + " has no sale"
+	}
+	if len(sales) > len(names) {
+		names = append(names, "…")
+	}
+	return "the table " + table + " has " + strings.Join(names, ", ")
+}
+
+// progress shows a bar on a terminal: what is done and about how much there is, -1 if that
+// is unknown. clear removes the bar.
+func progress(of string) (show func(done, about int64), clear func()) {
+	if !term.IsTerminal(int(os.Stderr.Fd())) {
+		return func(int64, int64) {}, func() {}
+	}
+	bar := progressbar.NewOptions64(-1, progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription(of),
+		progressbar.OptionShowCount(), progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionClearOnFinish())
+	// A terminal error must not stop the command.
+	return func(done, about int64) {
+		if about >= 0 {
+			bar.ChangeMax64(max(about, 1))
+		}
+		_ = bar.Set64(done)
+	}, func() { _ = bar.Clear() }
+}
+
+// recount recounts one sale.
+func recount(ctx context.Context, db books.DynamoDB, table, saleID string, o books.Options) (*books.Receipt, error) {
+	show, clear := progress("claims")
+	defer clear()
+	o.Progress = show
+	r, err := books.Recount(ctx, db, table, saleID, o)
+	if err != nil && !errors.Is(err, books.ErrNoSale) && !errors.Is(err, books.ErrNewerVersion) {
+		return nil, errors.New(oneLine(err))
+	}
+	return r, err
+}
+
+func write(out io.Writer, r *books.Receipt, asJSON bool) error {
+	if !asJSON {
+		print(out, r)
+		return nil
+	}
+	return writeJSON(out, r)
+}
+
+func writeJSON(out io.Writer, r any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(r); err != nil {
+		return fmt.Errorf("write receipt: %w", err)
+	}
+	return nil
+}
+
+func print(out io.Writer, r *books.Receipt) {
+	fmt.Fprintf(out, "receipt of sale %s as of %s\n", r.SaleID, r.AsOf)
+	for _, line := range []struct {
+		name      string
+		value     int64
+		ofPayment bool
+	}{
+		{"seeded", r.Seeded, false}, {"stock left", r.Stock, false}, {"claims", r.Claims, false},
+		{"  confirmed", r.Confirmed, false}, {"  pending", r.Pending, false},
+		{"  paid", r.Paid, true}, {"  unpaid", r.Unpaid, true}, {"  released", r.Released, true}, {"refunds due", r.RefundsDue, true},
+	} {
+		if line.ofPayment && r.Paid+r.Unpaid+r.Released+r.RefundsDue == 0 {
+			continue
+		}
+		fmt.Fprintf(out, "  %-14s %12d\n", line.name, line.value)
+	}
+	if r.Pending > 0 {
+		fmt.Fprintf(out, "  %-14s %11ds\n", "  oldest", r.OldestPendingSeconds)
+	}
+	fmt.Fprintf(out, "  %-14s %12.0f read units\n", "cost", r.ReadUnits)
+	list(out, "not finished:", r.Unfinished)
+	switch {
+	case r.Balanced && r.Released > 0:
+		fmt.Fprintln(out, "balanced: stock left + claims = seeded + units put back, on every shard; one claim per buyer;\nevery confirmed claim has its own order, and is paid, unpaid or released")
+	case r.Balanced:
+		fmt.Fprintln(out, "balanced: stock left + claims = seeded, on every shard; one claim per buyer;\nevery confirmed claim has its own order")
+	default:
+		list(out, "NOT BALANCED:", r.Findings)
+	}
+	if len(r.NotLookedFor) == 0 {
+		fmt.Fprintln(out, "every item of the table was checked")
+	}
+	list(out, "not checked:", r.NotLookedFor)
+}
+
+func list[T any](out io.Writer, title string, lines []T) {
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintln(out, title)
+	for _, line := range lines {
+		fmt.Fprintln(out, "  -", line)
+	}
+}

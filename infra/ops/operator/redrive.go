@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"flashsale/infra/kit/arguments"
+	"flashsale/shared/orderq"
+	"flashsale/shared/sale"
+)
+
+const (
+	// previewed bounds how many dead letters are read when none is moved.
+	previewed = 100
+	// previewHide is how long a dead letter stays hidden if it cannot be made visible
+	// again at once; moveHide is the same for a run that moves or deletes, which takes
+	// at most moveLimit.
+	previewHide = 30 * time.Second
+	moveLimit   = 10 * time.Minute
+	moveHide    = moveLimit + time.Minute
+)
+
+// fate says what to do with a dead letter.
+type fate string
+
+const (
+	pending fate = "pending" // finalizing the claim again gives the order its id
+	done    fate = "done"    // the order is confirmed; nothing is left to do
+	poison  fate = "poison"  // no delivery can ever succeed
+	unknown fate = "unknown" // the table does not answer, or only a newer release can tell
+)
+
+// claims is the part of the ledger that redrive uses.
+type claims interface {
+	Claim(ctx context.Context, saleID, user string) (sale.Claim, error)
+}
+
+// redrive shows which messages are in the dead-letter queue and why. With -go it moves
+// pending ones back to the order queue and deletes those that are done; with -drop poison
+// it deletes poison ones.
+func redrive(ctx context.Context, p place, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("redrive", flag.ContinueOnError)
+	move := flags.Bool("go", false, "")
+	drop := flags.String("drop", "", "")
+	if err := arguments.Parse(flags, args); err != nil {
+		return err
+	}
+	if *drop != "" && *drop != string(poison) {
+		return fmt.Errorf("DROP=%q: only DROP=poison deletes", *drop)
+	}
+	book, err := p.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	client, source, deadLetters, err := p.queues(ctx)
+	if err != nil {
+		return err
+	}
+	r := redriving{client: client, book: book, deadLetters: deadLetters, found: map[string]*group{}}
+	if *move {
+		r.source = source
+	}
+	r.drop = *drop != ""
+	return r.run(ctx, out)
+}
+
+// redriving is one pass over the dead-letter queue.
+type redriving struct {
+	client      *sqs.Client
+	book        claims
+	deadLetters string
+	source      string // order queue for pending messages; empty: do not move
+	drop        bool   // delete poison messages
+
+	found          map[string]*group // by reason
+	moved, deleted int
+}
+
+// group counts the dead letters with the same reason.
+type group struct {
+	count   int
+	example string
+}
+
+func (r *redriving) run(ctx context.Context, out io.Writer) error {
+	total, err := r.depth(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "the dead-letter queue holds about %d messages\n", total)
+	if total == 0 {
+		return nil
+	}
+	walks := r.source != "" || r.drop
+	limit, hide := total, moveHide
+	if !walks {
+		limit, hide = min(total, previewed), previewHide
+	}
+	err = r.walk(ctx, limit, hide, func(body, handle string) (bool, error) { return r.settle(ctx, body, handle, out) })
+	// A dead letter may contain anything, so it is quoted.
+	for _, why := range slices.Sorted(maps.Keys(r.found)) {
+		g := r.found[why]
+		fmt.Fprintf(out, "  %4d  %s, for example %.120s\n", g.count, why, strconv.QuoteToASCII(g.example))
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case r.source != "":
+		fmt.Fprintf(out, "%d moved back to the order queue, %d deleted; watch `make receipt` until nothing is pending\n", r.moved, r.deleted)
+	case r.drop:
+		fmt.Fprintf(out, "%d deleted\n", r.deleted)
+	default:
+		fmt.Fprintln(out, "nothing was moved. First fix the cause; then GO=1 moves pending messages back to the order queue.\n"+
+			"DROP=poison prints and deletes poison messages.")
+	}
+	return nil
+}
+
+func (r *redriving) depth(ctx context.Context) (int, error) {
+	attributes, err := r.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+		QueueUrl: &r.deadLetters, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameApproximateNumberOfMessages},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read dead-letter queue: %s", oneLine(err))
+	}
+	n, err := strconv.Atoi(attributes.Attributes["ApproximateNumberOfMessages"])
+	if err != nil {
+		return 0, fmt.Errorf("read dead-letter queue: %w", err)
+	}
+	return n, nil
+}
+
+// walk visits up to limit messages once, hiding each meanwhile, and makes those that stay
+// visible again.
+func (r *redriving) walk(ctx context.Context, limit int, hide time.Duration, visit func(body, handle string) (stays bool, err error)) error {
+	ctx, cancel := context.WithTimeout(ctx, moveLimit)
+	defer cancel()
+	var staying []string
+	defer func() { r.putBack(context.WithoutCancel(ctx), staying) }()
+	for seen := 0; seen < limit; {
+		got, err := r.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
+			QueueUrl: &r.deadLetters, MaxNumberOfMessages: 10, VisibilityTimeout: int32(hide / time.Second), WaitTimeSeconds: 1,
+		})
+		if err != nil {
+			return fmt.Errorf("read dead-letter queue: %s", oneLine(err))
+		}
+		if len(got.Messages) == 0 {
+			return nil
+		}
+		seen += len(got.Messages)
+		for _, m := range got.Messages {
+			stays, err := visit(aws.ToString(m.Body), aws.ToString(m.ReceiptHandle))
+			if stays {
+				staying = append(staying, aws.ToString(m.ReceiptHandle))
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// settle handles one message by its fate and reports whether it stays in the queue.
+func (r *redriving) settle(ctx context.Context, body, handle string, out io.Writer) (stays bool, err error) {
+	f, why := fateOf(ctx, r.book, body)
+	g := r.found[why]
+	if g == nil {
+		g = &group{example: body}
+		r.found[why] = g
+	}
+	g.count++
+	switch {
+	case f == pending && r.source != "":
+		// Send before deleting: if the program stops in between, finalizing the message
+		// twice changes nothing (P9).
+		if _, err := r.client.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &r.source, MessageBody: &body}); err != nil {
+			return true, fmt.Errorf("move message: %s", oneLine(err))
+		}
+		r.moved++
+	case f == done && r.source != "":
+		r.deleted++
+	case f == poison && r.drop:
+		fmt.Fprintf(out, "  deleted: %s: %s\n", why, strconv.QuoteToASCII(body))
+		r.deleted++
+	default:
+		return true, nil
+	}
+	if _, err := r.client.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &r.deadLetters, ReceiptHandle: &handle}); err != nil {
+		return true, fmt.Errorf("delete message: %s", oneLine(err))
+	}
+	return false, nil
+}
+
+// putBack makes messages that were only read visible again. If it fails, they reappear
+// after their visibility timeout.
+func (r *redriving) putBack(ctx context.Context, handles []string) {
+	for _, handle := range handles {
+		_, _ = r.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &r.deadLetters, ReceiptHandle: &handle})
+	}
+}
+
+const newerRelease = "unknown: for a newer release; deploy it, then redrive with its make redrive"
+
+// fateOf decides from the message and the table what to do with a dead letter, and why.
+func fateOf(ctx context.Context, book claims, body string) (fate, string) {
+	m, err := orderq.Decode(body)
+	switch {
+	case sale.CodeOf(err) == sale.NewerVersion:
+		return unknown, newerRelease
+	case err != nil:
+		return poison, "poison: not an order message"
+	}
+	c, err := book.Claim(ctx, m.SaleID, m.User)
+	switch {
+	case sale.CodeOf(err) == sale.NewerVersion:
+		return unknown, newerRelease
+	case sale.CodeOf(err) == sale.SaleNotFound:
+		return poison, "poison: no such sale"
+	case sale.CodeOf(err) == sale.OrderNotFound:
+		return poison, "poison: no such claim"
+	case err != nil:
+		return unknown, "unknown: the table does not answer"
+	case c.ID != m.ClaimID:
+		return poison, "poison: the buyer holds another claim"
+	case c.State() != sale.Pending:
+		return done, "done: the order is confirmed by now"
+	}
+	return pending, "pending: moving it back will finalize it"
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"golang.org/x/sync/errgroup"
+
+	"flashsale/infra/kit/arguments"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+// refundBook is the part of the ledger that refunds uses.
+type refundBook interface {
+	Refunds(ctx context.Context, saleID string) ([]sale.Refund, error)
+	MarkRefunded(ctx context.Context, saleID, payment string) (sale.Refund, bool, error)
+}
+
+// refundQueries is how many sales' refunds are read at a time.
+const refundQueries = 16
+
+// unknownOrders stands for a sale in the list of refunds.
+const unknownOrders = "(no such order)"
+
+// refunds lists the payments that must go back to a buyer, or with -go marks one as
+// refunded. It moves no money: the operator refunds at the payment provider.
+func refunds(ctx context.Context, p place, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("refunds", flag.ContinueOnError)
+	saleID := flags.String("sale", "", "")
+	mark := flags.Bool("go", false, "")
+	payment := flags.String("payment", "", "")
+	if err := arguments.Parse(flags, args); err != nil {
+		return err
+	}
+	switch {
+	case *saleID != "" && !sale.ValidID(*saleID):
+		return fmt.Errorf("%q is not a sale id; name the sale: make refunds SALE=moutai", *saleID)
+	case *mark && *payment == "":
+		return errors.New("name the payment as make refunds lists it: make refunds SALE=moutai GO=1 PAYMENT='stripe#pi_1'")
+	case !*mark && *payment != "":
+		return errors.New("nothing was marked: add GO=1 when the buyer has the money back")
+	}
+	book, err := p.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	if *mark {
+		return markRefunded(ctx, book, *saleID, *payment, out)
+	}
+	ids := []string{*saleID}
+	if *saleID == "" { // every sale, and at the end the payments of unknown orders
+		db, table, err := p.dynamodb(ctx)
+		if err != nil {
+			return err
+		}
+		listed, err := reach(ctx, db, table)
+		if err != nil {
+			return err
+		}
+		ids = nil
+		for _, l := range listed {
+			ids = append(ids, l.SaleID)
+		}
+		ids = append(ids, "")
+	}
+	return listRefunds(ctx, book, ids, out)
+}
+
+// listRefunds prints the refunds of the sales, the done ones, too, and what it has found before
+// an error. It asks every sale that was ever listed and does not rely on refundAt in the list:
+// this is the list by which money goes back.
+func listRefunds(ctx context.Context, book refundBook, ids []string, out io.Writer) error {
+	found, failure := findRefunds(ctx, book, ids)
+	lines := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	due, done := 0, 0
+	for i, id := range ids {
+		for _, r := range found[i] {
+			if due+done == 0 {
+				fmt.Fprintln(lines, "SALE\tPAYMENT\tMINOR UNITS\tORDER\tBECAUSE\tSINCE\tREFUNDED")
+			}
+			saleID, order, refunded := id, "-", "DUE"
+			if id == "" {
+				saleID = unknownOrders
+			}
+			if r.OrderID != 0 {
+				order = orderid.String(r.OrderID)
+			}
+			if due++; !r.RefundedAt.IsZero() {
+				due, done, refunded = due-1, done+1, instant(r.RefundedAt)
+			}
+			fmt.Fprintf(lines, "%s\t%s\t%d %s\t%s\t%s\t%s\t%s\n", saleID, r.Payment, r.Amount, r.Currency, order, r.Reason, instant(r.At), refunded)
+		}
+	}
+	if err := lines.Flush(); err != nil {
+		return fmt.Errorf("write list: %w", err)
+	}
+	if failure != nil {
+		return fmt.Errorf("the list is not complete: %s", oneLine(failure))
+	}
+	fmt.Fprintf(out, "%d refunds due, %d done\n", due, done)
+	return nil
+}
+
+// findRefunds returns the refunds of each sale. A sale whose refunds cannot be read does not
+// hide those of the others; a table that is busy for others, too, ends the search.
+func findRefunds(ctx context.Context, book refundBook, ids []string) ([][]sale.Refund, error) {
+	found, unread := make([][]sale.Refund, len(ids)), make([]error, len(ids))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(refundQueries)
+	for i, id := range ids {
+		group.Go(func() (err error) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if found[i], err = book.Refunds(ctx, id); err == nil {
+				return nil
+			}
+			unread[i] = fmt.Errorf("refunds of %s: %w", cmp.Or(id, unknownOrders), err)
+			if sale.CodeOf(err) != sale.Busy || id == "" {
+				return nil
+			}
+			if _, err := book.Refunds(ctx, ""); sale.CodeOf(err) == sale.Busy {
+				return unread[i]
+			}
+			return nil
+		})
+	}
+	return found, cmp.Or(group.Wait(), errors.Join(unread...))
+}
+
+func markRefunded(ctx context.Context, book refundBook, saleID, payment string, out io.Writer) error {
+	r, marked, err := book.MarkRefunded(ctx, saleID, payment)
+	switch {
+	case sale.CodeOf(err) == sale.OrderNotFound:
+		return fmt.Errorf("no refund of %s is due: make refunds lists those that are, each with its sale", payment)
+	case err != nil:
+		return fmt.Errorf("%s; repeat the command: it marks a refund once", oneLine(err))
+	case marked:
+		fmt.Fprintf(out, "%s, %d %s, is marked as refunded at %s\n", r.Payment, r.Amount, r.Currency, instant(r.RefundedAt))
+	default:
+		fmt.Fprintf(out, "%s, %d %s, was marked as refunded at %s, and nothing changed now: do not pay it back again\n",
+			r.Payment, r.Amount, r.Currency, instant(r.RefundedAt))
+	}
+	return nil
+}

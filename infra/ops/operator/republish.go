@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"flashsale/infra/kit/arguments"
+	"flashsale/shared/sale"
+)
+
+const (
+	// publishers calls with publishAtOnce events each are made at a time.
+	publishers    = 4
+	publishAtOnce = 10
+	// An event that the bus does not take, mostly because it is throttled, is tried again
+	// after publishPause, and after twice as long, up to rounds times in all.
+	rounds       = 5
+	publishPause = time.Second
+	// maxRefused bounds the refused events: so many mean that the bus takes none. So many are
+	// published, with all rounds, before the next: half a minute shows a bus that refuses all.
+	maxRefused = 200
+	maxListed  = 50
+)
+
+// errNotPublished means that the bus refused events, and that they have been listed.
+var errNotPublished = errors.New("not every event was published")
+
+// publisher is the part of the event bus that republish uses.
+type publisher interface {
+	Publish(ctx context.Context, events []sale.Event) []error
+}
+
+// republish publishes every event of a sale again, as the table has it, or with -unknown the
+// refunds due of unknown orders. Each event has the id and the content that it had before,
+// so those who have it ignore it (P26).
+func republish(ctx context.Context, p place, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("republish", flag.ContinueOnError)
+	saleID := flags.String("sale", "", "")
+	unknown := flags.Bool("unknown", false, "")
+	name := flags.String("bus", "", "")
+	if err := arguments.Parse(flags, args); err != nil {
+		return err
+	}
+	switch {
+	case *unknown && *saleID != "":
+		return errors.New("give only one of SALE and UNKNOWN=1")
+	case !*unknown && !sale.ValidID(*saleID):
+		return fmt.Errorf("%q is not a sale id; name the sale: make republish SALE=moutai (UNKNOWN=1: the refunds due of unknown orders)", *saleID)
+	}
+	book, err := p.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	bus, busName, err := p.events(ctx, *name)
+	if err != nil {
+		return err
+	}
+	r := republishing{bus: bus, out: out}
+	var clear func()
+	r.show, clear = progress("events")
+	err = book.Events(ctx, *saleID, func(events []sale.Event) error { return r.publish(ctx, events) })
+	clear()
+	return r.end(*saleID, busName, err)
+}
+
+// republishing is one run of republish.
+type republishing struct {
+	bus  publisher
+	out  io.Writer
+	show func(done, about int64)
+	// events is how many were read; those that are neither published nor refused were not tried
+	// to the end.
+	events, published, refused int64
+	retried                    bool // an event was tried again, which has been said
+}
+
+var errRefused = fmt.Errorf("the bus refused %d events", maxRefused)
+
+// publish publishes a page of events; so the memory does not grow with the sale.
+func (r *republishing) publish(ctx context.Context, events []sale.Event) error {
+	for part := range slices.Chunk(events, maxRefused) {
+		r.events += int64(len(part))
+		if err := r.publishRounds(ctx, part); err != nil {
+			return err
+		}
+		r.show(r.events, -1)
+		if r.refused >= maxRefused {
+			return errRefused
+		}
+	}
+	return nil
+}
+
+// publishRounds publishes events, those that the bus does not take several times. It fails if
+// ctx ends.
+func (r *republishing) publishRounds(ctx context.Context, left []sale.Event) error {
+	for round := range rounds {
+		if round > 0 {
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-time.After(publishPause << (round - 1)):
+			}
+		}
+		var busy []sale.Event
+		for i, err := range r.publishOnce(ctx, left) {
+			switch {
+			case err == nil:
+				r.published++
+			case sale.CodeOf(err) == sale.Busy && round+1 < rounds:
+				if !r.retried {
+					fmt.Fprintf(r.out, "  %s: %s; what the bus does not take is tried up to %d times\n", left[i].ID, oneLine(err), rounds)
+				}
+				r.retried = true
+				busy = append(busy, left[i])
+			default:
+				r.refuse(left[i], err)
+			}
+		}
+		if left = busy; len(left) == 0 {
+			break
+		}
+	}
+	return ctx.Err()
+}
+
+// publishOnce publishes the events in calls of their own.
+func (r *republishing) publishOnce(ctx context.Context, events []sale.Event) []error {
+	errs := make([]error, len(events))
+	var group errgroup.Group
+	group.SetLimit(publishers)
+	for from := 0; from < len(events); from += publishAtOnce {
+		to := min(from+publishAtOnce, len(events))
+		group.Go(func() error {
+			copy(errs[from:to], r.bus.Publish(ctx, events[from:to]))
+			return nil
+		})
+	}
+	_ = group.Wait() // every error is in errs
+	return errs
+}
+
+func (r *republishing) refuse(e sale.Event, err error) {
+	if r.refused++; r.refused <= maxListed {
+		fmt.Fprintf(r.out, "  %s: %s\n", e.ID, oneLine(err))
+	}
+}
+
+// end says what was published; err is that of reading the table.
+func (r *republishing) end(saleID, bus string, err error) error {
+	if more := r.refused - maxListed; more > 0 {
+		fmt.Fprintf(r.out, "  and %d more\n", more)
+	}
+	what := "sale " + saleID
+	if saleID == "" {
+		what = "unknown orders"
+	}
+	fmt.Fprintf(r.out, "%d of %d events of %s were published to %s\n", r.published, r.events, what, bus)
+	switch {
+	case err != nil && !errors.Is(err, errRefused):
+		return fmt.Errorf("%s; repeat the command: who has an event ignores it", oneLine(err))
+	case err != nil:
+		fmt.Fprintf(r.out, "NOT PUBLISHED: the bus refused %d events, so the others were not tried; repeat the command when it takes them\n", r.refused)
+		return errNotPublished
+	case r.refused > 0:
+		fmt.Fprintf(r.out, "NOT PUBLISHED: the bus refused %d events\n", r.refused)
+		return errNotPublished
+	}
+	if saleID != "" {
+		fmt.Fprintln(r.out, "SaleSoldOut is not among them, because the table does not keep it")
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+// Package place finds a running system: the local stack by its address, or a deployed one by
+// its CloudFormation stack. Callers then treat both alike.
+package place
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	cognito "github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+
+	"flashsale/infra/kit/client"
+	"flashsale/infra/ops/deploy/preflight"
+)
+
+// Place is a running system and where it was found.
+type Place struct {
+	client.System
+	// Functions maps the logical ids of invocable functions to their names on AWS.
+	Functions map[string]string
+	// Parts holds the physical ids of a deployed stack's resources by type and logical id.
+	Parts map[string]map[string]string
+	users userPool // has no id if the stack has no user pool
+}
+
+// Wanted selects a system.
+type Wanted struct {
+	URL    string // of the local stack or of any API; empty: the stack's API
+	Stack  string // its CloudFormation name
+	Region string // empty: from the environment
+}
+
+// Find locates the parts of a system. It fails with client.ErrNoSystem if there is none.
+func Find(ctx context.Context, w Wanted) (Place, error) {
+	return find(ctx, w, preflight.AWS(w.Region))
+}
+
+func find(ctx context.Context, w Wanted, cli preflight.Program) (p Place, err error) {
+	if w.Stack != "" {
+		return deployed(ctx, w, cli)
+	}
+	u, err := client.CheckAddress(w.URL)
+	if err != nil {
+		return p, fmt.Errorf("%w: %w", client.ErrNoSystem, err)
+	}
+	if !client.Loopback(u.Hostname()) {
+		p.Client = client.New(w.URL, client.Options{})
+		return p, nil // only the API's address is known
+	}
+	p.System, err = client.Find(ctx, w.URL, client.Options{})
+	p.Functions = map[string]string{client.SeedFunction: client.SeedFunction, client.ReconcileFunction: client.ReconcileFunction}
+	return p, err
+}
+
+// deployed reads the outputs and the resources of a CloudFormation stack.
+func deployed(ctx context.Context, w Wanted, cli preflight.Program) (p Place, err error) {
+	var stacks struct {
+		Stacks []struct {
+			Outputs []struct{ OutputKey, OutputValue string }
+		}
+	}
+	if err := cli.Into(ctx, &stacks, "cloudformation", "describe-stacks", "--stack-name", w.Stack); err != nil {
+		return p, fmt.Errorf("%w: stack %s: %w", client.ErrNoSystem, w.Stack, err)
+	}
+	outputs := map[string]string{}
+	for _, s := range stacks.Stacks {
+		for _, o := range s.Outputs {
+			outputs[o.OutputKey] = o.OutputValue
+		}
+	}
+	p.Table, p.OrderQueue, p.OrderDeadLetterQueue = outputs["TableName"], outputs["OrderQueueUrl"], outputs["OrderDeadLetterQueueUrl"]
+	p.EventBus = outputs["EventBusName"]
+	p.Functions = map[string]string{client.SeedFunction: outputs["SeedFunctionName"], client.ReconcileFunction: outputs["ReconcileFunctionName"]}
+	// With a front, the API refuses direct requests.
+	api := cmp.Or(w.URL, outputs["FrontUrl"], outputs["ApiUrl"])
+	if api == "" || p.Table == "" || p.Functions[client.SeedFunction] == "" {
+		return p, fmt.Errorf("%w: stack %s lacks the outputs ApiUrl, TableName or SeedFunctionName", client.ErrNoSystem, w.Stack)
+	}
+	var parts struct {
+		StackResourceSummaries []struct{ ResourceType, LogicalResourceId, PhysicalResourceId string }
+	}
+	if err := cli.Into(ctx, &parts, "cloudformation", "list-stack-resources", "--stack-name", w.Stack); err != nil {
+		return p, fmt.Errorf("%w: stack %s: %w", client.ErrNoSystem, w.Stack, err)
+	}
+	p.Parts = map[string]map[string]string{}
+	for _, part := range parts.StackResourceSummaries {
+		if p.Parts[part.ResourceType] == nil {
+			p.Parts[part.ResourceType] = map[string]string{}
+		}
+		p.Parts[part.ResourceType][part.LogicalResourceId] = part.PhysicalResourceId
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(w.Region))
+	if err != nil {
+		return p, fmt.Errorf("load AWS configuration: %w", err)
+	}
+	p.Client = client.New(api, client.Options{Invoke: invoker(lambda.NewFromConfig(cfg), p.Functions)})
+	p.users = userPool{
+		api: cognito.NewFromConfig(cfg),
+		id:  p.Parts["AWS::Cognito::UserPool"]["UserPool"], client: p.Parts["AWS::Cognito::UserPoolClient"]["UserPoolClient"],
+	}
+	return p, nil
+}
+
+// invoker calls functions by their deployed names. The SDK retries calls that did not reach Lambda.
+func invoker(api *lambda.Client, names map[string]string) client.Invoke {
+	return func(ctx context.Context, function string, payload []byte) (client.Answer, error) {
+		name := names[function]
+		if name == "" {
+			return client.Answer{}, fmt.Errorf("the stack's outputs do not name %s", function)
+		}
+		out, err := api.Invoke(ctx, &lambda.InvokeInput{FunctionName: &name, Payload: payload})
+		if err != nil {
+			return client.Answer{}, err
+		}
+		header := http.Header{}
+		if failed := aws.ToString(out.FunctionError); failed != "" {
+			header.Set(client.FunctionError, failed)
+		}
+		return client.Read(int(out.StatusCode), header, out.Payload), nil
+	}
+}
+
+// HasIssuer reports whether the system has its own issuer of tokens: the local one or a
+// deployed stack's user pool.
+func (p *Place) HasIssuer() bool { return p.Local || p.users.id != "" }
+
+// Tokens gets the access tokens of n different users whose names have the prefix. It fails
+// with ErrNotAllowed if the user pool does not admit test users.
+func (p *Place) Tokens(ctx context.Context, prefix string, n int) ([]string, error) {
+	if !p.HasIssuer() {
+		return nil, errors.New("make tokens: the system has no issuer of its own; get them from yours")
+	}
+	if n < 1 || n > maxUsers {
+		return nil, fmt.Errorf("make %d tokens: must be 1 to %d", n, maxUsers)
+	}
+	users := make([]string, n)
+	for i := range users {
+		users[i] = fmt.Sprintf("%s-%06d", prefix, i+1)
+	}
+	if p.Local {
+		return p.Client.Tokens(ctx, users, func() {})
+	}
+	return p.users.tokens(ctx, users)
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"flashsale/infra/ops/deploy/demand"
+	"flashsale/infra/ops/deploy/price"
+)
+
+func TestPagesAreCountedRequestByRequest(t *testing.T) {
+	files := float64(filesOfPage())
+	if files < 3 {
+		t.Fatalf("the page loads %v files", files)
+	}
+	bare, behind := visitors(10_000, 512, false), visitors(10_000, 512, true)
+	// The HTML, its files and the sale, by each of 10,000 within ten seconds.
+	if want := 1000 * (2 + files); bare.rate != want {
+		t.Errorf("%v requests a second, want %v", bare.rate, want)
+	}
+	// The HTML three times, the sale three times, the claim once.
+	all := 10_000 * (7 + files)
+	if bare.usage.Requests != all || bare.usage.Invocations != all || bare.usage.EdgeRequests != 0 || behind.usage.EdgeRequests != all {
+		t.Errorf("%+v and with a front %+v; want %v requests", bare.usage, behind.usage, all)
+	}
+	if bare.usage.ReadUnits != 40_000 || math.Abs(bare.usage.GBSeconds-0.5*(10_000*(3+files)*0.005+40_000*0.010)) > 1e-6 {
+		t.Errorf("%+v", bare.usage)
+	}
+	// Behind a front only own claims grow with the crowd.
+	more := visitors(100_000, 512, true)
+	if grown := more.usage.Requests - behind.usage.Requests; grown != 90_000 || more.rate != behind.rate || more.rate > 1000 {
+		t.Errorf("ten times the pages are %v more requests behind a front, %v a second", grown, more.rate)
+	}
+	if few := visitors(10, 512, true); few.usage.Requests != 10*(7+files) {
+		t.Errorf("ten pages are %v requests behind a front: fewer than without cannot be more", few.usage.Requests)
+	}
+}
+
+func TestAFrontIsRequiredWhereARouteOrLambdaRefusesPages(t *testing.T) {
+	files := float64(filesOfPage())
+	for _, c := range []struct {
+		name        string
+		wish        wish
+		files, page float64 // requests a second that the files' route and PageFunction take
+	}{
+		{"a small sale: PageRateLimit", wished(1000, 100, 500), pageRouteRate, 8600},
+		{"a large sale: the environments that cannot be reserved", wished(500_000, 10_000, 50_000), pageRouteRate, 1000},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := advise(c.wish)
+			limit := pagesWithoutFront(a)
+			fits := func(pages float64) bool {
+				return pages*files/arrival.Seconds() <= c.files && pages*(1+files)/arrival.Seconds() <= c.page
+			}
+			if !fits(limit) || fits(limit+1) {
+				t.Errorf("a front is required above %v pages of %v files", limit, files)
+			}
+			if rate := visitors(int(limit), 512, false).rate; rate > gatewayQuota {
+				t.Errorf("%v pages make %v requests a second, more than the account takes", limit, rate)
+			}
+		})
+	}
+}
+
+// Deploying does the sum in words, with the template's defaults.
+func TestDeployingHasTheRequestsOfAPage(t *testing.T) {
+	text, err := os.ReadFile("../../docs/DEPLOYING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := demand.Read("../../../template.yaml", "us-east-1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	route, free := float64(defaultOf(d, "PageRateLimit")), lambdaQuota
+	for _, f := range d.Functions {
+		free -= f.Reserved
+	}
+	const pages = 2_000
+	rate := func(pages float64) (all, files float64) {
+		return visitors(int(pages), 512, false).rate, pages * float64(filesOfPage()) / arrival.Seconds()
+	}
+	all, files := rate(pages)
+	if more, moreFiles := rate(pages + 1000); files > route || all > float64(perConcurrency*free) || moreFiles <= route && more <= float64(perConcurrency*free) {
+		t.Errorf("%v pages make %v requests a second, %v for files; a route takes %v and Lambda %v", pages, all, files, route, perConcurrency*free)
+	}
+	for _, want := range []string{
+		fmt.Sprintf("HTML, files and the sale, %d together. %s pages", perOpening(), grouped(pages)),
+		"are " + grouped(all) + " requests a second, " + grouped(files) + " of them for files",
+		"`PageRateLimit` admits " + grouped(route) + " of those",
+		"in the " + grouped(float64(free)) + " environments",
+		"up to " + grouped(pages) + " pages without a front",
+	} {
+		if !strings.Contains(strings.Join(strings.Fields(string(text)), " "), want) {
+			t.Errorf("DEPLOYING.md lacks %q", want)
+		}
+	}
+}
+
+func TestTheTableOfPagesHasARowForEachNumber(t *testing.T) {
+	var out bytes.Buffer
+	list, _ := price.Find("us-east-1", price.Architecture)
+	printPages(&out, wished(1000, 100, 500), advise(wished(1000, 100, 500)), list)
+	for _, want := range []string{"\n         1,000 ", "\n        10,000 ", "\n       100,000 ", "A front is required above "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, &out)
+		}
+	}
+	t.Log(out.String())
+}

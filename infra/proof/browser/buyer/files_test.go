@@ -1,0 +1,98 @@
+package buyer
+
+import (
+	"io"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"flashsale/infra/proof/browser"
+)
+
+// All bytes that a browser gets before the page is complete, compressed as the shop does.
+func TestThePageIsSmall(t *testing.T) {
+	t.Parallel()
+	tab := shop.tab(t, "")
+	tab.Open(shop.page(shop.create(t, sale{})))
+	waitState(tab, "open")
+	total, seen := 0, []string{}
+	for _, r := range tab.Requests() {
+		if slices.Contains(seen, r.URL) || r.Header["authorization"] != "" {
+			continue
+		}
+		seen = append(seen, r.URL)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Accept-Encoding", "gzip")
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		if err != nil || response.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d, %v", r.URL, response.StatusCode, err)
+		}
+		total += len(body)
+	}
+	t.Logf("%d files and answers, %d bytes", len(seen), total)
+	if len(seen) < 7 || total > 15<<10 {
+		t.Errorf("%d files and answers have %d bytes, want at most 15 KiB", len(seen), total)
+	}
+}
+
+// During a deployment a page may come from a version whose files the function that is asked
+// for them does not have.
+func TestAPageOfAnotherVersionWorks(t *testing.T) {
+	t.Parallel()
+	saleID := shop.create(t, sale{})
+	tab := shop.tab(t, newID("user"))
+	hash := regexp.MustCompile(`\.[0-9a-f]{16}\.`)
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		if r.Path != "/s/"+saleID {
+			return browser.Answer{}
+		}
+		a, err := shop.Send(t.Context(), http.MethodGet, r.Path, "")
+		if err != nil {
+			t.Error(err)
+		}
+		return browser.Answer{Status: 200, Header: map[string]string{"Content-Type": "text/html", "Content-Security-Policy": a.Header.Get("Content-Security-Policy")},
+			Body: hash.ReplaceAllString(string(a.Body), ".0123456789abcdef.")}
+	})
+	tab.Open(shop.page(saleID))
+	waitState(tab, "open")
+	tab.Click(button)
+	waitState(tab, "confirmed")
+	if styled := browser.Eval[bool](tab, "getComputedStyle(main).maxWidth !== 'none'"); !styled {
+		t.Error("the page has no style")
+	}
+	if n := tab.Count("GET", "/assets/page.0123456789abcdef.js"); n != 1 {
+		t.Errorf("%d requests for the other version's script, want 1", n)
+	}
+}
+
+// The words may be of another version than the script that shows them, which then goes on without.
+func TestAWordThatIsMissingStopsNothing(t *testing.T) {
+	t.Parallel()
+	tab := shop.tab(t, newID("user"))
+	tab.Change("words.js", `unpaid: "Reserved. Not paid yet.",`, "")
+	held(tab, time.Now().Add(time.Hour), "/pay")
+	tab.Open(shop.page(shop.createUnpaid(t)))
+	waitState(tab, "unpaid")
+	tab.WaitText("Pay now")
+}
+
+func TestTheScriptsTypesAreRight(t *testing.T) {
+	t.Parallel()
+	compiler := filepath.Join(browser.Folder(root), "node_modules", "typescript", "bin", "tsc")
+	out, err := exec.CommandContext(t.Context(), "node", compiler, "--project", filepath.Join(root, "infra/proof/browser/tsconfig.json")).CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

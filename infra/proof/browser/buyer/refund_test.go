@@ -1,0 +1,87 @@
+package buyer
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"flashsale/infra/kit/client/webhook"
+	"flashsale/infra/proof/browser"
+)
+
+// A buyer cancels, and pays all the same, three times. The page says of each payment that it goes back.
+func TestABuyerIsToldThatPaymentsGoBack(t *testing.T) {
+	t.Parallel()
+	tab, saleID, user := buysUnpaid(t)
+	tab.Click("#cancel")
+	tab.Click("#sure")
+	waitState(tab, "cancelled")
+	order := shop.claim(t, saleID, user).OrderID
+	for n := range 3 {
+		p := webhook.Payment{SaleID: saleID, OrderID: order, PaymentID: fmt.Sprintf("pi_%s_%d", order, n), Amount: 89900, Currency: "CNY"}
+		request, err := p.Request(t.Context(), shop.Stack.API, webhook.Stripe, webhook.LocalSecrets[webhook.Stripe], time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, err := shop.Do(request); err != nil || a.Status != 200 {
+			t.Fatalf("pay: %v, %v", a, err)
+		}
+	}
+	browser.Eval[bool](tab, `document.dispatchEvent(new Event("visibilitychange"))`)
+	const says = "A payment that arrives now is paid back. You cannot order again in this sale."
+	want := says + strings.Repeat("\nYour payment of ¥899 will be paid back.", 3)
+	tab.Wait(fmt.Sprintf("detail.innerText === %q", want))
+	examine(t, tab, "cancelled", "Your order was cancelled.")
+	tab.Screenshot("buyer-refunds-due")
+	tab.Reload()
+	tab.Wait(fmt.Sprintf("document.querySelector('#detail')?.innerText === %q", want))
+}
+
+// An order expires while its buyer looks at it, and then the payment arrives.
+func TestAPaymentAfterItsTimeIsSeenToGoBack(t *testing.T) {
+	for name, tt := range map[string]struct {
+		language, refunds string
+		line, says        string
+	}{
+		"refund due":             {"en", `{"amount":89900,"currency":"CNY"}`, "Not paid in time: the unit was given back.", "Your payment of ¥899 will be paid back."},
+		"refund due of cents":    {"en", `{"amount":89950,"currency":"EUR"}`, "Not paid in time: the unit was given back.", "Your payment of €899.50 will be paid back."},
+		"refund done":            {"en", `{"amount":899,"currency":"JPY","refundedAt":"2026-11-11T12:00:00.000Z"}`, "Not paid in time: the unit was given back.", "Your payment of ¥899 was paid back on November 11, 2026."},
+		"refund due in Chinese":  {"zh-CN", `{"amount":89900,"currency":"CNY"}`, "未按时付款，商品已退回。", "您支付的 ¥899 将退还给您。"},
+		"refund done in Chinese": {"zh-CN", `{"amount":89900,"currency":"CNY","refundedAt":"2026-11-11T12:00:00.000Z"}`, "未按时付款，商品已退回。", "您支付的 ¥899 已于 2026年11月11日 退还。"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tab, saleID := shop.tab(t, newID("user")), shop.createUnpaid(t)
+			tab.Clock(0)
+			tab.Language(tt.language)
+			payBy := time.Now().Add(time.Minute)
+			var looks atomic.Int64
+			tab.Intercept(func(r browser.Request) browser.Answer {
+				if !strings.HasSuffix(r.Path, "/me") {
+					return browser.Answer{}
+				}
+				more := map[bool]string{true: `"state":"CONFIRMED"`, false: `"state":"EXPIRED"`}[looks.Add(1) == 1]
+				if looks.Load() > 2 {
+					more += `,"refunds":[` + tt.refunds + `]`
+				}
+				return browser.Answer{Status: 200, Body: fmt.Sprintf(`{"claimId":"C","orderId":"1","payBy":%q,%s}`, payBy.UTC().Format(time.RFC3339), more)}
+			})
+			tab.Open(shop.page(saleID))
+			waitState(tab, "unpaid")
+			passTime(t, tab, "expired")
+			tab.WaitText(map[string]string{"en": "A payment that arrives now is paid back.", "zh-CN": "此后到账的付款将退还给您。"}[tt.language])
+			tab.Advance(76 * time.Second)
+			tab.WaitText(tt.says)
+			settled(t, tab, "expired", tt.line)
+			for range 15 {
+				tab.Advance(76 * time.Second)
+				time.Sleep(20 * time.Millisecond)
+			}
+			if n := looks.Load(); n > 2+11 {
+				t.Errorf("asked %d times until ten minutes after its time", n)
+			}
+		})
+	}
+}

@@ -1,0 +1,327 @@
+package buyer
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"flashsale/infra/proof/browser"
+)
+
+// examine looks at the page in a state: it has a line for the state, no barriers, fits into
+// 320 pixels, and its picture is taken.
+func examine(t testing.TB, tab *browser.Tab, state, says string) {
+	t.Helper()
+	waitState(tab, state)
+	if got := tab.Text(line); got != says {
+		t.Errorf("%s: the page says %q, want %q", state, got, says)
+	}
+	if title := browser.Eval[string](tab, "document.title"); title == "" {
+		t.Errorf("%s: the page has no title", state)
+	}
+	tab.Axe()
+	tab.Size(320, 700)
+	if wide := browser.Eval[int](tab, "document.documentElement.scrollWidth"); wide > 320 {
+		t.Errorf("%s: the page is %d pixels wide, want at most 320", state, wide)
+	}
+	tab.Size(800, 900)
+	name := state
+	if _, scene, ok := strings.Cut(t.Name(), "/"); ok {
+		name = strings.Trim(regexp.MustCompile(`\W|_`).ReplaceAllString(scene, "-"), "-")
+	}
+	tab.Screenshot("buyer-" + name)
+}
+
+// states are those that have been examined.
+type states map[string]bool
+
+// examine examines a state once, and only reads its line after that.
+func (s states) examine(t *testing.T, tab *browser.Tab, state, says string) {
+	t.Helper()
+	if !s[state] {
+		s[state] = true
+		examine(t, tab, state, says)
+		return
+	}
+	waitState(tab, state)
+	if got := tab.Text(line); got != says {
+		t.Errorf("%s: the page says %q, want %q", state, got, says)
+	}
+}
+
+// Each state is reached through the shop, and is there again after a reload.
+func TestEveryStateHasItsLineAndSurvivesAReload(t *testing.T) {
+	type scene struct {
+		sale        sale
+		before      func(t *testing.T, saleID, user string) // the page is opened
+		nobody      bool                                    // is signed in
+		press       bool
+		state, says string
+		shows       string // besides
+		later       string // state after a reload, if it differs
+		saleID      string // in place of the sale
+	}
+	far := sale{opens: 49 * time.Hour, closes: 50 * time.Hour, stock: 1200}
+	buyOne := func(t *testing.T, saleID, _ string) { shop.buy(t, saleID, newID("other")) }
+	buyOwn := func(t *testing.T, saleID, user string) { shop.buy(t, saleID, user) }
+	pause := func(t *testing.T, saleID, _ string) { shop.operate(t, "pause", saleID) }
+	for name, s := range map[string]scene{
+		"unknown sale":         {saleID: "nowhere", state: "unknown", says: "There is no such sale."},
+		"malformed id":         {saleID: "de%23mo", state: "unknown", says: "There is no such sale."},
+		"not open":             {sale: far, state: "notOpen", says: "The sale has not opened yet. It opens in:", shows: "1,200 for sale"},
+		"not open signed out":  {sale: far, nobody: true, state: "notOpen", says: "The sale has not opened yet. It opens in:", shows: "Sign in now"},
+		"open":                 {state: "open", says: "The sale is open.", shows: "Order one"},
+		"open signed out":      {nobody: true, state: "open", says: "The sale is open.", shows: "Sign in now"},
+		"accepted":             {press: true, state: "accepted", says: "Your order is placed. One unit is yours.", later: "accepted|confirmed"},
+		"already ordered":      {before: buyOwn, state: "accepted|confirmed", shows: "You have already ordered in this sale."},
+		"sold out":             {sale: sale{stock: 1}, before: buyOne, state: "soldOut", says: "Sold out."},
+		"paused":               {before: pause, state: "paused", says: "The sale is paused.", shows: "Order one"},
+		"paused after a press": {before: pause, press: true, state: "pausedBusy", says: "The sale is paused. This page tries again by itself …", later: "paused"},
+		"sold out signed out":  {sale: sale{stock: 1}, before: buyOne, nobody: true, state: "soldOut", says: "If you have ordered, sign in to see it.\nSold out.", shows: "Every unit has found a buyer."},
+		"closed":               {sale: sale{opens: -time.Hour, closes: -time.Minute}, state: "closed", says: "The sale is over."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			saleID, user := s.saleID, newID("user")
+			if saleID == "" {
+				saleID = shop.create(t, s.sale)
+			}
+			if s.before != nil {
+				s.before(t, saleID, user)
+			}
+			if s.nobody {
+				user = ""
+			}
+			tab := shop.tab(t, user)
+			tab.Open(shop.page(saleID))
+			if s.press {
+				tab.Wait("act.ariaDisabled === 'false'")
+				tab.Click(button)
+			}
+			states := strings.Split(s.state, "|")
+			tab.Wait(fmt.Sprintf("%s.includes(main.dataset.state)", list(states)))
+			state := browser.Eval[string](tab, "main.dataset.state")
+			if s.says == "" {
+				s.says = tab.Text(line)
+			}
+			examine(t, tab, state, s.says)
+			tab.WaitText(s.shows)
+			tab.Reload()
+			if s.later != "" {
+				states = strings.Split(s.later, "|")
+			}
+			tab.Wait(fmt.Sprintf("%s.includes(document.querySelector('main')?.dataset.state)", list(states)))
+		})
+	}
+}
+
+// A winner who comes back is not signed in any more. Before the page refuses them it says that
+// they may have an order, and it shows that order as soon as they are signed in.
+func TestAWinnerWhoIsNotSignedInIsToldToSignIn(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer      string // the sale's state, and more
+		language    string
+		state       string
+		says, shows string
+		busy        bool // when the page asks for the order
+	}{
+		"winner and a sale that is sold out":   {`"SOLD_OUT"`, "en", "soldOut", "If you have ordered, sign in to see it.\nSold out.", "Every unit has found a buyer.", false},
+		"winner and units that may come back":  {`"SOLD_OUT","mayReturn":true`, "en", "soldOut", "If you have ordered, sign in to see it.\nSold out.", "Units may come back.", false},
+		"winner and units, in Chinese":         {`"SOLD_OUT","mayReturn":true`, "zh-CN", "soldOut", "如已下单，请登录查看您的订单。\n已售罄。", "可能会有商品重新放出", false},
+		"winner and a sale that is paused":     {`"PAUSED"`, "en", "paused", "If you have ordered, sign in to see it.\nThe sale is paused.", "It will continue later.", false},
+		"winner and a sale that is over":       {`"CLOSED"`, "en", "closed", "If you have ordered, sign in to see it.\nThe sale is over.", "", true},
+		"winner and a sale in a state to come": {`"DRAWING_LOTS"`, "en", "otherState", "If you have ordered, sign in to see it.\nThe shop says about this sale: DRAWING_LOTS", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			saleID, user := shop.create(t, sale{}), newID("user")
+			shop.buy(t, saleID, user)
+			tab := chromium.Tab(t)
+			tab.Clock(0)
+			tab.Language(tt.language)
+			noteStates(tab)
+			var asked atomic.Int64
+			tab.Intercept(func(r browser.Request) browser.Answer {
+				now := time.Now().UTC()
+				switch {
+				case r.Path == "/sales/"+saleID:
+					return browser.Answer{Status: 200, Body: fmt.Sprintf(`{"name":"S","state":%s,"opensAt":%q,"closesAt":%q,"now":%q,"remaining":0}`,
+						tt.answer, now.Add(-time.Hour).Format(time.RFC3339), now.Add(time.Hour).Format(time.RFC3339), now.Format(time.RFC3339))}
+				case strings.HasSuffix(r.Path, "/me") && tt.busy && asked.Add(1) == 1:
+					return browser.Problem(503, "busy", "1")
+				}
+				return browser.Answer{}
+			})
+			tab.Open(shop.page(saleID))
+			examine(t, tab, tt.state, tt.says)
+			tab.WaitText(tt.shows)
+			if offered := tab.Text(button); offered != "Sign in" && offered != "登录" {
+				t.Errorf("the button says %q", offered)
+			}
+			shop.signIn(t, tab, user)
+			tab.Reload()
+			passTime(t, tab, "accepted", "confirmed")
+			wantNever(t, tab, tt.state)
+		})
+	}
+}
+
+func list(texts []string) string {
+	encoded, _ := json.Marshal(texts)
+	return string(encoded)
+}
+
+// What the local stack cannot be brought to answer, or not at will.
+func TestEveryOtherAnswerHasItsLine(t *testing.T) {
+	t.Parallel()
+	saleID, tab, seen := shop.create(t, sale{}), shop.tab(t, newID("user")), states{}
+	claim := func(state string) browser.Answer {
+		return browser.Answer{Status: 202, Header: map[string]string{"Content-Type": "application/json"}, Body: `{"claimId":"C","saleId":"s","state":"` + state + `"}`}
+	}
+	for name, tt := range map[string]struct {
+		answer      browser.Answer // to the order
+		state, says string
+		shows       string
+	}{
+		"busy":                   {browser.Problem(503, "busy", "2"), "busy", "The shop is busy. This page tries again by itself …", "You need not do anything."},
+		"too many requests":      {browser.Problem(429, "too-many-requests", "2"), "busy", "The shop is busy. This page tries again by itself …", ""},
+		"throttled":              {browser.Answer{Status: 429, Body: `{"message":"Too Many Requests"}`}, "busy", "The shop is busy. This page tries again by itself …", ""},
+		"a bad gateway":          {browser.Answer{Status: 502, Body: "<html>"}, "busy", "The shop is busy. This page tries again by itself …", ""},
+		"not eligible":           {browser.Problem(403, "not-eligible", ""), "notEligible", "The shop does not let this account buy in this sale.", ""},
+		"forbidden":              {browser.Answer{Status: 403, Body: `{"message":"Forbidden"}`}, "forbidden", "The shop does not allow this.", ""},
+		"sold out":               {browser.Problem(409, "sold-out", ""), "soldOut", "Sold out.", ""},
+		"sale closed":            {browser.Problem(410, "sale-closed", ""), "closed", "The sale is over.", ""},
+		"a code to come":         {browser.Problem(402, "payment-required", ""), "other", "The shop gave an answer that this page does not understand: payment-required", "Try again"},
+		"a status to come":       {browser.Answer{Status: 418, Body: "I'm a teapot"}, "other", "The shop gave an answer that this page does not understand: HTTP 418", ""},
+		"paid":                   {claim("PAID"), "paid", "Paid. One unit is yours.", ""},
+		"expired":                {claim("EXPIRED"), "expired", "Not paid in time: the unit was given back.", "A payment that arrives now is paid back."},
+		"cancelled":              {claim("CANCELLED"), "cancelled", "Your order was cancelled.", "You cannot order again in this sale."},
+		"a state to come":        {claim("AWAITING_PAYMENT"), "held", "You have an order in this sale. Its state is AWAITING_PAYMENT.", ""},
+		"already without claim":  {browser.Problem(409, "already-ordered", ""), "accepted", "Your order is placed. One unit is yours.", "You have already ordered in this sale."},
+		"a code with markup":     {browser.Problem(400, "<img src=x onerror=alert(1)>", ""), "other", "The shop gave an answer that this page does not understand: <img src=x onerror=alert(1)>", ""},
+		"success without a body": {browser.Answer{Status: 202, Body: "null"}, "other", "The shop gave an answer that this page does not understand: HTTP 202", "Try again"},
+		"success without state":  {browser.Answer{Status: 202, Body: "{}"}, "accepted", "Your order is placed. One unit is yours.", "You may leave this page"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tab.Intercept(func(r browser.Request) browser.Answer {
+				if r.Method == http.MethodPost {
+					return tt.answer
+				}
+				return browser.Answer{}
+			})
+			tab.Open(shop.page(saleID))
+			waitState(tab, "open")
+			tab.Click(button)
+			seen.examine(t, tab, tt.state, tt.says)
+			tab.WaitText(tt.shows)
+		})
+	}
+}
+
+func TestASaleThatCannotBeReadSaysWhy(t *testing.T) {
+	t.Parallel()
+	saleID, tab, seen := shop.create(t, sale{}), shop.tab(t, newID("user")), states{}
+	for name, tt := range map[string]struct {
+		answer      browser.Answer
+		state, says string
+		shows       string
+	}{
+		"busy":            {browser.Problem(503, "busy", "5"), "busy", "The shop is busy. This page tries again by itself …", ""},
+		"no answer":       {browser.Answer{Refused: true}, "busy", "The shop is busy. This page tries again by itself …", ""},
+		"refused":         {browser.Problem(451, "not-in-this-country", ""), "other", "The shop gave an answer that this page does not understand: not-in-this-country", "Try again"},
+		"not JSON":        {browser.Answer{Status: 200, Body: "<html>"}, "other", "The shop gave an answer that this page does not understand: HTTP 200", "Try again"},
+		"a state to come": {browser.Answer{Status: 200, Body: `{"name":"S","state":"DRAWING_LOTS","opensAt":"x","closesAt":7,"now":null}`}, "otherState", "The shop says about this sale: DRAWING_LOTS", "Order one"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tab.Intercept(func(r browser.Request) browser.Answer {
+				if r.Path == "/sales/"+saleID {
+					return tt.answer
+				}
+				return browser.Answer{}
+			})
+			tab.Open(shop.page(saleID))
+			seen.examine(t, tab, tt.state, tt.says)
+			tab.WaitText(tt.shows)
+		})
+	}
+}
+
+func TestThePageIsThereBeforeItsScript(t *testing.T) {
+	t.Parallel()
+	tab := shop.tab(t, "")
+	tab.WithoutScript()
+	tab.Open(shop.page(shop.create(t, sale{})))
+	for _, text := range []string{"Flash sale", "Loading the sale", "This page needs JavaScript.", "本页面需要 JavaScript"} {
+		tab.WaitText(text)
+	}
+	tab.Screenshot("buyer-without-script")
+}
+
+func TestChineseWords(t *testing.T) {
+	t.Parallel()
+	tab := shop.tab(t, newID("user"))
+	tab.Language("zh-CN,zh,en")
+	tab.Open(shop.page(shop.create(t, sale{name: "贵州茅台"})))
+	waitState(tab, "open")
+	tab.WaitText("抢购已开始。")
+	if lang := browser.Eval[string](tab, "document.documentElement.lang"); lang != "zh-CN" {
+		t.Errorf("lang is %q", lang)
+	}
+	tab.Click(button)
+	tab.WaitText("订单号")
+	examine(t, tab, "confirmed", "订单已确认。")
+	tab.Screenshot("buyer-confirmed-in-Chinese")
+	if text := browser.Eval[string](tab, "document.body.innerText"); regexp.MustCompile(`(?i)order|sale|sign`).MatchString(text) {
+		t.Errorf("English words: %s", text)
+	}
+}
+
+func TestDarkColoursAndLessMotion(t *testing.T) {
+	t.Parallel()
+	tab := shop.tab(t, newID("user"))
+	tab.Prefer("prefers-color-scheme", "dark")
+	saleID := shop.create(t, sale{opens: time.Hour, closes: 2 * time.Hour})
+	tab.Open(shop.page(saleID))
+	examine(t, tab, "notOpen", "The sale has not opened yet. It opens in:")
+	tab.Screenshot("buyer-dark")
+	if dark := browser.Eval[bool](tab, "getComputedStyle(document.body).backgroundColor !== 'rgb(255, 255, 255)'"); !dark {
+		t.Error("the page is light")
+	}
+	tab.Open(shop.page(shop.create(t, sale{})))
+	waitState(tab, "open")
+	hold := make(chan struct{})
+	defer close(hold)
+	posts(tab, browser.Answer{Until: hold})
+	tab.Click(button)
+	examine(t, tab, "sending", "Sending your order …")
+	moving := "document.getAnimations().length > 0"
+	tab.Wait(moving)
+	tab.Prefer("prefers-reduced-motion", "reduce")
+	tab.Wait("!(" + moving + ")")
+}
+
+func TestASalesNameIsTextOfAnyScriptAndLength(t *testing.T) {
+	for name, text := range map[string]string{
+		"200 letters":   strings.Repeat("W", 200),
+		"Chinese":       strings.Repeat("限时抢购", 50),
+		"right to left": strings.Repeat("تخفيضات ", 24) + "!",
+		"marks":         strings.Repeat("ẍ̶̧", 20) + "👩🏽 ﷽",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			saleID := shop.create(t, sale{name: text})
+			tab := shop.tab(t, newID("user"))
+			tab.Open(shop.page(saleID))
+			examine(t, tab, "open", "The sale is open.")
+			shown := browser.Eval[[]string](tab, "[document.querySelector('h1').textContent, document.title, String(document.querySelectorAll('img').length)]")
+			if shown[0] != text || strings.TrimSpace(shown[1]) != strings.TrimSpace(text) || shown[2] != "0" {
+				t.Errorf("shown as %q, want %q", shown, text)
+			}
+		})
+	}
+}

@@ -1,0 +1,311 @@
+package contract
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stripe/stripe-go/v84/webhook"
+
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// scene is a world for one request of one operation.
+type scene struct {
+	*world
+	operation Operation
+	path      string
+	user      string
+	header    []string
+	body      string
+}
+
+// ask makes the request at a front door.
+func (s *scene) ask(d door) Answer {
+	server := s.front(d)
+	defer server.Close()
+	return s.at(server.URL)
+}
+
+func (s *scene) at(base string) Answer {
+	header := s.header
+	if s.user != "" {
+		header = append([]string{"Authorization", s.bearer(s.user)}, header...)
+	}
+	return do(s.t, http.DefaultTransport, s.operation.Method, base+s.path, strings.NewReader(s.body), header...)
+}
+
+// raw sends bytes unchanged, and reads the answer.
+func (s *scene) raw(server *httptest.Server, text string) Answer {
+	connection, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer connection.Close()
+	if _, err := io.WriteString(connection, text); err != nil {
+		s.t.Fatal(err)
+	}
+	return answered(s.t, func() (*http.Response, error) { return http.ReadResponse(bufio.NewReader(connection), nil) })
+}
+
+// head is the beginning of the request, as it goes over the wire.
+func (s *scene) head(more string) string {
+	text := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: api\r\n%s\r\n", s.operation.Method, s.path, more)
+	if s.user != "" {
+		text += "Authorization: " + s.bearer(s.user) + "\r\n"
+	}
+	return text + "\r\n"
+}
+
+func (s *scene) on(saleID string) *scene {
+	s.path = strings.Replace(s.path, "/"+open, "/"+saleID, 1)
+	return s
+}
+
+const stripeSecret = "whsec_local_stripe"
+
+// signed makes the request the webhook of a payment.
+func (s *scene) signed() *scene {
+	_, order := s.confirmedIn(unpaid)
+	s.body = fmt.Sprintf(`{"type":"checkout.session.completed","data":{"object":{"payment_intent":"pi_1","payment_status":"paid",`+
+		`"amount_total":%d,"currency":"cny","metadata":{"flashsale_sale":"unpaid","flashsale_order":"%d"}}}}`, price, order.ID)
+	now := time.Now()
+	s.header = []string{"Stripe-Signature", fmt.Sprintf("t=%d,v1=%x", now.Unix(), webhook.ComputeSignature(now, []byte(s.body), stripeSecret))}
+	return s
+}
+
+// refunded makes the scene one of a user whose order was paid three times. The operator has
+// paid one of the payments back. It returns the order's id.
+func (s *scene) refunded() uint64 {
+	user, order := s.confirmedIn(unpaid)
+	for n := range 3 {
+		p := sale.Payment{Provider: "stripe", Reference: fmt.Sprint("pi_", order.ID, n), OrderID: order.ID, Amount: price, Currency: "CNY"}
+		_, err := s.book.Pay(s.t.Context(), p)
+		if err == nil && n == 2 {
+			_, _, err = s.book.MarkRefunded(s.t.Context(), unpaid, p.ID())
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	s.user = user
+	return order.ID
+}
+
+func (s *scene) withRefunds(a Answer) Answer {
+	for member, want := range map[string]int{`"reason":"other-payment"`: 2, `"refundedAt":"`: 1} {
+		if n := strings.Count(string(a.Body), member); n != want {
+			s.t.Errorf("%s %d times, want %d: %s", member, n, want, a.Body)
+		}
+	}
+	return a
+}
+
+func (s *scene) failing(err error) *scene {
+	s.book.with.Store(&err)
+	return s
+}
+
+// scenes produce each outcome: "status schema" for every operation that has it,
+// "operation status schema" for one.
+var scenes = map[string]func(s *scene) Answer{
+	"purchase 202 PendingClaim": func(s *scene) Answer { return s.ask(door{}) },
+	"claim 200 PendingClaim": func(s *scene) Answer {
+		s.user = s.buy(open).User
+		return s.ask(door{})
+	},
+	"claim 200 ConfirmedClaim": func(s *scene) Answer {
+		s.refunded()
+		return s.withRefunds(s.on(unpaid).ask(door{}))
+	},
+	"order 200 Order": func(s *scene) Answer {
+		s.path = fmt.Sprintf("/orders/%d", s.refunded())
+		return s.withRefunds(s.ask(door{}))
+	},
+	"sale 200 Sale": func(s *scene) Answer { return s.ask(door{}) },
+
+	"cancel 200 ConfirmedClaim": func(s *scene) Answer {
+		s.user, _ = s.confirmedIn(unpaid)
+		return s.on(unpaid).ask(door{})
+	},
+	"cancel 404 OrderNotFound":  func(s *scene) Answer { return s.on(unpaid).ask(door{}) },
+	"cancel 409 NotCancellable": func(s *scene) Answer { return s.ask(door{}) },
+	"cancel 409 OrderPending": func(s *scene) Answer {
+		s.user = s.buy(unpaid).User
+		return s.on(unpaid).ask(door{})
+	},
+	"cancel 409 OrderPaid": func(s *scene) Answer {
+		user, order := s.confirmedIn(unpaid)
+		p := sale.Payment{Provider: "stripe", Reference: "pi_1", OrderID: order.ID, Amount: price, Currency: "CNY"}
+		if _, err := s.book.Pay(s.t.Context(), p); err != nil {
+			s.t.Fatal(err)
+		}
+		s.user = user
+		return s.on(unpaid).ask(door{})
+	},
+	"cancel 409 OrderExpired": func(s *scene) Answer {
+		s.user, _ = s.confirmedIn(unpaid)
+		later := ledger.New(s.db, "Ledger", ledger.Options{Now: func() time.Time { return time.Now().Add(3 * time.Hour) }})
+		listing, err := later.Listing(s.t.Context(), unpaid)
+		if err == nil {
+			_, err = later.ReleaseDue(s.t.Context(), listing, 0)
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return s.on(unpaid).ask(door{})
+	},
+	"payment 200 Settlement":       func(s *scene) Answer { return s.signed().ask(door{}) },
+	"payment 404 ProviderNotFound": func(s *scene) Answer { s.path = "/payments/paypal"; return s.ask(door{}) },
+	"payment 413 BodyTooLarge":     func(s *scene) Answer { s.body = strings.Repeat(" ", 1<<20); return s.ask(door{}) },
+	"payment 500 Internal":         func(s *scene) Answer { return s.signed().failing(errors.New("nobody foresaw this")).ask(door{}) },
+	"payment 503 Busy": func(s *scene) Answer {
+		s.signed().fault.Store(&dynamotest.Fault{Kind: dynamotest.Throttle})
+		return s.ask(door{})
+	},
+
+	"page 200 HTML":   func(s *scene) Answer { return s.ask(door{}) },
+	"page 404 HTML":   func(s *scene) Answer { return s.on("mou%23tai").ask(door{}) },
+	"signin 200 HTML": func(s *scene) Answer { return s.ask(door{}) },
+	"asset 200 File":  func(s *scene) Answer { s.path = "/assets/page.js"; return s.ask(door{}) },
+	"asset 302":       func(s *scene) Answer { s.path = "/assets/page.0123456789abcdef.js"; return s.ask(door{}) },
+	"asset 404 File":  func(s *scene) Answer { s.path = "/assets/page.html"; return s.ask(door{}) },
+
+	"400 InvalidRequest": func(s *scene) Answer {
+		s.path = strings.NewReplacer("/"+open, "/mou%23tai", "/4294967297", "/x").Replace(s.path)
+		return s.ask(door{})
+	},
+	"401 Unauthorized":            func(s *scene) Answer { return s.ask(door{open: true}) },
+	"403 Forbidden":               func(s *scene) Answer { return s.ask(door{hidden: true}) },
+	"purchase 403 SaleNotOpen":    func(s *scene) Answer { return s.on(later).ask(door{}) },
+	"purchase 403 NotEligible":    func(s *scene) Answer { return s.ask(door{picky: true}) },
+	"404 SaleNotFound":            func(s *scene) Answer { return s.on("nowhere").ask(door{}) },
+	"404 OrderNotFound":           func(s *scene) Answer { return s.ask(door{}) },
+	"purchase 409 SoldOut":        func(s *scene) Answer { return s.on(empty).ask(door{}) },
+	"purchase 410 SaleClosed":     func(s *scene) Answer { return s.on(over).ask(door{}) },
+	"purchase 503 SalePaused":     func(s *scene) Answer { return s.on(paused).ask(door{}) },
+	"500 Internal":                func(s *scene) Answer { return s.failing(errors.New("nobody foresaw this")).ask(door{}) },
+	"purchase 409 AlreadyOrdered": func(s *scene) Answer { s.ask(door{}); return s.ask(door{}) },
+	"purchase 413 BodyTooLarge":   func(s *scene) Answer { s.body = strings.Repeat(" ", 1025); return s.ask(door{}) },
+	"purchase 415 UnsupportedMediaType": func(s *scene) Answer {
+		s.header = []string{"Content-Type", "text/plain"}
+		return s.ask(door{})
+	},
+	"429 TooManyRequests": func(s *scene) Answer {
+		server := s.front(door{})
+		answer := s.at(server.URL)
+		for n := 0; n < 1000 && answer.Status != http.StatusTooManyRequests; n++ {
+			answer = s.at(server.URL)
+		}
+		return answer
+	},
+	"503 Busy": func(s *scene) Answer {
+		s.fault.Store(&dynamotest.Fault{Kind: dynamotest.Throttle})
+		return s.ask(door{})
+	},
+
+	"400 GatewayAnswer": func(s *scene) Answer {
+		return s.raw(s.front(door{}), s.head("Transfer-Encoding: chunked")+"no length\r\n")
+	},
+	"401 TokenRefused": func(s *scene) Answer { s.user = ""; return s.ask(door{}) },
+	"403 TokenRefused": func(s *scene) Answer { return s.ask(door{scopes: []string{"orders"}}) },
+	"408 GatewayAnswer": func(s *scene) Answer {
+		return s.raw(s.front(door{patient: 50 * time.Millisecond}), s.head("Content-Length: 2")+"{")
+	},
+	"413 GatewayAnswer": func(s *scene) Answer { return s.raw(s.front(door{}), s.head("Content-Length: 10485761")) },
+	"429 GatewayAnswer": func(s *scene) Answer { return s.at(throttled(s.t).URL) },
+	"431 GatewayAnswer": func(s *scene) Answer {
+		s.header = []string{"X-Long", strings.Repeat("x", 10_241)}
+		return s.ask(door{})
+	},
+	"500 GatewayAnswer": func(s *scene) Answer { s.crashed.Store(true); return s.ask(door{}) },
+	"503 GatewayAnswer": func(s *scene) Answer {
+		err := errors.New("throttled")
+		s.broken.Store(&err)
+		return s.ask(door{})
+	},
+
+	"elsewhere 204": func(s *scene) Answer {
+		s.operation.Method, s.path = http.MethodOptions, "/sales/moutai/orders"
+		s.header = []string{"Origin", "https://shop.example", "Access-Control-Request-Method", "POST"}
+		return s.ask(door{cors: true})
+	},
+	"elsewhere 400 GatewayAnswer": func(s *scene) Answer {
+		return s.raw(s.front(door{}), "GET http://api HTTP/1.1\r\nHost: api\r\n\r\n")
+	},
+	"elsewhere 404 GatewayAnswer": func(s *scene) Answer { return s.ask(door{}) },
+}
+
+// throttled answers like API Gateway above its configured rate; the local gateway has
+// none configured.
+func throttled(t testing.TB) *httptest.Server {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Apigw-Requestid", "WkX2mhT8FiAEMOw=")
+		w.WriteHeader(http.StatusTooManyRequests)
+		_, _ = io.WriteString(w, `{"message":"Too Many Requests"}`)
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+func TestEveryOutcomeOfTheDocumentHappens(t *testing.T) {
+	c := opened(t)
+	operations := map[string]Operation{elsewhere: {ID: elsewhere, Method: http.MethodGet, Path: "/elsewhere"}}
+	for _, o := range c.Operations() {
+		operations[o.ID] = o
+	}
+	used := map[string]bool{}
+	for _, outcome := range c.Outcomes() {
+		t.Run(outcome.String(), func(t *testing.T) {
+			name := outcome.String()
+			if scenes[name] == nil {
+				_, name, _ = strings.Cut(name, " ")
+			}
+			if scenes[name] == nil {
+				t.Fatal("no scene brings it about")
+			}
+			used[name] = true
+			o := operations[outcome.Operation]
+			s := &scene{world: newWorld(t), operation: o}
+			s.user, s.path = s.buyer(), strings.NewReplacer("{saleId}", open, "{orderId}", "4294967297", "{name}", "page.js", "{provider}", "stripe").Replace(o.Path)
+			answer := scenes[name](s)
+			got, err := c.Check(s.operation.Method, &url.URL{Path: s.path}, answer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(outcome, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", answer.Body, diff)
+			}
+		})
+	}
+	for name := range scenes {
+		if !used[name] {
+			t.Errorf("%s: the document has no such outcome", name)
+		}
+	}
+}
+
+// opening reads the document once, so that all tests share its cache.
+var opening = sync.OnceValues(Open)
+
+func opened(t testing.TB) *Contract {
+	t.Helper()
+	c, err := opening()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}

@@ -1,0 +1,269 @@
+package contract
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/shared/httpapi"
+	"flashsale/shared/sale"
+)
+
+func TestTheDocumentIsValidOpenAPI31AndItsExamplesFitTheirSchemas(t *testing.T) {
+	c := opened(t)
+	if !c.doc.IsOpenAPI31OrLater() {
+		t.Errorf("it is OpenAPI %s", c.doc.OpenAPI)
+	}
+	if err := c.doc.Validate(t.Context(), openapi3.EnableExamplesValidation(), openapi3.EnableMultiError()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEveryKindOfAnswerHasAnExample: an example of a whole status is judged like
+// an answer, with whatever headers its schema asks for.
+func TestEveryKindOfAnswerHasAnExample(t *testing.T) {
+	c := opened(t)
+	shown := map[Outcome]bool{}
+	values := map[string]string{
+		"Retry-After": "2", "Cache-Control": "no-store", "Www-Authenticate": "Bearer", "Location": "/sales/moutai/orders/me",
+		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+		"X-Content-Type-Options":  "nosniff", "Referrer-Policy": "no-referrer",
+	}
+	caches := map[string]string{"sale": "max-age=1", "page": "public, max-age=60", "signin": "public, max-age=60", "asset": "public, max-age=10"}
+	for _, o := range append(c.Operations(), Operation{Method: http.MethodGet, Path: "/elsewhere", route: c.elsewhere}) {
+		for status, response := range o.route.Operation.Responses.Map() {
+			for media, content := range response.Value.Content {
+				for name, example := range content.Examples {
+					number, _ := strconv.Atoi(status)
+					a := Answer{Status: number, Header: http.Header{"Content-Type": {media}}, Body: encoded(t, example.Value.Value)}
+					for header := range response.Value.Headers {
+						if value := values[header]; value != "" {
+							a.Header.Set(header, value)
+						}
+					}
+					if o.ID == "sale" && (number == http.StatusBadRequest || number == http.StatusNotFound) {
+						a.Header.Set("Cache-Control", "max-age=2")
+					}
+					if cache := caches[o.ID]; cache != "" && (number == http.StatusOK || strings.HasPrefix(media, "text/")) {
+						a.Header.Set("Cache-Control", cache)
+					}
+					outcome, err := c.Check(o.Method, path(o), a)
+					if err != nil {
+						t.Errorf("example %s: %v", name, err)
+					}
+					shown[outcome] = true
+				}
+			}
+		}
+	}
+	for _, outcome := range c.Outcomes() {
+		if !shown[outcome] && outcome.Schema != "" {
+			t.Errorf("%s has no example", outcome)
+		}
+	}
+}
+
+func path(o Operation) *url.URL {
+	return &url.URL{Path: strings.NewReplacer("{saleId}", open, "{orderId}", "4294967297", "{name}", "page.js").Replace(o.Path)}
+}
+
+func encoded(t *testing.T, value any) []byte {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestEveryComponentIsUsed(t *testing.T) {
+	c := opened(t)
+	text := string(document)
+	for kind, names := range map[string][]string{
+		"parameters": keys(c.doc.Components.Parameters), "headers": keys(c.doc.Components.Headers),
+		"responses": keys(c.doc.Components.Responses), "schemas": keys(c.doc.Components.Schemas),
+	} {
+		for _, name := range names {
+			byExtension := regexp.MustCompile(`(?m)^  "\d+": ` + name + `$`).MatchString(text)
+			if !byExtension && !strings.Contains(text, "#/components/"+kind+"/"+name+`"`) {
+				t.Errorf("%s %s is not used", kind, name)
+			}
+		}
+	}
+}
+
+func keys[V any](m map[string]V) []string {
+	var names []string
+	for name := range m {
+		names = append(names, name)
+	}
+	return names
+}
+
+// route is the part of an operation that both template and document define.
+type route struct {
+	Key    string
+	Public bool
+}
+
+func TestTheDocumentHasTheTemplatesRoutesAndSecurity(t *testing.T) {
+	var want, got []route
+	for _, r := range described(t).API.Routes {
+		want = append(want, route{r.Method + " " + r.Path, r.Authorizer == ""})
+	}
+	for _, o := range opened(t).Operations() {
+		got = append(got, route{o.Method + " " + o.Path, o.Public})
+	}
+	for _, list := range [][]route{want, got} {
+		slices.SortFunc(list, func(a, b route) int { return strings.Compare(a.Key, b.Key) })
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("template and document (-template +document):\n%s", diff)
+	}
+}
+
+// TestTheTableOfCallsHasTheDocumentsRoutes reads the first table of HTTP.md.
+func TestTheTableOfCallsHasTheDocumentsRoutes(t *testing.T) {
+	text, err := os.ReadFile("../../docs/HTTP.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "\n| call | answer |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	var want, got []string
+	for _, o := range opened(t).Operations() {
+		want = append(want, o.Method+" "+o.Path)
+	}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([A-Z]+ /[^`]*)` \\|").FindAllStringSubmatch(table, -1) {
+		got = append(got, m[1])
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("calls (-openapi.yaml +HTTP.md):\n%s", diff)
+	}
+}
+
+// refusal is how a code appears to a client.
+type refusal struct {
+	Status      int
+	Type, Title string
+}
+
+func TestTheDocumentHasTheFunctionsCodes(t *testing.T) {
+	want := map[string]refusal{}
+	for _, code := range vocabulary(t) {
+		answer := httpapi.Problem(sale.Refuse(code, "why"), "")
+		var p struct {
+			Type, Title, Code string
+			Status            int
+		}
+		if err := json.Unmarshal([]byte(answer.Body), &p); err != nil {
+			t.Fatal(err)
+		}
+		if p.Status != answer.StatusCode {
+			t.Errorf("%s: status %d in the body of a %d", code, p.Status, answer.StatusCode)
+		}
+		want[p.Code] = refusal{p.Status, p.Type, p.Title} // a code of the back doors is "internal" here
+	}
+	c := opened(t)
+	got := map[string]refusal{}
+	for name, schema := range c.doc.Components.Schemas {
+		constants := map[string]any{}
+		for property, ref := range schema.Value.Properties {
+			constants[property] = ref.Value.Const
+		}
+		code, ok := constants["code"].(string)
+		if !ok {
+			continue
+		}
+		status, _ := constants["status"].(float64)
+		kind, _ := constants["type"].(string)
+		title, _ := constants["title"].(string)
+		got[code] = refusal{int(status), kind, title}
+		for _, outcome := range c.Outcomes() {
+			if outcome.Schema == name && outcome.Status != int(status) {
+				t.Errorf("%s stands under a status that is not its own", outcome)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("codes (-functions +document):\n%s", diff)
+	}
+}
+
+// vocabulary are the codes that package sale declares.
+func vocabulary(t *testing.T) []sale.Code {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "../../../shared/sale/errors.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var codes []sale.Code
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		if kind, ok := spec.Type.(*ast.Ident); !ok || kind.Name != "Code" {
+			return true
+		}
+		text, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		codes = append(codes, sale.Code(text))
+		return true
+	})
+	if !slices.Contains(codes, sale.SoldOut) {
+		t.Fatalf("the vocabulary was read wrongly: %v", codes)
+	}
+	return codes
+}
+
+// TestTheTableOfCodesSaysWhatTheDocumentSays reads the table of HTTP.md: codes in the
+// first column, their statuses in the second.
+func TestTheTableOfCodesSaysWhatTheDocumentSays(t *testing.T) {
+	text, err := os.ReadFile("../../docs/HTTP.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "\n| code | status |")
+	table, after, _ := strings.Cut(table, "\n\n")
+	want := map[string]string{}
+	for _, o := range opened(t).Outcomes() {
+		if schema := opened(t).doc.Components.Schemas[o.Schema]; schema != nil {
+			if code := schema.Value.Properties["code"]; code != nil {
+				want[code.Value.Const.(string)] = strconv.Itoa(o.Status)
+			}
+		}
+	}
+	got := map[string]string{}
+	for _, row := range strings.Split(table, "\n")[2:] {
+		cells := strings.Split(row, "|")
+		statuses := strings.Split(cells[2], ",")
+		for i, code := range strings.Split(cells[1], ",") {
+			got[strings.Trim(code, " `")] = strings.TrimSpace(statuses[min(i, len(statuses)-1)])
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("codes and statuses (-openapi.yaml +HTTP.md):\n%s", diff)
+	}
+	for _, code := range vocabulary(t) {
+		if want[string(code)] == "" && !strings.Contains(after, "`"+string(code)+"` (") {
+			t.Errorf("HTTP.md does not explain the code %s", code)
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package contract
+
+import (
+	"context"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"flashsale/infra/kit/dynamotest"
+)
+
+func TestASampleMatchesItsPattern(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 0))
+	for _, pattern := range []string{"^[A-Za-z0-9_-]{1,64}$", `^([a-c]{1,3}|"x")$`, "^(ab?)+c*(?i:d)[^e]{2,}$", ""} {
+		for range 200 {
+			text, err := sample(pattern, r)
+			if err != nil || !regexp.MustCompile(pattern).MatchString(text) {
+				t.Fatalf("%s: %q (%v)", pattern, text, err)
+			}
+		}
+	}
+	for _, pattern := range []string{"[", `^a\b`} {
+		if text, err := sample(pattern, r); err == nil {
+			t.Errorf("%s: %q", pattern, text)
+		}
+	}
+}
+
+func TestASeedDrawsTheSameRequests(t *testing.T) {
+	c := opened(t)
+	first, second, other := c.Generator(7), c.Generator(7), c.Generator(8)
+	same := 0
+	for range 100 {
+		a, b := next(t, first), next(t, second)
+		if a.String() != b.String() {
+			t.Fatalf("%s\n%s", &a, &b)
+		}
+		if o := next(t, other); o.String() == a.String() {
+			same++
+		}
+	}
+	if same > 20 {
+		t.Errorf("another seed draws %d of 100 requests again", same)
+	}
+}
+
+func next(t testing.TB, g *Generator) Request {
+	t.Helper()
+	r, err := g.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// cast are the tokens of a world's robustness tests.
+func (w *world) cast() []Token {
+	good := w.bearer("alice")
+	return []Token{
+		{Authorization: good},
+		{Authorization: w.bearer("茅台 🍶 fan")},
+		{Authorization: strings.TrimPrefix(good, "Bearer ")},
+		{Authorization: w.bearer("a\nb"), Unfit: true},
+		{Authorization: w.bearer(strings.Repeat("é", 129)), Unfit: true},
+		{Authorization: w.bearer("\u202evictim"), Unfit: true},
+		{Refused: true},
+		{Authorization: "Bearer", Refused: true},
+		{Authorization: "Bearer a.b.c", Refused: true},
+		{Authorization: "Basic YWxpY2U6eA==", Refused: true},
+		{Authorization: good[:len(good)/2], Refused: true},
+		{Authorization: good + good, Refused: true},
+		{Authorization: "Bearer \xff\xfe", Refused: true},
+		{Authorization: good + ", " + good, Refused: true},
+	}
+}
+
+// generator draws requests for this world.
+func (w *world) generator(seed uint64) *Generator {
+	g := opened(w.t).Generator(seed)
+	g.Tokens = w.cast()
+	g.Known = map[string][]string{"saleId": {open, later, over, paused, empty, "nowhere"}, "Idempotency-Key": {"k1", `"k1"`}, "name": {"page.0123456789abcdef.js", "page.js"}}
+	return g
+}
+
+// press makes drawn requests at a front door and returns what they met.
+func press(t testing.TB, server *httptest.Server, g *Generator, n int) map[Outcome]int {
+	t.Helper()
+	met := map[Outcome]int{}
+	var r Request
+	client := &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &Transport{
+			Contract: opened(t), Base: http.DefaultTransport,
+			Met: func(o Outcome) {
+				met[o]++
+				if err := r.Judge(o); err != nil {
+					t.Errorf("%s: %v", &r, err)
+				}
+			},
+			Broken: func(err error) { t.Errorf("%s: %v", &r, err) },
+		},
+	}
+	for range n {
+		r = next(t, g)
+		request, err := r.HTTP(context.Background(), server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			t.Fatalf("%s: %v", &r, err)
+		}
+		_, _ = io.Copy(io.Discard, response.Body)
+		_ = response.Body.Close()
+	}
+	return met
+}
+
+func TestNoRequestGetsAnAnswerOutsideTheContract(t *testing.T) {
+	w := newWorld(t)
+	met := press(t, w.front(door{calm: true}), w.generator(1), 1500)
+	for _, must := range []Outcome{
+		{"purchase", 202, "PendingClaim"}, {"purchase", 400, "InvalidRequest"}, {"purchase", 401, "TokenRefused"},
+		{"purchase", 403, "SaleNotOpen"}, {"purchase", 409, "AlreadyOrdered"}, {"purchase", 409, "SoldOut"}, {"purchase", 410, "SaleClosed"},
+		{"purchase", 413, "BodyTooLarge"}, {"purchase", 415, "UnsupportedMediaType"}, {"purchase", 503, "SalePaused"},
+		{"page", 200, "HTML"}, {"page", 404, "HTML"}, {"asset", 404, "File"},
+		{"sale", 200, "Sale"}, {"sale", 404, "SaleNotFound"}, {"claim", 200, "PendingClaim"}, {"order", 404, "OrderNotFound"},
+		{elsewhere, 404, "GatewayAnswer"},
+	} {
+		if met[must] == 0 {
+			t.Errorf("%s was never met: the requests are worth nothing", must)
+		}
+	}
+}
+
+// TestNoRequestGetsAnAnswerOutsideTheContractWhileDynamoDBFails: regardless of the
+// table's faults, no answer is "internal".
+func TestNoRequestGetsAnAnswerOutsideTheContractWhileDynamoDBFails(t *testing.T) {
+	w := newWorld(t)
+	var mu sync.Mutex
+	random := rand.New(rand.NewPCG(2, 0))
+	kinds := []dynamotest.Kind{dynamotest.Conflict, dynamotest.Throttle, dynamotest.ServerError, dynamotest.LostReply, dynamotest.ApplyLate}
+	w.db.Fault = func(dynamotest.Call) dynamotest.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		if random.IntN(4) == 0 {
+			return dynamotest.Fault{}
+		}
+		return dynamotest.Fault{Kind: pick(kinds, random), Reply: dynamotest.Reply(random.IntN(3))}
+	}
+	met := press(t, w.front(door{calm: true}), w.generator(3), 150)
+	if met[Outcome{"purchase", 503, "Busy"}]+met[Outcome{"claim", 503, "Busy"}]+met[Outcome{"order", 503, "Busy"}]+met[Outcome{"cancel", 503, "Busy"}] == 0 {
+		t.Errorf("nothing was ever busy: %v", met)
+	}
+}
+
+func FuzzNoRequestGetsAnAnswerOutsideTheContract(f *testing.F) {
+	w := newWorld(f)
+	server := w.front(door{})
+	for seed := range uint64(3) {
+		f.Add(seed)
+	}
+	tokens := w.cast()
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		g := opened(t).Generator(seed)
+		g.Tokens = tokens
+		press(t, server, g, 10)
+	})
+}
+
+// FuzzEveryPartOfARequest feeds the parts themselves.
+func FuzzEveryPartOfARequest(f *testing.F) {
+	w := newWorld(f)
+	server := w.front(door{})
+	c := opened(f)
+	bearer := w.bearer("alice")
+	for i, text := range oddTexts {
+		f.Add(text, oddTexts[len(oddTexts)-1-i], oddMediaTypes[i%len(oddMediaTypes)], []byte(oddBodies[i%len(oddBodies)]))
+	}
+	f.Fuzz(func(t *testing.T, id, key, media string, body []byte) {
+		for _, o := range c.Operations() {
+			r := Request{Operation: o, Method: o.Method, Token: Token{Authorization: bearer}, Body: body, Header: http.Header{
+				"Idempotency-Key": {fieldValue(key)}, "Content-Type": {fieldValue(media)},
+			}}
+			r.Path = strings.NewReplacer("{saleId}", escape(id, false), "{orderId}", escape(id, false), "{name}", escape(id, false)).Replace(o.Path)
+			request, err := r.HTTP(t.Context(), server.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := answered(t, func() (*http.Response, error) { return http.DefaultTransport.RoundTrip(request) })
+			outcome, err := c.Check(o.Method, request.URL, a)
+			if err != nil || outcome.Status == http.StatusInternalServerError {
+				t.Errorf("%s: %v %v", &r, outcome, err)
+			}
+		}
+	})
+}

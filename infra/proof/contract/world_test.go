@@ -1,0 +1,322 @@
+package contract
+
+import (
+	"context"
+	"crypto/rsa"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"flashsale/functions/page/assets"
+	pagehandler "flashsale/functions/page/handler"
+	payhandler "flashsale/functions/pay/handler"
+	purchasehandler "flashsale/functions/purchase/handler"
+	queryhandler "flashsale/functions/query/handler"
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/local/gateway"
+	"flashsale/infra/local/issuer"
+	"flashsale/infra/local/template"
+	"flashsale/shared/clock"
+	"flashsale/shared/httpapi"
+	"flashsale/shared/ledger"
+	"flashsale/shared/orderq"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+)
+
+// world is one table with some sales, and the functions over it in this process.
+type world struct {
+	t       testing.TB
+	db      *dynamotest.DB
+	book    *failing
+	tokens  *issuer.Issuer
+	fault   atomic.Pointer[dynamotest.Fault] // of every call
+	broken  atomic.Pointer[error]            // what invoking a function fails with
+	crashed atomic.Bool                      // a function's process ends without an answer
+	buyers  atomic.Int64
+}
+
+// failing is the ledger, or its failure.
+type failing struct {
+	*ledger.Ledger
+	with atomic.Pointer[error]
+}
+
+func (f *failing) Purchase(ctx context.Context, r ledger.Request) (ledger.Purchase, error) {
+	if err := f.with.Load(); err != nil {
+		return ledger.Purchase{}, *err
+	}
+	return f.Ledger.Purchase(ctx, r)
+}
+
+func (f *failing) Sale(ctx context.Context, saleID string) (sale.Sale, error) {
+	if err := f.with.Load(); err != nil {
+		return sale.Sale{}, *err
+	}
+	return f.Ledger.Sale(ctx, saleID)
+}
+
+func (f *failing) Claim(ctx context.Context, saleID, user string) (sale.Claim, error) {
+	if err := f.with.Load(); err != nil {
+		return sale.Claim{}, *err
+	}
+	return f.Ledger.Claim(ctx, saleID, user)
+}
+
+func (f *failing) Pay(ctx context.Context, p sale.Payment) (ledger.Settlement, error) {
+	if err := f.with.Load(); err != nil {
+		return ledger.Settlement{}, *err
+	}
+	return f.Ledger.Pay(ctx, p)
+}
+
+func (f *failing) Cancel(ctx context.Context, saleID, user string) (sale.Claim, error) {
+	if err := f.with.Load(); err != nil {
+		return sale.Claim{}, *err
+	}
+	return f.Ledger.Cancel(ctx, saleID, user)
+}
+
+func (f *failing) Order(ctx context.Context, id uint64) (sale.Order, error) {
+	if err := f.with.Load(); err != nil {
+		return sale.Order{}, *err
+	}
+	return f.Ledger.Order(ctx, id)
+}
+
+// unsent drops messages, so that claims stay pending.
+type unsent struct{}
+
+func (unsent) Send(context.Context, orderq.Message) error { return nil }
+
+// The sales of every world.
+const (
+	open   = "moutai"
+	later  = "later"
+	over   = "over"
+	paused = "paused"
+	empty  = "empty"
+	unpaid = "unpaid" // asks for payment of the price
+	price  = 129900
+)
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := &world{t: t, db: dynamotest.New(dynamotest.Table{Name: "Ledger", PK: "pk", SK: "sk"})}
+	w.db.Fault = func(dynamotest.Call) dynamotest.Fault {
+		if f := w.fault.Load(); f != nil {
+			return *f
+		}
+		return dynamotest.Fault{}
+	}
+	w.book = &failing{Ledger: ledger.New(w.db, "Ledger", ledger.Options{})}
+	var err error
+	if w.tokens, err = tokens(); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	for id, opens := range map[string]time.Time{
+		open: now.Add(-time.Hour), later: now.Add(time.Hour), over: now.Add(-3 * time.Hour),
+		paused: now.Add(-time.Hour), empty: now.Add(-time.Hour), unpaid: now.Add(-time.Hour),
+	} {
+		c := sale.Creation{SaleID: id, Name: "Feitian Moutai", Stock: 100_000, Shards: 2, OpensAt: opens, ClosesAt: opens.Add(2 * time.Hour)}
+		if id == empty {
+			c.Stock, c.Shards = 1, 1
+		}
+		if id == unpaid {
+			c.PayWithin, c.Price, c.Currency = time.Hour, price, "CNY"
+		}
+		if _, err := w.book.Create(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	yes := true
+	if _, err := w.book.Edit(t.Context(), sale.Edit{SaleID: paused, At: now, Paused: &yes}); err != nil {
+		t.Fatal(err)
+	}
+	w.buy(empty)
+	return w
+}
+
+// tokens makes the one issuer of all worlds: its key takes a while.
+var tokens = sync.OnceValues(func() (*issuer.Issuer, error) {
+	return issuer.Open("", issuer.Options{URL: "https://issuer.example", Audience: "flashsale"})
+})
+
+func (w *world) buyer() string { return fmt.Sprintf("buyer-%d", w.buyers.Add(1)) }
+
+// buy makes a purchase without the gateway.
+func (w *world) buy(saleID string) sale.Claim {
+	w.t.Helper()
+	p, err := w.book.Purchase(w.t.Context(), ledger.Request{SaleID: saleID, User: w.buyer()})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return p.Claim
+}
+
+// confirmedIn is a claim of a sale, with its order.
+func (w *world) confirmedIn(saleID string) (user string, order sale.Order) {
+	w.t.Helper()
+	c := w.buy(saleID)
+	done := w.book.Confirm(w.t.Context(), []ledger.ClaimRef{{SaleID: c.SaleID, User: c.User, ClaimID: c.ID}})
+	if done[0].Err != nil {
+		w.t.Fatal(done[0].Err)
+	}
+	return c.User, done[0].Order
+}
+
+// door is how the API is set up.
+type door struct {
+	scopes  []string
+	open    bool // no authorizer: the functions are reached without a user
+	hidden  bool // the functions accept requests from the public address only
+	picky   bool // the operator's check admits no one
+	calm    bool // by the clock that limits users, a minute passes between two requests
+	cors    bool
+	patient time.Duration
+}
+
+// front opens the API over the world's functions, with the template's routes.
+func (w *world) front(d door) *httptest.Server {
+	w.t.Helper()
+	var routes []gateway.Route
+	for _, r := range described(w.t).API.Routes {
+		route := gateway.Route{Method: r.Method, Path: r.Path, Function: r.Function}
+		if r.Authorizer != "" && !d.open {
+			route.Authorizer, route.Scopes = &gateway.JWT{Issuer: w.tokens.URL(), Audience: []string{"flashsale"}, Keys: w.key}, d.scopes
+		}
+		routes = append(routes, route)
+	}
+	o := gateway.Options{Timeout: d.patient}
+	if d.cors {
+		o.CORS = &gateway.CORS{AllowOrigins: []string{"https://shop.example"}, AllowMethods: []string{"POST"}}
+	}
+	api, err := gateway.New(routes, w.functions(d), o)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	server := httptest.NewServer(api)
+	w.t.Cleanup(server.Close)
+	return server
+}
+
+func described(t testing.TB) *template.Stack {
+	t.Helper()
+	stack, err := template.Load("../../../template.yaml", template.Options{Parameters: map[string]string{
+		"JwtIssuer": "https://issuer.example", "JwtAudience": "flashsale",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stack
+}
+
+func (w *world) key(kid string) (*rsa.PublicKey, error) { return w.tokens.Key(kid) }
+
+// bearer is the Authorization header of a user.
+func (w *world) bearer(user string) string {
+	w.t.Helper()
+	token, err := w.tokens.Token(issuer.Claims{Subject: user, TTL: time.Hour})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return "Bearer " + token
+}
+
+// functions are the template's functions, by their logical ids.
+func (w *world) functions(d door) gateway.Invoker {
+	now := clock.Wall
+	if d.calm {
+		var readings atomic.Int64
+		now = func() time.Time { return clock.Wall().Add(time.Duration(readings.Add(1)) * time.Minute) }
+	}
+	query := queryhandler.New(w.book, telemetry.New(io.Discard, "query", clock.Wall), now)
+	purchase := purchasehandler.New(w.book, unsent{}, telemetry.New(io.Discard, "purchase", clock.Wall), now)
+	page, err := pagehandler.New(assets.Files, pagehandler.SignIn{}, telemetry.New(io.Discard, "page", clock.Wall))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	providers, err := payhandler.NewProviders(stripeSecret, "checkout", "", time.Now)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	pay := payhandler.New(w.book, providers, telemetry.New(io.Discard, "pay", clock.Wall), now)
+	if d.picky {
+		purchase.Checking(nobody{})
+	}
+	if d.hidden {
+		origin, err := httpapi.NewOrigin("a secret that the distribution alone knows")
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		query.Behind(origin)
+		purchase.Behind(origin)
+		page.Behind(origin)
+		pay.Behind(origin)
+	}
+	return invoker{w, map[string]lambda.Handler{
+		"QueryFunction": httpapi.Serve(query.Handle), "PurchaseFunction": httpapi.Serve(purchase.Handle), "PageFunction": lambda.NewHandler(page.Handle),
+		"PayFunction": httpapi.Serve(pay.Handle),
+	}}
+}
+
+// nobody is an operator's check that admits nobody.
+type nobody struct{}
+
+func (nobody) Admit(context.Context, string, string, time.Time) (bool, error) { return false, nil }
+
+type invoker struct {
+	world     *world
+	functions map[string]lambda.Handler
+}
+
+func (i invoker) Invoke(ctx context.Context, function string, payload []byte) ([]byte, string, error) {
+	if err := i.world.broken.Load(); err != nil {
+		return nil, "", *err
+	}
+	if i.world.crashed.Load() {
+		return nil, "Runtime.ExitError", nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 6*time.Second)
+	defer cancel()
+	answer, err := i.functions[function].Invoke(ctx, payload)
+	if err != nil {
+		return []byte(err.Error()), "Unhandled", nil
+	}
+	return answer, "", nil
+}
+
+// do makes a request; header is a list of names and values.
+func do(t testing.TB, base http.RoundTripper, method, url string, body io.Reader, header ...string) Answer {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	return answered(t, func() (*http.Response, error) { return base.RoundTrip(r) })
+}
+
+func answered(t testing.TB, get func() (*http.Response, error)) Answer {
+	t.Helper()
+	response, err := get()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Answer{Status: response.StatusCode, Header: response.Header, Body: text}
+}

@@ -1,0 +1,120 @@
+package enumerate
+
+import (
+	"fmt"
+	"time"
+
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/proof/harness"
+)
+
+// scenario is one small sale that is run under every plan of faults.
+type scenario struct {
+	name   string
+	stock  int
+	shards int
+	// maxStock and payWithin are the creation's; 0 is none.
+	maxStock  int
+	payWithin time.Duration
+	// prepare runs before the faults begin.
+	prepare func(*run)
+	// act runs while faults may happen.
+	act func(*run)
+	// check makes the scenario's own checks when all orders are finished.
+	check func(*run)
+}
+
+// run is one run of a scenario under one plan.
+type run struct {
+	*harness.World
+	chooser    *chooser
+	answers    []answer
+	violations []string
+	claimOf    map[string]string // by user: the claim id of the first acceptance
+	refused    []string          // claim ids of refused requests
+	// restocked is when units were last added.
+	restocked time.Time
+	// withdrawn are the units in each withdrawal's answer, by its event.
+	withdrawn map[string]int
+	// paid are the payments that were recorded, and what their providers were told.
+	paid map[harness.Payment]harness.PaymentAnswer
+}
+
+// answer is a buyer's answer; code "" with status 0 is no answer.
+type answer struct {
+	user, key string
+	reply     harness.Reply
+	ok        bool
+}
+
+// enumeration is the result of a scenario.
+type enumeration struct {
+	Runs       int
+	Complete   bool // every plan was run within the budget
+	Violations []string
+}
+
+// enumerate runs the scenario through every plan of up to that many faults, where an
+// overlapping request counts as overlap faults, in at most budget runs. It must be
+// called in a synctest bubble.
+func enumerate(s scenario, faults, overlap, budget int) enumeration {
+	c := &chooser{plan: &plan{}, overlap: overlap}
+	r := &run{World: harness.NewWorld(c, func() float64 { return 0.5 }), chooser: c}
+	r.DB.Fault = func(dynamotest.Call) dynamotest.Fault { return c.injected }
+	opens := time.Now().Add(-time.Minute)
+	limit := ""
+	if s.maxStock > 0 {
+		limit = fmt.Sprintf(`,"maxStock":%d`, s.maxStock)
+	}
+	if s.payWithin > 0 {
+		limit += harness.AsksForPayment(s.payWithin)
+	}
+	r.mustSeed(fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":"2089-01-01T00:00:00Z","stock":%d,"shards":%d%s}`,
+		harness.SaleID, opens.UTC().Format(time.RFC3339), s.stock, s.shards, limit))
+	before := r.DB.Snapshot()
+	var result enumeration
+	for result.Runs < budget {
+		result.Runs++
+		// Every run begins at the start of a minute: order ids contain whole seconds,
+		// so a run may depend on the fraction of a second at which it begins.
+		time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute)))
+		r.DB.Restore(before)
+		r.reset()
+		if s.prepare != nil {
+			s.prepare(r)
+		}
+		c.faultsLeft, c.active = faults, true
+		s.act(r)
+		r.repair()
+		c.active, c.meanwhile = false, nil
+		r.finishAndCheck(s)
+		for _, text := range r.violations {
+			result.Violations = append(result.Violations, s.name+": "+text+c.logText())
+		}
+		if len(result.Violations) > 0 {
+			return result
+		}
+		if !c.plan.next() {
+			result.Complete = !c.plan.nondeterministic
+			return result
+		}
+		if c.plan.nondeterministic {
+			return result
+		}
+	}
+	return result
+}
+
+// reset clears everything except the table.
+func (r *run) reset() {
+	r.dropQueue()
+	r.answers, r.violations, r.refused, r.chooser.log = nil, nil, nil, nil
+	r.claimOf, r.withdrawn, r.restocked = map[string]string{}, map[string]int{}, time.Time{}
+	r.paid = map[harness.Payment]harness.PaymentAnswer{}
+}
+
+// dropQueue loses every message.
+func (r *run) dropQueue() {
+	r.Queue = harness.NewQueue()
+	r.Queue.Fault = func(string) dynamotest.Fault { return r.chooser.injected }
+}

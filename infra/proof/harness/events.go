@@ -1,0 +1,234 @@
+package harness
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/infra/kit/dynamotest"
+)
+
+// detail is an event as documented.
+type detail struct {
+	SchemaVersion int    `json:"schemaVersion"`
+	ID            string `json:"id"`
+	OccurredAt    string `json:"occurredAt"`
+	SaleID        string `json:"saleId"`
+	OrderID       string `json:"orderId"`
+	ClaimID       string `json:"claimId"`
+	User          string `json:"user"`
+	State         string `json:"state"`
+	Payment       string `json:"payment"`
+	ReleasedBy    string `json:"releasedBy"`
+	Reason        string `json:"reason"`
+	Amount        int64  `json:"amount"`
+	Currency      string `json:"currency"`
+}
+
+// kind is the event's type: what its id begins with.
+func (d detail) kind() string {
+	kind, _, _ := strings.Cut(d.ID, ":")
+	return kind
+}
+
+// dueEvent is an event that must be published.
+type dueEvent struct {
+	detail detail
+	since  time.Time
+	// records mean it; most events have one. A sale that is drained again after a restock
+	// has another.
+	records []dynamotest.Record
+}
+
+// expected derives from one item, by the table's documentation alone, which events must
+// have been published. The item changed at that instant.
+func expected(it map[string]types.AttributeValue, changed time.Time) []detail {
+	if it == nil {
+		return nil
+	}
+	pk, sk := Text(it["pk"]), Text(it["sk"])
+	kind, rest, _ := strings.Cut(pk, "#")
+	saleID, _, _ := strings.Cut(rest, "#")
+	switch {
+	case kind == "CLAIM" && it["orderId"] != nil:
+		return expectedOfClaim(it, saleID, sk)
+	case kind == "REFUND":
+		amount, _ := Number(it["amount"])
+		return []detail{{
+			SchemaVersion: 1, ID: "RefundDue:" + rest + ":" + sk, OccurredAt: instant(it["at"]), SaleID: rest,
+			OrderID: Text(it["orderId"]), User: Text(it["user"]), Payment: sk, Reason: Text(it["reason"]), Amount: amount, Currency: Text(it["currency"]),
+		}}
+	case kind == "SALE" && sk == "SALE":
+		empty, _ := it["empty"].(*types.AttributeValueMemberNS)
+		shards, _ := Number(it["shards"])
+		if empty == nil || int64(len(empty.Value)) < shards {
+			return nil
+		}
+		return []detail{{
+			SchemaVersion: 1, ID: "SaleSoldOut:" + rest + ":" + Text(it["version"]),
+			OccurredAt: Stamp(changed.Truncate(time.Second)), SaleID: rest,
+		}}
+	case kind == "SALES" && it["drained"] != nil:
+		return []detail{{
+			SchemaVersion: 1, ID: "SaleDrained:" + sk + ":" + Text(it["closesAt"]), OccurredAt: instant(it["closesAt"]), SaleID: sk,
+		}}
+	}
+	return nil
+}
+
+func expectedOfClaim(it map[string]types.AttributeValue, saleID, user string) []detail {
+	orderID := Text(it["orderId"])
+	number, _ := strconv.ParseUint(orderID, 10, 63)
+	confirmedAt := time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(number>>32) * time.Second)
+	of := func(kind, state, at string) detail {
+		return detail{
+			SchemaVersion: 1, ID: kind + ":" + orderID, OccurredAt: at, SaleID: saleID, OrderID: orderID,
+			ClaimID: Text(it["claimId"]), User: user, State: state,
+		}
+	}
+	all := []detail{of("OrderConfirmed", "CONFIRMED", Stamp(confirmedAt))}
+	if it["paidAt"] != nil {
+		paid := of("OrderPaid", "PAID", instant(it["paidAt"]))
+		paid.Payment = Text(it["payment"])
+		all = append(all, paid)
+	}
+	if it["releasedAt"] != nil {
+		state := "CANCELLED"
+		if Text(it["releasedBy"]) == "expiry" {
+			state = "EXPIRED"
+		}
+		released := of("OrderReleased", state, instant(it["releasedAt"]))
+		released.ReleasedBy = Text(it["releasedBy"])
+		all = append(all, released)
+	}
+	return all
+}
+
+// instant spells a stored instant as events do.
+func instant(v types.AttributeValue) string {
+	millis, _ := Number(v)
+	return Stamp(time.UnixMilli(millis))
+}
+
+// EventJudge compares what the table's changes mean with what is on the bus (P26).
+type EventJudge struct {
+	due    map[string]dueEvent // by id
+	Poison map[string]bool     // records that can never be published
+}
+
+func NewEventJudge() *EventJudge {
+	return &EventJudge{due: map[string]dueEvent{}, Poison: map[string]bool{}}
+}
+
+// Observe records what a change of an item means: the events that it did not mean before. It
+// reports whether there are any.
+func (j *EventJudge) Observe(r dynamotest.Record) (due bool) {
+	after := expected(r.New, r.At)
+	if len(after) == 0 {
+		return false
+	}
+	before := expected(r.Old, r.At)
+	for _, d := range after {
+		if !slices.ContainsFunc(before, func(b detail) bool { return b.kind() == d.kind() }) {
+			due = true
+			known, again := j.due[d.ID]
+			if !again {
+				known = dueEvent{detail: d, since: time.Now()}
+			}
+			known.records = append(known.records, r)
+			j.due[d.ID] = known
+		}
+	}
+	return due
+}
+
+// EventFigures count what was published.
+type EventFigures struct {
+	Events, duplicates, poison int
+	delay                      time.Duration // the longest, from a change to its first publication
+}
+
+func (f *EventFigures) Add(g EventFigures) {
+	f.Events, f.duplicates, f.poison = f.Events+g.Events, f.duplicates+g.duplicates, f.poison+g.poison
+	f.delay = max(f.delay, g.delay)
+}
+
+func (f EventFigures) String() string {
+	return fmt.Sprintf("events=%d duplicates=%d poison=%d longest-delay=%v", f.Events, f.duplicates, f.poison, f.delay.Round(time.Second))
+}
+
+// Judge returns what is wrong: events that are due by the changes or by the items of the
+// table and not on the bus, what else is there, and poison that was lost.
+func (j *EventJudge) Judge(items []map[string]types.AttributeValue, b *Bus, digest io.Writer) (f EventFigures, found []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	violate := func(format string, args ...any) { found = append(found, "P26: "+fmt.Sprintf(format, args...)) }
+	for _, text := range b.wrong {
+		violate("%s", text)
+	}
+	got := map[string]*publication{}
+	refused := map[string]bool{} // the records of the events that the bus refuses
+	for _, text := range Sorted(b.events) {
+		p := b.events[text]
+		var d detail
+		decoder := json.NewDecoder(strings.NewReader(text))
+		decoder.DisallowUnknownFields()
+		err := decoder.Decode(&d)
+		due, isDue := j.due[d.ID]
+		switch {
+		case err != nil:
+			violate("%s is published: %v", text, err)
+		case !isDue:
+			violate("%s is published and not in the table", text)
+		case d != due.detail:
+			violate("%s is published, want %+v", text, due.detail)
+		case p.source != "flashsale" || p.detailType != d.kind() || Stamp(p.time) != d.OccurredAt:
+			violate("%s is published with source %s, type %s, time %v", d.ID, p.source, p.detailType, p.time)
+		case got[d.ID] != nil:
+			violate("%s is published with two contents, one is %s", d.ID, text)
+		}
+		got[d.ID] = p
+		f.Events, f.duplicates, f.delay = f.Events+1, f.duplicates+p.times-1, max(f.delay, p.first.Sub(due.since))
+		fmt.Fprintln(digest, text, p.times, p.first.UnixNano())
+	}
+	for _, id := range Sorted(j.due) {
+		switch {
+		case got[id] != nil:
+		case b.refused[id]:
+			for _, r := range j.due[id].records {
+				record := string(r.JSON())
+				refused[record] = true
+				if !b.failures[record] {
+					violate("%s is refused, and its record is not in the failure queue", id)
+				}
+			}
+		default:
+			violate("%s is not published", id)
+		}
+	}
+	for _, it := range items {
+		for _, d := range expected(it, time.Time{}) {
+			if _, isDue := j.due[d.ID]; !isDue && d.kind() != "SaleSoldOut" {
+				violate("%s is in the table, and no change was seen", d.ID)
+			}
+		}
+	}
+	for _, record := range Sorted(j.Poison) {
+		if !b.failures[record] {
+			violate("%s is not in the failure queue", record)
+		}
+	}
+	for _, record := range Sorted(b.failures) {
+		f.poison++
+		if !j.Poison[record] && !refused[record] {
+			violate("%s is in the failure queue", record)
+		}
+	}
+	return f, found
+}

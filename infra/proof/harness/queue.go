@@ -1,0 +1,222 @@
+package harness
+
+import (
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"flashsale/infra/kit/dynamotest"
+)
+
+const (
+	Visibility  = 35 * time.Second
+	maxReceives = 5
+)
+
+// errUnanswered is the error of a refused call or a lost answer.
+var errUnanswered = errors.New("the queue gave no answer")
+
+// Queue has the semantics of a standard SQS queue: at-least-once delivery in no order,
+// messages invisible while they are handled, and moved to the dead-letter queue after
+// five receives without a deletion. It never blocks; callers pass the time.
+type Queue struct {
+	// Fault is called once per API call: LostReply and ApplyLate apply the call and
+	// lose the answer, all other faults refuse it.
+	Fault func(op string) dynamotest.Fault
+	// OnSend is called for every message that a client sends, with whether the queue
+	// accepts it.
+	OnSend func(body string, taken bool)
+
+	mu       sync.Mutex
+	count    int
+	messages []*message
+	dead     []*message
+	// sent is every distinct body ever accepted.
+	sent    []string
+	known   map[string]bool
+	Arrived chan struct{} // holds one token after something was sent
+}
+
+// message is one message; a duplicate is the same message received twice.
+type message struct {
+	id        string
+	body      string
+	visibleAt time.Time
+	receives  int
+}
+
+func NewQueue() *Queue {
+	return &Queue{
+		Fault:  func(string) dynamotest.Fault { return dynamotest.Fault{} },
+		OnSend: func(string, bool) {},
+		known:  map[string]bool{}, Arrived: make(chan struct{}, 1),
+	}
+}
+
+// SendMessage is the client's call.
+func (q *Queue) SendMessage(in *sqs.SendMessageInput) (*sqs.SendMessageOutput, error) {
+	f := q.Fault("SendMessage")
+	taken := f.Kind == dynamotest.NoFault || f.Kind == dynamotest.LostReply || f.Kind == dynamotest.ApplyLate
+	q.OnSend(aws.ToString(in.MessageBody), taken)
+	if !taken {
+		return nil, errUnanswered
+	}
+	id := q.Put(aws.ToString(in.MessageBody), time.Now().Add(f.After))
+	if f.Kind != dynamotest.NoFault {
+		return nil, errUnanswered
+	}
+	return &sqs.SendMessageOutput{MessageId: &id}, nil
+}
+
+// attributes returns the sum of the three counts as one.
+func (q *Queue) attributes() (*sqs.GetQueueAttributesOutput, error) {
+	if q.Fault("GetQueueAttributes").Kind != dynamotest.NoFault {
+		return nil, errUnanswered
+	}
+	return &sqs.GetQueueAttributesOutput{Attributes: map[string]string{
+		"ApproximateNumberOfMessages":           strconv.Itoa(q.Depth()),
+		"ApproximateNumberOfMessagesNotVisible": "0",
+		"ApproximateNumberOfMessagesDelayed":    "0",
+	}}, nil
+}
+
+// Put puts a message into the queue, visible from at on.
+func (q *Queue) Put(body string, at time.Time) string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.count++
+	m := &message{id: "message-" + strconv.Itoa(q.count), body: body, visibleAt: at}
+	q.messages = append(q.messages, m)
+	if !q.known[body] {
+		q.known[body] = true
+		q.sent = append(q.sent, body)
+	}
+	select {
+	case q.Arrived <- struct{}{}:
+	default:
+	}
+	return m.id
+}
+
+// Disorder is how far a queue deviates from first in, first out, exactly once.
+type Disorder struct {
+	Chance *rand.Rand
+	Rates  DisorderRates
+}
+
+// DisorderRates are shares in [0,1]: of the receives that shuffle the queue, and of the
+// messages that are delivered twice.
+type DisorderRates struct{ Shuffled, Twice float64 }
+
+// Receive returns up to most visible messages. A message that was received too often
+// goes to the dead-letter queue instead.
+func (q *Queue) Receive(now time.Time, most int, d *Disorder) []events.SQSMessage {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if d != nil && d.Chance.Float64() < d.Rates.Shuffled {
+		d.Chance.Shuffle(len(q.messages), func(i, j int) { q.messages[i], q.messages[j] = q.messages[j], q.messages[i] })
+	}
+	var batch []events.SQSMessage
+	kept := q.messages[:0]
+	for _, m := range q.messages {
+		switch {
+		case m.visibleAt.After(now) || len(batch) == most:
+		case m.receives == maxReceives:
+			q.dead = append(q.dead, m)
+			continue
+		default:
+			m.receives++
+			m.visibleAt = now.Add(Visibility)
+			if d != nil && d.Chance.Float64() < d.Rates.Twice {
+				m.visibleAt = now.Add(time.Duration(d.Chance.Int64N(int64(3 * time.Second))))
+			}
+			batch = append(batch, events.SQSMessage{
+				MessageId: m.id, ReceiptHandle: m.id + "/" + strconv.Itoa(m.receives), Body: m.body,
+				EventSource: "aws:sqs", EventSourceARN: "arn:aws:sqs:eu-central-1:123456789012:OrderQueue", AWSRegion: "eu-central-1",
+				Attributes: map[string]string{"ApproximateReceiveCount": strconv.Itoa(m.receives)},
+			})
+		}
+		kept = append(kept, m)
+	}
+	clear(q.messages[len(kept):])
+	q.messages = kept
+	return batch
+}
+
+// Remove deletes the message of a receipt handle; the handle of an earlier receive does
+// nothing.
+func (q *Queue) Remove(handle string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i, m := range q.messages {
+		if m.id+"/"+strconv.Itoa(m.receives) == handle {
+			q.messages = append(q.messages[:i], q.messages[i+1:]...)
+			return
+		}
+	}
+}
+
+// Depth counts the messages outside the dead-letter queue.
+func (q *Queue) Depth() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.messages)
+}
+
+// Next returns when the next message becomes visible; ok is false for an empty queue.
+func (q *Queue) Next() (at time.Time, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, m := range q.messages {
+		if !ok || m.visibleAt.Before(at) {
+			at, ok = m.visibleAt, true
+		}
+	}
+	return at, ok
+}
+
+// DeadLetters returns the messages of the dead-letter queue.
+func (q *Queue) DeadLetters() map[string]bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	bodies := make(map[string]bool, len(q.dead))
+	for _, m := range q.dead {
+		bodies[m.body] = true
+	}
+	return bodies
+}
+
+// SentBodies returns every body that was ever in the queue, in the order of arrival.
+func (q *Queue) SentBodies() []string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return append([]string(nil), q.sent...)
+}
+
+// PoisonMessages are messages that can never be processed.
+var PoisonMessages = []string{
+	"not an order message",
+	`{"v":2,"saleId":"moutai","user":"mallory","claimId":"claim-1"}`,
+	orderMessage("nobody", "claim-of-nobody"),
+}
+
+// orderMessage is the body of an order message.
+func orderMessage(user, claimID string) string {
+	text, err := json.Marshal(struct {
+		V       int    `json:"v"`
+		SaleID  string `json:"saleId"`
+		User    string `json:"user"`
+		ClaimID string `json:"claimId"`
+	}{1, SaleID, user, claimID})
+	if err != nil {
+		panic(err) // strings and a number always encode
+	}
+	return string(text)
+}

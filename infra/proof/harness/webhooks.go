@@ -1,0 +1,266 @@
+package harness
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	payhandler "flashsale/functions/pay/handler"
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/shared/httpapi"
+)
+
+// The payment providers, by the name in their path, and the secrets that they sign with.
+const (
+	Stripe           = "stripe"
+	stripeSecret     = "whsec_simulated_stripe"
+	StandardWebhooks = "standard-webhooks"
+	standardSecret   = "whsec_c2ltdWxhdGVkLXN0YW5kYXJkLXdlYmhvb2tz"
+	foreignSecret    = "whsec_Zm9yZWlnbi1mb3JlaWduLWZvcmVpZ24tZm9yZWlnbg=="
+)
+
+// Price is what the sales that ask for payment cost, in cents.
+const Price = 100
+
+const (
+	// PayWithin and Grace are those of the sales that ask for payment.
+	PayWithin = time.Minute
+	Grace     = time.Minute
+)
+
+// retries are the pauses after which a provider repeats what was not answered 2xx: what
+// Stripe does in practice, and what Standard Webhooks recommends.
+var retries = map[string][]time.Duration{
+	Stripe:           {5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 16 * time.Hour},
+	StandardWebhooks: {5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour},
+}
+
+// webhooksOf returns what the function takes: of Stripe the events of Checkout.
+func webhooksOf() payhandler.Providers {
+	all, err := payhandler.NewProviders(stripeSecret, "checkout", standardSecret, time.Now)
+	if err != nil {
+		panic(err)
+	}
+	return all
+}
+
+// Payment is a payment as its provider knows it.
+type Payment struct {
+	Provider, Reference string
+	Sale, Order         string // that it names
+	User                string // whose order it pays; "" if it can be nobody's
+	Amount              int
+	// Wrong is the reason for which it can only be refunded; "" if it can pay its order.
+	Wrong string
+}
+
+// ID is how the table names the payment.
+func (p Payment) ID() string { return p.Provider + "#" + p.Reference }
+
+// NameOrder makes the payment name its order, or none that exists.
+func (p *Payment) NameOrder(sale string, orderID uint64) {
+	kind := p.Order
+	p.Sale, p.Order = sale, strconv.FormatUint(orderID, 10)
+	switch {
+	case p.Wrong != "unknown-order":
+	case kind == "":
+		p.Order = ""
+	case kind == "elsewhere":
+		p.Sale = "elsewhere"
+	default: // of two days before, when there was no sale
+		p.Order = strconv.FormatUint(orderID-2*86400<<32, 10)
+	}
+}
+
+// report is the body of the webhook that reports the payment.
+func (p Payment) report() string {
+	if p.Provider == Stripe {
+		return p.stripeEvent("checkout.session.completed", `"payment_intent":%q,"payment_status":"paid","amount_total":%d`)
+	}
+	return fmt.Sprintf(`{"type":"payment.succeeded","timestamp":%q,"data":{"saleId":%q,"orderId":%q,"paymentId":%q,"amount":%d,"currency":"CNY"}}`,
+		Stamp(time.Now()), p.Sale, p.Order, p.Reference, p.Amount)
+}
+
+// stripeEvent is an event with an object that has the reference and the amount where
+// format says.
+func (p Payment) stripeEvent(kind, format string) string {
+	return fmt.Sprintf(`{"id":"evt_1","object":"event","type":%q,"data":{"object":{`+format+`,"currency":"cny","metadata":{"flashsale_sale":%q,"flashsale_order":%q}}}}`,
+		kind, p.Reference, p.Amount, p.Sale, p.Order)
+}
+
+// signed is the request that delivers a body, signed at that instant.
+func (p Payment) signed(body, secret string, at time.Time) httpapi.Request {
+	r := httpapi.Request{RouteKey: "POST /payments/{provider}", Body: body}
+	r.Path.Provider = p.Provider
+	seconds := strconv.FormatInt(at.Unix(), 10)
+	if p.Provider == Stripe {
+		r.StripeSignature = given("t=" + seconds + ",v1=" + hex.EncodeToString(mac([]byte(secret), seconds+"."+body)))
+		return r
+	}
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	if err != nil {
+		panic(err)
+	}
+	r.WebhookID, r.WebhookTimestamp = given("msg_1"), given(seconds)
+	r.WebhookSignature = given("v1," + base64.StdEncoding.EncodeToString(mac(key, "msg_1."+seconds+"."+body)))
+	return r
+}
+
+func given(value string) httpapi.Header { return httpapi.Header{Value: value, Given: true} }
+
+func mac(key []byte, text string) []byte {
+	h := hmac.New(sha256.New, key)
+	_, _ = h.Write([]byte(text)) // writing to a hash never fails
+	return h.Sum(nil)
+}
+
+func (p Payment) secret() string {
+	return map[string]string{Stripe: stripeSecret, StandardWebhooks: standardSecret}[p.Provider]
+}
+
+// ErrGivenUp: a provider reports the payment no more. Somebody has to have it repeat that
+// when what did not work works again.
+var ErrGivenUp = errors.New("P24: a payment is never recorded")
+
+// Deliver reports the payment until it is answered 200, and returns that answer. send
+// reports false if there was no answer. Any other answer than 200 and "busy" is an error, and
+// so is none at all (ErrGivenUp).
+func (p Payment) Deliver(send func(httpapi.Request) (Reply, bool), wait func(time.Duration)) (PaymentAnswer, error) {
+	body := p.report()
+	for i := 0; ; i++ {
+		r, ok := send(p.signed(body, p.secret(), time.Now()))
+		switch {
+		case ok && r.Status == 200:
+			return r.payment, nil
+		case ok && r.Code != "busy":
+			return PaymentAnswer{}, fmt.Errorf("P24: %s is answered %d %s", p.ID(), r.Status, r.Body)
+		case i == len(retries[p.Provider]):
+			return PaymentAnswer{}, fmt.Errorf("%w: %s", ErrGivenUp, p.ID())
+		}
+		wait(retries[p.Provider][i])
+	}
+}
+
+// PaymentAnswer is what a provider is told of a payment.
+type PaymentAnswer struct{ Outcome, Reason string }
+
+// IsRefund reports whether the payment is to be refunded.
+func (s PaymentAnswer) IsRefund() bool { return s.Outcome == "refund-due" }
+
+// Check compares what the provider was told of the payment with the table: what its guard says,
+// how the claim of its order ended and whether there is a refund (P24). It returns "" if all is right.
+func (p Payment) Check(db *dynamotest.DB, told PaymentAnswer, end string) string {
+	of := p.Sale
+	if p.Wrong == "unknown-order" {
+		of = ""
+	}
+	// Another report of the payment may have decided its fate.
+	guard := db.Item(TableName, "PAYMENT#"+p.ID(), "PAYMENT")
+	if guard == nil || Text(guard["fate"]) != told.Outcome {
+		return fmt.Sprintf("P24: %+v was said to be %+v, its guard is %v", p, told, guard)
+	}
+	if Text(guard["saleId"]) != of || Text(guard["orderId"]) != p.Order || Text(guard["amount"]) != strconv.Itoa(p.Amount) {
+		reason := Text(db.Item(TableName, "REFUND#"+Text(guard["saleId"]), p.ID())["reason"])
+		if told.Reason != reason {
+			return fmt.Sprintf("P24: %+v was said to be %+v, its refund has the reason %q", p, told, reason)
+		}
+		return ""
+	}
+	reason := Text(db.Item(TableName, "REFUND#"+of, p.ID())["reason"])
+	isRight := false
+	switch {
+	case told.Outcome == "paid":
+		isRight = p.Wrong == "" && end == p.ID() && reason == ""
+	case told.IsRefund() && end != p.ID() && reason != "" && reason == told.Reason:
+		switch reason {
+		case "released":
+			isRight = p.Wrong == "" && (end == "expiry" || end == "buyer")
+		case "other-payment":
+			isRight = p.Wrong == "" && strings.Contains(end, "#")
+		default:
+			isRight = reason == p.Wrong
+		}
+	}
+	if isRight {
+		return ""
+	}
+	return fmt.Sprintf("P24: %+v was said to be %+v; its order's claim ended as %q, the refund has the reason %q", p, told, end, reason)
+}
+
+// OtherWebhook is a webhook that reports no payment, and how it must be answered.
+type OtherWebhook struct {
+	Name    string
+	Request httpapi.Request
+	status  int
+	// reads: the function may read the table. It must write nothing in any case.
+	reads bool
+}
+
+// What makes another webhook of one that reports a payment.
+var (
+	noAmount  = strings.NewReplacer(`"amount_total":`+strconv.Itoa(Price), `"amount_total":null`, `"amount":`+strconv.Itoa(Price), `"amount":null`)
+	otherType = strings.NewReplacer("checkout.session.completed", "charge.refunded", "payment.succeeded", "refund.succeeded")
+)
+
+// OtherWebhooks are webhooks about the payment's order that are not authentic, are of a kind
+// of event that does not count, or name an order that does not exist.
+func (p Payment) OtherWebhooks() []OtherWebhook {
+	p.Reference += "_stray"
+	body, now := p.report(), time.Now()
+	unsigned := p.signed(body, p.secret(), now)
+	unsigned.StripeSignature, unsigned.WebhookSignature = httpapi.Header{}, httpapi.Header{}
+	altered := p.signed(body, p.secret(), now)
+	altered.Body = strings.Replace(body, "_stray", "_other", 1)
+	unfinished := p
+	number, _ := strconv.ParseUint(p.Order, 10, 64)
+	unfinished.Order = strconv.FormatUint(number|(1<<32-1), 10)
+	all := []OtherWebhook{
+		{"unsigned", unsigned, 400, false},
+		{"altered", altered, 400, false},
+		{"signed by another", p.signed(body, foreignSecret, now), 400, false},
+		{"signed 301 seconds ago", p.signed(body, p.secret(), now.Add(-302*time.Second)), 400, false},
+		// It must still be too far ahead after a slow delivery.
+		{"signed an hour ahead", p.signed(body, p.secret(), now.Add(time.Hour)), 400, false},
+		{"without an amount", p.signed(noAmount.Replace(body), p.secret(), now), 400, false},
+		{"of a type that is not read", p.signed(otherType.Replace(body), p.secret(), now), 200, false},
+		{"of an order that may be late", unfinished.signed(unfinished.report(), p.secret(), now), 503, true},
+	}
+	if p.Provider == Stripe {
+		intent := p.stripeEvent("payment_intent.succeeded", `"id":%q,"amount_received":%d`)
+		unpaid := p.stripeEvent("checkout.session.completed", `"payment_intent":%q,"payment_status":"unpaid","amount_total":%d`)
+		all = append(all, OtherWebhook{"an intent whose session is not recorded", p.signed(intent, stripeSecret, now), 400, true},
+			OtherWebhook{"a session that is not paid", p.signed(unpaid, stripeSecret, now), 200, false})
+	}
+	return all
+}
+
+// Check compares the answer, and whether the function called the table, with what must be.
+func (s OtherWebhook) Check(r Reply, reached int64) string {
+	// A function that reads may also find the table busy.
+	if (r.Status == s.status || s.reads && r.Status == 503) && (r.Status != 200 || r.payment.Outcome == "ignored") && (s.reads || reached == 0) {
+		return ""
+	}
+	return fmt.Sprintf("P25: a webhook (%s) is answered %d %s after %d calls", s.Name, r.Status, r.Body, reached)
+}
+
+// CheckCancelled compares the answer to a cancellation with how the claim ended (P20).
+func CheckCancelled(user string, r Reply, end string) string {
+	switch {
+	case r.Status == 200 && r.Claim.State == "CANCELLED" && end == "buyer",
+		r.Code == "order-paid" && strings.Contains(end, "#"),
+		r.Code == "order-expired" && end == "expiry":
+		return ""
+	}
+	return fmt.Sprintf("P20: %s cancels and is told %d %s; the claim ended as %q", user, r.Status, r.Body, end)
+}
+
+// AsksForPayment are the members of a creation that asks for payment.
+func AsksForPayment(within time.Duration) string {
+	return fmt.Sprintf(`,"payWithin":%d,"price":%d,"currency":"CNY"`, within/time.Second, Price)
+}

@@ -1,0 +1,200 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	finalizehandler "flashsale/functions/finalize/handler"
+	payhandler "flashsale/functions/pay/handler"
+	purchasehandler "flashsale/functions/purchase/handler"
+	queryhandler "flashsale/functions/query/handler"
+	reconcilehandler "flashsale/functions/reconcile/handler"
+	releasehandler "flashsale/functions/release/handler"
+	seedhandler "flashsale/functions/seed/handler"
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/shared/clock"
+	"flashsale/shared/clock/clocktest"
+	"flashsale/shared/httpapi"
+	"flashsale/shared/ledger"
+	"flashsale/shared/orderq"
+	"flashsale/shared/telemetry"
+)
+
+const (
+	// TableName is the table of every World.
+	TableName = "Ledger"
+	// SaleID is the sale of a World that has one.
+	SaleID = "moutai"
+)
+
+// Function names a deployed function.
+type Function string
+
+// The functions that a World can start; of PublishFunction see NewPublisher.
+const (
+	Purchasing  Function = "purchase"
+	Finalizing  Function = "finalize"
+	Querying    Function = "query"
+	Seeding     Function = "seed"
+	Reconciling Function = "reconcile"
+	Paying      Function = "pay"
+	Releasing   Function = "release"
+	Publishing  Function = "publish"
+)
+
+// Timeouts are the functions' timeouts in template.yaml.
+var Timeouts = map[Function]time.Duration{
+	Purchasing: 6 * time.Second, Finalizing: 5 * time.Second, Querying: 6 * time.Second,
+	Seeding: 120 * time.Second, Reconciling: 300 * time.Second, Paying: 6 * time.Second, Releasing: 60 * time.Second,
+	Publishing: 30 * time.Second,
+}
+
+// InvocationMargin is the time left of an invocation when its handler gives up, or
+// slightly less.
+const InvocationMargin = 490 * time.Millisecond
+
+// RefusalAge is the maximum age of a refusal's reason.
+const RefusalAge = 2 * time.Second
+
+// TimeToFinish is how long after the faults the last order may be unfinished (P8), with
+// clocks that are off by that much at most: one environment's mark is read by another.
+func TimeToFinish(skew time.Duration) time.Duration { return ledger.RepairBound + 2*skew }
+
+// World is what the environments share: the table, the queue and what intercepts
+// their calls.
+type World struct {
+	DB          *dynamotest.DB
+	Queue       *Queue
+	interceptor Interceptor
+	random      func() float64 // jitter; must be safe for concurrent use
+	claims      atomic.Int64   // claim ids made so far
+	made        atomic.Int64   // environments made so far
+	// Invocations counts invocations, for interceptors that need it.
+	Invocations int
+}
+
+// NewWorld makes a world with an empty table.
+func NewWorld(i Interceptor, random func() float64) *World {
+	return &World{
+		DB:    dynamotest.New(dynamotest.Table{Name: TableName, PK: "pk", SK: "sk"}),
+		Queue: NewQueue(), interceptor: i, random: random,
+	}
+}
+
+// Environment is one execution environment of a function: it has its own memory and
+// serves one event at a time.
+type Environment struct {
+	world    *World
+	Function Function
+	Number   int64
+	// Invocation is the number of the current invocation, for the interceptor; Deadline
+	// is when Lambda kills it.
+	Invocation int
+	Deadline   time.Time
+	// stopped is when its last invocation ended, zero while one runs; frozen is how
+	// long it was frozen in total.
+	stopped time.Time
+	frozen  time.Duration
+	// ClaimIDs are the claim ids that it has tried to write in this invocation.
+	ClaimIDs []string
+	// lookedForClaim: an eventually consistent read of a claim was answered in this invocation.
+	// readFailed is when a read of one item last failed.
+	lookedForClaim bool
+	readFailed     time.Time
+	// Calls counts its calls of table and queue.
+	Calls atomic.Int64
+	Dead  atomic.Bool
+
+	http  func(context.Context, httpapi.Request) (httpapi.Response, error)
+	batch func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
+	raw   func(context.Context, json.RawMessage) (any, error)
+}
+
+// Start makes a cold environment with a clock error of skew.
+func (w *World) Start(f Function, skew time.Duration) *Environment {
+	e := &Environment{world: w, Function: f, Number: w.made.Add(1)}
+	now := func() time.Time { return clock.Strip(clocktest.Frozen(time.Now(), e.frozen)).Add(skew) }
+	newID := func() string {
+		id := "claim-" + strconv.FormatInt(w.claims.Add(1), 10)
+		e.ClaimIDs = append(e.ClaimIDs, id)
+		return id
+	}
+	book := ledger.New(tableAPI{e}, TableName, ledger.Options{Now: now, Random: w.random, NewID: newID})
+	sender := orderq.NewSender(queueAPI{e}, "https://sqs.eu-central-1.amazonaws.com/123456789012/OrderQueue")
+	log := telemetry.New(io.Discard, string(f), now)
+	switch f {
+	case Paying:
+		e.http = payhandler.New(book, webhooksOf(), log, now).Handle
+	case Releasing:
+		h := releasehandler.New(book, Grace, log)
+		e.raw = func(ctx context.Context, raw json.RawMessage) (any, error) { return h.Handle(ctx, raw) }
+	case Purchasing:
+		e.http = purchasehandler.New(book, sender, log, now).Handle
+	case Querying:
+		e.http = queryhandler.New(book, log, now).Handle
+	case Finalizing:
+		e.batch = finalizehandler.New(book, log, now).Handle
+	case Seeding:
+		h := seedhandler.New(book, log, now)
+		e.raw = func(ctx context.Context, raw json.RawMessage) (any, error) { return h.Handle(ctx, raw) }
+	case Reconciling:
+		h := reconcilehandler.New(book, sender, log, now)
+		e.raw = func(ctx context.Context, raw json.RawMessage) (any, error) { return h.Handle(ctx, raw) }
+	}
+	return e
+}
+
+// Die ends the environment immediately: the calling goroutine stops here, and all
+// others of this environment stop at their next outside call. Deferred functions still
+// run; no handler makes outside calls in one.
+func (e *Environment) Die() {
+	e.Dead.Store(true)
+	runtime.Goexit()
+}
+
+// Outcome is how one invocation ended.
+type Outcome struct {
+	Died bool // with its environment: no answer
+	Took time.Duration
+}
+
+// Invoke runs one invocation to its end.
+func (e *Environment) Invoke(run func(context.Context)) Outcome {
+	ctx, cancel := context.WithTimeout(context.Background(), Timeouts[e.Function])
+	defer cancel()
+	began := time.Now()
+	e.Deadline = began.Add(Timeouts[e.Function])
+	if !e.stopped.IsZero() {
+		e.frozen += began.Sub(e.stopped)
+	}
+	defer func() { e.stopped = time.Now() }()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		run(ctx)
+	}()
+	<-done
+	return Outcome{Died: e.Dead.Load(), Took: time.Since(began)}
+}
+
+// AdvanceClock moves the bubble's clock from the year 2000, where it starts, to a year in
+// which there are sales.
+func AdvanceClock() { time.Sleep(time.Until(time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC))) }
+
+// PrepareProcess makes a test program faster: the functions' log lines are not read here,
+// and there is enough memory for a lazy garbage collector.
+func PrepareProcess() {
+	if err := os.Setenv("AWS_LAMBDA_LOG_LEVEL", "ERROR"); err != nil {
+		panic(err)
+	}
+	debug.SetGCPercent(400)
+}

@@ -1,0 +1,113 @@
+package mutants
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/proof/ledgertest"
+	"flashsale/shared/ledger"
+)
+
+// equivalent are the changes that no test can detect, with the reasons.
+var equivalent = map[string]string{
+	"Add > addToShard: TransactWriteItems[1] condition without attribute_exists(pk)":          "without the shard its sums have nothing to add to, which is an error as well",
+	"Add > addToShard: TransactWriteItems[2] condition without #state = :open":                "Add has read that the sale is open, and an open sale never becomes a draft again",
+	"Edit > editShard: UpdateItem condition with #changedAt <= :at":                           "edits of one instant bring the same window and the same pause flag",
+	"Add > queryAll: Query eventually consistent":                                             "a receipt that is not seen costs a cancelled transaction, whose condition finds it",
+	"Add > queryAll: Query key condition without begins_with(#sk, :head)":                     "receipts are looked up by their whole key: more than them costs only read units",
+	"ReleaseDue > putBackShard: TransactWriteItems[1] condition without #state = :open":       "ReleaseDue has read that the sale is open, and an open sale never becomes a draft again",
+	"Pay > putRefund: TransactWriteItems[3] condition without attribute_exists(pk)":           "a listing is never deleted, and Pay has read its sale",
+	"Pay > putRefund: TransactWriteItems[1] condition without attribute_not_exists(pk)":       "Pay has read that there is no refund, and who records one since puts its guard first, which the condition before finds; only a release that put no guards does not",
+	"Pay > putRefund: TransactWriteItems[2] condition without attribute_not_exists(#payment)": "an attribute that does not exist is unequal to every value",
+	"Pay > putRefund: TransactWriteItems[2] condition without #orderId = :orderId":            "Pay has read the order, which is written after its claim has the id, and neither that nor a claim ever goes away",
+	"ReleaseDue > setListing: UpdateItem condition without attribute_exists(pk)":              "a listing is never deleted, and ReleaseDue has read that its sale is open",
+	"Cancel > release: TransactWriteItems[1] condition without #orderId = :orderId":           "Cancel has read the order id, and neither that nor a claim ever goes away",
+	"part > release: TransactWriteItems[1] condition without #orderId = :orderId":             "the pass has read the order id, and neither that nor a claim ever goes away",
+	"Withdraw > queryAll: Query eventually consistent":                                        "a step that is not seen costs a cancelled transaction, whose condition finds it",
+	"Withdraw > queryAll: Query key condition without begins_with(#sk, :head)":                "steps are looked up by their whole key: more than them costs only read units",
+}
+
+// changeVariable names the change that a child process makes.
+const changeVariable = "FLASHSALE_LEDGER_CHANGE"
+
+// TestEveryTermOfTheLedgerIsNeeded runs the ledger's suite once over the fake and
+// records which expressions and consistent reads each behaviour uses. Then, for every
+// term that can be left out, every bound that can be moved by one and every read that
+// can be made eventually consistent, it runs those behaviours again in a separate
+// process: some behaviour must fail. The fake's eventually consistent reads see none of
+// the test's writes.
+func TestEveryTermOfTheLedgerIsNeeded(t *testing.T) {
+	change := os.Getenv(changeVariable)
+	behaviours := map[string][]string{} // by change
+	texts := map[string]bool{}
+	var mu sync.Mutex // of both
+	suite := t.Run("suite", func(t *testing.T) {
+		ledgertest.Run(t, func(t *testing.T) ledgertest.Engine {
+			db := dynamotest.New(dynamotest.Table{Name: "Ledger", PK: "pk", SK: "sk"})
+			db.Lag = time.Hour
+			behaviour := t.Name()[strings.LastIndex(t.Name(), "/")+1:]
+			return ledgertest.Engine{API: db, Table: "Ledger", Between: func(api ledger.API) ledger.API {
+				return &seam{API: api, make: change, seen: func(change, text string) {
+					mu.Lock()
+					defer mu.Unlock()
+					texts[text] = true
+					if !slices.Contains(behaviours[change], behaviour) {
+						behaviours[change] = append(behaviours[change], behaviour)
+					}
+				}}
+			}}
+		})
+	})
+	if change != "" || !suite {
+		return // the child's part, or nothing to compare with
+	}
+	t.Run("every expression in the source is used", func(t *testing.T) { usedAll(t, texts, slices.Collect(maps.Keys(behaviours))) })
+	t.Logf("%d changes", len(behaviours))
+	for name := range equivalent {
+		if behaviours[name] == nil {
+			t.Errorf("a listed change that nothing makes any more: %s", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(behaviours)) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			noticed, out := underChange(t, name, behaviours[name])
+			reason, listed := equivalent[name]
+			switch {
+			case !noticed && !listed:
+				t.Errorf("none of %d behaviours notices", len(behaviours[name]))
+			case noticed && listed:
+				t.Errorf("listed as unnoticeable (%s), but a behaviour fails:\n%s", reason, out)
+			}
+		})
+	}
+}
+
+// underChange runs behaviours in a child that makes the change, and reports
+// whether one of them failed.
+func underChange(t *testing.T, change string, behaviours []string) (noticed bool, out []byte) {
+	names := make([]string, len(behaviours))
+	for i, b := range behaviours {
+		names[i] = regexp.QuoteMeta(b)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	child := exec.CommandContext(ctx, os.Args[0], "-test.failfast", "-test.timeout", "60s",
+		"-test.run", "^TestEveryTermOfTheLedgerIsNeeded$/^suite$/^("+strings.Join(names, "|")+")$")
+	child.Env = append(os.Environ(), changeVariable+"="+change)
+	out, err := child.CombinedOutput()
+	if err != nil && !bytes.Contains(out, []byte("--- FAIL")) && !bytes.Contains(out, []byte("panic:")) {
+		t.Fatalf("the child failed for another reason: %v\n%s", err, out)
+	}
+	return err != nil, out
+}

@@ -1,0 +1,167 @@
+package mutants
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+var operatorPackages = flag.String("packages", "shared/orderid shared/orderq shared/jsonwrite", "packages whose operators are changed in turn; `make mutate` names all")
+
+// swaps are the replacements of each operator: a comparison by its neighbour and by its
+// opposite, plus by minus, "and" by "or"; and of the functions that are operators by
+// another name.
+var swaps = map[string][]string{
+	"<": {"<=", ">="}, "<=": {"<", ">"}, ">": {">=", "<="}, ">=": {">", "<"}, "==": {"!="}, "!=": {"=="},
+	"+": {"-"}, "-": {"+"}, "*": {"/"}, "/": {"*"}, "%": {"*"}, "++": {"--"}, "--": {"++"}, "&&": {"||"}, "||": {"&&"},
+	"Before": {"After"}, "After": {"Before"}, "min": {"max"}, "max": {"min"}, "TrimSpace": {"Clone"},
+}
+
+// slowTests are not run for each operator: they take long, and their findings are
+// random.
+const slowTests = "^(TestASaleOfAMillionClaims|TestReleasingManyClaims|TestTheLedgerOverAFakeFullOfContention|TestMany(Buyers|Finalizers)UnderEveryFault)"
+
+// TestEveryOperatorIsNeeded changes one operator after the other, and runs the tests of
+// its package: one of them must fail. Changes that survive must be listed in survivors
+// with the reason, and listed changes must survive.
+func TestEveryOperatorIsNeeded(t *testing.T) {
+	root, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, pkg := range strings.Fields(*operatorPackages) {
+		all, err := operatorChanges(root, pkg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(pkg, func(t *testing.T) {
+			if len(all) == 0 {
+				t.Log("no operators")
+				return
+			}
+			built := newBuilds(root, t.TempDir(), all)
+			binary, left := built.pkgs["./"+pkg](t.Context())
+			var killed, lived, other atomic.Int64
+			patience := limit
+			t.Run("operators", func(t *testing.T) {
+				if binary != "" {
+					start := time.Now()
+					if out, err := built.runBinary(t, binary, "./"+pkg, -1, ".", limit); err != nil {
+						t.Fatalf("the tests fail without a change: %v\n%s", err, out)
+					}
+					// Tests that run in parallel take longer, but not ten times as
+					// long.
+					patience = min(limit, 20*time.Second+10*time.Since(start))
+				}
+				for number, c := range all {
+					t.Run(c.name, func(t *testing.T) {
+						t.Parallel()
+						own := binary
+						if binary == "" || left[number] != nil {
+							var err error
+							if own, err = built.binary(t.Context(), number); err != nil {
+								other.Add(1) // does not compile: 1 << -2, "a" - "b"
+								return
+							}
+							defer os.Remove(own)
+						}
+						out, err := built.runBinary(t, own, "./"+pkg, number, ".", patience)
+						if err != nil {
+							killed.Add(1)
+						} else {
+							lived.Add(1)
+						}
+						reason, listed := survivors[c.name]
+						switch {
+						case err == nil && !listed:
+							t.Errorf("no test of %s notices: %s", pkg, c.name)
+						case err != nil && listed:
+							t.Errorf("listed as a survivor (%s), but a test fails:\n%s", reason, out)
+						}
+					})
+				}
+			})
+			t.Logf("%d changes are noticed, %d are not, %d are no programs", killed.Load(), lived.Load(), other.Load())
+		})
+		for _, c := range all {
+			seen[c.name] = true
+		}
+	}
+	for name := range survivors {
+		file, _, _ := strings.Cut(name, ": ")
+		if !seen[name] && slices.Contains(strings.Fields(*operatorPackages), filepath.Dir(file)) {
+			t.Errorf("a listed survivor that is no change any more: %s", name)
+		}
+	}
+}
+
+// operatorChanges returns all changes of one operator in a package's source.
+func operatorChanges(root, pkg string) ([]*change, error) {
+	files, err := filepath.Glob(filepath.Join(root, pkg, "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	var all []*change
+	count := map[string]int{}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		fset := token.NewFileSet()
+		parsed, err := parser.ParseFile(fset, path, source, 0)
+		if err != nil {
+			return nil, err
+		}
+		add := func(at token.Pos, was string) {
+			offset := fset.Position(at).Offset
+			start := bytes.LastIndexByte(source[:offset], '\n') + 1
+			end := start + bytes.IndexByte(source[start:], '\n')
+			for _, is := range swaps[was] {
+				name := fmt.Sprintf("%s: %s: %s for %s", filepath.Join(pkg, filepath.Base(path)), bytes.TrimSpace(source[start:end]), is, was)
+				if count[name]++; count[name] > 1 {
+					name += fmt.Sprintf(" (%d)", count[name])
+				}
+				mutated := slices.Concat(source[:offset], []byte(is), source[offset+len(was):])
+				all = append(all, &change{name: name, pkg: "./" + pkg, files: func(string) (map[string][]byte, error) {
+					return map[string][]byte{path: mutated}, nil
+				}})
+			}
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.BinaryExpr:
+				add(n.OpPos, n.Op.String())
+			case *ast.IncDecStmt:
+				add(n.TokPos, n.Tok.String())
+			case *ast.UnaryExpr:
+				if n.Op == token.SUB {
+					add(n.OpPos, n.Op.String())
+				}
+			case *ast.CallExpr:
+				switch f := n.Fun.(type) {
+				case *ast.Ident:
+					add(f.Pos(), f.Name)
+				case *ast.SelectorExpr:
+					add(f.Sel.Pos(), f.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+	return all, nil
+}

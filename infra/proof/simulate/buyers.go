@@ -1,0 +1,170 @@
+package simulate
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"flashsale/infra/proof/harness"
+)
+
+// runBuyer runs one buyer's actions from the draft.
+func (m *runningSale) runBuyer(b buyer) {
+	m.n.wait(m.id+" "+b.user, b.first)
+	for i, c := range b.clicks {
+		var both sync.WaitGroup
+		both.Go(func() { m.click(b.user, c.key, fmt.Sprint(m.id, " ", b.user, " ", i)) })
+		if c.twice {
+			both.Go(func() { m.click(b.user, c.key, fmt.Sprint(m.id, " ", b.user, " ", i, " again")) })
+		}
+		both.Wait()
+		m.n.wait(m.id+" "+b.user, c.pause)
+		if c.asks {
+			m.queryOrder(b.user)
+			m.queryPage(b.user)
+		}
+	}
+}
+
+// click sends one purchase and judges the answer.
+func (m *runningSale) click(user, key, name string) harness.Reply {
+	m.n.wait(name, time.Microsecond)
+	call := time.Now()
+	e := m.pools[harness.Purchasing].take(name)
+	defer m.pools[harness.Purchasing].give(e)
+	return m.clickIn(e, user, key, call)
+}
+
+// clickIn sends a purchase to that environment.
+func (m *runningSale) clickIn(e *harness.Environment, user, key string, call time.Time) harness.Reply {
+	m.write("%s clicks in %s, key %q, in purchase %d #%d", user, m.id, key, e.Number, e.Invocation)
+	began := time.Now()
+	r, took, ok := e.Buy(m.id, user, key)
+	asked := e.ClaimIDs
+	m.checkDuration(harness.Purchasing, took)
+	m.write("%s is told %t %d %s %s", user, ok, r.Status, r.Code, r.Claim.ClaimID)
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	known := key
+	if r.Claim.Released() {
+		known = "" // even the repeat of the purchase is told of the claim's state
+	}
+	m.history.Attempts = append(m.history.Attempts, Attempt{
+		User: user, Key: known, Call: int64(call.Sub(m.began)), Return: m.since(), Answer: answerOf(r), Claim: r.Claim.ClaimID,
+	})
+	if ok {
+		m.checkAnswer(e, user, key, r, call, began)
+	}
+	if ok && r.Refuses() {
+		m.watch.recordRefusal(user, asked)
+	}
+	return r
+}
+
+// checkAnswer checks the answer of a purchase against the state of the sale during the
+// request. Both locks are held.
+func (m *runningSale) checkAnswer(e *harness.Environment, user, key string, r harness.Reply, call, began time.Time) {
+	w, now := m.watch, time.Now()
+	// An answer from memory may be as old as P6 allows, counted from the start of the
+	// invocation.
+	from := began.Add(-harness.RefusalAge)
+	claim := w.claims[user]
+	holds := claim != nil && claim.visibleToAll().Before(call)
+	// Where reads lag, one without a key may miss any claim.
+	mustKnow := key != "" || m.simulation.draft.lag == 0 && e.MustFindClaim(key)
+	switch {
+	case r.Status == 202 || r.Code == "already-ordered":
+		if claim == nil || claim.id != r.Claim.ClaimID {
+			w.violate("P4: %s was told of claim %q, the table holds %+v", user, r.Claim.ClaimID, claim)
+			return
+		}
+		if r.Status == 202 && claim.isReleased(call) {
+			w.violate("P9: %s was told 202 for %s, which was released %v before", user, claim.id, call.Sub(claim.releasedAt))
+		}
+		if r.Status == 202 && key != "" {
+			if first, again := m.bodies[user+key]; again && first != r.Body {
+				w.violate("P9: %s was told %s, then %s", user, first, r.Body)
+			}
+			m.bodies[user+key] = r.Body
+		}
+	case r.Code == "sold-out":
+		if !w.wasEmpty(from, now) {
+			w.violate("P6: %s was told sold-out; there were always units from %v on, %d now", user, from.Sub(m.began), w.total)
+		}
+		if holds && mustKnow {
+			w.violate("P5: %s held %s since %v and was told sold-out at a repeat, key %q", user, claim.id, claim.at.Sub(m.began), key)
+		}
+	case r.Code == "busy":
+	case r.Code == "sale-paused" || r.Code == "sale-not-open" || r.Code == "sale-closed" || r.Code == "sale-not-found":
+		if !w.wasShut(r.Code, from, call, now) {
+			w.violate("P14: %s was told %s, which it was not from %v on", user, r.Code, from.Sub(m.began))
+		}
+		if holds && (key != "" && r.Code != "sale-not-found" || r.Code == "sale-closed" && mustKnow) {
+			w.violate("P5: %s held %s and was told %s at a repeat, key %q", user, claim.id, r.Code, key)
+		}
+	default:
+		w.violate("%s was told %d %q %s", user, r.Status, r.Code, r.Body)
+	}
+}
+
+func answerOf(r harness.Reply) Answer {
+	switch {
+	case r.Status == 202:
+		return Bought
+	case r.Code == "already-ordered":
+		return Already
+	case r.Code == "sold-out":
+		return SoldOut
+	}
+	return Unknown
+}
+
+// queryOrder asks for the state of the user's own order.
+func (m *runningSale) queryOrder(user string) {
+	call := time.Now()
+	e := m.pools[harness.Querying].take(m.id + " " + user)
+	r, took, ok := e.Status(m.id, user)
+	m.checkDuration(harness.Querying, took)
+	m.pools[harness.Querying].give(e)
+	m.write("%s looks: %t %d %s %+v", user, ok, r.Status, r.Code, r.Claim)
+	if !ok || r.Code == "busy" {
+		return
+	}
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	claim := m.watch.claims[user]
+	switch {
+	case r.Status == 404:
+		if r.Code == "order-not-found" && claim != nil && claim.visibleToAll().Before(call) {
+			m.watch.violate("P4: %s held %s and was told that there is no order", user, claim.id)
+		}
+	case r.Status != 200 || claim == nil || claim.id != r.Claim.ClaimID:
+		m.watch.violate("P4: %s was told %d %s, the table holds %+v", user, r.Status, r.Body, claim)
+	case r.Claim.OrderID != "" && claim.orderID != r.Claim.OrderID:
+		m.watch.violate("P7: %s was told of order %s, the table holds %s", user, r.Claim.OrderID, claim.orderID)
+	}
+}
+
+// queryPage looks at the sale page.
+func (m *runningSale) queryPage(user string) {
+	e := m.pools[harness.Querying].take(m.id + " " + user)
+	defer m.pools[harness.Querying].give(e)
+	m.queryPageIn(e, user)
+}
+
+// queryPageIn asks that environment for the sale page.
+func (m *runningSale) queryPageIn(e *harness.Environment, user string) {
+	began := time.Now()
+	r, took, ok := e.SalePage(m.id)
+	m.checkDuration(harness.Querying, took)
+	m.write("%s visits: %t %d %s", user, ok, r.Status, r.Body)
+	if !ok || r.Status != 200 {
+		return
+	}
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	// The count is cached for another second.
+	if r.Page.Remaining <= 0 && !m.watch.wasEmpty(began.Add(-harness.RefusalAge-time.Second), time.Now()) {
+		m.watch.violate("P6: the sale page says %d units; there were always some", r.Page.Remaining)
+	}
+}

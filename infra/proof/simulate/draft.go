@@ -1,0 +1,357 @@
+package simulate
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/proof/harness"
+)
+
+// conditions are what a seed may have in addition to the usual faults.
+type conditions struct {
+	sales int           // 1 to 4 of them, at once
+	skew  time.Duration // how far clocks are off at most
+	// midnight: a day of UTC ends while the sales are open.
+	midnight bool
+	// slow: many calls are slow, so that some are in progress at midnight.
+	slow bool
+	// freezes: environments are frozen for up to twenty minutes.
+	freezes bool
+	// lag: eventually consistent reads see an older state.
+	lag bool
+	// halfVisible: readers may see one item of a transaction before another.
+	halfVisible bool
+	// vagueReasons: cancellations report contention, and the other reasons at random.
+	vagueReasons bool
+	// seeding: sales are created, restocked and edited by requests that are cut off,
+	// sent twice at once and applied late, when buyers are already buying.
+	seeding bool
+	// poison: poison messages arrive again and again, while buyers' messages are lost;
+	// reconciliation itself has no faults.
+	poison bool
+	// outage: the last reconciliation pass before a sale closes is cut off, and the
+	// next one runs when the sale may be drained; messages are lost meanwhile.
+	outage bool
+	// withdraws: the operators withdraw units, whatever is left.
+	withdraws bool
+	// pays: the sales ask for payment.
+	pays bool
+	// publishes: the publishing of events has every fault that it may have, often.
+	publishes bool
+}
+
+func drawConditions(r *rand.Rand) conditions {
+	c := conditions{
+		sales: 1, skew: usualSkew, midnight: sometimes(r, 0.2), freezes: sometimes(r, 0.2), lag: sometimes(r, 0.3),
+		halfVisible: sometimes(r, 0.3), vagueReasons: sometimes(r, 0.3), seeding: sometimes(r, 0.2), poison: sometimes(r, 0.15), outage: sometimes(r, 0.1),
+	}
+	if sometimes(r, 0.4) {
+		c.sales = 2 + r.IntN(3)
+	}
+	if sometimes(r, 0.2) {
+		c.skew = farthestSkew
+	}
+	return c
+}
+
+const (
+	// usualSkew is the usual maximum error of a clock, farthestSkew the largest
+	// allowed.
+	usualSkew    = 50 * time.Millisecond
+	farthestSkew = 30 * time.Second
+	// hiddenAtMost is how much later than another one item of a transaction may become
+	// visible.
+	hiddenAtMost = 30 * time.Millisecond
+)
+
+// draft is everything that a seed draws before anything runs. Every seed draws which
+// kinds of faults it has, so that rare combinations also occur without all the
+// others.
+type draft struct {
+	sales        []saleDraft
+	poisons      []string
+	poisoned     time.Duration // until when they are repeated
+	gap          reconcileGap
+	firstPass    time.Duration // of reconciliation; the others follow every minute
+	environments map[harness.Function]int
+	batch        int
+	busy         time.Duration // how long a transaction locks its items
+	lag          time.Duration // of eventually consistent reads
+	rates        faultRates
+}
+
+// reconcileGap is a time without reconciliation, after a pass that is cut off. Instants are
+// counted from the beginning, like all in this file.
+type reconcileGap struct {
+	from, to time.Duration
+	cut      cutOff
+}
+
+// saleDraft is one sale.
+type saleDraft struct {
+	id            string
+	stock, shards int
+	opensAt       time.Duration
+	closesAt      time.Duration
+	buyers        []buyer
+	commands      []command
+	// twice: each command is sent by two operators at once.
+	twice bool
+	// payWithin is 0 if the sale asks for no payment.
+	payWithin time.Duration
+}
+
+// buyer is one user's actions.
+type buyer struct {
+	user   string
+	first  time.Duration
+	clicks []click
+}
+
+type click struct {
+	key   string
+	pause time.Duration // after it
+	// twice: the same button is clicked again at once.
+	twice bool
+	// asks: the buyer queries the order, or the sale, afterwards.
+	asks bool
+}
+
+// command is one action of the operator.
+type command struct {
+	number int // in the order of drawing
+	at     time.Duration
+	// event returns the request when it is first sent.
+	event func(now time.Time) string
+	edit  bool
+	units int
+	// withdraws: its answer contains how many units it took.
+	withdraws bool
+	// whenSoldOut sends it that long after the last unit was sold, if that is before at:
+	// when shards are being closed and reopened.
+	whenSoldOut bool
+	delay       time.Duration
+	// again repeats the command of that number instead; -1 if it does not.
+	again int
+}
+
+func drawSales(r *rand.Rand, c conditions) draft {
+	d := draft{
+		environments: map[harness.Function]int{harness.Seeding: 1, harness.Reconciling: 1},
+		batch:        1 + r.IntN(25),
+		busy:         between(r, 0, 15*time.Millisecond),
+	}
+	for _, f := range []harness.Function{harness.Purchasing, harness.Finalizing, harness.Querying} {
+		d.environments[f] = 1 + r.IntN(6)
+	}
+	d.rates = drawFaultRates(r)
+	if sometimes(r, 0.3) {
+		d.poisons = harness.PoisonMessages
+	}
+	users := max(3, int(5*math.Pow(40, r.Float64()))/c.sales)
+	opens := between(r, 5*time.Second, 20*time.Second)
+	if c.pays {
+		d.environments[harness.Paying], d.environments[harness.Releasing] = 1+r.IntN(4), 2
+	}
+	for i := range c.sales {
+		d.sales = append(d.sales, drawSale(r, c, i, users, opens))
+		opens += between(r, 0, 3*time.Second)
+	}
+	d.firstPass = between(r, 0, time.Minute)
+	d.applyConditions(r, c)
+	return d
+}
+
+// applyConditions changes the draft to satisfy the conditions.
+func (d *draft) applyConditions(r *rand.Rand, c conditions) {
+	w := &d.rates
+	if c.lag {
+		d.lag, w.table.Stale = between(r, time.Millisecond, 10*time.Second), 0.3
+	}
+	if c.halfVisible {
+		w.table.Hidden, w.table.HiddenFor = 0.5, hiddenAtMost
+		d.firstPass = max(0, d.sales[0].opensAt) + between(r, 0, 3*time.Second) // while most buyers arrive
+	}
+	if c.vagueReasons {
+		w.table.Cancel = 0.2
+	}
+	if c.slow {
+		w.slow = 0.3
+	}
+	if c.freezes {
+		w.freeze = 0.1
+	}
+	if c.seeding {
+		worse := *w
+		worse.crash = 0.1
+		worse.table.LostReply, worse.table.ApplyLate, worse.table.Late = 0.15, 0.15, 4*time.Second
+		w.seeding = &worse
+		d.environments[harness.Seeding] = 3
+	}
+	if c.poison {
+		d.poisons, d.poisoned = harness.PoisonMessages, 12*time.Minute
+		w.sends, w.sparesReconcile = 0.3, true
+	}
+	if c.outage {
+		// The pass sees few claims; most are made after it.
+		from := max(d.sales[0].opensAt, time.Second) + between(r, -500*time.Millisecond, 500*time.Millisecond)
+		d.gap = reconcileGap{from: from, cut: cutOff{harness.Reconciling, "", 1 + r.IntN(8*c.sales)}}
+		if sometimes(r, 0.5) {
+			// After the claims have been read, when the shards are compared with them.
+			d.gap.cut = cutOff{harness.Reconciling, "BatchGetItem STOCK", 2 * (1 + r.IntN(c.sales))}
+		}
+		w.sends, w.sparesReconcile = 0.45, true
+		for i := range d.sales {
+			s := &d.sales[i]
+			d.gap.to = max(d.gap.to, s.closesAt+16*time.Minute)
+		}
+	}
+}
+
+func drawSale(r *rand.Rand, c conditions, number, users int, opensAt time.Duration) saleDraft {
+	s := saleDraft{id: harness.SaleID, opensAt: opensAt, stock: max(1, int(float64(users)*math.Pow(10, 2*r.Float64()-1)))}
+	if number > 0 {
+		s.id = fmt.Sprint(harness.SaleID, "-", number+1)
+	}
+	s.shards = 1 + r.IntN(min(8, s.stock))
+	if c.pays {
+		s.payWithin = harness.PayWithin
+	}
+	if c.seeding {
+		// It opens while it is still being created.
+		s.opensAt, s.twice = between(r, -time.Second, 2*time.Second), true
+	}
+	s.closesAt = s.opensAt + 24*time.Hour
+	if c.outage {
+		s.closesAt = s.opensAt + between(r, 10*time.Second, time.Minute)
+	} else if sometimes(r, 0.3) {
+		s.closesAt = s.opensAt + between(r, 5*time.Second, 3*time.Minute)
+	}
+	for i := range users {
+		s.buyers = append(s.buyers, drawBuyer(r, i, max(0, s.opensAt)))
+	}
+	s.commands = drawCommands(r, s, c)
+	return s
+}
+
+func sometimes(r *rand.Rand, share float64) bool { return r.Float64() < share }
+
+// drawFaultRates draws each fault with equal chances of none, some and many.
+func drawFaultRates(r *rand.Rand) faultRates {
+	rate := func(much float64) float64 { return []float64{0, much / 5, much}[r.IntN(3)] }
+	w := faultRates{
+		table: dynamotest.Rates{
+			Conflict: rate(0.2), Throttle: rate(0.1), ServerError: rate(0.1), LostReply: rate(0.15),
+			ApplyLate: rate(0.1), Unprocessed: rate(0.3), Late: between(r, time.Millisecond, 4*time.Second),
+		},
+		sends:   rate(0.3),
+		latency: between(r, 2*time.Millisecond, 40*time.Millisecond),
+		slow:    rate(0.05),
+		crash:   rate(0.02),
+		recycle: rate(0.2),
+	}
+	w.disorder.Shuffled, w.disorder.Twice = rate(1), rate(0.3)
+	return w
+}
+
+func drawBuyer(r *rand.Rand, number int, opensAt time.Duration) buyer {
+	b := buyer{user: fmt.Sprintf("user-%03d", number), first: opensAt + time.Duration(r.ExpFloat64()*float64(2*time.Second))}
+	if sometimes(r, 0.2) {
+		b.first = between(r, 0, opensAt+time.Second)
+	}
+	keyed, fresh := sometimes(r, 0.6), sometimes(r, 0.1)
+	for i := range 1 + r.IntN(4) {
+		c := click{pause: time.Duration(r.ExpFloat64() * float64(time.Second)), twice: sometimes(r, 0.2), asks: sometimes(r, 0.3)}
+		if sometimes(r, 0.05) {
+			c.pause = between(r, time.Second, 2*time.Minute)
+		}
+		if keyed {
+			c.key = "key-" + b.user
+		}
+		if keyed && fresh {
+			c.key = fmt.Sprintf("key-%s-%d", b.user, i)
+		}
+		b.clicks = append(b.clicks, c)
+	}
+	return b
+}
+
+// drawCommands draws the operator's commands: always the creation, perhaps restocks,
+// pauses, reschedulings and repeats.
+func drawCommands(r *rand.Rand, d saleDraft, c conditions) []command {
+	created := func(now time.Time) string {
+		began := now
+		asks := ""
+		if d.payWithin > 0 {
+			asks = harness.AsksForPayment(d.payWithin)
+		}
+		return fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":%q,"stock":%d,"shards":%d%s}`,
+			d.id, harness.Stamp(began.Add(d.opensAt)), harness.Stamp(began.Add(d.closesAt)), d.stock, d.shards, asks)
+	}
+	all := []command{{event: created, units: d.stock, again: -1}}
+	during := func() time.Duration { return d.opensAt + time.Duration(r.ExpFloat64()*float64(8*time.Second)) }
+	if sometimes(r, 0.5) {
+		times := 1 + r.IntN(3)
+		if sometimes(r, 0.3) {
+			times = 4 + r.IntN(8)
+		}
+		for i := range times {
+			units := 1 + r.IntN(1+d.stock/2)
+			if sometimes(r, 0.5) {
+				units = 1 + r.IntN(d.shards)
+			}
+			all = append(all, command{
+				at: during(), units: units, again: -1, whenSoldOut: sometimes(r, 0.7), delay: time.Duration(r.ExpFloat64() * float64(20*time.Millisecond)),
+				event: func(time.Time) string {
+					return fmt.Sprintf(`{"action":"add","saleId":%q,"seedId":"batch-%d","stock":%d}`, d.id, i, units)
+				},
+			})
+		}
+	}
+	if sometimes(r, 0.3) {
+		at := during()
+		for range 1 + r.IntN(2) {
+			all = append(all, paused(d.id, at, "pause"))
+			at += between(r, 100*time.Millisecond, 15*time.Second)
+			all = append(all, paused(d.id, at, "resume"))
+			at += between(r, 100*time.Millisecond, 15*time.Second)
+		}
+	}
+	if sometimes(r, 0.2) && !c.outage {
+		opens, closes := between(r, -10*time.Second, 10*time.Second), between(r, 11*time.Second, 2*time.Minute)
+		all = append(all, command{at: during(), edit: true, again: -1, event: func(now time.Time) string {
+			return fmt.Sprintf(`{"action":"reschedule","saleId":%q,"opensAt":%q,"closesAt":%q,"at":%q}`,
+				d.id, harness.Stamp(now.Add(opens)), harness.Stamp(now.Add(closes)), harness.Stamp(now))
+		}})
+	}
+	if c.withdraws {
+		for i := range 1 + r.IntN(4) {
+			units := 1 + r.IntN(2*d.stock)
+			if sometimes(r, 0.5) {
+				units = 1 + r.IntN(1+d.stock/4)
+			}
+			all = append(all, command{
+				at: d.opensAt + time.Duration(r.ExpFloat64()*float64(time.Second)), withdraws: true, again: -1, // while most of them buy
+				event: func(time.Time) string {
+					return fmt.Sprintf(`{"action":"withdraw","saleId":%q,"seedId":"typo-%d","stock":%d}`, d.id, i, units)
+				},
+			})
+		}
+	}
+	for range r.IntN(3) {
+		all = append(all, command{at: during(), again: r.IntN(len(all))})
+	}
+	for i := range all {
+		all[i].number = i
+	}
+	return all
+}
+
+func paused(sale string, at time.Duration, action string) command {
+	return command{at: at, edit: true, again: -1, event: func(now time.Time) string {
+		return fmt.Sprintf(`{"action":%q,"saleId":%q,"at":%q}`, action, sale, harness.Stamp(now))
+	}}
+}

@@ -1,0 +1,289 @@
+package simulate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"flashsale/infra/proof/harness"
+	"flashsale/shared/ledger"
+)
+
+// finishAndCheck stops the faults. Frozen environments are used again, all requests are
+// repeated, new buyers try to get the rest, and then everything that the promises say of
+// a sale without requests in progress is checked.
+func (m *simulation) finishAndCheck() {
+	m.n.stopFaults()
+	m.n.wait("director", 10*time.Second) // late requests apply
+	m.checkUnfrozen()
+	for _, s := range m.sales {
+		for _, b := range s.draft.buyers {
+			s.buyUntilAnswered(b.user, b.clicks[0].key)
+		}
+		s.probe()
+	}
+	m.awaitOrders()
+	for _, s := range m.sales {
+		s.finishPayments()
+	}
+	for _, s := range m.sales {
+		b := harness.ReadBooks(m.world.DB, s.id)
+		for _, text := range b.Audit() {
+			m.violate("%s: %s", s.id, text)
+		}
+		s.checkTable(b)
+		s.checkHistory(b)
+		s.checkReceipt(b)
+	}
+	m.checkDeadLetters()
+	m.checkOrderIDs()
+	m.replay()
+	for _, s := range m.sales {
+		s.checkDrained()
+	}
+}
+
+// checkUnfrozen changes every sale while some environments are frozen, and then sends them
+// requests: their answers must not be from before (P5, P6, P14).
+func (m *simulation) checkUnfrozen() {
+	frozen := m.pools[harness.Purchasing].frozen
+	if len(frozen)+len(m.pools[harness.Querying].frozen) == 0 {
+		return
+	}
+	for _, s := range m.sales {
+		units := s.draft.shards + len(frozen)
+		s.command(command{units: units, event: nil, again: -1},
+			fmt.Sprintf(`{"action":"add","saleId":%q,"seedId":"thaw","stock":%d}`, s.id, units), false)
+	}
+	m.n.wait("director", harness.RefusalAge+time.Second)
+	for i := 0; ; i++ {
+		e := m.pools[harness.Purchasing].unfreeze()
+		if e == nil {
+			break
+		}
+		for _, s := range m.sales {
+			call := time.Now()
+			s.clickIn(e, fmt.Sprint("thaw-", i), "", call)
+		}
+		m.pools[harness.Purchasing].give(e)
+	}
+	for {
+		e := m.pools[harness.Querying].unfreeze()
+		if e == nil {
+			break
+		}
+		for _, s := range m.sales {
+			s.queryPageIn(e, "somebody")
+		}
+		m.pools[harness.Querying].give(e)
+	}
+}
+
+// buyUntilAnswered retries until there is a definite answer. Without faults, only
+// transactions in flight can keep a buyer waiting (P5).
+func (m *runningSale) buyUntilAnswered(user, key string) harness.Reply {
+	for range 5 {
+		if r := m.click(user, key, m.id+" "+user+" insists"); r.Code != "busy" && r.Status != 0 {
+			return r
+		}
+		m.n.wait(user, time.Second)
+	}
+	m.violate("P5: %s gets no answer although nothing is wrong", user)
+	return harness.Reply{}
+}
+
+// probe sends new buyers: while there are units and the sale is open each must get one,
+// and afterwards each must get the right refusal (P6).
+func (m *runningSale) probe() {
+	for i := range 3 {
+		left := harness.ReadBooks(m.world.DB, m.id).Stock()
+		user := fmt.Sprintf("probe-%d", i)
+		r := m.buyUntilAnswered(user, "")
+		if left > 0 && r.Code == "sold-out" && m.draft.payWithin > 0 {
+			// Units that are back for less than two seconds may be unknown.
+			m.n.wait(user, 2*time.Second)
+			r = m.buyUntilAnswered(user, "")
+		}
+		shut := r.Code == "sale-closed" || r.Code == "sale-paused" || r.Code == "sale-not-open"
+		if left > 0 && r.Status != 202 && !shut {
+			m.violate("P6: %d units are left, and %s is told %d %s", left, user, r.Status, r.Code)
+		}
+		m.n.wait(user, 3*time.Second)
+	}
+}
+
+// awaitOrders waits until every claim has its order and the queue is empty (P8).
+func (m *simulation) awaitOrders() {
+	for {
+		var unfinished []string
+		for _, s := range m.sales {
+			b := harness.ReadBooks(m.world.DB, s.id)
+			users := b.Unfinished()
+			if b.Drained && len(users) > 0 {
+				m.violate("P8: %s is drained, and %v are without an order", s.id, users)
+			}
+			unfinished = append(unfinished, users...)
+		}
+		if len(unfinished) == 0 && m.world.Queue.Depth() == 0 {
+			return
+		}
+		calm, bound := time.Since(m.watch.calmSince), harness.TimeToFinish(m.watch.skew)
+		if calm > bound {
+			m.violate("P8: after %v %v are without an order, %d messages wait", calm, unfinished, m.world.Queue.Depth())
+			return
+		}
+		m.n.wait("director", min(time.Minute, bound+1-calm))
+	}
+}
+
+// checkTable checks the table against the watch's observations and the operator's
+// commands.
+func (m *runningSale) checkTable(b *harness.Books) {
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	w := m.watch
+	for _, user := range harness.Sorted(w.claims) {
+		if held := b.Claims[user]; held.ID != w.claims[user].id {
+			w.violate("P4: %s had claim %s and has %q", user, w.claims[user].id, held.ID)
+		}
+	}
+	if len(b.Claims) != len(w.claims) {
+		w.violate("P2: %d claims were seen to be made, %d are there", len(w.claims), len(b.Claims))
+	}
+	units := 0
+	for _, r := range m.history.Restocks {
+		units += r.Units
+	}
+	for _, r := range m.history.Withdrawals {
+		units -= r.Units
+	}
+	if b.Sale.Seeded != int64(units) {
+		w.violate("P15: %d units were put into the sale and left there, it says %d", units, b.Sale.Seeded)
+	}
+}
+
+func (m *simulation) checkDeadLetters() {
+	dead := m.world.Queue.DeadLetters()
+	for _, body := range m.draft.poisons {
+		if !dead[body] {
+			m.violate("P10: %q is not in the dead-letter queue", body)
+		}
+	}
+}
+
+// checkOrderIDs decodes every order id as documented: seconds since 2023, followed by
+// 32 bits that number the orders of that second's day. Each must come from the day's
+// sequence, and only once (P7).
+func (m *simulation) checkOrderIDs() {
+	epoch := time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC)
+	given := map[string]string{}
+	for _, s := range m.sales {
+		b := harness.ReadBooks(m.world.DB, s.id)
+		for _, id := range harness.Sorted(b.Orders) {
+			n, err := strconv.ParseUint(id, 10, 63)
+			if err != nil {
+				m.violate("P7: %q is no order id", id)
+				continue
+			}
+			day := epoch.Add(time.Duration(n>>32) * time.Second).Format(time.DateOnly)
+			last, _ := harness.Number(m.world.DB.Item(harness.TableName, "SEQ#"+day, "SEQ")["next"])
+			if n&math.MaxUint32 > uint64(last) {
+				m.violate("P7: order %s is number %d of %s, which has given %d", id, n&math.MaxUint32, day, last)
+			}
+			number := fmt.Sprint(day, " ", n&math.MaxUint32)
+			if other := given[number]; other != "" {
+				m.violate("P7: orders %s and %s have one number", other, id)
+			}
+			given[number] = id
+		}
+	}
+}
+
+func (m *runningSale) checkHistory(b *harness.Books) {
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	m.history.Final = map[string]bool{}
+	for user := range b.Claims {
+		m.history.Final[user] = true
+	}
+	history := m.history
+	history.Restocks = slices.Concat(history.Restocks, m.watch.putBacks)
+	for _, text := range history.Check(int64(harness.RefusalAge)) {
+		m.watch.violate("P1, P3, P6: %s", text)
+	}
+}
+
+// checkReceipt compares the receipt with a recount.
+func (m *runningSale) checkReceipt(b *harness.Books) {
+	receipts := m.reconcile(fmt.Sprintf(`{"saleId":%q}`, m.id))
+	if len(receipts) != 1 {
+		m.violate("P11: there are %d receipts", len(receipts))
+		return
+	}
+	r := receipts[0]
+	if r.Stock != b.Stock() || r.Seeded != b.Sale.Seeded || r.Claims != int64(len(b.Claims)) || r.Pending != 0 {
+		m.violate("P2: the receipt says %+v; there are %d units, %d claims, %d seeded", r, b.Stock(), len(b.Claims), b.Sale.Seeded)
+	}
+}
+
+// replay repeats every message, every seeding and every accepted purchase: the
+// answers must be the same, and the table must not change (P9).
+func (m *simulation) replay() {
+	before := m.dump()
+	for _, body := range m.world.Queue.SentBodies() {
+		m.world.Queue.Put(body, time.Now())
+	}
+	for m.world.Queue.Depth() > 0 {
+		m.n.wait("director", time.Minute)
+	}
+	for _, s := range m.sales {
+		s.repeatRequests()
+	}
+	if after := m.dump(); after != before {
+		m.violate("P9: replays changed the table from\n%s to\n%s", before, after)
+	}
+}
+
+// repeatRequests repeats the requests of operator and buyers.
+func (m *runningSale) repeatRequests() {
+	for _, c := range m.draft.commands {
+		if event := m.sentEvents[c.number]; event != "" {
+			m.command(c, event, true)
+		}
+	}
+	for _, b := range m.draft.buyers {
+		if key := b.clicks[0].key; m.bodies[b.user+key] != "" {
+			if r := m.buyUntilAnswered(b.user, key); r.Status != 202 && !r.Claim.Released() {
+				m.violate("P9: %s repeats an accepted purchase and is told %d %s", b.user, r.Status, r.Code)
+			}
+		}
+	}
+}
+
+// checkDrained waits until reconciliation must have drained a closed sale: some minutes after
+// it may, and after the faults, which may have lasted until long after the end of the sale.
+func (m *runningSale) checkDrained() {
+	m.n.mu.Lock()
+	all := m.watch.windows["SALE#"+m.id+"|SALE"]
+	closesAt, mayDrain := all[len(all)-1].closesAt, m.watch.calmSince
+	m.n.mu.Unlock()
+	if time.Until(closesAt) > 0 {
+		return
+	}
+	if at := closesAt.Add(ledger.DrainAfter); at.After(mayDrain) {
+		mayDrain = at
+	}
+	m.n.wait("director", time.Until(mayDrain.Add(5*time.Minute)))
+	if b := harness.ReadBooks(m.world.DB, m.id); !b.Drained && !(b.Sale.Paused && m.draft.payWithin > 0) {
+		m.violate("P8: %s closed at %v and is not drained", m.id, closesAt.Sub(m.began))
+	}
+}
+
+// dump is the table without the listing, where reconciliation stores its cursors.
+func (m *simulation) dump() string {
+	lines := strings.SplitAfter(m.world.DB.Dump(), "\n")
+	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(l, `"SALES"`) }), "")
+}

@@ -1,0 +1,273 @@
+package simulate
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/proof/harness"
+)
+
+// faultRates is the frequency of each fault; all shares are in [0,1].
+type faultRates struct {
+	table dynamotest.Rates
+	// sends is the share of queue calls that are refused, and also of those whose reply
+	// is lost.
+	sends float64
+	// latency is the usual maximum for a call or its answer to arrive; slow is the
+	// share that take up to slowest instead.
+	latency time.Duration
+	slow    float64
+	// crash is the share of calls at which the environment dies, recycle the share of
+	// invocations after which it is not used again, freeze the share after which it is
+	// not used for a long time.
+	crash, recycle, freeze float64
+	disorder               harness.DisorderRates
+	// seeding replaces table and crash for SeedFunction, if it has higher fault rates
+	// than the others.
+	seeding *faultRates
+	// sparesReconcile: ReconcileFunction has none of these faults.
+	sparesReconcile bool
+}
+
+// cutOff is a call that blocks until the invocation's time is up.
+type cutOff struct {
+	function harness.Function
+	point    string // prefix of the call's point as text
+	calls    int    // such calls left, including this one; 0 is never
+}
+
+const slowest = 1500 * time.Millisecond
+
+// network intercepts the calls of a simulation: they take time, fail at the drawn rates,
+// and are watched and logged.
+type network struct {
+	*schedule
+	world *harness.World
+	watch *watch
+	log   *journal
+
+	mu        sync.Mutex // one call at a time reaches table or queue
+	rates     faultRates
+	faultsOff atomic.Bool
+	faultOf   map[harness.Function]func(dynamotest.Call) dynamotest.Fault
+	skew      time.Duration // maximum error of a clock
+	cut       cutOff
+	// The current call: its caller, its fault, whether it may be applied later, for how
+	// long half of its writes is hidden, and its items, as the table read them.
+	caller    harness.Function
+	faultName string
+	late      bool
+	hidden    time.Duration
+	touched   []string
+	calls     int
+	faults    int
+	freezes   int
+}
+
+func (n *network) Intercept(ctx context.Context, e *harness.Environment, p harness.Point, do func() error) error {
+	n.exitIfDead(e)
+	deadline, _ := ctx.Deadline()
+	var after time.Duration
+	var crash float64
+	name := p.String()
+	n.pass(e.Invocation, name, deadline, func(r *rand.Rand) time.Duration {
+		before := n.oneWayLatency(r, e.Function)
+		if r.IntN(2) == 0 {
+			after = n.oneWayLatency(r, e.Function)
+		}
+		crash = r.Float64()
+		return before
+	})
+	n.exitIfDead(e)
+	if expired(deadline) {
+		n.note(e, name, "not sent in time")
+		return harness.ErrTimeout
+	}
+	if n.cutsOff(e, name) {
+		n.note(e, name, "the invocation's time is up")
+		n.pass(e.Invocation, name, time.Time{}, func(*rand.Rand) time.Duration { return time.Until(e.Deadline.Add(-harness.InvocationMargin)) })
+		return harness.ErrTimeout
+	}
+	if n.crashes(e.Function, crash) {
+		n.note(e, name, "crash before")
+		e.Die()
+	}
+	hidden, err := n.execute(e, p, do)
+	after = max(after, hidden)
+	if n.crashes(e.Function, 1-crash) {
+		n.note(e, name, "crash after")
+		e.Die()
+	}
+	if after > 0 {
+		n.pass(e.Invocation, name, deadline, func(*rand.Rand) time.Duration { return after })
+		n.exitIfDead(e)
+		if expired(deadline) {
+			n.note(e, name, "not answered in time")
+			return harness.ErrTimeout
+		}
+	}
+	return err
+}
+
+// exitIfDead ends the goroutine if its environment has died meanwhile.
+func (n *network) exitIfDead(e *harness.Environment) {
+	if e.Dead.Load() {
+		runtime.Goexit()
+	}
+}
+
+func expired(deadline time.Time) bool { return !deadline.IsZero() && !time.Now().Before(deadline) }
+
+// oneWayLatency draws how long a call or its answer takes to arrive.
+func (n *network) oneWayLatency(r *rand.Rand, f harness.Function) time.Duration {
+	if !n.withoutFaults(f) && r.Float64() < n.rates.slow {
+		return between(r, 0, slowest)
+	}
+	return between(r, time.Millisecond, n.rates.latency)
+}
+
+// cutOff makes an invocation time out.
+func (n *network) cutOff(c cutOff) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.cut = c
+}
+
+// markUndisturbed records that nothing disturbs reconciliation any more.
+func (n *network) markUndisturbed() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.cut = cutOff{} // the pass may have been too short for it
+	n.watch.undisturbedSince = time.Now()
+}
+
+// cutsOff counts the matching calls and reports whether this one is cut off.
+func (n *network) cutsOff(e *harness.Environment, point string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if e.Function != n.cut.function || n.cut.calls == 0 || !strings.HasPrefix(point, n.cut.point) {
+		return false
+	}
+	n.cut.calls--
+	return n.cut.calls == 0
+}
+
+// withoutFaults reports whether the function has no faults.
+func (n *network) withoutFaults(f harness.Function) bool {
+	return n.faultsOff.Load() || f == harness.Reconciling && n.rates.sparesReconcile
+}
+
+func (n *network) crashes(f harness.Function, dice float64) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	rate := n.rates.crash
+	if f == harness.Seeding && n.rates.seeding != nil {
+		rate = n.rates.seeding.crash
+	}
+	if n.withoutFaults(f) || dice >= rate {
+		return false
+	}
+	n.faults++
+	return true
+}
+
+// execute makes the call and watches its effects.
+func (n *network) execute(e *harness.Environment, p harness.Point, do func() error) (hidden time.Duration, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.calls++
+	n.faultName, n.late, n.hidden, n.touched = "", false, 0, nil
+	n.caller, n.watch.invocation = e.Function, e.Invocation
+	err = do()
+	if p.Writes {
+		written := slices.Clone(n.touched)
+		written = slices.DeleteFunc(written, func(key string) bool { return slices.Contains(p.Checked, key) })
+		n.watch.checkPermitted(e.Function, written)
+		n.watch.afterCall(n.touched, n.late)
+	} else {
+		n.watch.afterCall(nil, false)
+	}
+	n.log.write("%s %d #%d %v: %s%s", e.Function, e.Number, e.Invocation, p, n.faultName, result(err))
+	return n.hidden, err
+}
+
+func result(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	return err.Error()
+}
+
+func (n *network) note(e *harness.Environment, name, what string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.log.write("%s %d #%d %s: %s", e.Function, e.Number, e.Invocation, name, what)
+}
+
+// tableFault is the table's source of faults. n.mu is held: only execute
+// calls the table.
+func (n *network) tableFault(c dynamotest.Call) dynamotest.Fault {
+	n.touched = c.Keys
+	fault := n.faultOf[n.caller]
+	if fault == nil {
+		fault = n.faultOf[""]
+	}
+	f := fault(c)
+	// DynamoDB's reads may always lag and show half of a transaction.
+	if n.hidden = f.HiddenFor; n.withoutFaults(n.caller) {
+		return dynamotest.Fault{Stale: f.Stale, Hidden: f.Hidden, HiddenFor: f.HiddenFor}
+	}
+	f.ReplyDelay = 0 // call waits instead, without the lock
+	n.count(f)
+	return f
+}
+
+func (n *network) queueFault(op string) dynamotest.Fault {
+	if n.withoutFaults(n.caller) {
+		return dynamotest.Fault{}
+	}
+	var f dynamotest.Fault
+	switch dice := n.random(); {
+	case dice < n.rates.sends:
+		f.Kind = dynamotest.ServerError
+	case dice < 2*n.rates.sends:
+		f.Kind = dynamotest.LostReply
+		f.After = time.Duration(n.random() * float64(2*time.Second))
+	}
+	n.count(f)
+	return f
+}
+
+var faultNames = map[dynamotest.Kind]string{
+	dynamotest.Conflict: "conflict", dynamotest.Throttle: "throttled", dynamotest.ServerError: "server error",
+	dynamotest.LostReply: "reply lost", dynamotest.ApplyLate: "applied late", dynamotest.Unprocessed: "unprocessed",
+	dynamotest.Cancel: "cancelled",
+}
+
+func (n *network) count(f dynamotest.Fault) {
+	if f.Kind == dynamotest.NoFault {
+		return
+	}
+	n.faults++
+	n.faultName = faultNames[f.Kind] + ": "
+	n.late = f.Kind == dynamotest.ApplyLate
+}
+
+// stopFaults ends all faults.
+func (n *network) stopFaults() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.faultsOff.Store(true)
+	n.watch.calmSince = time.Now()
+	if n.watch.undisturbedSince.IsZero() {
+		n.watch.undisturbedSince = n.watch.calmSince
+	}
+	n.log.write("everything is calm")
+}

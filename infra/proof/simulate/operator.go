@@ -1,0 +1,136 @@
+package simulate
+
+import (
+	"cmp"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"flashsale/infra/proof/harness"
+)
+
+// runCommands runs the operator's commands in order, each until it succeeds, as a schedule
+// or an operator with a checklist would.
+func (m *runningSale) runCommands(commands []command) {
+	order := slices.Clone(commands)
+	// The creation comes first.
+	slices.SortStableFunc(order[1:], func(a, b command) int { return cmp.Compare(a.at, b.at) })
+	for _, c := range order {
+		pause := time.Until(m.began.Add(c.at))
+		if c.whenSoldOut {
+			m.waitUntilSoldOut(pause)
+			pause = c.delay
+		}
+		m.n.wait(m.id+" operator", max(time.Millisecond, pause))
+		if c.again < 0 {
+			m.sentEvents[c.number] = c.event(time.Now())
+			m.command(c, m.sentEvents[c.number], false)
+		} else if event := m.sentEvents[c.again]; event != "" {
+			m.command(c, event, true)
+		}
+	}
+}
+
+// waitUntilSoldOut waits until the last unit was sold, but at most for pause. If both are
+// already true, the former counts: a select would choose randomly.
+func (m *runningSale) waitUntilSoldOut(pause time.Duration) {
+	select {
+	case <-m.watch.soldOut:
+		return
+	default:
+	}
+	select {
+	case <-m.watch.soldOut:
+	case <-time.After(pause):
+	}
+}
+
+// command sends one event until it succeeds, perhaps twice at once.
+func (m *runningSale) command(c command, event string, repeated bool) {
+	if !repeated {
+		m.beginCommand(c)
+	}
+	call := m.since()
+	var both sync.WaitGroup
+	both.Go(func() { m.sendUntilAnswered(c, event, repeated, m.id+" operator") })
+	if m.draft.twice {
+		both.Go(func() { m.sendUntilAnswered(c, event, repeated, m.id+" other operator") })
+	}
+	both.Wait()
+	m.n.wait(m.id+" operator", time.Microsecond)
+	if !repeated {
+		m.endCommand(c, call)
+	}
+}
+
+// sendUntilAnswered sends one event until it succeeds.
+func (m *runningSale) sendUntilAnswered(c command, event string, repeated bool, who string) {
+	m.n.wait(who, time.Microsecond)
+	for {
+		e := m.pools[harness.Seeding].take(who)
+		var out struct {
+			Seeded    int64 `json:"seeded"`
+			Applied   bool  `json:"applied"`
+			Withdrawn int   `json:"withdrawn"`
+		}
+		took, err := e.Command(event, &out)
+		m.checkDuration(harness.Seeding, took)
+		m.pools[harness.Seeding].give(e)
+		m.write("operator: %s: %+v %v", event, out, err)
+		if err == nil {
+			if repeated && out.Applied {
+				m.violate("P9: applied a second time: %s", event)
+			}
+			m.recordWithdrawn(event, out.Withdrawn)
+			return
+		}
+		if repeated && harness.CodeOf(err) == "conflicting-request" && strings.Contains(event, `"at":`) {
+			return // a newer edit disagrees
+		}
+		if !errors.Is(err, harness.ErrDied) && harness.CodeOf(err) != "busy" {
+			m.violate("P15: %s: %v", event, err)
+			return
+		}
+		m.n.pass(0, who, time.Time{}, func(r *rand.Rand) time.Duration { return between(r, time.Second, 5*time.Second) })
+	}
+}
+
+// recordWithdrawn records how many units a command withdrew, 0 if it is not a withdrawal: all
+// answers to it must agree.
+func (m *runningSale) recordWithdrawn(event string, units int) {
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	if before, known := m.withdrawn[event]; known && before != units {
+		m.watch.violate("P9: %d units were withdrawn by %s, then %d", before, event, units)
+	}
+	m.withdrawn[event] = units
+}
+
+// beginCommand records that the window may change from now on.
+func (m *runningSale) beginCommand(c command) {
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	if c.edit {
+		m.watch.answeredWindow = nil
+	}
+}
+
+// endCommand records that a command was answered: all its units are added or gone, its edit is
+// in every shard.
+func (m *runningSale) endCommand(c command, call int64) {
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	if c.units > 0 {
+		m.history.Restocks = append(m.history.Restocks, Restock{Call: call, Return: m.since(), Units: c.units})
+	}
+	if units := m.withdrawn[m.sentEvents[c.number]]; c.withdraws && units > 0 {
+		m.history.Withdrawals = append(m.history.Withdrawals, Withdrawal{Call: call, Return: m.since(), Units: units})
+	}
+	if all := m.watch.windows["SALE#"+m.id+"|SALE"]; c.edit && len(all) > 0 {
+		settled := all[len(all)-1]
+		m.watch.answeredWindow = &settled
+	}
+}

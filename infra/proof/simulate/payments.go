@@ -1,0 +1,321 @@
+package simulate
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"flashsale/infra/proof/harness"
+	"flashsale/shared/httpapi"
+	"flashsale/shared/orderid"
+)
+
+// paymentPlan is what a buyer does about a claim's payment.
+type paymentPlan struct {
+	cancels bool
+	// payments are those of the order. They are made at paysAt, counted from payBy.
+	payments []harness.Payment
+	paysAt   time.Duration
+	// corrected are reports of the first of them that contradict it.
+	corrected []harness.Payment
+	// reports is how often the provider reports each of them.
+	reports int
+	// otherWebhookAt is when a webhook that reports no payment comes, counted from payBy, and
+	// which one.
+	otherWebhookAt time.Duration
+	otherWebhook   int // -1 for none
+}
+
+// drawPaymentPlan: a third of the buyers never pay, a tenth do in the last second, a tenth
+// after it, and some cancel.
+func drawPaymentPlan(r *rand.Rand) paymentPlan {
+	f := paymentPlan{reports: 1, otherWebhookAt: between(r, -harness.PayWithin/2, harness.Grace), otherWebhook: -1}
+	reported := func(wrong string) harness.Payment {
+		p := harness.Payment{Provider: harness.Stripe, Amount: harness.Price, Wrong: wrong}
+		if sometimes(r, 0.5) {
+			p.Provider = harness.StandardWebhooks
+		}
+		switch {
+		case wrong == "amount":
+			p.Amount = r.IntN(harness.Price)
+		case wrong != "": // without one, of another sale, of an order that never was
+			p.Order = []string{"", "elsewhere", "never"}[r.IntN(3)]
+		}
+		return p
+	}
+	pays := func(wrong string) { f.payments = append(f.payments, reported(wrong)) }
+	switch dice := r.Float64(); {
+	case dice < 0.33:
+	case dice < 0.40:
+		f.cancels = true
+	case dice < 0.50:
+		f.paysAt = -between(r, 0, time.Second)
+		pays("")
+	case dice < 0.60:
+		f.paysAt = between(r, 0, harness.Grace+3*time.Minute)
+		pays("")
+	default:
+		f.paysAt = -between(r, time.Second, harness.PayWithin)
+		pays("")
+	}
+	if f.payments != nil && sometimes(r, 0.3) {
+		f.reports = 2
+	}
+	if f.payments != nil && sometimes(r, 0.1) {
+		pays("")
+	}
+	f.cancels = f.cancels || f.payments != nil && sometimes(r, 0.05)
+	for _, wrong := range []string{"amount", "unknown-order"} {
+		if sometimes(r, 0.05) {
+			pays(wrong)
+		}
+	}
+	if sometimes(r, 0.2) {
+		f.otherWebhook = r.IntN(20)
+	}
+	for _, wrong := range []string{"amount", "unknown-order"} {
+		if f.payments != nil && sometimes(r, 0.1) {
+			p := reported(wrong)
+			p.Provider = f.payments[0].Provider
+			f.corrected = append(f.corrected, p)
+		}
+	}
+	return f
+}
+
+// payOrCancel carries out a buyer's payment plan, as soon as the claim has its order id.
+func (m *runningSale) payOrCancel(b buyer) {
+	name := m.id + " " + b.user + " pays"
+	m.n.wait(name, time.Microsecond)
+	f := draw(m.n.schedule, drawPaymentPlan)
+	var orderID uint64
+	for range 120 { // ten minutes
+		m.n.wait(name, 5*time.Second)
+		m.n.mu.Lock()
+		if c := m.watch.claims[b.user]; c != nil {
+			orderID, _ = strconv.ParseUint(c.orderID, 10, 64) // 0 while it is pending
+		}
+		m.n.mu.Unlock()
+		if orderID != 0 {
+			break
+		}
+	}
+	if orderID == 0 {
+		return // it has no claim, or its message takes longer
+	}
+	payBy := orderid.Time(orderID).Add(harness.PayWithin)
+	var all sync.WaitGroup
+	at := func(name string, when time.Duration, do func()) {
+		all.Go(func() {
+			m.n.wait(name, max(time.Microsecond, time.Until(payBy.Add(when))))
+			do()
+		})
+	}
+	if f.cancels {
+		name := name + " cancels"
+		at(name, min(f.paysAt, 0), func() { m.cancel(b.user, name) })
+	}
+	for n, p := range f.payments {
+		p.Reference, p.User = fmt.Sprint("pi_", m.id, "_", b.user, "_", n), b.user
+		p.NameOrder(m.id, orderID)
+		for i := range f.reports {
+			name := fmt.Sprint(name, " ", n, " ", i)
+			at(name, f.paysAt, func() { m.reportPayment(p, name) })
+		}
+	}
+	for n, p := range f.corrected {
+		p.Reference, p.User = fmt.Sprint("pi_", m.id, "_", b.user, "_0"), b.user
+		p.NameOrder(m.id, orderID)
+		name := fmt.Sprint(name, " corrected ", n)
+		at(name, f.paysAt, func() { m.reportPayment(p, name) })
+	}
+	if f.otherWebhook >= 0 {
+		name := name + " stray"
+		at(name, f.otherWebhookAt, func() { m.sendOtherWebhook(b.user, orderID, f.otherWebhook, name) })
+	}
+	all.Wait()
+}
+
+// sendWebhook sends a webhook. An answer may be lost on its way to the provider.
+func (m *simulation) sendWebhook(who string, request httpapi.Request) (r harness.Reply, reached int64, ok bool) {
+	e := m.pools[harness.Paying].take(who)
+	reached = e.Calls.Load()
+	r, took, ok := e.Ask("", request)
+	reached = e.Calls.Load() - reached
+	m.checkDuration(harness.Paying, took)
+	if ok && !m.n.faultsOff.Load() && m.n.random() < m.n.rates.sends/3 {
+		m.n.mu.Lock()
+		m.n.faults++
+		m.n.mu.Unlock()
+		ok = false
+	}
+	m.pools[harness.Paying].give(e)
+	return r, reached, ok
+}
+
+// reportPayment reports a payment until it is recorded (P24).
+func (m *runningSale) reportPayment(p harness.Payment, who string) {
+	told, err := p.Deliver(func(request httpapi.Request) (harness.Reply, bool) {
+		r, _, ok := m.sendWebhook(who, request)
+		m.write("%s reports %s: %t %d %s", who, p.ID(), ok, r.Status, r.Body)
+		return r, ok
+	}, func(pause time.Duration) { m.n.wait(who, pause) })
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	if errors.Is(err, harness.ErrGivenUp) && !m.n.faultsOff.Load() {
+		m.givenUp = append(m.givenUp, p)
+		return
+	}
+	if err != nil {
+		m.watch.violate("%v", err)
+		return
+	}
+	if before, known := m.paid[p]; known && before != told {
+		m.watch.violate("P9: %s was said to be %+v and is said to be %+v", p.ID(), before, told)
+	}
+	m.paid[p] = told
+	if wrong := p.Check(m.world.DB, told, m.watch.claims[p.User].end); wrong != "" {
+		m.watch.violate("%s", wrong)
+	}
+}
+
+// sendOtherWebhook sends a webhook that reports no payment of the user's order (P25).
+func (m *runningSale) sendOtherWebhook(user string, orderID uint64, which int, who string) {
+	p := harness.Payment{Provider: harness.Stripe, Reference: "pi_" + m.id + "_" + user, Amount: harness.Price}
+	if which%2 == 0 {
+		p.Provider = harness.StandardWebhooks
+	}
+	p.NameOrder(m.id, orderID)
+	all := p.OtherWebhooks()
+	s := all[which/2%len(all)]
+	r, reached, ok := m.sendWebhook(who, s.Request)
+	m.write("%s sends one (%s): %t %d %s", who, s.Name, ok, r.Status, r.Body)
+	if wrong := s.Check(r, reached); ok && wrong != "" {
+		m.violate("%s", wrong)
+	}
+}
+
+func (m *runningSale) cancel(user, who string) {
+	for range 50 {
+		e := m.pools[harness.Paying].take(who)
+		r, took, ok := e.Cancel(m.id, user)
+		m.checkDuration(harness.Paying, took)
+		m.pools[harness.Paying].give(e)
+		m.write("%s: %t %d %s", who, ok, r.Status, r.Body)
+		if !ok || r.Code == "busy" {
+			m.n.wait(who, 2*time.Second)
+			continue
+		}
+		m.n.mu.Lock()
+		defer m.n.mu.Unlock()
+		if wrong := harness.CheckCancelled(user, r, m.watch.claims[user].end); wrong != "" {
+			m.watch.violate("%s", wrong)
+		}
+		return
+	}
+	m.violate("P5: %s gets no answer to a cancellation", user)
+}
+
+// releaseEveryMinute is the schedule of releasing. Passes may overlap.
+func (m *simulation) releaseEveryMinute() {
+	for minute := 0; ; minute++ {
+		m.n.wait("release", time.Minute)
+		select {
+		case <-m.stop:
+			return
+		default:
+		}
+		go func() {
+			who := fmt.Sprint("release ", minute)
+			m.n.wait(who, time.Microsecond)
+			m.release(who)
+		}()
+	}
+}
+
+func (m *simulation) release(who string) {
+	e := m.pools[harness.Releasing].take(who)
+	var out harness.Passes
+	took, err := e.Command("{}", &out)
+	m.checkDuration(harness.Releasing, took)
+	m.pools[harness.Releasing].give(e)
+	m.write("%s: %+v %v", who, out, err)
+	if out.Fails(err) {
+		m.violate("P22: a pass fails with %v", err)
+	}
+}
+
+// finishPayments has the providers report what they gave up while faults lasted, waits until every claim is paid or released and every released unit is
+// back (P22), and then reports every payment again.
+func (m *runningSale) finishPayments() {
+	if m.draft.payWithin == 0 {
+		return
+	}
+	for _, p := range m.givenUp {
+		m.reportPayment(p, m.id+" "+p.ID()+" after all")
+	}
+	for minute := 0; ; minute++ {
+		b := harness.ReadBooks(m.world.DB, m.id)
+		if b.Sale.Paused {
+			break // a pause keeps claims from expiring
+		}
+		waiting := 0
+		for _, c := range b.Claims {
+			if c.End() == "" {
+				waiting++
+			}
+		}
+		for _, s := range b.Shards {
+			waiting += int(s.Released - s.PutBack)
+		}
+		if waiting == 0 {
+			break
+		}
+		if minute == 10 {
+			m.violate("P22: after %d minutes %d claims or units are left to release or to put back", minute, waiting)
+			break
+		}
+		m.n.wait("director", time.Minute)
+	}
+	b := harness.ReadBooks(m.world.DB, m.id)
+	m.n.mu.Lock()
+	all := slices.SortedFunc(maps.Keys(m.paid), func(a, b harness.Payment) int {
+		return cmp.Or(strings.Compare(a.ID(), b.ID()), strings.Compare(a.Sale, b.Sale), strings.Compare(a.Order, b.Order), a.Amount-b.Amount)
+	})
+	known := map[string]bool{}
+	for _, p := range all {
+		known[p.ID()] = true
+		if wrong := p.Check(m.world.DB, m.paid[p], b.Claims[p.User].End()); wrong != "" {
+			m.watch.violate("%s", wrong)
+		}
+	}
+	for user, c := range b.Claims {
+		if c.Payment != "" && !known[c.Payment] {
+			m.watch.violate("P25: the claim of %s is paid by %s, which nobody paid", user, c.Payment)
+		}
+	}
+	m.n.mu.Unlock()
+	before := m.claimsAndRefunds()
+	for _, p := range all {
+		m.reportPayment(p, m.id+" "+p.ID()+" again")
+	}
+	if after := m.claimsAndRefunds(); after != before {
+		m.violate("P9: reporting payments again changed the claims or the refunds from\n%s to\n%s", before, after)
+	}
+}
+
+// claimsAndRefunds is all that a payment of this sale can change. Meanwhile the sales
+// beside it go on.
+func (m *runningSale) claimsAndRefunds() string {
+	lines := strings.SplitAfter(m.world.DB.Dump(), "\n")
+	return strings.Join(slices.DeleteFunc(lines, func(l string) bool {
+		return !strings.Contains(l, `pk: "CLAIM#`+m.id+`#`) && !strings.Contains(l, `pk: "REFUND#`+m.id+`"`)
+	}), "")
+}

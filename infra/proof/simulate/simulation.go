@@ -1,0 +1,317 @@
+package simulate
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/proof/harness"
+)
+
+// simulation is a few random sales that share their functions and their queue.
+type simulation struct {
+	began time.Time
+	n     *network
+	watch *watch
+	world *harness.World
+	draft draft
+	pools map[harness.Function]*pool
+	sales []*runningSale
+
+	stream *stream
+	stop   chan struct{}
+}
+
+// runningSale is one of the sales.
+type runningSale struct {
+	*simulation
+	id         string
+	draft      saleDraft
+	watch      *watchedSale
+	sentEvents map[int]string // the operator's events, by their number
+
+	// Guarded by the network's lock:
+	withdrawn map[string]int // units, by the operator's event
+	history   History
+	bodies    map[string]string                         // the first acceptance, by user and key
+	paid      map[harness.Payment]harness.PaymentAnswer // recorded payments, and what their providers were told
+	givenUp   []harness.Payment                         // that their providers reported in vain
+}
+
+// Result is the result of one seed.
+type Result struct {
+	Seed    uint64
+	Sales   int
+	Calls   int // of table and queue
+	Faults  int
+	Freezes int // environments used again after a long time
+	// Paid and Released count the claims that ended so, Refunds the payments that are to
+	// be refunded.
+	Paid, Refunds, Released int
+	// Published counts the order events.
+	Published harness.EventFigures
+	// Resent counts the order messages that were lost and resent; Longest is the
+	// longest time that took while nothing disturbed reconciliation.
+	Resent  int
+	Longest time.Duration
+	Virtual time.Duration
+	// Violations counts them; Shown are the first.
+	Violations int
+	Shown      []string
+	// Hash is a hash of all events; Tail is the last of them.
+	Hash uint64
+	Tail string
+}
+
+// Simulate runs the sales of a seed from their creation to their last orders, under the
+// conditions that the seed draws and force, if not nil, changes. It must be called in a
+// testing/synctest bubble after harness.AdvanceClock.
+func Simulate(seed uint64, force func(*conditions)) Result {
+	s := newSchedule(seed)
+	defer close(s.stop)
+	c := draw(s, drawConditions)
+	c.withdraws, c.pays = seed%4 == 0, seed%4 == 1 // not drawn, so that the other seeds stay the same
+	if force != nil {
+		force(&c)
+	}
+	d := draw(s, func(r *rand.Rand) draft { return drawSales(r, c) })
+	if c.midnight {
+		// The day ends while the first sale sells.
+		day := time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
+		time.Sleep(time.Until(day.Add(-d.sales[0].opensAt - draw(s, func(r *rand.Rand) time.Duration { return between(r, 0, 3*time.Second) }))))
+	}
+	m := newSimulation(seed, s, c, d)
+	m.run()
+	m.finishAndCheck()
+	m.close()
+	hash := fnv.New64a()
+	published := m.finishStream(hash)
+	text := m.n.log.text.String()
+	_, _ = hash.Write([]byte(text)) // writing to a hash never fails
+	r := Result{
+		Seed: seed, Sales: len(m.sales), Calls: m.n.calls, Faults: m.n.faults, Freezes: m.n.freezes,
+		Resent: m.watch.resent, Longest: m.watch.longest, Virtual: time.Since(m.began),
+		Published: published, Violations: m.watch.count, Shown: m.watch.found, Hash: hash.Sum64(), Tail: m.n.log.tail(80),
+	}
+	for _, s := range m.sales {
+		r.count(harness.ReadBooks(m.world.DB, s.id), s.paid)
+	}
+	return r
+}
+
+// count counts how the claims and payments of a sale ended.
+func (r *Result) count(b *harness.Books, payments map[harness.Payment]harness.PaymentAnswer) {
+	for _, c := range b.Claims {
+		if c.Payment != "" {
+			r.Paid++
+		}
+		if c.ReleasedBy != "" {
+			r.Released++
+		}
+	}
+	for _, told := range payments {
+		if told.IsRefund() {
+			r.Refunds++
+		}
+	}
+}
+
+func newSimulation(seed uint64, s *schedule, c conditions, d draft) *simulation {
+	n := &network{
+		schedule: s, rates: d.rates, skew: c.skew, log: &journal{began: time.Now()},
+		faultOf: map[harness.Function]func(dynamotest.Call) dynamotest.Fault{"": d.rates.table.Seeded(seed)},
+	}
+	if worse := d.rates.seeding; worse != nil {
+		n.faultOf[harness.Seeding] = worse.table.Seeded(seed)
+	}
+	n.world = harness.NewWorld(n, s.random)
+	n.world.DB.Fault = n.tableFault
+	n.world.DB.Busy, n.world.DB.Lag = d.busy, d.lag
+	n.world.Queue.Fault = n.queueFault
+	n.watch = newWatch(n.world.DB, c.skew)
+	if d.rates.sparesReconcile && !c.outage {
+		n.watch.undisturbedSince = time.Now()
+	}
+	n.world.Queue.OnSend = n.watch.messageSent
+	m := &simulation{
+		began: time.Now(), n: n, watch: n.watch, world: n.world, draft: d, pools: map[harness.Function]*pool{},
+		stream: newStream(seed, c, n.world.DB, &n.faultsOff), stop: make(chan struct{}),
+	}
+	for _, f := range harness.Sorted(d.environments) {
+		m.pools[f] = &pool{n: n, function: f, most: d.environments[f]}
+	}
+	for _, one := range d.sales {
+		m.sales = append(m.sales, &runningSale{
+			simulation: m, id: one.id, draft: one, watch: n.watch.add(one.id), sentEvents: map[int]string{}, bodies: map[string]string{},
+			withdrawn: map[string]int{}, paid: map[harness.Payment]harness.PaymentAnswer{},
+		})
+	}
+	return m
+}
+
+// run runs while faults may happen: operators, buyers, messages and schedules, all
+// at once.
+func (m *simulation) run() {
+	go m.deliverMessages()
+	go m.reconcileEveryMinute()
+	go m.sendPoison()
+	if m.pools[harness.Releasing] != nil {
+		go m.releaseEveryMinute()
+	}
+	var all sync.WaitGroup
+	for _, s := range m.sales {
+		all.Go(func() { s.runCommands(s.draft.commands) })
+		for _, b := range s.draft.buyers {
+			all.Go(func() { s.runBuyer(b) })
+			if s.draft.payWithin > 0 {
+				all.Go(func() { s.payOrCancel(b) })
+			}
+		}
+	}
+	all.Wait()
+	m.n.wait("director", time.Millisecond)
+	m.n.wait("director", time.Until(m.began.Add(max(m.draft.poisoned, m.draft.gap.to))))
+}
+
+// sendPoison sends poison messages: each kind once, or repeatedly for a while, so that the
+// queue is never empty.
+func (m *simulation) sendPoison() {
+	if len(m.draft.poisons) == 0 {
+		return
+	}
+	for {
+		for i, body := range m.draft.poisons {
+			m.n.wait(fmt.Sprint("poison ", i), 7*time.Second)
+			m.world.Queue.Put(body, time.Now())
+		}
+		if time.Since(m.began) >= m.draft.poisoned {
+			return
+		}
+		m.n.wait("poison", harness.Visibility)
+	}
+}
+
+// close ends the endless goroutines.
+func (m *simulation) close() {
+	close(m.stop)
+	m.n.wait("director", 10*time.Minute) // all waiting goroutines notice it
+}
+
+// deliverMessages is Lambda's event source for the queue.
+func (m *simulation) deliverMessages() {
+	d := &harness.Disorder{Chance: rand.New(rand.NewPCG(draw(m.n.schedule, (*rand.Rand).Uint64), 1)), Rates: m.draft.rates.disorder}
+	for {
+		at, ok := m.world.Queue.Next()
+		if !ok {
+			select {
+			case <-m.world.Queue.Arrived:
+			case <-m.stop:
+				return
+			}
+		}
+		wait := min(time.Second, max(0, time.Until(at)))
+		m.n.pass(0, "pump", time.Time{}, func(r *rand.Rand) time.Duration { return wait + between(r, 0, 300*time.Millisecond) })
+		if at, ok = m.world.Queue.Next(); !ok || at.After(time.Now()) {
+			continue
+		}
+		e := m.pools[harness.Finalizing].take("pump")
+		if m.n.faultsOff.Load() {
+			d = nil
+		}
+		batch := m.world.Queue.Receive(time.Now(), m.draft.batch, d)
+		go func() {
+			m.n.wait(fmt.Sprint("batch ", e.Invocation), time.Microsecond)
+			m.write("finalize %d #%d gets %d messages", e.Number, e.Invocation, len(batch))
+			handles, took := e.Deliver(batch)
+			m.checkDuration(harness.Finalizing, took)
+			m.pools[harness.Finalizing].give(e)
+			for _, handle := range handles {
+				if f := m.n.deletionWorks(); f {
+					m.world.Queue.Remove(handle)
+				}
+			}
+		}()
+	}
+}
+
+// reconcileEveryMinute is the schedule of ReconcileFunction; an invocation is dropped
+// while the previous one is running. There may be a time without
+// invocations; then the last one before that is cut off.
+func (m *simulation) reconcileEveryMinute() {
+	pause := m.draft.firstPass
+	gap := m.draft.gap
+	for {
+		if left := time.Until(m.began.Add(gap.from)); gap.to > 0 && left < pause {
+			m.n.wait("reconcile", left)
+			m.n.cutOff(gap.cut)
+			m.reconcile("{}")
+			m.n.wait("reconcile", time.Until(m.began.Add(gap.to)))
+			m.n.markUndisturbed()
+			gap = reconcileGap{}
+		} else {
+			m.n.wait("reconcile", pause)
+		}
+		pause = time.Minute
+		select {
+		case <-m.stop:
+			return
+		default:
+		}
+		m.reconcile("{}")
+	}
+}
+
+// receipt is reconciliation's receipt of a sale.
+type receipt struct {
+	SaleID                         string
+	Stock, Claims, Pending, Seeded int64
+	Balanced                       bool
+	Findings                       []string
+}
+
+func (m *simulation) reconcile(event string) []receipt {
+	e := m.pools[harness.Reconciling].take("reconcile")
+	var out struct{ Receipts []receipt }
+	took, err := e.Command(event, &out)
+	m.checkDuration(harness.Reconciling, took)
+	m.pools[harness.Reconciling].give(e)
+	m.write("reconcile %s: %+v %v", event, out.Receipts, err)
+	for _, r := range out.Receipts {
+		if !r.Balanced {
+			m.violate("P2: the receipt of %s does not balance: %q", r.SaleID, r.Findings)
+		}
+	}
+	return out.Receipts
+}
+
+// deletionWorks reports whether a message's deletion works.
+func (n *network) deletionWorks() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.faultName, n.caller = "", harness.Finalizing
+	return n.queueFault("DeleteMessage").Kind == 0
+}
+
+func (m *simulation) since() int64 { return int64(time.Since(m.began)) }
+
+func (m *simulation) violate(format string, args ...any) {
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	m.watch.violate(format, args...)
+}
+
+func (m *simulation) write(format string, args ...any) {
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	m.n.log.write(format, args...)
+}
+
+// checkDuration checks that a function answered before Lambda would have killed it.
+func (m *simulation) checkDuration(f harness.Function, took time.Duration) {
+	if took > harness.Timeouts[f] {
+		m.violate("P16: %s took %v", f, took)
+	}
+}

@@ -1,0 +1,122 @@
+package simulate
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"flashsale/infra/proof/harness"
+)
+
+// simulated is what a seed comes to, in a bubble of its own.
+func simulated(t *testing.T, seed uint64, force func(*conditions)) (r Result) {
+	synctest.Test(t, func(*testing.T) {
+		harness.AdvanceClock()
+		r = Simulate(seed, force)
+	})
+	return r
+}
+
+// maxFailed seeds are enough to read; then the simulation ends.
+const maxFailed = 3
+
+// TestSimulation runs random sales: -seeds says how many, from the seed -first on; -seed
+// names one.
+func TestSimulation(t *testing.T) {
+	from, to := *first, *first+uint64(*seeds)-1
+	if *seed > 0 {
+		from, to = *seed, *seed
+	}
+	var mu sync.Mutex
+	var total Total
+	t.Run("seeds", func(t *testing.T) {
+		var next, failed atomic.Uint64
+		next.Store(from)
+		for worker := range runtime.GOMAXPROCS(0) {
+			t.Run(fmt.Sprint("worker ", worker), func(t *testing.T) {
+				t.Parallel()
+				for n := next.Add(1) - 1; n <= to; n = next.Add(1) - 1 {
+					r := simulated(t, n, nil)
+					mu.Lock()
+					total.Add(r)
+					if *progress && total.Seeds%100 == 0 {
+						fmt.Fprintln(os.Stderr, total)
+					}
+					mu.Unlock()
+					if r.Violations == 0 {
+						continue
+					}
+					if *progress { // the test's own output comes at its end
+						fmt.Fprintf(os.Stderr, "seed %d: %d violations\n", n, r.Violations)
+					}
+					if t.Error(r.Report()); failed.Add(1) >= maxFailed {
+						return
+					}
+				}
+			})
+		}
+	})
+	fmt.Println(total)
+}
+
+// TestSimulationUnder runs a few sales under one condition each, so that what only
+// that one shows is found by a few seeds.
+func TestSimulationUnder(t *testing.T) {
+	for name, force := range map[string]func(*conditions){
+		"several sales":     func(c *conditions) { c.sales = 4 },
+		"skewed clocks":     func(c *conditions) { c.skew = farthestSkew },
+		"midnight":          func(c *conditions) { c.midnight, c.slow = true, true },
+		"freezes":           func(c *conditions) { c.freezes = true },
+		"lagging reads":     func(c *conditions) { c.lag = true },
+		"half-visibility":   func(c *conditions) { c.halfVisible = true },
+		"vague reasons":     func(c *conditions) { c.vagueReasons = true },
+		"rough seeding":     func(c *conditions) { c.seeding = true },
+		"poison":            func(c *conditions) { c.poison, c.sales = true, 2 },
+		"withdrawals":       func(c *conditions) { c.withdraws = true },
+		"rough withdrawals": func(c *conditions) { c.withdraws, c.seeding, c.halfVisible, c.vagueReasons = true, true, true, true },
+		"payments":          func(c *conditions) { c.pays = true },
+		"rough payments": func(c *conditions) {
+			c.pays, c.seeding, c.halfVisible, c.vagueReasons, c.sales = true, true, true, true, 2
+		},
+		"rough publishing": func(c *conditions) { c.pays, c.publishes = true, true },
+		"an outage":        func(c *conditions) { c.outage, c.sales = true, 2 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var total Total
+			for n := range uint64(seedsUnder) {
+				r := simulated(t, 1+n, func(c *conditions) {
+					*c = conditions{sales: 1, skew: usualSkew}
+					force(c)
+				})
+				total.Add(r)
+				if r.Violations > 0 {
+					t.Fatal(r.Report())
+				}
+			}
+			t.Log(total)
+		})
+	}
+}
+
+func TestASeedBringsBackTheSameSaleOnAnyNumberOfProcessors(t *testing.T) {
+	const count = 10
+	hashes := map[int][]uint64{}
+	before := runtime.GOMAXPROCS(0)
+	defer runtime.GOMAXPROCS(before)
+	for _, processors := range []int{1, 2} {
+		runtime.GOMAXPROCS(processors)
+		for n := range uint64(count) {
+			hashes[processors] = append(hashes[processors], simulated(t, 1000+n, nil).Hash)
+		}
+	}
+	for n, one := range hashes[1] {
+		if two := hashes[2][n]; one != two {
+			t.Errorf("seed %d went another way on two processors", 1000+n)
+		}
+	}
+}

@@ -1,0 +1,345 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/proof/harness"
+	"flashsale/shared/orderid"
+)
+
+// watch reads the table after every call that may have changed it, and records the
+// facts for checking the answers. The network's lock is held in every method.
+type watch struct {
+	db    *dynamotest.DB
+	began time.Time
+	skew  time.Duration   // maximum error of a clock
+	late  map[string]bool // items that a late request may still change
+	sales map[string]*watchedSale
+	// invocation is the one making the current call.
+	invocation int
+	// refused are the claim ids of refused requests.
+	refused map[string]bool
+	// claims are the claims of all sales, by id.
+	claims map[string]*seenClaim
+	// undisturbedSince is since when nothing disturbs reconciliation, calmSince since when there
+	// are no faults at all; zero if something may. resent counts the messages that were lost
+	// and resent, longest is the longest time that took a claim of which reconciliation was
+	// undisturbed from the beginning.
+	undisturbedSince time.Time
+	calmSince        time.Time
+	resent           int
+	longest          time.Duration
+	found            []string // the first violations, of
+	count            int      // so many
+}
+
+// watchedSale is the watch's record of one sale: when there was no stock, who got which
+// claim when, and which window was written where.
+type watchedSale struct {
+	*watch
+	id         string
+	stock      map[string]int64
+	sold       map[string]int64
+	total      int64
+	emptySpans []span                // when all shards were empty; the last span may be open
+	soldOut    chan struct{}         // holds a token after the last unit was sold
+	claims     map[string]*seenClaim // by user
+	// putBack is how many units of released claims each shard has got back, and putBacks
+	// are the instants.
+	putBack  map[string]int64
+	putBacks []Restock
+	// windows are those written to the sale and to each shard, in order.
+	windows map[string][]window
+	// answeredWindow is the window after the newest answered edit; nil while an edit is in
+	// progress.
+	answeredWindow *window
+}
+
+// span is a period; to is zero while it lasts.
+type span struct{ from, to time.Time }
+
+// overlaps reports whether the span has an instant in [from, to].
+func (s span) overlaps(from, to time.Time) bool {
+	return !s.from.After(to) && (s.to.IsZero() || !s.to.Before(from))
+}
+
+// seenClaim is a claim as it was first seen.
+type seenClaim struct {
+	id, orderID string
+	end         string // its payment, or by whom it was released
+	acceptedAt  time.Time
+	at          time.Time
+	releasedAt  time.Time // zero if it is not released
+	invocation  int       // that made it
+	// lostAt is when sending its message last failed, zero if never; queued: one was
+	// sent.
+	lostAt time.Time
+	queued bool
+}
+
+// visibleToAll is when every reader sees the claim: it may be the half of its transaction that
+// becomes visible later.
+func (h *seenClaim) visibleToAll() time.Time { return h.at.Add(hiddenAtMost) }
+
+// isReleased reports whether every reader sees at that instant that the claim is released.
+func (h *seenClaim) isReleased(at time.Time) bool {
+	return !h.releasedAt.IsZero() && h.releasedAt.Add(hiddenAtMost).Before(at)
+}
+
+// window is one item's conditions for admitting a purchase, and since when they
+// applied.
+type window struct {
+	span
+	open              bool // not a draft
+	opensAt, closesAt time.Time
+	paused            bool
+}
+
+func newWatch(db *dynamotest.DB, skew time.Duration) *watch {
+	return &watch{
+		db: db, began: time.Now(), skew: skew, late: map[string]bool{}, sales: map[string]*watchedSale{},
+		refused: map[string]bool{}, claims: map[string]*seenClaim{},
+	}
+}
+
+// add starts watching a sale.
+func (w *watch) add(id string) *watchedSale {
+	s := &watchedSale{
+		watch: w, id: id, stock: map[string]int64{}, sold: map[string]int64{}, emptySpans: []span{{from: w.began}}, soldOut: make(chan struct{}, 1),
+		claims: map[string]*seenClaim{}, putBack: map[string]int64{}, windows: map[string][]window{},
+	}
+	w.sales[id] = s
+	return s
+}
+
+func (w *watch) violate(format string, args ...any) {
+	if w.count++; w.count > maxShown {
+		return
+	}
+	w.found = append(w.found, fmt.Sprintf("after %v: ", time.Since(w.began))+fmt.Sprintf(format, args...))
+}
+
+// mayWrite lists the key prefixes that each function may write.
+var mayWrite = map[harness.Function][]string{
+	harness.Purchasing:  {"STOCK#", "CLAIM#", "SALE#"},
+	harness.Finalizing:  {"SEQ#", "CLAIM#", "ORDER#"},
+	harness.Querying:    {},
+	harness.Seeding:     {"SALE#", "SALES|", "STOCK#"},
+	harness.Reconciling: {"CLAIM#", "SALES|"},
+	harness.Paying:      {"CLAIM#", "STOCK#", "REFUND#", "PAYMENT#", "SALES|"},
+	harness.Releasing:   {"CLAIM#", "STOCK#", "SALE#", "SALES|"},
+}
+
+// checkPermitted checks that a function writes only what it may (P17).
+func (w *watch) checkPermitted(f harness.Function, keys []string) {
+	for _, key := range keys {
+		if !slices.ContainsFunc(mayWrite[f], func(prefix string) bool { return strings.HasPrefix(key, prefix) }) {
+			w.violate("P17: %s writes %s", f, key)
+		}
+	}
+}
+
+// afterCall checks the items that a call wrote, and those that an earlier one may have
+// written late.
+func (w *watch) afterCall(keys []string, late bool) {
+	for _, key := range keys {
+		if late {
+			w.late[key] = true
+		}
+		w.observe(key)
+	}
+	if len(w.late) == 0 {
+		return
+	}
+	for _, key := range harness.Sorted(w.late) {
+		w.observe(key)
+	}
+	if w.db.Pending() == 0 {
+		clear(w.late)
+	}
+}
+
+// observe reads one item, without faults, and compares.
+func (w *watch) observe(key string) {
+	pk, sk, _ := strings.Cut(key, "|")
+	parts := strings.SplitN(pk, "#", 3)
+	if len(parts) < 2 {
+		return
+	}
+	s := w.sales[parts[1]]
+	kind := parts[0]
+	if s == nil || kind != "STOCK" && kind != "CLAIM" && sk != "SALE" {
+		return
+	}
+	it := w.db.Item(harness.TableName, pk, sk)
+	switch {
+	case it == nil:
+	case kind == "STOCK":
+		s.observeShard(key, it)
+	case kind == "CLAIM":
+		s.observeClaim(sk, it)
+	default:
+		s.observeWindow(key, it)
+	}
+}
+
+func (w *watchedSale) observeShard(key string, it map[string]types.AttributeValue) {
+	stock, ok := harness.Number(it["stock"])
+	if !ok || stock < 0 {
+		w.violate("P1: %s has %d units", key, stock)
+	}
+	seeded, _ := harness.Number(it["seeded"])
+	putBack, _ := harness.Number(it["putBack"])
+	if n := putBack - w.putBack[key]; n != 0 {
+		at := int64(time.Since(w.began))
+		w.putBack[key], w.putBacks = putBack, append(w.putBacks, Restock{Call: at, Return: at, Units: int(n)})
+	}
+	if sold := seeded - stock + putBack; sold < w.sold[key] {
+		w.violate("P2: %s had sold %d units and has sold %d", key, w.sold[key], sold)
+	} else {
+		w.sold[key] = sold
+	}
+	before := w.total
+	w.total += stock - w.stock[key]
+	w.stock[key] = stock
+	now := time.Now()
+	if before != 0 && w.total == 0 {
+		w.emptySpans = append(w.emptySpans, span{from: now})
+		select {
+		case w.soldOut <- struct{}{}:
+		default:
+		}
+	}
+	if before == 0 && w.total != 0 {
+		w.emptySpans[len(w.emptySpans)-1].to = now
+	}
+	w.observeWindow(key, it)
+}
+
+func (w *watchedSale) observeClaim(user string, it map[string]types.AttributeValue) {
+	id, orderID := harness.Text(it["claimId"]), harness.Text(it["orderId"])
+	known := w.claims[user]
+	if known == nil {
+		accepted, _ := harness.Number(it["acceptedAt"])
+		c := &seenClaim{
+			id: id, orderID: orderID, acceptedAt: time.UnixMilli(accepted), at: time.Now(), invocation: w.invocation,
+		}
+		w.claims[user] = c
+		w.watch.claims[id] = c
+		w.checkAdmitted(user, c)
+		if w.refused[id] {
+			w.violate("P5: a request of %s was refused, and got %s afterwards", user, id)
+		}
+		return
+	}
+	if known.id != id {
+		w.violate("P3: the claim of %s was %s and is %s", user, known.id, id)
+	}
+	if known.orderID != "" && known.orderID != orderID {
+		w.violate("P7: the order of %s was %s and is %s", user, known.orderID, orderID)
+	}
+	known.orderID = orderID
+	w.observeEnd(user, known, it)
+}
+
+// observeEnd checks that a claim is paid or released once, and not before its time (P20,
+// P21).
+func (w *watchedSale) observeEnd(user string, known *seenClaim, it map[string]types.AttributeValue) {
+	end := harness.Text(it["payment"])
+	if by := harness.Text(it["releasedBy"]); by != "" {
+		if end != "" {
+			w.violate("P20: the claim of %s is paid by %s and released by %s", user, end, by)
+		}
+		released, _ := harness.Number(it["releasedAt"])
+		id, err := strconv.ParseUint(known.orderID, 10, 64)
+		if due := orderid.Time(id).Add(harness.PayWithin + harness.Grace); err != nil || by == "expiry" && time.UnixMilli(released).Before(due) {
+			w.violate("P21: the claim of %s, order %s, was released at %v, due at %v", user, known.orderID, time.UnixMilli(released), due)
+		}
+		if end = by; known.end == "" {
+			known.releasedAt = time.Now()
+		}
+	}
+	if known.end != "" && known.end != end {
+		w.violate("P20: the claim of %s ended as %q and now as %q", user, known.end, end)
+	}
+	known.end = end
+}
+
+// recordRefusal records that a request was refused: none of its claims exists, and none may
+// appear.
+func (w *watchedSale) recordRefusal(user string, asked []string) {
+	for _, id := range asked {
+		w.refused[id] = true
+		if c := w.claims[user]; c != nil && c.id == id {
+			w.violate("P5: a request of %s was refused, and had got %s", user, id)
+		}
+	}
+}
+
+// checkAdmitted checks that a unit was sold within the window that the last edit's answer
+// promised (P14).
+func (w *watchedSale) checkAdmitted(user string, c *seenClaim) {
+	s := w.answeredWindow
+	if s == nil {
+		return
+	}
+	if s.paused || c.acceptedAt.Before(s.opensAt.Add(-time.Millisecond)) || !c.acceptedAt.Before(s.closesAt) {
+		w.violate("P14: %s got a unit at %v while the sale was %+v", user, c.acceptedAt, *s)
+	}
+}
+
+func (w *watchedSale) observeWindow(key string, it map[string]types.AttributeValue) {
+	opens, _ := harness.Number(it["opensAt"])
+	closes, _ := harness.Number(it["closesAt"])
+	paused, _ := it["paused"].(*types.AttributeValueMemberBOOL)
+	now := window{
+		span: span{from: time.Now()}, open: it["state"] == nil || harness.Text(it["state"]) == "OPEN",
+		opensAt: time.UnixMilli(opens), closesAt: time.UnixMilli(closes), paused: paused != nil && paused.Value,
+	}
+	all := w.windows[key]
+	if len(all) > 0 {
+		last := &all[len(all)-1]
+		if last.open == now.open && last.opensAt.Equal(now.opensAt) && last.closesAt.Equal(now.closesAt) && last.paused == now.paused {
+			return
+		}
+		last.to = now.from
+	}
+	w.windows[key] = append(all, now)
+}
+
+// wasEmpty reports whether there was an instant in [from, to] without stock.
+func (w *watchedSale) wasEmpty(from, to time.Time) bool {
+	for i := len(w.emptySpans) - 1; i >= 0; i-- {
+		if w.emptySpans[i].overlaps(from, to) {
+			return true
+		}
+	}
+	return false
+}
+
+// wasShut reports whether some item, in [from, to], justified refusing a purchase with
+// that code at an instant in [call, to]. Clocks may be wrong.
+func (w *watchedSale) wasShut(code string, from, call, to time.Time) bool {
+	for _, all := range w.windows {
+		for _, v := range all {
+			if !v.overlaps(from, to) {
+				continue
+			}
+			switch {
+			case code == "sale-paused" && v.paused,
+				code == "sale-not-open" && call.Add(-w.skew).Before(v.opensAt),
+				code == "sale-closed" && !to.Add(w.skew).Before(v.closesAt),
+				code == "sale-not-found" && !v.open:
+				return true
+			}
+		}
+	}
+	return code == "sale-not-found" && len(w.windows["SALE#"+w.id+"|SALE"]) == 0
+}

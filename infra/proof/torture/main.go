@@ -1,0 +1,60 @@
+// Command torture kills parts of the system during a sale: single function processes,
+// functions exactly at their answer, the DynamoDB engine, the queues, the whole stack,
+// always with kill -9 and at random moments. It restarts what it killed with the same data
+// and ports. Buyers behave like well-behaved clients: without an answer they repeat the same
+// request. In one sale of each round they must pay, which most of them do, by the signed
+// webhooks of both providers. When all orders are done it compares the table with all answers.
+// `make torture` runs it.
+//
+// It uses only the system's HTTP answers, the items in its table and its processes, and none
+// of the code that it checks, except for ReleaseFunction with another clock: see package ahead.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"flashsale/infra/kit/arguments"
+)
+
+func main() {
+	var c config
+	f := flag.NewFlagSet("torture", flag.ContinueOnError)
+	minutes := f.Float64("minutes", 0, "start no round after this many minutes (0: no limit)")
+	f.IntVar(&c.rounds, "rounds", 0, "number of rounds (0: 3, or as many as -minutes allows)")
+	f.Uint64Var(&c.seed, "seed", rand.Uint64(), "seed of the random choices")
+	f.StringVar(&c.root, "root", ".", "the project's folder, with .build in it")
+	f.StringVar(&c.release, "release", ".build/host/ahead/ReleaseFunction/bootstrap", "the `program` of infra/proof/torture/ahead")
+	f.IntVar(&c.sales, "sales", 3, "number of concurrent sales")
+	f.IntVar(&c.buyers, "buyers", 200, "number of buyers of each sale, and half of them in the one that asks for payment")
+	f.DurationVar(&c.chaos, "chaos", 12*time.Second, "how long each round kills processes")
+	f.Float64Var(&c.killAtResponse, "kill-at-response", 0.03, "share of answers at which the function is killed")
+	if err := arguments.Parse(f, os.Args[1:]); errors.Is(err, flag.ErrHelp) {
+		return
+	} else if err != nil {
+		fmt.Fprintln(os.Stderr, "torture:", err)
+		os.Exit(2)
+	}
+	c.limit = time.Duration(*minutes * float64(time.Minute))
+	if c.rounds == 0 && c.limit == 0 {
+		c.rounds = 3
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	sum, err := run(ctx, c, os.Stdout)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "torture:", err)
+	}
+	fmt.Println(sum)
+	if err != nil || sum.violations > 0 {
+		stop() // os.Exit does not run deferred calls
+		os.Exit(1)
+	}
+}
