@@ -86,7 +86,7 @@ events: ## create the sale and orders of the files in events/ in the running sta
 override SOURCES := go.mod go.sum $(shell find functions shared infra -type d -o -name '*.go' ! -name '*_test.go' 2>/dev/null)
 $(HOST)/operator $(HOST)/deploy: $(HOST)/%: $(SOURCES)
 	@bash infra/make/need.sh go
-	@$(GO_BUILD) -o $@ ./infra/$*
+	@$(GO_BUILD) -o $@ ./infra/ops/$*
 	@touch $@
 
 # An operator's commands: on the local stack, or on the stack of ENV=dev or ENV=prod in

@@ -119,7 +119,7 @@ func versions(t *testing.T, functions []demand.Function, attempts []attempt) [][
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := exec.CommandContext(t.Context(), "python3", filepath.Join(root, "infra", "checks", "translate.py"), "--versions")
+	c := exec.CommandContext(t.Context(), "python3", filepath.Join(root, "infra", "proof", "checks", "translate.py"), "--versions")
 	c.Stdin = bytes.NewReader(text)
 	var complaints strings.Builder
 	c.Stderr = &complaints
