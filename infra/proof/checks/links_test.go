@@ -335,7 +335,7 @@ func TestATranslationOutOfStepIsNoticed(t *testing.T) {
 func TestTheReadmesFiguresAreThoseOfTheDocument(t *testing.T) {
 	_, table, found := strings.Cut(read(t, "README.md"), "## Five figures")
 	table, _, _ = strings.Cut(table, "\n## ")
-	_, figures, foundToo := strings.Cut(read(t, "infra/docs/GUARANTEES.md"), "\n## Figures")
+	_, figures, foundToo := strings.Cut(read(t, "infra/docs/FIGURES.md"), "# Figures")
 	if !found || !foundToo {
 		t.Fatal("a heading is missing")
 	}
@@ -349,7 +349,7 @@ func TestTheReadmesFiguresAreThoseOfTheDocument(t *testing.T) {
 		rows++
 		for _, f := range figure.FindAllString(cells[2], -1) {
 			if !regexp.MustCompile(`(?:^|[^\d.])` + regexp.QuoteMeta(strings.ReplaceAll(f, ",", "")) + `(?:[^\d.]|\.\D|$)`).MatchString(known) {
-				t.Errorf("%s: the figure %s is not in GUARANTEES.md", strings.TrimSpace(cells[1]), f)
+				t.Errorf("%s: the figure %s is not in FIGURES.md", strings.TrimSpace(cells[1]), f)
 			}
 		}
 	}

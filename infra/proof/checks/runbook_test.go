@@ -27,7 +27,7 @@ func unexplained(tmpl template, name, runbook string) (found []finding) {
 }
 
 func TestTheRunbookExplainsEveryAlarm(t *testing.T) {
-	const name = "infra/docs/OPERATING.md"
+	const name = "infra/docs/RUNBOOK.md"
 	// The alarms of all templates, as if they were one.
 	tmpl, runbook := parseTemplate(t, read(t, templateFile)), string(read(t, name))
 	for _, file := range []string{alarmsFile, frontFile} {

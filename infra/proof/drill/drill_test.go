@@ -1,4 +1,4 @@
-// Package drill brings about the accidents of the runbook (infra/docs/OPERATING.md, "When
+// Package drill brings about the accidents of the runbook (infra/docs/RUNBOOK.md, "When
 // something looks wrong") on a real local stack and follows the runbook: it looks where the
 // runbook says, runs the runbook's commands as they stand there, and holds what they print
 // against the lines that are quoted there. At the end it recounts every sale: nothing that

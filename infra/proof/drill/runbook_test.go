@@ -9,7 +9,7 @@ import (
 )
 
 // runbookFile is from this folder.
-const runbookFile = "../../docs/OPERATING.md"
+const runbookFile = "../../docs/RUNBOOK.md"
 
 // What a step looks at or runs.
 const (

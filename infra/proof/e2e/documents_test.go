@@ -69,7 +69,7 @@ func (s *stack) shell(commands []string) []outcome {
 // documents returns the repository's Markdown files in reading order.
 func documents(t *testing.T, root string) []string {
 	t.Helper()
-	first := []string{"infra/docs/HTTP.md", "README.md", "infra/docs/OPERATING.md"}
+	first := []string{"infra/docs/HTTP.md", "README.md", "infra/docs/OPERATING.md", "infra/docs/RUNBOOK.md"}
 	var rest []string
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		name, _ := filepath.Rel(root, path)
