@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
-	"flashsale/shared/ledger"
+	"flashsale/infra/kit/dynamotest"
 )
 
 func TestEveryEventOfThisFunctionIsHandled(t *testing.T) {
@@ -22,41 +22,49 @@ func TestEveryEventOfThisFunctionIsHandled(t *testing.T) {
 	}
 	for name, poison := range tests {
 		t.Run(name, func(t *testing.T) {
-			f := newFunction(t)
-			raw := event(t, name)
-			var sent events.SQSEvent
-			if err := json.Unmarshal(raw, &sent); err != nil {
-				t.Fatal(err)
-			}
-			want := []string{}
-			for _, i := range poison {
-				want = append(want, sent.Records[i].MessageId)
-			}
-			failed, err := f.invoke(t, t.Context(), raw)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, failed); diff != "" {
-				t.Errorf("failed (-want +got):\n%s", diff)
-			}
-			if f.confirmed() != 2 {
-				t.Errorf("orders %v, want those of alice and bob", f.orders)
-			}
+			in(t, func(t *testing.T, f *function) {
+				raw := event(t, name)
+				var sent events.SQSEvent
+				if err := json.Unmarshal(raw, &sent); err != nil {
+					t.Fatal(err)
+				}
+				want := []string{}
+				for _, i := range poison {
+					want = append(want, sent.Records[i].MessageId)
+				}
+				failed, err := f.invoke(t, t.Context(), raw)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(want, failed); diff != "" {
+					t.Errorf("failed (-want +got):\n%s", diff)
+				}
+				if len(f.orders()) != 2 {
+					t.Errorf("orders %v, want those of alice and bob", f.orders())
+				}
+			})
 		})
 	}
 }
 
-func TestWhatAMessageTellsOfItsClaimReachesTheLedger(t *testing.T) {
-	f := newFunction(t)
-	if _, err := f.invoke(t, t.Context(), event(t, "finalize-batch.json")); err != nil {
-		t.Fatal(err)
-	}
-	want := []ledger.ClaimRef{
-		{SaleID: "moutai", User: "alice", ClaimID: "5LJQBKBVNQ2XRCM7KD3V4HTYWA", Buckets: 2},
-		{SaleID: "moutai", User: "bob", ClaimID: "QZ6WPOE3T2NFGA7JXUHV5RMDCI"},
-		{SaleID: "moutai", User: "alice", ClaimID: "5LJQBKBVNQ2XRCM7KD3V4HTYWA"},
-	}
-	if diff := cmp.Diff([][]ledger.ClaimRef{want}, f.calls); diff != "" {
-		t.Errorf("calls of the ledger (-want +got):\n%s", diff)
+// A crowd reads the sale's item, so finalize does not if the messages say how many buckets the
+// sale has.
+func TestTheSaleIsReadOnlyForAMessageThatDoesNotTellItsBuckets(t *testing.T) {
+	for body, want := range map[string]int{
+		`{"v":1,"saleId":"moutai","user":"alice","claimId":"` + alice.ClaimID + `","buckets":1}`: 0,
+		order(alice): 1,
+	} {
+		in(t, func(t *testing.T, f *function) {
+			reads := 0
+			f.DB.Fault = func(c dynamotest.Call) dynamotest.Fault {
+				if c.Keys[0] == "SALE#moutai|SALE" {
+					reads++
+				}
+				return dynamotest.Fault{}
+			}
+			if failed, err := f.invoke(t, t.Context(), batch(t, body)); err != nil || len(failed) > 0 || reads != want {
+				t.Errorf("%s: %d reads of the sale, want %d; failed %v, %v", body, reads, want, failed, err)
+			}
+		})
 	}
 }

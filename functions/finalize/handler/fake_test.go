@@ -3,97 +3,65 @@ package handler
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"flashsale/infra/kit/testledger"
 	"flashsale/shared/clock"
 	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
-	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
 )
 
 var (
-	alice = ledger.ClaimRef{SaleID: "moutai", User: "alice", ClaimID: "5LJQBKBVNQ2XRCM7KD3V4HTYWA"}
-	bob   = ledger.ClaimRef{SaleID: "moutai", User: "bob", ClaimID: "QZ6WPOE3T2NFGA7JXUHV5RMDCI"}
+	alice = ledger.ClaimRef{SaleID: "moutai", User: testledger.Alice, ClaimID: testledger.AlicesClaim}
+	bob   = ledger.ClaimRef{SaleID: "moutai", User: testledger.Bob, ClaimID: testledger.BobsClaim}
 	// nobody is a claim that was never made.
 	nobody = ledger.ClaimRef{SaleID: "moutai", User: "nobody", ClaimID: "CLAIM0"}
 )
 
-// claims is an in-memory ledger that keeps the promises: one order id per claim; poison
-// for a claim that does not exist.
-type claims struct {
-	orders   map[ledger.ClaimRef]uint64 // 0 while pending
-	next     uint64
-	calls    [][]ledger.ClaimRef
-	faults   map[ledger.ClaimRef]error
-	panics   bool
-	deadline time.Time // of the last context
-}
-
-func (c *claims) Confirm(ctx context.Context, refs []ledger.ClaimRef) []ledger.Confirmation {
-	c.calls = append(c.calls, refs)
-	c.deadline, _ = ctx.Deadline()
-	if c.panics {
-		panic("the ledger is on fire")
-	}
-	out := make([]ledger.Confirmation, len(refs))
-	for i, ref := range refs {
-		ref.Buckets = 0 // the same claim with and without Buckets
-		id, exists := c.orders[ref]
-		switch {
-		case c.faults[ref] != nil:
-			out[i].Err = c.faults[ref]
-			continue
-		case !exists:
-			out[i].Err = sale.Fail(sale.Poison, errors.New("no such claim"))
-			continue
-		case id == 0:
-			c.next++
-			id, out[i].New = c.next, true
-			c.orders[ref] = id
-		}
-		out[i].AcceptedAt = time.Now().Add(-time.Second)
-		out[i].Order = sale.Order{ID: id, SaleID: ref.SaleID, User: ref.User, ClaimID: ref.ClaimID}
-	}
-	return out
-}
-
-// confirmed counts the claims that have an order id.
-func (c *claims) confirmed() int {
-	n := 0
-	for _, id := range c.orders {
-		if id != 0 {
-			n++
-		}
-	}
-	return n
-}
-
 // event is the shared harness's function.
 var event = httpapitest.Event
 
-// function is the handler as Lambda calls it, with its dependencies.
+// function is the handler as Lambda calls it, over a ledger that has the claims of alice and
+// bob.
 type function struct {
-	claims
+	*testledger.World
 	httpapitest.Function
 }
 
-func newFunction(t *testing.T) *function {
+func in(t *testing.T, test func(t *testing.T, f *function)) {
 	t.Helper()
 	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
-	f := &function{claims: claims{
-		orders: map[ledger.ClaimRef]uint64{alice: 0, bob: 0},
-		faults: map[ledger.ClaimRef]error{},
-	}}
-	h := New(&f.claims, telemetry.New(&f.Log, "finalize", clock.Wall), clock.Wall)
-	f.Handler = lambda.NewHandler(h)
-	return f
+	testledger.Run(t, func(w *testledger.World) {
+		f := &function{World: w}
+		w.Open()
+		w.Buy(alice.User, alice.ClaimID, "")
+		w.Buy(bob.User, bob.ClaimID, "")
+		time.Sleep(time.Second)
+		f.over(w.Ledger())
+		test(w.T, f)
+	})
+}
+
+// over makes the handler use that ledger.
+func (f *function) over(b Book) {
+	f.Handler = lambda.NewHandler(New(b, telemetry.New(&f.Log, "finalize", clock.Wall), clock.Wall))
+}
+
+// orders are the order ids by user, of those who have one.
+func (f *function) orders() map[string]uint64 {
+	all := map[string]uint64{}
+	for _, user := range []string{alice.User, bob.User, nobody.User} {
+		if id := f.Claim(user).OrderID; id != 0 {
+			all[user] = id
+		}
+	}
+	return all
 }
 
 // invoke runs one event and returns the ids of the messages that it reports as failed.

@@ -4,97 +4,192 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/kit/testledger"
 	"flashsale/shared/invocation"
-	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
+	"flashsale/shared/telemetry/telemetrytest"
 )
 
-func TestABatchIsConfirmedInOneCallAndCountedByClaims(t *testing.T) {
-	f := newFunction(t)
-	failed, err := f.invoke(t, t.Context(), batch(t, order(alice), order(bob), order(alice), order(alice)))
-	if err != nil || len(failed) != 0 {
-		t.Errorf("failed %v, %v; want none", failed, err)
-	}
-	if diff := cmp.Diff([][]ledger.ClaimRef{{alice, bob, alice, alice}}, f.calls); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
-	for name, want := range map[string]any{"messages": 4.0, "confirmed": 2.0, "failed": 0.0, "outcome": "ok", "level": "INFO"} {
-		if got := f.Logged(t, name); got != want {
-			t.Errorf("logged %s = %v, want %v", name, got, want)
+// busyFor throttles the writes of one user's items.
+func busyFor(user string) func(*function) {
+	return func(f *function) {
+		f.DB.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			fault := dynamotest.Fault{Kind: dynamotest.Throttle}
+			for i, key := range c.Keys {
+				if c.Op == "BatchExecuteStatement" && strings.HasSuffix(key, "|"+user) {
+					fault.Items = append(fault.Items, i)
+				}
+			}
+			if len(fault.Items) == 0 {
+				return dynamotest.Fault{}
+			}
+			return fault
 		}
 	}
-	if ms, _ := f.Logged(t, "acceptToConfirmMs").(float64); ms < 1000 {
-		t.Errorf("acceptToConfirmMs = %v, want at least 1,000", ms)
+}
+
+func TestEachBatchHasItsAnswerAndItsLine(t *testing.T) {
+	carol := alice
+	carol.SaleID, carol.User, carol.ClaimID = "cognac", "carol", "C3"
+	for _, tt := range []struct {
+		name    string
+		prepare func(*function)
+		bodies  []string
+		failed  []string // the messages that come again
+		fails   bool     // the invocation
+		orders  []string // who has one then
+		outcome sale.Code
+		want    map[string]any // in the line, in addition to what every line has; of an error the start
+	}{
+		{"a batch of one sale, with duplicates", nil, []string{order(alice), order(bob), order(alice), order(alice)},
+			nil, false, []string{"alice", "bob"}, "",
+			map[string]any{"messages": 4.0, "confirmed": 2.0, "failed": 0.0, "saleId": "moutai"}},
+		{"a batch of two sales", func(f *function) {
+			f.Open(func(c *sale.Creation) { c.SaleID = carol.SaleID })
+			f.BuyIn(carol.SaleID, carol.User, carol.ClaimID, "")
+		}, []string{order(alice), order(carol)}, nil, false, []string{"alice"}, "",
+			map[string]any{"messages": 2.0, "confirmed": 2.0, "failed": 0.0}},
+		{"a repeat", func(f *function) { f.Confirm(alice) }, []string{order(alice)}, nil, false, []string{"alice"}, "",
+			map[string]any{"messages": 1.0, "confirmed": 0.0, "failed": 0.0, "saleId": "moutai"}},
+		{"nothing", nil, nil, nil, false, nil, "", map[string]any{"messages": 0.0, "failed": 0.0}},
+		{"poison among others", nil, []string{"alice@example.com\n\x1b[31m", order(alice)}, []string{"m0"}, false, []string{"alice"}, sale.Poison,
+			map[string]any{"messages": 2.0, "confirmed": 1.0, "failed": 1.0, "saleId": "moutai", "level": "WARN",
+				"error": `message "m0": poison-message: `}},
+		{"only poison", nil, []string{`{"v":1,"user":"alice@example.com"}`}, []string{"m0"}, false, nil, sale.Poison,
+			map[string]any{"messages": 1.0, "failed": 1.0, "level": "WARN", "error": `message "m0": poison-message: invalid saleId`}},
+		{"all that can fail beside one that does not", busyFor("bob"), []string{order(bob), order(alice), "poison", order(bob), order(nobody)},
+			[]string{"m0", "m2", "m3", "m4"}, false, []string{"alice"}, sale.Busy,
+			map[string]any{"messages": 5.0, "confirmed": 1.0, "failed": 4.0, "saleId": "moutai", "level": "WARN",
+				"error": `message "m0": busy: `}},
+		{"duplicates of one that fails", busyFor("alice"), []string{order(alice), order(alice), order(bob), order(alice), order(bob)},
+			[]string{"m0", "m1", "m3"}, false, []string{"bob"}, sale.Busy,
+			map[string]any{"messages": 5.0, "confirmed": 1.0, "failed": 3.0, "saleId": "moutai", "level": "WARN",
+				"error": `message "m0": busy: `}},
+		{"a table that is busy for all", (*function).throttles, []string{order(alice), "null", order(bob)}, nil, true, nil, sale.Busy,
+			map[string]any{"messages": 3.0, "confirmed": 0.0, "failed": 3.0, "saleId": "moutai", "level": "WARN", "error": `message "m0": busy: `}},
+		{"a failure without a code, behind poison", func(f *function) { f.over(f.Nowhere()) }, []string{"poison", order(bob)},
+			nil, true, nil, sale.Internal,
+			map[string]any{"messages": 2.0, "confirmed": 0.0, "failed": 2.0, "saleId": "moutai", "level": "ERROR", "error": `message "m1": internal: `}},
+		{"a panic", (*function).burns, []string{order(alice), order(bob)}, nil, true, nil, sale.Internal,
+			map[string]any{"messages": 2.0, "failed": 2.0, "saleId": "moutai", "level": "ERROR", "error": "panic: " + testledger.ErrFire}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, func(t *testing.T, f *function) {
+				if tt.prepare != nil {
+					tt.prepare(f)
+				}
+				failed, err := f.invoke(t, t.Context(), batch(t, tt.bodies...))
+				if (err != nil) != tt.fails || !slices.Equal(failed, tt.failed) {
+					t.Errorf("failed %v, want %v; %v", failed, tt.failed, err)
+				}
+				f.DB.Fault = nil
+				if got := slices.Sorted(maps.Keys(f.orders())); !slices.Equal(got, tt.orders) {
+					t.Errorf("%v have orders, want %v", got, tt.orders)
+				}
+				isLine(t, f, tt.outcome, tt.want)
+			})
+		})
+	}
+}
+
+func (f *function) throttles() { f.Throttles() }
+func (f *function) burns()     { f.Burns() }
+
+// isLine checks the line of the last batch.
+func isLine(t *testing.T, f *function, outcome sale.Code, more map[string]any) {
+	t.Helper()
+	line, err := telemetrytest.Parse(f.Log.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := "ok"
+	if outcome != "" {
+		result = string(outcome)
+	}
+	want := map[string]any{
+		"level": "INFO", "message": "finalize", "service": "finalize", "coldStart": true, "outcome": result, "result": result, "batches": 1.0,
+	}
+	maps.Copy(want, more)
+	metrics := map[string]string{"batches": "Count by service, result", "failed": "Count by service"}
+	if want["confirmed"] != nil {
+		metrics["confirmed"] = "Count by service"
+	}
+	if n, _ := want["confirmed"].(float64); n > 0 {
+		metrics["acceptToConfirmMs"] = "Milliseconds by service"
+		// The claims are a second old; the others' tries may come on top.
+		if ms, _ := line.Fields["acceptToConfirmMs"].(float64); ms < 1000 || ms > 1000 && outcome != sale.Busy {
+			t.Errorf("acceptToConfirmMs = %v, want 1,000", line.Fields["acceptToConfirmMs"])
+		}
+		delete(line.Fields, "acceptToConfirmMs")
+	}
+	if start, told := want["error"].(string); told && strings.HasPrefix(fmt.Sprint(line.Fields["error"]), start) {
+		want["error"] = line.Fields["error"]
+	}
+	if diff := cmp.Diff(want, line.Fields); diff != "" {
+		t.Errorf("line (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(metrics, line.Metrics); diff != "" {
+		t.Errorf("metrics (-want +got):\n%s", diff)
+	}
+	if told := telemetrytest.Told(f.Log.Bytes()); told != nil {
+		t.Errorf("the log tells %q", told)
+	}
+}
+
+func TestWhatIsNoBatchIsLoggedAndFails(t *testing.T) {
+	in(t, func(t *testing.T, f *function) {
+		if failed, err := f.invoke(t, t.Context(), []byte(`["alice@example.com"]`)); err == nil {
+			t.Errorf("failed %v and no error", failed)
+		}
+		isLine(t, f, sale.Internal, map[string]any{"messages": 0.0, "failed": 0.0, "level": "ERROR", "error": "decode batch: "})
+	})
+}
+
+func TestABatchCostsAsManyCallsAsOneMessage(t *testing.T) {
+	calls := map[int]int{}
+	for _, messages := range []int{1, 2} {
+		in(t, func(t *testing.T, f *function) {
+			calls[messages] = f.Calls(func() {
+				_, _ = f.invoke(t, t.Context(), batch(t, []string{order(alice), order(bob)}[:messages]...))
+			})
+			if len(f.orders()) != messages {
+				t.Errorf("orders %v of %d messages", f.orders(), messages)
+			}
+		})
+	}
+	if calls[1] != calls[2] || calls[1] == 0 {
+		t.Errorf("%d calls for one message, %d for two", calls[1], calls[2])
 	}
 }
 
 func TestTheSameBatchAgainChangesNothing(t *testing.T) {
-	f := newFunction(t)
-	messages := batch(t, order(alice), order(bob))
-	var first map[ledger.ClaimRef]uint64
-	for round := range 3 {
-		if failed, err := f.invoke(t, t.Context(), messages); err != nil || len(failed) != 0 {
-			t.Errorf("round %d: failed %v, %v; want none", round, failed, err)
-		}
-		if round == 0 {
-			first = map[ledger.ClaimRef]uint64{alice: f.orders[alice], bob: f.orders[bob]}
-			continue
-		}
-		if diff := cmp.Diff(first, f.orders); diff != "" {
-			t.Errorf("order ids (-first +now):\n%s", diff)
-		}
-		if f.Logged(t, "confirmed") != 0.0 || f.Logged(t, "acceptToConfirmMs") != nil {
-			t.Errorf("a repeat counts as a confirmation: %s", f.Log.String())
-		}
-	}
-}
-
-func TestExactlyTheFailedMessagesComeAgain(t *testing.T) {
-	f := newFunction(t)
-	f.faults[bob] = sale.Fail(sale.Busy, errors.New("throttled"))
-	failed, err := f.invoke(t, t.Context(), batch(t, order(bob), order(alice), "poison", order(bob), order(nobody)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"m0", "m2", "m3", "m4"}, failed); diff != "" {
-		t.Errorf("failed (-want +got):\n%s", diff)
-	}
-	if f.orders[alice] == 0 || f.orders[bob] != 0 {
-		t.Errorf("orders %v, want one of alice only", f.orders)
-	}
-	for name, want := range map[string]any{"failed": 4.0, "confirmed": 1.0, "outcome": "busy", "level": "WARN"} {
-		if got := f.Logged(t, name); got != want {
-			t.Errorf("logged %s = %v, want %v", name, got, want)
-		}
-	}
-}
-
-func TestDuplicatesShareTheFateOfTheirOwnClaim(t *testing.T) {
-	for _, busy := range []ledger.ClaimRef{alice, bob} {
-		f := newFunction(t)
-		f.faults[busy] = sale.Fail(sale.Busy, errors.New("throttled"))
-		sent := []ledger.ClaimRef{alice, alice, bob, alice, bob}
-		want, bodies := []string{}, []string{}
-		for i, ref := range sent {
-			bodies = append(bodies, order(ref))
-			if ref == busy {
-				want = append(want, "m"+string(rune('0'+i)))
+	in(t, func(t *testing.T, f *function) {
+		var first map[string]uint64
+		for round := range 3 {
+			if failed, err := f.invoke(t, t.Context(), batch(t, order(alice), order(bob))); err != nil || len(failed) != 0 {
+				t.Errorf("round %d: failed %v, %v; want none", round, failed, err)
+			}
+			if round == 0 {
+				first = f.orders()
+				continue
+			}
+			if diff := cmp.Diff(first, f.orders()); diff != "" || len(first) != 2 {
+				t.Errorf("order ids (-first +now):\n%s", diff)
+			}
+			if f.Logged(t, "confirmed") != 0.0 || f.Logged(t, "acceptToConfirmMs") != nil {
+				t.Errorf("a repeat counts as a confirmation: %s", f.Log.String())
 			}
 		}
-		failed, err := f.invoke(t, t.Context(), batch(t, bodies...))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, failed); diff != "" {
-			t.Errorf("with %s busy, failed (-want +got):\n%s", busy.User, diff)
-		}
-	}
+	})
 }
 
 func TestEveryShapeOfPoisonFailsAlone(t *testing.T) {
@@ -116,124 +211,113 @@ func TestEveryShapeOfPoisonFailsAlone(t *testing.T) {
 		{"a claim of 65 characters", `{"v":1,"saleId":"moutai","user":"alice","claimId":"` + strings.Repeat("c", 65) + `"}`},
 		{"data behind", `{"v":1,"saleId":"moutai","user":"alice","claimId":"5LJQBKBVNQ2XRCM7KD3V4HTYWA"}x`},
 		{"a quarter of a megabyte", strings.Repeat("x", 256<<10)},
+		{"a sale that does not exist", `{"v":1,"saleId":"other","user":"alice","claimId":"C"}`},
 		{"a claim that was never made", `{"v":1,"saleId":"moutai","user":"nobody","claimId":"C"}`},
 		{"another claim of the user", `{"v":1,"saleId":"moutai","user":"alice","claimId":"C"}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			for at := range 3 {
-				f := newFunction(t)
-				bodies := []string{order(alice), order(bob)}
-				bodies = append(bodies[:min(at, 2)], append([]string{tt.body}, bodies[min(at, 2):]...)...)
-				failed, err := f.invoke(t, t.Context(), batch(t, bodies...))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff([]string{"m" + string(rune('0'+at))}, failed); diff != "" {
-					t.Errorf("failed (-want +got):\n%s", diff)
-				}
-				if f.confirmed() != 2 || len(f.orders) != 2 {
-					t.Errorf("orders %v, want those of alice and bob", f.orders)
-				}
-				if got := f.Logged(t, "outcome"); got != "poison-message" {
-					t.Errorf("outcome %v, want poison-message", got)
-				}
-				if f.Log.Len() > 8<<10 {
-					t.Errorf("the log line has %d bytes", f.Log.Len())
-				}
+				in(t, func(t *testing.T, f *function) {
+					bodies := slices.Insert([]string{order(alice), order(bob)}, at, tt.body)
+					failed, err := f.invoke(t, t.Context(), batch(t, bodies...))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if diff := cmp.Diff([]string{"m" + string(rune('0'+at))}, failed); diff != "" {
+						t.Errorf("failed (-want +got):\n%s", diff)
+					}
+					if len(f.orders()) != 2 {
+						t.Errorf("orders %v, want those of alice and bob", f.orders())
+					}
+					if got := f.Logged(t, "outcome"); got != "poison-message" {
+						t.Errorf("outcome %v, want poison-message", got)
+					}
+					if f.Log.Len() > 8<<10 {
+						t.Errorf("the log line has %d bytes", f.Log.Len())
+					}
+				})
 			}
 		})
 	}
 }
 
 func TestABatchOfPoisonOnlyTouchesNothingAndIsNoFunctionError(t *testing.T) {
-	f := newFunction(t)
-	failed, err := f.invoke(t, t.Context(), batch(t, "", "null"))
-	if err != nil || len(failed) != 2 {
-		t.Errorf("%d messages failed with the error %v, want both and none", len(failed), err)
-	}
-	if len(f.calls) != 0 {
-		t.Errorf("%d calls, want none", len(f.calls))
-	}
+	in(t, func(t *testing.T, f *function) {
+		calls := f.Calls(func() {
+			failed, err := f.invoke(t, t.Context(), batch(t, "", "null"))
+			if err != nil || len(failed) != 2 {
+				t.Errorf("%d messages failed with the error %v, want both and none", len(failed), err)
+			}
+		})
+		if calls != 0 {
+			t.Errorf("%d calls, want none", calls)
+		}
+	})
 }
 
 func TestAMessageForANewerReleaseIsLeftToItAndIsNoFunctionError(t *testing.T) {
 	newer := strings.Replace(order(alice), `"v":1`, fmt.Sprintf(`"v":%d`, sale.ReadsMessages+1), 1)
 	for _, tt := range []struct {
-		bodies, failed []string
-		confirmed      int
-	}{{[]string{newer, order(bob)}, []string{"m0"}, 1}, {[]string{"poison", newer, newer}, []string{"m0", "m1", "m2"}, 0}} {
-		f := newFunction(t)
-		failed, err := f.invoke(t, t.Context(), batch(t, tt.bodies...))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(tt.failed, failed); diff != "" {
-			t.Errorf("failed (-want +got):\n%s", diff)
-		}
-		if f.orders[alice] != 0 || f.confirmed() != tt.confirmed {
-			t.Errorf("orders %v, want %d and none of alice", f.orders, tt.confirmed)
-		}
-		for name, want := range map[string]any{"outcome": "newer-version", "result": "newer-version", "level": "ERROR"} {
-			if got := f.Logged(t, name); got != want {
-				t.Errorf("logged %s = %v, want %v", name, got, want)
+		bodies, failed, orders []string
+	}{{[]string{newer, order(bob)}, []string{"m0"}, []string{"bob"}}, {[]string{"poison", newer, newer}, []string{"m0", "m1", "m2"}, nil}} {
+		in(t, func(t *testing.T, f *function) {
+			failed, err := f.invoke(t, t.Context(), batch(t, tt.bodies...))
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
+			if diff := cmp.Diff(tt.failed, failed); diff != "" {
+				t.Errorf("failed (-want +got):\n%s", diff)
+			}
+			if got := slices.Sorted(maps.Keys(f.orders())); !slices.Equal(got, tt.orders) {
+				t.Errorf("%v have orders, want %v", got, tt.orders)
+			}
+			for name, want := range map[string]any{"outcome": "newer-version", "result": "newer-version", "level": "ERROR"} {
+				if got := f.Logged(t, name); got != want {
+					t.Errorf("logged %s = %v, want %v", name, got, want)
+				}
+			}
+		})
 	}
 }
 
 func TestPoisonDoesNotHideThatEveryOtherMessageFails(t *testing.T) {
-	f := newFunction(t)
-	f.faults[alice] = errors.New("a foreign failure")
-	if _, err := f.invoke(t, t.Context(), batch(t, "null", order(alice))); !errors.Is(err, errAllFailed) {
-		t.Errorf("err = %v, want %v", err, errAllFailed)
-	}
-}
-
-func TestWhenEveryMessageFailsTheInvocationFails(t *testing.T) {
-	f := newFunction(t)
-	f.faults[alice] = sale.Fail(sale.Busy, errors.New("down"))
-	f.faults[bob] = errors.New("a foreign failure")
-	if _, err := f.invoke(t, t.Context(), batch(t, order(alice), order(bob))); !errors.Is(err, errAllFailed) {
-		t.Errorf("err = %v, want %v", err, errAllFailed)
-	}
-	if f.Logged(t, "outcome") != "internal" || f.Logged(t, "level") != "ERROR" {
-		t.Errorf("the worst failure is not told: %s", f.Log.String())
+	for _, fails := range []func(*function){(*function).throttles, func(f *function) { f.over(f.Nowhere()) }} {
+		in(t, func(t *testing.T, f *function) {
+			fails(f)
+			if _, err := f.invoke(t, t.Context(), batch(t, "null", order(alice))); !errors.Is(err, errAllFailed) {
+				t.Errorf("err = %v, want %v", err, errAllFailed)
+			}
+		})
 	}
 }
 
 func TestAnEmptyBatchIsDone(t *testing.T) {
 	for _, empty := range []string{`{"Records":[]}`, `{"Records":null}`, `{}`} {
-		f := newFunction(t)
-		if failed, err := f.invoke(t, t.Context(), []byte(empty)); err != nil || len(failed) != 0 {
-			t.Errorf("%s: failed %v, %v; want none", empty, failed, err)
-		}
-		if len(f.calls) != 0 {
-			t.Errorf("%s: %d calls, want none", empty, len(f.calls))
-		}
-	}
-}
-
-func TestAPanicFailsTheWholeBatch(t *testing.T) {
-	f := newFunction(t)
-	f.panics = true
-	if failed, err := f.invoke(t, t.Context(), batch(t, order(alice), order(bob))); err == nil {
-		t.Errorf("failed %v and no error: the batch would be deleted", failed)
-	}
-	if f.Logged(t, "level") != "ERROR" || f.Logged(t, "outcome") != "internal" {
-		t.Errorf("log %s", f.Log.String())
+		in(t, func(t *testing.T, f *function) {
+			calls := f.Calls(func() {
+				if failed, err := f.invoke(t, t.Context(), []byte(empty)); err != nil || len(failed) != 0 {
+					t.Errorf("%s: failed %v, %v; want none", empty, failed, err)
+				}
+			})
+			if calls != 0 {
+				t.Errorf("%s: %d calls, want none", empty, calls)
+			}
+		})
 	}
 }
 
 func TestConfirmingEndsHalfASecondBeforeTheDeadline(t *testing.T) {
-	f := newFunction(t)
-	deadline := time.Now().Add(time.Hour)
-	ctx, cancel := context.WithDeadline(t.Context(), deadline)
-	defer cancel()
-	if _, err := f.invoke(t, ctx, batch(t, order(alice))); err != nil {
-		t.Fatal(err)
-	}
-	if want := deadline.Add(-invocation.Margin); !f.deadline.Equal(want) {
-		t.Errorf("the ledger had until %s, want %s", f.deadline, want)
-	}
+	in(t, func(t *testing.T, f *function) {
+		f.Hangs()
+		f.Within(10*time.Second, func(ctx context.Context) {
+			began := time.Now()
+			if _, err := f.invoke(t, ctx, batch(t, order(alice))); !errors.Is(err, errAllFailed) {
+				t.Errorf("err = %v, want %v", err, errAllFailed)
+			}
+			if took := time.Since(began); took > 10*time.Second-invocation.Margin {
+				t.Errorf("it took %v", took)
+			}
+		})
+	})
 }

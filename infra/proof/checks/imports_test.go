@@ -53,9 +53,9 @@ func isStandard(imported string) bool {
 }
 
 // isFake reports whether a package belongs to the tests of the product: the fake
-// DynamoDB, and the suite that fake and engine pass alike.
+// DynamoDB, the ledger over it, and the suite that fake and engine pass alike.
 func isFake(dir string) bool {
-	return under(dir, "infra/kit/dynamotest") || under(dir, "infra/proof/ledgertest")
+	return under(dir, "infra/kit/dynamotest") || under(dir, "infra/kit/testledger") || under(dir, "infra/proof/ledgertest")
 }
 
 // groupRule allows the packages of one group below infra to import the product, their

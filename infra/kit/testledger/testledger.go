@@ -1,0 +1,245 @@
+// Package testledger is the real ledger over the in-process table, in virtual time, for the
+// tests of its users: it opens sales and plays the buyers whom a test needs.
+package testledger
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// The sale and the buyers that the requests in the folder events/ are about.
+const (
+	SaleID       = "moutai"
+	Alice, Bob   = "alice", "bob"
+	AlicesClaim  = "5LJQBKBVNQ2XRCM7KD3V4HTYWA"
+	BobsClaim    = "QZ6WPOE3T2NFGA7JXUHV5RMDCI"
+	AlicesOrder  = 406709376884146177 // if it is confirmed first, 6 seconds after Began
+	AlicesNumber = "406709376884146177"
+)
+
+// Began is when each world begins.
+var Began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// ErrFire is what a ledger that Burns panics with.
+const ErrFire = "table ledger-7 is on fire"
+
+// table has a name that no answer may quote.
+const table = "ledger-7"
+
+// World is one table. Its calls fail the test if the ledger refuses them.
+type World struct {
+	T  *testing.T
+	DB *dynamotest.DB
+}
+
+// Run runs a test in a new world.
+func Run(t *testing.T, test func(w *World)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(Began))
+		test(&World{T: t, DB: dynamotest.New(dynamotest.Table{Name: table, PK: "pk", SK: "sk"})})
+	})
+}
+
+// Ledger returns the ledger of a new environment, which remembers nothing.
+func (w *World) Ledger() *ledger.Ledger { return ledger.New(w.DB, table, ledger.Options{}) }
+
+// Nowhere returns a ledger over a table that does not exist: each of its calls fails in a way
+// that has no code of its own.
+func (w *World) Nowhere() *ledger.Ledger { return ledger.New(w.DB, "ledger-8", ledger.Options{}) }
+
+// Open creates the sale of the events, with 2 units in one shard unless changed.
+func (w *World) Open(changes ...func(*sale.Creation)) {
+	w.T.Helper()
+	c := sale.Creation{
+		SaleID: SaleID, Name: "Feitian Moutai", Stock: 2, Shards: 1,
+		OpensAt: Began, ClosesAt: time.Date(2036, 1, 1, 0, 0, 0, 0, time.UTC),
+	}
+	for _, change := range changes {
+		change(&c)
+	}
+	if err := c.Check(); err != nil {
+		w.T.Fatal(err)
+	}
+	if _, err := w.Ledger().Create(w.T.Context(), c); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// Draft leaves a sale of that id whose creation is cut off.
+func (w *World) Draft(saleID string) {
+	w.T.Helper()
+	w.DB.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		if c.Op == "PutItem" && c.Keys[0] == "STOCK#"+saleID+"#0|STOCK" {
+			return dynamotest.Fault{Kind: dynamotest.ServerError}
+		}
+		return dynamotest.Fault{}
+	}
+	c := sale.Creation{SaleID: saleID, Stock: 4, Shards: 2, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour)}
+	if _, err := w.Ledger().Create(w.T.Context(), c); err == nil {
+		w.T.Fatal("created")
+	}
+	w.DB.Fault = nil
+}
+
+// Edit changes the sale's window or pauses it.
+func (w *World) Edit(e sale.Edit) {
+	w.T.Helper()
+	e.SaleID = SaleID
+	if _, err := w.Ledger().Edit(w.T.Context(), e); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// Pause pauses the sale.
+func (w *World) Pause() {
+	w.T.Helper()
+	paused := true
+	w.Edit(sale.Edit{Paused: &paused})
+}
+
+// Buy makes a user's claim of that id, by a request with that key.
+func (w *World) Buy(user, claimID, requestKey string) ledger.ClaimRef {
+	w.T.Helper()
+	return w.BuyIn(SaleID, user, claimID, requestKey)
+}
+
+// BuyIn makes a claim in another sale.
+func (w *World) BuyIn(saleID, user, claimID, requestKey string) ledger.ClaimRef {
+	w.T.Helper()
+	l := ledger.New(w.DB, table, ledger.Options{NewID: func() string { return claimID }})
+	if _, err := l.Purchase(w.T.Context(), ledger.Request{SaleID: saleID, User: user, Key: requestKey}); err != nil {
+		w.T.Fatal(err)
+	}
+	return ledger.ClaimRef{SaleID: saleID, User: user, ClaimID: claimID}
+}
+
+// SellOut sells every unit that is left, to users called "quicker-0" and on.
+func (w *World) SellOut() {
+	w.T.Helper()
+	for i := 0; ; i++ {
+		_, err := w.Ledger().Purchase(w.T.Context(), ledger.Request{SaleID: SaleID, User: fmt.Sprint("quicker-", i)})
+		if sale.CodeOf(err) == sale.SoldOut {
+			return
+		}
+		if err != nil {
+			w.T.Fatal(err)
+		}
+	}
+}
+
+// Confirm gives claims their order ids.
+func (w *World) Confirm(refs ...ledger.ClaimRef) {
+	w.T.Helper()
+	for _, c := range w.Ledger().Confirm(w.T.Context(), refs) {
+		if c.Err != nil {
+			w.T.Fatal(c.Err)
+		}
+	}
+}
+
+// Pay reports a payment by stripe of that reference and amount, in CNY, of Alice's order.
+func (w *World) Pay(reference string, amount int64) ledger.Settlement {
+	w.T.Helper()
+	done, err := w.Ledger().Pay(w.T.Context(), sale.Payment{
+		Provider: "stripe", Reference: reference, SaleID: SaleID, OrderID: w.Claim(Alice).OrderID, Amount: amount, Currency: "CNY",
+	})
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return done
+}
+
+// Cancel cancels a user's order.
+func (w *World) Cancel(user string) {
+	w.T.Helper()
+	if _, err := w.Ledger().Cancel(w.T.Context(), SaleID, user); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// Expire releases what is due, an hour after now.
+func (w *World) Expire() {
+	w.T.Helper()
+	time.Sleep(time.Hour)
+	l := w.Ledger()
+	listing, err := l.Listing(w.T.Context(), SaleID)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	if _, err := l.ReleaseDue(w.T.Context(), listing, 0); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// Claim returns a user's claim as it is stored; the zero claim for none.
+func (w *World) Claim(user string) sale.Claim {
+	w.T.Helper()
+	c, err := w.Ledger().Claim(w.T.Context(), SaleID, user)
+	if err != nil && sale.CodeOf(err) != sale.OrderNotFound {
+		w.T.Fatal(err)
+	}
+	return c
+}
+
+// Receipt returns the sale's books according to the table.
+func (w *World) Receipt() *ledger.Receipt {
+	w.T.Helper()
+	r, err := w.Ledger().Step(w.T.Context(), &ledger.Audit{SaleID: SaleID}, func(sale.Claim) {})
+	if err != nil || r == nil {
+		w.T.Fatalf("receipt %v, %v", r, err)
+	}
+	return r
+}
+
+// Calls runs what calls the table and returns how often it did.
+func (w *World) Calls(run func()) (n int) {
+	w.T.Helper()
+	w.DB.ResetUsage()
+	run()
+	for calls := range maps.Values(w.DB.Calls()) {
+		n += calls
+	}
+	return n
+}
+
+// Throttles makes the table refuse every call.
+func (w *World) Throttles() { w.always(dynamotest.Fault{Kind: dynamotest.Throttle}) }
+
+// Hangs makes the table answer no call in time.
+func (w *World) Hangs() { w.always(dynamotest.Fault{Delay: time.Hour}) }
+
+// Burns makes every call panic with ErrFire.
+func (w *World) Burns() {
+	w.DB.Fault = func(dynamotest.Call) dynamotest.Fault { panic(ErrFire) }
+}
+
+func (w *World) always(f dynamotest.Fault) {
+	w.DB.Fault = func(dynamotest.Call) dynamotest.Fault { return f }
+}
+
+// Newer makes an item say that only a newer release may read it.
+func (w *World) Newer(pk, sk string) { w.Tamper(pk, sk, "minReader", 99) }
+
+// Tamper adds n to a number of an item behind the ledger's back.
+func (w *World) Tamper(pk, sk, attribute string, n int64) {
+	w.T.Helper()
+	if err := w.DB.Tamper(w.T.Context(), table, pk, sk, attribute, n); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// Within calls f with a context that ends after that time.
+func (w *World) Within(timeout time.Duration, f func(ctx context.Context)) {
+	ctx, cancel := context.WithTimeout(w.T.Context(), timeout)
+	defer cancel()
+	f(ctx)
+}
