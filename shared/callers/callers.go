@@ -40,17 +40,17 @@ type Limit struct {
 
 // bucket is stored as the time until it is full again.
 type bucket struct {
-	since time.Time     // when the last request was admitted
+	since time.Time     // when the last request was allowed
 	debt  time.Duration // until the bucket is full, counted from since
 }
 
 // New returns a limit under which every user has a full bucket.
 func New() *Limit { return &Limit{m: recent.NewMap[string, bucket](maxUsers)} }
 
-// Admit takes a token from the user's bucket, or refuses with TooManyRequests if it is empty.
+// Allow takes a token from the user's bucket, or refuses with TooManyRequests if it is empty.
 // A refused request takes nothing, so a client that then waits is served however many requests
 // it sent before. now must have no monotonic reading: see package clock.
-func (l *Limit) Admit(user string, now time.Time) error {
+func (l *Limit) Allow(user string, now time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	known, ok := l.m.Get(user)

@@ -13,7 +13,7 @@ import (
 // flood sends n requests of a user at once and returns how many were admitted.
 func flood(l *Limit, user string, n int, now time.Time) (admitted int) {
 	for range n {
-		if l.Admit(user, now) == nil {
+		if l.Allow(user, now) == nil {
 			admitted++
 		}
 	}
@@ -28,13 +28,13 @@ func TestAUserSendsABurstAndThenTwoRequestsASecond(t *testing.T) {
 	if got := flood(l, "bob", 1, now); got != 1 {
 		t.Error("one user's flood stops another")
 	}
-	if err := l.Admit("alice", now.Add(Interval-1)); sale.CodeOf(err) != sale.TooManyRequests {
+	if err := l.Allow("alice", now.Add(Interval-1)); sale.CodeOf(err) != sale.TooManyRequests {
 		t.Errorf("before the interval is over: %v", err)
 	}
 	// Refused requests never cost tokens.
 	got := 0
 	for ms := range 10_000 {
-		if l.Admit("alice", now.Add(time.Duration(ms+1)*time.Millisecond)) == nil {
+		if l.Allow("alice", now.Add(time.Duration(ms+1)*time.Millisecond)) == nil {
 			got++
 		}
 	}
@@ -79,13 +79,13 @@ func TestTheUsersWhoAreRememberedAreBounded(t *testing.T) {
 	for i := range maxUsers - 1 {
 		flood(l, fmt.Sprint("user-", i), 2, now) // the second takes no further place
 	}
-	if l.Admit("first", now) == nil {
+	if l.Allow("first", now) == nil {
 		t.Error("forgotten while there was room")
 	}
 	for i := range 2 * maxUsers {
-		_ = l.Admit(fmt.Sprint("later-", i), now)
+		_ = l.Allow(fmt.Sprint("later-", i), now)
 	}
-	if l.Admit("first", now) != nil {
+	if l.Allow("first", now) != nil {
 		t.Error("remembered after as many others as there is room for")
 	}
 }
@@ -93,11 +93,11 @@ func TestTheUsersWhoAreRememberedAreBounded(t *testing.T) {
 func TestTheIDOfAUserIsKeptWithoutItsRequest(t *testing.T) {
 	l, now := New(), time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
 	event := strings.Repeat("x", 1000) + "alice"
-	_ = l.Admit(event[1000:], now)
-	if got := testing.AllocsPerRun(100, func() { _ = l.Admit("alice", now) }); got != 0 {
+	_ = l.Allow(event[1000:], now)
+	if got := testing.AllocsPerRun(100, func() { _ = l.Allow("alice", now) }); got != 0 {
 		t.Errorf("%v allocations for a known user, want none", got)
 	}
-	if l.Admit("alice", now) == nil {
+	if l.Allow("alice", now) == nil {
 		t.Error("not refused after 100 requests")
 	}
 }

@@ -32,7 +32,7 @@ type Options struct {
 	Timeout time.Duration
 	// Concurrency bounds the calls at once: 1 to MaxConcurrency.
 	Concurrency int
-	// FailOpen admits users when there is no answer; otherwise they are not admitted
+	// FailOpen lets users buy when there is no answer; otherwise they may not
 	// until there is one.
 	FailOpen bool
 
@@ -91,12 +91,12 @@ var (
 	errTurn = errors.New("too many calls are under way")
 )
 
-// Admit reports whether the user may buy in the sale. The first answer about a user is
+// IsEligible reports whether the user may buy in the sale. The first answer about a user is
 // cached until the given end of the sale, so the service is asked once per user. If
 // there is no answer within twice the timeout, or the circuit breaker is open, err says
-// why, and admitted is FailOpen. Type service documents what counts as an answer and
+// why, and the result is FailOpen. Type service documents what counts as an answer and
 // what counts as a failure.
-func (c *Checker) Admit(ctx context.Context, saleID, user string, end time.Time) (admitted bool, err error) {
+func (c *Checker) IsEligible(ctx context.Context, saleID, user string, end time.Time) (bool, error) {
 	about := question{saleID, user}
 	if eligible, ok := c.answers.Get(about, c.now()); ok {
 		return eligible, nil

@@ -92,7 +92,7 @@ func TestAUserIsAskedAboutOnceInASale(t *testing.T) {
 			o.set(time.Millisecond, http.StatusOK, body)
 			end := inAnHour()
 			for range 5 {
-				if admitted, err := c.Admit(t.Context(), "moutai", "alice", end); admitted != want || err != nil {
+				if admitted, err := c.IsEligible(t.Context(), "moutai", "alice", end); admitted != want || err != nil {
 					t.Errorf("admitted %t, %v; want %t", admitted, err, want)
 				}
 				time.Sleep(10 * time.Minute)
@@ -100,13 +100,13 @@ func TestAUserIsAskedAboutOnceInASale(t *testing.T) {
 			if o.count() != 1 {
 				t.Errorf("%d calls during the sale, want 1", o.count())
 			}
-			c.Admit(t.Context(), "moutai", "bob", end)
-			c.Admit(t.Context(), "cognac", "alice", end)
+			c.IsEligible(t.Context(), "moutai", "bob", end)
+			c.IsEligible(t.Context(), "cognac", "alice", end)
 			if o.count() != 3 {
 				t.Errorf("%d calls, want one per sale and user", o.count())
 			}
 			time.Sleep(time.Hour)
-			c.Admit(t.Context(), "moutai", "alice", inAnHour())
+			c.IsEligible(t.Context(), "moutai", "alice", inAnHour())
 			if o.count() != 4 {
 				t.Errorf("%d calls, want another one after the end that was known", o.count())
 			}
@@ -119,15 +119,15 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 		end := inAnHour()
 		o.set(0, http.StatusOK, yes)
 		for i := range maxAnswers + 10 {
-			c.Admit(t.Context(), "moutai", fmt.Sprint(i), end)
-			c.Admit(t.Context(), "moutai", fmt.Sprint(i), end) // takes no further place
+			c.IsEligible(t.Context(), "moutai", fmt.Sprint(i), end)
+			c.IsEligible(t.Context(), "moutai", fmt.Sprint(i), end) // takes no further place
 		}
 		if o.count() != maxAnswers+10 {
 			t.Fatalf("%d calls, want one about each of %d users", o.count(), maxAnswers+10)
 		}
 		for _, user := range []int{10, 11, maxAnswers / 2, maxAnswers + 9, 0, 9} {
 			before := o.count()
-			c.Admit(t.Context(), "moutai", fmt.Sprint(user), end)
+			c.IsEligible(t.Context(), "moutai", fmt.Sprint(user), end)
 			if asked := o.count() > before; asked != (user < 10) {
 				t.Errorf("user %d: asked about again %t", user, asked)
 			}
@@ -138,11 +138,11 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 func TestAFailureIsNotRememberedAsAnAnswer(t *testing.T) {
 	at(t, nil, func(t *testing.T, o *office, c *Checker) {
 		o.set(0, http.StatusInternalServerError, no)
-		if admitted, err := c.Admit(t.Context(), "moutai", "alice", inAnHour()); admitted || err == nil {
+		if admitted, err := c.IsEligible(t.Context(), "moutai", "alice", inAnHour()); admitted || err == nil {
 			t.Errorf("admitted %t, %v; want an error", admitted, err)
 		}
 		o.set(0, http.StatusOK, yes)
-		if admitted, err := c.Admit(t.Context(), "moutai", "alice", inAnHour()); !admitted || err != nil {
+		if admitted, err := c.IsEligible(t.Context(), "moutai", "alice", inAnHour()); !admitted || err != nil {
 			t.Errorf("admitted %t, %v, once the service is well", admitted, err)
 		}
 	})
@@ -156,7 +156,7 @@ func TestNobodyWaitsLongerThanForATurnAndACall(t *testing.T) {
 			for i := range 50 {
 				all.Go(func() {
 					began := time.Now()
-					admitted, err := c.Admit(t.Context(), "moutai", fmt.Sprint("user-", i), inAnHour())
+					admitted, err := c.IsEligible(t.Context(), "moutai", fmt.Sprint("user-", i), inAnHour())
 					if took := time.Since(began); admitted || err == nil || took > 600*time.Millisecond {
 						t.Errorf("admitted %t, %v after %s", admitted, err, took)
 					}
@@ -176,7 +176,7 @@ func TestAStampedeReachesTheServiceInTurns(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 1000 {
 			all.Go(func() {
-				if ok, err := c.Admit(t.Context(), "moutai", fmt.Sprint("user-", i), inAnHour()); ok && err == nil {
+				if ok, err := c.IsEligible(t.Context(), "moutai", fmt.Sprint("user-", i), inAnHour()); ok && err == nil {
 					admitted.Store(i, true)
 				} else if errors.Is(err, errTurn) && !ok {
 					without.Store(i, true)
@@ -194,7 +194,7 @@ func TestAStampedeReachesTheServiceInTurns(t *testing.T) {
 		if n := size(&admitted); n < 240 || n > 248 || size(&without) != 1000-n {
 			t.Errorf("%d admitted and %d without a turn", n, size(&without))
 		}
-		if ok, err := c.Admit(t.Context(), "moutai", "late", inAnHour()); !ok || err != nil {
+		if ok, err := c.IsEligible(t.Context(), "moutai", "late", inAnHour()); !ok || err != nil {
 			t.Errorf("afterwards: admitted %t, %v", ok, err)
 		}
 	})
@@ -207,7 +207,7 @@ func size(m *sync.Map) (n int) {
 
 func TestAServiceThatFailsIsLeftAloneAndTriedByOne(t *testing.T) {
 	at(t, nil, func(t *testing.T, o *office, c *Checker) {
-		admit := func(user string) (bool, error) { return c.Admit(t.Context(), "moutai", user, inAnHour()) }
+		admit := func(user string) (bool, error) { return c.IsEligible(t.Context(), "moutai", user, inAnHour()) }
 		o.set(10*time.Second, http.StatusOK, yes)
 		for i := range maxFailures {
 			admit(fmt.Sprint("user-", i))
@@ -264,7 +264,7 @@ func TestOneStrangeUserCutsOffNobodyElse(t *testing.T) {
 			at(t, nil, func(t *testing.T, o *office, c *Checker) {
 				o.set(time.Millisecond, tt.status, tt.body)
 				for i := range 2 * maxFailures {
-					if admitted, err := c.Admit(t.Context(), "moutai", fmt.Sprint("strange-", i), inAnHour()); admitted || err == nil {
+					if admitted, err := c.IsEligible(t.Context(), "moutai", fmt.Sprint("strange-", i), inAnHour()); admitted || err == nil {
 						t.Errorf("strange user %d: admitted %t, %v; want no answer", i, admitted, err)
 					}
 				}
@@ -272,12 +272,12 @@ func TestOneStrangeUserCutsOffNobodyElse(t *testing.T) {
 					t.Errorf("%d calls, want %d", o.count(), want)
 				}
 				o.set(time.Millisecond, http.StatusOK, yes)
-				if admitted, err := c.Admit(t.Context(), "moutai", "alice", inAnHour()); admitted == tt.opens || errors.Is(err, errOpen) != tt.opens {
+				if admitted, err := c.IsEligible(t.Context(), "moutai", "alice", inAnHour()); admitted == tt.opens || errors.Is(err, errOpen) != tt.opens {
 					t.Errorf("the next user: admitted %t, %v", admitted, err)
 				}
 				// Nothing is remembered of what is no answer: the service is asked again.
 				time.Sleep(longestPause)
-				if admitted, err := c.Admit(t.Context(), "moutai", "strange-0", inAnHour()); !admitted || err != nil {
+				if admitted, err := c.IsEligible(t.Context(), "moutai", "strange-0", inAnHour()); !admitted || err != nil {
 					t.Errorf("the strange user later: admitted %t, %v", admitted, err)
 				}
 			})
@@ -291,11 +291,11 @@ func TestAGatewaysAnswerBarsNobody(t *testing.T) {
 		for _, open := range []bool{false, true} {
 			at(t, func(o *Options) { o.FailOpen = open }, func(t *testing.T, o *office, c *Checker) {
 				o.set(time.Millisecond, status, `{"message":"Forbidden"}`)
-				if admitted, err := c.Admit(t.Context(), "moutai", "alice", inAnHour()); admitted != open || err == nil {
+				if admitted, err := c.IsEligible(t.Context(), "moutai", "alice", inAnHour()); admitted != open || err == nil {
 					t.Errorf("%d: admitted %t, %v; want %t and why", status, admitted, err, open)
 				}
 				o.set(time.Millisecond, http.StatusOK, yes)
-				if admitted, err := c.Admit(t.Context(), "moutai", "alice", inAnHour()); !admitted || err != nil {
+				if admitted, err := c.IsEligible(t.Context(), "moutai", "alice", inAnHour()); !admitted || err != nil {
 					t.Errorf("once the service is back after %d: admitted %t, %v", status, admitted, err)
 				}
 			})
@@ -306,16 +306,16 @@ func TestAGatewaysAnswerBarsNobody(t *testing.T) {
 func TestFailOpenAdmitsWhomNobodyKnowsAndStillSaysWhy(t *testing.T) {
 	at(t, func(o *Options) { o.FailOpen = true }, func(t *testing.T, o *office, c *Checker) {
 		o.set(0, http.StatusOK, no)
-		if admitted, err := c.Admit(t.Context(), "moutai", "mallory", inAnHour()); admitted || err != nil {
+		if admitted, err := c.IsEligible(t.Context(), "moutai", "mallory", inAnHour()); admitted || err != nil {
 			t.Errorf("a user who was refused: admitted %t, %v", admitted, err)
 		}
 		o.set(30*time.Second, http.StatusOK, no)
 		for i := range 2 * maxFailures {
-			if admitted, err := c.Admit(t.Context(), "moutai", fmt.Sprint("user-", i), inAnHour()); !admitted || err == nil {
+			if admitted, err := c.IsEligible(t.Context(), "moutai", fmt.Sprint("user-", i), inAnHour()); !admitted || err == nil {
 				t.Errorf("user %d: admitted %t, %v; want both", i, admitted, err)
 			}
 		}
-		if admitted, err := c.Admit(t.Context(), "moutai", "mallory", inAnHour()); admitted || err != nil {
+		if admitted, err := c.IsEligible(t.Context(), "moutai", "mallory", inAnHour()); admitted || err != nil {
 			t.Errorf("a user who was refused, later: admitted %t, %v", admitted, err)
 		}
 	})
@@ -327,7 +327,7 @@ func TestAnInvocationThatEndsTakesItsCallAlong(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		began := time.Now()
-		admitted, err := c.Admit(ctx, "moutai", "alice", inAnHour())
+		admitted, err := c.IsEligible(ctx, "moutai", "alice", inAnHour())
 		if admitted || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 20*time.Millisecond || o.busy != 0 {
 			t.Errorf("admitted %t, %v after %s, %d calls left behind", admitted, err, time.Since(began), o.busy)
 		}

@@ -34,14 +34,14 @@ func TestABreakersPauseIsOverWhenTheEnvironmentWasFrozen(t *testing.T) {
 			end := clock.Wall().Add(24 * time.Hour)
 			o.set(0, http.StatusInternalServerError, no)
 			for range maxFailures {
-				c.Admit(t.Context(), "moutai", "alice", end)
+				c.IsEligible(t.Context(), "moutai", "alice", end)
 			}
-			if _, err := c.Admit(t.Context(), "moutai", "alice", end); !errors.Is(err, errOpen) {
+			if _, err := c.IsEligible(t.Context(), "moutai", "alice", end); !errors.Is(err, errOpen) {
 				t.Fatalf("after %d failures: %v, want an open breaker", maxFailures, err)
 			}
 			o.set(0, http.StatusOK, yes)
 			leap(clock)
-			if admitted, err := c.Admit(t.Context(), "moutai", "alice", end); !admitted || err != nil {
+			if admitted, err := c.IsEligible(t.Context(), "moutai", "alice", end); !admitted || err != nil {
 				t.Errorf("admitted %t, %v; want the service to be asked", admitted, err)
 			}
 		})
@@ -51,15 +51,15 @@ func TestABreakersPauseIsOverWhenTheEnvironmentWasFrozen(t *testing.T) {
 func TestAnAnswerPastItsSalesEndIsForgottenByAnEnvironmentThatWasFrozen(t *testing.T) {
 	o, c, clock := freezable(t)
 	end := clock.Now().Add(10 * time.Minute)
-	if admitted, err := c.Admit(t.Context(), "moutai", "alice", end); !admitted || err != nil {
+	if admitted, err := c.IsEligible(t.Context(), "moutai", "alice", end); !admitted || err != nil {
 		t.Fatalf("admitted %t, %v", admitted, err)
 	}
 	o.set(0, http.StatusOK, no)
-	if admitted, err := c.Admit(t.Context(), "moutai", "alice", end); !admitted || err != nil || o.count() != 1 {
+	if admitted, err := c.IsEligible(t.Context(), "moutai", "alice", end); !admitted || err != nil || o.count() != 1 {
 		t.Fatalf("admitted %t, %v after %d calls; want the answer from memory", admitted, err, o.count())
 	}
 	clock.Freeze(20 * time.Minute)
-	if admitted, err := c.Admit(t.Context(), "moutai", "alice", clock.Wall().Add(time.Hour)); admitted || err != nil {
+	if admitted, err := c.IsEligible(t.Context(), "moutai", "alice", clock.Wall().Add(time.Hour)); admitted || err != nil {
 		t.Errorf("admitted %t, %v; want today's answer", admitted, err)
 	}
 }

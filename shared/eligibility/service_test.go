@@ -166,7 +166,7 @@ func TestAnAnswerThatNeverEndsIsCutOffByTheTimeout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if admitted, err := c.Admit(t.Context(), "moutai", "alice", time.Now().Add(time.Hour)); admitted || err == nil {
+	if admitted, err := c.IsEligible(t.Context(), "moutai", "alice", time.Now().Add(time.Hour)); admitted || err == nil {
 		t.Errorf("admitted %t, %v; want an error", admitted, err)
 	}
 }

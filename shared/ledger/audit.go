@@ -315,13 +315,13 @@ func (l *Ledger) readShards(ctx context.Context, s sale.Sale, a *Audit) ([]shard
 		return nil, err
 	}
 	a.ReadUnits += float64(s.Shards)
-	held := make(map[identity]item, s.Shards)
+	stored := make(map[identity]item, s.Shards)
 	for _, it := range slices.Concat(items...) {
-		held[identityOf(it)] = it
+		stored[identityOf(it)] = it
 	}
 	shards := make([]shard, s.Shards)
 	for k := range shards {
-		it := held[identityOf(stockKey(s.ID, k))]
+		it := stored[identityOf(stockKey(s.ID, k))]
 		if it == nil {
 			a.note("shard %d does not exist (P2)", k)
 			continue

@@ -54,11 +54,11 @@ func (l *Ledger) batchGet(ctx context.Context, tries int, keys []item, consisten
 // getAll reads items consistently, each once even if its key is repeated; it reorders
 // keys for that. An item that does not exist is nil in the result.
 func (l *Ledger) getAll(ctx context.Context, keys []item) (map[identity]item, error) {
-	held := make(map[identity]item, len(keys))
+	items := make(map[identity]item, len(keys))
 	asked := keys[:0]
 	for _, k := range keys {
-		held[identityOf(k)] = nil
-		if len(held) > len(asked) { // DynamoDB refuses duplicate keys
+		items[identityOf(k)] = nil
+		if len(items) > len(asked) { // DynamoDB refuses duplicate keys
 			asked = append(asked, k)
 		}
 	}
@@ -67,9 +67,9 @@ func (l *Ledger) getAll(ctx context.Context, keys []item) (map[identity]item, er
 		return nil, err
 	}
 	for _, it := range found {
-		held[identityOf(it)] = it
+		items[identityOf(it)] = it
 	}
-	return held, nil
+	return items, nil
 }
 
 // execute runs up to maxStatements writes of different items in one call. Only those

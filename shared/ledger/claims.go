@@ -73,8 +73,8 @@ func (l *Ledger) MarkResent(ctx context.Context, c sale.Claim, hurry bool) (mark
 	unsure, err := l.updateMark(ctx, c, &markResent, condition, names, values)
 	var failed *types.ConditionalCheckFailedException
 	if errors.As(err, &failed) {
-		held := reader{item: failed.Item}
-		if unsure && held.optionalNumber("resentAt") == now.UnixMilli() {
+		stored := reader{item: failed.Item}
+		if unsure && stored.optionalNumber("resentAt") == now.UnixMilli() {
 			return now, nil
 		}
 		return time.Time{}, nil

@@ -124,8 +124,8 @@ func (r *ClaimRef) first(refs []ClaimRef) int {
 // calls, so that a batch is one allocation; none changes once a call uses it.
 type confirming struct {
 	*Confirmation
-	ref  *ClaimRef
-	held uint64 // the order id on the claim, 0 while it is pending
+	ref      *ClaimRef
+	storedID uint64 // the order id on the claim, 0 while it is pending
 
 	pk, saleID, user, claimID types.AttributeValueMemberS
 	orderID                   types.AttributeValueMemberN
@@ -162,7 +162,7 @@ func (c *confirming) load(it item) {
 	case held.ID != c.ref.ClaimID:
 		c.Err = poisonous(errors.New("the user holds another claim"))
 	default:
-		c.AcceptedAt, c.held = held.AcceptedAt, held.OrderID
+		c.AcceptedAt, c.storedID = held.AcceptedAt, held.OrderID
 	}
 }
 
@@ -239,13 +239,13 @@ func (l *Ledger) readClaims(ctx context.Context, batch []*confirming) {
 		keys[i] = c.key()
 	}
 	// Refs may have different claim ids for one user, so keys may be repeated.
-	held, err := l.getAll(ctx, keys)
+	stored, err := l.getAll(ctx, keys)
 	if err != nil {
 		failAll(batch, err)
 		return
 	}
 	for _, c := range batch {
-		c.load(held[c.identity()])
+		c.load(stored[c.identity()])
 	}
 }
 
@@ -254,7 +254,7 @@ func (l *Ledger) readClaims(ctx context.Context, batch []*confirming) {
 func (l *Ledger) giveIDs(ctx context.Context, batch []*confirming) {
 	pending := make([]*confirming, 0, len(batch))
 	for _, c := range batch {
-		if c.held == 0 {
+		if c.storedID == 0 {
 			pending = append(pending, c)
 		}
 	}
@@ -273,7 +273,7 @@ func (l *Ledger) giveIDs(ctx context.Context, batch []*confirming) {
 		failed, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
 		switch {
 		case err == nil:
-			c.held = ids[i]
+			c.storedID = ids[i]
 		case !refused:
 			c.Err = asInternal(err)
 		case failed.Item != nil:
@@ -284,10 +284,10 @@ func (l *Ledger) giveIDs(ctx context.Context, batch []*confirming) {
 	}
 	l.readClaims(ctx, unreturned)
 	for i, c := range pending {
-		if c.Err == nil && c.held == 0 {
+		if c.Err == nil && c.storedID == 0 {
 			c.Err = asInternal(errors.New("a pending claim refused its order id"))
 		}
-		c.New = c.Err == nil && c.held == ids[i]
+		c.New = c.Err == nil && c.storedID == ids[i]
 	}
 }
 
@@ -299,14 +299,14 @@ func (l *Ledger) putOrders(ctx context.Context, batch []*confirming) {
 	taken := make([]uint64, 0, maxStatements)
 	var existing []*confirming
 	for _, c := range batch {
-		c.Order = sale.Order{ID: c.held, SaleID: c.ref.SaleID, User: c.ref.User, ClaimID: c.ref.ClaimID}
-		if slices.Contains(taken, c.held) {
+		c.Order = sale.Order{ID: c.storedID, SaleID: c.ref.SaleID, User: c.ref.User, ClaimID: c.ref.ClaimID}
+		if slices.Contains(taken, c.storedID) {
 			// Two claims have one order id, which violates P7; the other claims must
 			// still succeed, and DynamoDB refuses a batch with a duplicate item.
 			existing = append(existing, c)
 			continue
 		}
-		taken = append(taken, c.held)
+		taken = append(taken, c.storedID)
 		fresh, inserts = append(fresh, c), append(inserts, l.statements.insertOrder(c))
 	}
 	for i, err := range l.execute(ctx, inserts) {
@@ -325,13 +325,13 @@ func (l *Ledger) checkOrders(ctx context.Context, existing []*confirming) {
 	for i, c := range existing {
 		keys[i] = orderKey(c.Order.ID)
 	}
-	held, err := l.getAll(ctx, keys)
+	stored, err := l.getAll(ctx, keys)
 	if err != nil {
 		failAll(existing, err)
 		return
 	}
 	for _, c := range existing {
-		o, err := readOrder(held[identity{c.orderPK.Value, orderSK}])
+		o, err := readOrder(stored[identity{c.orderPK.Value, orderSK}])
 		if err == nil && o != c.Order {
 			err = fmt.Errorf("order %s belongs to claim %s of sale %s", orderid.String(c.Order.ID), o.ClaimID, o.SaleID)
 		}

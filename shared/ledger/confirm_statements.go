@@ -34,7 +34,7 @@ func (s statements) setOrder(c *confirming, id uint64) types.BatchStatementReque
 // insertOrder puts the order item of a claim unless there is one.
 func (s statements) insertOrder(c *confirming) types.BatchStatementRequest {
 	if !c.New {
-		c.orderPK.Value = orderPK(c.held)
+		c.orderPK.Value = orderPK(c.storedID)
 	}
 	c.insertOrder = [...]types.AttributeValue{&c.orderPK, orderSKValue, &c.saleID, &c.user, &c.claimID}
 	return types.BatchStatementRequest{Statement: s.insertOrderText, Parameters: c.insertOrder[:]}

@@ -67,12 +67,12 @@ func Changes(before, after Image, at time.Time) ([]sale.Event, error) {
 	if err != nil {
 		return nil, asInternal(err)
 	}
-	held, err := eventsOf(item(before))
+	earlier, err := eventsOf(item(before))
 	if err != nil {
 		return nil, asInternal(err)
 	}
 	events = slices.DeleteFunc(events, func(e sale.Event) bool {
-		return slices.ContainsFunc(held, func(h sale.Event) bool { return h.Type == e.Type })
+		return slices.ContainsFunc(earlier, func(h sale.Event) bool { return h.Type == e.Type })
 	})
 	for i := range events {
 		if events[i].Type == sale.EventSoldOut {

@@ -61,7 +61,7 @@ func (f *freezer) add(units int64) {
 }
 
 // buy makes a purchase in the frozen environment.
-func (f *freezer) buy(user string) (ledger.Purchase, error) {
+func (f *freezer) buy(user string) (ledger.PurchaseResult, error) {
 	return f.frozen.Purchase(f.t.Context(), ledger.Request{SaleID: "moutai", User: user})
 }
 

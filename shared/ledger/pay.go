@@ -13,10 +13,10 @@ import (
 	"flashsale/shared/sale"
 )
 
-// LateOrder is how old an order id must be before a payment that names it, and finds no
+// LateOrderWait is how old an order id must be before a payment that names it, and finds no
 // order item, is of an unknown order. Until then the item may still be late: the message
 // may be repeated, or reconciliation may have to put it.
-const LateOrder = 24 * time.Hour
+const LateOrderWait = 24 * time.Hour
 
 // Settlement is what became of a payment: it is its order's, or a refund is due (P24).
 type Settlement struct {
@@ -43,23 +43,23 @@ type Settlement struct {
 // It fails with sale.Busy when the outcome is unknown or the order item may be late, and
 // then the provider must report the payment again; with sale.Internal.
 func (l *Ledger) Pay(ctx context.Context, p sale.Payment) (Settlement, error) {
-	held, err := l.readPayment(ctx, p)
+	stored, err := l.readPayment(ctx, p)
 	switch {
 	case err != nil:
 		return Settlement{}, err
-	case held.guard != nil:
-		return l.fated(ctx, p, held.guard)
-	case held.refund != nil:
-		return refundBefore(p, held.refund)
+	case stored.guard != nil:
+		return l.fated(ctx, p, stored.guard)
+	case stored.refund != nil:
+		return refundBefore(p, stored.refund)
 	case p.OrderID == 0:
 		return l.putRefund(ctx, p, sale.RefundUnknownOrder, nil)
-	case held.order == nil:
-		if l.now().Sub(orderid.Time(p.OrderID)).Abs() < LateOrder {
+	case stored.order == nil:
+		if l.now().Sub(orderid.Time(p.OrderID)).Abs() < LateOrderWait {
 			return Settlement{}, sale.Fail(sale.Busy, errors.New("the payment's order does not exist yet"))
 		}
 		return l.putRefund(ctx, p, sale.RefundUnknownOrder, nil)
 	}
-	o, err := readOrder(held.order)
+	o, err := readOrder(stored.order)
 	if err != nil {
 		return Settlement{}, asInternal(err)
 	}
@@ -88,11 +88,11 @@ func (l *Ledger) Pay(ctx context.Context, p sale.Payment) (Settlement, error) {
 // Recorded reports whether a payment was recorded, as its order's or as a refund due. It
 // fails with sale.Busy or sale.Internal.
 func (l *Ledger) Recorded(ctx context.Context, p sale.Payment) (bool, error) {
-	held, err := l.readPayment(ctx, p)
-	if err != nil || held.guard != nil || held.refund != nil || held.order == nil {
-		return err == nil && (held.guard != nil || held.refund != nil), err
+	stored, err := l.readPayment(ctx, p)
+	if err != nil || stored.guard != nil || stored.refund != nil || stored.order == nil {
+		return err == nil && (stored.guard != nil || stored.refund != nil), err
 	}
-	o, err := readOrder(held.order)
+	o, err := readOrder(stored.order)
 	if err != nil {
 		return false, asInternal(err)
 	}
@@ -110,12 +110,12 @@ func (o *ordered) claimKey() item {
 	return claimKey(o.SaleID, sale.BucketOf(o.User, o.sale.Buckets), o.User)
 }
 
-// heldPayment is what the table has about a payment; what it does not have is nil.
-type heldPayment struct{ guard, refund, order item }
+// storedPayment is what the table has about a payment; what it does not have is nil.
+type storedPayment struct{ guard, refund, order item }
 
 // readPayment reads what is known about a payment, in one call. A refund may have been
 // recorded by a release that put no guards, so it is looked for where such a release put it.
-func (l *Ledger) readPayment(ctx context.Context, p sale.Payment) (heldPayment, error) {
+func (l *Ledger) readPayment(ctx context.Context, p sale.Payment) (storedPayment, error) {
 	id := p.ID()
 	keys := []item{paymentKey(id), refundKey("", id)}
 	if sale.ValidID(p.SaleID) {
@@ -125,18 +125,18 @@ func (l *Ledger) readPayment(ctx context.Context, p sale.Payment) (heldPayment, 
 		keys = append(keys, orderKey(p.OrderID))
 	}
 	found, err := l.batchGet(ctx, maxTries, keys, true)
-	var held heldPayment
+	var stored storedPayment
 	for _, it := range found {
 		switch kind, _, _ := strings.Cut(identityOf(it).pk, "#"); kind {
 		case "PAYMENT":
-			held.guard = it
+			stored.guard = it
 		case "REFUND":
-			held.refund = it
+			stored.refund = it
 		case "ORDER":
-			held.order = it
+			stored.order = it
 		}
 	}
-	return held, err
+	return stored, err
 }
 
 // internalIfMissing: an order's sale and its claim always exist.

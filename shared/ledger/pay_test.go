@@ -27,12 +27,12 @@ const (
 )
 
 // lateRelease makes a pass over the sale in that environment.
-func lateRelease(w *ledgertest.World, l *ledger.Ledger) (ledger.Released, error) {
+func lateRelease(w *ledgertest.World, l *ledger.Ledger) (ledger.ReleaseResult, error) {
 	w.T.Helper()
 	return lateReleaseWithin(w.Ctx, w, l)
 }
 
-func lateReleaseWithin(ctx context.Context, w *ledgertest.World, l *ledger.Ledger) (ledger.Released, error) {
+func lateReleaseWithin(ctx context.Context, w *ledgertest.World, l *ledger.Ledger) (ledger.ReleaseResult, error) {
 	w.T.Helper()
 	listing, err := w.Ledger.Listing(w.Ctx, "moutai")
 	if err != nil {

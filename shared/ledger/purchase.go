@@ -16,15 +16,14 @@ type Request struct {
 	SaleID string
 	User   string
 	Key    string // the Idempotency-Key, or ""
-	// Admit, if not nil, must admit the user before a unit is taken. It is called only
-	// if the sale admits purchases and no claim of the user is known. It may be slow,
-	// so nothing is held while it runs. Its error, with a code of package sale, ends
-	// the purchase.
-	Admit func(ctx context.Context, closesAt time.Time) error
+	// CheckUser, if not nil, is called before a unit is taken, but only if the sale would
+	// sell one now and no claim of the user is known. It may be slow, so nothing is held
+	// while it runs. Its error, with a code of package sale, ends the purchase.
+	CheckUser func(ctx context.Context, closesAt time.Time) error
 }
 
-// Purchase is the result of a request; one that failed may have a claim and tries, too.
-type Purchase struct {
+// PurchaseResult is the result of a request; one that failed may have a claim and tries, too.
+type PurchaseResult struct {
 	// Claim is the user's claim; zero if the request found none.
 	Claim sale.Claim
 	// New: this call took the unit, so its order message has not been sent yet.
@@ -40,59 +39,59 @@ type Purchase struct {
 // It fails with sale.AlreadyOrdered (with the claim), sale.SaleNotFound, sale.NotOpen,
 // sale.Closed, sale.Paused, sale.SoldOut; with sale.Busy when the outcome is unknown or
 // was not reached in time, and then the same request may be repeated (P5); with
-// sale.Internal for anything that should not happen; and with the error of Admit.
-func (l *Ledger) Purchase(ctx context.Context, r Request) (Purchase, error) {
-	if held, ok := l.recent.Get(buyer{r.SaleID, r.User}, l.now()); ok {
-		if held.MayBeReleased() {
-			var err error
-			if held, err = l.Claim(ctx, r.SaleID, r.User); err != nil {
-				return Purchase{}, err
-			}
-			l.remember(held, l.now())
+// sale.Internal for anything that should not happen; and with the error of CheckUser.
+func (l *Ledger) Purchase(ctx context.Context, r Request) (PurchaseResult, error) {
+	for checked := r.CheckUser == nil; ; {
+		if held, ok := l.recent.Get(buyer{r.SaleID, r.User}, l.now()); ok {
+			return l.answerFromMemory(ctx, r, held)
 		}
-		return r.answerRepeat(held, 0)
+		p := purchasing{ledger: l, request: r, view: l.views.of(r.SaleID)}
+		s, refusal, err := l.look(ctx, p.view, r.SaleID)
+		switch {
+		case err != nil:
+			return PurchaseResult{}, err
+		case refusal != nil:
+			return p.refuse(ctx, s, refusal)
+		case checked:
+			return p.run(ctx)
+		}
+		if answer, found, err := p.findRepeat(ctx, s.sale); found || err != nil {
+			return answer, err
+		}
+		if err := r.CheckUser(ctx, s.sale.ClosesAt); err != nil {
+			return PurchaseResult{}, err
+		}
+		// While the user was checked the sale may have been paused or sold out.
+		checked = true
 	}
-	p := purchase{Ledger: l, Request: r, view: l.views.of(r.SaleID)}
-	s, refusal, err := l.look(ctx, p.view, r.SaleID)
-	if err != nil {
-		return Purchase{}, err
-	}
-	if refusal != nil {
-		return p.refuse(ctx, s, refusal)
-	}
-	if r.Admit != nil {
-		return p.admit(ctx, s.sale)
-	}
-	return p.run(ctx)
 }
 
-// admit calls Admit, unless the request is a repeat, and then starts the purchase over:
-// while Admit ran the sale may have been paused or sold out.
-func (p *purchase) admit(ctx context.Context, s sale.Sale) (Purchase, error) {
-	if answer, err := p.repeated(ctx, s); sale.CodeOf(err) != sale.OrderNotFound {
-		return answer, err
+// answerFromMemory answers a request of a user whose claim this environment remembers. If
+// the claim may have been released since, it is read again.
+func (l *Ledger) answerFromMemory(ctx context.Context, r Request, held sale.Claim) (PurchaseResult, error) {
+	if held.MayBeReleased() {
+		var err error
+		if held, err = l.Claim(ctx, r.SaleID, r.User); err != nil {
+			return PurchaseResult{}, err
+		}
+		l.remember(held, l.now())
 	}
-	if err := p.Admit(ctx, s.ClosesAt); err != nil {
-		return Purchase{}, err
-	}
-	admitted := p.Request
-	admitted.Admit = nil
-	return p.Purchase(ctx, admitted)
+	return r.answerRepeat(held, 0)
 }
 
 // answerRepeat answers a request whose user already holds a claim.
-func (r Request) answerRepeat(held sale.Claim, tries int) (Purchase, error) {
+func (r *Request) answerRepeat(held sale.Claim, tries int) (PurchaseResult, error) {
+	result := PurchaseResult{Claim: held, Tries: tries}
 	if r.Key != "" && r.Key == held.RequestKey && !held.Released() {
-		return Purchase{Claim: held, Tries: tries}, nil
+		return result, nil
 	}
-	return Purchase{Claim: held, Tries: tries},
-		&sale.Error{Code: sale.AlreadyOrdered, Detail: "the user has already ordered in this sale", Claim: &held}
+	return result, &sale.Error{Code: sale.AlreadyOrdered, Detail: "the user has already ordered in this sale", Claim: &held}
 }
 
-// purchase is the state of one call of Purchase.
-type purchase struct {
-	*Ledger
-	Request
+// purchasing is the state of one call of Purchase.
+type purchasing struct {
+	ledger  *Ledger
+	request Request
 	view    *view
 	claimID string
 	tries   int
@@ -100,50 +99,50 @@ type purchase struct {
 	unsure bool
 }
 
-func (p *purchase) run(ctx context.Context) (Purchase, error) {
-	p.claimID = p.newID()
+func (p *purchasing) run(ctx context.Context) (PurchaseResult, error) {
+	p.claimID = p.ledger.newID()
 	hop := 0   // how often contention made it change the shard
 	waits := 0 // tries without a definite answer
 	for {
-		now := p.now()
+		now := p.ledger.now()
 		s := p.view.load(now)
-		shard := sale.ShardFor(p.User, hop, &s.avoid, s.sale.Shards)
+		shard := sale.ShardFor(p.request.User, hop, &s.avoid, s.sale.Shards)
 		if shard < 0 {
 			if s.certain && s.sale.SoldOut() {
 				return p.refuse(ctx, s, s.sale.RefuseSoldOut())
 			}
 			// Some shards are empty only according to this environment; a new
 			// consistent read must confirm that.
-			if err := p.refresh(ctx, p.view, p.SaleID); err != nil {
+			if err := p.ledger.refresh(ctx, p.view, p.request.SaleID); err != nil {
 				return p.fail(sale.CodeOf(err), err)
 			}
 			continue
 		}
 		p.tries++
 		claim := sale.Claim{
-			SaleID: p.SaleID, User: p.User, ID: p.claimID,
-			Shard: shard, AcceptedAt: time.UnixMilli(now.UnixMilli()).UTC(), RequestKey: p.Key,
+			SaleID: p.request.SaleID, User: p.request.User, ID: p.claimID,
+			Shard: shard, AcceptedAt: time.UnixMilli(now.UnixMilli()).UTC(), RequestKey: p.request.Key,
 			Buckets: s.sale.Buckets, MinReader: s.sale.MinReader,
 		}
 		err := attempt(ctx, func(ctx context.Context) error {
-			return p.transact(ctx, p.takeUnit(shard, now), p.putClaim(claim))
+			return p.ledger.transact(ctx, p.takeUnit(shard, now), p.putClaim(claim))
 		})
 		switch judge(err) {
 		case succeeded:
-			p.remember(claim, now)
-			return Purchase{Claim: claim, New: true, Tries: p.tries}, nil
+			p.ledger.remember(claim, now)
+			return PurchaseResult{Claim: claim, New: true, Tries: p.tries}, nil
 		case cancelled:
 			v, readErr := readPurchase(err, &s.sale, now)
 			switch {
 			case readErr != nil:
 				return p.fail(sale.Internal, readErr)
 			case v.holder != nil:
-				return p.held(*v.holder, now)
+				return p.answerWithClaim(*v.holder, now)
 			case v.refusal != nil && p.unsure:
 				return p.fail(sale.Busy, v.refusal)
 			case v.refusal != nil:
 				// The same transaction also found that the user has no claim.
-				return Purchase{Tries: p.tries}, v.refusal
+				return PurchaseResult{Tries: p.tries}, v.refusal
 			case v.empty:
 				p.closeShard(ctx, s.sale.Version, shard)
 				if p.view.lists(shard) {
@@ -163,14 +162,14 @@ func (p *purchase) run(ctx context.Context) (Purchase, error) {
 		default:
 			return p.fail(sale.Internal, err)
 		}
-		if waits++; waits >= maxTries || !p.backOff(ctx, waits-1+s.crowding()) {
+		if waits++; waits >= maxTries || !p.ledger.backOff(ctx, waits-1+s.crowding()) {
 			return p.fail(sale.Busy, err)
 		}
 		if !s.tail() {
 			continue
 		}
 		// After a failed read the old snapshot stays.
-		if s, refusal, _ := p.look(ctx, p.view, p.SaleID); refusal != nil && refusal.Code == sale.SoldOut {
+		if s, refusal, _ := p.ledger.look(ctx, p.view, p.request.SaleID); refusal != nil && refusal.Code == sale.SoldOut {
 			return p.refuse(ctx, s, refusal)
 		}
 	}
@@ -182,10 +181,10 @@ func (s *snapshot) crowding() int { return 3 * s.avoid.Len() / s.sale.Shards }
 
 // takeUnit is the stock half of the transaction. Its condition includes the window and
 // the pause flag, which therefore cannot change meanwhile (P14).
-func (p *purchase) takeUnit(shard int, now time.Time) types.TransactWriteItem {
+func (p *purchasing) takeUnit(shard int, now time.Time) types.TransactWriteItem {
 	return types.TransactWriteItem{Update: &types.Update{
-		TableName:                p.table,
-		Key:                      stockKey(p.SaleID, shard),
+		TableName:                p.ledger.table,
+		Key:                      stockKey(p.request.SaleID, shard),
 		UpdateExpression:         &takeUnitUpdate,
 		ConditionExpression:      &takeUnitCondition,
 		ExpressionAttributeNames: takeUnitNames,
@@ -204,23 +203,23 @@ var (
 )
 
 // putClaim is the user's half: one claim per sale and user, forever (P3).
-func (p *purchase) putClaim(c sale.Claim) types.TransactWriteItem {
+func (p *purchasing) putClaim(c sale.Claim) types.TransactWriteItem {
 	return types.TransactWriteItem{Put: &types.Put{
-		TableName:                           p.table,
+		TableName:                           p.ledger.table,
 		Item:                                claimItem(c, sale.BucketOf(c.User, c.Buckets)),
 		ConditionExpression:                 &ifAbsent,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}
 }
 
-// held ends a call that found a claim of its user: its own, from a try whose answer was
-// lost, or another request's.
-func (p *purchase) held(held sale.Claim, now time.Time) (Purchase, error) {
-	p.remember(held, now)
+// answerWithClaim ends a call that found a claim of its user: its own, from a try whose
+// answer was lost, or another request's.
+func (p *purchasing) answerWithClaim(held sale.Claim, now time.Time) (PurchaseResult, error) {
+	p.ledger.remember(held, now)
 	if held.ID == p.claimID {
-		return Purchase{Claim: held, New: true, Tries: p.tries}, nil
+		return PurchaseResult{Claim: held, New: true, Tries: p.tries}, nil
 	}
-	return p.answerRepeat(held, p.tries)
+	return p.request.answerRepeat(held, p.tries)
 }
 
 // refuse ends a call with a refusal, unless the user has a claim: a winner whose answer
@@ -229,47 +228,49 @@ func (p *purchase) held(held sale.Claim, now time.Time) (Purchase, error) {
 // claim took until it is too old to refuse, the answer is "busy": a newer snapshot would have
 // to be followed by another look for the claim, which the user's other click may have made
 // meanwhile.
-func (p *purchase) refuse(ctx context.Context, s snapshot, refusal *sale.Error) (Purchase, error) {
+func (p *purchasing) refuse(ctx context.Context, s snapshot, refusal *sale.Error) (PurchaseResult, error) {
 	if p.unsure {
 		return p.fail(sale.Busy, refusal)
 	}
-	if answer, err := p.repeated(ctx, s.sale); sale.CodeOf(err) != sale.OrderNotFound {
+	if answer, found, err := p.findRepeat(ctx, s.sale); found || err != nil {
 		return answer, err
 	}
-	if !isFresh(p.now(), s.readAt, refusalAge) {
+	if !isFresh(p.ledger.now(), s.readAt, refusalAge) {
 		return p.fail(sale.Busy, refusal)
 	}
-	if p.Key == "" && (refusal.Code == sale.SoldOut || refusal.Code == sale.Closed) {
+	if p.request.Key == "" && (refusal.Code == sale.SoldOut || refusal.Code == sale.Closed) {
 		if held, found := p.claimBeforeRefusal(ctx, s.sale); found {
-			return p.held(held, p.now())
+			return p.answerWithClaim(held, p.ledger.now())
 		}
 	}
-	return Purchase{Tries: p.tries}, refusal
+	return PurchaseResult{Tries: p.tries}, refusal
 }
 
-// repeated answers a repeat from the user's claim, and fails with sale.OrderNotFound
-// when there is none. Looking costs one consistent read and its retries, so only requests
-// with a key, which may be repeats, are looked up.
-func (p *purchase) repeated(ctx context.Context, s sale.Sale) (Purchase, error) {
-	if p.Key == "" || s.Buckets == 0 {
-		return Purchase{}, errNoRepeat
+// findRepeat answers a repeat from the user's claim, if there is one. Looking costs one
+// consistent read and its retries, so only requests with a key, which may be repeats, are
+// looked up.
+func (p *purchasing) findRepeat(ctx context.Context, s sale.Sale) (answer PurchaseResult, found bool, err error) {
+	if p.request.Key == "" || s.Buckets == 0 {
+		return PurchaseResult{}, false, nil
 	}
-	held, err := p.claim(ctx, s, p.User)
-	if err != nil {
-		return Purchase{Tries: p.tries}, err
+	held, err := p.ledger.claim(ctx, s, p.request.User)
+	switch {
+	case sale.CodeOf(err) == sale.OrderNotFound:
+		return PurchaseResult{}, false, nil
+	case err != nil:
+		return PurchaseResult{Tries: p.tries}, false, err
 	}
-	return p.held(held, p.now())
+	answer, err = p.answerWithClaim(held, p.ledger.now())
+	return answer, true, err
 }
-
-var errNoRepeat = sale.Refuse(sale.OrderNotFound, "the request is no repeat")
 
 // fail ends a call without a definite answer. After a try with an unknown outcome even
 // an unexpected failure is "busy": the unit may be the user's.
-func (p *purchase) fail(code sale.Code, err error) (Purchase, error) {
+func (p *purchasing) fail(code sale.Code, err error) (PurchaseResult, error) {
 	if p.unsure {
 		code = sale.Busy
 	}
-	return Purchase{Tries: p.tries}, sale.Fail(code, err)
+	return PurchaseResult{Tries: p.tries}, sale.Fail(code, err)
 }
 
 // closeShard records in the sale item that a shard has no stock, unless the sale was
@@ -286,9 +287,9 @@ func (p *purchase) fail(code sale.Code, err error) (Purchase, error) {
 // takes up to 4 of its 1,000 write units a second, a read 1 of its 3,000 read units,
 // and a read also shows all other shards that have run empty. Without it the updates
 // of 1,000 environments throttle each other, and closing takes seconds.
-func (p *purchase) closeShard(ctx context.Context, version int64, shard int) {
+func (p *purchasing) closeShard(ctx context.Context, version int64, shard int) {
 	p.view.observe(version, shard)
-	if p.view.isOlder(p.now(), newsAge) && !p.shouldClose(ctx, version, shard) {
+	if p.view.isOlder(p.ledger.now(), newsAge) && !p.shouldClose(ctx, version, shard) {
 		return
 	}
 	select {
@@ -297,12 +298,12 @@ func (p *purchase) closeShard(ctx context.Context, version int64, shard int) {
 	default:
 		return
 	}
-	number, now := p.view.begin(), p.now()
+	number, now := p.view.begin(), p.ledger.now()
 	var out *dynamodb.UpdateItemOutput
-	err := p.retry(ctx, maxTries, func(ctx context.Context) (err error) {
-		out, err = p.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName:                 p.table,
-			Key:                       saleKey(p.SaleID),
+	err := p.ledger.retry(ctx, maxTries, func(ctx context.Context) (err error) {
+		out, err = p.ledger.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName:                 p.ledger.table,
+			Key:                       saleKey(p.request.SaleID),
 			UpdateExpression:          &closeShardUpdate,
 			ConditionExpression:       &ifVersion,
 			ExpressionAttributeNames:  map[string]string{"#empty": "empty", "#version": "version"},
@@ -314,24 +315,24 @@ func (p *purchase) closeShard(ctx context.Context, version int64, shard int) {
 	switch judge(err) {
 	case succeeded:
 		if s, err := readSale(out.Attributes); err == nil {
-			p.view.accept(number, true, s, now, p.snapshotAge())
+			p.view.accept(number, true, s, now, p.ledger.snapshotAge())
 		}
 	case conditioned:
 		// The version has changed: the observation is void, so read the new state.
 		// After a failed read the old snapshot stays, which the next transaction
 		// corrects.
-		_ = p.refresh(ctx, p.view, p.SaleID)
+		_ = p.ledger.refresh(ctx, p.view, p.request.SaleID)
 	}
 }
 
 // shouldClose reports whether the sale item does not list the shard as empty yet. When
 // it cannot be read, some environments write anyway, because a write's answer contains
 // the same information.
-func (p *purchase) shouldClose(ctx context.Context, version int64, shard int) bool {
-	if !p.view.isBackingOff(p.now()) && p.refreshWithin(ctx, 1, p.view, p.SaleID) == nil {
+func (p *purchasing) shouldClose(ctx context.Context, version int64, shard int) bool {
+	if !p.view.isBackingOff(p.ledger.now()) && p.ledger.refreshWithin(ctx, 1, p.view, p.request.SaleID) == nil {
 		return p.view.isNews(version, shard)
 	}
-	return p.random() < closeUnreadShare
+	return p.ledger.random() < closeUnreadShare
 }
 
 const (

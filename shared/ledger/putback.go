@@ -18,12 +18,12 @@ func (l *Ledger) putBack(ctx context.Context, s sale.Sale) (units int64, err err
 	for k := range keys {
 		keys[k] = stockKey(s.ID, k)
 	}
-	held, err := l.getAll(ctx, keys)
+	stored, err := l.getAll(ctx, keys)
 	if err != nil {
 		return 0, err
 	}
 	for k := range s.Shards {
-		one, err := readShard(held[identityOf(stockKey(s.ID, k))])
+		one, err := readShard(stored[identityOf(stockKey(s.ID, k))])
 		if err != nil {
 			return units, asInternal(fmt.Errorf("shard %d: %w", k, err))
 		}

@@ -20,16 +20,16 @@ const (
 // finds it. At the end of a sale everybody who is refused causes one, so it is spent
 // only where the table has room: not while the sale cannot be read, and only once; after
 // a throttle, an error or no answer in time this environment makes none for a while.
-func (p *purchase) claimBeforeRefusal(ctx context.Context, s sale.Sale) (sale.Claim, bool) {
-	now := p.now()
-	if p.view.isBackingOff(now) || isFresh(now, time.Unix(0, p.refusalReadFailed.Load()), refusalReadPause) {
+func (p *purchasing) claimBeforeRefusal(ctx context.Context, s sale.Sale) (sale.Claim, bool) {
+	now := p.ledger.now()
+	if p.view.isBackingOff(now) || isFresh(now, time.Unix(0, p.ledger.refusalReadFailed.Load()), refusalReadPause) {
 		return sale.Claim{}, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, refusalReadTimeout)
 	defer cancel()
-	it, err := p.readItem(ctx, 1, claimKey(s.ID, sale.BucketOf(p.User, s.Buckets), p.User), false)
+	it, err := p.ledger.readItem(ctx, 1, claimKey(s.ID, sale.BucketOf(p.request.User, s.Buckets), p.request.User), false)
 	if err != nil {
-		p.refusalReadFailed.Store(p.now().UnixNano())
+		p.ledger.refusalReadFailed.Store(p.ledger.now().UnixNano())
 		return sale.Claim{}, false
 	}
 	if it == nil {

@@ -35,8 +35,8 @@ type ReleasePass struct {
 	NextPayBy time.Time `json:"nextDue"`
 }
 
-// Released is what one call of ReleaseDue did.
-type Released struct {
+// ReleaseResult is what one call of ReleaseDue did.
+type ReleaseResult struct {
 	// Released and PutBack count the claims released and the units put back by this call.
 	// Those of a try whose answer was lost may be missing.
 	Released int
@@ -47,9 +47,9 @@ type Released struct {
 	// Complete: the pass has seen every claim. If it has not, it was cut off or the sale is
 	// paused, and the next call continues.
 	Complete bool
-	// NextDue is when the next claim is to be released at the earliest, if Complete.
-	NextDue   time.Time
-	ReadUnits float64
+	// NextRelease is when the next claim is to be released at the earliest, if Complete.
+	NextRelease time.Time
+	ReadUnits   float64
 }
 
 // ReleaseDue releases the claims of a sale that are due, and puts their units and those
@@ -63,7 +63,7 @@ type Released struct {
 //
 // It fails with sale.SaleNotFound (with a *DraftError for a draft), sale.Busy or
 // sale.Internal; what it did until then is done.
-func (l *Ledger) ReleaseDue(ctx context.Context, listing Listing, grace time.Duration) (done Released, err error) {
+func (l *Ledger) ReleaseDue(ctx context.Context, listing Listing, grace time.Duration) (done ReleaseResult, err error) {
 	if grace < 0 || grace > MaxGrace {
 		return done, asInternal(fmt.Errorf("grace is %v, want 0 to %v", grace, MaxGrace))
 	}
@@ -89,7 +89,7 @@ func (l *Ledger) ReleaseDue(ctx context.Context, listing Listing, grace time.Dur
 		return done, err
 	}
 	if !mayBeDue {
-		done.Complete, done.NextDue = true, listing.NextPayBy.Add(grace)
+		done.Complete, done.NextRelease = true, listing.NextPayBy.Add(grace)
 		return done, nil
 	}
 	p := &releasing{Ledger: l, sale: s, grace: grace, done: &done, pass: ReleasePass{Began: now}}
@@ -112,7 +112,7 @@ type releasing struct {
 	sale  sale.Sale
 	grace time.Duration
 	pass  ReleasePass
-	done  *Released
+	done  *ReleaseResult
 	due   [][]unpaid // per shard, gathered and not yet released
 	count int        // of due
 }
@@ -139,7 +139,7 @@ func (p *releasing) run(ctx context.Context) error {
 	if err := p.complete(ctx, next); err != nil {
 		return err
 	}
-	p.done.Complete, p.done.NextDue = true, next.Add(p.grace)
+	p.done.Complete, p.done.NextRelease = true, next.Add(p.grace)
 	return nil
 }
 

@@ -81,7 +81,7 @@ func TestAKeyedClickWhoseTwinTookTheLastUnitIsNotSoldOut(t *testing.T) {
 	user := userOf(0, "twin")
 	w.Accepted(w.Ledger.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: userOf(0, "other")}))
 	request := ledger.Request{SaleID: "moutai", User: user, Key: "k"}
-	var twin ledger.Purchase
+	var twin ledger.PurchaseResult
 	slow := &interrupted{API: w.Engine.API, closing: func() {
 		twin = w.Accepted(w.Environment().Purchase(w.Ctx, request))
 		_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "closes the shard"})

@@ -171,7 +171,7 @@ func TestOneEnvironmentInFiveClosesAShardThatItCannotReadAbout(t *testing.T) {
 		l := New(nil, "Ledger", Options{Now: func() time.Time { return readAt }, Random: func() float64 { return random }})
 		v := known(version(5))
 		v.recordRead(errors.New("throttled"), readAt) // it pauses
-		p := purchase{Ledger: l, view: v}
+		p := purchasing{ledger: l, view: v}
 		if got := p.shouldClose(t.Context(), 5, 0); got != want {
 			t.Errorf("random number %v: closes is %v, want %v", random, got, want)
 		}

@@ -120,13 +120,13 @@ func (p *withdrawal) stock(ctx context.Context) ([]int64, error) {
 	for k := range keys {
 		keys[k] = stockKey(p.SaleID, k)
 	}
-	held, err := p.getAll(ctx, keys)
+	stored, err := p.getAll(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
 	stock := make([]int64, p.sale.Shards)
 	for k := range stock {
-		one, err := readShard(held[identityOf(stockKey(p.SaleID, k))])
+		one, err := readShard(stored[identityOf(stockKey(p.SaleID, k))])
 		if err != nil {
 			return nil, asInternal(fmt.Errorf("shard %d: %w", k, err))
 		}

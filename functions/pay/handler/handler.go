@@ -220,7 +220,7 @@ func (h *Handler) cancel(ctx context.Context, r *httpapi.Request, event *telemet
 	}
 	event.Text("saleId", saleID)
 	event.Text("user", user)
-	if err := h.callers.Admit(user, h.now()); err != nil {
+	if err := h.callers.Allow(user, h.now()); err != nil {
 		return httpapi.Response{}, err
 	}
 	c, err := h.book.Cancel(ctx, saleID, user)

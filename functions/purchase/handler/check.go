@@ -10,9 +10,9 @@ import (
 )
 
 // Users is the part of the eligibility check that the handler uses. err says why there
-// is no answer about a user; then admitted is the operator's default.
+// is no answer about a user; then eligible is the operator's default.
 type Users interface {
-	Admit(ctx context.Context, saleID, user string, end time.Time) (admitted bool, err error)
+	IsEligible(ctx context.Context, saleID, user string, end time.Time) (eligible bool, err error)
 }
 
 // Checking makes the handler check users before it sells to them.
@@ -21,23 +21,23 @@ func (h *Handler) Checking(u Users) *Handler {
 	return h
 }
 
-// check returns the ledger.Request.Admit of a user. It is not called when the sale
+// checkUser returns the ledger.Request.CheckUser of a user. It is not called when the sale
 // refuses anyway or the user holds a claim. It may be slow: in the incident it took
 // longer than the lock that was held meanwhile. So nothing is held while it runs,
 // neither a unit nor a claim.
-func (h *Handler) check(event *telemetry.Event, saleID, user string) func(context.Context, time.Time) error {
+func (h *Handler) checkUser(event *telemetry.Event, saleID, user string) func(context.Context, time.Time) error {
 	return func(ctx context.Context, closesAt time.Time) error {
 		call := invocation.Start()
-		admitted, err := h.users.Admit(ctx, saleID, user, closesAt)
+		eligible, err := h.users.IsEligible(ctx, saleID, user, closesAt)
 		event.Int("checkMs", int(call.Elapsed().Milliseconds()))
 		if err != nil {
 			event.Metric("unchecked", telemetry.Count, 1)
 		}
 		switch {
-		case admitted && err != nil:
+		case eligible && err != nil:
 			event.Text("checkError", err.Error())
 			return nil
-		case admitted:
+		case eligible:
 			return nil
 		case err != nil:
 			return sale.Fail(sale.Busy, err)

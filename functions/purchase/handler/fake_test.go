@@ -47,33 +47,33 @@ func newShop() *shop {
 	}
 }
 
-func (s *shop) Purchase(ctx context.Context, r ledger.Request) (ledger.Purchase, error) {
+func (s *shop) Purchase(ctx context.Context, r ledger.Request) (ledger.PurchaseResult, error) {
 	s.requests = append(s.requests, r)
 	s.deadline, _ = ctx.Deadline()
 	switch {
 	case s.panics:
 		panic("table ledger-7 is on fire")
 	case s.fault != nil:
-		return ledger.Purchase{}, s.fault
+		return ledger.PurchaseResult{}, s.fault
 	case r.SaleID != s.sale.ID:
-		return ledger.Purchase{}, sale.Refuse(sale.SaleNotFound, "no such sale")
+		return ledger.PurchaseResult{}, sale.Refuse(sale.SaleNotFound, "no such sale")
 	}
 	if held := s.claims[r.User]; held != nil {
 		if r.Key != "" && r.Key == held.RequestKey {
-			return ledger.Purchase{Claim: *held}, nil
+			return ledger.PurchaseResult{Claim: *held}, nil
 		}
 		claim := *held
-		return ledger.Purchase{Claim: claim}, &sale.Error{Code: sale.AlreadyOrdered, Claim: &claim}
+		return ledger.PurchaseResult{Claim: claim}, &sale.Error{Code: sale.AlreadyOrdered, Claim: &claim}
 	}
 	if refusal := s.sale.Refusal(s.now); refusal != nil {
-		return ledger.Purchase{}, refusal
+		return ledger.PurchaseResult{}, refusal
 	}
 	if s.stock == 0 {
-		return ledger.Purchase{Tries: 1}, sale.Refuse(sale.SoldOut, "every unit has been sold")
+		return ledger.PurchaseResult{Tries: 1}, sale.Refuse(sale.SoldOut, "every unit has been sold")
 	}
-	if r.Admit != nil {
-		if err := r.Admit(ctx, s.sale.ClosesAt); err != nil {
-			return ledger.Purchase{}, err
+	if r.CheckUser != nil {
+		if err := r.CheckUser(ctx, s.sale.ClosesAt); err != nil {
+			return ledger.PurchaseResult{}, err
 		}
 	}
 	s.stock--
@@ -82,7 +82,7 @@ func (s *shop) Purchase(ctx context.Context, r ledger.Request) (ledger.Purchase,
 		AcceptedAt: s.now, RequestKey: r.Key,
 	}
 	s.claims[r.User] = &claim
-	return ledger.Purchase{Claim: claim, New: true, Tries: 1}, nil
+	return ledger.PurchaseResult{Claim: claim, New: true, Tries: 1}, nil
 }
 
 func (s *shop) MarkResent(ctx context.Context, c sale.Claim, hurry bool) (time.Time, error) {

@@ -36,7 +36,7 @@ const (
 
 // Book is the part of the ledger that the handler uses.
 type Book interface {
-	Purchase(context.Context, ledger.Request) (ledger.Purchase, error)
+	Purchase(context.Context, ledger.Request) (ledger.PurchaseResult, error)
 	MarkResent(ctx context.Context, c sale.Claim, hurry bool) (mark time.Time, err error)
 }
 
@@ -85,7 +85,7 @@ func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpa
 		event.End("purchase", code, err)
 	}()
 
-	var p ledger.Purchase
+	var p ledger.PurchaseResult
 	var request ledger.Request
 	if err = h.origin.Check(&r); err != nil {
 		return httpapi.Problem(err, ""), nil
@@ -96,11 +96,11 @@ func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpa
 	saleID = request.SaleID
 	event.Text("saleId", saleID)
 	event.Text("user", request.User)
-	if err = h.callers.Admit(request.User, h.now()); err != nil {
+	if err = h.callers.Allow(request.User, h.now()); err != nil {
 		return httpapi.Problem(err, saleID), nil
 	}
 	if h.users != nil {
-		request.Admit = h.check(event, request.SaleID, request.User)
+		request.CheckUser = h.checkUser(event, request.SaleID, request.User)
 	}
 	p, err = h.book.Purchase(ctx, request)
 	event.Int("tries", p.Tries)
@@ -127,7 +127,7 @@ func parse(r *httpapi.Request) (ledger.Request, error) {
 // long that its message must be lost: a waiting buyer repairs the order by asking
 // again. A failure does not change the answer: the message can be resent from the claim
 // (P4, P8).
-func (h *Handler) send(ctx context.Context, event *telemetry.Event, p ledger.Purchase) {
+func (h *Handler) send(ctx context.Context, event *telemetry.Event, p ledger.PurchaseResult) {
 	if p.Claim.ID == "" {
 		return
 	}

@@ -23,7 +23,7 @@ type verdict struct {
 	asked    int
 }
 
-func (v *verdict) Admit(context.Context, string, string, time.Time) (bool, error) {
+func (v *verdict) IsEligible(context.Context, string, string, time.Time) (bool, error) {
 	v.asked++
 	return v.admitted, v.err
 }

@@ -174,7 +174,7 @@ func (h *Handler) claim(ctx context.Context, r *httpapi.Request, event *telemetr
 	}
 	event.Text("saleId", saleID)
 	event.Text("user", user)
-	if err := h.callers.Admit(user, h.now()); err != nil {
+	if err := h.callers.Allow(user, h.now()); err != nil {
 		return httpapi.Response{}, err
 	}
 	c, err := h.book.Claim(ctx, saleID, user)
@@ -256,7 +256,7 @@ func (h *Handler) order(ctx context.Context, r *httpapi.Request, event *telemetr
 		return httpapi.Response{}, err
 	}
 	event.Text("user", user)
-	if err := h.callers.Admit(user, h.now()); err != nil {
+	if err := h.callers.Allow(user, h.now()); err != nil {
 		return httpapi.Response{}, err
 	}
 	o, err := h.book.Order(ctx, id)

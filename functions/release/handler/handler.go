@@ -24,7 +24,7 @@ import (
 type Book interface {
 	Listings(context.Context) ([]ledger.Listing, error)
 	Listing(ctx context.Context, saleID string) (ledger.Listing, error)
-	ReleaseDue(ctx context.Context, listing ledger.Listing, grace time.Duration) (ledger.Released, error)
+	ReleaseDue(ctx context.Context, listing ledger.Listing, grace time.Duration) (ledger.ReleaseResult, error)
 }
 
 // Handler serves one execution environment.
@@ -160,7 +160,7 @@ func (h *Handler) sales(ctx context.Context, raw []byte) (listings []ledger.List
 
 // pass begins or continues a pass. After a turn that was cut off the listing is read again,
 // because it says how far that turn came.
-func (h *Handler) pass(ctx context.Context, listing ledger.Listing, again bool) (done ledger.Released, err error) {
+func (h *Handler) pass(ctx context.Context, listing ledger.Listing, again bool) (done ledger.ReleaseResult, err error) {
 	err = scheduled.Try(func() (err error) {
 		if again {
 			listing, err = h.book.Listing(ctx, listing.SaleID)
@@ -175,13 +175,13 @@ func (h *Handler) pass(ctx context.Context, listing ledger.Listing, again bool) 
 	return done, err
 }
 
-func shown(saleID string, r ledger.Released) Pass {
+func shown(saleID string, r ledger.ReleaseResult) Pass {
 	p := Pass{
 		SaleID: saleID, Released: r.Released, PutBack: r.PutBack, OverdueSeconds: r.OldestDueSeconds,
 		Complete: r.Complete, ReadUnits: r.ReadUnits,
 	}
-	if r.Complete && !r.NextDue.IsZero() {
-		p.NextDue = httpapi.Time(r.NextDue)
+	if r.Complete && !r.NextRelease.IsZero() {
+		p.NextDue = httpapi.Time(r.NextRelease)
 	}
 	return p
 }

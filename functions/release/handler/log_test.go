@@ -86,10 +86,10 @@ func (slow) Listings(context.Context) ([]ledger.Listing, error) {
 
 func (slow) Listing(context.Context, string) (ledger.Listing, error) { panic("not named") }
 
-func (s slow) ReleaseDue(ctx context.Context, _ ledger.Listing, _ time.Duration) (ledger.Released, error) {
+func (s slow) ReleaseDue(ctx context.Context, _ ledger.Listing, _ time.Duration) (ledger.ReleaseResult, error) {
 	end, _ := ctx.Deadline()
 	time.Sleep(time.Until(end) - s.left)
-	return ledger.Released{}, sale.Fail(sale.Busy, errors.New("no time for another try"))
+	return ledger.ReleaseResult{}, sale.Fail(sale.Busy, errors.New("no time for another try"))
 }
 
 func TestABusyTableIsAFailureUnlessTheTimeIsNearlyUp(t *testing.T) {

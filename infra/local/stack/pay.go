@@ -41,7 +41,7 @@ func (s *Stack) pay(w http.ResponseWriter, r *http.Request) {
 	}
 	// The order's item is written after its claim. Its payment must not name another sale or
 	// price because it came between the two.
-	if err != nil && q.Get("sale") == "" && time.Since(orderid.Time(id)) < ledger.LateOrder {
+	if err != nil && q.Get("sale") == "" && time.Since(orderid.Time(id)) < ledger.LateOrderWait {
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "the order is not there yet: ask again", http.StatusServiceUnavailable)
 		return

@@ -158,7 +158,7 @@ func callsOfASale(t *testing.T) (calls map[string]map[string]bool, records [][]b
 		_, err = pay.Pay(ctx, paid)
 		must(err)
 	}
-	time.Sleep(ledger.LateOrder)
+	time.Sleep(ledger.LateOrderWait)
 	for _, p := range []sale.Payment{{SaleID: "elsewhere", OrderID: order}, {OrderID: order + 1000}} {
 		p.Provider, p.Reference, p.Amount, p.Currency = paid.Provider, fmt.Sprint("pi_", p.OrderID), 1, "CNY"
 		_, err = pay.Pay(ctx, p)

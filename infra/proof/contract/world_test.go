@@ -49,9 +49,9 @@ type failing struct {
 	with atomic.Pointer[error]
 }
 
-func (f *failing) Purchase(ctx context.Context, r ledger.Request) (ledger.Purchase, error) {
+func (f *failing) Purchase(ctx context.Context, r ledger.Request) (ledger.PurchaseResult, error) {
 	if err := f.with.Load(); err != nil {
-		return ledger.Purchase{}, *err
+		return ledger.PurchaseResult{}, *err
 	}
 	return f.Ledger.Purchase(ctx, r)
 }
@@ -271,7 +271,7 @@ func (w *world) functions(d door) gateway.Invoker {
 // nobody is an operator's check that admits nobody.
 type nobody struct{}
 
-func (nobody) Admit(context.Context, string, string, time.Time) (bool, error) { return false, nil }
+func (nobody) IsEligible(context.Context, string, string, time.Time) (bool, error) { return false, nil }
 
 type invoker struct {
 	world     *world

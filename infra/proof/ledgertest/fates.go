@@ -72,7 +72,7 @@ func newFates(w *World, cases int) *fates {
 		}
 	}
 	var err error
-	if f.old, err = orderid.New(w.Now().Add(-ledger.LateOrder-time.Hour), 1); err != nil {
+	if f.old, err = orderid.New(w.Now().Add(-ledger.LateOrderWait-time.Hour), 1); err != nil {
 		w.T.Fatal(err)
 	}
 	if f.young, err = orderid.New(w.Now(), 1<<31); err != nil {

@@ -145,17 +145,17 @@ func (w *World) Create(c sale.Creation) ledger.Seeding {
 }
 
 // Buy buys for a user, in the world's own environment.
-func (w *World) Buy(user string) (ledger.Purchase, error) {
+func (w *World) Buy(user string) (ledger.PurchaseResult, error) {
 	return w.Ledger.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user})
 }
 
 // BuyWith buys with an Idempotency-Key.
-func (w *World) BuyWith(user, key string) (ledger.Purchase, error) {
+func (w *World) BuyWith(user, key string) (ledger.PurchaseResult, error) {
 	return w.Ledger.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user, Key: key})
 }
 
 // Accepted expects that a purchase is accepted.
-func (w *World) Accepted(p ledger.Purchase, err error) ledger.Purchase {
+func (w *World) Accepted(p ledger.PurchaseResult, err error) ledger.PurchaseResult {
 	w.T.Helper()
 	if err != nil {
 		w.T.Fatalf("purchase: %v", err)

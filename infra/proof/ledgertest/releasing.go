@@ -32,8 +32,8 @@ var releasing = map[string]func(*testing.T, *World){
 			t.Error("a unit may return, and the refusal does not say so")
 		}
 		w.Pass(payBy.Add(grace).Sub(w.Now()) - time.Millisecond)
-		if done := w.releases(0, 0); !done.NextDue.Equal(payBy.Add(grace)) {
-			t.Errorf("next due %v, want %v", done.NextDue, payBy.Add(grace))
+		if done := w.releases(0, 0); !done.NextRelease.Equal(payBy.Add(grace)) {
+			t.Errorf("next due %v, want %v", done.NextRelease, payBy.Add(grace))
 		}
 		w.Settles(PaymentOf(w.claimOf("bob").OrderID, "pi_1")) // later than payBy, and in time all the same
 		w.Pass(time.Millisecond)
@@ -108,7 +108,7 @@ var releasing = map[string]func(*testing.T, *World){
 		ids := w.Ordered("alice", "bob", "carol")
 		w.bought("dora")
 		w.Settles(PaymentOf(ids[1], "pi_1"))
-		if done := w.releases(0, 0); !done.NextDue.After(w.Now()) {
+		if done := w.releases(0, 0); !done.NextRelease.After(w.Now()) {
 			t.Fatalf("got %+v", done)
 		}
 		at := w.Now()
@@ -332,8 +332,8 @@ var releasing = map[string]func(*testing.T, *World){
 		w.Ordered("alice")
 		done := w.releases(0, 0)
 		listing, err := w.Ledger.Listing(w.Ctx, "moutai")
-		if err != nil || !listing.NextPayBy.Equal(done.NextDue.Add(-grace)) || listing.Releasing != nil || listing.PayWithin != payWithin {
-			t.Errorf("got %+v (%v), want due at %v", listing, err, done.NextDue)
+		if err != nil || !listing.NextPayBy.Equal(done.NextRelease.Add(-grace)) || listing.Releasing != nil || listing.PayWithin != payWithin {
+			t.Errorf("got %+v (%v), want due at %v", listing, err, done.NextRelease)
 		}
 		w.Pass(payWithin + grace + 7*time.Second)
 		if done := w.releases(1, 1); done.OldestDueSeconds != 7 {
@@ -355,7 +355,7 @@ var releasing = map[string]func(*testing.T, *World){
 				t.Fatal(err)
 			}
 			done, err := w.Environment().ReleaseDue(w.Ctx, listing, grace)
-			if err != nil || done.Released != released || released == 0 && !done.NextDue.Equal(payBy.Add(grace)) {
+			if err != nil || done.Released != released || released == 0 && !done.NextRelease.Equal(payBy.Add(grace)) {
 				t.Errorf("grace %v at %v: got %+v (%v), want %d released", grace, w.Now(), done, err, released)
 			}
 		}

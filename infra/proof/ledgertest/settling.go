@@ -69,7 +69,7 @@ func (w *World) refunded(p sale.Payment, saleID, user string, reason sale.Refund
 }
 
 // ReleasesBy makes a pass in that environment.
-func (w *World) ReleasesBy(l *ledger.Ledger) ledger.Released {
+func (w *World) ReleasesBy(l *ledger.Ledger) ledger.ReleaseResult {
 	w.T.Helper()
 	listing, err := l.Listing(w.Ctx, "moutai")
 	if err != nil {
@@ -83,7 +83,7 @@ func (w *World) ReleasesBy(l *ledger.Ledger) ledger.Released {
 }
 
 // releases makes a complete pass that releases and puts back so many.
-func (w *World) releases(released int, putBack int64) ledger.Released {
+func (w *World) releases(released int, putBack int64) ledger.ReleaseResult {
 	w.T.Helper()
 	done := w.ReleasesBy(w.Environment())
 	if !done.Complete || done.Released != released || done.PutBack != putBack {
@@ -266,7 +266,7 @@ var settling = map[string]func(*testing.T, *World){
 			t.Fatalf("got %+v (%v)", held, err)
 		}
 		early, late := PaymentOf(held.OrderID, "pi_1"), PaymentOf(held.OrderID, "pi_2")
-		w.Pass(orderid.Time(held.OrderID).Add(ledger.LateOrder).Sub(w.Now()) - time.Millisecond)
+		w.Pass(orderid.Time(held.OrderID).Add(ledger.LateOrderWait).Sub(w.Now()) - time.Millisecond)
 		_, err = w.Ledger.Pay(w.Ctx, early)
 		w.Refused(sale.Busy, err)
 		w.Pass(time.Millisecond)
@@ -287,7 +287,7 @@ var settling = map[string]func(*testing.T, *World){
 		w.OpenUnpaid(5, 1)
 		refs := w.bought("alice")
 		id := w.Ordered("bob")[0] + 1 // what alice is going to get
-		w.Pass(ledger.LateOrder + time.Second)
+		w.Pass(ledger.LateOrderWait + time.Second)
 		appears := w.EnvironmentOver(&meddler{API: w.Engine.API, act: func() {
 			// Its id was reserved a day ago.
 			past := ledger.New(w.Engine.API, w.Engine.Table, ledger.Options{Now: func() time.Time { return Start }})
@@ -316,7 +316,7 @@ var settling = map[string]func(*testing.T, *World){
 	},
 	"an id of the far future is of an unknown order": func(t *testing.T, w *World) {
 		w.OpenUnpaid(5, 1)
-		for in, want := range map[time.Duration]bool{time.Hour: false, ledger.LateOrder + time.Second: true} {
+		for in, want := range map[time.Duration]bool{time.Hour: false, ledger.LateOrderWait + time.Second: true} {
 			id, err := orderid.New(w.Now().Add(in), 1)
 			if err != nil {
 				t.Fatal(err)

@@ -3,19 +3,19 @@ package mutants
 // ofCallers break what bounds the requests of one user, and what caches keep of refusals.
 var ofCallers = []mutant{
 	{"a user sends as much as he likes", "P16", "./functions/purchase/handler", "^TestTooManyRequestsOfAUser", []edit{{"functions/purchase/handler/handler.go",
-		`if err = h.callers.Admit(request.User, h.now()); err != nil {`, `if err = h.callers.Admit(request.User, h.now()); false {`}}},
+		`if err = h.callers.Allow(request.User, h.now()); err != nil {`, `if err = h.callers.Allow(request.User, h.now()); false {`}}},
 	{"too many requests are noticed after the purchase", "P16", "./functions/purchase/handler", "^TestTooManyRequestsOfAUser", []edit{{"functions/purchase/handler/handler.go",
-		`	if err = h.callers.Admit(request.User, h.now()); err != nil {
+		`	if err = h.callers.Allow(request.User, h.now()); err != nil {
 `, `	_, _ = h.book.Purchase(ctx, request)
-	if err = h.callers.Admit(request.User, h.now()); err != nil {
+	if err = h.callers.Allow(request.User, h.now()); err != nil {
 `}}},
 	{"a user reads own orders as often as he likes", "P16", "./functions/query/handler", "^TestTooManyQuestionsOfAUser", []edit{{"functions/query/handler/handler.go",
-		`	if err := h.callers.Admit(user, h.now()); err != nil {
+		`	if err := h.callers.Allow(user, h.now()); err != nil {
 		return httpapi.Response{}, err
 	}
 	c, err`, `	c, err`}}},
 	{"a user cancels as often as he likes", "P16", "./functions/pay/handler", "^TestTooManyCancellationsOfAUser", []edit{{"functions/pay/handler/handler.go",
-		`	if err := h.callers.Admit(user, h.now()); err != nil {
+		`	if err := h.callers.Allow(user, h.now()); err != nil {
 		return httpapi.Response{}, err
 	}
 `, ``}}},

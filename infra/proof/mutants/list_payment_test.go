@@ -86,13 +86,13 @@ var ofPayments = []mutant{
 	{"a refund is recorded and its guard is replaced", "P24", ledgerTests, overFake + "^a_payment_has_one_fate,_also", []edit{{refunding,
 		`guard, put := l.put(guardItem(p, refund.SaleID, fateRefund, refund.At)), `, `guard, put := types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: guardItem(p, refund.SaleID, fateRefund, refund.At)}}, `}}},
 	{"a payment's fate is that of the last report", "P24", ledgerTests, overFake + "^a_payment_has_one_fate", []edit{{paying,
-		`	case held.guard != nil:
-		return l.fated(ctx, p, held.guard)
+		`	case stored.guard != nil:
+		return l.fated(ctx, p, stored.guard)
 `, ``}, {paying,
 		`		l.put(guardItem(p, o.SaleID, fatePaid, now)),`, `		types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: guardItem(p, o.SaleID, fatePaid, now)}},`}}},
 	{"a known payment costs a transaction at each report", "P16", ledgerTests, "^TestCallsOfAPayment", []edit{{paying,
-		`	case held.guard != nil:
-		return l.fated(ctx, p, held.guard)
+		`	case stored.guard != nil:
+		return l.fated(ctx, p, stored.guard)
 `, ``}}},
 	{"a report that contradicts the first one is not told", "P24", ledgerTests, overFake + "^a_payment_has_one_fate", []edit{{paying,
 		`Contradicts: uint64(r.optionalNumber("orderId")) != p.OrderID || `, `Contradicts: `}}},
@@ -115,7 +115,7 @@ var ofPayments = []mutant{
 	{"a payment is refunded while its order appears", "P24", ledgerTests, overFake + "^a_payment_whose_order_appears", []edit{{refunding,
 		`Key: orderKey(p.OrderID), ConditionExpression: &ifAbsent,`, `Key: orderKey(p.OrderID), ConditionExpression: aws.String("attribute_not_exists(nothing)"),`}}},
 	{"a payment does not wait for its order item", "P24", ledgerTests, overFake + "^a_payment_whose_order_item_is_late", []edit{{paying,
-		`		if l.now().Sub(orderid.Time(p.OrderID)).Abs() < LateOrder {`, `		if false {`}}},
+		`		if l.now().Sub(orderid.Time(p.OrderID)).Abs() < LateOrderWait {`, `		if false {`}}},
 	{"any amount pays an order", "P24", ledgerTests, overFake + "^what_cannot_be_its_order", []edit{{paying,
 		`	if s.Price != 0 && (p.Amount`, `	if false && (p.Amount`}}},
 	{"an order of another sale is paid", "P24", ledgerTests, overFake + "^what_cannot_be_its_order", []edit{{paying,
@@ -125,10 +125,10 @@ var ofPayments = []mutant{
 `, ` types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: refundItem(refund)}}
 `}, {refunding,
 		`guard, put := l.put(guardItem(p, refund.SaleID, fateRefund, refund.At)), `, `guard, put := types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: guardItem(p, refund.SaleID, fateRefund, refund.At)}}, `}, {paying,
-		`	case held.guard != nil:
-		return l.fated(ctx, p, held.guard)
-	case held.refund != nil:
-		return refundBefore(p, held.refund)
+		`	case stored.guard != nil:
+		return l.fated(ctx, p, stored.guard)
+	case stored.refund != nil:
+		return refundBefore(p, stored.refund)
 `, ``}}},
 	{"a refund is noted nowhere", "P24", ledgerTests, overFake + "^a_drained_sale_is_on_the_list", []edit{{refunding,
 		`refund.SaleID != "" && !isNoted, `, `false && !isNoted, `}}},
@@ -152,16 +152,16 @@ var ofPayments = []mutant{
 	{"the grace is left out, simulated", "P21", simulation, under + "^payments$", []edit{{releasing,
 		`due := by.Add(p.grace)`, `due := by`}}},
 	{"a payment whose answer was lost is refunded, simulated", "P24", simulation, under + "^payments$", []edit{{paying,
-		`	case held.guard != nil:
-		return l.fated(ctx, p, held.guard)
+		`	case stored.guard != nil:
+		return l.fated(ctx, p, stored.guard)
 `, ``}, {paying,
 		`		l.put(guardItem(p, o.SaleID, fatePaid, now)),`, `		types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: guardItem(p, o.SaleID, fatePaid, now)}},`}, {paying,
 		`	case held.Payment == p.ID(): // recorded by a release that put no guards
 `, `	case false:
 `}}},
 	{"a payment's fate is that of the last report, simulated", "P24", simulation, under + "^payments$", []edit{{paying,
-		`	case held.guard != nil:
-		return l.fated(ctx, p, held.guard)
+		`	case stored.guard != nil:
+		return l.fated(ctx, p, stored.guard)
 `, ``}, {refunding,
 		`guard, put := l.put(guardItem(p, refund.SaleID, fateRefund, refund.At)), `, `guard, put := types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: guardItem(p, refund.SaleID, fateRefund, refund.At)}}, `}}},
 	{"a payment's guard is replaced, in some state", "P24", ledgerTests, "^TestEveryState.*/one_payment", []edit{{paying,

@@ -61,7 +61,7 @@ var ofReleasing = []mutant{
 	{"refunds of a sale that asks for no payment are not counted", "P24", ledgerTests, "^TestARefundOfASaleThatAsksForNo", []edit{{auditing,
 		`s.PayWithin == 0 && s.Price == 0 && a.Paid == 0`, `s.PayWithin == 0 && s.Price == 0`}}},
 	{"the pause after a refusal read that failed begins with that read", "P16", ledgerTests, "^TestARefusalReadThatFails", []edit{{readingBeforeRefusal,
-		`Store(p.now().UnixNano())`, `Store(now.UnixNano())`}}},
+		`Store(p.ledger.now().UnixNano())`, `Store(now.UnixNano())`}}},
 	{"a batch's delay is its last event's", "P26", "./functions/publish/handler", "^TestABatchIsALine", []edit{{"functions/publish/handler/handler.go",
 		`max(t.delay, now.Sub(r.at))`, `now.Sub(r.at)`}}},
 	{"what was asked for counts as received", "P24", "./functions/pay/handler", ".", []edit{{"functions/pay/handler/stripe.go",

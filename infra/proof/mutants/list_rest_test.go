@@ -107,7 +107,7 @@ var ofEverythingElse = []mutant{
 		`if slices.Contains(a.Suspects, m.Key) {`, `if true {`}}},
 	{"send before commit", "P4", "./functions/purchase/handler", "^TestEachRefusal|^TestTheLastUnit", []edit{{"functions/purchase/handler/handler.go",
 		`	p, err = h.book.Purchase(ctx, request)
-`, `	h.send(ctx, event, ledger.Purchase{Claim: sale.Claim{ID: "early", SaleID: saleID, User: request.User}, New: true})
+`, `	h.send(ctx, event, ledger.PurchaseResult{Claim: sale.Claim{ID: "early", SaleID: saleID, User: request.User}, New: true})
 	p, err = h.book.Purchase(ctx, request)
 `}}},
 	{"fail on send failure", "P4", "./functions/purchase/handler", "^TestAClaimStands", []edit{{"functions/purchase/handler/handler.go",
@@ -148,7 +148,7 @@ var ofEverythingElse = []mutant{
 	{"the user from a claim of another name", "P12", "./shared/httpapi", "^TestOnlyTheClaimSub", []edit{{"shared/httpapi/event.go",
 		`string(name) != path[0] {`, `!strings.EqualFold(string(name), path[0]) {`}}},
 	{"an empty shard closed without reading first", "P6", ledgerTests, "^TestAnEmptyShardIsReadAboutBeforeItIsClosedAgain", []edit{{purchasing,
-		`if p.view.isOlder(p.now(), newsAge) && `, `if false && `}}},
+		`if p.view.isOlder(p.ledger.now(), newsAge) && `, `if false && `}}},
 	{"a separator in an id", "P13", "./shared/sale", "ID", []edit{{"shared/sale/ids.go",
 		`c == '_', c == '-':`, `c == '_', c == '-', c == '#':`}}},
 	{"a message for a newer release is read", "P19", "./shared/orderq", ".", []edit{{"shared/orderq/decode.go",

@@ -13,7 +13,7 @@ var ofBuyingAndSeeding = []mutant{
 	{"an error means no", "P5", ledgerTests, "^TestUnansweredOrContendedToTheEnd", []edit{{purchasing,
 		`			return p.fail(sale.Busy, err)
 		}
-		if !s.tail() {`, `			return Purchase{}, sale.Refuse(sale.SoldOut, "")
+		if !s.tail() {`, `			return PurchaseResult{}, sale.Refuse(sale.SoldOut, "")
 		}
 		if !s.tail() {`}}},
 	{"after an unknown outcome a refusal is believed", "P5", ledgerTests, "^TestAfterAnUnknownOutcome", []edit{{purchasing,
@@ -26,21 +26,21 @@ var ofBuyingAndSeeding = []mutant{
 	{"sold out from a guess", "P6", ledgerTests, "^TestTwoShardsNeverEmpty", []edit{{purchasing,
 		`if s.certain && s.sale.SoldOut() {`, `if true {`}}},
 	{"sold out beats a claim", "P9", ledgerTests, overFake + "^a_claim_beats", []edit{{purchasing,
-		`if p.Key == "" || s.Buckets == 0 {`, `if true {`}}},
+		`if p.request.Key == "" || s.Buckets == 0 {`, `if true {`}}},
 	{"a winner without a key is told sold out", "P5", ledgerTests, "^TestAWinnerWithoutAKey", []edit{{purchasing,
-		`if p.Key == "" && (refusal.Code`, `if false && (refusal.Code`}}},
+		`if p.request.Key == "" && (refusal.Code`, `if false && (refusal.Code`}}},
 	{"a winner without a key is told sold out, simulated", "P5", enumeration, "^TestEveryPlan/^scenarios$/^a_winner_without", []edit{{purchasing,
-		`if p.Key == "" && (refusal.Code`, `if false && (refusal.Code`}}},
+		`if p.request.Key == "" && (refusal.Code`, `if false && (refusal.Code`}}},
 	{"a winner without a key is told closed", "P5", ledgerTests, "^TestAWinnerWithoutAKey", []edit{{purchasing,
 		`(refusal.Code == sale.SoldOut || refusal.Code == sale.Closed)`, `refusal.Code == sale.SoldOut`}}},
 	{"whoever comes too early costs a read", "P16", ledgerTests, "^TestAWinnerWithoutAKey", []edit{{purchasing,
 		`(refusal.Code == sale.SoldOut || refusal.Code == sale.Closed)`, `true`}}},
 	{"a read before a refusal is consistent", "P16", ledgerTests, "^TestALoserWithoutAKey", []edit{{readingBeforeRefusal,
-		`p.User), false)`, `p.User), true)`}}},
+		`p.request.User), false)`, `p.request.User), true)`}}},
 	{"a read before a refusal is repeated", "P16", ledgerTests, "^TestARefusalReadThatFails", []edit{{readingBeforeRefusal,
-		`p.readItem(ctx, 1, `, `p.readItem(ctx, maxTries, `}}},
+		`p.ledger.readItem(ctx, 1, `, `p.ledger.readItem(ctx, maxTries, `}}},
 	{"reads before refusals never pause", "P16", ledgerTests, "^TestARefusalReadThatFails", []edit{{readingBeforeRefusal,
-		`p.refusalReadFailed.Store(p.now().UnixNano())`, `p.refusalReadFailed.Load()`}}},
+		`p.ledger.refusalReadFailed.Store(p.ledger.now().UnixNano())`, `p.ledger.refusalReadFailed.Load()`}}},
 	{"reads before refusals pause for less than a second", "P16", ledgerTests, "^TestARefusalReadThatFails", []edit{{readingBeforeRefusal,
 		`refusalReadPause = time.Second`, `refusalReadPause = time.Second - 1`}}},
 	{"reads before refusals pause for longer than a second", "P5", ledgerTests, "^TestARefusalReadThatFails", []edit{{readingBeforeRefusal,
@@ -54,12 +54,14 @@ var ofBuyingAndSeeding = []mutant{
 	{"a claim that a read before a refusal cannot read is answered", "P19", ledgerTests, "^TestAClaimThatARefusalRead", []edit{{readingBeforeRefusal,
 		`return held, err == nil`, `return held, true`}}},
 	{"a user is asked about who only repeats a purchase", "P9", ledgerTests, "^TestAUserIsAskedAbout", []edit{{purchasing,
-		`	if answer, err := p.repeated(ctx, s); sale.CodeOf(err) != sale.OrderNotFound {
-		return answer, err
-	}
-	if err := p.Admit`, `	if err := p.Admit`}}},
+		`		if answer, found, err := p.findRepeat(ctx, s.sale); found || err != nil {
+			return answer, err
+		}
+		if err := r.CheckUser`, `		if err := r.CheckUser`}}},
 	{"what stood before a user was asked about is believed", "P14", ledgerTests, "^TestASaleThatEndsWhile", []edit{{purchasing,
-		`	return p.Purchase(ctx, admitted)`, `	return p.run(ctx)`}}},
+		`		checked = true
+`, `		return p.run(ctx)
+`}}},
 	{"a shard closed although the sale was restocked meanwhile", "P6", ledgerTests, overFake + "^a_shard_that_was_restocked", []edit{{purchasing,
 		`ifVersion        = "#version = :v"`, `ifVersion        = "#version >= :v"`}}},
 	{"no idempotency key equals no idempotency key", "P3", ledgerTests, "^TestCallsInTheSteadyState$", []edit{{purchasing,
@@ -67,7 +69,7 @@ var ofBuyingAndSeeding = []mutant{
 	{"a refusal from a snapshot that could not be read anew", "P6", ledgerTests, "^TestSoldOutIsToldForLess", []edit{{"shared/ledger/snapshot.go",
 		`refusalAge = 1900 * time.Millisecond`, `refusalAge = time.Minute`}}},
 	{"a refusal that is too old after the search for a claim", "P6", ledgerTests, "^TestARefusalThatIsTooOld", []edit{{purchasing,
-		`if !isFresh(p.now(), s.readAt, refusalAge) {`, `if false {`}}},
+		`if !isFresh(p.ledger.now(), s.readAt, refusalAge) {`, `if false {`}}},
 	{"a stale read refuses", "P6", ledgerTests, "^TestAStaleReadNeverRefuses", []edit{{"shared/ledger/snapshot.go",
 		`v.known, v.found, v.certain, v.sale = true, true, false, s`, `v.known, v.found, v.certain, v.sale = true, true, true, s`}}},
 	{"a stale read confirms what was seen empty", "P6", ledgerTests, "^TestAStaleReadConfirms", []edit{{"shared/ledger/snapshot.go",
@@ -76,9 +78,9 @@ var ofBuyingAndSeeding = []mutant{
 	{"an empty shard that cannot be recorded is no try", "P16", "./functions/purchase/handler", "^TestTheWorstCaseWhileEveryShard", []edit{{purchasing,
 		`if p.view.lists(shard) {`, `if true {`}}},
 	{"a purchase reads a throttled item with each empty shard", "P16", "./functions/purchase/handler", "^TestTheWorstCaseWhileEveryShard", []edit{{purchasing,
-		`!p.view.isBackingOff(p.now()) && p.refreshWithin(`, `p.refreshWithin(`}}},
+		`!p.view.isBackingOff(p.ledger.now()) && p.ledger.refreshWithin(`, `p.ledger.refreshWithin(`}}},
 	{"a sale that changes while a shard is closed is no try", "P16", "./functions/purchase/handler", "^TestTheWorstCaseWhileEveryShard.*Changes", []edit{{purchasing,
-		`if p.view.lists(shard) {`, `if p.view.lists(shard) || p.view.load(p.now()).sale.Version != s.sale.Version {`}}},
+		`if p.view.lists(shard) {`, `if p.view.lists(shard) || p.view.load(p.ledger.now()).sale.Version != s.sale.Version {`}}},
 	{"a buyer stays with a shard that was empty while the sale changed", "P6", ledgerTests, "^TestABuyerWhoseShardIsEmpty", []edit{{purchasing,
 		`!changed.avoid.Has(shard)`, `false && changed.avoid.Has(shard)`}}},
 	{"an empty shard that is listed is a try", "P6", ledgerTests, "^TestOneBuyerFindsEveryShard", []edit{{purchasing,
@@ -86,7 +88,7 @@ var ofBuyingAndSeeding = []mutant{
 	{"every purchase asks a throttled item", "P16", ledgerTests, "^TestAThrottledSaleItem", []edit{{"shared/ledger/snapshot.go",
 		`return v.failed > 0 && since`, `return v.failed < 0 && since`}}},
 	{"nobody repeats a throttled closing", "P6", ledgerTests, "^TestAThrottledClosing", []edit{{"shared/ledger/purchase.go",
-		`err := p.retry(ctx, maxTries, func`, `err := p.retry(ctx, 1, func`}}},
+		`err := p.ledger.retry(ctx, maxTries, func`, `err := p.ledger.retry(ctx, 1, func`}}},
 	{"one's own double click in flight is sold out", "P5", ledgerTests, "^TestOnesOwnDoubleClick", []edit{{"shared/ledger/reasons.go",
 		`	case contention(claimCode):
 		return verdict{keepShard: stockCode == reasonNone}, nil
@@ -96,7 +98,7 @@ var ofBuyingAndSeeding = []mutant{
 `, `	return verdict{empty: true}, nil
 `}}},
 	{"an order id issued again on redelivery", "P7", ledgerTests, overFake + "^confirming_again", []edit{{"shared/ledger/confirm.go",
-		`if c.held == 0 {`, `if true {`}, {"shared/ledger/confirm_statements.go",
+		`if c.storedID == 0 {`, `if true {`}, {"shared/ledger/confirm_statements.go",
 		` AND orderId IS MISSING`, ` AND (orderId IS MISSING OR orderId IS NOT MISSING)`}}},
 	{"an order id replaced by a finalizer that was overtaken", "P7", ledgerTests, overFake + "^a_claim_that_another_finalizer", []edit{{"shared/ledger/confirm_statements.go",
 		` AND orderId IS MISSING`, ` AND (orderId IS MISSING OR orderId IS NOT MISSING)`}}},

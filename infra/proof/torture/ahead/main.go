@@ -25,7 +25,7 @@ const ahead = 50 * time.Second
 // be due before the instant at which the last run expected the next one.
 type book struct{ *ledger.Ledger }
 
-func (b book) ReleaseDue(ctx context.Context, listing ledger.Listing, grace time.Duration) (ledger.Released, error) {
+func (b book) ReleaseDue(ctx context.Context, listing ledger.Listing, grace time.Duration) (ledger.ReleaseResult, error) {
 	listing.NextPayBy = time.Time{}
 	return b.Ledger.ReleaseDue(ctx, listing, grace)
 }

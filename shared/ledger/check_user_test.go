@@ -14,11 +14,11 @@ import (
 
 var errNotAdmitted = sale.Refuse(sale.NotEligible, "not this user")
 
-// asks makes a purchase with an Admit that refuses, and returns the end of the sale
+// asks makes a purchase with a CheckUser that refuses, and returns the end of the sale
 // passed to it, zero if it was not called.
-func asks(t *testing.T, book *ledger.Ledger, r ledger.Request) (p ledger.Purchase, closesAt time.Time, err error) {
+func asks(t *testing.T, book *ledger.Ledger, r ledger.Request) (p ledger.PurchaseResult, closesAt time.Time, err error) {
 	t.Helper()
-	r.Admit = func(_ context.Context, end time.Time) error {
+	r.CheckUser = func(_ context.Context, end time.Time) error {
 		if !closesAt.IsZero() {
 			t.Error("asked twice")
 		}
@@ -117,7 +117,7 @@ func TestASaleThatEndsWhileAUserIsAskedAboutCostsNoTransaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		transactions := db.Calls()["TransactWriteItems"]
-		p, err := book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "alice", Admit: func(context.Context, time.Time) error {
+		p, err := book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "alice", CheckUser: func(context.Context, time.Time) error {
 			time.Sleep(2 * time.Hour)
 			return nil
 		}})
