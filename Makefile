@@ -21,7 +21,10 @@ override FUNCTIONS := PurchaseFunction FinalizeFunction QueryFunction SeedFuncti
 override TELL := bash infra/make/tell.sh
 # All programs have the same build flags, so that they share compiled packages in Go's
 # cache.
-override GO_BUILD := CGO_ENABLED=0 $(TELL) go build -v -buildvcs=false -trimpath -tags lambda.norpc -ldflags=-s
+override BUILD_FLAGS := -v -buildvcs=false -trimpath -tags lambda.norpc -ldflags=-s
+override GO_BUILD := CGO_ENABLED=0 $(TELL) go build $(BUILD_FLAGS)
+# The lab is a module of its own: its databases' clients are none of the product's modules.
+override LAB_BUILD := CGO_ENABLED=0 $(TELL) go build -C infra/lab $(BUILD_FLAGS) -o ../../$(HOST)/lab .
 
 # make would expand a `$` in a command-line value when it exports it; this line keeps the
 # value unchanged. It comes before the first $(shell …), which gets the exported variables
@@ -72,7 +75,7 @@ screenshots: host browser $(BUILD)/lab-picture.html ## take the README's two pic
 	@$(HOST)/screenshots -lab $(BUILD)/lab-picture.html
 
 $(BUILD)/lab-picture.html: | host lab-engines
-	@$(GO_BUILD) -o $(HOST)/lab ./infra/lab
+	@$(LAB_BUILD)
 	$(HOST)/lab -page $(BUILD)/lab-picture.new.html -scenario calm,slow-check,last-units,frozen-at-the-end,fifteen-clicks,server-killed,engine-killed,answers-lost \
 		-strategy mutex-x3,sql-read-then-write,sql-for-update,sql-conditional,redis-set-nx-ex,redis-set-nx-ex-set,redis-token-unlock,redis-fenced-set,redis-failover,redis-decr,redis-lua-queue,split-shares,ours-ledger,ours-http
 	@mv $(BUILD)/lab-picture.new.html $@
@@ -224,7 +227,7 @@ bench: ## benchmark the handlers' overhead over their AWS calls; benchstat's for
 # timeouts, so four run at a time on two CPUs, and the ones that wait longest start first.
 # SQLite takes minutes to compile for the race detector, so streamfile runs without it.
 override RACED := $$(go list ./functions/... ./shared/... ./infra/ops/demo ./infra/local/faults ./infra/ops/load ./infra/kit/rush ./infra/local/... | grep -v /streamfile$$)
-override WAITING := ./infra/proof/e2e ./infra/ops/deploy ./infra/proof/torture ./infra/proof/drill ./infra/proof/security ./infra/proof/browser/buyer ./infra/lab
+override WAITING := ./infra/proof/e2e ./infra/ops/deploy ./infra/proof/torture ./infra/proof/drill ./infra/proof/security ./infra/proof/browser/buyer
 override GO_TEST := CGO_ENABLED=0 GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4
 override GO_RACE := $(if $(RACE),GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4 $(RACE),$(GO_TEST))
 .PHONY: test
@@ -233,6 +236,7 @@ test: host browser ## run every test, including those on the engines and in a br
 	$(GO_TEST) -timeout 10m $(WAITING) $$(go list ./... | grep -vxFf <(go list $(RACED) ./infra/proof/simulate ./infra/proof/enumerate))
 	$(GO_TEST) -timeout 10m ./infra/proof/simulate -seeds 100
 	$(GO_TEST) -timeout 10m ./infra/proof/enumerate -faults 1
+	CGO_ENABLED=0 GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -C infra/lab -vet=off -p 4 -timeout 10m . ./...
 
 .PHONY: prove
 prove: host ## run the long proofs in full (two releases need the git history): SEEDS=2000 random sales from FIRST=1 on, every plan of FAULTS=3 faults, a million claims, large sales modelled, races in the simulation
@@ -264,7 +268,9 @@ mutate: ## mutate every operator of functions and shared in turn, and the page's
 check: ## check formatting, vet, staticcheck, known vulnerabilities; lint the templates and SAM's output
 	@unformatted=$$(gofmt -l functions shared infra); if [ -n "$$unformatted" ]; then echo "not formatted:" $$unformatted; exit 1; fi
 	CGO_ENABLED=0 GOFLAGS=-trimpath go vet ./...
+	CGO_ENABLED=0 GOFLAGS=-trimpath go vet -C infra/lab ./...
 	CGO_ENABLED=0 GOFLAGS=-trimpath go tool staticcheck ./...
+	staticcheck=$$(go tool -n staticcheck) && cd infra/lab && CGO_ENABLED=0 GOFLAGS=-trimpath "$$staticcheck" ./...
 	@bash infra/proof/checks/vulnerabilities.sh
 	@bash infra/proof/checks/lint.sh
 
@@ -272,6 +278,7 @@ check: ## check formatting, vet, staticcheck, known vulnerabilities; lint the te
 .PHONY: check-darwin
 check-darwin: ## vet everything as it is compiled for macOS on arm64
 	CGO_ENABLED=0 GOFLAGS=-trimpath GOOS=darwin GOARCH=arm64 go vet ./...
+	CGO_ENABLED=0 GOFLAGS=-trimpath GOOS=darwin GOARCH=arm64 go vet -C infra/lab ./...
 
 .PHONY: simulate
 simulate: ## simulate SEEDS=… random sales, from seed FIRST=… on, in virtual time under all faults; SEED=… repeats one
@@ -295,7 +302,7 @@ torture: host ## kill -9 parts of the system during a sale, for ROUNDS=… or MI
 # `make lab IDS=1` compares only the order-id generators.
 .PHONY: lab
 lab: host ## compare common flash-sale strategies side by side: STRATEGY=… SCENARIO=… SEED=… SEEDS=… (JSON=1)
-	@$(GO_BUILD) -o $(HOST)/lab ./infra/lab
+	@$(LAB_BUILD)
 	@exec $(HOST)/lab -page $(BUILD)/lab.html $${STRATEGY:+-strategy "$$STRATEGY"} $${SCENARIO:+-scenario "$$SCENARIO"} \
 		$${SEED:+-seed "$$SEED"} $${SEEDS:+-seeds "$$SEEDS"} $${IDS:+-ids} $${JSON:+-json}
 
@@ -308,8 +315,8 @@ lab-engines: ## install Redis, MariaDB and libfaketime for the lab (on Debian, i
 
 .PHONY: lab-check
 lab-check: lab-engines host ## run a reduced lab on real engines: the unsafe strategies fail in their scenario, the safe ones never
-	CGO_ENABLED=0 GOFLAGS=-trimpath LAB_ENGINES=required go test -count 1 -parallel 1 -p 1 -timeout 10m -run '^TestOnRedisAndMariaDB$$' ./infra/lab
-	CGO_ENABLED=0 GOFLAGS=-trimpath LAB_ENGINES=required go test -count 1 -parallel 1 -p 1 -timeout 10m ./infra/lab/cache ./infra/lab/engines
+	CGO_ENABLED=0 GOFLAGS=-trimpath LAB_ENGINES=required go test -C infra/lab -count 1 -parallel 1 -p 1 -timeout 10m -run '^TestOnRedisAndMariaDB$$' .
+	CGO_ENABLED=0 GOFLAGS=-trimpath LAB_ENGINES=required go test -C infra/lab -count 1 -parallel 1 -p 1 -timeout 10m ./cache ./engines
 
 .PHONY: build
 build: ## build every function for deployment (linux/arm64) under .build/lambda

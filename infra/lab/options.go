@@ -42,7 +42,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.BoolVar(&o.json, "json", false, "print an array of rows instead of a table")
 	f.BoolVar(&o.onlyIDs, "ids", false, "compare the order-id generators and run no strategy; a run of everything compares them at its end")
 	f.StringVar(&o.page, "page", "", "write an HTML page of the run to this `file`")
-	f.StringVar(&o.root, "root", "", "the project's `folder` (default: the one with go.mod, from here upwards)")
+	f.StringVar(&o.root, "root", "", "the project's `folder` (default: the one with template.yaml, from here upwards)")
 	f.StringVar(&o.path, "engines", "", "look for engines in these `folders` only")
 	if err := arguments.Parse(f, args); err != nil {
 		return o, err
@@ -62,7 +62,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	o.scenarios, err = choose("scenario", scenario.All(), scenarios, func(s scenario.Scenario) []string { return []string{s.Name} })
 	errs = append(errs, err)
 	if o.root == "" {
-		o.root, err = moduleRoot()
+		o.root, err = projectRoot()
 		errs = append(errs, err)
 	}
 	return o, cmp.Or(errs...)
@@ -96,19 +96,20 @@ func choose[T any](kind string, all []T, names string, of func(T) []string) ([]T
 	return chosen, nil
 }
 
-// moduleRoot is the folder with go.mod above the working directory.
-func moduleRoot() (string, error) {
+// projectRoot is the folder with template.yaml above the working directory; the lab has a go.mod of
+// its own below it.
+func projectRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", fmt.Errorf("find project: %w", err)
 	}
 	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "template.yaml")); err == nil {
 			return dir, nil
 		}
 		above := filepath.Dir(dir)
 		if above == dir {
-			return "", errors.New("find project: no go.mod from here upwards; name it with -root")
+			return "", errors.New("find project: no template.yaml from here upwards; name it with -root")
 		}
 		dir = above
 	}

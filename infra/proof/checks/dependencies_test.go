@@ -39,11 +39,11 @@ func listed(document, heading string) (all []string) {
 	return all
 }
 
-// unlisted compares a document's two lists of modules with a go.mod and with the packages
-// that the functions' code imports.
-func unlisted(document, goMod string, imported []string) (found []finding) {
+// unlisted compares a document's lists of modules with the go.mod of the product and of the lab, and with
+// the packages that the functions' code imports.
+func unlisted(document, goMod, labMod string, imported []string) (found []finding) {
 	want := map[string][]string{}
-	const deployed, others = "### Modules of the functions", "### Modules of infra and of tests"
+	const deployed, others, lab = "### Modules of the functions", "### Modules of infra and of tests", "### Modules of the lab alone"
 	for _, module := range requirements(goMod) {
 		heading := others
 		if slices.ContainsFunc(imported, func(p string) bool { return moduleOf(goMod, p) == module }) {
@@ -51,7 +51,12 @@ func unlisted(document, goMod string, imported []string) (found []finding) {
 		}
 		want[heading] = append(want[heading], module)
 	}
-	for _, heading := range []string{deployed, others} {
+	for _, required := range requirements(labMod) {
+		if required != module && !slices.Contains(requirements(goMod), required) {
+			want[lab] = append(want[lab], required)
+		}
+	}
+	for _, heading := range []string{deployed, others, lab} {
 		list := listed(document, heading)
 		for _, module := range want[heading] {
 			if !slices.Contains(list, module) {
@@ -90,20 +95,22 @@ func TestTheListOfDependenciesIsThatOfGoMod(t *testing.T) {
 			}
 		}
 	}
-	report(t, unlisted(read(t, "infra/docs/EXTENDING.md"), read(t, "go.mod"), imported))
+	report(t, unlisted(read(t, "infra/docs/EXTENDING.md"), read(t, "go.mod"), read(t, "infra/lab/go.mod"), imported))
 }
 
 func TestAMissingDependencyIsNoticed(t *testing.T) {
 	const goMod = "module m\n\nrequire (\n\tx.org/a v1.0.0\n\tx.org/a/b v1.0.0\n\tx.org/c v1.0.0\n)\n\nrequire (\n\tx.org/d v1.0.0 // indirect\n)\n\ntool (\n\tx.org/d/cmd\n)\n"
-	const document = "# D\n\n### Modules of the functions\n\n| `x.org/a`, `x.org/a/b` | `y.org/z` |\n\n### Modules of infra and of tests\n\n| `x.org/c` | c |\n| `x.org/d/cmd` | d |\n\n## E\n"
+	const labMod = "module m/lab\n\nrequire (\n\tflashsale v0.0.0\n\tx.org/c v1.0.0\n\tx.org/e v1.0.0\n)\n\nrequire (\n\tx.org/f v1.0.0 // indirect\n)\n"
+	const document = "# D\n\n### Modules of the functions\n\n| `x.org/a`, `x.org/a/b` | `y.org/z` |\n\n### Modules of infra and of tests\n\n| `x.org/c` | c |\n| `x.org/d/cmd` | d |\n\n### Modules of the lab alone\n\n| `x.org/e` | e |\n\n## E\n"
 	for _, tt := range []struct {
 		was, is string
 		want    int
 	}{
 		{"", "", 0}, {"`x.org/a`, ", "", 1}, {"`x.org/a/b`", "", 1}, {"| `x.org/c` | c |\n", "", 1}, {"| `x.org/d/cmd` | d |\n", "", 1},
 		{"`x.org/a`", "`x.org/a`, `x.org/c`", 1}, {"`x.org/c`", "`x.org/c`, `x.org/d`", 1},
+		{"| `x.org/e` | e |\n", "", 1}, {"`x.org/e`", "`x.org/e`, `x.org/c`", 1},
 	} {
-		if found := unlisted(strings.Replace(document, tt.was, tt.is, 1), goMod, []string{"x.org/a", "x.org/a/b/p", "fmt"}); len(found) != tt.want {
+		if found := unlisted(strings.Replace(document, tt.was, tt.is, 1), goMod, labMod, []string{"x.org/a", "x.org/a/b/p", "fmt"}); len(found) != tt.want {
 			t.Errorf("%q for %q: %v, want %d findings", tt.is, tt.was, found, tt.want)
 		}
 	}

@@ -109,12 +109,13 @@ type stand struct {
 	env    []string
 }
 
-// recorder is that script. `go build -o` produces a copy of the script.
+// recorder is that script. `go build -o` produces a copy of the script; with -C its output is named from
+// the lab's folder.
 const recorder = `#!/bin/sh
 printf '%s\0' "$@" "${GOOS-}" "${GOARCH-}" >>"$RECORD"
 case "$1" in env) echo linux;; version) echo go version go1.99.0;; parameters) printf 'Name="%s"\n--x $(touch printed)\n' '$(touch printed)';; esac
 while [ $# -gt 1 ]; do
-	if [ "$1" = -o ]; then case "$2" in .build/*) mkdir -p "${2%/*}"; cp "$0" "$2";; esac; fi
+	if [ "$1" = -o ]; then made=${2#../../}; case "$made" in .build/*) mkdir -p "${made%/*}"; cp "$0" "$made";; esac; fi
 	shift
 done
 `

@@ -256,7 +256,7 @@ func (c command) knownToCLI(root string) string {
 	return ""
 }
 
-// runsATest checks the packages, the pattern and the flags of a `go test`, and the
+// runsATest checks the folder, the packages, the pattern and the flags of a `go test`, and the
 // function that a `go version` names.
 func (c command) runsATest(t *testing.T, root string) string {
 	words := c.words()
@@ -265,6 +265,9 @@ func (c command) runsATest(t *testing.T, root string) string {
 			return "no such function"
 		}
 		return ""
+	}
+	if i := slices.Index(words, "-C"); i >= 0 {
+		root, words = filepath.Join(root, words[i+1]), slices.Delete(words, i, i+2)
 	}
 	var tests strings.Builder
 	for i, w := range words {
@@ -347,6 +350,8 @@ func TestACommandIsTakenForWhatItIs(t *testing.T) {
 		{"`go test ./shared/sale ./functions/query -run Event`", awayTest, true},
 		{"`go test ./infra/proof/simulate -seeds 3`", awayTest, false},
 		{"`go test ./infra/proof/simulate -seed 3 -sea 4`", awayTest, true},
+		{"`go test -C infra/lab ./cache`", awayTest, false},
+		{"`go test -C infra/lab ./nowhere`", awayTest, true},
 		{"`go test`", named, false},
 	} {
 		all := commandsOf("x.md", tt.markdown)

@@ -87,7 +87,7 @@ func Binary(tb testing.TB) string {
 	return path
 }
 
-// Root returns the module's folder.
+// Root returns the project's folder, which has template.yaml.
 func Root(tb testing.TB) string {
 	tb.Helper()
 	dir, err := os.Getwd()
@@ -95,12 +95,12 @@ func Root(tb testing.TB) string {
 		tb.Fatal(err)
 	}
 	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "template.yaml")); err == nil {
 			return dir
 		}
 		above := filepath.Dir(dir)
 		if above == dir {
-			tb.Fatal("no go.mod above the test")
+			tb.Fatal("no template.yaml above the test")
 		}
 		dir = above
 	}
