@@ -1,0 +1,257 @@
+package books
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/infra/proof/ledgertest"
+	"flashsale/shared/ledger"
+	"flashsale/shared/orderq"
+)
+
+var keep = flag.String("keep", "", "write what this release stores into testdata, under this name")
+
+// kept are the sales that a release keeps for its successors.
+var kept = map[string]func(*testing.T) *world{"sold": sold, "withdrawn": withdrawn, "settled": settled, "drained": drained}
+
+// A stored sale is what a release has left behind: its items, with an attribute's type before its value; the
+// messages of its claims; its events.
+type stored struct {
+	Now      time.Time
+	Items    []map[string]map[string]any
+	Messages []string
+	Events   []string
+}
+
+// storedBy is what releases have left behind, by history: a file of testdata for each.
+func storedBy(t *testing.T, history string) (files map[string]stored) {
+	t.Helper()
+	names, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no release has kept anything (%v)", err)
+	}
+	files = map[string]stored{}
+	for _, name := range names {
+		var all map[string]stored
+		text, err := os.ReadFile(name)
+		if err == nil {
+			err = json.Unmarshal(text, &all)
+		}
+		if err != nil || len(all[history].Items) == 0 {
+			t.Fatalf("%s has no history %s (%v)", name, history, err)
+		}
+		files[filepath.Base(name)] = all[history]
+	}
+	return files
+}
+
+// store is what this release leaves behind.
+func (w *world) store() stored {
+	w.T.Helper()
+	s := stored{Now: w.Now(), Events: w.published("moutai")}
+	for _, it := range w.db.Items(tableName) {
+		out := map[string]map[string]any{}
+		for name, v := range it {
+			switch v := v.(type) {
+			case *types.AttributeValueMemberS:
+				out[name] = map[string]any{"S": v.Value}
+			case *types.AttributeValueMemberN:
+				out[name] = map[string]any{"N": v.Value}
+			case *types.AttributeValueMemberBOOL:
+				out[name] = map[string]any{"BOOL": v.Value}
+			case *types.AttributeValueMemberSS:
+				out[name] = map[string]any{"SS": v.Value}
+			case *types.AttributeValueMemberNS:
+				out[name] = map[string]any{"NS": v.Value}
+			default:
+				w.T.Fatalf("%s is a %T", name, v)
+			}
+		}
+		s.Items = append(s.Items, out)
+		if k := keyOf(it); strings.HasPrefix(k.pk, "CLAIM#") {
+			c, err := w.Ledger.Claim(w.Ctx, "moutai", k.sk)
+			if err != nil {
+				w.T.Fatal(err)
+			}
+			s.Messages = append(s.Messages, orderq.Encode(orderq.Of(c)))
+		}
+	}
+	return s
+}
+
+// open is a world over the table that a release left behind.
+func (s stored) open(t *testing.T) *world {
+	t.Helper()
+	all := items{}
+	texts := func(v any) (out []string) {
+		for _, e := range v.([]any) {
+			out = append(out, e.(string))
+		}
+		return out
+	}
+	for _, it := range s.Items {
+		loaded := item{}
+		for name, typed := range it {
+			for kind, v := range typed {
+				switch kind {
+				case "S":
+					loaded[name] = &types.AttributeValueMemberS{Value: v.(string)}
+				case "N":
+					loaded[name] = &types.AttributeValueMemberN{Value: v.(string)}
+				case "BOOL":
+					loaded[name] = &types.AttributeValueMemberBOOL{Value: v.(bool)}
+				case "SS":
+					loaded[name] = &types.AttributeValueMemberSS{Value: texts(v)}
+				case "NS":
+					loaded[name] = &types.AttributeValueMemberNS{Value: texts(v)}
+				}
+			}
+		}
+		all[keyOf(loaded)] = loaded
+	}
+	db := load(t, all)
+	w := &world{ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: tableName}), db}
+	w.Pass(s.Now.Sub(w.Now()))
+	ids := 0
+	w.Ledger = ledger.New(db, tableName, ledger.Options{Now: w.Now, NewID: func() string { ids++; return fmt.Sprintf("later-%d", ids) }})
+	return w
+}
+
+func object(t *testing.T, text string) (o map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return o
+}
+
+// without are the members of old, at any depth, that now does not have, or has with another value.
+func without(old, now map[string]any, path string) (missing []string) {
+	for name, v := range old {
+		inner, isObject := v.(map[string]any)
+		if has, ok := now[name].(map[string]any); ok && isObject {
+			missing = append(missing, without(inner, has, path+name+".")...)
+		} else if !reflect.DeepEqual(v, now[name]) {
+			missing = append(missing, fmt.Sprintf("%s%s: %v, not %v", path, name, now[name], v))
+		}
+	}
+	return missing
+}
+
+func TestWhatEarlierReleasesStoredBalancesAndGoesOn(t *testing.T) {
+	for history := range kept {
+		for file, s := range storedBy(t, history) {
+			t.Run(file+"/"+history, func(t *testing.T) {
+				w := s.open(t)
+				w.balanced()
+				now := w.published("moutai")
+				if len(now) != len(s.Events) {
+					t.Errorf("%d events, not %d", len(now), len(s.Events))
+				}
+				for i, line := range s.Events {
+					if missing := without(object(t, line), object(t, now[i]), ""); len(missing) > 0 {
+						t.Errorf("the event %s differs now: %v", line, missing)
+					}
+				}
+				var refs []ledger.ClaimRef
+				for _, body := range s.Messages {
+					m, err := orderq.Decode(body)
+					if err != nil {
+						t.Fatalf("%s: %v", body, err)
+					}
+					refs = append(refs, ledger.ClaimRef{SaleID: m.SaleID, User: m.User, ClaimID: m.ClaimID, Buckets: m.Buckets})
+				}
+				w.confirm(refs)
+				if history != "drained" {
+					w.add("later", 3)
+					w.confirm(w.buy(90, 2))
+				}
+				if history == "settled" {
+					claim, err := w.Ledger.Claim(w.Ctx, "moutai", "user-8")
+					if err != nil {
+						t.Fatal(err)
+					}
+					if done := w.Settles(ledgertest.PaymentOf(claim.OrderID, "pi_90")); done.Refund != nil || !done.New {
+						t.Errorf("an unpaid order's payment is %+v", done)
+					}
+					if done := w.Settles(ledgertest.PaymentOf(claim.OrderID, "pi_3")); done.Refund == nil || done.New {
+						t.Errorf("the payment of a refund that is recorded is %+v", done)
+					}
+					w.ReleasesBy(w.Ledger)
+				}
+				w.Pass(time.Minute)
+				w.balanced()
+			})
+		}
+	}
+}
+
+// A release that reads version n needs what its own items have, in every item without a higher minReader.
+func TestEarlierReleasesReadWhatThisOneStores(t *testing.T) {
+	for history, begin := range kept {
+		written := begin(t).store()
+		for file, s := range storedBy(t, history) {
+			needed := map[string]map[string]string{} // by kind of item: type by attribute
+			for _, it := range s.Items {
+				kind, has := kindOf(keyIn(it)), map[string]string{}
+				for name, v := range it {
+					has[name] = strings.Join(slices.Collect(maps.Keys(v)), "")
+				}
+				if needed[kind] != nil {
+					maps.DeleteFunc(has, func(name, _ string) bool { return needed[kind][name] == "" })
+				}
+				needed[kind] = has
+			}
+			for _, it := range written.Items {
+				for name, kind := range needed[kindOf(keyIn(it))] {
+					if _, ok := it[name][kind]; !ok && !isNewer(it) {
+						t.Errorf("%s, %s: %v has no %s of type %s", file, history, keyIn(it), name, kind)
+					}
+				}
+			}
+			for i, body := range s.Messages {
+				if missing := without(object(t, body), object(t, written.Messages[i]), ""); len(missing) > 0 {
+					t.Errorf("%s, %s: a message differs now: %v", file, history, missing)
+				}
+			}
+		}
+	}
+}
+
+func keyIn(it map[string]map[string]any) key {
+	return key{it["pk"]["S"].(string), it["sk"]["S"].(string)}
+}
+
+// isNewer reports whether an item says that only later releases than the recount's may read it.
+func isNewer(it map[string]map[string]any) bool {
+	version, _ := it["minReader"]["N"].(string)
+	return version > fmt.Sprint(reads)
+}
+
+// A release keeps what it stores before it is deployed: EXTENDING.md says how.
+func TestKeep(t *testing.T) {
+	all := map[string]stored{}
+	for history, begin := range kept {
+		all[history] = begin(t).store()
+	}
+	text, err := json.Marshal(all)
+	if err != nil || len(all["settled"].Messages) < 5 {
+		t.Fatalf("nothing to keep (%v)", err)
+	}
+	if *keep != "" {
+		if err := os.WriteFile(filepath.Join("testdata", *keep+".json"), append(text, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
