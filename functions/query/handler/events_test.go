@@ -18,10 +18,11 @@ func TestEveryEventOfThisFunctionIsAnswered(t *testing.T) {
 	}
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {
-			f := newFunction(t)
-			if r := f.Ask(t, t.Context(), event(t, name)); r.StatusCode != want {
-				t.Errorf("%d %s, want %d", r.StatusCode, r.Body, want)
-			}
+			selling(t, func(t *testing.T, f *function) {
+				if r := f.Ask(t, t.Context(), event(t, name)); r.StatusCode != want {
+					t.Errorf("%d %s, want %d", r.StatusCode, r.Body, want)
+				}
+			})
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package handler
 
 import (
-	"context"
 	"encoding/json"
 	"testing"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"flashsale/infra/kit/testledger"
 	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/httpapi/httpapitest"
@@ -16,94 +16,6 @@ import (
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
 )
-
-const orderID = 406709376884146177 // reserved at 2026-01-01T00:00:06Z
-
-// books is one sale, its claims and orders, in memory.
-type books struct {
-	sale      sale.Sale
-	remaining ledger.Remaining
-	claims    map[string]sale.Claim // by user
-	orders    map[uint64]sale.Order
-	refunds   []sale.Refund // of claims that note any
-	fault     error
-	panics    bool
-	calls     int
-	deadline  time.Time // of the last context
-}
-
-func newBooks() *books {
-	opensAt := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	claim := sale.Claim{
-		SaleID: "moutai", User: "alice", ID: "5LJQBKBVNQ2XRCM7KD3V4HTYWA",
-		AcceptedAt: opensAt.Add(5 * time.Second), RequestKey: "k", OrderID: orderID,
-	}
-	return &books{
-		sale: sale.Sale{
-			ID: "moutai", Name: "Feitian Moutai", State: sale.Open, Shards: 5,
-			OpensAt: opensAt, ClosesAt: time.Date(2036, 1, 1, 0, 0, 0, 0, time.UTC),
-		},
-		remaining: ledger.Remaining{Units: 99},
-		claims:    map[string]sale.Claim{"alice": claim},
-		orders:    map[uint64]sale.Order{orderID: {ID: orderID, SaleID: "moutai", User: "alice", ClaimID: claim.ID}},
-	}
-}
-
-func (b *books) call(ctx context.Context) error {
-	b.calls++
-	b.deadline, _ = ctx.Deadline()
-	if b.panics {
-		panic("table ledger-7 is on fire")
-	}
-	return b.fault
-}
-
-func (b *books) Sale(ctx context.Context, saleID string) (sale.Sale, error) {
-	if err := b.call(ctx); err != nil {
-		return sale.Sale{}, err
-	}
-	if saleID != b.sale.ID || b.sale.State != sale.Open {
-		return sale.Sale{}, sale.Refuse(sale.SaleNotFound, "no such sale")
-	}
-	return b.sale, nil
-}
-
-func (b *books) Existing(ctx context.Context, saleID string) (sale.Sale, error) {
-	return b.Sale(ctx, saleID)
-}
-
-func (b *books) Remaining(ctx context.Context, _ sale.Sale) (ledger.Remaining, error) {
-	return b.remaining, b.call(ctx)
-}
-
-func (b *books) Claim(ctx context.Context, saleID, user string) (sale.Claim, error) {
-	if _, err := b.Sale(ctx, saleID); err != nil {
-		return sale.Claim{}, err
-	}
-	claim, ok := b.claims[user]
-	if !ok {
-		return sale.Claim{}, sale.Refuse(sale.OrderNotFound, "the user has no order in this sale")
-	}
-	return claim, nil
-}
-
-func (b *books) Order(ctx context.Context, id uint64) (sale.Order, error) {
-	if err := b.call(ctx); err != nil {
-		return sale.Order{}, err
-	}
-	order, ok := b.orders[id]
-	if !ok {
-		return sale.Order{}, sale.Refuse(sale.OrderNotFound, "no such order")
-	}
-	return order, nil
-}
-
-func (b *books) RefundsOf(ctx context.Context, c sale.Claim) ([]sale.Refund, error) {
-	if len(c.Refunds) == 0 {
-		return nil, nil
-	}
-	return b.refunds, b.call(ctx)
-}
 
 // The shared harness's functions.
 var (
@@ -115,20 +27,62 @@ var (
 
 func anonymous(r *events.APIGatewayV2HTTPRequest) { r.RequestContext.Authorizer = nil }
 
-// function is the handler as Lambda calls it, with its dependencies.
+// function is the handler as Lambda calls it, over a ledger.
 type function struct {
-	*books
+	*testledger.World
 	handler *Handler
 	httpapitest.Function
 }
 
-func newFunction(t *testing.T) *function {
+// in runs a test of a function over a table without sales.
+func in(t *testing.T, test func(t *testing.T, f *function)) {
 	t.Helper()
 	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
-	f := &function{books: newBooks()}
-	f.handler = New(f.books, telemetry.New(&f.Log, "query", clock.Wall), clock.Wall)
+	testledger.Run(t, func(w *testledger.World) {
+		f := &function{World: w}
+		f.over(w.Ledger())
+		test(w.T, f)
+	})
+}
+
+// selling runs a test during a sale of 100 units of which alice's claim is confirmed.
+func selling(t *testing.T, test func(t *testing.T, f *function), changes ...func(*sale.Creation)) {
+	t.Helper()
+	in(t, func(t *testing.T, f *function) {
+		f.sells(changes...)
+		f.confirms()
+		test(t, f)
+	})
+}
+
+// over makes the handler use that ledger.
+func (f *function) over(b Book) {
+	f.handler = New(b, telemetry.New(&f.Log, "query", clock.Wall), clock.Wall)
 	f.Handler = lambda.NewHandler(httpapi.Serve(f.handler.Handle))
-	return f
+}
+
+// sells creates the sale, of which alice claims a unit five seconds after the opening.
+func (f *function) sells(changes ...func(*sale.Creation)) {
+	f.T.Helper()
+	f.Open(append([]func(*sale.Creation){func(c *sale.Creation) { c.Stock, c.Shards = 100, 5 }}, changes...)...)
+	time.Sleep(5 * time.Second)
+	f.Buy(testledger.Alice, testledger.AlicesClaim, "k")
+}
+
+// confirms gives alice's claim its order id, a second later.
+func (f *function) confirms() {
+	f.T.Helper()
+	time.Sleep(time.Second)
+	f.Confirm(ledger.ClaimRef{SaleID: testledger.SaleID, User: testledger.Alice, ClaimID: testledger.AlicesClaim})
+}
+
+// paidWithin makes a sale ask for payment of 1499 CNY within that time.
+func paidWithin(d time.Duration) func(*sale.Creation) {
+	return func(c *sale.Creation) {
+		if c.PayWithin = d; d > 0 {
+			c.Price, c.Currency = 149900, "CNY"
+		}
+	}
 }
 
 // answered checks an answer and returns its body.

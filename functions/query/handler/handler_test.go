@@ -2,7 +2,8 @@ package handler
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,297 +12,346 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
+	"flashsale/infra/kit/testledger"
 	"flashsale/shared/callers"
+	"flashsale/shared/httpapi"
 	"flashsale/shared/invocation"
-	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
+	"flashsale/shared/telemetry/telemetrytest"
 )
 
+const salePath, claimPath, orderPath = "GET /sales/{saleId}", "GET /sales/{saleId}/orders/me", "GET /orders/{orderId}"
+
 func TestTheSalePageIsTheSameForEverybodyForASecond(t *testing.T) {
-	f := newFunction(t)
-	body := answered(t, f.Ask(t, t.Context(), event(t, "query-sale.json")), "max-age=1")
-	shown, err := time.Parse("2006-01-02T15:04:05.000Z", body["now"].(string))
-	if err != nil || time.Since(shown).Abs() > time.Minute {
-		t.Errorf("now is %v, %v", body["now"], err)
-	}
-	delete(body, "now")
-	want := map[string]any{
-		"saleId": "moutai", "name": "Feitian Moutai", "state": "OPEN", "remaining": 99.0,
-		"opensAt": "2026-01-01T00:00:00.000Z", "closesAt": "2036-01-01T00:00:00.000Z",
-	}
-	if diff := cmp.Diff(want, body); diff != "" {
-		t.Errorf("body (-want +got):\n%s", diff)
-	}
+	selling(t, func(t *testing.T, f *function) {
+		body := answered(t, f.Ask(t, t.Context(), event(t, "query-sale.json")), "max-age=1")
+		want := map[string]any{
+			"saleId": "moutai", "name": "Feitian Moutai", "state": "OPEN", "remaining": 99.0, "now": "2026-01-01T00:00:06.000Z",
+			"opensAt": "2026-01-01T00:00:00.000Z", "closesAt": "2036-01-01T00:00:00.000Z",
+		}
+		if diff := cmp.Diff(want, body); diff != "" {
+			t.Errorf("body (-want +got):\n%s", diff)
+		}
+	})
 }
 
 func TestTheSalePageNamesThePhase(t *testing.T) {
-	past, future := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2090, 1, 1, 0, 0, 0, 0, time.UTC)
+	empties := func(f *function) { f.Tamper("STOCK#moutai#0", "STOCK", "stock", -2) }
 	tests := []struct {
-		name   string
-		change func(*books)
-		want   string
+		name      string
+		change    func(*function)
+		want      string
+		remaining float64
 	}{
-		{"before it opens", func(b *books) { b.sale.OpensAt, b.sale.ClosesAt = future, future.Add(1) }, "NOT_OPEN"},
-		{"while it sells", func(*books) {}, "OPEN"},
-		{"while it is paused", func(b *books) { b.sale.Paused = true }, "PAUSED"},
-		{"when the sale says that every shard is empty", func(b *books) {
-			for k := range b.sale.Shards {
-				b.sale.Empty.Add(k)
-			}
-			b.remaining.Units = 0
-		}, "SOLD_OUT"},
-		{"when the count says so first", func(b *books) { b.remaining.Units = 0 }, "SOLD_OUT"},
-		{"paused with no units left", func(b *books) { b.sale.Paused, b.remaining.Units = true, 0 }, "PAUSED"},
-		{"after it closed", func(b *books) { b.sale.ClosesAt = past }, "CLOSED"},
+		{"before it opens", func(f *function) { f.Edit(sale.Edit{OpensAt: testledger.Began.Add(time.Hour)}) }, "NOT_OPEN", 2},
+		{"while it sells", func(*function) {}, "OPEN", 2},
+		{"while it is paused", func(f *function) { f.Pause() }, "PAUSED", 2},
+		{"when the sale says that every shard is empty", func(f *function) { f.SellOut() }, "SOLD_OUT", 0},
+		{"when the count says so first", empties, "SOLD_OUT", 0},
+		{"paused with no units left", func(f *function) { f.Pause(); empties(f) }, "PAUSED", 0},
+		{"after it closed", func(f *function) {
+			f.Edit(sale.Edit{ClosesAt: testledger.Began.Add(time.Second)})
+			time.Sleep(time.Second)
+		}, "CLOSED", 2},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := newFunction(t)
-			tt.change(f.books)
-			body := answered(t, f.Ask(t, t.Context(), event(t, "query-sale.json")), "max-age=1")
-			if body["state"] != tt.want || body["remaining"] != float64(f.remaining.Units) {
-				t.Errorf("state %v with %v remaining, want %s", body["state"], body["remaining"], tt.want)
-			}
+			in(t, func(t *testing.T, f *function) {
+				f.Open()
+				tt.change(f)
+				body := answered(t, f.Ask(t, t.Context(), event(t, "query-sale.json")), "max-age=1")
+				if body["state"] != tt.want || body["remaining"] != tt.remaining {
+					t.Errorf("state %v with %v remaining, want %s with %v", body["state"], body["remaining"], tt.want, tt.remaining)
+				}
+			})
 		})
 	}
 }
 
 func TestACountFromASampleSaysSo(t *testing.T) {
-	f := newFunction(t)
-	f.remaining = ledger.Remaining{Units: 4321, Approximate: true}
-	body := answered(t, f.Ask(t, t.Context(), event(t, "query-sale.json")), "max-age=1")
-	if body["remaining"] != 4321.0 || body["approximate"] != true {
-		t.Errorf("body %v", body)
-	}
-}
-
-func TestABuyerSeesTheirOwnClaim(t *testing.T) {
-	f := newFunction(t)
-	r := f.Ask(t, t.Context(), event(t, "query-claim.json"))
-	want := map[string]any{
-		"claimId": "5LJQBKBVNQ2XRCM7KD3V4HTYWA", "saleId": "moutai", "state": "CONFIRMED",
-		"acceptedAt": "2026-01-01T00:00:05.000Z", "orderId": "406709376884146177",
-	}
-	if diff := cmp.Diff(want, answered(t, r, "no-store")); diff != "" {
-		t.Errorf("confirmed (-want +got):\n%s", diff)
-	}
-	if wait := r.Headers.RetryAfter; wait != "" {
-		t.Errorf("Retry-After %s with a confirmed claim", wait)
-	}
-
-	at := time.Date(2026, 1, 1, 0, 10, 0, 0, time.UTC)
-	confirmed := f.claims["alice"]
-	for state, claim := range map[string]sale.Claim{
-		"PAID": {PaidAt: at}, "EXPIRED": {ReleasedAt: at, ReleasedBy: sale.ByExpiry}, "CANCELLED": {ReleasedAt: at, ReleasedBy: sale.ByBuyer},
-	} {
-		claim.ID, claim.SaleID, claim.AcceptedAt, claim.OrderID = confirmed.ID, confirmed.SaleID, confirmed.AcceptedAt, confirmed.OrderID
-		f.claims["alice"] = claim
-		r = f.Ask(t, t.Context(), event(t, "query-claim.json"))
-		want["state"] = state
-		if diff := cmp.Diff(want, answered(t, r, "no-store")); diff != "" || r.Headers.RetryAfter != "" {
-			t.Errorf("%s (-want +got):\n%s%v", state, diff, r.Headers)
+	in(t, func(t *testing.T, f *function) {
+		f.Open(func(c *sale.Creation) { c.Stock, c.Shards = 4321, 101 })
+		body := answered(t, f.Ask(t, t.Context(), event(t, "query-sale.json")), "max-age=1")
+		if left, _ := body["remaining"].(float64); left < 4200 || left > 4400 || body["approximate"] != true {
+			t.Errorf("body %v", body)
 		}
-	}
-
-	pending := confirmed
-	pending.OrderID = 0
-	f.claims["alice"] = pending
-	r = f.Ask(t, t.Context(), event(t, "query-claim.json"))
-	delete(want, "orderId")
-	want["state"] = "PENDING"
-	if diff := cmp.Diff(want, answered(t, r, "no-store")); diff != "" {
-		t.Errorf("pending (-want +got):\n%s", diff)
-	}
+	})
 }
 
 func TestABuyerIsAskedToWaitLongerTheLongerTheClaimIsPending(t *testing.T) {
-	f := newFunction(t)
-	claim := f.claims["alice"]
-	claim.OrderID = 0
-	f.claims["alice"] = claim
-	// The age of the claim and the allowed Retry-After, in seconds.
-	for _, c := range []struct{ age, from, to int }{
-		{-60, 1, 2}, {0, 1, 2}, {4, 1, 2}, {6, 1, 3}, {20, 5, 10}, {60, 15, 30}, {86_400, 15, 30},
-	} {
-		f.handler.now = func() time.Time { return claim.AcceptedAt.Add(time.Duration(c.age) * time.Second) }
-		met := map[int]bool{}
-		for range 400 {
-			f.handler.callers = callers.New() // these are questions of many buyers
-			r := f.Ask(t, t.Context(), event(t, "query-claim.json"))
-			wait, err := strconv.Atoi(r.Headers.RetryAfter)
-			if err != nil || wait < c.from || wait > c.to {
-				t.Fatalf("Retry-After %q after %d s, want %d to %d", r.Headers.RetryAfter, c.age, c.from, c.to)
+	in(t, func(t *testing.T, f *function) {
+		f.sells()
+		// The age of the claim and the allowed Retry-After, in seconds.
+		for _, c := range []struct{ age, from, to int }{
+			{-60, 1, 2}, {0, 1, 2}, {4, 1, 2}, {6, 1, 3}, {20, 5, 10}, {60, 15, 30}, {86_400, 15, 30},
+		} {
+			f.handler.now = func() time.Time { return time.Now().Add(time.Duration(c.age) * time.Second) }
+			met := map[int]bool{}
+			for range 400 {
+				f.handler.callers = callers.New() // these are questions of many buyers
+				r := f.Ask(t, t.Context(), event(t, "query-claim.json"))
+				wait, err := strconv.Atoi(r.Headers.RetryAfter)
+				if err != nil || wait < c.from || wait > c.to {
+					t.Fatalf("Retry-After %q after %d s, want %d to %d", r.Headers.RetryAfter, c.age, c.from, c.to)
+				}
+				met[wait] = true
 			}
-			met[wait] = true
+			if !met[c.from] || !met[c.to] {
+				t.Errorf("after %d s the waits are %v, want all from %d to %d", c.age, met, c.from, c.to)
+			}
 		}
-		if !met[c.from] || !met[c.to] {
-			t.Errorf("after %d s the waits are %v, want all from %d to %d", c.age, met, c.from, c.to)
-		}
-	}
+	})
 }
 
 func TestABuyerWhoseClaimStaysPendingPollsRarely(t *testing.T) {
-	f := newFunction(t)
-	claim := f.claims["alice"]
-	claim.OrderID = 0
-	f.claims["alice"] = claim
-	age, polls := time.Duration(0), 0
-	f.handler.now = func() time.Time { return claim.AcceptedAt.Add(age) }
-	for age < 140*time.Second {
-		wait, err := strconv.Atoi(f.Ask(t, t.Context(), event(t, "query-claim.json")).Headers.RetryAfter)
-		if err != nil {
-			t.Fatal(err)
+	in(t, func(t *testing.T, f *function) {
+		f.sells()
+		polls := 0
+		for claimed := time.Now(); time.Since(claimed) < 140*time.Second; polls++ {
+			wait, err := strconv.Atoi(f.Ask(t, t.Context(), event(t, "query-claim.json")).Headers.RetryAfter)
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Duration(wait) * time.Second)
 		}
-		age += time.Duration(wait) * time.Second
-		polls++
-	}
-	if polls > 25 { // one or two seconds each time would be about 93
-		t.Errorf("%d polls in 140 seconds", polls)
-	}
-	t.Logf("%d polls in 140 seconds", polls)
-}
-
-func TestABuyerSeesTheirOwnOrder(t *testing.T) {
-	f := newFunction(t)
-	want := map[string]any{
-		"orderId": "406709376884146177", "saleId": "moutai", "claimId": "5LJQBKBVNQ2XRCM7KD3V4HTYWA",
-		"confirmedAt": "2026-01-01T00:00:06.000Z",
-	}
-	if diff := cmp.Diff(want, answered(t, f.Ask(t, t.Context(), event(t, "query-order.json")), "no-store")); diff != "" {
-		t.Errorf("body (-want +got):\n%s", diff)
-	}
+		if polls > 25 { // one or two seconds each time would be about 93
+			t.Errorf("%d polls in 140 seconds", polls)
+		}
+		t.Logf("%d polls in 140 seconds", polls)
+	})
 }
 
 // The answer for somebody else's order must be exactly that for a missing one, or ids
 // could be probed.
 func TestSomebodyElsesOrderIsLikeNoOrder(t *testing.T) {
-	f := newFunction(t)
-	theirs := f.Ask(t, t.Context(), event(t, "query-order-not-mine.json"))
-	refused(t, theirs, 404, sale.OrderNotFound)
-	none := f.Ask(t, t.Context(), event(t, "query-order.json", user("bob"), path("orderId", "406709376884146178")))
-	if diff := cmp.Diff(none, theirs); diff != "" {
-		t.Errorf("the answers differ (-none +theirs):\n%s", diff)
+	selling(t, func(t *testing.T, f *function) {
+		theirs := f.Ask(t, t.Context(), event(t, "query-order-not-mine.json"))
+		refused(t, theirs, 404, sale.OrderNotFound)
+		none := f.Ask(t, t.Context(), event(t, "query-order.json", user("bob"), path("orderId", "406709376884146178")))
+		if diff := cmp.Diff(none, theirs); diff != "" {
+			t.Errorf("the answers differ (-none +theirs):\n%s", diff)
+		}
+		for _, name := range []string{"Alice", "alice ", "alic", "alice#"} {
+			refused(t, f.Ask(t, t.Context(), event(t, "query-order.json", user(name))), 404, sale.OrderNotFound)
+		}
+	})
+}
+
+// fields are members of a line.
+type fields map[string]any
+
+// isLine checks the line of the last request; of an error want has the start.
+func isLine(t *testing.T, f *function, outcome sale.Code, more fields) {
+	t.Helper()
+	line, err := telemetrytest.Parse(f.Log.Bytes())
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, name := range []string{"Alice", "alice ", "alic", "alice#"} {
-		refused(t, f.Ask(t, t.Context(), event(t, "query-order.json", user(name))), 404, sale.OrderNotFound)
+	want := map[string]any{
+		"level": "INFO", "message": "query", "service": "query", "coldStart": true,
+		"outcome": string(outcome), "result": string(outcome), "queries": 1.0,
+	}
+	maps.Copy(want, more)
+	if start, told := want["error"].(string); told && strings.HasPrefix(fmt.Sprint(line.Fields["error"]), start) {
+		want["error"] = line.Fields["error"]
+	}
+	if diff := cmp.Diff(want, line.Fields); diff != "" {
+		t.Errorf("line (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"queries": "Count by service, result"}, line.Metrics); diff != "" {
+		t.Errorf("metrics (-want +got):\n%s", diff)
+	}
+	if told := telemetrytest.Told(f.Log.Bytes()); told != nil {
+		t.Errorf("the log tells %q", told)
+	}
+}
+
+func TestEveryAnswerLeavesItsLine(t *testing.T) {
+	for fixture, want := range map[string]fields{
+		"query-sale.json":  {"route": salePath, "saleId": "moutai"},
+		"query-claim.json": {"route": claimPath, "saleId": "moutai", "user": "alice"},
+		"query-order.json": {"route": orderPath, "saleId": "moutai", "user": "alice"},
+	} {
+		selling(t, func(t *testing.T, f *function) {
+			if r := f.Ask(t, t.Context(), event(t, fixture, telemetrytest.Confide)); r.StatusCode != 200 {
+				t.Errorf("%s: %d", fixture, r.StatusCode)
+			}
+			isLine(t, f, "ok", want)
+		})
 	}
 }
 
 func TestRefusalsOfTheQueries(t *testing.T) {
+	const ids = "invalid-request: a sale id is 1 to 64 characters of A-Z, a-z, 0-9, _ and -"
+	const users = "invalid-request: the token's sub must be 1 to 128 printable characters"
+	const orders = "invalid-request: an order id is a decimal number of up to 19 digits"
+	const none = "unauthorized: the request carries no verified user"
 	tests := []struct {
-		name    string
-		fixture string
-		change  func(*events.APIGatewayV2HTTPRequest)
-		status  int
-		code    sale.Code
-		reads   bool // whether the request reads the table
+		name, fixture string
+		change        func(*events.APIGatewayV2HTTPRequest)
+		status        int
+		code          sale.Code
+		reads         bool // whether the request reads the table
+		line          fields
 	}{
-		{"a sale that does not exist", "query-sale.json", path("saleId", "other"), 404, sale.SaleNotFound, true},
-		{"a sale id with a separator", "query-sale.json", path("saleId", "moutai#STOCK"), 400, sale.InvalidRequest, false},
-		{"a sale id of 65 characters", "query-sale.json", path("saleId", strings.Repeat("s", 65)), 400, sale.InvalidRequest, false},
-		{"a sale id with a control character", "query-sale.json", path("saleId", "a\x1b"), 400, sale.InvalidRequest, false},
-		{"the claim of nobody", "query-claim.json", anonymous, 401, sale.Unauthorized, false},
-		{"the claim of an impossible user", "query-claim.json", user("a\nb"), 400, sale.InvalidRequest, false},
-		{"a claim in an impossible sale", "query-claim.json", path("saleId", "a b"), 400, sale.InvalidRequest, false},
-		{"a claim in a sale that does not exist", "query-claim.json", path("saleId", "other"), 404, sale.SaleNotFound, true},
-		{"a claim that does not exist", "query-claim.json", user("bob"), 404, sale.OrderNotFound, true},
-		{"the order of nobody", "query-order.json", anonymous, 401, sale.Unauthorized, false},
-		{"an order id that is text", "query-order.json", path("orderId", "abc"), 400, sale.InvalidRequest, false},
-		{"an order id that is negative", "query-order.json", path("orderId", "-1"), 400, sale.InvalidRequest, false},
-		{"an order id with a leading zero", "query-order.json", path("orderId", "0406709376884146177"), 400, sale.InvalidRequest, false},
-		{"an order id that is too large", "query-order.json", path("orderId", "9223372036854775808"), 400, sale.InvalidRequest, false},
+		{"a sale that does not exist", "query-sale.json", path("saleId", "other"), 404, sale.SaleNotFound, true,
+			fields{"route": salePath, "saleId": "other", "error": "sale-not-found: no such sale"}},
+		{"a sale id with a separator", "query-sale.json", path("saleId", "moutai#STOCK"), 400, sale.InvalidRequest, false,
+			fields{"route": salePath, "error": ids}},
+		{"a sale id of 65 characters", "query-sale.json", path("saleId", strings.Repeat("s", 65)), 400, sale.InvalidRequest, false,
+			fields{"route": salePath, "error": ids}},
+		{"a sale id with a control character", "query-sale.json", path("saleId", "a\x1b"), 400, sale.InvalidRequest, false,
+			fields{"route": salePath, "error": ids}},
+		{"the claim of nobody", "query-claim.json", anonymous, 401, sale.Unauthorized, false, fields{"route": claimPath, "error": none}},
+		{"the claim of an impossible user", "query-claim.json", user("a\nb"), 400, sale.InvalidRequest, false,
+			fields{"route": claimPath, "error": users}},
+		{"a claim in an impossible sale", "query-claim.json", path("saleId", "a b"), 400, sale.InvalidRequest, false,
+			fields{"route": claimPath, "error": ids}},
+		{"a claim in a sale that does not exist", "query-claim.json", path("saleId", "other"), 404, sale.SaleNotFound, true,
+			fields{"route": claimPath, "saleId": "other", "user": "alice", "error": "sale-not-found: no such sale"}},
+		{"a claim that does not exist", "query-claim.json", user("bob"), 404, sale.OrderNotFound, true,
+			fields{"route": claimPath, "saleId": "moutai", "user": "bob", "error": "order-not-found: the user has no order in this sale"}},
+		{"the order of nobody", "query-order.json", anonymous, 401, sale.Unauthorized, false, fields{"route": orderPath, "error": none}},
+		{"somebody else's order", "query-order.json", user("bob"), 404, sale.OrderNotFound, true,
+			fields{"route": orderPath, "user": "bob", "error": "order-not-found: no such order"}},
+		{"an order id that is text", "query-order.json", path("orderId", "abc"), 400, sale.InvalidRequest, false,
+			fields{"route": orderPath, "error": orders}},
+		{"an order id that is negative", "query-order.json", path("orderId", "-1"), 400, sale.InvalidRequest, false,
+			fields{"route": orderPath, "error": orders}},
+		{"an order id with a leading zero", "query-order.json", path("orderId", "0406709376884146177"), 400, sale.InvalidRequest, false,
+			fields{"route": orderPath, "error": orders}},
+		{"an order id that is too large", "query-order.json", path("orderId", "9223372036854775808"), 400, sale.InvalidRequest, false,
+			fields{"route": orderPath, "error": orders}},
+		{"a route that the template does not have", "query-claim.json", func(r *events.APIGatewayV2HTTPRequest) { r.RouteKey = "GET /\n" },
+			500, sale.Internal, false, fields{"route": "GET /\n", "level": "ERROR", "error": `no such route: "GET /\n"`}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := newFunction(t)
-			r := f.Ask(t, t.Context(), event(t, tt.fixture, tt.change))
-			if tt.fixture == "query-sale.json" { // the same for everybody
-				if r.Headers.CacheControl != "max-age=2" {
-					t.Errorf("Cache-Control %q", r.Headers.CacheControl)
+			selling(t, func(t *testing.T, f *function) {
+				var r httpapi.Response
+				calls := f.Calls(func() { r = f.Ask(t, t.Context(), event(t, tt.fixture, telemetrytest.Confide, tt.change)) })
+				if tt.fixture == "query-sale.json" { // the same for everybody
+					if r.Headers.CacheControl != "max-age=2" {
+						t.Errorf("Cache-Control %q", r.Headers.CacheControl)
+					}
+					r.Headers.CacheControl = "no-store"
 				}
-				r.Headers.CacheControl = "no-store"
-			}
-			refused(t, r, tt.status, tt.code)
-			if got := f.calls > 0; got != tt.reads {
-				t.Errorf("%d reads", f.calls)
-			}
+				refused(t, r, tt.status, tt.code)
+				if got := calls > 0; got != tt.reads {
+					t.Errorf("%d reads", calls)
+				}
+				isLine(t, f, tt.code, tt.line)
+			})
 		})
 	}
 }
 
 func TestTooManyQuestionsOfAUserAreRefusedBeforeAnythingIsRead(t *testing.T) {
-	now := time.Date(2026, 1, 1, 0, 1, 0, 0, time.UTC)
 	for _, fixture := range []string{"query-claim.json", "query-order.json"} {
-		f := newFunction(t)
-		f.handler.now = func() time.Time { return now }
-		for range callers.Burst / 2 { // both routes count
-			answered(t, f.Ask(t, t.Context(), event(t, "query-claim.json")), "no-store")
-			answered(t, f.Ask(t, t.Context(), event(t, "query-order.json")), "no-store")
-		}
-		before := f.calls
-		r := f.Ask(t, t.Context(), event(t, fixture))
-		if body := refused(t, r, 429, sale.TooManyRequests); body["detail"] != "this user sends too many requests" || r.Headers.RetryAfter == "" {
-			t.Errorf("%s: %v, Retry-After %q", fixture, body, r.Headers.RetryAfter)
-		}
-		if f.calls != before {
-			t.Errorf("%s: %d reads", fixture, f.calls-before)
-		}
-		if r := f.Ask(t, t.Context(), event(t, "query-sale.json")); r.StatusCode != 200 {
-			t.Errorf("the public page counts: %d", r.StatusCode)
-		}
-		if r := f.Ask(t, t.Context(), event(t, fixture, user("bob"))); r.StatusCode != 404 {
-			t.Errorf("%s: another user is told %d", fixture, r.StatusCode)
-		}
-		f.handler.now = func() time.Time { return now.Add(time.Second) }
-		if r := f.Ask(t, t.Context(), event(t, fixture)); r.StatusCode != 200 {
-			t.Errorf("%s: a second later the answer is %d", fixture, r.StatusCode)
-		}
+		selling(t, func(t *testing.T, f *function) {
+			for range callers.Burst / 2 { // both routes count
+				answered(t, f.Ask(t, t.Context(), event(t, "query-claim.json")), "no-store")
+				answered(t, f.Ask(t, t.Context(), event(t, "query-order.json")), "no-store")
+			}
+			reads := f.Calls(func() {
+				r := f.Ask(t, t.Context(), event(t, fixture))
+				if body := refused(t, r, 429, sale.TooManyRequests); body["detail"] != "this user sends too many requests" || r.Headers.RetryAfter == "" {
+					t.Errorf("%s: %v, Retry-After %q", fixture, body, r.Headers.RetryAfter)
+				}
+			})
+			if reads > 0 {
+				t.Errorf("%s: %d reads", fixture, reads)
+			}
+			if r := f.Ask(t, t.Context(), event(t, "query-sale.json")); r.StatusCode != 200 {
+				t.Errorf("the public page counts: %d", r.StatusCode)
+			}
+			if r := f.Ask(t, t.Context(), event(t, fixture, user("bob"))); r.StatusCode != 404 {
+				t.Errorf("%s: another user is told %d", fixture, r.StatusCode)
+			}
+			time.Sleep(time.Second)
+			if r := f.Ask(t, t.Context(), event(t, fixture)); r.StatusCode != 200 {
+				t.Errorf("%s: a second later the answer is %d", fixture, r.StatusCode)
+			}
+		})
 	}
 }
 
 func TestAFaultIsBusyOrInternalOnEveryRouteAndTellsNothing(t *testing.T) {
+	routes := map[string]fields{
+		"query-sale.json":  {"route": salePath, "saleId": "moutai"},
+		"query-claim.json": {"route": claimPath, "saleId": "moutai", "user": "alice"},
+		"query-order.json": {"route": orderPath, "user": "alice"},
+	}
 	faults := []struct {
-		name   string
-		change func(*books)
-		status int
-		code   sale.Code
+		name    string
+		change  func(*function)
+		status  int
+		told    sale.Code
+		outcome sale.Code
+		result  string
+		line    fields
 	}{
-		{"a throttled table", func(b *books) { b.fault = sale.Fail(sale.Busy, errors.New("ThrottlingException")) }, 503, sale.Busy},
-		{"a sale for a newer release", func(b *books) { b.fault = sale.Refuse(sale.NewerVersion, "ledger-7") }, 503, sale.Busy},
-		{"a foreign error", func(b *books) { b.fault = errors.New("ValidationException: ledger-7") }, 500, sale.Internal},
-		{"a panic", func(b *books) { b.panics = true }, 500, sale.Internal},
+		{"a throttled table", func(f *function) { f.Throttles() }, 503, sale.Busy, sale.Busy, "busy", fields{"level": "WARN", "error": "busy: "}},
+		{"a sale for a newer release", func(f *function) { f.Newer("SALE#moutai", "SALE") }, 503, sale.Busy, sale.NewerVersion, "internal",
+			fields{"level": "ERROR", "error": "newer-version: "}},
+		{"a foreign error", func(f *function) { f.over(f.Nowhere()) }, 500, sale.Internal, sale.Internal, "internal",
+			fields{"level": "ERROR", "error": "internal: "}},
+		{"a panic", func(f *function) { f.Burns() }, 500, sale.Internal, sale.Internal, "internal",
+			fields{"level": "ERROR", "error": "panic: " + testledger.ErrFire}},
 	}
 	for _, fault := range faults {
-		for _, fixture := range []string{"query-sale.json", "query-claim.json", "query-order.json"} {
+		for fixture, route := range routes {
 			t.Run(fault.name+", "+fixture, func(t *testing.T) {
-				f := newFunction(t)
-				fault.change(f.books)
-				r := f.Ask(t, t.Context(), event(t, fixture))
-				refused(t, r, fault.status, fault.code)
-				if told := r.Headers.RetryAfter != ""; told != (fault.status == 503) {
-					t.Errorf("Retry-After %q with status %d", r.Headers.RetryAfter, fault.status)
-				}
+				selling(t, func(t *testing.T, f *function) {
+					fault.change(f)
+					r := f.Ask(t, t.Context(), event(t, fixture, telemetrytest.Confide))
+					refused(t, r, fault.status, fault.told)
+					if told := r.Headers.RetryAfter != ""; told != (fault.status == 503) {
+						t.Errorf("Retry-After %q with status %d", r.Headers.RetryAfter, fault.status)
+					}
+					want := fields{"result": fault.result}
+					maps.Copy(want, route)
+					maps.Copy(want, fault.line)
+					if fault.outcome == sale.NewerVersion && fixture == "query-order.json" {
+						want["saleId"] = "moutai" // the order names it
+					}
+					isLine(t, f, fault.outcome, want)
+				})
 			})
 		}
 	}
 }
 
-func TestARouteThatTheTemplateDoesNotHaveIsInternal(t *testing.T) {
-	f := newFunction(t)
-	r := f.Ask(t, t.Context(), event(t, "query-sale.json", func(r *events.APIGatewayV2HTTPRequest) { r.RouteKey = "DELETE /sales/{saleId}" }))
-	refused(t, r, 500, sale.Internal)
-	if f.calls != 0 {
-		t.Errorf("%d reads", f.calls)
-	}
+func TestQueriesEndHalfASecondBeforeTheDeadline(t *testing.T) {
+	selling(t, func(t *testing.T, f *function) {
+		f.Hangs()
+		f.Within(3*time.Second, func(ctx context.Context) {
+			began := time.Now()
+			refused(t, f.Ask(t, ctx, event(t, "query-order.json")), 503, sale.Busy)
+			if took := time.Since(began); took > 3*time.Second-invocation.Margin {
+				t.Errorf("it took %v", took)
+			}
+		})
+	})
 }
 
-func TestQueriesEndHalfASecondBeforeTheDeadline(t *testing.T) {
-	f := newFunction(t)
-	deadline := time.Now().Add(time.Hour)
-	ctx, cancel := context.WithDeadline(t.Context(), deadline)
-	defer cancel()
-	answered(t, f.Ask(t, ctx, event(t, "query-order.json")), "no-store")
-	if want := deadline.Add(-invocation.Margin); !f.deadline.Equal(want) {
-		t.Errorf("the ledger had until %s, want %s", f.deadline, want)
+func TestARequestAroundTheFrontIsRefusedBeforeItReachesAnything(t *testing.T) {
+	const secret = "sesame-sesame-sesame-sesame-sesame"
+	origin, err := httpapi.NewOrigin(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fixture := range []string{"query-sale.json", "query-claim.json", "query-order.json"} {
+		selling(t, func(t *testing.T, f *function) {
+			f.handler.Behind(origin)
+			reads := f.Calls(func() { refused(t, f.Ask(t, t.Context(), event(t, fixture)), 403, sale.Forbidden) })
+			if f.Logged(t, "outcome") != "forbidden" || reads != 0 {
+				t.Errorf("%s: line %s; %d reads", fixture, f.Log.String(), reads)
+			}
+			f.Ask(t, t.Context(), event(t, fixture, func(r *events.APIGatewayV2HTTPRequest) { r.Headers["x-origin-verify"] = secret }))
+			if f.Logged(t, "outcome") != "ok" || telemetrytest.Told(f.Log.Bytes()) != nil {
+				t.Errorf("%s: line %s", fixture, f.Log.String())
+			}
+		})
 	}
 }

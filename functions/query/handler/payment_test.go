@@ -1,83 +1,98 @@
 package handler
 
 import (
+	"maps"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"flashsale/shared/ledger"
+	"flashsale/infra/kit/testledger"
 	"flashsale/shared/sale"
 )
 
-func TestABuyerSeesUntilWhenAndWhereToPay(t *testing.T) {
-	at := time.Date(2026, 1, 1, 0, 1, 0, 0, time.UTC)
-	pending := func(c *sale.Claim) { c.OrderID = 0 }
-	confirmed := func(*sale.Claim) {}
-	paid := func(c *sale.Claim) { c.PaidAt, c.Payment = at, "stripe#pi_1" }
-	expired := func(c *sale.Claim) { c.ReleasedAt, c.ReleasedBy = at, sale.ByExpiry }
-	cancelled := func(c *sale.Claim) { c.ReleasedAt, c.ReleasedBy = at, sale.ByBuyer }
+func TestABuyerSeesTheOwnClaimAndOrderAndUntilWhenAndWhereToPay(t *testing.T) {
+	const until, where = "2026-01-01T01:00:06.000Z", "https://shop.example/pay?order=" + testledger.AlicesNumber
+	confirmed := func(f *function) { f.confirms() }
+	paid := func(f *function) { f.confirms(); f.Pay("pi_1", 149900) }
 	for _, tt := range []struct {
-		name       string
-		payWithin  time.Duration
-		change     func(*sale.Claim)
-		state      string
-		payBy, url any // of the claim
-		orderState any
+		name      string
+		payWithin time.Duration
+		change    func(*function)
+		state     string
+		shown     map[string]any // by both, in a sale that asks for payment
+		bare      bool           // the order shows no state: the claim of an order is not read
 	}{
-		{"pending", time.Hour, pending, "PENDING", nil, nil, "PENDING"},
-		{"confirmed", time.Hour, confirmed, "CONFIRMED", "2026-01-01T01:00:06.000Z", "https://shop.example/pay?order=406709376884146177", "CONFIRMED"},
-		{"paid", time.Hour, paid, "PAID", "2026-01-01T01:00:06.000Z", nil, "PAID"},
-		{"expired", time.Hour, expired, "EXPIRED", "2026-01-01T01:00:06.000Z", nil, "EXPIRED"},
-		{"cancelled", time.Hour, cancelled, "CANCELLED", "2026-01-01T01:00:06.000Z", nil, "CANCELLED"},
-		// Nothing is asked, and the claim of an order is not read.
-		{"confirmed, in a sale without payment", 0, confirmed, "CONFIRMED", nil, nil, nil},
-		{"paid, in a sale without payment", 0, paid, "PAID", nil, nil, nil},
+		{"pending", time.Hour, func(*function) {}, "PENDING", nil, false},
+		{"confirmed", time.Hour, confirmed, "CONFIRMED", map[string]any{"payBy": until, "paymentUrl": where}, false},
+		{"paid", time.Hour, paid, "PAID", map[string]any{"payBy": until}, false},
+		{"expired", time.Hour, func(f *function) { f.confirms(); f.Expire() }, "EXPIRED", map[string]any{"payBy": until}, false},
+		{"cancelled", time.Hour, func(f *function) { f.confirms(); f.Cancel("alice") }, "CANCELLED", map[string]any{"payBy": until}, false},
+		{"pending, in a sale without payment", 0, func(*function) {}, "PENDING", nil, true},
+		{"confirmed, in a sale without payment", 0, confirmed, "CONFIRMED", nil, true},
+		{"paid, in a sale without payment", 0, paid, "PAID", nil, true},
 	} {
-		f := newFunction(t)
-		f.handler.PayingAt("https://shop.example/pay?order={orderId}")
-		f.sale.PayWithin = tt.payWithin
-		claim := f.claims["alice"]
-		tt.change(&claim)
-		f.claims["alice"] = claim
-		body := answered(t, f.Ask(t, t.Context(), event(t, "query-claim.json")), "no-store")
-		if body["state"] != tt.state || body["payBy"] != tt.payBy || body["paymentUrl"] != tt.url {
-			t.Errorf("%s: claim %v", tt.name, body)
-		}
-		body = answered(t, f.Ask(t, t.Context(), event(t, "query-order.json")), "no-store")
-		if body["state"] != tt.orderState || body["payBy"] != tt.payBy || body["paymentUrl"] != tt.url {
-			t.Errorf("%s: order %v", tt.name, body)
-		}
+		in(t, func(t *testing.T, f *function) {
+			f.handler.PayingAt("https://shop.example/pay?order={orderId}")
+			f.sells(paidWithin(tt.payWithin))
+			tt.change(f)
+			claim := map[string]any{
+				"claimId": testledger.AlicesClaim, "saleId": "moutai", "state": tt.state, "acceptedAt": "2026-01-01T00:00:05.000Z",
+			}
+			if tt.state != "PENDING" {
+				claim["orderId"] = testledger.AlicesNumber
+			}
+			maps.Copy(claim, tt.shown)
+			r := f.Ask(t, t.Context(), event(t, "query-claim.json"))
+			if diff := cmp.Diff(claim, answered(t, r, "no-store")); diff != "" || (r.Headers.RetryAfter != "") != (tt.state == "PENDING") {
+				t.Errorf("%s: claim (-want +got):\n%s%v", tt.name, diff, r.Headers)
+			}
+			if tt.state == "PENDING" {
+				refused(t, f.Ask(t, t.Context(), event(t, "query-order.json")), 404, sale.OrderNotFound)
+				return
+			}
+			order := map[string]any{
+				"orderId": testledger.AlicesNumber, "saleId": "moutai", "claimId": testledger.AlicesClaim,
+				"confirmedAt": "2026-01-01T00:00:06.000Z", "state": tt.state,
+			}
+			if tt.bare {
+				delete(order, "state")
+			}
+			maps.Copy(order, tt.shown)
+			if diff := cmp.Diff(order, answered(t, f.Ask(t, t.Context(), event(t, "query-order.json")), "no-store")); diff != "" {
+				t.Errorf("%s: order (-want +got):\n%s", tt.name, diff)
+			}
+		})
 	}
 }
 
 // A buyer whose payment is not the order's learns that it goes back, and when it did.
 func TestABuyerSeesWhatBecomesOfPaymentsThatGoBack(t *testing.T) {
-	at := time.Date(2026, 1, 1, 2, 0, 0, 0, time.UTC)
-	f := newFunction(t)
-	f.sale.PayWithin = time.Hour
-	f.refunds = []sale.Refund{
-		{SaleID: "moutai", Payment: "stripe#pi_1", User: "alice", OrderID: orderID, Reason: sale.RefundReleased, Amount: 89900, Currency: "CNY", At: at},
-		{SaleID: "moutai", Payment: "stripe#<pi_2>", User: "alice", OrderID: orderID, Reason: sale.RefundAmount, Amount: 899, Currency: "CNY", At: at, RefundedAt: at.Add(time.Hour)},
-	}
-	for _, name := range []string{"query-claim.json", "query-order.json"} {
-		if body := answered(t, f.Ask(t, t.Context(), event(t, name)), "no-store"); body["refunds"] != nil {
-			t.Errorf("%s: a claim without refunds shows %v", name, body["refunds"])
+	selling(t, func(t *testing.T, f *function) {
+		for _, name := range []string{"query-claim.json", "query-order.json"} {
+			if body := answered(t, f.Ask(t, t.Context(), event(t, name)), "no-store"); body["refunds"] != nil {
+				t.Errorf("%s: a claim without refunds shows %v", name, body["refunds"])
+			}
 		}
-	}
-	claim := f.claims["alice"]
-	claim.Refunds = []string{"stripe#pi_1", "stripe#<pi_2>"}
-	f.claims["alice"] = claim
-	want := []any{
-		map[string]any{"payment": "stripe#pi_1", "reason": "released", "amount": 89900.0, "currency": "CNY"},
-		map[string]any{"payment": "stripe#<pi_2>", "reason": "amount", "amount": 899.0, "currency": "CNY", "refundedAt": "2026-01-01T03:00:00.000Z"},
-	}
-	for _, name := range []string{"query-claim.json", "query-order.json"} {
-		if diff := cmp.Diff(want, answered(t, f.Ask(t, t.Context(), event(t, name)), "no-store")["refunds"]); diff != "" {
-			t.Errorf("%s: refunds (-want +got):\n%s", name, diff)
+		f.Pay("<pi_2>", 899)
+		if _, _, err := f.Ledger().MarkRefunded(t.Context(), "moutai", "stripe#<pi_2>"); err != nil {
+			t.Fatal(err)
 		}
-	}
+		refundedAt := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
+		f.Expire()
+		f.Pay("pi_1", 149900)
+		f.over(f.Ledger()) // another environment
+		want := []any{
+			map[string]any{"payment": "stripe#<pi_2>", "reason": "amount", "amount": 899.0, "currency": "CNY", "refundedAt": refundedAt},
+			map[string]any{"payment": "stripe#pi_1", "reason": "released", "amount": 149900.0, "currency": "CNY"},
+		}
+		for _, name := range []string{"query-claim.json", "query-order.json"} {
+			if diff := cmp.Diff(want, answered(t, f.Ask(t, t.Context(), event(t, name)), "no-store")["refunds"]); diff != "" {
+				t.Errorf("%s: refunds (-want +got):\n%s", name, diff)
+			}
+		}
+	}, paidWithin(time.Hour))
 }
 
 func TestTheOrdersIDIsPutIntoTheAddressOrAppended(t *testing.T) {
@@ -86,23 +101,23 @@ func TestTheOrdersIDIsPutIntoTheAddressOrAppended(t *testing.T) {
 		"https://s/{orderId}/now": "https://s/406709376884146177/now",
 		"":                        nil,
 	} {
-		f := newFunction(t)
-		f.sale.PayWithin = time.Hour
-		f.handler.PayingAt(address)
-		if got := answered(t, f.Ask(t, t.Context(), event(t, "query-claim.json")), "no-store")["paymentUrl"]; got != want {
-			t.Errorf("%q: %v, want %v", address, got, want)
-		}
+		selling(t, func(t *testing.T, f *function) {
+			f.handler.PayingAt(address)
+			if got := answered(t, f.Ask(t, t.Context(), event(t, "query-claim.json")), "no-store")["paymentUrl"]; got != want {
+				t.Errorf("%q: %v, want %v", address, got, want)
+			}
+		}, paidWithin(time.Hour))
 	}
 }
 
 // A buyer is told before they order that the order has to be paid, and how soon.
 func TestASaleThatAsksForPaymentSaysHowLongItsBuyersHave(t *testing.T) {
 	for payWithin, want := range map[time.Duration]any{30 * time.Minute: 1800.0, 0: nil} {
-		f := newFunction(t)
-		f.sale.PayWithin = payWithin
-		if got := answered(t, f.Ask(t, t.Context(), event(t, "query-sale.json")), "max-age=1")["payWithin"]; got != want {
-			t.Errorf("%s: payWithin is %v, want %v", payWithin, got, want)
-		}
+		selling(t, func(t *testing.T, f *function) {
+			if got := answered(t, f.Ask(t, t.Context(), event(t, "query-sale.json")), "max-age=1")["payWithin"]; got != want {
+				t.Errorf("%s: payWithin is %v, want %v", payWithin, got, want)
+			}
+		}, paidWithin(payWithin))
 	}
 }
 
@@ -111,24 +126,27 @@ func TestASoldOutSaleSaysWhetherUnitsMayReturn(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
 		payWithin time.Duration
-		left      int64
-		change    func(*sale.Sale)
+		change    func(*function)
 		want      bool
 	}{
-		{"sold out", time.Hour, 0, func(*sale.Sale) {}, true},
-		{"without payment", 0, 0, func(*sale.Sale) {}, false},
-		{"units left", time.Hour, 1, func(*sale.Sale) {}, false},
-		{"closed", time.Hour, 0, func(s *sale.Sale) { s.ClosesAt = s.OpensAt }, false},
-		{"paused", time.Hour, 0, func(s *sale.Sale) { s.Paused = true }, false},
+		{"sold out", time.Hour, (*function).sellsOut, true},
+		{"without payment", 0, (*function).sellsOut, false},
+		{"units left", time.Hour, func(*function) {}, false},
+		{"closed", time.Hour, func(f *function) { f.sellsOut(); f.Edit(sale.Edit{ClosesAt: time.Now()}) }, false},
+		{"paused", time.Hour, func(f *function) { f.sellsOut(); f.Pause() }, false},
 	} {
-		f := newFunction(t)
-		f.sale.PayWithin, f.remaining = tt.payWithin, ledger.Remaining{Units: tt.left}
-		tt.change(&f.sale)
-		r := f.Ask(t, t.Context(), event(t, "query-sale.json"))
-		got := answered(t, r, "max-age=1")["mayReturn"] == true
-		wait, _ := strconv.Atoi(r.Headers.RetryAfter)
-		if got != tt.want || got != (wait >= 60 && wait <= 90) {
-			t.Errorf("%s: %s, Retry-After %q", tt.name, r.Body, r.Headers.RetryAfter)
-		}
+		in(t, func(t *testing.T, f *function) {
+			f.Open(paidWithin(tt.payWithin))
+			time.Sleep(time.Second)
+			tt.change(f)
+			r := f.Ask(t, t.Context(), event(t, "query-sale.json"))
+			got := answered(t, r, "max-age=1")["mayReturn"] == true
+			wait, _ := strconv.Atoi(r.Headers.RetryAfter)
+			if got != tt.want || got != (wait >= 60 && wait <= 90) {
+				t.Errorf("%s: %s, Retry-After %q", tt.name, r.Body, r.Headers.RetryAfter)
+			}
+		})
 	}
 }
+
+func (f *function) sellsOut() { f.SellOut() }
