@@ -33,12 +33,13 @@ func TestEveryEventOfThisFunctionDoesItsPart(t *testing.T) {
 	if err != nil || len(files) != len(tests) {
 		t.Errorf("%d events in events/ and %d here (%v): each needs its test", len(files), len(tests), err)
 	}
-	f := newFunction(t)
-	for _, tt := range tests {
-		if tt.code != "" {
-			f.refuse(t, event(t, tt.name), tt.code)
-			continue
+	in(t, func(t *testing.T, f *function) {
+		for _, tt := range tests {
+			if tt.code != "" {
+				f.refuse(t, event(t, tt.name), tt.code)
+				continue
+			}
+			f.succeed(t, event(t, tt.name), tt.answer)
 		}
-		f.succeed(t, event(t, tt.name), tt.answer)
-	}
+	})
 }

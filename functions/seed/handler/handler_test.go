@@ -3,96 +3,201 @@ package handler
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"flashsale/infra/kit/testledger"
 	"flashsale/shared/invocation"
 	"flashsale/shared/sale"
+	"flashsale/shared/telemetry/telemetrytest"
 )
 
-func TestACreationAppliesOnceAndOtherContentsAreAnError(t *testing.T) {
-	f := newFunction(t)
-	f.succeed(t, event(t, "seed-create.json"), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
-	f.succeed(t, event(t, "seed-create.json"), `{"saleId":"moutai","seeded":100,"shards":5,"applied":false}`)
-	want := sale.Creation{
-		SaleID: "moutai", Name: "Feitian Moutai", Stock: 100, Shards: 5,
-		OpensAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), ClosesAt: time.Date(2036, 1, 1, 0, 0, 0, 0, time.UTC),
+// isLine checks the line of the last request; of an error want has the start.
+func isLine(t *testing.T, f *function, outcome sale.Code, more map[string]any) {
+	t.Helper()
+	line, err := telemetrytest.Parse(f.Log.Bytes())
+	if err != nil {
+		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, f.created["moutai"]); diff != "" {
-		t.Errorf("created (-want +got):\n%s", diff)
+	want := map[string]any{
+		"level": "INFO", "message": "seed", "service": "seed", "coldStart": true,
+		"outcome": string(outcome), "result": string(outcome), "seedings": 1.0,
 	}
-	f.refuse(t, []byte(`{"action":"create","saleId":"moutai","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","stock":1000}`), sale.Conflicting)
-	if f.seeded["moutai"] != 100 {
-		t.Errorf("%d units, want 100", f.seeded["moutai"])
+	maps.Copy(want, more)
+	metrics := map[string]string{"seedings": "Count by service, result"}
+	if want["seeded"] != nil {
+		metrics["seeded"] = "Count by service"
+	}
+	if start, told := want["error"].(string); told && strings.HasPrefix(fmt.Sprint(line.Fields["error"]), start) {
+		want["error"] = line.Fields["error"]
+	}
+	if diff := cmp.Diff(want, line.Fields); diff != "" {
+		t.Errorf("line (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(metrics, line.Metrics); diff != "" {
+		t.Errorf("metrics (-want +got):\n%s", diff)
 	}
 }
 
-func TestAnAdditionAppliesOnceAndOtherContentsAreAnError(t *testing.T) {
-	f := newFunction(t)
-	f.refuse(t, event(t, "seed-add.json"), sale.SaleNotFound)
-	f.succeed(t, event(t, "seed-create.json"), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
-	f.succeed(t, event(t, "seed-add.json"), `{"saleId":"moutai","seeded":150,"shards":5,"applied":true}`)
-	f.succeed(t, event(t, "seed-add.json"), `{"saleId":"moutai","seeded":150,"shards":5,"applied":false}`)
-	f.refuse(t, []byte(`{"action":"add","saleId":"moutai","seedId":"second-batch","stock":51}`), sale.Conflicting)
-}
-
-func TestAWithdrawalAppliesOnceAndSaysHowManyUnitsItTook(t *testing.T) {
-	f := newFunction(t)
-	f.refuse(t, event(t, "seed-withdraw.json"), sale.SaleNotFound)
-	f.succeed(t, event(t, "seed-create.json"), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
-	f.succeed(t, event(t, "seed-withdraw.json"), `{"saleId":"moutai","seeded":80,"shards":5,"applied":true,"withdrawn":20}`)
-	f.succeed(t, event(t, "seed-withdraw.json"), `{"saleId":"moutai","seeded":80,"shards":5,"applied":false,"withdrawn":20}`)
-	f.refuse(t, []byte(`{"action":"add","saleId":"moutai","seedId":"typo","stock":20}`), sale.Conflicting)
-}
-
-func TestACreationTakesItsMaxStockAlong(t *testing.T) {
-	f := newFunction(t)
-	f.succeed(t, []byte(`{"action":"create","saleId":"moutai","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","stock":100,"shards":5,"maxStock":150}`),
-		`{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
-	if c := f.created["moutai"]; c.MaxStock != 150 {
-		t.Errorf("created with %d", c.MaxStock)
+func TestEachRequestHasItsAnswerAndItsLine(t *testing.T) {
+	const create, add, withdraw = "seed-create.json", "seed-add.json", "seed-withdraw.json"
+	const window = `"opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z"`
+	const noSale = "sale-not-found: no such sale"
+	answer := func(seeded int, applied bool, more string) string {
+		return fmt.Sprintf(`{"saleId":"moutai","seeded":%d,"shards":5,"applied":%t%s}`, seeded, applied, more)
 	}
+	for _, tt := range []struct {
+		name    string
+		before  []string // requests
+		request string
+		action  string // in the line
+		seeded  int    // in answer and line
+		answer  string // or
+		code    sale.Code
+		failure string // its text
+	}{
+		{"a creation", nil, create, "create", 100, answer(100, true, ""), "", ""},
+		{"a creation again", []string{create}, create, "create", 100, answer(100, false, ""), "", ""},
+		{"a creation with other contents", []string{create}, `{"action":"create","saleId":"moutai",` + window + `,"stock":1000}`, "create", 0,
+			"", sale.Conflicting, "conflicting-request: the sale was created before with other contents"},
+		{"an addition to no sale", nil, add, "add", 0, "", sale.SaleNotFound, noSale},
+		{"an addition", []string{create}, add, "add", 150, answer(150, true, ""), "", ""},
+		{"an addition again", []string{create, add}, add, "add", 150, answer(150, false, ""), "", ""},
+		{"an addition with another stock", []string{create, add}, `{"action":"add","saleId":"moutai","seedId":"second-batch","stock":51}`, "add", 0,
+			"", sale.Conflicting, "conflicting-request: the seedId was used before"},
+		{"an addition beyond the sale's maxStock", []string{`{"action":"create","saleId":"moutai",` + window + `,"stock":100,"shards":5,"maxStock":149}`},
+			add, "add", 0, "", sale.Conflicting, "conflicting-request: "},
+		{"an addition up to the sale's maxStock", []string{`{"action":"create","saleId":"moutai",` + window + `,"stock":100,"shards":5,"maxStock":150}`},
+			add, "add", 150, answer(150, true, ""), "", ""},
+		{"a withdrawal from no sale", nil, withdraw, "withdraw", 0, "", sale.SaleNotFound, noSale},
+		{"a withdrawal", []string{create}, withdraw, "withdraw", 80, answer(80, true, `,"withdrawn":20`), "", ""},
+		{"a withdrawal again", []string{create, withdraw}, withdraw, "withdraw", 80, answer(80, false, `,"withdrawn":20`), "", ""},
+		{"an addition by a withdrawal's id", []string{create, withdraw}, `{"action":"add","saleId":"moutai","seedId":"typo","stock":20}`, "add", 0,
+			"", sale.Conflicting, "conflicting-request: the seedId was used before"},
+		{"a pause", []string{create}, "seed-pause.json", "pause", 100,
+			answer(100, true, `,"paused":true,"opensAt":"2026-01-01T00:00:00.000Z","closesAt":"2036-01-01T00:00:00.000Z","changedAt":"2026-01-02T00:00:00.000Z"`), "", ""},
+		{"a pause of no sale", nil, "seed-pause.json", "pause", 0, "", sale.SaleNotFound, noSale},
+		{"a pause that is older than the last edit", []string{create, "seed-resume.json"}, "seed-pause-scheduled.json", "pause", 0, "", sale.Conflicting,
+			"conflicting-request: an edit of 2026-01-02T00:00:00.000Z stands: the sale is not paused"},
+		{"a request that is none", nil, `{"action":"\u001b[31m\nsell everything"}`, "", 0, "", sale.InvalidRequest,
+			"invalid-request: action must be create, add, withdraw, pause, resume or reschedule"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, func(t *testing.T, f *function) {
+				for _, request := range tt.before {
+					if _, failure := f.invoke(t, t.Context(), requestOf(t, request)); failure != nil {
+						t.Fatal(failure)
+					}
+				}
+				line := map[string]any{"coldStart": len(tt.before) == 0}
+				if tt.action != "" {
+					line["action"], line["saleId"] = tt.action, "moutai"
+				}
+				if tt.code == "" {
+					line["seeded"] = float64(tt.seeded)
+					f.succeed(t, requestOf(t, tt.request), tt.answer)
+					isLine(t, f, "ok", line)
+					return
+				}
+				if line["error"] = tt.failure; tt.code == sale.Conflicting {
+					line["level"] = "WARN"
+				}
+				before := f.DB.Dump()
+				f.refuse(t, requestOf(t, tt.request), tt.code)
+				isLine(t, f, tt.code, line)
+				if f.DB.Dump() != before {
+					t.Error("a refused request has changed the table")
+				}
+			})
+		})
+	}
+}
+
+// requestOf returns a request, which is given as it is or by its name in events/.
+func requestOf(t *testing.T, request string) []byte {
+	t.Helper()
+	if strings.HasSuffix(request, ".json") {
+		return event(t, request)
+	}
+	return []byte(request)
+}
+
+func TestTheErrorTypeIsTheCodeAndACauseStaysInside(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(*function)
+		want   sale.Code
+		line   map[string]any
+	}{
+		{"a busy table", func(f *function) { f.Throttles() }, sale.Busy, map[string]any{"level": "WARN", "error": "busy: "}},
+		{"a sale for a newer release", func(f *function) { f.Newer("SALE#moutai", "SALE") }, sale.NewerVersion,
+			map[string]any{"result": "internal", "level": "ERROR", "error": "newer-version: "}},
+		{"a foreign error", func(f *function) { f.over(f.Nowhere()) }, sale.Internal, map[string]any{"level": "ERROR", "error": "internal: "}},
+		{"a panic", func(f *function) { f.Burns() }, sale.Internal, map[string]any{"level": "ERROR", "error": "panic: " + testledger.ErrFire}},
+	} {
+		for _, action := range []string{"create", "add", "withdraw", "pause"} {
+			t.Run(tt.name+", "+action, func(t *testing.T) {
+				in(t, func(t *testing.T, f *function) {
+					f.Open(func(c *sale.Creation) { c.Stock, c.Shards = 100, 5 }) // as the events do
+					tt.change(f)
+					f.refuse(t, event(t, "seed-"+action+".json"), tt.want)
+					want := map[string]any{"action": action, "saleId": "moutai"}
+					maps.Copy(want, tt.line)
+					isLine(t, f, tt.want, want)
+				})
+			})
+		}
+	}
+}
+
+func TestACreationIsStoredAsItIsAskedFor(t *testing.T) {
+	in(t, func(t *testing.T, f *function) {
+		f.succeed(t, event(t, "seed-create.json"), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
+		s := f.sale()
+		closesAt := time.Date(2036, 1, 1, 0, 0, 0, 0, time.UTC)
+		if s.Name != "Feitian Moutai" || s.Seeded != 100 || s.Shards != 5 || !s.OpensAt.Equal(testledger.Began) || !s.ClosesAt.Equal(closesAt) ||
+			s.PayWithin != 0 || s.Price != 0 {
+			t.Errorf("created as %+v", s)
+		}
+	})
 }
 
 func TestACreationTakesWhatItAsksOfPaymentsAlong(t *testing.T) {
 	const create = `{"action":"create","saleId":"moutai","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","stock":100,"shards":5`
-	f := newFunction(t)
-	for _, wrong := range []string{
-		`"payWithin":59`, `"payWithin":604801`, `"payWithin":-1`, `"payWithin":9223372036854775807`, `"payWithin":18446744134`, `"price":0,"currency":"CNY"`, `"price":1`, `"currency":"CNY"`,
-	} {
-		f.refuse(t, []byte(create+","+wrong+"}"), sale.InvalidRequest)
-	}
-	f.succeed(t, []byte(create+`,"payWithin":1800,"price":199900,"currency":"CNY"}`), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
-	if c := f.created["moutai"]; c.PayWithin != 30*time.Minute || c.Price != 199900 || c.Currency != "CNY" {
-		t.Errorf("created as %+v", c)
-	}
-	f = newFunction(t)
-	f.succeed(t, []byte(create+`,"payWithin":604800,"price":1,"currency":"CNY"}`), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
-	if c := f.created["moutai"]; c.PayWithin != sale.MaxPayWithin {
-		t.Errorf("created as %+v, want seven days to pay", c)
-	}
+	in(t, func(t *testing.T, f *function) {
+		for _, wrong := range []string{
+			`"payWithin":59`, `"payWithin":604801`, `"payWithin":-1`, `"payWithin":9223372036854775807`, `"price":0,"currency":"CNY"`, `"price":1`, `"currency":"CNY"`,
+			`"payWithin":36028797018964028,"price":1,"currency":"CNY"`, // in nanoseconds it would overflow to a minute
+		} {
+			f.refuse(t, []byte(create+","+wrong+"}"), sale.InvalidRequest)
+		}
+		f.succeed(t, []byte(create+`,"payWithin":1800,"price":199900,"currency":"CNY"}`), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
+		if s := f.sale(); s.PayWithin != 30*time.Minute || s.Price != 199900 || s.Currency != "CNY" {
+			t.Errorf("created as %+v", s)
+		}
+	})
+	in(t, func(t *testing.T, f *function) {
+		f.succeed(t, []byte(create+`,"payWithin":604800,"price":1,"currency":"CNY"}`), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
+		if s := f.sale(); s.PayWithin != sale.MaxPayWithin {
+			t.Errorf("created as %+v, want seven days to pay", s)
+		}
+	})
 }
 
 // Releases before this one created sales with only one of the two, and their requests may be repeated.
 func TestPriceAndPayWithinComeTogetherInANewSale(t *testing.T) {
 	const create = `{"action":"create","saleId":"moutai","name":"M","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","stock":100,"shards":5`
-	stored := func(change func(*sale.Creation)) *sale.Creation {
-		c := sale.Creation{
-			SaleID: "moutai", Name: "M", Stock: 100, Shards: 5,
-			OpensAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), ClosesAt: time.Date(2036, 1, 1, 0, 0, 0, 0, time.UTC),
-		}
-		change(&c)
-		return &c
-	}
-	timed := stored(func(c *sale.Creation) { c.PayWithin = time.Minute })
-	priced := stored(func(c *sale.Creation) { c.Price, c.Currency = 199900, "CNY" })
+	unnamed := func(c *sale.Creation) { c.Name, c.Stock, c.Shards = "M", 100, 5 }
+	timed := func(c *sale.Creation) { unnamed(c); c.PayWithin = time.Minute }
+	priced := func(c *sale.Creation) { unnamed(c); c.Price, c.Currency = 199900, "CNY" }
 	const applied, repeated = `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`, `{"saleId":"moutai","seeded":100,"shards":5,"applied":false}`
 	for _, tt := range []struct {
 		name, asks string
-		stored     *sale.Creation
+		stored     func(*sale.Creation)
 		answer     string // or
 		code       sale.Code
 	}{
@@ -108,68 +213,50 @@ func TestPriceAndPayWithinComeTogetherInANewSale(t *testing.T) {
 		{"both where a time alone is stored", `,"payWithin":60,"price":199900,"currency":"CNY"`, timed, "", sale.Conflicting},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := newFunction(t)
-			if tt.stored != nil {
-				f.created["moutai"], f.seeded["moutai"] = *tt.stored, tt.stored.Stock
-			}
-			request := []byte(create + tt.asks + "}")
-			if tt.code == "" {
-				f.succeed(t, request, tt.answer)
-				return
-			}
-			before := len(f.created)
-			f.refuse(t, request, tt.code)
-			if len(f.created) != before {
-				t.Errorf("created as %+v", f.created["moutai"])
-			}
-			_, failure := f.invoke(t, t.Context(), request)
-			if says := "give payWithin, price and currency together"; tt.code == sale.InvalidRequest && (failure == nil || !strings.Contains(failure.Message, says)) {
-				t.Errorf("told %+v, not to %s", failure, says)
-			}
+			in(t, func(t *testing.T, f *function) {
+				if tt.stored != nil {
+					f.Open(tt.stored)
+				}
+				request := []byte(create + tt.asks + "}")
+				if tt.code == "" {
+					f.succeed(t, request, tt.answer)
+					return
+				}
+				before := f.DB.Dump()
+				f.refuse(t, request, tt.code)
+				if f.DB.Dump() != before {
+					t.Errorf("the table has changed to %s", f.DB.Dump())
+				}
+				_, failure := f.invoke(t, t.Context(), request)
+				if says := "give payWithin, price and currency together"; tt.code == sale.InvalidRequest && (failure == nil || !strings.Contains(failure.Message, says)) {
+					t.Errorf("told %+v, not to %s", failure, says)
+				}
+			})
 		})
 	}
-	f := newFunction(t)
-	f.fault = sale.Fail(sale.Busy, errForeign)
-	f.refuse(t, []byte(create+`,"payWithin":60}`), sale.Busy)
+	in(t, func(t *testing.T, f *function) {
+		f.Throttles()
+		f.refuse(t, []byte(create+`,"payWithin":60}`), sale.Busy)
+	})
 }
 
 func TestAnEditSaysWhatItChangesAndWhenAndIsToldWhatHolds(t *testing.T) {
-	yes, no := true, false
-	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	opensAt, closesAt := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2036, 1, 1, 0, 0, 0, 0, time.UTC)
-	const window = `,"opensAt":"2026-01-01T00:00:00.000Z","closesAt":"2036-01-01T00:00:00.000Z","changedAt":`
-	tests := map[string]struct {
-		want  sale.Edit
-		holds string
-	}{
-		"seed-pause.json":           {sale.Edit{SaleID: "moutai", Paused: &yes}, `"paused":true` + window + `"2026-01-02T00:00:00.000Z"`},
-		"seed-pause-scheduled.json": {sale.Edit{SaleID: "moutai", At: at, Paused: &yes}, `"paused":true` + window + `"2026-01-01T12:00:00.000Z"`},
-		"seed-resume.json":          {sale.Edit{SaleID: "moutai", Paused: &no}, `"paused":false` + window + `"2026-01-02T00:00:00.000Z"`},
-		"seed-reschedule.json": {
-			sale.Edit{SaleID: "moutai", OpensAt: opensAt, ClosesAt: closesAt}, `"paused":false` + window + `"2026-01-02T00:00:00.000Z"`,
-		},
-	}
-	for name, tt := range tests {
+	const before = `,"opensAt":"2026-01-01T00:00:00.000Z","closesAt":"2030-01-01T00:00:00.000Z","changedAt":`
+	const after = `,"opensAt":"2026-01-01T00:00:00.000Z","closesAt":"2036-01-01T00:00:00.000Z","changedAt":`
+	for name, holds := range map[string]string{
+		"seed-pause.json":           `"paused":true` + before + `"2026-01-02T00:00:00.000Z"`,
+		"seed-pause-scheduled.json": `"paused":true` + before + `"2026-01-01T12:00:00.000Z"`,
+		"seed-resume.json":          `"paused":false` + before + `"2026-01-02T00:00:00.000Z"`,
+		"seed-reschedule.json":      `"paused":false` + after + `"2026-01-02T00:00:00.000Z"`,
+	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFunction(t)
-			f.succeed(t, event(t, "seed-create.json"), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
-			f.succeed(t, event(t, name), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true,`+tt.holds+`}`)
-			if diff := cmp.Diff([]sale.Edit{tt.want}, f.edits); diff != "" {
-				t.Errorf("edit (-want +got):\n%s", diff)
-			}
+			in(t, func(t *testing.T, f *function) {
+				f.Open(func(c *sale.Creation) {
+					c.Stock, c.Shards, c.ClosesAt = 100, 5, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+				})
+				f.succeed(t, event(t, name), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true,`+holds+`}`)
+			})
 		})
-	}
-}
-
-func TestAnOlderEditIsToldWhichOneStands(t *testing.T) {
-	f := newFunction(t)
-	f.succeed(t, event(t, "seed-create.json"), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
-	f.invoke(t, t.Context(), event(t, "seed-resume.json"))
-	f.refuse(t, event(t, "seed-pause-scheduled.json"), sale.Conflicting)
-	_, failure := f.invoke(t, t.Context(), event(t, "seed-pause-scheduled.json"))
-	want := "conflicting-request: an edit of 2026-01-02T00:00:00.000Z stands: the sale is not paused"
-	if failure == nil || failure.Message != want {
-		t.Errorf("got %+v, want %s", failure, want)
 	}
 }
 
@@ -208,45 +295,25 @@ func TestAnInvalidRequestReachesNothing(t *testing.T) {
 		`{"action":"reschedule","saleId":"moutai"}`,
 		`{"action":"reschedule","saleId":"moutai","opensAt":"2026-01-01T00:00:00Z"}`,
 	} {
-		f := newFunction(t)
-		f.refuse(t, []byte(raw), sale.InvalidRequest)
-		if f.calls != 0 {
-			t.Errorf("%s reaches the ledger", raw)
-		}
-	}
-}
-
-func TestTheErrorTypeIsTheCodeAndACauseStaysInside(t *testing.T) {
-	tests := []struct {
-		name   string
-		change func(*function)
-		want   sale.Code
-	}{
-		{"a busy table", func(f *function) { f.fault = fmt.Errorf("shard 3: %w", sale.Fail(sale.Busy, errForeign)) }, sale.Busy},
-		{"a sale for a newer release", func(f *function) { f.fault = sale.Refuse(sale.NewerVersion, "") }, sale.NewerVersion},
-		{"a foreign error", func(f *function) { f.fault = errForeign }, sale.Internal},
-		{"a panic", func(f *function) { f.panics = true }, sale.Internal},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			for _, name := range []string{"seed-create.json", "seed-add.json", "seed-withdraw.json", "seed-pause.json"} {
-				f := newFunction(t)
-				tt.change(f)
-				f.refuse(t, event(t, name), tt.want)
+		in(t, func(t *testing.T, f *function) {
+			if calls := f.Calls(func() { f.refuse(t, []byte(raw), sale.InvalidRequest) }); calls != 0 {
+				t.Errorf("%s reaches the ledger", raw)
 			}
 		})
 	}
 }
 
 func TestSeedingEndsHalfASecondBeforeTheDeadline(t *testing.T) {
-	f := newFunction(t)
-	deadline := time.Now().Add(time.Hour)
-	ctx, cancel := context.WithDeadline(t.Context(), deadline)
-	defer cancel()
-	if _, failure := f.invoke(t, ctx, event(t, "seed-create.json")); failure != nil {
-		t.Fatal(failure)
-	}
-	if want := deadline.Add(-invocation.Margin); !f.deadline.Equal(want) {
-		t.Errorf("the ledger had until %s, want %s", f.deadline, want)
-	}
+	in(t, func(t *testing.T, f *function) {
+		f.Hangs()
+		f.Within(30*time.Second, func(ctx context.Context) {
+			began := time.Now()
+			if _, failure := f.invoke(t, ctx, event(t, "seed-create.json")); failure == nil || failure.Type != string(sale.Busy) {
+				t.Errorf("failed with %+v, want busy", failure)
+			}
+			if took := time.Since(began); took > 30*time.Second-invocation.Margin {
+				t.Errorf("it took %v", took)
+			}
+		})
+	})
 }
