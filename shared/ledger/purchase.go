@@ -94,19 +94,25 @@ type purchasing struct {
 	request Request
 	view    *view
 	claimID string
-	tries   int
+	// tries counts the transactions.
+	tries int
+	// waits counts the tries that had no definite answer; each is followed by a wait.
+	waits int
+	// moves counts how often the call left a shard for another, so that it does not come
+	// back to the same one.
+	moves int
 	// unsure: a try had no answer and may still be applied, so no refusal is certain.
 	unsure bool
 }
 
+// run tries the transaction on one shard after another, until its outcome is final or the
+// tries or the time are used up.
 func (p *purchasing) run(ctx context.Context) (PurchaseResult, error) {
 	p.claimID = p.ledger.newID()
-	hop := 0   // how often contention made it change the shard
-	waits := 0 // tries without a definite answer
 	for {
 		now := p.ledger.now()
 		s := p.view.load(now)
-		shard := sale.ShardFor(p.request.User, hop, &s.avoid, s.sale.Shards)
+		shard := sale.ShardFor(p.request.User, p.moves, &s.avoid, s.sale.Shards)
 		if shard < 0 {
 			if s.certain && s.sale.SoldOut() {
 				return p.refuse(ctx, s, s.sale.RefuseSoldOut())
@@ -118,51 +124,16 @@ func (p *purchasing) run(ctx context.Context) (PurchaseResult, error) {
 			}
 			continue
 		}
-		p.tries++
-		claim := sale.Claim{
-			SaleID: p.request.SaleID, User: p.request.User, ID: p.claimID,
-			Shard: shard, AcceptedAt: time.UnixMilli(now.UnixMilli()).UTC(), RequestKey: p.request.Key,
-			Buckets: s.sale.Buckets, MinReader: s.sale.MinReader,
+		next, result, err := p.try(ctx, &s, shard, now)
+		switch next {
+		case finish:
+			return result, err
+		case tryAnother:
+			continue
+		case waitAndMove:
+			p.moves++
 		}
-		err := attempt(ctx, func(ctx context.Context) error {
-			return p.ledger.transact(ctx, p.takeUnit(shard, now), p.putClaim(claim))
-		})
-		switch judge(err) {
-		case succeeded:
-			p.ledger.remember(claim, now)
-			return PurchaseResult{Claim: claim, New: true, Tries: p.tries}, nil
-		case cancelled:
-			v, readErr := readPurchase(err, &s.sale, now)
-			switch {
-			case readErr != nil:
-				return p.fail(sale.Internal, readErr)
-			case v.holder != nil:
-				return p.answerWithClaim(*v.holder, now)
-			case v.refusal != nil && p.unsure:
-				return p.fail(sale.Busy, v.refusal)
-			case v.refusal != nil:
-				// The same transaction also found that the user has no claim.
-				return PurchaseResult{Tries: p.tries}, v.refusal
-			case v.empty:
-				p.closeShard(ctx, s.sale.Version, shard)
-				if p.view.lists(shard) {
-					continue // nobody tries the shard again: no need to wait
-				}
-				if changed := p.view.load(now); !changed.avoid.Has(shard) {
-					hop++ // the sale has changed
-				}
-			case !v.keepShard:
-				hop++
-			}
-		case contended:
-			hop++
-		case unknown:
-			p.unsure = true
-			hop++
-		default:
-			return p.fail(sale.Internal, err)
-		}
-		if waits++; waits >= maxTries || !p.ledger.backOff(ctx, waits-1+s.crowding()) {
+		if p.waits++; p.waits >= maxTries || !p.ledger.backOff(ctx, p.waits-1+s.crowding()) {
 			return p.fail(sale.Busy, err)
 		}
 		if !s.tail() {
@@ -173,6 +144,76 @@ func (p *purchasing) run(ctx context.Context) (PurchaseResult, error) {
 			return p.refuse(ctx, s, refusal)
 		}
 	}
+}
+
+// step is what follows a try.
+type step int
+
+const (
+	finish      step = iota // the call ends with the try's result and error
+	tryAnother              // at once: nobody tries that shard again
+	waitAndStay             // the next try may be on the same shard
+	waitAndMove             // the next try is on another shard
+)
+
+// try tries the transaction on a shard, once. Unless the call is to finish, its error is
+// why there is no result.
+func (p *purchasing) try(ctx context.Context, s *snapshot, shard int, now time.Time) (step, PurchaseResult, error) {
+	p.tries++
+	claim := sale.Claim{
+		SaleID: p.request.SaleID, User: p.request.User, ID: p.claimID,
+		Shard: shard, AcceptedAt: time.UnixMilli(now.UnixMilli()).UTC(), RequestKey: p.request.Key,
+		Buckets: s.sale.Buckets, MinReader: s.sale.MinReader,
+	}
+	err := attempt(ctx, func(ctx context.Context) error {
+		return p.ledger.transact(ctx, p.takeUnit(shard, now), p.putClaim(claim))
+	})
+	switch judge(err) {
+	case succeeded:
+		p.ledger.remember(claim, now)
+		return finish, PurchaseResult{Claim: claim, New: true, Tries: p.tries}, nil
+	case cancelled:
+		return p.handleCancelled(ctx, s, shard, now, err)
+	case contended:
+		return waitAndMove, PurchaseResult{}, err
+	case unknown:
+		p.unsure = true
+		return waitAndMove, PurchaseResult{}, err
+	}
+	return finishWith(p.fail(sale.Internal, err))
+}
+
+func finishWith(result PurchaseResult, err error) (step, PurchaseResult, error) {
+	return finish, result, err
+}
+
+// handleCancelled says what follows a transaction that was cancelled with err, and closes
+// the shard if it is empty.
+func (p *purchasing) handleCancelled(ctx context.Context, s *snapshot, shard int, now time.Time, err error) (step, PurchaseResult, error) {
+	v, readErr := readPurchase(err, &s.sale, now)
+	switch {
+	case readErr != nil:
+		return finishWith(p.fail(sale.Internal, readErr))
+	case v.holder != nil:
+		return finishWith(p.answerWithClaim(*v.holder, now))
+	case v.refusal != nil && p.unsure:
+		return finishWith(p.fail(sale.Busy, v.refusal))
+	case v.refusal != nil:
+		// The same transaction also found that the user has no claim.
+		return finish, PurchaseResult{Tries: p.tries}, v.refusal
+	case v.keepShard:
+		return waitAndStay, PurchaseResult{}, err
+	case !v.empty:
+		return waitAndMove, PurchaseResult{}, err
+	}
+	p.closeShard(ctx, s.sale.Version, shard)
+	if p.view.lists(shard) {
+		return tryAnother, PurchaseResult{}, err
+	}
+	if changed := p.view.load(now); !changed.avoid.Has(shard) {
+		return waitAndMove, PurchaseResult{}, err // the sale has changed
+	}
+	return waitAndStay, PurchaseResult{}, err // on the shard that now takes its place
 }
 
 // crowding is the number of tries, up to 3, added to the back-off because fewer shards

@@ -17,7 +17,7 @@ var ofBuyingAndSeeding = []mutant{
 		}
 		if !s.tail() {`}}},
 	{"after an unknown outcome a refusal is believed", "P5", ledgerTests, "^TestAfterAnUnknownOutcome", []edit{{purchasing,
-		`			p.unsure = true
+		`		p.unsure = true
 `, ``}}},
 	{"after an unknown outcome a shard's refusal is believed", "P5", ledgerTests, "^TestAfterAnUnknownOutcomeTheShards", []edit{{purchasing,
 		`case v.refusal != nil && p.unsure:`, `case false:`}}},
