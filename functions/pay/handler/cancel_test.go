@@ -1,12 +1,14 @@
 package handler
 
 import (
-	"errors"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/google/go-cmp/cmp"
 
 	"flashsale/shared/callers"
+	"flashsale/shared/httpapi"
 	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry/telemetrytest"
@@ -15,79 +17,92 @@ import (
 var event = httpapitest.Event
 
 func TestABuyerCancels(t *testing.T) {
-	f := newFunction(t)
-	r := f.Ask(t, t.Context(), event(t, "pay-cancel.json", telemetrytest.Confide))
-	want := `{"claimId":"5LJQBKBVNQ2XRCM7KD3V4HTYWA","saleId":"moutai","state":"CANCELLED","acceptedAt":"2026-01-01T00:00:05.000Z","orderId":"406709376884146177"}`
-	if r.StatusCode != 200 || r.Body != want || r.Headers.CacheControl != "no-store" {
-		t.Errorf("%d %s, want %s", r.StatusCode, r.Body, want)
-	}
-	line, err := telemetrytest.Parse(f.Log.Bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if line.Fields["user"] != "alice" || line.Fields["saleId"] != "moutai" || line.Metrics["cancellations"] != "Count by service, result" || line.Fields["result"] != "ok" {
-		t.Errorf("the line is %v, %v", line.Fields, line.Metrics)
-	}
-	if told := telemetrytest.Told(f.Log.Bytes()); told != nil {
-		t.Errorf("the log tells %q", told)
-	}
+	owing(t, func(t *testing.T, f *function) {
+		for _, again := range []bool{false, true} {
+			r := f.Ask(t, t.Context(), event(t, "pay-cancel.json", telemetrytest.Confide))
+			want := `{"claimId":"5LJQBKBVNQ2XRCM7KD3V4HTYWA","saleId":"moutai","state":"CANCELLED","acceptedAt":"2026-01-01T00:00:05.000Z","orderId":"406709376884146177"}`
+			if r.StatusCode != 200 || r.Body != want || r.Headers.CacheControl != "no-store" {
+				t.Errorf("%d %s, want %s", r.StatusCode, r.Body, want)
+			}
+			line, err := telemetrytest.Parse(f.Log.Bytes())
+			if err != nil {
+				t.Fatal(err)
+			}
+			fields := map[string]any{
+				"level": "INFO", "message": "pay", "service": "pay", "coldStart": !again, "outcome": "ok", "result": "ok", "cancellations": 1.0,
+				"route": cancelRoute, "user": "alice", "saleId": "moutai",
+			}
+			if diff := cmp.Diff(fields, line.Fields); diff != "" || line.Metrics["cancellations"] != "Count by service, result" {
+				t.Errorf("line (-want +got):\n%s%v", diff, line.Metrics)
+			}
+			if told := telemetrytest.Told(f.Log.Bytes()); told != nil {
+				t.Errorf("the log tells %q", told)
+			}
+		}
+		if c := f.Claim("alice"); c.State() != sale.Cancelled {
+			t.Errorf("the claim is %s", c.State())
+		}
+	})
 }
 
 func TestACancellationThatIsRefused(t *testing.T) {
+	confirmed := func(f *function) { f.sells(time.Hour); f.confirms() }
 	for name, tt := range map[string]struct {
 		change httpapitest.Change
-		fault  error
+		before func(*function)
 		status int
 		code   sale.Code
 		asked  bool // whether the ledger was
 	}{
-		"nobody":               {func(r *events.APIGatewayV2HTTPRequest) { r.RequestContext.Authorizer = nil }, nil, 401, sale.Unauthorized, false},
-		"an impossible user":   {httpapitest.User("a\nb"), nil, 400, sale.InvalidRequest, false},
-		"an impossible sale":   {httpapitest.Path("saleId", "a b"), nil, 400, sale.InvalidRequest, false},
-		"without a claim":      {httpapitest.User("bob"), nil, 404, sale.OrderNotFound, true},
-		"without a number yet": {nil, sale.Refuse(sale.OrderPending, ""), 409, sale.OrderPending, true},
-		"paid":                 {nil, sale.Refuse(sale.OrderPaid, ""), 409, sale.OrderPaid, true},
-		"expired":              {nil, sale.Refuse(sale.OrderExpired, ""), 409, sale.OrderExpired, true},
-		"final":                {nil, sale.Refuse(sale.NotCancellable, ""), 409, sale.NotCancellable, true},
-		"busy":                 {nil, sale.Fail(sale.Busy, errors.New("ThrottlingException")), 503, sale.Busy, true},
+		"nobody":               {func(r *events.APIGatewayV2HTTPRequest) { r.RequestContext.Authorizer = nil }, confirmed, 401, sale.Unauthorized, false},
+		"an impossible user":   {httpapitest.User("a\nb"), confirmed, 400, sale.InvalidRequest, false},
+		"an impossible sale":   {httpapitest.Path("saleId", "a b"), confirmed, 400, sale.InvalidRequest, false},
+		"no such sale":         {httpapitest.Path("saleId", "other"), confirmed, 404, sale.SaleNotFound, true},
+		"without a claim":      {httpapitest.User("bob"), confirmed, 404, sale.OrderNotFound, true},
+		"without a number yet": {nil, func(f *function) { f.sells(time.Hour) }, 409, sale.OrderPending, true},
+		"paid":                 {nil, func(f *function) { confirmed(f); f.Pay("pi_1", 149900) }, 409, sale.OrderPaid, true},
+		"expired":              {nil, func(f *function) { confirmed(f); f.Expire() }, 409, sale.OrderExpired, true},
+		"final":                {nil, func(f *function) { f.sells(0); f.confirms() }, 409, sale.NotCancellable, true},
+		"busy":                 {nil, func(f *function) { confirmed(f); f.Throttles() }, 503, sale.Busy, true},
 	} {
-		f := newFunction(t)
-		f.fault = tt.fault
-		change := tt.change
-		if change == nil {
-			change = func(*events.APIGatewayV2HTTPRequest) {}
-		}
-		r := f.Ask(t, t.Context(), event(t, "pay-cancel.json", change))
-		httpapitest.Refused(t, r, tt.status, tt.code)
-		if asked := f.calls > 0; asked != tt.asked {
-			t.Errorf("%s: the ledger was asked: %v", name, asked)
-		}
-		if told := r.Headers.RetryAfter != ""; told != (tt.code == sale.OrderPending || tt.code == sale.Busy) {
-			t.Errorf("%s: Retry-After %q", name, r.Headers.RetryAfter)
-		}
+		in(t, func(t *testing.T, f *function) {
+			tt.before(f)
+			before := f.DB.Dump()
+			change := tt.change
+			if change == nil {
+				change = func(*events.APIGatewayV2HTTPRequest) {}
+			}
+			var r httpapi.Response
+			calls := f.Calls(func() { r = f.Ask(t, t.Context(), event(t, "pay-cancel.json", change)) })
+			httpapitest.Refused(t, r, tt.status, tt.code)
+			if asked := calls > 0; asked != tt.asked || f.DB.Dump() != before {
+				t.Errorf("%s: %d calls of the ledger, whose table is\n%s", name, calls, f.DB.Dump())
+			}
+			if told := r.Headers.RetryAfter != ""; told != (tt.code == sale.OrderPending || tt.code == sale.Busy) {
+				t.Errorf("%s: Retry-After %q", name, r.Headers.RetryAfter)
+			}
+			if got := f.Logged(t, "result"); got != string(tt.code) {
+				t.Errorf("%s: counted as %v", name, got)
+			}
+		})
 	}
 }
 
 func TestTooManyCancellationsOfAUserAreRefusedBeforeAnythingIsRead(t *testing.T) {
-	f := newFunction(t)
-	cancelled, limited := 0, 0
-	for range 10 * callers.Burst {
-		before := f.calls
-		switch r := f.Ask(t, t.Context(), event(t, "pay-cancel.json")); r.StatusCode {
-		case 200:
-			cancelled++
-		default:
-			limited++
-			httpapitest.Refused(t, r, 429, sale.TooManyRequests)
-			if f.calls != before || r.Headers.RetryAfter == "" {
-				t.Errorf("%d calls of the ledger, Retry-After %q", f.calls-before, r.Headers.RetryAfter)
+	owing(t, func(t *testing.T, f *function) {
+		for range callers.Burst {
+			if r := f.Ask(t, t.Context(), event(t, "pay-cancel.json")); r.StatusCode != 200 {
+				t.Errorf("%d %s", r.StatusCode, r.Body)
 			}
 		}
-	}
-	if cancelled < callers.Burst || limited == 0 {
-		t.Errorf("%d answers and %d refusals, want at least %d and 1", cancelled, limited, callers.Burst)
-	}
-	if r := f.Ask(t, t.Context(), event(t, "pay-cancel.json", httpapitest.User("bob"))); r.StatusCode != 404 {
-		t.Errorf("another user is told %d", r.StatusCode)
-	}
+		var r httpapi.Response
+		calls := f.Calls(func() { r = f.Ask(t, t.Context(), event(t, "pay-cancel.json")) })
+		httpapitest.Refused(t, r, 429, sale.TooManyRequests)
+		if calls > 0 || r.Headers.RetryAfter == "" {
+			t.Errorf("%d calls of the ledger, Retry-After %q", calls, r.Headers.RetryAfter)
+		}
+		if r := f.Ask(t, t.Context(), event(t, "pay-cancel.json", httpapitest.User("bob"))); r.StatusCode != 404 {
+			t.Errorf("another user is told %d", r.StatusCode)
+		}
+	})
 }

@@ -1,7 +1,6 @@
 package handler
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"github.com/stripe/stripe-go/v84/webhook"
 
+	"flashsale/infra/kit/testledger"
 	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/httpapi/httpapitest"
@@ -31,48 +31,16 @@ const (
 	standardNew = "whsec_YWZ0ZXItYWZ0ZXItYWZ0ZXItYWZ0ZXItYWZ0ZXI="
 )
 
-// books records what it is asked to settle.
-type books struct {
-	payments []sale.Payment
-	settled  ledger.Settlement
-	claim    sale.Claim
-	fault    error
-	panics   bool
-	calls    int
-}
-
-func (b *books) call() error {
-	b.calls++
-	if b.panics {
-		panic("table ledger-7 is on fire")
-	}
-	return b.fault
-}
-
-func (b *books) Pay(_ context.Context, p sale.Payment) (ledger.Settlement, error) {
-	b.payments = append(b.payments, p)
-	return b.settled, b.call()
-}
-
-func (b *books) Recorded(_ context.Context, p sale.Payment) (bool, error) {
-	return b.claim.Payment == p.ID(), b.call()
-}
-
-func (b *books) Cancel(_ context.Context, saleID, user string) (sale.Claim, error) {
-	if saleID != b.claim.SaleID || user != b.claim.User {
-		b.fault = sale.Refuse(sale.OrderNotFound, "the user has no order in this sale")
-	}
-	return b.claim, b.call()
-}
-
-// function is the handler as Lambda calls it, with its dependencies.
+// function is the handler as Lambda calls it, over a ledger.
 type function struct {
-	*books
+	*testledger.World
+	providers Providers
 	httpapitest.Function
 }
 
-// newFunction returns the handler with both providers; settings are environment variables.
-func newFunction(t *testing.T, settings ...string) *function {
+// in runs a test of the handler with both providers, over an empty table; settings are
+// environment variables.
+func in(t *testing.T, test func(t *testing.T, f *function), settings ...string) {
 	t.Helper()
 	settings = append([]string{
 		"AWS_LAMBDA_LOG_LEVEL", "", "STRIPE_SECRETS", stripeOld + " , " + stripeNew + " ", "STRIPE_EVENTS", "any",
@@ -81,25 +49,58 @@ func newFunction(t *testing.T, settings ...string) *function {
 	for i := 0; i < len(settings); i += 2 {
 		t.Setenv(settings[i], settings[i+1])
 	}
-	providers, err := ProvidersFromEnv(clock.Wall)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &function{books: &books{
-		settled: ledger.Settlement{SaleID: "moutai", New: true},
-		claim: sale.Claim{
-			SaleID: "moutai", User: "alice", ID: "5LJQBKBVNQ2XRCM7KD3V4HTYWA", AcceptedAt: time.Date(2026, 1, 1, 0, 0, 5, 0, time.UTC),
-			OrderID: orderID, ReleasedAt: time.Date(2026, 1, 1, 0, 5, 0, 0, time.UTC), ReleasedBy: sale.ByBuyer,
-		},
-	}}
-	f.Handler = lambda.NewHandler(httpapi.Serve(New(f.books, providers, telemetry.New(&f.Log, "pay", clock.Wall), clock.Wall).Handle))
-	return f
+	testledger.Run(t, func(w *testledger.World) {
+		providers, err := ProvidersFromEnv(clock.Wall)
+		if err != nil {
+			w.T.Fatal(err)
+		}
+		f := &function{World: w, providers: providers}
+		f.over(w.Ledger())
+		test(w.T, f)
+	})
 }
 
-const (
-	orderID   = 406709376884146177
-	orderText = "406709376884146177"
-)
+// owing runs a test while alice has a confirmed order of 1499 CNY.
+func owing(t *testing.T, test func(t *testing.T, f *function), settings ...string) {
+	t.Helper()
+	in(t, func(t *testing.T, f *function) {
+		f.sells(time.Hour)
+		f.confirms()
+		test(t, f)
+	}, settings...)
+}
+
+// over makes the handler use that ledger.
+func (f *function) over(b Book) {
+	f.Handler = lambda.NewHandler(httpapi.Serve(New(b, f.providers, telemetry.New(&f.Log, "pay", clock.Wall), clock.Wall).Handle))
+}
+
+// sells opens a sale at 1499 CNY, of which alice claims a unit five seconds later.
+func (f *function) sells(payWithin time.Duration) {
+	f.T.Helper()
+	f.Open(func(c *sale.Creation) { c.PayWithin, c.Price, c.Currency = payWithin, 149900, "CNY" })
+	time.Sleep(5 * time.Second)
+	f.Buy(testledger.Alice, testledger.AlicesClaim, "")
+}
+
+// confirms gives alice's claim its order id, a second later.
+func (f *function) confirms() {
+	f.T.Helper()
+	time.Sleep(time.Second)
+	f.Confirm(ledger.ClaimRef{SaleID: testledger.SaleID, User: testledger.Alice, ClaimID: testledger.AlicesClaim})
+}
+
+// reports sends a webhook that is signed now.
+func (f *function) reports(provider, body string) httpapi.Response {
+	f.T.Helper()
+	headers := signature(body, time.Now(), stripeNew)
+	if provider == StandardWebhooks {
+		headers = signed(f.T, body, time.Now(), standardNew)
+	}
+	return f.Ask(f.T, f.T.Context(), post(f.T, provider, body, headers))
+}
+
+const orderText = testledger.AlicesNumber
 
 // session is Stripe's report of a Checkout session; more replaces members of the object.
 func session(more string) string {
@@ -127,11 +128,6 @@ func stripeEventOf(kind, members, more string) string {
 
 const succeeded = `{"type":"payment.succeeded","timestamp":"2026-01-01T00:01:00Z","data":{"saleId":"moutai","orderId":"` + orderText +
 	`","paymentId":"pay_1","amount":149900,"currency":"CNY"}}`
-
-// payment is the payment that those report.
-func payment(provider, reference string) sale.Payment {
-	return sale.Payment{Provider: provider, Reference: reference, SaleID: "moutai", OrderID: orderID, Amount: 149900, Currency: "CNY"}
-}
 
 // post returns a request with a webhook.
 func post(t *testing.T, provider, body string, headers map[string]string) []byte {

@@ -1,20 +1,25 @@
 package handler
 
 import (
-	"errors"
+	"fmt"
+	"maps"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
+	"flashsale/infra/kit/testledger"
 	"flashsale/shared/clock"
+	"flashsale/shared/httpapi"
 	"flashsale/shared/httpapi/httpapitest"
-	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
+	"flashsale/shared/telemetry/telemetrytest"
 )
+
+// reported is when the order of owing has its id.
+var reported = testledger.Began.Add(6 * time.Second)
 
 // report is a webhook as a provider sends it.
 type report struct {
@@ -22,50 +27,53 @@ type report struct {
 	headers        map[string]string
 }
 
+// The order costs what is reported, so it is paid only if amount, currency and sale are read
+// as they are meant.
 func TestASignedPaymentIsRecordedAsReported(t *testing.T) {
-	now := time.Now()
+	now := reported
 	async := strings.Replace(session(""), "session.completed", "session.async_payment_succeeded", 1)
 	small := strings.Replace(succeeded, "CNY", "cny", 1)
 	for name, tt := range map[string]struct {
 		report
-		want sale.Payment
+		paidBy string
 	}{
-		"a Checkout session":                  {report{Stripe, session(""), signature(session(""), now, stripeNew)}, payment(Stripe, "pi_1")},
-		"one whose method of payment is slow": {report{Stripe, async, signature(async, now, stripeNew)}, payment(Stripe, "pi_1")},
-		"a payment intent":                    {report{Stripe, intent(""), signature(intent(""), now, stripeNew)}, payment(Stripe, "pi_1")},
-		"by the secret that ends":             {report{Stripe, session(""), signature(session(""), now, stripeOld)}, payment(Stripe, "pi_1")},
+		"a Checkout session":                  {report{Stripe, session(""), signature(session(""), now, stripeNew)}, "stripe#pi_1"},
+		"one whose method of payment is slow": {report{Stripe, async, signature(async, now, stripeNew)}, "stripe#pi_1"},
+		"a payment intent":                    {report{Stripe, intent(""), signature(intent(""), now, stripeNew)}, "stripe#pi_1"},
+		"by the secret that ends":             {report{Stripe, session(""), signature(session(""), now, stripeOld)}, "stripe#pi_1"},
 		// Stripe signs with both secrets while one is being replaced; each may be unknown.
-		"only the second signature is known": {report{Stripe, session(""), signature(session(""), now, "whsec_unknown_secret", stripeOld)}, payment(Stripe, "pi_1")},
-		"Standard Webhooks":                  {report{StandardWebhooks, succeeded, signed(t, succeeded, now, standardNew)}, payment(StandardWebhooks, "pay_1")},
-		"a currency in small letters":        {report{StandardWebhooks, small, signed(t, small, now, standardNew)}, payment(StandardWebhooks, "pay_1")},
+		"only the second signature is known": {report{Stripe, session(""), signature(session(""), now, "whsec_unknown_secret", stripeOld)}, "stripe#pi_1"},
+		"Standard Webhooks":                  {report{StandardWebhooks, succeeded, signed(t, succeeded, now, standardNew)}, StandardWebhooks + "#pay_1"},
+		"a currency in small letters":        {report{StandardWebhooks, small, signed(t, small, now, standardNew)}, StandardWebhooks + "#pay_1"},
 		"Standard Webhooks, the secret that ends": {report{StandardWebhooks, succeeded, signed(t, succeeded, now, standardOld)},
-			payment(StandardWebhooks, "pay_1")},
+			StandardWebhooks + "#pay_1"},
 		"Standard Webhooks, only the second signature is known": {report{StandardWebhooks, succeeded,
-			signed(t, succeeded, now, "whsec_dW5rbm93bi11bmtub3duLXVua25vd24=", standardNew)}, payment(StandardWebhooks, "pay_1")},
+			signed(t, succeeded, now, "whsec_dW5rbm93bi11bmtub3duLXVua25vd24=", standardNew)}, StandardWebhooks + "#pay_1"},
 	} {
 		for _, encode := range []bool{false, true} {
-			f := newFunction(t)
-			request := post(t, tt.provider, tt.body, tt.headers)
-			if encode {
-				request = encoded(t, request)
-			}
-			r := f.Ask(t, t.Context(), request)
-			if r.StatusCode != 200 || r.Body != `{"outcome":"paid"}` || r.Headers.CacheControl != "no-store" {
-				t.Errorf("%s: %d %s", name, r.StatusCode, r.Body)
-			}
-			if diff := cmp.Diff([]sale.Payment{tt.want}, f.payments); diff != "" {
-				t.Errorf("%s: payments (-want +got):\n%s", name, diff)
-			}
-			if got, order := f.Logged(t, "result"), f.Logged(t, "orderId"); got != "paid" || order != orderText {
-				t.Errorf("%s: counted as %v, order %v", name, got, order)
-			}
+			owing(t, func(t *testing.T, f *function) {
+				request := post(t, tt.provider, tt.body, tt.headers)
+				if encode {
+					request = encoded(t, request)
+				}
+				r := f.Ask(t, t.Context(), request)
+				if r.StatusCode != 200 || r.Body != `{"outcome":"paid"}` || r.Headers.CacheControl != "no-store" {
+					t.Errorf("%s: %d %s", name, r.StatusCode, r.Body)
+				}
+				if c := f.Claim("alice"); c.State() != sale.Paid || c.Payment != tt.paidBy {
+					t.Errorf("%s: the claim is %s by %q, want paid by %q", name, c.State(), c.Payment, tt.paidBy)
+				}
+				if got, order := f.Logged(t, "result"), f.Logged(t, "orderId"); got != "paid" || order != orderText {
+					t.Errorf("%s: counted as %v, order %v", name, got, order)
+				}
+			})
 		}
 	}
 }
 
 // Without a valid signature nothing is read or written (P25).
 func TestAWebhookWithoutAValidSignatureReachesNoTable(t *testing.T) {
-	now := time.Now()
+	now := reported
 	spaced := strings.Replace(session(""), `":`, `": `, 1)
 	bare := map[string]string{}
 	huge := strings.Replace(session(""), `"id":"evt_1"`, `"id":"`+strings.Repeat("x", 1<<20)+`"`, 1)
@@ -108,25 +116,26 @@ func TestAWebhookWithoutAValidSignatureReachesNoTable(t *testing.T) {
 		"a megabyte, signed":                 {report{Stripe, huge, signature(huge, now, stripeNew)}, 413, sale.BodyTooLarge},
 	} {
 		for _, encode := range []bool{false, true} {
-			f := newFunction(t)
-			request := post(t, tt.provider, tt.body, tt.headers)
-			if encode {
-				request = encoded(t, request)
-			}
-			body := httpapitest.Refused(t, f.Ask(t, t.Context(), request), tt.status, tt.code)
-			if f.calls > 0 {
-				t.Errorf("%s: the ledger was asked", name)
-			}
-			want := string(tt.code)
-			if tt.status == 400 {
-				want = "unverified"
-			}
-			if f.Logged(t, "result") != want || f.Logged(t, "payment") != nil || f.Logged(t, "orderId") != nil {
-				t.Errorf("%s: the line is %s, the answer %v", name, f.Log.Bytes(), body)
-			}
-			if strings.Contains(f.Log.String(), "moutai") || strings.Contains(f.Log.String(), "pi_1") {
-				t.Errorf("%s: the body is in the log: %s", name, f.Log.Bytes())
-			}
+			owing(t, func(t *testing.T, f *function) {
+				request := post(t, tt.provider, tt.body, tt.headers)
+				if encode {
+					request = encoded(t, request)
+				}
+				calls := f.Calls(func() { httpapitest.Refused(t, f.Ask(t, t.Context(), request), tt.status, tt.code) })
+				if calls > 0 {
+					t.Errorf("%s: the ledger was asked", name)
+				}
+				want := string(tt.code)
+				if tt.status == 400 {
+					want = "unverified"
+				}
+				if f.Logged(t, "result") != want || f.Logged(t, "payment") != nil || f.Logged(t, "orderId") != nil {
+					t.Errorf("%s: the line is %s", name, f.Log.Bytes())
+				}
+				if strings.Contains(f.Log.String(), "moutai") || strings.Contains(f.Log.String(), "pi_1") {
+					t.Errorf("%s: the body is in the log: %s", name, f.Log.Bytes())
+				}
+			})
 		}
 	}
 }
@@ -136,8 +145,7 @@ func TestASignatureHolds300SecondsEitherWay(t *testing.T) {
 		300 * time.Second: 200, 301 * time.Second: 400, -300 * time.Second: 200, -301 * time.Second: 400,
 	} {
 		for _, provider := range []string{Stripe, StandardWebhooks} {
-			f := newFunction(t)
-			synctest.Test(t, func(t *testing.T) {
+			owing(t, func(t *testing.T, f *function) {
 				at := time.Now().Add(-age)
 				r := report{Stripe, session(""), signature(session(""), at, stripeNew)}
 				if provider == StandardWebhooks {
@@ -185,15 +193,13 @@ func TestWhatIsNotOursIsIgnoredAndCounted(t *testing.T) {
 		"a dispute, Standard Webhooks":  {StandardWebhooks, standard("dispute.opened"), "any", "ignored-disputed"},
 		"something else, of a standard": {StandardWebhooks, standard("invoice.paid"), "any", "ignored-unknown"},
 	} {
-		f := newFunction(t, "STRIPE_EVENTS", tt.events)
-		headers := signature(tt.body, time.Now(), stripeNew)
-		if tt.provider == StandardWebhooks {
-			headers = signed(t, tt.body, time.Now(), standardNew)
-		}
-		r := f.Ask(t, t.Context(), post(t, tt.provider, tt.body, headers))
-		if r.StatusCode != 200 || r.Body != `{"outcome":"ignored"}` || f.calls > 0 || f.Logged(t, "result") != tt.result {
-			t.Errorf("%s: %d %s, %d calls, %v", name, r.StatusCode, r.Body, f.calls, f.Logged(t, "result"))
-		}
+		owing(t, func(t *testing.T, f *function) {
+			var r httpapi.Response
+			calls := f.Calls(func() { r = f.reports(tt.provider, tt.body) })
+			if r.StatusCode != 200 || r.Body != `{"outcome":"ignored"}` || calls > 0 || f.Logged(t, "result") != tt.result {
+				t.Errorf("%s: %d %s, %d calls, %v", name, r.StatusCode, r.Body, calls, f.Logged(t, "result"))
+			}
+		}, "STRIPE_EVENTS", tt.events)
 	}
 }
 
@@ -202,25 +208,27 @@ func TestWhatIsNotOursIsIgnoredAndCounted(t *testing.T) {
 func TestAPaymentReportedByTheOtherKindOfEventIsRefusedUntilItIsRecorded(t *testing.T) {
 	for events, body := range map[string]string{"checkout": intent(""), "payment_intent": session("")} {
 		for name, tt := range map[string]struct {
-			body, paid string // paid is the payment that the claim has
-			fault      error
-			status     int
-			result     string
+			before func(*function)
+			status int
+			result string
 		}{
-			"not recorded":            {body: body, status: 400, result: "wrong-kind"},
-			"recorded":                {body: body, paid: "stripe#pi_1", status: 200, result: "ignored"},
-			"paid by another payment": {body: body, paid: "stripe#pi_2", status: 400, result: "wrong-kind"},
-			"the table is busy":       {body: body, fault: sale.Fail(sale.Busy, errors.New("ThrottlingException")), status: 503, result: "busy"},
+			"not recorded":            {func(*function) {}, 400, "wrong-kind"},
+			"recorded":                {func(f *function) { f.Pay("pi_1", 149900) }, 200, "ignored"},
+			"paid by another payment": {func(f *function) { f.Pay("pi_2", 149900) }, 400, "wrong-kind"},
+			"recorded as a refund":    {func(f *function) { f.Cancel("alice"); f.Pay("pi_1", 149900) }, 200, "ignored"},
+			"the table is busy":       {func(f *function) { f.Throttles() }, 503, "busy"},
 		} {
-			f := newFunction(t, "STRIPE_EVENTS", events)
-			f.claim.Payment, f.fault = tt.paid, tt.fault
-			r := f.Ask(t, t.Context(), post(t, Stripe, tt.body, signature(tt.body, time.Now(), stripeNew)))
-			if r.StatusCode != tt.status || f.Logged(t, "result") != tt.result || len(f.payments) > 0 {
-				t.Errorf("%s, %s: %d %s, %d payments, %s", events, name, r.StatusCode, r.Body, len(f.payments), f.Log.Bytes())
-			}
-			if says := strings.Contains(r.Body, "StripeEvents"); says != (tt.status == 400) {
-				t.Errorf("%s, %s: the answer says %s", events, name, r.Body)
-			}
+			owing(t, func(t *testing.T, f *function) {
+				tt.before(f)
+				before := f.DB.Dump()
+				r := f.reports(Stripe, body)
+				if r.StatusCode != tt.status || f.Logged(t, "result") != tt.result || f.DB.Dump() != before {
+					t.Errorf("%s, %s: %d %s, %s; the table is\n%s", events, name, r.StatusCode, r.Body, f.Log.Bytes(), f.DB.Dump())
+				}
+				if says := strings.Contains(r.Body, "StripeEvents"); says != (tt.status == 400) {
+					t.Errorf("%s, %s: the answer says %s", events, name, r.Body)
+				}
+			}, "STRIPE_EVENTS", events)
 		}
 	}
 }
@@ -253,80 +261,105 @@ func TestASignedReportThatNamesNoPaymentIsRefused(t *testing.T) {
 		bodies["Standard "+text] = struct{ provider, body string }{StandardWebhooks, amount(text)}
 	}
 	for name, tt := range bodies {
-		f := newFunction(t)
-		headers := signature(tt.body, time.Now(), stripeNew)
-		if tt.provider == StandardWebhooks {
-			headers = signed(t, tt.body, time.Now(), standardNew)
-		}
-		httpapitest.Refused(t, f.Ask(t, t.Context(), post(t, tt.provider, tt.body, headers)), 400, sale.InvalidRequest)
-		if f.calls > 0 || f.Logged(t, "result") != "invalid-request" {
-			t.Errorf("%s: %d calls, counted as %v", name, f.calls, f.Logged(t, "result"))
-		}
+		owing(t, func(t *testing.T, f *function) {
+			calls := f.Calls(func() { httpapitest.Refused(t, f.reports(tt.provider, tt.body), 400, sale.InvalidRequest) })
+			if calls > 0 || f.Logged(t, "result") != "invalid-request" {
+				t.Errorf("%s: %d calls, counted as %v", name, calls, f.Logged(t, "result"))
+			}
+		})
 	}
 }
 
-// A payment of an order that cannot exist is a refund due, not an error: nobody would see it.
-func TestAPaymentOfNoOrderIsSettled(t *testing.T) {
-	for _, body := range []string{
-		session(`"metadata":{"flashsale_sale":"moutai"}`), session(`"metadata":{"flashsale_sale":"moutai","flashsale_order":"x"}`),
-	} {
-		f := newFunction(t)
-		f.settled = ledger.Settlement{Refund: &sale.Refund{Reason: sale.RefundUnknownOrder}, New: true}
-		r := f.Ask(t, t.Context(), post(t, Stripe, body, signature(body, time.Now(), stripeNew)))
-		if f.Logged(t, "orderId") != nil {
-			t.Errorf("logged order %v", f.Logged(t, "orderId"))
-		}
-		if r.Body != `{"outcome":"refund-due","reason":"unknown-order"}` || len(f.payments) != 1 || f.payments[0].OrderID != 0 {
-			t.Errorf("%d %s, %+v", r.StatusCode, r.Body, f.payments)
-		}
-	}
-}
-
-func TestTheAnswerIsWhatTheLedgerSays(t *testing.T) {
-	late := &sale.Refund{SaleID: "moutai", Reason: sale.RefundReleased}
+func TestTheAnswerIsWhatTheLedgerSaysAndLeavesItsLine(t *testing.T) {
+	const paid, late = `{"outcome":"paid"}`, `{"outcome":"refund-due","reason":"released"}`
+	of := func(metadata string) string { return session(`"metadata":{` + metadata + `}`) }
+	pays := func(f *function) { f.Pay("pi_1", 149900) }
+	type fields map[string]any // in the line, in addition to what every line has; nil takes one away, of an error it is the start
 	for name, tt := range map[string]struct {
-		settled ledger.Settlement
-		fault   error
-		panics  bool
+		before  func(*function)
+		body    string
 		status  int
-		want    string // in the body
+		told    string // in the answer
 		result  string
+		outcome sale.Code
+		line    fields
 	}{
-		"paid":              {settled: ledger.Settlement{New: true}, status: 200, want: `{"outcome":"paid"}`, result: "paid"},
-		"paid before":       {settled: ledger.Settlement{}, status: 200, want: `{"outcome":"paid"}`, result: "repeated"},
-		"late":              {settled: ledger.Settlement{Refund: late, New: true}, status: 200, want: `{"outcome":"refund-due","reason":"released"}`, result: "refund-due"},
-		"late before":       {settled: ledger.Settlement{Refund: late}, status: 200, want: `{"outcome":"refund-due","reason":"released"}`, result: "repeated"},
-		"another order's":   {settled: ledger.Settlement{Contradicts: true}, status: 200, want: `{"outcome":"paid"}`, result: "repeated"},
-		"the table is busy": {fault: sale.Fail(sale.Busy, errors.New("ThrottlingException")), status: 503, want: `"code":"busy"`, result: "busy"},
-		"a newer release":   {fault: sale.Refuse(sale.NewerVersion, "ledger-7"), status: 503, want: `"code":"busy"`, result: "internal"},
-		"a foreign error":   {fault: errors.New("ledger-7"), status: 500, want: `"code":"internal"`, result: "internal"},
-		"a panic":           {panics: true, status: 500, want: `"code":"internal"`, result: "internal"},
+		"paid":        {nil, session(""), 200, paid, "paid", "ok", nil},
+		"paid before": {pays, session(""), 200, paid, "repeated", "ok", nil},
+		"late": {func(f *function) { f.Cancel("alice") }, session(""), 200, late, "refund-due", "ok",
+			fields{"reason": "released"}},
+		"late before": {func(f *function) { f.Cancel("alice"); pays(f) }, session(""), 200, late, "repeated", "ok",
+			fields{"reason": "released"}},
+		"of another amount": {nil, session(`"amount_total":1`), 200, `{"outcome":"refund-due","reason":"amount"}`, "refund-due", "ok",
+			fields{"reason": "amount"}},
+		"the payment of another amount": {pays, session(`"amount_total":1`), 200, paid, "repeated", "ok", fields{"contradicting": 1.0}},
+		// An error would be seen by nobody.
+		"of no order": {nil, of(`"flashsale_sale":"moutai"`), 200, `{"outcome":"refund-due","reason":"unknown-order"}`, "refund-due", "ok",
+			fields{"orderId": nil, "saleId": "", "reason": "unknown-order"}},
+		"of an order that cannot be": {nil, of(`"flashsale_sale":"moutai","flashsale_order":"x"`), 200,
+			`{"outcome":"refund-due","reason":"unknown-order"}`, "refund-due", "ok", fields{"orderId": nil, "saleId": "", "reason": "unknown-order"}},
+		"the table is busy": {func(f *function) { f.Throttles() }, session(""), 503, `"code":"busy"`, "busy", sale.Busy,
+			fields{"saleId": nil, "level": "WARN", "error": "busy: "}},
+		"a newer release": {func(f *function) { f.Newer("SALE#moutai", "SALE") }, session(""), 503, `"code":"busy"`, "internal", sale.NewerVersion,
+			fields{"saleId": nil, "level": "ERROR", "error": "newer-version: "}},
+		"a foreign error": {func(f *function) { f.over(f.Nowhere()) }, session(""), 500, `"code":"internal"`, "internal", sale.Internal,
+			fields{"saleId": nil, "level": "ERROR", "error": "internal: "}},
+		"a panic": {func(f *function) { f.Burns() }, session(""), 500, `"code":"internal"`, "internal", sale.Internal,
+			fields{"saleId": nil, "level": "ERROR", "error": "panic: " + testledger.ErrFire}},
 	} {
-		f := newFunction(t)
-		f.settled, f.fault, f.panics = tt.settled, tt.fault, tt.panics
-		r := f.Ask(t, t.Context(), post(t, Stripe, session(""), signature(session(""), time.Now(), stripeNew)))
-		if r.StatusCode != tt.status || !strings.Contains(r.Body, tt.want) || strings.Contains(r.Body, "ledger-7") || f.Logged(t, "result") != tt.result {
-			t.Errorf("%s: %d %s, %s", name, r.StatusCode, r.Body, f.Log.Bytes())
-		}
-		if told := r.Headers.RetryAfter != ""; told != (tt.status == 503) {
-			t.Errorf("%s: Retry-After %q", name, r.Headers.RetryAfter)
-		}
-		if rings := f.Logged(t, "contradicting") != nil; rings != tt.settled.Contradicts {
-			t.Errorf("%s: %s", name, f.Log.Bytes())
-		}
+		t.Run(name, func(t *testing.T) {
+			owing(t, func(t *testing.T, f *function) {
+				if tt.before != nil {
+					tt.before(f)
+				}
+				r := f.reports(Stripe, tt.body)
+				if r.StatusCode != tt.status || !strings.Contains(r.Body, tt.told) || strings.Contains(r.Body, "ledger-") || strings.Contains(r.Body, "fire") {
+					t.Errorf("%d %s, want %d %s", r.StatusCode, r.Body, tt.status, tt.told)
+				}
+				if told := r.Headers.RetryAfter != ""; told != (tt.status == 503) {
+					t.Errorf("Retry-After %q", r.Headers.RetryAfter)
+				}
+				line, err := telemetrytest.Parse(f.Log.Bytes())
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := map[string]any{
+					"level": "INFO", "message": "pay", "service": "pay", "coldStart": true, "outcome": string(tt.outcome), "result": tt.result, "payments": 1.0,
+					"route": payRoute, "provider": Stripe, "payment": "pi_1", "orderId": orderText, "saleId": "moutai",
+				}
+				maps.Copy(want, tt.line)
+				maps.DeleteFunc(want, func(_ string, value any) bool { return value == nil })
+				if start, told := want["error"].(string); told && strings.HasPrefix(fmt.Sprint(line.Fields["error"]), start) {
+					want["error"] = line.Fields["error"]
+				}
+				if diff := cmp.Diff(want, line.Fields); diff != "" {
+					t.Errorf("line (-want +got):\n%s", diff)
+				}
+				metrics := map[string]string{"payments": "Count by service, result"}
+				if want["contradicting"] != nil {
+					metrics["contradicting"] = "Count by service"
+				}
+				if diff := cmp.Diff(metrics, line.Metrics); diff != "" {
+					t.Errorf("metrics (-want +got):\n%s", diff)
+				}
+			})
+		})
 	}
 }
 
 func TestAProviderWithoutSecretsDoesNotExist(t *testing.T) {
-	f := newFunction(t, "STRIPE_SECRETS", "", "STANDARD_WEBHOOKS_SECRETS", "")
-	for provider, headers := range map[string]map[string]string{
-		Stripe: signature(session(""), time.Now(), ""), StandardWebhooks: {"webhook-id": "msg_1"},
-	} {
-		httpapitest.Refused(t, f.Ask(t, t.Context(), post(t, provider, session(""), headers)), 404, sale.ProviderNotFound)
-	}
-	if f.calls > 0 {
-		t.Error("the ledger was asked")
-	}
+	owing(t, func(t *testing.T, f *function) {
+		calls := f.Calls(func() {
+			for provider, headers := range map[string]map[string]string{
+				Stripe: signature(session(""), time.Now(), ""), StandardWebhooks: {"webhook-id": "msg_1"},
+			} {
+				httpapitest.Refused(t, f.Ask(t, t.Context(), post(t, provider, session(""), headers)), 404, sale.ProviderNotFound)
+			}
+		})
+		if calls > 0 {
+			t.Error("the ledger was asked")
+		}
+	}, "STRIPE_SECRETS", "", "STANDARD_WEBHOOKS_SECRETS", "")
 }
 
 func TestASecretThatCannotBeOneStopsTheFunctionAndIsNotQuoted(t *testing.T) {
@@ -346,7 +379,8 @@ func TestASecretThatCannotBeOneStopsTheFunctionAndIsNotQuoted(t *testing.T) {
 }
 
 func TestTheFunctionKnowsItsRoutesOnly(t *testing.T) {
-	f := newFunction(t)
-	request := httpapitest.Event(t, "pay-standard.json", func(r *events.APIGatewayV2HTTPRequest) { r.RouteKey = "GET /payments" })
-	httpapitest.Refused(t, f.Ask(t, t.Context(), request), 500, sale.Internal)
+	in(t, func(t *testing.T, f *function) {
+		request := httpapitest.Event(t, "pay-standard.json", func(r *events.APIGatewayV2HTTPRequest) { r.RouteKey = "GET /payments" })
+		httpapitest.Refused(t, f.Ask(t, t.Context(), request), 500, sale.Internal)
+	})
 }
