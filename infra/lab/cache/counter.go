@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"fmt"
 
 	"flashsale/infra/lab/shop"
 )
@@ -29,33 +28,8 @@ func lookAndCount(ctx context.Context, d *desk, user string, _ int64) (shop.Outc
 		return refused, err
 	}
 	d.host.At(ctx, shop.Read)
-	return countAndRecord(ctx, d, user)
-}
-
-func countAndRecord(ctx context.Context, d *desk, user string) (shop.Outcome, error) {
 	if ok, err := d.takeOne(ctx); err != nil || !ok {
 		return shop.SoldOut, err
 	}
 	return d.record(ctx, user)
-}
-
-// countTwice counts the user's clicks before the stock. Each count is atomic; the two
-// and the order are three steps, and who dies in between leaves a unit that nobody
-// has, or a user who may never buy.
-func countTwice(ctx context.Context, d *desk, user string, _ int64) (shop.Outcome, error) {
-	if err := d.host.CheckUser(ctx, user); err != nil {
-		return "", err
-	}
-	clicks := "seckill:clicks:" + d.host.Sale
-	switch n, err := d.redis.HIncrBy(ctx, clicks, user, 1).Result(); {
-	case err != nil:
-		return "", fmt.Errorf("count the user: %w", err)
-	case n > 1:
-		return shop.AlreadyOrdered, nil
-	}
-	outcome, err := countAndRecord(ctx, d, user)
-	if err == nil && outcome == shop.SoldOut {
-		err = d.redis.HDel(ctx, clicks, user).Err()
-	}
-	return outcome, err
 }

@@ -33,14 +33,14 @@ func withDatabase(p shop.Place, do func(*sql.DB) error) error {
 	return do(db)
 }
 
-// createTables makes the tables of stock and orders; more is a further part of the
-// orders' definition.
-func createTables(ctx context.Context, p shop.Place, more string) error {
+// createTables makes the tables of stock and orders. By its index a user has one order,
+// whatever a queue delivers twice.
+func createTables(ctx context.Context, p shop.Place) error {
 	return withDatabase(p, func(db *sql.DB) error {
 		for _, statement := range []string{
 			"CREATE TABLE seckill_stock (id INT PRIMARY KEY, stock INT NOT NULL)",
 			fmt.Sprintf("INSERT INTO seckill_stock VALUES (1, %d)", p.Stock),
-			"CREATE TABLE seckill_orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, buyer VARCHAR(64) NOT NULL" + more + ")",
+			"CREATE TABLE seckill_orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, buyer VARCHAR(64) NOT NULL, UNIQUE KEY one_per_user (buyer))",
 		} {
 			if _, err := db.ExecContext(ctx, statement); err != nil {
 				return fmt.Errorf("create tables: %w", err)
@@ -50,12 +50,9 @@ func createTables(ctx context.Context, p shop.Place, more string) error {
 	})
 }
 
-// oneEach is the index by which a user has one order, whatever a queue delivers twice.
-const oneEach = ", UNIQUE KEY one_per_user (buyer)"
-
-// write inserts the orders that are not there yet. Checked, it takes their units in the
-// same transaction, and whoever gets none has no order.
-func write(ctx context.Context, db *sql.DB, users []string, checked bool) error {
+// write inserts the orders that are not there yet and takes their units in the
+// same transaction; whoever gets none has no order.
+func write(ctx context.Context, db *sql.DB, users []string) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -69,7 +66,7 @@ func write(ctx context.Context, db *sql.DB, users []string, checked bool) error 
 	if err != nil {
 		return fmt.Errorf("insert orders: %w", err)
 	}
-	if checked && n > 0 {
+	if n > 0 {
 		taken, err := affected(tx.ExecContext(ctx, "UPDATE seckill_stock SET stock = stock - ? WHERE id = 1 AND stock >= ?", n, n))
 		switch {
 		case err != nil:
@@ -79,7 +76,7 @@ func write(ctx context.Context, db *sql.DB, users []string, checked bool) error 
 		case taken == 0:
 			_ = tx.Rollback()
 			for _, user := range users {
-				if err := write(ctx, db, []string{user}, true); err != nil {
+				if err := write(ctx, db, []string{user}); err != nil {
 					return err
 				}
 			}

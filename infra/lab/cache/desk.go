@@ -33,27 +33,19 @@ func ordersKey(p shop.Place) string { return "seckill:orders:" + p.Sale }
 func lockKey(p shop.Place) string   { return "lock:seckill:" + p.Sale }
 
 func stockUp(ctx context.Context, p shop.Place) error {
-	return StockUp(ctx, server(p), stockKey(p), p)
-}
-
-func recorded(ctx context.Context, p shop.Place) ([]shop.Order, error) {
-	return Orders(ctx, server(p), ordersKey(p))
-}
-
-// StockUp puts the whole stock under one key, and closes the client. It and Orders are
-// shared by all strategies that keep their orders in Redis.
-func StockUp(ctx context.Context, c *redis.Client, key string, p shop.Place) error {
+	c := server(p)
 	defer c.Close()
-	if err := c.Set(ctx, key, p.Stock, 0).Err(); err != nil {
+	if err := c.Set(ctx, stockKey(p), p.Stock, 0).Err(); err != nil {
 		return fmt.Errorf("set stock: %w", err)
 	}
 	return nil
 }
 
-// Orders reads the orders as the servers have appended them, and closes the client.
-func Orders(ctx context.Context, c *redis.Client, key string) ([]shop.Order, error) {
+// recorded reads the orders as the servers have appended them.
+func recorded(ctx context.Context, p shop.Place) ([]shop.Order, error) {
+	c := server(p)
 	defer c.Close()
-	users, err := c.LRange(ctx, key, 0, -1).Result()
+	users, err := c.LRange(ctx, ordersKey(p), 0, -1).Result()
 	if err != nil {
 		return nil, fmt.Errorf("read orders: %w", err)
 	}

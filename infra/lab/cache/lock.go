@@ -49,21 +49,20 @@ const (
 type locked struct {
 	*desk
 	lock lock
-	key  func(user string) string
 	sell sale
 }
 
 // under describes a strategy that sells under one lock for all.
 func under(name, does, flaw string, need shop.Need, make newLock, sell sale) shop.Spec {
 	return spec(name, does, flaw, need, func(ctx context.Context, d *desk) (shop.Strategy, error) {
-		return &locked{d, make(ctx, d), func(string) string { return lockKey(d.host.Place) }, sell}, nil
+		return &locked{d, make(ctx, d), sell}, nil
 	})
 }
 
 // Buy takes the lock, sells, and gives it back.
 func (l *locked) Buy(ctx context.Context, user string) (shop.Outcome, error) {
 	for until := time.Now().Add(patience); ; {
-		h, err := l.lock.acquire(ctx, l.key(user))
+		h, err := l.lock.acquire(ctx, lockKey(l.host.Place))
 		if err != nil {
 			return "", fmt.Errorf("take lock: %w", err)
 		}
@@ -106,23 +105,6 @@ func blind(_ context.Context, d *desk) lock {
 	return lock{acquire: func(ctx context.Context, key string) (*hold, error) {
 		ok, err := d.redis.SetNX(ctx, key, "1", shop.LockTTL).Result()
 		if err != nil || !ok {
-			return nil, err
-		}
-		return &hold{release: func(ctx context.Context) { d.redis.Del(ctx, key) }}, nil
-	}}
-}
-
-// twoStep gives the lock its expiry with a second command. Who dies in between leaves
-// a lock that nobody may ever take again. The expiry is in milliseconds: EXPIRE counts
-// whole seconds, which the scaled-down time does not have.
-func twoStep(_ context.Context, d *desk) lock {
-	return lock{acquire: func(ctx context.Context, key string) (*hold, error) {
-		ok, err := d.redis.SetNX(ctx, key, "1", 0).Result()
-		if err != nil || !ok {
-			return nil, err
-		}
-		d.host.At(ctx, shop.HalfLocked)
-		if err := d.redis.PExpire(ctx, key, shop.LockTTL).Err(); err != nil {
 			return nil, err
 		}
 		return &hold{release: func(ctx context.Context) { d.redis.Del(ctx, key) }}, nil

@@ -14,34 +14,29 @@ import (
 	"flashsale/infra/lab/shop"
 )
 
-// majority takes the lock on a majority of three servers, one of which may die.
-// Renewed, it is extended every third of its life.
-func majority(renewed bool) newLock {
-	return func(_ context.Context, d *desk) lock {
-		var pools []redsyncredis.Pool
-		var all clients
-		for _, address := range d.host.Redis {
-			c := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1})
-			all = append(all, c)
-			pools = append(pools, goredis.NewPool(c))
-		}
-		servers := redsync.New(pools...)
-		return lock{close: all, wait: awaitTurn, acquire: func(ctx context.Context, key string) (*hold, error) {
-			m := servers.NewMutex(key, redsync.WithExpiry(shop.LockTTL), redsync.WithTries(1))
-			if m.LockContext(ctx) != nil {
-				// Taken by another, or too few servers answered: not locked either way.
-				return nil, ctx.Err()
-			}
-			stop := func() {}
-			if renewed {
-				stop = renew(ctx, func(ctx context.Context) { _, _ = m.ExtendContext(ctx) })
-			}
-			return &hold{release: func(ctx context.Context) {
-				stop()
-				_, _ = m.UnlockContext(ctx)
-			}}, nil
-		}}
+// majority takes the lock on a majority of three servers, one of which may die, and
+// extends it every third of its life.
+func majority(_ context.Context, d *desk) lock {
+	var pools []redsyncredis.Pool
+	var all clients
+	for _, address := range d.host.Redis {
+		c := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1})
+		all = append(all, c)
+		pools = append(pools, goredis.NewPool(c))
 	}
+	servers := redsync.New(pools...)
+	return lock{close: all, wait: awaitTurn, acquire: func(ctx context.Context, key string) (*hold, error) {
+		m := servers.NewMutex(key, redsync.WithExpiry(shop.LockTTL), redsync.WithTries(1))
+		if m.LockContext(ctx) != nil {
+			// Taken by another, or too few servers answered: not locked either way.
+			return nil, ctx.Err()
+		}
+		stop := renew(ctx, func(ctx context.Context) { _, _ = m.ExtendContext(ctx) })
+		return &hold{release: func(ctx context.Context) {
+			stop()
+			_, _ = m.UnlockContext(ctx)
+		}}, nil
+	}}
 }
 
 // awaitTurn waits as redsync does between two tries, by chance: who asks all

@@ -19,8 +19,6 @@ type delivery struct {
 	// stream: the script appends it to a stream, and what a worker has not
 	// acknowledged another one reads again. Otherwise it waits in memory.
 	stream bool
-	// checked: the database takes the unit, too, and may refuse.
-	checked bool
 	// wait: nobody is told yes before the replica has it.
 	wait bool
 }
@@ -45,7 +43,7 @@ func script(name, does, flaw string, need shop.Need, by delivery) shop.Spec {
 	s.Needs = append(s.Needs, shop.MariaDB)
 	s.Orders = inserted
 	s.Prepare = func(ctx context.Context, p shop.Place) error {
-		if err := errors.Join(stockUp(ctx, p), createTables(ctx, p, oneEach)); err != nil || !by.stream {
+		if err := errors.Join(stockUp(ctx, p), createTables(ctx, p)); err != nil || !by.stream {
 			return err
 		}
 		c := server(p)
@@ -171,6 +169,9 @@ func (s *scripted) rebuild(ctx context.Context) error {
 	return nil
 }
 
+// replicaLimit is how long WAIT waits for the replica.
+const replicaLimit = 100 * time.Millisecond
+
 const (
 	// batch is how many orders are written at once.
 	batch = 200
@@ -187,7 +188,7 @@ func (s *scripted) carryQueue(context.Context) {
 		for len(users) < batch && len(s.queue) > 0 {
 			users = append(users, <-s.queue)
 		}
-		for write(ctx, s.db, users, s.checked) != nil {
+		for write(ctx, s.db, users) != nil {
 			time.Sleep(retryPause)
 		}
 		s.waiting.Add(int64(-len(users)))

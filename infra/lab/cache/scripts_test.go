@@ -80,7 +80,7 @@ func TestAnEmptyRedisIsFilledOnceFromTheDatabase(t *testing.T) {
 	if d == nil {
 		return
 	}
-	if err := createTables(t.Context(), d.host.Place, oneEach); err != nil {
+	if err := createTables(t.Context(), d.host.Place); err != nil {
 		t.Fatal(err)
 	}
 	db, err := openDatabase(d.host.Place)
@@ -90,7 +90,7 @@ func TestAnEmptyRedisIsFilledOnceFromTheDatabase(t *testing.T) {
 	defer db.Close()
 	// One of the two is delivered twice; of four there are units for three.
 	for _, users := range [][]string{{"a", "b"}, {"b"}} {
-		if err := write(t.Context(), db, users, true); err != nil {
+		if err := write(t.Context(), db, users); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -108,7 +108,7 @@ func TestAnEmptyRedisIsFilledOnceFromTheDatabase(t *testing.T) {
 			t.Errorf("%d left (%v), want 1 of 3", left, err)
 		}
 	}
-	if err := write(t.Context(), db, []string{"a", "c", "d"}, true); err != nil {
+	if err := write(t.Context(), db, []string{"a", "c", "d"}); err != nil {
 		t.Fatal(err)
 	}
 	if all, err := buyersIn(t.Context(), db); err != nil || !slices.Equal(slices.Sorted(slices.Values(all)), []string{"a", "b", "c"}) {
@@ -135,7 +135,7 @@ func TestALockIsReleasedByItsOwnerOnly(t *testing.T) {
 	for name, c := range map[string]struct {
 		lock newLock
 		own  bool
-	}{"token": {token, true}, "watchdog": {watchdog, true}, "re-entrant": {reentrant, true}, "blind": {blind, false}, "dated": {dated, false}} {
+	}{"token": {token, true}, "watchdog": {watchdog, true}, "blind": {blind, false}, "dated": {dated, false}} {
 		l := c.lock(t.Context(), d)
 		first, err := l.acquire(t.Context(), name)
 		if err != nil || first == nil {

@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -82,29 +81,4 @@ func fencedSet(ctx context.Context, d *desk, user string, fence int64) (shop.Out
 		return shop.Busy, nil
 	}
 	return d.record(ctx, user)
-}
-
-// replicaLimit is how long WAIT waits for the replica.
-const replicaLimit = 100 * time.Millisecond
-
-// waitForReplica tells nobody yes before the replica has it.
-func waitForReplica(sell sale) sale {
-	return func(ctx context.Context, d *desk, user string, fence int64) (shop.Outcome, error) {
-		outcome, err := sell(ctx, d, user, fence)
-		if err != nil || outcome != shop.Accepted && outcome != shop.AlreadyOrdered {
-			return outcome, err
-		}
-		// WAIT is for the writes of its own connection, and those come after all
-		// that other connections wrote before.
-		p := d.redis.Pipeline()
-		p.Incr(ctx, "seckill:waits:"+d.host.Sale)
-		copied := p.Do(ctx, "WAIT", 1, replicaLimit.Milliseconds())
-		if _, err := p.Exec(ctx); err != nil {
-			return "", fmt.Errorf("wait for replica: %w", err)
-		}
-		if n, err := copied.Int(); err != nil || n < 1 {
-			return shop.Busy, err
-		}
-		return outcome, nil
-	}
 }

@@ -66,7 +66,7 @@ func (s *scripted) store(ctx context.Context, messages []redis.XMessage) {
 		users, ids = append(users, user), append(ids, m.ID)
 	}
 	s.host.At(ctx, shop.Queued)
-	if write(ctx, s.db, users, s.checked) == nil {
+	if write(ctx, s.db, users) == nil {
 		_ = s.redis.XAck(ctx, streamKey(s.host.Place), group, ids...).Err()
 	}
 }

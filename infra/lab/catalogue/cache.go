@@ -14,9 +14,6 @@ var twoSteps = map[string][]tally.Verdict{
 	"answers-lost": {tally.Holds, tally.Undersells},
 }
 
-// What Redis has not saved dies with it.
-var forgets = map[string][]tally.Verdict{"engine-killed": only(tally.Loses)}
-
 // A lock that expires lets the next one in while its owner stands still. Each who has
 // compared before takes a unit: that is one too many when the last units go, and none
 // before.
@@ -43,15 +40,13 @@ var trio = map[string][]tally.Verdict{
 // Who deletes somebody else's lock lets in a third, and so on until the sale ends: how many
 // are inside when the last unit goes is chance.
 var blindly = map[string][]tally.Verdict{
-	"slow-check":    {tally.Holds, tally.Oversells},
-	"last-units":    {tally.Oversells, tally.Holds},
-	"server-frozen": {tally.Holds, tally.Oversells},
+	"slow-check": {tally.Holds, tally.Oversells},
+	"last-units": {tally.Oversells, tally.Holds},
 }
 
 // A write that was meant for an older stock brings back everything sold meanwhile, and the
 // unit of a dead process with it.
 var bringsBack = map[string][]tally.Verdict{
-	"server-frozen":     only(tally.Oversells),
 	"server-killed":     {tally.Undersells, tally.Oversells, tally.Holds},
 	"engine-killed":     {tally.Oversells, tally.Undersells, tally.Holds},
 	"frozen-clicks":     {tally.Oversells, tally.Doubles},
@@ -60,8 +55,7 @@ var bringsBack = map[string][]tally.Verdict{
 
 // One buyer at a time, and on a loaded machine some wait for longer than they have.
 var slow = map[string][]tally.Verdict{
-	"slow-check":   {tally.Holds, tally.Stalls},
-	"scarce-stock": {tally.Holds, tally.Stalls},
+	"slow-check": {tally.Holds, tally.Stalls},
 }
 
 // A counter looks for the buyer before: clicks that come at once each take a unit. Whether
@@ -81,21 +75,10 @@ var queued = map[string][]tally.Verdict{
 	"server-killed":     only(tally.Loses),
 	"winner-asks-again": {tally.Loses, tally.Holds},
 	"answers-lost":      only(tally.Loses),
+	"engine-killed":     {tally.Holds, tally.Loses},
 }
 
-// The buyer's error on the old primary, or an order that the new one never got.
-var failedOver = map[string][]tally.Verdict{"engine-killed": {tally.Undersells, tally.Loses, tally.Holds}}
-
 var cacheVerdicts = map[string]expectation{
-	"redis-setnx-expire": {tally.Holds, merge(twoSteps, expires, blindly, map[string][]tally.Verdict{
-		// The next owner may outlive its own lock and delete the one that stays for ever.
-		"server-killed": {tally.Stalls, tally.Undersells},
-		// A repeated SETNX finds its own lock, which then has no expiry: nobody buys, or
-		// who does deletes it under the next one.
-		"answers-lost":  {tally.Stalls, tally.Holds, tally.Undersells},
-		"engine-killed": {tally.Stalls, tally.Holds, tally.Undersells, tally.Oversells},
-		"frozen-clicks": {tally.Doubles, tally.Oversells, tally.Holds},
-	})},
 	"redis-set-nx-ex": {tally.Holds, merge(twoSteps, expires, blindly)},
 	"redis-set-nx-ex-set": {tally.Holds, merge(twoSteps, expires, bringsBack, map[string][]tally.Verdict{
 		"slow-check": only(tally.Oversells),
@@ -114,47 +97,19 @@ var cacheVerdicts = map[string]expectation{
 		"frozen-clicks": {tally.Doubles, tally.Holds},                     // as for all locks
 		"answers-lost":  {tally.Undersells, tally.Holds, tally.Oversells}, // as for all counters
 	})},
-	"redis-watchdog":           {tally.Holds, merge(twoSteps, slow, expires)},
-	"redis-watchdog-set":       {tally.Holds, merge(twoSteps, slow, expires, bringsBack)},
-	"redis-watchdog-snapshots": {tally.Holds, merge(twoSteps, slow, expires, forgets)},
-	"redis-fenced-set":         {tally.Holds, merge(twoSteps, slow)},
-	"redis-reentrant":          {tally.Holds, merge(twoSteps, slow, expires)},
-	"redis-pubsub":             {tally.Holds, merge(twoSteps, slow, expires)},
-	"redis-redlock":            {tally.Holds, merge(twoSteps, slow, expires, trio)},
-	"redis-redlock-renewed":    {tally.Holds, merge(twoSteps, slow, expires, trio)},
+	"redis-watchdog":   {tally.Holds, merge(twoSteps, slow, expires)},
+	"redis-fenced-set": {tally.Holds, merge(twoSteps, slow)},
+	"redis-redlock":    {tally.Holds, merge(twoSteps, slow, expires, trio)},
 	"redis-failover": {tally.Holds, merge(twoSteps, slow, expires, map[string][]tally.Verdict{
 		// The orders that the replica never got; or the primary dies between a unit and its
 		// order, and the client repeats the order on the new one, which has not sold the unit.
 		"engine-killed": {tally.Loses, tally.Oversells},
 	})},
-	"redis-failover-min-replicas": {tally.Holds, merge(twoSteps, slow, expires, failedOver)},
-	"redis-failover-wait":         {tally.Holds, merge(twoSteps, slow, expires, failedOver)},
-	"redis-decr":                  {tally.Holds, merge(twoSteps, looksBefore)},
-	"redis-decr-snapshots": {tally.Holds, merge(twoSteps, looksBefore, map[string][]tally.Verdict{
-		// Without a lock many are between their unit and their order when Redis dies: if
-		// nobody has an order yet, only units are gone.
-		"engine-killed": {tally.Loses, tally.Undersells},
-	})},
-	// Its counter of clicks shuts out the buyer whose order is missing.
-	"redis-hincrby": {tally.Holds, map[string][]tally.Verdict{
-		"server-killed":     only(tally.Loses),
-		"winner-asks-again": {tally.Loses, tally.Holds}, // as for all counters
-		"engine-killed":     only(tally.Loses),
-		// The answer to HINCRBY, to DECR, or to the INCR that puts back.
-		"answers-lost": {tally.Loses, tally.Undersells, tally.Oversells},
-	}},
-	"redis-user-lock": {tally.Holds, map[string][]tally.Verdict{
-		"frozen-clicks": {tally.Doubles, tally.Holds}, // as for all locks
-	}},
-	// An order may wait in memory while the stock is filled again from the database.
-	"redis-lua-queue":         {tally.Holds, merge(queued, map[string][]tally.Verdict{"engine-killed": {tally.Holds, tally.Oversells}})},
-	"redis-lua-queue-rebuilt": {tally.Holds, merge(queued, map[string][]tally.Verdict{"engine-killed": {tally.Holds, tally.Loses}})},
+	"redis-decr":      {tally.Holds, merge(twoSteps, looksBefore)},
+	"redis-lua-queue": {tally.Holds, queued},
 	// Something is accepted and not yet in the database, or nothing is.
-	"redis-lua-stream":         {tally.Holds, map[string][]tally.Verdict{"engine-killed": {tally.Loses, tally.Oversells, tally.Holds}}},
-	"redis-lua-stream-rebuilt": {tally.Holds, map[string][]tally.Verdict{"engine-killed": {tally.Loses, tally.Holds}}},
-	"redis-lua-stream-aof":     {tally.Holds, nil},
-	"redis-lua-always":         {tally.Holds, nil},
-	"redis-failover-stream":    {tally.Holds, forgets},
+	"redis-lua-stream": {tally.Holds, map[string][]tally.Verdict{"engine-killed": {tally.Loses, tally.Holds}}},
+	"redis-lua-always": {tally.Holds, nil},
 	// A buyer who is told to try again may be one whose order is lost, or none may be.
 	"redis-failover-stream-wait": {tally.Holds, map[string][]tally.Verdict{"engine-killed": {tally.Loses, tally.Holds}}},
 }

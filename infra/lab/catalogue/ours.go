@@ -5,10 +5,8 @@ import "flashsale/infra/lab/tally"
 var oursVerdicts = map[string]expectation{
 	"ours-ledger":         {tally.Holds, nil},
 	"ours-ledger-new-key": {tally.Holds, nil},
-	"ours-http":           {tally.Holds, nil},
-	"ours-http-new-key":   {tally.Holds, nil},
 	"ours-ledger-no-key":  {tally.Holds, keylessVerdicts},
-	"ours-http-no-key":    {tally.Holds, keylessVerdicts},
+	"ours-http":           {tally.Holds, nil},
 }
 
 // Without a key one read looks whether who asks again has won already. It is left out for

@@ -102,18 +102,12 @@ func Start(ctx context.Context, need shop.Need, o Options) (Engine, error) {
 	switch need {
 	case shop.Redis:
 		return startRedis(ctx, dir, o, 1, snapshots, 0)
-	case shop.RedisAppend:
-		return startRedis(ctx, dir, o, 1, "everysec", 0)
 	case shop.RedisAlways:
 		return startRedis(ctx, dir, o, 1, "always", 0)
 	case shop.RedisTrio:
-		return startRedis(ctx, dir, o, 3, "always", 0)
-	case shop.RedisTrioDelayed:
 		return startRedis(ctx, dir, o, 3, "always", shop.LockTTL)
 	case shop.RedisPair:
-		return startPair(ctx, dir, o, 0)
-	case shop.RedisPairMin:
-		return startPair(ctx, dir, o, 1)
+		return startPair(ctx, dir, o)
 	case shop.MariaDB:
 		return startMariaDB(ctx, dir, o)
 	case shop.MariaDBPair:

@@ -8,7 +8,6 @@ import (
 	"os"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -80,7 +79,7 @@ func keys(t *testing.T, addr string) int64 {
 }
 
 func TestRedisForgetsInACrashAndTheAppendOnlyFileDoesNot(t *testing.T) {
-	for need, want := range map[shop.Need]int64{shop.Redis: 0, shop.RedisAppend: 1, shop.RedisAlways: 1} {
+	for need, want := range map[shop.Need]int64{shop.Redis: 0, shop.RedisAlways: 1} {
 		e := running(t, need, installRedis)
 		if e == nil {
 			continue
@@ -168,29 +167,6 @@ func TestWhatTheReplicaWasCutOffFromIsLostInTheFailOver(t *testing.T) {
 	if n, err := c.Wait(t.Context(), 1, startLimit).Result(); err != nil || n != 1 {
 		t.Errorf("after a reset %d replicas have the write (%v), want 1", n, err)
 	}
-}
-
-func TestAPrimaryThatMustHaveItsReplicaRefusesToWriteWithoutIt(t *testing.T) {
-	e := running(t, shop.RedisPairMin, installRedis)
-	if e == nil {
-		return
-	}
-	c := redis.NewClient(&redis.Options{Addr: place(e).Redis[0]})
-	defer c.Close()
-	if err := c.Set(t.Context(), "with", 1, 0).Err(); err != nil {
-		t.Errorf("with its replica: %v", err)
-	}
-	e.(Ailing).Ail()
-	// The primary notices a closed connection in its next round.
-	for end := time.Now().Add(startLimit); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if err := c.Set(t.Context(), "without", 1, 0).Err(); redis.HasErrorPrefix(err, "NOREPLICAS") {
-			if err := e.Reset(t.Context()); err != nil {
-				t.Error(err)
-			}
-			return
-		}
-	}
-	t.Error("it writes without its replica")
 }
 
 func TestADatabaseKeepsWhatWasCommitted(t *testing.T) {

@@ -24,16 +24,14 @@ type pair struct {
 	// front leads clients to whichever is the primary, copies the replica to
 	// what it copies.
 	front, copies *relay
-	// least is how many replicas the primary must have to write.
-	least int
 }
 
 // lag is how far the replica is behind when the primary dies: the network
 // between the two failed before.
 const lag = 150 * time.Millisecond
 
-func startPair(ctx context.Context, dir string, o Options, least int) (Engine, error) {
-	p := &pair{least: least}
+func startPair(ctx context.Context, dir string, o Options) (Engine, error) {
+	p := &pair{}
 	for i, s := range []**server{&p.primary, &p.replica} {
 		made, err := newRedis(filepath.Join(dir, strconv.Itoa(i)), o, snapshots)
 		if err != nil {
@@ -61,7 +59,7 @@ func startPair(ctx context.Context, dir string, o Options, least int) (Engine, e
 // then it waits until the replica has nothing left to copy.
 func (p *pair) Reset(ctx context.Context) error {
 	err := p.primary.ask(func(c *redis.Client) error {
-		return errors.Join(p.demand(ctx, c, 0), c.ReplicaOf(ctx, "NO", "ONE").Err(), c.FlushAll(ctx).Err())
+		return errors.Join(c.ReplicaOf(ctx, "NO", "ONE").Err(), c.FlushAll(ctx).Err())
 	})
 	if err != nil {
 		return fmt.Errorf("empty redis: %w", err)
@@ -76,7 +74,7 @@ func (p *pair) Reset(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("make a replica: %w", err)
 	}
-	err = await(ctx, p.replica.process.Done(), func(ctx context.Context) error {
+	return await(ctx, p.replica.process.Done(), func(ctx context.Context) error {
 		return p.replica.ask(func(c *redis.Client) error {
 			info, err := c.Info(ctx, "replication").Result()
 			if err == nil && !strings.Contains(info, "master_link_status:up") {
@@ -85,27 +83,6 @@ func (p *pair) Reset(ctx context.Context) error {
 			return err
 		})
 	})
-	if err != nil {
-		return err
-	}
-	err = p.primary.ask(func(c *redis.Client) error { return p.demand(ctx, c, p.least) })
-	if err != nil || p.least == 0 {
-		return err
-	}
-	// The primary counts a replica only after its first acknowledgement, up to a second later.
-	return await(ctx, p.primary.process.Done(), func(ctx context.Context) error {
-		return p.primary.ask(func(c *redis.Client) error {
-			info, err := c.Info(ctx, "replication").Result()
-			if err == nil && !strings.Contains(info, "min_slaves_good_slaves:"+strconv.Itoa(p.least)) {
-				err = errors.New("the primary does not count its replica yet")
-			}
-			return err
-		})
-	})
-}
-
-func (p *pair) demand(ctx context.Context, c *redis.Client, replicas int) error {
-	return c.ConfigSet(ctx, "min-replicas-to-write", strconv.Itoa(replicas)).Err()
 }
 
 // Describe offers the one address that leads to the primary.

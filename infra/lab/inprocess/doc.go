@@ -1,7 +1,7 @@
 // Package inprocess holds the strategies that protect the stock inside one
-// process: nothing, a mutex, a semaphore, a goroutine that owns it. Each runs in
-// one application server, where it does what it is meant to do, and in three,
-// where it cannot: what excludes goroutines does not exclude processes.
+// process: a goroutine that owns it, in the one application server where that is
+// right, and a mutex in each of three, where it cannot be: what excludes
+// goroutines does not exclude processes.
 //
 // The strategies use package sync and the shop's store, which can only read and
 // write. They use no engine.
@@ -15,27 +15,11 @@ import (
 
 // Specs are all strategies of the package.
 func Specs() []shop.Spec {
-	var all []shop.Spec
-	for _, s := range []shop.Spec{unprotected(), mutex(), semaphore(), owner()} {
-		all = append(all, in(s, 1), in(s, 3))
+	all := []shop.Spec{owner(), mutex()}
+	for i := range all {
+		all[i].Family, all[i].Prepare, all[i].Orders = "in-process", prepare, orders
 	}
 	return all
-}
-
-const family = "in-process"
-
-// in is the strategy in that many application servers.
-func in(s shop.Spec, servers int) shop.Spec {
-	s.Family, s.Servers, s.Prepare, s.Orders = family, servers, prepare, orders
-	if servers > 1 {
-		s.Name += "-x3"
-		s.Does += ", in each of three processes"
-		if s.Flaw != "" {
-			s.Flaw += "; "
-		}
-		s.Flaw += "each process protects its own memory only"
-	}
-	return s
 }
 
 func prepare(_ context.Context, p shop.Place) error { return newStore(p).setStock(p.Stock) }

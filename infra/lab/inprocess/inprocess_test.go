@@ -73,8 +73,8 @@ func TestBuyersWhoComeOneAfterTheOtherGetWhatThereIs(t *testing.T) {
 	}
 }
 
-func TestOneProcessNeverOversellsUnlessUnprotected(t *testing.T) {
-	for _, spec := range []shop.Spec{mutex(), semaphore(), owner()} {
+func TestOneProcessNeverOversells(t *testing.T) {
+	for _, spec := range Specs() {
 		t.Run(spec.Name, func(t *testing.T) {
 			p := stocked(t, 5)
 			s := opened(t, spec, p, undisturbed)
@@ -94,18 +94,19 @@ func TestOneProcessNeverOversellsUnlessUnprotected(t *testing.T) {
 	}
 }
 
-func TestTwoRequestsThatReadTheSameStockBothSellIt(t *testing.T) {
+// Each process has a mutex of its own.
+func TestTwoProcessesThatReadTheSameStockBothSellIt(t *testing.T) {
 	p := stocked(t, 1)
 	var both sync.WaitGroup
 	both.Add(2)
-	s := opened(t, unprotected(), p, func(at shop.Point) {
-		if at == shop.Read {
-			both.Done()
-			both.Wait()
-		}
-	})
 	var buyers sync.WaitGroup
 	for _, user := range []string{"a", "b"} {
+		s := opened(t, mutex(), p, func(at shop.Point) {
+			if at == shop.Read {
+				both.Done()
+				both.Wait()
+			}
+		})
 		buyers.Go(func() {
 			if outcome, err := s.Buy(t.Context(), user); outcome != shop.Accepted || err != nil {
 				t.Errorf("%s: %s, %v", user, outcome, err)
@@ -118,27 +119,23 @@ func TestTwoRequestsThatReadTheSameStockBothSellIt(t *testing.T) {
 	}
 }
 
-// A second process opens its own permits or has its own owner.
+// A second process has an owner of its own.
 func TestAProcessKnowsTheOrdersOfBeforeAndNotThoseOfAnother(t *testing.T) {
-	for _, spec := range []shop.Spec{semaphore(), owner()} {
-		t.Run(spec.Name, func(t *testing.T) {
-			p := stocked(t, 2)
-			first := opened(t, spec, p, undisturbed)
-			if got := buy(t, first, "a"); got != shop.Accepted {
-				t.Fatalf("a: %s", got)
-			}
-			second := opened(t, spec, p, undisturbed)
-			if got := buy(t, second, "a"); got != shop.AlreadyOrdered {
-				t.Errorf("a in a process that was started later: %s", got)
-			}
-			for user, s := range map[string]shop.Strategy{"b": first, "c": second} {
-				if got := buy(t, s, user); got != shop.Accepted {
-					t.Errorf("%s: %s, want the last unit sold once by each process", user, got)
-				}
-			}
-			if all, err := orders(t.Context(), p); err != nil || len(all) != 3 {
-				t.Errorf("%d orders (%v), want 3 for 2 units", len(all), err)
-			}
-		})
+	p := stocked(t, 2)
+	first := opened(t, owner(), p, undisturbed)
+	if got := buy(t, first, "a"); got != shop.Accepted {
+		t.Fatalf("a: %s", got)
+	}
+	second := opened(t, owner(), p, undisturbed)
+	if got := buy(t, second, "a"); got != shop.AlreadyOrdered {
+		t.Errorf("a in a process that was started later: %s", got)
+	}
+	for user, s := range map[string]shop.Strategy{"b": first, "c": second} {
+		if got := buy(t, s, user); got != shop.Accepted {
+			t.Errorf("%s: %s, want the last unit sold once by each process", user, got)
+		}
+	}
+	if all, err := orders(t.Context(), p); err != nil || len(all) != 3 {
+		t.Errorf("%d orders (%v), want 3 for 2 units", len(all), err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 // a second one.
 func owner() shop.Spec {
 	return shop.Spec{
-		Name: "channel-owner",
+		Name: "channel-owner", Servers: 1,
 		Does: "one goroutine owns the stock, requests are sent to it",
 		Flaw: "there is one owner per process: it cannot be scaled out",
 		Open: func(_ context.Context, h shop.Host) (shop.Strategy, error) {

@@ -1,7 +1,7 @@
 // Package ours holds this project's own system as strategies: the ledger called
-// directly, and the whole way through the HTTP API, the queue and the functions of
-// the local stack, each with the three ways in which a client may name its
-// requests. They meet the same buyers and accidents as all others.
+// directly, with each of the three ways in which a client may name its requests,
+// and the whole way through the HTTP API, the queue and the functions of the local
+// stack. They meet the same buyers and accidents as all others.
 //
 // What was sold is read from the raw table, with no code of what wrote it: the
 // orders that exist once every claim that can get one has it.
@@ -17,20 +17,17 @@ import (
 
 // Specs are all strategies of the package.
 func Specs() []shop.Spec {
-	var all []shop.Spec
-	for _, base := range []func(nextKey) shop.Spec{direct, overHTTP} {
-		for _, k := range []struct {
-			name, does, flaw string
-			next             nextKey
-		}{
-			{"", "", "", func() string { return "lab" }},
-			{"-no-key", ", without an Idempotency-Key", "a winner whose answer was lost and who asks again is told \"sold out\" when the table has no room for a read at that moment", func() string { return "" }},
-			{"-new-key", ", with a new Idempotency-Key for each click", "", rand.Text},
-		} {
-			s := base(k.next)
-			s.Name, s.Does, s.Flaw, s.Family, s.Orders = s.Name+k.name, s.Does+k.does, k.flaw, "ours", orders
-			all = append(all, s)
-		}
+	same := func() string { return "lab" }
+	none := direct(func() string { return "" })
+	none.Name += "-no-key"
+	none.Does += ", without an Idempotency-Key"
+	none.Flaw = "a winner whose answer was lost and who asks again is told \"sold out\" when the table has no room for a read at that moment"
+	another := direct(rand.Text)
+	another.Name += "-new-key"
+	another.Does += ", with a new Idempotency-Key for each click"
+	all := []shop.Spec{direct(same), none, another, overHTTP(same)}
+	for i := range all {
+		all[i].Family, all[i].Orders = "ours", orders
 	}
 	return all
 }

@@ -36,7 +36,7 @@ func All() []Scenario {
 			Name: "server-killed", Does: "application servers are killed in the middle of a purchase and come back",
 			Stock: 60, Buyers: 40, Spread: rush, Later: 80, LaterSpread: 2 * rush, Patience: patience,
 			Faults: []Fault{
-				{KillServer, []Trigger{at(0, shop.HalfLocked, 2), at(0, shop.Locked, 3), answered(0, 0.3)}},
+				{KillServer, []Trigger{at(0, shop.Locked, 3), answered(0, 0.3)}},
 				{KillServer, []Trigger{at(1, shop.Queued, 2), at(1, shop.Taken, 2), answered(1, 0.5)}},
 				{KillServer, []Trigger{at(2, shop.Recorded, 2), answered(2, 0.7)}},
 			},
@@ -47,18 +47,6 @@ func All() []Scenario {
 			Faults: []Fault{
 				{KillServer, []Trigger{at(0, shop.Recorded, 3), answered(0, 0.2)}},
 				{KillServer, []Trigger{at(1, shop.Recorded, 4), answered(1, 0.3)}},
-			},
-		},
-		{
-			Name: "server-frozen", Does: "an application server stands still for longer than a lock lasts, with a purchase half done",
-			Stock: 40, Buyers: 60, Spread: rush, Later: 80, LaterSpread: rush, Patience: patience,
-			Faults: []Fault{
-				// Whoever is the first: everybody else is still to come.
-				{FreezeServer, []Trigger{
-					at(0, shop.Read, 1), at(1, shop.Read, 1), at(2, shop.Read, 1),
-					at(0, shop.Taken, 2), at(1, shop.Taken, 2), at(2, shop.Taken, 2),
-					at(0, shop.Recorded, 3), at(1, shop.Recorded, 3), at(2, shop.Recorded, 3), answered(0, 0.5),
-				}},
 			},
 		},
 		{
@@ -77,13 +65,6 @@ func All() []Scenario {
 			Stock: 40, Buyers: 40, Spread: rush, Later: 60, LaterSpread: rush, Patience: enginePatience,
 			Faults: []Fault{
 				{KillEngine, []Trigger{at(0, shop.Queued, 3), at(0, shop.Taken, 3), at(0, shop.Recorded, 3), answered(0, 0.3)}},
-			},
-		},
-		{
-			Name: "database-killed", Does: "the database behind Redis is killed in the middle of a purchase and comes back",
-			Stock: 40, Buyers: 40, Spread: rush, Later: 60, LaterSpread: rush, Patience: enginePatience,
-			Faults: []Fault{
-				{KillDatabase, []Trigger{at(0, shop.Queued, 3), at(0, shop.Taken, 3), at(0, shop.Recorded, 3), answered(0, 0.3)}},
 			},
 		},
 		{
@@ -143,14 +124,6 @@ func All() []Scenario {
 		{
 			Name: "fifteen-clicks-scarce", Does: "one buyer's 15 clicks come first, for 4 units that 40 others want as well",
 			Stock: 4, Buyers: 40, Spread: rush, Clicks: 15, Ahead: 250 * time.Millisecond, Check: 30 * time.Millisecond, Patience: patience,
-		},
-		{
-			Name: "ample-stock", Does: "150 units for 50 buyers: everybody must get one",
-			Stock: 150, Buyers: 50, Spread: rush, Patience: patience,
-		},
-		{
-			Name: "scarce-stock", Does: "10 units for 160 buyers",
-			Stock: 10, Buyers: 160, Spread: rush, Patience: patience,
 		},
 		{
 			Name: "peak", Does: "48 buyers at a time, each followed by another one, ample stock, no pause and no accident",

@@ -48,10 +48,8 @@ type Action string
 const (
 	// KillServer kills an application server and starts it again.
 	KillServer Action = "kill server"
-	// KillEngine kills the first engine and starts it again; KillDatabase the last
-	// one, of strategies that have several.
-	KillEngine   Action = "kill engine"
-	KillDatabase Action = "kill database"
+	// KillEngine kills the first engine and starts it again.
+	KillEngine Action = "kill engine"
 	// LoseAnswers lets the engines do what they are asked, and cuts the connection
 	// under some of their answers.
 	LoseAnswers Action = "lose answers"
@@ -109,7 +107,7 @@ func (s *Scenario) Applies(spec *shop.Spec) bool {
 	}
 	ours := slices.Contains(spec.Needs, shop.Stack)
 	lacks := map[Action]bool{
-		KillEngine: len(spec.Needs) == 0, LoseAnswers: len(spec.Needs) == 0, KillDatabase: len(spec.Needs) < 2,
+		KillEngine: len(spec.Needs) == 0, LoseAnswers: len(spec.Needs) == 0,
 		KillQueue: !ours, KillAPI: !ours, KillFinalizer: !ours,
 		JumpServerClock: !spec.ReadsClock,
 		// Our own engine shows no other clock than the machine's.

@@ -38,8 +38,6 @@ type Place struct {
 type Point string
 
 const (
-	// HalfLocked: the lock is taken but not yet complete (its expiry is missing).
-	HalfLocked Point = "half-locked"
 	// Locked: the lock is held.
 	Locked Point = "locked"
 	// Read: the stock was read and will be decided on, and is not yet written.
@@ -54,7 +52,7 @@ const (
 )
 
 // Points are all of them.
-func Points() []Point { return []Point{HalfLocked, Locked, Read, Taken, Recorded, Queued} }
+func Points() []Point { return []Point{Locked, Read, Taken, Recorded, Queued} }
 
 // Host is a strategy's world inside one application server.
 type Host struct {

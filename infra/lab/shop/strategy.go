@@ -44,20 +44,14 @@ type Need string
 const (
 	// Redis is one server, persisting as Debian's default configuration does.
 	Redis Need = "redis"
-	// RedisAppend is one server with an append-only file.
-	RedisAppend Need = "redis-append"
 	// RedisAlways is one server that syncs its append-only file with every write.
 	RedisAlways Need = "redis-always"
-	// RedisTrio is three such servers that know nothing of each other.
-	// RedisTrioDelayed is the same, and one that died comes back only when every
-	// lock that it knew has expired.
-	RedisTrio        Need = "redis-trio"
-	RedisTrioDelayed Need = "redis-trio-delayed"
+	// RedisTrio is three such servers that know nothing of each other. One that died
+	// comes back only when every lock that it knew has expired.
+	RedisTrio Need = "redis-trio"
 	// RedisPair is a primary with an asynchronous replica that takes its place
 	// when it dies.
-	// RedisPairMin is a pair whose primary refuses to write without its replica.
-	RedisPair    Need = "redis-pair"
-	RedisPairMin Need = "redis-pair-min-replicas"
+	RedisPair Need = "redis-pair"
 	// MariaDB is one MariaDB (or MySQL) server with an empty database.
 	MariaDB Need = "mariadb"
 	// MariaDBPair is a primary with an asynchronous replica that takes its place when it

@@ -20,7 +20,7 @@ import (
 // know them.
 func shares() shop.Spec {
 	return shop.Spec{
-		Name: "split-shares", Family: family, Sticky: true,
+		Name: "split-shares", Family: "split", Sticky: true,
 		Does: "every server sells its own share from memory; a user's hash leads to one server",
 		Flaw: "a server that is added has nothing to sell, one that dies keeps its share; and users change servers",
 		Open: func(_ context.Context, h shop.Host) (shop.Strategy, error) { return openShare(h) },

@@ -59,7 +59,7 @@ func create(ctx context.Context, p shop.Place, tables []string) error {
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer c.Close()
-	for _, statement := range append([]string{fmt.Sprintf("SET @stock = %d, max_recursive_iterations = 10000000", p.Stock)}, tables...) {
+	for _, statement := range append([]string{fmt.Sprintf("SET @stock = %d", p.Stock)}, tables...) {
 		if _, err := c.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("create tables: %w", err)
 		}

@@ -20,15 +20,6 @@ var errNoLock = errors.New("the lock was not granted in time")
 // others sold while it waited for the lock is not in it. The lock is the database's own,
 // held until after the commit, so that the snapshot is the only flaw.
 func lockInTransaction(ctx context.Context, d *desk, user string) (shop.Outcome, error) {
-	return underLock(ctx, d, user, false)
-}
-
-// lockThenTransaction differs in nothing but the order of the two.
-func lockThenTransaction(ctx context.Context, d *desk, user string) (shop.Outcome, error) {
-	return underLock(ctx, d, user, true)
-}
-
-func underLock(ctx context.Context, d *desk, user string, lockFirst bool) (shop.Outcome, error) {
 	if err := d.host.CheckUser(ctx, user); err != nil {
 		return "", err
 	}
@@ -43,19 +34,12 @@ func underLock(ctx context.Context, d *desk, user string, lockFirst bool) (shop.
 		// release.
 		_, _ = connection.ExecContext(context.WithoutCancel(ctx), "DO RELEASE_LOCK('sale')")
 	}()
-	if lockFirst {
-		if err := lock(ctx, d, connection); err != nil {
-			return "", err
-		}
-	}
 	return d.within(ctx, connection, sql.LevelRepeatableRead, func(tx *sql.Tx) (shop.Outcome, error) {
 		if ordered, err := has(ctx, tx, user); err != nil || ordered {
 			return shop.AlreadyOrdered, err
 		}
-		if !lockFirst {
-			if err := lock(ctx, d, tx); err != nil {
-				return "", err
-			}
+		if err := lock(ctx, d, tx); err != nil {
+			return "", err
 		}
 		left, err := number(ctx, tx, readStock)
 		if err != nil {

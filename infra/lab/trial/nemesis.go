@@ -134,12 +134,9 @@ func (n *nemesis) strike(do scenario.Action, number int, when string) {
 		n.say("answers lost " + when)
 		n.lossy.begin()
 		repair = func() error { return nil }
-	case scenario.KillEngine, scenario.KillDatabase:
-		e, name := n.engines[0], "engine"
-		if do == scenario.KillDatabase {
-			e, name = n.engines[len(n.engines)-1], "database"
-		}
-		n.say(name + " killed " + when)
+	case scenario.KillEngine:
+		e := n.engines[0]
+		n.say("engine killed " + when)
 		repair = func() error { return e.Recover(n.ctx) }
 		if ailing, ok := e.(engines.Ailing); ok {
 			// It serves on for a while, and whoever is at the point with it.
