@@ -7,12 +7,12 @@ import (
 	"io"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/kit/testledger"
 	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/invocation"
@@ -38,7 +38,7 @@ func TestTheWorstCaseStaysInsideTheTimeBudget(t *testing.T) {
 	} {
 		for _, everything := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { worstCase(t, fault, everything) })
+				testledger.Run(t, func(w *testledger.World) { worstCase(w, fault, everything) })
 			})
 		}
 	}
@@ -52,24 +52,24 @@ func TestTheWorstCaseWhileEveryShardIsEmptyAndTheSaleItemIsThrottled(t *testing.
 			if len(throttled) == 1 {
 				most, mostCalls = timeout-invocation.Margin, 48 // each of 6 tries repeats its write 6 times
 			}
-			synctest.Test(t, func(t *testing.T) {
-				db, book := opened(t, 100, 100)
-				if _, err := book.Sale(t.Context(), "moutai"); err != nil { // its snapshot: nothing is empty
+			testledger.Run(t, func(w *testledger.World) {
+				book := opened(w, 100, 100)
+				if _, err := book.Sale(w.T.Context(), "moutai"); err != nil { // its snapshot: nothing is empty
 					t.Fatal(err)
 				}
-				empties(t, db, 100)
+				empties(w, 100)
 				time.Sleep(100 * time.Millisecond)
-				db.Fault = func(call dynamotest.Call) dynamotest.Fault {
+				w.DB.Fault = func(call dynamotest.Call) dynamotest.Fault {
 					if slices.Contains(throttled, call.Op) && call.Keys[0] == "SALE#moutai|SALE" {
 						return dynamotest.Fault{Kind: dynamotest.Throttle, Delay: 5 * time.Millisecond}
 					}
 					return dynamotest.Fault{Delay: 20 * time.Millisecond}
 				}
-				calls, took := asksOnce(t, db, book)
-				if n := db.Calls()["TransactWriteItems"]; n > 6 || calls > mostCalls || took >= most {
+				calls, took := asksOnce(w, book)
+				if n := w.DB.Calls()["TransactWriteItems"]; n > 6 || calls > mostCalls || took >= most {
 					t.Errorf("%d transactions and %d calls in %v, want at most 6 and %d in less than %v", n, calls, took, mostCalls, most)
 				}
-				t.Logf("%d calls in %v: %v", calls, took, db.Calls())
+				t.Logf("%d calls in %v: %v", calls, took, w.DB.Calls())
 			})
 		})
 	}
@@ -78,123 +78,104 @@ func TestTheWorstCaseWhileEveryShardIsEmptyAndTheSaleItemIsThrottled(t *testing.
 // Nobody may be told "sold out" before every shard was seen empty. A request whose time ends
 // until then has closed some for all others.
 func TestRequestsThatFindEveryShardEmptyTryEachOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	testledger.Run(t, func(w *testledger.World) {
 		const shards = 400
-		db, _ := opened(t, shards, shards)
-		empties(t, db, shards)
-		db.ResetUsage()
-		db.Fault = func(dynamotest.Call) dynamotest.Fault { return dynamotest.Fault{Delay: 20 * time.Millisecond} }
+		opened(w, shards, shards)
+		empties(w, shards)
+		w.DB.ResetUsage()
+		w.DB.Fault = func(dynamotest.Call) dynamotest.Fault { return dynamotest.Fault{Delay: 20 * time.Millisecond} }
 		for _, want := range []sale.Code{sale.Busy, sale.Busy, sale.SoldOut} {
-			ctx, cancel := context.WithTimeout(t.Context(), timeout-invocation.Margin)
-			_, err := ledger.New(db, "Ledger", ledger.Options{}).Purchase(ctx, ledger.Request{SaleID: "moutai", User: "alice"})
+			ctx, cancel := context.WithTimeout(w.T.Context(), timeout-invocation.Margin)
+			_, err := w.Ledger().Purchase(ctx, ledger.Request{SaleID: "moutai", User: "alice"})
 			cancel()
 			if sale.CodeOf(err) != want {
 				t.Errorf("got %v, want %s", err, want)
 			}
 		}
-		if n := db.Calls()["TransactWriteItems"]; n > shards+2 { // two may have been cut off
+		if n := w.DB.Calls()["TransactWriteItems"]; n > shards+2 { // two may have been cut off
 			t.Errorf("%d transactions on %d shards", n, shards)
 		}
 	})
 }
 
 // empties takes the unit of each shard, without noting anywhere that the shard is empty.
-func empties(t *testing.T, db *dynamotest.DB, shards int) {
-	t.Helper()
+func empties(w *testledger.World, shards int) {
+	w.T.Helper()
 	for k := range shards {
-		if err := db.Tamper(t.Context(), "Ledger", fmt.Sprint("STOCK#moutai#", k), "STOCK", "stock", -1); err != nil {
-			t.Fatal(err)
-		}
+		w.Tamper(fmt.Sprint("STOCK#moutai#", k), "STOCK", "stock", -1)
 	}
 }
 
 // While units are put back, each of them raises the sale's version, and buyers empty the
 // shards again at once.
 func TestTheWorstCaseWhileEveryShardIsEmptyAndTheSaleChangesDuringEachTry(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		db, book := opened(t, 100, 100)
-		empties(t, db, 100)
-		db.Fault = func(call dynamotest.Call) dynamotest.Fault {
+	testledger.Run(t, func(w *testledger.World) {
+		book := opened(w, 100, 100)
+		empties(w, 100)
+		w.DB.Fault = func(call dynamotest.Call) dynamotest.Fault {
 			if call.Op == "TransactWriteItems" {
-				if err := db.Tamper(t.Context(), "Ledger", "SALE#moutai", "SALE", "version", 1); err != nil {
-					t.Error(err)
-				}
+				w.Tamper("SALE#moutai", "SALE", "version", 1)
 				return dynamotest.Fault{Delay: 20 * time.Millisecond}
 			}
 			return dynamotest.Fault{Delay: 5 * time.Millisecond}
 		}
-		calls, took := asksOnce(t, db, book)
-		if n := db.Calls()["TransactWriteItems"]; n > 6 || took >= time.Second {
+		calls, took := asksOnce(w, book)
+		if n := w.DB.Calls()["TransactWriteItems"]; n > 6 || took >= time.Second {
 			t.Errorf("%d transactions in %v, want at most 6 in less than a second", n, took)
 		}
-		t.Logf("%d calls in %v: %v", calls, took, db.Calls())
+		t.Logf("%d calls in %v: %v", calls, took, w.DB.Calls())
 	})
 }
 
-// opened is a sale that has just opened, and an environment with the longest jitter.
-func opened(t *testing.T, stock int64, shards int) (*dynamotest.DB, *ledger.Ledger) {
-	t.Helper()
-	db := dynamotest.New(dynamotest.Table{Name: "Ledger", PK: "pk", SK: "sk"})
-	c := sale.Creation{SaleID: "moutai", Stock: stock, Shards: shards, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour)}
-	if err := c.Check(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ledger.New(db, "Ledger", ledger.Options{}).Create(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
-	return db, ledger.New(db, "Ledger", ledger.Options{Random: func() float64 { return 0.999 }})
+// opened opens a sale and returns an environment with the longest jitter.
+func opened(w *testledger.World, stock int64, shards int) *ledger.Ledger {
+	w.T.Helper()
+	w.Open(func(c *sale.Creation) { c.Stock, c.Shards = stock, shards })
+	return w.LedgerWith(ledger.Options{Random: func() float64 { return 0.999 }})
 }
 
 // worstCase sends one request that has the fault in every transaction, or in every
 // call.
-func worstCase(t *testing.T, fault dynamotest.Fault, everything bool) {
-	db, book := opened(t, 100, 10)
-	db.Fault = func(call dynamotest.Call) dynamotest.Fault {
+func worstCase(w *testledger.World, fault dynamotest.Fault, everything bool) {
+	book := opened(w, 100, 10)
+	w.DB.Fault = func(call dynamotest.Call) dynamotest.Fault {
 		if everything || call.Op == "TransactWriteItems" {
 			return fault
 		}
 		return dynamotest.Fault{}
 	}
-	calls, took := asksOnce(t, db, book)
+	calls, took := asksOnce(w, book)
 	if took > timeout-invocation.Margin {
-		t.Errorf("it took %v, want at most %v", took, timeout-invocation.Margin)
+		w.T.Errorf("it took %v, want at most %v", took, timeout-invocation.Margin)
 	}
 	if calls > 7 {
-		t.Errorf("%d calls: %v", calls, db.Calls())
+		w.T.Errorf("%d calls: %v", calls, w.DB.Calls())
 	}
-	t.Logf("%d calls in %v: %v", calls, took, db.Calls())
+	w.T.Logf("%d calls in %v: %v", calls, took, w.DB.Calls())
 }
 
 // asksOnce sends one request, which must be answered "busy", and counts its calls.
-func asksOnce(t *testing.T, db *dynamotest.DB, book *ledger.Ledger) (calls int, took time.Duration) {
-	t.Helper()
-	db.ResetUsage()
-	ctx, cancel := context.WithTimeout(t.Context(), timeout)
-	defer cancel()
-	began := time.Now()
+func asksOnce(w *testledger.World, book *ledger.Ledger) (calls int, took time.Duration) {
+	w.T.Helper()
 	h := lambda.NewHandler(httpapi.Serve(New(book, nil, telemetry.New(io.Discard, "purchase", clock.Wall), clock.Wall).Handle))
-	out, err := h.Invoke(ctx, event(t, "purchase-idempotent.json"))
+	began := time.Now()
+	var out []byte
+	calls = w.Calls(func() {
+		w.Within(timeout, func(ctx context.Context) {
+			var err error
+			if out, err = h.Invoke(ctx, event(w.T, "purchase-idempotent.json")); err != nil {
+				w.T.Fatal(err)
+			}
+		})
+	})
 	took = time.Since(began)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var response struct {
-		StatusCode int
-		Headers    map[string]string
-		Body       string
-	}
+	var response httpapi.Response
 	if err := json.Unmarshal(out, &response); err != nil {
-		t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	var problem struct{ Code sale.Code }
-	if err := json.Unmarshal([]byte(response.Body), &problem); err != nil || problem.Code != sale.Busy {
-		t.Errorf("got %s (%v), want busy (P5)", response.Body, err)
-	}
-	if response.StatusCode != 503 || response.Headers["Retry-After"] == "" {
-		t.Errorf("got %d %v", response.StatusCode, response.Headers)
-	}
-	for _, n := range db.Calls() {
-		calls += n
+	refused(w.T, response, 503, sale.Busy) // P5
+	if response.Headers.RetryAfter == "" {
+		w.T.Errorf("no Retry-After: %+v", response)
 	}
 	return calls, took
 }

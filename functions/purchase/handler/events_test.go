@@ -23,13 +23,14 @@ func TestEveryEventOfThisFunctionIsAnswered(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			f := newFunction(t)
-			r := f.invoke(t, t.Context(), event(t, name))
-			if tt.code == "" {
-				isAccepted(t, r)
-				return
-			}
-			refused(t, r, tt.status, tt.code)
+			in(t, func(t *testing.T, f *function) {
+				r := f.invoke(t, t.Context(), event(t, name))
+				if tt.code == "" {
+					isAccepted(t, r)
+					return
+				}
+				refused(t, r, tt.status, tt.code)
+			})
 		})
 	}
 }

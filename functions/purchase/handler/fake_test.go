@@ -4,99 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"flashsale/infra/kit/testledger"
 	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
-	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
 )
-
-// shop is an in-memory sale that keeps the ledger's promises: a stock that never goes
-// below zero, one claim per user, and repeats detected by their key.
-type shop struct {
-	sale   sale.Sale
-	stock  int
-	now    time.Time
-	claims map[string]*sale.Claim
-
-	fault    error     // what Purchase fails with instead
-	panics   bool      // or panics with
-	markErr  error     // what MarkResent fails with
-	deadline time.Time // of the last context
-	marking  time.Time // deadline of MarkResent's last context
-	requests []ledger.Request
-}
-
-func newShop() *shop {
-	opensAt := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	return &shop{
-		sale: sale.Sale{
-			ID: "moutai", State: sale.Open, Shards: 5,
-			OpensAt: opensAt, ClosesAt: time.Date(2036, 1, 1, 0, 0, 0, 0, time.UTC),
-		},
-		stock:  2,
-		now:    opensAt.Add(5 * time.Second),
-		claims: map[string]*sale.Claim{},
-	}
-}
-
-func (s *shop) Purchase(ctx context.Context, r ledger.Request) (ledger.PurchaseResult, error) {
-	s.requests = append(s.requests, r)
-	s.deadline, _ = ctx.Deadline()
-	switch {
-	case s.panics:
-		panic("table ledger-7 is on fire")
-	case s.fault != nil:
-		return ledger.PurchaseResult{}, s.fault
-	case r.SaleID != s.sale.ID:
-		return ledger.PurchaseResult{}, sale.Refuse(sale.SaleNotFound, "no such sale")
-	}
-	if held := s.claims[r.User]; held != nil {
-		if r.Key != "" && r.Key == held.RequestKey {
-			return ledger.PurchaseResult{Claim: *held}, nil
-		}
-		claim := *held
-		return ledger.PurchaseResult{Claim: claim}, &sale.Error{Code: sale.AlreadyOrdered, Claim: &claim}
-	}
-	if refusal := s.sale.Refusal(s.now); refusal != nil {
-		return ledger.PurchaseResult{}, refusal
-	}
-	if s.stock == 0 {
-		return ledger.PurchaseResult{Tries: 1}, sale.Refuse(sale.SoldOut, "every unit has been sold")
-	}
-	if r.CheckUser != nil {
-		if err := r.CheckUser(ctx, s.sale.ClosesAt); err != nil {
-			return ledger.PurchaseResult{}, err
-		}
-	}
-	s.stock--
-	claim := sale.Claim{
-		SaleID: r.SaleID, User: r.User, ID: fmt.Sprintf("CLAIM%d", len(s.claims)+1),
-		AcceptedAt: s.now, RequestKey: r.Key,
-	}
-	s.claims[r.User] = &claim
-	return ledger.PurchaseResult{Claim: claim, New: true, Tries: 1}, nil
-}
-
-func (s *shop) MarkResent(ctx context.Context, c sale.Claim, hurry bool) (time.Time, error) {
-	s.marking, _ = ctx.Deadline()
-	if s.markErr != nil {
-		return time.Time{}, s.markErr
-	}
-	held := s.claims[c.User]
-	if held.State() != sale.Pending || s.now.Sub(held.AcceptedAt) <= ledger.ResendGrace || held.ResentAt.Equal(s.now) || hurry {
-		return time.Time{}, nil
-	}
-	held.ResentAt = s.now
-	return s.now, nil
-}
 
 // mailbox is a queue that may fail.
 type mailbox struct {
@@ -124,21 +45,38 @@ var (
 	refused = httpapitest.Refused
 )
 
-// function is the handler as Lambda calls it, with its dependencies.
+// function is the handler as Lambda calls it, over a ledger whose claims are called CLAIM1,
+// CLAIM2 and so on.
 type function struct {
-	*shop
+	*testledger.World
 	queue   mailbox
 	handler *Handler
 	httpapitest.Function
 }
 
-func newFunction(t *testing.T) *function {
+// in runs a test five seconds after a sale of 2 units opened.
+func in(t *testing.T, test func(t *testing.T, f *function)) {
 	t.Helper()
 	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
-	f := &function{shop: newShop()}
-	f.handler = New(f.shop, &f.queue, telemetry.New(&f.Log, "purchase", clock.Wall), func() time.Time { return f.now })
+	testledger.Run(t, func(w *testledger.World) {
+		w.Open()
+		time.Sleep(5 * time.Second)
+		f := &function{World: w}
+		ids := 0
+		f.over(w.LedgerWith(ledger.Options{NewID: func() string { ids++; return fmt.Sprint("CLAIM", ids) }}))
+		test(w.T, f)
+	})
+}
+
+// over makes the handler use that ledger.
+func (f *function) over(b Book) {
+	f.handler = New(b, &f.queue, telemetry.New(&f.Log, "purchase", clock.Wall), clock.Wall)
 	f.Handler = lambda.NewHandler(httpapi.Serve(f.handler.Handle))
-	return f
+}
+
+// claims counts the claims in the table.
+func (f *function) claims() int {
+	return strings.Count(f.DB.Dump(), `"CLAIM#`)
 }
 
 // invoke runs one event, whose answer must be JSON and must not be cacheable.

@@ -25,22 +25,22 @@ func TestAnEnvironmentThatWasFrozenSellsWhatIsThereNow(t *testing.T) {
 	}{
 		"sold out, then restocked": {
 			func(h *hall) error {
-				_, err := h.book().Purchase(h.t.Context(), ledger.Request{SaleID: "moutai", User: "quicker"})
+				_, err := h.Ledger().Purchase(h.T.Context(), ledger.Request{SaleID: "moutai", User: "quicker"})
 				return err
 			},
 			func(h *hall) error {
-				_, err := h.book().Add(h.t.Context(), sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1})
+				_, err := h.Ledger().Add(h.T.Context(), sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1})
 				return err
 			},
 			sale.SoldOut,
 		},
 		"paused, then resumed": {
 			func(h *hall) error {
-				_, err := h.book().Edit(h.t.Context(), sale.Edit{SaleID: "moutai", At: time.UnixMilli(1), Paused: &paused})
+				_, err := h.Ledger().Edit(h.T.Context(), sale.Edit{SaleID: "moutai", At: time.UnixMilli(1), Paused: &paused})
 				return err
 			},
 			func(h *hall) error {
-				_, err := h.book().Edit(h.t.Context(), sale.Edit{SaleID: "moutai", At: time.UnixMilli(2), Paused: &resumed})
+				_, err := h.Ledger().Edit(h.T.Context(), sale.Edit{SaleID: "moutai", At: time.UnixMilli(2), Paused: &resumed})
 				return err
 			},
 			sale.Paused,
@@ -55,7 +55,7 @@ func TestAnEnvironmentThatWasFrozenSellsWhatIsThereNow(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				book := ledger.New(h.db, "Ledger", ledger.Options{Now: environment.Wall})
+				book := h.LedgerWith(ledger.Options{Now: environment.Wall})
 				handler := New(book, &h.queue, telemetry.New(io.Discard, "purchase", environment.Wall), environment.Wall).Checking(users)
 				frozen := lambda.NewHandler(httpapi.Serve(handler.Handle))
 

@@ -8,16 +8,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/kit/testledger"
 	"flashsale/shared/clock"
 	"flashsale/shared/eligibility"
 	"flashsale/shared/httpapi"
-	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
@@ -66,11 +65,9 @@ func (o *office) count() int {
 	return o.calls
 }
 
-// hall is a sale of real handlers over the in-process table that share one office, in
-// virtual time.
+// hall is a sale of real handlers that share one office and one queue.
 type hall struct {
-	t      *testing.T
-	db     *dynamotest.DB
+	*testledger.World
 	office *office
 	queue  lockedMailbox
 }
@@ -88,37 +85,27 @@ func (m *lockedMailbox) Send(context.Context, orderq.Message) error {
 	return nil
 }
 
+// at runs a test in a hall from the opening of a sale on, whose table takes 4 ms for a call.
 func at(t *testing.T, stock int64, test func(*hall)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		h := &hall{
-			t: t, db: dynamotest.New(dynamotest.Table{Name: "Ledger", PK: "pk", SK: "sk"}),
-			office: &office{slow: always(20 * time.Millisecond), says: `{"eligible":true}`, about: map[string]int{}},
-		}
-		c := sale.Creation{SaleID: "moutai", Stock: stock, Shards: int(min(stock, 5)), OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour)}
-		if err := c.Check(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := h.book().Create(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
-		h.db.Fault = func(dynamotest.Call) dynamotest.Fault { return dynamotest.Fault{Delay: 4 * time.Millisecond} }
+	testledger.Run(t, func(w *testledger.World) {
+		h := &hall{World: w, office: &office{slow: always(20 * time.Millisecond), says: `{"eligible":true}`, about: map[string]int{}}}
+		w.Open(func(c *sale.Creation) { c.Stock, c.Shards = stock, int(min(stock, 5)) })
+		w.DB.Fault = func(dynamotest.Call) dynamotest.Fault { return dynamotest.Fault{Delay: 4 * time.Millisecond} }
 		test(h)
 	})
 }
 
-func (h *hall) book() *ledger.Ledger { return ledger.New(h.db, "Ledger", ledger.Options{}) }
-
 // environment returns one environment, to be invoked as by Lambda.
 func (h *hall) environment(failOpen bool) lambda.Handler {
-	h.t.Helper()
+	h.T.Helper()
 	users, err := eligibility.New(eligibility.Options{
 		URL: "https://check.example.com", Timeout: 300 * time.Millisecond, Concurrency: 8, FailOpen: failOpen, Transport: h.office, Now: clock.Wall,
 	})
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
-	handler := New(h.book(), &h.queue, telemetry.New(io.Discard, "purchase", clock.Wall), clock.Wall).Checking(users)
+	handler := New(h.Ledger(), &h.queue, telemetry.New(io.Discard, "purchase", clock.Wall), clock.Wall).Checking(users)
 	return lambda.NewHandler(httpapi.Serve(handler.Handle))
 }
 
@@ -131,37 +118,27 @@ type answer struct {
 }
 
 func (h *hall) buy(e lambda.Handler, event []byte) answer {
-	ctx, cancel := context.WithTimeout(h.t.Context(), timeout)
+	ctx, cancel := context.WithTimeout(h.T.Context(), timeout)
 	defer cancel()
 	began := time.Now()
 	out, err := e.Invoke(ctx, event)
 	if err != nil {
-		h.t.Errorf("the function failed: %v", err)
+		h.T.Errorf("the function failed: %v", err)
 		return answer{}
 	}
 	var response httpapi.Response
 	if err := json.Unmarshal(out, &response); err != nil {
-		h.t.Error(err)
+		h.T.Error(err)
 	}
 	var problem struct{ Code sale.Code }
 	if err := json.Unmarshal([]byte(response.Body), &problem); err != nil {
-		h.t.Error(err)
+		h.T.Error(err)
 	}
 	a := answer{status: response.StatusCode, code: problem.Code, took: time.Since(began)}
 	if response.Headers.RetryAfter != "" {
 		if a.wait, err = time.ParseDuration(response.Headers.RetryAfter + "s"); err != nil {
-			h.t.Error(err)
+			h.T.Error(err)
 		}
 	}
 	return a
-}
-
-// receipt returns the books according to the table.
-func (h *hall) receipt() *ledger.Receipt {
-	h.t.Helper()
-	r, err := h.book().Step(h.t.Context(), &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
-	if err != nil || r == nil {
-		h.t.Fatalf("receipt %v, %v", r, err)
-	}
-	return r
 }

@@ -40,7 +40,7 @@ func TestTheIncidentAgain(t *testing.T) {
 				got, early, tries := map[sale.Code]int{}, 0, 0
 				lastSold := time.Duration(0)
 				for i := range users {
-					purchase, e := event(h.t, "purchase.json", user(fmt.Sprint("user-", i))), all[i%environments]
+					purchase, e := event(h.T, "purchase.json", user(fmt.Sprint("user-", i))), all[i%environments]
 					crowd.Go(func() {
 						for {
 							e.free <- struct{}{}
@@ -50,11 +50,11 @@ func TestTheIncidentAgain(t *testing.T) {
 							tries++
 							switch {
 							case a.took > time.Second:
-								h.t.Errorf("user %d waited %s for %+v", i, a.took, a)
+								h.T.Errorf("user %d waited %s for %+v", i, a.took, a)
 							case a.status == 202 && time.Since(opened) < outage:
 								early++
 							case a.code == sale.Busy && (a.status != 503 || a.wait < time.Second || a.wait > 3*time.Second):
-								h.t.Errorf("user %d: %+v", i, a)
+								h.T.Errorf("user %d: %+v", i, a)
 							}
 							if a.status == 202 {
 								lastSold = time.Since(opened)
@@ -74,32 +74,32 @@ func TestTheIncidentAgain(t *testing.T) {
 				crowd.Wait()
 
 				if got[""] != stock || got[sale.SoldOut] != users-stock || len(got) != 2 {
-					h.t.Errorf("%v, want %d accepted and %d sold out", got, stock, users-stock)
+					h.T.Errorf("%v, want %d accepted and %d sold out", got, stock, users-stock)
 				}
-				if r := h.receipt(); !r.Balanced || r.Stock != 0 || r.Claims != stock || h.queue.sent != stock {
-					h.t.Errorf("receipt %+v and %d messages", r, h.queue.sent)
+				if r := h.Receipt(); !r.Balanced || r.Stock != 0 || r.Claims != stock || h.queue.sent != stock {
+					h.T.Errorf("receipt %+v and %d messages", r, h.queue.sent)
 				}
 				// Five failures open a breaker; then the shortest pauses between probes
 				// are 0.75, 1.5 and from then on 3 seconds.
 				if most := environments * (5 + 8); asked > most {
-					h.t.Errorf("%d calls while the office was slow, want at most %d", asked, most)
+					h.T.Errorf("%d calls while the office was slow, want at most %d", asked, most)
 				}
 				if failOpen {
 					if early != stock {
-						h.t.Errorf("%d sold while the office was slow, want all", early)
+						h.T.Errorf("%d sold while the office was slow, want all", early)
 					}
 					return
 				}
 				// The longest pause and the longest wait, twice.
 				if early != 0 || lastSold > outage+2*(5+3)*time.Second {
-					h.t.Errorf("%d sold while the office was slow, the last unit after %s", early, lastSold)
+					h.T.Errorf("%d sold while the office was slow, the last unit after %s", early, lastSold)
 				}
 				for name, n := range h.office.about {
 					if n > 20 {
-						h.t.Errorf("%d calls about %s", n, name)
+						h.T.Errorf("%d calls about %s", n, name)
 					}
 				}
-				h.t.Logf("%d requests, %d calls in the outage and %d in all, the last unit sold after %s", tries, asked, h.office.count(), lastSold)
+				h.T.Logf("%d requests, %d calls in the outage and %d in all, the last unit sold after %s", tries, asked, h.office.count(), lastSold)
 			})
 		})
 	}

@@ -1,117 +1,254 @@
 package handler
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/google/go-cmp/cmp"
 
+	"flashsale/infra/kit/testledger"
+	"flashsale/shared/httpapi"
+	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/sale"
+	"flashsale/shared/telemetry/telemetrytest"
 )
 
-func TestEachRefusalHasItsStatusCodeAndWait(t *testing.T) {
-	tests := []struct {
-		name   string
-		change func(*function)
-		status int
-		code   sale.Code
-		wait   string
-	}{
-		{"no such sale", func(f *function) { f.sale.ID = "other" }, 404, sale.SaleNotFound, ""},
-		{"a sale still being seeded", func(f *function) { f.sale.State = sale.Draft }, 404, sale.SaleNotFound, ""},
-		{"not open for a minute and a half", func(f *function) { f.now = f.sale.OpensAt.Add(-90 * time.Second) }, 403, sale.NotOpen, "90"},
-		{"not open for a moment", func(f *function) { f.now = f.sale.OpensAt.Add(-1) }, 403, sale.NotOpen, "1"},
-		{"closed", func(f *function) { f.now = f.sale.ClosesAt }, 410, sale.Closed, ""},
-		{"paused", func(f *function) { f.sale.Paused = true }, 503, sale.Paused, "1 to 3"},
-		{"sold out", func(f *function) { f.stock = 0 }, 409, sale.SoldOut, ""},
-		{"busy", func(f *function) { f.fault = sale.Fail(sale.Busy, errors.New("TransactionConflictException")) }, 503, sale.Busy, "1 to 3"},
-		{"an unknown failure", func(f *function) { f.fault = fmt.Errorf("ValidationException: table ledger-7") }, 500, sale.Internal, ""},
-		{"a panic", func(f *function) { f.panics = true }, 500, sale.Internal, ""},
+// verdict is a user check with the same answer for everybody.
+type verdict struct {
+	eligible bool
+	err      error
+	asked    int
+}
+
+func (v *verdict) IsEligible(context.Context, string, string, time.Time) (bool, error) {
+	v.asked++
+	return v.eligible, v.err
+}
+
+// fields are members of a line; nil takes one away that every line has.
+type fields map[string]any
+
+// isLine checks the line of the last request and the metrics in it beside purchases; of an
+// error want has the start.
+func isLine(t *testing.T, f *function, outcome sale.Code, result string, more fields, counted []string) {
+	t.Helper()
+	line, err := telemetrytest.Parse(f.Log.Bytes())
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, tt := range tests {
+	if outcome == "" {
+		outcome = "ok"
+	}
+	want := map[string]any{
+		"level": "INFO", "message": "purchase", "service": "purchase", "coldStart": true, "user": "alice", "saleId": "moutai",
+		"outcome": string(outcome), "result": result, "purchases": 1.0,
+	}
+	maps.Copy(want, more)
+	maps.DeleteFunc(want, func(_ string, value any) bool { return value == nil })
+	if start, told := want["error"].(string); told && strings.HasPrefix(fmt.Sprint(line.Fields["error"]), start) {
+		want["error"] = line.Fields["error"]
+	}
+	if diff := cmp.Diff(want, line.Fields); diff != "" {
+		t.Errorf("line (-want +got):\n%s", diff)
+	}
+	metrics := map[string]string{"purchases": "Count by service, result"}
+	for _, name := range counted {
+		metrics[name] = "Count by service"
+	}
+	if diff := cmp.Diff(metrics, line.Metrics); diff != "" {
+		t.Errorf("metrics (-want +got):\n%s", diff)
+	}
+	if told := telemetrytest.Told(f.Log.Bytes()); told != nil {
+		t.Errorf("the log tells %q", told)
+	}
+}
+
+func TestEachAcceptanceLeavesItsLine(t *testing.T) {
+	unreachable := errors.New("check user: ask service: connection refused")
+	held := func(f *function) { f.Buy("alice", "HELD", "k1") }
+	for _, tt := range []struct {
+		name    string
+		before  func(*function)
+		change  func(*events.APIGatewayV2HTTPRequest)
+		sent    int
+		line    fields
+		counted []string
+	}{
+		{"for the first time", nil, nil, 1, fields{"tries": 1.0}, nil},
+		{"again", held, header("idempotency-key", "k1"), 0, fields{"tries": 1.0}, nil},
+		{"again, and sent again", func(f *function) { held(f); time.Sleep(time.Minute) }, header("idempotency-key", "k1"), 1,
+			fields{"tries": 1.0, "resent": 1.0}, []string{"resent"}},
+		{"not sent", func(f *function) { f.queue.fault = errors.New("sqs: down") }, nil, 0,
+			fields{"tries": 1.0, "unsent": 1.0, "sendError": "sqs: down"}, []string{"unsent"}},
+		{"after a check", func(f *function) { f.handler.Checking(&verdict{eligible: true}) }, nil, 1, fields{"tries": 1.0, "checkMs": 0.0}, nil},
+		{"without a check", func(f *function) { f.handler.Checking(&verdict{eligible: true, err: unreachable}) }, nil, 1,
+			fields{"tries": 1.0, "checkMs": 0.0, "unchecked": 1.0, "checkError": unreachable.Error()}, []string{"unchecked"}},
+	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := newFunction(t)
-			tt.change(f)
-			r := f.invoke(t, t.Context(), event(t, "purchase.json"))
-			refused(t, r, tt.status, tt.code)
-			wait := r.Headers.RetryAfter
-			if tt.wait == "1 to 3" && (wait == "1" || wait == "2" || wait == "3") {
-				wait = tt.wait
-			}
-			if wait != tt.wait {
-				t.Errorf("Retry-After %q, want %q", wait, tt.wait)
-			}
-			if got := f.Logged(t, "result"); got != string(tt.code) {
-				t.Errorf("counted as %v, want %s", got, tt.code)
-			}
-			if len(f.claims) != 0 || len(f.queue.sent) != 0 {
-				t.Errorf("%d claims and %d messages, want none", len(f.claims), len(f.queue.sent))
-			}
+			in(t, func(t *testing.T, f *function) {
+				if tt.before != nil {
+					tt.before(f)
+				}
+				changes := []func(*events.APIGatewayV2HTTPRequest){telemetrytest.Confide}
+				if tt.change != nil {
+					changes = append(changes, tt.change)
+				}
+				r := f.invoke(t, t.Context(), event(t, "purchase.json", changes...))
+				if r.StatusCode != 202 || f.claims() != 1 || len(f.queue.sent) != tt.sent {
+					t.Errorf("%d %s, %d claims, %d messages", r.StatusCode, r.Body, f.claims(), len(f.queue.sent))
+				}
+				isLine(t, f, "", "accepted", tt.line, tt.counted)
+			})
 		})
 	}
 }
 
-func TestASaleForANewerReleaseIsBusyToBuyersAndAnErrorToOperators(t *testing.T) {
-	f := newFunction(t)
-	f.fault = sale.Refuse(sale.NewerVersion, "stored for version 3")
-	r := f.invoke(t, t.Context(), event(t, "purchase.json"))
-	refused(t, r, 503, sale.Busy)
-	if r.Headers.RetryAfter == "" || strings.Contains(r.Body, "version") {
-		t.Errorf("Retry-After %q, %s: want a wait and nothing about versions", r.Headers.RetryAfter, r.Body)
+func TestEachRefusalHasItsStatusItsWaitAndItsLine(t *testing.T) {
+	unreachable := errors.New("check user: ask service: connection refused")
+	const soon = "1 to 3"
+	opensIn := func(d time.Duration) func(*function) {
+		return func(f *function) { f.Edit(sale.Edit{OpensAt: time.Now().Add(d)}) }
 	}
-	for name, want := range map[string]any{"outcome": "newer-version", "result": "internal", "level": "ERROR"} {
-		if got := f.Logged(t, name); got != want {
-			t.Errorf("logged %s = %v, want %v", name, got, want)
-		}
-	}
-}
-
-func TestARefusalNamesTheResourceThatKnowsMore(t *testing.T) {
-	f := newFunction(t)
-	f.stock = 0
-	body := refused(t, f.invoke(t, t.Context(), event(t, "purchase.json")), 409, sale.SoldOut)
-	if body["order"] != "/sales/moutai/orders/me" {
-		t.Errorf("order %v", body["order"])
+	for _, tt := range []struct {
+		name    string
+		before  func(*function)
+		saleID  string
+		status  int
+		told    sale.Code
+		wait    string
+		outcome sale.Code
+		line    fields
+		counted []string
+	}{
+		{"no such sale", nil, "other", 404, sale.SaleNotFound, "", sale.SaleNotFound,
+			fields{"saleId": "other", "tries": 0.0, "error": "sale-not-found: no such sale"}, nil},
+		{"a sale still being seeded", func(f *function) { f.Draft("draft") }, "draft", 404, sale.SaleNotFound, "", sale.SaleNotFound,
+			fields{"saleId": "draft", "tries": 0.0, "error": "sale-not-found: no such sale"}, nil},
+		{"not open for a minute and a half", opensIn(90 * time.Second), "", 403, sale.NotOpen, "90", sale.NotOpen,
+			fields{"tries": 0.0, "error": "sale-not-open: the sale has not opened yet"}, nil},
+		{"not open for a moment", opensIn(time.Millisecond), "", 403, sale.NotOpen, "1", sale.NotOpen,
+			fields{"tries": 0.0, "error": "sale-not-open: the sale has not opened yet"}, nil},
+		{"closed", func(f *function) { f.Edit(sale.Edit{ClosesAt: time.Now()}) }, "", 410, sale.Closed, "", sale.Closed,
+			fields{"tries": 0.0, "error": "sale-closed: the sale is closed"}, nil},
+		{"paused", func(f *function) { f.Pause() }, "", 503, sale.Paused, soon, sale.Paused,
+			fields{"tries": 0.0, "error": "sale-paused: the sale is paused"}, nil},
+		{"sold out", func(f *function) { f.SellOut() }, "", 409, sale.SoldOut, "", sale.SoldOut,
+			fields{"tries": 0.0, "error": "sold-out: every unit has been sold"}, nil},
+		{"already ordered", func(f *function) { f.Buy("alice", "HELD", "k1") }, "", 409, sale.AlreadyOrdered, "", sale.AlreadyOrdered,
+			fields{"tries": 1.0, "error": "already-ordered: the user has already ordered in this sale"}, nil},
+		{"not eligible", func(f *function) { f.handler.Checking(&verdict{}) }, "", 403, sale.NotEligible, "", sale.NotEligible,
+			fields{"tries": 0.0, "checkMs": 0.0, "error": "not-eligible: the user may not buy in this sale"}, nil},
+		{"busy for want of a check", func(f *function) { f.handler.Checking(&verdict{err: unreachable}) }, "", 503, sale.Busy, soon, sale.Busy,
+			fields{"tries": 0.0, "checkMs": 0.0, "unchecked": 1.0, "level": "WARN", "error": "busy: " + unreachable.Error()}, []string{"unchecked"}},
+		{"busy", func(f *function) { f.Throttles() }, "", 503, sale.Busy, soon, sale.Busy,
+			fields{"tries": 0.0, "level": "WARN", "error": "busy: "}, nil},
+		// Buyers are told to come again, operators that something is wrong.
+		{"a sale for a newer release", func(f *function) { f.Newer("SALE#moutai", "SALE") }, "", 503, sale.Busy, soon, sale.NewerVersion,
+			fields{"result": "internal", "tries": 0.0, "level": "ERROR", "error": "newer-version: "}, nil},
+		{"an unknown failure", func(f *function) { f.over(f.Nowhere()) }, "", 500, sale.Internal, "", sale.Internal,
+			fields{"tries": 0.0, "level": "ERROR", "error": "internal: "}, nil},
+		{"a panic", func(f *function) { f.Burns() }, "", 500, sale.Internal, "", sale.Internal,
+			fields{"level": "ERROR", "error": "panic: " + testledger.ErrFire}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, func(t *testing.T, f *function) {
+				if tt.before != nil {
+					tt.before(f)
+				}
+				claims := f.claims()
+				changes := []func(*events.APIGatewayV2HTTPRequest){telemetrytest.Confide}
+				if tt.saleID != "" {
+					changes = append(changes, httpapitest.Path("saleId", tt.saleID))
+				}
+				r := f.invoke(t, t.Context(), event(t, "purchase.json", changes...))
+				body := refused(t, r, tt.status, tt.told)
+				if knowsMore := tt.status != 404 && tt.status != 500; knowsMore && body["order"] != "/sales/moutai/orders/me" || strings.Contains(r.Body, "version") {
+					t.Errorf("%s, want a link to the order and nothing about versions", r.Body)
+				}
+				wait := r.Headers.RetryAfter
+				if tt.wait == soon && (wait == "1" || wait == "2" || wait == "3") {
+					wait = soon
+				}
+				if wait != tt.wait {
+					t.Errorf("Retry-After %q, want %q", wait, tt.wait)
+				}
+				isLine(t, f, tt.outcome, string(tt.outcome), tt.line, tt.counted)
+				if f.claims() != claims || len(f.queue.sent) != 0 {
+					t.Errorf("%d claims and %d messages, want %d and none", f.claims(), len(f.queue.sent), claims)
+				}
+			})
+		})
 	}
 }
 
 func TestASecondOrderIsRefusedWithTheFirst(t *testing.T) {
-	f := newFunction(t)
-	f.invoke(t, t.Context(), event(t, "purchase.json"))
-	for _, key := range []string{"", "another-key"} {
-		change := func(r *events.APIGatewayV2HTTPRequest) {
-			if key != "" {
-				r.Headers["idempotency-key"] = key
+	in(t, func(t *testing.T, f *function) {
+		f.invoke(t, t.Context(), event(t, "purchase.json"))
+		for _, key := range []string{"", "another-key"} {
+			change := func(r *events.APIGatewayV2HTTPRequest) {
+				if key != "" {
+					r.Headers["idempotency-key"] = key
+				}
+			}
+			body := refused(t, f.invoke(t, t.Context(), event(t, "purchase.json", change)), 409, sale.AlreadyOrdered)
+			claim, _ := body["claim"].(map[string]any)
+			if claim["claimId"] != "CLAIM1" || claim["state"] != "PENDING" {
+				t.Errorf("with key %q the claim is %v", key, claim)
 			}
 		}
-		body := refused(t, f.invoke(t, t.Context(), event(t, "purchase.json", change)), 409, sale.AlreadyOrdered)
-		claim, _ := body["claim"].(map[string]any)
-		if claim["claimId"] != "CLAIM1" || claim["state"] != "PENDING" {
-			t.Errorf("with key %q the claim is %v", key, claim)
+		if r := f.Receipt(); r.Stock != 1 || len(f.queue.sent) != 1 {
+			t.Errorf("stock %d and %d messages, want 1 and 1", r.Stock, len(f.queue.sent))
 		}
-	}
-	if f.stock != 1 || len(f.queue.sent) != 1 {
-		t.Errorf("stock %d and %d messages, want 1 and 1", f.stock, len(f.queue.sent))
-	}
+	})
 }
 
 func TestTheLastUnitIsSoldOnce(t *testing.T) {
-	f := newFunction(t)
-	accepted := 0
-	for i := range 10 {
-		r := f.invoke(t, t.Context(), event(t, "purchase.json", user(fmt.Sprintf("user-%d", i))))
-		if r.StatusCode == 202 {
-			accepted++
-			continue
+	in(t, func(t *testing.T, f *function) {
+		accepted := 0
+		for i := range 10 {
+			r := f.invoke(t, t.Context(), event(t, "purchase.json", user(fmt.Sprintf("user-%d", i))))
+			if r.StatusCode == 202 {
+				accepted++
+				continue
+			}
+			refused(t, r, 409, sale.SoldOut)
 		}
-		refused(t, r, 409, sale.SoldOut)
+		if accepted != 2 || len(f.queue.sent) != 2 {
+			t.Errorf("%d accepted and %d sent of a stock of 2", accepted, len(f.queue.sent))
+		}
+	})
+}
+
+func TestARequestAroundTheFrontReachesNothing(t *testing.T) {
+	const secret = "sesame-sesame-sesame-sesame-sesame"
+	origin, err := httpapi.NewOrigin(secret)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if accepted != 2 || len(f.queue.sent) != 2 {
-		t.Errorf("%d accepted and %d sent of a stock of 2", accepted, len(f.queue.sent))
+	for _, given := range []string{"", "sesame", "another-secret-than-the-one-they-have", secret} {
+		in(t, func(t *testing.T, f *function) {
+			f.handler.Behind(origin)
+			var r httpapi.Response
+			calls := f.Calls(func() {
+				r = f.invoke(t, t.Context(), event(t, "purchase.json", telemetrytest.Confide, header("X-Origin-Verify", given), header("x-origin-verify", given)))
+			})
+			if given == secret {
+				isAccepted(t, r)
+				return
+			}
+			if body := refused(t, r, 403, sale.Forbidden); body["order"] != nil || calls != 0 {
+				t.Errorf("body %v, %d calls", body, calls)
+			}
+			isLine(t, f, sale.Forbidden, "forbidden",
+				fields{"user": nil, "saleId": nil, "error": "forbidden: requests are taken at the public address only"}, nil)
+		})
 	}
 }
 
@@ -154,14 +291,19 @@ func TestBadInputIsAnsweredAndReachesNothing(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := newFunction(t)
-			r := f.invoke(t, t.Context(), event(t, "purchase.json", tt.change))
-			if body := refused(t, r, tt.status, tt.code); body["detail"] == nil || body["order"] != nil {
-				t.Errorf("body %v, want a detail and no link made of bad input", body)
-			}
-			if len(f.requests) != 0 || len(f.queue.sent) != 0 {
-				t.Errorf("%d requests and %d messages got through", len(f.requests), len(f.queue.sent))
-			}
+			in(t, func(t *testing.T, f *function) {
+				calls := f.Calls(func() {
+					r := f.invoke(t, t.Context(), event(t, "purchase.json", telemetrytest.Confide, tt.change))
+					body := refused(t, r, tt.status, tt.code)
+					if body["detail"] == nil || body["order"] != nil {
+						t.Errorf("body %v, want a detail and no link made of bad input", body)
+					}
+					isLine(t, f, tt.code, string(tt.code), fields{"user": nil, "saleId": nil, "error": fmt.Sprintf("%s: %s", tt.code, body["detail"])}, nil)
+				})
+				if calls != 0 || len(f.queue.sent) != 0 {
+					t.Errorf("%d calls and %d messages got through", calls, len(f.queue.sent))
+				}
+			})
 		})
 	}
 }

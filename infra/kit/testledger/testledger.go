@@ -50,7 +50,10 @@ func Run(t *testing.T, test func(w *World)) {
 }
 
 // Ledger returns the ledger of a new environment, which remembers nothing.
-func (w *World) Ledger() *ledger.Ledger { return ledger.New(w.DB, table, ledger.Options{}) }
+func (w *World) Ledger() *ledger.Ledger { return w.LedgerWith(ledger.Options{}) }
+
+// LedgerWith returns the ledger of a new environment with these options.
+func (w *World) LedgerWith(o ledger.Options) *ledger.Ledger { return ledger.New(w.DB, table, o) }
 
 // Nowhere returns a ledger over a table that does not exist: each of its calls fails in a way
 // that has no code of its own.
@@ -115,7 +118,7 @@ func (w *World) Buy(user, claimID, requestKey string) ledger.ClaimRef {
 // BuyIn makes a claim in another sale.
 func (w *World) BuyIn(saleID, user, claimID, requestKey string) ledger.ClaimRef {
 	w.T.Helper()
-	l := ledger.New(w.DB, table, ledger.Options{NewID: func() string { return claimID }})
+	l := w.LedgerWith(ledger.Options{NewID: func() string { return claimID }})
 	if _, err := l.Purchase(w.T.Context(), ledger.Request{SaleID: saleID, User: user, Key: requestKey}); err != nil {
 		w.T.Fatal(err)
 	}
@@ -149,8 +152,14 @@ func (w *World) Confirm(refs ...ledger.ClaimRef) {
 // Pay reports a payment by stripe of that reference and amount, in CNY, of Alice's order.
 func (w *World) Pay(reference string, amount int64) ledger.Settlement {
 	w.T.Helper()
+	return w.PayFor(Alice, reference, amount)
+}
+
+// PayFor reports a payment of another user's order.
+func (w *World) PayFor(user, reference string, amount int64) ledger.Settlement {
+	w.T.Helper()
 	done, err := w.Ledger().Pay(w.T.Context(), sale.Payment{
-		Provider: "stripe", Reference: reference, SaleID: SaleID, OrderID: w.Claim(Alice).OrderID, Amount: amount, Currency: "CNY",
+		Provider: "stripe", Reference: reference, SaleID: SaleID, OrderID: w.Claim(user).OrderID, Amount: amount, Currency: "CNY",
 	})
 	if err != nil {
 		w.T.Fatal(err)
