@@ -50,7 +50,7 @@ func main() {
 	f.StringVar(&o.Faults, "faults", "", `what the functions meet at DynamoDB, SQS and EventBridge: "mild", "harsh" or as in "harsh,send=0,seed=7"`)
 	pollers := f.Bool("pollers", true, "let functions take messages from their queues, and records from their streams")
 	schedules := f.Bool("schedules", true, "invoke functions by the template's schedules")
-	only := f.String("only", "", `run one part alone: "sqs", the queues on their port and data`)
+	only := f.String("only", "", `run one part alone: "sqs", the queues on their port`)
 	f.Var(parameters(o.Parameters), "parameter", "a template parameter as Name=value; may be repeated")
 	f.Func("parameters", `template parameters as infra/ops/deploy takes them: Name=value Other="two words"`, func(text string) error {
 		given := samconfig.Environment{Parameters: o.Parameters}
@@ -86,7 +86,7 @@ func run(o stack.Options, only string) error {
 	case "":
 		s, err = stack.Start(starting, o)
 	case "sqs":
-		s, err = stack.StartQueues(o)
+		s, err = stack.StartQueues(starting, o)
 	default:
 		err = fmt.Errorf("run %q alone: only sqs can", only)
 	}
@@ -96,7 +96,7 @@ func run(o stack.Options, only string) error {
 	if only == "" {
 		welcome(s, o)
 	} else {
-		fmt.Printf("SQS serves at %s. Ctrl-C stops it.\n", s.SQS)
+		fmt.Printf("SQS serves the template's queues, all empty, at %s. Ctrl-C stops it.\n", s.SQS)
 	}
 	var failure error
 	select {
@@ -119,6 +119,9 @@ func welcome(s *stack.Stack, o stack.Options) {
 `, s.API, s.Lambda, s.DynamoDB, s.Table, s.SQS, s.FunctionLog)
 	if s.EventLog != "" {
 		fmt.Printf("  events     %s   a line for each order event on the bus\n", s.EventLog)
+	}
+	if s.Forgot {
+		fmt.Println("  forgotten  all queued messages and dead letters; within 2 minutes ReconcileFunction sends those of pending orders again")
 	}
 	fmt.Println()
 	if settings, _ := s.Faults(); settings != "" {

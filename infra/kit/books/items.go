@@ -202,6 +202,9 @@ type Claim struct {
 	settlement
 }
 
+// Resent reports whether reconcile sent the claim's message again.
+func (c Claim) Resent() bool { return c.resentAt != 0 }
+
 // readClaim reads the claim of a user. The shard is -1 if it is missing or invalid.
 func readClaim(it item, bucket int) (c Claim, problem string) {
 	f := newFields(it)

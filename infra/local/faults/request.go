@@ -34,7 +34,7 @@ var classes = map[string]class{
 	dynamoPrefix + "BatchExecuteStatement": statements, dynamoPrefix + "ExecuteTransaction": plain,
 	dynamoPrefix + "PutItem": write, dynamoPrefix + "UpdateItem": write, dynamoPrefix + "DeleteItem": write,
 	dynamoPrefix + "TransactWriteItems": transaction, dynamoPrefix + "TransactGetItems": transactionRead,
-	sqsPrefix + "SendMessage": sending, sqsPrefix + "SendMessageBatch": sending,
+	sqsPrefix + "SendMessage": sending,
 }
 
 func classOf(target string) class {

@@ -2,23 +2,16 @@ package sqs
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
-// A config is a queue's configuration. Its JSON form is its form in the journal. Times
-// are Unix nanoseconds.
-type config struct {
-	Name       string            `json:"name"`
-	Key        string            `json:"key"` // distinguishes successive queues of the same name
-	Attributes map[string]string `json:"attributes,omitempty"`
-	Tags       map[string]string `json:"tags,omitempty"`
-	Created    int64             `json:"created"`
-	Modified   int64             `json:"modified"`
-	Purged     int64             `json:"purged,omitempty"`
-}
+// Attributes are a queue's settable attributes in their stored form.
+type attributes map[string]string
 
 // Settings are a queue's parsed attributes.
 type settings struct {
@@ -43,10 +36,7 @@ var numbers = map[string]number{
 	"MessageRetentionPeriod":        {60, 1_209_600, 345_600},
 	"ReceiveMessageWaitTimeSeconds": {0, maxWaitSeconds, 0},
 	"MaximumMessageSize":            {1_024, maxMessageBytes, maxMessageBytes},
-	"KmsDataKeyReusePeriodSeconds":  {60, 86_400, 300},
 }
-
-var fifoOnly = []string{"FifoQueue", "ContentBasedDeduplication", "DeduplicationScope", "FifoThroughputLimit"}
 
 var readOnly = []string{
 	"ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed",
@@ -56,18 +46,14 @@ var readOnly = []string{
 // checkAttributes checks the attributes of a CreateQueue or SetQueueAttributes one by
 // one and returns them in their stored form. An empty value clears an attribute that
 // has no default.
-func checkAttributes(attributes map[string]string) (map[string]string, error) {
-	kept := make(map[string]string, len(attributes))
-	for _, name := range slices.Sorted(maps.Keys(attributes)) {
-		value := attributes[name]
-		clean, err := checkAttribute(name, value)
+func checkAttributes(wanted map[string]string) (attributes, error) {
+	kept := make(attributes, len(wanted))
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		clean, err := checkAttribute(name, wanted[name])
 		if err != nil {
 			return nil, err
 		}
 		kept[name] = clean
-	}
-	if kept["KmsMasterKeyId"] != "" && kept["SqsManagedSseEnabled"] == "true" {
-		return nil, errAttributeName("You can use one type of server-side encryption (SSE) at one time. You can either enable KMS SSE or SQS SSE.")
 	}
 	return kept, nil
 }
@@ -81,13 +67,6 @@ func checkAttribute(name, value string) (string, error) {
 		return strconv.Itoa(v), nil
 	}
 	switch name {
-	case "Policy":
-		if value != "" && !json.Valid([]byte(value)) {
-			return "", errAttributeValue("Invalid value for the parameter Policy.")
-		}
-		return value, nil
-	case "KmsMasterKeyId":
-		return value, nil
 	case "SqsManagedSseEnabled":
 		if value != "true" && value != "false" {
 			return "", errAttributeValue("Invalid value for the parameter SqsManagedSseEnabled.")
@@ -108,78 +87,54 @@ func checkAttribute(name, value string) (string, error) {
 	return "", errUnknownAttribute(name)
 }
 
-// parseSettings reads attributes that checkAttributes has accepted. It fails on others,
-// which only a damaged journal can contain.
-func parseSettings(attributes map[string]string) (settings, error) {
-	values := map[string]int{}
-	for name, n := range numbers {
-		values[name] = n.standard
-		if text, ok := attributes[name]; ok {
-			v, err := strconv.Atoi(text)
-			if err != nil {
-				return settings{}, errAttributeValue("Invalid value for the parameter %s.", name)
-			}
-			values[name] = v
-		}
+// parse reads attributes that checkAttributes has accepted.
+func (a attributes) parse() (settings, error) {
+	number := func(name string) int {
+		n, _ := strconv.Atoi(a.current(name))
+		return n
 	}
-	redrive, err := parseRedrivePolicy(attributes["RedrivePolicy"])
-	seconds := func(name string) time.Duration { return time.Duration(values[name]) * time.Second }
+	seconds := func(name string) time.Duration { return time.Duration(number(name)) * time.Second }
+	redrive, err := parseRedrivePolicy(a["RedrivePolicy"])
 	return settings{
 		visibility: seconds("VisibilityTimeout"),
 		delay:      seconds("DelaySeconds"),
 		retention:  seconds("MessageRetentionPeriod"),
 		wait:       seconds("ReceiveMessageWaitTimeSeconds"),
-		maxBytes:   values["MaximumMessageSize"],
+		maxBytes:   number("MaximumMessageSize"),
 		redrive:    redrive,
 	}, err
 }
 
-// with returns a config with some attributes changed. The two kinds of encryption
-// exclude each other: setting one clears the other.
-func (c config) with(changes map[string]string) config {
-	attributes := maps.Clone(c.Attributes)
-	if attributes == nil {
-		attributes = map[string]string{}
+// with returns the attributes with some of them changed.
+func (a attributes) with(changes attributes) attributes {
+	changed := maps.Clone(a)
+	if changed == nil {
+		changed = attributes{}
 	}
-	if changes["SqsManagedSseEnabled"] == "true" {
-		delete(attributes, "KmsMasterKeyId")
-	}
-	if changes["KmsMasterKeyId"] != "" {
-		attributes["SqsManagedSseEnabled"] = "false"
-	}
-	for name, value := range changes {
-		if value == "" {
-			delete(attributes, name)
-			continue
-		}
-		attributes[name] = value
-	}
-	c.Attributes = attributes
-	return c
+	maps.Copy(changed, changes)
+	maps.DeleteFunc(changed, func(_, value string) bool { return value == "" })
+	return changed
 }
 
 // current returns an attribute's current value, default or not.
-func (c config) current(name string) string {
-	if value, ok := c.Attributes[name]; ok {
+func (a attributes) current(name string) string {
+	if value, ok := a[name]; ok {
 		return value
 	}
-	if n, ok := numbers[name]; ok && name != "KmsDataKeyReusePeriodSeconds" {
+	if n, ok := numbers[name]; ok {
 		return strconv.Itoa(n.standard)
 	}
-	switch {
-	case name == "SqsManagedSseEnabled":
+	if name == "SqsManagedSseEnabled" {
 		return "true"
-	case name == "KmsDataKeyReusePeriodSeconds" && c.Attributes["KmsMasterKeyId"] != "":
-		return strconv.Itoa(numbers[name].standard)
 	}
 	return ""
 }
 
 // differs returns the name of an attribute with another value than wanted, "" if there
 // is none.
-func (c config) differs(wanted map[string]string) string {
+func (a attributes) differs(wanted attributes) string {
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		if c.current(name) != wanted[name] {
+		if a.current(name) != wanted[name] {
 			return name
 		}
 	}
@@ -193,11 +148,11 @@ func (q *queue) describe(arn string, names []string) (map[string]string, error) 
 		"ApproximateNumberOfMessages":           strconv.Itoa(q.ready.Len()),
 		"ApproximateNumberOfMessagesNotVisible": strconv.Itoa(q.inFlight),
 		"ApproximateNumberOfMessagesDelayed":    strconv.Itoa(q.hidden.Len() - q.inFlight),
-		"CreatedTimestamp":                      strconv.FormatInt(time.Unix(0, q.Created).Unix(), 10),
-		"LastModifiedTimestamp":                 strconv.FormatInt(time.Unix(0, q.Modified).Unix(), 10),
+		"CreatedTimestamp":                      strconv.FormatInt(q.created.Unix(), 10),
+		"LastModifiedTimestamp":                 strconv.FormatInt(q.modified.Unix(), 10),
 	}
 	for _, name := range settable() {
-		if value := q.current(name); value != "" {
+		if value := q.attributes.current(name); value != "" {
 			all[name] = value
 		}
 	}
@@ -206,7 +161,7 @@ func (q *queue) describe(arn string, names []string) (map[string]string, error) 
 		switch {
 		case name == "All":
 			return all, nil
-		case !isAttribute(name):
+		case !slices.Contains(settable(), name) && !slices.Contains(readOnly, name):
 			return nil, errUnknownAttribute(name)
 		}
 		if value, ok := all[name]; ok {
@@ -217,9 +172,103 @@ func (q *queue) describe(arn string, names []string) (map[string]string, error) 
 }
 
 func settable() []string {
-	return append(slices.Collect(maps.Keys(numbers)), "Policy", "KmsMasterKeyId", "SqsManagedSseEnabled", "RedrivePolicy", "RedriveAllowPolicy")
+	return append(slices.Collect(maps.Keys(numbers)), "SqsManagedSseEnabled", "RedrivePolicy", "RedriveAllowPolicy")
 }
 
-func isAttribute(name string) bool {
-	return slices.Contains(settable(), name) || slices.Contains(readOnly, name) || slices.Contains(fifoOnly, name)
+// A redrivePolicy sends a message that was received MaxReceiveCount times
+// without being deleted to the queue of that ARN.
+type redrivePolicy struct {
+	Target          string `json:"deadLetterTargetArn"`
+	MaxReceiveCount int    `json:"maxReceiveCount"`
+}
+
+// String returns the policy as in GetQueueAttributes, with the count always a number.
+func (p *redrivePolicy) String() string {
+	return fmt.Sprintf(`{"deadLetterTargetArn":%q,"maxReceiveCount":%d}`, p.Target, p.MaxReceiveCount)
+}
+
+// parseRedrivePolicy reads a RedrivePolicy attribute; empty is no policy. Both
+// spellings of the count, 5 and "5", are common.
+func parseRedrivePolicy(text string) (*redrivePolicy, error) {
+	if text == "" {
+		return nil, nil
+	}
+	refuse := func(reason string) error {
+		return errParameter("Value %s for parameter RedrivePolicy is invalid. Reason: %s", text, reason)
+	}
+	var raw struct {
+		Target *string         `json:"deadLetterTargetArn"`
+		Count  json.RawMessage `json:"maxReceiveCount"`
+	}
+	if err := json.Unmarshal([]byte(text), &raw); err != nil {
+		return nil, refuse("Redrive policy is not a valid JSON map.")
+	}
+	switch {
+	case raw.Target == nil:
+		return nil, refuse("Redrive policy does not contain mandatory attribute: deadLetterTargetArn.")
+	case raw.Count == nil:
+		return nil, refuse("Redrive policy does not contain mandatory attribute: maxReceiveCount.")
+	case !isQueueARN(*raw.Target):
+		return nil, refuse("Invalid value for deadLetterTargetArn.")
+	}
+	policy := &redrivePolicy{Target: *raw.Target}
+	if err := json.Unmarshal([]byte(strings.Trim(string(raw.Count), `"`)), &policy.MaxReceiveCount); err != nil ||
+		policy.MaxReceiveCount < 1 || policy.MaxReceiveCount > 1000 {
+		return nil, refuse("Invalid value for maxReceiveCount: it must be between 1 and 1000.")
+	}
+	return policy, nil
+}
+
+// isQueueARN reports whether text is arn:aws:sqs:<region>:<account>:<name>.
+func isQueueARN(text string) bool {
+	parts := strings.Split(text, ":")
+	return len(parts) == 6 && parts[0] == "arn" && parts[2] == "sqs" && parts[5] != "" &&
+		!strings.ContainsAny(text, "\"\\") && isText(text)
+}
+
+// An allowPolicy says which queues may name this one as their dead-letter queue.
+type allowPolicy struct {
+	Permission string   `json:"redrivePermission"`
+	Sources    []string `json:"sourceQueueArns"`
+}
+
+// parseAllowPolicy reads a RedriveAllowPolicy attribute; empty allows all.
+func parseAllowPolicy(text string) (allowPolicy, error) {
+	policy := allowPolicy{Permission: "allowAll"}
+	if text == "" {
+		return policy, nil
+	}
+	err := json.Unmarshal([]byte(text), &policy)
+	switch {
+	case err != nil:
+	case policy.Permission == "byQueue" && len(policy.Sources) >= 1 && len(policy.Sources) <= 10:
+		return policy, nil
+	case (policy.Permission == "allowAll" || policy.Permission == "denyAll") && len(policy.Sources) == 0:
+		return policy, nil
+	}
+	return policy, errParameter("Value %s for parameter RedriveAllowPolicy is invalid.", text)
+}
+
+func (p allowPolicy) allows(source string) bool {
+	return p.Permission == "allowAll" || p.Permission == "byQueue" && slices.Contains(p.Sources, source)
+}
+
+// checkTarget checks that a RedrivePolicy's dead-letter queue exists.
+func (s *Server) checkTarget(name, text string) error {
+	policy, err := parseRedrivePolicy(text)
+	if err != nil || policy == nil {
+		return err
+	}
+	target := s.byARN(policy.Target)
+	if target == nil {
+		return errParameter("Value %s for parameter RedrivePolicy is invalid. Reason: Dead letter target does not exist.", text)
+	}
+	allow, err := parseAllowPolicy(target.attributes["RedriveAllowPolicy"])
+	if err != nil {
+		return err
+	}
+	if !allow.allows(s.arn(name)) {
+		return errParameter("Value %s for parameter RedrivePolicy is invalid. Reason: Dead letter target does not allow this source queue.", text)
+	}
+	return nil
 }

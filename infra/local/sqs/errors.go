@@ -73,10 +73,6 @@ func errOverLimit() *fault {
 		"The maximum number of in flight messages is reached: %d.", maxInFlight)
 }
 
-func errNoResource(format string, args ...any) *fault {
-	return newFault(404, modelled+"ResourceNotFoundException", "ResourceNotFoundException", format, args...)
-}
-
 func errUnsupported(format string, args ...any) *fault {
 	return newFault(400, modelled+"UnsupportedOperation", legacy+"UnsupportedOperation", format, args...)
 }
@@ -92,6 +88,10 @@ func errParameter(format string, args ...any) *fault {
 func errMissing(name string) *fault {
 	return newFault(400, unmodelled+"MissingRequiredParameterException", "MissingParameter",
 		"The request must contain the parameter %s.", name)
+}
+
+func errClosed() *fault {
+	return newFault(503, unmodelled+"ServiceUnavailableException", "ServiceUnavailable", "The queue server is stopping.")
 }
 
 func errUnknownOperation(name string) *fault {

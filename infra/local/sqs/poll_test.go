@@ -150,37 +150,18 @@ func TestAMessageGoesToThePollThatStayed(t *testing.T) {
 	}
 }
 
-func TestALongPollEndsWithItsQueueAndItsServer(t *testing.T) {
+func TestALongPollEndsWithItsServer(t *testing.T) {
 	f := open(t, sqs.Options{})
 	url := f.queue("q")
-	t.Run("a deleted queue", func(t *testing.T) {
-		failed := make(chan error, 1)
-		go func() {
-			_, err := f.client.ReceiveMessage(t.Context(), &awssqs.ReceiveMessageInput{QueueUrl: &url, WaitTimeSeconds: 20})
-			failed <- err
-		}()
-		f.waiting("q", 1)
-		if _, err := f.client.DeleteQueue(t.Context(), &awssqs.DeleteQueueInput{QueueUrl: &url}); err != nil {
-			t.Fatal(err)
-		}
-		if err := <-failed; code(err) != "AWS.SimpleQueueService.NonExistentQueue" {
-			t.Errorf("the poll ended with %v", err)
-		}
-		f.queue("q")
-	})
-	t.Run("a closed server", func(t *testing.T) {
-		got := f.polling(t.Context(), url)
-		f.waiting("q", 1)
-		if err := f.server.Close(); err != nil {
-			t.Fatal(err)
-		}
-		select {
-		case <-got:
-		case <-time.After(15 * time.Second):
-			t.Fatal("the poll went on")
-		}
-		if _, err := f.client.SendMessage(t.Context(), &awssqs.SendMessageInput{QueueUrl: &url, MessageBody: aws.String("b")}); code(err) != "ServiceUnavailable" {
-			t.Errorf("a send to a closed server: %v", err)
-		}
-	})
+	got := f.polling(t.Context(), url)
+	f.waiting("q", 1)
+	f.server.Close()
+	select {
+	case <-got:
+	case <-time.After(15 * time.Second):
+		t.Fatal("the poll went on")
+	}
+	if _, err := f.client.SendMessage(t.Context(), &awssqs.SendMessageInput{QueueUrl: &url, MessageBody: aws.String("b")}); code(err) != "ServiceUnavailable" {
+		t.Errorf("a send to a closed server: %v", err)
+	}
 }

@@ -43,28 +43,19 @@ type empty struct{}
 
 type operation func(*Server, call) (any, error)
 
+// operations are those that the product, its tools and tests, and the documents' commands
+// use. Any other is refused as unknown.
 var operations = map[string]operation{
-	"CreateQueue":                  (*Server).createQueue,
-	"DeleteQueue":                  (*Server).deleteQueue,
-	"GetQueueUrl":                  (*Server).getQueueURL,
-	"GetQueueAttributes":           (*Server).getQueueAttributes,
-	"SetQueueAttributes":           (*Server).setQueueAttributes,
-	"ListQueues":                   (*Server).listQueues,
-	"ListDeadLetterSourceQueues":   (*Server).listDeadLetterSourceQueues,
-	"TagQueue":                     (*Server).tagQueue,
-	"UntagQueue":                   (*Server).untagQueue,
-	"ListQueueTags":                (*Server).listQueueTags,
-	"PurgeQueue":                   (*Server).purgeQueue,
-	"SendMessage":                  (*Server).sendMessage,
-	"SendMessageBatch":             (*Server).sendMessageBatch,
-	"ReceiveMessage":               (*Server).receiveMessage,
-	"DeleteMessage":                (*Server).deleteMessage,
-	"DeleteMessageBatch":           (*Server).deleteMessageBatch,
-	"ChangeMessageVisibility":      (*Server).changeVisibility,
-	"ChangeMessageVisibilityBatch": (*Server).changeVisibilityBatch,
-	"StartMessageMoveTask":         (*Server).startMoveTask,
-	"ListMessageMoveTasks":         (*Server).listMoveTasks,
-	"CancelMessageMoveTask":        (*Server).cancelMoveTask,
+	"CreateQueue":             (*Server).createQueue,
+	"GetQueueUrl":             (*Server).getQueueURL,
+	"GetQueueAttributes":      (*Server).getQueueAttributes,
+	"SetQueueAttributes":      (*Server).setQueueAttributes,
+	"PurgeQueue":              (*Server).purgeQueue,
+	"SendMessage":             (*Server).sendMessage,
+	"ReceiveMessage":          (*Server).receiveMessage,
+	"DeleteMessage":           (*Server).deleteMessage,
+	"DeleteMessageBatch":      (*Server).deleteMessageBatch,
+	"ChangeMessageVisibility": (*Server).changeVisibility,
 }
 
 // ServeHTTP answers one request of the AWS JSON 1.0 protocol. Signatures are

@@ -1,10 +1,7 @@
 package sqs
 
 import (
-	"maps"
 	"regexp"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -17,42 +14,38 @@ type urlRequest struct{ QueueUrl string }
 
 type urlAnswer struct{ QueueUrl string }
 
-// EnsureQueue creates a queue with these attributes, or updates those of an existing
-// queue that differ. It returns the queue's URL.
-func (s *Server) EnsureQueue(name string, attributes map[string]string) (string, error) {
-	err := s.update(func(now time.Time) error {
-		if s.named[name] == nil {
-			return s.create(name, attributes, nil, now)
-		}
-		return s.reconfigure(s.named[name], attributes, now)
-	})
-	return s.url(s.options.BaseURL, name), err
-}
-
 func (s *Server) createQueue(c call) (any, error) {
 	in, err := decode[struct {
 		QueueName  string
 		Attributes map[string]string
-		Tags       map[string]string `json:"tags"`
 	}](c)
 	if err != nil {
 		return nil, err
 	}
-	err = s.update(func(now time.Time) error { return s.create(in.QueueName, in.Attributes, in.Tags, now) })
-	return urlAnswer{s.url(c.baseURL, in.QueueName)}, err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.create(in.QueueName, in.Attributes, s.options.Now()); err != nil {
+		return nil, err
+	}
+	return urlAnswer{s.url(c.baseURL, in.QueueName)}, nil
 }
 
 // create creates a queue, or finds one of the same name and attributes.
-func (s *Server) create(name string, attributes, tags map[string]string, now time.Time) error {
-	if err := checkName(name, attributes); err != nil {
-		return err
+func (s *Server) create(name string, wanted map[string]string, now time.Time) error {
+	switch {
+	case s.ctx.Err() != nil:
+		return errClosed()
+	case name == "":
+		return errMissing("QueueName")
+	case !queueName.MatchString(name):
+		return errParameter("Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length")
 	}
-	kept, err := checkAttributes(attributes)
+	kept, err := checkAttributes(wanted)
 	if err != nil {
 		return err
 	}
-	if q := s.named[name]; q != nil {
-		if differing := q.differs(kept); differing != "" {
+	if q := s.queues[name]; q != nil {
+		if differing := q.attributes.differs(kept); differing != "" {
 			return errQueueExists(differing)
 		}
 		return nil
@@ -60,55 +53,34 @@ func (s *Server) create(name string, attributes, tags map[string]string, now tim
 	if err := s.checkTarget(name, kept["RedrivePolicy"]); err != nil {
 		return err
 	}
-	made := config{Name: name, Key: newID(), Tags: tags, Created: now.UnixNano(), Modified: now.UnixNano()}.with(kept)
-	return s.commit(record{Op: opConfigure, Config: &made})
-}
-
-// checkName refuses invalid names of standard queues. FIFO queues are not supported.
-func checkName(name string, attributes map[string]string) error {
-	fifoName := strings.HasSuffix(name, ".fifo") && queueName.MatchString(strings.TrimSuffix(name, ".fifo"))
-	fifo := attributes["FifoQueue"] == "true"
-	switch {
-	case name == "":
-		return errMissing("QueueName")
-	case fifo && fifoName:
-		return errUnsupported("FIFO queues are not supported here, only standard queues.")
-	case fifo:
-		return errParameter("The name of a FIFO queue can only include alphanumeric characters, hyphens, or underscores, must end with .fifo suffix and be 1 to 80 in length.")
-	case !queueName.MatchString(name):
-		return errParameter("Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length")
+	q := newQueue(name, now)
+	if err := q.configure(kept, now); err != nil {
+		return err
 	}
+	s.queues[name] = q
 	return nil
 }
 
-// reconfigure sets attributes of an existing queue.
-func (s *Server) reconfigure(q *queue, attributes map[string]string, now time.Time) error {
-	kept, err := checkAttributes(attributes)
-	if err != nil {
-		return err
-	}
-	if q.differs(kept) == "" {
-		return nil
-	}
-	if err := s.checkTarget(q.Name, kept["RedrivePolicy"]); err != nil {
-		return err
-	}
-	changed := q.with(kept)
-	changed.Modified = now.UnixNano()
-	return s.commit(record{Op: opConfigure, Config: &changed})
-}
-
-func (s *Server) deleteQueue(c call) (any, error) {
-	in, err := decode[urlRequest](c)
+func (s *Server) setQueueAttributes(c call) (any, error) {
+	in, err := decode[struct {
+		QueueUrl   string
+		Attributes map[string]string
+	}](c)
 	if err != nil {
 		return nil, err
 	}
-	return empty{}, s.update(func(now time.Time) error {
-		q, err := s.find(in.QueueUrl, now)
-		if err != nil {
+	return empty{}, s.with(in.QueueUrl, func(q *queue, now time.Time) error {
+		if len(in.Attributes) == 0 {
+			return errMissing("Attributes")
+		}
+		kept, err := checkAttributes(in.Attributes)
+		if err != nil || q.attributes.differs(kept) == "" {
 			return err
 		}
-		return s.commit(record{Op: opDrop, Queue: q.Key})
+		if err := s.checkTarget(q.name, kept["RedrivePolicy"]); err != nil {
+			return err
+		}
+		return q.configure(kept, now)
 	})
 }
 
@@ -122,7 +94,7 @@ func (s *Server) getQueueURL(c call) (any, error) {
 	switch owner := in.QueueOwnerAWSAccountId; {
 	case in.QueueName == "":
 		return nil, errMissing("QueueName")
-	case s.named[in.QueueName] == nil, owner != "" && owner != s.options.AccountID:
+	case s.queues[in.QueueName] == nil, owner != "" && owner != s.options.AccountID:
 		return nil, errNoQueue()
 	}
 	return urlAnswer{s.url(c.baseURL, in.QueueName)}, nil
@@ -136,34 +108,12 @@ func (s *Server) getQueueAttributes(c call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	q, err := s.find(in.QueueUrl, s.options.Now())
-	if err != nil {
-		return nil, err
-	}
-	attributes, err := q.describe(s.arn(q.Name), in.AttributeNames)
-	return struct{ Attributes map[string]string }{attributes}, err
-}
-
-func (s *Server) setQueueAttributes(c call) (any, error) {
-	in, err := decode[struct {
-		QueueUrl   string
-		Attributes map[string]string
-	}](c)
-	if err != nil {
-		return nil, err
-	}
-	return empty{}, s.update(func(now time.Time) error {
-		q, err := s.find(in.QueueUrl, now)
-		if err != nil {
-			return err
-		}
-		if len(in.Attributes) == 0 {
-			return errMissing("Attributes")
-		}
-		return s.reconfigure(q, in.Attributes, now)
+	var out struct{ Attributes map[string]string }
+	err = s.with(in.QueueUrl, func(q *queue, _ time.Time) (err error) {
+		out.Attributes, err = q.describe(s.arn(q.name), in.AttributeNames)
+		return err
 	})
+	return out, err
 }
 
 func (s *Server) purgeQueue(c call) (any, error) {
@@ -171,68 +121,12 @@ func (s *Server) purgeQueue(c call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return empty{}, s.update(func(now time.Time) error {
-		q, err := s.find(in.QueueUrl, now)
-		if err != nil {
-			return err
+	return empty{}, s.with(in.QueueUrl, func(q *queue, now time.Time) error {
+		if !q.purged.IsZero() && now.Sub(q.purged) < purgePause {
+			return errPurging(q.name)
 		}
-		if q.Purged != 0 && now.Sub(time.Unix(0, q.Purged)) < purgePause {
-			return errPurging(q.Name)
-		}
-		return s.commit(record{Op: opPurge, Queue: q.Key, At: now.UnixNano()})
+		q.empty()
+		q.purged = now
+		return nil
 	})
-}
-
-func (s *Server) tagQueue(c call) (any, error) {
-	in, err := decode[struct {
-		QueueUrl string
-		Tags     map[string]string
-	}](c)
-	if err != nil {
-		return nil, err
-	}
-	return s.retag(in.QueueUrl, func(tags map[string]string) { maps.Copy(tags, in.Tags) })
-}
-
-func (s *Server) untagQueue(c call) (any, error) {
-	in, err := decode[struct {
-		QueueUrl string
-		TagKeys  []string
-	}](c)
-	if err != nil {
-		return nil, err
-	}
-	return s.retag(in.QueueUrl, func(tags map[string]string) {
-		maps.DeleteFunc(tags, func(k, _ string) bool { return slices.Contains(in.TagKeys, k) })
-	})
-}
-
-func (s *Server) retag(url string, change func(map[string]string)) (any, error) {
-	return empty{}, s.update(func(now time.Time) error {
-		q, err := s.find(url, now)
-		if err != nil {
-			return err
-		}
-		changed := q.config
-		changed.Tags = maps.Clone(q.Tags)
-		if changed.Tags == nil {
-			changed.Tags = map[string]string{}
-		}
-		change(changed.Tags)
-		return s.commit(record{Op: opConfigure, Config: &changed})
-	})
-}
-
-func (s *Server) listQueueTags(c call) (any, error) {
-	in, err := decode[urlRequest](c)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	q, err := s.find(in.QueueUrl, s.options.Now())
-	if err != nil {
-		return nil, err
-	}
-	return struct{ Tags map[string]string }{maps.Clone(q.Tags)}, nil
 }

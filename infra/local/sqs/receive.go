@@ -3,7 +3,6 @@ package sqs
 import (
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -12,20 +11,17 @@ type receiveRequest struct {
 	MaxNumberOfMessages         *int
 	VisibilityTimeout           *int
 	WaitTimeSeconds             *int
-	AttributeNames              []string
+	AttributeNames              []string // the older list of system attributes
 	MessageSystemAttributeNames []string
-	MessageAttributeNames       []string
 }
 
 // A received is one delivery of a message.
 type received struct {
-	MessageId              string
-	ReceiptHandle          string
-	MD5OfBody              string
-	Body                   string
-	Attributes             map[string]string        `json:",omitempty"`
-	MD5OfMessageAttributes string                   `json:",omitempty"`
-	MessageAttributes      map[string]wireAttribute `json:",omitempty"`
+	MessageId     string
+	ReceiptHandle string
+	MD5OfBody     string
+	Body          string
+	Attributes    map[string]string `json:",omitempty"`
 }
 
 var systemAttributes = []string{
@@ -50,59 +46,49 @@ func (in receiveRequest) check() error {
 		}
 	}
 	for _, name := range slices.Concat(in.AttributeNames, in.MessageSystemAttributeNames) {
-		// The older of the two lists may name queue attributes, which do not apply to
-		// messages.
-		if !slices.Contains(systemAttributes, name) && !isAttribute(name) {
+		if !slices.Contains(systemAttributes, name) {
 			return errUnknownAttribute(name)
 		}
 	}
 	return nil
 }
 
-// receiveMessage answers at once with visible messages, or waits for one. It records a
-// receive without waiting for the disk: at worst a crash makes a received message
-// visible again, as a standard queue may do.
+// receiveMessage answers at once with visible messages, or waits for one.
 func (s *Server) receiveMessage(c call) (any, error) {
 	in, err := decode[receiveRequest](c)
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	q, err := s.find(in.QueueUrl, s.options.Now())
-	if err != nil {
-		s.mu.Unlock()
+	var wait time.Duration
+	if err := s.with(in.QueueUrl, func(q *queue, _ time.Time) error {
+		wait = q.settings.wait
+		return in.check()
+	}); err != nil {
 		return nil, err
 	}
-	if err := in.check(); err != nil {
-		s.mu.Unlock()
-		return nil, err
-	}
-	wait := q.settings.wait
 	if in.WaitTimeSeconds != nil {
 		wait = time.Duration(*in.WaitTimeSeconds) * time.Second
-	}
-	s.mu.Unlock()
-
-	taken, err := s.poll(c, q, in, wait)
-	if err != nil {
-		return nil, err
 	}
 	out := struct {
 		Messages []received `json:",omitempty"`
 	}{}
-	for _, m := range taken {
-		out.Messages = append(out.Messages, in.answer(m, q.Key, s.options.AccountID))
-	}
-	return out, nil
+	out.Messages, err = s.poll(c, in, wait)
+	return out, err
 }
 
 // poll takes messages as soon as there are any, waiting at most wait.
-func (s *Server) poll(c call, q *queue, in receiveRequest, wait time.Duration) ([]message, error) {
+func (s *Server) poll(c call, in receiveRequest, wait time.Duration) ([]received, error) {
 	end := time.NewTimer(wait)
 	defer end.Stop()
-	for over := wait <= 0; ; {
+	for over := wait <= 0; s.ctx.Err() == nil; {
 		s.mu.Lock()
-		taken, err := s.take(c, q, in)
+		now := s.options.Now()
+		q, err := s.find(in.QueueUrl, now)
+		if err != nil {
+			s.mu.Unlock()
+			return nil, err
+		}
+		taken, err := s.take(c, q, in, now)
 		if err != nil || len(taken) > 0 || over {
 			s.mu.Unlock()
 			return taken, err
@@ -111,7 +97,7 @@ func (s *Server) poll(c call, q *queue, in receiveRequest, wait time.Duration) (
 		// Nothing else wakes a poll when a hidden message becomes visible.
 		var due <-chan time.Time
 		var timer *time.Timer
-		if d, ok := q.untilDue(s.options.Now()); ok {
+		if d, ok := q.untilDue(now); ok {
 			timer = time.NewTimer(d)
 			due = timer.C
 		}
@@ -123,7 +109,6 @@ func (s *Server) poll(c call, q *queue, in receiveRequest, wait time.Duration) (
 			over = true
 		case <-c.ctx.Done():
 		case <-s.ctx.Done():
-			over = true
 		}
 		if timer != nil {
 			timer.Stop()
@@ -132,26 +117,18 @@ func (s *Server) poll(c call, q *queue, in receiveRequest, wait time.Duration) (
 		q.leave(w)
 		s.mu.Unlock()
 	}
+	return nil, nil // the server is stopping
 }
 
 // take receives visible messages, up to the requested number. A caller that has gone
 // gets none: it could not delete them.
-func (s *Server) take(c call, q *queue, in receiveRequest) ([]message, error) {
-	now := s.options.Now()
-	switch {
-	case c.ctx.Err() != nil:
+func (s *Server) take(c call, q *queue, in receiveRequest, now time.Time) ([]received, error) {
+	if c.ctx.Err() != nil {
 		// Pass this poll's wake-up on to another poll.
 		if q.ready.Len() > 0 {
 			q.wake(1)
 		}
 		return nil, c.ctx.Err()
-	case s.closed:
-		return nil, nil
-	case s.keyed[q.Key] == nil:
-		return nil, errNoQueue()
-	}
-	if err := s.refresh(q, now); err != nil {
-		return nil, err
 	}
 	most, hidden := 1, q.settings.visibility
 	if in.MaxNumberOfMessages != nil {
@@ -160,13 +137,11 @@ func (s *Server) take(c call, q *queue, in receiveRequest) ([]message, error) {
 	if in.VisibilityTimeout != nil {
 		hidden = time.Duration(*in.VisibilityTimeout) * time.Second
 	}
-	var taken []message
+	var taken []received
 	for len(taken) < most && q.ready.Len() > 0 {
 		m := s.disorder.pick(s.chance, q.ready)
 		if to := s.deadLetterQueue(q, m); to != nil {
-			if err := s.commit(record{Op: opDead, Queue: q.Key, ID: m.ID, To: to.Key}); err != nil {
-				return nil, err
-			}
+			s.bury(q, to, m)
 			continue
 		}
 		if q.inFlight >= maxInFlight {
@@ -175,11 +150,14 @@ func (s *Server) take(c call, q *queue, in receiveRequest) ([]message, error) {
 			}
 			break
 		}
-		until := now.Add(s.disorder.visibility(s.chance, hidden))
-		if err := s.commit(record{Op: opReceive, Queue: q.Key, ID: m.ID, At: now.UnixNano(), Until: until.UnixNano()}); err != nil {
-			return nil, err
+		m.receives++
+		m.generation++
+		m.received = now
+		if m.first.IsZero() {
+			m.first = now
 		}
-		taken = append(taken, *m)
+		q.hide(m, now.Add(s.disorder.visibility(s.chance, hidden)), true)
+		taken = append(taken, in.answer(m, q.name, s.options.AccountID))
 	}
 	if q.ready.Len() > 0 {
 		q.wake(1)
@@ -188,11 +166,10 @@ func (s *Server) take(c call, q *queue, in receiveRequest) ([]message, error) {
 }
 
 // deadLetterQueue returns the target of a message that has been received as often as
-// its queue allows, nil if it may be received again. If the dead-letter queue was
-// deleted, the message stays.
+// its queue allows, nil if it may be received again.
 func (s *Server) deadLetterQueue(q *queue, m *message) *queue {
 	p := q.settings.redrive
-	if p == nil || m.Receives < p.MaxReceiveCount {
+	if p == nil || m.receives < p.MaxReceiveCount {
 		return nil
 	}
 	if to := s.byARN(p.Target); to != q {
@@ -201,13 +178,21 @@ func (s *Server) deadLetterQueue(q *queue, m *message) *queue {
 	return nil
 }
 
+// bury moves a message to a dead-letter queue. It stays the same message and starts again
+// with a receive count of 0.
+func (s *Server) bury(from, to *queue, m *message) {
+	from.remove(m)
+	m.receives, m.first, m.source = 0, time.Time{}, s.arn(from.name)
+	to.add(m, time.Time{})
+}
+
 // answer returns a delivery with the requested attributes.
-func (in receiveRequest) answer(m message, key, account string) received {
+func (in receiveRequest) answer(m *message, queue, account string) received {
 	out := received{
-		MessageId:     m.ID,
-		ReceiptHandle: handle{queue: key, message: m.ID, generation: m.Generation}.String(),
-		MD5OfBody:     md5Hex(m.Body),
-		Body:          m.Body,
+		MessageId:     m.id,
+		ReceiptHandle: handle{queue: queue, message: m.id, generation: m.generation}.String(),
+		MD5OfBody:     md5Hex(m.body),
+		Body:          m.body,
 	}
 	asked := slices.Concat(in.AttributeNames, in.MessageSystemAttributeNames)
 	all := slices.Contains(asked, "All")
@@ -219,41 +204,17 @@ func (in receiveRequest) answer(m message, key, account string) received {
 			out.Attributes[name] = value
 		}
 	}
-	shown := map[string]attribute{}
-	for name, a := range m.Attributes {
-		if slices.ContainsFunc(in.MessageAttributeNames, func(pattern string) bool { return matches(pattern, name) }) {
-			shown[name] = a
-			if out.MessageAttributes == nil {
-				out.MessageAttributes = map[string]wireAttribute{}
-			}
-			out.MessageAttributes[name] = a.wire()
-		}
-	}
-	// The digest covers the returned attributes, so that the receiver can check it.
-	out.MD5OfMessageAttributes = digest(shown)
 	return out
-}
-
-// matches reports whether a message attribute is requested: by name, by prefix and .*,
-// or by All.
-func matches(pattern, name string) bool {
-	if pattern == "All" || pattern == ".*" || pattern == name {
-		return true
-	}
-	prefix, ok := strings.CutSuffix(pattern, ".*")
-	return ok && strings.HasPrefix(name, prefix)
 }
 
 // system returns a message's system attributes, "" for those it does not have.
 func (m *message) system(account string) map[string]string {
-	millis := func(t int64) string { return strconv.FormatInt(time.Unix(0, t).UnixMilli(), 10) }
+	millis := func(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
 	return map[string]string{
 		"SenderId":                         account,
-		"SentTimestamp":                    millis(m.Sent),
-		"ApproximateReceiveCount":          strconv.Itoa(m.Receives),
-		"ApproximateFirstReceiveTimestamp": millis(m.First),
-		"MessageGroupId":                   m.Group,
-		"AWSTraceHeader":                   m.Trace,
-		"DeadLetterQueueSourceArn":         m.Source,
+		"SentTimestamp":                    millis(m.sent),
+		"ApproximateReceiveCount":          strconv.Itoa(m.receives),
+		"ApproximateFirstReceiveTimestamp": millis(m.first),
+		"DeadLetterQueueSourceArn":         m.source,
 	}
 }

@@ -28,21 +28,11 @@ type fixture struct {
 
 func open(t *testing.T, o sqs.Options) *fixture {
 	t.Helper()
-	server, err := sqs.Open(o)
-	if err != nil {
-		t.Fatalf("open: %v", err)
-	}
-	return serve(t, server)
-}
-
-func serve(t *testing.T, server *sqs.Server) *fixture {
-	t.Helper()
+	server := sqs.New(o)
 	h := httptest.NewServer(server)
 	t.Cleanup(func() {
 		// Closing the queue first ends the long polls HTTP would wait for.
-		if err := server.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
+		server.Close()
 		h.Close()
 	})
 	return &fixture{T: t, server: server, client: newClient(h.URL), url: h.URL}
@@ -85,16 +75,11 @@ func (f *fixture) send(url, body string) string {
 	return *out.MessageId
 }
 
-func (f *fixture) trySend(url, body string) error {
-	_, err := f.client.SendMessage(f.Context(), &awssqs.SendMessageInput{QueueUrl: &url, MessageBody: &body})
-	return err
-}
-
 // receive takes up to ten messages, with everything there is to know of them.
 func (f *fixture) receive(url string, change ...func(*awssqs.ReceiveMessageInput)) []types.Message {
 	f.Helper()
 	in := &awssqs.ReceiveMessageInput{
-		QueueUrl: &url, MaxNumberOfMessages: 10, MessageAttributeNames: []string{"All"},
+		QueueUrl: &url, MaxNumberOfMessages: 10,
 		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll},
 	}
 	for _, c := range change {

@@ -206,25 +206,6 @@ func TestDeadLetters(t *testing.T) {
 			t.Errorf("received %q %v", *m.Body, m.Attributes)
 		}
 	})
-	t.Run("the source of a dead-letter queue is listed", func(t *testing.T) {
-		out, err := f.client.ListDeadLetterSourceQueues(t.Context(), &awssqs.ListDeadLetterSourceQueuesInput{QueueUrl: &dead})
-		if err != nil || len(out.QueueUrls) != 1 || out.QueueUrls[0] != url {
-			t.Errorf("%v %v", out, err)
-		}
-		out, err = f.client.ListDeadLetterSourceQueues(t.Context(), &awssqs.ListDeadLetterSourceQueuesInput{QueueUrl: &url})
-		if err != nil || len(out.QueueUrls) != 0 {
-			t.Errorf("a queue with no source: %v %v", out, err)
-		}
-	})
-	t.Run("a dead-letter queue that is gone takes nothing", func(t *testing.T) {
-		if _, err := f.client.DeleteQueue(t.Context(), &awssqs.DeleteQueueInput{QueueUrl: &dead}); err != nil {
-			t.Fatal(err)
-		}
-		for range 3 {
-			clock.advance(30 * time.Second)
-			f.one(url)
-		}
-	})
 	t.Run("a queue that denies all sources is nobody's dead-letter queue", func(t *testing.T) {
 		deny := f.queue("deny", "RedriveAllowPolicy", `{"redrivePermission":"denyAll"}`)
 		_, err := f.client.SetQueueAttributes(t.Context(), &awssqs.SetQueueAttributesInput{QueueUrl: &url,

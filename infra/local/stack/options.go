@@ -10,7 +10,8 @@ type Options struct {
 	// Root is the project's folder, with template.yaml and, below .build, the output of
 	// `make host`.
 	Root string
-	// Data is the folder of the stack's state, which the next stack reuses.
+	// Data is the folder of the stack's state, which the next stack reuses: all but the
+	// queues' messages.
 	Data string
 	// Programs replace functions' programs built by `make host`.
 	Programs map[string]string

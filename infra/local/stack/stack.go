@@ -66,6 +66,9 @@ type Stack struct {
 	breaking     sync.Mutex
 	environments map[string]map[string]string // of the functions
 	began        time.Time
+	// Forgot reports that the stack goes on with the data of an earlier one, whose queued
+	// messages are gone.
+	Forgot bool
 	// Failed gets the error of a part that ended unexpectedly.
 	Failed chan error
 
@@ -126,7 +129,7 @@ func (s *Stack) start(ctx context.Context) error {
 	}
 	for _, step := range []func(context.Context) error{
 		func(ctx context.Context) error { return s.startEngine(ctx, listeners[3]) },
-		func(context.Context) error { return s.startQueues(listeners[2]) },
+		func(context.Context) error { s.startQueues(listeners[2]); return nil },
 		s.ensureQueues,
 		func(context.Context) error { return s.startEventBus() },
 		func(context.Context) error { return s.startFaults() },
@@ -248,6 +251,8 @@ func (s *Stack) fail(err error) {
 func (s *Stack) startEngine(ctx context.Context, l net.Listener) error {
 	s.engine, s.DynamoDB = s.o.DynamoDBEndpoint, s.o.DynamoDBEndpoint
 	if s.engine == "" {
+		_, err := os.Stat(s.database())
+		s.Forgot = err == nil && s.o.SQSEndpoint == ""
 		if err := s.maintainStreams(ctx); err != nil {
 			return err
 		}
@@ -324,29 +329,12 @@ func (s *Stack) keepEngine(e *engine.Engine) {
 	s.onStop(func() error { close(stop); return <-stopped })
 }
 
-// reportDisk logs that the queue's folder cannot be written, and when it can again.
-func (s *Stack) reportDisk(err error) {
-	if err == nil {
-		s.o.Log.Info("the queue works again")
+// startQueues starts the embedded SQS, unless another one is configured.
+func (s *Stack) startQueues(l net.Listener) {
+	if s.o.SQSEndpoint != "" {
 		return
 	}
-	s.o.Log.Error("the queue takes nothing new until its folder can be written; nothing that was accepted is lost: "+
-		"free space, or end the stack and run it again", "error", err)
-}
-
-// startQueues opens the embedded SQS, unless another one is configured.
-func (s *Stack) startQueues(l net.Listener) error {
-	if s.o.SQSEndpoint != "" {
-		return nil
-	}
-	server, err := sqs.Open(sqs.Options{
-		Dir: filepath.Join(s.o.Data, "sqs"), BaseURL: s.SQS, AccountID: accountID, Region: region,
-		Disorder: s.disorder(), Report: s.reportDisk,
-	})
-	if err != nil {
-		return err
-	}
-	s.onStop(server.Close)
+	server := sqs.New(sqs.Options{BaseURL: s.SQS, AccountID: accountID, Region: region, Disorder: s.disorder()})
+	s.onStop(func() error { server.Close(); return nil })
 	s.serve(l, server, guard.Rules{})
-	return nil
 }

@@ -41,25 +41,21 @@ func (h held) Claim(_ context.Context, saleID, user string) (sale.Claim, error) 
 // deadLetters makes a dead-letter queue with these messages, and its order queue.
 func deadLetters(t *testing.T, book claims, bodies ...string) *redriving {
 	t.Helper()
-	server, err := sqs.Open(sqs.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := sqs.New(sqs.Options{})
 	h := httptest.NewServer(server)
 	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
+		server.Close()
 		h.Close()
 	})
 	r := &redriving{book: book, found: map[string]*group{}, client: awssqs.New(awssqs.Options{
 		BaseEndpoint: &h.URL, Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 	})}
 	for name, url := range map[string]*string{"orders": &r.source, "dead": &r.deadLetters} {
-		if *url, err = server.EnsureQueue(name, nil); err != nil {
+		made, err := r.client.CreateQueue(t.Context(), &awssqs.CreateQueueInput{QueueName: &name})
+		if err != nil {
 			t.Fatal(err)
 		}
-		*url = h.URL + *url
+		*url = aws.ToString(made.QueueUrl)
 	}
 	for _, body := range bodies {
 		if _, err := r.client.SendMessage(t.Context(), &awssqs.SendMessageInput{QueueUrl: &r.deadLetters, MessageBody: &body}); err != nil {

@@ -2,21 +2,15 @@ package drill
 
 import (
 	"errors"
-	"fmt"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"testing"
 
 	"flashsale/infra/local/child"
 )
 
-// Accidents that need Linux: its /proc shows the engine, its prlimit fills the disk.
-var (
-	ofThisSystem     = []func(*testing.T, *drill){engineIsKilled}
-	slowOfThisSystem = []func(*testing.T, *drill){diskIsFull}
-)
+// Accidents that need Linux: its /proc shows the engine.
+var ofThisSystem = []func(*testing.T, *drill){engineIsKilled}
 
 func engineIsKilled(t *testing.T, d *drill) {
 	const saleID = "engine-sale"
@@ -39,25 +33,4 @@ func engineIsKilled(t *testing.T, d *drill) {
 	i.see()
 	i.then()
 	d.sell(t, saleID, "cem")
-}
-
-// diskIsFull keeps the stack's own process from writing any file: the queue's and the log.
-// The engine is another process, and has space.
-func diskIsFull(t *testing.T, d *drill) {
-	const saleID = "full-sale"
-	d.open(t, saleID, 10, 2)
-	i := d.meet(t, "the disk is full", saleID)
-	limit := func(size string) {
-		t.Helper()
-		if out, err := exec.Command("prlimit", "--pid", strconv.Itoa(d.Pid()), "--fsize="+size+":").CombinedOutput(); err != nil {
-			t.Fatalf("prlimit: %v: %s", err, out)
-		}
-	}
-	limit("0")
-	for n := range 4 {
-		d.sell(t, saleID, fmt.Sprint("user-", n))
-	}
-	i.see()
-	limit("unlimited")
-	i.then()
 }

@@ -19,6 +19,8 @@ const (
 	readyTime = time.Minute
 	readyPoll = 20 * time.Millisecond
 	stopTime  = 20 * time.Second
+	// visibility is after how long messages held by a killed FinalizeFunction reappear.
+	visibility = "OrderVisibilityTimeout=5"
 )
 
 // machine is the system under torture: a separate process for the queues, so that they can
@@ -50,8 +52,7 @@ func newMachine(root, release string, killAtResponse float64) (*machine, error) 
 	}
 	at, err := launch.New(launch.Built(root), data,
 		"-root", project, "-sqs-port", "0", "-kill-at-response", strconv.FormatFloat(killAtResponse, 'g', -1, 64),
-		// Messages held by a killed FinalizeFunction reappear after 5 s.
-		"-parameter", "OrderVisibilityTimeout=5")
+		"-parameter", visibility)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -63,7 +64,7 @@ func newMachine(root, release string, killAtResponse float64) (*machine, error) 
 	at.Command.Dir, at.Command.Output, at.Command.Env = root, log, append(env[:len(env):len(env)], "AWS_ENDPOINT_URL_SQS="+at.SQS)
 	queues := &child.Program{Name: "queues", ReadyURL: at.SQS, AnyStatus: true, Command: child.Command{
 		Path: at.Command.Path, Dir: root, Env: env, Output: log,
-		Args: []string{"-only", "sqs", "-sqs-port", strconv.Itoa(at.Ports[3]), "-data", data,
+		Args: []string{"-only", "sqs", "-sqs-port", strconv.Itoa(at.Ports[3]), "-root", project, "-parameter", visibility,
 			// A real standard queue may do the same.
 			"-faults", "duplicate=0.05,reorder=0.1"},
 	}}

@@ -1,7 +1,8 @@
 // Command torture kills parts of the system during a sale: single function processes,
 // functions exactly at their answer, the DynamoDB engine, the queues, the whole stack,
-// always with kill -9 and at random moments. It restarts what it killed with the same data
-// and ports. Buyers behave like well-behaved clients: without an answer they repeat the same
+// always with kill -9 and at random moments. It restarts what it killed with the same table
+// and ports; queues come back empty, so a round lasts until reconcile has sent again what was
+// lost in them. Buyers behave like well-behaved clients: without an answer they repeat the same
 // request. In one sale of each round they must pay, which most of them do, by the signed
 // webhooks of both providers. When all orders are done it compares the table with all answers.
 // `make torture` runs it.

@@ -36,14 +36,14 @@ type config struct {
 
 // summary is the result of a run.
 type summary struct {
-	rounds, kills, accepted, paid, released, refunds int
-	events, repeats                                  int64 // published, and published again
-	violations                                       int
+	rounds, kills, accepted, resent, paid, released, refunds int
+	events, repeats                                          int64 // published, and published again
+	violations                                               int
 }
 
 func (s summary) String() string {
-	return fmt.Sprintf("rounds=%d kills=%d accepted=%d paid=%d released=%d refunds=%d events=%d repeats=%d violations=%d",
-		s.rounds, s.kills, s.accepted, s.paid, s.released, s.refunds, s.events, s.repeats, s.violations)
+	return fmt.Sprintf("rounds=%d kills=%d accepted=%d resent=%d paid=%d released=%d refunds=%d events=%d repeats=%d violations=%d",
+		s.rounds, s.kills, s.accepted, s.resent, s.paid, s.released, s.refunds, s.events, s.repeats, s.violations)
 }
 
 // run runs rounds on one machine until a round finds violations. After violations
@@ -107,9 +107,12 @@ func run(ctx context.Context, c config, out io.Writer) (sum summary, err error) 
 	return sum, t.auditAgain(ctx, m, sales)
 }
 
-// countEnds counts how the orders of a sale ended.
+// countEnds counts how the orders of a sale ended, and whose message reconcile sent again.
 func (t *tally) countEnds(s *books.Sale) {
 	for _, c := range s.Claims {
+		if c.Resent() {
+			t.sum.resent++
+		}
 		switch c.State() {
 		case "PAID":
 			t.sum.paid++

@@ -47,8 +47,8 @@ func TestNoPromiseIsBrokenWhateverIsKilled(t *testing.T) {
 }
 
 func TestTheSummaryIsOneLineForMachines(t *testing.T) {
-	sum := summary{rounds: 3, kills: 40, accepted: 500, paid: 60, released: 7, refunds: 8, events: 900, repeats: 12, violations: 1}
-	if got, want := sum.String(), "rounds=3 kills=40 accepted=500 paid=60 released=7 refunds=8 events=900 repeats=12 violations=1"; got != want {
+	sum := summary{rounds: 3, kills: 40, accepted: 500, resent: 30, paid: 60, released: 7, refunds: 8, events: 900, repeats: 12, violations: 1}
+	if got, want := sum.String(), "rounds=3 kills=40 accepted=500 resent=30 paid=60 released=7 refunds=8 events=900 repeats=12 violations=1"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
