@@ -13,14 +13,11 @@ import (
 // maxBatch is the most keys of one BatchGetItem.
 const maxBatch = 100
 
-// batchTable is what a batch reads from one table. It keeps the caller's own
-// parameters, copied, for UnprocessedKeys.
+// batchTable is what a batch reads from one table.
 type batchTable struct {
 	table      *table
 	keys       []key
-	projection []path
 	consistent bool
-	parameters types.KeysAndAttributes
 }
 
 // BatchGetItem is DynamoDB's BatchGetItem. The order of its answers is by a hash
@@ -54,18 +51,14 @@ func (db *DB) batchRequest(in *dynamodb.BatchGetItemInput) (request, error) {
 }
 
 func (db *DB) newBatchTable(name string, in types.KeysAndAttributes) (batchTable, error) {
-	if err := legacy(in.AttributesToGet != nil); err != nil {
+	if err := unprojected(in.AttributesToGet != nil, in.ProjectionExpression); err != nil {
 		return batchTable{}, err
 	}
 	t, err := db.tableNamed(&name)
 	if err != nil {
 		return batchTable{}, err
 	}
-	b := bind(in.ExpressionAttributeNames, nil)
-	out := batchTable{table: t, projection: b.projection(in.ProjectionExpression), consistent: aws.ToBool(in.ConsistentRead)}
-	if _, err := b.done(); err != nil {
-		return batchTable{}, err
-	}
+	out := batchTable{table: t, consistent: aws.ToBool(in.ConsistentRead)}
 	seen := map[key]bool{}
 	for _, attributes := range in.Keys {
 		k, err := t.keyOf(attributes)
@@ -77,10 +70,6 @@ func (db *DB) newBatchTable(name string, in types.KeysAndAttributes) (batchTable
 		}
 		seen[k] = true
 		out.keys = append(out.keys, k)
-	}
-	out.parameters = types.KeysAndAttributes{
-		ConsistentRead: aws.Bool(out.consistent), ProjectionExpression: in.ProjectionExpression,
-		ExpressionAttributeNames: maps.Clone(in.ExpressionAttributeNames),
 	}
 	return out, nil
 }
@@ -108,20 +97,14 @@ func (db *DB) readBatch(tables []batchTable, asked types.ReturnConsumedCapacity,
 		for _, k := range read {
 			it := one.table.get(k, db.view(m, one.consistent))
 			cost += readUnits(it.size(), one.consistent)
-			if it == nil {
-				continue
+			if it != nil {
+				answers = append(answers, it.copied())
 			}
-			if one.projection != nil {
-				it = it.picked(one.projection)
-			}
-			answers = append(answers, it.copied())
 		}
 		processed += len(read)
 		out.Responses[one.table.Name] = answers
 		if len(left) > 0 {
-			rest := one.parameters
-			rest.Keys = left
-			out.UnprocessedKeys[one.table.Name] = rest
+			out.UnprocessedKeys[one.table.Name] = types.KeysAndAttributes{Keys: left, ConsistentRead: aws.Bool(one.consistent)}
 		}
 		if used := db.bill(one.table.Name, asked, 0, cost); used != nil {
 			out.ConsumedCapacity = append(out.ConsumedCapacity, *used)

@@ -8,8 +8,7 @@ import (
 // request is a valid request, ready to be evaluated now or later. It owns all
 // it needs: nothing in it belongs to the caller any more.
 type request struct {
-	keys  []string
-	token string // of a transaction, or ""
+	keys []string
 	// evaluate answers the request; db.mu is held. It may run after the caller
 	// has long gone.
 	evaluate func(moment) (any, error)

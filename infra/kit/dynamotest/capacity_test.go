@@ -31,7 +31,7 @@ func TestCapacityIsCountedAsAWSBillsIt(t *testing.T) {
 		"a read above 4 KB":       {get("big", true), 0, 2},
 		"a small write":           {func(db *DB) error { return put(db, t.Context(), "new") }, 1, 0},
 		"a write over a big item": {func(db *DB) error { return put(db, t.Context(), "big") }, 5, 0},
-		"a transaction of two":    {func(db *DB) error { _, err := db.TransactWriteItems(t.Context(), buy("alice", "")); return err }, 4, 0},
+		"a transaction of two":    {func(db *DB) error { _, err := db.TransactWriteItems(t.Context(), buy("alice")); return err }, 4, 0},
 		"a query": {func(db *DB) error {
 			_, err := db.Query(t.Context(), queryOf("pk = :p", attributes{":p": str("p")}))
 			return err
@@ -40,17 +40,16 @@ func TestCapacityIsCountedAsAWSBillsIt(t *testing.T) {
 			_, err := db.Query(t.Context(), queryOf("pk = :p", attributes{":p": str("z")}))
 			return err
 		}, 0, 0.5},
-		"a repeat by its token":       {func(db *DB) error { _, err := db.TransactWriteItems(t.Context(), buy("known", "token")); return err }, 0, 4},
 		"a throttled call":            {throttled, 0, 0},
 		"a failed condition":          {failing("big"), 5, 0},
 		"a failed condition on none":  {failing("gone"), 1, 0},
-		"a cancelled transaction":     {func(db *DB) error { _, err := db.TransactWriteItems(t.Context(), buy("known", "")); return ignore(err) }, 4, 0},
+		"a cancelled transaction":     {func(db *DB) error { _, err := db.TransactWriteItems(t.Context(), buy("known")); return ignore(err) }, 4, 0},
 		"a transaction of two, reads": {transactGet, 0, 4},
 	} {
 		db := stocked(t, "9")
 		mustPut(t, db, "p", "small", nil)
 		mustPut(t, db, "p", "big", big)
-		if _, err := db.TransactWriteItems(t.Context(), buy("known", "token")); err != nil {
+		if _, err := db.TransactWriteItems(t.Context(), buy("known")); err != nil {
 			t.Fatal(err)
 		}
 		db.ResetUsage()
@@ -91,7 +90,7 @@ func transactGet(db *DB) error {
 
 func TestConsumedCapacityIsAnsweredWhenAsked(t *testing.T) {
 	db := stocked(t, "9")
-	in := buy("alice", "")
+	in := buy("alice")
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	out, err := db.TransactWriteItems(t.Context(), in)
 	if err != nil || len(out.ConsumedCapacity) != 1 {
@@ -100,7 +99,7 @@ func TestConsumedCapacityIsAnsweredWhenAsked(t *testing.T) {
 	if used := out.ConsumedCapacity[0]; *used.CapacityUnits != 4 || *used.WriteCapacityUnits != 4 || *used.TableName != tableName {
 		t.Errorf("consumed %+v", used)
 	}
-	plain, err := db.TransactWriteItems(t.Context(), buy("bob", ""))
+	plain, err := db.TransactWriteItems(t.Context(), buy("bob"))
 	if err != nil || plain.ConsumedCapacity != nil {
 		t.Errorf("not asked, answered %+v, %v", plain, err)
 	}
@@ -108,7 +107,7 @@ func TestConsumedCapacityIsAnsweredWhenAsked(t *testing.T) {
 
 func TestCallsAreCountedByOperation(t *testing.T) {
 	db := stocked(t, "9")
-	_, _ = db.TransactWriteItems(t.Context(), buy("alice", ""))
+	_, _ = db.TransactWriteItems(t.Context(), buy("alice"))
 	_ = throttled(db)
 	_ = throttled(db)
 	want := map[string]int{"PutItem": 1, "TransactWriteItems": 1, "Scan": 2}
@@ -121,29 +120,26 @@ func TestCallsAreCountedByOperation(t *testing.T) {
 	}
 }
 
-func TestASnapshotRestoresItemsTokensFlightsAndLateRequests(t *testing.T) {
+func TestASnapshotRestoresItemsAndLateRequests(t *testing.T) {
 	db, c := stocked(t, "9"), newClock()
 	db.Now, db.Busy = c.now, 0
-	if _, err := db.TransactWriteItems(t.Context(), buy("alice", "token")); err != nil {
+	if _, err := db.TransactWriteItems(t.Context(), buy("alice")); err != nil {
 		t.Fatal(err)
 	}
 	db.Fault = only(Fault{Kind: ApplyLate})
-	_, _ = db.TransactWriteItems(t.Context(), buy("late", ""))
+	_, _ = db.TransactWriteItems(t.Context(), buy("late"))
 	db.Fault = nil
 	before, s := db.Dump(), db.Snapshot()
 	for range 3 {
 		if db.ApplyPending() != 1 || db.Dump() == before {
 			t.Fatal("the late request did not apply")
 		}
-		if _, err := db.TransactWriteItems(t.Context(), buy("bob", "")); err != nil {
+		if _, err := db.TransactWriteItems(t.Context(), buy("bob")); err != nil {
 			t.Fatal(err)
 		}
 		db.Restore(s)
 		if db.Dump() != before || db.Pending() != 1 {
 			t.Fatalf("restored %s, %d pending", db.Dump(), db.Pending())
 		}
-	}
-	if _, err := db.TransactWriteItems(t.Context(), buy("alice", "token")); err != nil || db.Dump() != before {
-		t.Errorf("the token is forgotten: %v", err)
 	}
 }

@@ -5,8 +5,9 @@
 //
 // It implements DynamoDB as its SDK sees it, and nothing of flash sales. A DB has
 // the methods of the SDK's client with their signatures, makes one attempt per
-// call, and fails with the SDK's own errors. What it does not implement (indexes,
-// legacy parameters, parallel scans) it refuses instead of guessing.
+// call, and fails with the SDK's own errors. Of expressions and statements it knows
+// what this project says; what it does not know it refuses instead of guessing, with
+// an error that names it.
 //
 // It is deterministic: the same calls in the same order with the same faults
 // and instants give the same answers. It starts no goroutine, holds no lock
@@ -56,7 +57,6 @@ type DB struct {
 	number  int
 	records int64
 	usage   usage
-	fills   counter // tokens the caller did not give
 	contents
 }
 
@@ -64,7 +64,6 @@ type DB struct {
 type contents struct {
 	tables   map[string]*table
 	inFlight map[place]time.Time // until when
-	tokens   map[string]receipt
 	pending  []pendingRequest
 }
 
@@ -84,7 +83,7 @@ type pendingRequest struct {
 // name twice: that is a mistake in the test.
 func New(tables ...Table) *DB {
 	db := &DB{contents: contents{
-		tables: map[string]*table{}, inFlight: map[place]time.Time{}, tokens: map[string]receipt{},
+		tables: map[string]*table{}, inFlight: map[place]time.Time{},
 	}}
 	for _, t := range tables {
 		if t.Name == "" || t.PK == "" || db.tables[t.Name] != nil {

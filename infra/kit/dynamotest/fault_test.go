@@ -37,7 +37,7 @@ func TestAFaultIsAskedOncePerCallAndKnowsIt(t *testing.T) {
 		seen = append(seen, c)
 		return Fault{}
 	}
-	_, _ = db.TransactWriteItems(t.Context(), buy("alice", ""))
+	_, _ = db.TransactWriteItems(t.Context(), buy("alice"))
 	look(t, db, "CLAIM", "alice")
 	_, _ = db.Query(t.Context(), queryOf("pk = :p", attributes{":p": str("CLAIM")}))
 	want := []Call{
@@ -67,7 +67,7 @@ func TestRefusingFaultsApplyNothing(t *testing.T) {
 		db := stocked(t, "1")
 		before := db.Dump()
 		db.Fault = only(tt.fault)
-		_, err := db.TransactWriteItems(t.Context(), buy("alice", ""))
+		_, err := db.TransactWriteItems(t.Context(), buy("alice"))
 		if tt.transaction[len(tt.transaction)-1] != ' ' {
 			wantCode(t, err, tt.transaction)
 		} else if got := codes(reasonsOf(t, err)); got != tt.transaction {
@@ -94,7 +94,7 @@ func TestALostReplyIsAppliedAndLooksLikeARealOne(t *testing.T) {
 	} {
 		db := stocked(t, "1")
 		db.Fault = only(Fault{Kind: LostReply, Reply: reply})
-		_, err := db.TransactWriteItems(t.Context(), buy("alice", ""))
+		_, err := db.TransactWriteItems(t.Context(), buy("alice"))
 		if !matches(err) {
 			t.Errorf("reply %d: error %v", reply, err)
 		}
@@ -112,7 +112,7 @@ func TestALateRequestIsEvaluatedWhenItsTimeHasCome(t *testing.T) {
 		}
 		return Fault{}
 	}
-	_, err := db.TransactWriteItems(t.Context(), buy("alice", ""))
+	_, err := db.TransactWriteItems(t.Context(), buy("alice"))
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("error %v, want a timeout", err)
 	}
@@ -134,10 +134,10 @@ func TestALateRequestMeetsTheStateOfItsOwnTime(t *testing.T) {
 		}
 		return Fault{}
 	}
-	if _, err := db.TransactWriteItems(t.Context(), buy("alice", "")); err == nil {
+	if _, err := db.TransactWriteItems(t.Context(), buy("alice")); err == nil {
 		t.Fatal("no error")
 	}
-	if _, err := db.TransactWriteItems(t.Context(), buy("bob", "")); err != nil {
+	if _, err := db.TransactWriteItems(t.Context(), buy("bob")); err != nil {
 		t.Fatal(err)
 	}
 	before := db.Dump()
@@ -168,14 +168,14 @@ func TestItemsOfATransactionStayInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := stocked(t, "2")
 		db.Busy = 10 * time.Millisecond
-		if _, err := db.TransactWriteItems(t.Context(), buy("alice", "")); err != nil {
+		if _, err := db.TransactWriteItems(t.Context(), buy("alice")); err != nil {
 			t.Fatal(err)
 		}
-		_, err := db.TransactWriteItems(t.Context(), buy("bob", ""))
+		_, err := db.TransactWriteItems(t.Context(), buy("bob"))
 		if got := codes(reasonsOf(t, err)); got != "TransactionConflict None " {
 			t.Errorf("bob on alice's shard: reasons %s", got)
 		}
-		_, err = db.TransactWriteItems(t.Context(), buy("alice", ""))
+		_, err = db.TransactWriteItems(t.Context(), buy("alice"))
 		if got := codes(reasonsOf(t, err)); got != "TransactionConflict TransactionConflict " {
 			t.Errorf("alice again: reasons %s", got)
 		}
@@ -183,7 +183,7 @@ func TestItemsOfATransactionStayInFlight(t *testing.T) {
 		wantCode(t, err, "TransactionConflictException")
 		wantItem(t, look(t, db, "STOCK", "S"), `{pk: "STOCK", sk: "S", stock: 1}`)
 		time.Sleep(db.Busy)
-		if _, err := db.TransactWriteItems(t.Context(), buy("bob", "")); err != nil {
+		if _, err := db.TransactWriteItems(t.Context(), buy("bob")); err != nil {
 			t.Errorf("bob after %v: %v", db.Busy, err)
 		}
 	})
@@ -304,7 +304,7 @@ func TestNoUnitIsLostOrSoldTwiceUnderSeededFaults(t *testing.T) {
 			go func() {
 				defer func() { done <- struct{}{} }()
 				for try := range 10 {
-					_, _ = db.TransactWriteItems(t.Context(), buy(fmt.Sprintf("%d-%d", buyer, try), ""), noToken)
+					_, _ = db.TransactWriteItems(t.Context(), buy(fmt.Sprintf("%d-%d", buyer, try)))
 				}
 			}()
 		}
@@ -343,7 +343,7 @@ func TestHalfOfATransactionMayBeHiddenFromPlainReads(t *testing.T) {
 	db, c := stocked(t, "1"), newClock()
 	db.Now = c.now
 	db.Fault = only(Fault{Hidden: []int{1}, HiddenFor: time.Second})
-	if _, err := db.TransactWriteItems(t.Context(), buy("alice", "")); err != nil {
+	if _, err := db.TransactWriteItems(t.Context(), buy("alice")); err != nil {
 		t.Fatal(err)
 	}
 	db.Fault = nil
@@ -380,12 +380,12 @@ func TestACancellationMaySayLessThanTheItemsWould(t *testing.T) {
 		{[]string{"", "TransactionConflict"}, "None TransactionConflict "},
 	} {
 		db := stocked(t, "2")
-		if _, err := db.TransactWriteItems(t.Context(), buy("alice", "")); err != nil {
+		if _, err := db.TransactWriteItems(t.Context(), buy("alice")); err != nil {
 			t.Fatal(err)
 		}
 		before := db.Dump()
 		db.Fault = only(Fault{Kind: Cancel, Codes: tt.codes})
-		_, err := db.TransactWriteItems(t.Context(), buy("alice", ""))
+		_, err := db.TransactWriteItems(t.Context(), buy("alice"))
 		if got := codes(reasonsOf(t, err)); got != tt.want || db.Dump() != before {
 			t.Errorf("codes %q: reasons %s, want %s; the table is\n%s", tt.codes, got, tt.want, db.Dump())
 		}

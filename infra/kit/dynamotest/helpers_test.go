@@ -135,8 +135,8 @@ func codes(reasons []types.CancellationReason) string {
 }
 
 // buy is the transaction of a purchase: a unit of the stock and the buyer's claim.
-func buy(user, token string) *dynamodb.TransactWriteItemsInput {
-	in := &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+func buy(user string) *dynamodb.TransactWriteItemsInput {
+	return &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
 		{Update: &types.Update{
 			TableName: aws.String(tableName), Key: keyAt("STOCK", "S"),
 			UpdateExpression: aws.String("SET stock = stock - :one"), ConditionExpression: aws.String("stock > :zero"),
@@ -149,10 +149,4 @@ func buy(user, token string) *dynamodb.TransactWriteItemsInput {
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		}},
 	}}
-	if token != "" {
-		in.ClientRequestToken = aws.String(token)
-	}
-	return in
 }
-
-func noToken(o *dynamodb.Options) { o.IdempotencyTokenProvider = nil }

@@ -1,8 +1,10 @@
 package dynamotest
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -21,14 +23,11 @@ func (db *DB) Query(ctx context.Context, in *dynamodb.QueryInput, _ ...func(*dyn
 // pageInput is what Query and Scan have in common.
 type pageInput struct {
 	table        *string
-	index        *string
 	filter       *string
-	projection   *string
 	keyCondition *string
 	names        map[string]string
 	values       map[string]types.AttributeValue
 	limit        *int32
-	choice       types.Select
 	start        map[string]types.AttributeValue
 	consistent   *bool
 }
@@ -37,11 +36,9 @@ type pageInput struct {
 type pager struct {
 	table      *table
 	scope      scope
-	keys       condition
-	filter     condition
-	projection []path
+	keys       *condition
+	filter     *condition
 	limit      int
-	countOnly  bool
 	start      *key
 	consistent bool
 }
@@ -50,9 +47,6 @@ func (db *DB) newPager(in pageInput) (*pager, error) {
 	t, err := db.tableNamed(in.table)
 	if err != nil {
 		return nil, err
-	}
-	if in.index != nil {
-		return nil, validation("The table does not have the specified index: %s", *in.index)
 	}
 	p := &pager{table: t, consistent: aws.ToBool(in.consistent)}
 	if in.limit != nil {
@@ -63,23 +57,8 @@ func (db *DB) newPager(in pageInput) (*pager, error) {
 	b := bind(in.names, in.values)
 	p.keys = b.condition("KeyConditionExpression", in.keyCondition)
 	p.filter = b.condition("FilterExpression", in.filter)
-	p.projection = b.projection(in.projection)
 	if p.scope, err = b.done(); err != nil {
 		return nil, err
-	}
-	switch in.choice {
-	case "", types.SelectAllAttributes:
-	case types.SelectCount:
-		p.countOnly = true
-	case types.SelectSpecificAttributes:
-		if p.projection == nil {
-			return nil, validation("Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES")
-		}
-	default:
-		return nil, validation("Select type %s is not supported for tables", in.choice)
-	}
-	if p.projection != nil && (in.choice == types.SelectAllAttributes || p.countOnly) {
-		return nil, validation("Cannot specify the ProjectionExpression when choosing to get %s", in.choice)
 	}
 	if in.start == nil {
 		return p, nil
@@ -93,16 +72,22 @@ func (db *DB) newPager(in pageInput) (*pager, error) {
 }
 
 func (db *DB) queryRequest(in *dynamodb.QueryInput) (request, error) {
-	if err := legacy(in.KeyConditions != nil, in.QueryFilter != nil, in.AttributesToGet != nil, in.ConditionalOperator != ""); err != nil {
+	if err := legacy(in.KeyConditions != nil, in.QueryFilter != nil, in.ConditionalOperator != ""); err != nil {
 		return request{}, err
+	}
+	if err := unprojected(in.AttributesToGet != nil, in.ProjectionExpression); err != nil {
+		return request{}, err
+	}
+	if in.IndexName != nil || in.Select != "" || !aws.ToBool(cmp.Or(in.ScanIndexForward, aws.Bool(true))) {
+		return request{}, validation("dynamotest does not know indexes, Select and queries backward")
 	}
 	if in.KeyConditionExpression == nil {
 		return request{}, validation("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
 	}
 	p, err := db.newPager(pageInput{
-		table: in.TableName, index: in.IndexName, filter: in.FilterExpression, projection: in.ProjectionExpression,
+		table: in.TableName, filter: in.FilterExpression,
 		keyCondition: in.KeyConditionExpression, names: in.ExpressionAttributeNames, values: in.ExpressionAttributeValues,
-		limit: in.Limit, choice: in.Select, start: in.ExclusiveStartKey, consistent: in.ConsistentRead,
+		limit: in.Limit, start: in.ExclusiveStartKey, consistent: in.ConsistentRead,
 	})
 	if err != nil {
 		return request{}, err
@@ -111,17 +96,17 @@ func (db *DB) queryRequest(in *dynamodb.QueryInput) (request, error) {
 	if err != nil {
 		return request{}, invalid("KeyConditionExpression", err)
 	}
-	for _, name := range p.scope.topNames(p.filter) {
+	for _, name := range p.scope.attributes(p.filter) {
 		if p.table.isKey(name) {
 			return request{}, validation("Filter Expression can only contain non-primary key attributes: Primary key attribute: %s", name)
 		}
 	}
-	if p.start != nil && (p.start.pk != keys.pk || !p.scope.holds(keys.sk, p.table.keyItem(*p.start))) {
+	if p.start != nil && (p.start.pk != keys.pk || !strings.HasPrefix(p.start.sk, keys.head)) {
 		return request{}, validation("The provided starting key is outside query boundaries based on provided conditions")
 	}
-	backward, asked := in.ScanIndexForward != nil && !*in.ScanIndexForward, in.ReturnConsumedCapacity
+	asked := in.ReturnConsumedCapacity
 	return request{keys: []string{keys.pk}, evaluate: func(m moment) (any, error) {
-		pg := p.read(db, m, p.queried(keys, backward))
+		pg := p.read(db, m, p.queried(keys))
 		return &dynamodb.QueryOutput{
 			Items: pg.items, Count: pg.count, ScannedCount: pg.scanned, LastEvaluatedKey: pg.last.copied(),
 			ConsumedCapacity: db.bill(p.table.Name, asked, 0, readUnits(pg.size, p.consistent)),
@@ -130,7 +115,7 @@ func (db *DB) queryRequest(in *dynamodb.QueryInput) (request, error) {
 }
 
 // queried are the sort keys a query reads, in its order.
-func (p *pager) queried(keys keyRange, backward bool) []key {
+func (p *pager) queried(keys keyRange) []key {
 	part := p.table.partitions[keys.pk]
 	if part == nil {
 		return nil
@@ -138,26 +123,62 @@ func (p *pager) queried(keys keyRange, backward bool) []key {
 	order := part.order
 	if p.start != nil {
 		at, exact := slices.BinarySearch(order, p.start.sk)
-		switch {
-		case backward:
-			order = order[:at]
-		case exact:
-			order = order[at+1:]
-		default:
-			order = order[at:]
+		if exact {
+			at++
 		}
+		order = order[at:]
 	}
 	out := make([]key, 0, len(order))
 	for _, sk := range order {
-		k := key{keys.pk, sk}
-		if keys.sk == nil || p.scope.holds(keys.sk, p.table.keyItem(k)) {
-			out = append(out, k)
+		if strings.HasPrefix(sk, keys.head) {
+			out = append(out, key{keys.pk, sk})
 		}
 	}
-	if backward {
-		slices.Reverse(out)
-	}
 	return out
+}
+
+// keyRange is what a KeyConditionExpression asks for: one partition, or those of its items
+// whose sort key begins with a text.
+type keyRange struct{ pk, head string }
+
+// keyRange reads a key condition: pk = :v, alone or AND begins_with(sk, :v).
+func (s *scope) keyRange(t *table, c *condition) (out keyRange, err error) {
+	parts := c.parts
+	if c.op != "AND" {
+		parts = []*condition{c}
+	}
+	for _, part := range parts {
+		name := s.name(part.left.name)
+		text, isString := stringOf(s.values[part.right.value])
+		switch {
+		case !isString:
+			return out, validation("One or more parameter values were invalid: Condition parameter type does not match schema type")
+		case text == "":
+			return out, validation("One or more parameter values are not valid. A value specified for a key attribute is empty. Key: %s", name)
+		case name == t.PK && part.op == "=" && out.pk == "":
+			out.pk = text
+		case name == t.SK && t.SK != "" && part.op == "begins_with" && out.head == "":
+			out.head = text
+		default:
+			return out, validation("dynamotest does not know %s of %s in a key condition", part.op, name)
+		}
+	}
+	if out.pk == "" {
+		return out, validation("Query condition missed key schema element: %s", t.PK)
+	}
+	return out, nil
+}
+
+// attributes are the names that a condition looks at.
+func (s *scope) attributes(c *condition) []string {
+	if c == nil {
+		return nil
+	}
+	names := []string{s.name(c.left.name), s.name(c.right.name)}
+	for _, part := range c.parts {
+		names = append(names, s.attributes(part)...)
+	}
+	return names
 }
 
 // page is what one page came to.
@@ -171,10 +192,7 @@ type page struct {
 // read reads items until the page is full. A page ended by its limit has a key
 // to go on from even if nothing follows, as in DynamoDB.
 func (p *pager) read(db *DB, m moment, keys []key) page {
-	var out page
-	if !p.countOnly {
-		out.items = []map[string]types.AttributeValue{}
-	}
+	out := page{items: []map[string]types.AttributeValue{}}
 	capacity := db.PageBytes
 	if capacity <= 0 {
 		capacity = defaultPage
@@ -193,9 +211,7 @@ func (p *pager) read(db *DB, m moment, keys []key) page {
 		out.size += size
 		if p.scope.holds(p.filter, it) {
 			out.count++
-			if !p.countOnly {
-				out.items = append(out.items, p.shown(it))
-			}
+			out.items = append(out.items, it.copied())
 		}
 		out.last = p.table.keyItem(k)
 		if p.limit > 0 && int(out.scanned) == p.limit {
@@ -204,11 +220,4 @@ func (p *pager) read(db *DB, m moment, keys []key) page {
 	}
 	out.last = nil
 	return out
-}
-
-func (p *pager) shown(it item) map[string]types.AttributeValue {
-	if p.projection == nil {
-		return it.copied()
-	}
-	return it.picked(p.projection).copied()
 }

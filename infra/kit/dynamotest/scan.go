@@ -16,16 +16,19 @@ func (db *DB) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dynam
 }
 
 func (db *DB) scanRequest(in *dynamodb.ScanInput) (request, error) {
-	if err := legacy(in.ScanFilter != nil, in.AttributesToGet != nil, in.ConditionalOperator != ""); err != nil {
+	if err := legacy(in.ScanFilter != nil, in.ConditionalOperator != ""); err != nil {
 		return request{}, err
 	}
-	if in.Segment != nil || in.TotalSegments != nil {
-		return request{}, validation("dynamotest knows no parallel scans")
+	if err := unprojected(in.AttributesToGet != nil, in.ProjectionExpression); err != nil {
+		return request{}, err
+	}
+	if in.IndexName != nil || in.Select != "" || in.Segment != nil || in.TotalSegments != nil {
+		return request{}, validation("dynamotest does not know indexes, Select and parallel scans")
 	}
 	p, err := db.newPager(pageInput{
-		table: in.TableName, index: in.IndexName, filter: in.FilterExpression, projection: in.ProjectionExpression,
+		table: in.TableName, filter: in.FilterExpression,
 		names: in.ExpressionAttributeNames, values: in.ExpressionAttributeValues,
-		limit: in.Limit, choice: in.Select, start: in.ExclusiveStartKey, consistent: in.ConsistentRead,
+		limit: in.Limit, start: in.ExclusiveStartKey, consistent: in.ConsistentRead,
 	})
 	if err != nil {
 		return request{}, err

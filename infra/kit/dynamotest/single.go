@@ -17,6 +17,14 @@ func legacy(used ...bool) error {
 	return nil
 }
 
+// unprojected refuses a read of a part of an item.
+func unprojected(attributesToGet bool, expression *string) error {
+	if expression != nil {
+		return validation("dynamotest does not know a ProjectionExpression: %s", *expression)
+	}
+	return legacy(attributesToGet)
+}
+
 // GetItem is DynamoDB's GetItem.
 func (db *DB) GetItem(ctx context.Context, in *dynamodb.GetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	r, err := db.getRequest(in)
@@ -24,7 +32,7 @@ func (db *DB) GetItem(ctx context.Context, in *dynamodb.GetItemInput, _ ...func(
 }
 
 func (db *DB) getRequest(in *dynamodb.GetItemInput) (request, error) {
-	if err := legacy(in.AttributesToGet != nil); err != nil {
+	if err := unprojected(in.AttributesToGet != nil, in.ProjectionExpression); err != nil {
 		return request{}, err
 	}
 	t, err := db.tableNamed(in.TableName)
@@ -35,18 +43,10 @@ func (db *DB) getRequest(in *dynamodb.GetItemInput) (request, error) {
 	if err != nil {
 		return request{}, err
 	}
-	b := bind(in.ExpressionAttributeNames, nil)
-	projection := b.projection(in.ProjectionExpression)
-	if _, err := b.done(); err != nil {
-		return request{}, err
-	}
 	consistent, asked := aws.ToBool(in.ConsistentRead), in.ReturnConsumedCapacity
 	return request{keys: []string{k.String()}, evaluate: func(m moment) (any, error) {
 		it := t.get(k, db.view(m, consistent))
 		cost := readUnits(it.size(), consistent)
-		if projection != nil {
-			it = it.picked(projection)
-		}
 		return &dynamodb.GetItemOutput{Item: it.copied(), ConsumedCapacity: db.bill(t.Name, asked, 0, cost)}, nil
 	}}, nil
 }
@@ -103,11 +103,14 @@ func (db *DB) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, _ ..
 // writeRequest is a write of a single item, whose output is made by answer.
 func (db *DB) writeRequest(in writeInput, returns types.ReturnValue, asked types.ReturnConsumedCapacity,
 	answer func(item, *types.ConsumedCapacity) any) (request, error) {
-	if returns != "" && returns != types.ReturnValueNone && returns != types.ReturnValueAllOld && in.action != actionUpdate {
-		return request{}, validation("Return values set to invalid value")
-	}
-	if !slices.Contains(append(returns.Values(), ""), returns) {
-		return request{}, validation("Value '%s' at 'returnValues' failed to satisfy constraint", returns)
+	switch returns {
+	case "", types.ReturnValueNone:
+	case types.ReturnValueAllNew, types.ReturnValueUpdatedNew:
+		if in.action != actionUpdate {
+			return request{}, validation("Return values set to invalid value")
+		}
+	default:
+		return request{}, validation("dynamotest does not know ReturnValues %q", string(returns))
 	}
 	w, err := db.newWrite(in)
 	if err != nil {
@@ -125,25 +128,26 @@ func (db *DB) writeRequest(in writeInput, returns types.ReturnValue, asked types
 			return nil, err
 		}
 		db.store(w, it, m.now)
-		return answer(w.returned(returns, old, it).copied(), used), nil
+		return answer(w.returned(returns, it).copied(), used), nil
 	}}, nil
 }
 
 // returned is what ReturnValues asks for; nil if there is nothing of it.
-func (w *write) returned(returns types.ReturnValue, old, it item) item {
-	var written []path
-	if w.update != nil {
-		written = w.update.targets()
-	}
+func (w *write) returned(returns types.ReturnValue, it item) item {
 	switch returns {
-	case types.ReturnValueAllOld:
-		return old
 	case types.ReturnValueAllNew:
 		return it
-	case types.ReturnValueUpdatedOld:
-		return old.pick(written)
 	case types.ReturnValueUpdatedNew:
-		return it.pick(written)
+		var written item
+		for _, a := range w.update {
+			if v := it[a.name]; v != nil {
+				if written == nil {
+					written = item{}
+				}
+				written[a.name] = v
+			}
+		}
+		return written
 	}
 	return nil
 }

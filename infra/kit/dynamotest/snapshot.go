@@ -6,7 +6,7 @@ import (
 )
 
 // Snapshot is what a DB holds at one instant: its items, transactions in
-// flight, tokens and late requests. It never changes.
+// flight and late requests. It never changes.
 type Snapshot struct{ contents contents }
 
 // Snapshot keeps the present contents. It copies maps but no items.
@@ -26,13 +26,13 @@ func (db *DB) Restore(s *Snapshot) {
 		// the table itself.
 		db.tables[name].partitions = t.partitions
 	}
-	db.inFlight, db.tokens, db.pending = kept.inFlight, kept.tokens, kept.pending
+	db.inFlight, db.pending = kept.inFlight, kept.pending
 }
 
 func (c *contents) copied() contents {
 	out := contents{
 		tables:   make(map[string]*table, len(c.tables)),
-		inFlight: maps.Clone(c.inFlight), tokens: maps.Clone(c.tokens), pending: slices.Clone(c.pending),
+		inFlight: maps.Clone(c.inFlight), pending: slices.Clone(c.pending),
 	}
 	for name, t := range c.tables {
 		out.tables[name] = t.copied()

@@ -91,10 +91,10 @@ func TestAFaultSeesTheItemsOfABatch(t *testing.T) {
 func TestAStatementConflictsWithATransactionInFlight(t *testing.T) {
 	db, at := stocked(t, "9"), newClock()
 	db.Now, db.Busy = at.now, 10*time.Millisecond
-	if _, err := db.TransactWriteItems(t.Context(), buy("alice", "")); err != nil {
+	if _, err := db.TransactWriteItems(t.Context(), buy("alice")); err != nil {
 		t.Fatal(err)
 	}
-	touch := said(`UPDATE "sales" SET seen=1 WHERE pk='CLAIM' AND sk='alice'`)
+	touch := said(`UPDATE "sales" SET seen = ? WHERE pk = ? AND sk = ?`, num("1"), str("CLAIM"), str("alice"))
 	if got := answers(t, db, touch, insert("1")); got != "TransactionConflict ok" {
 		t.Errorf("got %s", got)
 	}

@@ -3,10 +3,8 @@ package dynamotest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -19,21 +17,15 @@ const (
 	maxTransactionSize = 4 << 20 // bytes
 )
 
-// TransactWriteItems is DynamoDB's TransactWriteItems. Like the SDK's client it
-// fills in a ClientRequestToken if there is none and the options leave their
-// IdempotencyTokenProvider; DB.Fault sees it in the input.
-func (db *DB) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, options ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	const op = "TransactWriteItems"
-	in, err := db.withToken(in, options)
-	if err != nil {
-		return nil, fmt.Errorf("%s: make token: %w", op, err)
-	}
+// TransactWriteItems is DynamoDB's TransactWriteItems. It does not know a
+// ClientRequestToken, and fills none in.
+func (db *DB) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	var r request
 	tx, err := db.newTransaction(in)
-	if err != nil {
-		return run[dynamodb.TransactWriteItemsOutput](ctx, db, op, in, request{}, err)
+	if err == nil {
+		r = request{keys: tx.keys(), evaluate: func(m moment) (any, error) { return db.commit(tx, m) }}
 	}
-	r := request{keys: tx.keys(), token: tx.token, evaluate: func(m moment) (any, error) { return db.commit(tx, m) }}
-	return run[dynamodb.TransactWriteItemsOutput](ctx, db, op, in, r, nil)
+	return run[dynamodb.TransactWriteItemsOutput](ctx, db, "TransactWriteItems", in, r, err)
 }
 
 // transactionInput reads one action of a transaction.
@@ -77,23 +69,19 @@ func transactionInput(a types.TransactWriteItem) (writeInput, error) {
 
 // transaction is a TransactWriteItems, read and checked.
 type transaction struct {
-	writes      []*write
-	token       string
-	fingerprint string
-	asked       types.ReturnConsumedCapacity
+	writes []*write
+	asked  types.ReturnConsumedCapacity
 }
 
 func (db *DB) newTransaction(in *dynamodb.TransactWriteItemsInput) (*transaction, error) {
 	if n := len(in.TransactItems); n == 0 || n > maxActions {
 		return nil, validation("Value at 'transactItems' failed to satisfy constraint: Member must have length between 1 and %d", maxActions)
 	}
-	token := aws.ToString(in.ClientRequestToken)
-	if in.ClientRequestToken != nil && (token == "" || len(token) > maxToken) {
-		return nil, validation("Value at 'clientRequestToken' failed to satisfy constraint: Member must have length between 1 and %d", maxToken)
+	if in.ClientRequestToken != nil {
+		return nil, validation("dynamotest does not know a ClientRequestToken")
 	}
-	tx := &transaction{token: token, asked: in.ReturnConsumedCapacity}
+	tx := &transaction{asked: in.ReturnConsumedCapacity}
 	seen, size := map[place]bool{}, 0
-	var fingerprint strings.Builder
 	for _, a := range in.TransactItems {
 		input, err := transactionInput(a)
 		if err != nil {
@@ -110,12 +98,8 @@ func (db *DB) newTransaction(in *dynamodb.TransactWriteItemsInput) (*transaction
 		if size += w.item.size(); size > maxTransactionSize {
 			return nil, validation("Transaction request size exceeds the limit of 4 MB")
 		}
-		if token != "" {
-			w.describe(&fingerprint, input)
-		}
 		tx.writes = append(tx.writes, w)
 	}
-	tx.fingerprint = fingerprint.String()
 	return tx, nil
 }
 
@@ -129,9 +113,6 @@ func (tx *transaction) keys() []string {
 
 // commit applies all writes or none. db.mu is held.
 func (db *DB) commit(tx *transaction, m moment) (any, error) {
-	if replay, err := db.replay(tx, m.now); replay != nil || err != nil {
-		return replay, err
-	}
 	results := make([]item, len(tx.writes))
 	reasons := make([]types.CancellationReason, len(tx.writes))
 	cost := map[string]float64{}
@@ -165,7 +146,6 @@ func (db *DB) commit(tx *transaction, m moment) (any, error) {
 			tx.writes[i].table.hide(tx.writes[i].key, m.now.Add(m.fault.HiddenFor))
 		}
 	}
-	db.remember(tx, m.now)
 	return out, nil
 }
 

@@ -9,9 +9,8 @@ import (
 
 // transactionRead is one item of a TransactGetItems.
 type transactionRead struct {
-	table      *table
-	key        key
-	projection []path
+	table *table
+	key   key
 }
 
 // TransactGetItems is DynamoDB's TransactGetItems.
@@ -55,10 +54,7 @@ func (db *DB) newTransactionRead(in *types.Get) (transactionRead, error) {
 	if err != nil {
 		return transactionRead{}, err
 	}
-	b := bind(in.ExpressionAttributeNames, nil)
-	projection := b.projection(in.ProjectionExpression)
-	_, err = b.done()
-	return transactionRead{t, k, projection}, err
+	return transactionRead{t, k}, unprojected(false, in.ProjectionExpression)
 }
 
 func (db *DB) readTransaction(reads []transactionRead, asked types.ReturnConsumedCapacity, m moment) (any, error) {
@@ -69,9 +65,6 @@ func (db *DB) readTransaction(reads []transactionRead, asked types.ReturnConsume
 		conflicts[i] = db.busy(place{r.table.Name, r.key}, m.now)
 		it := r.table.current(r.key)
 		cost[r.table.Name] += transactional * readUnits(it.size(), true)
-		if r.projection != nil {
-			it = it.picked(r.projection)
-		}
 		out.Responses = append(out.Responses, types.ItemResponse{Item: it.copied()})
 	}
 	out.ConsumedCapacity = db.billTables(nil, cost, asked)

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -16,13 +15,13 @@ import (
 func TestATransactionAppliesAllOrNothingAndSaysWhyInOrder(t *testing.T) {
 	db := newDB()
 	mustPut(t, db, "STOCK", "S", attributes{"stock": num("1")})
-	if _, err := db.TransactWriteItems(t.Context(), buy("alice", "")); err != nil {
+	if _, err := db.TransactWriteItems(t.Context(), buy("alice")); err != nil {
 		t.Fatal(err)
 	}
 	wantItem(t, look(t, db, "STOCK", "S"), `{pk: "STOCK", sk: "S", stock: 0}`)
 	before := db.Dump()
 
-	_, err := db.TransactWriteItems(t.Context(), buy("bob", ""))
+	_, err := db.TransactWriteItems(t.Context(), buy("bob"))
 	reasons := reasonsOf(t, err)
 	if got := codes(reasons); got != "ConditionalCheckFailed None " {
 		t.Errorf("reasons %s", got)
@@ -30,7 +29,7 @@ func TestATransactionAppliesAllOrNothingAndSaysWhyInOrder(t *testing.T) {
 	wantItem(t, reasons[0].Item, `{pk: "STOCK", sk: "S", stock: 0}`)
 	wantItem(t, reasons[1].Item, "none")
 
-	_, err = db.TransactWriteItems(t.Context(), buy("alice", ""))
+	_, err = db.TransactWriteItems(t.Context(), buy("alice"))
 	reasons = reasonsOf(t, err)
 	if got := codes(reasons); got != "ConditionalCheckFailed ConditionalCheckFailed " {
 		t.Errorf("reasons %s", got)
@@ -101,88 +100,27 @@ func TestTransactionsThatDynamoDBRefusesToRead(t *testing.T) {
 	}
 }
 
-func TestATokenMakesARepeatANoOpForTenMinutes(t *testing.T) {
-	db, c := newDB(), newClock()
-	db.Now = c.now
-	mustPut(t, db, "STOCK", "S", attributes{"stock": num("5")})
-	for range 3 {
-		if _, err := db.TransactWriteItems(t.Context(), buy("alice", "token")); err != nil {
-			t.Fatal(err)
-		}
-		c.at = c.at.Add(4 * time.Minute)
-	}
-	wantItem(t, look(t, db, "STOCK", "S"), `{pk: "STOCK", sk: "S", stock: 4}`)
-	_, err := db.TransactWriteItems(t.Context(), buy("alice", "token"))
-	if got := codes(reasonsOf(t, err)); got != "None ConditionalCheckFailed " {
-		t.Errorf("after ten minutes: reasons %s", got)
-	}
-}
-
-func TestATokenWithOtherContentsIsRefused(t *testing.T) {
-	db := newDB()
-	mustPut(t, db, "STOCK", "S", attributes{"stock": num("5")})
-	if _, err := db.TransactWriteItems(t.Context(), buy("alice", "token")); err != nil {
-		t.Fatal(err)
-	}
-	_, err := db.TransactWriteItems(t.Context(), buy("bob", "token"))
-	wantCode(t, err, "IdempotentParameterMismatchException")
-}
-
-func TestATokenStillExecutingIsInProgress(t *testing.T) {
-	db := newDB()
-	mustPut(t, db, "STOCK", "S", attributes{"stock": num("5")})
-	once := true
-	db.Fault = func(Call) Fault {
-		if once {
-			once = false
-			return Fault{Kind: ApplyLate}
-		}
-		return Fault{}
-	}
-	_, _ = db.TransactWriteItems(t.Context(), buy("alice", "token"))
-	_, err := db.TransactWriteItems(t.Context(), buy("alice", "token"))
-	wantCode(t, err, "TransactionInProgressException")
-	db.ApplyPending()
-	if _, err := db.TransactWriteItems(t.Context(), buy("alice", "token")); err != nil {
-		t.Errorf("after it was applied: %v", err)
-	}
-	wantItem(t, look(t, db, "STOCK", "S"), `{pk: "STOCK", sk: "S", stock: 4}`)
-}
-
-func TestTheTokenIsFilledInUnlessTheOptionsForbidIt(t *testing.T) {
-	db := newDB()
-	mustPut(t, db, "STOCK", "S", attributes{"stock": num("5")})
-	var filled []bool
-	db.Fault = func(c Call) Fault {
-		filled = append(filled, c.Input.(*dynamodb.TransactWriteItemsInput).ClientRequestToken != nil)
-		return Fault{}
-	}
-	in := buy("alice", "")
-	if _, err := db.TransactWriteItems(t.Context(), in); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.TransactWriteItems(t.Context(), buy("bob", ""), noToken); err != nil {
-		t.Fatal(err)
-	}
-	if len(filled) != 2 || !filled[0] || filled[1] || in.ClientRequestToken != nil {
-		t.Errorf("filled %v, want one with a token, one without, the caller's input untouched", filled)
-	}
+func TestATokenIsRefused(t *testing.T) {
+	in := buy("alice")
+	in.ClientRequestToken = aws.String("token")
+	_, err := newDB().TransactWriteItems(t.Context(), in)
+	wantCode(t, err, "ValidationException")
 }
 
 func TestTransactGetItemsReadsInOrder(t *testing.T) {
 	db := newDB()
 	mustPut(t, db, "p", "a", attributes{"n": num("1"), "m": num("2")})
-	get := func(sk string, projection *string) types.TransactGetItem {
-		return types.TransactGetItem{Get: &types.Get{TableName: aws.String(tableName), Key: keyAt("p", sk), ProjectionExpression: projection}}
+	get := func(sk string) types.TransactGetItem {
+		return types.TransactGetItem{Get: &types.Get{TableName: aws.String(tableName), Key: keyAt("p", sk)}}
 	}
 	out, err := db.TransactGetItems(t.Context(), &dynamodb.TransactGetItemsInput{
-		TransactItems: []types.TransactGetItem{get("gone", nil), get("a", aws.String("n"))},
+		TransactItems: []types.TransactGetItem{get("gone"), get("a")},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	wantItem(t, out.Responses[0].Item, "none")
-	wantItem(t, out.Responses[1].Item, "{n: 1}")
+	wantItem(t, out.Responses[1].Item, `{m: 2, n: 1, pk: "p", sk: "a"}`)
 }
 
 func TestSixtyFourBuyersOfAHundredUnitsGetExactlyAHundred(t *testing.T) {
@@ -193,7 +131,7 @@ func TestSixtyFourBuyersOfAHundredUnitsGetExactlyAHundred(t *testing.T) {
 	for buyer := range 64 {
 		buyers.Go(func() {
 			for try := range 5 {
-				_, err := db.TransactWriteItems(t.Context(), buy(fmt.Sprintf("%d-%d", buyer, try), ""), noToken)
+				_, err := db.TransactWriteItems(t.Context(), buy(fmt.Sprintf("%d-%d", buyer, try)))
 				var canceled *types.TransactionCanceledException
 				switch {
 				case err == nil:

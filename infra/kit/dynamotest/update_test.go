@@ -11,8 +11,7 @@ import (
 
 func TestUpdatesChangeAnItemAsDynamoDBDoes(t *testing.T) {
 	start := attributes{
-		"n": num("10"), "shards": numSet("1", "2"), "doc": nested(attributes{"a": num("1"), "many": list(num("0"), num("1"), num("2"))}),
-		"blobs": binarySet("b", "a"), "words": strSet("a", "b"),
+		"n": num("10"), "shards": numSet("1", "2"), "words": strSet("a", "b"),
 	}
 	for _, tt := range []struct {
 		expression string
@@ -21,14 +20,7 @@ func TestUpdatesChangeAnItemAsDynamoDBDoes(t *testing.T) {
 	}{
 		{"SET n = n - :v", attributes{":v": num("3")}, `n: 7`},
 		{"SET n = :v + n", attributes{":v": num("0.5")}, `n: 10.5`},
-		{"SET n = if_not_exists(n, :v) + :v", attributes{":v": num("1")}, `n: 11`},
-		{"SET n = if_not_exists(gone, :v) + :v", attributes{":v": num("1")}, `n: 2`},
-		{"SET n = (n + :v)", attributes{":v": num("1")}, `n: 11`},
 		{"SET n = :v, fresh = n", attributes{":v": str("x")}, `fresh: 10, n: "x"`},
-		{"SET doc.a = :v", attributes{":v": str("x")}, `doc: {a: "x", many: [0, 1, 2]}`},
-		{"SET doc.many[1] = :v, doc.many[9] = :w", attributes{":v": str("x"), ":w": str("y")}, `doc: {a: 1, many: [0, "x", 2, "y"]}`},
-		{"SET doc.many = list_append(doc.many, :v)", attributes{":v": list(num("3"))}, `doc: {a: 1, many: [0, 1, 2, 3]}`},
-		{"REMOVE doc.many[0], doc.many[1]", nil, `doc: {a: 1, many: [2]}`},
 		{"REMOVE n, gone", nil, `-n`},
 		{"ADD n :v", attributes{":v": num("-11")}, `n: -1`},
 		{"ADD fresh :v", attributes{":v": num("5")}, `fresh: 5`},
@@ -36,13 +28,10 @@ func TestUpdatesChangeAnItemAsDynamoDBDoes(t *testing.T) {
 		{"ADD fresh :v", attributes{":v": strSet("b", "a")}, `fresh: SS["a" "b"]`},
 		{"DELETE shards :v", attributes{":v": numSet("2", "7")}, `shards: NS[1]`},
 		{"DELETE shards :v", attributes{":v": numSet("2", "1")}, `-shards`},
-		{"ADD blobs :v", attributes{":v": binarySet("c", "a")}, `blobs: BS["a" "b" "c"]`},
-		{"DELETE blobs :v", attributes{":v": binarySet("b", "x")}, `blobs: BS["a"]`},
 		{"ADD words :v", attributes{":v": strSet("a", "c")}, `words: SS["a" "b" "c"]`},
 		{"DELETE words :v", attributes{":v": strSet("a")}, `words: SS["b"]`},
-		{"SET doc.many[2] = :v REMOVE doc.many[0], doc.many[7]", attributes{":v": num("9")}, `doc: {a: 1, many: [1, 9]}`},
 		{"DELETE gone :v", attributes{":v": numSet("2")}, ``},
-		{"set n = :v remove shards add fresh :v", attributes{":v": num("1")}, `fresh: 1, n: 1, -shards`},
+		{"SET n = :v REMOVE shards ADD fresh :v", attributes{":v": num("1")}, `fresh: 1, n: 1, -shards`},
 	} {
 		db := newDB()
 		mustPut(t, db, "p", "s", start)
@@ -68,15 +57,12 @@ func changes(before, after attributes) string {
 			changed[name] = v
 		}
 	}
-	for _, name := range []string{"n", "shards", "doc"} {
+	for _, name := range []string{"n", "shards"} {
 		if before[name] != nil && after[name] == nil {
 			gone = append(gone, "-"+name)
 		}
 	}
 	out := strings.Trim(text(changed), "{}")
-	if out != "" && strings.Contains(text(changed), "}}") {
-		out += "}"
-	}
 	if out != "" && len(gone) > 0 {
 		out += ", "
 	}
@@ -89,28 +75,27 @@ func TestUpdatesThatDynamoDBRefusesChangeNothing(t *testing.T) {
 		expression string
 		values     attributes
 	}{
-		"arithmetic on a missing attribute":  {"SET n = gone + :v", v},
-		"a copy of a missing attribute":      {"SET n = gone", nil},
-		"arithmetic on a string":             {"SET n = s + :v", v},
-		"arithmetic with a string value":     {"SET n = n + :v", attributes{":v": str("1")}},
-		"a partition key":                    {"SET pk = :v", v},
-		"a sort key removed":                 {"REMOVE sk", nil},
-		"a section twice":                    {"SET a = :v SET b = :v", v},
-		"one path twice":                     {"SET a = :v, a = :v", v},
-		"a path and a part of it":            {"SET doc = :v REMOVE doc.a", v},
-		"a path as a map and as a list":      {"SET doc.a = :v, doc[0] = :v", v},
-		"a parent that does not exist":       {"SET gone.a = :v", v},
-		"a name in a list":                   {"SET many.a = :v", v},
-		"adding a string":                    {"ADD n :v", attributes{":v": str("1")}},
-		"adding a number to a set":           {"ADD shards :v", v},
-		"adding strings to a set of numbers": {"ADD shards :v", attributes{":v": strSet("1")}},
-		"deleting a number from a set":       {"DELETE shards :v", v},
-		"a sum of three":                     {"SET n = n + :v + :v", v},
-		"a condition function":               {"SET n = size(shards)", nil},
-		"an unknown section":                 {"PUT n = :v", v},
-		"an empty expression":                {"", nil},
-		"a number beyond 38 digits":          {"SET n = n + :v", attributes{":v": num("1E+60")}},
-		"an item beyond 400 KB":              {"SET big = :v", attributes{":v": str(strings.Repeat("x", 400<<10))}},
+		"arithmetic on a missing attribute":            {"SET n = gone + :v", v},
+		"a copy of a missing attribute":                {"SET n = gone", nil},
+		"arithmetic on a string":                       {"SET n = s + :v", v},
+		"arithmetic with a string value":               {"SET n = n + :v", attributes{":v": str("1")}},
+		"a partition key":                              {"SET pk = :v", v},
+		"a sort key removed":                           {"REMOVE sk", nil},
+		"a section twice":                              {"SET a = :v SET b = :v", v},
+		"one path twice":                               {"SET a = :v, a = :v", v},
+		"adding a string":                              {"ADD n :v", attributes{":v": str("1")}},
+		"adding a number to a set":                     {"ADD shards :v", v},
+		"adding strings to a set of numbers":           {"ADD shards :v", attributes{":v": strSet("1")}},
+		"deleting a number from a set":                 {"DELETE shards :v", v},
+		"a sum of three":                               {"SET n = n + :v + :v", v},
+		"an unknown section":                           {"PUT n = :v", v},
+		"an empty expression":                          {"", nil},
+		"a number beyond 38 digits":                    {"SET n = n + :v", attributes{":v": num("1E+60")}},
+		"an item beyond 400 KB":                        {"SET big = :v", attributes{":v": str(strings.Repeat("x", 400<<10))}},
+		"a nested attribute, which nobody here says":   {"SET doc.a = :v", v},
+		"an element of a list, which nobody here says": {"REMOVE many[0]", nil},
+		"if_not_exists, which nobody here says":        {"SET n = if_not_exists(n, :v)", v},
+		"list_append, which nobody here says":          {"SET many = list_append(many, :v)", v},
 	} {
 		db := newDB()
 		mustPut(t, db, "p", "s", attributes{
@@ -133,14 +118,13 @@ func TestUpdatesThatDynamoDBRefusesChangeNothing(t *testing.T) {
 
 func TestUpdateItemReturnsTheValuesAskedFor(t *testing.T) {
 	for returns, want := range map[types.ReturnValue]string{
-		"":                            "none",
-		types.ReturnValueNone:         "none",
-		types.ReturnValueAllOld:       `{a: 1, n: 10, pk: "p", sk: "s"}`,
-		types.ReturnValueAllNew:       `{a: 1, b: 1, n: 9, pk: "p", sk: "s"}`,
-		types.ReturnValueUpdatedOld:   `{n: 10}`,
-		types.ReturnValueUpdatedNew:   `{b: 1, n: 9}`,
-		types.ReturnValue("SOMEHOW"):  "error",
-		types.ReturnValue("all_new "): "error",
+		"":                           "none",
+		types.ReturnValueNone:        "none",
+		types.ReturnValueAllNew:      `{a: 1, b: 1, n: 9, pk: "p", sk: "s"}`,
+		types.ReturnValueUpdatedNew:  `{b: 1, n: 9}`,
+		types.ReturnValueAllOld:      "error", // nobody here asks for it
+		types.ReturnValueUpdatedOld:  "error",
+		types.ReturnValue("SOMEHOW"): "error",
 	} {
 		db := newDB()
 		mustPut(t, db, "p", "s", attributes{"a": num("1"), "n": num("10")})
@@ -164,13 +148,14 @@ func TestUpdateItemReturnsTheValuesAskedFor(t *testing.T) {
 func TestAnUpdateOfNoItemMakesOne(t *testing.T) {
 	db := newDB()
 	out, err := db.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
-		TableName: aws.String(tableName), Key: keyAt("p", "s"), ReturnValues: types.ReturnValueAllOld,
+		TableName: aws.String(tableName), Key: keyAt("p", "s"), ReturnValues: types.ReturnValueUpdatedNew,
 		UpdateExpression: aws.String("ADD #n :v"), ExpressionAttributeNames: map[string]string{"#n": "next"},
 		ExpressionAttributeValues: attributes{":v": num("5")},
 	})
-	if err != nil || out.Attributes != nil {
-		t.Errorf("answered %v, %v, want no old values", out, err)
+	if err != nil {
+		t.Fatal(err)
 	}
+	wantItem(t, out.Attributes, "{next: 5}")
 	wantItem(t, look(t, db, "p", "s"), `{next: 5, pk: "p", sk: "s"}`)
 }
 

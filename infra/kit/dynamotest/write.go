@@ -37,8 +37,8 @@ type write struct {
 	table     *table
 	key       key
 	item      item // of a put
-	update    *update
-	condition condition
+	update    []assignment
+	condition *condition
 	scope     scope
 	oldItem   bool // wanted with a failed condition
 }
@@ -82,15 +82,16 @@ func (db *DB) newWrite(in writeInput) (*write, error) {
 	if w.scope, err = b.done(); err != nil {
 		return nil, err
 	}
-	if w.update == nil {
-		return w, nil
-	}
-	for _, target := range w.update.targets() {
-		if t.isKey(target[0].name) {
-			return nil, validation("One or more parameter values were invalid: Cannot update attribute %s. This attribute is part of the key", target[0].name)
+	for _, a := range w.update {
+		if t.isKey(a.name) {
+			return nil, cannotUpdate(a.name)
 		}
 	}
 	return w, nil
+}
+
+func cannotUpdate(key string) error {
+	return validation("One or more parameter values were invalid: Cannot update attribute %s. This attribute is part of the key", key)
 }
 
 func (w *write) place() place { return place{w.table.Name, w.key} }
@@ -114,9 +115,6 @@ func (w *write) result(old item) (item, error) {
 	}
 	if old == nil {
 		old = w.table.keyItem(w.key)
-	}
-	if w.update == nil {
-		return old, nil
 	}
 	it, err := w.scope.applied(w.update, old)
 	if err == nil && it.size() > maxItemSize {

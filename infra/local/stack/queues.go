@@ -28,6 +28,7 @@ func StartQueues(ctx context.Context, o Options) (*Stack, error) {
 	}
 	s.onStop(func() error { _ = l.Close(); return nil })
 	s.SQS = address(l)
+	s.API = s.SQS // the template wants an issuer's address, which no queue has
 	if s.described, err = s.load(nil); err != nil {
 		return nil, errors.Join(err, s.Stop())
 	}

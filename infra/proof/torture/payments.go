@@ -44,7 +44,7 @@ func newPaymentPlan(chance *rand.Rand, saleID, user string) *paymentPlan {
 	pay := func(reference string, amount int64) {
 		b.payments = append(b.payments, payment{
 			provider: webhook.Providers[chance.IntN(len(webhook.Providers))], reports: 1 + chance.IntN(3),
-			Payment: webhook.Payment{SaleID: saleID, PaymentID: reference + "-of-" + user, Amount: amount, Currency: currency},
+			Payment: webhook.Payment{SaleID: saleID, PaymentID: reference + "-of-" + user + "-in-" + saleID, Amount: amount, Currency: currency},
 		})
 	}
 	switch roll := chance.IntN(10); {

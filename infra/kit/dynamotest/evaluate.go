@@ -1,0 +1,222 @@
+package dynamotest
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// holds evaluates a condition on an item, nil for no item. A missing attribute
+// and a type that does not fit make a comparison false, except for <>, which is
+// true wherever = is not.
+func (s *scope) holds(c *condition, it item) bool {
+	if c == nil {
+		return true
+	}
+	holds := func(part *condition) bool { return s.holds(part, it) }
+	switch c.op {
+	case "AND":
+		return !slices.ContainsFunc(c.parts, func(part *condition) bool { return !holds(part) })
+	case "OR":
+		return slices.ContainsFunc(c.parts, holds)
+	}
+	left, right := s.read(c.left, it), s.read(c.right, it)
+	switch c.op {
+	case "attribute_exists":
+		return left != nil
+	case "attribute_not_exists":
+		return left == nil
+	case "begins_with":
+		text, isString := stringOf(left)
+		head, _ := stringOf(right)
+		return isString && strings.HasPrefix(text, head)
+	case "=":
+		return equal(left, right)
+	case "<>":
+		return !equal(left, right)
+	}
+	order, ok := ordered(left, right)
+	if !ok {
+		return false
+	}
+	switch c.op {
+	case "<":
+		return order < 0
+	case "<=":
+		return order <= 0
+	case ">":
+		return order > 0
+	}
+	return order >= 0
+}
+
+// read is the value of an operand; nil if there is none.
+func (s *scope) read(o operand, it item) types.AttributeValue {
+	if o.value != "" {
+		return s.values[o.value]
+	}
+	v := it[s.name(o.name)]
+	if !o.size {
+		return v
+	}
+	n, ok := length(v)
+	if !ok {
+		return nil
+	}
+	return &types.AttributeValueMemberN{Value: strconv.Itoa(n)}
+}
+
+// length is what the function size answers.
+func length(v types.AttributeValue) (int, bool) {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return utf8.RuneCountInString(v.Value), true
+	case *types.AttributeValueMemberB:
+		return len(v.Value), true
+	case *types.AttributeValueMemberSS:
+		return len(v.Value), true
+	case *types.AttributeValueMemberNS:
+		return len(v.Value), true
+	case *types.AttributeValueMemberBS:
+		return len(v.Value), true
+	case *types.AttributeValueMemberL:
+		return len(v.Value), true
+	case *types.AttributeValueMemberM:
+		return len(v.Value), true
+	}
+	return 0, false
+}
+
+func stringOf(v types.AttributeValue) (string, bool) {
+	if s, ok := v.(*types.AttributeValueMemberS); ok {
+		return s.Value, true
+	}
+	return "", false
+}
+
+func incorrectType() error {
+	return validation("An operand in the update expression has an incorrect data type")
+}
+
+// applied returns the item after the update. Every operand is read from the
+// item as it was, whatever the order of the sections. Its errors are
+// ValidationExceptions.
+func (s *scope) applied(actions []assignment, old item) (item, error) {
+	out := maps.Clone(old)
+	for _, a := range actions {
+		var v types.AttributeValue
+		var err error
+		switch a.section {
+		case "SET":
+			v, err = s.assigned(a, old)
+		case "ADD":
+			v, err = sum(old[a.name], s.values[a.left.value])
+		case "DELETE":
+			v, err = difference(old[a.name], s.values[a.left.value])
+		}
+		if err != nil {
+			return nil, err
+		}
+		if v == nil {
+			delete(out, a.name)
+		} else {
+			out[a.name] = v
+		}
+	}
+	return out, nil
+}
+
+// assigned is the new value of a SET action. An attribute that does not exist is an error
+// here, other than in a condition.
+func (s *scope) assigned(a assignment, old item) (types.AttributeValue, error) {
+	left, right := s.read(a.left, old), s.read(a.right, old)
+	if left == nil || a.op != "" && right == nil {
+		return nil, validation("The provided expression refers to an attribute that does not exist in the item")
+	}
+	if a.op == "" {
+		return left, nil
+	}
+	x, isX := left.(*types.AttributeValueMemberN)
+	y, isY := right.(*types.AttributeValueMemberN)
+	switch {
+	case !isX || !isY:
+		return nil, incorrectType()
+	case a.op == "-":
+		return arithmetic(x, y, number.minus)
+	}
+	return arithmetic(x, y, number.plus)
+}
+
+func arithmetic(a, b *types.AttributeValueMemberN, op func(number, number) (number, error)) (types.AttributeValue, error) {
+	x, err := parseNumber(a.Value)
+	if err != nil {
+		return nil, err
+	}
+	y, err := parseNumber(b.Value)
+	if err != nil {
+		return nil, err
+	}
+	n, err := op(x, y)
+	if err != nil {
+		return nil, err
+	}
+	return &types.AttributeValueMemberN{Value: n.String()}, nil
+}
+
+// sum is what ADD makes of an attribute, nil for none.
+func sum(old, more types.AttributeValue) (types.AttributeValue, error) {
+	if old == nil {
+		return more, nil
+	}
+	switch more := more.(type) {
+	case *types.AttributeValueMemberN:
+		if old, ok := old.(*types.AttributeValueMemberN); ok {
+			return arithmetic(old, more, number.plus)
+		}
+	case *types.AttributeValueMemberSS:
+		if old, ok := old.(*types.AttributeValueMemberSS); ok {
+			set := slices.Concat(old.Value, more.Value)
+			slices.Sort(set)
+			return &types.AttributeValueMemberSS{Value: slices.Compact(set)}, nil
+		}
+	case *types.AttributeValueMemberNS:
+		if old, ok := old.(*types.AttributeValueMemberNS); ok {
+			set, err := admitNumbers(slices.Concat(old.Value, more.Value))
+			return &types.AttributeValueMemberNS{Value: set}, err
+		}
+	}
+	return nil, incorrectType()
+}
+
+// difference is what DELETE leaves of a set; nil if nothing is left, because
+// DynamoDB stores no empty set.
+func difference(old, less types.AttributeValue) (types.AttributeValue, error) {
+	if old == nil {
+		return nil, nil
+	}
+	switch less := less.(type) {
+	case *types.AttributeValueMemberSS:
+		if old, ok := old.(*types.AttributeValueMemberSS); ok {
+			if left := without(old.Value, less.Value); len(left) > 0 {
+				return &types.AttributeValueMemberSS{Value: left}, nil
+			}
+			return nil, nil
+		}
+	case *types.AttributeValueMemberNS:
+		if old, ok := old.(*types.AttributeValueMemberNS); ok {
+			if left := without(old.Value, less.Value); len(left) > 0 {
+				return &types.AttributeValueMemberNS{Value: left}, nil
+			}
+			return nil, nil
+		}
+	}
+	return nil, incorrectType()
+}
+
+func without(set, gone []string) []string {
+	return slices.DeleteFunc(slices.Clone(set), func(s string) bool { return slices.Contains(gone, s) })
+}
