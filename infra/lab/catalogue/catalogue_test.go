@@ -33,20 +33,20 @@ func TestEveryVerdictIsExpectedOfSomethingThatExists(t *testing.T) {
 	names := map[string]bool{}
 	for _, s := range All() {
 		names[s.Name] = true
-		if _, ok := expected()[s.Name]; !ok {
+		if _, ok := verdicts[s.Name]; !ok {
 			t.Errorf("nothing is expected of %s", s.Name)
 		}
 	}
-	for name, e := range expected() {
+	for name, e := range verdicts {
 		if !names[name] {
 			t.Errorf("verdicts are expected of %s, which does not exist", name)
 		}
-		for sc, verdicts := range e.except {
+		for sc, some := range e.except {
 			if !slices.ContainsFunc(scenario.All(), func(s scenario.Scenario) bool { return s.Name == sc }) {
 				t.Errorf("%s: there is no scenario %s", name, sc)
 			}
-			if len(verdicts) == 0 || slices.Contains(verdicts, tally.NotRun) {
-				t.Errorf("%s in %s: expects %q", name, sc, verdicts)
+			if len(some) == 0 || slices.Contains(some, tally.NotRun) {
+				t.Errorf("%s in %s: expects %q", name, sc, some)
 			}
 		}
 	}

@@ -1,3 +1,5 @@
+// Package split holds the strategy that spreads the stock over the application
+// servers, so that no buyer reaches a shared store.
 package split
 
 import (
@@ -12,6 +14,9 @@ import (
 
 	"flashsale/infra/lab/shop"
 )
+
+// Specs are all strategies of the package.
+func Specs() []shop.Spec { return []shop.Spec{shares()} }
 
 // shares gives every server its part of the stock, and a user's hash leads to
 // one server, which remembers who has bought. Nothing is shared, so nothing is

@@ -1,11 +1,37 @@
+// Package catalogue lists every strategy of the lab and the verdict that is
+// expected of it in every scenario.
+//
+// Tests compare the verdicts with what is measured: the unsafe strategies really
+// fail, the safe ones never do.
 package catalogue
 
 import (
 	"maps"
 	"slices"
 
+	"flashsale/infra/lab/cache"
+	"flashsale/infra/lab/inprocess"
+	"flashsale/infra/lab/ours"
+	"flashsale/infra/lab/shop"
+	"flashsale/infra/lab/split"
+	"flashsale/infra/lab/sql"
 	"flashsale/infra/lab/tally"
 )
+
+// All are the lab's strategies, in the order of its table.
+func All() []shop.Spec {
+	return slices.Concat(inprocess.Specs(), sql.Specs(), cache.Specs(), split.Specs(), ours.Specs())
+}
+
+// Find is the strategy of that name.
+func Find(name string) (shop.Spec, bool) {
+	all := All()
+	i := slices.IndexFunc(all, func(s shop.Spec) bool { return s.Name == name })
+	if i < 0 {
+		return shop.Spec{}, false
+	}
+	return all[i], true
+}
 
 // expectation is what verdicts a strategy may get.
 type expectation struct {
@@ -28,19 +54,10 @@ func merge(all ...map[string][]tally.Verdict) map[string][]tally.Verdict {
 	return merged
 }
 
-// expected merges the families' tables.
-func expected() map[string]expectation {
-	all := map[string]expectation{}
-	for _, family := range []map[string]expectation{inprocessVerdicts, sqlVerdicts, cacheVerdicts, splitVerdicts, oursVerdicts} {
-		maps.Copy(all, family)
-	}
-	return all
-}
-
 // Expected are the verdicts that a strategy may get in a scenario; none if the
 // strategy is not in the table.
 func Expected(strategy, scenario string) []tally.Verdict {
-	e, ok := expected()[strategy]
+	e, ok := verdicts[strategy]
 	if !ok {
 		return nil
 	}
