@@ -80,6 +80,22 @@ func TestPathParametersAreValidatedBeforeTheyBecomeKeys(t *testing.T) {
 	}
 }
 
+func TestACallerWhoIsNotVerifiedIsRefusedBeforeTheSaleIsLookedAt(t *testing.T) {
+	for _, tt := range []struct {
+		sub, saleID string
+		want        sale.Code
+	}{
+		{"alice", "moutai", ""}, {"alice", "a b", sale.InvalidRequest}, {"", "moutai", sale.Unauthorized}, {"", "a b", sale.Unauthorized},
+	} {
+		r := requestOf(tt.sub)
+		r.Path.SaleID = tt.saleID
+		user, saleID, err := UserAndSale(r)
+		if sale.CodeOf(err) != tt.want || err == nil && (user != tt.sub || saleID != tt.saleID) {
+			t.Errorf("%+v: got %q, %q, %v", tt, user, saleID, err)
+		}
+	}
+}
+
 func TestAnIdempotencyKeyIsQuotedOrBare(t *testing.T) {
 	long := strings.Repeat("k", 64)
 	tests := []struct {

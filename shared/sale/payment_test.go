@@ -68,7 +68,9 @@ func TestAPaymentIsCheckedFieldByField(t *testing.T) {
 		{"a reference with a newline", func(p *Payment) { p.Reference = "a\nb" }, InvalidRequest},
 		{"a reference that is not UTF-8", func(p *Payment) { p.Reference = "\xff" }, InvalidRequest},
 		{"a negative amount", func(p *Payment) { p.Amount = -1 }, InvalidRequest},
+		{"the largest amount", func(p *Payment) { p.Amount = MaxPrice }, ""},
 		{"too large an amount", func(p *Payment) { p.Amount = MaxPrice + 1 }, InvalidRequest},
+		{"a currency of the first and the last letter", func(p *Payment) { p.Currency = "ZAR" }, ""},
 		{"no currency", func(p *Payment) { p.Currency = "" }, InvalidRequest},
 	} {
 		p := Payment{Provider: "stripe", Reference: "pi_1", SaleID: "moutai", OrderID: 1, Amount: 100, Currency: "EUR"}
