@@ -181,6 +181,27 @@ var fating = map[string]func(*testing.T, *World){
 		}
 		f.settledOnce(2*f.cases - 1)
 	},
+	"a refund without a guard is the payment's fate, also if it is written while another report is": func(t *testing.T, w *World) {
+		f := newFates(w, len(reports))
+		for _, r := range reports {
+			if r.fate == "" || r.fate == "paid" {
+				continue
+			}
+			p, of := f.payment(r), "moutai"
+			if r.fate == "unknown-order" {
+				of = ""
+			}
+			slow := w.overtaken("BatchGetItem", func() {
+				w.place(attributes(map[string]any{
+					"pk": "REFUND#" + of, "sk": p.ID(), "reason": r.fate, "amount": 7, "currency": "CNY", "at": w.Now(), "orderId": 7,
+				}))
+			})
+			if done, err := slow.Pay(w.Ctx, p); err != nil || done.Refund == nil || done.Refund.Amount != 7 || done.New || !done.Contradicts {
+				t.Errorf("%s: got %+v (%v)", r.name, done, err)
+			}
+			f.cases++
+		}
+	},
 	"a refund without a guard is the payment's fate": func(t *testing.T, w *World) {
 		f := newFates(w, len(reports))
 		for _, first := range []string{"moutai", ""} {

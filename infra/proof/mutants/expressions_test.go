@@ -27,7 +27,6 @@ var equivalent = map[string]string{
 	"Add > queryAll: Query key condition without begins_with(#sk, :head)":                     "receipts are looked up by their whole key: more than them costs only read units",
 	"ReleaseDue > putBackShard: TransactWriteItems[1] condition without #state = :open":       "ReleaseDue has read that the sale is open, and an open sale never becomes a draft again",
 	"Pay > putRefund: TransactWriteItems[3] condition without attribute_exists(pk)":           "a listing is never deleted, and Pay has read its sale",
-	"Pay > putRefund: TransactWriteItems[1] condition without attribute_not_exists(pk)":       "Pay has read that there is no refund, and who records one since puts its guard first, which the condition before finds; only a release that put no guards does not",
 	"Pay > putRefund: TransactWriteItems[2] condition without attribute_not_exists(#payment)": "an attribute that does not exist is unequal to every value",
 	"Pay > putRefund: TransactWriteItems[2] condition without #orderId = :orderId":            "Pay has read the order, which is written after its claim has the id, and neither that nor a claim ever goes away",
 	"ReleaseDue > setListing: UpdateItem condition without attribute_exists(pk)":              "a listing is never deleted, and ReleaseDue has read that its sale is open",
