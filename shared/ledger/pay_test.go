@@ -126,6 +126,36 @@ func TestCallsOfAPassThatReleases(t *testing.T) {
 	}
 }
 
+// The provider waits for the answer, so each read has six tries.
+func TestAPaymentWaitsForAThrottledReadAndIsBusyInTheEnd(t *testing.T) {
+	for name, op := range map[string]string{"what is known of it": "BatchGetItem", "the sale": "GetItem"} {
+		for throttled, want := range map[int]sale.Code{5: "", 6: sale.Busy} {
+			synctest.Test(t, func(t *testing.T) {
+				w, db, _ := faulty(t)
+				w.OpenUnpaid(5, 1)
+				id := w.Ordered("alice")[0]
+				reads := 0
+				db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+					if c.Op != op {
+						return dynamotest.Fault{}
+					}
+					if reads++; reads > throttled {
+						return dynamotest.Fault{}
+					}
+					return dynamotest.Fault{Kind: dynamotest.Throttle}
+				}
+				_, err := w.Environment().Pay(w.Ctx, ledgertest.PaymentOf(id, "pi_1"))
+				if sale.CodeOf(err) != want || reads != 6 {
+					t.Errorf("%s: %v after %d reads of which %d are throttled, want %q after 6 (P16)", name, err, reads, throttled, want)
+				}
+				if paid := w.Item("CLAIM#moutai#0", "alice")["paidAt"] != nil; paid != (want == "") {
+					t.Errorf("%s: %d reads are throttled: paid is %t", name, throttled, paid)
+				}
+			})
+		}
+	}
+}
+
 // A payment whose answer was lost finds itself on the claim, and is never refunded.
 func TestAPaymentWhoseAnswerWasLostIsItsOrders(t *testing.T) {
 	w, db, _ := faulty(t)
