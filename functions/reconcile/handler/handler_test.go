@@ -254,6 +254,47 @@ func TestASaleTooLargeForOneRunIsFinishedByTheNext(t *testing.T) {
 	})
 }
 
+func TestAPassIsStoredAlsoWhenItsMessagesTakeAllTheTime(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("moutai", 100, 1)
+		w.buy("moutai", 100)
+		time.Sleep(time.Minute)
+		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op == "UpdateItem" { // marks a claim, or stores the pass
+				return dynamotest.Fault{Delay: 250 * time.Millisecond}
+			}
+			return dynamotest.Fault{}
+		}
+		if _, err := w.reconcile(`{}`, 8*time.Second); err != nil || len(w.queue.sent) >= 100 {
+			t.Fatalf("%d messages sent (%v), want fewer than all", len(w.queue.sent), err)
+		}
+		if l, err := w.ledger.Listing(w.t.Context(), "moutai"); err != nil || l.Cursor == nil {
+			t.Errorf("got %+v (%v), want the pass in it", l, err)
+		}
+	})
+}
+
+// Another turn in the same run would only fail again.
+func TestASaleThatFailsHasNoOtherTurnThoughItsTimeWasUp(t *testing.T) {
+	in(t, func(w *world) {
+		w.open("moutai", 1000, 1000) // 250 buckets, of which 16 are read at once
+		w.buy("moutai", 100)
+		time.Sleep(time.Minute)
+		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op == "Query" {
+				return dynamotest.Fault{Delay: 900 * time.Millisecond}
+			}
+			return dynamotest.Fault{}
+		}
+		sends := 0
+		w.queue.lost = func() bool { sends++; return true }
+		r, err := w.reconcile(`{}`, 20*time.Second)
+		if err == nil || len(r) != 0 || sends != maxFailures {
+			t.Errorf("%d receipts after %d sends that failed, want %d: %v", len(r), sends, maxFailures, err)
+		}
+	})
+}
+
 // sale returns the sale in the table.
 func (w *world) sale(saleID string) sale.Sale {
 	w.t.Helper()

@@ -122,6 +122,28 @@ func TestAReleasedUnitThatIsSoldAgainIsNoOversell(t *testing.T) {
 	})
 }
 
+// An alarm watches the metric, so one settled order must not outweigh one that is unpaid.
+func TestAnUnpaidOrderIsCountedBesideOneThatIsSettled(t *testing.T) {
+	for name, settle := range map[string]func(*world){
+		"paid": func(w *world) { w.pays("moutai", w.orderOf("moutai", 0), "pi_1") },
+		"cancelled": func(w *world) {
+			if _, err := w.ledger.Cancel(w.t.Context(), "moutai", "user-0"); err != nil {
+				w.t.Fatal(err)
+			}
+		},
+	} {
+		in(t, func(w *world) {
+			w.openUnpaid("moutai", 2)
+			w.confirm(w.buy("moutai", 2))
+			settle(w)
+			w.receipts(`{}`)
+			if line := w.lines()["receipt"]; line.Fields["unpaid"] != 1.0 || line.Metrics["unpaid"] != "Count by service" {
+				t.Errorf("%s: line %v, metrics %v", name, line.Fields, line.Metrics)
+			}
+		})
+	}
+}
+
 func TestAFailureLeavesItsLine(t *testing.T) {
 	tests := []struct {
 		name, payload, level, outcome string
