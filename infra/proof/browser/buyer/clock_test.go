@@ -199,11 +199,11 @@ func TestThePagesClockIsNotAheadAfterASlowAnswer(t *testing.T) {
 	}
 }
 
-// The display never goes back, though a `now` from a cache is up to two seconds early.
+// The display never goes back, though a `now` from a cache is early; and the best one counts.
 func TestTheCountdownNeverJumpsBack(t *testing.T) {
 	t.Parallel()
 	opens := time.Now().Add(10 * time.Minute)
-	ahead := []time.Duration{-2 * time.Second, 0, -2 * time.Second}
+	ahead := []time.Duration{-20 * time.Second, 0, -20 * time.Second}
 	tab := shop.tab(t, "")
 	tab.Clock(0)
 	reads := make(chan struct{}, 10)

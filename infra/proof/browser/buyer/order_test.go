@@ -134,10 +134,10 @@ func TestATabBesideLearnsOfTheOrder(t *testing.T) {
 	t.Parallel()
 	saleID, user := shop.create(t, sale{stock: 1}), newID("user")
 	one := shop.tab(t, user)
-	two, other := one.Beside(), one.Beside()
+	two, other, nobody := one.Beside(), one.Beside(), one.Beside()
 	shop.signIn(t, two, user)
 	shop.signIn(t, other, newID("other"))
-	for _, tab := range []*browser.Tab{one, two, other} {
+	for _, tab := range []*browser.Tab{one, two, other, nobody} {
 		tab.Open(shop.page(saleID))
 		waitState(tab, "open")
 	}
@@ -148,6 +148,10 @@ func TestATabBesideLearnsOfTheOrder(t *testing.T) {
 		t.Errorf("somebody else asked %d times for their order, want 2", n)
 	}
 	waitState(other, "open")
+	if n := nobody.Count("GET", "/sales/"+saleID+"/orders/me"); n != 0 {
+		t.Errorf("a tab in which nobody is signed in asked %d times for an order, want 0", n)
+	}
+	waitState(nobody, "open")
 }
 
 // 100,000 pages must not repeat at the same time.

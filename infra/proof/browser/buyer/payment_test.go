@@ -147,9 +147,15 @@ func TestAPageLearnsOfAPayment(t *testing.T) {
 func TestABuyerCancelsByKeyboard(t *testing.T) {
 	t.Parallel()
 	tab, saleID, user := buysUnpaid(t)
+	if label := tab.Text("#cancel"); label != "Cancel the order" {
+		t.Errorf("the button says %q", label)
+	}
 	browser.Eval[bool](tab, "cancel.focus(), true")
 	tab.Press(browser.Enter)
 	tab.WaitText("Cancel the order? The unit goes back on sale")
+	if label := tab.Text("#cancel"); label != "Keep the order" {
+		t.Errorf("the same button then says %q", label)
+	}
 	examine(t, tab, "unpaid", "Reserved. Not paid yet.")
 	tab.Screenshot("buyer-cancelSure")
 	tab.Press(browser.Enter) // pressed twice, it keeps the order
@@ -244,6 +250,9 @@ func TestACancellationIsAnsweredOtherwise(t *testing.T) {
 			}
 			tab.WaitText(tt.says)
 			waitState(tab, tt.state)
+			if asks, want := tab.Text("#ask") != "", strings.Contains(tt.says, "did not confirm"); asks != want {
+				t.Errorf("the page says that the order may not be cancelled: %t, want %t", asks, want)
+			}
 			if n := tab.Count("DELETE", "/sales/"+saleID+"/orders/me"); n != tt.sent {
 				t.Errorf("%d cancellations, want %d", n, tt.sent)
 			}

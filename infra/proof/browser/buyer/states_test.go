@@ -196,6 +196,8 @@ func TestEveryOtherAnswerHasItsLine(t *testing.T) {
 		"forbidden":              {browser.Answer{Status: 403, Body: `{"message":"Forbidden"}`}, "forbidden", "The shop does not allow this.", ""},
 		"sold out":               {browser.Problem(409, "sold-out", ""), "soldOut", "Sold out.", ""},
 		"sale closed":            {browser.Problem(410, "sale-closed", ""), "closed", "The sale is over.", ""},
+		"a failure to come":      {browser.Problem(503, "on-fire", "2"), "busy", "The shop is busy. This page tries again by itself …", ""},
+		"a limit to come":        {browser.Problem(429, "slow-down", "2"), "busy", "The shop is busy. This page tries again by itself …", ""},
 		"a code to come":         {browser.Problem(402, "payment-required", ""), "other", "The shop gave an answer that this page does not understand: payment-required", "Try again"},
 		"a status to come":       {browser.Answer{Status: 418, Body: "I'm a teapot"}, "other", "The shop gave an answer that this page does not understand: HTTP 418", ""},
 		"paid":                   {claim("PAID"), "paid", "Paid. One unit is yours.", ""},
@@ -205,6 +207,7 @@ func TestEveryOtherAnswerHasItsLine(t *testing.T) {
 		"already without claim":  {browser.Problem(409, "already-ordered", ""), "accepted", "Your order is placed. One unit is yours.", "You have already ordered in this sale."},
 		"a code with markup":     {browser.Problem(400, "<img src=x onerror=alert(1)>", ""), "other", "The shop gave an answer that this page does not understand: <img src=x onerror=alert(1)>", ""},
 		"success without a body": {browser.Answer{Status: 202, Body: "null"}, "other", "The shop gave an answer that this page does not understand: HTTP 202", "Try again"},
+		"success with a number":  {browser.Answer{Status: 202, Body: "7"}, "other", "The shop gave an answer that this page does not understand: HTTP 202", "Try again"},
 		"success without state":  {browser.Answer{Status: 202, Body: "{}"}, "accepted", "Your order is placed. One unit is yours.", "You may leave this page"},
 	} {
 		t.Run(name, func(t *testing.T) {
