@@ -66,6 +66,9 @@ func TestAPressBuysOneUnitAndShowsItsOrderID(t *testing.T) {
 	if got, want := tab.Text("#order"), "Order id "+claim.OrderID; claim.OrderID == "" || got != want {
 		t.Errorf("the page says %q, want %q", got, want)
 	}
+	if label := tab.Text(button); label != "" {
+		t.Errorf("a buyer who has ordered has the button %q", label)
+	}
 	wantKeys(t, tab, "")
 	shop.sold(t, saleID, 1)
 	tab.Reload()

@@ -280,6 +280,13 @@ func TestAnUnpaidOrderIsAskedForGently(t *testing.T) {
 	tab.Open(shop.page(saleID))
 	waitState(tab, "unpaid")
 	asked := func() int { return tab.Count("GET", "/sales/"+saleID+"/orders/me") }
+	for range 8 {
+		tab.Advance(5 * time.Second)
+		time.Sleep(20 * time.Millisecond)
+	}
+	if n := asked(); n != 1 {
+		t.Fatalf("asked %d times within 40 s, want once", n)
+	}
 	for minute := 1; minute <= 30; minute++ {
 		tab.Advance(time.Minute)
 		time.Sleep(20 * time.Millisecond)
