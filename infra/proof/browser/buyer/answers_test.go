@@ -342,3 +342,39 @@ func TestASignInIsTheProvidersAnswerToThisTab(t *testing.T) {
 		})
 	}
 }
+
+// Only a refused sign-in ends the looks at an order.
+func TestALookAtAnOrderMayFail(t *testing.T) {
+	for says, failed := range map[string]browser.Answer{
+		"Your order is confirmed.":  browser.Problem(503, "busy", "1"),
+		"You have been signed out.": browser.Problem(401, "unauthorized", ""),
+	} {
+		t.Run(says, func(t *testing.T) {
+			t.Parallel()
+			tab := shop.tab(t, newID("user"))
+			tab.Clock(0)
+			var looks atomic.Int64
+			answers(tab, func() browser.Answer { return saleIs("OPEN", -time.Hour, "") }, func() browser.Answer {
+				switch looks.Add(1) {
+				case 1:
+					return noOrder()
+				case 2:
+					return failed
+				}
+				return browser.Answer{Status: 200, Body: `{"claimId":"C","state":"CONFIRMED","orderId":"1"}`}
+			}, func() browser.Answer { return browser.Answer{Status: 202, Body: `{"claimId":"C","state":"PENDING"}`} })
+			tab.Open(shop.page(newID("sale")))
+			waitState(tab, "open")
+			tab.Click(button)
+			waitState(tab, "accepted")
+			for range 100 {
+				if strings.Contains(browser.Eval[string](tab, "document.body.innerText"), says) {
+					return
+				}
+				tab.Advance(time.Second)
+				time.Sleep(20 * time.Millisecond)
+			}
+			t.Errorf("after %d looks the page does not say %q", looks.Load(), says)
+		})
+	}
+}
