@@ -107,8 +107,8 @@ func TestABuyerWhoAsksAgainAfterALongWaitHealsTheOrder(t *testing.T) {
 		{"within the grace", 30 * time.Second, keyed, false, false},
 		{"after the grace", 31 * time.Second, keyed, false, true},
 		{"without the key", 31 * time.Second, bare, false, true},
-		{"as long as buyers help", helpTime, bare, false, true},
-		{"when the claim is reconcile's", helpTime + time.Millisecond, bare, false, false},
+		{"as long as buyers help", ledger.ResendBound / 2, bare, false, true},
+		{"when the claim is reconcile's", ledger.ResendBound/2 + time.Millisecond, bare, false, false},
 		{"for a confirmed claim", time.Minute, keyed, true, false},
 	} {
 		in(t, func(t *testing.T, f *function) {
