@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,10 +15,8 @@ import (
 type workflow struct {
 	text        string
 	Permissions map[string]string `yaml:"permissions"`
-	Concurrency map[string]any    `yaml:"concurrency"`
 	Jobs        map[string]struct {
 		Uses        string            `yaml:"uses"`
-		Timeout     int               `yaml:"timeout-minutes"`
 		Environment any               `yaml:"environment"`
 		If          string            `yaml:"if"`
 		Needs       any               `yaml:"needs"`
@@ -58,33 +55,18 @@ func parseWorkflow(t *testing.T, text string) workflow {
 	return w
 }
 
-var (
-	pinned = regexp.MustCompile(`uses: [\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+\n`)
-	used   = regexp.MustCompile(`uses: [^.\s].*\n`) // not those of this repository
-	inline = regexp.MustCompile(`\$\{\{`)
-	runner = regexp.MustCompile(`runs-on: \S.*`)
-)
+var inline = regexp.MustCompile(`\$\{\{`)
 
-// broken returns the rules that a workflow breaks.
+// broken returns the rules that a workflow breaks. That every action is pinned is tested in
+// infra/proof/security; actionlint, in CI, knows the syntax.
 func broken(w workflow) (found []string) {
-	for _, use := range used.FindAllString(w.text, -1) {
-		if !pinned.MatchString(use) {
-			found = append(found, "an action is not pinned: "+strings.TrimSpace(use))
-		}
-	}
 	if len(w.Permissions) != 1 || w.Permissions["contents"] != "read" {
 		found = append(found, "jobs have more than read permission by default")
-	}
-	if w.Concurrency["group"] == nil {
-		found = append(found, "runs may overlap")
 	}
 	if strings.Contains(w.text, "secrets.") {
 		found = append(found, "a secret is used")
 	}
 	for name, job := range w.Jobs {
-		if job.Uses == "" && job.Timeout == 0 {
-			found = append(found, name+" has no short timeout")
-		}
 		if job.Permissions["id-token"] == "write" && (job.Environment == nil || job.Needs == nil) {
 			found = append(found, name+" assumes a role without approval or without tests")
 		}
@@ -119,11 +101,7 @@ func TestWorkflowsKeepTheRules(t *testing.T) {
 func TestABrokenRuleOfWorkflowsIsNoticed(t *testing.T) {
 	texts := workflows(t)
 	for _, change := range []struct{ file, old, new string }{
-		{"ci.yml", "@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6.0.2", "@v6"},
-		{"ci.yml", "@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6.0.2", "@de0fac2e4500dabe0009e67214ff5f5447ce83dd"},
 		{"ci.yml", "permissions:\n  contents: read", "permissions:\n  contents: write"},
-		{"ci.yml", "concurrency:\n", "concurrency-of-old:\n"},
-		{"ci.yml", "    timeout-minutes: 20\n", ""},
 		{"ci.yml", "persist-credentials: false", "persist-credentials: true"},
 		{"ci.yml", "run: make test", "run: make test TOKEN=${{ github.token }}"},
 		{"deploy.yml", "    environment: ${{ inputs.environment }}\n", ""},
@@ -137,29 +115,6 @@ func TestABrokenRuleOfWorkflowsIsNoticed(t *testing.T) {
 			t.Errorf("%s has no %q", change.file, change.old)
 		} else if len(broken(parseWorkflow(t, text))) == 0 {
 			t.Errorf("%s: %q instead of %q is not noticed", change.file, change.new, change.old)
-		}
-	}
-}
-
-func TestActionlintAcceptsTheWorkflows(t *testing.T) {
-	t.Parallel()
-	// Disable the optional external programs, so that the result is the same on every machine.
-	lint := func(path string) (string, error) {
-		c := exec.Command("go", "tool", "actionlint", "-shellcheck=", "-pyflakes=", path)
-		c.Dir = root
-		out, err := c.CombinedOutput()
-		return string(out), err
-	}
-	for name, text := range workflows(t) {
-		if out, err := lint(filepath.Join(".github", "workflows", name)); err != nil {
-			t.Errorf("%s: %v\n%s", name, err, out)
-		}
-		wrong := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(wrong, runner.ReplaceAll([]byte(text), []byte("runs-on: ubuntu-1")), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if out, err := lint(wrong); err == nil {
-			t.Errorf("%s: a runner that does not exist is accepted\n%s", name, out)
 		}
 	}
 }

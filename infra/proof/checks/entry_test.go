@@ -1,14 +1,10 @@
 package checks
 
 import (
-	"bufio"
 	"go/ast"
-	"go/build/constraint"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -136,82 +132,6 @@ func TestEveryProgramIsBuiltAfterGoWasLookedFor(t *testing.T) {
 	}
 }
 
-func TestALongBuildSaysHowFarItIs(t *testing.T) {
-	t.Parallel()
-	m := newMachine(t, map[string]string{"go": `
-if [ "$1" = list ]; then printf 'a\nb\nc\n'; exit; fi
-printf 'net/http\nflashsale/x\n' >&2
-until [ -e "$TMPDIR/seen" ]; do sleep 0.1; done`})
-	c := m.command("infra/make/tell.sh", "go", "build", "-o", "x", "./functions/...", "./infra/local")
-	seen := filepath.Join(t.TempDir(), "seen")
-	c.Env = append(c.Env, "TMPDIR="+filepath.Dir(seen))
-	reports, err := c.StderrPipe()
-	if err == nil {
-		err = c.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The last line is printed when all packages are known.
-	for lines := bufio.NewScanner(reports); lines.Scan(); {
-		if !strings.HasPrefix(lines.Text(), "building functions infra/local, ") || !strings.HasSuffix(lines.Text(), "packages; latest: flashsale/x") {
-			t.Error(lines.Text())
-		}
-		if strings.Contains(lines.Text(), " compiled 2 of at most 3 packages; ") {
-			if err := os.WriteFile(seen, nil, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if err := c.Wait(); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestTestsThatCompileForLongSayHowFarTheyAre(t *testing.T) {
-	t.Parallel()
-	m := newMachine(t, map[string]string{"go": `
-printf 'ok  \tflashsale/a\n?   \tflashsale/b\t[no test files]\n'
-until [ -e "$TMPDIR/seen" ]; do sleep 0.1; done
-printf 'FAIL\tflashsale/c\n'
-exit 1`})
-	c := m.command("infra/make/watch.sh", "go", "test", "./...")
-	seen := filepath.Join(t.TempDir(), "seen")
-	c.Env = append(c.Env, "TMPDIR="+filepath.Dir(seen))
-	var shown strings.Builder
-	c.Stdout = &shown
-	reports, err := c.StderrPipe()
-	if err == nil {
-		err = c.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for lines := bufio.NewScanner(reports); lines.Scan(); {
-		if !regexp.MustCompile(`^go test, [0-9]+ s: [0-2] packages done$`).MatchString(lines.Text()) {
-			t.Error(lines.Text())
-		}
-		if strings.HasSuffix(lines.Text(), " 2 packages done") {
-			if err := os.WriteFile(seen, nil, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if err := c.Wait(); err == nil || !strings.HasPrefix(shown.String(), "ok  \tflashsale/a\n") || !strings.HasSuffix(shown.String(), "FAIL\tflashsale/c\n") {
-		t.Errorf("%v; shown: %q", err, shown.String())
-	}
-}
-
-func TestABuildThatFailsShowsTheCompilersWordsOnly(t *testing.T) {
-	m := newMachine(t, map[string]string{"go": "printf 'net/http\\n# flashsale/x\\nx.go:1:2: no such thing\\n' >&2; exit 1"})
-	if out, ok := m.run("infra/make/tell.sh", "go", "build", "./x"); ok || out != "# flashsale/x\nx.go:1:2: no such thing\n" {
-		t.Errorf("succeeds: %v\n%s", ok, out)
-	}
-	if out, ok := newMachine(t, map[string]string{"npm": "echo EACCES; exit 1"}).run("infra/make/tell.sh", "npm", "ci"); ok || out != "EACCES\n" {
-		t.Errorf("succeeds: %v\n%s", ok, out)
-	}
-}
-
 // nodeScript is a fake Node for verify.sh: it prints the platform, then package.json's
 // version, then the lock file's integrity.
 func nodeScript(platform, version, integrity string) string {
@@ -291,86 +211,6 @@ func TestEveryProgramSaysOnOneLineWhichArgumentIsWrong(t *testing.T) {
 			{"infra/x/main.go", "package main\nimport \"flag\"\nfunc main() { flag.Parse() }\n"},
 			{"infra/x/main.go", "package main\nimport \"flag\"\nfunc parse(f *flag.FlagSet) error { return f.Parse(nil) }\n"},
 			{"infra/ops/deploy/x.go", "package main\nfunc x(args []string) { f, _ := flags(\"x\", nil); f.Parse(args) }\n"},
-		},
-	}})
-}
-
-// later are features of GNU make after 3.81 and of bash after 3.2, which are macOS's.
-var later = regexp.MustCompile(`(?m)\.SHELLFLAGS|\.ONESHELL|\.POSIX|\$\(file |\$\(guile |\$\(let |\$\(intcmp |^[^\t#]*[^:+?]!=|^[^\t#]*::=|^define [^\n]*=|^undefine |\.EXTRA_PREREQS|^[^\t#=]*&:|` +
-	`\bmapfile\b|\breadarray\b|declare -[A-Zaglnu]*[Agln]|\$\{[A-Za-z_]+(?:,|\^|@)|\|&|&>>|\bwait -n\b|\[\[.*=~|\bEPOCH|\bcoproc\b|` +
-	`\bsed -i|\bsed -r|\bgrep -P|\breadlink -f|\bmktemp -p|\bstat -c|\bdate -d|\bxargs -r|\bhead -n -|\bsort -V|\btac\b|\bnproc\b|\bsha256sum\b`)
-
-func TestTheMakefileNeedsNothingThatMacOSLacks(t *testing.T) {
-	names := []string{"Makefile"}
-	for _, name := range files(t) {
-		if under(name, "infra/make") || under(name, "infra/local") && strings.HasSuffix(name, ".sh") {
-			names = append(names, name)
-		}
-	}
-	if len(names) < 5 {
-		t.Errorf("the scripts are missing: %q", names)
-	}
-	// make 3.81 ignores the flags and has another shell instead.
-	const flags = "override .SHELLFLAGS := -euo pipefail -c\nifeq ($(MAKE_VERSION),3.81)\noverride SHELL := infra/make/shell.sh\nendif\n"
-	for _, name := range names {
-		for _, line := range strings.Split(strings.Replace(read(t, name), flags, "", 1), "\n") {
-			if !strings.HasPrefix(strings.TrimSpace(line), "#") && later.MatchString(line) {
-				t.Errorf("%s: %s", name, line)
-			}
-		}
-	}
-	for _, line := range []string{
-		".SHELLFLAGS := -e", ".ONESHELL:", "X != date", "X ::= y", "a b &: c", "define x =", "\t[[ $x =~ y ]]", "\tmapfile -t x", "\techo ${x,,}",
-		"\tdeclare -A x", "\tsed -i s/a/b/ x", "\tgrep -P x y", "$(file >x,y)",
-	} {
-		if !later.MatchString(line) {
-			t.Errorf("not noticed: %s", line)
-		}
-	}
-}
-
-// processors are Go's names of the processors with an engine.
-var processors = []string{"amd64", "arm64"}
-
-// oneProcessor reports whether a file is compiled for some processors only.
-func oneProcessor(s *source) bool {
-	steps := strings.Split(strings.TrimSuffix(strings.TrimSuffix(path.Base(s.path), ".go"), "_test"), "_")
-	if slices.Contains(processors, steps[len(steps)-1]) {
-		return true
-	}
-	for _, group := range s.ast.Comments {
-		for _, comment := range group.List {
-			rule, err := constraint.Parse(comment.Text)
-			if err == nil && slices.ContainsFunc(processors, func(p string) bool { return strings.Contains(rule.String(), p) }) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// `make check` compiles everything for macOS on arm64. Because no file is for one
-// processor only, that covers macOS on Intel and Linux on arm64, too.
-func TestWhatCompilesForOneProcessorCompilesForAll(t *testing.T) {
-	for _, packages := range []string{"./...", "-C infra/lab ./..."} {
-		if !strings.Contains(read(t, "Makefile"), "\n\tCGO_ENABLED=0 GOFLAGS=-trimpath GOOS=darwin GOARCH=arm64 go vet "+packages+"\n") {
-			t.Errorf("nothing compiles %s for macOS", packages)
-		}
-	}
-	checkCode(t, []codeRule{{
-		name: "no file is for one processor",
-		check: func(all []*source) (found []finding) {
-			for _, s := range all {
-				if oneProcessor(s) {
-					found = append(found, finding{s.path, 1, "is compiled for some processors only"})
-				}
-			}
-			return found
-		},
-		breaks: []broken{
-			{"infra/x/x_arm64.go", "package x\n"},
-			{"infra/x/x_linux_amd64_test.go", "package x\n"},
-			{"infra/x/x.go", "//go:build linux && !arm64\n\npackage x\n"},
 		},
 	}})
 }

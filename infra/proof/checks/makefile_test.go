@@ -14,8 +14,6 @@ import (
 
 var (
 	makeOverride  = regexp.MustCompile(`(?m)^override (\S+) :?= *(.*)$`)
-	makeReference = regexp.MustCompile(`\$\(([A-Za-z_]+)[ )]|\$[A-Za-z{]`)
-	makeCondition = regexp.MustCompile(`\$\(if \$\(value [A-Z_]+\),`)
 	shellVariable = regexp.MustCompile(`\$\$(?:\{([A-Z][A-Z0-9_]*)(:?[-+?]?)|([A-Z][A-Z0-9_]*))`)
 	ruleOfTargets = regexp.MustCompile(`^(?:\$\(FUNCTIONS:%=build-%\): )?([A-Za-z%-]+):(?:[^=]|$)`)
 )
@@ -59,46 +57,6 @@ func recipesOf(makefile string) (all []recipe, own map[string]string) {
 		}
 	}
 	return all, own
-}
-
-// pasted returns the variables that a Makefile puts into the text of a command although
-// the caller of make sets them.
-func pasted(makefile string) (found []string) {
-	recipes, own := recipesOf(makefile)
-	find := func(where, text string, functions ...string) {
-		text = makeCondition.ReplaceAllString(strings.ReplaceAll(text, "$$", ""), "")
-		for _, m := range makeReference.FindAllStringSubmatch(text, -1) {
-			if _, fixed := own[m[1]]; !fixed && !slices.Contains(functions, m[1]) {
-				found = append(found, where+": "+m[0])
-			}
-		}
-	}
-	for _, r := range recipes {
-		find(r.target, r.text, "MAKE", "if")
-	}
-	for name, value := range own {
-		find(name, value, "if", "shell")
-	}
-	return found
-}
-
-func TestNoCommandOfTheMakefileIsMadeOfAValue(t *testing.T) {
-	makefile := read(t, "Makefile")
-	for _, found := range pasted(makefile) {
-		t.Errorf("%s becomes part of the command's text; write \"$$NAME\" instead", found)
-	}
-	for _, change := range [][2]string{
-		{`-user "$${BUYER-}"`, `-user "$(BUYER)"`},
-		{`-tokens "$$TOKENS"`, `-tokens "$(or $(TOKENS),t)"`},
-		{`-tokens "$$TOKENS"`, `-tokens "$(value TOKENS)"`},
-		{`override BUILD := `, `BUILD := `},
-		{`"$$SQS_PORT"`, `"${SQS_PORT}"`},
-		{`-env "$$ENV"`, `-env "$(ENV)"`},
-	} {
-		if broken := strings.Replace(makefile, change[0], change[1], 1); broken == makefile || len(pasted(broken)) == 0 {
-			t.Errorf("%s instead of %s is not noticed", change[1], change[0])
-		}
-	}
 }
 
 // stand is a folder with the Makefile and, in place of every program that it starts, a
