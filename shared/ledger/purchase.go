@@ -119,7 +119,7 @@ func (p *purchasing) run(ctx context.Context) (PurchaseResult, error) {
 			}
 			// Some shards are empty only according to this environment; a new
 			// consistent read must confirm that.
-			if err := p.ledger.refresh(ctx, p.view, p.request.SaleID); err != nil {
+			if err := p.ledger.readConsistently(ctx, maxTries, p.view, p.request.SaleID); err != nil {
 				return p.fail(sale.CodeOf(err), err)
 			}
 			continue
@@ -133,15 +133,8 @@ func (p *purchasing) run(ctx context.Context) (PurchaseResult, error) {
 		case waitAndMove:
 			p.moves++
 		}
-		if p.waits++; p.waits >= maxTries || !p.ledger.backOff(ctx, p.waits-1+s.crowding()) {
+		if p.waits++; p.waits >= maxTries || !p.ledger.backOff(ctx, p.waits-1) {
 			return p.fail(sale.Busy, err)
-		}
-		if !s.tail() {
-			continue
-		}
-		// After a failed read the old snapshot stays.
-		if s, refusal, _ := p.ledger.look(ctx, p.view, p.request.SaleID); refusal != nil && refusal.Code == sale.SoldOut {
-			return p.refuse(ctx, s, refusal)
 		}
 	}
 }
@@ -215,10 +208,6 @@ func (p *purchasing) handleCancelled(ctx context.Context, s *snapshot, shard int
 	}
 	return waitAndStay, PurchaseResult{}, err // on the shard that now takes its place
 }
-
-// crowding is the number of tries, up to 3, added to the back-off because fewer shards
-// serve the same crowd.
-func (s *snapshot) crowding() int { return 3 * s.avoid.Len() / s.sale.Shards }
 
 // takeUnit is the stock half of the transaction. Its condition includes the window and
 // the pause flag, which therefore cannot change meanwhile (P14).
@@ -339,7 +328,7 @@ func (p *purchasing) closeShard(ctx context.Context, version int64, shard int) {
 	default:
 		return
 	}
-	number, now := p.view.begin(), p.ledger.now()
+	begun, now := p.view.begin(), p.ledger.now()
 	var out *dynamodb.UpdateItemOutput
 	err := p.ledger.retry(ctx, maxTries, func(ctx context.Context) (err error) {
 		out, err = p.ledger.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
@@ -356,34 +345,26 @@ func (p *purchasing) closeShard(ctx context.Context, version int64, shard int) {
 	switch judge(err) {
 	case succeeded:
 		if s, err := readSale(out.Attributes); err == nil {
-			p.view.accept(number, true, s, now, p.ledger.snapshotAge())
+			p.view.accept(begun, true, s, now, p.ledger.snapshotAge())
 		}
 	case conditioned:
 		// The version has changed: the observation is void, so read the new state.
 		// After a failed read the old snapshot stays, which the next transaction
 		// corrects.
-		_ = p.ledger.refresh(ctx, p.view, p.request.SaleID)
+		_ = p.ledger.readConsistently(ctx, maxTries, p.view, p.request.SaleID)
 	}
 }
 
-// shouldClose reports whether the sale item does not list the shard as empty yet. When
-// it cannot be read, some environments write anyway, because a write's answer contains
-// the same information.
+// shouldClose reads the sale and reports whether it does not list the shard as empty yet.
+// If it cannot be read, the shard is left to an environment that can read it: the table is
+// too busy for writes that may be in vain.
 func (p *purchasing) shouldClose(ctx context.Context, version int64, shard int) bool {
-	if !p.view.isBackingOff(p.ledger.now()) && p.ledger.refreshWithin(ctx, 1, p.view, p.request.SaleID) == nil {
-		return p.view.isNews(version, shard)
-	}
-	return p.ledger.random() < closeUnreadShare
+	return !p.view.isBackingOff(p.ledger.now()) &&
+		p.ledger.readConsistently(ctx, 1, p.view, p.request.SaleID) == nil && p.view.isNews(version, shard)
 }
 
-const (
-	// newsAge: with an older snapshot, the sale is read again before an empty shard
-	// is closed.
-	newsAge = 50 * time.Millisecond
-	// closeUnreadShare is the share of environments that close a shard without having
-	// been able to read the sale.
-	closeUnreadShare = 0.2
-)
+// newsAge: with an older snapshot, the sale is read again before an empty shard is closed.
+const newsAge = 50 * time.Millisecond
 
 var (
 	closeShardUpdate = "ADD #empty :k"

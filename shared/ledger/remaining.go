@@ -67,7 +67,7 @@ func (l *Ledger) Remaining(ctx context.Context, s sale.Sale) (Remaining, error) 
 			for k := range s.Shards {
 				v.observe(s.Version, k)
 			}
-			if err := l.refresh(ctx, v, s.ID); err != nil {
+			if err := l.readConsistently(ctx, maxTries, v, s.ID); err != nil {
 				return Remaining{}, err
 			}
 			if s, err = l.Sale(ctx, s.ID); err != nil {

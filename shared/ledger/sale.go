@@ -33,7 +33,7 @@ func (l *Ledger) saleWithin(ctx context.Context, tries int, saleID string) (sale
 	v := l.views.of(saleID)
 	s := v.load(l.now())
 	if !s.fresh || !s.certain {
-		if err := l.refreshWithin(ctx, tries, v, saleID); err != nil {
+		if err := l.readConsistently(ctx, tries, v, saleID); err != nil {
 			return sale.Sale{}, err
 		}
 		s = v.load(l.now())

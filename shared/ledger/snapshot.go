@@ -14,14 +14,12 @@ const (
 	// snapshotAge is how old a snapshot may be before it is re-read; each read varies
 	// it by ±10 % to spread the environments.
 	snapshotAge = 1500 * time.Millisecond
-	// tailAge replaces snapshotAge in the tail of a sale: a read costs a unit and a few
-	// milliseconds, a try on an empty shard four and twenty.
-	tailAge = 30 * time.Millisecond
 	// refusalAge is how old a snapshot may be and still refuse purchases when it cannot
 	// be re-read. "Sold out" must have been true within two seconds (P6).
 	refusalAge = 1900 * time.Millisecond
-	// longestPause bounds how long an environment leaves the sale item alone after
-	// reads that failed.
+	// firstPause is how long an environment leaves the sale item alone after a read that
+	// failed. The pause doubles with each further one, up to longestPause.
+	firstPause   = 30 * time.Millisecond
 	longestPause = 500 * time.Millisecond
 	// maxViews bounds the sales an environment remembers, existing or not.
 	maxViews = 1000
@@ -51,32 +49,39 @@ func (vs *views) of(saleID string) *view {
 //
 // The empty set of the sale item is always correct for its version. A shard that this
 // environment found empty by itself is skipped at once, but it joins the set,
-// and so may make the sale sold out, only when a read that began later shows the same
-// version: no restock in between, so every member was empty at that one instant.
+// and so may make the sale sold out, only when a consistent read that began later shows the
+// same version: no restock in between, so every member was empty at that one instant.
 // Otherwise two shards that were never empty at the same time could add up to a false
 // "sold out" (P6).
 type view struct {
 	reading chan struct{} // holds one token while the sale is being read
 	closing chan struct{} // holds one token while a shard is being closed
 
-	mu               sync.Mutex
-	known            bool      // the sale was read at least once
-	found            bool      // and existed
-	certain          bool      // the latest read was consistent
-	sale             sale.Sale // if found
-	emptyStored      sale.Set  // the empty set as read from the table
-	readAt           time.Time // when the read of the above began
-	age              time.Duration
-	emptySeen        sale.Set // found empty since the newest read began
-	emptyUnconfirmed sale.Set // found empty before it began, not confirmed yet
-	begun            int      // number of the newest read that has begun
-	done             int      // number of the newest read that has succeeded
+	mu          sync.Mutex
+	known       bool      // the sale was read at least once
+	found       bool      // and existed
+	certain     bool      // the latest read was consistent
+	sale        sale.Sale // if found; its empty set has the confirmed shards, too
+	emptyStored sale.Set  // the empty set as read from the table
+	emptySeen   sale.Set  // found empty by this environment since the sale has this version
+	readAt      time.Time // when the read of the above began
+	age         time.Duration
+	begun       int // number of the newest consistent read that has begun
+	done        int // number of the newest consistent read that has succeeded
 	// failed counts failed reads, see recordRead; failedAt is when the latest one ended.
 	failed   int
 	failedAt time.Time
 	// unreadable is why the item that was last read is refused, since rejectedAt.
 	unreadable error
 	rejectedAt time.Time
+}
+
+// saleRead is one consistent read of a sale. If it shows the version that was known when it
+// began, it confirms that the shards seen empty until then are empty.
+type saleRead struct {
+	number  int
+	version int64
+	seen    sale.Set
 }
 
 // snapshot is a consistent copy of a view.
@@ -86,8 +91,7 @@ type snapshot struct {
 	certain      bool // from a consistent read, so it may refuse
 	readAt       time.Time
 	sale         sale.Sale
-	// avoid is the confirmed empty set plus the shards this environment found empty
-	// since.
+	// avoid is the confirmed empty set plus the shards that this environment found empty.
 	avoid sale.Set
 }
 
@@ -104,13 +108,8 @@ func (v *view) load(now time.Time) snapshot {
 		avoid:   v.sale.Empty,
 	}
 	s.avoid.Union(v.emptySeen)
-	s.avoid.Union(v.emptyUnconfirmed)
 	return s
 }
-
-// tail reports whether some shards, but not all, are known to be empty: the end of the
-// sale, when shard after shard runs empty.
-func (s *snapshot) tail() bool { return s.sale.Empty.Len() > 0 && !s.sale.SoldOut() }
 
 // refusal returns why a purchase at now is refused without a transaction, or nil.
 func (s *snapshot) refusal(now time.Time) *sale.Error {
@@ -136,38 +135,30 @@ func (v *view) observe(version int64, shard int) {
 	}
 }
 
-// begin marks the start of a read, which can confirm what was seen before.
-func (v *view) begin() int {
+// begin marks the start of a consistent read.
+func (v *view) begin() saleRead {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.begun++
-	v.emptyUnconfirmed.Union(v.emptySeen)
-	v.emptySeen = sale.Set{}
-	return v.begun
+	return saleRead{v.begun, v.sale.Version, v.emptySeen}
 }
 
-// accept stores the result of the read with that number. A lower version never replaces
-// a higher one; for equal versions the empty sets are united. Only the newest read
-// confirms what was seen before it began.
-func (v *view) accept(number int, found bool, s sale.Sale, readAt time.Time, age time.Duration) {
+// accept stores the result of a consistent read. A lower version never replaces a higher
+// one, nor does a read that another one has overtaken, unless it shows a higher version.
+func (v *view) accept(r saleRead, found bool, s sale.Sale, readAt time.Time, age time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	same := v.found && found && s.Version == v.sale.Version
-	if v.found && found && s.Version < v.sale.Version || number < v.done && (same || !found) {
+	if v.found && found && s.Version < v.sale.Version {
 		return
 	}
-	v.emptyStored = s.Empty
-	if same {
-		s.Empty.Union(v.sale.Empty)
-		if number == v.begun {
-			s.Empty.Union(v.emptyUnconfirmed)
-			v.emptyUnconfirmed = sale.Set{}
-		}
-	} else {
-		v.emptySeen, v.emptyUnconfirmed = sale.Set{}, sale.Set{}
+	if isNewer := found && !(v.found && s.Version == v.sale.Version); r.number < v.done && !isNewer {
+		return
 	}
-	v.known, v.found, v.certain, v.sale = true, found, true, s
-	v.readAt, v.age, v.done = readAt, age, max(v.done, number)
+	v.replace(found, s, readAt, age)
+	if found && s.Version == r.version {
+		v.sale.Empty.Union(r.seen)
+	}
+	v.certain, v.done = true, max(v.done, r.number)
 }
 
 // acceptStale stores the result of an eventually consistent read, which may be some
@@ -179,13 +170,20 @@ func (v *view) acceptStale(s sale.Sale, readAt time.Time, age time.Duration) {
 	if v.found && s.Version < v.sale.Version {
 		return
 	}
-	if v.found && s.Version == v.sale.Version {
+	v.replace(true, s, readAt, age)
+	v.certain = false
+}
+
+// replace stores what a read showed. For equal versions the empty sets are united, because
+// within a version shards only join them.
+func (v *view) replace(found bool, s sale.Sale, readAt time.Time, age time.Duration) {
+	if v.found && found && s.Version == v.sale.Version {
 		v.emptyStored.Union(s.Empty)
 		s.Empty.Union(v.sale.Empty)
 	} else {
-		v.emptyStored, v.emptySeen, v.emptyUnconfirmed = s.Empty, sale.Set{}, sale.Set{}
+		v.emptyStored, v.emptySeen = s.Empty, sale.Set{}
 	}
-	v.known, v.found, v.certain, v.sale = true, true, false, s
+	v.known, v.found, v.sale = true, found, s
 	v.readAt, v.age = readAt, age
 }
 
@@ -219,14 +217,12 @@ func (v *view) recordRead(err error, now time.Time) {
 	v.failed, v.failedAt = v.failed+1, now
 }
 
-// isBackingOff reports whether a read failed so recently that the next one must wait:
-// for tailAge after the first failure, twice as long after each further one, at
-// most longestPause.
+// isBackingOff reports whether a read failed so recently that the next one must wait.
 func (v *view) isBackingOff(now time.Time) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	since := now.Sub(v.failedAt)
-	return v.failed > 0 && since >= 0 && since < min(longestPause, tailAge<<min(v.failed-1, 8))
+	return v.failed > 0 && since >= 0 && since < min(longestPause, firstPause<<min(v.failed-1, 8))
 }
 
 // isNews reports whether, as far as this environment has read, the table does not list
@@ -259,44 +255,54 @@ func isFresh(now, since time.Time, age time.Duration) bool {
 	return 0 <= passed && passed < age
 }
 
+// isOutdated reports whether the sale must be read again before the snapshot, from which
+// that refusal follows, is used.
+func (s *snapshot) isOutdated(refusal *sale.Error) bool {
+	return !s.fresh || refusal != nil && !s.certain
+}
+
+// mayAnswer reports whether the snapshot, from which that refusal follows, may be used
+// although the sale could not be read again. Without a refusal it may be of any age,
+// because the transaction checks everything. A refusal needs a consistent read not older
+// than refusalAge (P5, P6).
+func (s *snapshot) mayAnswer(refusal *sale.Error, now time.Time) bool {
+	return s.known && (refusal == nil || s.certain && isFresh(now, s.readAt, refusalAge))
+}
+
 // look returns a snapshot, and the refusal of a purchase that follows from it, if any.
-// The snapshot is at most snapshotAge ± 10 % old, in the tail of a sale at most
-// tailAge, unless the table is too busy to be read that often. look fails with
-// sale.Busy or sale.Internal when there is no snapshot at all, or none that may still
-// refuse: a refusal needs a consistent read not older than refusalAge (P5, P6).
+// The snapshot is at most snapshotAge ± 10 % old, unless the table is too busy to be read
+// that often. look fails with sale.Busy or sale.Internal when there is no snapshot that may
+// answer.
 //
 // All environments read one item, and a DynamoDB partition serves 3,000 read units a
 // second: a consistent read takes one, an eventually consistent read half of one.
 // Thousands of environments read the item at the same moment when a sale opens and when
 // its shards run empty. Retries would take capacity from each other, so an environment
-// that has a usable snapshot tries once, and pauses after a failure. A snapshot that
-// admits is usable at any age, because the transaction checks everything.
+// that has a usable snapshot tries once, and pauses after a failure.
 func (l *Ledger) look(ctx context.Context, v *view, saleID string) (snapshot, *sale.Error, error) {
 	now := l.now()
 	s := v.load(now)
 	refusal := s.refusal(now)
-	isTail := s.known && s.tail()
-	if s.fresh && (refusal == nil && !(isTail && v.isOlder(now, tailAge)) || refusal != nil && s.certain) {
+	if !s.isOutdated(refusal) {
 		return s, refusal, nil
 	}
 	switch {
 	case !s.known:
-		if err := l.ask(ctx, maxTries, v, saleID); err != nil {
+		if err := l.readEventually(ctx, maxTries, v, saleID); err != nil {
 			return s, nil, err
 		}
 	case v.isBackingOff(now):
-	case refusal == nil && !isTail:
-		_ = l.ask(ctx, 1, v, saleID)
+	case refusal == nil:
+		_ = l.readEventually(ctx, 1, v, saleID)
 	default:
-		_ = l.refreshWithin(ctx, 1, v, saleID)
+		_ = l.readConsistently(ctx, 1, v, saleID)
 	}
 	now = l.now()
 	s = v.load(now)
-	refusal = s.refusal(now)
-	if s.known && (refusal == nil || s.certain && !v.isOlder(now, refusalAge)) {
+	if refusal = s.refusal(now); s.mayAnswer(refusal, now) {
 		return s, refusal, nil
 	}
-	if err := l.refresh(ctx, v, saleID); err != nil {
+	if err := l.readConsistently(ctx, maxTries, v, saleID); err != nil {
 		return s, nil, err
 	}
 	now = l.now()
@@ -304,9 +310,9 @@ func (l *Ledger) look(ctx context.Context, v *view, saleID string) (snapshot, *s
 	return s, s.refusal(now), nil
 }
 
-// ask reads the sale with an eventually consistent read, which costs half a unit. Not
-// finding the sale proves nothing: it may have been created since.
-func (l *Ledger) ask(ctx context.Context, tries int, v *view, saleID string) error {
+// readEventually reads the sale with an eventually consistent read, which costs half a
+// unit. Not finding the sale proves nothing: it may have been created since.
+func (l *Ledger) readEventually(ctx context.Context, tries int, v *view, saleID string) error {
 	now := l.now()
 	if err := v.rejected(now); err != nil {
 		return err
@@ -324,13 +330,9 @@ func (l *Ledger) ask(ctx context.Context, tries int, v *view, saleID string) err
 	return nil
 }
 
-// refresh reads the sale, or waits for a read that another goroutine began after this
-// call. It fails with sale.Busy or sale.Internal.
-func (l *Ledger) refresh(ctx context.Context, v *view, saleID string) error {
-	return l.refreshWithin(ctx, maxTries, v, saleID)
-}
-
-func (l *Ledger) refreshWithin(ctx context.Context, tries int, v *view, saleID string) error {
+// readConsistently reads the sale, or waits for a read that another goroutine began after
+// this call. It fails with sale.Busy or sale.Internal.
+func (l *Ledger) readConsistently(ctx context.Context, tries int, v *view, saleID string) error {
 	v.mu.Lock()
 	asked := v.begun
 	v.mu.Unlock()
@@ -349,21 +351,21 @@ func (l *Ledger) refreshWithin(ctx context.Context, tries int, v *view, saleID s
 	if err := v.rejected(l.now()); err != nil {
 		return err
 	}
-	number, now := v.begin(), l.now()
+	begun, now := v.begin(), l.now()
 	it, err := l.getWithin(ctx, tries, saleKey(saleID))
 	v.recordRead(err, l.now())
 	if err != nil {
 		return err
 	}
 	if it == nil {
-		v.accept(number, false, sale.Sale{}, now, l.snapshotAge())
+		v.accept(begun, false, sale.Sale{}, now, l.snapshotAge())
 		return nil
 	}
 	s, err := readSale(it)
 	if err != nil {
 		return v.reject(err, now)
 	}
-	v.accept(number, true, s, now, l.snapshotAge())
+	v.accept(begun, true, s, now, l.snapshotAge())
 	return nil
 }
 

@@ -50,7 +50,7 @@ func TestTheNewsThatAllIsSoldSpreads(t *testing.T) {
 	}
 }
 
-func TestTheTailCostsAtMostTwoTransactionsPerOrder(t *testing.T) {
+func TestTheTailCostsAtMostTwoAndAHalfTransactionsPerOrder(t *testing.T) {
 	t.Parallel()
 	cases := []struct{ shards, perShard int }{{10, 20}, {50, 20}, {50, 100}, {200, 20}}
 	tries, all, sold := 0, 0, 0
@@ -64,7 +64,7 @@ func TestTheTailCostsAtMostTwoTransactionsPerOrder(t *testing.T) {
 		tries, all, sold = tries+r.TailTries, all+r.TailTransactions, sold+r.TailSold
 	}
 	t.Logf("all: %.2f; with those of the losers %.2f", float64(tries)/float64(sold), float64(all)/float64(sold))
-	if sold == 0 || all > 2*sold {
-		t.Errorf("%d transactions, %d of them the winners', for %d orders after the first shard was empty, want at most 2 each", all, tries, sold)
+	if sold == 0 || 2*all > 5*sold {
+		t.Errorf("%d transactions, %d of them the winners', for %d orders after the first shard was empty, want at most 2.5 each", all, tries, sold)
 	}
 }
