@@ -359,8 +359,11 @@ func (p *purchasing) closeShard(ctx context.Context, version int64, shard int) {
 // If it cannot be read, the shard is left to an environment that can read it: the table is
 // too busy for writes that may be in vain.
 func (p *purchasing) shouldClose(ctx context.Context, version int64, shard int) bool {
-	return !p.view.isBackingOff(p.ledger.now()) &&
-		p.ledger.readConsistently(ctx, 1, p.view, p.request.SaleID) == nil && p.view.isNews(version, shard)
+	if p.view.isBackingOff(p.ledger.now()) {
+		return false
+	}
+	err := p.ledger.readConsistently(ctx, 1, p.view, p.request.SaleID)
+	return err == nil && p.view.isNews(version, shard)
 }
 
 // newsAge: with an older snapshot, the sale is read again before an empty shard is closed.
