@@ -25,7 +25,7 @@ func TestWhatAnEnvironmentRemembersIsBounded(t *testing.T) {
 		}
 	}
 	for i := range 2*maxRecent + 10 {
-		l.remember(sale.Claim{SaleID: "moutai", User: fmt.Sprint(i)}, readAt)
+		l.remember(sale.Claim{SaleID: "moutai", User: fmt.Sprint(i)}, false, readAt)
 		_, oldest := l.recent.Get(buyer{"moutai", fmt.Sprint(i - maxRecent + 1)}, readAt)
 		_, forgotten := l.recent.Get(buyer{"moutai", fmt.Sprint(i - maxRecent)}, readAt)
 		if oldest != (i >= maxRecent-1) || forgotten {

@@ -22,7 +22,6 @@ import (
 
 	"flashsale/shared/clock"
 	"flashsale/shared/recent"
-	"flashsale/shared/sale"
 )
 
 // API is the part of the DynamoDB client that the ledger uses.
@@ -56,7 +55,7 @@ type Ledger struct {
 	random     func() float64
 	newID      func() string
 	views      *views
-	recent     *recent.Memory[buyer, sale.Claim]
+	recent     *recent.Memory[buyer, remembered]
 	remaining  *recent.Memory[edition, Remaining]
 	// noted has the sales whose listings note a refund that is younger than noteAge.
 	noted *recent.Memory[string, struct{}]
@@ -86,7 +85,7 @@ func New(api API, table string, o Options) *Ledger {
 		random:     o.Random,
 		newID:      o.NewID,
 		views:      newViews(),
-		recent:     recent.NewMemory[buyer, sale.Claim](maxRecent),
+		recent:     recent.NewMemory[buyer, remembered](maxRecent),
 		remaining:  recent.NewMemory[edition, Remaining](maxViews),
 		noted:      recent.NewMemory[string, struct{}](maxViews),
 		pages:      make(chan struct{}, atOnce),

@@ -42,8 +42,8 @@ type PurchaseResult struct {
 // sale.Internal for anything that should not happen; and with the error of CheckUser.
 func (l *Ledger) Purchase(ctx context.Context, r Request) (PurchaseResult, error) {
 	for checked := r.CheckUser == nil; ; {
-		if held, ok := l.recent.Get(buyer{r.SaleID, r.User}, l.now()); ok {
-			return l.answerFromMemory(ctx, r, held)
+		if one, ok := l.recent.Get(buyer{r.SaleID, r.User}, l.now()); ok {
+			return l.answerFromMemory(ctx, r, one)
 		}
 		p := purchasing{ledger: l, request: r, view: l.views.of(r.SaleID)}
 		s, refusal, err := l.look(ctx, p.view, r.SaleID)
@@ -68,13 +68,14 @@ func (l *Ledger) Purchase(ctx context.Context, r Request) (PurchaseResult, error
 
 // answerFromMemory answers a request of a user whose claim this environment remembers. If
 // the claim may have been released since, it is read again.
-func (l *Ledger) answerFromMemory(ctx context.Context, r Request, held sale.Claim) (PurchaseResult, error) {
-	if held.MayBeReleased() {
+func (l *Ledger) answerFromMemory(ctx context.Context, r Request, one remembered) (PurchaseResult, error) {
+	held := one.Claim
+	if one.asksForPayment && held.MayBeReleased() {
 		var err error
 		if held, err = l.Claim(ctx, r.SaleID, r.User); err != nil {
 			return PurchaseResult{}, err
 		}
-		l.remember(held, l.now())
+		l.remember(held, one.asksForPayment, l.now())
 	}
 	return r.answerRepeat(held, 0)
 }
@@ -163,7 +164,7 @@ func (p *purchasing) try(ctx context.Context, s *snapshot, shard int, now time.T
 	})
 	switch judge(err) {
 	case succeeded:
-		p.ledger.remember(claim, now)
+		p.ledger.remember(claim, s.sale.AsksForPayment(), now)
 		return finish, PurchaseResult{Claim: claim, New: true, Tries: p.tries}, nil
 	case cancelled:
 		return p.handleCancelled(ctx, s, shard, now, err)
@@ -188,7 +189,7 @@ func (p *purchasing) handleCancelled(ctx context.Context, s *snapshot, shard int
 	case readErr != nil:
 		return finishWith(p.fail(sale.Internal, readErr))
 	case v.holder != nil:
-		return finishWith(p.answerWithClaim(*v.holder, now))
+		return finishWith(p.answerWithClaim(&s.sale, *v.holder, now))
 	case v.refusal != nil && p.unsure:
 		return finishWith(p.fail(sale.Busy, v.refusal))
 	case v.refusal != nil:
@@ -244,8 +245,8 @@ func (p *purchasing) putClaim(c sale.Claim) types.TransactWriteItem {
 
 // answerWithClaim ends a call that found a claim of its user: its own, from a try whose
 // answer was lost, or another request's.
-func (p *purchasing) answerWithClaim(held sale.Claim, now time.Time) (PurchaseResult, error) {
-	p.ledger.remember(held, now)
+func (p *purchasing) answerWithClaim(s *sale.Sale, held sale.Claim, now time.Time) (PurchaseResult, error) {
+	p.ledger.remember(held, s.AsksForPayment(), now)
 	if held.ID == p.claimID {
 		return PurchaseResult{Claim: held, New: true, Tries: p.tries}, nil
 	}
@@ -270,7 +271,7 @@ func (p *purchasing) refuse(ctx context.Context, s snapshot, refusal *sale.Error
 	}
 	if p.request.Key == "" && (refusal.Code == sale.SoldOut || refusal.Code == sale.Closed) {
 		if held, found := p.claimBeforeRefusal(ctx, s.sale); found {
-			return p.answerWithClaim(held, p.ledger.now())
+			return p.answerWithClaim(&s.sale, held, p.ledger.now())
 		}
 	}
 	return PurchaseResult{Tries: p.tries}, refusal
@@ -290,7 +291,7 @@ func (p *purchasing) findRepeat(ctx context.Context, s sale.Sale) (answer Purcha
 	case err != nil:
 		return PurchaseResult{Tries: p.tries}, false, err
 	}
-	answer, err = p.answerWithClaim(held, p.ledger.now())
+	answer, err = p.answerWithClaim(&s, held, p.ledger.now())
 	return answer, true, err
 }
 

@@ -65,6 +65,9 @@ func (s *Sale) Refusal(now time.Time) *Error {
 // SoldOut reports whether every shard is known to be empty.
 func (s *Sale) SoldOut() bool { return s.Empty.Len() >= s.Shards }
 
+// AsksForPayment reports whether an order of the sale expires unless it is paid in time.
+func (s *Sale) AsksForPayment() bool { return s.PayWithin > 0 }
+
 // RefuseSoldOut returns the refusal of a purchase while every shard is empty.
 func (s *Sale) RefuseSoldOut() *Error {
 	return &Error{Code: SoldOut, Detail: "every unit has been sold", MayReturn: s.MayReturn()}
@@ -72,7 +75,7 @@ func (s *Sale) RefuseSoldOut() *Error {
 
 // MayReturn reports whether units that were sold may be in stock again before the sale
 // closes, because their buyers did not pay or cancelled.
-func (s *Sale) MayReturn() bool { return s.PayWithin > 0 }
+func (s *Sale) MayReturn() bool { return s.AsksForPayment() }
 
 // Phase is the state of a sale as shown on the sale page.
 type Phase string
@@ -127,7 +130,7 @@ type Claim struct {
 	Refunds []string
 	// Buckets is its sale's number of buckets, which its key depends on; 0 if unknown.
 	Buckets int
-	// MinReader is its sale's.
+	// MinReader is its sale's; it says nothing else about the claim.
 	MinReader int
 }
 
@@ -169,11 +172,9 @@ func (c *Claim) State() ClaimState {
 // Released reports whether the claim's unit goes to somebody else.
 func (c *Claim) Released() bool { return !c.ReleasedAt.IsZero() }
 
-// MayBeReleased reports whether the claim may be released after it was read: its sale asks
-// for payment, and the claim is neither paid nor released.
-func (c *Claim) MayBeReleased() bool {
-	return c.MinReader >= ReadsPayment && c.PaidAt.IsZero() && c.ReleasedAt.IsZero()
-}
+// MayBeReleased reports whether the claim may be released after it was read, if its sale
+// asks for payment: it is neither paid nor released.
+func (c *Claim) MayBeReleased() bool { return c.PaidAt.IsZero() && c.ReleasedAt.IsZero() }
 
 // Order is a confirmed claim under its global id.
 type Order struct {

@@ -221,6 +221,9 @@ var purchasing = map[string]func(*testing.T, *World){
 		if p := w.Accepted(w.BuyWith("alice", "key-1")); p.New || p.Claim.State() != sale.Confirmed {
 			t.Errorf("the repeat before the release got %+v", p)
 		}
+		asker := w.Environment() // it has not sold the unit, and finds the claim
+		repeat := ledger.Request{SaleID: "moutai", User: "alice", Key: "key-1"}
+		w.Accepted(asker.Purchase(w.Ctx, repeat))
 		if _, err := w.Environment().Cancel(w.Ctx, "moutai", "alice"); err != nil {
 			t.Fatal(err)
 		}
@@ -229,6 +232,10 @@ var purchasing = map[string]func(*testing.T, *World){
 			if e := w.Refused(sale.AlreadyOrdered, err); e.Claim.ID != first.Claim.ID || e.Claim.State() != sale.Cancelled {
 				t.Errorf("key %q: told of %+v", key, e.Claim)
 			}
+		}
+		_, err := asker.Purchase(w.Ctx, repeat)
+		if e := w.Refused(sale.AlreadyOrdered, err); e.Claim.State() != sale.Cancelled {
+			t.Errorf("another environment: told of %+v", e.Claim)
 		}
 	},
 	"users with separators and foreign letters have claims of their own": func(t *testing.T, w *World) {

@@ -66,7 +66,11 @@ var ofPayments = []mutant{
 	{"a released claim passes for an accepted one", "P3", ledgerTests, overFake + "^a_user_whose_claim_was_released", []edit{{purchasing,
 		` && !held.Released() {`, ` {`}}},
 	{"a repeat is answered from memory after its claim was released", "P9", ledgerTests, overFake + "^an_environment_that_remembers", []edit{{purchasing,
-		`if held.MayBeReleased() {`, `if false {`}}},
+		`if one.asksForPayment && held.MayBeReleased() {`, `if false {`}}},
+	{"a sale without payment is read again for each repeat", "P16", ledgerTests, "^TestCallsInTheSteadyState$", []edit{{purchasing,
+		`if one.asksForPayment && held.MayBeReleased() {`, `if held.MayBeReleased() {`}}},
+	{"a claim that was found is remembered as one of a sale without payment", "P9", ledgerTests, overFake + "^an_environment_that_remembers", []edit{{purchasing,
+		`p.ledger.remember(held, s.AsksForPayment(), now)`, `p.ledger.remember(held, false, now)`}}},
 	{"a refund is forgotten after a lost answer", "P24", ledgerTests, "^TestARefundWhoseAnswer", []edit{{refunding,
 		`		case reasons == nil:
 			return Settlement{}, asInternal(err)
