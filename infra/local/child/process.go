@@ -1,7 +1,15 @@
+// Package child starts a program as a child process which cannot outlive this one, and
+// forwards its output line by line. A Program is a server that can be restarted;
+// Children lists the children of a process.
+//
+// It handles processes, signals, ports and pipes, whatever the program does.
 package child
 
 import (
+	"bufio"
+	"bytes"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -136,4 +144,66 @@ func (p *Process) Flush() {
 	if _, err := p.in.Write(append([]byte("\n"), p.out.marker...)); err == nil {
 		<-p.out.marks
 	}
+}
+
+// maxLine bounds the memory for a line that never ends: a longer line is forwarded in
+// pieces of this many bytes.
+const maxLine = 256 << 10
+
+// lines forwards a stream in whole lines.
+type lines struct {
+	to     io.Writer
+	marker []byte // a line that is announced on marks instead of being forwarded
+	marks  chan struct{}
+}
+
+// copy reads until the end or an error, including an expired deadline; then the stream
+// is over.
+func (l *lines) copy(from io.Reader) {
+	r := bufio.NewReaderSize(from, maxLine)
+	for {
+		line, err := r.ReadSlice('\n')
+		switch {
+		case bytes.Equal(line, l.marker):
+			l.marks <- struct{}{}
+		case len(line) > 0 && line[0] != '\n':
+			l.write(line)
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return
+		}
+	}
+}
+
+func (l *lines) write(line []byte) {
+	if line[len(line)-1] != '\n' {
+		// The line may be a view into the read buffer: it must not grow in place.
+		line = append(bytes.Clone(line), '\n')
+	}
+	_, _ = l.to.Write(line)
+}
+
+// tailSize is how much a Tail keeps, in bytes.
+const tailSize = 4000
+
+// Tail keeps the end of what is written to it. It is safe for concurrent use.
+type Tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (t *Tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	if over := len(t.text) - tailSize; over > 0 {
+		t.text = append(t.text[:0], t.text[over:]...)
+	}
+	return len(p), nil
+}
+
+func (t *Tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(bytes.ToValidUTF8(t.text, []byte("?")))
 }

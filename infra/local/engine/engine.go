@@ -1,3 +1,9 @@
+// Package engine runs dynoxide, the program that replaces DynamoDB on one machine, and
+// creates the template's tables in it.
+//
+// It handles the program's arguments and DynamoDB's table operations, but not the
+// items. The program is one process with one writer: it never causes conflicts,
+// throttling or lost replies. What it does with streams is in stream.go.
 package engine
 
 import (
@@ -6,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -13,9 +20,14 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/infra/local/child"
+	"flashsale/infra/local/template"
 )
 
 // ErrPortTaken: another process listens on the requested port.
@@ -180,4 +192,167 @@ func (e *Engine) end() error {
 		return fmt.Errorf("stop engine: %w", err)
 	}
 	return nil
+}
+
+// Region is the engine's nominal region.
+const Region = "us-east-1"
+
+// Client returns a DynamoDB client for an engine's URL. It makes one attempt
+// per call and takes nothing from the environment, so it can never reach AWS.
+func Client(endpoint string) *dynamodb.Client {
+	return dynamodb.New(dynamodb.Options{
+		BaseEndpoint:     aws.String(endpoint),
+		Region:           Region,
+		Credentials:      credentials.NewStaticCredentialsProvider("local", "local", ""),
+		RetryMaxAttempts: 1,
+		// With the default of ten idle connections, new ones would be opened all the
+		// time under load.
+		HTTPClient: awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+			t.MaxIdleConnsPerHost = 256
+		}),
+	})
+}
+
+// place is where an engine listens.
+type place struct {
+	host string
+	port int
+	// claim is held for as long as the place is in use; nil if nobody else looks for it.
+	claim net.PacketConn
+}
+
+func (p place) leave() {
+	if p.claim != nil {
+		_ = p.claim.Close()
+	}
+}
+
+// freePort checks beforehand that the port is free: an answer from another server would
+// be mistaken for the engine's.
+func freePort(port int) (place, error) {
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return place{}, fmt.Errorf("listen on port %d: %w", port, ErrPortTaken)
+	}
+	if err != nil {
+		return place{}, err
+	}
+	return place{host: "127.0.0.1", port: l.Addr().(*net.TCPAddr).Port}, l.Close()
+}
+
+// shelters are ports to which browsers refuse to connect, because other protocols use them:
+// https://fetch.spec.whatwg.org/#port-blocking. Those that a developer's machine is likely to
+// use (NFS, X11) are left out.
+var shelters = []int{6665, 6666, 6667, 6668, 6669, 6697, 6566, 10080, 5060, 5061, 4045, 3659, 1719, 1720, 1723}
+
+// hosts is how many loopback addresses are tried. Linux has all of them, macOS the first one.
+const hosts = 32
+
+// shelter returns a place to which no browser connects. Stacks that start at the same time all
+// look among the same few ports, so each claims its own by the UDP port of the same number,
+// which the system frees when the process ends.
+func shelter() (place, error) {
+	var last error
+	for host := 1; host <= hosts; host++ {
+		for _, port := range shelters {
+			p := place{host: "127.0.0." + strconv.Itoa(host), port: port}
+			if p.claim, last = net.ListenPacket("udp", net.JoinHostPort(p.host, strconv.Itoa(port))); last != nil {
+				continue
+			}
+			var l net.Listener
+			if l, last = net.Listen("tcp", net.JoinHostPort(p.host, strconv.Itoa(port))); last == nil {
+				return p, l.Close()
+			}
+			p.leave()
+		}
+	}
+	return place{}, fmt.Errorf("listen on one of the ports %v: %w", shelters, last)
+}
+
+// ErrOtherKeys: the table exists with keys other than the template's.
+var ErrOtherKeys = errors.New("table exists with other keys")
+
+// Tables is the part of a DynamoDB client that EnsureTable needs.
+type Tables interface {
+	CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
+	DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+	UpdateTable(context.Context, *dynamodb.UpdateTableInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTableOutput, error)
+}
+
+// EnsureTable creates the table if it does not exist, gives it the stream that it shall have
+// and returns once it is active. A table of that name with other keys gives ErrOtherKeys.
+func EnsureTable(ctx context.Context, client Tables, t template.Table) error {
+	for {
+		out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.Name})
+		var missing *types.ResourceNotFoundException
+		switch {
+		case errors.As(err, &missing):
+			if err := create(ctx, client, t); err != nil {
+				return err
+			}
+			continue
+		case err != nil:
+			return fmt.Errorf("describe table %s: %w", t.Name, err)
+		case !sameKeys(out.Table, t):
+			return fmt.Errorf("ensure table %s: %w", t.Name, ErrOtherKeys)
+		case out.Table.TableStatus == types.TableStatusActive:
+			done, err := ensureStream(ctx, client, t, out.Table.StreamSpecification)
+			if done || err != nil {
+				return err
+			}
+			continue
+		}
+		pause := time.NewTimer(20 * time.Millisecond)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return fmt.Errorf("wait for table %s: %w", t.Name, ctx.Err())
+		}
+	}
+}
+
+func create(ctx context.Context, client Tables, t template.Table) error {
+	in := &dynamodb.CreateTableInput{TableName: &t.Name, BillingMode: types.BillingModePayPerRequest}
+	for _, a := range t.AttributeDefinitions {
+		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{
+			AttributeName: aws.String(a.Name), AttributeType: types.ScalarAttributeType(a.Type),
+		})
+	}
+	for _, k := range t.KeySchema {
+		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{
+			AttributeName: aws.String(k.Name), KeyType: types.KeyType(k.Type),
+		})
+	}
+	if t.StreamView != "" {
+		in.StreamSpecification = &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewType(t.StreamView)}
+	}
+	_, err := client.CreateTable(ctx, in)
+	// Somebody else has just created it: EnsureTable goes on to check that table.
+	var exists *types.ResourceInUseException
+	if err != nil && !errors.As(err, &exists) {
+		return fmt.Errorf("create table %s: %w", t.Name, err)
+	}
+	return nil
+}
+
+func sameKeys(have *types.TableDescription, want template.Table) bool {
+	if have == nil || len(have.KeySchema) != len(want.KeySchema) {
+		return false
+	}
+	kinds := map[string]string{}
+	for _, a := range have.AttributeDefinitions {
+		kinds[aws.ToString(a.AttributeName)] = string(a.AttributeType)
+	}
+	for _, a := range want.AttributeDefinitions {
+		if kinds[a.Name] != a.Type {
+			return false
+		}
+	}
+	for i, k := range want.KeySchema {
+		if aws.ToString(have.KeySchema[i].AttributeName) != k.Name || string(have.KeySchema[i].KeyType) != k.Type {
+			return false
+		}
+	}
+	return true
 }

@@ -1,20 +1,33 @@
+// Package eventbus is Amazon EventBridge's PutEvents for one machine: it checks entries by
+// EventBridge's limits and appends the events that it accepts to a file, one a line, in the
+// form in which a rule's target gets them.
+//
+// It has no rules and no targets, and does not depend on what the events mean. As on AWS, an
+// entry for a bus that does not exist is answered as accepted, and its event goes nowhere.
 package eventbus
 
 import (
+	"bufio"
+	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"maps"
+	"math"
 	randv2 "math/rand/v2"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 )
 
 const (
@@ -270,3 +283,219 @@ func newID() string {
 	h := hex.EncodeToString(b[:])
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
+
+// EventBridge's limits for PutEvents.
+const (
+	maxEntries    = 10
+	maxTotalBytes = 1 << 20 // of all entries; they must be smaller
+	maxDetailType = 128     // characters
+	maxDepth      = 1000    // of a detail
+	timeBytes     = 14      // what a time counts, however it is written
+)
+
+// entry is one of a request. Members that are not listed have no effect here.
+type entry struct {
+	Detail       *string
+	DetailType   *string
+	EventBusName *string
+	Resources    []string
+	Source       *string
+	Time         *float64 // seconds since 1970
+}
+
+// size is the size of an entry as EventBridge computes it.
+func (e *entry) size() int {
+	n := len(text(e.Source)) + len(text(e.DetailType)) + len(text(e.Detail))
+	if e.Time != nil {
+		n += timeBytes
+	}
+	for _, r := range e.Resources {
+		n += len(r)
+	}
+	return n
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// result is an entry's in the answer: an id, or an error.
+type result struct {
+	EventID      string `json:"EventId,omitempty"`
+	ErrorCode    string `json:",omitempty"`
+	ErrorMessage string `json:",omitempty"`
+}
+
+// The error codes of entries.
+const (
+	codeArgument = "InvalidArgument"
+	codeDetail   = "MalformedDetail"
+	codeSource   = "NotAuthorizedForSourceException"
+	codeThrottle = "ThrottlingException"
+)
+
+// refuse returns the error of an entry that is not acceptable, or nil.
+func (e *entry) refuse() *result {
+	for _, m := range []struct {
+		name  string
+		value *string
+	}{{"Source", e.Source}, {"DetailType", e.DetailType}, {"Detail", e.Detail}} {
+		if text(m.value) == "" {
+			return &result{ErrorCode: codeArgument, ErrorMessage: "Parameter " + m.name + " is not valid. Reason: " + m.name + " is a required argument."}
+		}
+	}
+	switch {
+	case utf8.RuneCountInString(*e.DetailType) > maxDetailType:
+		return &result{ErrorCode: codeArgument, ErrorMessage: "Parameter DetailType is not valid. Reason: it has more than 128 characters."}
+	case e.Time != nil && (math.IsNaN(*e.Time) || *e.Time < 0 || *e.Time >= 1<<38):
+		return &result{ErrorCode: codeArgument, ErrorMessage: "Parameter Time is not valid."}
+	case strings.HasPrefix(*e.Source, "aws."):
+		return &result{ErrorCode: codeSource, ErrorMessage: "Not authorized for the source."}
+	case !isObject(*e.Detail):
+		return &result{ErrorCode: codeDetail, ErrorMessage: "Detail is malformed."}
+	}
+	return nil
+}
+
+// isObject reports whether text is one JSON object that is not nested too deeply.
+func isObject(text string) bool {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	depth := 0
+	for first := true; ; first = false {
+		token, err := d.Token()
+		if err != nil {
+			return err == io.EOF && !first && depth == 0
+		}
+		delimiter, _ := token.(json.Delim)
+		if depth == 0 && (!first || delimiter != '{') {
+			return false
+		}
+		switch delimiter {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		if depth > maxDepth {
+			return false
+		}
+	}
+}
+
+// Event is an accepted event, in the form in which targets get it.
+type Event struct {
+	Version    string          `json:"version"`
+	ID         string          `json:"id"`
+	DetailType string          `json:"detail-type"`
+	Source     string          `json:"source"`
+	Account    string          `json:"account"`
+	Time       time.Time       `json:"time"`
+	Region     string          `json:"region"`
+	Resources  []string        `json:"resources"`
+	Detail     json.RawMessage `json:"detail"`
+}
+
+// event is the event of an acceptable entry that arrived at the given time.
+func (e *entry) event(id, account, region string, at time.Time) Event {
+	if e.Time != nil {
+		at = time.Unix(int64(*e.Time), 0)
+	}
+	var detail bytes.Buffer
+	_ = json.Compact(&detail, []byte(*e.Detail)) // it is JSON
+	resources := e.Resources
+	if resources == nil {
+		resources = []string{}
+	}
+	return Event{"0", id, *e.DetailType, *e.Source, account, at.UTC().Truncate(time.Second), region, resources, detail.Bytes()}
+}
+
+// file is the file of events: whole lines up to size. What a failed or interrupted write left
+// behind them is cut off before the next one.
+type file struct {
+	f    *os.File
+	size int64
+}
+
+// openFile opens or creates the file, and passes its events to note.
+func openFile(path string, note func(Event)) (*file, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	log := &file{f: f}
+	if err := log.read(note); err != nil {
+		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), f.Close())
+	}
+	// The file's name must survive a loss of power, too.
+	folder, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if err := errors.Join(folder.Sync(), folder.Close()); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return log, nil
+}
+
+// read reads whole lines. A last line without its end was interrupted and has not been
+// answered, so it is cut off; a line before it that is no event is somebody else's and stays.
+func (l *file) read(note func(Event)) error {
+	lines := bufio.NewReader(l.f)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF {
+			return l.cut()
+		}
+		if err != nil {
+			return err
+		}
+		l.size += int64(len(line))
+		var e Event
+		if json.Unmarshal(line, &e) == nil && e.DetailType != "" {
+			note(e)
+		}
+	}
+}
+
+// cut ends the file after its whole lines.
+func (l *file) cut() error {
+	if err := l.f.Truncate(l.size); err != nil {
+		return err
+	}
+	_, err := l.f.Seek(l.size, io.SeekStart)
+	return err
+}
+
+// add appends events durably, all or none.
+func (l *file) add(events []Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	var lines bytes.Buffer
+	encoder := json.NewEncoder(&lines)
+	encoder.SetEscapeHTML(false)
+	for _, e := range events {
+		if err := encoder.Encode(e); err != nil {
+			return fmt.Errorf("encode event: %w", err)
+		}
+	}
+	err := l.cut()
+	if err == nil {
+		_, err = l.f.Write(lines.Bytes())
+	}
+	if err == nil {
+		err = l.f.Sync()
+	}
+	if err != nil {
+		return fmt.Errorf("record events: %w", err)
+	}
+	l.size += int64(lines.Len())
+	return nil
+}
+
+// Close closes the file.
+func (l *file) Close() error { return l.f.Close() }

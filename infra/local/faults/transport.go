@@ -1,11 +1,19 @@
 package faults
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -176,4 +184,230 @@ func (t *Transport) Counts() map[string]int {
 	}
 	counts["calls"] = int(t.calls)
 	return counts
+}
+
+const (
+	dynamoNamespace = "com.amazonaws.dynamodb.v20120810#"
+	coralNamespace  = "com.amazon.coral.availability#"
+	coralService    = "com.amazon.coral.service#"
+)
+
+// refusal is the answer of a service that applied nothing, or only a part.
+type refusal struct {
+	status int
+	kind   string // the error's name with its namespace; "" with status 200
+	body   map[string]any
+}
+
+type reason struct {
+	Code    string
+	Message string `json:",omitempty"`
+}
+
+var (
+	conflictReason   = reason{"TransactionConflict", "Transaction is ongoing for the item"}
+	capacityReason   = reason{"ProvisionedThroughputExceeded", "The level of configured provisioned throughput for the table was exceeded. Consider increasing your provisioning level with the UpdateTable API."}
+	throttlingReason = reason{"ThrottlingError", "Throughput exceeds the current capacity of your table or index."}
+)
+
+// cancelled is the cancellation of a transaction of n actions, with reason why for some
+// of them.
+func cancelled(n int, some []int, why reason) refusal {
+	reasons, codes := make([]reason, n), make([]string, n)
+	for i := range reasons {
+		reasons[i] = reason{Code: "None"}
+		if slices.Contains(some, i) {
+			reasons[i] = why
+		}
+		codes[i] = reasons[i].Code
+	}
+	return refusal{http.StatusBadRequest, dynamoNamespace + "TransactionCanceledException", map[string]any{
+		"Message": "Transaction cancelled, please refer cancellation reasons for specific reasons [" +
+			strings.Join(codes, ", ") + "]",
+		"CancellationReasons": reasons,
+	}}
+}
+
+// conflicting refuses a call some of whose items are in another transaction.
+func conflicting(c call, some []int) refusal {
+	if c.cancelled() {
+		return cancelled(len(c.items), some, conflictReason)
+	}
+	return refusal{http.StatusBadRequest, dynamoNamespace + "TransactionConflictException", map[string]any{
+		"message": conflictReason.Message,
+	}}
+}
+
+// throttling refuses a call for lack of capacity, in one of DynamoDB's two ways, which
+// also differ in the spelling of their list of reasons.
+func throttling(c call, p plan) refusal {
+	switch {
+	case c.cancelled() && len(c.items) > 0 && p.variant:
+		return cancelled(len(c.items), p.some, capacityReason)
+	case c.cancelled() && len(c.items) > 0:
+		return cancelled(len(c.items), p.some, throttlingReason)
+	case p.variant:
+		return refusal{http.StatusBadRequest, dynamoNamespace + "ProvisionedThroughputExceededException", map[string]any{
+			"message": capacityReason.Message, "ThrottlingReasons": throttlingReasons("TableWriteProvisionedThroughputExceeded"),
+		}}
+	default:
+		return refusal{http.StatusBadRequest, coralNamespace + "ThrottlingException", map[string]any{
+			"message": throttlingReason.Message, "throttlingReasons": throttlingReasons("TableWriteKeyRangeThroughputExceeded"),
+		}}
+	}
+}
+
+func throttlingReasons(text string) []map[string]string {
+	return []map[string]string{{"reason": text, "resource": "arn:aws:dynamodb:us-east-1:000000000000:table/faults"}}
+}
+
+func internalError(c call) refusal {
+	if c.class == sending {
+		return refusal{http.StatusInternalServerError, coralService + "InternalFailure", map[string]any{
+			"message": "We encountered an internal error. Please try again.",
+		}}
+	}
+	return refusal{http.StatusInternalServerError, dynamoNamespace + "InternalServerError", map[string]any{
+		"message": "Internal server error",
+	}}
+}
+
+// answer is the refusal as an HTTP response to request r, which has number n.
+func (f refusal) answer(r *http.Request, n uint64) (*http.Response, error) {
+	if f.kind != "" {
+		f.body["__type"] = f.kind
+	}
+	body, err := json.Marshal(f.body)
+	if err != nil {
+		return nil, fmt.Errorf("encode refusal: %w", err)
+	}
+	return &http.Response{
+		Status: strconv.Itoa(f.status) + " " + http.StatusText(f.status), StatusCode: f.status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{
+			"Content-Type":     {"application/x-amz-json-1.0"},
+			"Content-Length":   {strconv.Itoa(len(body))},
+			"X-Amzn-Requestid": {fmt.Sprintf("faults-%d", n)},
+			"X-Amz-Crc32":      {strconv.FormatUint(uint64(crc32.ChecksumIEEE(body)), 10)},
+		},
+		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: r,
+	}, nil
+}
+
+// inFlight records which items are in a transaction. In DynamoDB an item can be in only
+// one at a time; conflicting calls are refused.
+type inFlight struct {
+	mu    sync.Mutex
+	until map[string]time.Time
+	// order contains the same items, the first to become free in front: all are locked
+	// for the same time. Each item is in it at most once.
+	order []string
+}
+
+// lock returns which of the call's items are locked at now; if none is, a transaction
+// locks its items for hold.
+func (f *inFlight) lock(c call, now time.Time, hold time.Duration) (busy []int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.free(now)
+	for i, item := range c.items {
+		if _, occupied := f.until[item]; occupied && item != "" {
+			busy = append(busy, i)
+		}
+	}
+	if len(busy) > 0 || c.class != transaction {
+		return busy
+	}
+	if f.until == nil {
+		f.until = map[string]time.Time{}
+	}
+	for i, item := range c.items {
+		// The engine refuses a transaction with a duplicate item.
+		if item != "" && !slices.Contains(c.items[:i], item) {
+			f.until[item] = now.Add(hold)
+			f.order = append(f.order, item)
+		}
+	}
+	return nil
+}
+
+func (f *inFlight) free(now time.Time) {
+	n := 0
+	for n < len(f.order) && !f.until[f.order[n]].After(now) {
+		delete(f.until, f.order[n])
+		n++
+	}
+	f.order = f.order[n:]
+}
+
+// maxLate bounds how many requests may be pending without a caller.
+const maxLate = 256
+
+// applyLater runs apply after a delay, or at Close if that comes first. It reports
+// false, and never runs it, if too many are waiting or the transport is closed.
+func (t *Transport) applyLater(delay time.Duration, apply func(context.Context)) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed || t.waiting >= maxLate {
+		return false
+	}
+	if t.closing == nil {
+		t.closing = make(chan struct{})
+	}
+	closing := t.closing
+	t.waiting++
+	t.late.Go(func() {
+		timer := time.NewTimer(delay)
+		defer timer.Stop()
+		select {
+		case <-closing:
+		case <-timer.C:
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), lateLimit)
+		defer cancel()
+		apply(ctx)
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.waiting--
+	})
+	return true
+}
+
+// Close sends the pending late requests, and returns when none is left: after it, the
+// table does not change by itself. Later requests pass as before, but none is late any
+// more. It always returns nil.
+func (t *Transport) Close() error {
+	t.mu.Lock()
+	if !t.closed {
+		t.closed = true
+		if t.closing != nil {
+			close(t.closing)
+		}
+	}
+	t.mu.Unlock()
+	t.late.Wait()
+	return nil
+}
+
+// Proxy is a reverse proxy to target, through t. If t returns an error, the proxy
+// breaks the connection, as the service itself would. One transport may serve several
+// proxies.
+func Proxy(target *url.URL, t http.RoundTripper) http.Handler {
+	return &httputil.ReverseProxy{
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		Transport: t,
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
+			breakConnection(w)
+		},
+	}
+}
+
+// breakConnection ends the connection without an answer.
+func breakConnection(w http.ResponseWriter) {
+	connection, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		// HTTP/2 connections cannot be hijacked; the server ends the stream instead.
+		panic(http.ErrAbortHandler)
+	}
+	_ = connection.Close()
 }

@@ -1,17 +1,32 @@
+// Package issuer replaces the identity provider during development: it signs access
+// tokens for anybody and publishes the key that verifies them.
+//
+// It implements OAuth's and OpenID Connect's formats and its own key file. It
+// authenticates nobody, so it must only be reachable from this machine.
 package issuer
 
 import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"maps"
+	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/golang-jwt/jwt/v5"
 )
@@ -154,4 +169,185 @@ func (i *Issuer) sign(c Claims, claims jwt.MapClaims) (string, error) {
 		return "", fmt.Errorf("sign token: %w", err)
 	}
 	return signed, nil
+}
+
+const (
+	keyBits = 2048
+	keyFile = "issuer-key.pem"
+	pemType = "PRIVATE KEY"
+)
+
+// signingKey loads the key of dir, or creates it.
+func signingKey(dir string) (*rsa.PrivateKey, error) {
+	if dir == "" {
+		return rsa.GenerateKey(rand.Reader, keyBits)
+	}
+	path := filepath.Join(dir, keyFile)
+	key, err := loadKey(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return key, err
+	}
+	if key, err = rsa.GenerateKey(rand.Reader, keyBits); err != nil {
+		return nil, fmt.Errorf("generate key: %w", err)
+	}
+	if err := storeKey(dir, path, key); err != nil {
+		return nil, fmt.Errorf("store key: %w", err)
+	}
+	// Another process may have stored its key first, so use the file's.
+	return loadKey(path)
+}
+
+func loadKey(path string) (*rsa.PrivateKey, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	key, err := decodeKey(text)
+	if err != nil {
+		return nil, fmt.Errorf("read %s (delete it to make a new one): %w", path, err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, err
+	}
+	return key, nil
+}
+
+func decodeKey(text []byte) (*rsa.PrivateKey, error) {
+	block, _ := pem.Decode(text)
+	if block == nil || block.Type != pemType {
+		return nil, fmt.Errorf("decode key: not a PEM block of type %s", pemType)
+	}
+	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("decode key: %w", err)
+	}
+	key, ok := parsed.(*rsa.PrivateKey)
+	if !ok || key.N.BitLen() < keyBits {
+		return nil, fmt.Errorf("decode key: not an RSA key of at least %d bits", keyBits)
+	}
+	return key, nil
+}
+
+// storeKey writes a temporary file and links it into place, which never exposes a
+// partial key nor replaces one that another process has just stored.
+func storeKey(dir, path string, key *rsa.PrivateKey) error {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, keyFile+".*") // CreateTemp makes it 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(pem.EncodeToMemory(&pem.Block{Type: pemType, Bytes: der}))
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+const (
+	defaultTTL = time.Hour
+	// maxTTL keeps every expiry within a token's range.
+	maxTTL = 10 * 365 * 24 * time.Hour
+)
+
+// Handler serves the issuer below /_local/:
+//
+//	/_local/token?sub=alice[&ttl=3600][&scope=…][&aud=…][&client_id=…]
+//	/_local/jwks.json
+//	/_local/.well-known/openid-configuration
+//	/_local/authorize, /_local/oauth2/token: the code flow with PKCE, for the buyer's page
+//
+// The token is the bare body, so that a shell can use it. ttl is in seconds, an
+// hour by default; a negative one makes an expired token. aud may be repeated.
+func (i *Issuer) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /_local/token", i.serveToken)
+	mux.HandleFunc("GET /_local/jwks.json", i.serveKeys)
+	mux.HandleFunc("GET /_local/.well-known/openid-configuration", i.serveDiscovery)
+	mux.HandleFunc("GET "+AuthorizePath, i.serveAuthorize)
+	mux.HandleFunc("POST "+AuthorizePath, i.serveAuthorize)
+	mux.HandleFunc("POST "+TokenPath, i.serveExchange)
+	return mux
+}
+
+func (i *Issuer) serveToken(w http.ResponseWriter, r *http.Request) {
+	// Without this a cache would return the same token again, by then expired.
+	w.Header().Set("Cache-Control", "no-store")
+	claims, err := claimsOf(r.URL.RawQuery)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	token, err := i.Token(claims)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	io.WriteString(w, token)
+}
+
+func claimsOf(rawQuery string) (Claims, error) {
+	query, err := url.ParseQuery(rawQuery)
+	if err != nil {
+		return Claims{}, fmt.Errorf("read query: %w", err)
+	}
+	for name, values := range query {
+		for _, value := range values {
+			if !utf8.ValidString(value) {
+				return Claims{}, fmt.Errorf("%q is not valid UTF-8", name)
+			}
+		}
+	}
+	c := Claims{
+		Subject:  query.Get("sub"),
+		Audience: query["aud"],
+		ClientID: query.Get("client_id"),
+		Scope:    query.Get("scope"),
+		TTL:      defaultTTL,
+	}
+	if c.Subject == "" {
+		return Claims{}, errors.New("sub is missing: use /_local/token?sub=alice")
+	}
+	if text := query.Get("ttl"); text != "" {
+		seconds, err := strconv.ParseInt(text, 10, 64)
+		if limit := int64(maxTTL / time.Second); err != nil || seconds > limit || seconds < -limit {
+			return Claims{}, fmt.Errorf("ttl must be a whole number of seconds between -%d and %[1]d", limit)
+		}
+		c.TTL = time.Duration(seconds) * time.Second
+	}
+	return c, nil
+}
+
+func (i *Issuer) serveKeys(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Write(i.jwks)
+}
+
+func (i *Issuer) serveDiscovery(w http.ResponseWriter, _ *http.Request) {
+	document, err := json.Marshal(map[string]any{
+		"issuer":                                i.url,
+		"jwks_uri":                              strings.TrimSuffix(i.url, "/") + "/jwks.json",
+		"id_token_signing_alg_values_supported": []string{"RS256"},
+		"authorization_endpoint":                strings.TrimSuffix(i.url, "/") + strings.TrimPrefix(AuthorizePath, "/_local"),
+		"token_endpoint":                        strings.TrimSuffix(i.url, "/") + strings.TrimPrefix(TokenPath, "/_local"),
+		"code_challenge_methods_supported":      []string{"S256"},
+		"response_types_supported":              []string{"code"},
+		"subject_types_supported":               []string{"public"},
+	})
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Write(document)
 }

@@ -3,10 +3,13 @@ package lambda
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -250,4 +253,202 @@ func FuzzTheFunctionsNameHasNoColon(f *testing.F) {
 			t.Errorf("%q became %q", reference, name)
 		}
 	})
+}
+
+func TestAnInvocationEndsAsOnLambda(t *testing.T) {
+	const id = `RequestId: [0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12} Error: `
+	initEnv := func(mode string) func(*Function) {
+		return func(f *Function) { f.Env = map[string]string{"INIT": mode} }
+	}
+	for _, c := range []struct {
+		name, payload string
+		change        func(*Function)
+		options       Options
+		functionError string
+		response      string // a pattern for all of it
+	}{
+		{name: "a result is passed on", payload: `{"mode":"echo","text":"hello"}`, response: `"hello"`},
+		{name: "an empty payload reaches the function as an object", payload: ``, response: `\d+`},
+		{name: "a handler's error is passed on as it is", payload: `{"mode":"error"}`,
+			functionError: unhandled, response: `{"errorMessage":"no luck","errorType":"errorString"}`},
+		{name: "a panic is reported with its stack", payload: `{"mode":"panic"}`,
+			functionError: unhandled, response: `{"errorMessage":"at the disco","errorType":"string","stackTrace":.*}`},
+		{name: "an exit is reported with its status", payload: `{"mode":"exit","n":3}`,
+			functionError: unhandled, response: `{"errorType":"Runtime.ExitError","errorMessage":"` + id + `Runtime exited with error: exit status 3"}`},
+		{name: "an exit with status 0 has no reason", payload: `{"mode":"exit"}`,
+			functionError: unhandled, response: `{"errorType":"Runtime.ExitError","errorMessage":"` + id + `Runtime exited without providing a reason"}`},
+		{name: "a function is killed at its timeout", payload: `{"mode":"hang"}`, change: func(f *Function) { f.Timeout = 300 * time.Millisecond },
+			functionError: unhandled, response: `{"errorType":"Sandbox.Timedout","errorMessage":"` + id + `Task timed out after 0.30 seconds"}`},
+		{name: "a response beyond the limit is an error", payload: `{"mode":"big","n":6291555}`,
+			functionError: unhandled, response: `{"errorType":"Function.ResponseSizeTooLarge","errorMessage":"Response payload size exceeded maximum allowed payload size \(6291556 bytes\)."}`},
+		{name: "a response at the limit is a result", payload: `{"mode":"big","n":6291554}`, response: `"x+"`},
+		{name: "an exit before the first event", change: initEnv("exit"),
+			functionError: unhandled, response: `{"errorType":"Runtime.ExitError","errorMessage":"` + id + `Runtime exited with error: exit status 7"}`},
+		{name: "a panic before the first event", change: initEnv("panic"),
+			functionError: unhandled, response: `{"errorType":"Runtime.ExitError","errorMessage":"` + id + `Runtime exited with error: exit status 2"}`},
+		{name: "a reported failure to start is passed on", change: initEnv("report"),
+			functionError: unhandled, response: `{"errorType":"Config","errorMessage":"TABLE_NAME is missing"}`},
+		{name: "a start that takes too long", change: initEnv("hang"), options: Options{InitTimeout: 100 * time.Millisecond},
+			functionError: unhandled, response: `{"errorType":"Sandbox.Timedout","errorMessage":"` + id + `Task timed out after 0.10 seconds"}`},
+		{name: "a program that is not there", change: func(f *Function) { f.Command = "/nowhere/bootstrap" },
+			functionError: unhandled, response: `{"errorType":"Runtime.InvalidEntrypoint","errorMessage":"` + id + `.*no such file.*"}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := open(t, c.options, function(c.change))
+			response, functionError := call(t, s, c.payload)
+			if functionError != c.functionError {
+				t.Errorf("function error %q, want %q", functionError, c.functionError)
+			}
+			if !regexp.MustCompile("^" + c.response + "$").MatchString(response) {
+				t.Errorf("response %.300s, want %s", response, c.response)
+			}
+		})
+	}
+}
+
+func TestAfterAFailure(t *testing.T) {
+	for _, c := range []struct {
+		name, payload         string
+		timesOut, sameProcess bool
+	}{
+		{"an error leaves the process as it is", `{"mode":"error"}`, false, true},
+		{"a panic costs the process", `{"mode":"panic"}`, false, false},
+		{"an exit costs the process", `{"mode":"exit","n":1}`, false, false},
+		{"a timeout costs the process", `{"mode":"hang"}`, true, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := open(t, Options{}, function(nil))
+			before := pid(t, s)
+			timeout := &s.pools["TestFunction"].fn.Timeout
+			enough := *timeout
+			if c.timesOut {
+				*timeout = 300 * time.Millisecond
+			}
+			if _, functionError := call(t, s, c.payload); functionError != unhandled {
+				t.Errorf("function error %q, want %q", functionError, unhandled)
+			}
+			*timeout = enough
+			if after := pid(t, s); (after == before) != c.sameProcess {
+				t.Errorf("process %d, then %d; the same one: %v, want %v", before, after, after == before, c.sameProcess)
+			}
+		})
+	}
+}
+
+func TestTheHandlerSeesItsDeadline(t *testing.T) {
+	s := open(t, Options{}, function(func(f *Function) { f.Timeout = time.Minute }))
+	response, _ := call(t, s, `{"mode":"deadline"}`)
+	left, err := strconv.Atoi(response)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left <= 0 || left > 60_000 {
+		t.Errorf("%d ms left, want at most the timeout of 60,000", left)
+	}
+}
+
+func TestRefusedBeforeAnyFunctionSeesIt(t *testing.T) {
+	s := open(t, Options{}, function(nil))
+	closed := open(t, Options{}, function(nil))
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name              string
+		service           *Service
+		function, payload string
+		want              error
+	}{
+		{"a function that does not exist", s, "Nobody", `{}`, ErrFunctionNotFound},
+		{"a payload that is not JSON", s, "TestFunction", `{`, ErrPayloadInvalid},
+		{"a payload above 6 MiB", s, "TestFunction", `"` + strings.Repeat("x", 6<<20) + `"`, ErrPayloadTooLarge},
+		{"any payload after Close", closed, "TestFunction", `{}`, ErrClosed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, _, err := c.service.Invoke(context.Background(), c.function, []byte(c.payload)); !errors.Is(err, c.want) {
+				t.Errorf("Invoke: %v, want %v", err, c.want)
+			}
+			if len(c.service.Processes("TestFunction")) != 0 {
+				t.Error("a process was started")
+			}
+		})
+	}
+}
+
+func TestNewRefusesWhatLambdaRefuses(t *testing.T) {
+	for name, change := range map[string]func(*Function){
+		"no name":             func(f *Function) { f.Name = "" },
+		"a name with a colon": func(f *Function) { f.Name = "a:b" },
+		"no command":          func(f *Function) { f.Command = "" },
+		"no timeout":          func(f *Function) { f.Timeout = 0 },
+		"no concurrency":      func(f *Function) { f.Processes = 0 },
+		"a reserved variable": func(f *Function) { f.Env = map[string]string{"AWS_REGION": "x"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := New([]Function{function(change)}, Options{}); err == nil {
+				t.Error("New accepts it")
+			}
+		})
+	}
+	if _, err := New([]Function{function(nil), function(nil)}, Options{}); err == nil {
+		t.Error("New accepts two functions with one name")
+	}
+}
+
+func TestTheEnvironmentIsLambdasAndTheFunctionsAlone(t *testing.T) {
+	t.Setenv("SECRET_OF_THE_PARENT", "x")
+	s := open(t, Options{Region: "eu-west-1"}, function(func(f *Function) {
+		f.MemoryMB, f.Env = 512, map[string]string{"TABLE_NAME": "Orders", "AWS_ACCESS_KEY_ID": "mine"}
+	}))
+	response, _ := call(t, s, `{"mode":"environment"}`)
+	var list []string
+	if err := json.Unmarshal([]byte(response), &list); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, variable := range list {
+		name, value, _ := strings.Cut(variable, "=")
+		got[name] = value
+	}
+	for name, want := range map[string]string{
+		"AWS_LAMBDA_FUNCTION_NAME": "TestFunction", "AWS_LAMBDA_FUNCTION_VERSION": `\$LATEST`, "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "512",
+		"AWS_LAMBDA_LOG_GROUP_NAME": "/aws/lambda/TestFunction", "AWS_LAMBDA_LOG_STREAM_NAME": `\d{4}/\d\d/\d\d/\[\$LATEST\][0-9a-f]{32}`,
+		"AWS_LAMBDA_LOG_FORMAT": "JSON", "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand", "AWS_LAMBDA_RUNTIME_API": `127\.0\.0\.1:\d+`,
+		"AWS_REGION": "eu-west-1", "AWS_DEFAULT_REGION": "eu-west-1", "AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_ACCESS_KEY_ID": "mine", "AWS_SECRET_ACCESS_KEY": "local", "AWS_SESSION_TOKEN": "local",
+		"LAMBDA_TASK_ROOT": ".*", "_HANDLER": "bootstrap", "TZ": ":UTC", "LANG": "en_US.UTF-8", "PATH": ".+", "TABLE_NAME": "Orders",
+		// The runtime client sets this one for each event, from the trace header.
+		"_X_AMZN_TRACE_ID": "Root=1-[0-9a-f]{8}-[0-9a-f]{24};Parent=[0-9a-f]{16};Sampled=0",
+	} {
+		if value, ok := got[name]; !ok || !regexp.MustCompile("^"+want+"$").MatchString(value) {
+			t.Errorf("%s=%q, want %s", name, value, want)
+		}
+		delete(got, name)
+	}
+	if len(got) != 0 {
+		t.Errorf("unexpected variables: %v", got)
+	}
+}
+
+func TestLogsCarryTheFunctionsNameOnEveryLine(t *testing.T) {
+	var logs logBook
+	s := open(t, Options{Logs: &logs}, function(nil))
+	call(t, s, `{"mode":"print","text":"{\"level\":\"INFO\"}\nsecond"}`)
+	call(t, s, `{"mode":"exit","n":5}`)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text := logs.String()
+	for _, want := range []string{
+		"TestFunction | {\"level\":\"INFO\"}\n", "TestFunction | second\n", `TestFunction | {"type":"platform",`, "exit status 5",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("log %q lacks %q", text, want)
+		}
+	}
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "TestFunction | ") || !strings.HasSuffix(line, "\n") {
+			t.Errorf("line %q", line)
+		}
+	}
 }

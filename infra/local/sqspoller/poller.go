@@ -1,12 +1,24 @@
+// Package sqspoller does what Lambda's event source mapping for SQS does: it receives
+// messages in batches, invokes a function with them, and deletes those that the
+// function handled.
+//
+// It uses SQS's client API and Lambda's event and response formats; it neither runs
+// functions nor interprets messages. Messages that are not deleted come back after the
+// queue's visibility timeout, and go to the dead-letter queue after its receive count:
+// the queue does both.
 package sqspoller
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
@@ -139,4 +151,104 @@ func (p *Poller) handle(ctx context.Context, batch []types.Message) {
 	if err := p.remove(ctx, done); err != nil {
 		p.c.Log.Warn("delete messages failed, they come back", "error", err)
 	}
+}
+
+const (
+	// longestPoll is SQS's limit for WaitTimeSeconds.
+	longestPoll = 20
+	// mostPerReceive is SQS's limit for MaxNumberOfMessages.
+	mostPerReceive = 10
+	// shortPoll is the interval of the polls when the rest of a window is too short for
+	// a long poll. Cancelling a long poll instead would lose, for a whole visibility
+	// timeout, the messages that the queue is just delivering.
+	shortPoll = 100 * time.Millisecond
+)
+
+// gather returns the next batch: empty if a long poll ended without a message, and
+// possibly not empty together with an error.
+func (p *Poller) gather(ctx context.Context) ([]types.Message, error) {
+	batch, err := p.receive(ctx, p.c.BatchSize, longestPoll)
+	if len(batch) == 0 || err != nil {
+		return batch, err
+	}
+	end := time.Now().Add(p.c.Window)
+	for len(batch) < p.c.BatchSize && ctx.Err() == nil {
+		left := time.Until(end)
+		if left <= 0 {
+			break
+		}
+		wait := min(int32(left/time.Second), longestPoll)
+		more, err := p.receive(ctx, p.c.BatchSize-len(batch), wait)
+		batch = append(batch, more...)
+		if err != nil {
+			return batch, err
+		}
+		if len(more) == 0 && wait == 0 {
+			eventsource.Sleep(ctx, min(shortPoll, time.Until(end)))
+		}
+	}
+	return batch, nil
+}
+
+func (p *Poller) receive(ctx context.Context, most int, waitSeconds int32) ([]types.Message, error) {
+	out, err := p.queue.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
+		QueueUrl:                    &p.c.QueueURL,
+		MaxNumberOfMessages:         int32(min(most, mostPerReceive)),
+		WaitTimeSeconds:             waitSeconds,
+		MessageAttributeNames:       []string{"All"},
+		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out.Messages, nil
+}
+
+// mostDeletes is how often a message's deletion is tried. Giving up is safe but
+// wasteful: the message comes back and its function must detect the duplicate (P9).
+const mostDeletes = 3
+
+// remove deletes messages, ten at a time, SQS's limit.
+func (p *Poller) remove(ctx context.Context, messages []types.Message) error {
+	var problems []error
+	for chunk := range slices.Chunk(messages, mostPerReceive) {
+		if err := p.removeTen(ctx, chunk); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func (p *Poller) removeTen(ctx context.Context, messages []types.Message) error {
+	var pause eventsource.Backoff
+	var err error
+	for try := range mostDeletes {
+		if try > 0 {
+			eventsource.Sleep(ctx, pause.Next())
+		}
+		entries := make([]types.DeleteMessageBatchRequestEntry, len(messages))
+		for i, m := range messages {
+			entries[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: m.ReceiptHandle}
+		}
+		var out *sqs.DeleteMessageBatchOutput
+		out, err = p.queue.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: &p.c.QueueURL, Entries: entries})
+		if err != nil {
+			err = fmt.Errorf("delete %d messages: %w", len(messages), err)
+			continue
+		}
+		var again []types.Message
+		for _, failed := range out.Failed {
+			err = fmt.Errorf("delete message: %s: %s", aws.ToString(failed.Code), aws.ToString(failed.Message))
+			i, wrong := strconv.Atoi(aws.ToString(failed.Id))
+			// Do not retry a receipt handle that SQS reports as a sender fault.
+			if wrong == nil && i >= 0 && i < len(messages) && !failed.SenderFault {
+				again = append(again, messages[i])
+			}
+		}
+		if len(again) == 0 {
+			return err
+		}
+		messages = again
+	}
+	return err
 }

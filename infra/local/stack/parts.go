@@ -1,16 +1,21 @@
 package stack
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"math"
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,12 +26,14 @@ import (
 
 	"flashsale/infra/kit/client"
 	"flashsale/infra/local/engine"
+	"flashsale/infra/local/eventbus"
 	"flashsale/infra/local/gateway"
 	"flashsale/infra/local/guard"
 	"flashsale/infra/local/lambda"
 	"flashsale/infra/local/live"
 	"flashsale/infra/local/scheduler"
 	"flashsale/infra/local/sqspoller"
+	"flashsale/infra/local/streampoller"
 	"flashsale/infra/local/template"
 )
 
@@ -267,5 +274,117 @@ func (s *Stack) startScheduler() error {
 		return err
 	}
 	s.keep(sched.Run)
+	return nil
+}
+
+// StartQueues serves only the embedded SQS, on its port, with the template's queues. A
+// stack may use it as SQSEndpoint; then the queues can crash and come back empty while
+// that stack runs. ctx bounds the start only.
+func StartQueues(ctx context.Context, o Options) (*Stack, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	o.SQSEndpoint = "" // ignored: these are the queues
+	s := &Stack{o: o, Failed: make(chan error, 8)}
+	s.background, s.stopWork = context.WithCancel(context.Background())
+	if err := s.readFaults(); err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(o.SQSPort)))
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	s.onStop(func() error { _ = l.Close(); return nil })
+	s.SQS = address(l)
+	s.API = s.SQS // the template wants an issuer's address, which no queue has
+	if s.described, err = s.load(nil); err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
+	s.startQueues(l)
+	if err := s.ensureQueues(ctx); err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
+	return s, nil
+}
+
+// maintainStreams prepares the engine's file for tables with streams. The engine itself creates
+// a new one.
+func (s *Stack) maintainStreams(ctx context.Context) error {
+	if !slices.ContainsFunc(s.described.Tables, func(t template.Table) bool { return t.StreamView != "" }) {
+		return nil
+	}
+	if _, err := os.Stat(s.database()); errors.Is(err, fs.ErrNotExist) {
+		e, err := s.launchEngine(ctx)
+		if err != nil {
+			return err
+		}
+		if err := e.Stop(); err != nil {
+			return err
+		}
+	}
+	out, err := exec.CommandContext(ctx, engine.StreamfileUnder(s.o.Root), s.database()).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("maintain streams: %w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// startEventBus starts EventBridge, unless the template has neither a bus nor a function that
+// reads a stream.
+func (s *Stack) startEventBus() error {
+	streams := slices.ContainsFunc(s.described.Functions, func(f template.Function) bool { return len(f.Streams) > 0 })
+	if len(s.described.Buses) == 0 && !streams {
+		return nil
+	}
+	var names []string
+	for _, b := range s.described.Buses {
+		names = append(names, b.Name)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	s.onStop(func() error { _ = l.Close(); return nil })
+	s.EventBridge, s.EventLog = address(l), filepath.Join(s.o.Data, "events.jsonl")
+	s.bus, err = eventbus.Open(eventbus.Options{Path: s.EventLog, Buses: names, AccountID: accountID, Region: region, Log: s.o.Log})
+	if err != nil {
+		return err
+	}
+	s.onStop(s.bus.Close)
+	s.serve(l, s.bus, guard.Rules{})
+	return nil
+}
+
+// startStreamPollers connects tables' streams to functions.
+func (s *Stack) startStreamPollers(ctx context.Context) error {
+	if s.o.NoPollers {
+		return nil
+	}
+	names := map[string]string{}
+	for _, t := range s.described.Tables {
+		names[t.LogicalID] = t.Name
+	}
+	for _, f := range s.described.Functions {
+		for _, source := range f.Streams {
+			if !source.Enabled {
+				continue
+			}
+			table := names[source.Table]
+			arn, err := engine.Stream(ctx, engine.Client(s.engine), table)
+			if err != nil {
+				return err
+			}
+			p, err := streampoller.New(streampoller.Config{
+				StreamARN: arn, SourceARN: "arn:aws:dynamodb:" + region + ":" + accountID + ":table/" + table + "/stream/local",
+				Function: f.LogicalID, Region: region, Checkpoint: filepath.Join(s.o.Data, "streams", f.LogicalID+"-"+source.Table+".json"),
+				BatchSize: source.BatchSize, Window: source.Window, Parallel: source.Parallel,
+				ReportBatchItemFailures: source.ReportBatchItemFailures, Filters: source.Filters, Log: s.o.Log,
+			}, engine.StreamsClient(s.engine), s.functions)
+			if err != nil {
+				return err
+			}
+			s.keep(p.Run)
+		}
+	}
 	return nil
 }

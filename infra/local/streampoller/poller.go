@@ -1,7 +1,21 @@
+// Package streampoller does what Lambda's event source mapping for a DynamoDB stream does: it
+// reads the stream's shards from the oldest record on, drops the records that match no filter,
+// and invokes a function with batches of the others until each has succeeded once.
+//
+// It uses the client API of DynamoDB Streams and Lambda's event and response formats; it neither
+// runs functions nor interprets items. The records of one item arrive in their order: a shard's
+// items are divided among as many lanes as may run batches at once, and a lane repeats a batch,
+// from the first record that failed, until it succeeds.
+//
+// How far a shard is done is on disk (checkpoint.go), written only after success. So a record
+// may arrive twice after a crash, and none is left out. Differences from AWS: shards are polled
+// by one process, a batch that fails is not joined by newer records, and it is repeated even when
+// the stream has dropped its records.
 package streampoller
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -169,4 +183,109 @@ func (p *Poller) ready(shards []types.Shard) (ids []string) {
 		}
 	}
 	return ids
+}
+
+// maxPayload is Lambda's limit for the event of an invocation.
+const maxPayload = 6 << 20
+
+// gather takes the lane's next batch, empty if there will be none.
+func (s *shard) gather(ctx context.Context, lane int) (batch []*record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.lanes[lane]) == 0 && !s.over && !s.stopped {
+		s.changed.Wait()
+	}
+	if s.p.c.Window > 0 && !s.stopped && len(s.lanes[lane]) > 0 {
+		expired := false
+		timer := time.AfterFunc(s.p.c.Window, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			expired = true
+			s.changed.Broadcast()
+		})
+		for len(s.lanes[lane]) < s.p.c.BatchSize && !expired && !s.over && !s.stopped {
+			s.changed.Wait()
+		}
+		timer.Stop()
+	}
+	if s.stopped {
+		return nil
+	}
+	size := 0
+	for _, r := range s.lanes[lane] {
+		size += len(r.json) + 1
+		if len(batch) == s.p.c.BatchSize || len(batch) > 0 && size > maxPayload-100 {
+			break
+		}
+		batch = append(batch, r)
+	}
+	s.lanes[lane] = s.lanes[lane][len(batch):]
+	return batch
+}
+
+// handle runs a batch until all of it is done, or until ctx ends.
+func (s *shard) handle(ctx, work context.Context, batch []*record) {
+	var pause eventsource.Backoff
+	for len(batch) > 0 {
+		n, err := s.p.invoke(work, batch)
+		if n > 0 {
+			s.finish(batch[:n])
+			batch = batch[n:]
+			pause.Reset()
+		}
+		if err != nil {
+			s.p.c.Log.Warn("records failed and are repeated", "shard", s.id, "records", len(batch), "from", batch[0].number, "error", err)
+			eventsource.Sleep(ctx, pause.Next())
+			if ctx.Err() != nil {
+				return
+			}
+		}
+	}
+}
+
+// finish marks records as done and saves the progress.
+func (s *shard) finish(done []*record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range done {
+		r.done = true
+	}
+	s.advance()
+	s.save(progress{After: s.after})
+	s.changed.Broadcast()
+}
+
+// invoke runs the function once and returns how many records at the batch's beginning are
+// done; with an error, they are fewer than all.
+func (p *Poller) invoke(ctx context.Context, batch []*record) (done int, err error) {
+	event := struct{ Records []json.RawMessage }{make([]json.RawMessage, len(batch))}
+	numbers := make(map[string]bool, len(batch))
+	for i, r := range batch {
+		event.Records[i], numbers[r.number] = r.json, true
+	}
+	payload, err := json.Marshal(event)
+	if err != nil {
+		return 0, fmt.Errorf("encode event: %w", err)
+	}
+	response, functionError, err := p.run.Invoke(ctx, p.c.Function, payload)
+	if err != nil {
+		return 0, fmt.Errorf("invoke: %w", err)
+	}
+	if functionError != "" {
+		return 0, errors.New("function error: " + functionError)
+	}
+	if !p.c.ReportBatchItemFailures {
+		return len(batch), nil
+	}
+	failed, err := eventsource.Failures(response, numbers)
+	if err != nil {
+		return 0, err
+	}
+	// Everything from the lowest failed number on is repeated, also what succeeded.
+	for i, r := range batch {
+		if failed[r.number] {
+			return i, fmt.Errorf("%d of %d records were reported", len(failed), len(batch))
+		}
+	}
+	return len(batch), nil
 }

@@ -2,10 +2,18 @@ package streampoller
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
@@ -186,4 +194,208 @@ func (s *shard) advance() {
 		s.after = s.waiting[0].number
 		s.waiting = s.waiting[1:]
 	}
+}
+
+// progress is how far a shard is done.
+type progress struct {
+	// After is the sequence number up to which, with it, all records are done; "" for none.
+	After string `json:"after,omitempty"`
+	// Ended: the shard has ended, and all its records are done.
+	Ended bool `json:"ended,omitempty"`
+}
+
+// checkpoint is the file with the progress of one stream's shards. It is replaced as a whole,
+// so that a crash leaves the former one or the new one.
+type checkpoint struct {
+	path string
+
+	mu     sync.Mutex
+	Stream string              `json:"stream"`
+	Shards map[string]progress `json:"shards"`
+}
+
+// openCheckpoint reads the file. The progress of another stream does not count: the table was
+// created anew, or its stream was turned off and on.
+func openCheckpoint(path, stream string) (*checkpoint, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("open checkpoint: %w", err)
+	}
+	c := &checkpoint{path: path}
+	content, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(content, c)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("open checkpoint %s: %w", path, err)
+	}
+	if c.Stream != stream || c.Shards == nil {
+		c.Stream, c.Shards = stream, map[string]progress{}
+	}
+	return c, nil
+}
+
+func (c *checkpoint) of(shard string) progress {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.Shards[shard]
+}
+
+// save records a shard's progress durably.
+func (c *checkpoint) save(shard string, p progress) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Shards[shard] = p
+	content, err := json.Marshal(c)
+	if err != nil {
+		return fmt.Errorf("save checkpoint: %w", err)
+	}
+	if err := replace(c.path, append(content, '\n')); err != nil {
+		return fmt.Errorf("save checkpoint: %w", err)
+	}
+	return nil
+}
+
+func replace(path string, content []byte) error {
+	next := path + ".new"
+	f, err := os.OpenFile(next, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(next, path); err != nil {
+		return err
+	}
+	folder, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// record is a stream's record on its way to the function.
+type record struct {
+	number string // sequence number
+	lane   int
+	json   json.RawMessage // as Lambda sends it; nil if no filter lets it through
+	done   bool
+}
+
+// read makes the record that Lambda sends, and decides whether and in which lane it is sent.
+func (p *Poller) read(r types.Record) (*record, error) {
+	d := r.Dynamodb
+	if d == nil || aws.ToString(d.SequenceNumber) == "" {
+		return nil, fmt.Errorf("record %s has no sequence number", aws.ToString(r.EventID))
+	}
+	change := map[string]any{
+		"SequenceNumber": *d.SequenceNumber, "SizeBytes": aws.ToInt64(d.SizeBytes), "StreamViewType": string(d.StreamViewType),
+	}
+	if d.ApproximateCreationDateTime != nil {
+		change["ApproximateCreationDateTime"] = d.ApproximateCreationDateTime.Unix()
+	}
+	for name, attributes := range map[string]map[string]types.AttributeValue{"Keys": d.Keys, "NewImage": d.NewImage, "OldImage": d.OldImage} {
+		if attributes == nil {
+			continue
+		}
+		image, err := plain(attributes)
+		if err != nil {
+			return nil, fmt.Errorf("record %s: %w", *d.SequenceNumber, err)
+		}
+		change[name] = image
+	}
+	event := map[string]any{
+		"eventID": aws.ToString(r.EventID), "eventName": string(r.EventName), "eventVersion": aws.ToString(r.EventVersion),
+		"eventSource": aws.ToString(r.EventSource), "awsRegion": p.c.Region, "dynamodb": change, "eventSourceARN": p.c.SourceARN,
+	}
+	if u := r.UserIdentity; u != nil {
+		event["userIdentity"] = map[string]any{"type": aws.ToString(u.Type), "principalId": aws.ToString(u.PrincipalId)}
+	}
+	out := &record{number: *d.SequenceNumber}
+	if !p.wanted(event) {
+		return out, nil
+	}
+	keys, err := json.Marshal(change["Keys"]) // map keys are sorted
+	if err != nil {
+		return nil, err
+	}
+	hash := fnv.New32a()
+	_, _ = hash.Write(keys)
+	out.lane = int(hash.Sum32() % uint32(p.c.Parallel))
+	out.json, err = json.Marshal(event)
+	return out, err
+}
+
+func (p *Poller) wanted(event map[string]any) bool {
+	for _, f := range p.filters {
+		if f.Match(event) {
+			return true
+		}
+	}
+	return len(p.filters) == 0
+}
+
+// plain is a map of attributes as DynamoDB's JSON, decoded.
+func plain(attributes map[string]types.AttributeValue) (map[string]any, error) {
+	out := make(map[string]any, len(attributes))
+	for name, v := range attributes {
+		value, err := plainValue(v)
+		if err != nil {
+			return nil, fmt.Errorf("attribute %s: %w", name, err)
+		}
+		out[name] = value
+	}
+	return out, nil
+}
+
+func plainValue(v types.AttributeValue) (map[string]any, error) {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return map[string]any{"S": v.Value}, nil
+	case *types.AttributeValueMemberN:
+		return map[string]any{"N": v.Value}, nil
+	case *types.AttributeValueMemberB:
+		return map[string]any{"B": base64.StdEncoding.EncodeToString(v.Value)}, nil
+	case *types.AttributeValueMemberBOOL:
+		return map[string]any{"BOOL": v.Value}, nil
+	case *types.AttributeValueMemberNULL:
+		return map[string]any{"NULL": v.Value}, nil
+	case *types.AttributeValueMemberSS:
+		return map[string]any{"SS": list(v.Value)}, nil
+	case *types.AttributeValueMemberNS:
+		return map[string]any{"NS": list(v.Value)}, nil
+	case *types.AttributeValueMemberBS:
+		var texts []string
+		for _, b := range v.Value {
+			texts = append(texts, base64.StdEncoding.EncodeToString(b))
+		}
+		return map[string]any{"BS": list(texts)}, nil
+	case *types.AttributeValueMemberM:
+		m, err := plain(v.Value)
+		return map[string]any{"M": m}, err
+	case *types.AttributeValueMemberL:
+		l := make([]any, len(v.Value))
+		for i, item := range v.Value {
+			value, err := plainValue(item)
+			if err != nil {
+				return nil, err
+			}
+			l[i] = value
+		}
+		return map[string]any{"L": l}, nil
+	}
+	return nil, fmt.Errorf("%T is not a kind of attribute value", v)
+}
+
+// list is a set as filters see it.
+func list(set []string) []any {
+	out := make([]any, len(set))
+	for i, v := range set {
+		out[i] = v
+	}
+	return out
 }

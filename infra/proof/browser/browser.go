@@ -5,6 +5,7 @@ package browser
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -69,4 +70,54 @@ func (b *Browser) Stop() error {
 		return fmt.Errorf("stop the browser: %w", err)
 	}
 	return nil
+}
+
+// Axe examines the page with axe-core and fails the test for each barrier that it finds.
+func (t *Tab) Axe() {
+	t.tb.Helper()
+	script, err := os.ReadFile(filepath.Join(Folder(t.browser.root), "node_modules", "axe-core", "axe.min.js"))
+	t.must("find axe-core (make browser installs it)", err)
+	if !Eval[bool](t, "!!window.axe") {
+		Eval[bool](t, string(script)+";true")
+	}
+	type result struct {
+		Passes   int
+		Findings []string
+	}
+	// The headless browser paints with few colours of its own, and colours are examined
+	// as they are computed. What axe cannot decide counts as a finding.
+	found := Eval[result](t, `axe.run(document).then((r) => ({
+		passes: r.passes.length,
+		findings: [...r.violations, ...r.incomplete].flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html + ": " + n.failureSummary)),
+	}))`)
+	if found.Passes == 0 {
+		t.tb.Error("axe-core examined nothing")
+	}
+	for _, finding := range found.Findings {
+		t.tb.Errorf("axe-core: %s", finding)
+	}
+}
+
+//go:embed clock.js
+var clockScript string
+
+// Clock gives the pages that are opened afterwards a clock which is wrong by a duration,
+// and which Advance moves.
+func (t *Tab) Clock(wrong time.Duration) {
+	t.tb.Helper()
+	t.Before(fmt.Sprintf("(%s)(%d)", clockScript, wrong.Milliseconds()))
+}
+
+// Advance moves the page's clock forward; timers that are due on the way run in order. What
+// they wait for, such as an answer, takes real time and may come later.
+func (t *Tab) Advance(by time.Duration) {
+	t.tb.Helper()
+	Eval[bool](t, fmt.Sprintf("(clock.advance(%d), true)", by.Milliseconds()))
+}
+
+// Sleep moves the page's date forward while its performance.now() stands still, as some
+// computers do when they sleep, and makes the page visible again.
+func (t *Tab) Sleep(by time.Duration) {
+	t.tb.Helper()
+	Eval[bool](t, fmt.Sprintf("(clock.sleep(%d), document.dispatchEvent(new Event('visibilitychange')))", by.Milliseconds()))
 }

@@ -64,7 +64,7 @@ var ofTheLocalStack = []mutant{
 		`, Sheltered: true`, ``}}},
 	{"the DynamoDB port answers every page", "P12", attacks, everyPort, []edit{{localStack + "stack.go",
 		`rules.Handler(timeBodies(h))`, `timeBodies(h)`}}},
-	{"a page may take a function's events", "P12", attacks, everyPort, []edit{{"infra/local/lambda/process.go",
+	{"a page may take a function's events", "P12", attacks, everyPort, []edit{{"infra/local/lambda/environment.go",
 		`guard.Rules{}.Handler(proc.runtimeAPI())`, `proc.runtimeAPI()`}}},
 	{"the stack starts with an address of payment that the page does not show", "P19", "./infra/local/stack", "^TestAPaymentAddress", []edit{{localStack + "stack.go",
 		`[]string{"PaymentUrl"}`, `nil`}}},

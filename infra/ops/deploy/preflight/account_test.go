@@ -1,8 +1,10 @@
 package preflight
 
 import (
+	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,6 +19,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/google/go-cmp/cmp"
+
+	"flashsale/infra/ops/deploy/demand"
 )
 
 // cloud returns an account whose Lambda, DynamoDB and AWS CLI the test provides.
@@ -189,5 +193,222 @@ func TestAnIssuerWithoutHTTPSIsRefused(t *testing.T) {
 	strict := Discovery{Client: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{}}}}
 	if err := strict.Check(t.Context(), issuer); err == nil {
 		t.Error("an unknown certificate is accepted")
+	}
+}
+
+const (
+	restored       = "shop-restored"
+	restoredStream = "arn:aws:dynamodb:us-east-1:123456789012:table/shop-restored/stream/2026-11-11T12:00:00.000"
+)
+
+// tables are the streams that checked tables must have.
+type tables map[string]string
+
+func (t tables) Check(_ context.Context, table, stream string) error {
+	if want, ok := t[table]; !ok || want != stream {
+		return fmt.Errorf("table %s with stream %q", table, stream)
+	}
+	return nil
+}
+
+func TestAnExistingTableIsCheckedBeforeItIsUsed(t *testing.T) {
+	own := map[string]string{"ExistingTable": ""}
+	using := map[string]string{"ExistingTable": restored}
+	for _, tt := range []struct {
+		name       string
+		deployed   map[string]string
+		parameters map[string]string
+		want       Verdict // empty: no finding
+		says       string
+	}{
+		{"none", own, map[string]string{}, "", ""},
+		{"a table that is taken over", own, map[string]string{"ExistingTable": restored, "DeploymentType": "AllAtOnce"}, Warning, "the functions use shop-restored"},
+		{"the same table again", using, map[string]string{"ExistingTable": restored, "DeploymentType": "Canary10Percent5Minutes"}, OK, restored},
+		{"with its stream", using, map[string]string{"ExistingTable": restored, "ExistingTableStreamArn": restoredStream, "PublishEvents": "true"}, OK, restored},
+		{"a stream that nobody reads", using, map[string]string{"ExistingTable": restored, "ExistingTableStreamArn": restoredStream}, OK, restored},
+		{"another table's stream", using, map[string]string{"ExistingTable": restored, "ExistingTableStreamArn": strings.Replace(restoredStream, "restored", "Ledger-1", 1), "PublishEvents": "true"}, Failed, "is the stream of another table"},
+		{"a table whose name only begins like it", using, map[string]string{"ExistingTable": "shop", "ExistingTableStreamArn": restoredStream, "PublishEvents": "true"}, Failed, "is the stream of another table"},
+		{"another stream of the table", using, map[string]string{"ExistingTable": restored, "ExistingTableStreamArn": restoredStream + "1", "PublishEvents": "true"}, Failed, "with stream"},
+		{"a stream without a table", own, map[string]string{"ExistingTableStreamArn": restoredStream}, Warning, "unused"},
+		{"a table that is not there", using, map[string]string{"ExistingTable": "none"}, Failed, "table none"},
+		{"a canary onto another table", own, map[string]string{"ExistingTable": restored, "DeploymentType": "Canary10Percent5Minutes"}, Failed, "two tables at a time"},
+		{"back to a new, empty table", using, map[string]string{"ExistingTable": "", "DeploymentType": "AllAtOnce"}, Failed, "set ExistingTable=shop-restored"},
+		{"capacity that does not reach it", using, map[string]string{"ExistingTable": restored, "MaxWriteRequestUnits": "4000"}, Warning, "has no effect on shop-restored"},
+	} {
+		d := sound()
+		stream := ""
+		if tt.parameters["PublishEvents"] == "true" {
+			stream = restoredStream
+		}
+		d.Tables = tables{restored: stream}
+		d.Account.(*account).limits.Parameters = tt.deployed
+		for name, value := range tt.parameters {
+			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: name, Value: value})
+		}
+		var worst Verdict
+		var says []string
+		for _, f := range Run(t.Context(), d) {
+			if f.Check != "existing table" {
+				continue
+			}
+			if says = append(says, f.Says); f.Verdict == Failed || worst != Failed && (worst == "" || f.Verdict == Warning) {
+				worst = f.Verdict
+			}
+		}
+		if worst != tt.want || !strings.Contains(strings.Join(says, "\n"), tt.says) {
+			t.Errorf("%s: %q, %q; want %q, %q", tt.name, worst, says, tt.want, tt.says)
+		}
+	}
+}
+
+func TestAFirstDeploymentMayUseAnExistingTable(t *testing.T) {
+	d := sound()
+	d.Tables = tables{restored: ""}
+	d.Account.(*account).limits.Status = ""
+	d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "ExistingTable", Value: restored}, demand.Parameter{Name: "DeploymentType", Value: "Canary10Percent5Minutes"})
+	if got := failed(Run(t.Context(), d)); got != "" {
+		t.Errorf("failed:\n%s", got)
+	}
+}
+
+func TestARestoredTableThatIsNotReadyIsRefused(t *testing.T) {
+	const ready = `"TableStatus":"ACTIVE","DeletionProtectionEnabled":true,"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],
+		"LatestStreamArn":"` + restoredStream + `","StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_AND_OLD_IMAGES"}`
+	for _, tt := range []struct{ name, table, stream, says string }{
+		{"ready", ready, restoredStream, ""},
+		{"ready, and its stream is not read", strings.Replace(ready, "NEW_AND_OLD_IMAGES", "KEYS_ONLY", 1), "", ""},
+		{"while it is restored", strings.Replace(ready, "ACTIVE", "CREATING", 1), "", "wait until it is ACTIVE"},
+		{"without deletion protection", strings.Replace(ready, `"DeletionProtectionEnabled":true`, `"DeletionProtectionEnabled":false`, 1), "", "--deletion-protection-enabled"},
+		{"another kind of table", strings.Replace(ready, `"sk"`, `"id"`, 1), "", "its key is pk HASH, id RANGE"},
+		{"with another stream", ready, restoredStream + "1", "its stream is"},
+		{"with a stream of one image", strings.Replace(ready, "NEW_AND_OLD_IMAGES", "NEW_IMAGE", 1), restoredStream, "NEW_AND_OLD_IMAGES"},
+		{"with a stream that is off", strings.Replace(ready, `"StreamEnabled":true`, `"StreamEnabled":false`, 1), restoredStream, "is off"},
+	} {
+		client := cloud(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+			io.WriteString(w, `{"Table":{`+tt.table+`}}`)
+		}), "").DynamoDB
+		err := DynamoDB{client}.Check(t.Context(), restored, tt.stream)
+		if (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.says)
+		}
+	}
+}
+
+type knownBuses map[string]bool
+
+func (k knownBuses) Check(_ context.Context, arn string) error {
+	if !k[arn] {
+		return errors.New("no such bus")
+	}
+	return nil
+}
+
+func TestTheBusOfTheEventsMustBeThere(t *testing.T) {
+	const arn = "arn:aws:events:us-east-1:123456789012:event-bus/orders"
+	for _, tt := range []struct {
+		name, publish, arn string
+		buses              Buses
+		want               Verdict // "" for no finding
+		says               string
+	}{
+		{"no events", "false", "", knownBuses{}, "", ""},
+		{"a bus without events", "false", arn, knownBuses{}, Warning, "unused"},
+		{"the stack's own bus", "true", "", knownBuses{}, OK, "creates"},
+		{"a bus that is there", "true", arn, knownBuses{arn: true}, OK, arn},
+		{"a bus that is not there", "true", arn, knownBuses{}, Failed, "no such bus"},
+		{"a bus of another region", "true", strings.Replace(arn, "us-east-1", "eu-west-1", 1), knownBuses{}, Failed, "another region"},
+		{"offline", "true", arn, nil, Warning, "not checked"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := &report{}
+			bus(t.Context(), r, Deployment{Region: "us-east-1", Buses: tt.buses, Demand: demand.Demand{Parameters: []demand.Parameter{
+				{Name: "PublishEvents", Value: tt.publish}, {Name: "EventBusArn", Value: tt.arn},
+			}}})
+			if tt.want == "" {
+				if len(r.findings) != 0 {
+					t.Errorf("found %+v", r.findings)
+				}
+				return
+			}
+			if len(r.findings) != 1 || r.findings[0].Verdict != tt.want || !strings.Contains(r.findings[0].Says, tt.says) {
+				t.Errorf("found %+v, want %s with %q", r.findings, tt.want, tt.says)
+			}
+		})
+	}
+}
+
+func TestABusIsLookedUpByItsARN(t *testing.T) {
+	const arn = "arn:aws:events:us-east-1:123456789012:event-bus/orders"
+	there := EventBridge{Program{Words: []string{"sh", "-c", `[ "$*" = "describe-event-bus --name ` + arn + `" ] && echo '{"Arn":"x"}'`}}}
+	if err := there.Check(t.Context(), arn); err != nil {
+		t.Error(err)
+	}
+	if err := there.Check(t.Context(), "other"); err == nil {
+		t.Error("a bus that is not there is fine")
+	}
+}
+
+func TestHowBuyersSignInOnThePageIsChecked(t *testing.T) {
+	pool := map[string]string{"CreateUserPool": "true", "PageOrigin": "https://shop.example", "SignInDomainPrefix": "shop"}
+	other := map[string]string{"SignInAuthorizeUrl": "https://i.test/authorize", "PageOrigin": "https://shop.example"}
+	for _, tt := range []struct {
+		name          string
+		base          map[string]string
+		changed, with string
+		want          Verdict
+	}{
+		{"the own pool", pool, "", "", OK},
+		{"another issuer", other, "", "", OK},
+		{"the API's domain", pool, "ApiDomainName", "shop.example", OK},
+		{"another domain of the API", pool, "ApiDomainName", "api.example", Failed},
+		{"a prefix that Cognito refuses", pool, "SignInDomainPrefix", "my-cognito-shop", Failed},
+		{"no prefix", pool, "SignInDomainPrefix", "", Warning},
+		{"no endpoint", other, "SignInAuthorizeUrl", "", Warning},
+		{"no origin", other, "PageOrigin", "", Warning},
+	} {
+		d := sound()
+		for name, value := range tt.base {
+			if name == tt.changed {
+				value = tt.with
+			}
+			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: name, Value: value})
+		}
+		if tt.base[tt.changed] == "" {
+			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: tt.changed, Value: tt.with})
+		}
+		found := 0
+		for _, f := range Run(t.Context(), d) {
+			if f.Check == "buyer's page" {
+				found++
+				if f.Verdict != tt.want {
+					t.Errorf("%s: %s %s, want %s", tt.name, f.Verdict, f.Says, tt.want)
+				}
+			}
+		}
+		if found != 1 {
+			t.Errorf("%s: %d findings", tt.name, found)
+		}
+	}
+}
+
+// With a front, buyers see the page at the front's domain.
+func TestThePagesOriginIsTheFrontsIfThereIsOne(t *testing.T) {
+	for _, tt := range []struct {
+		front, domain string
+		want          Verdict
+	}{{"true", "shop.example", OK}, {"true", "other.example", Failed}, {"own", "", OK}} {
+		d := sound()
+		for name, value := range map[string]string{
+			"CreateUserPool": "true", "PageOrigin": "https://shop.example", "SignInDomainPrefix": "shop",
+			"CreateFront": tt.front, "FrontDomainName": tt.domain, "ApiDomainName": "api.example",
+		} {
+			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: name, Value: value})
+		}
+		for _, f := range Run(t.Context(), d) {
+			if f.Check == "buyer's page" && f.Verdict != tt.want {
+				t.Errorf("%s: %s %s, want %s", tt.domain, f.Verdict, f.Says, tt.want)
+			}
+		}
 	}
 }

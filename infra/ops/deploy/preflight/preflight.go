@@ -7,9 +7,14 @@ package preflight
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"flashsale/infra/ops/deploy/demand"
@@ -142,4 +147,147 @@ func (r *report) check(fine bool, check, format string, values ...any) {
 		v = OK
 	}
 	r.add(v, check, format, values...)
+}
+
+// reserved are words that Cognito refuses in a sign-in domain.
+var reserved = []string{"aws", "amazon", "cognito"}
+
+// page checks how buyers sign in on the buyer's page. That nobody can is a warning: a shop
+// may have a page of its own.
+func page(r *report, d Deployment) {
+	const check = "buyer's page"
+	origin, prefix, authorize := value(d.Demand, "PageOrigin"), value(d.Demand, "SignInDomainPrefix"), value(d.Demand, "SignInAuthorizeUrl")
+	own := value(d.Demand, "CreateUserPool") == "true"
+	if own && prefix == "" || !own && authorize == "" {
+		r.add(Warning, check, "nobody can sign in on it: set PageOrigin and SignInDomainPrefix, or with another issuer SignInAuthorizeUrl")
+		return
+	}
+	if own && slices.ContainsFunc(reserved, func(word string) bool { return strings.Contains(prefix, word) }) {
+		r.add(Failed, check, "SignInDomainPrefix=%s: Cognito refuses the words %s", prefix, strings.Join(reserved, ", "))
+		return
+	}
+	served := value(d.Demand, "ApiDomainName")
+	switch value(d.Demand, "CreateFront") {
+	case "true":
+		served = value(d.Demand, "FrontDomainName")
+	case "own":
+		served = "" // its domain is unknown
+	}
+	u, err := url.Parse(origin)
+	if err != nil || served != "" && u.Host != served {
+		r.add(Failed, check, "PageOrigin=%s, but buyers see it at https://%s: the sign-in would come back to another origin", origin, served)
+		return
+	}
+	if origin == "" {
+		r.add(Warning, check, "PageOrigin is empty: the page takes whatever origin it is opened at for its own")
+		return
+	}
+	r.add(OK, check, "at %s/s/SALE", origin)
+}
+
+// bus checks the bus of the order events. Whether a bus of another account takes them is
+// decided by its policy, which cannot be tried before PublishFunction has its role.
+func bus(ctx context.Context, r *report, d Deployment) {
+	const check = "event bus"
+	arn := value(d.Demand, "EventBusArn")
+	on := value(d.Demand, "PublishEvents") == "true"
+	parts := strings.SplitN(arn, ":", 6) // arn:aws:events:REGION:ACCOUNT:event-bus/NAME
+	switch {
+	case !on && arn != "":
+		r.add(Warning, check, "EventBusArn is unused without PublishEvents=true")
+	case !on:
+	case arn == "":
+		r.add(OK, check, "the stack creates it")
+	case len(parts) != 6:
+		// CloudFormation refuses the parameter, which is a finding of its own.
+	case d.Region != "" && parts[3] != d.Region:
+		r.add(Failed, check, "%s is in another region than the stack, %s", arn, d.Region)
+	case d.Buses == nil:
+		r.add(Warning, check, "%s was not checked", arn)
+	default:
+		err := d.Buses.Check(ctx, arn)
+		r.check(err == nil, check, "%s%s", arn, text(err))
+	}
+}
+
+// EventBridge checks buses of an account and those of others that let it.
+type EventBridge struct{ CLI Program }
+
+// Check implements Buses.
+func (b EventBridge) Check(ctx context.Context, arn string) error {
+	var found struct{ Arn string }
+	return b.CLI.Into(ctx, &found, "events", "describe-event-bus", "--name", arn)
+}
+
+const (
+	// issuerTime bounds one request to an issuer. API Gateway waits 1.5 s for a JWKS
+	// endpoint.
+	issuerTime = 5 * time.Second
+	// maxDocument is the maximum length of a document, in bytes.
+	maxDocument = 1 << 20
+)
+
+// Discovery reads an issuer's documents as API Gateway does: over https, first the discovery
+// document, then the keys at its jwks_uri.
+type Discovery struct{ Client *http.Client }
+
+// Check reads the issuer's discovery document and its keys. The error says why API Gateway
+// would refuse all tokens.
+func (d Discovery) Check(ctx context.Context, issuer string) error {
+	u, err := url.Parse(issuer)
+	if err != nil || u.Scheme != "https" || u.Host == "" {
+		return fmt.Errorf("not an https address, which API Gateway requires")
+	}
+	var document struct {
+		Issuer string `json:"issuer"`
+		Keys   string `json:"jwks_uri"`
+	}
+	if err := d.get(ctx, strings.TrimSuffix(issuer, "/")+"/.well-known/openid-configuration", &document); err != nil {
+		return err
+	}
+	if document.Issuer != issuer {
+		return fmt.Errorf("its discovery document names another issuer: %q", document.Issuer)
+	}
+	if !strings.HasPrefix(document.Keys, "https://") {
+		return fmt.Errorf("its discovery document names no https jwks_uri: %q", document.Keys)
+	}
+	var keys struct {
+		Keys []struct {
+			Type string `json:"kty"`
+		} `json:"keys"`
+	}
+	if err := d.get(ctx, document.Keys, &keys); err != nil {
+		return err
+	}
+	for _, k := range keys.Keys {
+		if k.Type == "RSA" {
+			return nil
+		}
+	}
+	return fmt.Errorf("it publishes no RSA key, and API Gateway accepts only RSA")
+}
+
+func (d Discovery) get(ctx context.Context, address string, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, issuerTime)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return fmt.Errorf("call issuer: %w", err)
+	}
+	response, err := d.Client.Do(request)
+	if err != nil {
+		return fmt.Errorf("call issuer: %w", err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxDocument))
+	if err != nil {
+		return fmt.Errorf("call issuer: %w", err)
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answered %d", address, response.StatusCode)
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return fmt.Errorf("%s is not JSON: %w", address, err)
+	}
+	return nil
 }
