@@ -1,12 +1,12 @@
 // Package rush is a crowd of buyers: each clicks a few times, repeats what got no final
-// answer, and waits for the order id. The crowd's requests in flight are bounded.
+// answer, and waits for the order id. The crowd's requests in flight are bounded. Package
+// verdict judges the answers.
 package rush
 
 import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"sync"
 	"time"
 
@@ -56,42 +56,16 @@ func TotalClicks(crowd []Buyer) int {
 	return n
 }
 
-// Verdict is what an answer to a click means.
-type Verdict int
-
-const (
-	Unanswered Verdict = iota // no final answer: ask again
-	Accepted
-	AlreadyOrdered
-	SoldOut
-	Unexpected // not a valid answer of an open sale
-)
-
-// Judge classifies the answer to a click. A transient failure counts as unanswered: a
-// repeat is safe (P5).
-func Judge(saleID string, r client.Answer) Verdict {
-	switch {
-	case r.Status == http.StatusAccepted && r.Claim.ClaimID != "" && r.Claim.SaleID == saleID && r.Claim.State == "PENDING":
-		return Accepted
-	case r.Status == http.StatusConflict && r.Code == "already-ordered" && r.Claim.ClaimID != "":
-		return AlreadyOrdered
-	case r.Status == http.StatusConflict && r.Code == "sold-out":
-		return SoldOut
-	case r.Status == http.StatusTooManyRequests, r.Status == http.StatusServiceUnavailable:
-		return Unanswered
-	case r.Status >= http.StatusInternalServerError && r.Code == "":
-		return Unanswered // from API Gateway: the function's result is unknown
-	}
-	return Unexpected
-}
-
 // Result is the outcome of one click.
 type Result struct {
-	Buyer    int // index into the crowd
-	Verdict  Verdict
+	Buyer   int // index into the crowd
+	Outcome client.Outcome
+	// Final: the request need not be repeated.
+	Final    bool
 	Reply    client.Answer // the last reply
 	Err      error         // of the last try, if it got no answer
 	Tries    int
+	Asked    time.Time       // when the last request was sent
 	Answered time.Time       // when the last answer came
 	Took     []time.Duration // latency of each answer
 }
@@ -139,13 +113,13 @@ func (r *Result) click(ctx context.Context, a API, saleID string, b Buyer, slots
 			return
 		}
 		r.Tries++
-		asked := now()
+		r.Asked = now()
 		r.Reply, r.Err = a.Buy(ctx, saleID, b.Token, b.Key)
 		r.Answered = now()
 		<-slots
 		if r.Err == nil {
-			r.Took = append(r.Took, r.Answered.Sub(asked))
-			if r.Verdict = Judge(saleID, r.Reply); r.Verdict != Unanswered {
+			r.Took = append(r.Took, r.Answered.Sub(r.Asked))
+			if r.Outcome, r.Final = client.JudgePurchase(saleID, r.Reply); r.Final {
 				return
 			}
 		}

@@ -41,35 +41,6 @@ func TestTheSameSeedMakesTheSameCrowd(t *testing.T) {
 	}
 }
 
-func TestAnswersToClicksAreClassified(t *testing.T) {
-	held := client.Claim{ClaimID: "c", SaleID: "s", State: "PENDING"}
-	for _, c := range []struct {
-		name  string
-		reply client.Answer
-		want  Verdict
-	}{
-		{"202 with the claim: accepted", client.Answer{Status: 202, Claim: held}, Accepted},
-		{"202 without a claim: unexpected", client.Answer{Status: 202}, Unexpected},
-		{"202 about another sale: unexpected", client.Answer{Status: 202, Claim: client.Claim{ClaimID: "c", SaleID: "x", State: "PENDING"}}, Unexpected},
-		{"409 with the claim: already ordered", client.Answer{Status: 409, Code: "already-ordered", Claim: held}, AlreadyOrdered},
-		{"409 already ordered without the claim: unexpected", client.Answer{Status: 409, Code: "already-ordered"}, Unexpected},
-		{"409: sold out", client.Answer{Status: 409, Code: "sold-out"}, SoldOut},
-		{"503 busy: unanswered", client.Answer{Status: 503, Code: "busy"}, Unanswered},
-		{"API Gateway's 429: unanswered", client.Answer{Status: 429}, Unanswered},
-		{"429 too many requests of one buyer: unanswered", client.Answer{Status: 429, Code: "too-many-requests"}, Unanswered},
-		{"API Gateway's 500: unanswered", client.Answer{Status: 500}, Unanswered},
-		{"the function's 500: unexpected", client.Answer{Status: 500, Code: "internal"}, Unexpected},
-		{"401: unexpected", client.Answer{Status: 401}, Unexpected},
-		{"410: unexpected", client.Answer{Status: 410, Code: "sale-closed"}, Unexpected},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := Judge("s", c.reply); got != c.want {
-				t.Errorf("verdict is %d, want %d", got, c.want)
-			}
-		})
-	}
-}
-
 // gauge is an API that counts the requests in flight.
 type gauge struct {
 	mu           sync.Mutex
@@ -108,7 +79,7 @@ func refusal(string) (client.Answer, error) {
 func TestTheClicksOfABuyerComeTogether(t *testing.T) {
 	g := &gauge{meet: make(chan struct{}), reply: refusal}
 	results := Run(t.Context(), g, "s", []Buyer{{User: "a", Clicks: 2}}, 2, time.Now, func(Result) {})
-	if len(results) != 2 || results[0].Verdict != SoldOut || results[1].Verdict != SoldOut {
+	if len(results) != 2 || results[0].Outcome != client.SoldOut || results[1].Outcome != client.SoldOut {
 		t.Errorf("results are %+v, want two answers", results)
 	}
 }
@@ -135,7 +106,7 @@ func TestABusyAnswerIsRetriedAndCountsAsOneClick(t *testing.T) {
 		return client.Answer{Status: 409, Code: "sold-out"}, nil
 	}}
 	r := Run(t.Context(), g, "s", []Buyer{{User: "a", Clicks: 1}}, 1, time.Now, func(Result) {})
-	if r[0].Verdict != SoldOut || r[0].Tries != 3 || len(r[0].Took) != 3 {
+	if r[0].Outcome != client.SoldOut || r[0].Tries != 3 || len(r[0].Took) != 3 {
 		t.Errorf("result is %+v, want sold out after 3 tries", r[0])
 	}
 }
@@ -146,7 +117,7 @@ func TestARushThatGetsNoAnswersEnds(t *testing.T) {
 			return client.Answer{Status: 503, RetryAfter: time.Nanosecond}, nil
 		}}
 		r := Run(t.Context(), g, "s", []Buyer{{User: "a", Clicks: 1}}, 1, time.Now, func(Result) {})
-		if r[0].Verdict != Unanswered || r[0].Tries != maxTries {
+		if r[0].Final || r[0].Tries != maxTries {
 			t.Errorf("result is %+v, want no answer after %d tries", r[0], maxTries)
 		}
 	})
@@ -155,7 +126,7 @@ func TestARushThatGetsNoAnswersEnds(t *testing.T) {
 		g := &gauge{reply: func(string) (client.Answer, error) { cancel(); return client.Answer{}, errors.New("no route") }}
 		r := Run(ctx, g, "s", []Buyer{{User: "a", Clicks: 3}}, 1, time.Now, func(Result) {})
 		for _, r := range r {
-			if r.Verdict != Unanswered || r.Err == nil {
+			if r.Final || r.Err == nil {
 				t.Errorf("result is %+v, want no answer and an error", r)
 			}
 		}
@@ -164,10 +135,10 @@ func TestARushThatGetsNoAnswersEnds(t *testing.T) {
 
 func TestBuyersWithAClaimOrAnUnclearOutcomeFollowUp(t *testing.T) {
 	got := WhoAsks([]Result{
-		{Buyer: 0, Verdict: Accepted, Tries: 1}, {Buyer: 0, Verdict: AlreadyOrdered, Tries: 1},
-		{Buyer: 1, Verdict: SoldOut, Tries: 1},
-		{Buyer: 2, Verdict: SoldOut, Tries: 2},
-		{Buyer: 3, Verdict: AlreadyOrdered, Tries: 1},
+		{Buyer: 0, Outcome: client.Accepted, Tries: 1}, {Buyer: 0, Outcome: client.AlreadyOrdered, Tries: 1},
+		{Buyer: 1, Outcome: client.SoldOut, Tries: 1},
+		{Buyer: 2, Outcome: client.SoldOut, Tries: 2},
+		{Buyer: 3, Outcome: client.AlreadyOrdered, Tries: 1},
 	})
 	if diff := cmp.Diff([]int{0, 2, 3}, got); diff != "" {
 		t.Errorf("buyers who follow up (-want +got):\n%s", diff)

@@ -2,7 +2,6 @@ package rush
 
 import (
 	"context"
-	"net/http"
 	"sync"
 	"time"
 
@@ -11,14 +10,15 @@ import (
 
 // Sighting is the last state of their order that a buyer saw.
 type Sighting struct {
-	Buyer   int // index into the crowd
-	Found   bool
-	ClaimID string
-	OrderID string // "" while pending
-	// ConfirmedBy is when the buyer saw the confirmation.
-	ConfirmedBy time.Time
-	Err         error
+	Buyer           int // index into the crowd
+	Outcome         client.Outcome
+	Reply           client.Answer
+	Asked, Answered time.Time // of the last answer
+	Err             error     // of the last request, if it got no answer
 }
+
+// Confirmed reports whether the buyer knows the order id.
+func (s Sighting) Confirmed() bool { return s.Outcome == client.Confirmed }
 
 // WhoAsks returns the buyers who follow up: those who got a claim and those who had to
 // repeat a click. The outcome of a click without an answer is unknown, and the refusal of
@@ -27,7 +27,7 @@ func WhoAsks(results []Result) []int {
 	var asks []int
 	seen := map[int]bool{}
 	for _, r := range results {
-		told := r.Verdict == Accepted || r.Verdict == AlreadyOrdered
+		told := r.Outcome == client.Accepted || r.Outcome == client.AlreadyOrdered
 		if (told || r.Tries > 1) && !seen[r.Buyer] {
 			seen[r.Buyer] = true
 			asks = append(asks, r.Buyer)
@@ -58,19 +58,17 @@ func (s *Sighting) watch(ctx context.Context, a API, saleID string, b Buyer, slo
 		if s.Err = enter(ctx, slots); s.Err != nil {
 			return
 		}
+		asked := now()
 		var r client.Answer
 		r, s.Err = a.Mine(ctx, saleID, b.Token)
-		at := now()
+		answered := now()
 		<-slots
-		switch {
-		case s.Err == nil && r.Status == http.StatusOK:
-			s.Found, s.ClaimID = true, r.Claim.ClaimID
-			if r.Claim.OrderID != "" { // in any state but PENDING, also one that is new
-				s.OrderID, s.ConfirmedBy = r.Claim.OrderID, at
+		if s.Err == nil {
+			final := false
+			s.Reply, s.Asked, s.Answered = r, asked, answered
+			if s.Outcome, final = client.JudgePoll(saleID, r); final {
 				return
 			}
-		case s.Err == nil && r.Status == http.StatusNotFound && r.Code == "order-not-found":
-			return
 		}
 		if !pause(ctx, r.RetryAfter) {
 			return

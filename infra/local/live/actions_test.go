@@ -275,15 +275,15 @@ func TestARecountIsMadeOnDemand(t *testing.T) {
 }
 
 func TestABuyerWhoLearnsOfTheUnitByAlreadyOrderedGotIt(t *testing.T) {
-	c := &crowd{answers: map[rush.Verdict]int{}, winners: map[string]bool{}}
-	click := func(v rush.Verdict, claim string) {
-		c.count(rush.Result{Verdict: v, Reply: client.Answer{Claim: client.Claim{ClaimID: claim}}})
+	c := &crowd{answers: map[client.Outcome]int{}, winners: map[string]bool{}}
+	click := func(v client.Outcome, claim string) {
+		c.count(rush.Result{Outcome: v, Reply: client.Answer{Claim: client.Claim{ClaimID: claim}}})
 	}
-	click(rush.Accepted, "a")
-	click(rush.Accepted, "a") // the same Idempotency-Key
-	click(rush.AlreadyOrdered, "a")
-	click(rush.AlreadyOrdered, "b") // whose 202 was lost
-	click(rush.SoldOut, "")
+	click(client.Accepted, "a")
+	click(client.Accepted, "a") // the same Idempotency-Key
+	click(client.AlreadyOrdered, "a")
+	click(client.AlreadyOrdered, "b") // whose 202 was lost
+	click(client.SoldOut, "")
 	if w := c.view(); w.Winners != 2 || w.AlreadyOrdered != 2 || w.SoldOut != 1 || w.Answered != 5 {
 		t.Errorf("%+v, want 2 winners, 2 repeats, 1 sold out, 5 answered", w)
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/rush"
 )
 
@@ -30,7 +31,7 @@ type crowd struct {
 	mu       sync.Mutex
 	signedIn int
 	clicks   int
-	answers  map[rush.Verdict]int
+	answers  map[client.Outcome]int
 	winners  map[string]bool // claims of its buyers
 	ended    bool
 	problem  string
@@ -61,13 +62,14 @@ func (c *crowd) view() *crowdView {
 	defer c.mu.Unlock()
 	w := &crowdView{
 		SaleID: c.saleID, Buyers: crowdSize, SignedIn: c.signedIn, Clicks: c.clicks, Winners: len(c.winners),
-		AlreadyOrdered: c.answers[rush.AlreadyOrdered] + c.answers[rush.Accepted] - len(c.winners),
-		SoldOut:        c.answers[rush.SoldOut], GaveUp: c.answers[rush.Unanswered] + c.answers[rush.Unexpected],
-		Running: !c.ended, Problem: c.problem,
+		AlreadyOrdered: c.answers[client.AlreadyOrdered] + c.answers[client.Accepted] - len(c.winners),
+		SoldOut:        c.answers[client.SoldOut],
+		Running:        !c.ended, Problem: c.problem,
 	}
 	for _, n := range c.answers {
 		w.Answered += n
 	}
+	w.GaveUp = w.Answered - w.Winners - w.AlreadyOrdered - w.SoldOut
 	return w
 }
 
@@ -93,7 +95,7 @@ func (v *View) send(saleID string) bool {
 		return false
 	}
 	all := newCrowd(crowdSize)
-	c := &crowd{saleID: saleID, answers: map[rush.Verdict]int{}, winners: map[string]bool{}, clicks: rush.TotalClicks(all)}
+	c := &crowd{saleID: saleID, answers: map[client.Outcome]int{}, winners: map[string]bool{}, clicks: rush.TotalClicks(all)}
 	v.crowd = c
 	v.work.Go(func() {
 		ctx, cancel := context.WithTimeout(v.ctx, rushTime)
@@ -135,8 +137,8 @@ func (c *crowd) run(ctx context.Context, v *View, all []rush.Buyer) error {
 // count counts the final answer to a click. A buyer whose first answers were lost may learn of
 // the unit by "already ordered" only. The caller holds the lock.
 func (c *crowd) count(r rush.Result) {
-	c.answers[r.Verdict]++
-	if r.Verdict == rush.Accepted || r.Verdict == rush.AlreadyOrdered {
+	c.answers[r.Outcome]++
+	if r.Outcome == client.Accepted || r.Outcome == client.AlreadyOrdered {
 		c.winners[r.Reply.Claim.ClaimID] = true
 	}
 }

@@ -231,10 +231,10 @@ func (p *paymentSale) buy(ctx context.Context, crowd []rush.Buyer, then func(ctx
 	for _, buyer := range rush.WhoAsks(results) {
 		group.Go(func() error {
 			s := rush.Follow(ctx, p.system, p.saleID, crowd, []int{buyer}, 1, p.now, func() {})[0]
-			if orders[buyer] = s.OrderID; s.OrderID == "" {
+			if orders[buyer] = s.Reply.Claim.OrderID; !s.Confirmed() {
 				return s.Err
 			}
-			return then(ctx, buyer, s.OrderID)
+			return then(ctx, buyer, orders[buyer])
 		})
 	}
 	return orders, group.Wait()

@@ -55,6 +55,7 @@ func (s *cashier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		s.left--
 		s.states[user], claim["state"] = "CONFIRMED", "PENDING"
+		delete(claim, "orderId")
 		answer(w, 202, claim)
 	case "GET " + own:
 		if s.states[user] == "" {

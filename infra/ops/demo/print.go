@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/rush"
 )
 
@@ -36,21 +37,21 @@ func printReceipt(w io.Writer, saleID string, lines []line) {
 
 // printRush writes how many clicks got each answer and what the answer means.
 func printRush(w io.Writer, results []rush.Result) {
-	count, winners, repeats := map[rush.Verdict]int{}, map[string]bool{}, 0
+	count, winners, repeats := map[client.Outcome]int{}, map[string]bool{}, 0
 	for _, r := range results {
-		count[r.Verdict]++
+		count[r.Outcome]++
 		repeats += max(0, r.Tries-1)
-		if r.Verdict == rush.Accepted {
+		if r.Outcome == client.Accepted {
 			winners[r.Reply.Claim.ClaimID] = true
 		}
 	}
 	fmt.Fprintf(w, "answers to %s clicks\n", thousands(len(results)))
 	say := func(n int, what string) { fmt.Fprintf(w, "  %9s  %s\n", thousands(n), what) }
 	say(len(winners), "accepted: the buyer has a bottle")
-	say(count[rush.Accepted]-len(winners), "accepted again: same Idempotency-Key, same answer, no second bottle")
-	say(count[rush.AlreadyOrdered], "already ordered: another click of a buyer who has a bottle")
-	say(count[rush.SoldOut], "sold out")
-	if n := count[rush.Unanswered] + count[rush.Unexpected]; n > 0 {
+	say(count[client.Accepted]-len(winners), "accepted again: same Idempotency-Key, same answer, no second bottle")
+	say(count[client.AlreadyOrdered], "already ordered: another click of a buyer who has a bottle")
+	say(count[client.SoldOut], "sold out")
+	if n := len(results) - count[client.Accepted] - count[client.AlreadyOrdered] - count[client.SoldOut]; n > 0 {
 		say(n, "no answer, or one that is not in the API's contract")
 	}
 	if repeats > 0 {
@@ -68,16 +69,16 @@ func printPace(w io.Writer, startedAt time.Time, results []rush.Result, sighting
 	for _, r := range results {
 		took = append(took, r.Took...)
 		rushed = later(rushed, r.Answered)
-		if id := r.Reply.Claim.ClaimID; r.Verdict == rush.Accepted && !won[id] {
+		if id := r.Reply.Claim.ClaimID; r.Outcome == client.Accepted && !won[id] {
 			won[id] = true
 			firstWins++
 			lastWin = later(lastWin, r.Answered)
 		}
 	}
 	for _, s := range sightings {
-		if s.OrderID != "" {
+		if s.Confirmed() {
 			confirmed++
-			settled = later(settled, s.ConfirmedBy)
+			settled = later(settled, s.Answered)
 		}
 	}
 	fmt.Fprintf(w, "speed on this machine (no promise depends on it)\n"+

@@ -16,7 +16,7 @@ import (
 
 func TestTheReceiptIsTheLastThingPrintedAndFitsEightyColumns(t *testing.T) {
 	e := good()
-	e.stock, e.findings = 1, []books.Finding{{Promise: "P8", Text: "1 claims are pending"}}
+	e.stock, e.findings = 2, []books.Finding{{Promise: "P8", Text: "1 claims are pending"}}
 	lines := audit(e)
 	for i := range 2 * examples {
 		lines[0].breaks("finding %d", i)
@@ -27,7 +27,7 @@ func TestTheReceiptIsTheLastThingPrintedAndFitsEightyColumns(t *testing.T) {
 	if !ok {
 		t.Fatalf("no receipt in:\n%s", out.String())
 	}
-	if !strings.Contains(findings, "P1: 3 units were sold, not 1") || !strings.Contains(findings, "P1: and 6 more") {
+	if !strings.Contains(findings, "P1: 1 units were sold, not 2") || !strings.Contains(findings, "P1: and 6 more") {
 		t.Errorf("findings are:\n%s", findings)
 	}
 	rows := strings.Split(strings.TrimSuffix(table, "\n"), "\n")
@@ -74,9 +74,9 @@ func TestThousandsAreSeparatedByCommas(t *testing.T) {
 func TestEveryFigureOfTheRushIsLabelled(t *testing.T) {
 	var out bytes.Buffer
 	won := func(claim string) rush.Result {
-		return rush.Result{Verdict: rush.Accepted, Tries: 2, Reply: client.Answer{Claim: client.Claim{ClaimID: claim}}}
+		return rush.Result{Outcome: client.Accepted, Tries: 2, Reply: client.Answer{Claim: client.Claim{ClaimID: claim}}}
 	}
-	printRush(&out, []rush.Result{won("a"), won("a"), won("b"), {Verdict: rush.SoldOut}, {Verdict: rush.AlreadyOrdered}, {}})
+	printRush(&out, []rush.Result{won("a"), won("a"), won("b"), {Outcome: client.SoldOut}, {Outcome: client.AlreadyOrdered}, {}})
 	for _, want := range []string{
 		"answers to 6 clicks\n", " 2  accepted: the buyer has a bottle\n", " 1  accepted again: ", " 1  already ordered: ", " 1  sold out\n",
 		" 1  no answer, or ", "(3 requests were retried",

@@ -8,8 +8,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"flashsale/infra/kit/client"
 )
 
 func TestOnlyThisMachineMayBeLoaded(t *testing.T) {
@@ -112,21 +110,6 @@ func FuzzReadTokens(f *testing.F) {
 			if token == "" || strings.ContainsAny(token, " \r\n\t") {
 				t.Errorf("%q is not a token", token)
 			}
-		}
-	})
-}
-
-func FuzzAnyAnswerIsJudged(f *testing.F) {
-	f.Add(202, "1", []byte(`{"claimId":"c","saleId":"s","state":"PENDING"}`))
-	f.Add(409, "", []byte(`{"code":"already-ordered","claim":{"claimId":"c"}}`))
-	f.Add(503, "-1", []byte(`<html>`))
-	f.Fuzz(func(t *testing.T, status int, retryAfter string, body []byte) {
-		r := client.Read(status, http.Header{"Retry-After": {retryAfter}}, body)
-		if d := wait(r.RetryAfter); d < minWait || d > maxWait {
-			t.Errorf("it would wait %v", d)
-		}
-		if o, final := judge("s", r); o == "" || o == accepted && (!final || r.Claim.ClaimID == "") {
-			t.Errorf("judged %q", o)
 		}
 	})
 }

@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"flashsale/infra/kit/verdict"
 )
 
 const (
@@ -76,10 +78,11 @@ func measure(ctx context.Context, o options, stdout io.Writer, bar progress) (br
 
 	r := rush{
 		client: place.system, sale: place.sale, visits: visits, tokens: place.tokens,
-		inflight: o.inflight, patience: o.patience, tally: newTally(), witness: newWitness(place.stock),
+		inflight: o.inflight, patience: o.patience, tally: newTally(),
+		history: verdict.New(verdict.Sale{Units: int64(place.stock), Own: o.sale == "", AsksForPayment: o.payments}),
 	}
 	if o.payments {
-		r.payer, r.witness = localPayer(place.system.Client), newWitness(0) // units may be sold again
+		r.payer = localPayer(place.system.Client)
 		o.drain += payWithin + releaseTime
 	}
 	step := bar.step("buyers", len(visits))
@@ -95,7 +98,7 @@ func measure(ctx context.Context, o options, stdout io.Writer, bar progress) (br
 	res := r.tally.result(time.Since(started))
 	res.title = fmt.Sprintf("%d buyers, sale %s", len(visits), place.sale)
 	res.settings = o.settings(place)
-	res.findings = r.witness.findings()
+	res.findings = r.history.Findings()
 	books := o.receipt(ctx, place)
 	res.receipt, res.receiptMade = books.text, books.made
 	broken = len(res.findings) > 0 || books.broken

@@ -28,11 +28,11 @@ const fates, cancels, tooLate = 9, 6, 8
 
 // Outcomes of payments and of orders that ask for one; a refund due also names its reason.
 const (
-	paid       outcome = "paid"
-	refundDue  outcome = "refund-due: released"
-	cancelled  outcome = "cancelled"
-	expired    outcome = "expired"
-	notSettled outcome = "neither-in-time"
+	paid       client.Outcome = "paid"
+	refundDue  client.Outcome = "refund-due: released"
+	cancelled  client.Outcome = "cancelled"
+	expired    client.Outcome = "expired"
+	notSettled client.Outcome = "neither-in-time"
 )
 
 // payer reports a payment as its provider does.
@@ -62,13 +62,13 @@ func (r *rush) settle(ctx context.Context, i int, order string) {
 	case fate == cancels:
 		r.settled(i, r.until(ctx, thought, unsaidWait, func(ctx context.Context) (client.Answer, error) {
 			return r.client.Cancel(ctx, r.sale, r.tokens[i])
-		}, func(a client.Answer) (outcome, bool) {
+		}, func(a client.Answer) (client.Outcome, bool) {
 			return cancelled, a.Status == http.StatusOK && a.Claim.State == "CANCELLED"
 		}), cancelled)
 	default:
 		r.settled(i, r.until(ctx, confirmedAt.Add(payWithin), releasePoll, func(ctx context.Context) (client.Answer, error) {
 			return r.client.Mine(ctx, r.sale, r.tokens[i])
-		}, func(a client.Answer) (outcome, bool) {
+		}, func(a client.Answer) (client.Outcome, bool) {
 			return expired, a.Status == http.StatusOK && a.Claim.State == "EXPIRED"
 		}), expired)
 		if fate == tooLate {
@@ -79,23 +79,23 @@ func (r *rush) settle(ctx context.Context, i int, order string) {
 
 // settled counts an outcome. Within the time that a run has, it is what was expected (P20 to
 // P24); if it is late the system is only slow.
-func (r *rush) settled(i int, o, want outcome) {
+func (r *rush) settled(i int, o, want client.Outcome) {
 	r.tally.settled(o)
 	if o != want && o != notSettled {
-		r.witness.unsettled(i, o, want)
+		r.history.Report("P24", "%s's order or payment is %s, want %s", buyer(i), o, want)
 	}
 }
 
 // pay reports the payment until its provider is told what became of it.
-func (r *rush) pay(ctx context.Context, i int, order string, due time.Time) outcome {
+func (r *rush) pay(ctx context.Context, i int, order string, due time.Time) client.Outcome {
 	provider := webhook.Providers[i%len(webhook.Providers)]
 	o := r.until(ctx, due, unsaidWait, func(ctx context.Context) (client.Answer, error) {
 		return r.payer(ctx, provider, webhook.Payment{
 			SaleID: r.sale, OrderID: order, PaymentID: "load-" + strconv.Itoa(i) + "-" + order, Amount: client.Price, Currency: client.Currency,
 		})
-	}, func(a client.Answer) (outcome, bool) {
+	}, func(a client.Answer) (client.Outcome, bool) {
 		told, ok := webhook.Outcome(a.Status, a.Body)
-		return outcome(told), ok
+		return client.Outcome(told), ok
 	})
 	if o != notSettled {
 		r.tally.reported(time.Since(due))
@@ -105,7 +105,7 @@ func (r *rush) pay(ctx context.Context, i int, order string, due time.Time) outc
 
 // until repeats a request from its intended time on until the answer says what became of the
 // order, or ctx ends.
-func (r *rush) until(ctx context.Context, due time.Time, pause time.Duration, call func(context.Context) (client.Answer, error), read func(client.Answer) (outcome, bool)) outcome {
+func (r *rush) until(ctx context.Context, due time.Time, pause time.Duration, call func(context.Context) (client.Answer, error), read func(client.Answer) (client.Outcome, bool)) client.Outcome {
 	for waitUntil(ctx, due) {
 		a, sent, err := r.attempt(ctx, due, call)
 		if sent && err == nil {

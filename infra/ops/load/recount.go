@@ -13,23 +13,23 @@ import (
 // receiptTime bounds the recount.
 const receiptTime = 5 * time.Minute
 
-// books is the result of the recount of a sale.
-type books struct {
+// recount is the result of the recount of a sale.
+type recount struct {
 	text         string
 	made, broken bool
 }
 
 // receipt runs the operator program to recount the sale from the table, independently of
 // this package's code.
-func (o *options) receipt(ctx context.Context, p place) books {
+func (o *options) receipt(ctx context.Context, p place) recount {
 	if !p.system.Local && o.table == "" {
-		return books{text: "no receipt: give the deployed table with TABLE=... (-table)"}
+		return recount{text: "no receipt: give the deployed table with TABLE=... (-table)"}
 	}
 	program := o.operator
 	if program == "" {
 		self, err := os.Executable()
 		if err != nil {
-			return books{text: "no receipt: " + err.Error(), broken: true}
+			return recount{text: "no receipt: " + err.Error(), broken: true}
 		}
 		program = filepath.Join(filepath.Dir(self), "operator")
 	}
@@ -40,7 +40,7 @@ func (o *options) receipt(ctx context.Context, p place) books {
 	ctx, cancel := context.WithTimeout(ctx, receiptTime)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, program, append(args, "receipt", "-sale", p.sale)...).CombinedOutput()
-	b := books{text: strings.TrimSpace(string(out)), made: err == nil}
+	b := recount{text: strings.TrimSpace(string(out)), made: err == nil}
 	// A recount that fails counts as broken, too.
 	var exit *exec.ExitError
 	switch {

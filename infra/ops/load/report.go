@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"flashsale/infra/kit/chart"
+	"flashsale/infra/kit/client"
 )
 
 //go:embed report.html
@@ -51,7 +52,7 @@ func (r *result) html(w io.Writer) error {
 		"Latencies": r.latencies, "Outcomes": r.outcomes, "Polls": r.polls, "Orders": r.orders, "Kinds": r.byKind,
 		"Accepted": r.acceptedTotal, "PeakAccepted": r.peakAccepted, "Confirmed": r.confirmedTotal,
 		"GivenUp": r.givenUp, "Unconfirmed": r.unconfirmed,
-		"Findings": r.findings, "Receipt": r.receipt, "ReceiptMade": r.receiptMade, "Broken": r.broken,
+		"Findings": r.findings[:min(len(r.findings), mostFindings)], "MoreFindings": max(0, len(r.findings)-mostFindings), "Receipt": r.receipt, "ReceiptMade": r.receiptMade, "Broken": r.broken,
 		"Charts": r.charts(), "ChartStyle": chart.Style,
 	})
 }
@@ -69,16 +70,16 @@ func (r *result) charts() []drawn {
 		}
 		return lines
 	}
-	count := func(o outcome) chart.Line {
+	count := func(o client.Outcome) chart.Line {
 		return r.line(string(o), func(s second) float64 { return float64(s.counts[o]) })
 	}
-	names := map[outcome]bool{}
+	names := map[client.Outcome]bool{}
 	for _, s := range r.seconds {
 		for o := range s.counts {
 			names[o] = true
 		}
 	}
-	delete(names, confirmed)
+	delete(names, client.Confirmed)
 	var answers []chart.Line
 	for _, o := range slices.Sorted(maps.Keys(names)) {
 		answers = append(answers, count(o))
@@ -93,7 +94,7 @@ func (r *result) charts() []drawn {
 	return []drawn{
 		{"Latency", "from a click's intended time to its first answer, by intended second",
 			plot("milliseconds", true, quantiles(func(s second) latencies { return s.click }, 50, 90, 99, 100))},
-		{"Orders", "purchases accepted and order ids seen, each second", plot("orders a second", false, []chart.Line{count(accepted), count(confirmed)})},
+		{"Orders", "purchases accepted and order ids seen, each second", plot("orders a second", false, []chart.Line{count(client.Accepted), count(client.Confirmed)})},
 		{"Answers", "every answer to a purchase, each second", plot("answers a second", false, answers)},
 		{"Queueing", "how late the generator sent its requests; if this is high, the latencies above are too high",
 			plot("milliseconds", true, quantiles(func(s second) latencies { return s.queue }, 50, 99, 100))},

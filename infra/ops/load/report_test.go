@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"flashsale/infra/kit/books"
+	"flashsale/infra/kit/client"
 )
 
 func page1(t *testing.T, r result) string {
@@ -20,8 +23,8 @@ func TestTheReportShowsWhatWasMeasured(t *testing.T) {
 	tally := newTally()
 	for i := range 100 {
 		at := time.Duration(i) * 50 * time.Millisecond
-		tally.first(honest, accepted, at, time.Duration(i+1)*time.Millisecond)
-		tally.answered(accepted, at)
+		tally.first(honest, client.Accepted, at, time.Duration(i+1)*time.Millisecond)
+		tally.answered(client.Accepted, at)
 		tally.queued(at, time.Microsecond)
 	}
 	tally.answered("sold-out", 7*time.Second)
@@ -56,7 +59,7 @@ func TestTheReportEscapesForeignText(t *testing.T) {
 	tally.answered(evil, 0)
 	tally.polled(evil, 0)
 	r := tally.result(time.Second)
-	r.title, r.receipt, r.findings, r.broken, r.settings = evil, evil, []string{evil}, true, [][2]string{{evil, evil}}
+	r.title, r.receipt, r.findings, r.broken, r.settings = evil, evil, []books.Finding{{Promise: "P1", Text: evil}}, true, [][2]string{{evil, evil}}
 	text := page1(t, r)
 	if strings.Contains(text, "<script") {
 		t.Error("a script got into the report")
@@ -87,7 +90,7 @@ func TestQuantilesMatchTheValues(t *testing.T) {
 }
 
 func TestABreakdownIsSortedAndAddsUp(t *testing.T) {
-	rows := breakdown(map[outcome]int64{"b": 1, "a": 1, "c": 6})
+	rows := breakdown(map[client.Outcome]int64{"b": 1, "a": 1, "c": 6})
 	sum := 0.0
 	var order string
 	for _, row := range rows {
@@ -98,5 +101,17 @@ func TestABreakdownIsSortedAndAddsUp(t *testing.T) {
 	}
 	if len(breakdown(nil)) != 0 {
 		t.Error("a breakdown of nothing has rows")
+	}
+}
+
+func TestOnlyTheFirstFindingsAreListed(t *testing.T) {
+	r := result{findings: make([]books.Finding, 1000)}
+	var out strings.Builder
+	r.print(&out)
+	if listed := strings.Count(out.String(), "\n  - "); listed != mostFindings+1 || !strings.Contains(out.String(), "and 980 more") {
+		t.Errorf("%d are listed:\n%s", listed, &out)
+	}
+	if page := page1(t, r); strings.Count(page, "<li>") != mostFindings+1 || !strings.Contains(page, "and 980 more") {
+		t.Error("the report does not list as many")
 	}
 }

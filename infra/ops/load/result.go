@@ -7,7 +7,13 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"flashsale/infra/kit/books"
+	"flashsale/infra/kit/client"
 )
+
+// mostFindings bounds the printed findings: a broken promise tends to affect thousands of buyers.
+const mostFindings = 20
 
 // result is the contents of a report.
 type result struct {
@@ -25,7 +31,7 @@ type result struct {
 	// peakAccepted is the maximum number of purchases accepted in one second.
 	peakAccepted, acceptedTotal, confirmedTotal int64
 	givenUp, unconfirmed                        int64
-	findings                                    []string
+	findings                                    []books.Finding
 	receipt                                     string
 	receiptMade, broken                         bool
 }
@@ -42,7 +48,7 @@ func (t *tally) result(took time.Duration) result {
 	r := result{
 		took:     took,
 		outcomes: breakdown(t.all), polls: breakdown(t.polls), seconds: t.seconds, orders: breakdown(t.orders),
-		givenUp: t.givenUp, unconfirmed: t.lost, acceptedTotal: t.all[accepted], confirmedTotal: t.toOrderID.count(),
+		givenUp: t.givenUp, unconfirmed: t.lost, acceptedTotal: t.all[client.Accepted], confirmedTotal: t.toOrderID.count(),
 		latencies: []latencyRow{
 			t.firstAnswer.row("click to first answer"), t.finalAnswer.row("click to final answer"),
 			t.toOrderID.row("click to order id seen"), t.poll.row("status poll"), t.queue.row("queueing in the generator"),
@@ -52,7 +58,7 @@ func (t *tally) result(took time.Duration) result {
 		r.latencies = append(r.latencies, t.webhook.row("payment to webhook answered"))
 	}
 	for _, s := range t.seconds {
-		r.peakAccepted = max(r.peakAccepted, s.counts[accepted])
+		r.peakAccepted = max(r.peakAccepted, s.counts[client.Accepted])
 	}
 	for _, k := range slices.Sorted(maps.Keys(t.firsts)) {
 		r.byKind = append(r.byKind, kindRow{k, breakdown(t.firsts[k])})
@@ -84,8 +90,11 @@ func (r *result) print(w io.Writer) {
 		return
 	}
 	fmt.Fprintln(w, "BROKEN:")
-	for _, f := range r.findings {
+	for _, f := range r.findings[:min(len(r.findings), mostFindings)] {
 		fmt.Fprintln(w, "  -", f)
+	}
+	if more := len(r.findings) - mostFindings; more > 0 {
+		fmt.Fprintf(w, "  - and %d more\n", more)
 	}
 }
 

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"time"
 
 	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/verdict"
 )
 
 const (
@@ -19,6 +21,14 @@ const (
 	// sendLimit is how late a request may be sent. A later one is not sent but reported:
 	// the generator is too slow.
 	sendLimit = 5 * time.Second
+)
+
+// Outcomes that the generator adds to those of an answer.
+const (
+	// acceptedAgain is a repeat with the same Idempotency-Key (P9).
+	acceptedAgain client.Outcome = "accepted-again"
+	noAnswer      client.Outcome = "no-answer"
+	notSent       client.Outcome = "not-sent-in-time"
 )
 
 // api is the part of the client that a buyer uses.
@@ -38,7 +48,7 @@ type rush struct {
 	patience time.Duration
 	payer    payer // nil: the sale asks for no payment
 	tally    *tally
-	witness  *witness
+	history  *verdict.History
 	slots    chan struct{}
 	start    time.Time
 }
@@ -73,7 +83,7 @@ func (r *rush) visit(whole context.Context, i int) {
 	intended := r.start.Add(v.at)
 	ctx, cancel := context.WithDeadline(whole, intended.Add(r.patience))
 	defer cancel()
-	answers := make([]outcome, v.clicks)
+	answers := make([]client.Outcome, v.clicks)
 	waits := make([]time.Duration, v.clicks)
 	var clicks sync.WaitGroup
 	for n := range v.clicks {
@@ -81,7 +91,7 @@ func (r *rush) visit(whole context.Context, i int) {
 	}
 	clicks.Wait()
 	for n, a := range answers {
-		if a == accepted || a == acceptedAgain {
+		if a == client.Accepted || a == acceptedAgain {
 			if order := r.follow(ctx, i, intended, waits[n]); order != "" && r.payer != nil {
 				r.settle(whole, i, order)
 			}
@@ -114,7 +124,7 @@ func (r *rush) attempt(ctx context.Context, intended time.Time, call func(contex
 
 // click repeats the request until there is a final answer. It returns the answer and its
 // Retry-After.
-func (r *rush) click(ctx context.Context, i int, intended time.Time) (outcome, time.Duration) {
+func (r *rush) click(ctx context.Context, i int, intended time.Time) (client.Outcome, time.Duration) {
 	v := r.visits[i]
 	due := intended
 	for try := range maxTries {
@@ -126,8 +136,11 @@ func (r *rush) click(ctx context.Context, i int, intended time.Time) (outcome, t
 		case !sent:
 			o = notSent
 		case err == nil:
-			o, final = judge(r.sale, a)
-			o = r.witness.clicked(i, o, a)
+			o, final = client.JudgePurchase(r.sale, a)
+			final = final || o == client.Failed
+			if final && r.history.Clicked(buyer(i), v.key != "", verdict.Span{From: due, Until: time.Now()}, o, a) {
+				o = acceptedAgain
+			}
 		}
 		now := time.Now()
 		took := now.Sub(intended)
@@ -167,11 +180,12 @@ func (r *rush) follow(ctx context.Context, i int, intended time.Time, pause time
 		case !sent:
 			o = notSent
 		case err == nil:
-			o, final = judgeStatus(r.sale, a)
-			r.witness.polled(i, o, a)
+			o, final = client.JudgePoll(r.sale, a)
+			final = final || o == client.Failed
+			r.history.Asked(buyer(i), verdict.Span{From: due, Until: now}, o, a)
 		}
 		r.tally.polled(o, now.Sub(due))
-		if o == confirmed {
+		if o == client.Confirmed {
 			r.tally.confirmed(now.Sub(r.start), now.Sub(intended))
 		}
 		if final {
@@ -185,6 +199,9 @@ func (r *rush) follow(ctx context.Context, i int, intended time.Time, pause time
 	r.tally.unconfirmed()
 	return ""
 }
+
+// buyer is the name by which findings call the buyer of a visit.
+func buyer(i int) string { return "buyer " + strconv.Itoa(i) }
 
 // wait clamps the server's Retry-After.
 func wait(told time.Duration) time.Duration {

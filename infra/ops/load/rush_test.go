@@ -15,6 +15,7 @@ import (
 
 	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/client/webhook"
+	"flashsale/infra/kit/verdict"
 )
 
 // shop is an API whose answers are set by a test. Time is virtual: the tests run in a
@@ -59,20 +60,20 @@ func refused(code string, status int, retryAfter time.Duration) client.Answer {
 }
 
 // rushed runs the visits against the shop in virtual time.
-func rushed(t *testing.T, s *shop, visits []visit, inflight int) (r result, w *witness) {
+func rushed(t *testing.T, s *shop, visits []visit, inflight int) (r result, h *verdict.History) {
 	t.Helper()
-	w = newWitness(0)
+	h = verdict.New(verdict.Sale{Own: true})
 	synctest.Test(t, func(t *testing.T) {
 		tokens := make([]string, len(visits))
 		for i := range tokens {
 			tokens[i] = fmt.Sprint(i)
 		}
 		s.start = time.Now()
-		run := rush{client: s, sale: testSale, visits: visits, tokens: tokens, inflight: inflight, patience: time.Minute, tally: newTally(), witness: w}
+		run := rush{client: s, sale: testSale, visits: visits, tokens: tokens, inflight: inflight, patience: time.Minute, tally: newTally(), history: h}
 		run.run(t.Context(), s.start, func() {})
 		r = run.tally.result(time.Since(s.start))
 	})
-	return r, w
+	return r, h
 }
 
 // everyTenth returns buyers 100 ms apart.
@@ -86,7 +87,7 @@ func everyTenth(n int) []visit {
 
 func near(got, want time.Duration) bool { return got >= want*98/100 && got <= want*102/100 }
 
-func count(rows []counted, o outcome) int64 {
+func count(rows []counted, o client.Outcome) int64 {
 	for _, row := range rows {
 		if row.Outcome == o {
 			return row.Count
@@ -160,7 +161,7 @@ func TestAnHonestBuyerWaitsForTheRetryAfter(t *testing.T) {
 			return client.Answer{Status: http.StatusOK, Claim: claim}, nil
 		},
 	}
-	r, w := rushed(t, s, everyTenth(1), 8)
+	r, h := rushed(t, s, everyTenth(1), 8)
 	clicks, polls := []time.Duration{0, 3 * time.Second, 4 * time.Second}, []time.Duration{6 * time.Second, 10 * time.Second}
 	if fmt.Sprint(s.clicks) != fmt.Sprint(clicks) || fmt.Sprint(s.polls) != fmt.Sprint(polls) {
 		t.Errorf("clicks at %v and polls at %v, want %v and %v", s.clicks, s.polls, clicks, polls)
@@ -168,7 +169,7 @@ func TestAnHonestBuyerWaitsForTheRetryAfter(t *testing.T) {
 	if r.acceptedTotal != 1 || r.confirmedTotal != 1 || !near(r.latencies[2].Max, 10*time.Second) {
 		t.Errorf("accepted %d, confirmed %d after %v; want one after 10s", r.acceptedTotal, r.confirmedTotal, r.latencies[2].Max)
 	}
-	if found := w.findings(); len(found) > 0 {
+	if found := h.Findings(); len(found) > 0 {
 		t.Error(found)
 	}
 }
@@ -187,14 +188,14 @@ func TestAGreedyBuyerClicksAllAtOnce(t *testing.T) {
 			return client.Answer{Status: http.StatusOK, Claim: claim}, nil
 		},
 	}
-	r, w := rushed(t, s, []visit{{at: time.Second, kind: greedy, clicks: 4}}, 8)
+	r, h := rushed(t, s, []visit{{at: time.Second, kind: greedy, clicks: 4}}, 8)
 	for _, at := range s.clicks {
 		if at != time.Second {
 			t.Errorf("a click came at %v", at)
 		}
 	}
-	if len(s.clicks) != 4 || len(s.polls) != 1 || count(r.outcomes, "already-ordered") != 3 || len(w.findings()) > 0 {
-		t.Errorf("%d clicks, %d polls, outcomes %v, findings %v", len(s.clicks), len(s.polls), r.outcomes, w.findings())
+	if len(s.clicks) != 4 || len(s.polls) != 1 || count(r.outcomes, "already-ordered") != 3 || len(h.Findings()) > 0 {
+		t.Errorf("%d clicks, %d polls, outcomes %v, findings %v", len(s.clicks), len(s.polls), r.outcomes, h.Findings())
 	}
 }
 
@@ -202,9 +203,9 @@ func TestABuyerWithoutAFinalAnswerGivesUp(t *testing.T) {
 	s := &shop{onOrder: func(int, time.Duration, string) (client.Answer, error) {
 		return refused("busy", http.StatusServiceUnavailable, 11*time.Second), nil
 	}}
-	r, w := rushed(t, s, everyTenth(1), 1)
-	if r.givenUp != 1 || len(s.clicks) != 6 || len(w.findings()) > 0 {
-		t.Errorf("gave up %d after %d tries, findings %v; want 1 after 6 in a minute, and none", r.givenUp, len(s.clicks), w.findings())
+	r, h := rushed(t, s, everyTenth(1), 1)
+	if r.givenUp != 1 || len(s.clicks) != 6 || len(h.Findings()) > 0 {
+		t.Errorf("gave up %d after %d tries, findings %v; want 1 after 6 in a minute, and none", r.givenUp, len(s.clicks), h.Findings())
 	}
 }
 
@@ -216,7 +217,7 @@ func TestAnInterruptedRunCountsTheBuyersWhoDidNotCome(t *testing.T) {
 		s := &shop{onOrder: func(int, time.Duration, string) (client.Answer, error) {
 			return refused("sold-out", http.StatusConflict, -1), nil
 		}}
-		run := rush{client: s, sale: testSale, visits: everyTenth(20), tokens: make([]string, 20), inflight: 4, patience: time.Minute, tally: tally, witness: newWitness(0)}
+		run := rush{client: s, sale: testSale, visits: everyTenth(20), tokens: make([]string, 20), inflight: 4, patience: time.Minute, tally: tally, history: verdict.New(verdict.Sale{Own: true})}
 		run.run(ctx, time.Now(), func() {})
 	})
 	if missed := tally.firsts[honest][notSent]; missed < 9 || missed+tally.firsts[honest]["sold-out"] != 20 {
@@ -228,31 +229,31 @@ func TestBuyersPayCancelOrLetTheirOrdersExpire(t *testing.T) {
 	for _, tt := range []struct {
 		name            string
 		cashier         cashier
-		orders          map[outcome]int64
+		orders          map[client.Outcome]int64
 		webhooks, found int
 	}{
-		{"as it should", cashier{releases: true}, map[outcome]int64{paid: 6, cancelled: 1, expired: 2, refundDue: 1}, 7, 0},
-		{"nothing is released", cashier{}, map[outcome]int64{paid: 6, cancelled: 1, notSettled: 3}, 6, 0},
-		{"a provider must come again", cashier{releases: true, busy: true}, map[outcome]int64{paid: 6, cancelled: 1, expired: 2, refundDue: 1}, 7, 0},
-		{"what has expired can be paid", cashier{releases: true, takesLate: true}, map[outcome]int64{paid: 7, cancelled: 1, expired: 2}, 7, 1},
+		{"as it should", cashier{releases: true}, map[client.Outcome]int64{paid: 6, cancelled: 1, expired: 2, refundDue: 1}, 7, 0},
+		{"nothing is released", cashier{}, map[client.Outcome]int64{paid: 6, cancelled: 1, notSettled: 3}, 6, 0},
+		{"a provider must come again", cashier{releases: true, busy: true}, map[client.Outcome]int64{paid: 6, cancelled: 1, expired: 2, refundDue: 1}, 7, 0},
+		{"what has expired can be paid", cashier{releases: true, takesLate: true}, map[client.Outcome]int64{paid: 7, cancelled: 1, expired: 2}, 7, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := tt.cashier.open()
-			tally, w := newTally(), newWitness(0)
+			tally, h := newTally(), verdict.New(verdict.Sale{Own: true, AsksForPayment: true})
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 				defer cancel()
 				run := rush{
 					client: s, sale: testSale, visits: everyTenth(fates), tokens: strings.Split("0 1 2 3 4 5 6 7 8", " "), inflight: 4,
-					patience: time.Minute, payer: s.pay, tally: tally, witness: w,
+					patience: time.Minute, payer: s.pay, tally: tally, history: h,
 				}
 				run.run(ctx, time.Now(), func() {})
 			})
 			if diff := cmp.Diff(tt.orders, tally.orders); diff != "" {
 				t.Errorf("orders (-want +got):\n%s", diff)
 			}
-			if got := tally.webhook.count(); got != int64(tt.webhooks) || len(w.findings()) != tt.found {
-				t.Errorf("%d webhooks answered, findings %q", got, w.findings())
+			if got := tally.webhook.count(); got != int64(tt.webhooks) || len(h.Findings()) != tt.found {
+				t.Errorf("%d webhooks answered, findings %q", got, h.Findings())
 			}
 		})
 	}
@@ -308,4 +309,12 @@ func (c *cashier) pay(ctx context.Context, _ string, p webhook.Payment) (client.
 		a.Body = []byte(`{"outcome":"refund-due","reason":"released"}`)
 	}
 	return a, err
+}
+
+func TestAClientWaitsWithinBounds(t *testing.T) {
+	for told, want := range map[time.Duration]time.Duration{-1: unsaidWait, 0: minWait, time.Second: time.Second, time.Hour: maxWait} {
+		if got := wait(told); got != want {
+			t.Errorf("told to wait %v it waits %v, want %v", told, got, want)
+		}
+	}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"flashsale/infra/kit/client"
 )
 
 // longestLatency is the histogram's maximum, in microseconds.
@@ -31,9 +33,9 @@ func (l latencies) count() int64 { return l.h.TotalCount() }
 
 // second holds the measurements of one second of a run.
 type second struct {
-	click  latencies         // time to the first answer, by intended second
-	queue  latencies         // wait inside the generator, by intended second
-	counts map[outcome]int64 // answers, by the second of their arrival
+	click  latencies                // time to the first answer, by intended second
+	queue  latencies                // wait inside the generator, by intended second
+	counts map[client.Outcome]int64 // answers, by the second of their arrival
 }
 
 // tally collects a run's measurements. It is safe for concurrent use.
@@ -44,10 +46,10 @@ type tally struct {
 
 	// firsts counts the first outcomes of clicks by kind of buyer, all those of all purchase
 	// requests, polls those of the status resource.
-	firsts     map[kind]map[outcome]int64
-	all, polls map[outcome]int64
+	firsts     map[kind]map[client.Outcome]int64
+	all, polls map[client.Outcome]int64
 	// orders counts what became of the orders of a sale that asks for payment.
-	orders        map[outcome]int64
+	orders        map[client.Outcome]int64
 	givenUp, lost int64
 	seconds       []second
 }
@@ -55,7 +57,7 @@ type tally struct {
 func newTally() *tally {
 	return &tally{
 		firstAnswer: newLatencies(), finalAnswer: newLatencies(), toOrderID: newLatencies(), poll: newLatencies(), queue: newLatencies(), webhook: newLatencies(),
-		firsts: map[kind]map[outcome]int64{}, all: map[outcome]int64{}, polls: map[outcome]int64{}, orders: map[outcome]int64{},
+		firsts: map[kind]map[client.Outcome]int64{}, all: map[client.Outcome]int64{}, polls: map[client.Outcome]int64{}, orders: map[client.Outcome]int64{},
 	}
 }
 
@@ -63,25 +65,25 @@ func newTally() *tally {
 func (t *tally) second(at time.Duration) *second {
 	n := int(max(at, 0) / time.Second)
 	for len(t.seconds) <= n {
-		t.seconds = append(t.seconds, second{newLatencies(), newLatencies(), map[outcome]int64{}})
+		t.seconds = append(t.seconds, second{newLatencies(), newLatencies(), map[client.Outcome]int64{}})
 	}
 	return &t.seconds[n]
 }
 
 // first records the first outcome of a click by its intended time, even if no answer came.
-func (t *tally) first(k kind, o outcome, at, took time.Duration) {
+func (t *tally) first(k kind, o client.Outcome, at, took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.firstAnswer.record(took)
 	t.second(at).click.record(took)
 	if t.firsts[k] == nil {
-		t.firsts[k] = map[outcome]int64{}
+		t.firsts[k] = map[client.Outcome]int64{}
 	}
 	t.firsts[k][o]++
 }
 
 // answered records the outcome of a purchase request.
-func (t *tally) answered(o outcome, at time.Duration) {
+func (t *tally) answered(o client.Outcome, at time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.all[o]++
@@ -110,7 +112,7 @@ func (t *tally) queued(at, waited time.Duration) {
 }
 
 // polled records the outcome of a status poll and the time since it was due.
-func (t *tally) polled(o outcome, took time.Duration) {
+func (t *tally) polled(o client.Outcome, took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.polls[o]++
@@ -123,7 +125,7 @@ func (t *tally) confirmed(at, took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.toOrderID.record(took)
-	t.second(at).counts[confirmed]++
+	t.second(at).counts[client.Confirmed]++
 }
 
 // reported records the time from a payment to the final answer to its webhook.
@@ -134,7 +136,7 @@ func (t *tally) reported(took time.Duration) {
 }
 
 // settled counts what became of an order or of its payment.
-func (t *tally) settled(o outcome) {
+func (t *tally) settled(o client.Outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.orders[o]++
@@ -148,13 +150,13 @@ func (t *tally) unconfirmed() {
 
 // counted is one row of a breakdown.
 type counted struct {
-	Outcome outcome
+	Outcome client.Outcome
 	Count   int64
 	Percent float64
 }
 
 // breakdown sorts the counts, largest first.
-func breakdown(counts map[outcome]int64) []counted {
+func breakdown(counts map[client.Outcome]int64) []counted {
 	total := int64(0)
 	for _, n := range counts {
 		total += n

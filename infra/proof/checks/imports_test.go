@@ -205,6 +205,17 @@ func TestImportsPointOneWay(t *testing.T) {
 			},
 		},
 		{
+			name: "the verdict shares no code with what it judges",
+			check: edges(codeIn("infra/kit/verdict"), "the verdict knows the answers and the recounted table only",
+				func(_ *source, imported string) bool {
+					return isStandard(imported) || imported == module+"/infra/kit/client" || imported == module+"/infra/kit/books"
+				}),
+			breaks: []broken{
+				imports("infra/kit/verdict/x.go", module+"/shared/sale"),
+				imports("infra/kit/verdict/x.go", module+"/shared/orderid"),
+			},
+		},
+		{
 			name: "what is deployed imports nothing that exists for tests",
 			check: edges(func(s *source) bool { return codeIn("shared", "functions")(s) && !isTestSupport(s.dir()) },
 				"it exists for tests", func(_ *source, imported string) bool {

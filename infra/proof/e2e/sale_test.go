@@ -3,51 +3,52 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
+
+	"flashsale/infra/kit/rush"
+	"flashsale/infra/kit/verdict"
 )
 
-// crowd sends the users' clicks concurrently, at most 64 at a time, and returns the
-// answers by user.
-func (s *stack) crowd(saleID string, users, clicks int) map[string][]answer {
+// rushed is a crowd that has clicked in a sale.
+type rushed struct {
+	saleID  string
+	sale    verdict.Sale
+	crowd   []rush.Buyer
+	results []rush.Result
+}
+
+// rush opens a sale and sends users who click several times at once and send no key.
+func (s *stack) rush(saleID string, stock, shards, users, clicks int) *rushed {
 	s.t.Helper()
-	headers := make([][]string, users)
+	s.open(saleID, stock, shards)
+	r := &rushed{saleID: saleID, sale: verdict.Sale{Units: int64(stock), Shards: shards, Own: true, Steady: true}}
 	for i := range users {
-		headers[i] = s.bearer(fmt.Sprintf("user-%d", i))
+		user := fmt.Sprintf("user-%d", i)
+		r.crowd = append(r.crowd, rush.Buyer{User: user, Clicks: clicks, Token: s.token(user)})
 	}
-	var mu sync.Mutex
-	answers := map[string][]answer{}
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, 64)
-	for n := range users * clicks {
-		wait.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			i := n / clicks // one user's clicks are adjacent, so that they run concurrently
-			for range 20 {
-				a, err := s.buy(saleID, headers[i]...)
-				if err == nil && a.text("code") == "busy" {
-					time.Sleep(time.Duration(rand.IntN(200)) * time.Millisecond)
-					continue
-				}
-				if err != nil {
-					s.t.Errorf("user-%d: %v", i, err)
-				}
-				mu.Lock()
-				user := fmt.Sprintf("user-%d", i)
-				answers[user] = append(answers[user], a)
-				mu.Unlock()
-				return
-			}
-			s.t.Errorf("user-%d was told busy 20 times", i)
-		})
+	r.results = rush.Run(s.t.Context(), s.client, saleID, r.crowd, 64, time.Now, func(rush.Result) {})
+	return r
+}
+
+// keptPromises checks the answers to a crowd, whose winners ask for their orders first, against
+// each other and the table. It returns the number of winners.
+func (s *stack) keptPromises(r *rushed) (winners int) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	defer cancel()
+	sightings := rush.Follow(ctx, s.client, r.saleID, r.crowd, rush.WhoAsks(r.results), 64, time.Now, func() {})
+	h := verdict.New(r.sale)
+	rush.Tell(h, r.crowd, r.results, sightings)
+	for _, f := range slices.Concat(h.Findings(), h.Compare(s.balanced(r.saleID))) {
+		s.t.Error(f)
 	}
-	wait.Wait()
-	return answers
+	winners, _ = h.Count()
+	return winners
 }
 
 func TestASaleSellsOutUnderDoubleClicks(t *testing.T) {
@@ -57,35 +58,9 @@ func TestASaleSellsOutUnderDoubleClicks(t *testing.T) {
 		t.Run(fmt.Sprintf("%d units in %d shards for %d users", c.stock, c.shards, c.users), func(t *testing.T) {
 			id := fmt.Sprintf("sale-%d", c.stock)
 			s.t = t
-			s.open(id, c.stock, c.shards)
-			winners := map[string]string{}
-			for user, answers := range s.crowd(id, c.users, 3) {
-				accepted := 0
-				for _, a := range answers {
-					switch {
-					case a.status == http.StatusAccepted:
-						accepted++
-						winners[user] = a.text("claimId")
-					case a.status == http.StatusConflict && (a.text("code") == "sold-out" || a.text("code") == "already-ordered"):
-					default:
-						t.Errorf("%s was told %v", user, a)
-					}
-				}
-				if accepted > 1 {
-					t.Errorf("%s was accepted %d times (P3)", user, accepted)
-				}
-			}
-			if want := min(c.stock, c.users); len(winners) != want {
-				t.Errorf("%d were accepted, want %d", len(winners), want)
-			}
-			b := s.balanced(id)
-			for user, claimID := range winners {
-				if b.Claim(user).ClaimID != claimID {
-					t.Errorf("%s was promised %s, the table has %v (P4)", user, claimID, b.Claim(user))
-				}
-			}
+			winners := s.keptPromises(s.rush(id, c.stock, c.shards, c.users, 3))
 			a := s.must(s.call("GET", "/sales/"+id, ""))
-			if left := c.stock - len(winners); a.body["remaining"] != float64(left) || (left == 0) != (a.text("state") == "SOLD_OUT") {
+			if left := c.stock - winners; a.body["remaining"] != float64(left) || (left == 0) != (a.text("state") == "SOLD_OUT") {
 				t.Errorf("the sale page says %v, want %d left", a, left)
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/verdict"
 )
 
 // buyer is a well-behaved client: it repeats the same request until it has an answer.
@@ -68,33 +69,26 @@ func (b *buyer) click(ctx context.Context, c *client.Client, s *testSale) bool {
 		})
 	}
 	all.Wait()
-	return s.answers.holds(b.name)
+	return s.answers.Holds(b.name)
 }
 
 func (b *buyer) order(ctx context.Context, c *client.Client, s *testSale) {
 	for try := 0; ; try++ {
 		from := time.Now()
 		r, err := c.Buy(ctx, s.id, b.token, b.key)
-		switch {
-		case err != nil || unknown(r):
+		if err != nil || unknown(r) {
 			if !pause(ctx, wait(r, try)) {
 				s.unanswered(b.name)
 				return
 			}
 			continue
-		case r.Code == "already-ordered" && b.key != "" && r.Claim.State != "EXPIRED" && r.Claim.State != "CANCELLED":
-			s.answers.problem("%s repeated its key and got %s (P9)", b.name, r)
-		case r.Status == http.StatusAccepted || r.Code == "already-ordered":
-			s.answers.accepted(b.name, s.id, r.Claim)
-		case r.Code == "sold-out":
-			s.answers.refused(refusal{user: b.name, keyed: b.key != "", span: span{from, time.Now()}})
-			if b.key == "" {
-				// A refusal of a request that is not recognised as a repeat: only the status
-				// resource shows whether an earlier try got a unit.
-				b.ask(ctx, c, s)
-			}
-		default:
-			s.answers.problem("%s got %s", b.name, r)
+		}
+		o, _ := client.JudgePurchase(s.id, r)
+		s.answers.Clicked(b.name, b.key != "", verdict.Span{From: from, Until: time.Now()}, o, r)
+		if o == client.SoldOut && b.key == "" {
+			// A refusal of a request that is not recognised as a repeat: only the status
+			// resource shows whether an earlier try got a unit.
+			b.ask(ctx, c, s)
 		}
 		return
 	}
@@ -103,23 +97,17 @@ func (b *buyer) order(ctx context.Context, c *client.Client, s *testSale) {
 // ask reads the buyer's own claim.
 func (b *buyer) ask(ctx context.Context, c *client.Client, s *testSale) {
 	for try := 0; ; try++ {
-		held := s.answers.holds(b.name)
+		from := time.Now()
 		r, err := c.Mine(ctx, s.id, b.token)
-		switch {
-		case err != nil || unknown(r):
+		if err != nil || unknown(r) {
 			if !pause(ctx, wait(r, try)) {
 				s.unanswered(b.name)
 				return
 			}
 			continue
-		case r.Status == http.StatusOK:
-			s.answers.accepted(b.name, s.id, r.Claim)
-			s.answers.ended(b.name, r.Claim.State)
-		case r.Code != "order-not-found":
-			s.answers.problem("%s read its order and got %s", b.name, r)
-		case held:
-			s.answers.problem("%s was accepted and later got order-not-found (P4)", b.name)
 		}
+		o, _ := client.JudgePoll(s.id, r)
+		s.answers.Asked(b.name, verdict.Span{From: from, Until: time.Now()}, o, r)
 		return
 	}
 }

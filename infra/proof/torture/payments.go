@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"flashsale/infra/kit/books"
@@ -66,7 +67,7 @@ func newPaymentPlan(chance *rand.Rand, saleID, user string) *paymentPlan {
 // payOrCancel carries out the payment plan until ctx ends; if it is not done then, the next call
 // goes on.
 func (b *buyer) payOrCancel(ctx context.Context, c *client.Client, s *testSale) bool {
-	if b.paymentPlan == nil || b.paymentPlan.done || !s.answers.holds(b.name) {
+	if b.paymentPlan == nil || b.paymentPlan.done || !s.answers.Holds(b.name) {
 		return true
 	}
 	order := ""
@@ -85,26 +86,20 @@ func (b *buyer) payOrCancel(ctx context.Context, c *client.Client, s *testSale) 
 		b.paymentPlan.done = b.cancel(ctx, c, s)
 		return b.paymentPlan.done
 	}
-	done := make([]bool, len(b.paymentPlan.payments))
+	var unfinished atomic.Bool
 	var all sync.WaitGroup
-	for i, p := range b.paymentPlan.payments {
+	for _, p := range b.paymentPlan.payments {
 		p.OrderID = order
-		done[i] = true
 		for range p.reports {
 			all.Go(func() {
 				if !s.report(ctx, c, b.name, p) {
-					s.answers.mu.Lock()
-					defer s.answers.mu.Unlock()
-					done[i] = false
+					unfinished.Store(true)
 				}
 			})
 		}
 	}
 	all.Wait()
-	b.paymentPlan.done = true
-	for _, ok := range done {
-		b.paymentPlan.done = b.paymentPlan.done && ok
-	}
+	b.paymentPlan.done = !unfinished.Load()
 	return b.paymentPlan.done
 }
 
@@ -122,10 +117,10 @@ func (e *testSale) report(ctx context.Context, c *client.Client, user string, p 
 		}()
 		switch outcome, ok := webhook.Outcome(a.Status, a.Body); {
 		case err == nil && ok:
-			e.answers.paid(user, p.provider+"#"+p.PaymentID, outcome)
+			e.answers.Paid(user, p.provider+"#"+p.PaymentID, outcome)
 			return true
 		case err == nil && !unknown(a):
-			e.answers.problem("the payment %s of %s got %s (P24)", p.PaymentID, user, a)
+			e.answers.Report("P24", "the payment %s of %s got %s", p.PaymentID, user, a)
 			return true
 		}
 		if !pause(ctx, wait(a, try)) {
@@ -140,84 +135,15 @@ func (b *buyer) cancel(ctx context.Context, c *client.Client, s *testSale) (done
 		a, err := c.Cancel(ctx, s.id, b.token)
 		switch {
 		case err == nil && a.Status == http.StatusOK && a.Claim.State == "CANCELLED", err == nil && a.Code == "order-expired":
-			s.answers.ended(b.name, a.Claim.State)
+			s.answers.Ended(b.name, a.Claim.State)
 			return true
 		case err == nil && !unknown(a):
-			s.answers.problem("%s cancelled and got %s", b.name, a)
+			s.answers.Report("P20", "%s cancelled and got %s", b.name, a)
 			return true
 		}
 		if !pause(ctx, wait(a, try)) {
 			return false
 		}
-	}
-}
-
-// told is the answer to a payment.
-type told struct{ user, outcome string }
-
-// paid notes the answer to a payment; its repetition must get the same one.
-func (h *history) paid(user, payment, outcome string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if before, again := h.payments[payment]; again && before.outcome != outcome {
-		h.note("the payment %s of %s was %q and later %q (P24)", payment, user, before.outcome, outcome)
-	}
-	h.payments[payment] = told{user, outcome}
-}
-
-// ended notes that a buyer was shown an order in a final state; other states are ignored.
-func (h *history) ended(user, state string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if state == "PENDING" || state == "CONFIRMED" {
-		return
-	}
-	if before := h.ends[user]; before != "" && before != state {
-		h.note("the order of %s was %s and later %s (P20)", user, before, state)
-	}
-	h.ends[user] = state
-}
-
-// auditPayments compares the answers to payments and cancellations with the stored sale, in
-// which no order is waiting to be paid any more.
-func (e *testSale) auditPayments(s *books.Sale, problem func(string, ...any)) {
-	e.answers.mu.Lock()
-	defer e.answers.mu.Unlock()
-	claims, paid := map[string]books.Claim{}, int64(0)
-	for _, c := range s.Claims {
-		claims[c.User] = c
-		switch c.State() {
-		case "PAID":
-			paid++
-			if e.answers.payments[c.Payment()].user != c.User {
-				problem("the order of %s is paid by %q, which is no payment of it (P25)", c.User, c.Payment())
-			}
-		case "CONFIRMED":
-			problem("the order of %s is neither paid nor released (P22)", c.User)
-		}
-	}
-	for payment, t := range e.answers.payments {
-		c := claims[t.user]
-		want := "paid"
-		if reason, due := s.Refunds[payment]; due {
-			want = "refund-due: " + reason
-		}
-		if t.outcome != want || (want == "paid") != (c.Payment() == payment) {
-			problem("the payment %s of %s was %q, but is %q, and the order is %s by %q (P24)", payment, t.user, t.outcome, want, c.State(), c.Payment())
-		}
-	}
-	for payment, reason := range s.Refunds {
-		if _, made := e.answers.payments[payment]; !made {
-			problem("a refund of %s is due (%s), a payment that nobody made (P24)", payment, reason)
-		}
-	}
-	for user, state := range e.answers.ends {
-		if is := claims[user].State(); is != state {
-			problem("the order of %s was shown as %s, but is %s (P20)", user, state, is)
-		}
-	}
-	if paid+s.Stock() != s.Seeded {
-		problem("%d units are paid and %d are left, of %d: some are neither or both (P23)", paid, s.Stock(), s.Seeded)
 	}
 }
 

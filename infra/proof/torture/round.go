@@ -63,8 +63,8 @@ func (r *round) run(ctx context.Context, chance *rand.Rand, chaos time.Duration)
 	}
 	var found []string
 	for _, e := range r.sales {
-		for _, problem := range append(e.answers.problems, e.audit(ctx, all)...) {
-			found = append(found, e.id+": "+problem)
+		for _, problem := range slices.Concat(e.answers.Findings(), e.audit(ctx, all)) {
+			found = append(found, e.id+": "+problem.String())
 		}
 	}
 	return found, context.Cause(ctx)
@@ -131,7 +131,7 @@ func (r *round) clickAgain(ctx context.Context, last bool) {
 					return
 				}
 				b.order(ctx, r.client, e)
-				if e.answers.holds(b.name) {
+				if e.answers.Holds(b.name) {
 					b.ask(ctx, r.client, e)
 				}
 				if b.paymentPlan == nil || b.paymentPlan.late && !last {

@@ -195,8 +195,9 @@ func (t *tally) end(i int, r *round, kills map[string]int, m *machine) {
 	}
 	accepted, refused, units := 0, 0, int64(0)
 	for _, e := range r.sales {
-		accepted += len(e.answers.claims)
-		refused += len(e.answers.refusals)
+		winners, refusals := e.answers.Count()
+		accepted += winners
+		refused += refusals
 		units += e.seeded()
 	}
 	t.sum.accepted += accepted

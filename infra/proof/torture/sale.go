@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/verdict"
 )
 
 // testSale is one sale of a round, with its buyers and the answers that they got.
@@ -16,14 +17,14 @@ type testSale struct {
 	stock    int   // at its creation
 	restocks []int // units of each later batch
 	buyers   []*buyer
-	answers  *history
+	answers  *verdict.History
 	// asksForPayment: its buyers have payment plans.
 	asksForPayment bool
 }
 
 // newTestSale makes a random sale, usually with more buyers than units.
 func newTestSale(chance *rand.Rand, id string, buyers int, chaos time.Duration, asksForPayment bool) *testSale {
-	e := &testSale{id: id, shards: []int{1, 2, 4, 8}[chance.IntN(4)], answers: newHistory(), asksForPayment: asksForPayment}
+	e := &testSale{id: id, shards: []int{1, 2, 4, 8}[chance.IntN(4)], asksForPayment: asksForPayment}
 	units := buyers * (30 + chance.IntN(50)) / 100
 	if chance.IntN(6) == 0 {
 		units = buyers + 10
@@ -33,6 +34,7 @@ func newTestSale(chance *rand.Rand, id string, buyers int, chaos time.Duration, 
 		units -= 1 + units/6
 	}
 	e.stock = max(units, 10*e.shards)
+	e.answers = verdict.New(verdict.Sale{Units: e.seeded(), Shards: e.shards, Own: true, AsksForPayment: asksForPayment})
 	for i := range buyers {
 		b := &buyer{
 			name:   fmt.Sprintf("buyer-%d", i),
@@ -62,7 +64,7 @@ func (e *testSale) seeded() int64 {
 
 // unanswered notes a request that got no answer within its time.
 func (e *testSale) unanswered(who string) {
-	e.answers.problem("%s got no answer within %v after the last kill (P5, P8)", who, answerTime)
+	e.answers.Unanswered(who, fmt.Sprintf("none within %v after the last kill", answerTime))
 }
 
 // create creates the sale, with as many tries as that takes.
@@ -73,7 +75,7 @@ func (e *testSale) create(ctx context.Context, c *client.Client, now time.Time) 
 	}
 	if e.asksForPayment {
 		request["payWithin"], request["price"], request["currency"] = payWithin/time.Second, price, currency
-		e.answers.restocked(span{now, now.Add(24 * time.Hour)}) // units may come back at any time
+		e.answers.Restocked(verdict.Span{From: now, Until: now.Add(24 * time.Hour)}) // units may come back at any time
 	}
 	return e.seed(ctx, c, request)
 }
@@ -84,7 +86,7 @@ func (e *testSale) restock(ctx context.Context, c *client.Client, i int) bool {
 	done := e.seed(ctx, c, map[string]any{
 		"action": "add", "saleId": e.id, "seedId": fmt.Sprintf("batch-%d", i), "stock": e.restocks[i],
 	})
-	e.answers.restocked(span{from, time.Now()})
+	e.answers.Restocked(verdict.Span{From: from, Until: time.Now()})
 	return done
 }
 
@@ -98,7 +100,7 @@ func (e *testSale) seed(ctx context.Context, c *client.Client, request map[strin
 			return true
 		}
 		if !pause(ctx, 50*time.Millisecond) {
-			e.answers.problem("the seeding %v did not succeed; the last try: %v %+v (P15)", request, err, answer)
+			e.answers.Report("P15", "the seeding %v did not succeed; the last try: %v %+v", request, err, answer)
 			return false
 		}
 	}
