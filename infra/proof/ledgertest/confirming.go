@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
@@ -346,7 +349,7 @@ var reading = map[string]func(*testing.T, *World){
 	},
 	"an unreachable table is busy, never a refusal": func(t *testing.T, w *World) {
 		w.Open(1, 1)
-		dead := w.EnvironmentOver(unreachable{w.Engine.API})
+		dead := w.Hooked(dynamotest.Instead("GetItem", func() (*dynamodb.GetItemOutput, error) { return nil, errDead }))
 		_, err := dead.Sale(w.Ctx, "moutai")
 		w.Refused(sale.Busy, err)
 		_, err = dead.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})

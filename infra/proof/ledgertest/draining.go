@@ -1,7 +1,6 @@
 package ledgertest
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -19,27 +18,26 @@ import (
 func (w *World) cutPass() *ledger.Audit {
 	w.T.Helper()
 	a := &ledger.Audit{SaleID: "moutai"}
-	r, err := w.EnvironmentOver(&onlyBucket0{API: w.Engine.API, begun: make(chan struct{})}).Step(w.Ctx, a, func(sale.Claim) {})
+	begun := make(chan struct{})
+	begin := sync.OnceFunc(func() { close(begun) })
+	// The claims of other buckets cannot be read once bucket 0 is being read.
+	onlyBucket0 := w.Hooked(func(_ string, in any, call func() (any, error)) (any, error) {
+		query, isQuery := in.(*dynamodb.QueryInput)
+		switch {
+		case !isQuery:
+		case query.ExpressionAttributeValues[":pk"].(*types.AttributeValueMemberS).Value != "CLAIM#moutai#0":
+			<-begun
+			return nil, &smithy.GenericAPIError{Code: "AccessDeniedException"}
+		default:
+			begin()
+		}
+		return call()
+	})
+	r, err := onlyBucket0.Step(w.Ctx, a, func(sale.Claim) {})
 	if r != nil || err == nil || len(a.Places) != 3 || a.Places[0].Bucket != 1 {
 		w.T.Fatalf("got %+v (%v), places %v, want the other buckets left", r, err, a.Places)
 	}
 	return a
-}
-
-// onlyBucket0 refuses to read the claims of other buckets, once bucket 0 is being read.
-type onlyBucket0 struct {
-	ledger.API
-	once  sync.Once
-	begun chan struct{}
-}
-
-func (o *onlyBucket0) Query(ctx context.Context, in *dynamodb.QueryInput, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
-	if pk := in.ExpressionAttributeValues[":pk"].(*types.AttributeValueMemberS).Value; pk != "CLAIM#moutai#0" {
-		<-o.begun
-		return nil, &smithy.GenericAPIError{Code: "AccessDeniedException"}
-	}
-	o.once.Do(func() { close(o.begun) })
-	return o.API.Query(ctx, in, opts...)
 }
 
 // usersOf are n users of one bucket of a sale with that many.

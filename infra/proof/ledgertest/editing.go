@@ -122,20 +122,26 @@ var editing = map[string]func(*testing.T, *World){
 	},
 	"an edit that another overtakes before it is answered is an error": func(t *testing.T, w *World) {
 		w.Open(10, 2)
-		var h *hook
-		h = &hook{API: w.Engine.API, transaction: func() {
-			// The next read is the one before the answer.
-			h.read = func() { w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)}) }
-		}}
-		_, err := w.EnvironmentOver(h).Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: ptr(true)})
+		written := false
+		overtake := sync.OnceFunc(func() { w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)}) })
+		overtaken := w.Hooked(func(op string, _ any, call func() (any, error)) (any, error) {
+			switch {
+			case op == "TransactWriteItems":
+				written = true
+			case op == "GetItem" && written: // the read before the answer
+				overtake()
+			}
+			return call()
+		})
+		_, err := overtaken.Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: ptr(true)})
 		w.Refused(sale.Conflicting, err)
 		w.changed(2, false, w.Now().Add(time.Millisecond))
 	},
 	"an edit that is overtaken before its shards leaves the newer one in them": func(t *testing.T, w *World) {
 		w.Open(10, 3)
 		newer := w.Now().Add(time.Millisecond)
-		h := &hook{API: w.Engine.API, update: func() { w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)}) }}
-		_, err := w.EnvironmentOver(h).Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: ptr(true)})
+		overtaken := w.overtaken("UpdateItem", func() { w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(false)}) })
+		_, err := overtaken.Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: ptr(true)})
 		w.Refused(sale.Conflicting, err)
 		w.changed(3, false, newer)
 	},
@@ -228,8 +234,7 @@ func (w *World) changed(shards int, paused bool, at time.Time) {
 func (w *World) race(winner sale.Edit, want time.Time) {
 	w.T.Helper()
 	w.Open(10, 3)
-	h := &hook{API: w.Engine.API, transaction: func() { w.edit(winner) }}
-	got, err := w.EnvironmentOver(h).Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: ptr(true)})
+	got, err := w.overtaken("TransactWriteItems", func() { w.edit(winner) }).Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: ptr(true)})
 	if err != nil || !got.Applied || !got.Sale.ChangedAt.Equal(want) {
 		w.T.Errorf("got %+v (%v), want it applied at %v", got, err, want)
 	}

@@ -1,7 +1,6 @@
 package ledgertest
 
 import (
-	"context"
 	"maps"
 	"sync"
 	"testing"
@@ -10,54 +9,36 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
 
-// overtaken is a table on which something else happens once, between the
-// caller's reads and its first write by that operation.
-type overtaken struct {
-	ledger.API
-	operation string
-	meanwhile func()
-	once      sync.Once
+// Hooked is an environment with a hook around its calls of the table.
+func (w *World) Hooked(hook dynamotest.Hook) *ledger.Ledger {
+	return w.EnvironmentOver(dynamotest.WithHook(w.Engine.API, hook))
 }
 
-// overtaken is an environment that something else overtakes before its first
-// call of that operation; with a read, after it.
+// overtaken is an environment that something else overtakes once, between its reads and its
+// first write: before its first call of that operation; with a read, after it. Other calls
+// of it wait.
 func (w *World) overtaken(operation string, meanwhile func()) *ledger.Ledger {
-	return w.EnvironmentOver(&overtaken{API: w.Engine.API, operation: operation, meanwhile: meanwhile})
-}
-
-func (o *overtaken) at(operation string) {
-	if o.operation == operation {
-		o.once.Do(o.meanwhile)
+	once := sync.OnceFunc(meanwhile)
+	if dynamotest.IsWrite(operation) {
+		return w.Hooked(dynamotest.Before(operation, once))
 	}
+	return w.Hooked(dynamotest.After(operation, once))
 }
 
-func (o *overtaken) Query(ctx context.Context, in *dynamodb.QueryInput, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
-	defer o.at("Query")
-	return o.API.Query(ctx, in, opts...)
-}
-
-func (o *overtaken) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
-	defer o.at("BatchGetItem")
-	return o.API.BatchGetItem(ctx, in, opts...)
-}
-
-func (o *overtaken) PutItem(ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	o.at("PutItem")
-	return o.API.PutItem(ctx, in, opts...)
-}
-
-func (o *overtaken) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	o.at("UpdateItem")
-	return o.API.UpdateItem(ctx, in, opts...)
-}
-
-func (o *overtaken) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
-	o.at("BatchExecuteStatement")
-	return o.API.BatchExecuteStatement(ctx, in, opts...)
+// before is an environment in which something else happens before each call of an operation,
+// one after the other.
+func (w *World) before(operation string, act func()) *ledger.Ledger {
+	var mu sync.Mutex
+	return w.Hooked(dynamotest.Before(operation, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		act()
+	}))
 }
 
 // place writes an item behind the ledger's back.

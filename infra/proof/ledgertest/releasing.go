@@ -1,14 +1,12 @@
 package ledgertest
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
@@ -148,7 +146,7 @@ var releasing = map[string]func(*testing.T, *World){
 				w.Pass(time.Second)
 			},
 		} {
-			_, err := w.EnvironmentOver(&meddler{API: w.Engine.API, act: overtake}).Cancel(w.Ctx, "moutai", user)
+			_, err := w.overtaken("TransactWriteItems", overtake).Cancel(w.Ctx, "moutai", user)
 			if want := map[string]sale.Code{"alice": sale.OrderPaid}[user]; sale.CodeOf(err) != want {
 				t.Errorf("%s: got %v, want %q", user, err, want)
 			}
@@ -166,10 +164,10 @@ var releasing = map[string]func(*testing.T, *World){
 			}
 		}
 		cancel("alice")
-		done := w.ReleasesBy(w.EnvironmentOver(&meddler{API: w.Engine.API, act: func() {
+		done := w.ReleasesBy(w.overtaken("TransactWriteItems", func() {
 			w.releases(0, 1)
 			cancel("bob")
-		}}))
+		}))
 		if done.PutBack != 1 || w.Stock(1)[0] != 9 {
 			t.Errorf("got %+v, %v in stock, want the other unit back, too", done, w.Stock(1))
 		}
@@ -206,12 +204,8 @@ var releasing = map[string]func(*testing.T, *World){
 		w.Ordered(people(6)...)
 		w.Pass(payWithin + grace)
 		paused := true
-		pauser := &intruder{API: w.Engine.API}
-		pauser.act = func() {
-			pauser.act = func() {}
-			w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: &paused})
-		}
-		done := w.ReleasesBy(w.EnvironmentOver(pauser))
+		pause := sync.OnceFunc(func() { w.edit(sale.Edit{SaleID: "moutai", At: w.Now(), Paused: &paused}) })
+		done := w.ReleasesBy(w.Hooked(dynamotest.Before("Query", pause)))
 		if done.Complete || done.Released != 0 {
 			t.Errorf("got %+v, want nothing released", done)
 		}
@@ -222,15 +216,15 @@ var releasing = map[string]func(*testing.T, *World){
 		users := people(80)
 		ids := w.Ordered(users...)
 		w.Pass(payWithin + grace)
-		meddler := &meddler{API: w.Engine.API, act: func() {
+		overtaken := w.overtaken("TransactWriteItems", func() {
 			for i := 0; i < len(ids); i += 7 {
 				w.Settles(PaymentOf(ids[i], fmt.Sprint("pi_", i)))
 			}
 			if _, err := w.Environment().Cancel(w.Ctx, "moutai", users[1]); err != nil {
 				t.Error(err)
 			}
-		}}
-		done := w.ReleasesBy(w.EnvironmentOver(meddler))
+		})
+		done := w.ReleasesBy(overtaken)
 		if done.Released != 80-12-1 || done.PutBack != 80-12 || !done.Complete {
 			t.Errorf("got %+v, want the 67 that are left released and 68 back", done)
 		}
@@ -420,16 +414,4 @@ var releasing = map[string]func(*testing.T, *World){
 			w.Refused(sale.Internal, err)
 		}
 	},
-}
-
-// meddler acts before the first transaction.
-type meddler struct {
-	ledger.API
-	once sync.Once
-	act  func()
-}
-
-func (m *meddler) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	m.once.Do(m.act)
-	return m.API.TransactWriteItems(ctx, in, o...)
 }

@@ -13,63 +13,37 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
 
-// cutOff is a table whose writer dies after a number of writes: nothing after
-// them is applied, and the writer's context ends.
-type cutOff struct {
-	ledger.API
-	left atomic.Int64
-	die  context.CancelFunc
-}
-
 var errDead = errors.New("the writer is dead")
 
-// cutAfter is a writer that dies after that many writes, and its context.
+func applied(r types.BatchStatementResponse) bool { return r.Error == nil }
+
+// cutAfter is a writer that dies after that many writes, and its context: nothing after
+// them is applied. What is refused does not count.
 func (w *World) cutAfter(writes int) (context.Context, *ledger.Ledger) {
 	ctx, cancel := context.WithCancel(w.Ctx)
 	w.T.Cleanup(cancel)
-	c := &cutOff{API: w.Engine.API, die: cancel}
-	c.left.Store(int64(writes))
-	return ctx, w.EnvironmentOver(c)
-}
-
-// write makes one write, unless the writer is dead; what is refused does not
-// count.
-func write[I, O any](c *cutOff, ctx context.Context, call func(context.Context, I, ...func(*dynamodb.Options)) (O, error), in I, o []func(*dynamodb.Options)) (O, error) {
-	var none O
-	if c.left.Add(-1) < 0 {
-		c.die()
-		return none, errDead
-	}
-	out, err := call(ctx, in, o...)
-	if err != nil {
-		c.left.Add(1)
-	}
-	return out, err
-}
-
-func (c *cutOff) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	return write(c, ctx, c.API.PutItem, in, o)
-}
-
-func (c *cutOff) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	return write(c, ctx, c.API.UpdateItem, in, o)
-}
-
-func (c *cutOff) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
-	out, err := write(c, ctx, c.API.BatchExecuteStatement, in, o)
-	applied := func(r types.BatchStatementResponse) bool { return r.Error == nil }
-	if err == nil && !slices.ContainsFunc(out.Responses, applied) {
-		c.left.Add(1)
-	}
-	return out, err
-}
-
-func (c *cutOff) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	return write(c, ctx, c.API.TransactWriteItems, in, o)
+	var left atomic.Int64
+	left.Store(int64(writes))
+	return ctx, w.Hooked(func(op string, _ any, call func() (any, error)) (any, error) {
+		if !dynamotest.IsWrite(op) {
+			return call()
+		}
+		if left.Add(-1) < 0 {
+			cancel()
+			return nil, errDead
+		}
+		out, err := call()
+		statements, isBatch := out.(*dynamodb.BatchExecuteStatementOutput)
+		if err != nil || isBatch && !slices.ContainsFunc(statements.Responses, applied) {
+			left.Add(1)
+		}
+		return out, err
+	})
 }
 
 var creating = map[string]func(*testing.T, *World){
@@ -140,11 +114,11 @@ var creating = map[string]func(*testing.T, *World){
 	},
 	"a creation that comes too late to a shard that has sold does not reset its stock": func(t *testing.T, w *World) {
 		c := w.Sale(10, 1)
-		late := &hook{API: w.Engine.API, put: func() {
+		late := w.overtaken("PutItem", func() {
 			w.Create(c)
 			w.Accepted(w.Buy("alice"))
-		}}
-		if s, err := w.EnvironmentOver(late).Create(w.Ctx, c); err != nil || s.Applied {
+		})
+		if s, err := late.Create(w.Ctx, c); err != nil || s.Applied {
 			t.Errorf("got %+v (%v), want nothing applied", s, err)
 		}
 		if left := w.Stock(1); left[0] != 9 {
@@ -238,41 +212,4 @@ var adding = map[string]func(*testing.T, *World){
 			t.Errorf("empty set has 0: %v, 1: %v (%v); want only 1", s.Empty.Has(0), s.Empty.Has(1), err)
 		}
 	},
-}
-
-// hook runs something else right before the next call of a kind, once. Other
-// calls of that kind wait for it.
-type hook struct {
-	ledger.API
-	mu                             sync.Mutex
-	transaction, put, update, read func()
-}
-
-func (h *hook) before(due *func()) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if run := *due; run != nil {
-		*due = nil
-		run()
-	}
-}
-
-func (h *hook) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	h.before(&h.transaction)
-	return h.API.TransactWriteItems(ctx, in, o...)
-}
-
-func (h *hook) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	h.before(&h.put)
-	return h.API.PutItem(ctx, in, o...)
-}
-
-func (h *hook) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	h.before(&h.update)
-	return h.API.UpdateItem(ctx, in, o...)
-}
-
-func (h *hook) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
-	h.before(&h.read)
-	return h.API.GetItem(ctx, in, o...)
 }

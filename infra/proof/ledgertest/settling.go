@@ -288,13 +288,13 @@ var settling = map[string]func(*testing.T, *World){
 		refs := w.bought("alice")
 		id := w.Ordered("bob")[0] + 1 // what alice is going to get
 		w.Pass(ledger.LateOrderWait + time.Second)
-		appears := w.EnvironmentOver(&meddler{API: w.Engine.API, act: func() {
+		appears := w.overtaken("TransactWriteItems", func() {
 			// Its id was reserved a day ago.
 			past := ledger.New(w.Engine.API, w.Engine.Table, ledger.Options{Now: func() time.Time { return Start }})
 			if c := past.Confirm(w.Ctx, refs)[0]; c.Err != nil || c.Order.ID != id {
 				t.Fatalf("got %+v, want order %d", c, id)
 			}
-		}})
+		})
 		_, err := appears.Pay(w.Ctx, PaymentOf(id, "pi_1"))
 		w.Refused(sale.Busy, err)
 		if done := w.Settles(PaymentOf(id, "pi_1")); done.Refund != nil {

@@ -5,18 +5,10 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/ledger"
 )
-
-// unreachable is a table whose reads are never answered.
-type unreachable struct{ ledger.API }
-
-func (unreachable) GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
-	return nil, errDead
-}
 
 // value is an attribute value as text.
 func value(v types.AttributeValue) string {
@@ -50,36 +42,18 @@ func (w *World) remaining() ledger.Remaining {
 func (w *World) cutReads(reads int) (context.Context, *ledger.Ledger) {
 	ctx, cancel := context.WithCancel(w.Ctx)
 	w.T.Cleanup(cancel)
-	return ctx, w.EnvironmentOver(&mortal{API: w.Engine.API, left: reads, die: cancel})
-}
-
-type mortal struct {
-	ledger.API
-	mu   sync.Mutex
-	left int
-	die  context.CancelFunc
-}
-
-func (m *mortal) dead() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.left--; m.left >= 0 {
-		return false
+	var mu sync.Mutex
+	dead := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		reads--
+		return reads < 0
 	}
-	m.die()
-	return true
-}
-
-func (m *mortal) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
-	if m.dead() {
-		return nil, errDead
-	}
-	return m.API.Query(ctx, in, o...)
-}
-
-func (m *mortal) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
-	if m.dead() {
-		return nil, errDead
-	}
-	return m.API.BatchGetItem(ctx, in, o...)
+	return ctx, w.Hooked(func(op string, _ any, call func() (any, error)) (any, error) {
+		if (op == "Query" || op == "BatchGetItem") && dead() {
+			cancel()
+			return nil, errDead
+		}
+		return call()
+	})
 }

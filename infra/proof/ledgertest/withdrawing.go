@@ -278,12 +278,12 @@ var withdrawing = map[string]func(*testing.T, *World){
 		w.Open(40, 4)
 		w.bought("alice", "bob")
 		steps := 0
-		withdrawing := w.EnvironmentOver(&intruder{API: w.Engine.API, act: func() {
+		withdrawing := w.before("Query", func() {
 			steps++
 			if _, err := w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: fmt.Sprint("typo-", steps), Stock: 18}); err != nil {
 				t.Fatal(err)
 			}
-		}})
+		})
 		a := &ledger.Audit{SaleID: "moutai"}
 		r, err := withdrawing.Step(w.Ctx, a, func(sale.Claim) {})
 		if r != nil || err != nil || len(a.Suspects) == 0 {
