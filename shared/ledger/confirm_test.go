@@ -216,7 +216,18 @@ func TestAnEngineThatDoesNotSayWhatStoodInTheWayIsAsked(t *testing.T) {
 	w, db, refs := claimed(t, 10)
 	sizes := batches(db, map[int]dynamotest.Fault{0: {Kind: dynamotest.LostReply}})
 	db.ResetUsage()
-	got := w.EnvironmentOver(terse{db}).Confirm(w.Ctx, refs)
+	// It returns no item with a failed condition.
+	got := w.Hooked(func(_ string, _ any, call func() (any, error)) (any, error) {
+		out, err := call()
+		if statements, ok := out.(*dynamodb.BatchExecuteStatementOutput); ok && err == nil {
+			for _, r := range statements.Responses {
+				if r.Error != nil {
+					r.Error.Item = nil
+				}
+			}
+		}
+		return out, err
+	}).Confirm(w.Ctx, refs)
 	inOrder(t, w, got, refs)
 	if fresh(got) != 10 {
 		t.Errorf("%d of 10 are new", fresh(got))
@@ -224,21 +235,6 @@ func TestAnEngineThatDoesNotSayWhatStoodInTheWayIsAsked(t *testing.T) {
 	if reads := db.Calls()["BatchGetItem"]; reads != 2 || len(*sizes) != 3 {
 		t.Errorf("%d reads and %v statements, want the claims read once more", reads, *sizes)
 	}
-}
-
-// terse is a table that returns no item with a failed condition.
-type terse struct{ ledger.API }
-
-func (s terse) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
-	out, err := s.API.BatchExecuteStatement(ctx, in, o...)
-	if err == nil {
-		for _, r := range out.Responses {
-			if r.Error != nil {
-				r.Error.Item = nil
-			}
-		}
-	}
-	return out, err
 }
 
 func TestEqualRefsShareOneConfirmation(t *testing.T) {
@@ -280,7 +276,10 @@ func TestAnAnswerNobodyKnowsIsInternalNeverAGuess(t *testing.T) {
 		"denied":       {{Error: &types.BatchStatementError{Code: "AccessDenied"}}, {Error: &types.BatchStatementError{Code: "ValidationError"}}},
 	} {
 		w, db, refs := claimed(t, 2)
-		for i, c := range w.EnvironmentOver(answering{db, responses}).Confirm(w.Ctx, refs) {
+		answering := w.Hooked(dynamotest.Instead("BatchExecuteStatement", func() (*dynamodb.BatchExecuteStatementOutput, error) {
+			return &dynamodb.BatchExecuteStatementOutput{Responses: responses}, nil
+		}))
+		for i, c := range answering.Confirm(w.Ctx, refs) {
 			if sale.CodeOf(c.Err) != sale.Internal {
 				t.Errorf("%s: claim %d: got %v, want internal", name, i, c.Err)
 			}
@@ -289,16 +288,6 @@ func TestAnAnswerNobodyKnowsIsInternalNeverAGuess(t *testing.T) {
 			t.Errorf("%s: an order was written", name)
 		}
 	}
-}
-
-// answering returns the same answer for every batch of statements and applies none.
-type answering struct {
-	ledger.API
-	responses []types.BatchStatementResponse
-}
-
-func (s answering) BatchExecuteStatement(context.Context, *dynamodb.BatchExecuteStatementInput, ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
-	return &dynamodb.BatchExecuteStatementOutput{Responses: s.responses}, nil
 }
 
 func TestManyFinalizersUnderEveryFaultGiveEachClaimOneOrder(t *testing.T) {

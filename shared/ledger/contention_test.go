@@ -1,7 +1,6 @@
 package ledger_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -12,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/infra/kit/dynamotest"
-	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
 
@@ -102,13 +100,9 @@ func TestOneBuyerFindsEveryShardEmptyInOneRequest(t *testing.T) {
 func TestAnEditThatDynamoDBRefusesIsInternal(t *testing.T) {
 	w, _, _ := faulty(t)
 	w.Open(1, 1)
-	_, err := w.EnvironmentOver(refusing{w.Engine.API}).Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: aws.Bool(true)})
+	refusing := dynamotest.Instead("TransactWriteItems", func() (*dynamodb.TransactWriteItemsOutput, error) {
+		return nil, &types.ResourceNotFoundException{Message: aws.String("no such table")}
+	})
+	_, err := w.Hooked(refusing).Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: aws.Bool(true)})
 	w.Refused(sale.Internal, err)
-}
-
-// refusing refuses every transaction permanently.
-type refusing struct{ ledger.API }
-
-func (refusing) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	return nil, &types.ResourceNotFoundException{Message: aws.String("no such table")}
 }

@@ -159,17 +159,24 @@ func TestALateTryDoesNotTakeASecondUnit(t *testing.T) {
 	w.Balanced(5)
 }
 
+// cancelled answers every transaction with the same reasons.
+func cancelled(reasons []types.CancellationReason) dynamotest.Hook {
+	return dynamotest.Instead("TransactWriteItems", func() (*dynamodb.TransactWriteItemsOutput, error) {
+		return nil, &types.TransactionCanceledException{CancellationReasons: reasons}
+	})
+}
+
 func TestOnesOwnDoubleClickInFlightIsNotSoldOut(t *testing.T) {
 	// The stock condition fails while the claim conflicts: the other click may be about
 	// to win.
 	w, _, _ := faulty(t)
 	w.Open(1, 1)
 	w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "bob"}))
-	answers := scripted{API: w.Engine.API, reasons: []types.CancellationReason{
+	answers := cancelled([]types.CancellationReason{
 		{Code: aws.String("ConditionalCheckFailed"), Item: w.Item("STOCK#moutai#0", "STOCK")},
 		{Code: aws.String("TransactionConflict")},
-	}}
-	_, err := w.EnvironmentOver(answers).Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
+	})
+	_, err := w.Hooked(answers).Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
 	w.Refused(sale.Busy, err)
 }
 
@@ -189,21 +196,11 @@ func TestAReasonNobodyKnowsIsInternalNeverAGuess(t *testing.T) {
 		"stock is left":        {{Code: aws.String("ConditionalCheckFailed"), Item: stock}, {Code: aws.String("None")}},
 		"nothing wrong":        {{Code: aws.String("None")}, {Code: aws.String("None")}},
 	} {
-		_, err := w.EnvironmentOver(scripted{w.Engine.API, reasons}).Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
+		_, err := w.Hooked(cancelled(reasons)).Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
 		if sale.CodeOf(err) != sale.Internal {
 			t.Errorf("%s: got %v, want internal", name, err)
 		}
 	}
-}
-
-// scripted cancels every transaction with the same reasons.
-type scripted struct {
-	ledger.API
-	reasons []types.CancellationReason
-}
-
-func (s scripted) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	return nil, &types.TransactionCanceledException{CancellationReasons: s.reasons}
 }
 
 func TestPurchaseSendsNoClientRequestToken(t *testing.T) {

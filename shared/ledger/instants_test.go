@@ -1,7 +1,6 @@
 package ledger_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -17,35 +16,14 @@ import (
 	"flashsale/shared/sale"
 )
 
-// between has hooks before every reservation of order ids, and after every transaction.
-type between struct {
-	ledger.API
-	reserve  func()
-	transact func()
-}
-
-func (b between) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	if b.reserve != nil {
-		b.reserve()
-	}
-	return b.API.UpdateItem(ctx, in, o...)
-}
-
-func (b between) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	if b.transact != nil {
-		defer b.transact()
-	}
-	return b.API.TransactWriteItems(ctx, in, o...)
-}
-
 func TestAnOrderIDsSecondAndItsDayAreOfOneInstant(t *testing.T) {
 	// The reservation of one environment takes until the next day, in whose first
 	// second another environment takes that day's first number (P7).
 	w, _, _ := faulty(t)
 	midnight := ledgertest.Start.Truncate(24 * time.Hour).Add(24 * time.Hour)
 	w.Pass(midnight.Add(-time.Second).Sub(w.Now()))
-	slow := between{API: w.Engine.API, reserve: func() { w.Pass(midnight.Sub(w.Now())) }}
-	before, err := w.EnvironmentOver(slow).ReserveOrderIDs(w.Ctx, 1)
+	slow := w.Hooked(dynamotest.Before("UpdateItem", func() { w.Pass(midnight.Sub(w.Now())) }))
+	before, err := slow.ReserveOrderIDs(w.Ctx, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,27 +49,13 @@ func TestATryAtTheInstantOfClosingSellsNothing(t *testing.T) {
 		w, _, next := faulty(t)
 		c := w.Open(1, 1)
 		next(dynamotest.Fault{Kind: dynamotest.Conflict, Items: []int{0}})
-		late := between{API: w.Engine.API, transact: func() { w.Pass(c.ClosesAt.Add(-tt.left).Sub(w.Now())) }}
-		p, err := w.EnvironmentOver(late).Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
+		late := w.Hooked(dynamotest.After("TransactWriteItems", func() { w.Pass(c.ClosesAt.Add(-tt.left).Sub(w.Now())) }))
+		p, err := late.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
 		if got := sale.CodeOf(err); got != tt.want || p.Tries != 2 {
 			t.Errorf("%v before closing: got %q (%v) after %d tries, want %q after 2", tt.left, got, err, p.Tries, tt.want)
 		}
 		w.Balanced(1)
 	}
-}
-
-// failing returns no answer to its first transactions and err to all later ones.
-type failing struct {
-	ledger.API
-	tries int
-	err   error
-}
-
-func (f *failing) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	if f.tries++; f.tries == 1 {
-		return nil, errors.New("the connection broke")
-	}
-	return nil, f.err
 }
 
 func TestAnUnexpectedErrorAfterAnUnknownOutcomeIsBusy(t *testing.T) {
@@ -102,13 +66,19 @@ func TestAnUnexpectedErrorAfterAnUnknownOutcomeIsBusy(t *testing.T) {
 	} {
 		w, _, _ := faulty(t)
 		w.Open(10, 2)
-		api := &failing{API: w.Engine.API, err: unexpected}
-		_, err := w.EnvironmentOver(api).Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
-		if sale.CodeOf(err) != sale.Busy || api.tries != 2 {
-			t.Errorf("%s: got %v after %d tries, want busy after 2", name, err, api.tries)
+		tries := 0
+		failing := dynamotest.Instead("TransactWriteItems", func() (*dynamodb.TransactWriteItemsOutput, error) {
+			if tries++; tries == 1 {
+				return nil, errors.New("the connection broke")
+			}
+			return nil, unexpected
+		})
+		_, err := w.Hooked(failing).Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
+		if sale.CodeOf(err) != sale.Busy || tries != 2 {
+			t.Errorf("%s: got %v after %d tries, want busy after 2", name, err, tries)
 		}
-		api.tries = 1 // the outcome of no try is unknown
-		_, err = w.EnvironmentOver(api).Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "bob"})
+		tries = 1 // the outcome of no try is unknown
+		_, err = w.Hooked(failing).Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "bob"})
 		if sale.CodeOf(err) != sale.Internal {
 			t.Errorf("%s: got %v at the first try, want internal", name, err)
 		}

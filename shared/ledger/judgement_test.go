@@ -1,7 +1,6 @@
 package ledger_test
 
 import (
-	"context"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -57,43 +56,23 @@ func TestAnOrderItemOfAnotherClaimIsInternalAndStays(t *testing.T) {
 	}
 }
 
-// stubborn is a table on which writes to the sale conflict and shards fail, as set by
-// the test.
-type stubborn struct {
-	*dynamotest.DB
-	conflict bool
-	tries    int
-	shards   map[string]error // by partition key
-}
-
-func (s *stubborn) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	if s.tries++; !s.conflict {
-		return s.DB.TransactWriteItems(ctx, in, o...)
-	}
-	reasons := make([]types.CancellationReason, len(in.TransactItems))
-	for i := range reasons {
-		reasons[i].Code = aws.String("TransactionConflict")
-	}
-	return nil, &types.TransactionCanceledException{CancellationReasons: reasons}
-}
-
-func (s *stubborn) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	if err := s.shards[in.Key["pk"].(*types.AttributeValueMemberS).Value]; err != nil {
-		return nil, err
-	}
-	return s.DB.UpdateItem(ctx, in, o...)
-}
-
 func TestAnEditThatMeetsContentionForEverIsBusyInTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := newDB()
 		w := ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: table})
 		w.Open(4, 2)
-		s := &stubborn{DB: db, conflict: true}
-		_, err := w.EnvironmentOver(s).Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: aws.Bool(true)})
+		tries := 0
+		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op != "TransactWriteItems" {
+				return dynamotest.Fault{}
+			}
+			tries++
+			return dynamotest.Fault{Kind: dynamotest.Conflict}
+		}
+		_, err := w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: aws.Bool(true)})
 		w.Refused(sale.Busy, err)
-		if s.tries != patience {
-			t.Errorf("%d tries, want %d (P16)", s.tries, patience)
+		if tries != patience {
+			t.Errorf("%d tries, want %d (P16)", tries, patience)
 		}
 	})
 }
@@ -103,10 +82,18 @@ func TestAShardsUnexpectedErrorIsToldBeforeAnothersContention(t *testing.T) {
 		db := newDB()
 		w := ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: table})
 		w.Open(4, 2)
-		s := &stubborn{DB: db, shards: map[string]error{
+		shards := map[string]error{
 			"STOCK#moutai#0": &types.ProvisionedThroughputExceededException{}, "STOCK#moutai#1": &types.ResourceNotFoundException{},
-		}}
-		_, err := w.EnvironmentOver(s).Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: aws.Bool(true)})
+		}
+		refusing := w.Hooked(func(_ string, in any, call func() (any, error)) (any, error) {
+			if update, ok := in.(*dynamodb.UpdateItemInput); ok {
+				if err := shards[update.Key["pk"].(*types.AttributeValueMemberS).Value]; err != nil {
+					return nil, err
+				}
+			}
+			return call()
+		})
+		_, err := refusing.Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: aws.Bool(true)})
 		w.Refused(sale.Internal, err)
 	})
 }

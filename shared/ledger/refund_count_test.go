@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/proof/ledgertest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
@@ -55,7 +56,7 @@ func TestADrainedSaleIsOnTheListWhileARefundIsDueInEveryOrderOfSteps(t *testing.
 			if err != nil {
 				t.Fatal(err)
 			}
-			book := w.EnvironmentOver(&updating{db, sync.OnceFunc(before)})
+			book := w.Hooked(dynamotest.Before("UpdateItem", sync.OnceFunc(before)))
 			if err := book.CountRefunds(w.Ctx, &ledger.RefundCount{SaleID: "moutai", NotedAt: l.RefundAt}); err != nil {
 				t.Fatal(err)
 			}
@@ -101,17 +102,6 @@ func TestADrainedSaleIsOnTheListWhileARefundIsDueInEveryOrderOfSteps(t *testing.
 		t.Error("no count removed a note")
 	}
 	t.Logf("%d orders of steps, %d notes removed", orders, removed)
-}
-
-// updating acts before every update.
-type updating struct {
-	ledger.API
-	act func()
-}
-
-func (u *updating) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	u.act()
-	return u.API.UpdateItem(ctx, in, o...)
 }
 
 // manyRefunds is the table of a sale with very many refunds, generated when read.

@@ -54,10 +54,8 @@ func (i *contended) TransactWriteItems(ctx context.Context, in *dynamodb.Transac
 }
 
 // unread is a table whose receipts of additions are not found by Query.
-type unread struct{ ledger.API }
-
-func (unread) Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
-	return &dynamodb.QueryOutput{}, nil
+func unread(api ledger.API) ledger.API {
+	return dynamotest.WithHook(api, dynamotest.Instead("Query", func() (*dynamodb.QueryOutput, error) { return &dynamodb.QueryOutput{}, nil }))
 }
 
 func TestContentionInEveryPositionIsTriedAgainAndNeverMisread(t *testing.T) {
@@ -112,7 +110,7 @@ func TestContentionInEveryPositionIsTriedAgainAndNeverMisread(t *testing.T) {
 		"a creation with other contents":     {open, func(w *ledgertest.World, api ledger.API) (any, error) { return create(w, api, 5) }, sale.Conflicting},
 		"an addition":                        {open, func(w *ledgertest.World, api ledger.API) (any, error) { return add(w, api, addition) }, ""},
 		"an addition again":                  {added, func(w *ledgertest.World, api ledger.API) (any, error) { return add(w, api, addition) }, ""},
-		"an addition whose receipts are met": {added, func(w *ledgertest.World, api ledger.API) (any, error) { return add(w, unread{api}, addition) }, ""},
+		"an addition whose receipts are met": {added, func(w *ledgertest.World, api ledger.API) (any, error) { return add(w, unread(api), addition) }, ""},
 		"an addition of other units": {added, func(w *ledgertest.World, api ledger.API) (any, error) {
 			return add(w, api, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 3})
 		}, sale.Conflicting},
@@ -124,7 +122,7 @@ func TestContentionInEveryPositionIsTriedAgainAndNeverMisread(t *testing.T) {
 		"a withdrawal of more than there is": {open, func(w *ledgertest.World, api ledger.API) (any, error) { return withdraw(w, api, 9) }, ""},
 		"a withdrawal again":                 {withdrawn, func(w *ledgertest.World, api ledger.API) (any, error) { return withdraw(w, api, 9) }, ""},
 		"a withdrawal whose receipts are met": {withdrawn, func(w *ledgertest.World, api ledger.API) (any, error) {
-			return withdraw(w, unread{api}, 9)
+			return withdraw(w, unread(api), 9)
 		}, ""},
 		"a pause": {open, func(w *ledgertest.World, api ledger.API) (any, error) {
 			return edit(w, api, sale.Edit{Paused: aws.Bool(true)})
@@ -263,7 +261,7 @@ func TestWhatNeedsAnItemThatIsGoneIsInternalAndPutsNoneInItsPlace(t *testing.T) 
 		}
 		api := ledger.API(db)
 		if tt.sk == "SALE" {
-			api = &vanishing{DB: db, remove: func() { remove(t, db, tt.pk, tt.sk) }}
+			api = dynamotest.WithHook(db, dynamotest.After("TransactWriteItems", func() { remove(t, db, tt.pk, tt.sk) }))
 		}
 		if err := tt.call(w, api); sale.CodeOf(err) != sale.Internal {
 			t.Errorf("%s: got %v, want internal", name, err)
@@ -275,18 +273,6 @@ func TestWhatNeedsAnItemThatIsGoneIsInternalAndPutsNoneInItsPlace(t *testing.T) 
 			t.Errorf("%s: made %v", name, it)
 		}
 	}
-}
-
-// vanishing loses an item after the first transaction.
-type vanishing struct {
-	*dynamotest.DB
-	remove func()
-}
-
-func (v *vanishing) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	out, err := v.DB.TransactWriteItems(ctx, in, o...)
-	v.remove()
-	return out, err
 }
 
 func TestAnEditWhoseAnswerWasLostFindsItsOwnInstant(t *testing.T) {
@@ -320,28 +306,17 @@ func TestAnEditThatAlwaysLosesTheRaceIsBusyInTheEnd(t *testing.T) {
 		db := newDB()
 		w := ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: table})
 		w.Open(4, 2)
-		rival := &racing{DB: db, rival: func() {
+		tries := 0
+		losing := w.Hooked(dynamotest.Before("TransactWriteItems", func() {
+			tries++
 			if _, err := w.Environment().Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: aws.Bool(false)}); err != nil {
 				t.Error(err)
 			}
-		}}
-		_, err := w.EnvironmentOver(rival).Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: aws.Bool(true)})
+		}))
+		_, err := losing.Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: aws.Bool(true)})
 		w.Refused(sale.Busy, err)
-		if rival.tries != patience {
-			t.Errorf("%d tries, want %d (P16)", rival.tries, patience)
+		if tries != patience {
+			t.Errorf("%d tries, want %d (P16)", tries, patience)
 		}
 	})
-}
-
-// racing is a table on which another edit happens before each transaction.
-type racing struct {
-	*dynamotest.DB
-	rival func()
-	tries int
-}
-
-func (r *racing) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	r.tries++
-	r.rival()
-	return r.DB.TransactWriteItems(ctx, in, o...)
 }

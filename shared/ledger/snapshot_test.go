@@ -1,11 +1,11 @@
 package ledger_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,7 +50,7 @@ func TestTwoShardsNeverEmptyTogetherAreNotSoldOut(t *testing.T) {
 	// They were never empty at the same time: "sold out" would be wrong (P6).
 	w, _, _ := faulty(t)
 	w.Open(2, 2)
-	l := w.EnvironmentOver(&deaf{w.Engine.API}) // its findings are lost
+	l := w.Hooked(deaf) // its findings are lost
 	buy := func(l *ledger.Ledger, user string) int {
 		t.Helper()
 		return w.Accepted(l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user})).Claim.Shard
@@ -82,30 +82,19 @@ func TestAKeyedClickWhoseTwinTookTheLastUnitIsNotSoldOut(t *testing.T) {
 	w.Accepted(w.Ledger.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: userOf(0, "other")}))
 	request := ledger.Request{SaleID: "moutai", User: user, Key: "k"}
 	var twin ledger.PurchaseResult
-	slow := &interrupted{API: w.Engine.API, closing: func() {
+	closing := sync.OnceFunc(func() {
 		twin = w.Accepted(w.Environment().Purchase(w.Ctx, request))
 		_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "closes the shard"})
 		w.Refused(sale.SoldOut, err)
-	}}
-	p, err := w.EnvironmentOver(slow).Purchase(w.Ctx, request)
+	})
+	p, err := w.Hooked(dynamotest.Before("UpdateItem", closing)).Purchase(w.Ctx, request)
 	if err != nil || !reflect.DeepEqual(p.Claim, twin.Claim) {
 		t.Errorf("got %+v (%v), want the twin's claim %+v", p, err, twin.Claim)
 	}
 }
 
-// interrupted has a hook before it closes its first shard.
-type interrupted struct {
-	ledger.API
-	closing func()
-}
-
-func (i *interrupted) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	if happens := i.closing; happens != nil {
-		i.closing = nil
-		happens()
-	}
-	return i.API.UpdateItem(ctx, in, o...)
-}
+// deaf loses every closing of a shard.
+var deaf = dynamotest.Instead("UpdateItem", func() (*dynamodb.UpdateItemOutput, error) { return nil, errors.New("lost") })
 
 // userOf returns a user whose first choice of two open shards is that one.
 func userOf(shard int, prefix string) string {
@@ -115,13 +104,6 @@ func userOf(shard int, prefix string) string {
 			return user
 		}
 	}
-}
-
-// deaf loses every closing of a shard.
-type deaf struct{ ledger.API }
-
-func (*deaf) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	return nil, errors.New("lost")
 }
 
 func TestAStaleSnapshotNeverRefuses(t *testing.T) {
@@ -168,7 +150,7 @@ func TestAStaleReadConfirmsNoEmptyShard(t *testing.T) {
 	w, db, _ := faulty(t)
 	db.Now = w.Now
 	w.Open(1, 1)
-	l := w.EnvironmentOver(&deaf{w.Engine.API})
+	l := w.Hooked(deaf)
 	if _, err := l.Sale(w.Ctx, "moutai"); err != nil {
 		t.Fatal(err)
 	}

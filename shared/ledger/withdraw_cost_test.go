@@ -3,39 +3,25 @@ package ledger_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/proof/ledgertest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
 
-// slow lets something happen once, after its ledger has looked at the shards.
-type slow struct {
-	ledger.API
-	act func()
-}
-
-func (s *slow) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
-	out, err := s.API.BatchGetItem(ctx, in, o...)
-	if act := s.act; act != nil {
-		s.act = nil
-		act()
-	}
-	return out, err
-}
-
 // cutOff is a ledger that ends after so many transactions.
 func cutOff(w *ledgertest.World, transactions int) (context.Context, *ledger.Ledger) {
 	ctx, cancel := context.WithCancel(w.Ctx)
-	return ctx, w.EnvironmentOver(between{API: w.Engine.API, transact: func() {
+	return ctx, w.Hooked(dynamotest.After("TransactWriteItems", func() {
 		if transactions--; transactions == 0 {
 			cancel()
 		}
-	}})
+	}))
 }
 
 func TestAWithdrawalCostsATransactionPerShardAndItsRepeatNone(t *testing.T) {
@@ -65,7 +51,7 @@ func TestAWithdrawalCostsATransactionPerShardAndItsRepeatNone(t *testing.T) {
 func TestAWithdrawalLooksNoSecondTimeAtTheShardsIfAUnitWasSoldMeanwhile(t *testing.T) {
 	w, db, _ := faulty(t)
 	w.Open(3, 1)
-	overtaken := w.EnvironmentOver(&slow{API: w.Engine.API, act: func() { w.Accepted(w.Buy("alice")) }})
+	overtaken := w.Hooked(dynamotest.After("BatchGetItem", sync.OnceFunc(func() { w.Accepted(w.Buy("alice")) })))
 	db.ResetUsage()
 	got, err := overtaken.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 2})
 	if err != nil || got.Units != 2 || db.Calls()["BatchGetItem"] != 1 {
@@ -76,7 +62,7 @@ func TestAWithdrawalLooksNoSecondTimeAtTheShardsIfAUnitWasSoldMeanwhile(t *testi
 func TestAWithdrawalWhoseRepeatTookMoreInItsStepTakesOnlyTheRest(t *testing.T) {
 	w, _, _ := faulty(t)
 	w.Open(9, 3)
-	overtaken := w.EnvironmentOver(&slow{API: w.Engine.API, act: func() {
+	overtaken := w.Hooked(dynamotest.After("BatchGetItem", sync.OnceFunc(func() {
 		for i := range 5 { // all of them to the first shard, which then has to give most
 			if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: fmt.Sprint("s", i), Stock: 1}); err != nil {
 				t.Fatal(err)
@@ -86,7 +72,7 @@ func TestAWithdrawalWhoseRepeatTookMoreInItsStepTakesOnlyTheRest(t *testing.T) {
 		if _, err := repeat.Withdraw(ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 7}); err == nil {
 			t.Fatal("the repeat was not cut off")
 		}
-	}})
+	})))
 	got, err := overtaken.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 7})
 	if err != nil || got.Units != 7 || got.Seeded != 9+5-7 {
 		t.Errorf("got %+v (%v), want 7 units", got, err)

@@ -1,14 +1,12 @@
 package ledger_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/sale"
 )
 
@@ -30,23 +28,8 @@ func TestARepeatedWithdrawalMakesNoStepAgain(t *testing.T) {
 	}
 }
 
-// refusingSteps cancels every step of a withdrawal with the same reasons.
-type refusingSteps struct {
-	*dynamotest.DB
-	reasons []types.CancellationReason
-	tries   int
-}
-
-func (r *refusingSteps) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	if len(in.TransactItems) == 1 {
-		return r.DB.TransactWriteItems(ctx, in, o...)
-	}
-	r.tries++
-	return nil, &types.TransactionCanceledException{CancellationReasons: r.reasons}
-}
-
 func TestAStepThatIsRefusedForNoKnownReasonIsInternal(t *testing.T) {
-	w, db, _ := faulty(t)
+	w, _, _ := faulty(t)
 	w.Open(1, 1)
 	none, failed := types.CancellationReason{Code: aws.String("None")}, aws.String("ConditionalCheckFailed")
 	for name, reasons := range map[string][]types.CancellationReason{
@@ -55,10 +38,17 @@ func TestAStepThatIsRefusedForNoKnownReasonIsInternal(t *testing.T) {
 		"the listing is gone":           {none, none, none, {Code: failed}},
 		"a receipt that is none":        {{Code: failed, Item: w.Item("STOCK#moutai#0", "STOCK")}, none, none, none},
 	} {
-		api := &refusingSteps{DB: db, reasons: reasons}
-		_, err := w.EnvironmentOver(api).Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 1})
-		if sale.CodeOf(err) != sale.Internal || api.tries != 1 {
-			t.Errorf("%s: %v after %d tries, want internal after the first", name, err, api.tries)
+		tries := 0
+		refusing := w.Hooked(func(_ string, in any, call func() (any, error)) (any, error) {
+			if transaction, ok := in.(*dynamodb.TransactWriteItemsInput); !ok || len(transaction.TransactItems) == 1 {
+				return call()
+			}
+			tries++
+			return nil, &types.TransactionCanceledException{CancellationReasons: reasons}
+		})
+		_, err := refusing.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo", Stock: 1})
+		if sale.CodeOf(err) != sale.Internal || tries != 1 {
+			t.Errorf("%s: %v after %d tries, want internal after the first", name, err, tries)
 		}
 	}
 }
