@@ -1,7 +1,6 @@
 package ledger_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -22,23 +21,27 @@ import (
 // contended is a table on which one transaction has contention: the reasons of some of
 // its actions are replaced by a code.
 type contended struct {
-	*dynamotest.DB
+	db      *dynamotest.DB
 	at      int    // the transaction, counted from 0; -1 for none
 	actions uint   // a set of bits
 	code    string // the reason of those actions
 	sizes   []int  // how many actions each transaction had
 }
 
-func (i *contended) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	i.sizes = append(i.sizes, len(in.TransactItems))
+func (i *contended) hook(_ string, in any, call func() (any, error)) (any, error) {
+	transaction, ok := in.(*dynamodb.TransactWriteItemsInput)
+	if !ok {
+		return call()
+	}
+	i.sizes = append(i.sizes, len(transaction.TransactItems))
 	if len(i.sizes)-1 != i.at {
-		return i.DB.TransactWriteItems(ctx, in, o...)
+		return call()
 	}
 	// The other actions have their real reasons.
-	before := i.Snapshot()
-	_, err := i.DB.TransactWriteItems(ctx, in, o...)
-	i.Restore(before)
-	cancelled := &types.TransactionCanceledException{CancellationReasons: make([]types.CancellationReason, len(in.TransactItems))}
+	before := i.db.Snapshot()
+	_, err := call()
+	i.db.Restore(before)
+	cancelled := &types.TransactionCanceledException{CancellationReasons: make([]types.CancellationReason, len(transaction.TransactItems))}
 	for k := range cancelled.CancellationReasons {
 		cancelled.CancellationReasons[k].Code = aws.String("None")
 	}
@@ -144,12 +147,12 @@ func TestContentionInEveryPositionIsTriedAgainAndNeverMisread(t *testing.T) {
 					db := newDB()
 					w := ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: table})
 					tt.given(w)
-					api := &contended{DB: db, at: at, actions: actions, code: code}
-					got, err := tt.call(w, api)
+					c := &contended{db: db, at: at, actions: actions, code: code}
+					got, err := tt.call(w, dynamotest.WithHook(db, c.hook))
 					if sale.CodeOf(err) != tt.want {
 						t.Errorf("%s in %b of transaction %d: %v, want %q", code, actions, at, err, tt.want)
 					}
-					return fmt.Sprintf("%+v\n%s", got, db.Dump()), api.sizes
+					return fmt.Sprintf("%+v\n%s", got, db.Dump()), c.sizes
 				}
 				want, sizes := run(-1, 0, "")
 				if len(sizes) == 0 {

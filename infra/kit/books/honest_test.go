@@ -11,8 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
@@ -37,47 +36,28 @@ func (w *world) agrees(r *Receipt) {
 	}
 }
 
-// dying is a table whose writer dies after a number of writes. Writes are counted and
-// applied one at a time: otherwise the death caused by the next write could cancel a
-// counted one.
-type dying struct {
-	ledger.API
-	die context.CancelFunc
-
-	mu   sync.Mutex
-	left int
-}
-
-// spend counts a write and applies it, or lets the writer die.
-func spend[In, Out any](ctx context.Context, d *dying, in In, o []func(*dynamodb.Options),
-	write func(context.Context, In, ...func(*dynamodb.Options)) (*Out, error)) (*Out, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.left--; d.left < 0 {
-		d.die()
-		return nil, errors.New("the writer is dead")
-	}
-	return write(ctx, in, o...)
-}
-
-func (d *dying) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	return spend(ctx, d, in, o, d.API.PutItem)
-}
-
-func (d *dying) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	return spend(ctx, d, in, o, d.API.UpdateItem)
-}
-
-func (d *dying) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	return spend(ctx, d, in, o, d.API.TransactWriteItems)
-}
-
 // cutOff runs what a writer does that dies after that many writes.
 func (w *world) cutOff(writes int, do func(context.Context, *ledger.Ledger) error) {
 	w.T.Helper()
 	ctx, cancel := context.WithCancel(w.Ctx)
 	defer cancel()
-	if err := do(ctx, w.EnvironmentOver(&dying{API: w.Engine.API, left: writes, die: cancel})); err == nil {
+	// Writes are counted and applied one at a time: otherwise the death caused by the next
+	// write could cancel a counted one.
+	var mu sync.Mutex
+	left := writes
+	dying := w.Hooked(func(op string, _ any, call func() (any, error)) (any, error) {
+		if !dynamotest.IsWrite(op) || op == "BatchExecuteStatement" {
+			return call()
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if left--; left < 0 {
+			cancel()
+			return nil, errors.New("the writer is dead")
+		}
+		return call()
+	})
+	if err := do(ctx, dying); err == nil {
 		w.T.Fatalf("nothing was cut off after %d writes", writes)
 	}
 }

@@ -19,74 +19,54 @@ import (
 	"flashsale/shared/sale"
 )
 
-// keyed records the calls that a role must allow: the action and the partition key of
-// each item, such as "dynamodb:GetItem SALE#moutai".
-type keyed struct {
-	*dynamotest.DB
-	calls map[string]bool
-}
-
-func (k keyed) note(action string, items ...map[string]types.AttributeValue) {
-	for _, item := range items {
-		if pk, ok := item["pk"].(*types.AttributeValueMemberS); ok {
-			k.calls["dynamodb:"+action+" "+pk.Value] = true
+// noting is a hook that records the calls that a role must allow: the action and the
+// partition key of each item, such as "dynamodb:GetItem SALE#moutai".
+func noting(db *dynamotest.DB, calls map[string]bool) dynamotest.Hook {
+	note := func(action string, items ...map[string]types.AttributeValue) {
+		for _, item := range items {
+			if pk, ok := item["pk"].(*types.AttributeValueMemberS); ok {
+				calls["dynamodb:"+action+" "+pk.Value] = true
+			}
 		}
 	}
-}
-
-func (k keyed) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
-	k.note("GetItem", in.Key)
-	return k.DB.GetItem(ctx, in, o...)
-}
-
-func (k keyed) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
-	for _, table := range in.RequestItems {
-		k.note("BatchGetItem", table.Keys...)
-	}
-	return k.DB.BatchGetItem(ctx, in, o...)
-}
-
-func (k keyed) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
-	k.note("Query", map[string]types.AttributeValue{"pk": in.ExpressionAttributeValues[":pk"]})
-	return k.DB.Query(ctx, in, o...)
-}
-
-func (k keyed) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	k.note("PutItem", in.Item)
-	return k.DB.PutItem(ctx, in, o...)
-}
-
-func (k keyed) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	k.note("UpdateItem", in.Key)
-	return k.DB.UpdateItem(ctx, in, o...)
-}
-
-func (k keyed) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	for _, item := range in.TransactItems {
-		switch {
-		case item.Put != nil:
-			k.note("PutItem", item.Put.Item)
-		case item.Update != nil:
-			k.note("UpdateItem", item.Update.Key)
-		case item.ConditionCheck != nil:
-			k.note("ConditionCheckItem", item.ConditionCheck.Key)
+	return func(op string, in any, call func() (any, error)) (any, error) {
+		switch in := in.(type) {
+		case *dynamodb.GetItemInput:
+			note(op, in.Key)
+		case *dynamodb.BatchGetItemInput:
+			for _, table := range in.RequestItems {
+				note(op, table.Keys...)
+			}
+		case *dynamodb.QueryInput:
+			note(op, map[string]types.AttributeValue{"pk": in.ExpressionAttributeValues[":pk"]})
+		case *dynamodb.PutItemInput:
+			note(op, in.Item)
+		case *dynamodb.UpdateItemInput:
+			note(op, in.Key)
+		case *dynamodb.TransactWriteItemsInput:
+			for _, item := range in.TransactItems {
+				switch {
+				case item.Put != nil:
+					note("PutItem", item.Put.Item)
+				case item.Update != nil:
+					note("UpdateItem", item.Update.Key)
+				case item.ConditionCheck != nil:
+					note("ConditionCheckItem", item.ConditionCheck.Key)
+				}
+			}
+		case *dynamodb.BatchExecuteStatementInput:
+			// It needs an action for each statement; the table returns the item of each.
+			db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+				for i, key := range c.Keys {
+					pk, _, _ := strings.Cut(key, "|")
+					calls[statementAction(aws.ToString(in.Statements[i].Statement))+" "+pk] = true
+				}
+				return dynamotest.Fault{}
+			}
+			defer func() { db.Fault = nil }()
 		}
+		return call()
 	}
-	return k.DB.TransactWriteItems(ctx, in, o...)
-}
-
-// BatchExecuteStatement needs an action for each statement; the table returns the item
-// of each.
-func (k keyed) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
-	k.DB.Fault = func(c dynamotest.Call) dynamotest.Fault {
-		for i, key := range c.Keys {
-			pk, _, _ := strings.Cut(key, "|")
-			k.calls[statementAction(aws.ToString(in.Statements[i].Statement))+" "+pk] = true
-		}
-		return dynamotest.Fault{}
-	}
-	defer func() { k.DB.Fault = nil }()
-	return k.DB.BatchExecuteStatement(ctx, in, o...)
 }
 
 // callsOfASale runs a sale from its creation to its audit, each part with a separate
@@ -101,7 +81,7 @@ func callsOfASale(t *testing.T) (calls map[string]map[string]bool, records [][]b
 	claims := 0
 	for _, f := range []string{"Seed", "Purchase", "Finalize", "Query", "Reconcile", "Release", "Pay"} {
 		calls[f] = map[string]bool{}
-		ledgers[f] = ledger.New(keyed{db, calls[f]}, "table", ledger.Options{
+		ledgers[f] = ledger.New(dynamotest.WithHook(db, noting(db, calls[f])), "table", ledger.Options{
 			Now: time.Now, Random: func() float64 { return 0.5 }, NewID: func() string { claims++; return fmt.Sprint("claim-", claims) },
 		})
 	}
