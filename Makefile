@@ -186,10 +186,6 @@ deployer: $(HOST)/deploy
 preflight: deployer ## check whether ENV=dev or ENV=prod can be deployed, with PARAMETERS='Name=value …' (OFFLINE=1: without calls)
 	@$(HOST)/deploy preflight -env "$${ENV-}" $${OFFLINE:+-offline} -- "$${PARAMETERS-}"
 
-.PHONY: idle
-idle: deployer ## the monthly cost of the stack of ENV=dev or ENV=prod without buyers, by option
-	@$(HOST)/deploy idle -env "$${ENV-}" -- "$${PARAMETERS-}"
-
 .PHONY: deploy
 deploy: preflight ## preflight, build and deploy ENV=dev or ENV=prod with the SAM CLI (YES=1: without confirmation)
 	sam build $(SAM_CONFIG) --build-dir $(SAM_BUILT)
@@ -207,9 +203,9 @@ tokens: deployer ## write N=… access tokens of test users to OUT=file, from th
 	@$(HOST)/deploy tokens $(SYSTEM) -n "$${N:-1}" -out "$${OUT:-$(BUILD)/tokens}"
 
 .PHONY: rehearse
-rehearse: deployer operator ## run a trial sale at RATE=… for DURATION=…, with receipt and bill (locally PAYMENTS=1: buyers must pay); ENV=… TOKENS=file ALLOW_REMOTE=1
+rehearse: deployer operator ## run a trial sale at RATE=… for DURATION=…, with its receipt and on AWS its bill (locally PAYMENTS=1: buyers must pay); ENV=… TOKENS=file ALLOW_REMOTE=1
 	@$(GO_BUILD) -o $(HOST)/load ./infra/ops/load
-	@exec $(HOST)/deploy rehearse $(SYSTEM) -log "$$DATA/functions.log" -report "$${REPORT:-$(BUILD)/rehearsal.html}" \
+	@exec $(HOST)/deploy rehearse $(SYSTEM) -report "$${REPORT:-$(BUILD)/rehearsal.html}" \
 		$${RATE:+-rate "$$RATE"} $${PEAK:+-peak "$$PEAK"} $${DURATION:+-duration "$$DURATION"} \
 		$${STOCK:+-stock "$$STOCK"} $${SHARDS:+-shards "$$SHARDS"} $${TOKENS:+-tokens "$$TOKENS"} \
 		$${ALLOW_REMOTE:+-allow-remote} $${PAYMENTS:+-payments}

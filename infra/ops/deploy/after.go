@@ -134,7 +134,6 @@ func runRehearse(ctx context.Context, args []string, out, complaints io.Writer) 
 	f.StringVar(&r.Tokens, "tokens", "", "`file` with one access token per line, each of a different user")
 	f.BoolVar(&r.AllowRemote, "allow-remote", false, "allow a target on another machine: real calls that cost money")
 	f.StringVar(&r.Report, "report", ".build/rehearsal.html", "`file` of the HTML report")
-	log := f.String("log", ".local/functions.log", "the local functions' log `file`")
 	settle := f.Duration("settle", 3*time.Minute, "how long to wait for CloudWatch's metrics")
 	if err := parse(f, args); err != nil {
 		return err
@@ -154,17 +153,15 @@ func runRehearse(ctx context.Context, args []string, out, complaints io.Writer) 
 	}
 	r.Region = e.Region
 	r.Load, r.Operator = filepath.Join(filepath.Dir(self), "load"), filepath.Join(filepath.Dir(self), "operator")
-	d, err := demand.Read(*file.template, e.Region, e.Parameters)
-	if err != nil {
-		return err
-	}
-	memory := map[string]int{}
-	for _, function := range d.Functions {
-		memory[function.ID] = function.MemoryMB
-	}
-	if r.Place.Local {
-		r.Meter = &rehearse.LocalLog{Path: *log, MemoryMB: memory, Shards: r.Shards}
-	} else {
+	if !r.Place.Local {
+		d, err := demand.Read(*file.template, e.Region, e.Parameters)
+		if err != nil {
+			return err
+		}
+		memory := map[string]int{}
+		for _, function := range d.Functions {
+			memory[function.ID] = function.MemoryMB
+		}
 		r.Meter = &rehearse.CloudWatch{CLI: preflight.AWS(e.Region), Parts: r.Place.Parts, Stack: e.StackName, MemoryMB: memory, Settle: *settle}
 	}
 	return r.Run(ctx, out, complaints)

@@ -19,9 +19,7 @@ import (
 	"flashsale/infra/kit/arguments"
 	"flashsale/infra/kit/samconfig"
 	"flashsale/infra/ops/deploy/demand"
-	"flashsale/infra/ops/deploy/idle"
 	"flashsale/infra/ops/deploy/preflight"
-	"flashsale/infra/ops/deploy/price"
 )
 
 // production is the environment with real buyers, development the only one that may have
@@ -99,25 +97,6 @@ func fingerprint(built string, f demand.Function) (string, error) {
 		return "", fmt.Errorf("fingerprint %s: %w", f.ID, err)
 	}
 	return hex.EncodeToString(hash.Sum(nil)), nil
-}
-
-func runIdle(_ context.Context, args []string, out, complaints io.Writer) error {
-	f, file := flags("idle", complaints)
-	e, d, err := file.demand(f, args)
-	if err != nil {
-		return err
-	}
-	stack, err := idle.Read(*file.template)
-	if err != nil {
-		return err
-	}
-	list, known := price.Find(e.Region, price.Architecture)
-	fmt.Fprintf(out, "stack %s in a month without buyers, at the prices of %s\n", e.StackName, list.Region)
-	if !known {
-		fmt.Fprintf(out, "  the prices of %s are unknown\n", e.Region)
-	}
-	idle.Print(out, idle.Bill(stack, d, list))
-	return nil
 }
 
 func runPreflight(ctx context.Context, args []string, out, complaints io.Writer) error {

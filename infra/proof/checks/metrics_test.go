@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"flashsale/infra/ops/deploy/idle"
 )
 
 // ours is the namespace of the functions' metrics, the constant telemetry.Namespace.
@@ -188,21 +187,6 @@ func TestMetricsOfTheTemplatesAreThoseOfTheCode(t *testing.T) {
 
 // fieldOfLog matches a field of a log line in a filter pattern.
 var fieldOfLog = regexp.MustCompile(`\$\.(\w+)`)
-
-// The cost of a stack without a sale depends on the number of metrics of the functions
-// that run every minute.
-func TestTheIdleBillKnowsTheMetricsOfReconcilingAndReleasing(t *testing.T) {
-	filed := 0
-	for name := range emissions(t) {
-		scheduled := strings.HasPrefix(name, "reconcile ") || strings.HasPrefix(name, "release ")
-		if scheduled && name != "reconcile unseeded" { // only while there is a draft
-			filed++
-		}
-	}
-	if want := idle.RunMetrics + idle.ReceiptMetrics + idle.PaymentMetrics; filed != want {
-		t.Errorf("reconcile and release file %d metrics, the idle bill has %d", filed, want)
-	}
-}
 
 func TestAMetricThatNobodyFilesIsNoticed(t *testing.T) {
 	known := map[string]emission{"purchase sent": {}, "purchase answers": {"result", map[string]bool{"busy": true}}}

@@ -36,9 +36,7 @@ func TestWithoutOrdersTheBillHasNoCostPerOrder(t *testing.T) {
 
 func TestEveryPriceHasASourceAndADate(t *testing.T) {
 	for _, l := range lists {
-		for _, p := range []Price{l.Request, l.Invocation, l.GBSecond, l.WarmGBSecond, l.HeldGBSecond, l.WriteUnit, l.ReadUnit, l.QueueCall, l.Event, l.LogGB, l.EdgeRequest, l.Inspection,
-			l.Month.AlarmMetric, l.Month.Metric, l.Month.Dashboard, l.Month.ScheduleCall, l.Month.Trace, l.Month.StoredGB, l.Month.RecoveryGB,
-			l.Month.StoredLogGB, l.Month.WebACL, l.Month.WebACLRule, l.Month.Key} {
+		for _, p := range []Price{l.Request, l.Invocation, l.GBSecond, l.WarmGBSecond, l.HeldGBSecond, l.WriteUnit, l.ReadUnit, l.QueueCall, l.Event, l.LogGB, l.EdgeRequest, l.Inspection} {
 			if _, err := time.Parse(time.DateOnly, p.Read); err != nil || p.Source == "" || p.Dollars <= 0 {
 				t.Errorf("%s, %s: %+v has no source, no date or no value", l.Region, l.Architecture, p)
 			}

