@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
 )
 
 // ours is the namespace of the functions' metrics, the constant telemetry.Namespace.
