@@ -19,7 +19,7 @@ func TestTheLongestWaitDoublesFrom20MillisecondsTo200(t *testing.T) {
 		longest := New(nil, "Ledger", Options{Random: func() float64 { return 1 }})
 		for try, want := range map[int]time.Duration{0: 20, 1: 40, 2: 80, 3: 160, 4: 200, 100: 200} {
 			start := time.Now()
-			if !longest.backOff(t.Context(), try) || time.Since(start) != want*time.Millisecond {
+			if !longest.backOffUpTo(t.Context(), backoffCap, try) || time.Since(start) != want*time.Millisecond {
 				t.Errorf("try %d: waited %v, want %d ms", try, time.Since(start), int64(want))
 			}
 		}

@@ -24,19 +24,16 @@ const (
 
 // batchGet reads items in as few calls as the limits allow, each with that many tries.
 // Items that do not exist are missing from the result.
-func (l *Ledger) batchGet(ctx context.Context, tries int, keys []item, consistent bool) ([]item, error) {
+func (l *Ledger) batchGet(ctx context.Context, most int, keys []item, consistent bool) ([]item, error) {
 	var found []item
 	for start := 0; start < len(keys); start += batchKeys {
-		left := keys[start:min(start+batchKeys, len(keys))]
-		for try := 0; len(left) > 0; try++ {
-			if try > 0 && (try >= tries || !l.backOff(ctx, try-1)) {
-				return nil, sale.Fail(sale.Busy, fmt.Errorf("%d keys stay unprocessed", len(left)))
-			}
+		unread := keys[start:min(start+batchKeys, len(keys))]
+		for left := l.upTo(most); len(unread) > 0; {
 			var out *dynamodb.BatchGetItemOutput
-			err := l.retry(ctx, tries, func(ctx context.Context) (err error) {
+			err := l.retry(ctx, most, func(ctx context.Context) (err error) {
 				out, err = l.api.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
 					RequestItems: map[string]types.KeysAndAttributes{
-						*l.table: {Keys: left, ConsistentRead: &consistent},
+						*l.table: {Keys: unread, ConsistentRead: &consistent},
 					},
 				})
 				return err
@@ -45,7 +42,10 @@ func (l *Ledger) batchGet(ctx context.Context, tries int, keys []item, consisten
 				return nil, asInternal(err)
 			}
 			found = append(found, out.Responses[*l.table]...)
-			left = out.UnprocessedKeys[*l.table].Keys
+			unread = out.UnprocessedKeys[*l.table].Keys
+			if len(unread) > 0 && !left.again(ctx) {
+				return nil, sale.Fail(sale.Busy, fmt.Errorf("%d keys stay unprocessed", len(unread)))
+			}
 		}
 	}
 	return found, nil
@@ -82,7 +82,8 @@ func (l *Ledger) execute(ctx context.Context, all []types.BatchStatementRequest)
 		return nil
 	}
 	errs := l.executeOnce(ctx, all)
-	for try := 1; ; try++ {
+	left := tries{ledger: l, most: patientTries, starving: true}
+	for {
 		var again []int // positions
 		for i, err := range errs {
 			if o := judge(err); o == contended || o == unknown {
@@ -92,11 +93,7 @@ func (l *Ledger) execute(ctx context.Context, all []types.BatchStatementRequest)
 		if len(again) == 0 {
 			return errs
 		}
-		longest := backoffCap
-		if try >= starvedAfter {
-			longest = starvedCap
-		}
-		if try >= patientTries || !l.backOffUpTo(ctx, longest, try-1) {
+		if !left.again(ctx) {
 			for _, i := range again {
 				errs[i] = sale.Fail(sale.Busy, errs[i])
 			}

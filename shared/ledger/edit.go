@@ -74,7 +74,7 @@ func overruled(s sale.Sale, e sale.Edit) error {
 // the sale that the shards must follow, and whether this call wrote it.
 func (l *Ledger) editSale(ctx context.Context, e sale.Edit) (sale.Sale, bool, error) {
 	var after sale.Sale // what the latest try wrote or tried to write
-	for try := 0; ; try++ {
+	for left := l.upTo(patientTries); ; {
 		before, err := l.readOpenSale(ctx, e.SaleID)
 		if err != nil {
 			return before, false, err
@@ -98,7 +98,7 @@ func (l *Ledger) editSale(ctx context.Context, e sale.Edit) (sale.Sale, bool, er
 			return after, true, nil
 		case reasons == nil || !failed(reasons[0]):
 			return after, false, asInternal(err)
-		case try+1 >= patientTries || !l.backOff(ctx, try):
+		case !left.again(ctx):
 			return after, false, sale.Fail(sale.Busy, err)
 		}
 	}

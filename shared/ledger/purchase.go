@@ -95,10 +95,10 @@ type purchasing struct {
 	request Request
 	view    *view
 	claimID string
-	// tries counts the transactions.
+	// tries counts the transactions. Those without a definite answer use up what is left:
+	// a try that found a shard empty, which the table then lists, costs nothing.
 	tries int
-	// waits counts the tries that had no definite answer; each is followed by a wait.
-	waits int
+	left  tries
 	// moves counts how often the call left a shard for another, so that it does not come
 	// back to the same one.
 	moves int
@@ -109,7 +109,7 @@ type purchasing struct {
 // run tries the transaction on one shard after another, until its outcome is final or the
 // tries or the time are used up.
 func (p *purchasing) run(ctx context.Context) (PurchaseResult, error) {
-	p.claimID = p.ledger.newID()
+	p.claimID, p.left = p.ledger.newID(), p.ledger.upTo(maxTries)
 	for {
 		now := p.ledger.now()
 		s := p.view.load(now)
@@ -134,7 +134,7 @@ func (p *purchasing) run(ctx context.Context) (PurchaseResult, error) {
 		case waitAndMove:
 			p.moves++
 		}
-		if p.waits++; p.waits >= maxTries || !p.ledger.backOff(ctx, p.waits-1) {
+		if !p.left.again(ctx) {
 			return p.fail(sale.Busy, err)
 		}
 	}

@@ -1,9 +1,10 @@
 package ledger
 
-// All retries of this package follow the rules of this file. Six loops retry: retry
-// (one call), retryTransaction in transact.go, batchGet and execute in batches.go (the
-// rest of a batch), Confirm in confirm.go (claims that are busy), and run in purchase.go
-// (a purchase, on another shard).
+// All retries of this package follow the rules of this file. These loops count their tries
+// and wait by type tries: retry (one call), retryTransaction in transact.go, batchGet and
+// execute in batches.go (the rest of a batch), editSale in edit.go (an edit that lost a
+// race), and run in purchase.go (a purchase, on another shard). Confirm in confirm.go goes
+// on with claims that are busy as long as it has time.
 
 import (
 	"context"
@@ -94,24 +95,41 @@ func attempt(ctx context.Context, call func(context.Context) error) error {
 // retry runs a call that may safely run twice until its outcome is final. It
 // returns the client's error for a failed condition, a cancellation or a
 // hopeless call, and sale.Busy when the tries or the time have run out.
-func (l *Ledger) retry(ctx context.Context, tries int, call func(context.Context) error) error {
-	for try := 0; ; try++ {
+func (l *Ledger) retry(ctx context.Context, most int, call func(context.Context) error) error {
+	for left := l.upTo(most); ; {
 		err := attempt(ctx, call)
 		if o := judge(err); o != contended && o != unknown {
 			return err
 		}
-		if try+1 >= tries || !l.backOff(ctx, try) {
+		if !left.again(ctx) {
 			return sale.Fail(sale.Busy, err)
 		}
 	}
 }
 
-// backOff waits after this try (counted from 0), with full jitter. It reports false,
-// without waiting, if the time budget does not suffice.
-func (l *Ledger) backOff(ctx context.Context, try int) bool {
-	return l.backOffUpTo(ctx, backoffCap, try)
+// tries counts the tries of one loop.
+type tries struct {
+	ledger     *Ledger
+	made, most int
+	// starving: from try starvedAfter on the waits are no longer than starvedCap.
+	starving bool
 }
 
+func (l *Ledger) upTo(most int) tries { return tries{ledger: l, most: most} }
+
+// again counts a try that is to be repeated, and waits. It reports false if the tries have
+// run out, or the time would.
+func (t *tries) again(ctx context.Context) bool {
+	t.made++
+	longest := backoffCap
+	if t.starving && t.made >= starvedAfter {
+		longest = starvedCap
+	}
+	return t.made < t.most && t.ledger.backOffUpTo(ctx, longest, t.made-1)
+}
+
+// backOffUpTo waits after this try (counted from 0), with full jitter. It reports false,
+// without waiting, if the time budget does not suffice.
 func (l *Ledger) backOffUpTo(ctx context.Context, longest time.Duration, try int) bool {
 	limit := min(longest, backoffBase<<min(try, 8))
 	return invocation.Wait(ctx, time.Duration(l.random()*float64(limit)), 0)

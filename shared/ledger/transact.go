@@ -27,7 +27,7 @@ func (l *Ledger) transact(ctx context.Context, actions ...types.TransactWriteIte
 // tried again. With reasons the error is the client's, for the log; otherwise it has a
 // code of package sale.
 func (l *Ledger) retryTransaction(ctx context.Context, actions ...types.TransactWriteItem) ([]types.CancellationReason, error) {
-	for try := 0; ; try++ {
+	for left := l.upTo(patientTries); ; {
 		err := l.retry(ctx, patientTries, func(ctx context.Context) error { return l.transact(ctx, actions...) })
 		if judge(err) != cancelled {
 			return nil, asInternal(err)
@@ -52,7 +52,7 @@ func (l *Ledger) retryTransaction(ctx context.Context, actions ...types.Transact
 			return reasons, err
 		case !contended:
 			return nil, asInternal(err)
-		case try+1 >= patientTries || !l.backOff(ctx, try):
+		case !left.again(ctx):
 			return nil, sale.Fail(sale.Busy, err)
 		}
 	}

@@ -10,9 +10,11 @@ var ofBuyingAndSeeding = []mutant{
 	{"the window and the pause checked outside the transaction", "P14", ledgerTests, overFake + "^the_window_is_the_shard", []edit{{purchasing,
 		`#opensAt <= :now AND #closesAt > :now AND #paused = :no`,
 		`(#opensAt <= :now OR #opensAt > :now) AND (#closesAt > :now OR #closesAt <= :now) AND (#paused = :no OR #paused <> :no)`}}},
+	{"a starved statement waits as long as any other", "P16", ledgerTests, "^TestAStarvedStatement", []edit{{"shared/ledger/batches.go",
+		`starving: true`, `starving: false`}}},
 	{"an error means no", "P5", ledgerTests, "^TestUnansweredOrContendedToTheEnd", []edit{{purchasing,
-		`backOff(ctx, p.waits-1) {
-			return p.fail(sale.Busy, err)`, `backOff(ctx, p.waits-1) {
+		`if !p.left.again(ctx) {
+			return p.fail(sale.Busy, err)`, `if !p.left.again(ctx) {
 			return PurchaseResult{}, sale.Refuse(sale.SoldOut, "")`}}},
 	{"after an unknown outcome a refusal is believed", "P5", ledgerTests, "^TestAfterAnUnknownOutcome", []edit{{purchasing,
 		`		p.unsure = true
@@ -212,9 +214,7 @@ var ofBuyingAndSeeding = []mutant{
 	{"an edit writes over one that it has not read", "P14", ledgerTests, overFake + "^an_edit_that_loses_the_race_to_a_newer", []edit{{editing,
 		`"#changedAt = :before"`, `"#changedAt = :before OR #changedAt <> :before"`}}},
 	{"an edit races without end", "P16", ledgerTests, "^TestAnEditThatAlwaysLosesTheRace", []edit{{editing,
-		`case try+1 >= patientTries || !l.backOff(ctx, try):
-			return after`, `case try+1 >= 2*patientTries || !l.backOff(ctx, try):
-			return after`}}},
+		`l.upTo(patientTries)`, `l.upTo(2 * patientTries)`}}},
 	{"an older edit writes over a newer one in the shards", "P14", ledgerTests, overFake + "^an_edit_that_is_overtaken_before_its_shards", []edit{{editing,
 		`"#changedAt < :at"`, `"#changedAt < :at OR #changedAt >= :at"`}}},
 	{"a shard is made by an edit", "P15", ledgerTests, "^TestWhatNeedsAnItemThatIsGone", []edit{{editing,
