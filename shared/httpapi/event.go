@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"flashsale/shared/jsonread"
 )
@@ -61,38 +60,6 @@ func readEvent(e *jsonread.Reader, r *Request) error {
 		}
 		return err
 	})
-}
-
-// readHeaders reads the headers we use. API Gateway writes names in lower case; a
-// handmade event may not.
-func readHeaders(e *jsonread.Reader, r *Request) error {
-	return e.Object(func(name []byte) (err error) {
-		var h *Header
-		switch {
-		case is(name, contentType):
-			h = &r.ContentType
-		case is(name, idempotencyKey):
-			h = &r.IdempotencyKey
-		case is(name, originVerify):
-			h = &r.OriginVerify
-		case is(name, stripeSignature):
-			h = &r.StripeSignature
-		case is(name, webhookID):
-			h = &r.WebhookID
-		case is(name, webhookTimestamp):
-			h = &r.WebhookTimestamp
-		case is(name, webhookSignature):
-			h = &r.WebhookSignature
-		default:
-			return e.Skip()
-		}
-		h.Value, h.Given, err = e.Text()
-		return err
-	})
-}
-
-func is(name []byte, header string) bool {
-	return len(name) == len(header) && strings.EqualFold(string(name), header)
 }
 
 func readPath(e *jsonread.Reader, r *Request) error {

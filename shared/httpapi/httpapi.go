@@ -41,12 +41,6 @@ type Request struct {
 	IsBase64Encoded bool
 }
 
-// Header is a request's header.
-type Header struct {
-	Value string
-	Given bool
-}
-
 // Response is an answer in payload format 2.0.
 type Response struct {
 	StatusCode int     `json:"statusCode"`
@@ -76,18 +70,6 @@ type Headers struct {
 	Location     string `json:"Location,omitempty"`
 	RetryAfter   string `json:"Retry-After,omitempty"` // see Seconds
 }
-
-// The request headers we use.
-const (
-	idempotencyKey = "idempotency-key"
-	contentType    = "content-type"
-	originVerify   = "x-origin-verify"
-
-	stripeSignature  = "stripe-signature"
-	webhookID        = "webhook-id"
-	webhookTimestamp = "webhook-timestamp"
-	webhookSignature = "webhook-signature"
-)
 
 // User returns the caller: the sub of the token that the gateway verified, and nothing
 // else (P12). It fails with sale.Unauthorized when there is none, and with

@@ -10,6 +10,9 @@ const (
 	// MaxStock is the most units of one seeding. It keeps every sum far from
 	// the limits of a 64-bit integer.
 	MaxStock = 1_000_000_000
+	// MaxShards is the largest number of stock shards of one sale. A set of that
+	// many shard numbers stays within the 4 KiB that one read unit covers.
+	MaxShards = 1000
 	// MaxName is the longest sale name, in characters.
 	MaxName = 200
 	// MaxOrdersPerSecond is the highest rate a sale may be planned for.

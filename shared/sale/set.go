@@ -2,10 +2,6 @@ package sale
 
 import "math/bits"
 
-// MaxShards is the largest number of stock shards of one sale. A set of that
-// many shard numbers stays within the 4 KiB that one read unit covers.
-const MaxShards = 1000
-
 // Set is a set of shard numbers 0…MaxShards-1. The zero value is empty, and a copy is
 // independent of the original.
 type Set struct {

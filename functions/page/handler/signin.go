@@ -2,10 +2,7 @@ package handler
 
 import (
 	"fmt"
-	"net/url"
 	"os"
-	"slices"
-	"strings"
 )
 
 // SignIn tells the page how a buyer signs in: OpenID Connect's code flow with PKCE. The
@@ -39,31 +36,4 @@ func SignInFromEnv() (SignIn, error) {
 		}
 	}
 	return s, nil
-}
-
-// originOf returns the origin of an endpoint, "" for one that is relative to the page's.
-func originOf(endpoint string) (string, error) {
-	u, err := url.Parse(endpoint)
-	if err != nil {
-		return "", fmt.Errorf("read sign-in endpoint: %w", err)
-	}
-	relative := u.Scheme == "" && u.Host == "" && (endpoint == "" || strings.HasPrefix(endpoint, "/"))
-	if relative {
-		return "", nil
-	}
-	if !slices.Contains([]string{"https", "http"}, u.Scheme) || u.Host == "" || strings.ContainsAny(u.Host, ";, '") {
-		return "", fmt.Errorf("read sign-in endpoint: %q is neither an absolute URL nor a path", endpoint)
-	}
-	return u.Scheme + "://" + u.Host, nil
-}
-
-// policy is the Content-Security-Policy of the page. Scripts may connect to its own
-// origin and to the token endpoint's.
-func (s SignIn) policy() string {
-	connect := "'self'"
-	if origin, err := originOf(s.Token); err == nil && origin != "" {
-		connect += " " + origin
-	}
-	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src " + connect +
-		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }

@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"slices"
 
-	"flashsale/infra/local/eventbus"
 	"flashsale/infra/local/faults"
 	"flashsale/infra/local/guard"
 	"flashsale/infra/local/live"
@@ -89,9 +88,7 @@ func (s *Stack) startFaults() error {
 // setFaults replaces the faults in force, and the event bus may be down besides. Late calls of the
 // former ones are sent first.
 func (s *Stack) setFaults(c faults.Config, busDown bool) {
-	if s.bus != nil {
-		s.bus.SetTrouble(eventbus.Trouble{Down: busDown, Share: c.Publish, Seed: c.Seed})
-	}
+	s.setBusOutage(busDown, c)
 	next := &faultProxies{Transport: faults.Transport{Base: s.base, Config: c, Keys: s.keyNames()}}
 	for i, target := range s.engines {
 		next.proxies[i] = faults.Proxy(target, &next.Transport)

@@ -27,6 +27,7 @@ import (
 	"flashsale/infra/kit/client"
 	"flashsale/infra/local/engine"
 	"flashsale/infra/local/eventbus"
+	"flashsale/infra/local/faults"
 	"flashsale/infra/local/gateway"
 	"flashsale/infra/local/guard"
 	"flashsale/infra/local/lambda"
@@ -353,6 +354,14 @@ func (s *Stack) startEventBus() error {
 	s.onStop(s.bus.Close)
 	s.serve(l, s.bus, guard.Rules{})
 	return nil
+}
+
+// setBusOutage stops the event bus or lets it go on; while it goes on, it refuses the share of
+// calls that the faults name.
+func (s *Stack) setBusOutage(down bool, c faults.Config) {
+	if s.bus != nil {
+		s.bus.SetTrouble(eventbus.Trouble{Down: down, Share: c.Publish, Seed: c.Seed})
+	}
 }
 
 // startStreamPollers connects tables' streams to functions.

@@ -26,7 +26,7 @@ var ofThePages = []mutant{
 		`err = errors.Join(err, failed)`, `_, err = failed, errors.Join(err)`}}},
 	{"a sign-in without its client starts", "P19", page, "^TestHowBuyersSignIn", []edit{{pageFiles + "signin.go",
 		`if s.Token == "" || s.ClientID == "" || s.Scope == "" {`, `if s.Token == "" {`}}},
-	{"an endpoint adds a directive to the policy", "P19", page, "^TestHowBuyersSignIn", []edit{{pageFiles + "signin.go",
+	{"an endpoint adds a directive to the policy", "P19", page, "^TestHowBuyersSignIn", []edit{{pageFiles + "content_security_policy.go",
 		` || strings.ContainsAny(u.Host, ";, '")`, ``}}},
 	{"compressed for who refuses that", "P19", page, "^TestAnswersAreCompressed", []edit{{pageFiles + "handler.go",
 		`!weighted || strings.Trim(q, "0.") != ""`, `!weighted || q != ""`}}},

@@ -4,7 +4,7 @@ const (
 	paying      = "shared/ledger/pay.go"
 	refunding   = "shared/ledger/refund.go"
 	release     = "shared/ledger/release.go"
-	releasing   = "shared/ledger/releasing.go"
+	releasing   = "shared/ledger/release_due.go"
 	puttingBack = "shared/ledger/putback.go"
 )
 

@@ -132,7 +132,7 @@ var ofEverythingElse = []mutant{
 `}}},
 	{"somebody else's order is shown", "P12", "./functions/query/handler", "^TestSomebodyElsesOrder", []edit{{"functions/query/handler/handler.go",
 		`err == nil && o.User != user`, `err == nil && o.User == ""`}}},
-	{"the user from a header", "P12", "./functions/purchase/handler", "^TestTheBuyerIsTheTokensSub", []edit{{"shared/httpapi/event.go",
+	{"the user from a header", "P12", "./functions/purchase/handler", "^TestTheBuyerIsTheTokensSub", []edit{{"shared/httpapi/request_headers.go",
 		`		case is(name, originVerify):
 			h = &r.OriginVerify
 `, `		case is(name, originVerify):
@@ -167,16 +167,16 @@ var ofEverythingElse = []mutant{
 		`			if readable(it) != nil {`, `			if false {`}}},
 	{"a pass that another release has begun is continued", "P2", ledgerTests, overFake + "^the_list_of_sales_shows", []edit{{"shared/ledger/listing.go",
 		`one.Cursor.Format != cursorFormat || `, ``}}},
-	{"a sale for a newer release is read", "P19", ledgerTests, overFake + "^a_sale_of_a_newer", []edit{{ledgerItems,
+	{"a sale for a newer release is read", "P19", ledgerTests, overFake + "^a_sale_of_a_newer", []edit{{"shared/ledger/newer_release.go",
 		`case v > sale.Reads:`, `case v > sale.Reads+1:`}}},
-	{"a sale that this release can read is refused", "P19", ledgerTests, overFake + "^a_sale_of_the_version", []edit{{ledgerItems,
+	{"a sale that this release can read is refused", "P19", ledgerTests, overFake + "^a_sale_of_the_version", []edit{{"shared/ledger/newer_release.go",
 		`case v > sale.Reads:`, `case v >= sale.Reads:`}}},
-	{"a sale without a minReader is refused", "P19", ledgerTests, overFake + "^a_sale_without_a_minReader", []edit{{ledgerItems,
+	{"a sale without a minReader is refused", "P19", ledgerTests, overFake + "^a_sale_without_a_minReader", []edit{{"shared/ledger/newer_release.go",
 		`	if it[attrMinReader] == nil {
 		return r
 	}
 `, ``}}},
-	{"a minReader of 0 is none", "P19", ledgerTests, overFake + "^a_minReader_that_is_no", []edit{{ledgerItems,
+	{"a minReader of 0 is none", "P19", ledgerTests, overFake + "^a_minReader_that_is_no", []edit{{"shared/ledger/newer_release.go",
 		`case v < 1:`, `case v < 0:`}}},
 	{"a claim does not say what its sale's readers need", "P19", ledgerTests, overFake + "^a_sale_of_the_version", []edit{{purchasing,
 		`, MinReader: s.sale.MinReader,`, `,`}}},

@@ -155,7 +155,7 @@ func (p *releasing) part(ctx context.Context) error {
 	reading, cancel := invocation.Share(ctx, 2)
 	defer cancel()
 	for pages := 0; next.Bucket < p.sale.Buckets && p.count < maxGathered; pages++ {
-		err := p.gatherPage(reading, &next)
+		err := p.gatherDue(reading, &next)
 		if pages > 0 && sale.CodeOf(err) == sale.Busy && ctx.Err() == nil {
 			break // half of the time is up, or the table is busy: release what is due so far
 		}
@@ -191,8 +191,8 @@ func (p *releasing) releaseShard(ctx context.Context, k int) (released int, err 
 	return released, nil
 }
 
-// gatherPage reads one page of claims after next and moves next behind it.
-func (p *releasing) gatherPage(ctx context.Context, next *ReleasePass) error {
+// gatherDue gathers the due claims of the page after next, and moves next behind it.
+func (p *releasing) gatherDue(ctx context.Context, next *ReleasePass) error {
 	out, err := p.claimPage(ctx, p.sale.ID, next.Bucket, next.After, 0)
 	if err != nil {
 		return err
