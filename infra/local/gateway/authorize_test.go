@@ -1,10 +1,6 @@
 package gateway
 
 import (
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -14,7 +10,6 @@ import (
 
 	"flashsale/infra/local/issuer"
 
-	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -27,23 +22,11 @@ func guarded() []Route {
 	}
 }
 
-func TestTokensOpenExactlyTheRoutesTheyShould(t *testing.T) {
-	now := testTime.Unix()
-	other, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.MarshalPKIXPublicKey(&testKey().PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	public := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+func TestGoodTokensOpenTheRoutesWhoseScopesTheyHave(t *testing.T) {
 	good := goodToken(t, nil)
-	header, rest, _ := strings.Cut(good, ".")
-	claims, signature, _ := strings.Cut(rest, ".")
 	with := func(change map[string]any) string { return "Bearer " + goodToken(t, change) }
 
-	const accepted, refused, forbidden = http.StatusOK, http.StatusUnauthorized, http.StatusForbidden
+	const accepted, forbidden = http.StatusOK, http.StatusForbidden
 	for _, c := range []struct {
 		name            string
 		authorization   []string
@@ -59,37 +42,6 @@ func TestTokensOpenExactlyTheRoutesTheyShould(t *testing.T) {
 		{"scp beside another scope", []string{with(map[string]any{"scope": "read", "scp": "buy"})}, accepted, forbidden},
 		{"a scope that only begins alike", []string{with(map[string]any{"scope": "buyer"})}, accepted, forbidden},
 		{"no nbf and no iat", []string{with(map[string]any{"nbf": nil, "iat": nil})}, accepted, forbidden},
-
-		{"no header", nil, refused, refused},
-		{"an empty header", []string{""}, refused, refused},
-		{"only the scheme", []string{"Bearer"}, refused, refused},
-		{"another scheme", []string{"Basic " + good}, refused, refused},
-		{"two headers", []string{"Bearer " + good, "Bearer " + good}, refused, refused},
-		{"two tokens", []string{"Bearer " + good + " " + good}, refused, refused},
-		{"garbage", []string{"Bearer garbage"}, refused, refused},
-		{"garbage in three parts", []string{"Bearer a.b.c"}, refused, refused},
-		{"expired this very second", []string{with(map[string]any{"exp": now})}, refused, refused},
-		{"expired long ago", []string{with(map[string]any{"exp": now - 3600})}, refused, refused},
-		{"no expiry", []string{with(map[string]any{"exp": nil})}, refused, refused},
-		{"an expiry that is text", []string{with(map[string]any{"exp": fmt.Sprint(now + 60)})}, refused, refused},
-		{"not yet valid", []string{with(map[string]any{"nbf": now + 1})}, refused, refused},
-		{"issued in the future", []string{with(map[string]any{"iat": now + 1})}, refused, refused},
-		{"another issuer", []string{with(map[string]any{"iss": testIssuer + "/"})}, refused, refused},
-		{"no issuer", []string{with(map[string]any{"iss": nil})}, refused, refused},
-		{"another audience", []string{with(map[string]any{"aud": "other"})}, refused, refused},
-		{"no audience in the list", []string{with(map[string]any{"aud": []string{}})}, refused, refused},
-		{"an audience that is a number", []string{with(map[string]any{"aud": 7})}, refused, refused},
-		{"another audience beside a valid client id", []string{with(map[string]any{"aud": "other", "client_id": testAudience})}, refused, refused},
-		{"another client id", []string{with(map[string]any{"aud": nil, "client_id": "other"})}, refused, refused},
-		{"neither audience nor client id", []string{with(map[string]any{"aud": nil})}, refused, refused},
-		{"algorithm none", []string{signed(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, testKid, goodClaims(nil))}, refused, refused},
-		{"HS256 with the public key as secret", []string{signed(t, jwt.SigningMethodHS256, public, testKid, goodClaims(nil))}, refused, refused},
-		{"HS256 with the public key's DER as secret", []string{signed(t, jwt.SigningMethodHS256, der, testKid, goodClaims(nil))}, refused, refused},
-		{"an unknown key id", []string{signed(t, jwt.SigningMethodRS256, testKey(), "key-2", goodClaims(nil))}, refused, refused},
-		{"no key id", []string{signed(t, jwt.SigningMethodRS256, testKey(), "", goodClaims(nil))}, refused, refused},
-		{"another key", []string{signed(t, jwt.SigningMethodRS256, other, testKid, goodClaims(nil))}, refused, refused},
-		{"no signature", []string{header + "." + claims + "."}, refused, refused},
-		{"claims of another token", []string{header + "." + strings.Split(goodToken(t, map[string]any{"sub": "mallory"}), ".")[1] + "." + signature}, refused, refused},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for path, want := range map[string]int{"/public": accepted, "/private": c.private, "/scoped": c.scoped} {
@@ -106,8 +58,6 @@ func TestTokensOpenExactlyTheRoutesTheyShould(t *testing.T) {
 					if protected := f.event(t).RequestContext.Authorizer != nil; protected != (path != "/public") {
 						t.Errorf("%s: the event has claims: %v", path, protected)
 					}
-				case refused:
-					wantMessage(t, w, refused, "Unauthorized")
 				case forbidden:
 					wantMessage(t, w, forbidden, "Forbidden")
 				}

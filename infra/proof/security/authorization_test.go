@@ -1,10 +1,15 @@
 package security
 
 import (
+	"crypto/rand"
+	"crypto/rsa"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
 
 	"flashsale/infra/local/stack"
 	"flashsale/infra/local/template"
@@ -22,11 +27,32 @@ func pathOf(r template.Route, sale, order string) string {
 	return strings.NewReplacer("{saleId}", sale, "{orderId}", order).Replace(r.Path)
 }
 
-func TestEveryRouteRefusesEveryForgedToken(t *testing.T) {
+// forgeries are headers without a valid token, by what is wrong with them. The authorizer's own
+// table is in infra/local/gateway; these show which routes have one.
+func (s *system) forgeries(t *testing.T) map[string][]pair {
+	t.Helper()
+	mallory, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, c, h := time.Now().Unix(), s.claims("alice"), s.header()
+	parts := strings.Split(s.token("alice"), ".")
+	return map[string][]pair{
+		"that is missing":       nil,
+		"that expired":          {bearer(s.signed(c.with(fields{"exp": now - 1})))},
+		"for another audience":  {bearer(s.signed(c.with(fields{"aud": "another"})))},
+		"of another issuer":     {bearer(s.signed(c.with(fields{"iss": "https://evil.example"})))},
+		"signed by another key": {bearer(s.forge(jwt.SigningMethodRS256, mallory, h.text(), c.text()))},
+		"of the algorithm none": {bearer(s.remember(segment(h.with(fields{"alg": "none"}).text()) + "." + parts[1] + "."))},
+		"with another user":     {bearer(s.remember(parts[0] + "." + segment(s.claims("victim").text()) + "." + parts[2]))},
+	}
+}
+
+func TestEveryRouteRefusesForgedTokens(t *testing.T) {
 	s := shared(t)
 	s.openSale(t, "vault", 5)
 	order := s.ordered(t, "vault", "alice")
-	forgeries, lure := s.forgeries(t)
+	forgeries := s.forgeries(t)
 	before := s.books(t)
 	protected := 0
 	for _, route := range s.routes {
@@ -36,12 +62,9 @@ func TestEveryRouteRefusesEveryForgedToken(t *testing.T) {
 		protected++
 		t.Run(route.Method+" "+route.Path, func(t *testing.T) {
 			from := s.mark()
-			for _, f := range forgeries {
-				a, err := s.send(route.Method, pathOf(route, "vault", order)+f.query, f.body, f.header...)
-				if err != nil {
-					t.Errorf("%s: %v", f.name, err)
-				} else if !refused(a) {
-					t.Errorf("a token %s is answered with %v", f.name, a)
+			for name, header := range forgeries {
+				if a := s.must(t, route.Method, pathOf(route, "vault", order), "", header...); !refused(a) {
+					t.Errorf("a token %s is answered with %v", name, a)
 				}
 			}
 			for _, l := range s.lines(t, from, unprintable) {
@@ -52,16 +75,13 @@ func TestEveryRouteRefusesEveryForgedToken(t *testing.T) {
 	if protected < 3 {
 		t.Errorf("only %d routes ask for a token", protected)
 	}
-	if visits := lure.visits.Load(); visits > 0 {
-		t.Errorf("a key named by a token was fetched %d times", visits)
-	}
 	s.unchanged(t, before)
 }
 
 func TestOnlyTheSaleTheBuyersPageAndTheWebhooksArePublicAndIgnoreTokens(t *testing.T) {
 	s := shared(t)
 	s.openSale(t, "window", 5)
-	forgeries, _ := s.forgeries(t)
+	forgeries := s.forgeries(t)
 	var public []string
 	for _, route := range s.routes {
 		if route.Authorizer != "" {
@@ -71,42 +91,22 @@ func TestOnlyTheSaleTheBuyersPageAndTheWebhooksArePublicAndIgnoreTokens(t *testi
 		if route.Function == "PageFunction" {
 			continue // its answers are the same for everybody
 		}
-		for _, f := range forgeries {
+		for name, header := range forgeries {
 			if route.Function == "PayFunction" {
-				if a := s.must(t, route.Method, "/payments/stripe"+f.query, "{}", f.header...); a.status != http.StatusBadRequest {
-					t.Errorf("with a token %s an unsigned webhook is %v", f.name, a)
+				if a := s.must(t, route.Method, "/payments/stripe", "{}", header...); a.status != http.StatusBadRequest {
+					t.Errorf("with a token %s an unsigned webhook is %v", name, a)
 				}
 				continue
 			}
-			a := s.must(t, route.Method, pathOf(route, "window", "1")+f.query, "", f.header...)
+			a := s.must(t, route.Method, pathOf(route, "window", "1"), "", header...)
 			if a.status != http.StatusOK || a.text("saleId") != "window" {
-				t.Errorf("with a token %s the public page is %v", f.name, a)
+				t.Errorf("with a token %s the public page is %v", name, a)
 			}
 		}
 	}
 	slices.Sort(public)
 	if want := []string{"GET /assets/{name}", "GET /s/{saleId}", "GET /sales/{saleId}", "GET /signin", "POST /payments/{provider}"}; !slices.Equal(public, want) {
 		t.Errorf("public are %q, want %q", public, want)
-	}
-}
-
-func TestEveryFormOfAGoodTokenIsAccepted(t *testing.T) {
-	s := shared(t)
-	s.openSale(t, "forms", 5)
-	order := s.ordered(t, "forms", "alice")
-	c := s.claims("alice")
-	for name, header := range map[string]string{
-		"with the scheme":                    "Bearer " + s.signed(c),
-		"with the scheme in lower case":      "bearer " + s.signed(c),
-		"without a scheme":                   s.signed(c),
-		"for several audiences":              "Bearer " + s.signed(c.with(fields{"aud": []string{"another", audience}})),
-		"for a client instead of a audience": "Bearer " + s.signed(c.with(fields{"aud": nil, "client_id": audience})),
-		"that has always been valid":         "Bearer " + s.signed(c.with(fields{"nbf": nil, "iat": nil})),
-	} {
-		a := s.must(t, http.MethodGet, "/orders/"+order, "", pair{"Authorization", header})
-		if a.status != http.StatusOK || a.text("orderId") != order {
-			t.Errorf("a token %s is answered with %v", name, a)
-		}
 	}
 }
 

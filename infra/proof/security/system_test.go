@@ -36,7 +36,6 @@ type system struct {
 	data   string
 	key    *rsa.PrivateKey
 	kid    string
-	jwk    string // the public key as the key set shows it
 	routes []template.Route
 	client *client.Client
 	own    *safeBuffer // the stack's own log
@@ -179,7 +178,6 @@ func (s *system) learnKeys() error {
 	if err := json.Unmarshal([]byte(a.raw), &set); err != nil || len(set.Keys) != 1 {
 		return fmt.Errorf("read key set %s: %w", a.raw, err)
 	}
-	s.jwk = string(set.Keys[0])
 	var key struct {
 		Kid string `json:"kid"`
 	}
