@@ -96,7 +96,7 @@ func run(o stack.Options, only string) error {
 	if only == "" {
 		welcome(s, o)
 	} else {
-		fmt.Printf("SQS serves the template's queues, all empty, at %s. Ctrl-C stops it.\n", s.SQS)
+		fmt.Printf("SQS serves at %s: the template's queues, all empty. Ctrl-C stops it.\n", s.SQS)
 	}
 	var failure error
 	select {

@@ -3,14 +3,11 @@ package dynamotest
 import (
 	"strings"
 	"testing"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 var specimen = attributes{
-	"n": num("10"), "m": num("10.5"), "s": str("moutai"), "b": binary("ab"), "yes": boolean(true),
-	"tags": strSet("a", "b"), "ns": numSet("1", "2"), "nothing": &types.AttributeValueMemberNULL{Value: true},
-	"doc": nested(attributes{"deep": list(num("1"), str("two")), "name": str("x")}), "many": list(num("1"), num("2")),
+	"n": num("10"), "m": num("10.5"), "s": str("moutai"), "yes": boolean(true),
+	"tags": strSet("a", "b"), "ns": numSet("1", "2"),
 }
 
 func evaluateText(expression string, names map[string]string, values attributes, it attributes) (bool, error) {
@@ -58,13 +55,11 @@ func TestConditionsHoldAsDynamoDBEvaluatesThem(t *testing.T) {
 		{"attribute_exists(s)", nil, true},
 		{"attribute_exists(gone)", nil, false},
 		{"attribute_not_exists(gone)", nil, true},
-		{"attribute_not_exists(nothing)", nil, false},
 		{"begins_with(s, :v)", attributes{":v": str("mou")}, true},
 		{"size(s) = :v", attributes{":v": num("6")}, true},
 		{"size(tags) > :v", one, true},
 		{"size(gone) > :v", one, false},
 		{"size(n) > :v", one, false},
-		{"doc = :v", attributes{":v": nested(attributes{"deep": list(num("1.0"), str("two")), "name": str("x")})}, true},
 		{"tags = :v", attributes{":v": strSet("b", "a")}, true},
 	} {
 		got, err := evaluateText(tt.expression, nil, tt.values, specimen)

@@ -37,7 +37,7 @@ type DB struct {
 	Fault func(Call) Fault
 	// Busy is how long the items of a transaction stay in flight after it was
 	// accepted. Another transaction or write that meets one of them conflicts
-	// at once; reads do not, but TransactGetItems does. 0 means not at all.
+	// at once; reads do not. 0 means not at all.
 	Busy time.Duration
 	// Lag is how far reads without ConsistentRead are behind: they see the items as
 	// they were so long ago. 0 means not at all.

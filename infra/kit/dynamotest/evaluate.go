@@ -75,17 +75,9 @@ func length(v types.AttributeValue) (int, bool) {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
 		return utf8.RuneCountInString(v.Value), true
-	case *types.AttributeValueMemberB:
-		return len(v.Value), true
 	case *types.AttributeValueMemberSS:
 		return len(v.Value), true
 	case *types.AttributeValueMemberNS:
-		return len(v.Value), true
-	case *types.AttributeValueMemberBS:
-		return len(v.Value), true
-	case *types.AttributeValueMemberL:
-		return len(v.Value), true
-	case *types.AttributeValueMemberM:
 		return len(v.Value), true
 	}
 	return 0, false

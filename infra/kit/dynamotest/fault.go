@@ -79,7 +79,7 @@ type Fault struct {
 	Stale bool
 	// Hidden are indexes of a TransactWriteItems. For HiddenFor after its commit plain
 	// reads, consistent ones too, see those items as they were before it, as readers
-	// of DynamoDB may; only TransactGetItems does not. Writes of all its items
+	// of DynamoDB may. Writes of all its items
 	// conflict until then. The answer must not come earlier, so ReplyDelay should not
 	// be less.
 	Hidden    []int
@@ -101,7 +101,7 @@ type Call struct {
 }
 
 // transactional reports whether the call is cancelled rather than refused.
-func (c Call) transactional() bool { return c.Op == "TransactWriteItems" || c.Op == "TransactGetItems" }
+func (c Call) transactional() bool { return c.Op == "TransactWriteItems" }
 
 // writing reports whether the call is a write of a single item.
 func (c Call) writing() bool {

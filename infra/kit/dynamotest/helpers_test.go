@@ -23,7 +23,6 @@ type api interface {
 	Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
 	BatchExecuteStatement(context.Context, *dynamodb.BatchExecuteStatementInput, ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error)
 	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
-	TransactGetItems(context.Context, *dynamodb.TransactGetItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactGetItemsOutput, error)
 }
 
 var (
@@ -38,18 +37,9 @@ func num(v string) types.AttributeValue        { return &types.AttributeValueMem
 func boolean(v bool) types.AttributeValue      { return &types.AttributeValueMemberBOOL{Value: v} }
 func numSet(v ...string) types.AttributeValue  { return &types.AttributeValueMemberNS{Value: v} }
 func strSet(v ...string) types.AttributeValue  { return &types.AttributeValueMemberSS{Value: v} }
-func binary(v string) types.AttributeValue     { return &types.AttributeValueMemberB{Value: []byte(v)} }
 func nested(v attributes) types.AttributeValue { return &types.AttributeValueMemberM{Value: v} }
 func list(v ...types.AttributeValue) types.AttributeValue {
 	return &types.AttributeValueMemberL{Value: v}
-}
-
-func binarySet(v ...string) types.AttributeValue {
-	set := &types.AttributeValueMemberBS{}
-	for _, element := range v {
-		set.Value = append(set.Value, []byte(element))
-	}
-	return set
 }
 
 const tableName = "sales"

@@ -135,7 +135,7 @@ func (db *DB) statementWrite(s *statement, parameters []types.AttributeValue) (*
 	}
 	w := &write{action: actionPut, table: t, scope: scope{values: make(item, len(parameters))}}
 	for i, v := range parameters {
-		if w.scope.values[parameter(i)], err = admit(v, 1); err != nil {
+		if w.scope.values[parameter(i)], err = admit(v); err != nil {
 			return nil, err
 		}
 	}

@@ -1,7 +1,6 @@
 package dynamotest
 
 import (
-	"encoding/base64"
 	"maps"
 	"slices"
 	"strconv"
@@ -109,22 +108,12 @@ func appendValue(b []byte, v types.AttributeValue) []byte {
 		b = jsonwrite.Quote(b, v.Value)
 	case *types.AttributeValueMemberN:
 		b = jsonwrite.Quote(b, v.Value)
-	case *types.AttributeValueMemberB:
-		b = appendBinary(b, v.Value)
 	case *types.AttributeValueMemberBOOL:
-		b = strconv.AppendBool(b, v.Value)
-	case *types.AttributeValueMemberNULL:
 		b = strconv.AppendBool(b, v.Value)
 	case *types.AttributeValueMemberSS:
 		b = appendList(b, v.Value, jsonwrite.Quote)
 	case *types.AttributeValueMemberNS:
 		b = appendList(b, v.Value, jsonwrite.Quote)
-	case *types.AttributeValueMemberBS:
-		b = appendList(b, v.Value, appendBinary)
-	case *types.AttributeValueMemberL:
-		b = appendList(b, v.Value, appendValue)
-	case *types.AttributeValueMemberM:
-		b = appendItem(b, v.Value)
 	}
 	return append(b, '}')
 }
@@ -138,8 +127,4 @@ func appendList[V any](b []byte, all []V, appendOne func([]byte, V) []byte) []by
 		b = appendOne(b, one)
 	}
 	return append(b, ']')
-}
-
-func appendBinary(b, value []byte) []byte {
-	return append(base64.StdEncoding.AppendEncode(append(b, '"'), value), '"')
 }

@@ -143,9 +143,7 @@ func TestARecordIsReadableAsLambdaSendsIt(t *testing.T) {
 	db := streamed(&got)
 	db.Now = newClock().now
 	more := attributes{
-		"text": str("„x\"\n"), "n": num("-1.5"), "yes": boolean(true), "no": &types.AttributeValueMemberNULL{Value: true},
-		"bytes": binary("\x00\xff"), "names": strSet("a", "b"), "numbers": numSet("1", "2"), "blobs": binarySet("a", "b"),
-		"list": list(num("1"), list()), "map": nested(attributes{"a": str("")}),
+		"text": str("„x\"\n"), "n": num("-1.5"), "yes": boolean(true), "names": strSet("a", "b"), "numbers": numSet("1", "2"),
 	}
 	mustPut(t, db, "P", "S", more)
 	mustPut(t, db, "P", "S", nil)
@@ -190,22 +188,10 @@ func valueFromLambda(v events.DynamoDBAttributeValue) types.AttributeValue {
 		return num(v.Number())
 	case events.DataTypeBoolean:
 		return boolean(v.Boolean())
-	case events.DataTypeBinary:
-		return binary(string(v.Binary()))
 	case events.DataTypeStringSet:
 		return strSet(v.StringSet()...)
 	case events.DataTypeNumberSet:
 		return numSet(v.NumberSet()...)
-	case events.DataTypeBinarySet:
-		return &types.AttributeValueMemberBS{Value: v.BinarySet()}
-	case events.DataTypeList:
-		all := &types.AttributeValueMemberL{}
-		for _, one := range v.List() {
-			all.Value = append(all.Value, valueFromLambda(one))
-		}
-		return all
-	case events.DataTypeMap:
-		return nested(fromLambda(v.Map()))
 	}
-	return &types.AttributeValueMemberNULL{Value: true}
+	return nil
 }

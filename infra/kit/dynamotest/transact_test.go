@@ -107,22 +107,6 @@ func TestATokenIsRefused(t *testing.T) {
 	wantCode(t, err, "ValidationException")
 }
 
-func TestTransactGetItemsReadsInOrder(t *testing.T) {
-	db := newDB()
-	mustPut(t, db, "p", "a", attributes{"n": num("1"), "m": num("2")})
-	get := func(sk string) types.TransactGetItem {
-		return types.TransactGetItem{Get: &types.Get{TableName: aws.String(tableName), Key: keyAt("p", sk)}}
-	}
-	out, err := db.TransactGetItems(t.Context(), &dynamodb.TransactGetItemsInput{
-		TransactItems: []types.TransactGetItem{get("gone"), get("a")},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantItem(t, out.Responses[0].Item, "none")
-	wantItem(t, out.Responses[1].Item, `{m: 2, n: 1, pk: "p", sk: "a"}`)
-}
-
 func TestSixtyFourBuyersOfAHundredUnitsGetExactlyAHundred(t *testing.T) {
 	db := newDB()
 	mustPut(t, db, "STOCK", "S", attributes{"stock": num("100")})

@@ -1,16 +1,12 @@
 package dynamotest
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-const (
-	maxItemSize = 400 << 10 // bytes, names included
-	maxDepth    = 32        // levels of lists and maps
-)
+const maxItemSize = 400 << 10 // bytes, names included
 
 // item is one stored item. A stored item never changes: a write makes a new
 // one, so readers and snapshots may share it, and only what leaves the package
@@ -36,7 +32,7 @@ func admitItem(in map[string]types.AttributeValue) (item, error) {
 		if name == "" {
 			return nil, validation("One or more parameter values were invalid: attribute names must not be empty")
 		}
-		admitted, err := admit(v, 1)
+		admitted, err := admit(v)
 		if err != nil {
 			return nil, err
 		}
@@ -47,10 +43,7 @@ func admitItem(in map[string]types.AttributeValue) (item, error) {
 
 // admit checks one value and returns its normal form: numbers in plain digits,
 // sets in order. Nothing of the result belongs to the caller.
-func admit(v types.AttributeValue, depth int) (types.AttributeValue, error) {
-	if depth > maxDepth {
-		return nil, validation("Nesting Levels have exceeded supported limits")
-	}
+func admit(v types.AttributeValue) (types.AttributeValue, error) {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberN:
 		n, err := parseNumber(v.Value)
@@ -58,10 +51,6 @@ func admit(v types.AttributeValue, depth int) (types.AttributeValue, error) {
 			return nil, err
 		}
 		return &types.AttributeValueMemberN{Value: n.String()}, nil
-	case *types.AttributeValueMemberNULL:
-		if !v.Value {
-			return nil, validation("One or more parameter values were invalid: Null attribute value types must have the value of true")
-		}
 	case *types.AttributeValueMemberSS:
 		set := slices.Clone(v.Value)
 		slices.Sort(set)
@@ -75,36 +64,12 @@ func admit(v types.AttributeValue, depth int) (types.AttributeValue, error) {
 			return nil, err
 		}
 		return &types.AttributeValueMemberNS{Value: set}, checkSet("number", len(v.Value), len(set))
-	case *types.AttributeValueMemberBS:
-		set := copyBytes(v.Value)
-		slices.SortFunc(set, bytes.Compare)
-		unique := slices.CompactFunc(slices.Clone(set), bytes.Equal)
-		return &types.AttributeValueMemberBS{Value: set}, checkSet("binary", len(set), len(unique))
-	case *types.AttributeValueMemberL:
-		out := make([]types.AttributeValue, len(v.Value))
-		for i, element := range v.Value {
-			admitted, err := admit(element, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			out[i] = admitted
-		}
-		return &types.AttributeValueMemberL{Value: out}, nil
-	case *types.AttributeValueMemberM:
-		out := make(map[string]types.AttributeValue, len(v.Value))
-		for name, element := range v.Value {
-			admitted, err := admit(element, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			out[name] = admitted
-		}
-		return &types.AttributeValueMemberM{Value: out}, nil
-	case *types.AttributeValueMemberS, *types.AttributeValueMemberB, *types.AttributeValueMemberBOOL:
-	default:
+	case *types.AttributeValueMemberS, *types.AttributeValueMemberBOOL:
+		return copyValue(v), nil
+	case nil:
 		return nil, validation("Supplied AttributeValue is empty, must contain exactly one of the supported datatypes")
 	}
-	return copyValue(v), nil
+	return nil, validation("dynamotest does not know values of type %s", typeOf(v))
 }
 
 func checkSet(kind string, size, distinct int) error {
@@ -135,14 +100,6 @@ func admitNumbers(texts []string) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
-func copyBytes(in [][]byte) [][]byte {
-	out := make([][]byte, len(in))
-	for i, b := range in {
-		out[i] = append([]byte{}, b...)
-	}
-	return out
-}
-
 // copyValue is a deep copy of an admitted value.
 func copyValue(v types.AttributeValue) types.AttributeValue {
 	switch v := v.(type) {
@@ -150,26 +107,12 @@ func copyValue(v types.AttributeValue) types.AttributeValue {
 		return &types.AttributeValueMemberS{Value: v.Value}
 	case *types.AttributeValueMemberN:
 		return &types.AttributeValueMemberN{Value: v.Value}
-	case *types.AttributeValueMemberB:
-		return &types.AttributeValueMemberB{Value: append([]byte{}, v.Value...)}
 	case *types.AttributeValueMemberBOOL:
 		return &types.AttributeValueMemberBOOL{Value: v.Value}
-	case *types.AttributeValueMemberNULL:
-		return &types.AttributeValueMemberNULL{Value: v.Value}
 	case *types.AttributeValueMemberSS:
 		return &types.AttributeValueMemberSS{Value: slices.Clone(v.Value)}
 	case *types.AttributeValueMemberNS:
 		return &types.AttributeValueMemberNS{Value: slices.Clone(v.Value)}
-	case *types.AttributeValueMemberBS:
-		return &types.AttributeValueMemberBS{Value: copyBytes(v.Value)}
-	case *types.AttributeValueMemberL:
-		out := make([]types.AttributeValue, len(v.Value))
-		for i, element := range v.Value {
-			out[i] = copyValue(element)
-		}
-		return &types.AttributeValueMemberL{Value: out}
-	case *types.AttributeValueMemberM:
-		return &types.AttributeValueMemberM{Value: item(v.Value).copied()}
 	}
 	return v
 }

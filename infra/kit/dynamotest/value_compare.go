@@ -1,9 +1,7 @@
 package dynamotest
 
 import (
-	"bytes"
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -47,45 +45,26 @@ func equal(a, b types.AttributeValue) bool {
 	case *types.AttributeValueMemberN: // normal forms of equal numbers are equal texts
 		b, ok := b.(*types.AttributeValueMemberN)
 		return ok && a.Value == b.Value
-	case *types.AttributeValueMemberB:
-		b, ok := b.(*types.AttributeValueMemberB)
-		return ok && bytes.Equal(a.Value, b.Value)
 	case *types.AttributeValueMemberBOOL:
 		b, ok := b.(*types.AttributeValueMemberBOOL)
 		return ok && a.Value == b.Value
-	case *types.AttributeValueMemberNULL:
-		_, ok := b.(*types.AttributeValueMemberNULL)
-		return ok
 	case *types.AttributeValueMemberSS:
 		b, ok := b.(*types.AttributeValueMemberSS)
 		return ok && slices.Equal(a.Value, b.Value)
 	case *types.AttributeValueMemberNS:
 		b, ok := b.(*types.AttributeValueMemberNS)
 		return ok && slices.Equal(a.Value, b.Value)
-	case *types.AttributeValueMemberBS:
-		b, ok := b.(*types.AttributeValueMemberBS)
-		return ok && slices.EqualFunc(a.Value, b.Value, bytes.Equal)
-	case *types.AttributeValueMemberL:
-		b, ok := b.(*types.AttributeValueMemberL)
-		return ok && slices.EqualFunc(a.Value, b.Value, equal)
-	case *types.AttributeValueMemberM:
-		b, ok := b.(*types.AttributeValueMemberM)
-		return ok && maps.EqualFunc(a.Value, b.Value, equal)
 	}
 	return false
 }
 
-// ordered compares two strings, numbers or binaries of one type; ok is false
+// ordered compares two strings or two numbers; ok is false
 // for anything else.
 func ordered(a, b types.AttributeValue) (order int, ok bool) {
 	switch a := a.(type) {
 	case *types.AttributeValueMemberS:
 		if b, same := b.(*types.AttributeValueMemberS); same {
 			return strings.Compare(a.Value, b.Value), true
-		}
-	case *types.AttributeValueMemberB:
-		if b, same := b.(*types.AttributeValueMemberB); same {
-			return bytes.Compare(a.Value, b.Value), true
 		}
 	case *types.AttributeValueMemberN:
 		if b, same := b.(*types.AttributeValueMemberN); same {

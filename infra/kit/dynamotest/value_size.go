@@ -20,8 +20,6 @@ func valueSize(v types.AttributeValue) int {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
 		return len(v.Value)
-	case *types.AttributeValueMemberB:
-		return len(v.Value)
 	case *types.AttributeValueMemberN:
 		return numberSize(v.Value)
 	case *types.AttributeValueMemberSS:
@@ -34,21 +32,8 @@ func valueSize(v types.AttributeValue) int {
 			total += numberSize(n)
 		}
 		return total
-	case *types.AttributeValueMemberBS:
-		for _, b := range v.Value {
-			total += len(b)
-		}
-		return total
-	case *types.AttributeValueMemberL:
-		total = 3
-		for _, element := range v.Value {
-			total += 1 + valueSize(element)
-		}
-		return total
-	case *types.AttributeValueMemberM:
-		return 3 + len(v.Value) + item(v.Value).size()
 	}
-	return 1 // BOOL and NULL
+	return 1 // BOOL
 }
 
 func numberSize(text string) int {
