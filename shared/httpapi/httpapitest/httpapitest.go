@@ -7,15 +7,19 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/google/go-cmp/cmp"
 
 	"flashsale/shared/httpapi"
 	"flashsale/shared/sale"
+	"flashsale/shared/telemetry/telemetrytest"
 )
 
 // Function is a handler as Lambda calls it, with its log.
@@ -64,6 +68,30 @@ func (f *Function) Logged(t *testing.T, name string) any {
 		t.Fatal(err)
 	}
 	return fields[name]
+}
+
+// IsLine checks the last event's whole line and its metrics, and that it tells no private
+// data. Of an error want has the start; what is nil in want must be missing.
+func (f *Function) IsLine(t *testing.T, want map[string]any, metrics map[string]string) {
+	t.Helper()
+	line, err := telemetrytest.Parse(f.Log.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = maps.Clone(want)
+	maps.DeleteFunc(want, func(_ string, value any) bool { return value == nil })
+	if start, told := want["error"].(string); told && strings.HasPrefix(fmt.Sprint(line.Fields["error"]), start) {
+		want["error"] = line.Fields["error"]
+	}
+	if diff := cmp.Diff(want, line.Fields); diff != "" {
+		t.Errorf("line (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(metrics, line.Metrics); diff != "" {
+		t.Errorf("metrics (-want +got):\n%s", diff)
+	}
+	if told := telemetrytest.Told(f.Log.Bytes()); told != nil {
+		t.Errorf("the log tells %q", told)
+	}
 }
 
 // Change changes a request before it is sent.
