@@ -65,7 +65,7 @@ run: host ## the system on this machine, with a demonstration sale open (FAULTS=
 
 .PHONY: demo
 demo: host ## 1,000 buyers rush for 100 bottles on the running stack (or on a new one), then the receipt; PAYMENTS=1: some must pay
-	@exec $(HOST)/demo -api-port "$$API_PORT" $${PAYMENTS:+-payments}
+	@exec $(HOST)/load -demo -url "$(LOCAL_URL)" $${PAYMENTS:+-payments}
 
 # The lab's picture shows a part of the lab that fits: a few strategies of each family, and
 # the scenarios in which they differ. Its page is kept, because the run takes minutes.
@@ -222,13 +222,13 @@ bench: ## benchmark the handlers' overhead over their AWS calls; benchstat's for
 # packages are compiled only once, for every clone. Some packages mostly wait for real
 # timeouts, so four run at a time on two CPUs, and the ones that wait longest start first.
 # SQLite takes minutes to compile for the race detector, so streamfile runs without it.
-override RACED := $$(go list ./functions/... ./shared/... ./infra/ops/demo ./infra/local/faults ./infra/ops/load ./infra/kit/rush ./infra/local/... | grep -v /streamfile$$)
+override RACED := $$(go list ./functions/... ./shared/... ./infra/local/faults ./infra/ops/load ./infra/kit/rush ./infra/local/... | grep -v /streamfile$$)
 override WAITING := ./infra/proof/e2e ./infra/ops/deploy ./infra/proof/torture ./infra/proof/drill ./infra/proof/security ./infra/proof/browser/buyer
 override GO_TEST := CGO_ENABLED=0 GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4
 override GO_RACE := $(if $(RACE),GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4 $(RACE),$(GO_TEST))
 .PHONY: test
 test: host browser ## run every test, including those on the engines and in a browser; `make prove` runs the long proofs in full
-	$(GO_RACE) -timeout 10m ./infra/ops/demo ./shared/ledger $(RACED)
+	$(GO_RACE) -timeout 10m ./infra/ops/load ./shared/ledger $(RACED)
 	$(GO_TEST) -timeout 10m $(WAITING) $$(go list ./... | grep -vxFf <(go list $(RACED) ./infra/proof/simulate ./infra/proof/enumerate))
 	$(GO_TEST) -timeout 10m ./infra/proof/simulate -seeds 100
 	$(GO_TEST) -timeout 10m ./infra/proof/enumerate -faults 1
@@ -327,7 +327,7 @@ $(FUNCTIONS:%=build-%): build-%Function:
 # The functions, the local stack and its engine, for this machine.
 .PHONY: host
 host: needs-go engine
-	@$(GO_BUILD) -o $(HOST)/ ./functions/... ./infra/local ./infra/ops/demo
+	@$(GO_BUILD) -o $(HOST)/ ./functions/... ./infra/local ./infra/ops/load
 	@mkdir -p $(BUILD)/engine && $(GO_BUILD) -o $(BUILD)/engine/ ./infra/local/streamfile
 	@for f in $(FUNCTIONS); do mkdir -p $(HOST)/$$f && \
 		ln -f $(HOST)/$$(echo $${f%Function} | tr A-Z a-z) $(HOST)/$$f/bootstrap; done

@@ -65,9 +65,8 @@ type Result struct {
 	Reply    client.Answer // the last reply
 	Err      error         // of the last try, if it got no answer
 	Tries    int
-	Asked    time.Time       // when the last request was sent
-	Answered time.Time       // when the last answer came
-	Took     []time.Duration // latency of each answer
+	Asked    time.Time // when the last request was sent
+	Answered time.Time // when the last answer came
 }
 
 // API is the part of the client that a buyer uses.
@@ -118,7 +117,6 @@ func (r *Result) click(ctx context.Context, a API, saleID string, b Buyer, slots
 		r.Answered = now()
 		<-slots
 		if r.Err == nil {
-			r.Took = append(r.Took, r.Answered.Sub(r.Asked))
 			if r.Outcome, r.Final = client.JudgePurchase(saleID, r.Reply); r.Final {
 				return
 			}

@@ -25,13 +25,13 @@ const (
 
 // options are the flags.
 type options struct {
-	url, sale, tokensFile, table, report, operator string
-	allowRemote, payments                          bool
-	rate, peak                                     float64
-	duration, peakFor, patience, drain             time.Duration
-	greedy, late, keyed                            float64
-	clicks, inflight, stock, shards                int
-	seed                                           uint64
+	url, sale, tokensFile, table, report, operator, local string
+	allowRemote, payments, demo                           bool
+	rate, peak                                            float64
+	duration, peakFor, patience, drain                    time.Duration
+	greedy, late, keyed                                   float64
+	buyers, clicks, inflight, stock, shards               int
+	seed                                                  uint64
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -46,6 +46,9 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.operator, "operator", "", "the operator `program` (default: operator, beside this program)")
 	f.StringVar(&o.report, "report", "load.html", "`file` of the HTML report")
 	f.BoolVar(&o.payments, "payments", false, "accepted buyers pay, but for a third of them; takes up to three minutes longer, and the local stack")
+	f.BoolVar(&o.demo, "demo", false, "the demonstration: -buyers at once on the local stack, and a line for each promise; with -payments also 9 bottles to be paid within a minute, a third of which come back")
+	f.StringVar(&o.local, "local", "", "with -demo: the local stack's `program`, started if no stack runs (default: local, beside this program)")
+	f.IntVar(&o.buyers, "buyers", 0, "number of buyers who come all at once, instead of -rate")
 	f.Float64Var(&o.rate, "rate", 200, "buyers a second")
 	f.Float64Var(&o.peak, "peak", 0, "buyers a second at the opening (default -rate)")
 	f.DurationVar(&o.duration, "duration", 30*time.Second, "how long buyers arrive, up to 30m")
@@ -55,7 +58,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.Float64Var(&o.greedy, "greedy", 0.2, "share of buyers who click many times at once, 0 to 1")
 	f.Float64Var(&o.late, "late", 0.2, "share of buyers who arrive in the last third, 0 to 1")
 	f.Float64Var(&o.keyed, "keyed", 0.5, "share of buyers who send an Idempotency-Key, 0 to 1")
-	f.IntVar(&o.clicks, "clicks", 5, "maximum number of clicks of a greedy buyer, 2 to 20")
+	f.IntVar(&o.clicks, "clicks", 5, "maximum number of clicks of a greedy buyer, 2 to 20, or of any of -buyers, 1 to 20")
 	f.IntVar(&o.inflight, "inflight", 256, "maximum number of requests in flight, 1 to 10,000")
 	f.IntVar(&o.stock, "stock", 0, "units of a new sale (default half of the buyers who are not late)")
 	f.IntVar(&o.shards, "shards", 16, "stock shards of a new sale, 1 to 1,000")
@@ -66,6 +69,18 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	if f.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
+	if o.demo {
+		given := map[string]bool{}
+		f.Visit(func(g *flag.Flag) { given[g.Name] = true })
+		for name, value := range preset {
+			if given[name] {
+				continue
+			}
+			if err := f.Set(name, value); err != nil {
+				return o, err
+			}
+		}
+	}
 	o.url = strings.TrimSuffix(o.url, "/")
 	o.peak = max(o.peak, 0)
 	if o.seed == 0 {
@@ -75,14 +90,18 @@ func parse(args []string, stderr io.Writer) (options, error) {
 }
 
 func (o *options) check() error {
+	leastClicks := 2
+	if o.buyers > 0 {
+		leastClicks = 1
+	}
 	err := cmp.Or(
 		arguments.Between("rate", o.rate, 0.1, mostRate), arguments.Between("peak", o.peak, 0, mostRate),
 		arguments.Between("duration", o.duration, 100*time.Millisecond, longest),
 		arguments.Between("peak-for", o.peakFor, 0, longest),
 		arguments.Between("patience", o.patience, time.Second, 10*time.Minute),
 		arguments.Between("drain", o.drain, 0, 10*time.Minute),
-		arguments.Between("greedy", o.greedy, 0, 1), arguments.Between("late", o.late, 0, 1), arguments.Between("keyed", o.keyed, 0, 1),
-		arguments.Between("clicks", o.clicks, 2, 20), arguments.Between("inflight", o.inflight, 1, 10_000),
+		arguments.Between("buyers", o.buyers, 0, mostBuyers), arguments.Between("greedy", o.greedy, 0, 1), arguments.Between("late", o.late, 0, 1), arguments.Between("keyed", o.keyed, 0, 1),
+		arguments.Between("clicks", o.clicks, leastClicks, 20), arguments.Between("inflight", o.inflight, 1, 10_000),
 		arguments.Between("stock", o.stock, 0, 1_000_000_000), arguments.Between("shards", o.shards, 1, 1000))
 	if err != nil {
 		return err
@@ -95,6 +114,9 @@ func (o *options) check() error {
 	}
 	if o.tokensFile != "" && o.sale == "" {
 		return errors.New("TOKENS (-tokens) also needs an existing SALE (-sale)")
+	}
+	if o.demo && (o.buyers == 0 || o.stock == 0 || o.allowRemote || o.sale != "" || o.tokensFile != "") {
+		return errors.New("the demonstration (-demo) needs -buyers and -stock, and makes its own sale on the local stack")
 	}
 	if o.allowRemote && o.payments {
 		return errors.New("PAYMENTS=1 (-payments) signs webhooks with the local stack's secrets, so it is for this machine only")

@@ -66,7 +66,11 @@ func (r *rush) settle(ctx context.Context, i int, order string) {
 			return cancelled, a.Status == http.StatusOK && a.Claim.State == "CANCELLED"
 		}), cancelled)
 	default:
+		r.hurry(ctx, i)
 		r.settled(i, r.until(ctx, confirmedAt.Add(payWithin), releasePoll, func(ctx context.Context) (client.Answer, error) {
+			if r.release != nil {
+				_ = r.release(ctx) // if it fails, the next poll repeats it
+			}
 			return r.client.Mine(ctx, r.sale, r.tokens[i])
 		}, func(a client.Answer) (client.Outcome, bool) {
 			return expired, a.Status == http.StatusOK && a.Claim.State == "EXPIRED"
@@ -77,21 +81,39 @@ func (r *rush) settle(ctx context.Context, i int, order string) {
 	}
 }
 
+// hurry has orders released while this one is not due yet, and looks whether it was.
+func (r *rush) hurry(ctx context.Context, i int) {
+	if r.release == nil {
+		return
+	}
+	_ = r.release(ctx)
+	if a, err := r.client.Mine(ctx, r.sale, r.tokens[i]); err == nil && a.Claim.State == "EXPIRED" {
+		r.history.Report("P21", "the order of %s was released before it was due", userName(i))
+	}
+}
+
 // settled counts an outcome. Within the time that a run has, it is what was expected (P20 to
 // P24); if it is late the system is only slow.
 func (r *rush) settled(i int, o, want client.Outcome) {
 	r.tally.settled(o)
-	if o != want && o != notSettled {
-		r.history.Report("P24", "%s's order or payment is %s, want %s", buyer(i), o, want)
+	switch o {
+	case cancelled:
+		r.history.Ended(userName(i), "CANCELLED")
+	case expired:
+		r.history.Ended(userName(i), "EXPIRED")
+	}
+	if o != want && (o != notSettled || r.insists) {
+		r.history.Report("P24", "the order or payment of %s is %s, want %s", userName(i), o, want)
 	}
 }
 
 // pay reports the payment until its provider is told what became of it.
 func (r *rush) pay(ctx context.Context, i int, order string, due time.Time) client.Outcome {
 	provider := webhook.Providers[i%len(webhook.Providers)]
+	reference := "load-" + strconv.Itoa(i) + "-" + order
 	o := r.until(ctx, due, unsaidWait, func(ctx context.Context) (client.Answer, error) {
 		return r.payer(ctx, provider, webhook.Payment{
-			SaleID: r.sale, OrderID: order, PaymentID: "load-" + strconv.Itoa(i) + "-" + order, Amount: client.Price, Currency: client.Currency,
+			SaleID: r.sale, OrderID: order, PaymentID: reference, Amount: client.Price, Currency: client.Currency,
 		})
 	}, func(a client.Answer) (client.Outcome, bool) {
 		told, ok := webhook.Outcome(a.Status, a.Body)
@@ -99,6 +121,7 @@ func (r *rush) pay(ctx context.Context, i int, order string, due time.Time) clie
 	})
 	if o != notSettled {
 		r.tally.reported(time.Since(due))
+		r.history.Paid(userName(i), provider+"#"+reference, string(o))
 	}
 	return o
 }

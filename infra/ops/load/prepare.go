@@ -68,10 +68,14 @@ func prepare(ctx context.Context, o options, visits []visit, bar progress) (plac
 	if o.payments {
 		within = payWithin
 	}
-	p.sale = "load-" + strings.ToLower(rand.Text()[:12])
+	name := "load"
+	if o.demo {
+		name, within = "demo", 0 // a sale of its own asks for payment
+	}
+	p.sale = newSaleID(name)
 	now := time.Now()
 	return p, p.system.Seed(ctx, client.Sale{
-		ID: p.sale, Name: "Load", Stock: p.stock, Shards: min(o.shards, p.stock),
+		ID: p.sale, Name: name, Stock: p.stock, Shards: min(o.shards, p.stock),
 		OpensAt: now.Add(-time.Second), ClosesAt: now.Add(saleTime), PayWithin: within,
 	})
 }
@@ -80,14 +84,20 @@ func prepare(ctx context.Context, o options, visits []visit, bar progress) (plac
 func fetchTokens(ctx context.Context, c *client.Client, n int, bar progress) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, tokensTime)
 	defer cancel()
-	step := bar.step("tokens", n)
-	defer step.end()
+	one, end := bar.step("tokens", n)
+	defer end()
 	users := make([]string, n)
 	for i := range users {
-		users[i] = fmt.Sprintf("load-%06d", i)
+		users[i] = userName(i)
 	}
-	return c.Tokens(ctx, users, step.one)
+	return c.Tokens(ctx, users, one)
 }
+
+// userName is the user of a visit. A token from a file has another user, whom only its reader
+// knows.
+func userName(i int) string { return fmt.Sprintf("buyer-%06d", i) }
+
+func newSaleID(name string) string { return name + "-" + strings.ToLower(rand.Text()[:12]) }
 
 // readTokens reads a token for each buyer, one per line. It ignores the rest; with too few,
 // two buyers would be the same user.

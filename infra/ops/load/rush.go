@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"strconv"
+	"fmt"
 	"sync"
 	"time"
 
@@ -47,10 +47,15 @@ type rush struct {
 	inflight int
 	patience time.Duration
 	payer    payer // nil: the sale asks for no payment
-	tally    *tally
-	history  *verdict.History
-	slots    chan struct{}
-	start    time.Time
+	// insists: a buyer who gets no answer or never sees the order confirmed is a finding, because
+	// the system is not overloaded.
+	insists bool
+	// release runs ReleaseFunction; nil: its schedule does.
+	release func(context.Context) error
+	tally   *tally
+	history *verdict.History
+	slots   chan struct{}
+	start   time.Time
 }
 
 // run starts each visit at its time, waits until all are done or ctx ends, and calls done
@@ -62,6 +67,9 @@ func (r *rush) run(ctx context.Context, start time.Time, done func()) {
 		if !waitUntil(ctx, start.Add(v.at)) {
 			// Visits that were not tried are counted, too.
 			for _, missed := range r.visits[i:] {
+				if r.insists {
+					r.history.Unanswered(userName(missed.user), notSent)
+				}
 				for range missed.clicks {
 					r.tally.answered(notSent, time.Since(start))
 					r.tally.first(missed.kind, notSent, missed.at, time.Since(start.Add(missed.at)))
@@ -83,17 +91,16 @@ func (r *rush) visit(whole context.Context, i int) {
 	intended := r.start.Add(v.at)
 	ctx, cancel := context.WithDeadline(whole, intended.Add(r.patience))
 	defer cancel()
-	answers := make([]client.Outcome, v.clicks)
-	waits := make([]time.Duration, v.clicks)
+	last := make([]clicked, v.clicks)
 	var clicks sync.WaitGroup
 	for n := range v.clicks {
-		clicks.Go(func() { answers[n], waits[n] = r.click(ctx, i, intended) })
+		clicks.Go(func() { last[n] = r.click(ctx, v, intended) })
 	}
 	clicks.Wait()
-	for n, a := range answers {
-		if a == client.Accepted || a == acceptedAgain {
-			if order := r.follow(ctx, i, intended, waits[n]); order != "" && r.payer != nil {
-				r.settle(whole, i, order)
+	for _, c := range last {
+		if c.told || c.tries > 1 {
+			if order := r.follow(ctx, v.user, intended, c.wait); order != "" && r.payer != nil {
+				r.settle(whole, v.user, order)
 			}
 			return
 		}
@@ -122,14 +129,21 @@ func (r *rush) attempt(ctx context.Context, intended time.Time, call func(contex
 	return answer, true, err
 }
 
-// click repeats the request until there is a final answer. It returns the answer and its
-// Retry-After.
-func (r *rush) click(ctx context.Context, i int, intended time.Time) (client.Outcome, time.Duration) {
-	v := r.visits[i]
+// clicked is what a buyer knows after a click. If the answer to a try was lost, only the status
+// resource shows what became of it.
+type clicked struct {
+	told  bool // of a claim
+	tries int
+	wait  time.Duration // Retry-After
+}
+
+// click repeats the request until there is a final answer.
+func (r *rush) click(ctx context.Context, v visit, intended time.Time) clicked {
+	var last string
 	due := intended
 	for try := range maxTries {
 		a, sent, err := r.attempt(ctx, due, func(ctx context.Context) (client.Answer, error) {
-			return r.client.Buy(ctx, r.sale, r.tokens[i], v.key)
+			return r.client.Buy(ctx, r.sale, r.tokens[v.user], v.key)
 		})
 		o, final := noAnswer, false
 		switch {
@@ -138,7 +152,7 @@ func (r *rush) click(ctx context.Context, i int, intended time.Time) (client.Out
 		case err == nil:
 			o, final = client.JudgePurchase(r.sale, a)
 			final = final || o == client.Failed
-			if final && r.history.Clicked(buyer(i), v.key != "", verdict.Span{From: due, Until: time.Now()}, o, a) {
+			if final && r.history.Clicked(userName(v.user), v.key != "", verdict.Span{From: due, Until: time.Now()}, o, a) {
 				o = acceptedAgain
 			}
 		}
@@ -149,9 +163,10 @@ func (r *rush) click(ctx context.Context, i int, intended time.Time) (client.Out
 			r.tally.first(v.kind, o, v.at, took)
 		}
 		if final {
-			r.tally.final(v.at, took)
-			return o, wait(a.RetryAfter)
+			r.tally.final(o, took)
+			return clicked{o == client.Accepted || o == acceptedAgain || o == client.AlreadyOrdered, try + 1, wait(a.RetryAfter)}
 		}
+		last = fmt.Sprintf("%s after %d tries", o, try+1)
 		due = now.Add(wait(a.RetryAfter))
 		if !sent || err != nil {
 			due = now.Add(unsaidWait)
@@ -161,7 +176,10 @@ func (r *rush) click(ctx context.Context, i int, intended time.Time) (client.Out
 		}
 	}
 	r.tally.gaveUp()
-	return noAnswer, 0
+	if r.insists {
+		r.history.Unanswered(userName(v.user), last)
+	}
+	return clicked{tries: maxTries, wait: unsaidWait}
 }
 
 // follow polls at the server's Retry-After until the order has its id, and returns it.
@@ -182,13 +200,16 @@ func (r *rush) follow(ctx context.Context, i int, intended time.Time, pause time
 		case err == nil:
 			o, final = client.JudgePoll(r.sale, a)
 			final = final || o == client.Failed
-			r.history.Asked(buyer(i), verdict.Span{From: due, Until: now}, o, a)
+			r.history.Asked(userName(i), verdict.Span{From: due, Until: now}, o, a)
 		}
 		r.tally.polled(o, now.Sub(due))
 		if o == client.Confirmed {
 			r.tally.confirmed(now.Sub(r.start), now.Sub(intended))
 		}
 		if final {
+			if r.insists && o != client.Confirmed && r.history.Holds(userName(i)) {
+				r.history.Report("P8", "%s did not see the order confirmed: %s", userName(i), a)
+			}
 			return a.Claim.OrderID
 		}
 		due = now.Add(wait(a.RetryAfter))
@@ -197,11 +218,11 @@ func (r *rush) follow(ctx context.Context, i int, intended time.Time, pause time
 		}
 	}
 	r.tally.unconfirmed()
+	if r.insists {
+		r.history.Report("P8", "%s did not see the order confirmed", userName(i))
+	}
 	return ""
 }
-
-// buyer is the name by which findings call the buyer of a visit.
-func buyer(i int) string { return "buyer " + strconv.Itoa(i) }
 
 // wait clamps the server's Retry-After.
 func wait(told time.Duration) time.Duration {

@@ -42,6 +42,9 @@ func (s *shop) Mine(_ context.Context, _, token string) (client.Answer, error) {
 	n, at := len(s.polls), time.Since(s.start)
 	s.polls = append(s.polls, at)
 	s.mu.Unlock()
+	if s.onStatus == nil {
+		return refused("order-not-found", http.StatusNotFound, -1), nil
+	}
 	return s.onStatus(n, at, token)
 }
 
@@ -80,7 +83,7 @@ func rushed(t *testing.T, s *shop, visits []visit, inflight int) (r result, h *v
 func everyTenth(n int) []visit {
 	visits := make([]visit, n)
 	for i := range visits {
-		visits[i] = visit{at: time.Duration(i) * 100 * time.Millisecond, clicks: 1}
+		visits[i] = visit{user: i, at: time.Duration(i) * 100 * time.Millisecond, clicks: 1}
 	}
 	return visits
 }

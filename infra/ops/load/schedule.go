@@ -20,6 +20,7 @@ func (k kind) String() string { return [...]string{"honest", "greedy", "late"}[k
 
 // visit is one buyer's intended arrival.
 type visit struct {
+	user   int           // whose token it uses
 	at     time.Duration // after the opening
 	kind   kind
 	clicks int
@@ -77,6 +78,9 @@ func expected(stretches []stretch) float64 {
 func (o *options) plan() ([]visit, error) {
 	whole := o.shape()
 	total := expected(whole)
+	if o.buyers > 0 {
+		total = float64(o.buyers)
+	}
 	if total > 0.95*mostBuyers {
 		return nil, fmt.Errorf("the schedule has about %.0f buyers, more than %d", total, mostBuyers)
 	}
@@ -89,6 +93,12 @@ func (o *options) plan() ([]visit, error) {
 
 	r := rand.New(rand.NewPCG(o.seed, 0))
 	var visits []visit
+	for range o.buyers {
+		visits = append(visits, visit{clicks: 1 + r.IntN(o.clicks)})
+	}
+	if o.buyers > 0 {
+		early, lastThird = nil, nil
+	}
 	for _, at := range arrivals(r, early, mostBuyers) {
 		v := visit{at: at, clicks: 1}
 		if r.Float64() < o.greedy {
@@ -105,6 +115,9 @@ func (o *options) plan() ([]visit, error) {
 		}
 	}
 	slices.SortStableFunc(visits, func(a, b visit) int { return int(a.at - b.at) })
+	for i := range visits {
+		visits[i].user = i
+	}
 	if len(visits) == 0 {
 		return nil, fmt.Errorf("no buyer arrives at %g/s in %v", o.rate, o.duration)
 	}

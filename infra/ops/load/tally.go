@@ -48,6 +48,10 @@ type tally struct {
 	// requests, polls those of the status resource.
 	firsts     map[kind]map[client.Outcome]int64
 	all, polls map[client.Outcome]int64
+	// finals counts the final answers to clicks.
+	finals map[client.Outcome]int64
+	// lastAnswer, lastSold and lastConfirmed are when the last of each came.
+	lastAnswer, lastSold, lastConfirmed time.Duration
 	// orders counts what became of the orders of a sale that asks for payment.
 	orders        map[client.Outcome]int64
 	givenUp, lost int64
@@ -57,7 +61,7 @@ type tally struct {
 func newTally() *tally {
 	return &tally{
 		firstAnswer: newLatencies(), finalAnswer: newLatencies(), toOrderID: newLatencies(), poll: newLatencies(), queue: newLatencies(), webhook: newLatencies(),
-		firsts: map[kind]map[client.Outcome]int64{}, all: map[client.Outcome]int64{}, polls: map[client.Outcome]int64{}, orders: map[client.Outcome]int64{},
+		firsts: map[kind]map[client.Outcome]int64{}, all: map[client.Outcome]int64{}, polls: map[client.Outcome]int64{}, finals: map[client.Outcome]int64{}, orders: map[client.Outcome]int64{},
 	}
 }
 
@@ -87,13 +91,17 @@ func (t *tally) answered(o client.Outcome, at time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.all[o]++
+	if t.lastAnswer = max(t.lastAnswer, at); o == client.Accepted {
+		t.lastSold = max(t.lastSold, at)
+	}
 	t.second(at).counts[o]++
 }
 
-// final records the time from a click's intended time to its final answer.
-func (t *tally) final(at, took time.Duration) {
+// final records the final answer to a click and the time from its intended time.
+func (t *tally) final(o client.Outcome, took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.finals[o]++
 	t.finalAnswer.record(took)
 }
 
@@ -125,6 +133,7 @@ func (t *tally) confirmed(at, took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.toOrderID.record(took)
+	t.lastConfirmed = max(t.lastConfirmed, at)
 	t.second(at).counts[client.Confirmed]++
 }
 

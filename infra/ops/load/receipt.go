@@ -9,20 +9,17 @@ import (
 
 	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
-	"flashsale/infra/kit/rush"
 	"flashsale/infra/kit/verdict"
 )
 
 // evidence holds the inputs of the receipt: the answers to the crowd and the books.
 type evidence struct {
-	stock, shards int
-	crowd         []rush.Buyer
-	results       []rush.Result
-	sightings     []rush.Sighting
-	books         *books.Sale
-	findings      []books.Finding // from the recount
-	// endedAt is when the books were read.
-	endedAt time.Time
+	buyers   int
+	history  *verdict.History
+	tally    *tally
+	books    *books.Sale
+	findings []books.Finding // from the recount
+	readAt   time.Time
 }
 
 // line is one promise on the receipt. The promise holds if broken is empty.
@@ -41,59 +38,45 @@ func allHold(lines []line) bool {
 
 // audit checks every promise that one rush can test. It has no side effects.
 func audit(e evidence) []line {
-	h := verdict.New(verdict.Sale{Units: int64(e.stock), Shards: e.shards, Own: true, Steady: true})
-	rush.Tell(h, e.crowd, e.results, e.sightings)
-	accepted, refused, repeats := e.clicks()
+	told := func(outcomes ...client.Outcome) string {
+		n := int64(0)
+		for _, o := range outcomes {
+			n += e.tally.finals[o]
+		}
+		return thousands(int(n))
+	}
 	lines := []line{
 		{promise: "P1", says: "sold exactly min(stock, buyers)",
-			figure: thousands(len(e.books.Claims)) + " of " + thousands(min(e.stock, len(e.crowd))) + " bottles"},
+			figure: thousands(len(e.books.Claims)) + " of " + thousands(min(int(e.books.Seeded), e.buyers)) + " bottles"},
 		{promise: "P2", says: "left + sold = stock, on every shard",
 			figure: fmt.Sprintf("%s + %s = %s bottles", thousands(int(e.books.Stock())), thousands(len(e.books.Claims)), thousands(int(e.books.Seeded)))},
 		{promise: "P3", says: "one order per buyer, however they click", figure: e.distinct(func(c books.Claim) string { return c.User }) + " buyers"},
-		{promise: "P4", says: "every accepted click is in the table", figure: thousands(accepted) + " accepted clicks"},
-		{promise: "P5 P6", says: "every other click got a true refusal", figure: thousands(refused) + " refused clicks"},
-		{promise: "P9", says: "same Idempotency-Key, same answer", figure: thousands(repeats) + " repeated clicks"},
+		{promise: "P4", says: "every accepted click is in the table", figure: told(client.Accepted, acceptedAgain) + " accepted clicks"},
+		{promise: "P5 P6", says: "every other click got a true refusal", figure: told(client.AlreadyOrdered, client.SoldOut) + " refused clicks"},
+		{promise: "P9", says: "same Idempotency-Key, same answer", figure: told(acceptedAgain) + " repeated clicks"},
 		{promise: "P7", says: "one order id per order, all different", figure: e.distinct(func(c books.Claim) string { return c.OrderID }) + " order ids"},
 		{promise: "P7", says: "order ids rise with confirmation time", figure: e.duration()},
 		{promise: "P8", says: "every accepted order is confirmed", figure: thousands(e.pending()) + " orders pending"},
 	}
-	for _, f := range slices.Concat(e.findings, h.Findings(), h.Compare(e.books)) {
-		enter(lines, f)
+	for _, f := range slices.Concat(e.findings, e.history.Findings(), e.history.Compare(e.books)) {
+		enter(lines, f, "P2")
 	}
 	rising := &lines[slices.IndexFunc(lines, func(l line) bool { return strings.HasPrefix(l.says, "order ids rise") })]
-	for _, f := range h.CompareOrder(e.books, e.endedAt) {
+	for _, f := range e.history.CompareOrder(e.books, e.readAt) {
 		rising.breaks("%s", f.Text)
 	}
 	return lines
 }
 
-// enter adds a finding to the first line of its promise, or to that of P2 if it has none.
-func enter(lines []line, f books.Finding) {
+// enter adds a finding to the first line of its promise, or to that of rest if it has none.
+func enter(lines []line, f books.Finding, rest string) {
 	for i := range lines {
 		if slices.Contains(strings.Fields(lines[i].promise), f.Promise) {
 			lines[i].breaks("%s", f.Text)
 			return
 		}
 	}
-	lines[slices.IndexFunc(lines, func(l line) bool { return l.promise == "P2" })].breaks("%s", f)
-}
-
-// clicks counts the acceptances, the refusals and, among the acceptances, the repeats with the
-// same key.
-func (e *evidence) clicks() (accepted, refused, repeats int) {
-	won := map[int]bool{}
-	for _, r := range e.results {
-		switch r.Outcome {
-		case client.Accepted:
-			if accepted++; won[r.Buyer] && e.crowd[r.Buyer].Key != "" {
-				repeats++
-			}
-			won[r.Buyer] = true
-		case client.AlreadyOrdered, client.SoldOut:
-			refused++
-		}
-	}
-	return accepted, refused, repeats
+	lines[slices.IndexFunc(lines, func(l line) bool { return l.promise == rest })].breaks("%s", f)
 }
 
 // distinct counts the claims with different values, without those whose value is empty.
@@ -124,4 +107,32 @@ func (e *evidence) duration() string {
 	byTime := func(a, b books.Claim) int { return cmp.Compare(a.ConfirmedAt.Unix(), b.ConfirmedAt.Unix()) }
 	first, last := slices.MinFunc(confirmed, byTime), slices.MaxFunc(confirmed, byTime)
 	return fmt.Sprintf("within %.0f s", (last.ConfirmedAt.Sub(first.ConfirmedAt) + time.Second).Seconds())
+}
+
+// auditPayments checks every promise that the small sale can test. It has no side effects.
+func auditPayments(h *verdict.History, s *books.Sale, r *books.Receipt) []line {
+	expired := 0
+	for _, c := range s.Claims {
+		if c.State() == "EXPIRED" {
+			expired++
+		}
+	}
+	lines := []line{
+		{promise: "P20", says: "a bottle is paid or released, never both", figure: fmt.Sprintf("%d paid, %d released", r.Paid, r.Released)},
+		{promise: "P21", says: "no order is released before its time", figure: fmt.Sprintf("%d expired", expired)},
+		{promise: "P23", says: "what was not paid is sold again, once", figure: fmt.Sprintf("%d of %d bottles", r.Claims-unpaidStock, returned)},
+		{promise: "P24", says: "a payment is for its order or to refund", figure: fmt.Sprintf("%d paid, %d to refund", r.Paid, r.RefundsDue)},
+	}
+	found := slices.Concat(r.Findings, h.Findings(), h.Compare(s))
+	if r.Claims != unpaidStock+returned || r.Released != returned || r.Stock != 0 {
+		found = append(found, books.Finding{Promise: "P23", Text: fmt.Sprintf("the books have %d orders, %d of them released, and %d bottles left, not %d, %d and 0",
+			r.Claims, r.Released, r.Stock, unpaidStock+returned, returned)})
+	}
+	if r.Paid != unpaidStock || r.RefundsDue != 1 {
+		found = append(found, books.Finding{Promise: "P24", Text: fmt.Sprintf("the books have %d orders paid and %d refunds due, not %d and 1", r.Paid, r.RefundsDue, unpaidStock)})
+	}
+	for _, f := range found {
+		enter(lines, f, "P23")
+	}
+	return lines
 }

@@ -33,30 +33,30 @@ type flaws struct {
 	dropsSomeReply bool // not a flaw: closes some connections after accepting
 }
 
-// shop is a simple implementation of a whole stack: API, Invoke API and DynamoDB's Scan in
+// market is a simple implementation of a whole stack: API, Invoke API and DynamoDB's Scan in
 // one handler.
-type shop struct {
+type market struct {
 	flaws
 	mu       sync.Mutex
 	saleID   string
 	opened   time.Time
 	stock    []int64
 	seeded   []int64
-	claims   []*shopClaim
+	claims   []*sold
 	requests map[string]int
 	sequence uint64
 }
 
-type shopClaim struct {
+type sold struct {
 	user, key, id string
 	shard         int
 	at            time.Time
 	orderID       uint64
 }
 
-func newShop(f flaws) *shop { return &shop{flaws: f, requests: map[string]int{}} }
+func newMarket(f flaws) *market { return &market{flaws: f, requests: map[string]int{}} }
 
-func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *market) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	user := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer token-of-")
@@ -81,6 +81,7 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Retry-After", "0")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(body)
 }
@@ -89,7 +90,7 @@ func refuse(w http.ResponseWriter, status int, code string) {
 	answer(w, status, map[string]any{"code": code, "status": status})
 }
 
-func (s *shop) create(w http.ResponseWriter, r *http.Request) {
+func (s *market) create(w http.ResponseWriter, r *http.Request) {
 	var c struct {
 		Action, SaleID string
 		Stock, Shards  int
@@ -108,7 +109,7 @@ func (s *shop) create(w http.ResponseWriter, r *http.Request) {
 	answer(w, 200, map[string]any{"saleId": c.SaleID, "seeded": c.Stock, "shards": c.Shards, "applied": true})
 }
 
-func (s *shop) held(user string) *shopClaim {
+func (s *market) held(user string) *sold {
 	for _, c := range s.claims {
 		if c.user == user {
 			return c
@@ -117,12 +118,11 @@ func (s *shop) held(user string) *shopClaim {
 	return nil
 }
 
-func (s *shop) order(w http.ResponseWriter, user, key string) {
+func (s *market) order(w http.ResponseWriter, user, key string) {
 	s.requests[user]++
 	n := s.requests[user]
 	switch held := s.held(user); {
 	case s.busyFirst && n == 1:
-		w.Header().Set("Retry-After", "0")
 		refuse(w, 503, "busy")
 		return
 	case s.breaks && len(s.requests)%7 == 0:
@@ -145,7 +145,7 @@ func (s *shop) order(w http.ResponseWriter, user, key string) {
 		return
 	}
 	s.stock[shard]--
-	c := &shopClaim{user: user, key: key, id: "claim-" + strconv.Itoa(len(s.claims)), shard: shard, at: time.Now()}
+	c := &sold{user: user, key: key, id: "claim-" + strconv.Itoa(len(s.claims)), shard: shard, at: time.Now()}
 	if s.miscounts && len(s.claims) == 1 {
 		s.stock[shard]--
 	}
@@ -160,7 +160,7 @@ func (s *shop) order(w http.ResponseWriter, user, key string) {
 	s.accept(w, c, false)
 }
 
-func (s *shop) open() int {
+func (s *market) open() int {
 	for k, units := range s.stock {
 		if units > 0 {
 			return k
@@ -169,7 +169,7 @@ func (s *shop) open() int {
 	return -1
 }
 
-func (s *shop) body(c *shopClaim, withOrder bool) map[string]string {
+func (s *market) body(c *sold, withOrder bool) map[string]string {
 	b := map[string]string{"claimId": c.id, "saleId": s.saleID, "state": "PENDING", "acceptedAt": c.at.UTC().Format(time.RFC3339Nano)}
 	if withOrder && c.orderID != 0 {
 		b["state"], b["orderId"] = "CONFIRMED", orderid.String(c.orderID)
@@ -177,7 +177,7 @@ func (s *shop) body(c *shopClaim, withOrder bool) map[string]string {
 	return b
 }
 
-func (s *shop) accept(w http.ResponseWriter, c *shopClaim, reword bool) {
+func (s *market) accept(w http.ResponseWriter, c *sold, reword bool) {
 	b := s.body(c, false)
 	if reword {
 		b["acceptedAt"] = "later"
@@ -185,7 +185,7 @@ func (s *shop) accept(w http.ResponseWriter, c *shopClaim, reword bool) {
 	answer(w, 202, b)
 }
 
-func (s *shop) status(w http.ResponseWriter, user string) {
+func (s *market) status(w http.ResponseWriter, user string) {
 	c := s.held(user)
 	if c == nil || s.hidesStatus {
 		refuse(w, 404, "order-not-found")
@@ -205,7 +205,7 @@ func (s *shop) status(w http.ResponseWriter, user string) {
 }
 
 // scan returns every item, including some of another sale.
-func (s *shop) scan(w http.ResponseWriter) {
+func (s *market) scan(w http.ResponseWriter) {
 	text := func(v string) map[string]any { return map[string]any{"S": v} }
 	number := func(n int64) map[string]any { return map[string]any{"N": strconv.FormatInt(n, 10)} }
 	var items []map[string]any

@@ -1,40 +1,45 @@
 package main
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
-	"flashsale/infra/kit/rush"
+	"flashsale/infra/kit/verdict"
 )
 
 var start = time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
 
-// good returns the evidence of a faultless rush: a bought the only bottle, and c, who had to
-// repeat a click, found no order.
+// good returns the evidence of a faultless rush: a, who has a key, bought the only bottle, and
+// b and c got none.
 func good() evidence {
+	at := func(minutes time.Duration) verdict.Span {
+		return verdict.Span{From: start.Add(minutes * time.Minute), Until: start.Add(minutes * time.Minute)}
+	}
+	h := verdict.New(verdict.Sale{Units: 1, Shards: 1, Own: true, Steady: true})
+	tally := newTally()
+	click := func(user string, o client.Outcome, a client.Answer) {
+		if h.Clicked(user, user == "a", at(1), o, a) {
+			o = acceptedAgain
+		}
+		tally.final(o, time.Second)
+	}
 	claim := client.Claim{ClaimID: "A", SaleID: "s", State: "PENDING"}
-	order := client.Claim{ClaimID: "A", SaleID: "s", State: "CONFIRMED", OrderID: "1"}
-	yes := rush.Result{Final: true, Outcome: client.Accepted, Tries: 1, Reply: client.Answer{Status: 202, Claim: claim}}
-	no := rush.Result{Final: true, Outcome: client.SoldOut, Tries: 1, Asked: start.Add(time.Minute), Answered: start.Add(time.Minute)}
-	other, repeated := no, no
-	other.Buyer, repeated.Buyer, repeated.Tries = 1, 2, 2
+	click("a", client.Accepted, client.Answer{Status: 202, Claim: claim})
+	click("a", client.Accepted, client.Answer{Status: 202, Claim: claim})
+	click("b", client.SoldOut, client.Answer{Status: 409})
+	click("c", client.SoldOut, client.Answer{Status: 409})
+	claim.State, claim.OrderID = "CONFIRMED", "1"
+	h.Asked("a", at(2), client.Confirmed, client.Answer{Claim: claim})
 	return evidence{
-		stock: 1, shards: 1,
-		crowd:   []rush.Buyer{{User: "a", Key: "ka"}, {User: "b"}, {User: "c"}},
-		results: []rush.Result{yes, yes, other, repeated},
-		sightings: []rush.Sighting{
-			{Buyer: 0, Outcome: client.Confirmed, Reply: client.Answer{Claim: order}, Asked: start.Add(time.Minute), Answered: start.Add(time.Minute)},
-			{Buyer: 2, Outcome: client.NoOrder},
-		},
+		buyers: 3, history: h, tally: tally,
 		books: &books.Sale{
 			Seeded: 1, Open: true, Shards: map[int]books.Shard{0: {Stock: 0, Seeded: 1}},
 			Claims: []books.Claim{{User: "a", ClaimID: "A", AcceptedAt: start, OrderID: "1", ConfirmedAt: start}},
 		},
-		endedAt: start.Add(time.Hour),
+		readAt: start.Add(time.Hour),
 	}
 }
 
@@ -60,20 +65,8 @@ func TestAFindingIsOnTheLineOfItsPromise(t *testing.T) {
 		{"a finding of the recount", func(e *evidence) { e.findings = []books.Finding{{Promise: "P8", Text: "something"}} }, "P8", "something"},
 		{"one of a promise without a line", func(e *evidence) { e.findings = []books.Finding{{Promise: "P14", Text: "something"}} }, "P2", "something (P14)"},
 		{"one of the table", func(e *evidence) { e.books.Shards[1] = books.Shard{} }, "P2", "2 shards are stored"},
-		{"one of the answers", func(e *evidence) {
-			e.results[2].Outcome, e.results[2].Reply = client.Wrong, client.Answer{Status: 500, Body: []byte(`{"code":"internal"}`)}
-		}, "P5 P6", `500 "{`},
-		{"a click without an answer", func(e *evidence) {
-			e.results[2] = rush.Result{Buyer: 1, Tries: 20, Err: errors.New("no route")}
-		}, "P5 P6", "after 20 tries no route"},
+		{"a click without an answer", func(e *evidence) { e.history.Unanswered("b", "no route") }, "P5 P6", "a click of b has no answer: no route"},
 		{"an order id that does not rise", func(e *evidence) { e.books.Claims[0].AcceptedAt = start.Add(time.Second) }, "P7", "has the time 12:00:00"},
-		{"an order that its buyer never saw confirmed", func(e *evidence) { e.sightings[0].Outcome = client.Pending }, "P8", "a did not see the order confirmed"},
-		{"a buyer who could not ask", func(e *evidence) {
-			e.sightings[0] = rush.Sighting{Err: errors.New("no route")}
-		}, "P8", "a did not see the order confirmed: no route"},
-		{"an accepted order that is denied afterwards", func(e *evidence) {
-			e.sightings[0] = rush.Sighting{Outcome: client.NoOrder, Reply: client.Answer{Status: 404}, Asked: start}
-		}, "P8", "a did not see the order confirmed: 404"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := good()

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -10,44 +11,34 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"flashsale/infra/kit/client"
 	"flashsale/shared/ledger"
 )
 
-// systemAt returns the system whose shop is at the address.
-func systemAt(t *testing.T, address string) client.System {
+// demonstrateAt runs a small demonstration against a market and returns its lines.
+func demonstrateAt(t *testing.T, f flaws) []line {
 	t.Helper()
-	s, err := client.Find(t.Context(), address, client.Options{Connections: 16})
+	offline(t)
+	server := httptest.NewServer(newMarket(f))
+	defer server.Close()
+	o, err := parse(strings.Fields("-demo -url "+server.URL+" -buyers 40 -stock 12 -shards 4 -inflight 16 -seed 7 -patience 30s"), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
-}
-
-// demonstrate runs a small demonstration against a shop and returns its lines.
-func demonstrate(t *testing.T, f flaws) []line {
-	t.Helper()
-	offline(t)
-	server := httptest.NewServer(newShop(f))
-	defer server.Close()
-	d := demonstration{
-		options:  options{buyers: 40, stock: 12, shards: 4, clicks: 3, concurrency: 16, seed: 7},
-		system:   systemAt(t, server.URL),
-		out:      io.Discard,
-		progress: progress{w: io.Discard},
-		now:      time.Now,
-		patience: 30 * time.Second,
+	if f.sellsTwice {
+		o.stock = 100 // so that a buyer's second click finds a unit
 	}
 	if f.neverConfirms {
-		d.patience = 200 * time.Millisecond
+		o.patience = time.Second
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	lines, err := d.run(ctx)
+	visits, err := o.plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	receipts, err := o.demonstrateOn(t.Context(), visits, io.Discard, progress{w: io.Discard})
 	if err != nil {
 		t.Fatalf("run: %v", err)
 	}
-	return lines
+	return receipts[0].lines
 }
 
 // broken returns the promises that do not hold.
@@ -86,7 +77,7 @@ func TestTheReceiptNamesThePromiseAShopBreaks(t *testing.T) {
 		{name: "one that denies orders it accepted", flaws: flaws{hidesStatus: true}, want: []string{"P8"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			lines := demonstrate(t, c.flaws)
+			lines := demonstrateAt(t, c.flaws)
 			got := broken(lines)
 			if c.exact {
 				if diff := cmp.Diff(c.want, got); diff != "" {
@@ -104,51 +95,47 @@ func TestTheReceiptNamesThePromiseAShopBreaks(t *testing.T) {
 }
 
 func TestADemonstrationThatCannotMakeItsSaleFails(t *testing.T) {
-	offline(t)
-	server := httptest.NewServer(newShop(flaws{}))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			http.NotFound(w, r)
+			return
+		}
+		newMarket(flaws{}).ServeHTTP(w, r)
+	}))
 	defer server.Close()
-	d := demonstration{
-		options: options{buyers: 1, stock: 1, shards: 1, clicks: 1, concurrency: 1},
-		system:  client.System{Client: client.New(server.URL, client.Options{Lambda: server.URL + "/elsewhere"})},
-		out:     io.Discard, progress: progress{w: io.Discard}, now: time.Now, patience: time.Minute,
-	}
-	if _, err := d.run(t.Context()); err == nil || !strings.Contains(err.Error(), "create sale") {
-		t.Errorf("error is %v, want one that names the creation of the sale", err)
+	if code, _, stderr := demoRun(t, "-url", server.URL); code != exitNotRun || !strings.Contains(stderr, "create sale") {
+		t.Errorf("exit %d, %q, want an error that names the creation of the sale", code, stderr)
 	}
 }
 
-func TestADemonstrationEndsWhenItIsInterrupted(t *testing.T) {
+func TestAnInterruptedDemonstrationHasNoReceipt(t *testing.T) {
 	offline(t)
-	server := httptest.NewServer(newShop(flaws{neverConfirms: true}))
+	server := httptest.NewServer(newMarket(flaws{}))
 	defer server.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	d := demonstration{
-		options:  options{buyers: 5, stock: 1, shards: 1, clicks: 1, concurrency: 4, seed: 1},
-		system:   systemAt(t, server.URL),
-		out:      cancelOnWrite{"answers to 5 clicks", cancel},
-		progress: progress{w: io.Discard}, now: time.Now, patience: time.Minute,
-	}
-	if _, err := d.run(ctx); err == nil {
-		t.Error("an interrupted demonstration reports no error")
+	out := &cancelOnWrite{text: "answers to", cancel: cancel}
+	if code := run(ctx, []string{"-demo", "-url", server.URL, "-buyers", "5", "-stock", "1"}, out, io.Discard, false); code != exitNotRun || strings.Contains(out.String(), "receipt of sale") {
+		t.Errorf("exit %d\n%s", code, out)
 	}
 }
 
 // cancelOnWrite calls cancel when the text is printed.
 type cancelOnWrite struct {
+	strings.Builder
 	text   string
 	cancel context.CancelFunc
 }
 
-func (c cancelOnWrite) Write(p []byte) (int, error) {
+func (c *cancelOnWrite) Write(p []byte) (int, error) {
 	if strings.HasPrefix(string(p), c.text) {
 		c.cancel()
 	}
-	return len(p), nil
+	return c.Builder.Write(p)
 }
 
 func TestTheWinnersWaitAsLongAsALostMessageMayTake(t *testing.T) {
-	if confirmTime <= ledger.ResendBound {
-		t.Errorf("they wait %v, but an order may be confirmed as late as %v after its acceptance (P8)", confirmTime, ledger.ResendBound)
+	if patience, err := time.ParseDuration(preset["patience"]); err != nil || patience <= ledger.ResendBound {
+		t.Errorf("they wait %v, but an order may be confirmed as late as %v after its acceptance (P8)", patience, ledger.ResendBound)
 	}
 }

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"flashsale/infra/kit/books"
+	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/verdict"
+)
+
+// preset are the flags of the demonstration. A lost message is sent again within five minutes
+// of the acceptance (P8), also if it was lost twice, and then finalized: so long is patience.
+var preset = map[string]string{
+	"buyers": "1000", "stock": "100", "shards": "5", "clicks": "3", "inflight": "64", "patience": "5m30s", "drain": "10m",
+}
+
+const (
+	recountTime = time.Minute
+	// The small sale: of its buyers most pay, one cancels, and the rest do not pay in time.
+	unpaidStock, unpaidShards = fates, 3
+	willPay                   = cancels
+	returned                  = fates - cancels
+	// lateBuyers come when the units are back: one more than there are units.
+	lateBuyers = returned + 1
+	// lateTries is how often a late buyer asks for a unit that should be there.
+	lateTries = 5
+	pollEvery = time.Second
+)
+
+// demonstration is one run of the preset.
+type demonstration struct {
+	options
+	at  place
+	out io.Writer
+	bar progress
+}
+
+// saleReceipt is what was checked of one sale.
+type saleReceipt struct {
+	saleID string
+	lines  []line
+}
+
+// demonstrate sends a crowd that all comes at once and, if asked to, the buyers of a small sale
+// who must pay. It prints a receipt for each sale. An error means that a step failed, not that
+// a promise is broken.
+func demonstrate(ctx context.Context, o options, stdout io.Writer, bar progress) (broken bool, err error) {
+	visits, err := o.plan()
+	if err != nil {
+		return false, err
+	}
+	fmt.Fprintf(stdout, "%s buyers want one of %s bottles each; each clicks 1 to %d times; at most %d requests in flight (-seed %d repeats this crowd)\n",
+		thousands(o.buyers), thousands(o.stock), o.clicks, o.inflight, o.seed)
+	own, err := o.findStack(ctx, stdout, bar)
+	if err != nil {
+		return false, err
+	}
+	receipts, err := o.demonstrateOn(ctx, visits, stdout, bar)
+	broken = slices.ContainsFunc(receipts, func(r saleReceipt) bool { return !allHold(r.lines) })
+	if own != nil {
+		own.end(stdout, (broken || err != nil) && ctx.Err() == nil)
+	}
+	if ctx.Err() != nil {
+		return false, errors.New("interrupted")
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, r := range receipts {
+		if !allHold(r.lines) {
+			fmt.Fprintf(stdout, "\nThe sale %s is kept for inspection.\n", r.saleID)
+		}
+		printReceipt(stdout, r.saleID, r.lines)
+	}
+	return broken, nil
+}
+
+// findStack finds the running stack or starts one for the demonstration.
+func (o *options) findStack(ctx context.Context, stdout io.Writer, bar progress) (*stack, error) {
+	system, err := client.Find(ctx, o.url, client.Options{Transport: transport(1, false)})
+	if err == nil {
+		system.Close()
+		fmt.Fprintf(stdout, "using the running stack at %s\n", system.API)
+		return nil, nil
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	program := o.local
+	if program == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, fmt.Errorf("find this program's path: %w", err)
+		}
+		program = filepath.Join(filepath.Dir(self), "local")
+	}
+	fmt.Fprintln(stdout, "no stack is running: starting one for this demonstration")
+	_, end := bar.step("starting the stack", 0)
+	own, err := startStack(ctx, program, stdout)
+	end()
+	if err == nil {
+		o.url = own.API
+	}
+	return own, err
+}
+
+// demonstrateOn plays the rush, and while it lasts the time to pay of the small sale.
+func (o options) demonstrateOn(ctx context.Context, visits []visit, stdout io.Writer, bar progress) ([]saleReceipt, error) {
+	where, err := prepare(ctx, o, visits, bar)
+	if err != nil {
+		return nil, err
+	}
+	defer where.system.Close()
+	d := demonstration{o, where, stdout, bar}
+	fmt.Fprintf(d.out, "sale %s is open: %s bottles on %s stock shards\n", d.at.sale, thousands(d.stock), thousands(min(d.shards, d.stock)))
+	receipts := make([]saleReceipt, 1, 2)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		receipts[0].saleID = d.at.sale
+		receipts[0].lines, err = d.rushes(ctx, visits)
+		return err
+	})
+	var small saleReceipt
+	if o.payments {
+		group.Go(func() (err error) {
+			small, err = d.sellsAgain(ctx)
+			return err
+		})
+	}
+	err = group.Wait()
+	if o.payments {
+		receipts = append(receipts, small)
+	}
+	return receipts, err
+}
+
+// rushes sends the crowd and checks the books.
+func (d *demonstration) rushes(ctx context.Context, visits []visit) ([]line, error) {
+	r := rush{
+		client: d.at.system, sale: d.at.sale, visits: visits, tokens: d.at.tokens, inflight: d.inflight, patience: d.patience, tally: newTally(), insists: true,
+		history: verdict.New(verdict.Sale{Units: int64(d.stock), Shards: min(d.shards, d.stock), Own: true, Steady: true}),
+	}
+	one, end := d.bar.step("buyers who know their outcome", len(visits))
+	limited, cancel := context.WithTimeout(ctx, d.drain)
+	r.run(limited, time.Now(), one)
+	cancel()
+	end()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	printRush(d.out, visits, r.tally)
+	printPace(d.out, r.tally)
+	_, end = d.bar.step("the table is recounted", 0)
+	defer end()
+	sale, receipt, err := d.recount(ctx, d.at.sale)
+	if err != nil {
+		return nil, err
+	}
+	return audit(evidence{
+		buyers: len(visits), history: r.history, tally: r.tally, books: sale, findings: receipt.Findings, readAt: time.Now(),
+	}), nil
+}
+
+// recount reads a sale's items, which must not change any more.
+func (d *demonstration) recount(ctx context.Context, saleID string) (*books.Sale, *books.Receipt, error) {
+	ctx, cancel := context.WithTimeout(ctx, recountTime)
+	defer cancel()
+	all, err := books.Read(ctx, dynamodb.New(dynamodb.Options{
+		BaseEndpoint: &d.at.system.DynamoDB,
+		Region:       "us-east-1",
+		// A local engine asks for credentials but does not check them.
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+	}), d.at.system.Table)
+	if err != nil {
+		return nil, nil, err
+	}
+	receipt, err := all.Recount(ctx, saleID, books.Options{Overdue: books.AtOnce})
+	if err != nil {
+		return nil, nil, err
+	}
+	return all.Sale(saleID), receipt, nil
+}
+
+// sellsAgain sells the small sale, whose buyers must pay: a third of its units come back and
+// are sold again.
+func (d *demonstration) sellsAgain(ctx context.Context) (saleReceipt, error) {
+	small := saleReceipt{saleID: newSaleID("demo-paid")}
+	now := time.Now()
+	if err := d.at.system.Seed(ctx, client.Sale{
+		ID: small.saleID, Name: "Bottles to be paid for within a minute", Stock: unpaidStock, Shards: unpaidShards,
+		OpensAt: now.Add(-time.Second), ClosesAt: now.Add(saleTime), PayWithin: payWithin,
+	}); err != nil {
+		return small, err
+	}
+	tokens, err := fetchTokens(ctx, d.at.system.Client, unpaidStock+lateBuyers, d.bar)
+	if err != nil {
+		return small, err
+	}
+	fmt.Fprintf(d.out, "sale %s is open: of %d buyers %d will pay, one will cancel and %d will not pay within %.0f s\n",
+		small.saleID, unpaidStock, willPay, returned-1, payWithin.Seconds())
+	r := rush{
+		client: d.at.system, sale: small.saleID, tokens: tokens, inflight: d.inflight, patience: d.patience, tally: newTally(), insists: true,
+		payer: localPayer(d.at.system.Client), history: verdict.New(verdict.Sale{Units: unpaidStock, Shards: unpaidShards, Own: true, AsksForPayment: true}),
+		release: func(ctx context.Context) error {
+			for {
+				// While its schedule runs it, it may be throttled.
+				err := d.at.system.Ask(ctx, client.ReleaseFunction, map[string]string{"saleId": small.saleID}, nil)
+				if err == nil || !waitUntil(ctx, time.Now().Add(pollEvery)) {
+					return err
+				}
+			}
+		},
+	}
+	limited, cancel := context.WithTimeout(ctx, d.drain)
+	defer cancel()
+	if err := r.sellAgain(limited); err != nil {
+		return small, err
+	}
+	sale, receipt, err := d.recount(ctx, small.saleID)
+	if err != nil {
+		return small, err
+	}
+	small.lines = auditPayments(r.history, sale, receipt)
+	return small, nil
+}
+
+// sellAgain sends the first buyers, who settle their orders, and then the late ones: again and
+// again those who get "sold out", which may be two seconds old.
+func (r *rush) sellAgain(ctx context.Context) error {
+	r.history.Restocked(verdict.Span{From: time.Now(), Until: time.Now().Add(saleTime)}) // units may come back at any time
+	for user := range unpaidStock {
+		r.visits = append(r.visits, visit{user: user, clicks: 1})
+	}
+	r.run(ctx, time.Now(), func() {})
+	for range lateTries {
+		if err := r.release(ctx); err != nil {
+			return err
+		}
+		if !waitUntil(ctx, time.Now().Add(pollEvery)) {
+			return ctx.Err()
+		}
+		r.visits = nil
+		for user := unpaidStock; user < unpaidStock+lateBuyers; user++ {
+			if !r.history.Holds(userName(user)) {
+				r.visits = append(r.visits, visit{user: user, clicks: 1})
+			}
+		}
+		if len(r.visits) == lateBuyers-returned {
+			break
+		}
+		r.run(ctx, time.Now(), func() {})
+	}
+	return ctx.Err()
+}

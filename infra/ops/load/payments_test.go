@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/infra/kit/books"
+	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/client/webhook"
+	"flashsale/infra/kit/verdict"
+)
+
+// till sells the small sale. It knows a buyer by the token, which is the buyer's number, and an
+// order by that number plus a million.
+type till struct {
+	keepsUnits bool // a flaw: an expired order's unit is not sold again
+	takesLate  bool // a flaw: an expired order can be paid
+	hastens    bool // a flaw: releases what is not due
+
+	mu       sync.Mutex
+	opened   time.Time
+	left     int
+	states   map[string]string // by token
+	payments map[string]string // by token
+	refunds  map[string]string // reasons by payment
+}
+
+func (s *till) claim(token string) client.Answer {
+	c := client.Claim{ClaimID: "c-" + token, SaleID: testSale, State: s.states[token], OrderID: strconv.Itoa(s.order(token))}
+	return client.Answer{Status: http.StatusOK, RetryAfter: -1, Claim: c}
+}
+
+func (*till) order(token string) int {
+	n, _ := strconv.Atoi(token)
+	return n + 1_000_000
+}
+
+func (s *till) Buy(_ context.Context, _, token, _ string) (client.Answer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.left == 0 {
+		return refused("sold-out", http.StatusConflict, -1), nil
+	}
+	s.left--
+	s.states[token] = "CONFIRMED"
+	return taken(token), nil
+}
+
+func (s *till) Mine(_ context.Context, _, token string) (client.Answer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.states[token] == "" {
+		return refused("order-not-found", http.StatusNotFound, -1), nil
+	}
+	return s.claim(token), nil
+}
+
+func (s *till) Cancel(_ context.Context, _, token string) (client.Answer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.states[token] = "CANCELLED"
+	s.left++
+	return s.claim(token), nil
+}
+
+func (s *till) release(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Since(s.opened) < payWithin && !s.hastens {
+		return nil
+	}
+	for token, state := range s.states {
+		if state != "CONFIRMED" {
+			continue
+		}
+		if s.states[token] = "EXPIRED"; !s.keepsUnits {
+			s.left++
+		}
+	}
+	return nil
+}
+
+func (s *till) pay(_ context.Context, provider string, p webhook.Payment) (client.Answer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	order, _ := strconv.Atoi(p.OrderID)
+	token, reference := strconv.Itoa(order-1_000_000), provider+"#"+p.PaymentID
+	body := `{"outcome":"paid"}`
+	if s.states[token] == "CONFIRMED" || s.takesLate {
+		s.states[token], s.payments[token] = "PAID", reference
+	} else {
+		body, s.refunds[reference] = `{"outcome":"refund-due","reason":"released"}`, "released"
+	}
+	return client.Answer{Status: http.StatusOK, Body: []byte(body)}, nil
+}
+
+// books are the till's items and what a recount says of them.
+func (s *till) books() (*books.Sale, *books.Receipt) {
+	text := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
+	number := func(n int) types.AttributeValue {
+		return &types.AttributeValueMemberN{Value: strconv.Itoa(n)}
+	}
+	var items []map[string]types.AttributeValue
+	put := func(pk, sk string, it map[string]types.AttributeValue) {
+		it["pk"], it["sk"] = text(pk), text(sk)
+		items = append(items, it)
+	}
+	put("SALE#s", "SALE", map[string]types.AttributeValue{"seeded": number(unpaidStock)})
+	for shard := range unpaidShards {
+		left := 0
+		if shard == 0 {
+			left = s.left
+		}
+		put("STOCK#s#"+strconv.Itoa(shard), "STOCK", map[string]types.AttributeValue{"stock": number(left)})
+	}
+	r := &books.Receipt{Claims: int64(len(s.states)), Stock: int64(s.left), RefundsDue: int64(len(s.refunds))}
+	for token, state := range s.states {
+		user, _ := strconv.Atoi(token)
+		it := map[string]types.AttributeValue{"claimId": text("c-" + token), "orderId": number(s.order(token))}
+		switch state {
+		case "PAID":
+			it["paidAt"], it["payment"] = number(1767225600000), text(s.payments[token])
+			r.Paid++
+		case "EXPIRED", "CANCELLED":
+			it["releasedAt"], it["releasedBy"] = number(1767225600000), text(map[string]string{"EXPIRED": "expiry", "CANCELLED": "buyer"}[state])
+			r.Released++
+		}
+		put("CLAIM#s#0", userName(user), it)
+	}
+	for payment, reason := range s.refunds {
+		put("REFUND#s", payment, map[string]types.AttributeValue{"reason": text(reason)})
+	}
+	return books.Of(items).Sale("s"), r
+}
+
+// soldSmall plays the small sale at the till.
+func soldSmall(t *testing.T, s *till) (h *verdict.History) {
+	t.Helper()
+	h = verdict.New(verdict.Sale{Units: unpaidStock, Shards: unpaidShards, Own: true, AsksForPayment: true})
+	synctest.Test(t, func(t *testing.T) {
+		s.opened, s.left = time.Now(), unpaidStock
+		s.states, s.payments, s.refunds = map[string]string{}, map[string]string{}, map[string]string{}
+		var tokens []string
+		for user := range unpaidStock + lateBuyers {
+			tokens = append(tokens, strconv.Itoa(user))
+		}
+		r := rush{
+			client: s, sale: testSale, tokens: tokens, inflight: 4, patience: time.Minute, tally: newTally(), insists: true,
+			history: h, payer: s.pay, release: s.release,
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		if err := r.sellAgain(ctx); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return h
+}
+
+func TestASmallSaleIsPaidOrSoldAgain(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		till *till
+		want []string
+	}{
+		{"a shop that keeps its promises", &till{}, nil},
+		{"one that does not sell expired units again", &till{keepsUnits: true}, []string{"P23", "P24"}},
+		{"one that takes the payment of an expired order", &till{takesLate: true}, []string{"P20", "P23", "P24"}},
+		{"one that releases what is not due", &till{hastens: true}, []string{"P21"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := soldSmall(t, c.till)
+			s, r := c.till.books()
+			lines := auditPayments(h, s, r)
+			if c.till.hastens { // which other orders it releases depends on their time
+				lines = lines[1:2]
+			}
+			if diff := cmp.Diff(c.want, broken(lines)); diff != "" {
+				t.Errorf("broken promises (-want +got):\n%s%v", diff, lines)
+			}
+		})
+	}
+}
+
+func TestTheBooksOfASmallSaleMustAgreeWithTheAnswers(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		tamper func(*till, *verdict.History, *books.Receipt)
+		want   string
+	}{
+		{"as it should be", func(*till, *verdict.History, *books.Receipt) {}, ""},
+		{"a payment is not in the books", func(s *till, _ *verdict.History, r *books.Receipt) { s.states["0"] = "CONFIRMED"; r.Paid-- }, "P24"},
+		{"an order is released that nobody saw end", func(s *till, _ *verdict.History, r *books.Receipt) { s.states["0"] = "EXPIRED"; r.Released++ }, "P23"},
+		{"an order is unpaid", func(s *till, _ *verdict.History, _ *books.Receipt) { s.states["7"] = "CONFIRMED" }, "P23"},
+		{"an order that was shown as expired is cancelled", func(s *till, _ *verdict.History, _ *books.Receipt) { s.states["7"] = "CANCELLED" }, "P20"},
+		{"an order expired early", func(_ *till, h *verdict.History, _ *books.Receipt) { h.Report("P21", "early") }, "P21"},
+		{"a unit is left", func(s *till, _ *verdict.History, r *books.Receipt) { s.left++; r.Stock++ }, "P23"},
+		{"a unit is sold twice", func(_ *till, _ *verdict.History, r *books.Receipt) { r.Claims++ }, "P23"},
+		{"a refund is forgotten", func(s *till, _ *verdict.History, r *books.Receipt) { clear(s.refunds); r.RefundsDue = 0 }, "P24"},
+		{"a refund has another reason", func(s *till, _ *verdict.History, _ *books.Receipt) {
+			for payment := range s.refunds {
+				s.refunds[payment] = "amount"
+			}
+		}, "P24"},
+		{"the recount finds something about payments", func(_ *till, _ *verdict.History, r *books.Receipt) {
+			r.Findings = []books.Finding{{Promise: "P20"}}
+		}, "P20"},
+		{"the recount finds something else", func(_ *till, _ *verdict.History, r *books.Receipt) {
+			r.Findings = []books.Finding{{Promise: "P2"}}
+		}, "P23"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			shop := &till{}
+			h := soldSmall(t, shop)
+			_, r := shop.books()
+			c.tamper(shop, h, r)
+			s, _ := shop.books()
+			if got := strings.Join(broken(auditPayments(h, s, r)), " "); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+				t.Errorf("broken are %q, want %q", got, c.want)
+			}
+		})
+	}
+}
