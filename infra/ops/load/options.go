@@ -48,7 +48,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.BoolVar(&o.payments, "payments", false, "accepted buyers pay, but for a third of them; takes up to three minutes longer, and the local stack")
 	f.BoolVar(&o.demo, "demo", false, "the demonstration: -buyers at once on the local stack, and a line for each promise; with -payments also 9 bottles to be paid within a minute, a third of which come back")
 	f.StringVar(&o.local, "local", "", "with -demo: the local stack's `program`, started if no stack runs (default: local, beside this program)")
-	f.IntVar(&o.buyers, "buyers", 0, "number of buyers who come all at once, instead of -rate")
+	f.IntVar(&o.buyers, "buyers", 0, "with -demo: number of buyers, who come all at once")
 	f.Float64Var(&o.rate, "rate", 200, "buyers a second")
 	f.Float64Var(&o.peak, "peak", 0, "buyers a second at the opening (default -rate)")
 	f.DurationVar(&o.duration, "duration", 30*time.Second, "how long buyers arrive, up to 30m")
@@ -58,7 +58,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.Float64Var(&o.greedy, "greedy", 0.2, "share of buyers who click many times at once, 0 to 1")
 	f.Float64Var(&o.late, "late", 0.2, "share of buyers who arrive in the last third, 0 to 1")
 	f.Float64Var(&o.keyed, "keyed", 0.5, "share of buyers who send an Idempotency-Key, 0 to 1")
-	f.IntVar(&o.clicks, "clicks", 5, "maximum number of clicks of a greedy buyer, 2 to 20, or of any of -buyers, 1 to 20")
+	f.IntVar(&o.clicks, "clicks", 5, "maximum number of clicks of a greedy buyer, 2 to 20, with -demo of any, 1 to 20")
 	f.IntVar(&o.inflight, "inflight", 256, "maximum number of requests in flight, 1 to 10,000")
 	f.IntVar(&o.stock, "stock", 0, "units of a new sale (default half of the buyers who are not late)")
 	f.IntVar(&o.shards, "shards", 16, "stock shards of a new sale, 1 to 1,000")
@@ -114,6 +114,9 @@ func (o *options) check() error {
 	}
 	if o.tokensFile != "" && o.sale == "" {
 		return errors.New("TOKENS (-tokens) also needs an existing SALE (-sale)")
+	}
+	if o.buyers > 0 && !o.demo {
+		return errors.New("-buyers is for the demonstration (-demo)")
 	}
 	if o.demo && (o.buyers == 0 || o.stock == 0 || o.allowRemote || o.sale != "" || o.tokensFile != "") {
 		return errors.New("the demonstration (-demo) needs -buyers and -stock, and makes its own sale on the local stack")
