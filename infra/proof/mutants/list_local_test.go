@@ -15,24 +15,24 @@ const (
 // ofTheLocalStack break what stands for Lambda's event source mapping and for EventBridge: the
 // order events are tried over it, and it would hide their faults.
 var ofTheLocalStack = []mutant{
-	{"the checkpoint is written before the function has answered", "P26", streamTests, "^TestAProcessThatDies", []edit{{streamPoller + "lane.go",
+	{"the checkpoint is written before the function has answered", "P26", streamTests, "^TestAProcessThatDies", []edit{{streamPoller + "poller.go",
 		`		n, err := s.p.invoke(work, batch)`, `		s.finish(batch)
 		n, err := s.p.invoke(work, batch)`}}},
-	{"a partial response is not read", "P26", streamTests, "^TestEverythingFromTheLowest", []edit{{streamPoller + "lane.go",
+	{"a partial response is not read", "P26", streamTests, "^TestEverythingFromTheLowest", []edit{{streamPoller + "poller.go",
 		`	if !p.c.ReportBatchItemFailures {`, `	if true {`}}},
-	{"records before the highest that failed count as done", "P26", streamTests, "^TestEverythingFromTheLowest", []edit{{streamPoller + "lane.go",
+	{"records before the highest that failed count as done", "P26", streamTests, "^TestEverythingFromTheLowest", []edit{{streamPoller + "poller.go",
 		`	for i, r := range batch {
 		if failed[r.number] {`, `	for i := len(batch) - 1; i >= 0; i-- {
 		if failed[batch[i].number] {`}}},
-	{"a function's error counts as success", "P26", streamTests, "^TestAFailedBatch", []edit{{streamPoller + "lane.go",
+	{"a function's error counts as success", "P26", streamTests, "^TestAFailedBatch", []edit{{streamPoller + "poller.go",
 		`	if functionError != "" {`, `	if false {`}}},
-	{"a batch that failed is dropped", "P26", streamTests, "^TestAFailedBatch", []edit{{streamPoller + "lane.go",
-		`			if ctx.Err() != nil {
-				return`, `			if true {
-				return`}}},
-	{"no filter is applied", "P26", streamTests, "^TestWhatNoFilterLetsThrough", []edit{{streamPoller + "record.go",
+	{"a batch that failed is dropped", "P26", streamTests, "^TestAFailedBatch", []edit{{streamPoller + "poller.go",
+		`			eventsource.Sleep(ctx, pause.Next())
+			if ctx.Err() != nil {`, `			eventsource.Sleep(ctx, pause.Next())
+			if true {`}}},
+	{"no filter is applied", "P26", streamTests, "^TestWhatNoFilterLetsThrough", []edit{{streamPoller + "shard.go",
 		`	return len(p.filters) == 0`, `	return true`}}},
-	{"records of one item are in several lanes", "P26", streamTests, "^TestItemsRunAtOnce", []edit{{streamPoller + "record.go",
+	{"records of one item are in several lanes", "P26", streamTests, "^TestItemsRunAtOnce", []edit{{streamPoller + "shard.go",
 		`json.Marshal(change["Keys"])`, `json.Marshal(change["SequenceNumber"])`}}},
 	{"the progress passes over a record that fails in another lane", "P26", streamTests, "^TestItemsRunAtOnce", []edit{{streamPoller + "shard.go",
 		`len(s.waiting) > 0 && s.waiting[0].done {`, `len(s.waiting) > 0 {`}}},
@@ -40,7 +40,7 @@ var ofTheLocalStack = []mutant{
 		`(!listed[parent] ||`, `(true || !listed[parent] ||`}}},
 	{"a shard that ended is done before its records are", "P26", streamTests, "^TestAShardThatEnded", []edit{{streamPoller + "shard.go",
 		`Ended: ended && len(s.waiting) == 0`, `Ended: ended`}}},
-	{"the progress of another stream counts", "P26", streamTests, "^TestAProcessThatDies", []edit{{streamPoller + "checkpoint.go",
+	{"the progress of another stream counts", "P26", streamTests, "^TestAProcessThatDies", []edit{{streamPoller + "shard.go",
 		`	if c.Stream != stream || c.Shards == nil {`, `	if c.Shards == nil {`}}},
 	{"the bus takes eleven events in one call", "P26", localBusTests, "^TestACallHasEventBridgesLimits", []edit{{localBus + "server.go",
 		`n > maxEntries {`, `n > maxEntries+1 {`}}},
@@ -53,7 +53,7 @@ var ofTheLocalStack = []mutant{
 			continue`, `ErrorMessage: "Rate exceeded"}`}}},
 	{"an event that was not recorded counts as accepted", "P26", localBusTests, "^TestACallThatCannotBeRecorded", []edit{{localBus + "server.go",
 		`s.file.add(accepted); err != nil {`, `s.file.add(accepted); err != nil && len(accepted) == 0 {`}}},
-	{"an event is written behind a half of another", "P26", localBusTests, "^TestAfterAnInterruptedWrite", []edit{{localBus + "file.go",
+	{"an event is written behind a half of another", "P26", localBusTests, "^TestAfterAnInterruptedWrite", []edit{{localBus + "server.go",
 		`	err := l.cut()`, `	var err error`}}},
 	{"a record that one field does not match is let through", "P26", patternTests, "^TestRecordsMatch", []edit{{patterns,
 		`		if !below.matches(next) {`, `		if below.matches(next) {
