@@ -18,9 +18,8 @@ import (
 func demonstrateAt(t *testing.T, f flaws) []line {
 	t.Helper()
 	offline(t)
-	server := httptest.NewServer(newMarket(f))
-	defer server.Close()
-	o, err := parse(strings.Fields("-demo -url "+server.URL+" -buyers 40 -stock 12 -shards 4 -inflight 16 -seed 7 -patience 30s"), io.Discard)
+	_, url := opened(t, f)
+	o, err := parse(strings.Fields("-demo -url "+url+" -buyers 40 -stock 12 -shards 4 -inflight 16 -seed 7 -patience 30s"), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,12 +109,11 @@ func TestADemonstrationThatCannotMakeItsSaleFails(t *testing.T) {
 
 func TestAnInterruptedDemonstrationHasNoReceipt(t *testing.T) {
 	offline(t)
-	server := httptest.NewServer(newMarket(flaws{}))
-	defer server.Close()
+	_, url := opened(t, flaws{})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	out := &cancelOnWrite{text: "answers to", cancel: cancel}
-	if code := run(ctx, []string{"-demo", "-url", server.URL, "-buyers", "5", "-stock", "1"}, out, io.Discard, false); code != exitNotRun || strings.Contains(out.String(), "receipt of sale") {
+	if code := run(ctx, []string{"-demo", "-url", url, "-buyers", "5", "-stock", "1"}, out, io.Discard, false); code != exitNotRun || strings.Contains(out.String(), "receipt of sale") {
 		t.Errorf("exit %d\n%s", code, out)
 	}
 }

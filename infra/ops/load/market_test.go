@@ -28,6 +28,7 @@ type flaws struct {
 	losesOrders    bool // stores no order items
 	miscounts      bool // takes an extra unit from a shard
 	breaks         bool // answers some requests with an internal error
+	dies           bool // has API Gateway answer some requests
 	hidesStatus    bool // denies every order
 	busyFirst      bool // not a flaw: answers "busy" to the first try of each buyer
 	dropsSomeReply bool // not a flaw: closes some connections after accepting
@@ -127,6 +128,9 @@ func (s *market) order(w http.ResponseWriter, user, key string) {
 		return
 	case s.breaks && len(s.requests)%7 == 0:
 		refuse(w, 500, "internal")
+		return
+	case s.dies && len(s.requests)%7 == 0:
+		answer(w, 500, map[string]string{"message": "Internal Server Error"})
 		return
 	case held != nil && !s.sellsTwice:
 		if key != "" && key == held.key && !s.ignoresKeys {

@@ -25,6 +25,9 @@ type till struct {
 	keepsUnits bool // a flaw: an expired order's unit is not sold again
 	takesLate  bool // a flaw: an expired order can be paid
 	hastens    bool // a flaw: releases what is not due
+	scheduled  bool // releases half a minute after orders are due
+	// busy, if not nil, has the payments that were reported once and answered with "busy".
+	busy map[string]bool
 
 	mu       sync.Mutex
 	opened   time.Time
@@ -32,6 +35,11 @@ type till struct {
 	states   map[string]string // by token
 	payments map[string]string // by token
 	refunds  map[string]string // reasons by payment
+}
+
+func (s *till) open() {
+	s.opened, s.left = time.Now(), unpaidStock
+	s.states, s.payments, s.refunds = map[string]string{}, map[string]string{}, map[string]string{}
 }
 
 func (s *till) claim(token string) client.Answer {
@@ -58,6 +66,9 @@ func (s *till) Buy(_ context.Context, _, token, _ string) (client.Answer, error)
 func (s *till) Mine(_ context.Context, _, token string) (client.Answer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.scheduled && time.Since(s.opened) > payWithin+30*time.Second {
+		s.expire()
+	}
 	if s.states[token] == "" {
 		return refused("order-not-found", http.StatusNotFound, -1), nil
 	}
@@ -75,9 +86,13 @@ func (s *till) Cancel(_ context.Context, _, token string) (client.Answer, error)
 func (s *till) release(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if time.Since(s.opened) < payWithin && !s.hastens {
-		return nil
+	if time.Since(s.opened) >= payWithin || s.hastens {
+		s.expire()
 	}
+	return nil
+}
+
+func (s *till) expire() {
 	for token, state := range s.states {
 		if state != "CONFIRMED" {
 			continue
@@ -86,12 +101,15 @@ func (s *till) release(context.Context) error {
 			s.left++
 		}
 	}
-	return nil
 }
 
 func (s *till) pay(_ context.Context, provider string, p webhook.Payment) (client.Answer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.busy != nil && !s.busy[p.PaymentID] {
+		s.busy[p.PaymentID] = true
+		return refused("busy", http.StatusServiceUnavailable, time.Second), nil
+	}
 	order, _ := strconv.Atoi(p.OrderID)
 	token, reference := strconv.Itoa(order-1_000_000), provider+"#"+p.PaymentID
 	body := `{"outcome":"paid"}`
@@ -147,8 +165,7 @@ func soldSmall(t *testing.T, s *till) (h *verdict.History) {
 	t.Helper()
 	h = verdict.New(verdict.Sale{Units: unpaidStock, Shards: unpaidShards, Own: true, AsksForPayment: true})
 	synctest.Test(t, func(t *testing.T) {
-		s.opened, s.left = time.Now(), unpaidStock
-		s.states, s.payments, s.refunds = map[string]string{}, map[string]string{}, map[string]string{}
+		s.open()
 		var tokens []string
 		for user := range unpaidStock + lateBuyers {
 			tokens = append(tokens, strconv.Itoa(user))
@@ -226,6 +243,40 @@ func TestTheBooksOfASmallSaleMustAgreeWithTheAnswers(t *testing.T) {
 			s, _ := shop.books()
 			if got := strings.Join(broken(auditPayments(h, s, r)), " "); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
 				t.Errorf("broken are %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestBuyersPayCancelOrLetTheirOrdersExpire(t *testing.T) {
+	for _, tt := range []struct {
+		name            string
+		till            *till
+		orders          map[client.Outcome]int64
+		webhooks, found int
+	}{
+		{"as it should", &till{scheduled: true}, map[client.Outcome]int64{paid: 6, cancelled: 1, expired: 2, refundDue: 1}, 7, 0},
+		{"nothing is released", &till{}, map[client.Outcome]int64{paid: 6, cancelled: 1, notSettled: 3}, 6, 0},
+		{"a provider must come again", &till{scheduled: true, busy: map[string]bool{}}, map[client.Outcome]int64{paid: 6, cancelled: 1, expired: 2, refundDue: 1}, 7, 0},
+		{"what has expired can be paid", &till{scheduled: true, takesLate: true}, map[client.Outcome]int64{paid: 7, cancelled: 1, expired: 2}, 7, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tally, h := newTally(), verdict.New(verdict.Sale{Own: true, AsksForPayment: true})
+			synctest.Test(t, func(t *testing.T) {
+				tt.till.open()
+				ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+				defer cancel()
+				run := rush{
+					client: tt.till, sale: testSale, visits: everyTenth(fates), tokens: strings.Split("0 1 2 3 4 5 6 7 8", " "), inflight: 4,
+					patience: time.Minute, payer: tt.till.pay, tally: tally, history: h,
+				}
+				run.run(ctx, time.Now(), func() {})
+			})
+			if diff := cmp.Diff(tt.orders, tally.orders); diff != "" {
+				t.Errorf("orders (-want +got):\n%s", diff)
+			}
+			if got := tally.webhook.count(); got != int64(tt.webhooks) || len(h.Findings()) != tt.found {
+				t.Errorf("%d webhooks answered, findings %q", got, h.Findings())
 			}
 		})
 	}

@@ -5,16 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"flashsale/infra/kit/client"
-	"flashsale/infra/kit/client/webhook"
 	"flashsale/infra/kit/verdict"
 )
 
@@ -226,92 +222,6 @@ func TestAnInterruptedRunCountsTheBuyersWhoDidNotCome(t *testing.T) {
 	if missed := tally.firsts[honest][notSent]; missed < 9 || missed+tally.firsts[honest]["sold-out"] != 20 {
 		t.Errorf("first answers %v: want 20, about half of them not sent", tally.firsts[honest])
 	}
-}
-
-func TestBuyersPayCancelOrLetTheirOrdersExpire(t *testing.T) {
-	for _, tt := range []struct {
-		name            string
-		cashier         cashier
-		orders          map[client.Outcome]int64
-		webhooks, found int
-	}{
-		{"as it should", cashier{releases: true}, map[client.Outcome]int64{paid: 6, cancelled: 1, expired: 2, refundDue: 1}, 7, 0},
-		{"nothing is released", cashier{}, map[client.Outcome]int64{paid: 6, cancelled: 1, notSettled: 3}, 6, 0},
-		{"a provider must come again", cashier{releases: true, busy: true}, map[client.Outcome]int64{paid: 6, cancelled: 1, expired: 2, refundDue: 1}, 7, 0},
-		{"what has expired can be paid", cashier{releases: true, takesLate: true}, map[client.Outcome]int64{paid: 7, cancelled: 1, expired: 2}, 7, 1},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			s := tt.cashier.open()
-			tally, h := newTally(), verdict.New(verdict.Sale{Own: true, AsksForPayment: true})
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
-				defer cancel()
-				run := rush{
-					client: s, sale: testSale, visits: everyTenth(fates), tokens: strings.Split("0 1 2 3 4 5 6 7 8", " "), inflight: 4,
-					patience: time.Minute, payer: s.pay, tally: tally, history: h,
-				}
-				run.run(ctx, time.Now(), func() {})
-			})
-			if diff := cmp.Diff(tt.orders, tally.orders); diff != "" {
-				t.Errorf("orders (-want +got):\n%s", diff)
-			}
-			if got := tally.webhook.count(); got != int64(tt.webhooks) || len(h.Findings()) != tt.found {
-				t.Errorf("%d webhooks answered, findings %q", got, h.Findings())
-			}
-		})
-	}
-}
-
-// cashier is a shop whose orders must be paid within a minute. It knows an order by its token.
-type cashier struct {
-	*shop
-	releases  bool
-	busy      bool // when a payment is reported first
-	takesLate bool // a flaw: an expired order can be paid
-	asked     map[string]bool
-}
-
-func (c cashier) open() *cashier {
-	c.shop, c.asked = &shop{}, map[string]bool{}
-	ordered := map[string]time.Time{}
-	c.onOrder = func(_ int, _ time.Duration, token string) (client.Answer, error) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		ordered[token] = time.Now()
-		return taken(token), nil
-	}
-	c.onStatus = func(_ int, _ time.Duration, token string) (client.Answer, error) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		claim := taken(token).Claim
-		claim.State, claim.OrderID = "CONFIRMED", token
-		if c.releases && time.Since(ordered[token]) > 90*time.Second {
-			claim.State = "EXPIRED"
-		}
-		return client.Answer{Status: http.StatusOK, RetryAfter: -1, Claim: claim}, nil
-	}
-	return &c
-}
-
-func (c *cashier) Cancel(_ context.Context, _, token string) (client.Answer, error) {
-	claim := taken(token).Claim
-	claim.State, claim.OrderID = "CANCELLED", token
-	return client.Answer{Status: http.StatusOK, RetryAfter: -1, Claim: claim}, nil
-}
-
-func (c *cashier) pay(ctx context.Context, _ string, p webhook.Payment) (client.Answer, error) {
-	a, err := c.Mine(ctx, p.SaleID, p.OrderID)
-	if c.mu.Lock(); c.busy && !c.asked[p.PaymentID] {
-		c.asked[p.PaymentID] = true
-		c.mu.Unlock()
-		return refused("busy", http.StatusServiceUnavailable, time.Second), nil
-	}
-	c.mu.Unlock()
-	a.Body = []byte(`{"outcome":"paid"}`)
-	if a.Claim.State == "EXPIRED" && !c.takesLate {
-		a.Body = []byte(`{"outcome":"refund-due","reason":"released"}`)
-	}
-	return a, err
 }
 
 func TestAClientWaitsWithinBounds(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -63,19 +62,13 @@ func demoRun(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-func addressOf(t *testing.T, f flaws) string {
-	t.Helper()
-	server := httptest.NewServer(newMarket(f))
-	t.Cleanup(server.Close)
-	return server.URL
-}
-
 func TestExitCodesOfTheDemonstration(t *testing.T) {
 	small := func(address string) []string {
 		return []string{"-url", address, "-buyers", "20", "-stock", "4", "-seed", "5"}
 	}
 	t.Run("0 and a receipt when every promise held", func(t *testing.T) {
-		code, stdout, stderr := demoRun(t, small(addressOf(t, flaws{}))...)
+		_, url := opened(t, flaws{})
+		code, stdout, stderr := demoRun(t, small(url)...)
 		if code != exitFine || strings.Contains(stdout, "BROKEN") || !strings.HasSuffix(stdout, "0 orders pending  ok\n") {
 			t.Errorf("exit %d\n%s%s", code, stdout, stderr)
 		}
@@ -84,7 +77,8 @@ func TestExitCodesOfTheDemonstration(t *testing.T) {
 		}
 	})
 	t.Run("1, the promise and the sale when one is broken", func(t *testing.T) {
-		code, stdout, stderr := demoRun(t, small(addressOf(t, flaws{oversells: true}))...)
+		_, url := opened(t, flaws{oversells: true})
+		code, stdout, stderr := demoRun(t, small(url)...)
 		if code != exitBroken || !strings.Contains(stdout, "BROKEN") || !strings.Contains(stdout, "is kept for inspection") ||
 			!strings.Contains(stdout, "units were sold, not 4") {
 			t.Errorf("exit %d\n%s%s", code, stdout, stderr)
