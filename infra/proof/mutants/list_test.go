@@ -26,6 +26,9 @@ const (
 	ledgerItems          = "shared/ledger/items.go"
 	ledgerTests          = "./shared/ledger"
 	bookTests            = "./infra/kit/books"
+	verdictTests         = "./infra/kit/verdict"
+	comparing            = "infra/kit/verdict/compare.go"
+	untrue               = "^TestEveryUntrueAnswer"
 	overFake             = "^TestTheLedgerOverTheFake$/"
 
 	auditing       = "shared/ledger/audit.go"
