@@ -38,6 +38,31 @@ func TestAnEmptyShardIsReadAboutBeforeItIsClosedAgain(t *testing.T) {
 	w.Balanced(2)
 }
 
+// Where reads are scarce somebody must write, but no environment six times.
+func TestAnEmptyShardIsClosedByOneTryIfTheSaleCannotBeRead(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(6, 2)
+	l := w.Environment()
+	if _, err := l.Sale(w.Ctx, "moutai"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Tamper(w.Ctx, table, "STOCK#moutai#0", "STOCK", "stock", -3); err != nil {
+		t.Fatal(err)
+	}
+	w.Pass(200 * time.Millisecond)
+	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		if c.Op != "TransactWriteItems" {
+			return dynamotest.Fault{Kind: dynamotest.Throttle}
+		}
+		return dynamotest.Fault{}
+	}
+	db.ResetUsage()
+	w.Accepted(l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: userOf(0, "alice")}))
+	if got, want := fmt.Sprint(db.Calls()), fmt.Sprint(map[string]int{"GetItem": 1, "TransactWriteItems": 2, "UpdateItem": 1}); got != want {
+		t.Errorf("calls %v, want %v", got, want)
+	}
+}
+
 // Its write says that the sale has another version, but not what it says of the shards.
 func TestAClosingOfAnotherVersionThatCannotBeReadIsATry(t *testing.T) {
 	const shards = 50

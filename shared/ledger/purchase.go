@@ -320,8 +320,11 @@ func (p *purchasing) fail(code sale.Code, err error) (PurchaseResult, error) {
 // of 1,000 environments throttle each other, and closing takes seconds.
 func (p *purchasing) closeShard(ctx context.Context, version int64, shard int) {
 	p.view.observe(version, shard)
-	if p.view.isOlder(p.ledger.now(), newsAge) && !p.shouldClose(ctx, version, shard) {
-		return
+	tries := maxTries
+	if p.view.isOlder(p.ledger.now(), newsAge) {
+		if tries = p.closingTries(ctx, version, shard); tries == 0 {
+			return
+		}
 	}
 	select {
 	case p.view.closing <- struct{}{}:
@@ -331,7 +334,7 @@ func (p *purchasing) closeShard(ctx context.Context, version int64, shard int) {
 	}
 	begun, now := p.view.begin(), p.ledger.now()
 	var out *dynamodb.UpdateItemOutput
-	err := p.ledger.retry(ctx, maxTries, func(ctx context.Context) (err error) {
+	err := p.ledger.retry(ctx, tries, func(ctx context.Context) (err error) {
 		out, err = p.ledger.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 			TableName:                 p.ledger.table,
 			Key:                       saleKey(p.request.SaleID),
@@ -356,15 +359,19 @@ func (p *purchasing) closeShard(ctx context.Context, version int64, shard int) {
 	}
 }
 
-// shouldClose reads the sale and reports whether it does not list the shard as empty yet.
-// If it cannot be read, the shard is left to an environment that can read it: the table is
-// too busy for writes that may be in vain.
-func (p *purchasing) shouldClose(ctx context.Context, version int64, shard int) bool {
-	if p.view.isBackingOff(p.ledger.now()) {
-		return false
+// closingTries reads the sale and returns how often to try to close the shard: not at all
+// if the sale lists it as empty. If the sale cannot be read, the update is tried once: its
+// answer shows the same, and where reads are what is scarce somebody must write.
+func (p *purchasing) closingTries(ctx context.Context, version int64, shard int) int {
+	switch {
+	case p.view.isBackingOff(p.ledger.now()):
+		return 0
+	case p.ledger.readConsistently(ctx, 1, p.view, p.request.SaleID) != nil:
+		return 1
+	case p.view.isNews(version, shard):
+		return maxTries
 	}
-	err := p.ledger.readConsistently(ctx, 1, p.view, p.request.SaleID)
-	return err == nil && p.view.isNews(version, shard)
+	return 0
 }
 
 // newsAge: with an older snapshot, the sale is read again before an empty shard is closed.

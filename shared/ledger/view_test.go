@@ -182,13 +182,13 @@ func TestADraftIsNotOpen(t *testing.T) {
 	}
 }
 
-func TestAShardIsNotClosedWhileTheSaleCannotBeRead(t *testing.T) {
+func TestAShardIsNotClosedWhileReadsOfTheSalePause(t *testing.T) {
 	l := New(nil, "Ledger", Options{Now: func() time.Time { return readAt }})
 	v := known(version(5))
 	v.recordRead(errors.New("throttled"), readAt) // it pauses
 	p := purchasing{ledger: l, view: v}
-	if p.shouldClose(t.Context(), 5, 0) {
-		t.Error("the shard is closed")
+	if tries := p.closingTries(t.Context(), 5, 0); tries != 0 {
+		t.Errorf("%d tries to close the shard, want none", tries)
 	}
 }
 

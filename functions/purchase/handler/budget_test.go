@@ -48,7 +48,7 @@ func TestTheWorstCaseStaysInsideTheTimeBudget(t *testing.T) {
 func TestTheWorstCaseWhileEveryShardIsEmptyAndTheSaleItemIsThrottled(t *testing.T) {
 	for name, throttled := range map[string][]string{"reads and writes": {"GetItem", "UpdateItem"}, "writes": {"UpdateItem"}} {
 		t.Run(name, func(t *testing.T) {
-			most, mostCalls := time.Second, 10
+			most, mostCalls := time.Second, 14
 			if len(throttled) == 1 {
 				most, mostCalls = timeout-invocation.Margin, 48 // each of 6 tries repeats its write 6 times
 			}

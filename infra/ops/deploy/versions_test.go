@@ -215,7 +215,7 @@ func TestAVersionIsPublishedExactlyWhenItsContentsHaveChanged(t *testing.T) {
 	}{
 		{"MemorySize: 512", "MemorySize: 1024", all},
 		{"GOGC: \"400\"", "GOGC: \"200\"", all},
-		{"Timeout: 5\n", "Timeout: 4\n", []string{"FinalizeFunction"}},
+		{"Timeout: 9\n", "Timeout: 8\n", []string{"FinalizeFunction"}},
 		{"Role: !GetAtt SeedRole.Arn", "Role: !GetAtt QueryRole.Arn", []string{"SeedFunction"}},
 		{"QueueName: !Sub ${AWS::StackName}-OrderQueue", "QueueName: !Sub ${AWS::StackName}-Orders", []string{"PurchaseFunction", "ReconcileFunction"}},
 		{"MaximumRetryAttempts: 2", "MaximumRetryAttempts: 1", nil},

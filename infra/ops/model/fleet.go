@@ -184,9 +184,9 @@ func request(user string) httpapi.Request {
 
 const (
 	// visibility is the queue's visibility timeout in template.yaml.
-	visibility = 35 * time.Second
+	visibility = 55 * time.Second
 	// finalizeTimeout is FinalizeFunction's timeout.
-	finalizeTimeout = 5 * time.Second
+	finalizeTimeout = 9 * time.Second
 	// perCall is how many messages the event source receives and deletes in one
 	// billed request.
 	perCall = 10

@@ -115,7 +115,7 @@ func TestQueuesOfTheTemplate(t *testing.T) {
 				{"Parameters/OrderVisibilityTimeout/Default", "30"},
 				{queue + "VisibilityTimeout", ""},
 				{event + "MaximumBatchingWindowInSeconds", "30"},
-				{"Resources/FinalizeFunction/Properties/Timeout", "6"},
+				{"Resources/FinalizeFunction/Properties/Timeout", "10"},
 			},
 		},
 		{

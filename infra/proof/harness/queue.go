@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	Visibility  = 35 * time.Second
+	Visibility  = 55 * time.Second
 	maxReceives = 5
 )
 

@@ -53,7 +53,7 @@ const (
 
 // Timeouts are the functions' timeouts in template.yaml.
 var Timeouts = map[Function]time.Duration{
-	Purchasing: 6 * time.Second, Finalizing: 5 * time.Second, Querying: 6 * time.Second,
+	Purchasing: 6 * time.Second, Finalizing: 9 * time.Second, Querying: 6 * time.Second,
 	Seeding: 120 * time.Second, Reconciling: 300 * time.Second, Paying: 6 * time.Second, Releasing: 60 * time.Second,
 	Publishing: 30 * time.Second,
 }
