@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -322,5 +323,302 @@ func TestAMarkThatMayBeWrittenIsReportedAsThisCallsOwn(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// finalizing is the time that FinalizeFunction has for a batch.
+const finalizing = 4500 * time.Millisecond
+
+func TestAStatementContendedToTheEndIsBusyAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for at := range 2 {
+			w, db, refs := claimed(t, 25)
+			n := 0
+			db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+				switch {
+				case c.Op != "BatchExecuteStatement":
+					return dynamotest.Fault{}
+				case n == at, len(c.Keys) == 1:
+					n++
+					return dynamotest.Fault{Kind: dynamotest.Conflict, Items: []int{7 % len(c.Keys)}}
+				}
+				n++
+				return dynamotest.Fault{}
+			}
+			began := time.Now()
+			ctx, cancel := context.WithTimeout(w.Ctx, finalizing)
+			defer cancel()
+			got := w.Ledger.Confirm(ctx, refs)
+			for i, c := range got {
+				if want := map[bool]sale.Code{true: sale.Busy}[i == 7]; sale.CodeOf(c.Err) != want {
+					t.Errorf("batch %d, claim %d: %v, want %q", at, i, c.Err, want)
+				}
+			}
+			if took := time.Since(began); took < finalizing-time.Second || took > finalizing {
+				t.Errorf("batch %d: given up after %v of %v (P16)", at, took, finalizing)
+			}
+			db.Fault = nil
+			inOrder(t, w, w.Environment().Confirm(w.Ctx, refs), refs)
+		}
+	})
+}
+
+// Each kind of call of a confirmation is throttled for most of its time, or longer: a
+// message that failed would come back only after its visibility timeout.
+func TestAConfirmationWaitsForAnExhaustedTableUntilItsTimeIsUp(t *testing.T) {
+	for name, throttled := range map[string]func(dynamotest.Call) bool{
+		"the sale":     func(c dynamotest.Call) bool { return c.Op == "GetItem" },
+		"the claims":   func(c dynamotest.Call) bool { return c.Op == "BatchGetItem" },
+		"the sequence": func(c dynamotest.Call) bool { return c.Op == "UpdateItem" },
+		"the writes":   func(c dynamotest.Call) bool { return c.Op == "BatchExecuteStatement" },
+		"the orders": func(c dynamotest.Call) bool {
+			return c.Op == "BatchExecuteStatement" && strings.HasPrefix(c.Keys[0], "ORDER#")
+		},
+	} {
+		for _, exhausted := range []time.Duration{finalizing - 500*time.Millisecond, time.Hour} {
+			synctest.Test(t, func(t *testing.T) {
+				w, db, refs := claimed(t, 10)
+				began := time.Now()
+				db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+					if !throttled(c) || time.Since(began) > exhausted {
+						return dynamotest.Fault{}
+					}
+					return dynamotest.Fault{Kind: dynamotest.Throttle}
+				}
+				ctx, cancel := context.WithTimeout(w.Ctx, finalizing)
+				defer cancel()
+				got := w.Environment().Confirm(ctx, refs)
+				if took := time.Since(began); took > finalizing {
+					t.Errorf("%s throttled: it took %v of %v (P16)", name, took, finalizing)
+				}
+				if exhausted < finalizing {
+					if inOrder(t, w, got, refs); fresh(got) != len(refs) {
+						t.Errorf("%s throttled: %d of %d are new", name, fresh(got), len(refs))
+					}
+					return
+				}
+				for _, c := range got {
+					if sale.CodeOf(c.Err) != sale.Busy {
+						t.Errorf("%s throttled to the end: %v, want busy", name, c.Err)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestEveryUserWhoseShardDoesNotAnswerTriesAnotherOne(t *testing.T) {
+	for name, fault := range map[string]dynamotest.Fault{
+		"conflict":     {Kind: dynamotest.Conflict, Items: []int{0}},
+		"throttled":    {Kind: dynamotest.Throttle},
+		"server error": {Kind: dynamotest.ServerError},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, db, _ := faulty(t)
+				w.Open(1000, 10)
+				var shards []string // of one purchase's tries
+				db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+					if c.Op != "TransactWriteItems" {
+						return dynamotest.Fault{}
+					}
+					if shards = append(shards, c.Keys[0]); len(shards) == 1 {
+						return fault
+					}
+					return dynamotest.Fault{}
+				}
+				for i := range 100 {
+					user := fmt.Sprint("user-", i)
+					shards = nil
+					w.Accepted(w.Buy(user))
+					if len(shards) != 2 || shards[0] == shards[1] {
+						t.Errorf("%s tried %v, want two shards", user, shards)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestAContendedPurchaseGoesOnWhenMostShardsAreEmpty(t *testing.T) {
+	w, _, next := faulty(t)
+	w.Open(10, 10)
+	for i := range 9 {
+		w.Accepted(w.Buy(fmt.Sprint("buyer-", i)))
+	}
+	next(dynamotest.Fault{Kind: dynamotest.Conflict, Items: []int{0}})
+	w.Accepted(w.Buy("alice"))
+	w.Balanced(10)
+}
+
+// Units are put back into other shards while a shard is found empty: the sale's version
+// changes, so what was found does not count.
+func TestABuyerWhoseShardIsEmptyTriesAnotherOneWhileUnitsArePutBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, db, _ := faulty(t)
+		w.Open(2, 2)
+		w.Accepted(w.Buy(userOf(0, "first")))
+		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op == "TransactWriteItems" {
+				if err := db.Tamper(w.Ctx, table, "SALE#moutai", "SALE", "version", 1); err != nil {
+					t.Error(err)
+				}
+			}
+			return dynamotest.Fault{}
+		}
+		if p := w.Accepted(w.Buy(userOf(0, "second"))); p.Claim.Shard != 1 || p.Tries != 2 {
+			t.Errorf("got %+v, want the unit of shard 1 at the second try", p)
+		}
+	})
+}
+
+func TestOneBuyerFindsEveryShardEmptyInOneRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, db, _ := faulty(t)
+		w.Open(20, 20)
+		for k := range 20 {
+			if err := db.Tamper(w.Ctx, table, fmt.Sprint("STOCK#moutai#", k), "STOCK", "stock", -1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		began := time.Now()
+		p, err := w.Buy("alice")
+		w.Refused(sale.SoldOut, err)
+		if p.Tries != 20 || time.Since(began) > 0 {
+			t.Errorf("%d tries in %v, want each shard once and no wait", p.Tries, time.Since(began))
+		}
+	})
+}
+
+func TestAnEditThatDynamoDBRefusesIsInternal(t *testing.T) {
+	w, _, _ := faulty(t)
+	w.Open(1, 1)
+	refusing := dynamotest.Instead("TransactWriteItems", func() (*dynamodb.TransactWriteItemsOutput, error) {
+		return nil, &types.ResourceNotFoundException{Message: aws.String("no such table")}
+	})
+	_, err := w.Hooked(refusing).Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: aws.Bool(true)})
+	w.Refused(sale.Internal, err)
+}
+
+// One BatchGetItem takes 100 keys: a pass reads the orders of a page in calls of 100.
+func TestAPassReadsTheOrdersOfAPageInAsFewCallsAsTheLimitAllows(t *testing.T) {
+	for n, calls := range map[int]int{1: 1, 99: 1, 100: 1, 101: 2, 201: 3} {
+		w, db, refs := claimed(t, n)
+		w.Ledger.Confirm(w.Ctx, refs)
+		w.Pass(time.Minute)
+		var mu sync.Mutex
+		largest, reads := 0, 0
+		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			mu.Lock()
+			defer mu.Unlock()
+			if c.Op == "BatchGetItem" && strings.HasPrefix(c.Keys[0], "ORDER#") {
+				reads, largest = reads+1, max(largest, len(c.Keys))
+			}
+			return dynamotest.Fault{}
+		}
+		r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
+		if err != nil || r == nil || !r.Balanced || r.Confirmed != int64(n) {
+			t.Fatalf("%d claims: %+v (%v)", n, r, err)
+		}
+		if reads != calls || largest > 100 {
+			t.Errorf("%d claims: %d calls of up to %d keys, want %d", n, reads, largest, calls)
+		}
+	}
+}
+
+func TestANewEnvironmentAdmitsByAnEventuallyConsistentRead(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(10, 1)
+	var reads []bool // whether consistent
+	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		if in, ok := c.Input.(*dynamodb.GetItemInput); ok {
+			reads = append(reads, aws.ToBool(in.ConsistentRead))
+		}
+		return dynamotest.Fault{}
+	}
+	w.Accepted(w.Buy("alice"))
+	if len(reads) != 1 || reads[0] {
+		t.Errorf("consistent reads of the sale %v, want one that is not", reads)
+	}
+}
+
+func TestTheAnswerToAClosingTellsOfAllShards(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(2, 2)
+	late := w.Environment()
+	if _, err := late.Sale(w.Ctx, "moutai"); err != nil { // its snapshot: nothing is empty
+		t.Fatal(err)
+	}
+	w.Accepted(w.Buy(userOf(0, "a")))
+	w.Accepted(w.Buy(userOf(0, "b"))) // closes shard 0, takes the unit of shard 1
+	db.ResetUsage()
+	_, err := late.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: userOf(1, "c")})
+	w.Refused(sale.SoldOut, err)
+	if got, want := db.Calls(), map[string]int{"TransactWriteItems": 1, "UpdateItem": 1, "GetItem": 1}; !maps.Equal(got, want) { // the claim
+		t.Errorf("calls %v, want %v", got, want)
+	}
+}
+
+func TestNoClaimIsLookedForInASaleThatDoesNotExist(t *testing.T) {
+	w, db, _ := faulty(t)
+	_, err := w.BuyWith("alice", "key")
+	w.Refused(sale.SaleNotFound, err)
+	if got, want := db.Calls(), map[string]int{"GetItem": 2}; !maps.Equal(got, want) { // the sale, twice
+		t.Errorf("calls %v, want %v", got, want)
+	}
+}
+
+func TestAfterAnUnknownOutcomeTheShardsRefusalIsNotBelieved(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(10, 1)
+	w.Accepted(w.Buy("warm"))
+	paused, isAnswered := true, false
+	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		if c.Op != "TransactWriteItems" || isAnswered {
+			return dynamotest.Fault{}
+		}
+		isAnswered = true
+		if _, err := w.Environment().Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: &paused}); err != nil {
+			t.Error(err)
+		}
+		return dynamotest.Fault{Kind: dynamotest.ServerError} // it may still be applied
+	}
+	_, err := w.Buy("alice")
+	w.Refused(sale.Busy, err)
+}
+
+func TestASaleWithImpossibleNumbersIsInternal(t *testing.T) {
+	for name, tt := range map[string]struct {
+		attribute string
+		by        int64
+		want      sale.Code
+	}{
+		"no shards":       {"shards", -1, sale.Internal},
+		"many shards":     {"shards", sale.MaxShards - 1, ""},
+		"too many shards": {"shards", sale.MaxShards, sale.Internal},
+		"no buckets":      {"buckets", -1, sale.Internal},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, db, _ := faulty(t)
+			w.Open(1, 1)
+			if err := db.Tamper(w.Ctx, table, "SALE#moutai", "SALE", tt.attribute, tt.by); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Ledger.Sale(w.Ctx, "moutai"); sale.CodeOf(err) != tt.want {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestAPassStatesTheReadUnitsThatItCost(t *testing.T) {
+	w, db, _ := claimed(t, 3)
+	db.ResetUsage()
+	r, err := w.Ledger.Step(w.Ctx, &ledger.Audit{SaleID: "moutai"}, func(sale.Claim) {})
+	if err != nil || r == nil {
+		t.Fatalf("%+v (%v)", r, err)
+	}
+	if _, units := db.Consumed(); r.ReadUnits != units {
+		t.Errorf("%v read units, want %v", r.ReadUnits, units)
 	}
 }

@@ -202,3 +202,188 @@ func TestAClaimThatARefusalReadCannotReadLeavesTheRefusal(t *testing.T) {
 	_, err := w.Buy("alice")
 	w.Refused(sale.SoldOut, err)
 }
+
+func TestKeysThatStayUnprocessedAreAskedForSixTimesWithPauses(t *testing.T) {
+	for unprocessed, want := range map[int]struct {
+		calls int
+		code  sale.Code
+	}{0: {1, ""}, 1: {2, ""}, 5: {6, ""}, 6: {6, sale.Busy}, 9: {6, sale.Busy}} {
+		synctest.Test(t, func(t *testing.T) {
+			w, db, _ := faulty(t)
+			w.Open(10, 10)
+			s, err := w.Ledger.Sale(w.Ctx, "moutai")
+			if err != nil {
+				t.Fatal(err)
+			}
+			calls := 0
+			db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+				if c.Op != "BatchGetItem" {
+					return dynamotest.Fault{}
+				}
+				if calls++; calls <= unprocessed {
+					all := []int{0, 1, 2, 3, 4, 5, 6, 7, 8}
+					return dynamotest.Fault{Kind: dynamotest.Unprocessed, Items: all[:len(c.Keys)-1]} // each call reads one key
+				}
+				return dynamotest.Fault{}
+			}
+			start := time.Now()
+			_, err = w.Ledger.Remaining(w.Ctx, s)
+			if sale.CodeOf(err) != want.code || calls != want.calls || (time.Since(start) > 0) != (want.calls > 1) {
+				t.Errorf("unprocessed %d times: %v after %d calls and %v, want %q after %d", unprocessed, err, calls, time.Since(start), want.code, want.calls)
+			}
+		})
+	}
+}
+
+func TestRemainingUnitsAreCountedOnceASecondAndAfterEachRestock(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(10, 1)
+	count := func(want int64, calls int) {
+		t.Helper()
+		s, err := w.Environment().Sale(w.Ctx, "moutai")
+		if err != nil {
+			t.Fatal(err)
+		}
+		db.ResetUsage()
+		r, err := w.Ledger.Remaining(w.Ctx, s)
+		if got := db.Calls()["BatchGetItem"]; err != nil || r.Units != want || got != calls {
+			t.Errorf("%+v (%v) after %d calls, want %d after %d", r, err, got, want, calls)
+		}
+	}
+	count(10, 1)
+	w.Accepted(w.Buy("alice"))
+	w.Pass(time.Second - 1)
+	count(10, 0)
+	w.Pass(1)
+	count(9, 1)
+	if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 5}); err != nil {
+		t.Fatal(err)
+	}
+	count(14, 1)
+}
+
+func TestRemainingUnitsAreCountedOnceAMinuteBeforeTheSaleOpensAndAfterItHasClosed(t *testing.T) {
+	w, db, _ := faulty(t)
+	c := w.Sale(10, 4)
+	c.OpensAt = w.Now().Add(90 * time.Second)
+	w.Create(c)
+	count := func(when string, want int64, units float64) {
+		t.Helper()
+		s, err := w.Environment().Sale(w.Ctx, "moutai")
+		if err != nil {
+			t.Fatal(err)
+		}
+		db.ResetUsage()
+		r, err := w.Ledger.Remaining(w.Ctx, s)
+		if _, reads := db.Consumed(); err != nil || r.Units != want || reads != units {
+			t.Errorf("%s: %+v (%v) for %v read units, want %d for %v", when, r, err, reads, want, units)
+		}
+	}
+	count("not open", 10, 4)
+	w.Pass(time.Minute - 1)
+	count("not open, before a minute has passed", 10, 0)
+	w.Pass(1)
+	count("not open, a minute later", 10, 4)
+	if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 4}); err != nil {
+		t.Fatal(err)
+	}
+	count("not open, restocked", 14, 4)
+	w.Pass(30*time.Second - 1)
+	count("not open for a nanosecond more", 14, 0)
+	w.Pass(1)
+	count("open", 14, 2)
+	w.Accepted(w.Buy("alice"))
+	w.Pass(time.Second)
+	count("open, a second later", 13, 2)
+	paused := true
+	if _, err := w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: w.Now(), Paused: &paused}); err != nil {
+		t.Fatal(err)
+	}
+	count("paused", 13, 2)
+	w.Pass(time.Second)
+	count("paused, a second later", 13, 2)
+	w.Pass(c.ClosesAt.Sub(w.Now()))
+	count("closed", 13, 4)
+	w.Pass(time.Minute - 1)
+	count("closed, before a minute has passed", 13, 0)
+}
+
+func TestShardsThatACountFindsEmptyAreNotReadAgainUntilARestock(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(2, 2)
+	for k := range 2 {
+		w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: userOf(k, "first")}))
+	}
+	ask := func(when string, want int64, shards, sales int) {
+		t.Helper()
+		db.ResetUsage()
+		s, err := w.Ledger.Sale(w.Ctx, "moutai")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := w.Ledger.Remaining(w.Ctx, s)
+		if got := db.Calls(); err != nil || r.Units != want || got["BatchGetItem"] != shards || got["GetItem"] != sales {
+			t.Errorf("%s: %+v (%v) after %v, want %d after %d reads of shards and %d of the sale", when, r, err, got, want, shards, sales)
+		}
+	}
+	ask("at first", 0, 2, 2) // eventually consistently, then consistently
+	w.Pass(time.Second)
+	ask("a second later", 0, 0, 0)
+	w.Pass(time.Second)
+	ask("when the sale is to be read again", 0, 0, 1)
+	if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
+		t.Fatal(err)
+	}
+	w.Pass(1900 * time.Millisecond)
+	ask("restocked", 1, 1, 1)
+}
+
+func TestACountThatFindsNothingIsMadeConsistently(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, db, _ := faulty(t)
+		w.Open(2, 2)
+		for i := range 2 {
+			w.Accepted(w.Buy(fmt.Sprint("user-", i)))
+		}
+		db.Lag = 10 * time.Second
+		time.Sleep(2 * db.Lag) // reads see that the shards are empty
+		if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
+			t.Fatal(err)
+		}
+		s, err := w.Environment().Sale(w.Ctx, "moutai")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := w.Ledger.Remaining(w.Ctx, s); err != nil || r.Units != 1 {
+			t.Errorf("got %+v (%v), want 1 unit", r, err)
+		}
+	})
+}
+
+func TestNothingIsLeftOnlyIfTheShardsWereEmptyAtOneInstant(t *testing.T) {
+	w, _, _ := faulty(t)
+	w.Open(2, 2)
+	buy := func(user string) {
+		t.Helper()
+		w.Accepted(w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user}))
+	}
+	buy(userOf(0, "first"))
+	w.Pass(time.Second)
+	if _, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: userOf(0, "second")}); err != nil {
+		t.Fatal(err) // found shard 0 empty, closed it, and took the unit of shard 1
+	}
+	s, err := w.Environment().Sale(w.Ctx, "moutai")
+	if err != nil || s.Empty.Len() != 1 {
+		t.Fatalf("%d shards are known to be empty (%v), want 1", s.Empty.Len(), err)
+	}
+	if r, err := w.Ledger.Remaining(w.Ctx, s); err != nil || r.Units != 0 {
+		t.Errorf("before the restock: %+v (%v), want nothing", r, err)
+	}
+	w.Pass(time.Second)
+	if _, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := w.Ledger.Remaining(w.Ctx, s); err != nil || r.Units != 1 {
+		t.Errorf("shard 0 was restocked after the sale was read: %+v (%v), want 1 unit", r, err)
+	}
+}

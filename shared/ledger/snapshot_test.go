@@ -1,8 +1,10 @@
 package ledger_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 	"sync"
@@ -14,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"flashsale/infra/kit/dynamotest"
+	"flashsale/shared/clock/clocktest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
@@ -309,4 +312,253 @@ func TestARefusalThatNoConsistentReadConfirmsIsBusyEachTime(t *testing.T) {
 			w.Refused(sale.Busy, err)
 		}
 	})
+}
+
+func TestAnEmptyShardIsReadAboutBeforeItIsClosedAgain(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(6, 2)
+	late := w.Environment()
+	if _, err := late.Sale(w.Ctx, "moutai"); err != nil { // its snapshot: nothing is empty
+		t.Fatal(err)
+	}
+	calls := func(what string, l *ledger.Ledger, user string, want map[string]int) {
+		t.Helper()
+		db.ResetUsage()
+		p := w.Accepted(l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user}))
+		if p.Claim.Shard != 1 {
+			t.Errorf("%s: took shard %d, want 1", what, p.Claim.Shard)
+		}
+		if got := fmt.Sprint(db.Calls()); got != fmt.Sprint(want) {
+			t.Errorf("%s: calls %v, want %v", what, got, want)
+		}
+	}
+	first := w.Environment()
+	for i := range 3 {
+		w.Accepted(first.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: userOf(0, fmt.Sprint("early", i))}))
+	}
+	w.Pass(200 * time.Millisecond)
+	calls("first to notice", first, userOf(0, "first"), map[string]int{"TransactWriteItems": 2, "GetItem": 1, "UpdateItem": 1})
+	calls("noticed by others", late, userOf(0, "late"), map[string]int{"TransactWriteItems": 2, "GetItem": 1})
+	w.Balanced(2)
+}
+
+// Where reads are scarce somebody must write, but no environment six times.
+func TestAnEmptyShardIsClosedByOneTryIfTheSaleCannotBeRead(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(6, 2)
+	l := w.Environment()
+	if _, err := l.Sale(w.Ctx, "moutai"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Tamper(w.Ctx, table, "STOCK#moutai#0", "STOCK", "stock", -3); err != nil {
+		t.Fatal(err)
+	}
+	w.Pass(200 * time.Millisecond)
+	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		if c.Op != "TransactWriteItems" {
+			return dynamotest.Fault{Kind: dynamotest.Throttle}
+		}
+		return dynamotest.Fault{}
+	}
+	db.ResetUsage()
+	w.Accepted(l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: userOf(0, "alice")}))
+	if got, want := fmt.Sprint(db.Calls()), fmt.Sprint(map[string]int{"GetItem": 1, "TransactWriteItems": 2, "UpdateItem": 1}); got != want {
+		t.Errorf("calls %v, want %v", got, want)
+	}
+}
+
+// Its write says that the sale has another version, but not what it says of the shards.
+func TestAClosingOfAnotherVersionThatCannotBeReadIsATry(t *testing.T) {
+	const shards = 50
+	w, db, _ := faulty(t)
+	w.Open(shards, shards)
+	// It does not wait between its tries, so its snapshot stays new enough to write without another read.
+	l := ledger.New(db, table, ledger.Options{Now: w.Now, Random: func() float64 { return 0 }})
+	if _, err := l.Sale(w.Ctx, "moutai"); err != nil {
+		t.Fatal(err)
+	}
+	for k := range shards {
+		if err := db.Tamper(w.Ctx, table, fmt.Sprintf("STOCK#moutai#%d", k), "STOCK", "stock", -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Tamper(w.Ctx, table, "SALE#moutai", "SALE", "version", 1); err != nil {
+		t.Fatal(err)
+	}
+	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		if c.Op == "GetItem" {
+			return dynamotest.Fault{Kind: dynamotest.Throttle}
+		}
+		return dynamotest.Fault{}
+	}
+	db.ResetUsage()
+	_, err := l.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
+	w.Refused(sale.Busy, err)
+	if got := db.Calls(); got["TransactWriteItems"] != 6 || got["UpdateItem"] != 6 {
+		t.Errorf("calls %v, want six transactions and as many closings", got)
+	}
+}
+
+// freezer is a table, an environment that may be frozen, and another one that runs
+// meanwhile.
+type freezer struct {
+	t     *testing.T
+	db    *dynamotest.DB
+	clock *clocktest.Environment
+	// frozen is the environment under test.
+	frozen, other *ledger.Ledger
+	edits         int
+}
+
+func newFreezer(t *testing.T) *freezer {
+	f := &freezer{t: t, db: newDB(), clock: clocktest.New()}
+	f.frozen = ledger.New(f.db, table, ledger.Options{Now: f.clock.Wall})
+	f.other = ledger.New(f.db, table, ledger.Options{Now: f.clock.Wall})
+	return f
+}
+
+func (f *freezer) create(stock int64) {
+	f.t.Helper()
+	now := f.clock.Wall()
+	c := sale.Creation{SaleID: "moutai", Stock: stock, Shards: 1, OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(2 * time.Hour)}
+	if err := c.Check(); err != nil {
+		f.t.Fatal(err)
+	}
+	if _, err := f.other.Create(f.t.Context(), c); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// edit pauses or resumes the sale, each time with a later instant, whatever the clock
+// shows.
+func (f *freezer) edit(paused bool) {
+	f.t.Helper()
+	f.edits++
+	at := time.Unix(0, 0).Add(time.Duration(f.edits) * time.Second)
+	if _, err := f.other.Edit(f.t.Context(), sale.Edit{SaleID: "moutai", At: at, Paused: &paused}); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *freezer) add(units int64) {
+	f.t.Helper()
+	if _, err := f.other.Add(f.t.Context(), sale.Addition{SaleID: "moutai", SeedID: "s", Stock: units}); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// buy makes a purchase in the frozen environment.
+func (f *freezer) buy(user string) (ledger.PurchaseResult, error) {
+	return f.frozen.Purchase(f.t.Context(), ledger.Request{SaleID: "moutai", User: user})
+}
+
+// refused expects that code twice: the second answer comes from memory, but for the
+// refusal read of the claim of a user who is told "sold out".
+func (f *freezer) refused(want sale.Code, user string) {
+	f.t.Helper()
+	for range 2 {
+		f.db.ResetUsage()
+		if _, err := f.buy(user); sale.CodeOf(err) != want {
+			f.t.Fatalf("%s: got %v, want %s", user, err, want)
+		}
+	}
+	calls := map[string]int{}
+	if want == sale.SoldOut {
+		calls["GetItem"] = 1
+	}
+	if got := f.db.Calls(); !maps.Equal(got, calls) {
+		f.t.Fatalf("%s is not answered from memory: %v, want %v", want, got, calls)
+	}
+}
+
+// leaps are changes of the wall clock while the environment does not run.
+var leaps = map[string]func(*clocktest.Environment){
+	"frozen for 20 minutes":           func(c *clocktest.Environment) { c.Freeze(20 * time.Minute) },
+	"its wall clock has stepped back": func(c *clocktest.Environment) { c.StepBack(30 * time.Second) },
+}
+
+func TestAnEnvironmentThatWasFrozenRefusesNothingByWhatItKnewBefore(t *testing.T) {
+	tests := []struct {
+		refusal   sale.Code
+		before    func(*freezer)
+		meanwhile func(*freezer)
+	}{
+		{sale.SoldOut, func(f *freezer) {
+			f.create(1)
+			if _, err := f.other.Purchase(f.t.Context(), ledger.Request{SaleID: "moutai", User: "alice"}); err != nil {
+				f.t.Fatal(err)
+			}
+		}, func(f *freezer) { f.add(1) }},
+		{sale.Paused, func(f *freezer) { f.create(1); f.edit(true) }, func(f *freezer) { f.edit(false) }},
+		{sale.SaleNotFound, func(*freezer) {}, func(f *freezer) { f.create(1) }},
+	}
+	for name, leap := range leaps {
+		for _, tt := range tests {
+			t.Run(string(tt.refusal)+", "+name, func(t *testing.T) {
+				f := newFreezer(t)
+				tt.before(f)
+				f.refused(tt.refusal, "bob")
+				leap(f.clock)
+				tt.meanwhile(f)
+				if _, err := f.buy("bob"); err != nil {
+					t.Errorf("got %v, want the unit that is there now", err)
+				}
+			})
+		}
+	}
+}
+
+func TestAnEnvironmentThatWasFrozenReadsTheClaimOfARepeatAnew(t *testing.T) {
+	for name, leap := range leaps {
+		t.Run(name, func(t *testing.T) {
+			f := newFreezer(t)
+			f.create(2)
+			p, err := f.buy("alice")
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.refused(sale.AlreadyOrdered, "alice")
+			leap(f.clock)
+			confirmed := f.other.Confirm(t.Context(), []ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: p.Claim.ID}})
+			if confirmed[0].Err != nil {
+				t.Fatal(confirmed[0].Err)
+			}
+			p, err = f.buy("alice")
+			if sale.CodeOf(err) != sale.AlreadyOrdered || p.Claim.OrderID != confirmed[0].Order.ID {
+				t.Errorf("got %v and order %d, want already ordered as %d", err, p.Claim.OrderID, confirmed[0].Order.ID)
+			}
+		})
+	}
+}
+
+func TestAnEnvironmentThatWasFrozenCountsTheRemainingUnitsAnew(t *testing.T) {
+	for name, leap := range leaps {
+		t.Run(name, func(t *testing.T) {
+			f := newFreezer(t)
+			f.create(2)
+			if left := f.remaining(t.Context()); left != 2 {
+				t.Fatalf("%d units remain, want 2", left)
+			}
+			leap(f.clock)
+			if _, err := f.other.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "alice"}); err != nil {
+				t.Fatal(err)
+			}
+			if left := f.remaining(t.Context()); left != 1 {
+				t.Errorf("%d units remain, want 1", left)
+			}
+		})
+	}
+}
+
+func (f *freezer) remaining(ctx context.Context) int64 {
+	f.t.Helper()
+	s, err := f.frozen.Sale(ctx, "moutai")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	left, err := f.frozen.Remaining(ctx, s)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return left.Units
 }

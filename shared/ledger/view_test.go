@@ -1,11 +1,29 @@
 package ledger
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+	transport "github.com/aws/smithy-go/endpoints"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"flashsale/shared/clock"
+	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
@@ -211,6 +229,282 @@ func TestTheNextPassLooksAtTheOrdersOfTheLastTwoMinutesAndThoseThatAreMissing(t 
 		tt.pass.Began = readAt
 		if next := tt.pass.Next(); !next.OrdersFrom.Equal(tt.wantFrom) || !slices.Equal(next.Absent, tt.wantAbsent) {
 			t.Errorf("%s: from %v and %v, want %v and %v", name, next.OrdersFrom, next.Absent, tt.wantFrom, tt.wantAbsent)
+		}
+	}
+}
+
+func TestTheClientOfAFunctionMakesOneAttemptPerCall(t *testing.T) {
+	var requests atomic.Int32
+	table := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		requests.Add(1)
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		w.WriteHeader(http.StatusInternalServerError) // the SDK would retry this
+		_, _ = io.WriteString(w, `{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"internal"}`)
+	}))
+	defer table.Close()
+	t.Setenv("TABLE_NAME", "Ledger")
+	l, err := FromEnv(aws.Config{
+		Region: "eu-central-1", BaseEndpoint: &table.URL,
+		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
+	}, clock.Wall)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = l.api.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: l.table, Key: saleKey("moutai")})
+	if judge(err) != unknown || requests.Load() != 1 {
+		t.Errorf("%d requests for one call (%v), want 1 (P16)", requests.Load(), err)
+	}
+}
+
+func TestTheLongestWaitDoublesFrom20MillisecondsTo200(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		longest := New(nil, "Ledger", Options{Random: func() float64 { return 1 }})
+		for try, want := range map[int]time.Duration{0: 20, 1: 40, 2: 80, 3: 160, 4: 200, 100: 200} {
+			start := time.Now()
+			if !longest.backOffUpTo(t.Context(), backoffCap, try) || time.Since(start) != want*time.Millisecond {
+				t.Errorf("try %d: waited %v, want %d ms", try, time.Since(start), int64(want))
+			}
+		}
+	})
+}
+
+// exhausted is a table that takes no write.
+type exhausted struct{ API }
+
+func (exhausted) BatchExecuteStatement(context.Context, *dynamodb.BatchExecuteStatementInput, ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
+	return nil, &types.ProvisionedThroughputExceededException{}
+}
+
+func TestAStarvedStatementIsTriedMoreOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		longest := New(exhausted{}, "Ledger", Options{Random: func() float64 { return 1 }})
+		start := time.Now()
+		errs := longest.execute(t.Context(), make([]types.BatchStatementRequest, 1))
+		want := (20 + 40 + 80 + 160 + 3*200 + 16*50) * time.Millisecond
+		if took := time.Since(start); judge(errs[0]) != hopeless || took != want {
+			t.Errorf("%v after %v, want busy after %v", errs[0], took, want)
+		}
+	})
+}
+
+func TestACallIsGivenUpAfterASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		err := attempt(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+		if judge(err) != unknown || time.Since(start) != time.Second {
+			t.Errorf("%v after %v, want an unknown outcome after 1 s", err, time.Since(start))
+		}
+	})
+}
+
+func TestAnAnswerNobodyKnowsIsUnknownIfItIsTheServersFault(t *testing.T) {
+	for status, want := range map[int]outcome{400: hopeless, 499: hopeless, 500: unknown, 503: unknown} {
+		err := &awshttp.ResponseError{ResponseError: &smithyhttp.ResponseError{
+			Response: &smithyhttp.Response{Response: &http.Response{StatusCode: status}},
+			Err:      &smithy.GenericAPIError{Code: "SomethingNew"},
+		}}
+		if got := judge(err); got != want {
+			t.Errorf("status %d: outcome %d, want %d", status, got, want)
+		}
+	}
+}
+
+func TestWhatAnEnvironmentRemembersIsBounded(t *testing.T) {
+	l := New(nil, "Ledger", Options{})
+	all := make([]*view, maxViews+10)
+	for i := range all {
+		id := fmt.Sprint("sale-", i)
+		all[i] = l.views.of(id)
+		l.remaining.Put(edition{id, 1}, Remaining{}, readAt, readAt.Add(1))
+	}
+	for i := len(all) - 1; i >= 0; i-- { // requesting an evicted sale evicts another one
+		id := fmt.Sprint("sale-", i)
+		if known := l.views.of(id) == all[i]; known != (i >= 10) {
+			t.Fatalf("of %d sales the snapshot of number %d is remembered: %t", len(all), i, known)
+		}
+		if _, known := l.remaining.Get(edition{id, 1}, readAt); known != (i >= 10) {
+			t.Fatalf("of %d sales the count of number %d is remembered: %t", len(all), i, known)
+		}
+	}
+	for i := range 2*maxRecent + 10 {
+		l.remember(sale.Claim{SaleID: "moutai", User: fmt.Sprint(i)}, false, readAt)
+		_, oldest := l.recent.Get(buyer{"moutai", fmt.Sprint(i - maxRecent + 1)}, readAt)
+		_, forgotten := l.recent.Get(buyer{"moutai", fmt.Sprint(i - maxRecent)}, readAt)
+		if oldest != (i >= maxRecent-1) || forgotten {
+			t.Fatalf("after %d claims the oldest of %d is remembered: %t, the one before: %t", i+1, maxRecent, oldest, forgotten)
+		}
+	}
+}
+
+func TestAPassListsTwentyFindingsAndTwentyMismatchesAtMost(t *testing.T) {
+	a := &Audit{}
+	for i := range 25 {
+		a.note("finding %d", i)
+		a.suspect(fmt.Sprint("key ", i), "mismatch %d", i)
+		if want := min(i+1, 20); len(a.Findings) != want || len(a.Mismatches) != want {
+			t.Fatalf("after %d: %d findings and %d mismatches", i+1, len(a.Findings), len(a.Mismatches))
+		}
+	}
+}
+
+func TestALedgerThatIsGivenNoClockAgesByTheWallClock(t *testing.T) {
+	if now := New(nil, "Ledger", Options{}).now(); now != now.Round(0) {
+		t.Errorf("%v has a monotonic reading: it stands still while the environment is frozen", now)
+	}
+}
+
+func TestAnOrderWhoseKeyHoldsNoOrderIDCannotBeRead(t *testing.T) {
+	for pk, readable := range map[string]bool{"ORDER#123": true, "ORDER#x": false, "ORDER#": false} {
+		it := with(key(pk, orderSK), item{"saleId": str("moutai"), "user": str("alice"), "claimId": str("c")})
+		if o, err := readOrder(it); (err == nil) != readable {
+			t.Errorf("%s: got %+v (%v), want that it can be read: %t", pk, o, err, readable)
+		}
+	}
+}
+
+// names returns every key that can be made of the parts, by kind. Numbers wrap to the
+// valid range.
+func names(saleID, user, seed string, n uint16, id uint64) map[string]item {
+	shard := int(n) % sale.MaxShards
+	return map[string]item{
+		"sale":    saleKey(saleID),
+		"create":  createKey(saleID),
+		"listing": listingKey(saleID),
+		"seed":    seedKey(saleID, seed),
+		"receipt": seedShardKey(saleID, seed, shard),
+		"stock":   stockKey(saleID, shard),
+		"claim":   claimKey(saleID, shard, user),
+		"order":   orderKey(id),
+	}
+}
+
+// parts are the inputs of which a kind of key is made.
+var parts = map[string]struct{ sale, user, seed, number, id bool }{
+	"sale":    {sale: true},
+	"create":  {sale: true},
+	"listing": {sale: true},
+	"seed":    {sale: true, seed: true},
+	"receipt": {sale: true, seed: true, number: true},
+	"stock":   {sale: true, number: true},
+	"claim":   {sale: true, number: true, user: true},
+	"order":   {id: true},
+}
+
+func FuzzKeysAreInjectiveAndBounded(f *testing.F) {
+	f.Add("s", "a#USER#b", "x", uint16(1), uint64(1), "s-a", "b", "x", uint16(11), uint64(2))
+	f.Add("a", "CREATE", "CREATE", uint16(0), uint64(7), "a", "SALE", "SALE", uint16(1000), uint64(7))
+	f.Add("a", "é", "1", uint16(1), uint64(1<<32|1), "a", "e\u0301", "1-1", uint16(1), uint64(1))
+	f.Fuzz(func(t *testing.T, sale1, user1, seed1 string, n1 uint16, id1 uint64, sale2, user2, seed2 string, n2 uint16, id2 uint64) {
+		for _, id := range []string{sale1, sale2, seed1, seed2} {
+			if !sale.ValidID(id) {
+				return
+			}
+		}
+		if !sale.ValidUser(user1) || !sale.ValidUser(user2) {
+			return
+		}
+		first, second := names(sale1, user1, seed1, n1, id1), names(sale2, user2, seed2, n2, id2)
+		for kind1, k1 := range first {
+			id := identityOf(k1)
+			pk, sk := id.pk, id.sk
+			if len(pk) > 2048 || len(sk) > 1024 || pk == "" || sk == "" {
+				t.Errorf("%s key %q %q is out of DynamoDB's bounds", kind1, pk, sk)
+			}
+			for kind2, k2 := range second {
+				if id != identityOf(k2) {
+					continue
+				}
+				of := parts[kind1]
+				same := kind1 == kind2 &&
+					(!of.sale || sale1 == sale2) && (!of.user || user1 == user2) && (!of.seed || seed1 == seed2) &&
+					(!of.number || int(n1)%sale.MaxShards == int(n2)%sale.MaxShards) &&
+					(!of.id || orderid.String(id1) == orderid.String(id2))
+				if !same {
+					t.Errorf("%s of (%q %q %q %d %d) and %s of (%q %q %q %d %d) share the key %v", kind1, sale1, user1, seed1, n1, id1,
+						kind2, sale2, user2, seed2, n2, id2, id)
+				}
+			}
+		}
+	})
+}
+
+func TestWhatLacksHalfOfAKeyHasNoIdentity(t *testing.T) {
+	for name, it := range map[string]item{"nothing": {}, "half": {attrPK: str("SEQ#1")}, "the other half": {attrSK: str("SEQ")}} {
+		if got := identityOf(it); got != (identity{}) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestAnOldClaimIsDueAgainSoonEnoughForTheRepairBound(t *testing.T) {
+	for _, age := range []time.Duration{time.Hour, 8 * time.Hour, 30 * 24 * time.Hour} {
+		now := readAt.Add(age)
+		c := sale.Claim{AcceptedAt: readAt, ResentAt: now}
+		if now = now.Add(RepairBound - ResendBound); resendDue(c, now, false) || !resendDue(c, now.Add(1), false) {
+			t.Errorf("%v old: due %t, a moment later %t", age, resendDue(c, now, false), resendDue(c, now.Add(1), false))
+		}
+	}
+}
+
+func TestAMessageThatWasLostTwiceIsSentASecondTimeWithinTheBound(t *testing.T) {
+	// A pass every minute, as in reconciliation's schedule.
+	c, sent := sale.Claim{AcceptedAt: readAt}, 0
+	for age := time.Minute; age <= ResendBound; age += time.Minute {
+		if now := readAt.Add(age); resendDue(c, now, false) {
+			c.ResentAt = now
+			sent++
+		}
+	}
+	if sent != 2 {
+		t.Errorf("sent %d times again within %s, want twice", sent, ResendBound)
+	}
+}
+
+// rules resolve endpoints like the SDK, and count the calls.
+type rules struct {
+	dynamodb.EndpointResolverV2
+	asked int
+}
+
+func (r *rules) ResolveEndpoint(ctx context.Context, p dynamodb.EndpointParameters) (transport.Endpoint, error) {
+	r.asked++
+	return r.EndpointResolverV2.ResolveEndpoint(ctx, p)
+}
+
+func TestTheEndpointOfATableIsResolvedOnceAndThatOfAnARNEveryTime(t *testing.T) {
+	at := func(change func(*dynamodb.EndpointParameters)) dynamodb.EndpointParameters {
+		p := dynamodb.EndpointParameters{
+			Region: aws.String("eu-central-1"), UseDualStack: aws.Bool(false), UseFIPS: aws.Bool(false),
+			AccountId: aws.String("111122223333"), AccountIdEndpointMode: aws.String("preferred"), ResourceArn: aws.String("Ledger"),
+		}
+		change(&p)
+		return p
+	}
+	same := func(*dynamodb.EndpointParameters) {}
+	arn := "arn:aws:dynamodb:eu-central-1:444455556666:table/Ledger"
+	for name, tt := range map[string]struct {
+		change func(*dynamodb.EndpointParameters)
+		asked  int // of four calls, two before and two after the change
+	}{
+		"nothing else":      {same, 1},
+		"another account":   {func(p *dynamodb.EndpointParameters) { p.AccountId = aws.String("444455556666") }, 2},
+		"no account":        {func(p *dynamodb.EndpointParameters) { p.AccountId = nil }, 2},
+		"another region":    {func(p *dynamodb.EndpointParameters) { p.Region = aws.String("eu-west-1") }, 2},
+		"an engine":         {func(p *dynamodb.EndpointParameters) { p.Endpoint = aws.String("http://127.0.0.1:8000") }, 2},
+		"a table's ARN":     {func(p *dynamodb.EndpointParameters) { p.ResourceArn = &arn }, 3},
+		"an ARN in a batch": {func(p *dynamodb.EndpointParameters) { p.ResourceArnList = []string{"Ledger", arn} }, 3},
+	} {
+		own := &rules{EndpointResolverV2: dynamodb.NewDefaultEndpointResolverV2()}
+		r := &resolver{own: own}
+		for _, p := range []dynamodb.EndpointParameters{at(same), at(same), at(tt.change), at(tt.change)} {
+			got, err := r.ResolveEndpoint(t.Context(), p)
+			want, wantErr := dynamodb.NewDefaultEndpointResolverV2().ResolveEndpoint(t.Context(), p)
+			if err != nil || wantErr != nil || got.URI != want.URI {
+				t.Errorf("%s: got %v (%v), want %v (%v)", name, got.URI, err, want.URI, wantErr)
+			}
+		}
+		if own.asked != tt.asked {
+			t.Errorf("%s: resolved %d times, want %d", name, own.asked, tt.asked)
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package books
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +11,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // set changes an attribute of an item that is there.
@@ -314,4 +318,246 @@ func TestEachKindOfBrokenBooksIsNamed(t *testing.T) {
 			t.Errorf("got %+v", r)
 		}
 	})
+}
+
+func TestASaleThatAsksForPaymentIsRecounted(t *testing.T) {
+	w := settled(t)
+	r := w.balanced()
+	if r.Claims != 11 || r.Pending != 1 || r.Confirmed != 10 || r.Paid != 2 || r.Unpaid != 1 || r.Released != 7 || r.RefundsDue != 2 ||
+		r.Stock != 14-11+6 || strings.Join(r.Unfinished, "; ") != "1 released units are not back in stock yet" {
+		t.Errorf("got %+v", r)
+	}
+	w.agrees(r)
+}
+
+func TestEachKindOfBrokenPaymentIsNamed(t *testing.T) {
+	for _, tt := range []struct {
+		name          string
+		breaks        func(items)
+		promise, part string
+	}{
+		{"paid and released", func(all items) {
+			k, _ := all.claim("user-3")
+			all.set(k.pk, k.sk, "paidAt", all[k]["releasedAt"])
+			all.set(k.pk, k.sk, "payment", text("stripe#pi_8"))
+		}, "P20", `the claim of "user-3" is paid and released`},
+		{"pending and paid", func(all items) {
+			k, _ := all.claim("user-10")
+			all.set(k.pk, k.sk, "paidAt", all[k]["acceptedAt"])
+			all.set(k.pk, k.sk, "payment", text("stripe#pi_8"))
+		}, "P20", `the claim of "user-10" is paid or released, and has no order`},
+		{"released early", func(all items) {
+			k, _ := all.claim("user-3")
+			all.add(k.pk, k.sk, "releasedAt", -3*60_000)
+		}, "P21", `the claim of "user-3" expired at 2026-11-11T20:29:00.000Z, before it was to be paid: 2026-11-11T20:30:00.000Z`},
+		{"released twice", func(all items) { all.add(shard0, "STOCK", "released", 1) }, "P2", "released claims, but"},
+		{"put back twice", func(all items) {
+			all.add(shard0, "STOCK", "putBack", 5)
+			all.add(shard0, "STOCK", "stock", 5)
+		}, "P2", "units put back, but"},
+		{"put back and not in stock", func(all items) { all.add(shard0, "STOCK", "putBack", 1) }, "P2", "stock is"},
+		{"one payment of two orders", func(all items) {
+			k, _ := all.claim("user-2")
+			all.set(k.pk, k.sk, "payment", text("stripe#pi_1"))
+		}, "P24", `2 claims and refunds have the same payment: the claim of "user-`},
+		{"its order's payment and a refund", func(all items) {
+			all.move(key{"REFUND#moutai", "stripe#pi_3"}, key{"REFUND#moutai", "stripe#pi_1"})
+		}, "P24", `the same payment: the claim of "user-0", the refund REFUND#moutai, stripe#pi_1`},
+		{"one order's payment and another's refund", func(all items) {
+			all.move(key{"REFUND#moutai", "stripe#pi_4"}, key{"REFUND#moutai", "stripe#pi_1"})
+		}, "P24", `the same payment: the claim of "user-0", the refund REFUND#moutai, stripe#pi_1`},
+		{"unknown, and its order's payment", func(all items) {
+			all.move(key{"REFUND#", "stripe#pi_6"}, key{"REFUND#", "stripe#pi_1"})
+		}, "P24", `the same payment: the claim of "user-0", the refund REFUND#, stripe#pi_1`},
+		{"a refund of an order, and one of no order", func(all items) {
+			all.move(key{"REFUND#", "stripe#pi_6"}, key{"REFUND#", "stripe#pi_4"})
+		}, "P24", `the same payment: the refund REFUND#moutai, stripe#pi_4, the refund REFUND#, stripe#pi_4`},
+		{"a refund of a released order that did not pay the price", func(all items) { all.add("REFUND#moutai", "stripe#pi_4", "amount", 1) },
+			"P24", `199901 CNY of stripe#pi_4 is to be refunded because of "released", but the price is 199900 CNY`},
+		{"a second payment in another currency", func(all items) { all.set("REFUND#moutai", "stripe#pi_3", "currency", text("USD")) },
+			"P24", `199900 USD of stripe#pi_3 is to be refunded because of "other-payment", but the price is 199900 CNY`},
+		{"a refund of another amount, which is the price", func(all items) { all.add("REFUND#moutai", "stripe#pi_5", "amount", 1) },
+			"P24", `199900 CNY of stripe#pi_5 is to be refunded because of "amount", but the price is`},
+		{"a refund without a reason", func(all items) {
+			all.set("REFUND#moutai", "stripe#pi_3", "reason", text("released"))
+		}, "P24", `stripe#pi_3 is to be refunded because of "released", but that is not so of order`},
+		{"a refund that the listing does not note", func(all items) {
+			delete(all[key{"SALES", "moutai"}], "refundAt")
+		}, "P24", "reconcile may not see one that is due"},
+		{"a note of another refund", func(all items) { all.add("SALES", "moutai", "refundAt", 1) }, "P24", "reconcile may not see one that is due"},
+		{"a refund of no order", func(all items) { all.add("REFUND#moutai", "stripe#pi_3", "orderId", 1<<40) }, "P24", "which is no order of this sale"},
+		{"other terms", func(all items) { all.add(salePK, "SALE", "payWithin", 60) }, "P15", "the sale asks for payment as in"},
+		{"an unknown sale's refund", func(all items) {
+			all.move(key{"REFUND#moutai", "stripe#pi_3"}, key{"REFUND#maotai", "stripe#pi_3"})
+		}, "P13", `the item REFUND#maotai, stripe#pi_3 belongs to sale "maotai", which does not exist`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := settled(t)
+			all := w.items()
+			tt.breaks(all)
+			has(t, all.recount(t, w.Now()), tt.promise, tt.part)
+		})
+	}
+}
+
+func TestAClaimThatNobodyReleasesIsFound(t *testing.T) {
+	w := settled(t)
+	w.Pass(35*time.Minute + 24*time.Hour)
+	has(t, w.items().recount(t, w.Now()), "P22", "1 claims are unpaid, the oldest was to be paid 24h7m0s ago")
+	all := w.items()
+	all.set("SALES", "moutai", "drained", yes)
+	has(t, all.recount(t, w.Now()), "P22", "drained with 1 claims unpaid and 1 released units not in stock")
+}
+
+func TestEachKindOfBrokenWithdrawalOrLimitIsNamed(t *testing.T) {
+	w := withdrawn(t)
+	now := w.Now()
+	if r := w.balanced(); r.Seeded != 5 || r.Stock != 1 || r.Claims != 4 || len(r.Unfinished)+len(r.NotLookedFor) > 0 {
+		t.Fatalf("untouched: %+v", r)
+	}
+	step := func(number string) key { return key{salePK, "WITHDRAWN#typo#" + number} }
+	for _, c := range []struct {
+		name    string
+		tamper  func(all items)
+		promise string
+		finds   string
+	}{
+		{"a step without its units", func(all items) { all.add(salePK, step("0").sk, "units", 1) }, "P15", "created with 3 + 1 added - 3 withdrawn"},
+		{"a step that is gone", func(all items) { delete(all, step("0")) }, "P15", `withdrawal "typo" has a step 1, but no step 0`},
+		{"a step of another shard", func(all items) { all.add(salePK, step("0").sk, "shard", 1) }, "P15", "it says that"},
+		{"a step of a shard that is not there", func(all items) { all.add(salePK, step("0").sk, "shard", 5) }, "P15",
+			`withdrawal "typo" took units from shard 5, but the sale has 5 shards`},
+		{"a step after the end", func(all items) { all.copy(step("0"), key{salePK, "WITHDRAWN#rest#9"}, nil) }, "P15", `withdrawal "rest" has a step 9, but no step`},
+		{"a step too many", func(all items) { all.copy(step("0"), step("4"), nil) }, "P15", `withdrawal "typo" of 5 units has a step 4 after its end`},
+		{"an end too many", func(all items) {
+			all[step("4")] = item{"pk": text(salePK), "sk": text(step("4").sk), "ended": yes, "at": all[step("0")]["at"]}
+		}, "P15", `withdrawal "typo" of 5 units has a step 4 after its end`},
+		{"more than was asked for", func(all items) { all.add(salePK, "SEED#typo", "units", 2) }, "P15", `withdrawal "typo" of 3 units took 5: 2 too many`},
+		{"a step from before its withdrawal", func(all items) { all.add(salePK, step("0").sk, "at", -hour) }, "P15", `but its step 0 at 2026-11-11T19:00:00.000Z`},
+		{"a step of tomorrow", func(all items) { all.add(salePK, step("0").sk, "at", 24*hour) }, "P15", `but its step 0 at 2026-11-12T20:00:00.000Z`},
+		{"steps that were never announced", func(all items) { delete(all, key{salePK, "SEED#typo"}) }, "P15",
+			`withdrawal "typo" has 4 steps, but its own item SEED#typo is missing`},
+		{"an addition with steps", func(all items) { all.add(salePK, "SEED#typo", "units", 10) }, "P15", `"typo" is an addition or a withdrawal, but has receipts of both`},
+		{"a withdrawal with receipts of shards", func(all items) { all.add(salePK, "SEED#again", "units", -4) }, "P15", `"again" is an addition or a withdrawal, but has receipts of both`},
+		{"a withdrawal of tomorrow", func(all items) { all.add(salePK, "SEED#typo", "at", 24*hour) }, "P15", "which is in the future"},
+		{"a withdrawal of nothing", func(all items) { all.set(salePK, "SEED#typo", "units", number("0")) }, "P19", "units is 0"},
+		{"an end that is none", func(all items) {
+			all.copy(step("0"), step("9"), item{"ended": yes})
+		}, "P19", "has attributes that are not documented: shard, units"},
+		{"the sale's seeded after a withdrawal", func(all items) { all.add(salePK, "SALE", "seeded", 9) }, "P15",
+			"the sale says that 14 units were seeded, should be 5 (created with 12 + 2 added - 9 withdrawn): 9 too many"},
+		{"a version without the steps", func(all items) { all.add(salePK, "SALE", "version", -1) }, "P6", "receipts of additions and withdrawals)"},
+		{"more room", func(all items) { all.add(salePK, "SALE", "room", 1) }, "P15", "the sale has room for 16 more units, should be 15 (a maxStock of 20): 1 too many"},
+		{"no room", func(all items) { delete(all[key{salePK, "SALE"}], "room") }, "P15", "does not say what room is left: nothing limits its additions"},
+		{"room without a limit", func(all items) { delete(all[key{salePK, "CREATE"}], "maxStock") }, "P15", "the sale has room for 15 more units, but was created without a maxStock"},
+		{"another limit", func(all items) { all.add(salePK, "CREATE", "maxStock", -1) }, "P15", "the sale has room for 15 more units, should be 14 (a maxStock of 19): 1 too many"},
+		{"a limit below the stock", func(all items) { all.set(salePK, "CREATE", "maxStock", number("11")) }, "P19", "maxStock is out of range"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			all := w.items()
+			c.tamper(all)
+			has(t, all.recount(t, now), c.promise, c.finds)
+		})
+	}
+}
+
+func TestTheSeedingsAreListedInTheirOrderWithWhatTheyDid(t *testing.T) {
+	w := newWorld(t)
+	w.Open(10, 3)
+	opened := w.Now()
+	w.Pass(time.Minute)
+	w.add("second-batch", 5)
+	w.Pass(time.Minute)
+	w.withdraw("typo", 100)
+	got, err := Seedings(w.Ctx, w.db, tableName, "moutai")
+	want := []Seeding{{"second-batch", 5, opened.Add(time.Minute)}, {"typo", -15, opened.Add(2 * time.Minute)}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestASaleForANewerReleaseIsNotRecountedAndHidesNoOther(t *testing.T) {
+	for _, k := range []key{{"SALE#moutai", "SALE"}, {"SALES", "moutai"}} {
+		w := newWorld(t)
+		w.Open(8, 2)
+		c := w.Sale(4, 1)
+		c.SaleID = "other"
+		w.Create(c)
+		for _, version := range []int64{reads, reads + 1} {
+			it := w.Item(k.pk, k.sk)
+			add := version
+			if it["minReader"] != nil {
+				add = 1
+			}
+			if err := w.db.Tamper(w.Ctx, tableName, k.pk, k.sk, "minReader", add); err != nil {
+				t.Fatal(err)
+			}
+			isNewer := version > reads
+			_, err := Recount(w.Ctx, w.db, tableName, "moutai", at(w.Now()))
+			if errors.Is(err, ErrNewerVersion) != isNewer || isNewer && !strings.Contains(err.Error(), "needs version 3, and this recount reads version 2") {
+				t.Errorf("%v at version %d: %v", k, version, err)
+			}
+			if _, err := Recount(w.Ctx, w.db, tableName, "other", at(w.Now())); err != nil {
+				t.Errorf("%v at version %d, another sale: %v", k, version, err)
+			}
+		}
+		list, err := Sales(w.Ctx, w.db, tableName)
+		if err != nil || len(list) != 2 || list[0].Newer != (k.pk == "SALES") || list[1].Newer || list[0].SaleID != "moutai" {
+			t.Errorf("%v: the list is %+v (%v)", k, list, err)
+		}
+	}
+}
+
+func TestAListingThatIsNotAsDocumentedHidesNoSale(t *testing.T) {
+	w := newWorld(t)
+	w.Open(8, 2)
+	all := w.items()
+	delete(all[key{"SALES", "moutai"}], "closesAt")
+	db := load(t, all)
+	list, err := Sales(w.Ctx, db, tableName)
+	if err != nil || len(list) != 1 || list[0].SaleID != "moutai" {
+		t.Errorf("the list is %+v (%v)", list, err)
+	}
+	has(t, all.recount(t, w.Now()), "P19", "the item SALES, moutai is not as documented: closesAt is not a number")
+}
+
+func TestAMinReaderThatIsNoVersionIsAFinding(t *testing.T) {
+	w := newWorld(t)
+	w.Open(8, 2)
+	all := w.items()
+	k := key{"SALE#moutai", "SALE"}
+	all[k] = maps.Clone(all[k])
+	all[k]["minReader"] = text("x")
+	if r := all.recount(t, w.Now()); r.Balanced {
+		t.Error("nothing is found")
+	}
+}
+
+func TestAGlanceSeesTheSaleAsTheBooksDo(t *testing.T) {
+	w := newWorld(t)
+	w.Open(60, 6)
+	w.confirm(w.buy(0, 12)[:5])
+	all, err := Read(w.Ctx, w.db, tableName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := all.Sale("moutai")
+	if want.Name == "" || len(want.Claims) != 12 || len(want.Shards) != 6 {
+		t.Fatalf("the books have %+v", want)
+	}
+	got, err := Glance(w.Ctx, w.db, tableName, "moutai", 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Sale{}, "Orders"), cmpopts.IgnoreUnexported(Claim{}), cmpopts.SortSlices(func(a, b Claim) bool { return a.User < b.User })); diff != "" {
+		t.Errorf("a glance differs (-books +glance):\n%s", diff)
+	}
+	if got, err = Glance(w.Ctx, w.db, tableName, "moutai", 4); err != nil || len(got.Claims) > 4 || len(got.Shards) != 6 {
+		t.Errorf("a glance at four claims has %d and %d shards, %v", len(got.Claims), len(got.Shards), err)
+	}
+	for _, none := range []string{"other", "", "no/id"} {
+		if _, err := Glance(w.Ctx, w.db, tableName, none, 4); !errors.Is(err, ErrNoSale) {
+			t.Errorf("%q: %v, want %v", none, err, ErrNoSale)
+		}
+	}
 }

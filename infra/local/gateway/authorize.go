@@ -3,11 +3,15 @@ package gateway
 import (
 	"crypto/rsa"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -208,4 +212,100 @@ func (c *challenge) answer(scopes []string) answer {
 	}
 	a.header.Set("Www-Authenticate", text)
 	return a
+}
+
+// claimTexts renders claims as the event contains them: all are strings. A null claim
+// is omitted, so that it cannot be mistaken for a value.
+func claimTexts(claims map[string]any) map[string]string {
+	texts := make(map[string]string, len(claims))
+	for name, value := range claims {
+		if value != nil {
+			texts[name] = claimText(value)
+		}
+	}
+	return texts
+}
+
+func claimText(value any) string {
+	switch v := value.(type) {
+	case string:
+		return v
+	case json.Number:
+		return numberText(v.String())
+	case []any:
+		texts := make([]string, len(v))
+		for i, item := range v {
+			texts[i] = claimText(item)
+		}
+		return "[" + strings.Join(texts, " ") + "]"
+	case map[string]any:
+		texts := make([]string, 0, len(v))
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			texts = append(texts, name+":"+claimText(v[name]))
+		}
+		return "map[" + strings.Join(texts, " ") + "]"
+	}
+	return fmt.Sprint(value)
+}
+
+// numberText never uses an exponent, which a function would not read as a number of seconds.
+func numberText(number string) string {
+	if !strings.ContainsAny(number, ".eE") {
+		return number
+	}
+	f, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return number
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+// verified is the content of a token with a valid signature. Requests share it, and it
+// never changes.
+type verified struct {
+	kid    string
+	key    *rsa.PublicKey // the key that verified the signature
+	claims jwt.MapClaims
+	texts  map[string]string
+}
+
+// verifiedTokens caches verified tokens by hash: a caller's second request needs no
+// signature check, which is most of the gateway's work for an order. Only the signature
+// check is cached. Anything that depends on the time, the route or the valid keys is
+// checked for each request.
+type verifiedTokens struct {
+	mu sync.Mutex
+	// Two generations bound the memory without a list of uses: when recent is full it
+	// becomes old, and the unused entries of the previous old are dropped.
+	recent, old map[[sha256.Size]byte]*verified
+}
+
+// tokensKept is the size of one generation. A token's claims take about 2 KiB.
+const tokensKept = 4096
+
+func (t *verifiedTokens) get(id [sha256.Size]byte) *verified {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if v := t.recent[id]; v != nil {
+		return v
+	}
+	v := t.old[id]
+	if v != nil {
+		t.keep(id, v)
+	}
+	return v
+}
+
+func (t *verifiedTokens) put(id [sha256.Size]byte, v *verified) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.keep(id, v)
+}
+
+// keep needs the lock.
+func (t *verifiedTokens) keep(id [sha256.Size]byte, v *verified) {
+	if t.recent == nil || len(t.recent) >= tokensKept {
+		t.recent, t.old = make(map[[sha256.Size]byte]*verified), t.recent
+	}
+	t.recent[id] = v
 }

@@ -3,10 +3,13 @@ package gateway
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/time/rate"
 )
@@ -208,4 +211,164 @@ func (c *compiled) shape() string {
 		}
 	}
 	return shape
+}
+
+var errPath = errors.New("not a percent-encoded path")
+
+// match returns the route of a request, or nil. The path is split before it is decoded,
+// so that an encoded slash stays within its segment.
+func (t *table) match(method, escapedPath string) (*compiled, map[string]string, error) {
+	segments, err := splitPath(escapedPath)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range t.routes {
+		c := &t.routes[i]
+		if c.Method != method && c.Method != anyMethod {
+			continue
+		}
+		if parameters, ok := c.take(segments); ok {
+			return c, parameters, nil
+		}
+	}
+	return t.fallback, nil, nil
+}
+
+func splitPath(escaped string) ([]string, error) {
+	rest, ok := strings.CutPrefix(escaped, "/")
+	if !ok {
+		return nil, errPath
+	}
+	segments := strings.Split(rest, "/")
+	for i, s := range segments {
+		text, err := url.PathUnescape(s)
+		if err != nil {
+			return nil, errPath
+		}
+		// An event is JSON: invalid UTF-8 becomes the replacement character, which the
+		// function must handle.
+		segments[i] = strings.ToValidUTF8(text, "\ufffd")
+	}
+	return segments, nil
+}
+
+// take matches decoded segments and returns the path parameters. A variable is never empty.
+func (c *compiled) take(segments []string) (map[string]string, bool) {
+	var parameters map[string]string
+	for i, want := range c.segments {
+		if i >= len(segments) {
+			return nil, false
+		}
+		got := segments[i]
+		if want.kind == greedy {
+			got = strings.Join(segments[i:], "/")
+			segments = segments[:i+1]
+		}
+		if want.kind == literal {
+			if got != want.text {
+				return nil, false
+			}
+			continue
+		}
+		if got == "" {
+			return nil, false
+		}
+		if parameters == nil {
+			parameters = map[string]string{}
+		}
+		parameters[want.text] = got
+	}
+	return parameters, len(segments) == len(c.segments)
+}
+
+// CORS is the API's cross-origin configuration. Where it is set, the functions'
+// own CORS headers are replaced.
+type CORS struct {
+	// AllowOrigins holds origins, or *, https://* or http://*.
+	AllowOrigins     []string
+	AllowMethods     []string
+	AllowHeaders     []string
+	ExposeHeaders    []string
+	AllowCredentials bool
+	// MaxAge is in whole seconds; zero leaves it to the browser, a negative one forbids
+	// caching.
+	MaxAge time.Duration
+}
+
+var corsHeaders = []string{
+	"Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers",
+	"Access-Control-Expose-Headers", "Access-Control-Allow-Credentials", "Access-Control-Max-Age",
+}
+
+func (c *CORS) check() error {
+	if c != nil && c.AllowCredentials && slices.Contains(c.AllowOrigins, "*") {
+		return errors.New("CORS credentials cannot be allowed for every origin")
+	}
+	return nil
+}
+
+func isPreflight(r *http.Request) bool {
+	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != ""
+}
+
+// Allows reports whether pages of the origin may read the API's answers.
+func (c *CORS) Allows(origin string) bool { return c.allowed(origin) != "" }
+
+// allowed returns the value of Access-Control-Allow-Origin, empty if the origin is not
+// allowed.
+func (c *CORS) allowed(origin string) string {
+	if origin == "" {
+		return ""
+	}
+	for _, o := range c.AllowOrigins {
+		scheme, wild := strings.CutSuffix(o, "*")
+		switch {
+		case o == "*":
+			return "*"
+		case o == origin, wild && strings.HasPrefix(origin, scheme):
+			return origin
+		}
+	}
+	return ""
+}
+
+func (c *CORS) preflight(origin string) answer {
+	a := answer{status: http.StatusNoContent, header: http.Header{}}
+	if c.allowed(origin) == "" {
+		return a
+	}
+	if len(c.AllowMethods) > 0 {
+		a.header.Set("Access-Control-Allow-Methods", strings.Join(c.AllowMethods, ","))
+	}
+	if len(c.AllowHeaders) > 0 {
+		a.header.Set("Access-Control-Allow-Headers", strings.Join(c.AllowHeaders, ","))
+	}
+	if c.MaxAge != 0 {
+		a.header.Set("Access-Control-Max-Age", strconv.Itoa(int(c.MaxAge/time.Second)))
+	}
+	return a
+}
+
+// strip removes a function's own CORS headers.
+func (c *CORS) strip(header http.Header) {
+	if c == nil {
+		return
+	}
+	for _, name := range corsHeaders {
+		header.Del(name)
+	}
+}
+
+// decorate adds the CORS headers to an answer.
+func (c *CORS) decorate(header http.Header, origin string) {
+	if c == nil || c.allowed(origin) == "" {
+		return
+	}
+	header.Set("Access-Control-Allow-Origin", c.allowed(origin))
+	if c.AllowCredentials {
+		header.Set("Access-Control-Allow-Credentials", "true")
+	}
+	if len(c.ExposeHeaders) > 0 {
+		header.Set("Access-Control-Expose-Headers", strings.Join(c.ExposeHeaders, ","))
+	}
 }

@@ -1,9 +1,24 @@
 package checks
 
 import (
+	"context"
+	"fmt"
+	"go/token"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
 )
 
 func TestStatementsAreNarrow(t *testing.T) {
@@ -116,4 +131,326 @@ func serves(tmpl template, f function, action string, target node) bool {
 		return id != "" && slices.Contains(queues, id)
 	}
 	return false
+}
+
+// executions are the operations that run PartiQL statements. None of them is an IAM
+// action: each statement needs the action of its first word.
+var executions = []string{
+	"dynamodb:ExecuteStatement", "dynamodb:BatchExecuteStatement", "dynamodb:ExecuteTransaction",
+}
+
+var firstWords = map[string]string{
+	"INSERT": "dynamodb:PartiQLInsert", "UPDATE": "dynamodb:PartiQLUpdate",
+	"DELETE": "dynamodb:PartiQLDelete", "SELECT": "dynamodb:PartiQLSelect",
+}
+
+// statementText matches a PartiQL statement, or its beginning.
+var statementText = regexp.MustCompile(`(?is)^\s*(?:(insert)\s+into\s|(update)\s+(?:"|\S+\s+(?:set|remove)\s)|(delete)\s+from\s|(select)\s.*\sfrom\s)`)
+
+// statementAction returns the IAM action needed to run a text as a statement; "" if it
+// is not a statement.
+func statementAction(text string) string {
+	for i, word := range statementText.FindStringSubmatch(text) {
+		if i > 0 && word != "" {
+			return firstWords[strings.ToUpper(word)]
+		}
+	}
+	return ""
+}
+
+// execute replaces the execution operations by the actions of the statements.
+func (w *walk) execute() {
+	for _, execution := range executions {
+		at, executes := w.found.actions[execution]
+		if !executes {
+			continue
+		}
+		delete(w.found.actions, execution)
+		if len(w.texts) == 0 {
+			w.t.Errorf("%s: runs statements that are written out nowhere", w.position(at))
+		}
+		for action, at := range w.texts {
+			w.found.actions[action] = at
+		}
+	}
+}
+
+// text records the action that a text needs if it is a statement.
+func (w *walk) text(text string, at token.Pos) {
+	if action := statementAction(text); action != "" {
+		w.texts[action] = at
+	}
+}
+
+func TestStatementsNeedTheActionOfTheirFirstWord(t *testing.T) {
+	for text, want := range map[string]string{
+		`UPDATE "T" SET a = ?`:       "dynamodb:PartiQLUpdate",
+		`UPDATE "`:                   "dynamodb:PartiQLUpdate",
+		"update t\n remove a where":  "dynamodb:PartiQLUpdate",
+		` INSERT INTO "`:             "dynamodb:PartiQLInsert",
+		"Delete From T WHERE pk = ?": "dynamodb:PartiQLDelete",
+		`SELECT * FROM "T"`:          "dynamodb:PartiQLSelect",
+		"update shard: %w":           "",
+		"select a shard":             "",
+		"SET #orderId = :orderId":    "",
+		`"UPDATE"`:                   "",
+		"insert into":                "",
+	} {
+		if got := statementAction(text); got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+// noting is a hook that records the calls that a role must allow: the action and the
+// partition key of each item, such as "dynamodb:GetItem SALE#moutai".
+func noting(db *dynamotest.DB, calls map[string]bool) dynamotest.Hook {
+	note := func(action string, items ...map[string]types.AttributeValue) {
+		for _, item := range items {
+			if pk, ok := item["pk"].(*types.AttributeValueMemberS); ok {
+				calls["dynamodb:"+action+" "+pk.Value] = true
+			}
+		}
+	}
+	return func(op string, in any, call func() (any, error)) (any, error) {
+		switch in := in.(type) {
+		case *dynamodb.GetItemInput:
+			note(op, in.Key)
+		case *dynamodb.BatchGetItemInput:
+			for _, table := range in.RequestItems {
+				note(op, table.Keys...)
+			}
+		case *dynamodb.QueryInput:
+			note(op, map[string]types.AttributeValue{"pk": in.ExpressionAttributeValues[":pk"]})
+		case *dynamodb.PutItemInput:
+			note(op, in.Item)
+		case *dynamodb.UpdateItemInput:
+			note(op, in.Key)
+		case *dynamodb.TransactWriteItemsInput:
+			for _, item := range in.TransactItems {
+				switch {
+				case item.Put != nil:
+					note("PutItem", item.Put.Item)
+				case item.Update != nil:
+					note("UpdateItem", item.Update.Key)
+				case item.ConditionCheck != nil:
+					note("ConditionCheckItem", item.ConditionCheck.Key)
+				}
+			}
+		case *dynamodb.BatchExecuteStatementInput:
+			// It needs an action for each statement; the table returns the item of each.
+			db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+				for i, key := range c.Keys {
+					pk, _, _ := strings.Cut(key, "|")
+					calls[statementAction(aws.ToString(in.Statements[i].Statement))+" "+pk] = true
+				}
+				return dynamotest.Fault{}
+			}
+			defer func() { db.Fault = nil }()
+		}
+		return call()
+	}
+}
+
+// callsOfASale runs a sale from its creation to its audit, each part with a separate
+// ledger per function, and returns the calls of each function and the records of the
+// table's stream.
+func callsOfASale(t *testing.T) (calls map[string]map[string]bool, records [][]byte) {
+	t.Helper()
+	db := dynamotest.New(dynamotest.Table{Name: "table", PK: "pk", SK: "sk"})
+	db.Stream = func(r dynamotest.Record) { records = append(records, r.JSON()) }
+	calls = map[string]map[string]bool{}
+	ledgers := map[string]*ledger.Ledger{}
+	claims := 0
+	for _, f := range []string{"Seed", "Purchase", "Finalize", "Query", "Reconcile", "Release", "Pay"} {
+		calls[f] = map[string]bool{}
+		ledgers[f] = ledger.New(dynamotest.WithHook(db, noting(db, calls[f])), "table", ledger.Options{
+			Now: time.Now, Random: func() float64 { return 0.5 }, NewID: func() string { claims++; return fmt.Sprint("claim-", claims) },
+		})
+	}
+	ctx := t.Context()
+	time.Sleep(time.Until(time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC))) // order ids begin after the year 2000 of virtual time
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	seed, purchase, query, reconcile := ledgers["Seed"], ledgers["Purchase"], ledgers["Query"], ledgers["Reconcile"]
+	_, err := seed.Create(ctx, sale.Creation{SaleID: "moutai", Name: "Moutai", Stock: 4, Shards: 2, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour)})
+	must(err)
+	_, err = seed.Add(ctx, sale.Addition{SaleID: "moutai", SeedID: "more", Stock: 2})
+	must(err)
+	_, err = seed.Withdraw(ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "less", Stock: 2})
+	must(err)
+	_, err = seed.Add(ctx, sale.Addition{SaleID: "moutai", SeedID: "more-again", Stock: 2})
+	must(err)
+	_, err = seed.Edit(ctx, sale.Edit{SaleID: "moutai", At: time.Now(), Paused: aws.Bool(false)})
+	must(err)
+	s, err := query.Sale(ctx, "moutai")
+	must(err)
+	_, err = query.Remaining(ctx, s)
+	must(err)
+	var refs []ledger.ClaimRef
+	for i := range 9 { // more than the stock, so that shards are closed
+		user := fmt.Sprint("user-", i)
+		p, err := purchase.Purchase(ctx, ledger.Request{SaleID: "moutai", User: user})
+		if err == nil {
+			refs = append(refs, ledger.ClaimRef{SaleID: "moutai", User: user, ClaimID: p.Claim.ID})
+		}
+		time.Sleep(3 * time.Second)
+	}
+	if len(refs) != 6 {
+		t.Fatalf("%d of 6 units were sold", len(refs))
+	}
+	var order uint64
+	for range 2 { // a message may come twice
+		for _, c := range ledgers["Finalize"].Confirm(ctx, refs[:4]) {
+			must(c.Err)
+			order = c.Order.ID
+		}
+	}
+	claim, err := query.Claim(ctx, "moutai", refs[5].User)
+	must(err)
+	_, err = query.Order(ctx, order)
+	must(err)
+	pay := ledgers["Pay"]
+	paid := sale.Payment{Provider: "stripe", Reference: "pi_1", OrderID: order, Amount: 1, Currency: "CNY"}
+	for _, reference := range []string{"pi_1", "pi_2"} { // one too many
+		paid.Reference = reference
+		_, err = pay.Pay(ctx, paid)
+		must(err)
+	}
+	time.Sleep(ledger.LateOrderWait)
+	for _, p := range []sale.Payment{{SaleID: "elsewhere", OrderID: order}, {OrderID: order + 1000}} {
+		p.Provider, p.Reference, p.Amount, p.Currency = paid.Provider, fmt.Sprint("pi_", p.OrderID), 1, "CNY"
+		_, err = pay.Pay(ctx, p)
+		must(err)
+	}
+	of, err := query.Order(ctx, order)
+	must(err)
+	buyer, err := query.Claim(ctx, "moutai", of.User)
+	must(err)
+	refunds, err := query.RefundsOf(ctx, buyer)
+	must(err)
+	if len(refunds) != 1 {
+		t.Fatalf("got refunds %+v of %+v", refunds, buyer)
+	}
+	_, err = seed.Create(ctx, sale.Creation{SaleID: "unpaid", Stock: 1, Shards: 1, PayWithin: time.Hour, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour)})
+	must(err)
+	held, err := purchase.Purchase(ctx, ledger.Request{SaleID: "unpaid", User: "alice"})
+	must(err)
+	must(ledgers["Finalize"].Confirm(ctx, []ledger.ClaimRef{{SaleID: "unpaid", User: "alice", ClaimID: held.Claim.ID}})[0].Err)
+	_, err = pay.Cancel(ctx, "unpaid", "alice")
+	must(err)
+	time.Sleep(10 * time.Minute)
+	for _, l := range []*ledger.Ledger{purchase, reconcile} {
+		_, err = l.MarkResent(ctx, claim, false)
+		must(err)
+	}
+	must(reconcile.Unmark(ctx, claim, time.Now()))
+	_, err = reconcile.Listings(ctx)
+	must(err)
+	listing, err := reconcile.Listing(ctx, "moutai")
+	must(err)
+	audit := &ledger.Audit{SaleID: listing.SaleID}
+	receipt, err := reconcile.Step(ctx, audit, func(sale.Claim) {})
+	must(err)
+	if receipt == nil || !receipt.Balanced {
+		t.Fatalf("the receipt is %+v", receipt)
+	}
+	must(reconcile.SaveCursor(ctx, audit))
+	drained, err := reconcile.Drain(ctx, receipt)
+	must(err)
+	if !drained {
+		t.Fatal("the sale was not drained")
+	}
+	callsOfAPayment(ctx, must, ledgers)
+	return calls, records
+}
+
+// callsOfAPayment runs a sale that asks for payment until nobody has paid.
+func callsOfAPayment(ctx context.Context, must func(error), ledgers map[string]*ledger.Ledger) {
+	c := sale.Creation{SaleID: "wine", Stock: 1, Shards: 1, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour), PayWithin: time.Minute}
+	_, err := ledgers["Seed"].Create(ctx, c)
+	must(err)
+	p, err := ledgers["Purchase"].Purchase(ctx, ledger.Request{SaleID: "wine", User: "user-0"})
+	must(err)
+	must(ledgers["Finalize"].Confirm(ctx, []ledger.ClaimRef{{SaleID: "wine", User: "user-0", ClaimID: p.Claim.ID}})[0].Err)
+	time.Sleep(time.Minute)
+	for _, saleID := range []string{"", "wine"} {
+		_, err = ledgers["Reconcile"].Refunds(ctx, saleID)
+		must(err)
+	}
+	release := ledgers["Release"]
+	_, err = release.Listings(ctx)
+	must(err)
+	listing, err := release.Listing(ctx, "wine")
+	must(err)
+	done, err := release.ReleaseDue(ctx, listing, 0)
+	must(err)
+	if done.Released != 1 || done.PutBack != 1 || !done.Complete {
+		must(fmt.Errorf("released %+v", done))
+	}
+}
+
+// refused returns the calls that no statement of a function's role allows, and the
+// patterns of its statements that no call needs.
+func refused(tmpl template, f function, calls map[string]bool) (found []finding) {
+	used := map[string]bool{}
+	for call := range calls {
+		action, pk, _ := strings.Cut(call, " ")
+		allowed := false
+		for _, s := range tmpl.statements(f.property("Role").target()) {
+			if !slices.ContainsFunc(s.at("Action").list(), func(n node) bool { return n.text() == action }) {
+				continue
+			}
+			keys := s.at("Condition", "ForAllValues:StringLike", "dynamodb:LeadingKeys")
+			if keys.Node == nil {
+				found = append(found, s.find("%s may %s on every key", f.id, action))
+			}
+			for _, key := range keys.list() {
+				if matches, err := path.Match(key.text(), pk); err == nil && matches {
+					allowed, used[s.place+key.text()] = true, true
+				}
+			}
+		}
+		if !allowed {
+			found = append(found, f.find("%s may not %s", f.id, call))
+		}
+	}
+	for _, s := range tmpl.statements(f.property("Role").target()) {
+		for _, key := range s.at("Condition", "ForAllValues:StringLike", "dynamodb:LeadingKeys").list() {
+			if !used[s.place+key.text()] {
+				found = append(found, key.find("%s may reach %s and never does", f.id, key.text()))
+			}
+		}
+	}
+	return found
+}
+
+func TestRolesReachTheItemsTheirFunctionsNeed(t *testing.T) {
+	var calls map[string]map[string]bool
+	synctest.Test(t, func(t *testing.T) { calls, _ = callsOfASale(t) })
+	const statements = "Properties/Policies/0/PolicyDocument/Statement/"
+	checkTemplate(t, []templateRule{{
+		row:  5,
+		name: "a role is held to the leading keys that its function reads and writes in a sale, and to no other",
+		check: func(tmpl template) (found []finding) {
+			for _, f := range tmpl.functions() {
+				found = append(found, refused(tmpl, f, calls[strings.TrimSuffix(f.id, "Function")])...)
+			}
+			return found
+		},
+		breaks: []edit{
+			{"Resources/PurchaseRole/" + statements + "1/Condition", ""},
+			{"Resources/PurchaseRole/" + statements + "1/Condition/ForAllValues:StringLike/dynamodb:LeadingKeys", `["CLAIM#*", "ORDER#*"]`},
+			{"Resources/PurchaseRole/" + statements + "0/Condition/ForAllValues:StringLike/dynamodb:LeadingKeys/2", ""},
+			{"Resources/ReconcileRole/" + statements + "1/Condition/ForAllValues:StringLike/dynamodb:LeadingKeys", `["CLAIM#*", "SALES", "STOCK#*"]`},
+			{"Resources/FinalizeRole/" + statements + "1/Condition", ""},
+			{"Resources/FinalizeRole/" + statements + "2/Condition", ""},
+			{"Resources/FinalizeRole/" + statements + "2/Condition/ForAllValues:StringLike/dynamodb:LeadingKeys/0", "CLAIM#*"},
+			{"Resources/FinalizeRole/" + statements + "3/Action/0", "dynamodb:PartiQLDelete"},
+		},
+	}})
 }

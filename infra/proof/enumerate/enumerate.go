@@ -1,3 +1,12 @@
+// Package enumerate runs small sales (scenarios.go) through every plan of a few faults, and
+// checks the promises after each. A plan says which call has which fault, and between which
+// two calls another's request runs. `make enumerate` runs it; infra/proof/harness has the fakes and
+// the judges.
+//
+// To read it, begin with enumerate in enumerate.go: it repeats a scenario until the plan
+// (plan.go) has walked through every choice of faults (faults.go). In each run the scenario
+// acts (run.go), the faults stop, and what must be true of a quiet sale is checked
+// (finish.go).
 package enumerate
 
 import (
@@ -117,4 +126,48 @@ func (r *run) reset() {
 func (r *run) dropQueue() {
 	r.Queue = harness.NewQueue()
 	r.Queue.Fault = func(string) dynamotest.Fault { return r.chooser.injected }
+}
+
+// plan walks depth-first through every sequence of choices in the runs of a
+// deterministic scenario. Later choices and their options may depend on earlier ones
+// and need not be known in advance.
+type plan struct {
+	path []branch
+	at   int
+	// nondeterministic: a run had other choices than the previous one under the same plan, so the
+	// scenario is not deterministic and the walk proves nothing.
+	nondeterministic bool
+}
+
+type branch struct{ taken, options int }
+
+// choose returns this run's option, 0…options-1. The first run takes 0
+// everywhere.
+func (p *plan) choose(options int) int {
+	if options < 2 {
+		return 0
+	}
+	if p.at == len(p.path) {
+		p.path = append(p.path, branch{0, options})
+	}
+	b := p.path[p.at]
+	p.at++
+	if b.options != options {
+		p.nondeterministic = true
+		return 0
+	}
+	return b.taken
+}
+
+// next advances to the next run, or reports that there is none.
+func (p *plan) next() bool {
+	p.nondeterministic = p.nondeterministic || p.at < len(p.path)
+	p.path, p.at = p.path[:p.at], 0
+	for i := len(p.path) - 1; i >= 0; i-- {
+		if p.path[i].taken++; p.path[i].taken < p.path[i].options {
+			p.path = p.path[:i+1]
+			return true
+		}
+	}
+	return false
 }

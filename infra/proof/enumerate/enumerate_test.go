@@ -1,7 +1,9 @@
 package enumerate
 
 import (
+	"flag"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -9,6 +11,18 @@ import (
 
 	"flashsale/infra/proof/harness"
 )
+
+var (
+	faults   = flag.Int("faults", defaultFaults, "how many faults a plan has at most")
+	overlap  = flag.Bool("overlap", false, "let another's request overlap besides that many faults, instead of standing for one")
+	progress = flag.Bool("progress", false, "tell how many plans each scenario has")
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	harness.PrepareProcess()
+	os.Exit(m.Run())
+}
 
 // budget bounds the runs of one scenario.
 const budget = 1_000_000
@@ -45,4 +59,45 @@ func TestEveryPlanOfFewFaultsKeepsThePromises(t *testing.T) {
 		}
 	})
 	fmt.Printf("scenarios=%d faults=%d plans=%d violations=%d\n", len(all), *faults, runs, violations)
+}
+
+func TestAPlanWalksThroughEverySequenceOfChoicesOnce(t *testing.T) {
+	var p plan
+	var got []string
+	for {
+		// A second choice exists only behind the first one's options 1 and 2.
+		run := string(rune('a' + p.choose(3)))
+		if run != "a" {
+			run += string(rune('x' + p.choose(2)))
+		}
+		p.choose(1)
+		got = append(got, run)
+		if !p.next() {
+			break
+		}
+	}
+	if want := []string{"a", "bx", "by", "cx", "cy"}; !slices.Equal(got, want) {
+		t.Errorf("walked %v, want %v", got, want)
+	}
+}
+
+func TestAPlanNoticesARunThatIsNotDeterministic(t *testing.T) {
+	var p plan
+	p.choose(2)
+	p.choose(3)
+	if !p.next() || p.nondeterministic {
+		t.Fatalf("after one run: %+v", p)
+	}
+	p.choose(2)
+	if p.choose(4); !p.nondeterministic {
+		t.Error("other options than before were not noticed")
+	}
+	p = plan{}
+	p.choose(2)
+	p.choose(3)
+	p.next()
+	p.choose(2)
+	if p.next(); !p.nondeterministic {
+		t.Error("a run that ended early was not noticed")
+	}
 }

@@ -1,17 +1,40 @@
+// Package harness runs the functions' real handlers in one process, and judges what they
+// did. It is what infra/proof/enumerate and infra/proof/simulate share; they decide which faults happen
+// when.
+//
+// A World is the system: a table, a queue (queue.go), and the environments of the functions
+// (world.go), which take the requests of buyers and operators (requests.go). Every outside
+// call of an environment passes the World's Interceptor, which may let it fail or hang, or
+// end the environment (calls.go). The Bus is where order events go (bus.go), from the records
+// of the table's stream (records.go).
+//
+// The judges check the promises, the functions' answers and the table as documented: Books
+// what the table says of a sale (books.go), EventJudge what must be on the bus (events.go),
+// Payment what its provider must be told (webhooks.go). They share no code with the ledger,
+// so they do not share its faults.
+//
+// Everything runs inside a testing/synctest bubble: time is virtual, waiting costs nothing,
+// and nothing outside the process is called. Not there are the gateway's own refusals, size
+// limits and the killing of an invocation at its timeout: an invocation that reaches its
+// timeout is a violation (P16). Only PublishFunction's may hang until then.
 package harness
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	finalizehandler "flashsale/functions/finalize/handler"
 	payhandler "flashsale/functions/pay/handler"
@@ -198,3 +221,34 @@ func PrepareProcess() {
 	}
 	debug.SetGCPercent(400)
 }
+
+// keyOf returns the name of a key, or of an item's key.
+func keyOf(it map[string]types.AttributeValue) string { return Text(it["pk"]) + "|" + Text(it["sk"]) }
+
+// Text returns a stored string or number; "" for anything else.
+func Text(v types.AttributeValue) string {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return v.Value
+	case *types.AttributeValueMemberN:
+		return v.Value
+	}
+	return ""
+}
+
+// Number returns a stored number; ok is false for anything else.
+func Number(v types.AttributeValue) (n int64, ok bool) {
+	held, isNumber := v.(*types.AttributeValueMemberN)
+	if !isNumber {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(held.Value, 10, 64)
+	return n, err == nil
+}
+
+// Stamp spells an instant as requests and events do.
+func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+
+// Sorted returns the keys of a map in order: map iteration order is the one thing that
+// no seed reproduces.
+func Sorted[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

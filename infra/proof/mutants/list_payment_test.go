@@ -4,8 +4,8 @@ const (
 	paying      = "shared/ledger/pay.go"
 	refunding   = "shared/ledger/refund.go"
 	release     = "shared/ledger/release.go"
-	releasing   = "shared/ledger/release_due.go"
-	puttingBack = "shared/ledger/putback.go"
+	releasing   = "shared/ledger/release.go"
+	puttingBack = "shared/ledger/release.go"
 )
 
 // ofPayments break payments, refunds, releases and put-backs.
@@ -230,11 +230,11 @@ var ofPayments = []mutant{
 		`		p.compare(payments, hashOf(c.payment), `, `		p.compare(payments, hashOf(c.payment+c.User), `}}},
 	{"the recount takes a claim that is paid and released", "P20", bookTests, "^TestEachKindOfBrokenPayment", []edit{{"infra/kit/books/payments.go",
 		`	if c.paidAt != 0 && c.releasedAt != 0 {`, `	if false {`}}},
-	{"the recount takes a guard that says another thing", "P24", bookTests, "^TestEveryChangeOfAnyAttribute", []edit{{"infra/kit/books/guards.go",
+	{"the recount takes a guard that says another thing", "P24", bookTests, "^TestEveryChangeOfAnyAttribute", []edit{{"infra/kit/books/payments.go",
 		`uint64(g.orderID) != c.orderID || g.at != c.paidAt ||`, `uint64(g.orderID) != c.orderID ||`}}},
-	{"the recount takes a refund of another amount than its guard's", "P24", bookTests, "^TestEveryChangeOfAnyAttribute", []edit{{"infra/kit/books/guards.go",
+	{"the recount takes a refund of another amount than its guard's", "P24", bookTests, "^TestEveryChangeOfAnyAttribute", []edit{{"infra/kit/books/payments.go",
 		`		if problem == "" && g != (guardItem{`, `		if problem == "" && g.sale != r.sale && g != (guardItem{`}}},
-	{"the recount takes a guard of a payment that is nowhere", "P24", bookTests, "^TestEveryItemThatIsCopied", []edit{{"infra/kit/books/guards.go",
+	{"the recount takes a guard of a payment that is nowhere", "P24", bookTests, "^TestEveryItemThatIsCopied", []edit{{"infra/kit/books/payments.go",
 		`c.payment != g.payment {`, `c.payment != g.payment && false {`}}},
 	{"the recount takes a payment that is also a refund", "P24", bookTests, "^TestEachKindOfBrokenPayment", []edit{{"infra/kit/books/payments.go",
 		`p.compare(payments, hashOf(r.payment), `, `p.compare(payments, hashOf(of+r.payment), `}}},

@@ -47,7 +47,7 @@ var ofReleasing = []mutant{
 		`saleErr == nil && !done.Complete`, `!done.Complete`}}},
 	{"release passes over listings that it cannot read", "P19", releaseTests, "^TestAListingThatCannotBeRead", []edit{{releaseHandler,
 		`l.Err == nil && l.PayWithin == 0`, `l.PayWithin == 0`}}},
-	{"a busy table's units count as put back", "P23", ledgerTests, "^TestAUnitThatTheBusyTable", []edit{{"shared/ledger/putback.go",
+	{"a busy table's units count as put back", "P23", ledgerTests, "^TestAUnitThatTheBusyTable", []edit{{"shared/ledger/release.go",
 		`		if reasons == nil {
 `, `		if reasons == nil {
 			if sale.CodeOf(err) == sale.Busy {

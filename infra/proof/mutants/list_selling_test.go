@@ -102,9 +102,9 @@ var ofBuyingAndSeeding = []mutant{
 `, `	return verdict{empty: true}, nil
 `}}},
 	{"an order id issued again on redelivery", "P7", ledgerTests, overFake + "^confirming_again", []edit{{"shared/ledger/confirm.go",
-		`if c.storedID == 0 {`, `if true {`}, {"shared/ledger/confirm_statements.go",
+		`if c.storedID == 0 {`, `if true {`}, {"shared/ledger/confirm.go",
 		` AND orderId IS MISSING`, ` AND (orderId IS MISSING OR orderId IS NOT MISSING)`}}},
-	{"an order id replaced by a finalizer that was overtaken", "P7", ledgerTests, overFake + "^a_claim_that_another_finalizer", []edit{{"shared/ledger/confirm_statements.go",
+	{"an order id replaced by a finalizer that was overtaken", "P7", ledgerTests, overFake + "^a_claim_that_another_finalizer", []edit{{"shared/ledger/confirm.go",
 		` AND orderId IS MISSING`, ` AND (orderId IS MISSING OR orderId IS NOT MISSING)`}}},
 	{"the order item is not ensured", "P8", ledgerTests, overFake + "^a_confirmed_claim_whose_order", []edit{{"shared/ledger/confirm.go",
 		`l.putOrders(ctx, left)`,

@@ -32,7 +32,7 @@ const (
 	overFake             = "^TestTheLedgerOverTheFake$/"
 
 	auditing       = "shared/ledger/audit.go"
-	auditingClaims = "shared/ledger/audit_claims.go"
+	auditingClaims = "shared/ledger/audit.go"
 	reconciling    = "./functions/reconcile/handler"
 	reconcile      = "functions/reconcile/handler/handler.go"
 	resending      = "functions/reconcile/handler/resend.go"

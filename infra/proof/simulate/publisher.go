@@ -2,14 +2,23 @@ package simulate
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"hash/fnv"
 	"math/rand/v2"
 	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	publishhandler "flashsale/functions/publish/handler"
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/infra/proof/harness"
 )
 
@@ -171,4 +180,279 @@ func lasts(ctx context.Context, d time.Duration) bool {
 	case <-timer.C:
 		return true
 	}
+}
+
+// stream is Lambda's event source for the table's stream, and PublishFunction behind it.
+//
+// It draws from random numbers of its own and shares no state with the rest of a
+// simulation. So it changes nothing of what else happens in a seed.
+type stream struct {
+	faultsOff *atomic.Bool // nothing goes wrong any more but the outage and what the bus refuses
+	draft     streamDraft
+	bus       *harness.Bus
+	lanes     []*lane
+	began     time.Time
+	stop      chan struct{}
+	all       sync.WaitGroup // lanes, invocations and late calls
+	// chance and judge are used where the table's lock is held.
+	chance *rand.Rand
+	judge  *harness.EventJudge
+
+	mu    sync.Mutex
+	wrong []string
+}
+
+// idleShare is the share of records that mean no event, most of them reconciliation's
+// cursors of every minute, that are delivered nonetheless: all of them would take more
+// time than the events.
+const idleShare = 0.1
+
+// lane is a part of the stream whose records are delivered in their order: of a shard's
+// records those whose partition keys have some hashes. Lambda delivers one batch of it
+// at a time, unless it loses track of one.
+type lane struct {
+	*stream
+	chance  *rand.Rand
+	arrived chan struct{} // holds a token after a record has come
+
+	mu      sync.Mutex
+	waiting []*harness.PendingRecord
+	idle    []*publisher
+	frozen  []frozenPublisher
+}
+
+type frozenPublisher struct {
+	*publisher
+	until time.Time
+}
+
+// newStream makes the event source of a seed's table.
+func newStream(seed uint64, c conditions, db *dynamotest.DB, faultsOff *atomic.Bool) *stream {
+	r := rand.New(rand.NewPCG(seed, 0x7075626c697368))
+	s := &stream{
+		faultsOff: faultsOff, draft: drawStream(r, c), bus: harness.NewBus(), began: time.Now(), stop: make(chan struct{}), chance: r, judge: harness.NewEventJudge(),
+	}
+	s.bus.Refuses = func(id string) bool { return float64(hashOf(id)%1000) < 1000*s.draft.refusedForever }
+	for n := range s.draft.lanes {
+		l := &lane{stream: s, chance: rand.New(rand.NewPCG(seed, uint64(n))), arrived: make(chan struct{}, 1)}
+		s.lanes = append(s.lanes, l)
+		s.all.Go(l.run)
+	}
+	db.Stream, db.StreamUnchanged = s.record, s.draft.unchanged
+	return s
+}
+
+func hashOf(text string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(text)) // writing to a hash never fails
+	return h.Sum64()
+}
+
+// record takes a record of the table's stream; the table's lock is held.
+func (s *stream) record(r dynamotest.Record) {
+	if !harness.IsDelivered(r) {
+		return
+	}
+	if !s.judge.Observe(r) && !sometimes(s.chance, idleShare) {
+		return
+	}
+	l := s.lanes[hashOf(harness.Text(r.Keys["pk"]))%uint64(len(s.lanes))]
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !s.faultsOff.Load() && sometimes(s.chance, s.draft.poison) {
+		raw, sequence := harness.PoisonRecord(r, s.chance.IntN(4))
+		s.judge.Poison[string(raw)] = true
+		l.waiting = append(l.waiting, &harness.PendingRecord{Raw: raw, Sequence: sequence, Since: time.Now()})
+	}
+	l.waiting = append(l.waiting, &harness.PendingRecord{Record: r, Sequence: r.SequenceNumber(), Since: time.Now()})
+	select {
+	case l.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// finish waits until everything is published that can be, and ends the stream.
+func (s *stream) finish() {
+	limit := time.Now()
+	if end := s.began.Add(s.draft.outage + outageTime); s.draft.outage > 0 && end.After(limit) {
+		limit = end
+	}
+	limit = limit.Add(10 * time.Minute)
+	for !s.isEmpty() && time.Now().Before(limit) {
+		time.Sleep(10 * time.Second)
+	}
+	if !s.isEmpty() {
+		s.violate("P26: records still wait %v after the faults stopped", time.Since(limit)+10*time.Minute)
+	}
+	close(s.stop)
+	s.all.Wait()
+}
+
+func (s *stream) isEmpty() bool {
+	return !slices.ContainsFunc(s.lanes, func(l *lane) bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return len(l.waiting) > 0
+	})
+}
+
+func (s *stream) violate(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
+}
+
+// run delivers the lane's records until the stream is stopped.
+func (l *lane) run() {
+	for failures := 0; ; {
+		batch := l.next()
+		if batch == nil {
+			return
+		}
+		done := l.deliver(batch)
+		if !l.faultsOff.Load() && sometimes(l.chance, l.draft.forgotten) {
+			done = 0
+		}
+		l.mu.Lock()
+		l.waiting = l.waiting[done:]
+		l.mu.Unlock()
+		if failures++; done == len(batch) {
+			failures = 0
+			continue
+		}
+		if !l.sleeps(min(2*time.Minute, time.Second<<min(failures-1, 7))) {
+			return
+		}
+	}
+}
+
+// sleeps reports whether the stream is still running after that time.
+func (l *lane) sleeps(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-l.stop:
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// next waits for records and returns a batch of those that are older than this instant:
+// which of the goroutines of one instant comes first must not matter. It returns nil when
+// the stream is stopped.
+func (l *lane) next() []*harness.PendingRecord {
+	for {
+		l.mu.Lock()
+		var since time.Time
+		if len(l.waiting) > 0 {
+			since = l.waiting[0].Since
+		}
+		l.mu.Unlock()
+		if since.IsZero() {
+			select {
+			case <-l.stop:
+				return nil
+			case <-l.arrived:
+			}
+			continue
+		}
+		if !l.sleeps(max(1, time.Until(since.Add(between(l.chance, 0, 1200*time.Millisecond))))) {
+			return nil
+		}
+		l.mu.Lock()
+		n := 0
+		for n < min(len(l.waiting), l.draft.batch) && l.waiting[n].Since.Before(time.Now()) {
+			n++
+		}
+		batch := slices.Clone(l.waiting[:n])
+		l.mu.Unlock()
+		return batch
+	}
+}
+
+// deliver delivers a batch and returns how many of its records, from the first on, need
+// not come again.
+func (l *lane) deliver(batch []*harness.PendingRecord) (done int) {
+	records := make([]json.RawMessage, len(batch))
+	for i, e := range batch {
+		if e.Raw == nil {
+			e.Raw = e.Record.JSON()
+		}
+		records[i] = e.Raw
+	}
+	p := l.take()
+	answered := make(chan int, 1)
+	l.all.Go(func() {
+		var answer events.DynamoDBEventResponse
+		var err error
+		end := p.Invoke(func(ctx context.Context) {
+			answer, err = p.handler.Handle(ctx, publishhandler.Batch{Records: records})
+		})
+		if end.Took > harness.Timeouts[harness.Publishing] {
+			l.violate("P16: %s took %v", harness.Publishing, end.Took)
+		}
+		l.give(p)
+		switch {
+		case end.Died:
+			answered <- 0
+		case err != nil:
+			l.violate("P26: a batch fails with %v", err)
+			answered <- 0
+		default:
+			answered <- harness.CountHandled(batch, answer)
+		}
+	})
+	if l.faultsOff.Load() || !sometimes(l.chance, l.draft.again) {
+		return <-answered
+	}
+	timer := time.NewTimer(between(l.chance, 0, 5*time.Second))
+	defer timer.Stop()
+	select {
+	case done = <-answered:
+		return done
+	case <-timer.C:
+		return 0
+	}
+}
+
+// take returns an environment, warm or cold.
+func (l *lane) take() *publisher {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, f := range l.frozen {
+		if !f.until.After(time.Now()) {
+			l.frozen = slices.Delete(l.frozen, i, i+1)
+			return f.publisher
+		}
+	}
+	if n := len(l.idle); n > 0 {
+		p := l.idle[n-1]
+		l.idle = l.idle[:n-1]
+		return p
+	}
+	return l.startPublisher()
+}
+
+// give releases an environment, dead or alive.
+func (l *lane) give(p *publisher) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case p.Dead.Load():
+	case !l.faultsOff.Load() && sometimes(p.chance, l.draft.freeze):
+		l.frozen = append(l.frozen, frozenPublisher{p, time.Now().Add(between(p.chance, 3*time.Second, 20*time.Minute))})
+	default:
+		l.idle = append(l.idle, p)
+	}
+}
+
+// finishStream waits until the stream is published and judges it.
+func (m *simulation) finishStream(digest hash.Hash) harness.EventFigures {
+	m.stream.finish()
+	figures, found := m.stream.judge.Judge(m.world.DB.Items(harness.TableName), m.stream.bus, digest)
+	for _, text := range slices.Concat(m.stream.wrong, found) {
+		m.violate("%s", text)
+	}
+	return figures
 }

@@ -1,9 +1,22 @@
+// Package simulate sells thousands of random sales in virtual time while functions, table,
+// queue and event bus have every fault that they may have, and checks the promises. A seed
+// determines everything, so each sale can be repeated. `make simulate` runs it; infra/proof/harness
+// has the fakes and the judges.
+//
+// To read it, begin with Simulate in simulation.go. A draft is what a seed draws: sales,
+// buyers, the operator's commands and the rates of faults (draft.go). They run as goroutines
+// (buyers.go, operator.go, payments.go) whose turns the schedule orders (schedule.go); every
+// call passes the network (faults.go), after which the watch reads what changed in the table
+// (watch.go). In the end the faults stop, and what must be true of a quiet sale is checked
+// (finish.go), also by the history of all answers (history.go). The table's stream and what
+// is published of it run beside that (stream.go, publisher.go).
 package simulate
 
 import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
 
@@ -314,4 +327,22 @@ func (m *simulation) checkDuration(f harness.Function, took time.Duration) {
 	if took > harness.Timeouts[f] {
 		m.violate("P16: %s took %v", f, took)
 	}
+}
+
+// journal is the log of a simulation.
+type journal struct {
+	began time.Time
+	text  strings.Builder
+}
+
+func (j *journal) write(format string, args ...any) {
+	fmt.Fprintf(&j.text, "%14v ", time.Since(j.began))
+	fmt.Fprintf(&j.text, format, args...)
+	j.text.WriteByte('\n')
+}
+
+// tail returns the last lines.
+func (j *journal) tail(lines int) string {
+	all := strings.Split(strings.TrimSuffix(j.text.String(), "\n"), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }

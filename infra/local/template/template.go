@@ -1,3 +1,11 @@
+// Package template reads the project's SAM template and returns what a local stack must
+// run: functions, routes, authorizers, queues, tables and their streams, schedules, event buses.
+//
+// It implements SAM's and CloudFormation's rules (defaults, Globals, intrinsic
+// functions, parameter constraints) and runs nothing. Only the properties that the
+// local stack needs are resolved; a needed property that cannot be resolved is an
+// *Error with its line, so that the local stack never silently differs from the
+// deployed one.
 package template
 
 import (
@@ -9,6 +17,63 @@ import (
 
 	"go.yaml.in/yaml/v3"
 )
+
+// Error is a problem in a template that prevents the local stack from booting.
+type Error struct {
+	// File is the path that was loaded.
+	File string
+	// Line counts from 1; it is 0 when the error concerns no single line.
+	Line int
+	// At names the logical id and property, as in Resources.OrderQueue.Properties.DelaySeconds; it may be empty.
+	At string
+	// Reason is the problem itself.
+	Reason string
+}
+
+func (e *Error) Error() string {
+	where := e.File
+	if e.Line > 0 {
+		where = fmt.Sprintf("%s:%d", e.File, e.Line)
+	}
+	if e.At != "" {
+		return fmt.Sprintf("%s: %s: %s", where, e.At, e.Reason)
+	}
+	return fmt.Sprintf("%s: %s", where, e.Reason)
+}
+
+// fail records the first problem only: later ones are mostly its consequences.
+func (r *reader) fail(n *yaml.Node, at, format string, args ...any) {
+	if r.err != nil {
+		return
+	}
+	e := &Error{File: r.file, At: at, Reason: fmt.Sprintf(format, args...)}
+	if n != nil {
+		e.Line = n.Line
+	}
+	r.err = e
+}
+
+// assert checks the parameters against the template's Rules, as CloudFormation does
+// before it deploys anything.
+func (r *reader) assert(rules value) {
+	for _, rule := range rules.fields() {
+		rule.only([]string{"RuleCondition", "Assertions"}, nil)
+		if c := rule.raw("RuleCondition"); c != nil && !r.test(c, rule.below("RuleCondition")) {
+			continue
+		}
+		for _, a := range rule.need("Assertions").list() {
+			a.only([]string{"Assert", "AssertDescription"}, nil)
+			what := a.raw("Assert")
+			if what == nil {
+				a.fail("Assert is missing")
+				return
+			}
+			if !r.test(what, a.below("Assert")) {
+				r.fail(what, rule.at, "%s", a.get("AssertDescription").text("the parameters do not go together"))
+			}
+		}
+	}
+}
 
 // Options are a deployment's inputs besides the template.
 type Options struct {

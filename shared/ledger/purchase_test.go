@@ -1,0 +1,417 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/infra/proof/ledgertest"
+	"flashsale/shared/ledger"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+var errNotAdmitted = sale.Refuse(sale.NotEligible, "not this user")
+
+// asks makes a purchase with a CheckUser that refuses, and returns the end of the sale
+// passed to it, zero if it was not called.
+func asks(t *testing.T, book *ledger.Ledger, r ledger.Request) (p ledger.PurchaseResult, closesAt time.Time, err error) {
+	t.Helper()
+	r.CheckUser = func(_ context.Context, end time.Time) error {
+		if !closesAt.IsZero() {
+			t.Error("asked twice")
+		}
+		closesAt = end
+		return errNotAdmitted
+	}
+	p, err = book.Purchase(t.Context(), r)
+	if asked := !closesAt.IsZero(); asked != errors.Is(err, errNotAdmitted) || asked && (p.Claim.ID != "" || p.Tries != 0) {
+		t.Errorf("asked %t: %+v, %v", asked, p, err)
+	}
+	return p, closesAt, err
+}
+
+func TestAUserIsAskedAboutOnlyWhenTheTransactionIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := dynamotest.New(dynamotest.Table{Name: "Ledger", PK: "pk", SK: "sk"})
+		opensAt := time.Now().Add(time.Minute)
+		c := sale.Creation{SaleID: "moutai", Stock: 2, Shards: 1, OpensAt: opensAt, ClosesAt: opensAt.Add(time.Hour)}
+		if err := c.Check(); err != nil {
+			t.Fatal(err)
+		}
+		elsewhere := func() *ledger.Ledger { return ledger.New(db, "Ledger", ledger.Options{}) }
+		book := elsewhere()
+		if _, err := book.Create(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		alice := ledger.Request{SaleID: "moutai", User: "alice", Key: "k1"}
+		if _, _, err := asks(t, elsewhere(), ledger.Request{SaleID: "nowhere", User: "alice"}); sale.CodeOf(err) != sale.SaleNotFound {
+			t.Errorf("no such sale: %v", err)
+		}
+		if _, _, err := asks(t, elsewhere(), alice); sale.CodeOf(err) != sale.NotOpen {
+			t.Errorf("before it opens: %v", err)
+		}
+		time.Sleep(time.Minute)
+		before := db.Dump()
+		if _, end, _ := asks(t, elsewhere(), alice); !end.Equal(c.ClosesAt) {
+			t.Errorf("open, with stock: asked with the end %v, want %v", end, c.ClosesAt)
+		}
+		if after := db.Dump(); after != before {
+			t.Errorf("a user who is not admitted changed the table from\n%s\nto\n%s", before, after)
+		}
+		bought, err := book.Purchase(t.Context(), alice)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before = db.Dump()
+
+		if p, _, err := asks(t, elsewhere(), alice); err != nil || p.Claim.ID != bought.Claim.ID || p.New {
+			t.Errorf("the same key: %+v, %v; want the claim", p, err)
+		}
+		other := alice
+		other.Key = "k2"
+		if p, _, err := asks(t, elsewhere(), other); sale.CodeOf(err) != sale.AlreadyOrdered || p.Claim.ID != bought.Claim.ID {
+			t.Errorf("another key: %+v, %v; want already ordered", p, err)
+		}
+		other.Key = ""
+		if _, end, _ := asks(t, elsewhere(), other); end.IsZero() {
+			t.Error("no key, an environment that knows nothing: not asked")
+		}
+		calls := db.Calls()["GetItem"]
+		if _, _, err := asks(t, book, other); sale.CodeOf(err) != sale.AlreadyOrdered || db.Calls()["GetItem"] != calls {
+			t.Errorf("no key, the environment that sold it: %v after %d reads, want already ordered from memory", err, db.Calls()["GetItem"]-calls)
+		}
+
+		if after := db.Dump(); after != before {
+			t.Errorf("the table was changed from\n%s\nto\n%s", before, after)
+		}
+		if _, err := book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "bob"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "carol"}); sale.CodeOf(err) != sale.SoldOut {
+			t.Fatalf("the sale is not sold out: %v", err)
+		}
+		if _, _, err := asks(t, elsewhere(), ledger.Request{SaleID: "moutai", User: "carol", Key: "k3"}); sale.CodeOf(err) != sale.SoldOut {
+			t.Errorf("sold out: %v", err)
+		}
+		if p, _, err := asks(t, elsewhere(), alice); err != nil || p.Claim.ID != bought.Claim.ID {
+			t.Errorf("sold out, for the holder of a claim: %+v, %v", p, err)
+		}
+		db.Fault = func(dynamotest.Call) dynamotest.Fault { return dynamotest.Fault{Kind: dynamotest.Throttle} }
+		if _, _, err := asks(t, elsewhere(), alice); sale.CodeOf(err) != sale.Busy {
+			t.Errorf("a table that does not answer: %v, want busy (P5)", err)
+		}
+	})
+}
+
+func TestASaleThatEndsWhileAUserIsAskedAboutCostsNoTransaction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := dynamotest.New(dynamotest.Table{Name: "Ledger", PK: "pk", SK: "sk"})
+		c := sale.Creation{SaleID: "moutai", Stock: 2, Shards: 1, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour)}
+		if err := c.Check(); err != nil {
+			t.Fatal(err)
+		}
+		book := ledger.New(db, "Ledger", ledger.Options{})
+		if _, err := book.Create(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		transactions := db.Calls()["TransactWriteItems"]
+		p, err := book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "alice", CheckUser: func(context.Context, time.Time) error {
+			time.Sleep(2 * time.Hour)
+			return nil
+		}})
+		if sale.CodeOf(err) != sale.Closed || p.Tries != 0 || db.Calls()["TransactWriteItems"] != transactions {
+			t.Errorf("%+v, %v after %d transactions; want closed after none", p, err, db.Calls()["TransactWriteItems"]-transactions)
+		}
+	})
+}
+
+func TestAMessageAboutAClaimThatIsNotThereCostsOneRead(t *testing.T) {
+	w, db, refs := claimed(t, 1)
+	refs[0].User = "nobody"
+	db.ResetUsage()
+	if got := w.Ledger.Confirm(w.Ctx, refs); sale.CodeOf(got[0].Err) != sale.Poison {
+		t.Errorf("got %+v, want poison", got)
+	}
+	if diff := cmp.Diff(map[string]int{"BatchGetItem": 1}, db.Calls()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestAPassReadsEveryBucketOnceAndTheShardsTwiceButOnlyTheShardsWhileNothingIsSold(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(40, 16) // four buckets
+	a := &ledger.Audit{SaleID: "moutai"}
+	whole, idle := map[string]int{"GetItem": 1, "Query": 4, "BatchGetItem": 2}, map[string]int{"GetItem": 1, "BatchGetItem": 1}
+	for pass, want := range []map[string]int{whole, idle, idle, whole, whole} {
+		if pass == 3 {
+			if _, err := w.Buy("alice"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		db.ResetUsage()
+		if r, err := w.Ledger.Step(w.Ctx, a, func(sale.Claim) {}); err != nil || !r.Balanced {
+			t.Fatalf("pass %d: got %+v (%v)", pass, r, err)
+		}
+		if diff := cmp.Diff(want, db.Calls()); diff != "" {
+			t.Errorf("pass %d: calls (-want +got):\n%s", pass, diff)
+		}
+		a = a.Next()
+	}
+}
+
+func TestACountReadsTheSaleAgainOnlyIfNothingIsLeftInShardsThatAreNotMarkedEmpty(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(2, 1)
+	for _, tt := range []struct {
+		buys string
+		want map[string]int
+	}{
+		{"alice", map[string]int{"BatchGetItem": 1}},
+		{"bob", map[string]int{"BatchGetItem": 2, "GetItem": 1}}, // the second read is consistent
+		{"carol", map[string]int{}},                              // finds the shard empty and marks it
+	} {
+		_, _ = w.Buy(tt.buys)
+		reader := w.Environment()
+		s, err := reader.Sale(w.Ctx, "moutai")
+		if err != nil {
+			t.Fatal(err)
+		}
+		db.ResetUsage()
+		if _, err := reader.Remaining(w.Ctx, s); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, db.Calls()); diff != "" {
+			t.Errorf("after %s, calls (-want +got):\n%s", tt.buys, diff)
+		}
+	}
+}
+
+// set writes one attribute behind the ledger's back.
+func set(t *testing.T, db *dynamotest.DB, pk, sk, attribute string, value types.AttributeValue) {
+	t.Helper()
+	_, err := db.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+		TableName:                 aws.String(table),
+		Key:                       map[string]types.AttributeValue{"pk": text(pk), "sk": text(sk)},
+		UpdateExpression:          aws.String("SET #a = :a"),
+		ExpressionAttributeNames:  map[string]string{"#a": attribute},
+		ExpressionAttributeValues: map[string]types.AttributeValue{":a": value},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAnEmptyShardThatCannotExistIsInternal(t *testing.T) {
+	for shard, want := range map[string]sale.Code{
+		"-1": sale.Internal, "1.5": sale.Internal,
+		strconv.Itoa(sale.MaxShards - 1): "", strconv.Itoa(sale.MaxShards): sale.Internal,
+	} {
+		w, db, _ := faulty(t)
+		w.Open(1, 1)
+		set(t, db, "SALE#moutai", "SALE", "empty", &types.AttributeValueMemberNS{Value: []string{shard}})
+		if _, err := w.Ledger.Sale(w.Ctx, "moutai"); sale.CodeOf(err) != want {
+			t.Errorf("shard %s: got %v, want %q", shard, err, want)
+		}
+	}
+}
+
+func TestAnOrderItemOfAnotherClaimIsInternalAndStays(t *testing.T) {
+	w, db, refs := claimed(t, 1)
+	id := w.Ledger.Confirm(w.Ctx, refs)[0].Order.ID
+	set(t, db, "ORDER#"+orderid.String(id), "ORDER", "user", text("another"))
+	if got := w.Ledger.Confirm(w.Ctx, refs); sale.CodeOf(got[0].Err) != sale.Internal {
+		t.Errorf("got %+v", got)
+	}
+	if o, err := w.Ledger.Order(w.Ctx, id); err != nil || o.User != "another" {
+		t.Errorf("the order is %+v (%v)", o, err)
+	}
+}
+
+func TestAnEditThatMeetsContentionForEverIsBusyInTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := newDB()
+		w := ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: table})
+		w.Open(4, 2)
+		tries := 0
+		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op != "TransactWriteItems" {
+				return dynamotest.Fault{}
+			}
+			tries++
+			return dynamotest.Fault{Kind: dynamotest.Conflict}
+		}
+		_, err := w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: aws.Bool(true)})
+		w.Refused(sale.Busy, err)
+		if tries != patience {
+			t.Errorf("%d tries, want %d (P16)", tries, patience)
+		}
+	})
+}
+
+func TestAShardsUnexpectedErrorIsToldBeforeAnothersContention(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := newDB()
+		w := ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: table})
+		w.Open(4, 2)
+		shards := map[string]error{
+			"STOCK#moutai#0": &types.ProvisionedThroughputExceededException{}, "STOCK#moutai#1": &types.ResourceNotFoundException{},
+		}
+		refusing := w.Hooked(func(_ string, in any, call func() (any, error)) (any, error) {
+			if update, ok := in.(*dynamodb.UpdateItemInput); ok {
+				if err := shards[update.Key["pk"].(*types.AttributeValueMemberS).Value]; err != nil {
+					return nil, err
+				}
+			}
+			return call()
+		})
+		_, err := refusing.Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: aws.Bool(true)})
+		w.Refused(sale.Internal, err)
+	})
+}
+
+// cancellations are the ways in which contention cancels a transaction of n actions:
+// each kind of contention in each place, with "None", the item's own reason or other
+// contention in the others.
+func cancellations(n int) (all [][]string) {
+	said := []string{"None", "", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
+	total := 1
+	for range n {
+		total *= len(said)
+	}
+	for number := range total {
+		codes, contended := make([]string, n), false
+		for i, rest := 0, number; i < n; i, rest = i+1, rest/len(said) {
+			codes[i] = said[rest%len(said)]
+			contended = contended || rest%len(said) > 1
+		}
+		if contended {
+			all = append(all, codes)
+		}
+	}
+	return all
+}
+
+// transactions are the ledger's, with the number of their actions. Each wants a
+// sale "moutai" of two units, except for the creation.
+var transactions = []struct {
+	name    string
+	actions int
+	run     func(*ledgertest.World) error
+}{
+	{"purchase", 2, func(w *ledgertest.World) error {
+		_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice", Key: "k"})
+		return err
+	}},
+	{"create", 3, func(w *ledgertest.World) error {
+		_, err := w.Environment().Create(w.Ctx, sale.Creation{
+			SaleID: "other", Name: "other", Stock: 1, Shards: 1,
+			OpensAt: ledgertest.Start, ClosesAt: ledgertest.Start.Add(time.Hour),
+		})
+		return err
+	}},
+	{"add", 4, func(w *ledgertest.World) error {
+		_, err := w.Environment().Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1})
+		return err
+	}},
+	{"pause", 1, func(w *ledgertest.World) error {
+		yes := true
+		_, err := w.Environment().Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: ledgertest.Start, Paused: &yes})
+		return err
+	}},
+	{"reschedule", 2, func(w *ledgertest.World) error {
+		_, err := w.Environment().Edit(w.Ctx, sale.Edit{
+			SaleID: "moutai", At: ledgertest.Start, OpensAt: ledgertest.Start, ClosesAt: ledgertest.Start.Add(2 * time.Hour),
+		})
+		return err
+	}},
+}
+
+func TestContentionInAnyPlaceOfACancellationMeansTryAgain(t *testing.T) {
+	for _, tx := range transactions {
+		cancelEach(t, tx.actions, func(w *ledgertest.World, cancel func()) error {
+			cancel()
+			return tx.run(w)
+		}, tx.name)
+	}
+}
+
+// cancelEach runs act over new sales; in each, one transaction of that many actions is
+// cancelled in a different way after act has called cancel.
+func cancelEach(t *testing.T, actions int, act func(w *ledgertest.World, cancel func()) error, name string) {
+	t.Helper()
+	for _, codes := range cancellations(actions) {
+		synctest.Test(t, func(t *testing.T) { // the pauses between the tries take no time
+			w, db, _ := faulty(t)
+			w.Open(2, 1)
+			left := 0
+			db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+				if c.Op != "TransactWriteItems" || len(c.Keys) != actions || left == 0 {
+					return dynamotest.Fault{}
+				}
+				left--
+				return dynamotest.Fault{Kind: dynamotest.Cancel, Codes: codes}
+			}
+			err := act(w, func() { left = 1 })
+			if left != 0 {
+				err = errors.Join(err, errors.New("no transaction was cancelled"))
+			}
+			if err != nil {
+				t.Errorf("%s, cancelled because of %s: %v", name, fmt.Sprintf("%q", codes), err)
+			}
+			w.Balanced(1)
+		})
+	}
+}
+
+func TestAShardThatAnEditHasNotReachedIsFoundFiveMinutesAfterTheFirstPassThatKnewOfTheEdit(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(20, 2)
+	a := &ledger.Audit{SaleID: "moutai"}
+	// differs makes a pass, and reports whether it has a finding on the shard.
+	differs := func() bool {
+		t.Helper()
+		for a = a.Next(); ; {
+			switch r, err := w.Ledger.Step(w.Ctx, a, func(sale.Claim) {}); {
+			case err != nil:
+				t.Fatal(err)
+			case r != nil:
+				return strings.Contains(strings.Join(r.Findings, "\n"), "shard 1: its window or pause differs")
+			}
+		}
+	}
+	differs() // so that later passes know the sale's first version
+	for _, edit := range []sale.Edit{{Paused: aws.Bool(true)}, {Paused: aws.Bool(false)}} {
+		w.Pass(10 * time.Minute)
+		edit.SaleID, edit.At = "moutai", w.Now()
+		if _, err := w.Ledger.Edit(w.Ctx, edit); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.UpdateItem(w.Ctx, &dynamodb.UpdateItemInput{
+			TableName: aws.String(table), UpdateExpression: aws.String("SET paused = :before"),
+			Key: map[string]types.AttributeValue{"pk": text("STOCK#moutai#1"), "sk": text("STOCK")},
+			ExpressionAttributeValues: map[string]types.AttributeValue{
+				":before": &types.AttributeValueMemberBOOL{Value: !*edit.Paused},
+			},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for _, after := range []time.Duration{0, 5*time.Minute - time.Millisecond, time.Millisecond} {
+			w.Pass(after)
+			if got, want := differs(), after == time.Millisecond; got != want {
+				t.Errorf("paused %t, %v after the pass before: found %t, want %t", *edit.Paused, after, got, want)
+			}
+		}
+	}
+}
