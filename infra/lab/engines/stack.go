@@ -72,7 +72,7 @@ func startStack(ctx context.Context, dir string, o Options) (_ Engine, err error
 		Root: o.Root, Data: filepath.Join(dir, "stack"), DynamoDBEndpoint: s.dynamo.running.Endpoint(), SQSEndpoint: queues,
 		// What a killed function held comes again after 5 s. Other strategies tell nobody of
 		// an order.
-		Parameters: map[string]string{"OrderVisibilityTimeout": "5", "PublishEvents": "false"},
+		Parameters: map[string]string{"OrderVisibilityTimeout": "9", "PublishEvents": "false"},
 	})
 	if err != nil {
 		return nil, err

@@ -49,7 +49,7 @@ type result struct {
 func TestEveryAccidentIsSeenAndCuredAsTheRunbookSays(t *testing.T) {
 	service := startEligibility(t)
 	d := &drill{rows: runbook(t), promised: map[string]map[string]string{}}
-	d.stack = boot(t, "-parameter", "OrderVisibilityTimeout=5", "-parameter", "EligibilityUrl="+service.url)
+	d.stack = boot(t, "-parameter", "OrderVisibilityTimeout=9", "-parameter", "EligibilityUrl="+service.url)
 
 	// Each has a sale of its own. Those that look at all sales come after the wrong books,
 	// which are counted twice.

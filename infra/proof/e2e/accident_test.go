@@ -50,7 +50,7 @@ func (s *stack) depth(name string) int {
 
 func TestPoisonReachesTheDeadLetterQueueAndHurtsNobody(t *testing.T) {
 	t.Parallel()
-	s := boot(t, "-parameter", "OrderVisibilityTimeout=5")
+	s := boot(t, "-parameter", "OrderVisibilityTimeout=9")
 	s.open("moutai", 20, 2)
 	claim := s.finalAnswer("moutai", "alice").text("claimId")
 	poison := []string{
@@ -108,7 +108,7 @@ func TestAMessageDeliveredAgainChangesNothing(t *testing.T) {
 
 func TestNothingAnsweredIsLostWhenTheStackIsKilled(t *testing.T) {
 	t.Parallel()
-	s := boot(t, "-parameter", "OrderVisibilityTimeout=5")
+	s := boot(t, "-parameter", "OrderVisibilityTimeout=9")
 	const users, stock = 120, 80
 	s.open("moutai", stock, 4)
 	headers := make([][]string, users)

@@ -37,7 +37,7 @@ func (s *stack) recovered(saleID string) {
 
 func TestThePromisesHoldUnderFaultsAndEverythingIsFinalizedOnceTheyStop(t *testing.T) {
 	t.Parallel()
-	s := boot(t, "-faults", "harsh,send=0.3,seed=1", "-parameter", "OrderVisibilityTimeout=5")
+	s := boot(t, "-faults", "harsh,send=0.3,seed=1", "-parameter", "OrderVisibilityTimeout=9")
 	const users, stock = 150, 60
 	crowd := s.rush("moutai", stock, 4, users, 2)
 	met := s.faultsMet()

@@ -96,7 +96,7 @@ func TestAnOrderWhoseMessageWasNeverSentIsFinalized(t *testing.T) {
 
 func TestTheOperatorSeesTheBooks(t *testing.T) {
 	t.Parallel()
-	s := boot(t, "-parameter", "OrderVisibilityTimeout=5")
+	s := boot(t, "-parameter", "OrderVisibilityTimeout=9")
 	s.open("moutai", 10, 2)
 	for i := range 4 {
 		s.finalAnswer("moutai", fmt.Sprint("user-", i))
@@ -210,7 +210,7 @@ func TestTheOperatorPausesAndResumesASale(t *testing.T) {
 
 func TestDeadLettersAreShownAndMovedBack(t *testing.T) {
 	t.Parallel()
-	s := boot(t, "-parameter", "OrderVisibilityTimeout=5")
+	s := boot(t, "-parameter", "OrderVisibilityTimeout=9")
 	s.open("moutai", 10, 2)
 	url := s.queueURL("OrderDeadLetterQueue")
 	for _, body := range []string{"not json", `{"v":1,"saleId":"moutai","user":"nobody","claimId":"x"}`} {

@@ -68,7 +68,7 @@ func bootMixed(t *testing.T) *mixed {
 		}
 		m.install(t, function, from)
 	}
-	m.stack = boot(t, "-root", m.folder, "-parameter", "OrderVisibilityTimeout=5")
+	m.stack = boot(t, "-root", m.folder, "-parameter", "OrderVisibilityTimeout=9")
 	return m
 }
 

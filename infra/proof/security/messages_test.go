@@ -192,7 +192,7 @@ func TestAHostileBatchConfirmsNothingTwice(t *testing.T) {
 
 func TestHostileMessagesReachTheDeadLetterQueueOverTheRealQueue(t *testing.T) {
 	t.Parallel()
-	s := own(t, rootOf(t), stack.Options{Parameters: map[string]string{"OrderVisibilityTimeout": "5"}})
+	s := own(t, rootOf(t), stack.Options{Parameters: map[string]string{"OrderVisibilityTimeout": "9"}})
 	c := s.scene(t, "postbox")
 	queue := sqs.New(sqs.Options{
 		BaseEndpoint: aws.String(s.SQS), Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),

@@ -20,7 +20,7 @@ const (
 	readyPoll = 20 * time.Millisecond
 	stopTime  = 20 * time.Second
 	// visibility is after how long messages held by a killed FinalizeFunction reappear.
-	visibility = "OrderVisibilityTimeout=5"
+	visibility = "OrderVisibilityTimeout=9"
 )
 
 // machine is the system under torture: a separate process for the queues, so that they can
