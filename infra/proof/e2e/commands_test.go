@@ -290,7 +290,7 @@ func (c command) runsATest(t *testing.T, root string) string {
 
 // testsOf is the text of a package's tests, or of all packages below folder/... .
 func testsOf(t *testing.T, root, folder string) string {
-	folder, below := strings.CutSuffix(folder, "/...")
+	folder, below := strings.CutSuffix("./"+folder, "/...")
 	var all strings.Builder
 	err := filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {
 		switch {

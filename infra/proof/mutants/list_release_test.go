@@ -49,11 +49,11 @@ var ofReleasing = []mutant{
 		`l.Err == nil && l.PayWithin == 0`, `l.PayWithin == 0`}}},
 	{"a busy table's units count as put back", "P23", ledgerTests, "^TestAUnitThatTheBusyTable", []edit{{"shared/ledger/release.go",
 		`		if reasons == nil {
-`, `		if reasons == nil {
+			return units, asInternal(err)`, `		if reasons == nil {
 			if sale.CodeOf(err) == sale.Busy {
 				err = nil
 			}
-`}}},
+			return units, asInternal(err)`}}},
 	{"a drained sale is listed for nine days after its refund", "P24", ledgerTests, overFake, []edit{{listing,
 		`RefundsFor = 90 * 24`, `RefundsFor = 9 * 24`}}},
 	{"refunds of a sale with a price alone are not counted", "P24", ledgerTests, "^TestARefundOfASaleThatAsksForNo", []edit{{auditing,

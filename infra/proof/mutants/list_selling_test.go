@@ -82,7 +82,7 @@ var ofBuyingAndSeeding = []mutant{
 	{"an empty shard that cannot be recorded is no try", "P16", "./functions/purchase/handler", "^TestTheWorstCaseWhileEveryShard", []edit{{purchasing,
 		`if p.view.lists(shard) {`, `if true {`}}},
 	{"a purchase reads a throttled item with each empty shard", "P16", "./functions/purchase/handler", "^TestTheWorstCaseWhileEveryShard", []edit{{purchasing,
-		`if p.view.isBackingOff(p.ledger.now()) {`, `if false {`}}},
+		`case p.view.isBackingOff(p.ledger.now()):`, `case false:`}}},
 	{"a sale that changes while a shard is closed is no try", "P16", "./functions/purchase/handler", "^TestTheWorstCaseWhileEveryShard.*Changes", []edit{{purchasing,
 		`if p.view.lists(shard) {`, `if p.view.lists(shard) || p.view.load(p.ledger.now()).sale.Version != s.sale.Version {`}}},
 	{"a buyer stays with a shard that was empty while the sale changed", "P6", ledgerTests, "^TestABuyerWhoseShardIsEmpty", []edit{{purchasing,
@@ -92,7 +92,7 @@ var ofBuyingAndSeeding = []mutant{
 	{"every purchase asks a throttled item", "P16", ledgerTests, "^TestAThrottledSaleItem", []edit{{"shared/ledger/snapshot.go",
 		`return v.failed > 0 && since`, `return v.failed < 0 && since`}}},
 	{"nobody repeats a throttled closing", "P6", ledgerTests, "^TestAThrottledClosing", []edit{{"shared/ledger/purchase.go",
-		`err := p.ledger.retry(ctx, maxTries, func`, `err := p.ledger.retry(ctx, 1, func`}}},
+		`err := p.ledger.retry(ctx, tries, func`, `err := p.ledger.retry(ctx, 1, func`}}},
 	{"one's own double click in flight is sold out", "P5", ledgerTests, "^TestOnesOwnDoubleClick", []edit{{"shared/ledger/reasons.go",
 		`	case contention(claimCode):
 		return verdict{keepShard: stockCode == reasonNone}, nil
