@@ -392,14 +392,27 @@ func (t *Transport) Close() error {
 // Proxy is a reverse proxy to target, through t. If t returns an error, the proxy
 // breaks the connection, as the service itself would. One transport may serve several
 // proxies.
+//
+// A request is read whole before it is passed on. Otherwise a long answer may be cut off: once
+// it begins, the server closes the request's body, and a transport that then looks whether the
+// body is longer than declared fails and ends its connection.
 func Proxy(target *url.URL, t http.RoundTripper) http.Handler {
-	return &httputil.ReverseProxy{
+	proxy := &httputil.ReverseProxy{
 		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport: t,
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
 			breakConnection(w)
 		},
 	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			breakConnection(w)
+			return
+		}
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		proxy.ServeHTTP(w, r)
+	})
 }
 
 // breakConnection ends the connection without an answer.

@@ -546,3 +546,37 @@ func TestLatencyIsDrawnUpToItsMost(t *testing.T) {
 		}
 	})
 }
+
+// answering is a service whose answer is longer than the server's buffer, and a transport that
+// looks at the request once more while it answers, as http.Transport does to see that a body is
+// no longer than declared.
+type answering struct{}
+
+func (answering) RoundTrip(r *http.Request) (*http.Response, error) {
+	if _, err := io.CopyN(io.Discard, r.Body, r.ContentLength); err != nil {
+		return nil, err
+	}
+	rest := io.MultiReader(strings.NewReader(strings.Repeat("x", 10_000)), again(func() error {
+		_, err := r.Body.Read(make([]byte, 1))
+		return err
+	}), strings.NewReader(strings.Repeat("y", 10_000)))
+	return &http.Response{StatusCode: http.StatusOK, ContentLength: -1, Header: http.Header{}, Body: io.NopCloser(rest), Request: r}, nil
+}
+
+// again is a reader that reads nothing and ends with the error of a call.
+type again func() error
+
+func (a again) Read([]byte) (int, error) { return 0, a() }
+
+func TestALongAnswerIsNotCutOffWhenTheRequestHasBeenRead(t *testing.T) {
+	front := httptest.NewServer(faults.Proxy(&url.URL{Scheme: "http", Host: "engine"}, answering{}))
+	defer front.Close()
+	response, err := http.Post(front.URL, "application/json", strings.NewReader(`{"TableName":"Ledger"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if answer, err := io.ReadAll(response.Body); err != nil || len(answer) != 20_000 {
+		t.Errorf("%d bytes of 20,000 (%v)", len(answer), err)
+	}
+}

@@ -1,7 +1,6 @@
 package security
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -22,28 +21,14 @@ type table map[string]map[string]string
 // it resent a message. Schedules run during the tests.
 func (s *system) books(t *testing.T) table {
 	t.Helper()
-	// On a machine with too much to do, the connection of a large answer may break off.
-	for range 2 {
-		if all, err := s.scan(t.Context()); err == nil {
-			return all
-		}
-	}
-	all, err := s.scan(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
-
-func (s *system) scan(ctx context.Context) (table, error) {
 	all := table{}
 	pages := dynamodb.NewScanPaginator(engine.Client(s.DynamoDB), &dynamodb.ScanInput{
 		TableName: aws.String(s.Table), ConsistentRead: aws.Bool(true),
 	})
 	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+		page, err := pages.NextPage(t.Context())
 		if err != nil {
-			return nil, err
+			t.Fatal(err)
 		}
 		for _, it := range page.Items {
 			texts := map[string]string{}
@@ -57,7 +42,7 @@ func (s *system) scan(ctx context.Context) (table, error) {
 			}
 		}
 	}
-	return all, nil
+	return all
 }
 
 func shown(value types.AttributeValue) string {
