@@ -60,19 +60,21 @@ func startStack(ctx context.Context, dir string, o Options) (_ Engine, err error
 	if err != nil {
 		return nil, err
 	}
-	port := strconv.Itoa(ports[0])
 	queues := "http://" + address(ports[0])
-	s.queues = &child.Program{Name: "queues", ReadyURL: queues, AnyStatus: true, Command: child.Command{
-		Path: launch.Built(o.Root), Args: []string{"-only", "sqs", "-sqs-port", port, "-data", filepath.Join(dir, "queues")},
-	}}
+	// What a killed function held comes again after 9 s, finalize's timeout. Other strategies
+	// tell nobody of an order.
+	parameters := map[string]string{"OrderVisibilityTimeout": "9", "PublishEvents": "false"}
+	args := []string{"-only", "sqs", "-sqs-port", strconv.Itoa(ports[0]), "-root", o.Root}
+	for name, value := range parameters {
+		args = append(args, "-parameter", name+"="+value)
+	}
+	s.queues = &child.Program{Name: "queues", ReadyURL: queues, AnyStatus: true, Command: child.Command{Path: launch.Built(o.Root), Args: args}}
 	if err := s.queues.Start(ctx); err != nil {
 		return nil, err
 	}
 	s.stack, err = stack.Start(ctx, stack.Options{
 		Root: o.Root, Data: filepath.Join(dir, "stack"), DynamoDBEndpoint: s.dynamo.running.Endpoint(), SQSEndpoint: queues,
-		// What a killed function held comes again after 5 s. Other strategies tell nobody of
-		// an order.
-		Parameters: map[string]string{"OrderVisibilityTimeout": "9", "PublishEvents": "false"},
+		Parameters: parameters,
 	})
 	if err != nil {
 		return nil, err
