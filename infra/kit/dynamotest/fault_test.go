@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"github.com/google/go-cmp/cmp"
 )
@@ -361,6 +362,25 @@ func TestHalfOfATransactionMayBeHiddenFromPlainReads(t *testing.T) {
 	wantCode(t, err, "TransactionConflictException")
 	c.at = c.at.Add(time.Second)
 	wantItem(t, look(t, db, "CLAIM", "alice"), `{pk: "CLAIM", sk: "alice"}`)
+}
+
+func TestAnItemThatATransactionOnlyChecksIsNotHidden(t *testing.T) {
+	db, c := stocked(t, "1"), newClock()
+	db.Now = c.now
+	if _, err := db.TransactWriteItems(t.Context(), buy("alice")); err != nil {
+		t.Fatal(err)
+	}
+	check := types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+		TableName: aws.String(tableName), Key: keyAt("STOCK", "S"), ConditionExpression: aws.String("attribute_exists(pk)"),
+	}}
+	claim := types.TransactWriteItem{Put: &types.Put{TableName: aws.String(tableName), Item: keyAt("CLAIM", "bob")}}
+	db.Fault = only(Fault{Hidden: []int{0, 1}, HiddenFor: time.Second})
+	if _, err := db.TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{check, claim}}); err != nil {
+		t.Fatal(err)
+	}
+	db.Fault = nil
+	wantItem(t, look(t, db, "STOCK", "S"), `{pk: "STOCK", sk: "S", stock: 0}`)
+	wantItem(t, look(t, db, "CLAIM", "bob"), "none")
 }
 
 func TestACancellationMaySayLessThanTheItemsWould(t *testing.T) {

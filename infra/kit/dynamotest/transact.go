@@ -143,7 +143,9 @@ func (db *DB) commit(tx *transaction, m moment) (any, error) {
 	}
 	if m.fault.HiddenFor > 0 {
 		for _, i := range m.fault.Hidden {
-			tx.writes[i].table.hide(tx.writes[i].key, m.now.Add(m.fault.HiddenFor))
+			if w := tx.writes[i]; w.action != actionCheck {
+				w.table.hide(w.key, m.now.Add(m.fault.HiddenFor))
+			}
 		}
 	}
 	return out, nil
