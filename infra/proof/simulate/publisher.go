@@ -85,7 +85,7 @@ func (l *lane) startPublisher() *publisher {
 }
 
 // PutEvents is the bus with everything that may go wrong with a call.
-func (p *publisher) PutEvents(ctx context.Context, in *eventbridge.PutEventsInput, _ ...func(*eventbridge.Options)) (out *eventbridge.PutEventsOutput, err error) {
+func (p *publisher) PutEvents(ctx context.Context, in *eventbridge.PutEventsInput, _ ...func(*eventbridge.Options)) (*eventbridge.PutEventsOutput, error) {
 	if d := p.stream.draft; d.outage > 0 && time.Since(p.stream.began)-d.outage < outageTime && time.Since(p.stream.began) >= d.outage {
 		if d.hangs {
 			<-ctx.Done()
@@ -103,26 +103,29 @@ func (p *publisher) PutEvents(ctx context.Context, in *eventbridge.PutEventsInpu
 			return []string{"InternalFailure", "ThrottlingException"}[r.IntN(2)]
 		}
 	}
-	err = p.call(ctx, func() (err error) {
-		out, err = p.stream.bus.Put(in, fails)
+	// A late call writes its answer after this one has returned, so it is no result.
+	var answer *eventbridge.PutEventsOutput
+	err := p.call(ctx, func() (err error) {
+		answer, err = p.stream.bus.Put(in, fails)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return out, nil
+	return answer, nil
 }
 
 // SendMessage is the failure queue.
-func (p *publisher) SendMessage(ctx context.Context, in *sqs.SendMessageInput, _ ...func(*sqs.Options)) (out *sqs.SendMessageOutput, err error) {
-	err = p.call(ctx, func() (err error) {
-		out, err = p.stream.bus.Store(in)
+func (p *publisher) SendMessage(ctx context.Context, in *sqs.SendMessageInput, _ ...func(*sqs.Options)) (*sqs.SendMessageOutput, error) {
+	var answer *sqs.SendMessageOutput // as above
+	err := p.call(ctx, func() (err error) {
+		answer, err = p.stream.bus.Store(in)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return out, nil
+	return answer, nil
 }
 
 // call makes an outside call, unless something goes wrong.
