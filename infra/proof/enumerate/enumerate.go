@@ -69,7 +69,7 @@ type enumeration struct {
 func enumerate(s scenario, faults, overlap, budget int) enumeration {
 	c := &chooser{plan: &plan{}, overlap: overlap}
 	r := &run{World: harness.NewWorld(c, func() float64 { return 0.5 }), chooser: c}
-	r.DB.Fault = func(dynamotest.Call) dynamotest.Fault { return c.injected }
+	r.DB.Fault = func(dynamotest.Call) dynamotest.Fault { return c.current() }
 	opens := time.Now().Add(-time.Minute)
 	limit := ""
 	if s.maxStock > 0 {
@@ -125,7 +125,7 @@ func (r *run) reset() {
 // dropQueue loses every message.
 func (r *run) dropQueue() {
 	r.Queue = harness.NewQueue()
-	r.Queue.Fault = func(string) dynamotest.Fault { return r.chooser.injected }
+	r.Queue.Fault = func(string) dynamotest.Fault { return r.chooser.current() }
 }
 
 // plan walks depth-first through every sequence of choices in the runs of a

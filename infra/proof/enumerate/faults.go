@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"flashsale/infra/kit/dynamotest"
@@ -75,9 +76,11 @@ func faultsOf(f harness.Function, p harness.Point) []fault {
 }
 
 // chooser intercepts the calls of an enumeration: at every call it asks the plan which
-// fault happens, as long as any is left. Exactly one invocation runs at a time, so it
-// needs no lock.
+// fault happens, as long as any is left. One invocation
+// runs at a time; the lock is for the calls that it makes at once, as a seeding does of its
+// shards.
 type chooser struct {
+	mu   sync.Mutex
 	plan *plan
 	// faultsLeft is how many faults may still happen; active whether any may.
 	faultsLeft int
@@ -99,7 +102,24 @@ type logLine struct {
 	args   []any
 }
 
-func (c *chooser) logf(format string, args ...any) { c.log = append(c.log, logLine{format, args}) }
+func (c *chooser) logf(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.log = append(c.log, logLine{format, args})
+}
+
+func (c *chooser) inject(f dynamotest.Fault) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.injected = f
+}
+
+// current is the fault of the current call.
+func (c *chooser) current() dynamotest.Fault {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.injected
+}
 
 func (c *chooser) logText() string {
 	var text strings.Builder
@@ -120,9 +140,9 @@ func (c *chooser) Intercept(ctx context.Context, e *harness.Environment, p harne
 		time.Sleep(time.Until(e.Deadline.Add(-harness.InvocationMargin)))
 		return harness.ErrTimeout
 	}
-	c.injected = a.injected
+	c.inject(a.injected)
 	err := do()
-	c.injected = dynamotest.Fault{}
+	c.inject(dynamotest.Fault{})
 	if a.crash {
 		e.Die()
 	}
@@ -130,6 +150,8 @@ func (c *chooser) Intercept(ctx context.Context, e *harness.Environment, p harne
 }
 
 func (c *chooser) choose(f harness.Function, p harness.Point) fault {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	none := fault{name: "ok"}
 	if !c.active || c.faultsLeft == 0 {
 		return none
@@ -144,12 +166,15 @@ func (c *chooser) choose(f harness.Function, p harness.Point) fault {
 }
 
 func (c *chooser) interleave() {
+	c.mu.Lock()
 	if c.meanwhile == nil || !c.active || c.faultsLeft < c.overlap || c.plan.choose(2) == 0 {
+		c.mu.Unlock()
 		return
 	}
 	c.faultsLeft -= c.overlap
 	other := c.meanwhile
 	c.meanwhile = nil
+	c.mu.Unlock()
 	c.logf("meanwhile:")
 	other()
 	c.logf("back:")

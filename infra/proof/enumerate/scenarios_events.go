@@ -108,7 +108,7 @@ type plannedCalls struct {
 
 func (p plannedCalls) PutEvents(ctx context.Context, in *eventbridge.PutEventsInput, _ ...func(*eventbridge.Options)) (*eventbridge.PutEventsOutput, error) {
 	return harness.Intercept(ctx, p.e, harness.Point{Op: "PutEvents", Writes: true}, func() (*eventbridge.PutEventsOutput, error) {
-		f := p.r.chooser.injected
+		f := p.r.chooser.current()
 		return applyUnder(f, func() (*eventbridge.PutEventsOutput, error) {
 			return p.bus.Put(in, func(index int) string {
 				// An entry is named by its place from the beginning, or from the end as -1.
@@ -123,7 +123,7 @@ func (p plannedCalls) PutEvents(ctx context.Context, in *eventbridge.PutEventsIn
 
 func (p plannedCalls) SendMessage(ctx context.Context, in *sqs.SendMessageInput, _ ...func(*sqs.Options)) (*sqs.SendMessageOutput, error) {
 	return harness.Intercept(ctx, p.e, harness.Point{Op: "SendMessage", Writes: true}, func() (*sqs.SendMessageOutput, error) {
-		return applyUnder(p.r.chooser.injected, func() (*sqs.SendMessageOutput, error) { return p.bus.Store(in) })
+		return applyUnder(p.r.chooser.current(), func() (*sqs.SendMessageOutput, error) { return p.bus.Store(in) })
 	})
 }
 
