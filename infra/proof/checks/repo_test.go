@@ -126,10 +126,11 @@ func (s *source) find(at token.Pos, format string, args ...any) finding {
 // under reports whether a slash-separated path is dir or lies in it.
 func under(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
 
-// isTestSupport reports whether a package exists for tests only.
+// isTestSupport reports whether a package of shared exists for tests only. Those of infra are
+// refused to the product by the rules of imports.
 func isTestSupport(dir string) bool {
 	return slices.ContainsFunc([]string{
-		"shared/clock/clocktest", "shared/httpapi/httpapitest", "infra/kit/dynamotest", "infra/proof/ledgertest", "shared/telemetry/telemetrytest",
+		"shared/clock/clocktest", "shared/httpapi/httpapitest", "shared/telemetry/telemetrytest",
 	}, func(support string) bool { return under(dir, support) })
 }
 
