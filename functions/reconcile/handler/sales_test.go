@@ -3,6 +3,7 @@ package handler
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -123,9 +124,12 @@ func TestASaleForANewerReleaseIsLeftAloneAndTheOthersGetTheirReceipts(t *testing
 				if err := w.db.Tamper(w.t.Context(), "Ledger", keys[0], keys[1], "minReader", sale.Reads+1); err != nil {
 					t.Fatal(err)
 				}
+				var mu sync.Mutex
 				var written []string
 				w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
 					if c.Op != "GetItem" && c.Op != "BatchGetItem" && c.Op != "Query" {
+						mu.Lock()
+						defer mu.Unlock()
 						written = append(written, c.Keys...)
 					}
 					return dynamotest.Fault{}

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"flashsale/infra/kit/wait"
 )
 
 const (
@@ -97,7 +99,7 @@ func (r *recorder) all() []string {
 func (r *recorder) await(t *testing.T, prefix string) string {
 	t.Helper()
 	var found string
-	eventually(t, "a line that starts with "+prefix, func() bool {
+	wait.Until(t, 20*time.Second, "a line that starts with "+prefix, func() bool {
 		for _, line := range r.all() {
 			if strings.HasPrefix(line, prefix) {
 				found = strings.TrimSuffix(line, "\n")
@@ -107,15 +109,6 @@ func (r *recorder) await(t *testing.T, prefix string) string {
 		return false
 	})
 	return found
-}
-
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
 }
 
 func launch(t *testing.T, c Command) *Process {
@@ -233,7 +226,7 @@ func TestFlushWaitsForWhatWasWrittenBefore(t *testing.T) {
 			}
 			return n
 		}
-		eventually(t, "the line", func() bool { p.Flush(); return size() == maxLine-5 })
+		wait.Until(t, 20*time.Second, "the line", func() bool { p.Flush(); return size() == maxLine-5 })
 		if strings.Contains(strings.Join(out.all(), ""), "\x00") {
 			t.Error("the marker was handed on")
 		}

@@ -11,6 +11,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"flashsale/infra/kit/wait"
 )
 
 func TestNoChildOutlivesItsParent(t *testing.T) {
@@ -26,7 +29,7 @@ func TestNoChildOutlivesItsParent(t *testing.T) {
 	}
 	parent.Kill()
 	_ = parent.Wait()
-	eventually(t, "the grandchild's end", func() bool { return !running(pid) })
+	wait.Until(t, 20*time.Second, "the grandchild's end", func() bool { return !running(pid) })
 }
 
 func TestAChildDoesNotEndWithTheThreadThatAskedForIt(t *testing.T) {
@@ -48,7 +51,7 @@ func TestAChildDoesNotEndWithTheThreadThatAskedForIt(t *testing.T) {
 	// Go never ends the first thread, whose id is the process's.
 	if id := <-tid; id != os.Getpid() {
 		thread := fmt.Sprintf("/proc/self/task/%d", id)
-		eventually(t, "the thread's end", func() bool { _, err := os.Stat(thread); return os.IsNotExist(err) })
+		wait.Until(t, 20*time.Second, "the thread's end", func() bool { _, err := os.Stat(thread); return os.IsNotExist(err) })
 	}
 	out.await(t, "ready")
 	select {

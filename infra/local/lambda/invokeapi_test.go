@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"flashsale/infra/kit/wait"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	client "github.com/aws/aws-sdk-go-v2/service/lambda"
@@ -175,8 +177,8 @@ func TestAnAsynchronousInvocation(t *testing.T) {
 				t.Fatalf("Invoke: %+v, %v, want status 202 and nothing else", out, err)
 			}
 			first := <-ids
-			eventually(t, "its tries", func() bool { return int(tries.Load()) == tc.tries })
-			eventually(t, "the line about it", func() bool { return strings.Contains(logs.String(), `"dropped"`) == tc.dropped })
+			wait.Until(t, 30*time.Second, "its tries", func() bool { return int(tries.Load()) == tc.tries })
+			wait.Until(t, 30*time.Second, "the line about it", func() bool { return strings.Contains(logs.String(), `"dropped"`) == tc.dropped })
 			for range tc.tries - 1 {
 				if id := <-ids; id != first {
 					t.Errorf("request ids %s and %s", first, id)

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"flashsale/infra/kit/wait"
 )
 
 func TestNoFunctionOutlivesTheService(t *testing.T) {
@@ -32,7 +35,7 @@ func TestNoFunctionOutlivesTheService(t *testing.T) {
 	if _, err := fmt.Sscanf(line, "pids [%d %d]", &pids[0], &pids[1]); err != nil {
 		t.Fatalf("read %q: %v", line, err)
 	}
-	eventually(t, "the end of the functions", func() bool { return !running(pids[0]) && !running(pids[1]) })
+	wait.Until(t, 30*time.Second, "the end of the functions", func() bool { return !running(pids[0]) && !running(pids[1]) })
 }
 
 // running reports whether a process is there and more than a zombie, which is

@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"flashsale/infra/kit/wait"
 )
 
 // bootstrap is the path of the function that the tests run.
@@ -133,15 +135,6 @@ func pid(t *testing.T, s *Service) int {
 	return n
 }
 
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
-}
-
 func TestEveryCallerGetsItsOwnAnswer(t *testing.T) {
 	const callers, each, most = 20, 10, 16
 	s := open(t, Options{}, function(func(f *Function) { f.Processes = most }))
@@ -185,7 +178,7 @@ func TestBeyondItsConcurrencyAFunctionMakesCallersWait(t *testing.T) {
 		_, _, err := s.Invoke(busy, "TestFunction", []byte(`{"mode":"hang"}`))
 		holder <- err
 	}()
-	eventually(t, "the process", func() bool { return len(s.Processes("TestFunction")) == 1 })
+	wait.Until(t, 30*time.Second, "the process", func() bool { return len(s.Processes("TestFunction")) == 1 })
 
 	t.Run("as long as they are willing to", func(t *testing.T) {
 		cause := errors.New("client hung up")
@@ -236,7 +229,7 @@ func TestCloseEndsRunningInvocationsAndAllProcesses(t *testing.T) {
 			ended <- err
 		}()
 	}
-	eventually(t, "two processes", func() bool { return len(s.Processes("TestFunction")) == 2 })
+	wait.Until(t, 30*time.Second, "two processes", func() bool { return len(s.Processes("TestFunction")) == 2 })
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +252,7 @@ func TestAProcessThatDiesIdleIsReplaced(t *testing.T) {
 			s := open(t, Options{}, function(nil))
 			before := pid(t, s)
 			die(t, s)
-			eventually(t, "its end", func() bool { return len(s.Processes("TestFunction")) == 0 })
+			wait.Until(t, 30*time.Second, "its end", func() bool { return len(s.Processes("TestFunction")) == 0 })
 			if after := pid(t, s); after == before {
 				t.Errorf("process %d again", after)
 			}
@@ -280,8 +273,8 @@ func TestAProcessThatDoesNotWaitForItsNextEventIsReplaced(t *testing.T) {
 			}))
 			before := pid(t, s)
 			if mode == "absent" {
-				eventually(t, "it to go away", func() bool { return strings.Contains(logs.String(), "gone") })
-				eventually(t, "the Runtime API to notice", func() bool {
+				wait.Until(t, 30*time.Second, "it to go away", func() bool { return strings.Contains(logs.String(), "gone") })
+				wait.Until(t, 30*time.Second, "the Runtime API to notice", func() bool {
 					stacks := make([]byte, 1<<20)
 					return !bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("serveNext"))
 				})
@@ -330,7 +323,7 @@ func TestBeyondItsConcurrencyLimitAFunctionIsThrottledAndOthersAreNot(t *testing
 	for range 2 { // one runs, one waits for the only process
 		held.Go(func() { _, _, _ = s.Invoke(ctx, "TestFunction", []byte(`{"mode":"hang"}`)) })
 	}
-	eventually(t, "both to be counted", func() bool { return len(s.pools["TestFunction"].limit) == 2 })
+	wait.Until(t, 30*time.Second, "both to be counted", func() bool { return len(s.pools["TestFunction"].limit) == 2 })
 	if _, _, err := s.Invoke(t.Context(), "TestFunction", nil); !errors.Is(err, ErrThrottled) {
 		t.Errorf("the third is told %v, want ErrThrottled", err)
 	}
@@ -368,7 +361,7 @@ func TestANewEnvironmentIsForLaterInvocations(t *testing.T) {
 		_, functionError, err := s.Invoke(context.Background(), "TestFunction", []byte(`{"mode":"sleep","n":300}`))
 		running <- fmt.Sprint(functionError, err)
 	}()
-	eventually(t, "the running invocation", func() bool {
+	wait.Until(t, 30*time.Second, "the running invocation", func() bool {
 		p := s.pools["TestFunction"]
 		p.mu.Lock()
 		defer p.mu.Unlock()

@@ -3,12 +3,20 @@
 package launch
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"flashsale/infra/local/child"
+	"flashsale/infra/local/engine"
 )
 
 // Stack is a local stack with data and ports of its own. Its Command may be changed before
@@ -17,6 +25,8 @@ type Stack struct {
 	*child.Program
 	API, Lambda, DynamoDB, SQS string // addresses
 	Ports                      [4]int // in this order
+	// Output is the end of what the stack prints.
+	Output *child.Tail
 }
 
 // New prepares a stack without starting it, with its data in a folder. more are
@@ -33,7 +43,7 @@ func New(program, data string, more ...string) (*Stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stack{Ports: [4]int(ports)}
+	s := &Stack{Ports: [4]int(ports), Output: &child.Tail{}}
 	args := []string{"-data", data}
 	for i, part := range []struct {
 		flag    string
@@ -44,8 +54,60 @@ func New(program, data string, more ...string) (*Stack, error) {
 	}
 	s.Program = &child.Program{Name: "stack", ReadyURL: s.API + "/_local/health", Command: child.Command{
 		Path: program, Args: append(args, more...), Env: append(os.Environ(), "AWS_EC2_METADATA_DISABLED=true"),
+		Output: s.Output,
 	}}
 	return s, nil
+}
+
+// StartWithin starts the stack and waits until it serves. Its error has what the stack printed.
+func (s *Stack) StartWithin(limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	if err := s.Start(ctx); err != nil {
+		return fmt.Errorf("%w\n%s", err, s.Output)
+	}
+	return nil
+}
+
+// A local service asks for credentials but does not check them.
+var local = credentials.NewStaticCredentialsProvider("local", "local", "")
+
+// Table returns a client of a local DynamoDB.
+func Table(endpoint string) *dynamodb.Client {
+	return dynamodb.New(dynamodb.Options{BaseEndpoint: &endpoint, Region: engine.Region, Credentials: local})
+}
+
+// Queues returns a client of the local queues.
+func Queues(endpoint string) *sqs.Client {
+	return sqs.New(sqs.Options{BaseEndpoint: &endpoint, Region: engine.Region, Credentials: local})
+}
+
+// Link makes a folder that a stack with -root takes for the project. Its links lead to the
+// project's files, but those in replaced, named like ".build/host/PayFunction/bootstrap", to
+// others.
+func Link(project, folder string, replaced map[string]string) error {
+	project, err := filepath.Abs(project)
+	if err != nil {
+		return fmt.Errorf("link project: %w", err)
+	}
+	programs, err := filepath.Glob(filepath.Join(project, ".build/host/*Function/bootstrap"))
+	if err != nil {
+		return fmt.Errorf("find functions: %w", err)
+	}
+	for _, from := range append(programs, filepath.Join(project, "template.yaml"), filepath.Join(project, ".build/engine")) {
+		name, err := filepath.Rel(project, from)
+		if err != nil {
+			return fmt.Errorf("link project: %w", err)
+		}
+		if other := replaced[filepath.ToSlash(name)]; other != "" {
+			from = other
+		}
+		to := filepath.Join(folder, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.Symlink(from, to)); err != nil {
+			return fmt.Errorf("link project: %w", err)
+		}
+	}
+	return nil
 }
 
 // Built is the stack's program below the project's folder.

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"flashsale/infra/kit/wait"
 	"flashsale/infra/local/sqs"
 )
 
@@ -53,7 +55,7 @@ func exchange(t *testing.T, f *fixture, url string, senders, each, receivers int
 		})
 	}
 	sending.Wait()
-	eventually(t, "an empty queue", func() bool { return f.counts(url) == [3]string{"0", "0", "0"} })
+	wait.Until(t, 20*time.Second, "an empty queue", func() bool { return f.counts(url) == [3]string{"0", "0", "0"} })
 	cancel()
 	receiving.Wait()
 	if len(times) != senders*each {

@@ -9,6 +9,7 @@ import (
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"flashsale/infra/kit/wait"
 	"flashsale/infra/local/sqs"
 )
 
@@ -102,7 +103,7 @@ func TestALongPollIsWoken(t *testing.T) {
 
 func (f *fixture) waiting(queue string, polls int) {
 	f.Helper()
-	eventually(f.T, "long polls waiting", func() bool { return f.server.Waiting(queue) == polls })
+	wait.Until(f.T, 20*time.Second, "long polls waiting", func() bool { return f.server.Waiting(queue) == polls })
 }
 
 func TestALongPollEndsEmptyWhenItsTimeIsOver(t *testing.T) {

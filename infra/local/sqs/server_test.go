@@ -1,7 +1,6 @@
 package sqs_test
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -160,20 +159,6 @@ func code(err error) string {
 		return api.ErrorCode()
 	}
 	return err.Error()
-}
-
-// eventually waits for something that other goroutines bring about.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	for !ok() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("waited in vain for: %s", what)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
 }
 
 // A clock stands still until it is moved.

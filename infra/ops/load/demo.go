@@ -12,12 +12,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/verdict"
+	"flashsale/infra/local/launch"
 )
 
 // preset are the flags of the demonstration. A lost message is sent again within five minutes
@@ -177,12 +175,7 @@ func (d *demonstration) rushes(ctx context.Context, visits []visit) ([]line, err
 func (d *demonstration) recount(ctx context.Context, saleID string) (*books.Sale, *books.Receipt, error) {
 	ctx, cancel := context.WithTimeout(ctx, recountTime)
 	defer cancel()
-	all, err := books.Read(ctx, dynamodb.New(dynamodb.Options{
-		BaseEndpoint: &d.at.system.DynamoDB,
-		Region:       "us-east-1",
-		// A local engine asks for credentials but does not check them.
-		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
-	}), d.at.system.Table)
+	all, err := books.Read(ctx, launch.Table(d.at.system.DynamoDB), d.at.system.Table)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/wait"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
@@ -106,20 +107,10 @@ func (s *stack) books(t *testing.T, saleID string) *books.Sale {
 	return all.Sale(saleID)
 }
 
-// eventually repeats a question until it is answered with yes.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !is(); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("still not so after %v: %s", patience, what)
-		}
-	}
-}
-
 // settled waits until every claim of every sale has its order, and returns the books.
 func (d *drill) settled(t *testing.T) (all *books.Books) {
 	t.Helper()
-	eventually(t, "every claim has its order", func() bool {
+	wait.Until(t, patience, "every claim has its order", func() bool {
 		var err error
 		if all, err = books.Read(t.Context(), d.db(), table); err != nil {
 			t.Fatal(err)

@@ -202,7 +202,7 @@ func (i *incident) run(s step) (string, bool) {
 	i.Helper()
 	switch {
 	case s.what == ofTheTerminal:
-		return i.on.output.String(), true
+		return i.on.Output.String(), true
 	case s.what == ofTheLog:
 		return string(i.on.log(i.T)[i.mark:]), true
 	case s.what == ofTheDocument:

@@ -14,6 +14,7 @@ import (
 
 	"flashsale/infra/kit/client"
 	"flashsale/infra/kit/client/webhook"
+	"flashsale/infra/kit/wait"
 	"flashsale/shared/ledger"
 )
 
@@ -31,7 +32,7 @@ func (d *drill) openUnpaid(t *testing.T, saleID string, within time.Duration) {
 // order waits for the id of an order.
 func (d *drill) order(t *testing.T, saleID, user string) (orderID string) {
 	t.Helper()
-	eventually(t, "the order has its id", func() bool {
+	wait.Until(t, patience, "the order has its id", func() bool {
 		orderID = d.books(t, saleID).Claim(user).OrderID
 		return orderID != "" && len(d.books(t, saleID).Unfinished()) == 0
 	})
@@ -233,7 +234,7 @@ func paidTooLate(t *testing.T, d *drill) {
 		t.Fatalf("%v, %v", a, err)
 	}
 	audited := func(since int) bool {
-		eventually(t, "reconcile counts the refunds", func() bool {
+		wait.Until(t, patience, "reconcile counts the refunds", func() bool {
 			return d.client.Ask(t.Context(), client.ReconcileFunction, map[string]string{"saleId": saleID}, nil) == nil
 		})
 		return d.rings(t, alarm, since)

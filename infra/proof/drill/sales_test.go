@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/wait"
 )
 
 func tooManyUnits(t *testing.T, d *drill) {
@@ -67,7 +68,7 @@ func unitsBehindAMark(t *testing.T, d *drill) {
 	d.sell(t, saleID, usersOf(1, 4, 3, "early-")...)
 	// 22 units are taken out by hand, a buyer finds the shard empty, and they are put back.
 	d.writeStock(t, saleID, 1, 0)
-	eventually(t, "the shard is marked empty", func() bool {
+	wait.Until(t, patience, "the shard is marked empty", func() bool {
 		d.sell(t, saleID, usersOf(1, 4, 4, "early-")[3])
 		s, err := d.ledgerAgo(0).Sale(t.Context(), saleID)
 		if err != nil {
@@ -82,7 +83,7 @@ func unitsBehindAMark(t *testing.T, d *drill) {
 		i.do(n)
 	}
 	i.then()
-	eventually(t, "the units sell", func() bool {
+	wait.Until(t, patience, "the units sell", func() bool {
 		user := usersOf(1, 4, 1, fmt.Sprint("late-", time.Now().UnixNano(), "-"))[0]
 		d.sell(t, saleID, user)
 		return d.books(t, saleID).Shards[1].Stock < 22
@@ -106,7 +107,7 @@ func pauseThatMustHold(t *testing.T, d *drill) {
 	}
 	for n := range 8 { // an environment that remembers the sale as open is refused by each shard
 		var a client.Answer
-		eventually(t, "an answer other than busy", func() bool {
+		wait.Until(t, patience, "an answer other than busy", func() bool {
 			a = d.buy(t, saleID, fmt.Sprint("early-", n))
 			return a.Code != "busy"
 		})
@@ -142,7 +143,7 @@ func complaintOfASoldOut(t *testing.T, d *drill) {
 	const saleID = "small-sale"
 	d.open(t, saleID, 1, 1)
 	d.sell(t, saleID, "first")
-	eventually(t, "the sale is sold out", func() bool { return d.buy(t, saleID, "alice").Code == "sold-out" })
+	wait.Until(t, patience, "the sale is sold out", func() bool { return d.buy(t, saleID, "alice").Code == "sold-out" })
 	i := d.meet(t, "you were sold out, and then others got some", saleID)
 	added := map[string]any{"action": "add", "saleId": saleID, "seedId": "second-batch", "stock": 50}
 	if err := d.client.Ask(t.Context(), client.SeedFunction, added, nil); err != nil {
@@ -169,7 +170,7 @@ func complaintOfAPending(t *testing.T, d *drill) {
 	i := d.meet(t, "my order has no number", saleID)
 	i.see()
 	i.begun = time.Now()
-	eventually(t, "reconcile, called by hand, sends the message again", func() bool {
+	wait.Until(t, patience, "reconcile, called by hand, sends the message again", func() bool {
 		// It is refused while the schedule's own run goes on, and changes nothing before the message is due.
 		_ = d.client.Ask(t.Context(), client.ReconcileFunction, map[string]string{"saleId": saleID}, nil)
 		return len(d.books(t, saleID).Unfinished()) == 0

@@ -16,12 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"flashsale/infra/kit/client"
-	"flashsale/infra/local/child"
 	"flashsale/infra/local/launch"
 	"flashsale/shared/ledger"
 )
@@ -41,32 +39,17 @@ type stack struct {
 	*launch.Stack
 	root   string // what it takes for the project: links to it
 	data   string
-	output *child.Tail
 	client *client.Client
 }
 
 // boot starts a stack with empty data, until the test ends.
 func boot(t *testing.T, more ...string) *stack {
 	t.Helper()
-	project, err := filepath.Abs("../../..")
-	if err != nil {
+	s := &stack{root: t.TempDir(), data: filepath.Join(t.TempDir(), ".local")}
+	if err := launch.Link("../../..", s.root, nil); err != nil {
 		t.Fatal(err)
 	}
-	s := &stack{root: t.TempDir(), data: filepath.Join(t.TempDir(), ".local")}
-	links := map[string]string{"template.yaml": "template.yaml", ".build/engine": ".build/engine"}
-	for _, f := range []string{"Purchase", "Finalize", "Query", "Seed", "Reconcile", "Release", "Page", "Pay", "Publish"} {
-		program := ".build/host/" + f + "Function/bootstrap"
-		links[program] = program
-	}
-	for from, to := range links {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(s.root, from)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(filepath.Join(project, to), filepath.Join(s.root, from)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s.prepare(t, launch.Built(project), append([]string{"-root", s.root}, more...)...)
+	s.prepare(t, launch.Built("../../.."), append([]string{"-root", s.root}, more...)...)
 	s.start(t)
 	return s
 }
@@ -78,8 +61,6 @@ func (s *stack) prepare(t *testing.T, program string, arguments ...string) {
 	if s.Stack, err = launch.New(program, s.data, arguments...); err != nil {
 		t.Fatal(err)
 	}
-	s.output = &child.Tail{}
-	s.Command.Output = s.output
 	s.client = client.New(s.API, client.Options{Lambda: s.Lambda, Connections: 64, Timeout: 30 * time.Second})
 	t.Cleanup(func() {
 		if !s.Ended() {
@@ -87,7 +68,7 @@ func (s *stack) prepare(t *testing.T, program string, arguments ...string) {
 		}
 		s.client.Close()
 		if t.Failed() {
-			t.Logf("the stack said:\n%s", s.output)
+			t.Logf("the stack said:\n%s", s.Output)
 		}
 	})
 }
@@ -95,10 +76,8 @@ func (s *stack) prepare(t *testing.T, program string, arguments ...string) {
 // start starts it as make run does, and waits until it serves.
 func (s *stack) start(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if err := s.Start(ctx); err != nil {
-		t.Fatalf("%v\n%s", err, s.output)
+	if err := s.StartWithin(time.Minute); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -106,7 +85,7 @@ func (s *stack) start(t *testing.T) {
 func (s *stack) stop(t *testing.T) {
 	t.Helper()
 	if err := s.Stop(time.Minute); err != nil {
-		t.Errorf("%v\n%s", err, s.output)
+		t.Errorf("%v\n%s", err, s.Output)
 	}
 }
 
@@ -192,11 +171,7 @@ func (s *stack) update(t *testing.T, call string) (string, bool) {
 	return string(said), answer.StatusCode == http.StatusOK
 }
 
-func (s *stack) db() *dynamodb.Client {
-	return dynamodb.New(dynamodb.Options{
-		BaseEndpoint: &s.DynamoDB, Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
-	})
-}
+func (s *stack) db() *dynamodb.Client { return launch.Table(s.DynamoDB) }
 
 // ledgerAgo is the table as a function that ran that long ago would write it.
 func (s *stack) ledgerAgo(ago time.Duration) *ledger.Ledger {
@@ -207,9 +182,7 @@ func (s *stack) ledgerAgo(ago time.Duration) *ledger.Ledger {
 func (s *stack) send(t *testing.T, hidden int32, bodies ...string) {
 	t.Helper()
 	queue := s.SQS + "/000000000000/OrderQueue"
-	api := sqs.New(sqs.Options{
-		BaseEndpoint: &s.SQS, Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
-	})
+	api := launch.Queues(s.SQS)
 	for _, body := range bodies {
 		if _, err := api.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &queue, MessageBody: &body, DelaySeconds: hidden}); err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"flashsale/infra/kit/books"
+	"flashsale/infra/kit/wait"
 	"flashsale/infra/local/launch"
 	"flashsale/shared/ledger"
 )
@@ -70,7 +71,7 @@ func stackIsKilled(t *testing.T, d *drill) {
 	i.see()
 	i.do(0)
 	for n, token := range tokens { // whoever was not answered asks again
-		eventually(t, "an answer", func() bool {
+		wait.Until(t, patience, "an answer", func() bool {
 			a, err := d.purchase(t, saleID, fmt.Sprint("user-", n), token)
 			return err == nil && (a.Status == http.StatusAccepted || a.Code == "sold-out")
 		})

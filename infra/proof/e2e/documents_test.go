@@ -168,7 +168,7 @@ func (s *stack) requestsWork(t *testing.T, markdown string) {
 // at start, except for the ports, and with what the commands printed.
 func (s *stack) saysWhatTheReadmeShows(t *testing.T, printed string) {
 	port := regexp.MustCompile(`(127\.0\.0\.1):\d+`)
-	said := port.ReplaceAllString(s.output.String()+printed, "$1")
+	said := port.ReplaceAllString(s.at.Output.String()+printed, "$1")
 	shown := 0
 	for _, block := range fence.FindAllStringSubmatch(readFile(t, s.root, "README.md"), -1) {
 		for line := range strings.SplitSeq(block[2], "\n") {

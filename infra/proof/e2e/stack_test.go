@@ -20,13 +20,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"flashsale/infra/kit/client"
-	"flashsale/infra/local/child"
+	"flashsale/infra/kit/wait"
 	"flashsale/infra/local/launch"
 )
 
@@ -48,7 +46,6 @@ type stack struct {
 	root   string
 	data   string
 	at     *launch.Stack
-	output *child.Tail
 	client *client.Client
 	extra  []string
 }
@@ -56,12 +53,12 @@ type stack struct {
 // boot starts a stack with empty data and stops it with the test.
 func boot(t *testing.T, extra ...string) *stack {
 	t.Helper()
-	s := &stack{t: t, root: moduleRoot(t), data: t.TempDir(), output: &child.Tail{}, extra: extra}
+	s := &stack{t: t, root: moduleRoot(t), data: t.TempDir(), extra: extra}
 	var err error
 	if s.at, err = launch.New(launch.Built(s.root), s.data); err != nil {
 		t.Fatal(err)
 	}
-	s.at.Command.Dir, s.at.Command.Output = s.root, s.output
+	s.at.Command.Dir = s.root
 	s.client = client.New(s.at.API, client.Options{
 		Lambda: s.at.Lambda, Timeout: 30 * time.Second, Transport: s.checked(&http.Transport{MaxIdleConnsPerHost: 128}),
 	})
@@ -69,7 +66,7 @@ func boot(t *testing.T, extra ...string) *stack {
 		s.stop()
 		s.client.Close()
 		if t.Failed() {
-			t.Logf("the stack said:\n%s", s.output)
+			t.Logf("the stack said:\n%s", s.at.Output)
 			if log, err := os.ReadFile(filepath.Join(s.data, "functions.log")); err == nil {
 				t.Logf("the functions said:\n%s", tail(string(log)))
 			}
@@ -102,10 +99,8 @@ func (s *stack) start() {
 	arguments := s.at.Command.Args
 	s.at.Command.Args = append(arguments[:len(arguments):len(arguments)], s.extra...)
 	defer func() { s.at.Command.Args = arguments }()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	if err := s.at.Start(ctx); err != nil {
-		s.t.Fatalf("%v\n%s", err, s.output)
+	if err := s.at.StartWithin(patience); err != nil {
+		s.t.Fatal(err)
 	}
 }
 
@@ -132,18 +127,9 @@ func (s *stack) kill() {
 	})
 }
 
-// eventually waits for a condition. It asks ever more rarely, because one user may not read as
-// often as a test likes.
 func (s *stack) eventually(what string, is func() bool) {
 	s.t.Helper()
-	pause := 20 * time.Millisecond
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(pause) {
-		if is() {
-			return
-		}
-		pause = min(pause*5/4, 500*time.Millisecond)
-	}
-	s.t.Fatalf("still not so after %v: %s\n%s", patience, what, s.output)
+	wait.Until(s.t, patience, what, is)
 }
 
 func (s *stack) api(path string) string {
@@ -272,18 +258,6 @@ func (s *stack) create(saleID string, stock, shards int, opens, closes time.Time
 	}
 }
 
-func (s *stack) credentials() aws.CredentialsProvider {
-	return credentials.NewStaticCredentialsProvider("local", "local", "")
-}
+func (s *stack) table() *dynamodb.Client { return launch.Table(s.at.DynamoDB) }
 
-func (s *stack) table() *dynamodb.Client {
-	return dynamodb.New(dynamodb.Options{
-		BaseEndpoint: &s.at.DynamoDB, Region: "us-east-1", Credentials: s.credentials(),
-	})
-}
-
-func (s *stack) queues() *sqs.Client {
-	return sqs.New(sqs.Options{
-		BaseEndpoint: &s.at.SQS, Region: "us-east-1", Credentials: s.credentials(),
-	})
-}
+func (s *stack) queues() *sqs.Client { return launch.Queues(s.at.SQS) }

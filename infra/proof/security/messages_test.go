@@ -9,10 +9,11 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"flashsale/infra/kit/wait"
+	"flashsale/infra/local/launch"
 	"flashsale/infra/local/stack"
 )
 
@@ -194,10 +195,7 @@ func TestHostileMessagesReachTheDeadLetterQueueOverTheRealQueue(t *testing.T) {
 	t.Parallel()
 	s := own(t, rootOf(t), stack.Options{Parameters: map[string]string{"OrderVisibilityTimeout": "9"}})
 	c := s.scene(t, "postbox")
-	queue := sqs.New(sqs.Options{
-		BaseEndpoint: aws.String(s.SQS), Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
-		Retryer: aws.NopRetryer{},
-	})
+	queue := launch.Queues(s.SQS)
 	url := func(name string) *string {
 		out, err := queue.GetQueueUrl(t.Context(), &sqs.GetQueueUrlInput{QueueName: &name})
 		if err != nil {
@@ -212,12 +210,12 @@ func TestHostileMessagesReachTheDeadLetterQueueOverTheRealQueue(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "honest buyers have their orders", func() bool {
+	wait.Until(t, patience, "honest buyers have their orders", func() bool {
 		a := s.must(t, http.MethodGet, "/sales/postbox/orders/me", "", bearer(s.token("alice")))
 		b := s.must(t, http.MethodGet, "/sales/postbox/orders/me", "", bearer(s.token("bob")))
 		return a.text("orderId") != "" && b.text("orderId") != ""
 	})
-	eventually(t, "every hostile message is in the dead-letter queue", func() bool {
+	wait.Until(t, patience, "every hostile message is in the dead-letter queue", func() bool {
 		out, err := queue.GetQueueAttributes(t.Context(), &sqs.GetQueueAttributesInput{
 			QueueUrl: url("OrderDeadLetterQueue"), AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameApproximateNumberOfMessages},
 		})

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"flashsale/infra/local/launch"
 	"flashsale/infra/local/stack"
 )
 
@@ -104,10 +104,7 @@ func tableText(b table) string {
 // queued are the bodies and attributes of the waiting messages.
 func (s *system) queued(t *testing.T) string {
 	t.Helper()
-	client := sqs.New(sqs.Options{
-		BaseEndpoint: aws.String(s.SQS), Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
-		Retryer: aws.NopRetryer{},
-	})
+	client := launch.Queues(s.SQS)
 	queue, err := client.GetQueueUrl(t.Context(), &sqs.GetQueueUrlInput{QueueName: aws.String("OrderQueue")})
 	if err != nil {
 		t.Fatal(err)

@@ -185,14 +185,3 @@ func (s *system) learnKeys() error {
 	s.kid = key.Kid
 	return err
 }
-
-// eventually polls until the condition holds.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if is() {
-			return
-		}
-	}
-	t.Fatalf("still not so after %v: %s", patience, what)
-}

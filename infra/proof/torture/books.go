@@ -3,9 +3,6 @@ package main
 import (
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"flashsale/infra/kit/books"
 )
 
@@ -21,12 +18,4 @@ func allConfirmed(s *books.Sale) (oldest time.Time, ok bool) {
 		}
 	}
 	return oldest, ok
-}
-
-// newTable makes a client that uses only the engine at the URL.
-func newTable(endpoint string) *dynamodb.Client {
-	return dynamodb.New(dynamodb.Options{
-		BaseEndpoint: &endpoint, Region: "us-east-1",
-		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
-	})
 }

@@ -80,24 +80,7 @@ func link(root, release, project string) error {
 	if _, err := os.Stat(release); err != nil {
 		return fmt.Errorf("find release (make torture builds it): %w", err)
 	}
-	programs, err := filepath.Glob(filepath.Join(root, ".build/host/*Function/bootstrap"))
-	if err != nil {
-		return fmt.Errorf("find functions: %w", err)
-	}
-	for _, from := range append(programs, filepath.Join(root, "template.yaml"), filepath.Join(root, ".build/engine")) {
-		name, err := filepath.Rel(root, from)
-		if err != nil {
-			return fmt.Errorf("link project: %w", err)
-		}
-		if filepath.Base(filepath.Dir(from)) == client.ReleaseFunction {
-			from = release
-		}
-		to := filepath.Join(project, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.Symlink(from, to)); err != nil {
-			return fmt.Errorf("link project: %w", err)
-		}
-	}
-	return nil
+	return launch.Link(root, project, map[string]string{".build/host/" + client.ReleaseFunction + "/bootstrap": release})
 }
 
 // start starts a program and waits until it serves. If the program exits, it is started

@@ -17,6 +17,7 @@ import (
 	"flashsale/infra/kit/books"
 	"flashsale/infra/kit/client"
 	"flashsale/infra/local/child"
+	"flashsale/infra/local/launch"
 )
 
 // callTime bounds one request, in case the stack is dead.
@@ -80,7 +81,7 @@ func run(ctx context.Context, c config, out io.Writer) (sum summary, err error) 
 	defer api.Close()
 	var sales []*testSale
 	for i := 1; (c.rounds == 0 || i <= c.rounds) && (c.limit == 0 || time.Since(t.begun) < c.limit); i++ {
-		r := &round{client: api, table: newTable(m.at.DynamoDB), nemesis: n}
+		r := &round{client: api, table: launch.Table(m.at.DynamoDB), nemesis: n}
 		for k := range c.sales {
 			buyers, asksForPayment := c.buyers, k == 0
 			if asksForPayment {
@@ -126,7 +127,7 @@ func (t *tally) countEnds(s *books.Sale) {
 // auditAgain reads the table once more: later rounds must not have changed earlier sales, and
 // there must be no other sales.
 func (t *tally) auditAgain(ctx context.Context, m *machine, sales []*testSale) error {
-	all, err := books.Read(ctx, newTable(m.at.DynamoDB), tableName)
+	all, err := books.Read(ctx, launch.Table(m.at.DynamoDB), tableName)
 	if err != nil {
 		return err
 	}
@@ -143,7 +144,7 @@ func (t *tally) auditAgain(ctx context.Context, m *machine, sales []*testSale) e
 			t.problem("the table has a sale %q that was never created (P13)", saleID)
 		}
 	}
-	return t.published(ctx, newTable(m.at.DynamoDB), filepath.Join(m.dir, "data", "events.jsonl"))
+	return t.published(ctx, launch.Table(m.at.DynamoDB), filepath.Join(m.dir, "data", "events.jsonl"))
 }
 
 // published waits until every event that the table stands for is in the file of the bus

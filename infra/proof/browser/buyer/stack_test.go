@@ -5,7 +5,6 @@ package buyer
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,7 +15,6 @@ import (
 	"time"
 
 	"flashsale/infra/kit/client"
-	"flashsale/infra/local/child"
 	"flashsale/infra/local/launch"
 	"flashsale/infra/proof/browser"
 )
@@ -69,15 +67,11 @@ func start(arguments ...string) (*stack, error) {
 	if s.Stack, err = launch.New(launch.Built(root), data, arguments...); err != nil {
 		return nil, err
 	}
-	output := &child.Tail{}
-	s.Command.Output = output
 	if s.Command.Dir, err = filepath.Abs(root); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	if err := s.Start(ctx); err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, output)
+	if err := s.StartWithin(limit); err != nil {
+		return nil, err
 	}
 	s.Client = client.New(s.Stack.API, client.Options{Lambda: s.Lambda})
 	return s, nil
