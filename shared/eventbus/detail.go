@@ -32,10 +32,13 @@ func Detail(e sale.Event) []byte {
 	o.TextIf("state", string(e.State))
 	o.TextIf("payment", e.Payment)
 	o.TextIf("releasedBy", string(e.ReleasedBy))
-	if e.Type == sale.EventRefundDue {
-		o.Text("reason", string(e.Reason))
+	o.TextIf("reason", string(e.Reason))
+	if e.Currency != "" {
 		o.Int("amount", e.Amount)
 		o.Text("currency", e.Currency)
+	}
+	if e.Labels != "" {
+		o.Texts("labels", e.Labels.List()) // an array, so that a rule's pattern matches one label
 	}
 	return o.Close()
 }

@@ -100,11 +100,14 @@ func TestAnEventIsJSONOfWhatItIsAbout(t *testing.T) {
 		`"orderId":"9223372036854775807","claimId":"C1","user":"a\"b",`
 	paid, released := order, order
 	paid.State, paid.Payment = sale.Paid, "stripe#pi_1"
+	older := paid // of a claim that a release paid that did not store the amount
+	paid.Amount, paid.Currency, paid.Labels = 89900, "CNY", `sku=A-38,erp="47`
 	released.State, released.ReleasedBy = sale.Expired, sale.ByExpiry
 	for want, e := range map[string]sale.Event{
-		head + `"state":"CONFIRMED"}`:                     order,
-		head + `"state":"PAID","payment":"stripe#pi_1"}`:  paid,
-		head + `"state":"EXPIRED","releasedBy":"expiry"}`: released,
+		head + `"state":"CONFIRMED"}`:                    order,
+		head + `"state":"PAID","payment":"stripe#pi_1"}`: older,
+		head + `"state":"PAID","payment":"stripe#pi_1","amount":89900,"currency":"CNY","labels":["sku=A-38","erp=\"47"]}`: paid,
+		head + `"state":"EXPIRED","releasedBy":"expiry"}`:                                                                 released,
 		`{"schemaVersion":1,"id":"SaleSoldOut:moutai:3","occurredAt":"2026-11-11T20:00:00.007Z","saleId":"moutai"}`: {
 			Type: sale.EventSoldOut, ID: "SaleSoldOut:moutai:3", OccurredAt: at, SaleID: "moutai",
 		},

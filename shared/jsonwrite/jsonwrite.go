@@ -37,6 +37,20 @@ func (o *Object) TextIf(name, value string) {
 	}
 }
 
+// Texts adds an array of strings.
+func (o *Object) Texts(name string, values []string) {
+	o.Name(name)
+	separator := byte('[')
+	for _, value := range values {
+		*o = Quote(append(*o, separator), value)
+		separator = ','
+	}
+	if separator == '[' {
+		*o = append(*o, separator)
+	}
+	*o = append(*o, ']')
+}
+
 // Int adds a number.
 func (o *Object) Int(name string, value int64) {
 	o.Name(name)

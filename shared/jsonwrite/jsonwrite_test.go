@@ -16,6 +16,8 @@ func TestAnObjectSaysWhatWasAddedInThatOrder(t *testing.T) {
 	o.TextIf("something", "x")
 	o.Int("int", -42)
 	o.Bool("bool", true)
+	o.Texts("none", nil)
+	o.Texts("texts", []string{`"a"`, "b"})
 	o.Name("inner")
 	o = append(o, "[1,2]"...)
 	text := string(o.Close())
@@ -23,12 +25,12 @@ func TestAnObjectSaysWhatWasAddedInThatOrder(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
-	want := map[string]any{"text": `a "quoted" <word>`, "something": "x", "int": -42.0, "bool": true, "inner": []any{1.0, 2.0}}
+	want := map[string]any{"text": `a "quoted" <word>`, "something": "x", "int": -42.0, "bool": true, "none": []any{}, "texts": []any{`"a"`, "b"}, "inner": []any{1.0, 2.0}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("object (-want +got):\n%s", diff)
 	}
 	last := 0
-	for _, name := range []string{"text", "something", "int", "bool", "inner"} {
+	for _, name := range []string{"text", "something", "int", "bool", "none", "texts", "inner"} {
 		at := strings.Index(text, `"`+name+`":`)
 		if at < last {
 			t.Errorf("%s is not where it was added: %s", name, text)

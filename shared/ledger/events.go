@@ -155,17 +155,17 @@ func eventsOf(it item) ([]sale.Event, error) {
 			return nil, err
 		}
 		return []sale.Event{{
-			Type: sale.EventSoldOut, ID: string(sale.EventSoldOut) + ":" + s.ID + ":" + strconv.FormatInt(s.Version, 10), SaleID: s.ID,
+			Type: sale.EventSoldOut, ID: string(sale.EventSoldOut) + ":" + s.ID + ":" + strconv.FormatInt(s.Version, 10), SaleID: s.ID, Labels: s.Labels,
 		}}, nil
 	case kind == "SALES":
 		r := reading(it)
-		saleID, closesAt := r.text(attrSK), r.time("closesAt")
+		saleID, closesAt, labels := r.text(attrSK), r.time("closesAt"), r.labels()
 		if r.err != nil || it["drained"] == nil {
 			return nil, r.err
 		}
 		return []sale.Event{{
 			Type: sale.EventDrained, ID: string(sale.EventDrained) + ":" + saleID + ":" + strconv.FormatInt(closesAt.UnixMilli(), 10),
-			OccurredAt: closesAt, SaleID: saleID,
+			OccurredAt: closesAt, SaleID: saleID, Labels: labels,
 		}}, nil
 	}
 	return nil, nil
@@ -179,13 +179,13 @@ func eventsOfClaim(c sale.Claim) []sale.Event {
 	of := func(t sale.EventType, state sale.ClaimState, at time.Time) sale.Event {
 		return sale.Event{
 			Type: t, ID: string(t) + ":" + orderid.String(c.OrderID), OccurredAt: at,
-			SaleID: c.SaleID, OrderID: c.OrderID, ClaimID: c.ID, User: c.User, State: state,
+			SaleID: c.SaleID, OrderID: c.OrderID, ClaimID: c.ID, User: c.User, State: state, Labels: c.Labels,
 		}
 	}
 	events := []sale.Event{of(sale.EventConfirmed, sale.Confirmed, orderid.Time(c.OrderID))}
 	if !c.PaidAt.IsZero() {
 		paid := of(sale.EventPaid, sale.Paid, c.PaidAt)
-		paid.Payment = c.Payment
+		paid.Payment, paid.Amount, paid.Currency = c.Payment, c.Amount, c.Currency
 		events = append(events, paid)
 	}
 	if c.Released() {
@@ -200,5 +200,6 @@ func eventOfRefund(r sale.Refund) sale.Event {
 	return sale.Event{
 		Type: sale.EventRefundDue, ID: string(sale.EventRefundDue) + ":" + r.SaleID + ":" + r.Payment, OccurredAt: r.At,
 		SaleID: r.SaleID, OrderID: r.OrderID, User: r.User, Payment: r.Payment, Reason: r.Reason, Amount: r.Amount, Currency: r.Currency,
+		Labels: r.Labels,
 	}
 }

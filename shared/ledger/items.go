@@ -152,6 +152,7 @@ func readSale(it item) (sale.Sale, error) {
 		PayWithin: time.Duration(r.optionalNumber("payWithin")) * time.Second,
 		Price:     r.optionalNumber("price"),
 		Currency:  r.optionalText("currency"),
+		Labels:    r.labels(),
 	}
 	if r.err == nil && (s.Shards < 1 || s.Shards > sale.MaxShards || s.Buckets < 1) {
 		r.err = fmt.Errorf("read sale %s: %d shards, %d buckets", s.ID, s.Shards, s.Buckets)
@@ -160,7 +161,7 @@ func readSale(it item) (sale.Sale, error) {
 }
 
 func saleItem(s sale.Sale) item {
-	return forReader(s.MinReader, withPayment(s, with(saleKey(s.ID), item{
+	return forReader(s.MinReader, withLabels(s.Labels, withPayment(s, with(saleKey(s.ID), item{
 		"name":      str(s.Name),
 		"opensAt":   millis(s.OpensAt),
 		"closesAt":  millis(s.ClosesAt),
@@ -171,8 +172,18 @@ func saleItem(s sale.Sale) item {
 		"buckets":   num(int64(s.Buckets)),
 		"version":   num(s.Version),
 		"state":     str(string(s.State)),
-	})))
+	}))))
 }
+
+// withLabels adds the labels of a sale, if it has any.
+func withLabels(l sale.Labels, it item) item {
+	if l != "" {
+		it["labels"] = str(string(l))
+	}
+	return it
+}
+
+func (r *reader) labels() sale.Labels { return sale.Labels(r.optionalText("labels")) }
 
 // withPayment adds what a sale asks of payments; nothing if it asks for none.
 func withPayment(s sale.Sale, it item) item {
@@ -241,13 +252,14 @@ func readClaim(saleID string, buckets int, it item) (sale.Claim, error) {
 		RequestKey: r.optionalText("requestKey"),
 		OrderID:    uint64(r.optionalNumber("orderId")),
 		Refunds:    r.optionalTexts("refunds"),
+		Labels:     r.labels(),
 		MinReader:  int(r.optionalNumber(attrMinReader)),
 	}
 	if it["resentAt"] != nil {
 		c.ResentAt = r.time("resentAt")
 	}
 	if it["paidAt"] != nil {
-		c.PaidAt, c.Payment = r.time("paidAt"), r.text("payment")
+		c.PaidAt, c.Payment, c.Amount, c.Currency = r.time("paidAt"), r.text("payment"), r.optionalNumber("amount"), r.optionalText("currency")
 	}
 	if it["releasedAt"] != nil {
 		c.ReleasedAt, c.ReleasedBy = r.time("releasedAt"), sale.ReleasedBy(r.text("releasedBy"))
@@ -271,7 +283,7 @@ func claimItem(c sale.Claim, bucket int) item {
 	if c.RequestKey != "" {
 		it["requestKey"] = str(c.RequestKey)
 	}
-	return forReader(c.MinReader, it)
+	return forReader(c.MinReader, withLabels(c.Labels, it))
 }
 
 func readOrder(it item) (sale.Order, error) {
@@ -295,6 +307,7 @@ func readRefund(it item) (sale.Refund, error) {
 		Reason:   sale.RefundReason(r.text("reason")),
 		Amount:   r.number("amount"),
 		Currency: r.text("currency"),
+		Labels:   r.labels(),
 		At:       r.time("at"),
 	}
 	if it["refundedAt"] != nil {
@@ -316,5 +329,5 @@ func refundItem(r sale.Refund) item {
 	if r.User != "" {
 		it["user"] = str(r.User)
 	}
-	return it
+	return withLabels(r.Labels, it)
 }

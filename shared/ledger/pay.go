@@ -156,12 +156,15 @@ func (l *Ledger) payClaim(ctx context.Context, p sale.Payment, o *ordered) (Sett
 		types.TransactWriteItem{Update: &types.Update{
 			TableName:           l.table,
 			Key:                 o.claimKey(),
-			UpdateExpression:    aws.String("SET #paidAt = :now, #payment = :payment"),
+			UpdateExpression:    aws.String("SET #paidAt = :now, #payment = :payment, #amount = :amount, #currency = :currency"),
 			ConditionExpression: aws.String("#orderId = :orderId AND " + ifNotFinal),
 			ExpressionAttributeNames: map[string]string{
 				"#paidAt": "paidAt", "#payment": "payment", "#releasedAt": "releasedAt", "#orderId": "orderId",
+				"#amount": "amount", "#currency": "currency",
 			},
-			ExpressionAttributeValues:           item{":now": millis(now), ":payment": str(p.ID()), ":orderId": num(int64(o.ID))},
+			ExpressionAttributeValues: item{
+				":now": millis(now), ":payment": str(p.ID()), ":amount": num(p.Amount), ":currency": str(p.Currency), ":orderId": num(int64(o.ID)),
+			},
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		}},
 	)

@@ -157,7 +157,7 @@ func (p *purchasing) try(ctx context.Context, s *snapshot, shard int, now time.T
 	claim := sale.Claim{
 		SaleID: p.request.SaleID, User: p.request.User, ID: p.claimID,
 		Shard: shard, AcceptedAt: time.UnixMilli(now.UnixMilli()).UTC(), RequestKey: p.request.Key,
-		Buckets: s.sale.Buckets, MinReader: s.sale.MinReader,
+		Buckets: s.sale.Buckets, MinReader: s.sale.MinReader, Labels: s.sale.Labels,
 	}
 	err := attempt(ctx, func(ctx context.Context) error {
 		return p.ledger.transact(ctx, p.takeUnit(shard, now), p.putClaim(claim))

@@ -196,7 +196,7 @@ const noteAge = time.Hour
 func (l *Ledger) putRefund(ctx context.Context, p sale.Payment, reason sale.RefundReason, o *ordered) (Settlement, error) {
 	refund := sale.Refund{Payment: p.ID(), OrderID: p.OrderID, Reason: reason, Amount: p.Amount, Currency: p.Currency, At: l.now()}
 	if reason != sale.RefundUnknownOrder {
-		refund.SaleID, refund.User = o.SaleID, o.User
+		refund.SaleID, refund.User, refund.Labels = o.SaleID, o.User, o.sale.Labels
 	}
 	guard, put := l.put(guardItem(p, refund.SaleID, fateRefund, refund.At)), l.put(refundItem(refund))
 	_, isNoted := l.noted.Get(refund.SaleID, refund.At)

@@ -42,8 +42,11 @@ type Event struct {
 	Payment string
 	// ReleasedBy is of OrderReleased.
 	ReleasedBy ReleasedBy
-	// Reason, Amount and Currency are of RefundDue.
+	// Reason is of RefundDue. Amount, in minor units, and Currency are of RefundDue and
+	// OrderPaid; "" if the item does not have them.
 	Reason   RefundReason
-	Amount   int64 // in minor units
+	Amount   int64
 	Currency string
+	// Labels are the sale's, if the item has them.
+	Labels Labels
 }

@@ -61,6 +61,7 @@ type Refund struct {
 	Reason   RefundReason
 	Amount   int64
 	Currency string
+	Labels   Labels // the sale's; "" like User
 	At       time.Time
 	// RefundedAt is when an operator marked it as refunded; zero while it is due.
 	RefundedAt time.Time

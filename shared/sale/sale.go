@@ -43,6 +43,7 @@ type Sale struct {
 	// payment will do, as in sales of older releases. They never change.
 	Price    int64
 	Currency string
+	Labels   Labels
 }
 
 // Refusal returns why a purchase at now is refused regardless of stock, or nil. The
@@ -120,14 +121,19 @@ type Claim struct {
 	OrderID uint64
 	// PaidAt and Payment, provider#reference, are of a paid claim; ReleasedAt and
 	// ReleasedBy of one whose unit its buyer does not get. Both are final, and a claim
-	// has one of them at most.
+	// has one of them at most. Amount, in minor units, and Currency are what was paid; ""
+	// if a release that did not store them recorded the payment.
 	PaidAt     time.Time
 	Payment    string
+	Amount     int64
+	Currency   string
 	ReleasedAt time.Time
 	ReleasedBy ReleasedBy
 	// Refunds are the ids of this order's payments that are to be refunded, or were: the
 	// first ones, if they are very many.
 	Refunds []string
+	// Labels are its sale's; "" if a release that knew none accepted it.
+	Labels Labels
 	// Buckets is its sale's number of buckets, which its key depends on; 0 if unknown.
 	Buckets int
 	// MinReader is its sale's; it says nothing else about the claim.

@@ -41,6 +41,7 @@ type Creation struct {
 	// only a sale that an older release created has one of PayWithin and Price alone.
 	Price    int64
 	Currency string
+	Labels   Labels
 }
 
 // Check validates the creation and fills in its shards and name.
@@ -65,6 +66,9 @@ func (c *Creation) Check() error {
 		return Refuse(InvalidRequest, fmt.Sprintf("ordersPerSecond must be 1 to %d", MaxOrdersPerSecond))
 	}
 	if err := c.checkPayment(); err != nil {
+		return err
+	}
+	if err := c.Labels.check(); err != nil {
 		return err
 	}
 	if c.Shards == 0 {

@@ -12,6 +12,11 @@ func creation(change func(*Creation)) Creation {
 	return c
 }
 
+var tenLabels = Labels(strings.TrimSuffix(strings.Repeat(strings.Repeat("a", 50)+",", 10), ","))
+
+// bytesLong are 504 bytes, of which the last label has 1.
+var bytesLong = strings.Repeat(strings.Repeat("台", 50)+",", 3) + strings.Repeat("a", 50) + ","
+
 func TestACreationIsCheckedFieldByField(t *testing.T) {
 	year := func(y int) time.Time { return time.Date(y, 1, 1, 0, 0, 0, 0, time.UTC) }
 	tests := []struct {
@@ -31,6 +36,17 @@ func TestACreationIsCheckedFieldByField(t *testing.T) {
 		{"the most shards are valid", func(c *Creation) { c.Stock, c.Shards = 1000, MaxShards }, ""},
 		{"the highest rate is valid", func(c *Creation) { c.OrdersPerSecond = MaxOrdersPerSecond }, ""},
 		{"a name of 200 characters is valid", func(c *Creation) { c.Name = strings.Repeat("台", MaxName) }, ""},
+		{"ten labels are valid", func(c *Creation) { c.Labels = "a,b,c,d,e,f,g,h,i,j" }, ""},
+		{"ten labels of 50 characters are valid", func(c *Creation) { c.Labels = tenLabels }, ""},
+		{"a label with a space is valid", func(c *Creation) { c.Labels = "campaign=双 十一" }, ""},
+		{"eleven labels", func(c *Creation) { c.Labels = "a,b,c,d,e,f,g,h,i,j,k" }, InvalidRequest},
+		{"labels of 512 bytes are valid", func(c *Creation) { c.Labels = Labels(bytesLong + "34567890") }, ""},
+		{"labels of 513 bytes", func(c *Creation) { c.Labels = Labels(bytesLong + "345678901") }, InvalidRequest},
+		{"a label of 51 characters", func(c *Creation) { c.Labels = Labels(strings.Repeat("a", 51)) }, InvalidRequest},
+		{"an empty label", func(c *Creation) { c.Labels = "a,,b" }, InvalidRequest},
+		{"a label that ends with a space", func(c *Creation) { c.Labels = "a ,b" }, InvalidRequest},
+		{"a label with a newline", func(c *Creation) { c.Labels = "a\nb" }, InvalidRequest},
+		{"a label that is not UTF-8", func(c *Creation) { c.Labels = "\xff" }, InvalidRequest},
 		{"no sale id", func(c *Creation) { c.SaleID = "" }, InvalidRequest},
 		{"a sale id with a separator", func(c *Creation) { c.SaleID = "a#b" }, InvalidRequest},
 		{"a sale id of 65 characters", func(c *Creation) { c.SaleID = strings.Repeat("a", 65) }, InvalidRequest},

@@ -125,6 +125,7 @@ type salePage struct {
 	Approximate bool       `json:"approximate,omitempty"`
 	MayReturn   bool       `json:"mayReturn,omitempty"`
 	PayWithin   int64      `json:"payWithin,omitempty"` // seconds
+	Labels      []string   `json:"labels,omitempty"`
 }
 
 // sale answers with the public sale page, cacheable for a second.
@@ -148,7 +149,7 @@ func (h *Handler) sale(ctx context.Context, r *httpapi.Request, event *telemetry
 	response := httpapi.JSON(http.StatusOK, salePage{
 		SaleID: s.ID, Name: s.Name, OpensAt: httpapi.Time(s.OpensAt), ClosesAt: httpapi.Time(s.ClosesAt),
 		Now: httpapi.Time(now), State: state, Remaining: left.Units, Approximate: left.Approximate, MayReturn: mayReturn,
-		PayWithin: int64(s.PayWithin / time.Second),
+		PayWithin: int64(s.PayWithin / time.Second), Labels: s.Labels.List(),
 	})
 	response.Headers.CacheControl = "max-age=1"
 	if mayReturn {

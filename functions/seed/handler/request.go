@@ -26,13 +26,14 @@ type request struct {
 	PayWithin       int64   `json:"payWithin"`
 	Price           *int64  `json:"price"`
 	Currency        string  `json:"currency"`
+	Labels          string  `json:"labels"`
 	SeedID          string  `json:"seedId"`
 	At              *string `json:"at"`
 }
 
 // fields lists the fields of each action besides action and saleId.
 var fields = map[string][]string{
-	"create":     {"name", "opensAt", "closesAt", "stock", "shards", "ordersPerSecond", "maxStock", "payWithin", "price", "currency"},
+	"create":     {"name", "opensAt", "closesAt", "stock", "shards", "ordersPerSecond", "maxStock", "payWithin", "price", "currency", "labels"},
 	"add":        {"seedId", "stock"},
 	"withdraw":   {"seedId", "stock"},
 	"pause":      {"at"},
@@ -97,6 +98,7 @@ func (r *request) creation() (sale.Creation, error) {
 		r.PayWithin = -1
 	}
 	c.PayWithin, c.Currency = time.Duration(r.PayWithin)*time.Second, r.Currency
+	c.Labels = sale.Labels(r.Labels)
 	if r.Price != nil {
 		if c.Price = *r.Price; c.Price == 0 {
 			return c, invalid("price must be at least 1 minor unit")

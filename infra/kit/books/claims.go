@@ -72,6 +72,7 @@ func (p *pass) take(c Claim, sound bool) {
 	}
 	p.compare(claimIDs, hashOf(c.ClaimID), c.owner)
 	p.settle(c)
+	p.checkLabels(about("claim"), fmt.Sprintf("the claim of %q", c.User), c.labels)
 	now := p.Now()
 	at := c.AcceptedAt.UnixMilli()
 	if c.AcceptedAt.After(now.Add(skew)) {

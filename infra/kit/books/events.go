@@ -209,7 +209,7 @@ func (c *eventCheck) readListing(ctx context.Context, saleID string) error {
 	}
 	l, problem := readListing(it)
 	if !c.malformed(it, problem) && l.drained {
-		c.expect(drainedEvent(saleID, l.closesAt))
+		c.expect(drainedEvent(saleID, l.labels, l.closesAt))
 	}
 	return nil
 }
@@ -303,9 +303,9 @@ func (c *eventCheck) isPast(l line) bool {
 	case l.kind == "SaleSoldOut" && of == l.kind+":"+saleID:
 		version, err := strconv.ParseInt(suffix, 10, 64)
 		return err == nil && version >= 1 && (version < s.version || version == s.version && len(s.empty) >= s.shards) &&
-			!occurred.After(c.Now().Add(skew)) && soldOutEvent(saleID, suffix, at).sum(c.file.seed) == l.sum
+			!occurred.After(c.Now().Add(skew)) && soldOutEvent(saleID, s.labels, suffix, at).sum(c.file.seed) == l.sum
 	case l.kind == "SaleDrained":
-		e := drainedEvent(saleID, occurred.UnixMilli())
+		e := drainedEvent(saleID, s.labels, occurred.UnixMilli())
 		return s.version > 1 && !e.at.After(c.Now().Add(skew)) && e.sum(c.file.seed) == l.sum
 	}
 	return false
@@ -337,7 +337,7 @@ func (e event) id() string { return e.members["id"].(string) }
 func (e event) text() []byte {
 	text, err := json.Marshal([]any{e.kind, e.members})
 	if err != nil {
-		panic(err) // the members are texts and numbers
+		panic(err) // the members are texts, lists of them and numbers
 	}
 	return text
 }
@@ -350,12 +350,16 @@ func (c Claim) events(saleID string) (all []event) {
 	add := func(kind, state string, millis int64) event {
 		e := newEvent(kind, c.OrderID, saleID, millis)
 		e.members["orderId"], e.members["claimId"], e.members["user"], e.members["state"] = c.OrderID, c.ClaimID, c.User, state
+		e.label(c.labels)
 		all = append(all, e)
 		return e
 	}
 	add("OrderConfirmed", "CONFIRMED", c.ConfirmedAt.UnixMilli())
 	if c.paidAt != 0 {
-		add("OrderPaid", "PAID", c.paidAt).members["payment"] = c.payment
+		paid := add("OrderPaid", "PAID", c.paidAt)
+		if paid.members["payment"] = c.payment; c.currency != "" {
+			paid.members["amount"], paid.members["currency"] = c.amount, c.currency
+		}
 	}
 	if c.releasedAt != 0 {
 		add("OrderReleased", c.State(), c.releasedAt).members["releasedBy"] = c.releasedBy
@@ -372,17 +376,26 @@ func (r refundItem) event() event {
 		e.members["user"] = r.user
 	}
 	e.members["payment"], e.members["reason"], e.members["amount"], e.members["currency"] = r.payment, r.reason, r.amount, r.currency
+	e.label(r.labels)
 	return e
 }
 
-func drainedEvent(saleID string, closesAt int64) event {
+func (e event) label(labels string) {
+	if labels != "" {
+		e.members["labels"] = strings.Split(labels, ",")
+	}
+}
+
+func drainedEvent(saleID, labels string, closesAt int64) event {
 	e := newEvent("SaleDrained", saleID+":"+strconv.FormatInt(closesAt, 10), saleID, closesAt)
+	e.label(labels)
 	e.at = e.at.Add(drainAfter)
 	return e
 }
 
-func soldOutEvent(saleID, version, at string) event {
+func soldOutEvent(saleID, labels, version, at string) event {
 	e := newEvent("SaleSoldOut", saleID+":"+version, saleID, 0)
+	e.label(labels)
 	e.members["occurredAt"] = at
 	return e
 }

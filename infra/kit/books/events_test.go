@@ -196,10 +196,10 @@ func TestAnOccasionThatTheTableRulesOutIsAFinding(t *testing.T) {
 	w := settled(t)
 	s, _ := readSale(w.items()[key{salePK, "SALE"}])
 	soldOutAt := func(version int64) sale.Event {
-		return sale.Event{Type: sale.EventSoldOut, ID: fmt.Sprintf("SaleSoldOut:moutai:%d", version), SaleID: "moutai", OccurredAt: w.Now()}
+		return sale.Event{Type: sale.EventSoldOut, ID: fmt.Sprintf("SaleSoldOut:moutai:%d", version), SaleID: "moutai", OccurredAt: w.Now(), Labels: sale.Labels(s.labels)}
 	}
 	drainedAfter := func(end time.Time) sale.Event {
-		return sale.Event{Type: sale.EventDrained, ID: fmt.Sprintf("SaleDrained:moutai:%d", end.UnixMilli()), SaleID: "moutai", OccurredAt: end}
+		return sale.Event{Type: sale.EventDrained, ID: fmt.Sprintf("SaleDrained:moutai:%d", end.UnixMilli()), SaleID: "moutai", OccurredAt: end, Labels: sale.Labels(s.labels)}
 	}
 	for name, c := range map[string]struct {
 		event sale.Event

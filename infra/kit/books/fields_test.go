@@ -75,7 +75,7 @@ func TestTheItemsAreReadAsTheDocumentDescribesThem(t *testing.T) {
 	}
 	// Whatever is there only together.
 	together := map[string][]string{
-		"price": {"currency"}, "currency": {"price"}, "paidAt": {"payment"}, "payment": {"paidAt"},
+		"price": {"currency"}, "currency": {"price", "amount"}, "paidAt": {"payment", "amount", "currency"}, "payment": {"paidAt", "amount", "currency"}, "amount": {"currency"},
 		"releasedAt": {"releasedBy"}, "releasedBy": {"releasedAt"}, "released": {"putBack"}, "putBack": {"released"},
 		"payWithin": {"nextDue", "releasing"}, "orderId": {"saleId"},
 	}

@@ -387,6 +387,20 @@ func TestEachKindOfBrokenPaymentIsNamed(t *testing.T) {
 		{"a note of another refund", func(all items) { all.add("SALES", "moutai", "refundAt", 1) }, "P24", "reconcile may not see one that is due"},
 		{"a refund of no order", func(all items) { all.add("REFUND#moutai", "stripe#pi_3", "orderId", 1<<40) }, "P24", "which is no order of this sale"},
 		{"other terms", func(all items) { all.add(salePK, "SALE", "payWithin", 60) }, "P15", "the sale asks for payment as in"},
+		{"another amount than the price", func(all items) {
+			k, _ := all.claim("user-2")
+			all.add(k.pk, k.sk, "amount", 1)
+		}, "P24", `the claim of "user-2" was paid by 199901 CNY, but the price is 199900 CNY`},
+		{"a guard of another amount", func(all items) { all.set("PAYMENT#stripe#pi_2", "PAYMENT", "currency", text("USD")) },
+			"P24", `199900 CNY, but its guard says at 2026-11-11T20:32:00.000Z: paid, 199900 USD`},
+		{"a claim with other labels", func(all items) {
+			k, _ := all.claim("user-2")
+			all.set(k.pk, k.sk, "labels", text("sku=B"))
+		}, "P26", `the claim of "user-2" has the labels "sku=B", but its sale "sku=A-38,erp=4711"`},
+		{"a refund with other labels", func(all items) { all.set("REFUND#moutai", "stripe#pi_3", "labels", text("sku=B")) },
+			"P26", `the refund of stripe#pi_3 has the labels "sku=B", but its sale`},
+		{"a listing without labels", func(all items) { delete(all[key{"SALES", "moutai"}], "labels") }, "P26", `the list of sales has the labels "", the sale "sku=`},
+		{"other labels than the creation's", func(all items) { all.set(salePK, "CREATE", "labels", text("sku=B")) }, "P15", `but was created with "sku=B"`},
 		{"an unknown sale's refund", func(all items) {
 			all.move(key{"REFUND#moutai", "stripe#pi_3"}, key{"REFUND#maotai", "stripe#pi_3"})
 		}, "P13", `the item REFUND#maotai, stripe#pi_3 belongs to sale "maotai", which does not exist`},

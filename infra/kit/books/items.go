@@ -28,6 +28,7 @@ type saleItem struct {
 	version           int64
 	state             string
 	terms             terms
+	labels            string
 	minReader         int64
 }
 
@@ -38,7 +39,7 @@ func readSale(it item) (s saleItem, problem string) {
 		changedAt: f.within("changedAt", 0, year2100), seeded: f.within("seeded", 0, math.MaxInt64), room: -1,
 		shards: int(f.within("shards", 1, maxShards)), buckets: int(f.within("buckets", 1, maxBuckets)),
 		empty: f.numbers("empty"), version: f.within("version", 1, math.MaxInt64), state: f.text("state"),
-		terms: f.terms(), minReader: f.minReader(),
+		terms: f.terms(), labels: f.labels(), minReader: f.minReader(),
 	}
 	if f.has("room") {
 		s.room = f.within("room", 0, maxUnits)
@@ -71,6 +72,7 @@ type createItem struct {
 	maxStock          int64 // 0 if there is none
 	shards            int
 	terms             terms
+	labels            string
 }
 
 func readCreate(it item) (c createItem, problem string) {
@@ -78,7 +80,7 @@ func readCreate(it item) (c createItem, problem string) {
 	c = createItem{
 		name: f.text("name"), opensAt: f.instant("opensAt"), closesAt: f.instant("closesAt"),
 		stock: f.within("stock", 1, maxUnits), shards: int(f.within("shards", 1, maxShards)),
-		terms: f.terms(),
+		terms: f.terms(), labels: f.labels(),
 	}
 	if f.has("maxStock") {
 		c.maxStock = f.within("maxStock", c.stock, maxUnits)
@@ -133,13 +135,14 @@ type listingItem struct {
 	closesAt  int64
 	drained   bool
 	payWithin int64
+	labels    string
 	minReader int64
 	refundAt  int64 // 0 if there is no refund
 }
 
 func readListing(it item) (l listingItem, problem string) {
 	f := newFields(it)
-	l.closesAt, l.payWithin, l.minReader = f.instant("closesAt"), f.terms().payWithin, f.minReader()
+	l.closesAt, l.payWithin, l.labels, l.minReader = f.instant("closesAt"), f.terms().payWithin, f.labels(), f.minReader()
 	if f.has("drained") {
 		if l.drained = f.flag("drained"); !l.drained {
 			f.fail("drained is there and not true")
@@ -199,6 +202,7 @@ type Claim struct {
 
 	orderID  uint64
 	resentAt int64 // 0 if its message was never resent
+	labels   string
 	settlement
 }
 
@@ -226,7 +230,7 @@ func readClaim(it item, bucket int) (c Claim, problem string) {
 		}
 		c.OrderID, c.ConfirmedAt = strconv.FormatUint(c.orderID, 10), secondOf(c.orderID)
 	}
-	c.settlement = f.settlement()
+	c.labels, c.settlement = f.labels(), f.settlement()
 	return c, f.end()
 }
 

@@ -70,7 +70,9 @@ type settlement struct {
 	refunds    []string // payments of its order that are to be refunded
 	paidAt     int64    // 0 if it is not paid
 	payment    string
-	releasedAt int64 // 0 if it is not released
+	amount     int64
+	currency   string // "" if a release that did not store it recorded the payment
+	releasedAt int64  // 0 if it is not released
 	releasedBy string
 	minReader  int64
 }
@@ -81,6 +83,12 @@ func (f *fields) settlement() (s settlement) {
 		s.paidAt, s.payment = f.instant("paidAt"), f.text("payment")
 		if !isPayment(s.payment) {
 			f.fail("payment is no provider#reference")
+		}
+	}
+	if f.has("amount") || f.has("currency") {
+		s.amount, s.currency = f.within("amount", 0, maxPrice), f.text("currency")
+		if !isCurrency(s.currency) || s.paidAt == 0 {
+			f.fail("currency is not three capital letters, or the claim is not paid")
 		}
 	}
 	if f.has("releasedAt") || f.has("releasedBy") {
@@ -147,6 +155,9 @@ func (p *pass) settle(c Claim) {
 		if c.paidAt < confirmed || c.paidAt > now {
 			p.find("P24", about+" paidAt", "the claim of %q was paid at %s, its order is of %s", c.User, clock(c.paidAt), clock(c.ConfirmedAt.UnixMilli()))
 		}
+		if asks.price != 0 && c.currency != "" && (c.amount != asks.price || c.currency != asks.currency) {
+			p.find("P24", about+" amount", "the claim of %q was paid by %d %s, but the price is %d %s", c.User, c.amount, c.currency, asks.price, asks.currency)
+		}
 	}
 	if c.releasedAt == 0 {
 		return
@@ -183,6 +194,7 @@ func (p *pass) putBacks() (low, high int64) {
 
 // judgePayments compares what the sale's items say about payments.
 func (p *pass) judgePayments(h *header) {
+	p.judgeLabels(h)
 	asks := p.terms()
 	if h.hasSale && h.hasCreate && h.sale.terms != h.create.terms {
 		p.find("P15", "sale terms", "the sale asks for payment as in %+v, but was created with %+v", h.sale.terms, h.create.terms)
@@ -241,6 +253,7 @@ type refundItem struct {
 	reason         string
 	amount         int64
 	currency       string
+	labels         string
 	at, refundedAt int64 // refundedAt is 0 while it is due
 }
 
@@ -249,7 +262,7 @@ func readRefund(it item) (r refundItem, problem string) {
 	_, of, _ := cutKind(keyOf(it).pk)
 	r = refundItem{
 		sale: of, payment: keyOf(it).sk, reason: f.text("reason"), amount: f.within("amount", 0, maxPrice),
-		currency: f.text("currency"), at: f.instant("at"),
+		currency: f.text("currency"), labels: f.labels(), at: f.instant("at"),
 	}
 	if !isPayment(r.payment) {
 		f.fail("sk is no provider#reference")
@@ -364,6 +377,9 @@ func orderOrNone(it item) item {
 // checkRefund compares a refund with the claim of its order; nil if there is none.
 func (p *pass) checkRefund(r refundItem, it item) {
 	about := "refund " + r.payment
+	if r.sale != "" {
+		p.checkLabels(about, "the refund of "+r.payment, r.labels)
+	}
 	if latest := max(r.at, r.refundedAt); latest > p.Now().Add(skew).UnixMilli() {
 		p.find("P24", about+" at", "the refund of %s was recorded or made at %s, which is in the future", r.payment, clock(latest))
 	}
@@ -459,9 +475,10 @@ func (p *pass) checkPaid(ctx context.Context, claims []Claim) error {
 		g, problem := readGuard(it)
 		p.malformed(it, problem)
 		if problem == "" && (g.fate != "paid" || g.sale != p.saleID || uint64(g.orderID) != c.orderID || g.at != c.paidAt ||
+			c.currency != "" && (g.amount != c.amount || g.currency != c.currency) ||
 			asks.price != 0 && (g.amount != asks.price || g.currency != asks.currency)) {
-			p.find("P24", "guard "+c.payment, "%s has paid order %s of %q at %s, but its guard says at %s: %s, %d %s, order %d of sale %q",
-				c.payment, c.OrderID, c.User, clock(c.paidAt), clock(g.at), g.fate, g.amount, g.currency, g.orderID, g.sale)
+			p.find("P24", "guard "+c.payment, "%s has paid order %s of %q at %s, %d %s, but its guard says at %s: %s, %d %s, order %d of sale %q",
+				c.payment, c.OrderID, c.User, clock(c.paidAt), c.amount, c.currency, clock(g.at), g.fate, g.amount, g.currency, g.orderID, g.sale)
 		}
 	}
 	return nil

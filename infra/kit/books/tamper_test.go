@@ -35,6 +35,8 @@ var excused = map[string]string{
 	"addition units more/rest":         "so had one that was to take less",
 
 	"sale version more/settled":    "a shard's units may have been put back in two parts",
+	"claim labels removed":         "a release that knew no labels accepted it",
+	"refund labels removed":        "or recorded it",
 	"listing nextDue more":         "it is a time to look again",
 	"listing nextDue less":         "it is a time to look again",
 	"listing nextDue removed":      "release looks now, then",

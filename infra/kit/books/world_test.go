@@ -198,7 +198,7 @@ func withdrawn(t *testing.T) *world {
 func settled(t *testing.T) *world {
 	w := newWorld(t)
 	c := w.Sale(14, 5)
-	c.PayWithin, c.Price, c.Currency = 30*time.Minute, 199900, "CNY"
+	c.PayWithin, c.Price, c.Currency, c.Labels = 30*time.Minute, 199900, "CNY", "sku=A-38,erp=4711"
 	w.Create(c)
 	id := func(user string) uint64 {
 		claim, err := w.Ledger.Claim(w.Ctx, "moutai", user)

@@ -29,6 +29,19 @@ type detail struct {
 	Reason        string `json:"reason"`
 	Amount        int64  `json:"amount"`
 	Currency      string `json:"currency"`
+	Labels        labels `json:"labels"`
+}
+
+// labels are a sale's, separated by commas as in its items. Events have a list.
+type labels string
+
+func (l *labels) UnmarshalJSON(text []byte) error {
+	var all []string
+	if err := json.Unmarshal(text, &all); err != nil {
+		return err
+	}
+	*l = labels(strings.Join(all, ","))
+	return nil
 }
 
 // kind is the event's type: what its id begins with.
@@ -52,6 +65,7 @@ func expected(it map[string]types.AttributeValue, changed time.Time) []detail {
 	if it == nil {
 		return nil
 	}
+	of := labels(Text(it["labels"]))
 	pk, sk := Text(it["pk"]), Text(it["sk"])
 	kind, rest, _ := strings.Cut(pk, "#")
 	saleID, _, _ := strings.Cut(rest, "#")
@@ -63,6 +77,7 @@ func expected(it map[string]types.AttributeValue, changed time.Time) []detail {
 		return []detail{{
 			SchemaVersion: 1, ID: "RefundDue:" + rest + ":" + sk, OccurredAt: instant(it["at"]), SaleID: rest,
 			OrderID: Text(it["orderId"]), User: Text(it["user"]), Payment: sk, Reason: Text(it["reason"]), Amount: amount, Currency: Text(it["currency"]),
+			Labels: of,
 		}}
 	case kind == "SALE" && sk == "SALE":
 		empty, _ := it["empty"].(*types.AttributeValueMemberNS)
@@ -72,11 +87,11 @@ func expected(it map[string]types.AttributeValue, changed time.Time) []detail {
 		}
 		return []detail{{
 			SchemaVersion: 1, ID: "SaleSoldOut:" + rest + ":" + Text(it["version"]),
-			OccurredAt: Stamp(changed.Truncate(time.Second)), SaleID: rest,
+			OccurredAt: Stamp(changed.Truncate(time.Second)), SaleID: rest, Labels: of,
 		}}
 	case kind == "SALES" && it["drained"] != nil:
 		return []detail{{
-			SchemaVersion: 1, ID: "SaleDrained:" + sk + ":" + Text(it["closesAt"]), OccurredAt: instant(it["closesAt"]), SaleID: sk,
+			SchemaVersion: 1, ID: "SaleDrained:" + sk + ":" + Text(it["closesAt"]), OccurredAt: instant(it["closesAt"]), SaleID: sk, Labels: of,
 		}}
 	}
 	return nil
@@ -89,13 +104,14 @@ func expectedOfClaim(it map[string]types.AttributeValue, saleID, user string) []
 	of := func(kind, state, at string) detail {
 		return detail{
 			SchemaVersion: 1, ID: kind + ":" + orderID, OccurredAt: at, SaleID: saleID, OrderID: orderID,
-			ClaimID: Text(it["claimId"]), User: user, State: state,
+			ClaimID: Text(it["claimId"]), User: user, State: state, Labels: labels(Text(it["labels"])),
 		}
 	}
 	all := []detail{of("OrderConfirmed", "CONFIRMED", Stamp(confirmedAt))}
 	if it["paidAt"] != nil {
 		paid := of("OrderPaid", "PAID", instant(it["paidAt"]))
-		paid.Payment = Text(it["payment"])
+		paid.Payment, paid.Currency = Text(it["payment"]), Text(it["currency"])
+		paid.Amount, _ = Number(it["amount"])
 		all = append(all, paid)
 	}
 	if it["releasedAt"] != nil {

@@ -260,7 +260,8 @@ func CheckCancelled(user string, r Reply, end string) string {
 	return fmt.Sprintf("P20: %s cancels and is told %d %s; the claim ended as %q", user, r.Status, r.Body, end)
 }
 
-// AsksForPayment are the members of a creation that asks for payment.
+// AsksForPayment are the members of a creation that asks for payment. Such a sale also has
+// labels.
 func AsksForPayment(within time.Duration) string {
-	return fmt.Sprintf(`,"payWithin":%d,"price":%d,"currency":"CNY"`, within/time.Second, Price)
+	return fmt.Sprintf(`,"payWithin":%d,"price":%d,"currency":"CNY","labels":"sku=A-38,campaign=1111"`, within/time.Second, Price)
 }

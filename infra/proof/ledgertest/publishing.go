@@ -63,18 +63,22 @@ func (w *World) published(change func(), want ...sale.Event) {
 	}
 }
 
-// of is an event of an order.
+const labels = "sku=A-38,campaign=1111"
+
+// of is an event of an order of a sale with labels.
 func of(t sale.EventType, c sale.Claim, state sale.ClaimState, at time.Time) sale.Event {
 	return sale.Event{
 		Type: t, ID: string(t) + ":" + orderid.String(c.OrderID), OccurredAt: at,
-		SaleID: "moutai", OrderID: c.OrderID, ClaimID: c.ID, User: c.User, State: state,
+		SaleID: "moutai", OrderID: c.OrderID, ClaimID: c.ID, User: c.User, State: state, Labels: labels,
 	}
 }
 
 var publishing = map[string]func(*testing.T, *World){
 	"each change of an order is one event, and the table still has it": func(t *testing.T, w *World) {
 		var refs []ledger.ClaimRef
-		w.published(func() { w.OpenUnpaid(6, 2); refs = w.bought("alice", "bob", "carol") })
+		c := w.Sale(6, 2)
+		c.PayWithin, c.Labels = payWithin, labels
+		w.published(func() { w.Create(c); refs = w.bought("alice", "bob", "carol") })
 		w.Pass(time.Second)
 		confirmedAt := w.Now()
 		var ids []uint64
@@ -92,7 +96,7 @@ var publishing = map[string]func(*testing.T, *World){
 
 		w.Pass(time.Minute)
 		paid := of(sale.EventPaid, claims[0], sale.Paid, w.Now())
-		paid.Payment = "stripe#pi_1"
+		paid.Payment, paid.Amount, paid.Currency = "stripe#pi_1", 199900, "CNY"
 		pay := func() { w.Settles(PaymentOf(ids[0], "pi_1")) }
 		w.published(pay, paid)
 		w.published(pay)
@@ -117,7 +121,7 @@ var publishing = map[string]func(*testing.T, *World){
 		w.Pass(time.Minute)
 		late := sale.Event{
 			Type: sale.EventRefundDue, ID: "RefundDue:moutai:stripe#pi_3", OccurredAt: w.Now(), SaleID: "moutai", OrderID: ids[2], User: "carol",
-			Payment: "stripe#pi_3", Reason: sale.RefundReleased, Amount: 199900, Currency: "CNY",
+			Payment: "stripe#pi_3", Reason: sale.RefundReleased, Amount: 199900, Currency: "CNY", Labels: labels,
 		}
 		w.published(func() { w.Settles(PaymentOf(ids[2], "pi_3")) }, late)
 		w.published(func() {
@@ -135,9 +139,11 @@ var publishing = map[string]func(*testing.T, *World){
 		w.has("", unknown)
 	},
 	"a sale that is sold out again says so again": func(t *testing.T, w *World) {
-		w.Open(2, 1)
+		c := w.Sale(2, 1)
+		c.Labels = labels
+		w.Create(c)
 		soldOut := func(version string) sale.Event {
-			return sale.Event{Type: sale.EventSoldOut, ID: "SaleSoldOut:moutai:" + version, OccurredAt: w.Now(), SaleID: "moutai"}
+			return sale.Event{Type: sale.EventSoldOut, ID: "SaleSoldOut:moutai:" + version, OccurredAt: w.Now(), SaleID: "moutai", Labels: labels}
 		}
 		w.published(func() { w.bought("alice", "bob") })
 		refuse := func(user string) func() {
@@ -157,11 +163,14 @@ var publishing = map[string]func(*testing.T, *World){
 		w.published(refuse("frank"), soldOut("4"))
 	},
 	"the end of a sale is an event, once": func(t *testing.T, w *World) {
-		c := w.Open(2, 1)
+		c := w.Sale(2, 1)
+		c.Labels = labels
+		w.Create(c)
 		w.Ordered("alice")
 		w.Pass(2 * time.Hour)
 		end := sale.Event{
 			Type: sale.EventDrained, ID: "SaleDrained:moutai:" + strconv.FormatInt(c.ClosesAt.UnixMilli(), 10), OccurredAt: c.ClosesAt, SaleID: "moutai",
+			Labels: labels,
 		}
 		var r ledger.Receipt
 		w.published(func() { r, _ = w.audit() })
@@ -173,6 +182,15 @@ var publishing = map[string]func(*testing.T, *World){
 		w.published(drain, end)
 		w.published(drain)
 		if got := w.eventsIn("moutai"); len(got) != 2 || got[1] != end {
+			t.Errorf("the table has %+v", got)
+		}
+	},
+	"what a release wrote that stored neither amount nor labels has the event that it had": func(t *testing.T, w *World) {
+		w.OpenUnpaid(2, 1)
+		ids := w.Ordered("alice")
+		w.Settles(PaymentOf(ids[0], "pi_1"))
+		w.tamper("CLAIM#moutai#0", "alice", "REMOVE amount, currency", nil)
+		if got := w.eventsIn("moutai"); len(got) != 2 || got[1].Type != sale.EventPaid || got[1].Currency != "" || got[1].Amount != 0 {
 			t.Errorf("the table has %+v", got)
 		}
 	},

@@ -179,6 +179,23 @@ var settling = map[string]func(*testing.T, *World){
 			}
 		}
 	},
+	"a sale with labels is created once, and its repeat must have the same": func(t *testing.T, w *World) {
+		c := w.Sale(5, 2)
+		c.Labels = labels
+		w.Create(c)
+		if again, err := w.Ledger.Create(w.Ctx, c); err != nil || again.Applied {
+			t.Errorf("the repeat: %+v (%v)", again, err)
+		}
+		for _, other := range []sale.Labels{"", "sku=A-38", "campaign=1111,sku=A-38"} {
+			c.Labels = other
+			if _, err := w.Ledger.Create(w.Ctx, c); sale.CodeOf(err) != sale.Conflicting {
+				t.Errorf("the labels %q: got %v", other, err)
+			}
+		}
+		if s, err := w.Environment().Sale(w.Ctx, "moutai"); err != nil || s.Labels != labels {
+			t.Errorf("the sale has %q (%v)", s.Labels, err)
+		}
+	},
 	"a sale that asks for no payment has none of its attributes, and releases nothing": func(t *testing.T, w *World) {
 		w.Open(5, 1)
 		ids := w.Ordered("alice", "bob")

@@ -29,6 +29,7 @@ type Event struct {
 	Reason        string    `json:"reason"`
 	Amount        int64     `json:"amount"` // in minor units
 	Currency      string    `json:"currency"`
+	Labels        []string  `json:"labels"`
 }
 
 // Read reads an event. It ignores members that it does not know, and fails for a newer

@@ -1,6 +1,7 @@
 package orderevent
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -14,16 +15,18 @@ func TestAnEventIsReadAsItIsPublished(t *testing.T) {
 	at := time.Date(2026, 11, 11, 12, 0, 0, 5e6, time.UTC)
 	got, err := Read(events.EventBridgeEvent{ID: "1", DetailType: "OrderReleased", Detail: eventbus.Detail(sale.Event{
 		Type: sale.EventReleased, ID: "OrderReleased:7", OccurredAt: at, SaleID: "moutai", OrderID: 7, ClaimID: "C", User: "alice", State: sale.Expired, ReleasedBy: sale.ByExpiry,
+		Labels: "sku=A-38,erp=4711",
 	})})
-	want := Event{Type: "OrderReleased", SchemaVersion: 1, ID: "OrderReleased:7", OccurredAt: at, SaleID: "moutai", OrderID: "7", ClaimID: "C", User: "alice", State: "EXPIRED", ReleasedBy: "expiry"}
-	if err != nil || got != want {
+	want := Event{Type: "OrderReleased", SchemaVersion: 1, ID: "OrderReleased:7", OccurredAt: at, SaleID: "moutai", OrderID: "7", ClaimID: "C", User: "alice", State: "EXPIRED", ReleasedBy: "expiry",
+		Labels: []string{"sku=A-38", "erp=4711"}}
+	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v (%v), want %+v", got, err, want)
 	}
 	got, err = Read(events.EventBridgeEvent{ID: "1", DetailType: "RefundDue", Detail: eventbus.Detail(sale.Event{
 		Type: sale.EventRefundDue, ID: "RefundDue::stripe#pi_1", OccurredAt: at, Payment: "stripe#pi_1", Reason: sale.RefundUnknownOrder, Amount: 5, Currency: "CNY",
 	})})
 	want = Event{Type: "RefundDue", SchemaVersion: 1, ID: "RefundDue::stripe#pi_1", OccurredAt: at, Payment: "stripe#pi_1", Reason: "unknown-order", Amount: 5, Currency: "CNY"}
-	if err != nil || got != want {
+	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v (%v), want %+v", got, err, want)
 	}
 }
