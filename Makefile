@@ -114,6 +114,13 @@ resume: operator ## continue SALE=…
 reschedule: operator ## let SALE=… sell from OPENS=2026-11-11T12:00:00Z to CLOSES=…
 	@$(OPERATOR) reschedule -sale "$${SALE-}" -opens "$${OPENS-}" -closes "$${CLOSES-}"
 
+# Only what is given on the command line counts: some systems have a NAME in the environment.
+.PHONY: describe
+describe: operator ## correct what buyers read of SALE=…: NAME=… IMAGE=… ABOUT=… LINK=…; an empty one is removed
+	@$(OPERATOR) describe -sale "$${SALE-}" $(if $(filter override,$(origin NAME)),-name "$$NAME") \
+		$(if $(filter override,$(origin IMAGE)),-image "$$IMAGE") $(if $(filter override,$(origin ABOUT)),-about "$$ABOUT") \
+		$(if $(filter override,$(origin LINK)),-link "$$LINK")
+
 .PHONY: add
 add: operator ## add STOCK=… units to SALE=…; a repeat with the same SEED_ID=… changes nothing
 	@$(OPERATOR) add -sale "$${SALE-}" -stock "$${STOCK-}" -seed-id "$${SEED_ID-}"

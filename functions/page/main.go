@@ -23,7 +23,11 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	h, err := handler.New(assets.Files, signIn, log)
+	look, err := handler.LookFromEnv()
+	if err != nil {
+		log.Fatal(err)
+	}
+	h, err := handler.New(assets.Files, signIn, look, log)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,5 +1,5 @@
 // Command seed handles the requests of schedules and operators: create a sale with its
-// stock, add or withdraw units, pause, resume or reschedule it.
+// stock, add or withdraw units, pause, resume, reschedule or describe it.
 package main
 
 import (
@@ -26,5 +26,5 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	lambda.Start(handler.New(book, log, clock.Wall).Handle)
+	lambda.Start(handler.New(book, log, clock.Wall).ImagesFrom(os.Getenv("IMAGE_ORIGIN")).Handle)
 }

@@ -39,8 +39,7 @@ func (l *Ledger) Create(ctx context.Context, c sale.Creation) (Seeding, error) {
 	draft := sale.Sale{
 		ID: c.SaleID, Name: c.Name, OpensAt: c.OpensAt, ClosesAt: c.ClosesAt,
 		ChangedAt: time.UnixMilli(0), Seeded: c.Stock, Shards: c.Shards, Buckets: sale.BucketsFor(c.Shards),
-		Version: 1, State: sale.Draft, PayWithin: c.PayWithin, Price: c.Price, Currency: c.Currency,
-		Labels: c.Labels,
+		Version: 1, State: sale.Draft, PayWithin: c.PayWithin, Price: c.Price, Currency: c.Currency, Labels: c.Labels, Presentation: c.Presentation,
 	}
 	if c.PayWithin != 0 {
 		draft.MinReader = sale.ReadsPayment
@@ -72,13 +71,13 @@ func (l *Ledger) Create(ctx context.Context, c sale.Creation) (Seeding, error) {
 // announce stores the request, the draft and the listing, or checks that the same
 // request is already stored.
 func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale) error {
-	request := withLabels(c.Labels, withPayment(draft, with(createKey(c.SaleID), item{
+	request := withLabels(c.Labels, withPayment(draft, withPresentation(draft, with(createKey(c.SaleID), item{
 		"name":     str(c.Name),
 		"opensAt":  millis(c.OpensAt),
 		"closesAt": millis(c.ClosesAt),
 		"stock":    num(c.Stock),
 		"shards":   num(int64(c.Shards)),
-	})))
+	}))))
 	drafted := saleItem(draft)
 	if c.MaxStock != 0 {
 		request["maxStock"], drafted["room"] = num(c.MaxStock), num(c.MaxStock-c.Stock)
@@ -100,7 +99,7 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 		r.number("closesAt") == c.ClosesAt.UnixMilli() && r.number("stock") == c.Stock &&
 		r.number("shards") == int64(c.Shards) && r.optionalNumber("maxStock") == c.MaxStock &&
 		r.optionalNumber("payWithin") == int64(c.PayWithin/time.Second) && r.optionalNumber("price") == c.Price &&
-		r.optionalText("currency") == c.Currency && r.labels() == c.Labels
+		r.optionalText("currency") == c.Currency && r.labels() == c.Labels && r.presentation() == c.Presentation
 	switch {
 	case r.err != nil:
 		return asInternal(r.err)

@@ -153,6 +153,8 @@ func readSale(it item) (sale.Sale, error) {
 		Price:     r.optionalNumber("price"),
 		Currency:  r.optionalText("currency"),
 		Labels:    r.labels(),
+
+		Presentation: r.presentation(),
 	}
 	if r.err == nil && (s.Shards < 1 || s.Shards > sale.MaxShards || s.Buckets < 1) {
 		r.err = fmt.Errorf("read sale %s: %d shards, %d buckets", s.ID, s.Shards, s.Buckets)
@@ -161,7 +163,7 @@ func readSale(it item) (sale.Sale, error) {
 }
 
 func saleItem(s sale.Sale) item {
-	return forReader(s.MinReader, withLabels(s.Labels, withPayment(s, with(saleKey(s.ID), item{
+	return forReader(s.MinReader, withLabels(s.Labels, withPayment(s, withPresentation(s, with(saleKey(s.ID), item{
 		"name":      str(s.Name),
 		"opensAt":   millis(s.OpensAt),
 		"closesAt":  millis(s.ClosesAt),
@@ -172,7 +174,7 @@ func saleItem(s sale.Sale) item {
 		"buckets":   num(int64(s.Buckets)),
 		"version":   num(s.Version),
 		"state":     str(string(s.State)),
-	}))))
+	})))))
 }
 
 // withLabels adds the labels of a sale, if it has any.
@@ -192,6 +194,21 @@ func withPayment(s sale.Sale, it item) item {
 	}
 	if s.Price != 0 {
 		it["price"], it["currency"] = num(s.Price), str(s.Currency)
+	}
+	return it
+}
+
+// presentation reads what withPresentation has written.
+func (r *reader) presentation() sale.Presentation {
+	return sale.Presentation{Image: r.optionalText("image"), About: r.optionalText("about"), Link: r.optionalText("link")}
+}
+
+// withPresentation adds what buyers see of the sale, as far as it is given.
+func withPresentation(s sale.Sale, it item) item {
+	for name, value := range map[string]string{"image": s.Image, "about": s.About, "link": s.Link} {
+		if value != "" {
+			it[name] = str(value)
+		}
 	}
 	return it
 }

@@ -3,7 +3,6 @@ package sale
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 )
 
 const (
@@ -35,7 +34,7 @@ func (l Labels) check() error {
 		return Refuse(InvalidRequest, fmt.Sprintf("labels must be at most %d, of at most %d bytes together", MaxLabels, MaxLabelBytes))
 	}
 	for _, label := range all {
-		if label == "" || utf8.RuneCountInString(label) > MaxLabel || !validText(label) || label != strings.TrimSpace(label) {
+		if label == "" || !validText(label, MaxLabel) || label != strings.TrimSpace(label) {
 			return Refuse(InvalidRequest, fmt.Sprintf("labels must be separated by commas, each 1 to %d printable characters without a space at its ends", MaxLabel))
 		}
 	}

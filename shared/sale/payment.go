@@ -1,9 +1,6 @@
 package sale
 
-import (
-	"time"
-	"unicode/utf8"
-)
+import "time"
 
 const (
 	// MinPayWithin and MaxPayWithin bound the time that a sale leaves its buyers to pay.
@@ -38,7 +35,7 @@ func (p *Payment) Check() error {
 	switch {
 	case !ValidID(p.Provider):
 		return Refuse(InvalidRequest, "unknown provider")
-	case p.Reference == "" || utf8.RuneCountInString(p.Reference) > MaxReference || !validText(p.Reference):
+	case p.Reference == "" || !validText(p.Reference, MaxReference):
 		return Refuse(InvalidRequest, "the payment has no valid reference")
 	case p.Amount < 0 || p.Amount > MaxPrice:
 		return Refuse(InvalidRequest, "the payment has no valid amount")

@@ -44,6 +44,7 @@ type Sale struct {
 	Price    int64
 	Currency string
 	Labels   Labels
+	Presentation
 }
 
 // Refusal returns why a purchase at now is refused regardless of stock, or nil. The

@@ -1,6 +1,7 @@
 package sale
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 	"unicode/utf8"
@@ -42,6 +43,7 @@ type Creation struct {
 	Price    int64
 	Currency string
 	Labels   Labels
+	Presentation
 }
 
 // Check validates the creation and fills in its shards and name.
@@ -52,8 +54,8 @@ func (c *Creation) Check() error {
 	switch {
 	case !ValidID(c.SaleID):
 		return Refuse(InvalidRequest, "saleId must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
-	case !validText(c.Name):
-		return Refuse(InvalidRequest, fmt.Sprintf("name must be at most %d printable characters", MaxName))
+	case !validText(c.Name, MaxName):
+		return errName
 	case c.Stock < 1 || c.Stock > MaxStock:
 		return Refuse(InvalidRequest, fmt.Sprintf("stock must be 1 to %d", MaxStock))
 	case c.MaxStock != 0 && (c.MaxStock < c.Stock || c.MaxStock > MaxStock):
@@ -65,10 +67,7 @@ func (c *Creation) Check() error {
 	case c.OrdersPerSecond < 0 || c.OrdersPerSecond > MaxOrdersPerSecond:
 		return Refuse(InvalidRequest, fmt.Sprintf("ordersPerSecond must be 1 to %d", MaxOrdersPerSecond))
 	}
-	if err := c.checkPayment(); err != nil {
-		return err
-	}
-	if err := c.Labels.check(); err != nil {
+	if err := cmp.Or(c.checkPayment(), c.check(), c.Labels.check()); err != nil {
 		return err
 	}
 	if c.Shards == 0 {
@@ -203,8 +202,11 @@ func checkWindow(opensAt, closesAt time.Time) error {
 // inRange reports whether the instant's Unix milliseconds are exact and positive.
 func inRange(t time.Time) bool { return t.Year() >= 2000 && t.Year() < 2100 }
 
-func validText(s string) bool {
-	if utf8.RuneCountInString(s) > MaxName || !utf8.ValidString(s) {
+var errName = Refuse(InvalidRequest, fmt.Sprintf("name must be at most %d printable characters", MaxName))
+
+// validText reports whether s is printable text of at most that many characters.
+func validText(s string, most int) bool {
+	if utf8.RuneCountInString(s) > most || !utf8.ValidString(s) {
 		return false
 	}
 	for _, r := range s {

@@ -8,13 +8,13 @@ import (
 )
 
 // policy is the Content-Security-Policy of the page. Scripts may connect to its own
-// origin and to the token endpoint's.
-func (s SignIn) policy() string {
+// origin and to the token endpoint's; pictures are of its own and of one other.
+func policy(s SignIn, look Look) string {
 	connect := "'self'"
 	if origin, err := originOf(s.Token); err == nil && origin != "" {
 		connect += " " + origin
 	}
-	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src " + connect +
+	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src " + strings.TrimSpace("'self' "+look.ImageOrigin) + "; connect-src " + connect +
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 

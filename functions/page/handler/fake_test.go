@@ -38,11 +38,11 @@ type function struct {
 	handler *Handler
 }
 
-func newFunction(t *testing.T) *function {
+func newFunction(t *testing.T, look ...Look) *function {
 	t.Helper()
 	f := &function{}
 	var err error
-	if f.handler, err = New(tiny(), signIn, telemetry.New(&f.Log, "page", clock.Wall)); err != nil {
+	if f.handler, err = New(tiny(), signIn, append(look, Look{})[0], telemetry.New(&f.Log, "page", clock.Wall)); err != nil {
 		t.Fatal(err)
 	}
 	f.Handler = lambda.NewHandler(f.handler.Handle)

@@ -62,13 +62,14 @@ var (
 // and its text contains the names of the files that it refers to, so those come first.
 type builder struct {
 	source fs.FS
+	look   Look
 	files  map[string]file
 	open   []string // the files whose references are being replaced
 }
 
 // build reads the page and the files that it refers to, directly or not.
-func build(source fs.FS) (*template.Template, map[string]file, error) {
-	b := builder{source: source, files: map[string]file{}}
+func build(source fs.FS, look Look) (*template.Template, map[string]file, error) {
+	b := builder{source: source, look: look, files: map[string]file{}}
 	text, err := b.read(pageName, inHTML)
 	if err != nil {
 		return nil, nil, err
@@ -90,6 +91,9 @@ func (b *builder) read(name string, references *regexp.Regexp) ([]byte, error) {
 	text, err := fs.ReadFile(b.source, name)
 	if err != nil {
 		return nil, fmt.Errorf("read page: %w", err)
+	}
+	if name == styleName {
+		text = append(text, b.look.style()...)
 	}
 	text = references.ReplaceAllFunc(text, func(reference []byte) []byte {
 		target := references.FindSubmatch(reference)[1]

@@ -62,12 +62,12 @@ type Handler struct {
 
 // New returns a handler of the page whose files are given. It fails if the page refers to
 // a file that does not exist.
-func New(source fs.FS, s SignIn, log *telemetry.Log) (*Handler, error) {
-	page, files, err := build(source)
+func New(source fs.FS, s SignIn, look Look, log *telemetry.Log) (*Handler, error) {
+	page, files, err := build(source, look)
 	if err != nil {
 		return nil, err
 	}
-	return &Handler{page: page, files: files, signIn: s, policy: s.policy(), log: log}, nil
+	return &Handler{page: page, files: files, signIn: s, policy: policy(s, look), log: log}, nil
 }
 
 // Behind makes the handler refuse requests that did not come through that origin.

@@ -104,7 +104,7 @@ func TestAPageOfOneVersionGetsItsFilesFromTheOther(t *testing.T) {
 	for _, name := range []string{"style.css", "words.js"} { // so that every hash changes
 		source[name] = &fstest.MapFile{Data: append([]byte("/* new */ "), source[name].Data...)}
 	}
-	h, err := New(source, signIn, versions[1].handler.log)
+	h, err := New(source, signIn, Look{}, versions[1].handler.log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,12 +151,12 @@ func TestReferencesNameTheServedFiles(t *testing.T) {
 
 func TestAFileThatChangesGetsAnotherNameAndSoDoWhoReferToIt(t *testing.T) {
 	source := tiny()
-	_, before, err := build(source)
+	_, before, err := build(source, Look{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	source["words.js"].Data = []byte("export const a = 2;\n")
-	_, after, err := build(source)
+	_, after, err := build(source, Look{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestAPageThatRefersToWhatIsNotThereDoesNotStart(t *testing.T) {
 	} {
 		source := tiny()
 		change(source)
-		if _, err := New(source, SignIn{}, nil); err == nil {
+		if _, err := New(source, SignIn{}, Look{}, nil); err == nil {
 			t.Errorf("%s: it starts", name)
 		}
 	}
@@ -230,7 +230,7 @@ func TestAPageThatCannotBeMadeIsAnInternalError(t *testing.T) {
 	source := tiny()
 	source["page.html"].Data = []byte("{{.Nothing}}")
 	f := newFunction(t)
-	h, err := New(source, SignIn{}, f.handler.log)
+	h, err := New(source, SignIn{}, Look{}, f.handler.log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ const budget = 15 << 10
 
 func TestTheRealPageIsSmallAndWhole(t *testing.T) {
 	f := newFunction(t)
-	h, err := New(assets.Files, signIn, f.handler.log)
+	h, err := New(assets.Files, signIn, Look{}, f.handler.log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +318,7 @@ func TestThePolicyNamesTheTokenEndpointsOrigin(t *testing.T) {
 		"/_local/oauth2/token":                  "connect-src 'self';",
 		"":                                      "connect-src 'self';",
 	} {
-		if got := (SignIn{Token: token}).policy(); !strings.Contains(got, want) {
+		if got := policy(SignIn{Token: token}, Look{}); !strings.Contains(got, want) {
 			t.Errorf("%s: %s, want %s", token, got, want)
 		}
 	}

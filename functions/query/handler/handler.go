@@ -125,6 +125,11 @@ type salePage struct {
 	Approximate bool       `json:"approximate,omitempty"`
 	MayReturn   bool       `json:"mayReturn,omitempty"`
 	PayWithin   int64      `json:"payWithin,omitempty"` // seconds
+	Price       int64      `json:"price,omitempty"`     // minor units
+	Currency    string     `json:"currency,omitempty"`
+	Image       string     `json:"image,omitempty"`
+	About       string     `json:"about,omitempty"`
+	Link        string     `json:"link,omitempty"`
 	Labels      []string   `json:"labels,omitempty"`
 }
 
@@ -149,7 +154,8 @@ func (h *Handler) sale(ctx context.Context, r *httpapi.Request, event *telemetry
 	response := httpapi.JSON(http.StatusOK, salePage{
 		SaleID: s.ID, Name: s.Name, OpensAt: httpapi.Time(s.OpensAt), ClosesAt: httpapi.Time(s.ClosesAt),
 		Now: httpapi.Time(now), State: state, Remaining: left.Units, Approximate: left.Approximate, MayReturn: mayReturn,
-		PayWithin: int64(s.PayWithin / time.Second), Labels: s.Labels.List(),
+		PayWithin: int64(s.PayWithin / time.Second), Price: s.Price, Currency: s.Currency, Labels: s.Labels.List(),
+		Image: s.Image, About: s.About, Link: s.Link,
 	})
 	response.Headers.CacheControl = "max-age=1"
 	if mayReturn {

@@ -34,6 +34,23 @@ func TestTheSalePageIsTheSameForEverybodyForASecond(t *testing.T) {
 	})
 }
 
+func TestTheSalePageShowsPricePictureAndText(t *testing.T) {
+	in(t, func(t *testing.T, f *function) {
+		f.Open(func(c *sale.Creation) {
+			c.PayWithin, c.Price, c.Currency = time.Minute, 89900, "CNY"
+			c.Presentation = sale.Presentation{Image: "https://images.example/a.jpg", About: "53 % vol.\n<b>Numbered</b>", Link: "https://shop.example/?a=1&b=2"}
+		})
+		body := answered(t, f.Ask(t, t.Context(), event(t, "query-sale.json")), "max-age=1")
+		for member, want := range map[string]any{
+			"price": 89900.0, "currency": "CNY", "image": "https://images.example/a.jpg", "about": "53 % vol.\n<b>Numbered</b>", "link": "https://shop.example/?a=1&b=2",
+		} {
+			if body[member] != want {
+				t.Errorf("%s is %v, want %v", member, body[member], want)
+			}
+		}
+	})
+}
+
 func TestTheSalePageNamesThePhase(t *testing.T) {
 	empties := func(f *function) { f.Tamper("STOCK#moutai#0", "STOCK", "stock", -2) }
 	tests := []struct {

@@ -40,6 +40,8 @@ func TestARequestIsReadStrictly(t *testing.T) {
 		{"a pause", `{"action":"pause","saleId":"moutai"}`, true},
 		{"a pause at an instant", `{"action":"pause","saleId":"moutai","at":"2026-01-01T00:00:00Z"}`, true},
 		{"a rescheduling", `{"action":"reschedule","saleId":"moutai","opensAt":"a","closesAt":"b","at":"c"}`, true},
+		{"a description", `{"action":"describe","saleId":"moutai","about":"a\nb","link":""}`, true},
+		{"a description that is null", `{"action":"describe","saleId":"moutai","about":null}`, false},
 		{"white space around", " \n{\"action\":\"resume\",\"saleId\":\"moutai\"}\t", true},
 
 		{"nothing", ``, false},
@@ -98,6 +100,7 @@ func FuzzDecode(f *testing.F) {
 		`{"action":"create","saleId":"m","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","stock":1,"maxStock":1}`,
 		`{"action":"pause","saleId":"moutai","at":"2026-01-01T00:00:00Z"}`,
 		`{"action":"reschedule","saleId":"moutai","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z"}`,
+		`{"action":"describe","saleId":"moutai","name":"M","image":"https://images.example/a.jpg","about":"","link":"javascript:"}`,
 		`{"action":"pause","ACTION":"resume"}`, `{"a":1,"a":2}`, `{"stock":1e400}`, `null`, `[]`, ``, "\xff", `{"":""}`,
 	} {
 		f.Add([]byte(raw))
@@ -130,6 +133,10 @@ func FuzzDecode(f *testing.F) {
 				r.MaxStock != nil && c.MaxStock < c.Stock) {
 				t.Errorf("%q becomes %+v", raw, c)
 			}
+		case "describe":
+			var d sale.Description
+			d, err = r.description()
+			id = d.SaleID
 		case "add", "withdraw":
 			var a sale.Addition
 			a, err = r.addition()

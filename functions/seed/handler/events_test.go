@@ -27,6 +27,7 @@ func TestEveryEventOfThisFunctionDoesItsPart(t *testing.T) {
 		{"seed-withdraw.json", `{"saleId":"moutai","seeded":130,"shards":5,"applied":true,"withdrawn":20}`, ""},
 		{"seed-resume.json", `{"saleId":"moutai","seeded":130,"shards":5` + holds(false, "2026-01-02T00:00:00.001Z"), ""},
 		{"seed-reschedule.json", `{"saleId":"moutai","seeded":130,"shards":5` + holds(false, "2026-01-02T00:00:00.002Z"), ""},
+		{"seed-describe.json", `{"saleId":"moutai","seeded":130,"shards":5,"applied":true,"name":"Feitian Moutai 2026","about":"53 % vol., 500 ml.\nA numbered bottle.","link":"https://shop.example/moutai"}`, ""},
 		{"seed-invalid.json", "", sale.InvalidRequest},
 	}
 	files, err := filepath.Glob("../../../events/seed*.json")

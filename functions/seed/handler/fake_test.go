@@ -23,6 +23,7 @@ var event = httpapitest.Event
 type function struct {
 	*testledger.World
 	httpapitest.Function
+	handler *Handler
 }
 
 // in runs a test of a function over an empty table, on the second of January.
@@ -39,7 +40,8 @@ func in(t *testing.T, test func(t *testing.T, f *function)) {
 
 // over makes the handler use that ledger.
 func (f *function) over(b Book) {
-	f.Handler = lambda.NewHandler(New(b, telemetry.New(&f.Log, "seed", clock.Wall), clock.Wall).Handle)
+	f.handler = New(b, telemetry.New(&f.Log, "seed", clock.Wall), clock.Wall).ImagesFrom("https://images.example")
+	f.Handler = lambda.NewHandler(f.handler.Handle)
 }
 
 // sale returns the sale as it is stored.

@@ -1,5 +1,5 @@
 // Package handler handles the requests of schedules and operators: create a sale with
-// its stock, add or withdraw units, pause, resume or reschedule it.
+// its stock, add or withdraw units, pause, resume, reschedule or describe it.
 //
 // It maps the event to calls of the ledger and their outcome to the answer. Keys,
 // expressions and retries are the ledger's.
@@ -25,6 +25,7 @@ type Book interface {
 	Add(context.Context, sale.Addition) (ledger.Seeding, error)
 	Withdraw(context.Context, sale.Withdrawal) (ledger.Withdrawn, error)
 	Edit(context.Context, sale.Edit) (ledger.Edited, error)
+	Describe(context.Context, sale.Description) (ledger.Described, error)
 }
 
 // Handler serves one execution environment; it is safe for concurrent use.
@@ -32,6 +33,8 @@ type Handler struct {
 	book Book
 	log  *telemetry.Log
 	now  func() time.Time
+	// imageOrigin is the only origin of pictures; "" allows none.
+	imageOrigin string
 }
 
 // answer is what every action returns about the resulting sale.
@@ -42,6 +45,7 @@ type answer struct {
 	Applied bool   `json:"applied"`
 	*withdrawn
 	*edited
+	*described
 }
 
 // withdrawn is what a withdrawal returns in addition: how many units it took in total,
@@ -59,9 +63,23 @@ type edited struct {
 	ChangedAt string `json:"changedAt"` // the newest edit's instant
 }
 
+// described is what a description returns in addition: what buyers now read.
+type described struct {
+	Name  string `json:"name"`
+	Image string `json:"image,omitempty"`
+	About string `json:"about,omitempty"`
+	Link  string `json:"link,omitempty"`
+}
+
 // New returns a handler over a ledger; now returns the current instant.
 func New(b Book, log *telemetry.Log, now func() time.Time) *Handler {
 	return &Handler{book: b, log: log, now: now}
+}
+
+// ImagesFrom allows pictures of that origin, and of no other; "" allows none.
+func (h *Handler) ImagesFrom(origin string) *Handler {
+	h.imageOrigin = origin
+	return h
 }
 
 // Handle applies one request. A failure is a function error named after its code.
@@ -92,8 +110,9 @@ func (h *Handler) apply(ctx context.Context, r request) (answer, error) {
 		if err != nil {
 			return answer{}, err
 		}
-		// A release that knew no such rule may have stored the same request.
-		if err := c.CheckNew(); err != nil {
+		// A release that knew no such rule, or a stack with another ImageOrigin, may have
+		// stored the same request.
+		if err := cmp.Or(c.CheckNew(), c.CheckImage(h.imageOrigin)); err != nil {
 			if stored, failed := h.book.Created(ctx, c.SaleID); failed != nil || !stored {
 				return answer{}, cmp.Or(failed, err)
 			}
@@ -114,6 +133,8 @@ func (h *Handler) apply(ctx context.Context, r request) (answer, error) {
 		out, err := seeded(done.Seeding, err)
 		out.withdrawn = &withdrawn{done.Units}
 		return out, err
+	case "describe":
+		return h.describe(ctx, r)
 	}
 	e, err := r.edit(h.now())
 	if err != nil {
@@ -126,6 +147,23 @@ func (h *Handler) apply(ctx context.Context, r request) (answer, error) {
 		edited: &edited{
 			Paused: s.Paused, OpensAt: httpapi.Time(s.OpensAt), ClosesAt: httpapi.Time(s.ClosesAt), ChangedAt: httpapi.Time(s.ChangedAt),
 		},
+	}, err
+}
+
+func (h *Handler) describe(ctx context.Context, r request) (answer, error) {
+	d, err := r.description()
+	if err != nil {
+		return answer{}, err
+	}
+	picture := sale.Presentation{Image: given(r.Image)}
+	if err := picture.CheckImage(h.imageOrigin); err != nil {
+		return answer{}, err
+	}
+	after, err := h.book.Describe(ctx, d)
+	s := after.Sale
+	return answer{
+		SaleID: s.ID, Seeded: s.Seeded, Shards: s.Shards, Applied: after.Applied,
+		described: &described{Name: s.Name, Image: s.Image, About: s.About, Link: s.Link},
 	}, err
 }
 

@@ -31,6 +31,8 @@ func isLine(t *testing.T, f *function, outcome sale.Code, more map[string]any) {
 func TestEachRequestHasItsAnswerAndItsLine(t *testing.T) {
 	const create, add, withdraw = "seed-create.json", "seed-add.json", "seed-withdraw.json"
 	const window = `"opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z"`
+	const pictured = `{"action":"create","saleId":"moutai",` + window + `,"stock":100,"shards":5,"image":"https://images.example/a.jpg","about":"53 % vol.","link":"https://shop.example/"}`
+	const described = `,"name":"Feitian Moutai 2026","about":"53 % vol., 500 ml.\nA numbered bottle.","link":"https://shop.example/moutai"`
 	const noSale = "sale-not-found: no such sale"
 	answer := func(seeded int, applied bool, more string) string {
 		return fmt.Sprintf(`{"saleId":"moutai","seeded":%d,"shards":5,"applied":%t%s}`, seeded, applied, more)
@@ -68,12 +70,36 @@ func TestEachRequestHasItsAnswerAndItsLine(t *testing.T) {
 		{"a pause of no sale", nil, "seed-pause.json", "pause", 0, "", sale.SaleNotFound, noSale},
 		{"a pause that is older than the last edit", []string{create, "seed-resume.json"}, "seed-pause-scheduled.json", "pause", 0, "", sale.Conflicting,
 			"conflicting-request: an edit of 2026-01-02T00:00:00.000Z stands: the sale is not paused"},
+		{"a creation with a picture and a text", nil, pictured, "create", 100, answer(100, true, ""), "", ""},
+		{"a creation with a picture again, while the stack has another origin", []string{pictured, otherOrigin}, pictured, "create", 100, answer(100, false, ""), "", ""},
+		{"a creation with a picture of another origin", nil, strings.Replace(pictured, "images.", "other.", 1), "create", 0, "", sale.InvalidRequest,
+			"invalid-request: image must be of https://images.example, which is the stack's parameter ImageOrigin"},
+		{"a creation with a script as link", nil, `{"action":"create","saleId":"moutai",` + window + `,"stock":100,"link":"javascript:alert(1)"}`, "create", 0,
+			"", sale.InvalidRequest, "invalid-request: link must be an address of at most 500 characters that begins with https://"},
+		{"a description", []string{create}, "seed-describe.json", "describe", 100, answer(100, true, described), "", ""},
+		{"a picture", []string{create}, `{"action":"describe","saleId":"moutai","image":"https://images.example/a.jpg"}`, "describe", 100,
+			answer(100, true, `,"name":"Feitian Moutai","image":"https://images.example/a.jpg"`), "", ""},
+		{"a description again", []string{create, "seed-describe.json"}, "seed-describe.json", "describe", 100, answer(100, false, described), "", ""},
+		{"a creation after a description", []string{create, "seed-describe.json"}, create, "create", 100, answer(100, false, ""), "", ""},
+		{"a description that takes away", []string{create, "seed-describe.json"}, `{"action":"describe","saleId":"moutai","name":"","image":"","about":"","link":""}`, "describe", 100,
+			answer(100, true, `,"name":"moutai"`), "", ""},
+		{"a description of no sale", nil, "seed-describe.json", "describe", 0, "", sale.SaleNotFound, noSale},
+		{"a description of nothing", []string{create}, `{"action":"describe","saleId":"moutai"}`, "describe", 0, "", sale.InvalidRequest,
+			"invalid-request: give at least one of name, image, about and link"},
+		{"a description with a picture of another origin", []string{create}, `{"action":"describe","saleId":"moutai","image":"https://other.example/a.jpg"}`, "describe", 0,
+			"", sale.InvalidRequest, "invalid-request: image must be of https://images.example"},
+		{"a description with a price", []string{create}, `{"action":"describe","saleId":"moutai","price":1}`, "", 0, "", sale.InvalidRequest,
+			"invalid-request: the action describe takes only saleId, name, image, about, link"},
 		{"a request that is none", nil, `{"action":"\u001b[31m\nsell everything"}`, "", 0, "", sale.InvalidRequest,
-			"invalid-request: action must be create, add, withdraw, pause, resume or reschedule"},
+			"invalid-request: action must be create, add, withdraw, pause, resume, reschedule or describe"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in(t, func(t *testing.T, f *function) {
 				for _, request := range tt.before {
+					if request == otherOrigin {
+						f.handler.ImagesFrom("https://new.example")
+						continue
+					}
 					if _, failure := f.invoke(t, t.Context(), requestOf(t, request)); failure != nil {
 						t.Fatal(failure)
 					}
@@ -102,6 +128,9 @@ func TestEachRequestHasItsAnswerAndItsLine(t *testing.T) {
 	}
 }
 
+// otherOrigin, among the requests of a test, gives the stack another ImageOrigin.
+const otherOrigin = "another ImageOrigin"
+
 // requestOf returns a request, which is given as it is or by its name in events/.
 func requestOf(t *testing.T, request string) []byte {
 	t.Helper()
@@ -124,7 +153,7 @@ func TestTheErrorTypeIsTheCodeAndACauseStaysInside(t *testing.T) {
 		{"a foreign error", func(f *function) { f.over(f.Nowhere()) }, sale.Internal, map[string]any{"level": "ERROR", "error": "internal: "}},
 		{"a panic", func(f *function) { f.Burns() }, sale.Internal, map[string]any{"level": "ERROR", "error": "panic: " + testledger.ErrFire}},
 	} {
-		for _, action := range []string{"create", "add", "withdraw", "pause"} {
+		for _, action := range []string{"create", "add", "withdraw", "pause", "describe"} {
 			t.Run(tt.name+", "+action, func(t *testing.T) {
 				in(t, func(t *testing.T, f *function) {
 					f.Open(func(c *sale.Creation) { c.Stock, c.Shards = 100, 5 }) // as the events do

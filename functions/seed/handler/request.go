@@ -16,7 +16,7 @@ import (
 type request struct {
 	Action          string  `json:"action"`
 	SaleID          string  `json:"saleId"`
-	Name            string  `json:"name"`
+	Name            *string `json:"name"`
 	OpensAt         string  `json:"opensAt"`
 	ClosesAt        string  `json:"closesAt"`
 	Stock           *int64  `json:"stock"`
@@ -27,18 +27,22 @@ type request struct {
 	Price           *int64  `json:"price"`
 	Currency        string  `json:"currency"`
 	Labels          string  `json:"labels"`
+	Image           *string `json:"image"`
+	About           *string `json:"about"`
+	Link            *string `json:"link"`
 	SeedID          string  `json:"seedId"`
 	At              *string `json:"at"`
 }
 
 // fields lists the fields of each action besides action and saleId.
 var fields = map[string][]string{
-	"create":     {"name", "opensAt", "closesAt", "stock", "shards", "ordersPerSecond", "maxStock", "payWithin", "price", "currency", "labels"},
+	"create":     {"name", "opensAt", "closesAt", "stock", "shards", "ordersPerSecond", "maxStock", "payWithin", "price", "currency", "labels", "image", "about", "link"},
 	"add":        {"seedId", "stock"},
 	"withdraw":   {"seedId", "stock"},
 	"pause":      {"at"},
 	"resume":     {"at"},
 	"reschedule": {"opensAt", "closesAt", "at"},
+	"describe":   {"name", "image", "about", "link"},
 }
 
 // decode reads a seeding request strictly: a misspelt, duplicate, null or unknown field
@@ -56,7 +60,7 @@ func decode(raw []byte) (request, error) {
 	}
 	allowed, known := fields[r.Action]
 	if !known {
-		return r, invalid("action must be create, add, withdraw, pause, resume or reschedule")
+		return r, invalid("action must be create, add, withdraw, pause, resume, reschedule or describe")
 	}
 	for _, name := range names {
 		if name != "action" && name != "saleId" && !slices.Contains(allowed, name) {
@@ -69,7 +73,8 @@ func decode(raw []byte) (request, error) {
 func invalid(detail string) error { return sale.Refuse(sale.InvalidRequest, detail) }
 
 func (r *request) creation() (sale.Creation, error) {
-	c := sale.Creation{SaleID: r.SaleID, Name: r.Name}
+	c := sale.Creation{SaleID: r.SaleID, Name: given(r.Name)}
+	c.Presentation = sale.Presentation{Image: given(r.Image), About: given(r.About), Link: given(r.Link)}
 	var err error
 	if c.OpensAt, c.ClosesAt, err = r.window(); err != nil {
 		return c, err
@@ -105,6 +110,18 @@ func (r *request) creation() (sale.Creation, error) {
 		}
 	}
 	return c, c.Check()
+}
+
+func given(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+func (r *request) description() (sale.Description, error) {
+	d := sale.Description{SaleID: r.SaleID, Name: r.Name, Image: r.Image, About: r.About, Link: r.Link}
+	return d, d.Check()
 }
 
 // addition is also used for withdrawals, whose fields and limits are the same.

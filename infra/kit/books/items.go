@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -17,7 +18,6 @@ const (
 
 // saleItem is SALE#<sale>, SALE. All instants are Unix milliseconds.
 type saleItem struct {
-	name              string
 	opensAt, closesAt int64
 	paused            bool
 	changedAt         int64
@@ -29,23 +29,50 @@ type saleItem struct {
 	state             string
 	terms             terms
 	labels            string
+	shown             presentation
+	described         int64 // how often a description changed it
 	minReader         int64
+}
+
+// presentation is what buyers see of a sale.
+type presentation struct{ name, image, about, link string }
+
+func (f *fields) presentation() (p presentation) {
+	p.name = f.text("name")
+	if p.name == "" || !isText(p.name, 200) {
+		f.fail("name is not 1 to 200 printable characters")
+	}
+	for name, value := range map[string]*string{"image": &p.image, "link": &p.link} {
+		if f.has(name) {
+			if *value = f.text(name); !strings.HasPrefix(*value, "https://") || !isText(*value, 500) {
+				f.fail(name + " is not an https address of at most 500 characters")
+			}
+		}
+	}
+	if f.has("about") {
+		if p.about = f.text("about"); p.about == "" || !isText(strings.ReplaceAll(p.about, "\n", ""), 500) {
+			f.fail("about is not 1 to 500 printable characters")
+		}
+	}
+	return p
 }
 
 func readSale(it item) (s saleItem, problem string) {
 	f := newFields(it)
 	s = saleItem{
-		name: f.text("name"), opensAt: f.instant("opensAt"), closesAt: f.instant("closesAt"), paused: f.flag("paused"),
+		opensAt: f.instant("opensAt"), closesAt: f.instant("closesAt"), paused: f.flag("paused"),
 		changedAt: f.within("changedAt", 0, year2100), seeded: f.within("seeded", 0, math.MaxInt64), room: -1,
 		shards: int(f.within("shards", 1, maxShards)), buckets: int(f.within("buckets", 1, maxBuckets)),
 		empty: f.numbers("empty"), version: f.within("version", 1, math.MaxInt64), state: f.text("state"),
-		terms: f.terms(), labels: f.labels(), minReader: f.minReader(),
+		terms: f.terms(), labels: f.labels(), minReader: f.minReader(), shown: f.presentation(),
+	}
+	if f.has("described") {
+		s.described = f.within("described", 1, math.MaxInt64)
 	}
 	if f.has("room") {
 		s.room = f.within("room", 0, maxUnits)
 	}
 	f.window(s.opensAt, s.closesAt)
-	f.name(s.name)
 	if s.state != "DRAFT" && s.state != "OPEN" {
 		f.fail("state is neither DRAFT nor OPEN")
 	}
@@ -58,15 +85,9 @@ func (f *fields) window(opensAt, closesAt int64) {
 	}
 }
 
-func (f *fields) name(name string) {
-	if name == "" || !isText(name, 200) {
-		f.fail("name is not 1 to 200 printable characters")
-	}
-}
-
 // createItem is SALE#<sale>, CREATE.
 type createItem struct {
-	name              string
+	shown             presentation
 	opensAt, closesAt int64
 	stock             int64
 	maxStock          int64 // 0 if there is none
@@ -78,7 +99,7 @@ type createItem struct {
 func readCreate(it item) (c createItem, problem string) {
 	f := newFields(it)
 	c = createItem{
-		name: f.text("name"), opensAt: f.instant("opensAt"), closesAt: f.instant("closesAt"),
+		shown: f.presentation(), opensAt: f.instant("opensAt"), closesAt: f.instant("closesAt"),
 		stock: f.within("stock", 1, maxUnits), shards: int(f.within("shards", 1, maxShards)),
 		terms: f.terms(), labels: f.labels(),
 	}
@@ -86,7 +107,6 @@ func readCreate(it item) (c createItem, problem string) {
 		c.maxStock = f.within("maxStock", c.stock, maxUnits)
 	}
 	f.window(c.opensAt, c.closesAt)
-	f.name(c.name)
 	return c, f.end()
 }
 

@@ -43,8 +43,8 @@ func (p *pass) judgeSale(h *header) {
 	if want := (s.shards + 3) / 4; s.buckets != want {
 		p.find("P3", "sale buckets", "the sale has %d buckets, should be %d (a quarter of %d shards)", s.buckets, want, s.shards)
 	}
-	if s.name != c.name {
-		p.find("P15", "sale name", "the sale is named %q, but was created as %q", s.name, c.name)
+	if s.described == 0 && s.shown != c.shown {
+		p.find("P15", "sale name", "the sale is shown as %+v, but was created as %+v and never described", s.shown, c.shown)
 	}
 	if low, high := p.seeded(); s.seeded < low || s.seeded > high {
 		p.find("P15", "sale seeded", "the sale says that %d units were seeded, should be %d (%s): %s",
@@ -67,19 +67,23 @@ func (p *pass) judgeSale(h *header) {
 		return
 	}
 	low, high := p.putBacks()
+	others := h.receipts + s.described
 	switch edits := h.edits(); {
 	case edits < low:
 		back := ""
+		if s.described > 0 {
+			back = fmt.Sprintf(" + %d descriptions", s.described)
+		}
 		if low > 0 {
-			back = fmt.Sprintf(" + %d shards with units put back", low)
+			back += fmt.Sprintf(" + %d shards with units put back", low)
 		}
 		p.find("P6", "sale version", "the sale's version is %d, should be at least %d (1 + %d receipts of additions and withdrawals%s)",
-			s.version, 1+h.receipts+low, h.receipts, back)
+			s.version, 1+others+low, h.receipts, back)
 	case s.changedAt == 0 && edits > high:
 		atMost := map[bool]string{true: "at most "}[high > low]
-		p.find("P6", "sale version", "the sale's version is %d, should be %s%d: it was never edited", s.version, atMost, 1+h.receipts+high)
+		p.find("P6", "sale version", "the sale's version is %d, should be %s%d: it was never edited", s.version, atMost, 1+others+high)
 	case s.changedAt > 0 && edits == low:
-		p.find("P6", "sale version", "the sale's version is %d, should be at least %d: it was edited at %s", s.version, 2+h.receipts+low, clock(s.changedAt))
+		p.find("P6", "sale version", "the sale's version is %d, should be at least %d: it was edited at %s", s.version, 2+others+low, clock(s.changedAt))
 	}
 	if s.changedAt > p.Now().Add(2*skew).UnixMilli() {
 		p.find("P14", "sale changedAt", "the sale was last edited at %s, which is in the future: no edit applies until then", clock(s.changedAt))

@@ -164,8 +164,8 @@ type header struct {
 	added, withdrawn           map[int]int64 // units in those receipts, per shard
 }
 
-// edits returns the number of edits according to the version.
-func (h *header) edits() int64 { return h.sale.version - 1 - h.receipts }
+// edits returns the number of edits and put-backs according to the version.
+func (h *header) edits() int64 { return h.sale.version - 1 - h.receipts - h.sale.described }
 
 func (p *pass) readHeader(ctx context.Context) (header, error) {
 	h := header{seeds: map[string]*seeding{}, added: map[int]int64{}, withdrawn: map[int]int64{}}

@@ -107,7 +107,7 @@ func (b *Books) Sale(saleID string) *Sale {
 // describe reads the sale item.
 func (s *Sale) describe(it item) saleItem {
 	i, _ := readSale(it)
-	s.Name, s.Paused, s.Seeded, s.Open = i.name, i.paused, i.seeded, i.state == "OPEN"
+	s.Name, s.Paused, s.Seeded, s.Open = i.shown.name, i.paused, i.seeded, i.state == "OPEN"
 	s.OpensAt, s.ClosesAt = time.UnixMilli(i.opensAt).UTC(), time.UnixMilli(i.closesAt).UTC()
 	return i
 }

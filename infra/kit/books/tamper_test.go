@@ -34,6 +34,13 @@ var excused = map[string]string{
 	"addition units less/rest":         "a withdrawal that ended had found nothing left, however many units it was to take",
 	"addition units more/rest":         "so had one that was to take less",
 
+	"sale name changed/withdrawn":    "the sale was described",
+	"sale about changed/withdrawn":   "the sale was described",
+	"sale about removed/withdrawn":   "the sale was described",
+	"create name changed/withdrawn":  "the sale was described",
+	"create about changed/withdrawn": "the sale was described",
+	"create about removed/withdrawn": "the sale was described",
+
 	"sale version more/settled":    "a shard's units may have been put back in two parts",
 	"claim labels removed":         "a release that knew no labels accepted it",
 	"refund labels removed":        "or recorded it",

@@ -154,11 +154,16 @@ func has(t *testing.T, r *Receipt, promise, part string) {
 	}
 }
 
+// shown is what buyers see of a sale.
+var shown = sale.Presentation{Image: "https://images.example/a.jpg", About: "53 % vol.\nNumbered.", Link: "https://shop.example/"}
+
 // sold is a sale that was never edited: 8 units on 5 shards, 3 more, 9 claims, of which one is pending and
 // one was sent again; at least one shard is marked empty.
 func sold(t *testing.T) *world {
 	w := newWorld(t)
-	w.Open(8, 5)
+	c := w.Sale(8, 5)
+	c.Presentation = shown
+	w.Create(c)
 	w.add("second-batch", 3)
 	refs := w.buy(0, 9)
 	for i := range refs[8:] {
@@ -177,12 +182,17 @@ func sold(t *testing.T) *world {
 }
 
 // withdrawn is a sale of 12 units on 5 shards, 20 at most, from which 5 units were taken and then all that
-// was left, and to which 2 were added afterwards.
+// was left, and to which 2 were added afterwards; its text was corrected.
 func withdrawn(t *testing.T) *world {
 	w := newWorld(t)
 	c := w.Sale(12, 5)
 	c.MaxStock = 20
+	c.About = shown.About
 	w.Create(c)
+	about := "54 % vol."
+	if _, err := w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", About: &about}); err != nil {
+		t.Fatal(err)
+	}
 	refs := w.buy(0, 3)
 	w.withdraw("typo", 5)
 	w.withdraw("rest", 9)

@@ -30,6 +30,8 @@ var reaches = map[string][]string{
 	"OriginSecret":            {"PageFunction", "PayFunction", "PurchaseFunction", "QueryFunction"},
 	"PageOrigin":              {"PageFunction"},
 	"SignInDomainPrefix":      {"PageFunction"},
+	"ImageOrigin":             {"PageFunction", "SeedFunction"},
+	"AccentColour":            {"PageFunction"},
 	"StripeKeysArn":           {"PayFunction"},
 	"StripeEvents":            {"PayFunction"},
 	"StandardWebhooksKeysArn": {"PayFunction"},

@@ -31,6 +31,10 @@ type changed struct {
 	OpensAt   time.Time `json:"opensAt"`
 	ClosesAt  time.Time `json:"closesAt"`
 	ChangedAt time.Time `json:"changedAt"`
+	Name      string    `json:"name"`
+	Image     string    `json:"image"`
+	About     string    `json:"about"`
+	Link      string    `json:"link"`
 	// Of ReconcileFunction: a sale without a receipt was not read to its end.
 	Resent   int64 `json:"resent"`
 	Receipts []struct {
@@ -76,6 +80,21 @@ var changes = []change{
 			text += fmt.Sprintf(", but it is paused: `make resume %sSALE=%s`", where, c.SaleID)
 		}
 		return text, nil
+	}},
+	{action: "describe", done: "DESCRIBED", members: description, say: func(c changed, values map[string]string, _ string) (string, error) {
+		shown := map[string]string{"name": c.Name, "image": c.Image, "about": c.About, "link": c.Link}
+		for name, asked := range values {
+			if shown, known := shown[name]; known && shown != asked && (name != "name" || asked != "") {
+				return "", errUnsaid
+			}
+		}
+		text := fmt.Sprintf("%s is shown as %q", c.SaleID, c.Name)
+		for _, name := range []string{"image", "about", "link"} {
+			if shown[name] != "" {
+				text += fmt.Sprintf(", %s %q", name, shown[name])
+			}
+		}
+		return text + "; pages that are loaded from two seconds on have it", nil
 	}},
 	{action: "add", done: "ADDED", members: units, say: func(c changed, values map[string]string, where string) (string, error) {
 		if !c.Applied {
@@ -125,6 +144,20 @@ func window(values map[string]string) (map[string]any, error) {
 	return members, nil
 }
 
+// description reads what is to be shown; what is given as empty is removed.
+func description(values map[string]string) (map[string]any, error) {
+	members := map[string]any{}
+	for _, name := range []string{"name", "image", "about", "link"} {
+		if value, given := values[name]; given {
+			members[name] = value
+		}
+	}
+	if len(members) == 0 {
+		return nil, errors.New("nothing is given; give at least one of NAME=… IMAGE=… ABOUT=… LINK=…; an empty one is removed")
+	}
+	return members, nil
+}
+
 // units reads the number of units and the name by which a repeated request counts once.
 func units(values map[string]string) (map[string]any, error) {
 	if !sale.ValidID(values["seed-id"]) {
@@ -142,7 +175,7 @@ func units(values map[string]string) (map[string]any, error) {
 func (c change) run(ctx context.Context, p place, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet(c.action, flag.ContinueOnError)
 	values := map[string]string{}
-	for _, name := range []string{"sale", "stock", "seed-id", "opens", "closes"} {
+	for _, name := range []string{"sale", "stock", "seed-id", "opens", "closes", "name", "image", "about", "link"} {
 		flags.Func(name, "", func(value string) error { values[name] = value; return nil })
 	}
 	err := arguments.Parse(flags, args)

@@ -36,6 +36,7 @@ const usage = `usage:
   operator [where] pause -sale ID                         no unit leaves any more, whatever edit stands
   operator [where] resume -sale ID                        the sale goes on
   operator [where] reschedule -sale ID -opens T -closes T
+  operator [where] describe -sale ID [-name TEXT] [-image URL] [-about TEXT] [-link URL]   what buyers read; an empty one is removed
   operator [where] add -sale ID -stock N -seed-id NAME    more units, once per name
   operator [where] withdraw -sale ID -stock N -seed-id NAME   unsold units go, once per name
   operator [where] resend -sale ID                        lost order messages again, at once, 5,000 at most

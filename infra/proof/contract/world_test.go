@@ -132,6 +132,7 @@ func newWorld(t testing.TB) *world {
 		}
 		if id == unpaid {
 			c.PayWithin, c.Price, c.Currency = time.Hour, price, "CNY"
+			c.Presentation = sale.Presentation{Image: "https://images.example/a.jpg", About: "53 % vol.\nNumbered.", Link: "https://shop.example/"}
 		}
 		if _, err := w.book.Create(t.Context(), c); err != nil {
 			t.Fatal(err)
@@ -240,7 +241,7 @@ func (w *world) functions(d door) gateway.Invoker {
 	}
 	query := queryhandler.New(w.book, telemetry.New(io.Discard, "query", clock.Wall), now)
 	purchase := purchasehandler.New(w.book, unsent{}, telemetry.New(io.Discard, "purchase", clock.Wall), now)
-	page, err := pagehandler.New(assets.Files, pagehandler.SignIn{}, telemetry.New(io.Discard, "page", clock.Wall))
+	page, err := pagehandler.New(assets.Files, pagehandler.SignIn{}, pagehandler.Look{}, telemetry.New(io.Discard, "page", clock.Wall))
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -211,6 +211,21 @@ func TestTheWindowAndTheOperatorDecide(t *testing.T) {
 	operate(fmt.Sprintf(`{"action":"reschedule","saleId":"later","opensAt":%q,"closesAt":%q}`,
 		now.Add(-time.Hour).Format(time.RFC3339), now.Add(time.Hour).Format(time.RFC3339)), true)
 	s.eventually("the rescheduled sale sells", func() bool { return s.must(s.buy("later", bob...)).status == 202 })
+	// As the operator's command does it: what is empty goes, the rest stays, and a repeat changes nothing.
+	describe := []string{"describe", "-sale", "now", "-name", "Now $(id)", "-about", "53 % vol.", "-link", ""}
+	for range 2 {
+		if out, code := s.operator(describe...); code != 0 || out != "now is shown as \"Now $(id)\", about \"53 % vol.\"; pages that are loaded from two seconds on have it\n" {
+			t.Errorf("describe: %d %s", code, out)
+		}
+	}
+	said := time.Now()
+	s.eventually("buyers read it", func() bool { return s.must(s.call("GET", "/sales/now", "")).text("about") == "53 % vol." })
+	if late := time.Since(said); late > 2*time.Second {
+		t.Errorf("buyers read it %v after it was described", late)
+	}
+	if out, code := s.operator("describe", "-sale", "now", "-image", "https://images.example/a.jpg"); code != 1 || out != "NOT DESCRIBED: invalid-request: no image can be shown: the stack's parameter ImageOrigin is empty\n" {
+		t.Errorf("a picture: %d %s", code, out)
+	}
 	s.balanced("now")
 }
 

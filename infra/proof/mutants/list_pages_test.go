@@ -28,6 +28,34 @@ var ofThePages = []mutant{
 		`if s.Token == "" || s.ClientID == "" || s.Scope == "" {`, `if s.Token == "" {`}}},
 	{"an endpoint adds a directive to the policy", "P19", page, "^TestHowBuyersSignIn", []edit{{pageFiles + "content_security_policy.go",
 		` || strings.ContainsAny(u.Host, ";, '")`, ``}}},
+	{"a picture of any origin", "P19", "./functions/seed/handler", "^TestEachRequestHasItsAnswer", []edit{{"shared/sale/presentation.go",
+		`httpsOrigin(p.Image) == origin:`, `httpsOrigin(p.Image) != "":`}}},
+	{"a creation is refused when the pictures have moved since", "P9", "./functions/seed/handler", "^TestEachRequestHasItsAnswer", []edit{{"functions/seed/handler/handler.go",
+		`err := cmp.Or(c.CheckNew(), c.CheckImage(h.imageOrigin)); err != nil {`, `err := c.CheckImage(h.imageOrigin); err != nil {
+			return answer{}, err
+		} else if err := c.CheckNew(); err != nil {`}}},
+	{"a link that is a script", "P19", "./shared/sale", "^TestAnAddressIsHttps", []edit{{"shared/sale/presentation.go",
+		`u.Scheme != "https" || `, ``}}},
+	{"an address that a browser reads otherwise", "P19", "./shared/sale", "^TestAnAddressIsHttps", []edit{{"shared/sale/presentation.go",
+		`r > '~' || strings.ContainsRune(`, `r > '~' || r == 0 && strings.ContainsRune(`}}},
+	{"a creation with another text is the same", "P9", ledgerTests, overFake + "^what_buyers_see", []edit{{"shared/ledger/create.go",
+		` && r.presentation() == c.Presentation`, ``}}},
+	{"caches do not hear of a description", "P6", ledgerTests, overFake + "^a_description_is_shown", []edit{{"shared/ledger/describe.go",
+		`"ADD #version :one, #described :one"`, `"ADD #described :one"`}, {"shared/ledger/describe.go", `{"#version": "version", "#described"`, `{"#described"`}}},
+	{"a draft is described", "P15", ledgerTests, overFake + "^a_draft_and_no_sale", []edit{{"shared/ledger/describe.go",
+		`	if err != nil {
+		return Described{}, err
+	}
+	after :=`, `	if before.ID == "" && err != nil {
+		return Described{}, err
+	}
+	after :=`}}},
+	{"the policy allows pictures of any origin", "P19", page, "^TestThePolicyNames", []edit{{pageFiles + "content_security_policy.go",
+		`"'self' "+look.ImageOrigin)`, `"'self' https: ")`}}},
+	{"text on the shop's colour is always white", "P19", page, "^TestAnyColourCanBeRead", []edit{{pageFiles + "look.go",
+		`if contrast(l.Accent, "#000000") > contrast(l.Accent, on) {`, `if false {`}}},
+	{"a colour adds to the style", "P19", page, "^TestTheLookComes", []edit{{pageFiles + "look.go",
+		`l.Accent != "" && !isColour.MatchString(l.Accent)`, `false`}}},
 	{"compressed for who refuses that", "P19", page, "^TestAnswersAreCompressed", []edit{{pageFiles + "handler.go",
 		`!weighted || strings.Trim(q, "0.") != ""`, `!weighted || q != ""`}}},
 	{"a buyer does not learn of a refund", "P24", "./functions/query/handler", "^TestABuyerSeesWhatBecomes", []edit{{"functions/query/handler/handler.go",

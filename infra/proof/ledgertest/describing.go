@@ -1,0 +1,98 @@
+package ledgertest
+
+import (
+	"testing"
+	"time"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// described is a creation with everything that buyers see.
+func (w *World) described() sale.Creation {
+	c := w.Sale(10, 2)
+	c.Presentation = sale.Presentation{Image: "https://images.example/a.jpg", About: "53 % vol.\nNumbered.", Link: "https://shop.example/moutai"}
+	return c
+}
+
+// shows checks what an environment that knows the sale shows once the caches' time is over.
+func (w *World) shows(environment *ledger.Ledger, name string, want sale.Presentation) {
+	w.T.Helper()
+	w.Pass(2 * time.Second)
+	s, err := environment.Sale(w.Ctx, "moutai")
+	if err != nil || s.Name != name || s.Presentation != want {
+		w.T.Errorf("shown: %q, %+v (%v); want %q, %+v", s.Name, s.Presentation, err, name, want)
+	}
+}
+
+var describing = map[string]func(*testing.T, *World){
+	"what buyers see of a sale is part of its creation": func(t *testing.T, w *World) {
+		c := w.described()
+		w.Create(c)
+		w.shows(w.Ledger, "Feitian Moutai", c.Presentation)
+		if again, err := w.Ledger.Create(w.Ctx, c); err != nil || again.Applied {
+			t.Errorf("the repeat: %+v (%v)", again, err)
+		}
+		for name, change := range map[string]func(*sale.Creation){
+			"picture": func(c *sale.Creation) { c.Image += "x" }, "text": func(c *sale.Creation) { c.About = "" }, "link": func(c *sale.Creation) { c.Link += "x" },
+		} {
+			other := c
+			change(&other)
+			_, err := w.Ledger.Create(w.Ctx, other)
+			if sale.CodeOf(err) != sale.Conflicting {
+				t.Errorf("another %s: got %v", name, err)
+			}
+		}
+	},
+	"a description is shown within the caches' time, and the creation stays what was asked": func(t *testing.T, w *World) {
+		c := w.described()
+		w.Create(c)
+		other := w.Environment()
+		w.shows(other, "Feitian Moutai", c.Presentation)
+		d := sale.Description{SaleID: "moutai", Name: ptr("Moutai 2026"), About: ptr("54 % vol."), Link: ptr("")}
+		want := sale.Presentation{Image: c.Image, About: "54 % vol."}
+		for i, applied := range []bool{true, false} {
+			got, err := w.Ledger.Describe(w.Ctx, d)
+			if err != nil || got.Applied != applied || got.Sale.Name != "Moutai 2026" || got.Sale.Presentation != want {
+				t.Errorf("description %d: %+v (%v)", i, got, err)
+			}
+		}
+		w.shows(other, "Moutai 2026", want)
+		if version, described := w.Number("SALE#moutai", "SALE", "version"), w.Number("SALE#moutai", "SALE", "described"); version != 2 || described != 1 {
+			t.Errorf("version %d, described %d times", version, described)
+		}
+		if again, err := w.Ledger.Create(w.Ctx, c); err != nil || again.Applied {
+			t.Errorf("the creation again: %+v (%v)", again, err)
+		}
+		w.shows(w.Ledger, "Moutai 2026", want)
+	},
+	"everything but the name can be taken away, and given again": func(t *testing.T, w *World) {
+		c := w.described()
+		w.Create(c)
+		if _, err := w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", Name: ptr(""), Image: ptr(""), About: ptr(""), Link: ptr("")}); err != nil {
+			t.Error(err)
+		}
+		w.shows(w.Ledger, "moutai", sale.Presentation{})
+		for _, name := range []string{"image", "about", "link"} {
+			if w.Item("SALE#moutai", "SALE")[name] != nil {
+				t.Errorf("the sale has %s", name)
+			}
+		}
+		if _, err := w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", Image: &c.Image}); err != nil {
+			t.Error(err)
+		}
+		w.shows(w.Ledger, "moutai", sale.Presentation{Image: c.Image})
+	},
+	"a draft and no sale cannot be described": func(t *testing.T, w *World) {
+		_, err := w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", Name: ptr("Moutai")})
+		w.Refused(sale.SaleNotFound, err)
+		ctx, dying := w.cutAfter(1)
+		_, err = dying.Create(ctx, w.Sale(10, 2))
+		w.Refused(sale.Busy, err)
+		_, err = w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", Name: ptr("Moutai")})
+		w.Refused(sale.SaleNotFound, err)
+		if w.Item("SALE#moutai", "SALE")["described"] != nil {
+			t.Error("a draft was described")
+		}
+	},
+}

@@ -1,0 +1,94 @@
+package sale
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+const (
+	// MaxAbout is the longest text about a sale, in characters.
+	MaxAbout = 500
+	// MaxURL is the longest address of a picture or of a link, in bytes.
+	MaxURL = 500
+)
+
+// Presentation is what buyers see of a sale besides its name, window and stock. Any of it
+// may be empty.
+type Presentation struct {
+	Image string // address of the picture, https
+	About string // plain text, possibly of several lines
+	Link  string // address of a page about it, https
+}
+
+func (p *Presentation) check() error {
+	switch {
+	case p.Image != "" && httpsOrigin(p.Image) == "":
+		return Refuse(InvalidRequest, fmt.Sprintf("image must be an address of at most %d characters that begins with https://, percent-encoded", MaxURL))
+	case p.Link != "" && httpsOrigin(p.Link) == "":
+		return Refuse(InvalidRequest, fmt.Sprintf("link must be an address of at most %d characters that begins with https://, percent-encoded", MaxURL))
+	case !validText(strings.ReplaceAll(p.About, "\n", " "), MaxAbout):
+		return Refuse(InvalidRequest, fmt.Sprintf("about must be at most %d printable characters and line breaks", MaxAbout))
+	}
+	return nil
+}
+
+// CheckImage refuses a picture that is not of the origin, the only one from which the
+// buyer's page may load it; "" allows none.
+func (p *Presentation) CheckImage(origin string) error {
+	switch {
+	case p.Image == "" || httpsOrigin(p.Image) == origin:
+		return nil
+	case origin == "":
+		return Refuse(InvalidRequest, "no image can be shown: the stack's parameter ImageOrigin is empty")
+	}
+	return Refuse(InvalidRequest, "image must be of "+origin+", which is the stack's parameter ImageOrigin")
+}
+
+// httpsOrigin returns the origin of an absolute https address, "" of anything else. Only
+// characters that every reader takes for the same are allowed: a browser takes a backslash
+// for a slash.
+func httpsOrigin(address string) string {
+	if len(address) > MaxURL || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\"'<>\\^`{|}", r) }) {
+		return ""
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
+		return ""
+	}
+	return "https://" + u.Host
+}
+
+// Description asks to correct what buyers read about an existing sale. nil keeps a field;
+// "" removes it, and the name is then the sale's id.
+type Description struct {
+	SaleID                   string
+	Name, Image, About, Link *string
+}
+
+// Check validates the description.
+func (d *Description) Check() error {
+	after := d.Apply(Sale{ID: d.SaleID, Name: d.SaleID})
+	switch {
+	case !ValidID(d.SaleID):
+		return Refuse(InvalidRequest, "saleId must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+	case *d == Description{SaleID: d.SaleID}:
+		return Refuse(InvalidRequest, "give at least one of name, image, about and link; an empty one is removed")
+	case !validText(after.Name, MaxName):
+		return errName
+	}
+	return after.check()
+}
+
+// Apply returns the sale as it is described.
+func (d *Description) Apply(s Sale) Sale {
+	for field, value := range map[*string]*string{&s.Name: d.Name, &s.Image: d.Image, &s.About: d.About, &s.Link: d.Link} {
+		if value != nil {
+			*field = *value
+		}
+	}
+	if s.Name == "" {
+		s.Name = s.ID
+	}
+	return s
+}
