@@ -31,5 +31,9 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	lambda.Start(httpapi.Serve(handler.New(book, log, clock.Wall).Behind(origin).PayingAt(os.Getenv("PAYMENT_URL")).Handle))
+	link, err := handler.NewPaymentLink(os.Getenv("PAYMENT_URL"), os.Getenv("PAYMENT_LINK_KEY"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	lambda.Start(httpapi.Serve(handler.New(book, log, clock.Wall).Behind(origin).PayingAt(link).Handle))
 }

@@ -9,7 +9,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"flashsale/shared/callers"
@@ -47,7 +46,7 @@ type Handler struct {
 	now     func() time.Time
 	callers *callers.Limit
 	origin  httpapi.Origin
-	payURL  string // see PayingAt; "" for none
+	payLink PaymentLink
 	routes  map[string]route
 }
 
@@ -69,17 +68,11 @@ func (h *Handler) Behind(o httpapi.Origin) *Handler {
 	return h
 }
 
-// PayingAt makes the handler show buyers where to pay: the address with their order's id
-// in place of {orderId}, or else appended. "" shows none.
-func (h *Handler) PayingAt(address string) *Handler {
-	if address != "" && !strings.Contains(address, orderPlace) {
-		address += orderPlace
-	}
-	h.payURL = address
+// PayingAt makes the handler show buyers where to pay.
+func (h *Handler) PayingAt(l PaymentLink) *Handler {
+	h.payLink = l
 	return h
 }
-
-const orderPlace = "{orderId}"
 
 // Handle answers one request; it never returns an error.
 func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpapi.Response, _ error) {
@@ -213,10 +206,11 @@ func (h *Handler) payment(s sale.Sale, c sale.Claim) (payBy, address string) {
 	if by.IsZero() {
 		return "", ""
 	}
+	payBy = httpapi.Time(by)
 	if c.State() == sale.Confirmed {
-		address = strings.ReplaceAll(h.payURL, orderPlace, orderid.String(c.OrderID))
+		address = h.payLink.of(s, c.OrderID, payBy)
 	}
-	return httpapi.Time(by), address
+	return payBy, address
 }
 
 // refunds returns the payments of a claim that go back to its buyer.

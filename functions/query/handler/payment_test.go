@@ -1,14 +1,17 @@
 package handler
 
 import (
+	"fmt"
 	"maps"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"flashsale/infra/kit/testledger"
+	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
@@ -34,7 +37,7 @@ func TestABuyerSeesTheOwnClaimAndOrderAndUntilWhenAndWhereToPay(t *testing.T) {
 		{"paid, in a sale without payment", 0, paid, "PAID", nil, true},
 	} {
 		in(t, func(t *testing.T, f *function) {
-			f.handler.PayingAt("https://shop.example/pay?order={orderId}")
+			f.paysAt(t, "https://shop.example/pay?order={orderId}", "")
 			f.sells(paidWithin(tt.payWithin))
 			tt.change(f)
 			claim := map[string]any{
@@ -95,6 +98,65 @@ func TestABuyerSeesWhatBecomesOfPaymentsThatGoBack(t *testing.T) {
 	}, paidWithin(time.Hour))
 }
 
+func (f *function) paysAt(t *testing.T, address, key string) {
+	t.Helper()
+	link, err := NewPaymentLink(address, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.handler.PayingAt(link)
+}
+
+// TestALinkIsSignedOverAllOfItsValues: the expected signatures were made by
+// printf 'flashsale payment 1\n406709376884146177\nmoutai\n149900\nCNY\n2026-01-01T01:00:06.000Z' | openssl dgst -sha256 -hmac KEY
+func TestALinkIsSignedOverAllOfItsValues(t *testing.T) {
+	const key = "0123456789abcdef0123456789abcdef"
+	for given, want := range map[[2]string]any{
+		{"https://s/pay?o={orderId}&s={saleId}&a={amount}&c={currency}&b={payBy}&g={signature}", key}: "https://s/pay?o=406709376884146177&s=moutai&a=149900&c=CNY&b=2026-01-01T01%3A00%3A06.000Z&g=63bff14c88c35d4d688ec79e55ca4d48f0e57efb6b81694df46dd1f6ec6aeb03",
+		{"/{saleId}/{signature}?o=", key + "\n"}:                                                      "/moutai/63bff14c88c35d4d688ec79e55ca4d48f0e57efb6b81694df46dd1f6ec6aeb03?o=406709376884146177",
+		{"/{amount}/{user}/{orderId}", ""}:                                                            "/149900/{user}/406709376884146177",
+	} {
+		selling(t, func(t *testing.T, f *function) {
+			f.paysAt(t, given[0], given[1])
+			if got := answered(t, f.Ask(t, t.Context(), event(t, "query-claim.json")), "no-store")["paymentUrl"]; got != want {
+				t.Errorf("%q: %v, want %v", given[0], got, want)
+			}
+		}, paidWithin(time.Hour))
+	}
+}
+
+// Each value of a link changes its signature, also if a part of it moves into its neighbour.
+func TestNoTwoLinksHaveOneSignature(t *testing.T) {
+	link, err := NewPaymentLink("{signature}", "0123456789abcdef0123456789abcdef")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]string{}
+	for _, s := range []sale.Sale{
+		{ID: "moutai", Price: 149900, Currency: "CNY"}, {ID: "maotai", Price: 149900, Currency: "CNY"}, {ID: "moutai", Price: 149901, Currency: "CNY"}, {ID: "moutai", Price: 149900, Currency: "USD"},
+		{ID: "moutai1", Price: 49900, Currency: "CNY"}, {ID: "moutai"},
+	} {
+		for _, order := range []uint64{7, 8} {
+			for _, payBy := range []string{"2026-01-01T01:00:06.000Z", "2026-01-01T01:00:07.000Z"} {
+				of := fmt.Sprint(s.ID, s.Price, s.Currency, order, payBy)
+				signature := strings.TrimSuffix(link.of(s, order, payBy), orderid.String(order))
+				if seen[signature] != "" {
+					t.Errorf("%s and %s have the signature %s", of, seen[signature], signature)
+				}
+				seen[signature] = of
+			}
+		}
+	}
+}
+
+func TestALinkThatCannotBeSignedIsRefused(t *testing.T) {
+	for _, given := range [][2]string{{"https://s/{signature}", ""}, {"https://s/{signature}", "  \n"}, {"https://s/{signature}", "0123456789abcdef0123456789abcde"}, {"", "short"}} {
+		if _, err := NewPaymentLink(given[0], given[1]); err == nil || strings.Contains(err.Error(), "0123") {
+			t.Errorf("%q: %v", given, err)
+		}
+	}
+}
+
 func TestTheOrdersIDIsPutIntoTheAddressOrAppended(t *testing.T) {
 	for address, want := range map[string]any{
 		"/pay?order=":             "/pay?order=406709376884146177",
@@ -102,7 +164,7 @@ func TestTheOrdersIDIsPutIntoTheAddressOrAppended(t *testing.T) {
 		"":                        nil,
 	} {
 		selling(t, func(t *testing.T, f *function) {
-			f.handler.PayingAt(address)
+			f.paysAt(t, address, "")
 			if got := answered(t, f.Ask(t, t.Context(), event(t, "query-claim.json")), "no-store")["paymentUrl"]; got != want {
 				t.Errorf("%q: %v, want %v", address, got, want)
 			}

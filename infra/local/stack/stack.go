@@ -161,7 +161,7 @@ func (s *Stack) load(more map[string]string) (*template.Stack, error) {
 		// Relative, so that the page also works as http://localhost.
 		"SignInAuthorizeUrl": issuer.AuthorizePath, "SignInTokenUrl": issuer.TokenPath, "SignInClientId": issuer.PageClient,
 		"StripeKeysArn": secretARN + "stripe", "StripeEvents": "any", "StandardWebhooksKeysArn": secretARN + "standard-webhooks",
-		"PaymentUrl": payPath + "?order=",
+		"PaymentUrl": payPath + "?order=", "PaymentLinkKeyArn": secretARN + paymentLink,
 		// One machine has one clock, and no payment is on its way for long.
 		"ReleaseGraceSeconds": "0",
 		"PublishEvents":       "true",
@@ -182,9 +182,12 @@ func (s *Stack) load(more map[string]string) (*template.Stack, error) {
 	})
 }
 
-// secrets are the signing secrets of webhooks, by the ARN of their secret.
+const paymentLink = "payment-link"
+
+// secrets are the signing secrets of webhooks and the key of payment links, by the ARN of
+// their secret.
 func secrets() map[string]string {
-	all := map[string]string{}
+	all := map[string]string{secretARN + paymentLink: webhook.LocalLinkKey}
 	for provider, secret := range webhook.LocalSecrets {
 		all[secretARN+provider] = secret
 	}

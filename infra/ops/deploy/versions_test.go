@@ -36,6 +36,7 @@ var reaches = map[string][]string{
 	"StripeEvents":            {"PayFunction"},
 	"StandardWebhooksKeysArn": {"PayFunction"},
 	"PaymentUrl":              {"QueryFunction"},
+	"PaymentLinkKeyArn":       {"QueryFunction"},
 	"LogLevel":                {"FinalizeFunction", "PageFunction", "PayFunction", "PublishFunction", "PurchaseFunction", "QueryFunction", "ReconcileFunction", "ReleaseFunction", "SeedFunction"},
 	"CreateUserPool":          {"PageFunction"},
 	"EventBusArn":             {"PublishFunction"},

@@ -20,6 +20,8 @@ func TestAFunctionThatIsConfiguredWronglyDiesAtItsStart(t *testing.T) {
 		"QueryFunction": {
 			`"error":"TABLE_NAME is not set"`: {},
 			`"error":"ORIGIN_SECRET: `:        {table, "ORIGIN_SECRET=tooshort"},
+			`PAYMENT_LINK_KEY is not set`:     {table, "PAYMENT_URL=https://s/{signature}"},
+			`PAYMENT_LINK_KEY is shorter`:     {table, "PAYMENT_LINK_KEY=tooshort"},
 		},
 		"PayFunction": {
 			`"error":"TABLE_NAME is not set"`:      {},

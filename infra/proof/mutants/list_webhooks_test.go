@@ -1,6 +1,9 @@
 package mutants
 
 const (
+	paymentLink = "functions/query/handler/payment_link.go"
+	queryTests  = "./functions/query/handler"
+
 	webhookTests     = "./functions/pay/handler"
 	webhookProviders = "functions/pay/handler/providers.go"
 	webhookStripe    = "functions/pay/handler/stripe.go"
@@ -112,6 +115,26 @@ var ofWebhooks = []mutant{
 		p, err := newStripe`}}},
 	{"a webhook of any length is read", "P16", webhookTests, "^TestAWebhookWithout", []edit{{webhookHandler,
 		`const maxWebhook = 256 << 10`, `const maxWebhook = 256 << 20`}}},
+	{"a link's signature does not cover its sale", "P25", queryTests, "^TestNoTwoLinks", []edit{{paymentLink,
+		`l.sign(order, s.ID, amount, s.Currency, payBy)`, `l.sign(order, amount, s.Currency, payBy)`}}},
+	{"a link's signature does not cover its order", "P25", queryTests, "^TestNoTwoLinks", []edit{{paymentLink,
+		`l.sign(order, s.ID, amount, s.Currency, payBy)`, `l.sign(s.ID, amount, s.Currency, payBy)`}}},
+	{"a link's signature does not cover its amount", "P25", queryTests, "^TestNoTwoLinks", []edit{{paymentLink,
+		`l.sign(order, s.ID, amount, s.Currency, payBy)`, `l.sign(order, s.ID, s.Currency, payBy)`}}},
+	{"a link's signature does not cover its currency", "P25", queryTests, "^TestNoTwoLinks", []edit{{paymentLink,
+		`l.sign(order, s.ID, amount, s.Currency, payBy)`, `l.sign(order, s.ID, amount, payBy)`}}},
+	{"a link's signature does not cover its end", "P25", queryTests, "^TestNoTwoLinks", []edit{{paymentLink,
+		`l.sign(order, s.ID, amount, s.Currency, payBy)`, `l.sign(order, s.ID, amount, s.Currency)`}}},
+	{"a link's values run into each other", "P25", queryTests, "^TestNoTwoLinks", []edit{{paymentLink,
+		`values...), "\n")`, `values...), "")`}}},
+	{"a link's values are not escaped", "P25", queryTests, "^TestALinkIsSigned", []edit{{paymentLink,
+		`url.QueryEscape(payBy)`, `payBy`}}},
+	{"a link is signed without a key", "P19", queryTests, "^TestALinkThatCannot", []edit{{paymentLink,
+		`case key == "" && strings.Contains`, `case key == "no" && strings.Contains`}}},
+	{"a link's key may be short", "P19", queryTests, "^TestALinkThatCannot", []edit{{paymentLink,
+		`len(key) < minLinkKey`, `len(key) < 1`}}},
+	{"the preflight takes a signature without a key", "P19", "./infra/ops/deploy/preflight", "^TestADeploymentThatCannot", []edit{{"infra/ops/deploy/preflight/settings.go",
+		`	if strings.Contains(value(d.Demand, "PaymentUrl"), "{signature}") && `, `	if strings.Contains(value(d.Demand, "PaymentUrl"), "{signed}") && `}}},
 	{"a sale does not say that its orders must be paid", "P20", "./functions/query/handler", "^TestASaleThatAsksForPayment", []edit{{"functions/query/handler/handler.go",
 		`		PayWithin: int64(s.PayWithin / time.Second),
 `, ``}}},

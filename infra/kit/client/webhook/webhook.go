@@ -32,6 +32,9 @@ var LocalSecrets = map[string]string{
 	StandardWebhooks: "whsec_bG9jYWwtZmxhc2hzYWxlLXdlYmhvb2stc2VjcmV0",
 }
 
+// LocalLinkKey is the key that signs the links to the payment page on the local stack.
+const LocalLinkKey = "local-payment-link-key-of-32-bytes"
+
 // Payment is what a provider reports.
 type Payment struct {
 	SaleID    string `json:"saleId"`

@@ -130,6 +130,9 @@ func TestADeploymentThatCannotSucceedIsStopped(t *testing.T) {
 		name, says string
 		spoil      func(*Deployment)
 	}{
+		{"a signature without its key", "PaymentUrl has a {signature}: QueryFunction would not start without PaymentLinkKeyArn", func(d *Deployment) {
+			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "PaymentUrl", Value: "https://s/{signature}"})
+		}},
 		{"a parameter without a value", "JwtIssuer has no value", func(d *Deployment) {
 			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "JwtIssuer", Missing: true})
 		}},
@@ -328,6 +331,10 @@ func TestWhatLimitsASaleAndCanBeDeployedIsAWarning(t *testing.T) {
 			d.Demand.Rate, d.Demand.TotalRate = 6000, 12_000
 		}},
 		{"routes that share the account's rate", "", func(d *Deployment) { d.Demand.TotalRate = 10_000 }},
+		{"a signature with its key", "", func(d *Deployment) {
+			d.Demand.Parameters = append(d.Demand.Parameters, demand.Parameter{Name: "PaymentUrl", Value: "https://s/{signature}"},
+				demand.Parameter{Name: "PaymentLinkKeyArn", Value: "arn:k"})
+		}},
 		{"a provider's signing secrets that the stack has and the deployment does not", "has StripeKeysArn=arn:s and this deployment has none", func(d *Deployment) {
 			d.Account.(*account).limits.Parameters = map[string]string{"StripeKeysArn": "arn:s", "StandardWebhooksKeysArn": ""}
 		}},

@@ -25,7 +25,7 @@ var alarmTopics = []string{"PageTopicArn", "TicketTopicArn"}
 
 // regional are the parameters whose ARN must be of the stack's region. The ARNs of a front are of
 // us-east-1, as their patterns say, and the bus has a check of its own.
-var regional = []string{"ApiCertificateArn", "StripeKeysArn", "StandardWebhooksKeysArn", "ExistingTableStreamArn", "PageTopicArn", "TicketTopicArn"}
+var regional = []string{"ApiCertificateArn", "StripeKeysArn", "StandardWebhooksKeysArn", "PaymentLinkKeyArn", "ExistingTableStreamArn", "PageTopicArn", "TicketTopicArn"}
 
 // longestStack is how long a stack's name may be: SQS allows 80 characters for the name of
 // the order queue, which is the stack's with "-OrderQueue".
@@ -52,6 +52,10 @@ func parameters(r *report, d Deployment) {
 			fine = false
 			r.add(Failed, "parameters", "EligibilityUrl: PurchaseFunction would not start: %v", err)
 		}
+	}
+	if strings.Contains(value(d.Demand, "PaymentUrl"), "{signature}") && value(d.Demand, "PaymentLinkKeyArn") == "" {
+		fine = false
+		r.add(Failed, "parameters", "PaymentUrl has a {signature}: QueryFunction would not start without PaymentLinkKeyArn")
 	}
 	for _, name := range regional {
 		// arn:aws:SERVICE:REGION:ACCOUNT:…

@@ -1,0 +1,67 @@
+package handler
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+// PaymentLink makes the address at which a buyer pays an order. The zero PaymentLink makes none.
+type PaymentLink struct {
+	address string
+	key     []byte
+}
+
+const (
+	orderPlace     = "{orderId}"
+	signaturePlace = "{signature}"
+	// minLinkKey is the least length of the key, in bytes.
+	minLinkKey = 32
+)
+
+// NewPaymentLink returns links to that address. The values of an order replace the places
+// {orderId}, {saleId}, {amount}, {currency}, {payBy} and {signature} in it; the order's id is
+// appended if it has no place. It fails for a signature without a key and for a key that is
+// too short (P19).
+func NewPaymentLink(address, key string) (PaymentLink, error) {
+	key = strings.TrimSpace(key) // a secret that was read from a file ends with a newline
+	if address != "" && !strings.Contains(address, orderPlace) {
+		address += orderPlace
+	}
+	switch {
+	case key == "" && strings.Contains(address, signaturePlace):
+		return PaymentLink{}, errors.New("PAYMENT_URL has a {signature}, and PAYMENT_LINK_KEY is not set")
+	case key != "" && len(key) < minLinkKey:
+		return PaymentLink{}, fmt.Errorf("PAYMENT_LINK_KEY is shorter than %d characters", minLinkKey)
+	}
+	return PaymentLink{address, []byte(key)}, nil
+}
+
+// of returns the address for an order of the sale, which is to be paid by that instant.
+func (l PaymentLink) of(s sale.Sale, orderID uint64, payBy string) string {
+	if l.address == "" {
+		return ""
+	}
+	order, amount := orderid.String(orderID), strconv.FormatInt(s.Price, 10)
+	return strings.NewReplacer(
+		orderPlace, url.QueryEscape(order), "{saleId}", url.QueryEscape(s.ID), "{amount}", amount,
+		"{currency}", url.QueryEscape(s.Currency), "{payBy}", url.QueryEscape(payBy),
+		signaturePlace, l.sign(order, s.ID, amount, s.Currency, payBy),
+	).Replace(l.address)
+}
+
+// sign returns the signature of the values in this order, one on a line below the name of the
+// format. No value has a line break, so no two lists of values have the same text.
+func (l PaymentLink) sign(values ...string) string {
+	mac := hmac.New(sha256.New, l.key)
+	mac.Write([]byte(strings.Join(append([]string{"flashsale payment 1"}, values...), "\n")))
+	return hex.EncodeToString(mac.Sum(nil))
+}
