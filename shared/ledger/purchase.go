@@ -315,9 +315,10 @@ func (p *purchasing) fail(code sale.Code, err error) (PurchaseResult, error) {
 //
 // Unless the snapshot is fresh, the sale is read first: another environment has
 // probably closed the shard already, and the sale item's writes are scarce. An update
-// takes up to 4 of its 1,000 write units a second, a read 1 of its 3,000 read units,
-// and a read also shows all other shards that have run empty. Without it the updates
-// of 1,000 environments throttle each other, and closing takes seconds.
+// takes up to 4 of its 1,000 write units a second, up to 8 if buyers are shown long texts;
+// a read takes 1 or 2 of its 3,000 read units, and also shows all other shards that have
+// run empty. Without it the updates of 1,000 environments throttle each other, and closing
+// takes seconds.
 func (p *purchasing) closeShard(ctx context.Context, version int64, shard int) {
 	p.view.observe(version, shard)
 	tries := maxTries

@@ -12,7 +12,8 @@ const (
 	// the limits of a 64-bit integer.
 	MaxStock = 1_000_000_000
 	// MaxShards is the largest number of stock shards of one sale. A set of that
-	// many shard numbers stays within the 4 KiB that one read unit covers.
+	// many shard numbers stays within the 4 KiB that one read unit covers, and the texts
+	// that buyers see within another one.
 	MaxShards = 1000
 	// MaxName is the longest sale name, in characters.
 	MaxName = 200
