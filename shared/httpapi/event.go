@@ -67,6 +67,8 @@ func readPath(e *jsonread.Reader, r *Request) error {
 		switch string(name) {
 		case "saleId":
 			r.Path.SaleID, _, err = e.Text()
+		case "groupId":
+			r.Path.GroupID, _, err = e.Text()
 		case "orderId":
 			r.Path.OrderID, _, err = e.Text()
 		case "provider":

@@ -19,7 +19,7 @@ import (
 // lookedAt is the expected result of Decode, by the standard library's decoding.
 func lookedAt(e events.APIGatewayV2HTTPRequest) Request {
 	r := Request{RouteKey: e.RouteKey, Body: e.Body, IsBase64Encoded: e.IsBase64Encoded}
-	r.Path.SaleID, r.Path.OrderID = e.PathParameters["saleId"], e.PathParameters["orderId"]
+	r.Path.SaleID, r.Path.GroupID, r.Path.OrderID = e.PathParameters["saleId"], e.PathParameters["groupId"], e.PathParameters["orderId"]
 	if a := e.RequestContext.Authorizer; a != nil && a.JWT != nil {
 		r.Sub = a.JWT.Claims["sub"]
 	}
@@ -215,6 +215,7 @@ func FuzzDecodeAgainstTheJSONPackage(f *testing.F) {
 			return ok
 		}
 		take(&e.Path.SaleID, want.PathParameters["saleId"])
+		take(&e.Path.GroupID, want.PathParameters["groupId"])
 		take(&e.Path.OrderID, want.PathParameters["orderId"])
 		for name, h := range map[string]*Header{"content-type": &e.ContentType, "idempotency-key": &e.IdempotencyKey, "x-origin-verify": &e.OriginVerify} {
 			n := 0

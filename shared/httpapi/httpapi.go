@@ -32,7 +32,7 @@ type Request struct {
 	// Sub is the sub claim of the token that the gateway verified; empty if there is
 	// none.
 	Sub  string
-	Path struct{ SaleID, OrderID, Provider string } // unvalidated
+	Path struct{ SaleID, GroupID, OrderID, Provider string } // unvalidated
 
 	ContentType, IdempotencyKey, OriginVerify                      Header
 	StripeSignature, WebhookID, WebhookTimestamp, WebhookSignature Header // of payment providers
@@ -91,6 +91,15 @@ func SaleID(r *Request) (string, error) {
 	id := r.Path.SaleID
 	if !sale.ValidID(id) {
 		return "", sale.Refuse(sale.InvalidRequest, "a sale id is 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+	}
+	return id, nil
+}
+
+// GroupID returns the path's group id, or sale.InvalidRequest.
+func GroupID(r *Request) (string, error) {
+	id := r.Path.GroupID
+	if !sale.ValidID(id) {
+		return "", sale.Refuse(sale.InvalidRequest, "a group id is 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
 	}
 	return id, nil
 }

@@ -25,6 +25,7 @@ var kinds = map[sale.Code]kind{
 	sale.NotEligible:          {http.StatusForbidden, "Not eligible"},
 	sale.NotOpen:              {http.StatusForbidden, "The sale has not opened yet"},
 	sale.SaleNotFound:         {http.StatusNotFound, "No such sale"},
+	sale.GroupNotFound:        {http.StatusNotFound, "No such group of sales"},
 	sale.OrderNotFound:        {http.StatusNotFound, "No such order"},
 	sale.ProviderNotFound:     {http.StatusNotFound, "No such payment provider"},
 	sale.AlreadyOrdered:       {http.StatusConflict, "Already ordered"},
@@ -50,6 +51,7 @@ type problem struct {
 	mayReturn bool
 	order     string // path of the caller's own order
 	claim     *sale.Claim
+	otherSale string // in which the caller has ordered
 }
 
 func (p problem) json() []byte {
@@ -63,6 +65,7 @@ func (p problem) json() []byte {
 		o.Bool("mayReturn", true)
 	}
 	o.TextIf("order", p.order)
+	o.TextIf("saleId", p.otherSale)
 	if p.claim != nil {
 		o.Name("claim")
 		o = append(o, ClaimOf(*p.claim).json()...)
@@ -72,7 +75,7 @@ func (p problem) json() []byte {
 
 // Problem returns the answer for an error: its code, the code's status and the public
 // detail. An error without a code shows nothing. saleID, if not empty, must be valid:
-// the answer links to the caller's claim in that sale.
+// the answer links to the caller's claim in that sale, or in the one that err names.
 func Problem(err error, saleID string) Response {
 	code := sale.CodeOf(err)
 	if code == sale.NewerVersion {
@@ -86,7 +89,10 @@ func Problem(err error, saleID string) Response {
 	p := problem{kind: k, code: code}
 	var wait time.Duration
 	if e, ours := errors.AsType[*sale.Error](err); ours && ok {
-		p.detail, p.claim, p.mayReturn, wait = e.Detail, e.Claim, e.MayReturn, e.RetryAfter
+		p.detail, p.claim, p.otherSale, p.mayReturn, wait = e.Detail, e.Claim, e.OtherSale, e.MayReturn, e.RetryAfter
+	}
+	if p.otherSale != "" {
+		saleID = p.otherSale
 	}
 	if saleID != "" && code != sale.SaleNotFound {
 		p.order = ClaimPath(saleID)

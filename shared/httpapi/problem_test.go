@@ -54,6 +54,7 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 		"sale-not-open":          403,
 		"sale-not-found":         404,
 		"order-not-found":        404,
+		"group-not-found":        404,
 		"provider-not-found":     404,
 		"already-ordered":        409,
 		"order-pending":          409,
@@ -141,6 +142,12 @@ func TestARefusalSaysWhatTheBuyerNeeds(t *testing.T) {
 	want := `{"type":"urn:flashsale:problem:already-ordered","title":"Already ordered","status":409,"code":"already-ordered",` +
 		`"detail":"the user has already ordered in this sale","order":"/sales/moutai/orders/me",` +
 		`"claim":{"claimId":"C1","saleId":"moutai","state":"CONFIRMED","acceptedAt":"2026-11-11T12:00:00.007Z","orderId":"406709376884146177"}}`
+	if diff := cmp.Diff(want, r.Body); diff != "" {
+		t.Errorf("body (-want +got):\n%s", diff)
+	}
+	r = Problem(&sale.Error{Code: sale.AlreadyOrdered, Detail: "the user has already ordered in another sale of its group", OtherSale: "size-39"}, "size-38")
+	want = `{"type":"urn:flashsale:problem:already-ordered","title":"Already ordered","status":409,"code":"already-ordered",` +
+		`"detail":"the user has already ordered in another sale of its group","order":"/sales/size-39/orders/me","saleId":"size-39"}`
 	if diff := cmp.Diff(want, r.Body); diff != "" {
 		t.Errorf("body (-want +got):\n%s", diff)
 	}

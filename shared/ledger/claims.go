@@ -173,9 +173,11 @@ const (
 
 type buyer struct{ saleID, user string }
 
-// remembered is a claim in the cache.
+// remembered is a claim in the cache, or that the user has one in another sale of the
+// group.
 type remembered struct {
 	sale.Claim
+	otherSale string // "" for a claim
 	// asksForPayment: its sale asks for payment, so the claim may be released.
 	asksForPayment bool
 }
@@ -184,5 +186,11 @@ type remembered struct {
 // entry stays correct; only its state may be older than the table's. A claim whose state
 // decides the answer to a repeat is read again: see answerFromMemory.
 func (l *Ledger) remember(c sale.Claim, asksForPayment bool, now time.Time) {
-	l.recent.Put(buyer{c.SaleID, c.User}, remembered{c, asksForPayment}, now, now.Add(recentFor))
+	l.recent.Put(buyer{c.SaleID, c.User}, remembered{Claim: c, asksForPayment: asksForPayment}, now, now.Add(recentFor))
+}
+
+// rememberOther caches that the user has ordered in another sale of the sale's group. The
+// guard that says so is never deleted, so the entry stays correct.
+func (l *Ledger) rememberOther(saleID, user, other string, now time.Time) {
+	l.recent.Put(buyer{saleID, user}, remembered{otherSale: other}, now, now.Add(recentFor))
 }

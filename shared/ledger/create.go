@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"flashsale/shared/sale"
 )
@@ -33,15 +34,19 @@ func (l *Ledger) Created(ctx context.Context, saleID string) (bool, error) {
 // opened. So a repeat resumes an interrupted creation, and stock is never reset (P15).
 // c must have passed Check.
 //
-// It fails with sale.Conflicting when the sale was created with other contents,
-// with sale.Busy or sale.Internal.
+// It fails with sale.Conflicting when the sale was created with other contents or its group
+// is full, with sale.Busy or sale.Internal.
 func (l *Ledger) Create(ctx context.Context, c sale.Creation) (Seeding, error) {
 	draft := sale.Sale{
 		ID: c.SaleID, Name: c.Name, OpensAt: c.OpensAt, ClosesAt: c.ClosesAt,
 		ChangedAt: time.UnixMilli(0), Seeded: c.Stock, Shards: c.Shards, Buckets: sale.BucketsFor(c.Shards),
 		Version: 1, State: sale.Draft, PayWithin: c.PayWithin, Price: c.Price, Currency: c.Currency, Labels: c.Labels, Presentation: c.Presentation,
+		LimitGroup: c.LimitGroup,
 	}
-	if c.PayWithin != 0 {
+	switch {
+	case c.LimitGroup != "":
+		draft.MinReader = sale.ReadsGroups
+	case c.PayWithin != 0:
 		draft.MinReader = sale.ReadsPayment
 	}
 	if err := l.announce(ctx, c, draft); err != nil {
@@ -68,10 +73,10 @@ func (l *Ledger) Create(ctx context.Context, c sale.Creation) (Seeding, error) {
 	return done, err
 }
 
-// announce stores the request, the draft and the listing, or checks that the same
-// request is already stored.
+// announce stores the request, the draft and the listing, and adds the sale to its group; or
+// it checks that the same request is already stored.
 func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale) error {
-	request := withLabels(c.Labels, withPayment(draft, withPresentation(draft, with(createKey(c.SaleID), item{
+	request := withLabels(c.Labels, withTerms(draft, withPresentation(draft, with(createKey(c.SaleID), item{
 		"name":     str(c.Name),
 		"opensAt":  millis(c.OpensAt),
 		"closesAt": millis(c.ClosesAt),
@@ -86,9 +91,16 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 	if c.PayWithin != 0 {
 		listing["payWithin"] = request["payWithin"]
 	}
-	reasons, err := l.retryTransaction(ctx, l.put(request), l.put(drafted), l.put(listing))
+	actions := []types.TransactWriteItem{l.put(request), l.put(drafted), l.put(listing)}
+	if c.LimitGroup != "" {
+		actions = append(actions, l.joinGroup(c.LimitGroup, c.SaleID))
+	}
+	reasons, err := l.retryTransaction(ctx, actions...)
 	if reasons == nil {
 		return asInternal(err)
+	}
+	if c.LimitGroup != "" && !failed(reasons[0]) && failed(reasons[3]) {
+		return sale.Refuse(sale.Conflicting, fmt.Sprintf("the group has %d sales, and cannot have more", sale.MaxGroup))
 	}
 	// One transaction writes all three, and nothing deletes them.
 	if there := [...]bool{failed(reasons[0]), failed(reasons[1]), failed(reasons[2])}; there != [...]bool{true, true, true} {
@@ -99,7 +111,7 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 		r.number("closesAt") == c.ClosesAt.UnixMilli() && r.number("stock") == c.Stock &&
 		r.number("shards") == int64(c.Shards) && r.optionalNumber("maxStock") == c.MaxStock &&
 		r.optionalNumber("payWithin") == int64(c.PayWithin/time.Second) && r.optionalNumber("price") == c.Price &&
-		r.optionalText("currency") == c.Currency && r.labels() == c.Labels && r.presentation() == c.Presentation
+		r.optionalText("currency") == c.Currency && r.optionalText("limitGroup") == c.LimitGroup && r.labels() == c.Labels && r.presentation() == c.Presentation
 	switch {
 	case r.err != nil:
 		return asInternal(r.err)

@@ -155,6 +155,7 @@ func readSale(it item) (sale.Sale, error) {
 		Labels:    r.labels(),
 
 		Presentation: r.presentation(),
+		LimitGroup:   r.optionalText("limitGroup"),
 	}
 	if r.err == nil && (s.Shards < 1 || s.Shards > sale.MaxShards || s.Buckets < 1) {
 		r.err = fmt.Errorf("read sale %s: %d shards, %d buckets", s.ID, s.Shards, s.Buckets)
@@ -163,7 +164,7 @@ func readSale(it item) (sale.Sale, error) {
 }
 
 func saleItem(s sale.Sale) item {
-	return forReader(s.MinReader, withLabels(s.Labels, withPayment(s, withPresentation(s, with(saleKey(s.ID), item{
+	return forReader(s.MinReader, withLabels(s.Labels, withTerms(s, withPresentation(s, with(saleKey(s.ID), item{
 		"name":      str(s.Name),
 		"opensAt":   millis(s.OpensAt),
 		"closesAt":  millis(s.ClosesAt),
@@ -187,13 +188,17 @@ func withLabels(l sale.Labels, it item) item {
 
 func (r *reader) labels() sale.Labels { return sale.Labels(r.optionalText("labels")) }
 
-// withPayment adds what a sale asks of payments; nothing if it asks for none.
-func withPayment(s sale.Sale, it item) item {
+// withTerms adds what a sale asks of payments and its group, if any: what the request of
+// its creation repeats.
+func withTerms(s sale.Sale, it item) item {
 	if s.PayWithin != 0 {
 		it["payWithin"] = num(int64(s.PayWithin / time.Second))
 	}
 	if s.Price != 0 {
 		it["price"], it["currency"] = num(s.Price), str(s.Currency)
+	}
+	if s.LimitGroup != "" {
+		it["limitGroup"] = str(s.LimitGroup)
 	}
 	return it
 }
@@ -301,6 +306,19 @@ func claimItem(c sale.Claim, bucket int) item {
 		it["requestKey"] = str(c.RequestKey)
 	}
 	return forReader(c.MinReader, withLabels(c.Labels, it))
+}
+
+// groupGuard says in which sale of a group a user has ordered. It is written with the claim and
+// never changes.
+type groupGuard struct{ saleID, claimID string }
+
+func readGroupGuard(it item) (groupGuard, error) {
+	r := reading(it)
+	return groupGuard{saleID: r.text("saleId"), claimID: r.text("claimId")}, r.err
+}
+
+func groupGuardItem(group string, c sale.Claim) item {
+	return forReader(c.MinReader, with(groupGuardKey(group, c.User), item{"saleId": str(c.SaleID), "claimId": str(c.ID)}))
 }
 
 func readOrder(it item) (sale.Order, error) {

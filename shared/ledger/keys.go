@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/sale"
 )
 
 // The keys of the table. Every variable part is a validated id without '#', a number or
@@ -67,6 +69,18 @@ func claimKey(saleID string, bucket int, user string) item {
 func claimPK(saleID string, bucket int) string {
 	return "CLAIM#" + saleID + "#" + strconv.Itoa(bucket)
 }
+
+// groupGuardKey returns the key of the guard of a user in a group of sales. Its bucket depends
+// on the user alone: the sales of a group have different numbers of buckets.
+func groupGuardKey(group, user string) item {
+	return key("GUARD#"+group+"#"+strconv.Itoa(sale.BucketOf(user, guardBuckets)), user)
+}
+
+// guardBuckets spreads the guards of a group, which are written as often as the units of
+// all its sales are asked for. It never changes.
+const guardBuckets = 1024
+
+func groupKey(group string) item { return key("GROUP#"+group, "GROUP") }
 
 const (
 	orderPKHead = "ORDER#"

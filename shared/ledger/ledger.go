@@ -61,6 +61,7 @@ type Ledger struct {
 	views      *views
 	recent     *recent.Memory[buyer, remembered]
 	remaining  *recent.Memory[edition, Remaining]
+	groups     *recent.Memory[string, []string] // the ids of a group's sales
 	// noted has the sales whose listings note a refund that is younger than noteAge.
 	noted *recent.Memory[string, struct{}]
 	// pages bounds the pages of claims that passes hold at a time, batches the batches of
@@ -91,6 +92,7 @@ func New(api API, table string, o Options) *Ledger {
 		views:      newViews(),
 		recent:     recent.NewMemory[buyer, remembered](maxRecent),
 		remaining:  recent.NewMemory[edition, Remaining](maxViews),
+		groups:     recent.NewMemory[string, []string](maxViews),
 		noted:      recent.NewMemory[string, struct{}](maxViews),
 		pages:      make(chan struct{}, atOnce),
 		batches:    make(chan struct{}, atOnce),

@@ -33,16 +33,18 @@ type PurchaseResult struct {
 }
 
 // Purchase takes one unit for the user in one transaction: a stock shard's
-// stock > 0 minus one, and the user's claim if absent (P1, P3). It returns only
-// after the claim is committed (P4).
+// stock > 0 minus one, and the user's claim if absent (P1, P3); in a sale with a group also
+// the user's guard in it, if absent (P34). It returns only after the claim is committed (P4).
 //
-// It fails with sale.AlreadyOrdered (with the claim), sale.SaleNotFound, sale.NotOpen,
+// It fails with sale.AlreadyOrdered (with the claim, or the other sale), sale.SaleNotFound, sale.NotOpen,
 // sale.Closed, sale.Paused, sale.SoldOut; with sale.Busy when the outcome is unknown or
 // was not reached in time, and then the same request may be repeated (P5); with
 // sale.Internal for anything that should not happen; and with the error of CheckUser.
 func (l *Ledger) Purchase(ctx context.Context, r Request) (PurchaseResult, error) {
 	for checked := r.CheckUser == nil; ; {
-		if one, ok := l.recent.Get(buyer{r.SaleID, r.User}, l.now()); ok {
+		if one, ok := l.recent.Get(buyer{r.SaleID, r.User}, l.now()); ok && one.otherSale != "" {
+			return PurchaseResult{}, refuseOther(one.otherSale)
+		} else if ok {
 			return l.answerFromMemory(ctx, r, one)
 		}
 		p := purchasing{ledger: l, request: r, view: l.views.of(r.SaleID)}
@@ -87,6 +89,11 @@ func (r *Request) answerRepeat(held sale.Claim, tries int) (PurchaseResult, erro
 		return result, nil
 	}
 	return result, &sale.Error{Code: sale.AlreadyOrdered, Detail: "the user has already ordered in this sale", Claim: &held}
+}
+
+// refuseOther refuses a user who has ordered in another sale of the group.
+func refuseOther(saleID string) *sale.Error {
+	return &sale.Error{Code: sale.AlreadyOrdered, Detail: "the user has already ordered in another sale of its group", OtherSale: saleID}
 }
 
 // purchasing is the state of one call of Purchase.
@@ -159,9 +166,11 @@ func (p *purchasing) try(ctx context.Context, s *snapshot, shard int, now time.T
 		Shard: shard, AcceptedAt: time.UnixMilli(now.UnixMilli()).UTC(), RequestKey: p.request.Key,
 		Buckets: s.sale.Buckets, MinReader: s.sale.MinReader, Labels: s.sale.Labels,
 	}
-	err := attempt(ctx, func(ctx context.Context) error {
-		return p.ledger.transact(ctx, p.takeUnit(shard, now), p.putClaim(claim))
-	})
+	actions := []types.TransactWriteItem{p.takeUnit(shard, now), p.putClaim(claim)}
+	if s.sale.LimitGroup != "" {
+		actions = append(actions, p.ledger.put(groupGuardItem(s.sale.LimitGroup, claim)))
+	}
+	err := attempt(ctx, func(ctx context.Context) error { return p.ledger.transact(ctx, actions...) })
 	switch judge(err) {
 	case succeeded:
 		p.ledger.remember(claim, s.sale.AsksForPayment(), now)
@@ -190,6 +199,8 @@ func (p *purchasing) handleCancelled(ctx context.Context, s *snapshot, shard int
 		return finishWith(p.fail(sale.Internal, readErr))
 	case v.holder != nil:
 		return finishWith(p.answerWithClaim(&s.sale, *v.holder, now))
+	case v.guard != nil:
+		return p.answerWithGuard(ctx, s, *v.guard, err)
 	case v.refusal != nil && p.unsure:
 		return finishWith(p.fail(sale.Busy, v.refusal))
 	case v.refusal != nil:
@@ -241,6 +252,25 @@ func (p *purchasing) putClaim(c sale.Claim) types.TransactWriteItem {
 		ConditionExpression:                 &ifAbsent,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}
+}
+
+// answerWithGuard says what follows a transaction that was cancelled with err because the
+// user has a guard. One of another sale is final even if an earlier try had no answer: that
+// try can commit no more than this one, because no guard is ever deleted (P34). One of this
+// sale was committed with a claim, which is read: it may be this call's own.
+func (p *purchasing) answerWithGuard(ctx context.Context, s *snapshot, g groupGuard, err error) (step, PurchaseResult, error) {
+	if g.saleID != p.request.SaleID {
+		p.ledger.rememberOther(p.request.SaleID, p.request.User, g.saleID, p.ledger.now())
+		return finish, PurchaseResult{Tries: p.tries}, refuseOther(g.saleID)
+	}
+	held, readErr := p.ledger.claim(ctx, s.sale, p.request.User)
+	switch {
+	case sale.CodeOf(readErr) == sale.OrderNotFound:
+		return waitAndStay, PurchaseResult{}, err // the transaction's other writes are not visible yet
+	case readErr != nil:
+		return finishWith(p.fail(sale.CodeOf(readErr), readErr))
+	}
+	return finishWith(p.answerWithClaim(&s.sale, held, p.ledger.now()))
 }
 
 // answerWithClaim ends a call that found a claim of its user: its own, from a try whose

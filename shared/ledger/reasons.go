@@ -42,10 +42,11 @@ func reasonsOf(err error, n int) ([]types.CancellationReason, error) {
 	return cancel.CancellationReasons, nil
 }
 
-// verdict is what a cancelled purchase means. One without holder, empty and refusal means
+// verdict is what a cancelled purchase means. One without holder, guard, empty and refusal means
 // nothing but contention: try once more.
 type verdict struct {
 	holder    *sale.Claim // the user's existing claim
+	guard     *groupGuard // the user's existing guard in the sale's group
 	keepShard bool        // the next try may be on the same shard
 	empty     bool        // the shard has no stock
 	refusal   *sale.Error // the sale admits no purchase
@@ -55,20 +56,30 @@ type verdict struct {
 const (
 	actionStock = iota
 	actionClaim
-	purchaseActions
+	actionGuard     // only in a sale with a group
+	purchaseActions = actionGuard
+	groupedActions  = actionGuard + 1
 )
 
 // readPurchase interprets the cancellation of a purchase tried at now. The order
-// matters: an existing claim comes first; contention on either item hides the result of
+// matters: an existing claim comes first, then an existing guard, which also stands where the
+// claim of the same transaction is not shown; contention on any item hides the result of
 // its condition (a user's own double click in flight, which may win, is not "sold out");
 // stock comes last. An unknown combination is an error, never a guess.
 func readPurchase(err error, of *sale.Sale, now time.Time) (verdict, error) {
-	reasons, readErr := reasonsOf(err, purchaseActions)
+	actions := purchaseActions
+	if of.LimitGroup != "" {
+		actions = groupedActions
+	}
+	reasons, readErr := reasonsOf(err, actions)
 	if readErr != nil {
 		return verdict{}, readErr
 	}
 	stock, claim := reasons[actionStock], reasons[actionClaim]
-	stockCode, claimCode := aws.ToString(stock.Code), aws.ToString(claim.Code)
+	stockCode, claimCode, guardCode := aws.ToString(stock.Code), aws.ToString(claim.Code), reasonNone
+	if of.LimitGroup != "" {
+		guardCode = aws.ToString(reasons[actionGuard].Code)
+	}
 	switch {
 	case claimCode == reasonCondition:
 		holder, readErr := readClaim(of.ID, of.Buckets, claim.Item)
@@ -76,12 +87,18 @@ func readPurchase(err error, of *sale.Sale, now time.Time) (verdict, error) {
 			return verdict{}, readErr
 		}
 		return verdict{holder: &holder}, nil
+	case guardCode == reasonCondition:
+		g, readErr := readGroupGuard(reasons[actionGuard].Item)
+		if readErr != nil {
+			return verdict{}, readErr
+		}
+		return verdict{guard: &g}, nil
 	case contention(stockCode):
 		return verdict{}, nil
-	case contention(claimCode):
+	case contention(claimCode) || contention(guardCode):
 		return verdict{keepShard: stockCode == reasonNone}, nil
-	case stockCode != reasonCondition || claimCode != reasonNone:
-		return verdict{}, fmt.Errorf("read cancellation: reasons %q, %q: %w", stockCode, claimCode, err)
+	case stockCode != reasonCondition || claimCode != reasonNone || guardCode != reasonNone:
+		return verdict{}, fmt.Errorf("read cancellation: reasons %q, %q, %q: %w", stockCode, claimCode, guardCode, err)
 	}
 	s, readErr := readShard(stock.Item)
 	if readErr != nil {

@@ -36,7 +36,10 @@ const (
 	SoldOut Code = "sold-out"
 	// NotEligible: the operator's check says that the user may not buy in this sale.
 	NotEligible Code = "not-eligible"
-	// AlreadyOrdered: the user holds a claim in this sale (P3).
+	// GroupNotFound: no such group of sales, or all of them are still being seeded.
+	GroupNotFound Code = "group-not-found"
+	// AlreadyOrdered: the user holds a claim in this sale (P3), or in another one of its
+	// group (P34).
 	AlreadyOrdered Code = "already-ordered"
 	// OrderPending: the claim has no order id yet, so it cannot be cancelled yet.
 	OrderPending Code = "order-pending"
@@ -53,7 +56,7 @@ const (
 	// request may be repeated safely (P5).
 	Busy Code = "busy"
 	// Conflicting: the id was used before with other contents (P9), a newer edit
-	// disagrees (P14), or the sale's maxStock leaves no room (P15).
+	// disagrees (P14), the sale's maxStock leaves no room (P15), or its group has none.
 	Conflicting Code = "conflicting-request"
 	// NewerVersion: the item or message is for a newer release, see Reads. It says
 	// nothing about the order; buyers are told Busy (P5, P19).
@@ -72,6 +75,9 @@ type Error struct {
 	// Claim is the claim that the user already holds (AlreadyOrdered), or that cannot be
 	// cancelled.
 	Claim *Claim
+	// OtherSale is the sale of its group in which the user has ordered (AlreadyOrdered);
+	// "" if it is this one.
+	OtherSale string
 	// MayReturn: units may be in stock again before the sale closes (SoldOut).
 	MayReturn bool
 	// RetryAfter is how long to wait before retrying; 0 means unknown.

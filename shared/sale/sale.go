@@ -45,6 +45,9 @@ type Sale struct {
 	Currency string
 	Labels   Labels
 	Presentation
+	// LimitGroup is the id of the sales in only one of which a user may order; "" if the
+	// sale limits only itself. It never changes.
+	LimitGroup string
 }
 
 // Refusal returns why a purchase at now is refused regardless of stock, or nil. The

@@ -19,6 +19,8 @@ const (
 	MaxName = 200
 	// MaxOrdersPerSecond is the highest rate a sale may be planned for.
 	MaxOrdersPerSecond = OrdersPerShard * MaxShards
+	// MaxGroup is the most sales of one limit group: the group's page shows them all.
+	MaxGroup = 30
 	// MaxAhead is how far in the future an edit's instant may be: more than clocks
 	// differ, but not so much that later edits are blocked for long.
 	MaxAhead = time.Minute
@@ -45,6 +47,8 @@ type Creation struct {
 	Currency string
 	Labels   Labels
 	Presentation
+	// LimitGroup is the sale's, see Sale.
+	LimitGroup string
 }
 
 // Check validates the creation and fills in its shards and name.
@@ -55,6 +59,8 @@ func (c *Creation) Check() error {
 	switch {
 	case !ValidID(c.SaleID):
 		return Refuse(InvalidRequest, "saleId must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+	case c.LimitGroup != "" && !ValidID(c.LimitGroup):
+		return Refuse(InvalidRequest, "limitGroup must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
 	case !validText(c.Name, MaxName):
 		return errName
 	case c.Stock < 1 || c.Stock > MaxStock:

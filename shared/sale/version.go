@@ -15,11 +15,16 @@ package sale
 //     in part (P19).
 //
 // Version 2 is payment: see PayWithin, and the released and paid states of a claim.
+//
+// Version 3 is groups of sales, see LimitGroup: a release that does not read it would sell
+// without looking for the user's order in another sale of the group.
 const (
 	// Reads is the highest minReader of an item that this release understands.
-	Reads = 2
+	Reads = 3
 	// ReadsPayment is the version that a reader of a sale with a PayWithin needs.
 	ReadsPayment = 2
+	// ReadsGroups is the version that a reader of a sale with a LimitGroup needs.
+	ReadsGroups = 3
 	// ReadsMessages is the highest version of an order message that it understands, and
 	// WritesMessages the one that it sends.
 	ReadsMessages  = 1

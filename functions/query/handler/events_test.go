@@ -8,6 +8,7 @@ import (
 func TestEveryEventOfThisFunctionIsAnswered(t *testing.T) {
 	tests := map[string]int{
 		"query-sale.json":           200,
+		"query-group.json":          200,
 		"query-claim.json":          200,
 		"query-order.json":          200,
 		"query-order-not-mine.json": 404,
@@ -22,7 +23,7 @@ func TestEveryEventOfThisFunctionIsAnswered(t *testing.T) {
 				if r := f.Ask(t, t.Context(), event(t, name)); r.StatusCode != want {
 					t.Errorf("%d %s, want %d", r.StatusCode, r.Body, want)
 				}
-			})
+			}, inGroup)
 		})
 	}
 }

@@ -85,6 +85,9 @@ func paidWithin(d time.Duration) func(*sale.Creation) {
 	}
 }
 
+// inGroup puts a sale into the group of the events.
+func inGroup(c *sale.Creation) { c.LimitGroup = "spirits" }
+
 // answered checks an answer and returns its body.
 func answered(t *testing.T, r httpapi.Response, cacheControl string) map[string]any {
 	t.Helper()

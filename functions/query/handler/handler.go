@@ -23,6 +23,7 @@ import (
 type Book interface {
 	Sale(ctx context.Context, saleID string) (sale.Sale, error)
 	Existing(ctx context.Context, saleID string) (sale.Sale, error)
+	Group(ctx context.Context, group string) ([]ledger.Member, error)
 	Remaining(context.Context, sale.Sale) (ledger.Remaining, error)
 	Claim(ctx context.Context, saleID, user string) (sale.Claim, error)
 	Order(ctx context.Context, id uint64) (sale.Order, error)
@@ -30,7 +31,8 @@ type Book interface {
 }
 
 const (
-	saleRoute = "GET /sales/{saleId}"
+	saleRoute  = "GET /sales/{saleId}"
+	groupRoute = "GET /groups/{groupId}"
 	// publicAge is how long a refusal that is the same for everybody may be cached. A new sale
 	// stays unknown for as long.
 	publicAge = "max-age=2"
@@ -56,6 +58,7 @@ func New(b Book, log *telemetry.Log, now func() time.Time) *Handler {
 	h := &Handler{book: b, log: log, now: now, callers: callers.New()}
 	h.routes = map[string]route{
 		saleRoute:                       h.sale,
+		groupRoute:                      h.group,
 		"GET /sales/{saleId}/orders/me": h.claim,
 		"GET /orders/{orderId}":         h.order,
 	}
@@ -86,7 +89,8 @@ func (h *Handler) Handle(ctx context.Context, r httpapi.Request) (response httpa
 		code := sale.CodeOf(err)
 		if err != nil {
 			response = httpapi.Problem(err, "")
-			if r.RouteKey == saleRoute && (code == sale.SaleNotFound || code == sale.InvalidRequest) {
+			isPublic := r.RouteKey == saleRoute || r.RouteKey == groupRoute
+			if isPublic && (code == sale.SaleNotFound || code == sale.GroupNotFound || code == sale.InvalidRequest) {
 				response.Headers.CacheControl = publicAge
 			}
 		}
@@ -124,6 +128,19 @@ type salePage struct {
 	About       string     `json:"about,omitempty"`
 	Link        string     `json:"link,omitempty"`
 	Labels      []string   `json:"labels,omitempty"`
+	LimitGroup  string     `json:"limitGroup,omitempty"`
+}
+
+// pageOf returns the public page of a sale.
+func pageOf(s sale.Sale, left ledger.Remaining, now time.Time) salePage {
+	state := phase(s, left, now)
+	return salePage{
+		SaleID: s.ID, Name: s.Name, OpensAt: httpapi.Time(s.OpensAt), ClosesAt: httpapi.Time(s.ClosesAt),
+		Now: httpapi.Time(now), State: state, Remaining: left.Units, Approximate: left.Approximate,
+		MayReturn: state == sale.PhaseSoldOut && s.MayReturn(),
+		PayWithin: int64(s.PayWithin / time.Second), Price: s.Price, Currency: s.Currency, Labels: s.Labels.List(),
+		Image: s.Image, About: s.About, Link: s.Link, LimitGroup: s.LimitGroup,
+	}
 }
 
 // sale answers with the public sale page, cacheable for a second.
@@ -141,19 +158,39 @@ func (h *Handler) sale(ctx context.Context, r *httpapi.Request, event *telemetry
 	if err != nil {
 		return httpapi.Response{}, err
 	}
-	now := h.now()
-	state := phase(s, left, now)
-	mayReturn := state == sale.PhaseSoldOut && s.MayReturn()
-	response := httpapi.JSON(http.StatusOK, salePage{
-		SaleID: s.ID, Name: s.Name, OpensAt: httpapi.Time(s.OpensAt), ClosesAt: httpapi.Time(s.ClosesAt),
-		Now: httpapi.Time(now), State: state, Remaining: left.Units, Approximate: left.Approximate, MayReturn: mayReturn,
-		PayWithin: int64(s.PayWithin / time.Second), Price: s.Price, Currency: s.Currency, Labels: s.Labels.List(),
-		Image: s.Image, About: s.About, Link: s.Link,
-	})
+	page := pageOf(s, left, h.now())
+	response := httpapi.JSON(http.StatusOK, page)
 	response.Headers.CacheControl = "max-age=1"
-	if mayReturn {
+	if page.MayReturn {
 		response.Headers.RetryAfter = httpapi.Seconds(httpapi.ReturnWait())
 	}
+	return response, nil
+}
+
+type groupPage struct {
+	GroupID string     `json:"groupId"`
+	Now     string     `json:"now"`
+	Sales   []salePage `json:"sales"`
+}
+
+// group answers with the public pages of a group's sales, cacheable for a second.
+func (h *Handler) group(ctx context.Context, r *httpapi.Request, event *telemetry.Event) (httpapi.Response, error) {
+	groupID, err := httpapi.GroupID(r)
+	if err != nil {
+		return httpapi.Response{}, err
+	}
+	event.Text("groupId", groupID)
+	members, err := h.book.Group(ctx, groupID)
+	if err != nil {
+		return httpapi.Response{}, err
+	}
+	now := h.now()
+	page := groupPage{GroupID: groupID, Now: httpapi.Time(now)}
+	for _, m := range members {
+		page.Sales = append(page.Sales, pageOf(m.Sale, m.Remaining, now))
+	}
+	response := httpapi.JSON(http.StatusOK, page)
+	response.Headers.CacheControl = "max-age=1"
 	return response, nil
 }
 

@@ -19,7 +19,10 @@ import (
 	"flashsale/shared/telemetry/telemetrytest"
 )
 
-const salePath, claimPath, orderPath = "GET /sales/{saleId}", "GET /sales/{saleId}/orders/me", "GET /orders/{orderId}"
+const (
+	salePath, groupPath  = "GET /sales/{saleId}", "GET /groups/{groupId}"
+	claimPath, orderPath = "GET /sales/{saleId}/orders/me", "GET /orders/{orderId}"
+)
 
 func TestTheSalePageIsTheSameForEverybodyForASecond(t *testing.T) {
 	selling(t, func(t *testing.T, f *function) {
@@ -49,6 +52,24 @@ func TestTheSalePageShowsPricePictureAndText(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestAGroupsPageHasThePagesOfItsSales(t *testing.T) {
+	selling(t, func(t *testing.T, f *function) {
+		f.Open(inGroup, func(c *sale.Creation) { c.SaleID, c.Name = "baijiu", "Another" })
+		f.Open(func(c *sale.Creation) { c.SaleID = "alone" })
+		body := answered(t, f.Ask(t, t.Context(), event(t, "query-group.json")), "max-age=1")
+		page := func(saleID string) map[string]any {
+			return answered(t, f.Ask(t, t.Context(), event(t, "query-sale.json", path("saleId", saleID))), "max-age=1")
+		}
+		want := map[string]any{"groupId": "spirits", "now": "2026-01-01T00:00:06.000Z", "sales": []any{page("baijiu"), page("moutai")}}
+		if diff := cmp.Diff(want, body); diff != "" {
+			t.Errorf("body (-want +got):\n%s", diff)
+		}
+		if got := page("moutai")["limitGroup"]; got != "spirits" {
+			t.Errorf("the sale's page names the group %v", got)
+		}
+	}, inGroup)
 }
 
 func TestTheSalePageNamesThePhase(t *testing.T) {
@@ -170,6 +191,7 @@ func isLine(t *testing.T, f *function, outcome sale.Code, more fields) {
 func TestEveryAnswerLeavesItsLine(t *testing.T) {
 	for fixture, want := range map[string]fields{
 		"query-sale.json":  {"route": salePath, "saleId": "moutai"},
+		"query-group.json": {"route": groupPath, "groupId": "spirits"},
 		"query-claim.json": {"route": claimPath, "saleId": "moutai", "user": "alice"},
 		"query-order.json": {"route": orderPath, "saleId": "moutai", "user": "alice"},
 	} {
@@ -178,7 +200,7 @@ func TestEveryAnswerLeavesItsLine(t *testing.T) {
 				t.Errorf("%s: %d", fixture, r.StatusCode)
 			}
 			isLine(t, f, "ok", want)
-		})
+		}, inGroup)
 	}
 }
 
@@ -203,6 +225,10 @@ func TestRefusalsOfTheQueries(t *testing.T) {
 			fields{"route": salePath, "error": ids}},
 		{"a sale id with a control character", "query-sale.json", path("saleId", "a\x1b"), 400, sale.InvalidRequest, false,
 			fields{"route": salePath, "error": ids}},
+		{"a group that does not exist", "query-group.json", path("groupId", "other"), 404, sale.GroupNotFound, true,
+			fields{"route": groupPath, "groupId": "other", "error": "group-not-found: no such group"}},
+		{"a group id with a separator", "query-group.json", path("groupId", "spirits#0"), 400, sale.InvalidRequest, false,
+			fields{"route": groupPath, "error": "invalid-request: a group id is 1 to 64 characters of A-Z, a-z, 0-9, _ and -"}},
 		{"the claim of nobody", "query-claim.json", anonymous, 401, sale.Unauthorized, false, fields{"route": claimPath, "error": none}},
 		{"the claim of an impossible user", "query-claim.json", user("a\nb"), 400, sale.InvalidRequest, false,
 			fields{"route": claimPath, "error": users}},
@@ -231,7 +257,7 @@ func TestRefusalsOfTheQueries(t *testing.T) {
 			selling(t, func(t *testing.T, f *function) {
 				var r httpapi.Response
 				calls := f.Calls(func() { r = f.Ask(t, t.Context(), event(t, tt.fixture, telemetrytest.Confide, tt.change)) })
-				if tt.fixture == "query-sale.json" { // the same for everybody
+				if tt.fixture == "query-sale.json" || tt.fixture == "query-group.json" { // the same for everybody
 					if r.Headers.CacheControl != "max-age=2" {
 						t.Errorf("Cache-Control %q", r.Headers.CacheControl)
 					}
@@ -280,6 +306,7 @@ func TestTooManyQuestionsOfAUserAreRefusedBeforeAnythingIsRead(t *testing.T) {
 func TestAFaultIsBusyOrInternalOnEveryRouteAndTellsNothing(t *testing.T) {
 	routes := map[string]fields{
 		"query-sale.json":  {"route": salePath, "saleId": "moutai"},
+		"query-group.json": {"route": groupPath, "groupId": "spirits"},
 		"query-claim.json": {"route": claimPath, "saleId": "moutai", "user": "alice"},
 		"query-order.json": {"route": orderPath, "user": "alice"},
 	}
@@ -316,8 +343,11 @@ func TestAFaultIsBusyOrInternalOnEveryRouteAndTellsNothing(t *testing.T) {
 					if fault.outcome == sale.NewerVersion && fixture == "query-order.json" {
 						want["saleId"] = "moutai" // the order names it
 					}
+					if fault.outcome == sale.NewerVersion && fixture == "query-group.json" {
+						want["error"] = "sale 0: newer-version: " // the first of the group
+					}
 					isLine(t, f, fault.outcome, want)
-				})
+				}, inGroup)
 			})
 		}
 	}
@@ -342,7 +372,7 @@ func TestARequestAroundTheFrontIsRefusedBeforeItReachesAnything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, fixture := range []string{"query-sale.json", "query-claim.json", "query-order.json"} {
+	for _, fixture := range []string{"query-sale.json", "query-group.json", "query-claim.json", "query-order.json"} {
 		selling(t, func(t *testing.T, f *function) {
 			f.handler.Behind(origin)
 			reads := f.Calls(func() { refused(t, f.Ask(t, t.Context(), event(t, fixture)), 403, sale.Forbidden) })
@@ -353,6 +383,6 @@ func TestARequestAroundTheFrontIsRefusedBeforeItReachesAnything(t *testing.T) {
 			if f.Logged(t, "outcome") != "ok" || telemetrytest.Told(f.Log.Bytes()) != nil {
 				t.Errorf("%s: line %s", fixture, f.Log.String())
 			}
-		})
+		}, inGroup)
 	}
 }

@@ -1,6 +1,7 @@
 package books
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -35,7 +36,7 @@ func (p *pass) readClaims(ctx context.Context) error {
 				p.take(claims[i], problem == "")
 			}
 			p.Progress(p.total, max(about, p.total))
-			if err := p.checkPaid(ctx, claims); err != nil {
+			if err := cmp.Or(p.checkPaid(ctx, claims), p.checkBarred(ctx, claims)); err != nil {
 				return err
 			}
 			return p.checkOrders(ctx, claims)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -54,6 +55,8 @@ var kinds = map[string]func(item) string{
 	"order":                         func(it item) string { _, problem := readOrder(it); return problem },
 	"refund":                        func(it item) string { _, problem := readRefund(it); return problem },
 	"payment's guard":               func(it item) string { _, problem := readGuard(it); return problem },
+	"group of sales":                func(it item) string { _, problem := readSales(it); return problem },
+	"guard of a user in a group":    func(it item) string { _, problem := readBarred(it); return problem },
 	"refund of an unknown order":    func(it item) string { _, problem := readRefund(it); return problem },
 	"sequence":                      func(it item) string { _, problem := readSequence(it); return problem },
 }
@@ -67,6 +70,7 @@ func TestTheItemsAreReadAsTheDocumentDescribesThem(t *testing.T) {
 		"string": text("OPEN"), "number": number("1"), "boolean": &types.AttributeValueMemberBOOL{Value: true},
 		"number-set": &types.AttributeValueMemberNS{Value: []string{"0"}},
 		"string-set": &types.AttributeValueMemberSS{Value: []string{"stripe#pi_2"}}, "fate": text("refund-due"),
+		"sales":   &types.AttributeValueMemberSS{Value: []string{"s"}},
 		"opensAt": number("1762866000000"), "closesAt": number("1762869600000"), "acceptedAt": number("1762866000000"),
 		"resentAt": number("1762866000000"), "at": number("1762866000000"), "orderId": number("406709376884146177"),
 		"cursor": text("{}"), "releasing": text("{}"), "nextDue": number("1762866000000"), "refundAt": number("1762866000000"), "minReader": number("2"),
@@ -90,7 +94,7 @@ func TestTheItemsAreReadAsTheDocumentDescribesThem(t *testing.T) {
 			t.Errorf("no reader for %q", d[1])
 			continue
 		}
-		fill := strings.NewReplacer("<sale>", "s", "<shard>", "0", "<bucket>", "0", "<user>", "u", "<order>", "406709376884146177", "<day>", "2026-11-11", "<seed>", "x", "<step>", "0",
+		fill := strings.NewReplacer("<sale>", "s", "<shard>", "0", "<bucket>", strconv.Itoa(bucketOf("u", guardBuckets)), "<group>", "g", "<user>", "u", "<order>", "406709376884146177", "<day>", "2026-11-11", "<seed>", "x", "<step>", "0",
 			"<provider>", "stripe", "<reference>", "pi_1")
 		whole := func() item { return item{"pk": text(fill.Replace(d[2])), "sk": text(fill.Replace(d[3]))} }
 		it := whole()

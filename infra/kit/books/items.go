@@ -30,7 +30,8 @@ type saleItem struct {
 	terms             terms
 	labels            string
 	shown             presentation
-	described         int64 // how often a description changed it
+	described         int64  // how often a description changed it
+	group             string // "" for none
 	minReader         int64
 }
 
@@ -64,7 +65,7 @@ func readSale(it item) (s saleItem, problem string) {
 		changedAt: f.within("changedAt", 0, year2100), seeded: f.within("seeded", 0, math.MaxInt64), room: -1,
 		shards: int(f.within("shards", 1, maxShards)), buckets: int(f.within("buckets", 1, maxBuckets)),
 		empty: f.numbers("empty"), version: f.within("version", 1, math.MaxInt64), state: f.text("state"),
-		terms: f.terms(), labels: f.labels(), minReader: f.minReader(), shown: f.presentation(),
+		terms: f.terms(), labels: f.labels(), group: f.group(), minReader: f.minReader(), shown: f.presentation(),
 	}
 	if f.has("described") {
 		s.described = f.within("described", 1, math.MaxInt64)
@@ -94,6 +95,7 @@ type createItem struct {
 	shards            int
 	terms             terms
 	labels            string
+	group             string
 }
 
 func readCreate(it item) (c createItem, problem string) {
@@ -101,7 +103,7 @@ func readCreate(it item) (c createItem, problem string) {
 	c = createItem{
 		shown: f.presentation(), opensAt: f.instant("opensAt"), closesAt: f.instant("closesAt"),
 		stock: f.within("stock", 1, maxUnits), shards: int(f.within("shards", 1, maxShards)),
-		terms: f.terms(), labels: f.labels(),
+		terms: f.terms(), labels: f.labels(), group: f.group(),
 	}
 	if f.has("maxStock") {
 		c.maxStock = f.within("maxStock", c.stock, maxUnits)

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// reader is the minReader of the items of a sale that asks for payment.
-	reader = 2
+	// The minReader of the items of a sale that asks for payment, and of one with a group.
+	paymentReader, groupReader = 2, 3
 	// The bounds of payWithin, in seconds.
 	minPayWithin, maxPayWithin = 60, 7 * 24 * 60 * 60
 	maxPrice                   = 1_000_000_000_000
@@ -53,7 +53,7 @@ func (f *fields) minReader() int64 {
 	if !f.has("minReader") {
 		return 0
 	}
-	return f.within("minReader", reader, reader)
+	return f.within("minReader", paymentReader, groupReader)
 }
 
 // isPayment reports whether s is a payment's id: a provider and its reference.
@@ -132,8 +132,8 @@ func (p *pass) settle(c Claim) {
 	asks, now := p.terms(), p.Now().Add(skew).UnixMilli()
 	due := c.ConfirmedAt.Add(time.Duration(asks.payWithin) * time.Second).UnixMilli()
 	confirmed := c.ConfirmedAt.Add(-skew).UnixMilli()
-	if (c.minReader != 0) != (asks.payWithin != 0) {
-		p.find("P19", about+" minReader", "the claim of %q is for readers of version %d, of a sale with %d seconds to pay", c.User, c.minReader, asks.payWithin)
+	if needs := p.needs(); c.minReader != needs {
+		p.find("P19", about+" minReader", "the claim of %q is for readers of version %d, of a sale for version %d", c.User, c.minReader, needs)
 	}
 	if c.paidAt != 0 && c.releasedAt != 0 {
 		p.find("P20", about, "the claim of %q is paid and released", c.User)
@@ -181,6 +181,17 @@ func (p *pass) terms() terms {
 	return p.before.create.terms
 }
 
+// needs is the minReader of the sale, its listing and its claims; 0 for none.
+func (p *pass) needs() int64 {
+	switch {
+	case p.group() != "":
+		return groupReader
+	case p.terms().payWithin != 0:
+		return paymentReader
+	}
+	return 0
+}
+
 // putBacks are the least and the most transactions that put units back: at least one on
 // each shard that has some, and at most one for each unit.
 func (p *pass) putBacks() (low, high int64) {
@@ -199,11 +210,11 @@ func (p *pass) judgePayments(h *header) {
 	if h.hasSale && h.hasCreate && h.sale.terms != h.create.terms {
 		p.find("P15", "sale terms", "the sale asks for payment as in %+v, but was created with %+v", h.sale.terms, h.create.terms)
 	}
-	if h.hasSale && (h.sale.minReader != 0) != (asks.payWithin != 0) {
-		p.find("P19", "sale minReader", "the sale is for readers of version %d, with %d seconds to pay", h.sale.minReader, asks.payWithin)
+	if needs := p.needs(); h.hasSale && h.sale.minReader != needs {
+		p.find("P19", "sale minReader", "the sale is for readers of version %d, and needs version %d", h.sale.minReader, needs)
 	}
-	if h.listed && (h.listing.minReader != 0) != (asks.payWithin != 0) {
-		p.find("P19", "listing minReader", "the sale's listing is for readers of version %d, with %d seconds to pay", h.listing.minReader, asks.payWithin)
+	if needs := p.needs(); h.listed && h.listing.minReader != needs {
+		p.find("P19", "listing minReader", "the sale's listing is for readers of version %d, and needs version %d", h.listing.minReader, needs)
 	}
 	if h.listed && h.listing.payWithin != asks.payWithin {
 		p.find("P22", "listing payWithin", "the list of sales says %d seconds to pay, the sale %d", h.listing.payWithin, asks.payWithin)

@@ -108,7 +108,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 	steps := []func(context.Context) error{
 		p.pause,
 		func(ctx context.Context) (err error) { p.shards0, err = p.readShards(ctx); return err },
-		p.pause, p.readClaims, p.pause, p.readAgain, p.readSequences, p.readRefunds, p.readStrays,
+		p.pause, p.readClaims, p.pause, p.readAgain, p.readSequences, p.readRefunds, p.readGroup, p.readStrays,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {

@@ -1,6 +1,7 @@
 package books
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -45,16 +46,26 @@ func (p *pass) scanStrays(ctx context.Context) (err error) {
 	p.whyNoScan, err = p.scan(ctx, func(items []item) error {
 		var orders []Order
 		var guards []guardItem
+		var barred []barredUser
 		for _, it := range items {
-			if kind, _, _ := cutKind(keyOf(it).pk); kind == "PAYMENT" {
+			switch kind, _, _ := cutKind(keyOf(it).pk); kind {
+			case "PAYMENT":
 				if g, mine := s.takeGuard(it); mine {
 					guards = append(guards, g)
 				}
-			} else if o, mine := s.take(it); mine {
-				orders = append(orders, o)
+			case "GUARD":
+				if g, mine := s.takeBarred(it); mine {
+					barred = append(barred, g)
+				}
+			case "GROUP":
+				s.takeGroup(it)
+			default:
+				if o, mine := s.take(it); mine {
+					orders = append(orders, o)
+				}
 			}
 		}
-		if err := p.checkGuards(ctx, guards); err != nil {
+		if err := cmp.Or(p.checkGuards(ctx, guards), p.checkBars(ctx, barred)); err != nil {
 			return err
 		}
 		return p.checkOwners(ctx, orders)

@@ -202,6 +202,21 @@ func withdrawn(t *testing.T) *world {
 	return w
 }
 
+// grouped is a sale of 9 units on 5 shards in a group: one order is cancelled, one pending.
+func grouped(t *testing.T) *world {
+	w := newWorld(t)
+	c := w.Sale(9, 5)
+	c.LimitGroup, c.PayWithin = "shoe", 30*time.Minute
+	w.Create(c)
+	refs := w.buy(0, 4)
+	w.confirm(refs[:3])
+	if _, err := w.Ledger.Cancel(w.Ctx, "moutai", "user-1"); err != nil {
+		t.Fatal(err)
+	}
+	w.Pass(2 * time.Minute)
+	return w
+}
+
 // settled is a sale of 14 units on 5 shards that asks for payment: user-0 and user-2 have paid, user-1 and
 // user-9 have cancelled, user-8 has not paid, user-10 is pending, the others have expired. All units are back
 // but that of user-9, some are sold again, and there are refunds for each reason.

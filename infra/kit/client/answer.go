@@ -16,7 +16,7 @@ type Answer struct {
 	Header     http.Header
 	Body       []byte
 	Code       string        // of a problem
-	Claim      Claim         // in the body, or inside a problem
+	Claim      Claim         // in the body, or inside a problem; of a problem about another sale its SaleID alone
 	RetryAfter time.Duration // whole seconds; negative without a valid Retry-After
 }
 
@@ -43,7 +43,7 @@ func Read(status int, header http.Header, body []byte) Answer {
 		return a
 	}
 	a.Code, a.Claim = b.Code, b.Claim
-	if b.ClaimID == "" {
+	if b.Inner.ClaimID != "" {
 		a.Claim = b.Inner
 	}
 	return a

@@ -8,7 +8,7 @@ type Outcome string
 const (
 	Accepted Outcome = "accepted"
 	SoldOut  Outcome = "sold-out"
-	// AlreadyOrdered comes with the claim that the buyer has.
+	// AlreadyOrdered comes with the claim that the buyer has, or with the other sale of the group.
 	AlreadyOrdered Outcome = "already-ordered"
 	Pending        Outcome = "pending"
 	Confirmed      Outcome = "confirmed"
@@ -46,7 +46,7 @@ func JudgePurchase(saleID string, a Answer) (o Outcome, final bool) {
 		return Outcome(a.Code), false
 	case a.Code != "" && passing[a.Code] == 0 && refusals[a.Code] == 0 && a.Status == http.StatusServiceUnavailable:
 		return Outcome("later:" + a.Code), false // a later release's: its status decides
-	case a.Code != "" && refusals[a.Code] == a.Status && (a.Code != "already-ordered" || a.Claim.of(saleID)):
+	case a.Code != "" && refusals[a.Code] == a.Status && (a.Code != "already-ordered" || a.Claim.of(saleID) || a.Claim.elsewhere(saleID)):
 		return Outcome(a.Code), true
 	}
 	return a.withoutFunction()
@@ -73,6 +73,11 @@ func JudgePoll(saleID string, a Answer) (o Outcome, final bool) {
 // it is no longer pending.
 func (c Claim) of(saleID string) bool {
 	return c.ClaimID != "" && c.SaleID == saleID && (c.State == "PENDING") == (c.OrderID == "")
+}
+
+// elsewhere reports whether the claim only names another sale.
+func (c Claim) elsewhere(saleID string) bool {
+	return c.SaleID != "" && c.SaleID != saleID && c == Claim{SaleID: c.SaleID}
 }
 
 // withoutFunction classifies the answers that do not come from a function.

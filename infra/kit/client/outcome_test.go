@@ -21,6 +21,8 @@ func TestAnswersToPurchasesAreJudged(t *testing.T) {
 		{"sold out with another status", Answer{Status: 410, Code: "sold-out"}, Wrong, true},
 		{"already ordered", Answer{Status: 409, Code: "already-ordered", Claim: pending}, AlreadyOrdered, true},
 		{"already ordered and confirmed", Answer{Status: 409, Code: "already-ordered", Claim: Claim{ClaimID: "c", SaleID: "s", State: "CONFIRMED", OrderID: "1"}}, AlreadyOrdered, true},
+		{"already ordered in another sale of the group", Answer{Status: 409, Code: "already-ordered", Claim: Claim{SaleID: "other"}}, AlreadyOrdered, true},
+		{"already ordered, with this sale instead of the claim", Answer{Status: 409, Code: "already-ordered", Claim: Claim{SaleID: "s"}}, Wrong, true},
 		{"already ordered without the claim", Answer{Status: 409, Code: "already-ordered"}, Wrong, true},
 		{"already ordered in another sale", Answer{Status: 409, Code: "already-ordered", Claim: Claim{ClaimID: "c", SaleID: "other", State: "PENDING"}}, Wrong, true},
 		{"already ordered and confirmed without an order id", Answer{Status: 409, Code: "already-ordered", Claim: Claim{ClaimID: "c", SaleID: "s", State: "CONFIRMED"}}, Wrong, true},

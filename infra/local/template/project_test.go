@@ -55,8 +55,8 @@ func TestProjectTemplateBootsWithAnIssuerAndAnAudience(t *testing.T) {
 		t.Errorf("purchase routes = %+v, want one POST behind the authorizer", purchase.Routes)
 	}
 	for _, route := range byID["QueryFunction"].Routes {
-		if public := route.Path == "/sales/{saleId}"; public != (route.Authorizer == "") {
-			t.Errorf("GET %s has authorizer %q; only the sale page is public", route.Path, route.Authorizer)
+		if public := route.Path == "/sales/{saleId}" || route.Path == "/groups/{groupId}"; public != (route.Authorizer == "") {
+			t.Errorf("GET %s has authorizer %q; only the pages of sales and groups are public", route.Path, route.Authorizer)
 		}
 	}
 	if sources := byID["FinalizeFunction"].Queues; len(sources) != 1 || sources[0].Queue != "OrderQueue" || !sources[0].ReportBatchItemFailures {

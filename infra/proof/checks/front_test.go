@@ -64,8 +64,9 @@ func TestTheFrontSignsItsRequestsAndTurnsFloodsAway(t *testing.T) {
 		{"Resources/SalePageCache/Properties/CachePolicyConfig/ParametersInCacheKeyAndForwardedToOrigin/HeadersConfig", "{HeaderBehavior: whitelist, Headers: [Origin]}"},
 		{"Resources/PageCache/Properties/CachePolicyConfig/ParametersInCacheKeyAndForwardedToOrigin/QueryStringsConfig/QueryStringBehavior", "all"},
 		{"Resources/PageCache/Properties/CachePolicyConfig/DefaultTTL", "60"},
-		{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/2/CachePolicyId", "!Ref SalePageCache"},
-		{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/4", ""},
+		{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/2", ""},
+		{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/3/CachePolicyId", "!Ref SalePageCache"},
+		{"Resources/Distribution/Properties/DistributionConfig/CacheBehaviors/5", ""},
 		{"Resources/Distribution/Properties/DistributionConfig/CustomErrorResponses", ""},
 		{"Resources/Distribution/Properties/DistributionConfig/CustomErrorResponses/4/ErrorCachingMinTTL", "10"},
 		{"Resources/WebAcl/Properties/Scope", "REGIONAL"},
@@ -126,13 +127,15 @@ func frontRules(tmpl template, webhooks int) (found []finding) {
 	if headers := tmpl.at("Resources", "SalePageCache", "Properties", "CachePolicyConfig", "ParametersInCacheKeyAndForwardedToOrigin", "HeadersConfig", "HeaderBehavior"); headers.text() != "none" {
 		found = append(found, finding{frontFile, 1, "whoever changes a header gets a page that is not kept yet"})
 	}
-	var pages []string
+	pages := map[string][]string{}
 	for _, b := range d.at("CacheBehaviors").list() {
-		if b.at("CachePolicyId").target() == "PageCache" {
-			pages = append(pages, b.at("PathPattern").text())
-		}
+		policy := b.at("CachePolicyId").target()
+		pages[policy] = append(pages[policy], b.at("PathPattern").text())
 	}
-	if !slices.Equal(pages, []string{"/s/*", "/assets/*", "/signin"}) {
+	if !slices.Equal(pages["SalePageCache"], []string{"/sales/*", "/groups/*"}) {
+		found = append(found, finding{frontFile, 1, "every look at a sale costs the API a request"})
+	}
+	if !slices.Equal(pages["PageCache"], []string{"/s/*", "/assets/*", "/signin"}) {
 		found = append(found, finding{frontFile, 1, "every buyer's page costs the API requests"})
 	}
 	page := tmpl.at("Resources", "PageCache", "Properties", "CachePolicyConfig")

@@ -336,7 +336,9 @@ func callsOfASale(t *testing.T) (calls map[string]map[string]bool, records [][]b
 	if len(refunds) != 1 {
 		t.Fatalf("got refunds %+v of %+v", refunds, buyer)
 	}
-	_, err = seed.Create(ctx, sale.Creation{SaleID: "unpaid", Stock: 1, Shards: 1, PayWithin: time.Hour, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour)})
+	_, err = seed.Create(ctx, sale.Creation{SaleID: "unpaid", Stock: 1, Shards: 1, PayWithin: time.Hour, LimitGroup: "wines", OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour)})
+	must(err)
+	_, err = query.Group(ctx, "wines")
 	must(err)
 	held, err := purchase.Purchase(ctx, ledger.Request{SaleID: "unpaid", User: "alice"})
 	must(err)

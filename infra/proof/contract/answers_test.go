@@ -134,7 +134,8 @@ var scenes = map[string]func(s *scene) Answer{
 		s.path = fmt.Sprintf("/orders/%d", s.refunded())
 		return s.withRefunds(s.ask(door{}))
 	},
-	"sale 200 Sale": func(s *scene) Answer { return s.ask(door{}) },
+	"sale 200 Sale":   func(s *scene) Answer { return s.ask(door{}) },
+	"group 200 Group": func(s *scene) Answer { return s.ask(door{}) },
 
 	"cancel 200 ConfirmedClaim": func(s *scene) Answer {
 		s.user, _ = s.confirmedIn(unpaid)
@@ -184,7 +185,7 @@ var scenes = map[string]func(s *scene) Answer{
 	"asset 404 File":  func(s *scene) Answer { s.path = "/assets/page.html"; return s.ask(door{}) },
 
 	"400 InvalidRequest": func(s *scene) Answer {
-		s.path = strings.NewReplacer("/"+open, "/mou%23tai", "/4294967297", "/x").Replace(s.path)
+		s.path = strings.NewReplacer("/"+open, "/mou%23tai", "/"+group, "/sho%23e", "/4294967297", "/x").Replace(s.path)
 		return s.ask(door{})
 	},
 	"401 Unauthorized":            func(s *scene) Answer { return s.ask(door{open: true}) },
@@ -192,13 +193,19 @@ var scenes = map[string]func(s *scene) Answer{
 	"purchase 403 SaleNotOpen":    func(s *scene) Answer { return s.on(later).ask(door{}) },
 	"purchase 403 NotEligible":    func(s *scene) Answer { return s.ask(door{picky: true}) },
 	"404 SaleNotFound":            func(s *scene) Answer { return s.on("nowhere").ask(door{}) },
+	"404 GroupNotFound":           func(s *scene) Answer { s.path = "/groups/nothing"; return s.ask(door{}) },
 	"404 OrderNotFound":           func(s *scene) Answer { return s.ask(door{}) },
 	"purchase 409 SoldOut":        func(s *scene) Answer { return s.on(empty).ask(door{}) },
 	"purchase 410 SaleClosed":     func(s *scene) Answer { return s.on(over).ask(door{}) },
 	"purchase 503 SalePaused":     func(s *scene) Answer { return s.on(paused).ask(door{}) },
 	"500 Internal":                func(s *scene) Answer { return s.failing(errors.New("nobody foresaw this")).ask(door{}) },
 	"purchase 409 AlreadyOrdered": func(s *scene) Answer { s.ask(door{}); return s.ask(door{}) },
-	"purchase 413 BodyTooLarge":   func(s *scene) Answer { s.body = strings.Repeat(" ", 1025); return s.ask(door{}) },
+	"purchase 409 OrderedInGroup": func(s *scene) Answer {
+		s.on(other).ask(door{})
+		s.path = strings.Replace(s.path, other, grouped, 1)
+		return s.ask(door{})
+	},
+	"purchase 413 BodyTooLarge": func(s *scene) Answer { s.body = strings.Repeat(" ", 1025); return s.ask(door{}) },
 	"purchase 415 UnsupportedMediaType": func(s *scene) Answer {
 		s.header = []string{"Content-Type", "text/plain"}
 		return s.ask(door{})
@@ -280,7 +287,7 @@ func TestEveryOutcomeOfTheDocumentHappens(t *testing.T) {
 			used[name] = true
 			o := operations[outcome.Operation]
 			s := &scene{world: newWorld(t), operation: o}
-			s.user, s.path = s.buyer(), strings.NewReplacer("{saleId}", open, "{orderId}", "4294967297", "{name}", "page.js", "{provider}", "stripe").Replace(o.Path)
+			s.user, s.path = s.buyer(), strings.NewReplacer("{saleId}", open, "{groupId}", group, "{orderId}", "4294967297", "{name}", "page.js", "{provider}", "stripe").Replace(o.Path)
 			answer := scenes[name](s)
 			got, err := c.Check(s.operation.Method, &url.URL{Path: s.path}, answer)
 			if err != nil {

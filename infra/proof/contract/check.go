@@ -130,12 +130,20 @@ func follows(schema *openapi3.SchemaRef, media string, body []byte) (*openapi3.S
 		}
 	}
 	all := alternatives(schema)
+	first, why := (*openapi3.SchemaRef)(nil), errors.New("the body is of no alternative's kind")
 	for _, ref := range all {
-		if len(all) == 1 || speaks(ref.Value, value) {
-			return ref, ref.Value.VisitJSON(value, openapi3.EnableJSONSchema2020(), openapi3.VisitAsResponse())
+		if len(all) > 1 && !speaks(ref.Value, value) {
+			continue
+		}
+		err := ref.Value.VisitJSON(value, openapi3.EnableJSONSchema2020(), openapi3.VisitAsResponse())
+		if err == nil {
+			return ref, nil
+		}
+		if first == nil { // the same code may come with other members
+			first, why = ref, err
 		}
 	}
-	return nil, errors.New("the body is of no alternative's kind")
+	return first, why
 }
 
 // speaks reports whether the value has an alternative's constants, such as its code.

@@ -83,7 +83,7 @@ func (w *world) cast() []Token {
 func (w *world) generator(seed uint64) *Generator {
 	g := opened(w.t).Generator(seed)
 	g.Tokens = w.cast()
-	g.Known = map[string][]string{"saleId": {open, later, over, paused, empty, "nowhere"}, "Idempotency-Key": {"k1", `"k1"`}, "name": {"page.0123456789abcdef.js", "page.js"}}
+	g.Known = map[string][]string{"saleId": {open, later, over, paused, empty, "nowhere"}, "groupId": {group, "nothing"}, "Idempotency-Key": {"k1", `"k1"`}, "name": {"page.0123456789abcdef.js", "page.js"}}
 	return g
 }
 
@@ -123,13 +123,13 @@ func press(t testing.TB, server *httptest.Server, g *Generator, n int) map[Outco
 
 func TestNoRequestGetsAnAnswerOutsideTheContract(t *testing.T) {
 	w := newWorld(t)
-	met := press(t, w.front(door{calm: true}), w.generator(1), 1500)
+	met := press(t, w.front(door{calm: true}), w.generator(4), 1800)
 	for _, must := range []Outcome{
 		{"purchase", 202, "PendingClaim"}, {"purchase", 400, "InvalidRequest"}, {"purchase", 401, "TokenRefused"},
 		{"purchase", 403, "SaleNotOpen"}, {"purchase", 409, "AlreadyOrdered"}, {"purchase", 409, "SoldOut"}, {"purchase", 410, "SaleClosed"},
 		{"purchase", 413, "BodyTooLarge"}, {"purchase", 415, "UnsupportedMediaType"}, {"purchase", 503, "SalePaused"},
 		{"page", 200, "HTML"}, {"page", 404, "HTML"}, {"asset", 404, "File"},
-		{"sale", 200, "Sale"}, {"sale", 404, "SaleNotFound"}, {"claim", 200, "PendingClaim"}, {"order", 404, "OrderNotFound"},
+		{"sale", 200, "Sale"}, {"sale", 404, "SaleNotFound"}, {"group", 200, "Group"}, {"claim", 200, "PendingClaim"}, {"order", 404, "OrderNotFound"},
 		{elsewhere, 404, "GatewayAnswer"},
 	} {
 		if met[must] == 0 {
@@ -153,7 +153,7 @@ func TestNoRequestGetsAnAnswerOutsideTheContractWhileDynamoDBFails(t *testing.T)
 		}
 		return dynamotest.Fault{Kind: pick(kinds, random), Reply: dynamotest.Reply(random.IntN(3))}
 	}
-	met := press(t, w.front(door{calm: true}), w.generator(3), 150)
+	met := press(t, w.front(door{calm: true}), w.generator(3), 200)
 	if met[Outcome{"purchase", 503, "Busy"}]+met[Outcome{"claim", 503, "Busy"}]+met[Outcome{"order", 503, "Busy"}]+met[Outcome{"cancel", 503, "Busy"}] == 0 {
 		t.Errorf("nothing was ever busy: %v", met)
 	}
@@ -187,7 +187,7 @@ func FuzzEveryPartOfARequest(f *testing.F) {
 			r := Request{Operation: o, Method: o.Method, Token: Token{Authorization: bearer}, Body: body, Header: http.Header{
 				"Idempotency-Key": {fieldValue(key)}, "Content-Type": {fieldValue(media)},
 			}}
-			r.Path = strings.NewReplacer("{saleId}", escape(id, false), "{orderId}", escape(id, false), "{name}", escape(id, false)).Replace(o.Path)
+			r.Path = strings.NewReplacer("{saleId}", escape(id, false), "{groupId}", escape(id, false), "{orderId}", escape(id, false), "{name}", escape(id, false)).Replace(o.Path)
 			request, err := r.HTTP(t.Context(), server.URL)
 			if err != nil {
 				t.Fatal(err)

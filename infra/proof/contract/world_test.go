@@ -63,6 +63,13 @@ func (f *failing) Sale(ctx context.Context, saleID string) (sale.Sale, error) {
 	return f.Ledger.Sale(ctx, saleID)
 }
 
+func (f *failing) Group(ctx context.Context, group string) ([]ledger.Member, error) {
+	if err := f.with.Load(); err != nil {
+		return nil, *err
+	}
+	return f.Ledger.Group(ctx, group)
+}
+
 func (f *failing) Claim(ctx context.Context, saleID, user string) (sale.Claim, error) {
 	if err := f.with.Load(); err != nil {
 		return sale.Claim{}, *err
@@ -105,6 +112,10 @@ const (
 	empty  = "empty"
 	unpaid = "unpaid" // asks for payment of the price
 	price  = 129900
+
+	grouped = "size-38"
+	other   = "size-39"
+	group   = "shoe" // of both
 )
 
 func newWorld(t testing.TB) *world {
@@ -125,10 +136,14 @@ func newWorld(t testing.TB) *world {
 	for id, opens := range map[string]time.Time{
 		open: now.Add(-time.Hour), later: now.Add(time.Hour), over: now.Add(-3 * time.Hour),
 		paused: now.Add(-time.Hour), empty: now.Add(-time.Hour), unpaid: now.Add(-time.Hour),
+		grouped: now.Add(-time.Hour), other: now.Add(-time.Hour),
 	} {
 		c := sale.Creation{SaleID: id, Name: "Feitian Moutai", Stock: 100_000, Shards: 2, OpensAt: opens, ClosesAt: opens.Add(2 * time.Hour)}
 		if id == empty {
 			c.Stock, c.Shards = 1, 1
+		}
+		if id == grouped || id == other {
+			c.LimitGroup = group
 		}
 		if id == unpaid {
 			c.PayWithin, c.Price, c.Currency = time.Hour, price, "CNY"

@@ -202,7 +202,7 @@ var confirming = map[string]func(*testing.T, *World){
 func (w *World) everything() string {
 	w.T.Helper()
 	text := ""
-	for _, pk := range []string{"SALE#moutai", "CLAIM#moutai#0", "SEQ#2026-11-11", "SALE#unknown", "CLAIM#unknown#0", "SALES", "STOCK#moutai#0"} {
+	for _, pk := range []string{"SALE#moutai", "CLAIM#moutai#0", "SEQ#2026-11-11", "SALE#unknown", "CLAIM#unknown#0", "SALES", "STOCK#moutai#0", "GROUP#shoe"} {
 		for _, it := range w.Partition(pk) {
 			names := make([]string, 0, len(it))
 			for name := range it {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -369,6 +370,8 @@ func value(v types.AttributeValue) string {
 		return fmt.Sprint(v.Value)
 	case *types.AttributeValueMemberNS:
 		return fmt.Sprint(v.Value)
+	case *types.AttributeValueMemberSS:
+		return fmt.Sprint(slices.Sorted(slices.Values(v.Value)))
 	}
 	return fmt.Sprintf("%T", v)
 }

@@ -98,6 +98,12 @@ func TestOnlyTheSaleTheBuyersPageAndTheWebhooksArePublicAndIgnoreTokens(t *testi
 				}
 				continue
 			}
+			if route.Path == "/groups/{groupId}" { // no such group
+				if a := s.must(t, route.Method, "/groups/nothing", "", header...); a.status != http.StatusNotFound || a.text("code") != "group-not-found" {
+					t.Errorf("with a token %s the group's page is %v", name, a)
+				}
+				continue
+			}
 			a := s.must(t, route.Method, pathOf(route, "window", "1"), "", header...)
 			if a.status != http.StatusOK || a.text("saleId") != "window" {
 				t.Errorf("with a token %s the public page is %v", name, a)
@@ -105,7 +111,7 @@ func TestOnlyTheSaleTheBuyersPageAndTheWebhooksArePublicAndIgnoreTokens(t *testi
 		}
 	}
 	slices.Sort(public)
-	if want := []string{"GET /assets/{name}", "GET /s/{saleId}", "GET /sales/{saleId}", "GET /signin", "POST /payments/{provider}"}; !slices.Equal(public, want) {
+	if want := []string{"GET /assets/{name}", "GET /groups/{groupId}", "GET /s/{saleId}", "GET /sales/{saleId}", "GET /signin", "POST /payments/{provider}"}; !slices.Equal(public, want) {
 		t.Errorf("public are %q, want %q", public, want)
 	}
 }

@@ -1,0 +1,172 @@
+package ledgertest
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// openIn creates a sale of 9 units in a group.
+func (w *World) openIn(group, saleID string, shards int) sale.Creation {
+	w.T.Helper()
+	c := w.Sale(9, shards)
+	c.SaleID, c.LimitGroup = saleID, group
+	w.Create(c)
+	return c
+}
+
+// buyIn buys in a new environment.
+func (w *World) buyIn(saleID, user string) (ledger.PurchaseResult, error) {
+	return w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: saleID, User: user})
+}
+
+// shown are the ids of the sales that a group shows.
+func (w *World) shown(group string) (ids []string) {
+	w.T.Helper()
+	members, err := w.Environment().Group(w.Ctx, group)
+	if err != nil {
+		w.T.Fatalf("group: %v", err)
+	}
+	for _, m := range members {
+		ids = append(ids, m.Sale.ID)
+	}
+	return ids
+}
+
+var grouping = map[string]func(*testing.T, *World){
+	"a user orders once in a group, whatever the shards of its sales": func(t *testing.T, w *World) {
+		w.openIn("shoe", "size-38", 1)
+		w.openIn("shoe", "size-39", 9) // three buckets
+		for i := range 9 {
+			user := fmt.Sprint("user-", i)
+			first := []string{"size-38", "size-39"}[i%2]
+			w.Accepted(w.buyIn(first, user))
+			for _, second := range []string{"size-38", "size-39"} {
+				p, err := w.buyIn(second, user)
+				refused := w.Refused(sale.AlreadyOrdered, err)
+				other := first
+				if second == first {
+					other = ""
+				}
+				if refused.OtherSale != other || (refused.Claim == nil) != (other != "") || (p.Claim.ID == "") != (other != "") {
+					t.Errorf("%s has ordered in %s and asks in %s: %+v, %+v", user, first, second, refused, p)
+				}
+			}
+		}
+	},
+	"groups do not limit each other, nor do sales without one": func(_ *testing.T, w *World) {
+		w.openIn("shoe", "size-38", 1)
+		w.openIn("hat", "hat-s", 1)
+		w.Open(9, 1)
+		for _, id := range []string{"size-38", "hat-s", "moutai"} {
+			w.Accepted(w.buyIn(id, "alice"))
+		}
+	},
+	"an order that was cancelled bars the other sales of its group": func(_ *testing.T, w *World) {
+		c := w.Sale(9, 1)
+		c.SaleID, c.LimitGroup, c.PayWithin = "size-38", "shoe", payWithin
+		w.Create(c)
+		w.openIn("shoe", "size-39", 1)
+		p := w.Accepted(w.buyIn("size-38", "alice"))
+		w.confirmed([]ledger.ClaimRef{{SaleID: "size-38", User: "alice", ClaimID: p.Claim.ID}})
+		if _, err := w.Ledger.Cancel(w.Ctx, "size-38", "alice"); err != nil {
+			w.T.Fatal(err)
+		}
+		_, err := w.buyIn("size-39", "alice")
+		w.Refused(sale.AlreadyOrdered, err)
+	},
+	"what a group adds is for readers of its version": func(t *testing.T, w *World) {
+		w.openIn("shoe", "size-38", 1)
+		p := w.Accepted(w.buyIn("size-38", "alice"))
+		guard := fmt.Sprint("GUARD#shoe#", sale.BucketOf("alice", 1024))
+		for _, k := range [][2]string{{"SALE#size-38", "SALE"}, {"SALES", "size-38"}, {"CLAIM#size-38#0", "alice"}, {guard, "alice"}} {
+			if n := w.Number(k[0], k[1], "minReader"); n != sale.ReadsGroups {
+				t.Errorf("%v has minReader %d", k, n)
+			}
+		}
+		if g := w.Item(guard, "alice"); value(g["saleId"]) != "size-38" || value(g["claimId"]) != p.Claim.ID {
+			t.Errorf("the guard is %v", g)
+		}
+		w.needs(guard, "alice", sale.Reads+1)
+		w.openIn("shoe", "size-39", 1)
+		_, err := w.buyIn("size-39", "alice")
+		w.Refused(sale.Internal, err)
+	},
+	"a group shows its sales in the order of their ids, and no drafts": func(t *testing.T, w *World) {
+		_, err := w.Ledger.Group(w.Ctx, "shoe")
+		w.Refused(sale.GroupNotFound, err)
+		w.openIn("shoe", "size-39", 1)
+		_, err = w.Ledger.Group(w.Ctx, "shoe")
+		w.Refused(sale.GroupNotFound, err) // it is remembered for two seconds
+		w.Pass(2 * time.Second)
+		draft := w.Sale(9, 2)
+		draft.SaleID, draft.LimitGroup = "size-40", "shoe"
+		ctx, cut := w.cutAfter(1)
+		if _, err := cut.Create(ctx, draft); err == nil {
+			t.Fatal("the creation was not cut off")
+		}
+		w.openIn("shoe", "size-38", 1)
+		w.Accepted(w.buyIn("size-38", "alice"))
+		members, err := w.Ledger.Group(w.Ctx, "shoe")
+		if err != nil || len(members) != 2 || members[0].Sale.ID != "size-38" || members[0].Remaining.Units != 8 ||
+			members[1].Sale.ID != "size-39" || members[1].Remaining.Units != 9 || members[1].Sale.LimitGroup != "shoe" {
+			t.Errorf("got %+v (%v)", members, err)
+		}
+		w.Create(draft)
+		if got := w.shown("shoe"); !slices.Equal(got, []string{"size-38", "size-39", "size-40"}) {
+			t.Errorf("got %v", got)
+		}
+	},
+	"a group of drafts is not found": func(t *testing.T, w *World) {
+		draft := w.Sale(9, 2)
+		draft.LimitGroup = "shoe"
+		ctx, cut := w.cutAfter(1)
+		if _, err := cut.Create(ctx, draft); err == nil {
+			t.Fatal("the creation was not cut off")
+		}
+		_, err := w.Ledger.Group(w.Ctx, "shoe")
+		w.Refused(sale.GroupNotFound, err)
+	},
+	"a group has 30 sales at most, and their creations may be repeated": func(t *testing.T, w *World) {
+		var last sale.Creation
+		for i := range sale.MaxGroup {
+			last = w.openIn("shoe", fmt.Sprintf("size-%02d", i), 1)
+		}
+		before := w.everything()
+		one := last
+		one.SaleID = "one-more"
+		_, err := w.Ledger.Create(w.Ctx, one)
+		if e := w.Refused(sale.Conflicting, err); e.Detail != "the group has 30 sales, and cannot have more" {
+			t.Errorf("the operator is told %q", e.Detail)
+		}
+		if s := w.Create(last); s.Applied {
+			t.Error("the repeat was applied")
+		}
+		if w.everything() != before || w.Item("SALE#one-more", "SALE") != nil {
+			t.Error("something was written")
+		}
+		if got := w.shown("shoe"); len(got) != sale.MaxGroup {
+			t.Errorf("%d sales, want all", len(got))
+		}
+	},
+	"a repeated creation in another group, or in none, is another creation": func(t *testing.T, w *World) {
+		c := w.openIn("shoe", "size-38", 1)
+		before := w.everything()
+		for _, group := range []string{"", "hat"} {
+			c.LimitGroup = group
+			_, err := w.Ledger.Create(w.Ctx, c)
+			w.Refused(sale.Conflicting, err)
+		}
+		if w.everything() != before {
+			t.Error("something was written")
+		}
+		if s, err := w.Ledger.Sale(w.Ctx, "size-38"); err != nil || s.LimitGroup != "shoe" || !reflect.DeepEqual(w.shown("shoe"), []string{"size-38"}) {
+			t.Errorf("got %+v (%v)", s, err)
+		}
+	},
+}

@@ -1,0 +1,87 @@
+package ledger
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/sale"
+)
+
+// groupAge is how long an environment remembers which sales a group has, or that there is no
+// such group.
+const groupAge = 2 * time.Second
+
+// Member is a sale of a group, as Sale and Remaining return it.
+type Member struct {
+	Sale      sale.Sale
+	Remaining Remaining
+}
+
+// Group returns the sales of a group in the order of their ids, without drafts. It fails with
+// sale.GroupNotFound, sale.Busy or sale.Internal.
+func (l *Ledger) Group(ctx context.Context, group string) ([]Member, error) {
+	ids, err := l.salesOf(ctx, group)
+	if err != nil {
+		return nil, err
+	}
+	members, errs := make([]Member, len(ids)), make([]error, len(ids))
+	each(len(ids), func(i int) {
+		if members[i].Sale, errs[i] = l.Sale(ctx, ids[i]); errs[i] == nil {
+			members[i].Remaining, errs[i] = l.Remaining(ctx, members[i].Sale)
+		}
+		if sale.CodeOf(errs[i]) == sale.SaleNotFound { // a draft
+			errs[i] = nil
+		}
+	})
+	if err := worst("sale", errs); err != nil {
+		return nil, err
+	}
+	members = slices.DeleteFunc(members, func(m Member) bool { return m.Sale.ID == "" })
+	if len(members) == 0 {
+		return nil, sale.Refuse(sale.GroupNotFound, "no such group")
+	}
+	return members, nil
+}
+
+// salesOf returns the ids of a group's sales, none if there is no such group. An environment
+// reads a group once in groupAge, because everybody may ask.
+func (l *Ledger) salesOf(ctx context.Context, group string) ([]string, error) {
+	now := l.now()
+	if ids, ok := l.groups.Get(group, now); ok {
+		return ids, nil
+	}
+	it, err := l.get(ctx, groupKey(group))
+	if err != nil {
+		return nil, err
+	}
+	r := reading(it)
+	ids := r.optionalTexts("sales")
+	if r.err != nil {
+		return nil, asInternal(r.err)
+	}
+	l.groups.Put(strings.Clone(group), ids, now, now.Add(groupAge))
+	return ids, nil
+}
+
+// joinGroup adds a sale to its group, in the transaction that announces the sale.
+func (l *Ledger) joinGroup(group, saleID string) types.TransactWriteItem {
+	return types.TransactWriteItem{Update: &types.Update{
+		TableName:                l.table,
+		Key:                      groupKey(group),
+		UpdateExpression:         &joinGroupUpdate,
+		ConditionExpression:      &ifGroupHasRoom,
+		ExpressionAttributeNames: map[string]string{"#sales": "sales"},
+		ExpressionAttributeValues: item{
+			":sale": &types.AttributeValueMemberSS{Value: []string{saleID}}, ":most": num(sale.MaxGroup),
+		},
+	}}
+}
+
+var (
+	joinGroupUpdate = "ADD #sales :sale"
+	ifGroupHasRoom  = "attribute_not_exists(#sales) OR size(#sales) < :most"
+)
