@@ -141,6 +141,10 @@ receipt: operator ## recount SALE=… (or ALL=1) from the table, fail unless it 
 republish: operator ## publish every event of SALE=… again, from the table, under the same ids (UNKNOWN=1: refunds due of unknown orders; BUS=…)
 	@$(OPERATOR) republish -sale "$${SALE-}" $${UNKNOWN:+-unknown} $${BUS:+-bus "$$BUS"}
 
+.PHONY: orders
+orders: operator ## list the orders of SALE=… (STATE=paid: only those; CSV=1: for a spreadsheet or a warehouse)
+	@$(OPERATOR) orders -sale "$${SALE-}" -state "$${STATE-}" $${CSV:+-csv}
+
 .PHONY: buyer
 buyer: operator ## show what happened to the order of BUYER=… in SALE=…
 	@$(OPERATOR) buyer -sale "$${SALE-}" -user "$${BUYER-}"

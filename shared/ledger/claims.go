@@ -1,8 +1,10 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -36,6 +38,49 @@ func (l *Ledger) Claim(ctx context.Context, saleID, user string) (sale.Claim, er
 		return sale.Claim{}, err
 	}
 	return l.claim(ctx, s, user)
+}
+
+// Claims passes a sale's claims to report, a page at a time, with their sale. A page is
+// read when the one before it has been reported, so the memory does not grow with the sale. It
+// fails with sale.SaleNotFound, sale.Busy or report's error; and in the end with
+// sale.NewerVersion or sale.Internal if there are claims that cannot be read.
+func (l *Ledger) Claims(ctx context.Context, saleID string, report func(sale.Sale, []sale.Claim) error) error {
+	s, err := l.existing(ctx, patientTries, saleID)
+	if err != nil {
+		return err
+	}
+	var unreadable error // the first one's
+	err = l.claimItems(ctx, s, func(items []item) error {
+		claims := make([]sale.Claim, 0, len(items))
+		for _, it := range items {
+			c, err := readClaim(saleID, s.Buckets, it)
+			if err != nil {
+				unreadable = cmp.Or(unreadable, fmt.Errorf("%v: %w", identityOf(it), err))
+				continue
+			}
+			claims = append(claims, c)
+		}
+		return report(s, claims)
+	})
+	return cmp.Or(err, asInternal(unreadable))
+}
+
+// claimItems passes the items of a sale's claims to report, a page at a time, in the order of
+// buckets and users.
+func (l *Ledger) claimItems(ctx context.Context, s sale.Sale, report func([]item) error) error {
+	for bucket, after := 0, ""; bucket < s.Buckets; {
+		out, err := l.claimPage(ctx, s.ID, bucket, after, 0)
+		if err != nil {
+			return err
+		}
+		if err := report(out.Items); err != nil {
+			return err
+		}
+		if bucket, after, err = pageEnd(out, bucket); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (l *Ledger) claim(ctx context.Context, s sale.Sale, user string) (sale.Claim, error) {

@@ -110,17 +110,8 @@ func (l *Ledger) Events(ctx context.Context, saleID string, report func([]sale.E
 		if err != nil {
 			return err
 		}
-		for bucket, after := 0, ""; bucket < s.Buckets; {
-			out, err := l.claimPage(ctx, saleID, bucket, after, 0)
-			if err != nil {
-				return err
-			}
-			if err := reportItems(out.Items); err != nil {
-				return err
-			}
-			if bucket, after, err = pageEnd(out, bucket); err != nil {
-				return err
-			}
+		if err := l.claimItems(ctx, s, reportItems); err != nil {
+			return err
 		}
 		listing, err := l.get(ctx, listingKey(saleID))
 		if err != nil {

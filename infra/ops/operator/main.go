@@ -42,6 +42,7 @@ const usage = `usage:
   operator [where] resend -sale ID                        lost order messages again, at once, 5,000 at most
   operator [where] receipt -sale ID|-all [-json] [-full] [-bound 5m] [-events FILE]
                                                           recounts a sale; -full scans any table; -events also compares its events
+  operator [where] orders -sale ID [-state paid] [-csv]   every order of a sale, of any number
   operator [where] buyer -sale ID -user ID                what happened to one buyer's order
   operator [where] refunds [-sale ID] [-go -payment P]    the payments that must go back; -go marks one as refunded, once
   operator [where] republish -sale ID|-unknown [-bus NAME]  every event of a sale again, from the table, under the same ids
@@ -81,7 +82,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	commands := map[string]func(context.Context, place, []string, io.Writer) error{
-		"sales": sales, "receipt": receipt, "buyer": buyer, "redrive": redrive, "refunds": refunds, "republish": republish,
+		"sales": sales, "receipt": receipt, "buyer": buyer, "redrive": redrive, "refunds": refunds, "republish": republish, "orders": listOrders,
 	}
 	for _, c := range changes {
 		commands[c.action] = c.run

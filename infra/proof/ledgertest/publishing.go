@@ -229,8 +229,18 @@ var publishing = map[string]func(*testing.T, *World){
 		}
 		w.tamper("CLAIM#moutai#0", users[0], "REMOVE acceptedAt", nil)
 		w.tamper("REFUND#moutai", "stripe#pi_2", "REMOVE reason", nil)
+		var listed []string
+		err := w.Ledger.Claims(w.Ctx, "moutai", func(_ sale.Sale, claims []sale.Claim) error {
+			for _, c := range claims {
+				listed = append(listed, c.User)
+			}
+			return nil
+		})
+		if diff := cmp.Diff(users[1:], listed); diff != "" || sale.CodeOf(err) != sale.Internal {
+			t.Errorf("claims (-want +got):\n%s%v", diff, err)
+		}
 		n := 0
-		err := w.Ledger.Events(w.Ctx, "moutai", func(page []sale.Event) error {
+		err = w.Ledger.Events(w.Ctx, "moutai", func(page []sale.Event) error {
 			n += len(page)
 			return nil
 		})

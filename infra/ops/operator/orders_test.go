@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/shared/ledger"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+var manyOrders = flag.Int("orders", 100_000, "how many orders the largest list has")
+
+// listOf is a list of orders without the command's own lines.
+func listOf(t *testing.T, book claimList, state sale.ClaimState) [][]string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := writeOrders(t.Context(), book, "moutai", state, true, &out); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(&out).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
+func TestEveryOrderIsListedInItsState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(noon))
+		db := dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})
+		book := ledger.New(db, "T", ledger.Options{})
+		c := sale.Creation{
+			SaleID: "moutai", OpensAt: noon, ClosesAt: noon.Add(time.Hour), Stock: 9, Shards: 1, PayWithin: time.Hour, Price: 89900, Currency: "CNY",
+			Labels: "sku=A-38,erp=4711",
+		}
+		if _, err := book.Create(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		orders := map[string]uint64{}
+		for _, user := range []string{"=cmd()", "-2", "alice", "'bob", "pending"} {
+			p, err := book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: user})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if user != "pending" {
+				orders[user] = book.Confirm(t.Context(), []ledger.ClaimRef{{SaleID: "moutai", User: user, ClaimID: p.Claim.ID}})[0].Order.ID
+			}
+		}
+		for _, user := range []string{"=cmd()", "alice"} {
+			if s, err := book.Pay(t.Context(), sale.Payment{Provider: "stripe", Reference: "pi_" + user, SaleID: "moutai", OrderID: orders[user], Amount: 89900, Currency: "CNY"}); err != nil || s.Refund != nil {
+				t.Fatalf("%+v (%v)", s, err)
+			}
+		}
+		if _, err := book.Cancel(t.Context(), "moutai", "-2"); err != nil {
+			t.Fatal(err)
+		}
+		// A release that stored no amount recorded alice's payment.
+		remove := &dynamodb.UpdateItemInput{
+			TableName: aws.String("T"), Key: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "CLAIM#moutai#0"}, "sk": &types.AttributeValueMemberS{Value: "alice"}},
+			UpdateExpression: aws.String("REMOVE amount, currency"),
+		}
+		if _, err := db.UpdateItem(t.Context(), remove); err != nil {
+			t.Fatal(err)
+		}
+		const at, labels = "2026-11-11T12:00:00.000Z", "sku=A-38,erp=4711"
+		number := func(user string) string { return orderid.String(orders[user]) }
+		all := [][]string{
+			orderColumns,
+			{number("'bob"), "''bob", "CONFIRMED", at, at, "", "", "", "", "", "", labels},
+			{number("-2"), "'-2", "CANCELLED", at, at, "", "", "", "", at, "buyer", labels},
+			{number("=cmd()"), "'=cmd()", "PAID", at, at, at, "stripe#pi_=cmd()", "89900", "CNY", "", "", labels},
+			{number("alice"), "alice", "PAID", at, at, at, "stripe#pi_alice", "89900", "CNY", "", "", labels},
+			{"", "pending", "PENDING", at, "", "", "", "", "", "", "", labels},
+		}
+		if diff := cmp.Diff(all, listOf(t, book, "")); diff != "" {
+			t.Errorf("orders (-want +got):\n%s", diff)
+		}
+		for state, want := range map[sale.ClaimState][][]string{
+			sale.Paid: {all[0], all[3], all[4]}, sale.Pending: {all[0], all[5]}, sale.Confirmed: {all[0], all[1]}, sale.Cancelled: {all[0], all[2]}, sale.Expired: {all[0]},
+		} {
+			if diff := cmp.Diff(want, listOf(t, book, state)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", state, diff)
+			}
+		}
+		var out bytes.Buffer
+		if err := writeOrders(t.Context(), book, "moutai", sale.Paid, false, &out); err != nil || !strings.HasSuffix(out.String(), "\n2 orders\n") ||
+			!strings.Contains(strings.Join(strings.Fields(out.String()), " "), number("alice")+" alice PAID "+at+" "+at+" "+at+" stripe#pi_alice 89900 CNY - - "+labels) {
+			t.Errorf("%v: %s", err, &out)
+		}
+		if err := writeOrders(t.Context(), book, "none", "", true, io.Discard); err == nil || !strings.Contains(err.Error(), "no such sale") {
+			t.Errorf("a sale that is not there: %v", err)
+		}
+	})
+}
+
+func TestOrdersThatCannotBeAskedForAreRefused(t *testing.T) {
+	for want, args := range map[string][]string{
+		"make orders SALE=moutai":                   {"-sale", "a b"},
+		"pending, confirmed, paid, expired or canc": {"-sale", "moutai", "-state", "payed"},
+	} {
+		if err := listOrders(t.Context(), place{}, args, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: got %v, want %q", args, err, want)
+		}
+	}
+}
+
+func TestAReaderThatLeavesIsNoFailure(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Close()
+	defer w.Close()
+	for _, asCSV := range []bool{true, false} {
+		if err := writeOrders(t.Context(), claimPages(20_000), "moutai", "", asCSV, w); err != nil {
+			t.Errorf("csv %t: %v", asCSV, err)
+		}
+	}
+}
+
+// claimPages is a sale of that many paid orders.
+type claimPages int
+
+func (n claimPages) Claims(_ context.Context, saleID string, report func(sale.Sale, []sale.Claim) error) error {
+	const page = 4000
+	for from := 0; from < int(n); from += page {
+		claims := make([]sale.Claim, min(page, int(n)-from))
+		for i := range claims {
+			claims[i] = sale.Claim{
+				SaleID: saleID, User: "user-" + strconv.Itoa(from+i), ID: fmt.Sprint("C-", from+i), OrderID: uint64(from+i) + 1<<32, AcceptedAt: noon, PaidAt: noon,
+				Payment: "stripe#pi_" + strconv.Itoa(from+i), Amount: 89900, Currency: "CNY",
+			}
+		}
+		if err := report(sale.Sale{ID: saleID, Labels: "sku=A-38,erp=4711"}, claims); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// peak is a writer that notes the largest heap.
+type peak struct {
+	lines, writes int
+	heap          uint64
+}
+
+func (p *peak) Write(text []byte) (int, error) {
+	p.lines += bytes.Count(text, []byte("\n"))
+	if p.writes++; p.writes%100 == 0 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		p.heap = max(p.heap, m.HeapAlloc)
+	}
+	return len(text), nil
+}
+
+func TestAListOfAnyLengthNeedsTheMemoryOfOnePage(t *testing.T) {
+	runtime.GC()
+	var before runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, asCSV := range []bool{true, false} {
+		var p peak
+		began := time.Now()
+		if err := writeOrders(t.Context(), claimPages(*manyOrders), "moutai", "", asCSV, &p); err != nil {
+			t.Fatal(err)
+		}
+		want := *manyOrders + 1 // the heading
+		if !asCSV {
+			want++
+		}
+		grown := int64(p.heap) - int64(before.HeapAlloc)
+		t.Logf("csv %t: %d orders in %v with %d KB", asCSV, *manyOrders, time.Since(began).Round(time.Millisecond), grown>>10)
+		if p.lines != want || p.heap == 0 || grown > 8<<20 {
+			t.Errorf("csv %t: %d lines, want %d, with %d KB more", asCSV, p.lines, want, grown>>10)
+		}
+	}
+}
