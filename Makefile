@@ -129,6 +129,10 @@ add: operator ## add STOCK=… units to SALE=…; a repeat with the same SEED_ID
 withdraw: operator ## take up to STOCK=… unsold units out of SALE=…; a repeat with the same SEED_ID=… changes nothing
 	@$(OPERATOR) withdraw -sale "$${SALE-}" -stock "$${STOCK-}" -seed-id "$${SEED_ID-}"
 
+.PHONY: recall
+recall: operator ## stop SALE=… for ever, because of NOTE=…: unpaid orders are released, payments go back (asks once; YES=1: does not)
+	@$(OPERATOR) recall -sale "$${SALE-}" -note "$${NOTE-}" $${YES:+-yes}
+
 .PHONY: resend
 resend: operator ## send the lost order messages of SALE=… again at once, 5,000 at most, without waiting until they are due
 	@$(OPERATOR) resend -sale "$${SALE-}"

@@ -35,6 +35,7 @@ var kinds = map[sale.Code]kind{
 	sale.NotCancellable:       {http.StatusConflict, "The order cannot be cancelled"},
 	sale.SoldOut:              {http.StatusConflict, "Sold out"},
 	sale.Closed:               {http.StatusGone, "The sale is closed"},
+	sale.Recalled:             {http.StatusGone, "The sale was recalled"},
 	sale.BodyTooLarge:         {http.StatusRequestEntityTooLarge, "Body too large"},
 	sale.UnsupportedMediaType: {http.StatusUnsupportedMediaType, "Unsupported media type"},
 	sale.TooManyRequests:      {http.StatusTooManyRequests, "Too many requests"},

@@ -63,6 +63,7 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 		"not-cancellable":        409,
 		"sold-out":               409,
 		"sale-closed":            410,
+		"recalled":               410,
 		"body-too-large":         413,
 		"unsupported-media-type": 415,
 		"too-many-requests":      429,

@@ -19,9 +19,12 @@ import (
 //
 // It fails with sale.SaleNotFound (a draft included), with sale.Conflicting when the
 // seed id was used for something else or the sale's maxStock leaves no room, with
-// sale.Busy or sale.Internal.
+// sale.Recalled, sale.Busy or sale.Internal.
 func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 	s, err := l.readOpenSale(ctx, a.SaleID)
+	if err == nil && s.IsRecalled() {
+		err = sale.RefuseRecalled()
+	}
 	if err != nil {
 		return Seeding{}, err
 	}

@@ -69,6 +69,10 @@ type Audit struct {
 	RefundsAfter string `json:"refundsAfter,omitempty"`
 	RefundsRead  bool   `json:"refundsRead,omitempty"`
 	RefundsDue   int64  `json:"refundsDue,omitempty"`
+	// Recalled: when the pass began, the recall of the sale was complete. RecallRefunds counts
+	// the refunds of paid orders of a recalled sale.
+	Recalled      bool  `json:"recalled,omitempty"`
+	RecallRefunds int64 `json:"recallRefunds,omitempty"`
 
 	// Released counts the released claims read so far, and ReleasedBefore is the shards'
 	// count before the claims were read.
@@ -142,6 +146,10 @@ func (l *Ledger) Step(ctx context.Context, a *Audit, stranded Stranded) (*Receip
 		if shards, err = l.beginPass(ctx, s, a); err != nil {
 			return nil, err
 		}
+		if a.Recalled, err = l.isRecallComplete(ctx, s); err != nil {
+			a.Sold = nil // the next step begins again
+			return nil, err
+		}
 	}
 	if shards == nil {
 		if err := l.auditClaims(ctx, s, a, stranded); err != nil {
@@ -190,6 +198,15 @@ func (a *Audit) Next() *Audit {
 	return next
 }
 
+// isRecallComplete reports whether the sale was recalled and each order of it is finished.
+func (l *Ledger) isRecallComplete(ctx context.Context, s sale.Sale) (bool, error) {
+	if !s.IsRecalled() {
+		return false, nil
+	}
+	listing, err := l.Listing(ctx, s.ID)
+	return err == nil && !listing.Recalling, err
+}
+
 // beginPass returns the shards if the pass needs to read nothing else.
 func (l *Ledger) beginPass(ctx context.Context, s sale.Sale, a *Audit) ([]shard, error) {
 	began := l.now()
@@ -231,9 +248,13 @@ func (l *Ledger) compare(s sale.Sale, a *Audit, shards []shard) *Receipt {
 		OldestPendingSeconds: a.OldestSeconds, Missing: a.Missing, ReadUnits: a.ReadUnits, RefundsDue: a.RefundsDue,
 		Finished: a.Closed, ClosesAt: s.ClosesAt, Version: a.Version, Paid: a.Paid,
 	}
-	if s.PayWithin > 0 {
+	if s.PayWithin > 0 || s.IsRecalled() {
 		r.Unpaid = a.Unpaid
 		r.Finished = r.Finished && a.Unpaid == 0
+	}
+	if a.Recalled && (a.Pending+a.Unpaid > 0 || a.Paid != a.RecallRefunds) {
+		a.suspect("recalled", "the recall is complete, but %d orders are neither paid nor released, and %d payments of %d go back (P35)",
+			a.Pending+a.Unpaid, a.RecallRefunds, a.Paid)
 	}
 	edited := s.Version == a.Version && now.Sub(a.Since) >= editTime
 	for k, one := range shards {
@@ -287,6 +308,10 @@ func (l *Ledger) auditRefunds(ctx context.Context, s sale.Sale, a *Audit) error 
 			a.note("%v (P19)", why)
 		}
 		for _, r := range page.refunds {
+			if r.Reason == sale.RefundRecalled { // the payment is also its order's
+				a.RecallRefunds++
+				continue
+			}
 			a.addPayment(r.Payment)
 		}
 		a.RefundsDue += page.due
@@ -595,7 +620,8 @@ type Receipt struct {
 	// Paid and Released count claims among the confirmed; Released is what the shards
 	// say at the end of the pass.
 	Paid, Released int64
-	// Unpaid counts those that are neither; 0 in a sale that asks for no payment.
+	// Unpaid counts those that are neither; 0 in a sale that asks for no payment, unless it
+	// was recalled.
 	Unpaid int64
 	// RefundsDue counts the payments that must go back to a buyer of this sale.
 	RefundsDue int64

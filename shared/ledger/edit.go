@@ -37,16 +37,15 @@ type Edited struct {
 //
 // It succeeds only if the sale is then as the edit asks; otherwise it fails with
 // sale.Conflicting, whose detail names the edit in effect. It also fails with
-// sale.SaleNotFound (for a draft, too), sale.Busy or sale.Internal.
+// sale.SaleNotFound (for a draft, too), sale.Busy or sale.Internal; and with sale.Recalled
+// if the sale was recalled and the edit is more than a pause.
 func (l *Ledger) Edit(ctx context.Context, e sale.Edit) (Edited, error) {
 	s, applied, err := l.editSale(ctx, e)
 	if err != nil {
 		return Edited{}, err
 	}
-	errs := make([]error, s.Shards)
-	each(s.Shards, func(k int) { errs[k] = l.editShard(ctx, s, k) })
-	if err := worst("shard", errs); err != nil {
-		return Edited{}, asInternal(err)
+	if err := l.editShards(ctx, s); err != nil {
+		return Edited{}, err
 	}
 	if s, err = l.readOpenSale(ctx, e.SaleID); err != nil {
 		return Edited{}, err
@@ -59,6 +58,9 @@ func (l *Ledger) Edit(ctx context.Context, e sale.Edit) (Edited, error) {
 
 // overruled returns the error for an edit that a newer one contradicts.
 func overruled(s sale.Sale, e sale.Edit) error {
+	if s.IsRecalled() {
+		return sale.RefuseRecalled()
+	}
 	stamp := func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 	says := "not paused"
 	switch {
@@ -76,6 +78,9 @@ func (l *Ledger) editSale(ctx context.Context, e sale.Edit) (sale.Sale, bool, er
 	var after sale.Sale // what the latest try wrote or tried to write
 	for left := l.upTo(patientTries); ; {
 		before, err := l.readOpenSale(ctx, e.SaleID)
+		if err == nil && before.IsRecalled() && !e.MayFollowRecall() {
+			err = sale.RefuseRecalled()
+		}
 		if err != nil {
 			return before, false, err
 		}
@@ -140,6 +145,12 @@ func windowOf(s sale.Sale) item {
 		":opensAt": millis(s.OpensAt), ":closesAt": millis(s.ClosesAt),
 		":paused": boolean(s.Paused), ":at": millis(s.ChangedAt),
 	}
+}
+
+func (l *Ledger) editShards(ctx context.Context, s sale.Sale) error {
+	errs := make([]error, s.Shards)
+	each(s.Shards, func(k int) { errs[k] = l.editShard(ctx, s, k) })
+	return asInternal(worst("shard", errs))
 }
 
 // editShard sets one shard's window and pause flag to the sale's, unless the shard has

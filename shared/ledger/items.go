@@ -156,6 +156,10 @@ func readSale(it item) (sale.Sale, error) {
 
 		Presentation: r.presentation(),
 		LimitGroup:   r.optionalText("limitGroup"),
+		RecallNote:   r.optionalText("recallNote"),
+	}
+	if it["recalledAt"] != nil {
+		s.RecalledAt = r.time("recalledAt")
 	}
 	if r.err == nil && (s.Shards < 1 || s.Shards > sale.MaxShards || s.Buckets < 1) {
 		r.err = fmt.Errorf("read sale %s: %d shards, %d buckets", s.ID, s.Shards, s.Buckets)

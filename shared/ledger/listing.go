@@ -38,6 +38,9 @@ type Listing struct {
 	PayWithin time.Duration
 	NextPayBy time.Time
 	Releasing *ReleasePass
+	// Recalling: the sale was recalled, and some of its orders may be neither released nor to
+	// be refunded.
+	Recalling bool
 	// RefundAt is the instant of a refund of the sale that is at most noteAge older than the
 	// last one, or zero if none is due.
 	RefundAt time.Time
@@ -85,6 +88,9 @@ func readListing(it item) Listing {
 	one := Listing{SaleID: r.text(attrSK), PayWithin: time.Duration(r.optionalNumber("payWithin")) * time.Second}
 	if it["nextDue"] != nil {
 		one.NextPayBy = r.time("nextDue")
+	}
+	if it["recalling"] != nil {
+		_, one.Recalling = r.time("recalling"), true
 	}
 	if it["refundAt"] != nil {
 		one.RefundAt = r.time("refundAt")
@@ -150,8 +156,9 @@ func (l *Ledger) setListing(ctx context.Context, saleID, update string, names ma
 }
 
 // Drain takes a finished sale off the list of sales to reconcile, unless it has been
-// edited or restocked since the pass of that receipt began: both raise the version, so
-// a window that was moved and moved back counts, too. It reports whether the sale is
+// edited, restocked or recalled since the pass of that receipt began: each raises the version,
+// so a window that was moved and moved back counts, too. Nor does it while the orders of a
+// recalled sale are being released. It reports whether the sale is
 // drained, and fails with sale.Busy or sale.Internal.
 func (l *Ledger) Drain(ctx context.Context, r *Receipt) (bool, error) {
 	refused, err := l.retryTransaction(ctx,
@@ -166,8 +173,8 @@ func (l *Ledger) Drain(ctx context.Context, r *Receipt) (bool, error) {
 			TableName:                 l.table,
 			Key:                       listingKey(r.SaleID),
 			UpdateExpression:          aws.String("SET #drained = :yes REMOVE #cursor"),
-			ConditionExpression:       aws.String("#closesAt = :closesAt"),
-			ExpressionAttributeNames:  map[string]string{"#drained": "drained", "#cursor": "cursor", "#closesAt": "closesAt"},
+			ConditionExpression:       aws.String("#closesAt = :closesAt AND attribute_not_exists(#recalling)"),
+			ExpressionAttributeNames:  map[string]string{"#drained": "drained", "#cursor": "cursor", "#closesAt": "closesAt", "#recalling": "recalling"},
 			ExpressionAttributeValues: item{":yes": boolean(true), ":closesAt": millis(r.ClosesAt)},
 		}},
 	)

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -37,7 +38,7 @@ type PurchaseResult struct {
 // the user's guard in it, if absent (P34). It returns only after the claim is committed (P4).
 //
 // It fails with sale.AlreadyOrdered (with the claim, or the other sale), sale.SaleNotFound, sale.NotOpen,
-// sale.Closed, sale.Paused, sale.SoldOut; with sale.Busy when the outcome is unknown or
+// sale.Closed, sale.Paused, sale.Recalled, sale.SoldOut; with sale.Busy when the outcome is unknown or
 // was not reached in time, and then the same request may be repeated (P5); with
 // sale.Internal for anything that should not happen; and with the error of CheckUser.
 func (l *Ledger) Purchase(ctx context.Context, r Request) (PurchaseResult, error) {
@@ -299,13 +300,16 @@ func (p *purchasing) refuse(ctx context.Context, s snapshot, refusal *sale.Error
 	if !isFresh(p.ledger.now(), s.readAt, refusalAge) {
 		return p.fail(sale.Busy, refusal)
 	}
-	if p.request.Key == "" && (refusal.Code == sale.SoldOut || refusal.Code == sale.Closed) {
+	if p.request.Key == "" && slices.Contains(finalRefusals, refusal.Code) {
 		if held, found := p.claimBeforeRefusal(ctx, s.sale); found {
 			return p.answerWithClaim(&s.sale, held, p.ledger.now())
 		}
 	}
 	return PurchaseResult{Tries: p.tries}, refusal
 }
+
+// finalRefusals are those of which a buyer who has an order must not hear first.
+var finalRefusals = []sale.Code{sale.SoldOut, sale.Closed, sale.Recalled}
 
 // findRepeat answers a repeat from the user's claim, if there is one. Looking costs one
 // consistent read and its retries, so only requests with a key, which may be repeats, are

@@ -242,10 +242,7 @@ func (l *Ledger) putRefund(ctx context.Context, p sale.Payment, reason sale.Refu
 			}
 			noteClaim = false
 		default:
-			// The listing notes another refund.
-			if r := (reader{item: reasons[len(reasons)-1].Item}); r.item["refundAt"] != nil {
-				l.noted.Put(refund.SaleID, struct{}{}, refund.At, r.time("refundAt").Add(noteAge))
-			}
+			l.keepNote(refund.SaleID, reasons[len(reasons)-1].Item, refund.At)
 			noteSale = false
 		}
 	}
@@ -322,6 +319,13 @@ func (l *Ledger) setRefundAt(refund sale.Refund) types.TransactWriteItem {
 
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}
+}
+
+// keepNote remembers that the listing notes another refund.
+func (l *Ledger) keepNote(saleID string, listing item, now time.Time) {
+	if r := (reader{item: listing}); r.item["refundAt"] != nil {
+		l.noted.Put(saleID, struct{}{}, now, r.time("refundAt").Add(noteAge))
+	}
 }
 
 // ifUnordered: a payment of an order that does not exist is refunded only while it does

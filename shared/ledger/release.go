@@ -137,7 +137,11 @@ func (l *Ledger) releaseClaims(s sale.Sale, k int, claims []unpaid, by sale.Rele
 		ExpressionAttributeNames:  map[string]string{"#released": "released"},
 		ExpressionAttributeValues: item{":n": num(int64(len(claims)))},
 	}
-	if by == sale.ByExpiry {
+	switch by {
+	case sale.ByOperator: // the shards of a sale that asks for no payment have no counts yet
+		count.UpdateExpression = aws.String("ADD #released :n, #putBack :zero")
+		count.ExpressionAttributeNames["#putBack"], count.ExpressionAttributeValues[":zero"] = "putBack", zero
+	case sale.ByExpiry:
 		count.ConditionExpression = aws.String("#paused = :no")
 		count.ExpressionAttributeNames["#paused"], count.ExpressionAttributeValues[":no"] = "paused", no
 	}
@@ -179,7 +183,14 @@ type ReleasePass struct {
 	// NextPayBy is the earliest payBy of the claims that the pass has left unpaid; zero if
 	// there is none. See Listing.NextPayBy for its name in the table.
 	NextPayBy time.Time `json:"nextDue"`
+	// RecalledAt is its sale's, if the pass is a recall's. A recall does not continue another
+	// pass, which has left out what was not due.
+	RecalledAt time.Time `json:"recalledAt,omitzero"`
+	// Again: a recall's pass has seen a claim that is not finished, so another pass follows.
+	Again bool `json:"again,omitempty"`
 }
+
+func (p *ReleasePass) isRecall() bool { return !p.RecalledAt.IsZero() }
 
 // ReleaseResult is what one call of ReleaseDue did.
 type ReleaseResult struct {
@@ -187,11 +198,13 @@ type ReleaseResult struct {
 	// Those of a try whose answer was lost may be missing.
 	Released int
 	PutBack  int64
+	// Refunded counts the payments of a recalled sale that this call has found to go back.
+	Refunded int
 	// OldestDueSeconds is how long the claim that was due first had been due when the pass
 	// read it.
 	OldestDueSeconds int64
-	// Complete: the pass has seen every claim. If it has not, it was cut off or the sale is
-	// paused, and the next call continues.
+	// Complete: the pass has seen every claim, and a recall's has finished each. If it has not,
+	// it was cut off or the sale is paused, and the next call continues.
 	Complete bool
 	// NextRelease is when the next claim is to be released at the earliest, if Complete.
 	NextRelease time.Time
@@ -205,13 +218,17 @@ type ReleaseResult struct {
 // and each shard's units. While no claim is due by the listing's NextPayBy, it reads only
 // the shards, because a buyer may have cancelled.
 //
-// In a paused sale no claim expires; units that were released before are put back.
+// In a paused sale no claim expires; units that were released before are put back. Of a
+// sale whose listing says that it is recalled, see releaseRecalled.
 //
 // It fails with sale.SaleNotFound (with a *DraftError for a draft), sale.Busy or
 // sale.Internal; what it did until then is done.
 func (l *Ledger) ReleaseDue(ctx context.Context, listing Listing, grace time.Duration) (done ReleaseResult, err error) {
 	if grace < 0 || grace > MaxGrace {
 		return done, asInternal(fmt.Errorf("grace is %v, want 0 to %v", grace, MaxGrace))
+	}
+	if listing.Recalling {
+		return l.releaseRecalled(ctx, listing)
 	}
 	if listing.PayWithin == 0 {
 		done.Complete = true
@@ -260,7 +277,8 @@ type releasing struct {
 	pass  ReleasePass
 	done  *ReleaseResult
 	due   [][]unpaid // per shard, gathered and not yet released
-	count int        // of due
+	paid  []paid     // of a recalled sale, gathered and without a refund
+	count int        // of both
 }
 
 func (p *releasing) run(ctx context.Context) error {
@@ -272,11 +290,14 @@ func (p *releasing) run(ctx context.Context) error {
 			return errors.Join(err, p.save(ctx))
 		}
 	}
-	if p.done.Released > 0 {
+	if p.done.Released > 0 || p.pass.isRecall() {
 		units, err := p.putBack(ctx, p.sale)
 		if p.done.PutBack += units; err != nil {
 			return errors.Join(err, p.save(ctx))
 		}
+	}
+	if p.pass.isRecall() {
+		return p.completeRecall(ctx)
 	}
 	next := p.pass.Began.Add(p.sale.PayWithin)
 	if !p.pass.NextPayBy.IsZero() && p.pass.NextPayBy.Before(next) {
@@ -296,7 +317,7 @@ const minPart = 2 * time.Second
 // then has the pass come further: if it is cut off here, the next call reads the same
 // claims again and finds fewer that are due.
 func (p *releasing) part(ctx context.Context) error {
-	p.due, p.count = make([][]unpaid, p.sale.Shards), 0
+	p.due, p.paid, p.count = make([][]unpaid, p.sale.Shards), nil, 0
 	next := p.pass
 	reading, cancel := invocation.Share(ctx, 2)
 	defer cancel()
@@ -313,12 +334,16 @@ func (p *releasing) part(ctx context.Context) error {
 	each(p.sale.Shards, func(k int) { released[k], errs[k] = p.releaseShard(ctx, k) })
 	for k, n := range released {
 		p.done.Released += n
+		next.Again = next.Again || next.isRecall() && n < len(p.due[k])
 		if errors.Is(errs[k], errReleasePaused) {
 			return errReleasePaused
 		}
 	}
 	if err := worst("shard", errs); err != nil {
 		return asInternal(err)
+	}
+	if err := p.refundPaid(ctx); err != nil {
+		return err
 	}
 	p.pass = next
 	return nil
@@ -327,8 +352,12 @@ func (p *releasing) part(ctx context.Context) error {
 // releaseShard releases the gathered claims of one shard, one transaction after the
 // other: each writes the shard, so concurrent ones would only conflict.
 func (p *releasing) releaseShard(ctx context.Context, k int) (released int, err error) {
+	by := sale.ByExpiry
+	if p.pass.isRecall() {
+		by = sale.ByOperator
+	}
 	for due := p.due[k]; len(due) > 0; due = due[min(maxReleases, len(due)):] {
-		n, err := p.release(ctx, p.sale, k, due[:min(maxReleases, len(due))], sale.ByExpiry)
+		n, err := p.release(ctx, p.sale, k, due[:min(maxReleases, len(due))], by)
 		if err != nil {
 			return released, err
 		}
@@ -349,8 +378,15 @@ func (p *releasing) gatherDue(ctx context.Context, next *ReleasePass) error {
 	now := p.now()
 	for _, it := range out.Items {
 		c, err := readClaim(p.sale.ID, p.sale.Buckets, it)
-		if err != nil || c.State() != sale.Confirmed || c.Shard < 0 || c.Shard >= p.sale.Shards {
+		if err != nil || c.Shard < 0 || c.Shard >= p.sale.Shards {
 			continue // the audit reports what cannot be read
+		}
+		if next.isRecall() {
+			p.gatherRecalled(c, next)
+			continue
+		}
+		if c.State() != sale.Confirmed {
+			continue
 		}
 		by := payBy(p.sale, c.OrderID)
 		due := by.Add(p.grace)
@@ -390,19 +426,11 @@ func (p *releasing) complete(ctx context.Context, next time.Time) error {
 // transaction writes the sale item, so concurrent ones would only conflict. It returns
 // how many units it put back; units of a try without an answer may be missing in that.
 func (l *Ledger) putBack(ctx context.Context, s sale.Sale) (units int64, err error) {
-	keys := make([]item, s.Shards)
-	for k := range keys {
-		keys[k] = stockKey(s.ID, k)
-	}
-	stored, err := l.getAll(ctx, keys)
+	shards, err := l.shardsOf(ctx, s)
 	if err != nil {
 		return 0, err
 	}
-	for k := range s.Shards {
-		one, err := readShard(stored[identityOf(stockKey(s.ID, k))])
-		if err != nil {
-			return units, asInternal(fmt.Errorf("shard %d: %w", k, err))
-		}
+	for k, one := range shards {
 		n, err := l.putBackShard(ctx, s.ID, k, one)
 		if err != nil {
 			return units, err
@@ -410,6 +438,25 @@ func (l *Ledger) putBack(ctx context.Context, s sale.Sale) (units int64, err err
 		units += n
 	}
 	return units, nil
+}
+
+// shardsOf reads the shards of a sale.
+func (l *Ledger) shardsOf(ctx context.Context, s sale.Sale) ([]shard, error) {
+	keys := make([]item, s.Shards)
+	for k := range keys {
+		keys[k] = stockKey(s.ID, k)
+	}
+	stored, err := l.getAll(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	shards := make([]shard, s.Shards)
+	for k := range shards {
+		if shards[k], err = readShard(stored[identityOf(stockKey(s.ID, k))]); err != nil {
+			return nil, asInternal(fmt.Errorf("shard %d: %w", k, err))
+		}
+	}
+	return shards, nil
 }
 
 // putBackShard puts the released units of one shard back. The transaction requires that the

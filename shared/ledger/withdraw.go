@@ -116,20 +116,12 @@ func (p *withdrawal) round(ctx context.Context) error {
 
 // stock returns the units left in each shard.
 func (p *withdrawal) stock(ctx context.Context) ([]int64, error) {
-	keys := make([]item, p.sale.Shards)
-	for k := range keys {
-		keys[k] = stockKey(p.SaleID, k)
-	}
-	stored, err := p.getAll(ctx, keys)
+	shards, err := p.shardsOf(ctx, p.sale)
 	if err != nil {
 		return nil, err
 	}
-	stock := make([]int64, p.sale.Shards)
-	for k := range stock {
-		one, err := readShard(stored[identityOf(stockKey(p.SaleID, k))])
-		if err != nil {
-			return nil, asInternal(fmt.Errorf("shard %d: %w", k, err))
-		}
+	stock := make([]int64, len(shards))
+	for k, one := range shards {
 		stock[k] = one.stock
 	}
 	return stock, nil

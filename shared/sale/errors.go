@@ -32,6 +32,9 @@ const (
 	Closed Code = "sale-closed"
 	// Paused: the sale is halted by its operator.
 	Paused Code = "sale-paused"
+	// Recalled: the operator has recalled the sale. It never sells again, and no edit that
+	// would let it sell is accepted.
+	Recalled Code = "recalled"
 	// SoldOut: every stock shard was empty within the last two seconds (P6).
 	SoldOut Code = "sold-out"
 	// NotEligible: the operator's check says that the user may not buy in this sale.

@@ -45,7 +45,8 @@ func (p *Payment) Check() error {
 	return nil
 }
 
-// Refund is a payment that is not its order's and must go back to the buyer.
+// Refund is a payment that must go back to the buyer: one that is not its order's, or one
+// of an order of a recalled sale.
 type Refund struct {
 	// SaleID is the sale of the payment's order; "" if the order is unknown.
 	SaleID string
@@ -64,7 +65,7 @@ type Refund struct {
 	RefundedAt time.Time
 }
 
-// RefundReason says why a payment is not its order's.
+// RefundReason says why a payment goes back.
 type RefundReason string
 
 const (
@@ -74,6 +75,8 @@ const (
 	RefundOtherPayment RefundReason = "other-payment"
 	// RefundAmount: the sale has a price, and the payment is not of that amount and currency.
 	RefundAmount RefundReason = "amount"
+	// RefundRecalled: the payment has paid the order, and then the sale was recalled.
+	RefundRecalled RefundReason = "recalled"
 	// RefundUnknownOrder: there is no such order in that sale.
 	RefundUnknownOrder RefundReason = "unknown-order"
 )

@@ -36,8 +36,13 @@ type Sale struct {
 	// PayWithin is how long after its order id a claim may remain unpaid; 0 if the sale
 	// asks for no payment. It never changes.
 	PayWithin time.Duration
-	// MinReader is the version that a reader needs; 0 means that any will do. It never
-	// changes. See Reads.
+	// RecalledAt is when the operator recalled the sale, zero if never, and RecallNote what
+	// the operator wrote about it. Both are final: the sale never sells again, and each of
+	// its orders is released or its payment goes back (P35).
+	RecalledAt time.Time
+	RecallNote string
+	// MinReader is the version that a reader needs; 0 means that any will do. Only a recall
+	// changes it. See Reads.
 	MinReader int
 	// Price, in minor units, and Currency are what a payment must be of; 0 and "" if any
 	// payment will do, as in sales of older releases. They never change.
@@ -57,6 +62,8 @@ func (s *Sale) Refusal(now time.Time) *Error {
 	switch {
 	case s.State != Open:
 		return Refuse(SaleNotFound, "no such sale")
+	case s.IsRecalled():
+		return RefuseRecalled()
 	case now.Before(s.OpensAt):
 		return &Error{Code: NotOpen, Detail: "the sale has not opened yet", RetryAfter: s.OpensAt.Sub(now)}
 	case !now.Before(s.ClosesAt):
@@ -66,6 +73,12 @@ func (s *Sale) Refusal(now time.Time) *Error {
 	}
 	return nil
 }
+
+// IsRecalled reports whether the sale was recalled.
+func (s *Sale) IsRecalled() bool { return !s.RecalledAt.IsZero() }
+
+// RefuseRecalled returns the refusal of whatever a recalled sale does no more.
+func RefuseRecalled() *Error { return Refuse(Recalled, "the sale was recalled") }
 
 // SoldOut reports whether every shard is known to be empty.
 func (s *Sale) SoldOut() bool { return s.Empty.Len() >= s.Shards }
@@ -86,11 +99,12 @@ func (s *Sale) MayReturn() bool { return s.AsksForPayment() }
 type Phase string
 
 const (
-	PhaseNotOpen Phase = "NOT_OPEN"
-	PhaseOpen    Phase = "OPEN"
-	PhasePaused  Phase = "PAUSED"
-	PhaseSoldOut Phase = "SOLD_OUT"
-	PhaseClosed  Phase = "CLOSED"
+	PhaseNotOpen  Phase = "NOT_OPEN"
+	PhaseOpen     Phase = "OPEN"
+	PhasePaused   Phase = "PAUSED"
+	PhaseSoldOut  Phase = "SOLD_OUT"
+	PhaseClosed   Phase = "CLOSED"
+	PhaseRecalled Phase = "RECALLED"
 )
 
 // Phase returns the sale's phase at now.
@@ -105,6 +119,8 @@ func (s *Sale) Phase(now time.Time) Phase {
 		return PhaseNotOpen
 	case refusal.Code == Paused:
 		return PhasePaused
+	case refusal.Code == Recalled:
+		return PhaseRecalled
 	}
 	return PhaseClosed
 }
@@ -150,7 +166,7 @@ type ReleasedBy string
 const (
 	ByExpiry   ReleasedBy = "expiry" // not paid in time
 	ByBuyer    ReleasedBy = "buyer"
-	ByOperator ReleasedBy = "operator"
+	ByOperator ReleasedBy = "operator" // its sale was recalled
 )
 
 // ClaimState is derived from the claim by State, never stored.

@@ -17,6 +17,8 @@ func TestAPurchaseIsAdmittedOnlyInsideTheWindowOfAnOpenSale(t *testing.T) {
 	draft.State = Draft
 	empty.Empty.Add(0)
 	empty.Empty.Add(1)
+	recalled := paused
+	recalled.RecalledAt = opensAt
 	half := open
 	half.Empty.Add(1)
 
@@ -34,6 +36,9 @@ func TestAPurchaseIsAdmittedOnlyInsideTheWindowOfAnOpenSale(t *testing.T) {
 		{"while paused", paused, opensAt, Paused, PhasePaused},
 		{"paused, before it opens", paused, opensAt.Add(-time.Hour), NotOpen, PhaseNotOpen},
 		{"paused, after it closed", paused, closesAt, Closed, PhaseClosed},
+		{"recalled, before it opens", recalled, opensAt.Add(-time.Hour), Recalled, PhaseRecalled},
+		{"recalled, while it would sell", recalled, opensAt, Recalled, PhaseRecalled},
+		{"recalled, after it closed", recalled, closesAt, Recalled, PhaseRecalled},
 		{"a draft inside its window", draft, opensAt, SaleNotFound, PhaseClosed},
 		{"a sale without a state", Sale{OpensAt: opensAt, ClosesAt: closesAt}, opensAt, SaleNotFound, PhaseClosed},
 		{"with one shard empty", half, opensAt, "", PhaseOpen},

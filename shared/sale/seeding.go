@@ -175,6 +175,10 @@ func (e *Edit) Check(now time.Time) error {
 // Reschedules reports whether the edit sets the window.
 func (e *Edit) Reschedules() bool { return !e.OpensAt.IsZero() || !e.ClosesAt.IsZero() }
 
+// MayFollowRecall reports whether the edit may be applied to a recalled sale: it does not
+// let the sale sell again.
+func (e *Edit) MayFollowRecall() bool { return e.Paused != nil && *e.Paused && !e.Reschedules() }
+
 // Apply returns the sale after the edit at the instant at.
 func (e *Edit) Apply(s Sale, at time.Time) Sale {
 	s.ChangedAt = at
@@ -194,6 +198,27 @@ func (e *Edit) Agrees(s Sale) bool {
 	}
 	return !e.Reschedules() ||
 		s.OpensAt.UnixMilli() == e.OpensAt.UnixMilli() && s.ClosesAt.UnixMilli() == e.ClosesAt.UnixMilli()
+}
+
+// MaxNote is the longest note on a recall, in characters.
+const MaxNote = 500
+
+// Recall asks to recall a sale: it never sells again, its unpaid orders are released, and
+// the payments of its paid ones go back.
+type Recall struct {
+	SaleID string
+	Note   string // for the operators, or ""
+}
+
+// Check validates the recall.
+func (r *Recall) Check() error {
+	switch {
+	case !ValidID(r.SaleID):
+		return Refuse(InvalidRequest, "saleId must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+	case !validText(r.Note, MaxNote):
+		return Refuse(InvalidRequest, fmt.Sprintf("note must be at most %d printable characters", MaxNote))
+	}
+	return nil
 }
 
 func checkWindow(opensAt, closesAt time.Time) error {

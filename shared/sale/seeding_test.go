@@ -194,3 +194,32 @@ func TestAnEditAgreesWithASaleThatIsAsItAsks(t *testing.T) {
 		})
 	}
 }
+
+func TestANoteOnARecallIsAtMost500PrintableCharacters(t *testing.T) {
+	for _, tt := range []struct {
+		saleID, note string
+		want         Code
+	}{
+		{"moutai", "", ""}, {"moutai", strings.Repeat("鞋", MaxNote), ""}, {"moutai", strings.Repeat("a", MaxNote+1), InvalidRequest},
+		{"moutai", "two\nlines", InvalidRequest}, {"mou tai", "", InvalidRequest},
+	} {
+		if err := (&Recall{SaleID: tt.saleID, Note: tt.note}).Check(); CodeOf(err) != tt.want {
+			t.Errorf("%s, %.9q: Check() = %v, want code %q", tt.saleID, tt.note, err, tt.want)
+		}
+	}
+}
+
+func TestOnlyAPauseMayFollowARecall(t *testing.T) {
+	yes, no := true, false
+	for _, tt := range []struct {
+		edit Edit
+		want bool
+	}{
+		{Edit{Paused: &yes}, true}, {Edit{Paused: &no}, false}, {Edit{OpensAt: time.Now(), ClosesAt: time.Now()}, false},
+		{Edit{Paused: &yes, ClosesAt: time.Now()}, false}, {Edit{}, false},
+	} {
+		if got := tt.edit.MayFollowRecall(); got != tt.want {
+			t.Errorf("%+v: %t", tt.edit, got)
+		}
+	}
+}

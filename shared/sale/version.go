@@ -18,6 +18,11 @@ package sale
 //
 // Version 3 is groups of sales, see LimitGroup: a release that does not read it would sell
 // without looking for the user's order in another sale of the group.
+//
+// So is a sale that was recalled, the one exception to "never later": the recall writes
+// minReader 3 into the item of a sale that exists, because an older reader would sell it again
+// once it is resumed. Its listing and its claims keep what they have; they say nothing that an
+// older reader would misread.
 const (
 	// Reads is the highest minReader of an item that this release understands.
 	Reads = 3
@@ -25,6 +30,8 @@ const (
 	ReadsPayment = 2
 	// ReadsGroups is the version that a reader of a sale with a LimitGroup needs.
 	ReadsGroups = 3
+	// ReadsRecalls is the version that a reader of a recalled sale needs.
+	ReadsRecalls = 3
 	// ReadsMessages is the highest version of an order message that it understands, and
 	// WritesMessages the one that it sends.
 	ReadsMessages  = 1

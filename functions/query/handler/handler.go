@@ -244,7 +244,7 @@ func (h *Handler) payment(s sale.Sale, c sale.Claim) (payBy, address string) {
 		return "", ""
 	}
 	payBy = httpapi.Time(by)
-	if c.State() == sale.Confirmed {
+	if c.State() == sale.Confirmed && !s.IsRecalled() {
 		address = h.payLink.of(s, c.OrderID, payBy)
 	}
 	return payBy, address
@@ -276,7 +276,7 @@ type orderPage struct {
 	SaleID      string `json:"saleId"`
 	ClaimID     string `json:"claimId"`
 	ConfirmedAt string `json:"confirmedAt"`
-	// Only in a sale that asks for payment; elsewhere the claim is not read.
+	// Only in a sale that asks for payment or was recalled; elsewhere the claim is not read.
 	State      sale.ClaimState  `json:"state,omitempty"`
 	PayBy      string           `json:"payBy,omitempty"`
 	PaymentURL string           `json:"paymentUrl,omitempty"`
@@ -309,10 +309,13 @@ func (h *Handler) order(ctx context.Context, r *httpapi.Request, event *telemetr
 		OrderID: orderid.String(o.ID), SaleID: o.SaleID, ClaimID: o.ClaimID, ConfirmedAt: httpapi.Time(orderid.Time(o.ID)),
 	}
 	s, err := h.book.Existing(ctx, o.SaleID)
+	if err == nil && s.PayWithin == 0 {
+		s, err = h.book.Sale(ctx, o.SaleID) // it may have been recalled
+	}
 	if err != nil {
 		return httpapi.Response{}, err
 	}
-	if s.PayWithin > 0 {
+	if s.PayWithin > 0 || s.IsRecalled() {
 		c, err := h.book.Claim(ctx, o.SaleID, user)
 		if err != nil {
 			return httpapi.Response{}, err

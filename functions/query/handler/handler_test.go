@@ -14,7 +14,9 @@ import (
 	"flashsale/infra/kit/testledger"
 	"flashsale/shared/callers"
 	"flashsale/shared/httpapi"
+	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/invocation"
+	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry/telemetrytest"
 )
@@ -86,6 +88,7 @@ func TestTheSalePageNamesThePhase(t *testing.T) {
 		{"when the sale says that every shard is empty", func(f *function) { f.SellOut() }, "SOLD_OUT", 0},
 		{"when the count says so first", empties, "SOLD_OUT", 0},
 		{"paused with no units left", func(f *function) { f.Pause(); empties(f) }, "PAUSED", 0},
+		{"when it was recalled", func(f *function) { f.Recall() }, "RECALLED", 2},
 		{"after it closed", func(f *function) {
 			f.Edit(sale.Edit{ClosesAt: testledger.Began.Add(time.Second)})
 			time.Sleep(time.Second)
@@ -103,6 +106,52 @@ func TestTheSalePageNamesThePhase(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAnOrderOfARecalledSaleSaysWhatBecameOfIt(t *testing.T) {
+	in(t, func(t *testing.T, f *function) {
+		f.Open()
+		f.Confirm(f.Buy("alice", "HELD", "k1"))
+		order := func(want any) {
+			t.Helper()
+			id := orderid.String(f.Claim("alice").OrderID)
+			r := f.Ask(t, t.Context(), event(t, "query-order.json", httpapitest.Path("orderId", id)))
+			if body := answered(t, r, "no-store"); body["state"] != want || body["paymentUrl"] != nil {
+				t.Errorf("got %v, want state %s", body, want)
+			}
+		}
+		order(nil) // the environment remembers a sale that asks for no payment
+		f.Recall()
+		time.Sleep(2 * time.Second)
+		order("CONFIRMED")
+		listing, err := f.Ledger().Listing(t.Context(), "moutai")
+		if err == nil {
+			_, err = f.Ledger().ReleaseDue(t.Context(), listing, 0)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		order("CANCELLED")
+	})
+}
+
+func TestWhereToPayIsNotShownOnceTheSaleIsKnownToBeRecalled(t *testing.T) {
+	in(t, func(t *testing.T, f *function) {
+		f.Open(func(c *sale.Creation) { c.PayWithin = time.Hour })
+		f.paysAt(t, "https://shop.example/pay/", "")
+		f.Confirm(f.Buy("alice", "HELD", "k1"))
+		for _, want := range []bool{true, false} {
+			answered(t, f.Ask(t, t.Context(), event(t, "query-sale.json")), "max-age=1")
+			body := answered(t, f.Ask(t, t.Context(), event(t, "query-claim.json")), "no-store")
+			if shown := body["paymentUrl"] != nil; shown != want || body["payBy"] == nil {
+				t.Errorf("got %v, want where to pay: %t", body, want)
+			}
+			if want {
+				f.Recall()
+				time.Sleep(2 * time.Second)
+			}
+		}
+	})
 }
 
 func TestACountFromASampleSaysSo(t *testing.T) {

@@ -1,5 +1,6 @@
 // Package handler releases, in every sale that asks for payment, the claims that are due
-// and not paid, and puts their units back on sale.
+// and not paid, and puts their units back on sale. In every sale that was recalled it
+// releases all claims that are not paid, and records refunds for the others.
 package handler
 
 import (
@@ -52,7 +53,7 @@ func GraceFromEnv() (time.Duration, error) {
 	return time.Duration(n) * time.Second, nil
 }
 
-// Answer has one pass for each sale that asks for payment.
+// Answer has one pass for each sale that asks for payment or is being recalled.
 type Answer struct {
 	Passes []Pass `json:"passes"`
 }
@@ -62,6 +63,8 @@ type Pass struct {
 	SaleID   string `json:"saleId"`
 	Released int    `json:"released"`
 	PutBack  int64  `json:"putBack"`
+	// Refunded counts the payments of a recalled sale that were found to go back.
+	Refunded int `json:"refunded,omitempty"`
 	// OverdueSeconds is how long the claim that was due first had been due.
 	OverdueSeconds int64 `json:"overdueSeconds"`
 	// Complete is false if the sale is paused, or if the time was up and the next
@@ -80,12 +83,13 @@ func (a *Answer) add(p Pass) {
 	}
 	q := a.Passes[i]
 	p.Released, p.PutBack, p.ReadUnits = p.Released+q.Released, p.PutBack+q.PutBack, p.ReadUnits+q.ReadUnits
+	p.Refunded += q.Refunded
 	p.OverdueSeconds = max(p.OverdueSeconds, q.OverdueSeconds)
 	a.Passes[i] = p
 }
 
-// Handle makes a pass over each sale that asks for payment, or over the one that the request
-// names. A sale that fails does not stop the others; if any failed, the invocation fails in
+// Handle makes a pass over each sale that asks for payment or is being recalled, or over the
+// one that the request names. A sale that fails does not stop the others; if any failed, the invocation fails in
 // the end, and the next one, a minute later, continues. Invocations may overlap: conditional
 // writes release each claim and put back each unit once.
 func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (Answer, error) {
@@ -135,9 +139,9 @@ const restOfTurn = 2 * time.Second
 // callTime is the least time in which a call of the table can be expected to end.
 const callTime = 300 * time.Millisecond
 
-// sales returns the sales that ask for payment, the one that was due first at the end: what
-// those leave over of which nothing is due is for it. A sale that was never looked at, as a
-// draft, comes first.
+// sales returns the sales that ask for payment or are being recalled, the one that was due
+// first at the end: what those leave over of which nothing is due is for it. A sale that was
+// never looked at, as a draft, comes first, and one that is being recalled last.
 func (h *Handler) sales(ctx context.Context, raw []byte) (listings []ledger.Listing, named bool, err error) {
 	saleID, _, err := scheduled.SaleOf(raw)
 	if err != nil {
@@ -148,8 +152,14 @@ func (h *Handler) sales(ctx context.Context, raw []byte) (listings []ledger.List
 		return []ledger.Listing{listing}, true, err
 	}
 	listings, err = h.book.Listings(ctx)
-	listings = slices.DeleteFunc(listings, func(l ledger.Listing) bool { return l.Drained || l.Err == nil && l.PayWithin == 0 })
+	listings = slices.DeleteFunc(listings, func(l ledger.Listing) bool { return l.Drained || l.Err == nil && l.PayWithin == 0 && !l.Recalling })
 	slices.SortStableFunc(listings, func(a, b ledger.Listing) int {
+		switch {
+		case a.Recalling != b.Recalling && a.Recalling:
+			return 1
+		case a.Recalling != b.Recalling:
+			return -1
+		}
 		if a.NextPayBy.IsZero() || b.NextPayBy.IsZero() {
 			return a.NextPayBy.Compare(b.NextPayBy)
 		}
@@ -178,7 +188,7 @@ func (h *Handler) pass(ctx context.Context, listing ledger.Listing, again bool) 
 func shown(saleID string, r ledger.ReleaseResult) Pass {
 	p := Pass{
 		SaleID: saleID, Released: r.Released, PutBack: r.PutBack, OverdueSeconds: r.OldestDueSeconds,
-		Complete: r.Complete, ReadUnits: r.ReadUnits,
+		Complete: r.Complete, ReadUnits: r.ReadUnits, Refunded: r.Refunded,
 	}
 	if r.Complete && !r.NextRelease.IsZero() {
 		p.NextDue = httpapi.Time(r.NextRelease)
@@ -194,6 +204,9 @@ func report(event *telemetry.Event, p Pass, err error) {
 	}
 	event.Metric("released", telemetry.Count, p.Released)
 	event.Metric("putBack", telemetry.Count, int(p.PutBack))
+	if p.Refunded > 0 {
+		event.Int("refunded", p.Refunded)
+	}
 	event.Metric("overdueSeconds", telemetry.Seconds, int(p.OverdueSeconds))
 	event.Metric("readUnits", telemetry.Count, int(p.ReadUnits))
 	event.End("pass", sale.CodeOf(err), err)

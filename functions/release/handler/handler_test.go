@@ -269,6 +269,73 @@ func TestSalesThatAskForNoPaymentCostOneRead(t *testing.T) {
 	})
 }
 
+func TestARecalledSaleGetsItsPassWhateverItAsksFor(t *testing.T) {
+	for name, within := range map[string]time.Duration{"no payment": 0, "payment": payWithin} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				w.open("moutai", 9, 2, within)
+				w.open("other", 9, 2, payWithin)
+				w.order("moutai", 0, 3)
+				w.pay("moutai", 0)
+				if _, err := w.ledger.Recall(t.Context(), sale.Recall{SaleID: "moutai"}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute)
+				w.lines()
+				p := w.passes(`{}`)
+				if len(p) != 2 || p[1].SaleID != "moutai" || !p[1].Complete || p[1].Released != 2 || p[1].PutBack != 2 || p[1].Refunded != 1 || p[1].OverdueSeconds != 60 {
+					t.Errorf("got %+v, want the recalled sale last, and all of it finished", p)
+				}
+				if line := w.lines()["pass moutai"]; line.Fields["refunded"] != 1.0 {
+					t.Errorf("got %+v", line)
+				}
+				if got := w.states("moutai", 3); got[sale.Paid] != 1 || got[sale.Cancelled] != 2 {
+					t.Errorf("got %v", got)
+				}
+				w.balanced("moutai")
+				if p := w.passes(`{}`); len(p) > 1 && (p[0].SaleID != "moutai" || p[0].Released+p[0].Refunded > 0) || within == 0 && len(p) != 1 {
+					t.Errorf("then %+v, want nothing left", p)
+				}
+			})
+		})
+	}
+}
+
+func TestARecallThatIsCutOffIsContinuedByTheNextRun(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.open("moutai", 400, 40, 0) // ten buckets
+		w.order("moutai", 0, 400)
+		for i := range 30 {
+			w.pay("moutai", i)
+		}
+		if _, err := w.ledger.Recall(t.Context(), sale.Recall{SaleID: "moutai"}); err != nil {
+			t.Fatal(err)
+		}
+		w.db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+			if c.Op == "Query" && strings.HasPrefix(c.Keys[0], "CLAIM#") {
+				return dynamotest.Fault{Delay: 900 * time.Millisecond}
+			}
+			return dynamotest.Fault{}
+		}
+		runs := 0
+		for complete := false; !complete; runs++ {
+			if runs > 20 {
+				t.Fatal("no run comes to the end")
+			}
+			passes, err := w.release(`{}`, 8*time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			complete = passes[0].Complete
+		}
+		if got := w.states("moutai", 400); got[sale.Paid] != 30 || got[sale.Cancelled] != 370 || runs < 2 {
+			t.Errorf("%v after %d runs", got, runs)
+		}
+		w.db.Fault = nil
+		w.balanced("moutai")
+	})
+}
+
 func TestTheGraceIsReadFromTheEnvironment(t *testing.T) {
 	for text, want := range map[string]time.Duration{"": ledger.DefaultGrace, "0": 0, "5": 5 * time.Second, "86400": ledger.MaxGrace} {
 		t.Setenv("RELEASE_GRACE_SECONDS", text)

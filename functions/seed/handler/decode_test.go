@@ -42,6 +42,10 @@ func TestARequestIsReadStrictly(t *testing.T) {
 		{"a rescheduling", `{"action":"reschedule","saleId":"moutai","opensAt":"a","closesAt":"b","at":"c"}`, true},
 		{"a description", `{"action":"describe","saleId":"moutai","about":"a\nb","link":""}`, true},
 		{"a description that is null", `{"action":"describe","saleId":"moutai","about":null}`, false},
+		{"a recall", `{"action":"recall","saleId":"moutai"}`, true},
+		{"a recall with a note", `{"action":"recall","saleId":"moutai","note":"the soles come off"}`, true},
+		{"a recall at an instant", `{"action":"recall","saleId":"moutai","at":"2026-01-01T00:00:00Z"}`, false},
+		{"a note on a pause", `{"action":"pause","saleId":"moutai","note":"x"}`, false},
 		{"white space around", " \n{\"action\":\"resume\",\"saleId\":\"moutai\"}\t", true},
 
 		{"nothing", ``, false},

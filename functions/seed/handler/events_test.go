@@ -28,6 +28,8 @@ func TestEveryEventOfThisFunctionDoesItsPart(t *testing.T) {
 		{"seed-resume.json", `{"saleId":"moutai","seeded":130,"shards":5` + holds(false, "2026-01-02T00:00:00.001Z"), ""},
 		{"seed-reschedule.json", `{"saleId":"moutai","seeded":130,"shards":5` + holds(false, "2026-01-02T00:00:00.002Z"), ""},
 		{"seed-describe.json", `{"saleId":"moutai","seeded":130,"shards":5,"applied":true,"name":"Feitian Moutai 2026","about":"53 % vol., 500 ml.\nA numbered bottle.","link":"https://shop.example/moutai"}`, ""},
+		{"seed-recall.json", `{"saleId":"moutai","seeded":130,"shards":5,"applied":true,"paused":true,"opensAt":"2026-01-01T00:00:00.000Z",` +
+			`"closesAt":"2036-01-01T00:00:00.000Z","changedAt":"2026-01-02T00:00:00.003Z","recalledAt":"2026-01-02T00:00:00.003Z"}`, ""},
 		{"seed-invalid.json", "", sale.InvalidRequest},
 	}
 	files, err := filepath.Glob("../../../events/seed*.json")

@@ -1,5 +1,5 @@
 // Package handler handles the requests of schedules and operators: create a sale with
-// its stock, add or withdraw units, pause, resume, reschedule or describe it.
+// its stock, add or withdraw units, pause, resume, reschedule, describe or recall it.
 //
 // It maps the event to calls of the ledger and their outcome to the answer. Keys,
 // expressions and retries are the ledger's.
@@ -26,6 +26,7 @@ type Book interface {
 	Withdraw(context.Context, sale.Withdrawal) (ledger.Withdrawn, error)
 	Edit(context.Context, sale.Edit) (ledger.Edited, error)
 	Describe(context.Context, sale.Description) (ledger.Described, error)
+	Recall(context.Context, sale.Recall) (ledger.Edited, error)
 }
 
 // Handler serves one execution environment; it is safe for concurrent use.
@@ -61,6 +62,8 @@ type edited struct {
 	OpensAt   string `json:"opensAt"`
 	ClosesAt  string `json:"closesAt"`
 	ChangedAt string `json:"changedAt"` // the newest edit's instant
+	// RecalledAt is of a sale that was recalled.
+	RecalledAt string `json:"recalledAt,omitempty"`
 }
 
 // described is what a description returns in addition: what buyers now read.
@@ -135,19 +138,32 @@ func (h *Handler) apply(ctx context.Context, r request) (answer, error) {
 		return out, err
 	case "describe":
 		return h.describe(ctx, r)
+	case "recall":
+		one := sale.Recall{SaleID: r.SaleID, Note: r.Note}
+		if err := one.Check(); err != nil {
+			return answer{}, err
+		}
+		return editedTo(h.book.Recall(ctx, one))
 	}
 	e, err := r.edit(h.now())
 	if err != nil {
 		return answer{}, err
 	}
-	after, err := h.book.Edit(ctx, e)
+	return editedTo(h.book.Edit(ctx, e))
+}
+
+func editedTo(after ledger.Edited, err error) (answer, error) {
 	s := after.Sale
-	return answer{
+	out := answer{
 		SaleID: s.ID, Seeded: s.Seeded, Shards: s.Shards, Applied: after.Applied,
 		edited: &edited{
 			Paused: s.Paused, OpensAt: httpapi.Time(s.OpensAt), ClosesAt: httpapi.Time(s.ClosesAt), ChangedAt: httpapi.Time(s.ChangedAt),
 		},
-	}, err
+	}
+	if s.IsRecalled() {
+		out.RecalledAt = httpapi.Time(s.RecalledAt)
+	}
+	return out, err
 }
 
 func (h *Handler) describe(ctx context.Context, r request) (answer, error) {

@@ -37,6 +37,7 @@ func TestEachRequestHasItsAnswerAndItsLine(t *testing.T) {
 	answer := func(seeded int, applied bool, more string) string {
 		return fmt.Sprintf(`{"saleId":"moutai","seeded":%d,"shards":5,"applied":%t%s}`, seeded, applied, more)
 	}
+	const recalledAt = `"changedAt":"2026-01-02T00:00:00.000Z","recalledAt":"2026-01-02T00:00:00.000Z"`
 	for _, tt := range []struct {
 		name    string
 		before  []string // requests
@@ -90,8 +91,18 @@ func TestEachRequestHasItsAnswerAndItsLine(t *testing.T) {
 			"", sale.InvalidRequest, "invalid-request: image must be of https://images.example"},
 		{"a description with a price", []string{create}, `{"action":"describe","saleId":"moutai","price":1}`, "", 0, "", sale.InvalidRequest,
 			"invalid-request: the action describe takes only saleId, name, image, about, link"},
+		{"a recall", []string{create}, "seed-recall.json", "recall", 100,
+			answer(100, true, `,"paused":true,"opensAt":"2026-01-01T00:00:00.000Z","closesAt":"2036-01-01T00:00:00.000Z",`+recalledAt), "", ""},
+		{"a recall again, with another note", []string{create, "seed-recall.json"}, `{"action":"recall","saleId":"moutai"}`, "recall", 100,
+			answer(100, false, `,"paused":true,"opensAt":"2026-01-01T00:00:00.000Z","closesAt":"2036-01-01T00:00:00.000Z",`+recalledAt), "", ""},
+		{"a recall of no sale", nil, "seed-recall.json", "recall", 0, "", sale.SaleNotFound, noSale},
+		{"a recall with too long a note", []string{create}, `{"action":"recall","saleId":"moutai","note":"` + strings.Repeat("x", 501) + `"}`, "recall", 0,
+			"", sale.InvalidRequest, "invalid-request: note must be at most 500 printable characters"},
+		{"a resumption after a recall", []string{create, "seed-recall.json"}, "seed-resume.json", "resume", 0, "", sale.Recalled, "recalled: the sale was recalled"},
+		{"a rescheduling after a recall", []string{create, "seed-recall.json"}, "seed-reschedule.json", "reschedule", 0, "", sale.Recalled, "recalled: the sale was recalled"},
+		{"an addition after a recall", []string{create, "seed-recall.json"}, add, "add", 0, "", sale.Recalled, "recalled: the sale was recalled"},
 		{"a request that is none", nil, `{"action":"\u001b[31m\nsell everything"}`, "", 0, "", sale.InvalidRequest,
-			"invalid-request: action must be create, add, withdraw, pause, resume, reschedule or describe"},
+			"invalid-request: action must be create, add, withdraw, pause, resume, reschedule, describe or recall"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in(t, func(t *testing.T, f *function) {

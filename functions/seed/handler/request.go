@@ -32,6 +32,7 @@ type request struct {
 	Link            *string `json:"link"`
 	SeedID          string  `json:"seedId"`
 	At              *string `json:"at"`
+	Note            string  `json:"note"`
 }
 
 // fields lists the fields of each action besides action and saleId.
@@ -43,6 +44,7 @@ var fields = map[string][]string{
 	"resume":     {"at"},
 	"reschedule": {"opensAt", "closesAt", "at"},
 	"describe":   {"name", "image", "about", "link"},
+	"recall":     {"note"},
 }
 
 // decode reads a seeding request strictly: a misspelt, duplicate, null or unknown field
@@ -60,7 +62,7 @@ func decode(raw []byte) (request, error) {
 	}
 	allowed, known := fields[r.Action]
 	if !known {
-		return r, invalid("action must be create, add, withdraw, pause, resume, reschedule or describe")
+		return r, invalid("action must be create, add, withdraw, pause, resume, reschedule, describe or recall")
 	}
 	for _, name := range names {
 		if name != "action" && name != "saleId" && !slices.Contains(allowed, name) {

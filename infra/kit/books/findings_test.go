@@ -13,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"flashsale/shared/sale"
 )
 
 // set changes an attribute of an item that is there.
@@ -422,6 +424,82 @@ func TestAClaimThatNobodyReleasesIsFound(t *testing.T) {
 	all := w.items()
 	all.set("SALES", "moutai", "drained", yes)
 	has(t, all.recount(t, w.Now()), "P22", "drained with 1 claims unpaid and 1 released units not in stock")
+}
+
+func TestEachKindOfBrokenRecallIsNamed(t *testing.T) {
+	unpaid := func(all items) {
+		k, _ := all.claim("user-1")
+		delete(all[k], "releasedAt")
+		delete(all[k], "releasedBy")
+	}
+	for _, tt := range []struct {
+		name          string
+		breaks        func(items)
+		promise, part string
+	}{
+		{"an order that is neither released nor paid", unpaid, "P35", "the recall is complete, but 1 orders are neither released nor to be refunded, and 0 have no id"},
+		{"an order without an id", func(all items) {
+			unpaid(all)
+			k, _ := all.claim("user-1")
+			delete(all[k], "orderId")
+		}, "P35", "but 0 orders are neither released nor to be refunded, and 1 have no id"},
+		{"a paid order without its refund", func(all items) {
+			k, _ := all.claim("user-0")
+			delete(all[k], "refunds")
+			delete(all, key{"REFUND#moutai", "stripe#pi_1"})
+		}, "P35", "the recall is complete, but 1 orders"},
+		{"a paid order whose refund has another reason", func(all items) {
+			all.set("REFUND#moutai", "stripe#pi_1", "reason", text("other-payment"))
+		}, "P35", "the recall is complete, but 1 orders"},
+		{"a refund without a recall", func(all items) { delete(all[key{salePK, "SALE"}], "recalledAt") }, "P35", "because of a recall, but the sale was not recalled"},
+		{"a release without a recall", func(all items) { delete(all[key{salePK, "SALE"}], "recalledAt") }, "P35", `"user-1" was released by the operator`},
+		{"a refund of what has not paid the order", func(all items) {
+			k, _ := all.claim("user-0")
+			all.set(k.pk, k.sk, "payment", text("stripe#pi_9"))
+		}, "P24", `stripe#pi_1 is to be refunded because of "recalled", but that is not so`},
+		{"a sale that sells again", func(all items) { all.set(salePK, "SALE", "paused", &types.AttributeValueMemberBOOL{}) }, "P35", "and it is paused: false"},
+		{"an older reader's sale", func(all items) { all.add(salePK, "SALE", "minReader", -1) }, "P19", "for readers of version 2"},
+		{"a recall in the list alone", func(all items) {
+			for _, name := range []string{"recalledAt", "recallNote"} {
+				delete(all[key{salePK, "SALE"}], name)
+			}
+			all.set("SALES", "moutai", "recalling", number("1794427200000"))
+		}, "P35", "the list of sales says that the sale is being recalled, but"},
+		{"another recall in the list", func(all items) { all.set("SALES", "moutai", "recalling", number("1794427200000")) }, "P35", "the list of sales says that the sale was recalled at"},
+		{"drained too early", func(all items) {
+			all.set("SALES", "moutai", "recalling", all[key{salePK, "SALE"}]["recalledAt"])
+			all.set("SALES", "moutai", "drained", yes)
+		}, "P35", "the sale is drained, but its recall is not complete"},
+		{"another amount than the payment's", func(all items) { all.add("REFUND#moutai", "stripe#pi_1", "amount", 1) }, "P24", "is not what the payment's guard says"},
+		{"a note that is too long", func(all items) { all.set(salePK, "SALE", "recallNote", text(strings.Repeat("x", 501))) }, "P19", "recallNote is not at most 500"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := recalledSale(t)
+			all := w.items()
+			tt.breaks(all)
+			has(t, all.recount(t, w.Now()), tt.promise, tt.part)
+		})
+	}
+}
+
+func TestARecallThatIsUnderWayIsUnfinishedUntilItIsLate(t *testing.T) {
+	w := newWorld(t)
+	w.Open(14, 5)
+	w.confirm(w.buy(0, 3))
+	if _, err := w.Ledger.Recall(w.Ctx, sale.Recall{SaleID: "moutai"}); err != nil {
+		t.Fatal(err)
+	}
+	late := recallTime + 5*time.Minute // and Options.Overdue
+	w.Pass(late)
+	if r := w.balanced(); r.Unpaid != 3 || !strings.Contains(strings.Join(r.Unfinished, "\n"), "3 orders are neither released nor to be refunded, and 0 have no id") {
+		t.Errorf("got %+v", r)
+	}
+	w.Pass(time.Second)
+	has(t, w.items().recount(t, w.Now()), "P35", "3 orders are neither released nor to be refunded, 10m1s after the recall")
+	w.ReleasesBy(w.Ledger)
+	if r := w.balanced(); r.Released != 3 || len(r.Unfinished) > 0 {
+		t.Errorf("got %+v", r)
+	}
 }
 
 func TestEachKindOfBrokenWithdrawalOrLimitIsNamed(t *testing.T) {

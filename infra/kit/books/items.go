@@ -33,6 +33,7 @@ type saleItem struct {
 	described         int64  // how often a description changed it
 	group             string // "" for none
 	minReader         int64
+	recalledAt        int64 // 0 if it was not
 }
 
 // presentation is what buyers see of a sale.
@@ -72,6 +73,12 @@ func readSale(it item) (s saleItem, problem string) {
 	}
 	if f.has("room") {
 		s.room = f.within("room", 0, maxUnits)
+	}
+	if f.has("recalledAt") {
+		s.recalledAt = f.instant("recalledAt")
+	}
+	if f.has("recallNote") && (!isText(f.text("recallNote"), 500) || s.recalledAt == 0) {
+		f.fail("recallNote is not at most 500 printable characters of a recalled sale")
 	}
 	f.window(s.opensAt, s.closesAt)
 	if s.state != "DRAFT" && s.state != "OPEN" {
@@ -160,6 +167,8 @@ type listingItem struct {
 	labels    string
 	minReader int64
 	refundAt  int64 // 0 if there is no refund
+	recalling int64 // the recall whose orders are not all finished; 0 if there is none
+	releasing bool
 }
 
 func readListing(it item) (l listingItem, problem string) {
@@ -181,8 +190,11 @@ func readListing(it item) (l listingItem, problem string) {
 	if f.has("refundAt") {
 		l.refundAt = f.instant("refundAt")
 	}
-	if l.payWithin == 0 && (f.has("nextDue") || f.has("releasing")) {
-		f.fail("nextDue or releasing is there, but no payWithin")
+	if f.has("recalling") {
+		l.recalling = f.instant("recalling")
+	}
+	if l.releasing = f.has("releasing"); l.payWithin == 0 && f.has("nextDue") {
+		f.fail("nextDue is there, but no payWithin")
 	}
 	return l, f.end()
 }

@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// The minReader of the items of a sale that asks for payment, and of one with a group.
-	paymentReader, groupReader = 2, 3
+	// The minReader of the items of a sale that asks for payment, of one with a group, and of
+	// one that was recalled.
+	paymentReader, groupReader, recallReader = 2, 3, 3
 	// The bounds of payWithin, in seconds.
 	minPayWithin, maxPayWithin = 60, 7 * 24 * 60 * 60
 	maxPrice                   = 1_000_000_000_000
@@ -97,7 +98,7 @@ func (f *fields) settlement() (s settlement) {
 			f.fail("releasedBy is not expiry, buyer or operator")
 		}
 	}
-	if s.refunds = f.texts("refunds"); len(s.refunds) > maxClaimRefunds {
+	if s.refunds = f.texts("refunds"); len(s.refunds) > maxClaimRefunds && !(len(s.refunds) == maxClaimRefunds+1 && slices.Contains(s.refunds, s.payment)) {
 		f.fail("refunds are more than 20")
 	}
 	for _, payment := range s.refunds {
@@ -142,9 +143,14 @@ func (p *pass) settle(c Claim) {
 	case final && c.OrderID == "":
 		p.find("P20", about+" order", "the claim of %q is paid or released, and has no order", c.User)
 		return
-	case c.releasedAt != 0 && asks.payWithin == 0:
+	case c.releasedAt != 0 && c.releasedBy == "operator" && p.before.sale.recalledAt == 0:
+		p.find("P35", about+" operator", "the claim of %q was released by the operator, but the sale was not recalled", c.User)
+	case c.releasedAt != 0 && c.releasedBy != "operator" && asks.payWithin == 0:
 		p.find("P20", about+" final", "the claim of %q is released, but the sale asks for no payment", c.User)
-	case !final && c.OrderID != "" && asks.payWithin != 0:
+	case !final && c.OrderID != "":
+		if p.open(c); asks.payWithin == 0 && p.before.sale.recalledAt == 0 {
+			break
+		}
 		if p.unpaid++; due < p.oldestDue || p.unpaid == 1 {
 			p.oldestDue = due
 		}
@@ -210,7 +216,11 @@ func (p *pass) judgePayments(h *header) {
 	if h.hasSale && h.hasCreate && h.sale.terms != h.create.terms {
 		p.find("P15", "sale terms", "the sale asks for payment as in %+v, but was created with %+v", h.sale.terms, h.create.terms)
 	}
-	if needs := p.needs(); h.hasSale && h.sale.minReader != needs {
+	needs := p.needs()
+	if h.sale.recalledAt != 0 {
+		needs = recallReader
+	}
+	if h.hasSale && h.sale.minReader != needs {
 		p.find("P19", "sale minReader", "the sale is for readers of version %d, and needs version %d", h.sale.minReader, needs)
 	}
 	if needs := p.needs(); h.listed && h.listing.minReader != needs {
@@ -232,7 +242,7 @@ func (p *pass) judgePayments(h *header) {
 			s0 = s
 		}
 		name, released := shardName(k), p.released[k]
-		if s.counts != (asks.payWithin != 0) {
+		if s.counts != (asks.payWithin != 0) && !(s.counts && h.sale.recalledAt != 0) {
 			p.find("P19", name+" counts", "%s counts released units: %t, but the sale has %d seconds to pay", name, s.counts, asks.payWithin)
 		}
 		if released < s0.released || released > s.released {
@@ -295,8 +305,8 @@ func readRefund(it item) (r refundItem, problem string) {
 		}
 	}
 	switch unknown := r.reason == "unknown-order"; {
-	case !slices.Contains([]string{"released", "other-payment", "amount", "unknown-order"}, r.reason):
-		f.fail("reason is not released, other-payment, amount or unknown-order")
+	case !slices.Contains([]string{"released", "other-payment", "amount", "recalled", "unknown-order"}, r.reason):
+		f.fail("reason is not released, other-payment, amount, recalled or unknown-order")
 	case unknown != (of == ""):
 		f.fail("reason and sale do not go together")
 	case unknown && r.user != "":
@@ -318,6 +328,8 @@ func (p *pass) readRefunds(ctx context.Context) error {
 				p.malformed(it, problem)
 				if problem == "" {
 					refunds = append(refunds, r)
+				}
+				if problem == "" && r.reason != recalled { // such a payment has paid its order
 					p.compare(payments, hashOf(r.payment), func() string { return fmt.Sprintf("the refund REFUND#%s, %s", of, r.payment) })
 				}
 				if of == "" {
@@ -410,7 +422,9 @@ func (p *pass) checkRefund(r refundItem, it item) {
 	case r.reason == "unknown-order":
 	case isPrice == (r.reason == "amount"):
 		p.find("P24", about, "%d %s of %s is to be refunded because of %q, but the price is %d %s", r.amount, r.currency, r.payment, r.reason, asks.price, asks.currency)
-	case r.reason == "released" && c.releasedAt == 0, r.reason == "other-payment" && c.paidAt == 0:
+	case r.reason == recalled && p.after.sale.recalledAt == 0:
+		p.find("P35", about, "%s is to be refunded because of a recall, but the sale was not recalled", r.payment)
+	case r.reason == "released" && c.releasedAt == 0, r.reason == "other-payment" && c.paidAt == 0, r.reason == recalled && c.payment != r.payment:
 		p.find("P24", about, "%s is to be refunded because of %q, but that is not so of order %s", r.payment, r.reason, c.OrderID)
 	}
 }
@@ -464,6 +478,9 @@ func (p *pass) checkPaid(ctx context.Context, claims []Claim) error {
 	for _, c := range claims {
 		if isPayment(c.payment) {
 			keys = append(keys, guardKey(c.payment))
+			if p.before.sale.recalledAt != 0 && !slices.Contains(c.refunds, c.payment) {
+				keys = append(keys, key{"REFUND#" + p.saleID, c.payment})
+			}
 		}
 		for _, payment := range c.refunds {
 			keys = append(keys, key{"REFUND#" + p.saleID, payment})
@@ -478,6 +495,9 @@ func (p *pass) checkPaid(ctx context.Context, claims []Claim) error {
 			if r, _ := readRefund(orderOrNone(found[key{"REFUND#" + p.saleID, payment}])); r.user != c.User || uint64(r.orderID) != c.orderID {
 				p.find("P24", "refund "+payment+" noted", "the claim of %q says that %s is to be refunded, but there is no such refund of its order", c.User, payment)
 			}
+		}
+		if r, _ := readRefund(orderOrNone(found[key{"REFUND#" + p.saleID, c.payment}])); c.paidAt != 0 && r.reason != recalled {
+			p.open(c)
 		}
 		it := found[guardKey(c.payment)]
 		if it == nil {
@@ -507,7 +527,7 @@ func (p *pass) checkRefundGuards(ctx context.Context, refunds []refundItem) erro
 	}
 	for i, r := range refunds {
 		it := guards[keys[i]]
-		if r.sale != "" && (it == nil) != (r.user == "") {
+		if r.sale != "" && (it == nil) != (r.user == "") && !(it == nil && r.reason == recalled) {
 			p.find("P24", "guard "+r.payment+" user", "the refund of %s has a guard or a user, and not both", r.payment)
 		}
 		if it == nil {
@@ -515,7 +535,11 @@ func (p *pass) checkRefundGuards(ctx context.Context, refunds []refundItem) erro
 		}
 		g, problem := readGuard(it)
 		p.malformed(it, problem)
-		if problem == "" && g != (guardItem{r.payment, "refund-due", r.sale, r.orderID, r.amount, r.currency, r.at}) {
+		want := guardItem{r.payment, "refund-due", r.sale, r.orderID, r.amount, r.currency, r.at}
+		if r.reason == recalled { // the guard says that the payment has paid its order, and when
+			want.fate, want.at = "paid", g.at
+		}
+		if problem == "" && g != want {
 			p.find("P24", "guard "+r.payment, "the refund of %d %s for %s and order %d is not what the payment's guard says: %s, %d %s, order %d of sale %q",
 				r.amount, r.currency, r.payment, r.orderID, g.fate, g.amount, g.currency, g.orderID, g.sale)
 		}

@@ -32,7 +32,9 @@ type pass struct {
 	oldestDue        int64     // when the first of the unpaid was to be paid
 	refunds          int64
 	refundsDue       int64
-	isNoted          bool // the listing's refundAt is that of a refund
+	unrecalled       int64 // see open
+	lastConfirmed    int64 // of them
+	isNoted          bool  // the listing's refundAt is that of a refund
 	doubles          [len(uniques)]doubles
 	days             map[string]uint64 // by day, the order id with the highest number
 	outside          []Claim           // accepted outside every known window, as far as recorded

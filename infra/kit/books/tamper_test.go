@@ -41,19 +41,24 @@ var excused = map[string]string{
 	"create about changed/withdrawn": "the sale was described",
 	"create about removed/withdrawn": "the sale was described",
 
-	"sale version more/settled":    "a shard's units may have been put back in two parts",
-	"claim labels removed":         "a release that knew no labels accepted it",
-	"refund labels removed":        "or recorded it",
-	"listing nextDue more":         "it is a time to look again",
-	"listing nextDue less":         "it is a time to look again",
-	"listing nextDue removed":      "release looks now, then",
-	"claim releasedBy to buyer":    "nothing else depends on it",
-	"claim releasedBy to operator": "nothing else depends on it",
-	"listing cursor to {}":         "its pass goes on elsewhere",
-	"listing releasing removed":    "release begins a new pass",
-	"listing releasing to {}":      "its pass goes on elsewhere",
-	"sale version less/settled":    "they were put back in two parts",
-	"refund refundedAt removed":    "it is due, then",
+	"sale version more/settled":         "a shard's units may have been put back in two parts",
+	"claim labels removed":              "a release that knew no labels accepted it",
+	"refund labels removed":             "or recorded it",
+	"listing nextDue more":              "it is a time to look again",
+	"listing nextDue less":              "it is a time to look again",
+	"listing nextDue removed":           "release looks now, then",
+	"claim releasedBy to buyer/settled": "nothing else depends on it",
+	"listing cursor to {}":              "its pass goes on elsewhere",
+	"listing releasing removed":         "release begins a new pass",
+	"listing releasing to {}":           "its pass goes on elsewhere",
+	"sale version less/settled":         "they were put back in two parts",
+	"sale recallNote changed":           "it is for people",
+	"sale recallNote removed":           "it is for people",
+	"sale recalledAt earlier":           "the sale was paused again since, then",
+	"sale version more/recalled":        "as many edits may have been made",
+	"create opensAt earlier/recalled":   "the sale was rescheduled before",
+	"create closesAt later/recalled":    "the sale was rescheduled before",
+	"refund refundedAt removed":         "it is due, then",
 }
 
 func kindOf(k key) string {
@@ -73,7 +78,7 @@ func kindOf(k key) string {
 // others are values that an attribute may have, too.
 var others = map[string][]string{
 	"state": {"DRAFT", "OPEN"}, "releasedBy": {"expiry", "buyer", "operator"}, "currency": {"CNY", "USD"},
-	"reason": {"released", "other-payment", "amount", "unknown-order"}, "fate": {"paid", "refund-due"}, "cursor": {"{}"}, "releasing": {"{}"},
+	"reason": {"released", "other-payment", "amount", "recalled", "unknown-order"}, "fate": {"paid", "refund-due"}, "cursor": {"{}"}, "releasing": {"{}"},
 }
 
 // changes are the ways to tamper with an attribute.
@@ -107,7 +112,7 @@ func changes(name string, v types.AttributeValue) map[string]types.AttributeValu
 
 func TestEveryChangeOfAnyAttributeOfAnyItemIsFound(t *testing.T) {
 	used := map[string]bool{}
-	for history, make := range map[string]func(*testing.T) *world{"sold": sold, "withdrawn": withdrawn, "drained": drained, "settled": settled, "grouped": grouped} {
+	for history, make := range map[string]func(*testing.T) *world{"sold": sold, "withdrawn": withdrawn, "drained": drained, "settled": settled, "grouped": grouped, "recalled": recalledSale} {
 		w := make(t)
 		w.balanced()
 		all := w.items()
@@ -169,7 +174,7 @@ func TestEveryChangeOfAnyAttributeOfAnyItemIsFound(t *testing.T) {
 }
 
 func TestEveryItemThatIsRemovedIsFound(t *testing.T) {
-	for history, make := range map[string]func(*testing.T) *world{"sold": sold, "withdrawn": withdrawn, "drained": drained, "settled": settled, "grouped": grouped} {
+	for history, make := range map[string]func(*testing.T) *world{"sold": sold, "withdrawn": withdrawn, "drained": drained, "settled": settled, "grouped": grouped, "recalled": recalledSale} {
 		w := make(t)
 		all := w.items()
 		whole := all.recount(t, w.Now())
@@ -186,7 +191,7 @@ func TestEveryItemThatIsRemovedIsFound(t *testing.T) {
 }
 
 func TestEveryItemThatIsCopiedToWhereItDoesNotBelongIsFound(t *testing.T) {
-	for _, make := range []func(*testing.T) *world{sold, withdrawn, settled, grouped} {
+	for _, make := range []func(*testing.T) *world{sold, withdrawn, settled, grouped, recalledSale} {
 		everyCopyIsFound(t, make(t))
 	}
 }

@@ -262,6 +262,26 @@ func settled(t *testing.T) *world {
 	return w
 }
 
+// recalledSale is a sale of 14 units on 5 shards that asks for no payment and was recalled: user-0 has paid all the
+// same, and the orders of user-1 to user-5 are released.
+func recalledSale(t *testing.T) *world {
+	w := newWorld(t)
+	w.Open(14, 5)
+	w.confirm(w.buy(0, 6))
+	claim, err := w.Ledger.Claim(w.Ctx, "moutai", "user-0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Settles(ledgertest.PaymentOf(claim.OrderID, "pi_1"))
+	w.Pass(time.Minute)
+	if _, err := w.Ledger.Recall(w.Ctx, sale.Recall{SaleID: "moutai", Note: "soles come off"}); err != nil {
+		t.Fatal(err)
+	}
+	w.ReleasesBy(w.Ledger)
+	w.Pass(6 * time.Minute)
+	return w
+}
+
 // drained is a sale that was paused, resumed and rescheduled, is over and drained.
 func drained(t *testing.T) *world {
 	w := newWorld(t)

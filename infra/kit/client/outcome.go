@@ -27,7 +27,7 @@ const (
 // statuses.
 var refusals = map[string]int{
 	"already-ordered": http.StatusConflict, "sold-out": http.StatusConflict, "sale-not-open": http.StatusForbidden,
-	"sale-closed": http.StatusGone, "sale-not-found": http.StatusNotFound,
+	"sale-closed": http.StatusGone, "recalled": http.StatusGone, "sale-not-found": http.StatusNotFound,
 }
 
 // passing are the answers after which the same request may be repeated (P5), with

@@ -109,6 +109,14 @@ func (w *World) Pause() {
 	w.Edit(sale.Edit{Paused: &paused})
 }
 
+// Recall recalls the sale.
+func (w *World) Recall() {
+	w.T.Helper()
+	if _, err := w.Ledger().Recall(w.T.Context(), sale.Recall{SaleID: "moutai", Note: "a batch is defective"}); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
 // Buy makes a user's claim of that id, by a request with that key.
 func (w *World) Buy(user, claimID, requestKey string) ledger.ClaimRef {
 	w.T.Helper()

@@ -76,7 +76,7 @@ func (book complaint) answer(ctx context.Context, saleID, user string, now time.
 			return errors.New(oneLine(err))
 		}
 		fmt.Fprintf(out, "%s has no claim in sale %s (ids are case-sensitive; BUYER is the token's `sub`)\n", user, saleID)
-		fmt.Fprintf(out, "%s sells from %s to %s and is %s now\n", s.ID, instant(s.OpensAt), instant(s.ClosesAt), s.Phase(now))
+		fmt.Fprintf(out, "%s sells from %s to %s and is %s now%s\n", s.ID, instant(s.OpensAt), instant(s.ClosesAt), s.Phase(now), because(s))
 		seedings, err := book.seedings()
 		if err != nil {
 			return errors.New(oneLine(err))
@@ -127,6 +127,9 @@ func (book complaint) settled(ctx context.Context, saleID string, c sale.Claim, 
 		return "", err
 	}
 	number, payBy := orderid.String(c.OrderID), ledger.PayBy(s, c)
+	if s.IsRecalled() {
+		event(s.RecalledAt, "the sale was recalled"+because(s))
+	}
 	switch c.State() {
 	case sale.Paid:
 		event(c.PaidAt, "paid: "+c.Payment)
@@ -141,6 +144,9 @@ func (book complaint) settled(ctx context.Context, saleID string, c sale.Claim, 
 			say += ", and it is not paid"
 		}
 	}
+	if s.IsRecalled() {
+		say = "the sale was recalled, and the goods will not come; " + say
+	}
 	refunds, err := book.Refunds(ctx, saleID)
 	for _, r := range refunds {
 		switch {
@@ -154,6 +160,14 @@ func (book complaint) settled(ctx context.Context, saleID string, c sale.Claim, 
 		}
 	}
 	return say, err
+}
+
+// because is what the operator wrote about the sale's recall, after a colon; "" if nothing.
+func because(s sale.Sale) string {
+	if s.RecallNote == "" {
+		return ""
+	}
+	return ": " + s.RecallNote
 }
 
 // money is a refund's amount as people write it.

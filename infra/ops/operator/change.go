@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -8,12 +9,14 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"flashsale/infra/kit/arguments"
 	"flashsale/infra/kit/client"
+	system "flashsale/infra/ops/place"
 	"flashsale/shared/sale"
 )
 
@@ -35,10 +38,15 @@ type changed struct {
 	Image     string    `json:"image"`
 	About     string    `json:"about"`
 	Link      string    `json:"link"`
+	// RecalledAt is of a recall.
+	RecalledAt time.Time `json:"recalledAt"`
 	// Of ReconcileFunction: a sale without a receipt was not read to its end.
 	Resent   int64 `json:"resent"`
 	Receipts []struct {
-		Pending int64 `json:"pending"`
+		Pending   int64 `json:"pending"`
+		Confirmed int64 `json:"confirmed"`
+		Paid      int64 `json:"paid"`
+		Released  int64 `json:"released"`
 	} `json:"receipts"`
 }
 
@@ -51,6 +59,8 @@ type change struct {
 	function string
 	// members returns the request's members besides action and sale; nil: there are none.
 	members func(values map[string]string) (map[string]any, error)
+	// confirm, if not nil, asks the operator before the function is asked, unless -yes is given.
+	confirm func(ctx context.Context, where system.Place, saleID string, out io.Writer) error
 	// say describes the sale as it is now, or fails if it is not as asked. where is
 	// "ENV=prod ", or empty for the local stack.
 	say func(c changed, values map[string]string, where string) (string, error)
@@ -115,6 +125,16 @@ var changes = []change{
 		}
 		return text + fmt.Sprintf("; `make receipt %sSALE=%s` counts them", where, c.SaleID), nil
 	}},
+	{action: "recall", done: "RECALLED", members: note, confirm: confirmRecall, say: func(c changed, _ map[string]string, where string) (string, error) {
+		if c.RecalledAt.IsZero() || !c.Paused {
+			return "", errUnsaid
+		}
+		text := fmt.Sprintf("%s was recalled at %s: no unit is sold any more, and within minutes no order is left; ", c.SaleID, instant(c.RecalledAt))
+		if !c.Applied {
+			text = fmt.Sprintf("%s was recalled at %s, and nothing changed now; ", c.SaleID, instant(c.RecalledAt))
+		}
+		return text + fmt.Sprintf("`make refunds %sSALE=%s` lists what must be paid back", where, c.SaleID), nil
+	}},
 	{action: "resend", done: "RESENT", function: client.ReconcileFunction, say: func(c changed, values map[string]string, where string) (string, error) {
 		text := fmt.Sprintf("%s: %d order messages were sent again", values["sale"], c.Resent)
 		if len(c.Receipts) == 0 {
@@ -170,18 +190,58 @@ func units(values map[string]string) (map[string]any, error) {
 	return map[string]any{"seedId": values["seed-id"], "stock": stock}, nil
 }
 
+// note reads what the operator says about a recall.
+func note(values map[string]string) (map[string]any, error) {
+	r := sale.Recall{SaleID: values["sale"], Note: values["note"]}
+	if err := r.Check(); err != nil {
+		return nil, fmt.Errorf("NOTE: %w", err)
+	}
+	if r.Note == "" {
+		return nil, errors.New("say why, for the colleagues who are asked: NOTE='the soles come off'")
+	}
+	return map[string]any{"note": r.Note}, nil
+}
+
+// stdin is where an operator answers.
+var stdin io.Reader = os.Stdin
+
+// confirmRecall says how many orders a recall ends, as ReconcileFunction counts them, and asks once.
+func confirmRecall(ctx context.Context, where system.Place, saleID string, out io.Writer) error {
+	var counted changed
+	if err := where.Ask(ctx, client.ReconcileFunction, map[string]any{"saleId": saleID}, &counted); err != nil {
+		return fmt.Errorf("the orders could not be counted (%w); YES=1 recalls without that", err)
+	}
+	orders := "more orders than could be counted now"
+	if len(counted.Receipts) > 0 {
+		r := counted.Receipts[0]
+		orders = fmt.Sprintf("%d orders without an id yet, %d confirmed and not paid, %d paid and %d released",
+			r.Pending, r.Confirmed-r.Paid-r.Released, r.Paid, r.Released)
+	}
+	fmt.Fprintf(out, "%s has %s.\nA recall is final: nothing is sold any more, every order that is not paid is released, and every payment goes back.\nRecall %s? [y/N] ",
+		saleID, orders, saleID)
+	answer, _ := bufio.NewReader(stdin).ReadString('\n') // no answer is no
+	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
+		return errors.New("nothing was changed")
+	}
+	return nil
+}
+
 // run requests the change and prints one line: the resulting state or, with errNotDone, why
 // the change failed.
 func (c change) run(ctx context.Context, p place, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet(c.action, flag.ContinueOnError)
 	values := map[string]string{}
-	for _, name := range []string{"sale", "stock", "seed-id", "opens", "closes", "name", "image", "about", "link"} {
+	for _, name := range []string{"sale", "stock", "seed-id", "opens", "closes", "name", "image", "about", "link", "note"} {
 		flags.Func(name, "", func(value string) error { values[name] = value; return nil })
 	}
+	yes := flags.Bool("yes", false, "")
 	err := arguments.Parse(flags, args)
 	var after changed
 	if err == nil {
-		after, err = c.ask(ctx, p, values)
+		if *yes {
+			c.confirm = nil
+		}
+		after, err = c.ask(ctx, p, values, out)
 	}
 	where, line := "", ""
 	if p.env != "" {
@@ -198,7 +258,7 @@ func (c change) run(ctx context.Context, p place, args []string, out io.Writer) 
 	return nil
 }
 
-func (c change) ask(ctx context.Context, p place, values map[string]string) (changed, error) {
+func (c change) ask(ctx context.Context, p place, values map[string]string, out io.Writer) (changed, error) {
 	var after changed
 	if !sale.ValidID(values["sale"]) {
 		return after, fmt.Errorf("%q is not a sale id; name the sale: make %s SALE=moutai", values["sale"], c.action)
@@ -212,6 +272,9 @@ func (c change) ask(ctx context.Context, p place, values map[string]string) (cha
 		maps.Copy(request, members)
 	}
 	where, err := p.system(ctx)
+	if err == nil && c.confirm != nil {
+		err = c.confirm(ctx, where, values["sale"], out)
+	}
 	if err != nil {
 		return after, err
 	}

@@ -108,6 +108,12 @@ func TestAnEnvironmentsSaleIsChangedThroughItsFunctions(t *testing.T) {
 			want: "moutai: 8800 of 9000 units were withdrawn earlier under the name typo, and nothing changed now; 1200 stay seeded; no other unit was left; " +
 				"`make receipt ENV=dev SALE=moutai` counts them\n",
 			flags: []string{"-stock", "9000", "-seed-id", "typo"}, members: map[string]any{"stock": 9000.0, "seedId": "typo"}},
+		{action: "recall", answer: `{"saleId":"moutai","applied":true,"paused":true,"recalledAt":"2026-11-11T12:00:00Z"}`,
+			want:  "moutai was recalled at 2026-11-11T12:00:00Z: no unit is sold any more, and within minutes no order is left; `make refunds ENV=dev SALE=moutai` lists what must be paid back\n",
+			flags: []string{"-note", "$(soles) come off; `x`", "-yes"}, members: map[string]any{"note": "$(soles) come off; `x`"}},
+		{action: "recall", answer: `{"saleId":"moutai","paused":true,"recalledAt":"2026-11-11T12:00:00Z"}`,
+			want:  "moutai was recalled at 2026-11-11T12:00:00Z, and nothing changed now; `make refunds ENV=dev SALE=moutai` lists what must be paid back\n",
+			flags: []string{"-note", "again", "-yes"}, members: map[string]any{"note": "again"}},
 		{action: "resend", function: reconcile, answer: `{"resent":5000,"receipts":[{"saleId":"moutai","pending":7000}]}`,
 			want: "moutai: 5000 order messages were sent again; 7000 orders had no id: the command may be repeated for the others when the last message of each is 30 s old; " +
 				"`make receipt ENV=dev SALE=moutai` counts them\n"},
@@ -131,6 +137,34 @@ func TestAnEnvironmentsSaleIsChangedThroughItsFunctions(t *testing.T) {
 			want := []call{{"eu-west-1", "lambda", name, body}}
 			if diff := cmp.Diff(want, *calls); diff != "" {
 				t.Errorf("asked (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestARecallIsAskedForOnceWithTheNumbersOfOrders(t *testing.T) {
+	const function, reconcile = "/2015-03-31/functions/shop-Seed:live/invocations", "/2015-03-31/functions/shop-Reconcile:live/invocations"
+	const orders = `{"receipts":[{"saleId":"moutai","pending":1,"confirmed":9,"paid":5,"released":2}]}`
+	for name, tt := range map[string]struct {
+		counted, typed, want string
+		recalls              bool
+	}{
+		"yes":        {orders, "y\n", "moutai has 1 orders without an id yet, 2 confirmed and not paid, 5 paid and 2 released.\n", true},
+		"in words":   {orders, " YES \n", "Recall moutai? [y/N] moutai was recalled at", true},
+		"no":         {orders, "n\n", "NOT RECALLED: nothing was changed\n", false},
+		"no answer":  {orders, "", "NOT RECALLED: nothing was changed\n", false},
+		"too many":   {`{"receipts":[]}`, "y\n", "moutai has more orders than could be counted now.\n", true},
+		"no numbers": {`{"__type":"ServiceException"}`, "y\n", "NOT RECALLED: the orders could not be counted (", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config, calls := account(t, map[string]string{reconcile: tt.counted, function: `{"saleId":"moutai","applied":true,"paused":true,"recalledAt":"2026-11-11T12:00:00Z"}`})
+			stdin = strings.NewReader(tt.typed)
+			defer func() { stdin = os.Stdin }()
+			var out bytes.Buffer
+			err := run(t.Context(), []string{"-env", "dev", "-config", config, "recall", "-sale", "moutai", "-note", "soles"}, &out)
+			asked := slices.ContainsFunc(*calls, func(c call) bool { return c.Name == function })
+			if (err == nil) != tt.recalls || asked != tt.recalls || !strings.Contains(out.String(), tt.want) {
+				t.Errorf("%v, %q after %+v, want %q", err, &out, *calls, tt.want)
 			}
 		})
 	}
@@ -194,6 +228,8 @@ func TestAnInvalidChangeIsNotRequested(t *testing.T) {
 		"NOT ADDED: \"\" is not a name; give the request a name that was not used before": {"add", "-sale", "m", "-stock", "5"},
 		"NOT ADDED: \"-5\" is not a number of units; give one such as STOCK=50":           {"add", "-sale", "m", "-stock", "-5", "-seed-id", "x"},
 		"NOT WITHDRAWN: \"0\" is not a number of units; give one such as STOCK=50":        {"withdraw", "-sale", "m", "-stock", "0", "-seed-id", "x"},
+		"NOT RECALLED: say why, for the colleagues who are asked: NOTE='the soles":        {"recall", "-sale", "m", "-yes"},
+		"NOT RECALLED: NOTE: invalid-request: note must be at most 500 printable":         {"recall", "-sale", "m", "-yes", "-note", strings.Repeat("x", 501)},
 		"NOT ADDED: \"5 0\" is not a number of units; give one such as STOCK=50":          {"add", "-sale", "m", "-stock", "5 0", "-seed-id", "x"},
 	} {
 		var out bytes.Buffer

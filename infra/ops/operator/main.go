@@ -39,6 +39,7 @@ const usage = `usage:
   operator [where] describe -sale ID [-name TEXT] [-image URL] [-about TEXT] [-link URL]   what buyers read; an empty one is removed
   operator [where] add -sale ID -stock N -seed-id NAME    more units, once per name
   operator [where] withdraw -sale ID -stock N -seed-id NAME   unsold units go, once per name
+  operator [where] recall -sale ID -note TEXT [-yes]      nothing is sold any more, ever; orders are released, payments go back
   operator [where] resend -sale ID                        lost order messages again, at once, 5,000 at most
   operator [where] receipt -sale ID|-all [-json] [-full] [-bound 5m] [-events FILE]
                                                           recounts a sale; -full scans any table; -events also compares its events

@@ -65,7 +65,7 @@ func listBooks(ctx context.Context, db books.DynamoDB, table string, book *ledge
 				verdict, broken = "NOT BALANCED: make receipt SALE="+l.SaleID, errBroken
 			}
 		}
-		fmt.Fprintf(lines, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.SaleID, s.state, instant(l.ClosesAt), left, seeded, pending, verdict)
+		fmt.Fprintf(lines, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.SaleID, s.state, instant(l.ClosesAt), left, seeded, pending, verdict+s.note)
 	}
 	if err := lines.Flush(); err != nil {
 		return fmt.Errorf("write list: %w", err)
@@ -91,6 +91,7 @@ func payments(r *books.Receipt) string {
 // saleReading is what was read of one sale; err is why it could not be read.
 type saleReading struct {
 	state   string         // as on the sale's page, or DRAFT
+	note    string         // on its recall, behind the rest of its line
 	receipt *books.Receipt // nil of a drained sale
 	err     error
 }
@@ -106,7 +107,7 @@ func readSales(ctx context.Context, db books.DynamoDB, table string, book *ledge
 		group.Go(func() error {
 			s := &readings[i]
 			if ctx.Err() == nil {
-				s.state, s.err = stateOf(ctx, book, l.SaleID)
+				s.state, s.note, s.err = stateOf(ctx, book, l.SaleID)
 			}
 			if ctx.Err() == nil && s.err == nil && !l.Drained {
 				s.receipt, s.err = books.Recount(ctx, db, table, l.SaleID, books.Options{})
@@ -126,11 +127,14 @@ func readSales(ctx context.Context, db books.DynamoDB, table string, book *ledge
 }
 
 // stateOf returns the state shown on the sale's page: DRAFT if its creation is in progress or
-// was interrupted.
-func stateOf(ctx context.Context, book *ledger.Ledger, saleID string) (string, error) {
+// was interrupted; and what was written about its recall.
+func stateOf(ctx context.Context, book *ledger.Ledger, saleID string) (state, note string, err error) {
 	s, err := book.Sale(ctx, saleID)
 	if sale.CodeOf(err) == sale.SaleNotFound {
-		return string(sale.Draft), nil
+		return string(sale.Draft), "", nil
 	}
-	return string(s.Phase(time.Now())), err
+	if s.IsRecalled() {
+		note = "; recalled" + because(s)
+	}
+	return string(s.Phase(time.Now())), note, err
 }

@@ -197,6 +197,7 @@ var scenes = map[string]func(s *scene) Answer{
 	"404 OrderNotFound":           func(s *scene) Answer { return s.ask(door{}) },
 	"purchase 409 SoldOut":        func(s *scene) Answer { return s.on(empty).ask(door{}) },
 	"purchase 410 SaleClosed":     func(s *scene) Answer { return s.on(over).ask(door{}) },
+	"purchase 410 Recalled":       func(s *scene) Answer { return s.on(recalled).ask(door{}) },
 	"purchase 503 SalePaused":     func(s *scene) Answer { return s.on(paused).ask(door{}) },
 	"500 Internal":                func(s *scene) Answer { return s.failing(errors.New("nobody foresaw this")).ask(door{}) },
 	"purchase 409 AlreadyOrdered": func(s *scene) Answer { s.ask(door{}); return s.ask(door{}) },

@@ -31,7 +31,7 @@ var images = []string{
 	claimImage(`,"releasedAt":{"N":"1799668805000"},"releasedBy":{"S":"expiry"}`),
 	claimImage(`,"releasedAt":{"N":"1799668805000"},"releasedBy":{"S":"buyer"}`),
 	claimImage(`,"releasedAt":{"N":"1799668805000"},"releasedBy":{"S":"operator"}`),
-	refundImage("moutai", "released", true), refundImage("moutai", "other-payment", true), refundImage("moutai", "amount", true),
+	refundImage("moutai", "released", true), refundImage("moutai", "other-payment", true), refundImage("moutai", "amount", true), refundImage("moutai", "recalled", true),
 	refundImage("", "unknown-order", true), refundImage("", "unknown-order", false),
 	`{"pk":{"S":"SALE#moutai"},"sk":{"S":"SALE"},"name":{"S":"m"},"opensAt":{"N":"1799668800000"},"closesAt":{"N":"1799672400000"},"paused":{"BOOL":false},"changedAt":{"N":"0"},
 	  "seeded":{"N":"1"},"shards":{"N":"1"},"buckets":{"N":"1"},"empty":{"NS":["0"]},"version":{"N":"1"},"state":{"S":"OPEN"}}`,

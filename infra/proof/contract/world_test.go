@@ -105,13 +105,14 @@ func (unsent) Send(context.Context, orderq.Message) error { return nil }
 
 // The sales of every world.
 const (
-	open   = "moutai"
-	later  = "later"
-	over   = "over"
-	paused = "paused"
-	empty  = "empty"
-	unpaid = "unpaid" // asks for payment of the price
-	price  = 129900
+	open     = "moutai"
+	later    = "later"
+	over     = "over"
+	paused   = "paused"
+	recalled = "recalled"
+	empty    = "empty"
+	unpaid   = "unpaid" // asks for payment of the price
+	price    = 129900
 
 	grouped = "size-38"
 	other   = "size-39"
@@ -135,7 +136,7 @@ func newWorld(t testing.TB) *world {
 	now := time.Now()
 	for id, opens := range map[string]time.Time{
 		open: now.Add(-time.Hour), later: now.Add(time.Hour), over: now.Add(-3 * time.Hour),
-		paused: now.Add(-time.Hour), empty: now.Add(-time.Hour), unpaid: now.Add(-time.Hour),
+		paused: now.Add(-time.Hour), recalled: now.Add(-time.Hour), empty: now.Add(-time.Hour), unpaid: now.Add(-time.Hour),
 		grouped: now.Add(-time.Hour), other: now.Add(-time.Hour),
 	} {
 		c := sale.Creation{SaleID: id, Name: "Feitian Moutai", Stock: 100_000, Shards: 2, OpensAt: opens, ClosesAt: opens.Add(2 * time.Hour)}
@@ -155,6 +156,9 @@ func newWorld(t testing.TB) *world {
 	}
 	yes := true
 	if _, err := w.book.Edit(t.Context(), sale.Edit{SaleID: paused, At: now, Paused: &yes}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.book.Recall(t.Context(), sale.Recall{SaleID: recalled}); err != nil {
 		t.Fatal(err)
 	}
 	w.buy(empty)

@@ -1,0 +1,340 @@
+package ledgertest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// recalls recalls the sale, and expects whether that changes it.
+func (w *World) recalls(note string, applied bool) sale.Sale {
+	w.T.Helper()
+	r := sale.Recall{SaleID: "moutai", Note: note}
+	if err := r.Check(); err != nil {
+		w.T.Fatalf("check recall: %v", err)
+	}
+	got, err := w.Environment().Recall(w.Ctx, r)
+	if err != nil || got.Applied != applied || !got.Sale.IsRecalled() || !got.Sale.Paused {
+		w.T.Fatalf("recall: %+v (%v), want it applied: %t", got, err, applied)
+	}
+	return got.Sale
+}
+
+// finishes makes one pass of a recall, and expects what it does and whether it is the last.
+func (w *World) finishes(l *ledger.Ledger, released int, putBack int64, refunded int, complete bool) {
+	w.T.Helper()
+	done := w.ReleasesBy(l)
+	if done.Complete != complete || done.Released != released || done.PutBack != putBack || done.Refunded != refunded {
+		w.T.Errorf("got %+v, want %d released, %d put back, %d refunds, complete: %t", done, released, putBack, refunded, complete)
+	}
+	listing, err := w.Ledger.Listing(w.Ctx, "moutai")
+	if err != nil || listing.Recalling == complete {
+		w.T.Errorf("got %+v (%v), want it to be recalling: %t", listing, err, !complete)
+	}
+}
+
+// goesBack expects that the payment of the user's order is its order's, and that it goes back.
+func (w *World) goesBack(user string, p sale.Payment, at time.Time) {
+	w.T.Helper()
+	c := w.claimOf(user)
+	got, err := w.Environment().RefundsOf(w.Ctx, c)
+	want := sale.Refund{
+		SaleID: "moutai", Payment: p.ID(), OrderID: c.OrderID, User: user, Reason: sale.RefundRecalled, Amount: p.Amount, Currency: p.Currency, At: at,
+	}
+	if err != nil || c.Payment != p.ID() || len(got) != 1 || got[0] != want {
+		w.T.Errorf("%s holds %+v with %+v (%v), want %+v", user, c, got, err, want)
+	}
+	if again := w.Settles(p); again.Refund != nil || again.New {
+		w.T.Errorf("its provider is told %+v, want that it has paid the order", again)
+	}
+}
+
+var recalling = map[string]func(*testing.T, *World){
+	"a recalled sale sells nothing, releases what is not paid, and gives back what is": func(t *testing.T, w *World) {
+		c := w.OpenUnpaid(9, 2)
+		ids := w.Ordered("alice", "bob")
+		paid := PaymentOf(ids[1], "pi_1")
+		w.Settles(paid)
+		w.Pass(time.Second)
+		at := w.Now()
+		s := w.recalls("soles come off", true)
+		if !s.RecalledAt.Equal(at) || !s.ChangedAt.Equal(at) {
+			t.Errorf("recalled at %v, changed at %v, want both %v", s.RecalledAt, s.ChangedAt, at)
+		}
+		if v := w.Number("SALE#moutai", "SALE", "minReader"); v != sale.ReadsRecalls {
+			t.Errorf("its reader needs version %d", v)
+		}
+		_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "carol"})
+		w.Refused(sale.Recalled, err)
+		w.Pass(time.Minute)
+		w.finishes(w.Environment(), 1, 1, 1, true)
+		if claim := w.claimOf("alice"); claim.State() != sale.Cancelled || claim.ReleasedBy != sale.ByOperator {
+			t.Errorf("got %+v", claim)
+		}
+		w.goesBack("bob", paid, w.Now())
+		late := PaymentOf(ids[0], "pi_2")
+		w.refunded(late, "moutai", "alice", sale.RefundReleased)
+		w.Settled(2)
+		w.Pass(time.Hour)
+		if again := w.recalls("another note", false); again.RecallNote != "soles come off" || !again.RecalledAt.Equal(at) {
+			t.Errorf("got %+v", again)
+		}
+		w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter)
+		r, _ := w.audit()
+		if !r.Balanced || !r.Finished || r.Paid != 1 || r.Released != 1 || r.RefundsDue != 2 || !w.drained(r) {
+			t.Errorf("got %+v, want it finished", r)
+		}
+	},
+	"a sale that asks for no payment is recalled, too, also when it is drained": func(t *testing.T, w *World) {
+		c := w.Open(9, 2)
+		ids := w.Ordered("alice", "bob")
+		paid := PaymentOf(ids[0], "pi_1")
+		w.Settles(paid)
+		w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter)
+		if r, _ := w.audit(); !w.drained(r) {
+			t.Fatalf("got %+v", r)
+		}
+		w.recalls("", true)
+		r, _ := w.audit()
+		if r.Finished || r.Unpaid != 1 || w.drained(r) {
+			t.Errorf("got %+v, want an unpaid order", r)
+		}
+		w.finishes(w.Environment(), 1, 1, 1, true)
+		w.goesBack("alice", paid, w.Now())
+		w.states(map[string]sale.ClaimState{"alice": sale.Paid, "bob": sale.Cancelled})
+		w.Settled(2)
+		if r, _ := w.audit(); !r.Balanced || !r.Finished || !w.drained(r) {
+			t.Errorf("got %+v, want it finished", r)
+		}
+	},
+	"a pass waits for claims that have no order id yet": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 2)
+		w.Ordered("alice")
+		late := w.bought("bob")
+		w.recalls("", true)
+		w.finishes(w.Environment(), 1, 1, 0, false)
+		w.finishes(w.Environment(), 0, 0, 0, false)
+		w.confirmed(late)
+		w.finishes(w.Environment(), 1, 1, 0, true)
+		w.states(map[string]sale.ClaimState{"alice": sale.Cancelled, "bob": sale.Cancelled})
+		w.Settled(2)
+	},
+	"a sale is not drained before its recall is complete": func(t *testing.T, w *World) {
+		c := w.OpenUnpaid(9, 2)
+		w.Settles(PaymentOf(w.Ordered("alice")[0], "pi_1"))
+		w.Pass(c.ClosesAt.Sub(w.Now()) + ledger.DrainAfter)
+		before, _ := w.audit()
+		w.recalls("", true)
+		r, _ := w.audit()
+		if !r.Finished || !r.Balanced || w.drained(before) || w.drained(r) {
+			t.Errorf("got %+v, then %+v, want neither to drain the sale", before, r)
+		}
+		w.finishes(w.Environment(), 0, 0, 1, true)
+		if r, _ := w.audit(); !w.drained(r) {
+			t.Errorf("got %+v, want it drained", r)
+		}
+	},
+	"a payment that overtakes its release wins, and the next pass gives it back": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 1)
+		p := PaymentOf(w.Ordered("alice")[0], "pi_1")
+		w.recalls("", true)
+		w.finishes(w.overtaken("TransactWriteItems", func() { w.Settles(p) }), 0, 0, 0, false)
+		w.Pass(time.Minute)
+		w.finishes(w.Environment(), 0, 0, 1, true)
+		w.goesBack("alice", p, w.Now())
+		w.Settled(1)
+	},
+	"two passes at once finish each order once": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 2)
+		ids := w.Ordered("alice", "bob")
+		p := PaymentOf(ids[0], "pi_1")
+		w.Settles(p)
+		w.recalls("", true)
+		slow := w.overtaken("TransactWriteItems", func() { w.ReleasesBy(w.Environment()) })
+		w.ReleasesBy(slow)
+		w.ReleasesBy(w.Environment())
+		w.goesBack("alice", p, w.Now())
+		w.states(map[string]sale.ClaimState{"bob": sale.Cancelled})
+		w.Settled(2)
+	},
+	"the pass pauses the shards that the recall did not reach, and takes the claims that they sold": func(t *testing.T, w *World) {
+		w.Open(9, 2)
+		old := w.Environment() // remembers the sale as it was
+		if _, err := old.Sale(w.Ctx, "moutai"); err != nil {
+			t.Fatal(err)
+		}
+		cut := w.Hooked(func(operation string, _ any, call func() (any, error)) (any, error) {
+			if operation == "UpdateItem" {
+				return nil, &types.InternalServerError{}
+			}
+			return call()
+		})
+		_, err := cut.Recall(w.Ctx, sale.Recall{SaleID: "moutai"})
+		w.Refused(sale.Busy, err)
+		p, err := old.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.confirmed([]ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: p.Claim.ID}})
+		w.finishes(w.Environment(), 1, 1, 0, true)
+		_, err = old.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "bob"})
+		w.Refused(sale.Paused, err)
+		w.Settled(2)
+	},
+	"a resumption that began before the recall does not let it sell": func(t *testing.T, w *World) {
+		w.Open(9, 2)
+		paused, resumed := true, false
+		w.edit(sale.Edit{SaleID: "moutai", Paused: &paused})
+		// The recall comes between what the resumption writes: after the sale, before its shards.
+		slow := w.overtaken("UpdateItem", func() { w.recalls("", true) })
+		_, err := slow.Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: &resumed})
+		w.Refused(sale.Recalled, err)
+		_, err = w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "alice"})
+		w.Refused(sale.Recalled, err)
+		for k := range 2 {
+			if it := w.Item("STOCK#moutai#"+string(rune('0'+k)), "STOCK"); !it["paused"].(*types.AttributeValueMemberBOOL).Value {
+				t.Errorf("shard %d sells", k)
+			}
+		}
+	},
+	"a recall is written over the edit that overtook it": func(t *testing.T, w *World) {
+		w.Open(9, 2)
+		paused := true
+		slow := w.overtaken("TransactWriteItems", func() { w.edit(sale.Edit{SaleID: "moutai", Paused: &paused, At: w.Now().Add(30 * time.Second)}) })
+		got, err := slow.Recall(w.Ctx, sale.Recall{SaleID: "moutai"})
+		if want := w.Now().Add(30*time.Second + time.Millisecond); err != nil || !got.Applied || !got.Sale.RecalledAt.Equal(want) {
+			t.Errorf("got %+v (%v), want it recalled at %v", got, err, want)
+		}
+	},
+	"after a recall a pause and a withdrawal are harmless, and no other change is made": func(t *testing.T, w *World) {
+		c := w.Open(9, 2)
+		w.recalls("", true)
+		w.Pass(time.Second)
+		paused, resumed := true, false
+		w.edit(sale.Edit{SaleID: "moutai", Paused: &paused})
+		for name, e := range map[string]sale.Edit{
+			"resume":     {SaleID: "moutai", Paused: &resumed},
+			"reschedule": {SaleID: "moutai", OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(time.Hour)},
+			"both":       {SaleID: "moutai", Paused: &paused, OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(time.Hour)},
+		} {
+			if _, err := w.Ledger.Edit(w.Ctx, e); sale.CodeOf(err) != sale.Recalled {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		_, err := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "more", Stock: 1})
+		w.Refused(sale.Recalled, err)
+		w.finishes(w.Environment(), 0, 0, 0, true)
+		if got, err := w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "rest", Stock: 9}); err != nil || got.Units != 9 {
+			t.Errorf("got %+v (%v)", got, err)
+		}
+	},
+	"a draft and a sale that is not there are not recalled": func(t *testing.T, w *World) {
+		ctx, cut := w.cutAfter(1)
+		if _, err := cut.Create(ctx, w.Sale(9, 2)); err == nil {
+			t.Fatal("created")
+		}
+		for _, saleID := range []string{"moutai", "nowhere"} {
+			_, err := w.Ledger.Recall(w.Ctx, sale.Recall{SaleID: saleID})
+			w.Refused(sale.SaleNotFound, err)
+		}
+	},
+	"a pass of expiry that was cut off is not continued by the recall's, and a recall's own is": func(t *testing.T, w *World) {
+		c := w.Sale(40, 16) // four buckets
+		c.PayWithin = payWithin
+		w.Create(c)
+		w.Ordered(usersOf(0, 4, 2)...)
+		w.Ordered(usersOf(3, 4, 1)...)
+		w.recalls("", true)
+		stale := &ledger.ReleasePass{Began: w.Now(), Bucket: 3}
+		listing, err := w.Ledger.Listing(w.Ctx, "moutai")
+		if err != nil || listing.Releasing != nil {
+			t.Fatalf("got %+v (%v)", listing, err)
+		}
+		listing.Releasing = stale
+		done, err := w.Environment().ReleaseDue(w.Ctx, listing, grace)
+		if err != nil || !done.Complete || done.Released != 3 {
+			t.Errorf("got %+v (%v), want every claim released", done, err)
+		}
+	},
+	"a recall's pass continues where it was cut off, and remembers that it must begin again": func(t *testing.T, w *World) {
+		c := w.Sale(40, 16) // four buckets
+		w.Create(c)
+		w.Ordered(usersOf(0, 4, 2)...)
+		w.Ordered(usersOf(3, 4, 1)...)
+		s := w.recalls("", true)
+		listing, err := w.Ledger.Listing(w.Ctx, "moutai")
+		if err != nil {
+			t.Fatal(err)
+		}
+		listing.Releasing = &ledger.ReleasePass{Began: w.Now(), Bucket: 3, RecalledAt: s.RecalledAt, Again: true}
+		done, err := w.Environment().ReleaseDue(w.Ctx, listing, grace)
+		if err != nil || done.Complete || done.Released != 1 {
+			t.Errorf("got %+v (%v), want the last bucket's claim released, and no end", done, err)
+		}
+		w.finishes(w.Environment(), 2, 2, 0, true)
+	},
+	"a payment of which no guard says the amount goes back at the sale's price, or at none": func(t *testing.T, w *World) {
+		for user, want := range map[string]sale.Payment{
+			"alice": {Amount: 199900, Currency: "CNY"}, "bob": {Amount: 0, Currency: "XXX"},
+		} {
+			c := w.Sale(9, 2)
+			c.SaleID, c.PayWithin = "sale-of-"+user, payWithin
+			if user == "alice" {
+				c.Price, c.Currency = want.Amount, want.Currency
+			}
+			w.Create(c)
+			p, err := w.Ledger.Purchase(w.Ctx, ledger.Request{SaleID: c.SaleID, User: user})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.confirmed([]ledger.ClaimRef{{SaleID: c.SaleID, User: user, ClaimID: p.Claim.ID}})
+			w.tamper("CLAIM#"+c.SaleID+"#0", user, "SET paidAt = :at, payment = :p", map[string]types.AttributeValue{
+				":at": &types.AttributeValueMemberN{Value: "1794427200000"}, ":p": &types.AttributeValueMemberS{Value: "stripe#pi_1"},
+			})
+			if _, err := w.Ledger.Recall(w.Ctx, sale.Recall{SaleID: c.SaleID}); err != nil {
+				t.Fatal(err)
+			}
+			listing, err := w.Ledger.Listing(w.Ctx, c.SaleID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if done, err := w.Ledger.ReleaseDue(w.Ctx, listing, grace); err != nil || done.Refunded != 1 || !done.Complete {
+				t.Errorf("%s: got %+v (%v)", user, done, err)
+			}
+			got, err := w.Ledger.Refunds(w.Ctx, c.SaleID)
+			if err != nil || len(got) != 1 || got[0].Amount != want.Amount || got[0].Currency != want.Currency || got[0].User != user {
+				t.Errorf("%s: got %+v (%v)", user, got, err)
+			}
+		}
+	},
+	"many payments go back in batches, several at once, and the listing notes one of them": func(t *testing.T, w *World) {
+		w.Open(200, 2)
+		for _, id := range w.Ordered(usersOf(0, 1, 60)...) {
+			w.Settles(PaymentOf(id, "pi_"+strings.Repeat("x", int(id%7))+time.Duration(id).String()))
+		}
+		w.recalls("", true)
+		transactions := 0
+		counting := w.before("TransactWriteItems", func() { transactions++ })
+		w.finishes(counting, 0, 0, 60, true)
+		if listing, err := w.Ledger.Listing(w.Ctx, "moutai"); err != nil || !listing.RefundAt.Equal(w.Now()) || transactions > 5 {
+			t.Errorf("got %+v (%v) after %d transactions", listing, err, transactions)
+		}
+		w.Settled(2)
+	},
+	"what the audit says of a recall that is not complete, and of one that only looks so": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 1)
+		ids := w.Ordered("alice", "bob")
+		w.Settles(PaymentOf(ids[0], "pi_1"))
+		w.recalls("", true)
+		if r, _ := w.audit(); !r.Balanced {
+			t.Errorf("got %+v", r)
+		}
+		w.tamper("SALES", "moutai", "REMOVE recalling", nil)
+		w.finds("1 orders are neither paid nor released, and 0 payments of 1 go back (P35)")
+	},
+}

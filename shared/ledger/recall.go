@@ -1,0 +1,253 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+// Recall recalls a sale, for ever: the sale item and its listing first, in one transaction,
+// then every shard is paused. It returns after the last shard, so no unit leaves any more
+// (P14). The release function then finishes the orders, see ReleaseDue (P35). The same again
+// pauses the shards again and changes nothing else. r must have passed Check.
+//
+// It fails with sale.SaleNotFound (for a draft, too), sale.Busy or sale.Internal.
+func (l *Ledger) Recall(ctx context.Context, r sale.Recall) (Edited, error) {
+	s, applied, err := l.recallSale(ctx, r)
+	if err != nil {
+		return Edited{}, err
+	}
+	return Edited{Sale: s, Applied: applied}, l.editShards(ctx, s)
+}
+
+// recallSale writes the recall, unless the sale is recalled. It returns the sale that the
+// shards must follow, and whether this call wrote it.
+func (l *Ledger) recallSale(ctx context.Context, r sale.Recall) (sale.Sale, bool, error) {
+	var at time.Time // of the latest try
+	for left := l.upTo(patientTries); ; {
+		before, err := l.readOpenSale(ctx, r.SaleID)
+		if err != nil || before.IsRecalled() {
+			return before, err == nil && before.RecalledAt.Equal(at), err
+		}
+		at = time.UnixMilli(max(l.now().UnixMilli(), before.ChangedAt.UnixMilli()+1)).UTC()
+		after := before
+		after.Paused, after.ChangedAt, after.RecalledAt, after.RecallNote = true, at, at, r.Note
+		reasons, err := l.retryTransaction(ctx, l.writeRecall(before, after)...)
+		switch {
+		case err == nil:
+			return after, true, nil
+		case reasons == nil || !failed(reasons[0]):
+			return after, false, asInternal(err)
+		case !left.again(ctx):
+			return after, false, sale.Fail(sale.Busy, err)
+		}
+	}
+}
+
+// writeRecall writes the sale after a recall, if its newest edit is still the one that was
+// read. It is an edit like others: an older one that is under way does not resume a shard.
+// The listing begins a pass of its own kind, also if the sale was drained.
+func (l *Ledger) writeRecall(before, after sale.Sale) []types.TransactWriteItem {
+	update := "SET #paused = :yes, #changedAt = :at, #recalledAt = :at, #minReader = :reader, #version = #version + :one"
+	names := map[string]string{
+		"#paused": "paused", "#changedAt": "changedAt", "#recalledAt": "recalledAt", "#minReader": attrMinReader, "#version": "version",
+	}
+	values := item{
+		":yes": boolean(true), ":at": millis(after.RecalledAt), ":reader": num(sale.ReadsRecalls), ":one": num(1), ":before": millis(before.ChangedAt),
+	}
+	if after.RecallNote != "" {
+		update += ", #recallNote = :note"
+		names["#recallNote"], values[":note"] = "recallNote", str(after.RecallNote)
+	}
+	return []types.TransactWriteItem{
+		{Update: &types.Update{
+			TableName: l.table, Key: saleKey(after.ID), UpdateExpression: &update,
+			ConditionExpression: aws.String("#changedAt = :before"), ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+		}},
+		{Update: &types.Update{
+			TableName: l.table, Key: listingKey(after.ID),
+			UpdateExpression:          aws.String("SET #recalling = :at REMOVE #drained, #releasing"),
+			ConditionExpression:       aws.String("attribute_exists(pk)"),
+			ExpressionAttributeNames:  map[string]string{"#recalling": "recalling", "#drained": "drained", "#releasing": "releasing"},
+			ExpressionAttributeValues: item{":at": millis(after.RecalledAt)},
+		}},
+	}
+}
+
+// releaseRecalled makes a pass over a recalled sale, whether or not it asks for payment: it
+// releases each confirmed claim that is not paid, and records a refund for each payment of
+// one that is (P35). A pass that has seen a claim without an order id, or has lost one to a
+// payment, is followed by another; the one that has not completes the recall.
+//
+// Every pass pauses the shards first: the caller of Recall may have died before. So after
+// that no claim is made, and a pass that begins then reads all that there will ever be.
+func (l *Ledger) releaseRecalled(ctx context.Context, listing Listing) (done ReleaseResult, err error) {
+	s, err := l.readOpenSale(ctx, listing.SaleID)
+	if err != nil || !s.IsRecalled() { // plain reads see a transaction item by item
+		return done, err
+	}
+	shards, err := l.shardsOf(ctx, s)
+	if err != nil {
+		return done, err
+	}
+	errs := make([]error, len(shards))
+	each(len(shards), func(k int) {
+		if shards[k].changedAt.Before(s.ChangedAt) {
+			errs[k] = l.editShard(ctx, s, k)
+		}
+	})
+	if err := worst("shard", errs); err != nil {
+		return done, asInternal(err)
+	}
+	p := &releasing{Ledger: l, sale: s, done: &done, pass: ReleasePass{Began: l.now(), RecalledAt: s.RecalledAt}}
+	if at := listing.Releasing; at != nil && at.RecalledAt.Equal(s.RecalledAt) {
+		p.pass = *at
+	}
+	err = p.run(ctx)
+	return done, err
+}
+
+// paid is what the refund of a recalled sale's payment needs to know of its claim.
+type paid struct {
+	user    string
+	orderID uint64
+	payment string
+}
+
+// gatherRecalled gathers what the pass must do about a claim of a recalled sale.
+func (p *releasing) gatherRecalled(c sale.Claim, next *ReleasePass) {
+	switch {
+	case c.State() == sale.Pending:
+		next.Again = true
+		return
+	case c.State() == sale.Confirmed:
+		p.due[c.Shard] = append(p.due[c.Shard], unpaid{c.User, c.OrderID})
+	case c.State() == sale.Paid && !slices.Contains(c.Refunds, c.Payment):
+		p.paid = append(p.paid, paid{c.User, c.OrderID, c.Payment})
+	default:
+		return
+	}
+	p.count++
+	due := orderid.Time(c.OrderID)
+	if due.Before(next.RecalledAt) {
+		due = next.RecalledAt
+	}
+	p.done.OldestDueSeconds = max(p.done.OldestDueSeconds, int64(p.now().Sub(due)/time.Second))
+}
+
+// refundPaid records the refunds of the gathered paid claims, several batches at once. The
+// first one notes in the listing that there are refunds, for which the others would conflict.
+func (p *releasing) refundPaid(ctx context.Context) error {
+	batches := slices.Collect(slices.Chunk(p.paid, maxReleases))
+	refunded, errs := make([]int, len(batches)), make([]error, len(batches))
+	one := func(i int) { refunded[i], errs[i] = p.refundRecalled(ctx, batches[i]) }
+	if len(batches) > 0 {
+		one(0)
+		each(len(batches)-1, func(i int) { one(i + 1) })
+	}
+	for _, n := range refunded {
+		p.done.Refunded += n
+	}
+	return asInternal(worst("batch of refunds", errs))
+}
+
+// refundRecalled records that the payments of claims of a recalled sale go back, up to
+// maxReleases of them in one transaction, and reports how many it recorded. The guard of each
+// stays: it says that the payment has paid its order. A refund that is there is done.
+func (p *releasing) refundRecalled(ctx context.Context, claims []paid) (int, error) {
+	keys := make([]item, len(claims))
+	for i, c := range claims {
+		keys[i] = paymentKey(c.payment)
+	}
+	guards, err := p.getAll(ctx, keys)
+	if err != nil {
+		return 0, err
+	}
+	now := p.now()
+	_, isNoted := p.noted.Get(p.sale.ID, now)
+	for len(claims) > 0 {
+		var actions []types.TransactWriteItem
+		for _, c := range claims {
+			refund, err := p.refundOf(c, guards[identityOf(paymentKey(c.payment))], now)
+			if err != nil {
+				return 0, asInternal(err)
+			}
+			actions = append(actions, p.put(refundItem(refund)), p.notePaid(c))
+		}
+		if !isNoted {
+			actions = append(actions, p.setRefundAt(sale.Refund{SaleID: p.sale.ID, At: now}))
+		}
+		reasons, err := p.retryTransaction(ctx, actions...)
+		if reasons == nil {
+			if err == nil && !isNoted {
+				p.noted.Put(p.sale.ID, struct{}{}, now, now.Add(noteAge))
+			}
+			return len(claims), asInternal(err)
+		}
+		left := claims[:0:0]
+		for i, c := range claims {
+			if failed(reasons[2*i+1]) {
+				return 0, asInternal(errors.New("a paid claim of a recalled sale has changed"))
+			}
+			if !failed(reasons[2*i]) {
+				left = append(left, c)
+			}
+		}
+		claims = left
+		if last := reasons[len(reasons)-1]; failed(last) {
+			p.keepNote(p.sale.ID, last.Item, now)
+			isNoted = true
+		}
+	}
+	return 0, nil
+}
+
+// noCurrency is ISO 4217's code for no currency.
+const noCurrency = "XXX"
+
+// refundOf returns the refund of a payment, of the amount that its guard says. A release that
+// put no guards checked the price, if the sale has one; or else the amount is not known here.
+func (p *releasing) refundOf(c paid, guard item, at time.Time) (sale.Refund, error) {
+	refund := sale.Refund{
+		SaleID: p.sale.ID, Payment: c.payment, OrderID: c.orderID, User: c.user, Reason: sale.RefundRecalled, Labels: p.sale.Labels,
+		Amount: p.sale.Price, Currency: cmp.Or(p.sale.Currency, noCurrency), At: at,
+	}
+	if guard == nil {
+		return refund, nil
+	}
+	r := reading(guard)
+	refund.Amount, refund.Currency = r.number("amount"), r.text("currency")
+	return refund, r.err
+}
+
+// notePaid notes on a claim that the payment that has paid it goes back, also if it notes as
+// many others as it may.
+func (p *releasing) notePaid(c paid) types.TransactWriteItem {
+	return types.TransactWriteItem{Update: &types.Update{
+		TableName: p.table, Key: claimKey(p.sale.ID, sale.BucketOf(c.user, p.sale.Buckets), c.user),
+		UpdateExpression: aws.String("ADD #refunds :refund"), ConditionExpression: aws.String("#payment = :payment"),
+		ExpressionAttributeNames: map[string]string{"#refunds": "refunds", "#payment": "payment"},
+		ExpressionAttributeValues: item{
+			":refund": &types.AttributeValueMemberSS{Value: []string{c.payment}}, ":payment": str(c.payment),
+		},
+	}}
+}
+
+// completeRecall ends the pass: the recall is complete, or another pass begins.
+func (p *releasing) completeRecall(ctx context.Context) error {
+	if p.pass.Again {
+		p.pass = ReleasePass{Began: p.now(), RecalledAt: p.pass.RecalledAt}
+		return p.save(ctx)
+	}
+	err := p.setListing(ctx, p.sale.ID, "REMOVE #recalling, #releasing", map[string]string{"#recalling": "recalling", "#releasing": "releasing"}, nil)
+	p.done.Complete = err == nil
+	return err
+}
