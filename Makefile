@@ -157,6 +157,10 @@ buyer: operator ## show what happened to the order of BUYER=… in SALE=…
 refunds: operator ## list payments that must go back (of SALE=…); GO=1 PAYMENT='provider\#reference' marks one as refunded, once
 	@$(OPERATOR) refunds -sale "$${SALE-}" $${GO:+-go} -payment "$${PAYMENT-}"
 
+.PHONY: record
+record: operator ## record a payment whose webhook never came: PROVIDER=stripe SALE=… ORDER=… PAYMENT=pi_… AMOUNT=89900 CURRENCY=…; GO=1 does it, once
+	@$(OPERATOR) record -provider "$${PROVIDER-}" -sale "$${SALE-}" -order "$${ORDER-}" -payment "$${PAYMENT-}" -amount "$${AMOUNT-}" -currency "$${CURRENCY-}" $${GO:+-go}
+
 .PHONY: redrive
 redrive: operator ## show the dead letters and their reasons; GO=1 moves pending ones back, DROP=poison deletes poison ones
 	@$(OPERATOR) redrive $${GO:+-go} $${DROP:+-drop "$$DROP"}

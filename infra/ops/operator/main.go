@@ -46,6 +46,8 @@ const usage = `usage:
   operator [where] orders -sale ID [-state paid] [-csv]   every order of a sale, of any number
   operator [where] buyer -sale ID -user ID                what happened to one buyer's order
   operator [where] refunds [-sale ID] [-go -payment P]    the payments that must go back; -go marks one as refunded, once
+  operator [where] record -provider P -sale ID -order ID -payment REFERENCE -amount N -currency C [-go]
+                                                          a payment whose webhook never came; -go records it, once
   operator [where] republish -sale ID|-unknown [-bus NAME]  every event of a sale again, from the table, under the same ids
   operator [where] redrive [-go] [-drop poison]            what is in the dead-letter queue; -go moves what is pending back
 
@@ -83,7 +85,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	commands := map[string]func(context.Context, place, []string, io.Writer) error{
-		"sales": sales, "receipt": receipt, "buyer": buyer, "redrive": redrive, "refunds": refunds, "republish": republish, "orders": listOrders,
+		"sales": sales, "receipt": receipt, "buyer": buyer, "redrive": redrive, "refunds": refunds, "republish": republish, "orders": listOrders, "record": record,
 	}
 	for _, c := range changes {
 		commands[c.action] = c.run

@@ -1,8 +1,9 @@
 package mutants
 
 const (
-	operatorTests = "./infra/ops/operator"
-	listingOrders = "infra/ops/operator/orders.go"
+	operatorTests     = "./infra/ops/operator"
+	listingOrders     = "infra/ops/operator/orders.go"
+	recordingPayments = "infra/ops/operator/record.go"
 )
 
 // ofTheShop break what a shop does after the sale.
@@ -29,4 +30,15 @@ var ofTheShop = []mutant{
 				break`}}},
 	{"a claim that cannot be read is left out silently", "P19", ledgerTests, overFake + "^an_item_that_cannot_be_read_hides", []edit{{"shared/ledger/claims.go",
 		`return cmp.Or(err, asInternal(unreadable))`, `return err`}}},
+	{"a payment is recorded without being asked for", "P24", operatorTests, "^TestAPaymentThatWasNever", []edit{{recordingPayments,
+		`	o, err := book.Order(ctx, p.OrderID)`, `	_, _ = book.Pay(ctx, p)
+	o, err := book.Order(ctx, p.OrderID)`}}},
+	{"a payment may have a provider that has no webhooks", "P24", operatorTests, "^TestAPaymentThatNoProvider", []edit{{recordingPayments,
+		`!slices.Contains(webhook.Providers, p.Provider)`, `false`}}},
+	{"Stripe's session passes for its payment", "P24", operatorTests, "^TestAPaymentThatNoProvider", []edit{{recordingPayments,
+		`case p.Provider == webhook.Stripe && !strings.HasPrefix(p.Reference, "pi_"):`, `case p.Reference == "":`}}},
+	{"a payment that is recorded is not checked", "P24", operatorTests, "^TestAPaymentThatNoProvider", []edit{{recordingPayments,
+		`return p, p.Check()`, `return p, nil`}}},
+	{"a payment that was recorded before is new", "P24", operatorTests, "^TestAPaymentThatWasNever", []edit{{recordingPayments,
+		`	if !s.New {`, `	if false {`}}},
 }

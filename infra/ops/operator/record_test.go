@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/shared/ledger"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+)
+
+func TestAPaymentThatWasNeverReportedIsRecordedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(noon))
+		db := dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})
+		book := ledger.New(db, "T", ledger.Options{})
+		c := sale.Creation{SaleID: "moutai", OpensAt: noon, ClosesAt: noon.Add(time.Hour), Stock: 2, Shards: 1, PayWithin: time.Hour, Price: 89900, Currency: "CNY"}
+		if _, err := book.Create(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		orders := map[string]string{"none": "523415642750058497"}
+		for _, user := range []string{"alice", "bob"} {
+			p, err := book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: user})
+			if err != nil {
+				t.Fatal(err)
+			}
+			orders[user] = orderid.String(book.Confirm(t.Context(), []ledger.ClaimRef{{SaleID: "moutai", User: user, ClaimID: p.Claim.ID}})[0].Order.ID)
+		}
+		if _, err := book.Cancel(t.Context(), "moutai", "bob"); err != nil {
+			t.Fatal(err)
+		}
+		for _, tt := range []struct {
+			user, payment, amount string
+			sure                  bool
+			want                  []string
+		}{
+			{"alice", "pi_1", "89900", false, []string{"order " + orders["alice"] + " is of alice in sale moutai: CONFIRMED; its price is 89900 CNY",
+				"nothing was recorded: GO=1 records 89900 CNY of stripe#pi_1 for order " + orders["alice"] + " of sale moutai"}},
+			{"alice", "pi_1", "89900", true, []string{"stripe#pi_1: paid; recorded now"}},
+			{"alice", "pi_1", "89900", false, []string{": PAID;", "stripe#pi_1 is recorded already: recording it again changes nothing"}},
+			{"alice", "pi_1", "89900", true, []string{"stripe#pi_1: paid; recorded before, and nothing changed now"}},
+			{"bob", "pi_1", "5", true, []string{"stripe#pi_1: paid; recorded before", "recorded for another order or amount, and the first report decides"}},
+			{"alice", "pi_2", "89900", true, []string{"stripe#pi_2: refund due, because: other-payment; recorded now"}},
+			{"bob", "pi_3", "89900", true, []string{"stripe#pi_3: refund due, because: released; recorded now"}},
+			{"bob", "pi_3", "89900", true, []string{"stripe#pi_3: refund due, because: released; recorded before, and nothing changed now"}},
+			{"bob", "pi_4", "899", true, []string{"stripe#pi_4: refund due, because: amount; recorded now"}},
+			{"none", "pi_5", "89900", false, []string{"there is no order 523415642750058497", "nothing was recorded"}},
+			{"none", "pi_5", "89900", true, []string{"the payment's order does not exist yet; repeat the command"}},
+		} {
+			p, err := paymentOf(map[string]string{"provider": "stripe", "sale": "moutai", "order": orders[tt.user], "payment": tt.payment, "amount": tt.amount, "currency": "cny"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out bytes.Buffer
+			act := showPayment
+			if tt.sure {
+				act = recordPayment
+			}
+			before := len(db.Items("T"))
+			if err := act(t.Context(), book, p, &out); err != nil {
+				out.WriteString(err.Error())
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("%s %s %t: no %q in\n%s", tt.user, tt.payment, tt.sure, want, &out)
+				}
+			}
+			if grown := len(db.Items("T")) - before; (grown > 0) != strings.Contains(out.String(), "recorded now") {
+				t.Errorf("%s %s %t: %d items more after\n%s", tt.user, tt.payment, tt.sure, grown, &out)
+			}
+		}
+	})
+}
+
+func TestAPaymentThatNoProviderReportsIsNotRecorded(t *testing.T) {
+	valid := func(change ...string) []string {
+		values := map[string]string{"provider": "stripe", "sale": "moutai", "order": "523415642750058497", "payment": "pi_1", "amount": "89900", "currency": "CNY"}
+		values[change[0]] = change[1]
+		args := []string{"-go"}
+		for name, value := range values {
+			args = append(args, "-"+name, value)
+		}
+		return args
+	}
+	for want, args := range map[string][]string{
+		"PROVIDER is stripe or standard-webhooks":  valid("provider", "Stripe"),
+		"PAYMENT is its payment intent":            valid("payment", "cs_1"),
+		"is not a sale id":                         valid("sale", "a b"),
+		"is not an order id":                       valid("order", "7x"),
+		"whole number of minor units, 89900 for 8": valid("amount", "899.00"),
+		"no valid amount":                          valid("amount", "-1"),
+		"no valid currency":                        valid("currency", "yuan"),
+		"no valid reference":                       valid("payment", "pi_"+strings.Repeat("1", 200)),
+	} {
+		if err := record(t.Context(), place{}, args, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: got %v, want %q", args, err, want)
+		}
+	}
+}
