@@ -196,13 +196,14 @@ func TestACreationTakesItsLabelsAndWhatItAsksOfPaymentsAlong(t *testing.T) {
 	in(t, func(t *testing.T, f *function) {
 		for _, wrong := range []string{
 			`"payWithin":59`, `"payWithin":604801`, `"payWithin":-1`, `"payWithin":9223372036854775807`, `"price":0,"currency":"CNY"`, `"price":1`, `"currency":"CNY"`,
+			`"limitGroup":""`, `"limitGroup":"a b"`, `"limitGroup":"shoe#0"`, `"limitGroup":"` + strings.Repeat("g", 65) + `"`, `"limitGroup":["shoe"]`,
 			`"labels":"a,,b"`, `"labels":["a"]`,
 			`"payWithin":36028797018964028,"price":1,"currency":"CNY"`, // in nanoseconds it would overflow to a minute
 		} {
 			f.refuse(t, []byte(create+","+wrong+"}"), sale.InvalidRequest)
 		}
-		f.succeed(t, []byte(create+`,"payWithin":1800,"price":199900,"currency":"CNY","labels":"sku=A-38,erp=4711"}`), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
-		if s := f.sale(); s.PayWithin != 30*time.Minute || s.Price != 199900 || s.Currency != "CNY" || s.Labels != "sku=A-38,erp=4711" {
+		f.succeed(t, []byte(create+`,"payWithin":1800,"price":199900,"currency":"CNY","labels":"sku=A-38,erp=4711","limitGroup":"shoe"}`), `{"saleId":"moutai","seeded":100,"shards":5,"applied":true}`)
+		if s := f.sale(); s.PayWithin != 30*time.Minute || s.Price != 199900 || s.Currency != "CNY" || s.Labels != "sku=A-38,erp=4711" || s.LimitGroup != "shoe" {
 			t.Errorf("created as %+v", s)
 		}
 	})

@@ -27,6 +27,7 @@ type request struct {
 	Price           *int64  `json:"price"`
 	Currency        string  `json:"currency"`
 	Labels          string  `json:"labels"`
+	LimitGroup      *string `json:"limitGroup"`
 	Image           *string `json:"image"`
 	About           *string `json:"about"`
 	Link            *string `json:"link"`
@@ -37,7 +38,7 @@ type request struct {
 
 // fields lists the fields of each action besides action and saleId.
 var fields = map[string][]string{
-	"create":     {"name", "opensAt", "closesAt", "stock", "shards", "ordersPerSecond", "maxStock", "payWithin", "price", "currency", "labels", "image", "about", "link"},
+	"create":     {"name", "opensAt", "closesAt", "stock", "shards", "ordersPerSecond", "maxStock", "payWithin", "price", "currency", "labels", "limitGroup", "image", "about", "link"},
 	"add":        {"seedId", "stock"},
 	"withdraw":   {"seedId", "stock"},
 	"pause":      {"at"},
@@ -106,6 +107,11 @@ func (r *request) creation() (sale.Creation, error) {
 	}
 	c.PayWithin, c.Currency = time.Duration(r.PayWithin)*time.Second, r.Currency
 	c.Labels = sale.Labels(r.Labels)
+	if r.LimitGroup != nil {
+		if c.LimitGroup = *r.LimitGroup; c.LimitGroup == "" {
+			return c, invalid("limitGroup must not be empty")
+		}
+	}
 	if r.Price != nil {
 		if c.Price = *r.Price; c.Price == 0 {
 			return c, invalid("price must be at least 1 minor unit")

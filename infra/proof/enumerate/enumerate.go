@@ -25,6 +25,8 @@ type scenario struct {
 	// maxStock and payWithin are the creation's; 0 is none.
 	maxStock  int
 	payWithin time.Duration
+	// grouped: the sale shares a limit with otherSale, which has 9 units on 9 shards.
+	grouped bool
 	// prepare runs before the faults begin.
 	prepare func(*run)
 	// act runs while faults may happen.
@@ -37,9 +39,10 @@ type scenario struct {
 type run struct {
 	*harness.World
 	chooser    *chooser
+	sales      []string // ids
 	answers    []answer
 	violations []string
-	claimOf    map[string]string // by user: the claim id of the first acceptance
+	claimOf    map[string]string // by user: the claim id of the first acceptance, in whichever sale
 	refused    []string          // claim ids of refused requests
 	// restocked is when units were last added.
 	restocked time.Time
@@ -51,6 +54,7 @@ type run struct {
 
 // answer is a buyer's answer; code "" with status 0 is no answer.
 type answer struct {
+	saleID    string
 	user, key string
 	reply     harness.Reply
 	ok        bool
@@ -68,7 +72,7 @@ type enumeration struct {
 // called in a synctest bubble.
 func enumerate(s scenario, faults, overlap, budget int) enumeration {
 	c := &chooser{plan: &plan{}, overlap: overlap}
-	r := &run{World: harness.NewWorld(c, func() float64 { return 0.5 }), chooser: c}
+	r := &run{World: harness.NewWorld(c, func() float64 { return 0.5 }), chooser: c, sales: []string{harness.SaleID}}
 	r.DB.Fault = func(dynamotest.Call) dynamotest.Fault { return c.current() }
 	opens := time.Now().Add(-time.Minute)
 	limit := ""
@@ -78,8 +82,16 @@ func enumerate(s scenario, faults, overlap, budget int) enumeration {
 	if s.payWithin > 0 {
 		limit += harness.AsksForPayment(s.payWithin)
 	}
+	if s.grouped {
+		limit += `,"limitGroup":"shoe"`
+	}
 	r.mustSeed(fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":"2089-01-01T00:00:00Z","stock":%d,"shards":%d%s}`,
 		harness.SaleID, opens.UTC().Format(time.RFC3339), s.stock, s.shards, limit))
+	if s.grouped {
+		r.sales = append(r.sales, otherSale)
+		r.mustSeed(fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":"2089-01-01T00:00:00Z","stock":9,"shards":9,"limitGroup":"shoe"}`,
+			otherSale, opens.UTC().Format(time.RFC3339)))
+	}
 	before := r.DB.Snapshot()
 	var result enumeration
 	for result.Runs < budget {
@@ -94,6 +106,7 @@ func enumerate(s scenario, faults, overlap, budget int) enumeration {
 		}
 		c.faultsLeft, c.active = faults, true
 		s.act(r)
+		c.active = !s.grouped // reconcile looks at several sales at once, in any order
 		r.repair()
 		c.active, c.meanwhile = false, nil
 		r.finishAndCheck(s)

@@ -17,26 +17,28 @@ func (r *run) finishAndCheck(s scenario) {
 			if a.ok && a.reply.Code != "busy" {
 				break
 			}
-			a = r.buy(r.Start(harness.Purchasing, 0), a.user, a.key)
+			a = r.buyIn(r.Start(harness.Purchasing, 0), a.saleID, a.user, a.key)
 		}
 		if !a.ok || a.reply.Code == "busy" {
 			r.violate("P5: %s never gets an answer", a.user)
 		}
 	}
-	for calm := time.Now(); len(harness.ReadBooks(r.DB, harness.SaleID).Unfinished()) > 0 || r.Queue.Depth() > 0; {
+	for calm := time.Now(); len(r.unfinished()) > 0 || r.Queue.Depth() > 0; {
 		if time.Since(calm) > harness.TimeToFinish(0) {
-			r.violate("P8: after %v %v are without an order, %d messages", time.Since(calm), harness.ReadBooks(r.DB, harness.SaleID).Unfinished(), r.Queue.Depth())
+			r.violate("P8: after %v %v are without an order, %d messages", time.Since(calm), r.unfinished(), r.Queue.Depth())
 			return
 		}
 		time.Sleep(time.Minute)
 		r.reconcile()
 		r.deliverAll(r.Start(harness.Finalizing, 0))
 	}
-	b := harness.ReadBooks(r.DB, harness.SaleID)
-	r.violations = append(r.violations, b.Audit()...)
-	for user, c := range b.Claims {
-		if slices.Contains(r.refused, c.ID) {
-			r.violate("P5: a request of %s was refused, and got %s", user, c.ID)
+	for _, id := range r.sales {
+		b := harness.ReadBooks(r.DB, id)
+		r.violations = append(r.violations, b.Audit()...)
+		for user, c := range b.Claims {
+			if slices.Contains(r.refused, c.ID) {
+				r.violate("P5: a request of %s was refused, and got %s", user, c.ID)
+			}
 		}
 	}
 	s.check(r)
@@ -56,7 +58,7 @@ func (r *run) replay() {
 		if a.key == "" || a.reply.Status != 202 {
 			continue
 		}
-		again, _, _ := r.Start(harness.Purchasing, 0).Buy(harness.SaleID, a.user, a.key)
+		again, _, _ := r.Start(harness.Purchasing, 0).Buy(a.saleID, a.user, a.key)
 		if again.Status != 202 || again.Body != a.reply.Body {
 			r.violate("P9: %s was told %s, then %d %s", a.user, a.reply.Body, again.Status, again.Body)
 		}

@@ -20,10 +20,14 @@ func (r *run) checkDuration(f harness.Function, took time.Duration) {
 
 // buy sends a user's purchase to that environment and records the answer.
 func (r *run) buy(e *harness.Environment, user, key string) answer {
-	r.chooser.logf("%s clicks in %s %d", user, e.Function, e.Number)
-	reply, took, ok := e.Buy(harness.SaleID, user, key)
+	return r.buyIn(e, harness.SaleID, user, key)
+}
+
+func (r *run) buyIn(e *harness.Environment, saleID, user, key string) answer {
+	r.chooser.logf("%s clicks in %s %d for %s", user, e.Function, e.Number, saleID)
+	reply, took, ok := e.Buy(saleID, user, key)
 	r.checkDuration(harness.Purchasing, took)
-	a := answer{user, key, reply, ok}
+	a := answer{saleID, user, key, reply, ok}
 	r.chooser.logf("%s is told %d %s %s", user, reply.Status, reply.Code, reply.Claim.ClaimID)
 	r.answers = append(r.answers, a)
 	r.checkAnswer(e, a)
@@ -39,9 +43,13 @@ func (r *run) checkAnswer(e *harness.Environment, a answer) {
 	if !a.ok {
 		return
 	}
-	b := harness.ReadBooks(r.DB, harness.SaleID)
+	b := harness.ReadBooks(r.DB, a.saleID)
 	held, holds := b.Claims[a.user]
 	switch {
+	case a.reply.Code == "already-ordered" && a.reply.Claim.ClaimID == "":
+		if _, orders := harness.ReadBooks(r.DB, a.reply.SaleID).Claims[a.user]; !orders || holds || a.reply.SaleID == a.saleID {
+			r.violate("P34: %s was told of an order in %q and holds %q in %s", a.user, a.reply.SaleID, held.ID, a.saleID)
+		}
 	case a.reply.Status == 202, a.reply.Code == "already-ordered":
 		if !holds || held.ID != a.reply.Claim.ClaimID {
 			r.violate("P4: %s was told of claim %q and holds %q", a.user, a.reply.Claim.ClaimID, held.ID)
@@ -127,13 +135,21 @@ func (r *run) deliverAll(e *harness.Environment) {
 func (r *run) repair() {
 	r.deliverAll(r.Start(harness.Finalizing, 0))
 	for range 2 {
-		if len(harness.ReadBooks(r.DB, harness.SaleID).Unfinished()) == 0 {
+		if len(r.unfinished()) == 0 {
 			return
 		}
 		time.Sleep(time.Minute)
 		r.reconcile()
 		r.deliverAll(r.Start(harness.Finalizing, 0))
 	}
+}
+
+// unfinished returns the users of all sales whose claim has no order yet.
+func (r *run) unfinished() (users []string) {
+	for _, id := range r.sales {
+		users = append(users, harness.ReadBooks(r.DB, id).Unfinished()...)
+	}
+	return users
 }
 
 func (r *run) reconcile() {

@@ -19,6 +19,7 @@ type Reply struct {
 	Body   string
 	Code   string // of a refusal
 	Claim  ClaimBody
+	SaleID string // that of the claim, or alone that of the order in another sale of the group
 	Page   struct {
 		Remaining int64  `json:"remaining"`
 		State     string `json:"state"`
@@ -52,11 +53,12 @@ func (e *Environment) Ask(sale string, request httpapi.Request) (r Reply, took t
 	r = Reply{Status: response.StatusCode, Body: response.Body}
 	var b struct {
 		ClaimBody
-		Code  string    `json:"code"`
-		Claim ClaimBody `json:"claim"`
+		Code   string    `json:"code"`
+		SaleID string    `json:"saleId"`
+		Claim  ClaimBody `json:"claim"`
 	}
 	if json.Unmarshal([]byte(response.Body), &b) == nil {
-		r.Code, r.Claim = b.Code, b.ClaimBody
+		r.Code, r.Claim, r.SaleID = b.Code, b.ClaimBody, b.SaleID
 		if r.Claim.ClaimID == "" {
 			r.Claim = b.Claim
 		}

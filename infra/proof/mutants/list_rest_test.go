@@ -248,7 +248,7 @@ var ofEverythingElse = []mutant{
 	{"what was read in the future is fresh", "P6", ledgerTests, "^TestAnEnvironmentThatWasFrozenRefusesNothing", []edit{{"shared/ledger/snapshot.go",
 		`return 0 <= passed && passed < age`, `return passed < age`}}},
 	{"a remembered claim never ages", "P9", ledgerTests, "^TestAnEnvironmentThatWasFrozenReadsTheClaim", []edit{{"shared/ledger/claims.go",
-		`now.Add(recentFor)`, `now.Add(1000 * time.Hour)`}}},
+		`asksForPayment}, now, now.Add(recentFor)`, `asksForPayment}, now, now.Add(1000 * time.Hour)`}}},
 	{"what was remembered in the future is remembered", "P9", ledgerTests, "^TestAnEnvironmentThatWasFrozenReadsTheClaim", []edit{{remembering,
 		`now.Before(e.from) || `, ``}}},
 	{"a count of the remaining units never ages", "P6", ledgerTests, "^TestAnEnvironmentThatWasFrozenCounts", []edit{{"shared/ledger/remaining.go",
@@ -373,9 +373,9 @@ var ofEverythingElse = []mutant{
 		`if slices.Contains(a.Suspects, m.Key) {`, `if true {`}, {auditing,
 		`if len(keys) > 0 && a.Suspects == nil {`, `if false {`}}},
 	{"contention on the claim beside a failed condition is an unknown reason", "P5", simulation, under + "^vague_reasons$", []edit{{"shared/ledger/reasons.go",
-		`	case contention(claimCode):
+		`	case contention(claimCode) || contention(guardCode):
 		return verdict{keepShard: stockCode == reasonNone}, nil
-	case stockCode != reasonCondition || claimCode != reasonNone:`, `	case stockCode != reasonCondition:`}}},
+	case stockCode != reasonCondition || claimCode != reasonNone || guardCode != reasonNone:`, `	case stockCode != reasonCondition:`}}},
 	{"a sale is refused for what a lagging read says", "P6", simulation, under + "^lagging_reads$", []edit{{"shared/ledger/snapshot.go",
 		"v.certain = false", "v.certain = true"}}},
 	{"clocks that differ by a minute are broken books", "P7", simulation, under + "^skewed_clocks$", []edit{{auditingClaims,

@@ -94,9 +94,9 @@ var ofBuyingAndSeeding = []mutant{
 	{"nobody repeats a throttled closing", "P6", ledgerTests, "^TestAThrottledClosing", []edit{{"shared/ledger/purchase.go",
 		`err := p.ledger.retry(ctx, tries, func`, `err := p.ledger.retry(ctx, 1, func`}}},
 	{"one's own double click in flight is sold out", "P5", ledgerTests, "^TestOnesOwnDoubleClick", []edit{{"shared/ledger/reasons.go",
-		`	case contention(claimCode):
+		`	case contention(claimCode) || contention(guardCode):
 		return verdict{keepShard: stockCode == reasonNone}, nil
-	case stockCode != reasonCondition || claimCode != reasonNone:`, `	case stockCode != reasonCondition:`}}},
+	case stockCode != reasonCondition || claimCode != reasonNone || guardCode != reasonNone:`, `	case stockCode != reasonCondition:`}}},
 	{"an unknown reason means an empty shard", "P19", ledgerTests, "^TestAReasonNobodyKnows", []edit{{"shared/ledger/reasons.go",
 		`	return verdict{}, fmt.Errorf("read cancellation: the shard meets its condition: %w", err)
 `, `	return verdict{empty: true}, nil
