@@ -614,6 +614,25 @@ func TestAListingThatIsNotAsDocumentedHidesNoSale(t *testing.T) {
 	has(t, all.recount(t, w.Now()), "P19", "the item SALES, moutai is not as documented: closesAt is not a number")
 }
 
+func TestWhatNoOrderOfAGroupExplainsIsAFinding(t *testing.T) {
+	w := grouped(t)
+	guard := func(group, user, claimID string) item {
+		k := barredKey(group, user)
+		return item{"pk": text(k.pk), "sk": text(k.sk), "saleId": text("moutai"), "claimId": text(claimID), "minReader": number("3")}
+	}
+	for want, it := range map[string]item{
+		`"user-9" is barred from group "shoe" by claim claim-9, but has no such claim`: guard("shoe", "user-9", "claim-9"),
+		`"user-0" is barred from group "hat" by claim claim-1, but has no such claim`:  guard("hat", "user-0", "claim-1"),
+		`group "hat" names the sale, which is of group "shoe"`: {
+			"pk": text("GROUP#hat"), "sk": text("GROUP"), "sales": &types.AttributeValueMemberSS{Value: []string{"moutai"}},
+		},
+	} {
+		all := w.items()
+		all[keyOf(it)] = it
+		has(t, all.recount(t, w.Now()), "P34", want)
+	}
+}
+
 func TestAMinReaderThatIsNoVersionIsAFinding(t *testing.T) {
 	w := newWorld(t)
 	w.Open(8, 2)

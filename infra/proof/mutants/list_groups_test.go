@@ -83,10 +83,16 @@ var ofGroups = []mutant{
 		}
 		if it == nil {
 			p.find(`}}},
-	{"a recount takes a guard without a claim", "P34", bookTests, "^TestEveryItemThatIsCopied", []edit{{recountingGroups,
+	{"a recount takes a guard without a claim", "P34", bookTests, "^TestWhatNoOrderOfAGroup", []edit{{recountingGroups,
 		`g.group != p.group() || c.ClaimID != g.claimID`, `false && (g.group != p.group() || c.ClaimID != g.claimID)`}}},
+	{"a recount takes a group that names a sale of another", "P34", bookTests, "^TestWhatNoOrderOfAGroup", []edit{{recountingGroups,
+		`slices.Contains(sales, s.saleID) && group != s.group()`, `slices.Contains(sales, s.saleID) && false`}}},
+	{"each sale has guards of its own, simulated", "P34", simulation, under + "^groups$", []edit{{ledgerItems,
+		`groupGuardKey(group, c.User)`, `groupGuardKey(c.SaleID, c.User)`}}},
+	{"a guard of this sale is taken for another's, simulated", "P5", simulation, under + "^rough_groups$", []edit{{purchasing,
+		`if g.saleID != p.request.SaleID {`, `if true {`}}},
 	{"a recount takes a guard of another claim", "P34", bookTests, "^TestEveryChange", []edit{{recountingGroups,
 		`if problem == "" && g != (barredUser{`, `if false && g != (barredUser{`}}},
 	{"a recount takes a group without the sale", "P34", bookTests, "^TestEveryItemThatIsRemoved", []edit{{recountingGroups,
-		`if !slices.Contains(sales, p.saleID) {`, `if false {`}}},
+		`if !slices.Contains(sales, p.saleID) {`, `if !slices.Contains(sales, p.saleID) && false {`}}},
 }

@@ -73,6 +73,10 @@ func (m *runningSale) checkAnswer(e *harness.Environment, user, key string, r ha
 	// Where reads lag, one without a key may miss any claim.
 	mustKnow := key != "" || m.simulation.draft.lag == 0 && e.MustFindClaim(key)
 	switch {
+	case m.draft.grouped && r.Code == "already-ordered" && r.Claim.ClaimID == "":
+		if other := w.sales[r.SaleID]; other == nil || other == w || other.claims[user] == nil || claim != nil {
+			w.violate("P34: %s was told in %s of an order in %q, the table holds %+v", user, m.id, r.SaleID, claim)
+		}
 	case r.Status == 202 || r.Code == "already-ordered":
 		if claim == nil || claim.id != r.Claim.ClaimID {
 			w.violate("P4: %s was told of claim %q, the table holds %+v", user, r.Claim.ClaimID, claim)
@@ -111,7 +115,7 @@ func answerOf(r harness.Reply) Answer {
 	switch {
 	case r.Status == 202:
 		return Bought
-	case r.Code == "already-ordered":
+	case r.Code == "already-ordered" && r.Claim.ClaimID != "":
 		return Already
 	case r.Code == "sold-out":
 		return SoldOut

@@ -39,6 +39,8 @@ type conditions struct {
 	withdraws bool
 	// pays: the sales ask for payment.
 	pays bool
+	// groups: a user may order in one of the sales only, which are created at different times.
+	groups bool
 	// publishes: the publishing of events has every fault that it may have, often.
 	publishes bool
 }
@@ -98,6 +100,7 @@ type saleDraft struct {
 	closesAt      time.Duration
 	buyers        []buyer
 	commands      []command
+	grouped       bool
 	// twice: each command is sent by two operators at once.
 	twice bool
 	// payWithin is 0 if the sale asks for no payment.
@@ -220,6 +223,7 @@ func drawSale(r *rand.Rand, c conditions, number, users int, opensAt time.Durati
 	if c.pays {
 		s.payWithin = harness.PayWithin
 	}
+	s.grouped = c.groups
 	if c.seeding {
 		// It opens while it is still being created.
 		s.opensAt, s.twice = between(r, -time.Second, 2*time.Second), true
@@ -234,6 +238,9 @@ func drawSale(r *rand.Rand, c conditions, number, users int, opensAt time.Durati
 		s.buyers = append(s.buyers, drawBuyer(r, i, max(0, s.opensAt)))
 	}
 	s.commands = drawCommands(r, s, c)
+	if c.groups {
+		s.commands[0].at = time.Duration(number) * 2 * time.Second
+	}
 	return s
 }
 
@@ -287,6 +294,9 @@ func drawCommands(r *rand.Rand, d saleDraft, c conditions) []command {
 		asks := ""
 		if d.payWithin > 0 {
 			asks = harness.AsksForPayment(d.payWithin)
+		}
+		if d.grouped {
+			asks += `,"limitGroup":"shoe"`
 		}
 		return fmt.Sprintf(`{"action":"create","saleId":%q,"opensAt":%q,"closesAt":%q,"stock":%d,"shards":%d%s}`,
 			d.id, harness.Stamp(began.Add(d.opensAt)), harness.Stamp(began.Add(d.closesAt)), d.stock, d.shards, asks)

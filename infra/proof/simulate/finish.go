@@ -101,6 +101,9 @@ func (m *runningSale) probe() {
 	for i := range 3 {
 		left := harness.ReadBooks(m.world.DB, m.id).Stock()
 		user := fmt.Sprintf("probe-%d", i)
+		if m.draft.grouped {
+			user += m.id
+		}
 		r := m.buyUntilAnswered(user, "")
 		if left > 0 && r.Code == "sold-out" && m.draft.payWithin > 0 {
 			// Units that are back for less than two seconds may be unknown.

@@ -86,7 +86,10 @@ func Simulate(seed uint64, force func(*conditions)) Result {
 	s := newSchedule(seed)
 	defer close(s.stop)
 	c := draw(s, drawConditions)
-	c.withdraws, c.pays = seed%4 == 0, seed%4 == 1 // not drawn, so that the other seeds stay the same
+	c.withdraws, c.pays, c.groups = seed%4 == 0, seed%4 == 1, seed%4 == 2 // not drawn, so that the other seeds stay the same
+	if c.groups {
+		c.sales = max(2, c.sales)
+	}
 	if force != nil {
 		force(&c)
 	}
@@ -158,7 +161,7 @@ func newSimulation(seed uint64, s *schedule, c conditions, d draft) *simulation 
 	}
 	for _, one := range d.sales {
 		m.sales = append(m.sales, &runningSale{
-			simulation: m, id: one.id, draft: one, watch: n.watch.add(one.id), sentEvents: map[int]string{}, bodies: map[string]string{},
+			simulation: m, id: one.id, draft: one, watch: n.watch.add(one.id, one.grouped), sentEvents: map[int]string{}, bodies: map[string]string{},
 			withdrawn: map[string]int{}, paid: map[harness.Payment]harness.PaymentAnswer{},
 		})
 	}

@@ -81,15 +81,19 @@ func TestSimulation(t *testing.T) {
 // that one shows is found by a few seeds.
 func TestSimulationUnder(t *testing.T) {
 	for name, force := range map[string]func(*conditions){
-		"several sales":     func(c *conditions) { c.sales = 4 },
-		"skewed clocks":     func(c *conditions) { c.skew = farthestSkew },
-		"midnight":          func(c *conditions) { c.midnight, c.slow = true, true },
-		"freezes":           func(c *conditions) { c.freezes = true },
-		"lagging reads":     func(c *conditions) { c.lag = true },
-		"half-visibility":   func(c *conditions) { c.halfVisible = true },
-		"vague reasons":     func(c *conditions) { c.vagueReasons = true },
-		"rough seeding":     func(c *conditions) { c.seeding = true },
-		"poison":            func(c *conditions) { c.poison, c.sales = true, 2 },
+		"several sales":   func(c *conditions) { c.sales = 4 },
+		"skewed clocks":   func(c *conditions) { c.skew = farthestSkew },
+		"midnight":        func(c *conditions) { c.midnight, c.slow = true, true },
+		"freezes":         func(c *conditions) { c.freezes = true },
+		"lagging reads":   func(c *conditions) { c.lag = true },
+		"half-visibility": func(c *conditions) { c.halfVisible = true },
+		"vague reasons":   func(c *conditions) { c.vagueReasons = true },
+		"rough seeding":   func(c *conditions) { c.seeding = true },
+		"poison":          func(c *conditions) { c.poison, c.sales = true, 2 },
+		"groups":          func(c *conditions) { c.groups, c.sales = true, 3 },
+		"rough groups": func(c *conditions) {
+			c.groups, c.seeding, c.halfVisible, c.vagueReasons, c.lag, c.sales = true, true, true, true, true, 4
+		},
 		"withdrawals":       func(c *conditions) { c.withdraws = true },
 		"rough withdrawals": func(c *conditions) { c.withdraws, c.seeding, c.halfVisible, c.vagueReasons = true, true, true, true },
 		"payments":          func(c *conditions) { c.pays = true },

@@ -51,6 +51,7 @@ type watchedSale struct {
 	emptySpans []span                // when all shards were empty; the last span may be open
 	soldOut    chan struct{}         // holds a token after the last unit was sold
 	claims     map[string]*seenClaim // by user
+	grouped    bool
 	// putBack is how many units of released claims each shard has got back, and putBacks
 	// are the instants.
 	putBack  map[string]int64
@@ -110,9 +111,9 @@ func newWatch(db *dynamotest.DB, skew time.Duration) *watch {
 }
 
 // add starts watching a sale.
-func (w *watch) add(id string) *watchedSale {
+func (w *watch) add(id string, grouped bool) *watchedSale {
 	s := &watchedSale{
-		watch: w, id: id, stock: map[string]int64{}, sold: map[string]int64{}, emptySpans: []span{{from: w.began}}, soldOut: make(chan struct{}, 1),
+		watch: w, id: id, grouped: grouped, stock: map[string]int64{}, sold: map[string]int64{}, emptySpans: []span{{from: w.began}}, soldOut: make(chan struct{}, 1),
 		claims: map[string]*seenClaim{}, putBack: map[string]int64{}, windows: map[string][]window{},
 	}
 	w.sales[id] = s
@@ -128,10 +129,10 @@ func (w *watch) violate(format string, args ...any) {
 
 // mayWrite lists the key prefixes that each function may write.
 var mayWrite = map[harness.Function][]string{
-	harness.Purchasing:  {"STOCK#", "CLAIM#", "SALE#"},
+	harness.Purchasing:  {"STOCK#", "CLAIM#", "SALE#", "GUARD#"},
 	harness.Finalizing:  {"SEQ#", "CLAIM#", "ORDER#"},
 	harness.Querying:    {},
-	harness.Seeding:     {"SALE#", "SALES|", "STOCK#"},
+	harness.Seeding:     {"SALE#", "SALES|", "STOCK#", "GROUP#"},
 	harness.Reconciling: {"CLAIM#", "SALES|"},
 	harness.Paying:      {"CLAIM#", "STOCK#", "REFUND#", "PAYMENT#", "SALES|"},
 	harness.Releasing:   {"CLAIM#", "STOCK#", "SALE#", "SALES|"},
@@ -234,6 +235,11 @@ func (w *watchedSale) observeClaim(user string, it map[string]types.AttributeVal
 		w.claims[user] = c
 		w.watch.claims[id] = c
 		w.checkAdmitted(user, c)
+		for _, other := range w.sales {
+			if w.grouped && other != w && other.claims[user] != nil {
+				w.violate("P34: %s has orders in %s and %s", user, w.id, other.id)
+			}
+		}
 		if w.refused[id] {
 			w.violate("P5: a request of %s was refused, and got %s afterwards", user, id)
 		}
