@@ -79,6 +79,9 @@ func seed(c Config, t *table) error {
 	creation := sale.Creation{
 		SaleID: saleID, Name: saleID, OpensAt: opensAt, ClosesAt: opensAt.Add(24 * time.Hour), Stock: c.Stock, Shards: c.Shards,
 	}
+	if c.Grouped {
+		creation.LimitGroup = saleID
+	}
 	if err := creation.Check(); err != nil {
 		return fmt.Errorf("seed model: %w", err)
 	}
@@ -93,9 +96,11 @@ func seed(c Config, t *table) error {
 
 // Config is one sale and the AWS services under it. Zero fields get defaults.
 type Config struct {
-	Seed   uint64
-	Stock  int64 // units
-	Shards int   // stock shards, 1…sale.MaxShards
+	Seed uint64
+	// Grouped: the sale is of a limit group, so a purchase writes a third item.
+	Grouped bool
+	Stock   int64 // units
+	Shards  int   // stock shards, 1…sale.MaxShards
 
 	// Arrivals are open-loop: they do not wait for each other's answers.
 	Users int

@@ -13,9 +13,9 @@ import (
 const (
 	// targetConflicts is p*, the share of transactions that may conflict.
 	targetConflicts = 0.2
-	// unitsPerTry is the cost of a transaction of two small items, unitsToConfirm the
+	// unitsPerItem is the cost of a small item in a transaction, unitsToConfirm the
 	// cost of confirming an order: claim, order and a share of the sequence.
-	unitsPerTry, unitsToConfirm = 4, 2.04
+	unitsPerItem, unitsToConfirm = 2, 2.04
 	// busyLoad is the share of time an item is in a transaction when 1 % of the buyers
 	// get "busy": six tries, each on another shard.
 	busyLoad = 0.5
@@ -63,6 +63,16 @@ type wish struct {
 	// front: CloudFront answers the sale page, so QueryFunction only serves buyers.
 	front  bool
 	region string // for the prices
+	// grouped: the sale has a limitGroup.
+	grouped bool
+}
+
+// unitsPerTry is the cost of a purchase's transaction.
+func (w wish) unitsPerTry() float64 {
+	if w.grouped {
+		return 3 * unitsPerItem
+	}
+	return 2 * unitsPerItem
 }
 
 func (w wish) check() error {
@@ -164,7 +174,7 @@ const reconcilers, releasers = 1, 1
 // conflict, the table for what they cost, and an environment for every concurrent
 // request.
 func advise(w wish) advice {
-	perOrder := unitsPerTry/(1-targetConflicts) + unitsToConfirm
+	perOrder := w.unitsPerTry()/(1-targetConflicts) + unitsToConfirm
 	want := min(w.peak, float64(w.writes)/perOrder)
 	perShard := targetConflicts / w.window.Seconds()
 	a := advice{shards: int(math.Ceil(want / perShard))}
@@ -176,7 +186,7 @@ func advise(w wish) advice {
 	}
 	// Conflicts exceed the plan while there are more requests than can be served, and
 	// requests try empty shards in vain until the environments have read about them.
-	units := max(1.5*min(want, a.rates.advised)*perOrder, w.peak*unitsPerTry)
+	units := max(1.5*min(want, a.rates.advised)*perOrder, w.peak*w.unitsPerTry())
 	a.warmWrites = int(min(float64(w.writes), max(coldWrites, 1000*math.Ceil(units/1000))))
 	a.rates.table = float64(a.warmWrites) / perOrder
 	inside := w.peak * purchaseTime(w).Seconds()
@@ -221,7 +231,7 @@ func quotas(w wish, a advice) []string {
 // scene is the sale that the advice is tried on.
 func scene(w wish, a advice, progress func(model.Progress)) model.Config {
 	return model.Config{
-		Seed: w.seed, Stock: w.stock, Shards: a.shards, Users: w.users, Peak: w.peak, Repeats: 60, Sample: sampled,
+		Seed: w.seed, Grouped: w.grouped, Stock: w.stock, Shards: a.shards, Users: w.users, Peak: w.peak, Repeats: 60, Sample: sampled,
 		Window: w.window, Transaction: w.latency, MemoryMB: w.memory, TableWrites: float64(a.warmWrites),
 		Environments: a.provisioned, Concurrency: a.concurrency, Finalizers: a.finalizers,
 		GatewayRate: a.throttle, RequestRate: perConcurrency * float64(a.concurrency), Progress: progress,

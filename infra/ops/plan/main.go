@@ -65,6 +65,7 @@ func parse(args []string, stderr io.Writer) (wish, output, error) {
 	f.IntVar(&w.writes, "writes", tableQuota, "write units a second that the account allows a table")
 	f.Uint64Var(&w.seed, "seed", 1, "seed of the random choices")
 	f.BoolVar(&w.front, "front", false, "CloudFront answers the sale page")
+	f.BoolVar(&w.grouped, "group", false, "the sale has a limitGroup")
 	f.StringVar(&w.region, "region", "us-east-1", "region whose prices apply")
 	f.BoolVar(&o.json, "json", false, "print one JSON object instead of text")
 	f.StringVar(&o.config, "config", "infra/samconfig.toml", "the SAM CLI's configuration `file`")

@@ -51,6 +51,23 @@ func TestAdviceFollowsTheDemandUpToWhatLimitsIt(t *testing.T) {
 	}
 }
 
+func TestASaleOfAGroupNeedsHalfAsMuchAgainForEachTry(t *testing.T) {
+	w := wished(5000, 2000, 500)
+	units := map[bool]float64{}
+	for _, grouped := range []bool{false, true} {
+		w.grouped = grouped
+		a := advise(w)
+		r, err := model.In(t, scene(w, a, nil))
+		if err != nil || r.Left > 0 {
+			t.Fatalf("%d units left (%v)", r.Left, err)
+		}
+		units[grouped] = r.WriteUnits / float64(w.stock)
+	}
+	if most := units[false] + 3.5; units[true] < units[false]+2 || units[true] > most {
+		t.Errorf("%.2f write units for an order in a group, %.2f elsewhere", units[true], units[false])
+	}
+}
+
 func TestAWiderWindowNeedsMoreShards(t *testing.T) {
 	w := wished(100_000, 100_000, 1000)
 	w.window = 25 * time.Millisecond
