@@ -17,7 +17,8 @@ package sale
 // Version 2 is payment: see PayWithin, and the released and paid states of a claim.
 //
 // Version 3 is groups of sales, see LimitGroup: a release that does not read it would sell
-// without looking for the user's order in another sale of the group.
+// without looking for the user's order in another sale of the group. The release that reads
+// it puts the guards, too; it only cannot create such sales.
 //
 // So is a sale that was recalled, the one exception to "never later": the recall writes
 // minReader 3 into the item of a sale that exists, because an older reader would sell it again

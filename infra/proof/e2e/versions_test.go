@@ -243,6 +243,7 @@ func TestTwoReleasesSellOneSale(t *testing.T) {
 			}
 		}
 		t.Run("a sale with payment after the "+move.name, func(t *testing.T) { m.readsPayment(t, "paid-"+move.name) })
+		t.Run("a group of sales after the "+move.name, func(t *testing.T) { m.readsGroups(t, "group-"+move.name) })
 		t.Run("a sale of a later release after the "+move.name, func(t *testing.T) { m.refusesLater(t, "later-"+move.name, s) })
 		m.t = t
 	}
@@ -304,6 +305,35 @@ func (m *mixed) readsPayment(t *testing.T, saleID string) {
 		if r["balanced"] != true || r["saleId"] == saleID && (r["paid"] != 1.0 || r["released"] != 1.0 || r["stock"] != 1.0) {
 			t.Errorf("receipt %v", r)
 		}
+	}
+}
+
+// readsGroups checks that these functions sell one order to a user in a group, as the
+// release writes it that creates groups.
+func (m *mixed) readsGroups(t *testing.T, group string) {
+	m.t = t
+	sales := []string{group + "-38", group + "-39"}
+	for i, id := range sales {
+		m.open(id, 4, 1+3*i)
+		values := map[string]types.AttributeValue{":g": text(group), ":r": number(3)}
+		m.change(t, "SALE#"+id, "SALE", "SET minReader = :r, limitGroup = :g", values)
+		m.change(t, "SALE#"+id, "CREATE", "SET limitGroup = :g", map[string]types.AttributeValue{":g": text(group)})
+		m.change(t, "SALES", id, "SET minReader = :r", map[string]types.AttributeValue{":r": number(3)})
+	}
+	m.change(t, "GROUP#"+group, "GROUP", "ADD sales :s", map[string]types.AttributeValue{":s": &types.AttributeValueMemberSS{Value: sales}})
+	m.endAll()
+	alice := m.bearer("alice")
+	if a := m.must(m.buy(sales[0], alice...)); a.status != http.StatusAccepted {
+		t.Errorf("the first order: %v", a)
+	}
+	if a := m.must(m.buy(sales[1], alice...)); a.text("code") != "already-ordered" || a.text("saleId") != sales[0] {
+		t.Errorf("the second order: %v", a)
+	}
+	if a := m.must(m.call("GET", "/groups/"+group, "")); a.status != http.StatusOK || len(a.body["sales"].([]any)) != 2 {
+		t.Errorf("the group's page: %v", a)
+	}
+	for _, id := range sales {
+		m.balanced(id)
 	}
 }
 
