@@ -67,6 +67,17 @@ func (l *Ledger) salesOf(ctx context.Context, group string) ([]string, error) {
 	return ids, nil
 }
 
+// OrderedIn returns the sale of a group in which the user has ordered; "" for none. It fails with
+// sale.Busy or sale.Internal.
+func (l *Ledger) OrderedIn(ctx context.Context, group, user string) (saleID string, err error) {
+	it, err := l.get(ctx, groupGuardKey(group, user))
+	if err != nil || it == nil {
+		return "", err
+	}
+	g, err := readGroupGuard(it)
+	return g.saleID, asInternal(err)
+}
+
 // joinGroup adds a sale to its group, in the transaction that announces the sale.
 func (l *Ledger) joinGroup(group, saleID string) types.TransactWriteItem {
 	return types.TransactWriteItem{Update: &types.Update{

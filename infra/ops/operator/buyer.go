@@ -54,6 +54,7 @@ func buyer(ctx context.Context, p place, args []string, out io.Writer) error {
 type orders interface {
 	claims
 	Sale(ctx context.Context, saleID string) (sale.Sale, error)
+	OrderedIn(ctx context.Context, group, user string) (saleID string, err error)
 	Order(ctx context.Context, id uint64) (sale.Order, error)
 	Refunds(ctx context.Context, saleID string) ([]sale.Refund, error)
 }
@@ -77,6 +78,17 @@ func (book complaint) answer(ctx context.Context, saleID, user string, now time.
 		}
 		fmt.Fprintf(out, "%s has no claim in sale %s (ids are case-sensitive; BUYER is the token's `sub`)\n", user, saleID)
 		fmt.Fprintf(out, "%s sells from %s to %s and is %s now%s\n", s.ID, instant(s.OpensAt), instant(s.ClosesAt), s.Phase(now), because(s))
+		if s.LimitGroup != "" {
+			other, err := book.OrderedIn(ctx, s.LimitGroup, user)
+			if err != nil {
+				return errors.New(oneLine(err))
+			}
+			if other != "" {
+				fmt.Fprintf(out, "%s has ordered in sale %s of the group %s: `make buyer SALE=%s BUYER=%s`\n", user, other, s.LimitGroup, other, user)
+				fmt.Fprintf(out, "for the buyer: there is one order for each customer in all of these sales, and yours is in %s\n", other)
+				return nil
+			}
+		}
 		seedings, err := book.seedings()
 		if err != nil {
 			return errors.New(oneLine(err))

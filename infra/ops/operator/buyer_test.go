@@ -17,7 +17,15 @@ var noon = time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
 // Sale and Order let held stand for the ledger of the sale moutai, in which only the item of
 // order 9 is missing.
 func (h held) Sale(context.Context, string) (sale.Sale, error) {
-	return sale.Sale{ID: "moutai", State: sale.Open, OpensAt: noon, ClosesAt: noon.Add(time.Hour), Shards: 1, PayWithin: 30 * time.Minute}, nil
+	return sale.Sale{ID: "moutai", State: sale.Open, OpensAt: noon, ClosesAt: noon.Add(time.Hour), Shards: 1, PayWithin: 30 * time.Minute, LimitGroup: "bottles"}, nil
+}
+
+// OrderedIn knows an order of Frieda's only.
+func (h held) OrderedIn(_ context.Context, group, user string) (string, error) {
+	if group == "bottles" && user == "Frieda" {
+		return "maotai", nil
+	}
+	return "", nil
 }
 
 func (h held) Order(_ context.Context, id uint64) (sale.Order, error) {
@@ -63,6 +71,8 @@ func TestAComplaintIsAnsweredFromTheTable(t *testing.T) {
 		"dora":  {"12:01:00.000Z  paid: stripe#pi_1", "for the buyer: your order is 10, and it is paid"},
 		"emil": {"12:34:00.000Z  released by expiry", "13:00:00.000Z  a refund is due: stripe#pi_2, 129900 CNY in minor units, because: released", "14:00:00.000Z  refunded: stripe#pi_3, 5 EUR",
 			"for the buyer: your order 11 is expired, and its unit is not yours any more; your payment of CNY 1299.00 (stripe#pi_2) will be paid back; your payment of EUR 0.05 (stripe#pi_3) was paid back on 2026-11-11"},
+		"Frieda": {"Frieda has no claim in sale moutai", "Frieda has ordered in sale maotai of the group bottles: `make buyer SALE=maotai BUYER=Frieda`",
+			"for the buyer: there is one order for each customer in all of these sales, and yours is in maotai"},
 		"carola": {"its order item is missing: reconcile sends its message again, `make resend SALE=moutai` at once", "for the buyer: your order is 9"},
 		"Alice": {"Alice has no claim in sale moutai (ids are case-sensitive; BUYER is the token's `sub`)",
 			"moutai sells from 2026-11-11T12:00:00Z to 2026-11-11T13:00:00Z and is OPEN now", "2026-11-11T12:00:30.000Z  3 units were added (second-batch): a \"sold out\" before that was correct",

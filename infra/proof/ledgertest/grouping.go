@@ -42,10 +42,16 @@ var grouping = map[string]func(*testing.T, *World){
 	"a user orders once in a group, whatever the shards of its sales": func(t *testing.T, w *World) {
 		w.openIn("shoe", "size-38", 1)
 		w.openIn("shoe", "size-39", 9) // three buckets
+		if id, err := w.Ledger.OrderedIn(w.Ctx, "shoe", "user-0"); id != "" || err != nil {
+			t.Errorf("nobody has ordered, and user-0 in %q (%v)", id, err)
+		}
 		for i := range 9 {
 			user := fmt.Sprint("user-", i)
 			first := []string{"size-38", "size-39"}[i%2]
 			w.Accepted(w.buyIn(first, user))
+			if id, err := w.Ledger.OrderedIn(w.Ctx, "shoe", user); id != first || err != nil {
+				t.Errorf("%s has ordered in %q (%v), want %s", user, id, err, first)
+			}
 			for _, second := range []string{"size-38", "size-39"} {
 				p, err := w.buyIn(second, user)
 				refused := w.Refused(sale.AlreadyOrdered, err)
@@ -96,6 +102,12 @@ var grouping = map[string]func(*testing.T, *World){
 		w.openIn("shoe", "size-39", 1)
 		_, err := w.buyIn("size-39", "alice")
 		w.Refused(sale.Internal, err)
+	},
+	"neither a group nor a guard is an event": func(_ *testing.T, w *World) {
+		w.published(func() {
+			w.openIn("shoe", "size-38", 1)
+			w.Accepted(w.buyIn("size-38", "alice"))
+		})
 	},
 	"a group shows its sales in the order of their ids, and no drafts": func(t *testing.T, w *World) {
 		_, err := w.Ledger.Group(w.Ctx, "shoe")
