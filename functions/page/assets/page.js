@@ -9,14 +9,22 @@ import { countdown, dates, fill, language, words } from "./words.js";
 
 /**
  * @typedef {object} Sale
+ * @property {string} id
  * @property {string} name
  * @property {number} opens in milliseconds since 1970, as all times
  * @property {number} closes
  * @property {string} state as the shop said
- * @property {number} units
+ * @property {number} units that are left
+ * @property {number} seeded units, sold ones included
  * @property {boolean} about whether units is approximate
+ * @property {number} read when the shop said so
  * @property {boolean} mayReturn whether units may come back when all are sold
  * @property {boolean} mustPay whether an order has to be paid
+ * @property {string} price as it is shown; "" if there is none
+ * @property {string} image
+ * @property {string} text
+ * @property {string} link
+ * @property {boolean} grouped whether an order bars the other sales of a group
  */
 
 /** How often a request is repeated that gets no final answer. */
@@ -28,15 +36,23 @@ const late = 600000;
 /** An order that is too early by up to this is sent again at the opening. */
 const soon = 90000;
 
-const saleId = document.documentElement.dataset.sale ?? "";
-const salePath = "/sales/" + saleId;
-const claimPath = salePath + "/orders/me";
+const { sale: saleId = "", group = "" } = document.documentElement.dataset;
+/** The page's own id: of a sale, or of a group of which the buyer chooses one. */
+const pageId = group || saleId;
+const at = group ? "g" : "s";
+const orderPath = () => `/sales/${sale?.id ?? saleId}/orders`;
+const claimPath = () => orderPath() + "/me";
 
-/** @type {Sale | undefined} */
+/** @type {Sale[]} Those of the group, or the one. */
+let sales = [];
+/** @type {Sale | undefined} The one that the page is about. */
 let sale;
+let chosen = group && keep(); // id of the sale that the buyer has chosen
 /** @type {Record<string, any> | undefined} The buyer's own claim, as the shop shows it. */
 let claim;
 let already = false; // the claim was there before the order
+let elsewhere = ""; // the sale of the group in which the buyer has an order
+let broken = ""; // the picture that cannot be loaded
 let doing = "reading"; // or "sending", or "" for nothing
 let ordering = false; // the latest request that was repeated was an order
 let code = ""; // of the latest answer, "" if it was a success
@@ -87,16 +103,47 @@ async function repeat(request) {
   }
 }
 
+/** Minor units of the currencies that have not two digits, by ISO 4217: browsers know other numbers for some. */
+const digits = /** @type {Record<string, number>} */ ({});
+for (const [n, codes] of ["BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF", "", "", "BHD IQD JOD KWD LYD OMN TND", "CLF UYW"].entries()) {
+  for (const code of codes.split(" ")) digits[code] = n;
+}
+
+/** A sum of money, as the buyer's language writes it. @param {number} amount @param {string} currency */
+function money(amount, currency) {
+  const n = digits[currency] ?? 2;
+  const format = { style: /** @type {const} */ ("currency"), currency, currencyDisplay: /** @type {const} */ ("narrowSymbol"), minimumFractionDigits: n, maximumFractionDigits: n };
+  return new Intl.NumberFormat(language, format).format(amount / 10 ** n);
+}
+
+/** An address that is safe to show; "" for any other. @param {unknown} address @param {string} [own] an origin that may be without https */
+function safe(address, own) {
+  if (!address || typeof address !== "string" || !URL.canParse(address, own)) return "";
+  const { protocol, origin, href } = new URL(address, own);
+  return protocol === "https:" || origin === own ? href : "";
+}
+
+/** A sale as the shop shows it. @param {Record<string, any>} s @param {string} read @returns {Sale} */
+const saleOf = (s, read) => ({
+  id: saleId || String(s.saleId), name: String(s.name || s.saleId || saleId), opens: Date.parse(s.opensAt), closes: Date.parse(s.closesAt), state: String(s.state ?? "?"),
+  units: Number(s.remaining), seeded: Number(s.seeded), about: s.approximate === true, read: Date.parse(read), mayReturn: s.mayReturn === true,
+  mustPay: s.payWithin > 0, price: s.price > 0 && /^[A-Z]{3}$/.test(s.currency) ? money(s.price, s.currency) : "",
+  image: safe(s.image), text: typeof s.about === "string" ? s.about : "", link: safe(s.link), grouped: !!s.limitGroup,
+});
+
 /** @param {Answer} a */
 function take(a) {
   if (a.code) return;
-  const { name, opensAt, closesAt, state, remaining, approximate, mayReturn, payWithin } = a.body;
-  const before = sale?.opens ?? NaN;
-  sale = {
-    name: String(name || saleId), opens: Date.parse(opensAt), closes: Date.parse(closesAt), state: String(state ?? "?"),
-    units: Number(remaining), about: approximate === true, mayReturn: mayReturn === true,
-    mustPay: payWithin > 0,
-  };
+  sales = (group ? a.body.sales ?? [] : [a.body]).map((/** @type {any} */ s) => saleOf(s, s.now ?? a.body.now));
+  about(sales.find((s) => s.id === chosen) ?? sales.find((s) => s.state === "OPEN" || s.state === "NOT_OPEN") ?? sales[0]);
+}
+
+/** Makes a sale the one that the page is about. @param {Sale | undefined} next */
+function about(next) {
+  const before = next?.id === sale?.id ? sale?.opens ?? NaN : NaN;
+  if (next?.id !== sale?.id) moved = false;
+  sale = next;
+  if (!sale) return;
   moved ||= Math.abs(sale.opens - before) > 0;
   // An opening may be moved, so it is read again before it is announced. Pages do that at
   // different times.
@@ -104,19 +151,51 @@ function take(a) {
   if (sale.opens !== before) reread = left > 10000 ? sale.opens - (0.2 + 0.6 * Math.random()) * Math.min(left, 150000) : Infinity;
 }
 
+/**
+ * Keeps the choice over a sign-in and a reload, if the browser stores anything, and returns it.
+ * @param {string} [id]
+ */
+function keep(id) {
+  try {
+    if (id) sessionStorage.setItem("chosen " + group, id);
+    return sessionStorage.getItem("chosen " + group) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+/** Chooses a sale of the group. @param {string} id */
+function choose(id) {
+  chosen = id;
+  keep(id);
+  about(sales.find((s) => s.id === id) ?? sale);
+  if (!doing && !claim) code = "";
+  render();
+}
+
+/** Reads the page's sale, or its group. */
+const look = () => call("GET", group ? "/groups/" + group : "/sales/" + saleId);
+
 /** Reads the sale, and the buyer's claim if there may be one. */
 async function load() {
   [doing, ordering, code] = ["reading", false, ""];
   render();
-  take(await repeat(() => call("GET", salePath)));
+  take(await repeat(look));
   if (sale && phase() !== "NOT_OPEN" && token()) {
     // The last order may have been sent before a reload.
     if (performance.getEntriesByType("navigation").some((e) => "type" in e && e.type !== "navigate")) orders++;
-    const mine = () => call("GET", claimPath, token());
+    const mine = () => call("GET", claimPath(), token());
     // Nobody waits for a slow answer before they can order. Who has ordered is not refused first.
-    if (phase() === "OPEN") await Promise.race([mine().then((a) => settle(a, true)), pause(1000)]);
+    if (phase() === "OPEN") await Promise.race([(group && !chosen ? pause(0) : mine().then((a) => settle(a, true))), pause(1000)]);
     else {
-      settle(await repeat(mine), true);
+      // The order may be in any sale of the group.
+      const first = sale;
+      for (const s of [first, ...sales.filter((s) => s !== first)]) {
+        about(s);
+        settle(await repeat(mine), true);
+        if (claim || gaveUp) break;
+      }
+      if (!claim) about(first);
       if (!gaveUp) code = "";
     }
   }
@@ -127,7 +206,7 @@ async function load() {
 
 /** Reads the sale again; before the opening also later, if there is no answer. */
 async function refresh() {
-  const a = await call("GET", salePath);
+  const a = await look();
   take(a);
   if (!a.code && !doing) code = "";
   if (passing(a) && phase() === "NOT_OPEN") reread = now() + a.wait + 5000 + 5000 * Math.random();
@@ -142,7 +221,7 @@ async function refresh() {
 async function order() {
   [doing, ordering, code] = ["sending", true, ""];
   render();
-  const a = await repeat(() => call("POST", salePath + "/orders", token(), orders++ ? "page" : ""));
+  const a = await repeat(() => call("POST", orderPath(), token(), orders++ ? "page" : ""));
   if (a.code === "sale-not-open") { // it was put off
     [doing, code] = ["reading", ""];
     render();
@@ -152,7 +231,12 @@ async function order() {
   }
   doing = "";
   if (sale && a.body.mayReturn === true) sale.mayReturn = true;
-  settle(a, false);
+  if (group && sale && a.code === "sold-out") sale.state = "SOLD_OUT";
+  elsewhere = a.code === "already-ordered" && a.body.saleId !== sale?.id && !a.body.claim ? String(a.body.saleId ?? "") : "";
+  if (elsewhere && sales.some((s) => s.id === elsewhere)) {
+    choose(elsewhere);
+    settle(await repeat(() => call("GET", claimPath(), token())), true);
+  } else settle(a, false);
   returns();
 }
 
@@ -162,20 +246,21 @@ async function order() {
  */
 function settle(a, old) {
   if (a.code === "unauthorized") expire();
-  const exists = a.code === "already-ordered";
+  const exists = a.code === "already-ordered" && !elsewhere;
   const found = exists ? a.body.claim ?? {} : a.code ? undefined : a.body;
   if (found && !claim) {
     [claim, already, code] = [{ state: "PENDING", ...found }, old || exists, ""];
-    if (!old) others.postMessage("");
+    if (!old) others.postMessage(sale?.id ?? "");
     follow(exists ? a.wait || 1 : a.wait); // that refusal does not say until when to pay
   }
   render();
 }
 
 /** The other tabs with this sale, which may be somebody else's: each asks for its own claim. */
-const others = new BroadcastChannel("claimed " + saleId);
-others.onmessage = async () => {
-  if (!claim && token()) settle(await call("GET", claimPath, token()), true);
+const others = new BroadcastChannel("claimed " + pageId);
+others.onmessage = async (/** @type {MessageEvent<string>} */ { data }) => {
+  if (group && !claim && !doing) choose(data);
+  if (!claim && sale && token()) settle(await call("GET", claimPath(), token()), true);
 };
 
 /** Until when the claim must be paid; NaN if it need not be. */
@@ -185,12 +270,7 @@ const payBy = () => (claim?.state === "CONFIRMED" ? Date.parse(claim.payBy) : Na
 const mayBePaid = () => claim?.state !== "PAID" && now() < Date.parse(claim?.payBy) + late;
 
 /** Where the claim is paid; "" unless that is an address of this shop or one with https. */
-function payAt() {
-  const { paymentUrl } = claim ?? {};
-  if (!paymentUrl || typeof paymentUrl !== "string" || !URL.canParse(paymentUrl, location.origin)) return "";
-  const { protocol, origin, href } = new URL(paymentUrl, location.origin);
-  return protocol === "https:" || origin === location.origin ? href : "";
-}
+const payAt = () => safe(claim?.paymentUrl, location.origin);
 
 /**
  * Asks for the claim while it is pending, while the shop says when to ask again, and while
@@ -205,7 +285,7 @@ async function follow(wait) {
     } else await pause(Math.max(wait, Math.min(2000 * 1.5 ** n, 60000)) * (1 + Math.random() / 4));
     await seen();
     const was = claim;
-    const a = await call("GET", claimPath, token());
+    const a = await call("GET", claimPath(), token());
     if (claim !== was) return; // the buyer has cancelled it
     if (!a.code) claim = { state: "PENDING", ...a.body };
     else if (a.code === "unauthorized") expire();
@@ -217,7 +297,7 @@ async function follow(wait) {
 /** Cancels the order. An answer that says why not has the claim, too. */
 async function cancel() {
   cancelling = "cancelling";
-  const a = await repeat(() => call("DELETE", claimPath, token()));
+  const a = await repeat(() => call("DELETE", claimPath(), token()));
   code = "";
   if (a.code === "unauthorized") expire();
   const found = a.code ? a.body.claim : a.body;
@@ -247,9 +327,9 @@ function phase() {
 
 /** @type {Record<string, string>} What a final answer or a sale's state is called in words.js. */
 const names = {
-  "sale-not-found": "unknown", "invalid-request": "unknown", "sale-not-open": "notOpen", "sale-paused": "paused", "sold-out": "soldOut",
-  "sale-closed": "closed", "not-eligible": "notEligible", forbidden: "forbidden",
-  NOT_OPEN: "notOpen", OPEN: "open", PAUSED: "paused", SOLD_OUT: "soldOut", CLOSED: "closed",
+  "sale-not-found": "unknown", "group-not-found": "unknown", "invalid-request": "unknown", "sale-not-open": "notOpen", "sale-paused": "paused", "sold-out": "soldOut",
+  "sale-closed": "closed", recalled: "recalled", "already-ordered": "elsewhere", "not-eligible": "notEligible", forbidden: "forbidden",
+  NOT_OPEN: "notOpen", OPEN: "open", PAUSED: "paused", SOLD_OUT: "soldOut", CLOSED: "closed", RECALLED: "recalled",
 };
 
 /** @type {Record<string, string>} What a claim's state is called. */
@@ -260,6 +340,7 @@ const meanwhile = { "": "sending", "sale-paused": "pausedBusy", "sale-not-open":
 
 /** The state of the page: the name of its line in words.js. */
 function state() {
+  if (claim && claim.state !== "EXPIRED" && sale?.state === "RECALLED") return "recalledOrder";
   if (payBy()) return now() < payBy() ? "unpaid" : "late";
   // Until the order has its id, nobody knows until when it must be paid.
   if (sale?.mustPay && ["PENDING", "CONFIRMED"].includes(claim?.state)) return "reserved";
@@ -268,14 +349,14 @@ function state() {
   if (doing === "sending") return meanwhile[code] ?? "busy";
   if (doing) return code ? "busy" : "loading";
   if (gaveUp && code && code !== "sale-paused") return ordering ? "stuckOrder" : "stuck";
-  const is = !saleId ? "unknown" : code ? (names[code] ?? "other") : (names[phase()] ?? "otherState");
+  const is = !pageId || (group && !sale && !code) ? "unknown" : code ? (names[code] ?? "other") : (names[phase()] ?? "otherState");
   return ended() && (code === "unauthorized" || orderable.includes(is)) ? "signedOut" : is;
 }
 
 /** The states in which an order may be possible, now or later. */
 const orderable = ["notOpen", "open", "paused", "otherState"];
 /** The states in which nobody can order now. */
-const refusals = ["soldOut", "paused", "closed", "otherState"];
+const refusals = ["soldOut", "paused", "closed", "recalled", "otherState"];
 
 /**
  * What the button does in a state: its label, and its action if it can be pressed.
@@ -283,13 +364,16 @@ const refusals = ["soldOut", "paused", "closed", "otherState"];
  */
 function button(is) {
   const wanted = orderable.includes(is);
+  const label = sale?.price && words.orderFor ? fill(words.orderFor, sale.price) : words.order;
   if (is === "signedOut" || (!token() && (wanted || claim || refusals.includes(is)))) {
-    return available ? [words.signIn, () => signIn(saleId)] : [""];
+    return available ? [words.signIn, () => signIn(pageId, at)] : [""];
   }
+  if (is === "elsewhere") return [words.showOrder, () => location.assign("/s/" + elsewhere)];
   if (is === "stuck" || (is === "other" && !ordering)) return [words.again, load];
   if (is === "stuckOrder" || is === "other") return [words.again, order];
-  if (wanted && is !== "notOpen") return [words.order, order];
-  return [is === "notOpen" || doing === "sending" ? words.order : ""];
+  if (wanted && group && !chosen) return [words.choose];
+  if (wanted && is !== "notOpen") return [label, order];
+  return [is === "notOpen" || doing === "sending" ? label : ""];
 }
 
 /** The line below: what the buyer may do. @param {string} is */
@@ -297,10 +381,13 @@ function detail(is) {
   if (trouble) return trouble;
   if (claim && !token()) return words.signedOut;
   if (is === "unpaid") return fill(words.payBy, dates.format(payBy()));
+  if (already && elsewhere && ["accepted", "reserved", "confirmed", "unpaid", "paid", "held"].includes(is)) return say(words.alreadyGroup, sale?.name ?? "");
   if (already && ["accepted", "confirmed", "paid", "held"].includes(is)) return words.already;
   if (is !== "offline" && !navigator.onLine) return words.offline + " " + words.offlineDetail;
   if (orderable.includes(is) && !token() && !available) return words.noSignIn;
   if (["notOpen", "open"].includes(is) && !token()) return words.signInDetail;
+  if (is === "open" && group) return say(words.elsewhereDetail);
+  if (is === "soldOut" && sales.some((s) => s.state === "OPEN" && s !== sale)) return words.otherChoice;
   if (is === "soldOut" && sale?.mayReturn) return words.mayReturn;
   /** @type {Record<string, string>} */
   const all = words;
@@ -312,8 +399,7 @@ function refunds() {
   /** @type {Record<string, any>[]} */
   const all = claim?.refunds ?? [];
   return all.map(({ amount, currency, refundedAt }) => {
-    const format = new Intl.NumberFormat(language, { style: "currency", currency, currencyDisplay: "narrowSymbol", trailingZeroDisplay: "stripIfInteger" });
-    const sum = format.format(amount / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 0));
+    const sum = money(amount, currency);
     const day = new Date(refundedAt).toLocaleDateString(language, { dateStyle: "long" });
     return refundedAt ? say(words.refunded, sum, day) : say(words.refundDue, sum);
   });
@@ -327,9 +413,12 @@ function facts() {
   return lines.join("\n");
 }
 
+/** An element of the page; that of the release before may lack it. @param {string} id */
+const element = (id) => document.getElementById(id) ?? document.createElement("p");
+
 /** @param {string} id @param {string} text Nothing is shown without a text. */
 function put(id, text) {
-  const e = /** @type {HTMLElement} */ (document.getElementById(id));
+  const e = element(id);
   // A screen reader says the line again whenever it is set.
   if (e.textContent !== text) e.textContent = text;
   if (!text && document.activeElement === e) document.getElementById("line")?.focus();
@@ -337,12 +426,77 @@ function put(id, text) {
   return e;
 }
 
+/** Shows what is sold. A picture that cannot be loaded leaves no gap. @param {boolean} selling */
+function renderSale(selling) {
+  put("price", sale?.price ?? "");
+  put("about", sale?.text ?? "");
+  put("link", sale?.link ? say(words.more) : "").setAttribute("href", sale?.link ?? "");
+  const picture = element("picture");
+  const image = sale && sale.image !== broken ? sale.image : "";
+  picture.hidden = !image;
+  let img = picture.querySelector("img");
+  if (image && img?.src !== image) {
+    img = document.createElement("img");
+    img.onerror = () => {
+      broken = image;
+      render();
+    };
+    img.src = image;
+    picture.replaceChildren(img);
+  }
+  if (img && sale) img.alt = sale.name;
+  // What was left is true only of when it was read.
+  const bar = /** @type {HTMLProgressElement} */ (element("bar"));
+  const counted = selling && !group && sale && sale.seeded > 0 && sale.units > 0 && sale.read >= sale.opens ? sale : undefined;
+  bar.hidden = !counted;
+  [bar.max, bar.value] = [sale?.seeded || 1, sale?.units || 0];
+  put("left", counted ? say(counted.about ? words.leftAbout : words.left, number(counted.units), number(counted.seeded), time.format(counted.read)) : "");
+}
+
+/** @param {number} n */
+const number = (n) => n.toLocaleString(language);
+const time = new Intl.DateTimeFormat(language, { timeStyle: "medium" });
+
+/** Shows the sales of the group as one choice. @param {boolean} open whether the buyer may still choose */
+function renderSizes(open) {
+  const box = /** @type {HTMLFieldSetElement} */ (element("sizes"));
+  box.hidden = !group || !sales.length || !!claim;
+  if (box.hidden) return;
+  const head = common(sales.map((s) => s.name));
+  const legend = box.querySelector("legend") ?? box.appendChild(document.createElement("legend"));
+  if (legend.textContent !== words.choice) legend.textContent = words.choice;
+  for (const [i, s] of sales.entries()) {
+    let label = box.querySelectorAll("label")[i];
+    if (!label) {
+      label = box.appendChild(document.createElement("label"));
+      label.innerHTML = '<input type="radio" name="size"><span></span><small></small>';
+    }
+    const [input, name, left] = /** @type {[HTMLInputElement, HTMLElement, HTMLElement]} */ ([...label.children]);
+    const units = number(s.units);
+    const note = s.state === "SOLD_OUT" ? words.soldOut : s.state === "OPEN" || s.state === "NOT_OPEN" ? say(s.about ? words.unitsAbout : words.unitsLeft, units) : say(/** @type {any} */ (words)[names[s.state]]);
+    if (name.textContent !== s.name.slice(head.length)) name.textContent = s.name.slice(head.length) || s.name;
+    const brief = note.replace(/[.。]$/, "");
+    if (left.textContent !== brief) left.textContent = brief;
+    label.className = ["OPEN", "NOT_OPEN"].includes(s.state) ? "" : "gone";
+    [input.checked, input.disabled] = [s.id === chosen, !open];
+    input.onchange = () => choose(s.id);
+  }
+}
+
+/** The words with which all names begin, with what joins them to the rest. @param {string[]} names */
+function common(names) {
+  const [first, ...rest] = names;
+  const parts = first?.match(/\S+\s*/g) ?? [];
+  while (parts.length && !rest.every((n) => n.startsWith(parts.join("")))) parts.pop();
+  return rest.length ? parts.join("") : "";
+}
+
 /** Shows the page as it is. */
 function render() {
   const is = state();
   /** @type {HTMLElement} */ (document.getElementById("main")).dataset.state = is;
   if (sale) document.title = sale.name;
-  put("name", sale?.name ?? words.page);
+  put("name", (group && !chosen && common(sales.map((s) => s.name)).replace(/[\s,，·:：–-]+$/, "")) || (sale?.name ?? words.page));
   /** @type {Record<string, string>} */
   const all = words;
   const line = is === "notOpen" && moved && sale ? say(words.moved, dates.format(sale.opens)) :
@@ -354,7 +508,9 @@ function render() {
   put("detail", [detail(is), ...refunds()].filter(Boolean).join("\n"));
   put("facts", facts());
   renderPayment(is === "unpaid");
-  put("leave", token() && !doing ? words.signOut : "").onclick = () => signOut(saleId);
+  renderSale(is === "open");
+  renderSizes(doing !== "sending");
+  put("leave", token() && !doing ? words.signOut : "").onclick = () => signOut(pageId, at);
   const [label, action] = button(is);
   const act = put("act", label);
   act.ariaDisabled = String(!action);
@@ -379,7 +535,7 @@ function renderPayment(unpaid) {
   const asking = cancelling === "cancelSure";
   /** @type {Record<string, string>} */
   const all = words;
-  put("ask", can && cancelling ? all[cancelling] : "");
+  put("ask", can && cancelling ? (asking && (group || sale?.grouped) && words.cancelSureGroup) || all[cancelling] : "");
   const keep = put("cancel", !can || cancelling === "cancelling" ? "" : asking ? words.keep : words.cancel);
   keep.className = asking ? "keep" : "";
   keep.onclick = () => {
@@ -401,7 +557,7 @@ function tick() {
 }
 
 /** Measures the clock again when it may have stood still. */
-function look() {
+function wake() {
   if (document.hidden || !slept()) return;
   awake();
   if (phase() === "NOT_OPEN" || payBy()) refresh();
@@ -410,24 +566,25 @@ function look() {
 /** The page at /signin, to which the identity provider sends the buyer back. */
 async function callback() {
   put("line", words.signingIn);
-  const { sale: back, done } = await finish();
-  if (done && back) return location.replace("/s/" + back);
+  const { sale: id, at, done } = await finish();
+  const back = id && `/${at ?? "s"}/${id}`;
+  if (done && back) return location.replace(back);
   put("line", words.signInFailed);
   put("detail", words.signInFailedDetail);
-  put("act", back && words.back).onclick = () => location.replace("/s/" + back);
+  put("act", back && words.back).onclick = () => location.replace(back);
 }
 
 document.documentElement.lang = language === "zh" ? "zh-CN" : language;
 document.title = words.page;
 put("name", words.page);
 if (location.pathname === "/signin") callback();
-else if (!validSale(saleId)) {
+else if (!validSale(pageId)) {
   doing = "";
   render();
 } else {
   for (const event of ["online", "offline"]) addEventListener(event, render);
-  addEventListener("pageshow", look);
-  document.addEventListener("visibilitychange", look);
+  addEventListener("pageshow", wake);
+  document.addEventListener("visibilitychange", wake);
   load();
   tick();
 }

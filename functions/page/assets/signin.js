@@ -39,12 +39,15 @@ export const ended = () => "expires" in read("token") && !token();
 /** Notes that the server did not accept the token. */
 export const expire = () => sessionStorage.setItem("token", '{"expires":0}');
 
-/** Leaves for the identity provider, which comes back to /signin. @param {string} sale */
-export async function signIn(sale) {
+/**
+ * Leaves for the identity provider, which comes back to /signin.
+ * @param {string} sale @param {string} at "s", or "g" if it is a group
+ */
+export async function signIn(sale, at) {
   // The provider comes back to one origin only, whose sessionStorage must have the verifier.
-  if (origin && origin !== location.origin) return location.assign(`${origin}/s/${sale}`);
+  if (origin && origin !== location.origin) return location.assign(`${origin}/${at}/${sale}`);
   const [state, nonce, verifier] = [random(), random(), random()];
-  sessionStorage.setItem("signin", JSON.stringify({ state, nonce, verifier, sale }));
+  sessionStorage.setItem("signin", JSON.stringify({ state, nonce, verifier, sale, at }));
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier));
   const to = new URL(authorize, location.origin);
   to.search = new URLSearchParams({
@@ -60,11 +63,11 @@ export async function signIn(sale) {
   location.assign(to);
 }
 
-/** Forgets the token, here and at the provider. @param {string} sale */
-export function signOut(sale) {
+/** Forgets the token, here and at the provider. @param {string} sale @param {string} at as for signIn */
+export function signOut(sale, at) {
   sessionStorage.removeItem("token");
   if (!logout) return location.reload();
-  sessionStorage.setItem("signin", JSON.stringify({ sale }));
+  sessionStorage.setItem("signin", JSON.stringify({ sale, at }));
   const to = new URL(logout, location.origin);
   to.search = new URLSearchParams({ client_id: client, logout_uri: callback() }).toString();
   location.assign(to);
@@ -72,21 +75,22 @@ export function signOut(sale) {
 
 /**
  * Handles the return to /signin.
- * @returns {Promise<{sale: string, done: boolean}>} the sale to go back to, "" if it is not known
+ * @returns {Promise<{sale: string, at: string, done: boolean}>} the page to go back to; sale is "" if it is not known
  */
 export async function finish() {
-  const { state, nonce, verifier, sale = "" } = read("signin");
+  const { state, nonce, verifier, sale = "", ...page } = read("signin");
+  const at = page.at === "g" ? "g" : "s";
   const answer = new URLSearchParams(location.search);
   const back = validSale(sale) ? sale : "";
-  if (!state && !answer.has("code")) return { sale: back, done: true }; // signed out
+  if (!state && !answer.has("code")) return { sale: back, at, done: true }; // signed out
   try {
     // Only once: a repeated or foreign answer must not sign anybody in.
-    sessionStorage.setItem("signin", JSON.stringify({ sale: back }));
+    sessionStorage.setItem("signin", JSON.stringify({ sale: back, at }));
     const code = answer.get("code");
     const done = state && code && answer.get("state") === state && (await redeem(code, verifier, nonce));
-    return { sale: back, done: !!done };
+    return { sale: back, at, done: !!done };
   } catch {
-    return { sale: back, done: false };
+    return { sale: back, at, done: false };
   }
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 func TestEveryEventOfThisFunctionIsAnswered(t *testing.T) {
-	tests := map[string]string{"page-sale.json": `data-sale="moutai"`, "page-signin.json": `data-sale=""`}
+	tests := map[string]string{"page-sale.json": `data-sale="moutai"`, "page-group.json": `data-sale="" data-group="trail-runner"`, "page-signin.json": `data-sale=""`}
 	files, err := filepath.Glob("../../../events/page*.json")
 	if err != nil || len(files) != len(tests) {
 		t.Errorf("%d events in events/ and %d here (%v): each needs its test", len(files), len(tests), err)

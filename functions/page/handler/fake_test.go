@@ -20,7 +20,7 @@ import (
 // tiny is a page of few files: page.js imports words.js, which imports nothing.
 func tiny() fstest.MapFS {
 	return fstest.MapFS{
-		"page.html": {Data: []byte(`<html data-sale="{{.SaleID}}" data-authorize="{{.Authorize}}" data-client="{{.ClientID}}"><link href="/assets/style.css"><script src="/assets/page.js"></script></html>`)},
+		"page.html": {Data: []byte(`<html data-sale="{{.SaleID}}" data-group="{{.GroupID}}" data-authorize="{{.Authorize}}" data-client="{{.ClientID}}"><link href="/assets/style.css"><script src="/assets/page.js"></script></html>`)},
 		"page.js":   {Data: []byte("import { a } from \"./words.js\";\nimport b from './words.js';\n")},
 		"words.js":  {Data: []byte("export const a = 1; // not ./style.css\n")},
 		"style.css": {Data: []byte("body { color: black }\n")},

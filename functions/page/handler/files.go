@@ -58,6 +58,10 @@ var (
 	inCode = regexp.MustCompile(`["']\./([\w.-]+)["']`)
 )
 
+// comment is a line of a script that is nothing else. Nobody reads it in a browser, and the
+// number of lines stays, so that an error's line is that of the source.
+var comment = regexp.MustCompile(`(?m)^[ \t]*(//.*|/\*\*([^*\n]|\*[^/\n])*(\*/)?|\*.*)$`)
+
 // builder computes the files' public names. A file's name contains the hash of its text,
 // and its text contains the names of the files that it refers to, so those come first.
 type builder struct {
@@ -91,6 +95,9 @@ func (b *builder) read(name string, references *regexp.Regexp) ([]byte, error) {
 	text, err := fs.ReadFile(b.source, name)
 	if err != nil {
 		return nil, fmt.Errorf("read page: %w", err)
+	}
+	if path.Ext(name) == ".js" {
+		text = comment.ReplaceAll(text, nil)
 	}
 	if name == styleName {
 		text = append(text, b.look.style()...)

@@ -113,21 +113,28 @@ func (h *Handler) route(r request, event *telemetry.Event) (answer, error) {
 			id, status = "", http.StatusNotFound
 		}
 		event.Text("saleId", id)
-		return h.html(id, status)
+		return h.html(id, "", status)
+	case "GET /g/{groupId}":
+		id, status := r.PathParameters["groupId"], http.StatusOK
+		if !sale.ValidID(id) {
+			id, status = "", http.StatusNotFound
+		}
+		event.Text("groupId", id)
+		return h.html("", id, status)
 	case "GET /signin":
-		return h.html("", http.StatusOK)
+		return h.html("", "", http.StatusOK)
 	case "GET /assets/{name}":
 		return h.asset(r.PathParameters["name"]), nil
 	}
 	return answer{}, fmt.Errorf("no such route: %q", r.RouteKey)
 }
 
-// html returns the page of a sale, "" for none.
-func (h *Handler) html(saleID string, status int) (answer, error) {
+// html returns the page of a sale or of a group, "" for none.
+func (h *Handler) html(saleID, groupID string, status int) (answer, error) {
 	data := struct {
 		SignIn
-		SaleID string
-	}{h.signIn, saleID}
+		SaleID, GroupID string
+	}{h.signIn, saleID, groupID}
 	var b bytes.Buffer
 	if err := h.page.Execute(&b, data); err != nil {
 		return answer{}, err

@@ -25,8 +25,12 @@ func TestASaleIDThatIsNotValidIsLeftOutOfThePage(t *testing.T) {
 		if want == 404 {
 			shown = ""
 		}
-		if r.StatusCode != want || !strings.Contains(text, `data-sale="`+shown+`"`) || r.Headers["Content-Type"] != "text/html; charset=utf-8" {
+		if r.StatusCode != want || !strings.Contains(text, `data-sale="`+shown+`" data-group=""`) || r.Headers["Content-Type"] != "text/html; charset=utf-8" {
 			t.Errorf("%q: %d %s, %v; want %d and the page", id, r.StatusCode, text, r.Headers, want)
+		}
+		r, text = newFunction(t).get(t, httpapitest.Event(t, "page-sale.json", group(id)))
+		if r.StatusCode != want || !strings.Contains(text, `data-sale="" data-group="`+shown+`"`) {
+			t.Errorf("group %q: %d %s; want %d and the page", id, r.StatusCode, text, want)
 		}
 	}
 }
@@ -246,7 +250,7 @@ func TestAPageThatCannotBeMadeIsAnInternalError(t *testing.T) {
 }
 
 // budget is what all the files of the page may weigh, compressed, in bytes.
-const budget = 15 << 10
+const budget = 18 << 10
 
 func TestTheRealPageIsSmallAndWhole(t *testing.T) {
 	f := newFunction(t)

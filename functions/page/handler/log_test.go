@@ -10,6 +10,12 @@ import (
 	"flashsale/shared/telemetry/telemetrytest"
 )
 
+func group(id string) httpapitest.Change {
+	return func(r *events.APIGatewayV2HTTPRequest) {
+		r.RouteKey, r.PathParameters = "GET /g/{groupId}", map[string]string{"groupId": id}
+	}
+}
+
 func TestEveryRequestLeavesALineWithoutPersons(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -19,6 +25,8 @@ func TestEveryRequestLeavesALineWithoutPersons(t *testing.T) {
 		{"a sale", func(*events.APIGatewayV2HTTPRequest) {}, map[string]any{"route": "GET /s/{saleId}", "saleId": "moutai", "outcome": "ok", "result": "ok"}},
 		{"a malformed id", func(r *events.APIGatewayV2HTTPRequest) { r.PathParameters["saleId"] = "<b>" },
 			map[string]any{"route": "GET /s/{saleId}", "saleId": "", "outcome": "ok", "result": "ok"}},
+		{"a group", group("trail-runner"), map[string]any{"route": "GET /g/{groupId}", "groupId": "trail-runner", "outcome": "ok", "result": "ok"}},
+		{"a malformed id of a group", group("<b>"), map[string]any{"route": "GET /g/{groupId}", "groupId": "", "outcome": "ok", "result": "ok"}},
 		{"the callback, whose query holds the code", func(r *events.APIGatewayV2HTTPRequest) {
 			r.RouteKey, r.RawQueryString, r.QueryStringParameters = "GET /signin", "code=secret-code", map[string]string{"code": "secret-code"}
 		}, map[string]any{"route": "GET /signin", "outcome": "ok", "result": "ok"}},

@@ -119,6 +119,7 @@ type salePage struct {
 	Now         string     `json:"now"`
 	State       sale.Phase `json:"state"`
 	Remaining   int64      `json:"remaining"`
+	Seeded      int64      `json:"seeded"`
 	Approximate bool       `json:"approximate,omitempty"`
 	MayReturn   bool       `json:"mayReturn,omitempty"`
 	PayWithin   int64      `json:"payWithin,omitempty"` // seconds
@@ -136,7 +137,7 @@ func pageOf(s sale.Sale, left ledger.Remaining, now time.Time) salePage {
 	state := phase(s, left, now)
 	return salePage{
 		SaleID: s.ID, Name: s.Name, OpensAt: httpapi.Time(s.OpensAt), ClosesAt: httpapi.Time(s.ClosesAt),
-		Now: httpapi.Time(now), State: state, Remaining: left.Units, Approximate: left.Approximate,
+		Now: httpapi.Time(now), State: state, Remaining: left.Units, Seeded: s.Seeded, Approximate: left.Approximate,
 		MayReturn: state == sale.PhaseSoldOut && s.MayReturn(),
 		PayWithin: int64(s.PayWithin / time.Second), Price: s.Price, Currency: s.Currency, Labels: s.Labels.List(),
 		Image: s.Image, About: s.About, Link: s.Link, LimitGroup: s.LimitGroup,

@@ -30,7 +30,7 @@ func TestTheSalePageIsTheSameForEverybodyForASecond(t *testing.T) {
 	selling(t, func(t *testing.T, f *function) {
 		body := answered(t, f.Ask(t, t.Context(), event(t, "query-sale.json")), "max-age=1")
 		want := map[string]any{
-			"saleId": "moutai", "name": "Feitian Moutai", "state": "OPEN", "remaining": 99.0, "now": "2026-01-01T00:00:06.000Z",
+			"saleId": "moutai", "name": "Feitian Moutai", "state": "OPEN", "remaining": 99.0, "seeded": 100.0, "now": "2026-01-01T00:00:06.000Z",
 			"opensAt": "2026-01-01T00:00:00.000Z", "closesAt": "2036-01-01T00:00:00.000Z",
 		}
 		if diff := cmp.Diff(want, body); diff != "" {

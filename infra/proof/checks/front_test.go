@@ -135,7 +135,7 @@ func frontRules(tmpl template, webhooks int) (found []finding) {
 	if !slices.Equal(pages["SalePageCache"], []string{"/sales/*", "/groups/*"}) {
 		found = append(found, finding{frontFile, 1, "every look at a sale costs the API a request"})
 	}
-	if !slices.Equal(pages["PageCache"], []string{"/s/*", "/assets/*", "/signin"}) {
+	if !slices.Equal(pages["PageCache"], []string{"/s/*", "/g/*", "/assets/*", "/signin"}) {
 		found = append(found, finding{frontFile, 1, "every buyer's page costs the API requests"})
 	}
 	page := tmpl.at("Resources", "PageCache", "Properties", "CachePolicyConfig")

@@ -115,7 +115,7 @@ func TestParametersAndOutputsOfTheTemplate(t *testing.T) {
 }
 
 // publicRoutes are the only routes without a token.
-var publicRoutes = []string{"GET /sales/{saleId}", "GET /groups/{groupId}", "GET /s/{saleId}", "GET /assets/{name}", "GET /signin", "POST /payments/{provider}"}
+var publicRoutes = []string{"GET /sales/{saleId}", "GET /groups/{groupId}", "GET /s/{saleId}", "GET /g/{groupId}", "GET /assets/{name}", "GET /signin", "POST /payments/{provider}"}
 
 func TestRoutesOfTheTemplate(t *testing.T) {
 	checkTemplate(t, []templateRule{

@@ -177,12 +177,14 @@ var scenes = map[string]func(s *scene) Answer{
 		return s.ask(door{})
 	},
 
-	"page 200 HTML":   func(s *scene) Answer { return s.ask(door{}) },
-	"page 404 HTML":   func(s *scene) Answer { return s.on("mou%23tai").ask(door{}) },
-	"signin 200 HTML": func(s *scene) Answer { return s.ask(door{}) },
-	"asset 200 File":  func(s *scene) Answer { s.path = "/assets/page.js"; return s.ask(door{}) },
-	"asset 302":       func(s *scene) Answer { s.path = "/assets/page.0123456789abcdef.js"; return s.ask(door{}) },
-	"asset 404 File":  func(s *scene) Answer { s.path = "/assets/page.html"; return s.ask(door{}) },
+	"page 200 HTML":      func(s *scene) Answer { return s.ask(door{}) },
+	"groupPage 200 HTML": func(s *scene) Answer { return s.ask(door{}) },
+	"page 404 HTML":      func(s *scene) Answer { return s.on("mou%23tai").ask(door{}) },
+	"groupPage 404 HTML": func(s *scene) Answer { s.path = "/g/sho%23e"; return s.ask(door{}) },
+	"signin 200 HTML":    func(s *scene) Answer { return s.ask(door{}) },
+	"asset 200 File":     func(s *scene) Answer { s.path = "/assets/page.js"; return s.ask(door{}) },
+	"asset 302":          func(s *scene) Answer { s.path = "/assets/page.0123456789abcdef.js"; return s.ask(door{}) },
+	"asset 404 File":     func(s *scene) Answer { s.path = "/assets/page.html"; return s.ask(door{}) },
 
 	"400 InvalidRequest": func(s *scene) Answer {
 		s.path = strings.NewReplacer("/"+open, "/mou%23tai", "/"+group, "/sho%23e", "/4294967297", "/x").Replace(s.path)

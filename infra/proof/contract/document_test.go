@@ -41,7 +41,7 @@ func TestEveryKindOfAnswerHasAnExample(t *testing.T) {
 		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 		"X-Content-Type-Options":  "nosniff", "Referrer-Policy": "no-referrer",
 	}
-	caches := map[string]string{"sale": "max-age=1", "group": "max-age=1", "page": "public, max-age=60", "signin": "public, max-age=60", "asset": "public, max-age=10"}
+	caches := map[string]string{"sale": "max-age=1", "group": "max-age=1", "page": "public, max-age=60", "groupPage": "public, max-age=60", "signin": "public, max-age=60", "asset": "public, max-age=10"}
 	for _, o := range append(c.Operations(), Operation{Method: http.MethodGet, Path: "/elsewhere", route: c.elsewhere}) {
 		for status, response := range o.route.Operation.Responses.Map() {
 			for media, content := range response.Value.Content {

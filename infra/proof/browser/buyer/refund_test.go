@@ -31,7 +31,7 @@ func TestABuyerIsToldThatPaymentsGoBack(t *testing.T) {
 	}
 	browser.Eval[bool](tab, `document.dispatchEvent(new Event("visibilitychange"))`)
 	const says = "A payment that arrives now is paid back. You cannot order again in this sale."
-	want := says + strings.Repeat("\nYour payment of ¥899 will be paid back.", 3)
+	want := says + strings.Repeat("\nYour payment of ¥899.00 will be paid back.", 3)
 	tab.Wait(fmt.Sprintf("detail.innerText === %q", want))
 	examine(t, tab, "cancelled", "Your order was cancelled.")
 	tab.Screenshot("buyer-refunds-due")
@@ -45,11 +45,11 @@ func TestAPaymentAfterItsTimeIsSeenToGoBack(t *testing.T) {
 		language, refunds string
 		line, says        string
 	}{
-		"refund due":             {"en", `{"amount":89900,"currency":"CNY"}`, "Not paid in time: the unit was given back.", "Your payment of ¥899 will be paid back."},
+		"refund due":             {"en", `{"amount":89900,"currency":"CNY"}`, "Not paid in time: the unit was given back.", "Your payment of ¥899.00 will be paid back."},
 		"refund due of cents":    {"en", `{"amount":89950,"currency":"EUR"}`, "Not paid in time: the unit was given back.", "Your payment of €899.50 will be paid back."},
 		"refund done":            {"en", `{"amount":899,"currency":"JPY","refundedAt":"2026-11-11T12:00:00.000Z"}`, "Not paid in time: the unit was given back.", "Your payment of ¥899 was paid back on November 11, 2026."},
-		"refund due in Chinese":  {"zh-CN", `{"amount":89900,"currency":"CNY"}`, "未按时付款，商品已退回。", "您支付的 ¥899 将退还给您。"},
-		"refund done in Chinese": {"zh-CN", `{"amount":89900,"currency":"CNY","refundedAt":"2026-11-11T12:00:00.000Z"}`, "未按时付款，商品已退回。", "您支付的 ¥899 已于 2026年11月11日 退还。"},
+		"refund due in Chinese":  {"zh-CN", `{"amount":89900,"currency":"CNY"}`, "未按时付款，商品已退回。", "您支付的 ¥899.00 将退还给您。"},
+		"refund done in Chinese": {"zh-CN", `{"amount":89900,"currency":"CNY","refundedAt":"2026-11-11T12:00:00.000Z"}`, "未按时付款，商品已退回。", "您支付的 ¥899.00 已于 2026年11月11日 退还。"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

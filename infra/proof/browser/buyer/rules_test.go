@@ -46,8 +46,8 @@ var rules = map[string]struct {
 		{"page.js", `e.textContent = text`, `e.innerHTML = text`},
 	}},
 	"a buyer pays where it is safe": {paymentElsewhere, []mutant{
-		{"page.js", `protocol === "https:" || origin === location.origin`, `true`},
-		{"page.js", `!paymentUrl || typeof`, `typeof`},
+		{"page.js", `protocol === "https:" || origin === own`, `true`},
+		{"page.js", `!address || typeof`, `typeof`},
 	}},
 	"two presses do not cancel": {cancellationPressedTwice, []mutant{
 		{"page.js", `cancelling = asking ? "" : "cancelSure";`, `if (asking) return cancel(); cancelling = "cancelSure";`},

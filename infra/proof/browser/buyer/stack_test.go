@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (code int, err error) {
-	if shop, err = start(); err != nil {
+	if shop, err = start("-parameter", "ImageOrigin=https://images.example"); err != nil {
 		return 1, err
 	}
 	defer shop.stop()
