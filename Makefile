@@ -46,8 +46,9 @@ API_PORT      ?= 3000
 LAMBDA_PORT   ?= 3001
 DYNAMODB_PORT ?= 8000
 SQS_PORT      ?= 9324
+SHOP_PORT     ?= 3003
 DATA          ?= .local
-export API_PORT LAMBDA_PORT DYNAMODB_PORT SQS_PORT DATA
+export API_PORT LAMBDA_PORT DYNAMODB_PORT SQS_PORT SHOP_PORT DATA
 override PORTS := -api-port "$$API_PORT" -lambda-port "$$LAMBDA_PORT" -dynamodb-port "$$DYNAMODB_PORT"
 override LOCAL_URL := http://127.0.0.1:$$API_PORT
 
@@ -59,9 +60,14 @@ help: ## list the targets
 	@grep -hE '^[a-z%-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 .PHONY: run
-run: host ## the system on this machine, with a demonstration sale open (FAULTS=… CONCURRENCY=… PARAMETERS='Name=value …')
+run: host ## the system on this machine, with a demonstration sale open (FAULTS=… CONCURRENCY=… SHOP=1 PARAMETERS='Name=value …')
 	@exec $(HOST)/local $(PORTS) -sqs-port "$$SQS_PORT" -data "$$DATA" -demo-sale $${FAULTS:+-faults "$$FAULTS"} \
+		$${SHOP:+-parameter "PaymentUrl=/_local/shop/$$SHOP_PORT?order={orderId}&sale={saleId}&amount={amount}&currency={currency}&payBy={payBy}&signature={signature}"} \
 		$${CONCURRENCY:+-concurrency "$$CONCURRENCY"} $${PARAMETERS:+-parameters "$$PARAMETERS"}
+
+.PHONY: shop
+shop: host ## an example payment page of a shop, for a stack that was started with `make run SHOP=1`
+	@exec $(HOST)/shop "$(LOCAL_URL)"
 
 .PHONY: demo
 demo: host ## 1,000 buyers rush for 100 bottles on the running stack (or on a new one), then the receipt; PAYMENTS=1: some must pay
@@ -346,7 +352,7 @@ $(FUNCTIONS:%=build-%): build-%Function:
 # The functions, the local stack and its engine, for this machine.
 .PHONY: host
 host: needs-go engine
-	@$(GO_BUILD) -o $(HOST)/ ./functions/... ./infra/local ./infra/ops/load
+	@$(GO_BUILD) -o $(HOST)/ ./functions/... ./infra/local ./infra/ops/load ./infra/ops/consumers/shop
 	@mkdir -p $(BUILD)/engine && $(GO_BUILD) -o $(BUILD)/engine/ ./infra/local/streamfile
 	@for f in $(FUNCTIONS); do mkdir -p $(HOST)/$$f && \
 		ln -f $(HOST)/$$(echo $${f%Function} | tr A-Z a-z) $(HOST)/$$f/bootstrap; done

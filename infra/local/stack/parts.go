@@ -192,6 +192,7 @@ func (s *Stack) startAPI(l net.Listener) error {
 	local.HandleFunc("GET /_local/health", s.health)
 	local.HandleFunc("GET "+payPath, s.pay)
 	local.HandleFunc("POST "+payPath, s.pay)
+	local.HandleFunc("GET /_local/shop/{port}", s.shop)
 	local.Handle(live.Prefix, view.Handler())
 	local.Handle("GET /{$}", view.Handler())
 	s.serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

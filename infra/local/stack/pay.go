@@ -71,6 +71,19 @@ func (s *Stack) pay(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(w, answer.Body)
 }
 
+// shop leads a buyer to the payment page on that port of this machine, which the template's
+// pattern of PaymentUrl does not allow as an address.
+func (s *Stack) shop(w http.ResponseWriter, r *http.Request) {
+	port, err := strconv.ParseUint(r.PathValue("port"), 10, 16)
+	if err != nil {
+		http.Error(w, "the path must end with the port of a payment page", http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Location", "http://127.0.0.1:"+strconv.FormatUint(port, 10)+"/pay?"+r.URL.RawQuery)
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	w.WriteHeader(http.StatusSeeOther)
+}
+
 // readLimit bounds how long a request's body may take to arrive. Otherwise a slow
 // sender could hold a connection forever.
 const readLimit = 30 * time.Second

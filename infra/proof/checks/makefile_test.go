@@ -80,7 +80,7 @@ done
 
 // prepared are the programs that a stand has without `make host`, which is a separate
 // target.
-var prepared = []string{"local", "load", "operator", "deploy"}
+var prepared = []string{"local", "load", "shop", "operator", "deploy"}
 
 func newStand(t *testing.T, makefile string) *stand {
 	t.Helper()

@@ -3,11 +3,15 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"flashsale/infra/local/child"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 )
@@ -31,7 +35,12 @@ func (s *stack) buysAndWaits(saleID, user string) (orderID string, claim answer)
 
 func TestAnOrderIsPaidOrItsUnitIsReleased(t *testing.T) {
 	t.Parallel()
-	s := boot(t)
+	ports, err := child.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shop := fmt.Sprintf("/_local/shop/%d", ports[0])
+	s := boot(t, "-parameter", "PaymentUrl="+shop+"?order={orderId}&sale={saleId}&amount={amount}&currency={currency}&payBy={payBy}&signature={signature}")
 	now := time.Now().UTC()
 	if _, failure := s.seed(fmt.Sprintf(`{"action":"create","saleId":"unpaid","opensAt":%q,"closesAt":%q,"stock":5,"shards":1,"payWithin":1800,"price":149900,"currency":"CNY"}`,
 		now.Add(-time.Hour).Format(time.RFC3339), now.Add(time.Hour).Format(time.RFC3339))); failure != "" {
@@ -50,11 +59,10 @@ func TestAnOrderIsPaidOrItsUnitIsReleased(t *testing.T) {
 	cancel := func(user string) answer { return s.must(s.call("DELETE", own, "", s.bearer(user)...)) }
 	pay := func(order, more string) answer { return s.must(s.call("POST", "/_local/pay?order="+order+more, "")) }
 
-	// Alice pays at the address that she is given.
+	// Alice pays at the shop's own page, to which her link leads.
 	alice, claim := s.buysAndWaits("unpaid", "alice")
-	is("alice's claim", claim, 200, `"payBy":"`, `"paymentUrl":"/_local/pay?order=`+alice+`"`)
-	is("alice pays", s.must(s.call("GET", claim.text("paymentUrl"), "")), 200, `{"outcome":"paid"}`)
-	is("and again", pay(alice, ""), 200, `{"outcome":"paid"}`)
+	is("alice's claim", claim, 200, `"payBy":"`, `"paymentUrl":"`+shop+`?order=`+alice+`&sale=unpaid&amount=149900&currency=CNY&payBy=`)
+	s.paysAtTheShop(ports[0], claim.text("paymentUrl"))
 	is("twice", pay(alice, "&reference=pi_2"), 200, `"reason":"other-payment"`)
 	is("alice's claim", state("alice"), 200, `"state":"PAID"`)
 	is("alice's order", s.must(s.call("GET", "/orders/"+alice, "", s.bearer("alice")...)), 200, `"state":"PAID"`)
@@ -107,4 +115,45 @@ func TestAnOrderIsPaidOrItsUnitIsReleased(t *testing.T) {
 		s.buysAndWaits("final", "erin")
 		return s.must(s.call("DELETE", "/sales/final/orders/me", "", s.bearer("erin")...))
 	}(), 409, `"code":"not-cancellable"`)
+}
+
+// paysAtTheShop opens the example's payment page by a link, sends its form twice, as an
+// impatient buyer does, and looks for the address. A link of another amount is refused.
+func (s *stack) paysAtTheShop(port int, link string) {
+	s.t.Helper()
+	addresses := filepath.Join(s.t.TempDir(), "addresses.jsonl")
+	page := child.Program{Name: "payment page", ReadyURL: fmt.Sprintf("http://127.0.0.1:%d/", port), AnyStatus: true, Command: child.Command{
+		Path: filepath.Join(s.root, ".build/host/shop"), Args: []string{s.at.API}, Env: []string{"ADDRESSES=" + addresses, fmt.Sprintf("SHOP_PORT=%d", port)},
+	}}
+	if err := page.Start(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+	defer page.Kill()
+	asks := func(method, address, form string, status int, part string) *http.Response {
+		s.t.Helper()
+		r, err := http.NewRequestWithContext(s.t.Context(), method, address, strings.NewReader(form))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		a, err := http.DefaultTransport.RoundTrip(r) // follows no redirect
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		defer a.Body.Close()
+		body, err := io.ReadAll(a.Body)
+		if err != nil || a.StatusCode != status || !strings.Contains(string(body)+a.Header.Get("Location"), part) {
+			s.t.Errorf("%s %s: %d %s %s (%v), want %d with %s", method, address, a.StatusCode, body, a.Header.Get("Location"), err, status, part)
+		}
+		return a
+	}
+	at := asks("GET", s.at.API+link, "", http.StatusSeeOther, "/pay?order=").Header.Get("Location")
+	asks("GET", at, "", http.StatusOK, "Pay CNY 1499.00")
+	asks("GET", strings.Replace(at, "amount=149900", "amount=1", 1), "", http.StatusForbidden, "It was changed")
+	for range 2 {
+		asks("POST", at, "address=1+Main+Street", http.StatusSeeOther, s.at.API+"/s/unpaid")
+	}
+	if kept, err := os.ReadFile(addresses); err != nil || !strings.Contains(string(kept), `"address":"1 Main Street"`) {
+		s.t.Errorf("the shop has kept %s (%v)", kept, err)
+	}
 }

@@ -2,6 +2,8 @@ package mutants
 
 const (
 	operatorTests     = "./infra/ops/operator"
+	shopTests         = "./infra/ops/consumers/shop"
+	paymentPage       = "infra/ops/consumers/shop/shop.go"
 	listingOrders     = "infra/ops/operator/orders.go"
 	recordingPayments = "infra/ops/operator/record.go"
 )
@@ -41,4 +43,20 @@ var ofTheShop = []mutant{
 		`return p, p.Check()`, `return p, nil`}}},
 	{"a payment that was recorded before is new", "P24", operatorTests, "^TestAPaymentThatWasNever", []edit{{recordingPayments,
 		`	if !s.New {`, `	if false {`}}},
+	{"the payment page takes any link", "P25", shopTests, "^TestOnlyAnUnchanged", []edit{{paymentPage,
+		`hmac.Equal(mac.Sum(nil), got) || valid`, `hmac.Equal(mac.Sum(nil), got) || true`}}},
+	{"of the payment page's keys only the last counts", "P25", shopTests, "^TestOnlyAnUnchanged", []edit{{paymentPage,
+		`range s.keys {`, `range s.keys[:1] {`}}},
+	{"the payment page takes a link after its end", "P21", shopTests, "^TestOnlyAnUnchanged", []edit{{paymentPage,
+		`	case !s.now().Before(payBy):`, `	case payBy.IsZero():`}}},
+	{"the payment page answers under any name", "P25", shopTests, "^TestOnlyAnUnchanged", []edit{{paymentPage,
+		`path != "/pay" || name != "127.0.0.1" && name != "localhost"`, `path != "/pay" || name == "none"`}}},
+	{"the payment page keeps money reserved for a cancelled order", "P24", shopTests, "^TestMoneyIsCaptured", []edit{{paymentPage,
+		`	case "refund-due":`, `	case "":`}}},
+	{"the payment page does not report again", "P24", shopTests, "^TestMoneyIsCaptured", []edit{{paymentPage,
+		`try < 4 && ctx`, `try < 1 && ctx`}}},
+	{"the payment page makes a payment of each click", "P24", shopTests, "^TestMoneyIsCaptured", []edit{{paymentPage,
+		`payment := "shop-" + link.Get("order")`, `payment := "shop-" + s.now().String()`}}},
+	{"the payment page forgets the address", "P24", shopTests, "^TestMoneyIsCaptured", []edit{{paymentPage,
+		`append(line, '\n')`, `line[:0]`}}},
 }

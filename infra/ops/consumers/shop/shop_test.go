@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+const (
+	key    = "0123456789abcdef0123456789abcdef"
+	secret = "whsec_bG9jYWwtZmxhc2hzYWxlLXdlYmhvb2stc2VjcmV0"
+)
+
+// signedLink is a link to an order that is to be paid within the hour.
+func signedLink(by string, change ...string) url.Values {
+	link := url.Values{"order": {"523415642750058497"}, "sale": {"moutai"}, "amount": {"89900"}, "currency": {"CNY"}, "payBy": {time.Now().Add(time.Hour).UTC().Format("2006-01-02T15:04:05.000Z")}}
+	for i := 0; i+1 < len(change); i += 2 {
+		link.Set(change[i], change[i+1])
+	}
+	mac := hmac.New(sha256.New, []byte(by))
+	for _, text := range []string{"flashsale payment 1\n", link.Get("order") + "\n", link.Get("sale") + "\n", link.Get("amount") + "\n", link.Get("currency") + "\n", link.Get("payBy")} {
+		_, _ = io.WriteString(mac, text)
+	}
+	link.Set("signature", hex.EncodeToString(mac.Sum(nil)))
+	return link
+}
+
+// opened is a page over a flashsale that gives these answers, one after the other, and notes what
+// it is told.
+func opened(t *testing.T, answers ...string) (s *shop, addresses *bytes.Buffer, told *[]string) {
+	t.Helper()
+	webhook, err := standardwebhooks.NewWebhook(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told = &[]string{}
+	flashsale := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			err = webhook.Verify(body, r.Header)
+		}
+		if err != nil || r.URL.Path != "/payments/standard-webhooks" {
+			t.Errorf("%s: %v", r.URL, err)
+		}
+		*told = append(*told, string(body))
+		answer := answers[min(len(*told), len(answers))-1]
+		if answer == "busy" {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		_, _ = io.WriteString(w, answer)
+	}))
+	t.Cleanup(flashsale.Close)
+	addresses = &bytes.Buffer{}
+	return &shop{flashsale: flashsale.URL, keys: []string{"another key of thirty-two letters", key + "\n"}, webhook: webhook, client: flashsale.Client(), now: time.Now, addresses: addresses}, addresses, told
+}
+
+func ask(s *shop, method, host string, link url.Values, form url.Values) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "http://"+host+"/pay?"+link.Encode(), strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
+
+func TestOnlyAnUnchangedLinkIsPaid(t *testing.T) {
+	changed := func(name, value string) url.Values {
+		link := signedLink(key)
+		link.Set(name, value)
+		return link
+	}
+	for name, tt := range map[string]struct {
+		link       url.Values
+		host, want string
+	}{
+		"as it was signed":       {signedLink(key), "127.0.0.1:3003", "Pay CNY 899.00"},
+		"in yen":                 {signedLink(key, "currency", "JPY", "amount", "899"), "localhost:3003", "Pay JPY 899<"},
+		"another amount":         {changed("amount", "1"), "127.0.0.1:3003", "It was changed"},
+		"another order":          {changed("order", "523415642750058498"), "127.0.0.1:3003", "It was changed"},
+		"another sale":           {changed("sale", "maotai"), "127.0.0.1:3003", "It was changed"},
+		"another currency":       {changed("currency", "JPY"), "127.0.0.1:3003", "It was changed"},
+		"a later end":            {changed("payBy", "2099-01-01T00:00:00.000Z"), "127.0.0.1:3003", "It was changed"},
+		"no signature":           {changed("signature", ""), "127.0.0.1:3003", "It was changed"},
+		"another key":            {signedLink("fedcba9876543210fedcba9876543210"), "127.0.0.1:3003", "It was changed"},
+		"too late":               {signedLink(key, "payBy", "2026-01-01T00:00:00.000Z"), "127.0.0.1:3003", "It was to be paid by Thu, 01 Jan 2026"},
+		"without a price":        {signedLink(key, "amount", "0", "currency", ""), "127.0.0.1:3003", "It has no price"},
+		"under another name":     {signedLink(key), "shop.example:3003", "There is no such page"},
+		"a name that resolves":   {signedLink(key), "127.0.0.1.example", "There is no such page"},
+		"markup as the order":    {signedLink(key, "order", "<b>"), "127.0.0.1:3003", "&lt;b&gt;"},
+		"a key between two keys": {signedLink(key), "127.0.0.1:3003", "Deliver to"},
+	} {
+		s, addresses, told := opened(t, `{"outcome":"paid"}`)
+		w := ask(s, http.MethodGet, tt.host, tt.link, nil)
+		if isRefused := w.Code == http.StatusForbidden; !strings.Contains(w.Body.String(), tt.want) || isRefused == strings.Contains(w.Body.String(), "<form") {
+			t.Errorf("%s: %d %s, want %q", name, w.Code, w.Body, tt.want)
+		}
+		if w.Code == http.StatusForbidden {
+			if w = ask(s, http.MethodPost, tt.host, tt.link, url.Values{"address": {"x"}}); w.Code != http.StatusForbidden || addresses.Len() > 0 || len(*told) > 0 {
+				t.Errorf("%s: the form is taken: %d", name, w.Code)
+			}
+		}
+	}
+}
+
+func TestMoneyIsCapturedOnlyOnTheAnswerPaid(t *testing.T) {
+	const report = `"orderId":"523415642750058497","paymentId":"shop-523415642750058497","saleId":"moutai"`
+	for name, tt := range map[string]struct {
+		answers []string
+		status  int
+		told    int
+	}{
+		"paid":                          {[]string{`{"outcome":"paid"}`}, http.StatusSeeOther, 1},
+		"paid after it was busy":        {[]string{"busy", "busy", `{"outcome":"paid"}`}, http.StatusSeeOther, 3},
+		"cancelled before":              {[]string{`{"outcome":"refund-due","reason":"released"}`}, http.StatusConflict, 1},
+		"something else":                {[]string{`{"outcome":"ignored"}`}, http.StatusBadGateway, 1},
+		"an answer that cannot be read": {[]string{`paid`}, http.StatusBadGateway, 4},
+		"never answered":                {[]string{"busy"}, http.StatusBadGateway, 4},
+	} {
+		s, addresses, told := opened(t, tt.answers...)
+		w := ask(s, http.MethodPost, "127.0.0.1:3003", signedLink(key), url.Values{"address": {" 1 \"Main\" Street\n"}})
+		if w.Code != tt.status || (w.Header().Get("Location") == s.flashsale+"/s/moutai") != (tt.status == http.StatusSeeOther) || len(*told) != tt.told {
+			t.Errorf("%s: %d to %q, %d reports", name, w.Code, w.Header().Get("Location"), len(*told))
+		}
+		for _, body := range *told {
+			if !strings.Contains(body, report) || !strings.Contains(body, `"amount":89900,"currency":"CNY"`) {
+				t.Errorf("%s: reported %s", name, body)
+			}
+		}
+		if kept := addresses.String(); !strings.Contains(kept, `"address":"1 \"Main\" Street"`) || strings.Count(kept, "\n") != 1 {
+			t.Errorf("%s: kept %q", name, kept)
+		}
+	}
+	s, addresses, told := opened(t, `{"outcome":"paid"}`)
+	if w := ask(s, http.MethodPost, "127.0.0.1:3003", signedLink(key), url.Values{"address": {" "}}); w.Code != http.StatusBadRequest || addresses.Len() > 0 || len(*told) > 0 {
+		t.Errorf("without an address: %d", w.Code)
+	}
+}
