@@ -32,6 +32,7 @@ func (r *run) finishAndCheck(s scenario) {
 		r.reconcile()
 		r.deliverAll(r.Start(harness.Finalizing, 0))
 	}
+	r.finishRecall()
 	for _, id := range r.sales {
 		b := harness.ReadBooks(r.DB, id)
 		r.violations = append(r.violations, b.Audit()...)

@@ -65,6 +65,7 @@ func (r *run) checkAnswer(e *harness.Environment, a answer) {
 		if holds && e.MustFindClaim(a.key) {
 			r.violate("P5: %s, who holds %s, was told sold-out", a.user, held.ID)
 		}
+	case b.Sale.Recalled && (a.reply.Code == "recalled" || a.reply.Code == "sale-paused"):
 	case a.reply.Code != "busy":
 		r.violate("%s was told %q", a.user, a.reply.Code)
 	}
@@ -93,7 +94,7 @@ func (r *run) seed(event string) (out seedAnswer, code string) {
 		took, err := e.Command(event, &out)
 		r.chooser.logf("seed: %v %+v", err, out)
 		r.checkDuration(harness.Seeding, took)
-		if code = harness.CodeOf(err); err == nil || code == "conflicting-request" {
+		if code = harness.CodeOf(err); err == nil || code == "conflicting-request" || code == "recalled" {
 			return out, code
 		}
 	}

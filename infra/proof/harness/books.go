@@ -21,13 +21,16 @@ type Books struct {
 	Claims  map[string]ClaimRow // by user
 	Orders  map[string]OrderRow // by order id
 	Drained bool
-	items   []map[string]types.AttributeValue
+	// Recalling: the sale was recalled, and the recall is not complete.
+	Recalling bool
+	goesBack  map[string]bool // payments of paid orders of a recalled sale
+	items     []map[string]types.AttributeValue
 }
 
 // SaleRow is the sale's own item.
 type SaleRow struct {
-	Seeded int64
-	Paused bool
+	Seeded           int64
+	Paused, Recalled bool
 }
 
 // ShardRow is a stock shard.
@@ -53,7 +56,7 @@ type OrderRow struct{ user, claimID string }
 // ReadBooks reads the whole table for one sale, without faults. Orders that name no
 // existing sale count as this one's, too.
 func ReadBooks(db *dynamotest.DB, id string) *Books {
-	b := &Books{id: id, Claims: map[string]ClaimRow{}, Orders: map[string]OrderRow{}, items: db.Items(TableName)}
+	b := &Books{id: id, Claims: map[string]ClaimRow{}, Orders: map[string]OrderRow{}, goesBack: map[string]bool{}, items: db.Items(TableName)}
 	for _, it := range b.items {
 		pk, sk := Text(it["pk"]), Text(it["sk"])
 		kind, rest, _ := strings.Cut(pk, "#")
@@ -74,9 +77,9 @@ func ReadBooks(db *dynamotest.DB, id string) *Books {
 		case kind == "SALE" && sk == "SALE":
 			b.Sale.Seeded, _ = Number(it["seeded"])
 			paused, _ := it["paused"].(*types.AttributeValueMemberBOOL)
-			b.Sale.Paused = paused != nil && paused.Value
+			b.Sale.Paused, b.Sale.Recalled = paused != nil && paused.Value, it["recalledAt"] != nil
 		case kind == "SALES":
-			b.Drained = it["drained"] != nil
+			b.Drained, b.Recalling = it["drained"] != nil, it["recalling"] != nil
 		case kind == "STOCK":
 			var s ShardRow
 			s.stock, _ = Number(it["stock"])
@@ -87,6 +90,8 @@ func ReadBooks(db *dynamotest.DB, id string) *Books {
 			c := ClaimRow{ID: Text(it["claimId"]), OrderID: Text(it["orderId"])}
 			c.Payment, c.ReleasedBy = Text(it["payment"]), Text(it["releasedBy"])
 			b.Claims[sk] = c
+		case kind == "REFUND" && Text(it["reason"]) == "recalled":
+			b.goesBack[sk] = true
 		case kind == "ORDER":
 			b.Orders[rest] = OrderRow{Text(it["user"]), Text(it["claimId"])}
 		}
@@ -113,6 +118,30 @@ func (b *Books) Unfinished() []string {
 	}
 	slices.Sort(users)
 	return users
+}
+
+// CheckRecall checks that a recalled sale sells nothing and that each of its orders is released, or
+// is paid and its payment goes back (P35).
+func (b *Books) CheckRecall() (found []string) {
+	if b.Recalling || !b.Sale.Recalled || !b.Sale.Paused {
+		return []string{fmt.Sprintf("P35: the recall of %s is not complete", b.id)}
+	}
+	left := len(b.goesBack)
+	for user, c := range b.Claims {
+		switch {
+		case c.ReleasedBy == "" && !b.goesBack[c.Payment]:
+			found = append(found, fmt.Sprintf("P35: the order of %s ended as %q, and no payment of it goes back", user, c.End()))
+		case c.ReleasedBy != "" && c.Payment != "":
+			found = append(found, fmt.Sprintf("P35: the order of %s is paid and released", user))
+		case c.Payment != "":
+			left--
+		}
+	}
+	if left != 0 {
+		found = append(found, fmt.Sprintf("P35: %d payments that have paid no order go back as if they had", left))
+	}
+	slices.Sort(found)
+	return found
 }
 
 // Audit recounts a sale whose orders are all finished.

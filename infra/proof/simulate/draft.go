@@ -41,6 +41,8 @@ type conditions struct {
 	pays bool
 	// groups: a user may order in one of the sales only, which are created at different times.
 	groups bool
+	// recalls: some of the sales are recalled in the end.
+	recalls bool
 	// publishes: the publishing of events has every fault that it may have, often.
 	publishes bool
 }
@@ -133,6 +135,8 @@ type command struct {
 	units int
 	// withdraws: its answer contains how many units it took.
 	withdraws bool
+	// recalls: after it the sale accepts no other.
+	recalls bool
 	// whenSoldOut sends it that long after the last unit was sold, if that is before at:
 	// when shards are being closed and reopened.
 	whenSoldOut bool
@@ -158,6 +162,9 @@ func drawSales(r *rand.Rand, c conditions) draft {
 	opens := between(r, 5*time.Second, 20*time.Second)
 	if c.pays {
 		d.environments[harness.Paying], d.environments[harness.Releasing] = 1+r.IntN(4), 2
+	}
+	if c.recalls {
+		d.environments[harness.Releasing] = 2
 	}
 	for i := range c.sales {
 		d.sales = append(d.sales, drawSale(r, c, i, users, opens))
@@ -354,10 +361,28 @@ func drawCommands(r *rand.Rand, d saleDraft, c conditions) []command {
 	for range r.IntN(3) {
 		all = append(all, command{at: during(), again: r.IntN(len(all))})
 	}
+	if c.recalls && sometimes(r, 0.8) {
+		all = append(all, drawRecall(r, d, all))
+	}
 	for i := range all {
 		all[i].number = i
 	}
 	return all
+}
+
+// drawRecall draws a recall after all other commands: soon, while most buyers buy and pay, or when
+// the sale is closed and may be drained.
+func drawRecall(r *rand.Rand, d saleDraft, others []command) command {
+	at := d.opensAt + time.Duration(r.ExpFloat64()*float64(20*time.Second))
+	if closed := d.closesAt + between(r, 0, 25*time.Minute); closed < time.Hour && sometimes(r, 0.6) {
+		at = closed
+	}
+	for _, c := range others {
+		at = max(at, c.at+time.Millisecond)
+	}
+	return command{at: at, edit: true, recalls: true, again: -1, event: func(time.Time) string {
+		return fmt.Sprintf(`{"action":"recall","saleId":%q,"note":"defective"}`, d.id)
+	}}
 }
 
 func paused(sale string, at time.Duration, action string) command {

@@ -27,6 +27,9 @@ func (m *simulation) finishAndCheck() {
 	}
 	m.awaitOrders()
 	for _, s := range m.sales {
+		s.finishRecall()
+	}
+	for _, s := range m.sales {
 		s.finishPayments()
 	}
 	for _, s := range m.sales {
@@ -54,6 +57,9 @@ func (m *simulation) checkUnfrozen() {
 		return
 	}
 	for _, s := range m.sales {
+		if harness.ReadBooks(m.world.DB, s.id).Sale.Recalled {
+			continue
+		}
 		units := s.draft.shards + len(frozen)
 		s.command(command{units: units, event: nil, again: -1},
 			fmt.Sprintf(`{"action":"add","saleId":%q,"seedId":"thaw","stock":%d}`, s.id, units), false)
@@ -110,11 +116,29 @@ func (m *runningSale) probe() {
 			m.n.wait(user, 2*time.Second)
 			r = m.buyUntilAnswered(user, "")
 		}
-		shut := r.Code == "sale-closed" || r.Code == "sale-paused" || r.Code == "sale-not-open"
+		shut := r.Code == "sale-closed" || r.Code == "sale-paused" || r.Code == "sale-not-open" || r.Code == "recalled"
 		if left > 0 && r.Status != 202 && !shut {
 			m.violate("P6: %d units are left, and %s is told %d %s", left, user, r.Status, r.Code)
 		}
 		m.n.wait(user, 3*time.Second)
+	}
+}
+
+// finishRecall waits until the recall of a sale is complete, and checks what became of its orders
+// (P35). Every order has been confirmed before.
+func (m *runningSale) finishRecall() {
+	if !harness.ReadBooks(m.world.DB, m.id).Sale.Recalled {
+		return
+	}
+	for minute := 0; harness.ReadBooks(m.world.DB, m.id).Recalling; minute++ {
+		if minute == 5 {
+			m.violate("P35: after %d minutes the recall of %s is not complete", minute, m.id)
+			return
+		}
+		m.n.wait("director", time.Minute)
+	}
+	for _, text := range harness.ReadBooks(m.world.DB, m.id).CheckRecall() {
+		m.violate("%s: %s", m.id, text)
 	}
 }
 
@@ -280,7 +304,7 @@ func (m *runningSale) checkDrained() {
 		mayDrain = at
 	}
 	m.n.wait("director", time.Until(mayDrain.Add(5*time.Minute)))
-	if b := harness.ReadBooks(m.world.DB, m.id); !b.Drained && !(b.Sale.Paused && m.draft.payWithin > 0) {
+	if b := harness.ReadBooks(m.world.DB, m.id); !b.Drained && (b.Sale.Recalled || !(b.Sale.Paused && m.draft.payWithin > 0)) {
 		m.violate("P8: %s closed at %v and is not drained", m.id, closesAt.Sub(m.began))
 	}
 }

@@ -87,6 +87,9 @@ func (m *runningSale) sendUntilAnswered(c command, event string, repeated bool, 
 			m.recordWithdrawn(event, out.Withdrawn)
 			return
 		}
+		if repeated && harness.CodeOf(err) == "recalled" {
+			return
+		}
 		if repeated && harness.CodeOf(err) == "conflicting-request" && strings.Contains(event, `"at":`) {
 			return // a newer edit disagrees
 		}

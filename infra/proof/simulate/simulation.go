@@ -86,7 +86,8 @@ func Simulate(seed uint64, force func(*conditions)) Result {
 	s := newSchedule(seed)
 	defer close(s.stop)
 	c := draw(s, drawConditions)
-	c.withdraws, c.pays, c.groups = seed%4 == 0, seed%4 == 1, seed%4 == 2 // not drawn, so that the other seeds stay the same
+	// Not drawn, so that the other seeds stay the same.
+	c.withdraws, c.pays, c.groups, c.recalls = seed%4 == 0, seed%4 == 1 || seed%8 == 3, seed%4 == 2, seed%4 == 3
 	if c.groups {
 		c.sales = max(2, c.sales)
 	}

@@ -97,6 +97,10 @@ func TestSimulationUnder(t *testing.T) {
 		"withdrawals":       func(c *conditions) { c.withdraws = true },
 		"rough withdrawals": func(c *conditions) { c.withdraws, c.seeding, c.halfVisible, c.vagueReasons = true, true, true, true },
 		"payments":          func(c *conditions) { c.pays = true },
+		"recalls":           func(c *conditions) { c.recalls = true },
+		"rough recalls": func(c *conditions) {
+			c.recalls, c.pays, c.seeding, c.halfVisible, c.vagueReasons, c.sales = true, true, true, true, true, 2
+		},
 		"rough payments": func(c *conditions) {
 			c.pays, c.seeding, c.halfVisible, c.vagueReasons, c.sales = true, true, true, true, 2
 		},

@@ -100,7 +100,7 @@ type window struct {
 	span
 	open              bool // not a draft
 	opensAt, closesAt time.Time
-	paused            bool
+	paused, recalled  bool
 }
 
 func newWatch(db *dynamotest.DB, skew time.Duration) *watch {
@@ -135,7 +135,7 @@ var mayWrite = map[harness.Function][]string{
 	harness.Seeding:     {"SALE#", "SALES|", "STOCK#", "GROUP#"},
 	harness.Reconciling: {"CLAIM#", "SALES|"},
 	harness.Paying:      {"CLAIM#", "STOCK#", "REFUND#", "PAYMENT#", "SALES|"},
-	harness.Releasing:   {"CLAIM#", "STOCK#", "SALE#", "SALES|"},
+	harness.Releasing:   {"CLAIM#", "STOCK#", "SALE#", "SALES|", "REFUND#"},
 }
 
 // checkPermitted checks that a function writes only what it may (P17).
@@ -308,11 +308,12 @@ func (w *watchedSale) observeWindow(key string, it map[string]types.AttributeVal
 	now := window{
 		span: span{from: time.Now()}, open: it["state"] == nil || harness.Text(it["state"]) == "OPEN",
 		opensAt: time.UnixMilli(opens), closesAt: time.UnixMilli(closes), paused: paused != nil && paused.Value,
+		recalled: it["recalledAt"] != nil,
 	}
 	all := w.windows[key]
 	if len(all) > 0 {
 		last := &all[len(all)-1]
-		if last.open == now.open && last.opensAt.Equal(now.opensAt) && last.closesAt.Equal(now.closesAt) && last.paused == now.paused {
+		if last.open == now.open && last.opensAt.Equal(now.opensAt) && last.closesAt.Equal(now.closesAt) && last.paused == now.paused && last.recalled == now.recalled {
 			return
 		}
 		last.to = now.from
@@ -340,6 +341,7 @@ func (w *watchedSale) wasShut(code string, from, call, to time.Time) bool {
 			}
 			switch {
 			case code == "sale-paused" && v.paused,
+				code == "recalled" && v.recalled,
 				code == "sale-not-open" && call.Add(-w.skew).Before(v.opensAt),
 				code == "sale-closed" && !to.Add(w.skew).Before(v.closesAt),
 				code == "sale-not-found" && !v.open:
