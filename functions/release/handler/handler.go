@@ -154,10 +154,10 @@ func (h *Handler) sales(ctx context.Context, raw []byte) (listings []ledger.List
 	listings, err = h.book.Listings(ctx)
 	listings = slices.DeleteFunc(listings, func(l ledger.Listing) bool { return l.Drained || l.Err == nil && l.PayWithin == 0 && !l.Recalling })
 	slices.SortStableFunc(listings, func(a, b ledger.Listing) int {
-		switch {
-		case a.Recalling != b.Recalling && a.Recalling:
-			return 1
-		case a.Recalling != b.Recalling:
+		if a.Recalling != b.Recalling {
+			if a.Recalling {
+				return 1
+			}
 			return -1
 		}
 		if a.NextPayBy.IsZero() || b.NextPayBy.IsZero() {

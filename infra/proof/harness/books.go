@@ -140,6 +140,11 @@ func (b *Books) CheckRecall() (found []string) {
 	if left != 0 {
 		found = append(found, fmt.Sprintf("P35: %d payments that have paid no order go back as if they had", left))
 	}
+	for k, s := range b.Shards {
+		if s.Released != s.PutBack {
+			found = append(found, fmt.Sprintf("P35: shard %d has %d units released and %d put back", k, s.Released, s.PutBack))
+		}
+	}
 	slices.Sort(found)
 	return found
 }
