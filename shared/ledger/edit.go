@@ -44,7 +44,7 @@ func (l *Ledger) Edit(ctx context.Context, e sale.Edit) (Edited, error) {
 	if err != nil {
 		return Edited{}, err
 	}
-	if err := l.editShards(ctx, s); err != nil {
+	if err := l.editShards(ctx, s, nil); err != nil {
 		return Edited{}, err
 	}
 	if s, err = l.readOpenSale(ctx, e.SaleID); err != nil {
@@ -147,9 +147,14 @@ func windowOf(s sale.Sale) item {
 	}
 }
 
-func (l *Ledger) editShards(ctx context.Context, s sale.Sale) error {
+// editShards edits every shard, or those that are late, if that is not nil.
+func (l *Ledger) editShards(ctx context.Context, s sale.Sale, late func(k int) bool) error {
 	errs := make([]error, s.Shards)
-	each(s.Shards, func(k int) { errs[k] = l.editShard(ctx, s, k) })
+	each(s.Shards, func(k int) {
+		if late == nil || late(k) {
+			errs[k] = l.editShard(ctx, s, k)
+		}
+	})
 	return asInternal(worst("shard", errs))
 }
 

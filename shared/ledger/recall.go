@@ -25,7 +25,7 @@ func (l *Ledger) Recall(ctx context.Context, r sale.Recall) (Edited, error) {
 	if err != nil {
 		return Edited{}, err
 	}
-	return Edited{Sale: s, Applied: applied}, l.editShards(ctx, s)
+	return Edited{Sale: s, Applied: applied}, l.editShards(ctx, s, nil)
 }
 
 // recallSale writes the recall, unless the sale is recalled. It returns the sale that the
@@ -74,9 +74,9 @@ func (l *Ledger) writeRecall(before, after sale.Sale) []types.TransactWriteItem 
 		}},
 		{Update: &types.Update{
 			TableName: l.table, Key: listingKey(after.ID),
-			UpdateExpression:          aws.String("SET #recalling = :at REMOVE #drained, #releasing"),
+			UpdateExpression:          aws.String("SET #recalling = :at REMOVE #drained"),
 			ConditionExpression:       aws.String("attribute_exists(pk)"),
-			ExpressionAttributeNames:  map[string]string{"#recalling": "recalling", "#drained": "drained", "#releasing": "releasing"},
+			ExpressionAttributeNames:  map[string]string{"#recalling": "recalling", "#drained": "drained"},
 			ExpressionAttributeValues: item{":at": millis(after.RecalledAt)},
 		}},
 	}
@@ -98,14 +98,8 @@ func (l *Ledger) releaseRecalled(ctx context.Context, listing Listing) (done Rel
 	if err != nil {
 		return done, err
 	}
-	errs := make([]error, len(shards))
-	each(len(shards), func(k int) {
-		if shards[k].changedAt.Before(s.ChangedAt) {
-			errs[k] = l.editShard(ctx, s, k)
-		}
-	})
-	if err := worst("shard", errs); err != nil {
-		return done, asInternal(err)
+	if err := l.editShards(ctx, s, func(k int) bool { return shards[k].changedAt.Before(s.ChangedAt) }); err != nil {
+		return done, err
 	}
 	p := &releasing{Ledger: l, sale: s, done: &done, pass: ReleasePass{Began: l.now(), RecalledAt: s.RecalledAt}}
 	if at := listing.Releasing; at != nil && at.RecalledAt.Equal(s.RecalledAt) {
@@ -143,15 +137,18 @@ func (p *releasing) gatherRecalled(c sale.Claim, next *ReleasePass) {
 	p.done.OldestDueSeconds = max(p.done.OldestDueSeconds, int64(p.now().Sub(due)/time.Second))
 }
 
-// refundPaid records the refunds of the gathered paid claims, several batches at once. The
-// first one notes in the listing that there are refunds, for which the others would conflict.
+// refundPaid records the refunds of the gathered paid claims: the first one alone, because it
+// notes in the listing that there are refunds, for which others would conflict, and then
+// several batches at once.
 func (p *releasing) refundPaid(ctx context.Context) error {
-	batches := slices.Collect(slices.Chunk(p.paid, maxReleases))
+	if len(p.paid) == 0 {
+		return nil
+	}
+	batches := append([][]paid{p.paid[:1]}, slices.Collect(slices.Chunk(p.paid[1:], maxReleases))...)
 	refunded, errs := make([]int, len(batches)), make([]error, len(batches))
-	one := func(i int) { refunded[i], errs[i] = p.refundRecalled(ctx, batches[i]) }
-	if len(batches) > 0 {
-		one(0)
-		each(len(batches)-1, func(i int) { one(i + 1) })
+	for _, at := range []int{0, 1} {
+		upTo := max(1, at*len(batches))
+		each(upTo-at, func(i int) { refunded[at+i], errs[at+i] = p.refundRecalled(ctx, batches[at+i]) })
 	}
 	for _, n := range refunded {
 		p.done.Refunded += n

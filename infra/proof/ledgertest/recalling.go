@@ -69,6 +69,9 @@ var recalling = map[string]func(*testing.T, *World){
 		if v := w.Number("SALE#moutai", "SALE", "minReader"); v != sale.ReadsRecalls {
 			t.Errorf("its reader needs version %d", v)
 		}
+		if v := w.Number("SALE#moutai", "SALE", "version"); v != 2 {
+			t.Errorf("its own version is %d, want 2", v)
+		}
 		_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: "carol"})
 		w.Refused(sale.Recalled, err)
 		w.Pass(time.Minute)
@@ -314,17 +317,65 @@ var recalling = map[string]func(*testing.T, *World){
 	},
 	"many payments go back in batches, several at once, and the listing notes one of them": func(t *testing.T, w *World) {
 		w.Open(200, 2)
-		for _, id := range w.Ordered(usersOf(0, 1, 60)...) {
+		users := usersOf(0, 1, 60)
+		for _, id := range w.Ordered(users...) {
 			w.Settles(PaymentOf(id, "pi_"+strings.Repeat("x", int(id%7))+time.Duration(id).String()))
 		}
 		w.recalls("", true)
 		transactions := 0
 		counting := w.before("TransactWriteItems", func() { transactions++ })
 		w.finishes(counting, 0, 0, 60, true)
-		if listing, err := w.Ledger.Listing(w.Ctx, "moutai"); err != nil || !listing.RefundAt.Equal(w.Now()) || transactions != 3 {
+		if listing, err := w.Ledger.Listing(w.Ctx, "moutai"); err != nil || !listing.RefundAt.Equal(w.Now()) || transactions != 4 {
 			t.Errorf("got %+v (%v) after %d transactions", listing, err, transactions)
 		}
+		for _, user := range users {
+			if c := w.claimOf(user); len(c.Refunds) != 1 || c.Refunds[0] != c.Payment {
+				t.Errorf("got %+v", c)
+			}
+		}
 		w.Settled(2)
+	},
+	"a refund that another pass has recorded meanwhile stays as it is": func(t *testing.T, w *World) {
+		w.Open(9, 2)
+		p := PaymentOf(w.Ordered("alice")[0], "pi_1")
+		w.Settles(p)
+		w.recalls("", true)
+		slow := w.overtaken("TransactWriteItems", func() {
+			w.Pass(time.Second)
+			w.finishes(w.Environment(), 0, 0, 1, true)
+			if _, marked, err := w.Ledger.MarkRefunded(w.Ctx, "moutai", p.ID()); err != nil || !marked {
+				t.Errorf("marked: %t (%v)", marked, err)
+			}
+		})
+		at := w.Now().Add(time.Second)
+		w.finishes(slow, 0, 0, 0, true)
+		if got, err := w.Ledger.Refunds(w.Ctx, "moutai"); err != nil || len(got) != 1 || !got[0].At.Equal(at) || !got[0].RefundedAt.Equal(at) {
+			t.Errorf("got %+v (%v), want it as it was at %v", got, err, at)
+		}
+	},
+	"refunds of a recall are noted in the listing once an hour": func(t *testing.T, w *World) {
+		w.OpenUnpaid(9, 2)
+		ids := w.Ordered("alice", "bob")
+		w.bought("carol") // keeps the recall from being complete
+		w.Settles(PaymentOf(ids[0], "pi_1"))
+		noted := w.Now()
+		w.Settles(PaymentOf(ids[0], "pi_2")) // the order's other payment
+		w.Pass(time.Hour)
+		w.recalls("", true)
+		notes := func(want time.Time) {
+			t.Helper()
+			if listing, err := w.Ledger.Listing(w.Ctx, "moutai"); err != nil || !listing.RefundAt.Equal(want) {
+				t.Errorf("got %+v (%v), want one of %v noted", listing, err, want)
+			}
+		}
+		w.finishes(w.Environment(), 1, 1, 1, false)
+		notes(noted)
+		w.tamper("CLAIM#moutai#0", "bob", "SET paidAt = :at, payment = :p REMOVE releasedAt, releasedBy", map[string]types.AttributeValue{
+			":at": &types.AttributeValueMemberN{Value: "1794427200000"}, ":p": &types.AttributeValueMemberS{Value: "stripe#pi_3"},
+		})
+		w.Pass(time.Millisecond)
+		w.finishes(w.Environment(), 0, 0, 1, false)
+		notes(w.Now())
 	},
 	"a pass that follows another writes nothing about a payment that goes back": func(t *testing.T, w *World) {
 		w.OpenUnpaid(9, 1)

@@ -22,8 +22,8 @@ var ofRecalls = []mutant{
 	{"a recall is older than the edit before it", "P35", ledgerTests, overFake + "^a_recall_is_written_over", []edit{{recalls,
 		`max(l.now().UnixMilli(), before.ChangedAt.UnixMilli()+1)`, `l.now().UnixMilli()`}}},
 	{"a drained sale stays drained when it is recalled", "P35", ledgerTests, overFake + "^a_sale_that_asks_for_no_payment_is_recalled", []edit{{recalls,
-		`SET #recalling = :at REMOVE #drained, #releasing`, `SET #recalling = :at REMOVE #releasing`},
-		{recalls, `"#recalling": "recalling", "#drained": "drained", "#releasing": "releasing"}`, `"#recalling": "recalling", "#releasing": "releasing"}`}}},
+		`SET #recalling = :at REMOVE #drained`, `SET #recalling = :at`},
+		{recalls, `"#recalling": "recalling", "#drained": "drained"}`, `"#recalling": "recalling"}`}}},
 	{"a sale that asks for no payment is not finished", "P35", ledgerTests, overFake + "^a_sale_that_asks_for_no_payment_is_recalled", []edit{{releasing,
 		`	if listing.Recalling {
 `, `	if listing.Recalling && listing.PayWithin > 0 {

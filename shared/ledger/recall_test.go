@@ -1,0 +1,158 @@
+package ledger_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// deceived are a crowd whose sale was recalled: every other one has paid.
+type deceived struct {
+	*debtors
+	at       time.Time       // of the recall
+	refunded map[string]bool // by payment
+	paused   int             // shards
+	complete bool
+}
+
+func newDeceived(shards, claims int, at time.Time) *deceived {
+	d := &deceived{debtors: newDebtors(shards, claims), at: at, refunded: map[string]bool{}}
+	d.listing["recalling"] = number(at.UnixMilli())
+	return d
+}
+
+func (d *deceived) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	out, err := d.debtors.GetItem(ctx, in, o...)
+	if err == nil && in.Key["pk"].(*types.AttributeValueMemberS).Value != "SALES" {
+		for _, name := range []string{"recalledAt", "changedAt"} {
+			out.Item[name] = number(d.at.UnixMilli())
+		}
+		out.Item["paused"], out.Item["minReader"] = &types.AttributeValueMemberBOOL{Value: true}, number(3)
+	}
+	return out, err
+}
+
+func (d *deceived) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	keys := in.RequestItems[table].Keys
+	if !strings.HasPrefix(keys[0]["pk"].(*types.AttributeValueMemberS).Value, "PAYMENT#") {
+		return d.debtors.BatchGetItem(ctx, in, o...)
+	}
+	if err := d.takes(ctx, callTakes, 0); err != nil {
+		return nil, err
+	}
+	var guards []map[string]types.AttributeValue
+	for _, key := range keys {
+		guards = append(guards, map[string]types.AttributeValue{
+			"pk": key["pk"], "sk": key["sk"], "fate": text("paid"), "amount": number(89900), "currency": text("CNY"), "at": number(1),
+		})
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.reads += float64(len(keys))
+	return &dynamodb.BatchGetItemOutput{Responses: map[string][]map[string]types.AttributeValue{table: guards}}, nil
+}
+
+func (d *deceived) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	out, err := d.debtors.Query(ctx, in, o...)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, it := range out.Items {
+		user := it["sk"].(*types.AttributeValueMemberS).Value
+		if n, _ := strconv.Atoi(user); n%2 == 0 {
+			payment := "stripe#" + user
+			it["paidAt"], it["payment"] = number(1), text(payment)
+			if d.refunded[payment] {
+				it["refunds"] = &types.AttributeValueMemberSS{Value: []string{payment}}
+			}
+		}
+	}
+	return out, nil
+}
+
+func (d *deceived) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	out, err := d.debtors.UpdateItem(ctx, in, o...)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case err != nil:
+	case strings.HasPrefix(*in.UpdateExpression, "REMOVE #recalling"):
+		d.complete = true
+	case in.ExpressionAttributeValues[":paused"] != nil:
+		d.paused++
+	}
+	return out, err
+}
+
+func (d *deceived) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	if in.TransactItems[0].Put == nil {
+		return d.debtors.TransactWriteItems(ctx, in, o...)
+	}
+	if err := d.takes(ctx, 2*transactionTakes, 2*len(in.TransactItems)); err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, action := range in.TransactItems {
+		if action.Put != nil {
+			d.refunded[action.Put.Item["sk"].(*types.AttributeValueMemberS).Value] = true
+		}
+	}
+	return &dynamodb.TransactWriteItemsOutput{}, nil
+}
+
+// A recall is complete five minutes per 100,000 orders after it, also on a single shard, whose
+// releases wait for one another (P35). Half of the orders are paid. No shard was paused before.
+func TestARecallOfManyOrdersTakesMinutes(t *testing.T) {
+	for _, size := range []struct{ claims, shards int }{{1000, 50}, {*dueClaims, 1000}, {*dueClaims, 1}} {
+		t.Run(fmt.Sprint(size.claims, " on ", size.shards), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				at := time.Date(2026, 11, 11, 20, 30, 0, 0, time.UTC)
+				d := newDeceived(size.shards, size.claims, at)
+				time.Sleep(time.Until(at.Add(time.Minute))) // a run begins up to a minute later
+				l := ledger.New(d, table, ledger.Options{Now: func() time.Time { return time.Now().Round(0) }})
+				for invocations := 1; !d.complete; invocations++ {
+					ctx, cancel := context.WithTimeout(t.Context(), passTime)
+					listing, err := l.Listing(ctx, "moutai")
+					if err != nil {
+						t.Fatal(err)
+					}
+					done, err := l.ReleaseDue(ctx, listing, grace)
+					cancel()
+					if err != nil && sale.CodeOf(err) != sale.Busy || invocations == 10 {
+						t.Fatalf("invocation %d: %+v (%v)", invocations, done, err)
+					}
+					if !d.complete {
+						time.Sleep(time.Minute - time.Since(at)%time.Minute) // the schedule
+					}
+				}
+				took := time.Since(at)
+				claims, released := d.perBucket*len(d.users), len(d.gone)
+				var putBack int64
+				for _, n := range d.putBack {
+					putBack += n
+				}
+				if released+len(d.refunded) != claims || putBack != int64(released) || d.paused != size.shards {
+					t.Errorf("%d of %d claims are released, %d put back, %d payments go back, %d shards are paused", released, claims, putBack, len(d.refunded), d.paused)
+				}
+				if limit := 5 * time.Minute; took > limit {
+					t.Errorf("that took %v, want at most %v", took, limit)
+				}
+				t.Logf("%d orders on %d shards: %v after the recall, %d calls, %.0f read units, %d write units",
+					claims, size.shards, took.Round(time.Millisecond), d.calls, d.reads, d.writes)
+			})
+		})
+	}
+}
