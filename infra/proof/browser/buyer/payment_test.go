@@ -9,22 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"flashsale/infra/kit/client"
 	"flashsale/infra/proof/browser"
 )
 
 // createUnpaid creates a sale that asks for payment within half an hour.
 func (s *stack) createUnpaid(t testing.TB) string {
 	t.Helper()
-	saleID, now := newID("sale"), time.Now().UTC()
-	request := map[string]any{
-		"action": "create", "saleId": saleID, "stock": 5, "shards": 1, "payWithin": 1800, "price": 89900, "currency": "CNY",
-		"opensAt": now.Add(-time.Minute).Format(time.RFC3339), "closesAt": now.Add(time.Hour).Format(time.RFC3339),
-	}
-	if err := s.Ask(t.Context(), client.SeedFunction, request, nil); err != nil {
-		t.Fatal(err)
-	}
-	return saleID
+	return s.createWith(t, map[string]any{"payWithin": 1800, "price": 89900, "currency": "CNY"})
 }
 
 // buysUnpaid opens the page of such a sale and orders.

@@ -83,6 +83,37 @@ var rules = map[string]struct {
 	"the time left to pay is measured again": {clockOfAnUnpaidOrder, []mutant{
 		{"page.js", `phase() === "NOT_OPEN" || payBy()`, `phase() === "NOT_OPEN"`},
 	}},
+	"what is sold is shown, and nothing of elsewhere": {whatIsSold, []mutant{
+		{"page.js", `protocol === "https:" || origin === own`, `true`},
+		{"page.js", `broken = image;`, ``},
+		{"page.js", `put("about", sale?.text ?? "")`, `put("about", "")`},
+		{"page.js", `digits[currency] ?? 2`, `2`},
+		{"page.js", `digits[currency] ?? 2`, `new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions().maximumFractionDigits ?? 2`},
+		{"page.js", `words.orderFor ? fill(words.orderFor, sale.price)`, `"" ? ""`},
+		{"page.js", `sale.read >= sale.opens ? sale`, `sale.read < sale.opens ? sale`},
+	}},
+	"a recalled sale says so before anything else": {recalledSale, []mutant{
+		{"page.js", `claim.state !== "EXPIRED" && sale?.state === "RECALLED"`, `false`},
+		{"page.js", `claim.state !== "EXPIRED" && sale`, `sale`},
+		{"page.js", `RECALLED: "recalled",`, ``},
+		{"page.js", `recalled: "recalled", "already`, `"already`},
+		{"page.js", `"closed", "recalled", "otherState"];`, `"closed", "otherState"];`},
+	}},
+	"the sales of a group are one choice, and one order": {oneOfAGroup, []mutant{
+		{"page.js", `if (wanted && group && !chosen)`, `if (false)`},
+		{"page.js", `    choose(elsewhere);`, ``},
+		{"page.js", `sale.state = "SOLD_OUT";`, ``},
+		{"page.js", `&& s !== sale)) return words.otherChoice`, `&& s === sale)) return words.otherChoice`},
+		{"page.js", `&& !elsewhere;`, `;`},
+		{"page.js", `(group || sale?.grouped) && words`, `false && words`},
+	}},
+	"a choice outlives the sign-in": {choiceOverASignIn, []mutant{
+		{"page.js", `if (id) sessionStorage`, `if (false) sessionStorage`},
+		{"page.js", `const at = group ? "g" : "s";`, `const at = "s";`},
+	}},
+	"a holder finds the order in whichever sale of the group it is": {orderOfAGroup, []mutant{
+		{"page.js", `for (const s of [first, ...sales.filter((s) => s !== first)])`, `for (const s of [first])`},
+	}},
 	"only the sign-in that was asked for is accepted": {signInOfOthers, []mutant{
 		{"signin.js", `answer.get("state") === state &&`, ``},
 		{"signin.js", `validSale(sale) ? sale : ""`, `sale`},

@@ -6,6 +6,7 @@ package buyer
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -111,6 +112,21 @@ func (s *stack) create(t testing.TB, o sale) string {
 		OpensAt: now.Add(cmp.Or(o.opens, -time.Minute)), ClosesAt: now.Add(cmp.Or(o.closes, time.Hour)),
 	})
 	if err != nil {
+		t.Fatal(err)
+	}
+	return saleID
+}
+
+// createWith creates an open sale of five units with more members of its creation.
+func (s *stack) createWith(t testing.TB, more map[string]any) string {
+	t.Helper()
+	saleID, now := newID("sale"), time.Now().UTC()
+	request := map[string]any{
+		"action": "create", "saleId": saleID, "stock": 5, "shards": 1,
+		"opensAt": now.Add(-time.Minute).Format(time.RFC3339), "closesAt": now.Add(time.Hour).Format(time.RFC3339),
+	}
+	maps.Copy(request, more)
+	if err := s.Ask(t.Context(), client.SeedFunction, request, nil); err != nil {
 		t.Fatal(err)
 	}
 	return saleID

@@ -1,0 +1,265 @@
+package buyer
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"flashsale/infra/proof/browser"
+)
+
+// imageOrigin is the stack's parameter ImageOrigin.
+const imageOrigin = "https://images.example"
+
+// shows makes the shop answer with such a sale, and the stack's images with a picture.
+func shows(tab *browser.Tab, saleID, state, more string) {
+	now := time.Now().UTC()
+	body := fmt.Sprintf(`{"saleId":%q,"name":"Trail Runner","state":%q,"opensAt":%q,"closesAt":%q,"now":%q,"remaining":120,"seeded":300%s}`, saleID, state,
+		now.Add(-time.Hour).Format(time.RFC3339), now.Add(time.Hour).Format(time.RFC3339), now.Format(time.RFC3339), more)
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		switch {
+		case r.URL == imageOrigin+"/none.svg":
+			return browser.Answer{Status: 404}
+		case strings.HasPrefix(r.URL, imageOrigin+"/"):
+			return browser.Answer{Status: 200, Header: map[string]string{"Content-Type": "image/svg+xml"},
+				Body: `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 3"><path fill="#c96f4a" d="M0 0h4v3H0z"/></svg>`}
+		case r.Method == http.MethodGet && r.Path == "/sales/"+saleID:
+			return browser.Answer{Status: 200, Body: body}
+		}
+		return browser.Answer{}
+	})
+}
+
+func whatIsSold(t testing.TB, tab *browser.Tab) {
+	saleID := shop.create(t, sale{})
+	shop.signIn(t, tab, newID("user"))
+	open := func(more string) {
+		shows(tab, saleID, "OPEN", more)
+		tab.Open(shop.page(saleID))
+		waitState(tab, "open")
+	}
+	// IQD has three digits by ISO 4217, and none in browsers.
+	for currency, want := range map[string]string{"USD": "$899.00", "JPY": "¥89,900", "KWD": "KWD 89.900", "IQD": "IQD 89.900", "CNY": "¥899.00", "CLF": "CLF 8.9900"} {
+		open(fmt.Sprintf(`,"payWithin":60,"price":89900,"currency":%q`, currency))
+		got := strings.ReplaceAll(tab.Text("#price")+", "+tab.Text(button), "\u00a0", " ")
+		if got != want+", Order for "+want {
+			t.Errorf("%s: %q, want %q on the page and on the button", currency, got, want)
+		}
+	}
+	const whole = `,"payWithin":60,"price":89900,"currency":"CNY","about":"<b>Numbered</b>\nHand-made.","link":"https://shop.example/a"`
+	open(whole + `,"image":"` + imageOrigin + `/a.svg"`)
+	tab.Wait("document.querySelector('#picture img').naturalWidth > 0")
+	if got := tab.Text("#about"); got != "<b>Numbered</b>\nHand-made." {
+		t.Errorf("the text is %q", got)
+	}
+	if got := browser.Eval[string](tab, "link.href + ' ' + link.rel + ' ' + document.querySelector('#picture img').alt"); got != "https://shop.example/a noreferrer Trail Runner" {
+		t.Errorf("link and picture: %s", got)
+	}
+	if left, bar := tab.Text("#left"), browser.Eval[float64](tab, "bar.position"); !strings.HasPrefix(left, "120 of 300 left at ") || bar != 0.4 {
+		t.Errorf("%q, %v of the bar", left, bar)
+	}
+	for _, scheme := range []string{"dark", "light"} {
+		tab.Prefer("prefers-color-scheme", scheme)
+		examine(t, tab, "open", "The sale is open.")
+	}
+	for _, link := range []string{"javascript:alert(1)", "http://shop.example/", "data:text/html,x"} {
+		open(`,"link":"` + link + `"`)
+		if tab.Text("#link") != "" {
+			t.Errorf("the page links to %s", link)
+		}
+	}
+	noPicture := func() {
+		tab.Wait("document.querySelector('#picture img')?.complete ?? true")
+		if time.Sleep(50 * time.Millisecond); !browser.Eval[bool](tab, "picture.hidden") {
+			t.Error("a picture that cannot be loaded leaves a gap")
+		}
+	}
+	open(`,"image":"` + imageOrigin + `/none.svg"`)
+	noPicture()
+	open(`,"image":"https://other.example/a.svg"`)
+	noPicture() // the policy stops it
+	tab.Forgive("Content Security Policy")
+}
+
+// hasRead waits until the page has read what it shows.
+func hasRead(tab *browser.Tab) {
+	tab.Wait("!['loading', 'busy'].includes(document.querySelector('main')?.dataset.state ?? 'loading')")
+}
+
+func recalledSale(t testing.TB, tab *browser.Tab) {
+	saleID := shop.create(t, sale{})
+	shows(tab, saleID, "RECALLED", "")
+	tab.Open(shop.page(saleID))
+	hasRead(tab)
+	if got := tab.Text(line); got != "If you have ordered, sign in to see it.\nThe shop has recalled this sale." {
+		t.Errorf("whoever is not signed in reads %q", got)
+		return
+	}
+	examine(t, tab, "recalled", "If you have ordered, sign in to see it.\nThe shop has recalled this sale.")
+	shop.signIn(t, tab, newID("user"))
+	for state, want := range map[string]string{"CONFIRMED": "recalledOrder", "PAID": "recalledOrder", "CANCELLED": "recalledOrder", "EXPIRED": "expired"} {
+		tab.Intercept(func(r browser.Request) browser.Answer {
+			switch {
+			case strings.HasSuffix(r.Path, "/me"):
+				return browser.Answer{Status: 200, Body: fmt.Sprintf(`{"claimId":"C","state":%q,"orderId":"1","refunds":[{"amount":89900,"currency":"CNY"}]}`, state)}
+			case r.Path == "/sales/"+saleID:
+				return browser.Answer{Status: 200, Body: `{"state":"RECALLED","opensAt":"2026-01-01T00:00:00Z","closesAt":"2036-01-01T00:00:00Z","now":"2026-11-11T12:00:00Z"}`}
+			}
+			return browser.Answer{}
+		})
+		tab.Open(shop.page(saleID))
+		hasRead(tab)
+		if got := browser.Eval[string](tab, "main.dataset.state"); got != want || !strings.HasSuffix(tab.Text("#detail"), "\nYour payment of ¥899.00 will be paid back.") {
+			t.Errorf("an order that is %s is shown as %s: %s", state, got, tab.Text("#detail"))
+			return
+		}
+	}
+	// A page that was loaded before the recall learns of it by the answer to its order.
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		if r.Method == http.MethodPost {
+			return browser.Problem(410, "recalled", "")
+		}
+		return browser.Answer{}
+	})
+	tab.Open(shop.page(saleID))
+	waitState(tab, "open")
+	tab.Click(button)
+	tab.Wait("!['open', 'sending'].includes(main.dataset.state)")
+	if got := tab.Text(line); got != "The shop has recalled this sale." {
+		t.Errorf("the order is answered %q", got)
+	}
+}
+
+// group creates three sales of a group: of five units, of one, and of five.
+func group(t testing.TB) (groupID string, sizes map[string]string) {
+	t.Helper()
+	groupID, sizes = newID("group"), map[string]string{}
+	for size, stock := range map[string]int{"42": 5, "43": 1, "44": 5} {
+		sizes[size] = shop.createWith(t, map[string]any{
+			"name": "Trail Runner · " + size, "stock": stock, "limitGroup": groupID, "payWithin": 1800, "price": 89900, "currency": "CNY",
+		})
+	}
+	return groupID, sizes
+}
+
+// ofSize is JavaScript for the label of a size.
+func ofSize(size string) string {
+	return fmt.Sprintf("[...document.querySelectorAll('label')].find((l) => l.innerText.includes(%q))", size)
+}
+
+func choose(tab *browser.Tab, size string) { browser.Eval[any](tab, ofSize(size)+".click()") }
+
+func choiceOverASignIn(t testing.TB, tab *browser.Tab) {
+	groupID, _ := group(t)
+	tab.Open(shop.Stack.API + "/g/" + groupID)
+	waitState(tab, "open")
+	choose(tab, "43")
+	tab.Click(button)
+	tab.Wait("location.pathname === '/_local/authorize' && document.querySelector('input')")
+	tab.Type("input", newID("user"))
+	tab.Press(browser.Enter)
+	tab.Wait("location.pathname !== '/_local/authorize' && ['open', 'unknown'].includes(document.querySelector('main')?.dataset.state)")
+	if at := browser.Eval[string](tab, "location.pathname + ' ' + document.querySelector('#name').textContent"); at != "/g/"+groupID+" Trail Runner · 43" {
+		t.Errorf("after the sign-in: %s", at)
+	}
+}
+
+func oneOfAGroup(t testing.TB, tab *browser.Tab) {
+	groupID, sizes := group(t)
+	page := shop.Stack.API + "/g/" + groupID
+	note := func(size string) string {
+		return browser.Eval[string](tab, ofSize(size)+".querySelector('small').innerText")
+	}
+	shop.signIn(t, tab, newID("user"))
+	tab.Open(page)
+	waitState(tab, "open")
+	if got := []string{tab.Text("#name"), tab.Text(button), note("43"), note("44")}; !slices.Equal(got, []string{"Trail Runner", "Choose first", "1 left", "5 left"}) {
+		t.Errorf("the page shows %q", got)
+		return
+	}
+	choose(tab, "43")
+	examine(t, tab, "open", "The sale is open.")
+	shop.buy(t, sizes["43"], newID("other"))
+	tab.Click(button)
+	waitState(tab, "soldOut")
+	choose(tab, "42")
+	waitState(tab, "open")
+	if got := note("43"); got != "Sold out" {
+		t.Errorf("what is sold out says %q", got)
+		return
+	}
+	choose(tab, "43")
+	waitState(tab, "soldOut")
+	if got := tab.Text("#detail"); got != "Another one may still be there: choose it." {
+		t.Errorf("beside what is sold out the page says %q", got)
+	}
+	choose(tab, "42")
+	tab.Click(button)
+	waitState(tab, "unpaid")
+	tab.Click("#cancel")
+	if got := tab.Text("#ask"); !strings.Contains(got, "neither this one nor any other of these") {
+		t.Errorf("before the cancellation the page says %q", got)
+	}
+	// Later nothing knows of that choice, and another one is made.
+	browser.Eval[any](tab, "sessionStorage.removeItem('chosen "+groupID+"')")
+	tab.Open(page)
+	waitState(tab, "open")
+	choose(tab, "44")
+	tab.Click(button)
+	tab.Wait("!['open', 'sending'].includes(main.dataset.state)")
+	if name := tab.Text("#name"); name != "Trail Runner · 42" {
+		t.Errorf("whoever has 42 is shown %q", name)
+		return
+	}
+	tab.Open(shop.page(sizes["44"]))
+	waitState(tab, "open")
+	tab.Click(button)
+	tab.Wait("!['open', 'sending'].includes(main.dataset.state)")
+	if got := tab.Text(line); got != "You have already ordered another one of these." {
+		t.Errorf("on the page of 44: %q", got)
+		return
+	}
+	examine(t, tab, "elsewhere", "You have already ordered another one of these.")
+	tab.Click(button)
+	tab.Wait("location.pathname === '/s/" + sizes["42"] + "'")
+}
+
+func orderOfAGroup(t testing.TB, tab *browser.Tab) {
+	groupID, sizes := group(t)
+	user := newID("user")
+	shop.buy(t, sizes["44"], user)
+	for _, saleID := range sizes {
+		shop.operate(t, "pause", saleID)
+	}
+	time.Sleep(2 * time.Second)
+	shop.signIn(t, tab, user)
+	tab.Open(shop.Stack.API + "/g/" + groupID)
+	hasRead(tab)
+	if state, name := browser.Eval[string](tab, "main.dataset.state"), tab.Text("#name"); state != "unpaid" && state != "reserved" || name != "Trail Runner · 44" {
+		t.Errorf("%s, %s", state, name)
+	}
+}
+
+// A page that is loaded two seconds after a description has it.
+func TestADescriptionIsSeenWithinTheCachesTime(t *testing.T) {
+	t.Parallel()
+	saleID, tab := shop.createWith(t, map[string]any{"about": "53 % vol.", "image": imageOrigin + "/a.svg"}), shop.tab(t, "")
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		if strings.HasPrefix(r.URL, imageOrigin) {
+			return browser.Answer{Status: 404}
+		}
+		return browser.Answer{}
+	})
+	tab.Open(shop.page(saleID))
+	tab.WaitText("53 % vol.")
+	shop.operate(t, "describe", saleID, "name", "Moutai 2026", "about", "54 % vol.")
+	time.Sleep(2 * time.Second)
+	tab.Reload()
+	waitState(tab, "open")
+	if name, about := tab.Text("#name"), tab.Text("#about"); name != "Moutai 2026" || about != "54 % vol." {
+		t.Errorf("%q, %q", name, about)
+	}
+}
