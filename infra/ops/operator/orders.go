@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"os/signal"
 	"slices"
 	"strconv"
@@ -72,7 +73,7 @@ func writeOrders(ctx context.Context, book claimList, saleID string, state sale.
 		write, flush = forPrograms(buffered)
 	}
 	show, clear := progress("orders")
-	read, listed := int64(0), 0
+	read, listed, recalled := int64(0), 0, false
 	err := write(orderColumns)
 	if err == nil {
 		err = book.Claims(ctx, saleID, func(s sale.Sale, claims []sale.Claim) error {
@@ -85,12 +86,16 @@ func writeOrders(ctx context.Context, book claimList, saleID string, state sale.
 				}
 				listed++
 			}
+			recalled = s.IsRecalled()
 			read += int64(len(claims))
 			show(read, -1)
 			return nil
 		})
 	}
 	clear()
+	if recalled {
+		fmt.Fprintf(os.Stderr, "%s was recalled: deliver nothing of it, also what is PAID\n", saleID)
+	}
 	flushed := cmp.Or(flush(), buffered.Flush())
 	switch {
 	case errors.Is(cmp.Or(err, flushed), syscall.EPIPE):
