@@ -35,15 +35,16 @@ func LookFromEnv() (Look, error) {
 // styleName is the file that has the page's colours.
 const styleName = "style.css"
 
-// The page's colours in style.css: paper and ink, light and dark.
-var schemes = []struct{ paper, ink, css string }{
-	{"#ffffff", "#1c1917", ":root { --accent: %s; --on-accent: %s; --edge: %s; }\n"},
-	{"#171412", "#f5f5f4", "@media (prefers-color-scheme: dark) { :root { --accent: %s; --on-accent: %s; --edge: %s; } }\n"},
+// The colours in style.css that an accent must stand out from (--wash) and that text has,
+// light and dark.
+var schemes = []struct{ wash, ink, css string }{
+	{"#f5f4f2", "#1c1917", ":root { --accent: %s; --on-accent: %s; --edge: %s; }\n"},
+	{"#221e1b", "#f5f5f4", "@media (prefers-color-scheme: dark) { :root { --accent: %s; --on-accent: %s; --edge: %s; } }\n"},
 }
 
 // style returns what follows style.css. Text on the accent is black or white, one of which
 // always has a contrast of 4.5 with it; lines and bars have the accent if that stands out
-// from the paper, with a contrast of 3, and are as dark as text otherwise.
+// from what is behind them, with a contrast of 3, and are as dark as text otherwise.
 func (l Look) style() (css string) {
 	if l.Accent == "" {
 		return ""
@@ -53,7 +54,7 @@ func (l Look) style() (css string) {
 		if contrast(l.Accent, "#000000") > contrast(l.Accent, on) {
 			on = "#000000"
 		}
-		if contrast(l.Accent, s.paper) < 3 {
+		if contrast(l.Accent, s.wash) < 3 {
 			edge = s.ink
 		}
 		css += fmt.Sprintf(s.css, l.Accent, on, edge)

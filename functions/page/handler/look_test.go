@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"flashsale/functions/page/assets"
 )
 
 func TestTheLookComesFromTheEnvironment(t *testing.T) {
@@ -49,14 +51,20 @@ func TestTheShopsColourIsPartOfTheStyleAndItsName(t *testing.T) {
 	}
 }
 
-// Every text on the accent has WCAG's AA contrast, and every line stands out from the paper,
-// light and dark.
+// Every text on the accent has WCAG's AA contrast, and every line stands out from what is
+// behind it, light and dark.
 func TestAnyColourCanBeRead(t *testing.T) {
 	if c := contrast("#000000", "#ffffff"); c != 21 {
 		t.Errorf("black on white has %v", c)
 	}
 	if c := contrast("#777777", "#ffffff"); fmt.Sprintf("%.2f", c) != "4.48" {
 		t.Errorf("#777777 on white has %v", c)
+	}
+	style, err := assets.Files.ReadFile(styleName)
+	for _, s := range schemes {
+		if err != nil || !strings.Contains(string(style), "--wash: "+s.wash) || !strings.Contains(string(style), "--ink: "+s.ink) {
+			t.Errorf("style.css has other colours than %v (%v)", s, err)
+		}
 	}
 	value := regexp.MustCompile(`--accent: (\S+); --on-accent: (\S+); --edge: (\S+);`)
 	for r := 0; r < 256; r += 15 {
@@ -68,7 +76,7 @@ func TestAnyColourCanBeRead(t *testing.T) {
 					t.Fatal(found)
 				}
 				for i, v := range found {
-					if text, line := contrast(v[1], v[2]), contrast(v[3], schemes[i].paper); v[1] != accent || text < 4.5 || line < 3 {
+					if text, line := contrast(v[1], v[2]), contrast(v[3], schemes[i].wash); v[1] != accent || text < 4.5 || line < 3 {
 						t.Errorf("%s: text %.2f, line %.2f: %v", accent, text, line, v[0])
 					}
 				}

@@ -46,7 +46,7 @@ var ofThePages = []mutant{
 		`	if err != nil {
 		return Described{}, err
 	}
-	after :=`, `	if before.ID == "" && err != nil {
+	after :=`, `	if err != nil && sale.CodeOf(err) != sale.SaleNotFound {
 		return Described{}, err
 	}
 	after :=`}}},
