@@ -92,6 +92,37 @@ func TestAComplaintIsAnsweredFromTheTable(t *testing.T) {
 	}
 }
 
+// inRecall are held claims of a sale that was recalled a minute after noon.
+type inRecall struct{ held }
+
+func (b inRecall) Sale(ctx context.Context, saleID string) (sale.Sale, error) {
+	s, err := b.held.Sale(ctx, saleID)
+	s.RecalledAt, s.RecallNote = noon.Add(time.Minute), "soles come off"
+	return s, err
+}
+
+func TestAComplaintAboutARecalledSaleSaysWhatBecameOfTheOrder(t *testing.T) {
+	book := inRecall{held{
+		"dora": {ID: "C4", AcceptedAt: noon, OrderID: 11, PaidAt: noon.Add(time.Minute), Payment: "stripe#pi_2"},
+		"emil": {ID: "C5", AcceptedAt: noon, OrderID: 10, ReleasedAt: noon.Add(2 * time.Minute), ReleasedBy: sale.ByOperator},
+	}}
+	for user, want := range map[string][]string{
+		"dora": {"12:01:00.000Z  the sale was recalled: soles come off", "for the buyer: the sale was recalled, and the goods will not come; your order is 11, and it is paid; your payment of CNY 1299.00 (stripe#pi_2) will be paid back"},
+		"emil": {"12:02:00.000Z  released by operator", "for the buyer: the sale was recalled, and the goods will not come; your order 10 is cancelled"},
+		"anna": {"and is RECALLED now: soles come off"},
+	} {
+		var out bytes.Buffer
+		c := ask(book.held)
+		c.orders = book
+		err := c.answer(t.Context(), "moutai", user, noon.Add(161*time.Second), &out)
+		for _, line := range want {
+			if err != nil || !strings.Contains(out.String(), line) {
+				t.Errorf("%s: %v, no %q in: %s", user, err, line, &out)
+			}
+		}
+	}
+}
+
 func TestAnAmountIsWrittenInItsCurrency(t *testing.T) {
 	for want, r := range map[string]sale.Refund{
 		"CNY 899.00": {Amount: 89900, Currency: "CNY"}, "USD 0.00": {Currency: "USD"}, "JPY 899": {Amount: 899, Currency: "JPY"},

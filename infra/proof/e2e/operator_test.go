@@ -208,6 +208,36 @@ func TestTheOperatorPausesAndResumesASale(t *testing.T) {
 	}
 }
 
+func TestTheOperatorRecallsASale(t *testing.T) {
+	t.Parallel()
+	s := boot(t)
+	s.open("moutai", 10, 4)
+	s.finalAnswer("moutai", "first")
+	if out, ok := s.make("recall", "SALE=moutai", "NOTE=the soles come off"); ok || !strings.Contains(out, "NOT RECALLED: nothing was changed") {
+		t.Errorf("without an answer: succeeded: %t, said %q", ok, out)
+	}
+	// A note is data, whatever a shell or make would do with it.
+	const note = "`touch x`; $(touch x) \"soles\" 'come' off $$ #1"
+	for _, says := range []string{"no unit is sold any more, and within minutes no order is left", "and nothing changed now"} {
+		if out, ok := s.make("recall", "SALE=moutai", "YES=1", "NOTE="+note); !ok || !strings.Contains(out, says) {
+			t.Errorf("succeeded: %t, said %q", ok, out)
+		}
+	}
+	for i := range 4 {
+		if a := s.finalAnswer("moutai", fmt.Sprint("late-", i)); a.text("code") != "recalled" && a.text("code") != "sale-paused" {
+			t.Errorf("recalled: %v", a)
+		}
+	}
+	s.eventually("the order is released", func() bool {
+		s.invoke("ReleaseFunction", `{}`) // do not wait for its schedule
+		out, _ := s.make("sales")
+		return strings.Contains(out, "RECALLED") && strings.Contains(out, "0 unpaid, 1 released; recalled: "+note)
+	})
+	if out, ok := s.make("resume", "SALE=moutai"); ok || !strings.Contains(out, "the sale was recalled") {
+		t.Errorf("succeeded: %t, said %q", ok, out)
+	}
+}
+
 func TestDeadLettersAreShownAndMovedBack(t *testing.T) {
 	t.Parallel()
 	s := boot(t, "-parameter", "OrderVisibilityTimeout=9")
