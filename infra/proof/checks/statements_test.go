@@ -368,7 +368,21 @@ func callsOfASale(t *testing.T) (calls map[string]map[string]bool, records [][]b
 		t.Fatal("the sale was not drained")
 	}
 	callsOfAPayment(ctx, must, ledgers)
+	callsOfARecall(ctx, must, ledgers)
 	return calls, records
+}
+
+// callsOfARecall recalls the sale, of which an order is paid, and makes a pass.
+func callsOfARecall(ctx context.Context, must func(error), ledgers map[string]*ledger.Ledger) {
+	_, err := ledgers["Seed"].Recall(ctx, sale.Recall{SaleID: "moutai", Note: "defective"})
+	must(err)
+	listing, err := ledgers["Release"].Listing(ctx, "moutai")
+	must(err)
+	done, err := ledgers["Release"].ReleaseDue(ctx, listing, 0)
+	must(err)
+	if done.Released == 0 || done.Refunded != 1 {
+		must(fmt.Errorf("recalled %+v", done))
+	}
 }
 
 // callsOfAPayment runs a sale that asks for payment until nobody has paid.

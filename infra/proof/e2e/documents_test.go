@@ -149,6 +149,8 @@ func (s *stack) requestsWork(t *testing.T, markdown string) {
 			body, failed := s.seed(request)
 			names := "applied changedAt closesAt opensAt paused saleId seeded shards" // of an edit
 			switch {
+			case strings.Contains(request, `"recall"`):
+				names = "applied changedAt closesAt opensAt paused recalledAt saleId seeded shards"
 			case strings.Contains(request, `"withdraw"`):
 				names = "applied saleId seeded shards withdrawn"
 			case strings.Contains(request, `"stock"`):
