@@ -233,7 +233,7 @@ var ofPayments = []mutant{
 	{"the recount takes a guard that says another thing", "P24", bookTests, "^TestEveryChangeOfAnyAttribute", []edit{{"infra/kit/books/payments.go",
 		`uint64(g.orderID) != c.orderID || g.at != c.paidAt ||`, `uint64(g.orderID) != c.orderID ||`}}},
 	{"the recount takes a refund of another amount than its guard's", "P24", bookTests, "^TestEveryChangeOfAnyAttribute", []edit{{"infra/kit/books/payments.go",
-		`		if problem == "" && g != (guardItem{`, `		if problem == "" && g.sale != r.sale && g != (guardItem{`}}},
+		`		if problem == "" && g != want {`, `		if problem == "" && g.sale != r.sale && g != want {`}}},
 	{"the recount takes a guard of a payment that is nowhere", "P24", bookTests, "^TestEveryItemThatIsCopied", []edit{{"infra/kit/books/payments.go",
 		`c.payment != g.payment {`, `c.payment != g.payment && false {`}}},
 	{"the recount takes a payment that is also a refund", "P24", bookTests, "^TestEachKindOfBrokenPayment", []edit{{"infra/kit/books/payments.go",

@@ -119,7 +119,7 @@ var ofReleasing = []mutant{
 	{"release reads drained sales for ever", "P22", releaseTests, "^TestADrainedSale", []edit{{releaseHandler,
 		`return l.Drained || `, `return `}}},
 	{"release reads sales that ask for no payment", "P22", releaseTests, "^TestSalesThatAskForNoPayment|^TestEverySaleThatAsks", []edit{{releaseHandler,
-		`l.Err == nil && l.PayWithin == 0 })`, `false })`}}},
+		`l.Err == nil && l.PayWithin == 0 && !l.Recalling })`, `false })`}}},
 	{"refunds of drained sales are forgotten", "P24", reconciling, "^TestRefundsAreCounted", []edit{{refundsDue,
 		`for _, l := range drained {`, `for _, l := range drained[:0] {`}}},
 	{"refunds of unknown orders are forgotten", "P24", reconciling, "^TestRefundsAreCounted", []edit{{refundsDue,
