@@ -29,7 +29,7 @@ var ofRecalls = []mutant{
 `, `	if listing.Recalling && listing.PayWithin > 0 {
 `}}},
 	{"the pass does not pause what the recall did not reach", "P35", ledgerTests, overFake + "^the_pass_pauses", []edit{{recalls,
-		`shards[k].changedAt.Before(s.ChangedAt)`, `false`}}},
+		`shards[k].changedAt.Before(s.ChangedAt)`, `shards[k].changedAt.After(s.ChangedAt)`}}},
 	{"the recall goes on where a pass of expiry stopped", "P35", ledgerTests, overFake + "^a_pass_of_expiry", []edit{{recalls,
 		`at != nil && at.RecalledAt.Equal(s.RecalledAt)`, `at != nil`}}},
 	{"a recall that was cut off begins again", "P35", ledgerTests, overFake + "^a_recall.s_pass_continues", []edit{{recalls,
