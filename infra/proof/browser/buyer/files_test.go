@@ -54,6 +54,7 @@ func TestAPageOfAnotherVersionWorks(t *testing.T) {
 	saleID := shop.create(t, sale{})
 	tab := shop.tab(t, newID("user"))
 	hash := regexp.MustCompile(`\.[0-9a-f]{16}\.`)
+	newer := regexp.MustCompile(`(?m)^.*id="(picture|price|sizes|bar|left|about|link)".*$`) // elements that the release before lacks
 	tab.Intercept(func(r browser.Request) browser.Answer {
 		if r.Path != "/s/"+saleID {
 			return browser.Answer{}
@@ -63,7 +64,7 @@ func TestAPageOfAnotherVersionWorks(t *testing.T) {
 			t.Error(err)
 		}
 		return browser.Answer{Status: 200, Header: map[string]string{"Content-Type": "text/html", "Content-Security-Policy": a.Header.Get("Content-Security-Policy")},
-			Body: hash.ReplaceAllString(string(a.Body), ".0123456789abcdef.")}
+			Body: newer.ReplaceAllString(hash.ReplaceAllString(string(a.Body), ".0123456789abcdef."), "")}
 	})
 	tab.Open(shop.page(saleID))
 	waitState(tab, "open")
