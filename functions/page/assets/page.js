@@ -496,7 +496,7 @@ function render() {
   const is = state();
   /** @type {HTMLElement} */ (document.getElementById("main")).dataset.state = is;
   if (sale) document.title = sale.name;
-  put("name", (group && !chosen && !claim && common(sales.map((s) => s.name)).replace(/[\s,，·:：–-]+$/, "")) || (sale?.name ?? words.page));
+  put("name", (group && !chosen && !claim && common(sales.map((s) => s.name)).replace(/(\s-|\s*[,，·:：–])\s*\S*\s*$/, "").trim()) || (sale?.name ?? words.page));
   /** @type {Record<string, string>} */
   const all = words;
   const line = is === "notOpen" && moved && sale ? say(words.moved, dates.format(sale.opens)) :

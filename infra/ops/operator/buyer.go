@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -138,21 +139,27 @@ func (book complaint) settled(ctx context.Context, saleID string, c sale.Claim, 
 	if err != nil {
 		return "", err
 	}
+	type line struct {
+		at   time.Time
+		what string
+	}
+	var lines []line
+	add := func(at time.Time, what string) { lines = append(lines, line{at, what}) }
 	number, payBy := orderid.String(c.OrderID), ledger.PayBy(s, c)
 	if s.IsRecalled() {
-		event(s.RecalledAt, "the sale was recalled"+because(s))
+		add(s.RecalledAt, "the sale was recalled"+because(s))
 	}
 	switch c.State() {
 	case sale.Paid:
-		event(c.PaidAt, "paid: "+c.Payment)
+		add(c.PaidAt, "paid: "+c.Payment)
 		say = fmt.Sprintf("your order is %s, and it is paid", number)
 	case sale.Expired, sale.Cancelled:
-		event(c.ReleasedAt, fmt.Sprintf("released by %s", c.ReleasedBy))
+		add(c.ReleasedAt, fmt.Sprintf("released by %s", c.ReleasedBy))
 		say = fmt.Sprintf("your order %s is %s, and its unit is not yours any more", number, strings.ToLower(string(c.State())))
 	default:
 		say = "your order is " + number
 		if !payBy.IsZero() {
-			event(payBy, "to be paid by then; a payment counts as long as the order is not released")
+			add(payBy, "to be paid by then; a payment counts as long as the order is not released")
 			say += ", and it is not paid"
 		}
 	}
@@ -164,12 +171,16 @@ func (book complaint) settled(ctx context.Context, saleID string, c sale.Claim, 
 		switch {
 		case r.OrderID != c.OrderID:
 		case r.RefundedAt.IsZero():
-			event(r.At, fmt.Sprintf("a refund is due: %s, %d %s in minor units, because: %s", r.Payment, r.Amount, r.Currency, r.Reason))
+			add(r.At, fmt.Sprintf("a refund is due: %s, %d %s in minor units, because: %s", r.Payment, r.Amount, r.Currency, r.Reason))
 			say += fmt.Sprintf("; your payment of %s (%s) will be paid back", money(r), r.Payment)
 		default:
-			event(r.RefundedAt, fmt.Sprintf("refunded: %s, %d %s in minor units", r.Payment, r.Amount, r.Currency))
+			add(r.RefundedAt, fmt.Sprintf("refunded: %s, %d %s in minor units", r.Payment, r.Amount, r.Currency))
 			say += fmt.Sprintf("; your payment of %s (%s) was paid back on %s", money(r), r.Payment, r.RefundedAt.UTC().Format(time.DateOnly))
 		}
+	}
+	slices.SortStableFunc(lines, func(a, b line) int { return a.at.Compare(b.at) })
+	for _, l := range lines {
+		event(l.at, l.what)
 	}
 	return say, err
 }

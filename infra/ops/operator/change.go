@@ -129,7 +129,7 @@ var changes = []change{
 		if c.RecalledAt.IsZero() || !c.Paused {
 			return "", errUnsaid
 		}
-		text := fmt.Sprintf("%s was recalled at %s: no unit is sold any more, and within minutes no order is left; ", c.SaleID, instant(c.RecalledAt))
+		text := fmt.Sprintf("%s was recalled at %s: no unit is sold any more, and within minutes each order is cancelled or its payment is a refund due; ", c.SaleID, instant(c.RecalledAt))
 		if !c.Applied {
 			text = fmt.Sprintf("%s was recalled at %s, and nothing changed now; ", c.SaleID, instant(c.RecalledAt))
 		}

@@ -109,7 +109,7 @@ func TestAnEnvironmentsSaleIsChangedThroughItsFunctions(t *testing.T) {
 				"`make receipt ENV=dev SALE=moutai` counts them\n",
 			flags: []string{"-stock", "9000", "-seed-id", "typo"}, members: map[string]any{"stock": 9000.0, "seedId": "typo"}},
 		{action: "recall", answer: `{"saleId":"moutai","applied":true,"paused":true,"recalledAt":"2026-11-11T12:00:00Z"}`,
-			want:  "moutai was recalled at 2026-11-11T12:00:00Z: no unit is sold any more, and within minutes no order is left; `make refunds ENV=dev SALE=moutai` lists what must be paid back\n",
+			want:  "moutai was recalled at 2026-11-11T12:00:00Z: no unit is sold any more, and within minutes each order is cancelled or its payment is a refund due; `make refunds ENV=dev SALE=moutai` lists what must be paid back\n",
 			flags: []string{"-note", "$(soles) come off; `x`", "-yes"}, members: map[string]any{"note": "$(soles) come off; `x`"}},
 		{action: "recall", answer: `{"saleId":"moutai","paused":true,"recalledAt":"2026-11-11T12:00:00Z"}`,
 			want:  "moutai was recalled at 2026-11-11T12:00:00Z, and nothing changed now; `make refunds ENV=dev SALE=moutai` lists what must be paid back\n",

@@ -218,7 +218,7 @@ func TestTheOperatorRecallsASale(t *testing.T) {
 	}
 	// A note is data, whatever a shell or make would do with it.
 	const note = "`touch x`; $(touch x) \"soles\" 'come' off $$ #1"
-	for _, says := range []string{"no unit is sold any more, and within minutes no order is left", "and nothing changed now"} {
+	for _, says := range []string{"no unit is sold any more, and within minutes each order is cancelled or its payment is a refund due", "and nothing changed now"} {
 		if out, ok := s.make("recall", "SALE=moutai", "YES=1", "NOTE="+note); !ok || !strings.Contains(out, says) {
 			t.Errorf("succeeded: %t, said %q", ok, out)
 		}

@@ -139,7 +139,7 @@ func group(t testing.TB) (groupID string, sizes map[string]string) {
 	groupID, sizes = newID("group"), map[string]string{}
 	for size, stock := range map[string]int{"42": 5, "43": 1, "44": 5} {
 		sizes[size] = shop.createWith(t, map[string]any{
-			"name": "Trail Runner · " + size, "stock": stock, "limitGroup": groupID, "payWithin": 1800, "price": 89900, "currency": "CNY",
+			"name": "Trail Runner · size " + size, "stock": stock, "limitGroup": groupID, "payWithin": 1800, "price": 89900, "currency": "CNY",
 		})
 	}
 	return groupID, sizes
@@ -162,7 +162,7 @@ func choiceOverASignIn(t testing.TB, tab *browser.Tab) {
 	tab.Type("input", newID("user"))
 	tab.Press(browser.Enter)
 	tab.Wait("location.pathname !== '/_local/authorize' && ['open', 'unknown'].includes(document.querySelector('main')?.dataset.state)")
-	if at := browser.Eval[string](tab, "location.pathname + ' ' + document.querySelector('#name').textContent"); at != "/g/"+groupID+" Trail Runner · 43" {
+	if at := browser.Eval[string](tab, "location.pathname + ' ' + document.querySelector('#name').textContent"); at != "/g/"+groupID+" Trail Runner · size 43" {
 		t.Errorf("after the sign-in: %s", at)
 	}
 }
@@ -210,7 +210,7 @@ func oneOfAGroup(t testing.TB, tab *browser.Tab) {
 	choose(tab, "44")
 	tab.Click(button)
 	tab.Wait("!['open', 'sending'].includes(main.dataset.state)")
-	if name := tab.Text("#name"); name != "Trail Runner · 42" {
+	if name := tab.Text("#name"); name != "Trail Runner · size 42" {
 		t.Errorf("whoever has 42 is shown %q", name)
 		return
 	}
@@ -243,7 +243,7 @@ func orderOfAGroup(t testing.TB, tab *browser.Tab) {
 	shop.signIn(t, tab, user)
 	tab.Open(shop.Stack.API + "/g/" + groupID)
 	hasRead(tab)
-	if state, name := browser.Eval[string](tab, "main.dataset.state"), tab.Text("#name"); state != "unpaid" && state != "reserved" || name != "Trail Runner · "+last {
+	if state, name := browser.Eval[string](tab, "main.dataset.state"), tab.Text("#name"); state != "unpaid" && state != "reserved" || name != "Trail Runner · size "+last {
 		t.Errorf("%s, %s", state, name)
 	}
 }
