@@ -151,6 +151,8 @@ func (s *stack) requestsWork(t *testing.T, markdown string) {
 			switch {
 			case strings.Contains(request, `"recall"`):
 				names = "applied changedAt closesAt opensAt paused recalledAt saleId seeded shards"
+			case strings.Contains(request, `"describe"`):
+				names = "about applied name saleId seeded shards"
 			case strings.Contains(request, `"withdraw"`):
 				names = "applied saleId seeded shards withdrawn"
 			case strings.Contains(request, `"stock"`):
