@@ -90,7 +90,10 @@ func run(o stack.Options, only string) error {
 	default:
 		err = fmt.Errorf("run %q alone: only sqs can", only)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		return nil // interrupted while it started
+	case err != nil:
 		return err
 	}
 	if only == "" {
