@@ -121,6 +121,11 @@ func (p *purchasing) run(ctx context.Context) (PurchaseResult, error) {
 	for {
 		now := p.ledger.now()
 		s := p.view.load(now)
+		if s.sale.IsRecalled() {
+			// The recall may not have paused this shard yet. A claim that is made now would
+			// bear the version that the recall has given to the sale.
+			return p.refuse(ctx, s, sale.RefuseRecalled())
+		}
 		shard := sale.ShardFor(p.request.User, p.moves, &s.avoid, s.sale.Shards)
 		if shard < 0 {
 			if s.certain && s.sale.SoldOut() {

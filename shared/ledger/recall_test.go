@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
@@ -155,4 +156,35 @@ func TestARecallOfManyOrdersTakesMinutes(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The sale item is recalled, and a shard is not paused yet: between two tries a purchase learns
+// of the recall, and does not take a unit under the version that the recall gave to the sale.
+func TestAPurchaseThatLearnsOfARecallTakesNoUnit(t *testing.T) {
+	w, db, _ := faulty(t)
+	w.Open(10, 1)
+	recalling := false
+	db.Fault = func(c dynamotest.Call) dynamotest.Fault {
+		switch {
+		case recalling && c.Op == "UpdateItem":
+			return dynamotest.Fault{Kind: dynamotest.ServerError} // the shard cannot be paused
+		case recalling || c.Op != "TransactWriteItems":
+			return dynamotest.Fault{}
+		}
+		recalling = true
+		ctx, cancel := context.WithTimeout(w.Ctx, 50*time.Millisecond) // less than a try of the purchase has
+		defer cancel()
+		if _, err := w.Environment().Recall(ctx, sale.Recall{SaleID: "moutai"}); sale.CodeOf(err) != sale.Busy {
+			t.Errorf("the recall: %v, want busy", err)
+		}
+		w.Pass(2 * time.Second)
+		if s, err := w.Ledger.Sale(w.Ctx, "moutai"); err != nil || !s.IsRecalled() {
+			t.Errorf("the sale: %+v, %v, want a recalled one", s, err)
+		}
+		return dynamotest.Fault{Kind: dynamotest.Conflict}
+	}
+	_, err := w.Buy("alice")
+	w.Refused(sale.Recalled, err)
+	_, err = w.Ledger.Claim(w.Ctx, "moutai", "alice")
+	w.Refused(sale.OrderNotFound, err)
 }

@@ -9,6 +9,8 @@ var ofRecalls = []mutant{
 		`	case s.IsRecalled():
 		return RefuseRecalled()
 `, ``}}},
+	{"a purchase that is under way sells what was recalled", "P35", ledgerTests, "^TestAPurchaseThatLearnsOfARecall", []edit{{"shared/ledger/purchase.go",
+		`if s.sale.IsRecalled() {`, `if false {`}}},
 	{"a recalled sale is resumed", "P35", ledgerTests, overFake + "^after_a_recall", []edit{{editing,
 		`before.IsRecalled() && !e.MayFollowRecall()`, `false && !e.MayFollowRecall()`}}},
 	{"a recalled sale cannot be paused", "P35", ledgerTests, overFake + "^after_a_recall", []edit{{editing,
