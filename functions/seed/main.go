@@ -1,5 +1,5 @@
 // Command seed handles the requests of schedules and operators: create a sale with its
-// stock, add or withdraw units, pause, resume, reschedule or describe it.
+// stock, add or withdraw units, pause, resume, reschedule, describe or recall it.
 package main
 
 import (

@@ -87,19 +87,14 @@ func User(r *Request) (string, error) {
 }
 
 // SaleID returns the path's sale id, or sale.InvalidRequest.
-func SaleID(r *Request) (string, error) {
-	id := r.Path.SaleID
-	if !sale.ValidID(id) {
-		return "", sale.Refuse(sale.InvalidRequest, "a sale id is 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
-	}
-	return id, nil
-}
+func SaleID(r *Request) (string, error) { return validID("sale", r.Path.SaleID) }
 
 // GroupID returns the path's group id, or sale.InvalidRequest.
-func GroupID(r *Request) (string, error) {
-	id := r.Path.GroupID
+func GroupID(r *Request) (string, error) { return validID("group", r.Path.GroupID) }
+
+func validID(of, id string) (string, error) {
 	if !sale.ValidID(id) {
-		return "", sale.Refuse(sale.InvalidRequest, "a group id is 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+		return "", sale.Refuse(sale.InvalidRequest, "a "+of+" id is 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
 	}
 	return id, nil
 }

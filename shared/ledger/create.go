@@ -76,13 +76,13 @@ func (l *Ledger) Create(ctx context.Context, c sale.Creation) (Seeding, error) {
 // announce stores the request, the draft and the listing, and adds the sale to its group; or
 // it checks that the same request is already stored.
 func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale) error {
-	request := withLabels(c.Labels, withTerms(draft, withPresentation(draft, with(createKey(c.SaleID), item{
+	request := withTerms(draft, with(createKey(c.SaleID), item{
 		"name":     str(c.Name),
 		"opensAt":  millis(c.OpensAt),
 		"closesAt": millis(c.ClosesAt),
 		"stock":    num(c.Stock),
 		"shards":   num(int64(c.Shards)),
-	}))))
+	}))
 	drafted := saleItem(draft)
 	if c.MaxStock != 0 {
 		request["maxStock"], drafted["room"] = num(c.MaxStock), num(c.MaxStock-c.Stock)

@@ -168,7 +168,7 @@ func readSale(it item) (sale.Sale, error) {
 }
 
 func saleItem(s sale.Sale) item {
-	return forReader(s.MinReader, withLabels(s.Labels, withTerms(s, withPresentation(s, with(saleKey(s.ID), item{
+	return forReader(s.MinReader, withTerms(s, with(saleKey(s.ID), item{
 		"name":      str(s.Name),
 		"opensAt":   millis(s.OpensAt),
 		"closesAt":  millis(s.ClosesAt),
@@ -179,7 +179,7 @@ func saleItem(s sale.Sale) item {
 		"buckets":   num(int64(s.Buckets)),
 		"version":   num(s.Version),
 		"state":     str(string(s.State)),
-	})))))
+	})))
 }
 
 // withLabels adds the labels of a sale, if it has any.
@@ -192,8 +192,8 @@ func withLabels(l sale.Labels, it item) item {
 
 func (r *reader) labels() sale.Labels { return sale.Labels(r.optionalText("labels")) }
 
-// withTerms adds what a sale asks of payments and its group, if any: what the request of
-// its creation repeats.
+// withTerms adds what the request of a sale's creation repeats, as far as it is given: what
+// it asks of payments, its group, its labels and what buyers see.
 func withTerms(s sale.Sale, it item) item {
 	if s.PayWithin != 0 {
 		it["payWithin"] = num(int64(s.PayWithin / time.Second))
@@ -201,25 +201,17 @@ func withTerms(s sale.Sale, it item) item {
 	if s.Price != 0 {
 		it["price"], it["currency"] = num(s.Price), str(s.Currency)
 	}
-	if s.LimitGroup != "" {
-		it["limitGroup"] = str(s.LimitGroup)
-	}
-	return it
-}
-
-// presentation reads what withPresentation has written.
-func (r *reader) presentation() sale.Presentation {
-	return sale.Presentation{Image: r.optionalText("image"), About: r.optionalText("about"), Link: r.optionalText("link")}
-}
-
-// withPresentation adds what buyers see of the sale, as far as it is given.
-func withPresentation(s sale.Sale, it item) item {
-	for name, value := range map[string]string{"image": s.Image, "about": s.About, "link": s.Link} {
+	for name, value := range map[string]string{"limitGroup": s.LimitGroup, "image": s.Image, "about": s.About, "link": s.Link} {
 		if value != "" {
 			it[name] = str(value)
 		}
 	}
-	return it
+	return withLabels(s.Labels, it)
+}
+
+// presentation reads what buyers see of the sale.
+func (r *reader) presentation() sale.Presentation {
+	return sale.Presentation{Image: r.optionalText("image"), About: r.optionalText("about"), Link: r.optionalText("link")}
 }
 
 // shard is one stock shard. It repeats the sale's window and pause flag so that

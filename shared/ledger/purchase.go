@@ -43,9 +43,7 @@ type PurchaseResult struct {
 // sale.Internal for anything that should not happen; and with the error of CheckUser.
 func (l *Ledger) Purchase(ctx context.Context, r Request) (PurchaseResult, error) {
 	for checked := r.CheckUser == nil; ; {
-		if one, ok := l.recent.Get(buyer{r.SaleID, r.User}, l.now()); ok && one.otherSale != "" {
-			return PurchaseResult{}, refuseOther(one.otherSale)
-		} else if ok {
+		if one, ok := l.recent.Get(buyer{r.SaleID, r.User}, l.now()); ok {
 			return l.answerFromMemory(ctx, r, one)
 		}
 		p := purchasing{ledger: l, request: r, view: l.views.of(r.SaleID)}
@@ -69,9 +67,13 @@ func (l *Ledger) Purchase(ctx context.Context, r Request) (PurchaseResult, error
 	}
 }
 
-// answerFromMemory answers a request of a user whose claim this environment remembers. If
-// the claim may have been released since, it is read again.
+// answerFromMemory answers a request of a user whose claim this environment remembers, in the
+// sale or in another one of its group. If the claim may have been released since, it is read
+// again.
 func (l *Ledger) answerFromMemory(ctx context.Context, r Request, one remembered) (PurchaseResult, error) {
+	if one.otherSale != "" {
+		return PurchaseResult{}, refuseOther(one.otherSale)
+	}
 	held := one.Claim
 	if one.asksForPayment && held.MayBeReleased() {
 		var err error

@@ -31,6 +31,11 @@ func ValidID(s string) bool {
 	return true
 }
 
+// RefuseID returns the refusal of a request whose field of that name is no valid id.
+func RefuseID(field string) *Error {
+	return Refuse(InvalidRequest, field+" must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+}
+
 // ValidUser reports whether s may be a user id: 1 to 128 printable characters of valid
 // UTF-8. A user id is never combined with other parts in a key, so it may contain any
 // printable separator.

@@ -71,7 +71,7 @@ func (d *Description) Check() error {
 	after := d.Apply(Sale{ID: d.SaleID, Name: d.SaleID})
 	switch {
 	case !ValidID(d.SaleID):
-		return Refuse(InvalidRequest, "saleId must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+		return RefuseID("saleId")
 	case *d == Description{SaleID: d.SaleID}:
 		return Refuse(InvalidRequest, "give at least one of name, image, about and link; an empty one is removed")
 	case !validText(after.Name, MaxName):

@@ -58,9 +58,9 @@ func (c *Creation) Check() error {
 	}
 	switch {
 	case !ValidID(c.SaleID):
-		return Refuse(InvalidRequest, "saleId must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+		return RefuseID("saleId")
 	case c.LimitGroup != "" && !ValidID(c.LimitGroup):
-		return Refuse(InvalidRequest, "limitGroup must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+		return RefuseID("limitGroup")
 	case !validText(c.Name, MaxName):
 		return errName
 	case c.Stock < 1 || c.Stock > MaxStock:
@@ -122,9 +122,9 @@ type Addition struct {
 func (a *Addition) Check() error {
 	switch {
 	case !ValidID(a.SaleID):
-		return Refuse(InvalidRequest, "saleId must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+		return RefuseID("saleId")
 	case !ValidID(a.SeedID):
-		return Refuse(InvalidRequest, "seedId must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+		return RefuseID("seedId")
 	case a.Stock < 1 || a.Stock > MaxStock:
 		return Refuse(InvalidRequest, fmt.Sprintf("stock must be 1 to %d", MaxStock))
 	}
@@ -161,7 +161,7 @@ type Edit struct {
 func (e *Edit) Check(now time.Time) error {
 	switch {
 	case !ValidID(e.SaleID):
-		return Refuse(InvalidRequest, "saleId must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+		return RefuseID("saleId")
 	case e.At.After(now.Add(MaxAhead)):
 		return Refuse(InvalidRequest, "at must not lie in the future")
 	case !e.At.IsZero() && !inRange(e.At):
@@ -214,7 +214,7 @@ type Recall struct {
 func (r *Recall) Check() error {
 	switch {
 	case !ValidID(r.SaleID):
-		return Refuse(InvalidRequest, "saleId must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+		return RefuseID("saleId")
 	case !validText(r.Note, MaxNote):
 		return Refuse(InvalidRequest, fmt.Sprintf("note must be at most %d printable characters", MaxNote))
 	}

@@ -61,7 +61,7 @@ func SaleOf(raw []byte, actions ...string) (saleID, action string, err error) {
 	case r.SaleID == nil:
 		return "", "", nil
 	case !sale.ValidID(*r.SaleID):
-		return "", "", sale.Refuse(sale.InvalidRequest, "saleId must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+		return "", "", sale.RefuseID("saleId")
 	case r.Action != nil:
 		action = *r.Action
 	}

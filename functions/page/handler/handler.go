@@ -107,18 +107,11 @@ func (h *Handler) Handle(ctx context.Context, r request) (out response, _ error)
 func (h *Handler) route(r request, event *telemetry.Event) (answer, error) {
 	switch r.RouteKey {
 	case "GET /s/{saleId}":
-		// The page itself tells the buyer that there is no such sale.
-		id, status := r.PathParameters["saleId"], http.StatusOK
-		if !sale.ValidID(id) {
-			id, status = "", http.StatusNotFound
-		}
+		id, status := shownID(r.PathParameters["saleId"])
 		event.Text("saleId", id)
 		return h.html(id, "", status)
 	case "GET /g/{groupId}":
-		id, status := r.PathParameters["groupId"], http.StatusOK
-		if !sale.ValidID(id) {
-			id, status = "", http.StatusNotFound
-		}
+		id, status := shownID(r.PathParameters["groupId"])
 		event.Text("groupId", id)
 		return h.html("", id, status)
 	case "GET /signin":
@@ -127,6 +120,15 @@ func (h *Handler) route(r request, event *telemetry.Event) (answer, error) {
 		return h.asset(r.PathParameters["name"]), nil
 	}
 	return answer{}, fmt.Errorf("no such route: %q", r.RouteKey)
+}
+
+// shownID returns the id that a page has, "" if that is none: the page itself tells the buyer
+// that there is no such sale or group.
+func shownID(id string) (shown string, status int) {
+	if !sale.ValidID(id) {
+		return "", http.StatusNotFound
+	}
+	return id, http.StatusOK
 }
 
 // html returns the page of a sale or of a group, "" for none.

@@ -113,6 +113,24 @@ func TestRunsThatOverlapReleaseEachClaimOnce(t *testing.T) {
 	})
 }
 
+// releaseAll runs, 8 seconds at a time, until the first sale's pass is complete. It counts the
+// runs and the claims that they report as released.
+func (w *world) releaseAll() (runs, released int) {
+	w.t.Helper()
+	for complete := false; !complete; runs++ {
+		if runs > 20 {
+			w.t.Fatal("no run comes to the end")
+		}
+		passes, err := w.release(`{}`, 8*time.Second)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		released += passes[0].Released
+		complete = passes[0].Complete
+	}
+	return runs, released
+}
+
 func TestARunThatIsCutOffIsContinuedByTheNext(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.open("moutai", 400, 40, payWithin) // ten buckets
@@ -126,18 +144,7 @@ func TestARunThatIsCutOffIsContinuedByTheNext(t *testing.T) {
 			}
 			return dynamotest.Fault{}
 		}
-		runs, released := 0, 0
-		for complete := false; !complete; runs++ {
-			if runs > 20 {
-				t.Fatal("no run comes to the end")
-			}
-			passes, err := w.release(`{}`, 8*time.Second)
-			if err != nil {
-				t.Fatal(err)
-			}
-			released += passes[0].Released
-			complete = passes[0].Complete
-		}
+		runs, released := w.releaseAll()
 		if got := w.states("moutai", 400); got[sale.Expired] != 400 || released != 400 || runs < 2 {
 			t.Errorf("%v after %d runs, which report %d", got, runs, released)
 		}
@@ -317,17 +324,7 @@ func TestARecallThatIsCutOffIsContinuedByTheNextRun(t *testing.T) {
 			}
 			return dynamotest.Fault{}
 		}
-		runs := 0
-		for complete := false; !complete; runs++ {
-			if runs > 20 {
-				t.Fatal("no run comes to the end")
-			}
-			passes, err := w.release(`{}`, 8*time.Second)
-			if err != nil {
-				t.Fatal(err)
-			}
-			complete = passes[0].Complete
-		}
+		runs, _ := w.releaseAll()
 		if got := w.states("moutai", 400); got[sale.Paid] != 30 || got[sale.Cancelled] != 370 || runs < 2 {
 			t.Errorf("%v after %d runs", got, runs)
 		}

@@ -333,12 +333,26 @@ func TestASaleThatAsksForPaymentIsRecounted(t *testing.T) {
 	w.agrees(r)
 }
 
+// breakages are changes of a balanced table, each with the finding that names it.
+type breakages []struct {
+	name          string
+	breaks        func(items)
+	promise, part string
+}
+
+func (all breakages) areFound(t *testing.T, balanced func(*testing.T) *world) {
+	for _, b := range all {
+		t.Run(b.name, func(t *testing.T) {
+			w := balanced(t)
+			table := w.items()
+			b.breaks(table)
+			has(t, table.recount(t, w.Now()), b.promise, b.part)
+		})
+	}
+}
+
 func TestEachKindOfBrokenPaymentIsNamed(t *testing.T) {
-	for _, tt := range []struct {
-		name          string
-		breaks        func(items)
-		promise, part string
-	}{
+	breakages{
 		{"paid and released", func(all items) {
 			k, _ := all.claim("user-3")
 			all.set(k.pk, k.sk, "paidAt", all[k]["releasedAt"])
@@ -407,14 +421,7 @@ func TestEachKindOfBrokenPaymentIsNamed(t *testing.T) {
 		{"an unknown sale's refund", func(all items) {
 			all.move(key{"REFUND#moutai", "stripe#pi_3"}, key{"REFUND#maotai", "stripe#pi_3"})
 		}, "P13", `the item REFUND#maotai, stripe#pi_3 belongs to sale "maotai", which does not exist`},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			w := settled(t)
-			all := w.items()
-			tt.breaks(all)
-			has(t, all.recount(t, w.Now()), tt.promise, tt.part)
-		})
-	}
+	}.areFound(t, settled)
 }
 
 func TestAClaimThatNobodyReleasesIsFound(t *testing.T) {
@@ -432,11 +439,7 @@ func TestEachKindOfBrokenRecallIsNamed(t *testing.T) {
 		delete(all[k], "releasedAt")
 		delete(all[k], "releasedBy")
 	}
-	for _, tt := range []struct {
-		name          string
-		breaks        func(items)
-		promise, part string
-	}{
+	breakages{
 		{"an order that is neither released nor paid", unpaid, "P35", "the recall is complete, but 1 orders are neither released nor to be refunded, and 0 have no id"},
 		{"an order without an id", func(all items) {
 			unpaid(all)
@@ -472,14 +475,7 @@ func TestEachKindOfBrokenRecallIsNamed(t *testing.T) {
 		}, "P35", "the sale is drained, but its recall is not complete"},
 		{"another amount than the payment's", func(all items) { all.add("REFUND#moutai", "stripe#pi_1", "amount", 1) }, "P24", "is not what the payment's guard says"},
 		{"a note that is too long", func(all items) { all.set(salePK, "SALE", "recallNote", text(strings.Repeat("x", 501))) }, "P19", "recallNote is not at most 500"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			w := recalledSale(t)
-			all := w.items()
-			tt.breaks(all)
-			has(t, all.recount(t, w.Now()), tt.promise, tt.part)
-		})
-	}
+	}.areFound(t, recalledSale)
 }
 
 func TestARecallThatIsUnderWayIsUnfinishedUntilItIsLate(t *testing.T) {

@@ -20,7 +20,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
-	"flashsale/infra/kit/dynamotest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
@@ -44,25 +43,13 @@ func listOf(t *testing.T, book claimList, state sale.ClaimState) [][]string {
 
 func TestEveryOrderIsListedInItsState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(noon))
-		db := dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})
-		book := ledger.New(db, "T", ledger.Options{})
-		c := sale.Creation{
-			SaleID: "moutai", OpensAt: noon, ClosesAt: noon.Add(time.Hour), Stock: 9, Shards: 1, PayWithin: time.Hour, Price: 89900, Currency: "CNY",
-			Labels: "sku=A-38,erp=4711",
-		}
-		if _, err := book.Create(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
+		db, book := opened(t, sale.Creation{Stock: 9, Price: 89900, Labels: "sku=A-38,erp=4711"})
 		orders := map[string]uint64{}
-		for _, user := range []string{"=cmd()", "-2", "alice", "'bob", "pending"} {
-			p, err := book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: user})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if user != "pending" {
-				orders[user] = book.Confirm(t.Context(), []ledger.ClaimRef{{SaleID: "moutai", User: user, ClaimID: p.Claim.ID}})[0].Order.ID
-			}
+		for _, user := range []string{"=cmd()", "-2", "alice", "'bob"} {
+			orders[user] = ordered(t, book, user)
+		}
+		if _, err := book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "pending"}); err != nil {
+			t.Fatal(err)
 		}
 		for _, user := range []string{"=cmd()", "alice"} {
 			if s, err := book.Pay(t.Context(), sale.Payment{Provider: "stripe", Reference: "pi_" + user, SaleID: "moutai", OrderID: orders[user], Amount: 89900, Currency: "CNY"}); err != nil || s.Refund != nil {

@@ -6,30 +6,17 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
-	"flashsale/infra/kit/dynamotest"
-	"flashsale/shared/ledger"
 	"flashsale/shared/orderid"
 	"flashsale/shared/sale"
 )
 
 func TestAPaymentThatWasNeverReportedIsRecordedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(noon))
-		db := dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})
-		book := ledger.New(db, "T", ledger.Options{})
-		c := sale.Creation{SaleID: "moutai", OpensAt: noon, ClosesAt: noon.Add(time.Hour), Stock: 2, Shards: 1, PayWithin: time.Hour, Price: 89900, Currency: "CNY"}
-		if _, err := book.Create(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
+		db, book := opened(t, sale.Creation{Stock: 2, Price: 89900})
 		orders := map[string]string{"none": "523415642750058497"}
 		for _, user := range []string{"alice", "bob"} {
-			p, err := book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: user})
-			if err != nil {
-				t.Fatal(err)
-			}
-			orders[user] = orderid.String(book.Confirm(t.Context(), []ledger.ClaimRef{{SaleID: "moutai", User: user, ClaimID: p.Claim.ID}})[0].Order.ID)
+			orders[user] = orderid.String(ordered(t, book, user))
 		}
 		if _, err := book.Cancel(t.Context(), "moutai", "bob"); err != nil {
 			t.Fatal(err)

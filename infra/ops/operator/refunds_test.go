@@ -18,20 +18,33 @@ import (
 	"flashsale/shared/sale"
 )
 
+// opened waits until noon and opens a sale of c, on one shard and to be paid within an hour in CNY.
+func opened(t *testing.T, c sale.Creation) (*dynamotest.DB, *ledger.Ledger) {
+	t.Helper()
+	time.Sleep(time.Until(noon))
+	db := dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})
+	book := ledger.New(db, "T", ledger.Options{})
+	c.SaleID, c.OpensAt, c.ClosesAt, c.Shards, c.PayWithin, c.Currency = "moutai", noon, noon.Add(time.Hour), 1, time.Hour, "CNY"
+	if _, err := book.Create(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	return db, book
+}
+
+// ordered returns the order id of a user who buys and is confirmed.
+func ordered(t *testing.T, book *ledger.Ledger, user string) uint64 {
+	t.Helper()
+	p, err := book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: user})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return book.Confirm(t.Context(), []ledger.ClaimRef{{SaleID: "moutai", User: user, ClaimID: p.Claim.ID}})[0].Order.ID
+}
+
 func TestRefundsAreListedAndMarkedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(noon))
-		db := dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})
-		book := ledger.New(db, "T", ledger.Options{})
-		c := sale.Creation{SaleID: "moutai", OpensAt: noon, ClosesAt: noon.Add(time.Hour), Stock: 2, Shards: 1, PayWithin: time.Hour, Price: 129900, Currency: "CNY"}
-		if _, err := book.Create(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
-		p, err := book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "alice"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		order := book.Confirm(t.Context(), []ledger.ClaimRef{{SaleID: "moutai", User: "alice", ClaimID: p.Claim.ID}})[0].Order.ID
+		_, book := opened(t, sale.Creation{Stock: 2, Price: 129900})
+		order := ordered(t, book, "alice")
 		for _, payment := range []sale.Payment{
 			{Provider: "stripe", Reference: "pi_cheap", SaleID: "moutai", OrderID: order, Amount: 5, Currency: "CNY"},
 			{Provider: "standard", Reference: "none", Amount: 700, Currency: "EUR"},

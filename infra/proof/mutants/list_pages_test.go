@@ -9,13 +9,7 @@ const (
 // ofThePages break the buyer's page and the local sign-in.
 var ofThePages = []mutant{
 	{"any text becomes the page's sale id", "P13", page, "^TestASaleIDThatIsNotValid", []edit{{pageFiles + "handler.go",
-		`["saleId"], http.StatusOK
-		if !sale.ValidID(id) {`, `["saleId"], http.StatusOK
-		if id == "" {`}}},
-	{"any text becomes the page's group id", "P13", page, "^TestASaleIDThatIsNotValid", []edit{{pageFiles + "handler.go",
-		`["groupId"], http.StatusOK
-		if !sale.ValidID(id) {`, `["groupId"], http.StatusOK
-		if id == "" {`}}},
+		`if !sale.ValidID(id) {`, `if id == "" {`}}},
 	{"another version's file is kept for ever", "P19", page, "^TestAFileIsKeptForever", []edit{{pageFiles + "handler.go",
 		`case ok && hash == f.hash:`, `case ok && isHash.MatchString(hash):`}}},
 	{"a page's files are unknown to the other version", "P19", page, "^TestAPageOfOneVersion", []edit{{pageFiles + "handler.go",

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -67,9 +66,7 @@ func take(lab, out string) (err error) {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if err := stack.Start(ctx); err != nil {
+	if err := stack.StartWithin(time.Minute); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stack.Stop(20*time.Second)) }()
