@@ -11,11 +11,12 @@ import (
 	"flashsale/shared/clock"
 	"flashsale/shared/httpapi"
 	"flashsale/shared/telemetry"
+	"flashsale/shared/webpage"
 )
 
 func main() {
 	log := telemetry.New(os.Stdout, "page", clock.Wall)
-	signIn, err := handler.SignInFromEnv()
+	signIn, err := webpage.SignInFromEnv()
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,8 +1,6 @@
 // Package assets embeds the files of the buyer's page.
 //
-// page.html is an html/template. A file refers to another one by its plain name, as
-// "/assets/NAME" in HTML and as "./NAME" in scripts and styles; package handler replaces
-// the name by the hashed one under which the file is served.
+// How they refer to each other, and to signin.js, is told in package webpage.
 //
 // During a deployment a page may get files of the release before or after its own. So what a
 // script imports from another, or looks for in the page, is there one release before that

@@ -1,11 +1,7 @@
 package handler
 
 import (
-	"bytes"
-	"compress/gzip"
-	"encoding/base64"
 	"encoding/json"
-	"io"
 	"testing"
 	"testing/fstest"
 
@@ -15,6 +11,8 @@ import (
 	"flashsale/shared/clock"
 	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/telemetry"
+	"flashsale/shared/webpage"
+	"flashsale/shared/webpage/webpagetest"
 )
 
 // tiny is a page of few files: page.js imports words.js, which imports nothing.
@@ -28,7 +26,7 @@ func tiny() fstest.MapFS {
 	}
 }
 
-var signIn = SignIn{
+var signIn = webpage.SignIn{
 	Authorize: "https://issuer.example/oauth2/authorize", Token: "https://issuer.example/oauth2/token", ClientID: "client-1", Scope: "openid",
 }
 
@@ -60,23 +58,7 @@ func (f *function) get(t *testing.T, request []byte) (events.APIGatewayV2HTTPRes
 	if err := json.Unmarshal(raw, &r); err != nil {
 		t.Fatal(err)
 	}
-	text := []byte(r.Body)
-	if r.IsBase64Encoded {
-		if text, err = base64.StdEncoding.DecodeString(r.Body); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if r.Headers["Content-Encoding"] != "gzip" {
-		return r, string(text)
-	}
-	z, err := gzip.NewReader(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text, err = io.ReadAll(z); err != nil {
-		t.Fatal(err)
-	}
-	return r, string(text)
+	return r, webpagetest.Text(t, r)
 }
 
 // asset is a request for a file by its public name.

@@ -32,9 +32,6 @@ func LookFromEnv() (Look, error) {
 	return l, nil
 }
 
-// styleName is the file that has the page's colours.
-const styleName = "style.css"
-
 // The colours in style.css that an accent must stand out from (--wash) and that text has,
 // light and dark.
 var schemes = []struct{ wash, ink, css string }{

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"flashsale/functions/page/assets"
 	"flashsale/infra/ops/deploy/price"
 	"flashsale/shared/sale"
+	"flashsale/shared/webpage"
 )
 
 // A buyer opens the page, signs in and comes back: the HTML is loaded three times (the
@@ -33,11 +35,12 @@ var shown = []int{1_000, 10_000, 100_000}
 
 // filesOfPage is how many scripts, styles and pictures the page loads.
 func filesOfPage() int {
-	all, err := fs.ReadDir(assets.Files, ".")
-	if err != nil {
+	own, err := fs.ReadDir(assets.Files, ".")
+	common, failed := fs.ReadDir(webpage.Common, ".")
+	if err := errors.Join(err, failed); err != nil {
 		panic(err) // the files are part of this program
 	}
-	return len(all) - 1 // the HTML
+	return len(own) - 1 + len(common) // without the HTML
 }
 
 // perOpening is how many requests a page makes when it is opened.

@@ -130,7 +130,7 @@ func under(name, dir string) bool { return name == dir || strings.HasPrefix(name
 // refused to the product by the rules of imports.
 func isTestSupport(dir string) bool {
 	return slices.ContainsFunc([]string{
-		"shared/clock/clocktest", "shared/httpapi/httpapitest", "shared/telemetry/telemetrytest",
+		"shared/clock/clocktest", "shared/httpapi/httpapitest", "shared/telemetry/telemetrytest", "shared/webpage/webpagetest",
 	}, func(support string) bool { return under(dir, support) })
 }
 

@@ -29,6 +29,7 @@ import (
 	"flashsale/shared/orderq"
 	"flashsale/shared/sale"
 	"flashsale/shared/telemetry"
+	"flashsale/shared/webpage"
 )
 
 // world is one table with some sales, and the functions over it in this process.
@@ -260,7 +261,7 @@ func (w *world) functions(d door) gateway.Invoker {
 	}
 	query := queryhandler.New(w.book, telemetry.New(io.Discard, "query", clock.Wall), now)
 	purchase := purchasehandler.New(w.book, unsent{}, telemetry.New(io.Discard, "purchase", clock.Wall), now)
-	page, err := pagehandler.New(assets.Files, pagehandler.SignIn{}, pagehandler.Look{}, telemetry.New(io.Discard, "page", clock.Wall))
+	page, err := pagehandler.New(assets.Files, webpage.SignIn{}, pagehandler.Look{}, telemetry.New(io.Discard, "page", clock.Wall))
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -3,6 +3,8 @@ package mutants
 const (
 	page      = "./functions/page/handler"
 	pageFiles = "functions/page/handler/"
+	webPage   = "./shared/webpage"
+	webFiles  = "shared/webpage/"
 	signingIn = "infra/local/issuer/signin.go"
 )
 
@@ -10,23 +12,23 @@ const (
 var ofThePages = []mutant{
 	{"any text becomes the page's sale id", "P13", page, "^TestASaleIDThatIsNotValid", []edit{{pageFiles + "handler.go",
 		`if !sale.ValidID(id) {`, `if id == "" {`}}},
-	{"another version's file is kept for ever", "P19", page, "^TestAFileIsKeptForever", []edit{{pageFiles + "handler.go",
+	{"another version's file is kept for ever", "P19", webPage, "^TestAFileIsKeptForever", []edit{{webFiles + "webpage.go",
 		`case ok && hash == f.hash:`, `case ok && isHash.MatchString(hash):`}}},
-	{"a page's files are unknown to the other version", "P19", page, "^TestAPageOfOneVersion", []edit{{pageFiles + "handler.go",
+	{"a page's files are unknown to the other version", "P19", webPage, "^TestAPageOfOneVersion", []edit{{webFiles + "webpage.go",
 		`case ok && isHash.MatchString(hash):`, `case false:`}}},
-	{"any text is the hash of another version", "P19", page, "^TestAFileIsKeptForever", []edit{{pageFiles + "handler.go",
+	{"any text is the hash of another version", "P19", webPage, "^TestAFileIsKeptForever", []edit{{webFiles + "webpage.go",
 		`case ok && isHash.MatchString(hash):`, `case ok:`}}},
 	{"the page is answered around the front", "P19", page, "^TestARequestAroundTheFront", []edit{{pageFiles + "handler.go",
 		`"x-origin-verify")}); err != nil {`, `"x-origin-verify")}); err == nil {`}}},
-	{"a file keeps its name when one that it refers to changes", "P19", page, "^TestAFileThatChanges", []edit{{pageFiles + "files.go",
+	{"a file keeps its name when one that it refers to changes", "P19", webPage, "^TestAFileThatChanges", []edit{{webFiles + "files.go",
 		`	digest := sha256.Sum256(text)
 `, `	digest := sha256.Sum256([]byte(name))
 `}}},
-	{"a page without one of its files starts", "P19", page, "^TestAPageThatRefers", []edit{{pageFiles + "files.go",
+	{"a page without one of its files starts", "P19", webPage, "^TestAPageThatRefers", []edit{{webFiles + "files.go",
 		`err = errors.Join(err, failed)`, `_, err = failed, errors.Join(err)`}}},
-	{"a sign-in without its client starts", "P19", page, "^TestHowBuyersSignIn", []edit{{pageFiles + "signin.go",
+	{"a sign-in without its client starts", "P19", webPage, "^TestHowPeopleSignIn", []edit{{webFiles + "signin.go",
 		`if s.Token == "" || s.ClientID == "" || s.Scope == "" {`, `if s.Token == "" {`}}},
-	{"an endpoint adds a directive to the policy", "P19", page, "^TestHowBuyersSignIn", []edit{{pageFiles + "content_security_policy.go",
+	{"an endpoint adds a directive to the policy", "P19", webPage, "^TestHowPeopleSignIn", []edit{{webFiles + "policy.go",
 		` || strings.ContainsAny(u.Host, ";, '")`, ``}}},
 	{"a picture of any origin", "P19", "./functions/seed/handler", "^TestEachRequestHasItsAnswer", []edit{{"shared/sale/presentation.go",
 		`httpsOrigin(p.Image) == origin:`, `httpsOrigin(p.Image) != "":`}}},
@@ -50,13 +52,13 @@ var ofThePages = []mutant{
 		return Described{}, err
 	}
 	after :=`}}},
-	{"the policy allows pictures of any origin", "P19", page, "^TestThePolicyNames", []edit{{pageFiles + "content_security_policy.go",
-		`"'self' "+look.ImageOrigin)`, `"'self' https: ")`}}},
+	{"the policy allows pictures of any origin", "P19", page, "^TestThePolicyNames", []edit{{webFiles + "policy.go",
+		`"'self' "+imageOrigin)`, `"'self' https: ")`}}},
 	{"text on the shop's colour is always white", "P19", page, "^TestAnyColourCanBeRead", []edit{{pageFiles + "look.go",
 		`if contrast(l.Accent, "#000000") > contrast(l.Accent, on) {`, `if false {`}}},
 	{"a colour adds to the style", "P19", page, "^TestTheLookComes", []edit{{pageFiles + "look.go",
 		`l.Accent != "" && !isColour.MatchString(l.Accent)`, `false`}}},
-	{"compressed for who refuses that", "P19", page, "^TestAnswersAreCompressed", []edit{{pageFiles + "handler.go",
+	{"compressed for who refuses that", "P19", webPage, "^TestAnswersAreCompressed", []edit{{webFiles + "webpage.go",
 		`!weighted || strings.Trim(q, "0.") != ""`, `!weighted || q != ""`}}},
 	{"a buyer does not learn of a refund", "P24", "./functions/query/handler", "^TestABuyerSeesWhatBecomes", []edit{{"functions/query/handler/handler.go",
 		`if shown.Refunds, err = h.refunds(ctx, c); err != nil {`, `if _, err = h.refunds(ctx, c); err != nil {`}}},

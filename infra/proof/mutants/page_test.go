@@ -16,10 +16,9 @@ import (
 
 var changePage = flag.Bool("page", false, "change each condition of the page's scripts in turn; `make mutate` does")
 
-const (
-	pageScripts = "functions/page/assets/*.js"
-	pageTests   = "./infra/proof/browser/buyer"
-)
+const pageTests = "./infra/proof/browser/buyer"
+
+var pageScripts = []string{"functions/page/assets/*.js", "shared/webpage/*.js"}
 
 // pageChange is a change of one condition.
 type pageChange struct {
@@ -36,9 +35,13 @@ func TestEveryConditionOfThePageIsNeeded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scripts, err := filepath.Glob(filepath.Join(root, pageScripts))
-	if err != nil || len(scripts) == 0 {
-		t.Fatalf("%s: no scripts (%v)", pageScripts, err)
+	var scripts []string
+	for _, pattern := range pageScripts {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: no scripts (%v)", pattern, err)
+		}
+		scripts = append(scripts, found...)
 	}
 	typescript := filepath.Join(browser.Folder(root), "node_modules", "typescript")
 	list := exec.CommandContext(t.Context(), "node", append([]string{"conditions.cjs", typescript}, scripts...)...)

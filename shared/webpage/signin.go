@@ -1,11 +1,11 @@
-package handler
+package webpage
 
 import (
 	"fmt"
 	"os"
 )
 
-// SignIn tells the page how a buyer signs in: OpenID Connect's code flow with PKCE. The
+// SignIn tells the page how people sign in: OpenID Connect's code flow with PKCE. The
 // zero SignIn offers none.
 type SignIn struct {
 	// Authorize, Token and Logout are the identity provider's endpoints. They may be

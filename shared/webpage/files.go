@@ -1,9 +1,10 @@
-package handler
+package webpage
 
 import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"embed"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -14,6 +15,11 @@ import (
 	"slices"
 	"strings"
 )
+
+// Common are the files that every page may refer to.
+//
+//go:embed signin.js
+var Common embed.FS
 
 // file is a file as it is served.
 type file struct {
@@ -42,8 +48,11 @@ const hashLength = 16
 
 var isHash = regexp.MustCompile(fmt.Sprintf("^[0-9a-f]{%d}$", hashLength))
 
-// pageName is the template of the page.
-const pageName = "page.html"
+// The template of the page, and its style.
+const (
+	pageName  = "page.html"
+	styleName = "style.css"
+)
 
 // medias are the types of the files that may be served, by extension.
 var medias = map[string]string{
@@ -66,14 +75,14 @@ var comment = regexp.MustCompile(`(?m)^[ \t]*(//.*|/\*\*([^*\n]|\*[^/\n])*(\*/)?
 // and its text contains the names of the files that it refers to, so those come first.
 type builder struct {
 	source fs.FS
-	look   Look
+	style  string // follows the style
 	files  map[string]file
 	open   []string // the files whose references are being replaced
 }
 
 // build reads the page and the files that it refers to, directly or not.
-func build(source fs.FS, look Look) (*template.Template, map[string]file, error) {
-	b := builder{source: source, look: look, files: map[string]file{}}
+func build(source fs.FS, style string) (*template.Template, map[string]file, error) {
+	b := builder{source: source, style: style, files: map[string]file{}}
 	text, err := b.read(pageName, inHTML)
 	if err != nil {
 		return nil, nil, err
@@ -93,6 +102,9 @@ func (b *builder) read(name string, references *regexp.Regexp) ([]byte, error) {
 	b.open = append(b.open, name)
 	defer func() { b.open = b.open[:len(b.open)-1] }()
 	text, err := fs.ReadFile(b.source, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = Common.ReadFile(name)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read page: %w", err)
 	}
@@ -100,7 +112,7 @@ func (b *builder) read(name string, references *regexp.Regexp) ([]byte, error) {
 		text = comment.ReplaceAll(text, nil)
 	}
 	if name == styleName {
-		text = append(text, b.look.style()...)
+		text = append(text, b.style...)
 	}
 	text = references.ReplaceAllFunc(text, func(reference []byte) []byte {
 		target := references.FindSubmatch(reference)[1]

@@ -1,9 +1,9 @@
-// Signs the buyer in by OpenID Connect's code flow with PKCE. All of it is kept in
+// Signs a person in by OpenID Connect's code flow with PKCE. All of it is kept in
 // sessionStorage, which belongs to this tab and ends with it.
 
 const { authorize = "", token: exchange = "", logout = "", client = "", scope = "", origin = "" } = document.documentElement.dataset;
 
-/** Whether the page's operator has set up a sign-in. */
+/** Whether a sign-in is set up. */
 export const available = authorize !== "";
 
 const callback = () => location.origin + "/signin";
@@ -33,7 +33,7 @@ export function token() {
   return access && Date.now() < Number(expires) ? access : "";
 }
 
-/** Whether the buyer was signed in and that has ended. */
+/** Whether the person was signed in and that has ended. */
 export const ended = () => "expires" in read("token") && !token();
 
 /** Notes that the server did not accept the token. */
@@ -45,7 +45,7 @@ export const expire = () => sessionStorage.setItem("token", '{"expires":0}');
  */
 export async function signIn(sale, at) {
   // The provider comes back to one origin only, whose sessionStorage must have the verifier.
-  if (origin && origin !== location.origin) return location.assign(`${origin}/${at}/${sale}`);
+  if (origin && origin !== location.origin) return location.assign(origin + location.pathname + location.hash);
   const [state, nonce, verifier] = [random(), random(), random()];
   sessionStorage.setItem("signin", JSON.stringify({ state, nonce, verifier, sale, at }));
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier));

@@ -1,4 +1,4 @@
-package handler
+package webpage
 
 import (
 	"fmt"
@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// policy is the Content-Security-Policy of the page. Scripts may connect to its own
+// policy is the Content-Security-Policy of a page. Scripts may connect to its own
 // origin and to the token endpoint's; pictures are of its own and of one other.
-func policy(s SignIn, look Look) string {
+func policy(s SignIn, imageOrigin string) string {
 	connect := "'self'"
 	if origin, err := originOf(s.Token); err == nil && origin != "" {
 		connect += " " + origin
 	}
-	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src " + strings.TrimSpace("'self' "+look.ImageOrigin) + "; connect-src " + connect +
+	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src " + strings.TrimSpace("'self' "+imageOrigin) + "; connect-src " + connect +
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 

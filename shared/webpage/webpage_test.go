@@ -1,0 +1,212 @@
+package webpage
+
+import (
+	"io/fs"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// tiny is a page of few files: page.js imports words.js, which imports nothing.
+func tiny() fstest.MapFS {
+	return fstest.MapFS{
+		"page.html": {Data: []byte(`<html><link href="/assets/style.css"><script src="/assets/page.js"></script></html>`)},
+		"page.js":   {Data: []byte("import { a } from \"./words.js\";\nimport b from './words.js';\n")},
+		"words.js":  {Data: []byte("export const a = 1; // not ./style.css\n")},
+		"style.css": {Data: []byte("body { color: black }\n")},
+		"spare.js":  {Data: []byte("nothing refers to this\n")},
+	}
+}
+
+func newPage(t *testing.T, source fs.FS) *Page {
+	t.Helper()
+	p, err := New(source, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// A hash that somebody makes up never gets a file's text, and all that it gets may be cached.
+func TestAFileIsKeptForeverUnderItsHashOnly(t *testing.T) {
+	p := newPage(t, tiny())
+	const ever, brief = "public, max-age=31536000, immutable", "public, max-age=10"
+	for _, tt := range []struct {
+		name, public, cache string
+		status              int
+	}{
+		{"the current file", p.files["words.js"].public("words.js"), ever, 200},
+		{"the file of another version", "words.0123456789abcdef.js", brief, 302},
+		{"the file of any version", "words.js", brief, 200},
+		{"a hash of no form", "words.x.js", brief, 404},
+		{"a hash that is too long", "words.0123456789abcdef0.js", brief, 404},
+		{"an unknown name", "other.0123456789abcdef.js", brief, 404},
+		{"another type", strings.TrimSuffix(p.files["words.js"].public("words.js"), ".js") + ".css", brief, 404},
+		{"the template", "page.0123456789abcdef.html", brief, 404},
+		{"the template's plain name", "page.html", brief, 404},
+		{"what nothing refers to", "spare.0123456789abcdef.js", brief, 404},
+		{"nothing", "", brief, 404},
+		{"dots", "...", brief, 404},
+	} {
+		r := p.Asset(tt.public, "")
+		text := r.Body
+		if r.StatusCode != tt.status || r.Headers["Cache-Control"] != tt.cache {
+			t.Errorf("%s: %d, %s", tt.name, r.StatusCode, r.Headers["Cache-Control"])
+		}
+		switch {
+		case tt.status == 200 && (text != string(tiny()["words.js"].Data) || r.Headers["Content-Type"] != "text/javascript; charset=utf-8"):
+			t.Errorf("%s: %s: %s", tt.name, r.Headers["Content-Type"], text)
+		case tt.status == 302 && r.Headers["Location"] != "/assets/words.js", tt.status != 302 && r.Headers["Location"] != "":
+			t.Errorf("%s leads to %q", tt.name, r.Headers["Location"])
+		case tt.status != 200 && len(text) > 20:
+			t.Errorf("%s: %s", tt.name, text)
+		}
+	}
+}
+
+// While a deployment moves traffic, each request of a page may go to either version. Every
+// file that a page of one refers to is answered, after one redirection at most.
+func TestAPageOfOneVersionGetsItsFilesFromTheOther(t *testing.T) {
+	source := tiny()
+	for _, name := range []string{"style.css", "words.js"} { // so that every hash changes
+		source[name] = &fstest.MapFile{Data: append([]byte("/* new */ "), source[name].Data...)}
+	}
+	versions := []*Page{newPage(t, tiny()), newPage(t, source)}
+	files := 0
+	for name, f := range versions[1].files {
+		before := versions[0].files[name]
+		if name == f.public(name) || before.hash == f.hash {
+			t.Errorf("%s is the same in both versions", name)
+		}
+		for _, asked := range versions {
+			for _, public := range []string{before.public(name), f.public(name)} {
+				for _, next := range versions { // to which the redirection comes
+					r := asked.Asset(public, "")
+					if r.StatusCode == http.StatusFound {
+						r = next.Asset(strings.TrimPrefix(r.Headers["Location"], "/assets/"), "")
+					}
+					if r.StatusCode != http.StatusOK || r.Headers["Content-Type"] != f.media {
+						t.Errorf("%s: %d, %v", public, r.StatusCode, r.Headers)
+					}
+					files++
+				}
+			}
+		}
+	}
+	if files != 3*8 {
+		t.Errorf("%d answers, want 24", files)
+	}
+}
+
+func TestReferencesNameTheServedFiles(t *testing.T) {
+	p := newPage(t, tiny())
+	page, err := p.HTML(nil, 200, "")
+	for _, name := range []string{"style.css", "page.js"} {
+		if public := p.files[name].public(name); err != nil || !strings.Contains(page.Body, `="/assets/`+public+`"`) {
+			t.Errorf("the page does not refer to %s: %s, %v", public, page.Body, err)
+		}
+	}
+	words := p.files["words.js"].public("words.js")
+	if script, want := p.Asset("page.js", "").Body, "import { a } from \"./"+words+"\";\nimport b from './"+words+"';\n"; script != want {
+		t.Errorf("the script is %q, want %q", script, want)
+	}
+}
+
+func TestAFileThatChangesGetsAnotherNameAndSoDoWhoReferToIt(t *testing.T) {
+	source := tiny()
+	_, before, err := build(source, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source["words.js"].Data = []byte("export const a = 2;\n")
+	_, after, err := build(source, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, changed := range map[string]bool{"words.js": true, "page.js": true, "style.css": false} {
+		if (before[name].hash != after[name].hash) != changed || len(after[name].hash) != hashLength {
+			t.Errorf("%s is %s and then %s", name, before[name].public(name), after[name].public(name))
+		}
+	}
+}
+
+func TestAPageThatRefersToWhatIsNotThereDoesNotStart(t *testing.T) {
+	for name, change := range map[string]func(fstest.MapFS){
+		"no page":                 func(m fstest.MapFS) { delete(m, "page.html") },
+		"a template that is none": func(m fstest.MapFS) { m["page.html"].Data = []byte("{{") },
+		"no script":               func(m fstest.MapFS) { delete(m, "page.js") },
+		"no imported module":      func(m fstest.MapFS) { delete(m, "words.js") },
+		"a module that imports itself": func(m fstest.MapFS) {
+			m["words.js"].Data = []byte(`import "./page.js";`)
+		},
+		"a file of another type": func(m fstest.MapFS) {
+			m["page.html"].Data = []byte(`<img src="/assets/logo.png">`)
+			m["logo.png"] = &fstest.MapFile{}
+		},
+	} {
+		source := tiny()
+		change(source)
+		if _, err := New(source, Options{}); err == nil {
+			t.Errorf("%s: it starts", name)
+		}
+	}
+}
+
+func TestHowPeopleSignInIsReadFromTheEnvironment(t *testing.T) {
+	whole := map[string]string{
+		"SIGNIN_AUTHORIZE_URL": "https://issuer.example/authorize", "SIGNIN_TOKEN_URL": "https://tokens.example:8443/token", "SIGNIN_LOGOUT_URL": "",
+		"SIGNIN_CLIENT_ID": "page", "SIGNIN_SCOPE": "openid buy", "PAGE_ORIGIN": "https://shop.example",
+	}
+	for _, tt := range []struct {
+		name, variable, value string
+		want                  SignIn
+		fails                 bool
+	}{
+		{"whole", "", "", SignIn{Authorize: whole["SIGNIN_AUTHORIZE_URL"], Token: whole["SIGNIN_TOKEN_URL"], ClientID: "page", Scope: "openid buy", Origin: "https://shop.example"}, false},
+		{"none", "SIGNIN_AUTHORIZE_URL", "", SignIn{}, false},
+		{"no token endpoint", "SIGNIN_TOKEN_URL", "", SignIn{}, true},
+		{"no client", "SIGNIN_CLIENT_ID", "", SignIn{}, true},
+		{"no scope", "SIGNIN_SCOPE", "", SignIn{}, true},
+		{"no URL", "SIGNIN_TOKEN_URL", "issuer.example/token", SignIn{}, true},
+		{"a script", "SIGNIN_AUTHORIZE_URL", "javascript:alert(1)", SignIn{}, true},
+		{"a URL of the page's scheme", "SIGNIN_AUTHORIZE_URL", "//issuer.example/authorize", SignIn{}, true},
+		{"no host", "SIGNIN_LOGOUT_URL", "https:///logout", SignIn{}, true},
+		{"what would end the policy's directive", "SIGNIN_TOKEN_URL", "https://a;script-src/token", SignIn{}, true},
+		{"control characters", "SIGNIN_TOKEN_URL", "https://a\x7f/", SignIn{}, true},
+	} {
+		for name, value := range whole {
+			t.Setenv(name, value)
+		}
+		if tt.variable != "" {
+			t.Setenv(tt.variable, tt.value)
+		}
+		got, err := SignInFromEnv()
+		if diff := cmp.Diff(tt.want, got); diff != "" || (err != nil) != tt.fails {
+			t.Errorf("%s: %v (-want +got):\n%s", tt.name, err, diff)
+		}
+	}
+}
+
+func TestThePolicyNamesTheTokenEndpointsOrigin(t *testing.T) {
+	for token, want := range map[string]string{
+		"https://tokens.example:8443/token?a=b": "connect-src 'self' https://tokens.example:8443;",
+		"/_local/oauth2/token":                  "connect-src 'self';",
+		"":                                      "connect-src 'self';",
+	} {
+		if got := policy(SignIn{Token: token}, ""); !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", token, got, want)
+		}
+	}
+}
+
+func TestAPageMayReferToTheSignIn(t *testing.T) {
+	source := tiny()
+	source["words.js"].Data = []byte(`import { token } from "./signin.js";`)
+	p := newPage(t, source)
+	if r := p.Asset(p.files["signin.js"].public("signin.js"), ""); r.StatusCode != http.StatusOK || !strings.Contains(r.Body, "export function token") {
+		t.Errorf("%d %s", r.StatusCode, r.Body)
+	}
+}

@@ -1,0 +1,78 @@
+// Package webpagetest examines real pages, and reads the answers of package webpage.
+package webpagetest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"io"
+	"io/fs"
+	"regexp"
+	"testing"
+
+	"flashsale/shared/webpage"
+)
+
+// Text returns the decoded body of an answer.
+func Text(t testing.TB, r webpage.Response) string {
+	t.Helper()
+	body := []byte(r.Body)
+	var err error
+	if r.IsBase64Encoded {
+		if body, err = base64.StdEncoding.DecodeString(r.Body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r.Headers["Content-Encoding"] != "gzip" {
+		return string(body)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, err = io.ReadAll(z); err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+// forbidden is what a page's policy refuses in its HTML. A blocked part is easily overlooked.
+var forbidden = regexp.MustCompile(`(?i)<script(?:>| [^>]*>)\s*[^<\s]|<style|\sstyle=|\son\w+=|https?://`)
+
+// Examine fails the test if the page whose files are given lacks a file, weighs more than
+// budget bytes, compressed, or has in its HTML what its policy forbids. data are for its
+// template.
+func Examine(t *testing.T, source fs.FS, data any, budget int) {
+	t.Helper()
+	page, err := webpage.New(source, webpage.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	html, err := page.HTML(data, 200, "gzip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := forbidden.FindAllString(Text(t, html), -1); found != nil {
+		t.Errorf("the page has %q, which its policy forbids", found)
+	}
+	weight := len(html.Body) * 3 / 4
+	for _, folder := range []fs.FS{source, webpage.Common} {
+		files, err := fs.Glob(folder, "*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			if name == "page.html" {
+				continue
+			}
+			r := page.Asset(name, "gzip")
+			if weight += len(r.Body) * 3 / 4; r.StatusCode != 200 || Text(t, r) == "" {
+				t.Errorf("%s: the page does not refer to it, or it is empty", name)
+			}
+		}
+	}
+	t.Logf("the page weighs %d bytes", weight)
+	if weight > budget {
+		t.Errorf("the page weighs %d bytes compressed, want at most %d", weight, budget)
+	}
+}
