@@ -241,7 +241,7 @@ bench: ## benchmark the handlers' overhead over their AWS calls; benchstat's for
 	@GOGC=400 $(HOST)/bench # as in template.yaml
 
 # The race detector multiplies the running time, so it is used only for the packages whose
-# goroutines share memory. Every package is in one of these runs. Building takes as long
+# goroutines share memory. Every package is in one of these runs, or in those of prove and lab-check. Building takes as long
 # as running, so: no vet, because `make check` vets with more analyzers; GOGC=400, which saves
 # a seventh of the CPU time and uses more memory; no cgo and -trimpath as in GO_BUILD, so that
 # packages are compiled only once, for every clone. Some packages mostly wait for real
@@ -252,15 +252,14 @@ override WAITING := ./infra/proof/e2e ./infra/ops/deploy ./infra/proof/torture .
 override GO_TEST := CGO_ENABLED=0 GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4
 override GO_RACE := $(if $(RACE),GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4 $(RACE),$(GO_TEST))
 .PHONY: test
-test: host browser ## run every test, including those on the engines and in a browser; `make prove` runs the long proofs in full
+test: host browser ## test everything but the lab, also on the engine and in a browser; `make prove` runs the mutants and the long proofs in full
 	$(GO_RACE) -timeout 10m ./infra/ops/load ./shared/ledger $(RACED)
-	$(GO_TEST) -timeout 10m $(WAITING) $$(go list ./... | grep -vxFf <(go list $(RACED) ./infra/proof/simulate ./infra/proof/enumerate))
+	$(GO_TEST) -timeout 10m $(WAITING) $$(go list ./... | grep -vxFf <(go list $(RACED) ./infra/proof/simulate ./infra/proof/enumerate ./infra/proof/mutants))
 	$(GO_TEST) -timeout 10m ./infra/proof/simulate -seeds 100
 	$(GO_TEST) -timeout 10m ./infra/proof/enumerate -faults 1
-	CGO_ENABLED=0 GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -C infra/lab -vet=off -p 4 -timeout 10m . ./...
 
 .PHONY: prove
-prove: host ## run the long proofs in full (two releases need the git history): SEEDS=2000 random sales from FIRST=1 on, every plan of FAULTS=3 faults, a million claims, large sales modelled, races in the simulation
+prove: host ## run the mutants and the long proofs in full (two releases need the git history): SEEDS=2000 random sales from FIRST=1 on, every plan of FAULTS=3 faults, a million claims, large sales modelled, races in the simulation
 	$(GO_TEST) -timeout 30m ./infra/proof/simulate -seeds "$${SEEDS:-2000}" -first "$${FIRST:-1}"
 	$(GO_TEST) -timeout 30m ./infra/proof/enumerate -faults "$${FAULTS:-3}"
 	$(GO_TEST) -timeout 10m ./shared/ledger -run '^TestASaleOfAMillionClaims'
@@ -268,6 +267,8 @@ prove: host ## run the long proofs in full (two releases need the git history): 
 	$(GO_TEST) -timeout 10m ./infra/proof/e2e -run '^TestTwoReleases' -last-release
 	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/proof/simulate -seeds "$$(($${SEEDS:-2000} / 10))" -first "$${FIRST:-1}")
 	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/proof/enumerate)
+	@$(MAKE) --no-print-directory browser
+	$(GO_TEST) -timeout 20m ./infra/proof/mutants
 
 .PHONY: drill
 drill: host operator ## run the runbook's commands on a new stack during each accident; a table of results and times
@@ -335,7 +336,8 @@ lab-engines: ## install Redis, MariaDB and libfaketime for the lab (on Debian, i
 	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq redis-server mariadb-server libfaketime >/dev/null
 
 .PHONY: lab-check
-lab-check: lab-engines host ## run a reduced lab on real engines: the unsafe strategies fail in their scenario, the safe ones never
+lab-check: lab-engines host ## test the lab, and run it reduced on real engines: the unsafe strategies fail in their scenario, the safe ones never
+	CGO_ENABLED=0 GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -C infra/lab -vet=off -p 4 -timeout 10m $$(go list -C infra/lab ./... | grep -v '/cache$$\|/engines$$')
 	CGO_ENABLED=0 GOFLAGS=-trimpath LAB_ENGINES=required go test -C infra/lab -count 1 -parallel 1 -p 1 -timeout 10m -run '^TestOnRedisAndMariaDB$$' .
 	CGO_ENABLED=0 GOFLAGS=-trimpath LAB_ENGINES=required go test -C infra/lab -count 1 -parallel 1 -p 1 -timeout 10m ./cache ./engines
 
