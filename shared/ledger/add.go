@@ -28,7 +28,7 @@ func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 	if err != nil {
 		return Seeding{}, err
 	}
-	if err := l.announceSeeding(ctx, s, a.SeedID, a.Stock); err != nil {
+	if err := l.announceSeeding(ctx, s, sale.Change{ID: a.SeedID, Action: sale.ActionAdd, Author: a.Author, Units: a.Stock}); err != nil {
 		return Seeding{}, err
 	}
 	applied, err := l.receipts(ctx, a.SaleID, seedHead(a.SeedID))
@@ -58,20 +58,22 @@ func (l *Ledger) Add(ctx context.Context, a sale.Addition) (Seeding, error) {
 }
 
 // announceSeeding stores the seed id's request, or checks the stored one. A
-// withdrawal's units are negative, so it cannot be mistaken for an addition. In a sale
+// withdrawal's units are negative, so it cannot be mistaken for an addition. The first
+// caller's author stands. In a sale
 // with a maxStock an addition is announced only if there is room for all of it, which
 // it reserves: concurrent additions cannot exceed the maxStock together, and none is
 // applied in part.
-func (l *Ledger) announceSeeding(ctx context.Context, s sale.Sale, seedID string, units int64) error {
-	actions := []types.TransactWriteItem{l.put(with(seedKey(s.ID, seedID), item{"units": num(units), "at": millis(l.now())}))}
-	if s.Limited && units > 0 {
+func (l *Ledger) announceSeeding(ctx context.Context, s sale.Sale, c sale.Change) error {
+	c.At = l.now()
+	actions := []types.TransactWriteItem{l.put(seedingItem(s, c))}
+	if s.Limited && c.Action == sale.ActionAdd {
 		actions = append(actions, types.TransactWriteItem{Update: &types.Update{
 			TableName:                           l.table,
 			Key:                                 saleKey(s.ID),
 			UpdateExpression:                    aws.String("SET #room = #room - :u"),
 			ConditionExpression:                 aws.String("#room >= :u"),
 			ExpressionAttributeNames:            map[string]string{"#room": "room"},
-			ExpressionAttributeValues:           item{":u": num(units)},
+			ExpressionAttributeValues:           item{":u": num(c.Units)},
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		}})
 	}
@@ -87,12 +89,11 @@ func (l *Ledger) announceSeeding(ctx context.Context, s sale.Sale, seedID string
 		}
 		return sale.Refuse(sale.Conflicting, fmt.Sprintf("the sale's maxStock leaves room for %d more units", room))
 	}
-	r := reader{item: reasons[0].Item}
-	before := r.number("units")
+	before, err := readSeeding(reasons[0].Item)
 	switch {
-	case r.err != nil:
-		return asInternal(r.err)
-	case before != units:
+	case err != nil:
+		return asInternal(err)
+	case before.Action != c.Action || before.Units != c.Units:
 		return sale.Refuse(sale.Conflicting, "the seedId was used before with another action or stock")
 	}
 	return nil

@@ -4,17 +4,13 @@ import (
 	"context"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"flashsale/shared/sale"
 )
 
 // Described is a sale after a description.
 type Described struct {
 	Sale sale.Sale
-	// Applied is false if the sale was as described before.
+	// Applied is false if the sale was as described before, or the change was made before.
 	Applied bool
 }
 
@@ -22,33 +18,20 @@ type Described struct {
 // environment shows it when it next looks at the sale. What the creation asked for stays,
 // so its repeat is the same as before. d must have passed Check.
 //
-// It fails with sale.SaleNotFound (for a draft, too), sale.Busy or sale.Internal.
+// It fails with sale.Conflicting if the ChangeID is another change's, with sale.SaleNotFound
+// (for a draft, too), sale.Busy or sale.Internal.
 func (l *Ledger) Describe(ctx context.Context, d sale.Description) (Described, error) {
-	before, err := l.readOpenSale(ctx, d.SaleID)
-	if err != nil {
-		return Described{}, err
-	}
-	after := d.Apply(before)
-	if after == before {
-		return Described{Sale: before}, nil
-	}
-	var out *dynamodb.UpdateItemOutput
-	err = l.retry(ctx, patientTries, func(ctx context.Context) (err error) {
-		out, err = l.api.UpdateItem(ctx, l.description(d, after))
-		return err
+	after, applied, err := l.edit(ctx, edit{
+		saleID: d.SaleID, asks: d.Change(), counts: ", #described :one", set: func(after sale.Sale) (string, map[string]string, item) { return description(d, after) },
+		next: func(before sale.Sale) (sale.Sale, error) { return d.Apply(before), nil },
 	})
-	if err != nil {
-		return Described{}, asInternal(err)
-	}
-	after, err = readSale(out.Attributes)
-	return Described{Sale: after, Applied: true}, asInternal(err)
+	return Described{Sale: after, Applied: applied}, err
 }
 
-// description writes the fields that are given. An open sale stays open for ever, so
-// nothing has to be checked again.
-func (l *Ledger) description(d sale.Description, after sale.Sale) *dynamodb.UpdateItemInput {
-	update, set, remove := "ADD #version :one, #described :one", "", ""
-	names, values := map[string]string{"#version": "version", "#described": "described"}, item{":one": num(1)}
+// description sets or removes the fields that are given.
+func description(d sale.Description, after sale.Sale) (string, map[string]string, item) {
+	set, remove := "", ""
+	names, values := map[string]string{"#described": "described"}, item{}
 	for _, field := range []struct {
 		name  string
 		given *string
@@ -65,14 +48,12 @@ func (l *Ledger) description(d sale.Description, after sale.Sale) *dynamodb.Upda
 		}
 		names["#"+field.name] = field.name
 	}
+	update := ""
 	if set != "" {
-		update += " SET " + strings.TrimPrefix(set, ", ")
+		update = "SET " + strings.TrimPrefix(set, ", ")
 	}
 	if remove != "" {
 		update += " REMOVE " + strings.TrimPrefix(remove, ", ")
 	}
-	return &dynamodb.UpdateItemInput{
-		TableName: l.table, Key: saleKey(d.SaleID), UpdateExpression: aws.String(update),
-		ExpressionAttributeNames: names, ExpressionAttributeValues: values, ReturnValues: types.ReturnValueAllNew,
-	}
+	return update, names, values
 }

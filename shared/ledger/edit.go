@@ -28,8 +28,10 @@ type Edited struct {
 //
 // An edit without an instant always applies. Its instant is now, or a millisecond after
 // the newest edit if that is later: a clock that is ahead, or an edit with a later
-// instant, cannot block it. Repeating it applies it again, so requests that may be
-// delivered twice need an instant.
+// instant, cannot block it. Repeating it without a ChangeID applies it again.
+//
+// An edit whose ChangeID is in the sale's trail has been made and is not made again; with the
+// id of another change it fails with sale.Conflicting.
 //
 // An edit with an instant applies if it is newer than the newest one. If it is older,
 // the newest edit stays in effect, and its shards are written again in case it was
@@ -75,76 +77,40 @@ func overruled(s sale.Sale, e sale.Edit) error {
 // editSale writes the edit into the sale item unless that has a newer one. It returns
 // the sale that the shards must follow, and whether this call wrote it.
 func (l *Ledger) editSale(ctx context.Context, e sale.Edit) (sale.Sale, bool, error) {
-	var after sale.Sale // what the latest try wrote or tried to write
-	for left := l.upTo(patientTries); ; {
-		before, err := l.readOpenSale(ctx, e.SaleID)
-		if err == nil && before.IsRecalled() && !e.MayFollowRecall() {
-			err = sale.RefuseRecalled()
-		}
-		if err != nil {
-			return before, false, err
-		}
-		if before.ChangedAt.Equal(after.ChangedAt) && e.Agrees(before) {
-			// Written by the previous try, whose answer was lost, or by another call
-			// with the same edit and instant: the result is the same.
-			return before, true, nil
+	one := edit{saleID: e.SaleID, asks: e.Change(), set: setWindowOf}
+	one.next = func(before sale.Sale) (sale.Sale, error) {
+		if before.IsRecalled() && !e.MayFollowRecall() {
+			return before, sale.RefuseRecalled()
 		}
 		at := e.At.UnixMilli()
 		switch newest := before.ChangedAt.UnixMilli(); {
 		case e.At.IsZero():
 			at = max(l.now().UnixMilli(), newest+1)
 		case at <= newest:
-			return before, false, nil
+			return before, nil
 		}
-		after = e.Apply(before, time.UnixMilli(at))
-		reasons, err := l.retryTransaction(ctx, l.saleEdit(before, after, e.Reschedules())...)
-		switch {
-		case err == nil:
-			return after, true, nil
-		case reasons == nil || !failed(reasons[0]):
-			return after, false, asInternal(err)
-		case !left.again(ctx):
-			return after, false, sale.Fail(sale.Busy, err)
+		return e.Apply(before, time.UnixMilli(at)), nil
+	}
+	if e.Reschedules() {
+		one.others = func(after sale.Sale) []types.TransactWriteItem {
+			return []types.TransactWriteItem{{Update: &types.Update{
+				TableName:                 l.table,
+				Key:                       listingKey(after.ID),
+				UpdateExpression:          aws.String("SET #closesAt = :closesAt REMOVE #drained"),
+				ConditionExpression:       aws.String("attribute_exists(pk)"),
+				ExpressionAttributeNames:  map[string]string{"#closesAt": "closesAt", "#drained": "drained"},
+				ExpressionAttributeValues: item{":closesAt": millis(after.ClosesAt)},
+			}}}
 		}
 	}
+	return l.edit(ctx, one)
 }
 
-// saleEdit writes the sale after an edit, if its newest edit is still the one that was
-// read. A rescheduling updates the listing, too.
-func (l *Ledger) saleEdit(before, after sale.Sale, reschedules bool) []types.TransactWriteItem {
-	values := windowOf(after)
-	values[":before"], values[":one"] = millis(before.ChangedAt), num(1)
-	actions := []types.TransactWriteItem{{Update: &types.Update{
-		TableName:           l.table,
-		Key:                 saleKey(after.ID),
-		UpdateExpression:    aws.String(setWindow + ", #version = #version + :one"),
-		ConditionExpression: aws.String("#changedAt = :before"),
-		ExpressionAttributeNames: map[string]string{
-			"#opensAt": "opensAt", "#closesAt": "closesAt", "#paused": "paused", "#changedAt": "changedAt", "#version": "version",
-		},
-		ExpressionAttributeValues: values,
-	}}}
-	if reschedules {
-		actions = append(actions, types.TransactWriteItem{Update: &types.Update{
-			TableName:                 l.table,
-			Key:                       listingKey(after.ID),
-			UpdateExpression:          aws.String("SET #closesAt = :closesAt REMOVE #drained"),
-			ConditionExpression:       aws.String("attribute_exists(pk)"),
-			ExpressionAttributeNames:  map[string]string{"#closesAt": "closesAt", "#drained": "drained"},
-			ExpressionAttributeValues: item{":closesAt": millis(after.ClosesAt)},
-		}})
-	}
-	return actions
-}
-
-// setWindow sets the values of windowOf.
-const setWindow = "SET #opensAt = :opensAt, #closesAt = :closesAt, #paused = :paused, #changedAt = :at"
-
-func windowOf(s sale.Sale) item {
-	return item{
-		":opensAt": millis(s.OpensAt), ":closesAt": millis(s.ClosesAt),
-		":paused": boolean(s.Paused), ":at": millis(s.ChangedAt),
-	}
+// setWindowOf sets the window and the pause flag of a sale or of one of its shards.
+func setWindowOf(s sale.Sale) (string, map[string]string, item) {
+	return "SET #opensAt = :opensAt, #closesAt = :closesAt, #paused = :paused, #changedAt = :at",
+		map[string]string{"#opensAt": "opensAt", "#closesAt": "closesAt", "#paused": "paused", "#changedAt": "changedAt"},
+		item{":opensAt": millis(s.OpensAt), ":closesAt": millis(s.ClosesAt), ":paused": boolean(s.Paused), ":at": millis(s.ChangedAt)}
 }
 
 // editShards edits every shard, or those that are late, if that is not nil.
@@ -164,15 +130,14 @@ func (l *Ledger) editShards(ctx context.Context, s sale.Sale, late func(k int) b
 // shards and not in others.
 func (l *Ledger) editShard(ctx context.Context, s sale.Sale, k int) error {
 	err := l.retry(ctx, patientTries, func(ctx context.Context) error {
+		update, names, values := setWindowOf(s)
 		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName:           l.table,
-			Key:                 stockKey(s.ID, k),
-			UpdateExpression:    aws.String(setWindow),
-			ConditionExpression: aws.String("#changedAt < :at"),
-			ExpressionAttributeNames: map[string]string{
-				"#opensAt": "opensAt", "#closesAt": "closesAt", "#paused": "paused", "#changedAt": "changedAt",
-			},
-			ExpressionAttributeValues:           windowOf(s),
+			TableName:                           l.table,
+			Key:                                 stockKey(s.ID, k),
+			UpdateExpression:                    &update,
+			ConditionExpression:                 aws.String("#changedAt < :at"),
+			ExpressionAttributeNames:            names,
+			ExpressionAttributeValues:           values,
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		})
 		return err

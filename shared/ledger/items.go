@@ -157,6 +157,7 @@ func readSale(it item) (sale.Sale, error) {
 		Presentation: r.presentation(),
 		LimitGroup:   r.optionalText("limitGroup"),
 		RecallNote:   r.optionalText("recallNote"),
+		Edits:        r.optionalNumber("edits"),
 	}
 	if it["recalledAt"] != nil {
 		s.RecalledAt = r.time("recalledAt")

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -41,13 +42,24 @@ func identityOf(k item) identity {
 func saleKey(saleID string) item       { return key("SALE#"+saleID, "SALE") }
 func createKey(saleID string) item     { return key("SALE#"+saleID, "CREATE") }
 func listingKey(saleID string) item    { return key("SALES", saleID) }
-func seedKey(saleID, seed string) item { return key("SALE#"+saleID, "SEED#"+seed) }
+func seedKey(saleID, seed string) item { return key("SALE#"+saleID, seedHeads+seed) }
 
 func seedShardKey(saleID, seed string, shard int) item {
 	return key("SALE#"+saleID, seedHead(seed)+strconv.Itoa(shard))
 }
 
-func seedHead(seed string) string { return "SEED#" + seed + "#" }
+// seedHeads begins the sort keys of all additions and withdrawals, and of their receipts.
+const seedHeads = "SEED#"
+
+func seedHead(seed string) string { return seedHeads + seed + "#" }
+
+func changesPK(saleID string) string { return "CHANGES#" + saleID }
+
+// changeKey returns the key of an edit in its sale's trail. The numbers are padded, so that
+// they sort.
+func changeKey(saleID string, number int64) item {
+	return key(changesPK(saleID), fmt.Sprintf("%010d", number))
+}
 
 // withdrawalKey returns the key of a withdrawal's step, counted from 0.
 func withdrawalKey(saleID, seed string, step int) item {

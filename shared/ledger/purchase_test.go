@@ -325,12 +325,12 @@ var transactions = []struct {
 		_, err := w.Environment().Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "s", Stock: 1})
 		return err
 	}},
-	{"pause", 1, func(w *ledgertest.World) error {
+	{"pause", 2, func(w *ledgertest.World) error {
 		yes := true
 		_, err := w.Environment().Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: ledgertest.Start, Paused: &yes})
 		return err
 	}},
-	{"reschedule", 2, func(w *ledgertest.World) error {
+	{"reschedule", 3, func(w *ledgertest.World) error {
 		_, err := w.Environment().Edit(w.Ctx, sale.Edit{
 			SaleID: "moutai", At: ledgertest.Start, OpensAt: ledgertest.Start, ClosesAt: ledgertest.Start.Add(2 * time.Hour),
 		})

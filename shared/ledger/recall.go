@@ -19,7 +19,8 @@ import (
 // (P14). The release function then finishes the orders, see ReleaseDue (P35). The same again
 // pauses the shards again and changes nothing else. r must have passed Check.
 //
-// It fails with sale.SaleNotFound (for a draft, too), sale.Busy or sale.Internal.
+// It fails with sale.Conflicting if the ChangeID is another change's, with sale.SaleNotFound
+// (for a draft, too), sale.Busy or sale.Internal.
 func (l *Ledger) Recall(ctx context.Context, r sale.Recall) (Edited, error) {
 	s, applied, err := l.recallSale(ctx, r)
 	if err != nil {
@@ -29,57 +30,41 @@ func (l *Ledger) Recall(ctx context.Context, r sale.Recall) (Edited, error) {
 }
 
 // recallSale writes the recall, unless the sale is recalled. It returns the sale that the
-// shards must follow, and whether this call wrote it.
+// shards must follow, and whether this call wrote it. A recall is an edit like others: an
+// older one that is under way does not resume a shard. The listing begins a pass of its own
+// kind, also if the sale was drained.
 func (l *Ledger) recallSale(ctx context.Context, r sale.Recall) (sale.Sale, bool, error) {
-	var at time.Time // of the latest try
-	for left := l.upTo(patientTries); ; {
-		before, err := l.readOpenSale(ctx, r.SaleID)
-		if err != nil || before.IsRecalled() {
-			return before, err == nil && before.RecalledAt.Equal(at), err
-		}
-		at = time.UnixMilli(max(l.now().UnixMilli(), before.ChangedAt.UnixMilli()+1)).UTC()
-		after := before
-		after.Paused, after.ChangedAt, after.RecalledAt, after.RecallNote = true, at, at, r.Note
-		reasons, err := l.retryTransaction(ctx, l.writeRecall(before, after)...)
-		switch {
-		case err == nil:
-			return after, true, nil
-		case reasons == nil || !failed(reasons[0]):
-			return after, false, asInternal(err)
-		case !left.again(ctx):
-			return after, false, sale.Fail(sale.Busy, err)
-		}
-	}
+	return l.edit(ctx, edit{
+		saleID: r.SaleID, asks: r.Change(), set: setRecall,
+		next: func(s sale.Sale) (sale.Sale, error) {
+			if s.IsRecalled() {
+				return s, nil
+			}
+			at := time.UnixMilli(max(l.now().UnixMilli(), s.ChangedAt.UnixMilli()+1)).UTC()
+			s.Paused, s.ChangedAt, s.RecalledAt, s.RecallNote = true, at, at, r.Note
+			return s, nil
+		},
+		others: func(after sale.Sale) []types.TransactWriteItem {
+			return []types.TransactWriteItem{{Update: &types.Update{
+				TableName: l.table, Key: listingKey(after.ID),
+				UpdateExpression:          aws.String("SET #recalling = :at REMOVE #drained"),
+				ConditionExpression:       aws.String("attribute_exists(pk)"),
+				ExpressionAttributeNames:  map[string]string{"#recalling": "recalling", "#drained": "drained"},
+				ExpressionAttributeValues: item{":at": millis(after.RecalledAt)},
+			}}}
+		},
+	})
 }
 
-// writeRecall writes the sale after a recall, if its newest edit is still the one that was
-// read. It is an edit like others: an older one that is under way does not resume a shard.
-// The listing begins a pass of its own kind, also if the sale was drained.
-func (l *Ledger) writeRecall(before, after sale.Sale) []types.TransactWriteItem {
-	update := "SET #paused = :yes, #changedAt = :at, #recalledAt = :at, #minReader = :reader, #version = #version + :one"
-	names := map[string]string{
-		"#paused": "paused", "#changedAt": "changedAt", "#recalledAt": "recalledAt", "#minReader": attrMinReader, "#version": "version",
-	}
-	values := item{
-		":yes": boolean(true), ":at": millis(after.RecalledAt), ":reader": num(sale.ReadsRecalls), ":one": num(1), ":before": millis(before.ChangedAt),
-	}
+func setRecall(after sale.Sale) (string, map[string]string, item) {
+	update := "SET #paused = :yes, #changedAt = :at, #recalledAt = :at, #minReader = :reader"
+	names := map[string]string{"#paused": "paused", "#changedAt": "changedAt", "#recalledAt": "recalledAt", "#minReader": attrMinReader}
+	values := item{":yes": boolean(true), ":at": millis(after.RecalledAt), ":reader": num(sale.ReadsRecalls)}
 	if after.RecallNote != "" {
 		update += ", #recallNote = :note"
 		names["#recallNote"], values[":note"] = "recallNote", str(after.RecallNote)
 	}
-	return []types.TransactWriteItem{
-		{Update: &types.Update{
-			TableName: l.table, Key: saleKey(after.ID), UpdateExpression: &update,
-			ConditionExpression: aws.String("#changedAt = :before"), ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-		}},
-		{Update: &types.Update{
-			TableName: l.table, Key: listingKey(after.ID),
-			UpdateExpression:          aws.String("SET #recalling = :at REMOVE #drained"),
-			ConditionExpression:       aws.String("attribute_exists(pk)"),
-			ExpressionAttributeNames:  map[string]string{"#recalling": "recalling", "#drained": "drained"},
-			ExpressionAttributeValues: item{":at": millis(after.RecalledAt)},
-		}},
-	}
+	return update, names, values
 }
 
 // releaseRecalled makes a pass over a recalled sale, whether or not it asks for payment: it

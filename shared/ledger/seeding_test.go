@@ -279,22 +279,22 @@ func TestWhatNeedsAnItemThatIsGoneIsInternalAndPutsNoneInItsPlace(t *testing.T) 
 	}
 }
 
-func TestAnEditWhoseAnswerWasLostFindsItsOwnInstant(t *testing.T) {
+func TestAnEditWhoseAnswerWasLostFindsItselfInTheTrail(t *testing.T) {
 	for _, reply := range []dynamotest.Reply{dynamotest.ReplyTimeout, dynamotest.ReplyInternalError, dynamotest.ReplyBrokenConnection} {
 		for _, kind := range []dynamotest.Kind{dynamotest.LostReply, dynamotest.ApplyLate} {
-			for _, at := range []time.Time{{}, ledgertest.Start} {
+			for id, at := range map[string]time.Time{"": {}, "mine": ledgertest.Start} {
 				w, db, next := faulty(t)
 				w.Open(4, 2)
 				next(dynamotest.Fault{Kind: kind, Reply: reply})
 				// The clock advances with every reading.
 				ticking := ledger.New(db, table, ledger.Options{Now: func() time.Time { w.Pass(time.Millisecond); return w.Now() }})
-				got, err := ticking.Edit(w.Ctx, sale.Edit{SaleID: "moutai", At: at, Paused: aws.Bool(true)})
+				got, err := ticking.Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: id, At: at, Paused: aws.Bool(true)})
 				if err != nil || !got.Applied || !got.Sale.Paused {
 					t.Errorf("fault %v, reply %v: got %+v (%v), want it applied", kind, reply, got, err)
 				}
 				before := db.Dump()
 				db.ApplyPending()
-				if got.Sale.Version != 2 || db.Dump() != before {
+				if got.Sale.Version != 2 || got.Sale.Edits != 1 || db.Dump() != before {
 					t.Errorf("fault %v, reply %v: version %d, want 2: the edit applied once", kind, reply, got.Sale.Version)
 				}
 			}

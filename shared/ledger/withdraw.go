@@ -38,7 +38,7 @@ func (l *Ledger) Withdraw(ctx context.Context, w sale.Withdrawal) (Withdrawn, er
 	if err != nil {
 		return Withdrawn{}, err
 	}
-	if err := l.announceSeeding(ctx, s, w.SeedID, -w.Stock); err != nil {
+	if err := l.announceSeeding(ctx, s, sale.Change{ID: w.SeedID, Action: sale.ActionWithdraw, Author: w.Author, Units: w.Stock}); err != nil {
 		return Withdrawn{}, err
 	}
 	p := &withdrawal{Ledger: l, Withdrawal: w, sale: s}

@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	// MaxID is the longest sale, seed, claim or request id, in bytes.
+	// MaxID is the longest sale, seed, change, claim or request id, in bytes.
 	MaxID = 64
 	// MaxUser is the longest user id, in characters. At four bytes each it
 	// stays within DynamoDB's 1,024 bytes for a sort key.
 	MaxUser = 128
 )
 
-// ValidID reports whether s may be a sale, seed or claim id or an idempotency
+// ValidID reports whether s may be a sale, seed, change or claim id or an idempotency
 // key: 1 to 64 characters of A-Z, a-z, 0-9, '_' and '-'. The alphabet holds no
 // key separator, so keys built from such ids are injective (P13).
 func ValidID(s string) bool {

@@ -1,6 +1,7 @@
 package sale
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"strings"
@@ -63,7 +64,9 @@ func httpsOrigin(address string) string {
 // "" removes it, and the name is then the sale's id.
 type Description struct {
 	SaleID                   string
+	ChangeID                 string // as in Edit
 	Name, Image, About, Link *string
+	Author
 }
 
 // Check validates the description.
@@ -72,12 +75,17 @@ func (d *Description) Check() error {
 	switch {
 	case !ValidID(d.SaleID):
 		return RefuseID("saleId")
-	case *d == Description{SaleID: d.SaleID}:
+	case d.Name == nil && d.Image == nil && d.About == nil && d.Link == nil:
 		return Refuse(InvalidRequest, "give at least one of name, image, about and link; an empty one is removed")
 	case !validText(after.Name, MaxName):
 		return errName
 	}
-	return after.check()
+	return cmp.Or(after.check(), checkChangeID(d.ChangeID), d.check())
+}
+
+// Change returns what the description asks for.
+func (d *Description) Change() Change {
+	return Change{ID: d.ChangeID, Action: ActionDescribe, Author: d.Author, Name: d.Name, Image: d.Image, About: d.About, Link: d.Link}
 }
 
 // Apply returns the sale as it is described.

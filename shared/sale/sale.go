@@ -32,7 +32,9 @@ type Sale struct {
 	Empty Set
 	// Version rises with every edit, restock and withdrawal.
 	Version int64
-	State   State
+	// Edits counts the entries of the trail that are edits, descriptions and the recall.
+	Edits int64
+	State State
 	// PayWithin is how long after its order id a claim may remain unpaid; 0 if the sale
 	// asks for no payment. It never changes.
 	PayWithin time.Duration

@@ -111,11 +111,13 @@ func (c *Creation) CheckNew() error {
 	return nil
 }
 
-// Addition asks for more units in an existing sale, once per seed id.
+// Addition asks for more units in an existing sale, once per seed id, which is the id of the
+// change.
 type Addition struct {
 	SaleID string
 	SeedID string
 	Stock  int64
+	Author
 }
 
 // Check validates the addition.
@@ -128,14 +130,16 @@ func (a *Addition) Check() error {
 	case a.Stock < 1 || a.Stock > MaxStock:
 		return Refuse(InvalidRequest, fmt.Sprintf("stock must be 1 to %d", MaxStock))
 	}
-	return nil
+	return a.check()
 }
 
-// Withdrawal asks to take unsold units out of an existing sale, once per seed id.
+// Withdrawal asks to take unsold units out of an existing sale, once per seed id, which is the
+// id of the change.
 type Withdrawal struct {
 	SaleID string
 	SeedID string
 	Stock  int64 // most units to take
+	Author
 }
 
 // Check validates the withdrawal.
@@ -148,6 +152,10 @@ func (w *Withdrawal) Check() error {
 // ordered by their instants.
 type Edit struct {
 	SaleID string
+	// ChangeID is the edit's id: with the same one it is applied once. "" lets the ledger
+	// make one.
+	ChangeID string
+	Author
 	// At is the edit's instant: an edit that is older than the newest one changes
 	// nothing. Zero means that the edit applies in any case, as the newest one.
 	At time.Time
@@ -167,9 +175,24 @@ func (e *Edit) Check(now time.Time) error {
 	case !e.At.IsZero() && !inRange(e.At):
 		return Refuse(InvalidRequest, "at is out of range")
 	case e.Reschedules():
-		return checkWindow(e.OpensAt, e.ClosesAt)
+		if err := checkWindow(e.OpensAt, e.ClosesAt); err != nil {
+			return err
+		}
 	}
-	return nil
+	return cmp.Or(checkChangeID(e.ChangeID), e.check())
+}
+
+// Change returns what the edit asks for.
+func (e *Edit) Change() Change {
+	c := Change{ID: e.ChangeID, Action: ActionReschedule, At: e.At, Author: e.Author, OpensAt: e.OpensAt, ClosesAt: e.ClosesAt}
+	switch {
+	case e.Reschedules() || e.Paused == nil:
+	case *e.Paused:
+		c.Action = ActionPause
+	default:
+		c.Action = ActionResume
+	}
+	return c
 }
 
 // Reschedules reports whether the edit sets the window.
@@ -200,25 +223,25 @@ func (e *Edit) Agrees(s Sale) bool {
 		s.OpensAt.UnixMilli() == e.OpensAt.UnixMilli() && s.ClosesAt.UnixMilli() == e.ClosesAt.UnixMilli()
 }
 
-// MaxNote is the longest note on a recall, in characters.
-const MaxNote = 500
-
 // Recall asks to recall a sale: it never sells again, its unpaid orders are released, and
-// the payments of its paid ones go back.
+// the payments of its paid ones go back. Its note stays with the sale.
 type Recall struct {
-	SaleID string
-	Note   string // for the operators, or ""
+	SaleID   string
+	ChangeID string // as in Edit
+	Author
 }
 
 // Check validates the recall.
 func (r *Recall) Check() error {
-	switch {
-	case !ValidID(r.SaleID):
+	if !ValidID(r.SaleID) {
 		return RefuseID("saleId")
-	case !validText(r.Note, MaxNote):
-		return Refuse(InvalidRequest, fmt.Sprintf("note must be at most %d printable characters", MaxNote))
 	}
-	return nil
+	return cmp.Or(checkChangeID(r.ChangeID), r.check())
+}
+
+// Change returns what the recall asks for.
+func (r *Recall) Change() Change {
+	return Change{ID: r.ChangeID, Action: ActionRecall, Author: r.Author}
 }
 
 func checkWindow(opensAt, closesAt time.Time) error {

@@ -1,6 +1,7 @@
 package sale
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -113,15 +114,15 @@ func TestAnAdditionAndAWithdrawalAreCheckedFieldByField(t *testing.T) {
 		a    Addition
 		want Code
 	}{
-		{"a complete one is valid", Addition{"moutai", "second-batch", 50}, ""},
-		{"the largest one is valid", Addition{"moutai", "s", MaxStock}, ""},
-		{"one unit is valid", Addition{"moutai", "s", 1}, ""},
-		{"an invalid sale id", Addition{"mou tai", "s", 1}, InvalidRequest},
-		{"no seed id", Addition{"moutai", "", 1}, InvalidRequest},
-		{"a seed id with a separator", Addition{"moutai", "s#1", 1}, InvalidRequest},
-		{"no stock", Addition{"moutai", "s", 0}, InvalidRequest},
-		{"negative stock", Addition{"moutai", "s", -50}, InvalidRequest},
-		{"too much stock", Addition{"moutai", "s", MaxStock + 1}, InvalidRequest},
+		{"a complete one is valid", Addition{SaleID: "moutai", SeedID: "second-batch", Stock: 50}, ""},
+		{"the largest one is valid", Addition{SaleID: "moutai", SeedID: "s", Stock: MaxStock}, ""},
+		{"one unit is valid", Addition{SaleID: "moutai", SeedID: "s", Stock: 1}, ""},
+		{"an invalid sale id", Addition{SaleID: "mou tai", SeedID: "s", Stock: 1}, InvalidRequest},
+		{"no seed id", Addition{SaleID: "moutai", SeedID: "", Stock: 1}, InvalidRequest},
+		{"a seed id with a separator", Addition{SaleID: "moutai", SeedID: "s#1", Stock: 1}, InvalidRequest},
+		{"no stock", Addition{SaleID: "moutai", SeedID: "s", Stock: 0}, InvalidRequest},
+		{"negative stock", Addition{SaleID: "moutai", SeedID: "s", Stock: -50}, InvalidRequest},
+		{"too much stock", Addition{SaleID: "moutai", SeedID: "s", Stock: MaxStock + 1}, InvalidRequest},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -203,8 +204,36 @@ func TestANoteOnARecallIsAtMost500PrintableCharacters(t *testing.T) {
 		{"moutai", "", ""}, {"moutai", strings.Repeat("鞋", MaxNote), ""}, {"moutai", strings.Repeat("a", MaxNote+1), InvalidRequest},
 		{"moutai", "two\nlines", InvalidRequest}, {"mou tai", "", InvalidRequest},
 	} {
-		if err := (&Recall{SaleID: tt.saleID, Note: tt.note}).Check(); CodeOf(err) != tt.want {
+		if err := (&Recall{SaleID: tt.saleID, Author: Author{Note: tt.note}}).Check(); CodeOf(err) != tt.want {
 			t.Errorf("%s, %.9q: Check() = %v, want code %q", tt.saleID, tt.note, err, tt.want)
+		}
+	}
+}
+
+func TestEveryChangeChecksItsAuthorAndItsID(t *testing.T) {
+	now, yes := time.Now(), true
+	for _, tt := range []struct {
+		id   string
+		by   Author
+		want Code
+	}{
+		{"", Author{}, ""}, {"c-1", Author{Actor: strings.Repeat("安", MaxActor), Verified: true, Note: strings.Repeat("n", MaxNote)}, ""},
+		{"c#1", Author{}, InvalidRequest}, {strings.Repeat("c", MaxID+1), Author{}, InvalidRequest},
+		{"c", Author{Actor: strings.Repeat("a", MaxActor+1)}, InvalidRequest}, {"c", Author{Actor: "a\nb"}, InvalidRequest},
+		{"c", Author{Note: strings.Repeat("n", MaxNote+1)}, InvalidRequest}, {"c", Author{Note: "a\x00"}, InvalidRequest},
+	} {
+		seedID := cmp.Or(tt.id, "s")
+		for name, err := range map[string]error{
+			"pause":      (&Edit{SaleID: "moutai", ChangeID: tt.id, Author: tt.by, Paused: &yes}).Check(now),
+			"reschedule": (&Edit{SaleID: "moutai", ChangeID: tt.id, Author: tt.by, OpensAt: now, ClosesAt: now.Add(time.Hour)}).Check(now),
+			"describe":   (&Description{SaleID: "moutai", ChangeID: tt.id, Author: tt.by, Name: &seedID}).Check(),
+			"recall":     (&Recall{SaleID: "moutai", ChangeID: tt.id, Author: tt.by}).Check(),
+			"add":        (&Addition{SaleID: "moutai", SeedID: seedID, Stock: 1, Author: tt.by}).Check(),
+			"withdraw":   (&Withdrawal{SaleID: "moutai", SeedID: seedID, Stock: 1, Author: tt.by}).Check(),
+		} {
+			if CodeOf(err) != tt.want {
+				t.Errorf("%s %.9q by %.9q: %v, want %q", name, tt.id, tt.by.Actor, err, tt.want)
+			}
 		}
 	}
 }

@@ -139,7 +139,7 @@ func (h *Handler) apply(ctx context.Context, r request) (answer, error) {
 	case "describe":
 		return h.describe(ctx, r)
 	case "recall":
-		one := sale.Recall{SaleID: r.SaleID, Note: r.Note}
+		one := sale.Recall{SaleID: r.SaleID, Author: sale.Author{Note: r.Note}}
 		if err := one.Check(); err != nil {
 			return answer{}, err
 		}

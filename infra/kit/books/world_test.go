@@ -274,7 +274,7 @@ func recalledSale(t *testing.T) *world {
 	}
 	w.Settles(ledgertest.PaymentOf(claim.OrderID, "pi_1"))
 	w.Pass(time.Minute)
-	if _, err := w.Ledger.Recall(w.Ctx, sale.Recall{SaleID: "moutai", Note: "soles come off"}); err != nil {
+	if _, err := w.Ledger.Recall(w.Ctx, sale.Recall{SaleID: "moutai", Author: sale.Author{Note: "soles come off"}}); err != nil {
 		t.Fatal(err)
 	}
 	w.ReleasesBy(w.Ledger)

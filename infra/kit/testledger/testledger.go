@@ -112,7 +112,7 @@ func (w *World) Pause() {
 // Recall recalls the sale.
 func (w *World) Recall() {
 	w.T.Helper()
-	if _, err := w.Ledger().Recall(w.T.Context(), sale.Recall{SaleID: "moutai", Note: "a batch is defective"}); err != nil {
+	if _, err := w.Ledger().Recall(w.T.Context(), sale.Recall{SaleID: "moutai", Author: sale.Author{Note: "a batch is defective"}}); err != nil {
 		w.T.Fatal(err)
 	}
 }

@@ -192,7 +192,7 @@ func units(values map[string]string) (map[string]any, error) {
 
 // note reads what the operator says about a recall.
 func note(values map[string]string) (map[string]any, error) {
-	r := sale.Recall{SaleID: values["sale"], Note: values["note"]}
+	r := sale.Recall{SaleID: values["sale"], Author: sale.Author{Note: values["note"]}}
 	if err := r.Check(); err != nil {
 		return nil, fmt.Errorf("NOTE: %w", err)
 	}

@@ -374,7 +374,7 @@ func callsOfASale(t *testing.T) (calls map[string]map[string]bool, records [][]b
 
 // callsOfARecall recalls the sale, of which an order is paid, and makes a pass.
 func callsOfARecall(ctx context.Context, must func(error), ledgers map[string]*ledger.Ledger) {
-	_, err := ledgers["Seed"].Recall(ctx, sale.Recall{SaleID: "moutai", Note: "defective"})
+	_, err := ledgers["Seed"].Recall(ctx, sale.Recall{SaleID: "moutai", Author: sale.Author{Note: "defective"}})
 	must(err)
 	listing, err := ledgers["Release"].Listing(ctx, "moutai")
 	must(err)

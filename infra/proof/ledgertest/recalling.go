@@ -14,7 +14,7 @@ import (
 // recalls recalls the sale, and expects whether that changes it.
 func (w *World) recalls(note string, applied bool) sale.Sale {
 	w.T.Helper()
-	r := sale.Recall{SaleID: "moutai", Note: note}
+	r := sale.Recall{SaleID: "moutai", Author: sale.Author{Note: note}}
 	if err := r.Check(); err != nil {
 		w.T.Fatalf("check recall: %v", err)
 	}

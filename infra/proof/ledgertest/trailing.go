@@ -1,0 +1,329 @@
+package ledgertest
+
+import (
+	"fmt"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// says is a change in one line, as far as it is given.
+func says(c sale.Change) string {
+	line := fmt.Sprintf("%d %s %s by %q", c.Number, c.ID, c.Action, c.Actor)
+	if c.Verified {
+		line += " verified"
+	}
+	if c.Note != "" {
+		line += " because " + c.Note
+	}
+	if !c.OpensAt.IsZero() {
+		line += fmt.Sprintf(" %t %s-%s", c.Paused, c.OpensAt.UTC().Format("15:04"), c.ClosesAt.UTC().Format("15:04"))
+	}
+	if c.Units != 0 {
+		line += fmt.Sprint(" ", c.Units)
+	}
+	for _, text := range []*string{c.Name, c.Image, c.About, c.Link} {
+		if text != nil {
+			line += fmt.Sprintf(" %q", *text)
+		}
+	}
+	return line
+}
+
+// trail expects the newest changes of the sale, all of them if they are fewer than most.
+func (w *World) trail(most int, more bool, want ...string) {
+	w.T.Helper()
+	got, hasMore, err := w.Environment().Trail(w.Ctx, "moutai", most)
+	if err != nil || hasMore != more || len(got) != len(want) {
+		w.T.Errorf("%d changes, more: %t (%v), want %d, %t", len(got), hasMore, err, len(want), more)
+	}
+	for i := range min(len(got), len(want)) {
+		if says(got[i]) != want[i] {
+			w.T.Errorf("change %d: %s, want %s", i, says(got[i]), want[i])
+		}
+	}
+}
+
+// change makes a change of that kind by a new environment.
+func (w *World) change(action sale.Action, id string, by sale.Author) (applied bool, err error) {
+	l := w.Environment()
+	switch action {
+	case sale.ActionAdd:
+		done, err := l.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: id, Stock: 3, Author: by})
+		return done.Applied, err
+	case sale.ActionWithdraw:
+		done, err := l.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: id, Stock: 2, Author: by})
+		return done.Applied, err
+	case sale.ActionDescribe:
+		done, err := l.Describe(w.Ctx, sale.Description{SaleID: "moutai", ChangeID: id, About: ptr("of " + id), Link: ptr(""), Author: by})
+		return done.Applied, err
+	case sale.ActionRecall:
+		done, err := l.Recall(w.Ctx, sale.Recall{SaleID: "moutai", ChangeID: id, Author: by})
+		return done.Applied, err
+	}
+	e := sale.Edit{SaleID: "moutai", ChangeID: id, Author: by}
+	if action == sale.ActionReschedule {
+		e.OpensAt, e.ClosesAt = Start.Add(-time.Hour), Start.Add(2*time.Hour)
+	} else {
+		e.Paused = ptr(action == sale.ActionPause)
+	}
+	done, err := l.Edit(w.Ctx, e)
+	return done.Applied, err
+}
+
+var actions = []sale.Action{
+	sale.ActionPause, sale.ActionAdd, sale.ActionResume, sale.ActionReschedule, sale.ActionDescribe, sale.ActionWithdraw, sale.ActionRecall,
+}
+
+func number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
+var trailing = map[string]func(*testing.T, *World){
+	"every change is in the trail once, newest first, with its first author": func(t *testing.T, w *World) {
+		w.Open(10, 2)
+		w.trail(9, false)
+		for _, action := range actions {
+			w.Pass(time.Second)
+			id := "my-" + string(action)
+			for i, by := range []sale.Author{{Actor: "ana", Verified: true, Note: "hot"}, {Actor: "ben"}} {
+				if applied, err := w.change(action, id, by); err != nil || applied != (i == 0) {
+					t.Errorf("%s by %s: applied %t (%v)", action, by.Actor, applied, err)
+				}
+			}
+		}
+		want := []string{
+			`5 my-recall recall by "ana" verified because hot true 19:00-22:00`,
+			`0 my-withdraw withdraw by "ana" verified because hot 2`,
+			`4 my-describe describe by "ana" verified because hot "of my-describe" ""`,
+			`3 my-reschedule reschedule by "ana" verified because hot false 19:00-22:00`,
+			`2 my-resume resume by "ana" verified because hot false 19:59-21:00`,
+			`0 my-add add by "ana" verified because hot 3`,
+			`1 my-pause pause by "ana" verified because hot true 19:59-21:00`,
+		}
+		w.trail(9, false, want...)
+		w.trail(7, false, want...)
+		w.trail(3, true, want[:3]...)
+		changes, _, err := w.Ledger.Trail(w.Ctx, "moutai", 9)
+		for i, c := range changes {
+			if at := Start.Add(time.Duration(len(changes)-i) * time.Second); err != nil || !c.At.Equal(at) {
+				t.Errorf("%s is of %v, want %v", c.Action, c.At, at)
+			}
+		}
+		if edits, described := w.Number("SALE#moutai", "SALE", "edits"), w.Number("SALE#moutai", "SALE", "described"); edits != 5 || described != 1 {
+			t.Errorf("%d edits, described %d times", edits, described)
+		}
+	},
+	"a change without an author and without an id is in the trail, under an id of its own": func(t *testing.T, w *World) {
+		w.Open(10, 2)
+		for range 2 {
+			w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true)})
+		}
+		changes, _, err := w.Ledger.Trail(w.Ctx, "moutai", 9)
+		if err != nil || len(changes) != 2 || changes[0].ID == changes[1].ID || changes[0].Author != (sale.Author{}) || !sale.ValidID(changes[0].ID) {
+			t.Errorf("got %+v (%v)", changes, err)
+		}
+	},
+	"the id of one change is not another's": func(t *testing.T, w *World) {
+		w.Open(10, 2)
+		for i, action := range []sale.Action{sale.ActionReschedule, sale.ActionPause, sale.ActionDescribe} {
+			w.Pass(time.Second)
+			if _, err := w.change(action, fmt.Sprint("id-", i), sale.Author{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := w.everything()
+		at := w.Now().Add(time.Second)
+		for name, change := range map[string]func() error{
+			"another action": func() error { _, err := w.change(sale.ActionResume, "id-1", sale.Author{}); return err },
+			"a recall":       func() error { _, err := w.change(sale.ActionRecall, "id-1", sale.Author{}); return err },
+			"another window": func() error {
+				_, err := w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: "id-0", OpensAt: Start.Add(-time.Hour), ClosesAt: at})
+				return err
+			},
+			"an earlier opening": func() error {
+				_, err := w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: "id-0", OpensAt: Start.Add(-2 * time.Hour), ClosesAt: Start.Add(2 * time.Hour)})
+				return err
+			},
+			"another instant": func() error {
+				_, err := w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: "id-1", At: at, Paused: ptr(true)})
+				return err
+			},
+			"another text": func() error {
+				_, err := w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", ChangeID: "id-2", About: ptr("other"), Link: ptr("")})
+				return err
+			},
+			"one text less": func() error {
+				_, err := w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", ChangeID: "id-2", About: ptr("of id-2")})
+				return err
+			},
+		} {
+			if err := change(); sale.CodeOf(err) != sale.Conflicting || w.everything() != before {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	},
+	"what changes nothing is not in the trail": func(t *testing.T, w *World) {
+		w.Open(10, 2)
+		w.edit(sale.Edit{SaleID: "moutai", ChangeID: "a", At: w.Now(), Paused: ptr(true)})
+		w.edit(sale.Edit{SaleID: "moutai", ChangeID: "older", At: w.Now().Add(-time.Second), Paused: ptr(true)})
+		for _, id := range []string{"b", "again"} {
+			if _, err := w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", ChangeID: id, About: ptr("x")}); err != nil {
+				t.Error(err)
+			}
+		}
+		w.Pass(time.Second)
+		for _, id := range []string{"c", "again"} {
+			if _, err := w.change(sale.ActionRecall, id, sale.Author{}); err != nil {
+				t.Error(err)
+			}
+		}
+		w.trail(9, false, `3 c recall by "" true 19:59-21:00`, `2 b describe by "" "x"`, `1 a pause by "" true 19:59-21:00`)
+	},
+	"two callers at once with one id make one edit, and one of them is told so": func(t *testing.T, w *World) {
+		for i, operation := range []string{"TransactWriteItems", "GetItem"} { // before the write; after the read of the sale
+			for _, action := range []sale.Action{sale.ActionPause, sale.ActionDescribe, sale.ActionRecall} {
+				c := w.Sale(10, 2)
+				c.SaleID = fmt.Sprint("once-", action, i)
+				w.Create(c)
+				change := func(l *ledger.Ledger) bool {
+					switch action {
+					case sale.ActionPause:
+						done, err := l.Edit(w.Ctx, sale.Edit{SaleID: c.SaleID, ChangeID: "mine", Paused: ptr(true)})
+						return err == nil && done.Applied
+					case sale.ActionDescribe:
+						done, err := l.Describe(w.Ctx, sale.Description{SaleID: c.SaleID, ChangeID: "mine", About: ptr("x")})
+						return err == nil && done.Applied
+					}
+					done, err := l.Recall(w.Ctx, sale.Recall{SaleID: c.SaleID, ChangeID: "mine"})
+					return err == nil && done.Applied
+				}
+				won := false
+				lost := change(w.overtaken(operation, func() { won = change(w.Environment()) }))
+				if !won || lost {
+					t.Errorf("%s, overtaken at %s: applied %t, then %t", action, operation, won, lost)
+				}
+				if edits, trail := w.Number("SALE#"+c.SaleID, "SALE", "edits"), w.Partition("CHANGES#"+c.SaleID); edits != 1 || len(trail) != 1 {
+					t.Errorf("%s, overtaken at %s: %d edits, %d in the trail", action, operation, edits, len(trail))
+				}
+			}
+		}
+	},
+	"an edit that was cut off before the shards is finished by its repeat": func(t *testing.T, w *World) {
+		w.Open(40, 40)
+		ctx, dying := w.cutAfter(10)
+		_, err := dying.Edit(ctx, sale.Edit{SaleID: "moutai", ChangeID: "mine", Paused: ptr(true)})
+		w.Refused(sale.Busy, err)
+		at := w.Now()
+		w.Pass(time.Minute)
+		if got := w.edit(sale.Edit{SaleID: "moutai", ChangeID: "mine", Paused: ptr(true)}); got.Applied {
+			t.Errorf("got %+v", got)
+		}
+		w.changed(40, true, at)
+		w.trail(9, false, `1 mine pause by "" true 19:59-21:00`)
+	},
+	"an edit is written over one of an older release, which is not in the trail": func(t *testing.T, w *World) {
+		w.Open(10, 2)
+		newer := w.Now().Add(time.Second)
+		slow := w.overtaken("TransactWriteItems", func() {
+			w.tamper("SALE#moutai", "SALE", "SET changedAt = :x", map[string]types.AttributeValue{":x": number(newer.UnixMilli())})
+		})
+		if _, err := slow.Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: "mine", Paused: ptr(true)}); err != nil {
+			t.Error(err)
+		}
+		w.changed(2, true, newer.Add(time.Millisecond))
+		w.trail(9, false, `1 mine pause by "" true 19:59-21:00`)
+	},
+	"a description that another overtakes is in the trail after it": func(t *testing.T, w *World) {
+		w.Open(10, 2)
+		slow := w.overtaken("TransactWriteItems", func() { w.change(sale.ActionDescribe, "theirs", sale.Author{}) })
+		if _, err := slow.Describe(w.Ctx, sale.Description{SaleID: "moutai", ChangeID: "mine", Name: ptr("M")}); err != nil {
+			t.Error(err)
+		}
+		w.trail(9, false, `2 mine describe by "" "M"`, `1 theirs describe by "" "of theirs" ""`)
+	},
+	"an addition of an older release is in the trail without its author": func(t *testing.T, w *World) {
+		w.Open(10, 2)
+		for i, units := range []int64{5, -4} {
+			w.place(map[string]types.AttributeValue{
+				"pk": &types.AttributeValueMemberS{Value: "SALE#moutai"}, "sk": &types.AttributeValueMemberS{Value: fmt.Sprint("SEED#old-", i)},
+				"units": number(units), "at": number(w.Now().UnixMilli()),
+			})
+		}
+		w.trail(9, false, `0 old-0 add by "" 5`, `0 old-1 withdraw by "" 4`)
+	},
+	"no sale has no trail": func(t *testing.T, w *World) {
+		_, _, err := w.Ledger.Trail(w.Ctx, "moutai", 9)
+		w.Refused(sale.SaleNotFound, err)
+	},
+	"of forty changes at once the trail has each that was applied, and the last edit is in force": func(t *testing.T, w *World) {
+		w.Open(10, 4)
+		var wait sync.WaitGroup
+		var mu sync.Mutex
+		applied := map[string]string{} // the actor by the change's id
+		for i := range 40 {
+			// Two actors ask for each change.
+			id, action := fmt.Sprint("change-", i/2), actions[i/2%(len(actions)-1)]
+			by := sale.Author{Actor: fmt.Sprint("actor-", i%2)}
+			wait.Go(func() {
+				done, err := w.change(action, id, by)
+				// Overtaken by another one, an edit is written and is an error that says so.
+				if err != nil && sale.CodeOf(err) != sale.Conflicting && sale.CodeOf(err) != sale.Busy {
+					t.Errorf("%s: %v", action, err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if done && applied[id] != "" && action != sale.ActionAdd && action != sale.ActionWithdraw {
+					t.Errorf("%s %s was applied for %s and for %s", action, id, applied[id], by.Actor)
+				}
+				if done {
+					applied[id] = by.Actor
+				}
+			})
+		}
+		wait.Wait()
+		changes, more, err := w.Ledger.Trail(w.Ctx, "moutai", 40)
+		if err != nil || more {
+			t.Fatal(err, more)
+		}
+		edits := w.Number("SALE#moutai", "SALE", "edits")
+		number, last, ids := edits, sale.Change{}, map[string]bool{}
+		for _, c := range changes {
+			if ids[c.ID] {
+				t.Errorf("%s is in the trail twice", c.ID)
+			}
+			ids[c.ID] = true
+			if c.Number == 0 {
+				continue
+			}
+			if c.Number != number {
+				t.Errorf("edit %d comes before edit %d", number+1, c.Number)
+			}
+			number--
+			if last.Number == 0 && c.Action != sale.ActionDescribe {
+				last = c
+			}
+			if by := applied[c.ID]; by != "" && by != c.Actor {
+				t.Errorf("%s is by %s, and was applied for %s", c.ID, c.Actor, by)
+			}
+		}
+		for id := range applied {
+			if !ids[id] {
+				t.Errorf("%s was applied, and is not in the trail", id)
+			}
+		}
+		if number != 0 || len(ids) != 20 {
+			t.Errorf("%d edits and %d changes, the trail lacks %d", edits, len(ids), number)
+		}
+		if _, err := w.change(last.Action, last.ID, sale.Author{}); err != nil {
+			t.Errorf("the last edit again: %v", err)
+		}
+		w.changed(4, last.Paused, last.At)
+	},
+}

@@ -1,0 +1,254 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/sale"
+)
+
+// Trail returns the newest changes of a sale, at most that many, newest first, and whether
+// there are more. Additions and withdrawals are among the edits by their instants. It fails
+// with sale.SaleNotFound, sale.Busy, sale.Internal or sale.NewerVersion.
+func (l *Ledger) Trail(ctx context.Context, saleID string, most int) (changes []sale.Change, more bool, err error) {
+	if _, err := l.existing(ctx, maxTries, saleID); err != nil {
+		return nil, false, err
+	}
+	edits, err := l.queryAll(ctx, maxTries, dynamodb.QueryInput{
+		KeyConditionExpression:    aws.String("#pk = :pk"),
+		ExpressionAttributeNames:  map[string]string{"#pk": attrPK},
+		ExpressionAttributeValues: item{":pk": str(changesPK(saleID))},
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	seedings, err := l.receipts(ctx, saleID, seedHeads)
+	if err != nil {
+		return nil, false, err
+	}
+	var seeded []sale.Change
+	for _, it := range seedings {
+		if !isSeeding(identityOf(it)) {
+			continue
+		}
+		c, err := readSeeding(it)
+		if err != nil {
+			return nil, false, asInternal(err)
+		}
+		seeded = append(seeded, c)
+	}
+	slices.SortFunc(seeded, func(a, b sale.Change) int { return cmp.Or(b.At.Compare(a.At), strings.Compare(a.ID, b.ID)) })
+	for _, it := range slices.Backward(edits) {
+		c, err := readChange(it)
+		if err != nil {
+			return nil, false, asInternal(err)
+		}
+		for len(seeded) > 0 && seeded[0].At.After(c.At) {
+			changes, seeded = append(changes, seeded[0]), seeded[1:]
+		}
+		changes = append(changes, c)
+	}
+	changes = append(changes, seeded...)
+	if len(changes) > most {
+		return changes[:most], true, nil
+	}
+	return changes, false, nil
+}
+
+// edit is an edit, a description or a recall as it is written.
+type edit struct {
+	saleID string
+	asks   sale.Change
+	// next returns the sale after the edit, or as it is if the edit changes nothing.
+	next func(before sale.Sale) (sale.Sale, error)
+	// set is what the edit sets or removes of the sale, as an update expression with its names
+	// and values, and counts what it counts besides the version and the edits.
+	set    func(after sale.Sale) (expression string, names map[string]string, values item)
+	counts string
+	// others are the actions on other items, if there are any.
+	others func(after sale.Sale) []types.TransactWriteItem
+}
+
+// edit makes an edit in one transaction: the sale item and the entry of the trail, so neither
+// is there without the other (P32). It returns the sale after it, and whether this call wrote
+// it.
+//
+// An edit whose id is in the trail has been made. The sale is read first, then its trail, and
+// the transaction requires that the sale has no newer edit: the same id is never written twice.
+// It also requires that changedAt is as it was: an older release raises nothing else.
+func (l *Ledger) edit(ctx context.Context, e edit) (sale.Sale, bool, error) {
+	call := l.newID() // tells the entry of this call from another call's with the same id
+	e.asks.ID = cmp.Or(e.asks.ID, call)
+	for left := l.upTo(patientTries); ; {
+		before, err := l.readOpenSale(ctx, e.saleID)
+		if err != nil {
+			return before, false, err
+		}
+		entry, err := l.changeOf(ctx, e.saleID, e.asks.ID)
+		if err != nil {
+			return before, false, err
+		}
+		if entry != nil {
+			made, err := readChange(entry)
+			switch {
+			case err != nil:
+				return before, false, asInternal(err)
+			case !e.asks.Asks(made):
+				return before, false, sale.Refuse(sale.Conflicting, "the change id was used for another change")
+			case made.Number <= before.Edits:
+				r := reader{item: entry}
+				return before, r.text("call") == call, asInternal(r.err)
+			}
+			// It was made after the sale was read, so the transaction is refused.
+		}
+		after, err := e.next(before)
+		if err != nil || after == before {
+			return before, false, err
+		}
+		after.Edits++
+		reasons, err := l.retryTransaction(ctx, l.writeEdit(e, before, after, call)...)
+		switch {
+		case err == nil:
+			return after, true, nil
+		case reasons == nil || !failed(reasons[0]):
+			return after, false, asInternal(err)
+		case !left.again(ctx):
+			return after, false, sale.Fail(sale.Busy, err)
+		}
+	}
+}
+
+func (l *Ledger) writeEdit(e edit, before, after sale.Sale, call string) []types.TransactWriteItem {
+	update, names, values := e.set(after)
+	condition := "#changedAt = :before AND attribute_not_exists(#edits)"
+	for name, attribute := range map[string]string{"#changedAt": "changedAt", "#version": "version", "#edits": "edits"} {
+		names[name] = attribute
+	}
+	values[":before"], values[":one"] = millis(before.ChangedAt), num(1)
+	if before.Edits > 0 {
+		condition, values[":edits"] = "#changedAt = :before AND #edits = :edits", num(before.Edits)
+	}
+	update += " ADD #version :one, #edits :one" + e.counts
+	c := e.asks
+	c.Number = after.Edits
+	if c.Action == sale.ActionDescribe {
+		c.At = l.now()
+	} else {
+		c.At, c.Paused, c.OpensAt, c.ClosesAt = after.ChangedAt, after.Paused, after.OpensAt, after.ClosesAt
+	}
+	entry := withLabels(after.Labels, changeItem(e.saleID, c))
+	entry["call"] = str(call)
+	actions := []types.TransactWriteItem{
+		{Update: &types.Update{
+			TableName: l.table, Key: saleKey(e.saleID), UpdateExpression: &update, ConditionExpression: &condition,
+			ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+		}},
+		l.put(entry),
+	}
+	if e.others != nil {
+		actions = append(actions, e.others(after)...)
+	}
+	return actions
+}
+
+// changeOf returns the entry of that id, or nil.
+func (l *Ledger) changeOf(ctx context.Context, saleID, id string) (item, error) {
+	found, err := l.queryAll(ctx, patientTries, dynamodb.QueryInput{
+		KeyConditionExpression:    aws.String("#pk = :pk"),
+		FilterExpression:          aws.String("#id = :id"),
+		ExpressionAttributeNames:  map[string]string{"#pk": attrPK, "#id": "id"},
+		ExpressionAttributeValues: item{":pk": str(changesPK(saleID)), ":id": str(id)},
+	})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+// withAuthor adds who asked for a change and why, as far as it is given.
+func withAuthor(a sale.Author, it item) item {
+	if a.Actor != "" {
+		it["actor"] = str(a.Actor)
+	}
+	if a.Verified {
+		it["verified"] = boolean(true)
+	}
+	if a.Note != "" {
+		it["note"] = str(a.Note)
+	}
+	return it
+}
+
+func (r *reader) author() sale.Author {
+	return sale.Author{Actor: r.optionalText("actor"), Verified: r.item["verified"] != nil && r.flag("verified"), Note: r.optionalText("note")}
+}
+
+// texts are what a description may give.
+func texts(c *sale.Change) map[string]**string {
+	return map[string]**string{"name": &c.Name, "image": &c.Image, "about": &c.About, "link": &c.Link}
+}
+
+func changeItem(saleID string, c sale.Change) item {
+	it := withAuthor(c.Author, with(changeKey(saleID, c.Number), item{"id": str(c.ID), "action": str(string(c.Action)), "at": millis(c.At)}))
+	if !c.OpensAt.IsZero() {
+		it["paused"], it["opensAt"], it["closesAt"] = boolean(c.Paused), millis(c.OpensAt), millis(c.ClosesAt)
+	}
+	for name, text := range texts(&c) {
+		if *text != nil {
+			it[name] = str(**text)
+		}
+	}
+	return it
+}
+
+func readChange(it item) (sale.Change, error) {
+	r := reading(it)
+	number, err := strconv.ParseInt(r.text(attrSK), 10, 64)
+	c := sale.Change{Number: number, ID: r.text("id"), Action: sale.Action(r.text("action")), At: r.time("at"), Author: r.author()}
+	if it["opensAt"] != nil {
+		c.Paused, c.OpensAt, c.ClosesAt = r.flag("paused"), r.time("opensAt"), r.time("closesAt")
+	}
+	for name, text := range texts(&c) {
+		if it[name] != nil {
+			*text = aws.String(r.text(name))
+		}
+	}
+	return c, cmp.Or(r.err, err)
+}
+
+// seedingItem is the head of an addition, or of a withdrawal, whose units are negative.
+func seedingItem(s sale.Sale, c sale.Change) item {
+	units := c.Units
+	if c.Action == sale.ActionWithdraw {
+		units = -units
+	}
+	return withLabels(s.Labels, withAuthor(c.Author, with(seedKey(s.ID, c.ID), item{
+		"units": num(units), "at": millis(c.At), "action": str(string(c.Action)),
+	})))
+}
+
+// readSeeding reads the head of an addition or a withdrawal. An older release stored no action
+// and no author.
+func readSeeding(it item) (sale.Change, error) {
+	r := reading(it)
+	c := sale.Change{
+		ID: strings.TrimPrefix(r.text(attrSK), seedHeads), Action: sale.ActionAdd, At: r.time("at"), Author: r.author(), Units: r.number("units"),
+	}
+	if c.Units < 0 {
+		c.Action, c.Units = sale.ActionWithdraw, -c.Units
+	}
+	return c, r.err
+}
+
+// isSeeding tells the head of an addition or a withdrawal from the receipts of its shards.
+func isSeeding(id identity) bool {
+	seed, ok := strings.CutPrefix(id.sk, seedHeads)
+	return ok && !strings.Contains(seed, "#")
+}

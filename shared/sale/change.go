@@ -1,0 +1,81 @@
+package sale
+
+import (
+	"fmt"
+	"time"
+)
+
+const (
+	// MaxNote is the longest note on a change, in characters.
+	MaxNote = 500
+	// MaxActor is the longest name of an actor, in characters.
+	MaxActor = 256
+)
+
+// Author is who asked for a change of a sale, and why.
+type Author struct {
+	// Actor is the subject of a verified token, or who the caller says; "" if nobody said.
+	Actor string
+	// Verified: API Gateway verified the token that names the actor.
+	Verified bool
+	Note     string // for the operators, or ""
+}
+
+func (a *Author) check() error {
+	switch {
+	case !validText(a.Actor, MaxActor):
+		return Refuse(InvalidRequest, fmt.Sprintf("actor must be at most %d printable characters", MaxActor))
+	case !validText(a.Note, MaxNote):
+		return Refuse(InvalidRequest, fmt.Sprintf("note must be at most %d printable characters", MaxNote))
+	}
+	return nil
+}
+
+// checkChangeID refuses the id of a change, unless it is "", which lets the ledger make one.
+func checkChangeID(id string) error {
+	if id != "" && !ValidID(id) {
+		return RefuseID("changeId")
+	}
+	return nil
+}
+
+// Action is what a change does to a sale.
+type Action string
+
+const (
+	ActionPause      Action = "pause"
+	ActionResume     Action = "resume"
+	ActionReschedule Action = "reschedule"
+	ActionDescribe   Action = "describe"
+	ActionRecall     Action = "recall"
+	ActionAdd        Action = "add"
+	ActionWithdraw   Action = "withdraw"
+)
+
+// Change is an entry of a sale's trail (P32): an edit, an addition or a withdrawal.
+type Change struct {
+	// Number counts the edits of the sale from 1; it is 0 in an addition or a withdrawal.
+	Number int64
+	ID     string // of an addition or a withdrawal, its seed id
+	Action Action
+	// At is the edit's instant, or when an addition or a withdrawal began.
+	At time.Time
+	Author
+	// Paused and the window are those of the sale after a pause, a resumption, a
+	// rescheduling or a recall.
+	Paused            bool
+	OpensAt, ClosesAt time.Time
+	Units             int64 // that an addition or a withdrawal asks for
+	// Name, Image, About and Link are what a description gives, nil what it keeps.
+	Name, Image, About, Link *string
+}
+
+// Asks reports whether c asks for the change that was made under the same id: for the same
+// action with the same arguments, whoever asks and with whatever note.
+func (c *Change) Asks(made Change) bool {
+	same := func(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
+	return c.Action == made.Action &&
+		(c.At.IsZero() || c.At.UnixMilli() == made.At.UnixMilli()) &&
+		(c.Action != ActionReschedule || c.OpensAt.UnixMilli() == made.OpensAt.UnixMilli() && c.ClosesAt.UnixMilli() == made.ClosesAt.UnixMilli()) &&
+		same(c.Name, made.Name) && same(c.Image, made.Image) && same(c.About, made.About) && same(c.Link, made.Link)
+}
