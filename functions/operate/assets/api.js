@@ -1,0 +1,49 @@
+// The calls of the operators' API.
+
+/**
+ * @typedef {object} Answer
+ * @property {number} status 0: there was none, so what happened is unknown
+ * @property {string} code of a problem; "" of a success
+ * @property {Record<string, any>} body
+ * @property {number} wait of Retry-After, in milliseconds; 0 without one
+ */
+
+/** How long an answer may take, in milliseconds. A change of many shards takes a while. */
+const limit = 35000;
+
+/**
+ * Makes one request. It never fails: no answer is an answer, too.
+ * @param {string} method @param {string} path @param {string} token
+ * @param {object} [body] @param {AbortSignal} [stop]
+ * @returns {Promise<Answer>}
+ */
+export async function call(method, path, token, body, stop) {
+  const headers = { Authorization: "Bearer " + token, ...(body && { "Content-Type": "application/json" }) };
+  const signal = AbortSignal.any([AbortSignal.timeout(limit), ...(stop ? [stop] : [])]);
+  try {
+    const response = await fetch(path, { method, headers, body: body && JSON.stringify(body), cache: "no-store", credentials: "omit", signal });
+    const found = parse(await response.text());
+    const { status } = response;
+    const wait = 1000 * Number(response.headers.get("Retry-After") ?? 0);
+    const code = response.ok && found ? "" : typeof found?.code === "string" ? found.code : codeOf(status);
+    return { status, code, body: found ?? {}, wait: wait > 0 ? wait : 0 };
+  } catch {
+    return { status: 0, code: "busy", body: {}, wait: 0 };
+  }
+}
+
+/** The object in a body; undefined if there is none. @param {string} text @returns {Record<string, any> | undefined} */
+function parse(text) {
+  try {
+    const value = JSON.parse(text);
+    return value && typeof value === "object" ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What API Gateway's own answers mean, which have no code. @param {number} status */
+const codeOf = (status) => (status === 401 ? "unauthorized" : status === 403 ? "forbidden" : status === 429 || status > 499 ? "busy" : "HTTP " + status);
+
+/** Whether the same request may get another answer soon, so that this one decides nothing. @param {Answer} a */
+export const passing = ({ status, code }) => !!code && (status < 400 || status === 429 || status > 499);

@@ -1,0 +1,69 @@
+// Makes elements and brings the page up to date with them. Texts become text, never markup.
+
+/** @typedef {Node | string | false | undefined | null} Child */
+
+/**
+ * Makes an element. A property that is a function is a handler; of the others true is an empty
+ * attribute and false none, but for ARIA's, which are said; undefined is never an attribute.
+ * @param {string} tag @param {Record<string, unknown>} [properties] @param {...(Child | Child[])} children
+ */
+export function h(tag, properties = {}, ...children) {
+  const e = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (typeof value === "function") Object.assign(e, { [name]: value });
+    else if (value === true && !name.startsWith("aria-")) e.setAttribute(name, "");
+    else if (value !== undefined && (value !== false || name.startsWith("aria-"))) e.setAttribute(name, String(value));
+  }
+  for (const child of children.flat()) {
+    if (child) e.append(child);
+  }
+  return e;
+}
+
+const handlers = /** @type {const} */ (["onclick", "onsubmit", "oninput", "onchange"]);
+
+/** What makes an element another one than its neighbours. @param {Node | undefined} n */
+const key = (n) => (n instanceof HTMLElement ? n.dataset.key : undefined);
+
+/**
+ * Gives an element these children, and keeps those that are there: with their focus, and with
+ * what was typed. An element with a data-key never becomes another one, so that nobody presses
+ * a button that has just become one of something else.
+ * @param {Element} old @param {Child[]} children
+ */
+export function show(old, children) {
+  const active = document.activeElement;
+  bring(old, h("div", {}, children));
+  // What had the focus may be moved, or be gone.
+  if (!(active instanceof HTMLElement) || active === document.activeElement) return;
+  if (active.isConnected) active.focus();
+  else document.getElementById("said")?.focus();
+}
+
+/** @param {Element} old @param {Element} wanted */
+function bring(old, wanted) {
+  const children = [...wanted.childNodes];
+  for (const [i, child] of children.entries()) {
+    let at = old.childNodes[i];
+    if (key(child) && key(at) !== key(child)) {
+      const found = [...old.childNodes].find((n) => key(n) === key(child));
+      if (found) at = old.insertBefore(found, at);
+    }
+    if (!at || at.nodeName !== child.nodeName || key(at) !== key(child)) old.insertBefore(child, at ?? null);
+    else if (child instanceof HTMLElement) become(/** @type {HTMLElement} */ (at), child);
+    else if (at.nodeValue !== child.nodeValue) at.nodeValue = child.nodeValue;
+  }
+  while (old.childNodes.length > children.length) old.lastChild?.remove();
+}
+
+/** @param {HTMLElement} old @param {HTMLElement} wanted */
+function become(old, wanted) {
+  for (const { name } of [...old.attributes]) {
+    if (!wanted.hasAttribute(name)) old.removeAttribute(name);
+  }
+  for (const { name, value } of wanted.attributes) {
+    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
+  for (const name of handlers) Object.assign(old, { [name]: wanted[name] });
+  bring(old, wanted);
+}

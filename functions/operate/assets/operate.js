@@ -1,0 +1,632 @@
+// The operators' page: sales at a glance, one sale with its actions, its trail, and one
+// buyer's story. It polls while it is seen, one request at a time. A change has an id, made
+// once, and is sent again under it until the answer is certain, also over a sign-in.
+
+import { call, passing } from "./api.js";
+import { h, show } from "./elements.js";
+import { available, ended, expire, finish, signIn, signOut, token, validSale } from "./signin.js";
+import { duration, fill, language, number, words } from "./words.js";
+
+/** @typedef {import("./api.js").Answer} Answer */
+/** @typedef {import("./elements.js").Child} Child */
+/** @typedef {Record<string, any>} Sale as the API shows it, and so are changes and books */
+/** @typedef {"resume" | "reschedule" | "add" | "recall"} Asked an action that asks first */
+/** @typedef {{id: string, action: Asked | "pause", note?: string, opensAt?: string, closesAt?: string, stock?: number}} Change */
+
+/** How often the page reads, and how long it waits at most after errors, in milliseconds. */
+const every = 5000;
+const longest = 60000;
+/** The most sales of which one reading asks who changed them. */
+const most = 3;
+
+let me = { actor: "", role: "" };
+/** @type {Sale[] | undefined} */
+let sales;
+/** @type {Sale | undefined} The one that is looked at. */
+let sale;
+/** @type {{of: string, changes: Sale[], more: boolean, stamp: string, read: number} | undefined} */
+let trail;
+/** @type {{of: string, user: string, answer?: Answer} | undefined} */
+let buyer;
+let code = ""; // of the latest reading, "" if it was a success
+let failing = false; // the latest reading has no final answer
+let filter = "";
+let drained = false;
+let read = NaN; // when what is shown was read, by performance.now()
+let offset = 0; // the API's time less performance.now()
+let turn = 0; // of readings: one that a change or another place overtakes is not shown
+let utc = false;
+
+/** What a sale's changes were when it was last read. @type {Map<string, {edits: number, seeded: number, at: number}>} */
+const before = new Map();
+/** The ids of the changes that are known here: made for certain, or told. @type {Set<string>} */
+const heard = new Set();
+
+const now = () => performance.now() + offset;
+
+/** @param {string} name */
+const element = (name) => /** @type {HTMLElement} */ (document.getElementById(name));
+
+/** The field with that id. @param {string} name */
+const typed = (name) => /** @type {HTMLInputElement | null} */ (document.getElementById(name))?.value.trim() ?? "";
+
+/** A word that may be missing. @param {object} of @param {unknown} name @returns {string} */
+const word = (of, name) => /** @type {Record<string, string>} */ (of)[String(name)] ?? String(name);
+
+/** Where the person is. */
+function place() {
+  const [kind, id = ""] = location.hash.slice(1).split("/");
+  return kind === "sale" && validSale(id) ? id : "";
+}
+
+const path = (/** @type {string} */ id) => "/operate/sales/" + id;
+
+// Reading.
+
+let wake = () => {};
+
+/** Reads again soon: what is on the way is not shown any more. */
+function nudge() {
+  turn++;
+  wake();
+}
+
+/** Reads for ever, one request at a time, while the page is seen. */
+async function poll() {
+  for (let errors = 0; ; ) {
+    while (document.hidden || !token()) await new Promise((resolve) => (wake = () => resolve(0)));
+    const mark = turn;
+    const a = await look(mark);
+    if (mark !== turn) continue;
+    code = a.code;
+    failing = passing(a);
+    if (code === "unauthorized") expire();
+    errors = code ? errors + 1 : 0;
+    render();
+    const wait = code ? Math.max(a.wait, Math.min(every * 2 ** (errors - 1), longest)) * (1 + Math.random() / 4) : every;
+    await new Promise((resolve) => {
+      wake = () => resolve(0);
+      setTimeout(wake, wait);
+    });
+  }
+}
+
+/** Reads what the place shows. @param {number} mark the turn @returns {Promise<Answer>} */
+async function look(mark) {
+  const id = place();
+  if (!id || !me.role) {
+    const a = await call("GET", "/operate/sales" + (drained ? "?drained=1" : ""), token());
+    if (a.code || mark !== turn) return a;
+    me = { actor: String(a.body.actor), role: String(a.body.role) };
+    clock(a.body.asOf);
+    sales = a.body.sales;
+    if (!id) {
+      const changed = (sales ?? []).filter((s) => {
+        const was = before.get(s.saleId);
+        return was && (was.edits !== s.edits || was.seeded !== s.seeded);
+      });
+      for (const s of sales ?? []) if (!changed.includes(s)) noted(s);
+      for (const s of changed.slice(0, most)) {
+        const t = await call("GET", path(s.saleId) + "/changes", token());
+        if (mark !== turn) return a;
+        if (!t.code) tell(s, t.body.changes);
+      }
+      return a;
+    }
+  }
+  const a = await call("GET", path(id), token());
+  if (mark !== turn) return a;
+  if (a.code) {
+    if (!passing(a)) sale = undefined;
+    return a;
+  }
+  clock(a.body.remaining?.asOf);
+  sale = a.body;
+  const stamp = stampOf(sale);
+  if (trail?.of === id && trail.stamp === stamp && performance.now() - trail.read < longest) return a;
+  const t = await call("GET", path(id) + "/changes", token());
+  if (mark !== turn || t.code) return t;
+  trail = { of: id, changes: t.body.changes, more: t.body.more, stamp, read: performance.now() };
+  tell(sale, trail.changes);
+  return a;
+}
+
+/** Notes when it was read, and the API's time then. @param {string} asOf */
+function clock(asOf) {
+  read = performance.now();
+  if (asOf) offset = Date.parse(asOf) - read;
+}
+
+/** @param {Sale} s */
+const noted = (s) => before.set(s.saleId, { edits: s.edits, seeded: s.seeded, at: now() });
+
+/** What a change changes: another stamp means that somebody did. @param {Sale | undefined} s */
+const stampOf = (s) => JSON.stringify([s?.edits, s?.seeded, s?.paused, s?.opensAt, s?.closesAt, s?.recalledAt]);
+
+/** Tells what others have changed since the last reading. @param {Sale} s @param {Sale[]} changes newest first */
+function tell(s, changes) {
+  const was = before.get(s.saleId);
+  noted(s);
+  // An addition bears the time at which it began.
+  const fresh = changes.filter((c) => was && (c.n ? c.n > was.edits : Date.parse(c.at) > was.at - 60000) && !heard.has(c.id) && sending.get(s.saleId)?.body.id !== c.id);
+  for (const c of changes) if (sending.get(s.saleId)?.body.id !== c.id) heard.add(c.id);
+  for (const c of fresh.slice(0, most).reverse()) notice("news", toldOf(s, c) + (c.note ? " “" + c.note + "”" : ""), "change " + c.id);
+}
+
+/** Who did what, in a sentence. @param {Sale} s @param {Sale} c */
+const toldOf = (s, c) => fill(words.told, s.name || s.saleId, c.actor || words.nobody, didOf(c));
+
+/** What a change did. @param {Sale} c */
+function didOf(c) {
+  const what = ["name", "image", "about", "link"].filter((f) => f in c);
+  const values = c.action === "describe" ? [what.join(", ")] : "units" in c ? [number(c.units)] : [local(c.opensAt), local(c.closesAt)];
+  return c.action in words.did ? fill(word(words.did, c.action), ...values) : fill(words.otherDid, c.action);
+}
+
+// Notices.
+
+/** @type {{key: string, tone: string, text: string, at: number}[]} Newest first. */
+let notices = [];
+
+/** @param {string} tone "good", "bad" or "news" @param {string} text @param {string} key */
+function notice(tone, text, key) {
+  notices = [{ key, tone, text, at: Date.now() }, ...notices.filter((n) => n.key !== key)].slice(0, 4);
+}
+
+// Changing.
+
+/** @typedef {{saleId: string, name: string, body: Change, tries: number, uncertain: boolean, stop: AbortController}} Order */
+/** The changes that are not certain yet, by sale. @type {Map<string, Order>} */
+const sending = new Map();
+
+/** Remembers them over a reload and a sign-in. */
+const keep = () => sessionStorage.setItem("sending", JSON.stringify([...sending.values()].map(({ saleId, name, body }) => ({ saleId, name, body }))));
+
+/** Sends those that were not certain when the page was left. */
+function resend() {
+  try {
+    for (const { saleId, name, body } of JSON.parse(sessionStorage.getItem("sending") ?? "[]")) send(saleId, name, body, true);
+  } catch {
+    // It was not written by this page.
+  }
+}
+
+/**
+ * Sends a change until the answer is final. A pause does not wait for the change before, which
+ * is not sent again then: it might undo the pause.
+ * @param {string} saleId @param {string} name @param {Change} body @param {boolean} [uncertain] whether it was sent before
+ */
+async function send(saleId, name, body, uncertain = false) {
+  const other = sending.get(saleId);
+  if (other?.body.action === body.action) return;
+  if (other) drop(other, words.superseded);
+  const o = { saleId, name, body, tries: uncertain ? 1 : 0, uncertain, stop: new AbortController() };
+  sending.set(saleId, o);
+  keep();
+  const is = () => sending.get(saleId) === o;
+  while (is() && token()) {
+    o.tries++;
+    render();
+    const a = await call("POST", path(saleId) + "/changes", token(), body, o.stop.signal);
+    if (!is()) return;
+    if (a.code === "unauthorized") expire();
+    else if (!passing(a)) {
+      sending.delete(saleId);
+      keep();
+      if (!a.code) heard.add(body.id);
+      settle(o, a);
+      nudge();
+    } else o.uncertain = true;
+    render();
+    if (is() && token()) await new Promise((resolve) => setTimeout(resolve, Math.max(a.wait, Math.min(500 * 2 ** o.tries, 30000)) * (1 + Math.random() / 4)));
+  }
+}
+
+/** Sends a change no more, though nobody knows whether it was done. @param {Order} o @param {string} why */
+function drop(o, why) {
+  sending.delete(o.saleId);
+  o.stop.abort();
+  keep();
+  notice("bad", fill(why, o.name, word(words.doing, o.body.action)), o.body.id);
+}
+
+/** Shows what a final answer says. @param {Order} o @param {Answer} a */
+function settle(o, a) {
+  const { action } = o.body;
+  if (a.code) {
+    const why = a.code === "forbidden" ? words.needsOperator : fill(words.refused, o.name, word(words.doing, action), String(a.body.detail ?? a.code));
+    return notice("bad", why, o.body.id);
+  }
+  const { paused, opensAt, closesAt, recalledAt, seeded } = a.body;
+  const did = { pause: words.didPause, resume: words.didResume, recall: words.didRecall, add: fill(words.didAdd, number(seeded)), reschedule: fill(words.didReschedule, local(opensAt), local(closesAt)) }[action];
+  notice("good", fill(a.body.applied === false && o.tries === 1 ? words.already : words.done, o.name, did), o.body.id);
+  for (const s of [sale, ...(sales ?? [])]) {
+    if (s?.saleId !== o.saleId) continue;
+    if (action === "add") s.seeded = seeded;
+    else Object.assign(s, { paused, opensAt, closesAt, recalledAt, state: recalledAt ? "RECALLED" : paused ? "PAUSED" : s.state });
+  }
+}
+
+/** Pauses at once. @param {Sale} s @param {string} [note] */
+function pause(s, note) {
+  send(s.saleId, s.name || s.saleId, { id: crypto.randomUUID(), action: "pause", ...(note && { note }) });
+}
+
+// Asking.
+
+/** @type {{action: Asked, stamp: string, seen: boolean, trouble: string, checking: boolean} | undefined} */
+let ask;
+const dialog = () => /** @type {HTMLDialogElement} */ (element("ask"));
+
+/** @param {Asked} action */
+function open(action) {
+  ask = { action, stamp: stampOf(sale), seen: false, trouble: "", checking: false };
+  dialog().replaceChildren();
+  render();
+  dialog().showModal();
+  render(); // with what is in its fields
+}
+
+/** The instant in a field, in the zone in which times are shown. @param {string} name */
+const instant = (name) => (typed(name) ? new Date(typed(name) + (utc ? "Z" : "")) : new Date(NaN));
+
+/** What the dialog asks for, or the name of the word that says what is missing. @param {Sale} s @returns {Change | string} */
+function wanted(s) {
+  const note = typed("why");
+  const body = { id: crypto.randomUUID(), ...(note && { note }) };
+  const [opens, closes] = [instant("opens"), instant("closes")];
+  switch (ask?.action) {
+    case "reschedule":
+      return opens < closes ? { ...body, action: "reschedule", opensAt: opens.toISOString(), closesAt: closes.toISOString() } : "badWindow";
+    case "add":
+      return /^[1-9]\d{0,8}$/.test(typed("units")) ? { ...body, action: "add", stock: Number(typed("units")) } : "badUnits";
+    case "recall":
+      return !note ? "badNote" : typed("typed") === s.saleId ? { ...body, action: "recall" } : "badId";
+  }
+  return { ...body, action: "resume" };
+}
+
+/** Sends what was asked, if the sale is still as it was shown. @param {Event} event */
+async function confirm(event) {
+  event.preventDefault();
+  const asked = ask;
+  if (!asked || !sale || asked.checking) return;
+  const body = wanted(sale);
+  asked.trouble = "";
+  if (stampOf(sale) !== asked.stamp) { // it is said already
+    asked.stamp = stampOf(sale);
+    return render();
+  }
+  if (typeof body === "string") asked.trouble = word(words, body);
+  if (typeof body === "string") return render();
+  asked.checking = true;
+  render();
+  const a = await call("GET", path(sale.saleId), token());
+  if (ask !== asked) return;
+  asked.checking = false;
+  if (a.code === "unauthorized") expire();
+  if (a.code) asked.trouble = words.cannotCheck;
+  else {
+    sale = a.body;
+    if (stampOf(sale) === asked.stamp) {
+      dialog().close();
+      send(sale.saleId, sale.name || sale.saleId, body);
+    } else nudge();
+  }
+  render();
+}
+
+/** A value for a field of date and time. @param {string} iso */
+function fieldTime(iso) {
+  const d = new Date(iso);
+  return new Date(d.getTime() - (utc ? 0 : d.getTimezoneOffset() * 60000)).toISOString().slice(0, 19);
+}
+
+/** The dialog: the effect in numbers, what it needs, and both answers. @param {Sale} s */
+function asking(s) {
+  if (!ask) return [];
+  const { action, stamp, trouble, checking } = ask;
+  const Name = action[0].toUpperCase() + action.slice(1);
+  const moved = stampOf(s) !== stamp;
+  ask.seen ||= moved;
+  const last = trail && trail.of === s.saleId && trail.stamp === stampOf(s) ? trail.changes[0] : undefined;
+  const b = s.books;
+  const then = (/** @type {Child} */ a, /** @type {Child} */ z) => [a, z && " → ", z];
+  const [opens, closes] = [instant("opens"), instant("closes")];
+  const same = action !== "reschedule";
+  const units = action === "add" ? Number(typed("units")) || 0 : 0;
+  /** @type {[string, Child | Child[]][]} */
+  const rows = [
+    [words.unitsLeft, unitsOf(s) === undefined ? words.notCounted : units ? fill(words.then, number(unitsOf(s)), number(unitsOf(s) + units)) : number(unitsOf(s))],
+    [words.total, units ? fill(words.then, number(s.seeded), number(s.seeded + units)) : number(s.seeded)],
+    [words.opens, then(time(s.opensAt), !same && +opens && +opens !== Date.parse(s.opensAt) ? time(opens.toISOString()) : undefined)],
+    [words.closes, then(time(s.closesAt), !same && +closes && +closes !== Date.parse(s.closesAt) ? time(closes.toISOString()) : undefined)],
+  ];
+  if (action === "recall") {
+    rows.splice(1, 3, ...(b ? /** @type {[string, string][]} */ ([[words.unpaid, number(b.unpaid)], [words.paid, number(b.paid)], [words.pending, number(b.pending)], [words.confirmed, number(b.confirmed)]]) :
+      /** @type {[string, string][]} */ ([[words.orders, words.notCounted]])));
+  } else if (action === "resume") rows.push([words.after, phase(s.opensAt, s.closesAt)]);
+  else if (action === "reschedule") rows.push([words.after, opens < closes ? (s.paused ? words.state.PAUSED + ", " : "") + phase(opens.toISOString(), closes.toISOString()) : words.badWindow]);
+  return [
+    h("form", { onsubmit: confirm, novalidate: true, "data-key": action },
+      h("h2", { id: "asked" }, fill(word(words, action + "Title"), s.name || s.saleId)),
+      action === "recall" && h("p", { class: "warns" }, words.recallWarns),
+      ask.seen && h("p", { class: "warns", role: "alert" }, last ? fill(words.movedBy, toldOf(s, last)) : words.moved),
+      action === "reschedule" && [field("opens", words.opens, { type: "datetime-local", step: 1, value: fieldTime(s.opensAt) }), field("closes", words.closes, { type: "datetime-local", step: 1, value: fieldTime(s.closesAt) })],
+      action === "add" && field("units", words.units, { type: "number", min: 1, step: 1, inputmode: "numeric" }),
+      h("dl", { class: "effect" }, rows.map(([name, value]) => fact(name, value))),
+      action === "recall" && b && h("p", { class: "faint" }, fill(words.countedAt, ago(b.asOf))),
+      field("why", action === "recall" ? words.noteNeeded : words.note, { maxlength: 500 }),
+      action === "recall" && field("typed", fill(words.typeId, s.saleId), { autocapitalize: "off", spellcheck: "false" }),
+      h("p", { role: "alert", class: "bad" }, checking ? words.checking : trouble),
+      h("p", { class: "answers" },
+        h("button", { class: "main " + action, "aria-disabled": checking }, moved ? words.seenIt : word(words, "yes" + Name)),
+        h("button", { type: "button", onclick: () => dialog().close() }, words.no)),
+    ),
+  ];
+}
+
+/** @param {string} id @param {string} label @param {Record<string, unknown>} properties */
+const field = (id, label, properties) => h("p", { class: "field" }, h("label", { for: id }, label), h("input", { id, autocomplete: "off", oninput: render, ...properties }));
+
+// Showing.
+
+/** @param {string} zone @returns {(style: "medium" | "full") => Intl.DateTimeFormat} */
+const formats = (zone) => (style) => new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: style === "full" ? "long" : "medium", timeZone: zone || undefined });
+
+/** An instant as text. @param {string} iso @param {boolean} [inUTC] */
+const local = (iso, inUTC = utc) => (Number.isNaN(Date.parse(iso)) ? "?" : formats(inUTC ? "UTC" : "")("medium").format(new Date(iso)));
+
+/** An instant, with its UTC on hover. @param {string} iso */
+const time = (iso) => h("time", { datetime: iso, title: local(iso, true) + " UTC" }, local(iso));
+
+/** How long ago an instant was. @param {string} iso */
+const ago = (iso) => duration(now() - Date.parse(iso));
+
+/** @param {string} name @param {Child | Child[]} value @param {string} [tone] */
+const fact = (name, value, tone) => h("div", { class: tone }, h("dt", {}, name), h("dd", {}, ...[value].flat()));
+
+/** Units left; undefined if nobody has counted them. @param {Sale} s */
+const unitsOf = (s) => s.remaining?.units ?? s.books?.stock;
+
+/** What a window means now. @param {string} opensAt @param {string} closesAt */
+function phase(opensAt, closesAt) {
+  const [opens, closes] = [Date.parse(opensAt), Date.parse(closesAt)];
+  if (now() < opens) return fill(words.opensIn, duration(opens - now()));
+  return now() < closes ? words.sells + ", " + fill(words.closesIn, duration(closes - now())) : fill(words.closedSince, duration(now() - closes));
+}
+
+/** The state of a sale, and what else is true of it. @param {Sale} s */
+const badge = (s) => h("span", { class: "badge", "data-state": s.state }, word(words.state, s.state), s.drained && ", " + words.isDrained);
+
+/** What a sale's window means in its state. @param {Sale} s */
+const phaseOf = (s) => (s.state === "RECALLED" || s.state === "DRAFT" ? "" : phase(s.opensAt, s.closesAt).replace(words.sells + ", ", ""));
+
+/** The bar of the units that are left. @param {Sale} s @param {string} id */
+function bar(s, id) {
+  const left = unitsOf(s);
+  if (left === undefined || !s.seeded) return h("p", { class: "left" }, words.unitsLeft + ": " + words.notCounted);
+  return h("div", { class: "left" }, h("progress", { max: s.seeded, value: left, "aria-labelledby": id }), h("p", { id }, fill(words.left, number(left), number(s.seeded))));
+}
+
+/** What the last count of a sale says. @param {Sale} s */
+function counts(s) {
+  const b = s.books;
+  if (!b) return h("dl", {}, fact(words.books, words.notCounted));
+  const late = b.oldestPendingSeconds >= 300;
+  return h("dl", {},
+    fact(words.pending, number(b.pending), late ? "bad" : undefined),
+    b.pending > 0 && fact(words.waits, duration(1000 * b.oldestPendingSeconds), late ? "bad" : undefined),
+    fact(words.confirmed, number(b.confirmed)),
+    s.payWithin > 0 && [fact(words.paid, number(b.paid)), fact(words.unpaid, number(b.unpaid)), fact(words.released, number(b.released))],
+    fact(words.refundsDue, number(b.refundsDue), b.refundsDue ? "due" : undefined),
+    fact(words.books, [h("b", {}, b.balanced ? "✓ " + words.balanced : "✕ " + words.notBalanced), " ", h("small", {}, fill(words.counted, ago(b.asOf)))], b.balanced ? undefined : "bad"));
+}
+
+/** What does not balance. @param {Sale} s */
+const findings = (s) => s.books?.balanced === false && h("ul", { class: "findings", lang: "en" }, (s.books.findings ?? []).map((/** @type {unknown} */ f) => h("li", {}, typeof f === "string" ? f : JSON.stringify(f))));
+
+const mayChange = () => me.role === "operator";
+/** @param {Sale} s */
+const mayPause = (s) => mayChange() && !s.paused && ["OPEN", "NOT_OPEN", "SOLD_OUT"].includes(s.state);
+
+/** @param {Sale} s */
+function card(s) {
+  if (s.error) return h("li", { "data-key": s.saleId, class: "card" }, h("h2", {}, h("a", { href: "#sale/" + s.saleId }, s.saleId)), h("p", { class: "bad" }, fill(words.cannotRead, s.error)));
+  const busy = sending.get(s.saleId)?.body.action === "pause";
+  return h("li", { "data-key": s.saleId, class: "card" + (s.books?.balanced === false ? " wrong" : "") },
+    h("div", { class: "head" },
+      h("div", {}, h("h2", {}, h("a", { href: "#sale/" + s.saleId, dir: "auto" }, s.name || s.saleId)), h("p", { class: "faint" }, s.saleId)),
+      badge(s),
+      mayPause(s) && h("button", { "data-key": "pause", class: "pause", "aria-label": fill(words.pauseOf, s.name || s.saleId), "aria-disabled": busy, onclick: () => pause(s) }, words.pause)),
+    h("p", { class: "faint" }, time(s.opensAt), " – ", time(s.closesAt), phaseOf(s) && " · " + phaseOf(s)),
+    bar(s, "left-" + s.saleId), counts(s), findings(s));
+}
+
+/** The sales in the order in which they are looked for: a pause moves none. @param {Sale[]} all */
+const sorted = (all) => {
+  const over = (/** @type {Sale} */ s) => (["CLOSED", "RECALLED"].includes(s.state) ? 1 : 0);
+  return [...all].sort((a, b) => over(a) - over(b) || (Date.parse(a.opensAt) || 0) - (Date.parse(b.opensAt) || 0) || (a.saleId < b.saleId ? -1 : 1));
+};
+
+/** All sales at a glance. */
+function glance() {
+  const all = sales ?? [];
+  const found = sorted(all.filter((s) => (s.saleId + " " + (s.name ?? "")).toLowerCase().includes(filter)));
+  const type = (/** @type {Event} */ { target }) => {
+    const { value, checked, type } = /** @type {HTMLInputElement} */ (target);
+    if (type === "checkbox") (drained = checked), nudge();
+    else (filter = value.trim().toLowerCase()), render();
+  };
+  const count = (/** @type {(s: Sale) => unknown} */ is) => all.filter(is).length;
+  const due = all.reduce((n, s) => n + (s.books?.refundsDue ?? 0), 0);
+  const wrong = count((s) => s.books?.balanced === false);
+  const summary = [fill(words.shown, all.length), fill(words.selling, count((s) => s.state === "OPEN")), fill(words.pausedN, count((s) => s.paused && !s.recalledAt)), due && fill(words.dueN, number(due))].filter(Boolean).join(" · ");
+  return [
+    h("div", { "data-key": "glance" },
+      h("h1", {}, words.page),
+      sales && h("p", {}, summary, " · ", h("b", { class: wrong ? "bad" : undefined }, wrong ? fill(words.unbalancedN, wrong) : words.allBalanced)),
+      h("div", { class: "tools" },
+        h("p", { class: "field" }, h("label", { for: "filter" }, words.filter), h("input", { id: "filter", type: "search", autocomplete: "off", value: filter, oninput: type })),
+        h("label", { class: "check" }, h("input", { id: "drained", type: "checkbox", checked: drained, onchange: type }), words.drained)),
+      sales ? h("ul", { class: "cards" }, found.map(card)) : h("p", {}, words.loading),
+      sales && !found.length && h("p", {}, all.length ? words.noneFound : words.none)),
+  ];
+}
+
+/** One sale with everything, and its actions. @param {string} id */
+function whole(id) {
+  const s = sale?.saleId === id ? sale : undefined;
+  const top = h("p", {}, h("a", { href: "#" }, "← " + words.all));
+  if (!s || s.error) {
+    const why = s?.error ? fill(words.cannotRead, s.error) : code === "sale-not-found" ? words.noSale : code && !failing ? fill(words.cannotRead, code) : words.loading;
+    return [h("div", { "data-key": "none " + id }, top, h("h1", {}, id), h("p", {}, why))];
+  }
+  return [
+    h("div", { "data-key": "sale " + id },
+      top,
+      h("div", { class: "head" }, h("div", {}, h("h1", { dir: "auto" }, s.name || id), h("p", { class: "faint" }, id)), badge(s)),
+      s.recallNote && h("p", {}, fill(words.because, s.recallNote)),
+      s.recalling && h("p", { class: "warns" }, words.recalling),
+      mayChange() && s.state !== "DRAFT" && actions(s),
+      bar(s, "left"),
+      h("dl", {}, fact(words.opens, time(s.opensAt)), fact(words.closes, time(s.closesAt)), phaseOf(s) && fact(words.window, phaseOf(s))),
+      counts(s), findings(s),
+      h("p", { class: "faint" }, [fill(words.shards, number(s.shards)), s.payWithin > 0 && fill(words.payWithin, duration(1000 * s.payWithin)), s.limitGroup && fill(words.group, s.limitGroup)].filter(Boolean).join(" · ")),
+      h("section", { "aria-labelledby": "trail" }, h("h2", { id: "trail" }, words.trail), changes(id)),
+      h("section", { "aria-labelledby": "buyer" }, h("h2", { id: "buyer" }, words.buyer), search(s))),
+  ];
+}
+
+/** @param {Sale} s */
+function actions(s) {
+  const busy = sending.has(s.saleId);
+  const button = (/** @type {Asked} */ action) => h("button", { "data-key": action, class: action, "aria-disabled": busy, onclick: () => busy || open(action) }, words[action]);
+  return h("section", { class: "actions", "aria-label": words.actions },
+    mayPause(s) && h("div", { "data-key": "pausing", class: "pausing" },
+      h("button", { class: "pause", "aria-describedby": "helps", "aria-disabled": sending.get(s.saleId)?.body.action === "pause", onclick: () => pause(s, typed("note")) }, words.pause),
+      field("note", words.note, { maxlength: 500 }),
+      h("p", { id: "helps", class: "faint" }, words.pauseHelp)),
+    !s.recalledAt && h("p", { "data-key": "others", class: "others" }, s.paused && button("resume"), button("reschedule"), button("add"), button("recall")));
+}
+
+/** @param {string} id */
+function changes(id) {
+  if (trail?.of !== id) return h("p", {}, words.loading);
+  if (!trail.changes.length) return h("p", {}, words.noTrail);
+  return h("div", {},
+    h("ol", { class: "trail" }, trail.changes.map((c) => h("li", { "data-key": c.id + " " + c.action },
+      h("p", {}, time(c.at), " ", h("b", { dir: "auto" }, c.actor || words.nobody), c.actor && h("small", { class: c.verified ? "sure" : "told" }, c.verified ? "✓ " + words.verified : words.asTold), " ", didOf(c)),
+      c.note && h("blockquote", { dir: "auto" }, c.note)))),
+    trail.more && h("p", { class: "faint" }, words.older));
+}
+
+/** @param {Sale} s */
+function search(s) {
+  const find = async (/** @type {Event} */ event) => {
+    event.preventDefault();
+    const user = typed("user");
+    if (!user) return;
+    const b = (buyer = { of: s.saleId, user });
+    render();
+    const answer = await call("GET", path(s.saleId) + "/buyers/" + encodeURIComponent(user), token());
+    if (answer.code === "unauthorized") expire();
+    if (buyer === b) buyer = { ...b, answer };
+    render();
+  };
+  const b = buyer?.of === s.saleId ? buyer : undefined;
+  const found = b?.answer;
+  return h("div", {},
+    h("form", { class: "tools", onsubmit: find, role: "search" }, field("user", words.user, { maxlength: 256, spellcheck: "false", autocapitalize: "off", oninput: undefined }), h("button", {}, words.search)),
+    h("div", { role: "status" }, b && (!found ? h("p", {}, words.searching) : found.code ? h("p", { class: "bad" }, fill(words.searchFailed, String(found.body.detail ?? found.code))) : h("div", { class: "story" },
+      h("p", {}, h("b", { dir: "auto" }, b.user), " · ", word(words.buyerState, found.body.state), found.body.claimId && " · " + fill(words.claim, found.body.claimId)),
+      h("ol", { class: "trail" }, (found.body.lines ?? []).map((/** @type {Sale} */ l) => h("li", {}, l.at && time(l.at), l.at && " ", h("span", { lang: "en" }, l.text)))),
+      found.body.forBuyer && h("p", { class: "say" }, h("b", {}, words.say + ": "), h("span", { lang: "en" }, found.body.forBuyer))))));
+}
+
+/** The page for who is not signed in, or may not look. @param {string} why @param {boolean} button */
+const door = (why, button) => [h("div", { "data-key": "door", class: "door" }, h("h1", {}, words.page), h("p", {}, why), button && h("p", {}, h("button", { class: "main", onclick: enter }, words.signIn)))];
+
+/** Signs in, and comes back to this place. */
+async function enter() {
+  try {
+    sessionStorage.setItem("place", location.hash);
+    await signIn("", "");
+  } catch {
+    notice("bad", words.signInFailed, "sign-in");
+    render();
+  }
+}
+
+function leave() {
+  for (const name of ["place", "sending"]) sessionStorage.removeItem(name);
+  signOut("", "");
+}
+
+/** Shows the page as it is. */
+function render() {
+  const id = place();
+  const inside = !!token();
+  const old = !Number.isNaN(read) && (failing || performance.now() - read > 3 * every);
+  const age = Number.isNaN(read) ? (failing ? words.noAnswer : "") : fill(!navigator.onLine ? words.offline : old ? words.stale : words.asOf, duration(performance.now() - read));
+  document.title = (id && sale?.saleId === id && sale.name ? sale.name + " · " : "") + words.page;
+  show(element("top"), inside ? [
+    h("p", {}, me.role && h("b", { dir: "auto" }, me.actor), me.role && " " + word(words, me.role)),
+    h("p", { class: old || failing ? "bad" : "faint" }, code === "forbidden" ? "" : age),
+    h("p", {}, h("button", { class: "plain", onclick: leave }, words.signOut)),
+  ] : []);
+  show(element("said"), [
+    ...[...sending.values()].map((o) => h("p", { "data-key": o.body.id, class: "notice", "data-tone": "busy" },
+      h("span", {}, fill(!inside ? words.signInToGoOn : o.uncertain ? words.uncertain : words.sending, o.name, word(words.doing, o.body.action), o.tries)),
+      h("button", { class: "plain", onclick: () => (drop(o, words.stopped), render()) }, words.stop))),
+    ...notices.map((n) => h("p", { "data-key": n.key, class: "notice", "data-tone": n.tone }, h("span", { dir: "auto" }, n.text),
+      h("button", { class: "plain", onclick: () => ((notices = notices.filter((m) => m !== n)), render()) }, words.dismiss))),
+  ]);
+  const shown = !inside ? door(ended() ? words.signedOut : available ? words.signInFirst : words.noSignIn, available) :
+    code === "forbidden" ? door(words.needsViewer, false) : id ? whole(id) : glance();
+  element("main").className = old ? "old" : "";
+  show(element("main"), shown);
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  show(element("foot"), inside ? [h("p", {}, fill(words.zone, utc ? "UTC" : timeZone)), h("button", { class: "plain", onclick: () => ((utc = !utc), render()) }, utc ? words.showLocal : words.showUTC)] : []);
+  if (ask && (!sale || sale.saleId !== id || !inside)) dialog().close();
+  show(dialog(), ask && sale ? asking(sale) : []);
+}
+
+/** The page at /signin, to which the identity provider sends the person back. */
+async function callback() {
+  show(element("main"), [h("p", {}, words.signingIn)]);
+  const { done } = await finish();
+  let to = "/";
+  try {
+    to += sessionStorage.getItem("place") ?? "";
+  } catch {
+    // Without storage nobody is signed in.
+  }
+  to = to.startsWith("/#") ? to : "/";
+  if (done) location.replace(to);
+  else show(element("main"), [h("h1", {}, words.page), h("p", {}, words.signInFailed), h("p", {}, h("a", { href: to }, words.back))]);
+}
+
+document.documentElement.lang = language === "zh" ? "zh-CN" : language;
+document.title = words.page;
+if (location.pathname === "/signin") callback();
+else {
+  dialog().onclose = () => {
+    ask = undefined;
+    render();
+  };
+  addEventListener("hashchange", () => {
+    buyer = undefined;
+    if (dialog().open) dialog().close();
+    nudge();
+    render();
+    element("main").focus();
+    scrollTo(0, 0);
+  });
+  for (const event of ["online", "offline"]) addEventListener(event, () => (nudge(), render()));
+  document.addEventListener("visibilitychange", () => document.hidden || nudge());
+  render();
+  resend();
+  poll();
+  setInterval(render, 1000);
+}
