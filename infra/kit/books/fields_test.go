@@ -49,6 +49,8 @@ var kinds = map[string]func(item) string{
 	"addition's receipt of a shard": func(it item) string { _, problem := readReceipt(it); return problem },
 	"withdrawal's step":             func(it item) string { _, problem := readStep(it); return problem },
 	"withdrawal's end":              func(it item) string { _, problem := readStep(it); return problem },
+	"edit in the trail":             func(it item) string { _, problem := readChange(it); return problem },
+	"description in the trail":      func(it item) string { _, problem := readChange(it); return problem },
 	"listing":                       func(it item) string { _, problem := readListing(it); return problem },
 	"stock shard":                   func(it item) string { _, problem := readShard(it); return problem },
 	"claim":                         func(it item) string { _, problem := readClaim(it, 0); return problem },
@@ -60,6 +62,9 @@ var kinds = map[string]func(item) string{
 	"refund of an unknown order":    func(it item) string { _, problem := readRefund(it); return problem },
 	"sequence":                      func(it item) string { _, problem := readSequence(it); return problem },
 }
+
+// actions are what the described items of changes do.
+var actions = map[string]string{"addition or withdrawal": "add", "edit in the trail": "pause", "description in the trail": "describe"}
 
 func TestTheItemsAreReadAsTheDocumentDescribesThem(t *testing.T) {
 	document, err := os.ReadFile("ITEMS.md")
@@ -82,7 +87,7 @@ func TestTheItemsAreReadAsTheDocumentDescribesThem(t *testing.T) {
 	// Whatever is there only together.
 	together := map[string][]string{
 		"price": {"currency"}, "currency": {"price", "amount"}, "paidAt": {"payment", "amount", "currency"}, "payment": {"paidAt", "amount", "currency"}, "amount": {"currency"},
-		"releasedAt": {"releasedBy"}, "releasedBy": {"releasedAt"}, "released": {"putBack"}, "putBack": {"released"},
+		"releasedAt": {"releasedBy"}, "action": {"actor", "verified", "note"}, "releasedBy": {"releasedAt"}, "released": {"putBack"}, "putBack": {"released"},
 		"payWithin": {"nextDue"}, "recalledAt": {"recallNote"}, "orderId": {"saleId"},
 	}
 	described := documentedItem.FindAllStringSubmatch(string(document), -1)
@@ -95,7 +100,7 @@ func TestTheItemsAreReadAsTheDocumentDescribesThem(t *testing.T) {
 			t.Errorf("no reader for %q", d[1])
 			continue
 		}
-		fill := strings.NewReplacer("<sale>", "s", "<shard>", "0", "<bucket>", strconv.Itoa(bucketOf("u", guardBuckets)), "<group>", "g", "<user>", "u", "<order>", "406709376884146177", "<day>", "2026-11-11", "<seed>", "x", "<step>", "0",
+		fill := strings.NewReplacer("<sale>", "s", "<shard>", "0", "<bucket>", strconv.Itoa(bucketOf("u", guardBuckets)), "<group>", "g", "<user>", "u", "<order>", "406709376884146177", "<day>", "2026-11-11", "<seed>", "x", "<step>", "0", "<number>", "0000000001",
 			"<provider>", "stripe", "<reference>", "pi_1")
 		whole := func() item { return item{"pk": text(fill.Replace(d[2])), "sk": text(fill.Replace(d[3]))} }
 		it := whole()
@@ -110,6 +115,9 @@ func TestTheItemsAreReadAsTheDocumentDescribesThem(t *testing.T) {
 			if it[name] = values[name]; it[name] == nil {
 				it[name] = values[kind]
 			}
+		}
+		if action := actions[d[1]]; action != "" {
+			it["action"] = text(action)
 		}
 		if d[2] == "REFUND#" {
 			it["reason"] = text("unknown-order")

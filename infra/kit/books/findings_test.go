@@ -478,6 +478,33 @@ func TestEachKindOfBrokenRecallIsNamed(t *testing.T) {
 	}.areFound(t, recalledSale)
 }
 
+func TestEachKindOfBrokenTrailIsNamed(t *testing.T) {
+	const trail = "CHANGES#moutai"
+	first, second, third := key{trail, "0000000001"}, key{trail, "0000000002"}, key{trail, "0000000003"}
+	breakages{
+		{"a gap", func(all items) { delete(all, second) }, "P32", "edit 2 is not in the trail"},
+		{"no end", func(all items) { delete(all, third) }, "P32", "edit 3 is not in the trail"},
+		{"edits that nobody made", func(all items) { all.add(salePK, "SALE", "edits", 2) }, "P32", "edit 5 is not in the trail"},
+		{"an entry beyond", func(all items) { all.add(salePK, "SALE", "edits", -1) }, "P32", "the trail has an edit 3, but the sale has 2"},
+		{"a trail of a sale that knows none", func(all items) { delete(all[key{salePK, "SALE"}], "edits") }, "P32", "the trail has an edit 1, but the sale has 0"},
+		{"one id twice", func(all items) { all[third]["id"] = all[first]["id"] }, "P32", `edits 1 and 3 have the id "change-1": it was applied twice`},
+		{"another instant", func(all items) { all.add(trail, third.sk, "at", 1) }, "P32", "the last edit in the trail is of 2026-11-11T20:00:03.001Z"},
+		{"another pause", func(all items) { all.set(trail, third.sk, "paused", yes) }, "P32", "(paused, open"},
+		{"another window", func(all items) { all.add(trail, third.sk, "closesAt", -1) }, "P32", "the last edit in the trail is of"},
+		{"an older release's edit", func(all items) {
+			all.add(salePK, "SALE", "changedAt", 1000)
+			all.add(salePK, "SALE", "version", 1)
+		}, "P32", "a release without a trail has edited it since"},
+		{"edits in another order", func(all items) { all.add(trail, first.sk, "at", 2000) }, "P32", "edit 2 is of 2026-11-11T20:00:02.000Z, and edit 1 before it of 2026-11-11T20:00:03.000Z"},
+		{"a recall that was none", func(all items) {
+			all.set(trail, third.sk, "action", text("recall"))
+			all.set(trail, third.sk, "paused", yes)
+		}, "P32", "the trail has a recall of 2026-11-11T20:00:03.000Z"},
+		{"more edits than the version counts", func(all items) { all.add(salePK, "SALE", "version", -1) }, "P32", "the trail has 0 descriptions and 3 other edits, but the sale's version counts 0 and at most 2"},
+		{"a number that is none", func(all items) { all.move(third, key{trail, "3"}) }, "P19", "sk is no number of an edit"},
+	}.areFound(t, drained)
+}
+
 func TestARecallThatIsUnderWayIsUnfinishedUntilItIsLate(t *testing.T) {
 	w := newWorld(t)
 	w.Open(14, 5)

@@ -31,6 +31,7 @@ type saleItem struct {
 	labels            string
 	shown             presentation
 	described         int64  // how often a description changed it
+	edits             int64  // in the trail
 	group             string // "" for none
 	minReader         int64
 	recalledAt        int64 // 0 if it was not
@@ -70,6 +71,9 @@ func readSale(it item) (s saleItem, problem string) {
 	}
 	if f.has("described") {
 		s.described = f.within("described", 1, math.MaxInt64)
+	}
+	if f.has("edits") {
+		s.edits = f.within("edits", 1, math.MaxInt64)
 	}
 	if f.has("room") {
 		s.room = f.within("room", 0, maxUnits)
@@ -121,13 +125,25 @@ func readCreate(it item) (c createItem, problem string) {
 
 // seedItem is SALE#<sale>, SEED#<seed> or SEED#<seed>#<shard>. The units of a
 // withdrawal are negative.
-type seedItem struct{ units, at int64 }
+type seedItem struct {
+	units, at int64
+	action    string // "" if a release without a trail stored it
+	author    author
+	labels    string
+}
 
 func readSeed(it item) (s seedItem, problem string) {
 	f := newFields(it)
-	s = seedItem{units: f.within("units", -maxUnits, maxUnits), at: f.instant("at")}
+	s = seedItem{units: f.within("units", -maxUnits, maxUnits), at: f.instant("at"), author: f.author(), labels: f.labels()}
 	if s.units == 0 {
 		f.fail("units is 0")
+	}
+	if f.has("action") {
+		if s.action = f.text("action"); s.action != map[bool]string{true: "add", false: "withdraw"}[s.units > 0] {
+			f.fail("action is not what its units say")
+		}
+	} else if s.author != (author{}) {
+		f.fail("it has an author, but no action")
 	}
 	return s, f.end()
 }

@@ -32,6 +32,7 @@ func (p *pass) judge() {
 	p.judgeListing(h)
 	p.judgePayments(h)
 	p.judgeRecall(h)
+	p.judgeTrail(h)
 	p.judgeClaims(h)
 }
 
@@ -185,12 +186,6 @@ func (s *shardItem) returned() string {
 // reports whether an edit has not reached the shard yet.
 func (p *pass) judgeEdit(k int, s *shardItem) (late bool) {
 	sale, name := &p.after.sale, shardName(k)
-	pausedText := func(paused bool) string {
-		if paused {
-			return "paused"
-		}
-		return "not paused"
-	}
 	switch {
 	case s.changedAt > sale.changedAt:
 		p.find("P14", name+" edit", "%s was last edited at %s, after the sale (%s): edits of the sale will not reach it", name, clock(s.changedAt), clock(sale.changedAt))

@@ -20,6 +20,7 @@ type pass struct {
 	before, after    header // the sale's own items, before and after everything else
 	n                int    // shards
 	buckets          int
+	trail            []changeItem // in the order of their numbers
 	shards0, shards1 []*shardItem // before and after the claims; nil is missing
 	claims           []int64      // per shard
 	total            int64
@@ -110,7 +111,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 	steps := []func(context.Context) error{
 		p.pause,
 		func(ctx context.Context) (err error) { p.shards0, err = p.readShards(ctx); return err },
-		p.pause, p.readClaims, p.pause, p.readAgain, p.readSequences, p.readRefunds, p.readGroup, p.readStrays,
+		p.pause, p.readClaims, p.readTrail, p.pause, p.readAgain, p.readSequences, p.readRefunds, p.readGroup, p.readStrays,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {

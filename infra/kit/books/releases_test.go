@@ -126,7 +126,7 @@ func (s stored) open(t *testing.T) *world {
 		all[keyOf(loaded)] = loaded
 	}
 	db := load(t, all)
-	w := &world{ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: tableName}), db}
+	w := &world{World: ledgertest.NewWorld(t, ledgertest.Engine{API: db, Table: tableName}), db: db}
 	w.Pass(s.Now.Sub(w.Now()))
 	ids := 0
 	w.Ledger = ledger.New(db, tableName, ledger.Options{Now: w.Now, NewID: func() string { ids++; return fmt.Sprintf("later-%d", ids) }})

@@ -37,7 +37,7 @@ func (b *Books) Sales() []string {
 	for pk, items := range b.partitions {
 		kind, rest, _ := cutKind(pk)
 		switch kind {
-		case "SALE":
+		case "SALE", "CHANGES":
 			ids[rest] = true
 		case "STOCK", "CLAIM":
 			saleID, _, _ := cutNumber(rest)

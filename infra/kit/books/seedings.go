@@ -98,6 +98,7 @@ func (p *pass) judgeSeedings(h *header) {
 	future := p.Now().Add(skew).UnixMilli()
 	for _, id := range slices.Sorted(maps.Keys(h.seeds)) {
 		s := h.seeds[id]
+		p.checkLabels("seed "+id, fmt.Sprintf("%q", id), s.labels)
 		switch {
 		case !s.announced && len(s.steps) > 0:
 			p.find("P15", "seed "+id, "withdrawal %q has %d steps, but its own item SEED#%s is missing: a repeat would go on with any number of units",

@@ -108,6 +108,8 @@ func (s *strays) take(it item) (o Order, mine bool) {
 			s.exist[rest] = true
 		}
 		s.name(rest, k)
+	case kind == "CHANGES" && isID(rest):
+		s.name(rest, k)
 	case kind == "STOCK" && numbered:
 		s.name(saleID, k)
 		if mine && k.sk != "STOCK" {

@@ -1,0 +1,153 @@
+package books
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// changeItem is CHANGES#<sale>, <number>: an edit in the sale's trail.
+type changeItem struct {
+	number            int64
+	id, action        string
+	at                int64
+	author            author
+	paused            bool
+	opensAt, closesAt int64 // 0 in a description
+	labels            string
+	given             map[string]string // by a description
+}
+
+// author is who asked for a change, as far as it is stored, and why.
+type author struct {
+	actor, note string
+	verified    bool
+}
+
+func (f *fields) author() (a author) {
+	for name, of := range map[string]struct {
+		value *string
+		most  int
+	}{"actor": {&a.actor, 256}, "note": {&a.note, 500}} {
+		if f.has(name) {
+			if *of.value = f.text(name); *of.value == "" || !isText(*of.value, of.most) {
+				f.fail(fmt.Sprintf("%s is not 1 to %d printable characters", name, of.most))
+			}
+		}
+	}
+	if f.has("verified") {
+		if a.verified = f.flag("verified"); !a.verified {
+			f.fail("verified is there and not true")
+		}
+	}
+	return a
+}
+
+func readChange(it item) (c changeItem, problem string) {
+	f := newFields(it)
+	c = changeItem{id: f.id("id"), action: f.text("action"), at: f.instant("at"), author: f.author(), labels: f.labels(), given: map[string]string{}}
+	f.id("call")
+	sk := keyOf(it).sk
+	if n, err := strconv.ParseInt(sk, 10, 64); err == nil && n > 0 && fmt.Sprintf("%010d", n) == sk {
+		c.number = n
+	} else {
+		f.fail("sk is no number of an edit")
+	}
+	switch c.action {
+	case "describe":
+		for name, most := range map[string]int{"name": 200, "image": 500, "about": 500, "link": 500} {
+			if f.has(name) {
+				if c.given[name] = f.text(name); !isText(strings.ReplaceAll(c.given[name], "\n", ""), most) {
+					f.fail(fmt.Sprintf("%s is not at most %d printable characters", name, most))
+				}
+			}
+		}
+		if len(c.given) == 0 {
+			f.fail("it describes nothing")
+		}
+	case "pause", "resume", "reschedule", "recall":
+		c.paused, c.opensAt, c.closesAt = f.flag("paused"), f.instant("opensAt"), f.instant("closesAt")
+		f.window(c.opensAt, c.closesAt)
+		if c.paused == (c.action == "resume") && c.action != "reschedule" {
+			f.fail("paused is not what its action leaves")
+		}
+	default:
+		f.fail("action is none of an edit")
+	}
+	return c, f.end()
+}
+
+// readTrail reads the sale's trail between the two reads of its own items: an edit is in both
+// or in neither (P32).
+func (p *pass) readTrail(ctx context.Context) error {
+	return p.partition(ctx, "CHANGES#"+p.saleID, 0, func(items []item) error {
+		for _, it := range items {
+			if err := readable(it); err != nil {
+				return err
+			}
+			c, problem := readChange(it)
+			p.malformed(it, problem)
+			if c.number > 0 {
+				p.trail = append(p.trail, c)
+				p.checkLabels("edit "+keyOf(it).sk, fmt.Sprintf("edit %d", c.number), c.labels)
+			}
+		}
+		return nil
+	})
+}
+
+// judgeTrail compares the trail with the sale.
+func (p *pass) judgeTrail(h *header) {
+	const promise = "P32"
+	ids, next := map[string]int64{}, int64(1)
+	var last, previous changeItem
+	described := int64(0)
+	for _, c := range p.trail {
+		about := fmt.Sprint("edit ", c.number)
+		for ; next < c.number && next <= p.before.sale.edits; next++ {
+			p.find(promise, fmt.Sprint("edit ", next), "edit %d is not in the trail: nobody can say who made it", next)
+		}
+		next = c.number + 1
+		if c.number > h.sale.edits {
+			p.find(promise, about, "the trail has an edit %d, but the sale has %d", c.number, h.sale.edits)
+			continue
+		}
+		if other := ids[c.id]; other > 0 {
+			p.find(promise, about, "edits %d and %d have the id %q: it was applied twice", other, c.number, c.id)
+		}
+		ids[c.id] = c.number
+		if c.action == "describe" {
+			described++
+			continue
+		}
+		if previous, last = last, c; previous.number > 0 && c.at <= previous.at {
+			p.find(promise, about, "edit %d is of %s, and edit %d before it of %s", c.number, clock(c.at), previous.number, clock(previous.at))
+		}
+		if c.action == "recall" && p.still() && h.sale.recalledAt != c.at {
+			p.find(promise, about, "the trail has a recall of %s, but the sale was recalled at %s", clock(c.at), clock(h.sale.recalledAt))
+		}
+	}
+	for ; next <= p.before.sale.edits; next++ {
+		p.find(promise, fmt.Sprint("edit ", next), "edit %d is not in the trail: nobody can say who made it", next)
+	}
+	if !p.still() || !h.hasSale {
+		return
+	}
+	low, _ := p.putBacks()
+	if described > h.sale.described || int64(len(p.trail))-described > h.edits()-low {
+		p.find(promise, "sale edits", "the trail has %d descriptions and %d other edits, but the sale's version counts %d and at most %d",
+			described, int64(len(p.trail))-described, h.sale.described, h.edits()-low)
+	}
+	if s := &h.sale; last.number > 0 && (last.at != s.changedAt || last.paused != s.paused || last.opensAt != s.opensAt || last.closesAt != s.closesAt) {
+		p.find(promise, "trail last", "the last edit in the trail is of %s (%s, open %s to %s), but that of the sale of %s (%s, open %s to %s): a release without a trail has edited it since, or the trail was changed",
+			clock(last.at), pausedText(last.paused), clock(last.opensAt), clock(last.closesAt), clock(s.changedAt), pausedText(s.paused), clock(s.opensAt), clock(s.closesAt))
+	}
+}
+
+func pausedText(paused bool) string {
+	if paused {
+		return "paused"
+	}
+	return "not paused"
+}
