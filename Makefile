@@ -17,7 +17,7 @@ endif
 override BUILD := .build
 override HOST := $(BUILD)/host
 override SAM_BUILT := $(BUILD)/sam
-override FUNCTIONS := PurchaseFunction FinalizeFunction QueryFunction SeedFunction ReconcileFunction ReleaseFunction PageFunction PayFunction PublishFunction
+override FUNCTIONS := PurchaseFunction FinalizeFunction QueryFunction SeedFunction OperateFunction ReconcileFunction ReleaseFunction PageFunction PayFunction PublishFunction
 override TELL := bash infra/make/tell.sh
 # All programs have the same build flags, so that they share compiled packages in Go's
 # cache.
@@ -46,10 +46,11 @@ API_PORT      ?= 3000
 LAMBDA_PORT   ?= 3001
 DYNAMODB_PORT ?= 8000
 SQS_PORT      ?= 9324
+OPERATE_PORT  ?= 3002
 SHOP_PORT     ?= 3003
 DATA          ?= .local
-export API_PORT LAMBDA_PORT DYNAMODB_PORT SQS_PORT SHOP_PORT DATA
-override PORTS := -api-port "$$API_PORT" -lambda-port "$$LAMBDA_PORT" -dynamodb-port "$$DYNAMODB_PORT"
+export API_PORT LAMBDA_PORT DYNAMODB_PORT SQS_PORT OPERATE_PORT SHOP_PORT DATA
+override PORTS := -api-port "$$API_PORT" -lambda-port "$$LAMBDA_PORT" -dynamodb-port "$$DYNAMODB_PORT" -operate-port "$$OPERATE_PORT"
 override LOCAL_URL := http://127.0.0.1:$$API_PORT
 
 # Targets that call Go directly.

@@ -42,6 +42,7 @@ func main() {
 	f.IntVar(&o.LambdaPort, "lambda-port", 3001, "port of the Lambda Invoke API")
 	f.IntVar(&o.DynamoDBPort, "dynamodb-port", 8000, "port of the DynamoDB engine")
 	f.IntVar(&o.SQSPort, "sqs-port", 9324, "port of the SQS queues")
+	f.IntVar(&o.OperatePort, "operate-port", 3002, "port of the operators' page and API")
 	f.StringVar(&o.TableName, "table-name", os.Getenv("TABLE_NAME"), "the table's name, if not its logical id")
 	f.IntVar(&o.Processes, "processes", 0, "most processes of one function (0: as suits a small machine)")
 	f.IntVar(&o.Concurrency, "concurrency", 0, "the account's Lambda concurrency, beyond which invocations are throttled (0: a new account's 1,000)")
@@ -120,6 +121,9 @@ func welcome(s *stack.Stack, o stack.Options) {
   SQS        %s   OrderQueue, OrderDeadLetterQueue, ScheduleDeadLetterQueue, EventFailureQueue
   logs       %s
 `, s.API, s.Lambda, s.DynamoDB, s.Table, s.SQS, s.FunctionLog)
+	if s.Operate != "" {
+		fmt.Printf("  operators  %s/   their page and API; tokens at %s/_local/token?sub=NAME&role=operator (or viewer)\n", s.Operate, s.API)
+	}
 	if s.EventLog != "" {
 		fmt.Printf("  events     %s   a line for each order event on the bus\n", s.EventLog)
 	}

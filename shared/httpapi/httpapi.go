@@ -155,19 +155,29 @@ func Body(r *Request, limit int) (string, error) {
 	return body, nil
 }
 
-// EmptyBody accepts a request without content: no body or an empty JSON object. It
-// fails with sale.BodyTooLarge over 1 KiB, with sale.UnsupportedMediaType for a content
-// type other than application/json, otherwise with sale.InvalidRequest.
-func EmptyBody(r *Request) error {
-	body, err := Body(r, MaxBody)
+// JSONBody is Body for JSON: it also fails with sale.UnsupportedMediaType for a content type
+// other than application/json.
+func JSONBody(r *Request, limit int) (string, error) {
+	body, err := Body(r, limit)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if r.ContentType.Given && r.ContentType.Value != jsonMedia {
 		media, _, err := mime.ParseMediaType(r.ContentType.Value)
 		if err != nil || media != jsonMedia {
-			return sale.Refuse(sale.UnsupportedMediaType, "the content type must be application/json")
+			return "", sale.Refuse(sale.UnsupportedMediaType, "the content type must be application/json")
 		}
+	}
+	return body, nil
+}
+
+// EmptyBody accepts a request without content: no body or an empty JSON object. It
+// fails with sale.BodyTooLarge over 1 KiB, with sale.UnsupportedMediaType for a content
+// type other than application/json, otherwise with sale.InvalidRequest.
+func EmptyBody(r *Request) error {
+	body, err := JSONBody(r, MaxBody)
+	if err != nil {
+		return err
 	}
 	if body == "" {
 		return nil

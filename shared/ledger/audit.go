@@ -610,35 +610,39 @@ func (l *Ledger) auditOrders(ctx context.Context, a *Audit, claims []sale.Claim)
 }
 
 // Receipt is the books of one sale at one instant. Balanced means that P1, P2, P3 and
-// P7 hold in the table.
+// P7 hold in the table. The sale's listing keeps the last one, but for what only its pass
+// needs.
 type Receipt struct {
-	SaleID             string
-	AsOf               time.Time
-	Seeded, Stock      int64
-	Claims             int64
-	Pending, Confirmed int64
+	SaleID    string    `json:"-"`
+	AsOf      time.Time `json:"asOf"`
+	Seeded    int64     `json:"seeded"`
+	Stock     int64     `json:"stock"`
+	Claims    int64     `json:"claims"`
+	Pending   int64     `json:"pending"`
+	Confirmed int64     `json:"confirmed"`
 	// Paid and Released count claims among the confirmed; Released is what the shards
 	// say at the end of the pass.
-	Paid, Released int64
+	Paid     int64 `json:"paid,omitempty"`
+	Released int64 `json:"released,omitempty"`
 	// Unpaid counts those that are neither; 0 in a sale that asks for no payment, unless it
 	// was recalled.
-	Unpaid int64
+	Unpaid int64 `json:"unpaid,omitempty"`
 	// RefundsDue counts the payments that must go back to a buyer of this sale.
-	RefundsDue int64
+	RefundsDue int64 `json:"refundsDue,omitempty"`
 	// OldestPendingSeconds is the age of the oldest order that is pending or whose
 	// order item is missing.
-	OldestPendingSeconds int64
-	Balanced             bool
-	Findings             []string
+	OldestPendingSeconds int64    `json:"oldestPendingSeconds,omitempty"`
+	Balanced             bool     `json:"balanced"`
+	Findings             []string `json:"findings,omitempty"`
 	// Missing is the number of missing order items; ReadUnits is the cost of the pass.
-	Missing int64
+	Missing int64 `json:"-"`
 	// Available is the stock that can be bought now: 0 if the sale is paused, closed or
 	// not open yet.
-	Available int64
-	ReadUnits float64
+	Available int64   `json:"-"`
+	ReadUnits float64 `json:"-"`
 	// Finished: nothing is left to do for the sale, see Drain. ClosesAt and Version are
 	// the sale's as read by the pass.
-	Finished bool
-	ClosesAt time.Time
-	Version  int64
+	Finished bool      `json:"-"`
+	ClosesAt time.Time `json:"-"`
+	Version  int64     `json:"-"`
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -44,6 +47,8 @@ type Listing struct {
 	// RefundAt is the instant of a refund of the sale that is at most noteAge older than the
 	// last one, or zero if none is due.
 	RefundAt time.Time
+	// Books are those of the last complete pass; nil if there was none.
+	Books *Receipt
 }
 
 // RefundsFor is how long a drained sale is still listed after its last refund was recorded,
@@ -113,6 +118,12 @@ func readListing(it item) Listing {
 			one.Releasing = nil
 		}
 	}
+	if text := r.optionalText("books"); text != "" {
+		one.Books = &Receipt{}
+		if json.Unmarshal([]byte(text), one.Books) != nil {
+			one.Books = nil
+		}
+	}
 	one.Err = asInternal(r.err)
 	return one
 }
@@ -121,21 +132,32 @@ func readListing(it item) Listing {
 // continued, as when it has not counted something.
 const cursorFormat = 2
 
-// SaveCursor stores a pass for the next invocation, unless the table is too busy. It fails
-// with sale.Internal.
-func (l *Ledger) SaveCursor(ctx context.Context, a *Audit) error {
+// SaveCursor stores a pass for the next invocation, unless the table is too busy; with it the
+// books of the pass before, unless r is nil: that pass is not complete. It fails with
+// sale.Internal.
+func (l *Ledger) SaveCursor(ctx context.Context, a *Audit, r *Receipt) error {
 	a.SavedAt, a.Format = l.now(), cursorFormat
-	return l.saveCursor(ctx, a.SaleID, "cursor", a)
+	if r == nil {
+		return l.saveCursors(ctx, a.SaleID, map[string]any{"cursor": a})
+	}
+	return l.saveCursors(ctx, a.SaleID, map[string]any{"cursor": a, "books": r})
 }
 
-// saveCursor stores how far a pass came in an attribute of the sale's listing. A lost or
-// overwritten cursor only costs reads, so it is no error that the table is too busy.
-func (l *Ledger) saveCursor(ctx context.Context, saleID, attribute string, pass any) error {
-	text, err := json.Marshal(pass)
-	if err != nil {
-		return asInternal(fmt.Errorf("write cursor: %w", err))
+// saveCursors stores how far a pass came, and what it found, in attributes of the sale's
+// listing. Lost or overwritten, they only cost reads, so it is no error that the table is too
+// busy.
+func (l *Ledger) saveCursors(ctx context.Context, saleID string, attributes map[string]any) error {
+	var sets []string
+	names, values := map[string]string{}, item{}
+	for _, name := range slices.Sorted(maps.Keys(attributes)) {
+		text, err := json.Marshal(attributes[name])
+		if err != nil {
+			return asInternal(fmt.Errorf("write cursor: %w", err))
+		}
+		sets = append(sets, "#"+name+" = :"+name)
+		names["#"+name], values[":"+name] = name, str(string(text))
 	}
-	err = l.setListing(ctx, saleID, "SET #pass = :pass", map[string]string{"#pass": attribute}, item{":pass": str(string(text))})
+	err := l.setListing(ctx, saleID, "SET "+strings.Join(sets, ", "), names, values)
 	if sale.CodeOf(err) == sale.Busy {
 		return nil
 	}
@@ -159,8 +181,12 @@ func (l *Ledger) setListing(ctx context.Context, saleID, update string, names ma
 // edited, restocked or recalled since the pass of that receipt began: each raises the version,
 // so a window that was moved and moved back counts, too. Nor does it while the orders of a
 // recalled sale are being released. It reports whether the sale is
-// drained, and fails with sale.Busy or sale.Internal.
+// drained, and fails with sale.Busy or sale.Internal. The listing keeps the receipt.
 func (l *Ledger) Drain(ctx context.Context, r *Receipt) (bool, error) {
+	books, err := json.Marshal(r)
+	if err != nil {
+		return false, asInternal(fmt.Errorf("write books: %w", err))
+	}
 	refused, err := l.retryTransaction(ctx,
 		types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
 			TableName:                 l.table,
@@ -172,10 +198,10 @@ func (l *Ledger) Drain(ctx context.Context, r *Receipt) (bool, error) {
 		types.TransactWriteItem{Update: &types.Update{
 			TableName:                 l.table,
 			Key:                       listingKey(r.SaleID),
-			UpdateExpression:          aws.String("SET #drained = :yes REMOVE #cursor"),
+			UpdateExpression:          aws.String("SET #drained = :yes, #books = :books REMOVE #cursor"),
 			ConditionExpression:       aws.String("#closesAt = :closesAt AND attribute_not_exists(#recalling)"),
-			ExpressionAttributeNames:  map[string]string{"#drained": "drained", "#cursor": "cursor", "#closesAt": "closesAt", "#recalling": "recalling"},
-			ExpressionAttributeValues: item{":yes": boolean(true), ":closesAt": millis(r.ClosesAt)},
+			ExpressionAttributeNames:  map[string]string{"#drained": "drained", "#cursor": "cursor", "#books": "books", "#closesAt": "closesAt", "#recalling": "recalling"},
+			ExpressionAttributeValues: item{":yes": boolean(true), ":books": str(string(books)), ":closesAt": millis(r.ClosesAt)},
 		}},
 	)
 	if refused != nil {

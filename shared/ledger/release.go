@@ -408,7 +408,7 @@ func (p *releasing) gatherDue(ctx context.Context, next *ReleasePass) error {
 func (p *releasing) save(ctx context.Context) error {
 	ctx, cancel := invocation.AtLeast(ctx, invocation.Margin/2)
 	defer cancel()
-	return p.saveCursor(ctx, p.sale.ID, "releasing", p.pass)
+	return p.saveCursors(ctx, p.sale.ID, map[string]any{"releasing": p.pass})
 }
 
 // complete stores by when the next claim is to be paid at the earliest: without the grace,

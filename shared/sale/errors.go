@@ -14,7 +14,8 @@ const (
 	InvalidRequest Code = "invalid-request"
 	// Unauthorized: the request carries no verified user.
 	Unauthorized Code = "unauthorized"
-	// Forbidden: the request did not come through the distribution.
+	// Forbidden: the request did not come through the distribution, or its caller has no role
+	// that allows it.
 	Forbidden Code = "forbidden"
 	// BodyTooLarge: the request body is longer than the limit.
 	BodyTooLarge Code = "body-too-large"

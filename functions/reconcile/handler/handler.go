@@ -29,7 +29,7 @@ type Book interface {
 	Listings(context.Context) ([]ledger.Listing, error)
 	Listing(ctx context.Context, saleID string) (ledger.Listing, error)
 	Step(context.Context, *ledger.Audit, ledger.Stranded) (*ledger.Receipt, error)
-	SaveCursor(context.Context, *ledger.Audit) error
+	SaveCursor(context.Context, *ledger.Audit, *ledger.Receipt) error
 	Drain(context.Context, *ledger.Receipt) (bool, error)
 	MarkResent(ctx context.Context, c sale.Claim, hurry bool) (mark time.Time, err error)
 	Unmark(ctx context.Context, c sale.Claim, mark time.Time) error
@@ -192,7 +192,7 @@ func (h *Handler) reconcile(ctx context.Context, listing ledger.Listing) (receip
 	if books == nil {
 		// Resend what was found so far without waiting for the end of the pass.
 		resent, sendErr := h.resend(ctx, stranded.oldest(), audit.Pending+audit.Missing, audit.Hurry)
-		return nil, resent, cut, errors.Join(err, sendErr, h.save(ctx, audit))
+		return nil, resent, cut, errors.Join(err, sendErr, h.save(ctx, audit, nil))
 	}
 	resent, err = h.resend(ctx, stranded.oldest(), books.Pending+books.Missing, audit.Hurry)
 	receipt = shown(*books, resent)
@@ -202,7 +202,7 @@ func (h *Handler) reconcile(ctx context.Context, listing ledger.Listing) (receip
 			return receipt, resent, false, err
 		}
 	}
-	return receipt, resent, false, errors.Join(err, h.save(ctx, audit.Next()))
+	return receipt, resent, false, errors.Join(err, h.save(ctx, audit.Next(), books))
 }
 
 // pass steps until the pass is complete or its time is up; then the receipt is nil. It
@@ -229,11 +229,12 @@ func (h *Handler) pass(ctx context.Context, audit *ledger.Audit, stranded *stran
 	}
 }
 
-// save stores the pass for the next invocation, also when the sale's time is up.
-func (h *Handler) save(ctx context.Context, audit *ledger.Audit) error {
+// save stores the pass for the next invocation, also when the sale's time is up, and the books
+// of the one before, if that is complete.
+func (h *Handler) save(ctx context.Context, audit *ledger.Audit, books *ledger.Receipt) error {
 	ctx, cancel := invocation.AtLeast(ctx, saveTime)
 	defer cancel()
-	return h.book.SaveCursor(ctx, audit)
+	return h.book.SaveCursor(ctx, audit, books)
 }
 
 // saveTime is how long storing a pass may take after the time is up. It lies within

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda/messages"
 
 	"flashsale/infra/kit/testledger"
+	"flashsale/shared/change"
 	"flashsale/shared/clock"
 	"flashsale/shared/httpapi/httpapitest"
 	"flashsale/shared/sale"
@@ -39,7 +40,7 @@ func in(t *testing.T, test func(t *testing.T, f *function)) {
 }
 
 // over makes the handler use that ledger.
-func (f *function) over(b Book) {
+func (f *function) over(b change.Book) {
 	f.handler = New(b, telemetry.New(&f.Log, "seed", clock.Wall), clock.Wall).ImagesFrom("https://images.example")
 	f.Handler = lambda.NewHandler(f.handler.Handle)
 }

@@ -102,7 +102,7 @@ func TestEachRequestHasItsAnswerAndItsLine(t *testing.T) {
 		{"a rescheduling after a recall", []string{create, "seed-recall.json"}, "seed-reschedule.json", "reschedule", 0, "", sale.Recalled, "recalled: the sale was recalled"},
 		{"an addition after a recall", []string{create, "seed-recall.json"}, add, "add", 0, "", sale.Recalled, "recalled: the sale was recalled"},
 		{"a request that is none", nil, `{"action":"\u001b[31m\nsell everything"}`, "", 0, "", sale.InvalidRequest,
-			"invalid-request: action must be create, add, withdraw, pause, resume, reschedule, describe or recall"},
+			"invalid-request: action must be one of add, create, describe, pause, recall, reschedule, resume, withdraw"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in(t, func(t *testing.T, f *function) {

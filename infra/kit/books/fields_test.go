@@ -78,7 +78,7 @@ func TestTheItemsAreReadAsTheDocumentDescribesThem(t *testing.T) {
 		"sales":   &types.AttributeValueMemberSS{Value: []string{"s"}},
 		"opensAt": number("1762866000000"), "closesAt": number("1762869600000"), "acceptedAt": number("1762866000000"),
 		"resentAt": number("1762866000000"), "at": number("1762866000000"), "orderId": number("406709376884146177"),
-		"cursor": text("{}"), "releasing": text("{}"), "nextDue": number("1762866000000"), "refundAt": number("1762866000000"), "minReader": number("2"),
+		"cursor": text("{}"), "books": text("{}"), "releasing": text("{}"), "nextDue": number("1762866000000"), "refundAt": number("1762866000000"), "minReader": number("2"),
 		"recalledAt": number("1762866000000"), "recalling": number("1762866000000"),
 		"payWithin": number("1800"), "currency": text("CNY"), "payment": text("stripe#pi_1"), "releasedBy": text("expiry"), "reason": text("released"),
 		"paidAt": number("1762866000000"), "releasedAt": number("1762866000000"), "refundedAt": number("1762866000000"),

@@ -195,7 +195,7 @@ func readListing(it item) (l listingItem, problem string) {
 			f.fail("drained is there and not true")
 		}
 	}
-	for _, name := range []string{"cursor", "releasing"} {
+	for _, name := range []string{"cursor", "books", "releasing"} {
 		if f.has(name) && !json.Valid([]byte(f.text(name))) {
 			f.fail(name + " is not JSON")
 		}

@@ -92,7 +92,7 @@ func kindOf(k key) string {
 // others are values that an attribute may have, too.
 var others = map[string][]string{
 	"state": {"DRAFT", "OPEN"}, "releasedBy": {"expiry", "buyer", "operator"}, "currency": {"CNY", "USD"},
-	"reason": {"released", "other-payment", "amount", "recalled", "unknown-order"}, "fate": {"paid", "refund-due"}, "cursor": {"{}"}, "releasing": {"{}"},
+	"reason": {"released", "other-payment", "amount", "recalled", "unknown-order"}, "fate": {"paid", "refund-due"}, "cursor": {"{}"}, "books": {"{}"}, "releasing": {"{}"},
 }
 
 // changes are the ways to tamper with an attribute.

@@ -6,6 +6,7 @@
 package issuer
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
@@ -23,6 +24,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,6 +43,10 @@ type Options struct {
 	URL string
 	// Audience is the tokens' aud unless their Claims have another one.
 	Audience string
+	// Client is the page that may use the code flow; PageClient when empty.
+	Client string
+	// Groups are the roles that a token may ask for, with the group of each; nil offers none.
+	Groups map[string]string
 	// Now is time.Now when nil.
 	Now func() time.Time
 }
@@ -49,6 +55,8 @@ type Options struct {
 type Issuer struct {
 	url      string
 	audience string
+	client   string
+	groups   map[string]string
 	now      func() time.Time
 	key      *rsa.PrivateKey
 	kid      string
@@ -67,6 +75,8 @@ type Claims struct {
 	ClientID string
 	// Scope is a space-separated list; empty leaves the claim out.
 	Scope string
+	// Groups are the user's, as Amazon Cognito names them; empty leaves the claim out.
+	Groups []string
 	// TTL is the time until the token expires, in whole seconds; with zero or less it
 	// is already expired.
 	TTL time.Duration
@@ -85,7 +95,7 @@ func Open(dir string, o Options) (*Issuer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open issuer: %w", err)
 	}
-	i := &Issuer{url: o.URL, audience: o.Audience, now: o.Now, key: key}
+	i := &Issuer{url: o.URL, audience: o.Audience, client: cmp.Or(o.Client, PageClient), groups: o.Groups, now: o.Now, key: key}
 	if i.now == nil {
 		i.now = time.Now
 	}
@@ -161,6 +171,9 @@ func (i *Issuer) sign(c Claims, claims jwt.MapClaims) (string, error) {
 	}
 	if c.Scope != "" {
 		claims["scope"] = c.Scope
+	}
+	if len(c.Groups) > 0 {
+		claims["cognito:groups"] = c.Groups
 	}
 	token := jwt.NewWithClaims(jwt.SigningMethodRS256, claims)
 	token.Header["kid"] = i.kid
@@ -261,13 +274,13 @@ const (
 
 // Handler serves the issuer below /_local/:
 //
-//	/_local/token?sub=alice[&ttl=3600][&scope=…][&aud=…][&client_id=…]
+//	/_local/token?sub=alice[&ttl=3600][&scope=…][&aud=…][&client_id=…][&role=…]
 //	/_local/jwks.json
 //	/_local/.well-known/openid-configuration
 //	/_local/authorize, /_local/oauth2/token: the code flow with PKCE, for the buyer's page
 //
 // The token is the bare body, so that a shell can use it. ttl is in seconds, an
-// hour by default; a negative one makes an expired token. aud may be repeated.
+// hour by default; a negative one makes an expired token. aud and role may be repeated.
 func (i *Issuer) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /_local/token", i.serveToken)
@@ -282,7 +295,7 @@ func (i *Issuer) Handler() http.Handler {
 func (i *Issuer) serveToken(w http.ResponseWriter, r *http.Request) {
 	// Without this a cache would return the same token again, by then expired.
 	w.Header().Set("Cache-Control", "no-store")
-	claims, err := claimsOf(r.URL.RawQuery)
+	claims, err := i.claimsOf(r.URL.RawQuery)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -296,7 +309,7 @@ func (i *Issuer) serveToken(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, token)
 }
 
-func claimsOf(rawQuery string) (Claims, error) {
+func (i *Issuer) claimsOf(rawQuery string) (Claims, error) {
 	query, err := url.ParseQuery(rawQuery)
 	if err != nil {
 		return Claims{}, fmt.Errorf("read query: %w", err)
@@ -317,6 +330,13 @@ func claimsOf(rawQuery string) (Claims, error) {
 	}
 	if c.Subject == "" {
 		return Claims{}, errors.New("sub is missing: use /_local/token?sub=alice")
+	}
+	for _, role := range query["role"] {
+		group, ok := i.groups[role]
+		if !ok {
+			return Claims{}, fmt.Errorf("role must be one of %q", slices.Sorted(maps.Keys(i.groups)))
+		}
+		c.Groups = append(c.Groups, group)
 	}
 	if text := query.Get("ttl"); text != "" {
 		seconds, err := strconv.ParseInt(text, 10, 64)

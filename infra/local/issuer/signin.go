@@ -21,8 +21,9 @@ const (
 	AuthorizePath = "/_local/authorize"
 	TokenPath     = "/_local/oauth2/token"
 	// PageClient is the buyer's page. It is not the audience of access tokens, so that the
-	// API does not accept an id token in their place.
-	PageClient = "buyers-page"
+	// API does not accept an id token in their place. OperatorsPage is the operators'.
+	PageClient    = "buyers-page"
+	OperatorsPage = "operators-page"
 )
 
 const (
@@ -37,6 +38,7 @@ const (
 // grant is what a code stands for.
 type grant struct {
 	subject, redirect, scope, nonce, challenge string
+	groups                                     []string
 	until                                      time.Time
 }
 
@@ -85,21 +87,22 @@ var form = template.Must(template.New("").Parse(`<!doctype html>
 <h1>Sign in</h1>
 <form method="post">
 <p><label for="sub">Any name will do; there are no passwords on this machine.</label></p>
-<p><input id="sub" name="sub" required maxlength="128" autofocus autocomplete="username"> <button>Sign in</button></p>
+<p><input id="sub" name="sub" required maxlength="128" autofocus autocomplete="username">
+{{if .}}<select name="role">{{range $role, $group := .}}<option>{{$role}}</option>{{end}}</select>{{end}} <button>Sign in</button></p>
 </form>
 </html>
 `))
 
 // authorization reads the parameters of an authorization request. The page may be sent to
 // its own origin's callback only, so this is no open redirect.
-func authorization(r *http.Request) (redirect string, g grant, problem string) {
+func (i *Issuer) authorization(r *http.Request) (redirect string, g grant, problem string) {
 	q := r.URL.Query()
 	redirect = "http://" + r.Host + "/signin"
 	g = grant{redirect: redirect, scope: q.Get("scope"), nonce: q.Get("nonce"), challenge: q.Get("code_challenge")}
 	digest, err := base64.RawURLEncoding.DecodeString(g.challenge)
 	switch {
-	case q.Get("client_id") != PageClient:
-		problem = "client_id must be " + PageClient
+	case q.Get("client_id") != i.client:
+		problem = "client_id must be " + i.client
 	case q.Get("redirect_uri") != redirect:
 		problem = "redirect_uri must be " + redirect
 	case q.Get("response_type") != "code":
@@ -119,20 +122,23 @@ func (i *Issuer) serveAuthorize(w http.ResponseWriter, r *http.Request) {
 	// With no-referrer a browser would send the form with the Origin "null".
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Content-Security-Policy", "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
-	redirect, g, problem := authorization(r)
+	redirect, g, problem := i.authorization(r)
 	if problem != "" {
 		http.Error(w, problem, http.StatusBadRequest)
 		return
 	}
 	if r.Method == http.MethodGet {
 		h.Set("Content-Type", "text/html; charset=utf-8")
-		_ = form.Execute(w, nil)
+		_ = form.Execute(w, i.groups)
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if g.subject = strings.TrimSpace(r.PostFormValue("sub")); g.subject == "" {
 		http.Error(w, "sub is missing", http.StatusBadRequest)
 		return
+	}
+	if group, ok := i.groups[r.PostFormValue("role")]; ok {
+		g.groups = []string{group}
 	}
 	now := i.now()
 	g.until = now.Add(codeTTL)
@@ -163,7 +169,7 @@ func (i *Issuer) exchange(r *http.Request) (answer map[string]any, failure strin
 	if r.PostFormValue("grant_type") != "authorization_code" {
 		return nil, "unsupported_grant_type"
 	}
-	if r.PostFormValue("client_id") != PageClient {
+	if r.PostFormValue("client_id") != i.client {
 		return nil, "invalid_client"
 	}
 	g, ok := i.grants.take(r.PostFormValue("code"), i.now())
@@ -173,11 +179,11 @@ func (i *Issuer) exchange(r *http.Request) (answer map[string]any, failure strin
 		subtle.ConstantTimeCompare([]byte(challenge), []byte(g.challenge)) != 1 {
 		return nil, "invalid_grant"
 	}
-	access, err := i.Token(Claims{Subject: g.subject, Scope: g.scope, TTL: defaultTTL})
+	access, err := i.Token(Claims{Subject: g.subject, Scope: g.scope, Groups: g.groups, TTL: defaultTTL})
 	if err != nil {
 		return nil, "server_error"
 	}
-	id, err := i.sign(Claims{Subject: g.subject, Audience: []string{PageClient}, TTL: defaultTTL}, jwt.MapClaims{"nonce": g.nonce})
+	id, err := i.sign(Claims{Subject: g.subject, Audience: []string{i.client}, TTL: defaultTTL}, jwt.MapClaims{"nonce": g.nonce})
 	if err != nil {
 		return nil, "server_error"
 	}

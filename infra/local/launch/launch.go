@@ -23,8 +23,8 @@ import (
 // it is started.
 type Stack struct {
 	*child.Program
-	API, Lambda, DynamoDB, SQS string // addresses
-	Ports                      [4]int // in this order
+	API, Lambda, DynamoDB, SQS, Operate string // addresses
+	Ports                               [5]int // in this order
 	// Output is the end of what the stack prints.
 	Output *child.Tail
 }
@@ -39,16 +39,16 @@ func New(program, data string, more ...string) (*Stack, error) {
 	if _, err := os.Stat(program); err != nil {
 		return nil, fmt.Errorf("find the stack (make host builds it): %w", err)
 	}
-	ports, err := child.FreePorts(4)
+	ports, err := child.FreePorts(5)
 	if err != nil {
 		return nil, err
 	}
-	s := &Stack{Ports: [4]int(ports), Output: &child.Tail{}}
+	s := &Stack{Ports: [5]int(ports), Output: &child.Tail{}}
 	args := []string{"-data", data}
 	for i, part := range []struct {
 		flag    string
 		address *string
-	}{{"-api-port", &s.API}, {"-lambda-port", &s.Lambda}, {"-dynamodb-port", &s.DynamoDB}, {"-sqs-port", &s.SQS}} {
+	}{{"-api-port", &s.API}, {"-lambda-port", &s.Lambda}, {"-dynamodb-port", &s.DynamoDB}, {"-sqs-port", &s.SQS}, {"-operate-port", &s.Operate}} {
 		args = append(args, part.flag, strconv.Itoa(ports[i]))
 		*part.address = fmt.Sprintf("http://127.0.0.1:%d", ports[i])
 	}

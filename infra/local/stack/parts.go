@@ -30,6 +30,7 @@ import (
 	"flashsale/infra/local/faults"
 	"flashsale/infra/local/gateway"
 	"flashsale/infra/local/guard"
+	"flashsale/infra/local/issuer"
 	"flashsale/infra/local/lambda"
 	"flashsale/infra/local/live"
 	"flashsale/infra/local/scheduler"
@@ -152,14 +153,15 @@ func (s *Stack) startPollers() error {
 	return nil
 }
 
-// startAPI starts the HTTP API, plus the routes that exist only locally.
-func (s *Stack) startAPI(l net.Listener) error {
+// gateway returns the template's API of these tokens as a handler.
+func (s *Stack) gateway(api template.API, from *issuer.Issuer, o gateway.Options) (http.Handler, error) {
+	o.AccountID, o.Log = accountID, s.o.Log
 	authorizers := map[string]*gateway.JWT{}
-	for name, a := range s.described.API.Authorizers {
-		authorizers[name] = &gateway.JWT{Issuer: a.Issuer, Audience: a.Audience, Keys: s.issuer.Key}
+	for name, a := range api.Authorizers {
+		authorizers[name] = &gateway.JWT{Issuer: a.Issuer, Audience: a.Audience, Keys: from.Key}
 	}
 	var routes []gateway.Route
-	for _, r := range s.described.API.Routes {
+	for _, r := range api.Routes {
 		route := gateway.Route{
 			Method: r.Method, Path: r.Path, Function: r.Function, Scopes: r.Scopes, Throttle: gateway.Throttle(r.Throttle),
 		}
@@ -168,9 +170,38 @@ func (s *Stack) startAPI(l net.Listener) error {
 		}
 		routes = append(routes, route)
 	}
-	o := gateway.Options{AccountID: accountID, Log: s.o.Log}
-	// Anybody may link to the buyers' page, nobody to what exists only locally.
-	rules := guard.Rules{Links: func(r *http.Request) bool { return !strings.HasPrefix(r.URL.Path, "/_local/") }}
+	return gateway.New(routes, s.functions, o)
+}
+
+// startOperators starts the operators' HTTP API, if the template creates it, and their sign-in.
+func (s *Stack) startOperators(l net.Listener) error {
+	if s.described.Operators.LogicalID == "" {
+		s.Operate = ""
+		return l.Close()
+	}
+	api, err := s.gateway(s.described.Operators, s.operators, gateway.Options{APIID: "operators"})
+	if err != nil {
+		return err
+	}
+	signIn := s.operators.Handler()
+	s.serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/_local/") {
+			signIn.ServeHTTP(w, r)
+			return
+		}
+		api.ServeHTTP(w, r)
+	}), guard.Rules{Links: linked})
+	return nil
+}
+
+// linked reports whether anybody may link to an address: to a page, not to what exists only
+// locally.
+func linked(r *http.Request) bool { return !strings.HasPrefix(r.URL.Path, "/_local/") }
+
+// startAPI starts the HTTP API, plus the routes that exist only locally.
+func (s *Stack) startAPI(l net.Listener) error {
+	var o gateway.Options
+	rules := guard.Rules{Links: linked}
 	if c := s.described.API.CORS; c != nil {
 		cors := &gateway.CORS{
 			AllowOrigins: c.AllowOrigins, AllowMethods: c.AllowMethods, AllowHeaders: c.AllowHeaders,
@@ -178,7 +209,7 @@ func (s *Stack) startAPI(l net.Listener) error {
 		}
 		o.CORS, rules.Origins = cors, cors.Allows
 	}
-	api, err := gateway.New(routes, s.functions, o)
+	api, err := s.gateway(s.described.API, s.issuer, o)
 	if err != nil {
 		return err
 	}
@@ -188,7 +219,15 @@ func (s *Stack) startAPI(l net.Listener) error {
 	}
 	api = view.Observe(api)
 	local := http.NewServeMux()
-	local.Handle("/_local/", s.issuer.Handler())
+	buyers, operators := s.issuer.Handler(), s.operators.Handler()
+	local.Handle("/_local/", buyers)
+	local.HandleFunc("GET /_local/token", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("role") {
+			operators.ServeHTTP(w, r)
+			return
+		}
+		buyers.ServeHTTP(w, r)
+	})
 	local.HandleFunc("GET /_local/health", s.health)
 	local.HandleFunc("GET "+payPath, s.pay)
 	local.HandleFunc("POST "+payPath, s.pay)
@@ -229,6 +268,9 @@ func (s *Stack) openView() (*live.View, error) {
 func (s *Stack) health(w http.ResponseWriter, _ *http.Request) {
 	parts := map[string]any{
 		"status": "ok", "api": s.API, "lambda": s.Lambda, "dynamodb": s.DynamoDB, "sqs": s.SQS, "table": s.Table,
+	}
+	if s.Operate != "" {
+		parts["operate"] = s.Operate
 	}
 	if s.bus != nil {
 		parts["eventbridge"], parts["events"] = s.EventBridge, s.EventLog
@@ -298,7 +340,7 @@ func StartQueues(ctx context.Context, o Options) (*Stack, error) {
 	}
 	s.onStop(func() error { _ = l.Close(); return nil })
 	s.SQS = address(l)
-	s.API = s.SQS // the template wants an issuer's address, which no queue has
+	s.API, s.Operate = s.SQS, s.SQS // the template wants issuers' addresses, which no queue has
 	if s.described, err = s.load(nil); err != nil {
 		return nil, errors.Join(err, s.Stop())
 	}

@@ -46,6 +46,9 @@ type Stack struct {
 	// API, Lambda, DynamoDB and SQS are URLs; Table is the table's name; FunctionLog is
 	// the file with the functions' output.
 	API, Lambda, DynamoDB, SQS, Table, FunctionLog string
+	// Operate is the URL of the operators' page and API; empty if the template's parameters
+	// create none.
+	Operate string
 	// EventBridge is a URL, and EventLog the file of the events; empty if no function
 	// publishes any.
 	EventBridge, EventLog string
@@ -53,6 +56,7 @@ type Stack struct {
 	o         Options
 	described *template.Stack
 	issuer    *issuer.Issuer
+	operators *issuer.Issuer // of the operators' tokens
 	functions *lambda.Service
 	bus       *eventbus.Server // nil if no function publishes events
 	// given are the faults that the stack was started with, injected those in force.
@@ -108,11 +112,11 @@ func (s *Stack) start(ctx context.Context) error {
 	if err := os.MkdirAll(s.o.Data, 0o755); err != nil {
 		return fmt.Errorf("make data folder: %w", err)
 	}
-	ports := []int{s.o.APIPort, s.o.LambdaPort, s.o.SQSPort}
+	ports := []int{s.o.APIPort, s.o.LambdaPort, s.o.SQSPort, s.o.OperatePort}
 	if s.o.DynamoDBEndpoint == "" {
 		ports = append(ports, s.o.DynamoDBPort)
 	}
-	var listeners [4]net.Listener
+	var listeners [5]net.Listener
 	for i, port := range ports {
 		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
@@ -121,7 +125,7 @@ func (s *Stack) start(ctx context.Context) error {
 		listeners[i] = l
 		s.onStop(func() error { _ = l.Close(); return nil })
 	}
-	s.API, s.Lambda, s.SQS = address(listeners[0]), address(listeners[1]), address(listeners[2])
+	s.API, s.Lambda, s.SQS, s.Operate = address(listeners[0]), address(listeners[1]), address(listeners[2]), address(listeners[3])
 	if s.o.SQSEndpoint != "" {
 		s.SQS = s.o.SQSEndpoint
 	}
@@ -133,8 +137,14 @@ func (s *Stack) start(ctx context.Context) error {
 	if s.issuer, err = issuer.Open(s.o.Data, issuer.Options{URL: s.API + "/_local", Audience: audience}); err != nil {
 		return err
 	}
+	if s.operators, err = issuer.Open(filepath.Join(s.o.Data, "operators"), issuer.Options{
+		URL: s.Operate + "/_local", Audience: operatorsAudience, Client: issuer.OperatorsPage,
+		Groups: map[string]string{"operator": "flashsale-operator", "viewer": "flashsale-viewer"},
+	}); err != nil {
+		return err
+	}
 	for _, step := range []func(context.Context) error{
-		func(ctx context.Context) error { return s.startEngine(ctx, listeners[3]) },
+		func(ctx context.Context) error { return s.startEngine(ctx, listeners[4]) },
 		func(context.Context) error { s.startQueues(listeners[2]); return nil },
 		s.ensureQueues,
 		func(context.Context) error { return s.startEventBus() },
@@ -143,6 +153,7 @@ func (s *Stack) start(ctx context.Context) error {
 		func(context.Context) error { return s.startPollers() },
 		s.startStreamPollers,
 		func(context.Context) error { return s.startAPI(listeners[0]) },
+		func(context.Context) error { return s.startOperators(listeners[3]) },
 		func(context.Context) error { return s.startScheduler() },
 	} {
 		if err := step(ctx); err != nil {
@@ -160,6 +171,8 @@ func (s *Stack) load(more map[string]string) (*template.Stack, error) {
 		"JwtIssuer": s.API + "/_local", "JwtAudience": audience,
 		// Relative, so that the page also works as http://localhost.
 		"SignInAuthorizeUrl": issuer.AuthorizePath, "SignInTokenUrl": issuer.TokenPath, "SignInClientId": issuer.PageClient,
+		"CreateOperatorApi": "true", "OperatorIssuer": s.Operate + "/_local", "OperatorAudience": operatorsAudience,
+		"OperatorSignInAuthorizeUrl": issuer.AuthorizePath, "OperatorSignInTokenUrl": issuer.TokenPath, "OperatorSignInClientId": issuer.OperatorsPage,
 		"StripeKeysArn": secretARN + "stripe", "StripeEvents": "any", "StandardWebhooksKeysArn": secretARN + "standard-webhooks",
 		"PaymentUrl": payPath + "?order=", "PaymentLinkKeyArn": secretARN + paymentLink,
 		// One machine has one clock, and no payment is on its way for long.
@@ -359,7 +372,7 @@ type Options struct {
 	// Programs replace functions' programs built by `make host`.
 	Programs map[string]string
 	// Ports; 0 takes a free one.
-	APIPort, LambdaPort, DynamoDBPort, SQSPort int
+	APIPort, LambdaPort, DynamoDBPort, SQSPort, OperatePort int
 	// Parameters override the template's.
 	Parameters map[string]string
 	// TableName overrides the table's logical id.
@@ -392,8 +405,9 @@ type Options struct {
 const (
 	region    = "us-east-1"
 	accountID = "000000000000"
-	// audience is the audience of local tokens.
-	audience = "flashsale-local"
+	// audience is the audience of local tokens, operatorsAudience that of the operators'.
+	audience          = "flashsale-local"
+	operatorsAudience = "flashsale-local-operators"
 	// GCPercent suits a program that runs a stack: its heap is small, and collecting it
 	// less often trades memory for CPU time of the functions.
 	GCPercent = 400

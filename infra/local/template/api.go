@@ -1,9 +1,6 @@
 package template
 
-import (
-	"strconv"
-	"time"
-)
+import "time"
 
 func (r *reader) api() API {
 	all := r.ofType(typeAPI)
@@ -82,13 +79,5 @@ func (r *reader) throttle(s *Stack, method, path string) Throttle {
 	if settings.absent() {
 		settings = api.props.get("DefaultRouteSettings")
 	}
-	t := Throttle{Burst: settings.get("ThrottlingBurstLimit").number(0, 0, 1<<30)}
-	if rate := settings.get("ThrottlingRateLimit"); !rate.absent() {
-		limit, err := strconv.ParseFloat(rate.text(""), 64)
-		if err != nil || !(limit >= 0) {
-			rate.fail("must be a number of requests per second")
-		}
-		t.PerSecond = limit
-	}
-	return t
+	return readThrottle(settings)
 }

@@ -346,9 +346,14 @@ func (r *reader) ref(n *yaml.Node, at, name string) *yaml.Node {
 		}
 		return list
 	}
-	res := r.need(n, at, name)
+	// SAM's reference to the alias that it makes. Only one version runs here.
+	id, isAlias := strings.CutSuffix(name, ".Alias")
+	res := r.need(n, at, id)
 	if res == nil {
 		return nil
+	}
+	if isAlias && res.typ != typeFunction {
+		r.fail(n, at, "only a function has an alias")
 	}
 	switch res.typ {
 	case typeTable:

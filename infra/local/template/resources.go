@@ -29,8 +29,6 @@ var unsupported = map[string]string{
 	"AWS::Pipes::Pipe":                "an SQS or DynamoDB event of the function",
 	"AWS::Serverless::Api":            typeAPI,
 	"AWS::ApiGateway::RestApi":        typeAPI,
-	"AWS::ApiGatewayV2::Api":          typeAPI,
-	"AWS::ApiGatewayV2::Route":        "an HttpApi event of the function",
 	"AWS::Serverless::SimpleTable":    typeTable,
 	"AWS::DynamoDB::GlobalTable":      typeTable,
 }

@@ -10,6 +10,9 @@ type Stack struct {
 	Functions []Function
 	// API is the template's HTTP API; its LogicalID is empty when there is none.
 	API API
+	// Operators is the HTTP API that is made of API Gateway's own resources; its LogicalID is
+	// empty when there is none.
+	Operators API
 	// Tables is sorted by logical id.
 	Tables []Table
 	// Queues is sorted by logical id, except that a queue comes after its dead-letter
@@ -39,7 +42,7 @@ type Function struct {
 	Schedules           []Schedule
 }
 
-// API is the template's AWS::Serverless::HttpApi.
+// API is an HTTP API of the template.
 type API struct {
 	LogicalID   string
 	Authorizers map[string]Authorizer

@@ -166,7 +166,7 @@ func (r *reader) read(text []byte) *Stack {
 	s.Tables = r.tables()
 	s.Queues = r.queues()
 	s.Buses = r.buses()
-	s.API = r.api()
+	s.API, s.Operators = r.api(), r.rawAPI()
 	for _, res := range r.ofType(typeFunction) {
 		s.Functions = append(s.Functions, r.function(res, s))
 	}

@@ -361,7 +361,7 @@ func callsOfASale(t *testing.T) (calls map[string]map[string]bool, records [][]b
 	if receipt == nil || !receipt.Balanced {
 		t.Fatalf("the receipt is %+v", receipt)
 	}
-	must(reconcile.SaveCursor(ctx, audit))
+	must(reconcile.SaveCursor(ctx, audit, receipt))
 	drained, err := reconcile.Drain(ctx, receipt)
 	must(err)
 	if !drained {

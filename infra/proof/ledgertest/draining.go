@@ -290,13 +290,13 @@ var draining = map[string]func(*testing.T, *World){
 			t.Errorf("got %+v", l)
 		}
 		a := &ledger.Audit{SaleID: "moutai", Sold: []int64{1, 2}, Claims: []int64{0, 1}, Places: []ledger.Place{{Bucket: 3, After: "用户"}}, Suspects: []string{"x"}}
-		if err := w.Ledger.SaveCursor(w.Ctx, a); err != nil {
+		if err := w.Ledger.SaveCursor(w.Ctx, a, nil); err != nil {
 			t.Fatal(err)
 		}
 		if l := lists(1); fmt.Sprintf("%+v", *l[0].Cursor) != fmt.Sprintf("%+v", *a) || !a.SavedAt.Equal(w.Now()) {
 			t.Errorf("got cursor %+v, want %+v", *l[0].Cursor, *a)
 		}
-		w.Refused(sale.Internal, w.Ledger.SaveCursor(w.Ctx, &ledger.Audit{SaleID: "nowhere"}))
+		w.Refused(sale.Internal, w.Ledger.SaveCursor(w.Ctx, &ledger.Audit{SaleID: "nowhere"}, nil))
 		lists(1)
 		for _, cursor := range []string{`{"suspects":[1]}`, `{"format":2,"saleId":"other"}`, `{"saleId":"moutai"}`, `{"format":3,"saleId":"moutai"}`, `not JSON`} {
 			w.tamper("SALES", "moutai", "SET #cursor = :c", map[string]types.AttributeValue{":c": &types.AttributeValueMemberS{Value: cursor}})

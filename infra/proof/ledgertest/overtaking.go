@@ -177,7 +177,7 @@ var overtaking = map[string]func(*testing.T, *World){
 	},
 	"a sale that comes back after it was drained begins a new pass": func(t *testing.T, w *World) {
 		c := w.Open(2, 1)
-		if err := w.Ledger.SaveCursor(w.Ctx, &ledger.Audit{SaleID: "moutai", Sold: []int64{0}, Claims: []int64{0}}); err != nil {
+		if err := w.Ledger.SaveCursor(w.Ctx, &ledger.Audit{SaleID: "moutai", Sold: []int64{0}, Claims: []int64{0}}, nil); err != nil {
 			t.Fatal(err)
 		}
 		if drained, err := w.Ledger.Drain(w.Ctx, &ledger.Receipt{SaleID: "moutai", Version: 1, ClosesAt: c.ClosesAt}); err != nil || !drained {
@@ -191,7 +191,7 @@ var overtaking = map[string]func(*testing.T, *World){
 		}
 	},
 	"the cursor of an unknown sale is not kept": func(t *testing.T, w *World) {
-		if err := w.Ledger.SaveCursor(w.Ctx, &ledger.Audit{SaleID: "unknown"}); sale.CodeOf(err) != sale.Internal {
+		if err := w.Ledger.SaveCursor(w.Ctx, &ledger.Audit{SaleID: "unknown"}, nil); sale.CodeOf(err) != sale.Internal {
 			t.Errorf("got %v, want an error: a listing is never removed", err)
 		}
 		if all := w.Partition("SALES"); len(all) != 0 {

@@ -1,8 +1,9 @@
-package handler
+package change
 
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -11,9 +12,9 @@ import (
 	"flashsale/shared/sale"
 )
 
-// request is what an operator or a schedule sends. Fields are pointers to distinguish
+// Request is what an operator or a schedule asks for. Fields are pointers to distinguish
 // absent from 0: nothing is assumed that was not given.
-type request struct {
+type Request struct {
 	Action          string  `json:"action"`
 	SaleID          string  `json:"saleId"`
 	Name            *string `json:"name"`
@@ -33,25 +34,65 @@ type request struct {
 	Link            *string `json:"link"`
 	SeedID          string  `json:"seedId"`
 	At              *string `json:"at"`
-	Note            string  `json:"note"`
+	// ID names a change on the operators' API: an addition's or a withdrawal's seed id, or
+	// any other's change id.
+	ID       string `json:"id"`
+	ChangeID string `json:"changeId"`
+	Actor    string `json:"actor"`
+	Note     string `json:"note"`
+	// Verified: the actor is of a token that API Gateway verified. No request says that of
+	// itself.
+	Verified bool `json:"-"`
 }
 
 // fields lists the fields of each action besides action and saleId.
 var fields = map[string][]string{
 	"create":     {"name", "opensAt", "closesAt", "stock", "shards", "ordersPerSecond", "maxStock", "payWithin", "price", "currency", "labels", "limitGroup", "image", "about", "link"},
-	"add":        {"seedId", "stock"},
-	"withdraw":   {"seedId", "stock"},
-	"pause":      {"at"},
-	"resume":     {"at"},
-	"reschedule": {"opensAt", "closesAt", "at"},
-	"describe":   {"name", "image", "about", "link"},
-	"recall":     {"note"},
+	"add":        {"seedId", "stock", "actor", "note"},
+	"withdraw":   {"seedId", "stock", "actor", "note"},
+	"pause":      {"at", "actor", "note", "changeId"},
+	"resume":     {"at", "actor", "note", "changeId"},
+	"reschedule": {"opensAt", "closesAt", "at", "actor", "note", "changeId"},
+	"describe":   {"name", "image", "about", "link", "actor", "note", "changeId"},
+	"recall":     {"actor", "note", "changeId"},
 }
 
-// decode reads a seeding request strictly: a misspelt, duplicate, null or unknown field
+// operated lists the fields of each action on the operators' API besides action, id and note.
+var operated = map[string][]string{
+	"add":        {"stock"},
+	"withdraw":   {"stock"},
+	"pause":      {},
+	"resume":     {},
+	"reschedule": {"opensAt", "closesAt"},
+	"describe":   {"name", "image", "about", "link"},
+	"recall":     {},
+}
+
+// Decode reads a seeding request strictly: a misspelt, duplicate, null or unknown field
 // is an error, because a typo in a schedule must not seed something else.
-func decode(raw []byte) (request, error) {
-	var r request
+func Decode(raw []byte) (Request, error) { return decode(raw, fields, "saleId") }
+
+// DecodeOperated reads a request of the operators' API, as strictly. Its path names the sale,
+// its token the actor.
+func DecodeOperated(raw []byte, saleID string) (Request, error) {
+	r, err := decode(raw, operated, "id", "note")
+	if err != nil {
+		return r, err
+	}
+	if !sale.ValidID(r.ID) {
+		return r, sale.RefuseID("id")
+	}
+	r.SaleID, r.ChangeID = saleID, r.ID
+	if r.seeds() {
+		r.SeedID = r.ID
+	}
+	return r, nil
+}
+
+// decode reads a request of one of these actions. common are the fields of every action
+// besides action.
+func decode(raw []byte, actions map[string][]string, common ...string) (Request, error) {
+	var r Request
 	names, err := jsonread.Flat(raw, &r)
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && e.Field == "price" {
 		return r, invalid("price must be a whole number of minor units: 89900 for 899.00")
@@ -61,21 +102,30 @@ func decode(raw []byte) (request, error) {
 			Code: sale.InvalidRequest, Detail: "the request must be one JSON object of strings and numbers, each name once", Err: err,
 		}
 	}
-	allowed, known := fields[r.Action]
+	allowed, known := actions[r.Action]
 	if !known {
-		return r, invalid("action must be create, add, withdraw, pause, resume, reschedule, describe or recall")
+		return r, invalid("action must be one of " + strings.Join(slices.Sorted(maps.Keys(actions)), ", "))
 	}
+	allowed = slices.Concat(common, allowed)
 	for _, name := range names {
-		if name != "action" && name != "saleId" && !slices.Contains(allowed, name) {
-			return r, invalid("the action " + r.Action + " takes only saleId, " + strings.Join(allowed, ", "))
+		if name != "action" && !slices.Contains(allowed, name) {
+			return r, invalid("the action " + r.Action + " takes only " + strings.Join(allowed, ", "))
 		}
 	}
 	return r, nil
 }
 
+// author is who asks for the change, and why.
+func (r *Request) author() sale.Author {
+	return sale.Author{Actor: r.Actor, Verified: r.Verified, Note: r.Note}
+}
+
+// seeds reports whether the request is named by its seed id.
+func (r *Request) seeds() bool { return r.Action == "add" || r.Action == "withdraw" }
+
 func invalid(detail string) error { return sale.Refuse(sale.InvalidRequest, detail) }
 
-func (r *request) creation() (sale.Creation, error) {
+func (r *Request) creation() (sale.Creation, error) {
 	c := sale.Creation{SaleID: r.SaleID, Name: given(r.Name)}
 	c.Presentation = sale.Presentation{Image: given(r.Image), About: given(r.About), Link: given(r.Link)}
 	var err error
@@ -127,23 +177,23 @@ func given(text *string) string {
 	return *text
 }
 
-func (r *request) description() (sale.Description, error) {
-	d := sale.Description{SaleID: r.SaleID, Name: r.Name, Image: r.Image, About: r.About, Link: r.Link}
+func (r *Request) description() (sale.Description, error) {
+	d := sale.Description{SaleID: r.SaleID, ChangeID: r.ChangeID, Author: r.author(), Name: r.Name, Image: r.Image, About: r.About, Link: r.Link}
 	return d, d.Check()
 }
 
 // addition is also used for withdrawals, whose fields and limits are the same.
-func (r *request) addition() (sale.Addition, error) {
+func (r *Request) addition() (sale.Addition, error) {
 	if r.Stock == nil {
 		return sale.Addition{}, invalid("stock is needed")
 	}
-	a := sale.Addition{SaleID: r.SaleID, SeedID: r.SeedID, Stock: *r.Stock}
+	a := sale.Addition{SaleID: r.SaleID, SeedID: r.SeedID, Stock: *r.Stock, Author: r.author()}
 	return a, a.Check()
 }
 
 // edit has the instant that the request gives. Without one it applies in any case.
-func (r *request) edit(now time.Time) (sale.Edit, error) {
-	e := sale.Edit{SaleID: r.SaleID}
+func (r *Request) edit(now time.Time) (sale.Edit, error) {
+	e := sale.Edit{SaleID: r.SaleID, ChangeID: r.ChangeID, Author: r.author()}
 	var err error
 	if r.At != nil {
 		if e.At, err = instant("at", *r.At); err != nil {
@@ -164,7 +214,7 @@ func (r *request) edit(now time.Time) (sale.Edit, error) {
 	return e, e.Check(now)
 }
 
-func (r *request) window() (opensAt, closesAt time.Time, err error) {
+func (r *Request) window() (opensAt, closesAt time.Time, err error) {
 	if opensAt, err = instant("opensAt", r.OpensAt); err == nil {
 		closesAt, err = instant("closesAt", r.ClosesAt)
 	}

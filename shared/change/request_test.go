@@ -1,4 +1,4 @@
-package handler
+package change
 
 import (
 	"encoding/json"
@@ -12,12 +12,12 @@ import (
 
 func TestAPriceWithAFractionIsToldItsUnit(t *testing.T) {
 	for _, price := range []string{`899.00`, `"89900"`, `89900000000000000000`} {
-		_, err := decode([]byte(`{"action":"create","saleId":"moutai","price":` + price + `}`))
+		_, err := Decode([]byte(`{"action":"create","saleId":"moutai","price":` + price + `}`))
 		if sale.CodeOf(err) != sale.InvalidRequest || !strings.Contains(err.Error(), "minor units: 89900 for 899.00") {
 			t.Errorf("%s: %v", price, err)
 		}
 	}
-	if _, err := decode([]byte(`{"action":"create","saleId":"moutai","stock":1.5}`)); err == nil || strings.Contains(err.Error(), "minor") {
+	if _, err := Decode([]byte(`{"action":"create","saleId":"moutai","stock":1.5}`)); err == nil || strings.Contains(err.Error(), "minor") {
 		t.Errorf("another field: %v", err)
 	}
 }
@@ -45,7 +45,11 @@ func TestARequestIsReadStrictly(t *testing.T) {
 		{"a recall", `{"action":"recall","saleId":"moutai"}`, true},
 		{"a recall with a note", `{"action":"recall","saleId":"moutai","note":"the soles come off"}`, true},
 		{"a recall at an instant", `{"action":"recall","saleId":"moutai","at":"2026-01-01T00:00:00Z"}`, false},
-		{"a note on a pause", `{"action":"pause","saleId":"moutai","note":"x"}`, false},
+		{"who asks, why, and the change's id", `{"action":"pause","saleId":"moutai","actor":"kim","note":"the price is wrong","changeId":"c-1"}`, true},
+		{"who asks for a creation", `{` + create + `,"actor":"kim"}`, false},
+		{"a second id of an addition", `{"action":"add","saleId":"moutai","seedId":"s","stock":50,"changeId":"c-1"}`, false},
+		{"an actor who is verified", `{"action":"pause","saleId":"moutai","actor":"kim","Verified":true}`, false},
+		{"the id of the operators' API", `{"action":"pause","saleId":"moutai","id":"c-1"}`, false},
 		{"white space around", " \n{\"action\":\"resume\",\"saleId\":\"moutai\"}\t", true},
 
 		{"nothing", ``, false},
@@ -88,7 +92,7 @@ func TestARequestIsReadStrictly(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := decode([]byte(tt.raw))
+			_, err := Decode([]byte(tt.raw))
 			if tt.ok && err != nil || !tt.ok && sale.CodeOf(err) != sale.InvalidRequest {
 				t.Errorf("decode = %v, want success %t", err, tt.ok)
 			}
@@ -111,7 +115,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	now := time.Date(2026, 11, 11, 0, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		r, err := decode(raw)
+		r, err := Decode(raw)
 		if err != nil {
 			if sale.CodeOf(err) != sale.InvalidRequest {
 				t.Errorf("decode(%q) = %v", raw, err)

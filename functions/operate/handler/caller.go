@@ -1,0 +1,143 @@
+package handler
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"flashsale/shared/httpapi"
+	"flashsale/shared/jsonread"
+	"flashsale/shared/sale"
+)
+
+// role is what a caller may do.
+type role int
+
+const (
+	nobody role = iota
+	viewer
+	operator
+)
+
+func (r role) String() string { return [...]string{"", "viewer", "operator"}[r] }
+
+// The names of the roles in a token.
+const (
+	viewerGroup   = "flashsale-viewer"
+	operatorGroup = "flashsale-operator"
+)
+
+// rolesOf reads the claim of the roles: one name, several with spaces between them, or a list,
+// which API Gateway writes as [a b]. A name counts only as a whole.
+func rolesOf(claim string) role {
+	if inner, ok := strings.CutPrefix(claim, "["); ok {
+		if inner, ok = strings.CutSuffix(inner, "]"); ok {
+			claim = inner
+		}
+	}
+	may := nobody
+	for name := range strings.SplitSeq(claim, " ") {
+		switch name {
+		case viewerGroup:
+			may = max(may, viewer)
+		case operatorGroup:
+			may = operator
+		}
+	}
+	return may
+}
+
+// call is one request and who makes it.
+type call struct {
+	httpapi.Request
+	actor string
+	role  role
+	// verified: API Gateway verified a token, which names the actor. told: the caller of the
+	// Invoke API says who the actor is.
+	verified, told bool
+	user, name     string // of the path, unvalidated
+	drained        bool   // of the query
+}
+
+var (
+	errTwice = errors.New("a member that is read is there twice")
+	errBoth  = errors.New("the caller is both verified and as told")
+)
+
+// readCall reads an event of API Gateway's payload format 2.0. A caller of the API has the
+// claims of a verified token. One of the Invoke API may do anything, by IAM, so it only tells
+// for whom it asks: requestContext.authorizer.asTold. It fails if the event is none, or if it
+// names its caller twice.
+func readCall(payload []byte, rolesClaim string) (*call, error) {
+	c := &call{}
+	var err error
+	if c.Request, err = httpapi.Decode(payload); err != nil {
+		return nil, err
+	}
+	var roles, told, drained string
+	err = jsonread.Read(payload, func(e *jsonread.Reader) error {
+		claims := func() error { return object(e, members{rolesClaim: text(e, &roles)}) }
+		authorizer := func() error {
+			return object(e, members{
+				"jwt":    func() error { c.verified = true; return object(e, members{"claims": claims}) },
+				"asTold": func() error { c.told = true; return object(e, members{"actor": text(e, &told)}) },
+			})
+		}
+		return object(e, members{
+			"requestContext":        func() error { return object(e, members{"authorizer": authorizer}) },
+			"pathParameters":        func() error { return object(e, members{"user": text(e, &c.user), "name": text(e, &c.name)}) },
+			"queryStringParameters": func() error { return object(e, members{"drained": text(e, &drained)}) },
+		})
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read caller: %w", err)
+	case c.verified && c.told:
+		return nil, fmt.Errorf("read caller: %w", errBoth)
+	case c.told:
+		c.actor, c.role = told, operator
+	case c.verified:
+		c.role = rolesOf(roles)
+	}
+	c.drained = drained == "1"
+	return c, nil
+}
+
+// identify returns the error of a caller who is nobody, or may not do what takes that role.
+func (c *call) identify(least role) (err error) {
+	if !c.told {
+		if c.actor, err = httpapi.User(&c.Request); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.actor == "":
+		return sale.Refuse(sale.Unauthorized, "the request names nobody who asks")
+	case c.role < least:
+		return sale.Refuse(sale.Forbidden, "this takes the role "+least.String())
+	}
+	return nil
+}
+
+// members are the members of an object that are read, with what takes their values.
+type members map[string]func() error
+
+// object takes an object. API Gateway writes each member once, so a duplicate is ambiguous.
+func object(e *jsonread.Reader, take members) error {
+	seen := map[string]bool{}
+	return e.Object(func(name []byte) error {
+		value, known := take[string(name)]
+		switch {
+		case !known:
+			return e.Skip()
+		case seen[string(name)]:
+			return errTwice
+		}
+		seen[string(name)] = true
+		return value()
+	})
+}
+
+func text(e *jsonread.Reader, to *string) func() error {
+	return func() (err error) { *to, _, err = e.Text(); return err }
+}

@@ -1,0 +1,179 @@
+// Package handler answers the operators: how their sales stand, what happened to a buyer's
+// order, who changed what; and it changes a sale. Its callers are the operators' HTTP API,
+// whose token names an operator, and those who may invoke the function, by their word.
+//
+// It maps the event to calls of the ledger and their outcome to the answer. Keys,
+// expressions and retries are the ledger's, and what a change means is package change's.
+package handler
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"flashsale/shared/change"
+	"flashsale/shared/httpapi"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+)
+
+// Book is the part of the ledger that the handler uses.
+type Book interface {
+	change.Book
+	Standings(ctx context.Context, drained bool) ([]ledger.Standing, error)
+	Standing(ctx context.Context, saleID string) (ledger.Standing, int64, error)
+}
+
+// Page answers the routes of the operators' page, which are public.
+type Page interface {
+	Answer(events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error)
+}
+
+// route answers a caller who has at least that role.
+type route struct {
+	least  role
+	answer func(ctx context.Context, c *call, event *telemetry.Event) (any, error)
+}
+
+// Handler serves one execution environment; it is safe for concurrent use.
+type Handler struct {
+	book       Book
+	desk       change.Desk
+	log        *telemetry.Log
+	now        func() time.Time
+	rolesClaim string
+	page       Page
+	routes     map[string]route
+}
+
+// New returns a handler over a ledger. now returns the current instant; its times must have
+// no monotonic reading: see package clock.
+func New(b Book, log *telemetry.Log, now func() time.Time) *Handler {
+	h := &Handler{book: b, desk: change.Desk{Book: b, Now: now}, log: log, now: now}
+	h.routes = map[string]route{
+		"GET /operate/sales":                   {viewer, h.sales},
+		"GET /operate/sales/{saleId}":          {viewer, h.sale},
+		"POST /operate/sales/{saleId}/changes": {operator, h.change},
+	}
+	return h
+}
+
+// ImagesFrom allows pictures of that origin, and of no other; "" allows none.
+func (h *Handler) ImagesFrom(origin string) *Handler {
+	h.desk.ImageOrigin = origin
+	return h
+}
+
+// RolesFrom makes that claim of a token name the caller's roles; "" leaves every token without
+// any.
+func (h *Handler) RolesFrom(claim string) *Handler {
+	h.rolesClaim = claim
+	return h
+}
+
+// Showing makes the handler serve that page, too.
+func (h *Handler) Showing(p Page) *Handler {
+	h.page = p
+	return h
+}
+
+// Invoke implements Lambda's Handler. It fails only for what is no event, or for one that
+// names its caller twice.
+func (h *Handler) Invoke(ctx context.Context, payload []byte) (response []byte, err error) {
+	ctx, cancel, event := h.log.Begin(ctx)
+	defer cancel()
+	c, failure := readCall(payload, h.rolesClaim)
+	if failure != nil {
+		h.end(event, failure)
+		return nil, failure
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			failure = fmt.Errorf("panic: %v", p)
+		}
+		if failure != nil {
+			response, err = json.Marshal(httpapi.Problem(failure, ""))
+		}
+		h.end(event, failure)
+	}()
+	event.Text("route", c.RouteKey)
+	if h.page != nil && isPage(c.RouteKey) {
+		var r events.APIGatewayV2HTTPRequest
+		if failure = json.Unmarshal(payload, &r); failure != nil {
+			return nil, nil
+		}
+		var shown events.APIGatewayV2HTTPResponse
+		if shown, failure = h.page.Answer(r); failure != nil {
+			return nil, nil
+		}
+		return json.Marshal(shown)
+	}
+	var answer any
+	if answer, failure = h.answer(ctx, c, event); failure != nil {
+		return nil, nil
+	}
+	return json.Marshal(httpapi.JSON(http.StatusOK, answer))
+}
+
+// isPage reports whether a route is one of the operators' page.
+func isPage(route string) bool {
+	return route == "GET /" || route == "GET /signin" || strings.HasPrefix(route, "GET /assets/")
+}
+
+func (h *Handler) end(event *telemetry.Event, failure error) {
+	code := sale.CodeOf(failure)
+	event.CountBy("operations", "result", telemetry.Result(code))
+	event.End("operate", code, failure)
+}
+
+func (h *Handler) answer(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
+	to, ok := h.routes[c.RouteKey]
+	if !ok {
+		return nil, fmt.Errorf("no such route: %q", c.RouteKey)
+	}
+	err := c.identify(to.least)
+	event.Text("actor", c.actor)
+	if err != nil {
+		return nil, err
+	}
+	return to.answer(ctx, c, event)
+}
+
+// saleOf returns the sale that the path names.
+func saleOf(c *call, event *telemetry.Event) (saleID string, err error) {
+	if saleID, err = httpapi.SaleID(&c.Request); err == nil {
+		event.Text("saleId", saleID)
+	}
+	return saleID, err
+}
+
+// maxBody is the longest body of a change, in bytes.
+const maxBody = 4 << 10
+
+// change applies a change, and answers when every shard has it, with what then holds.
+func (h *Handler) change(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
+	saleID, err := saleOf(c, event)
+	if err != nil {
+		return nil, err
+	}
+	body, err := httpapi.JSONBody(&c.Request, maxBody)
+	if err != nil {
+		return nil, err
+	}
+	r, err := change.DecodeOperated([]byte(body), saleID)
+	if err != nil {
+		return nil, err
+	}
+	event.Text("action", r.Action)
+	event.Text("changeId", r.ID)
+	r.Actor, r.Verified = c.actor, c.verified
+	done, err := h.desk.Apply(ctx, r)
+	done.ChangeID = r.ID
+	return done, err
+}

@@ -1,0 +1,32 @@
+// Command operate answers the operators: how their sales stand, what happened to a buyer's
+// order, and who changed what; it pauses, resumes, reschedules, describes, restocks and
+// recalls a sale. The HTTP API of the operators invokes it, and so do the make commands.
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/config"
+
+	"flashsale/functions/operate/handler"
+	"flashsale/shared/clock"
+	"flashsale/shared/ledger"
+	"flashsale/shared/telemetry"
+)
+
+func main() {
+	log := telemetry.New(os.Stdout, "operate", clock.Wall)
+	cfg, err := config.LoadDefaultConfig(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	cfg = log.Watch(cfg)
+	book, err := ledger.FromEnv(cfg, clock.Wall)
+	if err != nil {
+		log.Fatal(err)
+	}
+	h := handler.New(book, log, clock.Wall).ImagesFrom(os.Getenv("IMAGE_ORIGIN")).RolesFrom(os.Getenv("ROLES_CLAIM"))
+	lambda.Start(h)
+}

@@ -1,0 +1,156 @@
+// Package change applies the requests of operators and schedules to a sale: it reads a
+// request strictly, calls the ledger, and says what then holds.
+//
+// Who may ask, and how a request arrives, is its callers' business.
+package change
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"flashsale/shared/httpapi"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// Book is the part of the ledger that changes use.
+type Book interface {
+	Created(ctx context.Context, saleID string) (bool, error)
+	Create(context.Context, sale.Creation) (ledger.Seeding, error)
+	Add(context.Context, sale.Addition) (ledger.Seeding, error)
+	Withdraw(context.Context, sale.Withdrawal) (ledger.Withdrawn, error)
+	Edit(context.Context, sale.Edit) (ledger.Edited, error)
+	Describe(context.Context, sale.Description) (ledger.Described, error)
+	Recall(context.Context, sale.Recall) (ledger.Edited, error)
+}
+
+// Desk applies requests. It is safe for concurrent use.
+type Desk struct {
+	Book Book
+	// Now returns the current instant.
+	Now func() time.Time
+	// ImageOrigin is the only origin of pictures; "" allows none.
+	ImageOrigin string
+}
+
+// Answer is what every action returns about the resulting sale.
+type Answer struct {
+	SaleID  string `json:"saleId"`
+	Seeded  int64  `json:"seeded"`
+	Shards  int    `json:"shards"`
+	Applied bool   `json:"applied"`
+	*withdrawn
+	*edited
+	*described
+	// ChangeID names the change in the sale's trail; "" if its caller does not ask.
+	ChangeID string `json:"changeId,omitempty"`
+}
+
+// withdrawn is what a withdrawal returns in addition: how many units it took in total,
+// including all repeats.
+type withdrawn struct {
+	Withdrawn int64 `json:"withdrawn"`
+}
+
+// edited is what an edit returns in addition: the state now in effect, in the sale and
+// in every shard.
+type edited struct {
+	Paused    bool   `json:"paused"`
+	OpensAt   string `json:"opensAt"`
+	ClosesAt  string `json:"closesAt"`
+	ChangedAt string `json:"changedAt"` // the newest edit's instant
+	// RecalledAt is of a sale that was recalled.
+	RecalledAt string `json:"recalledAt,omitempty"`
+}
+
+// described is what a description returns in addition: what buyers now read.
+type described struct {
+	Name  string `json:"name"`
+	Image string `json:"image,omitempty"`
+	About string `json:"about,omitempty"`
+	Link  string `json:"link,omitempty"`
+}
+
+// Apply applies a request. It fails with the error of the ledger, or with
+// sale.InvalidRequest.
+func (d *Desk) Apply(ctx context.Context, r Request) (Answer, error) {
+	switch r.Action {
+	case "create":
+		c, err := r.creation()
+		if err != nil {
+			return Answer{}, err
+		}
+		// A release that knew no such rule, or a stack with another ImageOrigin, may have
+		// stored the same request.
+		if err := cmp.Or(c.CheckNew(), c.CheckImage(d.ImageOrigin)); err != nil {
+			if stored, failed := d.Book.Created(ctx, c.SaleID); failed != nil || !stored {
+				return Answer{}, cmp.Or(failed, err)
+			}
+		}
+		return seeded(d.Book.Create(ctx, c))
+	case "add":
+		a, err := r.addition()
+		if err != nil {
+			return Answer{}, err
+		}
+		return seeded(d.Book.Add(ctx, a))
+	case "withdraw":
+		a, err := r.addition()
+		if err != nil {
+			return Answer{}, err
+		}
+		done, err := d.Book.Withdraw(ctx, sale.Withdrawal(a))
+		out, err := seeded(done.Seeding, err)
+		out.withdrawn = &withdrawn{done.Units}
+		return out, err
+	case "describe":
+		return d.describe(ctx, r)
+	case "recall":
+		one := sale.Recall{SaleID: r.SaleID, ChangeID: r.ChangeID, Author: r.author()}
+		if err := one.Check(); err != nil {
+			return Answer{}, err
+		}
+		return editedTo(d.Book.Recall(ctx, one))
+	}
+	e, err := r.edit(d.Now())
+	if err != nil {
+		return Answer{}, err
+	}
+	return editedTo(d.Book.Edit(ctx, e))
+}
+
+func editedTo(after ledger.Edited, err error) (Answer, error) {
+	s := after.Sale
+	out := Answer{
+		SaleID: s.ID, Seeded: s.Seeded, Shards: s.Shards, Applied: after.Applied,
+		edited: &edited{
+			Paused: s.Paused, OpensAt: httpapi.Time(s.OpensAt), ClosesAt: httpapi.Time(s.ClosesAt), ChangedAt: httpapi.Time(s.ChangedAt),
+		},
+	}
+	if s.IsRecalled() {
+		out.RecalledAt = httpapi.Time(s.RecalledAt)
+	}
+	return out, err
+}
+
+func (d *Desk) describe(ctx context.Context, r Request) (Answer, error) {
+	text, err := r.description()
+	if err != nil {
+		return Answer{}, err
+	}
+	picture := sale.Presentation{Image: given(r.Image)}
+	if err := picture.CheckImage(d.ImageOrigin); err != nil {
+		return Answer{}, err
+	}
+	after, err := d.Book.Describe(ctx, text)
+	s := after.Sale
+	return Answer{
+		SaleID: s.ID, Seeded: s.Seeded, Shards: s.Shards, Applied: after.Applied,
+		described: &described{Name: s.Name, Image: s.Image, About: s.About, Link: s.Link},
+	}, err
+}
+
+func seeded(s ledger.Seeding, err error) (Answer, error) {
+	return Answer{SaleID: s.SaleID, Seeded: s.Seeded, Shards: s.Shards, Applied: s.Applied}, err
+}

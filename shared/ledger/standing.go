@@ -1,0 +1,79 @@
+package ledger
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"flashsale/shared/sale"
+)
+
+// Standing is how a sale stands, as its operators see it.
+type Standing struct {
+	// Listing's Err is also why the sale itself cannot be read.
+	Listing
+	// Sale may be a draft. It says nothing if Err is not nil.
+	Sale sale.Sale
+}
+
+// Standings returns every sale, without the drained ones unless they are asked for, in the
+// order of their ids. It fails with sale.Busy or sale.Internal.
+func (l *Ledger) Standings(ctx context.Context, drained bool) ([]Standing, error) {
+	query := dynamodb.QueryInput{
+		KeyConditionExpression:    aws.String("#pk = :pk"),
+		ExpressionAttributeNames:  map[string]string{"#pk": attrPK},
+		ExpressionAttributeValues: item{":pk": listingKey("")[attrPK]},
+	}
+	if !drained {
+		query.FilterExpression = aws.String("attribute_not_exists(#drained)")
+		query.ExpressionAttributeNames["#drained"] = "drained"
+	}
+	listings, err := l.queryAll(ctx, patientTries, query)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]item, len(listings))
+	for i, it := range listings {
+		keys[i] = saleKey(identityOf(it).sk)
+	}
+	stored, err := l.getAll(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Standing, len(listings))
+	for i, it := range listings {
+		all[i] = readStanding(it, stored[identityOf(saleKey(identityOf(it).sk))])
+	}
+	return all, nil
+}
+
+// Standing returns one sale, drained or not, and the units in its shards; those of a draft are
+// not counted. It fails with sale.SaleNotFound, sale.Busy, sale.NewerVersion or sale.Internal.
+func (l *Ledger) Standing(ctx context.Context, saleID string) (one Standing, units int64, err error) {
+	stored, err := l.getAll(ctx, []item{listingKey(saleID), saleKey(saleID)})
+	if err != nil {
+		return Standing{}, 0, err
+	}
+	listing := stored[identityOf(listingKey(saleID))]
+	if listing == nil {
+		return Standing{}, 0, sale.Refuse(sale.SaleNotFound, "no such sale")
+	}
+	if one = readStanding(listing, stored[identityOf(saleKey(saleID))]); one.Err != nil || one.Sale.State != sale.Open {
+		return one, 0, one.Err
+	}
+	shards, err := l.shardsOf(ctx, one.Sale)
+	for _, s := range shards {
+		units += s.stock
+	}
+	return one, units, err
+}
+
+func readStanding(listing, stored item) Standing {
+	one := Standing{Listing: readListing(listing)}
+	var err error
+	if one.Sale, err = readSale(stored); one.Err == nil {
+		one.Err = asInternal(err)
+	}
+	return one
+}
