@@ -28,6 +28,12 @@ type Book interface {
 	change.Book
 	Standings(ctx context.Context, drained bool) ([]ledger.Standing, error)
 	Standing(ctx context.Context, saleID string) (ledger.Standing, int64, error)
+	Trail(ctx context.Context, saleID string, most int) ([]sale.Change, bool, error)
+	Sale(ctx context.Context, saleID string) (sale.Sale, error)
+	Claim(ctx context.Context, saleID, user string) (sale.Claim, error)
+	OrderedIn(ctx context.Context, group, user string) (saleID string, err error)
+	Order(ctx context.Context, id uint64) (sale.Order, error)
+	RefundsOf(context.Context, sale.Claim) ([]sale.Refund, error)
 }
 
 // Page answers the routes of the operators' page, which are public.
@@ -57,9 +63,11 @@ type Handler struct {
 func New(b Book, log *telemetry.Log, now func() time.Time) *Handler {
 	h := &Handler{book: b, desk: change.Desk{Book: b, Now: now}, log: log, now: now}
 	h.routes = map[string]route{
-		"GET /operate/sales":                   {viewer, h.sales},
-		"GET /operate/sales/{saleId}":          {viewer, h.sale},
-		"POST /operate/sales/{saleId}/changes": {operator, h.change},
+		"GET /operate/sales":                        {viewer, h.sales},
+		"GET /operate/sales/{saleId}":               {viewer, h.sale},
+		"GET /operate/sales/{saleId}/changes":       {viewer, h.trail},
+		"GET /operate/sales/{saleId}/buyers/{user}": {viewer, h.buyer},
+		"POST /operate/sales/{saleId}/changes":      {operator, h.change},
 	}
 	return h
 }

@@ -235,7 +235,7 @@ func TestNamesAndTagsOfTheTemplate(t *testing.T) {
 }
 
 // free are the parameters whose values are defined elsewhere.
-var free = []string{"JwtAudience"}
+var free = []string{"JwtAudience", "OperatorAudience"}
 
 func parameters(tmpl template) (found []finding) {
 	for key, p := range tmpl.at("Parameters").pairs() {

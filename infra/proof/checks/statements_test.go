@@ -262,7 +262,7 @@ func callsOfASale(t *testing.T) (calls map[string]map[string]bool, records [][]b
 	calls = map[string]map[string]bool{}
 	ledgers := map[string]*ledger.Ledger{}
 	claims := 0
-	for _, f := range []string{"Seed", "Purchase", "Finalize", "Query", "Reconcile", "Release", "Pay"} {
+	for _, f := range []string{"Seed", "Purchase", "Finalize", "Query", "Reconcile", "Release", "Pay", "Operate"} {
 		calls[f] = map[string]bool{}
 		ledgers[f] = ledger.New(dynamotest.WithHook(db, noting(db, calls[f])), "table", ledger.Options{
 			Now: time.Now, Random: func() float64 { return 0.5 }, NewID: func() string { claims++; return fmt.Sprint("claim-", claims) },
@@ -368,8 +368,42 @@ func callsOfASale(t *testing.T) (calls map[string]map[string]bool, records [][]b
 		t.Fatal("the sale was not drained")
 	}
 	callsOfAPayment(ctx, must, ledgers)
+	callsOfAnOperator(ctx, must, ledgers, of)
 	callsOfARecall(ctx, must, ledgers)
 	return calls, records
+}
+
+// callsOfAnOperator asks for everything that operators may see of a sale and of an order of
+// it, and makes each change.
+func callsOfAnOperator(ctx context.Context, must func(error), ledgers map[string]*ledger.Ledger, o sale.Order) {
+	operate := ledgers["Operate"]
+	_, err := operate.Standings(ctx, true)
+	must(err)
+	_, _, err = operate.Standing(ctx, o.SaleID)
+	must(err)
+	_, _, err = operate.Trail(ctx, o.SaleID, 10)
+	must(err)
+	claim, err := operate.Claim(ctx, o.SaleID, o.User)
+	must(err)
+	_, err = operate.Order(ctx, o.ID)
+	must(err)
+	_, err = operate.RefundsOf(ctx, claim)
+	must(err)
+	_, err = operate.OrderedIn(ctx, "wines", o.User)
+	must(err)
+	c := sale.Creation{SaleID: "operated", Stock: 1, Shards: 1, OpensAt: time.Now(), ClosesAt: time.Now().Add(time.Hour)}
+	_, err = ledgers["Seed"].Create(ctx, c)
+	must(err)
+	_, err = operate.Edit(ctx, sale.Edit{SaleID: c.SaleID, OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(time.Hour)})
+	must(err)
+	_, err = operate.Describe(ctx, sale.Description{SaleID: c.SaleID, About: aws.String("53 %")})
+	must(err)
+	_, err = operate.Add(ctx, sale.Addition{SaleID: c.SaleID, SeedID: "more", Stock: 2})
+	must(err)
+	_, err = operate.Withdraw(ctx, sale.Withdrawal{SaleID: c.SaleID, SeedID: "less", Stock: 1})
+	must(err)
+	_, err = operate.Recall(ctx, sale.Recall{SaleID: c.SaleID})
+	must(err)
 }
 
 // callsOfARecall recalls the sale, of which an order is paid, and makes a pass.

@@ -1,0 +1,192 @@
+package handler
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/text/currency"
+
+	"flashsale/shared/httpapi"
+	"flashsale/shared/ledger"
+	"flashsale/shared/orderid"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+)
+
+// story is what happened to one buyer's order, and what support may tell the buyer.
+type story struct {
+	SaleID   string `json:"saleId"`
+	User     string `json:"user"`
+	State    string `json:"state"` // NONE, or the claim's
+	ClaimID  string `json:"claimId,omitempty"`
+	Lines    []line `json:"lines"`
+	ForBuyer string `json:"forBuyer"`
+}
+
+// line is an event, or without an instant what is so now.
+type line struct {
+	At   string `json:"at,omitempty"`
+	Text string `json:"text"`
+}
+
+func (s *story) add(at time.Time, text string) {
+	s.Lines = append(s.Lines, line{httpapi.Time(at), text})
+}
+
+func (s *story) now(text string) { s.Lines = append(s.Lines, line{Text: text}) }
+
+// buyer tells what happened to one buyer's order.
+func (h *Handler) buyer(ctx context.Context, c *call, event *telemetry.Event) (any, error) {
+	saleID, err := saleOf(c, event)
+	if err != nil {
+		return nil, err
+	}
+	if !sale.ValidUser(c.user) {
+		return nil, sale.Refuse(sale.InvalidRequest, "a user id is 1 to 128 printable characters")
+	}
+	event.Text("user", c.user)
+	s, err := h.book.Sale(ctx, saleID)
+	if err != nil {
+		return nil, err
+	}
+	told := &story{SaleID: saleID, User: c.user, State: "NONE", Lines: []line{}}
+	claim, err := h.book.Claim(ctx, saleID, c.user)
+	switch {
+	case sale.CodeOf(err) == sale.OrderNotFound:
+		err = h.tellNone(ctx, told, s)
+	case err == nil:
+		err = h.tellClaim(ctx, told, s, claim)
+	}
+	return told, err
+}
+
+// tellNone tells of a buyer without a claim why there may be none.
+func (h *Handler) tellNone(ctx context.Context, told *story, s sale.Sale) error {
+	told.now(fmt.Sprintf("%s has no claim in sale %s (ids are case-sensitive; the id is the token's sub)", told.User, s.ID))
+	told.now(fmt.Sprintf("%s sells from %s to %s and is %s now%s", s.ID, instant(s.OpensAt), instant(s.ClosesAt), s.Phase(h.now()), because(s)))
+	if s.LimitGroup != "" {
+		other, err := h.book.OrderedIn(ctx, s.LimitGroup, told.User)
+		if err != nil {
+			return err
+		}
+		if other != "" {
+			told.now(fmt.Sprintf("%s has ordered in sale %s of the group %s", told.User, other, s.LimitGroup))
+			told.ForBuyer = "there is one order for each customer in all of these sales, and yours is in " + other
+			return nil
+		}
+	}
+	changes, _, err := h.book.Trail(ctx, s.ID, mostChanges)
+	if err != nil {
+		return err
+	}
+	for _, c := range slices.Backward(changes) {
+		if c.Action == sale.ActionAdd && c.At.After(s.OpensAt) {
+			told.add(c.At, fmt.Sprintf("%d units were added (%s): a \"sold out\" before that was correct", c.Units, c.ID))
+		}
+	}
+	if s.PayWithin > 0 {
+		told.now("units of orders that are not paid in time, or are cancelled, are sold again: a \"sold out\" before that was correct")
+	}
+	told.ForBuyer = "no order was accepted under this account"
+	return nil
+}
+
+// tellClaim tells the story of a claim.
+func (h *Handler) tellClaim(ctx context.Context, told *story, s sale.Sale, c sale.Claim) error {
+	told.State, told.ClaimID = string(c.State()), c.ID
+	told.add(c.AcceptedAt, fmt.Sprintf("accepted: claim %s, one unit of shard %d", c.ID, c.Shard))
+	if !c.ResentAt.IsZero() {
+		told.add(c.ResentAt, "its order message was sent again (latest resend)")
+	}
+	if c.State() == sale.Pending {
+		told.now(fmt.Sprintf("pending for %v", h.now().Sub(c.AcceptedAt).Round(time.Second)))
+		told.ForBuyer = "your order was accepted; its number will follow, and you need not order again"
+		return nil
+	}
+	told.add(orderid.Time(c.OrderID), "confirmed: order "+orderid.String(c.OrderID))
+	switch _, err := h.book.Order(ctx, c.OrderID); {
+	case sale.CodeOf(err) == sale.OrderNotFound:
+		told.now("its order item is missing: ReconcileFunction sends its message again")
+	case err != nil:
+		return err
+	}
+	return h.tellSettled(ctx, told, s, c)
+}
+
+// tellSettled tells how a confirmed claim was paid or released, and what to say to the buyer.
+func (h *Handler) tellSettled(ctx context.Context, told *story, s sale.Sale, c sale.Claim) error {
+	type dated struct {
+		at   time.Time
+		what string
+	}
+	var lines []dated
+	add := func(at time.Time, what string) { lines = append(lines, dated{at, what}) }
+	number, payBy := orderid.String(c.OrderID), ledger.PayBy(s, c)
+	if s.IsRecalled() {
+		add(s.RecalledAt, "the sale was recalled"+because(s))
+	}
+	say := "your order is " + number
+	switch c.State() {
+	case sale.Paid:
+		add(c.PaidAt, "paid: "+c.Payment)
+		say += ", and it is paid"
+	case sale.Expired, sale.Cancelled:
+		add(c.ReleasedAt, fmt.Sprintf("released by %s", c.ReleasedBy))
+		say = fmt.Sprintf("your order %s is %s, and its unit is not yours any more", number, strings.ToLower(string(c.State())))
+	default:
+		if !payBy.IsZero() {
+			add(payBy, "to be paid by then; a payment counts as long as the order is not released")
+			say += ", and it is not paid"
+		}
+	}
+	if s.IsRecalled() {
+		say = "the sale was recalled, and the goods will not come; " + say
+	}
+	refunds, err := h.book.RefundsOf(ctx, c)
+	if err != nil {
+		return err
+	}
+	for _, r := range refunds {
+		if r.RefundedAt.IsZero() {
+			add(r.At, fmt.Sprintf("a refund is due: %s, %d %s in minor units, because: %s", r.Payment, r.Amount, r.Currency, r.Reason))
+			say += fmt.Sprintf("; your payment of %s (%s) will be paid back", money(r), r.Payment)
+			continue
+		}
+		add(r.RefundedAt, fmt.Sprintf("refunded: %s, %d %s in minor units", r.Payment, r.Amount, r.Currency))
+		say += fmt.Sprintf("; your payment of %s (%s) was paid back on %s", money(r), r.Payment, r.RefundedAt.UTC().Format(time.DateOnly))
+	}
+	slices.SortStableFunc(lines, func(a, b dated) int { return a.at.Compare(b.at) })
+	for _, l := range lines {
+		told.add(l.at, l.what)
+	}
+	told.ForBuyer = say
+	return nil
+}
+
+// because is what the operator wrote about the sale's recall, after a colon; "" if nothing.
+func because(s sale.Sale) string {
+	if s.RecallNote == "" {
+		return ""
+	}
+	return ": " + s.RecallNote
+}
+
+// instant is an instant as people read it.
+func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// money is a refund's amount as people write it.
+func money(r sale.Refund) string {
+	unit, err := currency.ParseISO(r.Currency)
+	if err != nil {
+		return fmt.Sprintf("%d %s in minor units", r.Amount, r.Currency)
+	}
+	digits, _ := currency.Standard.Rounding(unit)
+	text := fmt.Sprintf("%0*d", digits+1, r.Amount)
+	if digits > 0 {
+		text = text[:len(text)-digits] + "." + text[len(text)-digits:]
+	}
+	return r.Currency + " " + text
+}
