@@ -28,16 +28,18 @@ const key = (n) => (n instanceof HTMLElement ? n.dataset.key : undefined);
 /**
  * Gives an element these children, and keeps those that are there: with their focus, and with
  * what was typed. An element with a data-key never becomes another one, so that nobody presses
- * a button that has just become one of something else.
+ * a button that has just become one of something else. If what has the focus goes, what it was
+ * in gets it.
  * @param {Element} old @param {Child[]} children
  */
 export function show(old, children) {
   const active = document.activeElement;
+  const around = [];
+  for (let e = active; e; e = e.parentElement) around.push(e);
   bring(old, h("div", {}, children));
-  // What had the focus may be moved, or be gone.
-  if (!(active instanceof HTMLElement) || active === document.activeElement) return;
-  if (active.isConnected) active.focus();
-  else document.getElementById("said")?.focus();
+  if (active === document.activeElement) return;
+  const next = around.find((e) => e.isConnected && (e === active || e.hasAttribute("tabindex")));
+  if (next instanceof HTMLElement) next.focus({ preventScroll: true });
 }
 
 /** @param {Element} old @param {Element} wanted */

@@ -148,9 +148,9 @@ function tell(s, changes) {
   const was = before.get(s.saleId);
   noted(s);
   // An addition bears the time at which it began.
-  const fresh = changes.filter((c) => was && (c.n ? c.n > was.edits : Date.parse(c.at) > was.at - 60000) && !heard.has(c.id) && sending.get(s.saleId)?.body.id !== c.id);
+  const fresh = changes.filter((c) => was && (c.n ? c.n > was.edits : was.seeded !== s.seeded && Date.parse(c.at) > was.at - 60000) && !heard.has(c.id) && sending.get(s.saleId)?.body.id !== c.id);
   for (const c of changes) if (sending.get(s.saleId)?.body.id !== c.id) heard.add(c.id);
-  for (const c of fresh.slice(0, most).reverse()) notice("news", toldOf(s, c) + (c.note ? " “" + c.note + "”" : ""), "change " + c.id);
+  for (const c of fresh.slice(0, most).reverse()) notice(s.saleId, "news", toldOf(s, c) + (c.note ? " “" + c.note + "”" : ""), "change " + c.id);
 }
 
 /** Who did what, in a sentence. @param {Sale} s @param {Sale} c */
@@ -165,13 +165,26 @@ function didOf(c) {
 
 // Notices.
 
-/** @type {{key: string, tone: string, text: string, at: number}[]} Newest first. */
+/** @type {{of: string, key: string, tone: string, text: string}[]} Newest first. */
 let notices = [];
 
-/** @param {string} tone "good", "bad" or "news" @param {string} text @param {string} key */
-function notice(tone, text, key) {
-  notices = [{ key, tone, text, at: Date.now() }, ...notices.filter((n) => n.key !== key)].slice(0, 4);
+/** @param {string} of the sale @param {string} tone "good", "bad" or "news" @param {string} text @param {string} key */
+function notice(of, tone, text, key) {
+  notices = [{ of, key, tone, text }, ...notices.filter((n) => n.key !== key)].slice(0, 6);
 }
+
+/** What is said about the changes of a sale, or of every sale that is not shown. @param {(saleId: string) => boolean} of */
+function said(of) {
+  const one = (/** @type {string} */ key, /** @type {string} */ tone, /** @type {string} */ text, /** @type {string} */ label, /** @type {() => void} */ press) =>
+    h("p", { "data-key": key, class: "notice", "data-tone": tone }, h("span", { dir: "auto" }, text), h("button", { class: "plain", onclick: () => (press(), render()) }, label));
+  return [
+    ...[...sending.values()].filter((o) => of(o.saleId)).map((o) => one(o.body.id, "busy", doingOf(o), words.stop, () => drop(o, words.stopped))),
+    ...notices.filter((n) => of(n.of)).map((n) => one(n.key, n.tone, n.text, words.dismiss, () => (notices = notices.filter((m) => m !== n)))),
+  ];
+}
+
+/** Where a change is that is not certain yet. @param {Order} o */
+const doingOf = (o) => fill(!token() ? words.signInToGoOn : o.uncertain ? words.uncertain : words.sending, o.name, word(words.doing, o.body.action), o.tries);
 
 // Changing.
 
@@ -227,7 +240,7 @@ function drop(o, why) {
   sending.delete(o.saleId);
   o.stop.abort();
   keep();
-  notice("bad", fill(why, o.name, word(words.doing, o.body.action)), o.body.id);
+  notice(o.saleId, "bad", fill(why, o.name, word(words.doing, o.body.action)), o.body.id);
 }
 
 /** Shows what a final answer says. @param {Order} o @param {Answer} a */
@@ -235,11 +248,11 @@ function settle(o, a) {
   const { action } = o.body;
   if (a.code) {
     const why = a.code === "forbidden" ? words.needsOperator : fill(words.refused, o.name, word(words.doing, action), String(a.body.detail ?? a.code));
-    return notice("bad", why, o.body.id);
+    return notice(o.saleId, "bad", why, o.body.id);
   }
   const { paused, opensAt, closesAt, recalledAt, seeded } = a.body;
   const did = { pause: words.didPause, resume: words.didResume, recall: words.didRecall, add: fill(words.didAdd, number(seeded)), reschedule: fill(words.didReschedule, local(opensAt), local(closesAt)) }[action];
-  notice("good", fill(a.body.applied === false && o.tries === 1 ? words.already : words.done, o.name, did), o.body.id);
+  notice(o.saleId, "good", fill(a.body.applied === false && o.tries === 1 ? words.already : words.done, o.name, did), o.body.id);
   for (const s of [sale, ...(sales ?? [])]) {
     if (s?.saleId !== o.saleId) continue;
     if (action === "add") s.seeded = seeded;
@@ -267,14 +280,17 @@ function open(action) {
   render(); // with what is in its fields
 }
 
-/** The instant in a field, in the zone in which times are shown. @param {string} name */
-const instant = (name) => (typed(name) ? new Date(typed(name) + (utc ? "Z" : "")) : new Date(NaN));
+/** The instant in a field, in the zone in which times are shown, or as it was. @param {string} name @param {string} was */
+function instant(name, was) {
+  const text = typed(name);
+  return !element(name) || text === fieldTime(was) ? new Date(was) : new Date(text && text + (utc ? "Z" : ""));
+}
 
 /** What the dialog asks for, or the name of the word that says what is missing. @param {Sale} s @returns {Change | string} */
 function wanted(s) {
   const note = typed("why");
   const body = { id: crypto.randomUUID(), ...(note && { note }) };
-  const [opens, closes] = [instant("opens"), instant("closes")];
+  const [opens, closes] = [instant("opens", s.opensAt), instant("closes", s.closesAt)];
   switch (ask?.action) {
     case "reschedule":
       return opens < closes ? { ...body, action: "reschedule", opensAt: opens.toISOString(), closesAt: closes.toISOString() } : "badWindow";
@@ -331,16 +347,15 @@ function asking(s) {
   ask.seen ||= moved;
   const last = trail && trail.of === s.saleId && trail.stamp === stampOf(s) ? trail.changes[0] : undefined;
   const b = s.books;
-  const then = (/** @type {Child} */ a, /** @type {Child} */ z) => [a, z && " → ", z];
-  const [opens, closes] = [instant("opens"), instant("closes")];
-  const same = action !== "reschedule";
+  const then = (/** @type {string} */ was, /** @type {Date} */ is) => (+is && +is !== Date.parse(was) ? [time(was), " ", time(is.toISOString(), "→ ")] : [time(was)]);
+  const [opens, closes] = [instant("opens", s.opensAt), instant("closes", s.closesAt)];
   const units = action === "add" ? Number(typed("units")) || 0 : 0;
   /** @type {[string, Child | Child[]][]} */
   const rows = [
     [words.unitsLeft, unitsOf(s) === undefined ? words.notCounted : units ? fill(words.then, number(unitsOf(s)), number(unitsOf(s) + units)) : number(unitsOf(s))],
     [words.total, units ? fill(words.then, number(s.seeded), number(s.seeded + units)) : number(s.seeded)],
-    [words.opens, then(time(s.opensAt), !same && +opens && +opens !== Date.parse(s.opensAt) ? time(opens.toISOString()) : undefined)],
-    [words.closes, then(time(s.closesAt), !same && +closes && +closes !== Date.parse(s.closesAt) ? time(closes.toISOString()) : undefined)],
+    [words.opens, then(s.opensAt, opens)],
+    [words.closes, then(s.closesAt, closes)],
   ];
   if (action === "recall") {
     rows.splice(1, 3, ...(b ? /** @type {[string, string][]} */ ([[words.unpaid, number(b.unpaid)], [words.paid, number(b.paid)], [words.pending, number(b.pending)], [words.confirmed, number(b.confirmed)]]) :
@@ -367,7 +382,7 @@ function asking(s) {
 }
 
 /** @param {string} id @param {string} label @param {Record<string, unknown>} properties */
-const field = (id, label, properties) => h("p", { class: "field" }, h("label", { for: id }, label), h("input", { id, autocomplete: "off", oninput: render, ...properties }));
+const field = (id, label, properties) => h("p", { class: "field", "data-key": id }, h("label", { for: id }, label), h("input", { id, autocomplete: "off", oninput: render, ...properties }));
 
 // Showing.
 
@@ -377,8 +392,8 @@ const formats = (zone) => (style) => new Intl.DateTimeFormat(language, { dateSty
 /** An instant as text. @param {string} iso @param {boolean} [inUTC] */
 const local = (iso, inUTC = utc) => (Number.isNaN(Date.parse(iso)) ? "?" : formats(inUTC ? "UTC" : "")("medium").format(new Date(iso)));
 
-/** An instant, with its UTC on hover. @param {string} iso */
-const time = (iso) => h("time", { datetime: iso, title: local(iso, true) + " UTC" }, local(iso));
+/** An instant, with its UTC on hover. @param {string} iso @param {string} [before] */
+const time = (iso, before = "") => h("time", { datetime: iso, title: local(iso, true) + " UTC" }, before + local(iso));
 
 /** How long ago an instant was. @param {string} iso */
 const ago = (iso) => duration(now() - Date.parse(iso));
@@ -434,13 +449,14 @@ const mayPause = (s) => mayChange() && !s.paused && ["OPEN", "NOT_OPEN", "SOLD_O
 function card(s) {
   if (s.error) return h("li", { "data-key": s.saleId, class: "card" }, h("h2", {}, h("a", { href: "#sale/" + s.saleId }, s.saleId)), h("p", { class: "bad" }, fill(words.cannotRead, s.error)));
   const busy = sending.get(s.saleId)?.body.action === "pause";
-  return h("li", { "data-key": s.saleId, class: "card" + (s.books?.balanced === false ? " wrong" : "") },
+  return h("li", { "data-key": s.saleId, tabindex: -1, class: "card" + (s.books?.balanced === false ? " wrong" : "") },
     h("div", { class: "head" },
       h("div", {}, h("h2", {}, h("a", { href: "#sale/" + s.saleId, dir: "auto" }, s.name || s.saleId)), h("p", { class: "faint" }, s.saleId)),
       badge(s),
       mayPause(s) && h("button", { "data-key": "pause", class: "pause", "aria-label": fill(words.pauseOf, s.name || s.saleId), "aria-disabled": busy, onclick: () => pause(s) }, words.pause)),
     h("p", { class: "faint" }, time(s.opensAt), " – ", time(s.closesAt), phaseOf(s) && " · " + phaseOf(s)),
-    bar(s, "left-" + s.saleId), counts(s), findings(s));
+    said((of) => of === s.saleId),
+    h("div", { class: "body" }, bar(s, "left-" + s.saleId), counts(s)), findings(s));
 }
 
 /** The sales in the order in which they are looked for: a pause moves none. @param {Sale[]} all */
@@ -488,13 +504,13 @@ function whole(id) {
       h("div", { class: "head" }, h("div", {}, h("h1", { dir: "auto" }, s.name || id), h("p", { class: "faint" }, id)), badge(s)),
       s.recallNote && h("p", {}, fill(words.because, s.recallNote)),
       s.recalling && h("p", { class: "warns" }, words.recalling),
-      mayChange() && s.state !== "DRAFT" && actions(s),
+      mayChange() && s.state !== "DRAFT" ? actions(s) : said((of) => of === id),
       bar(s, "left"),
       h("dl", {}, fact(words.opens, time(s.opensAt)), fact(words.closes, time(s.closesAt)), phaseOf(s) && fact(words.window, phaseOf(s))),
       counts(s), findings(s),
       h("p", { class: "faint" }, [fill(words.shards, number(s.shards)), s.payWithin > 0 && fill(words.payWithin, duration(1000 * s.payWithin)), s.limitGroup && fill(words.group, s.limitGroup)].filter(Boolean).join(" · ")),
-      h("section", { "aria-labelledby": "trail" }, h("h2", { id: "trail" }, words.trail), changes(id)),
-      h("section", { "aria-labelledby": "buyer" }, h("h2", { id: "buyer" }, words.buyer), search(s))),
+      h("section", { "data-key": "trail", "aria-labelledby": "trail" }, h("h2", { id: "trail" }, words.trail), changes(id)),
+      h("section", { "data-key": "buyer", "aria-labelledby": "buyer" }, h("h2", { id: "buyer" }, words.buyer), search(s))),
   ];
 }
 
@@ -502,7 +518,8 @@ function whole(id) {
 function actions(s) {
   const busy = sending.has(s.saleId);
   const button = (/** @type {Asked} */ action) => h("button", { "data-key": action, class: action, "aria-disabled": busy, onclick: () => busy || open(action) }, words[action]);
-  return h("section", { class: "actions", "aria-label": words.actions },
+  return h("section", { "data-key": "actions", class: "actions", tabindex: -1, "aria-label": words.actions },
+    said((of) => of === s.saleId),
     mayPause(s) && h("div", { "data-key": "pausing", class: "pausing" },
       h("button", { class: "pause", "aria-describedby": "helps", "aria-disabled": sending.get(s.saleId)?.body.action === "pause", onclick: () => pause(s, typed("note")) }, words.pause),
       field("note", words.note, { maxlength: 500 }),
@@ -553,7 +570,7 @@ async function enter() {
     sessionStorage.setItem("place", location.hash);
     await signIn("", "");
   } catch {
-    notice("bad", words.signInFailed, "sign-in");
+    notice("", "bad", words.signInFailed, "sign-in");
     render();
   }
 }
@@ -575,19 +592,18 @@ function render() {
     h("p", { class: old || failing ? "bad" : "faint" }, code === "forbidden" ? "" : age),
     h("p", {}, h("button", { class: "plain", onclick: leave }, words.signOut)),
   ] : []);
-  show(element("said"), [
-    ...[...sending.values()].map((o) => h("p", { "data-key": o.body.id, class: "notice", "data-tone": "busy" },
-      h("span", {}, fill(!inside ? words.signInToGoOn : o.uncertain ? words.uncertain : words.sending, o.name, word(words.doing, o.body.action), o.tries)),
-      h("button", { class: "plain", onclick: () => (drop(o, words.stopped), render()) }, words.stop))),
-    ...notices.map((n) => h("p", { "data-key": n.key, class: "notice", "data-tone": n.tone }, h("span", { dir: "auto" }, n.text),
-      h("button", { class: "plain", onclick: () => ((notices = notices.filter((m) => m !== n)), render()) }, words.dismiss))),
-  ]);
+  // Screen readers say here what is shown beside each sale.
+  show(element("told"), [...[...sending.values()].map(doingOf), ...notices.map((n) => n.text)].map((text) => h("p", { "data-key": text }, text)));
+  const beside = new Set(!inside || code === "forbidden" ? [] : id ? [id] : sales?.map((s) => s.saleId));
+  const others = said((of) => !beside.has(of));
+  element("others").hidden = !others.length;
+  show(element("others"), others);
   const shown = !inside ? door(ended() ? words.signedOut : available ? words.signInFirst : words.noSignIn, available) :
     code === "forbidden" ? door(words.needsViewer, false) : id ? whole(id) : glance();
   element("main").className = old ? "old" : "";
   show(element("main"), shown);
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
-  show(element("foot"), inside ? [h("p", {}, fill(words.zone, utc ? "UTC" : timeZone)), h("button", { class: "plain", onclick: () => ((utc = !utc), render()) }, utc ? words.showLocal : words.showUTC)] : []);
+  show(element("foot"), inside ? [h("p", {}, fill(words.zone, utc ? "UTC" : timeZone)), timeZone !== "UTC" && h("button", { class: "plain", onclick: () => ((utc = !utc), render()) }, utc ? words.showLocal : words.showUTC)] : []);
   if (ask && (!sale || sale.saleId !== id || !inside)) dialog().close();
   show(dialog(), ask && sale ? asking(sale) : []);
 }
@@ -609,6 +625,7 @@ async function callback() {
 
 document.documentElement.lang = language === "zh" ? "zh-CN" : language;
 document.title = words.page;
+element("others").ariaLabel = words.trail;
 if (location.pathname === "/signin") callback();
 else {
   dialog().onclose = () => {

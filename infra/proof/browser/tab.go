@@ -310,6 +310,12 @@ func (t *Tab) Language(list string) {
 	})
 }
 
+// Zone sets the person's time zone, such as Asia/Shanghai.
+func (t *Tab) Zone(name string) {
+	t.tb.Helper()
+	send(t, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: name})
+}
+
 // Prefer sets a media feature such as prefers-color-scheme to a value such as dark.
 func (t *Tab) Prefer(feature, value string) {
 	t.tb.Helper()

@@ -1,0 +1,325 @@
+package operator
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"flashsale/infra/proof/browser"
+)
+
+// posts returns the requests so far that change the sale.
+func posts(tab *browser.Tab, saleID string) int {
+	return tab.Count("POST", "/operate/sales/"+saleID+"/changes")
+}
+
+// wantChanged fails the test unless these are the sale's changes, as "action" or "action:note".
+func wantChanged(t *testing.T, s *shop, saleID string, want ...string) {
+	t.Helper()
+	if got := s.changed(saleID); !slices.Equal(got, want) {
+		t.Errorf("the changes of %s are %q, want %q", saleID, got, want)
+	}
+}
+
+func TestAPauseIsOnePress(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	for _, id := range []string{"a", "b", "c"} {
+		s.add(id, "Sale "+id, nil)
+	}
+	tab := s.tab(t, "operator alice")
+	s.look(tab, "", "Sales")
+	tab.Click("[data-key=b] button.pause")
+	tab.WaitText("Certain. Sale b: paused, no unit is sold.")
+	wantChanged(t, s, "b", "pause")
+	if on := browser.Eval[string](tab, "document.activeElement.dataset.key"); on != "b" {
+		t.Errorf("the focus is on %q, want the sale", on)
+	}
+	s.look(tab, "#sale/c", "Sale c")
+	tab.Type("#note", "the price is wrong")
+	tab.Click("button.pause")
+	tab.WaitText("Certain. Sale c: paused, no unit is sold.")
+	tab.Wait("!document.querySelector('button.pause') && document.querySelector('button.resume')")
+	wantChanged(t, s, "c", "pause:the price is wrong")
+	wantChanged(t, s, "a")
+	tab.WaitText("alice✓ verified paused it")
+}
+
+// The keyboard alone pauses a sale and lets it sell again.
+func TestAPauseAndAResumptionByKeyboard(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.add("moutai", "Moutai", nil)
+	tab := s.tab(t, "operator alice")
+	s.look(tab, "#sale/moutai", "Moutai")
+	focus := func(selector string) {
+		t.Helper()
+		for range 12 {
+			if browser.Eval[bool](tab, fmt.Sprintf("document.activeElement.matches(%q)", selector)) {
+				return
+			}
+			tab.Press(browser.Tabulator)
+		}
+		t.Fatalf("%s cannot be reached by the keyboard", selector)
+	}
+	focus("button.pause")
+	tab.Press(browser.Enter)
+	tab.WaitText("Certain. Moutai: paused")
+	focus("button.resume")
+	tab.Press(browser.Space)
+	tab.Wait("document.querySelector('dialog').open")
+	focus("dialog button.main")
+	tab.Press(browser.Enter)
+	tab.WaitText("Certain. Moutai: sells again.")
+	wantChanged(t, s, "moutai", "pause", "resume")
+}
+
+// Each action but the pause asks once, shows what it does in numbers, and says what is missing.
+func TestWhatCannotBeUndoneAsksOnceAndShowsItsEffect(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		action  string
+		more    object
+		missing string
+		fill    func(tab *browser.Tab)
+		shows   []string
+		says    string
+		done    string
+	}{
+		{"resume", object{"state": "PAUSED", "paused": true}, "", func(*browser.Tab) {}, []string{"Units left 812", "After it sells now, closes in"}, "Moutai: sells again.", "resume"},
+		{"reschedule", nil, "", func(tab *browser.Tab) {
+			browser.Eval[bool](tab, `(document.querySelector("#closes").value = "2036-01-02T03:04:05", document.querySelector("#closes").dispatchEvent(new Event("input")))`)
+		}, []string{"→ Jan 2, 2036, 3:04:05 AM", "After it sells now, closes in"}, "Moutai: the window is ", "reschedule"},
+		{"add", nil, "Give a whole number of units.", func(tab *browser.Tab) { tab.Type("#units", "250") }, []string{"Units left 812 → 1,062", "Units in all 1,000 → 1,250"}, "Moutai: 1,250 units in all.", "add"},
+		{"recall", nil, "Say why, in the note.", func(tab *browser.Tab) { tab.Type("#why", "the soles come off"); tab.Type("#typed", "moutai") },
+			[]string{"Unpaid 45", "Paid 140", "Pending 3", "This cannot be taken back.", "counted 4"}, "Moutai: recalled.", "recall:the soles come off"},
+	} {
+		t.Run(tt.action, func(t *testing.T) {
+			t.Parallel()
+			s := open(t)
+			s.add("moutai", "Moutai", tt.more)
+			tab := s.tab(t, "operator alice")
+			s.look(tab, "#sale/moutai", "Moutai")
+			tab.Click("button." + tt.action)
+			tab.Wait("document.querySelector('dialog').open")
+			tab.Click(".answers button[type=button]") // no
+			tab.Wait("!document.querySelector('dialog').open && document.activeElement.matches('button." + tt.action + "')")
+			tab.Click("button." + tt.action)
+			if tt.missing != "" {
+				tab.Click("dialog button.main")
+				tab.WaitText(tt.missing)
+			}
+			if tt.action == "recall" {
+				tab.Type("#why", "x")
+				tab.Type("#typed", "mouta")
+				tab.Click("dialog button.main")
+				tab.WaitText("The id is not the sale’s.")
+				browser.Eval[bool](tab, `["why", "typed"].every((id) => !(document.getElementById(id).value = ""))`)
+			}
+			tt.fill(tab)
+			text := strings.Join(strings.Fields(tab.Text("dialog")), " ")
+			for _, want := range tt.shows {
+				if !strings.Contains(text, want) {
+					t.Errorf("the dialog lacks %q: %s", want, text)
+				}
+			}
+			if n := posts(tab, "moutai"); n != 0 {
+				t.Errorf("%d changes are sent before the answer", n)
+			}
+			tab.Click("dialog button.main")
+			tab.WaitText("Certain. " + tt.says)
+			wantChanged(t, s, "moutai", tt.done)
+		})
+	}
+}
+
+// The window keeps what is not changed, to the millisecond.
+func TestAWindowThatIsNotTouchedIsSentAsItWas(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	opens := instant(time.Now().Add(-time.Hour))
+	s.add("moutai", "Moutai", object{"opensAt": opens})
+	tab := s.tab(t, "operator alice")
+	s.look(tab, "#sale/moutai", "Moutai")
+	tab.Click("button.reschedule")
+	browser.Eval[bool](tab, `(document.querySelector("#closes").value = "2036-01-02T03:04:05", true)`)
+	tab.Click("dialog button.main")
+	tab.WaitText("Certain.")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one := s.sales["moutai"]; one["opensAt"] != opens || one["closesAt"] != "2036-01-01T19:04:05.000Z" {
+		t.Errorf("the window is %s to %s, want from %s", one["opensAt"], one["closesAt"], opens)
+	}
+}
+
+func TestWhoMayOnlyLookHasNothingToPress(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.add("moutai", "Moutai", nil)
+	tab := s.tab(t, "viewer dave")
+	for place, heading := range map[string]string{"": "Sales", "#sale/moutai": "Moutai"} {
+		s.look(tab, place, heading)
+		tab.WaitText("dave may look")
+		if n := browser.Eval[int](tab, "document.querySelectorAll('.pause, .others button, .pausing').length"); n != 0 {
+			t.Errorf("%s: %d actions for a viewer", place, n)
+		}
+	}
+	none := s.tab(t, "buyer eve")
+	s.look(none, "", "Sales")
+	none.WaitText("This account has no role here. Ask for flashsale-viewer")
+
+	// The role went between the reading and the press.
+	lost := s.tab(t, "operator alice")
+	s.look(lost, "#sale/moutai", "Moutai")
+	lost.Intercept(func(r browser.Request) browser.Answer {
+		if r.Method == "POST" {
+			return browser.Problem(403, "forbidden", "")
+		}
+		return browser.Answer{}
+	})
+	lost.Click("button.pause")
+	lost.WaitText("Not done: this account lacks the role flashsale-operator.")
+	wantChanged(t, s, "moutai")
+}
+
+func TestARefusalIsSaidWithItsReason(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.add("moutai", "Moutai", nil)
+	tab := s.tab(t, "operator alice")
+	s.look(tab, "#sale/moutai", "Moutai")
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		if r.Method == "POST" {
+			a := browser.Problem(409, "conflicting-request", "")
+			a.Body = `{"code":"conflicting-request","detail":"the sale's maxStock leaves room for 0 more units"}`
+			return a
+		}
+		return browser.Answer{}
+	})
+	tab.Click("button.pause")
+	tab.WaitText("Not done. Moutai: pausing was refused: the sale's maxStock leaves room for 0 more units")
+	if n := posts(tab, "moutai"); n != 1 {
+		t.Errorf("%d requests, want 1", n)
+	}
+}
+
+// ids returns the distinct bodies of the changes that were sent.
+func bodies(tab *browser.Tab) []string {
+	return browser.Eval[[]string](tab, "[...new Set(sent)]")
+}
+
+const noteBodies = `window.sent = []; const original = fetch; window.fetch = (path, o) => (o.method === "POST" && sent.push(o.body), original(path, o))`
+
+// A change whose answer is lost, or that is told to come back, is sent again under its id until
+// the answer is final, and the page says which is the case.
+func TestALostAnswerIsAskedForAgainUnderTheSameID(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.add("moutai", "Moutai", nil)
+	tab := s.tab(t, "operator alice")
+	tab.Before(noteBodies)
+	s.look(tab, "#sale/moutai", "Moutai")
+	n := 0
+	gate := make(chan struct{})
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		if r.Method != "POST" {
+			return browser.Answer{}
+		}
+		switch n++; n {
+		case 1:
+			return browser.Answer{Lost: true}
+		case 2:
+			return browser.Problem(503, "busy", "1")
+		case 3:
+			return browser.Answer{Status: 502, Body: "<html>"}
+		}
+		return browser.Answer{Until: gate}
+	})
+	tab.Click("button.pause")
+	tab.WaitText("Moutai: pausing … not certain: no final answer yet. It is sent again (try 4) under the same id, so it counts once.")
+	tab.Axe()
+	tab.Screenshot("operator-uncertain")
+	if got := tab.Text("#main"); strings.Contains(got, "Certain.") {
+		t.Error("it is said to be certain before it is")
+	}
+	close(gate)
+	tab.WaitText("Certain. Moutai: paused, no unit is sold.")
+	wantChanged(t, s, "moutai", "pause")
+	var body struct{ ID string }
+	if sent := bodies(tab); len(sent) != 1 || json.Unmarshal([]byte(sent[0]), &body) != nil || len(body.ID) != 36 {
+		t.Errorf("the changes that were sent are %q, want one", sent)
+	}
+}
+
+func TestAChangeIsRememberedOverAReloadAndASignIn(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.add("moutai", "Moutai", nil)
+	tab := s.tab(t, "operator alice")
+	s.look(tab, "#sale/moutai", "Moutai")
+	answers := []browser.Answer{{Lost: true}, browser.Problem(401, "unauthorized", ""), {}}
+	n := 0
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		if r.Method != "POST" || r.Path == "/token" {
+			return browser.Answer{}
+		}
+		n++
+		return answers[min(n, len(answers))-1]
+	})
+	tab.Click("button.pause")
+	tab.WaitText("not certain. Sign in again: then it is sent again under the same id.")
+	tab.WaitText("Your sign-in has ended. Sign in again: you come back to this place.")
+	tab.Axe()
+	tab.Screenshot("operator-signed-out")
+	tab.Click("button.main")
+	waitHeading(tab, "Moutai")
+	tab.WaitText("Certain. Moutai: paused, no unit is sold.")
+	if at := browser.Eval[string](tab, "location.href"); at != s.URL+"/#sale/moutai" {
+		t.Errorf("the operator is at %s", at)
+	}
+	wantChanged(t, s, "moutai", "pause")
+}
+
+// A resumption that is being repeated must not undo the pause that came after it.
+func TestAPauseEndsTheRepeatsOfWhatCameBefore(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.add("moutai", "Moutai", nil)
+	tab := s.tab(t, "operator alice")
+	s.look(tab, "#sale/moutai", "Moutai")
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		if r.Method == "POST" {
+			return browser.Answer{Status: 503, Body: "{}"}
+		}
+		return browser.Answer{}
+	})
+	tab.Click("button.add")
+	tab.Type("#units", "5")
+	tab.Click("dialog button.main")
+	tab.WaitText("adding units … not certain")
+	tab.Click("button.recall")
+	if browser.Eval[bool](tab, "document.querySelector('dialog').open") {
+		t.Error("another change begins before the one before is certain")
+	}
+	tab.Intercept(func(browser.Request) browser.Answer { return browser.Answer{} })
+	tab.Click("button.pause")
+	tab.WaitText("Moutai: adding units is not sent again, because of your pause. It may have been done: look at the trail.")
+	tab.WaitText("Certain. Moutai: paused")
+	before := posts(tab, "moutai")
+	time.Sleep(3 * time.Second)
+	if n := posts(tab, "moutai"); n != before {
+		t.Errorf("%d more requests", n-before)
+	}
+	wantChanged(t, s, "moutai", "pause")
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		return map[bool]browser.Answer{true: {Status: 503, Body: "{}"}}[r.Method == "POST"]
+	})
+	tab.Click("button.resume")
+	tab.Click("dialog button.main")
+	tab.WaitText("resuming … not certain")
+	tab.Click(".notice[data-tone=busy] button")
+	tab.WaitText("Moutai: resuming is not sent any more. It may have been done: look at the trail.")
+}

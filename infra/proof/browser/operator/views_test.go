@@ -1,0 +1,142 @@
+package operator
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"flashsale/infra/proof/browser"
+)
+
+// market is a shop with a sale in each state.
+func market(t *testing.T) *shop {
+	s := open(t)
+	now := time.Now()
+	s.add("moutai", "Feitian Moutai 53 %", nil)
+	s.add("trail-42", "Trail Runner 7, size 42", object{"state": "PAUSED", "paused": true, "edits": 1, "limitGroup": "trail-runner"})
+	s.add("lamp", "Lamp", object{"state": "NOT_OPEN", "opensAt": instant(now.Add(26 * time.Hour)), "closesAt": instant(now.Add(27 * time.Hour)), "books": nil})
+	wrong := object{"asOf": instant(now.Add(-8 * time.Minute)), "stock": 0, "seeded": 50, "claims": 51, "pending": 4, "confirmed": 47, "paid": 40, "unpaid": 7, "released": 0,
+		"refundsDue": 2, "oldestPendingSeconds": 402, "balanced": false, "findings": []string{"shard 3: 11 claims of 10 units"}}
+	s.add("kettle", "Kettle", object{"state": "SOLD_OUT", "seeded": 50, "shards": 5, "books": wrong})
+	s.add("shoe", "Shoe", object{"state": "RECALLED", "paused": true, "recalledAt": instant(now), "recalling": true, "recallNote": "the soles come off"})
+	s.add("future", "", object{"error": "newer-version"})
+	s.add("old", "Old sale", object{"state": "CLOSED", "drained": true, "opensAt": instant(now.Add(-48 * time.Hour)), "closesAt": instant(now.Add(-47 * time.Hour))})
+	s.by(t, "arn:aws:sts::123456789012:assumed-role/ops/bob", "moutai", false, object{"id": "a1", "action": "add", "stock": 50.0, "note": "the second pallet"})
+	s.by(t, "carol", "moutai", true, object{"id": "a2", "action": "reschedule", "opensAt": instant(now.Add(-time.Hour)), "closesAt": instant(now.Add(3 * time.Hour))})
+	s.by(t, "", "moutai", false, object{"id": "a3", "action": "describe", "about": "x"})
+	return s
+}
+
+// looks are what the page is examined in.
+var looks = []struct {
+	name, language, scheme string
+	width                  int64
+}{{"wide", "en-US,en", "light", 1200}, {"dark", "en-US,en", "dark", 800}, {"zh", "zh-CN,zh", "light", 800}, {"narrow", "zh-CN,zh", "dark", 360}, {"phone", "en-US,en", "light", 360}}
+
+// TestEveryViewIsForEverybody opens each view in both languages and schemes, down to 360 pixels.
+func TestEveryViewIsForEverybody(t *testing.T) {
+	t.Parallel()
+	s := market(t)
+	for _, l := range looks {
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
+			tab := s.tab(t, "operator alice")
+			tab.Language(l.language)
+			tab.Prefer("prefers-color-scheme", l.scheme)
+			tab.Size(l.width, 900)
+			examine := func(view, ready string) {
+				t.Helper()
+				tab.Wait(ready)
+				tab.Screenshot("operator-" + view + "-" + l.name)
+				tab.Axe()
+				if over := browser.Eval[int](tab, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
+					t.Errorf("%s is %d pixels too wide", view, over)
+				}
+			}
+			tab.Open(s.URL + "/")
+			examine("sales", "document.querySelectorAll('.card').length === 6")
+			tab.Open(s.URL + "/#sale/moutai")
+			tab.Wait("document.querySelectorAll('.trail li').length === 3")
+			tab.Type("#user", "alice")
+			tab.Press(browser.Enter)
+			examine("sale", "document.querySelector('.story')")
+			for _, action := range []string{"reschedule", "add", "recall"} {
+				tab.Click(".others ." + action)
+				if action == "add" {
+					tab.Type("#units", "250")
+				}
+				examine(action, "document.querySelector('dialog').open")
+				tab.Click(".answers button[type=button]")
+				tab.Wait("!document.querySelector('dialog').open")
+			}
+			tab.Open(s.URL + "/#sale/trail-42")
+			tab.Click("button.resume")
+			examine("resume", "document.querySelector('dialog').open")
+			tab.Open(s.URL + "/#sale/shoe")
+			examine("recalled", "document.querySelector('[data-state=RECALLED]') && !document.querySelector('dialog').open")
+		})
+	}
+}
+
+func TestSalesAtAGlance(t *testing.T) {
+	t.Parallel()
+	s := market(t)
+	tab := s.tab(t, "operator alice")
+	s.look(tab, "", "Sales")
+	tab.Wait("document.querySelectorAll('.card').length === 6")
+	text := strings.Join(strings.Fields(tab.Text("main")), " ")
+	for _, want := range []string{
+		"6 sales · 1 selling · 1 paused · 2 refunds due · 1 with wrong books", "812 of 1,050 left", "Pending 3", "Confirmed 185", "Paid 140", "Refunds due 2", "Oldest waits 6 min 42 s",
+		"Books ✓ balance counted 4", "Books ✕ do not balance counted 8 min", "shard 3: 11 claims of 10 units", "opens in 1 d 2 h", "closes in 3 h", "This sale cannot be read: newer-version", "Units left: not counted yet",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %q: %s", want, text)
+		}
+	}
+	tab.Type("#filter", "TRAIL")
+	tab.Wait("document.querySelectorAll('.card').length === 1")
+	tab.Type("#filter", "xyz")
+	tab.WaitText("No sale has this text")
+	tab.Reload()
+	tab.Wait("document.querySelectorAll('.card').length === 6")
+	tab.Click("#drained")
+	tab.Wait("document.querySelectorAll('.card').length === 7")
+	tab.WaitText("Closed, drained")
+	tab.Click("a[href='#sale/kettle']")
+	waitHeading(tab, "Kettle")
+	tab.Click("main a")
+	waitHeading(tab, "Sales")
+	tab.Wait("document.querySelector('#drained').checked")
+}
+
+func TestOneSaleItsTrailAndABuyer(t *testing.T) {
+	t.Parallel()
+	s := market(t)
+	tab := s.tab(t, "viewer dave")
+	s.look(tab, "#sale/moutai", "Feitian Moutai 53 %")
+	tab.Wait("document.querySelectorAll('.trail li').length === 3")
+	trail := browser.Eval[[]string](tab, "[...document.querySelectorAll('.trail li')].map((l) => l.innerText.replace(/\\s+/g, ' '))")
+	for i, want := range [][]string{{"Nobody named", "changed what buyers read"}, {"carol", "✓ verified", "moved the window to"}, {"assumed-role/ops/bob", "as told", "added 50 units", "the second pallet"}} {
+		for _, w := range want {
+			if !strings.Contains(trail[i], w) {
+				t.Errorf("the trail's entry %d is %q, want %q", i, trail[i], w)
+			}
+		}
+	}
+	tab.Type("#user", "google|x/y?z")
+	tab.Press(browser.Enter)
+	tab.WaitText("Support may say: your order is 523415642750058497, and it is paid")
+	tab.WaitText("paid: stripe#pi_1 <b>")
+	if tab.Count("GET", "/operate/sales/moutai/buyers/google%7Cx%2Fy%3Fz") != 1 {
+		t.Errorf("the requests are %q", tab.Calls())
+	}
+	local := tab.Text("time")
+	utc := browser.Eval[string](tab, "document.querySelector('time').title")
+	tab.Click("#foot button")
+	tab.WaitText("Times are in UTC")
+	if now := tab.Text("time"); now+" UTC" != utc {
+		t.Errorf("%s is %s in UTC, and its title said %s", local, now, utc)
+	}
+	s.look(tab, "#sale/nothing", "nothing")
+	tab.WaitText("There is no such sale.")
+}
