@@ -37,6 +37,20 @@ func Detail(e sale.Event) []byte {
 		o.Int("amount", e.Amount)
 		o.Text("currency", e.Currency)
 	}
+	if c := e.Change; c.Action != "" {
+		o.Text("changeId", c.ID)
+		o.Text("action", string(c.Action))
+		o.TextIf("actor", c.Actor)
+		o.Bool("verified", c.Verified)
+		o.TextIf("note", c.Note)
+		if c.Units != 0 {
+			o.Int("units", c.Units)
+		}
+		if c.Action == sale.ActionReschedule {
+			o.Text("opensAt", c.OpensAt.UTC().Format(timeLayout))
+			o.Text("closesAt", c.ClosesAt.UTC().Format(timeLayout))
+		}
+	}
 	if e.Labels != "" {
 		o.Texts("labels", e.Labels.List()) // an array, so that a rule's pattern matches one label
 	}

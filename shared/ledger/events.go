@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,8 +83,8 @@ func Changes(before, after Image, at time.Time) ([]sale.Event, error) {
 	return events, nil
 }
 
-// Events passes to report the events of a sale's orders, of its refunds due and of its
-// end, as they are in the table, a page at a time. With the sale id "" these are the
+// Events passes to report the events of a sale's orders, of its refunds due, of its trail and
+// of its end, as they are in the table, a page at a time. With the sale id "" these are the
 // refunds due of unknown orders. What a sale had sold out is not in the table. An event
 // may be passed twice if a call is repeated. Events fails with sale.SaleNotFound,
 // sale.Busy or report's error; and in the end with sale.NewerVersion or sale.Internal if
@@ -117,7 +118,15 @@ func (l *Ledger) Events(ctx context.Context, saleID string, report func([]sale.E
 		if err != nil {
 			return err
 		}
-		if err := reportItems([]item{listing}); err != nil {
+		edits, err := l.edits(ctx, saleID)
+		if err != nil {
+			return err
+		}
+		seedings, err := l.receipts(ctx, saleID, seedHeads)
+		if err != nil {
+			return err
+		}
+		if err := reportItems(slices.Concat([]item{listing}, edits, slices.Collect(maps.Values(seedings)))); err != nil {
 			return err
 		}
 	}
@@ -148,6 +157,12 @@ func eventsOf(it item) ([]sale.Event, error) {
 		return []sale.Event{{
 			Type: sale.EventSoldOut, ID: string(sale.EventSoldOut) + ":" + s.ID + ":" + strconv.FormatInt(s.Version, 10), SaleID: s.ID, Labels: s.Labels,
 		}}, nil
+	case kind == "CHANGES":
+		c, err := readChange(it)
+		return []sale.Event{eventOfChange(rest, strconv.FormatInt(c.Number, 10), c, it)}, err
+	case kind == "SALE" && isSeeding(id) && it["action"] != nil:
+		c, err := readSeeding(it)
+		return []sale.Event{eventOfChange(rest, "seed:"+c.ID, c, it)}, err
 	case kind == "SALES":
 		r := reading(it)
 		saleID, closesAt, labels := r.text(attrSK), r.time("closesAt"), r.labels()
@@ -185,6 +200,16 @@ func eventsOfClaim(c sale.Claim) []sale.Event {
 		events = append(events, released)
 	}
 	return events
+}
+
+// eventOfChange is that of an entry of a sale's trail. Additions and withdrawals of releases
+// without a trail have none.
+func eventOfChange(saleID, number string, c sale.Change, it item) sale.Event {
+	r := reader{item: it}
+	c.Name, c.Image, c.About, c.Link = nil, nil, nil, nil
+	return sale.Event{
+		Type: sale.EventChanged, ID: string(sale.EventChanged) + ":" + saleID + ":" + number, OccurredAt: c.At, SaleID: saleID, Change: c, Labels: r.labels(),
+	}
 }
 
 func eventOfRefund(r sale.Refund) sale.Event {

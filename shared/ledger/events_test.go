@@ -33,8 +33,8 @@ func TestTheEventsOfASaleAreAllOrAnError(t *testing.T) {
 		if err := events(); err != nil {
 			t.Fatal(err)
 		}
-		if n := db.Calls()["Query"]; n != 3 { // two buckets and the refunds
-			t.Errorf("%d queries, want 3", n)
+		if n := db.Calls()["Query"]; n != 5 { // two buckets, the trail, its additions and the refunds
+			t.Errorf("%d queries, want 5", n)
 		}
 		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
 			if c.Op == "Query" && strings.HasPrefix(c.Keys[0], partition) {

@@ -21,11 +21,7 @@ func (l *Ledger) Trail(ctx context.Context, saleID string, most int) (changes []
 	if _, err := l.existing(ctx, maxTries, saleID); err != nil {
 		return nil, false, err
 	}
-	edits, err := l.queryAll(ctx, maxTries, dynamodb.QueryInput{
-		KeyConditionExpression:    aws.String("#pk = :pk"),
-		ExpressionAttributeNames:  map[string]string{"#pk": attrPK},
-		ExpressionAttributeValues: item{":pk": str(changesPK(saleID))},
-	})
+	edits, err := l.edits(ctx, saleID)
 	if err != nil {
 		return nil, false, err
 	}
@@ -60,6 +56,15 @@ func (l *Ledger) Trail(ctx context.Context, saleID string, most int) (changes []
 		return changes[:most], true, nil
 	}
 	return changes, false, nil
+}
+
+// edits returns the entries of a sale's edits, the oldest first.
+func (l *Ledger) edits(ctx context.Context, saleID string) ([]item, error) {
+	return l.queryAll(ctx, maxTries, dynamodb.QueryInput{
+		KeyConditionExpression:    aws.String("#pk = :pk"),
+		ExpressionAttributeNames:  map[string]string{"#pk": attrPK},
+		ExpressionAttributeValues: item{":pk": str(changesPK(saleID))},
+	})
 }
 
 // edit is an edit, a description or a recall as it is written.

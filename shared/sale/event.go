@@ -18,6 +18,8 @@ const (
 	EventSoldOut EventType = "SaleSoldOut"
 	// EventDrained: the sale is over, and each of its orders is finished.
 	EventDrained EventType = "SaleDrained"
+	// EventChanged: an operator or a schedule changed the sale. It is an entry of its trail.
+	EventChanged EventType = "SaleChanged"
 )
 
 // Event is one change. It is published at least once, always with the same content under
@@ -47,6 +49,8 @@ type Event struct {
 	Reason   RefundReason
 	Amount   int64
 	Currency string
+	// Change is of SaleChanged, without what a description gives.
+	Change Change
 	// Labels are the sale's, if the item has them.
 	Labels Labels
 }

@@ -3,6 +3,7 @@ package books
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -132,7 +133,7 @@ func (c *eventCheck) readSale(ctx context.Context, saleID string) error {
 		if err := c.readClaims(ctx, saleID); err != nil {
 			return err
 		}
-		if err := c.readListing(ctx, saleID); err != nil {
+		if err := cmp.Or(c.readListing(ctx, saleID), c.readTrail(ctx, saleID)); err != nil {
 			return err
 		}
 	}
@@ -212,6 +213,56 @@ func (c *eventCheck) readListing(ctx context.Context, saleID string) error {
 		c.expect(drainedEvent(saleID, l.labels, l.closesAt))
 	}
 	return nil
+}
+
+// readTrail expects the events of the edits, and of the additions and withdrawals that are in
+// the trail, too.
+func (c *eventCheck) readTrail(ctx context.Context, saleID string) error {
+	err := c.partition(ctx, "CHANGES#"+saleID, 0, func(items []item) error {
+		for _, it := range items {
+			if one, problem := readChange(it); !c.malformed(it, problem) {
+				c.expect(one.event(saleID))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.partition(ctx, "SALE#"+saleID, 0, func(items []item) error {
+		for _, it := range items {
+			seed, ok := strings.CutPrefix(keyOf(it).sk, "SEED#")
+			if !ok || strings.Contains(seed, "#") {
+				continue
+			}
+			if s, problem := readSeed(it); !c.malformed(it, problem) && s.action != "" {
+				e := changeEvent(saleID, "seed:"+seed, seed, s.action, s.at, s.author, s.labels)
+				e.members["units"] = max(s.units, -s.units)
+				c.expect(e)
+			}
+		}
+		return nil
+	})
+}
+
+func (c changeItem) event(saleID string) event {
+	e := changeEvent(saleID, strconv.FormatInt(c.number, 10), c.id, c.action, c.at, c.author, c.labels)
+	if c.action == "reschedule" {
+		e.members["opensAt"], e.members["closesAt"] = clock(c.opensAt), clock(c.closesAt)
+	}
+	return e
+}
+
+func changeEvent(saleID, number, id, action string, at int64, by author, labels string) event {
+	e := newEvent("SaleChanged", saleID+":"+number, saleID, at)
+	e.members["changeId"], e.members["action"], e.members["verified"] = id, action, by.verified
+	for name, text := range map[string]string{"actor": by.actor, "note": by.note} {
+		if text != "" {
+			e.members[name] = text
+		}
+	}
+	e.label(labels)
+	return e
 }
 
 func (c *eventCheck) malformed(it item, problem string) bool {

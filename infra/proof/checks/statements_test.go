@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -205,7 +206,10 @@ func TestStatementsNeedTheActionOfTheirFirstWord(t *testing.T) {
 // noting is a hook that records the calls that a role must allow: the action and the
 // partition key of each item, such as "dynamodb:GetItem SALE#moutai".
 func noting(db *dynamotest.DB, calls map[string]bool) dynamotest.Hook {
+	var mu sync.Mutex
 	note := func(action string, items ...map[string]types.AttributeValue) {
+		mu.Lock()
+		defer mu.Unlock()
 		for _, item := range items {
 			if pk, ok := item["pk"].(*types.AttributeValueMemberS); ok {
 				calls["dynamodb:"+action+" "+pk.Value] = true

@@ -192,7 +192,7 @@ func TestFiltersLetThroughWhatIsPublished(t *testing.T) {
 			kinds[e.Type]++
 		}
 	}
-	for _, kind := range []sale.EventType{sale.EventConfirmed, sale.EventPaid, sale.EventReleased, sale.EventRefundDue, sale.EventSoldOut, sale.EventDrained} {
+	for _, kind := range []sale.EventType{sale.EventConfirmed, sale.EventPaid, sale.EventReleased, sale.EventRefundDue, sale.EventSoldOut, sale.EventDrained, sale.EventChanged} {
 		if kinds[kind] == 0 {
 			t.Errorf("the sale publishes no %s: %v", kind, kinds)
 		}
@@ -228,9 +228,10 @@ func TestFiltersLetThroughWhatIsPublished(t *testing.T) {
 			return found
 		},
 		breaks: []edit{
-			{filters + "0", ""}, {filters + "1", ""}, {filters + "2", ""}, {filters + "3", ""}, {filters + "4", ""},
-			{filters + "4/Pattern", `'{"dynamodb":{"Keys":{"pk":{"S":[{"prefix":""}]}}}}'`},
-			{filters + "4/Pattern", `'{"dynamodb":{"Keys":{"pk":{"S":[{"prefix":"SALE"}]}},"NewImage":{"closesAt":{"N":[{"exists":true}]},"cursor":{"S":[{"exists":false}]}}}}'`},
+			{filters + "0", ""}, {filters + "1", ""}, {filters + "2", ""}, {filters + "3", ""},
+			{filters + "2/Pattern", `'{"dynamodb":{"Keys":{"pk":{"S":[{"prefix":""}]}}}}'`},
+			{filters + "1/Pattern", `'{"dynamodb":{"Keys":{"pk":{"S":[{"prefix":"REFUND#"}]}}}}'`},
+			{filters + "2/Pattern", `'{"dynamodb":{"Keys":{"pk":{"S":[{"prefix":"SALE"}]}},"NewImage":{"closesAt":{"N":[{"exists":true}]},"cursor":{"S":[{"exists":false}]}}}}'`},
 		},
 	}})
 }

@@ -29,6 +29,14 @@ type detail struct {
 	Reason        string `json:"reason"`
 	Amount        int64  `json:"amount"`
 	Currency      string `json:"currency"`
+	ChangeID      string `json:"changeId"`
+	Action        string `json:"action"`
+	Actor         string `json:"actor"`
+	Verified      bool   `json:"verified"`
+	Note          string `json:"note"`
+	Units         int64  `json:"units"`
+	OpensAt       string `json:"opensAt"`
+	ClosesAt      string `json:"closesAt"`
 	Labels        labels `json:"labels"`
 }
 
@@ -89,12 +97,32 @@ func expected(it map[string]types.AttributeValue, changed time.Time) []detail {
 			SchemaVersion: 1, ID: "SaleSoldOut:" + rest + ":" + Text(it["version"]),
 			OccurredAt: Stamp(changed.Truncate(time.Second)), SaleID: rest, Labels: of,
 		}}
+	case kind == "CHANGES":
+		return []detail{expectedOfChange(it, rest, strings.TrimLeft(sk, "0"), Text(it["id"]))}
+	case strings.HasPrefix(sk, "SEED#") && it["action"] != nil:
+		id := strings.TrimPrefix(sk, "SEED#")
+		d := expectedOfChange(it, rest, "seed:"+id, id)
+		if d.Units, _ = Number(it["units"]); d.Units < 0 {
+			d.Units = -d.Units
+		}
+		return []detail{d}
 	case kind == "SALES" && it["drained"] != nil:
 		return []detail{{
 			SchemaVersion: 1, ID: "SaleDrained:" + sk + ":" + Text(it["closesAt"]), OccurredAt: instant(it["closesAt"]), SaleID: sk, Labels: of,
 		}}
 	}
 	return nil
+}
+
+func expectedOfChange(it map[string]types.AttributeValue, saleID, number, id string) detail {
+	d := detail{
+		SchemaVersion: 1, ID: "SaleChanged:" + saleID + ":" + number, OccurredAt: instant(it["at"]), SaleID: saleID, ChangeID: id,
+		Action: Text(it["action"]), Actor: Text(it["actor"]), Verified: it["verified"] != nil, Note: Text(it["note"]), Labels: labels(Text(it["labels"])),
+	}
+	if d.Action == "reschedule" {
+		d.OpensAt, d.ClosesAt = instant(it["opensAt"]), instant(it["closesAt"])
+	}
+	return d
 }
 
 func expectedOfClaim(it map[string]types.AttributeValue, saleID, user string) []detail {

@@ -132,7 +132,7 @@ var mayWrite = map[harness.Function][]string{
 	harness.Purchasing:  {"STOCK#", "CLAIM#", "SALE#", "GUARD#"},
 	harness.Finalizing:  {"SEQ#", "CLAIM#", "ORDER#"},
 	harness.Querying:    {},
-	harness.Seeding:     {"SALE#", "SALES|", "STOCK#", "GROUP#"},
+	harness.Seeding:     {"SALE#", "SALES|", "STOCK#", "GROUP#", "CHANGES#"},
 	harness.Reconciling: {"CLAIM#", "SALES|"},
 	harness.Paying:      {"CLAIM#", "STOCK#", "REFUND#", "PAYMENT#", "SALES|"},
 	harness.Releasing:   {"CLAIM#", "STOCK#", "SALE#", "SALES|", "REFUND#"},
