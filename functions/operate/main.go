@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/config"
 
+	"flashsale/functions/operate/assets"
 	"flashsale/functions/operate/handler"
 	"flashsale/shared/clock"
 	"flashsale/shared/ledger"
@@ -27,6 +28,10 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	h := handler.New(book, log, clock.Wall).ImagesFrom(os.Getenv("IMAGE_ORIGIN")).RolesFrom(os.Getenv("ROLES_CLAIM"))
+	page, err := handler.PageFromEnv(assets.Files)
+	if err != nil {
+		log.Fatal(err)
+	}
+	h := handler.New(book, log, clock.Wall).ImagesFrom(os.Getenv("IMAGE_ORIGIN")).RolesFrom(os.Getenv("ROLES_CLAIM")).Showing(page)
 	lambda.Start(h)
 }

@@ -170,7 +170,7 @@ let notices = [];
 
 /** @param {string} of the sale @param {string} tone "good", "bad" or "news" @param {string} text @param {string} key */
 function notice(of, tone, text, key) {
-  notices = [{ of, key, tone, text }, ...notices.filter((n) => n.key !== key)].slice(0, 6);
+  notices = [{ of, key, tone, text }, ...notices.filter((n) => n.key !== key && !(n.of === of && n.tone === "good"))].slice(0, 6);
 }
 
 /** What is said about the changes of a sale, or of every sale that is not shown. @param {(saleId: string) => boolean} of */

@@ -14,7 +14,7 @@ func market(t *testing.T) *shop {
 	now := time.Now()
 	s.add("moutai", "Feitian Moutai 53 %", nil)
 	s.add("trail-42", "Trail Runner 7, size 42", object{"state": "PAUSED", "paused": true, "edits": 1, "limitGroup": "trail-runner"})
-	s.add("lamp", "Lamp", object{"state": "NOT_OPEN", "opensAt": instant(now.Add(26 * time.Hour)), "closesAt": instant(now.Add(27 * time.Hour)), "books": nil})
+	s.add("lamp", "Lamp", object{"state": "NOT_OPEN", "opensAt": instant(now.Add(26*time.Hour + 30*time.Minute)), "closesAt": instant(now.Add(30 * time.Hour)), "books": nil})
 	wrong := object{"asOf": instant(now.Add(-8 * time.Minute)), "stock": 0, "seeded": 50, "claims": 51, "pending": 4, "confirmed": 47, "paid": 40, "unpaid": 7, "released": 0,
 		"refundsDue": 2, "oldestPendingSeconds": 402, "balanced": false, "findings": []string{"shard 3: 11 claims of 10 units"}}
 	s.add("kettle", "Kettle", object{"state": "SOLD_OUT", "seeded": 50, "shards": 5, "books": wrong})
@@ -22,7 +22,7 @@ func market(t *testing.T) *shop {
 	s.add("future", "", object{"error": "newer-version"})
 	s.add("old", "Old sale", object{"state": "CLOSED", "drained": true, "opensAt": instant(now.Add(-48 * time.Hour)), "closesAt": instant(now.Add(-47 * time.Hour))})
 	s.by(t, "arn:aws:sts::123456789012:assumed-role/ops/bob", "moutai", false, object{"id": "a1", "action": "add", "stock": 50.0, "note": "the second pallet"})
-	s.by(t, "carol", "moutai", true, object{"id": "a2", "action": "reschedule", "opensAt": instant(now.Add(-time.Hour)), "closesAt": instant(now.Add(3 * time.Hour))})
+	s.by(t, "carol", "moutai", true, object{"id": "a2", "action": "reschedule", "opensAt": instant(now.Add(-time.Hour)), "closesAt": instant(now.Add(27*time.Hour + 30*time.Minute))})
 	s.by(t, "", "moutai", false, object{"id": "a3", "action": "describe", "about": "x"})
 	return s
 }
@@ -87,7 +87,7 @@ func TestSalesAtAGlance(t *testing.T) {
 	text := strings.Join(strings.Fields(tab.Text("main")), " ")
 	for _, want := range []string{
 		"6 sales · 1 selling · 1 paused · 2 refunds due · 1 with wrong books", "812 of 1,050 left", "Pending 3", "Confirmed 185", "Paid 140", "Refunds due 2", "Oldest waits 6 min 42 s",
-		"Books ✓ balance counted 4", "Books ✕ do not balance counted 8 min", "shard 3: 11 claims of 10 units", "opens in 1 d 2 h", "closes in 3 h", "This sale cannot be read: newer-version", "Units left: not counted yet",
+		"Books ✓ balance counted 4", "Books ✕ do not balance counted 8 min", "shard 3: 11 claims of 10 units", "opens in 1 d 2 h", "closes in 1 d 3 h", "This sale cannot be read: newer-version", "Units left: not counted yet",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q: %s", want, text)

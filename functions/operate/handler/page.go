@@ -1,0 +1,38 @@
+package handler
+
+import (
+	"io/fs"
+	"net/http"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"flashsale/shared/webpage"
+)
+
+// shownPage is the operators' page, which is the same for everybody: what it shows comes from
+// the routes that need a token.
+type shownPage struct {
+	page   *webpage.Page
+	signIn webpage.SignIn
+}
+
+// PageFromEnv returns the page whose files are given, with the sign-in of the environment.
+func PageFromEnv(source fs.FS) (Page, error) {
+	signIn, err := webpage.SignInFromEnv()
+	if err != nil {
+		return nil, err
+	}
+	page, err := webpage.New(source, webpage.Options{SignIn: signIn})
+	if err != nil {
+		return nil, err
+	}
+	return shownPage{page, signIn}, nil
+}
+
+func (p shownPage) Answer(r events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	accept := r.Headers["accept-encoding"]
+	if r.RouteKey == "GET /assets/{name}" {
+		return p.page.Asset(r.PathParameters["name"], accept), nil
+	}
+	return p.page.HTML(p.signIn, http.StatusOK, accept)
+}

@@ -1,0 +1,37 @@
+package handler
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"flashsale/functions/operate/assets"
+)
+
+func TestThePageIsTheSameForEverybodyAndTellsNothing(t *testing.T) {
+	t.Setenv("SIGNIN_AUTHORIZE_URL", "https://issuer.example/authorize")
+	t.Setenv("SIGNIN_TOKEN_URL", "https://issuer.example/token")
+	t.Setenv("SIGNIN_CLIENT_ID", "operators")
+	t.Setenv("SIGNIN_SCOPE", "openid")
+	page, err := PageFromEnv(assets.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for route, want := range map[string]string{"GET /": `data-client="operators"`, "GET /signin": `data-client="operators"`, "GET /assets/{name}": "words"} {
+		r, err := page.Answer(events.APIGatewayV2HTTPRequest{RouteKey: route, PathParameters: map[string]string{"name": "operate.js"}})
+		if err != nil || r.StatusCode != http.StatusOK || !strings.Contains(r.Body, want) {
+			t.Errorf("%s: %d %v %s", route, r.StatusCode, err, r.Body)
+		}
+		for _, part := range []string{"default-src 'none'", "script-src 'self';", "connect-src 'self' https://issuer.example;", "frame-ancestors 'none'"} {
+			if policy := r.Headers["Content-Security-Policy"]; !strings.Contains(policy, part) {
+				t.Errorf("%s: the policy %q lacks %q", route, policy, part)
+			}
+		}
+	}
+	t.Setenv("SIGNIN_CLIENT_ID", "")
+	if _, err := PageFromEnv(assets.Files); err == nil {
+		t.Error("a sign-in without its client starts")
+	}
+}

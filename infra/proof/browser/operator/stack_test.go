@@ -1,0 +1,90 @@
+package operator
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"flashsale/infra/kit/client"
+	"flashsale/infra/local/launch"
+	"flashsale/infra/proof/browser"
+)
+
+const root = "../../../.."
+
+// On the local stack an operator signs in, pauses a sale that a buyer has ordered in, reads the
+// buyer's story and lets the sale sell again; a viewer sees it.
+func TestAnOperatorOnTheLocalStack(t *testing.T) {
+	t.Parallel()
+	stack, err := launch.New(launch.Built(root), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stack.Command.Dir, err = filepath.Abs(root); err != nil {
+		t.Fatal(err)
+	}
+	if err := stack.StartWithin(time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := stack.Stop(time.Minute); err != nil {
+			t.Error(err)
+		}
+	})
+	c := client.New(stack.API, client.Options{Lambda: stack.Lambda})
+	t.Cleanup(c.Close)
+	err = c.Seed(t.Context(), client.Sale{ID: "moutai", Name: "Moutai", Stock: 10, Shards: 2, OpensAt: time.Now().Add(-time.Minute), ClosesAt: time.Now().Add(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := c.Token(t.Context(), "alice")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err := c.Buy(t.Context(), "moutai", token, ""); err != nil || a.Status != 202 {
+		t.Fatal(a, err)
+	}
+	signIn := func(who, role string) *browser.Tab {
+		tab := chromium.Tab(t)
+		tab.Open(stack.Operate + "/#sale/moutai")
+		tab.WaitText("Sign in to operate sales.")
+		tab.Click("button.main")
+		tab.Wait("document.querySelector('select')")
+		tab.Type("input:not([type=hidden])", who)
+		browser.Eval[string](tab, "document.querySelector('select').value = '"+role+"'")
+		tab.Press(browser.Enter)
+		waitHeading(tab, "Moutai")
+		return tab
+	}
+	tab, viewer := signIn("kim", "operator"), signIn("dave", "viewer")
+	tab.WaitText("9 of 10 left")
+	tab.Type("#note", "the price is wrong")
+	tab.Click("button.pause")
+	tab.WaitText("Certain. Moutai: paused, no unit is sold.")
+	tab.WaitText("kim✓ verified paused it")
+	viewer.WaitText("kim paused it. “the price is wrong”")
+	if viewer.Text(".actions, .others button") != "" {
+		t.Error("a viewer has actions")
+	}
+	tab.Type("#user", "alice")
+	tab.Press(browser.Enter)
+	tab.WaitText("Support may say: your order")
+	tab.Click("button.add")
+	tab.Type("#units", "5")
+	tab.Click("dialog button.main")
+	tab.WaitText("Certain. Moutai: 15 units in all.")
+	tab.Click("button.reschedule")
+	browser.Eval[bool](tab, `(document.querySelector("#closes").value = "2036-01-02T03:04:05", true)`)
+	tab.Click("dialog button.main")
+	tab.WaitText("Certain. Moutai: the window is")
+	tab.Click("button.resume")
+	tab.Click("dialog button.main")
+	tab.WaitText("Certain. Moutai: sells again.")
+	tab.Click("button.recall")
+	tab.Type("#why", "the soles come off")
+	tab.Type("#typed", "moutai")
+	tab.Click("dialog button.main")
+	tab.WaitText("Certain. Moutai: recalled.")
+	tab.Wait("document.querySelectorAll('.trail .sure').length === 5")
+	viewer.WaitText("14 of 15 left")
+}
