@@ -42,16 +42,12 @@ var ofThePages = []mutant{
 		`r > '~' || strings.ContainsRune(`, `r > '~' || r == 0 && strings.ContainsRune(`}}},
 	{"a creation with another text is the same", "P9", ledgerTests, overFake + "^what_buyers_see", []edit{{"shared/ledger/create.go",
 		` && r.presentation() == c.Presentation`, ``}}},
-	{"caches do not hear of a description", "P6", ledgerTests, overFake + "^a_description_is_shown", []edit{{"shared/ledger/describe.go",
-		`"ADD #version :one, #described :one"`, `"ADD #described :one"`}, {"shared/ledger/describe.go", `{"#version": "version", "#described"`, `{"#described"`}}},
-	{"a draft is described", "P15", ledgerTests, overFake + "^a_draft_and_no_sale", []edit{{"shared/ledger/describe.go",
-		`	if err != nil {
-		return Described{}, err
-	}
-	after :=`, `	if err != nil && sale.CodeOf(err) != sale.SaleNotFound {
-		return Described{}, err
-	}
-	after :=`}}},
+	{"caches do not hear of a description", "P6", ledgerTests, overFake + "^a_description_is_shown", []edit{{trail,
+		`" ADD #version :one, #edits :one"`, `" ADD #edits :one"`}, {trail, `"#version": "version", "#edits"`, `"#edits"`}}},
+	{"a draft is described", "P15", ledgerTests, overFake + "^a_draft_and_no_sale", []edit{{trail,
+		`		before, err := l.readOpenSale(ctx, e.saleID)
+		if err != nil {`, `		before, err := l.readOpenSale(ctx, e.saleID)
+		if before.ID = e.saleID; err != nil && sale.CodeOf(err) != sale.SaleNotFound {`}}},
 	{"the policy allows pictures of any origin", "P19", page, "^TestThePolicyNames", []edit{{webFiles + "policy.go",
 		`"'self' "+imageOrigin)`, `"'self' https: ")`}}},
 	{"text on the shop's colour is always white", "P19", page, "^TestAnyColourCanBeRead", []edit{{pageFiles + "look.go",
