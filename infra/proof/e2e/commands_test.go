@@ -204,7 +204,7 @@ var vocabulary = map[string]string{
 	"aws dynamodb wait":                                "--table-name",
 	"aws iam create-policy":                            "--policy-name --policy-document",
 	"aws kms enable-key":                               "",
-	"aws lambda invoke":                                "--function-name --payload --endpoint-url",
+	"aws lambda invoke":                                "--function-name --payload --endpoint-url --cli-binary-format",
 	"aws lambda list-event-source-mappings":            "--function-name",
 	"aws lambda list-versions-by-function":             "--function-name",
 	"aws lambda put-function-concurrency":              "--function-name --reserved-concurrent-executions --stack-name --logical-resource-id --query --output",
