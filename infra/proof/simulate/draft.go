@@ -381,12 +381,12 @@ func drawRecall(r *rand.Rand, d saleDraft, others []command) command {
 		at = max(at, c.at+time.Millisecond)
 	}
 	return command{at: at, edit: true, recalls: true, again: -1, event: func(time.Time) string {
-		return fmt.Sprintf(`{"action":"recall","saleId":%q,"note":"defective"}`, d.id)
+		return fmt.Sprintf(`{"action":"recall","saleId":%q,"changeId":"the-recall","actor":"ana","note":"defective"}`, d.id)
 	}}
 }
 
 func paused(sale string, at time.Duration, action string) command {
 	return command{at: at, edit: true, again: -1, event: func(now time.Time) string {
-		return fmt.Sprintf(`{"action":%q,"saleId":%q,"at":%q}`, action, sale, harness.Stamp(now))
+		return fmt.Sprintf(`{"action":%q,"saleId":%q,"changeId":"%s-%d","actor":"ana","note":"too hot","at":%q}`, action, sale, action, at, harness.Stamp(now))
 	}}
 }

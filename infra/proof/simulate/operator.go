@@ -85,12 +85,15 @@ func (m *runningSale) sendUntilAnswered(c command, event string, repeated bool, 
 				m.violate("P9: applied a second time: %s", event)
 			}
 			m.recordWithdrawn(event, out.Withdrawn)
+			if out.Applied && strings.Contains(event, `"changeId":`) {
+				m.recordApplied(event)
+			}
 			return
 		}
 		if repeated && harness.CodeOf(err) == "recalled" {
 			return
 		}
-		if repeated && harness.CodeOf(err) == "conflicting-request" && strings.Contains(event, `"at":`) {
+		if repeated && harness.CodeOf(err) == "conflicting-request" && (strings.Contains(event, `"at":`) || strings.Contains(event, `"changeId":`)) {
 			return // a newer edit disagrees
 		}
 		if !errors.Is(err, harness.ErrDied) && harness.CodeOf(err) != "busy" {
@@ -99,6 +102,16 @@ func (m *runningSale) sendUntilAnswered(c command, event string, repeated bool, 
 		}
 		m.n.pass(0, who, time.Time{}, func(r *rand.Rand) time.Duration { return between(r, time.Second, 5*time.Second) })
 	}
+}
+
+// recordApplied records that a caller was told that the change was applied for it: one at most.
+func (m *runningSale) recordApplied(event string) {
+	m.n.mu.Lock()
+	defer m.n.mu.Unlock()
+	if m.applied[event] {
+		m.watch.violate("P32: two callers were told that %s was applied for them", event)
+	}
+	m.applied[event] = true
 }
 
 // recordWithdrawn records how many units a command withdrew, 0 if it is not a withdrawal: all

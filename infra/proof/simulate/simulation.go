@@ -47,7 +47,8 @@ type runningSale struct {
 	sentEvents map[int]string // the operator's events, by their number
 
 	// Guarded by the network's lock:
-	withdrawn map[string]int // units, by the operator's event
+	withdrawn map[string]int  // units, by the operator's event
+	applied   map[string]bool // the operators' events with an id
 	history   History
 	bodies    map[string]string                         // the first acceptance, by user and key
 	paid      map[harness.Payment]harness.PaymentAnswer // recorded payments, and what their providers were told
@@ -163,7 +164,7 @@ func newSimulation(seed uint64, s *schedule, c conditions, d draft) *simulation 
 	for _, one := range d.sales {
 		m.sales = append(m.sales, &runningSale{
 			simulation: m, id: one.id, draft: one, watch: n.watch.add(one.id, one.grouped), sentEvents: map[int]string{}, bodies: map[string]string{},
-			withdrawn: map[string]int{}, paid: map[harness.Payment]harness.PaymentAnswer{},
+			withdrawn: map[string]int{}, applied: map[string]bool{}, paid: map[harness.Payment]harness.PaymentAnswer{},
 		})
 	}
 	return m
