@@ -29,6 +29,7 @@ var kinds = map[sale.Code]kind{
 	sale.OrderNotFound:        {http.StatusNotFound, "No such order"},
 	sale.ProviderNotFound:     {http.StatusNotFound, "No such payment provider"},
 	sale.AlreadyOrdered:       {http.StatusConflict, "Already ordered"},
+	sale.Conflicting:          {http.StatusConflict, "In conflict with what is stored"},
 	sale.OrderPending:         {http.StatusConflict, "The order has no number yet"},
 	sale.OrderPaid:            {http.StatusConflict, "The order is paid"},
 	sale.OrderExpired:         {http.StatusConflict, "The order was not paid in time"},

@@ -1,0 +1,104 @@
+package handler
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/infra/kit/testledger"
+	"flashsale/shared/sale"
+)
+
+// asksForPayment makes the sale cost 1499 CNY, to be paid within an hour.
+func asksForPayment(c *sale.Creation) { c.PayWithin, c.Price, c.Currency = time.Hour, 149900, "CNY" }
+
+// told checks the story of a buyer.
+func (f *function) told(t *testing.T, user, state, claimID, forBuyer string, lines ...line) {
+	t.Helper()
+	want := map[string]any{"saleId": "moutai", "user": user, "state": state, "forBuyer": forBuyer, "lines": []any{}}
+	if claimID != "" {
+		want["claimId"] = claimID
+	}
+	for _, l := range lines {
+		one := map[string]any{"text": l.Text}
+		if l.At != "" {
+			one["at"] = l.At
+		}
+		want["lines"] = append(want["lines"].([]any), one)
+	}
+	if diff := cmp.Diff(want, f.answered(t, event(t, "operate-buyer.json", path("user", user)))); diff != "" {
+		t.Errorf("story (-want +got):\n%s", diff)
+	}
+}
+
+var (
+	accepted  = line{"2026-01-01T00:00:05.000Z", "accepted: claim 5LJQBKBVNQ2XRCM7KD3V4HTYWA, one unit of shard 2"}
+	confirmed = line{"2026-01-01T00:00:06.000Z", "confirmed: order 406709376884146177"}
+	payBy     = line{"2026-01-01T01:00:06.000Z", "to be paid by then; a payment counts as long as the order is not released"}
+)
+
+func TestABuyersStoryHasWhatSupportMaySay(t *testing.T) {
+	selling(t, func(t *testing.T, f *function) {
+		f.told(t, "alice", "CONFIRMED", testledger.AlicesClaim, "your order is 406709376884146177", accepted, confirmed)
+		f.told(t, "bob", "PENDING", testledger.BobsClaim, "your order was accepted; its number will follow, and you need not order again",
+			line{"2026-01-01T00:00:05.000Z", "accepted: claim QZ6WPOE3T2NFGA7JXUHV5RMDCI, one unit of shard 2"}, line{"", "pending for 3s"})
+		f.told(t, "ALICE", "NONE", "", "no order was accepted under this account",
+			line{"", "ALICE has no claim in sale moutai (ids are case-sensitive; the id is the token's sub)"},
+			line{"", "moutai sells from 2026-01-01T00:00:00Z to 2036-01-01T00:00:00Z and is OPEN now"})
+		for _, id := range []string{"", "a\x00", "a\u202e"} {
+			refused(t, f.Ask(t, t.Context(), event(t, "operate-buyer.json", path("user", id))), 400, sale.InvalidRequest)
+		}
+		refused(t, f.Ask(t, t.Context(), event(t, "operate-buyer.json", path("saleId", "nothing"))), 404, sale.SaleNotFound)
+	})
+}
+
+func TestAStoryTellsOfPaymentsRefundsAndRecalls(t *testing.T) {
+	selling(t, func(t *testing.T, f *function) {
+		f.told(t, "alice", "CONFIRMED", testledger.AlicesClaim, "your order is 406709376884146177, and it is not paid", accepted, confirmed, payBy)
+		f.Pay("pi_1", 149900)
+		f.Pay("pi_2", 149900)
+		paid := line{"2026-01-01T00:00:08.000Z", "paid: stripe#pi_1"}
+		due := line{"2026-01-01T00:00:08.000Z", "a refund is due: stripe#pi_2, 149900 CNY in minor units, because: other-payment"}
+		f.told(t, "alice", "PAID", testledger.AlicesClaim,
+			"your order is 406709376884146177, and it is paid; your payment of CNY 1499.00 (stripe#pi_2) will be paid back", accepted, confirmed, paid, due)
+		if _, _, err := f.Ledger().MarkRefunded(t.Context(), "moutai", "stripe#pi_2"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		f.Recall()
+		f.over(f.Ledger())
+		f.told(t, "alice", "PAID", testledger.AlicesClaim,
+			"the sale was recalled, and the goods will not come; your order is 406709376884146177, and it is paid; your payment of CNY 1499.00 (stripe#pi_2) was paid back on 2026-01-01",
+			accepted, confirmed, paid, line{"2026-01-01T00:00:08.000Z", "refunded: stripe#pi_2, 149900 CNY in minor units"},
+			line{"2026-01-01T00:01:08.000Z", "the sale was recalled: a batch is defective"})
+	}, asksForPayment)
+}
+
+func TestAStoryTellsOfAReleasedUnit(t *testing.T) {
+	selling(t, func(t *testing.T, f *function) {
+		f.Cancel("alice")
+		f.told(t, "alice", "CANCELLED", testledger.AlicesClaim, "your order 406709376884146177 is cancelled, and its unit is not yours any more",
+			accepted, confirmed, line{"2026-01-01T00:00:08.000Z", "released by buyer"})
+		if _, err := f.Ledger().Add(t.Context(), sale.Addition{SaleID: "moutai", SeedID: "more", Stock: 5}); err != nil {
+			t.Fatal(err)
+		}
+		f.told(t, "carol", "NONE", "", "no order was accepted under this account",
+			line{"", "carol has no claim in sale moutai (ids are case-sensitive; the id is the token's sub)"},
+			line{"", "moutai sells from 2026-01-01T00:00:00Z to 2036-01-01T00:00:00Z and is OPEN now"},
+			line{"2026-01-01T00:00:08.000Z", "5 units were added (more): a \"sold out\" before that was correct"},
+			line{"", "units of orders that are not paid in time, or are cancelled, are sold again: a \"sold out\" before that was correct"})
+	}, asksForPayment)
+}
+
+func TestAStoryTellsOfTheOrderInAnotherSaleOfTheGroup(t *testing.T) {
+	inGroup := func(c *sale.Creation) { c.LimitGroup = "spirits" }
+	selling(t, func(t *testing.T, f *function) {
+		f.Open(inGroup, func(c *sale.Creation) { c.SaleID = "wine" })
+		f.BuyIn("wine", "carol", "C1", "k")
+		f.told(t, "carol", "NONE", "", "there is one order for each customer in all of these sales, and yours is in wine",
+			line{"", "carol has no claim in sale moutai (ids are case-sensitive; the id is the token's sub)"},
+			line{"", "moutai sells from 2026-01-01T00:00:00Z to 2036-01-01T00:00:00Z and is OPEN now"},
+			line{"", "carol has ordered in sale wine of the group spirits"})
+	}, inGroup)
+}

@@ -1,0 +1,98 @@
+package handler
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"flashsale/infra/kit/testledger"
+	"flashsale/shared/clock"
+	"flashsale/shared/httpapi/httpapitest"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
+)
+
+// The shared harness's functions.
+var (
+	event   = httpapitest.Event
+	user    = httpapitest.User
+	path    = httpapitest.Path
+	refused = httpapitest.Refused
+)
+
+// groups sets the claim of the caller's roles.
+func groups(claim string) httpapitest.Change {
+	return func(r *events.APIGatewayV2HTTPRequest) {
+		r.RequestContext.Authorizer.JWT.Claims["cognito:groups"] = claim
+	}
+}
+
+// body replaces the body of a request.
+func body(text string) httpapitest.Change {
+	return func(r *events.APIGatewayV2HTTPRequest) { r.Body = text }
+}
+
+// function is the handler as Lambda calls it, over a ledger.
+type function struct {
+	*testledger.World
+	httpapitest.Function
+}
+
+// in runs a test of a function over an empty table.
+func in(t *testing.T, test func(t *testing.T, f *function)) {
+	t.Helper()
+	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "")
+	testledger.Run(t, func(w *testledger.World) {
+		f := &function{World: w}
+		f.over(w.Ledger())
+		test(w.T, f)
+	})
+}
+
+// selling runs a test during a sale of 100 units of which alice's claim is confirmed, and bob's
+// is pending.
+func selling(t *testing.T, test func(t *testing.T, f *function), changes ...func(*sale.Creation)) {
+	t.Helper()
+	in(t, func(t *testing.T, f *function) {
+		f.Open(append([]func(*sale.Creation){func(c *sale.Creation) { c.Stock, c.Shards = 100, 5 }}, changes...)...)
+		time.Sleep(5 * time.Second)
+		f.Buy(testledger.Alice, testledger.AlicesClaim, "k")
+		f.Buy(testledger.Bob, testledger.BobsClaim, "k")
+		time.Sleep(time.Second)
+		f.Confirm(ledger.ClaimRef{SaleID: testledger.SaleID, User: testledger.Alice, ClaimID: testledger.AlicesClaim})
+		time.Sleep(2 * time.Second)
+		test(t, f)
+	})
+}
+
+// over makes the handler use that ledger.
+func (f *function) over(b Book) {
+	f.Handler = New(b, telemetry.New(&f.Log, "operate", clock.Wall), clock.Wall).
+		ImagesFrom("https://images.example").RolesFrom("cognito:groups")
+}
+
+// answered runs a request that must succeed, and decodes its body.
+func (f *function) answered(t *testing.T, request []byte) (body map[string]any) {
+	t.Helper()
+	r := f.Ask(t, t.Context(), request)
+	if r.StatusCode != 200 || r.Headers.ContentType != "application/json" || r.Headers.CacheControl != "no-store" {
+		t.Fatalf("%s: %d %v %s", request, r.StatusCode, r.Headers, r.Body)
+	}
+	if err := json.Unmarshal([]byte(r.Body), &body); err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+// trail returns the trail's entries, the newest first.
+func (f *function) trail(t *testing.T) (changes []sale.Change) {
+	t.Helper()
+	changes, _, err := f.Ledger().Trail(t.Context(), testledger.SaleID, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return changes
+}

@@ -1,0 +1,310 @@
+package handler
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"flashsale/infra/kit/testledger"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+func TestEveryEventOfThisFunctionIsAnswered(t *testing.T) {
+	files, err := filepath.Glob("../../../events/operate*.json")
+	if err != nil || len(files) != len(requests)+1 { // and the one of the Invoke API
+		t.Errorf("%d events in events/ (%v)", len(files), err)
+	}
+	selling(t, func(t *testing.T, f *function) {
+		for _, file := range files {
+			f.answered(t, event(t, filepath.Base(file)))
+		}
+	})
+}
+
+// open is what the list says of the sale of the events while nobody has edited it.
+func open() map[string]any {
+	return map[string]any{
+		"saleId": "moutai", "name": "Feitian Moutai", "state": "OPEN", "paused": false, "opensAt": "2026-01-01T00:00:00.000Z",
+		"closesAt": "2036-01-01T00:00:00.000Z", "drained": false, "recalling": false, "edits": 0.0, "seeded": 100.0, "shards": 5.0, "books": nil,
+	}
+}
+
+func TestTheListSaysHowEachSaleStands(t *testing.T) {
+	selling(t, func(t *testing.T, f *function) {
+		want := map[string]any{"asOf": "2026-01-01T00:00:08.000Z", "actor": "vera", "role": "viewer", "sales": []any{open()}}
+		if diff := cmp.Diff(want, f.answered(t, event(t, "operate-sales.json"))); diff != "" {
+			t.Errorf("list (-want +got):\n%s", diff)
+		}
+		books := f.Receipt()
+		books.Findings, books.Balanced = []string{"shard 0: stock is -1 (P1)"}, false
+		if err := f.Ledger().SaveCursor(t.Context(), &ledger.Audit{SaleID: "moutai"}, books); err != nil {
+			t.Fatal(err)
+		}
+		f.Pause()
+		f.Draft("wine")
+		draft := map[string]any{
+			"saleId": "wine", "name": "", "state": "DRAFT", "paused": false, "opensAt": "2026-01-01T00:00:08.000Z", "closesAt": "2026-01-01T01:00:08.000Z",
+			"drained": false, "recalling": false, "edits": 0.0, "seeded": 4.0, "shards": 2.0, "books": nil,
+		}
+		paused := open()
+		maps.Copy(paused, map[string]any{"state": "PAUSED", "paused": true, "edits": 1.0, "changedAt": "2026-01-01T00:00:08.000Z", "books": map[string]any{
+			"asOf": "2026-01-01T00:00:08.000Z", "stock": 98.0, "seeded": 100.0, "claims": 2.0, "pending": 1.0, "confirmed": 1.0, "paid": 0.0, "unpaid": 0.0,
+			"released": 0.0, "refundsDue": 0.0, "oldestPendingSeconds": 3.0, "balanced": false, "findings": []any{"shard 0: stock is -1 (P1)"},
+		}})
+		delete(draft, "asOf")
+		got := f.answered(t, event(t, "operate-sales.json"))["sales"]
+		if diff := cmp.Diff([]any{paused, draft}, got); diff != "" {
+			t.Errorf("sales (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestADrainedSaleIsListedOnlyIfAskedForAndKeepsItsBooks(t *testing.T) {
+	in(t, func(t *testing.T, f *function) {
+		f.Open(func(c *sale.Creation) { c.ClosesAt = testledger.Began.Add(time.Hour) })
+		time.Sleep(2 * time.Hour)
+		if drained, err := f.Ledger().Drain(t.Context(), f.Receipt()); err != nil || !drained {
+			t.Fatal(drained, err)
+		}
+		if sales := f.answered(t, event(t, "operate-sales.json"))["sales"]; len(sales.([]any)) != 0 {
+			t.Errorf("listed are %v", sales)
+		}
+		for query, want := range map[string]int{"1": 1, "0": 0, "true": 0} {
+			raw := strings.Replace(string(event(t, "operate-sales.json")), `"rawQueryString": ""`, `"queryStringParameters": {"drained": "`+query+`"}`, 1)
+			sales := f.answered(t, []byte(raw))["sales"].([]any)
+			if len(sales) != want {
+				t.Errorf("drained=%s: listed are %v", query, sales)
+			}
+			if want == 1 {
+				one := sales[0].(map[string]any)
+				if one["drained"] != true || one["state"] != "CLOSED" || one["books"].(map[string]any)["stock"] != 2.0 {
+					t.Errorf("the sale is %v", one)
+				}
+			}
+		}
+	})
+}
+
+func TestASaleThatCannotBeReadHidesNoOther(t *testing.T) {
+	for name, spoil := range map[string]struct {
+		change func(f *function)
+		want   sale.Code
+	}{
+		"a newer release's sale":    {func(f *function) { f.Newer("SALE#moutai", "SALE") }, sale.NewerVersion},
+		"a newer release's listing": {func(f *function) { f.Newer("SALES", "moutai") }, sale.NewerVersion},
+		"a spoilt sale":             {func(f *function) { f.Tamper("SALE#moutai", "SALE", "buckets", -1e6) }, sale.Internal},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T, f *function) {
+				f.Open()
+				f.Open(func(c *sale.Creation) { c.SaleID = "another" })
+				spoil.change(f)
+				sales := f.answered(t, event(t, "operate-sales.json"))["sales"].([]any)
+				if len(sales) != 2 || sales[0].(map[string]any)["state"] != "OPEN" {
+					t.Fatalf("listed are %v", sales)
+				}
+				if diff := cmp.Diff(map[string]any{"saleId": "moutai", "error": string(spoil.want)}, sales[1]); diff != "" {
+					t.Errorf("sale (-want +got):\n%s", diff)
+				}
+				if r := f.Ask(t, t.Context(), event(t, "operate-sale.json")); r.StatusCode < 500 {
+					t.Errorf("the sale itself is answered with %d %s", r.StatusCode, r.Body)
+				}
+			})
+		})
+	}
+}
+
+func TestOneSaleIsCountedFromItsShards(t *testing.T) {
+	selling(t, func(t *testing.T, f *function) {
+		want := open()
+		want["remaining"] = map[string]any{"units": 98.0, "asOf": "2026-01-01T00:00:08.000Z"}
+		if diff := cmp.Diff(want, f.answered(t, event(t, "operate-sale.json"))); diff != "" {
+			t.Errorf("sale (-want +got):\n%s", diff)
+		}
+		f.Draft("wine")
+		if _, counted := f.answered(t, event(t, "operate-sale.json", path("saleId", "wine")))["remaining"]; counted {
+			t.Error("a draft is counted")
+		}
+		refused(t, f.Ask(t, t.Context(), event(t, "operate-sale.json", path("saleId", "nothing"))), 404, sale.SaleNotFound)
+		for _, id := range []string{"", "a/b", "moutai#0", strings.Repeat("m", 65)} {
+			refused(t, f.Ask(t, t.Context(), event(t, "operate-sale.json", path("saleId", id))), 400, sale.InvalidRequest)
+		}
+	})
+}
+
+// changed asks for a change by kim.
+func (f *function) changed(t *testing.T, text string) map[string]any {
+	t.Helper()
+	return f.answered(t, event(t, "operate-pause.json", body(text)))
+}
+
+func TestEachChangeIsMadeAndIsInTheTrailWithItsAuthor(t *testing.T) {
+	selling(t, func(t *testing.T, f *function) {
+		for _, step := range []struct {
+			asks string
+			want map[string]any
+		}{
+			{`{"id":"1","action":"pause","note":"the price is wrong"}`, map[string]any{"paused": true}},
+			{`{"id":"2","action":"resume"}`, map[string]any{"paused": false}},
+			{`{"id":"3","action":"reschedule","opensAt":"2026-01-01T00:00:00Z","closesAt":"2030-01-01T00:00:00Z"}`, map[string]any{"closesAt": "2030-01-01T00:00:00.000Z"}},
+			{`{"id":"4","action":"describe","about":"53 % <b>=1+1</b>"}`, map[string]any{"about": "53 % <b>=1+1</b>"}},
+			{`{"id":"5","action":"add","stock":50}`, map[string]any{"seeded": 150.0}},
+			{`{"id":"6","action":"withdraw","stock":20}`, map[string]any{"seeded": 130.0, "withdrawn": 20.0}},
+			{`{"id":"7","action":"recall","note":"=HYPERLINK(\"x\") <img src=x onerror=alert(1)>"}`, map[string]any{"paused": true, "recalledAt": "2026-01-01T00:00:14.000Z"}},
+		} {
+			for again := range 2 {
+				got := f.changed(t, step.asks)
+				step.want["saleId"], step.want["applied"] = "moutai", again == 0
+				step.want["changeId"] = fmt.Sprint(len(f.trail(t)))
+				for name, want := range step.want {
+					if got[name] != want {
+						t.Errorf("%s, again %d: %s is %v, want %v", step.asks, again, name, got[name], want)
+					}
+				}
+			}
+			time.Sleep(time.Second)
+		}
+		page := f.answered(t, event(t, "operate-trail.json"))
+		changes := page["changes"].([]any)
+		if page["saleId"] != "moutai" || page["edits"] != 5.0 || page["more"] != false || len(changes) != 7 {
+			t.Fatalf("the trail is %v", page)
+		}
+		for i, want := range []map[string]any{
+			{"n": 5.0, "id": "7", "action": "recall", "at": "2026-01-01T00:00:14.000Z", "actor": "kim", "verified": true, "note": "=HYPERLINK(\"x\") <img src=x onerror=alert(1)>",
+				"paused": true, "opensAt": "2026-01-01T00:00:00.000Z", "closesAt": "2030-01-01T00:00:00.000Z"},
+			{"id": "6", "action": "withdraw", "at": "2026-01-01T00:00:13.000Z", "actor": "kim", "verified": true, "units": 20.0},
+			{"id": "5", "action": "add", "at": "2026-01-01T00:00:12.000Z", "actor": "kim", "verified": true, "units": 50.0},
+			{"n": 4.0, "id": "4", "action": "describe", "at": "2026-01-01T00:00:11.000Z", "actor": "kim", "verified": true, "about": "53 % <b>=1+1</b>"},
+		} {
+			if diff := cmp.Diff(want, changes[i]); diff != "" {
+				t.Errorf("change %d (-want +got):\n%s", i, diff)
+			}
+		}
+	})
+}
+
+func TestAChangeIdIsOfOneChange(t *testing.T) {
+	selling(t, func(t *testing.T, f *function) {
+		f.changed(t, `{"id":"c","action":"reschedule","opensAt":"2026-01-01T00:00:00Z","closesAt":"2030-01-01T00:00:00Z"}`)
+		f.changed(t, `{"id":"s","action":"add","stock":1}`)
+		before := f.DB.Dump()
+		for _, other := range []string{
+			`{"id":"c","action":"pause"}`,
+			`{"id":"c","action":"reschedule","opensAt":"2026-01-01T00:00:00Z","closesAt":"2031-01-01T00:00:00Z"}`,
+			`{"id":"c","action":"describe","name":"x"}`,
+			`{"id":"s","action":"add","stock":2}`,
+			`{"id":"s","action":"withdraw","stock":1}`,
+		} {
+			refused(t, f.Ask(t, t.Context(), event(t, "operate-pause.json", body(other))), 409, sale.Conflicting)
+		}
+		if f.DB.Dump() != before {
+			t.Error("a refused change has changed the table")
+		}
+	})
+}
+
+func TestABodyThatIsNoChangeReachesNothing(t *testing.T) {
+	pad := func(n int) string { return `{"id":"c","action":"pause","note":"` + strings.Repeat("x", n) + `"}` }
+	in(t, func(t *testing.T, f *function) {
+		for text, want := range map[string]sale.Code{
+			``: sale.InvalidRequest, `null`: sale.InvalidRequest, `[]`: sale.InvalidRequest, `"pause"`: sale.InvalidRequest, `{}`: sale.InvalidRequest, `{`: sale.InvalidRequest,
+			`{"id":"c"}`:                                                          sale.InvalidRequest,
+			`{"action":"pause"}`:                                                  sale.InvalidRequest,
+			`{"id":"","action":"pause"}`:                                          sale.InvalidRequest,
+			`{"id":"a b","action":"pause"}`:                                       sale.InvalidRequest,
+			`{"id":1,"action":"pause"}`:                                           sale.InvalidRequest,
+			`{"id":"c","id":"d","action":"pause"}`:                                sale.InvalidRequest,
+			`{"id":"c","action":"pause","action":"resume"}`:                       sale.InvalidRequest,
+			`{"id":"c","ID":"d","action":"pause"}`:                                sale.InvalidRequest,
+			`{"id":"c","action":"pause","note":null}`:                             sale.InvalidRequest,
+			`{"id":"c","action":"pause","note":{"a":1}}`:                          sale.InvalidRequest,
+			`{"id":"c","action":"pause","actor":"vera"}`:                          sale.InvalidRequest,
+			`{"id":"c","action":"pause","verified":"true"}`:                       sale.InvalidRequest,
+			`{"id":"c","action":"pause","saleId":"another"}`:                      sale.InvalidRequest,
+			`{"id":"c","action":"pause","at":"2026-01-01T00:00:00Z"}`:             sale.InvalidRequest,
+			`{"id":"c","action":"pause","changeId":"d"}`:                          sale.InvalidRequest,
+			`{"id":"c","action":"add","seedId":"d","stock":1}`:                    sale.InvalidRequest,
+			`{"id":"c","action":"add"}`:                                           sale.InvalidRequest,
+			`{"id":"c","action":"add","stock":0}`:                                 sale.InvalidRequest,
+			`{"id":"c","action":"create","stock":1}`:                              sale.InvalidRequest,
+			`{"id":"c","action":"describe"}`:                                      sale.InvalidRequest,
+			`{"id":"c","action":"describe","image":"https://evil.example/a.jpg"}`: sale.InvalidRequest,
+			`{"id":"c","action":"reschedule","opensAt":"2026-01-01T00:00:00Z"}`:   sale.InvalidRequest,
+			`{"id":"c","action":"pause"} {}`:                                      sale.InvalidRequest,
+			"{\"id\":\"c\",\"action\":\"pause\",\"note\":\"a\\u0000b\"}":          sale.InvalidRequest,
+			"{\"id\":\"c\",\"action\":\"pause\",\"note\":\"a\\nb\"}":              sale.InvalidRequest,
+			"{\"id\":\"c\",\"action\":\"pause\",\"note\":\"a\\u202eb\"}":          sale.InvalidRequest,
+			pad(501):     sale.InvalidRequest,
+			pad(2000):    sale.InvalidRequest,
+			pad(5 << 10): sale.BodyTooLarge,
+		} {
+			calls := f.Calls(func() {
+				r := f.Ask(t, t.Context(), event(t, "operate-pause.json", body(text)))
+				var problem struct{ Code sale.Code }
+				if err := json.Unmarshal([]byte(r.Body), &problem); err != nil || problem.Code != want {
+					t.Errorf("%.80s: %d %s, want %s", text, r.StatusCode, r.Body, want)
+				}
+			})
+			if calls != 0 {
+				t.Errorf("%.80s reaches the table", text)
+			}
+		}
+	})
+}
+
+func TestFortyChangesAtOnceAreAllInTheTrail(t *testing.T) {
+	selling(t, func(t *testing.T, f *function) {
+		var wait sync.WaitGroup
+		for i := range 40 {
+			wait.Go(func() {
+				one := &function{World: f.World}
+				one.over(f.Ledger())
+				action := []string{"pause", "resume"}[i%2]
+				for range 20 { // "busy" says: repeat it
+					r := one.Ask(t, t.Context(), event(t, "operate-pause.json", user(fmt.Sprint("operator-", i)), body(fmt.Sprintf(`{"id":"c-%d","action":%q}`, i, action))))
+					if r.StatusCode == 200 || r.StatusCode == 409 { // a newer one stands
+						return
+					}
+					time.Sleep(time.Second)
+				}
+				t.Errorf("change %d is never made", i)
+			})
+		}
+		wait.Wait()
+		actors, ids := map[string]bool{}, map[string]bool{}
+		all := f.trail(t)
+		for i, c := range all {
+			actors[c.Actor], ids[c.ID] = true, true
+			if c.Number != int64(len(all)-i) {
+				t.Errorf("entry %d has the number %d", i, c.Number)
+			}
+		}
+		if len(all) != 40 || len(actors) != 40 || len(ids) != 40 {
+			t.Errorf("%d entries of %d actors and %d ids", len(all), len(actors), len(ids))
+		}
+		if r := f.Receipt(); !r.Balanced {
+			t.Errorf("the books are %+v", r)
+		}
+	})
+}
+
+func TestTheTrailEndsAfterItsNewestChanges(t *testing.T) {
+	in(t, func(t *testing.T, f *function) {
+		f.Open()
+		for range mostChanges + 1 {
+			f.Pause()
+		}
+		page := f.answered(t, event(t, "operate-trail.json"))
+		if changes := page["changes"].([]any); len(changes) != mostChanges || page["more"] != true || page["edits"] != float64(mostChanges+1) {
+			t.Errorf("%d changes of %v, more %v", len(changes), page["edits"], page["more"])
+		}
+	})
+}
