@@ -64,7 +64,7 @@ var ofGroups = []mutant{
 		`draft.MinReader = sale.ReadsGroups`, `draft.MinReader = sale.ReadsPayment`}}},
 	{"a guard is for any reader", "P19", ledgerTests, overFake + "^what_a_group_adds", []edit{{ledgerItems,
 		`return forReader(c.MinReader, with(groupGuardKey(`, `return forReader(0, with(groupGuardKey(`}}},
-	{"an empty limitGroup is none", "P15", "./functions/seed/handler", "^TestACreationTakes", []edit{{"functions/seed/handler/request.go",
+	{"an empty limitGroup is none", "P15", "./functions/seed/handler", "^TestACreationTakes", []edit{{"shared/change/request.go",
 		`c.LimitGroup = *r.LimitGroup; c.LimitGroup == ""`, `c.LimitGroup = *r.LimitGroup; false`}}},
 	{"a group's id may be anything", "P13", "./functions/seed/handler", "^TestACreationTakes", []edit{{seedingRules,
 		`c.LimitGroup != "" && !ValidID(c.LimitGroup)`, `false`}}},

@@ -20,7 +20,7 @@ var survivors = map[string]string{
 	"shared/ledger/release.go: if one, readErr = readShard(reasons[0].Item); readErr != nil || one.putBack <= before {: && for ||":                    "a shard that cannot be read has the number 0, which is not more",
 	"shared/ledger/release.go: if one, readErr = readShard(reasons[0].Item); readErr != nil || one.putBack <= before {: < for <=":                     "a transaction whose condition fails has met another number, and the number only grows",
 	"shared/ledger/release.go: p.count++: -- for ++":                                                                                                  "only how much memory a pass needs at most depends on the count",
-	"functions/seed/handler/request.go: r.PayWithin = -1: + for -":                                                                                    "one second is refused like less than none",
+	"shared/change/request.go: r.PayWithin = -1: + for -":                                                                                             "one second is refused like less than none",
 	"shared/telemetry/telemetry.go: if trace, ok := ctx.Value(\"x-amzn-trace-id\").(string); ok && trace != \"\" {: || for &&":                        "what is no text is the empty one",
 	"shared/ledger/retry.go: return t.made < t.most && t.ledger.backOffUpTo(ctx, longest, t.made-1): + for -":                                         "only the pause changes: no promise depends on how long it is",
 	"shared/ledger/snapshot.go: if isNewer := found && !(v.found && s.Version == v.sale.Version); r.number < v.done && !isNewer {: <= for <":          "every read has a number of its own, above that of all reads before, so a result's number is never the one that is done",

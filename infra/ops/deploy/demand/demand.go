@@ -129,6 +129,7 @@ func Parse(text []byte, region string, parameters map[string]string) (Demand, er
 	for _, id := range t.existing("AWS::Serverless::HttpApi") {
 		t.api(id, &d)
 	}
+	t.rawIssuers(&d)
 	return d, nil
 }
 
@@ -221,6 +222,15 @@ func (t *template) api(id string, d *Demand) {
 	for _, authorizer := range pairs(t.value(member(t.value(member(p, "Auth")), "Authorizers"))) {
 		jwt := t.value(member(t.value(authorizer), "JwtConfiguration"))
 		if issuer := t.text(jwt, "issuer"); issuer != "" {
+			d.Issuers = append(d.Issuers, issuer)
+		}
+	}
+}
+
+// rawIssuers adds the issuers of the authorizers that are resources of their own.
+func (t *template) rawIssuers(d *Demand) {
+	for _, id := range t.existing("AWS::ApiGatewayV2::Authorizer") {
+		if issuer := t.text(t.value(member(t.properties(id), "JwtConfiguration")), "Issuer"); issuer != "" {
 			d.Issuers = append(d.Issuers, issuer)
 		}
 	}
