@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -122,11 +121,11 @@ func (l *Ledger) Events(ctx context.Context, saleID string, report func([]sale.E
 		if err != nil {
 			return err
 		}
-		seedings, err := l.receipts(ctx, saleID, seedHeads)
+		seedings, err := l.seedings(ctx, saleID)
 		if err != nil {
 			return err
 		}
-		if err := reportItems(slices.Concat([]item{listing}, edits, slices.Collect(maps.Values(seedings)))); err != nil {
+		if err := reportItems(slices.Concat([]item{listing}, edits, seedings)); err != nil {
 			return err
 		}
 	}

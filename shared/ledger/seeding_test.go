@@ -393,23 +393,3 @@ func TestAnUnexpectedErrorAfterAnUnknownOutcomeIsBusy(t *testing.T) {
 		}
 	}
 }
-
-// A trail that the sale does not count is not written over: the edit is an error, and nothing is changed.
-func TestAnEditNeverOverwritesTheTrail(t *testing.T) {
-	w, db, _ := faulty(t)
-	w.Open(4, 2)
-	if _, err := w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: aws.Bool(true)}); err != nil {
-		t.Fatal(err)
-	}
-	forget := "REMOVE edits"
-	if _, err := db.UpdateItem(w.Ctx, &dynamodb.UpdateItemInput{TableName: aws.String(table), UpdateExpression: &forget, Key: map[string]types.AttributeValue{
-		"pk": &types.AttributeValueMemberS{Value: "SALE#moutai"}, "sk": &types.AttributeValueMemberS{Value: "SALE"},
-	}}); err != nil {
-		t.Fatal(err)
-	}
-	before := db.Dump()
-	_, err := w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: aws.Bool(false)})
-	if w.Refused(sale.Internal, err); db.Dump() != before {
-		t.Error("the table was changed")
-	}
-}

@@ -3,6 +3,7 @@ package ledger
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,15 +26,12 @@ func (l *Ledger) Trail(ctx context.Context, saleID string, most int) (changes []
 	if err != nil {
 		return nil, false, err
 	}
-	seedings, err := l.receipts(ctx, saleID, seedHeads)
+	seedings, err := l.seedings(ctx, saleID)
 	if err != nil {
 		return nil, false, err
 	}
 	var seeded []sale.Change
 	for _, it := range seedings {
-		if !isSeeding(identityOf(it)) {
-			continue
-		}
 		c, err := readSeeding(it)
 		if err != nil {
 			return nil, false, asInternal(err)
@@ -65,6 +63,13 @@ func (l *Ledger) edits(ctx context.Context, saleID string) ([]item, error) {
 		ExpressionAttributeNames:  map[string]string{"#pk": attrPK},
 		ExpressionAttributeValues: item{":pk": str(changesPK(saleID))},
 	})
+}
+
+// seedings returns the heads of a sale's additions and withdrawals, without their receipts.
+func (l *Ledger) seedings(ctx context.Context, saleID string) ([]item, error) {
+	found, err := l.receipts(ctx, saleID, seedHeads)
+	maps.DeleteFunc(found, func(id identity, _ item) bool { return !isSeeding(id) })
+	return slices.Collect(maps.Values(found)), err
 }
 
 // edit is an edit, a description or a recall as it is written.

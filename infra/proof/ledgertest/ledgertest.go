@@ -69,6 +69,8 @@ type World struct {
 	mu  sync.Mutex
 	now time.Time
 	ids int
+	// overtakes counts the sales of overtake.
+	overtakes int
 }
 
 // NewWorld is a world over an engine, with its clock at Start.

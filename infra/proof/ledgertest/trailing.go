@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -52,22 +53,25 @@ func (w *World) trail(most int, more bool, want ...string) {
 
 // change makes a change of that kind by a new environment.
 func (w *World) change(action sale.Action, id string, by sale.Author) (applied bool, err error) {
-	l := w.Environment()
+	return w.changeIn("moutai", w.Environment(), action, id, by)
+}
+
+func (w *World) changeIn(saleID string, l *ledger.Ledger, action sale.Action, id string, by sale.Author) (applied bool, err error) {
 	switch action {
 	case sale.ActionAdd:
-		done, err := l.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: id, Stock: 3, Author: by})
+		done, err := l.Add(w.Ctx, sale.Addition{SaleID: saleID, SeedID: id, Stock: 3, Author: by})
 		return done.Applied, err
 	case sale.ActionWithdraw:
-		done, err := l.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: id, Stock: 2, Author: by})
+		done, err := l.Withdraw(w.Ctx, sale.Withdrawal{SaleID: saleID, SeedID: id, Stock: 2, Author: by})
 		return done.Applied, err
 	case sale.ActionDescribe:
-		done, err := l.Describe(w.Ctx, sale.Description{SaleID: "moutai", ChangeID: id, About: ptr("of " + id), Link: ptr(""), Author: by})
+		done, err := l.Describe(w.Ctx, sale.Description{SaleID: saleID, ChangeID: id, About: ptr("of " + id), Link: ptr(""), Author: by})
 		return done.Applied, err
 	case sale.ActionRecall:
-		done, err := l.Recall(w.Ctx, sale.Recall{SaleID: "moutai", ChangeID: id, Author: by})
+		done, err := l.Recall(w.Ctx, sale.Recall{SaleID: saleID, ChangeID: id, Author: by})
 		return done.Applied, err
 	}
-	e := sale.Edit{SaleID: "moutai", ChangeID: id, Author: by}
+	e := sale.Edit{SaleID: saleID, ChangeID: id, Author: by}
 	if action == sale.ActionReschedule {
 		e.OpensAt, e.ClosesAt = Start.Add(-time.Hour), Start.Add(2*time.Hour)
 	} else {
@@ -79,6 +83,29 @@ func (w *World) change(action sale.Action, id string, by sale.Author) (applied b
 
 var actions = []sale.Action{
 	sale.ActionPause, sale.ActionAdd, sale.ActionResume, sale.ActionReschedule, sale.ActionDescribe, sale.ActionWithdraw, sale.ActionRecall,
+}
+
+// overtake lets meanwhile happen before the write of each kind of edit, in a sale that was never
+// edited and in one that was, and checks what becomes of it.
+func (w *World) overtake(meanwhile func(saleID string, newer time.Time), check func(action sale.Action, saleID string, before int64, newer time.Time, err error)) {
+	w.T.Helper()
+	for _, action := range []sale.Action{sale.ActionPause, sale.ActionDescribe, sale.ActionRecall} {
+		for before := range int64(2) {
+			c := w.Sale(10, 2)
+			w.overtakes++
+			c.SaleID = fmt.Sprint("overtaken-", w.overtakes)
+			w.Create(c)
+			if before > 0 {
+				if _, err := w.changeIn(c.SaleID, w.Environment(), sale.ActionResume, "first", sale.Author{}); err != nil {
+					w.T.Fatal(err)
+				}
+			}
+			newer := w.Now().Add(time.Second)
+			slow := w.overtaken("TransactWriteItems", func() { meanwhile(c.SaleID, newer) })
+			_, err := w.changeIn(c.SaleID, slow, action, "mine", sale.Author{})
+			check(action, c.SaleID, before, newer, err)
+		}
+	}
 }
 
 func number(n int64) types.AttributeValue {
@@ -164,8 +191,8 @@ var trailing = map[string]func(*testing.T, *World){
 				return err
 			},
 		} {
-			if err := change(); sale.CodeOf(err) != sale.Conflicting || w.everything() != before {
-				t.Errorf("%s: %v", name, err)
+			if e := w.Refused(sale.Conflicting, change()); !strings.Contains(e.Detail, "used for another change") || w.everything() != before {
+				t.Errorf("%s: %v", name, e)
 			}
 		}
 	},
@@ -193,16 +220,8 @@ var trailing = map[string]func(*testing.T, *World){
 				c.SaleID = fmt.Sprint("once-", action, i)
 				w.Create(c)
 				change := func(l *ledger.Ledger) bool {
-					switch action {
-					case sale.ActionPause:
-						done, err := l.Edit(w.Ctx, sale.Edit{SaleID: c.SaleID, ChangeID: "mine", Paused: ptr(true)})
-						return err == nil && done.Applied
-					case sale.ActionDescribe:
-						done, err := l.Describe(w.Ctx, sale.Description{SaleID: c.SaleID, ChangeID: "mine", About: ptr("x")})
-						return err == nil && done.Applied
-					}
-					done, err := l.Recall(w.Ctx, sale.Recall{SaleID: c.SaleID, ChangeID: "mine"})
-					return err == nil && done.Applied
+					applied, err := w.changeIn(c.SaleID, l, action, "mine", sale.Author{})
+					return err == nil && applied
 				}
 				won := false
 				lost := change(w.overtaken(operation, func() { won = change(w.Environment()) }))
@@ -228,25 +247,44 @@ var trailing = map[string]func(*testing.T, *World){
 		w.changed(40, true, at)
 		w.trail(9, false, `1 mine pause by "" true 19:59-21:00`)
 	},
-	"an edit is written over one of an older release, which is not in the trail": func(t *testing.T, w *World) {
-		w.Open(10, 2)
-		newer := w.Now().Add(time.Second)
-		slow := w.overtaken("TransactWriteItems", func() {
-			w.tamper("SALE#moutai", "SALE", "SET changedAt = :x", map[string]types.AttributeValue{":x": number(newer.UnixMilli())})
+	"a change that another overtakes is made after it, also after one of an older release": func(t *testing.T, w *World) {
+		w.overtake(func(saleID string, newer time.Time) {
+			w.tamper("SALE#"+saleID, "SALE", "SET changedAt = :x", map[string]types.AttributeValue{":x": number(newer.UnixMilli())})
+		}, func(action sale.Action, saleID string, before int64, newer time.Time, err error) {
+			edits, trail := w.Number("SALE#"+saleID, "SALE", "edits"), len(w.Partition("CHANGES#"+saleID))
+			if err != nil || edits != before+1 || int64(trail) != edits {
+				t.Errorf("%s after %d edits and an older release's: %d edits, %d in the trail (%v)", action, before, edits, trail, err)
+			}
+			if at := w.Number("SALE#"+saleID, "SALE", "changedAt"); action != sale.ActionDescribe && at != newer.UnixMilli()+1 {
+				t.Errorf("%s is of %d, want it after %d", action, at, newer.UnixMilli())
+			}
 		})
-		if _, err := slow.Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: "mine", Paused: ptr(true)}); err != nil {
-			t.Error(err)
-		}
-		w.changed(2, true, newer.Add(time.Millisecond))
-		w.trail(9, false, `1 mine pause by "" true 19:59-21:00`)
+		w.overtake(func(saleID string, _ time.Time) {
+			if _, err := w.changeIn(saleID, w.Environment(), sale.ActionDescribe, "theirs", sale.Author{}); err != nil {
+				t.Error(err)
+			}
+		}, func(action sale.Action, saleID string, before int64, _ time.Time, err error) {
+			edits, trail := w.Number("SALE#"+saleID, "SALE", "edits"), len(w.Partition("CHANGES#"+saleID))
+			if err != nil || edits != before+2 || int64(trail) != edits {
+				t.Errorf("%s after %d edits and a description: %d edits, %d in the trail (%v)", action, before, edits, trail, err)
+			}
+		})
 	},
-	"a description that another overtakes is in the trail after it": func(t *testing.T, w *World) {
-		w.Open(10, 2)
-		slow := w.overtaken("TransactWriteItems", func() { w.change(sale.ActionDescribe, "theirs", sale.Author{}) })
-		if _, err := slow.Describe(w.Ctx, sale.Description{SaleID: "moutai", ChangeID: "mine", Name: ptr("M")}); err != nil {
-			t.Error(err)
-		}
-		w.trail(9, false, `2 mine describe by "" "M"`, `1 theirs describe by "" "of theirs" ""`)
+	"no entry of the trail is written over, not even one that the sale does not count": func(t *testing.T, w *World) {
+		w.overtake(func(saleID string, _ time.Time) {
+			beyond := "0000000001"
+			if w.Item("SALE#"+saleID, "SALE")["edits"] != nil {
+				beyond = "0000000002"
+			}
+			w.place(map[string]types.AttributeValue{
+				"pk": &types.AttributeValueMemberS{Value: "CHANGES#" + saleID}, "sk": &types.AttributeValueMemberS{Value: beyond},
+			})
+		}, func(action sale.Action, saleID string, before int64, _ time.Time, err error) {
+			trail := w.Partition("CHANGES#" + saleID)
+			if sale.CodeOf(err) != sale.Internal || trail[len(trail)-1]["id"] != nil {
+				t.Errorf("%s after %d edits: %v, and the entry is %v", action, before, err, trail[len(trail)-1])
+			}
+		})
 	},
 	"an addition of an older release is in the trail without its author": func(t *testing.T, w *World) {
 		w.Open(10, 2)
