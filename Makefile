@@ -104,41 +104,45 @@ $(HOST)/operator $(HOST)/deploy: $(HOST)/%: $(SOURCES)
 # the table and the queues also accept TABLE=… (and QUEUE=… DLQ=…) instead.
 override OPERATOR := $(HOST)/operator -api-port "$$API_PORT" $${ENV:+-env "$$ENV"} \
 	$${TABLE:+-table "$$TABLE" -queue "$${QUEUE-}" -dead-letter-queue "$${DLQ-}"}
+# Why a change is made, and the id of a change that is repeated. An id counts only on the command
+# line: one that stayed in the environment would make the next change a repeat of this one.
+override BECAUSE = $${NOTE:+-note "$$NOTE"} $(if $(filter override,$(origin ID)),-id "$$ID")
 
 .PHONY: sales
-sales: operator ## list the sales with their state, their units and whether their books balance
+sales: operator ## list the sales with their state, and their units and books as last audited
 	@$(OPERATOR) sales
 
+# Nobody who must stop a sale waits for a compiler: a program that is there is used, however old.
 .PHONY: pause
-pause: operator ## stop SALE=… (on AWS: ENV=…): after its confirmation no unit is sold
-	@$(OPERATOR) pause -sale "$${SALE-}"
+pause: $(if $(wildcard $(HOST)/operator),,operator) ## stop SALE=… (on AWS: ENV=…): after its confirmation no unit is sold (NOTE=… ID=…, as for every change)
+	@$(OPERATOR) pause -sale "$${SALE-}" $(BECAUSE)
 
 .PHONY: resume
 resume: operator ## continue SALE=…
-	@$(OPERATOR) resume -sale "$${SALE-}"
+	@$(OPERATOR) resume -sale "$${SALE-}" $(BECAUSE)
 
 .PHONY: reschedule
 reschedule: operator ## let SALE=… sell from OPENS=2026-11-11T12:00:00Z to CLOSES=…
-	@$(OPERATOR) reschedule -sale "$${SALE-}" -opens "$${OPENS-}" -closes "$${CLOSES-}"
+	@$(OPERATOR) reschedule -sale "$${SALE-}" -opens "$${OPENS-}" -closes "$${CLOSES-}" $(BECAUSE)
 
 # Only what is given on the command line counts: some systems have a NAME in the environment.
 .PHONY: describe
 describe: operator ## correct what buyers read of SALE=…: NAME=… IMAGE=… ABOUT=… LINK=…; an empty one is removed
 	@$(OPERATOR) describe -sale "$${SALE-}" $(if $(filter override,$(origin NAME)),-name "$$NAME") \
 		$(if $(filter override,$(origin IMAGE)),-image "$$IMAGE") $(if $(filter override,$(origin ABOUT)),-about "$$ABOUT") \
-		$(if $(filter override,$(origin LINK)),-link "$$LINK")
+		$(if $(filter override,$(origin LINK)),-link "$$LINK") $(BECAUSE)
 
 .PHONY: add
 add: operator ## add STOCK=… units to SALE=…; a repeat with the same SEED_ID=… changes nothing
-	@$(OPERATOR) add -sale "$${SALE-}" -stock "$${STOCK-}" -seed-id "$${SEED_ID-}"
+	@$(OPERATOR) add -sale "$${SALE-}" -stock "$${STOCK-}" -seed-id "$${SEED_ID-}" $${NOTE:+-note "$$NOTE"}
 
 .PHONY: withdraw
 withdraw: operator ## take up to STOCK=… unsold units out of SALE=…; a repeat with the same SEED_ID=… changes nothing
-	@$(OPERATOR) withdraw -sale "$${SALE-}" -stock "$${STOCK-}" -seed-id "$${SEED_ID-}"
+	@$(OPERATOR) withdraw -sale "$${SALE-}" -stock "$${STOCK-}" -seed-id "$${SEED_ID-}" $${NOTE:+-note "$$NOTE"}
 
 .PHONY: recall
 recall: operator ## stop SALE=… for ever, because of NOTE=…: unpaid orders are released, payments go back (asks once; YES=1: does not)
-	@$(OPERATOR) recall -sale "$${SALE-}" -note "$${NOTE-}" $${YES:+-yes}
+	@$(OPERATOR) recall -sale "$${SALE-}" $(BECAUSE) $${YES:+-yes}
 
 .PHONY: resend
 resend: operator ## send the lost order messages of SALE=… again at once, 5,000 at most, without waiting until they are due

@@ -313,10 +313,10 @@ func TestALocalStackReturnsTheAddressesOfItsParts(t *testing.T) {
 		w.WriteHeader(status)
 		fmt.Fprint(w, health)
 	})
-	health = fmt.Sprintf(`{"lambda":%q,"dynamodb":"http://127.0.0.1:5","sqs":"http://127.0.0.1:6","table":"T","eventbridge":"http://127.0.0.1:7","eventBus":"orders"}`, address)
+	health = fmt.Sprintf(`{"lambda":%q,"dynamodb":"http://127.0.0.1:5","sqs":"http://127.0.0.1:6","table":"T","eventbridge":"http://127.0.0.1:7","eventBus":"orders","operate":"http://127.0.0.1:8"}`, address)
 	s, err := Find(t.Context(), address+"/", Options{})
 	if err != nil || last.url != "/_local/health" || !s.Local || s.API != address || s.Table != "T" || s.DynamoDB != "http://127.0.0.1:5" ||
-		s.EventBridge != "http://127.0.0.1:7" || s.EventBus != "orders" ||
+		s.EventBridge != "http://127.0.0.1:7" || s.EventBus != "orders" || s.Operate != "http://127.0.0.1:8" ||
 		s.SQS != "http://127.0.0.1:6" || s.OrderQueue != s.SQS+"/000000000000/OrderQueue" || s.OrderDeadLetterQueue != s.SQS+"/000000000000/OrderDeadLetterQueue" {
 		t.Errorf("%+v, %v", s, err)
 	}

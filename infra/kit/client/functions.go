@@ -15,6 +15,7 @@ const (
 	SeedFunction      = "SeedFunction"
 	ReconcileFunction = "ReconcileFunction"
 	ReleaseFunction   = "ReleaseFunction"
+	OperateFunction   = "OperateFunction"
 )
 
 // FunctionError is the header that the Lambda service sets when the function failed.

@@ -27,6 +27,7 @@ type System struct {
 	OrderQueue, OrderDeadLetterQueue string // URLs
 	EventBridge                      string // address of a local stack's
 	EventBus                         string // name or ARN; empty if no events are published
+	Operate                          string // address of a local stack's operators' API
 }
 
 // Find gets the addresses of a local stack's parts from the stack.
@@ -34,7 +35,7 @@ func Find(ctx context.Context, api string, o Options) (System, error) {
 	c := New(api, o)
 	ctx, cancel := context.WithTimeout(ctx, healthTime)
 	defer cancel()
-	var parts struct{ Lambda, DynamoDB, SQS, Table, EventBridge, EventBus string }
+	var parts struct{ Lambda, DynamoDB, SQS, Table, EventBridge, EventBus, Operate string }
 	a, err := c.Send(ctx, http.MethodGet, "/_local/health", "")
 	switch {
 	case err != nil:
@@ -50,7 +51,7 @@ func Find(ctx context.Context, api string, o Options) (System, error) {
 	c.lambda = parts.Lambda
 	s := System{
 		Client: c, Local: true, Table: parts.Table, DynamoDB: parts.DynamoDB, SQS: parts.SQS,
-		EventBridge: parts.EventBridge, EventBus: parts.EventBus,
+		EventBridge: parts.EventBridge, EventBus: parts.EventBus, Operate: parts.Operate,
 	}
 	if s.SQS != "" {
 		queues := s.SQS + "/000000000000/"

@@ -2,13 +2,15 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -50,23 +52,24 @@ type changed struct {
 	} `json:"receipts"`
 }
 
-// A change is a command that asks a function, by default SeedFunction, to change a sale.
-// The requests carry no instant, so they apply after any earlier edit. A request may be sent
-// twice; the command prints the state from the last answer.
+// A change is a command that asks OperateFunction to change a sale.
+// It applies after any earlier edit, once for each id: a repeat of the request with the same id
+// changes nothing, and the command prints the state from the last answer.
 type change struct {
-	action   string // of the request
-	done     string // past participle of the action
-	function string
-	// members returns the request's members besides action and sale; nil: there are none.
+	action string // of the request
+	done   string // past participle of the action
+	// members returns the request's members besides id, action, note and sale; nil: there are none.
 	members func(values map[string]string) (map[string]any, error)
 	// confirm, if not nil, asks the operator before the function is asked, unless -yes is given.
-	confirm func(ctx context.Context, where system.Place, saleID string, out io.Writer) error
+	confirm func(ctx context.Context, with client.Operator, saleID string, out io.Writer) error
+	// ask, if not nil, takes the place of the request to OperateFunction.
+	ask func(ctx context.Context, where system.Place, saleID string) (changed, error)
 	// say describes the sale as it is now, or fails if it is not as asked. where is
 	// "ENV=prod ", or empty for the local stack.
 	say func(c changed, values map[string]string, where string) (string, error)
 }
 
-var errUnsaid = errors.New("SeedFunction's answer does not confirm it")
+var errUnsaid = errors.New("OperateFunction's answer does not confirm it")
 
 var changes = []change{
 	{action: "pause", done: "PAUSED", say: func(c changed, _ map[string]string, where string) (string, error) {
@@ -125,7 +128,7 @@ var changes = []change{
 		}
 		return text + fmt.Sprintf("; `make receipt %sSALE=%s` counts them", where, c.SaleID), nil
 	}},
-	{action: "recall", done: "RECALLED", members: note, confirm: confirmRecall, say: func(c changed, _ map[string]string, where string) (string, error) {
+	{action: "recall", done: "RECALLED", members: reason, confirm: confirmRecall, say: func(c changed, _ map[string]string, where string) (string, error) {
 		if c.RecalledAt.IsZero() || !c.Paused {
 			return "", errUnsaid
 		}
@@ -135,7 +138,7 @@ var changes = []change{
 		}
 		return text + fmt.Sprintf("`make refunds %sSALE=%s` lists what must be paid back", where, c.SaleID), nil
 	}},
-	{action: "resend", done: "RESENT", function: client.ReconcileFunction, say: func(c changed, values map[string]string, where string) (string, error) {
+	{action: "resend", done: "RESENT", ask: resend, say: func(c changed, values map[string]string, where string) (string, error) {
 		text := fmt.Sprintf("%s: %d order messages were sent again", values["sale"], c.Resent)
 		if len(c.Receipts) == 0 {
 			return text + ", and not every order was looked at: repeat the command for the others", nil
@@ -187,35 +190,31 @@ func units(values map[string]string) (map[string]any, error) {
 	if err != nil || stock < 1 || strconv.FormatInt(stock, 10) != values["stock"] { // not "+5" or "05"
 		return nil, fmt.Errorf("%q is not a number of units; give one such as STOCK=50", values["stock"])
 	}
-	return map[string]any{"seedId": values["seed-id"], "stock": stock}, nil
+	values["id"] = values["seed-id"]
+	return map[string]any{"stock": stock}, nil
 }
 
-// note reads what the operator says about a recall.
-func note(values map[string]string) (map[string]any, error) {
-	r := sale.Recall{SaleID: values["sale"], Author: sale.Author{Note: values["note"]}}
-	if err := r.Check(); err != nil {
-		return nil, fmt.Errorf("NOTE: %w", err)
-	}
-	if r.Note == "" {
+// reason refuses a recall of which the operator says nothing.
+func reason(values map[string]string) (map[string]any, error) {
+	if values["note"] == "" {
 		return nil, errors.New("say why, for the colleagues who are asked: NOTE='the soles come off'")
 	}
-	return map[string]any{"note": r.Note}, nil
+	return nil, nil
 }
 
 // stdin is where an operator answers.
 var stdin io.Reader = os.Stdin
 
-// confirmRecall says how many orders a recall ends, as ReconcileFunction counts them, and asks once.
-func confirmRecall(ctx context.Context, where system.Place, saleID string, out io.Writer) error {
-	var counted changed
-	if err := where.Ask(ctx, client.ReconcileFunction, map[string]any{"saleId": saleID}, &counted); err != nil {
+// confirmRecall says how many orders a recall ends, as the last audit counted them, and asks once.
+func confirmRecall(ctx context.Context, with client.Operator, saleID string, out io.Writer) error {
+	var s listedSale
+	if err := read(ctx, with, "/operate/sales/{saleId}", map[string]string{"saleId": saleID}, nil, &s); err != nil {
 		return fmt.Errorf("the orders could not be counted (%w); YES=1 recalls without that", err)
 	}
-	orders := "more orders than could be counted now"
-	if len(counted.Receipts) > 0 {
-		r := counted.Receipts[0]
-		orders = fmt.Sprintf("%d orders without an id yet, %d confirmed and not paid, %d paid and %d released",
-			r.Pending, r.Confirmed-r.Paid-r.Released, r.Paid, r.Released)
+	orders := "orders that nobody has counted yet"
+	if b := s.Books; b != nil {
+		orders = fmt.Sprintf("%d orders without an id yet, %d confirmed and not paid, %d paid and %d released, as counted at %s",
+			b.Pending, b.Confirmed-b.Paid-b.Released, b.Paid, b.Released, instant(b.AsOf))
 	}
 	fmt.Fprintf(out, "%s has %s.\nA recall is final: nothing is sold any more, every order that is not paid is released, and every payment goes back.\nRecall %s? [y/N] ",
 		saleID, orders, saleID)
@@ -226,12 +225,24 @@ func confirmRecall(ctx context.Context, where system.Place, saleID string, out i
 	return nil
 }
 
-// run requests the change and prints one line: the resulting state or, with errNotDone, why
-// the change failed.
+// resend asks ReconcileFunction.
+func resend(ctx context.Context, where system.Place, saleID string) (after changed, err error) {
+	err = where.Ask(ctx, client.ReconcileFunction, map[string]any{"action": "resend", "saleId": saleID}, &after)
+	if refusal, ok := errors.AsType[*client.Refusal](err); ok && refusal.Code != string(sale.Busy) {
+		return after, errors.New(refusal.Detail)
+	}
+	if err != nil {
+		err = fmt.Errorf("%w; the change may still happen: repeat the command until it succeeds", err)
+	}
+	return after, err
+}
+
+// run requests the change and prints the resulting state and the change's id or, with
+// errNotDone, why the change failed.
 func (c change) run(ctx context.Context, p place, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet(c.action, flag.ContinueOnError)
 	values := map[string]string{}
-	for _, name := range []string{"sale", "stock", "seed-id", "opens", "closes", "name", "image", "about", "link", "note"} {
+	for _, name := range []string{"sale", "stock", "seed-id", "opens", "closes", "name", "image", "about", "link", "note", "id"} {
 		flags.Func(name, "", func(value string) error { values[name] = value; return nil })
 	}
 	yes := flags.Bool("yes", false, "")
@@ -241,7 +252,7 @@ func (c change) run(ctx context.Context, p place, args []string, out io.Writer) 
 		if *yes {
 			c.confirm = nil
 		}
-		after, err = c.ask(ctx, p, values, out)
+		after, err = c.request(ctx, p, values, out)
 	}
 	where, line := "", ""
 	if p.env != "" {
@@ -255,15 +266,24 @@ func (c change) run(ctx context.Context, p place, args []string, out io.Writer) 
 		return errNotDone
 	}
 	fmt.Fprintln(out, line)
+	if c.ask == nil && values["seed-id"] == "" {
+		fmt.Fprintf(out, "this is change %s: with ID=%s the same command changes nothing more\n", values["id"], values["id"])
+	}
 	return nil
 }
 
-func (c change) ask(ctx context.Context, p place, values map[string]string, out io.Writer) (changed, error) {
-	var after changed
-	if !sale.ValidID(values["sale"]) {
-		return after, fmt.Errorf("%q is not a sale id; name the sale: make %s SALE=moutai", values["sale"], c.action)
+// request asks for the change until there is an answer.
+func (c change) request(ctx context.Context, p place, values map[string]string, out io.Writer) (after changed, err error) {
+	saleID := values["sale"]
+	if !sale.ValidID(saleID) {
+		return after, fmt.Errorf("%q is not a sale id; name the sale: make %s SALE=moutai", saleID, c.action)
 	}
-	request := map[string]any{"action": c.action, "saleId": values["sale"]}
+	if id, given := values["id"]; !given {
+		values["id"] = rand.Text()
+	} else if !sale.ValidID(id) {
+		return after, fmt.Errorf("%q is not the id of a change; give the one that an earlier command printed, or none", id)
+	}
+	request := map[string]any{}
 	if c.members != nil {
 		members, err := c.members(values)
 		if err != nil {
@@ -271,22 +291,40 @@ func (c change) ask(ctx context.Context, p place, values map[string]string, out 
 		}
 		maps.Copy(request, members)
 	}
-	where, err := p.system(ctx)
+	request["id"], request["action"] = values["id"], c.action
+	if values["note"] != "" {
+		noted := sale.Recall{SaleID: saleID, Author: sale.Author{Note: values["note"]}}
+		if err := noted.Check(); err != nil {
+			return after, fmt.Errorf("NOTE: %w", err)
+		}
+		request["note"] = noted.Note
+	}
+	if c.ask != nil {
+		where, err := p.system(ctx)
+		if err != nil {
+			return after, err
+		}
+		return c.ask(ctx, where, saleID)
+	}
+	with, _, err := p.operator(ctx, c.action)
 	if err == nil && c.confirm != nil {
-		err = c.confirm(ctx, where, values["sale"], out)
+		err = c.confirm(ctx, with, saleID, out)
 	}
 	if err != nil {
 		return after, err
 	}
-	err = where.Ask(ctx, cmp.Or(c.function, client.SeedFunction), request, &after)
-	var refusal *client.Refusal
-	switch {
-	case errors.As(err, &refusal) && refusal.Code == string(sale.Conflicting):
-		return after, errors.New(strings.TrimPrefix(refusal.Detail, string(sale.Conflicting)+": "))
-	case errors.As(err, &refusal) && refusal.Code != string(sale.Busy):
-		return after, errors.New(refusal.Detail)
-	case err != nil:
-		return after, fmt.Errorf("%w; the change may still happen: repeat the command until it succeeds", err)
+	body, err := json.Marshal(request)
+	if err != nil {
+		return after, fmt.Errorf("write request: %w", err)
 	}
-	return after, nil
+	err = ask(ctx, with, client.OperatorRequest{
+		Method: http.MethodPost, Route: "/operate/sales/{saleId}/changes", Path: map[string]string{"saleId": saleID}, Body: string(body),
+	}, &after)
+	switch {
+	case errors.Is(err, errNoAnswer) && values["seed-id"] == "":
+		err = fmt.Errorf("%w; the change may still happen: repeat the command with ID=%s until it succeeds", err, values["id"])
+	case errors.Is(err, errNoAnswer):
+		err = fmt.Errorf("%w; the change may still happen: repeat the command until it succeeds", err)
+	}
+	return after, err
 }

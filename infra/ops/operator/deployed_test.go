@@ -2,19 +2,31 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
+
+	"flashsale/functions/operate/handler"
+	"flashsale/infra/kit/client"
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+	"flashsale/shared/telemetry"
 )
 
 // call is a request to AWS: the service, the region and the operation.
@@ -23,9 +35,17 @@ type call struct {
 	Body                  map[string]any
 }
 
+const operateLive = "/2015-03-31/functions/shop-Operate:live/invocations"
+
 // account is an AWS account with the stack "shop" in eu-west-1 whose services give the
 // test's answers, by operation or function. It returns the calls.
 func account(t *testing.T, answers map[string]string) (config string, calls *[]call) {
+	t.Helper()
+	return accountWith(t, answers, nil)
+}
+
+// accountWith is an account whose OperateFunction is that shop's, if it is not nil.
+func accountWith(t *testing.T, answers map[string]string, s *shop) (config string, calls *[]call) {
 	t.Helper()
 	offline(t)
 	calls = &[]call{}
@@ -36,10 +56,24 @@ func account(t *testing.T, answers map[string]string) (config string, calls *[]c
 		if c.Name == "" {
 			c.Name = r.URL.Path
 		}
-		if err := json.NewDecoder(r.Body).Decode(&c.Body); err != nil {
+		body, err := io.ReadAll(r.Body)
+		if c.Service == "sts" {
+			fmt.Fprint(w, "<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>arn:aws:iam::1:user/ada</Arn></GetCallerIdentityResult></GetCallerIdentityResponse>")
+			return
+		}
+		if err := errors.Join(err, json.Unmarshal(body, &c.Body)); err != nil {
 			t.Error(err)
 		}
 		*calls = append(*calls, c)
+		if s != nil && c.Name == operateLive {
+			answer, err := s.invoke(body)
+			if err != nil {
+				w.Header().Set(client.FunctionError, "Unhandled")
+				answer = []byte(`{"errorType":"Runtime.ExitError","errorMessage":"` + err.Error() + `"}`)
+			}
+			_, _ = w.Write(answer)
+			return
+		}
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 		answer, ok := answers[c.Name]
 		if !ok {
@@ -54,7 +88,9 @@ func account(t *testing.T, answers map[string]string) (config string, calls *[]c
 	bin := t.TempDir()
 	const cli = `#!/bin/sh
 case "$*" in
-*"--region eu-west-1"*"describe-stacks --stack-name shop") echo '{"Stacks":[{"Outputs":[
+*"describe-stacks --stack-name old") echo '{"Stacks":[{"Outputs":[{"OutputKey":"ApiUrl","OutputValue":"https://abc.test"},
+ {"OutputKey":"TableName","OutputValue":"T"},{"OutputKey":"SeedFunctionName","OutputValue":"shop-Seed:live"}]}]}';;
+*"--region eu-west-1"*"describe-stacks --stack-name shop") echo '{"Stacks":[{"Outputs":[{"OutputKey":"OperateFunctionName","OutputValue":"shop-Operate:live"},
  {"OutputKey":"ApiUrl","OutputValue":"https://abc.test"},{"OutputKey":"TableName","OutputValue":"shop-Table"},
  {"OutputKey":"SeedFunctionName","OutputValue":"shop-Seed:live"},{"OutputKey":"ReconcileFunctionName","OutputValue":"shop-Reconcile:live"},{"OutputKey":"EventBusName","OutputValue":"shop-orders"},
  {"OutputKey":"OrderQueueUrl","OutputValue":"https://sqs.test/1/orders"},{"OutputKey":"OrderDeadLetterQueueUrl","OutputValue":"https://sqs.test/1/dead"}]}]}';;
@@ -66,7 +102,8 @@ esac
 		t.Fatal(err)
 	}
 	config = filepath.Join(bin, "samconfig.toml")
-	file := "[dev.deploy.parameters]\nstack_name = \"shop\"\nregion = \"eu-west-1\"\n[other.deploy.parameters]\nstack_name = \"none\"\nregion = \"eu-west-1\"\n"
+	file := "[dev.deploy.parameters]\nstack_name = \"shop\"\nregion = \"eu-west-1\"\n[other.deploy.parameters]\nstack_name = \"none\"\nregion = \"eu-west-1\"\n" +
+		"[old.deploy.parameters]\nstack_name = \"old\"\nregion = \"eu-west-1\"\n"
 	if err := os.WriteFile(config, []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -79,94 +116,252 @@ esac
 	return config, calls
 }
 
-func TestAnEnvironmentsSaleIsChangedThroughItsFunctions(t *testing.T) {
-	const function, reconcile = "/2015-03-31/functions/shop-Seed:live/invocations", "/2015-03-31/functions/shop-Reconcile:live/invocations"
-	const opens, closes = "2026-11-11T12:00:00Z", "2026-11-11T14:00:00Z"
+// shop is the sale moutai of 100 units, at noon, as the real OperateFunction shows and changes it.
+type shop struct {
+	book   *ledger.Ledger
+	invoke func(payload []byte) (answer []byte, err error)
+}
+
+func newShop(t *testing.T) *shop {
+	t.Helper()
+	now := func() time.Time { return noon }
+	db := dynamotest.New(dynamotest.Table{Name: "T", PK: "pk", SK: "sk"})
+	s := &shop{book: ledger.New(db, "T", ledger.Options{Now: now})}
+	if _, err := s.book.Create(t.Context(), sale.Creation{SaleID: "moutai", Name: "Moutai", OpensAt: noon, ClosesAt: noon.Add(time.Hour), Stock: 100, Shards: 2}); err != nil {
+		t.Fatal(err)
+	}
+	h := handler.New(s.book, telemetry.New(io.Discard, "operate", now), now)
+	s.invoke = func(payload []byte) ([]byte, error) { return h.Invoke(context.WithoutCancel(t.Context()), payload) }
+	return s
+}
+
+func TestAnEnvironmentsSaleIsChangedThroughOperateFunction(t *testing.T) {
+	s := newShop(t)
+	config, calls := accountWith(t, nil, s)
 	for _, tt := range []struct {
-		action, answer, want string
-		flags                []string
-		members              map[string]any
-		function             string // SeedFunction, if empty
+		command, want string // of the command's output, without the change's id
+		flags         []string
+		fails         bool
 	}{
-		{action: "pause", answer: `{"saleId":"moutai","paused":true,"changedAt":"2026-11-11T12:00:00Z"}`,
-			want: "moutai has been paused since 12:00:00Z: no unit is sold until `make resume ENV=dev SALE=moutai`\n"},
-		{action: "resume", answer: `{"saleId":"moutai","changedAt":"2026-11-11T12:00:00Z","opensAt":"2026-11-11T12:00:00Z","closesAt":"2026-11-11T14:00:00Z"}`,
-			want: "moutai was resumed at 12:00:00Z: it sells from 2026-11-11T12:00:00Z to 2026-11-11T14:00:00Z\n"},
-		{action: "reschedule", answer: `{"saleId":"moutai","paused":true,"changedAt":"2026-11-10T12:00:00Z","opensAt":"2026-11-11T12:00:00.000Z","closesAt":"2026-11-11T14:00:00.000Z"}`,
-			want:  "moutai was rescheduled at 12:00:00Z: it sells from 2026-11-11T12:00:00Z to 2026-11-11T14:00:00Z, but it is paused: `make resume ENV=dev SALE=moutai`\n",
-			flags: []string{"-opens", "2026-11-11T13:00:00+01:00", "-closes", closes}, members: map[string]any{"opensAt": opens, "closesAt": closes}},
-		{action: "add", answer: `{"saleId":"moutai","seeded":150,"shards":2,"applied":true}`,
-			want:  "moutai got 50 more units, 150 have been seeded in total; repeating `make add` with SEED_ID=second-batch changes nothing; `make receipt ENV=dev SALE=moutai` counts them\n",
-			flags: []string{"-stock", "50", "-seed-id", "second-batch"}, members: map[string]any{"stock": 50.0, "seedId": "second-batch"}},
-		{action: "add", answer: `{"saleId":"moutai","seeded":150,"shards":2,"applied":false}`,
-			want:  "moutai: 50 units were added earlier under the name second-batch, and nothing changed now; 150 units have been seeded in total\n",
-			flags: []string{"-stock", "50", "-seed-id", "second-batch"}, members: map[string]any{"stock": 50.0, "seedId": "second-batch"}},
-		{action: "withdraw", answer: `{"saleId":"moutai","seeded":1000,"shards":2,"applied":true,"withdrawn":9000}`,
-			want:  "moutai: 9000 of 9000 units were withdrawn, 1000 stay seeded; `make receipt ENV=dev SALE=moutai` counts them\n",
-			flags: []string{"-stock", "9000", "-seed-id", "typo"}, members: map[string]any{"stock": 9000.0, "seedId": "typo"}},
-		{action: "withdraw", answer: `{"saleId":"moutai","seeded":1200,"shards":2,"applied":false,"withdrawn":8800}`,
-			want: "moutai: 8800 of 9000 units were withdrawn earlier under the name typo, and nothing changed now; 1200 stay seeded; no other unit was left; " +
-				"`make receipt ENV=dev SALE=moutai` counts them\n",
-			flags: []string{"-stock", "9000", "-seed-id", "typo"}, members: map[string]any{"stock": 9000.0, "seedId": "typo"}},
-		{action: "recall", answer: `{"saleId":"moutai","applied":true,"paused":true,"recalledAt":"2026-11-11T12:00:00Z"}`,
-			want:  "moutai was recalled at 2026-11-11T12:00:00Z: no unit is sold any more, and within minutes each order is cancelled or its payment is a refund due; `make refunds ENV=dev SALE=moutai` lists what must be paid back\n",
-			flags: []string{"-note", "$(soles) come off; `x`", "-yes"}, members: map[string]any{"note": "$(soles) come off; `x`"}},
-		{action: "recall", answer: `{"saleId":"moutai","paused":true,"recalledAt":"2026-11-11T12:00:00Z"}`,
-			want:  "moutai was recalled at 2026-11-11T12:00:00Z, and nothing changed now; `make refunds ENV=dev SALE=moutai` lists what must be paid back\n",
-			flags: []string{"-note", "again", "-yes"}, members: map[string]any{"note": "again"}},
-		{action: "resend", function: reconcile, answer: `{"resent":5000,"receipts":[{"saleId":"moutai","pending":7000}]}`,
-			want: "moutai: 5000 order messages were sent again; 7000 orders had no id: the command may be repeated for the others when the last message of each is 30 s old; " +
-				"`make receipt ENV=dev SALE=moutai` counts them\n"},
-		{action: "resend", function: reconcile, answer: `{"resent":7,"receipts":[{"saleId":"moutai","pending":7}]}`,
-			want: "moutai: 7 order messages were sent again; 7 orders had no id; `make receipt ENV=dev SALE=moutai` counts them\n"},
-		{action: "resend", function: reconcile, answer: `{"resent":7,"receipts":[]}`,
-			want: "moutai: 7 order messages were sent again, and not every order was looked at: repeat the command for the others\n"},
+		{command: "pause", flags: []string{"-id", "p1", "-note", "$(wrong) price; `x`"}, want: "moutai has been paused since 12:00:00Z: no unit is sold until `make resume ENV=dev SALE=moutai`\nthis is change p1: with ID=p1 the same command changes nothing more\n"},
+		{command: "reschedule", flags: []string{"-id", "r1", "-opens", "2026-11-11T13:00:00+01:00", "-closes", "2026-11-11T14:00:00Z"},
+			want: "moutai was rescheduled at 12:00:00Z: it sells from 2026-11-11T12:00:00Z to 2026-11-11T14:00:00Z, but it is paused: `make resume ENV=dev SALE=moutai`\nthis is change r1: with ID=r1 the same command changes nothing more\n"},
+		{command: "resume", flags: []string{"-id", "r2"}, want: "moutai was resumed at 12:00:00Z: it sells from 2026-11-11T12:00:00Z to 2026-11-11T14:00:00Z\nthis is change r2: with ID=r2 the same command changes nothing more\n"},
+		{command: "pause", flags: []string{"-id", "p1"}, want: "NOT PAUSED: an edit of 2026-11-11T12:00:00.002Z stands: the sale is not paused\n", fails: true},
+		{command: "resume", flags: []string{"-id", "p1"}, want: "NOT RESUMED: the change id was used for another change\n", fails: true},
+		{command: "describe", flags: []string{"-id", "d1", "-name", "Moutai 2026", "-about", "53 %"}, want: "moutai is shown as \"Moutai 2026\", about \"53 %\"; pages that are loaded from two seconds on have it\nthis is change d1: with ID=d1 the same command changes nothing more\n"},
+		{command: "add", flags: []string{"-stock", "50", "-seed-id", "second-batch"}, want: "moutai got 50 more units, 150 have been seeded in total; repeating `make add` with SEED_ID=second-batch changes nothing; `make receipt ENV=dev SALE=moutai` counts them\n"},
+		{command: "add", flags: []string{"-stock", "50", "-seed-id", "second-batch"}, want: "moutai: 50 units were added earlier under the name second-batch, and nothing changed now; 150 units have been seeded in total\n"},
+		{command: "withdraw", flags: []string{"-stock", "40", "-seed-id", "typo", "-note", "typed wrong"}, want: "moutai: 40 of 40 units were withdrawn, 110 stay seeded; `make receipt ENV=dev SALE=moutai` counts them\n"},
+		{command: "withdraw", flags: []string{"-stock", "900", "-seed-id", "rest"}, want: "moutai: 110 of 900 units were withdrawn, 0 stay seeded; no other unit was left; `make receipt ENV=dev SALE=moutai` counts them\n"},
+		{command: "withdraw", flags: []string{"-stock", "900", "-seed-id", "rest"}, want: "moutai: 110 of 900 units were withdrawn earlier under the name rest, and nothing changed now; 0 stay seeded; no other unit was left; `make receipt ENV=dev SALE=moutai` counts them\n"},
+		{command: "recall", flags: []string{"-id", "x1", "-note", "soles", "-yes"}, want: "moutai was recalled at 2026-11-11T12:00:00Z: no unit is sold any more, and within minutes each order is cancelled or its payment is a refund due; `make refunds ENV=dev SALE=moutai` lists what must be paid back\n" +
+			"this is change x1: with ID=x1 the same command changes nothing more\n"},
+		{command: "recall", flags: []string{"-id", "x2", "-note", "again", "-yes"}, want: "moutai was recalled at 2026-11-11T12:00:00Z, and nothing changed now; `make refunds ENV=dev SALE=moutai` lists what must be paid back\n" +
+			"this is change x2: with ID=x2 the same command changes nothing more\n"},
+		{command: "resume", want: "NOT RESUMED: recalled", fails: true},
+		{command: "pause", flags: []string{"-sale", "nowhere"}, want: "NOT PAUSED: sale-not-found", fails: true},
 	} {
-		t.Run(tt.action, func(t *testing.T) {
-			name := function
-			if tt.function != "" {
-				name = tt.function
+		var out bytes.Buffer
+		err := run(t.Context(), slices.Concat([]string{"-env", "dev", "-config", config, tt.command, "-sale", "moutai"}, tt.flags), &out)
+		if errors.Is(err, errNotDone) != tt.fails || err != nil && !tt.fails || !strings.HasPrefix(out.String(), tt.want) || !tt.fails && out.String() != tt.want {
+			t.Errorf("%s: %v, %q, want %q", tt.command, err, &out, tt.want)
+		}
+	}
+	trail, _, err := s.book.Trail(t.Context(), "moutai", 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made []string
+	for _, c := range trail {
+		if c.Actor != "arn:aws:iam::1:user/ada" || c.Verified {
+			t.Errorf("%+v was made by %q", c, c.Actor)
+		}
+		made = append(made, fmt.Sprintf("%s %s %q", c.Action, c.ID, c.Note))
+	}
+	slices.Sort(made)
+	want := []string{
+		`add second-batch ""`, `describe d1 ""`, `pause p1 "$(wrong) price; ` + "`x`" + `"`, `recall x1 "soles"`, `reschedule r1 ""`, `resume r2 ""`,
+		`withdraw rest ""`, `withdraw typo "typed wrong"`,
+	}
+	if diff := cmp.Diff(want, made); diff != "" {
+		t.Errorf("the trail (-want +got):\n%s", diff)
+	}
+	for _, c := range *calls {
+		if c.Region != "eu-west-1" || c.Name != operateLive {
+			t.Errorf("asked %+v", c)
+		}
+	}
+}
+
+// patient lets commands repeat a request for a short time only.
+func patient(t *testing.T) {
+	t.Helper()
+	before, pause := askTime, askPause
+	askTime, askPause = 200*time.Millisecond, time.Millisecond
+	t.Cleanup(func() { askTime, askPause = before, pause })
+}
+
+func TestALostAnswerIsAskedForAgainUnderTheSameID(t *testing.T) {
+	patient(t)
+	s := newShop(t)
+	answer, lost := s.invoke, 2
+	s.invoke = func(payload []byte) ([]byte, error) {
+		said, err := answer(payload)
+		if lost--; lost >= 0 {
+			return nil, errors.New("the environment was lost")
+		}
+		return said, err
+	}
+	config, _ := accountWith(t, nil, s)
+	var out bytes.Buffer
+	if err := run(t.Context(), []string{"-env", "dev", "-config", config, "pause", "-sale", "moutai"}, &out); err != nil || !strings.HasPrefix(out.String(), "moutai has been paused since 12:00:00Z") {
+		t.Errorf("%v, %q", err, &out)
+	}
+	trail, _, err := s.book.Trail(t.Context(), "moutai", 100)
+	if err != nil || len(trail) != 1 || !strings.HasSuffix(out.String(), "\nthis is change "+trail[0].ID+": with ID="+trail[0].ID+" the same command changes nothing more\n") {
+		t.Errorf("%+v, %v after %q", trail, err, &out)
+	}
+
+	// No answer at all: the command names the id, with which it can be repeated.
+	out.Reset()
+	lost = math.MaxInt
+	err = run(t.Context(), []string{"-env", "dev", "-config", config, "resume", "-sale", "moutai"}, &out)
+	id := regexp.MustCompile(`^NOT RESUMED: no confirmation came: .*; the change may still happen: repeat the command with ID=([A-Z0-9]+) until it succeeds\n$`).FindStringSubmatch(out.String())
+	if !errors.Is(err, errNotDone) || id == nil {
+		t.Fatalf("%v, %q", err, &out)
+	}
+	lost = 0
+	if err := run(t.Context(), []string{"-env", "dev", "-config", config, "resume", "-sale", "moutai", "-id", id[1]}, &out); err != nil {
+		t.Errorf("%v, %q", err, &out)
+	}
+	if trail, _, err := s.book.Trail(t.Context(), "moutai", 100); err != nil || len(trail) != 2 {
+		t.Errorf("%+v, %v", trail, err)
+	}
+}
+
+func TestWhatMayPassIsAskedForAgainAndNothingElse(t *testing.T) {
+	for _, tt := range []struct {
+		answer string
+		status int
+		err    error
+		passes bool
+	}{
+		{answer: `{"code":"busy"}`, status: 503, passes: true},
+		{answer: `{"message":"Service Unavailable"}`, status: 503, passes: true},
+		{answer: `{"message":"Too Many Requests"}`, status: 429, passes: true},
+		{answer: `{"message":"Internal Server Error"}`, status: 500, passes: true},
+		{err: errors.New("the connection broke"), passes: true},
+		{err: &smithy.GenericAPIError{Code: "TooManyRequestsException", Fault: smithy.FaultClient}, passes: true},
+		{err: &smithy.GenericAPIError{Code: "ServiceException", Fault: smithy.FaultServer}, passes: true},
+		{err: &smithy.GenericAPIError{Code: "AccessDeniedException", Fault: smithy.FaultClient}},
+		{err: fmt.Errorf("invoke: %w", client.ErrNoFunctions)},
+		{answer: `{"code":"internal"}`, status: 500},
+		{answer: `{"code":"forbidden","detail":"this takes the role operator"}`, status: 403},
+		{answer: `{"message":"Unauthorized"}`, status: 401},
+		{answer: `{"message":"Not Found"}`, status: 404},
+	} {
+		if failure, passes := refused(client.Read(tt.status, nil, []byte(tt.answer)), tt.err); failure == nil || passes != tt.passes {
+			t.Errorf("%d %s %v: %v, %t", tt.status, tt.answer, tt.err, failure, passes)
+		}
+	}
+}
+
+func TestResendIsAskedOfReconcileFunction(t *testing.T) {
+	const reconcile = "/2015-03-31/functions/shop-Reconcile:live/invocations"
+	for answer, want := range map[string]string{
+		`{"resent":5000,"receipts":[{"saleId":"moutai","pending":7000}]}`: "moutai: 5000 order messages were sent again; 7000 orders had no id: the command may be repeated for the others when the last message of each is 30 s old; " +
+			"`make receipt ENV=dev SALE=moutai` counts them\n",
+		`{"resent":7,"receipts":[{"saleId":"moutai","pending":7}]}`: "moutai: 7 order messages were sent again; 7 orders had no id; `make receipt ENV=dev SALE=moutai` counts them\n",
+		`{"resent":7,"receipts":[]}`:                                "moutai: 7 order messages were sent again, and not every order was looked at: repeat the command for the others\n",
+	} {
+		config, calls := account(t, map[string]string{reconcile: answer})
+		var out bytes.Buffer
+		if err := run(t.Context(), []string{"-env", "dev", "-config", config, "resend", "-sale", "moutai"}, &out); err != nil || out.String() != want {
+			t.Errorf("%v, %q, want %q", err, &out, want)
+		}
+		asked := []call{{"eu-west-1", "lambda", reconcile, map[string]any{"action": "resend", "saleId": "moutai"}}}
+		if diff := cmp.Diff(asked, *calls); diff != "" {
+			t.Errorf("asked (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestARecallIsAskedForOnceWithTheNumbersOfOrders(t *testing.T) {
+	patient(t)
+	const orders = `{"saleId":"moutai","state":"OPEN","books":{"asOf":"2026-11-11T11:59:30Z","pending":1,"confirmed":9,"paid":5,"released":2}}`
+	for name, tt := range map[string]struct {
+		counted, typed, want string
+		recalls              bool
+	}{
+		"yes":         {orders, "y\n", "moutai has 1 orders without an id yet, 2 confirmed and not paid, 5 paid and 2 released, as counted at 2026-11-11T11:59:30Z.\n", true},
+		"in words":    {orders, " YES \n", "Recall moutai? [y/N] moutai was recalled at", true},
+		"no":          {orders, "n\n", "NOT RECALLED: nothing was changed\n", false},
+		"no answer":   {orders, "", "NOT RECALLED: nothing was changed\n", false},
+		"not counted": {`{"saleId":"moutai","books":null}`, "y\n", "moutai has orders that nobody has counted yet.\n", true},
+		"no numbers":  {"", "y\n", "NOT RECALLED: the orders could not be counted (", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t)
+			change, changed := s.invoke, false
+			s.invoke = func(payload []byte) ([]byte, error) {
+				if bytes.Contains(payload, []byte(`"routeKey":"POST `)) {
+					changed = true
+					return change(payload)
+				}
+				if tt.counted == "" {
+					return nil, errors.New("the environment was lost")
+				}
+				return json.Marshal(map[string]any{"statusCode": 200, "body": tt.counted})
 			}
-			config, calls := account(t, map[string]string{name: tt.answer})
+			config, _ := accountWith(t, nil, s)
+			stdin = strings.NewReader(tt.typed)
+			defer func() { stdin = os.Stdin }()
 			var out bytes.Buffer
-			if err := run(t.Context(), append([]string{"-env", "dev", "-config", config, tt.action, "-sale", "moutai"}, tt.flags...), &out); err != nil || out.String() != tt.want {
+			err := run(t.Context(), []string{"-env", "dev", "-config", config, "recall", "-sale", "moutai", "-note", "soles"}, &out)
+			if (err == nil) != tt.recalls || changed != tt.recalls || !strings.Contains(out.String(), tt.want) {
 				t.Errorf("%v, %q, want %q", err, &out, tt.want)
-			}
-			body := map[string]any{"action": tt.action, "saleId": "moutai"}
-			maps.Copy(body, tt.members)
-			want := []call{{"eu-west-1", "lambda", name, body}}
-			if diff := cmp.Diff(want, *calls); diff != "" {
-				t.Errorf("asked (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestARecallIsAskedForOnceWithTheNumbersOfOrders(t *testing.T) {
-	const function, reconcile = "/2015-03-31/functions/shop-Seed:live/invocations", "/2015-03-31/functions/shop-Reconcile:live/invocations"
-	const orders = `{"receipts":[{"saleId":"moutai","pending":1,"confirmed":9,"paid":5,"released":2}]}`
-	for name, tt := range map[string]struct {
-		counted, typed, want string
-		recalls              bool
-	}{
-		"yes":        {orders, "y\n", "moutai has 1 orders without an id yet, 2 confirmed and not paid, 5 paid and 2 released.\n", true},
-		"in words":   {orders, " YES \n", "Recall moutai? [y/N] moutai was recalled at", true},
-		"no":         {orders, "n\n", "NOT RECALLED: nothing was changed\n", false},
-		"no answer":  {orders, "", "NOT RECALLED: nothing was changed\n", false},
-		"too many":   {`{"receipts":[]}`, "y\n", "moutai has more orders than could be counted now.\n", true},
-		"no numbers": {`{"__type":"ServiceException"}`, "y\n", "NOT RECALLED: the orders could not be counted (", false},
+func TestAnEnvironmentsSalesAndBuyersAreShownByOperateFunction(t *testing.T) {
+	s := newShop(t)
+	p, err := s.book.Purchase(t.Context(), ledger.Request{SaleID: "moutai", User: "ada/1 %"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, _ := accountWith(t, nil, s)
+	for want, command := range map[string][]string{
+		"moutai  OPEN   2026-11-11T13:00:00Z  -           100     -        not audited yet\n": {"sales"},
+		"accepted: claim " + p.Claim.ID: {"buyer", "-sale", "moutai", "-user", "ada/1 %"},
+		"ben has no claim in sale moutai (ids are case-sensitive; the id is the token's sub)\n": {"buyer", "-sale", "moutai", "-user", "ben"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			config, calls := account(t, map[string]string{reconcile: tt.counted, function: `{"saleId":"moutai","applied":true,"paused":true,"recalledAt":"2026-11-11T12:00:00Z"}`})
-			stdin = strings.NewReader(tt.typed)
-			defer func() { stdin = os.Stdin }()
-			var out bytes.Buffer
-			err := run(t.Context(), []string{"-env", "dev", "-config", config, "recall", "-sale", "moutai", "-note", "soles"}, &out)
-			asked := slices.ContainsFunc(*calls, func(c call) bool { return c.Name == function })
-			if (err == nil) != tt.recalls || asked != tt.recalls || !strings.Contains(out.String(), tt.want) {
-				t.Errorf("%v, %q after %+v, want %q", err, &out, *calls, tt.want)
-			}
-		})
+		var out bytes.Buffer
+		if err := run(t.Context(), append([]string{"-env", "dev", "-config", config}, command...), &out); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("%v: %v, %s", command, err, &out)
+		}
+	}
+	var out bytes.Buffer
+	if err := run(t.Context(), []string{"-env", "dev", "-config", config, "buyer", "-sale", "nowhere", "-user", "ben"}, &out); err == nil || out.Len() > 0 || !strings.HasPrefix(err.Error(), "sale-not-found") {
+		t.Errorf("%v, %q", err, &out)
+	}
+}
+
+func TestAStackWithoutOperateFunctionIsToldSo(t *testing.T) {
+	config, calls := account(t, nil)
+	for says, command := range map[string][]string{
+		"NOT PAUSED: the stack's release has no OperateFunction; with the sale's id in the file: aws lambda invoke --function-name shop-Seed:live --payload fileb://events/seed-pause.json /dev/stdout\n": {"pause", "-sale", "m"},
+		"the stack's release has no OperateFunction; `make receipt` and `make orders` read its table":                                                                                                     {"sales"},
+	} {
+		var out bytes.Buffer
+		if err := run(t.Context(), append([]string{"-env", "old", "-config", config}, command...), &out); err == nil || !strings.HasPrefix(out.String()+err.Error(), says) {
+			t.Errorf("%v: %v, %q", command, err, &out)
+		}
+	}
+	if len(*calls) > 0 {
+		t.Errorf("asked: %+v", *calls)
 	}
 }
 
@@ -175,7 +370,7 @@ func TestAnEnvironmentsTableAndQueuesAreThoseOfItsStack(t *testing.T) {
 		"AmazonSQS.GetQueueAttributes": `{"Attributes":{"ApproximateNumberOfMessages":"0"}}`,
 		"DynamoDB_20120810.Query":      `{"Items":[],"Count":0}`,
 	})
-	for _, command := range [][]string{{"receipt"}, {"redrive"}, {"buyer", "-sale", "moutai", "-user", "alice"}} {
+	for _, command := range [][]string{{"receipt"}, {"redrive"}, {"orders", "-sale", "moutai"}} {
 		var out bytes.Buffer
 		err := run(t.Context(), append([]string{"-env", "dev", "-config", config}, command...), &out)
 		if err != nil && !strings.Contains(err.Error(), "sale-not-found") {
@@ -198,7 +393,7 @@ func TestAnEnvironmentsTableAndQueuesAreThoseOfItsStack(t *testing.T) {
 func TestAMissingEnvironmentIsNotCalled(t *testing.T) {
 	config, calls := account(t, nil)
 	for says, where := range map[string][]string{
-		"there are: dev, other": {"-env", "staging"}, "stack none": {"-env", "other"}, "give only one of": {"-env", "dev", "-table", "T"},
+		"there are: dev, old, other": {"-env", "staging"}, "stack none": {"-env", "other"}, "give only one of": {"-env", "dev", "-table", "T"},
 	} {
 		for _, command := range [][]string{{"pause", "-sale", "moutai"}, {"receipt"}, {"redrive"}} {
 			var out bytes.Buffer
@@ -230,6 +425,8 @@ func TestAnInvalidChangeIsNotRequested(t *testing.T) {
 		"NOT WITHDRAWN: \"0\" is not a number of units; give one such as STOCK=50":        {"withdraw", "-sale", "m", "-stock", "0", "-seed-id", "x"},
 		"NOT RECALLED: say why, for the colleagues who are asked: NOTE='the soles":        {"recall", "-sale", "m", "-yes"},
 		"NOT RECALLED: NOTE: invalid-request: note must be at most 500 printable":         {"recall", "-sale", "m", "-yes", "-note", strings.Repeat("x", 501)},
+		"NOT PAUSED: \"a b\" is not the id of a change; give the one":                     {"pause", "-sale", "m", "-id", "a b"},
+		"NOT PAUSED: NOTE: invalid-request: note must be at most 500":                     {"pause", "-sale", "m", "-note", "a\nb"},
 		"NOT ADDED: \"5 0\" is not a number of units; give one such as STOCK=50":          {"add", "-sale", "m", "-stock", "5 0", "-seed-id", "x"},
 	} {
 		var out bytes.Buffer

@@ -4,7 +4,8 @@
 //
 // It works on the local stack, which it finds by its API port, or, with AWS credentials, on
 // the stack of an environment in infra/samconfig.toml or on a given table (and queues).
-// SeedFunction changes sales, ReconcileFunction sends messages again, and infra/kit/books recounts sales.
+// OperateFunction shows and changes sales, ReconcileFunction sends messages again, and
+// infra/kit/books recounts sales.
 package main
 
 import (
@@ -32,7 +33,7 @@ const (
 var errBroken = errors.New("the books do not balance")
 
 const usage = `usage:
-  operator [where] sales                                  every sale with its state and its books
+  operator [where] sales                                  every sale with its state and its last audit
   operator [where] pause -sale ID                         no unit leaves any more, whatever edit stands
   operator [where] resume -sale ID                        the sale goes on
   operator [where] reschedule -sale ID -opens T -closes T
@@ -51,9 +52,11 @@ const usage = `usage:
   operator [where] republish -sale ID|-unknown [-bus NAME]  every event of a sale again, from the table, under the same ids
   operator [where] redrive [-go] [-drop poison]            what is in the dead-letter queue; -go moves what is pending back
 
+pause, resume, reschedule, describe and recall also take -note TEXT and -id ID, the id of a change that is repeated; add and withdraw -note TEXT
+
 where: -api-port N (the local stack, the default), or for AWS, with credentials in the environment,
   -env NAME, the stack of an environment in infra/samconfig.toml, or
-  -table NAME [-queue URL -dead-letter-queue URL], which cannot change a sale
+  -table NAME [-queue URL -dead-letter-queue URL], from which only the table and the queues are read
 `
 
 func main() {

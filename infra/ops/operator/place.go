@@ -166,7 +166,7 @@ func (p place) events(ctx context.Context, name string) (*eventbus.Bus, string, 
 	return eventbus.New(client, name, rand.Float64), name, nil
 }
 
-// system returns the system whose SeedFunction can be called.
+// system returns the system whose functions can be called.
 func (p place) system(ctx context.Context) (system.Place, error) {
 	if p.lost != nil {
 		return system.Place{}, p.lost
@@ -175,7 +175,7 @@ func (p place) system(ctx context.Context) (system.Place, error) {
 		return *p.stack, nil
 	}
 	if p.table != "" {
-		return system.Place{}, errors.New("a table alone is not enough for an edit: give its environment (ENV=dev)")
+		return system.Place{}, errors.New("a table alone is not enough, because a function is asked: give its environment (ENV=dev)")
 	}
 	return system.Find(ctx, system.Wanted{URL: p.localAPI()})
 }

@@ -215,9 +215,6 @@ func TestAReceiptOfASaleThatAsksForPaymentSaysHowItsOrdersStand(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, &out)
 		}
 	}
-	if got := payments(r); got != "; 19 paid, 2 unpaid, 2 released, 1 REFUNDS DUE" || payments(&books.Receipt{Confirmed: 4}) != "" {
-		t.Errorf("got %q", got)
-	}
 }
 
 func TestAReceiptIsPrintedForPeopleAndForMachines(t *testing.T) {

@@ -3,12 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
+	"io"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -52,40 +51,6 @@ func tamper(t *testing.T, db table, pk, sk, attribute string, value int64) {
 	}
 }
 
-func numbered(n int) (ids []string) {
-	for i := range n {
-		ids = append(ids, fmt.Sprintf("sale-%03d", i))
-	}
-	return ids
-}
-
-// Books that do not add up are counted a second time, seconds later.
-func TestSalesWithWrongBooksDoNotWaitForOneAnother(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		db, book, list := listed(t, numbered(recounters)...)
-		for _, l := range list {
-			tamper(t, db, "STOCK#"+l.SaleID+"#0", "STOCK", "stock", 1)
-		}
-		took := func(list []books.Listing) time.Duration {
-			begin := time.Now()
-			for i, r := range readSales(t.Context(), db, "T", book, list) {
-				if r.err != nil || (r.receipt == nil) != list[i].Drained || r.receipt != nil && (r.receipt.SaleID != list[i].SaleID || r.receipt.Balanced) {
-					t.Errorf("%s: %+v", list[i].SaleID, r)
-				}
-			}
-			return time.Since(begin)
-		}
-		one, all := took(list[:1]), took(list)
-		if one < books.SettleTime || all != one {
-			t.Errorf("one sale takes %v, %d take %v", one, len(list), all)
-		}
-		list[0].Drained = true
-		if none := took(list[:1]); none != 0 {
-			t.Errorf("a drained sale is counted for %v", none)
-		}
-	})
-}
-
 func TestASaleForANewerReleaseIsNamedAndHidesNoReceipt(t *testing.T) {
 	ids := []string{"a", "newer", "z"}
 	db, _, _ := listed(t, ids...)
@@ -103,74 +68,53 @@ func TestASaleForANewerReleaseIsNamedAndHidesNoReceipt(t *testing.T) {
 	}
 }
 
-func TestEverySaleIsListedAlsoIfOneCannotBeRead(t *testing.T) {
-	busy := func(db table) {
-		db.Fault = func(c dynamotest.Call) dynamotest.Fault {
-			if strings.Contains(strings.Join(c.Keys, " "), "sale-001") {
-				return dynamotest.Fault{Kind: dynamotest.ServerError}
-			}
-			return dynamotest.Fault{Delay: time.Second / 2}
-		}
+// told is the list that the function tells at noon.
+func told(t *testing.T, sales string) (saleList, string) {
+	t.Helper()
+	var list saleList
+	if err := json.Unmarshal([]byte(`{"asOf":"2026-11-11T12:00:00.000Z","actor":"ada","role":"operator","sales":[`+sales+`]}`), &list); err != nil {
+		t.Fatal(err)
 	}
-	for name, tt := range map[string]struct {
-		breaks  func(*testing.T, table)
-		drained bool
-		reason  string
-	}{
-		"an item is malformed": {func(t *testing.T, db table) { tamper(t, db, "SALE#sale-001", "SALE", "empty", 7) }, false,
-			"not read: internal: read item: attribute empty is not a number set"},
-		"a drained sale's item is malformed": {func(t *testing.T, db table) { tamper(t, db, "SALE#sale-001", "SALE", "empty", 7) }, true,
-			"not read: internal: read item: attribute empty is not a number set"},
-		"the sale is for a newer release": {func(t *testing.T, db table) { tamper(t, db, "SALE#sale-001", "SALE", "minReader", 1000) }, false,
-			"not read: newer-version: stored for version 1000"},
-		"its part of the table is busy":              {func(_ *testing.T, db table) { busy(db) }, false, "not read: "},
-		"a drained sale's part of the table is busy": {func(_ *testing.T, db table) { busy(db) }, true, "not read: busy: "},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				db, book, list := listed(t, numbered(50)...)
-				list[1].Drained = tt.drained
-				tt.breaks(t, db)
-				var out bytes.Buffer
-				err := listBooks(t.Context(), db, "T", book, list, &out)
-				if err == nil || err.Error() != "the list is not complete: 1 of 50 sales could not be read" {
-					t.Errorf("got %v", err)
-				}
-				lines := strings.Split(strings.TrimSpace(out.String()), "\n")[1:]
-				if len(lines) != 50 || !strings.HasPrefix(lines[1], "sale-001  ") || !strings.Contains(lines[1], "  "+tt.reason) ||
-					strings.Count(out.String(), "  balanced\n") != 49 {
-					t.Errorf("listed\n%s", &out)
-				}
-			})
-		})
-	}
-}
-
-func TestATableThatGoesAwayEndsTheListOfSales(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		db, book, list := listed(t, numbered(200)...)
-		var calls atomic.Int64
-		db.Fault = func(dynamotest.Call) dynamotest.Fault {
-			if calls.Add(1) > 500 {
-				return dynamotest.Fault{Kind: dynamotest.ServerError}
-			}
-			return dynamotest.Fault{}
-		}
-		var out bytes.Buffer
-		err := listBooks(t.Context(), db, "T", book, list, &out)
-		read, unread := strings.Count(out.String(), "  balanced\n"), strings.Count(out.String(), "  not read: the table T cannot be read: ")
-		if err == nil || read < 20 || unread < 100 || calls.Load() > 800 {
-			t.Errorf("%v, %d read, %d not, %d calls", err, read, unread, calls.Load())
-		}
-	})
-}
-
-func TestADrainedSaleIsNotCounted(t *testing.T) {
-	db, book, list := listed(t, "a", "b")
-	list[0].Drained = true
 	var out bytes.Buffer
-	if err := listBooks(t.Context(), db, "T", book, list, &out); err != nil || strings.Count(out.String(), "  balanced and drained\n") != 1 ||
-		strings.Count(out.String(), "  balanced\n") != 1 {
-		t.Errorf("%v, listed\n%s", err, &out)
+	if err := list.print(&out); err != nil {
+		return list, err.Error() + "\n" + out.String()
+	}
+	return list, out.String()
+}
+
+func TestASaleIsListedAsItsLastAuditFoundIt(t *testing.T) {
+	const books = `"books":{"asOf":"2026-11-11T11:59:26.000Z","stock":7,"seeded":10,"claims":3,"pending":1,"confirmed":2,"balanced":true,"findings":[]`
+	const of = `{"saleId":"a","state":"OPEN","closesAt":"2026-11-11T14:00:00.000Z","seeded":12,`
+	for want, one := range map[string]string{
+		"a  OPEN 2026-11-11T14:00:00Z 7 10 1 balanced 34 s ago":                                                        of + books + `}}`,
+		"a  OPEN 2026-11-11T14:00:00Z - 12 - not audited yet":                                                          of + `"books":null}`,
+		"a  CLOSED 2026-11-11T14:00:00Z 7 10 1 balanced and drained":                                                   strings.Replace(of, "OPEN", "CLOSED", 1) + `"drained":true,` + books + `}}`,
+		"a  OPEN 2026-11-11T14:00:00Z - 12 - drained":                                                                  of + `"drained":true,"books":null}`,
+		"a  OPEN 2026-11-11T14:00:00Z 7 10 1 balanced 34 s ago; 1 paid, 1 unpaid, 0 released":                          of + books + `,"paid":1,"unpaid":1}}`,
+		"a  OPEN 2026-11-11T14:00:00Z 7 10 1 balanced 34 s ago; 0 paid, 0 unpaid, 2 released, 1 REFUNDS DUE; recalled": of + `"recalledAt":"2026-11-11T11:00:00.000Z",` + books + `,"released":2,"refundsDue":1}}`,
+		"a  OPEN 2026-11-11T14:00:00Z - 12 - not audited yet; recalled: soles":                                         of + `"recalledAt":"2026-11-11T11:00:00.000Z","recallNote":"soles","books":null}`,
+		"a  OPEN 2026-11-11T14:00:00Z 7 10 1 balanced 20 min ago":                                                      of + strings.Replace(books, "11:59:26", "11:39:26", 1) + `}}`,
+		"a  OPEN 2026-11-11T14:00:00Z 7 10 1 balanced 3 h ago":                                                         of + strings.Replace(books, "11:59:26", "08:59:26", 1) + `}}`,
+		"a  OPEN 2026-11-11T14:00:00Z 7 10 1 balanced 0 s ago":                                                         of + strings.Replace(books, "11:59:26", "12:00:26", 1) + `}}`,
+	} {
+		_, said := told(t, one)
+		if lines := strings.Split(said, "\n"); len(lines) != 3 || strings.Join(strings.Fields(lines[1]), " ") != strings.Join(strings.Fields(want), " ") {
+			t.Errorf("%s is listed as\n%s", one, said)
+		}
+	}
+}
+
+func TestEverySaleIsListedAlsoIfOneIsWrongOrCannotBeRead(t *testing.T) {
+	const wrong = `{"saleId":"wrong","state":"OPEN","closesAt":"2026-11-11T14:00:00Z","books":{"asOf":"2026-11-11T11:59:26Z","balanced":false,"findings":["x"]}}`
+	const unread = `{"saleId":"unread","error":"newer-version"}`
+	const fine = `{"saleId":"fine","state":"OPEN","closesAt":"2026-11-11T14:00:00Z","books":{"asOf":"2026-11-11T11:59:26Z","balanced":true}}`
+	list, said := told(t, wrong+","+fine)
+	if err := list.print(io.Discard); !errors.Is(err, errBroken) || !strings.Contains(said, "NOT BALANCED 34 s ago: make receipt SALE=wrong\n") || !strings.Contains(said, "balanced 34 s ago\n") {
+		t.Errorf("%v: %s", err, said)
+	}
+	list, said = told(t, wrong+","+unread+","+fine)
+	if err := list.print(io.Discard); err == nil || errors.Is(err, errBroken) || err.Error() != "the list is not complete: 1 of 3 sales could not be read" ||
+		!strings.Contains(said, "not read: newer-version\n") || strings.Count(said, "\n") != 5 {
+		t.Errorf("%v: %s", err, said)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	cognito "github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"flashsale/infra/kit/client"
 	"flashsale/infra/ops/deploy/preflight"
@@ -25,7 +26,8 @@ type Place struct {
 	Functions map[string]string
 	// Parts holds the physical ids of a deployed stack's resources by type and logical id.
 	Parts map[string]map[string]string
-	users userPool // has no id if the stack has no user pool
+	users userPool    // has no id if the stack has no user pool
+	sts   *sts.Client // of a deployed stack's account
 }
 
 // Wanted selects a system.
@@ -53,7 +55,9 @@ func find(ctx context.Context, w Wanted, cli preflight.Program) (p Place, err er
 		return p, nil // only the API's address is known
 	}
 	p.System, err = client.Find(ctx, w.URL, client.Options{})
-	p.Functions = map[string]string{client.SeedFunction: client.SeedFunction, client.ReconcileFunction: client.ReconcileFunction}
+	p.Functions = map[string]string{
+		client.SeedFunction: client.SeedFunction, client.ReconcileFunction: client.ReconcileFunction, client.OperateFunction: client.OperateFunction,
+	}
 	return p, err
 }
 
@@ -75,7 +79,10 @@ func deployed(ctx context.Context, w Wanted, cli preflight.Program) (p Place, er
 	}
 	p.Table, p.OrderQueue, p.OrderDeadLetterQueue = outputs["TableName"], outputs["OrderQueueUrl"], outputs["OrderDeadLetterQueueUrl"]
 	p.EventBus = outputs["EventBusName"]
-	p.Functions = map[string]string{client.SeedFunction: outputs["SeedFunctionName"], client.ReconcileFunction: outputs["ReconcileFunctionName"]}
+	p.Functions = map[string]string{
+		client.SeedFunction: outputs["SeedFunctionName"], client.ReconcileFunction: outputs["ReconcileFunctionName"],
+		client.OperateFunction: outputs["OperateFunctionName"],
+	}
 	// With a front, the API refuses direct requests.
 	api := cmp.Or(w.URL, outputs["FrontUrl"], outputs["ApiUrl"])
 	if api == "" || p.Table == "" || p.Functions[client.SeedFunction] == "" {
@@ -99,6 +106,7 @@ func deployed(ctx context.Context, w Wanted, cli preflight.Program) (p Place, er
 		return p, fmt.Errorf("load AWS configuration: %w", err)
 	}
 	p.Client = client.New(api, client.Options{Invoke: invoker(lambda.NewFromConfig(cfg), p.Functions)})
+	p.sts = sts.NewFromConfig(cfg)
 	p.users = userPool{
 		api: cognito.NewFromConfig(cfg),
 		id:  p.Parts["AWS::Cognito::UserPool"]["UserPool"], client: p.Parts["AWS::Cognito::UserPoolClient"]["UserPoolClient"],

@@ -36,7 +36,7 @@ const stacks = `case "$*" in
  {"OutputKey":"ApiUrl","OutputValue":"https://abc.test/"},{"OutputKey":"TableName","OutputValue":"T"},{"OutputKey":"SeedFunctionName","OutputValue":"S"}]}]}';;
 "cloudformation list-stack-resources --stack-name fronted") echo '{}';;
 "cloudformation describe-stacks --stack-name issuing") echo '{"Stacks":[{"Outputs":[{"OutputKey":"ApiUrl","OutputValue":"https://abc.test/"},
- {"OutputKey":"TableName","OutputValue":"T"},{"OutputKey":"SeedFunctionName","OutputValue":"S"},{"OutputKey":"ReconcileFunctionName","OutputValue":"R"},{"OutputKey":"EventBusName","OutputValue":"orders"}]}]}';;
+ {"OutputKey":"TableName","OutputValue":"T"},{"OutputKey":"SeedFunctionName","OutputValue":"S"},{"OutputKey":"ReconcileFunctionName","OutputValue":"R"},{"OutputKey":"OperateFunctionName","OutputValue":"O"},{"OutputKey":"EventBusName","OutputValue":"orders"}]}]}';;
 "cloudformation list-stack-resources --stack-name issuing") echo '{"StackResourceSummaries":[
  {"ResourceType":"AWS::Cognito::UserPool","LogicalResourceId":"UserPool","PhysicalResourceId":"pool-1"},
  {"ResourceType":"AWS::Cognito::UserPoolClient","LogicalResourceId":"UserPoolClient","PhysicalResourceId":"client-1"}]}';;
@@ -73,7 +73,7 @@ func TestADeployedStackIsFoundByItsName(t *testing.T) {
 		t.Error("a stack without a user pool made tokens")
 	}
 	p, err = find(t.Context(), Wanted{Stack: "issuing", Region: "us-east-1"}, program(t, stacks))
-	if err != nil || !p.HasIssuer() || p.users.id != "pool-1" || p.users.client != "client-1" || p.Functions[client.ReconcileFunction] != "R" || p.EventBus != "orders" {
+	if err != nil || !p.HasIssuer() || p.users.id != "pool-1" || p.users.client != "client-1" || p.Functions[client.ReconcileFunction] != "R" || p.Functions[client.OperateFunction] != "O" || p.EventBus != "orders" {
 		t.Errorf("a stack with a user pool: %+v, %v", p, err)
 	}
 }

@@ -69,6 +69,8 @@ func TestEveryAccidentIsSeenAndCuredAsTheRunbookSays(t *testing.T) {
 			}
 		})
 	}
+	t.Run("crowd", func(t *testing.T) { stopDuringACrowd(t, d) })
+	t.Run("recall", func(t *testing.T) { goodsAreDefective(t, d) })
 	t.Run("eligibility", func(t *testing.T) { eligibilityIsDead(t, d, service) })
 	t.Run("secret", func(t *testing.T) { secretIsAnothers(t, d) })
 	t.Run("silent", func(t *testing.T) { releaseIsSilent(t, d) })

@@ -1,7 +1,11 @@
 package drill
 
 import (
+	"context"
 	"fmt"
+	"net/http"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -118,6 +122,64 @@ func pauseThatMustHold(t *testing.T, d *drill) {
 	i.do(1)
 	i.then()
 	d.sell(t, saleID, "second")
+}
+
+// stopDuringACrowd pauses a sale while more buyers send requests than this machine can answer.
+func stopDuringACrowd(t *testing.T, d *drill) {
+	const saleID, buyers = "crowded-sale", 48
+	d.open(t, saleID, 100_000, 8)
+	crowd, leave := context.WithCancel(t.Context())
+	defer leave()
+	var buying sync.WaitGroup
+	for n := range buyers {
+		buying.Go(func() {
+			for i := 0; crowd.Err() == nil; i++ {
+				user := fmt.Sprint("user-", n, "-", i)
+				if token, err := d.client.Token(crowd, user); err == nil {
+					_, _ = d.purchase(t, saleID, user, token) // what is accepted is remembered
+				}
+			}
+		})
+	}
+	wait.Until(t, patience, "the crowd buys", func() bool { return len(d.books(t, saleID).Claims) > buyers })
+	i := d.meet(t, "a sale must stop while a crowd is buying", saleID)
+	i.see()
+	i.do(0)
+	stopped := len(d.books(t, saleID).Claims)
+	time.Sleep(time.Second)
+	if n := len(d.books(t, saleID).Claims); n != stopped {
+		t.Errorf("%d units were sold after the confirmation", n-stopped)
+	}
+	i.do(1)
+	leave()
+	buying.Wait()
+	i.then()
+}
+
+func goodsAreDefective(t *testing.T, d *drill) {
+	const saleID = "defective-sale"
+	d.openUnpaid(t, saleID, time.Hour)
+	d.sell(t, saleID, "ada", "ben")
+	if a := d.pay(t, saleID, d.order(t, saleID, "ada")); a.Status != http.StatusOK {
+		t.Fatalf("the payment: %v", a)
+	}
+	i := d.meet(t, "a sale's goods must not be delivered", saleID)
+	i.see()
+	i.do(0)
+	for n := range 4 {
+		if a := d.buy(t, saleID, fmt.Sprint("late-", n)); a.Code != "recalled" && a.Code != "sale-paused" {
+			t.Errorf("a buyer is told %v", a)
+		}
+	}
+	wait.Until(t, patience, "ReleaseFunction, called by hand, ends what the recall left", func() bool {
+		var a struct{ Passes []struct{ Complete bool } }
+		err := d.client.Ask(t.Context(), client.ReleaseFunction, map[string]string{"saleId": saleID}, &a)
+		return err == nil && len(a.Passes) == 1 && a.Passes[0].Complete // it is refused while the schedule's own run goes on
+	})
+	i.then()
+	if out, ok := i.run(i.row.do[0]); !ok || !strings.Contains(out, "and nothing changed now") {
+		t.Errorf("the recall again: %s", out)
+	}
 }
 
 func lateSeeding(t *testing.T, d *drill) {

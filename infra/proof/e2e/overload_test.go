@@ -1,9 +1,16 @@
 package e2e
 
 import (
+	"context"
+	"fmt"
 	"net/http"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"flashsale/infra/kit/client"
 )
 
 func TestOverItsLimitsTheStackAnswersAsAWSDoesAndServesTheOthers(t *testing.T) {
@@ -62,4 +69,61 @@ func TestOverItsLimitsTheStackAnswersAsAWSDoesAndServesTheOthers(t *testing.T) {
 	if claims := len(s.books("rush").Claims); claims != told[http.StatusAccepted] {
 		t.Errorf("%d claims of %d accepted", claims, told[http.StatusAccepted])
 	}
+}
+
+// Operators have an API and environments of their own, so a crowd that takes all of the buyers'
+// slows them down by no more than it slows the machine.
+func TestAnOperatorIsAnsweredWhileACrowdFloodsTheBuyersAPI(t *testing.T) {
+	const presses, crowd, bearable = 10, 100, 10 * time.Second
+	s := boot(t, "-concurrency", "60", "-parameter", "PurchaseReservedConcurrency=0") // the crowd may have all that is not reserved
+	s.open("rush", 1_000_000, 8)
+	system, err := client.Find(t.Context(), s.at.API, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ada := client.Operator{Client: system.Client, API: system.Operate, Token: s.token("ada", "role=operator")}
+	press := func(when string) (took []time.Duration) {
+		for n := range presses {
+			began := time.Now()
+			a, err := ada.Operate(t.Context(), client.OperatorRequest{
+				Method: http.MethodPost, Route: "/operate/sales/{saleId}/changes", Path: map[string]string{"saleId": "rush"},
+				Body: fmt.Sprintf(`{"id":"%s-%d","action":%q}`, when, n, [2]string{"pause", "resume"}[n%2]),
+			})
+			took = append(took, time.Since(began))
+			if err != nil || a.Status != http.StatusOK || took[n] > bearable {
+				t.Errorf("%s: after %v %v, %v", when, took[n], a, err)
+			}
+		}
+		slices.Sort(took)
+		return took
+	}
+	press("warm")
+	calm := press("calm")
+
+	tokens := make([][]string, crowd)
+	for n := range tokens {
+		tokens[n] = s.bearer(fmt.Sprint("user-", n))
+	}
+	flood, end := context.WithCancel(t.Context())
+	defer end()
+	var answered, turnedAway atomic.Int64
+	var buying sync.WaitGroup
+	for _, header := range tokens {
+		buying.Go(func() {
+			for flood.Err() == nil {
+				a, err := s.call("POST", "/sales/rush/orders", "", header...)
+				if answered.Add(1); err == nil && a.text("code") == "" && a.status >= 429 {
+					turnedAway.Add(1)
+				}
+			}
+		})
+	}
+	s.eventually("buyers are turned away", func() bool { return turnedAway.Load() > 0 })
+	began, before := time.Now(), answered.Load()
+	busy := press("flood")
+	rate := float64(answered.Load()-before) / time.Since(began).Seconds()
+	end()
+	buying.Wait()
+	t.Logf("%d presses: calm %v to %v, median %v; with %.0f buyers' requests a second, %d of %d turned away: %v to %v, median %v",
+		presses, calm[0], calm[presses-1], calm[presses/2], rate, turnedAway.Load(), answered.Load(), busy[0], busy[presses-1], busy[presses/2])
 }

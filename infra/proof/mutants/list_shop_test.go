@@ -6,6 +6,9 @@ const (
 	paymentPage       = "infra/ops/consumers/shop/shop.go"
 	listingOrders     = "infra/ops/operator/orders.go"
 	recordingPayments = "infra/ops/operator/record.go"
+	changingSales     = "infra/ops/operator/change.go"
+	askingOperate     = "infra/ops/operator/operate.go"
+	listingSales      = "infra/ops/operator/sales.go"
 )
 
 // ofTheShop break what a shop does after the sale.
@@ -43,6 +46,24 @@ var ofTheShop = []mutant{
 		`return p, p.Check()`, `return p, nil`}}},
 	{"a payment that was recorded before is new", "P24", operatorTests, "^TestAPaymentThatWasNever", []edit{{recordingPayments,
 		`	if !s.New {`, `	if false {`}}},
+	{"a command's change is repeated under another id", "P9", operatorTests, "^TestALostAnswer", []edit{{changingSales,
+		`	if id, given := values["id"]; !given {`, `	if id := values["id"]; true {`}}},
+	{"a command does not repeat a lost answer", "P5", operatorTests, "^TestALostAnswer", []edit{{askingOperate,
+		`	case err != nil:
+		return err, !errors.Is(err, client.ErrNoFunctions)`, `	case err != nil:
+		return err, false`}, {askingOperate,
+		`a.Status == http.StatusTooManyRequests || a.Status >= http.StatusInternalServerError`, `false`}}},
+	{"a command repeats what was refused", "P5", operatorTests, "^TestWhatMayPass", []edit{{askingOperate,
+		`service.ErrorFault() != smithy.FaultClient || `, `true || `}}},
+	{"a command forgets why", "P32", operatorTests, "^TestAnEnvironmentsSaleIsChanged", []edit{{changingSales,
+		`		request["note"] = noted.Note
+`, ``}}},
+	{"a recall is not asked for", "P35", operatorTests, "^TestARecallIsAskedFor", []edit{{changingSales,
+		`a != "y" && a != "yes"`, `a == "n"`}}},
+	{"a sale with wrong books is listed without an error", "P2", operatorTests, "^TestEverySaleIsListed", []edit{{listingSales,
+		`s.SaleID), errBroken
+`, `s.SaleID), nil
+`}}},
 	{"the payment page takes any link", "P25", shopTests, "^TestOnlyAnUnchanged", []edit{{paymentPage,
 		`hmac.Equal(mac.Sum(nil), got) || valid`, `hmac.Equal(mac.Sum(nil), got) || true`}}},
 	{"of the payment page's keys only the last counts", "P25", shopTests, "^TestOnlyAnUnchanged", []edit{{paymentPage,

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/aws/smithy-go"
+
+	"flashsale/infra/kit/client"
+	system "flashsale/infra/ops/place"
+	"flashsale/shared/sale"
+)
+
+// errNoAnswer means that it is unknown whether the function did what it was asked.
+var errNoAnswer = errors.New("no confirmation came")
+
+// A request without an answer is repeated after askPause for as long as askTime, which an
+// operator who wants to stop a sale can wait.
+var (
+	askTime  = time.Minute
+	askPause = time.Second
+)
+
+// operator is how to ask the system's OperateFunction for a command. For a stack whose release has
+// none, the error names what that release has.
+func (p place) operator(ctx context.Context, command string) (client.Operator, system.Place, error) {
+	where, err := p.system(ctx)
+	if err != nil {
+		return client.Operator{}, where, err
+	}
+	with, err := where.Operator(ctx)
+	switch {
+	case !errors.Is(err, system.ErrTooOld):
+	case command == "sales" || command == "buyer":
+		err = fmt.Errorf("%w; `make receipt` and `make orders` read its table", err)
+	default:
+		err = fmt.Errorf("%w; with the sale's id in the file: aws lambda invoke --function-name %s --payload fileb://events/seed-%s.json /dev/stdout",
+			err, where.Functions[client.SeedFunction], command)
+	}
+	return with, where, err
+}
+
+// read asks for what a route of the operators' API shows.
+func read(ctx context.Context, with client.Operator, route string, path, query map[string]string, answer any) error {
+	return ask(ctx, with, client.OperatorRequest{Method: http.MethodGet, Route: route, Path: path, Query: query}, answer)
+}
+
+// ask makes a request until it is answered, and fails with errNoAnswer if it never is. The request
+// must be one that may be made twice.
+func ask(ctx context.Context, with client.Operator, r client.OperatorRequest, answer any) error {
+	began := time.Now()
+	for try := 1; ; try++ {
+		a, err := with.Operate(ctx, r)
+		failure, passes := refused(a, err)
+		switch {
+		case failure == nil:
+			if err := json.Unmarshal(a.Body, answer); err != nil {
+				return fmt.Errorf("read the answer of %s: %w", client.OperateFunction, err)
+			}
+			return nil
+		case !passes:
+			return failure
+		case ctx.Err() != nil || time.Since(began)+askPause > askTime:
+			return fmt.Errorf("%w: %w", errNoAnswer, failure)
+		}
+		if try == 1 {
+			fmt.Fprintf(os.Stderr, "%s; asking again for %v\n", oneLine(failure), askTime)
+		}
+		time.Sleep(askPause)
+	}
+}
+
+// refused is why an answer is not the one that was asked for; passes: the same request may get
+// that answer later.
+func refused(a client.Answer, err error) (failure error, passes bool) {
+	if service, ok := errors.AsType[smithy.APIError](err); ok {
+		return err, service.ErrorFault() != smithy.FaultClient || service.ErrorCode() == "TooManyRequestsException"
+	}
+	switch {
+	case err != nil:
+		return err, !errors.Is(err, client.ErrNoFunctions)
+	case a.Status == http.StatusOK:
+		return nil, false
+	case a.Code == "" || a.Code == string(sale.Busy):
+		return fmt.Errorf("%s answered %v", client.OperateFunction, a), a.Status == http.StatusTooManyRequests || a.Status >= http.StatusInternalServerError
+	}
+	var problem struct{ Detail string }
+	if json.Unmarshal(a.Body, &problem) != nil || problem.Detail == "" {
+		return errors.New(a.Code), false
+	}
+	if a.Code == string(sale.Conflicting) {
+		return errors.New(problem.Detail), false
+	}
+	return fmt.Errorf("%s: %s", a.Code, problem.Detail), false
+}

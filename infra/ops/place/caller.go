@@ -1,0 +1,55 @@
+package place
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"os/user"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"flashsale/infra/kit/client"
+)
+
+// callerTime bounds the question who the caller is: stopping a sale must not wait for the answer.
+const callerTime = 3 * time.Second
+
+// maxActor is the longest name of a caller that OperateFunction takes; an ARN ends with what
+// tells callers apart.
+const maxActor = 256
+
+// ErrTooOld means that the stack's release has no OperateFunction.
+var ErrTooOld = errors.New("the stack's release has no OperateFunction")
+
+// Operator returns how to ask the system's OperateFunction: on the local stack with a token of
+// this machine's user, on AWS as the owner of the credentials, as STS names it. If that is
+// not known in time, it is this machine's user.
+func (p *Place) Operator(ctx context.Context) (client.Operator, error) {
+	o := client.Operator{Client: p.Client, API: p.Operate, Actor: machineUser()}
+	switch {
+	case p.Functions[client.OperateFunction] == "":
+		return o, ErrTooOld
+	case p.Operate != "":
+		token, err := p.Client.Token(ctx, o.Actor, "role", "operator")
+		o.Token = token
+		return o, err
+	case p.sts != nil:
+		ctx, cancel := context.WithTimeout(ctx, callerTime)
+		defer cancel()
+		if caller, err := p.sts.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{}); err == nil {
+			arn := aws.ToString(caller.Arn)
+			o.Actor = cmp.Or(arn[max(0, len(arn)-maxActor):], o.Actor)
+		}
+	}
+	return o, nil
+}
+
+func machineUser() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return cmp.Or(os.Getenv("USER"), "operator")
+}

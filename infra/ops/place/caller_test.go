@@ -1,0 +1,80 @@
+package place
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os/user"
+	"strings"
+	"testing"
+
+	"flashsale/infra/kit/client"
+)
+
+func TestACallerIsNamedByTheAccountAndElseByTheMachine(t *testing.T) {
+	own, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	arn := "arn:aws:sts::1:assumed-role/ops/ada"
+	sts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.FormValue("Action") != "GetCallerIdentity" || arn == "" {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		fmt.Fprintf(w, "<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>%s</Arn></GetCallerIdentityResult></GetCallerIdentityResponse>", arn)
+	}))
+	defer sts.Close()
+	for name, value := range map[string]string{
+		"AWS_EC2_METADATA_DISABLED": "true", "AWS_ENDPOINT_URL": sts.URL, "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
+	} {
+		t.Setenv(name, value)
+	}
+	long := strings.Repeat("p", 300) + "/ada"
+	for says, want := range map[string]string{arn: arn, "": own.Username, long: long[len(long)-256:]} {
+		arn = says
+		p, err := find(t.Context(), Wanted{Stack: "issuing", Region: "us-east-1"}, program(t, stacks))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o, err := p.Operator(t.Context()); err != nil || o.Actor != want || o.API != "" {
+			t.Errorf("STS says %q: %q, %v", says, o.Actor, err)
+		}
+	}
+	p, err := find(t.Context(), Wanted{Stack: "shop", Region: "us-east-1"}, program(t, stacks))
+	if _, old := p.Operator(t.Context()); err != nil || !errors.Is(old, ErrTooOld) {
+		t.Errorf("a stack without the function: %v, %v", err, old)
+	}
+}
+
+func TestTheLocalStacksOperatorHasATokenOfTheirRole(t *testing.T) {
+	mux := http.NewServeMux()
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	operate := "http://127.0.0.1:8"
+	mux.HandleFunc("GET /_local/health", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"lambda":%q,"table":"LedgerTable","operate":%q}`, server.URL, operate)
+	})
+	mux.HandleFunc("GET /_local/token", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, r.FormValue("role")+"-token-of-"+r.FormValue("sub"))
+	})
+	own, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, api := range []string{operate, ""} { // without the API the function is invoked
+		operate = api
+		p, err := Find(t.Context(), Wanted{URL: server.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := client.Operator{Client: p.Client, API: api, Actor: own.Username}
+		if api != "" {
+			want.Token = "operator-token-of-" + own.Username
+		}
+		if o, err := p.Operator(t.Context()); err != nil || o != want {
+			t.Errorf("%+v, %v", o, err)
+		}
+	}
+}
