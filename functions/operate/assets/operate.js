@@ -122,6 +122,7 @@ async function look(mark) {
   }
   clock(a.body.remaining?.asOf);
   sale = a.body;
+  unread.delete(id);
   const stamp = stampOf(sale);
   if (trail?.of === id && trail.stamp === stamp && performance.now() - trail.read < longest) return a;
   const t = await call("GET", path(id) + "/changes", token());
@@ -191,6 +192,10 @@ const doingOf = (o) => fill(!token() ? words.signInToGoOn : o.uncertain ? words.
 /** @typedef {{saleId: string, name: string, body: Change, tries: number, uncertain: boolean, stop: AbortController}} Order */
 /** The changes that are not certain yet, by sale. @type {Map<string, Order>} */
 const sending = new Map();
+/** The sales that have a new change and were not read since: what is shown of them is not whole. @type {Set<string>} */
+const unread = new Set();
+/** @param {Sale} s */
+const busy = (s) => sending.has(s.saleId) || unread.has(s.saleId);
 
 /** Remembers them over a reload and a sign-in. */
 const keep = () => sessionStorage.setItem("sending", JSON.stringify([...sending.values()].map(({ saleId, name, body }) => ({ saleId, name, body }))));
@@ -246,6 +251,7 @@ function drop(o, why) {
 /** Shows what a final answer says. @param {Order} o @param {Answer} a */
 function settle(o, a) {
   const { action } = o.body;
+  unread.add(o.saleId);
   if (a.code) {
     const why = a.code === "forbidden" ? words.needsOperator : fill(words.refused, o.name, word(words.doing, action), String(a.body.detail ?? a.code));
     return notice(o.saleId, "bad", why, o.body.id);
@@ -278,6 +284,13 @@ function open(action) {
   render();
   dialog().showModal();
   render(); // with what is in its fields
+}
+
+/** Closes the dialog, which tells it only later. */
+function close() {
+  ask = undefined;
+  dialog().close();
+  render();
 }
 
 /** The instant in a field, in the zone in which times are shown, or as it was. @param {string} name @param {string} was */
@@ -325,7 +338,7 @@ async function confirm(event) {
   else {
     sale = a.body;
     if (stampOf(sale) === asked.stamp) {
-      dialog().close();
+      close();
       send(sale.saleId, sale.name || sale.saleId, body);
     } else nudge();
   }
@@ -376,7 +389,7 @@ function asking(s) {
       h("p", { role: "alert", class: "bad" }, checking ? words.checking : trouble),
       h("p", { class: "answers" },
         h("button", { class: "main " + action, "aria-disabled": checking }, moved ? words.seenIt : word(words, "yes" + Name)),
-        h("button", { type: "button", onclick: () => dialog().close() }, words.no)),
+        h("button", { type: "button", onclick: close }, words.no)),
     ),
   ];
 }
@@ -446,14 +459,16 @@ const mayChange = () => me.role === "operator";
 const mayPause = (s) => mayChange() && !s.paused && ["OPEN", "NOT_OPEN", "SOLD_OUT"].includes(s.state);
 
 /** @param {Sale} s */
+const pausing = (s) => sending.get(s.saleId)?.body.action === "pause";
+
+/** @param {Sale} s */
 function card(s) {
   if (s.error) return h("li", { "data-key": s.saleId, class: "card" }, h("h2", {}, h("a", { href: "#sale/" + s.saleId }, s.saleId)), h("p", { class: "bad" }, fill(words.cannotRead, s.error)));
-  const busy = sending.get(s.saleId)?.body.action === "pause";
   return h("li", { "data-key": s.saleId, tabindex: -1, class: "card" + (s.books?.balanced === false ? " wrong" : "") },
     h("div", { class: "head" },
       h("div", {}, h("h2", {}, h("a", { href: "#sale/" + s.saleId, dir: "auto" }, s.name || s.saleId)), h("p", { class: "faint" }, s.saleId)),
       badge(s),
-      mayPause(s) && h("button", { "data-key": "pause", class: "pause", "aria-label": fill(words.pauseOf, s.name || s.saleId), "aria-disabled": busy, onclick: () => pause(s) }, words.pause)),
+      mayPause(s) && h("button", { "data-key": "pause", class: "pause", "aria-label": fill(words.pauseOf, s.name || s.saleId), "aria-disabled": pausing(s), onclick: () => pause(s) }, words.pause)),
     h("p", { class: "faint" }, time(s.opensAt), " – ", time(s.closesAt), phaseOf(s) && " · " + phaseOf(s)),
     said((of) => of === s.saleId),
     h("div", { class: "body" }, bar(s, "left-" + s.saleId), counts(s)), findings(s));
@@ -504,7 +519,7 @@ function whole(id) {
       h("div", { class: "head" }, h("div", {}, h("h1", { dir: "auto" }, s.name || id), h("p", { class: "faint" }, id)), badge(s)),
       s.recallNote && h("p", {}, fill(words.because, s.recallNote)),
       s.recalling && h("p", { class: "warns" }, words.recalling),
-      mayChange() && s.state !== "DRAFT" ? actions(s) : said((of) => of === id),
+      mayChange() && s.state !== "DRAFT" && !s.recalledAt ? actions(s) : said((of) => of === id),
       bar(s, "left"),
       h("dl", {}, fact(words.opens, time(s.opensAt)), fact(words.closes, time(s.closesAt)), phaseOf(s) && fact(words.window, phaseOf(s))),
       counts(s), findings(s),
@@ -516,15 +531,14 @@ function whole(id) {
 
 /** @param {Sale} s */
 function actions(s) {
-  const busy = sending.has(s.saleId);
-  const button = (/** @type {Asked} */ action) => h("button", { "data-key": action, class: action, "aria-disabled": busy, onclick: () => busy || open(action) }, words[action]);
+  const button = (/** @type {Asked} */ action) => h("button", { "data-key": action, class: action, "aria-disabled": busy(s), onclick: () => busy(s) || open(action) }, words[action]);
   return h("section", { "data-key": "actions", class: "actions", tabindex: -1, "aria-label": words.actions },
     said((of) => of === s.saleId),
     mayPause(s) && h("div", { "data-key": "pausing", class: "pausing" },
-      h("button", { class: "pause", "aria-describedby": "helps", "aria-disabled": sending.get(s.saleId)?.body.action === "pause", onclick: () => pause(s, typed("note")) }, words.pause),
+      h("button", { class: "pause", "aria-describedby": "helps", "aria-disabled": pausing(s), onclick: () => pause(s, typed("note")) }, words.pause),
       field("note", words.note, { maxlength: 500 }),
       h("p", { id: "helps", class: "faint" }, words.pauseHelp)),
-    !s.recalledAt && h("p", { "data-key": "others", class: "others" }, s.paused && button("resume"), button("reschedule"), button("add"), button("recall")));
+    h("p", { "data-key": "others", class: "others" }, s.paused && button("resume"), button("reschedule"), button("add"), button("recall")));
 }
 
 /** @param {string} id */
@@ -604,7 +618,7 @@ function render() {
   show(element("main"), shown);
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   show(element("foot"), inside ? [h("p", {}, fill(words.zone, utc ? "UTC" : timeZone)), timeZone !== "UTC" && h("button", { class: "plain", onclick: () => ((utc = !utc), render()) }, utc ? words.showLocal : words.showUTC)] : []);
-  if (ask && (!sale || sale.saleId !== id || !inside)) dialog().close();
+  if (ask && (!sale || sale.saleId !== id || !inside)) return close();
   show(dialog(), ask && sale ? asking(sale) : []);
 }
 
@@ -628,13 +642,9 @@ document.title = words.page;
 element("others").ariaLabel = words.trail;
 if (location.pathname === "/signin") callback();
 else {
-  dialog().onclose = () => {
-    ask = undefined;
-    render();
-  };
+  dialog().onclose = () => dialog().open || close();
   addEventListener("hashchange", () => {
     buyer = undefined;
-    if (dialog().open) dialog().close();
     nudge();
     render();
     element("main").focus();

@@ -26,7 +26,7 @@ const en = {
   drained: "Show drained ones",
   noneFound: "No sale has this text in its name or id.",
   none: "There are no sales.",
-  shown: "{0} sales",
+  shown: "{0} in all",
   selling: "{0} selling",
   pausedN: "{0} paused",
   dueN: "{0} refunds due",

@@ -24,6 +24,14 @@ func wantChanged(t *testing.T, s *shop, saleID string, want ...string) {
 	}
 }
 
+// press opens the dialog of an action, when the page offers it.
+func press(tab *browser.Tab, action string) {
+	selector := "button." + action + "[aria-disabled=false]"
+	tab.Wait(fmt.Sprintf("document.querySelector(%q)", "#main "+selector))
+	tab.Click("#main " + selector)
+	tab.Wait("document.querySelector('dialog').open")
+}
+
 func TestAPauseIsOnePress(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -68,6 +76,7 @@ func TestAPauseAndAResumptionByKeyboard(t *testing.T) {
 	focus("button.pause")
 	tab.Press(browser.Enter)
 	tab.WaitText("Certain. Moutai: paused")
+	tab.Wait("document.querySelector(`button.resume[aria-disabled=false]`)")
 	focus("button.resume")
 	tab.Press(browser.Space)
 	tab.Wait("document.querySelector('dialog').open")
@@ -103,11 +112,11 @@ func TestWhatCannotBeUndoneAsksOnceAndShowsItsEffect(t *testing.T) {
 			s.add("moutai", "Moutai", tt.more)
 			tab := s.tab(t, "operator alice")
 			s.look(tab, "#sale/moutai", "Moutai")
-			tab.Click("button." + tt.action)
+			press(tab, tt.action)
 			tab.Wait("document.querySelector('dialog').open")
 			tab.Click(".answers button[type=button]") // no
 			tab.Wait("!document.querySelector('dialog').open && document.activeElement.matches('button." + tt.action + "')")
-			tab.Click("button." + tt.action)
+			press(tab, tt.action)
 			if tt.missing != "" {
 				tab.Click("dialog button.main")
 				tab.WaitText(tt.missing)
@@ -144,7 +153,7 @@ func TestAWindowThatIsNotTouchedIsSentAsItWas(t *testing.T) {
 	s.add("moutai", "Moutai", object{"opensAt": opens})
 	tab := s.tab(t, "operator alice")
 	s.look(tab, "#sale/moutai", "Moutai")
-	tab.Click("button.reschedule")
+	press(tab, "reschedule")
 	browser.Eval[bool](tab, `(document.querySelector("#closes").value = "2036-01-02T03:04:05", true)`)
 	tab.Click("dialog button.main")
 	tab.WaitText("Certain.")
@@ -296,7 +305,7 @@ func TestAPauseEndsTheRepeatsOfWhatCameBefore(t *testing.T) {
 		}
 		return browser.Answer{}
 	})
-	tab.Click("button.add")
+	press(tab, "add")
 	tab.Type("#units", "5")
 	tab.Click("dialog button.main")
 	tab.WaitText("adding units … not certain")
@@ -317,7 +326,7 @@ func TestAPauseEndsTheRepeatsOfWhatCameBefore(t *testing.T) {
 	tab.Intercept(func(r browser.Request) browser.Answer {
 		return map[bool]browser.Answer{true: {Status: 503, Body: "{}"}}[r.Method == "POST"]
 	})
-	tab.Click("button.resume")
+	press(tab, "resume")
 	tab.Click("dialog button.main")
 	tab.WaitText("resuming … not certain")
 	tab.Click(".notice[data-tone=busy] button")

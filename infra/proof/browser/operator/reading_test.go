@@ -19,7 +19,7 @@ func TestTwoOperatorsSeeEachOther(t *testing.T) {
 	s.look(alice, "#sale/moutai", "Moutai")
 	s.look(bob, "", "Sales")
 	alice.Wait("document.querySelector('.trail, section p')")
-	alice.Click("button.add")
+	press(alice, "add")
 	alice.Type("#units", "10")
 	bob.Wait("document.querySelector('.card')")
 	bob.Click("button.pause")
@@ -38,7 +38,7 @@ func TestTwoOperatorsSeeEachOther(t *testing.T) {
 	wantChanged(t, s, "moutai", "pause", "add")
 
 	// Between two readings of alice's page: the press looks first.
-	alice.Click("button.resume")
+	press(alice, "resume")
 	alice.Intercept(func(r browser.Request) browser.Answer { return browser.Answer{} })
 	s.by(t, "carol", "moutai", true, object{"id": "c1", "action": "resume"})
 	s.by(t, "carol", "moutai", true, object{"id": "c2", "action": "pause", "note": "wait for me"})
@@ -73,7 +73,7 @@ func TestTextsOfOthersStayTexts(t *testing.T) {
 	tab.Type("#user", evil("buyer"))
 	tab.Press(browser.Enter)
 	tab.WaitText(evil("buyer"))
-	tab.Click("button.add")
+	press(tab, "add")
 	tab.Wait("document.querySelector('dialog').open")
 	if n := browser.Eval[int](tab, "document.querySelectorAll('img, script:not([src]), main b b').length"); n != 0 || browser.Eval[string](tab, "document.title") == "hacked" {
 		t.Errorf("%d elements were made of texts", n)
@@ -130,14 +130,14 @@ func TestThePageReadsGentlyAndSaysHowOldItIs(t *testing.T) {
 	settled(4)
 	close(refuse)
 	tab.WaitText("What you see is old. Trying again …")
-	tab.Axe()
-	tab.Screenshot("operator-stale")
 	for i, wait := range []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second} {
-		tab.Advance(wait - time.Second)
+		tab.Advance(wait / 2) // real time passes, too
 		settled(4 + i)
-		tab.Advance(time.Second)
+		tab.Advance(wait / 2)
 		settled(5 + i)
 	}
+	tab.Axe()
+	tab.Screenshot("operator-stale")
 	tab.Intercept(func(r browser.Request) browser.Answer { return browser.Answer{} })
 	tab.Advance(40 * time.Second)
 	settled(8)

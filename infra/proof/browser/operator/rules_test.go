@@ -39,7 +39,7 @@ var rules = map[string]struct {
 	}},
 	"a press looks at the sale first": {"operate.js", `if (stampOf(sale) === asked.stamp) {`, `if (sale) {`, func(t *testing.T, s *shop, tab *browser.Tab) bool {
 		s.look(tab, "#sale/moutai", "Moutai")
-		tab.Click("button.add")
+		press(tab, "add")
 		tab.Type("#units", "5")
 		s.by(t, "carol", "moutai", true, object{"id": "c1", "action": "pause"})
 		tab.Click("dialog button.main")
@@ -59,7 +59,7 @@ var rules = map[string]struct {
 			return browser.Answer{}
 		})
 		s.look(tab, "#sale/moutai", "Moutai")
-		tab.Click("button.add")
+		press(tab, "add")
 		tab.Type("#units", "5")
 		tab.Click("dialog button.main")
 		tab.WaitText("sending it, not certain yet")
