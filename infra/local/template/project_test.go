@@ -152,6 +152,11 @@ func TestProjectTemplateRefusesParametersThatDoNotGoTogether(t *testing.T) {
 	}{
 		{"no issuer", map[string]string{"JwtIssuer": ""}, "", "JwtIssuer"},
 		{"no audience", map[string]string{"JwtAudience": ""}, "", "JwtAudience"},
+		{"operators without an issuer", map[string]string{"CreateOperatorApi": "true"}, "", "OperatorIssuer"},
+		{"operators without an audience", map[string]string{"CreateOperatorApi": "true", "OperatorIssuer": "https://staff.example"}, "", "OperatorAudience"},
+		{"operators with the buyers' audience", map[string]string{"CreateOperatorApi": "true", "OperatorIssuer": "https://staff.example", "OperatorAudience": "shop"}, "", "must not be JwtAudience"},
+		{"operators' sign-in domain without their pool", map[string]string{"CreateOperatorApi": "true", "OperatorIssuer": "https://staff.example", "OperatorAudience": "staff", "OperatorSignInDomainPrefix": "staff"}, "", "OperatorSignInDomainPrefix"},
+		{"operators' sign-in without its client", map[string]string{"CreateOperatorApi": "true", "OperatorIssuer": "https://staff.example", "OperatorAudience": "staff", "OperatorSignInAuthorizeUrl": "https://staff.example/authorize"}, "", "OperatorSignInClientId"},
 		{"a front without a secret", map[string]string{"CreateFront": "true"}, "", "OriginSecret"},
 		{"a front whose web ACL cannot be made", map[string]string{"CreateFront": "true", "OriginSecret": strings.Repeat("s", 32)}, "eu-west-1", "FrontWebAclArn"},
 		{"a front of their own without a secret", map[string]string{"CreateFront": "own"}, "", "OriginSecret"},
@@ -175,5 +180,73 @@ func TestProjectTemplateRefusesParametersThatDoNotGoTogether(t *testing.T) {
 				t.Errorf("got %v, want a refusal that names %s", err, c.want)
 			}
 		})
+	}
+}
+
+func TestTheOperatorsAPIIsThereWhenItIsAskedForAndOnlyItsPageIsPublic(t *testing.T) {
+	parameters := map[string]string{
+		"JwtIssuer": "https://issuer.example", "JwtAudience": "shop", "OperatorIssuer": "https://staff.example", "OperatorAudience": "staff",
+	}
+	s, err := Load(projectTemplate(t), Options{Parameters: parameters})
+	if err != nil || s.Operators.LogicalID != "" || len(s.Operators.Routes) != 0 {
+		t.Errorf("by default the operators' API is %+v, %v", s.Operators, err)
+	}
+	parameters["CreateOperatorApi"] = "true"
+	if s, err = Load(projectTemplate(t), Options{Parameters: parameters}); err != nil {
+		t.Fatal(err)
+	}
+	var public, others []string
+	for _, r := range s.Operators.Routes {
+		if r.Function != "OperateFunction" || r.Throttle != (Throttle{PerSecond: 50, Burst: 100}) {
+			t.Errorf("%s %s is %+v", r.Method, r.Path, r)
+		}
+		if r.Authorizer == "" {
+			public = append(public, r.Method+" "+r.Path)
+			continue
+		}
+		others = append(others, r.Method+" "+r.Path)
+		a := s.Operators.Authorizers[r.Authorizer]
+		if a.Issuer != "https://staff.example" || !slices.Equal(a.Audience, []string{"staff"}) {
+			t.Errorf("%s %s takes tokens of %+v", r.Method, r.Path, a)
+		}
+	}
+	slices.Sort(public)
+	if want := []string{"GET /", "GET /assets/{name}", "GET /signin"}; !slices.Equal(public, want) || len(others) != 5 {
+		t.Errorf("public are %q, with a token %q", public, others)
+	}
+}
+
+func TestAnAPIOfAPIGatewaysOwnResourcesIsReadStrictly(t *testing.T) {
+	const api = `
+Resources:
+  F: {Type: AWS::Serverless::Function, Properties: {Handler: bootstrap, Runtime: provided.al2023}}
+  A: {Type: AWS::ApiGatewayV2::Api, Properties: {ProtocolType: HTTP}}
+  S: {Type: AWS::ApiGatewayV2::Stage, Properties: {ApiId: !Ref A, StageName: $default}}
+  J: {Type: AWS::ApiGatewayV2::Authorizer, Properties: {ApiId: !Ref A, AuthorizerType: JWT, IdentitySource: [x], JwtConfiguration: {Issuer: https://i.example, Audience: [a]}}}
+  I: {Type: AWS::ApiGatewayV2::Integration, Properties: {ApiId: !Ref A, IntegrationType: AWS_PROXY, IntegrationUri: !Ref F.Alias, PayloadFormatVersion: "2.0"}}
+  R: {Type: AWS::ApiGatewayV2::Route, Properties: {ApiId: !Ref A, RouteKey: GET /x, Target: !Sub "integrations/${I}", AuthorizationType: JWT, AuthorizerId: !Ref J}}
+`
+	if s := parse(t, api, Options{}); len(s.Operators.Routes) != 1 || s.Operators.Routes[0].Authorizer != "J" || s.Operators.Routes[0].Function != "F" {
+		t.Errorf("read %+v", s.Operators)
+	}
+	for _, c := range []struct{ was, is, refusal string }{
+		{"ProtocolType: HTTP", "ProtocolType: WEBSOCKET", "must be HTTP"},
+		{"StageName: $default", "StageName: prod", "must be $default"},
+		{"AuthorizerType: JWT", "AuthorizerType: REQUEST", "must be JWT"},
+		{"AWS_PROXY", "HTTP_PROXY", "must be AWS_PROXY"},
+		{`"2.0"`, `"1.0"`, "only payload format 2.0"},
+		{"!Ref F.Alias", "!Ref J", "must name the alias of a function"},
+		{"!Ref F.Alias", "!Ref J.Alias", "only a function has an alias"},
+		{"RouteKey: GET /x", "RouteKey: $default", "must be a method and a path"},
+		{"integrations/${I}", "integrations/${J}", "an integration of the API"},
+		{"AuthorizationType: JWT", "AuthorizationType: AWS_IAM", "must be NONE or JWT"},
+		{"AuthorizerId: !Ref J", "AuthorizerId: !Ref I", "there is no authorizer"},
+		{"S: {Type: AWS::ApiGatewayV2::Stage, Properties: {ApiId: !Ref A", "S: {Type: AWS::ApiGatewayV2::Stage, Properties: {ApiId: !Ref F", "must name the template's"},
+		{"  S:", "  B: {Type: AWS::ApiGatewayV2::Api, Properties: {ProtocolType: HTTP}}\n  S:", "the local stack serves one"},
+		{"StageName: $default", "StageName: $default, RouteSettings: {}", "does not run locally"},
+	} {
+		if e := refused(t, strings.Replace(api, c.was, c.is, 1), Options{}); !strings.Contains(e.Error(), c.refusal) {
+			t.Errorf("%s: refused with %v, want %q", c.is, e, c.refusal)
+		}
 	}
 }
