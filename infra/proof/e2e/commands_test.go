@@ -192,6 +192,8 @@ var vocabulary = map[string]string{
 	"aws cloudformation delete-stack":                  "--stack-name",
 	"aws cloudformation list-stack-resources":          "",
 	"aws cloudformation update-termination-protection": "--stack-name --enable-termination-protection --no-enable-termination-protection",
+	"aws cognito-idp admin-add-user-to-group":          "--user-pool-id --username --group-name",
+	"aws cognito-idp admin-create-user":                "--user-pool-id --username",
 	"aws cognito-idp delete-user-pool":                 "--user-pool-id",
 	"aws cognito-idp update-user-pool":                 "--user-pool-id --deletion-protection",
 	"aws deploy list-deployments":                      "--include-only-statuses",

@@ -24,7 +24,7 @@ func shellEnvironment(s *stack) []string {
 	if s == nil {
 		return env
 	}
-	for i, name := range []string{"API_PORT", "LAMBDA_PORT", "DYNAMODB_PORT", "SQS_PORT"} {
+	for i, name := range []string{"API_PORT", "LAMBDA_PORT", "DYNAMODB_PORT", "SQS_PORT", "OPERATE_PORT"} {
 		env = append(env, name+"="+strconv.Itoa(s.at.Ports[i]))
 	}
 	return append(env, "DATA="+s.data, "AWS_EC2_METADATA_DISABLED=true")
@@ -41,7 +41,8 @@ type outcome struct {
 func (s *stack) shell(commands []string) []outcome {
 	s.t.Helper()
 	home := s.t.TempDir()
-	config := fmt.Sprintf("connect-to = \"127.0.0.1:3000:127.0.0.1:%d\"\nconnect-to = \"127.0.0.1:3001:127.0.0.1:%d\"\nmax-time = 60\n", s.at.Ports[0], s.at.Ports[1])
+	config := fmt.Sprintf("connect-to = \"127.0.0.1:3000:127.0.0.1:%d\"\nconnect-to = \"127.0.0.1:3001:127.0.0.1:%d\"\nconnect-to = \"127.0.0.1:3002:127.0.0.1:%d\"\nmax-time = 60\n",
+		s.at.Ports[0], s.at.Ports[1], s.at.Ports[4])
 	if err := os.WriteFile(filepath.Join(home, ".curlrc"), []byte(config), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
