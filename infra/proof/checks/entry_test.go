@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // machine runs the Makefile's scripts with only the named programs installed.
@@ -128,6 +129,31 @@ func TestEveryProgramIsBuiltAfterGoWasLookedFor(t *testing.T) {
 		out, err := c.CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "make: found go1.13 linux/amd64; install Go") {
 			t.Errorf("make %s with an old Go: %v\n%s", target, err, out)
+		}
+	}
+}
+
+func TestNobodyWhoMustStopASaleWaitsForACompiler(t *testing.T) {
+	for name, compiled := range map[string]bool{"with a program, older than its sources": true, "without one": false} {
+		s := newStand(t, read(t, "Makefile"))
+		program := filepath.Join(s.folder, ".build/host/operator")
+		if err := os.MkdirAll(filepath.Join(s.folder, "shared"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		old := time.Now().Add(-time.Hour)
+		err := os.Chtimes(program, old, old)
+		if !compiled {
+			err = os.Remove(program)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := exec.CommandContext(t.Context(), "make", "--no-print-directory", "pause", "SALE=moutai")
+		c.Dir, c.Env = s.folder, s.env
+		out, err := c.CombinedOutput()
+		record, _ := os.ReadFile(strings.TrimPrefix(s.env[2], "RECORD="))
+		if built := strings.Contains(string(record), "build"); err != nil || built == compiled || !strings.Contains(string(record), "pause\x00-sale\x00moutai") {
+			t.Errorf("%s: built %t, %v: %q\n%s", name, built, err, record, out)
 		}
 	}
 }
