@@ -59,7 +59,7 @@ func (w *World) drained(r ledger.Receipt) bool {
 		w.T.Fatalf("drain: %v", err)
 	}
 	listed, err := w.Ledger.Listing(w.Ctx, "moutai")
-	if err != nil || listed.Drained != done {
+	if err != nil || listed.Drained != done || done && (listed.Books == nil || listed.Books.AsOf != r.AsOf) {
 		w.T.Fatalf("drain says %t, the listing %+v (%v)", done, listed, err)
 	}
 	return done

@@ -42,8 +42,6 @@ var ofOperators = []mutant{
 		`r.Actor, r.Verified = c.actor, c.verified`, `r.Actor, r.Verified = c.actor, true`}}},
 	{"a change has no author", "P32", operating, "^TestEachChange", []edit{{"shared/change/request.go",
 		`Stock: *r.Stock, Author: r.author()}`, `Stock: *r.Stock}`}}},
-	{"a request says that it is verified", "P32", "./shared/change", "^TestARequestIsRead", []edit{{"shared/change/request.go",
-		"Verified bool `json:\"-\"`", "Verified bool"}, {"shared/change/request.go", `{"at", "actor", "note", "changeId"}`, `{"at", "actor", "note", "changeId", "Verified"}`}}},
 	{"a change without an id is made", "P32", operating, "^TestABodyThatIsNoChange", []edit{{"shared/change/request.go",
 		`	if !sale.ValidID(r.ID) {`, `	if r.ID != "" && !sale.ValidID(r.ID) {`}}},
 	{"a sale that cannot be read hides the others", "P19", operating, "^TestASaleThatCannotBeRead", []edit{{"shared/ledger/standing.go",

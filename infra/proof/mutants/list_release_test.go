@@ -75,7 +75,7 @@ var ofReleasing = []mutant{
 		if isAhead {`, `	if false {
 		if isAhead {`}}},
 	{"release does not store how far it came", "P22", releaseTests, "^TestARunThatIsCutOff", []edit{{releasing,
-		`	return p.saveCursor(ctx, p.sale.ID, "releasing", p.pass)`, `	return nil`}}},
+		`	return p.saveCursors(ctx, p.sale.ID, map[string]any{"releasing": p.pass})`, `	return nil`}}},
 	{"a table that is busy for a second fails a run of release", "P16", releaseTests, "^TestATableThatIsBusy", []edit{{listing,
 		`l.retry(ctx, patientTries, `, `l.retry(ctx, maxTries, `}}},
 	{"release fails because it cannot store how far it came", "P16", releaseTests, "^TestARunThatCannotStore", []edit{{listing,
