@@ -80,6 +80,7 @@ var elsewhere = map[string]string{
 	"prove":       ".ci/run",
 	"lab":         "infra/lab",
 	"lab-engines": "infra/lab",
+	"lab-check":   ".ci/run",
 	"simulate":    ".github/workflows/nightly.yml",
 	"enumerate":   ".github/workflows/nightly.yml",
 	"build":       ".github/workflows/ci.yml",
