@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -16,18 +15,6 @@ import (
 	"flashsale/shared/ledger"
 	"flashsale/shared/sale"
 )
-
-func TestEveryEventOfThisFunctionIsAnswered(t *testing.T) {
-	files, err := filepath.Glob("../../../events/operate*.json")
-	if err != nil || len(files) != len(requests)+1 { // and the one of the Invoke API
-		t.Errorf("%d events in events/ (%v)", len(files), err)
-	}
-	selling(t, func(t *testing.T, f *function) {
-		for _, file := range files {
-			f.answered(t, event(t, filepath.Base(file)))
-		}
-	})
-}
 
 // open is what the list says of the sale of the events while nobody has edited it.
 func open() map[string]any {

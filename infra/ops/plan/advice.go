@@ -129,7 +129,7 @@ func (r rates) bound() float64 { return min(r.advised, r.table) }
 
 // reserved is the reserved concurrency of all functions.
 func (a advice) reserved() int {
-	return a.concurrency + a.finalizers + a.queries + reconcilers + releasers
+	return a.concurrency + a.finalizers + a.queries + operators + reconcilers + releasers
 }
 
 // accountConcurrency is the quota that the advice needs.
@@ -166,9 +166,9 @@ func (a advice) pageReadsAdvice(front bool) string {
 // units a second every on-demand table serves at once.
 const warmReads = 12_000
 
-// reconcilers and releasers are the reserved concurrency of ReconcileFunction and
-// ReleaseFunction in template.yaml.
-const reconcilers, releasers = 1, 1
+// operators, reconcilers and releasers are the reserved concurrency of OperateFunction,
+// ReconcileFunction and ReleaseFunction in template.yaml.
+const operators, reconcilers, releasers = 10, 1, 1
 
 // advise sizes the parts for the peak: shards so that a fifth of the transactions
 // conflict, the table for what they cost, and an environment for every concurrent

@@ -23,6 +23,7 @@ func (a advice) parameters(o output) map[string]string {
 		"QueryReservedConcurrency":       strconv.Itoa(a.queries),
 		"QueryRateLimit":                 whole(a.queryRate),
 		"QueryBurstLimit":                whole(burst(a.queryRate)),
+		"OperateReservedConcurrency":     strconv.Itoa(operators),
 		"ReconcileReservedConcurrency":   strconv.Itoa(reconcilers),
 		"ReleaseReservedConcurrency":     strconv.Itoa(releasers),
 		"MaxWriteRequestUnits":           strconv.Itoa(a.warmWrites),
