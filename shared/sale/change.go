@@ -21,7 +21,8 @@ type Author struct {
 	Note     string // for the operators, or ""
 }
 
-func (a *Author) check() error {
+// Check validates the author.
+func (a *Author) Check() error {
 	switch {
 	case !validText(a.Actor, MaxActor):
 		return Refuse(InvalidRequest, fmt.Sprintf("actor must be at most %d printable characters", MaxActor))

@@ -80,7 +80,7 @@ func (d *Description) Check() error {
 	case !validText(after.Name, MaxName):
 		return errName
 	}
-	return cmp.Or(after.check(), checkChangeID(d.ChangeID), d.check())
+	return cmp.Or(after.check(), checkChangeID(d.ChangeID), d.Author.Check())
 }
 
 // Change returns what the description asks for.

@@ -130,7 +130,7 @@ func (a *Addition) Check() error {
 	case a.Stock < 1 || a.Stock > MaxStock:
 		return Refuse(InvalidRequest, fmt.Sprintf("stock must be 1 to %d", MaxStock))
 	}
-	return a.check()
+	return a.Author.Check()
 }
 
 // Withdrawal asks to take unsold units out of an existing sale, once per seed id, which is the
@@ -179,7 +179,7 @@ func (e *Edit) Check(now time.Time) error {
 			return err
 		}
 	}
-	return cmp.Or(checkChangeID(e.ChangeID), e.check())
+	return cmp.Or(checkChangeID(e.ChangeID), e.Author.Check())
 }
 
 // Change returns what the edit asks for.
@@ -236,7 +236,7 @@ func (r *Recall) Check() error {
 	if !ValidID(r.SaleID) {
 		return RefuseID("saleId")
 	}
-	return cmp.Or(checkChangeID(r.ChangeID), r.check())
+	return cmp.Or(checkChangeID(r.ChangeID), r.Author.Check())
 }
 
 // Change returns what the recall asks for.

@@ -55,7 +55,7 @@ type call struct {
 	// verified: API Gateway verified a token, which names the actor. told: the caller of the
 	// Invoke API says who the actor is.
 	verified, told bool
-	user, name     string // of the path, unvalidated
+	user           string // of the path, unvalidated
 	drained        bool   // of the query
 }
 
@@ -85,7 +85,7 @@ func readCall(payload []byte, rolesClaim string) (*call, error) {
 		}
 		return object(e, members{
 			"requestContext":        func() error { return object(e, members{"authorizer": authorizer}) },
-			"pathParameters":        func() error { return object(e, members{"user": text(e, &c.user), "name": text(e, &c.name)}) },
+			"pathParameters":        func() error { return object(e, members{"user": text(e, &c.user)}) },
 			"queryStringParameters": func() error { return object(e, members{"drained": text(e, &drained)}) },
 		})
 	})

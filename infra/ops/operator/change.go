@@ -293,11 +293,11 @@ func (c change) request(ctx context.Context, p place, values map[string]string, 
 	}
 	request["id"], request["action"] = values["id"], c.action
 	if values["note"] != "" {
-		noted := sale.Recall{SaleID: saleID, Author: sale.Author{Note: values["note"]}}
-		if err := noted.Check(); err != nil {
+		by := sale.Author{Note: values["note"]}
+		if err := by.Check(); err != nil {
 			return after, fmt.Errorf("NOTE: %w", err)
 		}
-		request["note"] = noted.Note
+		request["note"] = by.Note
 	}
 	if c.ask != nil {
 		where, err := p.system(ctx)

@@ -12,14 +12,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"flashsale/infra/kit/client"
+	"flashsale/shared/sale"
 )
 
 // callerTime bounds the question who the caller is: stopping a sale must not wait for the answer.
 const callerTime = 3 * time.Second
-
-// maxActor is the longest name of a caller that OperateFunction takes; an ARN ends with what
-// tells callers apart.
-const maxActor = 256
 
 // ErrTooOld means that the stack's release has no OperateFunction.
 var ErrTooOld = errors.New("the stack's release has no OperateFunction")
@@ -40,8 +37,8 @@ func (p *Place) Operator(ctx context.Context) (client.Operator, error) {
 		ctx, cancel := context.WithTimeout(ctx, callerTime)
 		defer cancel()
 		if caller, err := p.sts.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{}); err == nil {
-			arn := aws.ToString(caller.Arn)
-			o.Actor = cmp.Or(arn[max(0, len(arn)-maxActor):], o.Actor)
+			arn := aws.ToString(caller.Arn) // ends with what tells callers apart
+			o.Actor = cmp.Or(arn[max(0, len(arn)-sale.MaxActor):], o.Actor)
 		}
 	}
 	return o, nil

@@ -56,7 +56,7 @@ var ofTheShop = []mutant{
 	{"a command repeats what was refused", "P5", operatorTests, "^TestWhatMayPass", []edit{{askingOperate,
 		`service.ErrorFault() != smithy.FaultClient || `, `true || `}}},
 	{"a command forgets why", "P32", operatorTests, "^TestAnEnvironmentsSaleIsChanged", []edit{{changingSales,
-		`		request["note"] = noted.Note
+		`		request["note"] = by.Note
 `, ``}}},
 	{"a recall is not asked for", "P35", operatorTests, "^TestARecallIsAskedFor", []edit{{changingSales,
 		`a != "y" && a != "yes"`, `a == "n"`}}},

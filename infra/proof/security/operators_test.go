@@ -2,9 +2,9 @@ package security
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,24 +24,11 @@ var operatorsRoutes = []string{
 func (s *system) operate(t *testing.T, route, body string, header ...pair) answer {
 	t.Helper()
 	method, path, _ := strings.Cut(route, " ")
-	request, err := http.NewRequestWithContext(t.Context(), method, s.Operate+path, strings.NewReader(body))
+	a, err := s.sendTo(s.Operate, method, path, body, slices.Concat(header, []pair{{"Content-Type", "application/json"}})...)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%s: %v", route, err)
 	}
-	request.Header.Set("Content-Type", "application/json")
-	for _, h := range header {
-		request.Header.Add(h.name, h.value)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer{response.StatusCode, response.Header, string(text)}
+	return a
 }
 
 // operatorsToken returns a token of the local operators' issuer.

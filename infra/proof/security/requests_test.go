@@ -34,10 +34,14 @@ func (s *system) get(path string, header ...pair) (answer, error) {
 	return s.send(http.MethodGet, path, "", header...)
 }
 
-// send makes a request. Repeated header names make repeated lines, and the path is sent
-// unchanged.
 func (s *system) send(method, path, body string, header ...pair) (answer, error) {
-	request, err := http.NewRequest(method, s.API+"/", strings.NewReader(body))
+	return s.sendTo(s.API, method, path, body, header...)
+}
+
+// sendTo makes a request of the API at that address. Repeated header names make repeated
+// lines, and the path is sent unchanged.
+func (s *system) sendTo(api, method, path, body string, header ...pair) (answer, error) {
+	request, err := http.NewRequest(method, api+"/", strings.NewReader(body))
 	if err != nil {
 		return answer{}, err
 	}

@@ -16,6 +16,26 @@ func posts(tab *browser.Tab, saleID string) int {
 	return tab.Count("POST", "/operate/sales/"+saleID+"/changes")
 }
 
+// moutai returns a shop with that sale, and a tab in which an operator looks at it.
+func moutai(t *testing.T) (*shop, *browser.Tab) {
+	t.Helper()
+	s := open(t)
+	s.add("moutai", "Moutai", nil)
+	tab := s.tab(t, "operator alice")
+	s.look(tab, "#sale/moutai", "Moutai")
+	return s, tab
+}
+
+// answerChanges makes the tab's changes get that answer; the zero answer lets one through.
+func answerChanges(tab *browser.Tab, answer func() browser.Answer) {
+	tab.Intercept(func(r browser.Request) browser.Answer {
+		if r.Method != "POST" || !strings.HasSuffix(r.Path, "/changes") {
+			return browser.Answer{}
+		}
+		return answer()
+	})
+}
+
 // wantChanged fails the test unless these are the sale's changes, as "action" or "action:note".
 func wantChanged(t *testing.T, s *shop, saleID string, want ...string) {
 	t.Helper()
@@ -59,10 +79,7 @@ func TestAPauseIsOnePress(t *testing.T) {
 // The keyboard alone pauses a sale and lets it sell again.
 func TestAPauseAndAResumptionByKeyboard(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	s.add("moutai", "Moutai", nil)
-	tab := s.tab(t, "operator alice")
-	s.look(tab, "#sale/moutai", "Moutai")
+	s, tab := moutai(t)
 	focus := func(selector string) {
 		t.Helper()
 		for range 12 {
@@ -183,12 +200,7 @@ func TestWhoMayOnlyLookHasNothingToPress(t *testing.T) {
 	// The role went between the reading and the press.
 	lost := s.tab(t, "operator alice")
 	s.look(lost, "#sale/moutai", "Moutai")
-	lost.Intercept(func(r browser.Request) browser.Answer {
-		if r.Method == "POST" {
-			return browser.Problem(403, "forbidden", "")
-		}
-		return browser.Answer{}
-	})
+	answerChanges(lost, func() browser.Answer { return browser.Problem(403, "forbidden", "") })
 	lost.Click("button.pause")
 	lost.WaitText("Not done: this account lacks the role flashsale-operator.")
 	wantChanged(t, s, "moutai")
@@ -196,17 +208,11 @@ func TestWhoMayOnlyLookHasNothingToPress(t *testing.T) {
 
 func TestARefusalIsSaidWithItsReason(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	s.add("moutai", "Moutai", nil)
-	tab := s.tab(t, "operator alice")
-	s.look(tab, "#sale/moutai", "Moutai")
-	tab.Intercept(func(r browser.Request) browser.Answer {
-		if r.Method == "POST" {
-			a := browser.Problem(409, "conflicting-request", "")
-			a.Body = `{"code":"conflicting-request","detail":"the sale's maxStock leaves room for 0 more units"}`
-			return a
-		}
-		return browser.Answer{}
+	_, tab := moutai(t)
+	answerChanges(tab, func() browser.Answer {
+		a := browser.Problem(409, "conflicting-request", "")
+		a.Body = `{"code":"conflicting-request","detail":"the sale's maxStock leaves room for 0 more units"}`
+		return a
 	})
 	tab.Click("button.pause")
 	tab.WaitText("Not done. Moutai: pausing was refused: the sale's maxStock leaves room for 0 more units")
@@ -215,7 +221,7 @@ func TestARefusalIsSaidWithItsReason(t *testing.T) {
 	}
 }
 
-// ids returns the distinct bodies of the changes that were sent.
+// bodies returns the distinct bodies of the changes that were sent.
 func bodies(tab *browser.Tab) []string {
 	return browser.Eval[[]string](tab, "[...new Set(sent)]")
 }
@@ -233,10 +239,7 @@ func TestALostAnswerIsAskedForAgainUnderTheSameID(t *testing.T) {
 	s.look(tab, "#sale/moutai", "Moutai")
 	n := 0
 	gate := make(chan struct{})
-	tab.Intercept(func(r browser.Request) browser.Answer {
-		if r.Method != "POST" {
-			return browser.Answer{}
-		}
+	answerChanges(tab, func() browser.Answer {
 		switch n++; n {
 		case 1:
 			return browser.Answer{Lost: true}
@@ -265,16 +268,10 @@ func TestALostAnswerIsAskedForAgainUnderTheSameID(t *testing.T) {
 
 func TestAChangeIsRememberedOverAReloadAndASignIn(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	s.add("moutai", "Moutai", nil)
-	tab := s.tab(t, "operator alice")
-	s.look(tab, "#sale/moutai", "Moutai")
+	s, tab := moutai(t)
 	answers := []browser.Answer{{Lost: true}, browser.Problem(401, "unauthorized", ""), {}}
 	n := 0
-	tab.Intercept(func(r browser.Request) browser.Answer {
-		if r.Method != "POST" || r.Path == "/token" {
-			return browser.Answer{}
-		}
+	answerChanges(tab, func() browser.Answer {
 		n++
 		return answers[min(n, len(answers))-1]
 	})
@@ -295,16 +292,9 @@ func TestAChangeIsRememberedOverAReloadAndASignIn(t *testing.T) {
 // A resumption that is being repeated must not undo the pause that came after it.
 func TestAPauseEndsTheRepeatsOfWhatCameBefore(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	s.add("moutai", "Moutai", nil)
-	tab := s.tab(t, "operator alice")
-	s.look(tab, "#sale/moutai", "Moutai")
-	tab.Intercept(func(r browser.Request) browser.Answer {
-		if r.Method == "POST" {
-			return browser.Answer{Status: 503, Body: "{}"}
-		}
-		return browser.Answer{}
-	})
+	s, tab := moutai(t)
+	busy := func() browser.Answer { return browser.Answer{Status: 503, Body: "{}"} }
+	answerChanges(tab, busy)
 	press(tab, "add")
 	tab.Type("#units", "5")
 	tab.Click("dialog button.main")
@@ -323,9 +313,7 @@ func TestAPauseEndsTheRepeatsOfWhatCameBefore(t *testing.T) {
 		t.Errorf("%d more requests", n-before)
 	}
 	wantChanged(t, s, "moutai", "pause")
-	tab.Intercept(func(r browser.Request) browser.Answer {
-		return map[bool]browser.Answer{true: {Status: 503, Body: "{}"}}[r.Method == "POST"]
-	})
+	answerChanges(tab, busy)
 	press(tab, "resume")
 	tab.Click("dialog button.main")
 	tab.WaitText("resuming … not certain")

@@ -14,10 +14,7 @@ var rules = map[string]struct {
 }{
 	"a repeat has the same id": {"operate.js", `token(), body, o.stop.signal)`, `token(), { ...body, id: crypto.randomUUID() }, o.stop.signal)`, func(t *testing.T, s *shop, tab *browser.Tab) bool {
 		n := 0
-		tab.Intercept(func(r browser.Request) browser.Answer {
-			if r.Method != "POST" {
-				return browser.Answer{}
-			}
+		answerChanges(tab, func() browser.Answer {
 			n++
 			return browser.Answer{Lost: n == 1}
 		})
@@ -50,11 +47,9 @@ var rules = map[string]struct {
 		gate := make(chan struct{})
 		defer close(gate)
 		n := 0
-		tab.Intercept(func(r browser.Request) browser.Answer {
-			if r.Method == "POST" {
-				if n++; n == 1 {
-					return browser.Answer{Until: gate}
-				}
+		answerChanges(tab, func() browser.Answer {
+			if n++; n == 1 {
+				return browser.Answer{Until: gate}
 			}
 			return browser.Answer{}
 		})
