@@ -258,8 +258,7 @@ override GO_TEST := CGO_ENABLED=0 GOFLAGS=-trimpath GOGC=400 bash infra/make/wat
 override GO_RACE := $(if $(RACE),GOFLAGS=-trimpath GOGC=400 bash infra/make/watch.sh go test -vet=off -p 4 $(RACE),$(GO_TEST))
 .PHONY: test
 test: host browser ## test everything but the lab, also on the engine and in a browser; `make prove` runs the mutants and the long proofs in full
-	$(GO_RACE) -timeout 10m ./infra/ops/load ./shared/ledger $(RACED)
-	$(GO_TEST) -timeout 10m $(WAITING) $$(go list ./... | grep -vxFf <(go list $(RACED) ./infra/proof/simulate ./infra/proof/enumerate ./infra/proof/mutants))
+	$(GO_TEST) -timeout 10m $(WAITING) $$(go list ./... | grep -vxFf <(go list $(WAITING) ./infra/proof/simulate ./infra/proof/enumerate ./infra/proof/mutants))
 	$(GO_TEST) -timeout 10m ./infra/proof/simulate -seeds 100
 	$(GO_TEST) -timeout 10m ./infra/proof/enumerate -faults 1
 
@@ -272,6 +271,7 @@ prove: host ## run the mutants and the long proofs in full (two releases need th
 	$(GO_TEST) -timeout 10m ./infra/proof/e2e -run '^TestTwoReleases' -last-release
 	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/proof/simulate -seeds "$$(($${SEEDS:-2000} / 10))" -first "$${FIRST:-1}")
 	$(if $(RACE),$(GO_RACE) -timeout 30m ./infra/proof/enumerate)
+	$(if $(RACE),$(GO_RACE) -timeout 10m ./infra/ops/load ./shared/ledger $(RACED))
 	@$(MAKE) --no-print-directory browser
 	$(GO_TEST) -timeout 20m ./infra/proof/mutants
 

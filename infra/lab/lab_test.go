@@ -236,6 +236,9 @@ func TestTheTableMarksWhatNobodyExpected(t *testing.T) {
 }
 
 func TestWhatIsNotThereIsRefusedWithWhatIs(t *testing.T) {
+	for _, variable := range []string{"STRATEGY", "SCENARIO", "SEED", "SEEDS", "IDS", "JSON"} {
+		t.Setenv(variable, "") // a message names the variable that make exported
+	}
 	for _, c := range []struct{ args, want string }{
 		{"-strategy abacus", `there is no strategy "abacus"; there are channel-owner, `},
 		{"-scenario rain", `there is no scenario "rain"; there are calm, `},
