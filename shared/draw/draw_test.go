@@ -1,0 +1,301 @@
+package draw
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var leafKey = []byte("0123456789abcdef0123456789abcdef")
+
+// leavesOf are the leaves of n users, in the order of the users.
+func leavesOf(n int) []Leaf {
+	leaves := make([]Leaf, n)
+	for i := range leaves {
+		user := "user-" + strconv.Itoa(i)
+		leaves[i] = LeafOf(user, NonceOf(leafKey, user))
+	}
+	return leaves
+}
+
+// ranksOf are random ranks whose first bytes are often the same.
+func ranksOf(r *rand.Rand, n int) []Rank {
+	ranks := make([]Rank, n)
+	for i := range ranks {
+		ranks[i][0] = byte(r.IntN(4))
+		binary.BigEndian.PutUint64(ranks[i][8:], r.Uint64())
+	}
+	return ranks
+}
+
+func TestALeafIsOfOneUserAndOneNonce(t *testing.T) {
+	seen := map[Leaf]string{}
+	for _, key := range []string{"a", "b", ""} {
+		for _, user := range []string{"", "a", "ab", "b", "用户", "a\x00", "\x00", "é", "e\u0301"} {
+			id := key + "/" + user
+			leaf := LeafOf(user, NonceOf([]byte(key), user))
+			if other, known := seen[leaf]; known {
+				t.Errorf("%q has the leaf of %q", id, other)
+			}
+			seen[leaf] = id
+		}
+	}
+	if LeafOf("b", NonceOf(leafKey, "a")) == LeafOf("a", NonceOf(leafKey, "a")) {
+		t.Error("a nonce makes another user's leaf its owner's")
+	}
+}
+
+func TestARollsDigestChangesWithEveryLeaf(t *testing.T) {
+	digest := func(leaves []Leaf) Digest {
+		leaves = slices.SortedFunc(slices.Values(leaves), Leaf.Compare)
+		var pages [Pages]Digest
+		for p := range pages {
+			var page []Leaf
+			for _, l := range leaves {
+				if int(l.Page()) == p {
+					page = append(page, l)
+				}
+			}
+			if err := Check(byte(p), page); err != nil {
+				t.Fatal(err)
+			}
+			pages[p] = PageDigest(page)
+		}
+		return RollDigest(&pages)
+	}
+	leaves := leavesOf(600)
+	whole := digest(leaves)
+	if shuffled := slices.Concat(leaves[300:], leaves[:300]); digest(shuffled) != whole {
+		t.Error("the digest depends on the order of the entries")
+	}
+	for i := range leaves {
+		if digest(slices.Concat(leaves[:i], leaves[i+1:])) == whole {
+			t.Errorf("the digest is the same without leaf %d", i)
+		}
+	}
+	if digest(leavesOf(601)) == whole {
+		t.Error("the digest is the same with another leaf")
+	}
+	var none [Pages]Digest
+	for p := range none {
+		none[p] = sha256.Sum256(nil)
+	}
+	if digest(nil) != RollDigest(&none) {
+		t.Error("the digest of an empty roll is not that of empty pages")
+	}
+}
+
+func TestAPageHasItsOwnLeavesInOrderAndEachOnce(t *testing.T) {
+	a, b, other := Leaf{7, 1}, Leaf{7, 2}, Leaf{8}
+	for _, tt := range []struct {
+		name   string
+		leaves []Leaf
+		ok     bool
+	}{
+		{"an empty page", nil, true},
+		{"one leaf", []Leaf{a}, true},
+		{"two in order", []Leaf{a, b}, true},
+		{"two out of order", []Leaf{b, a}, false},
+		{"one twice", []Leaf{a, a}, false},
+		{"another page's", []Leaf{other}, false},
+		{"another page's at the end", []Leaf{a, b, other}, false},
+	} {
+		if err := Check(7, tt.leaves); (err == nil) != tt.ok {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}
+
+func TestLeavesAreStoredAsOnePiece(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 1000} {
+		leaves := leavesOf(n)
+		text := Join(leaves)
+		if len(text) != 32*n {
+			t.Errorf("%d leaves have %d bytes", n, len(text))
+		}
+		if again, err := Split(text); err != nil || !slices.Equal(again, leaves) {
+			t.Errorf("%d leaves are not the same when they are read: %v", n, err)
+		}
+		if PageDigest(leaves) != Digest(sha256.Sum256(text)) {
+			t.Errorf("the digest of %d leaves is not that of what is stored", n)
+		}
+	}
+	for _, n := range []int{1, 31, 33, 63} {
+		if _, err := Split(make([]byte, n)); err == nil {
+			t.Errorf("%d bytes are read as whole leaves", n)
+		}
+	}
+}
+
+func TestASeedDependsOnSaleRollAndDice(t *testing.T) {
+	roll, dice := Digest{1}, [32]byte{2}
+	seed := SeedOf("moutai", roll, dice)
+	for name, other := range map[string]Digest{
+		"another sale":            SeedOf("moutaj", roll, dice),
+		"another roll":            SeedOf("moutai", Digest{2}, dice),
+		"other dice":              SeedOf("moutai", roll, [32]byte{1}),
+		"roll and dice exchanged": SeedOf("moutai", Digest(dice), roll),
+	} {
+		if other == seed {
+			t.Errorf("%s: the seed is the same", name)
+		}
+	}
+}
+
+// Chi-square over 16 places of the rank: 15 degrees of freedom, above 37.7 in one of 1,000 fair
+// draws. The leaves are fixed, so the result is, too.
+func TestNoPlaceIsMoreLikelyThanAnother(t *testing.T) {
+	leaves := leavesOf(20_000)
+	for _, seed := range []Digest{{}, SeedOf("a", Digest{}, [32]byte{}), SeedOf("b", Digest{1}, [32]byte{2})} {
+		var counts [16]float64
+		for _, r := range Ranks(seed, leaves) {
+			counts[r[0]>>4]++
+		}
+		sum, expected := 0.0, float64(len(leaves))/16
+		for _, n := range counts {
+			sum += (n - expected) * (n - expected) / expected
+		}
+		if sum > 37.7 {
+			t.Errorf("seed %s: chi-square is %.1f: %v", seed, sum, counts)
+		}
+	}
+	first := func(seed Digest) []int {
+		order := make([]int, len(leaves))
+		for i := range order {
+			order[i] = i
+		}
+		ranks := Ranks(seed, leaves)
+		slices.SortFunc(order, func(a, b int) int { return ranks[a].Compare(ranks[b]) })
+		return order[:2000]
+	}
+	// Of those who are first by one seed, a tenth are first by another one: 200, ±13 (1 σ).
+	here, both := first(Digest{1}), 0
+	for _, i := range first(Digest{2}) {
+		if slices.Contains(here, i) {
+			both++
+		}
+	}
+	if both < 140 || both > 260 {
+		t.Errorf("%d of 2,000 are first by two seeds, want about 200", both)
+	}
+}
+
+func TestTheNthAboveIsWhatSortingSays(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 3000 {
+		ranks := ranksOf(r, r.IntN(40))
+		sorted := slices.SortedFunc(slices.Values(ranks), Rank.Compare)
+		lo := Rank{byte(r.IntN(5))}
+		if len(ranks) > 0 && r.IntN(2) == 0 {
+			lo = ranks[r.IntN(len(ranks))]
+		}
+		n := int64(r.IntN(45))
+		wantHi, wantCalled := lo, int64(0)
+		for _, rank := range sorted {
+			if slices.Compare(rank[:], lo[:]) > 0 && wantCalled < n {
+				wantHi, wantCalled = rank, wantCalled+1
+			}
+		}
+		before := slices.Clone(ranks)
+		if hi, called := NthAbove(ranks, lo, n); hi != wantHi || called != wantCalled {
+			t.Fatalf("number %d above %s of %v is %s with %d called, want %s with %d", n, lo, sorted, hi, called, wantHi, wantCalled)
+		}
+		if !slices.Equal(ranks, before) {
+			t.Fatal("the ranks have another order")
+		}
+	}
+	if hi, called := NthAbove([]Rank{{1}}, Rank{}, -1); hi != (Rank{}) || called != 0 {
+		t.Errorf("a negative number of units calls %d up to %s", called, hi)
+	}
+}
+
+// However the units come back, everybody is called once and in the order of the ranks.
+func TestSuccessiveCallsCallEverybodyOnce(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		ranks, lo, total := ranksOf(r, 1+r.IntN(60)), Rank{}, int64(0)
+		for {
+			units := int64(1 + r.IntN(9))
+			hi, called := NthAbove(ranks, lo, units)
+			within := int64(0)
+			for _, rank := range ranks {
+				if rank.Compare(lo) > 0 && rank.Compare(hi) <= 0 {
+					within++
+				}
+			}
+			if within != called || called > units {
+				t.Fatalf("%d are called for %d units, and %d are within the call", called, units, within)
+			}
+			if called == 0 {
+				break
+			}
+			lo, total = hi, total+called
+		}
+		if total != int64(len(ranks)) {
+			t.Fatalf("%d of %d are called", total, len(ranks))
+		}
+	}
+}
+
+func TestValuesAreLowerCaseHexadecimal(t *testing.T) {
+	roundTrip(t, Nonce{0xab, 31: 1}, ParseNonce)
+	roundTrip(t, Leaf{0xab, 31: 1}, ParseLeaf)
+	roundTrip(t, Digest{0xab, 31: 1}, ParseDigest)
+	roundTrip(t, Rank{0xab, 15: 1}, ParseRank)
+}
+
+func roundTrip[T interface {
+	comparable
+	String() string
+}](t *testing.T, value T, parse func(string) (T, error)) {
+	t.Helper()
+	text := value.String()
+	if again, err := parse(text); err != nil || again != value {
+		t.Errorf("%s is read as %v, %v", text, again, err)
+	}
+	if !strings.HasPrefix(text, "ab00") || !strings.HasSuffix(text, "0001") {
+		t.Errorf("the text is %s", text)
+	}
+	for _, wrong := range []string{"", strings.ToUpper(text), text[2:], text + "00", text[:len(text)-1], "0x" + text[2:], text[:len(text)-2] + "0g", " " + text[1:]} {
+		if again, err := parse(wrong); err == nil {
+			t.Errorf("%q is read as %v", wrong, again)
+		}
+	}
+}
+
+func TestRanksAreComparedFromTheFirstByte(t *testing.T) {
+	for _, tt := range []struct {
+		a, b Rank
+		want int
+	}{{Rank{}, Rank{}, 0}, {Rank{1}, Rank{0, 255}, 1}, {Rank{15: 1}, Rank{15: 2}, -1}, {Rank{0x80}, Rank{0x7f}, 1}} {
+		if got := tt.a.Compare(tt.b); cmp.Compare(got, 0) != tt.want {
+			t.Errorf("%s and %s compare as %d, want %d", tt.a, tt.b, got, tt.want)
+		}
+	}
+}
+
+// One call of a sale with a million entrants: 10,000 units.
+func BenchmarkACallOfAMillion(b *testing.B) {
+	leaves := leavesOf(1_000_000)
+	seed := SeedOf("moutai", Digest{1}, [32]byte{2})
+	b.Run("rank", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			Ranks(seed, leaves)
+		}
+	})
+	b.Run("find", func(b *testing.B) {
+		ranks := Ranks(seed, leaves)
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, called := NthAbove(ranks, Rank{}, 10_000); called != 10_000 {
+				b.Fatalf("%d are called", called)
+			}
+		}
+	})
+}
