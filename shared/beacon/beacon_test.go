@@ -1,0 +1,260 @@
+package beacon
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"math/big"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cloudflare/circl/ecc/bls12381"
+)
+
+// published are rounds of quicknet, as its members signed them.
+var published = map[uint64]string{
+	1:          "b55e7cb2d5c613ee0b2e28d6750aabbb78c39dcc96bd9d38c2c2e12198df95571de8e8e402a0cc48871c7089a2b3af4b",
+	2:          "b6b6a585449b66eb12e875b64fcbab3799861a00e4dbf092d99e969a5eac57dd3f798acf61e705fe4f093db926626807",
+	3:          "b3fab6df720b68cc47175f2c777e86d84187caab5770906f515ff1099cb01e4deaa027075d860823e49477b93c72bd64",
+	1000:       "b44679b9a59af2ec876b1a6b1ad52ea9b1615fc3982b19576350f93447cb1125e342b73a8dd2bacbe47e4b6b63ed5e39",
+	1001:       "b33bf3667cbd5a82de3a24b4e0e9fe5513cc1a0e840368c6e31f5fcfa79bea03f73896b25883abf2853d10337fb8fa41",
+	1002:       "ab066f9c12dd6de1336fca0f925192fb0c72a771c3e4c82ede1fd362c1a770f9eb05843c6308ce2530b53a99c0281a6e",
+	21_000_000: "971cbe88adc436f6411fd26d51887ede7ba144264cd05edec6645b5e170a7702d16082947a85d89c89cb47cd8eb7d817",
+}
+
+func decode(t testing.TB, text string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestPublishedRoundsVerify(t *testing.T) {
+	for round, signature := range published {
+		if err := Quicknet.Verify(round, decode(t, signature)); err != nil {
+			t.Errorf("round %d: %v", round, err)
+		}
+	}
+}
+
+func TestTheRandomnessIsWhatRelaysShow(t *testing.T) {
+	for round, want := range map[uint64]string{
+		1:    "1466a6cd24e327188770752f6134001c64d6efcc590ccc26b721611ad96f165a",
+		2:    "5782d6987841c654515a0e72b2d1ebb4e741234042c37cb19608ae50d93fb60c",
+		1000: "fe290beca10872ef2fb164d2aa4442de4566183ec51c56ff3cd603d930e54fdd",
+	} {
+		got := Randomness(decode(t, published[round]))
+		if hex.EncodeToString(got[:]) != want {
+			t.Errorf("round %d: the randomness is %x, want %s", round, got, want)
+		}
+	}
+}
+
+func TestARoundTakesItsOwnSignatureOnly(t *testing.T) {
+	for round := range published {
+		for other, signature := range published {
+			if other == round {
+				continue
+			}
+			if err := Quicknet.Verify(round, decode(t, signature)); err == nil {
+				t.Errorf("round %d takes the signature of round %d", round, other)
+			}
+		}
+	}
+}
+
+func TestNoOtherBytesAreASignature(t *testing.T) {
+	signature := decode(t, published[1000])
+	for i := range 8 * len(signature) {
+		flipped := slices.Clone(signature)
+		flipped[i/8] ^= 0x80 >> (i % 8)
+		if err := Quicknet.Verify(1000, flipped); err == nil {
+			t.Errorf("it verifies with bit %d flipped", i)
+		}
+	}
+	var point, sum bls12381.G1
+	if err := point.SetBytes(signature); err != nil {
+		t.Fatal(err)
+	}
+	sum.Add(&point, bls12381.G1Generator())
+	infinity := make([]byte, SignatureSize)
+	infinity[0] = 0xc0
+	for name, other := range map[string][]byte{
+		"nothing":               nil,
+		"a byte too few":        signature[:SignatureSize-1],
+		"a byte too many":       append(slices.Clone(signature), 0),
+		"zeros":                 make([]byte, SignatureSize),
+		"the point at infinity": infinity,
+		"not compressed":        point.Bytes(),
+		"another point":         sum.BytesCompressed(),
+		"outside of the group":  outside(t),
+	} {
+		if err := Quicknet.Verify(1000, other); err == nil {
+			t.Errorf("%s: it verifies", name)
+		}
+	}
+	if err := Quicknet.Verify(0, signature); err == nil {
+		t.Error("round 0 has a signature")
+	}
+}
+
+// outside returns the encoding of a point of the curve that is not in G1: of about 2^126 such
+// points to one of G1, the first with a small x is one.
+func outside(t *testing.T) []byte {
+	t.Helper()
+	p, _ := new(big.Int).SetString("1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaab", 16)
+	for x := int64(1); ; x++ {
+		square := new(big.Int).Exp(big.NewInt(x), big.NewInt(3), p)
+		if square.Add(square, big.NewInt(4)); big.Jacobi(square, p) != 1 {
+			continue
+		}
+		encoded := make([]byte, SignatureSize)
+		big.NewInt(x).FillBytes(encoded)
+		encoded[0] |= 0x80
+		return encoded
+	}
+}
+
+// p, the field's modulus, has 381 bits, and so has a coordinate's encoding: if x + p has no
+// more, a decoder that reduces accepts it as x.
+func TestASignatureHasOneEncoding(t *testing.T) {
+	p, _ := new(big.Int).SetString("1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaab", 16)
+	secret, chain := ownChain(t)
+	for round := uint64(1); ; round++ {
+		signature := sign(secret, round)
+		x := new(big.Int).SetBytes(append([]byte{signature[0] & 0x1f}, signature[1:]...))
+		if x.Add(x, p).BitLen() > 381 {
+			continue
+		}
+		if err := chain.Verify(round, signature); err != nil {
+			t.Fatal(err)
+		}
+		other := make([]byte, SignatureSize)
+		x.FillBytes(other)
+		other[0] |= signature[0] & 0xe0
+		if err := chain.Verify(round, other); err == nil {
+			t.Error("a second encoding of the signature verifies")
+		}
+		return
+	}
+}
+
+// ownChain is a chain with a key of this test.
+func ownChain(t *testing.T) (*bls12381.Scalar, Chain) {
+	t.Helper()
+	secret := new(bls12381.Scalar)
+	secret.SetBytes([]byte("the key of a chain of this test!"))
+	var key bls12381.G2
+	key.ScalarMult(secret, bls12381.G2Generator())
+	hash := sha256.Sum256(key.BytesCompressed())
+	return secret, Chain{Hash: hex.EncodeToString(hash[:]), Key: hex.EncodeToString(key.BytesCompressed()), Genesis: 1_000_000, Period: 3}
+}
+
+func sign(secret *bls12381.Scalar, round uint64) []byte {
+	message := sha256.Sum256(binary.BigEndian.AppendUint64(nil, round))
+	var point bls12381.G1
+	point.Hash(message[:], []byte("BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_"))
+	point.ScalarMult(secret, &point)
+	return point.BytesCompressed()
+}
+
+func TestAnotherKeysSignatureDoesNotVerify(t *testing.T) {
+	secret, chain := ownChain(t)
+	if err := chain.Verify(1000, sign(secret, 1000)); err != nil {
+		t.Fatal(err)
+	}
+	if err := chain.Verify(1000, decode(t, published[1000])); err == nil {
+		t.Error("quicknet's signature verifies with another key")
+	}
+	if err := Quicknet.Verify(1000, sign(secret, 1000)); err == nil {
+		t.Error("another key's signature verifies with quicknet's")
+	}
+}
+
+func TestAChainIsCheckedFieldByField(t *testing.T) {
+	if err := Quicknet.Check(); err != nil {
+		t.Error(err)
+	}
+	var point bls12381.G2
+	if err := point.SetBytes(decode(t, Quicknet.Key)); err != nil {
+		t.Fatal(err)
+	}
+	infinity := make([]byte, keySize)
+	infinity[0] = 0xc0
+	for name, change := range map[string]func(*Chain){
+		"no hash":                    func(c *Chain) { c.Hash = "" },
+		"a short hash":               func(c *Chain) { c.Hash = c.Hash[2:] },
+		"a hash that is a path":      func(c *Chain) { c.Hash = "../" + c.Hash[3:] },
+		"a hash in upper case":       func(c *Chain) { c.Hash = "AB" + c.Hash[2:] },
+		"no key":                     func(c *Chain) { c.Key = "" },
+		"a short key":                func(c *Chain) { c.Key = c.Key[2:] },
+		"a key that is not hex":      func(c *Chain) { c.Key = "xx" + c.Key[2:] },
+		"a key that is no point":     func(c *Chain) { c.Key = c.Key[:len(c.Key)-2] + "00" },
+		"a key at infinity":          func(c *Chain) { c.Key = hex.EncodeToString(infinity) },
+		"a key that is uncompressed": func(c *Chain) { c.Key = hex.EncodeToString(point.Bytes()) },
+		"a genesis before 1970":      func(c *Chain) { c.Genesis = -1 },
+		"no period":                  func(c *Chain) { c.Period = 0 },
+		"a negative period":          func(c *Chain) { c.Period = -3 },
+	} {
+		c := Quicknet
+		change(&c)
+		if err := c.Check(); err == nil {
+			t.Errorf("%s: it is accepted", name)
+		}
+	}
+}
+
+// A chain's hash is that of its period, genesis, key, first group of members and name.
+func TestThePinnedHashIsThatOfThePinnedKeyAndTimes(t *testing.T) {
+	firstGroup := decode(t, "f477d5c89f21a17c863a7f937c6a6d15859414d2be09cd448d4279af331c5d3e")
+	text := binary.BigEndian.AppendUint32(nil, uint32(Quicknet.Period))
+	text = binary.BigEndian.AppendUint64(text, uint64(Quicknet.Genesis))
+	text = slices.Concat(text, decode(t, Quicknet.Key), firstGroup, []byte("quicknet"))
+	if hash := sha256.Sum256(text); hex.EncodeToString(hash[:]) != Quicknet.Hash {
+		t.Errorf("the hash is %x, want %s", hash, Quicknet.Hash)
+	}
+}
+
+func TestTheRoundAtAnInstantIsTheFirstThatIsNotBeforeIt(t *testing.T) {
+	genesis := time.Unix(1692803367, 0)
+	for _, tt := range []struct {
+		at   time.Time
+		want uint64
+	}{
+		{time.Unix(0, 0), 1},
+		{genesis.Add(-time.Nanosecond), 1},
+		{genesis, 1},
+		{genesis.Add(time.Nanosecond), 2},
+		{genesis.Add(3*time.Second - time.Nanosecond), 2},
+		{genesis.Add(3 * time.Second), 2},
+		{genesis.Add(3*time.Second + time.Nanosecond), 3},
+		{genesis.Add(4 * time.Second), 3},
+		{genesis.Add(5999 * time.Millisecond), 3},
+		{time.Unix(1695803364, 0), 1_000_000},
+	} {
+		if got := Quicknet.RoundAt(tt.at); got != tt.want {
+			t.Errorf("the round at %s is %d, want %d", tt.at.UTC(), got, tt.want)
+		}
+	}
+	for round := uint64(1); round < 2_000_000_000; round += 1 + round/3 {
+		at := Quicknet.TimeOf(round)
+		if Quicknet.RoundAt(at) != round || Quicknet.RoundAt(at.Add(-time.Nanosecond)) != round || Quicknet.RoundAt(at.Add(time.Nanosecond)) != round+1 {
+			t.Errorf("round %d, signed at %s, is not the first at or after it", round, at)
+		}
+	}
+	if at := Quicknet.TimeOf(1_000_000); at.Unix() != 1695803364 {
+		t.Errorf("round 1,000,000 is signed at %s", at)
+	}
+}
+
+func BenchmarkVerify(b *testing.B) {
+	signature := decode(b, published[1000])
+	for b.Loop() {
+		if err := Quicknet.Verify(1000, signature); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
