@@ -25,11 +25,26 @@ import (
 // scene is a world for one request of one operation.
 type scene struct {
 	*world
+	api       string // the name of its document
 	operation Operation
 	path      string
 	user      string
+	roles     []string // of the user, at the operators' API
 	header    []string
 	body      string
+}
+
+func (s *scene) front(d door) *httptest.Server {
+	d.api = s.api
+	return s.world.front(d)
+}
+
+// authorization is the user's header.
+func (s *scene) authorization() string {
+	if s.api == Operators {
+		return s.operator(s.user, s.roles...)
+	}
+	return s.bearer(s.user)
 }
 
 // ask makes the request at a front door.
@@ -42,7 +57,7 @@ func (s *scene) ask(d door) Answer {
 func (s *scene) at(base string) Answer {
 	header := s.header
 	if s.user != "" {
-		header = append([]string{"Authorization", s.bearer(s.user)}, header...)
+		header = append([]string{"Authorization", s.authorization()}, header...)
 	}
 	return do(s.t, http.DefaultTransport, s.operation.Method, base+s.path, strings.NewReader(s.body), header...)
 }
@@ -64,7 +79,7 @@ func (s *scene) raw(server *httptest.Server, text string) Answer {
 func (s *scene) head(more string) string {
 	text := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: api\r\n%s\r\n", s.operation.Method, s.path, more)
 	if s.user != "" {
-		text += "Authorization: " + s.bearer(s.user) + "\r\n"
+		text += "Authorization: " + s.authorization() + "\r\n"
 	}
 	return text + "\r\n"
 }
@@ -271,51 +286,74 @@ func throttled(t testing.TB) *httptest.Server {
 	return server
 }
 
-func TestEveryOutcomeOfTheDocumentHappens(t *testing.T) {
-	c := opened(t)
-	operations := map[string]Operation{elsewhere: {ID: elsewhere, Method: http.MethodGet, Path: "/elsewhere"}}
-	for _, o := range c.Operations() {
-		operations[o.ID] = o
+// sceneOf returns the scene of an outcome and its name, "" if there is none.
+func sceneOf(api string, o Outcome) (name string, act func(*scene) Answer) {
+	_, anywhere, _ := strings.Cut(o.String(), " ")
+	lists := []map[string]func(*scene) Answer{scenes}
+	if api == Operators {
+		lists = []map[string]func(*scene) Answer{operatorsScenes, scenes}
 	}
+	for _, list := range lists {
+		for _, name := range []string{o.String(), anywhere} {
+			if list[name] != nil {
+				return name, list[name]
+			}
+		}
+	}
+	return "", nil
+}
+
+func TestEveryOutcomeOfTheDocumentsHappens(t *testing.T) {
 	used := map[string]bool{}
-	for _, outcome := range c.Outcomes() {
-		t.Run(outcome.String(), func(t *testing.T) {
-			name := outcome.String()
-			if scenes[name] == nil {
-				_, name, _ = strings.Cut(name, " ")
-			}
-			if scenes[name] == nil {
-				t.Fatal("no scene brings it about")
-			}
-			used[name] = true
-			o := operations[outcome.Operation]
-			s := &scene{world: newWorld(t), operation: o}
-			s.user, s.path = s.buyer(), strings.NewReplacer("{saleId}", open, "{groupId}", group, "{orderId}", "4294967297", "{name}", "page.js", "{provider}", "stripe").Replace(o.Path)
-			answer := scenes[name](s)
-			got, err := c.Check(s.operation.Method, &url.URL{Path: s.path}, answer)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(outcome, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", answer.Body, diff)
-			}
-		})
+	for _, api := range []string{Buyers, Operators} {
+		c := opened(t, api)
+		operations := map[string]Operation{elsewhere: {ID: elsewhere, Method: http.MethodGet, Path: "/elsewhere"}}
+		for _, o := range c.Operations() {
+			operations[o.ID] = o
+		}
+		for _, outcome := range c.Outcomes() {
+			t.Run(api+" "+outcome.String(), func(t *testing.T) {
+				name, act := sceneOf(api, outcome)
+				if act == nil {
+					t.Fatal("no scene brings it about")
+				}
+				used[name] = true
+				s := &scene{world: newWorld(t), api: api, operation: operations[outcome.Operation], roles: []string{operatorRole}}
+				s.user, s.path = s.buyer(), path(s.operation)
+				if s.operation.ID == "change" {
+					s.body = pauseIt
+				}
+				answer := act(s)
+				got, err := c.Check(s.operation.Method, &url.URL{Path: s.path}, answer)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(outcome, got); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", answer.Body, diff)
+				}
+			})
+		}
 	}
-	for name := range scenes {
-		if !used[name] {
-			t.Errorf("%s: the document has no such outcome", name)
+	for _, list := range []map[string]func(*scene) Answer{scenes, operatorsScenes} {
+		for name := range list {
+			if !used[name] {
+				t.Errorf("%s: the documents have no such outcome", name)
+			}
 		}
 	}
 }
 
-// opening reads the document once, so that all tests share its cache.
-var opening = sync.OnceValues(Open)
-
-func opened(t testing.TB) *Contract {
+// opened returns a document, which is read once, so that all tests share its cache.
+func opened(t testing.TB, api string) *Contract {
 	t.Helper()
-	c, err := opening()
+	c, err := opening[api]()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
+}
+
+var opening = map[string]func() (*Contract, error){
+	Buyers:    sync.OnceValues(func() (*Contract, error) { return Open(Buyers) }),
+	Operators: sync.OnceValues(func() (*Contract, error) { return Open(Operators) }),
 }

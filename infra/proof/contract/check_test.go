@@ -56,7 +56,7 @@ func (a Answer) saying(old, text string) Answer {
 }
 
 func TestAnAnswerOutsideTheContractIsNoticed(t *testing.T) {
-	c := opened(t)
+	c := opened(t, Buyers)
 	orders := &url.URL{Path: "/sales/moutai/orders"}
 	for _, good := range []Answer{accepted(), soldOut()} {
 		if _, err := c.Check("POST", orders, good); err != nil {
@@ -105,26 +105,31 @@ func TestAnAnswerOutsideTheContractIsNoticed(t *testing.T) {
 	}
 }
 
-func TestTheDocumentAcceptsWhatALaterReleaseAddsAndTheChecksDoNot(t *testing.T) {
-	open, err := openapi3.NewLoader().LoadFromData(document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, body := range map[string]string{
-		"Sale":           `{"saleId":"s","name":"n","opensAt":"2026-11-11T12:00:00.000Z","closesAt":"2026-11-11T13:00:00.000Z","now":"2026-11-11T12:00:00.000Z","state":"OPEN","remaining":1}`,
-		"ConfirmedClaim": `{"claimId":"c","saleId":"s","state":"CONFIRMED","acceptedAt":"2026-11-11T12:00:00.000Z","orderId":"7"}`,
-		"Order":          `{"orderId":"7","saleId":"s","claimId":"c","confirmedAt":"2026-11-11T12:00:00.000Z"}`,
-		"Busy":           `{"type":"urn:flashsale:problem:busy","title":"Busy, please repeat the request","status":503,"code":"busy"}`,
+func TestTheDocumentsAcceptWhatALaterReleaseAddsAndTheChecksDoNot(t *testing.T) {
+	const changed = `"saleId":"s","seeded":1,"shards":1,"applied":true,"changeId":"c"`
+	for name, one := range map[string]struct{ api, body string }{
+		"Sale":           {Buyers, `{"saleId":"s","name":"n","opensAt":"2026-11-11T12:00:00.000Z","closesAt":"2026-11-11T13:00:00.000Z","now":"2026-11-11T12:00:00.000Z","state":"OPEN","remaining":1}`},
+		"ConfirmedClaim": {Buyers, `{"claimId":"c","saleId":"s","state":"CONFIRMED","acceptedAt":"2026-11-11T12:00:00.000Z","orderId":"7"}`},
+		"Order":          {Buyers, `{"orderId":"7","saleId":"s","claimId":"c","confirmedAt":"2026-11-11T12:00:00.000Z"}`},
+		"Busy":           {Buyers, `{"type":"urn:flashsale:problem:busy","title":"Busy, please repeat the request","status":503,"code":"busy"}`},
+		"Buyer":          {Operators, `{"saleId":"s","user":"u","state":"NONE","lines":[{"text":"t"}],"forBuyer":"no"}`},
+		"Change":         {Operators, `{"id":"c","action":"pause","at":"2026-11-11T12:00:00.000Z","actor":"kim","verified":true}`},
+		"AddedUnits":     {Operators, `{` + changed + `}`},
+		"DescribedSale":  {Operators, `{` + changed + `,"name":"n"}`},
 	} {
+		open, err := load(read(t, one.api))
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, addition := range []string{`"added":true`, `"state":"ADDED"`} {
 			var value map[string]any
-			if err := json.Unmarshal([]byte(body), &value); err != nil {
+			if err := json.Unmarshal([]byte(one.body), &value); err != nil {
 				t.Fatal(err)
 			}
 			check := func(doc *openapi3.T) error {
 				return doc.Components.Schemas[name].Value.VisitJSON(value, openapi3.EnableJSONSchema2020(), openapi3.VisitAsResponse())
 			}
-			if err := errors.Join(check(open), check(opened(t).doc)); err != nil {
+			if err := errors.Join(check(open), check(opened(t, one.api).doc)); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 			if err := json.Unmarshal([]byte("{"+addition+"}"), &value); err != nil {
@@ -133,7 +138,7 @@ func TestTheDocumentAcceptsWhatALaterReleaseAddsAndTheChecksDoNot(t *testing.T) 
 			if err := check(open); err != nil {
 				t.Errorf("a client would refuse %s with %s: %v", name, addition, err)
 			}
-			if err := check(opened(t).doc); err == nil {
+			if err := check(opened(t, one.api).doc); err == nil {
 				t.Errorf("the checks accept %s with %s", name, addition)
 			}
 		}
@@ -141,7 +146,7 @@ func TestTheDocumentAcceptsWhatALaterReleaseAddsAndTheChecksDoNot(t *testing.T) 
 }
 
 func TestARequestIsFoundAsAPIGatewayFindsIt(t *testing.T) {
-	c := opened(t)
+	c := opened(t, Buyers)
 	for _, tt := range []struct{ method, path, want string }{
 		{"POST", "/sales/moutai/orders", "purchase"},
 		{"POST", "/sales/a%2Fb/orders", "purchase"},
@@ -178,7 +183,7 @@ func TestTheTransportChecksWhatItCoversAndPassesItOn(t *testing.T) {
 	var met []string
 	var broken []error
 	client := &http.Client{Transport: &Transport{
-		Contract: opened(t), Base: http.DefaultTransport,
+		Contract: opened(t, Buyers), Base: http.DefaultTransport,
 		Covers: func(r *http.Request) bool { return !strings.HasPrefix(r.URL.Path, "/_local/") },
 		Met:    func(o Outcome) { met = append(met, o.String()) },
 		Broken: func(err error) { broken = append(broken, err) },
@@ -214,16 +219,21 @@ func TestTheTransportChecksWhatItCoversAndPassesItOn(t *testing.T) {
 }
 
 func TestADocumentThatCannotJudgeIsRefused(t *testing.T) {
-	whole := string(document)
+	whole := string(read(t, Buyers))
 	for name, text := range map[string]string{
-		"no YAML":                   "{",
-		"an operation without id":   strings.Replace(whole, "operationId: purchase", "summary: x", 1),
-		"an operation for anybody?": strings.Replace(whole, "security: []", "deprecated: false", 1),
-		"nothing about elsewhere":   strings.Replace(whole, "x-elsewhere:", "x-other:", 1),
-		"an unknown response":       strings.Replace(whole, `"404": NoSuchRoute`, `"404": Nowhere`, 1),
+		"no YAML":                    "{",
+		"an operation without id":    strings.Replace(whole, "operationId: purchase", "summary: x", 1),
+		"an operation for anybody?":  strings.Replace(whole, "security: []", "deprecated: false", 1),
+		"nothing about elsewhere":    strings.Replace(whole, "x-elsewhere:", "x-other:", 1),
+		"an unknown response":        strings.Replace(whole, `"404": NoSuchRoute`, `"404": Nowhere`, 1),
+		"another document's part":    strings.Replace(whole, `"#/components/responses/TooSlow"`, `"operate.yaml#/components/responses/TooSlow"`, 1),
+		"a document that is nowhere": strings.Replace(whole, `"#/components/responses/TooSlow"`, `"https://example.com/x.yaml#/components/responses/TooSlow"`, 1),
 	} {
 		if _, err := Read([]byte(text)); err == nil {
 			t.Errorf("%s is accepted", name)
 		}
+	}
+	if _, err := Open("nothing.yaml"); err == nil {
+		t.Error("a document that does not exist is accepted")
 	}
 }

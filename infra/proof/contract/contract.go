@@ -1,7 +1,8 @@
 package contract
 
 import (
-	_ "embed"
+	"context"
+	"embed"
 	"fmt"
 	"net/url"
 	"slices"
@@ -12,14 +13,20 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 )
 
-//go:embed openapi.yaml
-var document []byte
+// The documents, by their names.
+const (
+	Buyers    = "openapi.yaml"
+	Operators = "operate.yaml" // refers to what it shares with the other one
+)
+
+//go:embed openapi.yaml operate.yaml
+var documents embed.FS
 
 // elsewhere is the document's extension for answers to a method and path that it does
 // not have; here it is an operation of that name.
 const elsewhere = "elsewhere"
 
-// Contract is the loaded document. It is safe for concurrent use.
+// Contract is a loaded document. It is safe for concurrent use.
 type Contract struct {
 	doc        *openapi3.T
 	operations []Operation
@@ -39,13 +46,21 @@ type Operation struct {
 	route    *routers.Route
 }
 
-// Open reads this package's document, see Read. It fails if that is not a valid OpenAPI document.
-func Open() (*Contract, error) { return Read(document) }
+// Open reads one of this package's documents, see Read. It fails if that is not a valid
+// OpenAPI document.
+func Open(name string) (*Contract, error) {
+	text, err := documents.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read contract: %w", err)
+	}
+	return Read(text)
+}
 
-// Read reads another document. The document is open, so that clients accept what a later
-// release adds; an answer of this release must have nothing that it does not describe.
+// Read reads another document, which may refer to this package's. The document is open, so
+// that clients accept what a later release adds; an answer of this release must have nothing
+// that it does not describe.
 func Read(text []byte) (*Contract, error) {
-	doc, err := openapi3.NewLoader().LoadFromData(text)
+	doc, err := load(text)
 	if err != nil {
 		return nil, fmt.Errorf("read contract: %w", err)
 	}
@@ -69,6 +84,19 @@ func Read(text []byte) (*Contract, error) {
 		return nil, fmt.Errorf("read contract: %w", err)
 	}
 	return c, nil
+}
+
+// load reads a document together with what it refers to in others, which becomes its own
+// under the same name.
+func load(text []byte) (*openapi3.T, error) {
+	loader := openapi3.NewLoader()
+	loader.ReadFromURIFunc = func(_ *openapi3.Loader, u *url.URL) ([]byte, error) { return documents.ReadFile(u.Path) }
+	doc, err := loader.LoadFromDataWithPath(text, &url.URL{Path: "this.yaml"})
+	if err != nil {
+		return nil, err
+	}
+	doc.InternalizeRefs(context.Background(), func(_ *openapi3.T, ref openapi3.ComponentRef) string { return lastOf(ref.RefString()) })
+	return doc, nil
 }
 
 // extensibleEnum is a schema's extension: the values that this release has.
@@ -183,10 +211,12 @@ func (c *Contract) Outcomes() []Outcome {
 
 // alternatives returns the schemas of which a body must match one.
 func alternatives(schema *openapi3.SchemaRef) openapi3.SchemaRefs {
-	if len(schema.Value.OneOf) > 0 {
-		return schema.Value.OneOf
+	if all := slices.Concat(schema.Value.OneOf, schema.Value.AnyOf); len(all) > 0 {
+		return all
 	}
 	return openapi3.SchemaRefs{schema}
 }
 
-func nameOf(ref *openapi3.SchemaRef) string { return ref.Ref[strings.LastIndex(ref.Ref, "/")+1:] }
+func nameOf(ref *openapi3.SchemaRef) string { return lastOf(ref.Ref) }
+
+func lastOf(ref string) string { return ref[strings.LastIndex(ref, "/")+1:] }

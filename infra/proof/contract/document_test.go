@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"bytes"
 	"encoding/json"
 	"go/ast"
 	"go/parser"
@@ -16,25 +17,35 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
 
 	"flashsale/shared/httpapi"
 	"flashsale/shared/sale"
 )
 
-func TestTheDocumentIsValidOpenAPI31AndItsExamplesFitTheirSchemas(t *testing.T) {
-	c := opened(t)
-	if !c.doc.IsOpenAPI31OrLater() {
-		t.Errorf("it is OpenAPI %s", c.doc.OpenAPI)
+// inEach runs a test for each document.
+func inEach(t *testing.T, test func(t *testing.T, api string, c *Contract)) {
+	for _, api := range []string{Buyers, Operators} {
+		t.Run(api, func(t *testing.T) { test(t, api, opened(t, api)) })
 	}
-	if err := c.doc.Validate(t.Context(), openapi3.EnableExamplesValidation(), openapi3.EnableMultiError()); err != nil {
-		t.Error(err)
-	}
+}
+
+func TestTheDocumentsAreValidOpenAPI31AndTheirExamplesFitTheirSchemas(t *testing.T) {
+	inEach(t, func(t *testing.T, _ string, c *Contract) {
+		if !c.doc.IsOpenAPI31OrLater() {
+			t.Errorf("it is OpenAPI %s", c.doc.OpenAPI)
+		}
+		if err := c.doc.Validate(t.Context(), openapi3.EnableExamplesValidation(), openapi3.EnableMultiError()); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestEveryKindOfAnswerHasAnExample: an example of a whole status is judged like
 // an answer, with whatever headers its schema asks for.
-func TestEveryKindOfAnswerHasAnExample(t *testing.T) {
-	c := opened(t)
+func TestEveryKindOfAnswerHasAnExample(t *testing.T) { inEach(t, everyKindHasAnExample) }
+
+func everyKindHasAnExample(t *testing.T, _ string, c *Contract) {
 	shown := map[Outcome]bool{}
 	values := map[string]string{
 		"Retry-After": "2", "Cache-Control": "no-store", "Www-Authenticate": "Bearer", "Location": "/sales/moutai/orders/me",
@@ -59,7 +70,7 @@ func TestEveryKindOfAnswerHasAnExample(t *testing.T) {
 					if cache := caches[o.ID]; cache != "" && (number == http.StatusOK || strings.HasPrefix(media, "text/")) {
 						a.Header.Set("Cache-Control", cache)
 					}
-					outcome, err := c.Check(o.Method, path(o), a)
+					outcome, err := c.Check(o.Method, &url.URL{Path: path(o)}, a)
 					if err != nil {
 						t.Errorf("example %s: %v", name, err)
 					}
@@ -75,8 +86,8 @@ func TestEveryKindOfAnswerHasAnExample(t *testing.T) {
 	}
 }
 
-func path(o Operation) *url.URL {
-	return &url.URL{Path: strings.NewReplacer("{saleId}", open, "{groupId}", group, "{orderId}", "4294967297", "{name}", "page.js").Replace(o.Path)}
+func path(o Operation) string {
+	return strings.NewReplacer("{saleId}", open, "{groupId}", group, "{orderId}", "4294967297", "{name}", "page.js", "{provider}", "stripe", "{user}", "alice").Replace(o.Path)
 }
 
 func encoded(t *testing.T, value any) []byte {
@@ -89,27 +100,40 @@ func encoded(t *testing.T, value any) []byte {
 }
 
 func TestEveryComponentIsUsed(t *testing.T) {
-	c := opened(t)
-	text := string(document)
-	for kind, names := range map[string][]string{
-		"parameters": keys(c.doc.Components.Parameters), "headers": keys(c.doc.Components.Headers),
-		"responses": keys(c.doc.Components.Responses), "schemas": keys(c.doc.Components.Schemas),
-	} {
-		for _, name := range names {
-			byExtension := regexp.MustCompile(`(?m)^  "\d+": ` + name + `$`).MatchString(text)
-			if !byExtension && !strings.Contains(text, "#/components/"+kind+"/"+name+`"`) {
-				t.Errorf("%s %s is not used", kind, name)
+	buyers := components(t, Buyers)
+	inEach(t, func(t *testing.T, api string, _ *Contract) {
+		text := read(t, api)
+		for _, kind := range []string{"parameters", "headers", "responses", "schemas"} {
+			for name := range components(t, api)[kind] {
+				if api != Buyers && buyers[kind][name] != nil {
+					t.Errorf("%s has %s %s, too: which one is meant?", Buyers, kind, name)
+				}
+				byExtension := regexp.MustCompile(`(?m)^  "\d+": ` + name + `$`).Match(text)
+				if !byExtension && !bytes.Contains(text, []byte(`"#/components/`+kind+"/"+name+`"`)) {
+					t.Errorf("%s %s is not used", kind, name)
+				}
 			}
 		}
-	}
+	})
 }
 
-func keys[V any](m map[string]V) []string {
-	var names []string
-	for name := range m {
-		names = append(names, name)
+// components are a document's own components by kind, without those that it refers to.
+func components(t *testing.T, api string) map[string]map[string]any {
+	t.Helper()
+	var doc struct{ Components map[string]map[string]any }
+	if err := yaml.Unmarshal(read(t, api), &doc); err != nil {
+		t.Fatal(err)
 	}
-	return names
+	return doc.Components
+}
+
+func read(t testing.TB, api string) []byte {
+	t.Helper()
+	text, err := documents.ReadFile(api)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // route is the part of an operation that both template and document define.
@@ -118,41 +142,52 @@ type route struct {
 	Public bool
 }
 
-func TestTheDocumentHasTheTemplatesRoutesAndSecurity(t *testing.T) {
-	var want, got []route
-	for _, r := range described(t).API.Routes {
-		want = append(want, route{r.Method + " " + r.Path, r.Authorizer == ""})
-	}
-	for _, o := range opened(t).Operations() {
-		got = append(got, route{o.Method + " " + o.Path, o.Public})
-	}
-	for _, list := range [][]route{want, got} {
-		slices.SortFunc(list, func(a, b route) int { return strings.Compare(a.Key, b.Key) })
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("template and document (-template +document):\n%s", diff)
-	}
+func TestTheDocumentsHaveTheTemplatesRoutesAndSecurity(t *testing.T) {
+	inEach(t, func(t *testing.T, api string, c *Contract) {
+		var want, got []route
+		for _, r := range described(t, api).Routes {
+			want = append(want, route{r.Method + " " + r.Path, r.Authorizer == ""})
+		}
+		for _, o := range c.Operations() {
+			got = append(got, route{o.Method + " " + o.Path, o.Public})
+		}
+		for _, list := range [][]route{want, got} {
+			slices.SortFunc(list, func(a, b route) int { return strings.Compare(a.Key, b.Key) })
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("template and document (-template +document):\n%s", diff)
+		}
+	})
 }
 
-// TestTheTableOfCallsHasTheDocumentsRoutes reads the first table of HTTP.md.
-func TestTheTableOfCallsHasTheDocumentsRoutes(t *testing.T) {
+// TestTheTablesOfCallsHaveTheDocumentsRoutes reads the two tables of HTTP.md: the calls are in
+// the first column.
+func TestTheTablesOfCallsHaveTheDocumentsRoutes(t *testing.T) {
 	text, err := os.ReadFile("../../docs/HTTP.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(text), "\n| call | answer |")
-	table, _, _ = strings.Cut(table, "\n\n")
-	var want, got []string
-	for _, o := range opened(t).Operations() {
-		want = append(want, o.Method+" "+o.Path)
+	tables := strings.Split(string(text), "\n| call | answer |")[1:]
+	if len(tables) != 2 {
+		t.Fatalf("%d tables of calls", len(tables))
 	}
-	for _, m := range regexp.MustCompile("(?m)^\\| `([A-Z]+ /[^`]*)` \\|").FindAllStringSubmatch(table, -1) {
-		got = append(got, m[1])
-	}
-	slices.Sort(want)
-	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("calls (-openapi.yaml +HTTP.md):\n%s", diff)
+	for i, api := range []string{Buyers, Operators} {
+		table, _, _ := strings.Cut(tables[i], "\n\n")
+		var want, got []string
+		for _, o := range opened(t, api).Operations() {
+			want = append(want, o.Method+" "+o.Path)
+		}
+		for row := range strings.SplitSeq(table, "\n| ") {
+			calls, _, _ := strings.Cut(row, " |")
+			for _, m := range regexp.MustCompile("`([A-Z]+ /[^`]*)`").FindAllStringSubmatch(calls, -1) {
+				got = append(got, m[1])
+			}
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("calls (-%s +HTTP.md):\n%s", api, diff)
+		}
 	}
 }
 
@@ -162,7 +197,7 @@ type refusal struct {
 	Type, Title string
 }
 
-func TestTheDocumentHasTheFunctionsCodes(t *testing.T) {
+func TestTheDocumentsHaveTheFunctionsCodes(t *testing.T) {
 	want := map[string]refusal{}
 	for _, code := range vocabulary(t) {
 		answer := httpapi.Problem(sale.Refuse(code, "why"), "")
@@ -178,30 +213,35 @@ func TestTheDocumentHasTheFunctionsCodes(t *testing.T) {
 		}
 		want[p.Code] = refusal{p.Status, p.Type, p.Title} // a code of the back doors is "internal" here
 	}
-	delete(want, string(sale.Conflicting)) // of the operators' API only
-	c := opened(t)
 	got := map[string]refusal{}
-	for name, schema := range c.doc.Components.Schemas {
-		constants := map[string]any{}
-		for property, ref := range schema.Value.Properties {
-			constants[property] = ref.Value.Const
-		}
-		code, ok := constants["code"].(string)
-		if !ok {
-			continue
-		}
-		status, _ := constants["status"].(float64)
-		kind, _ := constants["type"].(string)
-		title, _ := constants["title"].(string)
-		got[code] = refusal{int(status), kind, title}
-		for _, outcome := range c.Outcomes() {
-			if outcome.Schema == name && outcome.Status != int(status) {
-				t.Errorf("%s stands under a status that is not its own", outcome)
+	for _, api := range []string{Buyers, Operators} {
+		c := opened(t, api)
+		for name, schema := range c.doc.Components.Schemas {
+			constants := map[string]any{}
+			for property, ref := range schema.Value.Properties {
+				constants[property] = ref.Value.Const
+			}
+			code, ok := constants["code"].(string)
+			if !ok {
+				continue
+			}
+			status, _ := constants["status"].(float64)
+			kind, _ := constants["type"].(string)
+			title, _ := constants["title"].(string)
+			one := refusal{int(status), kind, title}
+			if before, known := got[code]; known && before != one {
+				t.Errorf("%s says of %s %v, and elsewhere stands %v", api, name, one, before)
+			}
+			got[code] = one
+			for _, outcome := range c.Outcomes() {
+				if outcome.Schema == name && outcome.Status != int(status) {
+					t.Errorf("%s stands under a status that is not its own", outcome)
+				}
 			}
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("codes (-functions +document):\n%s", diff)
+		t.Errorf("codes (-functions +documents):\n%s", diff)
 	}
 }
 
@@ -234,9 +274,9 @@ func vocabulary(t *testing.T) []sale.Code {
 	return codes
 }
 
-// TestTheTableOfCodesSaysWhatTheDocumentSays reads the table of HTTP.md: codes in the
+// TestTheTableOfCodesSaysWhatTheDocumentsSay reads the table of HTTP.md: codes in the
 // first column, their statuses in the second.
-func TestTheTableOfCodesSaysWhatTheDocumentSays(t *testing.T) {
+func TestTheTableOfCodesSaysWhatTheDocumentsSay(t *testing.T) {
 	text, err := os.ReadFile("../../docs/HTTP.md")
 	if err != nil {
 		t.Fatal(err)
@@ -244,10 +284,13 @@ func TestTheTableOfCodesSaysWhatTheDocumentSays(t *testing.T) {
 	_, table, _ := strings.Cut(string(text), "\n| code | status |")
 	table, after, _ := strings.Cut(table, "\n\n")
 	want := map[string]string{}
-	for _, o := range opened(t).Outcomes() {
-		if schema := opened(t).doc.Components.Schemas[o.Schema]; schema != nil {
-			if code := schema.Value.Properties["code"]; code != nil {
-				want[code.Value.Const.(string)] = strconv.Itoa(o.Status)
+	for _, api := range []string{Buyers, Operators} {
+		c := opened(t, api)
+		for _, o := range c.Outcomes() {
+			if schema := c.doc.Components.Schemas[o.Schema]; schema != nil {
+				if code := schema.Value.Properties["code"]; code != nil && code.Value.Const != nil {
+					want[code.Value.Const.(string)] = strconv.Itoa(o.Status)
+				}
 			}
 		}
 	}
@@ -260,7 +303,7 @@ func TestTheTableOfCodesSaysWhatTheDocumentSays(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("codes and statuses (-openapi.yaml +HTTP.md):\n%s", diff)
+		t.Errorf("codes and statuses (-documents +HTTP.md):\n%s", diff)
 	}
 	for _, code := range vocabulary(t) {
 		if want[string(code)] == "" && !strings.Contains(after, "`"+string(code)+"` (") {

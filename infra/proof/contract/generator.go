@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"mime"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -24,8 +27,8 @@ const isSigned = "x-signed"
 type Generator struct {
 	contract *Contract
 	random   *rand.Rand
-	// Known are values of parameters, by name, that exist in the tested system, such as
-	// sales; they are drawn in addition to those of the schemas.
+	// Known are values of parameters and of a body's members, by name, that exist in the tested
+	// system, such as sales; they are drawn in addition to those of the schemas.
 	Known map[string][]string
 	// Tokens are the tokens to draw from; at least one must not be refused.
 	Tokens []Token
@@ -61,7 +64,7 @@ func (g *Generator) Next() (Request, error) {
 		r.Header.Add(header[0], header[1])
 	}
 	if g.oneIn(10) {
-		r.Path += "?" + pick([]string{"a=b", "access_token=x", "saleId=other", "%ff=%00", "=&&=", "a=" + strings.Repeat("x", 2000)}, g.random)
+		r.addQuery(pick([]string{"a=b", "access_token=x", "saleId=other", "%ff=%00", "=&&=", "a=" + strings.Repeat("x", 2000)}, g.random))
 	}
 	return r, nil
 }
@@ -83,13 +86,17 @@ func (g *Generator) parameter(r *Request, p *openapi3.Parameter) error {
 	if g.oneIn(3) {
 		value = oddText(value, g.random)
 	}
-	if p.In == openapi3.ParameterInHeader {
+	switch p.In {
+	case openapi3.ParameterInHeader:
 		value = fieldValue(value)
 		r.Header.Set(p.Name, value)
-	} else {
+	case openapi3.ParameterInQuery:
+		r.addQuery(p.Name + "=" + url.QueryEscape(value))
+	default:
 		r.Path = strings.Replace(r.Path, "{"+p.Name+"}", escape(value, g.oneIn(10)), 1)
 	}
-	fits := p.Schema.Value.VisitJSON(value, openapi3.EnableJSONSchema2020()) == nil
+	arrives := strings.ToValidUTF8(value, "\ufffd") // an event is JSON
+	fits := p.Schema.Value.VisitJSON(arrives, openapi3.EnableJSONSchema2020()) == nil
 	if !fits || p.Name == "orderId" && !isOrderID(value) {
 		r.Flaws = append(r.Flaws, http.StatusBadRequest)
 	}
@@ -107,12 +114,26 @@ func fieldValue(text string) string {
 	return strings.Trim(text, " \t")
 }
 
+// body draws a body: one of the document's examples, one of them with a single fault, an odd
+// one, or none.
 func (g *Generator) body(r *Request) {
-	if g.oneIn(2) {
+	wanted := r.Operation.route.Operation.RequestBody
+	isRequired := wanted != nil && wanted.Value.Required
+	switch {
+	case isRequired && g.oneIn(8):
+		r.Flaws = append(r.Flaws, http.StatusBadRequest)
+		return
+	case !isRequired && g.oneIn(2):
 		return
 	}
 	r.Body = []byte("{}")
-	if g.oneIn(2) {
+	if wanted != nil {
+		r.Body = g.example(wanted.Value.Content["application/json"])
+	}
+	switch n := g.random.IntN(4); {
+	case n == 0:
+		r.Body = g.spoilt(r.Body)
+	case n == 1, n == 2 && !isRequired:
 		r.Body = []byte(pick(oddBodies, g.random))
 	}
 	if !g.oneIn(3) {
@@ -121,7 +142,6 @@ func (g *Generator) body(r *Request) {
 	if g.oneIn(4) {
 		r.Header.Set("Content-Type", pick(oddMediaTypes, g.random))
 	}
-	wanted := r.Operation.route.Operation.RequestBody
 	if wanted == nil {
 		return // it is not read
 	}
@@ -139,6 +159,39 @@ func (g *Generator) body(r *Request) {
 	if !fitsBody(wanted.Value.Content[media].Schema.Value, r.Body) {
 		r.Flaws = append(r.Flaws, http.StatusBadRequest)
 	}
+}
+
+// example draws one of a body's examples. Known values of its members are drawn, too.
+func (g *Generator) example(of *openapi3.MediaType) []byte {
+	example := of.Examples[pick(slices.Sorted(maps.Keys(of.Examples)), g.random)].Value.Value.(map[string]any)
+	example = maps.Clone(example)
+	for _, name := range slices.Sorted(maps.Keys(example)) {
+		if known := g.Known[name]; len(known) > 0 && g.oneIn(2) {
+			example[name] = pick(known, g.random)
+		}
+	}
+	text, _ := json.Marshal(example) // read from YAML, it always encodes
+	return text
+}
+
+// spoilt returns an object in which one of its members is missing or odd, or one is unknown.
+func (g *Generator) spoilt(object []byte) []byte {
+	var members map[string]any
+	if json.Unmarshal(object, &members) != nil || len(members) == 0 {
+		return object
+	}
+	name := pick(append(slices.Sorted(maps.Keys(members)), "unknown"), g.random)
+	text, isText := members[name].(string)
+	switch {
+	case g.oneIn(3):
+		delete(members, name)
+	case isText && !g.oneIn(3):
+		members[name] = oddText(text, g.random)
+	default:
+		members[name] = pick([]any{nil, true, -1, 0, 1.5, 1_000_000_000, 1_000_000_001, "50", []any{}, map[string]any{}}, g.random)
+	}
+	object, _ = json.Marshal(members)
+	return object
 }
 
 func fitsBody(schema *openapi3.Schema, body []byte) bool {

@@ -23,7 +23,7 @@ var oddBodies = []string{
 	"null", "true", "0", `""`, `"{}"`, "[]", "[{}]", "{", "}", "{}{}", "{},", "{}x", "x{}", `{"quantity":2}`, `{"":null}`, `{"a":1,"a":2}`,
 	`{"__proto__":{}}`, "{ }", "\t{\r\n}\n", "\ufeff{}", "{\u00a0}", "{\x00}", "\x00", "\xff\xfe{\x00}\x00", "// {}", "{/**/}", "a=b", "<a/>",
 	"{\"\xff\":1}", `{"\ud800":1}`, "{\"茅台\":\"🍶\"}", "NaN", "-", "1e400", strings.Repeat("[", 500), strings.Repeat(`{"a":`, 200),
-	strings.Repeat(" ", 1022) + "{}", strings.Repeat(" ", 1023) + "{}", strings.Repeat("x", 1024), strings.Repeat("x", 1025), strings.Repeat("é", 600), strings.Repeat("x", 100_000),
+	strings.Repeat(" ", 1022) + "{}", strings.Repeat(" ", 1023) + "{}", strings.Repeat("x", 1024), strings.Repeat("x", 1025), strings.Repeat("x", 4096), strings.Repeat("x", 4097), strings.Repeat("é", 600), strings.Repeat("x", 100_000),
 }
 
 var oddMediaTypes = []string{

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Token is an Authorization header, "" for none, and its expected result.
@@ -16,6 +17,8 @@ type Token struct {
 	// Refused: API Gateway refuses it; Unfit: API Gateway accepts it, but its sub is
 	// not a valid user id.
 	Refused, Unfit bool
+	// Barred are the operations for which it names no role that they take.
+	Barred []string
 }
 
 // Request is a drawn request.
@@ -49,6 +52,14 @@ func (r *Request) String() string {
 		r.Method, excerpt([]byte(r.Path)), r.Header, excerpt(r.Body), r.Flaws, r.Token.Refused)
 }
 
+func (r *Request) addQuery(text string) {
+	separator := "?"
+	if strings.Contains(r.Path, "?") {
+		separator = "&"
+	}
+	r.Path += separator + text
+}
+
 // large is about the size at which the document's 431 begins: the client adds its own
 // headers.
 const large = 9_000
@@ -62,7 +73,7 @@ func (r *Request) isLarge() bool {
 }
 
 // Judge checks that an outcome is allowed for this request: a refused token gets a 401,
-// a flawed request the matching problem, a valid one none, and nothing gets a 500.
+// one without a role a 403, a flawed request the matching problem, a valid one none, and nothing gets a 500.
 func (r *Request) Judge(got Outcome) error {
 	fail := func(want string) error { return fmt.Errorf("got %s, want %s", got, want) }
 	switch {
@@ -81,6 +92,10 @@ func (r *Request) Judge(got Outcome) error {
 	case !r.Operation.Public && r.Token.Refused:
 		if got.Status != http.StatusUnauthorized {
 			return fail("401")
+		}
+	case !r.Operation.Public && slices.Contains(r.Token.Barred, r.Operation.ID):
+		if got.Status != http.StatusForbidden {
+			return fail("403")
 		}
 	default:
 		flaws := r.Flaws

@@ -32,7 +32,7 @@ func TestASampleMatchesItsPattern(t *testing.T) {
 }
 
 func TestASeedDrawsTheSameRequests(t *testing.T) {
-	c := opened(t)
+	c := opened(t, Buyers)
 	first, second, other := c.Generator(7), c.Generator(7), c.Generator(8)
 	same := 0
 	for range 100 {
@@ -76,12 +76,13 @@ func (w *world) cast() []Token {
 		{Authorization: good + good, Refused: true},
 		{Authorization: "Bearer \xff\xfe", Refused: true},
 		{Authorization: good + ", " + good, Refused: true},
+		{Authorization: w.operator("alice", operatorRole), Refused: true},
 	}
 }
 
-// generator draws requests for this world.
+// generator draws requests for this world's buyers.
 func (w *world) generator(seed uint64) *Generator {
-	g := opened(w.t).Generator(seed)
+	g := opened(w.t, Buyers).Generator(seed)
 	g.Tokens = w.cast()
 	g.Known = map[string][]string{"saleId": {open, later, over, paused, empty, "nowhere"}, "groupId": {group, "nothing"}, "Idempotency-Key": {"k1", `"k1"`}, "name": {"page.0123456789abcdef.js", "page.js"}}
 	return g
@@ -95,7 +96,7 @@ func press(t testing.TB, server *httptest.Server, g *Generator, n int) map[Outco
 	client := &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &Transport{
-			Contract: opened(t), Base: http.DefaultTransport,
+			Contract: g.contract, Base: http.DefaultTransport,
 			Met: func(o Outcome) {
 				met[o]++
 				if err := r.Judge(o); err != nil {
@@ -159,43 +160,47 @@ func TestNoRequestGetsAnAnswerOutsideTheContractWhileDynamoDBFails(t *testing.T)
 	}
 }
 
-func FuzzNoRequestGetsAnAnswerOutsideTheContract(f *testing.F) {
+func FuzzNoRequestGetsAnAnswerOutsideTheContracts(f *testing.F) {
 	w := newWorld(f)
-	server := w.front(door{})
+	generators := map[string]*Generator{Buyers: w.generator(0), Operators: w.operatorsGenerator(0)}
+	servers := map[string]*httptest.Server{Buyers: w.front(door{}), Operators: w.front(door{api: Operators})}
 	for seed := range uint64(3) {
 		f.Add(seed)
 	}
-	tokens := w.cast()
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		g := opened(t).Generator(seed)
-		g.Tokens = tokens
-		press(t, server, g, 10)
+		for api, server := range servers {
+			g := opened(t, api).Generator(seed)
+			g.Tokens, g.Known = generators[api].Tokens, generators[api].Known
+			press(t, server, g, 10)
+		}
 	})
 }
 
 // FuzzEveryPartOfARequest feeds the parts themselves.
 func FuzzEveryPartOfARequest(f *testing.F) {
 	w := newWorld(f)
-	server := w.front(door{})
-	c := opened(f)
-	bearer := w.bearer("alice")
+	bearers := map[string]string{Buyers: w.bearer("alice"), Operators: w.operator("alice", operatorRole)}
+	servers := map[string]*httptest.Server{Buyers: w.front(door{}), Operators: w.front(door{api: Operators})}
 	for i, text := range oddTexts {
 		f.Add(text, oddTexts[len(oddTexts)-1-i], oddMediaTypes[i%len(oddMediaTypes)], []byte(oddBodies[i%len(oddBodies)]))
 	}
 	f.Fuzz(func(t *testing.T, id, key, media string, body []byte) {
-		for _, o := range c.Operations() {
-			r := Request{Operation: o, Method: o.Method, Token: Token{Authorization: bearer}, Body: body, Header: http.Header{
-				"Idempotency-Key": {fieldValue(key)}, "Content-Type": {fieldValue(media)},
-			}}
-			r.Path = strings.NewReplacer("{saleId}", escape(id, false), "{groupId}", escape(id, false), "{orderId}", escape(id, false), "{name}", escape(id, false)).Replace(o.Path)
-			request, err := r.HTTP(t.Context(), server.URL)
-			if err != nil {
-				t.Fatal(err)
-			}
-			a := answered(t, func() (*http.Response, error) { return http.DefaultTransport.RoundTrip(request) })
-			outcome, err := c.Check(o.Method, request.URL, a)
-			if err != nil || outcome.Status == http.StatusInternalServerError {
-				t.Errorf("%s: %v %v", &r, outcome, err)
+		for api, server := range servers {
+			c := opened(t, api)
+			for _, o := range c.Operations() {
+				r := Request{Operation: o, Method: o.Method, Token: Token{Authorization: bearers[api]}, Body: body, Header: http.Header{
+					"Idempotency-Key": {fieldValue(key)}, "Content-Type": {fieldValue(media)},
+				}}
+				r.Path = regexp.MustCompile(`\{[A-Za-z]+\}`).ReplaceAllLiteralString(o.Path, escape(id, false))
+				request, err := r.HTTP(t.Context(), server.URL)
+				if err != nil {
+					t.Fatal(err)
+				}
+				a := answered(t, func() (*http.Response, error) { return http.DefaultTransport.RoundTrip(request) })
+				outcome, err := c.Check(o.Method, request.URL, a)
+				if err != nil || outcome.Status == http.StatusInternalServerError {
+					t.Errorf("%s: %v %v", &r, outcome, err)
+				}
 			}
 		}
 	})

@@ -14,6 +14,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	operateassets "flashsale/functions/operate/assets"
+	operatehandler "flashsale/functions/operate/handler"
 	"flashsale/functions/page/assets"
 	pagehandler "flashsale/functions/page/handler"
 	payhandler "flashsale/functions/pay/handler"
@@ -99,6 +101,34 @@ func (f *failing) Order(ctx context.Context, id uint64) (sale.Order, error) {
 	return f.Ledger.Order(ctx, id)
 }
 
+func (f *failing) Standings(ctx context.Context, drained bool) ([]ledger.Standing, error) {
+	if err := f.with.Load(); err != nil {
+		return nil, *err
+	}
+	return f.Ledger.Standings(ctx, drained)
+}
+
+func (f *failing) Standing(ctx context.Context, saleID string) (ledger.Standing, int64, error) {
+	if err := f.with.Load(); err != nil {
+		return ledger.Standing{}, 0, *err
+	}
+	return f.Ledger.Standing(ctx, saleID)
+}
+
+func (f *failing) Trail(ctx context.Context, saleID string, most int) ([]sale.Change, bool, error) {
+	if err := f.with.Load(); err != nil {
+		return nil, false, *err
+	}
+	return f.Ledger.Trail(ctx, saleID, most)
+}
+
+func (f *failing) Edit(ctx context.Context, e sale.Edit) (ledger.Edited, error) {
+	if err := f.with.Load(); err != nil {
+		return ledger.Edited{}, *err
+	}
+	return f.Ledger.Edit(ctx, e)
+}
+
 // unsent drops messages, so that claims stay pending.
 type unsent struct{}
 
@@ -168,7 +198,7 @@ func newWorld(t testing.TB) *world {
 
 // tokens makes the one issuer of all worlds: its key takes a while.
 var tokens = sync.OnceValues(func() (*issuer.Issuer, error) {
-	return issuer.Open("", issuer.Options{URL: "https://issuer.example", Audience: "flashsale"})
+	return issuer.Open("", issuer.Options{URL: "https://issuer.example", Audience: audience})
 })
 
 func (w *world) buyer() string { return fmt.Sprintf("buyer-%d", w.buyers.Add(1)) }
@@ -194,8 +224,15 @@ func (w *world) confirmedIn(saleID string) (user string, order sale.Order) {
 	return c.User, done[0].Order
 }
 
-// door is how the API is set up.
+// The audiences of the two APIs.
+const (
+	audience          = "flashsale"
+	operatorsAudience = "flashsale-operators"
+)
+
+// door is how an API is set up.
 type door struct {
+	api     string // the name of its document; Buyers when empty
 	scopes  []string
 	open    bool // no authorizer: the functions are reached without a user
 	hidden  bool // the functions accept requests from the public address only
@@ -208,11 +245,15 @@ type door struct {
 // front opens the API over the world's functions, with the template's routes.
 func (w *world) front(d door) *httptest.Server {
 	w.t.Helper()
+	accepted := audience
+	if d.api == Operators {
+		accepted = operatorsAudience
+	}
 	var routes []gateway.Route
-	for _, r := range described(w.t).API.Routes {
+	for _, r := range described(w.t, d.api).Routes {
 		route := gateway.Route{Method: r.Method, Path: r.Path, Function: r.Function}
 		if r.Authorizer != "" && !d.open {
-			route.Authorizer, route.Scopes = &gateway.JWT{Issuer: w.tokens.URL(), Audience: []string{"flashsale"}, Keys: w.key}, d.scopes
+			route.Authorizer, route.Scopes = &gateway.JWT{Issuer: w.tokens.URL(), Audience: []string{accepted}, Keys: w.key}, d.scopes
 		}
 		routes = append(routes, route)
 	}
@@ -229,23 +270,41 @@ func (w *world) front(d door) *httptest.Server {
 	return server
 }
 
-func described(t testing.TB) *template.Stack {
+// described is the template's API that the document of that name is about.
+func described(t testing.TB, name string) template.API {
 	t.Helper()
-	stack, err := template.Load("../../../template.yaml", template.Options{Parameters: map[string]string{
-		"JwtIssuer": "https://issuer.example", "JwtAudience": "flashsale",
-	}})
+	stack, err := project()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return stack
+	if name == Operators {
+		return stack.Operators
+	}
+	return stack.API
 }
+
+// project is the project's template, read once.
+var project = sync.OnceValues(func() (*template.Stack, error) {
+	return template.Load("../../../template.yaml", template.Options{Parameters: map[string]string{
+		"JwtIssuer": "https://issuer.example", "JwtAudience": audience,
+		"CreateOperatorApi": "true", "OperatorIssuer": "https://issuer.example", "OperatorAudience": operatorsAudience,
+	}})
+})
 
 func (w *world) key(kid string) (*rsa.PublicKey, error) { return w.tokens.Key(kid) }
 
 // bearer is the Authorization header of a user.
-func (w *world) bearer(user string) string {
+func (w *world) bearer(user string) string { return w.signed(issuer.Claims{Subject: user}) }
+
+// operator is the Authorization header of somebody with those roles at the operators' API.
+func (w *world) operator(name string, roles ...string) string {
+	return w.signed(issuer.Claims{Subject: name, Audience: []string{operatorsAudience}, Groups: roles})
+}
+
+func (w *world) signed(c issuer.Claims) string {
 	w.t.Helper()
-	token, err := w.tokens.Token(issuer.Claims{Subject: user, TTL: time.Hour})
+	c.TTL = time.Hour
+	token, err := w.tokens.Token(c)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -270,6 +329,11 @@ func (w *world) functions(d door) gateway.Invoker {
 		w.t.Fatal(err)
 	}
 	pay := payhandler.New(w.book, providers, telemetry.New(io.Discard, "pay", clock.Wall), now)
+	operatorsPage, err := operatehandler.PageFromEnv(operateassets.Files)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	operate := operatehandler.New(w.book, telemetry.New(io.Discard, "operate", clock.Wall), now).RolesFrom("cognito:groups").Showing(operatorsPage)
 	if d.picky {
 		purchase.Checking(nobody{})
 	}
@@ -285,7 +349,7 @@ func (w *world) functions(d door) gateway.Invoker {
 	}
 	return invoker{w, map[string]lambda.Handler{
 		"QueryFunction": httpapi.Serve(query.Handle), "PurchaseFunction": httpapi.Serve(purchase.Handle), "PageFunction": lambda.NewHandler(page.Handle),
-		"PayFunction": httpapi.Serve(pay.Handle),
+		"PayFunction": httpapi.Serve(pay.Handle), "OperateFunction": operate,
 	}}
 }
 

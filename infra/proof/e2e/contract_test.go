@@ -11,23 +11,29 @@ import (
 	"flashsale/infra/proof/contract"
 )
 
-// document is the API's contract, read once.
-var document = sync.OnceValues(contract.Open)
+// The contracts of the two APIs, read once.
+var (
+	document          = sync.OnceValues(func() (*contract.Contract, error) { return contract.Open(contract.Buyers) })
+	operatorsDocument = sync.OnceValues(func() (*contract.Contract, error) { return contract.Open(contract.Operators) })
+)
 
-// checked checks every answer of the API in a test against the contract, except
+// checked checks every answer of the two APIs in a test against their contracts, except
 // local-only routes and the Invoke API.
 func (s *stack) checked(base http.RoundTripper) http.RoundTripper {
-	c, err := document()
-	if err != nil {
-		s.t.Fatal(err)
+	for port, opened := range map[int]func() (*contract.Contract, error){s.at.Ports[0]: document, s.at.Ports[4]: operatorsDocument} {
+		c, err := opened()
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		base = &contract.Transport{
+			Contract: c, Base: base,
+			Covers: func(r *http.Request) bool {
+				return r.URL.Port() == strconv.Itoa(port) && !strings.HasPrefix(r.URL.Path, "/_local/")
+			},
+			Broken: func(err error) { s.t.Error(err) },
+		}
 	}
-	return &contract.Transport{
-		Contract: c, Base: base,
-		Covers: func(r *http.Request) bool {
-			return r.URL.Port() == strconv.Itoa(s.at.Ports[0]) && !strings.HasPrefix(r.URL.Path, "/_local/")
-		},
-		Broken: func(err error) { s.t.Error(err) },
-	}
+	return base
 }
 
 // TestNoRequestGetsAnAnswerOutsideTheContract sends requests drawn from the document,
@@ -60,40 +66,74 @@ func TestNoRequestGetsAnAnswerOutsideTheContract(t *testing.T) {
 	for _, user := range []string{"bob", "carol", "dave", "erin"} {
 		buyers = append(buyers, contract.Token{Authorization: "Bearer " + s.token(user)})
 	}
+	met := s.press(c, g, s.at.Ports[0], 1700, func(n int) { g.Tokens[0] = buyers[n%len(buyers)] })
+	s.hasMet(met,
+		"purchase 202 PendingClaim", "purchase 400 InvalidRequest", "purchase 401 TokenRefused", "purchase 409 AlreadyOrdered",
+		"purchase 413 BodyTooLarge", "purchase 415 UnsupportedMediaType", "sale 200 Sale", "order 404 OrderNotFound", "elsewhere 404 GatewayAnswer",
+	)
+	// Whatever was requested, only purchases may have changed the books.
+	if b := s.balanced("moutai"); len(b.Claims) == 0 || len(b.Claims) > 6 {
+		t.Errorf("claims: %v", b.Claims)
+	}
+}
+
+// TestNoRequestGetsAnAnswerOutsideTheOperatorsContract does the same at the operators' API.
+func TestNoRequestGetsAnAnswerOutsideTheOperatorsContract(t *testing.T) {
+	t.Parallel()
+	s := boot(t)
+	s.open("moutai", 1000, 2)
+	s.open("last", 1, 1)
+	c, err := operatorsDocument()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := c.Generator(12)
+	g.Known = map[string][]string{"saleId": {"moutai", "last", "nowhere"}, "user": {"alice"}, "id": {"c-1", "c-2"}}
+	g.Tokens = []contract.Token{
+		{Authorization: "Bearer " + s.token("kim", "role=operator")}, {Authorization: "Bearer " + s.token("vera", "role=viewer"), Barred: []string{"change"}},
+		{Authorization: "Bearer " + s.token("kim"), Refused: true}, {Refused: true},
+	}
+	met := s.press(c, g, s.at.Ports[4], 500, func(int) {})
+	s.hasMet(met, "sales 200 Sales", "trail 200 Trail", "buyer 200 Buyer", "change 200 EditedSale", "change 400 InvalidRequest", "change 401 TokenRefused", "change 403 Forbidden")
+	s.balanced("moutai")
+}
+
+// press makes drawn requests at the API of that port and returns what they met; before is
+// called with the number of each.
+func (s *stack) press(c *contract.Contract, g *contract.Generator, port, requests int, before func(n int)) map[string]int {
+	s.t.Helper()
 	met := map[string]int{}
-	for n := range 1700 {
-		g.Tokens[0] = buyers[n%len(buyers)]
+	for n := range requests {
+		before(n)
 		r, err := g.Next()
 		if err != nil {
-			t.Fatal(err)
+			s.t.Fatal(err)
 		}
-		request, err := r.HTTP(t.Context(), s.api(""))
+		request, err := r.HTTP(s.t.Context(), "http://127.0.0.1:"+strconv.Itoa(port))
 		if err != nil {
-			t.Fatal(err)
+			s.t.Fatal(err)
 		}
 		a, err := s.do(request)
 		if err != nil {
-			t.Fatalf("%s: %v", &r, err)
+			s.t.Fatalf("%s: %v", &r, err)
 		}
 		outcome, err := c.Check(request.Method, request.URL, contract.Answer{Status: a.status, Header: a.header, Body: []byte(a.raw)})
 		if err != nil {
 			continue // reported by the client's transport
 		}
 		if err := r.Judge(outcome); err != nil {
-			t.Errorf("%s: %v", &r, err)
+			s.t.Errorf("%s: %v", &r, err)
 		}
 		met[outcome.String()]++
 	}
-	for _, must := range []string{
-		"purchase 202 PendingClaim", "purchase 400 InvalidRequest", "purchase 401 TokenRefused", "purchase 409 AlreadyOrdered",
-		"purchase 413 BodyTooLarge", "purchase 415 UnsupportedMediaType", "sale 200 Sale", "order 404 OrderNotFound", "elsewhere 404 GatewayAnswer",
-	} {
+	return met
+}
+
+func (s *stack) hasMet(met map[string]int, outcomes ...string) {
+	s.t.Helper()
+	for _, must := range outcomes {
 		if met[must] == 0 {
-			t.Errorf("%s was never met: %v", must, met)
+			s.t.Errorf("%s was never met: %v", must, met)
 		}
-	}
-	// Whatever was requested, only purchases may have changed the books.
-	if b := s.balanced("moutai"); len(b.Claims) == 0 || len(b.Claims) > 6 {
-		t.Errorf("claims: %v", b.Claims)
 	}
 }

@@ -77,7 +77,7 @@ func TestAnOperatorIsAnsweredWhileACrowdFloodsTheBuyersAPI(t *testing.T) {
 	const presses, crowd, bearable = 10, 100, 10 * time.Second
 	s := boot(t, "-concurrency", "60", "-parameter", "PurchaseReservedConcurrency=0") // the crowd may have all that is not reserved
 	s.open("rush", 1_000_000, 8)
-	system, err := client.Find(t.Context(), s.at.API, client.Options{})
+	system, err := client.Find(t.Context(), s.at.API, client.Options{Transport: s.checked(&http.Transport{})})
 	if err != nil {
 		t.Fatal(err)
 	}
