@@ -1,0 +1,113 @@
+// Package beacon replaces the public dice during development: one relay of a chain whose key it
+// has itself, so that a draw need not wait for the real ones and works without the internet.
+//
+// It answers as a relay of drand does. Whoever has the seed of its key knows all rounds in
+// advance, so functions take its chain only from a relay on their own machine.
+package beacon
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/cloudflare/circl/ecc/bls12381"
+
+	"flashsale/shared/beacon"
+)
+
+// Options describe a chain.
+type Options struct {
+	// Seed is what the key is made of. The same seed makes the same key, so a chain goes on
+	// after a restart.
+	Seed string
+	// Genesis is when round 1 is signed, in whole seconds.
+	Genesis time.Time
+	// Period is from one round to the next, in whole seconds; 3 s when zero.
+	Period time.Duration
+	// Now is time.Now when nil.
+	Now func() time.Time
+}
+
+// Relay signs the rounds of a chain and serves them. It is safe for concurrent use.
+type Relay struct {
+	chain  beacon.Chain
+	secret bls12381.Scalar
+	now    func() time.Time
+	routes http.ServeMux
+}
+
+// New returns the relay of a chain.
+func New(o Options) (*Relay, error) {
+	if o.Seed == "" {
+		return nil, errors.New("make chain: a seed is needed")
+	}
+	if o.Period == 0 {
+		o.Period = 3 * time.Second
+	}
+	if o.Period < time.Second || o.Period%time.Second != 0 {
+		return nil, fmt.Errorf("make chain: the period is %s, want whole seconds", o.Period)
+	}
+	r := &Relay{now: o.Now}
+	if r.now == nil {
+		r.now = time.Now
+	}
+	seed := sha256.Sum256([]byte(o.Seed))
+	r.secret.SetBytes(seed[:])
+	var key bls12381.G2
+	key.ScalarMult(&r.secret, bls12381.G2Generator())
+	r.chain = beacon.Chain{Key: hex.EncodeToString(key.BytesCompressed()), Genesis: o.Genesis.Unix(), Period: int64(o.Period / time.Second)}
+	// Chains that differ in anything have different hashes, as those of drand.
+	hash := sha256.Sum256(fmt.Appendf(nil, "%d %d %s", r.chain.Period, r.chain.Genesis, r.chain.Key))
+	r.chain.Hash = hex.EncodeToString(hash[:])
+	if err := r.chain.Check(); err != nil {
+		return nil, fmt.Errorf("make chain: %w", err)
+	}
+	r.routes.HandleFunc("GET /"+r.chain.Hash+"/public/{round}", r.serve)
+	return r, nil
+}
+
+// Chain is the relay's chain. As JSON it is the value of DRAW_BEACON.
+func (r *Relay) Chain() beacon.Chain { return r.chain }
+
+// ServeHTTP answers GET /HASH/public/ROUND: 404 before the round's time. "latest" and 0, which
+// means the same to a relay of drand, are unknown to it: nobody may ask for them.
+func (r *Relay) ServeHTTP(w http.ResponseWriter, q *http.Request) { r.routes.ServeHTTP(w, q) }
+
+func (r *Relay) serve(w http.ResponseWriter, q *http.Request) {
+	round, err := strconv.ParseUint(q.PathValue("round"), 10, 64)
+	switch {
+	case err != nil:
+		http.Error(w, "the round is not a number", http.StatusBadRequest)
+	case round == 0 || round > r.latest():
+		w.Header().Set("Cache-Control", "must-revalidate, no-cache, max-age=0")
+		http.Error(w, "the round has not been signed", http.StatusNotFound)
+	default:
+		signature := r.sign(round)
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "public, max-age=604800, immutable")
+		fmt.Fprintf(w, `{"round":%d,"randomness":"%x","signature":"%x"}`, round, beacon.Randomness(signature), signature)
+	}
+}
+
+// latest returns the number of rounds that have been signed.
+func (r *Relay) latest() uint64 {
+	passed := r.now().Unix() - r.chain.Genesis
+	if passed < 0 {
+		return 0
+	}
+	return uint64(passed/r.chain.Period) + 1
+}
+
+// sign signs a round by the scheme bls-unchained-g1-rfc9380.
+func (r *Relay) sign(round uint64) []byte {
+	message := sha256.Sum256(binary.BigEndian.AppendUint64(nil, round))
+	var point bls12381.G1
+	point.Hash(message[:], []byte("BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_"))
+	point.ScalarMult(&r.secret, &point)
+	return point.BytesCompressed()
+}

@@ -1,0 +1,142 @@
+package beacon
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"flashsale/shared/beacon"
+)
+
+var genesis = time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
+
+// serve starts the relay of a chain whose clock stands at the given time after its genesis.
+func serve(t *testing.T, after time.Duration, change func(*Options)) (*Relay, string) {
+	t.Helper()
+	o := Options{Seed: "test", Genesis: genesis, Now: func() time.Time { return genesis.Add(after) }}
+	if change != nil {
+		change(&o)
+	}
+	r, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.StripPrefix("/_local/beacon", r))
+	t.Cleanup(server.Close)
+	return r, server.URL + "/_local/beacon"
+}
+
+// status asks for a path below the relay.
+func status(t *testing.T, method, url string) int {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	return response.StatusCode
+}
+
+func TestAFunctionGetsTheDiceOfTheLocalStackByItsEnvironment(t *testing.T) {
+	r, url := serve(t, 10*time.Second, nil)
+	chain, err := json.Marshal(r.Chain())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("DRAW_RELAYS", url)
+	t.Setenv("DRAW_BEACON", string(chain))
+	relays, err := beacon.FromEnv()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[[32]byte]uint64{}
+	for round := uint64(1); round <= 4; round++ { // signed after 0, 3, 6 and 9 s
+		signature, err := relays.Signature(t.Context(), round)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dice := beacon.Randomness(signature)
+		if other, known := seen[dice]; known {
+			t.Errorf("rounds %d and %d have the same dice", other, round)
+		}
+		seen[dice] = round
+	}
+	if signature, err := relays.Signature(t.Context(), 5); err == nil {
+		t.Errorf("round 5 is signed in advance: %x", signature)
+	}
+}
+
+func TestARoundIsThereFromItsTimeOn(t *testing.T) {
+	for _, period := range []time.Duration{0, time.Second, 30 * time.Second} {
+		for _, round := range []uint64{1, 2, 100} {
+			r, _ := serve(t, 0, func(o *Options) { o.Period = period })
+			at := r.Chain().TimeOf(round).Sub(genesis)
+			for after, want := range map[time.Duration]int{at - time.Nanosecond: 404, at: 200, at + time.Hour: 200} {
+				r, url := serve(t, after, func(o *Options) { o.Period = period })
+				if got := status(t, http.MethodGet, fmt.Sprintf("%s/%s/public/%d", url, r.Chain().Hash, round)); got != want {
+					t.Errorf("period %s, round %d, after %s: %d, want %d", period, round, after, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestOnlyANumberedRoundOfTheChainIsServed(t *testing.T) {
+	r, url := serve(t, time.Hour, nil)
+	below := url + "/" + r.Chain().Hash
+	for path, want := range map[string]int{
+		below + "/public/1": 200, below + "/public/0": 404, below + "/public/latest": 400, below + "/public/-1": 400, below + "/public/": 404,
+		fmt.Sprintf("%s/public/%d", below, uint64(math.MaxUint64)): 404, below + "/info": 404, url + "/public/1": 404,
+		url + "/" + beacon.Quicknet.Hash + "/public/1": 404,
+	} {
+		if got := status(t, http.MethodGet, path); got != want {
+			t.Errorf("%s: %d, want %d", path, got, want)
+		}
+	}
+	if got := status(t, http.MethodPost, below+"/public/1"); got != http.StatusMethodNotAllowed {
+		t.Errorf("POST: %d", got)
+	}
+}
+
+func TestASeedMakesOneChain(t *testing.T) {
+	first, _ := serve(t, 0, nil)
+	again, _ := serve(t, time.Hour, nil)
+	if first.Chain() != again.Chain() {
+		t.Error("a chain is another one after a restart")
+	}
+	for name, change := range map[string]func(*Options){
+		"seed":    func(o *Options) { o.Seed = "other" },
+		"genesis": func(o *Options) { o.Genesis = genesis.Add(time.Second) },
+		"period":  func(o *Options) { o.Period = 2 * time.Second },
+	} {
+		other, _ := serve(t, 0, change)
+		if other.Chain().Hash == first.Chain().Hash {
+			t.Errorf("another %s: the chain has the same hash", name)
+		}
+		if same := other.Chain().Key == first.Chain().Key; same != (name != "seed") {
+			t.Errorf("another %s: the same key is %t", name, same)
+		}
+	}
+}
+
+func TestAChainNeedsASeedAndAPeriodOfWholeSeconds(t *testing.T) {
+	for name, o := range map[string]Options{
+		"no seed":           {Genesis: genesis},
+		"half a second":     {Seed: "test", Genesis: genesis, Period: time.Second / 2},
+		"one and a half":    {Seed: "test", Genesis: genesis, Period: 3 * time.Second / 2},
+		"a negative period": {Seed: "test", Genesis: genesis, Period: -time.Second},
+		"no genesis":        {Seed: "test"},
+	} {
+		if _, err := New(o); err == nil {
+			t.Errorf("%s: it is accepted", name)
+		}
+	}
+}
