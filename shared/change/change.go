@@ -32,6 +32,9 @@ type Desk struct {
 	Now func() time.Time
 	// ImageOrigin is the only origin of pictures; "" allows none.
 	ImageOrigin string
+	// DrawLead is how long after the end of entering a sale with a draw may open at the
+	// earliest.
+	DrawLead time.Duration
 }
 
 // Answer is what every action returns about the resulting sale.
@@ -60,6 +63,8 @@ type edited struct {
 	OpensAt   string `json:"opensAt"`
 	ClosesAt  string `json:"closesAt"`
 	ChangedAt string `json:"changedAt"` // the newest edit's instant
+	// Until is the end of the newest call of a draw.
+	Until string `json:"until,omitempty"`
 	// RecalledAt is of a sale that was recalled.
 	RecalledAt string `json:"recalledAt,omitempty"`
 }
@@ -81,9 +86,9 @@ func (d *Desk) Apply(ctx context.Context, r Request) (Answer, error) {
 		if err != nil {
 			return Answer{}, err
 		}
-		// A release that knew no such rule, or a stack with another ImageOrigin, may have
-		// stored the same request.
-		if err := cmp.Or(c.CheckNew(), c.CheckImage(d.ImageOrigin)); err != nil {
+		// A release that knew no such rule, or a stack with another ImageOrigin or DrawLead,
+		// may have stored the same request.
+		if err := cmp.Or(c.CheckNew(), c.CheckImage(d.ImageOrigin), c.CheckDraw(d.DrawLead)); err != nil {
 			if stored, failed := d.Book.Created(ctx, c.SaleID); failed != nil || !stored {
 				return Answer{}, cmp.Or(failed, err)
 			}
@@ -117,6 +122,7 @@ func (d *Desk) Apply(ctx context.Context, r Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
+	e.DrawLead = d.DrawLead
 	return editedTo(d.Book.Edit(ctx, e))
 }
 
@@ -125,8 +131,11 @@ func editedTo(after ledger.Edited, err error) (Answer, error) {
 	out := Answer{
 		SaleID: s.ID, Seeded: s.Seeded, Shards: s.Shards, Applied: after.Applied,
 		edited: &edited{
-			Paused: s.Paused, OpensAt: httpapi.Time(s.OpensAt), ClosesAt: httpapi.Time(s.ClosesAt), ChangedAt: httpapi.Time(s.ChangedAt),
+			Paused: s.Paused, OpensAt: httpapi.Time(s.Begins()), ClosesAt: httpapi.Time(s.Ends()), ChangedAt: httpapi.Time(s.ChangedAt),
 		},
+	}
+	if s.Call > 0 {
+		out.Until = httpapi.Time(s.ClosesAt)
 	}
 	if s.IsRecalled() {
 		out.RecalledAt = httpapi.Time(s.RecalledAt)

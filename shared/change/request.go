@@ -29,6 +29,10 @@ type Request struct {
 	Currency        string  `json:"currency"`
 	Labels          string  `json:"labels"`
 	LimitGroup      *string `json:"limitGroup"`
+	EnterFrom       *string `json:"enterFrom"`
+	EnterUntil      *string `json:"enterUntil"`
+	KeepHours       *int64  `json:"keepHours"`
+	Until           *string `json:"until"`
 	Image           *string `json:"image"`
 	About           *string `json:"about"`
 	Link            *string `json:"link"`
@@ -47,12 +51,12 @@ type Request struct {
 
 // fields lists the fields of each action besides action and saleId.
 var fields = map[string][]string{
-	"create":     {"name", "opensAt", "closesAt", "stock", "shards", "ordersPerSecond", "maxStock", "payWithin", "price", "currency", "labels", "limitGroup", "image", "about", "link"},
+	"create":     {"name", "opensAt", "closesAt", "stock", "shards", "ordersPerSecond", "maxStock", "payWithin", "price", "currency", "labels", "limitGroup", "image", "about", "link", "enterFrom", "enterUntil", "keepHours"},
 	"add":        {"seedId", "stock", "actor", "note"},
 	"withdraw":   {"seedId", "stock", "actor", "note"},
 	"pause":      {"at", "actor", "note", "changeId"},
 	"resume":     {"at", "actor", "note", "changeId"},
-	"reschedule": {"opensAt", "closesAt", "at", "actor", "note", "changeId"},
+	"reschedule": {"opensAt", "closesAt", "until", "at", "actor", "note", "changeId"},
 	"describe":   {"name", "image", "about", "link", "actor", "note", "changeId"},
 	"recall":     {"actor", "note", "changeId"},
 }
@@ -63,7 +67,7 @@ var operated = map[string][]string{
 	"withdraw":   {"stock"},
 	"pause":      {},
 	"resume":     {},
-	"reschedule": {"opensAt", "closesAt"},
+	"reschedule": {"opensAt", "closesAt", "until"},
 	"describe":   {"name", "image", "about", "link"},
 	"recall":     {},
 }
@@ -167,7 +171,31 @@ func (r *Request) creation() (sale.Creation, error) {
 			return c, invalid("price must be at least 1 minor unit")
 		}
 	}
+	if c.DrawTerms, err = r.drawTerms(); err != nil {
+		return c, err
+	}
 	return c, c.Check()
+}
+
+// drawTerms are those of a creation; zero if none of them is given.
+func (r *Request) drawTerms() (terms sale.DrawTerms, err error) {
+	given := [...]bool{r.EnterFrom != nil, r.EnterUntil != nil, r.KeepHours != nil}
+	switch given {
+	case [...]bool{false, false, false}:
+		return terms, nil
+	case [...]bool{true, true, true}:
+	default:
+		return terms, invalid("give enterFrom, enterUntil and keepHours together, or none of them")
+	}
+	// Beyond the limit the product could overflow.
+	if *r.KeepHours < 1 || *r.KeepHours > int64(sale.MaxKeepFor/time.Hour) {
+		*r.KeepHours = -1
+	}
+	terms.KeepFor = time.Duration(*r.KeepHours) * time.Hour
+	if terms.EnterFrom, err = instant("enterFrom", *r.EnterFrom); err == nil {
+		terms.EnterUntil, err = instant("enterUntil", *r.EnterUntil)
+	}
+	return terms, err
 }
 
 func given(text *string) string {
@@ -206,6 +234,14 @@ func (r *Request) edit(now time.Time) (sale.Edit, error) {
 	if r.Action == "reschedule" {
 		if e.OpensAt, e.ClosesAt, err = r.window(); err != nil {
 			return e, err
+		}
+		if r.Until != nil {
+			if e.Until, err = instant("until", *r.Until); err != nil {
+				return e, err
+			}
+			if e.Until.IsZero() {
+				return e, invalid("until is out of range")
+			}
 		}
 	} else {
 		paused := r.Action == "pause"

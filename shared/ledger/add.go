@@ -77,9 +77,17 @@ func (l *Ledger) announceSeeding(ctx context.Context, s sale.Sale, c sale.Change
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		}})
 	}
+	if s.HasDraw() && c.Action == sale.ActionWithdraw {
+		actions = append(actions, types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+			TableName: l.table, Key: saleKey(s.ID), ConditionExpression: &ifUncalled, ExpressionAttributeNames: map[string]string{"#call": "call"},
+		}})
+	}
 	reasons, err := l.retryTransaction(ctx, actions...)
 	if reasons == nil {
 		return asInternal(err)
+	}
+	if !failed(reasons[0]) && c.Action == sale.ActionWithdraw {
+		return errCalled
 	}
 	if !failed(reasons[0]) {
 		r := reader{item: reasons[1].Item}

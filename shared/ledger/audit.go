@@ -218,7 +218,7 @@ func (l *Ledger) beginPass(ctx context.Context, s sale.Sale, a *Audit) ([]shard,
 	if a.Version != s.Version {
 		a.Version, a.Since = s.Version, began
 	}
-	a.Closed = began.Sub(s.ClosesAt) >= DrainAfter
+	a.Closed = began.Sub(s.Ends()) >= DrainAfter
 	a.Sold, a.Claims = make([]int64, s.Shards), make([]int64, s.Shards)
 	for b := range s.Buckets {
 		a.Places = append(a.Places, Place{Bucket: b})
@@ -246,7 +246,7 @@ func (l *Ledger) compare(s sale.Sale, a *Audit, shards []shard) *Receipt {
 	r := &Receipt{
 		SaleID: s.ID, AsOf: now, Claims: a.Pending + a.Confirmed, Pending: a.Pending, Confirmed: a.Confirmed,
 		OldestPendingSeconds: a.OldestSeconds, Missing: a.Missing, ReadUnits: a.ReadUnits, RefundsDue: a.RefundsDue,
-		Finished: a.Closed, ClosesAt: s.ClosesAt, Version: a.Version, Paid: a.Paid,
+		Finished: a.Closed, ClosesAt: s.Ends(), Version: a.Version, Paid: a.Paid,
 	}
 	if s.PayWithin > 0 || s.IsRecalled() {
 		r.Unpaid = a.Unpaid
@@ -283,7 +283,7 @@ func (l *Ledger) compare(s sale.Sale, a *Audit, shards []shard) *Receipt {
 	if a.Released < a.ReleasedBefore || a.Released > r.Released {
 		a.suspect("released", "the shards count %d to %d released claims, there are %d (P2)", a.ReleasedBefore, r.Released, a.Released)
 	}
-	if s.Refusal(now) == nil {
+	if s.Refusal(now) == nil && (!s.HasDraw() || s.OpenCall) {
 		r.Available = r.Stock
 	}
 	if r.Seeded != s.Seeded {
@@ -636,8 +636,8 @@ type Receipt struct {
 	Findings             []string `json:"findings,omitempty"`
 	// Missing is the number of missing order items; ReadUnits is the cost of the pass.
 	Missing int64 `json:"-"`
-	// Available is the stock that can be bought now: 0 if the sale is paused, closed or
-	// not open yet.
+	// Available is the stock that anybody can buy now: 0 if the sale is paused, closed or
+	// not open yet, and during a call of a draw that is not for anybody.
 	Available int64   `json:"-"`
 	ReadUnits float64 `json:"-"`
 	// Finished: nothing is left to do for the sale, see Drain. ClosesAt and Version are

@@ -44,6 +44,9 @@ func (l *Ledger) Create(ctx context.Context, c sale.Creation) (Seeding, error) {
 		LimitGroup: c.LimitGroup,
 	}
 	switch {
+	case c.HasDraw():
+		draft.MinReader = sale.ReadsDraws
+		draft.Draw = sale.Draw{DrawTerms: c.DrawTerms, BeginsAt: c.OpensAt, EndsAt: c.ClosesAt}
 	case c.LimitGroup != "":
 		draft.MinReader = sale.ReadsGroups
 	case c.PayWithin != 0:
@@ -73,7 +76,8 @@ func (l *Ledger) Create(ctx context.Context, c sale.Creation) (Seeding, error) {
 	return done, err
 }
 
-// announce stores the request, the draft and the listing, and adds the sale to its group; or
+// announce stores the request, the draft and the listing, with a draw also the key of its
+// receipts, and adds the sale to its group; or
 // it checks that the same request is already stored.
 func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale) error {
 	request := withTerms(draft, with(createKey(c.SaleID), item{
@@ -91,9 +95,19 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 	if c.PayWithin != 0 {
 		listing["payWithin"] = request["payWithin"]
 	}
+	if c.HasDraw() {
+		listing["draw"] = boolean(true)
+	}
 	actions := []types.TransactWriteItem{l.put(request), l.put(drafted), l.put(listing)}
 	if c.LimitGroup != "" {
 		actions = append(actions, l.joinGroup(c.LimitGroup, c.SaleID))
+	}
+	if c.HasDraw() {
+		secret, err := l.newLeafKey(c.SaleID)
+		if err != nil {
+			return err
+		}
+		actions = append(actions, l.put(secret))
 	}
 	reasons, err := l.retryTransaction(ctx, actions...)
 	if reasons == nil {
@@ -111,7 +125,8 @@ func (l *Ledger) announce(ctx context.Context, c sale.Creation, draft sale.Sale)
 		r.number("closesAt") == c.ClosesAt.UnixMilli() && r.number("stock") == c.Stock &&
 		r.number("shards") == int64(c.Shards) && r.optionalNumber("maxStock") == c.MaxStock &&
 		r.optionalNumber("payWithin") == int64(c.PayWithin/time.Second) && r.optionalNumber("price") == c.Price &&
-		r.optionalText("currency") == c.Currency && r.optionalText("limitGroup") == c.LimitGroup && r.labels() == c.Labels && r.presentation() == c.Presentation
+		r.optionalText("currency") == c.Currency && r.optionalText("limitGroup") == c.LimitGroup && r.labels() == c.Labels && r.presentation() == c.Presentation &&
+		r.drawTerms() == utc(c.DrawTerms)
 	switch {
 	case r.err != nil:
 		return asInternal(r.err)

@@ -67,7 +67,7 @@ func overruled(s sale.Sale, e sale.Edit) error {
 	says := "not paused"
 	switch {
 	case e.Reschedules():
-		says = "open from " + stamp(s.OpensAt) + " to " + stamp(s.ClosesAt)
+		says = "open from " + stamp(s.Begins()) + " to " + stamp(s.Ends())
 	case s.Paused:
 		says = "paused"
 	}
@@ -77,33 +77,91 @@ func overruled(s sale.Sale, e sale.Edit) error {
 // editSale writes the edit into the sale item unless that has a newer one. It returns
 // the sale that the shards must follow, and whether this call wrote it.
 func (l *Ledger) editSale(ctx context.Context, e sale.Edit) (sale.Sale, bool, error) {
-	one := edit{saleID: e.SaleID, asks: e.Change(), set: setWindowOf}
+	one := edit{saleID: e.SaleID, asks: e.Change(), set: setSaleOf}
 	one.next = func(before sale.Sale) (sale.Sale, error) {
 		if before.IsRecalled() && !e.MayFollowRecall() {
 			return before, sale.RefuseRecalled()
 		}
 		at := e.At.UnixMilli()
 		switch newest := before.ChangedAt.UnixMilli(); {
+		case before.HasDraw():
+			return l.editDraw(e, before)
 		case e.At.IsZero():
 			at = max(l.now().UnixMilli(), newest+1)
 		case at <= newest:
 			return before, nil
 		}
-		return e.Apply(before, time.UnixMilli(at)), nil
+		return e.Apply(before, time.UnixMilli(at)), e.CheckDraw(before)
 	}
 	if e.Reschedules() {
 		one.others = func(after sale.Sale) []types.TransactWriteItem {
-			return []types.TransactWriteItem{{Update: &types.Update{
+			actions := []types.TransactWriteItem{{Update: &types.Update{
 				TableName:                 l.table,
 				Key:                       listingKey(after.ID),
 				UpdateExpression:          aws.String("SET #closesAt = :closesAt REMOVE #drained"),
 				ConditionExpression:       aws.String("attribute_exists(pk)"),
 				ExpressionAttributeNames:  map[string]string{"#closesAt": "closesAt", "#drained": "drained"},
-				ExpressionAttributeValues: item{":closesAt": millis(after.ClosesAt)},
+				ExpressionAttributeValues: item{":closesAt": millis(after.Ends())},
 			}}}
+			if after.Call > 0 {
+				actions = append(actions, l.moveCall(after))
+			}
+			return actions
 		}
 	}
 	return l.edit(ctx, one)
+}
+
+// editDraw returns the sale with a draw after the edit. Its instant is compared with that of the
+// last operator's or schedule's edit, as if there were no calls; it is applied after the newest
+// of all, which the shards go by.
+func (l *Ledger) editDraw(e sale.Edit, before sale.Sale) (sale.Sale, error) {
+	operated := e.At.UnixMilli()
+	switch newest := before.OperatedAt.UnixMilli(); {
+	case e.At.IsZero():
+		operated = max(l.now().UnixMilli(), newest+1)
+	case operated <= newest:
+		return before, nil
+	}
+	if err := e.CheckDraw(before); err != nil {
+		return before, err
+	}
+	after := e.Apply(before, time.UnixMilli(max(operated, before.ChangedAt.UnixMilli()+1)))
+	after.OperatedAt = time.UnixMilli(operated)
+	return after, nil
+}
+
+// moveCall sets the end of the newest call to the sale's.
+func (l *Ledger) moveCall(s sale.Sale) types.TransactWriteItem {
+	return types.TransactWriteItem{Update: &types.Update{
+		TableName: l.table, Key: callKey(s.ID, s.Call),
+		UpdateExpression: aws.String("SET #until = :until"), ConditionExpression: aws.String("attribute_exists(#until)"),
+		ExpressionAttributeNames: map[string]string{"#until": "until"}, ExpressionAttributeValues: item{":until": millis(s.ClosesAt)},
+	}}
+}
+
+// setSaleOf sets what an edit or a call changes of a sale: the window and the pause flag, and how
+// far its draw has come.
+func setSaleOf(s sale.Sale) (string, map[string]string, item) {
+	update, names, values := setWindowOf(s)
+	set := func(name string, value types.AttributeValue) {
+		update += ", #" + name + " = :" + name
+		names["#"+name], values[":"+name] = name, value
+	}
+	if s.HasDraw() {
+		set("beginsAt", millis(s.BeginsAt))
+		set("endsAt", millis(s.EndsAt))
+	}
+	if s.Call > 0 {
+		set("call", num(s.Call))
+	}
+	if s.OpenCall {
+		set("openCall", boolean(true))
+	}
+	if !s.OperatedAt.IsZero() {
+		set("operatedAt", millis(s.OperatedAt))
+	}
+	return update, names, values
 }
 
 // setWindowOf sets the window and the pause flag of a sale or of one of its shards.

@@ -31,7 +31,18 @@ func (l *Ledger) readItem(ctx context.Context, tries int, key item, consistent b
 // queryAll reads all items of a query consistently, page by page. in needs no table name.
 func (l *Ledger) queryAll(ctx context.Context, tries int, in dynamodb.QueryInput) ([]item, error) {
 	var all []item
-	in.TableName, in.ConsistentRead = l.table, &yes
+	in.ConsistentRead = &yes
+	err := l.queryPages(ctx, tries, in, func(page []item) error {
+		all = append(all, page...)
+		return nil
+	})
+	return all, err
+}
+
+// queryPages passes the items of a query to report, page by page. It fails with report's error,
+// too.
+func (l *Ledger) queryPages(ctx context.Context, tries int, in dynamodb.QueryInput, report func([]item) error) error {
+	in.TableName = l.table
 	for {
 		page := in // a try that was given up may still read its input
 		var out *dynamodb.QueryOutput
@@ -40,11 +51,13 @@ func (l *Ledger) queryAll(ctx context.Context, tries int, in dynamodb.QueryInput
 			return err
 		})
 		if err != nil {
-			return nil, asInternal(err)
+			return asInternal(err)
 		}
-		all = append(all, out.Items...)
+		if err := report(out.Items); err != nil {
+			return err
+		}
 		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
-			return all, nil
+			return nil
 		}
 	}
 }

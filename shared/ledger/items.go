@@ -24,6 +24,8 @@ func boolean(b bool) types.AttributeValue { return &types.AttributeValueMemberBO
 // millis stores an instant as Unix milliseconds, as all instants are.
 func millis(t time.Time) types.AttributeValue { return num(t.UnixMilli()) }
 
+func binary(b []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: b} }
+
 func numberSet(ks ...int) types.AttributeValue {
 	values := make([]string, len(ks))
 	for i, k := range ks {
@@ -110,6 +112,15 @@ func (r *reader) flag(name string) bool {
 	return v.Value
 }
 
+func (r *reader) bytes(name string) []byte {
+	v, ok := r.item[name].(*types.AttributeValueMemberB)
+	if !ok {
+		r.fail(name, "binary")
+		return nil
+	}
+	return v.Value
+}
+
 func (r *reader) time(name string) time.Time { return time.UnixMilli(r.number(name)).UTC() }
 
 func (r *reader) shards(name string) sale.Set {
@@ -162,6 +173,9 @@ func readSale(it item) (sale.Sale, error) {
 	if it["recalledAt"] != nil {
 		s.RecalledAt = r.time("recalledAt")
 	}
+	if it["enterFrom"] != nil {
+		s.Draw = r.draw()
+	}
 	if r.err == nil && (s.Shards < 1 || s.Shards > sale.MaxShards || s.Buckets < 1) {
 		r.err = fmt.Errorf("read sale %s: %d shards, %d buckets", s.ID, s.Shards, s.Buckets)
 	}
@@ -169,7 +183,7 @@ func readSale(it item) (sale.Sale, error) {
 }
 
 func saleItem(s sale.Sale) item {
-	return forReader(s.MinReader, withTerms(s, with(saleKey(s.ID), item{
+	it := forReader(s.MinReader, withTerms(s, with(saleKey(s.ID), item{
 		"name":      str(s.Name),
 		"opensAt":   millis(s.OpensAt),
 		"closesAt":  millis(s.ClosesAt),
@@ -181,6 +195,10 @@ func saleItem(s sale.Sale) item {
 		"version":   num(s.Version),
 		"state":     str(string(s.State)),
 	})))
+	if s.HasDraw() {
+		it["beginsAt"], it["endsAt"] = millis(s.BeginsAt), millis(s.EndsAt)
+	}
+	return it
 }
 
 // withLabels adds the labels of a sale, if it has any.
@@ -194,10 +212,13 @@ func withLabels(l sale.Labels, it item) item {
 func (r *reader) labels() sale.Labels { return sale.Labels(r.optionalText("labels")) }
 
 // withTerms adds what the request of a sale's creation repeats, as far as it is given: what
-// it asks of payments, its group, its labels and what buyers see.
+// it asks of payments, its draw, its group, its labels and what buyers see.
 func withTerms(s sale.Sale, it item) item {
 	if s.PayWithin != 0 {
 		it["payWithin"] = num(int64(s.PayWithin / time.Second))
+	}
+	if s.HasDraw() {
+		it["enterFrom"], it["enterUntil"], it["keepHours"] = millis(s.EnterFrom), millis(s.EnterUntil), num(int64(s.KeepFor/time.Hour))
 	}
 	if s.Price != 0 {
 		it["price"], it["currency"] = num(s.Price), str(s.Currency)

@@ -114,4 +114,35 @@ func refundKey(saleID, payment string) item { return key("REFUND#"+saleID, payme
 // sale.MaxReference, far below DynamoDB's 2,048 bytes for a partition key.
 func paymentKey(payment string) item { return key("PAYMENT#"+payment, "PAYMENT") }
 
+// entryKey returns the key of a user's entry in a draw. A leaf's page is its first byte, so
+// the entries of a page are one partition, and the pages of a roll can be made one by one.
+func entryKey(saleID string, page byte, user string) item { return key(entryPK(saleID, page), user) }
+
+func entryPK(saleID string, page byte) string { return "ENTRY#" + saleID + "#" + pageName(page) }
+
+// leafKeyKey returns the key of the secret that receipts are made with. It is in a partition of
+// its own, because everything else about a draw is public.
+func leafKeyKey(saleID string) item { return key("DRAWKEY#"+saleID, "KEY") }
+
+func drawPK(saleID string) string { return "DRAW#" + saleID }
+
+func drawHeadKey(saleID string) item { return key(drawPK(saleID), "HEAD") }
+
+// callHead begins the sort keys of a draw's calls.
+const callHead = "CALL#"
+
+// callKey returns the key of a call. The numbers are padded, so that they sort.
+func callKey(saleID string, number int64) item {
+	return key(drawPK(saleID), fmt.Sprintf("%s%010d", callHead, number))
+}
+
+func rollPK(saleID string) string { return "ROLL#" + saleID }
+
+// rollKey returns the key of a part of a page.
+func rollKey(saleID string, page byte, part int) item {
+	return key(rollPK(saleID), pageName(page)+"#"+strconv.Itoa(part))
+}
+
+func pageName(page byte) string { return fmt.Sprintf("%02x", page) }
+
 func sequenceKey(day string) item { return key("SEQ#"+day, "SEQ") }

@@ -46,7 +46,9 @@ type Options struct {
 	// age of everything cached is measured by them; the default is clock.Wall.
 	Now    func() time.Time
 	Random func() float64 // uniform in [0,1): jitter
-	NewID  func() string  // a fresh, unguessable claim id
+	// Secret fills a slice with unpredictable bytes: the key of a draw's receipts.
+	Secret func([]byte) (int, error)
+	NewID  func() string // a fresh, unguessable claim id
 }
 
 // Ledger reads and writes one table. It caches sales and claims, is safe for concurrent
@@ -57,11 +59,13 @@ type Ledger struct {
 	statements statements
 	now        func() time.Time
 	random     func() float64
+	secret     func([]byte) (int, error)
 	newID      func() string
 	views      *views
 	recent     *recent.Memory[buyer, remembered]
 	remaining  *recent.Memory[edition, Remaining]
 	groups     *recent.Memory[string, []string] // the ids of a group's sales
+	draws      *draws
 	// noted has the sales whose listings note a refund that is younger than noteAge.
 	noted *recent.Memory[string, struct{}]
 	// pages bounds the pages of claims that passes hold at a time, batches the batches of
@@ -79,6 +83,9 @@ func New(api API, table string, o Options) *Ledger {
 	if o.Random == nil {
 		o.Random = rand.Float64
 	}
+	if o.Secret == nil {
+		o.Secret = crand.Read
+	}
 	if o.NewID == nil {
 		o.NewID = crand.Text
 	}
@@ -88,11 +95,13 @@ func New(api API, table string, o Options) *Ledger {
 		statements: newStatements(table),
 		now:        o.Now,
 		random:     o.Random,
+		secret:     o.Secret,
 		newID:      o.NewID,
 		views:      newViews(),
 		recent:     recent.NewMemory[buyer, remembered](maxRecent),
 		remaining:  recent.NewMemory[edition, Remaining](maxViews),
 		groups:     recent.NewMemory[string, []string](maxViews),
+		draws:      newDraws(),
 		noted:      recent.NewMemory[string, struct{}](maxViews),
 		pages:      make(chan struct{}, atOnce),
 		batches:    make(chan struct{}, atOnce),

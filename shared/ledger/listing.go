@@ -47,6 +47,8 @@ type Listing struct {
 	// RefundAt is the instant of a refund of the sale that is at most noteAge older than the
 	// last one, or zero if none is due.
 	RefundAt time.Time
+	// Draw: a draw decides who may buy.
+	Draw bool
 	// Books are those of the last complete pass; nil if there was none.
 	Books *Receipt
 }
@@ -102,6 +104,9 @@ func readListing(it item) Listing {
 	}
 	if it["drained"] != nil {
 		one.Drained = r.flag("drained")
+	}
+	if it["draw"] != nil {
+		one.Draw = r.flag("draw")
 	}
 	if text := r.optionalText("cursor"); text != "" {
 		one.Cursor = &Audit{}

@@ -21,6 +21,8 @@ type Request struct {
 	// sell one now and no claim of the user is known. It may be slow, so nothing is held
 	// while it runs. Its error, with a code of package sale, ends the purchase.
 	CheckUser func(ctx context.Context, closesAt time.Time) error
+	// CallGap is the time between two calls of a draw, for saying when the next one may be.
+	CallGap time.Duration
 }
 
 // PurchaseResult is the result of a request; one that failed may have a claim and tries, too.
@@ -37,8 +39,11 @@ type PurchaseResult struct {
 // stock > 0 minus one, and the user's claim if absent (P1, P3); in a sale with a group also
 // the user's guard in it, if absent (P34). It returns only after the claim is committed (P4).
 //
+// In a sale with a draw the unit leaves its shard only in the call in which it is the user's
+// turn (P29).
+//
 // It fails with sale.AlreadyOrdered (with the claim, or the other sale), sale.SaleNotFound, sale.NotOpen,
-// sale.Closed, sale.Paused, sale.Recalled, sale.SoldOut; with sale.Busy when the outcome is unknown or
+// sale.NotYourTurn, sale.TurnOver, sale.Closed, sale.Paused, sale.Recalled, sale.SoldOut; with sale.Busy when the outcome is unknown or
 // was not reached in time, and then the same request may be repeated (P5); with
 // sale.Internal for anything that should not happen; and with the error of CheckUser.
 func (l *Ledger) Purchase(ctx context.Context, r Request) (PurchaseResult, error) {
@@ -53,13 +58,25 @@ func (l *Ledger) Purchase(ctx context.Context, r Request) (PurchaseResult, error
 			return PurchaseResult{}, err
 		case refusal != nil:
 			return p.refuse(ctx, s, refusal)
-		case checked:
+		}
+		if s.sale.HasDraw() {
+			refusal, mayHold, err := p.takeTurn(ctx, &s)
+			switch {
+			case err != nil:
+				return PurchaseResult{}, err
+			case refusal != nil && !mayHold:
+				return PurchaseResult{}, refusal
+			case refusal != nil:
+				return p.refuse(ctx, s, refusal)
+			}
+		}
+		if checked {
 			return p.run(ctx)
 		}
 		if answer, found, err := p.findRepeat(ctx, s.sale); found || err != nil {
 			return answer, err
 		}
-		if err := r.CheckUser(ctx, s.sale.ClosesAt); err != nil {
+		if err := r.CheckUser(ctx, s.sale.Ends()); err != nil {
 			return PurchaseResult{}, err
 		}
 		// While the user was checked the sale may have been paused or sold out.
@@ -112,6 +129,8 @@ type purchasing struct {
 	// moves counts how often the call left a shard for another, so that it does not come
 	// back to the same one.
 	moves int
+	// opens is when the call of a draw begins in which it is the user's turn.
+	opens time.Time
 	// unsure: a try had no answer and may still be applied, so no refusal is certain.
 	unsure bool
 }
@@ -174,7 +193,11 @@ func (p *purchasing) try(ctx context.Context, s *snapshot, shard int, now time.T
 		Shard: shard, AcceptedAt: time.UnixMilli(now.UnixMilli()).UTC(), RequestKey: p.request.Key,
 		Buckets: s.sale.Buckets, MinReader: s.sale.MinReader, Labels: s.sale.Labels,
 	}
-	actions := []types.TransactWriteItem{p.takeUnit(shard, now), p.putClaim(claim)}
+	take := p.takeUnit(shard, now)
+	if s.sale.HasDraw() {
+		take.Update.ConditionExpression, take.Update.ExpressionAttributeValues[":opens"] = &takeTurnCondition, millis(p.opens)
+	}
+	actions := []types.TransactWriteItem{take, p.putClaim(claim)}
 	if s.sale.LimitGroup != "" {
 		actions = append(actions, p.ledger.put(groupGuardItem(s.sale.LimitGroup, claim)))
 	}
@@ -201,7 +224,7 @@ func finishWith(result PurchaseResult, err error) (step, PurchaseResult, error) 
 // handleCancelled says what follows a transaction that was cancelled with err, and closes
 // the shard if it is empty.
 func (p *purchasing) handleCancelled(ctx context.Context, s *snapshot, shard int, now time.Time, err error) (step, PurchaseResult, error) {
-	v, readErr := readPurchase(err, &s.sale, now)
+	v, readErr := readPurchase(err, &s.sale, p.opens, now)
 	switch {
 	case readErr != nil:
 		return finishWith(p.fail(sale.Internal, readErr))
@@ -209,11 +232,13 @@ func (p *purchasing) handleCancelled(ctx context.Context, s *snapshot, shard int
 		return finishWith(p.answerWithClaim(&s.sale, *v.holder, now))
 	case v.guard != nil:
 		return p.answerWithGuard(ctx, s, *v.guard, err)
+	case v.otherCall:
+		return finishWith(p.fail(sale.Busy, err))
 	case v.refusal != nil && p.unsure:
 		return finishWith(p.fail(sale.Busy, v.refusal))
 	case v.refusal != nil:
 		// The same transaction also found that the user has no claim.
-		return finish, PurchaseResult{Tries: p.tries}, v.refusal
+		return finish, PurchaseResult{Tries: p.tries}, p.withWait(&s.sale, v.refusal)
 	case v.keepShard:
 		return waitAndStay, PurchaseResult{}, err
 	case !v.empty:
@@ -249,6 +274,9 @@ var (
 	takeUnitUpdate    = "SET #stock = #stock - :one"
 	takeUnitNames     = map[string]string{"#stock": "stock", "#opensAt": "opensAt", "#closesAt": "closesAt", "#paused": "paused"}
 	takeUnitCondition = "#stock > :zero AND #opensAt <= :now AND #closesAt > :now AND #paused = :no"
+	// The window tells the calls of a draw apart, so no try of an earlier call takes a unit of a
+	// later one, however late it is applied and whatever its machine's clock said (P29).
+	takeTurnCondition = takeUnitCondition + " AND #opensAt = :opens"
 	zero, one, no     = num(0), num(1), boolean(false)
 )
 
@@ -312,11 +340,11 @@ func (p *purchasing) refuse(ctx context.Context, s snapshot, refusal *sale.Error
 			return p.answerWithClaim(&s.sale, held, p.ledger.now())
 		}
 	}
-	return PurchaseResult{Tries: p.tries}, refusal
+	return PurchaseResult{Tries: p.tries}, p.withWait(&s.sale, refusal)
 }
 
 // finalRefusals are those of which a buyer who has an order must not hear first.
-var finalRefusals = []sale.Code{sale.SoldOut, sale.Closed, sale.Recalled}
+var finalRefusals = []sale.Code{sale.SoldOut, sale.Closed, sale.Recalled, sale.NotYourTurn, sale.TurnOver}
 
 // findRepeat answers a repeat from the user's claim, if there is one. Looking costs one
 // consistent read and its retries, so only requests with a key, which may be repeats, are

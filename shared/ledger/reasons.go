@@ -50,6 +50,7 @@ type verdict struct {
 	keepShard bool        // the next try may be on the same shard
 	empty     bool        // the shard has no stock
 	refusal   *sale.Error // the sale admits no purchase
+	otherCall bool        // the shard is in another call of the draw
 }
 
 // purchase actions, in the order of the transaction.
@@ -61,12 +62,13 @@ const (
 	groupedActions  = actionGuard + 1
 )
 
-// readPurchase interprets the cancellation of a purchase tried at now. The order
+// readPurchase interprets the cancellation of a purchase tried at now, in a sale with a draw in
+// the call that begins at opens. The order
 // matters: an existing claim comes first, then an existing guard, which also stands where the
 // claim of the same transaction is not shown; contention on any item hides the result of
 // its condition (a user's own double click in flight, which may win, is not "sold out");
 // stock comes last. An unknown combination is an error, never a guess.
-func readPurchase(err error, of *sale.Sale, now time.Time) (verdict, error) {
+func readPurchase(err error, of *sale.Sale, opens, now time.Time) (verdict, error) {
 	actions := purchaseActions
 	if of.LimitGroup != "" {
 		actions = groupedActions
@@ -104,7 +106,10 @@ func readPurchase(err error, of *sale.Sale, now time.Time) (verdict, error) {
 	if readErr != nil {
 		return verdict{}, readErr
 	}
-	as := sale.Sale{State: sale.Open, OpensAt: s.opensAt, ClosesAt: s.closesAt, Paused: s.paused}
+	if of.HasDraw() && !s.opensAt.Equal(opens) {
+		return verdict{otherCall: true}, nil
+	}
+	as := sale.Sale{State: sale.Open, OpensAt: s.opensAt, ClosesAt: s.closesAt, Paused: s.paused, Draw: of.Draw}
 	if refusal := as.Refusal(now); refusal != nil {
 		return verdict{refusal: refusal}, nil
 	}

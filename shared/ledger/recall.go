@@ -59,7 +59,7 @@ func (l *Ledger) recallSale(ctx context.Context, r sale.Recall) (sale.Sale, bool
 func setRecall(after sale.Sale) (string, map[string]string, item) {
 	update := "SET #paused = :yes, #changedAt = :at, #recalledAt = :at, #minReader = :reader"
 	names := map[string]string{"#paused": "paused", "#changedAt": "changedAt", "#recalledAt": "recalledAt", "#minReader": attrMinReader}
-	values := item{":yes": boolean(true), ":at": millis(after.RecalledAt), ":reader": num(sale.ReadsRecalls)}
+	values := item{":yes": boolean(true), ":at": millis(after.RecalledAt), ":reader": num(int64(max(after.MinReader, sale.ReadsRecalls)))}
 	if after.RecallNote != "" {
 		update += ", #recallNote = :note"
 		names["#recallNote"], values[":note"] = "recallNote", str(after.RecallNote)

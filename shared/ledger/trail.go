@@ -84,6 +84,8 @@ type edit struct {
 	counts string
 	// others are the actions on other items, if there are any.
 	others func(after sale.Sale) []types.TransactWriteItem
+	// refused, if not nil, returns the error for reasons of others, or nil if they are no news.
+	refused func(others []types.CancellationReason) error
 }
 
 // edit makes an edit in one transaction: the sale item and the entry of the trail, so neither
@@ -128,6 +130,9 @@ func (l *Ledger) edit(ctx context.Context, e edit) (sale.Sale, bool, error) {
 		case err == nil:
 			return after, true, nil
 		case reasons == nil || !failed(reasons[0]):
+			if reasons != nil && e.refused != nil {
+				err = cmp.Or(e.refused(reasons[2:]), err)
+			}
 			return after, false, asInternal(err)
 		case !left.again(ctx):
 			return after, false, sale.Fail(sale.Busy, err)
@@ -152,6 +157,9 @@ func (l *Ledger) writeEdit(e edit, before, after sale.Sale, call string) []types
 		c.At = l.now()
 	} else {
 		c.At, c.Paused, c.OpensAt, c.ClosesAt = after.ChangedAt, after.Paused, after.OpensAt, after.ClosesAt
+	}
+	if after.HasDraw() && (c.Action == sale.ActionPause || c.Action == sale.ActionResume || c.Action == sale.ActionReschedule) {
+		c.OperatedAt, c.BeginsAt, c.EndsAt = after.OperatedAt, after.BeginsAt, after.EndsAt
 	}
 	entry := withLabels(after.Labels, changeItem(e.saleID, c))
 	entry["call"] = str(call)
@@ -210,6 +218,9 @@ func changeItem(saleID string, c sale.Change) item {
 	if !c.OpensAt.IsZero() {
 		it["paused"], it["opensAt"], it["closesAt"] = boolean(c.Paused), millis(c.OpensAt), millis(c.ClosesAt)
 	}
+	if !c.OperatedAt.IsZero() {
+		it["operatedAt"], it["beginsAt"], it["endsAt"] = millis(c.OperatedAt), millis(c.BeginsAt), millis(c.EndsAt)
+	}
 	for name, text := range texts(&c) {
 		if *text != nil {
 			it[name] = str(**text)
@@ -224,6 +235,9 @@ func readChange(it item) (sale.Change, error) {
 	c := sale.Change{Number: number, ID: r.text("id"), Action: sale.Action(r.text("action")), At: r.time("at"), Author: r.author()}
 	if it["opensAt"] != nil {
 		c.Paused, c.OpensAt, c.ClosesAt = r.flag("paused"), r.time("opensAt"), r.time("closesAt")
+	}
+	if it["operatedAt"] != nil {
+		c.OperatedAt, c.BeginsAt, c.EndsAt = r.time("operatedAt"), r.time("beginsAt"), r.time("endsAt")
 	}
 	for name, text := range texts(&c) {
 		if it[name] != nil {

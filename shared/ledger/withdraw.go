@@ -32,7 +32,8 @@ type Withdrawn struct {
 // Units are taken so that the shards stay as even as possible, see sale.Level. If
 // buyers take some of those units first, another round re-reads the shards.
 //
-// It fails as Add does.
+// It fails as Add does, but for sale.Recalled. In a sale with a draw it fails with
+// sale.Conflicting from the first call on: the units are kept for people who are called (P30).
 func (l *Ledger) Withdraw(ctx context.Context, w sale.Withdrawal) (Withdrawn, error) {
 	s, err := l.readOpenSale(ctx, w.SaleID)
 	if err != nil {
@@ -139,6 +140,9 @@ func (p *withdrawal) take(ctx context.Context, k int, units, stock int64) (mine 
 		if refused == nil {
 			return mine, err
 		}
+		if p.sale.HasDraw() && failed(refused[2]) {
+			return false, errCalled
+		}
 		one, readErr := readShard(refused[1].Item)
 		switch {
 		case !failed(refused[1]):
@@ -203,11 +207,22 @@ func (p *withdrawal) fromSale(k int, units, stock int64) types.TransactWriteItem
 		lower += " ADD #empty :k"
 		names["#empty"], values[":k"] = "empty", numberSet(k)
 	}
-	return types.TransactWriteItem{Update: &types.Update{
+	update := &types.Update{
 		TableName:                 p.table,
 		Key:                       saleKey(p.SaleID),
 		UpdateExpression:          &lower,
 		ExpressionAttributeNames:  names,
 		ExpressionAttributeValues: values,
-	}}
+	}
+	if p.sale.HasDraw() {
+		update.ConditionExpression, names["#call"] = &ifUncalled, "call"
+	}
+	return types.TransactWriteItem{Update: update}
 }
+
+// ifUncalled is the condition of each step of a withdrawal from a sale with a draw: a look at
+// the sale beforehand would not keep a step away from a call that begins meanwhile.
+var (
+	ifUncalled = "attribute_not_exists(#call)"
+	errCalled  = sale.Refuse(sale.Conflicting, "people have been called: the units are kept for them")
+)

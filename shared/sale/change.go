@@ -49,8 +49,10 @@ const (
 	ActionReschedule Action = "reschedule"
 	ActionDescribe   Action = "describe"
 	ActionRecall     Action = "recall"
-	ActionAdd        Action = "add"
-	ActionWithdraw   Action = "withdraw"
+	// ActionCall: the draw function has begun a call.
+	ActionCall     Action = "call"
+	ActionAdd      Action = "add"
+	ActionWithdraw Action = "withdraw"
 )
 
 // Change is an entry of a sale's trail (P32): an edit, an addition or a withdrawal.
@@ -63,10 +65,15 @@ type Change struct {
 	At time.Time
 	Author
 	// Paused and the window are those of the sale after a pause, a resumption, a
-	// rescheduling or a recall.
+	// rescheduling, a recall or a call.
 	Paused            bool
 	OpensAt, ClosesAt time.Time
-	Units             int64 // that an addition or a withdrawal asks for
+	// OperatedAt, BeginsAt and EndsAt are those of a sale with a draw after a pause, a
+	// resumption or a rescheduling. In what is asked for, Until may be the end of the call.
+	OperatedAt       time.Time
+	BeginsAt, EndsAt time.Time
+	Until            time.Time
+	Units            int64 // that an addition or a withdrawal asks for
 	// Name, Image, About and Link are what a description gives, nil what it keeps.
 	Name, Image, About, Link *string
 }
@@ -75,8 +82,13 @@ type Change struct {
 // action with the same arguments, whoever asks and with whatever note.
 func (c *Change) Asks(made Change) bool {
 	same := func(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
+	at, opensAt, closesAt := made.At, made.OpensAt, made.ClosesAt
+	if !made.OperatedAt.IsZero() {
+		at, opensAt, closesAt = made.OperatedAt, made.BeginsAt, made.EndsAt
+	}
 	return c.Action == made.Action &&
-		(c.At.IsZero() || c.At.UnixMilli() == made.At.UnixMilli()) &&
-		(c.Action != ActionReschedule || c.OpensAt.UnixMilli() == made.OpensAt.UnixMilli() && c.ClosesAt.UnixMilli() == made.ClosesAt.UnixMilli()) &&
+		(c.At.IsZero() || c.At.UnixMilli() == at.UnixMilli()) &&
+		(c.Action != ActionReschedule || c.OpensAt.UnixMilli() == opensAt.UnixMilli() && c.ClosesAt.UnixMilli() == closesAt.UnixMilli()) &&
+		(c.Until.IsZero() || c.Until.UnixMilli() == made.ClosesAt.UnixMilli()) &&
 		same(c.Name, made.Name) && same(c.Image, made.Image) && same(c.About, made.About) && same(c.Link, made.Link)
 }

@@ -31,6 +31,20 @@ const (
 	NotOpen Code = "sale-not-open"
 	// Closed: the sale is over.
 	Closed Code = "sale-closed"
+	// NotYourTurn: the user has not been called, or nobody who has been called may buy now.
+	NotYourTurn Code = "not-your-turn"
+	// TurnOver: the user was called, and the call is over.
+	TurnOver Code = "turn-over"
+	// DrawNotFound: the sale has no draw.
+	DrawNotFound Code = "draw-not-found"
+	// EnteringNotOpen: it is too early to enter the draw.
+	EnteringNotOpen Code = "entering-not-open"
+	// EnteringClosed: it is too late to enter the draw.
+	EnteringClosed Code = "entering-closed"
+	// EntryNotFound: the user has not entered the draw, or is not on its roll.
+	EntryNotFound Code = "entry-not-found"
+	// RollNotFound: the roll of the draw is not closed yet.
+	RollNotFound Code = "roll-not-found"
 	// Paused: the sale is halted by its operator.
 	Paused Code = "sale-paused"
 	// Recalled: the operator has recalled the sale. It never sells again, and no edit that

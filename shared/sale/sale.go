@@ -18,8 +18,9 @@ type Sale struct {
 	Name     string
 	OpensAt  time.Time // first instant at which a purchase is admitted
 	ClosesAt time.Time // first instant at which none is admitted any more
-	Paused   bool
-	// ChangedAt orders pauses, resumptions and reschedulings: the latest wins.
+	Draw
+	Paused bool
+	// ChangedAt orders pauses, resumptions, reschedulings and calls: the latest wins.
 	ChangedAt time.Time
 	Seeded    int64 // units put into the sale, less those withdrawn
 	Shards    int   // stock shards, 1…MaxShards
@@ -66,6 +67,8 @@ func (s *Sale) Refusal(now time.Time) *Error {
 		return Refuse(SaleNotFound, "no such sale")
 	case s.IsRecalled():
 		return RefuseRecalled()
+	case s.HasDraw():
+		return s.refusalByDraw(now)
 	case now.Before(s.OpensAt):
 		return &Error{Code: NotOpen, Detail: "the sale has not opened yet", RetryAfter: s.OpensAt.Sub(now)}
 	case !now.Before(s.ClosesAt):
@@ -101,8 +104,10 @@ func (s *Sale) MayReturn() bool { return s.AsksForPayment() }
 type Phase string
 
 const (
-	PhaseNotOpen  Phase = "NOT_OPEN"
-	PhaseOpen     Phase = "OPEN"
+	PhaseNotOpen Phase = "NOT_OPEN"
+	PhaseOpen    Phase = "OPEN"
+	// PhaseWaiting: a call of a draw is over, and another one may follow.
+	PhaseWaiting  Phase = "WAITING"
 	PhasePaused   Phase = "PAUSED"
 	PhaseSoldOut  Phase = "SOLD_OUT"
 	PhaseClosed   Phase = "CLOSED"
@@ -113,12 +118,14 @@ const (
 func (s *Sale) Phase(now time.Time) Phase {
 	refusal := s.Refusal(now)
 	switch {
-	case refusal == nil && s.SoldOut():
+	case (refusal == nil || refusal.Code == NotYourTurn) && s.SoldOut():
 		return PhaseSoldOut
 	case refusal == nil:
 		return PhaseOpen
 	case refusal.Code == NotOpen:
 		return PhaseNotOpen
+	case refusal.Code == NotYourTurn:
+		return PhaseWaiting
 	case refusal.Code == Paused:
 		return PhasePaused
 	case refusal.Code == Recalled:

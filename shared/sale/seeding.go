@@ -49,6 +49,9 @@ type Creation struct {
 	Presentation
 	// LimitGroup is the sale's, see Sale.
 	LimitGroup string
+	// DrawTerms are of a sale with a draw, in which OpensAt and ClosesAt are BeginsAt and
+	// EndsAt.
+	DrawTerms
 }
 
 // Check validates the creation and fills in its shards and name.
@@ -74,7 +77,7 @@ func (c *Creation) Check() error {
 	case c.OrdersPerSecond < 0 || c.OrdersPerSecond > MaxOrdersPerSecond:
 		return Refuse(InvalidRequest, fmt.Sprintf("ordersPerSecond must be 1 to %d", MaxOrdersPerSecond))
 	}
-	if err := cmp.Or(c.checkPayment(), c.check(), c.Labels.check()); err != nil {
+	if err := cmp.Or(c.checkPayment(), c.check(), c.Labels.check(), c.checkDraw()); err != nil {
 		return err
 	}
 	if c.Shards == 0 {
@@ -161,8 +164,12 @@ type Edit struct {
 	At time.Time
 	// Paused is the new pause flag, or nil to keep it.
 	Paused *bool
-	// OpensAt and ClosesAt are the new window, or both zero to keep it.
+	// OpensAt and ClosesAt are the new window, or both zero to keep it. In a sale with a draw
+	// they are the new BeginsAt and EndsAt, and Until may be a later end of the newest call.
 	OpensAt, ClosesAt time.Time
+	Until             time.Time
+	// DrawLead is the lead of Creation.CheckDraw, for a rescheduling before the first call.
+	DrawLead time.Duration
 }
 
 // Check validates the edit at the instant now.
@@ -179,12 +186,15 @@ func (e *Edit) Check(now time.Time) error {
 			return err
 		}
 	}
+	if !e.Until.IsZero() && (!e.Reschedules() || !inRange(e.Until)) {
+		return Refuse(InvalidRequest, "until is out of range")
+	}
 	return cmp.Or(checkChangeID(e.ChangeID), e.Author.Check())
 }
 
 // Change returns what the edit asks for.
 func (e *Edit) Change() Change {
-	c := Change{ID: e.ChangeID, Action: ActionReschedule, At: e.At, Author: e.Author, OpensAt: e.OpensAt, ClosesAt: e.ClosesAt}
+	c := Change{ID: e.ChangeID, Action: ActionReschedule, At: e.At, Author: e.Author, OpensAt: e.OpensAt, ClosesAt: e.ClosesAt, Until: e.Until}
 	switch {
 	case e.Reschedules() || e.Paused == nil:
 	case *e.Paused:
@@ -208,7 +218,11 @@ func (e *Edit) Apply(s Sale, at time.Time) Sale {
 	if e.Paused != nil {
 		s.Paused = *e.Paused
 	}
-	if e.Reschedules() {
+	switch {
+	case !e.Reschedules():
+	case s.HasDraw():
+		e.applyToDraw(&s)
+	default:
 		s.OpensAt, s.ClosesAt = e.OpensAt, e.ClosesAt
 	}
 	return s
@@ -219,8 +233,10 @@ func (e *Edit) Agrees(s Sale) bool {
 	if e.Paused != nil && s.Paused != *e.Paused {
 		return false
 	}
+	// A call may have begun since, and then it ends later than the one that Until is of.
 	return !e.Reschedules() ||
-		s.OpensAt.UnixMilli() == e.OpensAt.UnixMilli() && s.ClosesAt.UnixMilli() == e.ClosesAt.UnixMilli()
+		s.Begins().UnixMilli() == e.OpensAt.UnixMilli() && s.Ends().UnixMilli() == e.ClosesAt.UnixMilli() &&
+			(e.Until.IsZero() || s.ClosesAt.UnixMilli() >= e.Until.UnixMilli())
 }
 
 // Recall asks to recall a sale: it never sells again, its unpaid orders are released, and

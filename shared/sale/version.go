@@ -16,6 +16,10 @@ package sale
 //
 // Version 2 is payment: see PayWithin, and the released and paid states of a claim.
 //
+// Version 4 is draws, see Draw: a release that does not read it would sell to anybody while a
+// call's window is open. The release that reads it writes it, too, so no such sale may be
+// created while an older one still runs: that one answers busy for it.
+//
 // Version 3 is groups of sales, see LimitGroup: a release that does not read it would sell
 // without looking for the user's order in another sale of the group. The release that reads
 // it puts the guards, too; it only cannot create such sales.
@@ -26,13 +30,15 @@ package sale
 // older reader would misread.
 const (
 	// Reads is the highest minReader of an item that this release understands.
-	Reads = 3
+	Reads = 4
 	// ReadsPayment is the version that a reader of a sale with a PayWithin needs.
 	ReadsPayment = 2
 	// ReadsGroups is the version that a reader of a sale with a LimitGroup needs.
 	ReadsGroups = 3
 	// ReadsRecalls is the version that a reader of a recalled sale needs.
 	ReadsRecalls = 3
+	// ReadsDraws is the version that a reader of a sale with a Draw needs.
+	ReadsDraws = 4
 	// ReadsMessages is the highest version of an order message that it understands, and
 	// WritesMessages the one that it sends.
 	ReadsMessages  = 1

@@ -1,0 +1,136 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/draw"
+	"flashsale/shared/sale"
+)
+
+// drawActor is the actor of the calls in a sale's trail.
+const drawActor = "draw"
+
+// BeginCall begins the call after d.Last, if one is due by the sale as it is now, and reports
+// whether it did: the window of the sale becomes that of the call, which begins a quarter of the
+// gap later. ranks are those of the whole roll, in any order. If all of them have been called,
+// the call is for anybody until the end of the sale.
+//
+// Nobody can buy in it before FinishCall. A call before it that is not complete calls nobody: the
+// same transaction says so, and nobody can complete it later. BeginCall fails with sale.Busy,
+// also if that call was completed meanwhile, or with sale.Internal.
+func (l *Ledger) BeginCall(ctx context.Context, d DrawState, ranks []draw.Rank, gap time.Duration) (bool, error) {
+	if !d.Head.HasSeed() {
+		return false, asInternal(errors.New("the draw has no seed"))
+	}
+	next := Call{Number: d.Last.Number + 1, Lo: d.Last.Hi}
+	if !d.Last.Complete {
+		next.Lo = d.Last.Lo
+	}
+	next.Open = !slices.ContainsFunc(ranks, func(r draw.Rank) bool { return r.Compare(next.Lo) > 0 })
+	_, begun, err := l.edit(ctx, edit{
+		saleID: d.Sale.ID, set: setSaleOf,
+		asks: sale.Change{Action: sale.ActionCall, Author: sale.Author{Actor: drawActor, Note: fmt.Sprintf("call %d", next.Number)}},
+		next: func(before sale.Sale) (sale.Sale, error) {
+			now := l.now()
+			from := time.UnixMilli(now.Add(gap / 4).UnixMilli()).UTC()
+			due := DrawState{Sale: before, Last: d.Last}
+			// The window tells the calls apart, so each must begin later than the one before.
+			if before.Call != d.Last.Number || before.Paused || before.IsRecalled() || now.Before(due.NextCallAt(gap)) ||
+				!from.Before(before.EndsAt) || !from.After(before.OpensAt) {
+				return before, nil
+			}
+			after := before
+			after.ChangedAt = time.UnixMilli(max(now.UnixMilli(), before.ChangedAt.UnixMilli()+1)).UTC()
+			after.Call, after.OpenCall, after.OpensAt, after.ClosesAt = next.Number, next.Open, from, before.CallUntil(from)
+			if next.Open {
+				after.ClosesAt = before.EndsAt
+			}
+			return after, nil
+		},
+		others: func(after sale.Sale) []types.TransactWriteItem {
+			it := with(callKey(after.ID, next.Number), item{
+				"from": millis(after.OpensAt), "until": millis(after.ClosesAt), "at": millis(after.ChangedAt), "lo": str(next.Lo.String()),
+			})
+			if next.Open {
+				it["open"] = boolean(true)
+			}
+			actions := []types.TransactWriteItem{l.put(it)}
+			if d.Last.Number > 0 && !d.Last.Complete {
+				actions = append(actions, types.TransactWriteItem{Update: &types.Update{
+					TableName: l.table, Key: callKey(after.ID, d.Last.Number), UpdateExpression: aws.String("SET #hi = :lo"), ConditionExpression: &ifIncomplete,
+					ExpressionAttributeNames: map[string]string{"#lo": "lo", "#hi": "hi"}, ExpressionAttributeValues: item{":lo": str(d.Last.Lo.String())},
+				}})
+			}
+			return actions
+		},
+		refused: func(others []types.CancellationReason) error {
+			if failed(others[len(others)-1]) && !failed(others[0]) {
+				return sale.Fail(sale.Busy, fmt.Errorf("call %d was completed meanwhile", d.Last.Number))
+			}
+			return nil
+		},
+	})
+	return begun, err
+}
+
+var ifIncomplete = "attribute_exists(#lo) AND attribute_not_exists(#hi)"
+
+// FinishCall completes the newest call of a sale and returns it; zero if there is none, or if the
+// sale was recalled. Every shard gets the call's window first. From then on no unit leaves a
+// shard by an earlier call, however late it is applied, and none by this one before it is
+// complete, so that as many people are called as there are units (P30). A call that was cut off
+// begins with the shards again.
+//
+// Once the call has been open for as long as the gap it is too late: whoever is called must have
+// the whole time. Then the call stays incomplete, and BeginCall begins another one. FinishCall
+// fails with sale.Busy or sale.Internal.
+func (l *Ledger) FinishCall(ctx context.Context, saleID string, ranks []draw.Rank, gap time.Duration) (Call, error) {
+	s, err := l.readOpenSale(ctx, saleID)
+	if err != nil || s.IsRecalled() {
+		return Call{}, err
+	}
+	call, err := l.readCallOf(ctx, patientTries, s)
+	isLate := func() bool { return l.now().After(call.From.Add(gap)) }
+	if err != nil || call.Number == 0 || call.Complete || isLate() {
+		return call, err
+	}
+	if err := l.editShards(ctx, s, nil); err != nil {
+		return call, err
+	}
+	shards, err := l.shardsOf(ctx, s)
+	if err != nil {
+		return call, err
+	}
+	for _, one := range shards {
+		call.Stock += one.stock
+	}
+	if call.Hi = call.Lo; !call.Open {
+		call.Hi, _ = draw.NthAbove(ranks, call.Lo, call.Stock)
+	}
+	if isLate() {
+		return Call{Number: call.Number, From: call.From, Until: call.Until, Open: call.Open, Lo: call.Lo, At: call.At}, nil
+	}
+	err = l.retry(ctx, patientTries, func(ctx context.Context) error {
+		_, err := l.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName: l.table, Key: callKey(saleID, call.Number), UpdateExpression: &completeCall, ConditionExpression: &ifIncomplete,
+			ExpressionAttributeNames:  map[string]string{"#lo": "lo", "#hi": "hi", "#stock": "stock"},
+			ExpressionAttributeValues: item{":hi": str(call.Hi.String()), ":stock": num(call.Stock)},
+		})
+		return err
+	})
+	if judge(err) == conditioned { // by another run, or an earlier try
+		return l.readCallOf(ctx, patientTries, s)
+	}
+	call.Complete = err == nil
+	return call, asInternal(err)
+}
+
+var completeCall = "SET #hi = :hi, #stock = :stock"

@@ -1,0 +1,160 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/shared/draw"
+	"flashsale/shared/sale"
+)
+
+// Entry is a user's receipt: with the nonce they can show that the leaf on the roll is theirs.
+type Entry struct {
+	Nonce draw.Nonce
+	Leaf  draw.Leaf
+	At    time.Time
+}
+
+// Enter enters a user into the draw of a sale, once for ever: the same again gets the same
+// answer. settle is the time between the end of entering and the reading of the roll. check, if
+// not nil, is asked whether the user may enter, with the end of the sale; its error ends the
+// call. Once Enter has answered, the entry is on the roll (P27).
+//
+// It fails with sale.EnteringNotOpen; with sale.EnteringClosed, unless the user has entered;
+// with sale.DrawNotFound, sale.Recalled or sale.SaleNotFound; with sale.Busy when it is unknown
+// whether the entry will be on the roll, and then the same may be asked again; or with
+// sale.Internal.
+func (l *Ledger) Enter(ctx context.Context, saleID, user string, settle time.Duration, check func(ctx context.Context, until time.Time) error) (Entry, error) {
+	s, err := l.Sale(ctx, saleID)
+	if err != nil {
+		return Entry{}, err
+	}
+	if check != nil && s.EnteringRefusal(l.now()) == nil {
+		if err := check(ctx, s.Ends()); err != nil {
+			return Entry{}, err
+		}
+	}
+	now := l.now()
+	if refusal := s.EnteringRefusal(now); refusal != nil {
+		if refusal.Code != sale.EnteringClosed {
+			return Entry{}, refusal
+		}
+		entry, err := l.entry(ctx, s, user, settle)
+		if sale.CodeOf(err) == sale.EntryNotFound {
+			err = refusal
+		}
+		return entry, err
+	}
+	entry, err := l.receipt(ctx, s, user)
+	if err != nil {
+		return Entry{}, err
+	}
+	entry.At = time.UnixMilli(now.UnixMilli()).UTC()
+	err = l.retry(ctx, maxTries, func(ctx context.Context) error {
+		_, err := l.api.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: l.table, Item: with(entryKey(s.ID, entry.Leaf.Page(), user), item{"at": millis(entry.At)}),
+			ConditionExpression:                 &ifAbsent,
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		})
+		return err
+	})
+	var entered *types.ConditionalCheckFailedException
+	switch {
+	case errors.As(err, &entered):
+		if entry.At, err = readEntered(entered.Item); err != nil {
+			return Entry{}, err
+		}
+	case err != nil:
+		return Entry{}, asInternal(err)
+	}
+	return entry, l.settled(s, settle)
+}
+
+// settled fails with sale.Busy if the roll may have been read by now: an entry that was written,
+// or found, at this instant may not be on it. An environment may have been frozen between its
+// look at the clock and its write. Half of the time is for clocks that differ.
+func (l *Ledger) settled(s sale.Sale, settle time.Duration) error {
+	if l.now().Before(s.EnterUntil.Add(settle / 2)) {
+		return nil
+	}
+	return sale.Fail(sale.Busy, errors.New("the roll may have been read before"))
+}
+
+// Entry returns the user's entry in the draw of a sale. From the closing of the roll on it is
+// one that is on the roll. It fails with sale.EntryNotFound, sale.DrawNotFound,
+// sale.SaleNotFound or sale.Internal, and with sale.Busy also while it is unknown whether the
+// entry will be on the roll.
+func (l *Ledger) Entry(ctx context.Context, saleID, user string, settle time.Duration) (Entry, error) {
+	s, err := l.existing(ctx, maxTries, saleID)
+	if err != nil {
+		return Entry{}, err
+	}
+	if !s.HasDraw() {
+		return Entry{}, sale.RefuseNoDraw()
+	}
+	return l.entry(ctx, s, user, settle)
+}
+
+func (l *Ledger) entry(ctx context.Context, s sale.Sale, user string, settle time.Duration) (Entry, error) {
+	entry, err := l.receipt(ctx, s, user)
+	if err != nil {
+		return Entry{}, err
+	}
+	it, err := l.get(ctx, entryKey(s.ID, entry.Leaf.Page(), user))
+	if err != nil {
+		return Entry{}, err
+	}
+	if it == nil {
+		return Entry{}, errNoEntry
+	}
+	if entry.At, err = readEntered(it); err != nil {
+		return Entry{}, err
+	}
+	if l.settled(s, settle) == nil { // asked after the entry was read
+		return entry, nil
+	}
+	head, err := l.drawHead(ctx, maxTries, s.ID)
+	switch {
+	case err != nil:
+		return Entry{}, err
+	case !head.IsClosed():
+		return Entry{}, l.settled(s, settle)
+	}
+	switch isOn, err := l.isOnRoll(ctx, s.ID, entry.Leaf); {
+	case err != nil:
+		return Entry{}, err
+	case !isOn:
+		return Entry{}, errNoEntry
+	}
+	return entry, nil
+}
+
+var errNoEntry = sale.Refuse(sale.EntryNotFound, "the user has not entered the draw")
+
+// receipt returns a user's nonce and leaf, whether or not they have entered.
+func (l *Ledger) receipt(ctx context.Context, s sale.Sale, user string) (Entry, error) {
+	secret, err := l.leafKey(ctx, maxTries, s.ID)
+	if err != nil {
+		return Entry{}, err
+	}
+	nonce := draw.NonceOf(secret, user)
+	return Entry{Nonce: nonce, Leaf: draw.LeafOf(user, nonce)}, nil
+}
+
+func readEntered(it item) (time.Time, error) {
+	r := reading(it)
+	at := r.time("at")
+	return at, asInternal(r.err)
+}
+
+// isOnRoll reports whether a leaf is on the roll, which is closed.
+func (l *Ledger) isOnRoll(ctx context.Context, saleID string, leaf draw.Leaf) (bool, error) {
+	leaves, err := l.rollPage(ctx, saleID, leaf.Page())
+	_, found := slices.BinarySearchFunc(leaves, leaf, draw.Leaf.Compare)
+	return found, err
+}

@@ -1,0 +1,255 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"flashsale/shared/draw"
+	"flashsale/shared/sale"
+)
+
+// The roll is stored, because the entries are not it: one that is applied late would be on it.
+// A page is stored in parts, by the first two bits of the leaves' second bytes, so that it fits
+// its items, of 400 KB at most, up to more than ten million entrants. A part is put if it is
+// absent and never changes. Which part a leaf belongs to does not depend on other leaves, so
+// runs that overlap may put parts of one page, although they have read different entries.
+const (
+	pageParts = 4
+	// maxPartLeaves bounds a part: 12,000 leaves are 384 KB.
+	maxPartLeaves = 12_000
+	// entriesAtOnce bounds what is read of the entries in one call: with more, decoding the
+	// answer takes long.
+	entriesAtOnce = 2000
+)
+
+func partOf(l draw.Leaf) int { return int(l[1] >> 6) }
+
+// CloseRoll stores the roll of a draw from the entries, and then its digest with the number of
+// entrants and the round that decides: the first one that is published dice or more after now.
+// It must not be called before the time to settle has passed since the end of entering, see
+// Enter. A call that was cut off is completed by the next one, and what is stored never changes.
+// It fails with sale.Busy or sale.Internal.
+func (l *Ledger) CloseRoll(ctx context.Context, s sale.Sale, roundAt func(time.Time) uint64, dice time.Duration) (DrawHead, error) {
+	if head, err := l.drawHead(ctx, patientTries, s.ID); err != nil || head.IsClosed() {
+		return head, err
+	}
+	if l.now().Before(s.EnterUntil) {
+		return DrawHead{}, asInternal(errors.New("people may still enter"))
+	}
+	secret, err := l.leafKey(ctx, patientTries, s.ID)
+	if err != nil {
+		return DrawHead{}, err
+	}
+	var digests [draw.Pages]draw.Digest
+	counts, errs := make([]int64, draw.Pages), make([]error, draw.Pages)
+	each(draw.Pages, func(i int) { digests[i], counts[i], errs[i] = l.closePage(ctx, s.ID, byte(i), secret) })
+	if err := worst("page", errs); err != nil {
+		return DrawHead{}, asInternal(err)
+	}
+	head := DrawHead{Roll: draw.RollDigest(&digests), ClosedAt: time.UnixMilli(l.now().UnixMilli()).UTC()}
+	for _, n := range counts {
+		head.Entrants += n
+	}
+	head.Round = roundAt(head.ClosedAt.Add(dice))
+	err = l.retry(ctx, patientTries, func(ctx context.Context) error {
+		_, err := l.api.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: l.table, ConditionExpression: &ifAbsent,
+			Item: with(drawHeadKey(s.ID), item{
+				"roll": str(head.Roll.String()), "entrants": num(head.Entrants), "round": num(int64(head.Round)), "closedAt": millis(head.ClosedAt),
+			}),
+		})
+		return err
+	})
+	if judge(err) != conditioned {
+		return head, asInternal(err)
+	}
+	stored, err := l.drawHead(ctx, patientTries, s.ID) // another run's, or an earlier try's
+	if err == nil && stored.Roll != head.Roll {
+		err = asInternal(fmt.Errorf("the roll is %s, its pages are those of %s", stored.Roll, head.Roll))
+	}
+	return stored, err
+}
+
+// closePage stores a page unless it is stored, and returns its digest and the number of its
+// leaves.
+func (l *Ledger) closePage(ctx context.Context, saleID string, page byte, secret []byte) (draw.Digest, int64, error) {
+	parts, err := l.pageParts(ctx, patientTries, saleID, page, true)
+	if err != nil {
+		return draw.Digest{}, 0, err
+	}
+	if len(parts) < pageParts {
+		entered, err := l.enteredLeaves(ctx, saleID, page, secret)
+		if err != nil {
+			return draw.Digest{}, 0, err
+		}
+		for p := range pageParts {
+			if _, stored := parts[p]; stored {
+				continue
+			}
+			if err := l.putPart(ctx, saleID, page, p, entered[p]); err != nil {
+				return draw.Digest{}, 0, err
+			}
+		}
+		// Another run may have put any of them, so only what is stored counts.
+		if parts, err = l.pageParts(ctx, patientTries, saleID, page, true); err != nil {
+			return draw.Digest{}, 0, err
+		}
+	}
+	leaves, err := joinParts(page, parts)
+	return draw.PageDigest(leaves), int64(len(leaves)), asInternal(err)
+}
+
+// enteredLeaves returns the leaves of a page's entries as they are now, by their parts, each in
+// order.
+func (l *Ledger) enteredLeaves(ctx context.Context, saleID string, page byte, secret []byte) (parts [pageParts][]draw.Leaf, err error) {
+	err = l.queryPages(ctx, patientTries, dynamodb.QueryInput{
+		ConsistentRead: &yes, Limit: aws.Int32(entriesAtOnce),
+		KeyConditionExpression:    aws.String("#pk = :pk"),
+		ExpressionAttributeNames:  map[string]string{"#pk": attrPK},
+		ExpressionAttributeValues: item{":pk": str(entryPK(saleID, page))},
+	}, func(items []item) error {
+		for _, it := range items {
+			user := identityOf(it).sk
+			leaf := draw.LeafOf(user, draw.NonceOf(secret, user))
+			parts[partOf(leaf)] = append(parts[partOf(leaf)], leaf)
+		}
+		return nil
+	})
+	for _, leaves := range parts {
+		slices.SortFunc(leaves, draw.Leaf.Compare)
+	}
+	return parts, err
+}
+
+// putPart puts a part of a page if it is absent.
+func (l *Ledger) putPart(ctx context.Context, saleID string, page byte, part int, leaves []draw.Leaf) error {
+	if len(leaves) > maxPartLeaves {
+		return asInternal(fmt.Errorf("page %02x: %d leaves do not fit part %d", page, len(leaves), part))
+	}
+	err := l.retry(ctx, patientTries, func(ctx context.Context) error {
+		_, err := l.api.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: l.table, ConditionExpression: &ifAbsent,
+			Item: with(rollKey(saleID, page, part), item{"leaves": binary(draw.Join(leaves))}),
+		})
+		return err
+	})
+	if judge(err) == conditioned {
+		return nil
+	}
+	return asInternal(err)
+}
+
+// pageParts returns the parts of a page that are stored.
+func (l *Ledger) pageParts(ctx context.Context, tries int, saleID string, page byte, consistent bool) (map[int][]draw.Leaf, error) {
+	parts := map[int][]draw.Leaf{}
+	err := l.queryPages(ctx, tries, dynamodb.QueryInput{
+		ConsistentRead:            &consistent,
+		KeyConditionExpression:    aws.String("#pk = :pk AND begins_with(#sk, :page)"),
+		ExpressionAttributeNames:  map[string]string{"#pk": attrPK, "#sk": attrSK},
+		ExpressionAttributeValues: item{":pk": str(rollPK(saleID)), ":page": str(pageName(page) + "#")},
+	}, func(items []item) error {
+		for _, it := range items {
+			r := reading(it)
+			part, leaves := -1, r.bytes("leaves")
+			for p := range pageParts {
+				if identityOf(it) == identityOf(rollKey(saleID, page, p)) {
+					part = p
+				}
+			}
+			if part < 0 {
+				r.fail(attrSK, "a part of a page")
+			}
+			if r.err != nil {
+				return asInternal(r.err)
+			}
+			var err error
+			if parts[part], err = draw.Split(leaves); err != nil {
+				return asInternal(fmt.Errorf("page %02x, part %d: %w", page, part, err))
+			}
+		}
+		return nil
+	})
+	return parts, err
+}
+
+// joinParts returns the leaves of a page, of which every part is there.
+func joinParts(page byte, parts map[int][]draw.Leaf) ([]draw.Leaf, error) {
+	if len(parts) < pageParts {
+		return nil, fmt.Errorf("page %02x has %d parts", page, len(parts))
+	}
+	var leaves []draw.Leaf
+	for p := range pageParts {
+		for _, l := range parts[p] {
+			if partOf(l) != p {
+				return nil, fmt.Errorf("leaf %s is not of part %d", l, p)
+			}
+		}
+		leaves = append(leaves, parts[p]...)
+	}
+	return leaves, draw.Check(page, leaves)
+}
+
+// rollPage returns a page of a roll that is closed; an environment remembers it.
+func (l *Ledger) rollPage(ctx context.Context, saleID string, page byte) ([]draw.Leaf, error) {
+	id := pageID{saleID, page}
+	if leaves, ok := l.draws.pages.Get(id, l.now()); ok {
+		return leaves, nil
+	}
+	// At half the cost, an eventually consistent read shows the same: parts never change.
+	parts, err := l.pageParts(ctx, maxTries, saleID, page, false)
+	if err == nil && len(parts) < pageParts {
+		parts, err = l.pageParts(ctx, maxTries, saleID, page, true)
+	}
+	if err != nil {
+		return nil, err
+	}
+	leaves, err := joinParts(page, parts)
+	if err != nil {
+		return nil, asInternal(err)
+	}
+	id.saleID = strings.Clone(saleID)
+	l.draws.pages.Put(id, leaves, time.Time{}, forever)
+	return leaves, nil
+}
+
+// RollPage returns the leaves of a page of the roll of a sale that Sale returned, in order. They
+// never change. It fails with sale.RollNotFound until the roll is closed, with
+// sale.DrawNotFound, sale.Busy or sale.Internal.
+func (l *Ledger) RollPage(ctx context.Context, s sale.Sale, page byte) ([]draw.Leaf, error) {
+	d, err := l.Draw(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if !d.IsClosed() {
+		return nil, sale.Refuse(sale.RollNotFound, "the roll is not closed yet")
+	}
+	return l.rollPage(ctx, s.ID, page)
+}
+
+// Leaves returns the whole roll, page by page, each in order. It fails with sale.Busy, and with
+// sale.Internal if the roll is not the one of that digest.
+func (l *Ledger) Leaves(ctx context.Context, s sale.Sale, roll draw.Digest) ([]draw.Leaf, error) {
+	var digests [draw.Pages]draw.Digest
+	pages, errs := make([][]draw.Leaf, draw.Pages), make([]error, draw.Pages)
+	each(draw.Pages, func(i int) {
+		parts, err := l.pageParts(ctx, patientTries, s.ID, byte(i), true)
+		if err == nil {
+			pages[i], err = joinParts(byte(i), parts)
+		}
+		digests[i], errs[i] = draw.PageDigest(pages[i]), asInternal(err)
+	})
+	if err := worst("page", errs); err != nil {
+		return nil, err
+	}
+	if stored := draw.RollDigest(&digests); stored != roll {
+		return nil, asInternal(fmt.Errorf("the roll is %s, its pages are those of %s", roll, stored))
+	}
+	return slices.Concat(pages...), nil
+}
