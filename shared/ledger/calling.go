@@ -89,16 +89,16 @@ var ifIncomplete = "attribute_exists(#lo) AND attribute_not_exists(#hi)"
 // complete, so that as many people are called as there are units (P30). A call that was cut off
 // begins with the shards again.
 //
-// Once the call has been open for as long as the gap it is too late: whoever is called must have
-// the whole time. Then the call stays incomplete, and BeginCall begins another one. FinishCall
-// fails with sale.Busy or sale.Internal.
+// Once the call has lasted for as long as the gap it is too late to call people into it, who
+// would have less time than others. Then it stays incomplete, and BeginCall begins another one. A
+// call for anybody is completed at any time. FinishCall fails with sale.Busy or sale.Internal.
 func (l *Ledger) FinishCall(ctx context.Context, saleID string, ranks []draw.Rank, gap time.Duration) (Call, error) {
 	s, err := l.readOpenSale(ctx, saleID)
 	if err != nil || s.IsRecalled() {
 		return Call{}, err
 	}
 	call, err := l.readCallOf(ctx, patientTries, s)
-	isLate := func() bool { return l.now().After(call.From.Add(gap)) }
+	isLate := func() bool { return !call.Open && l.now().After(call.From.Add(gap)) }
 	if err != nil || call.Number == 0 || call.Complete || isLate() {
 		return call, err
 	}

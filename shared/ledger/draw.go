@@ -49,8 +49,8 @@ type Call struct {
 	From, Until time.Time
 	// Open: the call is for anybody, because everybody on the roll has been called.
 	Open bool
-	// Those with a rank above Lo and not above Hi are called. Complete: Hi is final, and nobody
-	// may buy before that. A call with Hi = Lo that is not Open calls nobody.
+	// Those with a rank above Lo and not above Hi are called. Complete: every shard has had the
+	// window of the call and Hi is final. Nobody may buy before that, unless the call is Open.
 	Lo, Hi   draw.Rank
 	Complete bool
 	// Stock is how many units were left when Hi was chosen, At when the call was begun.
@@ -58,9 +58,9 @@ type Call struct {
 	At    time.Time
 }
 
-// CallsNobody reports whether the call is over as soon as it has begun: no unit was left, or its
-// Hi was not chosen in time.
-func (c *Call) CallsNobody() bool { return c.Complete && !c.Open && c.Hi == c.Lo }
+// CallsNobody reports whether the call has come to nothing: no unit was left, or its Hi is not
+// known.
+func (c *Call) CallsNobody() bool { return !c.Open && (!c.Complete || c.Hi == c.Lo) }
 
 // DrawState is a draw as the draw function sees it.
 type DrawState struct {
@@ -77,7 +77,7 @@ func (s *DrawState) NextCallAt(gap time.Duration) time.Time {
 	switch {
 	case s.Last.Number == 0:
 		return s.Sale.BeginsAt
-	case s.Last.CallsNobody(), !s.Last.Complete:
+	case s.Last.CallsNobody():
 		return s.Last.From.Add(gap)
 	}
 	return s.Sale.ClosesAt.Add(gap)

@@ -119,7 +119,7 @@ func (l *Ledger) editDraw(e sale.Edit, before sale.Sale) (sale.Sale, error) {
 	operated := e.At.UnixMilli()
 	switch newest := before.OperatedAt.UnixMilli(); {
 	case e.At.IsZero():
-		operated = max(l.now().UnixMilli(), newest+1)
+		operated = max(newest+1, l.now().UnixMilli())
 	case operated <= newest:
 		return before, nil
 	}

@@ -33,7 +33,7 @@ func (p *purchasing) takeTurn(ctx context.Context, s *snapshot) (refusal *sale.E
 			return refusal, true, nil
 		}
 	}
-	return nil, false, sale.Fail(sale.Busy, errors.New("the sale changes all the time"))
+	return nil, false, sale.Fail(sale.Busy, errors.New("the sale cannot be read in time"))
 }
 
 // turn compares the user's rank with the call. A user who is not called yet causes no read: the
@@ -44,12 +44,12 @@ func (p *purchasing) turn(ctx context.Context, s *sale.Sale) (*sale.Error, error
 	if err != nil {
 		return nil, err
 	}
-	if !call.Complete {
-		return nil, sale.Fail(sale.Busy, errors.New("the call is not complete"))
-	}
 	p.opens = call.From
-	if call.Open {
+	switch {
+	case call.Open:
 		return nil, nil
+	case !call.Complete:
+		return nil, sale.Fail(sale.Busy, errors.New("the call is not complete"))
 	}
 	head, err := l.drawHead(ctx, maxTries, s.ID)
 	if err != nil {
@@ -59,7 +59,7 @@ func (p *purchasing) turn(ctx context.Context, s *sale.Sale) (*sale.Error, error
 	if err != nil {
 		return nil, err
 	}
-	uncalled := &sale.Error{Code: sale.NotYourTurn, Detail: "you have not been called; if units are left, there will be another call", RetryAfter: p.untilNextCall(s)}
+	uncalled := &sale.Error{Code: sale.NotYourTurn, Detail: "you have not been called; if units are left, there will be another call", RetryAfter: p.untilNextCall(*s, call)}
 	rank := draw.RankOf(head.Seed, own.Leaf)
 	if rank.Compare(call.Hi) > 0 {
 		return uncalled, nil
@@ -75,18 +75,19 @@ func (p *purchasing) turn(ctx context.Context, s *sale.Sale) (*sale.Error, error
 	return nil, nil
 }
 
-// untilNextCall is how long to wait before asking again in which call one is.
-func (p *purchasing) untilNextCall(s *sale.Sale) time.Duration {
-	if wait := s.ClosesAt.Add(p.request.CallGap).Sub(p.ledger.now()); wait > 0 {
+// untilNextCall is how long to wait for the call after one of the sale.
+func (p *purchasing) untilNextCall(s sale.Sale, call Call) time.Duration {
+	d := DrawState{Sale: s, Last: call}
+	if wait := d.NextCallAt(p.request.CallGap).Sub(p.ledger.now()); wait > 0 {
 		return wait
 	}
-	return time.Minute
+	return time.Minute // the draw function looks once a minute
 }
 
-// withWait adds to a refusal between two calls when the next one may be.
+// withWait adds to a refusal after a call when the next one may be.
 func (p *purchasing) withWait(s *sale.Sale, refusal *sale.Error) *sale.Error {
 	if refusal.Code == sale.NotYourTurn && refusal.RetryAfter == 0 {
-		refusal.RetryAfter = p.untilNextCall(s)
+		refusal.RetryAfter = p.untilNextCall(*s, Call{Number: s.Call, Open: true})
 	}
 	return refusal
 }
@@ -103,7 +104,7 @@ func (l *Ledger) callOf(ctx context.Context, s sale.Sale) (Call, error) {
 		return c, err
 	}
 	id.saleID = strings.Clone(s.ID)
-	if c.Complete {
+	if c.Complete || c.Open {
 		l.draws.calls.Put(id, c, time.Time{}, forever)
 	} else {
 		l.draws.calls.Put(id, c, now, now.Add(callAge))

@@ -77,7 +77,7 @@ func (c *Creation) Check() error {
 	case c.OrdersPerSecond < 0 || c.OrdersPerSecond > MaxOrdersPerSecond:
 		return Refuse(InvalidRequest, fmt.Sprintf("ordersPerSecond must be 1 to %d", MaxOrdersPerSecond))
 	}
-	if err := cmp.Or(c.checkPayment(), c.check(), c.Labels.check(), c.checkDraw()); err != nil {
+	if err := cmp.Or(c.checkPayment(), c.check(), c.checkDraw(), c.Labels.check()); err != nil {
 		return err
 	}
 	if c.Shards == 0 {

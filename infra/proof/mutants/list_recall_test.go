@@ -23,7 +23,7 @@ var ofRecalls = []mutant{
 			}
 `, ``}}},
 	{"an older reader sells a recalled sale", "P35", ledgerTests, overFake + "^a_recalled_sale_sells", []edit{{recalls,
-		`num(sale.ReadsRecalls)`, `num(sale.ReadsPayment)`}}},
+		`max(after.MinReader, sale.ReadsRecalls)`, `max(after.MinReader, sale.ReadsPayment)`}}},
 	{"a recall is older than the edit before it", "P35", ledgerTests, overFake + "^a_recall_is_written_over", []edit{{recalls,
 		`max(l.now().UnixMilli(), s.ChangedAt.UnixMilli()+1)`, `l.now().UnixMilli()`}}},
 	{"a drained sale stays drained when it is recalled", "P35", ledgerTests, overFake + "^a_sale_that_asks_for_no_payment_is_recalled", []edit{{recalls,

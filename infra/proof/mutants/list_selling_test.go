@@ -32,7 +32,7 @@ var ofBuyingAndSeeding = []mutant{
 	{"a winner without a key is told sold out, simulated", "P5", enumeration, "^TestEveryPlan/^scenarios$/^a_winner_without", []edit{{purchasing,
 		`if p.request.Key == "" && slices.Contains(finalRefusals`, `if false && slices.Contains(finalRefusals`}}},
 	{"a winner without a key is told closed", "P5", ledgerTests, "^TestAWinnerWithoutAKey", []edit{{purchasing,
-		`{sale.SoldOut, sale.Closed, sale.Recalled}`, `{sale.SoldOut, sale.Recalled}`}}},
+		`{sale.SoldOut, sale.Closed, `, `{sale.SoldOut, `}}},
 	{"whoever comes too early costs a read", "P16", ledgerTests, "^TestAWinnerWithoutAKey", []edit{{purchasing,
 		`slices.Contains(finalRefusals, refusal.Code)`, `!slices.Contains(finalRefusals, "")`}}},
 	{"a read before a refusal is consistent", "P16", ledgerTests, "^TestALoserWithoutAKey", []edit{{readingBeforeRefusal,
@@ -253,7 +253,7 @@ var ofBuyingAndSeeding = []mutant{
 	{"an agreeing pause flag is not asked for", "P14", ledgerTests, overFake + "^an_older_edit_that_disagrees", []edit{{seedingRules,
 		`	if e.Paused != nil && s.Paused != *e.Paused {`, `	if false {`}}},
 	{"an agreeing opening is not asked for", "P14", "./shared/sale", "^TestAnEditAgrees", []edit{{seedingRules,
-		`s.OpensAt.UnixMilli() == e.OpensAt.UnixMilli() && `, ``}}},
+		`s.Begins().UnixMilli() == e.OpensAt.UnixMilli() && `, ``}}},
 	{"an agreeing end is not asked for", "P14", "./shared/sale", "^TestAnEditAgrees", []edit{{seedingRules,
-		` && s.ClosesAt.UnixMilli() == e.ClosesAt.UnixMilli()`, ``}}},
+		` && s.Ends().UnixMilli() == e.ClosesAt.UnixMilli()`, ``}}},
 }
