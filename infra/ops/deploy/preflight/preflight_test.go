@@ -244,6 +244,36 @@ func TestADeploymentThatCannotSucceedIsStopped(t *testing.T) {
 	}
 }
 
+// The operators' API would let a buyer's token of that audience in, and ask only for its roles.
+func TestTheBuyersAudienceIsRefusedForOperators(t *testing.T) {
+	const refusal = "parameters: OperatorAudience must not be JwtAudience, or buyers' tokens would be operators' tokens"
+	for name, tt := range map[string]struct {
+		jwt, operator [2]string // issuer and audience
+		pool          string
+		want          string
+	}{
+		"the same issuer and the same audience":       {[2]string{"https://id.test", "shop"}, [2]string{"https://id.test", "shop"}, "false", refusal},
+		"another issuer and the same audience":        {[2]string{"https://id.test", "shop"}, [2]string{"https://staff.test", "shop"}, "false", refusal},
+		"the same issuer and another audience":        {[2]string{"https://id.test", "shop"}, [2]string{"https://id.test", "staff"}, "false", ""},
+		"another issuer and another audience":         {[2]string{"https://id.test", "shop"}, [2]string{"https://staff.test", "staff"}, "false", ""},
+		"the stack's own two pools":                   {pool: "true"},
+		"an issuer beside the stack's pool of buyers": {operator: [2]string{"https://staff.test", "staff"}, pool: "true"},
+	} {
+		read, err := demand.Read("../../../../template.yaml", "us-east-1", map[string]string{
+			"JwtIssuer": tt.jwt[0], "JwtAudience": tt.jwt[1], "CreateUserPool": tt.pool,
+			"CreateOperatorApi": "true", "OperatorIssuer": tt.operator[0], "OperatorAudience": tt.operator[1],
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := sound()
+		d.Demand.Broken = read.Broken
+		if got := failed(Run(t.Context(), d)); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
 func TestAcceptableDeploymentsAreNotStopped(t *testing.T) {
 	tests := []struct {
 		name   string
