@@ -18,12 +18,15 @@ import (
 	"flashsale/infra/proof/ledgertest"
 	"flashsale/shared/ledger"
 	"flashsale/shared/orderq"
+	"flashsale/shared/sale"
 )
 
 var keep = flag.String("keep", "", "write what this release stores into testdata, under this name")
 
 // kept are the sales that a release keeps for its successors.
-var kept = map[string]func(*testing.T) *world{"sold": sold, "withdrawn": withdrawn, "settled": settled, "drained": drained, "grouped": grouped}
+var kept = map[string]func(*testing.T) *world{
+	"sold": sold, "withdrawn": withdrawn, "settled": settled, "drained": drained, "grouped": grouped, "operated": operated, "recalled": recalledSale,
+}
 
 // A stored sale is what a release has left behind: its items, with an attribute's type before its value; the
 // messages of its claims; its events.
@@ -141,6 +144,8 @@ func object(t *testing.T, text string) (o map[string]any) {
 	return o
 }
 
+func eventID(event map[string]any) any { return event["detail"].(map[string]any)["id"] }
+
 // without are the members of old, at any depth, that now does not have, or has with another value.
 func without(old, now map[string]any, path string) (missing []string) {
 	for name, v := range old {
@@ -160,12 +165,17 @@ func TestWhatEarlierReleasesStoredBalancesAndGoesOn(t *testing.T) {
 			t.Run(file+"/"+history, func(t *testing.T) {
 				w := s.open(t)
 				w.balanced()
-				now := w.published("moutai")
-				if len(now) != len(s.Events) {
-					t.Errorf("%d events, not %d", len(now), len(s.Events))
+				lines, now := w.published("moutai"), map[any]map[string]any{} // in any order
+				for _, line := range lines {
+					event := object(t, line)
+					now[eventID(event)] = event
 				}
-				for i, line := range s.Events {
-					if missing := without(object(t, line), object(t, now[i]), ""); len(missing) > 0 {
+				if len(lines) != len(s.Events) {
+					t.Errorf("%d events, not %d", len(lines), len(s.Events))
+				}
+				for _, line := range s.Events {
+					old := object(t, line)
+					if missing := without(old, now[eventID(old)], ""); len(missing) > 0 {
 						t.Errorf("the event %s differs now: %v", line, missing)
 					}
 				}
@@ -178,11 +188,20 @@ func TestWhatEarlierReleasesStoredBalancesAndGoesOn(t *testing.T) {
 					refs = append(refs, ledger.ClaimRef{SaleID: m.SaleID, User: m.User, ClaimID: m.ClaimID, Buckets: m.Buckets})
 				}
 				w.confirm(refs)
-				if history != "drained" {
+				if history != "drained" && history != "recalled" {
 					w.add("later", 3)
 					w.confirm(w.buy(90, 2))
 				}
-				if history == "settled" {
+				switch history {
+				case "operated":
+					w.goesOnInTheTrail()
+				case "recalled":
+					no := false
+					if _, err := w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", Paused: &no}); sale.CodeOf(err) != sale.Recalled {
+						t.Errorf("a recalled sale is resumed: %v", err)
+					}
+					w.ReleasesBy(w.Ledger)
+				case "settled":
 					claim, err := w.Ledger.Claim(w.Ctx, "moutai", "user-8")
 					if err != nil {
 						t.Fatal(err)
@@ -199,6 +218,34 @@ func TestWhatEarlierReleasesStoredBalancesAndGoesOn(t *testing.T) {
 				w.balanced()
 			})
 		}
+	}
+}
+
+// goesOnInTheTrail expects the trail of the history operated as it was stored, recognises the id
+// of its last edit, and makes a further one.
+func (w *world) goesOnInTheTrail() {
+	w.T.Helper()
+	before, _, err := w.Ledger.Trail(w.Ctx, "moutai", 100)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	by := map[string]sale.Author{}
+	for _, c := range before {
+		by[c.ID] = c.Author
+	}
+	kim := sale.Author{Actor: "kim", Verified: true, Note: "the price is wrong"}
+	want := map[string]sale.Author{
+		"pause-1": kim, "describe-1": kim, "batch-2": kim, "typo-1": {Actor: "ops"}, "later-1": {Actor: "ops"}, "resume-1": {}, "later": {},
+	}
+	if !maps.Equal(by, want) {
+		w.T.Errorf("the trail names %v, not %v", by, want)
+	}
+	yes, no := true, false
+	if again, err := w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: "resume-1", Paused: &no}); err != nil || again.Applied || again.Sale.Edits != 4 {
+		w.T.Errorf("an id that was stored is applied again: %+v, %v", again, err)
+	}
+	if one, err := w.Ledger.Edit(w.Ctx, sale.Edit{SaleID: "moutai", ChangeID: "pause-2", Paused: &yes}); err != nil || !one.Applied || one.Sale.Edits != 5 {
+		w.T.Errorf("a further edit: %+v, %v", one, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package books
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -204,6 +205,30 @@ func withdrawn(t *testing.T) *world {
 	w.withdraw("rest", 9)
 	w.add("again", 2)
 	w.confirm(append(refs, w.buy(3, 1)...))
+	w.Pass(2 * time.Minute)
+	return w
+}
+
+// operated is a sale of 12 units on 5 shards, 20 at most, that operators changed, by every change but a recall: some have
+// a verified name, some the name that their caller told, and some a note.
+func operated(t *testing.T) *world {
+	w := newWorld(t)
+	c := w.Sale(12, 5)
+	c.MaxStock = 20
+	w.Create(c)
+	kim := sale.Author{Actor: "kim", Verified: true, Note: "the price is wrong"}
+	yes, no, about := true, false, "54 % vol."
+	refs := w.buy(0, 4)
+	w.edit(sale.Edit{ChangeID: "pause-1", Author: kim, Paused: &yes})
+	_, described := w.Ledger.Describe(w.Ctx, sale.Description{SaleID: "moutai", ChangeID: "describe-1", Author: kim, About: &about})
+	_, added := w.Ledger.Add(w.Ctx, sale.Addition{SaleID: "moutai", SeedID: "batch-2", Stock: 4, Author: kim})
+	_, withdrawn := w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "typo-1", Stock: 3, Author: sale.Author{Actor: "ops"}})
+	if err := errors.Join(described, added, withdrawn); err != nil {
+		t.Fatal(err)
+	}
+	w.edit(sale.Edit{ChangeID: "later-1", Author: sale.Author{Actor: "ops"}, OpensAt: c.OpensAt, ClosesAt: c.ClosesAt.Add(time.Hour)})
+	w.edit(sale.Edit{ChangeID: "resume-1", Paused: &no})
+	w.confirm(append(refs, w.buy(4, 1)...))
 	w.Pass(2 * time.Minute)
 	return w
 }
