@@ -87,38 +87,50 @@ func saying(round uint64, signature string) answer {
 	return answer{body: fmt.Sprintf(`{"round":%d,"randomness":"1466a6cd24e327188770752f6134001c64d6efcc590ccc26b721611ad96f165a","signature":%q}`, round, signature)}
 }
 
-// ask asks relays that answer so for round 1000, in virtual time, and returns how long it took.
-func ask(t *testing.T, answers ...answer) (signature []byte, err error, took time.Duration, n *network) {
+// outcome is what came of a question, how long it took, and which requests were made.
+type outcome struct {
+	signature []byte
+	err       error
+	took      time.Duration
+	asked     []string
+}
+
+func (o outcome) isGood(t *testing.T) bool {
+	return o.err == nil && string(o.signature) == string(decode(t, published[1000]))
+}
+
+// ask asks relays that answer so for round 1000, in virtual time.
+func ask(t *testing.T, answers ...answer) (o outcome) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		n = &network{relay: map[string]answer{}}
+		n := &network{relay: map[string]answer{}}
 		var urls []string
 		for i, a := range answers {
 			host := fmt.Sprintf("relay%d.example.com", i)
 			n.relay[host] = a
 			urls = append(urls, "https://"+host)
 		}
-		var r *Relays
-		if r, err = NewRelays(Quicknet, urls, n); err != nil {
+		r, err := NewRelays(Quicknet, urls, n)
+		if err != nil {
 			t.Fatal(err)
 		}
 		begun := time.Now()
-		signature, err = r.Signature(t.Context(), 1000)
-		took = time.Since(begun)
+		o.signature, o.err = r.Signature(t.Context(), 1000)
+		o.took, o.asked = time.Since(begun), n.asked
 		if n.open != 0 {
 			t.Errorf("%d answers are left open", n.open)
 		}
 	})
-	return signature, err, took, n
+	return o
 }
 
 func TestARelayIsAskedForTheRoundOfTheChain(t *testing.T) {
-	got, err, _, n := ask(t, saying(1000, published[1000]))
-	if err != nil || string(got) != string(decode(t, published[1000])) {
-		t.Errorf("the signature is %x, %v", got, err)
+	o := ask(t, saying(1000, published[1000]))
+	if !o.isGood(t) {
+		t.Errorf("the signature is %x, %v", o.signature, o.err)
 	}
-	if want := "[GET https://relay0.example.com/52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971/public/1000]"; fmt.Sprint(n.asked) != want {
-		t.Errorf("asked %v, want %s", n.asked, want)
+	if want := "[GET https://relay0.example.com/52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971/public/1000]"; fmt.Sprint(o.asked) != want {
+		t.Errorf("asked %v, want %s", o.asked, want)
 	}
 }
 
@@ -151,19 +163,11 @@ var others = map[string]answer{
 func TestWhateverARelaySaysOnlyTheRoundsSignatureIsTaken(t *testing.T) {
 	for name, other := range others {
 		t.Run(name, func(t *testing.T) {
-			got, err, took, n := ask(t, other)
-			if err == nil || got != nil {
-				t.Errorf("the signature is %x", got)
+			if o := ask(t, other); o.err == nil || o.signature != nil || o.took > timeout || len(o.asked) != 1 {
+				t.Errorf("the signature is %x after %s: asked %v", o.signature, o.took, o.asked)
 			}
-			if took > timeout || len(n.asked) != 1 {
-				t.Errorf("it took %s, and asked %v", took, n.asked)
-			}
-			got, err, took, n = ask(t, other, other, saying(1000, published[1000]))
-			if err != nil || string(got) != string(decode(t, published[1000])) {
-				t.Errorf("with a good relay, too: the signature is %x, %v", got, err)
-			}
-			if took > 0 || len(n.asked) != 3 {
-				t.Errorf("with a good relay, too: it took %s, and asked %v", took, n.asked)
+			if o := ask(t, other, other, saying(1000, published[1000])); !o.isGood(t) || o.took > 0 || len(o.asked) != 3 {
+				t.Errorf("with a good relay, too: the signature is %x, %v after %s: asked %v", o.signature, o.err, o.took, o.asked)
 			}
 		})
 	}
@@ -174,13 +178,13 @@ func TestTheFirstGoodAnswerEndsTheOtherRequests(t *testing.T) {
 	slow.after = 2 * time.Second
 	fast := saying(1000, published[1000])
 	fast.after = time.Second
-	if _, err, took, _ := ask(t, slow, fast, slow); err != nil || took != time.Second {
-		t.Errorf("it took %s: %v", took, err)
+	if o := ask(t, slow, fast, slow); !o.isGood(t) || o.took != time.Second {
+		t.Errorf("it took %s: %v", o.took, o.err)
 	}
 }
 
 func TestWhenAllRelaysAreDownTheErrorNamesEach(t *testing.T) {
-	_, err, _, _ := ask(t, answer{status: 503}, answer{status: 404}, answer{err: io.ErrUnexpectedEOF})
+	err := ask(t, answer{status: 503}, answer{status: 404}, answer{err: io.ErrUnexpectedEOF}).err
 	for _, part := range []string{"round 1000", "relay0.example.com: status 503", "relay1.example.com: status 404", "relay2.example.com", "unexpected EOF"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("the error is %v, want %q in it", err, part)
