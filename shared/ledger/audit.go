@@ -111,6 +111,8 @@ type Audit struct {
 	// at most. They are not stored: a pass that is continued by another process compares only
 	// those that it reads itself.
 	payments []uint64
+	// calls are those of the sale's draw.
+	calls []Call
 }
 
 // Place is where to continue in a bucket: after that user, or nowhere if all were read.
@@ -141,6 +143,14 @@ func (l *Ledger) Step(ctx context.Context, a *Audit, stranded Stranded) (*Receip
 		return nil, err
 	}
 	a.ReadUnits++
+	if s.HasDraw() {
+		d, err := l.readDraw(ctx, patientTries, s)
+		if err != nil {
+			return nil, err
+		}
+		a.calls = d.Calls
+		a.ReadUnits++
+	}
 	var shards []shard
 	if a.Sold == nil {
 		if shards, err = l.beginPass(ctx, s, a); err != nil {
@@ -553,12 +563,19 @@ func (a *Audit) findDoublePayments() {
 
 // checkAccepted compares the instant of a claim with the window. The purchase's
 // condition used the same instant, so clock error does not matter if the window was
-// never edited; if it was, the window at the time of the purchase is unknown.
+// never edited; if it was, the window at the time of the purchase is unknown. The windows of a
+// draw's calls are all known.
 func checkAccepted(s sale.Sale, a *Audit, c sale.Claim, now time.Time) {
 	if c.AcceptedAt.After(now.Add(clockSkew)) {
 		a.note("user %q: the claim is of %s, which is yet to come (P14)", c.User, c.AcceptedAt.Format(time.RFC3339))
 	}
-	if s.ChangedAt.UnixMilli() == 0 && (c.AcceptedAt.Before(s.OpensAt) || !c.AcceptedAt.Before(s.ClosesAt)) {
+	isIn := func(call Call) bool { return !c.AcceptedAt.Before(call.From) && c.AcceptedAt.Before(call.Until) }
+	switch {
+	case s.HasDraw():
+		if !slices.ContainsFunc(a.calls, isIn) { // it may have begun after the calls were read
+			a.suspect("accepted "+c.User, "user %q: the claim is of %s, in no call (P29)", c.User, c.AcceptedAt.Format(time.RFC3339))
+		}
+	case s.ChangedAt.UnixMilli() == 0 && (c.AcceptedAt.Before(s.OpensAt) || !c.AcceptedAt.Before(s.ClosesAt)):
 		// An edit after the sale was read may have moved the window.
 		a.suspect("accepted "+c.User, "user %q: the claim is of %s, outside of the sale's window (P14)",
 			c.User, c.AcceptedAt.Format(time.RFC3339))

@@ -73,7 +73,7 @@ type DrawState struct {
 
 // NextCallAt returns the earliest instant of the next call. A call that has come to nothing is
 // not waited for: nobody counts on it.
-func (s *DrawState) NextCallAt(gap time.Duration) time.Time {
+func (s DrawState) NextCallAt(gap time.Duration) time.Time {
 	switch {
 	case s.Last.Number == 0:
 		return s.Sale.BeginsAt
@@ -133,7 +133,16 @@ func (l *Ledger) Draw(ctx context.Context, s sale.Sale) (Draw, error) {
 	if d, ok := l.draws.public.Get(s.ID, now); ok {
 		return d, nil
 	}
-	items, err := l.queryAll(ctx, maxTries, dynamodb.QueryInput{
+	d, err := l.readDraw(ctx, maxTries, s)
+	if err == nil {
+		l.draws.public.Put(strings.Clone(s.ID), d, now, now.Add(drawAge))
+	}
+	return d, err
+}
+
+// readDraw reads what is public of a draw from the table.
+func (l *Ledger) readDraw(ctx context.Context, tries int, s sale.Sale) (Draw, error) {
+	items, err := l.queryAll(ctx, tries, dynamodb.QueryInput{
 		KeyConditionExpression:    aws.String("#pk = :pk"),
 		ExpressionAttributeNames:  map[string]string{"#pk": attrPK},
 		ExpressionAttributeValues: item{":pk": str(drawPK(s.ID))},
@@ -153,7 +162,6 @@ func (l *Ledger) Draw(ctx context.Context, s sale.Sale) (Draw, error) {
 			return Draw{}, asInternal(err)
 		}
 	}
-	l.draws.public.Put(strings.Clone(s.ID), d, now, now.Add(drawAge))
 	return d, nil
 }
 

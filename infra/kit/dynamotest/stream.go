@@ -1,6 +1,7 @@
 package dynamotest
 
 import (
+	"encoding/base64"
 	"maps"
 	"slices"
 	"strconv"
@@ -108,6 +109,8 @@ func appendValue(b []byte, v types.AttributeValue) []byte {
 		b = jsonwrite.Quote(b, v.Value)
 	case *types.AttributeValueMemberN:
 		b = jsonwrite.Quote(b, v.Value)
+	case *types.AttributeValueMemberB:
+		b = append(base64.StdEncoding.AppendEncode(append(b, '"'), v.Value), '"')
 	case *types.AttributeValueMemberBOOL:
 		b = strconv.AppendBool(b, v.Value)
 	case *types.AttributeValueMemberSS:

@@ -64,7 +64,7 @@ func admit(v types.AttributeValue) (types.AttributeValue, error) {
 			return nil, err
 		}
 		return &types.AttributeValueMemberNS{Value: set}, checkSet("number", len(v.Value), len(set))
-	case *types.AttributeValueMemberS, *types.AttributeValueMemberBOOL:
+	case *types.AttributeValueMemberS, *types.AttributeValueMemberB, *types.AttributeValueMemberBOOL:
 		return copyValue(v), nil
 	case nil:
 		return nil, validation("Supplied AttributeValue is empty, must contain exactly one of the supported datatypes")
@@ -107,6 +107,8 @@ func copyValue(v types.AttributeValue) types.AttributeValue {
 		return &types.AttributeValueMemberS{Value: v.Value}
 	case *types.AttributeValueMemberN:
 		return &types.AttributeValueMemberN{Value: v.Value}
+	case *types.AttributeValueMemberB:
+		return &types.AttributeValueMemberB{Value: slices.Clone(v.Value)}
 	case *types.AttributeValueMemberBOOL:
 		return &types.AttributeValueMemberBOOL{Value: v.Value}
 	case *types.AttributeValueMemberSS:

@@ -1,6 +1,7 @@
 package dynamotest
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -45,6 +46,9 @@ func equal(a, b types.AttributeValue) bool {
 	case *types.AttributeValueMemberN: // normal forms of equal numbers are equal texts
 		b, ok := b.(*types.AttributeValueMemberN)
 		return ok && a.Value == b.Value
+	case *types.AttributeValueMemberB:
+		b, ok := b.(*types.AttributeValueMemberB)
+		return ok && bytes.Equal(a.Value, b.Value)
 	case *types.AttributeValueMemberBOOL:
 		b, ok := b.(*types.AttributeValueMemberBOOL)
 		return ok && a.Value == b.Value

@@ -20,6 +20,8 @@ func valueSize(v types.AttributeValue) int {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
 		return len(v.Value)
+	case *types.AttributeValueMemberB:
+		return len(v.Value)
 	case *types.AttributeValueMemberN:
 		return numberSize(v.Value)
 	case *types.AttributeValueMemberSS:

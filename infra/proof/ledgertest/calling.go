@@ -1,0 +1,376 @@
+package ledgertest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"flashsale/shared/draw"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+var calling = map[string]func(*testing.T, *World){
+	"a call is for as many as there are units, in the order of the ranks, and says so": func(t *testing.T, w *World) {
+		c, users, ranks := w.rolled(5, 2, 8)
+		if d := w.state(); d.Sale.Call != 0 || !d.HasStock || !d.NextCallAt(gap).Equal(c.OpensAt) || d.Last != (ledger.Call{}) {
+			t.Errorf("before the first call: %+v", d)
+		}
+		from := w.Now().Add(gap / 4)
+		first := w.calls(ranks)
+		want := ledger.Call{Number: 1, From: from, Until: from.Add(keepFor), Hi: ranks[4], Complete: true, Stock: 5, At: c.OpensAt}
+		if first != want {
+			t.Errorf("got %+v, want %+v", first, want)
+		}
+		w.callItem(1, map[string]any{"from": from, "until": from.Add(keepFor), "lo": draw.Rank{}.String(), "hi": ranks[4].String(), "stock": 5})
+		for k := range 2 {
+			pk := fmt.Sprintf("STOCK#moutai#%d", k)
+			if w.Number(pk, "STOCK", "opensAt") != from.UnixMilli() || w.Number(pk, "STOCK", "closesAt") != want.Until.UnixMilli() {
+				t.Errorf("shard %d is not in the call", k)
+			}
+		}
+		if w.Number("SALES", "moutai", "closesAt") != c.ClosesAt.UnixMilli() {
+			t.Error("the listing has the end of the call")
+		}
+		for _, user := range users[:2] {
+			if err := w.buys(user); err != nil {
+				t.Errorf("%s: %v", user, err)
+			}
+		}
+		d := w.state()
+		if d.Last != want || d.HasStock || !d.NextCallAt(gap).Equal(want.Until.Add(gap)) {
+			t.Errorf("during the call: %+v", d)
+		}
+		second := w.next(ranks)
+		from = want.Until.Add(gap + gap/4)
+		want = ledger.Call{Number: 2, From: from, Until: from.Add(keepFor), Lo: ranks[4], Hi: ranks[7], Complete: true, Stock: 3, At: want.Until.Add(gap)}
+		if second != want {
+			t.Errorf("got %+v, want %+v", second, want)
+		}
+		public, err := w.Environment().Draw(w.Ctx, w.state().Sale)
+		if err != nil || fmt.Sprint(public.Calls) != fmt.Sprint([]ledger.Call{first, second}) || !public.HasSeed() {
+			t.Errorf("public is %+v (%v)", public, err)
+		}
+		w.trail(9, false, "2 "+w.changeID(2)+" call by \"draw\" because call 2 false "+window(second), "1 "+w.changeID(1)+" call by \"draw\" because call 1 false "+window(first))
+		if n := w.Number("SALE#moutai", "SALE", "minReader"); n != sale.ReadsDraws {
+			t.Errorf("the sale is for readers of version %d", n)
+		}
+		if n := w.Number("CLAIM#moutai#0", users[0], "minReader"); n != sale.ReadsDraws {
+			t.Errorf("the claim is for readers of version %d", n)
+		}
+	},
+	"after everybody has been called, the rest is for anybody until the end": func(t *testing.T, w *World) {
+		c, users, ranks := w.rolled(5, 2, 3)
+		w.calls(ranks)
+		if err := w.buys(users[0]); err != nil {
+			t.Error(err)
+		}
+		open := w.next(ranks)
+		if !open.Open || open.Hi != ranks[2] || open.Lo != ranks[2] || open.Stock != 4 || !open.Until.Equal(c.ClosesAt) {
+			t.Errorf("got %+v, want an open call of 4 units until %v", open, c.ClosesAt)
+		}
+		w.callItem(2, map[string]any{"from": open.From, "until": c.ClosesAt, "lo": ranks[2].String(), "hi": ranks[2].String(), "stock": 4, "open": true})
+		for _, user := range []string{users[1], "nobody"} {
+			if err := w.buys(user); err != nil {
+				t.Errorf("%s: %v", user, err)
+			}
+		}
+		w.Balanced(2)
+	},
+	"a draw that nobody has entered is open from its first call on": func(t *testing.T, w *World) {
+		w.rolled(2, 1, 0)
+		if call := w.calls(nil); !call.Open {
+			t.Errorf("got %+v", call)
+		}
+		if err := w.buys("alice"); err != nil {
+			t.Error(err)
+		}
+	},
+	"an open call that was cut off is completed at any time, and sells before that": func(t *testing.T, w *World) {
+		w.rolled(2, 2, 0)
+		if !w.begins(nil) {
+			t.Fatal("not begun")
+		}
+		ctx, dying := w.cutAfter(1) // one shard
+		_, err := dying.FinishCall(ctx, "moutai", nil, gap)
+		w.Refused(sale.Busy, err)
+		w.Pass(time.Hour)
+		if d := w.state(); d.Last.Complete || !d.NextCallAt(gap).After(w.Now()) {
+			t.Errorf("got %+v, want that no other call follows", d)
+		}
+		if call := w.completes(nil); !call.Complete || call.Stock != 2 {
+			t.Errorf("got %+v", call)
+		}
+		for i := range 2 {
+			if err := w.buys(fmt.Sprint("user-", i)); err != nil {
+				t.Error(err)
+			}
+		}
+	},
+	"a call that is begun twice at once is begun once": func(t *testing.T, w *World) {
+		_, _, ranks := w.rolled(3, 1, 8)
+		d := w.state()
+		second := false
+		slow := w.overtaken("TransactWriteItems", func() { second = w.begins(ranks) })
+		first, err := slow.BeginCall(w.Ctx, d, ranks, gap)
+		if err != nil || first || !second {
+			t.Errorf("the slow one has begun it: %t (%v), the other one: %t", first, err, second)
+		}
+		if d := w.state(); d.Sale.Call != 1 || d.Sale.Edits != 1 {
+			t.Errorf("got %+v", d)
+		}
+		lost := sync.OnceFunc(func() {})
+		once := false
+		forgetful := w.Hooked(func(op string, _ any, call func() (any, error)) (any, error) {
+			out, err := call()
+			if op == "TransactWriteItems" && err == nil && !once {
+				once = true
+				lost()
+				return nil, errDead
+			}
+			return out, err
+		})
+		w.completes(ranks)
+		w.moment(w.state().NextCallAt(gap))
+		if begun, err := forgetful.BeginCall(w.Ctx, w.state(), ranks, gap); err != nil || !begun {
+			t.Errorf("a lost answer: %t (%v), want that it has begun", begun, err)
+		}
+		if d := w.state(); d.Sale.Call != 2 || d.Sale.Edits != 2 {
+			t.Errorf("got %+v", d)
+		}
+	},
+	"a call for no unit, or that nobody completed, is followed by the next one": func(t *testing.T, w *World) {
+		_, users, ranks := w.rolled(1, 1, 8)
+		w.calls(ranks)
+		late := w.heldBack(users[0])
+		w.moment(w.state().NextCallAt(gap))
+		if !w.state().HasStock || !w.begins(ranks) {
+			t.Fatal("no call begins")
+		}
+		w.tamper("STOCK#moutai#0", "STOCK", "SET stock = :none", attributes(map[string]any{":none": 0}))
+		empty := w.completes(ranks)
+		if empty.Hi != empty.Lo || empty.Lo != ranks[0] || empty.Stock != 0 || !empty.CallsNobody() {
+			t.Errorf("got %+v, want a call for nobody", empty)
+		}
+		w.isCancelled(late())
+		w.tamper("STOCK#moutai#0", "STOCK", "SET stock = :one", attributes(map[string]any{":one": 1}))
+		w.moment(empty.From.Add(gap - time.Millisecond))
+		if w.begins(ranks) {
+			t.Error("begun before the gap has passed")
+		}
+		w.Pass(time.Millisecond)
+		if !w.state().HasStock || !w.begins(ranks) {
+			t.Fatal("no third call begins")
+		}
+		third := w.state().Last
+		var held *dynamodb.UpdateItemInput
+		slow := w.Hooked(func(op string, in any, call func() (any, error)) (any, error) {
+			if update, ok := in.(*dynamodb.UpdateItemInput); ok && value(update.Key["pk"]) == "DRAW#moutai" {
+				held = update
+				return nil, errDead
+			}
+			return call()
+		})
+		_, err := slow.FinishCall(w.Ctx, "moutai", ranks, gap)
+		w.Refused(sale.Busy, err)
+		w.moment(third.From.Add(gap + time.Millisecond))
+		if call := w.completes(ranks); call.Complete {
+			t.Errorf("got %+v, although its people would have less time", call)
+		}
+		fourth := w.calls(ranks)
+		if fourth.Number != 4 || fourth.Lo != ranks[0] || fourth.Hi != ranks[1] {
+			t.Errorf("got %+v, want the people of the call before", fourth)
+		}
+		w.callItem(3, map[string]any{"from": third.From, "until": third.Until, "lo": ranks[0].String(), "hi": ranks[0].String()})
+		if _, err := w.Engine.API.UpdateItem(w.Ctx, held); err == nil {
+			t.Error("a call that is over gets its people late")
+		}
+		w.callItem(3, map[string]any{"from": third.From, "until": third.Until, "lo": ranks[0].String(), "hi": ranks[0].String()})
+	},
+	"a call that is completed while the next one begins is not taken for one that nobody completed": func(t *testing.T, w *World) {
+		_, _, ranks := w.rolled(2, 1, 8)
+		if !w.begins(ranks) {
+			t.Fatal("not begun")
+		}
+		before := w.state()
+		call := w.completes(ranks)
+		w.moment(call.From.Add(gap))
+		begun, err := w.Environment().BeginCall(w.Ctx, before, ranks, gap)
+		w.Refused(sale.Busy, err)
+		if d := w.state(); begun || d.Sale.Call != 1 || d.Last.Hi != ranks[1] {
+			t.Errorf("begun is %t: %+v", begun, d)
+		}
+	},
+	"whom a call is for is written once": func(t *testing.T, w *World) {
+		_, _, ranks := w.rolled(2, 1, 8)
+		if !w.begins(ranks) {
+			t.Fatal("not begun")
+		}
+		var first ledger.Call
+		more := sync.OnceFunc(func() { w.add("more", 1) })
+		slow := w.Hooked(func(op string, in any, call func() (any, error)) (any, error) {
+			if update, ok := in.(*dynamodb.UpdateItemInput); ok && value(update.Key["pk"]) == "DRAW#moutai" && first.Number == 0 {
+				first = w.completes(ranks)
+			}
+			out, err := call()
+			if op == "BatchGetItem" { // what it has read of the stock is no longer so
+				more()
+			}
+			return out, err
+		})
+		second, err := slow.FinishCall(w.Ctx, "moutai", ranks, gap)
+		if err != nil || second != first || first.Stock != 3 || first.Hi != ranks[2] {
+			t.Errorf("got %+v (%v), the other run %+v", second, err, first)
+		}
+	},
+	"no try of an earlier call takes a unit after the stock was read": func(t *testing.T, w *World) {
+		_, users, ranks := w.rolled(4, 2, 8)
+		w.calls(ranks)
+		early, late, latest := w.heldBack(users[0]), w.heldBack(users[1]), w.heldBack(users[2])
+		w.moment(w.state().NextCallAt(gap))
+		if !w.begins(ranks) {
+			t.Fatal("not begun")
+		}
+		if err := early(); err != nil { // the shards are still in the first call
+			t.Errorf("an applied try: %v", err)
+		}
+		ctx, dying := w.cutAfter(1) // one shard
+		_, err := dying.FinishCall(ctx, "moutai", ranks, gap)
+		w.Refused(sale.Busy, err)
+		slow := w.overtaken("BatchGetItem", func() { w.isCancelled(late()) })
+		call, err := slow.FinishCall(w.Ctx, "moutai", ranks, gap)
+		if err != nil || call.Stock != 3 || call.Hi != ranks[6] {
+			t.Errorf("got %+v (%v), want 3 units for 3 people", call, err)
+		}
+		w.moment(call.From)
+		w.isCancelled(latest())
+		for _, user := range users[4:7] {
+			if err := w.buys(user); err != nil {
+				t.Errorf("%s, who is called: %v", user, err)
+			}
+		}
+		w.Balanced(2)
+	},
+	"an edit of an earlier call does not come back to a shard": func(t *testing.T, w *World) {
+		_, _, ranks := w.rolled(4, 2, 8)
+		if !w.begins(ranks) {
+			t.Fatal("not begun")
+		}
+		var held []*dynamodb.UpdateItemInput
+		var mu sync.Mutex
+		slow := w.Hooked(func(op string, in any, call func() (any, error)) (any, error) {
+			if update, ok := in.(*dynamodb.UpdateItemInput); ok && value(update.Key["sk"]) == "STOCK" {
+				mu.Lock()
+				defer mu.Unlock()
+				held = append(held, update)
+			}
+			return call()
+		})
+		if _, err := slow.FinishCall(w.Ctx, "moutai", ranks, gap); err != nil {
+			t.Fatal(err)
+		}
+		w.moment(w.state().Last.From)
+		second := w.next(ranks)
+		for _, late := range held {
+			if _, err := w.Engine.API.UpdateItem(w.Ctx, late); err == nil {
+				t.Error("a shard goes back to the first call")
+			}
+		}
+		for k := range 2 {
+			if got := w.Number(fmt.Sprintf("STOCK#moutai#%d", k), "STOCK", "opensAt"); got != second.From.UnixMilli() {
+				t.Errorf("shard %d is in the call of %d", k, got)
+			}
+		}
+	},
+	"units are withdrawn before the first call and not afterwards, not even by a step that is under way": func(t *testing.T, w *World) {
+		c, _, ranks := w.rolled(6, 3, 8)
+		w.withdraws(w.Ledger, "typo", 1, done(1, 5, 3, true))
+		slow := w.overtaken("BatchGetItem", func() { w.calls(ranks) })
+		_, err := slow.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "slow", Stock: 2})
+		w.Refused(sale.Conflicting, err)
+		before := w.everything()
+		_, err = w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "late", Stock: 2})
+		if got, want := w.Refused(sale.Conflicting, err).Detail, "people have been called: the units are kept for them"; got != want {
+			t.Errorf("got %q", got)
+		}
+		_, err = w.Ledger.Withdraw(w.Ctx, sale.Withdrawal{SaleID: "moutai", SeedID: "slow", Stock: 2})
+		w.Refused(sale.Conflicting, err)
+		w.withdraws(w.Environment(), "typo", 1, done(1, 5, 3, false))
+		if w.everything() != before {
+			t.Error("something was written")
+		}
+		if left := w.Stock(3); left[0]+left[1]+left[2] != 5 {
+			t.Errorf("%v are left, want 5 of %d", left, c.Stock)
+		}
+		w.add("more", 2)
+		if call := w.next(ranks); call.Lo != ranks[4] || call.Hi != ranks[7] || call.Stock != 7 {
+			t.Errorf("got %+v", call)
+		}
+	},
+}
+
+// beginnings are when a call may begin and when it may not.
+func beginnings() map[string]func(*testing.T, *World) {
+	all := map[string]func(*testing.T, *World){}
+	for name, tt := range map[string]struct {
+		before func(w *World, c sale.Creation, ranks []draw.Rank)
+		begins bool
+	}{
+		"at the first instant": {func(*World, sale.Creation, []draw.Rank) {}, true},
+		"too early":            {func(w *World, _ sale.Creation, _ []draw.Rank) { w.Pass(-time.Millisecond) }, false},
+		"paused":               {func(w *World, _ sale.Creation, _ []draw.Rank) { w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true)}) }, false},
+		"recalled":             {func(w *World, _ sale.Creation, _ []draw.Rank) { w.recalls("", true) }, false},
+		"just before the end": {func(w *World, c sale.Creation, _ []draw.Rank) {
+			w.moment(c.ClosesAt.Add(-gap/4 - time.Millisecond))
+		}, true},
+		"without a window": {func(w *World, c sale.Creation, _ []draw.Rank) { w.moment(c.ClosesAt.Add(-gap / 4)) }, false},
+		"during a call":    {func(w *World, _ sale.Creation, ranks []draw.Rank) { w.calls(ranks) }, false},
+		"in the gap": {func(w *World, _ sale.Creation, ranks []draw.Rank) {
+			w.moment(w.calls(ranks).Until.Add(gap - time.Millisecond))
+		}, false},
+		"after the gap": {func(w *World, _ sale.Creation, ranks []draw.Rank) { w.moment(w.calls(ranks).Until.Add(gap)) }, true},
+	} {
+		all[fmt.Sprintf("a call %s begins: %t", name, tt.begins)] = func(t *testing.T, w *World) {
+			c, _, ranks := w.rolled(2, 1, 8)
+			tt.before(w, c, ranks)
+			if began := w.begins(ranks); began != tt.begins {
+				t.Errorf("begun is %t", began)
+			}
+		}
+	}
+	for name, edit := range map[string]func(w *World, c sale.Creation, first ledger.Call){
+		"a pause": func(w *World, _ sale.Creation, _ ledger.Call) { w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true)}) },
+		"a later end of the call before it": func(w *World, c sale.Creation, first ledger.Call) {
+			w.edit(sale.Edit{SaleID: "moutai", OpensAt: c.OpensAt, ClosesAt: c.ClosesAt, Until: first.Until.Add(time.Hour)})
+		},
+		"a recall": func(w *World, _ sale.Creation, _ ledger.Call) { w.recalls("", true) },
+	} {
+		all["a call that is overtaken by "+name+" is judged again"] = func(t *testing.T, w *World) {
+			c, _, ranks := w.rolled(2, 1, 8)
+			first := w.calls(ranks)
+			w.moment(first.Until.Add(gap))
+			d := w.state()
+			slow := w.overtaken("TransactWriteItems", func() { edit(w, c, first) })
+			if begun, err := slow.BeginCall(w.Ctx, d, ranks, gap); err != nil || begun {
+				t.Errorf("begun is %t (%v)", begun, err)
+			}
+			if d := w.state(); d.Sale.Call != 1 {
+				t.Errorf("got %+v", d)
+			}
+		}
+	}
+	return all
+}
+
+// changeID is the id of a change.
+func (w *World) changeID(number int) string {
+	return value(w.Item("CHANGES#moutai", fmt.Sprintf("%010d", number))["id"])
+}
+
+// window is a call's, as says writes it.
+func window(c ledger.Call) string {
+	return c.From.UTC().Format("15:04") + "-" + c.Until.UTC().Format("15:04")
+}

@@ -1,0 +1,547 @@
+package ledgertest
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"flashsale/infra/kit/dynamotest"
+	"flashsale/shared/draw"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+const (
+	settle  = 15 * time.Minute
+	dice    = time.Hour
+	gap     = time.Minute
+	keepFor = 4 * time.Hour
+)
+
+var leafKey = bytes.Repeat([]byte{7}, 32)
+
+// secret is the leaf key of every draw.
+func secret(b []byte) (int, error) { return copy(b, leafKey), nil }
+
+// leafOf is the leaf of a user in any draw.
+func leafOf(user string) draw.Leaf { return draw.LeafOf(user, draw.NonceOf(leafKey, user)) }
+
+// seed is the seed of each draw whose order is known.
+var seed = draw.Digest{1, 2, 3}
+
+// Drawn is a sale with a draw whose entering begins in a minute and lasts an hour; the sale
+// begins two hours and a half after that, and ends two days later.
+func (w *World) Drawn(stock int64, shards int) sale.Creation {
+	c := w.Sale(stock, shards)
+	c.EnterFrom, c.EnterUntil, c.KeepFor = w.Now().Add(time.Minute), w.Now().Add(time.Hour+time.Minute), keepFor
+	c.OpensAt, c.ClosesAt = c.EnterUntil.Add(150*time.Minute), c.EnterUntil.Add(48*time.Hour)
+	return c
+}
+
+// OpenDraw creates such a sale.
+func (w *World) OpenDraw(stock int64, shards int) sale.Creation {
+	w.T.Helper()
+	c := w.Drawn(stock, shards)
+	w.Create(c)
+	return c
+}
+
+// enters enters a user in a new environment.
+func (w *World) enters(user string) (ledger.Entry, error) {
+	return w.Environment().Enter(w.Ctx, "moutai", user, settle, nil)
+}
+
+// moment sets the clock.
+func (w *World) moment(at time.Time) { w.Pass(at.Sub(w.Now())) }
+
+// round is the round of a beacon of seconds.
+func round(at time.Time) uint64 { return uint64(at.Unix()) }
+
+// closes closes the roll in that environment.
+func (w *World) closes(l *ledger.Ledger) (ledger.DrawHead, error) {
+	s, err := w.Environment().Sale(w.Ctx, "moutai")
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return l.CloseRoll(w.Ctx, s, round, dice)
+}
+
+// rolled creates a sale with a draw that begins now, with these users on the roll and a known
+// order, and returns the users in that order and their ranks. The roll is placed: to store
+// 1,024 parts takes an engine long.
+func (w *World) rolled(stock int64, shards, users int) (sale.Creation, []string, []draw.Rank) {
+	w.T.Helper()
+	return w.rolledIn(func(*sale.Creation) {}, stock, shards, users)
+}
+
+func (w *World) rolledIn(change func(*sale.Creation), stock int64, shards, users int) (c sale.Creation, called []string, ranks []draw.Rank) {
+	w.T.Helper()
+	c = w.Drawn(stock, shards)
+	change(&c)
+	w.Create(c)
+	w.moment(c.OpensAt)
+	called = people(users)
+	slices.SortFunc(called, func(a, b string) int { return draw.RankOf(seed, leafOf(a)).Compare(draw.RankOf(seed, leafOf(b))) })
+	pages := map[byte][][]draw.Leaf{leafOf("nobody").Page(): make([][]draw.Leaf, 4)}
+	for _, user := range called {
+		leaf := leafOf(user)
+		if pages[leaf.Page()] == nil {
+			pages[leaf.Page()] = make([][]draw.Leaf, 4)
+		}
+		part := &pages[leaf.Page()][leaf[1]>>6]
+		*part = append(*part, leaf)
+		ranks = append(ranks, draw.RankOf(seed, leaf))
+	}
+	for page, parts := range pages {
+		for p, leaves := range parts {
+			slices.SortFunc(leaves, draw.Leaf.Compare)
+			w.place(map[string]types.AttributeValue{
+				"pk": &types.AttributeValueMemberS{Value: "ROLL#moutai"}, "sk": &types.AttributeValueMemberS{Value: fmt.Sprintf("%02x#%d", page, p)},
+				"leaves": &types.AttributeValueMemberB{Value: draw.Join(leaves)},
+			})
+		}
+	}
+	w.place(attributes(map[string]any{
+		"pk": "DRAW#moutai", "sk": "HEAD", "roll": draw.Digest{9}.String(), "entrants": users, "round": 12, "closedAt": c.EnterUntil.Add(settle),
+		"seed": seed.String(), "signature": "abcd",
+	}))
+	return c, called, ranks
+}
+
+// state is the draw as the table has it.
+func (w *World) state() ledger.DrawState {
+	w.T.Helper()
+	d, err := w.Environment().DrawState(w.Ctx, "moutai", gap)
+	if err != nil {
+		w.T.Fatalf("state: %v", err)
+	}
+	return d
+}
+
+// begins begins a call in a new environment.
+func (w *World) begins(ranks []draw.Rank) bool {
+	w.T.Helper()
+	begun, err := w.Environment().BeginCall(w.Ctx, w.state(), ranks, gap)
+	if err != nil {
+		w.T.Fatalf("begin: %v", err)
+	}
+	return begun
+}
+
+// finishes completes the newest call in a new environment.
+func (w *World) completes(ranks []draw.Rank) ledger.Call {
+	w.T.Helper()
+	call, err := w.Environment().FinishCall(w.Ctx, "moutai", ranks, gap)
+	if err != nil {
+		w.T.Fatalf("finish: %v", err)
+	}
+	return call
+}
+
+// calls makes a call, which is open when calls returns.
+func (w *World) calls(ranks []draw.Rank) ledger.Call {
+	w.T.Helper()
+	if !w.begins(ranks) {
+		w.T.Fatalf("no call begins: %+v", w.state())
+	}
+	call := w.completes(ranks)
+	if !call.Complete {
+		w.T.Fatalf("got %+v, want a complete call", call)
+	}
+	w.moment(call.From)
+	return call
+}
+
+// next makes the call after one that is over.
+func (w *World) next(ranks []draw.Rank) ledger.Call {
+	w.T.Helper()
+	d := w.state()
+	w.moment(d.NextCallAt(gap))
+	return w.calls(ranks)
+}
+
+// buys buys in an environment that remembers nothing.
+func (w *World) buys(user string) error { return w.buysWith(user, "") }
+
+// buysWith buys with an Idempotency-Key. Whoever has one hears for certain of a claim.
+func (w *World) buysWith(user, key string) error {
+	_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user, Key: key, CallGap: gap})
+	return err
+}
+
+// heldBack is a purchase whose transaction is applied only when it is told to. It returns the
+// answer that it then gets.
+func (w *World) heldBack(user string) (apply func() error) {
+	w.T.Helper()
+	var held *dynamodb.TransactWriteItemsInput
+	ctx, cancel := context.WithCancel(w.Ctx)
+	defer cancel()
+	l := w.Hooked(func(op string, in any, call func() (any, error)) (any, error) {
+		if op != "TransactWriteItems" {
+			return call()
+		}
+		held = in.(*dynamodb.TransactWriteItemsInput)
+		cancel()
+		return nil, errDead
+	})
+	_, err := l.Purchase(ctx, ledger.Request{SaleID: "moutai", User: user})
+	w.Refused(sale.Busy, err)
+	if held == nil {
+		w.T.Fatalf("%s tried nothing", user)
+	}
+	return func() error {
+		_, err := look(w.Ctx, w.Engine.API.TransactWriteItems, held)
+		return err
+	}
+}
+
+// isCancelled expects that a transaction was refused.
+func (w *World) isCancelled(err error) {
+	w.T.Helper()
+	if _, ok := errors.AsType[*types.TransactionCanceledException](err); !ok {
+		w.T.Errorf("got %v, want a cancelled transaction", err)
+	}
+}
+
+// callItem expects what the table says of a call.
+func (w *World) callItem(number int, want map[string]any) {
+	w.T.Helper()
+	it := w.Item("DRAW#moutai", fmt.Sprintf("CALL#%010d", number))
+	got := map[string]string{}
+	for name, v := range it {
+		if name != "pk" && name != "sk" && name != "at" {
+			got[name] = value(v)
+		}
+	}
+	wanted := map[string]string{}
+	for name, v := range attributes(want) {
+		wanted[name] = value(v)
+	}
+	if want["open"] == true {
+		wanted["open"] = "true"
+	}
+	if fmt.Sprint(got) != fmt.Sprint(wanted) {
+		w.T.Errorf("call %d: got %v, want %v", number, got, wanted)
+	}
+}
+
+var entering = map[string]func(*testing.T, *World){
+	"an entry is made once, and its repeat gets the same receipt": func(t *testing.T, w *World) {
+		c := w.OpenDraw(3, 1)
+		w.moment(c.EnterFrom)
+		leaf := leafOf("alice")
+		want := ledger.Entry{Nonce: draw.NonceOf(leafKey, "alice"), Leaf: leaf, At: c.EnterFrom}
+		if _, err := w.Environment().Entry(w.Ctx, "moutai", "alice", settle); sale.CodeOf(err) != sale.EntryNotFound {
+			t.Errorf("before it entered: %v", err)
+		}
+		for range 2 {
+			if got, err := w.enters("alice"); err != nil || got != want {
+				t.Errorf("entered: got %+v (%v), want %+v", got, err, want)
+			}
+			if got, err := w.Environment().Entry(w.Ctx, "moutai", "alice", settle); err != nil || got != want {
+				t.Errorf("asked: got %+v (%v), want %+v", got, err, want)
+			}
+			w.Pass(time.Second)
+		}
+		pk := fmt.Sprintf("ENTRY#moutai#%02x", leaf.Page())
+		if all := w.Partition(pk); len(all) != 1 || w.Number(pk, "alice", "at") != c.EnterFrom.UnixMilli() {
+			t.Errorf("the partition has %v", all)
+		}
+		if _, err := w.enters("bob"); err != nil {
+			t.Error(err)
+		}
+		if bob, err := w.Environment().Entry(w.Ctx, "moutai", "bob", settle); err != nil || bob.Leaf != leafOf("bob") || bob.Nonce == want.Nonce {
+			t.Errorf("bob has %+v (%v)", bob, err)
+		}
+	},
+	"people enter from the first instant on and before the last one": func(t *testing.T, w *World) {
+		c := w.OpenDraw(3, 1)
+		for i, step := range []struct {
+			at   time.Time
+			want sale.Code
+			wait time.Duration
+		}{
+			{c.EnterFrom.Add(-time.Millisecond), sale.EnteringNotOpen, time.Millisecond},
+			{c.EnterFrom, "", 0},
+			{c.EnterUntil.Add(-time.Millisecond), "", 0},
+			{c.EnterUntil, sale.EnteringClosed, 0},
+			{c.EnterUntil.Add(time.Hour), sale.EnteringClosed, 0},
+		} {
+			w.moment(step.at)
+			_, err := w.enters(fmt.Sprint("user-", i))
+			if got := sale.CodeOf(err); got != step.want {
+				t.Errorf("%v: got %v, want %q", step.at, err, step.want)
+			} else if err != nil && w.Refused(step.want, err).RetryAfter != step.wait {
+				t.Errorf("%v: retry after %v, want %v", step.at, w.Refused(step.want, err).RetryAfter, step.wait)
+			}
+		}
+		if n := w.entries(); n != 2 {
+			t.Errorf("%d entries, want 2", n)
+		}
+	},
+	"who has entered gets the receipt also when nobody can enter any more": func(t *testing.T, w *World) {
+		c := w.OpenDraw(3, 1)
+		w.moment(c.EnterFrom)
+		first, err := w.enters("alice")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.moment(c.EnterUntil)
+		if again, err := w.enters("alice"); err != nil || again != first {
+			t.Errorf("got %+v (%v), want %+v", again, err, first)
+		}
+	},
+	"who may not enter leaves nothing": func(t *testing.T, w *World) {
+		c := w.OpenDraw(3, 1)
+		w.moment(c.EnterFrom)
+		refusal := sale.Refuse(sale.NotEligible, "no")
+		_, err := w.Ledger.Enter(w.Ctx, "moutai", "alice", settle, func(_ context.Context, until time.Time) error {
+			if !until.Equal(c.ClosesAt) {
+				t.Errorf("asked until %v, want %v", until, c.ClosesAt)
+			}
+			return refusal
+		})
+		w.Refused(sale.NotEligible, err)
+		_, err = w.Ledger.Enter(w.Ctx, "moutai", "alice", settle, func(context.Context, time.Time) error {
+			w.moment(c.EnterUntil)
+			return nil
+		})
+		w.Refused(sale.EnteringClosed, err)
+		if n := w.entries(); n != 0 {
+			t.Errorf("%d entries, want none", n)
+		}
+	},
+	"an answer that comes when the roll may have been read is busy": func(t *testing.T, w *World) {
+		for i, tt := range []struct {
+			answered time.Duration // after the end of entering
+			settle   time.Duration
+			want     sale.Code
+		}{
+			{settle/2 - time.Millisecond, settle, ""}, {settle / 2, settle, sale.Busy},
+			{settle / 2, 2 * settle, sale.Busy}, {time.Second, 2 * time.Second, sale.Busy},
+		} {
+			c := w.Drawn(3, 1)
+			c.SaleID = fmt.Sprint("sale-", i)
+			w.Create(c)
+			w.moment(c.EnterUntil.Add(-time.Millisecond))
+			// The second time it is there already.
+			for range 2 {
+				slow := w.Hooked(dynamotest.After("PutItem", func() { w.moment(c.EnterUntil.Add(tt.answered)) }))
+				if _, err := slow.Enter(w.Ctx, c.SaleID, "alice", tt.settle, nil); sale.CodeOf(err) != tt.want {
+					t.Errorf("%+v: got %v", tt, err)
+				}
+				w.moment(c.EnterUntil.Add(-time.Millisecond))
+			}
+			slow := w.Hooked(func(op string, in any, call func() (any, error)) (any, error) {
+				get, isGet := in.(*dynamodb.GetItemInput)
+				out, err := call()
+				if isGet && value(get.Key["sk"]) == "alice" {
+					w.moment(c.EnterUntil.Add(tt.answered))
+				}
+				return out, err
+			})
+			if _, err := slow.Entry(w.Ctx, c.SaleID, "alice", tt.settle); sale.CodeOf(err) != tt.want {
+				t.Errorf("%+v: asked: got %v", tt, err)
+			}
+			w.moment(Start.Add(time.Duration(i+1) * 24 * time.Hour))
+		}
+	},
+	"nobody enters a sale without a draw, a recalled one or none": func(t *testing.T, w *World) {
+		w.Open(3, 1)
+		_, err := w.enters("alice")
+		w.Refused(sale.DrawNotFound, err)
+		_, err = w.Ledger.Entry(w.Ctx, "moutai", "alice", settle)
+		w.Refused(sale.DrawNotFound, err)
+		_, err = w.Ledger.Enter(w.Ctx, "unknown", "alice", settle, nil)
+		w.Refused(sale.SaleNotFound, err)
+		c := w.Drawn(3, 1)
+		c.SaleID = "recalled"
+		w.Create(c)
+		if _, err := w.Ledger.Recall(w.Ctx, sale.Recall{SaleID: "recalled"}); err != nil {
+			t.Fatal(err)
+		}
+		w.moment(c.EnterFrom)
+		_, err = w.Environment().Enter(w.Ctx, "recalled", "alice", settle, nil)
+		w.Refused(sale.Recalled, err)
+	},
+	"a sale with a draw is created once, with its terms, for readers that know draws": func(t *testing.T, w *World) {
+		c := w.OpenDraw(9, 3)
+		before := w.Item("DRAWKEY#moutai", "KEY")
+		again, err := ledger.New(w.Engine.API, w.Engine.Table, ledger.Options{Now: w.Now}).Create(w.Ctx, c)
+		if err != nil || again.Applied {
+			t.Errorf("the repeat: %+v (%v)", again, err)
+		}
+		if after := w.Item("DRAWKEY#moutai", "KEY"); !bytes.Equal(after["leafKey"].(*types.AttributeValueMemberB).Value, before["leafKey"].(*types.AttributeValueMemberB).Value) {
+			t.Error("the repeat changed the leaf key")
+		}
+		for _, change := range []func(*sale.Creation){
+			func(c *sale.Creation) { c.EnterFrom = c.EnterFrom.Add(time.Second) },
+			func(c *sale.Creation) { c.EnterUntil = c.EnterUntil.Add(time.Second) },
+			func(c *sale.Creation) { c.KeepFor += time.Hour },
+			func(c *sale.Creation) { c.DrawTerms = sale.DrawTerms{} },
+		} {
+			other := c
+			change(&other)
+			_, err := w.Ledger.Create(w.Ctx, other)
+			w.Refused(sale.Conflicting, err)
+		}
+		s, err := w.Environment().Sale(w.Ctx, "moutai")
+		want := sale.Draw{DrawTerms: c.DrawTerms, BeginsAt: c.OpensAt, EndsAt: c.ClosesAt}
+		if err != nil || s.Draw != want || s.MinReader != sale.ReadsDraws {
+			t.Errorf("got %+v for %d (%v), want %+v", s.Draw, s.MinReader, err, want)
+		}
+		listing, err := w.Environment().Listing(w.Ctx, "moutai")
+		if err != nil || !listing.Draw || w.Number("SALES", "moutai", "minReader") != sale.ReadsDraws {
+			t.Errorf("got %+v (%v)", listing, err)
+		}
+		recalled := w.recalls("", true)
+		if got := w.Number("SALE#moutai", "SALE", "minReader"); got != sale.ReadsDraws || recalled.MinReader != sale.ReadsDraws {
+			t.Errorf("recalled, it is for readers of version %d", got)
+		}
+	},
+}
+
+// entries counts the entries of the draw.
+func (w *World) entries() (n int) {
+	w.T.Helper()
+	for page := range draw.Pages {
+		n += len(w.Partition(fmt.Sprintf("ENTRY#moutai#%02x", page)))
+	}
+	return n
+}
+
+var rolling = map[string]func(*testing.T, *World){
+	"the roll has everybody who has entered, and never changes": func(t *testing.T, w *World) {
+		c := w.OpenDraw(3, 1)
+		w.moment(c.EnterFrom)
+		users := people(30)
+		for _, user := range users {
+			if _, err := w.enters(user); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := w.Environment().Sale(w.Ctx, "moutai")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.Environment().RollPage(w.Ctx, s, 0)
+		w.Refused(sale.RollNotFound, err)
+		_, err = w.closes(w.Environment())
+		w.Refused(sale.Internal, err) // people may still enter
+		w.moment(c.EnterUntil.Add(settle))
+		if _, err = w.Environment().Entry(w.Ctx, "moutai", users[0], settle); sale.CodeOf(err) != sale.Busy {
+			t.Errorf("before the roll is closed: %v", err)
+		}
+		leaves := make([]draw.Leaf, len(users))
+		for i, user := range users {
+			leaves[i] = leafOf(user)
+		}
+		slices.SortFunc(leaves, draw.Leaf.Compare)
+		want := ledger.DrawHead{Roll: rollOf(leaves), Entrants: 30, Round: round(w.Now().Add(dice)), ClosedAt: w.Now()}
+		head, err := w.closes(w.Environment())
+		if err != nil || fmt.Sprint(head) != fmt.Sprint(want) {
+			t.Fatalf("got %+v (%v), want %+v", head, err, want)
+		}
+		// One that is applied late is not on it, and whoever asks hears that.
+		late := leafOf("late")
+		w.place(attributes(map[string]any{"pk": fmt.Sprintf("ENTRY#moutai#%02x", late.Page()), "sk": "late", "at": c.EnterFrom}))
+		w.Pass(time.Minute)
+		if head, err = w.closes(w.Environment()); err != nil || fmt.Sprint(head) != fmt.Sprint(want) {
+			t.Errorf("again: got %+v (%v), want %+v", head, err, want)
+		}
+		for user, code := range map[string]sale.Code{"late": sale.EntryNotFound, "nobody": sale.EntryNotFound, users[3]: ""} {
+			if _, err := w.Environment().Entry(w.Ctx, "moutai", user, settle); sale.CodeOf(err) != code {
+				t.Errorf("%s: got %v, want %q", user, err, code)
+			}
+		}
+		_, err = w.enters("late")
+		w.Refused(sale.EnteringClosed, err)
+		l := w.Environment()
+		if got, err := l.Leaves(w.Ctx, s, head.Roll); err != nil || !slices.Equal(got, leaves) {
+			t.Errorf("got %d leaves (%v), want the %d in order", len(got), err, len(leaves))
+		}
+		_, err = l.Leaves(w.Ctx, s, draw.Digest{})
+		w.Refused(sale.Internal, err)
+		var pages []draw.Leaf
+		for page := range draw.Pages {
+			got, err := l.RollPage(w.Ctx, s, byte(page))
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages = append(pages, got...)
+		}
+		if !slices.Equal(pages, leaves) {
+			t.Errorf("the pages have %d leaves, want the %d in order", len(pages), len(leaves))
+		}
+		w.seeded(head)
+	},
+	"a roll that was cut off is completed by the next run, whatever was applied between": func(t *testing.T, w *World) {
+		c := w.OpenDraw(3, 1)
+		w.moment(c.EnterFrom)
+		for _, user := range people(20) {
+			if _, err := w.enters(user); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.moment(c.EnterUntil.Add(settle))
+		s := w.state().Sale
+		ctx, dying := w.cutAfter(400)
+		_, err := dying.CloseRoll(ctx, s, round, dice)
+		w.Refused(sale.Busy, err)
+		for i := range 40 {
+			user := fmt.Sprint("late-", i)
+			w.place(attributes(map[string]any{"pk": fmt.Sprintf("ENTRY#moutai#%02x", leafOf(user).Page()), "sk": user, "at": c.EnterFrom}))
+		}
+		// Another run closes it while this one has read what it will not put.
+		var other ledger.DrawHead
+		slow := w.overtaken("PutItem", func() { other, err = w.closes(w.Environment()) })
+		head, slowErr := slow.CloseRoll(w.Ctx, s, func(time.Time) uint64 { return 1 }, dice)
+		if err != nil || slowErr != nil || fmt.Sprint(head) != fmt.Sprint(other) || head.Round == 1 {
+			t.Fatalf("got %+v (%v), the other run %+v (%v)", head, slowErr, other, err)
+		}
+		leaves, err := w.Environment().Leaves(w.Ctx, s, head.Roll)
+		if err != nil || int64(len(leaves)) != head.Entrants || head.Entrants < 20 || head.Entrants == 60 {
+			t.Errorf("%d leaves (%v) of %d entrants, want the 20 and some late ones", len(leaves), err, head.Entrants)
+		}
+		for _, user := range people(20) {
+			if !slices.Contains(leaves, leafOf(user)) {
+				t.Errorf("%s is not on the roll", user)
+			}
+		}
+	},
+}
+
+// rollOf is the digest of a roll, from its definition.
+func rollOf(leaves []draw.Leaf) draw.Digest {
+	var pages [draw.Pages]draw.Digest
+	for p := range pages {
+		pages[p] = draw.PageDigest(slices.DeleteFunc(slices.Clone(leaves), func(l draw.Leaf) bool { return int(l.Page()) != p }))
+	}
+	return draw.RollDigest(&pages)
+}
+
+// seeded sets the seed of a draw whose roll is closed, once.
+func (w *World) seeded(head ledger.DrawHead) {
+	w.T.Helper()
+	s := w.state().Sale
+	signature := []byte{0xab, 0xcd}
+	for range 2 {
+		if err := w.Environment().SetSeed(w.Ctx, s, seed, signature); err != nil {
+			w.T.Error(err)
+		}
+	}
+	w.Refused(sale.Internal, w.Environment().SetSeed(w.Ctx, s, draw.Digest{1}, signature))
+	head.Seed, head.Signature = seed, signature
+	d, err := w.Environment().Draw(w.Ctx, s)
+	if err != nil || fmt.Sprint(d) != fmt.Sprint(ledger.Draw{DrawHead: head}) || hex.EncodeToString(d.Signature) != "abcd" {
+		w.T.Errorf("got %+v (%v), want %+v", d, err, head)
+	}
+}

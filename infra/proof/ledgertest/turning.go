@@ -1,0 +1,245 @@
+package ledgertest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"flashsale/shared/draw"
+	"flashsale/shared/ledger"
+	"flashsale/shared/sale"
+)
+
+// turn is a moment of a draw of 3 units, whose first three people are called first, and the next
+// two, who are the last, after that; and what each of some people is told then. The second of them
+// buys in the first call.
+type turn struct {
+	name string
+	at   func(w *World, c sale.Creation, ranks []draw.Rank)
+	// want are the codes of the first, the third, the fourth, somebody who is not on the roll, and
+	// the second, who has bought, if they have. retry is how long the fourth is told to wait.
+	want  [5]sale.Code
+	retry time.Duration
+	phase sale.Phase
+}
+
+const (
+	soon   = sale.NotOpen
+	notYet = sale.NotYourTurn
+	over   = sale.TurnOver
+	has    = sale.AlreadyOrdered
+)
+
+var turns = []turn{
+	{"before the first call", func(w *World, c sale.Creation, _ []draw.Rank) { w.Pass(-time.Hour) },
+		[5]sale.Code{soon, soon, soon, soon, soon}, time.Hour, sale.PhaseNotOpen},
+	{"when the first call is due", func(*World, sale.Creation, []draw.Rank) {},
+		[5]sale.Code{soon, soon, soon, soon, soon}, time.Minute, sale.PhaseNotOpen},
+	{"before the first call's window", func(w *World, c sale.Creation, ranks []draw.Rank) {
+		w.calls(ranks)
+		w.Pass(-time.Second)
+	}, [5]sale.Code{soon, soon, soon, soon, soon}, time.Second, sale.PhaseNotOpen},
+	{"when the first call is not complete", func(w *World, c sale.Creation, ranks []draw.Rank) {
+		w.begins(ranks)
+		w.Pass(gap / 4)
+	}, [5]sale.Code{sale.Busy, sale.Busy, sale.Busy, sale.Busy, sale.Busy}, 0, sale.PhaseOpen},
+	{"in the first call", func(w *World, c sale.Creation, ranks []draw.Rank) { w.firstCall(ranks) },
+		[5]sale.Code{"", "", notYet, notYet, has}, keepFor + gap, sale.PhaseOpen},
+	{"at the last instant of the first call", func(w *World, c sale.Creation, ranks []draw.Rank) {
+		w.moment(w.firstCall(ranks).Until.Add(-time.Millisecond))
+	}, [5]sale.Code{"", "", notYet, notYet, has}, gap + time.Millisecond, sale.PhaseOpen},
+	{"in a pause of the first call", func(w *World, c sale.Creation, ranks []draw.Rank) {
+		w.firstCall(ranks)
+		w.edit(sale.Edit{SaleID: "moutai", Paused: ptr(true)})
+	}, [5]sale.Code{sale.Paused, sale.Paused, sale.Paused, sale.Paused, has}, 0, sale.PhasePaused},
+	{"at the end of the first call", func(w *World, c sale.Creation, ranks []draw.Rank) { w.moment(w.firstCall(ranks).Until) },
+		[5]sale.Code{notYet, notYet, notYet, notYet, has}, gap, sale.PhaseWaiting},
+	{"after the gap", func(w *World, c sale.Creation, ranks []draw.Rank) { w.moment(w.firstCall(ranks).Until.Add(gap)) },
+		[5]sale.Code{notYet, notYet, notYet, notYet, has}, time.Minute, sale.PhaseWaiting},
+	{"before the second call's window", func(w *World, c sale.Creation, ranks []draw.Rank) {
+		w.firstCall(ranks)
+		w.next(ranks)
+		w.Pass(-time.Second)
+	}, [5]sale.Code{notYet, notYet, notYet, notYet, has}, time.Second, sale.PhaseWaiting},
+	{"in the second call", func(w *World, c sale.Creation, ranks []draw.Rank) {
+		w.firstCall(ranks)
+		w.next(ranks)
+	}, [5]sale.Code{over, over, "", notYet, has}, 0, sale.PhaseOpen},
+	{"in the open call", func(w *World, c sale.Creation, ranks []draw.Rank) {
+		w.firstCall(ranks)
+		w.next(ranks)
+		w.next(ranks)
+	}, [5]sale.Code{"", "", "soldOut", "soldOut", has}, 0, sale.PhaseOpen},
+	{"at the end of the sale", func(w *World, c sale.Creation, ranks []draw.Rank) {
+		w.firstCall(ranks)
+		w.moment(c.ClosesAt)
+	}, [5]sale.Code{sale.Closed, sale.Closed, sale.Closed, sale.Closed, has}, 0, sale.PhaseClosed},
+	{"after a recall", func(w *World, c sale.Creation, ranks []draw.Rank) {
+		w.firstCall(ranks)
+		w.recalls("", true)
+	}, [5]sale.Code{sale.Recalled, sale.Recalled, sale.Recalled, sale.Recalled, has}, 0, sale.PhaseRecalled},
+}
+
+// firstCall makes the first call, in which the second one buys.
+func (w *World) firstCall(ranks []draw.Rank) ledger.Call {
+	w.T.Helper()
+	call := w.calls(ranks)
+	for _, user := range people(5) {
+		if draw.RankOf(seed, leafOf(user)) == ranks[1] {
+			if err := w.buys(user); err != nil {
+				w.T.Fatal(err)
+			}
+		}
+	}
+	return call
+}
+
+var turning = func() map[string]func(*testing.T, *World) {
+	all := map[string]func(*testing.T, *World){}
+	for _, tt := range turns {
+		all["the turn "+tt.name] = func(t *testing.T, w *World) {
+			c, users, ranks := w.rolled(3, 1, 5)
+			tt.at(w, c, ranks)
+			if s, err := w.Environment().Sale(w.Ctx, "moutai"); err != nil || s.Phase(w.Now()) != tt.phase {
+				t.Errorf("the phase is %s (%v), want %s", s.Phase(w.Now()), err, tt.phase)
+			}
+			for i, user := range []string{users[0], users[2], users[3], "nobody", users[1]} {
+				want := tt.want[i]
+				if want == "soldOut" {
+					want = sale.SoldOut
+				}
+				err := w.buysWith(user, map[bool]string{true: "another"}[user == users[1]])
+				if got := sale.CodeOf(err); got != want {
+					t.Errorf("%s: got %v, want %q", user, err, want)
+				} else if i == 2 && tt.retry != 0 && w.Refused(want, err).RetryAfter != tt.retry {
+					t.Errorf("%s: retry after %v, want %v", user, w.Refused(want, err).RetryAfter, tt.retry)
+				}
+			}
+			w.Balanced(1)
+		}
+	}
+	for name, test := range turningMore {
+		all[name] = test
+	}
+	return all
+}()
+
+var turningMore = map[string]func(*testing.T, *World){
+	"an admission to one call does not buy in the next one, whatever this environment reads meanwhile": func(t *testing.T, w *World) {
+		_, users, ranks := w.rolled(2, 1, 8)
+		w.calls(ranks)
+		var slow *ledger.Ledger
+		done := false
+		slow = w.Hooked(func(op string, _ any, call func() (any, error)) (any, error) {
+			out, err := call()
+			if op == "Query" && !done { // the user is on the roll
+				done = true
+				w.next(ranks)
+				w.Pass(10 * time.Second)
+				if s, err := slow.Sale(w.Ctx, "moutai"); err != nil || s.Call != 2 {
+					t.Errorf("got %+v (%v)", s, err)
+				}
+			}
+			return out, err
+		})
+		_, err := slow.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: users[0]})
+		w.Refused(sale.Busy, err)
+		if left := w.Stock(1); left[0] != 2 || !done {
+			t.Errorf("%v units are left", left)
+		}
+		_, err = slow.Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: users[0]})
+		w.Refused(sale.TurnOver, err)
+	},
+	"nobody is checked whose turn it is not": func(t *testing.T, w *World) {
+		_, users, ranks := w.rolled(2, 1, 8)
+		w.calls(ranks)
+		asked := 0
+		ask := func(user string) error {
+			_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user, CheckUser: func(context.Context, time.Time) error {
+				asked++
+				return sale.Refuse(sale.NotEligible, "no")
+			}})
+			return err
+		}
+		w.Refused(sale.NotYourTurn, ask(users[7]))
+		w.Refused(sale.NotYourTurn, ask("nobody"))
+		if asked != 0 {
+			t.Errorf("%d were checked", asked)
+		}
+		w.Refused(sale.NotEligible, ask(users[0]))
+		if left := w.Stock(1); asked != 1 || left[0] != 2 {
+			t.Errorf("%d were checked, %v units are left", asked, left)
+		}
+	},
+	"a winner hears of the claim and not that the turn is over": func(t *testing.T, w *World) {
+		_, users, ranks := w.rolled(2, 1, 8)
+		w.calls(ranks)
+		_, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: users[0], Key: "k"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := func() {
+			t.Helper()
+			w.Refused(sale.AlreadyOrdered, w.buysWith(users[0], "another"))
+			p, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: users[0], Key: "k"})
+			if err != nil || p.New || p.Claim.User != users[0] {
+				t.Errorf("got %+v (%v)", p, err)
+			}
+		}
+		again()
+		w.moment(w.state().Sale.ClosesAt)
+		again()
+		w.next(ranks)
+		again()
+	},
+	"a unit that comes back is for the next call": func(t *testing.T, w *World) {
+		_, users, ranks := w.rolledIn(func(c *sale.Creation) { c.PayWithin = payWithin }, 2, 1, 8)
+		w.calls(ranks)
+		refs := []ledger.ClaimRef{}
+		for _, user := range users[:2] {
+			p, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: user})
+			if err != nil {
+				t.Fatal(err)
+			}
+			refs = append(refs, ledger.ClaimRef{SaleID: "moutai", User: user, ClaimID: p.Claim.ID})
+		}
+		w.confirmed(refs)
+		if _, err := w.Ledger.Cancel(w.Ctx, "moutai", users[0]); err != nil {
+			t.Fatal(err)
+		}
+		w.releases(0, 1)
+		w.Refused(sale.NotYourTurn, w.buys(users[2]))
+		if call := w.next(ranks); call.Stock != 1 || call.Lo != ranks[1] || call.Hi != ranks[2] {
+			t.Errorf("got %+v, want one for one unit", call)
+		}
+		w.Refused(sale.AlreadyOrdered, w.buysWith(users[0], "another"))
+		if err := w.buys(users[2]); err != nil {
+			t.Error(err)
+		}
+		w.Settled(1)
+	},
+	"a claim that was accepted in no call is found": func(t *testing.T, w *World) {
+		c, users, ranks := w.rolled(2, 1, 8)
+		call := w.calls(ranks)
+		p, err := w.Environment().Purchase(w.Ctx, ledger.Request{SaleID: "moutai", User: users[0]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.confirmed([]ledger.ClaimRef{{SaleID: "moutai", User: users[0], ClaimID: p.Claim.ID}})
+		if r, _ := w.audit(); !r.Balanced || r.Available != 0 {
+			t.Errorf("got %+v, want balanced books and nothing for anybody", r)
+		}
+		w.moment(call.Until.Add(ledger.DrainAfter))
+		if r, _ := w.audit(); !r.Balanced || r.Finished {
+			t.Errorf("after a call: got %+v", r)
+		}
+		w.moment(c.ClosesAt.Add(ledger.DrainAfter))
+		r, _ := w.audit()
+		if !r.Balanced || !r.Finished || !w.drained(r) {
+			t.Errorf("after the end: got %+v", r)
+		}
+		w.tamper("CLAIM#moutai#0", users[0], "SET acceptedAt = :at", attributes(map[string]any{":at": call.From.Add(-time.Millisecond)}))
+		w.finds(fmt.Sprintf("user %q: the claim is of %s, in no call (P29)", users[0], call.From.Add(-time.Millisecond).Format(time.RFC3339)))
+	},
+}
